@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum vbd_status vbd_error_set(struct vbd_error *err, enum vbd_status status, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!err || err->status != VBD_OK)
+		return status;
+	err->status = status;
+	va_start(ap, fmt);
+	(void)vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	return status;
+}
+
+static enum vbd_status status_of_errno(int errnum)
+{
+	switch (errnum) {
+	case ENOMEM:
+		return VBD_E_NO_MEMORY;
+	case EMFILE:
+	case ENFILE:
+		return VBD_E_FD_LIMIT;
+	case EACCES:
+	case EPERM:
+		return VBD_E_PERMISSION_DENIED;
+	case EADDRINUSE:
+		return VBD_E_ADDRESS_IN_USE;
+	case EADDRNOTAVAIL:
+		return VBD_E_ADDRESS_NOT_AVAILABLE;
+	case ENODEV:
+		return VBD_E_NO_DEVICE;
+	case EOPNOTSUPP:
+	case ENOSYS:
+		return VBD_E_NOT_SUPPORTED;
+	case EAGAIN: /* the rdma cgroup's answer at its limit; seen on rxe */
+		return VBD_E_DEVICE_LIMIT;
+	default:
+		return VBD_E_VERBS_ERROR;
+	}
+}
+
+enum vbd_status vbd_error_errno(struct vbd_error *err, enum vbd_status status, const char *call,
+	int errnum, const char *fmt, ...)
+{
+	char what[160];
+	va_list ap;
+
+	if (status == VBD_OK)
+		status = status_of_errno(errnum);
+	if (!err || err->status != VBD_OK)
+		return status;
+	va_start(ap, fmt);
+	(void)vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	err->source = VBD_SOURCE_ERRNO;
+	err->raw = errnum;
+	err->call = call;
+	return vbd_error_set(err, status, "%s: %s: %s (%s)", what, call, strerror(errnum),
+		vbd_errno_name(errnum));
+}
+
+enum vbd_status vbd_error_input(struct vbd_error *err, enum vbd_status status, const char *pointer,
+	const char *fmt, ...)
+{
+	char what[200];
+	va_list ap;
+
+	if (!err || err->status != VBD_OK)
+		return status;
+	va_start(ap, fmt);
+	(void)vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	err->source = VBD_SOURCE_INPUT;
+	(void)snprintf(err->pointer, sizeof(err->pointer), "%s", pointer);
+	return vbd_error_set(err, status, "%s", what);
+}
+
+const char *vbd_errno_name(int errnum)
+{
+	const char *name = strerrorname_np(errnum);
+
+	return name ? name : "E?";
+}

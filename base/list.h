@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Intrusive doubly linked list with a sentinel. A link that is not on a list points to itself, so removing it twice is
+ * harmless.
+ *
+ * No thread of its own: the list belongs to whoever owns the head.
+ */
+#ifndef VBD_BASE_LIST_H
+#define VBD_BASE_LIST_H
+
+#include "base/attr.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct vbd_link {
+	struct vbd_link *prev;
+	struct vbd_link *next;
+};
+
+static inline void vbd_list_init(struct vbd_link *link)
+{
+	link->prev = link;
+	link->next = link;
+}
+
+static inline bool vbd_list_empty(const struct vbd_link *head)
+{
+	return head->next == head;
+}
+
+static inline void vbd_list_remove(struct vbd_link *link)
+{
+	link->prev->next = link->next;
+	link->next->prev = link->prev;
+	vbd_list_init(link);
+}
+
+/* @link must not be on a list. */
+static inline void vbd_list_append(struct vbd_link *head, struct vbd_link *link)
+{
+	link->prev = head->prev;
+	link->next = head;
+	head->prev->next = link;
+	head->prev = link;
+}
+
+/* The struct TYPE whose member MEMBER is the first on the list; NULL if it is empty. */
+#define VBD_LIST_FIRST(head, type, member) \
+	(vbd_list_empty(head) ? NULL : VBD_CONTAINER_OF((head)->next, type, member))
+
+/* Walks the links; the one at hand may be removed. */
+#define vbd_list_for_each(link, head)                                                    \
+	for (struct vbd_link *link = (head)->next, *link##_next = link->next; link != (head); \
+		link = link##_next, link##_next = link->next)
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
+
+#include "base/clock.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct {
+	enum vbd_log_level level;
+	enum vbd_log_format format;
+	vbd_log_line_cb observer;
+	void *observer_arg;
+} g_log = {.level = VBD_LOG_INFO};
+
+static const struct {
+	const char *name;
+	int priority;
+} levels[VBD_LOG_LEVEL_COUNT] = {
+#define VBD_LOG_LEVEL_ROW(sym, name, prio) [VBD_LOG_##sym] = {name, prio},
+	VBD_LOG_LEVEL_MAP(VBD_LOG_LEVEL_ROW)
+#undef VBD_LOG_LEVEL_ROW
+};
+
+void vbd_log_setup(enum vbd_log_level level, enum vbd_log_format format)
+{
+	g_log.level = level;
+	g_log.format = format;
+}
+
+bool vbd_log_enabled(enum vbd_log_level level)
+{
+	return level <= g_log.level;
+}
+
+const char *vbd_log_level_name(enum vbd_log_level level)
+{
+	return levels[level].name;
+}
+
+bool vbd_log_level_parse(const char *name, enum vbd_log_level *ret_level)
+{
+	for (unsigned int i = 0; i < VBD_LOG_LEVEL_COUNT; i++) {
+		if (strcmp(levels[i].name, name) == 0) {
+			*ret_level = (enum vbd_log_level)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+void vbd_log_set_observer(vbd_log_line_cb cb, void *arg)
+{
+	g_log.observer = cb;
+	g_log.observer_arg = arg;
+}
+
+/* Peers and clients choose part of the text: no byte of it may end the line or steer a terminal. */
+static void make_printable(char *text)
+{
+	for (unsigned char *c = (unsigned char *)text; *c; c++) {
+		if (*c < ' ' || *c == 0x7f)
+			*c = '?';
+	}
+}
+
+/* JSON string escapes of a printable text; what does not fit is cut at a whole character. */
+static void escape_json(const char *text, char *out, size_t out_bytes)
+{
+	size_t n = 0;
+
+	for (; *text && n + 3 < out_bytes; text++) {
+		if (*text == '"' || *text == '\\')
+			out[n++] = '\\';
+		out[n++] = *text;
+	}
+	out[n] = '\0';
+}
+
+static int format_line(char *line, size_t line_bytes, enum vbd_log_level level, const char *object,
+	const char *text)
+{
+	char when[VBD_TIME_TEXT_BYTES];
+	char escaped[1024];
+
+	if (!object)
+		object = "verbsd";
+	switch (g_log.format) {
+	case VBD_LOG_JSON:
+		escape_json(text, escaped, sizeof(escaped));
+		return snprintf(line, line_bytes,
+			"{\"at\":\"%s\",\"level\":\"%s\",\"object\":\"%s\",\"text\":\"%s\"}\n",
+			vbd_clock_format(vbd_clock_mono_ns(), when), levels[level].name, object,
+			escaped);
+	case VBD_LOG_JOURNAL:
+		return snprintf(line, line_bytes, "<%d>%s: %s\n", levels[level].priority, object, text);
+	case VBD_LOG_TEXT:
+		break;
+	}
+	return snprintf(line, line_bytes, "%s %-7s %s: %s\n",
+		vbd_clock_format(vbd_clock_mono_ns(), when), levels[level].name, object, text);
+}
+
+void vbd_log(enum vbd_log_level level, const char *object, const char *fmt, ...)
+{
+	char text[600];
+	char line[1400];
+	va_list ap;
+	int len;
+
+	if (!vbd_log_enabled(level))
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	make_printable(text);
+	len = format_line(line, sizeof(line), level, object, text);
+	if (len >= (int)sizeof(line))
+		len = (int)sizeof(line) - 1;
+	(void)!write(STDERR_FILENO, line, (size_t)len); /* a log that can't be written is no reason to stop */
+	if (g_log.observer)
+		g_log.observer(level, object, text, g_log.observer_arg);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/status.h"
+
+#include <stddef.h>
+
+struct row {
+	const char *code;
+	unsigned int http;
+	enum vbd_blast blast;
+	const char *text;
+	const char *hint;
+};
+
+static const struct row rows[VBD_STATUS_COUNT] = {
+	[VBD_OK] = {"ok", 200, VBD_BLAST_REQUEST, "Success", ""},
+#define VBD_STATUS_ROW(sym, code, http, blast, text, hint) \
+	[VBD_E_##sym] = {code, http, VBD_BLAST_##blast, text, hint},
+	VBD_STATUS_MAP(VBD_STATUS_ROW)
+#undef VBD_STATUS_ROW
+};
+
+static const struct row *row_of(enum vbd_status status)
+{
+	if ((unsigned int)status >= VBD_STATUS_COUNT)
+		return &rows[VBD_E_INTERNAL];
+	return &rows[status];
+}
+
+const char *vbd_status_code(enum vbd_status status)
+{
+	return row_of(status)->code;
+}
+
+unsigned int vbd_status_http(enum vbd_status status)
+{
+	return row_of(status)->http;
+}
+
+const char *vbd_status_text(enum vbd_status status)
+{
+	return row_of(status)->text;
+}
+
+const char *vbd_status_hint(enum vbd_status status)
+{
+	return row_of(status)->hint;
+}
+
+enum vbd_blast vbd_status_blast(enum vbd_status status)
+{
+	return row_of(status)->blast;
+}
