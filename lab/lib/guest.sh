@@ -1,0 +1,366 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# Runs CMD in one QEMU guest, or CMD and CMD2 in two. Sourced by lab/run, which sets opt_* and CMD.
+#
+# How it talks: each guest's second serial port is QEMU's stdout and carries single lines ("ready",
+# "status 0"). A pump per guest marks them with the guest's role and writes them to one FIFO, the
+# events, on which lab/run sleeps. Output of CMD goes to files in the run folder, shared over 9p, and
+# is followed from there. When CMD has ended the guest is simply killed: nothing of it is worth the
+# seconds of a shutdown.
+
+# Addresses: one /24 for rxe and one for siw; a is the guest that runs CMD, b the peer.
+readonly LAB_RDMA_NET=10.76.0 LAB_SIW_NET=10.77.0 LAB_RDMA_NET6=fd00:76:
+readonly LAB_MAC=52:54:00:4c
+
+declare -A qemu_pid=() guest_ready=() guest_gone=()
+declare -a helper_pids=()
+run_dir='' events='' cmd_status='' peer_cut='' started_us=0 ready_us=0
+
+host_number() { case $1 in a) echo 1 ;; b) echo 2 ;; esac }
+mac() { printf '%s:%02x:0%d' "$LAB_MAC" "$1" "$(host_number "$2")"; }
+other() { case $1 in a) echo b ;; b) echo a ;; esac }
+roles() { echo a ${opt_peer:+b}; }
+rdma_addr() { echo "$LAB_RDMA_NET.$(host_number "$1")"; }
+siw_addr() { echo "$LAB_SIW_NET.$(host_number "$1")"; }
+
+# --- what the guest is told ----------------------------------------------------------------------
+
+job_variable() {
+	printf '%s=' "$1"
+	shell_quote "$2"
+	echo
+}
+
+job_environment() {
+	local role=$1
+	printf '%s\n' "PATH=$PATH" "HOME=$HOME" LAB=1 LAB_MODE=guest LAB_DEV=rxe0 \
+		"LAB_ADDR=$(rdma_addr "$role")" "LAB_ADDR6=$LAB_RDMA_NET6:$(host_number "$role")" \
+		LAB_SHARED=/run/lab/shared
+	[[ -z $opt_results ]] || echo "LAB_RESULTS=$opt_results"
+	[[ -z $opt_peer ]] || echo "LAB_PEER_ADDR=$(rdma_addr "$(other "$role")")"
+	[[ -z $opt_siw ]] || echo "LAB_SIW_DEV=siw0"
+	[[ -z $opt_siw ]] || echo "LAB_SIW_ADDR=$(siw_addr "$role")"
+	[[ -z $opt_siw || -z $opt_peer ]] || echo "LAB_PEER_SIW_ADDR=$(siw_addr "$(other "$role")")"
+}
+
+# A function for the guest's shell that becomes the command, with exactly the environment of lab.
+job_function() {
+	local role=$1 word
+	shift
+	local environment
+	mapfile -t environment < <(job_environment "$role")
+	printf 'job_exec() {\n\texec env -i'
+	for word in "${environment[@]}" "${opt_env[@]}" "$@"; do
+		printf ' '
+		shell_quote "$word"
+	done
+	printf '\n}\n'
+}
+
+job_hosts() {
+	printf '%s lab\n' "$(rdma_addr a)"
+	[[ -z $opt_peer ]] || printf '%s lab-b\n' "$(rdma_addr b)"
+}
+
+write_job() {
+	local role=$1 hostname=lab siw='' forward=''
+	[[ $role == a ]] || hostname=lab-b
+	[[ -z $opt_siw ]] || siw=$(siw_addr "$role")
+	[[ $role != a ]] || forward=${guest_ports[*]}
+	mkdir "$run_dir/$role"
+	: >"$run_dir/$role/stdout"
+	: >"$run_dir/$role/stderr"
+	{
+		job_variable job_hostname "$hostname"
+		job_variable job_hosts "$(job_hosts)"
+		job_variable job_modules "$LAB_CACHE/kernel/lib/modules"
+		job_variable job_cwd "$PWD"
+		job_variable job_results "$opt_results"
+		job_variable job_addr "$(rdma_addr "$role")"
+		job_variable job_addr6 "$LAB_RDMA_NET6:$(host_number "$role")"
+		job_variable job_rdma_mac "$(mac 1 "$role")"
+		job_variable job_siw_addr "$siw"
+		job_variable job_siw_mac "$(mac 2 "$role")"
+		job_variable job_forward "$forward"
+		job_variable job_forward_mac "$(mac 3 "$role")"
+		job_variable job_await_peer "${opt_peer:+1}"
+		job_function "$@"
+	} >"$run_dir/$role/job"
+}
+
+# --- QEMU ----------------------------------------------------------------------------------------
+
+# A comma ends an option's value in QEMU unless doubled.
+qemu_path() { printf '%s' "${1//,/,,}"; }
+
+share() {
+	local tag=$1 path=$2 more=${3:-}
+	qemu_args+=(-fsdev "local,id=$tag,path=$(qemu_path "$path"),security_model=none$more"
+		-device "virtio-9p-pci,fsdev=$tag,mount_tag=$tag")
+}
+
+# wire NAME NUMBER ROLE: a cable between the two guests, as a Unix socket that a listens on.
+wire() {
+	local server=off
+	[[ $3 == b ]] || server=on
+	qemu_args+=(-netdev "stream,id=$1,server=$server,addr.type=unix,addr.path=$run_dir/wire-$1"
+		-device "virtio-net-pci,netdev=$1,mac=$(mac "$2" "$3"),romfile=")
+}
+
+# restrict=on: the guest reaches nothing of the host or beyond; forwarded ports still work.
+forward_card() {
+	local forward rules=''
+	for forward in "${opt_forward[@]}"; do
+		rules+=",hostfwd=tcp:127.0.0.1:${forward%:*}-10.0.2.15:${forward#*:}"
+	done
+	qemu_args+=(-netdev "user,id=forward,restrict=on$rules"
+		-device "virtio-net-pci,netdev=forward,mac=$(mac 3 a),romfile=")
+}
+
+# The kernel's warnings go to the console, where lab/run looks for them. nowatchdog: a busy host can
+# keep an emulated processor waiting for many seconds, which is no soft lockup of the guest.
+qemu_machine() {
+	local append="console=ttyS0 loglevel=5 panic=-1 nowatchdog mitigations=off"
+	append+=" no_timer_check cryptomgr.notests lab.role=$1"
+	qemu_args=(-nodefaults -no-user-config -display none -no-reboot
+		-m "$opt_memory" -smp "$opt_cpus" "${accel_args[@]}"
+		-kernel "$LAB_CACHE/kernel/vmlinux" -initrd "$LAB_CACHE/initramfs" -append "$append"
+		-serial "file:$run_dir/$1/console" -serial stdio)
+}
+
+qemu_command() {
+	local role=$1
+	qemu_machine "$role"
+	share host / ,readonly=on,multidevs=remap
+	share run "$run_dir"
+	[[ -z $opt_results ]] || share results "$opt_results" ,multidevs=remap
+	[[ -z $opt_peer ]] || wire rdma 1 "$role"
+	[[ -z $opt_peer || -z $opt_siw ]] || wire siw 2 "$role"
+	[[ $role != a || ${#opt_forward[@]} -eq 0 ]] || forward_card
+}
+
+# Marks a guest's lines with its role, and says when it has gone.
+pump() {
+	local line
+	while read -r line; do
+		printf '%s %s\n' "$1" "${line%$'\r'}"
+	done
+	printf '%s gone\n' "$1"
+}
+
+# pdeathsig: no guest outlives lab/run, even one killed with SIGKILL.
+start_guest() {
+	local role=$1 line
+	local -a qemu_args
+	qemu_command "$role"
+	exec {line}< <(exec setpriv --pdeathsig KILL -- qemu-system-x86_64 "${qemu_args[@]}" \
+		</dev/null 2>"$run_dir/$role/qemu")
+	qemu_pid[$role]=$!
+	pump "$role" <&"$line" >&"$events" &
+	helper_pids+=($!)
+	exec {line}<&-
+}
+
+await_wires() {
+	local name
+	for name in rdma ${opt_siw:+siw}; do
+		until [[ -S $run_dir/wire-$name ]]; do
+			kill -0 "${qemu_pid[a]}" 2>/dev/null || return 0
+			sleep 0.02
+		done
+	done
+}
+
+# --- output --------------------------------------------------------------------------------------
+
+# follow ROLE FILE: copies what the guest writes as it comes, until its QEMU has gone and all has
+# been copied. The reader of our output may leave before that, as in lab/run … | head -1.
+follow() {
+	local status=0
+	tail -c +1 -f -s 0.1 --pid="${qemu_pid[$1]}" "$run_dir/$1/$2" 2>>"$run_dir/tail" || status=$?
+	((status == 0)) || echo "$1 unread" >&"$events"
+}
+
+follow_output() {
+	follow a stdout &
+	helper_pids+=($!)
+	follow a stderr >&2 &
+	helper_pids+=($!)
+}
+
+follow_peer() {
+	local stream
+	for stream in stdout stderr; do
+		follow b "$stream" | sed -u 's/^/peer: /' >&2 &
+		helper_pids+=($!)
+	done
+}
+
+last_console_lines() {
+	say "last lines of the console:"
+	tail -n 25 "$run_dir/$1/console" | tr -d '\r' | sed 's/^/lab:   /' >&2
+}
+
+# Kernel complaints of either guest, for tests to watch for.
+report_kernel_complaints() {
+	local role prefix pattern='WARNING: |BUG: |Oops|general protection fault|Kernel panic|'
+	pattern+='blocked for more than|rcu.*(stall|detected)|refcount_t|KASAN|Call Trace'
+	for role in $(roles); do
+		prefix='lab: guest kernel: '
+		[[ $role == a ]] || prefix='lab: peer kernel: '
+		[[ -e $run_dir/$role/console ]] || continue
+		LC_ALL=C grep -aE "$pattern" "$run_dir/$role/console" | tr -d '\r' | sed "s/^/$prefix/" >&2 || true
+	done
+}
+
+# --- the life of a run ---------------------------------------------------------------------------
+
+end_guest() {
+	[[ -n ${qemu_pid[$1]:-} && -z ${guest_gone[$1]:-} ]] || return 0
+	kill -KILL "${qemu_pid[$1]}" 2>/dev/null || true
+}
+
+# Ends everything that lab/run started, on every way out.
+clean_up() {
+	local role
+	for role in a b; do end_guest "$role"; done
+	((${#helper_pids[@]} == 0)) || kill "${helper_pids[@]}" 2>/dev/null || true
+	wait
+	[[ -z $run_dir ]] || rm -rf "$run_dir"
+}
+
+cut_peer() {
+	peer_cut=1
+	say "switching the second guest off"
+	end_guest b
+}
+
+all_ready() {
+	local role
+	for role in $(roles); do [[ -n ${guest_ready[$role]:-} ]] || return 1; done
+}
+
+guest_is_ready() {
+	guest_ready[$1]=1
+	all_ready || return 0
+	ready_us=$(now_us)
+	: >"$run_dir/go"
+}
+
+guest_has_gone() {
+	guest_gone[$1]=1
+	if [[ $1 == b && -n $peer_cut ]]; then
+		: >"$run_dir/shared/peer-is-off"
+	elif [[ $1 == b ]]; then
+		say "the second guest ended by itself"
+		last_console_lines b
+	else
+		cmd_status=$LAB_STATUS_BROKEN
+		say "the guest ended before CMD did"
+		sed 's/^/lab:   /' "$run_dir/a/qemu" >&2
+		last_console_lines a
+	fi
+}
+
+peer_command_ended() {
+	printf '%s\n' "$1" >"$run_dir/shared/peer-status"
+	say "peer: ended with status $1"
+}
+
+handle_event() {
+	local role=$1 word=$2 rest=$3
+	case $role.$word in
+	?.ready) guest_is_ready "$role" ;;
+	a.status) cmd_status=$rest ;;
+	b.status) peer_command_ended "$rest" ;;
+	a.peer-off) cut_peer ;;
+	a.unread) cmd_status=141 ;; # 128 + SIGPIPE, what CMD would have got
+	?.gone) guest_has_gone "$role" ;;
+	?.fail)
+		say "guest $role: $rest"
+		last_console_lines "$role"
+		cmd_status=$LAB_STATUS_BROKEN
+		;;
+	esac
+}
+
+deadline_reached() {
+	cmd_status=$LAB_STATUS_DEADLINE
+	if all_ready; then
+		say "deadline of $opt_deadline s reached: CMD was still running and has been ended with its guest"
+	else
+		say "deadline of $opt_deadline s reached: the guest had not finished booting"
+		last_console_lines a
+	fi
+}
+
+watch_guests() {
+	local deadline_us=$((started_us + opt_deadline * 1000000)) left role word rest
+	while [[ -z $cmd_status ]]; do
+		left=$((deadline_us - $(now_us)))
+		if ((left <= 0)); then
+			deadline_reached
+		elif read -r -t "$((left / 1000000)).$(printf %06d $((left % 1000000)))" -u "$events" \
+			role word rest; then
+			handle_event "$role" "$word" "$rest"
+		fi
+	done
+}
+
+# The followers end when QEMU has gone; only then is all output out.
+finish() {
+	local role
+	for role in $(roles); do end_guest "$role"; done
+	wait "${helper_pids[@]}" || true
+	helper_pids=()
+	report_kernel_complaints
+	keep_consoles
+}
+
+keep_consoles() {
+	[[ -n $opt_results ]] || return 0
+	local role
+	for role in $(roles); do
+		[[ ! -e $run_dir/$role/console ]] || cp "$run_dir/$role/console" "$opt_results/console-$role.log"
+	done
+}
+
+report_time() {
+	((ready_us)) || return 0
+	say "time: active device after $(seconds_between "$started_us" "$ready_us") s," \
+		"whole run $(seconds_between "$started_us" "$(now_us)") s"
+}
+
+start_guests() {
+	run_dir=$(mktemp -d "${TMPDIR:-/tmp}/lab.XXXXXX")
+	mkfifo "$run_dir/events"
+	exec {events}<>"$run_dir/events"
+	mkdir -m 1777 "$run_dir/shared"
+	cp "$LAB_ROOT/lab/guest/stage2" "$run_dir/"
+	write_job a "${CMD[@]}"
+	[[ -z $opt_peer ]] || write_job b sh -c "$opt_peer"
+	started_us=$(now_us)
+	start_guest a
+	follow_output
+	if [[ -n $opt_peer ]]; then
+		await_wires
+		start_guest b
+		follow_peer
+	fi
+}
+
+run_in_guest() {
+	local -a accel_args guest_ports=("${opt_forward[@]#*:}")
+	"$LAB_ROOT/lab/prepare" ${opt_siw:+--siw} || exit "$LAB_STATUS_BROKEN"
+	choose_accelerator
+	trap clean_up EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	start_guests
+	watch_guests
+	finish
+	[[ -z $opt_time ]] || report_time
+	exit "$cmd_status"
+}
