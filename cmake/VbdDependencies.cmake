@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Every dependency, by pkg-config, as PkgConfig::NAME. The versions are the oldest that verbsd was built with.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+
+pkg_check_modules(IBVERBS REQUIRED IMPORTED_TARGET GLOBAL libibverbs>=1.14)
+pkg_check_modules(RDMACM REQUIRED IMPORTED_TARGET GLOBAL librdmacm>=1.3)
+pkg_check_modules(MICROHTTPD REQUIRED IMPORTED_TARGET GLOBAL libmicrohttpd>=0.9.75)
+pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET GLOBAL jansson>=2.14)
+pkg_check_modules(UV REQUIRED IMPORTED_TARGET GLOBAL libuv>=1.44)
+pkg_check_modules(CURL REQUIRED IMPORTED_TARGET GLOBAL libcurl>=7.88)
+pkg_check_modules(SMARTCOLS REQUIRED IMPORTED_TARGET GLOBAL smartcols>=2.38)
+pkg_check_modules(CYAML REQUIRED IMPORTED_TARGET GLOBAL libcyaml>=1.3)
+pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET GLOBAL libisal>=2.30)
+pkg_check_modules(GNUTLS REQUIRED IMPORTED_TARGET GLOBAL gnutls>=3.7)
+pkg_check_modules(UDEV REQUIRED IMPORTED_TARGET GLOBAL libudev>=252)
+
+if(VBD_SYSTEMD)
+  pkg_check_modules(SYSTEMD IMPORTED_TARGET GLOBAL libsystemd>=252)
+endif()
+
+if(BUILD_TESTING)
+  pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET GLOBAL cmocka>=1.1.5)
+endif()
+
+# uthash is headers only and has no .pc file.
+include(CheckIncludeFile)
+check_include_file(uthash.h VBD_HAVE_UTHASH)
+if(NOT VBD_HAVE_UTHASH)
+  message(FATAL_ERROR "uthash.h is missing (Debian: uthash-dev)")
+endif()

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/error.h"
+
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+static void test_error__the_first_cause_is_kept(void **state)
+{
+	struct vbd_error err = {0};
+
+	(void)state;
+	assert_int_equal(vbd_error_set(&err, VBD_E_IN_USE, "buffer %d is used", 7), VBD_E_IN_USE);
+	assert_int_equal(vbd_error_set(&err, VBD_E_INTERNAL, "later"), VBD_E_INTERNAL);
+	(void)vbd_error_errno(&err, VBD_OK, "ibv_reg_mr", ENOMEM, "later");
+	(void)vbd_error_input(&err, VBD_E_WRONG_TYPE, "/name", "later");
+	assert_int_equal(err.status, VBD_E_IN_USE);
+	assert_string_equal(err.text, "buffer 7 is used");
+	assert_int_equal(err.source, VBD_SOURCE_NONE);
+	assert_null(err.call);
+	assert_string_equal(err.pointer, "");
+}
+
+static void test_error__a_null_error_still_gives_the_status(void **state)
+{
+	(void)state;
+	assert_int_equal(vbd_error_set(NULL, VBD_E_NOT_FOUND, "x"), VBD_E_NOT_FOUND);
+	assert_int_equal(vbd_error_errno(NULL, VBD_OK, "open", EMFILE, "x"), VBD_E_FD_LIMIT);
+	assert_int_equal(vbd_error_input(NULL, VBD_E_TOO_LONG, "/x", "x"), VBD_E_TOO_LONG);
+}
+
+static void test_error__an_errno_names_call_number_and_meaning(void **state)
+{
+	struct vbd_error err = {0};
+
+	(void)state;
+	assert_int_equal(vbd_error_errno(&err, VBD_OK, "ibv_reg_mr", ENOMEM, "buffer %s", "a"),
+		VBD_E_NO_MEMORY);
+	assert_int_equal(err.source, VBD_SOURCE_ERRNO);
+	assert_int_equal(err.raw, ENOMEM);
+	assert_string_equal(err.call, "ibv_reg_mr");
+	assert_string_equal(err.text, "buffer a: ibv_reg_mr: Cannot allocate memory (ENOMEM)");
+}
+
+static void test_error__a_status_given_beats_the_one_of_the_errno(void **state)
+{
+	struct vbd_error err = {0};
+
+	(void)state;
+	assert_int_equal(vbd_error_errno(&err, VBD_E_MEMLOCK, "ibv_reg_mr", ENOMEM, "buffer"),
+		VBD_E_MEMLOCK);
+	assert_int_equal(err.status, VBD_E_MEMLOCK);
+}
+
+static void test_error__each_errno_with_a_meaning_of_its_own_has_its_status(void **state)
+{
+	static const struct {
+		int errnum;
+		enum vbd_status status;
+	} pairs[] = {
+		{ENOMEM, VBD_E_NO_MEMORY},
+		{EMFILE, VBD_E_FD_LIMIT},
+		{ENFILE, VBD_E_FD_LIMIT},
+		{EACCES, VBD_E_PERMISSION_DENIED},
+		{EPERM, VBD_E_PERMISSION_DENIED},
+		{EADDRINUSE, VBD_E_ADDRESS_IN_USE},
+		{EADDRNOTAVAIL, VBD_E_ADDRESS_NOT_AVAILABLE},
+		{ENODEV, VBD_E_NO_DEVICE},
+		{EOPNOTSUPP, VBD_E_NOT_SUPPORTED},
+		{EAGAIN, VBD_E_DEVICE_LIMIT},
+		{EINVAL, VBD_E_VERBS_ERROR},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(pairs); i++)
+		assert_int_equal(
+			vbd_error_errno(NULL, VBD_OK, "x", pairs[i].errnum, "x"), pairs[i].status);
+}
+
+static void test_error__bad_input_names_its_pointer(void **state)
+{
+	struct vbd_error err = {0};
+
+	(void)state;
+	assert_int_equal(
+		vbd_error_input(&err, VBD_E_OUT_OF_RANGE, "/qp/sq_depth", "%d is above %d", 9, 8),
+		VBD_E_OUT_OF_RANGE);
+	assert_int_equal(err.source, VBD_SOURCE_INPUT);
+	assert_string_equal(err.pointer, "/qp/sq_depth");
+	assert_string_equal(err.text, "9 is above 8");
+}
+
+static void test_error__long_texts_are_cut_and_stay_terminated(void **state)
+{
+	struct vbd_error err = {0};
+	char longest[600];
+
+	(void)state;
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	(void)vbd_error_input(&err, VBD_E_TOO_LONG, longest, "%s", longest);
+	assert_int_equal(strlen(err.pointer), sizeof(err.pointer) - 1);
+	assert_true(strlen(err.text) < sizeof(err.text));
+}
+
+static void test_error__an_unknown_errno_has_a_name_too(void **state)
+{
+	(void)state;
+	assert_string_equal(vbd_errno_name(ENOMEM), "ENOMEM");
+	assert_string_equal(vbd_errno_name(4242), "E?");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_error__the_first_cause_is_kept),
+		cmocka_unit_test(test_error__a_null_error_still_gives_the_status),
+		cmocka_unit_test(test_error__an_errno_names_call_number_and_meaning),
+		cmocka_unit_test(test_error__a_status_given_beats_the_one_of_the_errno),
+		cmocka_unit_test(test_error__each_errno_with_a_meaning_of_its_own_has_its_status),
+		cmocka_unit_test(test_error__bad_input_names_its_pointer),
+		cmocka_unit_test(test_error__long_texts_are_cut_and_stay_terminated),
+		cmocka_unit_test(test_error__an_unknown_errno_has_a_name_too),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
