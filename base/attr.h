@@ -12,7 +12,6 @@
 #define VBD_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* The struct of TYPE that holds the member MEMBER at PTR. */
-#define VBD_CONTAINER_OF(ptr, type, member) \
-	((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+#define VBD_CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 #endif

@@ -23,12 +23,13 @@ uint64_t vbd_clock_mono_ns(void);
  * vbd_clock_wall_of_ns - wall-clock time, in ns since 1970, of a moment of the monotonic clock
  * @mono_ns: a value of vbd_clock_mono_ns()
  *
- * The offset between the clocks is read once, at the first call, so that timestamps of one run stay in order when
- * somebody sets the clock.
+ * The offset between the clocks is read once, at the first call, so that timestamps of one run stay
+ * in order when somebody sets the clock.
  */
 uint64_t vbd_clock_wall_of_ns(uint64_t mono_ns);
 
-/** vbd_clock_format - RFC 3339 text, UTC with nanoseconds, of a moment of the monotonic clock; returns @text */
+/** vbd_clock_format - RFC 3339 text, UTC with nanoseconds, of a moment of the monotonic clock;
+ * returns @text */
 char *vbd_clock_format(uint64_t mono_ns, char text[VBD_TIME_TEXT_BYTES]);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counters with one writer and any reader. A writer on the data path pays a plain add: relaxed load and store instead
- * of a locked read-modify-write, which is right because nobody else writes.
+ * Counters with one writer and any reader. A writer on the data path pays a plain add: relaxed load
+ * and store instead of a locked read-modify-write, which is right because nobody else writes.
  */
 #ifndef VBD_BASE_COUNTER_H
 #define VBD_BASE_COUNTER_H

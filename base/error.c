@@ -66,8 +66,8 @@ enum vbd_status vbd_error_errno(struct vbd_error *err, enum vbd_status status, c
 		vbd_errno_name(errnum));
 }
 
-enum vbd_status vbd_error_input(struct vbd_error *err, enum vbd_status status, const char *pointer,
-	const char *fmt, ...)
+enum vbd_status vbd_error_input(
+	struct vbd_error *err, enum vbd_status status, const char *pointer, const char *fmt, ...)
 {
 	char what[200];
 	va_list ap;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An error with its first cause. It travels by value, is set once (the first writer wins), and carries what a person
- * needs: the status, the call that failed, the raw value as the library gave it, the object, and one line of text.
+ * An error with its first cause. It travels by value, is set once (the first writer wins), and
+ * carries what a person needs: the status, the call that failed, the raw value as the library gave
+ * it, the object, and one line of text.
  *
  * Any thread; no allocation.
  */
@@ -15,13 +16,13 @@
 
 enum vbd_error_source {
 	VBD_SOURCE_NONE,
-	VBD_SOURCE_ERRNO,     /* raw is a positive errno */
-	VBD_SOURCE_CM_EVENT,  /* raw is the event's status; kind is the event type */
-	VBD_SOURCE_WC,	      /* raw is the vendor_err; kind is the wc status */
-	VBD_SOURCE_ASYNC,     /* kind is the async event type */
-	VBD_SOURCE_GAI,	      /* raw is a getaddrinfo(3) code */
-	VBD_SOURCE_DEADLINE,  /* raw is the deadline in ms */
-	VBD_SOURCE_INPUT,     /* pointer names the member */
+	VBD_SOURCE_ERRNO,    /* raw is a positive errno */
+	VBD_SOURCE_CM_EVENT, /* raw is the event's status; kind is the event type */
+	VBD_SOURCE_WC,	     /* raw is the vendor_err; kind is the wc status */
+	VBD_SOURCE_ASYNC,    /* kind is the async event type */
+	VBD_SOURCE_GAI,	     /* raw is a getaddrinfo(3) code */
+	VBD_SOURCE_DEADLINE, /* raw is the deadline in ms */
+	VBD_SOURCE_INPUT,    /* pointer names the member */
 };
 
 struct vbd_error {
@@ -29,11 +30,11 @@ struct vbd_error {
 	enum vbd_error_source source;
 	int kind;
 	int64_t raw;
-	const char *call;    /* static string: "ibv_reg_mr"; NULL if none */
-	uint64_t limit;	     /* the limit reached; 0 if none */
-	char pointer[96];    /* JSON pointer, or the name of a parameter; "" if none */
-	char object[48];     /* path of the object concerned, "/v1/connections/7"; "" if none */
-	char text[240];	     /* one line */
+	const char *call; /* static string: "ibv_reg_mr"; NULL if none */
+	uint64_t limit;	  /* the limit reached; 0 if none */
+	char pointer[96]; /* JSON pointer, or the name of a parameter; "" if none */
+	char object[48];  /* path of the object concerned, "/v1/connections/7"; "" if none */
+	char text[240];	  /* one line */
 };
 
 /**
@@ -49,7 +50,8 @@ enum vbd_status vbd_error_set(struct vbd_error *err, enum vbd_status status, con
 
 /**
  * vbd_error_errno - record a failed call
- * @status: VBD_OK to choose it from the errno (ENOMEM: no_memory, EMFILE: fd_limit, EACCES: permission_denied, …)
+ * @status: VBD_OK to choose it from the errno (ENOMEM: no_memory, EMFILE: fd_limit, EACCES:
+ * permission_denied, …)
  * @call:   static string, the function's name
  * @errnum: positive errno
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Intrusive doubly linked list with a sentinel. A link that is not on a list points to itself, so removing it twice is
- * harmless.
+ * Intrusive doubly linked list with a sentinel. A link that is not on a list points to itself, so
+ * removing it twice is harmless.
  *
  * No thread of its own: the list belongs to whoever owns the head.
  */
@@ -50,7 +50,7 @@ static inline void vbd_list_append(struct vbd_link *head, struct vbd_link *link)
 	(vbd_list_empty(head) ? NULL : VBD_CONTAINER_OF((head)->next, type, member))
 
 /* Walks the links; the one at hand may be removed. */
-#define vbd_list_for_each(link, head)                                                    \
+#define vbd_list_for_each(link, head)                                                         \
 	for (struct vbd_link *link = (head)->next, *link##_next = link->next; link != (head); \
 		link = link##_next, link##_next = link->next)
 

@@ -94,7 +94,8 @@ static int format_line(char *line, size_t line_bytes, enum vbd_log_level level, 
 			vbd_clock_format(vbd_clock_mono_ns(), when), levels[level].name, object,
 			escaped);
 	case VBD_LOG_JOURNAL:
-		return snprintf(line, line_bytes, "<%d>%s: %s\n", levels[level].priority, object, text);
+		return snprintf(
+			line, line_bytes, "<%d>%s: %s\n", levels[level].priority, object, text);
 	case VBD_LOG_TEXT:
 		break;
 	}
@@ -118,7 +119,8 @@ void vbd_log(enum vbd_log_level level, const char *object, const char *fmt, ...)
 	len = format_line(line, sizeof(line), level, object, text);
 	if (len >= (int)sizeof(line))
 		len = (int)sizeof(line) - 1;
-	(void)!write(STDERR_FILENO, line, (size_t)len); /* a log that can't be written is no reason to stop */
+	(void)!write(STDERR_FILENO, line,
+		(size_t)len); /* a log that can't be written is no reason to stop */
 	if (g_log.observer)
 		g_log.observer(level, object, text, g_log.observer_arg);
 }

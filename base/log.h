@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Logging: one line per decision, naming its object. base/ and rdma/ log at debug only; daemon/ and api/ log an error
- * once, where it is decided.
+ * Logging: one line per decision, naming its object. base/ and rdma/ log at debug only; daemon/ and
+ * api/ log an error once, where it is decided.
  *
  * Any thread. A line is one write(2), so lines of several threads don't mix.
  */
@@ -56,8 +56,8 @@ void vbd_log(enum vbd_log_level level, const char *object, const char *fmt, ...)
  * vbd_log_set_observer - see every line that is written (tests fail on unexpected warnings with it)
  * @cb: NULL for none; called after the line was written, on the thread that wrote it
  */
-typedef void (*vbd_log_line_cb)(enum vbd_log_level level, const char *object, const char *text,
-	void *arg);
+typedef void (*vbd_log_line_cb)(
+	enum vbd_log_level level, const char *object, const char *text, void *arg);
 void vbd_log_set_observer(vbd_log_line_cb cb, void *arg);
 
 #endif

@@ -75,6 +75,7 @@ void vbd_mailbox_rearm(struct vbd_mailbox *box)
 	uint64_t count;
 
 	(void)!read(box->event_fd, &count, sizeof(count));
-	/* An exchange, not a store: it takes in what the sender that set the flag had linked before. */
+	/* An exchange, not a store: it takes in what the sender that set the flag had linked
+	 * before. */
 	(void)atomic_exchange(&box->signalled, false);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one way in which threads talk: an unbounded queue of letters with any number of senders and one receiver.
- * Lock-free (D. Vyukov's intrusive MPSC queue), with an eventfd that wakes a sleeping receiver. Letters are linked
- * through the sender's own memory, so sending neither allocates nor fails: what bounds the queue is that every letter
- * belongs to an object with a limit of its own.
+ * The one way in which threads talk: an unbounded queue of letters with any number of senders and
+ * one receiver. Lock-free (D. Vyukov's intrusive MPSC queue), with an eventfd that wakes a sleeping
+ * receiver. Letters are linked through the sender's own memory, so sending neither allocates nor
+ * fails: what bounds the queue is that every letter belongs to an object with a limit of its own.
  */
 #ifndef VBD_BASE_MAILBOX_H
 #define VBD_BASE_MAILBOX_H
@@ -31,7 +31,8 @@ struct vbd_mailbox {
 /** vbd_mailbox_init - returns VBD_OK or what eventfd(2) says */
 enum vbd_status vbd_mailbox_init(struct vbd_mailbox *box, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_mailbox_fini - close the eventfd; letters still inside belong to the caller, who drains first */
+/** vbd_mailbox_fini - close the eventfd; letters still inside belong to the caller, who drains
+ * first */
 void vbd_mailbox_fini(struct vbd_mailbox *box);
 
 /**
@@ -45,12 +46,13 @@ void vbd_mailbox_send(struct vbd_mailbox *box, struct vbd_mail *mail);
 /**
  * vbd_mailbox_take - the oldest letter, or NULL
  *
- * Receiver only. NULL can also mean that a sender is between its two steps; that sender signals after the second, so
- * the receiver is woken again.
+ * Receiver only. NULL can also mean that a sender is between its two steps; that sender signals
+ * after the second, so the receiver is woken again.
  */
 struct vbd_mail *vbd_mailbox_take(struct vbd_mailbox *box);
 
-/** vbd_mailbox_rearm - clear the eventfd; call it when the fd is readable, and take() until NULL after it */
+/** vbd_mailbox_rearm - clear the eventfd; call it when the fd is readable, and take() until NULL
+ * after it */
 void vbd_mailbox_rearm(struct vbd_mailbox *box);
 
 /** vbd_mailbox_fd - becomes readable when there are letters */

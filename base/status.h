@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one list of what can go wrong. A row gives the symbol, the `code` in problem+json, the HTTP status, the largest
- * thing that is broken (its blast radius), the text of the code and what to do about it. Everything that names an error
- * is generated from it; tests hold it against openapi.yaml.
+ * The one list of what can go wrong. A row gives the symbol, the `code` in problem+json, the HTTP
+ * status, the largest thing that is broken (its blast radius), the text of the code and what to do
+ * about it. Everything that names an error is generated from it; tests hold it against
+ * openapi.yaml.
  *
  * Any thread.
  */

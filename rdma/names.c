@@ -120,19 +120,25 @@ struct wc_status {
 #define WC_STATUS(sym, class, text) [IBV_WC_##sym] = {{"IBV_WC_" #sym, text}, class}
 static const struct wc_status wc_statuses[] = {
 	WC_STATUS(SUCCESS, VBD_OK, "Done"),
-	WC_STATUS(LOC_LEN_ERR, VBD_E_LOCAL_ERROR, "A message was longer than the local receive or the QP allows"),
+	WC_STATUS(LOC_LEN_ERR, VBD_E_LOCAL_ERROR,
+		"A message was longer than the local receive or the QP allows"),
 	WC_STATUS(LOC_QP_OP_ERR, VBD_E_LOCAL_ERROR, "The local QP could not do the operation"),
 	WC_STATUS(LOC_EEC_OP_ERR, VBD_E_LOCAL_ERROR, "The local end-to-end context failed"),
 	WC_STATUS(LOC_PROT_ERR, VBD_E_LOCAL_ERROR, "The local key does not cover the local memory"),
 	WC_STATUS(WR_FLUSH_ERR, VBD_E_QP_FATAL, "Flushed: the QP was in error already"),
 	WC_STATUS(MW_BIND_ERR, VBD_E_LOCAL_ERROR, "The memory window could not be bound"),
 	WC_STATUS(BAD_RESP_ERR, VBD_E_REMOTE_INVALID, "The peer's answer made no sense"),
-	WC_STATUS(LOC_ACCESS_ERR, VBD_E_LOCAL_ERROR, "The peer's data may not be written to the local memory"),
-	WC_STATUS(REM_INV_REQ_ERR, VBD_E_REMOTE_INVALID, "The peer's device called the request invalid"),
-	WC_STATUS(REM_ACCESS_ERR, VBD_E_REMOTE_ACCESS, "The peer's device refused access to its memory"),
+	WC_STATUS(LOC_ACCESS_ERR, VBD_E_LOCAL_ERROR,
+		"The peer's data may not be written to the local memory"),
+	WC_STATUS(REM_INV_REQ_ERR, VBD_E_REMOTE_INVALID,
+		"The peer's device called the request invalid"),
+	WC_STATUS(REM_ACCESS_ERR, VBD_E_REMOTE_ACCESS,
+		"The peer's device refused access to its memory"),
 	WC_STATUS(REM_OP_ERR, VBD_E_REMOTE_OPERATION, "The peer failed the operation"),
-	WC_STATUS(RETRY_EXC_ERR, VBD_E_RETRY_EXCEEDED, "The peer's device did not acknowledge in time"),
-	WC_STATUS(RNR_RETRY_EXC_ERR, VBD_E_RNR_EXCEEDED, "The peer had no receive posted for too long"),
+	WC_STATUS(RETRY_EXC_ERR, VBD_E_RETRY_EXCEEDED,
+		"The peer's device did not acknowledge in time"),
+	WC_STATUS(RNR_RETRY_EXC_ERR, VBD_E_RNR_EXCEEDED,
+		"The peer had no receive posted for too long"),
 	WC_STATUS(LOC_RDD_VIOL_ERR, VBD_E_LOCAL_ERROR, "Reliable datagram domain violation"),
 	WC_STATUS(REM_INV_RD_REQ_ERR, VBD_E_REMOTE_INVALID, "Invalid reliable datagram request"),
 	WC_STATUS(REM_ABORT_ERR, VBD_E_REMOTE_OPERATION, "The peer aborted the operation"),
@@ -209,8 +215,10 @@ static const struct name async_events[] = {
 	ASYNC_EVENT(SM_CHANGE, "sm_change", "There is a new subnet manager"),
 	ASYNC_EVENT(SRQ_ERR, "srq_err", "A shared receive queue failed"),
 	ASYNC_EVENT(SRQ_LIMIT_REACHED, "srq_limit_reached", "A shared receive queue runs low"),
-	ASYNC_EVENT(QP_LAST_WQE_REACHED, "qp_last_wqe_reached", "A QP took its last shared receive"),
-	ASYNC_EVENT(CLIENT_REREGISTER, "client_reregister", "The subnet manager wants clients to register again"),
+	ASYNC_EVENT(
+		QP_LAST_WQE_REACHED, "qp_last_wqe_reached", "A QP took its last shared receive"),
+	ASYNC_EVENT(CLIENT_REREGISTER, "client_reregister",
+		"The subnet manager wants clients to register again"),
 	ASYNC_EVENT(GID_CHANGE, "gid_change", "A port's GID table changed"),
 	ASYNC_EVENT(WQ_FATAL, "wq_fatal", "A work queue failed"),
 };
@@ -279,9 +287,9 @@ int vbd_mtu_of_bytes(uint32_t bytes)
 /* IBTA 9.7.5.2.8, table 46. */
 uint64_t vbd_rnr_timer_ns(unsigned int code)
 {
-	static const uint32_t us[32] = {655360, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480, 640,
-		960, 1280, 1920, 2560, 3840, 5120, 7680, 10240, 15360, 20480, 30720, 40960, 61440,
-		81920, 122880, 163840, 245760, 327680, 491520};
+	static const uint32_t us[32] = {655360, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480,
+		640, 960, 1280, 1920, 2560, 3840, 5120, 7680, 10240, 15360, 20480, 30720, 40960,
+		61440, 81920, 122880, 163840, 245760, 327680, 491520};
 
 	return (uint64_t)us[code & 31] * 1000;
 }

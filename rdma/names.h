@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names and meanings of everything the libraries number: CM events, CM reject reasons, completion statuses and opcodes,
- * QP states, async events. One table each, in names.c; the numbers are the libraries' own.
+ * Names and meanings of everything the libraries number: CM events, CM reject reasons, completion
+ * statuses and opcodes, QP states, async events. One table each, in names.c; the numbers are the
+ * libraries' own.
  *
  * Any thread. All strings are static; an unknown number gives a name that says so, never NULL.
  */
@@ -21,8 +22,8 @@ const char *vbd_cm_event_text(int type);
 
 /**
  * vbd_cm_reject_name - the reason behind a REJECTED event's status
- * @status: as the kernel gave it: an IB CM reject reason (IBTA 12.6.7.2) on InfiniBand and RoCE, a negative errno
- *          on iWARP
+ * @status: as the kernel gave it: an IB CM reject reason (IBTA 12.6.7.2) on InfiniBand and RoCE, a
+ * negative errno on iWARP
  */
 const char *vbd_cm_reject_name(int status);
 
@@ -35,8 +36,8 @@ const char *vbd_wc_status_text(int status);
 /**
  * vbd_wc_status_class - the status that stands for a failed completion
  *
- * Tests and clients look at the class: devices differ in the raw status (rxe answers a bad lkey with LOC_QP_OP_ERR,
- * mlx5 with LOC_PROT_ERR). A flush gives VBD_E_QP_FATAL: it is nobody's cause.
+ * Tests and clients look at the class: devices differ in the raw status (rxe answers a bad lkey
+ * with LOC_QP_OP_ERR, mlx5 with LOC_PROT_ERR). A flush gives VBD_E_QP_FATAL: it is nobody's cause.
  */
 enum vbd_status vbd_wc_status_class(int status);
 

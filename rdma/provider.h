@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The only way to librdmacm and libibverbs. Their five error conventions (-1 and errno, NULL and errno, a positive
- * errno, a negative count, an event status of either sign) become one: enum vbd_status and a vbd_error that keeps the
- * call and the raw number.
+ * The only way to librdmacm and libibverbs. Their five error conventions (-1 and errno, NULL and
+ * errno, a positive errno, a negative count, an event status of either sign) become one: enum
+ * vbd_status and a vbd_error that keeps the call and the raw number.
  *
- * Two implementations, chosen at link time: provider_verbs.c (the libraries) and tests/fake/provider_fake.c (scripted:
- * queued events and completions, fail the n-th call).
+ * Two implementations, chosen at link time: provider_verbs.c (the libraries) and
+ * tests/fake/provider_fake.c (scripted: queued events and completions, fail the n-th call).
  *
- * Thread: the control thread, except where a function says "worker". Blocks: no, but for what the kernel takes;
- * functions that may take milliseconds say so.
+ * Thread: the control thread, except where a function says "worker". Blocks: no, but for what the
+ * kernel takes; functions that may take milliseconds say so.
  */
 #ifndef VBD_RDMA_PROVIDER_H
 #define VBD_RDMA_PROVIDER_H
@@ -30,18 +30,20 @@
 
 struct vbd_pv_device {
 	char name[VBD_DEVICE_NAME_BYTES];
-	char ibdev_path[256];	/* its folder in sysfs */
-	char uverbs_name[64];	/* "uverbs0" */
-	int transport;		/* enum ibv_transport_type */
+	char ibdev_path[256]; /* its folder in sysfs */
+	char uverbs_name[64]; /* "uverbs0" */
+	int transport;	      /* enum ibv_transport_type */
 };
 
-/** vbd_pv_list_devices - what ibv_get_device_list(3) finds; no devices is no error. @ret_devices: free(3) it. */
+/** vbd_pv_list_devices - what ibv_get_device_list(3) finds; no devices is no error. @ret_devices:
+ * free(3) it. */
 enum vbd_status vbd_pv_list_devices(struct vbd_pv_device **ret_devices, size_t *ret_count,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_pv_open_device - a context of our own, async fd non-blocking. NOT_FOUND (status no_device) if it is gone. */
-enum vbd_status vbd_pv_open_device(const char *name, struct ibv_context **ret_context,
-	struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_open_device - a context of our own, async fd non-blocking. NOT_FOUND (status no_device)
+ * if it is gone. */
+enum vbd_status vbd_pv_open_device(
+	const char *name, struct ibv_context **ret_context, struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_close_device(struct ibv_context *context);
 
 enum vbd_status vbd_pv_query_device(struct ibv_context *context, struct ibv_device_attr *ret_attr,
@@ -68,11 +70,12 @@ bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_ev
 
 /* Protection domains, memory, completion queues. */
 
-enum vbd_status vbd_pv_alloc_pd(struct ibv_context *context, struct ibv_pd **ret_pd,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_alloc_pd(
+	struct ibv_context *context, struct ibv_pd **ret_pd, struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_dealloc_pd(struct ibv_pd *pd);
 
-/** vbd_pv_reg_mr - any thread; takes time in proportion to @length_bytes. ENOMEM gives status memlock or no_memory. */
+/** vbd_pv_reg_mr - any thread; takes time in proportion to @length_bytes. ENOMEM gives status
+ * memlock or no_memory. */
 enum vbd_status vbd_pv_reg_mr(struct ibv_pd *pd, void *addr, size_t length_bytes, int access,
 	struct ibv_mr **ret_mr, struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_dereg_mr - any thread; takes time in proportion to the length */
@@ -83,12 +86,14 @@ enum vbd_status vbd_pv_create_comp_channel(struct ibv_context *context,
 void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *channel);
 
 enum vbd_status vbd_pv_create_cq(struct ibv_context *context, uint32_t depth_cqe, void *cq_context,
-	struct ibv_comp_channel *channel, struct ibv_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
+	struct ibv_comp_channel *channel, struct ibv_cq **ret_cq,
+	struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_destroy_cq(struct ibv_cq *cq);
 
 /** vbd_pv_arm_cq - worker; ask for an event at the next completion */
 enum vbd_status vbd_pv_arm_cq(struct ibv_cq *cq, struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_take_cq_event - worker; take and acknowledge one event of the channel; its CQ's context, NULL if none */
+/** vbd_pv_take_cq_event - worker; take and acknowledge one event of the channel; its CQ's context,
+ * NULL if none */
 void *vbd_pv_take_cq_event(struct ibv_comp_channel *channel);
 /** vbd_pv_poll_cq - worker; up to @max completions; a failing CQ gives none */
 unsigned int vbd_pv_poll_cq(struct ibv_cq *cq, struct ibv_wc *wcs, unsigned int max);
@@ -105,32 +110,34 @@ enum vbd_status vbd_pv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *ret_attr,
 void vbd_pv_destroy_qp(struct ibv_qp *qp);
 
 /** vbd_pv_post_send - worker (or control before the QP is handed over); one work request */
-enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_post_send(
+	struct ibv_qp *qp, struct ibv_send_wr *wr, struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_post_recv - worker (or control before the QP is handed over); one work request */
-enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_post_recv(
+	struct ibv_qp *qp, struct ibv_recv_wr *wr, struct vbd_error *err) VBD_MUST_CHECK;
 
 /* The connection manager. */
 
-/* A CM event, copied and acknowledged already: an unacknowledged one makes rdma_destroy_id(3) wait for ever. */
+/* A CM event, copied and acknowledged already: an unacknowledged one makes rdma_destroy_id(3) wait
+ * for ever. */
 struct vbd_pv_cm_event {
 	enum rdma_cm_event_type type;
 	int status; /* raw */
 	struct rdma_cm_id *id;
-	void *id_context;	 /* of @id; of the listening id for CONNECT_REQUEST */
-	bool has_conn_param;	 /* the members below are there */
+	void *id_context;    /* of @id; of the listening id for CONNECT_REQUEST */
+	bool has_conn_param; /* the members below are there */
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
 	uint8_t rnr_retry_count;
 	uint32_t qp_num;
-	uint8_t private_data_bytes; /* may be more than was sent, zero-padded: rdma_get_cm_event(3) */
+	uint8_t private_data_bytes; /* may be more than was sent, zero-padded: rdma_get_cm_event(3)
+				     */
 	uint8_t private_data[VBD_PRIVATE_DATA_BYTES];
 };
 
 /** vbd_pv_create_event_channel - non-blocking. NO_DEVICE where the kernel has no rdma_cm. */
-enum vbd_status vbd_pv_create_event_channel(struct rdma_event_channel **ret_channel,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_create_event_channel(
+	struct rdma_event_channel **ret_channel, struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_destroy_event_channel(struct rdma_event_channel *channel);
 int vbd_pv_event_channel_fd(const struct rdma_event_channel *channel);
 
@@ -143,27 +150,27 @@ enum vbd_status vbd_pv_create_id(struct rdma_event_channel *channel, void *id_co
 void vbd_pv_destroy_id(struct rdma_cm_id *id);
 void vbd_pv_set_id_context(struct rdma_cm_id *id, void *id_context);
 
-enum vbd_status vbd_pv_bind_addr(struct rdma_cm_id *id, const struct sockaddr *addr,
-	struct vbd_error *err) VBD_MUST_CHECK;
-enum vbd_status vbd_pv_listen(struct rdma_cm_id *id, int backlog,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_bind_addr(
+	struct rdma_cm_id *id, const struct sockaddr *addr, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_listen(
+	struct rdma_cm_id *id, int backlog, struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_resolve_addr(struct rdma_cm_id *id, const struct sockaddr *src,
 	const struct sockaddr *dst, int timeout_ms, struct vbd_error *err) VBD_MUST_CHECK;
-enum vbd_status vbd_pv_resolve_route(struct rdma_cm_id *id, int timeout_ms,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_resolve_route(
+	struct rdma_cm_id *id, int timeout_ms, struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_set_ack_timeout - RDMA_OPTION_ID_ACK_TIMEOUT, 0 to 31; before connect or accept */
-enum vbd_status vbd_pv_set_ack_timeout(struct rdma_cm_id *id, uint8_t ack_timeout,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_set_ack_timeout(
+	struct rdma_cm_id *id, uint8_t ack_timeout, struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_set_tos - RDMA_OPTION_ID_TOS; before the address is resolved */
-enum vbd_status vbd_pv_set_tos(struct rdma_cm_id *id, uint8_t tos,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_set_tos(
+	struct rdma_cm_id *id, uint8_t tos, struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_init_qp_attr - the attributes the CM wants for the move to @attr->qp_state */
 enum vbd_status vbd_pv_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *ret_mask,
 	struct vbd_error *err) VBD_MUST_CHECK;
-enum vbd_status vbd_pv_connect(struct rdma_cm_id *id, struct rdma_conn_param *param,
-	struct vbd_error *err) VBD_MUST_CHECK;
-enum vbd_status vbd_pv_accept(struct rdma_cm_id *id, struct rdma_conn_param *param,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_connect(
+	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_accept(
+	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_reject(struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_establish(struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_disconnect(struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;

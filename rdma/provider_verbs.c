@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum vbd_status vbd_pv_list_devices(struct vbd_pv_device **ret_devices, size_t *ret_count,
-	struct vbd_error *err)
+enum vbd_status vbd_pv_list_devices(
+	struct vbd_pv_device **ret_devices, size_t *ret_count, struct vbd_error *err)
 {
 	struct vbd_pv_device *devices;
 	struct ibv_device **list;
@@ -34,12 +34,12 @@ enum vbd_status vbd_pv_list_devices(struct vbd_pv_device **ret_devices, size_t *
 	for (int i = 0; i < count; i++) {
 		struct vbd_pv_device *device = &devices[i];
 
-		(void)snprintf(device->name, sizeof(device->name), "%s",
-			ibv_get_device_name(list[i]));
-		(void)snprintf(device->ibdev_path, sizeof(device->ibdev_path), "%s",
-			list[i]->ibdev_path);
-		(void)snprintf(device->uverbs_name, sizeof(device->uverbs_name), "%s",
-			list[i]->dev_name);
+		(void)snprintf(
+			device->name, sizeof(device->name), "%s", ibv_get_device_name(list[i]));
+		(void)snprintf(
+			device->ibdev_path, sizeof(device->ibdev_path), "%s", list[i]->ibdev_path);
+		(void)snprintf(
+			device->uverbs_name, sizeof(device->uverbs_name), "%s", list[i]->dev_name);
 		device->transport = list[i]->transport_type;
 	}
 	if (list)
@@ -58,8 +58,8 @@ static enum vbd_status set_nonblocking(int fd, struct vbd_error *err)
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_open_device(const char *name, struct ibv_context **ret_context,
-	struct vbd_error *err)
+enum vbd_status vbd_pv_open_device(
+	const char *name, struct ibv_context **ret_context, struct vbd_error *err)
 {
 	struct ibv_context *context = NULL;
 	struct ibv_device **list;
@@ -68,7 +68,8 @@ enum vbd_status vbd_pv_open_device(const char *name, struct ibv_context **ret_co
 
 	list = ibv_get_device_list(NULL);
 	if (!list)
-		return vbd_error_errno(err, VBD_OK, "ibv_get_device_list", errno, "device %s", name);
+		return vbd_error_errno(
+			err, VBD_OK, "ibv_get_device_list", errno, "device %s", name);
 	for (struct ibv_device **device = list; *device; device++) {
 		if (strcmp(ibv_get_device_name(*device), name) != 0)
 			continue;
@@ -96,8 +97,8 @@ void vbd_pv_close_device(struct ibv_context *context)
 		(void)ibv_close_device(context);
 }
 
-enum vbd_status vbd_pv_query_device(struct ibv_context *context, struct ibv_device_attr *ret_attr,
-	struct vbd_error *err)
+enum vbd_status vbd_pv_query_device(
+	struct ibv_context *context, struct ibv_device_attr *ret_attr, struct vbd_error *err)
 {
 	int rc = ibv_query_device(context, ret_attr);
 
@@ -170,8 +171,8 @@ bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_ev
 	return true;
 }
 
-enum vbd_status vbd_pv_alloc_pd(struct ibv_context *context, struct ibv_pd **ret_pd,
-	struct vbd_error *err)
+enum vbd_status vbd_pv_alloc_pd(
+	struct ibv_context *context, struct ibv_pd **ret_pd, struct vbd_error *err)
 {
 	errno = 0;
 	*ret_pd = ibv_alloc_pd(context);
@@ -187,16 +188,17 @@ void vbd_pv_dealloc_pd(struct ibv_pd *pd)
 		(void)ibv_dealloc_pd(pd);
 }
 
-/* ENOMEM means the memlock limit far more often than memory: ib_umem_get() answers it for both (kernel 6.1). */
-static enum vbd_status pinning_failed(const char *call, int errnum, size_t length_bytes,
-	struct vbd_error *err)
+/* ENOMEM means the memlock limit far more often than memory: ib_umem_get() answers it for both
+ * (kernel 6.1). */
+static enum vbd_status pinning_failed(
+	const char *call, int errnum, size_t length_bytes, struct vbd_error *err)
 {
 	struct rlimit limit;
 
 	if (errnum != ENOMEM || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
 		limit.rlim_cur == RLIM_INFINITY)
-		return vbd_error_errno(err, VBD_OK, call, errnum, "%zu bytes can't be registered",
-			length_bytes);
+		return vbd_error_errno(
+			err, VBD_OK, call, errnum, "%zu bytes can't be registered", length_bytes);
 	if (err && err->status == VBD_OK)
 		err->limit = limit.rlim_cur;
 	return vbd_error_errno(err, VBD_E_MEMLOCK, call, errnum,
@@ -223,8 +225,8 @@ void vbd_pv_dereg_mr(struct ibv_mr *mr)
 		(void)ibv_dereg_mr(mr);
 }
 
-enum vbd_status vbd_pv_create_comp_channel(struct ibv_context *context,
-	struct ibv_comp_channel **ret_channel, struct vbd_error *err)
+enum vbd_status vbd_pv_create_comp_channel(
+	struct ibv_context *context, struct ibv_comp_channel **ret_channel, struct vbd_error *err)
 {
 	struct ibv_comp_channel *channel;
 	enum vbd_status status;
@@ -257,8 +259,8 @@ enum vbd_status vbd_pv_create_cq(struct ibv_context *context, uint32_t depth_cqe
 	errno = 0;
 	cq = ibv_create_cq(context, (int)depth_cqe, cq_context, channel, 0);
 	if (!cq)
-		return vbd_error_errno(err, VBD_OK, "ibv_create_cq", errno,
-			"device %s, %u entries", ibv_get_device_name(context->device), depth_cqe);
+		return vbd_error_errno(err, VBD_OK, "ibv_create_cq", errno, "device %s, %u entries",
+			ibv_get_device_name(context->device), depth_cqe);
 	*ret_cq = cq;
 	return VBD_OK;
 }
@@ -274,8 +276,8 @@ enum vbd_status vbd_pv_arm_cq(struct ibv_cq *cq, struct vbd_error *err)
 	int rc = ibv_req_notify_cq(cq, 0);
 
 	if (rc)
-		return vbd_error_errno(err, VBD_OK, "ibv_req_notify_cq", rc,
-			"completion queue can't be armed");
+		return vbd_error_errno(
+			err, VBD_OK, "ibv_req_notify_cq", rc, "completion queue can't be armed");
 	return VBD_OK;
 }
 
@@ -312,26 +314,26 @@ enum vbd_status vbd_pv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *ini
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
-	struct vbd_error *err)
+enum vbd_status vbd_pv_modify_qp(
+	struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct vbd_error *err)
 {
 	int rc = ibv_modify_qp(qp, attr, mask);
 
 	if (rc)
-		return vbd_error_errno(err, VBD_E_VERBS_ERROR, "ibv_modify_qp", rc, "qp 0x%06x",
-			qp->qp_num);
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "ibv_modify_qp", rc, "qp 0x%06x", qp->qp_num);
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *ret_attr, int mask,
-	struct vbd_error *err)
+enum vbd_status vbd_pv_query_qp(
+	struct ibv_qp *qp, struct ibv_qp_attr *ret_attr, int mask, struct vbd_error *err)
 {
 	struct ibv_qp_init_attr init;
 	int rc = ibv_query_qp(qp, ret_attr, mask, &init);
 
 	if (rc)
-		return vbd_error_errno(err, VBD_E_VERBS_ERROR, "ibv_query_qp", rc, "qp 0x%06x",
-			qp->qp_num);
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "ibv_query_qp", rc, "qp 0x%06x", qp->qp_num);
 	return VBD_OK;
 }
 
@@ -347,8 +349,8 @@ enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, stru
 	int rc = ibv_post_send(qp, wr, &bad);
 
 	if (rc)
-		return vbd_error_errno(err, VBD_E_VERBS_ERROR, "ibv_post_send", rc, "qp 0x%06x",
-			qp->qp_num);
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "ibv_post_send", rc, "qp 0x%06x", qp->qp_num);
 	return VBD_OK;
 }
 
@@ -358,13 +360,13 @@ enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, stru
 	int rc = ibv_post_recv(qp, wr, &bad);
 
 	if (rc)
-		return vbd_error_errno(err, VBD_E_VERBS_ERROR, "ibv_post_recv", rc, "qp 0x%06x",
-			qp->qp_num);
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "ibv_post_recv", rc, "qp 0x%06x", qp->qp_num);
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_create_event_channel(struct rdma_event_channel **ret_channel,
-	struct vbd_error *err)
+enum vbd_status vbd_pv_create_event_channel(
+	struct rdma_event_channel **ret_channel, struct vbd_error *err)
 {
 	struct rdma_event_channel *channel;
 	enum vbd_status status;
@@ -413,8 +415,8 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *channel, struct vbd_pv_cm_e
 	struct pollfd readable = {.fd = channel->fd, .events = POLLIN};
 
 	/*
-	 * Looked at first: librdmacm may answer a failed internal event with an error though more events wait, and
-	 * the descriptor alone says whether there is one.
+	 * Looked at first: librdmacm may answer a failed internal event with an error though more
+	 * events wait, and the descriptor alone says whether there is one.
 	 */
 	if (poll(&readable, 1, 0) <= 0 || rdma_get_cm_event(channel, &event) != 0)
 		return false;
@@ -422,9 +424,9 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *channel, struct vbd_pv_cm_e
 	ret_event->type = event->event;
 	ret_event->status = event->status;
 	ret_event->id = event->id;
-	ret_event->id_context =
-		event->event == RDMA_CM_EVENT_CONNECT_REQUEST ? event->listen_id->context
-							      : event->id->context;
+	ret_event->id_context = event->event == RDMA_CM_EVENT_CONNECT_REQUEST
+					? event->listen_id->context
+					: event->id->context;
 	switch (event->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
@@ -469,14 +471,13 @@ void vbd_pv_set_id_context(struct rdma_cm_id *id, void *id_context)
 	id->context = id_context;
 }
 
-enum vbd_status vbd_pv_bind_addr(struct rdma_cm_id *id, const struct sockaddr *addr,
-	struct vbd_error *err)
+enum vbd_status vbd_pv_bind_addr(
+	struct rdma_cm_id *id, const struct sockaddr *addr, struct vbd_error *err)
 {
 	/* rdma_bind_addr(3) does not write to the address. */
 	if (rdma_bind_addr(id, (struct sockaddr *)(uintptr_t)addr) != 0)
-		return vbd_error_errno(err,
-			errno == ENODEV ? VBD_E_ADDRESS_NOT_AVAILABLE : VBD_OK, "rdma_bind_addr",
-			errno, "the address can't be bound");
+		return vbd_error_errno(err, errno == ENODEV ? VBD_E_ADDRESS_NOT_AVAILABLE : VBD_OK,
+			"rdma_bind_addr", errno, "the address can't be bound");
 	return VBD_OK;
 }
 
@@ -500,13 +501,13 @@ enum vbd_status vbd_pv_resolve_addr(struct rdma_cm_id *id, const struct sockaddr
 enum vbd_status vbd_pv_resolve_route(struct rdma_cm_id *id, int timeout_ms, struct vbd_error *err)
 {
 	if (rdma_resolve_route(id, timeout_ms) != 0)
-		return vbd_error_errno(err, VBD_E_ROUTE_ERROR, "rdma_resolve_route", errno,
-			"no route");
+		return vbd_error_errno(
+			err, VBD_E_ROUTE_ERROR, "rdma_resolve_route", errno, "no route");
 	return VBD_OK;
 }
 
-static enum vbd_status set_option(struct rdma_cm_id *id, int option, uint8_t value,
-	const char *what, struct vbd_error *err)
+static enum vbd_status set_option(
+	struct rdma_cm_id *id, int option, uint8_t value, const char *what, struct vbd_error *err)
 {
 	if (rdma_set_option(id, RDMA_OPTION_ID, option, &value, sizeof(value)) != 0)
 		return vbd_error_errno(err, VBD_E_VERBS_ERROR, "rdma_set_option", errno,
@@ -514,8 +515,8 @@ static enum vbd_status set_option(struct rdma_cm_id *id, int option, uint8_t val
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_set_ack_timeout(struct rdma_cm_id *id, uint8_t ack_timeout,
-	struct vbd_error *err)
+enum vbd_status vbd_pv_set_ack_timeout(
+	struct rdma_cm_id *id, uint8_t ack_timeout, struct vbd_error *err)
 {
 	return set_option(id, RDMA_OPTION_ID_ACK_TIMEOUT, ack_timeout, "ack_timeout", err);
 }
@@ -525,8 +526,8 @@ enum vbd_status vbd_pv_set_tos(struct rdma_cm_id *id, uint8_t tos, struct vbd_er
 	return set_option(id, RDMA_OPTION_ID_TOS, tos, "tos", err);
 }
 
-enum vbd_status vbd_pv_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *ret_mask,
-	struct vbd_error *err)
+enum vbd_status vbd_pv_init_qp_attr(
+	struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *ret_mask, struct vbd_error *err)
 {
 	if (rdma_init_qp_attr(id, attr, ret_mask) != 0)
 		return vbd_error_errno(err, VBD_E_VERBS_ERROR, "rdma_init_qp_attr", errno,
@@ -534,17 +535,17 @@ enum vbd_status vbd_pv_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *a
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_connect(struct rdma_cm_id *id, struct rdma_conn_param *param,
-	struct vbd_error *err)
+enum vbd_status vbd_pv_connect(
+	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err)
 {
 	if (rdma_connect(id, param) != 0)
-		return vbd_error_errno(err, VBD_E_CONNECT_ERROR, "rdma_connect", errno,
-			"no connect");
+		return vbd_error_errno(
+			err, VBD_E_CONNECT_ERROR, "rdma_connect", errno, "no connect");
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_accept(struct rdma_cm_id *id, struct rdma_conn_param *param,
-	struct vbd_error *err)
+enum vbd_status vbd_pv_accept(
+	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err)
 {
 	if (rdma_accept(id, param) != 0)
 		return vbd_error_errno(err, VBD_E_CONNECT_ERROR, "rdma_accept", errno, "no accept");
@@ -561,16 +562,16 @@ enum vbd_status vbd_pv_reject(struct rdma_cm_id *id, struct vbd_error *err)
 enum vbd_status vbd_pv_establish(struct rdma_cm_id *id, struct vbd_error *err)
 {
 	if (rdma_establish(id) != 0)
-		return vbd_error_errno(err, VBD_E_CONNECT_ERROR, "rdma_establish", errno,
-			"not established");
+		return vbd_error_errno(
+			err, VBD_E_CONNECT_ERROR, "rdma_establish", errno, "not established");
 	return VBD_OK;
 }
 
 enum vbd_status vbd_pv_disconnect(struct rdma_cm_id *id, struct vbd_error *err)
 {
 	if (rdma_disconnect(id) != 0)
-		return vbd_error_errno(err, VBD_E_VERBS_ERROR, "rdma_disconnect", errno,
-			"no disconnect");
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "rdma_disconnect", errno, "no disconnect");
 	return VBD_OK;
 }
 
