@@ -28,7 +28,11 @@ struct vbd_resolution;
 /** vbd_loop_create - a loop, not running; the caller owns it */
 enum vbd_status vbd_loop_create(struct vbd_loop **ret_loop, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_loop_destroy - close what is left and free; not from inside a callback; NULL is fine. Waits for running work. */
+/**
+ * vbd_loop_destroy - close what is left and free; not from inside a callback; NULL is fine
+ *
+ * Waits for running work, calls its `done`, and runs what is deferred. No other callback runs any more.
+ */
 void vbd_loop_destroy(struct vbd_loop *loop);
 
 /** vbd_loop_run - turn until vbd_loop_stop() */
@@ -53,8 +57,9 @@ typedef void (*vbd_fd_cb)(unsigned int events, void *arg);
 
 /**
  * vbd_fd_watch_start - call back while the descriptor is ready
- * @fd:     stays the caller's; one watch per descriptor, stopped before the descriptor is closed
- * @events: vbd_fd_events to look for; the callback gets those that hold. Level-triggered.
+ * @fd:     stays the caller's, becomes non-blocking; one watch per descriptor, stopped before the descriptor is closed
+ * @events: vbd_fd_events to look for; the callback gets those that hold. Level-triggered. With an error pending on the
+ *          descriptor it gets all of @events, and the next read or write tells the error.
  */
 enum vbd_status vbd_fd_watch_start(struct vbd_loop *loop, int fd, unsigned int events, vbd_fd_cb cb,
 	void *arg, struct vbd_fd_watch **ret_watch, struct vbd_error *err) VBD_MUST_CHECK;

@@ -1,0 +1,799 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/loop.h"
+
+#include "base/clock.h"
+#include "tests/unit/unit.h"
+
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What libuv asks the kernel for: the test program's epoll_pwait() stands before glibc's. */
+static struct {
+	int last_timeout_ms;
+	int wake_fd; /* made readable when the loop wants to sleep for ever; -1: nothing */
+} g_epoll = {.wake_fd = -1};
+
+int epoll_pwait(
+	int epfd, struct epoll_event *events, int maxevents, int timeout_ms, const sigset_t *mask)
+{
+	static int (*real)(int, struct epoll_event *, int, int, const sigset_t *);
+	const uint64_t one = 1;
+
+	if (!real)
+		*(void **)&real = dlsym(RTLD_NEXT, "epoll_pwait");
+	g_epoll.last_timeout_ms = timeout_ms;
+	if (timeout_ms < 0 && g_epoll.wake_fd >= 0)
+		assert_int_equal(write(g_epoll.wake_fd, &one, sizeof(one)), sizeof(one));
+	return real(epfd, events, maxevents, timeout_ms, mask);
+}
+
+int epoll_wait(int epfd, struct epoll_event *events, int maxevents, int timeout_ms)
+{
+	return epoll_pwait(epfd, events, maxevents, timeout_ms, NULL);
+}
+
+struct fixture {
+	struct vbd_loop *loop;
+	struct vbd_error err;
+	struct vbd_fd_watch *watch;
+	struct vbd_timer *timer;
+	struct vbd_timer *other;
+	struct vbd_deferred deferred;
+	struct vbd_deferred second;
+	struct vbd_resolution *resolution;
+	sem_t gate;
+	int calls;
+	int deferred_calls;
+	unsigned int events;
+	int signum;
+	uint64_t seen_ns;
+	struct sockaddr_storage addr;
+	struct vbd_error answer;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	assert_int_equal(vbd_loop_create(&f->loop, &f->err), VBD_OK);
+	assert_int_equal(sem_init(&f->gate, 0, 0), 0);
+	g_epoll.wake_fd = -1;
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_loop_destroy(f->loop);
+	(void)sem_destroy(&f->gate);
+	free(f);
+	return 0;
+}
+
+static void count(void *arg)
+{
+	struct fixture *f = arg;
+
+	f->calls++;
+	f->seen_ns = vbd_loop_now_ns(f->loop);
+}
+
+static void drain_eventfd(unsigned int events, void *arg)
+{
+	struct fixture *f = arg;
+
+	f->calls++;
+	f->events = events;
+}
+
+static void turn_until(struct fixture *f, const int *counter, int target)
+{
+	while (*counter < target)
+		vbd_loop_turn(f->loop, true);
+}
+
+static void test_loop__a_readable_descriptor_is_reported_until_it_is_read(void **state)
+{
+	struct fixture *f = *state;
+	int fd = eventfd(1, EFD_CLOEXEC);
+	uint64_t n;
+
+	assert_int_equal(
+		vbd_fd_watch_start(f->loop, fd, VBD_FD_READ, drain_eventfd, f, &f->watch, &f->err),
+		VBD_OK);
+	vbd_loop_turn(f->loop, true);
+	vbd_loop_turn(f->loop, true);
+	assert_int_equal(f->calls, 2);
+	assert_int_equal(f->events, VBD_FD_READ);
+	assert_int_equal(read(fd, &n, sizeof(n)), sizeof(n));
+	vbd_loop_turn(f->loop, false);
+	assert_int_equal(f->calls, 2);
+	vbd_fd_watch_stop(f->watch);
+	(void)close(fd);
+}
+
+static void test_loop__a_stopped_watch_says_nothing_and_its_descriptor_can_be_watched_again(
+	void **state)
+{
+	struct fixture *f = *state;
+	int fd = eventfd(1, EFD_CLOEXEC);
+
+	assert_int_equal(
+		vbd_fd_watch_start(f->loop, fd, VBD_FD_READ, drain_eventfd, f, &f->watch, &f->err),
+		VBD_OK);
+	vbd_fd_watch_stop(f->watch);
+	vbd_loop_turn(f->loop, false);
+	assert_int_equal(f->calls, 0);
+	assert_int_equal(
+		vbd_fd_watch_start(f->loop, fd, VBD_FD_READ, drain_eventfd, f, &f->watch, &f->err),
+		VBD_OK);
+	vbd_loop_turn(f->loop, true);
+	assert_int_equal(f->calls, 1);
+	vbd_fd_watch_stop(f->watch);
+	(void)close(fd);
+}
+
+static void test_loop__a_second_watch_of_a_descriptor_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	int fd = eventfd(0, EFD_CLOEXEC);
+	struct vbd_fd_watch *second = NULL;
+
+	assert_int_equal(
+		vbd_fd_watch_start(f->loop, fd, VBD_FD_READ, drain_eventfd, f, &f->watch, &f->err),
+		VBD_OK);
+	assert_int_not_equal(
+		vbd_fd_watch_start(f->loop, fd, VBD_FD_READ, drain_eventfd, f, &second, &f->err),
+		VBD_OK);
+	assert_null(second);
+	assert_string_equal(f->err.call, "uv_poll_init");
+	vbd_fd_watch_stop(f->watch);
+	(void)close(fd);
+}
+
+static void test_loop__a_descriptor_that_cannot_be_polled_is_an_error(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_not_equal(vbd_fd_watch_start(f->loop, 9999, VBD_FD_READ, drain_eventfd, f,
+				     &f->watch, &f->err),
+		VBD_OK);
+	assert_int_equal(f->err.raw, EBADF);
+}
+
+static void stop_own_watch(unsigned int events, void *arg)
+{
+	struct fixture *f = arg;
+
+	(void)events;
+	f->calls++;
+	vbd_fd_watch_stop(f->watch);
+	f->watch = NULL;
+}
+
+static void test_loop__a_watch_may_be_stopped_in_its_own_callback(void **state)
+{
+	struct fixture *f = *state;
+	int fd = eventfd(1, EFD_CLOEXEC);
+
+	assert_int_equal(
+		vbd_fd_watch_start(f->loop, fd, VBD_FD_READ, stop_own_watch, f, &f->watch, &f->err),
+		VBD_OK);
+	vbd_loop_turn(f->loop, true);
+	vbd_loop_turn(f->loop, false);
+	assert_int_equal(f->calls, 1);
+	(void)close(fd);
+}
+
+static void test_loop__a_peer_that_closes_is_a_hangup(void **state)
+{
+	struct fixture *f = *state;
+	int pair[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	assert_int_equal(vbd_fd_watch_start(f->loop, pair[0], VBD_FD_HANGUP, drain_eventfd, f,
+				 &f->watch, &f->err),
+		VBD_OK);
+	vbd_loop_turn(f->loop, false);
+	assert_int_equal(f->calls, 0);
+	(void)close(pair[1]);
+	vbd_loop_turn(f->loop, true);
+	assert_int_equal(f->events & VBD_FD_HANGUP, VBD_FD_HANGUP);
+	vbd_fd_watch_stop(f->watch);
+	(void)close(pair[0]);
+}
+
+static void test_loop__an_error_on_a_descriptor_is_reported_and_the_watch_goes_on(void **state)
+{
+	struct fixture *f = *state;
+	int pipe_fds[2];
+
+	assert_int_equal(pipe(pipe_fds), 0);
+	(void)close(pipe_fds[0]); /* the writing end now polls as EPOLLERR */
+	assert_int_equal(vbd_fd_watch_start(f->loop, pipe_fds[1], VBD_FD_HANGUP, drain_eventfd, f,
+				 &f->watch, &f->err),
+		VBD_OK);
+	vbd_loop_turn(f->loop, true);
+	vbd_loop_turn(f->loop, true);
+	assert_int_equal(f->calls, 2);
+	assert_int_equal(f->events, VBD_FD_HANGUP);
+	vbd_fd_watch_stop(f->watch);
+	(void)close(pipe_fds[1]);
+}
+
+static void test_loop__an_epoll_descriptor_can_be_watched(void **state)
+{
+	struct fixture *f = *state;
+	struct epoll_event want = {.events = EPOLLIN};
+	int inner = eventfd(1, EFD_CLOEXEC);
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	assert_int_equal(epoll_ctl(fd, EPOLL_CTL_ADD, inner, &want), 0);
+	assert_int_equal(
+		vbd_fd_watch_start(f->loop, fd, VBD_FD_READ, drain_eventfd, f, &f->watch, &f->err),
+		VBD_OK);
+	vbd_loop_turn(f->loop, true);
+	assert_int_equal(f->calls, 1);
+	vbd_fd_watch_stop(f->watch);
+	(void)close(fd);
+	(void)close(inner);
+}
+
+static void test_loop__a_timer_comes_once_and_never_early(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t set_ns;
+
+	assert_int_equal(vbd_timer_create(f->loop, count, f, &f->timer, &f->err), VBD_OK);
+	set_ns = vbd_clock_mono_ns();
+	vbd_timer_set(f->timer, 3);
+	turn_until(f, &f->calls, 1);
+	assert_true(vbd_clock_mono_ns() - set_ns >= 3 * VBD_NS_PER_MS);
+	assert_true(f->seen_ns - set_ns >= 3 * VBD_NS_PER_MS);
+	vbd_loop_turn(f->loop, false);
+	assert_int_equal(f->calls, 1);
+	vbd_timer_destroy(f->timer);
+}
+
+static void test_loop__a_timer_counts_from_now_and_not_from_the_start_of_the_turn(void **state)
+{
+	struct fixture *f = *state;
+	const struct timespec pause = {.tv_nsec = 5 * (long)VBD_NS_PER_MS};
+	uint64_t set_ns;
+
+	assert_int_equal(vbd_timer_create(f->loop, count, f, &f->timer, &f->err), VBD_OK);
+	vbd_loop_turn(f->loop, false); /* libuv's idea of the time grows old from here */
+	(void)nanosleep(&pause, NULL);
+	set_ns = vbd_clock_mono_ns();
+	vbd_timer_set(f->timer, 4);
+	turn_until(f, &f->calls, 1);
+	assert_true(f->seen_ns - set_ns >= 4 * VBD_NS_PER_MS);
+	vbd_timer_destroy(f->timer);
+}
+
+static void test_loop__a_timer_cleared_or_set_again_forgets_what_it_was(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(vbd_timer_create(f->loop, count, f, &f->timer, &f->err), VBD_OK);
+	vbd_timer_set(f->timer, 0);
+	vbd_timer_clear(f->timer);
+	vbd_loop_turn(f->loop, false);
+	vbd_loop_turn(f->loop, false);
+	assert_int_equal(f->calls, 0);
+	vbd_timer_set(f->timer, 0);
+	vbd_timer_set(f->timer, 3600000);
+	vbd_loop_turn(f->loop, false);
+	vbd_loop_turn(f->loop, false);
+	assert_int_equal(f->calls, 0);
+	vbd_timer_set(f->timer, UINT64_MAX);
+	vbd_timer_set(f->timer, 0);
+	turn_until(f, &f->calls, 1);
+	vbd_timer_destroy(f->timer);
+}
+
+static void set_again_with_0(void *arg)
+{
+	struct fixture *f = arg;
+
+	f->calls++;
+	vbd_timer_set(f->timer, 0);
+}
+
+static void test_loop__a_timer_of_0_ms_that_sets_itself_again_does_not_hold_the_turn(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(
+		vbd_timer_create(f->loop, set_again_with_0, f, &f->timer, &f->err), VBD_OK);
+	vbd_timer_set(f->timer, 0);
+	for (int i = 0; i < 10; i++)
+		vbd_loop_turn(f->loop, true);
+	assert_in_range(f->calls, 5, 20);
+	assert_int_equal(g_epoll.last_timeout_ms, 0);
+	vbd_timer_destroy(f->timer);
+}
+
+static void destroy_both_timers(void *arg)
+{
+	struct fixture *f = arg;
+
+	f->calls++;
+	vbd_timer_destroy(f->timer);
+	vbd_timer_destroy(f->other);
+}
+
+static void test_loop__a_timer_may_destroy_itself_and_one_that_is_due(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(
+		vbd_timer_create(f->loop, destroy_both_timers, f, &f->timer, &f->err), VBD_OK);
+	assert_int_equal(
+		vbd_timer_create(f->loop, destroy_both_timers, f, &f->other, &f->err), VBD_OK);
+	vbd_timer_set(f->timer, 0);
+	vbd_timer_set(f->other, 0);
+	turn_until(f, &f->calls, 1);
+	vbd_loop_turn(f->loop, false);
+	assert_int_equal(f->calls, 1);
+}
+
+static void test_loop__stopping_nothing_is_fine(void **state)
+{
+	(void)state;
+	vbd_fd_watch_stop(NULL);
+	vbd_timer_clear(NULL);
+	vbd_timer_destroy(NULL);
+	vbd_resolve_cancel(NULL);
+	vbd_loop_destroy(NULL);
+}
+
+static void on_deferred(struct vbd_deferred *self)
+{
+	struct fixture *f = VBD_CONTAINER_OF(self, struct fixture, deferred);
+
+	f->deferred_calls++;
+}
+
+static void defer_from_timer(void *arg)
+{
+	struct fixture *f = arg;
+
+	f->calls++;
+	vbd_loop_defer(f->loop, &f->deferred);
+	vbd_loop_defer(f->loop, &f->deferred);
+	assert_int_equal(f->deferred_calls, 0);
+}
+
+static void test_loop__what_a_timer_defers_runs_once_without_a_sleep_before(void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_deferred_init(&f->deferred, on_deferred);
+	assert_int_equal(
+		vbd_timer_create(f->loop, defer_from_timer, f, &f->timer, &f->err), VBD_OK);
+	vbd_timer_set(f->timer, 0);
+	turn_until(f, &f->deferred_calls, 1);
+	assert_int_equal(f->calls, 1);
+	assert_int_equal(f->deferred_calls, 1);
+	vbd_loop_turn(f->loop, false);
+	assert_int_equal(f->deferred_calls, 1);
+	vbd_timer_destroy(f->timer);
+}
+
+static void test_loop__what_is_deferred_outside_a_turn_keeps_the_loop_from_sleeping(void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_deferred_init(&f->deferred, on_deferred);
+	vbd_loop_defer(f->loop, &f->deferred);
+	vbd_loop_turn(f->loop, true);
+	assert_int_equal(f->deferred_calls, 1);
+	assert_int_equal(g_epoll.last_timeout_ms, 0);
+}
+
+static void defer_again(struct vbd_deferred *self)
+{
+	struct fixture *f = VBD_CONTAINER_OF(self, struct fixture, deferred);
+
+	if (f->deferred_calls++ < 20)
+		vbd_loop_defer(f->loop, self);
+	else
+		vbd_loop_stop(f->loop);
+}
+
+static void test_loop__what_defers_itself_again_runs_turn_by_turn(void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_deferred_init(&f->deferred, defer_again);
+	vbd_loop_defer(f->loop, &f->deferred);
+	vbd_loop_run(f->loop);
+	assert_int_equal(f->deferred_calls, 21);
+}
+
+static void remove_the_second(struct vbd_deferred *self)
+{
+	struct fixture *f = VBD_CONTAINER_OF(self, struct fixture, deferred);
+
+	f->deferred_calls++;
+	vbd_list_remove(&f->second.link);
+}
+
+static void must_not_run(struct vbd_deferred *self)
+{
+	(void)self;
+	fail();
+}
+
+static void test_loop__what_is_deferred_may_be_taken_back(void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_deferred_init(&f->deferred, remove_the_second);
+	vbd_deferred_init(&f->second, must_not_run);
+	vbd_loop_defer(f->loop, &f->deferred);
+	vbd_loop_defer(f->loop, &f->second);
+	vbd_loop_turn(f->loop, false);
+	assert_int_equal(f->deferred_calls, 1);
+}
+
+static void test_loop__what_is_still_deferred_runs_when_the_loop_is_destroyed(void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_deferred_init(&f->deferred, on_deferred);
+	vbd_loop_defer(f->loop, &f->deferred);
+	vbd_loop_destroy(f->loop);
+	f->loop = NULL;
+	assert_int_equal(f->deferred_calls, 1);
+}
+
+static void stop_the_loop(unsigned int events, void *arg)
+{
+	struct fixture *f = arg;
+
+	(void)events;
+	f->calls++;
+	vbd_loop_stop(f->loop);
+}
+
+static void test_loop__an_idle_loop_sleeps_without_a_limit(void **state)
+{
+	struct fixture *f = *state;
+	int fd = eventfd(0, EFD_CLOEXEC);
+
+	assert_int_equal(
+		vbd_fd_watch_start(f->loop, fd, VBD_FD_READ, stop_the_loop, f, &f->watch, &f->err),
+		VBD_OK);
+	g_epoll.wake_fd = fd;
+	vbd_loop_run(f->loop);
+	assert_int_equal(f->calls, 1);
+	assert_int_equal(g_epoll.last_timeout_ms, -1);
+	vbd_fd_watch_stop(f->watch);
+	(void)close(fd);
+}
+
+static void test_loop__a_loop_stopped_before_it_runs_returns_at_once(void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_loop_stop(f->loop);
+	vbd_loop_run(f->loop);
+}
+
+static void on_signal(int signum, void *arg)
+{
+	struct fixture *f = arg;
+
+	f->calls++;
+	f->signum = signum;
+}
+
+static void test_loop__a_signal_is_reported_on_the_loop(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(vbd_loop_on_signal(f->loop, SIGUSR1, on_signal, f, &f->err), VBD_OK);
+	assert_int_equal(raise(SIGUSR1), 0);
+	assert_int_equal(f->calls, 0);
+	turn_until(f, &f->calls, 1);
+	assert_int_equal(f->signum, SIGUSR1);
+}
+
+static void test_loop__a_signal_that_cannot_be_caught_is_an_error(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_not_equal(vbd_loop_on_signal(f->loop, SIGKILL, on_signal, f, &f->err), VBD_OK);
+	assert_string_equal(f->err.call, "uv_signal_start");
+}
+
+static void wait_at_gate(void *arg)
+{
+	struct fixture *f = arg;
+
+	assert_int_equal(sem_wait(&f->gate), 0);
+	f->events = 1;
+}
+
+static void work_done(void *arg)
+{
+	struct fixture *f = arg;
+
+	assert_int_equal(f->events, 1);
+	f->calls++;
+	vbd_timer_destroy(f->timer);
+	vbd_fd_watch_stop(f->watch);
+}
+
+static void test_loop__work_is_done_on_the_control_thread_once(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(vbd_loop_work(f->loop, wait_at_gate, work_done, f, &f->err), VBD_OK);
+	vbd_loop_turn(f->loop, false);
+	assert_int_equal(f->calls, 0);
+	assert_int_equal(sem_post(&f->gate), 0);
+	turn_until(f, &f->calls, 1);
+	assert_int_equal(f->calls, 1);
+}
+
+static void fail_if_called(unsigned int events, void *arg)
+{
+	(void)events;
+	(void)arg;
+	fail();
+}
+
+static void fail_timer(void *arg)
+{
+	(void)arg;
+	fail();
+}
+
+static void test_loop__destroying_waits_for_work_whose_end_may_free_handles(void **state)
+{
+	struct fixture *f = *state;
+	int fd = eventfd(1, EFD_CLOEXEC);
+
+	assert_int_equal(vbd_timer_create(f->loop, fail_timer, f, &f->timer, &f->err), VBD_OK);
+	vbd_timer_set(f->timer, 0);
+	assert_int_equal(
+		vbd_fd_watch_start(f->loop, fd, VBD_FD_READ, fail_if_called, f, &f->watch, &f->err),
+		VBD_OK);
+	assert_int_equal(vbd_loop_work(f->loop, wait_at_gate, work_done, f, &f->err), VBD_OK);
+	assert_int_equal(sem_post(&f->gate), 0);
+	vbd_loop_destroy(f->loop);
+	f->loop = NULL;
+	assert_int_equal(f->calls, 1);
+	(void)close(fd);
+}
+
+static void test_loop__destroying_frees_handles_that_nobody_stopped(void **state)
+{
+	struct fixture *f = *state;
+	int fd = eventfd(1, EFD_CLOEXEC);
+
+	assert_int_equal(vbd_timer_create(f->loop, fail_timer, f, &f->timer, &f->err), VBD_OK);
+	vbd_timer_set(f->timer, 0);
+	assert_int_equal(
+		vbd_fd_watch_start(f->loop, fd, VBD_FD_READ, fail_if_called, f, &f->watch, &f->err),
+		VBD_OK);
+	assert_int_equal(vbd_loop_on_signal(f->loop, SIGUSR2, on_signal, f, &f->err), VBD_OK);
+	vbd_loop_destroy(f->loop);
+	f->loop = NULL;
+	(void)close(fd);
+}
+
+static void on_resolved(
+	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg)
+{
+	struct fixture *f = arg;
+
+	f->calls++;
+	f->resolution = NULL;
+	if (addr)
+		memcpy(&f->addr, addr, addr_bytes);
+	else
+		f->answer = *err;
+}
+
+static void resolve(struct fixture *f, const char *host, uint16_t port)
+{
+	assert_int_equal(
+		vbd_resolve(f->loop, host, port, on_resolved, f, &f->resolution, &f->err), VBD_OK);
+}
+
+static void test_loop__a_numeric_ipv4_address_resolves_to_itself_with_its_port(void **state)
+{
+	struct fixture *f = *state;
+	const struct sockaddr_in *addr = (const struct sockaddr_in *)&f->addr;
+
+	resolve(f, "192.0.2.7", 7471);
+	turn_until(f, &f->calls, 1);
+	assert_int_equal(addr->sin_family, AF_INET);
+	assert_int_equal(addr->sin_port, htons(7471));
+	assert_int_equal(addr->sin_addr.s_addr, inet_addr("192.0.2.7"));
+}
+
+static void test_loop__a_numeric_ipv6_address_keeps_its_scope(void **state)
+{
+	struct fixture *f = *state;
+	const struct sockaddr_in6 *addr = (const struct sockaddr_in6 *)&f->addr;
+
+	resolve(f, "fe80::1%lo", 9);
+	turn_until(f, &f->calls, 1);
+	assert_int_equal(addr->sin6_family, AF_INET6);
+	assert_int_equal(addr->sin6_port, htons(9));
+	assert_int_equal(addr->sin6_scope_id, if_nametoindex("lo"));
+}
+
+static void test_loop__a_name_that_does_not_exist_says_so_and_names_the_host(void **state)
+{
+	struct fixture *f = *state;
+
+	resolve(f, "no-such-host.invalid", 9);
+	turn_until(f, &f->calls, 1);
+	assert_int_equal(f->answer.status, VBD_E_NAME_NOT_RESOLVED);
+	assert_int_equal(f->answer.source, VBD_SOURCE_GAI);
+	assert_string_equal(f->answer.call, "getaddrinfo");
+	assert_non_null(strstr(f->answer.text, "no-such-host.invalid"));
+}
+
+static void test_loop__a_name_that_is_too_long_is_refused_without_a_callback(void **state)
+{
+	struct fixture *f = *state;
+	char host[1000];
+
+	memset(host, 'x', sizeof(host) - 1);
+	host[sizeof(host) - 1] = '\0';
+	assert_int_equal(vbd_resolve(f->loop, host, 9, on_resolved, f, &f->resolution, &f->err),
+		VBD_E_NAME_NOT_RESOLVED);
+	assert_null(f->resolution);
+	assert_int_equal(f->err.status, VBD_E_NAME_NOT_RESOLVED);
+	vbd_loop_turn(f->loop, false);
+	assert_int_equal(f->calls, 0);
+}
+
+static void test_loop__a_cancelled_resolution_never_calls_back(void **state)
+{
+	struct fixture *f = *state;
+
+	for (int i = 0; i < 50; i++) {
+		resolve(f, "127.0.0.1", 9);
+		if (i % 2)
+			vbd_loop_turn(f->loop, false);
+		if (f->calls == 0)
+			vbd_resolve_cancel(f->resolution);
+		f->calls = 0;
+	}
+	vbd_loop_destroy(f->loop);
+	f->loop = NULL;
+	assert_int_equal(f->calls, 0);
+}
+
+static void cancel_self(
+	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg)
+{
+	struct fixture *f = arg;
+
+	(void)addr;
+	(void)addr_bytes;
+	(void)err;
+	f->calls++;
+	vbd_resolve_cancel(f->resolution);
+}
+
+static void test_loop__a_resolution_may_be_cancelled_in_its_own_callback(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(
+		vbd_resolve(f->loop, "::1", 9, cancel_self, f, &f->resolution, &f->err), VBD_OK);
+	turn_until(f, &f->calls, 1);
+}
+
+static void cancel_when_work_is_done(void *arg)
+{
+	struct fixture *f = arg;
+
+	vbd_resolve_cancel(f->resolution);
+}
+
+static void test_loop__destroying_ends_resolutions_without_their_callback(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_resolution *forgotten;
+
+	assert_int_equal(
+		vbd_resolve(f->loop, "127.0.0.1", 9, on_resolved, f, &forgotten, &f->err), VBD_OK);
+	resolve(f, "127.0.0.1", 9);
+	assert_int_equal(
+		vbd_loop_work(f->loop, wait_at_gate, cancel_when_work_is_done, f, &f->err), VBD_OK);
+	assert_int_equal(sem_post(&f->gate), 0);
+	vbd_loop_destroy(f->loop);
+	f->loop = NULL;
+	assert_int_equal(f->calls, 0);
+}
+
+static void compare_times(void *arg)
+{
+	struct fixture *f = arg;
+	uint64_t now_ns = vbd_loop_now_ns(f->loop);
+
+	f->calls++;
+	while (vbd_clock_mono_ns() == now_ns)
+		;
+	assert_true(vbd_loop_now_ns(f->loop) == now_ns);
+}
+
+static void test_loop__the_time_stands_still_within_a_turn(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t before_ns = vbd_loop_now_ns(f->loop);
+
+	assert_int_equal(vbd_timer_create(f->loop, compare_times, f, &f->timer, &f->err), VBD_OK);
+	vbd_timer_set(f->timer, 0);
+	turn_until(f, &f->calls, 1);
+	assert_true(vbd_loop_now_ns(f->loop) > before_ns);
+	vbd_timer_destroy(f->timer);
+}
+
+#define LOOP_TEST(name) cmocka_unit_test_setup_teardown(test_loop__##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		LOOP_TEST(a_readable_descriptor_is_reported_until_it_is_read),
+		LOOP_TEST(a_stopped_watch_says_nothing_and_its_descriptor_can_be_watched_again),
+		LOOP_TEST(a_second_watch_of_a_descriptor_is_refused),
+		LOOP_TEST(a_descriptor_that_cannot_be_polled_is_an_error),
+		LOOP_TEST(a_watch_may_be_stopped_in_its_own_callback),
+		LOOP_TEST(a_peer_that_closes_is_a_hangup),
+		LOOP_TEST(an_error_on_a_descriptor_is_reported_and_the_watch_goes_on),
+		LOOP_TEST(an_epoll_descriptor_can_be_watched),
+		LOOP_TEST(a_timer_comes_once_and_never_early),
+		LOOP_TEST(a_timer_counts_from_now_and_not_from_the_start_of_the_turn),
+		LOOP_TEST(a_timer_cleared_or_set_again_forgets_what_it_was),
+		LOOP_TEST(a_timer_of_0_ms_that_sets_itself_again_does_not_hold_the_turn),
+		LOOP_TEST(a_timer_may_destroy_itself_and_one_that_is_due),
+		LOOP_TEST(stopping_nothing_is_fine),
+		LOOP_TEST(what_a_timer_defers_runs_once_without_a_sleep_before),
+		LOOP_TEST(what_is_deferred_outside_a_turn_keeps_the_loop_from_sleeping),
+		LOOP_TEST(what_defers_itself_again_runs_turn_by_turn),
+		LOOP_TEST(what_is_deferred_may_be_taken_back),
+		LOOP_TEST(what_is_still_deferred_runs_when_the_loop_is_destroyed),
+		LOOP_TEST(an_idle_loop_sleeps_without_a_limit),
+		LOOP_TEST(a_loop_stopped_before_it_runs_returns_at_once),
+		LOOP_TEST(a_signal_is_reported_on_the_loop),
+		LOOP_TEST(a_signal_that_cannot_be_caught_is_an_error),
+		LOOP_TEST(work_is_done_on_the_control_thread_once),
+		LOOP_TEST(destroying_waits_for_work_whose_end_may_free_handles),
+		LOOP_TEST(destroying_frees_handles_that_nobody_stopped),
+		LOOP_TEST(a_numeric_ipv4_address_resolves_to_itself_with_its_port),
+		LOOP_TEST(a_numeric_ipv6_address_keeps_its_scope),
+		LOOP_TEST(a_name_that_does_not_exist_says_so_and_names_the_host),
+		LOOP_TEST(a_name_that_is_too_long_is_refused_without_a_callback),
+		LOOP_TEST(a_cancelled_resolution_never_calls_back),
+		LOOP_TEST(a_resolution_may_be_cancelled_in_its_own_callback),
+		LOOP_TEST(destroying_ends_resolutions_without_their_callback),
+		LOOP_TEST(the_time_stands_still_within_a_turn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
