@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The data-path half of a connection: its queues, receives, service and transfers.
+ *
+ * The control thread makes it, posts its first receives (they must be there before the peer can
+ * send) and hands it to its worker with the attach letter. From then on only the worker posts on
+ * the QP and touches the members marked so, until the drain letter comes back.
+ */
+#ifndef VBD_RDMA_CHANNEL_H
+#define VBD_RDMA_CHANNEL_H
+
+#include "base/error.h"
+#include "base/list.h"
+#include "base/mailbox.h"
+#include "rdma/mem.h"
+#include "rdma/op.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ibv_qp;
+struct ibv_wc;
+struct vbd_channel;
+struct vbd_cq;
+struct vbd_device;
+struct vbd_transfer;
+struct vbd_worker;
+
+/* Bytes that fit into a send work request itself. */
+#define VBD_INLINE_BYTES 64
+
+/*
+ * A receive. As a letter it carries a message from the worker to the inbox, and back when the
+ * message is forgotten.
+ */
+struct vbd_recv_slot {
+	struct vbd_mail mail;
+	struct vbd_channel *channel;
+	uint32_t index;
+	uint32_t length_bytes;
+	uint64_t received_ns;
+};
+
+/* A send work request that is outstanding. */
+struct vbd_send_slot {
+	enum vbd_op op;
+	uint32_t length_bytes;
+	struct vbd_transfer *transfer; /* NULL if a service posted it */
+	uint32_t recv_index;	       /* echo: the receive that it sends back */
+	uint32_t next_free;
+};
+
+enum vbd_rping_step {
+	VBD_RPING_WAIT_SOURCE, /* waits for the peer to say where its data is */
+	VBD_RPING_READING,
+	VBD_RPING_WAIT_SINK, /* waits for the peer to say where the data shall go */
+	VBD_RPING_WRITING,
+};
+
+struct vbd_channel_limits {
+	uint32_t sq_depth;
+	uint32_t rq_depth;
+	uint32_t recv_size_bytes;
+	enum vbd_service service;
+};
+
+struct vbd_channel {
+	/* fixed before it is attached */
+	uint64_t conn_id;
+	void *owner; /* the struct vbd_conn; control only */
+	struct vbd_channel_limits limits;
+	struct vbd_worker *worker;
+	struct vbd_cq *cq;
+	struct ibv_qp *qp;
+	uint32_t qpn;
+	uint32_t index;	     /* in the worker's table; part of every wr_id */
+	uint16_t generation; /* tells a late completion from one of the index's next owner */
+	struct vbd_mem mem;  /* rq_depth receives, then what the service needs */
+	struct vbd_recv_slot *recv_slots;
+	struct vbd_send_slot *send_slots;
+
+	/* control */
+	bool attached;
+	bool drain_sent, drained;
+	bool sweep_sent, swept;
+
+	/* letters */
+	struct vbd_mail mail_attach;
+	struct vbd_mail mail_drain;
+	struct vbd_mail mail_sweep;
+	struct vbd_mail mail_error; /* worker to control: the first completion in error */
+
+	/* worker */
+	uint32_t sq_outstanding;
+	uint32_t rq_outstanding;
+	uint32_t free_send_slot;
+	struct vbd_link transfers; /* queue, the oldest first */
+	uint32_t *echo_ring;	   /* receives waiting to be sent back */
+	uint32_t echo_head, echo_count;
+	enum vbd_rping_step rping_step;
+	uint64_t rping_addr;
+	uint32_t rping_rkey;
+	uint32_t rping_bytes;
+	bool rping_owed; /* its next work request waits for a free slot */
+	bool broken;	 /* a completion failed, nothing more is posted */
+	bool draining;
+	bool gone; /* the drain letter has gone back */
+
+	/* the worker writes before it sends mail_error; control reads after */
+	struct vbd_error first_error;
+	enum vbd_op first_error_op;
+	uint64_t first_error_transfer; /* 0 if none */
+
+	/* the worker writes, anybody reads */
+	struct vbd_op_counters ops[VBD_OP_COUNT];
+};
+
+/**
+ * vbd_channel_create - control; memory, slots and an index with the worker, no QP yet
+ *
+ * The memory is registered with @device. @worker is the CQ's.
+ */
+enum vbd_status vbd_channel_create(uint64_t conn_id, void *owner, struct vbd_device *device,
+	struct vbd_cq *cq, const struct vbd_channel_limits *limits,
+	struct vbd_channel **ret_channel, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_channel_destroy - control; not attached, or drained. NULL is fine. */
+void vbd_channel_destroy(struct vbd_channel *channel);
+
+/** vbd_channel_post_receives - control, before it is attached; the QP is in INIT */
+enum vbd_status vbd_channel_post_receives(
+	struct vbd_channel *channel, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_channel_recv_data - the bytes of a receive; valid while control has its slot */
+const uint8_t *vbd_channel_recv_data(const struct vbd_recv_slot *slot);
+
+/*
+ * The worker's side. The worker calls these and nobody else.
+ */
+
+/** vbd_channel_completed - one completion of this channel */
+void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc);
+
+/** vbd_channel_start_transfer - queue a transfer and post what fits */
+void vbd_channel_start_transfer(struct vbd_channel *channel, struct vbd_transfer *transfer);
+
+/** vbd_channel_cancel_transfer - post no more of it; it ends when nothing of it is outstanding */
+void vbd_channel_cancel_transfer(struct vbd_transfer *transfer);
+
+/** vbd_channel_release_recv - post a receive again */
+void vbd_channel_release_recv(struct vbd_channel *channel, struct vbd_recv_slot *slot);
+
+/** vbd_channel_drain - post nothing more; the drain letter goes back when nothing is outstanding */
+void vbd_channel_drain(struct vbd_channel *channel);
+
+/** vbd_channel_abandon - its QP is destroyed and the CQ swept: count what never came back as
+ * flushed, and let go */
+void vbd_channel_abandon(struct vbd_channel *channel);
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A connection: its CM id, its QP, its channel, and the one place where its state changes.
+ *
+ * Control thread. Nothing blocks.
+ */
+#ifndef VBD_RDMA_CONN_H
+#define VBD_RDMA_CONN_H
+
+#include "base/error.h"
+#include "rdma/channel.h"
+#include "rdma/conn_fsm.h"
+#include "rdma/reason.h"
+#include "rdma/timeline.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+struct rdma_cm_id;
+struct ibv_qp;
+struct vbd_conn;
+struct vbd_fabric;
+
+/* What id->context of every CM id points to, so that an event finds its object and its kind before
+ * any cast. */
+struct vbd_cm_tag {
+	enum vbd_cm_kind {
+		VBD_CM_CONN,
+		VBD_CM_LISTENER,
+	} kind;
+};
+
+/* What a connection gets. The defaults are vbd_conn_params_default(). */
+struct vbd_conn_params {
+	enum vbd_service service;
+	uint32_t sq_depth;	  /* 1 to 16384 */
+	uint32_t rq_depth;	  /* 1 to 16384 */
+	uint32_t recv_size_bytes; /* 1 to 1 MiB */
+	uint8_t retry_count;	  /* 0 to 7; 7 is for ever on rxe */
+	uint8_t rnr_retry;	  /* 0 to 7; 7 is for ever */
+	uint8_t ack_timeout;	  /* 4.096 us * 2^n, 0 to 31; 0 is for ever */
+	uint8_t min_rnr_timer;	  /* IBTA code, 0 to 31 */
+	uint8_t responder_resources;
+	uint8_t initiator_depth;
+	uint32_t path_mtu_bytes; /* cap; 0 for none */
+};
+
+/** vbd_conn_params_default - 64 sends, 16 receives of 4096 bytes, retry 4, rnr_retry 7, ack_timeout
+ * 14, min_rnr_timer 12 */
+struct vbd_conn_params vbd_conn_params_default(void);
+
+/* The QP's facts as last learnt from ibv_query_qp(3) or the CM. `known` until RTR is false for
+ * those of the path. */
+struct vbd_qp_info {
+	int state; /* enum ibv_qp_state */
+	uint32_t lqpn;
+	uint32_t rqpn;
+	bool path_known; /* the members below are there */
+	uint32_t sq_psn, rq_psn;
+	uint32_t path_mtu_bytes;
+	uint8_t ack_timeout, retry_count, rnr_retry, min_rnr_timer;
+	uint8_t responder_resources, initiator_depth;
+	bool gid_known;
+	uint32_t gid_index;
+	uint8_t dgid[16];
+};
+
+struct vbd_first_error {
+	uint64_t at_ns; /* 0: there was none */
+	struct vbd_error error;
+	int opcode;	   /* enum vbd_op of the failed completion; -1 if none */
+	uint64_t transfer; /* id; 0 if none */
+};
+
+/* Upward news. All on the control thread. */
+struct vbd_conn_ops {
+	/* The state changed, its action is done. In CLOSED and FAILED everything but the record is
+	 * gone. */
+	void (*state_changed)(struct vbd_conn *conn, enum vbd_conn_state old, void *arg);
+	/* Call vbd_conn_deadline() in @timeout_ms; 0: not any more. */
+	void (*set_deadline)(struct vbd_conn *conn, uint64_t timeout_ms, void *arg);
+	/* A message came in; the slot is the observer's until vbd_conn_release_message(). */
+	void (*message)(struct vbd_conn *conn, struct vbd_recv_slot *slot, void *arg);
+	/* Before the receives' memory goes: messages still held must be copied. */
+	void (*before_memory_goes)(struct vbd_conn *conn, void *arg);
+	/* An entry was added to the timeline. */
+	void (*noted)(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg);
+};
+
+struct vbd_conn {
+	struct vbd_cm_tag tag; /* first */
+	uint64_t id;
+	struct vbd_fabric *fabric;
+	const struct vbd_conn_ops *ops;
+	void *ops_arg;
+	bool passive;
+	struct vbd_conn_params params;
+	int tos; /* -1: not asked for */
+
+	enum vbd_conn_state state; /* written by set_state() in conn.c only */
+	enum vbd_reason reason;	   /* why it ends; NONE until something begins the end */
+	uint64_t errors_after_first;
+	struct vbd_first_error first_error;
+
+	struct rdma_cm_id *cm_id;
+	struct vbd_device *device;     /* holds a reference from the QP's making to its end */
+	char device_name[64];	       /* "" until known */
+	uint8_t port_num;	       /* 0 until known */
+	struct sockaddr_storage local; /* ss_family 0 until known */
+	struct sockaddr_storage peer;
+	bool cm_connected; /* there is something to disconnect */
+
+	struct ibv_qp *qp;
+	struct vbd_qp_info qp_info; /* stays when the QP is gone */
+	bool had_qp;
+	uint64_t cq_id; /* 0 until it has one */
+	struct vbd_channel *channel;
+	struct vbd_op_counters ended_ops[VBD_OP_COUNT]; /* the channel's, once it is gone */
+
+	/* from the peer's request or reply */
+	uint8_t peer_responder_resources;
+	uint8_t peer_initiator_depth;
+	uint32_t peer_qpn;
+	uint8_t private_data_bytes;
+	uint8_t private_data[256];
+
+	uint64_t created_ns, established_ns, ended_ns; /* 0: not yet */
+	uint64_t timeout_ms; /* of the way to established, or to a decision */
+	struct vbd_timeline timeline;
+};
+
+/** vbd_conn_create - an active connection in RESOLVING_ADDR; nothing is sent yet. Its deadline runs
+ * from here. */
+enum vbd_status vbd_conn_create(struct vbd_fabric *fabric, uint64_t id,
+	const struct vbd_conn_params *params, int tos, uint64_t timeout_ms,
+	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_conn_resolve - begin: the peer's address is known
+ * @src: NULL for any
+ *
+ * A failure is the connection's: its state says so, and its observers hear of it.
+ */
+void vbd_conn_resolve(
+	struct vbd_conn *conn, const struct sockaddr *src, const struct sockaddr *dst);
+
+/** vbd_conn_name_failed - the host name has no address */
+void vbd_conn_name_failed(struct vbd_conn *conn, const struct vbd_error *why);
+
+/**
+ * vbd_conn_create_passive - a connection in REQUESTED, of a listener's request
+ * @decide_timeout_ms: deadline of the decision; 0 for none
+ */
+struct vbd_pv_cm_event;
+enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
+	const struct vbd_conn_params *params, uint64_t decide_timeout_ms,
+	const struct vbd_pv_cm_event *request, const struct vbd_conn_ops *ops, void *ops_arg,
+	struct vbd_conn **ret_conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_accept - accept a requested connection; wrong_state otherwise. What fails later is the
+ * connection's. */
+enum vbd_status vbd_conn_accept(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_reject - reject a requested connection; wrong_state otherwise */
+enum vbd_status vbd_conn_reject(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_close - disconnect and drain; harmless when its end is under way. @reason: LOCAL_CLOSE
+ * or SHUTDOWN. */
+void vbd_conn_close(struct vbd_conn *conn, enum vbd_reason reason);
+
+/** vbd_conn_fail - end it with an error of the layer above (a transfer's deadline whose work can't
+ * be called back) */
+void vbd_conn_fail(struct vbd_conn *conn, const struct vbd_error *why, uint64_t transfer);
+
+/** vbd_conn_deadline - the deadline asked for by set_deadline() has passed */
+void vbd_conn_deadline(struct vbd_conn *conn);
+
+/** vbd_conn_device_removed - its device goes away */
+void vbd_conn_device_removed(struct vbd_conn *conn);
+
+/** vbd_conn_release_message - a message is forgotten: its receive is posted again */
+void vbd_conn_release_message(struct vbd_conn *conn, struct vbd_recv_slot *slot);
+
+/** vbd_conn_refresh_qp - ask the device for the QP's present state; what it can't tell stays */
+void vbd_conn_refresh_qp(struct vbd_conn *conn);
+
+/** vbd_conn_ops_counters - the counters of @op, also when the channel is gone */
+const struct vbd_op_counters *vbd_conn_op_counters(const struct vbd_conn *conn, enum vbd_op op);
+
+/** vbd_conn_note - add an entry to the timeline and tell the observer */
+void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,
+	const char *detail_fmt, ...) VBD_PRINTF(4, 5);
+
+/** vbd_conn_destroy - free the record; CLOSED or FAILED, and not from inside an observer. NULL is
+ * fine. */
+void vbd_conn_destroy(struct vbd_conn *conn);
+
+/* The fabric's way in. */
+void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event);
+void vbd_conn_on_async_event(struct vbd_conn *conn, int type);
+void vbd_conn_on_channel_error(struct vbd_conn *conn);
+void vbd_conn_on_letter_back(struct vbd_conn *conn);
+void vbd_conn_on_message(struct vbd_conn *conn, struct vbd_recv_slot *slot);
+
+#endif

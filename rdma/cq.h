@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A completion queue with its channel and its usage. A QP is admitted with the sum of its queue
+ * depths; the sum of all admitted never exceeds the capacity, so the queue can't overrun whatever
+ * the QPs do.
+ *
+ * The control thread creates, admits and destroys; the worker polls and writes the counters.
+ */
+#ifndef VBD_RDMA_CQ_H
+#define VBD_RDMA_CQ_H
+
+#include "base/counter.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "base/mailbox.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ibv_comp_channel;
+struct ibv_cq;
+struct vbd_device;
+struct vbd_worker;
+
+struct vbd_cq {
+	/* control */
+	struct vbd_link link; /* the fabric's list */
+	uint64_t id;
+	struct vbd_device *device; /* holds a reference */
+	struct vbd_worker *worker;
+	struct ibv_cq *cq;
+	struct ibv_comp_channel *channel;
+	uint32_t capacity_cqe;
+	uint32_t reserved_cqe;
+	uint32_t connections;
+	/* letters, each on its way to the worker or back */
+	struct vbd_mail mail_add;
+	struct vbd_mail mail_remove;
+	bool removing;
+	/* worker */
+	struct vbd_link active_link; /* on the worker's list while it is polled; else it is armed */
+	/* the worker writes, anybody reads */
+	struct vbd_counter outstanding;
+	struct vbd_counter high_water;
+	struct vbd_counter completions;
+	struct vbd_counter error_completions;
+	struct vbd_counter polls;
+	struct vbd_counter empty_polls;
+	struct vbd_counter events_armed;
+	struct vbd_counter events_taken;
+};
+
+/** vbd_cq_create - control; @depth_cqe is lowered to what the device has. The worker does not know
+ * it yet. */
+enum vbd_status vbd_cq_create(uint64_t id, struct vbd_device *device, struct vbd_worker *worker,
+	uint32_t depth_cqe, struct vbd_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_cq_destroy - control; the worker has let go of it and no QP uses it */
+void vbd_cq_destroy(struct vbd_cq *cq);
+
+/** vbd_cq_admit - control; reserve room for @cqe completions; false if there is none */
+bool vbd_cq_admit(struct vbd_cq *cq, uint32_t cqe);
+
+/** vbd_cq_release - control; give back what was admitted */
+void vbd_cq_release(struct vbd_cq *cq, uint32_t cqe);
+
+#endif

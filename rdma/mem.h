@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Registered memory: allocated here, zeroed, registered with one device.
+ *
+ * vbd_mem_allocate() and vbd_mem_register() may run on a pool thread and take time in proportion to
+ * the size; the rest runs on the control thread.
+ */
+#ifndef VBD_RDMA_MEM_H
+#define VBD_RDMA_MEM_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ibv_mr;
+struct vbd_device;
+
+enum vbd_mem_kind {
+	VBD_MEM_ANONYMOUS,
+	VBD_MEM_SHARED, /* under /dev/shm, for local programs to map */
+};
+
+enum vbd_mem_access {
+	VBD_ACCESS_REMOTE_WRITE = 1,
+	VBD_ACCESS_REMOTE_READ = 2,
+};
+
+struct vbd_mem {
+	enum vbd_mem_kind kind;
+	unsigned int access; /* vbd_mem_access */
+	size_t size_bytes;
+	uint8_t *addr;
+	char shm_name[48];	   /* for shm_open(3); "" if anonymous */
+	struct vbd_device *device; /* holds a reference while registered */
+	struct ibv_mr *mr;	   /* NULL while not registered */
+	uint32_t lkey;
+	uint32_t rkey;
+};
+
+/** vbd_mem_allocate - map @mem->size_bytes of zeroed memory of @mem->kind; any thread */
+enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_mem_register - register with the device's PD; any thread
+ *
+ * The caller holds a reference to @device meanwhile; a success takes it over.
+ */
+enum vbd_status vbd_mem_register(
+	struct vbd_mem *mem, struct vbd_device *device, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_mem_deregister - control; no work request may be using it. Harmless if it is not registered.
+ */
+void vbd_mem_deregister(struct vbd_mem *mem);
+
+/** vbd_mem_free - control; deregister, unmap, unlink the shared name */
+void vbd_mem_free(struct vbd_mem *mem);
+
+#endif

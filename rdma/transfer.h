@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One movement of bytes over a connection: a send, or a write or read cut into chunks.
+ *
+ * The control thread creates it, hands it to the connection's worker, and gets it back ended,
+ * exactly once. While the worker has it, control reads only the counters and the fixed members.
+ */
+#ifndef VBD_RDMA_TRANSFER_H
+#define VBD_RDMA_TRANSFER_H
+
+#include "base/counter.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "base/mailbox.h"
+#include "rdma/op.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vbd_conn;
+struct vbd_channel;
+
+/* X(SYMBOL, json name, ended) */
+#define VBD_TRANSFER_STATE_MAP(X)          \
+	X(QUEUED, "queued", false)         \
+	X(RUNNING, "running", false)       \
+	X(CANCELLING, "cancelling", false) \
+	X(DONE, "done", true)              \
+	X(FAILED, "failed", true)          \
+	X(CANCELLED, "cancelled", true)    \
+	X(TIMED_OUT, "timed_out", true)
+
+enum vbd_transfer_state {
+#define VBD_TRANSFER_STATE_ENUM(sym, json, ended) VBD_TRANSFER_##sym,
+	VBD_TRANSFER_STATE_MAP(VBD_TRANSFER_STATE_ENUM)
+#undef VBD_TRANSFER_STATE_ENUM
+		VBD_TRANSFER_STATE_COUNT
+};
+
+/* X(SYMBOL, name) */
+#define VBD_TRANSFER_EVENT_MAP(X)                                                                  \
+	X(STARTED, "started")		/* the first work request is posted */                     \
+	X(CANCEL, "cancel")		/* a client, or the deadline, wants it to stop */          \
+	X(DONE, "done")			/* every byte is moved */                                  \
+	X(FAILED, "failed")		/* a work request failed, or the connection ended */       \
+	X(STOPPED, "stopped")		/* it stopped because of CANCEL; nothing is outstanding */ \
+	X(STOPPED_LATE, "stopped_late") /* the same, when the deadline had cancelled it */
+
+enum vbd_transfer_event {
+#define VBD_TRANSFER_EVENT_ENUM(sym, name) VBD_TRANSFER_EV_##sym,
+	VBD_TRANSFER_EVENT_MAP(VBD_TRANSFER_EVENT_ENUM)
+#undef VBD_TRANSFER_EVENT_ENUM
+		VBD_TRANSFER_EVENT_COUNT
+};
+
+struct vbd_transfer_rule {
+	enum vbd_transfer_state next;
+	const char *note; /* why */
+};
+
+/** vbd_transfer_rule - the pure table: what @event does to @state; every pair is decided */
+const struct vbd_transfer_rule *vbd_transfer_rule(
+	enum vbd_transfer_state state, enum vbd_transfer_event event);
+const char *vbd_transfer_state_name(enum vbd_transfer_state state);
+bool vbd_transfer_state_ended(enum vbd_transfer_state state);
+const char *vbd_transfer_event_name(enum vbd_transfer_event event);
+
+struct vbd_transfer {
+	/* fixed before it is handed over */
+	uint64_t id;
+	enum vbd_op op;
+	struct vbd_conn *conn;
+	struct vbd_channel *channel;
+	uint8_t *local_addr;
+	uint32_t lkey;
+	bool inlined; /* the bytes are copied into the work request */
+	uint64_t length_bytes;
+	uint64_t chunk_bytes;
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint64_t created_ns;
+
+	/* control */
+	enum vbd_transfer_state state;
+	bool cancel_sent; /* mail_cancel is on its way or back */
+	bool cancel_back;
+	bool start_back;
+	bool late; /* the deadline, not a client, cancelled it */
+	void (*ended)(struct vbd_transfer *transfer,
+		void *arg); /* state is an ended one, memory is the caller's */
+	void (*started)(struct vbd_transfer *transfer, void *arg); /* may be NULL */
+	void *arg;
+
+	/* letters */
+	struct vbd_mail mail_start;
+	struct vbd_mail mail_started;
+	struct vbd_mail mail_cancel;
+	struct vbd_mail mail_ended;
+
+	/* worker */
+	struct vbd_link link; /* the channel's queue */
+	uint64_t posted_bytes;
+	uint32_t outstanding_wrs;
+	bool all_posted;
+	bool stopping;
+	bool broken;
+
+	/* the worker writes, anybody reads; complete once it has ended */
+	struct vbd_counter bytes_done;
+	struct vbd_counter wrs_done;
+	struct vbd_counter started_ns; /* 0 until the first post */
+	struct vbd_counter ended_ns;
+	struct vbd_error error; /* read it once it has ended */
+	int wc_status;		/* of the first completion in error; -1 if none */
+	uint32_t vendor_err;
+};
+
+#endif
