@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of the contract the cases have seen: kept per run in a file, judged over the union of all runs.
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const byName = (a, b) => (a < b ? -1 : 1);
+
+export class Coverage {
+  constructor() {
+    this.seen = new Set();   // "GET /v1/buffers/{ref} 200"
+    this.codes = new Set();  // problem codes
+  }
+
+  add(contract, request, response) {
+    const operation = contract.operation(request.method, request.path.split('?')[0]);
+    if (operation)
+      this.seen.add(`${request.method} ${operation.template} ${response.status}`);
+    const code = response.json?.code;
+    if (response.status >= 400 && typeof code === 'string')
+      this.codes.add(code);
+  }
+
+  write(folder, name) {
+    mkdirSync(folder, { recursive: true });
+    const content = { seen: [...this.seen].sort(byName), codes: [...this.codes].sort(byName) };
+    writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(content, null, 2)}\n`);
+  }
+
+  read(folder) {
+    for (const file of readdirSync(folder).filter((name) => name.endsWith('.json'))) {
+      const { seen, codes } = JSON.parse(readFileSync(join(folder, file), 'utf8'));
+      seen.forEach((line) => this.seen.add(line));
+      codes.forEach((code) => this.codes.add(code));
+    }
+  }
+
+  /** Every documented 2xx and 503 that no case has seen, every code neither seen nor excused, and idle excuses. */
+  gaps(contract, excuses) {
+    const wanted = contract.operations().flatMap(({ method, template, statuses }) =>
+      statuses.map((status) => `${method} ${template} ${status}`));
+    return [
+      ...wanted.filter((line) => !this.seen.has(line)).map((line) => `not seen: ${line}`),
+      ...contract.codes.filter((code) => !this.codes.has(code) && !(code in excuses)).map((code) => `not seen: code ${code}`),
+      ...Object.keys(excuses).filter((code) => !contract.codes.includes(code)).map((code) => `excused, but no code: ${code}`),
+      ...Object.keys(excuses).filter((code) => this.codes.has(code)).map((code) => `excused, but seen: code ${code}`),
+    ];
+  }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// One request over HTTP, and bytes over a socket for requests that no HTTP client would send.
+import http from 'node:http';
+import net from 'node:net';
+
+const REQUEST_TIMEOUT_MS = 90_000;
+const SOCKET_TIMEOUT_MS = 10_000;
+
+function collect(response, started, resolve, reject) {
+  const chunks = [];
+  response.on('data', (chunk) => chunks.push(chunk));
+  response.on('error', reject);
+  response.on('end', () => resolve({
+    status: response.statusCode,
+    headers: response.headers,
+    body: Buffer.concat(chunks),
+    took_ms: performance.now() - started,
+  }));
+}
+
+function write(request, body, chunked) {
+  if (chunked)
+    request.write(body);
+  request.end(chunked ? undefined : body);
+}
+
+/**
+ * Sends one request on a connection of its own and resolves to {status, headers, body, took_ms}. Header names are
+ * in lower case. A body goes with its Content-Length unless `chunked`.
+ */
+export function send(base, { method, path, headers = {}, body, chunked = false, signal }) {
+  const { hostname, port } = new URL(base);
+  return new Promise((resolve, reject) => {
+    const started = performance.now();
+    const all = { ...headers };
+    if (body !== undefined && !chunked)
+      all['Content-Length'] = body.length;
+    const request = http.request({ hostname, port, method, path, headers: all, agent: false, signal });
+    let answered = false;
+    request.on('response', (response) => {
+      answered = true;
+      collect(response, started, resolve, reject);
+    });
+    // A server that refuses a body may close before it has read it: what counts is its answer.
+    request.on('error', (error) => answered || reject(error));
+    request.setTimeout(REQUEST_TIMEOUT_MS, () => request.destroy(new Error('no answer in time')));
+    write(request, body, chunked);
+  });
+}
+
+function parseHead(text) {
+  const [first, ...lines] = text.split('\r\n');
+  const [, status] = /^HTTP\/1\.[01] (\d{3})/.exec(first) ?? [];
+  const headers = {};
+  for (const line of lines) {
+    const colon = line.indexOf(':');
+    headers[line.slice(0, colon).toLowerCase()] = line.slice(colon + 1).trim();
+  }
+  return { status: Number(status), headers };
+}
+
+// Splits what came into answers. Every answer of verbsd to such a request carries a Content-Length.
+function parseAnswers(bytes) {
+  const answers = [];
+  let rest = bytes;
+  for (;;) {
+    const end = rest.indexOf('\r\n\r\n');
+    if (end < 0)
+      return { answers, rest };
+    const head = parseHead(rest.subarray(0, end).toString('latin1'));
+    const length = Number(head.headers['content-length'] ?? 0);
+    const from = end + 4;
+    if (rest.length < from + length)
+      return { answers, rest };
+    if (head.status !== 100)
+      answers.push({ ...head, body: rest.subarray(from, from + length) });
+    rest = rest.subarray(from + length);
+  }
+}
+
+/**
+ * Sends bytes as they are and resolves to {answers, closed, rest}: when the server closes, or, unless `untilClosed`,
+ * when the answers waited for have come; at the latest when nothing more has come for some seconds.
+ */
+export function sendRaw(base, bytes, { answers: wanted, untilClosed }) {
+  const { hostname, port } = new URL(base);
+  return new Promise((resolve, reject) => {
+    let received = Buffer.alloc(0);
+    const socket = net.connect({ host: hostname, port: Number(port) }, () => socket.write(bytes));
+    const finish = (closed) => {
+      socket.destroy();
+      resolve({ ...parseAnswers(received), closed });
+    };
+    socket.setTimeout(SOCKET_TIMEOUT_MS, () => finish(false));
+    socket.on('data', (chunk) => {
+      received = Buffer.concat([received, chunk]);
+      if (!untilClosed && parseAnswers(received).answers.length >= wanted)
+        finish(false);
+    });
+    socket.on('end', () => finish(true));
+    // A reset after the answer is a close, too; before any byte it is a failure that the caller sees as no answer.
+    socket.on('error', (error) => (error.code === 'ECONNREFUSED' ? reject(error) : finish(true)));
+  });
+}

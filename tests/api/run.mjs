@@ -1,0 +1,185 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
+// Plays the cases against running daemons. README.md says how a case is written.
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { readCases } from './lib/cases.mjs';
+import { checks } from './lib/checks.mjs';
+import { Contract } from './lib/contract.mjs';
+import { Coverage } from './lib/coverage.mjs';
+import { send } from './lib/http.mjs';
+import { Player } from './lib/player.mjs';
+
+const USAGE = `usage: run.mjs [options] URL_A [URL_B]
+       run.mjs --coverage-check DIR…
+
+Plays tests/api/cases against verbsd at URL_A, and at URL_B where a case needs two on one RDMA device.
+
+  --set NAME         native: cases that need no RDMA device; guest: those that work with one (default: native)
+  --var NAME=VALUE   a variable of the cases; repeatable. LAB_ADDR: address of the RDMA device's interface;
+                     SILENT_ADDR: its neighbour is known but never answers; NOBODY_ADDR: nobody has it;
+                     TOKEN_URL with CONTROL_TOKEN and READ_TOKEN: a daemon with tokens;
+                     MEMLOCK_URL: a daemon with a small RLIMIT_MEMLOCK
+  --only PATTERN     only the cases whose name matches this regular expression
+  --cases DIR        folder that holds cases/ and shared/ (default: beside this program)
+  --coverage DIR     write what was seen of the contract to DIR/SET.json
+  --coverage-check   compare what the runs that wrote to DIR… have seen with the contract
+  --help             this text
+
+Exit status: 0 all passed, 1 some failed, 2 wrong usage.`;
+
+// What each word of a case's \`needs` asks for: the sets that have it, and the variables without which it is skipped.
+const NEEDS = {
+  none: { sets: ['native', 'guest'], vars: [] },
+  no_rdma: { sets: ['native'], vars: [] },
+  tokens: { sets: ['native', 'guest'], vars: ['TOKEN_URL', 'CONTROL_TOKEN', 'READ_TOKEN'] },
+  rdma: { sets: ['guest'], vars: ['LAB_ADDR'] },
+  rdma2: { sets: ['guest'], vars: ['LAB_ADDR', 'URL_B'] },
+  silent: { sets: ['guest'], vars: ['SILENT_ADDR'] },
+  nobody: { sets: ['guest'], vars: ['NOBODY_ADDR'] },
+  memlock: { sets: ['guest'], vars: ['MEMLOCK_URL'] },
+};
+const SETS = ['native', 'guest'];
+
+const OPTIONS = {
+  set: { type: 'string', default: 'native' },
+  var: { type: 'string', multiple: true, default: [] },
+  only: { type: 'string', default: '' },
+  cases: { type: 'string', default: fileURLToPath(new URL('.', import.meta.url)) },
+  coverage: { type: 'string' },
+  'coverage-check': { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+};
+
+class UsageError extends Error {}
+
+function parse(argv) {
+  try {
+    const { values, positionals } = parseArgs({ args: argv, options: OPTIONS, allowPositionals: true });
+    return { ...values, positionals };
+  } catch (error) {
+    throw new UsageError(error.message);
+  }
+}
+
+function parseVars(list) {
+  return Object.fromEntries(list.map((text) => {
+    const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
+    if (!name)
+      throw new UsageError(`--var wants NAME=VALUE, not ${text}`);
+    return [name, value];
+  }));
+}
+
+function daemonsOf([a, b], { TOKEN_URL: t, MEMLOCK_URL: m }) {
+  return Object.fromEntries(Object.entries({ a, b, t, m }).filter(([, url]) => url !== undefined));
+}
+
+function unknownNeeds({ name, needs }) {
+  const unknown = needs.filter((need) => !(need in NEEDS));
+  if (unknown.length > 0)
+    throw new UsageError(`case ${name}: needs ${unknown}, which nobody gives`);
+}
+
+function select(cases, { set, only }) {
+  cases.forEach(unknownNeeds);
+  const pattern = new RegExp(only);
+  return cases.filter(({ name, needs }) =>
+    pattern.test(name) && needs.every((need) => NEEDS[need].sets.includes(set)));
+}
+
+function reasonToSkip({ needs }, vars, hasDevice) {
+  const missing = needs.flatMap((need) => NEEDS[need].vars).find((name) => vars[name] === undefined);
+  if (missing)
+    return `${missing} was not given`;
+  return needs.includes('no_rdma') && hasDevice ? 'this machine has an RDMA device' : null;
+}
+
+async function hasDevice(url) {
+  try {
+    const { body } = await send(url, { method: 'GET', path: '/v1/devices?state=present' });
+    return JSON.parse(body.toString('utf8')).total > 0;
+  } catch {
+    return false;  // the cases will say what is wrong
+  }
+}
+
+class Report {
+  constructor(print) {
+    Object.assign(this, { print, passed: 0, failed: 0, skipped: 0 });
+  }
+
+  skip(name, reason) {
+    this.skipped++;
+    this.print(`skip ${name}: ${reason}`);
+  }
+
+  result(name, failures) {
+    this[failures.length > 0 ? 'failed' : 'passed']++;
+    this.print(`${failures.length > 0 ? 'FAIL' : 'ok  '} ${name}`);
+    failures.forEach((line) => this.print(`     ${line}`));
+  }
+
+  end() {
+    this.print(`${this.passed} passed, ${this.failed} failed${this.skipped ? `, ${this.skipped} skipped` : ''}`);
+    return this.failed > 0 || this.passed === 0 ? 1 : 0;
+  }
+}
+
+async function playAll(options, contract, print) {
+  const vars = { RUN: `${process.pid}-${Date.now()}`, ...parseVars(options.var) };
+  const daemons = daemonsOf(options.positionals, vars);
+  const coverage = new Coverage();
+  const player = new Player({ daemons, vars, contract, coverage });
+  const report = new Report(print);
+  const device = await hasDevice(daemons.a);
+  for (const testCase of select(readCases(options.cases), options)) {
+    const reason = reasonToSkip(testCase, player.shared, device);
+    if (reason)
+      report.skip(testCase.name, reason);
+    else
+      report.result(testCase.name, await player.play(testCase));
+  }
+  for (const [name, check] of Object.entries(checks).filter(([text]) => new RegExp(options.only).test(text)))
+    report.result(name, await check(daemons.a, contract).catch((error) => [error.message]));
+  if (options.coverage)
+    coverage.write(options.coverage, options.set);
+  return report.end();
+}
+
+function checkCoverage({ positionals, cases }, contract, print) {
+  const coverage = new Coverage();
+  positionals.forEach((folder) => coverage.read(folder));
+  const excuses = JSON.parse(readFileSync(new URL('unprovoked.json', import.meta.url), 'utf8'));
+  const gaps = coverage.gaps(contract, excuses);
+  gaps.forEach((line) => print(line));
+  print(`codes seen: ${[...coverage.codes].sort().join(' ')}`);
+  const operations = contract.operations().length;
+  print(gaps.length > 0 ? `${gaps.length} gaps` : `all ${operations} operations and their documented statuses were seen`);
+  return gaps.length > 0 ? 1 : 0;
+}
+
+/** Runs the program with these arguments; resolves to its exit status. */
+export async function main(argv, print = console.log) {
+  const options = parse(argv);
+  if (options.help) {
+    print(USAGE);
+    return 0;
+  }
+  if (!SETS.includes(options.set))
+    throw new UsageError(`--set is one of ${SETS}`);
+  if (options.positionals.length === 0)
+    throw new UsageError(options['coverage-check'] ? 'no folder given' : 'no URL given');
+  const contract = Contract.load(new URL('../../openapi.yaml', import.meta.url));
+  return options['coverage-check'] ? checkCoverage(options, contract, print) : playAll(options, contract, print);
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  try {
+    process.exitCode = await main(process.argv.slice(2));
+  } catch (error) {
+    console.error(error instanceof UsageError ? `run.mjs: ${error.message}` : error.stack);
+    process.exitCode = 2;
+  }
+}
