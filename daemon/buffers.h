@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Buffers: registered memory under a name. Allocation, registration and checksums run on the thread
+ * pool.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_BUFFERS_H
+#define VBD_DAEMON_BUFFERS_H
+
+#include "daemon/daemon.h"
+#include "rdma/mem.h"
+
+/* X(SYMBOL, json name) */
+#define VBD_BUFFER_STATE_MAP(X)       \
+	X(REGISTERING, "registering") \
+	X(READY, "ready")             \
+	X(LOST, "lost") /* its device is gone; the bytes are still there */
+
+enum vbd_buffer_state {
+#define VBD_BUFFER_STATE_ENUM(sym, json) VBD_BUFFER_##sym,
+	VBD_BUFFER_STATE_MAP(VBD_BUFFER_STATE_ENUM)
+#undef VBD_BUFFER_STATE_ENUM
+		VBD_BUFFER_STATE_COUNT
+};
+
+const char *vbd_buffer_state_name(enum vbd_buffer_state state);
+
+struct vbd_buffer {
+	struct vbd_object object; /* first: id, name */
+	struct vbd_daemon *daemon;
+	enum vbd_buffer_state state;
+	struct vbd_mem mem; /* size_bytes, kind, access, addr, rkey, shm_name */
+	char device_name[64];
+	uint64_t created_ns;
+	uint32_t users; /* transfers that use it now */
+	uint32_t holds; /* readers of its bytes: downloads, uploads, checksums, and `users`; freed
+			   at 0 when deleted */
+	bool deleted;	/* out of the registry, waiting for the holds */
+};
+
+struct vbd_buffer_spec {
+	char name[64]; /* "" for none */
+	uint64_t size_bytes;
+	enum vbd_mem_kind kind;
+	unsigned int access;  /* vbd_mem_access */
+	char device_name[65]; /* "" for the default device */
+};
+
+/** vbd_buffer_created_cb - @buffer READY, or NULL and @err */
+typedef void (*vbd_buffer_created_cb)(
+	struct vbd_buffer *buffer, const struct vbd_error *err, void *arg);
+
+/**
+ * vbd_buffer_create - allocate and register; @cb tells the end
+ *
+ * An error that is known at once (name_taken, limit_reached, no_device, stopping) is returned and
+ * @cb never runs.
+ */
+enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_buffer_spec *spec,
+	vbd_buffer_created_cb cb, void *arg, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_buffer_find - by id or name; NULL and not_found */
+struct vbd_buffer *vbd_buffer_find(
+	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
+
+/** vbd_buffer_delete - in_use while transfers use it (their paths: vbd_buffer_users()); else out of
+ * the registry now */
+enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_buffer_users - paths of up to @max transfers that use it, "/v1/transfers/9"; returns how
+ * many were written */
+size_t vbd_buffer_users(const struct vbd_buffer *buffer, char (*paths)[48], size_t max);
+
+/** vbd_buffer_hold - its bytes stay readable and writable until vbd_buffer_unhold() */
+void vbd_buffer_hold(struct vbd_buffer *buffer);
+void vbd_buffer_unhold(struct vbd_buffer *buffer);
+
+/** vbd_buffer_check_range - range_not_satisfiable unless offset + length lies inside (pointer:
+ * which member to blame) */
+enum vbd_status vbd_buffer_check_range(const struct vbd_buffer *buffer, uint64_t offset,
+	uint64_t length_bytes, const char *pointer, struct vbd_error *err) VBD_MUST_CHECK;
+
+enum vbd_checksum {
+	VBD_CHECKSUM_CRC32C,
+	VBD_CHECKSUM_SHA256,
+};
+
+/** vbd_checksum_cb - @hex: lower-case hex text */
+typedef void (*vbd_checksum_cb)(const char *hex, const struct vbd_error *err, void *arg);
+
+/** vbd_buffer_checksum - of a range that vbd_buffer_check_range() passes, on the thread pool; @cb
+ * runs later, once */
+enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, enum vbd_checksum algorithm,
+	uint64_t offset, uint64_t length_bytes, vbd_checksum_cb cb, void *arg,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_buffers_device_removing - deregister what is on the device: the buffers become LOST */
+struct vbd_device;
+void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *device);
+
+/** vbd_buffers_destroy_all - the daemon has stopped */
+void vbd_buffers_destroy_all(struct vbd_daemon *daemon);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Connections as resources: name, deadline, inbox, watches, closed history.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_CONNECTIONS_H
+#define VBD_DAEMON_CONNECTIONS_H
+
+#include "daemon/daemon.h"
+#include "daemon/watch.h"
+#include "rdma/conn.h"
+
+struct vbd_listener;
+
+/* A received message. Its bytes lie in the receive itself; in memory of its own once the QP is
+ * gone. */
+struct vbd_message {
+	struct vbd_link link;
+	uint64_t seq; /* 1, 2, 3 … for each connection */
+	uint64_t received_ns;
+	uint32_t length_bytes;
+	struct vbd_recv_slot *slot; /* NULL once the receive is gone */
+	uint8_t *copy;		    /* then the bytes are here */
+};
+
+struct vbd_connection {
+	struct vbd_object object; /* first */
+	struct vbd_daemon *daemon;
+	struct vbd_conn *conn;	     /* everything about the RDMA side; never NULL */
+	char dst[272];		     /* "host:port" as asked for; "" on the passive side */
+	uint64_t listener_id;	     /* 0 on the active side */
+	bool counted_waiting;	     /* in its listener's `waiting` */
+	struct sockaddr_storage src; /* ss_family 0: any */
+	struct vbd_timer *deadline;
+	struct vbd_resolution *resolution;
+	struct vbd_link
+		watches; /* of struct vbd_watch: called when the state changes or a message comes */
+	struct vbd_link inbox; /* of struct vbd_message */
+	uint32_t inbox_count;
+	uint64_t last_seq;
+	struct vbd_link transfers; /* of struct vbd_transfer_record: not ended */
+	bool forget;		   /* delete the record when it has ended */
+	bool ended;		   /* counted as closed or failed */
+	struct vbd_deferred reap;
+};
+
+struct vbd_connection_spec {
+	char name[64]; /* "" for none */
+	char dst_addr[256];
+	uint16_t dst_port;
+	char src_addr[256]; /* "" for any */
+	uint32_t timeout_ms;
+	int tos; /* -1: not asked for */
+	struct vbd_conn_params params;
+};
+
+/** vbd_connection_create - begin to connect; what fails later is the connection's own `reason` */
+enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
+	const struct vbd_connection_spec *spec, struct vbd_connection **ret_connection,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_connection_from_request - of a listener's request: accepted, rejected or left waiting, as
+ * its policy says */
+bool vbd_connection_from_request(
+	struct vbd_listener *listener, const struct vbd_pv_cm_event *request);
+
+struct vbd_connection *vbd_connection_find(
+	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
+
+struct vbd_connection_accept {
+	char name[64]; /* "" for none */
+	int service;   /* enum vbd_service; -1 keeps the listener's */
+};
+
+/** vbd_connection_accept - wrong_state unless REQUESTED; name_taken */
+enum vbd_status vbd_connection_accept(struct vbd_connection *connection,
+	const struct vbd_connection_accept *how, struct vbd_error *err) VBD_MUST_CHECK;
+
+enum vbd_status vbd_connection_reject(
+	struct vbd_connection *connection, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_connection_close - begin to close; harmless when it is closing or has ended */
+void vbd_connection_close(struct vbd_connection *connection);
+
+/** vbd_connection_forget - close it if need be; the record goes when it has ended (at the end of
+ * this turn if it has) */
+void vbd_connection_forget(struct vbd_connection *connection);
+
+/** vbd_connection_problem - the error that stands for how it ended, for a client that waited: first
+ * error, hint, path */
+void vbd_connection_problem(const struct vbd_connection *connection, struct vbd_error *ret_err);
+
+/** vbd_connection_delete_messages - forget messages up to @through; not_found if the inbox never
+ * had that many */
+enum vbd_status vbd_connection_delete_messages(
+	struct vbd_connection *connection, uint64_t through, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_message_data - its bytes; valid until the next turn of the loop */
+const uint8_t *vbd_message_data(const struct vbd_message *message);
+
+/** vbd_connections_device_removing - end those on the device, or not on one yet and bound to it */
+struct vbd_device;
+void vbd_connections_device_removing(struct vbd_daemon *daemon, const char *device_name);
+
+/** vbd_connections_listener_gone - reject the requests of this listener that still wait */
+void vbd_connections_listener_gone(struct vbd_daemon *daemon, uint64_t listener_id);
+
+/** vbd_connections_close_all - the daemon stops */
+void vbd_connections_close_all(struct vbd_daemon *daemon);
+
+/** vbd_connections_destroy_all - the daemon has stopped */
+void vbd_connections_destroy_all(struct vbd_daemon *daemon);
+
+/** vbd_connections_totals - what all connections, open and ended, have moved */
+void vbd_connections_totals(const struct vbd_daemon *daemon, struct vbd_totals *ret_totals);
+
+#endif

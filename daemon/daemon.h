@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The daemon: everything that the control thread owns, put together. Services take it as their
+ * first argument; the layer above reads objects directly and changes them through the services
+ * only.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_DAEMON_H
+#define VBD_DAEMON_DAEMON_H
+
+#include "base/error.h"
+#include "daemon/config.h"
+#include "daemon/eventlog.h"
+#include "daemon/loop.h"
+#include "daemon/registry.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vbd_devices;
+struct vbd_fabric;
+
+struct vbd_daemon {
+	const struct vbd_config *config;
+	struct vbd_loop *loop;
+	struct vbd_fabric *fabric;
+	struct vbd_eventlog *eventlog;
+	struct vbd_devices *devices;	/* hot-plug watching */
+	struct vbd_registry *buffers;	/* of struct vbd_buffer */
+	struct vbd_registry *listeners; /* of struct vbd_listener */
+	struct vbd_registry
+		*connections; /* of struct vbd_connection, also ended ones (the closed history) */
+	struct vbd_registry *transfers; /* of struct vbd_transfer_record, also ended ones */
+	char server_id[17];		/* random, hex; differs for every run */
+	uint64_t started_ns;
+	bool stopping;
+	uint64_t pinned_bytes;
+	uint32_t connections_open;
+	uint32_t transfers_open; /* not ended */
+	/* totals of what ended */
+	uint64_t connections_closed, connections_failed;
+	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;
+	/* what ended connections had moved; the open ones are added when somebody asks */
+	struct vbd_totals {
+		uint64_t messages_sent, messages_received;
+		uint64_t bytes_sent, bytes_received, bytes_written, bytes_read;
+	} ended_totals;
+	void (*stopped)(void *arg); /* see vbd_daemon_stop() */
+	void *stopped_arg;
+	struct vbd_timer *stop_timer;
+	struct vbd_deferred stop_check;
+};
+
+/** vbd_daemon_create - loop, log, registries, fabric with running workers; devices that are there
+ * are opened */
+enum vbd_status vbd_daemon_create(const struct vbd_config *config, struct vbd_daemon **ret_daemon,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_daemon_stop - begin to stop: nothing new, listeners closed, connections disconnected and
+ * drained
+ * @stopped: called once, when nothing is left or shutdown_timeout_ms has passed
+ */
+void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void *arg);
+
+/** vbd_daemon_destroy - free everything; after it has stopped. NULL is fine. */
+void vbd_daemon_destroy(struct vbd_daemon *daemon);
+
+/** vbd_daemon_accepts_work - VBD_OK, or stopping */
+enum vbd_status vbd_daemon_accepts_work(
+	const struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_daemon_check_stop - something ended: if it was the last and the daemon stops, it has stopped
+ * (next turn) */
+void vbd_daemon_check_stop(struct vbd_daemon *daemon);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Devices coming and going: kernel uevents, async events, the CM channel, and the one teardown that
+ * every sign of a removal leads to.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_DEVICES_H
+#define VBD_DAEMON_DEVICES_H
+
+#include "daemon/daemon.h"
+#include "rdma/fabric.h"
+
+/** vbd_devices_create - fabric and uevents; devices that are there are opened */
+enum vbd_status vbd_devices_create(struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
+void vbd_devices_destroy(struct vbd_daemon *daemon);
+
+/** vbd_device_find_ref - by id or name, also a removed one (the newest of that name); NULL and
+ * not_found */
+struct vbd_device *vbd_device_find_ref(
+	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
+
+/** vbd_cq_find_ref - by id; NULL and not_found */
+struct vbd_cq *vbd_cq_find_ref(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
+
+/*
+ * Checks of /readyz. @detail: room for a line. Each returns true when it is well.
+ */
+bool vbd_ready_device(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes);
+bool vbd_ready_port(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes);
+bool vbd_ready_cm(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes);
+
+/** vbd_memlock - bytes this process has locked, and its limit (UINT64_MAX: none) */
+void vbd_memlock(uint64_t *ret_locked_bytes, uint64_t *ret_limit_bytes);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Transfers as resources: limits, deadline, cancel, and the records of those that ended.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_TRANSFERS_H
+#define VBD_DAEMON_TRANSFERS_H
+
+#include "daemon/buffers.h"
+#include "daemon/connections.h"
+#include "daemon/watch.h"
+#include "rdma/transfer.h"
+
+/* Longest message that a request may carry itself. */
+#define VBD_MESSAGE_BYTES_MAX 16384
+
+struct vbd_transfer_record {
+	struct vbd_object object; /* first */
+	struct vbd_daemon *daemon;
+	struct vbd_transfer transfer;
+	struct vbd_link link;		   /* the connection's list while it has not ended */
+	struct vbd_connection *connection; /* NULL once it has ended */
+	uint64_t connection_id;
+	struct vbd_buffer *buffer; /* NULL once it has ended, and for a message */
+	uint64_t buffer_id;	   /* 0 for a message */
+	uint64_t offset;
+	uint32_t timeout_ms;
+	struct vbd_timer *deadline;
+	uint8_t *inline_data; /* a message that fits the work request */
+	int message_slot;     /* in the device's pool; -1 if none */
+	struct vbd_link watches;
+	struct vbd_deferred reap;
+};
+
+struct vbd_transfer_spec {
+	struct vbd_connection *connection;
+	struct vbd_buffer *buffer;
+	enum vbd_op op; /* SEND, WRITE, READ */
+	uint64_t offset;
+	uint64_t length_bytes;
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint64_t chunk_bytes;
+	uint32_t timeout_ms;
+};
+
+/**
+ * vbd_transfer_create - check and start
+ *
+ * wrong_state (connection not established, buffer not ready), range_not_satisfiable, limit_reached,
+ * bad_value (the buffer is on another device).
+ */
+enum vbd_status vbd_transfer_create(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_transfer_send_message - send @length_bytes (at most VBD_MESSAGE_BYTES_MAX) that are copied
+ */
+enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, const uint8_t *data,
+	uint32_t length_bytes, uint32_t timeout_ms, struct vbd_transfer_record **ret_record,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+struct vbd_transfer_record *vbd_transfer_find(
+	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
+
+/** vbd_transfer_cancel - begin to cancel; harmless when it has ended */
+void vbd_transfer_cancel(struct vbd_transfer_record *record);
+
+/** vbd_transfer_forget - free the record of one that has ended, at the end of this turn */
+void vbd_transfer_forget(struct vbd_transfer_record *record);
+
+/** vbd_transfer_problem - the error that stands for how it ended (FAILED, CANCELLED, TIMED_OUT) */
+void vbd_transfer_problem(const struct vbd_transfer_record *record, struct vbd_error *ret_err);
+
+/** vbd_transfers_destroy_all - the daemon has stopped */
+void vbd_transfers_destroy_all(struct vbd_daemon *daemon);
+
+#endif
