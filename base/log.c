@@ -2,10 +2,14 @@
 #include "base/log.h"
 
 #include "base/clock.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* The longest text of a line; what is longer is cut. */
+#define TEXT_BYTES 600
 
 static struct {
 	enum vbd_log_level level;
@@ -56,39 +60,28 @@ void vbd_log_set_observer(vbd_log_line_cb cb, void *arg)
 	g_log.observer_arg = arg;
 }
 
-/* Peers and clients choose part of the text: no byte of it may end the line or steer a terminal. */
-static void make_printable(char *text)
+/* JSON string escapes of a clean text; @out has room for twice the text. */
+static void escape_json(const char *text, char *out)
 {
-	for (unsigned char *c = (unsigned char *)text; *c; c++) {
-		if (*c < ' ' || *c == 0x7f)
-			*c = '?';
-	}
-}
-
-/* JSON string escapes of a printable text; what does not fit is cut at a whole character. */
-static void escape_json(const char *text, char *out, size_t out_bytes)
-{
-	size_t n = 0;
-
-	for (; *text && n + 3 < out_bytes; text++) {
+	for (; *text; text++) {
 		if (*text == '"' || *text == '\\')
-			out[n++] = '\\';
-		out[n++] = *text;
+			*out++ = '\\';
+		*out++ = *text;
 	}
-	out[n] = '\0';
+	*out = '\0';
 }
 
 static int format_line(char *line, size_t line_bytes, enum vbd_log_level level, const char *object,
 	const char *text)
 {
 	char when[VBD_TIME_TEXT_BYTES];
-	char escaped[1024];
+	char escaped[2 * TEXT_BYTES];
 
 	if (!object)
 		object = "verbsd";
 	switch (g_log.format) {
 	case VBD_LOG_JSON:
-		escape_json(text, escaped, sizeof(escaped));
+		escape_json(text, escaped);
 		return snprintf(line, line_bytes,
 			"{\"at\":\"%s\",\"level\":\"%s\",\"object\":\"%s\",\"text\":\"%s\"}\n",
 			vbd_clock_format(vbd_clock_mono_ns(), when), levels[level].name, object,
@@ -105,8 +98,8 @@ static int format_line(char *line, size_t line_bytes, enum vbd_log_level level, 
 
 void vbd_log(enum vbd_log_level level, const char *object, const char *fmt, ...)
 {
-	char text[600];
-	char line[1400];
+	char text[TEXT_BYTES];
+	char line[2 * TEXT_BYTES + 200]; /* with the escapes of JSON */
 	va_list ap;
 	int len;
 
@@ -115,7 +108,7 @@ void vbd_log(enum vbd_log_level level, const char *object, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	make_printable(text);
+	vbd_text_clean(text); /* no byte of it may end the line or steer a terminal */
 	len = format_line(line, sizeof(line), level, object, text);
 	if (len >= (int)sizeof(line))
 		len = (int)sizeof(line) - 1;

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* The shortest form, and no surrogates: what the second byte may be depends on the first (RFC 3629,
+ * section 4). */
+static bool second_byte_fits(unsigned char first, unsigned char second)
+{
+	switch (first) {
+	case 0xe0:
+		return second >= 0xa0 && second <= 0xbf;
+	case 0xed:
+		return second >= 0x80 && second <= 0x9f;
+	case 0xf0:
+		return second >= 0x90 && second <= 0xbf;
+	case 0xf4:
+		return second >= 0x80 && second <= 0x8f;
+	default:
+		return second >= 0x80 && second <= 0xbf;
+	}
+}
+
+/* Bytes of the character that starts here; 0 if none does. The NUL at the end stops every
+ * comparison. */
+static size_t char_bytes(const unsigned char *c)
+{
+	size_t len;
+
+	if (c[0] < 0x80)
+		return 1;
+	if (c[0] >= 0xc2 && c[0] <= 0xdf)
+		len = 2;
+	else if (c[0] >= 0xe0 && c[0] <= 0xef)
+		len = 3;
+	else if (c[0] >= 0xf0 && c[0] <= 0xf4)
+		len = 4;
+	else
+		return 0;
+	if (!second_byte_fits(c[0], c[1]))
+		return 0;
+	for (size_t i = 2; i < len; i++) {
+		if (c[i] < 0x80 || c[i] > 0xbf)
+			return 0;
+	}
+	return len;
+}
+
+void vbd_text_clean(char *text)
+{
+	unsigned char *c = (unsigned char *)text;
+
+	while (*c) {
+		size_t len = char_bytes(c);
+		bool c1_control = len == 2 && c[0] == 0xc2 && c[1] < 0xa0;
+
+		if (len == 0 || c[0] < ' ' || c[0] == 0x7f) {
+			*c++ = '?';
+		} else if (c1_control) {
+			*c++ = '?';
+			*c++ = '?';
+		} else {
+			c += len;
+		}
+	}
+}
