@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control loop: file descriptors, timers, signals, work that blocks, and "at the end of this turn". A thin face on
- * libuv, so that nothing above it knows libuv.
+ * The control loop: file descriptors, timers, signals, work that blocks, and "at the end of this
+ * turn". A thin face on libuv, so that nothing above it knows libuv.
  *
- * Everything here runs on the control thread, the one that calls vbd_loop_run(); only the `work` callback of
- * vbd_loop_work() runs elsewhere (libuv's thread pool). Nothing here blocks but vbd_loop_run() itself.
+ * Everything here runs on the control thread, the one that calls vbd_loop_run(); only the `work`
+ * callback of vbd_loop_work() runs elsewhere (libuv's thread pool). Nothing here blocks but
+ * vbd_loop_run() itself.
  *
- * Watchers, timers and resolutions are handles: `stop`, `destroy` and `cancel` take NULL, may be called from inside
- * the handle's own callback, and guarantee that the callback does not run again.
+ * Watchers, timers and resolutions are handles: `stop`, `destroy` and `cancel` take NULL, may be
+ * called from inside the handle's own callback, and guarantee that the callback does not run again.
  */
 #ifndef VBD_DAEMON_LOOP_H
 #define VBD_DAEMON_LOOP_H
@@ -31,7 +32,8 @@ enum vbd_status vbd_loop_create(struct vbd_loop **ret_loop, struct vbd_error *er
 /**
  * vbd_loop_destroy - close what is left and free; not from inside a callback; NULL is fine
  *
- * Waits for running work, calls its `done`, and runs what is deferred. No other callback runs any more.
+ * Waits for running work, calls its `done`, and runs what is deferred. No other callback runs any
+ * more.
  */
 void vbd_loop_destroy(struct vbd_loop *loop);
 
@@ -57,9 +59,11 @@ typedef void (*vbd_fd_cb)(unsigned int events, void *arg);
 
 /**
  * vbd_fd_watch_start - call back while the descriptor is ready
- * @fd:     stays the caller's, becomes non-blocking; one watch per descriptor, stopped before the descriptor is closed
- * @events: vbd_fd_events to look for; the callback gets those that hold. Level-triggered. With an error pending on the
- *          descriptor it gets all of @events, and the next read or write tells the error.
+ * @fd:     stays the caller's, becomes non-blocking; one watch per descriptor, stopped before the
+ *          descriptor is closed
+ * @events: vbd_fd_events to look for; the callback gets those that hold. Level-triggered. With an
+ *          error pending on the descriptor it gets all of @events, and the next read or write
+ *          tells the error.
  */
 enum vbd_status vbd_fd_watch_start(struct vbd_loop *loop, int fd, unsigned int events, vbd_fd_cb cb,
 	void *arg, struct vbd_fd_watch **ret_watch, struct vbd_error *err) VBD_MUST_CHECK;
@@ -71,7 +75,9 @@ typedef void (*vbd_timer_cb)(void *arg);
 enum vbd_status vbd_timer_create(struct vbd_loop *loop, vbd_timer_cb cb, void *arg,
 	struct vbd_timer **ret_timer, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_timer_set - call back once, @timeout_ms from now (0: at the next turn); replaces what was set */
+/**
+ * vbd_timer_set - call back once, @timeout_ms from now (0: at the next turn); replaces what was set
+ */
 void vbd_timer_set(struct vbd_timer *timer, uint64_t timeout_ms);
 
 /** vbd_timer_clear - not any more */
@@ -85,16 +91,17 @@ enum vbd_status vbd_loop_on_signal(struct vbd_loop *loop, int signum, vbd_signal
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /*
- * Something to do at the end of this turn: objects are freed there, never inside a callback that may still be using
- * them. The struct is embedded in the object. Deferring what is deferred already does nothing.
+ * Something to do at the end of this turn: objects are freed there, never inside a callback that
+ * may still be using them. The struct is embedded in the object. Deferring what is deferred already
+ * does nothing.
  */
 struct vbd_deferred {
 	struct vbd_link link;
 	void (*cb)(struct vbd_deferred *self);
 };
 
-static inline void vbd_deferred_init(struct vbd_deferred *deferred,
-	void (*cb)(struct vbd_deferred *self))
+static inline void vbd_deferred_init(
+	struct vbd_deferred *deferred, void (*cb)(struct vbd_deferred *self))
 {
 	vbd_list_init(&deferred->link);
 	deferred->cb = cb;
@@ -105,17 +112,19 @@ void vbd_loop_defer(struct vbd_loop *loop, struct vbd_deferred *deferred);
 /**
  * vbd_loop_work - run something that blocks on the thread pool
  * @work: runs on a pool thread; touches nothing but @arg
- * @done: runs on the control thread afterwards; always called, exactly once, unless this returns an error
+ * @done: runs on the control thread afterwards; always called, exactly once, unless this returns an
+ *        error
  */
 enum vbd_status vbd_loop_work(struct vbd_loop *loop, void (*work)(void *arg),
 	void (*done)(void *arg), void *arg, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_resolved_cb - a name has its address, or not
- * @addr: the first address, with the port set; NULL when it failed, then @err says why (VBD_E_NAME_NOT_RESOLVED)
+ * @addr: the first address, with the port set; NULL when it failed, then @err says why
+ *        (VBD_E_NAME_NOT_RESOLVED)
  */
-typedef void (*vbd_resolved_cb)(const struct sockaddr *addr, socklen_t addr_bytes,
-	const struct vbd_error *err, void *arg);
+typedef void (*vbd_resolved_cb)(
+	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg);
 
 /**
  * vbd_resolve - look up a host name or numeric address (getaddrinfo(3) on the thread pool)
@@ -123,8 +132,8 @@ typedef void (*vbd_resolved_cb)(const struct sockaddr *addr, socklen_t addr_byte
  * @port: 1 to 65535, host order
  */
 enum vbd_status vbd_resolve(struct vbd_loop *loop, const char *host, uint16_t port,
-	vbd_resolved_cb cb, void *arg, struct vbd_resolution **ret_resolution, struct vbd_error *err)
-	VBD_MUST_CHECK;
+	vbd_resolved_cb cb, void *arg, struct vbd_resolution **ret_resolution,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_resolve_cancel - the callback will not run; only before it has run */
 void vbd_resolve_cancel(struct vbd_resolution *resolution);

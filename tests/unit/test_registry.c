@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/registry.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct {
+	bool failing;
+	unsigned int calls_before_failure;
+} g_memory;
+
+/* The linker sends the registry's malloc() here. */
+void *__real_malloc(size_t len_bytes);
+void *__wrap_malloc(size_t len_bytes);
+void *__wrap_malloc(size_t len_bytes)
+{
+	if (g_memory.failing && g_memory.calls_before_failure-- == 0)
+		return NULL;
+	return __real_malloc(len_bytes);
+}
+
+struct thing {
+	char before;
+	struct vbd_object object;
+};
+
+struct fixture {
+	struct vbd_registry registry;
+	struct vbd_error err;
+	struct thing things[100];
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	vbd_registry_init(&f->registry, "thing", "things", 100);
+	g_memory.failing = false;
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_registry_fini(&f->registry);
+	free(f);
+	return 0;
+}
+
+static void add(struct fixture *f, size_t i, const char *name)
+{
+	assert_int_equal(
+		vbd_registry_add(&f->registry, &f->things[i].object, name, &f->err), VBD_OK);
+}
+
+static void test_registry__ids_start_at_1_and_are_never_given_twice(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, 0, NULL);
+	add(f, 1, "");
+	assert_int_equal(f->things[0].object.id, 1);
+	assert_int_equal(f->things[1].object.id, 2);
+	vbd_registry_remove(&f->registry, &f->things[1].object);
+	assert_int_equal(f->things[1].object.id, 0);
+	add(f, 1, NULL);
+	assert_int_equal(f->things[1].object.id, 3);
+}
+
+static void test_registry__an_object_is_found_by_id_by_name_and_by_ref(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_object *found = NULL;
+
+	add(f, 0, "alpha");
+	add(f, 1, NULL);
+	assert_ptr_equal(vbd_registry_find_id(&f->registry, 1), &f->things[0].object);
+	assert_ptr_equal(vbd_registry_find_name(&f->registry, "alpha"), &f->things[0].object);
+	assert_int_equal(vbd_registry_find_ref(&f->registry, "alpha", &found, &f->err), VBD_OK);
+	assert_ptr_equal(found, &f->things[0].object);
+	assert_int_equal(vbd_registry_find_ref(&f->registry, "2", &found, &f->err), VBD_OK);
+	assert_ptr_equal(found, &f->things[1].object);
+	assert_null(vbd_registry_find_id(&f->registry, 0));
+	assert_null(vbd_registry_find_name(&f->registry, ""));
+}
+
+static void test_registry__a_ref_to_nothing_names_kind_and_ref(void **state)
+{
+	static const char *const refs[] = {"9", "beta", "", "0", "18446744073709551615",
+		"99999999999999999999999999", "1x", "-1", " 1", "+1"};
+	struct fixture *f = *state;
+	struct vbd_object *found = NULL;
+
+	add(f, 0, "alpha");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(refs); i++) {
+		struct vbd_error err = {0};
+
+		assert_int_equal(vbd_registry_find_ref(&f->registry, refs[i], &found, &err),
+			VBD_E_NOT_FOUND);
+		assert_non_null(strstr(err.text, "thing"));
+		assert_non_null(strstr(err.text, refs[i]));
+	}
+	assert_null(found);
+}
+
+static void test_registry__a_taken_name_is_refused_and_names_the_holder(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, 0, "alpha");
+	assert_int_equal(vbd_registry_add(&f->registry, &f->things[1].object, "alpha", &f->err),
+		VBD_E_NAME_TAKEN);
+	assert_string_equal(f->err.object, "/v1/things/1");
+	assert_string_equal(f->err.pointer, "/name");
+	assert_int_equal(vbd_registry_count(&f->registry), 1);
+	vbd_registry_remove(&f->registry, &f->things[0].object);
+	add(f, 1, "alpha");
+}
+
+static void test_registry__a_name_against_the_rule_is_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(vbd_registry_add(&f->registry, &f->things[0].object, "7up", &f->err),
+		VBD_E_BAD_VALUE);
+	assert_string_equal(f->err.pointer, "/name");
+	assert_int_equal(vbd_registry_count(&f->registry), 0);
+}
+
+static void test_registry__the_limit_is_refused_and_named(void **state)
+{
+	struct fixture *f = *state;
+
+	f->registry.limit = 2;
+	add(f, 0, NULL);
+	add(f, 1, NULL);
+	assert_int_equal(vbd_registry_add(&f->registry, &f->things[2].object, NULL, &f->err),
+		VBD_E_LIMIT_REACHED);
+	assert_int_equal(f->err.limit, 2);
+	vbd_registry_remove(&f->registry, &f->things[0].object);
+	add(f, 2, NULL);
+	assert_int_equal(f->things[2].object.id, 3);
+}
+
+static void test_registry__a_failed_add_keeps_the_error_that_was_first(void **state)
+{
+	struct fixture *f = *state;
+
+	add(f, 0, "alpha");
+	(void)vbd_error_set(&f->err, VBD_E_INTERNAL, "first");
+	assert_int_equal(vbd_registry_add(&f->registry, &f->things[1].object, "alpha", &f->err),
+		VBD_E_NAME_TAKEN);
+	assert_int_equal(f->err.status, VBD_E_INTERNAL);
+	assert_string_equal(f->err.object, "");
+	assert_int_equal(vbd_registry_add(&f->registry, &f->things[1].object, "alpha", NULL),
+		VBD_E_NAME_TAKEN);
+}
+
+static void test_registry__the_order_is_that_of_the_ids(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t last = 0;
+	unsigned int seen = 0;
+
+	for (size_t i = 0; i < 100; i++)
+		add(f, i, NULL);
+	for (size_t i = 0; i < 100; i += 3)
+		vbd_registry_remove(&f->registry, &f->things[i].object);
+	add(f, 0, "late");
+	for (const struct vbd_object *o = vbd_registry_first(&f->registry); o;
+		o = vbd_registry_next(o)) {
+		assert_true(o->id > last);
+		last = o->id;
+		seen++;
+	}
+	assert_int_equal(last, 101);
+	assert_int_equal(seen, 67);
+	assert_int_equal(vbd_registry_count(&f->registry), 67);
+}
+
+static void test_registry__a_page_goes_on_behind_an_id_that_is_gone(void **state)
+{
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < 10; i++)
+		add(f, i, NULL);
+	vbd_registry_remove(&f->registry, &f->things[4].object);
+	assert_int_equal(vbd_registry_after(&f->registry, 0)->id, 1);
+	assert_int_equal(vbd_registry_after(&f->registry, 3)->id, 4);
+	assert_int_equal(vbd_registry_after(&f->registry, 5)->id, 6);
+	assert_null(vbd_registry_after(&f->registry, 10));
+	assert_null(vbd_registry_after(&f->registry, 4711));
+}
+
+static void test_registry__removing_what_was_never_added_is_fine(void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_registry_remove(&f->registry, &f->things[0].object);
+	add(f, 0, "alpha");
+	vbd_registry_remove(&f->registry, &f->things[0].object);
+	vbd_registry_remove(&f->registry, &f->things[0].object);
+	assert_int_equal(vbd_registry_count(&f->registry), 0);
+	assert_null(vbd_registry_first(&f->registry));
+}
+
+static void test_registry__names_follow_the_rule_of_the_contract(void **state)
+{
+	char longest[65];
+
+	(void)state;
+	memset(longest, 'a', sizeof(longest));
+	longest[63] = '\0';
+	assert_true(vbd_name_valid(longest));
+	longest[63] = 'a';
+	longest[64] = '\0';
+	assert_false(vbd_name_valid(longest));
+	assert_true(vbd_name_valid("a"));
+	assert_true(vbd_name_valid("_"));
+	assert_true(vbd_name_valid("Z9._-"));
+	assert_false(vbd_name_valid(""));
+	assert_false(vbd_name_valid("9a"));
+	assert_false(vbd_name_valid(".a"));
+	assert_false(vbd_name_valid("-a"));
+	assert_false(vbd_name_valid("a b"));
+	assert_false(vbd_name_valid("a/b"));
+	assert_false(vbd_name_valid("\xc3\xa4"));
+}
+
+static void test_registry__a_path_names_kind_and_id(void **state)
+{
+	struct fixture *f = *state;
+	char path[VBD_PATH_BYTES];
+
+	assert_string_equal(vbd_registry_path(&f->registry, UINT64_MAX, path),
+		"/v1/things/18446744073709551615");
+}
+
+/* Adds with every allocation failing in turn, until one goes through. */
+static void test_registry__memory_that_runs_out_anywhere_leaves_the_registry_as_it_was(void **state)
+{
+	struct fixture *f = *state;
+	enum vbd_status status;
+	unsigned int failures = 0;
+
+	for (size_t i = 0; i < 100; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof(name), "thing%zu", i);
+		for (unsigned int n = 0;; n++) {
+			g_memory.calls_before_failure = n;
+			g_memory.failing = true;
+			status = vbd_registry_add(&f->registry, &f->things[i].object, name, NULL);
+			g_memory.failing = false;
+			if (status == VBD_OK)
+				break;
+			assert_int_equal(status, VBD_E_NO_MEMORY);
+			assert_int_equal(vbd_registry_count(&f->registry), i);
+			assert_null(vbd_registry_find_name(&f->registry, name));
+			assert_int_equal(f->things[i].object.id, 0);
+			failures++;
+		}
+		assert_int_equal(f->things[i].object.id, i + 1);
+	}
+	assert_true(failures >= 4);
+}
+
+#define REGISTRY_TEST(name) cmocka_unit_test_setup_teardown(test_registry__##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		REGISTRY_TEST(ids_start_at_1_and_are_never_given_twice),
+		REGISTRY_TEST(an_object_is_found_by_id_by_name_and_by_ref),
+		REGISTRY_TEST(a_ref_to_nothing_names_kind_and_ref),
+		REGISTRY_TEST(a_taken_name_is_refused_and_names_the_holder),
+		REGISTRY_TEST(a_name_against_the_rule_is_refused),
+		REGISTRY_TEST(the_limit_is_refused_and_named),
+		REGISTRY_TEST(a_failed_add_keeps_the_error_that_was_first),
+		REGISTRY_TEST(the_order_is_that_of_the_ids),
+		REGISTRY_TEST(a_page_goes_on_behind_an_id_that_is_gone),
+		REGISTRY_TEST(removing_what_was_never_added_is_fine),
+		REGISTRY_TEST(names_follow_the_rule_of_the_contract),
+		REGISTRY_TEST(a_path_names_kind_and_id),
+		REGISTRY_TEST(memory_that_runs_out_anywhere_leaves_the_registry_as_it_was),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
