@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/openapi.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *read_contract(void)
+{
+	FILE *file = fopen(VBD_SOURCE_DIR "/openapi.yaml", "r");
+	long len;
+	char *text;
+
+	assert_non_null(file);
+	assert_int_equal(fseek(file, 0, SEEK_END), 0);
+	len = ftell(file);
+	assert_true(len > 0);
+	rewind(file);
+	text = calloc(1, (size_t)len + 1);
+	assert_non_null(text);
+	assert_int_equal(fread(text, 1, (size_t)len, file), len);
+	(void)fclose(file);
+	return text;
+}
+
+/* A list of YAML: "[a, b,\n c]", or lines of "- a" up to the first line that is something else. */
+static void read_values(const char *at, struct openapi_enum *list)
+{
+	static const char word[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+	bool brackets;
+
+	at += strspn(at, " \n");
+	brackets = *at == '[';
+	at += brackets ? 1 : 0;
+	for (;;) {
+		size_t len;
+
+		at += strspn(at, " ,\n");
+		if (!brackets && *at == '-')
+			at += 1 + strspn(at + 1, " ");
+		else if (!brackets)
+			return;
+		len = strspn(at, word);
+		if (len == 0)
+			return;
+		assert_true(list->count < OPENAPI_ENUM_MAX && len < sizeof(list->values[0]));
+		memcpy(list->values[list->count++], at, len);
+		at += len;
+	}
+}
+
+void openapi_read_enum(const char *schema, struct openapi_enum *ret_enum)
+{
+	char *text = read_contract();
+	const char *schemas = strstr(text, "\n  schemas:\n");
+	char head[80];
+	const char *at;
+
+	memset(ret_enum, 0, sizeof(*ret_enum));
+	(void)snprintf(head, sizeof(head), "\n    %s:", schema);
+	assert_non_null(schemas);
+	at = strstr(schemas, head);
+	assert_non_null(at);
+	at = strstr(at, "enum:");
+	assert_non_null(at);
+	read_values(at + strlen("enum:"), ret_enum);
+	free(text);
+	assert_true(ret_enum->count > 0);
+}
+
+bool openapi_enum_has(const struct openapi_enum *list, const char *value)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		if (strcmp(list->values[i], value) == 0)
+			return true;
+	}
+	return false;
+}

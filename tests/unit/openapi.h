@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Enumerations of openapi.yaml, for tests that hold a table of the code against the contract. It
+ * reads no more YAML than the contract uses: `Name:` with `enum:` below or beside it, in brackets
+ * or as a list.
+ */
+#ifndef VBD_TESTS_UNIT_OPENAPI_H
+#define VBD_TESTS_UNIT_OPENAPI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define OPENAPI_ENUM_MAX 128
+
+struct openapi_enum {
+	size_t count;
+	char values[OPENAPI_ENUM_MAX][64];
+};
+
+/** openapi_read_enum - the values of the schema's enum, in order; fails the test if there is none
+ */
+void openapi_read_enum(const char *schema, struct openapi_enum *ret_enum);
+
+/** openapi_enum_has - is @value one of them? */
+bool openapi_enum_has(const struct openapi_enum *list, const char *value);
+
+#endif

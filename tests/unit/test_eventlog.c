@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/eventlog.h"
+
+#include "base/log.h"
+#include "daemon/watch.h"
+#include "tests/unit/openapi.h"
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct fixture {
+	struct vbd_eventlog *eventlog;
+	struct vbd_error err;
+	struct vbd_watch watch;
+	struct vbd_watch second;
+	struct vbd_watch third;
+	int calls;
+	int second_calls;
+	int gone_calls;
+	enum vbd_log_level logged_level;
+	char logged_object[64];
+	char logged_text[256];
+};
+
+static void on_log(enum vbd_log_level level, const char *object, const char *text, void *arg)
+{
+	struct fixture *f = arg;
+
+	f->logged_level = level;
+	strncpy(f->logged_object, object ? object : "", sizeof(f->logged_object) - 1);
+	strncpy(f->logged_text, text, sizeof(f->logged_text) - 1);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	assert_int_equal(vbd_eventlog_create(4, &f->eventlog, &f->err), VBD_OK);
+	vbd_list_init(&f->watch.link);
+	vbd_list_init(&f->second.link);
+	vbd_list_init(&f->third.link);
+	vbd_log_setup(VBD_LOG_DEBUG, VBD_LOG_TEXT);
+	vbd_log_set_observer(on_log, f);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_eventlog_destroy(f->eventlog);
+	vbd_log_set_observer(NULL, NULL);
+	free(f);
+	return 0;
+}
+
+static uint64_t append(struct fixture *f, enum vbd_event_type type, enum vbd_severity severity,
+	enum vbd_object_kind kind, uint64_t id)
+{
+	return vbd_eventlog_append(f->eventlog, type, severity, kind, id, VBD_REASON_NONE, "text");
+}
+
+static void append_one(struct fixture *f)
+{
+	(void)append(f, VBD_EVENT_CM_EVENT, VBD_SEVERITY_INFO, VBD_KIND_CONNECTION, 7);
+}
+
+static void test_eventlog__an_empty_log_starts_at_1(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_event_filter all = {0};
+
+	assert_int_equal(vbd_eventlog_first(f->eventlog), 1);
+	assert_int_equal(vbd_eventlog_last(f->eventlog), 0);
+	assert_int_equal(vbd_eventlog_dropped(f->eventlog), 0);
+	assert_null(vbd_eventlog_get(f->eventlog, 0));
+	assert_null(vbd_eventlog_get(f->eventlog, 1));
+	assert_null(vbd_eventlog_next(f->eventlog, 0, &all));
+}
+
+static void test_eventlog__an_event_keeps_what_it_was_given(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_event *event;
+	uint64_t seq =
+		vbd_eventlog_append(f->eventlog, VBD_EVENT_CONNECTION_ENDED, VBD_SEVERITY_WARNING,
+			VBD_KIND_CONNECTION, 7, VBD_REASON_REJECTED, "ended: %s", "x");
+
+	assert_int_equal(seq, 1);
+	event = vbd_eventlog_get(f->eventlog, 1);
+	assert_non_null(event);
+	assert_int_equal(event->seq, 1);
+	assert_true(event->at_ns > 0);
+	assert_int_equal(event->type, VBD_EVENT_CONNECTION_ENDED);
+	assert_int_equal(event->severity, VBD_SEVERITY_WARNING);
+	assert_int_equal(event->kind, VBD_KIND_CONNECTION);
+	assert_int_equal(event->object_id, 7);
+	assert_int_equal(event->reason, VBD_REASON_REJECTED);
+	assert_string_equal(event->text, "ended: x");
+}
+
+static void test_eventlog__an_event_is_a_log_line_of_its_severity(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)append(f, VBD_EVENT_DEVICE_FAILED, VBD_SEVERITY_ERROR, VBD_KIND_DEVICE, 2);
+	assert_int_equal(f->logged_level, VBD_LOG_ERROR);
+	assert_string_equal(f->logged_object, "device/2");
+	assert_string_equal(f->logged_text, "device_failed: text");
+	(void)append(f, VBD_EVENT_DAEMON_STARTED, VBD_SEVERITY_NOTICE, VBD_KIND_NONE, 0);
+	assert_int_equal(f->logged_level, VBD_LOG_NOTICE);
+	assert_string_equal(f->logged_object, "");
+}
+
+static void test_eventlog__a_full_ring_drops_the_oldest_and_counts_it(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_event_filter all = {0};
+
+	for (int i = 0; i < 10; i++)
+		append_one(f);
+	assert_int_equal(vbd_eventlog_first(f->eventlog), 7);
+	assert_int_equal(vbd_eventlog_last(f->eventlog), 10);
+	assert_int_equal(vbd_eventlog_dropped(f->eventlog), 6);
+	assert_null(vbd_eventlog_get(f->eventlog, 6));
+	assert_null(vbd_eventlog_get(f->eventlog, 11));
+	for (uint64_t seq = 7; seq <= 10; seq++)
+		assert_int_equal(vbd_eventlog_get(f->eventlog, seq)->seq, seq);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 0, &all)->seq, 7);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 8, &all)->seq, 9);
+	assert_null(vbd_eventlog_next(f->eventlog, 10, &all));
+	assert_null(vbd_eventlog_next(f->eventlog, UINT64_MAX, &all));
+}
+
+static void test_eventlog__a_filter_lets_through_what_it_names(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_event_filter type = {.one_type = true, .type = VBD_EVENT_DAEMON_STARTED};
+	const struct vbd_event_filter kind = {.kind = VBD_KIND_BUFFER};
+	const struct vbd_event_filter object = {.kind = VBD_KIND_BUFFER, .object_id = 5};
+	const struct vbd_event_filter severe = {.min_severity = VBD_SEVERITY_WARNING};
+
+	(void)append(f, VBD_EVENT_CM_EVENT, VBD_SEVERITY_DEBUG, VBD_KIND_CONNECTION, 5);
+	(void)append(f, VBD_EVENT_BUFFER_CREATED, VBD_SEVERITY_INFO, VBD_KIND_BUFFER, 4);
+	(void)append(f, VBD_EVENT_BUFFER_LOST, VBD_SEVERITY_WARNING, VBD_KIND_BUFFER, 5);
+	(void)append(f, VBD_EVENT_DAEMON_STARTED, VBD_SEVERITY_ERROR, VBD_KIND_NONE, 0);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 0, &type)->seq, 4);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 0, &kind)->seq, 2);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 2, &kind)->seq, 3);
+	assert_null(vbd_eventlog_next(f->eventlog, 3, &kind));
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 0, &object)->seq, 3);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 0, &severe)->seq, 3);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 3, &severe)->seq, 4);
+}
+
+static void test_eventlog__texts_from_outside_are_cut_and_cleaned(void **state)
+{
+	struct fixture *f = *state;
+	const struct vbd_event *event;
+	char longest[400];
+
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	longest[0] = '\n';
+	memcpy(longest + 158, "\xc3\xa4", 2); /* the cut goes through this character */
+	(void)vbd_eventlog_append(f->eventlog, VBD_EVENT_CM_EVENT, VBD_SEVERITY_INFO,
+		VBD_KIND_CONNECTION, 1, VBD_REASON_NONE, "%s", longest);
+	event = vbd_eventlog_get(f->eventlog, 1);
+	assert_int_equal(strlen(event->text), 159);
+	assert_int_equal(event->text[0], '?');
+	assert_int_equal(event->text[158], '?');
+}
+
+static void count_calls(struct vbd_watch *watch, bool gone)
+{
+	struct fixture *f = VBD_CONTAINER_OF(watch, struct fixture, watch);
+
+	if (gone)
+		f->gone_calls++;
+	else
+		f->calls++;
+}
+
+static void count_second(struct vbd_watch *watch, bool gone)
+{
+	(void)gone;
+	VBD_CONTAINER_OF(watch, struct fixture, second)->second_calls++;
+}
+
+static void remove_self_and_third(struct vbd_watch *watch, bool gone)
+{
+	struct fixture *f = VBD_CONTAINER_OF(watch, struct fixture, watch);
+
+	(void)gone;
+	f->calls++;
+	vbd_watch_remove(&f->watch);
+	vbd_watch_remove(&f->third);
+}
+
+static void must_not_be_called(struct vbd_watch *watch, bool gone)
+{
+	(void)watch;
+	(void)gone;
+	fail();
+}
+
+static void test_eventlog__a_watch_is_called_after_the_event_is_there(void **state)
+{
+	struct fixture *f = *state;
+
+	f->watch.cb = count_calls;
+	vbd_watch_add(vbd_eventlog_watches(f->eventlog), &f->watch);
+	append_one(f);
+	append_one(f);
+	assert_int_equal(f->calls, 2);
+	vbd_watch_remove(&f->watch);
+	append_one(f);
+	assert_int_equal(f->calls, 2);
+}
+
+static void test_eventlog__a_watch_may_remove_itself_and_others_while_it_is_called(void **state)
+{
+	struct fixture *f = *state;
+
+	f->watch.cb = remove_self_and_third;
+	f->third.cb = must_not_be_called;
+	f->second.cb = count_second;
+	vbd_watch_add(vbd_eventlog_watches(f->eventlog), &f->watch);
+	vbd_watch_add(vbd_eventlog_watches(f->eventlog), &f->third);
+	vbd_watch_add(vbd_eventlog_watches(f->eventlog), &f->second);
+	append_one(f);
+	append_one(f);
+	assert_int_equal(f->calls, 1);
+	assert_int_equal(f->second_calls, 2);
+	vbd_watch_remove(&f->second);
+}
+
+static void test_eventlog__watches_are_told_when_the_log_goes(void **state)
+{
+	struct fixture *f = *state;
+
+	f->watch.cb = count_calls;
+	vbd_watch_add(vbd_eventlog_watches(f->eventlog), &f->watch);
+	vbd_eventlog_destroy(f->eventlog);
+	f->eventlog = NULL;
+	assert_int_equal(f->gone_calls, 1);
+}
+
+static void test_eventlog__a_ring_beyond_all_memory_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_eventlog *none = NULL;
+
+	assert_int_equal(vbd_eventlog_create(UINT64_MAX / 2, &none, &f->err), VBD_E_NO_MEMORY);
+	assert_null(none);
+}
+
+static void test_eventlog__types_and_severities_are_those_of_the_contract(void **state)
+{
+	struct openapi_enum types;
+	struct openapi_enum names;
+
+	(void)state;
+	openapi_read_enum("EventType", &types);
+	assert_int_equal(types.count, VBD_EVENT_TYPE_COUNT);
+	for (unsigned int i = 0; i < VBD_EVENT_TYPE_COUNT; i++) {
+		enum vbd_event_type type = VBD_EVENT_TYPE_COUNT;
+
+		assert_string_equal(types.values[i], vbd_event_type_name(i));
+		assert_true(vbd_event_type_parse(types.values[i], &type));
+		assert_int_equal(type, i);
+	}
+	openapi_read_enum("Severity", &names);
+	assert_int_equal(names.count, VBD_SEVERITY_COUNT);
+	for (unsigned int i = 0; i < VBD_SEVERITY_COUNT; i++) {
+		enum vbd_severity severity = VBD_SEVERITY_COUNT;
+
+		assert_string_equal(names.values[i], vbd_severity_name(i));
+		assert_true(vbd_severity_parse(names.values[i], &severity));
+		assert_int_equal(severity, i);
+	}
+}
+
+static void test_eventlog__names_that_are_none_are_refused(void **state)
+{
+	enum vbd_event_type type;
+	enum vbd_severity severity;
+	enum vbd_object_kind kind;
+
+	(void)state;
+	assert_false(vbd_event_type_parse("nothing", &type));
+	assert_false(vbd_severity_parse("fatal", &severity));
+	assert_false(vbd_object_kind_parse("", &kind));
+	assert_null(vbd_event_type_name(VBD_EVENT_TYPE_COUNT));
+	assert_null(vbd_severity_name(VBD_SEVERITY_COUNT));
+	assert_null(vbd_object_kind_name(VBD_KIND_COUNT));
+	assert_null(vbd_object_kind_name(VBD_KIND_NONE));
+}
+
+static void test_eventlog__an_object_is_written_as_kind_and_id(void **state)
+{
+	char text[VBD_OBJECT_TEXT_BYTES];
+	enum vbd_object_kind kind = VBD_KIND_NONE;
+
+	(void)state;
+	assert_string_equal(vbd_object_text(VBD_KIND_CONNECTION, UINT64_MAX, text),
+		"connection/18446744073709551615");
+	assert_null(vbd_object_text(VBD_KIND_NONE, 0, text));
+	for (unsigned int i = VBD_KIND_NONE + 1; i < VBD_KIND_COUNT; i++) {
+		assert_true(vbd_object_kind_parse(vbd_object_kind_name(i), &kind));
+		assert_int_equal(kind, i);
+	}
+}
+
+#define EVENTLOG_TEST(name) cmocka_unit_test_setup_teardown(test_eventlog__##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		EVENTLOG_TEST(an_empty_log_starts_at_1),
+		EVENTLOG_TEST(an_event_keeps_what_it_was_given),
+		EVENTLOG_TEST(an_event_is_a_log_line_of_its_severity),
+		EVENTLOG_TEST(a_full_ring_drops_the_oldest_and_counts_it),
+		EVENTLOG_TEST(a_filter_lets_through_what_it_names),
+		EVENTLOG_TEST(texts_from_outside_are_cut_and_cleaned),
+		EVENTLOG_TEST(a_watch_is_called_after_the_event_is_there),
+		EVENTLOG_TEST(a_watch_may_remove_itself_and_others_while_it_is_called),
+		EVENTLOG_TEST(watches_are_told_when_the_log_goes),
+		EVENTLOG_TEST(a_ring_beyond_all_memory_is_refused),
+		EVENTLOG_TEST(types_and_severities_are_those_of_the_contract),
+		EVENTLOG_TEST(names_that_are_none_are_refused),
+		EVENTLOG_TEST(an_object_is_written_as_kind_and_id),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
