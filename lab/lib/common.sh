@@ -3,6 +3,9 @@
 #
 # What every part of the lab needs: messages, paths, host packages, the lock. Sourced, never run.
 
+# Numbers with a point, messages that can be read by programs.
+export LC_ALL=C
+
 # The lab's own failures, so that a caller can tell them from CMD's status. 124 is what timeout(1)
 # returns and 125 what docker-run(1) and timeout(1) return when they themselves fail.
 readonly LAB_STATUS_USAGE=2
@@ -35,7 +38,7 @@ shell_quote() {
 	printf "'%s'" "${1//\'/"$escaped"}"
 }
 
-now_us() { printf '%s' "${EPOCHREALTIME/[.,]/}"; }
+now_us() { printf '%s' "${EPOCHREALTIME/./}"; }
 
 # seconds_between MICROSECONDS MICROSECONDS
 seconds_between() {

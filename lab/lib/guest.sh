@@ -15,7 +15,7 @@ readonly LAB_MAC=52:54:00:4c
 
 declare -A qemu_pid=() guest_ready=() guest_gone=()
 declare -a helper_pids=()
-run_dir='' events='' cmd_status='' peer_cut='' started_us=0 ready_us=0
+run_dir='' events='' cmd_status='' peer_cut='' started_us=0 ready_us=''
 
 host_number() { case $1 in a) echo 1 ;; b) echo 2 ;; esac }
 mac() { printf '%s:%02x:0%d' "$LAB_MAC" "$1" "$(host_number "$2")"; }
@@ -63,6 +63,13 @@ job_hosts() {
 	[[ -z $opt_peer ]] || printf '%s lab-b\n' "$(rdma_addr b)"
 }
 
+# The MACs of the network cards that the guest has; other interfaces are dummies.
+cards() {
+	[[ -z $opt_peer ]] || printf '%s ' "$(mac 1 "$1")"
+	[[ -z $opt_peer || -z $opt_siw ]] || printf '%s ' "$(mac 2 "$1")"
+	[[ $1 != a || ${#opt_forward[@]} -eq 0 ]] || printf '%s ' "$(mac 3 a)"
+}
+
 write_job() {
 	local role=$1 hostname=lab siw='' forward=''
 	[[ $role == a ]] || hostname=lab-b
@@ -80,6 +87,7 @@ write_job() {
 		job_variable job_addr "$(rdma_addr "$role")"
 		job_variable job_addr6 "$LAB_RDMA_NET6:$(host_number "$role")"
 		job_variable job_rdma_mac "$(mac 1 "$role")"
+		job_variable job_cards "$(cards "$role")"
 		job_variable job_siw_addr "$siw"
 		job_variable job_siw_mac "$(mac 2 "$role")"
 		job_variable job_forward "$forward"
@@ -177,8 +185,11 @@ await_wires() {
 # follow ROLE FILE: copies what the guest writes as it comes, until its QEMU has gone and all has
 # been copied. The reader of our output may leave before that, as in lab/run … | head -1.
 follow() {
-	local status=0
-	tail -c +1 -f -s 0.1 --pid="${qemu_pid[$1]}" "$run_dir/$1/$2" 2>>"$run_dir/tail" || status=$?
+	local pid status=0
+	tail -c +1 -f -s 0.1 --pid="${qemu_pid[$1]}" "$run_dir/$1/$2" 2>>"$run_dir/tail" &
+	pid=$!
+	trap 'kill "$pid"' TERM
+	wait "$pid" || status=$?
 	((status == 0)) || echo "$1 unread" >&"$events"
 }
 
@@ -192,12 +203,16 @@ follow_output() {
 follow_peer() {
 	local stream
 	for stream in stdout stderr; do
-		follow b "$stream" | sed -u 's/^/peer: /' >&2 &
+		mkfifo "$run_dir/peer-$stream"
+		follow b "$stream" >"$run_dir/peer-$stream" &
+		helper_pids+=($!)
+		sed -u 's/^/peer: /' <"$run_dir/peer-$stream" >&2 &
 		helper_pids+=($!)
 	done
 }
 
 last_console_lines() {
+	[[ -s $run_dir/$1/console ]] || return 0
 	say "last lines of the console:"
 	tail -n 25 "$run_dir/$1/console" | tr -d '\r' | sed 's/^/lab:   /' >&2
 }
@@ -205,10 +220,10 @@ last_console_lines() {
 # Kernel complaints of either guest, for tests to watch for.
 report_kernel_complaints() {
 	local role prefix pattern='WARNING: |BUG: |Oops|general protection fault|Kernel panic|'
-	pattern+='blocked for more than|rcu.*(stall|detected)|refcount_t|KASAN|Call Trace'
+	pattern+='blocked for more than|rcu.*(stall|detected)|refcount_t|KASAN'
 	for role in $(roles); do
 		prefix='lab: guest kernel: '
-		[[ $role == a ]] || prefix='lab: peer kernel: '
+		[[ $role == a ]] || prefix+='peer: '
 		[[ -e $run_dir/$role/console ]] || continue
 		LC_ALL=C grep -aE "$pattern" "$run_dir/$role/console" | tr -d '\r' | sed "s/^/$prefix/" >&2 || true
 	done
@@ -252,15 +267,33 @@ guest_has_gone() {
 	guest_gone[$1]=1
 	if [[ $1 == b && -n $peer_cut ]]; then
 		: >"$run_dir/shared/peer-is-off"
-	elif [[ $1 == b ]]; then
-		say "the second guest ended by itself"
-		last_console_lines b
 	else
-		cmd_status=$LAB_STATUS_BROKEN
-		say "the guest ended before CMD did"
-		sed 's/^/lab:   /' "$run_dir/a/qemu" >&2
-		last_console_lines a
+		guest_has_died "$1"
+		[[ $1 == b && -n $ready_us ]] || cmd_status=$LAB_STATUS_BROKEN
 	fi
+}
+
+# Either its kernel gave up, or QEMU did: a port in use, no memory.
+guest_has_died() {
+	local name='the guest'
+	[[ $1 == a ]] || name='the second guest'
+	if grep -qa 'Kernel panic' "$run_dir/$1/console" 2>/dev/null; then
+		say "the kernel of $name panicked before CMD had ended"
+	else
+		say "$name ended before CMD did; QEMU says:"
+		sed 's/^/lab:   /' "$run_dir/$1/qemu" >&2
+	fi
+	last_console_lines "$1"
+	keep_console_of_failure "$1"
+}
+
+# With --results it is kept anyway.
+keep_console_of_failure() {
+	[[ -z $opt_results && -s $run_dir/$1/console ]] || return 0
+	local kept
+	kept=$(mktemp "${TMPDIR:-/tmp}/lab-console.XXXXXX")
+	cp "$run_dir/$1/console" "$kept"
+	say "the whole console is in $kept"
 }
 
 peer_command_ended() {
@@ -275,6 +308,7 @@ handle_event() {
 	a.status) cmd_status=$rest ;;
 	b.status) peer_command_ended "$rest" ;;
 	a.peer-off) cut_peer ;;
+	?.note) say "$rest" ;;
 	a.unread) cmd_status=141 ;; # 128 + SIGPIPE, what CMD would have got
 	?.gone) guest_has_gone "$role" ;;
 	?.fail)
@@ -327,7 +361,7 @@ keep_consoles() {
 }
 
 report_time() {
-	((ready_us)) || return 0
+	[[ -n $ready_us ]] || return 0
 	say "time: active device after $(seconds_between "$started_us" "$ready_us") s," \
 		"whole run $(seconds_between "$started_us" "$(now_us)") s"
 }

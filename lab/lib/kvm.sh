@@ -11,7 +11,7 @@ readonly LAB_KVM_PROBE_SECONDS=8
 
 # Nehalem: quicker to emulate than QEMU's full model, and enough for binaries of x86-64-v2. rdrand
 # lets the guest's random generator start at once.
-readonly -a LAB_TCG_ARGS=(-accel "tcg,thread=multi" -cpu "Nehalem,+rdrand,+rdseed")
+readonly -a LAB_TCG_ARGS=(-accel "tcg,thread=multi" -cpu "Nehalem,+rdrand")
 readonly -a LAB_KVM_ARGS=(-accel kvm -cpu host)
 
 kvm_is_plausible() {
