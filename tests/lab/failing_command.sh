@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A command that fails: its status comes through, its output too, processes it leaves behind don't
+# hold the guest up, and a complaint of the guest's kernel is told.
+
+# shellcheck source=tests/lab/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+needs_guest
+
+run fail -- sh -c 'sleep 1000 & echo "<4>WARNING: made up by a test" >/dev/kmsg; echo last words >&2; exit 7'
+expect_status fail 7
+expect_text fail err '^last words$'
+expect_text fail err '^lab: guest kernel: .*WARNING: made up by a test'
+[[ ! -s $WORK/fail.out ]] || fail "something on stdout"

@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A server in the guest that listens on loopback only answers on the host: many short requests, some
+# at once, a stream that stays open, a large upload. Results come out while the guest runs.
+
+# shellcheck source=tests/lab/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+needs_guest
+command -v curl >/dev/null || skip "needs curl"
+
+readonly REQUESTS=200 UPLOAD_MB=32
+port=$((20000 + RANDOM % 10000))
+url=http://127.0.0.1:$port
+results=$WORK/results
+
+# One script answers GET /cgi-bin/… and the upload; the other sends its second event only when the
+# test has received the first.
+mkdir -p "$WORK/www/cgi-bin"
+cat >"$WORK/www/cgi-bin/sum" <<'EOF'
+#!/bin/sh
+printf 'Content-Type: text/plain\r\n\r\n'
+head -c "${CONTENT_LENGTH:-0}" | sha256sum
+EOF
+cat >"$WORK/www/cgi-bin/stream" <<'EOF'
+#!/bin/sh
+printf 'Content-Type: text/event-stream\r\n\r\ndata: first\n\n'
+until [ -e "$LAB_RESULTS/first-seen" ]; do sleep 0.1; done
+printf 'data: second\n\n'
+EOF
+chmod +x "$WORK"/www/cgi-bin/*
+echo hello >"$WORK/www/hello"
+head -c "${UPLOAD_MB}M" /dev/urandom >"$WORK/upload"
+
+cat >"$WORK/server" <<'EOF'
+busybox httpd -p 127.0.0.1:8080 -h www
+until [ -e "$LAB_RESULTS/stop" ]; do sleep 0.1; done
+EOF
+
+cd "$WORK"
+"$RUN" --guest --deadline 90 --results "$results" --forward "$port:8080" -- sh server \
+	>"$WORK/serve.out" 2>"$WORK/serve.err" &
+guest=$!
+trap 'kill "$guest" 2>/dev/null || true; wait; rm -rf "$WORK"' EXIT
+get() { curl -sS --fail --max-time 20 "$@"; }
+
+await 30 get "$url/hello"
+for ((i = 0; i < REQUESTS; i++)); do
+	[[ $(get "$url/hello") == hello ]] || fail "request $i got something else"
+done
+# Not more at once than busybox httpd has room for in its backlog, which is 9.
+seq 40 | xargs -P 6 -I{} curl -sS --fail --max-time 20 "$url/cgi-bin/sum?{}" >"$WORK/at-once" ||
+	fail "a request failed among 6 at once"
+[[ $(wc -l <"$WORK/at-once") == 40 ]] || fail "an answer is missing among 6 at once"
+
+get -N "$url/cgi-bin/stream" >"$WORK/stream" &
+stream=$!
+await 20 grep -q first "$WORK/stream"
+touch "$results/first-seen"
+wait "$stream" || fail "the stream broke"
+grep -q second "$WORK/stream" || fail "the stream ended early"
+
+sum=$(get --max-time 60 --data-binary "@$WORK/upload" "$url/cgi-bin/sum")
+[[ $sum == "$(sha256sum <"$WORK/upload")" ]] || fail "the upload arrived changed: $sum"
+
+touch "$results/stop"
+status=0
+wait "$guest" || status=$?
+expect_status serve 0
+[[ -s $results/console-a.log ]] || fail "no console log among the results"

@@ -1,0 +1,16 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# A panic of the guest's kernel is told, with the end of the console, and ends the run with 125.
+
+# shellcheck source=tests/lab/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+needs_guest
+
+run panic --results "$WORK/results" --deadline 60 -- \
+	sh -c 'echo before; echo 1 >/proc/sys/kernel/sysrq; echo c >/proc/sysrq-trigger'
+expect_status panic 125
+expect_text panic out '^before$'
+expect_text panic err '^lab: the kernel of the guest panicked before CMD had ended$'
+expect_text panic err '^lab: guest kernel: .*Kernel panic - not syncing: sysrq triggered crash'
+grep -q 'Call Trace' "$WORK/results/console-a.log" || fail "no console log among the results"

@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Wrong usage is refused with status 2 and a word about it, before anything is started.
+
+# shellcheck source=tests/lab/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+refused() {
+	local wanted=$1
+	shift
+	run usage "$@"
+	expect_status usage 2
+	expect_text usage err "$wanted"
+	[[ ! -s $WORK/usage.out ]] || fail "something on stdout"
+}
+
+refused '^usage: lab/run'
+refused '^usage: lab/run' --
+refused 'unknown option --nonsense' --nonsense true
+refused '--deadline wants a value' --deadline
+refused '--deadline wants a number' --deadline 0 true
+refused '--memory wants a number' --memory lots true
+refused '--forward wants' --forward 80:99999 true
+refused '--forward wants' --forward x true
+refused '--env wants NAME=VALUE' --env =x true
+refused '--peer needs guests' --native --peer true true
+
+run help --help
+expect_status help 0
+for option in siw forward peer results deadline memory cpus env time guest native; do
+	expect_text help out "^  --$option|, --$option"
+done
