@@ -48,6 +48,7 @@ struct vbd_send_slot {
 	struct vbd_transfer *transfer; /* NULL if a service posted it */
 	uint32_t recv_index;	       /* echo: the receive that it sends back */
 	uint32_t next_free;
+	bool in_use;
 };
 
 enum vbd_rping_step {
@@ -102,6 +103,7 @@ struct vbd_channel {
 	uint32_t rping_rkey;
 	uint32_t rping_bytes;
 	bool rping_owed; /* its next work request waits for a free slot */
+	bool known;	 /* the attach letter was taken: it counts in the CQ's usage */
 	bool broken;	 /* a completion failed, nothing more is posted */
 	bool draining;
 	bool gone; /* the drain letter has gone back */
@@ -138,6 +140,9 @@ const uint8_t *vbd_channel_recv_data(const struct vbd_recv_slot *slot);
  * The worker's side. The worker calls these and nobody else.
  */
 
+/** vbd_channel_attached - the worker knows it from now on */
+void vbd_channel_attached(struct vbd_channel *channel);
+
 /** vbd_channel_completed - one completion of this channel */
 void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc);
 
@@ -152,6 +157,32 @@ void vbd_channel_release_recv(struct vbd_channel *channel, struct vbd_recv_slot 
 
 /** vbd_channel_drain - post nothing more; the drain letter goes back when nothing is outstanding */
 void vbd_channel_drain(struct vbd_channel *channel);
+
+/* A send work request that a service or a transfer wants posted. */
+struct vbd_send_request {
+	enum vbd_op op;
+	const uint8_t *addr;
+	uint32_t length_bytes;
+	uint32_t lkey;
+	bool inlined; /* copy the bytes into the work request; at most VBD_INLINE_BYTES */
+	uint64_t remote_addr;
+	uint32_t rkey;
+	struct vbd_transfer *transfer;
+	uint32_t recv_index;
+};
+
+/** vbd_channel_can_send - is a send slot free, and may anything be posted at all? */
+bool vbd_channel_can_send(const struct vbd_channel *channel);
+
+/** vbd_channel_post_send - post it; a failure breaks the channel. False if it is not posted. */
+bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_request *request);
+
+/** vbd_channel_post_recv - post receive @index again; a failure breaks the channel */
+void vbd_channel_post_recv(struct vbd_channel *channel, uint32_t index);
+
+/** vbd_channel_break - it can't go on: tell control, post nothing more */
+void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why, enum vbd_op op,
+	uint64_t transfer_id);
 
 /** vbd_channel_abandon - its QP is destroyed and the CQ swept: count what never came back as
  * flushed, and let go */

@@ -43,7 +43,6 @@ struct vbd_conn_params {
 	uint8_t min_rnr_timer;	  /* IBTA code, 0 to 31 */
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
-	uint32_t path_mtu_bytes; /* cap; 0 for none */
 };
 
 /** vbd_conn_params_default - 64 sends, 16 receives of 4096 bytes, retry 4, rnr_retry 7, ack_timeout

@@ -139,7 +139,7 @@ static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COU
 		ON(UNEXPECTED_CM, DRAINING, DRAIN, "the CM is out of step"),
 		ON(WC_ERROR, DRAINING, DRAIN, "the QP is in error with this completion"),
 		ON(QP_ERROR, DRAINING, DRAIN, "the device moved the QP to error"),
-		ON(COMM_EST, ACCEPTING, IGNORE, "the CM hears of it too and reports ESTABLISHED"),
+		ON(COMM_EST, ACCEPTING, NOTIFY, "the CM then reports ESTABLISHED without the RTU (rdma_notify(3))"),
 		ON(DRAINED_CLEAN, ACCEPTING, IGNORE, "nobody asked for a drain"),
 		ON(DRAINED_FAILED, ACCEPTING, IGNORE, "nobody asked for a drain"),
 		ON(CALL_FAILED, DRAINING, DRAIN, "the QP exists: drain it"),

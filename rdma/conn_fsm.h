@@ -84,6 +84,7 @@ enum vbd_conn_event {
 	X(CONFIRM_IWARP, "confirm_iwarp") /* the same; the kernel moved the QP itself */ \
 	X(END_EMPTY, "end_empty")	  /* there is no QP: just let go of the id */    \
 	X(DRAIN, "drain")		  /* disconnect, QP to ERR, wait for flushes */  \
+	X(NOTIFY, "notify") /* tell the CM that data came before the peer's RTU */ \
 	X(FORCE, "force")		  /* destroy the QP without its flushes */       \
 	X(FINISH, "finish")		  /* destroy the QP, the id, the memory */       \
 	X(COUNT, "count")		  /* a failure after the first: count it */

@@ -64,6 +64,7 @@ struct vbd_port {
 	uint16_t sm_lid;
 	uint32_t max_mtu_bytes;
 	uint32_t active_mtu_bytes;
+	uint32_t max_msg_bytes; /* longest message that a QP of the port may carry */
 };
 
 /* What ibv_query_device(3) says, as far as somebody uses it. */

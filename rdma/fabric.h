@@ -45,6 +45,7 @@ struct vbd_fabric {
 	unsigned int worker_count;
 	unsigned int next_worker;
 	uint32_t cq_depth;
+	uint32_t drain_timeout_ms; /* a QP that is slower with its flushes is destroyed without them */
 	struct vbd_link devices; /* of struct vbd_device, also removed ones, oldest first */
 	struct vbd_link cqs;	 /* of struct vbd_cq */
 	uint64_t last_device_id, last_cq_id;
@@ -58,9 +59,10 @@ struct vbd_fabric {
  * vbd_fabric_create - CM channel (if the kernel has one) and workers, not running; no devices yet
  * @worker_count: 1 to 64
  * @cq_depth:     completions that a CQ shall hold
+ * @drain_timeout_ms: how long a QP may take to flush
  */
 enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t cq_depth,
-	const struct vbd_fabric_ops *ops, void *ops_arg, struct vbd_fabric **ret_fabric,
+	uint32_t drain_timeout_ms, const struct vbd_fabric_ops *ops, void *ops_arg, struct vbd_fabric **ret_fabric,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_fabric_start - start the workers' threads (tests don't, and turn the workers by hand) */

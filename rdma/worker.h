@@ -89,6 +89,9 @@ void vbd_worker_send(
 void vbd_worker_reply(
 	struct vbd_worker *worker, struct vbd_mail *mail, enum vbd_control_letter letter);
 
+/** vbd_worker_forget_channel - worker; completions with this index find nobody from now on */
+void vbd_worker_forget_channel(struct vbd_worker *worker, uint32_t index);
+
 /** vbd_worker_take_index - control; a channel index and its generation; false without memory */
 bool vbd_worker_take_index(
 	struct vbd_worker *worker, uint32_t *ret_index, uint16_t *ret_generation);

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/worker.h"
+
+#include "base/log.h"
+#include "rdma/channel.h"
+#include "rdma/cq.h"
+#include "rdma/provider.h"
+#include "rdma/transfer.h"
+#include "rdma/wr_id.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* Completions taken from one CQ before the others and the letters get their turn. */
+#define POLL_BATCH 32
+
+/* Descriptors reported by one epoll_wait(2). */
+#define EPOLL_BATCH 16
+
+/* Channel indexes are made in steps of this many. */
+#define INDEX_STEP 64
+
+/* Control's side. */
+
+enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *control,
+	struct vbd_worker **ret_worker, struct vbd_error *err)
+{
+	struct vbd_worker *worker = calloc(1, sizeof(*worker));
+	struct epoll_event event = {.events = EPOLLIN};
+	enum vbd_status status;
+
+	if (!worker)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for worker %u", number);
+	worker->number = number;
+	worker->control = control;
+	vbd_list_init(&worker->active_cqs);
+	status = vbd_mailbox_init(&worker->inbox, err);
+	if (status)
+		goto free_worker;
+	worker->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (worker->epoll_fd < 0) {
+		status = vbd_error_errno(err, VBD_OK, "epoll_create1", errno, "worker %u", number);
+		goto fini_inbox;
+	}
+	event.data.ptr = NULL; /* the inbox; every other pointer is a CQ */
+	if (epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, vbd_mailbox_fd(&worker->inbox), &event) <
+		0) {
+		status = vbd_error_errno(err, VBD_OK, "epoll_ctl", errno, "worker %u", number);
+		goto close_epoll;
+	}
+	*ret_worker = worker;
+	return VBD_OK;
+
+close_epoll:
+	(void)close(worker->epoll_fd);
+fini_inbox:
+	vbd_mailbox_fini(&worker->inbox);
+free_worker:
+	free(worker);
+	return status;
+}
+
+static void *thread_main(void *arg)
+{
+	struct vbd_worker *worker = arg;
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "verbsd-data-%u", worker->number);
+	(void)pthread_setname_np(pthread_self(), name);
+	while (!worker->stopping)
+		vbd_worker_turn(worker, true);
+	return NULL;
+}
+
+enum vbd_status vbd_worker_start(struct vbd_worker *worker, struct vbd_error *err)
+{
+	int rc = pthread_create(&worker->thread, NULL, thread_main, worker);
+
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_OK, "pthread_create", rc, "worker %u", worker->number);
+	worker->running = true;
+	return VBD_OK;
+}
+
+void vbd_worker_destroy(struct vbd_worker *worker)
+{
+	if (!worker)
+		return;
+	if (worker->running) {
+		vbd_worker_send(worker, &worker->mail_stop, VBD_WORKER_STOP);
+		(void)pthread_join(worker->thread, NULL);
+	}
+	(void)close(worker->epoll_fd);
+	vbd_mailbox_fini(&worker->inbox);
+	free(worker->free_indexes);
+	free(worker->generations);
+	free(worker->channels);
+	free(worker);
+}
+
+void vbd_worker_send(
+	struct vbd_worker *worker, struct vbd_mail *mail, enum vbd_worker_letter letter)
+{
+	mail->kind = letter;
+	vbd_mailbox_send(&worker->inbox, mail);
+}
+
+static bool make_indexes(struct vbd_worker *worker)
+{
+	uint32_t count = worker->index_count + INDEX_STEP;
+	uint16_t *generations;
+	uint32_t *indexes;
+
+	if (count > VBD_WR_INDEX_MAX)
+		return false;
+	indexes = reallocarray(worker->free_indexes, count, sizeof(*indexes));
+	if (!indexes)
+		return false;
+	worker->free_indexes = indexes;
+	generations = reallocarray(worker->generations, count, sizeof(*generations));
+	if (!generations)
+		return false;
+	worker->generations = generations;
+	for (uint32_t i = count; i-- > worker->index_count;) {
+		generations[i] = 0;
+		indexes[worker->free_count++] = i;
+	}
+	worker->index_count = count;
+	return true;
+}
+
+bool vbd_worker_take_index(struct vbd_worker *worker, uint32_t *ret_index, uint16_t *ret_generation)
+{
+	uint32_t index;
+
+	if (!worker->free_count && !make_indexes(worker))
+		return false;
+	index = worker->free_indexes[--worker->free_count];
+	*ret_index = index;
+	*ret_generation = ++worker->generations[index];
+	return true;
+}
+
+void vbd_worker_give_index(struct vbd_worker *worker, uint32_t index)
+{
+	worker->free_indexes[worker->free_count++] = index;
+}
+
+/* The worker's side. */
+
+void vbd_worker_reply(
+	struct vbd_worker *worker, struct vbd_mail *mail, enum vbd_control_letter letter)
+{
+	mail->kind = letter;
+	vbd_mailbox_send(worker->control, mail);
+}
+
+/* An active CQ is polled every turn; one that is not is armed and wakes us through epoll. */
+static void activate(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	vbd_list_remove(&cq->active_link);
+	vbd_list_append(&worker->active_cqs, &cq->active_link);
+}
+
+static void add_cq(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = cq};
+
+	if (epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, cq->channel->fd, &event) < 0)
+		vbd_log(VBD_LOG_DEBUG, "worker", "epoll_ctl: errno %d", errno);
+	activate(worker, cq);
+}
+
+static void remove_cq(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	(void)epoll_ctl(worker->epoll_fd, EPOLL_CTL_DEL, cq->channel->fd, NULL);
+	vbd_list_remove(&cq->active_link);
+	while (vbd_pv_take_cq_event(cq->channel))
+		vbd_counter_add(&cq->events_taken, 1);
+	vbd_worker_reply(worker, &cq->mail_remove, VBD_CONTROL_CQ_REMOVED);
+}
+
+static void attach(struct vbd_worker *worker, struct vbd_channel *channel)
+{
+	if (channel->index >= worker->channels_len) {
+		uint32_t len = (channel->index / INDEX_STEP + 1) * INDEX_STEP;
+		struct vbd_channel **channels =
+			reallocarray(worker->channels, len, sizeof(struct vbd_channel *));
+
+		if (!channels) {
+			struct vbd_error error = {0};
+
+			(void)vbd_error_set(&error, VBD_E_NO_MEMORY, "no memory for the channel");
+			vbd_channel_break(channel, &error, VBD_OP_RECV, 0);
+			return;
+		}
+		for (uint32_t i = worker->channels_len; i < len; i++)
+			channels[i] = NULL;
+		worker->channels = channels;
+		worker->channels_len = len;
+	}
+	worker->channels[channel->index] = channel;
+	vbd_channel_attached(channel);
+}
+
+void vbd_worker_forget_channel(struct vbd_worker *worker, uint32_t index)
+{
+	if (index < worker->channels_len)
+		worker->channels[index] = NULL;
+}
+
+static void poll_dry(struct vbd_worker *worker, struct vbd_cq *cq);
+
+static void sweep(struct vbd_worker *worker, struct vbd_channel *channel)
+{
+	/* Its QP is destroyed: no completion of it can come after those that are in the CQ now. */
+	poll_dry(worker, channel->cq);
+	vbd_channel_abandon(channel);
+}
+
+static void handle_letter(struct vbd_worker *worker, struct vbd_mail *mail)
+{
+	struct vbd_recv_slot *slot;
+	struct vbd_transfer *transfer;
+
+	switch ((enum vbd_worker_letter)mail->kind) {
+	case VBD_WORKER_ADD_CQ:
+		add_cq(worker, VBD_CONTAINER_OF(mail, struct vbd_cq, mail_add));
+		break;
+	case VBD_WORKER_REMOVE_CQ:
+		remove_cq(worker, VBD_CONTAINER_OF(mail, struct vbd_cq, mail_remove));
+		break;
+	case VBD_WORKER_ATTACH:
+		attach(worker, VBD_CONTAINER_OF(mail, struct vbd_channel, mail_attach));
+		break;
+	case VBD_WORKER_DRAIN:
+		vbd_channel_drain(VBD_CONTAINER_OF(mail, struct vbd_channel, mail_drain));
+		break;
+	case VBD_WORKER_SWEEP:
+		sweep(worker, VBD_CONTAINER_OF(mail, struct vbd_channel, mail_sweep));
+		break;
+	case VBD_WORKER_START_TRANSFER:
+		transfer = VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_start);
+		vbd_channel_start_transfer(transfer->channel, transfer);
+		break;
+	case VBD_WORKER_CANCEL_TRANSFER:
+		transfer = VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_cancel);
+		vbd_channel_cancel_transfer(transfer);
+		break;
+	case VBD_WORKER_RELEASE_RECV:
+		slot = VBD_CONTAINER_OF(mail, struct vbd_recv_slot, mail);
+		vbd_channel_release_recv(slot->channel, slot);
+		break;
+	case VBD_WORKER_STOP:
+		worker->stopping = true;
+		break;
+	}
+}
+
+static bool handle_letters(struct vbd_worker *worker)
+{
+	struct vbd_mail *mail;
+	bool any = false;
+
+	while ((mail = vbd_mailbox_take(&worker->inbox))) {
+		any = true;
+		handle_letter(worker, mail);
+	}
+	return any;
+}
+
+static struct vbd_channel *channel_at(const struct vbd_worker *worker, uint64_t wr_id)
+{
+	uint32_t index = vbd_wr_id_index(wr_id);
+	struct vbd_channel *channel;
+
+	channel = index < worker->channels_len ? worker->channels[index] : NULL;
+	if (!channel || channel->generation != vbd_wr_id_generation(wr_id))
+		return NULL;
+	return channel;
+}
+
+static void dispatch(struct vbd_worker *worker, const struct ibv_wc *wc)
+{
+	struct vbd_channel *channel = channel_at(worker, wc->wr_id);
+
+	if (!channel) {
+		/*
+		 * A message can be faster than the attach letter: the peer may send as soon as
+		 * control has connected, and the letter was sent before that.
+		 */
+		(void)handle_letters(worker);
+		channel = channel_at(worker, wc->wr_id);
+	}
+	if (channel)
+		vbd_channel_completed(channel, wc);
+}
+
+/* One batch of completions; false when the CQ was empty. */
+static bool poll_once(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	struct ibv_wc wcs[POLL_BATCH];
+	unsigned int count = vbd_pv_poll_cq(cq->cq, wcs, POLL_BATCH);
+
+	vbd_counter_add(&cq->polls, 1);
+	if (!count) {
+		vbd_counter_add(&cq->empty_polls, 1);
+		return false;
+	}
+	vbd_counter_add(&cq->completions, count);
+	for (unsigned int i = 0; i < count; i++)
+		dispatch(worker, &wcs[i]);
+	return true;
+}
+
+static void poll_dry(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	while (poll_once(worker, cq))
+		;
+}
+
+/*
+ * Poll it; when it is empty, arm it and look once more, since a completion that came in between
+ * raises no event (ibv_req_notify_cq(3)). True if there was something.
+ */
+static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	struct vbd_error error = {0};
+
+	if (poll_once(worker, cq))
+		return true;
+	vbd_list_remove(&cq->active_link);
+	if (vbd_pv_arm_cq(cq->cq, &error) != VBD_OK) {
+		vbd_log(VBD_LOG_DEBUG, "worker", "%s", error.text);
+		return false;
+	}
+	vbd_counter_add(&cq->events_armed, 1);
+	if (!poll_once(worker, cq))
+		return false;
+	activate(worker, cq);
+	return true;
+}
+
+static bool poll_all(struct vbd_worker *worker)
+{
+	struct vbd_link now;
+	bool any = false;
+
+	/* A letter taken while dispatching may add or remove CQs: walk a list of our own. */
+	vbd_list_init(&now);
+	while (!vbd_list_empty(&worker->active_cqs)) {
+		struct vbd_link *link = worker->active_cqs.next;
+
+		vbd_list_remove(link);
+		vbd_list_append(&now, link);
+	}
+	while (!vbd_list_empty(&now)) {
+		struct vbd_cq *cq = VBD_CONTAINER_OF(now.next, struct vbd_cq, active_link);
+
+		activate(worker, cq);
+		any |= poll_active(worker, cq);
+	}
+	return any;
+}
+
+static void take_cq_events(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	while (vbd_pv_take_cq_event(cq->channel))
+		vbd_counter_add(&cq->events_taken, 1);
+	activate(worker, cq);
+}
+
+static void sleep_until_woken(struct vbd_worker *worker, bool wait)
+{
+	struct epoll_event events[EPOLL_BATCH];
+	int count = epoll_wait(worker->epoll_fd, events, EPOLL_BATCH, wait ? -1 : 0);
+
+	/* The CQs first: a letter may remove the CQ of an event behind it. */
+	for (int i = 0; i < count; i++) {
+		if (events[i].data.ptr)
+			take_cq_events(worker, events[i].data.ptr);
+	}
+	for (int i = 0; i < count; i++) {
+		if (!events[i].data.ptr)
+			vbd_mailbox_rearm(&worker->inbox);
+	}
+}
+
+void vbd_worker_turn(struct vbd_worker *worker, bool wait)
+{
+	bool busy = handle_letters(worker);
+
+	busy |= poll_all(worker);
+	if (!busy && !worker->stopping)
+		sleep_until_woken(worker, wait);
+}
