@@ -188,7 +188,7 @@ follow() {
 	local pid status=0
 	tail -c +1 -f -s 0.1 --pid="${qemu_pid[$1]}" "$run_dir/$1/$2" 2>>"$run_dir/tail" &
 	pid=$!
-	trap 'kill "$pid"' TERM
+	trap 'kill "$pid"; wait "$pid"; exit' TERM
 	wait "$pid" || status=$?
 	((status == 0)) || echo "$1 unread" >&"$events"
 }
