@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The API's core with some routes that do nothing useful, for tests that speak raw HTTP to it.
+ * Prints its port, serves until SIGTERM, then stops as the daemon does: exit status 0 means that
+ * the stop was clean.
+ *
+ * Usage: test_server [UNIX_SOCKET_PATH]. TEST_CONTROL_TOKEN and TEST_READ_TOKEN set tokens.
+ */
+#include "api/listen.h"
+#include "api/problem.h"
+#include "api/server.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SINK_BYTES (64u * 1024 * 1024)
+
+static struct {
+	struct vbd_loop *loop;
+	struct vbd_server *server;
+	struct vbd_link waiting; /* of struct waiter */
+	uint64_t echoes;	 /* how often the handler of /v1/echo ran */
+	uint64_t left;		 /* waiters whose client left */
+	uint64_t sunk_bytes;
+	uint64_t sinks_closed;
+} test;
+
+struct waiter {
+	struct vbd_link link;
+	struct vbd_request *req;
+};
+
+static void get_ping(struct vbd_request *req)
+{
+	vbd_reply_json(req, 200, json_pack("{s:s}", "role", vbd_role_name(req->role)));
+}
+
+static void get_stats(struct vbd_request *req)
+{
+	const struct vbd_server_stats *stats = vbd_server_stats(test.server);
+
+	vbd_reply_json(req, 200,
+		json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "parked",
+			(json_int_t)stats->parked, "left", (json_int_t)test.left, "echoes",
+			(json_int_t)test.echoes, "too_slow", (json_int_t)stats->too_slow,
+			"connections_open", (json_int_t)stats->connections_open, "sunk_bytes",
+			(json_int_t)test.sunk_bytes, "sinks_closed",
+			(json_int_t)test.sinks_closed));
+}
+
+static void post_echo(struct vbd_request *req)
+{
+	test.echoes++;
+	vbd_request_add_location(req, "echoes", test.echoes);
+	vbd_reply_json(req, 201,
+		json_pack("{s:I, s:O*}", "count", (json_int_t)test.echoes, "body", req->json));
+}
+
+static void free_waiter(struct waiter *waiter)
+{
+	vbd_list_remove(&waiter->link);
+	free(waiter);
+}
+
+static void on_wait_timeout(struct vbd_request *req, void *arg)
+{
+	free_waiter(arg);
+	vbd_reply_json(req, 200, json_pack("{s:s}", "end", "timeout"));
+}
+
+static void on_wait_gone(struct vbd_request *req, void *arg)
+{
+	(void)req;
+	free_waiter(arg);
+	test.left++;
+}
+
+static void wait_for_wake(struct vbd_request *req)
+{
+	struct waiter *waiter = calloc(1, sizeof(*waiter));
+	struct vbd_error err = {0};
+	uint64_t wait_ms = 60000;
+
+	vbd_list_init(&waiter->link);
+	waiter->req = req;
+	if (vbd_query_u64(req, "wait_ms", 0, 60000, &wait_ms, &err) != VBD_OK ||
+		vbd_request_park(req, wait_ms, on_wait_timeout, on_wait_gone, waiter, &err) !=
+			VBD_OK) {
+		free(waiter);
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_list_append(&test.waiting, &waiter->link);
+}
+
+static void post_wake(struct vbd_request *req)
+{
+	json_int_t count = 0;
+
+	while (!vbd_list_empty(&test.waiting)) {
+		struct waiter *waiter = VBD_LIST_FIRST(&test.waiting, struct waiter, link);
+		struct vbd_request *waiting = waiter->req;
+
+		free_waiter(waiter);
+		vbd_reply_json(waiting, 200, json_pack("{s:s}", "end", "woken"));
+		count++;
+	}
+	vbd_reply_json(req, 200, json_pack("{s:I}", "woken", count));
+}
+
+static enum vbd_status sink_write(
+	void *arg, const void *bytes, size_t len_bytes, struct vbd_error *err)
+{
+	uint64_t *written = arg;
+
+	(void)bytes;
+	*written += len_bytes;
+	test.sunk_bytes += len_bytes;
+	if (*written > SINK_BYTES)
+		return vbd_error_set(err, VBD_E_RANGE_NOT_SATISFIABLE, "the sink is full");
+	return VBD_OK;
+}
+
+static void sink_close(void *arg)
+{
+	free(arg);
+	test.sinks_closed++;
+}
+
+static void open_sink(struct vbd_request *req)
+{
+	const struct vbd_sink sink = {
+		.write = sink_write, .close = sink_close, .arg = calloc(1, sizeof(uint64_t))};
+
+	vbd_request_set_sink(req, &sink);
+}
+
+static void put_sink(struct vbd_request *req)
+{
+	vbd_reply_empty(req, 204);
+}
+
+static size_t read_pattern(void *arg, uint64_t offset, char *buf, size_t size)
+{
+	(void)arg;
+	for (size_t i = 0; i < size; i++)
+		buf[i] = (char)('a' + (offset + i) % 26);
+	return size;
+}
+
+static void get_stream(struct vbd_request *req)
+{
+	struct vbd_reader reader = {.read = read_pattern};
+	struct vbd_error err = {0};
+
+	if (vbd_query_u64(req, "bytes", 0, UINT64_C(1) << 40, &reader.length_bytes, &err) != VBD_OK)
+		vbd_reply_problem(req, &err);
+	else
+		vbd_reply_stream(req, 200, &reader);
+}
+
+static const struct vbd_route routes[] = {
+	{.method = VBD_METHOD_GET, .pattern = "/livez", .handler = get_ping},
+	{.method = VBD_METHOD_GET,
+		.pattern = "/v1/ping",
+		.role = VBD_ROLE_READ,
+		.query = {"verbose"},
+		.handler = get_ping},
+	{.method = VBD_METHOD_GET,
+		.pattern = "/v1/stats",
+		.role = VBD_ROLE_READ,
+		.handler = get_stats},
+	{.method = VBD_METHOD_POST,
+		.pattern = "/v1/echo",
+		.role = VBD_ROLE_CONTROL,
+		.body = VBD_BODY_JSON,
+		.handler = post_echo},
+	{.method = VBD_METHOD_POST,
+		.pattern = "/v1/things/{ref}/poke",
+		.role = VBD_ROLE_CONTROL,
+		.body = VBD_BODY_OPTIONAL,
+		.handler = post_echo},
+	{.method = VBD_METHOD_POST,
+		.pattern = "/v1/kick",
+		.role = VBD_ROLE_CONTROL,
+		.handler = post_echo},
+	{.method = VBD_METHOD_GET,
+		.pattern = "/v1/wait",
+		.role = VBD_ROLE_READ,
+		.query = {"wait_ms"},
+		.handler = wait_for_wake},
+	{.method = VBD_METHOD_POST,
+		.pattern = "/v1/wait",
+		.role = VBD_ROLE_CONTROL,
+		.body = VBD_BODY_OPTIONAL,
+		.handler = wait_for_wake},
+	{.method = VBD_METHOD_POST,
+		.pattern = "/v1/wake",
+		.role = VBD_ROLE_CONTROL,
+		.handler = post_wake},
+	{.method = VBD_METHOD_PUT,
+		.pattern = "/v1/sink",
+		.role = VBD_ROLE_CONTROL,
+		.body = VBD_BODY_STREAM,
+		.open = open_sink,
+		.handler = put_sink},
+	{.method = VBD_METHOD_GET,
+		.pattern = "/v1/stream",
+		.role = VBD_ROLE_CONTROL,
+		.query = {"bytes"},
+		.handler = get_stream},
+};
+
+static void on_stopped(void *arg)
+{
+	(void)arg;
+	vbd_loop_stop(test.loop);
+}
+
+static void on_signal(int signum, void *arg)
+{
+	(void)signum;
+	(void)arg;
+	vbd_server_stop(test.server, 3000, on_stopped, NULL);
+}
+
+static int fail(const struct vbd_error *err)
+{
+	(void)fprintf(stderr, "test_server: %s\n", err->text);
+	return EXIT_FAILURE;
+}
+
+static uint32_t from_env(const char *name, uint32_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? (uint32_t)strtoul(text, NULL, 10) : otherwise;
+}
+
+static enum vbd_status configure(
+	struct vbd_server_config *config, const char *unix_path, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_listen_tcp("127.0.0.1", 0, &config->tcp_fd, err);
+
+	if (status == VBD_OK && unix_path)
+		status = vbd_listen_unix(unix_path, &config->unix_fd, err);
+	config->dispatch.router =
+		(struct vbd_router){.routes = routes, .n_routes = VBD_ARRAY_LEN(routes)};
+	config->dispatch.auth.control_token = getenv("TEST_CONTROL_TOKEN");
+	config->dispatch.auth.read_token = getenv("TEST_READ_TOKEN");
+	config->connections_max = from_env("TEST_CONNECTIONS_MAX", config->connections_max);
+	config->header_timeout_ms = from_env("TEST_HEADER_TIMEOUT_MS", config->header_timeout_ms);
+	config->progress_timeout_ms =
+		from_env("TEST_PROGRESS_TIMEOUT_MS", config->progress_timeout_ms);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct vbd_server_config config = vbd_server_config_default();
+	struct vbd_error err = {0};
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	vbd_list_init(&test.waiting);
+	if (vbd_loop_create(&test.loop, &err) != VBD_OK ||
+		configure(&config, argc > 1 ? argv[1] : NULL, &err) != VBD_OK ||
+		vbd_loop_on_signal(test.loop, SIGTERM, on_signal, NULL, &err) != VBD_OK ||
+		vbd_server_create(test.loop, &config, &test.server, &err) != VBD_OK)
+		return fail(&err);
+	(void)printf("%u\n", vbd_listen_port(config.tcp_fd));
+	(void)fflush(stdout);
+	vbd_loop_run(test.loop);
+	vbd_server_destroy(test.server);
+	vbd_loop_destroy(test.loop);
+	return EXIT_SUCCESS;
+}
