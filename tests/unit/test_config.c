@@ -1,0 +1,566 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/config.h"
+
+#include "tests/unit/unit.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+struct fixture {
+	struct vbd_config config;
+	struct vbd_error err;
+	char path[64];
+	char second_path[64];
+	int warnings;
+	char warning[256];
+};
+
+static void on_log(enum vbd_log_level level, const char *object, const char *text, void *arg)
+{
+	struct fixture *f = arg;
+
+	(void)object;
+	if (level == VBD_LOG_WARNING)
+		f->warnings++;
+	strncpy(f->warning, text, sizeof(f->warning) - 1);
+}
+
+static void make_file(char *path)
+{
+	int fd;
+
+	strcpy(path, "/tmp/test_config_XXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	(void)close(fd);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	vbd_config_init(&f->config);
+	make_file(f->path);
+	make_file(f->second_path);
+	vbd_log_set_observer(on_log, f);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_log_set_observer(NULL, NULL);
+	(void)unlink(f->path);
+	(void)unlink(f->second_path);
+	free(f);
+	return 0;
+}
+
+static void write_bytes(const char *path, const char *bytes, size_t len)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, 1, len, file), len);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void write_text(const char *path, const char *text)
+{
+	write_bytes(path, text, strlen(text));
+}
+
+static enum vbd_status load(struct fixture *f, const char *yaml)
+{
+	memset(&f->err, 0, sizeof(f->err));
+	write_text(f->path, yaml);
+	return vbd_config_load(&f->config, f->path, &f->err);
+}
+
+/* The error begins with "PATH:LINE: " and goes on with @rest. */
+static void assert_complaint(struct fixture *f, unsigned int line, const char *rest)
+{
+	char head[128];
+
+	(void)snprintf(head, sizeof(head), "%s:%u: ", f->path, line);
+	if (strncmp(f->err.text, head, strlen(head)) != 0)
+		fail_msg("'%s' does not begin with '%s'", f->err.text, head);
+	if (!strstr(f->err.text + strlen(head), rest))
+		fail_msg("'%s' does not say '%s'", f->err.text, rest);
+}
+
+static void set(struct fixture *f, const char *key, const char *value)
+{
+	assert_int_equal(vbd_config_set(&f->config, key, value, &f->err), VBD_OK);
+}
+
+static void assert_refused(
+	struct fixture *f, const char *key, const char *value, enum vbd_status status)
+{
+	struct vbd_config before = f->config;
+	struct vbd_error err = {0};
+
+	assert_int_equal(vbd_config_set(&f->config, key, value, &err), status);
+	assert_string_equal(err.pointer, key);
+	assert_memory_equal(err.text, key, strlen(key));
+	assert_memory_equal(&f->config, &before, sizeof(before));
+}
+
+static void test_config__the_defaults_are_safe_and_pass_the_check(void **state)
+{
+	struct fixture *f = *state;
+	const struct sockaddr_in *addr = (const struct sockaddr_in *)&f->config.listen_addr;
+
+	assert_string_equal(f->config.listen, "127.0.0.1:7480");
+	assert_int_equal(f->config.listen_addr_bytes, sizeof(*addr));
+	assert_int_equal(addr->sin_addr.s_addr, htonl(INADDR_LOOPBACK));
+	assert_int_equal(addr->sin_port, htons(7480));
+	assert_string_equal(f->config.unix_socket, "");
+	assert_int_equal(f->config.workers, 1);
+	assert_int_equal(f->config.cq_depth, 4096);
+	assert_int_equal(f->config.log_level, VBD_LOG_INFO);
+	assert_int_equal(f->config.log_format, VBD_LOG_TEXT);
+	assert_int_equal(f->config.events, 16384);
+	assert_int_equal(f->config.limits.connections, 10000);
+	assert_int_equal(f->config.limits.pinned_bytes, 68719476736);
+	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
+	assert_int_equal(f->warnings, 0);
+}
+
+static void test_config__a_setting_takes_the_place_of_the_default(void **state)
+{
+	struct fixture *f = *state;
+
+	set(f, "workers", "64");
+	set(f, "limits.buffers", "12");
+	set(f, "log_level", "debug");
+	set(f, "log_format", "journal");
+	set(f, "unix_socket", "/run/verbsd/verbsd.sock");
+	set(f, "allowed_hosts", "storage-1,storage-1.example:7480,[::1]");
+	assert_int_equal(f->config.workers, 64);
+	assert_int_equal(f->config.limits.buffers, 12);
+	assert_int_equal(f->config.log_level, VBD_LOG_DEBUG);
+	assert_int_equal(f->config.log_format, VBD_LOG_JOURNAL);
+	assert_string_equal(f->config.unix_socket, "/run/verbsd/verbsd.sock");
+	assert_int_equal(f->config.allowed_hosts_count, 3);
+	assert_string_equal(f->config.allowed_hosts[1], "storage-1.example:7480");
+	set(f, "allowed_hosts", "");
+	assert_int_equal(f->config.allowed_hosts_count, 0);
+}
+
+static void test_config__a_bad_setting_names_its_key_and_changes_nothing(void **state)
+{
+	struct fixture *f = *state;
+	char longest[2000];
+
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_refused(f, "worker", "1", VBD_E_UNKNOWN_FIELD);
+	assert_refused(f, "limits", "1", VBD_E_UNKNOWN_FIELD);
+	assert_refused(f, "buffers", "1", VBD_E_UNKNOWN_FIELD);
+	assert_refused(f, "workers", "0", VBD_E_OUT_OF_RANGE);
+	assert_refused(f, "workers", "65", VBD_E_OUT_OF_RANGE);
+	assert_refused(f, "workers", "99999999999999999999", VBD_E_OUT_OF_RANGE);
+	assert_refused(f, "workers", "", VBD_E_WRONG_TYPE);
+	assert_refused(f, "workers", "-1", VBD_E_WRONG_TYPE);
+	assert_refused(f, "workers", "1.5", VBD_E_WRONG_TYPE);
+	assert_refused(f, "workers", "0x10", VBD_E_WRONG_TYPE);
+	assert_refused(f, "workers", " 1", VBD_E_WRONG_TYPE);
+	assert_refused(f, "log_level", "loud", VBD_E_BAD_VALUE);
+	assert_refused(f, "log_format", "xml", VBD_E_BAD_VALUE);
+	assert_refused(f, "unix_socket", longest, VBD_E_TOO_LONG);
+	assert_refused(f, "control_token_file", longest, VBD_E_TOO_LONG);
+	assert_refused(f, "read_token_file", "a\nb", VBD_E_BAD_VALUE);
+	assert_refused(f, "allowed_hosts", "good,b@d", VBD_E_BAD_VALUE);
+	assert_refused(f, "allowed_hosts", "a,,b", VBD_E_BAD_VALUE);
+	assert_refused(f, "allowed_hosts", longest, VBD_E_BAD_VALUE);
+	assert_refused(f, "allowed_hosts", "1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,g,h", VBD_E_TOO_LONG);
+}
+
+static void test_config__an_address_has_a_port_and_needs_no_resolver(void **state)
+{
+	static const char *const bad[] = {"127.0.0.1", ":7480", "localhost:7480", "::1:7480",
+		"[::1]", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", "[]:1",
+		"[::1]x:1", "127.0.0.1:7480 ", "a:b:1", ":"};
+	struct fixture *f = *state;
+	const struct sockaddr_in6 *addr = (const struct sockaddr_in6 *)&f->config.listen_addr;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++)
+		assert_refused(f, "listen", bad[i], VBD_E_BAD_VALUE);
+	set(f, "listen", "[::1]:0");
+	assert_int_equal(addr->sin6_family, AF_INET6);
+	assert_int_equal(addr->sin6_port, 0);
+	set(f, "listen", "");
+	assert_int_equal(f->config.listen_addr_bytes, 0);
+	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
+}
+
+static void test_config__a_file_sets_what_it_names_and_nothing_else(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(load(f, "listen: '[::1]:9'\n"
+				 "allowed_hosts:\n"
+				 "  - a.example\n"
+				 "  - b.example\n"
+				 "workers: 2 # each one a core\n"
+				 "limits: {buffers: 5, long_polls: 7}\n"),
+		VBD_OK);
+	assert_string_equal(f->config.listen, "[::1]:9");
+	assert_int_equal(f->config.allowed_hosts_count, 2);
+	assert_string_equal(f->config.allowed_hosts[1], "b.example");
+	assert_int_equal(f->config.workers, 2);
+	assert_int_equal(f->config.limits.buffers, 5);
+	assert_int_equal(f->config.limits.long_polls, 7);
+	assert_int_equal(f->config.limits.listeners, 256);
+	assert_int_equal(f->config.cq_depth, 4096);
+}
+
+static void test_config__an_empty_value_is_not_an_absent_one(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(load(f, "listen: ''\nunix_socket: /tmp/a\n"), VBD_OK);
+	assert_string_equal(f->config.listen, "");
+	assert_int_equal(f->config.listen_addr_bytes, 0);
+}
+
+static void test_config__a_file_with_nothing_in_it_is_fine(void **state)
+{
+	static const char *const empty[] = {"", "\n", "# nothing\n", "{}", "limits:\n", "---\n",
+		"limits: {}\nallowed_hosts:\n", "allowed_hosts: []"};
+	struct fixture *f = *state;
+	struct vbd_config defaults;
+
+	vbd_config_init(&defaults);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(empty); i++) {
+		if (load(f, empty[i]) != VBD_OK)
+			fail_msg("'%s': %s", empty[i], f->err.text);
+		assert_memory_equal(&f->config, &defaults, sizeof(defaults));
+	}
+}
+
+static void test_config__a_bad_file_is_refused_with_file_line_and_key(void **state)
+{
+	static const struct {
+		const char *yaml;
+		unsigned int line;
+		enum vbd_status status;
+		const char *text;
+	} cases[] = {
+		{"worker: 1\n", 1, VBD_E_UNKNOWN_FIELD, "worker: unknown key"},
+		{"workers: 1\n\n# x\nfoo: 1\nevents: 99\n", 4, VBD_E_UNKNOWN_FIELD,
+			"foo: unknown key"},
+		{"limits:\n  buffers: 1\n  bufers: 1\n  listeners: 2\n", 3, VBD_E_UNKNOWN_FIELD,
+			"limits.bufers: unknown key"},
+		{"limits:\n  # none\n  bufers: 1\n", 3, VBD_E_UNKNOWN_FIELD,
+			"limits.bufers: unknown key"},
+		{"limits: {buffers: 1, bufers: 1}\n", 1, VBD_E_UNKNOWN_FIELD, "limits.bufers"},
+		{"events: 99\nworkers: 65\nhistory: 1\n", 2, VBD_E_OUT_OF_RANGE,
+			"workers: 65 is not between 1 and 64"},
+		{"events: 99\nlimits:\n  buffers: many\n", 3, VBD_E_WRONG_TYPE,
+			"limits.buffers: 'many' is not a whole number"},
+		{"workers:\n", 1, VBD_E_WRONG_TYPE, "workers: '' is not a whole number"},
+		{"listen: [1]\n", 1, VBD_E_BAD_VALUE, "listen: "},
+		{"workers: {a: 1}\n", 1, VBD_E_BAD_VALUE, "workers: "},
+		{"workers: 1\nworkers: 2\n", 2, VBD_E_BAD_VALUE, "workers"},
+		{"limits: 5\n", 1, VBD_E_BAD_VALUE, "limits: "},
+		{"allowed_hosts: one\n", 1, VBD_E_BAD_VALUE, "allowed_hosts: "},
+		{"allowed_hosts:\n  - a\n  - b c\n", 3, VBD_E_BAD_VALUE, "allowed_hosts: 'b c'"},
+		{"- listen\n", 1, VBD_E_BAD_VALUE, "Expecting MAPPING"},
+		{"events: 99\nworkers: 1\n\thistory: 1\n", 3, VBD_E_BAD_VALUE, "libyaml"},
+		{"events: 99\nlisten: \"abc\nworkers: 1\n", 2, VBD_E_BAD_VALUE, "libyaml"},
+		{"events: 99\n\xff\xfe: 1\n", 2, VBD_E_BAD_VALUE, ""},
+		{"a: &x 1\n", 1, VBD_E_UNKNOWN_FIELD, "a: unknown key"},
+		{"log_level: &x info\nlog_format: *x\n", 2, VBD_E_BAD_VALUE, ""},
+	};
+	struct fixture *f = *state;
+	struct vbd_config before = f->config;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
+		enum vbd_status status = load(f, cases[i].yaml);
+
+		if (status != cases[i].status)
+			fail_msg("'%s' gives %s: %s", cases[i].yaml, vbd_status_code(status),
+				f->err.text);
+		assert_complaint(f, cases[i].line, cases[i].text);
+		assert_memory_equal(&f->config, &before, sizeof(before));
+	}
+}
+
+static void test_config__a_file_that_cannot_be_read_says_why(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(
+		vbd_config_load(&f->config, "/nonexistent/verbsd.yaml", &f->err), VBD_E_NOT_FOUND);
+	assert_non_null(strstr(f->err.text, "/nonexistent/verbsd.yaml"));
+	assert_non_null(strstr(f->err.text, "ENOENT"));
+	memset(&f->err, 0, sizeof(f->err));
+	assert_int_equal(vbd_config_load(&f->config, "/", &f->err), VBD_E_BAD_VALUE);
+	assert_non_null(strstr(f->err.text, "EISDIR"));
+}
+
+static void test_config__a_file_that_is_too_long_is_refused(void **state)
+{
+	struct fixture *f = *state;
+	size_t len = 70000;
+	char *text = malloc(len);
+
+	assert_non_null(text);
+	memset(text, '#', len);
+	write_bytes(f->path, text, len);
+	assert_int_equal(vbd_config_load(&f->config, f->path, &f->err), VBD_E_TOO_LONG);
+	memset(text, '\n', len);
+	memset(&f->err, 0, sizeof(f->err));
+	write_bytes(f->path, text, 2000);
+	assert_int_equal(vbd_config_load(&f->config, f->path, &f->err), VBD_E_TOO_LONG);
+	free(text);
+}
+
+static void test_config__an_open_address_without_a_token_is_refused_with_the_reason(void **state)
+{
+	static const char *const open[] = {"0.0.0.0:7480", "192.0.2.1:1", "[::]:1",
+		"[2001:db8::1]:1", "[::ffff:192.0.2.1]:1", "128.0.0.1:1"};
+	static const char *const closed[] = {"127.8.9.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(open); i++) {
+		set(f, "listen", open[i]);
+		memset(&f->err, 0, sizeof(f->err));
+		assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_PERMISSION_DENIED);
+		assert_string_equal(f->err.pointer, "listen");
+		assert_non_null(strstr(f->err.text, "control_token_file"));
+	}
+	memset(&f->err, 0, sizeof(f->err));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(closed); i++) {
+		set(f, "listen", closed[i]);
+		assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
+	}
+	write_text(f->path, "0123456789abcdef\n");
+	set(f, "control_token_file", f->path);
+	set(f, "listen", "0.0.0.0:7480");
+	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
+}
+
+static void test_config__a_unix_socket_that_was_handed_over_needs_no_token(void **state)
+{
+	struct fixture *f = *state;
+	const struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	const struct sockaddr unknown = {.sa_family = AF_UNSPEC};
+
+	assert_int_equal(
+		vbd_config_check_addr(&f->config, (const struct sockaddr *)&addr, &f->err), VBD_OK);
+	assert_int_equal(
+		vbd_config_check_addr(&f->config, &unknown, &f->err), VBD_E_PERMISSION_DENIED);
+}
+
+static void test_config__a_token_is_the_first_line_of_its_file(void **state)
+{
+	struct fixture *f = *state;
+
+	write_text(f->path, "0123456789abcdef\r\nand a comment\n");
+	write_text(f->second_path, "fedcba9876543210");
+	set(f, "control_token_file", f->path);
+	set(f, "read_token_file", f->second_path);
+	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
+	assert_string_equal(f->config.control_token, "0123456789abcdef");
+	assert_string_equal(f->config.read_token, "fedcba9876543210");
+	assert_int_equal(f->warnings, 0);
+}
+
+static void test_config__a_bad_token_is_refused_and_not_shown(void **state)
+{
+	struct fixture *f = *state;
+	char longest[600];
+	const char *const bad[] = {"", "\n0123456789abcdef\n", "0123456789abcde", longest,
+		"0123456789 abcdef", "0123456789abcde\xc3\xa4", "0123456789\tabcdef"};
+
+	memset(longest, 'a', 513);
+	longest[513] = '\0';
+	set(f, "read_token_file", f->path);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
+		write_text(f->path, bad[i]);
+		memset(&f->err, 0, sizeof(f->err));
+		assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_BAD_VALUE);
+		assert_string_equal(f->err.pointer, "read_token_file");
+		assert_null(strstr(f->err.text, "0123456789"));
+	}
+	set(f, "read_token_file", "/nonexistent/token");
+	memset(&f->err, 0, sizeof(f->err));
+	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_NOT_FOUND);
+	assert_non_null(strstr(f->err.text, "read_token_file: /nonexistent/token"));
+}
+
+static void test_config__one_token_for_both_roles_is_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	write_text(f->path, "0123456789abcdef\n");
+	set(f, "control_token_file", f->path);
+	set(f, "read_token_file", f->path);
+	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_BAD_VALUE);
+	assert_string_equal(f->err.pointer, "read_token_file");
+}
+
+static void test_config__a_token_file_that_others_can_read_gets_a_warning(void **state)
+{
+	struct fixture *f = *state;
+
+	write_text(f->path, "0123456789abcdef\n");
+	set(f, "control_token_file", f->path);
+	assert_int_equal(chmod(f->path, 0644), 0);
+	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
+	assert_int_equal(f->warnings, 1);
+	assert_non_null(strstr(f->warning, f->path));
+	assert_null(strstr(f->warning, "0123456789"));
+}
+
+static void test_config__values_that_contradict_each_other_are_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	set(f, "shutdown_timeout_ms", "100");
+	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_OUT_OF_RANGE);
+	assert_string_equal(f->err.pointer, "shutdown_timeout_ms");
+	set(f, "drain_timeout_ms", "100");
+	set(f, "limits.long_polls", "256");
+	memset(&f->err, 0, sizeof(f->err));
+	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_OUT_OF_RANGE);
+	assert_string_equal(f->err.pointer, "limits.long_polls");
+}
+
+static void dump(const struct vbd_config *config, const char *path)
+{
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	vbd_config_dump(config, out);
+	assert_int_equal(fclose(out), 0);
+}
+
+static void test_config__what_is_dumped_loads_as_what_it_was(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_config loaded;
+
+	set(f, "listen", "");
+	set(f, "unix_socket", "/tmp/a \"quoted\\path\": #1");
+	set(f, "allowed_hosts", "a,[::1]");
+	set(f, "log_format", "json");
+	set(f, "log_level", "error");
+	set(f, "workers", "3");
+	set(f, "limits.pinned_bytes", "4096");
+	dump(&f->config, f->path);
+	vbd_config_init(&loaded);
+	assert_int_equal(vbd_config_load(&loaded, f->path, &f->err), VBD_OK);
+	memset(&loaded.listen_addr, 0, sizeof(loaded.listen_addr));
+	memset(&f->config.listen_addr, 0, sizeof(f->config.listen_addr));
+	assert_memory_equal(&loaded, &f->config, sizeof(loaded));
+}
+
+static char *read_all(const char *path)
+{
+	FILE *in = fopen(path, "r");
+	char *text = calloc(1, 65536);
+
+	assert_non_null(in);
+	assert_non_null(text);
+	assert_true(fread(text, 1, 65535, in) > 0);
+	(void)fclose(in);
+	return text;
+}
+
+/* Removes the comment sign of "#key: value" and "  #key: value". */
+static void uncomment(char *text)
+{
+	char *line = text;
+
+	while (*line) {
+		char *mark = line + strspn(line, " ");
+
+		if (mark[0] == '#' && mark[1] >= 'a' && mark[1] <= 'z')
+			memmove(mark, mark + 1, strlen(mark));
+		line += strcspn(line, "\n");
+		line += *line == '\n';
+	}
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static size_t split_lines(char *text, char *lines[200])
+{
+	size_t count = 0;
+
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		if (line[strspn(line, " ")] != '#')
+			lines[count++] = line;
+	}
+	qsort(lines, count, sizeof(lines[0]), compare_lines);
+	return count;
+}
+
+static void test_config__the_example_file_shows_every_key_with_its_default(void **state)
+{
+	struct fixture *f = *state;
+	char *example = read_all(VBD_SOURCE_DIR "/cmd/verbsd.yaml");
+	char *dumped;
+	char *example_lines[200];
+	char *dumped_lines[200];
+	size_t count;
+
+	assert_int_equal(load(f, example), VBD_OK);
+	uncomment(example);
+	if (load(f, example) != VBD_OK)
+		fail_msg("%s", f->err.text);
+	vbd_config_init(&f->config);
+	dump(&f->config, f->path);
+	dumped = read_all(f->path);
+	/* dump quotes words that the example does not need to */
+	count = split_lines(example, example_lines);
+	assert_int_equal(split_lines(dumped, dumped_lines), count);
+	for (size_t i = 0; i < count; i++)
+		assert_string_equal(example_lines[i], dumped_lines[i]);
+	free(dumped);
+	free(example);
+}
+
+#define CONFIG_TEST(name) cmocka_unit_test_setup_teardown(test_config__##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CONFIG_TEST(the_defaults_are_safe_and_pass_the_check),
+		CONFIG_TEST(a_setting_takes_the_place_of_the_default),
+		CONFIG_TEST(a_bad_setting_names_its_key_and_changes_nothing),
+		CONFIG_TEST(an_address_has_a_port_and_needs_no_resolver),
+		CONFIG_TEST(a_file_sets_what_it_names_and_nothing_else),
+		CONFIG_TEST(an_empty_value_is_not_an_absent_one),
+		CONFIG_TEST(a_file_with_nothing_in_it_is_fine),
+		CONFIG_TEST(a_bad_file_is_refused_with_file_line_and_key),
+		CONFIG_TEST(a_file_that_cannot_be_read_says_why),
+		CONFIG_TEST(a_file_that_is_too_long_is_refused),
+		CONFIG_TEST(an_open_address_without_a_token_is_refused_with_the_reason),
+		CONFIG_TEST(a_unix_socket_that_was_handed_over_needs_no_token),
+		CONFIG_TEST(a_token_is_the_first_line_of_its_file),
+		CONFIG_TEST(a_bad_token_is_refused_and_not_shown),
+		CONFIG_TEST(one_token_for_both_roles_is_refused),
+		CONFIG_TEST(a_token_file_that_others_can_read_gets_a_warning),
+		CONFIG_TEST(values_that_contradict_each_other_are_refused),
+		CONFIG_TEST(what_is_dumped_loads_as_what_it_was),
+		CONFIG_TEST(the_example_file_shows_every_key_with_its_default),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
