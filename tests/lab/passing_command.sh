@@ -48,6 +48,9 @@ grep -q 'rdma-ping-99' "$WORK/results/log" || fail "rping did not reach its 100t
 # What follows CMD's own bytes on stderr is the lab's; nothing else is allowed there.
 tail -c "+$(($(stat -c %s "$WORK/reversed") + 1))" "$WORK/pass.err" >"$WORK/said"
 if grep -v '^lab: time: ' "$WORK/said"; then fail "the lab said more than the time"; fi
-boot=$(sed -n 's/.*active device after \([0-9]*\)\..*/\1/p' "$WORK/said")
 cat "$WORK/said"
-((boot < 10)) || fail "booting took 10 s or more"
+
+# A busy machine can be three times slower, so a slow boot is tried again, twice.
+quick_boot() { grep -qE 'active device after [0-9]\.' "$1"; }
+quick_boot "$WORK/said" || { run again --time true && quick_boot "$WORK/again.err"; } ||
+	{ run again --time true && quick_boot "$WORK/again.err"; } || fail "booting takes 10 s or more"
