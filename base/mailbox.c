@@ -34,13 +34,18 @@ static void link_in(struct vbd_mailbox *box, struct vbd_mail *mail)
 	atomic_store_explicit(&before->next, mail, memory_order_release);
 }
 
-void vbd_mailbox_send(struct vbd_mailbox *box, struct vbd_mail *mail)
+void vbd_mailbox_poke(struct vbd_mailbox *box)
 {
 	const uint64_t one = 1;
 
-	link_in(box, mail);
 	if (!atomic_exchange(&box->signalled, true))
 		(void)!write(box->event_fd, &one, sizeof(one)); /* fails only at 2^64-1 unread */
+}
+
+void vbd_mailbox_send(struct vbd_mailbox *box, struct vbd_mail *mail)
+{
+	link_in(box, mail);
+	vbd_mailbox_poke(box);
 }
 
 struct vbd_mail *vbd_mailbox_take(struct vbd_mailbox *box)

@@ -55,6 +55,9 @@ struct vbd_mail *vbd_mailbox_take(struct vbd_mailbox *box);
  * after it */
 void vbd_mailbox_rearm(struct vbd_mailbox *box);
 
+/** vbd_mailbox_poke - make the fd readable: the receiver stopped before it had taken all */
+void vbd_mailbox_poke(struct vbd_mailbox *box);
+
 /** vbd_mailbox_fd - becomes readable when there are letters */
 static inline int vbd_mailbox_fd(const struct vbd_mailbox *box)
 {

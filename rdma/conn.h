@@ -88,7 +88,8 @@ struct vbd_conn_ops {
 };
 
 struct vbd_conn {
-	struct vbd_cm_tag tag; /* first */
+	struct vbd_cm_tag tag;	     /* first */
+	struct vbd_link fabric_link; /* while it has a QP */
 	uint64_t id;
 	struct vbd_fabric *fabric;
 	const struct vbd_conn_ops *ops;

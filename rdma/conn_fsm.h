@@ -72,21 +72,21 @@ enum vbd_conn_event {
 };
 
 /* X(SYMBOL, name) */
-#define VBD_CONN_ACTION_MAP(X)                                                           \
-	X(IGNORE, "ignore") /* nothing; the row's note says why */                       \
-	X(REFUSE, "refuse") /* a command that this state does not allow */               \
-	X(RESOLVE_ROUTE, "resolve_route")                                                \
-	X(CONNECT, "connect") /* make the QP, post receives, connect */                  \
-	X(ACCEPT, "accept")   /* make the QP up to RTS, accept */                        \
-	X(REJECT, "reject")                                                              \
-	X(GO_RTS, "go_rts")		  /* QP to RTR and RTS, tell the peer */         \
-	X(CONFIRM, "confirm")		  /* both sides are connected */                 \
-	X(CONFIRM_IWARP, "confirm_iwarp") /* the same; the kernel moved the QP itself */ \
-	X(END_EMPTY, "end_empty")	  /* there is no QP: just let go of the id */    \
-	X(DRAIN, "drain")		  /* disconnect, QP to ERR, wait for flushes */  \
-	X(NOTIFY, "notify") /* tell the CM that data came before the peer's RTU */ \
-	X(FORCE, "force")		  /* destroy the QP without its flushes */       \
-	X(FINISH, "finish")		  /* destroy the QP, the id, the memory */       \
+#define VBD_CONN_ACTION_MAP(X)                                                                   \
+	X(IGNORE, "ignore") /* nothing; the row's note says why */                               \
+	X(REFUSE, "refuse") /* a command that this state does not allow */                       \
+	X(RESOLVE_ROUTE, "resolve_route")                                                        \
+	X(CONNECT, "connect") /* make the QP, post receives, connect */                          \
+	X(ACCEPT, "accept")   /* make the QP up to RTS, accept */                                \
+	X(REJECT, "reject")                                                                      \
+	X(GO_RTS, "go_rts")		  /* QP to RTR and RTS, tell the peer */                 \
+	X(CONFIRM, "confirm")		  /* both sides are connected */                         \
+	X(CONFIRM_IWARP, "confirm_iwarp") /* the same; the kernel moved the QP itself */         \
+	X(END_EMPTY, "end_empty")	  /* there is no QP: just let go of the id */            \
+	X(DRAIN, "drain")		  /* disconnect, QP to ERR, wait for flushes */          \
+	X(NOTIFY, "notify")		  /* tell the CM that data came before the peer's RTU */ \
+	X(FORCE, "force")		  /* destroy the QP without its flushes */               \
+	X(FINISH, "finish")		  /* destroy the QP, the id, the memory */               \
 	X(COUNT, "count")		  /* a failure after the first: count it */
 
 enum vbd_conn_action {

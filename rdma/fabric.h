@@ -45,14 +45,15 @@ struct vbd_fabric {
 	unsigned int worker_count;
 	unsigned int next_worker;
 	uint32_t cq_depth;
-	uint32_t drain_timeout_ms; /* a QP that is slower with its flushes is destroyed without them */
-	struct vbd_link devices; /* of struct vbd_device, also removed ones, oldest first */
-	struct vbd_link cqs;	 /* of struct vbd_cq */
+	uint32_t drain_timeout_ms; /* a QP that is slower with its flushes is destroyed without them
+				    */
+	struct vbd_link devices;   /* of struct vbd_device, also removed ones, oldest first */
+	struct vbd_link cqs;	   /* of struct vbd_cq */
 	uint64_t last_device_id, last_cq_id;
 	struct vbd_counter cm_events[VBD_CM_EVENT_TYPES];
 	const struct vbd_fabric_ops *ops;
 	void *ops_arg;
-	struct vbd_conn *conns_by_qpn; /* uthash */
+	struct vbd_link conns; /* of struct vbd_conn that have a QP */
 };
 
 /**
@@ -62,8 +63,8 @@ struct vbd_fabric {
  * @drain_timeout_ms: how long a QP may take to flush
  */
 enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t cq_depth,
-	uint32_t drain_timeout_ms, const struct vbd_fabric_ops *ops, void *ops_arg, struct vbd_fabric **ret_fabric,
-	struct vbd_error *err) VBD_MUST_CHECK;
+	uint32_t drain_timeout_ms, const struct vbd_fabric_ops *ops, void *ops_arg,
+	struct vbd_fabric **ret_fabric, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_fabric_start - start the workers' threads (tests don't, and turn the workers by hand) */
 enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *err) VBD_MUST_CHECK;
@@ -81,8 +82,12 @@ void vbd_fabric_remove_uverbs(struct vbd_fabric *fabric, const char *uverbs_name
 /** vbd_fabric_remove_device - it begins to be removed; idempotent */
 void vbd_fabric_remove_device(struct vbd_fabric *fabric, struct vbd_device *device);
 
-/** vbd_fabric_release_devices - the daemon stops: give up the CQs and contexts of every device */
-void vbd_fabric_release_devices(struct vbd_fabric *fabric);
+/** vbd_fabric_release_device - it is REMOVING and something of it went: give up the CQs that nobody
+ * uses any more */
+void vbd_fabric_release_device(struct vbd_fabric *fabric, struct vbd_device *device);
+
+/** vbd_fabric_device_busy - does any connection still have a QP on it? */
+bool vbd_fabric_device_busy(const struct vbd_fabric *fabric, const struct vbd_device *device);
 
 /** vbd_fabric_forget_device - free the record of a device that is REMOVED */
 void vbd_fabric_forget_device(struct vbd_fabric *fabric, struct vbd_device *device);

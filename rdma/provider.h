@@ -174,8 +174,8 @@ enum vbd_status vbd_pv_accept(
 enum vbd_status vbd_pv_reject(struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_establish(struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_notify_established - data came before ESTABLISHED did: rdma_notify(3) with COMM_EST */
-enum vbd_status vbd_pv_notify_established(struct rdma_cm_id *id,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_notify_established(
+	struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_disconnect(struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_pv_id_device - name of the device the id is bound to; NULL while it is bound to none */

@@ -571,7 +571,8 @@ enum vbd_status vbd_pv_notify_established(struct rdma_cm_id *id, struct vbd_erro
 {
 	/* EISCONN: the RTU came in meanwhile. */
 	if (rdma_notify(id, IBV_EVENT_COMM_EST) != 0 && errno != EISCONN)
-		return vbd_error_errno(err, VBD_E_CONNECT_ERROR, "rdma_notify", errno, "not notified");
+		return vbd_error_errno(
+			err, VBD_E_CONNECT_ERROR, "rdma_notify", errno, "not notified");
 	return VBD_OK;
 }
 

@@ -84,7 +84,8 @@ struct vbd_transfer {
 	enum vbd_transfer_state state;
 	bool cancel_sent; /* mail_cancel is on its way or back */
 	bool cancel_back;
-	bool start_back;
+	bool started_back;
+	bool ended_back;
 	bool late; /* the deadline, not a client, cancelled it */
 	void (*ended)(struct vbd_transfer *transfer,
 		void *arg); /* state is an ended one, memory is the caller's */

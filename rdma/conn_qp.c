@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/conn_qp.h"
+
+#include "rdma/cq.h"
+#include "rdma/device.h"
+#include "rdma/fabric.h"
+#include "rdma/names.h"
+#include "rdma/provider.h"
+#include "rdma/worker.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void vbd_conn_take_device_name(struct vbd_conn *conn)
+{
+	/* NULL after ADDR_RESOLVED has been seen where the node GUID is 0 (rdma-core PR #1547). */
+	const char *name = vbd_pv_id_device(conn->cm_id);
+
+	if (!name)
+		return;
+	(void)snprintf(conn->device_name, sizeof(conn->device_name), "%s", name);
+	conn->port_num = vbd_pv_id_port_num(conn->cm_id);
+}
+
+uint8_t vbd_conn_lowered(uint8_t wanted, uint32_t limit, uint8_t peer)
+{
+	if (wanted > limit)
+		wanted = (uint8_t)limit;
+	return wanted < peer ? wanted : peer;
+}
+
+static enum vbd_status take_device(struct vbd_conn *conn, struct vbd_error *err)
+{
+	struct vbd_device *device;
+	enum vbd_status status;
+
+	vbd_conn_take_device_name(conn);
+	device = vbd_fabric_device(conn->fabric, conn->device_name);
+	if (!device)
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "no device \"%s\" to make a QP on",
+			conn->device_name);
+	status = vbd_device_usable(device, err);
+	if (status)
+		return status;
+	conn->device = device;
+	vbd_device_ref(device);
+	return VBD_OK;
+}
+
+static uint32_t cqe_needed(const struct vbd_conn *conn)
+{
+	return conn->params.sq_depth + conn->params.rq_depth;
+}
+
+static enum vbd_status make_channel(struct vbd_conn *conn, struct vbd_error *err)
+{
+	const struct vbd_channel_limits limits = {
+		.sq_depth = conn->params.sq_depth,
+		.rq_depth = conn->params.rq_depth,
+		.recv_size_bytes = conn->params.recv_size_bytes,
+		.service = conn->params.service,
+	};
+	enum vbd_status status;
+	struct vbd_cq *cq;
+
+	status = vbd_fabric_admit(conn->fabric, conn->device, cqe_needed(conn), &cq, err);
+	if (status)
+		return status;
+	status = vbd_channel_create(conn->id, conn, conn->device, cq, &limits, &conn->channel, err);
+	if (status) {
+		vbd_cq_release(cq, cqe_needed(conn));
+		return status;
+	}
+	conn->cq_id = cq->id;
+	return VBD_OK;
+}
+
+static enum vbd_status create_qp(struct vbd_conn *conn, struct vbd_error *err)
+{
+	struct vbd_channel *channel = conn->channel;
+	struct ibv_qp_init_attr init = {
+		.send_cq = channel->cq->cq,
+		.recv_cq = channel->cq->cq,
+		.cap =
+			{
+				.max_send_wr = conn->params.sq_depth,
+				.max_recv_wr = conn->params.rq_depth,
+				.max_send_sge = 1,
+				.max_recv_sge = 1,
+				.max_inline_data = VBD_INLINE_BYTES,
+			},
+		.qp_type = IBV_QPT_RC,
+	};
+	enum vbd_status status = vbd_pv_create_qp(conn->device->pd, &init, &conn->qp, err);
+
+	if (status)
+		return status;
+	channel->qp = conn->qp;
+	channel->qpn = conn->qp->qp_num;
+	conn->had_qp = true;
+	conn->qp_info = (struct vbd_qp_info){.state = IBV_QPS_RESET, .lqpn = conn->qp->qp_num};
+	vbd_fabric_add_qp(conn->fabric, conn);
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "ibv_create_qp", "lqpn 0x%06x, cq %llu",
+		conn->qp->qp_num, (unsigned long long)conn->cq_id);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_conn_qp_make(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = take_device(conn, err);
+
+	if (!status)
+		status = make_channel(conn, err);
+	if (!status)
+		status = create_qp(conn, err);
+	if (!status)
+		status = vbd_conn_qp_move(conn, IBV_QPS_INIT, err);
+	/* Before the peer can send: a message without a receive costs it an RNR wait (spdk #2429).
+	 */
+	if (!status)
+		status = vbd_channel_post_receives(conn->channel, err);
+	if (status)
+		return status;
+	conn->channel->attached = true;
+	vbd_worker_send(conn->channel->worker, &conn->channel->mail_attach, VBD_WORKER_ATTACH);
+	return VBD_OK;
+}
+
+/* What the connection asked for, in place of what the CM took from the peer. */
+static void apply_params(const struct vbd_conn *conn, struct ibv_qp_attr *attr, int mask)
+{
+	const struct vbd_device_attr *limits = &conn->device->attr;
+
+	if (mask & IBV_QP_MIN_RNR_TIMER)
+		attr->min_rnr_timer = conn->params.min_rnr_timer;
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		attr->max_dest_rd_atomic = vbd_conn_lowered(conn->params.responder_resources,
+			limits->max_qp_rd_atom, conn->peer_responder_resources);
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
+		attr->max_rd_atomic = vbd_conn_lowered(conn->params.initiator_depth,
+			limits->max_qp_init_rd_atom, conn->peer_initiator_depth);
+	if (mask & IBV_QP_TIMEOUT)
+		attr->timeout = conn->params.ack_timeout;
+	if (mask & IBV_QP_RETRY_CNT)
+		attr->retry_cnt = conn->params.retry_count;
+	if (mask & IBV_QP_RNR_RETRY)
+		attr->rnr_retry = conn->params.rnr_retry;
+}
+
+static enum vbd_status attributes_for(struct vbd_conn *conn, int state, struct ibv_qp_attr *attr,
+	int *ret_mask, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->qp_state = (enum ibv_qp_state)state;
+	if (state == IBV_QPS_ERR) {
+		*ret_mask = IBV_QP_STATE;
+		return VBD_OK;
+	}
+	status = vbd_pv_init_qp_attr(conn->cm_id, attr, ret_mask, err);
+	if (!status)
+		apply_params(conn, attr, *ret_mask);
+	return status;
+}
+
+enum vbd_status vbd_conn_qp_move(struct vbd_conn *conn, int state, struct vbd_error *err)
+{
+	int old = conn->qp_info.state;
+	struct ibv_qp_attr attr;
+	enum vbd_status status;
+	char what[32];
+	int mask;
+
+	status = attributes_for(conn, state, &attr, &mask, err);
+	if (status)
+		return status;
+	if (!(mask & IBV_QP_STATE))
+		return VBD_OK;
+	status = vbd_pv_modify_qp(conn->qp, &attr, mask, err);
+	if (status)
+		return status;
+	conn->qp_info.state = state;
+	(void)snprintf(
+		what, sizeof(what), "%s -> %s", vbd_qp_state_name(old), vbd_qp_state_name(state));
+	vbd_conn_note(conn, VBD_TIMELINE_QP, what, "lqpn 0x%06x", conn->qp_info.lqpn);
+	return VBD_OK;
+}
+
+void vbd_conn_refresh_qp(struct vbd_conn *conn)
+{
+	struct vbd_qp_info *info = &conn->qp_info;
+	struct ibv_qp_attr attr;
+
+	if (!conn->qp)
+		return;
+	memset(&attr, 0, sizeof(attr));
+	if (vbd_pv_query_qp(conn->qp, &attr,
+		    IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_RQ_PSN | IBV_QP_PATH_MTU |
+			    IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			    IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC |
+			    IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_DEST_QPN | IBV_QP_AV,
+		    NULL) != VBD_OK)
+		return;
+	info->state = (int)attr.qp_state;
+	if (!conn->established_ns)
+		return;
+	info->path_known = true;
+	info->rqpn = attr.dest_qp_num;
+	info->sq_psn = attr.sq_psn;
+	info->rq_psn = attr.rq_psn;
+	info->path_mtu_bytes = vbd_mtu_bytes((int)attr.path_mtu);
+	info->ack_timeout = attr.timeout;
+	info->retry_count = attr.retry_cnt;
+	info->rnr_retry = attr.rnr_retry;
+	info->min_rnr_timer = attr.min_rnr_timer;
+	info->responder_resources = attr.max_dest_rd_atomic;
+	info->initiator_depth = attr.max_rd_atomic;
+	info->gid_known = attr.ah_attr.is_global;
+	info->gid_index = attr.ah_attr.grh.sgid_index;
+	memcpy(info->dgid, attr.ah_attr.grh.dgid.raw, sizeof(info->dgid));
+}
+
+void vbd_conn_qp_destroy(struct vbd_conn *conn)
+{
+	if (!conn->qp)
+		return;
+	vbd_fabric_remove_qp(conn->fabric, conn);
+	vbd_pv_destroy_qp(conn->qp);
+	conn->qp = NULL;
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "ibv_destroy_qp", "lqpn 0x%06x", conn->qp_info.lqpn);
+}
+
+/* Numbers outlive the channel: the closed history shows them. */
+static void keep_counters(struct vbd_conn *conn)
+{
+	for (unsigned int op = 0; op < VBD_OP_COUNT; op++) {
+		const struct vbd_op_counters *from = &conn->channel->ops[op];
+		struct vbd_op_counters *to = &conn->ended_ops[op];
+
+		vbd_counter_set(&to->posted, vbd_counter_get(&from->posted));
+		vbd_counter_set(&to->completed, vbd_counter_get(&from->completed));
+		vbd_counter_set(&to->errors, vbd_counter_get(&from->errors));
+		vbd_counter_set(&to->flushed, vbd_counter_get(&from->flushed));
+		vbd_counter_set(&to->bytes, vbd_counter_get(&from->bytes));
+	}
+}
+
+void vbd_conn_qp_release(struct vbd_conn *conn)
+{
+	struct vbd_device *device = conn->device;
+
+	vbd_conn_qp_destroy(conn);
+	if (conn->channel) {
+		struct vbd_cq *cq = conn->channel->cq;
+
+		keep_counters(conn);
+		if (conn->ops->before_memory_goes)
+			conn->ops->before_memory_goes(conn, conn->ops_arg);
+		vbd_channel_destroy(conn->channel);
+		conn->channel = NULL;
+		vbd_cq_release(cq, cqe_needed(conn));
+	}
+	conn->device = NULL;
+	if (!device)
+		return;
+	vbd_fabric_release_device(conn->fabric, device);
+	vbd_device_unref(device);
+}

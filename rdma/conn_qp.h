@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The QP of a connection: making it, moving it from state to state, taking it apart. The part of
+ * rdma/conn.c that talks to the device.
+ *
+ * Control thread; used by rdma/conn.c only.
+ */
+#ifndef VBD_RDMA_CONN_QP_H
+#define VBD_RDMA_CONN_QP_H
+
+#include "rdma/conn.h"
+
+/** vbd_conn_qp_make - device, CQ, channel and QP, in INIT, receives posted, handed to the worker */
+enum vbd_status vbd_conn_qp_make(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_conn_qp_move - the one place where a QP changes its state
+ * @state: enum ibv_qp_state
+ *
+ * The attributes are those of the CM (rdma_init_qp_attr(3)), with the timers and retries that the
+ * connection asked for. A CM that has nothing to set for the state (iWARP: RTS) leaves the QP to
+ * the kernel.
+ */
+enum vbd_status vbd_conn_qp_move(
+	struct vbd_conn *conn, int state, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_qp_destroy - destroy the QP without its channel; harmless without a QP */
+void vbd_conn_qp_destroy(struct vbd_conn *conn);
+
+/** vbd_conn_qp_release - QP, channel, CQ reservation and device; the channel is drained or was
+ * never attached */
+void vbd_conn_qp_release(struct vbd_conn *conn);
+
+/** vbd_conn_take_device_name - remember the device and port that the CM id is bound to */
+void vbd_conn_take_device_name(struct vbd_conn *conn);
+
+/** vbd_conn_lowered - @wanted, but not more than the @limit of the device and what the @peer allows
+ */
+uint8_t vbd_conn_lowered(uint8_t wanted, uint32_t limit, uint8_t peer);
+
+#endif
