@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line. Every option stands once in VBD_CTL_OPT_MAP with its type and the member of the
+ * API that it sets; commands (verbsctl_command.h) name the options they take. Parsing, --help,
+ * completion, request bodies and queries all come from these rows.
+ *
+ * One thread.
+ */
+#ifndef VBD_CMD_VERBSCTL_ARGS_H
+#define VBD_CMD_VERBSCTL_ARGS_H
+
+#include "cmd/verbsctl_text.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* How an option's value reads, and what it becomes in JSON. */
+enum vbd_ctl_kind {
+	VBD_CTL_KIND_FLAG,
+	VBD_CTL_KIND_TEXT,
+	VBD_CTL_KIND_REF, /* an id becomes an integer, a name a string */
+	VBD_CTL_KIND_UINT,
+	VBD_CTL_KIND_HEX,
+	VBD_CTL_KIND_SIZE, /* bytes */
+	VBD_CTL_KIND_TIME, /* becomes milliseconds */
+	VBD_CTL_KIND_LIST, /* comma-separated; becomes an array of strings */
+};
+
+/*
+ * X(SYMBOL, name, letter or 0, kind, placeholder, member of the body or the query or NULL, help)
+ *
+ * A placeholder with bars ("auto|manual") lists values to complete; the server judges them, since a
+ * newer one may know more. One in capitals that names a kind of object ("BUFFER") is completed from
+ * the server.
+ */
+#define VBD_CTL_OPT_MAP(X)                                                                         \
+	X(SERVER, "server", 's', TEXT, "URL", NULL,                                                \
+		"where verbsd listens: http://HOST:PORT or unix:/PATH")                            \
+	X(TOKEN_FILE, "token-file", 0, TEXT, "FILE", NULL, "file whose first line is the token")   \
+	X(JSON, "json", 0, FLAG, NULL, NULL, "print the server's JSON")                            \
+	X(HELP, "help", 'h', FLAG, NULL, NULL, "explain the command")                              \
+	X(VERSION, "version", 'V', FLAG, NULL, NULL, "print the version")                          \
+	X(NAME, "name", 0, TEXT, "NAME", "name", "name of the new object")                         \
+	X(SERVICE, "service", 0, TEXT, "inbox|echo|rping", "service",                              \
+		"what is done with incoming messages")                                             \
+	X(ACCEPT, "accept", 0, TEXT, "auto|manual|reject", "accept", "what is done with requests") \
+	X(ACCEPT_TIMEOUT, "accept-timeout", 0, TIME, "TIME", "accept_timeout_ms",                  \
+		"how long a request waits to be accepted by hand")                                 \
+	X(BACKLOG, "backlog", 0, UINT, "N", "backlog", "requests the kernel holds")                \
+	X(TIMEOUT, "timeout", 0, TIME, "TIME", "timeout_ms", "deadline for the whole of it")       \
+	X(WAIT, "timeout", 0, TIME, "TIME", NULL, "give up after this long without a message")     \
+	X(SRC, "src", 0, TEXT, "ADDR", "src_addr", "address to connect from")                      \
+	X(TOS, "tos", 0, UINT, "N", "tos", "type of service of the path")                          \
+	X(SQ_DEPTH, "sq-depth", 0, UINT, "N", "qp.sq_depth",                                       \
+		"send work requests outstanding at most")                                          \
+	X(RQ_DEPTH, "rq-depth", 0, UINT, "N", "qp.rq_depth", "receives kept posted")               \
+	X(RECV_SIZE, "recv-size", 0, SIZE, "BYTES", "qp.recv_size_bytes",                          \
+		"longest message it can receive")                                                  \
+	X(RETRY_COUNT, "retry-count", 0, UINT, "N", "qp.retry_count", "transport retries, 0 to 7") \
+	X(RNR_RETRY, "rnr-retry", 0, UINT, "N", "qp.rnr_retry",                                    \
+		"receiver-not-ready retries; 7 is for ever")                                       \
+	X(ACK_TIMEOUT, "ack-timeout", 0, UINT, "N", "qp.ack_timeout",                              \
+		"4.096 us x 2^N; 0 is for ever")                                                   \
+	X(MIN_RNR_TIMER, "min-rnr-timer", 0, UINT, "N", "qp.min_rnr_timer",                        \
+		"IBTA code; 12 is 0.64 ms")                                                        \
+	X(RESPONDER_RESOURCES, "responder-resources", 0, UINT, "N", "qp.responder_resources",      \
+		"RDMA reads the peer may have outstanding")                                        \
+	X(INITIATOR_DEPTH, "initiator-depth", 0, UINT, "N", "qp.initiator_depth",                  \
+		"RDMA reads this side may have outstanding")                                       \
+	X(PATH_MTU, "path-mtu", 0, UINT, "256|512|1024|2048|4096", "qp.path_mtu_bytes",            \
+		"cap on the path MTU")                                                             \
+	X(NO_WAIT, "no-wait", 0, FLAG, NULL, NULL, "return as soon as it is under way")            \
+	X(STATE, "state", 0, TEXT, "STATE", "state", "only those in this state")                   \
+	X(SORT, "sort", 0, TEXT, "MEMBER", "sort",                                                 \
+		"sort by this member; -MEMBER turns the order round")                              \
+	X(LIMIT, "limit", 0, UINT, "N", NULL, "show N at most")                                    \
+	X(SIZE, "size", 0, SIZE, "BYTES", "size_bytes", "its size (K, M, G: powers of 1024)")      \
+	X(KIND, "kind", 0, TEXT, "anonymous|shared", "kind", "shared: local programs can map it")  \
+	X(ACCESS, "access", 0, LIST, "remote_write|remote_read", "access",                         \
+		"what a peer may do; several are separated by commas")                             \
+	X(DEVICE, "device", 0, TEXT, "DEVICE", "device", "device to register it with")             \
+	X(OFFSET, "offset", 0, SIZE, "BYTES", "offset", "start so far into the buffer")            \
+	X(LENGTH, "length", 0, SIZE, "BYTES", "length_bytes",                                      \
+		"so many bytes; else to the buffer's end")                                         \
+	X(ALGORITHM, "algorithm", 0, TEXT, "crc32c|sha256", "algorithm", "kind of checksum")       \
+	X(RANGE, "range", 0, TEXT, "FIRST-LAST", NULL,                                             \
+		"only these bytes, counted from 0, LAST included")                                 \
+	X(OUTPUT, "output", 'o', TEXT, "FILE", NULL, "write to FILE; - is standard output")        \
+	X(CONNECTION, "connection", 0, REF, "CONNECTION", "connection", "the connection to use")   \
+	X(BUFFER, "buffer", 0, REF, "BUFFER", "buffer", "the local buffer")                        \
+	X(REMOTE, "remote", 0, TEXT, "URL#BUFFER", NULL,                                           \
+		"the peer's buffer, looked up at the peer's verbsd; #BUFFER is one of this "       \
+		"server")                                                                          \
+	X(REMOTE_OFFSET, "remote-offset", 0, SIZE, "BYTES", NULL,                                  \
+		"start so far into the peer's buffer")                                             \
+	X(REMOTE_ADDR, "remote-addr", 0, HEX, "HEX", NULL,                                         \
+		"remote address, when there is no verbsd to ask")                                  \
+	X(REMOTE_RKEY, "remote-rkey", 0, HEX, "HEX", NULL, "remote key that belongs to it")        \
+	X(PEER_TOKEN_FILE, "peer-token-file", 0, TEXT, "FILE", NULL,                               \
+		"token for the verbsd of --remote")                                                \
+	X(CHUNK, "chunk", 0, SIZE, "BYTES", "chunk_bytes", "longest single work request")          \
+	X(FILE, "file", 0, TEXT, "FILE", NULL, "send the bytes of FILE; - is standard input")      \
+	X(FOLLOW_MESSAGES, "follow", 'f', FLAG, NULL, NULL, "go on until the connection ends")     \
+	X(COUNT, "count", 'n', UINT, "N", NULL, "wait for N messages, then end")                   \
+	X(KEEP, "keep", 0, FLAG, NULL, NULL, "leave the messages in the inbox")                    \
+	X(RAW, "raw", 0, FLAG, NULL, NULL,                                                         \
+		"write the bytes as they came, nothing between messages")                          \
+	X(FOLLOW, "follow", 'f', FLAG, NULL, NULL, "wait for more, until interrupted")             \
+	X(LINES, "lines", 'n', UINT, "N", NULL, "only the last N of those held (with -f: 10)")     \
+	X(AFTER, "after", 0, UINT, "SEQ", NULL, "only events behind this number")                  \
+	X(TYPE, "type", 0, TEXT, "TYPE", "type", "only events of this type")                       \
+	X(OBJECT, "object", 0, TEXT, "KIND[/ID]", "object",                                        \
+		"only events of connections, or of connection/7")                                  \
+	X(SEVERITY, "severity", 0, TEXT, "debug|info|notice|warning|error", "severity",            \
+		"only events at least this severe")
+
+enum vbd_ctl_opt {
+#define VBD_CTL_OPT_ENUM(sym, name, letter, kind, placeholder, member, help) VBD_CTL_OPT_##sym,
+	VBD_CTL_OPT_MAP(VBD_CTL_OPT_ENUM)
+#undef VBD_CTL_OPT_ENUM
+		VBD_CTL_OPT_END
+};
+
+/* One row of the map. */
+struct vbd_ctl_opt_spec {
+	const char *name;
+	char letter; /* 0 if it has none */
+	enum vbd_ctl_kind kind;
+	const char *placeholder; /* NULL for a flag */
+	const char *member;	 /* NULL if it is verbsctl's own */
+	const char *help;
+};
+
+struct vbd_ctl_command;
+
+/* A parsed command line. Texts are borrowed from argv. */
+struct vbd_ctl_args {
+	const struct vbd_ctl_command *command; /* NULL before one was found */
+	char title[40];			       /* "buf put: ", for messages; "" before that */
+	const char *group;		       /* of "verbsctl buf --help"; else NULL */
+	const char *text[VBD_CTL_OPT_END];     /* NULL when not given; "" for a flag */
+	uint64_t number[VBD_CTL_OPT_END];      /* of the numeric kinds, in the unit of the API */
+	char **operands;
+	size_t operand_count;
+};
+
+/** vbd_ctl_opt_spec - the row of an option */
+const struct vbd_ctl_opt_spec *vbd_ctl_opt_spec(enum vbd_ctl_opt opt);
+
+/** vbd_ctl_args_has - was the option given? */
+bool vbd_ctl_args_has(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt);
+
+/**
+ * vbd_ctl_args_parse - read the whole command line
+ * @ret_args: zeroed by the caller
+ * @argv: reordered (getopt_long(3)), and borrowed from for the life of @ret_args
+ *
+ * Common options may stand before the command and behind it. With --help or --version nothing else
+ * is checked. Returns VBD_CTL_USAGE, told, for what is unknown, missing or malformed.
+ */
+enum vbd_ctl_exit vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args *ret_args);
+
+/** vbd_ctl_args_body - an object of every option given that has a member; the caller owns it */
+json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args);
+
+/**
+ * vbd_ctl_args_put_query - write the same as a query
+ * @separator: '?' before the first one, or '&'
+ */
+void vbd_ctl_args_put_query(const struct vbd_ctl_args *args, FILE *out, char separator);
+
+/** vbd_ctl_args_help - print what --help says: of the command, or of verbsctl when there is none */
+void vbd_ctl_args_help(const struct vbd_ctl_args *args, FILE *out);
+
+#endif

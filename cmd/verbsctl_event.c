@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* events. */
+#include "cmd/verbsctl_call.h"
+
+#include "cmd/verbsctl_json.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE_EVENTS	500
+#define FOLLOW_LINES	10 /* shown of the past before following; as journalctl -f does */
+#define LONG_POLL_MS	30000
+#define EARLY_ANSWER_MS 1000 /* an empty page before this is no long poll: slow down */
+#define EARLY_PAUSE_MS	500
+#define RETRY_FIRST_MS	250
+#define RETRY_LAST_MS	5000
+
+/* A reader of the event log. */
+struct reader {
+	struct vbd_ctl *ctl;
+	bool follows;
+	char *server_id; /* of the run that the numbers belong to; NULL before it is known */
+	uint64_t after;
+	unsigned int retry_ms; /* pause before the next try; 0 while the server answers */
+};
+
+static void put_event(struct vbd_ctl *ctl, const json_t *event)
+{
+	char *seq = vbd_ctl_cell_text(vbd_ctl_json_at(event, "seq"));
+	char *at = vbd_ctl_cell_time(vbd_ctl_json_at(event, "at"));
+	char *severity = vbd_ctl_cell_text(vbd_ctl_json_at(event, "severity"));
+	char *object = vbd_ctl_cell_text(vbd_ctl_json_at(event, "object"));
+	char *type = vbd_ctl_cell_text(vbd_ctl_json_at(event, "type"));
+	char *text = vbd_ctl_cell_text(vbd_ctl_json_at(event, "text"));
+	const char *shade = strcmp(severity, "error") == 0     ? "\033[31m"
+			    : strcmp(severity, "warning") == 0 ? "\033[33m"
+							       : NULL;
+
+	if (!ctl->color)
+		shade = NULL;
+	printf("%6s %s %s%-7s%s %-15s %-22s %s\n", seq, at, shade ? shade : "", severity,
+		shade ? "\033[0m" : "", object, type, text);
+	free(text);
+	free(type);
+	free(object);
+	free(severity);
+	free(at);
+	free(seq);
+}
+
+static char *page_path(const struct reader *reader, uint64_t after, unsigned int wait_ms)
+{
+	char *path = NULL;
+	size_t path_len = 0;
+	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
+
+	fprintf(out, "/v1/events?limit=%d&after=%llu", PAGE_EVENTS, (unsigned long long)after);
+	if (wait_ms)
+		fprintf(out, "&wait_ms=%u", wait_ms);
+	vbd_ctl_args_put_query(&reader->ctl->args, out, '&');
+	(void)fclose(out);
+	return vbd_ctl_must(path);
+}
+
+/* Where to go on behind a page. A number that does not grow would have us ask the same for ever. */
+static uint64_t next_of(const json_t *page, uint64_t after)
+{
+	uint64_t next = vbd_ctl_json_uint(page, "next");
+
+	return next > after ? next : after;
+}
+
+/*
+ * Reads what the log holds now, without waiting, into one page. @ret_log has first, last, next,
+ * compacted and items.
+ */
+static enum vbd_ctl_exit fetch_log(struct reader *reader, json_t **ret_log)
+{
+	json_t *items = vbd_ctl_must(json_array());
+	json_t *log = NULL;
+	enum vbd_ctl_exit exit_status;
+	uint64_t after = reader->after;
+	bool goes_on;
+
+	do {
+		char *path = page_path(reader, after, 0);
+		struct vbd_ctl_answer answer;
+		json_t *more;
+
+		exit_status =
+			vbd_ctl_call(reader->ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer);
+		more = vbd_ctl_json_at(answer.json, "items");
+		goes_on = json_array_size(more) > 0 && next_of(answer.json, after) > after;
+		if (json_array_size(more) && json_array_extend(items, more) < 0)
+			vbd_ctl_must(NULL);
+		after = next_of(answer.json, after);
+		if (log && answer.json)
+			vbd_ctl_json_set(
+				log, "next", vbd_ctl_must(json_integer((json_int_t)after)));
+		else if (answer.json)
+			log = json_incref(answer.json);
+		vbd_ctl_answer_fini(&answer);
+		free(path);
+	} while (exit_status == VBD_CTL_OK && goes_on);
+	if (exit_status == VBD_CTL_OK) {
+		vbd_ctl_json_set(log, "items", items);
+		reader->after = after;
+		*ret_log = log;
+		return VBD_CTL_OK;
+	}
+	json_decref(items);
+	json_decref(log);
+	return exit_status;
+}
+
+/* Drops all but the last @lines items. */
+static void keep_last(json_t *items, uint64_t lines)
+{
+	size_t count = json_array_size(items);
+	json_t *kept;
+
+	if (count <= lines)
+		return;
+	kept = vbd_ctl_must(json_array());
+	for (size_t i = count - (size_t)lines; i < count; i++) {
+		if (json_array_append(kept, json_array_get(items, i)) < 0)
+			vbd_ctl_must(NULL);
+	}
+	if (json_array_clear(items) < 0 || json_array_extend(items, kept) < 0)
+		vbd_ctl_must(NULL);
+	json_decref(kept);
+}
+
+static enum vbd_ctl_exit put_items(struct reader *reader, const json_t *items)
+{
+	for (size_t i = 0; i < json_array_size(items); i++) {
+		if (reader->ctl->json)
+			vbd_ctl_json_put_line(stdout, json_array_get(items, i));
+		else
+			put_event(reader->ctl, json_array_get(items, i));
+	}
+	/* A reader behind a pipe waits for each of them. */
+	if (fflush(stdout) != 0)
+		return vbd_ctl_fail("standard output: %s", strerror(errno));
+	return VBD_CTL_OK;
+}
+
+static void tell_compacted(const json_t *page, uint64_t after)
+{
+	if (json_is_true(vbd_ctl_json_at(page, "compacted")))
+		vbd_ctl_note("events are lost: the log no longer holds those between %llu and %llu",
+			(unsigned long long)after,
+			(unsigned long long)vbd_ctl_json_uint(page, "first"));
+}
+
+/* What the log holds, as far as --lines and --after ask for it. */
+static enum vbd_ctl_exit put_log(struct reader *reader)
+{
+	const struct vbd_ctl_args *args = &reader->ctl->args;
+	bool has_after = vbd_ctl_args_has(args, VBD_CTL_OPT_AFTER);
+	uint64_t lines = reader->follows && !has_after ? FOLLOW_LINES : UINT64_MAX;
+	uint64_t after = reader->after;
+	enum vbd_ctl_exit exit_status;
+	json_t *items;
+	json_t *log;
+
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_LINES))
+		lines = args->number[VBD_CTL_OPT_LINES];
+	exit_status = fetch_log(reader, &log);
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	items = vbd_ctl_json_at(log, "items");
+	keep_last(items, lines);
+	/* Who did not ask for a beginning misses nothing when the log does not start at 1. */
+	if (has_after)
+		tell_compacted(log, after);
+	if (reader->ctl->json && !reader->follows)
+		vbd_ctl_json_put(stdout, log);
+	else
+		exit_status = put_items(reader, items);
+	json_decref(log);
+	return exit_status;
+}
+
+/*
+ * Asks which run of the daemon answers. Numbers start anew with each, so after a restart ours mean
+ * nothing.
+ */
+static enum vbd_ctl_exit check_server(struct reader *reader)
+{
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_call(reader->ctl, "GET", "/v1", NULL, VBD_CTL_NO_WAIT, &answer);
+	const char *id = vbd_ctl_json_text(answer.json, "server_id");
+
+	if (exit_status == VBD_CTL_OK && id) {
+		if (reader->server_id && strcmp(reader->server_id, id) != 0) {
+			vbd_ctl_note("verbsd was restarted: its events are numbered from 1 again");
+			reader->after = 0;
+		}
+		free(reader->server_id);
+		reader->server_id = vbd_ctl_format("%s", id);
+	}
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+/* Is the trouble one that passes? A server that is away, stops or is overloaded may come back. */
+static bool may_pass(enum vbd_ctl_outcome outcome, const struct vbd_ctl_answer *answer)
+{
+	return outcome == VBD_CTL_UNREACHABLE || outcome == VBD_CTL_LOST ||
+	       (outcome == VBD_CTL_ANSWERED && (answer->status >= 500 || answer->status == 429));
+}
+
+static void wait_for_server(struct reader *reader, const char *why)
+{
+	if (reader->retry_ms == 0) {
+		vbd_ctl_note("lost verbsd at %s: %s; trying again", reader->ctl->http.shown,
+			why ? why : "it can't answer now");
+		reader->retry_ms = RETRY_FIRST_MS;
+	}
+	vbd_ctl_pause_ms(reader->retry_ms);
+	reader->retry_ms *= 2;
+	if (reader->retry_ms > RETRY_LAST_MS)
+		reader->retry_ms = RETRY_LAST_MS;
+}
+
+static enum vbd_ctl_exit take_page(
+	struct reader *reader, struct vbd_ctl_answer *answer, uint64_t asked_ns)
+{
+	uint64_t last;
+
+	answer->json = json_loadb(answer->body, answer->body_len, 0, NULL);
+	if (!answer->json)
+		return vbd_ctl_fail("%s answered something that is not JSON; is it verbsd?",
+			reader->ctl->http.shown);
+	last = vbd_ctl_json_uint(answer->json, "last");
+	/* Without a server_id to go by, numbers below ours mean another run as well. */
+	if (vbd_ctl_json_has_uint(answer->json, "last") && last < reader->after) {
+		reader->after = 0;
+		return check_server(reader);
+	}
+	tell_compacted(answer->json, reader->after);
+	reader->after = next_of(answer->json, reader->after);
+	if (json_array_size(vbd_ctl_json_at(answer->json, "items")) == 0 &&
+		vbd_clock_mono_ns() - asked_ns < EARLY_ANSWER_MS * VBD_NS_PER_MS)
+		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
+	return put_items(reader, vbd_ctl_json_at(answer->json, "items"));
+}
+
+/* One long poll, and whatever has to be done about its outcome. */
+static enum vbd_ctl_exit follow_once(struct reader *reader)
+{
+	char *path = page_path(reader, reader->after, LONG_POLL_MS);
+	const struct vbd_ctl_request request = {
+		.method = "GET", .path = path, .wait_s = LONG_POLL_MS / 1000};
+	uint64_t asked_ns = vbd_clock_mono_ns();
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_outcome outcome;
+	char *why;
+
+	outcome = vbd_ctl_http_perform(&reader->ctl->http, &request, &answer, &why);
+	if (may_pass(outcome, &answer)) {
+		wait_for_server(reader, why);
+	} else if (outcome != VBD_CTL_ANSWERED || answer.status != 200) {
+		exit_status = vbd_ctl_http_report(&reader->ctl->http, outcome, &answer, why);
+	} else if (reader->retry_ms) {
+		/* Back: the numbers asked for may be those of an earlier run, so this page does not
+		 * count. */
+		reader->retry_ms = 0;
+		vbd_ctl_note("verbsd at %s is back", reader->ctl->http.shown);
+		exit_status = check_server(reader);
+	} else {
+		exit_status = take_page(reader, &answer, asked_ns);
+	}
+	vbd_ctl_answer_fini(&answer);
+	free(why);
+	free(path);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_events(struct vbd_ctl *ctl)
+{
+	struct reader reader = {
+		.ctl = ctl,
+		.follows = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_FOLLOW),
+		.after = ctl->args.number[VBD_CTL_OPT_AFTER],
+	};
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+
+	if (reader.follows)
+		exit_status = check_server(&reader);
+	if (exit_status == VBD_CTL_OK)
+		exit_status = put_log(&reader);
+	while (exit_status == VBD_CTL_OK && reader.follows)
+		exit_status = follow_once(&reader);
+	free(reader.server_id);
+	return exit_status;
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* write, read, transfers. */
+#include "cmd/verbsctl_transfer.h"
+
+#include "cmd/verbsctl_json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TRANSFERS	   "/v1/transfers"
+#define DEFAULT_TIMEOUT_MS 30000 /* of TransferCreate and MessageSend in openapi.yaml */
+#define POLL_MS		   200
+
+/* Bytes of the transfer over the time on the wire. */
+static char *cell_rate(const json_t *transfer)
+{
+	uint64_t wire_ns = vbd_ctl_json_uint(transfer, "wire_ns");
+	uint64_t bytes = vbd_ctl_json_uint(transfer, "bytes_done");
+	char *amount;
+	char *text;
+
+	if (wire_ns == 0)
+		return vbd_ctl_cell_text(NULL);
+	amount = vbd_ctl_text_of_bytes((uint64_t)((double)bytes * 1e9 / (double)wire_ns));
+	text = vbd_ctl_format("%s/s", amount);
+	free(amount);
+	return text;
+}
+
+static const struct vbd_ctl_column transfer_columns[] = {
+	{"ID", "id", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"STATE", "state", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
+	{"OP", "op", vbd_ctl_cell_text, 0},
+	{"CONN", "connection", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"BUFFER", "buffer", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"LENGTH", "length_bytes", vbd_ctl_cell_bytes, VBD_CTL_COLUMN_RIGHT},
+	{"DONE", "bytes_done", vbd_ctl_cell_bytes, VBD_CTL_COLUMN_RIGHT},
+	{"WRS", "wrs_done", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"QUEUED", "queue_ns", vbd_ctl_cell_ns, VBD_CTL_COLUMN_RIGHT},
+	{"WIRE", "wire_ns", vbd_ctl_cell_ns, VBD_CTL_COLUMN_RIGHT},
+	{"RATE", "", cell_rate, VBD_CTL_COLUMN_RIGHT},
+	{"ERROR", "error.code", vbd_ctl_cell_text, VBD_CTL_COLUMN_TRUNC},
+};
+
+static bool is_under_way(const json_t *transfer)
+{
+	return vbd_ctl_json_is(transfer, "state", "queued") ||
+	       vbd_ctl_json_is(transfer, "state", "running") ||
+	       vbd_ctl_json_is(transfer, "state", "cancelling");
+}
+
+/* What a waiting POST would have answered, from the record of a transfer that did not end well. */
+static json_t *problem_of(const json_t *transfer)
+{
+	static const char *const members[] = {"code", "hint", "wc_status", "vendor_err"};
+	const json_t *error = vbd_ctl_json_at(transfer, "error");
+	json_t *problem = vbd_ctl_must(json_object());
+	char *path = vbd_ctl_format(
+		TRANSFERS "/%llu", (unsigned long long)vbd_ctl_json_uint(transfer, "id"));
+
+	vbd_ctl_json_set(problem, "instance", vbd_ctl_must(json_string(path)));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(members); i++) {
+		json_t *value = vbd_ctl_json_at(error, members[i]);
+
+		if (value)
+			vbd_ctl_json_set(problem, members[i], json_incref(value));
+	}
+	if (vbd_ctl_json_at(error, "text"))
+		vbd_ctl_json_set(problem, "detail", json_incref(vbd_ctl_json_at(error, "text")));
+	if (!json_object_get(problem, "code") && vbd_ctl_json_at(transfer, "state"))
+		vbd_ctl_json_set(problem, "code", json_incref(vbd_ctl_json_at(transfer, "state")));
+	free(path);
+	return problem;
+}
+
+static void put_line(const json_t *transfer)
+{
+	char *id = vbd_ctl_cell_text(vbd_ctl_json_at(transfer, "id"));
+	char *state = vbd_ctl_cell_text(vbd_ctl_json_at(transfer, "state"));
+	char *op = vbd_ctl_cell_text(vbd_ctl_json_at(transfer, "op"));
+	char *bytes = vbd_ctl_cell_text(vbd_ctl_json_at(transfer, "length_bytes"));
+	char *wire = vbd_ctl_cell_ns(vbd_ctl_json_at(transfer, "wire_ns"));
+	char *rate = cell_rate(transfer);
+
+	printf("transfer/%s: %s of %s bytes %s", id, op, bytes, state);
+	if (vbd_ctl_json_at(transfer, "wire_ns"))
+		printf(", %s on the wire, %s", wire, rate);
+	putchar('\n');
+	free(rate);
+	free(wire);
+	free(bytes);
+	free(op);
+	free(state);
+	free(id);
+}
+
+/*
+ * Without a progress bar the server does the waiting. With one it may wait for a moment, in which
+ * most transfers end, and is then asked how far the transfer has come.
+ */
+static int wait_s_of(const struct vbd_ctl *ctl, const struct vbd_ctl_progress *progress)
+{
+	uint64_t timeout_ms = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_TIMEOUT)
+				      ? ctl->args.number[VBD_CTL_OPT_TIMEOUT]
+				      : DEFAULT_TIMEOUT_MS;
+
+	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT))
+		return VBD_CTL_NO_WAIT;
+	if (progress->enabled)
+		return 1;
+	if (timeout_ms / 1000 + 2 > VBD_CTL_WAIT_MAX_S)
+		return VBD_CTL_WAIT_MAX_S;
+	return (int)(timeout_ms / 1000) + 2;
+}
+
+static enum vbd_ctl_exit follow(
+	struct vbd_ctl *ctl, struct vbd_ctl_progress *progress, struct vbd_ctl_answer *answer)
+{
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+
+	while (exit_status == VBD_CTL_OK && is_under_way(answer->json)) {
+		char *path = vbd_ctl_format(TRANSFERS "/%llu",
+			(unsigned long long)vbd_ctl_json_uint(answer->json, "id"));
+
+		vbd_ctl_progress_update(progress, vbd_ctl_json_uint(answer->json, "bytes_done"),
+			vbd_ctl_json_uint(answer->json, "length_bytes"));
+		vbd_ctl_pause_ms(POLL_MS);
+		vbd_ctl_answer_fini(answer);
+		exit_status = vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, answer);
+		free(path);
+	}
+	vbd_ctl_progress_fini(progress);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, json_t *body)
+{
+	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
+	struct vbd_ctl_progress progress;
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status;
+
+	vbd_ctl_progress_init(&progress, ctl->args.command->name);
+	exit_status = vbd_ctl_call(ctl, "POST", path, body, wait_s_of(ctl, &progress), &answer);
+	if (exit_status == VBD_CTL_OK && wait)
+		exit_status = follow(ctl, &progress, &answer);
+	if (exit_status == VBD_CTL_OK && wait && !vbd_ctl_json_is(answer.json, "state", "done"))
+		exit_status = vbd_ctl_report_problem(ctl, problem_of(answer.json));
+	else if (exit_status == VBD_CTL_OK && ctl->json)
+		vbd_ctl_json_put(stdout, answer.json);
+	else if (exit_status == VBD_CTL_OK)
+		put_line(answer.json);
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+/* The peer's buffer, as its own verbsd describes it. "#NAME" is one of the server that we talk to
+ * anyway. */
+static enum vbd_ctl_exit fetch_remote(
+	struct vbd_ctl *ctl, const char *remote, struct vbd_ctl_answer *ret_answer)
+{
+	const struct vbd_ctl_token_source token = {
+		.file = ctl->args.text[VBD_CTL_OPT_PEER_TOKEN_FILE],
+		.variable = "VERBSD_PEER_TOKEN",
+		.file_variable = "VERBSD_PEER_TOKEN_FILE",
+	};
+	const char *hash = strrchr(remote, '#');
+	struct vbd_ctl_request request = {.method = "GET"};
+	struct vbd_ctl_http peer = {0};
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	char *path;
+	char *url;
+
+	if (!hash || !hash[1])
+		return vbd_ctl_usage("%s: --remote must be URL#BUFFER, not \"%s\"",
+			ctl->args.command->name, remote);
+	path = vbd_ctl_path("/v1/buffers", hash + 1, "");
+	request.path = path;
+	url = vbd_ctl_must(strndup(remote, (size_t)(hash - remote)));
+	if (*url)
+		exit_status = vbd_ctl_http_init(&peer, url, &token);
+	peer.json = ctl->json;
+	if (exit_status == VBD_CTL_OK)
+		exit_status = vbd_ctl_http_call(*url ? &peer : &ctl->http, &request, ret_answer);
+	vbd_ctl_http_fini(&peer);
+	free(url);
+	free(path);
+	return exit_status;
+}
+
+/* Did the peer grant this kind of access? A refusal on the wire would cost the connection. */
+static bool grants(const json_t *buffer, const char *access)
+{
+	const json_t *list = vbd_ctl_json_at(buffer, "access");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *granted = json_string_value(json_array_get(list, i));
+
+		if (granted && strcmp(granted, access) == 0)
+			return true;
+	}
+	return !list;
+}
+
+/* How many bytes will move: --length, or what is left of the local buffer. */
+static enum vbd_ctl_exit find_length(struct vbd_ctl *ctl, uint64_t *ret_bytes)
+{
+	const struct vbd_ctl_args *args = &ctl->args;
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status;
+	char *path;
+	uint64_t size;
+
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_LENGTH)) {
+		*ret_bytes = args->number[VBD_CTL_OPT_LENGTH];
+		return VBD_CTL_OK;
+	}
+	path = vbd_ctl_path("/v1/buffers", args->text[VBD_CTL_OPT_BUFFER], "");
+	exit_status = vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer);
+	size = vbd_ctl_json_uint(answer.json, "size_bytes");
+	if (exit_status == VBD_CTL_OK)
+		*ret_bytes = size > args->number[VBD_CTL_OPT_OFFSET]
+				     ? size - args->number[VBD_CTL_OPT_OFFSET]
+				     : 0;
+	vbd_ctl_answer_fini(&answer);
+	free(path);
+	return exit_status;
+}
+
+/*
+ * Checks here what the peer's device could only answer by breaking the connection: access and
+ * length. Sets remote.addr and remote.rkey.
+ */
+static enum vbd_ctl_exit aim(
+	struct vbd_ctl *ctl, const json_t *buffer, const char *access, json_t *body)
+{
+	const char *addr = vbd_ctl_json_text(buffer, "addr");
+	const char *rkey = vbd_ctl_json_text(buffer, "rkey");
+	const char *remote = ctl->args.text[VBD_CTL_OPT_REMOTE];
+	uint64_t offset = ctl->args.number[VBD_CTL_OPT_REMOTE_OFFSET];
+	uint64_t size = vbd_ctl_json_uint(buffer, "size_bytes");
+	enum vbd_ctl_exit exit_status;
+	uint64_t length;
+	uint64_t base;
+	char *text;
+
+	if (!addr || !rkey || !vbd_ctl_parse_hex(addr, &base))
+		return vbd_ctl_fail("%s: that verbsd does not tell address and key; only the "
+				    "control role sees them (--peer-token-file)",
+			remote);
+	if (!grants(buffer, access))
+		return vbd_ctl_fail("%s: the buffer does not grant %s; create it with --access %s",
+			remote, access, access);
+	exit_status = find_length(ctl, &length);
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	if (vbd_ctl_json_has_uint(buffer, "size_bytes") &&
+		(offset > size || length > size - offset))
+		return vbd_ctl_fail("%s: %llu bytes at %llu don't fit into its %llu bytes", remote,
+			(unsigned long long)length, (unsigned long long)offset,
+			(unsigned long long)size);
+	text = vbd_ctl_format("0x%llx", (unsigned long long)(base + offset));
+	vbd_ctl_json_set(body, "remote.addr", vbd_ctl_must(json_string(text)));
+	vbd_ctl_json_set(body, "remote.rkey", vbd_ctl_must(json_string(rkey)));
+	free(text);
+	return VBD_CTL_OK;
+}
+
+static enum vbd_ctl_exit set_remote(struct vbd_ctl *ctl, const char *access, json_t *body)
+{
+	const struct vbd_ctl_args *args = &ctl->args;
+	const char *remote = args->text[VBD_CTL_OPT_REMOTE];
+	struct vbd_ctl_answer answer = {0};
+	enum vbd_ctl_exit exit_status;
+	char *text;
+
+	if (remote) {
+		exit_status = fetch_remote(ctl, remote, &answer);
+		if (exit_status == VBD_CTL_OK)
+			exit_status = aim(ctl, answer.json, access, body);
+		vbd_ctl_answer_fini(&answer);
+		return exit_status;
+	}
+	text = vbd_ctl_format(
+		"0x%llx", (unsigned long long)(args->number[VBD_CTL_OPT_REMOTE_ADDR] +
+					       args->number[VBD_CTL_OPT_REMOTE_OFFSET]));
+	vbd_ctl_json_set(body, "remote.addr", vbd_ctl_must(json_string(text)));
+	free(text);
+	text = vbd_ctl_format("0x%llx", (unsigned long long)args->number[VBD_CTL_OPT_REMOTE_RKEY]);
+	vbd_ctl_json_set(body, "remote.rkey", vbd_ctl_must(json_string(text)));
+	free(text);
+	return VBD_CTL_OK;
+}
+
+static enum vbd_ctl_exit run_one_sided(struct vbd_ctl *ctl, const char *op, const char *access)
+{
+	const struct vbd_ctl_args *args = &ctl->args;
+	bool by_name = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE);
+	bool by_addr = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_ADDR) &&
+		       vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_RKEY);
+	bool any_addr = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_ADDR) ||
+			vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_RKEY);
+	enum vbd_ctl_exit exit_status;
+	json_t *body;
+
+	if (!vbd_ctl_args_has(args, VBD_CTL_OPT_CONNECTION) ||
+		!vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER))
+		return vbd_ctl_usage("%s: needs --connection and --buffer", op);
+	if (by_name ? any_addr : !by_addr)
+		return vbd_ctl_usage(
+			"%s: needs --remote, or --remote-addr and --remote-rkey instead", op);
+	body = vbd_ctl_args_body(args);
+	vbd_ctl_json_set(body, "op", vbd_ctl_must(json_string(op)));
+	exit_status = set_remote(ctl, access, body);
+	if (exit_status == VBD_CTL_OK)
+		return vbd_ctl_transfer_run(ctl, TRANSFERS, body);
+	json_decref(body);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_write(struct vbd_ctl *ctl)
+{
+	return run_one_sided(ctl, "write", "remote_write");
+}
+
+enum vbd_ctl_exit vbd_ctl_read(struct vbd_ctl *ctl)
+{
+	return run_one_sided(ctl, "read", "remote_read");
+}
+
+enum vbd_ctl_exit vbd_ctl_transfers(struct vbd_ctl *ctl)
+{
+	return vbd_ctl_list(ctl, TRANSFERS, transfer_columns, VBD_ARRAY_LEN(transfer_columns));
+}
+
+static void put_transfer(struct vbd_ctl *ctl, const json_t *transfer)
+{
+	vbd_ctl_title_put("transfer", transfer, ctl->color);
+	vbd_ctl_member_put(transfer, "op", "op", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "connection", "connection", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "buffer", "buffer", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "offset", "offset", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "bytes", "length_bytes", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "bytes done", "bytes_done", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "chunk bytes", "chunk_bytes", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "wrs done", "wrs_done", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "deadline ms", "timeout_ms", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "queued", "queue_ns", vbd_ctl_cell_ns);
+	vbd_ctl_member_put(transfer, "on the wire", "wire_ns", vbd_ctl_cell_ns);
+	vbd_ctl_member_put(transfer, "rate", "", cell_rate);
+	vbd_ctl_member_put(transfer, "created", "created_at", vbd_ctl_cell_time);
+	vbd_ctl_member_put(transfer, "started", "started_at", vbd_ctl_cell_time);
+	vbd_ctl_member_put(transfer, "ended", "ended_at", vbd_ctl_cell_time);
+	vbd_ctl_member_put(transfer, "error", "error.code", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "  means", "error.text", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "  wc status", "error.wc_status", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "  hint", "error.hint", vbd_ctl_cell_text);
+}
+
+enum vbd_ctl_exit vbd_ctl_transfer_show(struct vbd_ctl *ctl)
+{
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status = vbd_ctl_get(ctl, TRANSFERS, ctl->args.operands[0], &answer);
+
+	if (exit_status == VBD_CTL_OK && !ctl->json)
+		put_transfer(ctl, answer.json);
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+static enum vbd_ctl_exit rm_one(struct vbd_ctl *ctl, const char *ref)
+{
+	return vbd_ctl_delete(ctl, TRANSFERS, "transfer", ref, VBD_CTL_NO_WAIT);
+}
+
+enum vbd_ctl_exit vbd_ctl_transfer_rm(struct vbd_ctl *ctl)
+{
+	return vbd_ctl_each(ctl, rm_one);
+}

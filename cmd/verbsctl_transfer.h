@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Waiting for a transfer, which write, read and send have in common.
+ *
+ * One thread.
+ */
+#ifndef VBD_CMD_VERBSCTL_TRANSFER_H
+#define VBD_CMD_VERBSCTL_TRANSFER_H
+
+#include "cmd/verbsctl_call.h"
+
+/**
+ * vbd_ctl_transfer_run - start a transfer and, unless --no-wait was given, see it to its end
+ * @path: where to POST: /v1/transfers, or a connection's messages
+ * @body: taken over
+ *
+ * Prints the transfer. One that does not end well is VBD_CTL_FAILED, told with its reason. Blocks
+ * until the transfer's own deadline at most.
+ */
+enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, json_t *body);
+
+#endif
