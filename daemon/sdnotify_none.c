@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Built where there is no libsystemd. */
+#include "daemon/sdnotify.h"
+
+void vbd_sdnotify_ready(const char *status)
+{
+	(void)status;
+}
+
+void vbd_sdnotify_stopping(void)
+{
+}
+
+void vbd_sdnotify_status(const char *fmt, ...)
+{
+	(void)fmt;
+}
+
+uint64_t vbd_sdnotify_watchdog_ms(void)
+{
+	return 0;
+}
+
+void vbd_sdnotify_alive(void)
+{
+}
+
+enum vbd_status vbd_sdnotify_sockets(int *ret_tcp_fd, int *ret_unix_fd, struct vbd_error *err)
+{
+	(void)err;
+	*ret_tcp_fd = -1;
+	*ret_unix_fd = -1;
+	return VBD_OK;
+}

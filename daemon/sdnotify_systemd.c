@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/sdnotify.h"
+
+#include <systemd/sd-daemon.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+/* systemd that does not listen is no reason for anything: what sd_notify(3) returns is not looked
+ * at. */
+
+void vbd_sdnotify_ready(const char *status)
+{
+	(void)sd_notifyf(0, "READY=1\nSTATUS=%s", status);
+}
+
+void vbd_sdnotify_stopping(void)
+{
+	(void)sd_notify(0, "STOPPING=1\nSTATUS=stopping");
+}
+
+void vbd_sdnotify_status(const char *fmt, ...)
+{
+	char status[200];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(status, sizeof(status), fmt, ap);
+	va_end(ap);
+	(void)sd_notifyf(0, "STATUS=%s", status);
+}
+
+uint64_t vbd_sdnotify_watchdog_ms(void)
+{
+	uint64_t usec;
+
+	if (sd_watchdog_enabled(0, &usec) <= 0)
+		return 0;
+	return usec < 2000 ? 1 : usec / 2000;
+}
+
+void vbd_sdnotify_alive(void)
+{
+	(void)sd_notify(0, "WATCHDOG=1");
+}
+
+static enum vbd_status take_socket(int fd, int *tcp_fd, int *unix_fd, struct vbd_error *err)
+{
+	int *place = NULL;
+	int flags;
+
+	if (sd_is_socket(fd, AF_INET, SOCK_STREAM, 1) > 0 ||
+		sd_is_socket(fd, AF_INET6, SOCK_STREAM, 1) > 0)
+		place = tcp_fd;
+	else if (sd_is_socket(fd, AF_UNIX, SOCK_STREAM, 1) > 0)
+		place = unix_fd;
+	if (!place)
+		return vbd_error_set(err, VBD_E_BAD_VALUE,
+			"descriptor %d from systemd is no listening TCP or unix socket", fd);
+	if (*place >= 0)
+		return vbd_error_set(err, VBD_E_BAD_VALUE,
+			"descriptor %d from systemd is a second listening socket of its family",
+			fd);
+	flags = fcntl(fd, F_GETFL);
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return vbd_error_errno(
+			err, VBD_E_BAD_VALUE, "fcntl", errno, "descriptor %d from systemd", fd);
+	*place = fd;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_sdnotify_sockets(int *ret_tcp_fd, int *ret_unix_fd, struct vbd_error *err)
+{
+	int tcp_fd = -1;
+	int unix_fd = -1;
+	int count = sd_listen_fds(1);
+
+	if (count < 0)
+		return vbd_error_errno(
+			err, VBD_E_BAD_VALUE, "sd_listen_fds", -count, "sockets from systemd");
+	for (int fd = SD_LISTEN_FDS_START; fd < SD_LISTEN_FDS_START + count; fd++) {
+		enum vbd_status status = take_socket(fd, &tcp_fd, &unix_fd, err);
+
+		if (status != VBD_OK)
+			return status;
+	}
+	*ret_tcp_fd = tcp_fd;
+	*ret_unix_fd = unix_fd;
+	return VBD_OK;
+}

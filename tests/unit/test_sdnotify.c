@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/sdnotify.h"
+
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Where systemd would listen: an abstract socket of this process. */
+static int listen_as_systemd(void)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	char name[64];
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int len = snprintf(name, sizeof(name), "@test_sdnotify_%d", getpid());
+
+	assert_true(fd >= 0 && len > 0);
+	memcpy(addr.sun_path, name, (size_t)len);
+	addr.sun_path[0] = '\0';
+	assert_int_equal(bind(fd, (const struct sockaddr *)&addr,
+				 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + (size_t)len)),
+		0);
+	assert_int_equal(setenv("NOTIFY_SOCKET", name, 1), 0);
+	return fd;
+}
+
+static void assert_heard(int fd, const char *text)
+{
+	char heard[256] = "";
+
+	assert_true(recv(fd, heard, sizeof(heard) - 1, 0) > 0);
+	assert_string_equal(heard, text);
+}
+
+static void test_sdnotify__systemd_hears_what_it_is_told(void **state)
+{
+	int fd = listen_as_systemd();
+
+	(void)state;
+	vbd_sdnotify_ready("no devices");
+	assert_heard(fd, "READY=1\nSTATUS=no devices");
+	vbd_sdnotify_status("%d connections", 3);
+	assert_heard(fd, "STATUS=3 connections");
+	vbd_sdnotify_alive();
+	assert_heard(fd, "WATCHDOG=1");
+	vbd_sdnotify_stopping();
+	assert_heard(fd, "STOPPING=1\nSTATUS=stopping");
+	(void)unsetenv("NOTIFY_SOCKET");
+	(void)close(fd);
+}
+
+static void test_sdnotify__without_systemd_nothing_happens(void **state)
+{
+	int tcp_fd = 1;
+	int unix_fd = 1;
+	struct vbd_error err = {0};
+
+	(void)state;
+	vbd_sdnotify_ready("x");
+	vbd_sdnotify_stopping();
+	vbd_sdnotify_status("x");
+	vbd_sdnotify_alive();
+	assert_int_equal(vbd_sdnotify_watchdog_ms(), 0);
+	assert_int_equal(vbd_sdnotify_sockets(&tcp_fd, &unix_fd, &err), VBD_OK);
+	assert_int_equal(tcp_fd, -1);
+	assert_int_equal(unix_fd, -1);
+}
+
+static void test_sdnotify__the_watchdog_is_fed_twice_as_often_as_it_bites(void **state)
+{
+	(void)state;
+	(void)setenv("WATCHDOG_USEC", "30000000", 1);
+	assert_int_equal(vbd_sdnotify_watchdog_ms(), 15000);
+	(void)setenv("WATCHDOG_USEC", "1", 1);
+	assert_int_equal(vbd_sdnotify_watchdog_ms(), 1);
+	(void)unsetenv("WATCHDOG_USEC");
+}
+
+/* Puts @fd where systemd puts its n-th socket. */
+static void hand_over(int fd, int n)
+{
+	char pid[16];
+	char count[16];
+
+	assert_int_equal(dup2(fd, 3 + n), 3 + n);
+	(void)snprintf(pid, sizeof(pid), "%d", getpid());
+	(void)snprintf(count, sizeof(count), "%d", n + 1);
+	(void)setenv("LISTEN_PID", pid, 1);
+	(void)setenv("LISTEN_FDS", count, 1);
+}
+
+static int listening_socket(int family)
+{
+	int fd = socket(family, SOCK_STREAM, 0);
+	int high;
+
+	assert_int_equal(listen(fd, 1), 0);
+	high = fcntl(fd, F_DUPFD, 20); /* out of the way of the places */
+	(void)close(fd);
+	return high;
+}
+
+static void test_sdnotify__sockets_are_told_apart_and_made_non_blocking(void **state)
+{
+	int tcp_fd = -1;
+	int unix_fd = -1;
+	struct vbd_error err = {0};
+	const struct sockaddr_un autobind = {.sun_family = AF_UNIX};
+	int local = socket(AF_UNIX, SOCK_STREAM, 0);
+	int tcp = listening_socket(AF_INET);
+
+	(void)state;
+	assert_int_equal(bind(local, (const struct sockaddr *)&autobind, sizeof(sa_family_t)), 0);
+	assert_int_equal(listen(local, 1), 0);
+	hand_over(local, 0);
+	hand_over(tcp, 1);
+	assert_int_equal(vbd_sdnotify_sockets(&tcp_fd, &unix_fd, &err), VBD_OK);
+	assert_int_equal(unix_fd, 3);
+	assert_int_equal(tcp_fd, 4);
+	assert_true(fcntl(3, F_GETFL) & O_NONBLOCK);
+	assert_true(fcntl(4, F_GETFL) & O_NONBLOCK);
+	assert_null(getenv("LISTEN_FDS"));
+	for (int fd = 3; fd < 5; fd++)
+		(void)close(fd);
+	(void)close(local);
+	(void)close(tcp);
+}
+
+static void test_sdnotify__a_socket_nobody_can_use_is_refused(void **state)
+{
+	int tcp_fd = -1;
+	int unix_fd = -1;
+	struct vbd_error err = {0};
+	int tcp = listening_socket(AF_INET);
+	int silent = fcntl(tcp, F_DUPFD, 20);
+
+	(void)state;
+	hand_over(tcp, 0);
+	hand_over(tcp, 1);
+	assert_int_equal(vbd_sdnotify_sockets(&tcp_fd, &unix_fd, &err), VBD_E_BAD_VALUE);
+	assert_non_null(strstr(err.text, "second"));
+	(void)close(silent);
+	silent = socket(AF_INET, SOCK_DGRAM, 0);
+	hand_over(silent, 0);
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(vbd_sdnotify_sockets(&tcp_fd, &unix_fd, &err), VBD_E_BAD_VALUE);
+	assert_int_equal(tcp_fd, -1);
+	(void)close(silent);
+	(void)close(tcp);
+	(void)close(3);
+	(void)close(4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sdnotify__systemd_hears_what_it_is_told),
+		cmocka_unit_test(test_sdnotify__without_systemd_nothing_happens),
+		cmocka_unit_test(test_sdnotify__the_watchdog_is_fed_twice_as_often_as_it_bites),
+		cmocka_unit_test(test_sdnotify__sockets_are_told_apart_and_made_non_blocking),
+		cmocka_unit_test(test_sdnotify__a_socket_nobody_can_use_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
