@@ -29,7 +29,7 @@ Plays tests/api/cases against verbsd at URL_A, and at URL_B where a case needs t
 
 Exit status: 0 all passed, 1 some failed, 2 wrong usage.`;
 
-// What each word of a case's \`needs` asks for: the sets that have it, and the variables without which it is skipped.
+// What each word of a case's `needs` asks for: the sets that have it, and the variables without which it is skipped.
 const NEEDS = {
   none: { sets: ['native', 'guest'], vars: [] },
   no_rdma: { sets: ['native'], vars: [] },

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks drawn from the contract itself rather than written as cases.
+import { methodList } from './contract.mjs';
 import { send } from './http.mjs';
 
 const ALL_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
-const IMPLIED_METHODS = ['HEAD', 'OPTIONS'];  // a server may answer these without documenting them
 
 const sorted = (list) => [...list].sort().join(', ');
 
@@ -37,11 +37,11 @@ async function checkMethod(base, contract, method, route) {
   const request = { method, path, headers: {} };
   const response = await send(base, request);
   const failures = contract.checkResponse(request, response);
-  const allowed = (response.headers.allow ?? '').split(',').map((name) => name.trim()).filter((name) => name);
+  const allowed = methodList(response.headers.allow);
   const documented = contract.methodsOf(route);
   if (response.status !== 405 || response.json?.code !== 'method_not_allowed')
     failures.push(`answers ${response.status} ${response.json?.code}`);
-  else if (sorted(allowed.filter((name) => !IMPLIED_METHODS.includes(name))) !== sorted(documented))
+  else if (sorted(allowed) !== sorted(documented))
     failures.push(`Allow is ${sorted(allowed)}, documented are ${sorted(documented)}`);
   return failures.map((line) => `${method} ${path}: ${line}`);
 }

@@ -13,26 +13,32 @@ export function mediaType(header) {
   return header === undefined ? undefined : header.split(';')[0].trim().toLowerCase();
 }
 
-// References into the document, made absolute so that any part of it compiles alone.
+// References to the document's schemas, made absolute so that any part of it compiles alone.
 function absolute(node) {
   if (Array.isArray(node))
     return node.map(absolute);
   if (node === null || typeof node !== 'object')
     return node;
   return Object.fromEntries(Object.entries(node).map(([key, value]) =>
-    [key, key === '$ref' && typeof value === 'string' ? value.replace(/^#/, `${SCHEMAS}#`) : absolute(value)]));
+    [key, key === '$ref' && typeof value === 'string' ? value.replace('#/components/schemas/', `${SCHEMAS}#/$defs/`) : absolute(value)]));
 }
 
 function makeAjv(document) {
-  const ajv = new Ajv2020({ allErrors: true, strict: true, strictTypes: false, allowUnionTypes: true });
+  const ajv = new Ajv2020({ allErrors: true, strict: true, strictTypes: false, strictRequired: false, allowUnionTypes: true });
   ajv.addFormat('binary', true);
-  ajv.addSchema({ $id: SCHEMAS, components: { schemas: absolute(document.components.schemas) } });
+  ajv.addSchema({ $id: SCHEMAS, $defs: absolute(document.components.schemas) });
   return ajv;
 }
 
 function templatePattern(template) {
   const escaped = template.replace(/[.*+?^$()|[\]\\]/g, '\\$&');
   return new RegExp(`^${escaped.replace(/\{[a-z_]+\}/g, '([^/]+)')}$`);
+}
+
+/** The methods of an Allow header, but those that a server may answer without documenting them. */
+export function methodList(header = '') {
+  const all = header.split(',').map((method) => method.trim());
+  return all.filter((method) => method && !['HEAD', 'OPTIONS'].includes(method)).sort();
 }
 
 // A query or path value as its schema sees it.
@@ -185,14 +191,15 @@ export class Contract {
    */
   checkResponse(request, response) {
     const url = new URL(request.path, 'http://h');
-    const operation = this.operation(request.method, url.pathname);
+    const head = request.method === 'HEAD';
+    const operation = this.operation(head ? 'GET' : request.method, url.pathname);
     const documented = operation?.responses[response.status];
     const kind = this.resolve(documented ?? { $ref: '#/components/responses/Problem' });
     const key = documented ? `${operation.operationId} ${response.status}` : 'problem';
     if (!documented && response.status < 400)
       return [`status ${response.status} is not documented for ${request.method} ${url.pathname}`];
     return [
-      ...this.checkContent(key, kind, response, url.searchParams),
+      ...(head ? [] : this.checkContent(key, kind, response, url.searchParams)),
       ...this.checkResponseHeaders(kind, request, response),
       ...(response.status >= 400 && !documented ? this.checkProblem(response) : []),
     ];
@@ -277,7 +284,7 @@ export class Contract {
   checkAllow(header, member) {
     if (header === undefined || !Array.isArray(member))
       return ['status 405 wants both the header Allow and the member allow'];
-    const list = header.split(',').map((method) => method.trim()).sort();
+    const list = methodList(header);
     return `${list}` === `${[...member].sort()}` ? [] : [`the header Allow has ${list}, the member allow ${member}`];
   }
 

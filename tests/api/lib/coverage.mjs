@@ -15,9 +15,10 @@ export class Coverage {
     const operation = contract.operation(request.method, request.path.split('?')[0]);
     if (operation)
       this.seen.add(`${request.method} ${operation.template} ${response.status}`);
-    const code = response.json?.code;
-    if (response.status >= 400 && typeof code === 'string')
-      this.codes.add(code);
+    // A transfer that ended badly carries the same codes in its `error`.
+    for (const code of [response.json?.code, response.json?.error?.code])
+      if (typeof code === 'string')
+        this.codes.add(code);
   }
 
   write(folder, name) {

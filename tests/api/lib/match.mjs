@@ -85,6 +85,7 @@ const operators = {
   $gte: compare((value, limit) => value >= limit),
   $lte: compare((value, limit) => value <= limit),
   $length: (expected, value, at, captures) => match(expected, lengthOf(value), captures, `${at} (length)`),
+  $base64: (expected, value, at) => match(bytesOf(expected).toString('base64'), value, {}, at),
   $sha256: (expected, value, at) => match(sha256(bytesOf(expected)), value, {}, at),
   $crc32c: (expected, value, at) => match(crc32c(bytesOf(expected)), value, {}, at),
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plays one case against the daemons, and collects what is wrong as lines of text.
-import { readFileSync, openSync, writeSync, closeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { bytesOf } from './bytes.mjs';
 import { send, sendRaw } from './http.mjs';
@@ -233,6 +233,7 @@ export class Player {
   // --- other kinds of steps ----------------------------------------------------------------------------------------
 
   async playBackground({ request: template, background }) {
+    const name = substitute(background, this.vars);
     const request = this.buildRequest(template);
     const wrong = this.checkRequest(request);
     if (wrong.length > 0)
@@ -240,13 +241,19 @@ export class Player {
     const controller = new AbortController();
     const answer = this.fetch(request, controller.signal);
     answer.catch(() => {});
-    this.background.set(background, { request, controller, answer });
+    this.background.set(name, { request, controller, answer });
     return [];
   }
 
-  async playAwait({ await: name, expect }) {
-    const { request, answer } = this.background.get(name);
+  takeBackground(template) {
+    const name = substitute(template, this.vars);
+    const running = this.background.get(name);
     this.background.delete(name);
+    return running;
+  }
+
+  async playAwait({ await: name, expect }) {
+    const { request, answer } = this.takeBackground(name);
     const { response, failures } = await answer;
     this.record(request, response);
     failures.push(...this.compare(expect, response));
@@ -254,8 +261,7 @@ export class Player {
   }
 
   async playAbort({ abort: name }) {
-    this.background.get(name).controller.abort();
-    this.background.delete(name);
+    this.takeBackground(name).controller.abort();
     return [];
   }
 
@@ -263,9 +269,8 @@ export class Player {
     const { on = 'a', bytes } = substitute(template, this.vars);
     const expect = substitute(expectTemplate, this.vars);
     const { answers: count = 1, closed = true, outside_contract: outside = false, then = [] } = expect;
-    const text = Array.isArray(bytes) ? bytes.join('\r\n') : bytes;
-    const { answers, closed: isClosed, rest } = await sendRaw(this.daemons[on], Buffer.from(text, 'latin1'),
-      { answers: count, untilClosed: closed });
+    const sent = Array.isArray(bytes) ? Buffer.from(bytes.join('\r\n'), 'latin1') : bytesOf(bytes);
+    const { answers, closed: isClosed, rest } = await sendRaw(this.daemons[on], sent, { answers: count, untilClosed: closed });
     const failures = [];
     if (answers.length !== count)
       failures.push(`expected ${count} answers, got ${answers.length}, then ${rest.length} bytes`);
@@ -275,7 +280,7 @@ export class Player {
       if (answers[i])
         failures.push(...this.compareRaw(wanted, answers[i], outside));
     const shown = answers.map((answer) => `answer: ${describeAnswer(answer)}`);
-    return failures.length ? [show(text), ...failures, ...shown] : [];
+    return failures.length ? [show(sent.toString('latin1')), ...failures, ...shown] : [];
   }
 
   // Which path a malformed request means is anybody's guess, so its answer is held against Problem only.
@@ -309,8 +314,10 @@ export class Player {
 
   // Memory under /dev/shm as any other program of this host sees it.
   async playShm({ shm: template, expect = {} }) {
-    const { name, write: bytes, offset = 0, length } = substitute(template, this.vars);
+    const { name, write: bytes, offset = 0, length, absent } = substitute(template, this.vars);
     const path = join('/dev/shm', name);
+    if (absent)
+      return existsSync(path) ? [`${path} is still there`] : [];
     if (bytes !== undefined) {
       const file = openSync(path, 'r+');
       writeSync(file, bytesOf(bytes), 0, undefined, offset);

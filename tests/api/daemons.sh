@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# Starts and stops the daemons that the API cases are played against. Sourced by run-native.sh and run-guest.sh.
+
+API_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+START_TRIES=200 STOP_TRIES=200 # of a tenth of a second
+declare -A daemon_pid=()
+verbsd='' work='' passed=0 failed=0 skipped=0
+
+die() {
+	echo "${0##*/}: $*" >&2
+	exit 2
+}
+
+# The folder of all that a run needs; its end ends the daemons, on every way out.
+prepare_run() {
+	verbsd=$(find_verbsd "$1")
+	[[ -d $API_DIR/node_modules ]] || die "the npm packages are missing: run npm ci in $API_DIR"
+	work=$(mktemp -d)
+	chmod 0755 "$work"
+	trap clean_up EXIT
+}
+
+find_verbsd() {
+	local candidate
+	for candidate in "$1/cmd/verbsd" "$1/cmd/verbsd/verbsd" "$1/verbsd"; do
+		if [[ -f $candidate && -x $candidate ]]; then
+			realpath "$candidate"
+			return
+		fi
+	done
+	die "no verbsd in $1"
+}
+
+clean_up() {
+	local name
+	for name in "${!daemon_pid[@]}"; do
+		kill -KILL "${daemon_pid[$name]}" 2>/dev/null || true
+	done
+	rm -rf "$work"
+}
+
+# Prints that many free TCP ports, all different.
+free_ports() {
+	node -e '
+		const net = require("node:net");
+		const servers = Array.from({ length: process.argv[1] }, () => net.createServer().listen(0, "127.0.0.1"));
+		Promise.all(servers.map((server) => new Promise((done) => server.on("listening", done)))).then(() => {
+			console.log(servers.map((server) => server.address().port).join("\n"));
+			servers.forEach((server) => server.close());
+		});' "$1"
+}
+
+make_tokens() {
+	local role
+	for role in control read; do
+		(umask 077 && node -e 'console.log(require("node:crypto").randomBytes(24).toString("hex"))' >"$work/$role")
+	done
+}
+
+# start_daemon NAME PORT [ARG…]: runs verbsd, through the command in daemon_prefix if there is one.
+daemon_prefix=() token_vars=()
+start_daemon() {
+	local name=$1 port=$2
+	shift 2
+	"${daemon_prefix[@]}" "$verbsd" --listen "127.0.0.1:$port" "$@" >"$work/$name.log" 2>&1 &
+	daemon_pid[$name]=$!
+	await_alive "$name" "$port"
+}
+
+await_alive() {
+	local tries
+	for ((tries = 0; tries < START_TRIES; tries++)); do
+		if curl -fs -o /dev/null "http://127.0.0.1:$2/livez"; then
+			return
+		fi
+		kill -0 "${daemon_pid[$1]}" 2>/dev/null || break
+		sleep 0.1
+	done
+	tail -n 20 "$work/$1.log" >&2
+	die "daemon $1 did not come up"
+}
+
+# Daemon t of the cases: it has tokens, a short event log and small limits.
+start_small_daemon() {
+	make_tokens
+	printf '%s\n' 'events: 64' 'limits:' '  listeners: 2' >"$work/t.yaml"
+	start_daemon t "$1" --config "$work/t.yaml" --control-token-file "$work/control" \
+		--read-token-file "$work/read"
+	token_vars=(--var "TOKEN_URL=http://127.0.0.1:$1" --var "CONTROL_TOKEN=$(<"$work/control")"
+		--var "READ_TOKEN=$(<"$work/read")")
+}
+
+# Counts a check of our own like a case.
+check() {
+	local name=$1
+	shift
+	if "$@"; then
+		passed=$((passed + 1))
+		echo "ok   $name"
+	else
+		failed=$((failed + 1))
+		echo "FAIL $name"
+	fi
+}
+
+# Ends a daemon by SIGTERM; true when it exits with 0 within some seconds.
+stop_daemon() {
+	local pid=${daemon_pid[$1]} tries status=0
+	kill -TERM "$pid" 2>/dev/null
+	for ((tries = 0; tries < STOP_TRIES; tries++)); do
+		kill -0 "$pid" 2>/dev/null || break
+		sleep 0.1
+	done
+	kill -KILL "$pid" 2>/dev/null && echo "     daemon $1 did not stop in time"
+	wait "$pid" || status=$?
+	unset "daemon_pid[$1]"
+	((status == 0)) && return
+	echo "     daemon $1 ended with status $status; the end of its log:"
+	tail -n 20 "$work/$1.log" | sed 's/^/     /'
+	return 1
+}
+
+# stop_daemons NAME…
+stop_daemons() {
+	local name
+	for name in "$@"; do
+		check "daemon $name stops on SIGTERM with status 0" stop_daemon "$name"
+	done
+}
+
+# Plays the cases, and keeps their counts for the last line.
+play() {
+	local last
+	node "$API_DIR/run.mjs" "$@" | tee "$work/output" | sed '$d' || true
+	last=$(tail -n 1 "$work/output")
+	[[ $last =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed(,\ ([0-9]+)\ skipped)?$ ]] || die "run.mjs ended early"
+	passed=$((passed + BASH_REMATCH[1]))
+	failed=$((failed + BASH_REMATCH[2]))
+	skipped=$((skipped + ${BASH_REMATCH[4]:-0}))
+}
+
+# Prints the logs of a failed run, then the counts alone on the last line; the status of the whole script.
+summary() {
+	if ((failed > 0)) && [[ -n ${API_LOGS:-} ]]; then
+		mkdir -p "$API_LOGS"
+		cp "$work"/*.log "$API_LOGS"
+	fi
+	echo "$passed passed, $failed failed$( ((skipped == 0)) || echo ", $skipped skipped")"
+	((failed == 0 && passed > 0))
+}

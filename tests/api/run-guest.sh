@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Plays the API cases against daemons on a real RDMA device. To be run where one is:
+#
+# usage: lab/run tests/api/run-guest.sh [BUILDDIR [OPTION OF run.mjs…]]
+#
+# BUILDDIR is build/dev by default. LAB_DEV and LAB_ADDR name the device and the address of its interface, as lab/run
+# does. SILENT_ADDR and NOBODY_ADDR may name other addresses of its network than the two highest: one whose neighbour
+# is made up here, and one that nobody has. API_LOGS names a folder that gets the daemons' logs when something failed.
+
+set -euo pipefail
+# shellcheck source=tests/api/daemons.sh
+. "$(dirname "${BASH_SOURCE[0]}")/daemons.sh"
+
+NOBODYS_UID=65534 SMALL_MEMLOCK_KIB=64
+netdev='' silent_addr='' nobody_addr='' was_noarp=''
+
+# A neighbour that never answers, and an interface that asks for those it does not know: a dummy interface takes every
+# address for reachable otherwise.
+make_neighbours() {
+	local network=${LAB_ADDR%.*}
+	netdev=$(<"/sys/class/infiniband/$LAB_DEV/ports/1/gid_attrs/ndevs/0")
+	silent_addr=${SILENT_ADDR:-$network.253} nobody_addr=${NOBODY_ADDR:-$network.254}
+	if ip link show dev "$netdev" | grep -q NOARP; then
+		was_noarp=1
+		ip link set dev "$netdev" arp on
+	fi
+	ip neigh replace "$silent_addr" lladdr 02:00:00:00:00:99 dev "$netdev" nud permanent
+	trap 'forget_neighbours; clean_up' EXIT
+}
+
+forget_neighbours() {
+	ip neigh del "$silent_addr" dev "$netdev" || true
+	[[ -z $was_noarp ]] || ip link set dev "$netdev" arp off || true
+}
+
+# Run as nobody, whom RLIMIT_MEMLOCK binds; root would pass it.
+start_memlock_daemon() {
+	daemon_prefix=(bash -c "ulimit -l $SMALL_MEMLOCK_KIB && exec \"\$@\"" -
+		setpriv --reuid "$NOBODYS_UID" --regid "$NOBODYS_UID" --clear-groups --)
+	start_daemon m "$1"
+	daemon_prefix=()
+}
+
+resources() { rdma -j resource show | jq -cS .; }
+
+# What the daemons had must be gone with them; the kernel frees the last of it a moment later.
+resources_are_back() {
+	local before=$1 tries
+	for ((tries = 0; tries < 50; tries++)); do
+		[[ $(resources) != "$before" ]] || return 0
+		sleep 0.1
+	done
+	echo "     before: $before"
+	echo "     after:  $(resources)"
+	return 1
+}
+
+play_all() {
+	play --set guest --var "LAB_ADDR=$LAB_ADDR" --var "LAB_DEV=$LAB_DEV" --var "SILENT_ADDR=$silent_addr" \
+		--var "NOBODY_ADDR=$nobody_addr" "${token_vars[@]}" --var "MEMLOCK_URL=http://127.0.0.1:${ports[3]}" "$@" \
+		"http://127.0.0.1:${ports[0]}" "http://127.0.0.1:${ports[1]}"
+}
+
+main() {
+	local ports before
+	[[ -n ${LAB_DEV:-} && -n ${LAB_ADDR:-} ]] || die "LAB_DEV and LAB_ADDR are not set: use lab/run"
+	prepare_run "${1:-build/dev}"
+	make_neighbours
+	before=$(resources)
+	mapfile -t ports < <(free_ports 4)
+	start_daemon a "${ports[0]}"
+	start_daemon b "${ports[1]}"
+	start_small_daemon "${ports[2]}"
+	start_memlock_daemon "${ports[3]}"
+	play_all "${@:2}"
+	stop_daemons a b t m
+	check "no RDMA resource is left behind" resources_are_back "$before"
+	summary
+}
+
+main "$@"
