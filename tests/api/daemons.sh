@@ -82,7 +82,9 @@ await_alive() {
 	die "daemon $1 did not come up"
 }
 
-# Daemon t of the cases: it has tokens, a short event log and small limits.
+# Daemon t of the cases: it has tokens, a short event log and small limits. What run.mjs must know of it is left in
+# token_vars.
+# shellcheck disable=SC2034 # used by those that source this
 start_small_daemon() {
 	make_tokens
 	printf '%s\n' 'events: 64' 'limits:' '  listeners: 2' >"$work/t.yaml"

@@ -132,6 +132,21 @@ function matchArray(expected, value, at, captures) {
   return expected.flatMap((item, i) => match(item, value[i], captures, `${at}/${i}`));
 }
 
+const isOperator = (name) => name in operators || name in arrayOperators;
+
+/** The matchers that an expectation names and nobody knows. */
+export function unknownMatchers(expected) {
+  if (typeof expected === 'string')
+    return !expected.startsWith('$') || expected.startsWith('${') || expected in words || /^\$(match|capture):/.test(expected)
+      ? [] : [expected];
+  if (Array.isArray(expected))
+    return expected.flatMap(unknownMatchers);
+  if (!isObject(expected))
+    return [];
+  const names = Object.keys(expected).filter((name) => name.startsWith('$') && !isOperator(name));
+  return [...names, ...Object.values(expected).flatMap(unknownMatchers)];
+}
+
 /** The differences, as lines of text; none when it matches. What $capture takes is put into `captures`. */
 export function match(expected, value, captures = {}, at = '') {
   if (typeof expected === 'string' && expected.startsWith('$'))
