@@ -368,6 +368,8 @@ struct complaint {
 };
 
 static void on_complaint(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
+	VBD_PRINTF(3, 0);
+static void on_complaint(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 {
 	static const char field_head[] = "  in mapping field '";
 	static const char unknown_head[] = "Load: Unexpected key: ";
@@ -382,12 +384,12 @@ static void on_complaint(cyaml_log_t level, void *ctx, const char *fmt, va_list 
 		char *name = line + strlen(field_head);
 
 		name[strcspn(name, "'")] = '\0';
-		(void)snprintf(outer, sizeof(outer), "%s%s%s", name, complaint->key[0] ? "." : "",
-			complaint->key);
+		(void)snprintf(outer, sizeof(outer), "%.38s%s%.38s", name,
+			complaint->key[0] ? "." : "", complaint->key);
 		(void)snprintf(complaint->key, sizeof(complaint->key), "%s", outer);
 	} else if (strncmp(line, unknown_head, strlen(unknown_head)) == 0) {
-		(void)snprintf(
-			complaint->key, sizeof(complaint->key), "%s", line + strlen(unknown_head));
+		(void)snprintf(complaint->key, sizeof(complaint->key), "%.38s",
+			line + strlen(unknown_head));
 	} else if (complaint->what[0] == '\0' && !strstr(line, "Backtrace")) {
 		(void)snprintf(complaint->what, sizeof(complaint->what), "%.100s",
 			strncmp(line, "Load: ", 6) == 0 ? line + 6 : line);

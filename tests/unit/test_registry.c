@@ -12,14 +12,25 @@ static struct {
 	unsigned int calls_before_failure;
 } g_memory;
 
-/* The linker sends the registry's malloc() here. */
+static bool fails_now(void)
+{
+	return g_memory.failing && g_memory.calls_before_failure-- == 0;
+}
+
+/* The linker sends the registry's allocations here. clang makes calloc() of malloc() and memset().
+ */
 void *__real_malloc(size_t len_bytes);
 void *__wrap_malloc(size_t len_bytes);
 void *__wrap_malloc(size_t len_bytes)
 {
-	if (g_memory.failing && g_memory.calls_before_failure-- == 0)
-		return NULL;
-	return __real_malloc(len_bytes);
+	return fails_now() ? NULL : __real_malloc(len_bytes);
+}
+
+void *__real_calloc(size_t count, size_t len_bytes);
+void *__wrap_calloc(size_t count, size_t len_bytes);
+void *__wrap_calloc(size_t count, size_t len_bytes)
+{
+	return fails_now() ? NULL : __real_calloc(count, len_bytes);
 }
 
 struct thing {

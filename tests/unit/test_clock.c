@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+
+static void test_clock__monotonic_time_only_grows(void **state)
+{
+	uint64_t before_ns = vbd_clock_mono_ns();
+
+	(void)state;
+	assert_true(before_ns > 0);
+	for (int i = 0; i < 1000; i++) {
+		uint64_t now_ns = vbd_clock_mono_ns();
+
+		assert_true(now_ns >= before_ns);
+		before_ns = now_ns;
+	}
+}
+
+static void test_clock__wall_time_keeps_the_distances_of_monotonic_time(void **state)
+{
+	uint64_t first_ns = vbd_clock_wall_of_ns(1000);
+
+	(void)state;
+	assert_true(vbd_clock_wall_of_ns(1001) - first_ns == 1);
+	assert_true(vbd_clock_wall_of_ns(5000000001) - first_ns == 4999999001);
+	assert_true(vbd_clock_wall_of_ns(1000) == first_ns);
+}
+
+static void test_clock__wall_time_is_that_of_the_system(void **state)
+{
+	struct timespec before;
+	struct timespec after;
+	uint64_t seconds;
+
+	(void)state;
+	(void)vbd_clock_wall_of_ns(1); /* the offset between the clocks is of the first call */
+	assert_int_equal(clock_gettime(CLOCK_REALTIME, &before), 0);
+	seconds = vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S;
+	assert_int_equal(clock_gettime(CLOCK_REALTIME, &after), 0);
+	assert_in_range(seconds, (uint64_t)before.tv_sec - 1, (uint64_t)after.tv_sec + 1);
+}
+
+/* The pattern of Time in openapi.yaml. */
+static bool is_rfc3339(const char *text)
+{
+	static const char pattern[] = "dddd-dd-ddTdd:dd:dd.dddddddddZ";
+
+	if (strlen(text) != strlen(pattern))
+		return false;
+	for (size_t i = 0; pattern[i]; i++) {
+		if (pattern[i] == 'd' ? text[i] < '0' || text[i] > '9' : text[i] != pattern[i])
+			return false;
+	}
+	return true;
+}
+
+static void test_clock__a_moment_is_written_with_all_its_nanoseconds(void **state)
+{
+	char text[VBD_TIME_TEXT_BYTES];
+	/* the moment whose wall-clock time is 2026-01-02T03:04:05.000000006Z */
+	uint64_t mono_ns = 1767323045000000006ULL - vbd_clock_wall_of_ns(0);
+
+	(void)state;
+	assert_ptr_equal(vbd_clock_format(mono_ns, text), text);
+	assert_string_equal(text, "2026-01-02T03:04:05.000000006Z");
+	(void)vbd_clock_format(mono_ns + 999999993, text);
+	assert_string_equal(text, "2026-01-02T03:04:05.999999999Z");
+	(void)vbd_clock_format(mono_ns + 999999994, text);
+	assert_string_equal(text, "2026-01-02T03:04:06.000000000Z");
+	assert_true(is_rfc3339(vbd_clock_format(vbd_clock_mono_ns(), text)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_clock__monotonic_time_only_grows),
+		cmocka_unit_test(test_clock__wall_time_keeps_the_distances_of_monotonic_time),
+		cmocka_unit_test(test_clock__wall_time_is_that_of_the_system),
+		cmocka_unit_test(test_clock__a_moment_is_written_with_all_its_nanoseconds),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

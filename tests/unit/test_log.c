@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/log.h"
+
+#include "base/text.h"
+#include "tests/unit/unit.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct fixture {
+	int saved_stderr;
+	int file;
+	char written[4096];
+	enum vbd_log_level seen_level;
+	int seen;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	char path[] = "/tmp/test_log_XXXXXX";
+
+	assert_non_null(f);
+	f->saved_stderr = dup(STDERR_FILENO);
+	f->file = mkstemp(path);
+	assert_true(f->file >= 0);
+	(void)unlink(path);
+	assert_true(dup2(f->file, STDERR_FILENO) >= 0);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	(void)dup2(f->saved_stderr, STDERR_FILENO);
+	(void)close(f->saved_stderr);
+	(void)close(f->file);
+	vbd_log_set_observer(NULL, NULL);
+	vbd_log_setup(VBD_LOG_INFO, VBD_LOG_TEXT);
+	free(f);
+	return 0;
+}
+
+/* What was written since the last call. */
+static const char *written(struct fixture *f)
+{
+	ssize_t len = pread(f->file, f->written, sizeof(f->written) - 1, 0);
+
+	assert_true(len >= 0);
+	f->written[len] = '\0';
+	assert_int_equal(ftruncate(f->file, 0), 0);
+	assert_int_equal(lseek(f->file, 0, SEEK_SET), 0);
+	return f->written;
+}
+
+/* The line behind the time, which is "2026-01-02T03:04:05.000000006Z". */
+static const char *behind_time(const char *line)
+{
+	assert_true(strlen(line) > 30);
+	assert_int_equal(line[10], 'T');
+	assert_int_equal(line[29], 'Z');
+	return line + 30;
+}
+
+static void test_log__a_text_line_has_time_level_object_and_text(void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_log_setup(VBD_LOG_INFO, VBD_LOG_TEXT);
+	vbd_log(VBD_LOG_INFO, "connection/7", "state %s", "x");
+	assert_string_equal(behind_time(written(f)), " info    connection/7: state x\n");
+	vbd_log(VBD_LOG_WARNING, NULL, "hm");
+	assert_string_equal(behind_time(written(f)), " warning verbsd: hm\n");
+}
+
+static void test_log__a_json_line_is_one_object_with_escapes(void **state)
+{
+	struct fixture *f = *state;
+	const char *line;
+
+	vbd_log_setup(VBD_LOG_INFO, VBD_LOG_JSON);
+	vbd_log(VBD_LOG_ERROR, "buffer/1", "a \"b\" \\ \n\x01 \xc3\xa4 \xff");
+	line = written(f);
+	assert_memory_equal(line, "{\"at\":\"", 7);
+	assert_string_equal(behind_time(line + 7),
+		"\",\"level\":\"error\",\"object\":\"buffer/1\","
+		"\"text\":\"a \\\"b\\\" \\\\ ?? \xc3\xa4 ?\"}\n");
+}
+
+static void test_log__a_journal_line_begins_with_its_priority(void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_log_setup(VBD_LOG_DEBUG, VBD_LOG_JOURNAL);
+	vbd_log(VBD_LOG_WARNING, "device/1", "gone");
+	assert_string_equal(written(f), "<4>device/1: gone\n");
+	vbd_log(VBD_LOG_DEBUG, NULL, "x");
+	assert_string_equal(written(f), "<7>verbsd: x\n");
+}
+
+static void count_lines(enum vbd_log_level level, const char *object, const char *text, void *arg)
+{
+	struct fixture *f = arg;
+
+	assert_string_equal(object, "x/1");
+	assert_string_equal(text, "clean?");
+	f->seen_level = level;
+	f->seen++;
+}
+
+static void test_log__what_is_below_the_level_is_neither_written_nor_observed(void **state)
+{
+	struct fixture *f = *state;
+
+	vbd_log_setup(VBD_LOG_NOTICE, VBD_LOG_TEXT);
+	vbd_log_set_observer(count_lines, f);
+	assert_false(vbd_log_enabled(VBD_LOG_INFO));
+	assert_true(vbd_log_enabled(VBD_LOG_NOTICE));
+	vbd_log(VBD_LOG_INFO, "x/1", "clean\n");
+	assert_string_equal(written(f), "");
+	assert_int_equal(f->seen, 0);
+	vbd_log(VBD_LOG_ERROR, "x/1", "clean\n");
+	assert_int_equal(f->seen, 1);
+	assert_int_equal(f->seen_level, VBD_LOG_ERROR);
+}
+
+static void log_longest(struct fixture *f, enum vbd_log_format format, const char *end)
+{
+	char longest[2000];
+	const char *line;
+	size_t len;
+
+	memset(longest, '"', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	vbd_log_setup(VBD_LOG_INFO, format);
+	vbd_log(VBD_LOG_INFO, "connection/18446744073709551615", "%s", longest);
+	line = written(f);
+	len = strlen(line);
+	assert_true(len > 500);
+	assert_string_equal(line + len - strlen(end), end);
+	assert_ptr_equal(strchr(line, '\n'), line + len - 1);
+}
+
+static void test_log__the_longest_line_is_cut_and_whole_in_every_format(void **state)
+{
+	struct fixture *f = *state;
+
+	log_longest(f, VBD_LOG_TEXT, "\"\n");
+	log_longest(f, VBD_LOG_JOURNAL, "\"\n");
+	log_longest(f, VBD_LOG_JSON, "\\\"\"}\n");
+}
+
+static void test_log__levels_have_names_both_ways(void **state)
+{
+	enum vbd_log_level level;
+
+	(void)state;
+	for (unsigned int i = 0; i < VBD_LOG_LEVEL_COUNT; i++) {
+		assert_true(vbd_log_level_parse(vbd_log_level_name(i), &level));
+		assert_int_equal(level, i);
+	}
+	assert_false(vbd_log_level_parse("loud", &level));
+	assert_false(vbd_log_level_parse("", &level));
+}
+
+static void test_log__text_from_outside_becomes_valid_utf8_without_controls(void **state)
+{
+	static const struct {
+		const char *dirty;
+		const char *clean;
+	} texts[] = {
+		{"", ""},
+		{"plain ~", "plain ~"},
+		{"a\tb\nc\x7f", "a?b?c?"},
+		{"\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82", "\xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82"},
+		{"\x80", "?"},
+		{"\xc3", "?"},
+		{"x\xe2\x82", "x??"},
+		{"\xf0\x9f\x99", "???"},
+		{"\xc3\xc3\xa4", "?\xc3\xa4"},
+		{"\xc0\xaf", "??"},		  /* overlong */
+		{"\xe0\x80\xaf", "???"},	  /* overlong */
+		{"\xf0\x80\x80\xaf", "????"},	  /* overlong */
+		{"\xed\xa0\x80", "???"},	  /* surrogate */
+		{"\xed\x9f\xbf", "\xed\x9f\xbf"}, /* the last before the surrogates */
+		{"\xf4\x90\x80\x80", "????"},	  /* above U+10FFFF */
+		{"\xf4\x8f\xbf\xbf", "\xf4\x8f\xbf\xbf"},
+		{"\xff\xfe", "??"},
+		{"\xc2\x9b"
+		 "2J",
+			"??2J"}, /* U+009B begins a terminal's control sequence */
+		{"\xc2\xa0", "\xc2\xa0"},
+	};
+	char text[32];
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(texts); i++) {
+		strcpy(text, texts[i].dirty);
+		vbd_text_clean(text);
+		assert_string_equal(text, texts[i].clean);
+	}
+}
+
+#define LOG_TEST(name) cmocka_unit_test_setup_teardown(test_log__##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		LOG_TEST(a_text_line_has_time_level_object_and_text),
+		LOG_TEST(a_json_line_is_one_object_with_escapes),
+		LOG_TEST(a_journal_line_begins_with_its_priority),
+		LOG_TEST(what_is_below_the_level_is_neither_written_nor_observed),
+		LOG_TEST(the_longest_line_is_cut_and_whole_in_every_format),
+		cmocka_unit_test(test_log__levels_have_names_both_ways),
+		cmocka_unit_test(test_log__text_from_outside_becomes_valid_utf8_without_controls),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/mailbox.h"
+
+#include "tests/unit/unit.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#define SENDERS 4
+#define LETTERS 20000
+
+struct letter {
+	struct vbd_mail mail; /* first */
+	unsigned int sender;
+	unsigned int number;
+	uint64_t content;
+};
+
+struct sender {
+	struct vbd_mailbox *box;
+	struct letter *letters;
+	unsigned int id;
+};
+
+static int setup(void **state)
+{
+	struct vbd_mailbox *box = calloc(1, sizeof(*box));
+	struct vbd_error err = {0};
+
+	assert_non_null(box);
+	assert_int_equal(vbd_mailbox_init(box, &err), VBD_OK);
+	*state = box;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct vbd_mailbox *box = *state;
+
+	vbd_mailbox_fini(box);
+	vbd_mailbox_fini(box);
+	free(box);
+	return 0;
+}
+
+static bool readable(const struct vbd_mailbox *box)
+{
+	struct pollfd fd = {.fd = vbd_mailbox_fd(box), .events = POLLIN};
+
+	return poll(&fd, 1, 0) == 1;
+}
+
+static void test_mailbox__an_empty_box_gives_nothing_and_is_silent(void **state)
+{
+	struct vbd_mailbox *box = *state;
+
+	assert_null(vbd_mailbox_take(box));
+	assert_null(vbd_mailbox_take(box));
+	assert_false(readable(box));
+	vbd_mailbox_rearm(box);
+	assert_false(readable(box));
+}
+
+static void test_mailbox__letters_come_out_in_the_order_they_were_sent(void **state)
+{
+	struct vbd_mailbox *box = *state;
+	struct vbd_mail mails[5];
+
+	/* Each round leaves the box empty at another place of the queue. */
+	for (unsigned int round = 1; round <= 5; round++) {
+		for (unsigned int i = 0; i < round; i++) {
+			mails[i].kind = i;
+			vbd_mailbox_send(box, &mails[i]);
+		}
+		for (unsigned int i = 0; i < round; i++) {
+			struct vbd_mail *mail = vbd_mailbox_take(box);
+
+			assert_ptr_equal(mail, &mails[i]);
+			assert_int_equal(mail->kind, i);
+		}
+		assert_null(vbd_mailbox_take(box));
+	}
+}
+
+static void test_mailbox__a_letter_may_be_sent_again_once_it_is_taken(void **state)
+{
+	struct vbd_mailbox *box = *state;
+	struct vbd_mail a = {.kind = 1};
+	struct vbd_mail b = {.kind = 2};
+
+	vbd_mailbox_send(box, &a);
+	vbd_mailbox_send(box, &b);
+	assert_ptr_equal(vbd_mailbox_take(box), &a);
+	vbd_mailbox_send(box, &a);
+	assert_ptr_equal(vbd_mailbox_take(box), &b);
+	assert_ptr_equal(vbd_mailbox_take(box), &a);
+	assert_null(vbd_mailbox_take(box));
+}
+
+static void test_mailbox__the_receiver_is_woken_once_until_it_rearms(void **state)
+{
+	struct vbd_mailbox *box = *state;
+	struct vbd_mail mails[3];
+
+	vbd_mailbox_send(box, &mails[0]);
+	assert_true(readable(box));
+	vbd_mailbox_send(box, &mails[1]);
+	vbd_mailbox_rearm(box);
+	assert_false(readable(box));
+	assert_ptr_equal(vbd_mailbox_take(box), &mails[0]);
+	assert_ptr_equal(vbd_mailbox_take(box), &mails[1]);
+	assert_null(vbd_mailbox_take(box));
+	vbd_mailbox_send(box, &mails[2]);
+	assert_true(readable(box));
+	assert_ptr_equal(vbd_mailbox_take(box), &mails[2]);
+}
+
+static void *send_all(void *arg)
+{
+	struct sender *sender = arg;
+
+	for (unsigned int i = 0; i < LETTERS; i++) {
+		struct letter *letter = &sender->letters[i];
+
+		letter->sender = sender->id;
+		letter->number = i;
+		letter->content = (uint64_t)sender->id << 32 | i;
+		vbd_mailbox_send(sender->box, &letter->mail);
+	}
+	return NULL;
+}
+
+/* Sleeps in poll() without a limit: a wake-up that got lost hangs the test. */
+static void receive_all(struct vbd_mailbox *box)
+{
+	unsigned int next[SENDERS] = {0};
+	unsigned int total = 0;
+
+	while (total < SENDERS * LETTERS) {
+		struct pollfd fd = {.fd = vbd_mailbox_fd(box), .events = POLLIN};
+		struct vbd_mail *mail;
+
+		assert_int_equal(poll(&fd, 1, -1), 1);
+		vbd_mailbox_rearm(box);
+		while ((mail = vbd_mailbox_take(box))) {
+			struct letter *letter = VBD_CONTAINER_OF(mail, struct letter, mail);
+
+			assert_int_equal(letter->number, next[letter->sender]);
+			assert_true(letter->content ==
+				    ((uint64_t)letter->sender << 32 | letter->number));
+			next[letter->sender]++;
+			total++;
+		}
+	}
+}
+
+static void test_mailbox__every_letter_of_every_thread_arrives_once_and_in_order(void **state)
+{
+	struct vbd_mailbox *box = *state;
+	struct sender senders[SENDERS];
+	pthread_t threads[SENDERS];
+
+	for (unsigned int i = 0; i < SENDERS; i++) {
+		senders[i] = (struct sender){
+			.box = box,
+			.letters = calloc(LETTERS, sizeof(struct letter)),
+			.id = i,
+		};
+		assert_non_null(senders[i].letters);
+		assert_int_equal(pthread_create(&threads[i], NULL, send_all, &senders[i]), 0);
+	}
+	receive_all(box);
+	assert_null(vbd_mailbox_take(box));
+	for (unsigned int i = 0; i < SENDERS; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		free(senders[i].letters);
+	}
+}
+
+#define MAILBOX_TEST(name) cmocka_unit_test_setup_teardown(test_mailbox__##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		MAILBOX_TEST(an_empty_box_gives_nothing_and_is_silent),
+		MAILBOX_TEST(letters_come_out_in_the_order_they_were_sent),
+		MAILBOX_TEST(a_letter_may_be_sent_again_once_it_is_taken),
+		MAILBOX_TEST(the_receiver_is_woken_once_until_it_rearms),
+		MAILBOX_TEST(every_letter_of_every_thread_arrives_once_and_in_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

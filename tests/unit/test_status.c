@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/status.h"
+
+#include "tests/unit/openapi.h"
+#include "tests/unit/unit.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+static bool all_of(const char *text, int (*is)(int), const char *others)
+{
+	for (; *text; text++) {
+		if (!is((unsigned char)*text) && !strchr(others, *text))
+			return false;
+	}
+	return true;
+}
+
+static void test_status__every_status_has_code_text_and_hint(void **state)
+{
+	(void)state;
+	for (unsigned int i = 1; i < VBD_STATUS_COUNT; i++) {
+		const char *code = vbd_status_code(i);
+		const char *text = vbd_status_text(i);
+		const char *hint = vbd_status_hint(i);
+
+		assert_true(strlen(code) > 0 && all_of(code, islower, "_0123456789"));
+		assert_true(strlen(text) > 0);
+		assert_true(text[strlen(text) - 1] != '.');
+		assert_true(isupper((unsigned char)hint[0]));
+		assert_true(strchr(".?", hint[strlen(hint) - 1]) != NULL);
+	}
+}
+
+static void test_status__every_http_status_is_one_of_an_error(void **state)
+{
+	(void)state;
+	assert_int_equal(vbd_status_http(VBD_OK), 200);
+	for (unsigned int i = 1; i < VBD_STATUS_COUNT; i++)
+		assert_in_range(vbd_status_http(i), 400, 599);
+}
+
+static void test_status__codes_are_those_of_the_contract_in_its_order(void **state)
+{
+	struct openapi_enum codes;
+
+	(void)state;
+	openapi_read_enum("ProblemCode", &codes);
+	assert_int_equal(codes.count, VBD_STATUS_COUNT - 1);
+	for (unsigned int i = 1; i < VBD_STATUS_COUNT; i++)
+		assert_string_equal(codes.values[i - 1], vbd_status_code(i));
+}
+
+static void test_status__no_code_is_given_twice(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < VBD_STATUS_COUNT; i++) {
+		for (unsigned int j = i + 1; j < VBD_STATUS_COUNT; j++)
+			assert_string_not_equal(vbd_status_code(i), vbd_status_code(j));
+	}
+}
+
+static void test_status__a_value_that_is_no_status_is_internal(void **state)
+{
+	(void)state;
+	assert_string_equal(vbd_status_code(VBD_STATUS_COUNT), "internal");
+	assert_string_equal(vbd_status_code((enum vbd_status) - 1), "internal");
+	assert_int_equal(vbd_status_http(VBD_STATUS_COUNT), 500);
+	assert_int_equal(vbd_status_blast(VBD_STATUS_COUNT), VBD_BLAST_DAEMON);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_status__every_status_has_code_text_and_hint),
+		cmocka_unit_test(test_status__every_http_status_is_one_of_an_error),
+		cmocka_unit_test(test_status__codes_are_those_of_the_contract_in_its_order),
+		cmocka_unit_test(test_status__no_code_is_given_twice),
+		cmocka_unit_test(test_status__a_value_that_is_no_status_is_internal),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
