@@ -5,6 +5,7 @@
 
 API_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 START_TRIES=200 STOP_TRIES=200 # of a tenth of a second
+STATUS_SKIPPED=77              # as ctest knows it
 declare -A daemon_pid=()
 verbsd='' work='' passed=0 failed=0 skipped=0
 
@@ -13,10 +14,16 @@ die() {
 	exit 2
 }
 
+need_packages() {
+	[[ -d $API_DIR/node_modules ]] && return
+	echo "skipped: the npm packages are missing: run npm ci in $API_DIR"
+	exit "$STATUS_SKIPPED"
+}
+
 # The folder of all that a run needs; its end ends the daemons, on every way out.
 prepare_run() {
 	verbsd=$(find_verbsd "$1")
-	[[ -d $API_DIR/node_modules ]] || die "the npm packages are missing: run npm ci in $API_DIR"
+	need_packages
 	work=$(mktemp -d)
 	chmod 0755 "$work"
 	trap clean_up EXIT

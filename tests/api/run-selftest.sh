@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Tests of the runner and of the cases themselves; no daemon takes part.
+
+set -euo pipefail
+# shellcheck source=tests/api/daemons.sh
+. "$(dirname "${BASH_SOURCE[0]}")/daemons.sh"
+
+need_packages
+exec node --test "$API_DIR"/selftest/*.test.mjs
