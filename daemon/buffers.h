@@ -76,6 +76,9 @@ size_t vbd_buffer_users(const struct vbd_buffer *buffer, char (*paths)[48], size
 void vbd_buffer_hold(struct vbd_buffer *buffer);
 void vbd_buffer_unhold(struct vbd_buffer *buffer);
 
+/** vbd_buffer_release_user - a transfer (in `users` and `holds`) has ended */
+void vbd_buffer_release_user(struct vbd_buffer *buffer);
+
 /** vbd_buffer_check_range - range_not_satisfiable unless offset + length lies inside (pointer:
  * which member to blame) */
 enum vbd_status vbd_buffer_check_range(const struct vbd_buffer *buffer, uint64_t offset,

@@ -39,9 +39,11 @@ struct vbd_connection {
 	struct vbd_link inbox; /* of struct vbd_message */
 	uint32_t inbox_count;
 	uint64_t last_seq;
-	struct vbd_link transfers; /* of struct vbd_transfer_record: not ended */
-	bool forget;		   /* delete the record when it has ended */
-	bool ended;		   /* counted as closed or failed */
+	struct vbd_link transfers;  /* of struct vbd_transfer_record: not ended */
+	bool forget;		    /* delete the record when it has ended */
+	bool ended;		    /* counted as closed or failed */
+	struct vbd_link ended_link; /* the daemon's list once it has ended */
+	uint64_t receive_bytes;	    /* counted in messages_bytes while it is open */
 	struct vbd_deferred reap;
 };
 

@@ -38,6 +38,7 @@ struct vbd_daemon {
 	uint64_t pinned_bytes;
 	uint32_t connections_open;
 	uint32_t transfers_open; /* not ended */
+	uint32_t pool_jobs;	 /* registrations and checksums on the thread pool */
 	/* totals of what ended */
 	uint64_t connections_closed, connections_failed;
 	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;
@@ -50,6 +51,11 @@ struct vbd_daemon {
 	void *stopped_arg;
 	struct vbd_timer *stop_timer;
 	struct vbd_deferred stop_check;
+	struct vbd_registry registries[4]; /* what the four pointers above point at */
+	struct vbd_link ended_connections; /* of struct vbd_connection, the oldest first */
+	struct vbd_link ended_transfers;   /* of struct vbd_transfer_record, the oldest first */
+	uint32_t ended_connections_count, ended_transfers_count;
+	uint64_t messages_bytes; /* memory of all connections' receives */
 };
 
 /** vbd_daemon_create - loop, log, registries, fabric with running workers; devices that are there
@@ -64,7 +70,10 @@ enum vbd_status vbd_daemon_create(const struct vbd_config *config, struct vbd_da
  */
 void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void *arg);
 
-/** vbd_daemon_destroy - free everything; after it has stopped. NULL is fine. */
+/** vbd_daemon_is_drained - has everything ended? Only then may it be destroyed. */
+bool vbd_daemon_is_drained(const struct vbd_daemon *daemon);
+
+/** vbd_daemon_destroy - free everything; once it is drained. NULL is fine. */
 void vbd_daemon_destroy(struct vbd_daemon *daemon);
 
 /** vbd_daemon_accepts_work - VBD_OK, or stopping */

@@ -80,6 +80,9 @@ void vbd_listener_set_accept_timeout(struct vbd_listener *listener, uint32_t tim
  * on */
 void vbd_listener_delete(struct vbd_listener *listener);
 
+/** vbd_listeners_device_removing - those bound to the device let go of it and become LOST */
+void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device_name);
+
 /** vbd_listeners_device_added - those that lost their device try again */
 void vbd_listeners_device_added(struct vbd_daemon *daemon);
 

@@ -135,6 +135,14 @@ void vbd_loop_defer(struct vbd_loop *loop, struct vbd_deferred *deferred)
 	(void)uv_idle_start(&loop->no_sleep, on_no_sleep);
 }
 
+/* libuv gives negative errnos. What is not a lack of something is a fault of the daemon's own. */
+static enum vbd_status uv_error(struct vbd_error *err, const char *call, int rc, const char *what)
+{
+	bool lack = rc == UV_ENOMEM || rc == UV_EMFILE || rc == UV_ENFILE;
+
+	return vbd_error_errno(err, lack ? VBD_OK : VBD_E_INTERNAL, call, -rc, "%s", what);
+}
+
 enum vbd_status vbd_loop_create(struct vbd_loop **ret_loop, struct vbd_error *err)
 {
 	struct vbd_loop *loop = calloc(1, sizeof(*loop));
@@ -145,7 +153,7 @@ enum vbd_status vbd_loop_create(struct vbd_loop **ret_loop, struct vbd_error *er
 	rc = uv_loop_init(&loop->uv);
 	if (rc < 0) {
 		free(loop);
-		return vbd_error_errno(err, VBD_OK, "uv_loop_init", -rc, "no loop");
+		return uv_error(err, "uv_loop_init", rc, "no loop");
 	}
 	vbd_list_init(&loop->deferred);
 	vbd_list_init(&loop->resolutions);
@@ -261,14 +269,12 @@ enum vbd_status vbd_fd_watch_start(struct vbd_loop *loop, int fd, unsigned int e
 	rc = uv_poll_init(&loop->uv, &watch->uv, fd);
 	if (rc < 0) {
 		free(watch);
-		return vbd_error_errno(
-			err, VBD_OK, "uv_poll_init", -rc, "can't watch descriptor %d", fd);
+		return uv_error(err, "uv_poll_init", rc, "can\'t watch a descriptor");
 	}
 	rc = uv_poll_start(&watch->uv, (int)events, on_poll);
 	if (rc < 0) {
 		uv_close((uv_handle_t *)&watch->uv, free_handle);
-		return vbd_error_errno(
-			err, VBD_OK, "uv_poll_start", -rc, "can't watch descriptor %d", fd);
+		return uv_error(err, "uv_poll_start", rc, "can\'t watch a descriptor");
 	}
 	*ret_watch = watch;
 	return VBD_OK;
@@ -367,14 +373,12 @@ enum vbd_status vbd_loop_on_signal(
 	rc = uv_signal_init(&loop->uv, &watch->uv);
 	if (rc < 0) {
 		free(watch);
-		return vbd_error_errno(
-			err, VBD_OK, "uv_signal_init", -rc, "can't watch signal %d", signum);
+		return uv_error(err, "uv_signal_init", rc, "can\'t watch a signal");
 	}
 	rc = uv_signal_start(&watch->uv, on_signal, signum);
 	if (rc < 0) {
 		uv_close((uv_handle_t *)&watch->uv, free_handle);
-		return vbd_error_errno(
-			err, VBD_OK, "uv_signal_start", -rc, "can't watch signal %d", signum);
+		return uv_error(err, "uv_signal_start", rc, "can\'t watch a signal");
 	}
 	return VBD_OK;
 }
@@ -410,7 +414,7 @@ enum vbd_status vbd_loop_work(struct vbd_loop *loop, void (*work)(void *arg),
 	rc = uv_queue_work(&loop->uv, &job->uv, on_job, on_job_done);
 	if (rc < 0) {
 		free(job);
-		return vbd_error_errno(err, VBD_OK, "uv_queue_work", -rc, "can't start work");
+		return uv_error(err, "uv_queue_work", rc, "can\'t start work");
 	}
 	loop->pool_jobs++;
 	return VBD_OK;

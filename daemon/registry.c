@@ -53,7 +53,7 @@ static enum vbd_status name_taken(
 		err, VBD_E_NAME_TAKEN, "/name", "the name '%s' belongs to %s", holder->name, path);
 }
 
-static enum vbd_status check(
+static enum vbd_status check_name(
 	const struct vbd_registry *registry, const char *name, struct vbd_error *err)
 {
 	const struct vbd_object *holder;
@@ -65,6 +65,16 @@ static enum vbd_status check(
 	holder = vbd_registry_find_name(registry, name);
 	if (holder)
 		return name_taken(registry, holder, err);
+	return VBD_OK;
+}
+
+static enum vbd_status check(
+	const struct vbd_registry *registry, const char *name, struct vbd_error *err)
+{
+	enum vbd_status status = check_name(registry, name, err);
+
+	if (status != VBD_OK)
+		return status;
 	if (vbd_registry_count(registry) >= registry->limit) {
 		if (err && err->status == VBD_OK)
 			err->limit = registry->limit;
@@ -109,6 +119,29 @@ enum vbd_status vbd_registry_add(struct vbd_registry *registry, struct vbd_objec
 	}
 	registry->last_id = object->id;
 	return VBD_OK;
+}
+
+enum vbd_status vbd_registry_set_name(struct vbd_registry *registry, struct vbd_object *object,
+	const char *name, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	if (strcmp(object->name, name) == 0)
+		return VBD_OK;
+	status = check_name(registry, name, err);
+	if (status != VBD_OK)
+		return status;
+	if (object->name[0])
+		HASH_DELETE(by_name, registry->by_name, object);
+	memset(&object->by_name, 0, sizeof(object->by_name));
+	(void)snprintf(object->name, sizeof(object->name), "%s", name);
+	if (!object->name[0])
+		return VBD_OK;
+	HASH_ADD_KEYPTR(by_name, registry->by_name, object->name, strlen(object->name), object);
+	if (object->by_name.tbl)
+		return VBD_OK;
+	object->name[0] = '\0';
+	return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the name '%s'", name);
 }
 
 void vbd_registry_remove(struct vbd_registry *registry, struct vbd_object *object)

@@ -71,6 +71,16 @@ void vbd_registry_fini(struct vbd_registry *registry);
 enum vbd_status vbd_registry_add(struct vbd_registry *registry, struct vbd_object *object,
 	const char *name, struct vbd_error *err) VBD_MUST_CHECK;
 
+/**
+ * vbd_registry_set_name - give an object that is in the registry another name
+ * @name: "" for none
+ *
+ * Returns VBD_OK; VBD_E_BAD_VALUE or VBD_E_NAME_TAKEN (the object keeps its name); VBD_E_NO_MEMORY
+ * (it has none then).
+ */
+enum vbd_status vbd_registry_set_name(struct vbd_registry *registry, struct vbd_object *object,
+	const char *name, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_registry_remove - the id is never given again; an object that was never added is ignored */
 void vbd_registry_remove(struct vbd_registry *registry, struct vbd_object *object);
 

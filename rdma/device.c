@@ -52,17 +52,13 @@ static void take_attr(struct vbd_device *device, const struct ibv_device_attr *a
 	to->phys_port_cnt = attr->phys_port_cnt;
 }
 
-static const char *transport_of(const struct vbd_device *device, int transport_type)
+static const char *transport_name(int transport_type, const struct vbd_port *port)
 {
-	struct vbd_port port;
-
 	if (transport_type == IBV_TRANSPORT_IWARP)
 		return "iwarp";
 	if (transport_type != IBV_TRANSPORT_IB)
 		return "unknown";
-	if (vbd_device_query_port(device, 1, &port, NULL) != VBD_OK)
-		return "unknown";
-	return strcmp(port.link_layer, "ethernet") == 0 ? "roce" : "infiniband";
+	return strcmp(port->link_layer, "ethernet") == 0 ? "roce" : "infiniband";
 }
 
 static enum vbd_status open_device(
@@ -70,6 +66,7 @@ static enum vbd_status open_device(
 {
 	struct ibv_device_attr attr;
 	enum vbd_status status;
+	struct vbd_port port;
 
 	status = vbd_pv_open_device(device->name, &device->context, err);
 	if (status)
@@ -78,7 +75,11 @@ static enum vbd_status open_device(
 	if (status)
 		goto close;
 	take_attr(device, &attr);
-	device->transport = transport_of(device, transport_type);
+	status = vbd_device_query_port(device, 1, &port, err);
+	if (status)
+		goto close;
+	device->transport = transport_name(transport_type, &port);
+	device->attr.max_msg_bytes = port.max_msg_bytes;
 	status = vbd_pv_alloc_pd(device->context, &device->pd, err);
 	if (status)
 		goto close;

@@ -79,6 +79,7 @@ struct vbd_device_attr {
 	uint32_t max_qp_rd_atom, max_qp_init_rd_atom;
 	uint32_t max_srq, max_mw, max_ah, max_mcast_grp;
 	uint8_t phys_port_cnt;
+	uint32_t max_msg_bytes; /* of port 1 */
 };
 
 /* Upward news. All on the control thread; any may be NULL. */

@@ -206,7 +206,9 @@ void vbd_fabric_rescan(struct vbd_fabric *fabric)
 	vbd_list_for_each (link, &fabric->devices) {
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
-		if (is_there(device) && !is_found(device, found, count))
+		/* One that could not be opened gets another try: its node may have been late. */
+		if (is_there(device) && (!is_found(device, found, count) ||
+						device->state == VBD_DEVICE_FAILED))
 			vbd_fabric_remove_device(fabric, device);
 	}
 	for (size_t i = 0; i < count; i++)
@@ -421,9 +423,13 @@ int vbd_fabric_control_fd(const struct vbd_fabric *fabric)
 
 static enum vbd_transfer_event outcome(const struct vbd_transfer *transfer)
 {
+	bool flushed = transfer->wc_status == IBV_WC_WR_FLUSH_ERR || transfer->wc_status < 0;
+
 	if (transfer->error.status == VBD_OK)
 		return VBD_TRANSFER_EV_DONE;
-	if (transfer->error.status == VBD_E_CANCELLED)
+	/* One that would not stop is flushed with its connection: it was cancelled all the same. */
+	if (transfer->error.status == VBD_E_CANCELLED ||
+		(transfer->state == VBD_TRANSFER_CANCELLING && flushed))
 		return transfer->late ? VBD_TRANSFER_EV_STOPPED_LATE : VBD_TRANSFER_EV_STOPPED;
 	return VBD_TRANSFER_EV_FAILED;
 }

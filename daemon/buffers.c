@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/buffers.h"
+
+#include "base/clock.h"
+#include "daemon/transfers.h"
+#include "rdma/device.h"
+#include "rdma/fabric.h"
+
+#include <gnutls/crypto.h>
+#include <isa-l/crc.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* crc32_iscsi() takes its length as an int. */
+#define CRC_STEP_BYTES (1U << 30)
+
+const char *vbd_buffer_state_name(enum vbd_buffer_state state)
+{
+	static const char *const names[VBD_BUFFER_STATE_COUNT] = {
+#define VBD_BUFFER_STATE_NAME(sym, json) [VBD_BUFFER_##sym] = json,
+		VBD_BUFFER_STATE_MAP(VBD_BUFFER_STATE_NAME)
+#undef VBD_BUFFER_STATE_NAME
+	};
+
+	return names[state];
+}
+
+/* A registration on its way through the thread pool. */
+struct creation {
+	struct vbd_buffer *buffer;
+	struct vbd_device *device;
+	vbd_buffer_created_cb cb;
+	void *arg;
+	struct vbd_error error;
+	enum vbd_status status;
+};
+
+static void free_buffer(struct vbd_buffer *buffer)
+{
+	if (buffer->object.id)
+		vbd_registry_remove(buffer->daemon->buffers, &buffer->object);
+	buffer->daemon->pinned_bytes -= buffer->mem.size_bytes;
+	vbd_mem_free(&buffer->mem);
+	free(buffer);
+}
+
+/* Pool thread. */
+static void allocate_and_register(void *arg)
+{
+	struct creation *creation = arg;
+	struct vbd_mem *mem = &creation->buffer->mem;
+
+	creation->status = vbd_mem_allocate(mem, &creation->error);
+	if (!creation->status)
+		creation->status = vbd_mem_register(mem, creation->device, &creation->error);
+}
+
+static void created(void *arg)
+{
+	struct creation *creation = arg;
+	struct vbd_buffer *buffer = creation->buffer;
+	struct vbd_daemon *daemon = buffer->daemon;
+	struct vbd_device *device = creation->device;
+
+	if (!creation->status)
+		creation->status = vbd_device_usable(device, &creation->error);
+	if (creation->status) {
+		/* A registration that came through has taken our reference over and gives it back
+		 * here. */
+		bool registered = buffer->mem.mr;
+
+		free_buffer(buffer);
+		if (!registered)
+			vbd_device_unref(device);
+		creation->cb(NULL, &creation->error, creation->arg);
+	} else {
+		buffer->state = VBD_BUFFER_READY;
+		(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BUFFER_CREATED,
+			VBD_SEVERITY_INFO, VBD_KIND_BUFFER, buffer->object.id, VBD_REASON_NONE,
+			"%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
+		creation->cb(buffer, NULL, creation->arg);
+	}
+	free(creation);
+	daemon->pool_jobs--;
+	vbd_daemon_check_stop(daemon);
+}
+
+static enum vbd_status check_limits(
+	const struct vbd_daemon *daemon, uint64_t size_bytes, struct vbd_error *err)
+{
+	const struct vbd_config_limits *limits = &daemon->config->limits;
+
+	if (size_bytes > limits->buffer_bytes) {
+		if (err && err->status == VBD_OK)
+			err->limit = limits->buffer_bytes;
+		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/size_bytes",
+			"a buffer may have %llu bytes at most",
+			(unsigned long long)limits->buffer_bytes);
+	}
+	if (size_bytes > limits->pinned_bytes - daemon->pinned_bytes) {
+		if (err && err->status == VBD_OK)
+			err->limit = limits->pinned_bytes;
+		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/size_bytes",
+			"all buffers may have %llu bytes, and %llu are taken",
+			(unsigned long long)limits->pinned_bytes,
+			(unsigned long long)daemon->pinned_bytes);
+	}
+	return VBD_OK;
+}
+
+static enum vbd_status choose_device(const struct vbd_daemon *daemon, const char *name,
+	struct vbd_device **ret_device, struct vbd_error *err)
+{
+	struct vbd_device *device;
+
+	device = name[0] ? vbd_fabric_device(daemon->fabric, name)
+			 : vbd_fabric_default_device(daemon->fabric);
+	if (!device && name[0])
+		return vbd_error_input(
+			err, VBD_E_NO_DEVICE, "/device", "there is no device '%s'", name);
+	if (!device)
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no RDMA device");
+	*ret_device = device;
+	return vbd_device_usable(device, err);
+}
+
+static enum vbd_status add_buffer(struct vbd_daemon *daemon, const struct vbd_buffer_spec *spec,
+	const struct vbd_device *device, struct vbd_buffer **ret_buffer, struct vbd_error *err)
+{
+	struct vbd_buffer *buffer = calloc(1, sizeof(*buffer));
+	enum vbd_status status;
+
+	if (!buffer)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a buffer");
+	status = vbd_registry_add(daemon->buffers, &buffer->object, spec->name, err);
+	if (status) {
+		free(buffer);
+		return status;
+	}
+	buffer->daemon = daemon;
+	buffer->state = VBD_BUFFER_REGISTERING;
+	buffer->created_ns = vbd_clock_mono_ns();
+	buffer->mem.kind = spec->kind;
+	buffer->mem.access = spec->access;
+	buffer->mem.size_bytes = spec->size_bytes;
+	(void)snprintf(buffer->device_name, sizeof(buffer->device_name), "%s", device->name);
+	if (spec->kind == VBD_MEM_SHARED)
+		(void)snprintf(buffer->mem.shm_name, sizeof(buffer->mem.shm_name),
+			"/verbsd-%s-%llu", daemon->server_id,
+			(unsigned long long)buffer->object.id);
+	daemon->pinned_bytes += spec->size_bytes;
+	*ret_buffer = buffer;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_buffer_spec *spec,
+	vbd_buffer_created_cb cb, void *arg, struct vbd_error *err)
+{
+	struct creation *creation;
+	struct vbd_device *device;
+	enum vbd_status status;
+
+	status = vbd_daemon_accepts_work(daemon, err);
+	if (!status)
+		status = check_limits(daemon, spec->size_bytes, err);
+	if (!status)
+		status = choose_device(daemon, spec->device_name, &device, err);
+	if (status)
+		return status;
+	creation = calloc(1, sizeof(*creation));
+	if (!creation)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a buffer");
+	status = add_buffer(daemon, spec, device, &creation->buffer, err);
+	if (status)
+		goto free_creation;
+	creation->device = device;
+	creation->cb = cb;
+	creation->arg = arg;
+	vbd_device_ref(device);
+	status = vbd_loop_work(daemon->loop, allocate_and_register, created, creation, err);
+	if (status)
+		goto unref;
+	daemon->pool_jobs++;
+	return VBD_OK;
+
+unref:
+	vbd_device_unref(device);
+	free_buffer(creation->buffer);
+free_creation:
+	free(creation);
+	return status;
+}
+
+struct vbd_buffer *vbd_buffer_find(
+	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+{
+	struct vbd_object *object;
+
+	if (vbd_registry_find_ref(daemon->buffers, ref, &object, err) != VBD_OK)
+		return NULL;
+	return VBD_CONTAINER_OF(object, struct vbd_buffer, object);
+}
+
+static void free_when_unused(struct vbd_buffer *buffer)
+{
+	if (buffer->deleted && buffer->holds == 0)
+		free_buffer(buffer);
+}
+
+enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *err)
+{
+	struct vbd_daemon *daemon = buffer->daemon;
+	uint64_t id = buffer->object.id;
+
+	if (buffer->state == VBD_BUFFER_REGISTERING)
+		return vbd_error_set(err, VBD_E_IN_USE, "buffer %llu is still being registered",
+			(unsigned long long)id);
+	if (buffer->users > 0)
+		return vbd_error_set(err, VBD_E_IN_USE, "buffer %llu is used by %u transfer%s",
+			(unsigned long long)id, buffer->users, buffer->users == 1 ? "" : "s");
+	buffer->deleted = true;
+	/* Now, not with the last reader: no peer may reach it any more, and it must not hold its device. */
+	vbd_mem_deregister(&buffer->mem);
+	vbd_registry_remove(daemon->buffers, &buffer->object);
+	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BUFFER_DELETED, VBD_SEVERITY_INFO,
+		VBD_KIND_BUFFER, id, VBD_REASON_NONE, "%zu bytes on %s", buffer->mem.size_bytes,
+		buffer->device_name);
+	free_when_unused(buffer);
+	return VBD_OK;
+}
+
+size_t vbd_buffer_users(const struct vbd_buffer *buffer, char (*paths)[48], size_t max)
+{
+	const struct vbd_registry *transfers = buffer->daemon->transfers;
+	size_t count = 0;
+
+	for (struct vbd_object *object = vbd_registry_first(transfers); object && count < max;
+		object = vbd_registry_next(object)) {
+		const struct vbd_transfer_record *record =
+			VBD_CONTAINER_OF(object, struct vbd_transfer_record, object);
+
+		if (record->buffer == buffer)
+			vbd_registry_path(transfers, object->id, paths[count++]);
+	}
+	return count;
+}
+
+void vbd_buffer_hold(struct vbd_buffer *buffer)
+{
+	buffer->holds++;
+}
+
+void vbd_buffer_unhold(struct vbd_buffer *buffer)
+{
+	buffer->holds--;
+	free_when_unused(buffer);
+}
+
+enum vbd_status vbd_buffer_check_range(const struct vbd_buffer *buffer, uint64_t offset,
+	uint64_t length_bytes, const char *pointer, struct vbd_error *err)
+{
+	uint64_t size_bytes = buffer->mem.size_bytes;
+
+	if (offset <= size_bytes && length_bytes <= size_bytes - offset)
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_RANGE_NOT_SATISFIABLE, pointer,
+		"%llu bytes from %llu on reach past the end of buffer %llu, which has %llu bytes",
+		(unsigned long long)length_bytes, (unsigned long long)offset,
+		(unsigned long long)buffer->object.id, (unsigned long long)size_bytes);
+}
+
+struct checksum {
+	struct vbd_buffer *buffer;
+	enum vbd_checksum algorithm;
+	uint64_t offset;
+	uint64_t length_bytes;
+	char hex[65];
+	int rc;
+	vbd_checksum_cb cb;
+	void *arg;
+};
+
+static void crc32c_of(struct checksum *sum, uint8_t *data)
+{
+	unsigned int crc = ~0U;
+	uint64_t left = sum->length_bytes;
+
+	while (left > 0) {
+		uint64_t part = left < CRC_STEP_BYTES ? left : CRC_STEP_BYTES;
+
+		crc = crc32_iscsi(data, (int)part, crc);
+		data += part;
+		left -= part;
+	}
+	(void)snprintf(sum->hex, sizeof(sum->hex), "%08x", ~crc);
+}
+
+static void sha256_of(struct checksum *sum, const uint8_t *data)
+{
+	uint8_t digest[32];
+
+	sum->rc = gnutls_hash_fast(GNUTLS_DIG_SHA256, data, sum->length_bytes, digest);
+	for (size_t i = 0; i < sizeof(digest); i++)
+		(void)snprintf(sum->hex + i * 2, 3, "%02x", digest[i]);
+}
+
+/* Pool thread. */
+static void compute_checksum(void *arg)
+{
+	struct checksum *sum = arg;
+	uint8_t *data = sum->buffer->mem.addr + sum->offset;
+
+	if (sum->algorithm == VBD_CHECKSUM_CRC32C)
+		crc32c_of(sum, data);
+	else
+		sha256_of(sum, data);
+}
+
+static void checksum_computed(void *arg)
+{
+	struct checksum *sum = arg;
+	struct vbd_daemon *daemon = sum->buffer->daemon;
+	struct vbd_error error = {0};
+
+	if (sum->rc < 0)
+		(void)vbd_error_set(&error, VBD_E_INTERNAL, "gnutls_hash_fast: %d", sum->rc);
+	sum->cb(sum->rc < 0 ? NULL : sum->hex, &error, sum->arg);
+	vbd_buffer_unhold(sum->buffer);
+	free(sum);
+	daemon->pool_jobs--;
+	vbd_daemon_check_stop(daemon);
+}
+
+enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, enum vbd_checksum algorithm,
+	uint64_t offset, uint64_t length_bytes, vbd_checksum_cb cb, void *arg,
+	struct vbd_error *err)
+{
+	struct checksum *sum;
+	enum vbd_status status;
+
+	if (buffer->state == VBD_BUFFER_REGISTERING)
+		return vbd_error_set(err, VBD_E_WRONG_STATE,
+			"buffer %llu is still being registered",
+			(unsigned long long)buffer->object.id);
+	sum = calloc(1, sizeof(*sum));
+	if (!sum)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a checksum");
+	*sum = (struct checksum){
+		.buffer = buffer,
+		.algorithm = algorithm,
+		.offset = offset,
+		.length_bytes = length_bytes,
+		.cb = cb,
+		.arg = arg,
+	};
+	vbd_buffer_hold(buffer);
+	status = vbd_loop_work(buffer->daemon->loop, compute_checksum, checksum_computed, sum, err);
+	if (status) {
+		vbd_buffer_unhold(buffer);
+		free(sum);
+		return status;
+	}
+	buffer->daemon->pool_jobs++;
+	return VBD_OK;
+}
+
+/* Transfers over its connections have ended by then: connections go first. */
+void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *device)
+{
+	for (struct vbd_object *object = vbd_registry_first(daemon->buffers); object;
+		object = vbd_registry_next(object)) {
+		struct vbd_buffer *buffer = VBD_CONTAINER_OF(object, struct vbd_buffer, object);
+
+		if (buffer->state != VBD_BUFFER_READY || buffer->mem.device != device)
+			continue;
+		buffer->state = VBD_BUFFER_LOST;
+		(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BUFFER_LOST,
+			VBD_SEVERITY_WARNING, VBD_KIND_BUFFER, object->id,
+			VBD_REASON_DEVICE_REMOVED,
+			"device %s is going; its %zu bytes are still here", device->name,
+			buffer->mem.size_bytes);
+		if (buffer->users == 0)
+			vbd_mem_deregister(&buffer->mem);
+	}
+}
+
+void vbd_buffer_release_user(struct vbd_buffer *buffer)
+{
+	buffer->users--;
+	if (buffer->state == VBD_BUFFER_LOST && buffer->users == 0)
+		vbd_mem_deregister(&buffer->mem);
+	vbd_buffer_unhold(buffer);
+}
+
+void vbd_buffers_destroy_all(struct vbd_daemon *daemon)
+{
+	struct vbd_object *next;
+
+	for (struct vbd_object *object = vbd_registry_first(daemon->buffers); object;
+		object = next) {
+		next = vbd_registry_next(object);
+		free_buffer(VBD_CONTAINER_OF(object, struct vbd_buffer, object));
+	}
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/daemon.h"
+
+#include "base/clock.h"
+#include "daemon/buffers.h"
+#include "daemon/connections.h"
+#include "daemon/devices.h"
+#include "daemon/listeners.h"
+#include "daemon/transfers.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+/* Ended records that wait for the end of the turn in which they are forgotten. */
+#define REAP_SLACK 1024
+
+static enum vbd_status make_server_id(struct vbd_daemon *daemon, struct vbd_error *err)
+{
+	uint64_t id;
+
+	if (getrandom(&id, sizeof(id), 0) != (ssize_t)sizeof(id))
+		return vbd_error_errno(err, VBD_E_INTERNAL, "getrandom", errno, "no server id");
+	(void)snprintf(
+		daemon->server_id, sizeof(daemon->server_id), "%016llx", (unsigned long long)id);
+	return VBD_OK;
+}
+
+static void make_registries(struct vbd_daemon *daemon)
+{
+	const struct vbd_config *config = daemon->config;
+	const struct vbd_config_limits *limits = &config->limits;
+
+	daemon->buffers = &daemon->registries[0];
+	daemon->listeners = &daemon->registries[1];
+	daemon->connections = &daemon->registries[2];
+	daemon->transfers = &daemon->registries[3];
+	vbd_registry_init(daemon->buffers, "buffer", "buffers", limits->buffers);
+	vbd_registry_init(daemon->listeners, "listener", "listeners", limits->listeners);
+	/* These two hold ended records as well; the limits on open ones are their services' own. */
+	vbd_registry_init(daemon->connections, "connection", "connections",
+		limits->connections + config->history + REAP_SLACK);
+	vbd_registry_init(daemon->transfers, "transfer", "transfers",
+		limits->transfers + config->transfers_kept + REAP_SLACK);
+}
+
+static void on_stop_checked(struct vbd_deferred *deferred);
+static void on_stop_timeout(void *arg);
+
+enum vbd_status vbd_daemon_create(
+	const struct vbd_config *config, struct vbd_daemon **ret_daemon, struct vbd_error *err)
+{
+	struct vbd_daemon *daemon = calloc(1, sizeof(*daemon));
+	enum vbd_status status;
+
+	if (!daemon)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the daemon");
+	daemon->config = config;
+	daemon->started_ns = vbd_clock_mono_ns();
+	vbd_list_init(&daemon->ended_connections);
+	vbd_list_init(&daemon->ended_transfers);
+	vbd_deferred_init(&daemon->stop_check, on_stop_checked);
+	make_registries(daemon);
+	status = make_server_id(daemon, err);
+	if (!status)
+		status = vbd_loop_create(&daemon->loop, err);
+	if (!status)
+		status = vbd_eventlog_create(config->events, &daemon->eventlog, err);
+	if (!status)
+		status = vbd_timer_create(
+			daemon->loop, on_stop_timeout, daemon, &daemon->stop_timer, err);
+	if (!status) {
+		(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DAEMON_STARTED,
+			VBD_SEVERITY_NOTICE, VBD_KIND_NONE, 0, VBD_REASON_NONE, "server %s",
+			daemon->server_id);
+		status = vbd_devices_create(daemon, err);
+	}
+	if (status) {
+		vbd_daemon_destroy(daemon);
+		return status;
+	}
+	*ret_daemon = daemon;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_daemon_accepts_work(const struct vbd_daemon *daemon, struct vbd_error *err)
+{
+	if (daemon->stopping)
+		return vbd_error_set(err, VBD_E_STOPPING, "the daemon is stopping");
+	return VBD_OK;
+}
+
+static bool nothing_left(const struct vbd_daemon *daemon)
+{
+	return daemon->connections_open == 0 && daemon->transfers_open == 0 &&
+	       daemon->pool_jobs == 0;
+}
+
+static void has_stopped(struct vbd_daemon *daemon)
+{
+	void (*stopped)(void *arg) = daemon->stopped;
+
+	daemon->stopped = NULL;
+	vbd_timer_clear(daemon->stop_timer);
+	if (stopped)
+		stopped(daemon->stopped_arg);
+}
+
+static void on_stop_checked(struct vbd_deferred *deferred)
+{
+	struct vbd_daemon *daemon = VBD_CONTAINER_OF(deferred, struct vbd_daemon, stop_check);
+
+	if (daemon->stopping && nothing_left(daemon))
+		has_stopped(daemon);
+}
+
+static void on_stop_timeout(void *arg)
+{
+	struct vbd_daemon *daemon = arg;
+
+	vbd_log(VBD_LOG_ERROR, NULL, "%u connections and %u transfers did not end in %llu ms",
+		daemon->connections_open, daemon->transfers_open,
+		(unsigned long long)daemon->config->shutdown_timeout_ms);
+	has_stopped(daemon);
+}
+
+void vbd_daemon_check_stop(struct vbd_daemon *daemon)
+{
+	if (daemon->stopping)
+		vbd_loop_defer(daemon->loop, &daemon->stop_check);
+}
+
+void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void *arg)
+{
+	if (daemon->stopping)
+		return;
+	daemon->stopping = true;
+	daemon->stopped = stopped;
+	daemon->stopped_arg = arg;
+	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DAEMON_STOPPING, VBD_SEVERITY_NOTICE,
+		VBD_KIND_NONE, 0, VBD_REASON_SHUTDOWN, "%u connections, %u transfers under way",
+		daemon->connections_open, daemon->transfers_open);
+	vbd_timer_set(daemon->stop_timer, daemon->config->shutdown_timeout_ms);
+	vbd_listeners_close_all(daemon);
+	vbd_connections_close_all(daemon);
+	vbd_daemon_check_stop(daemon);
+}
+
+bool vbd_daemon_is_drained(const struct vbd_daemon *daemon)
+{
+	return nothing_left(daemon);
+}
+
+void vbd_daemon_destroy(struct vbd_daemon *daemon)
+{
+	if (!daemon)
+		return;
+	if (daemon->devices) {
+		vbd_listeners_close_all(daemon);
+		vbd_transfers_destroy_all(daemon);
+		vbd_connections_destroy_all(daemon);
+		vbd_buffers_destroy_all(daemon);
+		vbd_devices_destroy(daemon);
+	}
+	vbd_timer_destroy(daemon->stop_timer);
+	vbd_loop_destroy(daemon->loop);
+	vbd_eventlog_destroy(daemon->eventlog);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(daemon->registries); i++)
+		vbd_registry_fini(&daemon->registries[i]);
+	free(daemon);
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/listeners.h"
+
+#include "base/clock.h"
+#include "daemon/addr.h"
+#include "daemon/connections.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *vbd_accept_name(enum vbd_accept accept)
+{
+	static const char *const names[VBD_ACCEPT_COUNT] = {
+#define VBD_ACCEPT_NAME(sym, json) [VBD_ACCEPT_##sym] = json,
+		VBD_ACCEPT_MAP(VBD_ACCEPT_NAME)
+#undef VBD_ACCEPT_NAME
+	};
+
+	return names[accept];
+}
+
+const char *vbd_listener_state_name(enum vbd_listener_state state)
+{
+	static const char *const names[VBD_LISTENER_STATE_COUNT] = {
+#define VBD_LISTENER_STATE_NAME(sym, json) [VBD_LISTENER_##sym] = json,
+		VBD_LISTENER_STATE_MAP(VBD_LISTENER_STATE_NAME)
+#undef VBD_LISTENER_STATE_NAME
+	};
+
+	return names[state];
+}
+
+static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event *request, void *arg)
+{
+	struct vbd_listener *listener = arg;
+
+	(void)cm;
+	listener->requests++;
+	if (listener->accept == VBD_ACCEPT_REJECT ||
+		!vbd_connection_from_request(listener, request)) {
+		listener->rejected++;
+		return false;
+	}
+	return true;
+}
+
+static void become_lost(struct vbd_listener *listener, const char *why)
+{
+	if (listener->state == VBD_LISTENER_LOST)
+		return;
+	listener->state = VBD_LISTENER_LOST;
+	listener->error = (struct vbd_error){0};
+	(void)vbd_error_set(&listener->error, VBD_E_DEVICE_REMOVED, "%s", why);
+	(void)vbd_eventlog_append(listener->daemon->eventlog, VBD_EVENT_LISTENER_LOST,
+		VBD_SEVERITY_WARNING, VBD_KIND_LISTENER, listener->object.id,
+		VBD_REASON_DEVICE_REMOVED, "%s", why);
+}
+
+static void on_lost(struct vbd_cm_listener *cm, void *arg)
+{
+	(void)cm;
+	become_lost(arg, "its device was removed");
+}
+
+static const struct vbd_cm_listener_ops cm_ops = {.request = on_request, .lost = on_lost};
+
+static enum vbd_status open_cm(struct vbd_listener *listener, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	status = vbd_cm_listener_open(&listener->cm, listener->daemon->fabric,
+		(const struct sockaddr *)&listener->addr, (int)listener->backlog, &cm_ops, listener,
+		err);
+	if (!status)
+		listener->addr = listener->cm.addr;
+	return status;
+}
+
+static void reap(struct vbd_deferred *deferred)
+{
+	free(VBD_CONTAINER_OF(deferred, struct vbd_listener, reap));
+}
+
+static struct vbd_listener *make_listener(
+	struct vbd_daemon *daemon, const struct vbd_listener_spec *spec)
+{
+	struct vbd_listener *listener = calloc(1, sizeof(*listener));
+
+	if (!listener)
+		return NULL;
+	listener->daemon = daemon;
+	listener->backlog = spec->backlog;
+	listener->accept = spec->accept;
+	listener->accept_timeout_ms = spec->accept_timeout_ms;
+	listener->params = spec->params;
+	listener->created_ns = vbd_clock_mono_ns();
+	vbd_deferred_init(&listener->reap, reap);
+	return listener;
+}
+
+enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_listener_spec *spec,
+	struct vbd_listener **ret_listener, struct vbd_error *err)
+{
+	struct vbd_listener *listener;
+	enum vbd_status status;
+	char text[VBD_ADDR_TEXT_BYTES];
+
+	status = vbd_daemon_accepts_work(daemon, err);
+	if (status)
+		return status;
+	listener = make_listener(daemon, spec);
+	if (!listener)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a listener");
+	if (!vbd_addr_parse(spec->addr, spec->port, &listener->addr)) {
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
+			"'%.80s' is no numeric IPv4 or IPv6 address", spec->addr);
+		goto free_listener;
+	}
+	status = vbd_registry_add(daemon->listeners, &listener->object, spec->name, err);
+	if (status)
+		goto free_listener;
+	status = open_cm(listener, err);
+	if (status)
+		goto remove;
+	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_LISTENER_CREATED, VBD_SEVERITY_INFO,
+		VBD_KIND_LISTENER, listener->object.id, VBD_REASON_NONE,
+		"listens on %s port %u, accept %s, service %s",
+		vbd_addr_format(&listener->addr, text), vbd_addr_port(&listener->addr),
+		vbd_accept_name(listener->accept), vbd_service_name(listener->params.service));
+	*ret_listener = listener;
+	return VBD_OK;
+
+remove:
+	vbd_registry_remove(daemon->listeners, &listener->object);
+free_listener:
+	free(listener);
+	return status;
+}
+
+struct vbd_listener *vbd_listener_find(
+	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+{
+	struct vbd_object *object;
+
+	if (vbd_registry_find_ref(daemon->listeners, ref, &object, err) != VBD_OK)
+		return NULL;
+	return VBD_CONTAINER_OF(object, struct vbd_listener, object);
+}
+
+void vbd_listener_set_accept(struct vbd_listener *listener, enum vbd_accept accept)
+{
+	listener->accept = accept;
+}
+
+void vbd_listener_set_accept_timeout(struct vbd_listener *listener, uint32_t timeout_ms)
+{
+	listener->accept_timeout_ms = timeout_ms;
+}
+
+void vbd_listener_delete(struct vbd_listener *listener)
+{
+	struct vbd_daemon *daemon = listener->daemon;
+	uint64_t id = listener->object.id;
+
+	vbd_cm_listener_close(&listener->cm);
+	vbd_connections_listener_gone(daemon, id);
+	vbd_registry_remove(daemon->listeners, &listener->object);
+	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_LISTENER_DELETED, VBD_SEVERITY_INFO,
+		VBD_KIND_LISTENER, id, VBD_REASON_NONE, "%llu requests, %llu accepted",
+		(unsigned long long)listener->requests, (unsigned long long)listener->accepted);
+	vbd_loop_defer(daemon->loop, &listener->reap);
+}
+
+static struct vbd_listener *listener_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_listener, object);
+}
+
+void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device_name)
+{
+	for (struct vbd_object *object = vbd_registry_first(daemon->listeners); object;
+		object = vbd_registry_next(object)) {
+		struct vbd_listener *listener = listener_of(object);
+
+		if (strcmp(listener->cm.device_name, device_name) != 0)
+			continue;
+		vbd_cm_listener_close(&listener->cm);
+		become_lost(listener, "its device was removed");
+	}
+}
+
+void vbd_listeners_device_added(struct vbd_daemon *daemon)
+{
+	for (struct vbd_object *object = vbd_registry_first(daemon->listeners); object;
+		object = vbd_registry_next(object)) {
+		struct vbd_listener *listener = listener_of(object);
+		struct vbd_error error = {0};
+
+		if (listener->state != VBD_LISTENER_LOST)
+			continue;
+		if (open_cm(listener, &error) != VBD_OK) {
+			listener->error = error;
+			continue;
+		}
+		listener->state = VBD_LISTENER_LISTENING;
+		listener->error = (struct vbd_error){0};
+		(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_LISTENER_RESTORED,
+			VBD_SEVERITY_NOTICE, VBD_KIND_LISTENER, object->id, VBD_REASON_NONE,
+			"listens again, on device %s", listener->cm.device_name);
+	}
+}
+
+void vbd_listeners_close_all(struct vbd_daemon *daemon)
+{
+	struct vbd_object *next;
+
+	for (struct vbd_object *object = vbd_registry_first(daemon->listeners); object;
+		object = next) {
+		next = vbd_registry_next(object);
+		vbd_listener_delete(listener_of(object));
+	}
+}

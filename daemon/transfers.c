@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/transfers.h"
+
+#include "base/clock.h"
+#include "rdma/device.h"
+#include "rdma/fabric.h"
+#include "rdma/msgpool.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How long work requests that can't be called back may take after a cancel before the connection is
+ * closed. */
+#define CANCEL_GRACE_MS 1000
+
+static struct vbd_transfer_record *record_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_transfer_record, object);
+}
+
+static void leave_history(struct vbd_transfer_record *record)
+{
+	if (vbd_list_empty(&record->ended_link))
+		return;
+	vbd_list_remove(&record->ended_link);
+	record->daemon->ended_transfers_count--;
+}
+
+static void free_record(struct vbd_transfer_record *record)
+{
+	vbd_list_remove(&record->reap.link);
+	leave_history(record);
+	vbd_registry_remove(record->daemon->transfers, &record->object);
+	vbd_watch_notify(&record->watches, true);
+	vbd_timer_destroy(record->deadline);
+	free(record->inline_data);
+	free(record);
+}
+
+static void reap(struct vbd_deferred *deferred)
+{
+	free_record(VBD_CONTAINER_OF(deferred, struct vbd_transfer_record, reap));
+}
+
+static void bound_history(struct vbd_daemon *daemon)
+{
+	struct vbd_transfer_record *oldest;
+
+	if (daemon->ended_transfers_count <= daemon->config->transfers_kept)
+		return;
+	oldest = VBD_LIST_FIRST(&daemon->ended_transfers, struct vbd_transfer_record, ended_link);
+	leave_history(oldest);
+	vbd_transfer_forget(oldest);
+}
+
+/* A flush is not why it failed: the connection's end is. */
+static void explain(struct vbd_transfer_record *record)
+{
+	const struct vbd_conn *conn = record->connection->conn;
+	struct vbd_transfer *transfer = &record->transfer;
+
+	if (transfer->state != VBD_TRANSFER_FAILED || transfer->error.status != VBD_E_QP_FATAL ||
+		conn->reason == VBD_REASON_NONE)
+		return;
+	transfer->error = (struct vbd_error){0};
+	(void)vbd_error_set(&transfer->error, vbd_reason_status(conn->reason),
+		"connection %llu ended after %llu bytes of it: %s",
+		(unsigned long long)record->connection_id,
+		(unsigned long long)vbd_counter_get(&transfer->bytes_done),
+		vbd_reason_text(conn->reason));
+}
+
+static void count_end(struct vbd_daemon *daemon, enum vbd_transfer_state state)
+{
+	switch (state) {
+	case VBD_TRANSFER_DONE:
+		daemon->transfers_done++;
+		break;
+	case VBD_TRANSFER_FAILED:
+		daemon->transfers_failed++;
+		break;
+	case VBD_TRANSFER_CANCELLED:
+		daemon->transfers_cancelled++;
+		break;
+	case VBD_TRANSFER_TIMED_OUT:
+		daemon->transfers_timed_out++;
+		break;
+	case VBD_TRANSFER_QUEUED:
+	case VBD_TRANSFER_RUNNING:
+	case VBD_TRANSFER_CANCELLING:
+	case VBD_TRANSFER_STATE_COUNT:
+		break;
+	}
+}
+
+static void release_resources(struct vbd_transfer_record *record)
+{
+	vbd_timer_clear(record->deadline);
+	if (record->buffer)
+		vbd_buffer_release_user(record->buffer);
+	record->buffer = NULL;
+	if (record->message_slot >= 0)
+		vbd_msgpool_give(record->connection->conn->device, record->message_slot);
+	record->message_slot = -1;
+	vbd_list_remove(&record->link);
+	record->connection = NULL;
+}
+
+static void on_ended(struct vbd_transfer *transfer, void *arg)
+{
+	struct vbd_transfer_record *record = arg;
+	struct vbd_daemon *daemon = record->daemon;
+
+	explain(record);
+	release_resources(record);
+	daemon->transfers_open--;
+	count_end(daemon, transfer->state);
+	vbd_list_append(&daemon->ended_transfers, &record->ended_link);
+	daemon->ended_transfers_count++;
+	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_TRANSFER_ENDED,
+		transfer->state == VBD_TRANSFER_DONE ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,
+		VBD_KIND_TRANSFER, record->object.id, VBD_REASON_NONE,
+		"%s %s, %llu of %llu bytes over connection %llu%s%s", vbd_op_name(transfer->op),
+		vbd_transfer_state_name(transfer->state),
+		(unsigned long long)vbd_counter_get(&transfer->bytes_done),
+		(unsigned long long)transfer->length_bytes,
+		(unsigned long long)record->connection_id, transfer->error.status ? ": " : "",
+		transfer->error.status ? transfer->error.text : "");
+	vbd_watch_notify(&record->watches, false);
+	bound_history(daemon);
+	vbd_daemon_check_stop(daemon);
+}
+
+static void on_started(struct vbd_transfer *transfer, void *arg)
+{
+	struct vbd_transfer_record *record = arg;
+
+	(void)transfer;
+	vbd_watch_notify(&record->watches, false);
+}
+
+/* Its work requests do not come back: only the end of the QP gives the memory back. */
+static void give_up(struct vbd_transfer_record *record)
+{
+	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = record->timeout_ms};
+
+	if (record->transfer.late) {
+		(void)vbd_error_set(&error, VBD_E_DEADLINE,
+			"transfer %llu did not complete in %u ms, and its work requests do not "
+			"come back",
+			(unsigned long long)record->object.id, record->timeout_ms);
+		vbd_conn_fail(record->connection->conn, &error, record->object.id);
+	} else {
+		vbd_connection_close(record->connection);
+	}
+}
+
+static void stop(struct vbd_transfer_record *record, bool late)
+{
+	if (!record->connection || record->stopping)
+		return;
+	record->stopping = true;
+	vbd_timer_set(record->deadline, CANCEL_GRACE_MS);
+	vbd_fabric_cancel_transfer(&record->transfer, late);
+}
+
+static void on_deadline(void *arg)
+{
+	struct vbd_transfer_record *record = arg;
+
+	if (!record->connection)
+		return;
+	if (record->stopping)
+		give_up(record);
+	else
+		stop(record, true);
+}
+
+static enum vbd_status check_connection(
+	const struct vbd_connection *connection, struct vbd_error *err)
+{
+	const struct vbd_conn *conn = connection->conn;
+
+	if (conn->state == VBD_CONN_ESTABLISHED)
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_WRONG_STATE, "/connection",
+		"connection %llu is %s; data moves only while it is established",
+		(unsigned long long)connection->object.id, vbd_conn_state_name(conn->state));
+}
+
+static enum vbd_status check_buffer(const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_buffer *buffer = spec->buffer;
+	const struct vbd_device *device = spec->connection->conn->device;
+
+	if (buffer->state != VBD_BUFFER_READY)
+		return vbd_error_input(err, VBD_E_WRONG_STATE, "/buffer",
+			"buffer %llu is %s; only a ready one can be used",
+			(unsigned long long)buffer->object.id,
+			vbd_buffer_state_name(buffer->state));
+	if (buffer->mem.device != device)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/buffer",
+			"buffer %llu is registered with %s, connection %llu runs on %s",
+			(unsigned long long)buffer->object.id, buffer->device_name,
+			(unsigned long long)spec->connection->object.id, device->name);
+	return vbd_buffer_check_range(
+		buffer, spec->offset, spec->length_bytes, "/length_bytes", err);
+}
+
+static enum vbd_status check_spec(const struct vbd_daemon *daemon,
+	const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_config_limits *limits = &daemon->config->limits;
+	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
+	uint32_t max_msg_bytes;
+
+	if (!status)
+		status = check_connection(spec->connection, err);
+	if (!status && spec->buffer)
+		status = check_buffer(spec, err);
+	if (status)
+		return status;
+	max_msg_bytes = spec->connection->conn->device->attr.max_msg_bytes;
+	if (spec->op == VBD_OP_SEND && spec->length_bytes > max_msg_bytes)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/length_bytes",
+			"a message of device %s has %u bytes at most",
+			spec->connection->conn->device_name, max_msg_bytes);
+	if (daemon->transfers_open >= limits->transfers) {
+		if (err && err->status == VBD_OK)
+			err->limit = limits->transfers;
+		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
+			"%u transfers are under way, the limit", daemon->transfers_open);
+	}
+	return VBD_OK;
+}
+
+static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_transfer_spec *spec)
+{
+	const struct vbd_conn *conn = spec->connection->conn;
+	uint32_t max_msg_bytes = conn->device->attr.max_msg_bytes;
+	uint64_t chunk_bytes = spec->chunk_bytes;
+
+	if (spec->op == VBD_OP_SEND)
+		chunk_bytes = spec->length_bytes ? spec->length_bytes : 1;
+	else if (chunk_bytes > max_msg_bytes)
+		chunk_bytes = max_msg_bytes;
+	record->transfer = (struct vbd_transfer){
+		.id = record->object.id,
+		.op = spec->op,
+		.conn = spec->connection->conn,
+		.channel = conn->channel,
+		.length_bytes = spec->length_bytes,
+		.chunk_bytes = chunk_bytes,
+		.remote_addr = spec->remote_addr,
+		.rkey = spec->rkey,
+		.created_ns = vbd_clock_mono_ns(),
+		.state = VBD_TRANSFER_QUEUED,
+		.ended = on_ended,
+		.started = on_started,
+		.arg = record,
+		.wc_status = -1,
+	};
+}
+
+static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_transfer_record *record = calloc(1, sizeof(*record));
+	enum vbd_status status;
+
+	if (!record)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a transfer");
+	record->daemon = daemon;
+	record->connection = spec->connection;
+	record->connection_id = spec->connection->object.id;
+	record->offset = spec->offset;
+	record->timeout_ms = spec->timeout_ms;
+	record->message_slot = -1;
+	vbd_list_init(&record->link);
+	vbd_list_init(&record->watches);
+	vbd_list_init(&record->ended_link);
+	vbd_deferred_init(&record->reap, reap);
+	status = vbd_timer_create(daemon->loop, on_deadline, record, &record->deadline, err);
+	if (status)
+		goto free_record;
+	status = vbd_registry_add(daemon->transfers, &record->object, "", err);
+	if (status)
+		goto destroy_timer;
+	fill_transfer(record, spec);
+	*ret_record = record;
+	return VBD_OK;
+
+destroy_timer:
+	vbd_timer_destroy(record->deadline);
+free_record:
+	free(record);
+	return status;
+}
+
+static void start(struct vbd_transfer_record *record)
+{
+	struct vbd_daemon *daemon = record->daemon;
+
+	daemon->transfers_open++;
+	vbd_list_append(&record->connection->transfers, &record->link);
+	vbd_timer_set(record->deadline, record->timeout_ms);
+	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_TRANSFER_CREATED, VBD_SEVERITY_DEBUG,
+		VBD_KIND_TRANSFER, record->object.id, VBD_REASON_NONE,
+		"%s of %llu bytes over connection %llu", vbd_op_name(record->transfer.op),
+		(unsigned long long)record->transfer.length_bytes,
+		(unsigned long long)record->connection_id);
+	vbd_fabric_start_transfer(&record->transfer);
+}
+
+enum vbd_status vbd_transfer_create(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_transfer_record *record;
+	enum vbd_status status;
+
+	status = check_spec(daemon, spec, err);
+	if (!status)
+		status = make_record(daemon, spec, &record, err);
+	if (status)
+		return status;
+	record->buffer = spec->buffer;
+	record->buffer_id = spec->buffer->object.id;
+	record->transfer.local_addr = spec->buffer->mem.addr + spec->offset;
+	record->transfer.lkey = spec->buffer->mem.lkey;
+	spec->buffer->users++;
+	vbd_buffer_hold(spec->buffer);
+	start(record);
+	*ret_record = record;
+	return VBD_OK;
+}
+
+/* The bytes go into the work request, or into a slot of the device's pool. */
+static enum vbd_status place_message(struct vbd_transfer_record *record, const uint8_t *data,
+	uint32_t length_bytes, struct vbd_error *err)
+{
+	struct vbd_transfer *transfer = &record->transfer;
+	enum vbd_status status;
+
+	if (length_bytes > VBD_INLINE_BYTES) {
+		status = vbd_msgpool_take(record->connection->conn->device, &record->message_slot,
+			&transfer->local_addr, &transfer->lkey, err);
+		if (status)
+			return status;
+	} else {
+		record->inline_data = malloc(VBD_INLINE_BYTES);
+		if (!record->inline_data)
+			return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a message");
+		transfer->local_addr = record->inline_data;
+		transfer->inlined = true;
+	}
+	memcpy(transfer->local_addr, data, length_bytes);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, const uint8_t *data,
+	uint32_t length_bytes, uint32_t timeout_ms, struct vbd_transfer_record **ret_record,
+	struct vbd_error *err)
+{
+	const struct vbd_transfer_spec spec = {
+		.connection = connection,
+		.op = VBD_OP_SEND,
+		.length_bytes = length_bytes,
+		.timeout_ms = timeout_ms,
+	};
+	struct vbd_daemon *daemon = connection->daemon;
+	struct vbd_transfer_record *record;
+	enum vbd_status status;
+
+	if (length_bytes > VBD_MESSAGE_BYTES_MAX)
+		return vbd_error_input(err, VBD_E_TOO_LONG, "/data",
+			"a message in a request has %d bytes at most; send a longer one from a "
+			"buffer",
+			VBD_MESSAGE_BYTES_MAX);
+	status = check_spec(daemon, &spec, err);
+	if (!status)
+		status = make_record(daemon, &spec, &record, err);
+	if (status)
+		return status;
+	status = place_message(record, data, length_bytes, err);
+	if (status) {
+		free_record(record);
+		return status;
+	}
+	start(record);
+	*ret_record = record;
+	return VBD_OK;
+}
+
+struct vbd_transfer_record *vbd_transfer_find(
+	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+{
+	struct vbd_object *object;
+
+	if (vbd_registry_find_ref(daemon->transfers, ref, &object, err) != VBD_OK)
+		return NULL;
+	return record_of(object);
+}
+
+void vbd_transfer_cancel(struct vbd_transfer_record *record)
+{
+	stop(record, false);
+}
+
+void vbd_transfer_forget(struct vbd_transfer_record *record)
+{
+	vbd_loop_defer(record->daemon->loop, &record->reap);
+}
+
+void vbd_transfer_problem(const struct vbd_transfer_record *record, struct vbd_error *ret_err)
+{
+	const struct vbd_transfer *transfer = &record->transfer;
+
+	*ret_err = transfer->error;
+	if (transfer->state == VBD_TRANSFER_TIMED_OUT ||
+		transfer->state == VBD_TRANSFER_CANCELLED) {
+		bool late = transfer->state == VBD_TRANSFER_TIMED_OUT;
+
+		*ret_err = (struct vbd_error){0};
+		(void)vbd_error_set(ret_err, late ? VBD_E_DEADLINE : VBD_E_CANCELLED,
+			"transfer %llu %s after %llu of %llu bytes",
+			(unsigned long long)transfer->id,
+			late ? "reached its deadline" : "was cancelled",
+			(unsigned long long)vbd_counter_get(&transfer->bytes_done),
+			(unsigned long long)transfer->length_bytes);
+	}
+	(void)vbd_registry_path(record->daemon->transfers, transfer->id, ret_err->object);
+}
+
+void vbd_transfers_destroy_all(struct vbd_daemon *daemon)
+{
+	struct vbd_object *next;
+
+	for (struct vbd_object *object = vbd_registry_first(daemon->transfers); object;
+		object = next) {
+		next = vbd_registry_next(object);
+		free_record(record_of(object));
+	}
+}
