@@ -43,6 +43,15 @@ int epoll_wait(int epfd, struct epoll_event *events, int maxevents, int timeout_
 	return epoll_pwait(epfd, events, maxevents, timeout_ms, NULL);
 }
 
+/* The linker sends the loop's calloc() here. */
+static bool g_no_memory;
+void *__real_calloc(size_t count, size_t len_bytes);
+void *__wrap_calloc(size_t count, size_t len_bytes);
+void *__wrap_calloc(size_t count, size_t len_bytes)
+{
+	return g_no_memory ? NULL : __real_calloc(count, len_bytes);
+}
+
 struct fixture {
 	struct vbd_loop *loop;
 	struct vbd_error err;
@@ -70,6 +79,7 @@ static int setup(void **state)
 	assert_int_equal(vbd_loop_create(&f->loop, &f->err), VBD_OK);
 	assert_int_equal(sem_init(&f->gate, 0, 0), 0);
 	g_epoll.wake_fd = -1;
+	g_no_memory = false;
 	*state = f;
 	return 0;
 }
@@ -754,6 +764,32 @@ static void test_loop__the_time_stands_still_within_a_turn(void **state)
 	vbd_timer_destroy(f->timer);
 }
 
+static void test_loop__everything_that_needs_memory_says_when_there_is_none(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_loop *loop = NULL;
+	int fd = eventfd(0, EFD_CLOEXEC);
+
+	g_no_memory = true;
+	assert_int_equal(vbd_loop_create(&loop, &f->err), VBD_E_NO_MEMORY);
+	assert_int_equal(
+		vbd_fd_watch_start(f->loop, fd, VBD_FD_READ, drain_eventfd, f, &f->watch, &f->err),
+		VBD_E_NO_MEMORY);
+	assert_int_equal(vbd_timer_create(f->loop, count, f, &f->timer, &f->err), VBD_E_NO_MEMORY);
+	assert_int_equal(
+		vbd_loop_on_signal(f->loop, SIGUSR1, on_signal, f, &f->err), VBD_E_NO_MEMORY);
+	assert_int_equal(
+		vbd_loop_work(f->loop, wait_at_gate, work_done, f, &f->err), VBD_E_NO_MEMORY);
+	assert_int_equal(vbd_resolve(f->loop, "::1", 9, on_resolved, f, &f->resolution, &f->err),
+		VBD_E_NO_MEMORY);
+	g_no_memory = false;
+	assert_null(loop);
+	assert_null(f->watch);
+	assert_null(f->timer);
+	assert_null(f->resolution);
+	(void)close(fd);
+}
+
 #define LOOP_TEST(name) cmocka_unit_test_setup_teardown(test_loop__##name, setup, teardown)
 
 int main(void)
@@ -793,6 +829,7 @@ int main(void)
 		LOOP_TEST(a_resolution_may_be_cancelled_in_its_own_callback),
 		LOOP_TEST(destroying_ends_resolutions_without_their_callback),
 		LOOP_TEST(the_time_stands_still_within_a_turn),
+		LOOP_TEST(everything_that_needs_memory_says_when_there_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
