@@ -56,7 +56,11 @@ class UsageError extends Error {}
 
 function parse(argv) {
   try {
-    const { values, positionals } = parseArgs({ args: argv, options: OPTIONS, allowPositionals: true });
+    const { values, positionals } = parseArgs({
+      args: argv,
+      options: OPTIONS,
+      allowPositionals: true,
+    });
     return { ...values, positionals };
   } catch (error) {
     throw new UsageError(error.message);
@@ -64,12 +68,13 @@ function parse(argv) {
 }
 
 function parseVars(list) {
-  return Object.fromEntries(list.map((text) => {
-    const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
-    if (!name)
-      throw new UsageError(`--var wants NAME=VALUE, not ${text}`);
-    return [name, value];
-  }));
+  return Object.fromEntries(
+    list.map((text) => {
+      const [, name, value] = /^([A-Za-z_]\w*)=(.*)$/s.exec(text) ?? [];
+      if (!name) throw new UsageError(`--var wants NAME=VALUE, not ${text}`);
+      return [name, value];
+    }),
+  );
 }
 
 function daemonsOf([a, b], { TOKEN_URL: t, MEMLOCK_URL: m }) {
@@ -85,14 +90,17 @@ function unknownNeeds({ name, needs }) {
 function select(cases, { set, only }) {
   cases.forEach(unknownNeeds);
   const pattern = new RegExp(only);
-  return cases.filter(({ name, needs }) =>
-    pattern.test(name) && needs.every((need) => NEEDS[need].sets.includes(set)));
+  return cases.filter(
+    ({ name, needs }) =>
+      pattern.test(name) && needs.every((need) => NEEDS[need].sets.includes(set)),
+  );
 }
 
 function reasonToSkip({ needs }, vars, hasDevice) {
-  const missing = needs.flatMap((need) => NEEDS[need].vars).find((name) => vars[name] === undefined);
-  if (missing)
-    return `${missing} was not given`;
+  const missing = needs
+    .flatMap((need) => NEEDS[need].vars)
+    .find((name) => vars[name] === undefined);
+  if (missing) return `${missing} was not given`;
   return needs.includes('no_rdma') && hasDevice ? 'this machine has an RDMA device' : null;
 }
 
@@ -101,7 +109,7 @@ async function hasDevice(url) {
     const { body } = await send(url, { method: 'GET', path: '/v1/devices?state=present' });
     return JSON.parse(body.toString('utf8')).total > 0;
   } catch {
-    return false;  // the cases will say what is wrong
+    return false; // the cases will say what is wrong
   }
 }
 
@@ -122,7 +130,9 @@ class Report {
   }
 
   end() {
-    this.print(`${this.passed} passed, ${this.failed} failed${this.skipped ? `, ${this.skipped} skipped` : ''}`);
+    this.print(
+      `${this.passed} passed, ${this.failed} failed${this.skipped ? `, ${this.skipped} skipped` : ''}`,
+    );
     return this.failed > 0 || this.passed === 0 ? 1 : 0;
   }
 }
@@ -136,15 +146,14 @@ async function playAll(options, contract, print) {
   const device = await hasDevice(daemons.a);
   for (const testCase of select(readCases(options.cases), options)) {
     const reason = reasonToSkip(testCase, player.shared, device);
-    if (reason)
-      report.skip(testCase.name, reason);
-    else
-      report.result(testCase.name, await player.play(testCase));
+    if (reason) report.skip(testCase.name, reason);
+    else report.result(testCase.name, await player.play(testCase));
   }
-  for (const [name, check] of Object.entries(checks).filter(([text]) => new RegExp(options.only).test(text)))
+  for (const [name, check] of Object.entries(checks).filter(([text]) =>
+    new RegExp(options.only).test(text),
+  ))
     report.result(name, await check(daemons.a, contract).catch((error) => [error.message]));
-  if (options.coverage)
-    coverage.write(options.coverage, options.set);
+  if (options.coverage) coverage.write(options.coverage, options.set);
   return report.end();
 }
 
@@ -156,7 +165,11 @@ function checkCoverage({ positionals, cases }, contract, print) {
   gaps.forEach((line) => print(line));
   print(`codes seen: ${[...coverage.codes].sort().join(' ')}`);
   const operations = contract.operations().length;
-  print(gaps.length > 0 ? `${gaps.length} gaps` : `all ${operations} operations and their documented statuses were seen`);
+  print(
+    gaps.length > 0
+      ? `${gaps.length} gaps`
+      : `all ${operations} operations and their documented statuses were seen`,
+  );
   return gaps.length > 0 ? 1 : 0;
 }
 
@@ -167,12 +180,13 @@ export async function main(argv, print = console.log) {
     print(USAGE);
     return 0;
   }
-  if (!SETS.includes(options.set))
-    throw new UsageError(`--set is one of ${SETS}`);
+  if (!SETS.includes(options.set)) throw new UsageError(`--set is one of ${SETS}`);
   if (options.positionals.length === 0)
     throw new UsageError(options['coverage-check'] ? 'no folder given' : 'no URL given');
   const contract = Contract.load(new URL('../../openapi.yaml', import.meta.url));
-  return options['coverage-check'] ? checkCoverage(options, contract, print) : playAll(options, contract, print);
+  return options['coverage-check']
+    ? checkCoverage(options, contract, print)
+    : playAll(options, contract, print);
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

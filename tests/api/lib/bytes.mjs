@@ -6,19 +6,17 @@ import { fileURLToPath } from 'node:url';
 
 const ROOT = new URL('../../../', import.meta.url);
 
-const CRC32C_POLYNOMIAL = 0x82f63b78;  // Castagnoli, reflected
+const CRC32C_POLYNOMIAL = 0x82f63b78; // Castagnoli, reflected
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
-  for (let bit = 0; bit < 8; bit++)
-    crc = crc & 1 ? (crc >>> 1) ^ CRC32C_POLYNOMIAL : crc >>> 1;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 1 ? (crc >>> 1) ^ CRC32C_POLYNOMIAL : crc >>> 1;
   return crc >>> 0;
 });
 
 export function crc32c(bytes) {
   let crc = 0xffffffff;
-  for (const byte of bytes)
-    crc = crcTable[(crc ^ byte) & 0xff] ^ (crc >>> 8);
+  for (const byte of bytes) crc = crcTable[(crc ^ byte) & 0xff] ^ (crc >>> 8);
   return ((crc ^ 0xffffffff) >>> 0).toString(16).padStart(8, '0');
 }
 
@@ -59,10 +57,8 @@ const makers = {
  * {concat: [BYTES…]} {slice: BYTES, from, to} {file: PATH from the project's root}.
  */
 export function bytesOf(spec) {
-  if (typeof spec === 'string')
-    return Buffer.from(spec, 'utf8');
+  if (typeof spec === 'string') return Buffer.from(spec, 'utf8');
   const kind = Object.keys(makers).find((name) => name in spec);
-  if (!kind)
-    throw new Error(`no such kind of bytes: ${JSON.stringify(spec)}`);
+  if (!kind) throw new Error(`no such kind of bytes: ${JSON.stringify(spec)}`);
   return makers[kind](spec);
 }

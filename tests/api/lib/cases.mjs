@@ -4,7 +4,18 @@ import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
 const CASE_MEMBERS = ['about', 'needs', 'steps', 'cleanup'];
-const STEP_MEMBERS = ['about', 'request', 'expect', 'raw', 'walk', 'shm', 'await', 'abort', 'repeat', 'background'];
+const STEP_MEMBERS = [
+  'about',
+  'request',
+  'expect',
+  'raw',
+  'walk',
+  'shm',
+  'await',
+  'abort',
+  'repeat',
+  'background',
+];
 const KINDS = ['request', 'raw', 'walk', 'shm', 'await', 'abort'];
 
 function readJson(path) {
@@ -17,29 +28,26 @@ function readJson(path) {
 
 function refuseUnknown(where, object, known) {
   const extra = Object.keys(object).filter((key) => !known.includes(key));
-  if (extra.length > 0)
-    throw new Error(`${where}: unknown member ${extra}`);
+  if (extra.length > 0) throw new Error(`${where}: unknown member ${extra}`);
 }
 
 // In a fragment "<name>" stands for a parameter; variables ("${name}") are left for the player.
 function fillText(text, parameters) {
   const whole = /^<([a-z_]+)>$/.exec(text);
   const valueOf = (name) => {
-    if (!(name in parameters))
-      throw new Error(`no parameter <${name}>`);
+    if (!(name in parameters)) throw new Error(`no parameter <${name}>`);
     return parameters[name];
   };
   return whole ? valueOf(whole[1]) : text.replace(/<([a-z_]+)>/g, (_, name) => valueOf(name));
 }
 
 function fill(value, parameters) {
-  if (typeof value === 'string')
-    return fillText(value, parameters);
-  if (Array.isArray(value))
-    return value.map((item) => fill(item, parameters));
-  if (value === null || typeof value !== 'object')
-    return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, parameters)]));
+  if (typeof value === 'string') return fillText(value, parameters);
+  if (Array.isArray(value)) return value.map((item) => fill(item, parameters));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, fill(item, parameters)]),
+  );
 }
 
 // Puts the steps of the shared fragment that "use" names in its place. What it made is cleaned up in reverse order.
@@ -67,11 +75,14 @@ function checkStep(where, step) {
 // A folder of request.json and expect.json is a case of one step.
 function readFolder(path) {
   const steps = join(path, 'steps.json');
-  if (existsSync(steps))
-    return readJson(steps);
+  if (existsSync(steps)) return readJson(steps);
   const { about, needs, raw, ...request } = readJson(join(path, 'request.json'));
   const expect = readJson(join(path, 'expect.json'));
-  return { about, needs, steps: [raw === undefined ? { request, expect } : { raw: { bytes: raw, ...request }, expect }] };
+  return {
+    about,
+    needs,
+    steps: [raw === undefined ? { request, expect } : { raw: { bytes: raw, ...request }, expect }],
+  };
 }
 
 function readCase(folder, name) {

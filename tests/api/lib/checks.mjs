@@ -10,14 +10,21 @@ const sorted = (list) => [...list].sort().join(', ');
 /** The routes that GET /v1 lists and the operations of the contract are the same. */
 export async function routesAgree(base, contract) {
   const { status, body } = await send(base, { method: 'GET', path: '/v1' });
-  if (status !== 200)
-    return [`GET /v1 answers ${status}`];
-  const served = JSON.parse(body.toString('utf8')).routes.map(({ method, path }) => `${method} ${path}`);
+  if (status !== 200) return [`GET /v1 answers ${status}`];
+  const served = JSON.parse(body.toString('utf8')).routes.map(
+    ({ method, path }) => `${method} ${path}`,
+  );
   const documented = contract.operations().map(({ method, template }) => `${method} ${template}`);
   return [
-    ...documented.filter((route) => !served.includes(route)).map((route) => `documented, but not served: ${route}`),
-    ...served.filter((route) => !documented.includes(route)).map((route) => `served, but not documented: ${route}`),
-    ...served.filter((route, i) => served.indexOf(route) !== i).map((route) => `served twice: ${route}`),
+    ...documented
+      .filter((route) => !served.includes(route))
+      .map((route) => `documented, but not served: ${route}`),
+    ...served
+      .filter((route) => !documented.includes(route))
+      .map((route) => `served, but not documented: ${route}`),
+    ...served
+      .filter((route, i) => served.indexOf(route) !== i)
+      .map((route) => `served twice: ${route}`),
   ];
 }
 
@@ -27,9 +34,14 @@ export async function openRoutesAgree(base, contract) {
   const open = JSON.parse(body.toString('utf8')).routes.filter(({ role }) => role === 'none');
   const served = open.map(({ method, path }) => `${method} ${path}`);
   const isOpen = (security) => security?.length === 1 && Object.keys(security[0]).length === 0;
-  const documented = contract.routes.flatMap(({ template, item }) => ALL_METHODS
-    .filter((method) => isOpen(item[method.toLowerCase()]?.security)).map((method) => `${method} ${template}`));
-  return sorted(served) === sorted(documented) ? [] : [`without a token: served ${sorted(served)}; documented ${sorted(documented)}`];
+  const documented = contract.routes.flatMap(({ template, item }) =>
+    ALL_METHODS.filter((method) => isOpen(item[method.toLowerCase()]?.security)).map(
+      (method) => `${method} ${template}`,
+    ),
+  );
+  return sorted(served) === sorted(documented)
+    ? []
+    : [`without a token: served ${sorted(served)}; documented ${sorted(documented)}`];
 }
 
 async function checkMethod(base, contract, method, route) {
@@ -51,7 +63,7 @@ export async function otherMethodsAreRefused(base, contract) {
   const failures = [];
   for (const route of contract.routes)
     for (const method of ALL_METHODS.filter((name) => !contract.methodsOf(route).includes(name)))
-      failures.push(...await checkMethod(base, contract, method, route));
+      failures.push(...(await checkMethod(base, contract, method, route)));
   return failures;
 }
 

@@ -15,16 +15,26 @@ export function mediaType(header) {
 
 // References to the document's schemas, made absolute so that any part of it compiles alone.
 function absolute(node) {
-  if (Array.isArray(node))
-    return node.map(absolute);
-  if (node === null || typeof node !== 'object')
-    return node;
-  return Object.fromEntries(Object.entries(node).map(([key, value]) =>
-    [key, key === '$ref' && typeof value === 'string' ? value.replace('#/components/schemas/', `${SCHEMAS}#/$defs/`) : absolute(value)]));
+  if (Array.isArray(node)) return node.map(absolute);
+  if (node === null || typeof node !== 'object') return node;
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) => [
+      key,
+      key === '$ref' && typeof value === 'string'
+        ? value.replace('#/components/schemas/', `${SCHEMAS}#/$defs/`)
+        : absolute(value),
+    ]),
+  );
 }
 
 function makeAjv(document) {
-  const ajv = new Ajv2020({ allErrors: true, strict: true, strictTypes: false, strictRequired: false, allowUnionTypes: true });
+  const ajv = new Ajv2020({
+    allErrors: true,
+    strict: true,
+    strictTypes: false,
+    strictRequired: false,
+    allowUnionTypes: true,
+  });
   ajv.addFormat('binary', true);
   ajv.addSchema({ $id: SCHEMAS, $defs: absolute(document.components.schemas) });
   return ajv;
@@ -43,14 +53,15 @@ export function methodList(header = '') {
 
 // A query or path value as its schema sees it.
 function coerce(text, schema) {
-  if (schema.type === 'integer' && /^-?\d+$/.test(text))
-    return Number(text);
+  if (schema.type === 'integer' && /^-?\d+$/.test(text)) return Number(text);
   return text;
 }
 
 function parseJson(bytes) {
   try {
-    return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)) };
+    return {
+      value: JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)),
+    };
   } catch (error) {
     return { error: error.message };
   }
@@ -62,8 +73,12 @@ export class Contract {
     this.document = YAML.parse(text);
     this.ajv = makeAjv(this.document);
     this.validators = new Map();
-    this.routes = Object.entries(this.document.paths).map(([template, item]) =>
-      ({ template, item, pattern: templatePattern(template), literal: !template.includes('{') }));
+    this.routes = Object.entries(this.document.paths).map(([template, item]) => ({
+      template,
+      item,
+      pattern: templatePattern(template),
+      literal: !template.includes('{'),
+    }));
     this.codes = this.document.components.schemas.ProblemCode.enum;
     this.statusOfCode = new Map();
   }
@@ -73,10 +88,12 @@ export class Contract {
   }
 
   resolve(node) {
-    if (!node?.$ref)
-      return node;
+    if (!node?.$ref) return node;
     const parts = node.$ref.slice(2).split('/');
-    return parts.reduce((at, part) => at[part.replaceAll('~1', '/').replaceAll('~0', '~')], this.document);
+    return parts.reduce(
+      (at, part) => at[part.replaceAll('~1', '/').replaceAll('~0', '~')],
+      this.document,
+    );
   }
 
   /** The route of a path without its query, or null. */
@@ -92,40 +109,46 @@ export class Contract {
   operation(method, pathname) {
     const route = this.route(pathname);
     const operation = route?.item[method.toLowerCase()];
-    if (!operation)
-      return null;
+    if (!operation) return null;
     const parameters = [...(route.item.parameters ?? []), ...(operation.parameters ?? [])];
-    return { ...operation, template: route.template, parameters: parameters.map((one) => this.resolve(one)) };
+    return {
+      ...operation,
+      template: route.template,
+      parameters: parameters.map((one) => this.resolve(one)),
+    };
   }
 
   /** Every operation as {method, template, statuses}; `default` is not among the statuses. */
   operations() {
-    return this.routes.flatMap(({ template, item }) => this.methodsOf({ item }).map((method) => ({
-      method,
-      template,
-      statuses: Object.keys(item[method.toLowerCase()].responses).filter((status) => status !== 'default').map(Number),
-    })));
+    return this.routes.flatMap(({ template, item }) =>
+      this.methodsOf({ item }).map((method) => ({
+        method,
+        template,
+        statuses: Object.keys(item[method.toLowerCase()].responses)
+          .filter((status) => status !== 'default')
+          .map(Number),
+      })),
+    );
   }
 
   /** What a value violates of a schema, as lines of text. */
   validate(key, schema, value) {
-    if (!this.validators.has(key))
-      this.validators.set(key, this.ajv.compile(absolute(schema)));
+    if (!this.validators.has(key)) this.validators.set(key, this.ajv.compile(absolute(schema)));
     const check = this.validators.get(key);
-    if (check(value))
-      return [];
-    return check.errors.map(({ instancePath, message, params }) =>
-      `at ${instancePath || '/'}: ${message} ${JSON.stringify(params)}`);
+    if (check(value)) return [];
+    return check.errors.map(
+      ({ instancePath, message, params }) =>
+        `at ${instancePath || '/'}: ${message} ${JSON.stringify(params)}`,
+    );
   }
 
-  // --- requests --------------------------------------------------------------------------------------------------
+  // --- requests
 
   /** What the contract holds against a request, as lines of text; null when it knows no such operation. */
   checkRequest({ method, path, headers, body }) {
     const url = new URL(path, 'http://h');
     const operation = this.operation(method, url.pathname);
-    if (!operation)
-      return null;
+    if (!operation) return null;
     return [
       ...this.checkPath(operation, url.pathname),
       ...this.checkQuery(operation, url.searchParams),
@@ -137,13 +160,14 @@ export class Contract {
   checkParameter(operation, parameter, text) {
     const key = `${operation.operationId} ${parameter.in} ${parameter.name}`;
     const schema = this.resolve(parameter.schema);
-    return this.validate(key, parameter.schema, coerce(text, schema)).map((line) => `${parameter.name}: ${line}`);
+    return this.validate(key, parameter.schema, coerce(text, schema)).map(
+      (line) => `${parameter.name}: ${line}`,
+    );
   }
 
   checkPath(operation, pathname) {
     const parameter = operation.parameters.find((one) => one.in === 'path');
-    if (!parameter)
-      return [];
+    if (!parameter) return [];
     const [, text] = templatePattern(operation.template).exec(pathname);
     return this.checkParameter(operation, parameter, decodeURIComponent(text));
   }
@@ -151,39 +175,46 @@ export class Contract {
   checkQuery(operation, query) {
     const known = operation.parameters.filter((one) => one.in === 'query');
     const names = [...query.keys()];
-    const failures = names.filter((name, i) => names.indexOf(name) !== i).map((name) => `${name}: given twice`);
+    const failures = names
+      .filter((name, i) => names.indexOf(name) !== i)
+      .map((name) => `${name}: given twice`);
     for (const [name, text] of query) {
       const parameter = known.find((one) => one.name === name);
-      failures.push(...(parameter ? this.checkParameter(operation, parameter, text) : [`${name}: not a parameter`]));
+      failures.push(
+        ...(parameter
+          ? this.checkParameter(operation, parameter, text)
+          : [`${name}: not a parameter`]),
+      );
     }
     const missing = known.filter((one) => one.required && !query.has(one.name));
     return [...failures, ...missing.map((one) => `${one.name}: required`)];
   }
 
   checkHeaders(operation, headers) {
-    return operation.parameters.filter((one) => one.in === 'header').flatMap((parameter) => {
-      const name = Object.keys(headers).find((key) => key.toLowerCase() === parameter.name.toLowerCase());
-      return name === undefined ? [] : this.checkParameter(operation, parameter, headers[name]);
-    });
+    return operation.parameters
+      .filter((one) => one.in === 'header')
+      .flatMap((parameter) => {
+        const name = Object.keys(headers).find(
+          (key) => key.toLowerCase() === parameter.name.toLowerCase(),
+        );
+        return name === undefined ? [] : this.checkParameter(operation, parameter, headers[name]);
+      });
   }
 
   checkBody({ requestBody, operationId }, method, headers, body) {
-    if (!requestBody)
-      return [];
+    if (!requestBody) return [];
     if (body === undefined || body.length === 0)
       return requestBody.required ? ['a body is required'] : [];
     const name = Object.keys(headers).find((key) => key.toLowerCase() === 'content-type');
     const type = mediaType(headers[name]);
     const content = requestBody.content[type];
-    if (!content)
-      return [`Content-Type ${type}: not one of ${Object.keys(requestBody.content)}`];
-    if (!JSON_TYPES.includes(type))
-      return [];
+    if (!content) return [`Content-Type ${type}: not one of ${Object.keys(requestBody.content)}`];
+    if (!JSON_TYPES.includes(type)) return [];
     const { value, error } = parseJson(body);
     return error ? [error] : this.validate(`${operationId} body`, content.schema, value);
   }
 
-  // --- responses -------------------------------------------------------------------------------------------------
+  // --- responses
 
   /**
    * Everything about a response that the contract does not allow, as lines of text. `response.json` is set when the
@@ -210,46 +241,53 @@ export class Contract {
     if (!kind.content)
       return response.body.length > 0 ? [`status ${response.status} has a body`] : [];
     const content = kind.content[type];
-    if (!content)
-      return [`Content-Type ${type} where ${Object.keys(kind.content)} is documented`];
-    if (!JSON_TYPES.includes(type))
-      return [];
+    if (!content) return [`Content-Type ${type} where ${Object.keys(kind.content)} is documented`];
+    if (!JSON_TYPES.includes(type)) return [];
     const { value, error } = parseJson(response.body);
-    if (error)
-      return [`the body is not JSON: ${error}`];
+    if (error) return [`the body is not JSON: ${error}`];
     response.json = value;
     const fields = response.status === 200 ? query.get('fields') : null;
-    return fields === null ? this.validate(key, content.schema, value) : this.checkThin(key, content.schema, value, fields);
+    return fields === null
+      ? this.validate(key, content.schema, value)
+      : this.checkThin(key, content.schema, value, fields);
   }
 
   // A list asked for some `fields` gives items with these and the id, and nothing else.
   checkThin(key, schema, value, fields) {
     const items = { ...this.resolve(schema.properties.items.items) };
     delete items.required;
-    const thin = { ...schema, properties: { ...schema.properties, items: { type: 'array', items } } };
+    const thin = {
+      ...schema,
+      properties: { ...schema.properties, items: { type: 'array', items } },
+    };
     const failures = this.validate(`${key} thin`, thin, value);
     const asked = ['id', ...fields.split(',')];
     for (const item of value.items ?? []) {
       const extra = Object.keys(item).filter((name) => !asked.includes(name));
-      failures.push(...extra.map((name) => `an item has ${name}, which is not in fields=${fields}`));
-      if (!('id' in item))
-        failures.push('an item has no id');
+      failures.push(
+        ...extra.map((name) => `an item has ${name}, which is not in fields=${fields}`),
+      );
+      if (!('id' in item)) failures.push('an item has no id');
     }
     return failures;
   }
 
   checkResponseHeaders(kind, request, { status, headers }) {
     const failures = [];
-    if (kind.headers?.Location)
-      failures.push(...this.checkLink('Location', headers.location));
-    const prefer = Object.entries(request.headers ?? {}).find(([name]) => name.toLowerCase() === 'prefer')?.[1];
+    if (kind.headers?.Location) failures.push(...this.checkLink('Location', headers.location));
+    const prefer = Object.entries(request.headers ?? {}).find(
+      ([name]) => name.toLowerCase() === 'prefer',
+    )?.[1];
     const applied = headers['preference-applied'];
-    if (kind.headers?.['Preference-Applied'] && /^wait=\d+$/.test(prefer ?? '') && !/^wait=\d+$/.test(applied ?? ''))
+    if (
+      kind.headers?.['Preference-Applied'] &&
+      /^wait=\d+$/.test(prefer ?? '') &&
+      !/^wait=\d+$/.test(applied ?? '')
+    )
       failures.push(`Preference-Applied is ${applied}, though Prefer: ${prefer} was sent`);
     if (applied !== undefined && prefer === undefined)
       failures.push(`Preference-Applied: ${applied}, though no Prefer was sent`);
-    if (status === 204 && headers['content-type'])
-      failures.push('status 204 with a Content-Type');
+    if (status === 204 && headers['content-type']) failures.push('status 204 with a Content-Type');
     return failures;
   }
 
@@ -261,8 +299,7 @@ export class Contract {
   }
 
   checkProblem({ status, headers, json }) {
-    if (!json)
-      return [];
+    if (!json) return [];
     const failures = [];
     const known = this.statusOfCode.get(json.code) ?? status;
     this.statusOfCode.set(json.code, known);
@@ -272,10 +309,13 @@ export class Contract {
       failures.push(`type ${json.type} does not fit code ${json.code}`);
     if (known !== status)
       failures.push(`code ${json.code} came with status ${known} before, now with ${status}`);
-    for (const [name, path] of [['instance', json.instance], ['holder', json.holder], ...(json.users ?? []).map((user) => ['users', user])])
+    for (const [name, path] of [
+      ['instance', json.instance],
+      ['holder', json.holder],
+      ...(json.users ?? []).map((user) => ['users', user]),
+    ])
       failures.push(...(path === undefined ? [] : this.checkLink(name, path)));
-    if (status === 405)
-      failures.push(...this.checkAllow(headers.allow, json.allow));
+    if (status === 405) failures.push(...this.checkAllow(headers.allow, json.allow));
     if (status === 401 && !/^bearer/i.test(headers['www-authenticate'] ?? ''))
       failures.push('status 401 without WWW-Authenticate: Bearer');
     return failures;
@@ -285,7 +325,9 @@ export class Contract {
     if (header === undefined || !Array.isArray(member))
       return ['status 405 wants both the header Allow and the member allow'];
     const list = methodList(header);
-    return `${list}` === `${[...member].sort()}` ? [] : [`the header Allow has ${list}, the member allow ${member}`];
+    return `${list}` === `${[...member].sort()}`
+      ? []
+      : [`the header Allow has ${list}, the member allow ${member}`];
   }
 
   /** What a 405 must allow on this path, or null when there is no such path. */

@@ -7,18 +7,16 @@ const byName = (a, b) => (a < b ? -1 : 1);
 
 export class Coverage {
   constructor() {
-    this.seen = new Set();   // "GET /v1/buffers/{ref} 200"
-    this.codes = new Set();  // problem codes
+    this.seen = new Set(); // "GET /v1/buffers/{ref} 200"
+    this.codes = new Set(); // problem codes
   }
 
   add(contract, request, response) {
     const operation = contract.operation(request.method, request.path.split('?')[0]);
-    if (operation)
-      this.seen.add(`${request.method} ${operation.template} ${response.status}`);
+    if (operation) this.seen.add(`${request.method} ${operation.template} ${response.status}`);
     // A transfer that ended badly carries the same codes in its `error`.
     for (const code of [response.json?.code, response.json?.error?.code])
-      if (typeof code === 'string')
-        this.codes.add(code);
+      if (typeof code === 'string') this.codes.add(code);
   }
 
   write(folder, name) {
@@ -37,12 +35,19 @@ export class Coverage {
 
   /** Every documented 2xx and 503 that no case has seen, and every code neither seen nor excused. */
   gaps(contract, excuses) {
-    const wanted = contract.operations().flatMap(({ method, template, statuses }) =>
-      statuses.map((status) => `${method} ${template} ${status}`));
+    const wanted = contract
+      .operations()
+      .flatMap(({ method, template, statuses }) =>
+        statuses.map((status) => `${method} ${template} ${status}`),
+      );
     return [
       ...wanted.filter((line) => !this.seen.has(line)).map((line) => `not seen: ${line}`),
-      ...contract.codes.filter((code) => !this.codes.has(code) && !(code in excuses)).map((code) => `not seen: code ${code}`),
-      ...Object.keys(excuses).filter((code) => !contract.codes.includes(code)).map((code) => `excused, but no code: ${code}`),
+      ...contract.codes
+        .filter((code) => !this.codes.has(code) && !(code in excuses))
+        .map((code) => `not seen: code ${code}`),
+      ...Object.keys(excuses)
+        .filter((code) => !contract.codes.includes(code))
+        .map((code) => `excused, but no code: ${code}`),
     ];
   }
 }

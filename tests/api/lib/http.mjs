@@ -10,17 +10,18 @@ function collect(response, started, resolve, reject) {
   const chunks = [];
   response.on('data', (chunk) => chunks.push(chunk));
   response.on('error', reject);
-  response.on('end', () => resolve({
-    status: response.statusCode,
-    headers: response.headers,
-    body: Buffer.concat(chunks),
-    took_ms: performance.now() - started,
-  }));
+  response.on('end', () =>
+    resolve({
+      status: response.statusCode,
+      headers: response.headers,
+      body: Buffer.concat(chunks),
+      took_ms: performance.now() - started,
+    }),
+  );
 }
 
 function write(request, body, chunked) {
-  if (chunked)
-    request.write(body);
+  if (chunked) request.write(body);
   request.end(chunked ? undefined : body);
 }
 
@@ -33,9 +34,16 @@ export function send(base, { method, path, headers = {}, body, chunked = false, 
   return new Promise((resolve, reject) => {
     const started = performance.now();
     const all = { ...headers };
-    if (body !== undefined && !chunked)
-      all['Content-Length'] = body.length;
-    const request = http.request({ hostname, port, method, path, headers: all, agent: false, signal });
+    if (body !== undefined && !chunked) all['Content-Length'] = body.length;
+    const request = http.request({
+      hostname,
+      port,
+      method,
+      path,
+      headers: all,
+      agent: false,
+      signal,
+    });
     let answered = false;
     request.on('response', (response) => {
       answered = true;
@@ -65,15 +73,12 @@ function parseAnswers(bytes) {
   let rest = bytes;
   for (;;) {
     const end = rest.indexOf('\r\n\r\n');
-    if (end < 0)
-      return { answers, rest };
+    if (end < 0) return { answers, rest };
     const head = parseHead(rest.subarray(0, end).toString('latin1'));
     const length = Number(head.headers['content-length'] ?? 0);
     const from = end + 4;
-    if (rest.length < from + length)
-      return { answers, rest };
-    if (head.status !== 100)
-      answers.push({ ...head, body: rest.subarray(from, from + length) });
+    if (rest.length < from + length) return { answers, rest };
+    if (head.status !== 100) answers.push({ ...head, body: rest.subarray(from, from + length) });
     rest = rest.subarray(from + length);
   }
 }
@@ -94,8 +99,7 @@ export function sendRaw(base, bytes, { answers: wanted, untilClosed }) {
     socket.setTimeout(SOCKET_TIMEOUT_MS, () => finish(false));
     socket.on('data', (chunk) => {
       received = Buffer.concat([received, chunk]);
-      if (!untilClosed && parseAnswers(received).answers.length >= wanted)
-        finish(false);
+      if (!untilClosed && parseAnswers(received).answers.length >= wanted) finish(false);
     });
     socket.on('end', () => finish(true));
     // A reset after the answer is a close, too; before any byte it is a failure that the caller sees as no answer.

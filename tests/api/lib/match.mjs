@@ -14,7 +14,8 @@ const words = {
   $string: (value) => typeof value === 'string',
   $text: (value) => typeof value === 'string' && value.trim() !== '',
   $hex: (value) => typeof value === 'string' && /^0x[0-9a-f]{1,16}$/.test(value),
-  $time: (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/.test(value),
+  $time: (value) =>
+    typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/.test(value),
 };
 
 const wordsWithArgument = {
@@ -35,11 +36,9 @@ function differs(at, expected, got) {
 }
 
 function matchWord(expected, value, at, captures) {
-  if (expected in words)
-    return words[expected](value) ? [] : differs(at, expected, value);
+  if (expected in words) return words[expected](value) ? [] : differs(at, expected, value);
   const [, name, argument] = /^(\$[a-z]+):(.*)$/s.exec(expected) ?? [];
-  if (!(name in wordsWithArgument))
-    throw new Error(`no such matcher: ${expected}`);
+  if (!(name in wordsWithArgument)) throw new Error(`no such matcher: ${expected}`);
   return wordsWithArgument[name](argument, value, captures) ? [] : differs(at, expected, value);
 }
 
@@ -47,8 +46,7 @@ function matchWord(expected, value, at, captures) {
 function attempt(expected, value, captures) {
   const mine = {};
   const failures = match(expected, value, mine);
-  if (failures.length === 0)
-    Object.assign(captures, mine);
+  if (failures.length === 0) Object.assign(captures, mine);
   return failures.length === 0;
 }
 
@@ -76,15 +74,19 @@ const compare = (test) => (expected, value, at, captures, name) =>
 const lengthOf = (value) => (isObject(value) ? Object.keys(value).length : value?.length);
 
 const operators = {
-  $all: (expected, value, at, captures) => expected.flatMap((one) => match(one, value, captures, at)),
+  $all: (expected, value, at, captures) =>
+    expected.flatMap((one) => match(one, value, captures, at)),
   $one: (expected, value, at, captures) =>
-    (expected.some((one) => attempt(one, value, captures)) ? [] : differs(at, { $one: expected }, value)),
+    expected.some((one) => attempt(one, value, captures))
+      ? []
+      : differs(at, { $one: expected }, value),
   $not: (expected, value, at) =>
-    (attempt(expected, value, {}) ? differs(at, { $not: expected }, value) : []),
+    attempt(expected, value, {}) ? differs(at, { $not: expected }, value) : [],
   $equals: (expected, value, at) => matchExactly(expected, value, at),
   $gte: compare((value, limit) => value >= limit),
   $lte: compare((value, limit) => value <= limit),
-  $length: (expected, value, at, captures) => match(expected, lengthOf(value), captures, `${at} (length)`),
+  $length: (expected, value, at, captures) =>
+    match(expected, lengthOf(value), captures, `${at} (length)`),
   $base64: (expected, value, at) => match(bytesOf(expected).toString('base64'), value, {}, at),
   $sha256: (expected, value, at) => match(sha256(bytesOf(expected)), value, {}, at),
   $crc32c: (expected, value, at) => match(crc32c(bytesOf(expected)), value, {}, at),
@@ -98,37 +100,36 @@ const arrayOperators = {
 };
 
 function matchOperator(name, expected, value, at, captures) {
-  if (name in operators)
-    return operators[name](expected, value, at, captures, name);
-  if (!(name in arrayOperators))
-    throw new Error(`no such matcher: ${name}`);
-  if (!Array.isArray(value))
-    return differs(at, 'an array', value);
+  if (name in operators) return operators[name](expected, value, at, captures, name);
+  if (!(name in arrayOperators)) throw new Error(`no such matcher: ${name}`);
+  if (!Array.isArray(value)) return differs(at, 'an array', value);
   return arrayOperators[name](expected, value, at, captures);
 }
 
 function matchExactly(expected, value, at = '') {
   const failures = match(expected, value, {}, at);
-  if (!isObject(expected) || !isObject(value))
-    return failures;
+  if (!isObject(expected) || !isObject(value)) return failures;
   const extra = Object.keys(value).filter((key) => !(key in expected));
-  return [...failures, ...extra.map((key) => `at ${at}/${key}: expected nothing, got ${show(value[key])}`)];
+  return [
+    ...failures,
+    ...extra.map((key) => `at ${at}/${key}: expected nothing, got ${show(value[key])}`),
+  ];
 }
 
 function matchObject(expected, value, at, captures) {
   const keys = Object.keys(expected);
   if (keys.length > 0 && keys.every((key) => key.startsWith('$')))
     return keys.flatMap((key) => matchOperator(key, expected[key], value, at, captures));
-  if (!isObject(value))
-    return differs(at, expected, value);
+  if (!isObject(value)) return differs(at, expected, value);
   return keys.flatMap((key) => match(expected[key], value[key], captures, `${at}/${key}`));
 }
 
 function matchArray(expected, value, at, captures) {
-  if (!Array.isArray(value))
-    return differs(at, expected, value);
+  if (!Array.isArray(value)) return differs(at, expected, value);
   if (expected.length !== value.length)
-    return [`at ${at || '/'}: expected ${expected.length} items, got ${value.length}: ${show(value)}`];
+    return [
+      `at ${at || '/'}: expected ${expected.length} items, got ${value.length}: ${show(value)}`,
+    ];
   return expected.flatMap((item, i) => match(item, value[i], captures, `${at}/${i}`));
 }
 
@@ -137,12 +138,14 @@ const isOperator = (name) => name in operators || name in arrayOperators;
 /** The matchers that an expectation names and nobody knows. */
 export function unknownMatchers(expected) {
   if (typeof expected === 'string')
-    return !expected.startsWith('$') || expected.startsWith('${') || expected in words || /^\$(match|capture):/.test(expected)
-      ? [] : [expected];
-  if (Array.isArray(expected))
-    return expected.flatMap(unknownMatchers);
-  if (!isObject(expected))
-    return [];
+    return !expected.startsWith('$') ||
+      expected.startsWith('${') ||
+      expected in words ||
+      /^\$(match|capture):/.test(expected)
+      ? []
+      : [expected];
+  if (Array.isArray(expected)) return expected.flatMap(unknownMatchers);
+  if (!isObject(expected)) return [];
   const names = Object.keys(expected).filter((name) => name.startsWith('$') && !isOperator(name));
   return [...names, ...Object.values(expected).flatMap(unknownMatchers)];
 }
@@ -151,9 +154,7 @@ export function unknownMatchers(expected) {
 export function match(expected, value, captures = {}, at = '') {
   if (typeof expected === 'string' && expected.startsWith('$'))
     return matchWord(expected, value, at, captures);
-  if (Array.isArray(expected))
-    return matchArray(expected, value, at, captures);
-  if (isObject(expected))
-    return matchObject(expected, value, at, captures);
+  if (Array.isArray(expected)) return matchArray(expected, value, at, captures);
+  if (isObject(expected)) return matchObject(expected, value, at, captures);
   return expected === value ? [] : differs(at, expected, value);
 }

@@ -6,8 +6,7 @@ const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?:([+-])(\d+|[A-Za-z_][A-Za-z0-9
 export class UnknownVariable extends Error {}
 
 function lookUp(vars, name) {
-  if (vars[name] === undefined)
-    throw new UnknownVariable(`no variable ${name}`);
+  if (vars[name] === undefined) throw new UnknownVariable(`no variable ${name}`);
   return vars[name];
 }
 
@@ -19,8 +18,7 @@ function add(value, by) {
 
 function valueOf(vars, [, name, sign, operand]) {
   const value = lookUp(vars, name);
-  if (!sign)
-    return value;
+  if (!sign) return value;
   const number = Number(/^\d/.test(operand) ? operand : lookUp(vars, operand));
   return add(value, sign === '-' ? -number : number);
 }
@@ -28,19 +26,16 @@ function valueOf(vars, [, name, sign, operand]) {
 // A string that is one reference keeps the variable's type; within a longer string it becomes text.
 function inString(text, vars) {
   const matches = [...text.matchAll(REFERENCE)];
-  if (matches.length === 1 && matches[0][0] === text)
-    return valueOf(vars, matches[0]);
+  if (matches.length === 1 && matches[0][0] === text) return valueOf(vars, matches[0]);
   return text.replace(REFERENCE, (...match) => String(valueOf(vars, match)));
 }
 
 /** A copy of the value in which every reference is replaced; throws UnknownVariable. */
 export function substitute(value, vars) {
-  if (typeof value === 'string')
-    return inString(value, vars);
-  if (Array.isArray(value))
-    return value.map((item) => substitute(item, vars));
-  if (value === null || typeof value !== 'object')
-    return value;
+  if (typeof value === 'string') return inString(value, vars);
+  if (Array.isArray(value)) return value.map((item) => substitute(item, vars));
+  if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [inString(key, vars) + '', substitute(item, vars)]));
+    Object.entries(value).map(([key, item]) => [inString(key, vars) + '', substitute(item, vars)]),
+  );
 }

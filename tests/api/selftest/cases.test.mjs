@@ -8,35 +8,47 @@ import { test } from 'node:test';
 import { readCases } from '../lib/cases.mjs';
 import { Contract } from '../lib/contract.mjs';
 import { unknownMatchers } from '../lib/match.mjs';
-import { Player } from '../lib/player.mjs';
+import { Client } from '../lib/client.mjs';
 
 const FOLDER = fileURLToPath(new URL('..', import.meta.url));
-const GIVEN = ['i', 'RUN', 'HOST_A', 'URL_A', 'LAB_ADDR', 'LAB_DEV', 'SILENT_ADDR', 'NOBODY_ADDR', 'CONTROL_TOKEN', 'READ_TOKEN'];
+const GIVEN = [
+  'i',
+  'RUN',
+  'HOST_A',
+  'URL_A',
+  'LAB_ADDR',
+  'LAB_DEV',
+  'SILENT_ADDR',
+  'NOBODY_ADDR',
+  'CONTROL_TOKEN',
+  'READ_TOKEN',
+];
 
 const contract = Contract.load(new URL('../../../openapi.yaml', import.meta.url));
 const cases = readCases(FOLDER);
 
 // A value of the kind that a variable of this name has.
 function sample(name) {
-  if (/(^|_)(rkey|addr|target_addr)$/.test(name))
-    return '0x1000';
-  if (/ADDR|HOST/.test(name))
-    return '192.0.2.1';
-  if (/_path$|^location$/.test(name))
-    return '/v1/transfers/1';
+  if (/(^|_)(rkey|addr|target_addr)$/.test(name)) return '0x1000';
+  if (/ADDR|HOST/.test(name)) return '192.0.2.1';
+  if (/_path$|^location$/.test(name)) return '/v1/transfers/1';
   return name === 'limit' ? 262144 : 1;
 }
 
-const anything = new Proxy({}, { get: (_, name) => (typeof name === 'string' ? sample(name) : undefined) });
+const anything = new Proxy(
+  {},
+  { get: (_, name) => (typeof name === 'string' ? sample(name) : undefined) },
+);
 
-function player() {
-  const one = new Player({ daemons: {}, vars: {}, contract, coverage: null });
-  one.vars = anything;
-  return one;
-}
+const client = new Client({ daemons: {}, tokens: {}, contract });
+const build = (template) => client.buildRequest(template, anything);
 
-const references = (value) => [...JSON.stringify(value ?? null).matchAll(/\$\{([A-Za-z_]\w*)(?:[+-]([A-Za-z_]\w*))?/g)].flatMap(([, a, b]) => (b ? [a, b] : [a]));
-const captures = (value) => [...JSON.stringify(value ?? null).matchAll(/"\$capture:(\w+)"/g)].map(([, name]) => name);
+const references = (value) =>
+  [...JSON.stringify(value ?? null).matchAll(/\$\{([A-Za-z_]\w*)(?:[+-]([A-Za-z_]\w*))?/g)].flatMap(
+    ([, a, b]) => (b ? [a, b] : [a]),
+  );
+const captures = (value) =>
+  [...JSON.stringify(value ?? null).matchAll(/"\$capture:(\w+)"/g)].map(([, name]) => name);
 
 test('every case uses variables that were captured before, or are given', () => {
   for (const { name, steps, cleanup } of cases) {
@@ -46,7 +58,11 @@ test('every case uses variables that were captured before, or are given', () => 
       assert.deepEqual(unknown, [], `${name}: ${step.about}`);
       captures(step.expect).forEach((variable) => known.add(variable));
     }
-    assert.deepEqual(references(cleanup).filter((variable) => !known.has(variable)), [], `${name}: cleanup`);
+    assert.deepEqual(
+      references(cleanup).filter((variable) => !known.has(variable)),
+      [],
+      `${name}: cleanup`,
+    );
   }
 });
 
@@ -58,60 +74,80 @@ test('every case uses matchers that exist', () => {
 });
 
 test('every request is allowed by the contract, or marked invalid', () => {
-  const one = player();
   for (const { name, steps, cleanup } of cases)
     for (const step of [...steps, ...cleanup].filter(({ request, walk }) => request ?? walk)) {
-      const request = one.buildRequest(step.request ?? step.walk);
-      assert.deepEqual(one.checkRequest(request, step.expect?.status), [], `${name}: ${step.about}: ${request.path}`);
+      const request = build(step.request ?? step.walk);
+      assert.deepEqual(
+        client.checkRequest(request, step.expect?.status),
+        [],
+        `${name}: ${step.about}: ${request.path}`,
+      );
     }
 });
 
 test('every expected success is one that the contract documents', () => {
-  const one = player();
   for (const { name, steps } of cases)
-    for (const { about, request, expect } of steps.filter((step) => step.request && step.expect?.status < 400)) {
-      const { method, path } = one.buildRequest(request);
-      const operation = contract.operation(method === 'HEAD' ? 'GET' : method, new URL(path, 'http://h').pathname);
-      assert.ok(operation?.responses[expect.status], `${name}: ${about}: ${method} ${path} ${expect.status}`);
+    for (const { about, request, expect } of steps.filter(
+      (step) => step.request && step.expect?.status < 400,
+    )) {
+      const { method, path } = build(request);
+      const operation = contract.operation(
+        method === 'HEAD' ? 'GET' : method,
+        new URL(path, 'http://h').pathname,
+      );
+      assert.ok(
+        operation?.responses[expect.status],
+        `${name}: ${about}: ${method} ${path} ${expect.status}`,
+      );
     }
 });
 
 test('every expected code is one that the contract has', () => {
   for (const { name, steps } of cases)
-    for (const { about, expect } of steps.filter((step) => typeof step.expect?.json?.code === 'string'))
+    for (const { about, expect } of steps.filter(
+      (step) => typeof step.expect?.json?.code === 'string',
+    ))
       assert.ok(contract.codes.includes(expect.json.code), `${name}: ${about}`);
 });
 
 test('every code is expected by a case, or excused', () => {
   const text = cases.map(({ steps }) => JSON.stringify(steps)).join();
   const excuses = JSON.parse(readFileSync(new URL('../unprovoked.json', import.meta.url), 'utf8'));
-  const missing = contract.codes.filter((code) => !(code in excuses) && !text.includes(`"${code}"`));
+  const missing = contract.codes.filter(
+    (code) => !(code in excuses) && !text.includes(`"${code}"`),
+  );
   assert.deepEqual(missing, []);
 });
 
 test('every operation is requested by a case', () => {
-  const one = player();
   const seen = new Set();
   for (const { steps } of cases)
     for (const step of steps.filter(({ request, walk }) => request ?? walk)) {
-      const { method, path } = one.buildRequest(step.request ?? step.walk);
+      const { method, path } = build(step.request ?? step.walk);
       const operation = contract.operation(method, new URL(path, 'http://h').pathname);
       const status = step.expect?.status ?? 200;
-      if (operation && (status < 400 || status.$one))
-        seen.add(`${method} ${operation.template}`);
+      if (operation && (status < 400 || status.$one)) seen.add(`${method} ${operation.template}`);
     }
-  const missing = contract.operations().map(({ method, template }) => `${method} ${template}`).filter((line) => !seen.has(line));
+  const missing = contract
+    .operations()
+    .map(({ method, template }) => `${method} ${template}`)
+    .filter((line) => !seen.has(line));
   assert.deepEqual(missing, []);
 });
 
 test('every shared fragment is used', () => {
-  const text = [...readdirSync(`${FOLDER}cases`).map((name) => {
-    try {
-      return readFileSync(`${FOLDER}cases/${name}/steps.json`, 'utf8');
-    } catch {
-      return '';
-    }
-  }), ...readdirSync(`${FOLDER}shared`).map((name) => readFileSync(`${FOLDER}shared/${name}`, 'utf8'))].join();
+  const text = [
+    ...readdirSync(`${FOLDER}cases`).map((name) => {
+      try {
+        return readFileSync(`${FOLDER}cases/${name}/steps.json`, 'utf8');
+      } catch {
+        return '';
+      }
+    }),
+    ...readdirSync(`${FOLDER}shared`).map((name) =>
+      readFileSync(`${FOLDER}shared/${name}`, 'utf8'),
+    ),
+  ].join();
   for (const file of readdirSync(`${FOLDER}shared`))
     assert.ok(text.includes(`"use": "${file.replace('.json', '')}"`), file);
 });

@@ -13,7 +13,8 @@ import { startMock } from './mock.mjs';
 const scratch = mkdtempSync(join(tmpdir(), 'verbsd-api-selftest-'));
 after(() => rmSync(scratch, { recursive: true }));
 
-const answerOf = (status, body = '') => `HTTP/1.1 ${status} X\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+const answerOf = (status, body = '') =>
+  `HTTP/1.1 ${status} X\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
 // A server that answers any first bytes with these pieces, and then closes or does not.
 async function withServer(pieces, close, body) {
@@ -21,8 +22,7 @@ async function withServer(pieces, close, body) {
     socket.on('error', () => {});
     socket.once('data', () => {
       pieces.forEach((piece) => socket.write(piece));
-      if (close)
-        socket.end();
+      if (close) socket.end();
     });
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -35,21 +35,36 @@ async function withServer(pieces, close, body) {
 
 test('every answer is counted until the server closes', () =>
   withServer([answerOf(400, 'no'), answerOf(200, 'smuggled')], true, async (url) => {
-    const { answers, closed } = await sendRaw(url, Buffer.from('x'), { answers: 1, untilClosed: true });
-    assert.deepEqual(answers.map(({ status, body }) => [status, body.toString()]), [[400, 'no'], [200, 'smuggled']]);
+    const { answers, closed } = await sendRaw(url, Buffer.from('x'), {
+      answers: 1,
+      untilClosed: true,
+    });
+    assert.deepEqual(
+      answers.map(({ status, body }) => [status, body.toString()]),
+      [
+        [400, 'no'],
+        [200, 'smuggled'],
+      ],
+    );
     assert.equal(closed, true);
   }));
 
 test('an answer cut short is none', () =>
   withServer(['HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf'], true, async (url) => {
-    const { answers, rest } = await sendRaw(url, Buffer.from('x'), { answers: 1, untilClosed: true });
+    const { answers, rest } = await sendRaw(url, Buffer.from('x'), {
+      answers: 1,
+      untilClosed: true,
+    });
     assert.equal(answers.length, 0);
     assert.match(rest.toString(), /half$/);
   }));
 
 test('a connection that stays open is told from one that closes', () =>
   withServer([answerOf(200)], false, async (url) => {
-    const { answers, closed } = await sendRaw(url, Buffer.from('x'), { answers: 1, untilClosed: false });
+    const { answers, closed } = await sendRaw(url, Buffer.from('x'), {
+      answers: 1,
+      untilClosed: false,
+    });
     assert.equal(answers.length, 1);
     assert.equal(closed, false);
   }));
@@ -59,11 +74,25 @@ async function playRaw(expect) {
   try {
     const folder = mkdtempSync(join(scratch, 'cases-'));
     mkdirSync(join(folder, 'cases/it'), { recursive: true });
-    const bytes = ['GET /livez HTTP/1.1', 'Host: ${HOST_A}', '', 'GET /v1/nothing HTTP/1.1', 'Host: ${HOST_A}', 'Connection: close', '', ''];
+    const bytes = [
+      'GET /livez HTTP/1.1',
+      'Host: ${HOST_A}',
+      '',
+      'GET /v1/nothing HTTP/1.1',
+      'Host: ${HOST_A}',
+      'Connection: close',
+      '',
+      '',
+    ];
     const steps = [{ raw: { bytes }, expect }];
-    writeFileSync(join(folder, 'cases/it/steps.json'), JSON.stringify({ about: 'it', needs: 'none', steps }));
+    writeFileSync(
+      join(folder, 'cases/it/steps.json'),
+      JSON.stringify({ about: 'it', needs: 'none', steps }),
+    );
     const lines = [];
-    const status = await main(['--cases', folder, '--only', '^it$', mock.url], (line) => lines.push(line));
+    const status = await main(['--cases', folder, '--only', '^it$', mock.url], (line) =>
+      lines.push(line),
+    );
     return { status, text: lines.join('\n') };
   } finally {
     await mock.stop();
@@ -71,7 +100,11 @@ async function playRaw(expect) {
 }
 
 test('two answers are two', async () => {
-  const { status, text } = await playRaw({ status: 200, answers: 2, then: [{ status: 404, json: { code: 'not_found' } }] });
+  const { status, text } = await playRaw({
+    status: 200,
+    answers: 2,
+    then: [{ status: 404, json: { code: 'not_found' } }],
+  });
   assert.equal(status, 0, text);
 });
 

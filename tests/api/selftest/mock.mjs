@@ -9,26 +9,52 @@ const TEXT = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'ut
 const PATHS = YAML.parse(TEXT).paths;
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const NOW = '2026-01-01T00:00:00.000000000Z';
-const STATUS = { not_found: 404, method_not_allowed: 405, name_taken: 409, missing_field: 400, malformed_json: 400, internal: 500 };
+const STATUS = {
+  not_found: 404,
+  method_not_allowed: 405,
+  name_taken: 409,
+  missing_field: 400,
+  malformed_json: 400,
+  internal: 500,
+};
 
-const methodsOf = (template) => METHODS.filter((method) => PATHS[template][method]).map((method) => method.toUpperCase());
+const methodsOf = (template) =>
+  METHODS.filter((method) => PATHS[template][method]).map((method) => method.toUpperCase());
 const isOpen = (template, method) => PATHS[template][method.toLowerCase()].security?.length === 1;
 
 function routes() {
-  return Object.keys(PATHS).flatMap((path) => methodsOf(path).map((method) =>
-    ({ method, path, role: isOpen(path, method) ? 'none' : method === 'GET' ? 'read' : 'control' })));
+  return Object.keys(PATHS).flatMap((path) =>
+    methodsOf(path).map((method) => ({
+      method,
+      path,
+      role: isOpen(path, method) ? 'none' : method === 'GET' ? 'read' : 'control',
+    })),
+  );
 }
 
 function problem(code, more = {}) {
   const status = STATUS[code];
   const headers = { 'Content-Type': 'application/problem+json' };
-  if (more.allow)
-    headers.Allow = more.allow.join(', ');
-  return { status, headers, json: { type: `urn:verbsd:problem:${code}`, title: code, status, code, detail: 'here', ...more } };
+  if (more.allow) headers.Allow = more.allow.join(', ');
+  return {
+    status,
+    headers,
+    json: {
+      type: `urn:verbsd:problem:${code}`,
+      title: code,
+      status,
+      code,
+      detail: 'here',
+      ...more,
+    },
+  };
 }
 
-const ok = (json, status = 200, headers = {}) =>
-  ({ status, headers: { 'Content-Type': 'application/json', ...headers }, json });
+const ok = (json, status = 200, headers = {}) => ({
+  status,
+  headers: { 'Content-Type': 'application/json', ...headers },
+  json,
+});
 
 class State {
   constructor() {
@@ -39,12 +65,37 @@ class State {
   }
 
   stats() {
-    const zeros = ['http_responses_2xx', 'http_responses_4xx', 'http_responses_5xx', 'connections_open',
-      'connections_established', 'connections_closed', 'connections_failed', 'listeners', 'transfers_running',
-      'transfers_done', 'transfers_failed', 'messages_sent', 'messages_received', 'bytes_sent', 'bytes_received',
-      'bytes_written', 'bytes_read', 'events_dropped', 'async_events', 'cm_events', 'pinned_bytes', 'uptime_ms'];
-    return { ...Object.fromEntries(zeros.map((name) => [name, 0])), server_id: 'mock', buffers: this.buffers.length,
-      events_total: this.events, http_requests: this.requests };
+    const zeros = [
+      'http_responses_2xx',
+      'http_responses_4xx',
+      'http_responses_5xx',
+      'connections_open',
+      'connections_established',
+      'connections_closed',
+      'connections_failed',
+      'listeners',
+      'transfers_running',
+      'transfers_done',
+      'transfers_failed',
+      'messages_sent',
+      'messages_received',
+      'bytes_sent',
+      'bytes_received',
+      'bytes_written',
+      'bytes_read',
+      'events_dropped',
+      'async_events',
+      'cm_events',
+      'pinned_bytes',
+      'uptime_ms',
+    ];
+    return {
+      ...Object.fromEntries(zeros.map((name) => [name, 0])),
+      server_id: 'mock',
+      buffers: this.buffers.length,
+      events_total: this.events,
+      http_requests: this.requests,
+    };
   }
 
   createBuffer(text) {
@@ -54,14 +105,24 @@ class State {
     } catch {
       return problem('malformed_json');
     }
-    if (!body.size_bytes)
-      return problem('missing_field', { pointer: '/size_bytes' });
+    if (!body.size_bytes) return problem('missing_field', { pointer: '/size_bytes' });
     const holder = this.buffers.find(({ name }) => body.name && name === body.name);
-    if (holder)
-      return problem('name_taken', { holder: `/v1/buffers/${holder.id}` });
+    if (holder) return problem('name_taken', { holder: `/v1/buffers/${holder.id}` });
     const id = ++this.lastId;
-    const buffer = { id, name: body.name ?? null, state: 'ready', kind: 'anonymous', size_bytes: body.size_bytes, access: [],
-      device: 'mock0', shm_name: null, addr: '0x1000', rkey: '0x1', created_at: NOW, users: 0 };
+    const buffer = {
+      id,
+      name: body.name ?? null,
+      state: 'ready',
+      kind: 'anonymous',
+      size_bytes: body.size_bytes,
+      access: [],
+      device: 'mock0',
+      shm_name: null,
+      addr: '0x1000',
+      rkey: '0x1',
+      created_at: NOW,
+      users: 0,
+    };
     this.buffers.push(buffer);
     this.events++;
     return ok(buffer, 201, { Location: `/v1/buffers/${id}` });
@@ -73,55 +134,90 @@ class State {
     const rest = items.filter(({ id }) => id > after);
     const page = rest.slice(0, limit);
     const fields = query.get('fields')?.split(',');
-    const thin = (item) => Object.fromEntries(Object.entries(item).filter(([name]) => name === 'id' || fields.includes(name)));
-    return ok({ total: items.length, next: rest.length > limit ? page.at(-1).id : null, items: fields ? page.map(thin) : page });
+    const thin = (item) =>
+      Object.fromEntries(
+        Object.entries(item).filter(([name]) => name === 'id' || fields.includes(name)),
+      );
+    return ok({
+      total: items.length,
+      next: rest.length > limit ? page.at(-1).id : null,
+      items: fields ? page.map(thin) : page,
+    });
   }
 
   // Every event of the mock is a buffer's; a long poll that would wait is answered empty at once.
   eventPage(query) {
     const after = Number(query.get('after') ?? 0);
     const limit = Number(query.get('limit') ?? 100);
-    const all = Array.from({ length: this.events }, (_, i) =>
-      ({ seq: i + 1, at: NOW, type: 'buffer_created', severity: 'info', object: null, text: 'made' }));
+    const all = Array.from({ length: this.events }, (_, i) => ({
+      seq: i + 1,
+      at: NOW,
+      type: 'buffer_created',
+      severity: 'info',
+      object: null,
+      text: 'made',
+    }));
     const items = all.filter(({ seq }) => seq > after).slice(0, limit);
-    return ok({ first: 1, last: this.events, next: items.at(-1)?.seq ?? this.events, compacted: false, items });
+    return ok({
+      first: 1,
+      last: this.events,
+      next: items.at(-1)?.seq ?? this.events,
+      compacted: false,
+      items,
+    });
   }
 
   answer(method, url, text) {
     const query = url.searchParams;
-    const lists = ['devices', 'cqs', 'listeners', 'connections', 'transfers'].map((kind) => `/v1/${kind}`);
+    const lists = ['devices', 'cqs', 'listeners', 'connections', 'transfers'].map(
+      (kind) => `/v1/${kind}`,
+    );
     const [, ref] = /^\/v1\/buffers\/([^/]+)$/.exec(url.pathname) ?? [];
     const calls = {
       'GET /livez': () => ok({ status: 'ok' }),
       'GET /readyz': () => ok({ status: 'failing' }, 503),
-      'GET /v1': () => ok({ service: 'verbsd', version: '0.0.0', role: 'control', server_id: 'mock', started_at: NOW, now: NOW,
-        uptime_ms: 1, links: {}, routes: routes() }),
-      'GET /v1/openapi.yaml': () => ({ status: 200, headers: { 'Content-Type': 'application/yaml' }, text: TEXT }),
+      'GET /v1': () =>
+        ok({
+          service: 'verbsd',
+          version: '0.0.0',
+          role: 'control',
+          server_id: 'mock',
+          started_at: NOW,
+          now: NOW,
+          uptime_ms: 1,
+          links: {},
+          routes: routes(),
+        }),
+      'GET /v1/openapi.yaml': () => ({
+        status: 200,
+        headers: { 'Content-Type': 'application/yaml' },
+        text: TEXT,
+      }),
       'GET /v1/stats': () => ok(this.stats()),
       'GET /v1/events': () => this.eventPage(query),
       'GET /v1/buffers': () => this.page(this.buffers, query),
       'POST /v1/buffers': () => this.createBuffer(text),
     };
     const call = calls[`${method} ${url.pathname}`];
-    if (call)
-      return call();
-    if (method === 'GET' && lists.includes(url.pathname))
-      return this.page([], query);
+    if (call) return call();
+    if (method === 'GET' && lists.includes(url.pathname)) return this.page([], query);
     return ref ? this.one(method, ref, url.pathname) : this.other(method, url.pathname);
   }
 
   one(method, ref, pathname) {
     const index = this.buffers.findIndex(({ id, name }) => `${id}` === ref || name === ref);
-    if (index >= 0 && method === 'GET')
-      return ok(this.buffers[index]);
+    if (index >= 0 && method === 'GET') return ok(this.buffers[index]);
     if (index >= 0 && method === 'DELETE')
       return this.buffers.splice(index, 1) && { status: 204, headers: {}, text: '' };
     return this.other(method, pathname);
   }
 
   other(method, pathname) {
-    const template = Object.keys(PATHS).find((path) => path === pathname)
-      ?? Object.keys(PATHS).find((path) => new RegExp(`^${path.replace('{ref}', '[^/]+')}$`).test(pathname));
+    const template =
+      Object.keys(PATHS).find((path) => path === pathname) ??
+      Object.keys(PATHS).find((path) =>
+        new RegExp(`^${path.replace('{ref}', '[^/]+')}$`).test(pathname),
+      );
     if (template && !methodsOf(template).includes(method))
       return problem('method_not_allowed', { allow: methodsOf(template) });
     return problem('not_found');
@@ -130,7 +226,10 @@ class State {
 
 function reply(response, { status, headers, json, text }) {
   const body = json === undefined ? text : JSON.stringify(json);
-  response.writeHead(status, status === 204 ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) });
+  response.writeHead(
+    status,
+    status === 204 ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) },
+  );
   response.end(body);
 }
 
@@ -152,9 +251,10 @@ export async function startMock(spoil = () => {}) {
     });
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const stop = () => new Promise((resolve) => {
-    server.close(resolve);
-    server.closeAllConnections();
-  });
+  const stop = () =>
+    new Promise((resolve) => {
+      server.close(resolve);
+      server.closeAllConnections();
+    });
   return { url: `http://127.0.0.1:${server.address().port}`, state, stop };
 }

@@ -32,56 +32,229 @@ async function withMock(spoil, body) {
 function caseFolder(name, request, expect) {
   const folder = mkdtempSync(join(scratch, 'cases-'));
   mkdirSync(join(folder, 'cases', name), { recursive: true });
-  writeFileSync(join(folder, 'cases', name, 'request.json'), JSON.stringify({ about: name, needs: 'none', ...request }));
+  writeFileSync(
+    join(folder, 'cases', name, 'request.json'),
+    JSON.stringify({ about: name, needs: 'none', ...request }),
+  );
   writeFileSync(join(folder, 'cases', name, 'expect.json'), JSON.stringify(expect));
   return folder;
 }
 
-const runCase = (request, expect, spoil) => withMock(spoil, (mock) =>
-  run(mock, '--cases', caseFolder('it', request, expect), '--only', '^it$'));
+const runCase = (request, expect, spoil) =>
+  withMock(spoil, (mock) =>
+    run(mock, '--cases', caseFolder('it', request, expect), '--only', '^it$'),
+  );
 
-test('a daemon that keeps the contract passes', () => withMock(undefined, async (mock) => {
-  const { status, text, lines } = await run(mock);
-  assert.equal(status, 0, text);
-  assert.match(lines.at(-1), /^\d+ passed, 0 failed$/);
-}));
+test('a daemon that keeps the contract passes', () =>
+  withMock(undefined, async (mock) => {
+    const { status, text, lines } = await run(mock);
+    assert.equal(status, 0, text);
+    assert.match(lines.at(-1), /^\d+ passed, 0 failed$/);
+  }));
 
 const LIST = 'GET /v1/buffers?limit=1000';
 const spoilt = {
-  'an extra member': [LIST, (answer) => { answer.json.colour = 'red'; }, /must NOT have additional properties.*colour/],
-  'an extra member in an item': ['GET /v1/buffers/target', (answer) => { answer.json.lkey = '0x1'; }, /additional properties.*lkey/],
-  'a missing member': [LIST, (answer) => { delete answer.json.total; }, /required property 'total'/],
-  'a member of the wrong type': ['GET /v1/buffers/target', (answer) => { answer.json.users = '0'; }, /at \/users: must be integer/],
-  'a value outside its enum': ['GET /v1/buffers/target', (answer) => { answer.json.state = 'melting'; }, /equal to one of the allowed values/],
-  'a status nobody documents': [LIST, (answer) => { answer.status = 207; }, /status 207 is not documented/],
-  'a wrong status': ['GET /v1/nothing', (answer) => { answer.status = answer.json.status = 410; }, /expected 404, got 410/],
-  'a problem that contradicts its status': ['GET /v1/nothing', (answer) => { answer.json.status = 400; }, /says status 400, the response 404/],
-  'a problem as plain JSON': ['GET /v1/nothing', (answer) => { answer.headers['Content-Type'] = 'application/json'; }, /Content-Type application\/json where/],
-  'a code nobody documents': ['GET /v1/nothing', (answer) => { answer.json.code = 'oops'; }, /at \/code: must be equal to one of/],
-  'a list as text': [LIST, (answer) => { answer.headers['Content-Type'] = 'text/html'; }, /Content-Type text\/html where/],
-  'a body that is no JSON': [LIST, (answer) => { answer.json = undefined; answer.text = '{'; }, /the body is not JSON/],
-  'a creation without Location': ['POST /v1/buffers', (answer) => { delete answer.headers.Location; }, /Location is undefined/],
-  'a Location that leads nowhere': ['POST /v1/buffers', (answer) => { if (answer.headers.Location) answer.headers.Location = '/v2/x'; }, /Location is \/v2\/x, which is no path/],
-  'a preference nobody asked for': [LIST, (answer) => { answer.headers['Preference-Applied'] = 'wait=1'; }, /though no Prefer was sent/],
-  'a thin list that is not thin': ['GET /v1/buffers?fields=name', (answer) => { answer.json.items[0].users = 0; }, /has users, which is not in fields=name/],
-  'a holder that leads nowhere': ['POST /v1/buffers', (answer) => { if (answer.json.holder) answer.json.holder = '/x'; }, /holder is \/x, which is no path/],
-  'a method without Allow': ['PUT /v1/stats', (answer) => { delete answer.headers.Allow; }, /wants both the header Allow and the member allow/],
-  'an Allow that lacks a method': ['PUT /v1/listeners', (answer) => { if (answer.json.allow) { answer.headers.Allow = 'GET'; answer.json.allow = ['GET']; } }, /Allow is GET, documented are GET, POST/],
-  'a method that should be refused': ['PUT /v1/stats', (answer) => { if (answer.status === 405) Object.assign(answer, { status: 404, json: { ...answer.json, status: 404, code: 'not_found', type: 'urn:verbsd:problem:not_found' } }); }, /answers 404 not_found/],
-  'a route that is not listed': ['GET /v1', (answer) => { answer.json.routes.pop(); }, /documented, but not served: GET \/v1\/events/],
-  'a route that is not documented': ['GET /v1', (answer) => { answer.json.routes.push({ method: 'GET', path: '/v1/secrets', role: 'none' }); }, /served, but not documented: GET \/v1\/secrets/],
-  'a route listed twice': ['GET /v1', (answer) => { answer.json.routes.push(answer.json.routes[0]); }, /served twice/],
-  'a route that is open and should not be': ['GET /v1', (answer) => { answer.json.routes.at(-1).role = 'none'; }, /without a token: served .*events/],
-  'a daemon that is not alive': ['GET /livez', (answer) => { answer.status = 503; }, /afterwards \/livez of a answers 503/],
+  'an extra member': [
+    LIST,
+    (answer) => {
+      answer.json.colour = 'red';
+    },
+    /must NOT have additional properties.*colour/,
+  ],
+  'an extra member in an item': [
+    'GET /v1/buffers/target',
+    (answer) => {
+      answer.json.lkey = '0x1';
+    },
+    /additional properties.*lkey/,
+  ],
+  'a missing member': [
+    LIST,
+    (answer) => {
+      delete answer.json.total;
+    },
+    /required property 'total'/,
+  ],
+  'a member of the wrong type': [
+    'GET /v1/buffers/target',
+    (answer) => {
+      answer.json.users = '0';
+    },
+    /at \/users: must be integer/,
+  ],
+  'a value outside its enum': [
+    'GET /v1/buffers/target',
+    (answer) => {
+      answer.json.state = 'melting';
+    },
+    /equal to one of the allowed values/,
+  ],
+  'a status nobody documents': [
+    LIST,
+    (answer) => {
+      answer.status = 207;
+    },
+    /status 207 is not documented/,
+  ],
+  'a wrong status': [
+    'GET /v1/nothing',
+    (answer) => {
+      answer.status = answer.json.status = 410;
+    },
+    /expected 404, got 410/,
+  ],
+  'a problem that contradicts its status': [
+    'GET /v1/nothing',
+    (answer) => {
+      answer.json.status = 400;
+    },
+    /says status 400, the response 404/,
+  ],
+  'a problem as plain JSON': [
+    'GET /v1/nothing',
+    (answer) => {
+      answer.headers['Content-Type'] = 'application/json';
+    },
+    /Content-Type application\/json where/,
+  ],
+  'a code nobody documents': [
+    'GET /v1/nothing',
+    (answer) => {
+      answer.json.code = 'oops';
+    },
+    /at \/code: must be equal to one of/,
+  ],
+  'a list as text': [
+    LIST,
+    (answer) => {
+      answer.headers['Content-Type'] = 'text/html';
+    },
+    /Content-Type text\/html where/,
+  ],
+  'a body that is no JSON': [
+    LIST,
+    (answer) => {
+      answer.json = undefined;
+      answer.text = '{';
+    },
+    /the body is not JSON/,
+  ],
+  'a creation without Location': [
+    'POST /v1/buffers',
+    (answer) => {
+      delete answer.headers.Location;
+    },
+    /Location is undefined/,
+  ],
+  'a Location that leads nowhere': [
+    'POST /v1/buffers',
+    (answer) => {
+      if (answer.headers.Location) answer.headers.Location = '/v2/x';
+    },
+    /Location is \/v2\/x, which is no path/,
+  ],
+  'a preference nobody asked for': [
+    LIST,
+    (answer) => {
+      answer.headers['Preference-Applied'] = 'wait=1';
+    },
+    /though no Prefer was sent/,
+  ],
+  'a thin list that is not thin': [
+    'GET /v1/buffers?fields=name',
+    (answer) => {
+      answer.json.items[0].users = 0;
+    },
+    /has users, which is not in fields=name/,
+  ],
+  'a holder that leads nowhere': [
+    'POST /v1/buffers',
+    (answer) => {
+      if (answer.json.holder) answer.json.holder = '/x';
+    },
+    /holder is \/x, which is no path/,
+  ],
+  'a method without Allow': [
+    'PUT /v1/stats',
+    (answer) => {
+      delete answer.headers.Allow;
+    },
+    /wants both the header Allow and the member allow/,
+  ],
+  'an Allow that lacks a method': [
+    'PUT /v1/listeners',
+    (answer) => {
+      if (answer.json.allow) {
+        answer.headers.Allow = 'GET';
+        answer.json.allow = ['GET'];
+      }
+    },
+    /Allow is GET, documented are GET, POST/,
+  ],
+  'a method that should be refused': [
+    'PUT /v1/stats',
+    (answer) => {
+      if (answer.status === 405)
+        Object.assign(answer, {
+          status: 404,
+          json: {
+            ...answer.json,
+            status: 404,
+            code: 'not_found',
+            type: 'urn:verbsd:problem:not_found',
+          },
+        });
+    },
+    /answers 404 not_found/,
+  ],
+  'a route that is not listed': [
+    'GET /v1',
+    (answer) => {
+      answer.json.routes.pop();
+    },
+    /documented, but not served: GET \/v1\/events/,
+  ],
+  'a route that is not documented': [
+    'GET /v1',
+    (answer) => {
+      answer.json.routes.push({ method: 'GET', path: '/v1/secrets', role: 'none' });
+    },
+    /served, but not documented: GET \/v1\/secrets/,
+  ],
+  'a route listed twice': [
+    'GET /v1',
+    (answer) => {
+      answer.json.routes.push(answer.json.routes[0]);
+    },
+    /served twice/,
+  ],
+  'a route that is open and should not be': [
+    'GET /v1',
+    (answer) => {
+      answer.json.routes.at(-1).role = 'none';
+    },
+    /without a token: served .*events/,
+  ],
+  'a daemon that is not alive': [
+    'GET /livez',
+    (answer) => {
+      answer.status = 503;
+    },
+    /afterwards \/livez of a answers 503/,
+  ],
 };
 
 for (const [name, [call, change, message]] of Object.entries(spoilt)) {
-  test(`${name} fails`, () => withMock((request, answer) => `${request.method} ${request.path}` === call && change(answer), async (mock) => {
-    const { status, text, lines } = await run(mock);
-    assert.equal(status, 1, text);
-    assert.match(text, message);
-    assert.match(lines.at(-1), /^\d+ passed, [1-9]\d* failed$/);
-  }));
+  test(`${name} fails`, () =>
+    withMock(
+      (request, answer) => `${request.method} ${request.path}` === call && change(answer),
+      async (mock) => {
+        const { status, text, lines } = await run(mock);
+        assert.equal(status, 1, text);
+        assert.match(text, message);
+        assert.match(lines.at(-1), /^\d+ passed, [1-9]\d* failed$/);
+      },
+    ));
 }
 
 test('an object left behind fails', async () => {
@@ -91,23 +264,26 @@ test('an object left behind fails', async () => {
   assert.match(text, /left behind on a: buffers was 0, is 1/);
 });
 
-test('a daemon that dies fails its case, not the runner', () => withMock(undefined, async (mock) => {
-  await mock.stop();
-  const { status, text } = await run(mock);
-  assert.equal(status, 1);
-  assert.match(text, /ECONNREFUSED/);
-  assert.match(text, /afterwards \/livez of a does not answer/);
-}).catch((error) => assert.equal(error.code, 'ERR_SERVER_NOT_RUNNING')));
+test('a daemon that dies fails its case, not the runner', () =>
+  withMock(undefined, async (mock) => {
+    await mock.stop();
+    const { status, text } = await run(mock);
+    assert.equal(status, 1);
+    assert.match(text, /ECONNREFUSED/);
+    assert.match(text, /afterwards \/livez of a does not answer/);
+  }).catch((error) => assert.equal(error.code, 'ERR_SERVER_NOT_RUNNING')));
 
 test('one code with two statuses fails', async () => {
   const spoil = ({ path }, answer) => {
-    if (path === '/v1/buffers/2')
-      answer.status = answer.json.status = 410;
+    if (path === '/v1/buffers/2') answer.status = answer.json.status = 410;
   };
   await withMock(spoil, async (mock) => {
     const folder = caseFolder('it', { path: '/v1/buffers/1' }, { status: 404 });
     mkdirSync(join(folder, 'cases', 'then'));
-    writeFileSync(join(folder, 'cases/then/request.json'), JSON.stringify({ about: 'x', needs: 'none', path: '/v1/buffers/2' }));
+    writeFileSync(
+      join(folder, 'cases/then/request.json'),
+      JSON.stringify({ about: 'x', needs: 'none', path: '/v1/buffers/2' }),
+    );
     writeFileSync(join(folder, 'cases/then/expect.json'), JSON.stringify({ status: 410 }));
     const { text } = await run(mock, '--cases', folder, '--only', '^(it|then)$');
     assert.match(text, /code not_found came with status 404 before, now with 410/);
@@ -128,26 +304,33 @@ test('a request that is marked invalid must be so', async () => {
 });
 
 test('a reader that is shown a key fails', async () => {
-  const spoil = (request, answer) => { if (answer.json?.items) answer.json.items.push({ ...answer.json.items[0], id: 9, rkey: '0x1' }); };
+  const spoil = (request, answer) => {
+    if (answer.json?.items) answer.json.items.push({ ...answer.json.items[0], id: 9, rkey: '0x1' });
+  };
   const { text } = await runCase({ path: '/v1/buffers', token: 'read' }, { status: 200 }, spoil);
   assert.match(text, /a reader is shown a key or private data/);
 });
 
 test('until gives up, and says what it saw last', async () => {
-  const { status, text } = await runCase({ path: '/v1/stats' }, { status: 200, json: { buffers: 5 }, until: 3 });
+  const { status, text } = await runCase(
+    { path: '/v1/stats' },
+    { status: 200, json: { buffers: 5 }, until: 3 },
+  );
   assert.equal(status, 1);
   assert.match(text, /at \/buffers: expected 5, got 0/);
 });
 
 test('until goes on until it matches', async () => {
-  const { status, text } = await runCase({ path: '/v1/stats' }, { status: 200, json: { http_requests: { $gte: 12 } }, until: 20 });
+  const { status, text } = await runCase(
+    { path: '/v1/stats' },
+    { status: 200, json: { http_requests: { $gte: 12 } }, until: 20 },
+  );
   assert.equal(status, 0, text);
 });
 
 test('items on two pages fail', async () => {
   const spoil = ({ path }, answer) => {
-    if (path.includes('after='))
-      answer.json.items[0].id = 1;
+    if (path.includes('after=')) answer.json.items[0].id = 1;
   };
   await withMock(spoil, async (mock) => {
     const { text } = await run(mock, '--only', 'pages');
@@ -155,18 +338,28 @@ test('items on two pages fail', async () => {
   });
 });
 
-test('a case that needs what is not there is skipped, and counted', () => withMock(undefined, async (mock) => {
-  const folder = caseFolder('it', { path: '/v1', needs: 'rdma2' }, { status: 200 });
-  const { text, lines } = await run(mock, '--cases', folder, '--set', 'guest', '--var', 'LAB_ADDR=192.0.2.1');
-  assert.match(text, /skip it: URL_B was not given/);
-  assert.match(lines.at(-1), /^\d+ passed, 0 failed, 1 skipped$/);
-}));
+test('a case that needs what is not there is skipped, and counted', () =>
+  withMock(undefined, async (mock) => {
+    const folder = caseFolder('it', { path: '/v1', needs: 'rdma2' }, { status: 200 });
+    const { text, lines } = await run(
+      mock,
+      '--cases',
+      folder,
+      '--set',
+      'guest',
+      '--var',
+      'LAB_ADDR=192.0.2.1',
+    );
+    assert.match(text, /skip it: URL_B was not given/);
+    assert.match(lines.at(-1), /^\d+ passed, 0 failed, 1 skipped$/);
+  }));
 
-test('a run without any case fails', () => withMock(undefined, async (mock) => {
-  const { status, lines } = await run(mock, '--only', 'no such case');
-  assert.equal(status, 1);
-  assert.equal(lines.at(-1), '0 passed, 0 failed');
-}));
+test('a run without any case fails', () =>
+  withMock(undefined, async (mock) => {
+    const { status, lines } = await run(mock, '--only', 'no such case');
+    assert.equal(status, 1);
+    assert.equal(lines.at(-1), '0 passed, 0 failed');
+  }));
 
 test('wrong usage is told from failure', async () => {
   await assert.rejects(main([]), /no URL given/);
@@ -175,27 +368,36 @@ test('wrong usage is told from failure', async () => {
   await assert.rejects(main(['--var', 'x', 'http://h']), /NAME=VALUE/);
 });
 
-test('coverage is written, and its gaps are found', () => withMock(undefined, async (mock) => {
-  const folder = join(scratch, 'coverage');
-  await run(mock, '--coverage', folder);
-  const { seen } = JSON.parse(readFileSync(join(folder, 'native.json'), 'utf8'));
-  assert.ok(seen.includes('GET /v1/buffers 200'));
-  assert.ok(seen.includes('POST /v1/buffers 201'));
-  const lines = [];
-  assert.equal(await main(['--coverage-check', folder], (line) => lines.push(line)), 1);
-  assert.ok(lines.includes('not seen: POST /v1/transfers 201'));
-  assert.ok(lines.includes('not seen: code remote_access'));
-  assert.ok(!lines.includes('not seen: GET /v1/buffers 200'));
-}));
+test('coverage is written, and its gaps are found', () =>
+  withMock(undefined, async (mock) => {
+    const folder = join(scratch, 'coverage');
+    await run(mock, '--coverage', folder);
+    const { seen } = JSON.parse(readFileSync(join(folder, 'native.json'), 'utf8'));
+    assert.ok(seen.includes('GET /v1/buffers 200'));
+    assert.ok(seen.includes('POST /v1/buffers 201'));
+    const lines = [];
+    assert.equal(await main(['--coverage-check', folder], (line) => lines.push(line)), 1);
+    assert.ok(lines.includes('not seen: POST /v1/transfers 201'));
+    assert.ok(lines.includes('not seen: code remote_access'));
+    assert.ok(!lines.includes('not seen: GET /v1/buffers 200'));
+  }));
 
 test('coverage without gaps passes', async () => {
   const { Contract } = await import('../lib/contract.mjs');
   const contract = Contract.load(new URL('../../../openapi.yaml', import.meta.url));
   const excuses = JSON.parse(readFileSync(new URL('../unprovoked.json', import.meta.url), 'utf8'));
   const folder = mkdtempSync(join(scratch, 'full-'));
-  const seen = contract.operations().flatMap(({ method, template, statuses }) => statuses.map((status) => `${method} ${template} ${status}`));
+  const seen = contract
+    .operations()
+    .flatMap(({ method, template, statuses }) =>
+      statuses.map((status) => `${method} ${template} ${status}`),
+    );
   const codes = contract.codes.filter((code) => !(code in excuses));
   writeFileSync(join(folder, 'all.json'), JSON.stringify({ seen, codes }));
   const lines = [];
-  assert.equal(await main(['--coverage-check', folder], (line) => lines.push(line)), 0, lines.join('\n'));
+  assert.equal(
+    await main(['--coverage-check', folder], (line) => lines.push(line)),
+    0,
+    lines.join('\n'),
+  );
 });

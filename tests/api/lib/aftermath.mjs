@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// What must be so after every case: the daemons live, and nothing that it made is left.
+import { send } from './http.mjs';
+
+const SETTLE_TRIES = 6; // how often the gauges are looked at until nothing is left
+const GAUGES = ['connections_open', 'listeners', 'buffers', 'transfers_running'];
+
+export class Aftermath {
+  constructor(client) {
+    this.client = client;
+    this.daemons = client.daemons;
+  }
+
+  /** The daemons that do not say that they are alive. */
+  async checkAlive() {
+    const failures = [];
+    for (const [on, url] of Object.entries(this.daemons)) {
+      try {
+        const response = await send(url, { method: 'GET', path: '/livez' });
+        if (response.status !== 200)
+          failures.push(`afterwards /livez of ${on} answers ${response.status}`);
+      } catch (error) {
+        failures.push(`afterwards /livez of ${on} does not answer: ${error.message}`);
+      }
+    }
+    return failures;
+  }
+
+  async gaugesOf(on) {
+    const request = {
+      on,
+      method: 'GET',
+      path: '/v1/stats',
+      headers: this.client.authorization(on),
+    };
+    const { response } = await this.client.fetch(request);
+    return Object.fromEntries(GAUGES.map((name) => [name, response.json?.[name]]));
+  }
+
+  /** How many objects each daemon has now. */
+  async gauges() {
+    const found = {};
+    for (const on of Object.keys(this.daemons)) {
+      try {
+        found[on] = await this.gaugesOf(on);
+      } catch {
+        found[on] = null; // the case's own requests will say what is wrong
+      }
+    }
+    return found;
+  }
+
+  /** What there is more, or less, than `before`. */
+  async checkNothingLeft(before) {
+    const failures = [];
+    for (const on of Object.keys(this.daemons).filter((name) => before[name] !== null))
+      failures.push(...(await this.settle(on, before[on]).catch((error) => [error.message])));
+    return failures;
+  }
+
+  async settle(on, before) {
+    for (let i = 1; ; i++) {
+      const seen = await this.client.lastEvent({ on });
+      const after = await this.gaugesOf(on);
+      const left = GAUGES.filter((name) => after[name] !== before[name]);
+      if (left.length === 0) return [];
+      if (i >= SETTLE_TRIES)
+        return left.map(
+          (name) => `left behind on ${on}: ${name} was ${before[name]}, is ${after[name]}`,
+        );
+      await this.client.nextEvent({ on }, seen);
+    }
+  }
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests as the cases describe them, to the daemons, with every answer held against the contract.
+import { bytesOf } from './bytes.mjs';
+import { send } from './http.mjs';
+import { show } from './match.mjs';
+import { substitute } from './vars.mjs';
+
+const WAKE_MS = 2000; // how long to wait for an event before looking again
+const REQUEST_MEMBERS = [
+  'on',
+  'token',
+  'method',
+  'path',
+  'headers',
+  'json',
+  'body',
+  'data',
+  'chunked',
+  'invalid',
+];
+/** Throws when an object of a case has a member that nobody knows. */
+export function refuseUnknown(what, object, known) {
+  const extra = Object.keys(object).filter((key) => !known.includes(key));
+  if (extra.length > 0) throw new Error(`${what} has unknown members ${extra}`);
+}
+
+function bodyOf({ json, body, data }) {
+  if (json !== undefined)
+    return { type: 'application/json', bytes: Buffer.from(JSON.stringify(json)) };
+  if (body !== undefined) return { type: 'application/json', bytes: bytesOf(body) };
+  if (data !== undefined) return { type: 'application/octet-stream', bytes: bytesOf(data) };
+  return {};
+}
+
+const withoutNulls = (object) =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
+
+/** A request for a person to read. */
+export function describe(request) {
+  const body =
+    request.body === undefined ? '' : ` ${show(request.body.subarray(0, 300).toString('latin1'))}`;
+  return `${request.method} ${request.path} on ${request.on}${body}`;
+}
+
+/** An answer for a person to read. */
+export function describeAnswer({ status, headers, body }) {
+  const shown = body.subarray(0, 1500).toString('utf8');
+  return `${status} ${headers['content-type'] ?? ''} ${shown}`.trim();
+}
+
+export class Client {
+  /**
+   * @param daemons   {a: URL, b: URL, …}, those that are there
+   * @param tokens    {control, read} of daemon t
+   * @param contract  Contract
+   */
+  constructor({ daemons, tokens, contract }) {
+    Object.assign(this, { daemons, tokens, contract });
+  }
+
+  authorization(on, token) {
+    const name = token ?? (on === 't' ? 'control' : 'none');
+    return name === 'none' ? {} : { Authorization: `Bearer ${this.tokens[name] ?? name}` };
+  }
+
+  /** The request that a case describes, with these variables in it. */
+  buildRequest(template, vars) {
+    const spec = substitute(template, vars);
+    refuseUnknown('a request', spec, REQUEST_MEMBERS);
+    const { on = 'a', token, method = 'GET', path, headers = {}, chunked, invalid = false } = spec;
+    const { type, bytes } = bodyOf(spec);
+    const all = {
+      ...(type ? { 'Content-Type': type } : {}),
+      ...this.authorization(on, token),
+      ...headers,
+    };
+    return { on, token, method, path, headers: withoutNulls(all), body: bytes, chunked, invalid };
+  }
+
+  // A case says of each request whether the contract allows it, so that neither can drift from the other.
+  checkRequest(request, status) {
+    const against = this.contract.checkRequest(request);
+    if (against === null) return [];
+    if (request.invalid)
+      return against.length > 0
+        ? []
+        : ['the request is marked invalid, but the contract allows it'];
+    const meant = status === undefined || status < 400 ? '' : ' (mark it invalid if that is meant)';
+    return against.map((line) => `the contract does not allow the request${meant}: ${line}`);
+  }
+
+  /** Resolves to {response, failures}: what the contract does not allow about the answer. */
+  async fetch(request, signal) {
+    const response = await send(this.daemons[request.on], { ...request, signal });
+    return { response, failures: this.checkResponse(request, response) };
+  }
+
+  checkResponse(request, response) {
+    const failures = this.contract.checkResponse(request, response);
+    if (request.token === 'read' && /"(rkey|private_data)"/.test(response.body.toString('utf8')))
+      failures.push('a reader is shown a key or private data');
+    return failures.map((line) => `against the contract: ${line}`);
+  }
+
+  async events(request, query) {
+    const own = { ...request, method: 'GET', path: `/v1/events?${query}`, body: undefined };
+    own.headers = this.authorization(request.on, request.token);
+    const { response, failures } = await this.fetch(own);
+    if (response.status !== 200 || failures.length > 0)
+      throw new Error(`GET ${own.path}: ${failures.join('; ')} ${describeAnswer(response)}`);
+    return response.json;
+  }
+
+  /** The number of the newest event of the daemon that a request goes to. */
+  async lastEvent(request) {
+    return (await this.events(request, 'limit=1')).last;
+  }
+
+  /** Waits, by the daemon's own long poll, for something to happen after that event; not for ever. */
+  async nextEvent(request, seen) {
+    await this.events(request, `after=${seen}&limit=1&wait_ms=${WAKE_MS}`);
+  }
+}
