@@ -145,21 +145,6 @@ static enum vbd_status decode_string(const struct vbd_field *field, const json_t
 	return VBD_OK;
 }
 
-static enum vbd_status refuse_other_than(
-	const uint32_t *only, const char *pointer, json_int_t number, struct vbd_error *err)
-{
-	char known[96] = "";
-
-	for (size_t i = 0; only[i]; i++) {
-		size_t used = strlen(known);
-
-		(void)snprintf(
-			known + used, sizeof(known) - used, "%s%" PRIu32, i ? ", " : "", only[i]);
-	}
-	return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
-		"%s must be one of: %s; not %" JSON_INTEGER_FORMAT, pointer, known, number);
-}
-
 static enum vbd_status decode_uint(const struct vbd_field *field, const json_t *value,
 	const char *pointer, void *target, struct vbd_error *err)
 {
@@ -167,18 +152,10 @@ static enum vbd_status decode_uint(const struct vbd_field *field, const json_t *
 
 	if (!json_is_integer(value))
 		return wrong_type(pointer, "an integer", value, err);
-	if (field->only) {
-		size_t i = 0;
-
-		while (field->only[i] && field->only[i] != number)
-			i++;
-		if (!field->only[i])
-			return refuse_other_than(field->only, pointer, number, err);
-	} else if (number < 0 || (uint64_t)number < field->min || (uint64_t)number > field->max) {
+	if (number < 0 || (uint64_t)number < field->min || (uint64_t)number > field->max)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, pointer,
 			"%s must be from %" PRIu64 " to %" PRIu64 ", not %" JSON_INTEGER_FORMAT,
 			pointer, field->min, field->max, number);
-	}
 	store(target, field, (uint64_t)number);
 	return VBD_OK;
 }

@@ -47,8 +47,6 @@ struct vbd_field {
 	/* ENUM, ENUM_SET; NULL entries are skipped. */
 	const char *const *names;
 	size_t n_names;
-	/* UINT: the only values allowed, instead of a range; 0 ends. */
-	const uint32_t *only;
 	/* STRING: a further condition, and what to say when it fails ("must start with …"). */
 	bool (*check)(const char *text);
 	const char *check_text;

@@ -21,6 +21,7 @@ struct vbd_dispatch_config {
 	struct vbd_router router;
 	struct vbd_auth_rules auth;
 	size_t json_max_bytes; /* of a JSON body */
+	size_t idem_max;       /* Idempotency-Keys remembered */
 	void *context;	       /* for the handlers, as req->context */
 	/* A client was turned away for who or where it is. May be NULL. */
 	void (*on_refused)(void *context, const char *client, const struct vbd_error *err);

@@ -2,11 +2,10 @@
 #include "api/idempotency.h"
 
 #include "base/list.h"
+#include "daemon/registry.h" /* uthash, set up for the project */
 
-#define HASH_NONFATAL_OOM 1
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
-#include <uthash.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,16 +24,19 @@ struct vbd_idem_entry {
 struct vbd_idem {
 	struct vbd_idem_entry *by_key;
 	struct vbd_link entries;
+	size_t max;
 	size_t count;
 	size_t bytes; /* of the bodies kept */
 };
 
-struct vbd_idem *vbd_idem_create(void)
+struct vbd_idem *vbd_idem_create(size_t max)
 {
 	struct vbd_idem *idem = calloc(1, sizeof(*idem));
 
-	if (idem)
-		vbd_list_init(&idem->entries);
+	if (!idem)
+		return NULL;
+	vbd_list_init(&idem->entries);
+	idem->max = max;
 	return idem;
 }
 
@@ -64,7 +66,7 @@ static void make_room(struct vbd_idem *idem, uint64_t now_ns)
 		struct vbd_idem_entry *entry = VBD_CONTAINER_OF(link, struct vbd_idem_entry, link);
 		bool old = now_ns - entry->begun_ns >= VBD_IDEM_AGE_MAX_NS;
 
-		if (!old && idem->count < VBD_IDEM_ENTRIES_MAX && idem->bytes < VBD_IDEM_BYTES_MAX)
+		if (!old && idem->count < idem->max && idem->bytes < VBD_IDEM_BYTES_MAX)
 			return;
 		if (!entry->running)
 			forget(idem, entry);
@@ -182,12 +184,11 @@ enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_requ
 			*ret_entry = NULL;
 		return status;
 	}
-	if (idem->count >= VBD_IDEM_ENTRIES_MAX) {
+	if (idem->count >= idem->max) {
 		if (err && err->status == VBD_OK)
-			err->limit = VBD_IDEM_ENTRIES_MAX;
+			err->limit = idem->max;
 		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
-			"%d requests with an Idempotency-Key are still running",
-			VBD_IDEM_ENTRIES_MAX);
+			"%zu requests with an Idempotency-Key are still running", idem->max);
 	}
 	entry = claim(idem, request, print, now_ns);
 	if (!entry)

@@ -17,7 +17,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VBD_IDEM_ENTRIES_MAX 1024
 #define VBD_IDEM_BYTES_MAX   (16u * 1024 * 1024)
 #define VBD_IDEM_AGE_MAX_NS  (600 * UINT64_C(1000000000))
 #define VBD_IDEM_KEY_MAX     255
@@ -36,8 +35,9 @@ struct vbd_idem_request {
 	size_t body_bytes;
 };
 
-/** vbd_idem_create - an empty store; the caller owns it; NULL without memory */
-struct vbd_idem *vbd_idem_create(void);
+/** vbd_idem_create - an empty store of at most @max entries; the caller owns it; NULL without
+ * memory */
+struct vbd_idem *vbd_idem_create(size_t max);
 
 /** vbd_idem_destroy - NULL is fine; no request of it may still run */
 void vbd_idem_destroy(struct vbd_idem *idem);

@@ -762,7 +762,7 @@ static void endpoint_stop(struct endpoint *endpoint, bool keep_socket)
 struct vbd_server_config vbd_server_config_default(void)
 {
 	return (struct vbd_server_config){
-		.dispatch = {.json_max_bytes = 256 * 1024},
+		.dispatch = {.json_max_bytes = 256 * 1024, .idem_max = 1024},
 		.tcp_fd = -1,
 		.unix_fd = -1,
 		.connections_max = 512,

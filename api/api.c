@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/api.h"
+
+#include "api/handlers.h"
+#include "api/routes.h"
+#include "api/server.h"
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Anybody who can reach the port can be refused as often as they like: the event log, which is
+ * bounded, hears of it once a second at most. */
+static void on_refused(void *context, const char *client, const struct vbd_error *err)
+{
+	struct vbd_api *api = context;
+	uint64_t now_ns = vbd_clock_mono_ns();
+
+	if (api->refused_told_ns && now_ns - api->refused_told_ns < VBD_NS_PER_S) {
+		api->refused_untold++;
+		return;
+	}
+	(void)vbd_eventlog_append(api->daemon->eventlog, VBD_EVENT_REQUEST_REFUSED,
+		VBD_SEVERITY_NOTICE, VBD_KIND_NONE, 0, VBD_REASON_NONE,
+		"%s from %s (%" PRIu64 " more since the last): %.80s", vbd_status_code(err->status),
+		client, api->refused_untold, err->text);
+	api->refused_told_ns = now_ns;
+	api->refused_untold = 0;
+}
+
+static struct vbd_server_config configure(struct vbd_api *api, int tcp_fd, int unix_fd)
+{
+	const struct vbd_config *config = api->daemon->config;
+	struct vbd_server_config server = vbd_server_config_default();
+
+	for (size_t i = 0; i < config->allowed_hosts_count; i++)
+		api->allowed_hosts[i] = config->allowed_hosts[i];
+	server.tcp_fd = tcp_fd;
+	server.unix_fd = unix_fd;
+	server.connections_max = (unsigned int)config->limits.http_clients;
+	server.parked_max = (unsigned int)config->limits.long_polls;
+	server.dispatch.router = vbd_routes();
+	server.dispatch.json_max_bytes = config->limits.http_body_bytes;
+	server.dispatch.idem_max = config->limits.idempotency_keys;
+	server.dispatch.context = api;
+	server.dispatch.on_refused = on_refused;
+	server.dispatch.auth = (struct vbd_auth_rules){
+		.control_token = *config->control_token ? config->control_token : NULL,
+		.read_token = *config->read_token ? config->read_token : NULL,
+		.allowed_hosts = api->allowed_hosts,
+		.n_allowed_hosts = config->allowed_hosts_count,
+	};
+	return server;
+}
+
+enum vbd_status vbd_api_create(struct vbd_daemon *daemon, int tcp_fd, int unix_fd,
+	struct vbd_api **ret_api, struct vbd_error *err)
+{
+	struct vbd_api *api = calloc(1, sizeof(*api));
+	struct vbd_server_config config;
+	enum vbd_status status;
+
+	if (!api)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the API");
+	api->daemon = daemon;
+	config = configure(api, tcp_fd, unix_fd);
+	status = vbd_server_create(daemon->loop, &config, &api->server, err);
+	if (status != VBD_OK) {
+		free(api);
+		return status;
+	}
+	*ret_api = api;
+	return VBD_OK;
+}
+
+void vbd_api_stop(struct vbd_api *api, uint64_t grace_ms, void (*stopped)(void *arg), void *arg)
+{
+	vbd_server_stop(api->server, grace_ms, stopped, arg);
+}
+
+void vbd_api_destroy(struct vbd_api *api)
+{
+	if (!api)
+		return;
+	vbd_server_destroy(api->server);
+	free(api);
+}

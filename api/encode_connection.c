@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A connection as JSON: the schema Connection of openapi.yaml.
+ */
+#include "api/encode.h"
+#include "api/handlers.h"
+#include "base/clock.h"
+#include "daemon/connections.h"
+#include "rdma/names.h"
+
+static json_t *encode_endpoint(const struct sockaddr_storage *address)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_address(&out, "addr", address);
+	vbd_put_u64(&out, "port", vbd_address_port(address));
+	return vbd_encode_end(&out);
+}
+
+/* --- the QP ---------------------------------------------------------------------------------- */
+
+/* How long it takes to notice a dead peer while data is sent: every try waits for the ACK timeout
+ * once. Code 0 waits for ever, and so does a retry count of 7 on Soft-RoCE (rxe_comp.c). */
+static void put_detect_ms(struct vbd_encoder *out, const struct vbd_qp_info *info)
+{
+	bool known = info->path_known && info->ack_timeout && info->retry_count < 7;
+	uint64_t ns = vbd_ack_timeout_ns(info->ack_timeout) * (info->retry_count + 1u);
+
+	vbd_put_u64_or_null(out, "detect_ms", known, (ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS);
+}
+
+static json_t *encode_qp(const struct vbd_conn *conn)
+{
+	const struct vbd_qp_info *info = &conn->qp_info;
+	const bool known = info->path_known;
+	struct vbd_encoder out;
+	char gid[VBD_GID_TEXT_BYTES];
+
+	if (!conn->had_qp)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_u64(&out, "lqpn", info->lqpn);
+	vbd_put_u64_or_null(&out, "rqpn", info->rqpn != 0, info->rqpn);
+	vbd_put_text(&out, "state", vbd_qp_state_name(info->state));
+	vbd_put_u64_or_null(&out, "sq_psn", known, info->sq_psn);
+	vbd_put_u64_or_null(&out, "rq_psn", known, info->rq_psn);
+	vbd_put_u64_or_null(&out, "path_mtu_bytes", known, info->path_mtu_bytes);
+	vbd_put_u64_or_null(&out, "ack_timeout", known, info->ack_timeout);
+	vbd_put_u64_or_null(&out, "ack_timeout_ns", known && info->ack_timeout,
+		vbd_ack_timeout_ns(info->ack_timeout));
+	vbd_put_u64_or_null(&out, "retry_count", known, info->retry_count);
+	vbd_put_u64_or_null(&out, "rnr_retry", known, info->rnr_retry);
+	vbd_put_u64_or_null(&out, "min_rnr_timer", known, info->min_rnr_timer);
+	vbd_put_u64_or_null(&out, "min_rnr_timer_ns", known, vbd_rnr_timer_ns(info->min_rnr_timer));
+	vbd_put_u64_or_null(&out, "responder_resources", known, info->responder_resources);
+	vbd_put_u64_or_null(&out, "initiator_depth", known, info->initiator_depth);
+	vbd_put_u64_or_null(&out, "gid_index", info->gid_known, info->gid_index);
+	vbd_put_text(&out, "dgid", info->gid_known ? vbd_gid_text(info->dgid, gid) : NULL);
+	put_detect_ms(&out, info);
+	return vbd_encode_end(&out);
+}
+
+/* --- counters and inbox ---------------------------------------------------------------------- */
+
+static json_t *encode_op(const struct vbd_op_counters *counters)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_u64(&out, "posted", vbd_counter_get(&counters->posted));
+	vbd_put_u64(&out, "completed", vbd_counter_get(&counters->completed));
+	vbd_put_u64(&out, "errors", vbd_counter_get(&counters->errors));
+	vbd_put_u64(&out, "flushed", vbd_counter_get(&counters->flushed));
+	vbd_put_u64(&out, "bytes", vbd_counter_get(&counters->bytes));
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_counters(const struct vbd_conn *conn)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	for (unsigned int op = 0; op < VBD_OP_COUNT; op++)
+		vbd_put(&out, vbd_op_name((enum vbd_op)op),
+			encode_op(vbd_conn_op_counters(conn, (enum vbd_op)op)));
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_inbox(const struct vbd_connection *connection)
+{
+	const struct vbd_conn_params *params = &connection->conn->params;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_u64(&out, "messages", connection->inbox_count);
+	vbd_put_u64(&out, "capacity", params->service == VBD_SERVICE_INBOX ? params->rq_depth : 0);
+	return vbd_encode_end(&out);
+}
+
+/* --- errors and the end ---------------------------------------------------------------------- */
+
+static void put_error_source(struct vbd_encoder *out, const struct vbd_first_error *first)
+{
+	const struct vbd_error *error = &first->error;
+
+	switch (error->source) {
+	case VBD_SOURCE_CM_EVENT:
+		vbd_put_text(out, "source", "cm_event");
+		vbd_put_text(out, "cm_event", vbd_cm_event_name(error->kind));
+		vbd_put_i64(out, "cm_status", error->raw);
+		break;
+	case VBD_SOURCE_WC:
+		vbd_put_text(out, "source", "wc");
+		vbd_put_text(out, "wc_status", vbd_wc_status_name(error->kind));
+		vbd_put_i64(out, "vendor_err", error->raw);
+		break;
+	case VBD_SOURCE_ASYNC:
+		vbd_put_text(out, "source", "async_event");
+		vbd_put_text(out, "async_event", vbd_async_event_name(error->kind));
+		break;
+	case VBD_SOURCE_DEADLINE:
+		vbd_put_text(out, "source", "deadline");
+		break;
+	case VBD_SOURCE_GAI:
+		vbd_put_text(out, "source", "resolver");
+		break;
+	case VBD_SOURCE_ERRNO:
+		vbd_put_text(out, "source", "call");
+		vbd_put_text(out, "errno", vbd_errno_name((int)error->raw));
+		break;
+	case VBD_SOURCE_NONE:
+	case VBD_SOURCE_INPUT:
+		vbd_put_text(out, "source", "call");
+		break;
+	}
+}
+
+static json_t *encode_first_error(const struct vbd_first_error *first)
+{
+	struct vbd_encoder out;
+
+	if (!first->at_ns)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_time(&out, "at", first->at_ns);
+	vbd_put_text(&out, "text",
+		*first->error.text ? first->error.text : vbd_status_text(first->error.status));
+	vbd_put_text(&out, "hint", vbd_status_hint(first->error.status));
+	put_error_source(&out, first);
+	if (first->error.call)
+		vbd_put_text(&out, "call", first->error.call);
+	if (first->opcode >= 0)
+		vbd_put_text(&out, "opcode", vbd_op_name((enum vbd_op)first->opcode));
+	if (first->transfer)
+		vbd_put_u64(&out, "transfer", first->transfer);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_end(enum vbd_reason reason)
+{
+	struct vbd_encoder out;
+
+	if (reason == VBD_REASON_NONE)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_text(&out, "reason", vbd_reason_name(reason));
+	vbd_put_text(&out, "text", vbd_reason_text(reason));
+	vbd_put_text(&out, "hint", vbd_status_hint(vbd_reason_status(reason)));
+	return vbd_encode_end(&out);
+}
+
+/* --- timeline -------------------------------------------------------------------------------- */
+
+static json_t *encode_entry(const struct vbd_timeline_entry *entry, uint64_t start_ns)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_time(&out, "at", entry->at_ns);
+	vbd_put_u64(&out, "since_start_ns", entry->at_ns > start_ns ? entry->at_ns - start_ns : 0);
+	vbd_put_text(&out, "kind", vbd_timeline_kind_name(entry->kind));
+	vbd_put_text(&out, "what", entry->what);
+	if (*entry->detail)
+		vbd_put_text(&out, "detail", entry->detail);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_timeline(const struct vbd_conn *conn)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < conn->timeline.count; i++) {
+		if (json_array_append_new(
+			    list, encode_entry(&conn->timeline.entries[i], conn->created_ns)) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+static void put_state(struct vbd_encoder *out, const struct vbd_conn *conn)
+{
+	bool over = vbd_conn_state_terminal(conn->state);
+
+	vbd_put_text(out, "state", vbd_conn_state_name(conn->state));
+	vbd_put_text(out, "waits_for",
+		over || conn->state == VBD_CONN_ESTABLISHED
+			? NULL
+			: vbd_conn_state_waits_for(conn->state));
+}
+
+static void put_times(struct vbd_encoder *out, const struct vbd_conn *conn)
+{
+	vbd_put_time(out, "created_at", conn->created_ns);
+	vbd_put_time(out, "established_at", conn->established_ns);
+	vbd_put_time(out, "ended_at", conn->ended_ns);
+	vbd_put_u64_or_null(out, "timeout_ms", conn->timeout_ms != 0, conn->timeout_ms);
+}
+
+static void put_private_data(struct vbd_encoder *out, const struct vbd_conn *conn)
+{
+	static const char digits[] = "0123456789abcdef";
+	char hex[2 * sizeof(conn->private_data) + 1];
+
+	for (size_t i = 0; i < conn->private_data_bytes; i++) {
+		hex[2 * i] = digits[conn->private_data[i] >> 4];
+		hex[2 * i + 1] = digits[conn->private_data[i] & 15];
+	}
+	hex[2 * (size_t)conn->private_data_bytes] = '\0';
+	vbd_put_text(out, "private_data", hex);
+}
+
+json_t *vbd_encode_connection(
+	const struct vbd_connection *connection, enum vbd_role role, bool with_timeline)
+{
+	const struct vbd_conn *conn = connection->conn;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_object(&out, &connection->object);
+	put_state(&out, conn);
+	vbd_put_text(&out, "role", conn->passive ? "passive" : "active");
+	vbd_put_text(&out, "transport", "rc");
+	vbd_put_text_or_null(&out, "device", conn->device_name);
+	vbd_put_u64_or_null(&out, "port_num", conn->port_num != 0, conn->port_num);
+	vbd_put_u64_or_null(
+		&out, "listener", connection->listener_id != 0, connection->listener_id);
+	vbd_put(&out, "local", encode_endpoint(&conn->local));
+	vbd_put(&out, "peer", encode_endpoint(&conn->peer));
+	if (*connection->dst)
+		vbd_put_text(&out, "dst", connection->dst);
+	vbd_put(&out, "qp", encode_qp(conn));
+	vbd_put_u64_or_null(&out, "cq", conn->cq_id != 0, conn->cq_id);
+	vbd_put(&out, "counters", encode_counters(conn));
+	vbd_put(&out, "inbox", encode_inbox(connection));
+	vbd_put(&out, "first_error", encode_first_error(&conn->first_error));
+	vbd_put(&out, "end", encode_end(conn->reason));
+	put_times(&out, conn);
+	vbd_put(&out, "params", vbd_encode_params(&conn->params));
+	if (role == VBD_ROLE_CONTROL && conn->private_data_bytes)
+		put_private_data(&out, conn);
+	if (with_timeline) {
+		vbd_put(&out, "timeline", encode_timeline(conn));
+		vbd_put_u64(&out, "timeline_dropped", conn->timeline.dropped);
+	}
+	return vbd_encode_end(&out);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The handlers, one file for each resource, and what they share. Their table is api/routes.c.
+ *
+ * Control thread. A handler runs with the whole request there, role and parameters' names checked.
+ */
+#ifndef VBD_API_HANDLERS_H
+#define VBD_API_HANDLERS_H
+
+#include "api/decode.h"
+#include "api/page.h"
+#include "api/request.h"
+#include "daemon/daemon.h"
+#include "rdma/conn.h"
+
+struct vbd_server;
+
+/* What req->context points to. */
+struct vbd_api {
+	struct vbd_daemon *daemon;
+	struct vbd_server *server;
+	uint64_t refused_told_ns; /* when a refusal last went to the event log */
+	uint64_t refused_untold;  /* refusals since */
+	const char *allowed_hosts[VBD_ALLOWED_HOSTS_MAX];
+};
+
+static inline struct vbd_daemon *vbd_request_daemon(const struct vbd_request *req)
+{
+	return ((const struct vbd_api *)req->context)->daemon;
+}
+
+/* What api/handlers_*.c share. */
+
+/** vbd_ref_text - an object's reference as the services take it; returns @buf or the name itself */
+#define VBD_REF_TEXT_BYTES 24
+const char *vbd_ref_text(const struct vbd_json_ref *ref, char buf[VBD_REF_TEXT_BYTES]);
+
+/* For lists of what is in a registry (api/page.h); the items are struct vbd_object. */
+void vbd_walk_registry(const struct vbd_registry *registry, vbd_page_visit_cb visit, void *visitor);
+uint64_t vbd_object_id(const void *item);
+int vbd_object_compare_name(const void *a, const void *b);
+
+/** vbd_blame - name the member of the request that an error of a service is about */
+void vbd_blame(struct vbd_error *err, const char *pointer);
+
+/** vbd_copy_text - copy text that the decoder has found short enough */
+void vbd_copy_text(char *to, size_t to_bytes, const char *text);
+
+/*
+ * QpParams of openapi.yaml. A struct with one of these, and `service` beside it, is decoded with
+ * VBD_QP_FIELDS.
+ */
+struct vbd_qp_input {
+	struct vbd_conn_params params;
+	bool service_seen;
+};
+extern const struct vbd_field vbd_qp_fields[];
+
+/* The members `qp` and `service` of a struct that has `struct vbd_qp_input qp`, `enum vbd_service
+ * service` and `bool service_seen`. */
+#define VBD_QP_FIELDS(type_)                                                             \
+	{.name = "qp",                                                                   \
+		.type = VBD_FIELD_OBJECT,                                                \
+		VBD_FIELD_AT(type_, qp),                                                 \
+		.fields = vbd_qp_fields,                                                 \
+		.n_fields = VBD_QP_FIELD_COUNT},                                         \
+	{                                                                                \
+		.name = "service", .type = VBD_FIELD_ENUM, VBD_FIELD_AT(type_, service), \
+		.names = vbd_service_names, .n_names = VBD_SERVICE_COUNT,                \
+		VBD_FIELD_SEEN(type_, service_seen)                                      \
+	}
+#define VBD_QP_FIELD_COUNT 10
+extern const char *const vbd_service_names[VBD_SERVICE_COUNT];
+
+/** vbd_qp_input_default - nothing was asked for */
+struct vbd_qp_input vbd_qp_input_default(void);
+
+/** vbd_qp_input_merge - `service` is short for `qp.service`; refused when they differ */
+enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, bool service_seen,
+	enum vbd_service service, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_encode_params - QpParamsFull */
+json_t *vbd_encode_params(const struct vbd_conn_params *params);
+
+/** vbd_encode_connection - Connection; with its timeline unless it is one of a list */
+struct vbd_connection;
+json_t *vbd_encode_connection(
+	const struct vbd_connection *connection, enum vbd_role role, bool with_timeline);
+
+/** vbd_encode_transfer - Transfer */
+struct vbd_transfer_record;
+json_t *vbd_encode_transfer(const struct vbd_transfer_record *record);
+
+/** vbd_transfer_answer - answer a POST that made a transfer: at its end, or when the wait is over
+ */
+void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record);
+
+void vbd_get_livez(struct vbd_request *req);
+void vbd_get_readyz(struct vbd_request *req);
+void vbd_get_index(struct vbd_request *req);
+void vbd_get_contract(struct vbd_request *req);
+void vbd_get_stats(struct vbd_request *req);
+
+void vbd_list_devices(struct vbd_request *req);
+void vbd_get_device(struct vbd_request *req);
+void vbd_list_cqs(struct vbd_request *req);
+void vbd_get_cq(struct vbd_request *req);
+
+void vbd_list_buffers(struct vbd_request *req);
+void vbd_create_buffer(struct vbd_request *req);
+void vbd_get_buffer(struct vbd_request *req);
+void vbd_delete_buffer(struct vbd_request *req);
+void vbd_get_buffer_data(struct vbd_request *req);
+void vbd_open_buffer_data(struct vbd_request *req);
+void vbd_put_buffer_data(struct vbd_request *req);
+void vbd_get_buffer_checksum(struct vbd_request *req);
+
+void vbd_list_listeners(struct vbd_request *req);
+void vbd_create_listener(struct vbd_request *req);
+void vbd_get_listener(struct vbd_request *req);
+void vbd_patch_listener(struct vbd_request *req);
+void vbd_delete_listener(struct vbd_request *req);
+
+void vbd_list_connections(struct vbd_request *req);
+void vbd_create_connection(struct vbd_request *req);
+void vbd_get_connection(struct vbd_request *req);
+void vbd_delete_connection(struct vbd_request *req);
+void vbd_accept_connection(struct vbd_request *req);
+void vbd_reject_connection(struct vbd_request *req);
+void vbd_close_connection(struct vbd_request *req);
+
+void vbd_list_messages(struct vbd_request *req);
+void vbd_send_message(struct vbd_request *req);
+void vbd_delete_messages(struct vbd_request *req);
+
+void vbd_list_transfers(struct vbd_request *req);
+void vbd_create_transfer(struct vbd_request *req);
+void vbd_get_transfer(struct vbd_request *req);
+void vbd_delete_transfer(struct vbd_request *req);
+
+void vbd_list_events(struct vbd_request *req);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Buffers as objects. Their bytes are in handlers_data.c.
+ */
+#include "api/encode.h"
+#include "api/handlers.h"
+#include "api/page.h"
+#include "api/problem.h"
+#include "daemon/buffers.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define USERS_SHOWN_MAX 16
+
+static const char *const kind_names[] = {
+	[VBD_MEM_ANONYMOUS] = "anonymous",
+	[VBD_MEM_SHARED] = "shared",
+};
+
+/* By bit of enum vbd_mem_access. */
+static const char *const access_names[] = {"remote_write", "remote_read"};
+static_assert(VBD_ACCESS_REMOTE_WRITE == 1 << 0 && VBD_ACCESS_REMOTE_READ == 1 << 1,
+	"the decoder sets the bit of the name's index");
+
+/* --- one buffer ------------------------------------------------------------------------------ */
+
+static json_t *encode_access(unsigned int access)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < VBD_ARRAY_LEN(access_names); i++) {
+		if (access & 1u << i)
+			(void)json_array_append_new(list, json_string(access_names[i]));
+	}
+	return list;
+}
+
+static json_t *encode_buffer(const void *item, struct vbd_request *req)
+{
+	const struct vbd_buffer *buffer = item;
+	const struct vbd_mem *mem = &buffer->mem;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_object(&out, &buffer->object);
+	vbd_put_text(&out, "state", vbd_buffer_state_name(buffer->state));
+	vbd_put_text(&out, "kind", kind_names[mem->kind]);
+	vbd_put_u64(&out, "size_bytes", mem->size_bytes);
+	vbd_put(&out, "access", encode_access(mem->access));
+	vbd_put_text(&out, "device", buffer->device_name);
+	vbd_put_text_or_null(&out, "shm_name", mem->shm_name);
+	/* Together they are the right to reach this memory from afar: not for readers. */
+	if (req->role == VBD_ROLE_CONTROL && buffer->state == VBD_BUFFER_READY) {
+		vbd_put_hex(&out, "addr", (uint64_t)(uintptr_t)mem->addr, 1);
+		vbd_put_hex(&out, "rkey", mem->rkey, 8);
+	}
+	vbd_put_time(&out, "created_at", buffer->created_ns);
+	vbd_put_u64(&out, "users", buffer->users);
+	return vbd_encode_end(&out);
+}
+
+void vbd_get_buffer(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_buffer *buffer = vbd_buffer_find(vbd_request_daemon(req), req->ref, &err);
+
+	if (buffer)
+		vbd_reply_json(req, 200, encode_buffer(buffer, req));
+	else
+		vbd_reply_problem(req, &err);
+}
+
+static void reply_in_use(
+	struct vbd_request *req, const struct vbd_buffer *buffer, const struct vbd_error *err)
+{
+	char paths[USERS_SHOWN_MAX][48];
+	const char *users[USERS_SHOWN_MAX];
+	struct vbd_problem_extra extra = {
+		.users = users,
+		.n_users = vbd_buffer_users(buffer, paths, USERS_SHOWN_MAX),
+	};
+
+	for (size_t i = 0; i < extra.n_users; i++)
+		users[i] = paths[i];
+	vbd_reply_problem_extra(req, err, &extra);
+}
+
+void vbd_delete_buffer(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_buffer *buffer = vbd_buffer_find(vbd_request_daemon(req), req->ref, &err);
+
+	if (!buffer)
+		vbd_reply_problem(req, &err);
+	else if (vbd_buffer_delete(buffer, &err) == VBD_OK)
+		vbd_reply_empty(req, 204);
+	else
+		reply_in_use(req, buffer, &err);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+struct buffer_create {
+	const char *name;
+	uint64_t size_bytes;
+	enum vbd_mem_kind kind;
+	unsigned int access;
+	const char *device;
+};
+
+static const struct vbd_field create_fields[] = {
+	{.name = "name",
+		.type = VBD_FIELD_STRING,
+		VBD_FIELD_AT(struct buffer_create, name),
+		.max = 63,
+		.check = vbd_name_valid,
+		.check_text = VBD_NAME_RULE},
+	{.name = "size_bytes",
+		.type = VBD_FIELD_UINT,
+		.required = true,
+		VBD_FIELD_AT(struct buffer_create, size_bytes),
+		.min = 1,
+		.max = UINT64_C(1) << 40},
+	{.name = "kind",
+		.type = VBD_FIELD_ENUM,
+		VBD_FIELD_AT(struct buffer_create, kind),
+		.names = kind_names,
+		.n_names = VBD_ARRAY_LEN(kind_names)},
+	{.name = "access",
+		.type = VBD_FIELD_ENUM_SET,
+		VBD_FIELD_AT(struct buffer_create, access),
+		.names = access_names,
+		.n_names = VBD_ARRAY_LEN(access_names)},
+	{.name = "device",
+		.type = VBD_FIELD_STRING,
+		VBD_FIELD_AT(struct buffer_create, device),
+		.max = 64},
+};
+
+/* Between the request and the pool thread's result. */
+struct creation {
+	struct vbd_request *req; /* NULL once the client has left */
+};
+
+static void on_created(struct vbd_buffer *buffer, const struct vbd_error *err, void *arg)
+{
+	struct creation *creation = arg;
+	struct vbd_request *req = creation->req;
+
+	free(creation);
+	if (!req)
+		return;
+	if (!buffer) {
+		vbd_reply_problem(req, err);
+		return;
+	}
+	vbd_request_add_location(req, "buffers", buffer->object.id);
+	vbd_reply_json(req, 201, encode_buffer(buffer, req));
+}
+
+static void on_client_gone(struct vbd_request *req, void *arg)
+{
+	struct creation *creation = arg;
+
+	(void)req;
+	creation->req = NULL;
+}
+
+/* Parked first: the result may be there before vbd_buffer_create() returns to us. */
+static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
+{
+	struct creation *creation = calloc(1, sizeof(*creation));
+	struct vbd_error err = {0};
+
+	if (!creation) {
+		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the request");
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	creation->req = req;
+	if (vbd_request_park(req, 0, NULL, on_client_gone, creation, &err) == VBD_OK &&
+		vbd_buffer_create(vbd_request_daemon(req), spec, on_created, creation, &err) ==
+			VBD_OK)
+		return;
+	free(creation);
+	vbd_reply_problem(req, &err);
+}
+
+void vbd_create_buffer(struct vbd_request *req)
+{
+	struct buffer_create input = {.kind = VBD_MEM_ANONYMOUS};
+	struct vbd_buffer_spec spec = {0};
+	struct vbd_error err = {0};
+
+	if (vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, &err) !=
+		VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
+	vbd_copy_text(spec.device_name, sizeof(spec.device_name), input.device);
+	spec.size_bytes = input.size_bytes;
+	spec.kind = input.kind;
+	spec.access = input.access;
+	create(req, &spec);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static void walk_buffers(void *context, vbd_page_visit_cb visit, void *visitor)
+{
+	vbd_walk_registry(((struct vbd_api *)context)->daemon->buffers, visit, visitor);
+}
+
+static bool buffer_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_buffer_state_name(((const struct vbd_buffer *)item)->state), state) == 0;
+}
+
+static int by_state(const void *a, const void *b)
+{
+	return vbd_compare_u64(
+		((const struct vbd_buffer *)a)->state, ((const struct vbd_buffer *)b)->state);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	return vbd_compare_u64(((const struct vbd_buffer *)a)->mem.size_bytes,
+		((const struct vbd_buffer *)b)->mem.size_bytes);
+}
+
+static int by_created(const void *a, const void *b)
+{
+	return vbd_compare_u64(((const struct vbd_buffer *)a)->created_ns,
+		((const struct vbd_buffer *)b)->created_ns);
+}
+
+static int by_users(const void *a, const void *b)
+{
+	return vbd_compare_u64(
+		((const struct vbd_buffer *)a)->users, ((const struct vbd_buffer *)b)->users);
+}
+
+static const char *const buffer_fields[] = {"id", "name", "state", "kind", "size_bytes", "access",
+	"device", "shm_name", "addr", "rkey", "created_at", "users", NULL};
+
+static const char *const buffer_states[] = {
+#define STATE_NAME(sym, json) json,
+	VBD_BUFFER_STATE_MAP(STATE_NAME)
+#undef STATE_NAME
+		NULL};
+
+static const struct vbd_page_key buffer_keys[] = {
+	{"name", vbd_object_compare_name},
+	{"state", by_state},
+	{"size_bytes", by_size},
+	{"created_at", by_created},
+	{"users", by_users},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source buffer_page = {
+	.fields = buffer_fields,
+	.keys = buffer_keys,
+	.states = buffer_states,
+	.in_state = buffer_in_state,
+	.id = vbd_object_id,
+	.walk = walk_buffers,
+	.encode = encode_buffer,
+};
+
+void vbd_list_buffers(struct vbd_request *req)
+{
+	vbd_page_reply(req, &buffer_page);
+}

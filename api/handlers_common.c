@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/encode.h"
+#include "api/handlers.h"
+#include "api/page.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *const vbd_service_names[VBD_SERVICE_COUNT] = {
+#define SERVICE_NAME(sym, json) [VBD_SERVICE_##sym] = json,
+	VBD_SERVICE_MAP(SERVICE_NAME)
+#undef SERVICE_NAME
+};
+
+const char *vbd_ref_text(const struct vbd_json_ref *ref, char buf[VBD_REF_TEXT_BYTES])
+{
+	if (ref->name)
+		return ref->name;
+	(void)snprintf(buf, VBD_REF_TEXT_BYTES, "%" PRIu64, ref->id);
+	return buf;
+}
+
+void vbd_blame(struct vbd_error *err, const char *pointer)
+{
+	if (!*err->pointer)
+		(void)snprintf(err->pointer, sizeof(err->pointer), "%s", pointer);
+}
+
+void vbd_copy_text(char *to, size_t to_bytes, const char *text)
+{
+	(void)snprintf(to, to_bytes, "%s", text ? text : "");
+}
+
+void vbd_walk_registry(const struct vbd_registry *registry, vbd_page_visit_cb visit, void *visitor)
+{
+	for (struct vbd_object *object = vbd_registry_first(registry); object;
+		object = vbd_registry_next(object))
+		visit(object, visitor);
+}
+
+uint64_t vbd_object_id(const void *item)
+{
+	return ((const struct vbd_object *)item)->id;
+}
+
+int vbd_object_compare_name(const void *a, const void *b)
+{
+	return strcmp(((const struct vbd_object *)a)->name, ((const struct vbd_object *)b)->name);
+}
+
+#define QP_FIELD(member) VBD_FIELD_AT(struct vbd_qp_input, params.member)
+#define QP_UINT(member, min_, max_)                                                     \
+	{                                                                               \
+		.name = #member, .type = VBD_FIELD_UINT, QP_FIELD(member), .min = min_, \
+		.max = max_                                                             \
+	}
+
+const struct vbd_field vbd_qp_fields[VBD_QP_FIELD_COUNT] = {
+	{.name = "service",
+		.type = VBD_FIELD_ENUM,
+		QP_FIELD(service),
+		.names = vbd_service_names,
+		.n_names = VBD_SERVICE_COUNT,
+		VBD_FIELD_SEEN(struct vbd_qp_input, service_seen)},
+	QP_UINT(sq_depth, 1, 16384),
+	QP_UINT(rq_depth, 1, 16384),
+	QP_UINT(recv_size_bytes, 1, 1048576),
+	QP_UINT(retry_count, 0, 7),
+	QP_UINT(rnr_retry, 0, 7),
+	QP_UINT(ack_timeout, 0, 31),
+	QP_UINT(min_rnr_timer, 0, 31),
+	QP_UINT(responder_resources, 0, 255),
+	QP_UINT(initiator_depth, 0, 255),
+};
+
+struct vbd_qp_input vbd_qp_input_default(void)
+{
+	return (struct vbd_qp_input){.params = vbd_conn_params_default()};
+}
+
+enum vbd_status vbd_qp_input_merge(
+	struct vbd_qp_input *qp, bool service_seen, enum vbd_service service, struct vbd_error *err)
+{
+	if (!service_seen)
+		return VBD_OK;
+	if (qp->service_seen && qp->params.service != service)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/service",
+			"service says %s and qp.service says %s", vbd_service_names[service],
+			vbd_service_names[qp->params.service]);
+	qp->params.service = service;
+	return VBD_OK;
+}
+
+json_t *vbd_encode_params(const struct vbd_conn_params *params)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_text(&out, "service", vbd_service_name(params->service));
+	vbd_put_u64(&out, "sq_depth", params->sq_depth);
+	vbd_put_u64(&out, "rq_depth", params->rq_depth);
+	vbd_put_u64(&out, "recv_size_bytes", params->recv_size_bytes);
+	vbd_put_u64(&out, "retry_count", params->retry_count);
+	vbd_put_u64(&out, "rnr_retry", params->rnr_retry);
+	vbd_put_u64(&out, "ack_timeout", params->ack_timeout);
+	vbd_put_u64(&out, "min_rnr_timer", params->min_rnr_timer);
+	vbd_put_u64(&out, "responder_resources", params->responder_resources);
+	vbd_put_u64(&out, "initiator_depth", params->initiator_depth);
+	return vbd_encode_end(&out);
+}

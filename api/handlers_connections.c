@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Connections. How one looks is in encode_connection.c, its messages are in handlers_messages.c.
+ */
+#include "api/encode.h"
+#include "api/handlers.h"
+#include "api/page.h"
+#include "api/problem.h"
+#include "api/waiter.h"
+#include "daemon/connections.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The connection of the path; NULL, and an answer, if there is none. */
+static struct vbd_connection *find(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_connection *connection =
+		vbd_connection_find(vbd_request_daemon(req), req->ref, &err);
+
+	if (!connection)
+		vbd_reply_problem(req, &err);
+	return connection;
+}
+
+static void reply_connection(
+	struct vbd_request *req, unsigned int status, const struct vbd_connection *connection)
+{
+	vbd_reply_json(req, status, vbd_encode_connection(connection, req->role, true));
+}
+
+/* What ended it, as the answer to somebody who waited for it. */
+static void reply_end(struct vbd_request *req, const struct vbd_connection *connection)
+{
+	const struct vbd_problem_extra extra = {.reason = connection->conn->reason};
+	struct vbd_error err = {0};
+
+	vbd_connection_problem(connection, &err);
+	vbd_reply_problem_extra(req, &err, &extra);
+}
+
+void vbd_get_connection(struct vbd_request *req)
+{
+	struct vbd_connection *connection = find(req);
+
+	if (!connection)
+		return;
+	vbd_conn_refresh_qp(connection->conn);
+	reply_connection(req, 200, connection);
+}
+
+/* --- waiting for a state --------------------------------------------------------------------- */
+
+enum goal {
+	GOAL_ESTABLISHED,
+	GOAL_ENDED,
+	GOAL_FORGOTTEN,
+};
+
+struct state_waiter {
+	struct vbd_waiter waiter; /* first */
+	struct vbd_connection *connection;
+	enum goal goal;
+	unsigned int reached_status; /* HTTP, when the goal is reached */
+	bool location;
+};
+
+static bool is_ending(enum vbd_conn_state state)
+{
+	return state == VBD_CONN_DRAINING || vbd_conn_state_terminal(state);
+}
+
+static void reply_gone(struct vbd_request *req, enum goal goal)
+{
+	struct vbd_error err = {0};
+
+	if (goal == GOAL_FORGOTTEN) {
+		vbd_reply_empty(req, 204);
+		return;
+	}
+	(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the connection was deleted meanwhile");
+	vbd_reply_problem(req, &err);
+}
+
+static void answer_state(struct vbd_waiter *base, enum vbd_wake why)
+{
+	struct state_waiter *waiter = VBD_CONTAINER_OF(base, struct state_waiter, waiter);
+	struct vbd_request *req = base->req;
+	enum vbd_conn_state state;
+	bool reached;
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		reply_gone(req, waiter->goal);
+		return;
+	}
+	state = waiter->connection->conn->state;
+	reached = waiter->goal == GOAL_ESTABLISHED
+			  ? state == VBD_CONN_ESTABLISHED
+			  : waiter->goal == GOAL_ENDED && vbd_conn_state_terminal(state);
+	/* Without a wait the state is told as it is; with one, what ended it is the answer. */
+	if (waiter->goal == GOAL_ESTABLISHED && is_ending(state) && req->wait_asked) {
+		reply_end(req, waiter->connection);
+		return;
+	}
+	if (!reached && why != VBD_WAKE_TIMEOUT)
+		return;
+	if (waiter->location)
+		vbd_request_add_location(req, "connections", waiter->connection->object.id);
+	reply_connection(req, reached ? waiter->reached_status : 202, waiter->connection);
+}
+
+static void wait_for(struct vbd_request *req, struct vbd_connection *connection, enum goal goal,
+	unsigned int reached_status, bool location)
+{
+	struct state_waiter *waiter = calloc(1, sizeof(*waiter));
+	struct vbd_error err = {0};
+
+	if (!waiter) {
+		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory to wait");
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	waiter->waiter.answer = answer_state;
+	waiter->connection = connection;
+	waiter->goal = goal;
+	waiter->reached_status = reached_status;
+	waiter->location = location;
+	vbd_waiter_run(&waiter->waiter, req, &connection->watches, (uint64_t)req->wait_s * 1000);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+struct connection_create {
+	const char *name;
+	const char *dst_addr;
+	uint16_t dst_port;
+	const char *src_addr;
+	uint32_t timeout_ms;
+	uint8_t tos;
+	bool tos_seen;
+	struct vbd_qp_input qp;
+	enum vbd_service service;
+	bool service_seen;
+};
+
+static const struct vbd_field create_fields[] = {
+	{.name = "name",
+		.type = VBD_FIELD_STRING,
+		VBD_FIELD_AT(struct connection_create, name),
+		.max = 63,
+		.check = vbd_name_valid,
+		.check_text = VBD_NAME_RULE},
+	{.name = "dst_addr",
+		.type = VBD_FIELD_STRING,
+		.required = true,
+		VBD_FIELD_AT(struct connection_create, dst_addr),
+		.min = 1,
+		.max = 255},
+	{.name = "dst_port",
+		.type = VBD_FIELD_UINT,
+		.required = true,
+		VBD_FIELD_AT(struct connection_create, dst_port),
+		.min = 1,
+		.max = 65535},
+	{.name = "src_addr",
+		.type = VBD_FIELD_STRING,
+		VBD_FIELD_AT(struct connection_create, src_addr),
+		.min = 1,
+		.max = 255},
+	{.name = "timeout_ms",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct connection_create, timeout_ms),
+		.min = 1,
+		.max = 600000},
+	{.name = "tos",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct connection_create, tos),
+		.max = 255,
+		VBD_FIELD_SEEN(struct connection_create, tos_seen)},
+	VBD_QP_FIELDS(struct connection_create),
+};
+
+static enum vbd_status decode_create(
+	const struct vbd_request *req, struct vbd_connection_spec *spec, struct vbd_error *err)
+{
+	struct connection_create input = {.timeout_ms = 10000, .qp = vbd_qp_input_default()};
+	enum vbd_status status =
+		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+
+	if (status == VBD_OK)
+		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
+	if (status != VBD_OK)
+		return status;
+	*spec = (struct vbd_connection_spec){
+		.dst_port = input.dst_port,
+		.timeout_ms = input.timeout_ms,
+		.tos = input.tos_seen ? input.tos : -1,
+		.params = input.qp.params,
+	};
+	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
+	vbd_copy_text(spec->dst_addr, sizeof(spec->dst_addr), input.dst_addr);
+	vbd_copy_text(spec->src_addr, sizeof(spec->src_addr), input.src_addr);
+	return VBD_OK;
+}
+
+void vbd_create_connection(struct vbd_request *req)
+{
+	struct vbd_connection_spec spec;
+	struct vbd_connection *connection;
+	struct vbd_error err = {0};
+
+	if (decode_create(req, &spec, &err) != VBD_OK ||
+		vbd_connection_create(vbd_request_daemon(req), &spec, &connection, &err) !=
+			VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	wait_for(req, connection, GOAL_ESTABLISHED, 201, true);
+}
+
+/* --- commands -------------------------------------------------------------------------------- */
+
+struct accept_input {
+	const char *name;
+	enum vbd_service service;
+	bool service_seen;
+};
+
+static const struct vbd_field accept_fields[] = {
+	{.name = "name",
+		.type = VBD_FIELD_STRING,
+		VBD_FIELD_AT(struct accept_input, name),
+		.max = 63,
+		.check = vbd_name_valid,
+		.check_text = VBD_NAME_RULE},
+	{.name = "service",
+		.type = VBD_FIELD_ENUM,
+		VBD_FIELD_AT(struct accept_input, service),
+		.names = vbd_service_names,
+		.n_names = VBD_SERVICE_COUNT,
+		VBD_FIELD_SEEN(struct accept_input, service_seen)},
+};
+
+void vbd_accept_connection(struct vbd_request *req)
+{
+	struct vbd_connection *connection = find(req);
+	struct accept_input input = {0};
+	struct vbd_connection_accept how = {0};
+	struct vbd_error err = {0};
+	enum vbd_status status;
+
+	if (!connection)
+		return;
+	status = vbd_decode(req->json, accept_fields, VBD_ARRAY_LEN(accept_fields), &input, &err);
+	if (status == VBD_OK) {
+		vbd_copy_text(how.name, sizeof(how.name), input.name);
+		how.service = input.service_seen ? (int)input.service : -1;
+		status = vbd_connection_accept(connection, &how, &err);
+	}
+	if (status != VBD_OK)
+		vbd_reply_problem(req, &err);
+	else
+		wait_for(req, connection, GOAL_ESTABLISHED, 200, false);
+}
+
+void vbd_reject_connection(struct vbd_request *req)
+{
+	struct vbd_connection *connection = find(req);
+	struct vbd_error err = {0};
+
+	if (!connection)
+		return;
+	if (vbd_connection_reject(connection, &err) != VBD_OK)
+		vbd_reply_problem(req, &err);
+	else
+		reply_connection(req, 200, connection);
+}
+
+void vbd_close_connection(struct vbd_request *req)
+{
+	struct vbd_connection *connection = find(req);
+
+	if (!connection)
+		return;
+	vbd_connection_close(connection);
+	wait_for(req, connection, GOAL_ENDED, 200, false);
+}
+
+void vbd_delete_connection(struct vbd_request *req)
+{
+	struct vbd_connection *connection = find(req);
+	bool over;
+
+	if (!connection)
+		return;
+	over = vbd_conn_state_terminal(connection->conn->state);
+	vbd_connection_forget(connection);
+	if (over)
+		vbd_reply_empty(req, 204);
+	else
+		wait_for(req, connection, GOAL_FORGOTTEN, 204, false);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static json_t *encode_item(const void *item, struct vbd_request *req)
+{
+	return vbd_encode_connection(item, req->role, false);
+}
+
+static void walk_connections(void *context, vbd_page_visit_cb visit, void *visitor)
+{
+	vbd_walk_registry(((struct vbd_api *)context)->daemon->connections, visit, visitor);
+}
+
+static const struct vbd_conn *conn_of(const void *item)
+{
+	return ((const struct vbd_connection *)item)->conn;
+}
+
+static bool connection_in_state(const void *item, const char *state)
+{
+	enum vbd_conn_state now = conn_of(item)->state;
+
+	if (strcmp(state, "open") == 0)
+		return !vbd_conn_state_terminal(now);
+	return strcmp(vbd_conn_state_name(now), state) == 0;
+}
+
+static int by_state(const void *a, const void *b)
+{
+	return vbd_compare_u64(conn_of(a)->state, conn_of(b)->state);
+}
+
+static int by_device(const void *a, const void *b)
+{
+	return strcmp(conn_of(a)->device_name, conn_of(b)->device_name);
+}
+
+static int by_created(const void *a, const void *b)
+{
+	return vbd_compare_u64(conn_of(a)->created_ns, conn_of(b)->created_ns);
+}
+
+static int by_established(const void *a, const void *b)
+{
+	return vbd_compare_u64(conn_of(a)->established_ns, conn_of(b)->established_ns);
+}
+
+static int by_ended(const void *a, const void *b)
+{
+	return vbd_compare_u64(conn_of(a)->ended_ns, conn_of(b)->ended_ns);
+}
+
+static const char *const connection_fields[] = {"id", "name", "state", "waits_for", "role",
+	"transport", "device", "port_num", "listener", "local", "peer", "dst", "qp", "cq",
+	"counters", "inbox", "first_error", "end", "created_at", "established_at", "ended_at",
+	"timeout_ms", "params", "private_data", NULL};
+
+static const char *const connection_states[] = {"open",
+#define STATE_NAME(sym, json, terminal, waits) json,
+	VBD_CONN_STATE_MAP(STATE_NAME)
+#undef STATE_NAME
+		NULL};
+
+static const struct vbd_page_key connection_keys[] = {
+	{"name", vbd_object_compare_name},
+	{"state", by_state},
+	{"device", by_device},
+	{"created_at", by_created},
+	{"established_at", by_established},
+	{"ended_at", by_ended},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source connection_page = {
+	.fields = connection_fields,
+	.keys = connection_keys,
+	.states = connection_states,
+	.in_state = connection_in_state,
+	.id = vbd_object_id,
+	.walk = walk_connections,
+	.encode = encode_item,
+};
+
+void vbd_list_connections(struct vbd_request *req)
+{
+	vbd_page_reply(req, &connection_page);
+}

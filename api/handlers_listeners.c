@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/encode.h"
+#include "api/handlers.h"
+#include "api/page.h"
+#include "daemon/listeners.h"
+
+#include <string.h>
+
+static const char *const accept_names[VBD_ACCEPT_COUNT] = {
+#define ACCEPT_NAME(sym, json) [VBD_ACCEPT_##sym] = json,
+	VBD_ACCEPT_MAP(ACCEPT_NAME)
+#undef ACCEPT_NAME
+};
+
+#define ACCEPT_TIMEOUT_MIN_MS 100
+#define ACCEPT_TIMEOUT_MAX_MS 60000
+
+/* --- one listener ---------------------------------------------------------------------------- */
+
+static json_t *encode_listener(const void *item, struct vbd_request *req)
+{
+	const struct vbd_listener *listener = item;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	(void)req;
+	vbd_put_object(&out, &listener->object);
+	vbd_put_text(&out, "state", vbd_listener_state_name(listener->state));
+	vbd_put_address(&out, "addr", &listener->addr);
+	vbd_put_u64(&out, "port", vbd_address_port(&listener->addr));
+	vbd_put_text_or_null(&out, "device", listener->cm.device_name);
+	vbd_put_u64(&out, "backlog", listener->backlog);
+	vbd_put_text(&out, "accept", vbd_accept_name(listener->accept));
+	vbd_put_u64(&out, "accept_timeout_ms", listener->accept_timeout_ms);
+	vbd_put(&out, "qp", vbd_encode_params(&listener->params));
+	vbd_put_u64(&out, "requests", listener->requests);
+	vbd_put_u64(&out, "accepted", listener->accepted);
+	vbd_put_u64(&out, "rejected", listener->rejected);
+	vbd_put_u64(&out, "waiting", listener->waiting);
+	vbd_put_text_or_null(&out, "error", listener->error.text);
+	vbd_put_time(&out, "created_at", listener->created_ns);
+	return vbd_encode_end(&out);
+}
+
+/* The listener of the path; NULL, and an answer, if there is none. */
+static struct vbd_listener *find(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_listener *listener = vbd_listener_find(vbd_request_daemon(req), req->ref, &err);
+
+	if (!listener)
+		vbd_reply_problem(req, &err);
+	return listener;
+}
+
+void vbd_get_listener(struct vbd_request *req)
+{
+	struct vbd_listener *listener = find(req);
+
+	if (listener)
+		vbd_reply_json(req, 200, encode_listener(listener, req));
+}
+
+void vbd_delete_listener(struct vbd_request *req)
+{
+	struct vbd_listener *listener = find(req);
+
+	if (!listener)
+		return;
+	vbd_listener_delete(listener);
+	vbd_reply_empty(req, 204);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+struct listener_create {
+	const char *name;
+	const char *addr;
+	uint16_t port;
+	uint32_t backlog;
+	enum vbd_accept accept;
+	uint32_t accept_timeout_ms;
+	struct vbd_qp_input qp;
+	enum vbd_service service;
+	bool service_seen;
+};
+
+static const struct vbd_field create_fields[] = {
+	{.name = "name",
+		.type = VBD_FIELD_STRING,
+		VBD_FIELD_AT(struct listener_create, name),
+		.max = 63,
+		.check = vbd_name_valid,
+		.check_text = VBD_NAME_RULE},
+	{.name = "addr",
+		.type = VBD_FIELD_STRING,
+		.required = true,
+		VBD_FIELD_AT(struct listener_create, addr),
+		.min = 1,
+		.max = 255},
+	{.name = "port",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct listener_create, port),
+		.max = 65535},
+	{.name = "backlog",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct listener_create, backlog),
+		.min = 1,
+		.max = 65535},
+	{.name = "accept",
+		.type = VBD_FIELD_ENUM,
+		VBD_FIELD_AT(struct listener_create, accept),
+		.names = accept_names,
+		.n_names = VBD_ACCEPT_COUNT},
+	{.name = "accept_timeout_ms",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct listener_create, accept_timeout_ms),
+		.min = ACCEPT_TIMEOUT_MIN_MS,
+		.max = ACCEPT_TIMEOUT_MAX_MS},
+	VBD_QP_FIELDS(struct listener_create),
+};
+
+static enum vbd_status decode_create(
+	const struct vbd_request *req, struct vbd_listener_spec *spec, struct vbd_error *err)
+{
+	struct listener_create input = {
+		.backlog = 1024,
+		.accept = VBD_ACCEPT_AUTO,
+		.accept_timeout_ms = 20000,
+		.qp = vbd_qp_input_default(),
+	};
+	enum vbd_status status =
+		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+
+	if (status == VBD_OK)
+		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
+	if (status != VBD_OK)
+		return status;
+	*spec = (struct vbd_listener_spec){
+		.port = input.port,
+		.backlog = input.backlog,
+		.accept = input.accept,
+		.accept_timeout_ms = input.accept_timeout_ms,
+		.params = input.qp.params,
+	};
+	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
+	vbd_copy_text(spec->addr, sizeof(spec->addr), input.addr);
+	return VBD_OK;
+}
+
+void vbd_create_listener(struct vbd_request *req)
+{
+	struct vbd_listener_spec spec;
+	struct vbd_listener *listener;
+	struct vbd_error err = {0};
+
+	if (decode_create(req, &spec, &err) != VBD_OK ||
+		vbd_listener_create(vbd_request_daemon(req), &spec, &listener, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_request_add_location(req, "listeners", listener->object.id);
+	vbd_reply_json(req, 201, encode_listener(listener, req));
+}
+
+/* --- change ---------------------------------------------------------------------------------- */
+
+struct listener_patch {
+	enum vbd_accept accept;
+	bool accept_seen;
+	uint32_t accept_timeout_ms;
+	bool accept_timeout_seen;
+};
+
+static const struct vbd_field patch_fields[] = {
+	{.name = "accept",
+		.type = VBD_FIELD_ENUM,
+		VBD_FIELD_AT(struct listener_patch, accept),
+		.names = accept_names,
+		.n_names = VBD_ACCEPT_COUNT,
+		VBD_FIELD_SEEN(struct listener_patch, accept_seen)},
+	{.name = "accept_timeout_ms",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct listener_patch, accept_timeout_ms),
+		.min = ACCEPT_TIMEOUT_MIN_MS,
+		.max = ACCEPT_TIMEOUT_MAX_MS,
+		VBD_FIELD_SEEN(struct listener_patch, accept_timeout_seen)},
+};
+
+static enum vbd_status decode_patch(
+	const struct vbd_request *req, struct listener_patch *patch, struct vbd_error *err)
+{
+	enum vbd_status status =
+		vbd_decode(req->json, patch_fields, VBD_ARRAY_LEN(patch_fields), patch, err);
+
+	if (status == VBD_OK && !patch->accept_seen && !patch->accept_timeout_seen)
+		return vbd_error_set(err, VBD_E_MISSING_FIELD,
+			"there is nothing to change: give accept or accept_timeout_ms");
+	return status;
+}
+
+void vbd_patch_listener(struct vbd_request *req)
+{
+	struct vbd_listener *listener = find(req);
+	struct listener_patch patch = {0};
+	struct vbd_error err = {0};
+
+	if (!listener)
+		return;
+	if (decode_patch(req, &patch, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	if (patch.accept_seen)
+		vbd_listener_set_accept(listener, patch.accept);
+	if (patch.accept_timeout_seen)
+		vbd_listener_set_accept_timeout(listener, patch.accept_timeout_ms);
+	vbd_reply_json(req, 200, encode_listener(listener, req));
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static void walk_listeners(void *context, vbd_page_visit_cb visit, void *visitor)
+{
+	vbd_walk_registry(((struct vbd_api *)context)->daemon->listeners, visit, visitor);
+}
+
+static bool listener_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_listener_state_name(((const struct vbd_listener *)item)->state), state) ==
+	       0;
+}
+
+static int by_state(const void *a, const void *b)
+{
+	return vbd_compare_u64(
+		((const struct vbd_listener *)a)->state, ((const struct vbd_listener *)b)->state);
+}
+
+static int by_port(const void *a, const void *b)
+{
+	return vbd_compare_u64(vbd_address_port(&((const struct vbd_listener *)a)->addr),
+		vbd_address_port(&((const struct vbd_listener *)b)->addr));
+}
+
+static int by_requests(const void *a, const void *b)
+{
+	return vbd_compare_u64(((const struct vbd_listener *)a)->requests,
+		((const struct vbd_listener *)b)->requests);
+}
+
+static int by_created(const void *a, const void *b)
+{
+	return vbd_compare_u64(((const struct vbd_listener *)a)->created_ns,
+		((const struct vbd_listener *)b)->created_ns);
+}
+
+static const char *const listener_fields[] = {"id", "name", "state", "addr", "port", "device",
+	"backlog", "accept", "accept_timeout_ms", "qp", "requests", "accepted", "rejected",
+	"waiting", "error", "created_at", NULL};
+
+static const char *const listener_states[] = {
+#define STATE_NAME(sym, json) json,
+	VBD_LISTENER_STATE_MAP(STATE_NAME)
+#undef STATE_NAME
+		NULL};
+
+static const struct vbd_page_key listener_keys[] = {
+	{"name", vbd_object_compare_name},
+	{"state", by_state},
+	{"port", by_port},
+	{"requests", by_requests},
+	{"created_at", by_created},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source listener_page = {
+	.fields = listener_fields,
+	.keys = listener_keys,
+	.states = listener_states,
+	.in_state = listener_in_state,
+	.id = vbd_object_id,
+	.walk = walk_listeners,
+	.encode = encode_listener,
+};
+
+void vbd_list_listeners(struct vbd_request *req)
+{
+	vbd_page_reply(req, &listener_page);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages of a connection: the inbox, and sending one whose bytes stand in the request.
+ */
+#include "api/codec.h"
+#include "api/encode.h"
+#include "api/handlers.h"
+#include "api/waiter.h"
+#include "daemon/connections.h"
+#include "daemon/transfers.h"
+
+#include <stdlib.h>
+
+static struct vbd_connection *find(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_connection *connection =
+		vbd_connection_find(vbd_request_daemon(req), req->ref, &err);
+
+	if (!connection)
+		vbd_reply_problem(req, &err);
+	return connection;
+}
+
+/* --- the inbox ------------------------------------------------------------------------------- */
+
+struct inbox_waiter {
+	struct vbd_waiter waiter; /* first */
+	struct vbd_connection *connection;
+	uint64_t limit;
+	uint64_t after;
+	size_t encoding;
+};
+
+static json_t *encode_message(const struct vbd_message *message, enum vbd_encoding encoding)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+	json_t *data = vbd_codec_encode(
+		vbd_message_data(message), message->length_bytes, encoding, &encoding);
+
+	vbd_put_u64(&out, "seq", message->seq);
+	vbd_put_u64(&out, "length_bytes", message->length_bytes);
+	vbd_put_time(&out, "received_at", message->received_ns);
+	vbd_put_text(&out, "encoding", vbd_encoding_names[encoding]);
+	vbd_put(&out, "data", data);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_inbox(const struct inbox_waiter *waiter)
+{
+	struct vbd_link *inbox = &waiter->connection->inbox;
+	json_t *items = json_array();
+	uint64_t last = 0;
+	bool more = false;
+
+	vbd_list_for_each (link, inbox) {
+		const struct vbd_message *message =
+			VBD_CONTAINER_OF(link, struct vbd_message, link);
+
+		if (message->seq <= waiter->after)
+			continue;
+		more = json_array_size(items) == waiter->limit;
+		if (more)
+			break;
+		if (json_array_append_new(items,
+			    encode_message(message, (enum vbd_encoding)waiter->encoding)) < 0) {
+			json_decref(items);
+			return NULL;
+		}
+		last = message->seq;
+	}
+	return json_pack("{s:I, s:o, s:o}", "total", (json_int_t)waiter->connection->inbox_count,
+		"next", more ? json_integer((json_int_t)last) : json_null(), "items", items);
+}
+
+static bool has_news(const struct inbox_waiter *waiter)
+{
+	const struct vbd_link *inbox = &waiter->connection->inbox;
+
+	/* The newest message is the last on the list. */
+	return !vbd_list_empty(inbox) &&
+	       VBD_CONTAINER_OF(inbox->prev, struct vbd_message, link)->seq > waiter->after;
+}
+
+static void answer_inbox(struct vbd_waiter *base, enum vbd_wake why)
+{
+	struct inbox_waiter *waiter = VBD_CONTAINER_OF(base, struct inbox_waiter, waiter);
+	struct vbd_error err = {0};
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the connection was deleted meanwhile");
+		vbd_reply_problem(base->req, &err);
+		return;
+	}
+	/* Nothing more will come once it has ended. */
+	if (why == VBD_WAKE_TIMEOUT || has_news(waiter) ||
+		vbd_conn_state_terminal(waiter->connection->conn->state))
+		vbd_reply_json(base->req, 200, encode_inbox(waiter));
+}
+
+static enum vbd_status parse_list(const struct vbd_request *req, struct inbox_waiter *waiter,
+	uint64_t *wait_ms, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_query_u64(req, "limit", 1, 1000, &waiter->limit, err);
+
+	if (status == VBD_OK)
+		status = vbd_query_u64(req, "after", 0, INT64_MAX, &waiter->after, err);
+	if (status == VBD_OK)
+		status = vbd_query_u64(req, "wait_ms", 0, 60000, wait_ms, err);
+	if (status == VBD_OK)
+		status = vbd_query_enum(req, "encoding", vbd_encoding_names,
+			VBD_ARRAY_LEN(vbd_encoding_names), &waiter->encoding, err);
+	return status;
+}
+
+void vbd_list_messages(struct vbd_request *req)
+{
+	struct vbd_connection *connection = find(req);
+	struct inbox_waiter *waiter;
+	struct vbd_error err = {0};
+	uint64_t wait_ms = 0;
+
+	if (!connection)
+		return;
+	waiter = calloc(1, sizeof(*waiter));
+	if (!waiter) {
+		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the list");
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	waiter->waiter.answer = answer_inbox;
+	waiter->connection = connection;
+	waiter->limit = 100;
+	waiter->encoding = VBD_ENCODING_AUTO;
+	if (parse_list(req, waiter, &wait_ms, &err) != VBD_OK) {
+		free(waiter);
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_waiter_run(&waiter->waiter, req, &connection->watches, wait_ms);
+}
+
+void vbd_delete_messages(struct vbd_request *req)
+{
+	struct vbd_connection *connection = find(req);
+	struct vbd_error err = {0};
+	uint64_t through = 0;
+
+	if (!connection)
+		return;
+	if (!vbd_uri_param(&req->uri, "through"))
+		(void)vbd_error_input(&err, VBD_E_MISSING_FIELD, "through",
+			"the parameter through is missing: the seq of the last message to forget");
+	if (err.status == VBD_OK &&
+		vbd_query_u64(req, "through", 1, INT64_MAX, &through, &err) == VBD_OK &&
+		vbd_connection_delete_messages(connection, through, &err) == VBD_OK)
+		vbd_reply_empty(req, 204);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+/* --- sending --------------------------------------------------------------------------------- */
+
+struct message_send {
+	const char *data;
+	uint32_t encoding;
+	uint32_t timeout_ms;
+};
+
+static const struct vbd_field send_fields[] = {
+	{.name = "data",
+		.type = VBD_FIELD_STRING,
+		.required = true,
+		VBD_FIELD_AT(struct message_send, data),
+		.max = 131072},
+	{.name = "encoding",
+		.type = VBD_FIELD_ENUM,
+		VBD_FIELD_AT(struct message_send, encoding),
+		.names = vbd_encoding_names,
+		.n_names = VBD_ENCODING_AUTO},
+	{.name = "timeout_ms",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct message_send, timeout_ms),
+		.min = 1,
+		.max = 3600000},
+};
+
+static enum vbd_status send_message(const struct vbd_request *req,
+	struct vbd_connection *connection, struct vbd_transfer_record **ret_record,
+	struct vbd_error *err)
+{
+	struct message_send input = {.encoding = VBD_ENCODING_TEXT, .timeout_ms = 30000};
+	uint8_t *bytes;
+	size_t len_bytes;
+	enum vbd_status status =
+		vbd_decode(req->json, send_fields, VBD_ARRAY_LEN(send_fields), &input, err);
+
+	if (status == VBD_OK)
+		status = vbd_codec_decode(input.data, (enum vbd_encoding)input.encoding,
+			VBD_MESSAGE_BYTES_MAX, "/data", &bytes, &len_bytes, err);
+	if (status != VBD_OK)
+		return status;
+	status = vbd_transfer_send_message(
+		connection, bytes, (uint32_t)len_bytes, input.timeout_ms, ret_record, err);
+	free(bytes);
+	return status;
+}
+
+void vbd_send_message(struct vbd_request *req)
+{
+	struct vbd_connection *connection = find(req);
+	struct vbd_transfer_record *record;
+	struct vbd_error err = {0};
+
+	if (!connection)
+		return;
+	if (send_message(req, connection, &record, &err) == VBD_OK)
+		vbd_transfer_answer(req, record);
+	else
+		vbd_reply_problem(req, &err);
+}

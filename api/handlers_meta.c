@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Health, index, contract, stats.
+ */
+#include "api/encode.h"
+#include "api/handlers.h"
+#include "api/routes.h"
+#include "api/server.h"
+#include "base/clock.h"
+#include "daemon/devices.h"
+#include "daemon/stats.h"
+#include "rdma/fabric.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* api/openapi_embed.S */
+extern const char vbd_openapi_start[];
+extern const char vbd_openapi_end[];
+
+/* --- health ---------------------------------------------------------------------------------- */
+
+struct health {
+	json_t *checks;
+	bool failing;
+};
+
+static void check(struct health *health, const char *name, bool well, const char *detail)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_text(&out, "name", name);
+	vbd_put_text(&out, "status", well ? "ok" : "failing");
+	vbd_put_text(&out, "detail", detail);
+	(void)json_array_append_new(health->checks, vbd_encode_end(&out));
+	health->failing |= !well;
+}
+
+static void reply_health(struct vbd_request *req, const struct health *health)
+{
+	static const char *const values[] = {"", "1", "true"};
+	struct vbd_encoder out = vbd_encode_begin();
+	struct vbd_error err = {0};
+	size_t verbose = VBD_ARRAY_LEN(values);
+
+	if (vbd_query_enum(req, "verbose", values, VBD_ARRAY_LEN(values), &verbose, &err) !=
+		VBD_OK) {
+		json_decref(vbd_encode_end(&out));
+		json_decref(health->checks);
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_put_text(&out, "status", health->failing ? "failing" : "ok");
+	if (verbose < VBD_ARRAY_LEN(values))
+		vbd_put(&out, "checks", health->checks);
+	else
+		json_decref(health->checks);
+	vbd_reply_json(req, health->failing ? 503 : 200, vbd_encode_end(&out));
+}
+
+void vbd_get_livez(struct vbd_request *req)
+{
+	const struct vbd_fabric *fabric = vbd_request_daemon(req)->fabric;
+	struct health health = {.checks = json_array()};
+	char detail[40];
+
+	check(&health, "loop", true, "it answers, so it turns");
+	(void)snprintf(detail, sizeof(detail), "%u data workers", fabric->worker_count);
+	check(&health, "workers", fabric->worker_count != 0, detail);
+	reply_health(req, &health);
+}
+
+void vbd_get_readyz(struct vbd_request *req)
+{
+	const struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct health health = {.checks = json_array()};
+	char detail[160];
+	bool well;
+
+	well = vbd_ready_device(daemon, detail, sizeof(detail));
+	check(&health, "device", well, detail);
+	well = vbd_ready_port(daemon, detail, sizeof(detail));
+	check(&health, "port", well, detail);
+	well = vbd_ready_cm(daemon, detail, sizeof(detail));
+	check(&health, "rdma_cm", well, detail);
+	check(&health, "stopping", !daemon->stopping,
+		daemon->stopping ? "the daemon is stopping" : "the daemon is not stopping");
+	reply_health(req, &health);
+}
+
+/* --- index and contract ---------------------------------------------------------------------- */
+
+static json_t *encode_links(void)
+{
+	static const struct {
+		const char *name, *path;
+	} links[] = {
+		{"contract", "/v1/openapi.yaml"},
+		{"devices", "/v1/devices"},
+		{"cqs", "/v1/cqs"},
+		{"buffers", "/v1/buffers"},
+		{"listeners", "/v1/listeners"},
+		{"connections", "/v1/connections"},
+		{"transfers", "/v1/transfers"},
+		{"events", "/v1/events"},
+		{"stats", "/v1/stats"},
+		{"livez", "/livez"},
+		{"readyz", "/readyz"},
+	};
+	struct vbd_encoder out = vbd_encode_begin();
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(links); i++)
+		vbd_put_text(&out, links[i].name, links[i].path);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_routes(void)
+{
+	const struct vbd_router router = vbd_routes();
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < router.n_routes; i++) {
+		const struct vbd_route *route = &router.routes[i];
+		struct vbd_encoder out = vbd_encode_begin();
+
+		vbd_put_text(&out, "method", vbd_method_name(route->method));
+		vbd_put_text(&out, "path", route->pattern);
+		vbd_put_text(&out, "role", vbd_role_name(route->role));
+		if (json_array_append_new(list, vbd_encode_end(&out)) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+void vbd_get_index(struct vbd_request *req)
+{
+	const struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct vbd_encoder out = vbd_encode_begin();
+	uint64_t now_ns = vbd_clock_mono_ns();
+
+	vbd_put_text(&out, "service", "verbsd");
+	vbd_put_text(&out, "version", VBD_VERSION);
+	vbd_put_text(&out, "role", vbd_role_name(req->role));
+	vbd_put_text(&out, "server_id", daemon->server_id);
+	vbd_put_time(&out, "started_at", daemon->started_ns);
+	vbd_put_time(&out, "now", now_ns);
+	vbd_put_u64(&out, "uptime_ms", (now_ns - daemon->started_ns) / VBD_NS_PER_MS);
+	vbd_put(&out, "links", encode_links());
+	vbd_put(&out, "routes", encode_routes());
+	vbd_reply_json(req, 200, vbd_encode_end(&out));
+}
+
+void vbd_get_contract(struct vbd_request *req)
+{
+	vbd_reply_static(req, "application/yaml", vbd_openapi_start,
+		(size_t)(vbd_openapi_end - vbd_openapi_start));
+}
+
+/* --- stats ----------------------------------------------------------------------------------- */
+
+static void put_stat(const char *name, uint64_t value, void *arg)
+{
+	vbd_put_u64(arg, name, value);
+}
+
+void vbd_get_stats(struct vbd_request *req)
+{
+	const struct vbd_api *api = req->context;
+	const struct vbd_daemon *daemon = api->daemon;
+	const struct vbd_server_stats *http = vbd_server_stats(api->server);
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_text(&out, "server_id", daemon->server_id);
+	vbd_put_u64(&out, "uptime_ms", (vbd_clock_mono_ns() - daemon->started_ns) / VBD_NS_PER_MS);
+	vbd_put_u64(&out, "http_requests", http->requests);
+	vbd_put_u64(&out, "http_responses_2xx", http->responses_2xx);
+	vbd_put_u64(&out, "http_responses_4xx", http->responses_4xx);
+	vbd_put_u64(&out, "http_responses_5xx", http->responses_5xx);
+	vbd_put_u64(&out, "http_connections", http->connections);
+	vbd_put_u64(&out, "http_connections_open", http->connections_open);
+	vbd_put_u64(&out, "http_requests_waiting", http->parked);
+	vbd_put_u64(&out, "http_too_slow", http->too_slow);
+	vbd_stats_walk(daemon, put_stat, &out);
+	vbd_reply_json(req, 200, vbd_encode_end(&out));
+}

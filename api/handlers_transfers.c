@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/encode.h"
+#include "api/handlers.h"
+#include "api/page.h"
+#include "api/waiter.h"
+#include "daemon/transfers.h"
+#include "rdma/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- one transfer ---------------------------------------------------------------------------- */
+
+static json_t *encode_error(const struct vbd_transfer_record *record)
+{
+	const struct vbd_transfer *transfer = &record->transfer;
+	struct vbd_error error = {0};
+	struct vbd_encoder out;
+
+	if (!vbd_transfer_state_ended(transfer->state) || transfer->state == VBD_TRANSFER_DONE)
+		return json_null();
+	vbd_transfer_problem(record, &error);
+	out = vbd_encode_begin();
+	vbd_put_text(&out, "code", vbd_status_code(error.status));
+	vbd_put_text(&out, "text", *error.text ? error.text : vbd_status_text(error.status));
+	vbd_put_text(&out, "hint", vbd_status_hint(error.status));
+	if (transfer->wc_status >= 0) {
+		vbd_put_text(&out, "wc_status", vbd_wc_status_name(transfer->wc_status));
+		vbd_put_u64(&out, "vendor_err", transfer->vendor_err);
+	}
+	return vbd_encode_end(&out);
+}
+
+static void put_times(struct vbd_encoder *out, const struct vbd_transfer *transfer)
+{
+	uint64_t started_ns = vbd_counter_get(&transfer->started_ns);
+	uint64_t ended_ns = vbd_counter_get(&transfer->ended_ns);
+	bool ended = vbd_transfer_state_ended(transfer->state) && ended_ns;
+
+	vbd_put_time(out, "created_at", transfer->created_ns);
+	vbd_put_time(out, "started_at", started_ns);
+	vbd_put_time(out, "ended_at", ended ? ended_ns : 0);
+	vbd_put_u64_or_null(out, "queue_ns", started_ns != 0, started_ns - transfer->created_ns);
+	vbd_put_u64_or_null(out, "wire_ns", started_ns && ended, ended_ns - started_ns);
+}
+
+json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
+{
+	const struct vbd_transfer *transfer = &record->transfer;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_u64(&out, "id", record->object.id);
+	vbd_put_text(&out, "state", vbd_transfer_state_name(transfer->state));
+	vbd_put_text(&out, "op", vbd_op_name(transfer->op));
+	vbd_put_u64(&out, "connection", record->connection_id);
+	vbd_put_u64_or_null(&out, "buffer", record->buffer_id != 0, record->buffer_id);
+	vbd_put_u64(&out, "offset", record->offset);
+	vbd_put_u64(&out, "length_bytes", transfer->length_bytes);
+	vbd_put_u64(&out, "chunk_bytes", transfer->chunk_bytes);
+	vbd_put_u64(&out, "bytes_done", vbd_counter_get(&transfer->bytes_done));
+	vbd_put_u64(&out, "wrs_done", vbd_counter_get(&transfer->wrs_done));
+	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
+	put_times(&out, transfer);
+	vbd_put(&out, "error", encode_error(record));
+	return vbd_encode_end(&out);
+}
+
+/* The transfer of the path; NULL, and an answer, if there is none. */
+static struct vbd_transfer_record *find(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_transfer_record *record =
+		vbd_transfer_find(vbd_request_daemon(req), req->ref, &err);
+
+	if (!record)
+		vbd_reply_problem(req, &err);
+	return record;
+}
+
+void vbd_get_transfer(struct vbd_request *req)
+{
+	struct vbd_transfer_record *record = find(req);
+
+	if (record)
+		vbd_reply_json(req, 200, vbd_encode_transfer(record));
+}
+
+void vbd_delete_transfer(struct vbd_request *req)
+{
+	struct vbd_transfer_record *record = find(req);
+
+	if (!record)
+		return;
+	if (vbd_transfer_state_ended(record->transfer.state)) {
+		vbd_transfer_forget(record);
+		vbd_reply_empty(req, 204);
+	} else {
+		vbd_transfer_cancel(record);
+		vbd_reply_json(req, 202, vbd_encode_transfer(record));
+	}
+}
+
+/* --- waiting for the end --------------------------------------------------------------------- */
+
+struct end_waiter {
+	struct vbd_waiter waiter; /* first */
+	struct vbd_transfer_record *record;
+};
+
+static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
+{
+	const struct end_waiter *waiter = VBD_CONTAINER_OF(base, struct end_waiter, waiter);
+	const struct vbd_transfer_record *record = waiter->record;
+	struct vbd_request *req = base->req;
+	struct vbd_error err = {0};
+	bool done, failed;
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the transfer was deleted meanwhile");
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	done = record->transfer.state == VBD_TRANSFER_DONE;
+	failed = !done && vbd_transfer_state_ended(record->transfer.state);
+	/* Without a wait the state is told as it is; with one, what ended it is the answer. */
+	if (failed && req->wait_asked) {
+		vbd_transfer_problem(record, &err);
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	if (!done && why != VBD_WAKE_TIMEOUT)
+		return;
+	vbd_request_add_location(req, "transfers", record->object.id);
+	vbd_reply_json(req, done ? 201 : 202, vbd_encode_transfer(record));
+}
+
+void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record)
+{
+	struct end_waiter *waiter = calloc(1, sizeof(*waiter));
+	struct vbd_error err = {0};
+
+	if (!waiter) {
+		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory to wait");
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	waiter->waiter.answer = answer_end;
+	waiter->record = record;
+	vbd_waiter_run(&waiter->waiter, req, &record->watches, (uint64_t)req->wait_s * 1000);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+static const char *const op_names[] = {"send", "write", "read"};
+static const enum vbd_op ops[] = {VBD_OP_SEND, VBD_OP_WRITE, VBD_OP_READ};
+
+struct remote_input {
+	uint64_t addr;
+	uint32_t rkey;
+};
+
+struct transfer_create {
+	struct vbd_json_ref connection;
+	uint32_t op; /* index in ops */
+	struct vbd_json_ref buffer;
+	uint64_t offset;
+	uint64_t length_bytes;
+	bool length_seen;
+	struct remote_input remote;
+	bool remote_seen;
+	uint64_t chunk_bytes;
+	uint32_t timeout_ms;
+};
+
+static const struct vbd_field remote_fields[] = {
+	{.name = "addr",
+		.type = VBD_FIELD_HEX,
+		.required = true,
+		VBD_FIELD_AT(struct remote_input, addr),
+		.max = UINT64_MAX},
+	{.name = "rkey",
+		.type = VBD_FIELD_HEX,
+		.required = true,
+		VBD_FIELD_AT(struct remote_input, rkey),
+		.max = UINT32_MAX},
+};
+
+static const struct vbd_field create_fields[] = {
+	{.name = "connection",
+		.type = VBD_FIELD_REF,
+		.required = true,
+		VBD_FIELD_AT(struct transfer_create, connection)},
+	{.name = "op",
+		.type = VBD_FIELD_ENUM,
+		.required = true,
+		VBD_FIELD_AT(struct transfer_create, op),
+		.names = op_names,
+		.n_names = VBD_ARRAY_LEN(op_names)},
+	{.name = "buffer",
+		.type = VBD_FIELD_REF,
+		.required = true,
+		VBD_FIELD_AT(struct transfer_create, buffer)},
+	{.name = "offset",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct transfer_create, offset),
+		.max = INT64_MAX},
+	{.name = "length_bytes",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct transfer_create, length_bytes),
+		.max = INT64_MAX,
+		VBD_FIELD_SEEN(struct transfer_create, length_seen)},
+	{.name = "remote",
+		.type = VBD_FIELD_OBJECT,
+		VBD_FIELD_AT(struct transfer_create, remote),
+		.fields = remote_fields,
+		.n_fields = VBD_ARRAY_LEN(remote_fields),
+		VBD_FIELD_SEEN(struct transfer_create, remote_seen)},
+	{.name = "chunk_bytes",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct transfer_create, chunk_bytes),
+		.min = 1,
+		.max = UINT64_C(1) << 30},
+	{.name = "timeout_ms",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct transfer_create, timeout_ms),
+		.min = 1,
+		.max = 3600000},
+};
+
+static enum vbd_status check_remote(const struct transfer_create *input, struct vbd_error *err)
+{
+	bool wanted = ops[input->op] != VBD_OP_SEND;
+
+	if (wanted && !input->remote_seen)
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/remote",
+			"/remote is missing: %s needs the peer's addr and rkey",
+			op_names[input->op]);
+	if (!wanted && input->remote_seen)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/remote",
+			"/remote has no meaning for send: the peer's receive takes the bytes");
+	return VBD_OK;
+}
+
+/* The objects that the request names. */
+static enum vbd_status resolve(struct vbd_daemon *daemon, const struct transfer_create *input,
+	struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	char text[VBD_REF_TEXT_BYTES];
+
+	spec->connection = vbd_connection_find(daemon, vbd_ref_text(&input->connection, text), err);
+	if (!spec->connection) {
+		vbd_blame(err, "/connection");
+		return VBD_E_NOT_FOUND;
+	}
+	spec->buffer = vbd_buffer_find(daemon, vbd_ref_text(&input->buffer, text), err);
+	if (!spec->buffer) {
+		vbd_blame(err, "/buffer");
+		return VBD_E_NOT_FOUND;
+	}
+	if (!input->length_seen && input->offset < spec->buffer->mem.size_bytes)
+		spec->length_bytes = spec->buffer->mem.size_bytes - input->offset;
+	return VBD_OK;
+}
+
+static enum vbd_status create_transfer(const struct vbd_request *req,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+{
+	struct transfer_create input = {.chunk_bytes = 262144, .timeout_ms = 30000};
+	struct vbd_transfer_spec spec;
+	enum vbd_status status =
+		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+
+	if (status == VBD_OK)
+		status = check_remote(&input, err);
+	if (status != VBD_OK)
+		return status;
+	spec = (struct vbd_transfer_spec){
+		.op = ops[input.op],
+		.offset = input.offset,
+		.length_bytes = input.length_bytes,
+		.remote_addr = input.remote.addr,
+		.rkey = input.remote.rkey,
+		.chunk_bytes = input.chunk_bytes,
+		.timeout_ms = input.timeout_ms,
+	};
+	status = resolve(vbd_request_daemon(req), &input, &spec, err);
+	if (status != VBD_OK)
+		return status;
+	return vbd_transfer_create(vbd_request_daemon(req), &spec, ret_record, err);
+}
+
+void vbd_create_transfer(struct vbd_request *req)
+{
+	struct vbd_transfer_record *record;
+	struct vbd_error err = {0};
+
+	if (create_transfer(req, &record, &err) == VBD_OK)
+		vbd_transfer_answer(req, record);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static json_t *encode_item(const void *item, struct vbd_request *req)
+{
+	(void)req;
+	return vbd_encode_transfer(item);
+}
+
+static void walk_transfers(void *context, vbd_page_visit_cb visit, void *visitor)
+{
+	vbd_walk_registry(((struct vbd_api *)context)->daemon->transfers, visit, visitor);
+}
+
+static const struct vbd_transfer_record *record_of(const void *item)
+{
+	return item;
+}
+
+static bool transfer_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_transfer_state_name(record_of(item)->transfer.state), state) == 0;
+}
+
+static int by_state(const void *a, const void *b)
+{
+	return vbd_compare_u64(record_of(a)->transfer.state, record_of(b)->transfer.state);
+}
+
+static int by_op(const void *a, const void *b)
+{
+	return vbd_compare_u64(record_of(a)->transfer.op, record_of(b)->transfer.op);
+}
+
+static int by_connection(const void *a, const void *b)
+{
+	return vbd_compare_u64(record_of(a)->connection_id, record_of(b)->connection_id);
+}
+
+static int by_length(const void *a, const void *b)
+{
+	return vbd_compare_u64(
+		record_of(a)->transfer.length_bytes, record_of(b)->transfer.length_bytes);
+}
+
+static int by_created(const void *a, const void *b)
+{
+	return vbd_compare_u64(
+		record_of(a)->transfer.created_ns, record_of(b)->transfer.created_ns);
+}
+
+static const char *const transfer_fields[] = {"id", "state", "op", "connection", "buffer", "offset",
+	"length_bytes", "chunk_bytes", "bytes_done", "wrs_done", "timeout_ms", "created_at",
+	"started_at", "ended_at", "queue_ns", "wire_ns", "error", NULL};
+
+static const char *const transfer_states[] = {
+#define STATE_NAME(sym, json, ended) json,
+	VBD_TRANSFER_STATE_MAP(STATE_NAME)
+#undef STATE_NAME
+		NULL};
+
+static const struct vbd_page_key transfer_keys[] = {
+	{"state", by_state},
+	{"op", by_op},
+	{"connection", by_connection},
+	{"length_bytes", by_length},
+	{"created_at", by_created},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source transfer_page = {
+	.fields = transfer_fields,
+	.keys = transfer_keys,
+	.states = transfer_states,
+	.in_state = transfer_in_state,
+	.id = vbd_object_id,
+	.walk = walk_transfers,
+	.encode = encode_item,
+};
+
+void vbd_list_transfers(struct vbd_request *req)
+{
+	vbd_page_reply(req, &transfer_page);
+}

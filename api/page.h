@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The convention of lists: limit, after, sort, state, fields; {total, next, items}. A resource says
+ * how to walk its objects and how to encode one; only those on the page are encoded.
+ *
+ * Control thread.
+ */
+#ifndef VBD_API_PAGE_H
+#define VBD_API_PAGE_H
+
+#include "api/request.h"
+
+#include <jansson.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef void (*vbd_page_visit_cb)(const void *item, void *visitor);
+
+struct vbd_page_key {
+	const char *name; /* NULL ends a table */
+	int (*compare)(const void *a, const void *b);
+};
+
+struct vbd_page_source {
+	const char *const *fields;	 /* top-level members of an item; NULL ends */
+	const struct vbd_page_key *keys; /* to sort by, besides id */
+	const char *const *states; /* that `state` may ask for; NULL ends; NULL if there are none */
+	bool (*in_state)(const void *item, const char *state);
+	uint64_t (*id)(const void *item);
+	/* Calls @visit with every item, ids ascending. */
+	void (*walk)(void *context, vbd_page_visit_cb visit, void *visitor);
+	/* A new reference; NULL without memory. */
+	json_t *(*encode)(const void *item, struct vbd_request *req);
+};
+
+/** vbd_page_reply - answer a list request */
+void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source);
+
+/** vbd_compare_u64 - for compare functions */
+static inline int vbd_compare_u64(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+#endif

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of all routes.
+ */
+#ifndef VBD_API_ROUTES_H
+#define VBD_API_ROUTES_H
+
+#include "api/router.h"
+
+/** vbd_routes - static */
+struct vbd_router vbd_routes(void);
+
+#endif
