@@ -85,17 +85,42 @@ static enum vbd_status check(
 }
 
 /* A hash that can't grow leaves the handle's table NULL. */
-static bool insert(struct vbd_registry *registry, struct vbd_object *object)
+/* NOLINTBEGIN(readability-function-size): what uthash's macros expand to is not ours to shorten */
+static bool insert_id(struct vbd_registry *registry, struct vbd_object *object)
 {
 	HASH_ADD(by_id, registry->by_id, id, sizeof(object->id), object);
-	if (!object->by_id.tbl)
-		return false;
+	return object->by_id.tbl != NULL;
+}
+
+static bool insert_name(struct vbd_registry *registry, struct vbd_object *object)
+{
 	if (!object->name[0])
 		return true;
 	HASH_ADD_KEYPTR(by_name, registry->by_name, object->name, strlen(object->name), object);
-	if (object->by_name.tbl)
-		return true;
+	return object->by_name.tbl != NULL;
+}
+/* NOLINTEND(readability-function-size) */
+
+static void delete_id(struct vbd_registry *registry, struct vbd_object *object)
+{
 	HASH_DELETE(by_id, registry->by_id, object);
+}
+
+static void delete_name(struct vbd_registry *registry, struct vbd_object *object)
+{
+	if (object->name[0])
+		HASH_DELETE(by_name, registry->by_name, object);
+	memset(&object->by_name, 0, sizeof(object->by_name));
+	object->name[0] = '\0';
+}
+
+static bool insert(struct vbd_registry *registry, struct vbd_object *object)
+{
+	if (!insert_id(registry, object))
+		return false;
+	if (insert_name(registry, object))
+		return true;
+	delete_id(registry, object);
 	return false;
 }
 
@@ -131,14 +156,9 @@ enum vbd_status vbd_registry_set_name(struct vbd_registry *registry, struct vbd_
 	status = check_name(registry, name, err);
 	if (status != VBD_OK)
 		return status;
-	if (object->name[0])
-		HASH_DELETE(by_name, registry->by_name, object);
-	memset(&object->by_name, 0, sizeof(object->by_name));
+	delete_name(registry, object);
 	(void)snprintf(object->name, sizeof(object->name), "%s", name);
-	if (!object->name[0])
-		return VBD_OK;
-	HASH_ADD_KEYPTR(by_name, registry->by_name, object->name, strlen(object->name), object);
-	if (object->by_name.tbl)
+	if (insert_name(registry, object))
 		return VBD_OK;
 	object->name[0] = '\0';
 	return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the name '%s'", name);
@@ -148,9 +168,8 @@ void vbd_registry_remove(struct vbd_registry *registry, struct vbd_object *objec
 {
 	if (!object->id)
 		return;
-	if (object->name[0])
-		HASH_DELETE(by_name, registry->by_name, object);
-	HASH_DELETE(by_id, registry->by_id, object);
+	delete_name(registry, object);
+	delete_id(registry, object);
 	memset(object, 0, sizeof(*object));
 }
 

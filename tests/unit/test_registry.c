@@ -221,6 +221,28 @@ static void test_registry__removing_what_was_never_added_is_fine(void **state)
 	assert_null(vbd_registry_first(&f->registry));
 }
 
+static void test_registry__an_object_may_get_another_name(void **state)
+{
+	struct fixture *f = *state;
+	struct vbd_object *object = &f->things[0].object;
+
+	add(f, 0, NULL);
+	add(f, 1, "taken");
+	assert_int_equal(vbd_registry_set_name(&f->registry, object, "one", &f->err), VBD_OK);
+	assert_ptr_equal(vbd_registry_find_name(&f->registry, "one"), object);
+	assert_int_equal(vbd_registry_set_name(&f->registry, object, "one", &f->err), VBD_OK);
+	assert_int_equal(vbd_registry_set_name(&f->registry, object, "two", &f->err), VBD_OK);
+	assert_null(vbd_registry_find_name(&f->registry, "one"));
+	assert_ptr_equal(vbd_registry_find_name(&f->registry, "two"), object);
+	assert_int_equal(
+		vbd_registry_set_name(&f->registry, object, "taken", &f->err), VBD_E_NAME_TAKEN);
+	assert_int_equal(vbd_registry_set_name(&f->registry, object, "3", NULL), VBD_E_BAD_VALUE);
+	assert_string_equal(object->name, "two");
+	assert_int_equal(vbd_registry_set_name(&f->registry, object, "", NULL), VBD_OK);
+	assert_null(vbd_registry_find_name(&f->registry, "two"));
+	assert_ptr_equal(vbd_registry_find_id(&f->registry, 1), object);
+}
+
 static void test_registry__names_follow_the_rule_of_the_contract(void **state)
 {
 	char longest[65];
@@ -297,6 +319,7 @@ int main(void)
 		REGISTRY_TEST(the_order_is_that_of_the_ids),
 		REGISTRY_TEST(a_page_goes_on_behind_an_id_that_is_gone),
 		REGISTRY_TEST(removing_what_was_never_added_is_fine),
+		REGISTRY_TEST(an_object_may_get_another_name),
 		REGISTRY_TEST(names_follow_the_rule_of_the_contract),
 		REGISTRY_TEST(a_path_names_kind_and_id),
 		REGISTRY_TEST(memory_that_runs_out_anywhere_leaves_the_registry_as_it_was),
