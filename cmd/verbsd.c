@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * verbsd: reads its configuration, puts daemon and API together, runs the loop until a signal.
+ */
+#include "api/api.h"
+#include "api/listen.h"
+#include "base/log.h"
+#include "daemon/addr.h"
+#include "daemon/config.h"
+#include "daemon/daemon.h"
+#include "daemon/sdnotify.h"
+
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXIT_USAGE 2
+
+/* How long clients may take for their last answers. */
+#define API_GRACE_MS 1000
+
+struct options {
+	const char *config_path;
+	bool check;
+	bool dump;
+};
+
+struct program {
+	struct vbd_config config;
+	struct vbd_daemon *daemon;
+	struct vbd_api *api;
+	struct vbd_timer *watchdog;
+	uint64_t watchdog_ms;
+	bool stopping;
+	bool failed;
+};
+
+/* Options that are settings of the configuration under another spelling. */
+static const struct {
+	const char *option;
+	const char *key;
+	const char *help;
+} settings[] = {
+	{"listen", "listen", "ADDR:PORT to serve HTTP on (127.0.0.1:7480; empty for none)"},
+	{"unix-socket", "unix_socket", "PATH of a unix socket to serve HTTP on"},
+	{"control-token-file", "control_token_file", "FILE with the token of role control"},
+	{"read-token-file", "read_token_file", "FILE with the token of role read"},
+	{"workers", "workers", "data worker threads"},
+	{"log-level", "log_level", "error, warning, notice, info or debug"},
+	{"log-format", "log_format", "text, json or journal"},
+};
+
+static void print_help(void)
+{
+	(void)printf("Usage: verbsd [OPTION]...\n"
+		     "Own RDMA connections and serve them as JSON over HTTP.\n\n"
+		     "  --config FILE               read the configuration from a YAML file\n");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(settings); i++)
+		(void)printf("  --%-25s %s\n", settings[i].option, settings[i].help);
+	(void)printf("  --set KEY=VALUE             any key of the configuration file\n"
+		     "  --check-config              check the configuration and exit\n"
+		     "  --dump-config               print the configuration in force and exit\n"
+		     "  --help, --version\n\n"
+		     "Options override the file. See verbsd(8) and verbsd.yaml(5).\n");
+}
+
+static int usage_error(const char *text)
+{
+	(void)fprintf(stderr, "verbsd: %s\nTry 'verbsd --help'.\n", text);
+	return EXIT_USAGE;
+}
+
+enum { OPT_CONFIG = 1000, OPT_SET, OPT_CHECK, OPT_DUMP, OPT_HELP, OPT_VERSION };
+
+static void fill_long_options(struct option *options)
+{
+	static const struct option others[] = {
+		{"config", required_argument, NULL, OPT_CONFIG},
+		{"set", required_argument, NULL, OPT_SET},
+		{"check-config", no_argument, NULL, OPT_CHECK},
+		{"dump-config", no_argument, NULL, OPT_DUMP},
+		{"help", no_argument, NULL, OPT_HELP},
+		{"version", no_argument, NULL, OPT_VERSION},
+		{NULL, 0, NULL, 0},
+	};
+	size_t n = VBD_ARRAY_LEN(settings);
+
+	for (size_t i = 0; i < n; i++)
+		options[i] = (struct option){settings[i].option, required_argument, NULL, (int)i};
+	memcpy(&options[n], others, sizeof(others));
+}
+
+static enum vbd_status set_pair(struct vbd_config *config, const char *pair, struct vbd_error *err)
+{
+	const char *equals = strchr(pair, '=');
+	char key[64];
+
+	if (!equals || (size_t)(equals - pair) >= sizeof(key))
+		return vbd_error_set(
+			err, VBD_E_BAD_VALUE, "--set takes KEY=VALUE, not '%.80s'", pair);
+	(void)snprintf(key, sizeof(key), "%.*s", (int)(equals - pair), pair);
+	return vbd_config_set(config, key, equals + 1, err);
+}
+
+/* Once for --config, and again for all else: the command line overrides the file wherever it
+ * stands. */
+static int parse(
+	int argc, char **argv, struct vbd_config *config, struct options *options, bool only_config)
+{
+	struct option long_options[VBD_ARRAY_LEN(settings) + 7];
+	struct vbd_error error = {0};
+	enum vbd_status status = VBD_OK;
+	int option;
+
+	fill_long_options(long_options);
+	optind = 1;
+	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
+		if (option == '?')
+			return usage_error("that is not an option");
+		if (option == OPT_HELP) {
+			print_help();
+			exit(EXIT_SUCCESS);
+		}
+		if (option == OPT_VERSION) {
+			(void)puts("verbsd " VBD_VERSION);
+			exit(EXIT_SUCCESS);
+		}
+		if (option == OPT_CONFIG)
+			options->config_path = optarg;
+		else if (option == OPT_CHECK)
+			options->check = true;
+		else if (option == OPT_DUMP)
+			options->dump = true;
+		else if (!only_config && option == OPT_SET)
+			status = set_pair(config, optarg, &error);
+		else if (!only_config)
+			status = vbd_config_set(config, settings[option].key, optarg, &error);
+		if (status)
+			return usage_error(error.text);
+	}
+	return optind < argc ? usage_error("it takes no arguments, only options") : 0;
+}
+
+static int configure(int argc, char **argv, struct vbd_config *config, struct options *options)
+{
+	struct vbd_error error = {0};
+	int rc;
+
+	vbd_config_init(config);
+	rc = parse(argc, argv, config, options, true);
+	if (rc)
+		return rc;
+	if (options->config_path && vbd_config_load(config, options->config_path, &error) != VBD_OK)
+		goto bad;
+	rc = parse(argc, argv, config, options, false);
+	if (rc)
+		return rc;
+	if (vbd_config_check(config, &error) != VBD_OK)
+		goto bad;
+	return 0;
+
+bad:
+	(void)fprintf(stderr, "verbsd: %s\n", error.text);
+	return EXIT_USAGE;
+}
+
+static void on_api_stopped(void *arg)
+{
+	struct program *program = arg;
+
+	vbd_loop_stop(program->daemon->loop);
+}
+
+static void on_daemon_stopped(void *arg)
+{
+	struct program *program = arg;
+
+	program->failed |= !vbd_daemon_is_drained(program->daemon);
+	vbd_api_stop(program->api, API_GRACE_MS, on_api_stopped, program);
+}
+
+static void on_signal(int signum, void *arg)
+{
+	struct program *program = arg;
+
+	if (program->stopping) {
+		vbd_log(VBD_LOG_WARNING, NULL, "second signal (%d): stopping at once", signum);
+		/* The kernel takes back everything that the process holds. */
+		_exit(EXIT_FAILURE);
+	}
+	program->stopping = true;
+	vbd_log(VBD_LOG_NOTICE, NULL, "signal %d: stopping; a second one stops at once", signum);
+	vbd_sdnotify_stopping();
+	vbd_daemon_stop(program->daemon, on_daemon_stopped, program);
+}
+
+static void on_watchdog(void *arg)
+{
+	struct program *program = arg;
+
+	vbd_sdnotify_alive();
+	vbd_timer_set(program->watchdog, program->watchdog_ms);
+}
+
+static enum vbd_status start_watchdog(struct program *program, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	program->watchdog_ms = vbd_sdnotify_watchdog_ms();
+	if (!program->watchdog_ms)
+		return VBD_OK;
+	status = vbd_timer_create(
+		program->daemon->loop, on_watchdog, program, &program->watchdog, err);
+	if (!status)
+		vbd_timer_set(program->watchdog, program->watchdog_ms);
+	return status;
+}
+
+/* Sockets that systemd hands over come first; what it does not hand over is opened as configured.
+ */
+static enum vbd_status open_sockets(
+	const struct vbd_config *config, int *ret_tcp_fd, int *ret_unix_fd, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_sdnotify_sockets(ret_tcp_fd, ret_unix_fd, err);
+	struct sockaddr_storage addr = {0};
+	socklen_t addr_bytes = sizeof(addr);
+	char text[VBD_ADDR_TEXT_BYTES];
+
+	if (status)
+		return status;
+	if (*ret_tcp_fd >= 0) {
+		(void)getsockname(*ret_tcp_fd, (struct sockaddr *)&addr, &addr_bytes);
+		status = vbd_config_check_addr(config, (const struct sockaddr *)&addr, err);
+	} else if (config->listen_addr_bytes) {
+		status = vbd_listen_tcp(vbd_addr_format(&config->listen_addr, text),
+			vbd_addr_port(&config->listen_addr), ret_tcp_fd, err);
+	}
+	if (!status && *ret_unix_fd < 0 && config->unix_socket[0])
+		status = vbd_listen_unix(config->unix_socket, ret_unix_fd, err);
+	return status;
+}
+
+static enum vbd_status start_api(struct program *program, struct vbd_error *err)
+{
+	const struct vbd_config *config = &program->config;
+	enum vbd_status status;
+	int unix_fd = -1;
+	int tcp_fd = -1;
+
+	status = open_sockets(config, &tcp_fd, &unix_fd, err);
+	if (!status)
+		status = vbd_api_create(program->daemon, tcp_fd, unix_fd, &program->api, err);
+	if (status)
+		goto close_sockets;
+	if (tcp_fd >= 0)
+		vbd_log(VBD_LOG_NOTICE, NULL, "serves HTTP on %s, port %u", config->listen,
+			vbd_listen_port(tcp_fd));
+	if (unix_fd >= 0)
+		vbd_log(VBD_LOG_NOTICE, NULL, "serves HTTP on %s", config->unix_socket);
+	return VBD_OK;
+
+close_sockets:
+	if (tcp_fd >= 0)
+		(void)close(tcp_fd);
+	if (unix_fd >= 0)
+		(void)close(unix_fd);
+	return status;
+}
+
+static enum vbd_status start(struct program *program, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	status = vbd_daemon_create(&program->config, &program->daemon, err);
+	if (!status)
+		status = start_api(program, err);
+	if (!status)
+		status =
+			vbd_loop_on_signal(program->daemon->loop, SIGTERM, on_signal, program, err);
+	if (!status)
+		status = vbd_loop_on_signal(program->daemon->loop, SIGINT, on_signal, program, err);
+	if (!status)
+		status = start_watchdog(program, err);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct program program = {0};
+	struct options options = {0};
+	struct vbd_error error = {0};
+	int rc;
+
+	rc = configure(argc, argv, &program.config, &options);
+	if (rc)
+		return rc;
+	if (options.dump)
+		vbd_config_dump(&program.config, stdout);
+	if (options.check)
+		(void)puts("the configuration is fine");
+	if (options.dump || options.check)
+		return EXIT_SUCCESS;
+	vbd_log_setup(program.config.log_level, program.config.log_format);
+	/* A client that leaves while it is being written to is no reason to die. */
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (start(&program, &error) != VBD_OK) {
+		vbd_log(VBD_LOG_ERROR, NULL, "can't start: %s", error.text);
+		program.failed = true;
+	} else {
+		vbd_sdnotify_ready("serving");
+		vbd_loop_run(program.daemon->loop);
+	}
+	if (program.daemon && !vbd_daemon_is_drained(program.daemon))
+		_exit(EXIT_FAILURE);
+	vbd_api_destroy(program.api);
+	vbd_timer_destroy(program.watchdog);
+	if (program.config.unix_socket[0] && program.api)
+		(void)unlink(program.config.unix_socket);
+	vbd_daemon_destroy(program.daemon);
+	return program.failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
