@@ -220,7 +220,7 @@ void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *sourc
 		if (page.failed)
 			status = vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the list");
 	}
-	if (status == VBD_OK && (page.key || page.descending))
+	if (status == VBD_OK && page.count > 1 && (page.key || page.descending))
 		qsort_r(page.items, page.count, sizeof(*page.items), compare, &page);
 	if (status == VBD_OK)
 		status = find_start(&page, &start, &err);
