@@ -83,7 +83,7 @@ enum vbd_status vbd_listen_tcp(const char *addr, uint16_t port, int *ret_fd, str
 static enum vbd_status remove_stale(const struct sockaddr_un *where, struct vbd_error *err)
 {
 	struct stat st;
-	int fd, rc;
+	int fd = -1, rc;
 	enum vbd_status status;
 
 	if (lstat(where->sun_path, &st) < 0)
@@ -112,7 +112,7 @@ enum vbd_status vbd_listen_unix(const char *path, int *ret_fd, struct vbd_error 
 	struct sockaddr_un where = {.sun_family = AF_UNIX};
 	enum vbd_status status;
 	mode_t mask;
-	int fd;
+	int fd = -1;
 
 	if (strlen(path) >= sizeof(where.sun_path))
 		return vbd_error_set(err, VBD_E_TOO_LONG,
