@@ -11,6 +11,14 @@ export class Aftermath {
     this.daemons = client.daemons;
   }
 
+  /** The daemons that nobody can connect to. */
+  async deadDaemons() {
+    const dead = [];
+    for (const [on, url] of Object.entries(this.daemons))
+      await send(url, { method: 'GET', path: '/livez' }).catch(() => dead.push(on));
+    return dead;
+  }
+
   /** The daemons that do not say that they are alive. */
   async checkAlive() {
     const failures = [];

@@ -271,6 +271,7 @@ test('a daemon that dies fails its case, not the runner', () =>
     assert.equal(status, 1);
     assert.match(text, /ECONNREFUSED/);
     assert.match(text, /afterwards \/livez of a does not answer/);
+    assert.match(text, /FAIL 2 cases were not played/);
   }).catch((error) => assert.equal(error.code, 'ERR_SERVER_NOT_RUNNING')));
 
 test('one code with two statuses fails', async () => {
