@@ -6,7 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum vbd_status vbd_error_set(struct vbd_error *err, enum vbd_status status, const char *fmt, ...)
+/* The parentheses keep the macro of that name out. */
+enum vbd_status(vbd_error_set)(struct vbd_error *err, enum vbd_status status, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -46,7 +47,7 @@ static enum vbd_status status_of_errno(int errnum)
 	}
 }
 
-enum vbd_status vbd_error_errno(struct vbd_error *err, enum vbd_status status, const char *call,
+enum vbd_status(vbd_error_errno)(struct vbd_error *err, enum vbd_status status, const char *call,
 	int errnum, const char *fmt, ...)
 {
 	char what[160];
@@ -66,7 +67,7 @@ enum vbd_status vbd_error_errno(struct vbd_error *err, enum vbd_status status, c
 		vbd_errno_name(errnum));
 }
 
-enum vbd_status vbd_error_input(
+enum vbd_status(vbd_error_input)(
 	struct vbd_error *err, enum vbd_status status, const char *pointer, const char *fmt, ...)
 {
 	char what[200];

@@ -64,6 +64,19 @@ enum vbd_status vbd_error_errno(struct vbd_error *err, enum vbd_status status, c
 enum vbd_status vbd_error_input(struct vbd_error *err, enum vbd_status status, const char *pointer,
 	const char *fmt, ...) VBD_PRINTF(4, 5);
 
+/*
+ * What these return is never VBD_OK, and here a compiler can see it: otherwise gcc believes that an
+ * output which is set on success only may be used without being set (-Wmaybe-uninitialized).
+ */
+static inline enum vbd_status vbd_error_failure(enum vbd_status status)
+{
+	return status == VBD_OK ? VBD_E_INTERNAL : status;
+}
+
+#define vbd_error_set(...)   vbd_error_failure(vbd_error_set(__VA_ARGS__))
+#define vbd_error_errno(...) vbd_error_failure(vbd_error_errno(__VA_ARGS__))
+#define vbd_error_input(...) vbd_error_failure(vbd_error_input(__VA_ARGS__))
+
 /** vbd_errno_name - "ENOMEM" for 12; "E?" for a number nobody knows */
 const char *vbd_errno_name(int errnum);
 
