@@ -30,6 +30,13 @@ static void test_error__a_null_error_still_gives_the_status(void **state)
 	assert_int_equal(vbd_error_input(NULL, VBD_E_TOO_LONG, "/x", "x"), VBD_E_TOO_LONG);
 }
 
+static void test_error__a_failure_is_never_ok(void **state)
+{
+	(void)state;
+	assert_int_equal(vbd_error_set(NULL, VBD_OK, "x"), VBD_E_INTERNAL);
+	assert_int_equal(vbd_error_input(NULL, VBD_OK, "/x", "x"), VBD_E_INTERNAL);
+}
+
 static void test_error__an_errno_names_call_number_and_meaning(void **state)
 {
 	struct vbd_error err = {0};
@@ -116,6 +123,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_error__the_first_cause_is_kept),
 		cmocka_unit_test(test_error__a_null_error_still_gives_the_status),
+		cmocka_unit_test(test_error__a_failure_is_never_ok),
 		cmocka_unit_test(test_error__an_errno_names_call_number_and_meaning),
 		cmocka_unit_test(test_error__a_status_given_beats_the_one_of_the_errno),
 		cmocka_unit_test(test_error__each_errno_with_a_meaning_of_its_own_has_its_status),
