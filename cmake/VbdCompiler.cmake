@@ -30,7 +30,6 @@ add_library(vbd_options INTERFACE)
 target_compile_definitions(vbd_options INTERFACE _GNU_SOURCE)
 target_compile_options(vbd_options INTERFACE
   "SHELL:-iquote ${PROJECT_SOURCE_DIR}"
-  "SHELL:-iquote ${PROJECT_BINARY_DIR}"
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=
   -fno-common
   -fstack-protector-strong
