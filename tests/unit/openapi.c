@@ -52,7 +52,8 @@ static void read_values(const char *at, struct openapi_enum *list)
 	}
 }
 
-void openapi_read_enum(const char *schema, struct openapi_enum *ret_enum)
+/* The enum below the schema, or below the property of it. */
+static void read_enum(const char *schema, const char *property, struct openapi_enum *ret_enum)
 {
 	char *text = read_contract();
 	const char *schemas = strstr(text, "\n  schemas:\n");
@@ -64,11 +65,27 @@ void openapi_read_enum(const char *schema, struct openapi_enum *ret_enum)
 	assert_non_null(schemas);
 	at = strstr(schemas, head);
 	assert_non_null(at);
+	if (property) {
+		(void)snprintf(head, sizeof(head), " %s: {", property);
+		at = strstr(at, head);
+		assert_non_null(at);
+	}
 	at = strstr(at, "enum:");
 	assert_non_null(at);
 	read_values(at + strlen("enum:"), ret_enum);
 	free(text);
 	assert_true(ret_enum->count > 0);
+}
+
+void openapi_read_enum(const char *schema, struct openapi_enum *ret_enum)
+{
+	read_enum(schema, NULL, ret_enum);
+}
+
+void openapi_read_property_enum(
+	const char *schema, const char *property, struct openapi_enum *ret_enum)
+{
+	read_enum(schema, property, ret_enum);
 }
 
 bool openapi_enum_has(const struct openapi_enum *list, const char *value)

@@ -21,6 +21,11 @@ struct openapi_enum {
  */
 void openapi_read_enum(const char *schema, struct openapi_enum *ret_enum);
 
+/** openapi_read_property_enum - the values of the enum of the first property with this name at or
+ * below the schema's beginning */
+void openapi_read_property_enum(
+	const char *schema, const char *property, struct openapi_enum *ret_enum);
+
 /** openapi_enum_has - is @value one of them? */
 bool openapi_enum_has(const struct openapi_enum *list, const char *value);
 

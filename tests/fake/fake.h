@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the fake provider share.
+ *
+ * Every function here is called with the lock held, but for fake_lock(), and for fake_give_up(),
+ * which does not return.
+ */
+#ifndef VBD_TESTS_FAKE_FAKE_H
+#define VBD_TESTS_FAKE_FAKE_H
+
+#include "tests/fake/provider_fake.h"
+
+struct fake_context {
+	struct ibv_context ibv;
+	struct vbd_link link;
+	struct fake_device *device;
+	struct vbd_link async_events;
+	unsigned int children; /* PDs, CQs, completion channels */
+};
+
+struct fake_pd {
+	struct ibv_pd ibv;
+	struct vbd_link link;
+	struct fake_context *context;
+	unsigned int children; /* MRs, QPs */
+};
+
+struct fake_mr {
+	struct ibv_mr ibv;
+	struct vbd_link link;
+	struct fake_pd *pd;
+	int access;
+};
+
+struct fake_comp_channel {
+	struct ibv_comp_channel ibv;
+	struct vbd_link link;
+	struct fake_context *context;
+	unsigned int children; /* CQs */
+};
+
+struct fake_cq {
+	struct ibv_cq ibv;
+	struct vbd_link link;
+	struct fake_context *context;
+	struct fake_comp_channel *channel;
+	unsigned int qps;
+	bool armed;
+	unsigned int events; /* in the channel */
+	struct ibv_wc *wcs;
+	unsigned int first, count, room, high_water;
+};
+
+struct fake_qp {
+	struct ibv_qp ibv;
+	struct vbd_link link;
+	struct fake_pd *pd;
+	struct fake_cq *send_cq, *recv_cq;
+	struct ibv_qp_cap cap;
+	struct ibv_qp_attr attr; /* what modify has set */
+	struct vbd_link sends, recvs;
+	unsigned int send_count, recv_count;
+};
+
+enum fake_id_state {
+	FAKE_ID_IDLE,
+	FAKE_ID_BOUND,
+	FAKE_ID_LISTENING,
+	FAKE_ID_ADDR_RESOLVED,
+	FAKE_ID_ROUTE_RESOLVED,
+	FAKE_ID_CONNECTING, /* the request is out */
+	FAKE_ID_REQUESTED,  /* passive: a request came in */
+	FAKE_ID_ACCEPTED,   /* passive: accepted */
+	FAKE_ID_CONNECTED,
+	FAKE_ID_OVER, /* disconnected, rejected or failed */
+};
+
+struct fake_id {
+	struct rdma_cm_id ibv;
+	struct vbd_link link;
+	enum fake_id_state state;
+	struct fake_device *device;
+	bool known;	 /* to the caller: counted as live */
+	bool peer_known; /* the peer's parameters came in */
+	uint8_t peer_responder_resources;
+	uint32_t peer_qpn;
+	struct fake_id *peer; /* loopback */
+	struct fake_id_asked asked;
+};
+
+struct fake_event_channel {
+	struct rdma_event_channel ibv;
+	struct vbd_link link;
+	struct vbd_link events;
+};
+
+struct fake {
+	struct vbd_link devices, contexts, pds, mrs, comp_channels, cqs, qps, event_channels, ids;
+	struct fake_live live;
+	const char **calls;
+	size_t call_count, call_room;
+	unsigned int fail_nth;
+	int fail_nth_errno;
+	const char *fail_call;
+	int fail_call_errno;
+	const char *failed_call;
+	char misuse[200];
+	unsigned int devices_made;
+	uint32_t last_key, last_qpn;
+	uint16_t last_port;
+	bool withhold_flushes;
+	bool loopback;
+};
+
+extern struct fake g_fake;
+
+void fake_lock(void);
+void fake_unlock(void);
+
+/** fake_note - record a call that can't fail */
+void fake_note(const char *call);
+
+/** fake_enter - record a call; 0, or the errno that it shall fail with */
+int fake_enter(const char *call);
+
+/** fake_result - VBD_OK for errnum 0, else the error that provider_verbs.c makes of it */
+enum vbd_status fake_result(const char *call, int errnum, struct vbd_error *err);
+
+/** fake_broken - remember a breach of the rules */
+void fake_broken(const char *fmt, ...) VBD_PRINTF(1, 2);
+
+/** fake_give_up - the test itself is wrong */
+_Noreturn void fake_give_up(const char *what);
+
+/* Memory that is never made to fail; never NULL. */
+void *fake_allocate(size_t len_bytes);
+void *fake_grow(void *old, size_t len_bytes);
+
+int fake_eventfd(int flags);
+void fake_fd_raise(int fd);
+void fake_fd_lower(int fd);
+
+struct fake_device *fake_device_find(const char *name);
+void fake_async_push(
+	struct fake_device *device, enum ibv_event_type type, struct ibv_qp *qp, int port_num);
+/** fake_async_forget - the QP is destroyed: no event names it any more */
+void fake_async_forget(const struct ibv_qp *qp);
+
+/* The data path. */
+void fake_data_reset(void);
+struct fake_qp *fake_qp_by_number(uint32_t qp_num);
+const char *fake_qp_modify(struct fake_qp *qp, const struct ibv_qp_attr *attr, int mask);
+/** fake_qp_set_state - move it, with the flushes that belong to ERR */
+void fake_qp_set_state(struct fake_qp *qp, enum ibv_qp_state state);
+/** fake_complete - take @wr off @qp and put its completion into the CQ; an error flushes the rest
+ */
+void fake_complete(struct fake_qp *qp, struct fake_wr *wr, enum ibv_wc_status status,
+	uint32_t vendor_err, uint32_t byte_len);
+const struct fake_mr *fake_mr_by_key(
+	const struct fake_pd *pd, uint32_t key, bool remote, uint64_t addr, uint32_t length_bytes);
+
+/* The connection manager. */
+void fake_cm_reset(void);
+void fake_id_bind(struct fake_id *id, struct fake_device *device);
+void fake_event_push(struct fake_id *id, const struct vbd_pv_cm_event *event);
+void fake_event_push_plain(struct fake_id *id, enum rdma_cm_event_type type, int status);
+struct fake_id *fake_request_push(struct fake_id *listener, struct fake_device *device,
+	const struct sockaddr *local, const struct sockaddr *peer,
+	const struct rdma_conn_param *param);
+struct fake_id *fake_listener_on(const struct sockaddr *addr);
+
+/* Loopback: what the peer does about it. */
+void fake_loop_resolve_addr(struct fake_id *id);
+void fake_loop_resolve_route(struct fake_id *id);
+void fake_loop_connect(struct fake_id *id);
+void fake_loop_accept(struct fake_id *id);
+void fake_loop_reject(struct fake_id *id);
+void fake_loop_establish(struct fake_id *id);
+void fake_loop_gone(struct fake_id *id); /* disconnected or destroyed */
+/** fake_loop_pump - do what can be done of the QP's sends */
+void fake_loop_pump(struct fake_qp *qp);
+/** fake_loop_ready - the QP changed or has new receives: its peer may go on */
+void fake_loop_ready(struct fake_qp *qp);
+
+#endif

@@ -1,0 +1,735 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Completion channels, completion queues, queue pairs and work requests. */
+#include "tests/fake/fake.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static struct fake_context *context_of(struct ibv_context *context)
+{
+	return (struct fake_context *)(void *)context;
+}
+
+static struct fake_qp *qp_of(struct ibv_qp *qp)
+{
+	return (struct fake_qp *)(void *)qp;
+}
+
+static struct fake_cq *cq_of(struct ibv_cq *cq)
+{
+	return (struct fake_cq *)(void *)cq;
+}
+
+/* Completion channels. */
+
+enum vbd_status vbd_pv_create_comp_channel(
+	struct ibv_context *ibv, struct ibv_comp_channel **ret_channel, struct vbd_error *err)
+{
+	struct fake_comp_channel *channel;
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_create_comp_channel");
+	if (!errnum) {
+		channel = fake_allocate(sizeof(*channel));
+		channel->context = context_of(ibv);
+		channel->ibv.context = ibv;
+		channel->ibv.fd = fake_eventfd(EFD_SEMAPHORE);
+		channel->context->children++;
+		g_fake.live.comp_channels++;
+		vbd_list_append(&g_fake.comp_channels, &channel->link);
+		*ret_channel = &channel->ibv;
+	}
+	fake_unlock();
+	return fake_result("ibv_create_comp_channel", errnum, err);
+}
+
+static void free_comp_channel(struct fake_comp_channel *channel)
+{
+	vbd_list_remove(&channel->link);
+	channel->context->children--;
+	g_fake.live.comp_channels--;
+	(void)close(channel->ibv.fd);
+	free(channel);
+}
+
+void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *ibv)
+{
+	struct fake_comp_channel *channel = (struct fake_comp_channel *)(void *)ibv;
+
+	if (!ibv)
+		return;
+	fake_lock();
+	fake_note("ibv_destroy_comp_channel");
+	if (channel->children)
+		fake_broken("a completion channel is destroyed before its CQ");
+	else
+		free_comp_channel(channel);
+	fake_unlock();
+}
+
+/* Completion queues. */
+
+static int create_cq(struct fake_context *context, uint32_t depth_cqe, void *cq_context,
+	struct ibv_comp_channel *channel, struct ibv_cq **ret_cq)
+{
+	struct fake_cq *cq;
+
+	if (depth_cqe < 1 || depth_cqe > (uint32_t)context->device->attr.max_cqe)
+		return EINVAL;
+	cq = fake_allocate(sizeof(*cq));
+	cq->context = context;
+	cq->channel = (struct fake_comp_channel *)(void *)channel;
+	cq->ibv.context = &context->ibv;
+	cq->ibv.channel = channel;
+	cq->ibv.cq_context = cq_context;
+	cq->ibv.cqe = (int)depth_cqe;
+	cq->room = depth_cqe;
+	cq->wcs = fake_allocate(cq->room * sizeof(*cq->wcs));
+	context->children++;
+	if (cq->channel)
+		cq->channel->children++;
+	g_fake.live.cqs++;
+	vbd_list_append(&g_fake.cqs, &cq->link);
+	*ret_cq = &cq->ibv;
+	return 0;
+}
+
+enum vbd_status vbd_pv_create_cq(struct ibv_context *ibv, uint32_t depth_cqe, void *cq_context,
+	struct ibv_comp_channel *channel, struct ibv_cq **ret_cq, struct vbd_error *err)
+{
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_create_cq");
+	if (!errnum)
+		errnum = create_cq(context_of(ibv), depth_cqe, cq_context, channel, ret_cq);
+	fake_unlock();
+	return fake_result("ibv_create_cq", errnum, err);
+}
+
+static void free_cq(struct fake_cq *cq)
+{
+	vbd_list_remove(&cq->link);
+	cq->context->children--;
+	if (cq->channel)
+		cq->channel->children--;
+	g_fake.live.cqs--;
+	free(cq->wcs);
+	free(cq);
+}
+
+void vbd_pv_destroy_cq(struct ibv_cq *ibv)
+{
+	struct fake_cq *cq = cq_of(ibv);
+
+	if (!ibv)
+		return;
+	fake_lock();
+	fake_note("ibv_destroy_cq");
+	if (cq->qps)
+		fake_broken("a CQ is destroyed while %u QPs use it", cq->qps);
+	else
+		free_cq(cq);
+	fake_unlock();
+}
+
+enum vbd_status vbd_pv_arm_cq(struct ibv_cq *ibv, struct vbd_error *err)
+{
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_req_notify_cq");
+	if (!errnum)
+		cq_of(ibv)->armed = true;
+	fake_unlock();
+	return fake_result("ibv_req_notify_cq", errnum, err);
+}
+
+void *vbd_pv_take_cq_event(struct ibv_comp_channel *channel)
+{
+	void *cq_context = NULL;
+
+	fake_lock();
+	vbd_list_for_each (link, &g_fake.cqs) {
+		struct fake_cq *cq = VBD_CONTAINER_OF(link, struct fake_cq, link);
+
+		if (cq->ibv.channel != channel || cq->events == 0 || cq_context)
+			continue;
+		cq->events--;
+		fake_fd_lower(channel->fd);
+		cq_context = cq->ibv.cq_context;
+	}
+	fake_unlock();
+	return cq_context;
+}
+
+unsigned int vbd_pv_poll_cq(struct ibv_cq *ibv, struct ibv_wc *wcs, unsigned int max)
+{
+	struct fake_cq *cq = cq_of(ibv);
+	unsigned int count = 0;
+
+	fake_lock();
+	for (; count < max && cq->count > 0; count++) {
+		wcs[count] = cq->wcs[cq->first];
+		cq->first = (cq->first + 1) % cq->room;
+		cq->count--;
+	}
+	fake_unlock();
+	return count;
+}
+
+static void push_wc(struct fake_cq *cq, const struct ibv_wc *wc)
+{
+	if (cq->count == cq->room) {
+		fake_broken("a CQ of %d overruns", cq->ibv.cqe);
+		return;
+	}
+	cq->wcs[(cq->first + cq->count++) % cq->room] = *wc;
+	if (cq->count > cq->high_water)
+		cq->high_water = cq->count;
+	if (!cq->armed)
+		return;
+	cq->armed = false;
+	if (!cq->channel)
+		return;
+	cq->events++;
+	fake_fd_raise(cq->channel->ibv.fd);
+}
+
+void fake_cq_push(struct ibv_cq *cq, const struct ibv_wc *wc)
+{
+	fake_lock();
+	push_wc(cq_of(cq), wc);
+	fake_unlock();
+}
+
+unsigned int fake_cq_high_water(struct ibv_cq *cq)
+{
+	unsigned int high_water;
+
+	fake_lock();
+	high_water = cq_of(cq)->high_water;
+	fake_unlock();
+	return high_water;
+}
+
+/* Queue pairs. */
+
+struct fake_qp *fake_qp_by_number(uint32_t qp_num)
+{
+	vbd_list_for_each (link, &g_fake.qps) {
+		struct fake_qp *qp = VBD_CONTAINER_OF(link, struct fake_qp, link);
+
+		if (qp->ibv.qp_num == qp_num)
+			return qp;
+	}
+	return NULL;
+}
+
+static int create_qp(
+	struct fake_pd *pd, const struct ibv_qp_init_attr *init, struct ibv_qp **ret_qp)
+{
+	uint32_t max_wr = (uint32_t)pd->context->device->attr.max_qp_wr;
+	struct fake_qp *qp;
+
+	if (init->qp_type != IBV_QPT_RC || !init->send_cq || !init->recv_cq)
+		return EINVAL;
+	if (init->cap.max_send_wr > max_wr || init->cap.max_recv_wr > max_wr)
+		return EINVAL;
+	qp = fake_allocate(sizeof(*qp));
+	vbd_list_init(&qp->sends);
+	vbd_list_init(&qp->recvs);
+	qp->pd = pd;
+	qp->send_cq = cq_of(init->send_cq);
+	qp->recv_cq = cq_of(init->recv_cq);
+	qp->cap = init->cap;
+	qp->ibv.context = pd->ibv.context;
+	qp->ibv.pd = &pd->ibv;
+	qp->ibv.send_cq = init->send_cq;
+	qp->ibv.recv_cq = init->recv_cq;
+	qp->ibv.qp_type = init->qp_type;
+	qp->ibv.qp_num = ++g_fake.last_qpn;
+	qp->ibv.state = IBV_QPS_RESET;
+	pd->children++;
+	qp->send_cq->qps++;
+	qp->recv_cq->qps++;
+	g_fake.live.qps++;
+	vbd_list_append(&g_fake.qps, &qp->link);
+	*ret_qp = &qp->ibv;
+	return 0;
+}
+
+enum vbd_status vbd_pv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init,
+	struct ibv_qp **ret_qp, struct vbd_error *err)
+{
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_create_qp");
+	if (!errnum)
+		errnum = create_qp((struct fake_pd *)(void *)pd, init, ret_qp);
+	fake_unlock();
+	return fake_result("ibv_create_qp", errnum, err);
+}
+
+static void drop_wrs(struct fake_qp *qp)
+{
+	struct fake_wr *wr;
+
+	while ((wr = VBD_LIST_FIRST(&qp->sends, struct fake_wr, link))) {
+		vbd_list_remove(&wr->link);
+		free(wr);
+	}
+	while ((wr = VBD_LIST_FIRST(&qp->recvs, struct fake_wr, link))) {
+		vbd_list_remove(&wr->link);
+		free(wr);
+	}
+	qp->send_count = 0;
+	qp->recv_count = 0;
+}
+
+static void free_qp(struct fake_qp *qp)
+{
+	drop_wrs(qp);
+	fake_async_forget(&qp->ibv);
+	vbd_list_remove(&qp->link);
+	qp->pd->children--;
+	qp->send_cq->qps--;
+	qp->recv_cq->qps--;
+	g_fake.live.qps--;
+	free(qp);
+}
+
+void vbd_pv_destroy_qp(struct ibv_qp *ibv)
+{
+	if (!ibv)
+		return;
+	fake_lock();
+	fake_note("ibv_destroy_qp");
+	free_qp(qp_of(ibv));
+	fake_unlock();
+}
+
+/* The attributes that a move of an RC QP needs: IBTA table 91, as in ib_modify_qp_is_ok(). */
+static int needed_for(enum ibv_qp_state from, enum ibv_qp_state to)
+{
+	if (from == IBV_QPS_RESET && to == IBV_QPS_INIT)
+		return IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+	if (from == IBV_QPS_INIT && to == IBV_QPS_RTR)
+		return IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+		       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	if (from == IBV_QPS_RTR && to == IBV_QPS_RTS)
+		return IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+		       IBV_QP_MAX_QP_RD_ATOMIC;
+	return 0;
+}
+
+static bool may_move(enum ibv_qp_state from, enum ibv_qp_state to)
+{
+	if (to == IBV_QPS_RESET || to == IBV_QPS_ERR)
+		return true;
+	if (to == IBV_QPS_INIT)
+		return from == IBV_QPS_RESET || from == IBV_QPS_INIT;
+	if (to == IBV_QPS_RTR)
+		return from == IBV_QPS_INIT;
+	if (to == IBV_QPS_RTS)
+		return from == IBV_QPS_RTR || from == IBV_QPS_RTS;
+	return false;
+}
+
+static void keep_attr(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
+{
+#define KEEP(flag, member)                         \
+	do {                                       \
+		if (mask & (flag))                 \
+			to->member = from->member; \
+	} while (0)
+	KEEP(IBV_QP_ACCESS_FLAGS, qp_access_flags);
+	KEEP(IBV_QP_PKEY_INDEX, pkey_index);
+	KEEP(IBV_QP_PORT, port_num);
+	KEEP(IBV_QP_AV, ah_attr);
+	KEEP(IBV_QP_PATH_MTU, path_mtu);
+	KEEP(IBV_QP_TIMEOUT, timeout);
+	KEEP(IBV_QP_RETRY_CNT, retry_cnt);
+	KEEP(IBV_QP_RNR_RETRY, rnr_retry);
+	KEEP(IBV_QP_RQ_PSN, rq_psn);
+	KEEP(IBV_QP_SQ_PSN, sq_psn);
+	KEEP(IBV_QP_MAX_QP_RD_ATOMIC, max_rd_atomic);
+	KEEP(IBV_QP_MAX_DEST_RD_ATOMIC, max_dest_rd_atomic);
+	KEEP(IBV_QP_MIN_RNR_TIMER, min_rnr_timer);
+	KEEP(IBV_QP_DEST_QPN, dest_qp_num);
+#undef KEEP
+}
+
+static bool is_iwarp(const struct fake_qp *qp)
+{
+	return qp->pd->context->device->ibv.transport_type == IBV_TRANSPORT_IWARP;
+}
+
+const char *fake_qp_modify(struct fake_qp *qp, const struct ibv_qp_attr *attr, int mask)
+{
+	enum ibv_qp_state to = attr->qp_state;
+	int needed = is_iwarp(qp) ? 0 : needed_for(qp->ibv.state, to);
+
+	if (!(mask & IBV_QP_STATE))
+		to = qp->ibv.state;
+	if (!may_move(qp->ibv.state, to))
+		return "the move is not allowed";
+	if ((mask & needed) != needed)
+		return "an attribute is missing";
+	keep_attr(&qp->attr, attr, mask);
+	fake_qp_set_state(qp, to);
+	return NULL;
+}
+
+enum vbd_status vbd_pv_modify_qp(
+	struct ibv_qp *ibv, struct ibv_qp_attr *attr, int mask, struct vbd_error *err)
+{
+	int old = (int)ibv->state;
+	const char *refused;
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_modify_qp");
+	if (!errnum) {
+		refused = fake_qp_modify(qp_of(ibv), attr, mask);
+		if (refused) {
+			fake_broken(
+				"a QP from state %d to %d: %s", old, (int)attr->qp_state, refused);
+			errnum = EINVAL;
+		}
+	}
+	fake_unlock();
+	return fake_result("ibv_modify_qp", errnum, err);
+}
+
+enum vbd_status vbd_pv_query_qp(
+	struct ibv_qp *ibv, struct ibv_qp_attr *ret_attr, int mask, struct vbd_error *err)
+{
+	int errnum;
+
+	(void)mask;
+	fake_lock();
+	errnum = fake_enter("ibv_query_qp");
+	if (!errnum) {
+		*ret_attr = qp_of(ibv)->attr;
+		ret_attr->qp_state = ibv->state;
+	}
+	fake_unlock();
+	return fake_result("ibv_query_qp", errnum, err);
+}
+
+/* Completions. */
+
+void fake_complete(struct fake_qp *qp, struct fake_wr *wr, enum ibv_wc_status status,
+	uint32_t vendor_err, uint32_t byte_len)
+{
+	static const enum ibv_wc_opcode opcodes[] = {
+		[IBV_WR_RDMA_WRITE] = IBV_WC_RDMA_WRITE,
+		[IBV_WR_SEND] = IBV_WC_SEND,
+		[IBV_WR_RDMA_READ] = IBV_WC_RDMA_READ,
+	};
+	struct ibv_wc wc = {
+		.wr_id = wr->wr_id,
+		.status = status,
+		.vendor_err = vendor_err,
+		.qp_num = qp->ibv.qp_num,
+	};
+	bool signalled = wr->recv || (wr->send_flags & IBV_SEND_SIGNALED);
+
+	if (status == IBV_WC_SUCCESS) {
+		wc.opcode = wr->recv ? IBV_WC_RECV : opcodes[wr->opcode];
+		wc.byte_len = byte_len;
+	} else {
+		/* Invalid after an error: ibv_poll_cq(3). */
+		wc.opcode = (enum ibv_wc_opcode)0x5a;
+		wc.byte_len = 0x5a5a5a5a;
+	}
+	vbd_list_remove(&wr->link);
+	if (wr->recv)
+		qp->recv_count--;
+	else
+		qp->send_count--;
+	if (signalled || status != IBV_WC_SUCCESS)
+		push_wc(wr->recv ? qp->recv_cq : qp->send_cq, &wc);
+	free(wr);
+	if (status != IBV_WC_SUCCESS && status != IBV_WC_WR_FLUSH_ERR)
+		fake_qp_set_state(qp, IBV_QPS_ERR);
+}
+
+static void flush(struct fake_qp *qp)
+{
+	struct fake_wr *wr;
+
+	while ((wr = VBD_LIST_FIRST(&qp->sends, struct fake_wr, link)))
+		fake_complete(qp, wr, IBV_WC_WR_FLUSH_ERR, 0, 0);
+	while ((wr = VBD_LIST_FIRST(&qp->recvs, struct fake_wr, link)))
+		fake_complete(qp, wr, IBV_WC_WR_FLUSH_ERR, 0, 0);
+}
+
+void fake_qp_set_state(struct fake_qp *qp, enum ibv_qp_state state)
+{
+	qp->ibv.state = state;
+	if (state == IBV_QPS_RESET)
+		drop_wrs(qp);
+	if (state == IBV_QPS_ERR && !g_fake.withhold_flushes)
+		flush(qp);
+	fake_loop_pump(qp);
+	fake_loop_ready(qp);
+}
+
+/* Posting. */
+
+static int check_sge(struct fake_qp *qp, const struct fake_wr *wr)
+{
+	const struct fake_mr *mr;
+
+	if (!wr->addr || (wr->send_flags & IBV_SEND_INLINE))
+		return 0;
+	mr = fake_mr_by_key(qp->pd, wr->lkey, false, (uintptr_t)wr->addr, wr->length_bytes);
+	if (!mr)
+		fake_broken("lkey 0x%x does not cover %u bytes at %p", wr->lkey, wr->length_bytes,
+			(void *)wr->addr);
+	return mr ? 0 : EINVAL;
+}
+
+static void take_sge(struct fake_wr *wr, const struct ibv_sge *sge, int count)
+{
+	if (count == 0)
+		return;
+	if (count != 1)
+		fake_give_up("only one SGE is known here");
+	wr->addr = (uint8_t *)(uintptr_t)sge->addr;
+	wr->length_bytes = sge->length;
+	wr->lkey = sge->lkey;
+}
+
+static int queue_wr(struct fake_qp *qp, struct fake_wr *wr)
+{
+	int errnum = check_sge(qp, wr);
+
+	if (errnum) {
+		free(wr);
+		return errnum;
+	}
+	if (wr->recv) {
+		vbd_list_append(&qp->recvs, &wr->link);
+		qp->recv_count++;
+	} else {
+		vbd_list_append(&qp->sends, &wr->link);
+		qp->send_count++;
+	}
+	if (qp->ibv.state == IBV_QPS_ERR && !g_fake.withhold_flushes)
+		flush(qp);
+	else if (wr->recv)
+		fake_loop_ready(qp);
+	else
+		fake_loop_pump(qp);
+	return 0;
+}
+
+static int post_send(struct fake_qp *qp, const struct ibv_send_wr *from)
+{
+	struct fake_wr *wr;
+
+	if (qp->ibv.state != IBV_QPS_RTS && qp->ibv.state != IBV_QPS_ERR) {
+		fake_broken("a send is posted in QP state %d", (int)qp->ibv.state);
+		return EINVAL;
+	}
+	if (qp->send_count >= qp->cap.max_send_wr) {
+		fake_broken("more than %u sends are posted", qp->cap.max_send_wr);
+		return ENOMEM;
+	}
+	wr = fake_allocate(sizeof(*wr));
+	wr->wr_id = from->wr_id;
+	wr->opcode = from->opcode;
+	wr->send_flags = from->send_flags;
+	wr->remote_addr = from->wr.rdma.remote_addr;
+	wr->rkey = from->wr.rdma.rkey;
+	take_sge(wr, from->sg_list, from->num_sge);
+	if (wr->send_flags & IBV_SEND_INLINE) {
+		if (wr->length_bytes > qp->cap.max_inline_data ||
+			wr->length_bytes > sizeof(wr->inlined)) {
+			fake_broken("%u bytes are posted inline", wr->length_bytes);
+			free(wr);
+			return EINVAL;
+		}
+		if (wr->length_bytes)
+			memcpy(wr->inlined, wr->addr, wr->length_bytes);
+	}
+	return queue_wr(qp, wr);
+}
+
+enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct vbd_error *err)
+{
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_post_send");
+	if (!errnum)
+		errnum = post_send(qp_of(qp), wr);
+	fake_unlock();
+	return fake_result("ibv_post_send", errnum, err);
+}
+
+static int post_recv(struct fake_qp *qp, const struct ibv_recv_wr *from)
+{
+	struct fake_wr *wr;
+
+	if (qp->ibv.state == IBV_QPS_RESET) {
+		fake_broken("a receive is posted in QP state RESET");
+		return EINVAL;
+	}
+	if (qp->recv_count >= qp->cap.max_recv_wr) {
+		fake_broken("more than %u receives are posted", qp->cap.max_recv_wr);
+		return ENOMEM;
+	}
+	wr = fake_allocate(sizeof(*wr));
+	wr->wr_id = from->wr_id;
+	wr->recv = true;
+	take_sge(wr, from->sg_list, from->num_sge);
+	return queue_wr(qp, wr);
+}
+
+enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct vbd_error *err)
+{
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_post_recv");
+	if (!errnum)
+		errnum = post_recv(qp_of(qp), wr);
+	fake_unlock();
+	return fake_result("ibv_post_recv", errnum, err);
+}
+
+/* The script. */
+
+unsigned int fake_sends(struct ibv_qp *qp)
+{
+	unsigned int count;
+
+	fake_lock();
+	count = qp_of(qp)->send_count;
+	fake_unlock();
+	return count;
+}
+
+unsigned int fake_recvs(struct ibv_qp *qp)
+{
+	unsigned int count;
+
+	fake_lock();
+	count = qp_of(qp)->recv_count;
+	fake_unlock();
+	return count;
+}
+
+static struct fake_wr *oldest(struct vbd_link *wrs)
+{
+	struct fake_wr *wr = VBD_LIST_FIRST(wrs, struct fake_wr, link);
+
+	if (!wr)
+		fake_give_up("no work request is outstanding");
+	return wr;
+}
+
+struct fake_wr fake_send_at(struct ibv_qp *qp, unsigned int i)
+{
+	struct fake_wr *found = NULL;
+	struct fake_wr copy;
+
+	fake_lock();
+	vbd_list_for_each (link, &qp_of(qp)->sends) {
+		if (i-- == 0)
+			found = VBD_CONTAINER_OF(link, struct fake_wr, link);
+	}
+	if (!found)
+		fake_give_up("no such send is outstanding");
+	copy = *found;
+	fake_unlock();
+	return copy;
+}
+
+void fake_send_done(struct ibv_qp *qp)
+{
+	struct fake_wr *wr;
+
+	fake_lock();
+	wr = oldest(&qp_of(qp)->sends);
+	fake_complete(qp_of(qp), wr, IBV_WC_SUCCESS, 0, wr->length_bytes);
+	fake_unlock();
+}
+
+void fake_sends_done(struct ibv_qp *qp, unsigned int n)
+{
+	while (n-- > 0)
+		fake_send_done(qp);
+}
+
+void fake_send_failed(struct ibv_qp *qp, enum ibv_wc_status status, uint32_t vendor_err)
+{
+	fake_lock();
+	fake_complete(qp_of(qp), oldest(&qp_of(qp)->sends), status, vendor_err, 0);
+	fake_unlock();
+}
+
+void fake_recv_done(struct ibv_qp *qp, const void *data, uint32_t length_bytes)
+{
+	struct fake_wr *wr;
+
+	fake_lock();
+	wr = oldest(&qp_of(qp)->recvs);
+	if (length_bytes > wr->length_bytes)
+		fake_give_up("the message is longer than the receive");
+	if (length_bytes)
+		memcpy(wr->addr, data, length_bytes);
+	fake_complete(qp_of(qp), wr, IBV_WC_SUCCESS, 0, length_bytes);
+	fake_unlock();
+}
+
+void fake_recv_failed(struct ibv_qp *qp, enum ibv_wc_status status, uint32_t vendor_err)
+{
+	fake_lock();
+	fake_complete(qp_of(qp), oldest(&qp_of(qp)->recvs), status, vendor_err, 0);
+	fake_unlock();
+}
+
+void fake_qp_to_err(struct ibv_qp *qp)
+{
+	fake_lock();
+	fake_qp_set_state(qp_of(qp), IBV_QPS_ERR);
+	fake_unlock();
+}
+
+void fake_flushes_withheld(bool withheld)
+{
+	fake_lock();
+	g_fake.withhold_flushes = withheld;
+	fake_unlock();
+}
+
+void fake_flush(struct ibv_qp *qp)
+{
+	fake_lock();
+	flush(qp_of(qp));
+	fake_unlock();
+}
+
+void fake_data_reset(void)
+{
+	struct fake_comp_channel *channel;
+	struct fake_qp *qp;
+	struct fake_cq *cq;
+
+	while ((qp = VBD_LIST_FIRST(&g_fake.qps, struct fake_qp, link)))
+		free_qp(qp);
+	while ((cq = VBD_LIST_FIRST(&g_fake.cqs, struct fake_cq, link)))
+		free_cq(cq);
+	while ((channel = VBD_LIST_FIRST(&g_fake.comp_channels, struct fake_comp_channel, link)))
+		free_comp_channel(channel);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The other end of the wire, when both ends are in one program. */
+#include "tests/fake/fake.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* IB CM reject reasons (IBTA 12.6.7.2). */
+#define REJECT_INVALID_SERVICE_ID 8
+#define REJECT_CONSUMER		  28
+
+static struct fake_device *first_plugged(void)
+{
+	vbd_list_for_each (link, &g_fake.devices) {
+		struct fake_device *device = VBD_CONTAINER_OF(link, struct fake_device, link);
+
+		if (device->plugged)
+			return device;
+	}
+	return NULL;
+}
+
+static struct fake_device *device_of_addr(const struct sockaddr *addr)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)addr;
+
+	vbd_list_for_each (link, &g_fake.devices) {
+		struct fake_device *device = VBD_CONTAINER_OF(link, struct fake_device, link);
+
+		if (device->plugged && addr->sa_family == AF_INET &&
+			device->addr.sin_addr.s_addr == in->sin_addr.s_addr)
+			return device;
+	}
+	return first_plugged();
+}
+
+void fake_loop_resolve_addr(struct fake_id *id)
+{
+	struct fake_device *device;
+
+	if (!g_fake.loopback)
+		return;
+	device = device_of_addr(&id->ibv.route.addr.src_addr);
+	if (!device) {
+		fake_event_push_plain(id, RDMA_CM_EVENT_ADDR_ERROR, -ENODEV);
+		return;
+	}
+	fake_id_bind(id, device);
+	fake_event_push_plain(id, RDMA_CM_EVENT_ADDR_RESOLVED, 0);
+}
+
+void fake_loop_resolve_route(struct fake_id *id)
+{
+	if (g_fake.loopback)
+		fake_event_push_plain(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+}
+
+void fake_loop_connect(struct fake_id *id)
+{
+	const struct sockaddr *dst = &id->ibv.route.addr.dst_addr;
+	struct fake_id *listener;
+	struct fake_id *request;
+
+	if (!g_fake.loopback)
+		return;
+	listener = fake_listener_on(dst);
+	if (!listener) {
+		fake_event_push_plain(id, RDMA_CM_EVENT_REJECTED, REJECT_INVALID_SERVICE_ID);
+		return;
+	}
+	request = fake_request_push(
+		listener, device_of_addr(dst), dst, &id->ibv.route.addr.src_addr, &id->asked.param);
+	request->peer = id;
+	id->peer = request;
+}
+
+static bool is_iwarp(const struct fake_id *id)
+{
+	return id->device && id->device->ibv.transport_type == IBV_TRANSPORT_IWARP;
+}
+
+void fake_loop_accept(struct fake_id *id)
+{
+	const struct rdma_conn_param *param = &id->asked.param;
+	struct vbd_pv_cm_event event = {
+		.type = RDMA_CM_EVENT_CONNECT_RESPONSE,
+		.has_conn_param = true,
+		.responder_resources = param->responder_resources,
+		.initiator_depth = param->initiator_depth,
+		.qp_num = param->qp_num,
+	};
+	struct fake_qp *qp;
+
+	if (!id->peer)
+		return;
+	if (is_iwarp(id)) {
+		/* Its CM tells both sides at once, and moves the QPs. */
+		event.type = RDMA_CM_EVENT_ESTABLISHED;
+		fake_event_push_plain(id, RDMA_CM_EVENT_ESTABLISHED, 0);
+		qp = fake_qp_by_number(param->qp_num);
+		if (qp)
+			qp->attr.dest_qp_num = id->peer->asked.param.qp_num;
+		qp = fake_qp_by_number(id->peer->asked.param.qp_num);
+		if (qp)
+			qp->attr.dest_qp_num = param->qp_num;
+	}
+	fake_event_push(id->peer, &event);
+}
+
+void fake_loop_reject(struct fake_id *id)
+{
+	if (!id->peer)
+		return;
+	fake_event_push_plain(id->peer, RDMA_CM_EVENT_REJECTED, REJECT_CONSUMER);
+	id->peer->peer = NULL;
+	id->peer = NULL;
+}
+
+void fake_loop_establish(struct fake_id *id)
+{
+	if (id->peer)
+		fake_event_push_plain(id->peer, RDMA_CM_EVENT_ESTABLISHED, 0);
+}
+
+void fake_loop_gone(struct fake_id *id)
+{
+	struct fake_id *peer = id->peer;
+
+	if (!peer)
+		return;
+	id->peer = NULL;
+	peer->peer = NULL;
+	/* A request that nobody answered is refused by the CM itself. */
+	if (id->state == FAKE_ID_REQUESTED)
+		fake_event_push_plain(peer, RDMA_CM_EVENT_REJECTED, REJECT_CONSUMER);
+	else
+		fake_event_push_plain(peer, RDMA_CM_EVENT_DISCONNECTED, 0);
+}
+
+void fake_loopback(bool on)
+{
+	fake_lock();
+	g_fake.loopback = on;
+	fake_unlock();
+}
+
+/* Work requests. */
+
+static struct fake_qp *peer_of(const struct fake_qp *qp)
+{
+	struct fake_qp *peer = fake_qp_by_number(qp->attr.dest_qp_num);
+
+	return peer && peer->attr.dest_qp_num == qp->ibv.qp_num ? peer : NULL;
+}
+
+static const uint8_t *bytes_of(const struct fake_wr *wr)
+{
+	return wr->send_flags & IBV_SEND_INLINE ? wr->inlined : wr->addr;
+}
+
+/* The peer's device refuses: both QPs are in error. */
+static void refuse(
+	struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr, enum ibv_wc_status status)
+{
+	fake_complete(qp, wr, status, 0x88, 0);
+	fake_async_push(peer->pd->context->device,
+		status == IBV_WC_REM_ACCESS_ERR ? IBV_EVENT_QP_ACCESS_ERR : IBV_EVENT_QP_REQ_ERR,
+		&peer->ibv, 0);
+	fake_qp_set_state(peer, IBV_QPS_ERR);
+}
+
+/* False if the peer has no receive for it: it waits (RNR). */
+static bool deliver(struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr)
+{
+	struct fake_wr *recv = VBD_LIST_FIRST(&peer->recvs, struct fake_wr, link);
+	uint32_t length_bytes = wr->length_bytes;
+
+	if (!recv)
+		return false;
+	if (length_bytes > recv->length_bytes) {
+		fake_complete(peer, recv, IBV_WC_LOC_LEN_ERR, 0x89, 0);
+		fake_complete(qp, wr, IBV_WC_REM_INV_REQ_ERR, 0x89, 0);
+		return true;
+	}
+	if (length_bytes)
+		memcpy(recv->addr, bytes_of(wr), length_bytes);
+	fake_complete(peer, recv, IBV_WC_SUCCESS, 0, length_bytes);
+	fake_complete(qp, wr, IBV_WC_SUCCESS, 0, length_bytes);
+	return true;
+}
+
+static void move(struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr)
+{
+	bool reads = wr->opcode == IBV_WR_RDMA_READ;
+	int access = reads ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
+	const struct fake_mr *mr =
+		fake_mr_by_key(peer->pd, wr->rkey, true, wr->remote_addr, wr->length_bytes);
+	uint8_t *remote = (uint8_t *)(uintptr_t)wr->remote_addr;
+
+	/* Of no bytes the key is not looked at: IBTA 9.7.4.1.5. */
+	if (wr->length_bytes && (!mr || !(mr->access & access))) {
+		refuse(qp, peer, wr, IBV_WC_REM_ACCESS_ERR);
+		return;
+	}
+	if (!(peer->attr.qp_access_flags & (unsigned int)access)) {
+		refuse(qp, peer, wr, IBV_WC_REM_INV_REQ_ERR);
+		return;
+	}
+	if (wr->length_bytes && reads)
+		memcpy(wr->addr, remote, wr->length_bytes);
+	else if (wr->length_bytes)
+		memcpy(remote, bytes_of(wr), wr->length_bytes);
+	fake_complete(qp, wr, IBV_WC_SUCCESS, 0, wr->length_bytes);
+}
+
+void fake_loop_pump(struct fake_qp *qp)
+{
+	struct fake_wr *wr;
+
+	if (!g_fake.loopback)
+		return;
+	while (qp->ibv.state == IBV_QPS_RTS &&
+		(wr = VBD_LIST_FIRST(&qp->sends, struct fake_wr, link))) {
+		struct fake_qp *peer = peer_of(qp);
+
+		/* A peer that went down does not answer; whoever asked finds out by the CM. */
+		if (!peer || (peer->ibv.state != IBV_QPS_RTR && peer->ibv.state != IBV_QPS_RTS))
+			return;
+		if (wr->opcode != IBV_WR_SEND)
+			move(qp, peer, wr);
+		else if (!deliver(qp, peer, wr))
+			return;
+	}
+}
+
+void fake_loop_ready(struct fake_qp *qp)
+{
+	struct fake_qp *peer;
+
+	if (!g_fake.loopback)
+		return;
+	peer = peer_of(qp);
+	if (peer)
+		fake_loop_pump(peer);
+}

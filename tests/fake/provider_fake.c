@@ -1,0 +1,724 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The script itself, devices, protection domains and memory. */
+#include "tests/fake/fake.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct fake g_fake;
+
+static pthread_mutex_t g_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void init_once(void)
+{
+	if (g_fake.devices.next)
+		return;
+	vbd_list_init(&g_fake.devices);
+	vbd_list_init(&g_fake.contexts);
+	vbd_list_init(&g_fake.pds);
+	vbd_list_init(&g_fake.mrs);
+	vbd_list_init(&g_fake.comp_channels);
+	vbd_list_init(&g_fake.cqs);
+	vbd_list_init(&g_fake.qps);
+	vbd_list_init(&g_fake.event_channels);
+	vbd_list_init(&g_fake.ids);
+	g_fake.last_qpn = 0x10;
+	g_fake.last_key = 0x100;
+	g_fake.last_port = 20000;
+}
+
+void fake_lock(void)
+{
+	(void)pthread_mutex_lock(&g_lock);
+	init_once();
+}
+
+void fake_unlock(void)
+{
+	(void)pthread_mutex_unlock(&g_lock);
+}
+
+void fake_give_up(const char *what)
+{
+	(void)fprintf(stderr, "fake provider: %s\n", what);
+	abort();
+}
+
+void fake_broken(const char *fmt, ...)
+{
+	va_list ap;
+
+	if (g_fake.misuse[0])
+		return;
+	va_start(ap, fmt);
+	(void)vsnprintf(g_fake.misuse, sizeof(g_fake.misuse), fmt, ap);
+	va_end(ap);
+	(void)fprintf(stderr, "fake provider: %s\n", g_fake.misuse);
+}
+
+const char *fake_misuse(void)
+{
+	return g_fake.misuse[0] ? g_fake.misuse : NULL;
+}
+
+/* Calls and their failures. */
+
+void fake_note(const char *call)
+{
+	if (g_fake.call_count == g_fake.call_room) {
+		g_fake.call_room = g_fake.call_room ? g_fake.call_room * 2 : 256;
+		g_fake.calls = fake_grow(g_fake.calls, g_fake.call_room * sizeof(*g_fake.calls));
+	}
+	g_fake.calls[g_fake.call_count++] = call;
+}
+
+int fake_enter(const char *call)
+{
+	fake_note(call);
+	if (g_fake.fail_call && strcmp(g_fake.fail_call, call) == 0) {
+		g_fake.fail_call = NULL;
+		return g_fake.fail_call_errno;
+	}
+	if (g_fake.fail_nth == 0 || --g_fake.fail_nth > 0)
+		return 0;
+	g_fake.failed_call = call;
+	return g_fake.fail_nth_errno;
+}
+
+void fake_fail_nth(unsigned int nth, int errnum)
+{
+	fake_lock();
+	g_fake.fail_nth = nth;
+	g_fake.fail_nth_errno = errnum;
+	g_fake.failed_call = NULL;
+	fake_unlock();
+}
+
+void fake_fail_next(const char *call, int errnum)
+{
+	fake_lock();
+	g_fake.fail_call = errnum ? call : NULL;
+	g_fake.fail_call_errno = errnum;
+	fake_unlock();
+}
+
+const char *fake_failed_call(void)
+{
+	return g_fake.failed_call;
+}
+
+/* The statuses that provider_verbs.c gives whatever the errno; the others follow the errno. */
+static enum vbd_status status_of(const char *call, int errnum)
+{
+	static const struct {
+		const char *call;
+		enum vbd_status status;
+	} fixed[] = {
+		{"ibv_modify_qp", VBD_E_VERBS_ERROR},
+		{"ibv_query_qp", VBD_E_VERBS_ERROR},
+		{"ibv_post_send", VBD_E_VERBS_ERROR},
+		{"ibv_post_recv", VBD_E_VERBS_ERROR},
+		{"rdma_resolve_addr", VBD_E_ADDR_ERROR},
+		{"rdma_resolve_route", VBD_E_ROUTE_ERROR},
+		{"rdma_set_option", VBD_E_VERBS_ERROR},
+		{"rdma_init_qp_attr", VBD_E_VERBS_ERROR},
+		{"rdma_connect", VBD_E_CONNECT_ERROR},
+		{"rdma_accept", VBD_E_CONNECT_ERROR},
+		{"rdma_reject", VBD_E_CONNECT_ERROR},
+		{"rdma_establish", VBD_E_CONNECT_ERROR},
+		{"rdma_notify", VBD_E_CONNECT_ERROR},
+		{"rdma_disconnect", VBD_E_VERBS_ERROR},
+	};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(fixed); i++) {
+		if (strcmp(fixed[i].call, call) == 0)
+			return fixed[i].status;
+	}
+	if (strcmp(call, "rdma_bind_addr") == 0 && errnum == ENODEV)
+		return VBD_E_ADDRESS_NOT_AVAILABLE;
+	if (strcmp(call, "rdma_create_event_channel") == 0 && errnum == ENOENT)
+		return VBD_E_NO_DEVICE;
+	return VBD_OK;
+}
+
+enum vbd_status fake_result(const char *call, int errnum, struct vbd_error *err)
+{
+	if (!errnum)
+		return VBD_OK;
+	return vbd_error_errno(err, status_of(call, errnum), call, errnum, "by the script");
+}
+
+unsigned int fake_count(const char *call)
+{
+	unsigned int count = 0;
+
+	fake_lock();
+	for (size_t i = 0; i < g_fake.call_count; i++)
+		count += strcmp(g_fake.calls[i], call) == 0;
+	fake_unlock();
+	return count;
+}
+
+long fake_first(const char *call)
+{
+	long found = -1;
+
+	fake_lock();
+	for (size_t i = 0; i < g_fake.call_count && found < 0; i++) {
+		if (strcmp(g_fake.calls[i], call) == 0)
+			found = (long)i;
+	}
+	fake_unlock();
+	return found;
+}
+
+long fake_last(const char *call)
+{
+	long found = -1;
+
+	fake_lock();
+	for (size_t i = 0; i < g_fake.call_count; i++) {
+		if (strcmp(g_fake.calls[i], call) == 0)
+			found = (long)i;
+	}
+	fake_unlock();
+	return found;
+}
+
+struct fake_live fake_live(void)
+{
+	struct fake_live live;
+
+	fake_lock();
+	live = g_fake.live;
+	fake_unlock();
+	return live;
+}
+
+unsigned int fake_live_total(void)
+{
+	struct fake_live live = fake_live();
+
+	return live.contexts + live.pds + live.mrs + live.comp_channels + live.cqs + live.qps +
+	       live.event_channels + live.ids;
+}
+
+/* Event descriptors. */
+
+int fake_eventfd(int flags)
+{
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | flags);
+
+	if (fd < 0)
+		fake_give_up("no eventfd");
+	return fd;
+}
+
+void fake_fd_raise(int fd)
+{
+	const uint64_t one = 1;
+
+	if (write(fd, &one, sizeof(one)) != (ssize_t)sizeof(one))
+		fake_give_up("an eventfd can't be written");
+}
+
+void fake_fd_lower(int fd)
+{
+	uint64_t count;
+
+	(void)!read(fd, &count, sizeof(count));
+}
+
+/* Devices. */
+
+struct fake_device *fake_device_find(const char *name)
+{
+	vbd_list_for_each (link, &g_fake.devices) {
+		struct fake_device *device = VBD_CONTAINER_OF(link, struct fake_device, link);
+
+		if (device->plugged && strcmp(device->ibv.name, name) == 0)
+			return device;
+	}
+	return NULL;
+}
+
+static void describe(struct fake_device *device, const char *name, unsigned int number)
+{
+	(void)snprintf(device->ibv.name, sizeof(device->ibv.name), "%s", name);
+	(void)snprintf(device->ibv.dev_name, sizeof(device->ibv.dev_name), "uverbs%u", number - 1);
+	(void)snprintf(device->ibv.ibdev_path, sizeof(device->ibv.ibdev_path),
+		"/nonexistent/infiniband/%s", name);
+	device->ibv.transport_type = IBV_TRANSPORT_IB;
+	device->attr = (struct ibv_device_attr){
+		.fw_ver = "1.2.3",
+		.max_mr_size = UINT64_MAX,
+		.max_qp = 1000,
+		.max_qp_wr = 20000,
+		.max_sge = 32,
+		.max_cq = 1000,
+		.max_cqe = 40000,
+		.max_mr = 1000,
+		.max_pd = 1000,
+		.max_qp_rd_atom = 128,
+		.max_qp_init_rd_atom = 128,
+		.phys_port_cnt = 1,
+	};
+	device->port = (struct ibv_port_attr){
+		.state = IBV_PORT_ACTIVE,
+		.max_mtu = IBV_MTU_4096,
+		.active_mtu = IBV_MTU_1024,
+		.max_msg_sz = 0x40000000,
+		.phys_state = 5,
+		.link_layer = IBV_LINK_LAYER_ETHERNET,
+	};
+	device->addr = (struct sockaddr_in){
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(0x0a000000 + number),
+	};
+	device->gids[0] = (struct ibv_gid_entry){
+		.gid.raw = {[10] = 0xff, 0xff, 10, 0, 0, (uint8_t)number},
+		.port_num = 1,
+		.gid_type = IBV_GID_TYPE_ROCE_V2,
+	};
+	device->gid_count = 1;
+}
+
+struct fake_device *fake_device_add(const char *name)
+{
+	struct fake_device *device = fake_allocate(sizeof(*device));
+
+	fake_lock();
+	if (fake_device_find(name))
+		fake_give_up("the device is plugged already");
+	describe(device, name, ++g_fake.devices_made);
+	device->plugged = true;
+	vbd_list_append(&g_fake.devices, &device->link);
+	fake_unlock();
+	return device;
+}
+
+void fake_device_unplug(struct fake_device *device)
+{
+	fake_lock();
+	device->plugged = false;
+	fake_unlock();
+}
+
+bool fake_device_let_go(const struct fake_device *device)
+{
+	bool free_of_us;
+
+	fake_lock();
+	free_of_us = device->contexts == 0 && device->ids == 0;
+	fake_unlock();
+	return free_of_us;
+}
+
+enum vbd_status vbd_pv_list_devices(
+	struct vbd_pv_device **ret_devices, size_t *ret_count, struct vbd_error *err)
+{
+	struct vbd_pv_device *devices = NULL;
+	size_t count = 0;
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_get_device_list");
+	vbd_list_for_each (link, &g_fake.devices)
+		count++;
+	/* The real provider allocates here as well. */
+	if (!errnum) {
+		devices = calloc(count + 1, sizeof(*devices));
+		errnum = devices ? 0 : ENOMEM;
+	}
+	count = 0;
+	vbd_list_for_each (link, &g_fake.devices) {
+		const struct fake_device *device = VBD_CONTAINER_OF(link, struct fake_device, link);
+		struct vbd_pv_device *to = devices ? &devices[count] : NULL;
+
+		if (!device->plugged || !to)
+			continue;
+		(void)snprintf(to->name, sizeof(to->name), "%s", device->ibv.name);
+		(void)snprintf(
+			to->ibdev_path, sizeof(to->ibdev_path), "%s", device->ibv.ibdev_path);
+		(void)snprintf(
+			to->uverbs_name, sizeof(to->uverbs_name), "%s", device->ibv.dev_name);
+		to->transport = device->ibv.transport_type;
+		count++;
+	}
+	fake_unlock();
+	if (errnum)
+		return fake_result("ibv_get_device_list", errnum, err);
+	*ret_devices = devices;
+	*ret_count = count;
+	return VBD_OK;
+}
+
+static int open_context(const char *name, struct ibv_context **ret_context)
+{
+	struct fake_device *device = fake_device_find(name);
+	struct fake_context *context;
+
+	if (!device)
+		return ENODEV;
+	if (device->open_errno)
+		return device->open_errno;
+	context = fake_allocate(sizeof(*context));
+	vbd_list_init(&context->async_events);
+	context->device = device;
+	context->ibv.device = &device->ibv;
+	context->ibv.async_fd = fake_eventfd(0);
+	vbd_list_append(&g_fake.contexts, &context->link);
+	device->contexts++;
+	g_fake.live.contexts++;
+	*ret_context = &context->ibv;
+	return 0;
+}
+
+enum vbd_status vbd_pv_open_device(
+	const char *name, struct ibv_context **ret_context, struct vbd_error *err)
+{
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_open_device");
+	if (!errnum)
+		errnum = open_context(name, ret_context);
+	fake_unlock();
+	return fake_result("ibv_open_device", errnum, err);
+}
+
+/* An async event on its way. */
+struct async_event {
+	struct vbd_link link;
+	struct vbd_pv_async_event event;
+};
+
+static struct async_event *take_async(struct fake_context *context)
+{
+	struct async_event *event =
+		VBD_LIST_FIRST(&context->async_events, struct async_event, link);
+
+	if (!event)
+		return NULL;
+	vbd_list_remove(&event->link);
+	if (vbd_list_empty(&context->async_events))
+		fake_fd_lower(context->ibv.async_fd);
+	return event;
+}
+
+static void free_context(struct fake_context *context)
+{
+	struct async_event *event;
+
+	while ((event = take_async(context)))
+		free(event);
+	vbd_list_remove(&context->link);
+	context->device->contexts--;
+	g_fake.live.contexts--;
+	(void)close(context->ibv.async_fd);
+	free(context);
+}
+
+void vbd_pv_close_device(struct ibv_context *ibv)
+{
+	struct fake_context *context = (struct fake_context *)(void *)ibv;
+
+	if (!ibv)
+		return;
+	fake_lock();
+	fake_note("ibv_close_device");
+	if (context->children)
+		fake_broken("a context is closed with %u objects on it", context->children);
+	else
+		free_context(context);
+	fake_unlock();
+}
+
+static const struct fake_device *device_of(const struct ibv_context *context)
+{
+	return ((const struct fake_context *)(const void *)context)->device;
+}
+
+enum vbd_status vbd_pv_query_device(
+	struct ibv_context *context, struct ibv_device_attr *ret_attr, struct vbd_error *err)
+{
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_query_device");
+	if (!errnum)
+		*ret_attr = device_of(context)->attr;
+	fake_unlock();
+	return fake_result("ibv_query_device", errnum, err);
+}
+
+enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,
+	struct ibv_port_attr *ret_attr, struct vbd_error *err)
+{
+	const struct fake_device *device = device_of(context);
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_query_port");
+	if (!errnum && (port_num < 1 || port_num > device->attr.phys_port_cnt))
+		errnum = EINVAL;
+	if (!errnum)
+		*ret_attr = device->port;
+	fake_unlock();
+	return fake_result("ibv_query_port", errnum, err);
+}
+
+enum vbd_status vbd_pv_query_gids(struct ibv_context *context, struct ibv_gid_entry *entries,
+	size_t max_entries, size_t *ret_count, struct vbd_error *err)
+{
+	const struct fake_device *device = device_of(context);
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_query_gid_table");
+	if (!errnum && max_entries < device->gid_count)
+		errnum = EINVAL;
+	if (!errnum) {
+		memcpy(entries, device->gids, device->gid_count * sizeof(*entries));
+		*ret_count = device->gid_count;
+	}
+	fake_unlock();
+	return fake_result("ibv_query_gid_table", errnum, err);
+}
+
+/* Async events. */
+
+static void push_async(struct fake_context *context, const struct vbd_pv_async_event *what)
+{
+	struct async_event *event = fake_allocate(sizeof(*event));
+
+	event->event = *what;
+	if (vbd_list_empty(&context->async_events))
+		fake_fd_raise(context->ibv.async_fd);
+	vbd_list_append(&context->async_events, &event->link);
+}
+
+void fake_async_push(
+	struct fake_device *device, enum ibv_event_type type, struct ibv_qp *qp, int port_num)
+{
+	struct vbd_pv_async_event event = {.type = (int)type};
+
+	if (qp)
+		event.element.qp = qp;
+	else
+		event.element.port_num = port_num;
+	vbd_list_for_each (link, &g_fake.contexts) {
+		struct fake_context *context = VBD_CONTAINER_OF(link, struct fake_context, link);
+
+		if (context->device == device)
+			push_async(context, &event);
+	}
+}
+
+static bool names_qp(int type)
+{
+	return type == IBV_EVENT_QP_FATAL || type == IBV_EVENT_QP_REQ_ERR ||
+	       type == IBV_EVENT_QP_ACCESS_ERR || type == IBV_EVENT_COMM_EST ||
+	       type == IBV_EVENT_SQ_DRAINED || type == IBV_EVENT_PATH_MIG ||
+	       type == IBV_EVENT_PATH_MIG_ERR || type == IBV_EVENT_QP_LAST_WQE_REACHED;
+}
+
+void fake_async_forget(const struct ibv_qp *qp)
+{
+	struct fake_context *context = (struct fake_context *)(void *)qp->context;
+
+	vbd_list_for_each (link, &context->async_events) {
+		struct async_event *event = VBD_CONTAINER_OF(link, struct async_event, link);
+
+		if (!names_qp(event->event.type) || event->event.element.qp != qp)
+			continue;
+		vbd_list_remove(&event->link);
+		free(event);
+		if (vbd_list_empty(&context->async_events))
+			fake_fd_lower(context->ibv.async_fd);
+	}
+}
+
+void fake_device_async(struct fake_device *device, enum ibv_event_type type, int port_num)
+{
+	fake_lock();
+	fake_async_push(device, type, NULL, port_num);
+	fake_unlock();
+}
+
+void fake_qp_async(struct ibv_qp *qp, enum ibv_event_type type)
+{
+	struct fake_context *context = (struct fake_context *)(void *)qp->context;
+
+	fake_lock();
+	fake_async_push(context->device, type, qp, 0);
+	fake_unlock();
+}
+
+bool vbd_pv_next_async_event(struct ibv_context *ibv, struct vbd_pv_async_event *ret_event)
+{
+	struct fake_context *context = (struct fake_context *)(void *)ibv;
+	struct async_event *event;
+
+	fake_lock();
+	event = take_async(context);
+	if (event)
+		*ret_event = event->event;
+	fake_unlock();
+	free(event);
+	return event != NULL;
+}
+
+/* Protection domains and memory. */
+
+enum vbd_status vbd_pv_alloc_pd(
+	struct ibv_context *ibv, struct ibv_pd **ret_pd, struct vbd_error *err)
+{
+	struct fake_context *context = (struct fake_context *)(void *)ibv;
+	struct fake_pd *pd;
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_alloc_pd");
+	if (!errnum) {
+		pd = fake_allocate(sizeof(*pd));
+		pd->ibv.context = ibv;
+		pd->context = context;
+		context->children++;
+		g_fake.live.pds++;
+		vbd_list_append(&g_fake.pds, &pd->link);
+		*ret_pd = &pd->ibv;
+	}
+	fake_unlock();
+	return fake_result("ibv_alloc_pd", errnum, err);
+}
+
+static void free_pd(struct fake_pd *pd)
+{
+	vbd_list_remove(&pd->link);
+	pd->context->children--;
+	g_fake.live.pds--;
+	free(pd);
+}
+
+void vbd_pv_dealloc_pd(struct ibv_pd *ibv)
+{
+	struct fake_pd *pd = (struct fake_pd *)(void *)ibv;
+
+	if (!ibv)
+		return;
+	fake_lock();
+	fake_note("ibv_dealloc_pd");
+	if (pd->children)
+		fake_broken("a PD is deallocated with %u objects on it", pd->children);
+	else
+		free_pd(pd);
+	fake_unlock();
+}
+
+static int register_memory(
+	struct fake_pd *pd, void *addr, size_t length_bytes, int access, struct ibv_mr **ret_mr)
+{
+	struct fake_mr *mr;
+
+	/* Registering pins the pages: they must be there. */
+	if (!addr || length_bytes == 0)
+		return EINVAL;
+	if ((access & IBV_ACCESS_REMOTE_WRITE) && !(access & IBV_ACCESS_LOCAL_WRITE))
+		return EINVAL;
+	mr = fake_allocate(sizeof(*mr));
+	mr->pd = pd;
+	mr->access = access;
+	mr->ibv.context = pd->ibv.context;
+	mr->ibv.pd = &pd->ibv;
+	mr->ibv.addr = addr;
+	mr->ibv.length = length_bytes;
+	mr->ibv.lkey = ++g_fake.last_key;
+	mr->ibv.rkey = ++g_fake.last_key;
+	pd->children++;
+	g_fake.live.mrs++;
+	vbd_list_append(&g_fake.mrs, &mr->link);
+	*ret_mr = &mr->ibv;
+	return 0;
+}
+
+enum vbd_status vbd_pv_reg_mr(struct ibv_pd *ibv, void *addr, size_t length_bytes, int access,
+	struct ibv_mr **ret_mr, struct vbd_error *err)
+{
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_reg_mr");
+	if (!errnum)
+		errnum = register_memory(
+			(struct fake_pd *)(void *)ibv, addr, length_bytes, access, ret_mr);
+	fake_unlock();
+	return fake_result("ibv_reg_mr", errnum, err);
+}
+
+static void free_mr(struct fake_mr *mr)
+{
+	vbd_list_remove(&mr->link);
+	mr->pd->children--;
+	g_fake.live.mrs--;
+	free(mr);
+}
+
+void vbd_pv_dereg_mr(struct ibv_mr *ibv)
+{
+	if (!ibv)
+		return;
+	fake_lock();
+	fake_note("ibv_dereg_mr");
+	free_mr((struct fake_mr *)(void *)ibv);
+	fake_unlock();
+}
+
+const struct fake_mr *fake_mr_by_key(
+	const struct fake_pd *pd, uint32_t key, bool remote, uint64_t addr, uint32_t length_bytes)
+{
+	vbd_list_for_each (link, &g_fake.mrs) {
+		const struct fake_mr *mr = VBD_CONTAINER_OF(link, struct fake_mr, link);
+		uint64_t begin = (uintptr_t)mr->ibv.addr;
+
+		if (mr->pd != pd || (remote ? mr->ibv.rkey : mr->ibv.lkey) != key)
+			continue;
+		if (addr < begin || addr - begin > mr->ibv.length ||
+			length_bytes > mr->ibv.length - (addr - begin))
+			return NULL;
+		return mr;
+	}
+	return NULL;
+}
+
+void fake_reset(void)
+{
+	struct fake_context *context;
+	struct fake_device *device;
+	struct fake_pd *pd;
+	struct fake_mr *mr;
+
+	fake_lock();
+	fake_cm_reset();
+	fake_data_reset();
+	while ((mr = VBD_LIST_FIRST(&g_fake.mrs, struct fake_mr, link)))
+		free_mr(mr);
+	while ((pd = VBD_LIST_FIRST(&g_fake.pds, struct fake_pd, link)))
+		free_pd(pd);
+	while ((context = VBD_LIST_FIRST(&g_fake.contexts, struct fake_context, link)))
+		free_context(context);
+	while ((device = VBD_LIST_FIRST(&g_fake.devices, struct fake_device, link))) {
+		vbd_list_remove(&device->link);
+		free(device);
+	}
+	free(g_fake.calls);
+	memset(&g_fake, 0, sizeof(g_fake));
+	fake_unlock();
+}

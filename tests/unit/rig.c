@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/rig.h"
+
+#include "base/log.h"
+#include "rdma/cq.h"
+#include "rdma/worker.h"
+#include "tests/unit/unit.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More turns than anything here needs; a rig that still moves then is stuck in a circle. */
+#define TURNS_MAX 20000
+
+static void on_log(enum vbd_log_level level, const char *object, const char *text, void *arg)
+{
+	struct rig *rig = arg;
+
+	(void)object;
+	(void)text;
+	if (level != VBD_LOG_DEBUG)
+		rig->warnings++;
+}
+
+/* Devices. */
+
+static void on_added(struct vbd_device *device, void *arg)
+{
+	(void)device;
+	((struct rig *)arg)->added++;
+}
+
+static void on_removing(struct vbd_device *device, void *arg)
+{
+	struct rig *rig = arg;
+
+	rig->removing++;
+	for (unsigned int i = 0; i < rig->conn_count; i++) {
+		struct vbd_conn *conn = rig->conns[i].conn;
+
+		if (conn && strcmp(conn->device_name, device->name) == 0)
+			vbd_conn_device_removed(conn);
+	}
+}
+
+static void on_removed(struct vbd_device *device, void *arg)
+{
+	assert_null(device->context);
+	((struct rig *)arg)->removed++;
+}
+
+static void on_async(struct vbd_device *device, int type, int port_num, void *arg)
+{
+	struct rig *rig = arg;
+
+	(void)device;
+	rig->async_events++;
+	rig->last_async_type = type;
+	rig->last_async_port = port_num;
+}
+
+static void on_cm_opened(void *arg)
+{
+	((struct rig *)arg)->cm_opened++;
+}
+
+static const struct vbd_fabric_ops fabric_ops = {
+	.device_added = on_added,
+	.device_removing = on_removing,
+	.device_removed = on_removed,
+	.async_event = on_async,
+	.cm_opened = on_cm_opened,
+};
+
+bool rig_start(struct rig *rig, unsigned int workers)
+{
+	if (vbd_fabric_create(workers, RIG_CQ_DEPTH, 1000, &fabric_ops, rig, &rig->fabric,
+		    &rig->err) != VBD_OK) {
+		rig->fabric = NULL;
+		return false;
+	}
+	vbd_fabric_rescan(rig->fabric);
+	return true;
+}
+
+static bool readable(int fd)
+{
+	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+
+	return fd >= 0 && poll(&poll_fd, 1, 0) == 1;
+}
+
+static bool turn_workers(struct rig *rig)
+{
+	struct vbd_fabric *fabric = rig->fabric;
+	bool any = false;
+
+	for (unsigned int i = 0; i < fabric->worker_count; i++) {
+		struct vbd_worker *worker = fabric->workers[i];
+
+		if (!readable(worker->epoll_fd) && vbd_list_empty(&worker->active_cqs))
+			continue;
+		vbd_worker_turn(worker, false);
+		any = true;
+	}
+	return any;
+}
+
+static bool drain_async(struct rig *rig)
+{
+	bool any = false;
+
+	vbd_list_for_each (link, &rig->fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (!readable(vbd_device_async_fd(device)))
+			continue;
+		vbd_device_drain_async(device);
+		any = true;
+	}
+	return any;
+}
+
+static void forget_removed(struct rig *rig)
+{
+	vbd_list_for_each (link, &rig->fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (device->state == VBD_DEVICE_REMOVED)
+			vbd_fabric_forget_device(rig->fabric, device);
+	}
+}
+
+void rig_settle(struct rig *rig)
+{
+	unsigned int turns = 0;
+	bool any;
+
+	do {
+		any = false;
+		if (readable(vbd_fabric_cm_fd(rig->fabric))) {
+			vbd_fabric_dispatch_cm(rig->fabric);
+			any = true;
+		}
+		any |= turn_workers(rig);
+		if (readable(vbd_fabric_control_fd(rig->fabric))) {
+			vbd_fabric_dispatch_control(rig->fabric);
+			any = true;
+		}
+		any |= drain_async(rig);
+	} while (any && turns++ < TURNS_MAX);
+	assert_in_range(turns, 0, TURNS_MAX);
+	if (rig->forget_removed)
+		forget_removed(rig);
+}
+
+/* Connections. */
+
+static void on_state(struct vbd_conn *conn, enum vbd_conn_state old, void *arg)
+{
+	struct rig_conn *rc = arg;
+
+	assert_int_not_equal(conn->state, old);
+	assert_in_range(rc->state_count, 0, RIG_STATES - 1);
+	rc->states[rc->state_count++] = conn->state;
+	if (vbd_conn_state_terminal(conn->state)) {
+		assert_null(conn->cm_id);
+		assert_null(conn->qp);
+		assert_null(conn->channel);
+		assert_null(conn->device);
+		assert_int_equal(rc->deadline_ms, 0);
+	}
+}
+
+static void on_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms, void *arg)
+{
+	(void)conn;
+	((struct rig_conn *)arg)->deadline_ms = timeout_ms;
+}
+
+static void on_message(struct vbd_conn *conn, struct vbd_recv_slot *slot, void *arg)
+{
+	struct rig_conn *rc = arg;
+
+	(void)conn;
+	assert_in_range(rc->message_count, 0, RIG_MESSAGES - 1);
+	rc->messages[rc->message_count++] = slot;
+}
+
+static void on_memory_goes(struct vbd_conn *conn, void *arg)
+{
+	struct rig_conn *rc = arg;
+
+	assert_non_null(conn->channel);
+	assert_false(rc->memory_went);
+	rc->memory_went = true;
+	rc->message_count = 0;
+}
+
+static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg)
+{
+	(void)arg;
+	assert_ptr_equal(entry, &conn->timeline.entries[conn->timeline.count - 1]);
+}
+
+static const struct vbd_conn_ops conn_ops = {
+	.state_changed = on_state,
+	.set_deadline = on_set_deadline,
+	.message = on_message,
+	.before_memory_goes = on_memory_goes,
+	.noted = on_noted,
+};
+
+struct vbd_conn_params rig_params(void)
+{
+	struct vbd_conn_params params = vbd_conn_params_default();
+
+	params.sq_depth = 4;
+	params.rq_depth = 4;
+	params.recv_size_bytes = 64;
+	return params;
+}
+
+static struct rig_conn *new_conn(struct rig *rig)
+{
+	struct rig_conn *rc = &rig->conns[rig->conn_count];
+
+	assert_in_range(rig->conn_count, 0, RIG_CONNS - 1);
+	rig->conn_count++;
+	memset(rc, 0, sizeof(*rc));
+	rc->rig = rig;
+	return rc;
+}
+
+struct rig_conn *rig_conn_create(struct rig *rig, const struct vbd_conn_params *params)
+{
+	const struct sockaddr_in dst = {
+		.sin_family = AF_INET,
+		.sin_port = htons(7471),
+		.sin_addr.s_addr = htonl(0x0a0000fe),
+	};
+	const struct vbd_conn_params own = params ? *params : rig_params();
+	struct rig_conn *rc = new_conn(rig);
+
+	if (vbd_conn_create(rig->fabric, rig->conn_count, &own, -1, 5000, &conn_ops, rc, &rc->conn,
+		    &rig->err) != VBD_OK) {
+		rc->conn = NULL;
+		return NULL;
+	}
+	vbd_conn_resolve(rc->conn, NULL, (const struct sockaddr *)&dst);
+	return rc;
+}
+
+bool rig_conn_answer(struct rig_conn *rc)
+{
+	switch (rc->conn->state) {
+	case VBD_CONN_RESOLVING_ADDR:
+		fake_addr_resolved(rc->conn->cm_id, rc->rig->device);
+		return true;
+	case VBD_CONN_RESOLVING_ROUTE:
+		fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+		return true;
+	case VBD_CONN_CONNECTING:
+		fake_connect_response(rc->conn->cm_id);
+		return true;
+	case VBD_CONN_ACCEPTING:
+		fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ESTABLISHED, 0);
+		return true;
+	case VBD_CONN_REQUESTED:
+	case VBD_CONN_AWAITING_REMOTE:
+	case VBD_CONN_ESTABLISHED:
+	case VBD_CONN_DRAINING:
+	case VBD_CONN_CLOSED:
+	case VBD_CONN_FAILED:
+	case VBD_CONN_STATE_COUNT:
+		break;
+	}
+	return false;
+}
+
+struct rig_conn *rig_conn_connect(struct rig *rig, const struct vbd_conn_params *params)
+{
+	struct rig_conn *rc = rig_conn_create(rig, params);
+
+	if (!rc)
+		return NULL;
+	for (int i = 0; i < 4; i++) {
+		if (rc->conn->state != VBD_CONN_ESTABLISHED && !rig_conn_answer(rc))
+			break;
+		rig_settle(rig);
+	}
+	return rc;
+}
+
+static struct rig_conn *passive_in(struct rig *rig, enum vbd_conn_state state)
+{
+	struct rig_listener listener = {.params = rig_params()};
+	struct rig_conn *rc;
+
+	rig_listen(rig, &listener);
+	rc = rig_request(rig, &listener);
+	assert_non_null(rc);
+	if (state == VBD_CONN_ACCEPTING)
+		assert_int_equal(vbd_conn_accept(rc->conn, &rig->err), VBD_OK);
+	rig_settle(rig);
+	vbd_cm_listener_close(&listener.cm);
+	return rc;
+}
+
+struct rig_conn *rig_conn_in(struct rig *rig, enum vbd_conn_state state)
+{
+	struct rig_conn *rc;
+
+	if (state == VBD_CONN_REQUESTED || state == VBD_CONN_ACCEPTING) {
+		rc = passive_in(rig, state);
+	} else {
+		rc = rig_conn_create(rig, NULL);
+		assert_non_null(rc);
+		while (rc->conn->state != state && rc->conn->state != VBD_CONN_ESTABLISHED) {
+			assert_true(rig_conn_answer(rc));
+			rig_settle(rig);
+		}
+		if (state == VBD_CONN_DRAINING) {
+			fake_flushes_withheld(true);
+			vbd_conn_close(rc->conn, VBD_REASON_LOCAL_CLOSE);
+			fake_flushes_withheld(false);
+		} else if (state == VBD_CONN_CLOSED) {
+			vbd_conn_close(rc->conn, VBD_REASON_LOCAL_CLOSE);
+		} else if (state == VBD_CONN_FAILED) {
+			fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_UNREACHABLE, -110);
+		}
+		rig_settle(rig);
+	}
+	assert_int_equal(rc->conn->state, state);
+	return rc;
+}
+
+/* Listeners. */
+
+static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event *request, void *arg)
+{
+	struct rig_listener *listener = arg;
+	struct rig *rig = listener->rig;
+	struct rig_conn *rc;
+
+	(void)cm;
+	listener->last = NULL;
+	if (listener->refuse)
+		return false;
+	rc = new_conn(rig);
+	rc->accept_as = listener->params;
+	if (vbd_conn_create_passive(rig->fabric, rig->conn_count, &rc->accept_as,
+		    rig->decide_timeout_ms, request, &conn_ops, rc, &rc->conn,
+		    &rig->err) != VBD_OK) {
+		rc->conn = NULL;
+		return false;
+	}
+	listener->last = rc;
+	if (listener->accept)
+		assert_int_equal(vbd_conn_accept(rc->conn, &rig->err), VBD_OK);
+	return true;
+}
+
+static void on_lost(struct vbd_cm_listener *cm, void *arg)
+{
+	(void)cm;
+	((struct rig_listener *)arg)->lost = true;
+}
+
+static const struct vbd_cm_listener_ops listener_ops = {
+	.request = on_request,
+	.lost = on_lost,
+};
+
+void rig_listen(struct rig *rig, struct rig_listener *listener)
+{
+	const struct sockaddr_in any = {.sin_family = AF_INET};
+
+	listener->rig = rig;
+	assert_int_equal(
+		vbd_cm_listener_open(&listener->cm, rig->fabric, (const struct sockaddr *)&any, 8,
+			&listener_ops, listener, &rig->err),
+		VBD_OK);
+}
+
+struct rig_conn *rig_request(struct rig *rig, struct rig_listener *listener)
+{
+	(void)fake_connect_request(listener->cm.cm_id, rig->device);
+	rig_settle(rig);
+	return listener->last;
+}
+
+void rig_loop_connect(struct rig *rig, struct rig_listener *listener,
+	const struct vbd_conn_params *active, struct rig_conn **ret_active,
+	struct rig_conn **ret_passive)
+{
+	struct sockaddr_in dst = rig->device->addr;
+	struct rig_conn *rc;
+
+	fake_loopback(true);
+	if (!listener->rig) {
+		listener->accept = true;
+		rig_listen(rig, listener);
+	}
+	dst.sin_port = ((struct sockaddr_in *)(void *)&listener->cm.addr)->sin_port;
+	rc = new_conn(rig);
+	assert_int_equal(vbd_conn_create(rig->fabric, rig->conn_count, active, -1, 5000, &conn_ops,
+				 rc, &rc->conn, &rig->err),
+		VBD_OK);
+	vbd_conn_resolve(rc->conn, NULL, (const struct sockaddr *)&dst);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+	assert_non_null(listener->last);
+	assert_int_equal(listener->last->conn->state, VBD_CONN_ESTABLISHED);
+	*ret_active = rc;
+	*ret_passive = listener->last;
+}
+
+/* What tests do with them. */
+
+void rig_deadline(struct rig_conn *rc)
+{
+	assert_int_not_equal(rc->deadline_ms, 0);
+	rc->deadline_ms = 0;
+	vbd_conn_deadline(rc->conn);
+	rig_settle(rc->rig);
+}
+
+void rig_close(struct rig_conn *rc)
+{
+	vbd_conn_close(rc->conn, VBD_REASON_LOCAL_CLOSE);
+	rig_settle(rc->rig);
+}
+
+void rig_release(struct rig_conn *rc)
+{
+	assert_in_range(rc->message_count, 1, RIG_MESSAGES);
+	vbd_conn_release_message(rc->conn, rc->messages[0]);
+	rc->message_count--;
+	memmove(&rc->messages[0], &rc->messages[1],
+		rc->message_count * sizeof(struct vbd_recv_slot *));
+	rig_settle(rc->rig);
+}
+
+bool rig_has_entry(const struct rig_conn *rc, enum vbd_timeline_kind kind, const char *what)
+{
+	const struct vbd_timeline *timeline = &rc->conn->timeline;
+
+	for (uint32_t i = 0; i < timeline->count; i++) {
+		if (timeline->entries[i].kind == kind &&
+			strcmp(timeline->entries[i].what, what) == 0)
+			return true;
+	}
+	return false;
+}
+
+void rig_assert_gone(const struct rig_conn *rc)
+{
+	assert_true(vbd_conn_state_terminal(rc->conn->state));
+	assert_null(rc->conn->cm_id);
+	assert_null(rc->conn->qp);
+	assert_null(rc->conn->channel);
+	assert_null(rc->conn->device);
+	assert_int_not_equal(rc->conn->ended_ns, 0);
+	assert_int_not_equal(rc->conn->reason, VBD_REASON_NONE);
+	assert_int_equal(rc->deadline_ms, 0);
+	assert_int_equal(rc->conn->had_qp, rc->memory_went);
+}
+
+void rig_assert_idle(struct rig *rig)
+{
+	struct fake_live live = fake_live();
+
+	assert_int_equal(live.ids, 0);
+	assert_int_equal(live.qps, 0);
+	assert_int_equal(live.mrs, 0);
+	vbd_list_for_each (link, &rig->fabric->cqs) {
+		const struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+
+		assert_int_equal(cq->connections, 0);
+		assert_int_equal(cq->reserved_cqe, 0);
+		assert_int_equal(vbd_counter_get(&cq->outstanding), 0);
+	}
+}
+
+/* Its beginning and its end. */
+
+static void end_conn(struct rig *rig, struct rig_conn *rc)
+{
+	if (!rc->conn)
+		return;
+	if (rig->fabric) {
+		vbd_conn_close(rc->conn, VBD_REASON_SHUTDOWN);
+		rig_settle(rig);
+		if (rc->conn->state == VBD_CONN_DRAINING)
+			rig_deadline(rc);
+	}
+	assert_true(vbd_conn_state_terminal(rc->conn->state));
+	vbd_conn_destroy(rc->conn);
+	rc->conn = NULL;
+}
+
+void rig_stop(struct rig *rig)
+{
+	for (unsigned int i = 0; i < rig->conn_count; i++)
+		end_conn(rig, &rig->conns[i]);
+	vbd_fabric_destroy(rig->fabric);
+	rig->fabric = NULL;
+	rig->conn_count = 0;
+}
+
+static struct rig *new_rig(void)
+{
+	struct rig *rig = calloc(1, sizeof(*rig));
+
+	assert_non_null(rig);
+	fake_reset();
+	vbd_log_setup(VBD_LOG_INFO, VBD_LOG_TEXT);
+	vbd_log_set_observer(on_log, rig);
+	rig->decide_timeout_ms = 5000;
+	rig->device = fake_device_add("fake0");
+	return rig;
+}
+
+int rig_setup(void **state)
+{
+	struct rig *rig = new_rig();
+
+	assert_true(rig_start(rig, 1));
+	*state = rig;
+	return 0;
+}
+
+int rig_setup_two_workers(void **state)
+{
+	struct rig *rig = new_rig();
+
+	assert_true(rig_start(rig, 2));
+	*state = rig;
+	return 0;
+}
+
+int rig_teardown(void **state)
+{
+	struct rig *rig = *state;
+	unsigned int left;
+
+	rig_stop(rig);
+	assert_null(fake_misuse());
+	left = fake_live_total();
+	assert_int_equal(left, 0);
+	assert_int_equal(rig->warnings, 0);
+	vbd_log_set_observer(NULL, NULL);
+	fake_reset();
+	free(rig);
+	return 0;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/conn_fsm.h"
+
+#include "rdma/op.h"
+#include "rdma/reason.h"
+#include "rdma/timeline.h"
+#include "rdma/transfer.h"
+#include "tests/unit/openapi.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Every name of a table, in its order. */
+struct names {
+	const char *values[OPENAPI_ENUM_MAX];
+	size_t count;
+};
+
+static void add_name(struct names *names, const char *name)
+{
+	assert_non_null(name);
+	assert_true(name[0] != '\0');
+	for (size_t i = 0; i < names->count; i++)
+		assert_string_not_equal(names->values[i], name);
+	names->values[names->count++] = name;
+}
+
+/* The same values; the contract may have them in another order. */
+static void assert_same(const struct names *names, const struct openapi_enum *contract)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		if (!openapi_enum_has(contract, names->values[i]))
+			fail_msg("openapi.yaml does not know \"%s\"", names->values[i]);
+	}
+	assert_int_equal(names->count, contract->count);
+}
+
+static void test_conn_fsm__every_pair_is_decided(void **test_state)
+{
+	(void)test_state;
+	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
+		for (unsigned int event = 0; event < VBD_CONN_EVENT_COUNT; event++) {
+			const struct vbd_conn_rule *rule = vbd_conn_rule(
+				(enum vbd_conn_state)state, (enum vbd_conn_event)event);
+
+			if (!rule->note || rule->note[0] == '\0')
+				fail_msg("%s on %s is not decided",
+					vbd_conn_state_name((enum vbd_conn_state)state),
+					vbd_conn_event_name((enum vbd_conn_event)event));
+			assert_in_range(rule->next, 0, VBD_CONN_STATE_COUNT - 1);
+			assert_in_range(rule->action, 0, VBD_CONN_ACTION_COUNT - 1);
+		}
+	}
+}
+
+static void test_conn_fsm__what_changes_nothing_does_nothing(void **test_state)
+{
+	(void)test_state;
+	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
+		for (unsigned int event = 0; event < VBD_CONN_EVENT_COUNT; event++) {
+			const struct vbd_conn_rule *rule = vbd_conn_rule(
+				(enum vbd_conn_state)state, (enum vbd_conn_event)event);
+			bool idle = rule->action == VBD_CONN_DO_IGNORE ||
+				    rule->action == VBD_CONN_DO_REFUSE ||
+				    rule->action == VBD_CONN_DO_COUNT ||
+				    rule->action == VBD_CONN_DO_NOTIFY ||
+				    rule->action == VBD_CONN_DO_FORCE;
+
+			assert_int_equal(rule->next == state, idle);
+		}
+	}
+}
+
+static void test_conn_fsm__an_ended_connection_stays_ended(void **test_state)
+{
+	(void)test_state;
+	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
+		bool terminal = vbd_conn_state_terminal((enum vbd_conn_state)state);
+
+		assert_int_equal(terminal, state == VBD_CONN_CLOSED || state == VBD_CONN_FAILED);
+		for (unsigned int event = 0; terminal && event < VBD_CONN_EVENT_COUNT; event++)
+			assert_int_equal(vbd_conn_rule((enum vbd_conn_state)state,
+						 (enum vbd_conn_event)event)
+						 ->next,
+				state);
+	}
+}
+
+/* With a QP there is something to drain; without one there is not, and an ended one has none. */
+static void test_conn_fsm__a_qp_is_never_left_behind(void **test_state)
+{
+	(void)test_state;
+	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
+		bool has_qp = state == VBD_CONN_CONNECTING || state == VBD_CONN_ACCEPTING ||
+			      state == VBD_CONN_AWAITING_REMOTE || state == VBD_CONN_ESTABLISHED ||
+			      state == VBD_CONN_DRAINING;
+
+		for (unsigned int event = 0; event < VBD_CONN_EVENT_COUNT; event++) {
+			const struct vbd_conn_rule *rule = vbd_conn_rule(
+				(enum vbd_conn_state)state, (enum vbd_conn_event)event);
+
+			if (has_qp && vbd_conn_state_terminal(rule->next))
+				assert_int_equal(rule->action, VBD_CONN_DO_FINISH);
+			if (!has_qp) {
+				assert_int_not_equal(rule->action, VBD_CONN_DO_DRAIN);
+				assert_int_not_equal(rule->action, VBD_CONN_DO_FINISH);
+				assert_int_not_equal(rule->action, VBD_CONN_DO_FORCE);
+			}
+		}
+	}
+}
+
+/* What can come at any time, whatever we did before (kernel, peer, operator). */
+static void test_conn_fsm__what_may_come_any_time_ends_every_open_state(void **test_state)
+{
+	static const enum vbd_conn_event any_time[] = {
+		VBD_CONN_EV_UNREACHABLE,
+		VBD_CONN_EV_REJECTED,
+		VBD_CONN_EV_DISCONNECTED,
+		VBD_CONN_EV_DEVICE_REMOVAL,
+		VBD_CONN_EV_UNEXPECTED_CM,
+		VBD_CONN_EV_CALL_FAILED,
+		VBD_CONN_EV_CMD_CLOSE,
+		VBD_CONN_EV_SHUTDOWN,
+	};
+
+	(void)test_state;
+	for (unsigned int state = 0; state < VBD_CONN_DRAINING; state++) {
+		for (size_t i = 0; i < VBD_ARRAY_LEN(any_time); i++) {
+			enum vbd_conn_state next =
+				vbd_conn_rule((enum vbd_conn_state)state, any_time[i])->next;
+
+			assert_true(next == VBD_CONN_DRAINING || vbd_conn_state_terminal(next));
+		}
+	}
+}
+
+static void test_conn_fsm__every_waiting_state_has_a_deadline(void **test_state)
+{
+	(void)test_state;
+	for (unsigned int state = 0; state < VBD_CONN_DRAINING; state++) {
+		const struct vbd_conn_rule *rule =
+			vbd_conn_rule((enum vbd_conn_state)state, VBD_CONN_EV_DEADLINE);
+
+		if (state != VBD_CONN_ESTABLISHED)
+			assert_int_not_equal(rule->next, state);
+	}
+	assert_int_equal(
+		vbd_conn_rule(VBD_CONN_DRAINING, VBD_CONN_EV_DEADLINE)->action, VBD_CONN_DO_FORCE);
+}
+
+static void test_conn_fsm__only_a_request_can_be_decided(void **test_state)
+{
+	(void)test_state;
+	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
+		bool refused = state != VBD_CONN_REQUESTED;
+
+		assert_int_equal(
+			vbd_conn_rule((enum vbd_conn_state)state, VBD_CONN_EV_CMD_ACCEPT)->action ==
+				VBD_CONN_DO_REFUSE,
+			refused);
+		assert_int_equal(
+			vbd_conn_rule((enum vbd_conn_state)state, VBD_CONN_EV_CMD_REJECT)->action ==
+				VBD_CONN_DO_REFUSE,
+			refused);
+	}
+}
+
+static void test_conn_fsm__the_states_are_those_of_the_contract(void **test_state)
+{
+	struct openapi_enum contract;
+	struct names names = {0};
+
+	(void)test_state;
+	for (unsigned int i = 0; i < VBD_CONN_STATE_COUNT; i++) {
+		add_name(&names, vbd_conn_state_name((enum vbd_conn_state)i));
+		assert_true(vbd_conn_state_waits_for((enum vbd_conn_state)i)[0] != '\0');
+	}
+	openapi_read_enum("ConnectionState", &contract);
+	assert_same(&names, &contract);
+}
+
+static void test_conn_fsm__events_and_actions_have_names_of_their_own(void **test_state)
+{
+	struct names names = {0};
+
+	(void)test_state;
+	for (unsigned int i = 0; i < VBD_CONN_EVENT_COUNT; i++)
+		add_name(&names, vbd_conn_event_name((enum vbd_conn_event)i));
+	names.count = 0;
+	for (unsigned int i = 0; i < VBD_CONN_ACTION_COUNT; i++)
+		add_name(&names, vbd_conn_action_name((enum vbd_conn_action)i));
+}
+
+static void test_conn_fsm__the_other_names_are_those_of_the_contract(void **test_state)
+{
+	struct openapi_enum contract;
+	struct names names = {0};
+
+	(void)test_state;
+	for (unsigned int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++)
+		add_name(&names, vbd_reason_name((enum vbd_reason)i));
+	openapi_read_enum("EndReason", &contract);
+	assert_same(&names, &contract);
+
+	names.count = 0;
+	for (unsigned int i = 0; i < VBD_TRANSFER_STATE_COUNT; i++)
+		add_name(&names, vbd_transfer_state_name((enum vbd_transfer_state)i));
+	openapi_read_property_enum("Transfer", "state", &contract);
+	assert_same(&names, &contract);
+
+	names.count = 0;
+	for (unsigned int i = 0; i < VBD_SERVICE_COUNT; i++)
+		add_name(&names, vbd_service_name((enum vbd_service)i));
+	openapi_read_enum("Service", &contract);
+	assert_same(&names, &contract);
+
+	names.count = 0;
+	for (unsigned int i = 0; i < VBD_TIMELINE_KIND_COUNT; i++)
+		add_name(&names, vbd_timeline_kind_name((enum vbd_timeline_kind)i));
+	openapi_read_property_enum("Connection", "kind", &contract);
+	assert_same(&names, &contract);
+}
+
+static void test_conn_fsm__the_ops_of_a_transfer_are_those_of_the_contract(void **test_state)
+{
+	struct openapi_enum contract;
+	struct names names = {0};
+
+	(void)test_state;
+	for (unsigned int i = 0; i < VBD_OP_COUNT; i++) {
+		add_name(&names, vbd_op_name((enum vbd_op)i));
+		/* A receive is nothing that a client can ask for. */
+		if (i == VBD_OP_RECV)
+			names.count--;
+	}
+	openapi_read_property_enum("Transfer", "op", &contract);
+	assert_same(&names, &contract);
+}
+
+/* The golden table. */
+
+static int print_pair(char *line, size_t line_bytes, unsigned int state, unsigned int event)
+{
+	const struct vbd_conn_rule *rule =
+		vbd_conn_rule((enum vbd_conn_state)state, (enum vbd_conn_event)event);
+
+	return snprintf(line, line_bytes, "%s %s -> %s %s\n",
+		vbd_conn_state_name((enum vbd_conn_state)state),
+		vbd_conn_event_name((enum vbd_conn_event)event), vbd_conn_state_name(rule->next),
+		vbd_conn_action_name(rule->action));
+}
+
+static void print_table(void)
+{
+	char line[200];
+
+	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
+		for (unsigned int event = 0; event < VBD_CONN_EVENT_COUNT; event++) {
+			(void)print_pair(line, sizeof(line), state, event);
+			(void)fputs(line, stdout);
+		}
+	}
+}
+
+static void test_conn_fsm__the_table_is_the_one_that_was_reviewed(void **test_state)
+{
+	FILE *golden = fopen(VBD_SOURCE_DIR "/tests/unit/conn_fsm.golden", "r");
+	char expected[200];
+	char line[200];
+
+	(void)test_state;
+	assert_non_null(golden);
+	for (unsigned int state = 0; state < VBD_CONN_STATE_COUNT; state++) {
+		for (unsigned int event = 0; event < VBD_CONN_EVENT_COUNT; event++) {
+			(void)print_pair(line, sizeof(line), state, event);
+			if (!fgets(expected, sizeof(expected), golden))
+				expected[0] = '\0';
+			if (strcmp(line, expected) != 0)
+				fail_msg("the table says \"%s\", the golden file \"%s\"; if the "
+					 "table is right: test_conn_fsm --print "
+					 ">tests/unit/conn_fsm.golden",
+					line, expected);
+		}
+	}
+	assert_null(fgets(expected, sizeof(expected), golden));
+	(void)fclose(golden);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_conn_fsm__every_pair_is_decided),
+		cmocka_unit_test(test_conn_fsm__what_changes_nothing_does_nothing),
+		cmocka_unit_test(test_conn_fsm__an_ended_connection_stays_ended),
+		cmocka_unit_test(test_conn_fsm__a_qp_is_never_left_behind),
+		cmocka_unit_test(test_conn_fsm__what_may_come_any_time_ends_every_open_state),
+		cmocka_unit_test(test_conn_fsm__every_waiting_state_has_a_deadline),
+		cmocka_unit_test(test_conn_fsm__only_a_request_can_be_decided),
+		cmocka_unit_test(test_conn_fsm__the_states_are_those_of_the_contract),
+		cmocka_unit_test(test_conn_fsm__events_and_actions_have_names_of_their_own),
+		cmocka_unit_test(test_conn_fsm__the_other_names_are_those_of_the_contract),
+		cmocka_unit_test(test_conn_fsm__the_ops_of_a_transfer_are_those_of_the_contract),
+		cmocka_unit_test(test_conn_fsm__the_table_is_the_one_that_was_reviewed),
+	};
+
+	if (argc > 1 && strcmp(argv[1], "--print") == 0) {
+		print_table();
+		return 0;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
