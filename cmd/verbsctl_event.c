@@ -73,46 +73,53 @@ static uint64_t next_of(const json_t *page, uint64_t after)
 	return next > after ? next : after;
 }
 
+/* Adds a page to @log, of whose head the first one counts. */
+static void add_page(json_t *log, const json_t *page, uint64_t after)
+{
+	static const char *const head[] = {"first", "last", "compacted"};
+	json_t *more = vbd_ctl_json_at(page, "items");
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(head); i++) {
+		json_t *value = vbd_ctl_json_at(page, head[i]);
+
+		if (value && !json_object_get(log, head[i]))
+			vbd_ctl_json_set(log, head[i], json_incref(value));
+	}
+	vbd_ctl_json_set(log, "next", vbd_ctl_must(json_integer((json_int_t)after)));
+	if (json_array_size(more) && json_array_extend(json_object_get(log, "items"), more) < 0)
+		vbd_ctl_must(NULL);
+}
+
 /*
  * Reads what the log holds now, without waiting, into one page. @ret_log has first, last, next,
  * compacted and items.
  */
 static enum vbd_ctl_exit fetch_log(struct reader *reader, json_t **ret_log)
 {
-	json_t *items = vbd_ctl_must(json_array());
-	json_t *log = NULL;
+	json_t *log = vbd_ctl_must(json_object());
 	enum vbd_ctl_exit exit_status;
-	uint64_t after = reader->after;
 	bool goes_on;
 
+	vbd_ctl_json_set(log, "items", vbd_ctl_must(json_array()));
 	do {
-		char *path = page_path(reader, after, 0);
+		char *path = page_path(reader, reader->after, 0);
 		struct vbd_ctl_answer answer;
-		json_t *more;
+		uint64_t next;
 
 		exit_status =
 			vbd_ctl_call(reader->ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer);
-		more = vbd_ctl_json_at(answer.json, "items");
-		goes_on = json_array_size(more) > 0 && next_of(answer.json, after) > after;
-		if (json_array_size(more) && json_array_extend(items, more) < 0)
-			vbd_ctl_must(NULL);
-		after = next_of(answer.json, after);
-		if (log && answer.json)
-			vbd_ctl_json_set(
-				log, "next", vbd_ctl_must(json_integer((json_int_t)after)));
-		else if (answer.json)
-			log = json_incref(answer.json);
+		next = next_of(answer.json, reader->after);
+		goes_on = next > reader->after &&
+			  json_array_size(vbd_ctl_json_at(answer.json, "items")) > 0;
+		reader->after = next;
+		add_page(log, answer.json, next);
 		vbd_ctl_answer_fini(&answer);
 		free(path);
 	} while (exit_status == VBD_CTL_OK && goes_on);
-	if (exit_status == VBD_CTL_OK) {
-		vbd_ctl_json_set(log, "items", items);
-		reader->after = after;
+	if (exit_status == VBD_CTL_OK)
 		*ret_log = log;
-		return VBD_CTL_OK;
-	}
-	json_decref(items);
-	json_decref(log);
+	else
+		json_decref(log);
 	return exit_status;
 }
 
@@ -241,6 +248,7 @@ static enum vbd_ctl_exit take_page(
 	/* Without a server_id to go by, numbers below ours mean another run as well. */
 	if (vbd_ctl_json_has_uint(answer->json, "last") && last < reader->after) {
 		reader->after = 0;
+		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
 		return check_server(reader);
 	}
 	tell_compacted(answer->json, reader->after);

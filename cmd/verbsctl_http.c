@@ -395,6 +395,9 @@ static enum vbd_ctl_exit report_answer(
 		vbd_ctl_json_put(stderr, problem);
 	else
 		vbd_ctl_problem_put(problem);
+	if (answer->status == 401 && !http->json)
+		fputs("  hint: give it by --token-file, VERBSD_TOKEN or VERBSD_TOKEN_FILE\n",
+			stderr);
 	json_decref(problem);
 	return VBD_CTL_FAILED;
 }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Completion, asked of the program and of bash itself.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { CTL, ctl, folder } from './lib/ctl.mjs';
+import { buffer, connection } from './lib/samples.mjs';
+import { FakeServer, page } from './lib/server.mjs';
+
+const SCRIPT = fileURLToPath(new URL('../../cmd/verbsctl.bash-completion', import.meta.url));
+
+async function candidates(server, ...words) {
+  const { code, stdout, stderr } = await ctl(server, ['__complete', '--', ...words]);
+  assert.equal(code, 0);
+  assert.equal(stderr, '');
+  return stdout.split('\n').filter(Boolean);
+}
+
+const nowhere = { url: 'http://127.0.0.1:1' };
+
+test('completion: commands, verbs, options and values need no server', async () => {
+  const all = await candidates(nowhere, '');
+  for (const name of ['buf', 'connect', 'devices', 'events', 'ls', 'show'])
+    assert.ok(all.includes(name), name);
+  assert.ok(!all.includes('__complete'));
+  assert.equal(new Set(all).size, all.length);
+  assert.deepEqual(await candidates(nowhere, 'con'), ['connect']);
+  assert.deepEqual(await candidates(nowhere, 'buf', ''), ['create', 'ls', 'show', 'put', 'get', 'sum', 'rm']);
+  assert.deepEqual(await candidates(nowhere, 'listeners', 's'), ['show', 'set']);
+  assert.deepEqual(await candidates(nowhere, 'ls', '--s'), ['--state', '--sort', '--server']);
+  assert.deepEqual(await candidates(nowhere, 'listen', '0.0.0.0', '--accept', ''), ['auto', 'manual', 'reject']);
+  assert.deepEqual(await candidates(nowhere, 'listen', '--service', 'e'), ['echo']);
+  assert.deepEqual(await candidates(nowhere, 'buf', 'put', 'x', ''), [':file']);
+  assert.deepEqual(await candidates(nowhere, 'buf', 'get', 'x', '-o', ''), [':file']);
+  assert.deepEqual(await candidates(nowhere, '--token-file', ''), [':file']);
+  assert.deepEqual(await candidates(nowhere, 'ls', ''), []);
+});
+
+test('completion: names and ids come from the server of the line', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/buffers': page([buffer(), buffer({ id: 4, name: null })]),
+    'GET /v1/connections': page([connection()]) });
+  assert.deepEqual(await candidates(server, 'show', ''), ['to-b', '7']);
+  assert.deepEqual(await candidates(nowhere, '-s', server.url, 'buf', 'rm', 'a', ''), ['target', '3', '4']);
+  assert.deepEqual(await candidates(server, 'buf', 'put', 'ta'), ['target']);
+  assert.deepEqual(await candidates(server, 'write', '--connection', ''), ['to-b', '7']);
+  assert.equal(server.requests[0].query.fields, 'id,name');
+});
+
+test('completion: a server that is away, refuses or talks nonsense completes nothing', async (t) => {
+  assert.deepEqual(await candidates(nowhere, 'show', ''), []);
+  const server = await FakeServer.start(t, { 'GET /v1/connections': [{ status: 401, json: { code: 'unauthorized' } },
+    { body: '<html>' }, { json: { items: 5 } }] });
+  for (let i = 0; i < 3; i++)
+    assert.deepEqual(await candidates(server, 'show', ''), []);
+});
+
+test('completion: a name that means something to a shell is not offered', async (t) => {
+  const names = ['$(reboot)', 'a b', '-rf', 'a;b', '`x`', 'a\nb', '~', '*', 'good'];
+  const server = await FakeServer.start(t, { 'GET /v1/connections': page(names.map((name, i) => connection({ id: i + 1, name }))) });
+  const offered = await candidates(server, 'show', '');
+  assert.deepEqual(offered.filter((word) => !/^\d+$/.test(word)), ['good']);
+});
+
+// What bash makes of a line that ends at the cursor.
+async function inBash(t, line, { url }) {
+  const dir = folder(t);
+  symlinkSync(CTL, join(dir, 'verbsctl'));
+  mkdirSync(join(dir, 'work'));
+  writeFileSync(join(dir, 'work', 'some file'), '');
+  const program = `
+    source "$SCRIPT"
+    COMP_LINE=$LINE COMP_POINT=\${#LINE}
+    read -ra COMP_WORDS <<< "$LINE"
+    [[ $LINE == *' ' ]] && COMP_WORDS+=('')
+    COMP_CWORD=$(( \${#COMP_WORDS[@]} - 1 ))
+    _verbsctl
+    printf '%s\\n' "\${COMPREPLY[@]}"`;
+  const child = spawn('bash', ['--norc', '-c', program], { cwd: join(dir, 'work'),
+    env: { ...process.env, PATH: `${dir}:${process.env.PATH}`, SCRIPT, LINE: line, VERBSD_URL: url } });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk) => { out += chunk; });
+  child.stderr.on('data', (chunk) => { err += chunk; });
+  await new Promise((resolve) => { child.on('close', resolve); });
+  assert.equal(err, '');
+  return out.split('\n').filter(Boolean);
+}
+
+test('completion: the bash script offers what the program offers', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections': page([connection()]) });
+  assert.deepEqual(await inBash(t, 'verbsctl dev', server), ['devices']);
+  assert.deepEqual(await inBash(t, 'verbsctl buf s', server), ['show', 'sum']);
+  assert.deepEqual(await inBash(t, 'verbsctl close ', server), ['to-b', '7']);
+  assert.deepEqual(await inBash(t, 'verbsctl buf put x ', server), ['some file']);
+});

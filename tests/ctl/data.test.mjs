@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes in and out of buffers: streamed, whole, and honest about what arrived.
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { spawnSync } from 'node:child_process';
+import { CTL, ctl, folder } from './lib/ctl.mjs';
+import { problem } from './lib/samples.mjs';
+import { FakeServer } from './lib/server.mjs';
+
+const PUT = 'PUT /v1/buffers/target/data';
+const GET = 'GET /v1/buffers/target/data';
+const octets = { 'Content-Type': 'application/octet-stream' };
+const unsatisfiable = { status: 416, json: problem({ status: 416, code: 'range_not_satisfiable',
+  title: 'The range lies outside the buffer', detail: 'buffer/3 has 16 bytes', instance: '/v1/buffers/3',
+  reason: undefined, cm_event: undefined }) };
+
+function fileOf(t, bytes) {
+  const path = join(folder(t), 'file');
+  writeFileSync(path, bytes);
+  return path;
+}
+
+test('data: buf put sends a file with its length, and creates nothing', async (t) => {
+  const server = await FakeServer.start(t, { [PUT]: { status: 204 } });
+  const bytes = randomBytes(3 * 1024 * 1024 + 7);
+  const { code, stdout, stderr } = await ctl(server, ['buf', 'put', 'target', fileOf(t, bytes), '--offset', '4K']);
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout, `${bytes.length} bytes put\n`);
+  assert.equal(stderr, '');
+  assert.deepEqual(server.calls, [PUT]);
+  const [{ headers, query, body }] = server.requests;
+  assert.deepEqual(query, { offset: '4096' });
+  assert.equal(headers['content-length'], String(bytes.length));
+  assert.equal(headers['content-type'], 'application/octet-stream');
+  assert.ok(bytes.equals(body));
+});
+
+test('data: buf put does not hold the file in memory', async (t) => {
+  let seen = 0;
+  const server = await FakeServer.start(t, { [PUT]: { status: 204 } });
+  server.server.removeAllListeners('request');
+  server.server.on('request', (request, response) => {
+    request.on('data', (chunk) => { seen += chunk.length; });
+    request.on('end', () => response.writeHead(204).end());
+  });
+  const path = join(folder(t), 'sparse');
+  spawnSync('truncate', ['-s', '256M', path]);
+  // Twice the file would not fit into this address space; AddressSanitizer needs terabytes of it.
+  const limit = process.env.VBD_CTL_SANITIZED ? '' : 'ulimit -v 262144; ';
+  const { code, stderr } = await ctlInShell(server, `${limit}exec "$0" buf put target "$1"`, [path]);
+  assert.equal(code, 0, stderr);
+  assert.equal(seen, 256 * 1024 * 1024);
+});
+
+async function ctlInShell(server, line, args) {
+  const { spawn } = await import('node:child_process');
+  const child = spawn('/bin/sh', ['-c', line, CTL, ...args], { env: { ...process.env, VBD_URL: '', VERBSD_URL: server.url } });
+  let stderr = '';
+  child.stderr.on('data', (chunk) => { stderr += chunk; });
+  child.stdout.resume();
+  const code = await new Promise((resolve) => { child.on('close', resolve); });
+  return { code, stderr };
+}
+
+test('data: buf put takes standard input, whose length nobody knows', async (t) => {
+  const server = await FakeServer.start(t, { [PUT]: { status: 204 } });
+  const bytes = randomBytes(200000);
+  const { code, stdout } = await ctl(server, ['buf', 'put', 'target', '-'], { input: bytes });
+  assert.equal(code, 0);
+  assert.equal(stdout, '200000 bytes put\n');
+  assert.equal(server.requests[0].headers['transfer-encoding'], 'chunked');
+  assert.ok(bytes.equals(server.requests[0].body));
+});
+
+test('data: buf put takes an empty file', async (t) => {
+  const server = await FakeServer.start(t, { [PUT]: { status: 204 } });
+  const { code, stdout } = await ctl(server, ['buf', 'put', 'target', fileOf(t, '')]);
+  assert.equal(code, 0);
+  assert.equal(stdout, '0 bytes put\n');
+});
+
+test('data: buf put tells why a file can not be read, and asks nothing', async (t) => {
+  const server = await FakeServer.start(t);
+  const dir = folder(t);
+  mkdirSync(join(dir, 'inner'));
+  for (const [name, says] of [['missing', /missing: No such file/], ['inner', /inner: Is a directory/]]) {
+    const { code, stderr } = await ctl(server, ['buf', 'put', 'target', join(dir, name)]);
+    assert.equal(code, 1);
+    assert.match(stderr, says);
+  }
+  assert.deepEqual(server.calls, []);
+});
+
+test('data: buf put tells the refusal of a server that does not read on', async (t) => {
+  const server = await FakeServer.start(t, { [PUT]: { ...unsatisfiable, early: true } });
+  for (const size of [100, 8 * 1024 * 1024]) {
+    const { code, stderr } = await ctl(server, ['buf', 'put', 'target', fileOf(t, randomBytes(size))]);
+    assert.equal(code, 1);
+    assert.match(stderr, /buffer\/3: range_not_satisfiable: .*has 16 bytes/);
+  }
+});
+
+test('data: buf get writes the bytes to standard output', async (t) => {
+  const bytes = randomBytes(1024 * 1024);
+  const server = await FakeServer.start(t, { [GET]: { headers: octets, body: bytes } });
+  const { code, bytes: got, stderr } = await ctl(server, ['buf', 'get', 'target']);
+  assert.equal(code, 0);
+  assert.equal(stderr, '');
+  assert.ok(bytes.equals(got));
+});
+
+test('data: buf get writes a file', async (t) => {
+  const bytes = randomBytes(100000);
+  const path = fileOf(t, randomBytes(300000));
+  const server = await FakeServer.start(t, { [GET]: { headers: octets, body: bytes } });
+  const { code, stdout } = await ctl(server, ['buf', 'get', 'target', '-o', path]);
+  assert.equal(code, 0);
+  assert.equal(stdout, '');
+  assert.ok(bytes.equals(readFileSync(path)));
+});
+
+test('data: buf get asks for a range, and takes nothing else for it', async (t) => {
+  const server = await FakeServer.start(t, { [GET]: [{ status: 206, headers: octets, body: 'cd' }, { headers: octets, body: 'abcd' }] });
+  const { code, stdout } = await ctl(server, ['buf', 'get', 'target', '--range', '2-3']);
+  assert.equal(code, 0);
+  assert.equal(stdout, 'cd');
+  assert.equal(server.requests[0].headers.range, 'bytes=2-3');
+  const whole = await ctl(server, ['buf', 'get', 'target', '--range', '2-3']);
+  assert.equal(whole.code, 1);
+  assert.equal(whole.stdout, '');
+  assert.match(whole.stderr, /took no notice of the range/);
+});
+
+test('data: buf get leaves a file alone when it is refused', async (t) => {
+  const path = fileOf(t, 'precious');
+  const server = await FakeServer.start(t, { [GET]: unsatisfiable });
+  const { code, stderr } = await ctl(server, ['buf', 'get', 'target', '-o', path, '--range', '99-100']);
+  assert.equal(code, 1);
+  assert.match(stderr, /range_not_satisfiable/);
+  assert.equal(readFileSync(path, 'utf8'), 'precious');
+  const missing = `${path}.new`;
+  await ctl(server, ['buf', 'get', 'target', '-o', missing]);
+  assert.ok(!existsSync(missing));
+});
+
+test('data: buf get says so when not all of it came', async (t) => {
+  const path = fileOf(t, '');
+  const server = await FakeServer.start(t, { [GET]: (_, response) => {
+    response.writeHead(200, { ...octets, 'Content-Length': '1000' });
+    response.write('only this', () => response.destroy());
+  } });
+  const { code, stderr } = await ctl(server, ['buf', 'get', 'target', '-o', path]);
+  assert.equal(code, 1);
+  assert.match(stderr, /no answer from verbsd at/);
+  assert.match(stderr, /has only the first 9 bytes/);
+});
+
+test('data: buf get tells when the file can not be written', async (t) => {
+  const server = await FakeServer.start(t, { [GET]: { headers: octets, body: 'bytes' } });
+  const { code, stderr } = await ctl(server, ['buf', 'get', 'target', '-o', '/nonexistent/file']);
+  assert.equal(code, 1);
+  assert.equal(stderr, 'verbsctl: /nonexistent/file: No such file or directory\n');
+  const full = await ctl(server, ['buf', 'get', 'target', '-o', '/dev/full']);
+  assert.equal(full.code, 1);
+  assert.match(full.stderr, /\/dev\/full: No space left on device/);
+});
+
+test('data: buf sum prints checksum and name as sha256sum does', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/buffers/target/checksum': { json: { algorithm: 'sha256',
+    checksum: 'ab12', offset: 4, length_bytes: 8 } } });
+  const { code, stdout } = await ctl(server, ['buf', 'sum', 'target', '--algorithm', 'sha256', '--offset', '4', '--length', '8']);
+  assert.equal(code, 0);
+  assert.equal(stdout, 'ab12  target\n');
+  assert.deepEqual(server.requests[0].query, { algorithm: 'sha256', offset: '4', length_bytes: '8' });
+});

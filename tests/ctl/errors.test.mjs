@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever a server answers, or none does: exit status 1, a message that says why, and never a crash.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ctl, folder } from './lib/ctl.mjs';
+import { connection, index, problem } from './lib/samples.mjs';
+import { FakeServer, page } from './lib/server.mjs';
+
+const refusal = (over) => ({ status: 502, json: problem(over) });
+
+test('errors: a problem names object, code, title, detail and hint', async (t) => {
+  const server = await FakeServer.start(t, { 'POST /v1/connections': refusal() });
+  const { code, stdout, stderr } = await ctl(server, ['connect', '192.0.2.2:7471']);
+  assert.equal(code, 1);
+  assert.equal(stdout, '');
+  assert.equal(stderr, [
+    'verbsctl: connection/7: rejected: The peer rejected the connection: nobody listens at 192.0.2.2:7471',
+    '  cm event: RDMA_CM_EVENT_REJECTED, status 8',
+    '  hint: Is something listening on that port?', ''].join('\n'));
+});
+
+test('errors: every member of a problem that helps is told', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections/7': refusal({
+    code: 'wrong_state', reason: 'peer_disconnect', pointer: '/qp/sq_depth', call: 'ibv_reg_mr', errno: 'ENOMEM',
+    wc_status: 'IBV_WC_REM_ACCESS_ERR', vendor_err: 129, users: ['/v1/transfers/1', '/v1/transfers/2'],
+    holder: '/v1/buffers/3', limit: 64, allow: ['GET', 'PUT'], retry_after_ms: 500 }) });
+  const { code, stderr } = await ctl(server, ['show', '7']);
+  assert.equal(code, 1);
+  for (const line of ['reason: peer_disconnect', 'at: /qp/sq_depth', 'call: ibv_reg_mr', 'errno: ENOMEM',
+    'wc status: IBV_WC_REM_ACCESS_ERR, vendor error 129', 'used by: transfer/1, transfer/2', 'held by: buffer/3',
+    'limit: 64', 'allowed: GET, PUT', 'try again in: 500 ms'])
+    assert.ok(stderr.includes(`\n  ${line}\n`), line);
+});
+
+test('errors: with --json a problem is printed on standard error as it came', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections/7': refusal() });
+  const { code, stdout, stderr } = await ctl(server, ['show', '7', '--json']);
+  assert.equal(code, 1);
+  assert.equal(stdout, '');
+  assert.deepEqual(JSON.parse(stderr), problem());
+});
+
+test('errors: a page of HTML, as the HTTP library sends it, becomes one line', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections': { status: 431,
+    headers: { 'Content-Type': 'text/html' },
+    body: '<html><head><title>Request too big</title></head><body>Your HTTP\nheader was too big</body></html>' } });
+  const { code, stderr } = await ctl(server, ['ls']);
+  assert.equal(code, 1);
+  assert.match(stderr, /^verbsctl: http:\S+ answered HTTP 431: Request too big Your HTTP header was too big\n {2}hint: /);
+});
+
+test('errors: nobody listens there', async (t) => {
+  const server = await FakeServer.start(t);
+  const { url } = server;
+  await server.stop();
+  const { code, stderr } = await ctl({ url }, ['ls']);
+  assert.equal(code, 1);
+  assert.equal(stderr, `verbsctl: can't reach verbsd at ${url}: Connection refused; is it running?\n`);
+});
+
+test('errors: a unix socket that is not there', async () => {
+  const { code, stderr } = await ctl({ url: 'unix:/nonexistent/verbsd.sock' }, ['ls']);
+  assert.equal(code, 1);
+  assert.match(stderr, /can't reach verbsd at unix:\/nonexistent\/verbsd\.sock: .*is it running\?/);
+});
+
+// Answers with these bytes and closes, whatever it is asked.
+async function rawServer(t, bytes) {
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.end(bytes));
+  });
+  await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  t.after(() => new Promise((resolve) => { server.close(resolve); }));
+  return { url: `http://127.0.0.1:${server.address().port}` };
+}
+
+const BROKEN = {
+  'nothing at all': '',
+  'no HTTP': 'SSH-2.0-OpenSSH_9.2\r\n',
+  'half an answer': 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"total": 1,',
+  'an empty answer': 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n',
+  'an error without a body': 'HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n',
+  'something that is not JSON': 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 5\r\n\r\nhello',
+  'JSON that breaks off': 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"items":',
+  'a number too large': 'HTTP/1.1 200 OK\r\nContent-Length: 24\r\n\r\n{"total": 99999999999999999999999999999999}'.slice(0, 63),
+  'a redirect': 'HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n',
+  'a problem that is a list': 'HTTP/1.1 500 Oops\r\nContent-Length: 9\r\n\r\n[1, 2, 3]',
+};
+
+for (const [what, bytes] of Object.entries(BROKEN)) {
+  test(`errors: ${what} is a failure with a message`, async (t) => {
+    const { code, stdout, stderr } = await ctl(await rawServer(t, bytes), ['ls']);
+    assert.equal(code, 1);
+    assert.equal(stdout, '');
+    assert.match(stderr, /^verbsctl: \S/);
+  });
+}
+
+const READS = [['ls'], ['show', '7'], ['devices'], ['devices', 'show', 'x'], ['cqs'], ['listeners'],
+  ['listeners', 'show', '1'], ['buf', 'ls'], ['buf', 'show', '3'], ['buf', 'sum', '3'], ['transfers'],
+  ['transfers', 'show', '12'], ['stats'], ['status'], ['events'], ['recv', '7'], ['listen', '0.0.0.0'],
+  ['connect', 'h:1'], ['close', '7'], ['reject', '7'], ['accept', '7'], ['forget', '7'], ['send', '7', 'x'],
+  ['buf', 'create', '--size', '1'], ['buf', 'rm', '3'], ['transfers', 'rm', '12'],
+  ['write', '--connection', '7', '--buffer', '3', '--remote', '#3'],
+  ['listeners', 'set', '1', '--accept', 'auto']];
+
+// Each of these stands for a whole answer and for an item of a list.
+const ODD = [{}, [], { items: {} }, { items: [null, 3, 'x', [], {}, { id: 'x' }] }, { next: 5, items: [{}] },
+  { id: {}, name: [], state: 5, qp: 'x', counters: 7, end: 'no', peer: [], timeline: [1, null], access: 'all',
+    ports: [null, { gids: [null, 7] }], checks: 'all', status: 'ok', size_bytes: -1, addr: 5 },
+  { state: 'established', peer: { addr: 5, port: 'x' }, first_error: [], timeline: {} },
+  { status: 'failing', checks: [1, {}], first: 'x', last: 'y', next: -3, compacted: 'maybe', items: [5] }];
+
+for (const args of READS) {
+  test(`errors: "${args.join(' ')}" survives odd answers`, async (t) => {
+    for (const json of ODD) {
+      const routes = new Proxy({}, { get: () => ({ json }) });
+      const server = await FakeServer.start(t, routes);
+      for (const extra of [[], ['--json']]) {
+        const { code, signal, stderr } = await ctl(server, [...args, ...extra]);
+        assert.equal(signal, null, stderr);
+        assert.ok(code === 0 || code === 1, `${code}: ${stderr}`);
+        assert.doesNotMatch(stderr, /Sanitizer|runtime error|out of memory/);
+      }
+      await server.stop();
+    }
+  });
+}
+
+test('errors: what a server says can not steer the terminal', async (t) => {
+  const evil = 'a\u001b[2J\u0007b\r\nc\u009bd\u202ee\u007f';
+  const server = await FakeServer.start(t, {
+    'GET /v1/connections': page([connection({ name: evil, end: { reason: evil, text: evil, hint: evil } })]),
+    'GET /v1/connections/7': { json: connection({ name: evil, waits_for: evil, device: evil }) },
+    'GET /v1/connections/8': { status: 404, json: problem({ title: evil, detail: evil, hint: evil, instance: evil }) },
+    'GET /v1/connections/9': { status: 500, body: evil },
+  });
+  for (const args of [['ls'], ['ls', '--json'], ['show', '7'], ['show', '7', '--json'], ['show', '8'],
+    ['show', '8', '--json'], ['show', '9']]) {
+    const { stdout, stderr } = await ctl(server, args);
+    assert.doesNotMatch(stdout + stderr, /[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e]/, args.join(' '));
+    assert.ok((stdout + stderr).length > 0);
+  }
+  assert.equal(JSON.parse((await ctl(server, ['show', '7', '--json'])).stdout).name, evil);
+  assert.match((await ctl(server, ['show', '8'])).stderr, /a\\x1b\[2J\\x07b\\x0d\\nc\\u009bd\\u202ee\\x7f/);
+});
+
+test('errors: one of several operands that fails does not keep the others from their turn', async (t) => {
+  const server = await FakeServer.start(t, { 'DELETE /v1/buffers/a': { status: 204 },
+    'DELETE /v1/buffers/c': { status: 204 } });
+  const { code, stdout, stderr } = await ctl(server, ['buf', 'rm', 'a', 'b', 'c']);
+  assert.equal(code, 1);
+  assert.equal(stdout, 'buffer/a: gone\nbuffer/c: gone\n');
+  assert.match(stderr, /not_found/);
+});
+
+test('errors: names are escaped in paths, also "." and ".."', async (t) => {
+  const server = await FakeServer.start(t);
+  for (const name of ['..', 'a/b', 'a?b#c', 'ü', '%2e'])
+    await ctl(server, ['show', name]);
+  assert.deepEqual(server.requests.map(({ url }) => url), ['/v1/connections/..', '/v1/connections/a%2Fb',
+    '/v1/connections/a%3Fb%23c', '/v1/connections/%C3%BC', '/v1/connections/%252e']);
+});
+
+test('errors: the server comes from -s, then VERBSD_URL, with port 7480 when none is given', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/stats': { json: { server_id: 'a' } } });
+  const elsewhere = { url: 'http://127.0.0.1:1' };
+  assert.equal((await ctl(elsewhere, ['-s', server.url, 'stats'])).code, 0);
+  assert.equal((await ctl(elsewhere, ['stats', '-s', `127.0.0.1:${server.port}`])).code, 0);
+  assert.equal((await ctl(elsewhere, ['stats', `--server=${server.url}/`])).code, 0);
+  assert.equal((await ctl(server, ['stats'])).code, 0);
+  assert.equal((await ctl(elsewhere, ['stats'])).code, 1);
+  const { stderr } = await ctl(null, ['stats', '-s', 'http://127.0.0.99']);
+  assert.match(stderr, /can't reach verbsd at http:\/\/127\.0\.0\.99: Connection refused/);
+});
+
+test('errors: a unix socket serves as well', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/stats': { json: { server_id: 'a' } } }, { unix: true });
+  const { code, stdout } = await ctl(server, ['stats', '--json']);
+  assert.equal(code, 0);
+  assert.deepEqual(JSON.parse(stdout), { server_id: 'a' });
+  assert.equal(server.requests[0].headers.host, 'localhost');
+});
+
+test('errors: a proxy of the environment sees nothing', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/stats': { json: { server_id: 'a' } } });
+  const { code } = await ctl(server, ['stats'], { env: { http_proxy: 'http://127.0.0.1:1', ALL_PROXY: 'http://127.0.0.1:1' } });
+  assert.equal(code, 0);
+});
+
+test('errors: the token comes from --token-file, VERBSD_TOKEN or VERBSD_TOKEN_FILE, in this order', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/stats': { json: {} } });
+  const dir = folder(t);
+  const file = (name, text) => { writeFileSync(join(dir, name), text); return join(dir, name); };
+  const first = file('first', 'one\n# a comment\n');
+  const second = file('second', 'two \r\n');
+  await ctl(server, ['stats', '--token-file', first], { env: { VERBSD_TOKEN: 'three' } });
+  await ctl(server, ['stats'], { env: { VERBSD_TOKEN: 'three', VERBSD_TOKEN_FILE: second } });
+  await ctl(server, ['stats'], { env: { VERBSD_TOKEN_FILE: second } });
+  await ctl(server, ['stats']);
+  assert.deepEqual(server.requests.map(({ headers }) => headers.authorization),
+    ['Bearer one', 'Bearer three', 'Bearer two', undefined]);
+});
+
+test('errors: a token that could add a header is refused', async (t) => {
+  const server = await FakeServer.start(t);
+  const dir = folder(t);
+  writeFileSync(join(dir, 'empty'), '\n');
+  for (const options of [{ env: { VERBSD_TOKEN: 'a b' } }, { env: { VERBSD_TOKEN: 'ü' } },
+    { env: { VERBSD_TOKEN_FILE: join(dir, 'empty') } }]) {
+    const { code } = await ctl(server, ['stats'], options);
+    assert.equal(code, 2);
+  }
+  assert.deepEqual(server.calls, []);
+});
+
+test('errors: 401 says how to give a token', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/stats': { status: 401, json: problem({ status: 401,
+    code: 'unauthorized', title: 'A token is needed', detail: 'no token', instance: undefined, reason: undefined,
+    cm_event: undefined, hint: 'Send Authorization: Bearer TOKEN.' }) } });
+  const { code, stderr } = await ctl(server, ['stats']);
+  assert.equal(code, 1);
+  assert.match(stderr, /unauthorized: A token is needed: no token/);
+  assert.match(stderr, /--token-file, VERBSD_TOKEN or VERBSD_TOKEN_FILE/);
+});
+
+test('errors: status exits with 1 and names the failing check when verbsd is not ready', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1': { json: index() },
+    'GET /readyz': { status: 503, json: { status: 'failing', checks: [{ name: 'loop', status: 'ok', detail: 'turns' },
+      { name: 'device', status: 'failing', detail: 'no RDMA device' }] } } });
+  const { code, stdout, stderr } = await ctl(server, ['status']);
+  assert.equal(code, 1);
+  assert.match(stdout, /^verbsd 0\.1\.0, up 12\.3 s; your role is control\n/);
+  assert.match(stdout, /\ndevice +failing +no RDMA device\n/);
+  assert.match(stderr, /is not ready/);
+});

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// events -f: nothing twice, nothing missing without a word, whatever happens to the server.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ctl, start } from './lib/ctl.mjs';
+import { event, index, problem } from './lib/samples.mjs';
+import { FakeServer } from './lib/server.mjs';
+
+// A log that answers as openapi.yaml says; a poll with nothing to report hangs until something is added.
+class Log {
+  constructor(count, { first = 1, serverId = 'a1' } = {}) {
+    this.first = first;
+    this.items = Array.from({ length: count }, (_, i) => event(first + i));
+    this.waiting = [];
+    this.routes = { 'GET /v1': () => ({ json: index({ server_id: this.serverId }) }), 'GET /v1/events': (request) => this.page(request) };
+    this.serverId = serverId;
+  }
+
+  get last() {
+    return this.first + this.items.length - 1;
+  }
+
+  add(over) {
+    this.items.push(event(this.last + 1, over));
+    this.waiting.splice(0).forEach((wake) => wake());
+  }
+
+  drop(count) {
+    this.items.splice(0, count);
+    this.first += count;
+  }
+
+  async page({ query }) {
+    const after = Number(query.after);
+    if (query.wait_ms && after >= this.last)
+      await new Promise((resolve) => { this.waiting.push(resolve); });
+    const items = this.items.filter(({ seq }) => seq > after).slice(0, Number(query.limit));
+    return { json: { first: this.first, last: this.last, next: items.at(-1)?.seq ?? after, compacted: after + 1 < this.first, items } };
+  }
+}
+
+const numbers = (text) => [...text.matchAll(/event number (\d+)/g)].map(([, n]) => Number(n));
+
+test('events: -f shows the last ten, then each as it comes', async (t) => {
+  const log = new Log(20);
+  const server = await FakeServer.start(t, log.routes);
+  const run = start(t, server, ['events', '-f']);
+  await run.until(({ stdout }) => numbers(stdout).at(-1) === 20);
+  log.add();
+  await run.until(({ stdout }) => numbers(stdout).at(-1) === 21);
+  assert.deepEqual(numbers(run.stdout), [11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21]);
+  assert.ok(server.requests.some(({ query }) => query.wait_ms === '30000' && query.after === '20'));
+  assert.equal(run.stderr, '');
+});
+
+test('events: -f --after starts where it is told', async (t) => {
+  const log = new Log(5);
+  const server = await FakeServer.start(t, log.routes);
+  const run = start(t, server, ['events', '-f', '--after', '3', '--json']);
+  await run.until(({ stdout }) => stdout.split('\n').length === 3);
+  assert.deepEqual(run.stdout.trimEnd().split('\n').map((line) => JSON.parse(line).seq), [4, 5]);
+});
+
+test('events: -f tells when the log dropped events before they were read', async (t) => {
+  const log = new Log(3);
+  const server = await FakeServer.start(t, log.routes);
+  const run = start(t, server, ['events', '-f']);
+  await run.until(() => log.waiting.length === 1);
+  for (let i = 0; i < 10; i++)
+    log.items.push(event(log.last + 1));
+  log.drop(8);
+  log.add();
+  await run.until(({ stdout }) => numbers(stdout).at(-1) === 14);
+  assert.deepEqual(numbers(run.stdout), [1, 2, 3, 9, 10, 11, 12, 13, 14]);
+  await run.until(({ stderr }) => stderr.includes('events are lost: the log no longer holds those between 3 and 9'));
+});
+
+test('events: -f takes up again behind the last event when the server was away', async (t) => {
+  const log = new Log(3);
+  const server = await FakeServer.start(t, log.routes);
+  const { port } = server;
+  const run = start(t, server, ['events', '-f']);
+  await run.until(() => log.waiting.length === 1);
+  await server.stop();
+  await run.until(({ stderr }) => stderr.includes('trying again'));
+  log.waiting.splice(0);
+  log.add();
+  await FakeServer.start(t, log.routes, { port });
+  await run.until(({ stdout }) => numbers(stdout).at(-1) === 4);
+  assert.deepEqual(numbers(run.stdout), [1, 2, 3, 4]);
+  assert.match(run.stderr, /^verbsctl: lost verbsd at \S+: .*; trying again\nverbsctl: verbsd at \S+ is back\n$/);
+});
+
+test('events: -f starts anew after a restart, whose numbers mean other events', async (t) => {
+  const log = new Log(3);
+  const server = await FakeServer.start(t, log.routes);
+  const { port } = server;
+  const run = start(t, server, ['events', '-f']);
+  await run.until(() => log.waiting.length === 1);
+  await server.stop();
+  await run.until(({ stderr }) => stderr.includes('trying again'));
+  await FakeServer.start(t, new Log(5, { serverId: 'b2' }).routes, { port });
+  await run.until(({ stdout }) => numbers(stdout).length === 8);
+  assert.deepEqual(numbers(run.stdout), [1, 2, 3, 1, 2, 3, 4, 5]);
+  assert.match(run.stderr, /verbsd was restarted: its events are numbered from 1 again/);
+});
+
+test('events: -f bears a server that is stopping', async (t) => {
+  const log = new Log(1);
+  let refusals = 1;
+  const { 'GET /v1/events': serve } = log.routes;
+  log.routes['GET /v1/events'] = (request) => (request.query.wait_ms && refusals-- > 0
+    ? { status: 503, json: problem({ code: 'stopping', status: 503 }) } : serve(request));
+  const server = await FakeServer.start(t, log.routes);
+  const run = start(t, server, ['events', '-f']);
+  await run.until(() => log.waiting.length === 1);
+  log.add();
+  await run.until(({ stdout }) => numbers(stdout).length === 2);
+  assert.match(run.stderr, /it can't answer now; trying again/);
+});
+
+test('events: -f ends with 1 when it is refused', async (t) => {
+  const log = new Log(1);
+  const { 'GET /v1/events': serve } = log.routes;
+  log.routes['GET /v1/events'] = (request) => (request.query.wait_ms
+    ? { status: 403, json: problem({ code: 'forbidden', status: 403, title: 'This role may not do that' }) } : serve(request));
+  const server = await FakeServer.start(t, log.routes);
+  const { code, stderr } = await ctl(server, ['events', '-f']);
+  assert.equal(code, 1);
+  assert.match(stderr, /forbidden: This role may not do that/);
+});
+
+test('events: -f does not wait for a server that was never there', async (t) => {
+  const server = await FakeServer.start(t);
+  const { url } = server;
+  await server.stop();
+  const { code, stderr } = await ctl({ url }, ['events', '-f']);
+  assert.equal(code, 1);
+  assert.match(stderr, /can't reach verbsd/);
+});

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs verbsctl ($VBD_CTL) with an environment that holds nothing of the caller's.
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+export const CTL = process.env.VBD_CTL;
+if (!CTL)
+  throw new Error('VBD_CTL must name the verbsctl to test');
+
+const KEPT = ['PATH', 'ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'];
+
+function environment(extra) {
+  const kept = KEPT.filter((name) => name in process.env).map((name) => [name, process.env[name]]);
+  return { ...Object.fromEntries(kept), LC_ALL: 'C.UTF-8', TERM: 'xterm', ...extra };
+}
+
+function collect(child, input) {
+  const out = [];
+  const err = [];
+  child.stdout.on('data', (chunk) => out.push(chunk));
+  child.stderr.on('data', (chunk) => err.push(chunk));
+  child.stdin.on('error', () => {});
+  child.stdin.end(input ?? '');
+  return new Promise((resolve) => {
+    child.on('close', (code, signal) => resolve({
+      code, signal, bytes: Buffer.concat(out), stdout: Buffer.concat(out).toString(),
+      stderr: Buffer.concat(err).toString(),
+    }));
+  });
+}
+
+// The server's url goes into VERBSD_URL, unless there is none.
+export function ctl(server, args, { env = {}, input } = {}) {
+  const where = server ? { VERBSD_URL: server.url } : {};
+  return collect(spawn(CTL, args, { env: environment({ ...where, ...env }) }), input);
+}
+
+// Starts it and hands out the child, for commands that do not end by themselves; it is killed with the test.
+export function start(t, server, args, { env = {} } = {}) {
+  const child = spawn(CTL, args, { env: environment({ VERBSD_URL: server.url, ...env }) });
+  const run = { child, stdout: '', stderr: '', ended: new Promise((resolve) => child.on('close', resolve)) };
+  child.stdin.end();
+  child.stdout.on('data', (chunk) => { run.stdout += chunk; });
+  child.stderr.on('data', (chunk) => { run.stderr += chunk; });
+  // Resolves when the condition holds, which may be about the server: so it is looked at now and again.
+  run.until = async (holds) => {
+    let over = false;
+    run.ended.then(() => { over = true; });
+    while (!holds(run)) {
+      if (over)
+        throw new Error(`ended too early: ${run.stdout}${run.stderr}`);
+      await new Promise((resolve) => { setTimeout(resolve, 10); });
+    }
+  };
+  t.after(async () => { child.kill('SIGKILL'); await run.ended; });
+  return run;
+}
+
+export const hasScript = spawnSync('script', ['--version']).status === 0;
+
+const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
+
+// The same on a terminal: standard input, output and error are one pty, made by script(1).
+export function ctlOnTerminal(server, args, { env = {}, redirect = '' } = {}) {
+  const line = [CTL, ...args].map(quoted).join(' ') + redirect;
+  return collect(spawn('script', ['-qefc', line, '/dev/null'],
+    { env: environment({ VERBSD_URL: server.url, SHELL: '/bin/sh', ...env }) }));
+}
+
+export function folder(t) {
+  const path = mkdtempSync(join(tmpdir(), 'ctl-'));
+  t.after(() => rmSync(path, { recursive: true }));
+  return path;
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects as openapi.yaml describes them, with all their required members; `over` replaces some.
+const at = (ms) => `2026-03-04T05:06:07.${String(ms).padStart(3, '0')}456789Z`;
+
+export const qpParams = (over = {}) => ({
+  service: 'inbox', sq_depth: 64, rq_depth: 16, recv_size_bytes: 4096, retry_count: 4, rnr_retry: 7, ack_timeout: 14,
+  min_rnr_timer: 12, responder_resources: 16, initiator_depth: 16, path_mtu_bytes: null, ...over,
+});
+
+const none = { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0 };
+
+export const connection = (over = {}) => ({
+  id: 7, name: 'to-b', state: 'established', waits_for: null, role: 'active', transport: 'rc', device: 'rxe0',
+  port_num: 1, listener: null, local: { addr: '192.0.2.1', port: 40001 }, peer: { addr: '192.0.2.2', port: 7471 },
+  dst: 'hostb:7471',
+  qp: {
+    lqpn: 17, rqpn: 18, state: 'RTS', sq_psn: 3223814, rq_psn: 1881236, path_mtu_bytes: 1024, ack_timeout: 14,
+    ack_timeout_ns: 67108864, retry_count: 4, rnr_retry: 7, min_rnr_timer: 12, min_rnr_timer_ns: 640000,
+    responder_resources: 16, initiator_depth: 16, gid_index: 1, dgid: '::ffff:192.0.2.2', detect_ms: 336,
+  },
+  cq: 1,
+  counters: {
+    send: { ...none, posted: 2, completed: 2, bytes: 1024 }, recv: { ...none, posted: 16 },
+    write: { ...none, posted: 4, completed: 3, errors: 1, bytes: 1048576 }, read: none,
+  },
+  inbox: { messages: 2, capacity: 16 }, first_error: null, end: null, created_at: at(100), established_at: at(112),
+  ended_at: null, params: qpParams(), timeout_ms: 10000,
+  timeline: [
+    { at: at(100), since_start_ns: 0, kind: 'call', what: 'rdma_resolve_addr', detail: 'to 192.0.2.2:7471' },
+    { at: at(101), since_start_ns: 1234567, kind: 'cm_event', what: 'RDMA_CM_EVENT_ADDR_RESOLVED' },
+    { at: at(112), since_start_ns: 12345678, kind: 'qp', what: 'RTR -> RTS' },
+  ],
+  ...over,
+});
+
+export const rejected = (over = {}) => connection({
+  state: 'failed', qp: null, established_at: null, ended_at: at(120),
+  first_error: {
+    at: at(120), source: 'cm_event', text: 'the peer rejected the connection', hint: 'Is something listening there?',
+    cm_event: 'RDMA_CM_EVENT_REJECTED', cm_status: 8,
+  },
+  end: { reason: 'rejected', text: 'The peer rejected the connection', hint: 'Is something listening on that port?' },
+  ...over,
+});
+
+export const listener = (over = {}) => ({
+  id: 1, name: 'front', state: 'listening', addr: '0.0.0.0', port: 7471, device: null, backlog: 1024, accept: 'auto',
+  accept_timeout_ms: 20000, qp: qpParams({ service: 'echo' }), requests: 5, accepted: 4, rejected: 1, waiting: 0,
+  error: null, created_at: at(1), ...over,
+});
+
+export const buffer = (over = {}) => ({
+  id: 3, name: 'target', state: 'ready', kind: 'anonymous', size_bytes: 1048576, access: ['remote_write'],
+  device: 'rxe0', shm_name: null, addr: '0x7f0000001000', rkey: '0x1a71', created_at: at(2), users: 0, ...over,
+});
+
+export const transfer = (over = {}) => ({
+  id: 12, state: 'done', op: 'write', connection: 7, buffer: 3, offset: 0, length_bytes: 1048576, chunk_bytes: 262144,
+  bytes_done: 1048576, wrs_done: 4, timeout_ms: 30000, created_at: at(200), started_at: at(201), ended_at: at(203),
+  queue_ns: 45000, wire_ns: 2000000, error: null, ...over,
+});
+
+export const device = (over = {}) => ({
+  id: 1, name: 'rxe0', state: 'present', transport: 'roce', node_guid: '0x505400fffe123456',
+  sys_image_guid: '0x505400fffe123456', fw_ver: '1.0', vendor_id: 16777215, vendor_part_id: 0, error: null,
+  limits: {
+    max_qp: 1048560, max_qp_wr: 1048576, max_sge: 32, max_cq: 1048576, max_cqe: 32767, max_mr: 524287,
+    max_mr_size_bytes: '0xffffffffffffffff', max_pd: 1048576, max_qp_rd_atom: 128, max_qp_init_rd_atom: 128,
+    max_srq: 917503, max_mw: 524287, max_ah: 32767, max_mcast_grp: 8192,
+  },
+  ports: [{
+    port_num: 1, state: 'active', phys_state: 'link_up', link_layer: 'ethernet', lid: 0, sm_lid: 0,
+    max_mtu_bytes: 4096, active_mtu_bytes: 1024,
+    gids: [
+      { gid_index: 0, gid: 'fe80::5054:ff:fe12:3456', type: 'roce_v2', scope: 'link_local', netdev: 'eth0' },
+      { gid_index: 1, gid: '::ffff:192.0.2.1', type: 'roce_v2', scope: 'ipv4_mapped', netdev: 'eth0' },
+    ],
+  }],
+  async_events: { port_active: 1 }, counters: { '1/hw_counters/sent_pkts': 42 },
+  memlock: { locked_bytes: 1048576, limit_bytes: null }, added_at: at(0), removed_at: null, ...over,
+});
+
+export const cq = (over = {}) => ({
+  id: 1, device: 'rxe0', worker: 0, capacity_cqe: 1023, reserved_cqe: 80, outstanding_cqe: 16, high_water_cqe: 20,
+  completions: 9, error_completions: 0, polls: 30, empty_polls: 21, events_armed: 10, events_taken: 9, connections: 1,
+  ...over,
+});
+
+export const message = (seq, data, over = {}) => ({
+  seq, length_bytes: Buffer.byteLength(data), received_at: at(300 + seq), encoding: 'text', data, ...over,
+});
+
+export const event = (seq, over = {}) => ({
+  seq, at: at(seq), type: 'connection_established', severity: 'info', object: 'connection/7',
+  text: `event number ${seq}`, ...over,
+});
+
+export const index = (over = {}) => ({
+  service: 'verbsd', version: '0.1.0', role: 'control', server_id: 'a1', started_at: at(0), now: at(500),
+  uptime_ms: 12300, links: {}, routes: [], ...over,
+});
+
+export const problem = (over = {}) => ({
+  type: 'urn:verbsd:problem:rejected', title: 'The peer rejected the connection', status: 502, code: 'rejected',
+  detail: 'nobody listens at 192.0.2.2:7471', instance: '/v1/connections/7', reason: 'rejected',
+  cm_event: 'RDMA_CM_EVENT_REJECTED', cm_status: 8, hint: 'Is something listening on that port?', ...over,
+});

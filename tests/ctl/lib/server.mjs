@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// A verbsd that says what the test tells it to, and remembers what it was asked.
+import { createServer } from 'node:http';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+async function bodyOf(request) {
+  const chunks = [];
+  for await (const chunk of request)
+    chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+function parsed(body) {
+  try {
+    return JSON.parse(body.toString());
+  } catch {
+    return undefined;
+  }
+}
+
+function write(response, answer) {
+  const { status = 200, headers = {}, json, body = '' } = answer;
+  const type = status >= 400 ? 'application/problem+json' : 'application/json';
+  if (json !== undefined)
+    response.writeHead(status, { 'Content-Type': type, ...headers }).end(JSON.stringify(json));
+  else
+    response.writeHead(status, headers).end(body);
+}
+
+export class FakeServer {
+  // routes: { 'GET /v1/buffers': answer }. An answer is { status, headers, json | body }, a function of the recorded
+  // request that returns one (or writes to the response itself and returns nothing), or an array of them, of which each
+  // request takes one and the last one stays. A route that is missing answers 404.
+  constructor(routes = {}) {
+    this.routes = routes;
+    this.requests = [];
+    this.server = createServer((request, response) => this.#serve(request, response));
+  }
+
+  static async start(t, routes, { port = 0, unix = false } = {}) {
+    const fake = new FakeServer(routes);
+    const folder = unix ? mkdtempSync(join(tmpdir(), 'ctl-')) : null;
+    await new Promise((resolve) => {
+      if (unix)
+        fake.server.listen(join(folder, 'socket'), resolve);
+      else
+        fake.server.listen(port, '127.0.0.1', resolve);
+    });
+    fake.url = unix ? `unix:${join(folder, 'socket')}` : `http://127.0.0.1:${fake.server.address().port}`;
+    t.after(async () => {
+      await fake.stop();
+      if (folder)
+        rmSync(folder, { recursive: true });
+    });
+    return fake;
+  }
+
+  get port() {
+    return this.server.address().port;
+  }
+
+  async stop() {
+    if (!this.server.listening)
+      return;
+    const closed = new Promise((resolve) => this.server.close(resolve));
+    this.server.closeAllConnections();
+    await closed;
+  }
+
+  // "METHOD path" of every request, for comparing at a glance.
+  get calls() {
+    return this.requests.map(({ method, path }) => `${method} ${path}`);
+  }
+
+  async #serve(request, response) {
+    const { pathname, searchParams } = new URL(request.url, 'http://x');
+    const record = {
+      method: request.method, path: pathname, url: request.url, query: Object.fromEntries(searchParams),
+      headers: request.headers,
+    };
+    this.requests.push(record);
+    const route = this.routes[`${request.method} ${pathname}`];
+    let answer = Array.isArray(route) ? (route.length > 1 ? route.shift() : route[0]) : route;
+    if (answer?.early)
+      return write(response, answer);
+    record.body = await bodyOf(request).catch(() => Buffer.alloc(0));
+    record.json = parsed(record.body);
+    if (typeof answer === 'function')
+      answer = await answer(record, response);
+    else if (!answer)
+      answer = { status: 404, json: { type: 'urn:verbsd:problem:not_found', title: 'There is no such thing here',
+        status: 404, code: 'not_found', detail: `${pathname} is nothing`, hint: 'List what there is.' } };
+    if (answer)
+      write(response, answer);
+  }
+}
+
+export function page(items, { total = items.length, next = null } = {}) {
+  return { json: { total, next, items } };
+}

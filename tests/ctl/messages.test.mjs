@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// recv: nothing is deleted before it is printed, and nothing is waited for that can't come.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { CTL, ctl, start } from './lib/ctl.mjs';
+import { connection, message } from './lib/samples.mjs';
+import { FakeServer, page } from './lib/server.mjs';
+
+const GET = 'GET /v1/connections/7/messages';
+const DELETE = 'DELETE /v1/connections/7/messages';
+const STATE = 'GET /v1/connections/7';
+const gone = { status: 204 };
+
+// An inbox that forgets what it is told to forget.
+function inbox(messages) {
+  return {
+    [GET]: ({ query }) => page(messages.filter(({ seq }) => seq > Number(query.after ?? 0)).slice(0, Number(query.limit))),
+    [DELETE]: ({ query }) => {
+      messages.splice(0, messages.filter(({ seq }) => seq <= Number(query.through)).length);
+      return gone;
+    },
+    [STATE]: { json: connection() },
+  };
+}
+
+test('messages: recv prints what is there, one a line, and deletes it', async (t) => {
+  const held = [message(1, 'one'), message(2, 'two\nlines\u001b[1m'), message(3, 'AP8B', { encoding: 'base64' })];
+  const server = await FakeServer.start(t, inbox(held));
+  const { code, stdout, stderr } = await ctl(server, ['recv', '7']);
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout, 'one\ntwo\\nlines\\x1b[1m\nbase64:AP8B\n');
+  assert.equal(stderr, '');
+  assert.deepEqual(held, []);
+  assert.equal(server.requests[1].url, '/v1/connections/7/messages?through=3');
+});
+
+test('messages: an empty inbox is no failure', async (t) => {
+  const server = await FakeServer.start(t, inbox([]));
+  const { code, stdout } = await ctl(server, ['recv', '7']);
+  assert.equal(code, 0);
+  assert.equal(stdout, '');
+  assert.deepEqual(server.calls, [GET]);
+});
+
+test('messages: --keep leaves them there', async (t) => {
+  const held = [message(1, 'one'), message(2, 'two')];
+  const server = await FakeServer.start(t, inbox(held));
+  const { stdout } = await ctl(server, ['recv', '7', '--keep']);
+  assert.equal(stdout, 'one\ntwo\n');
+  assert.equal(held.length, 2);
+});
+
+test('messages: --count takes no more than that many', async (t) => {
+  const held = [message(1, 'one'), message(2, 'two'), message(3, 'three')];
+  const server = await FakeServer.start(t, inbox(held));
+  const { code, stdout } = await ctl(server, ['recv', '7', '--count', '2']);
+  assert.equal(code, 0);
+  assert.equal(stdout, 'one\ntwo\n');
+  assert.deepEqual(held.map(({ seq }) => seq), [3]);
+});
+
+test('messages: --count waits for those that are missing', async (t) => {
+  const held = [message(1, 'one')];
+  const routes = inbox(held);
+  const take = routes[GET];
+  routes[GET] = (request) => {
+    if (Number(request.query.after) === 1)
+      held.push(message(2, 'two'));
+    return take(request);
+  };
+  const server = await FakeServer.start(t, routes);
+  const { code, stdout } = await ctl(server, ['recv', '7', '--count', '2']);
+  assert.equal(code, 0);
+  assert.equal(stdout, 'one\ntwo\n');
+  assert.equal(server.requests[0].query.wait_ms, '30000');
+});
+
+test('messages: --json prints a line for each', async (t) => {
+  const held = [message(1, 'one'), message(2, 'two')];
+  const server = await FakeServer.start(t, inbox([...held]));
+  const { stdout } = await ctl(server, ['recv', '7', '--json']);
+  assert.deepEqual(stdout.trimEnd().split('\n').map((line) => JSON.parse(line)), held);
+});
+
+test('messages: --raw writes the very bytes', async (t) => {
+  const bytes = Buffer.from([0, 1, 2, 250, 251, 252, 253, 10]);
+  const server = await FakeServer.start(t, inbox([1, 2, 3, 4].map((n) =>
+    message(n, bytes.subarray(0, 2 * n).toString('base64'), { encoding: 'base64' }))));
+  const { code, bytes: got } = await ctl(server, ['recv', '7', '--raw']);
+  assert.equal(code, 0);
+  assert.deepEqual(got, Buffer.concat([1, 2, 3, 4].map((n) => bytes.subarray(0, 2 * n))));
+  assert.equal(server.requests[0].query.encoding, 'base64');
+});
+
+test('messages: --raw does not pass off broken base64 as bytes, and deletes nothing', async (t) => {
+  for (const data of ['AP8', 'A*8B', '====', 'AA=A']) {
+    const server = await FakeServer.start(t, inbox([message(1, data, { encoding: 'base64' })]));
+    const { code, stdout, stderr } = await ctl(server, ['recv', '7', '--raw']);
+    assert.equal(code, 1, data);
+    assert.equal(stdout, '');
+    assert.match(stderr, /not base64/);
+    assert.ok(!server.calls.includes(DELETE));
+    await server.stop();
+  }
+});
+
+test('messages: what could not be printed is not deleted', async (t) => {
+  const server = await FakeServer.start(t, inbox([message(1, 'one')]));
+  const { spawn } = await import('node:child_process');
+  const child = spawn('/bin/sh', ['-c', 'exec "$0" recv 7 > /dev/full', CTL], { env: { ...process.env, VERBSD_URL: server.url } });
+  let stderr = '';
+  child.stderr.on('data', (chunk) => { stderr += chunk; });
+  const code = await new Promise((resolve) => { child.on('close', resolve); });
+  assert.equal(code, 1);
+  assert.match(stderr, /No space left on device/);
+  assert.ok(!server.calls.includes(DELETE));
+});
+
+test('messages: --timeout without a message is a failure', async (t) => {
+  const server = await FakeServer.start(t, inbox([]));
+  const { code, stderr } = await ctl(server, ['recv', '7', '--timeout', '50ms']);
+  assert.equal(code, 1);
+  assert.match(stderr, /no message came/);
+  assert.ok(Number(server.requests[0].query.wait_ms) <= 51);
+});
+
+test('messages: --count that is not reached in time is a failure', async (t) => {
+  const server = await FakeServer.start(t, inbox([message(1, 'one')]));
+  const { code, stdout, stderr } = await ctl(server, ['recv', '7', '--count', '2', '--timeout', '50ms']);
+  assert.equal(code, 1);
+  assert.equal(stdout, 'one\n');
+  assert.match(stderr, /1 of 2 messages came/);
+});
+
+test('messages: --follow ends with the connection', async (t) => {
+  const server = await FakeServer.start(t, { ...inbox([message(1, 'one')]), [STATE]: { json: connection({ state: 'closed',
+    end: { reason: 'peer_disconnect', text: 'x', hint: 'y' } }) } });
+  const { code, stdout, stderr } = await ctl(server, ['recv', '7', '--follow']);
+  assert.equal(code, 0);
+  assert.equal(stdout, 'one\n');
+  assert.equal(stderr, 'verbsctl: connection/7 has ended: peer_disconnect\n');
+});
+
+test('messages: --count that a closed connection can not reach is a failure', async (t) => {
+  const server = await FakeServer.start(t, { ...inbox([]), [STATE]: { json: connection({ state: 'failed' }) } });
+  const { code, stderr } = await ctl(server, ['recv', '7', '--count', '1']);
+  assert.equal(code, 1);
+  assert.match(stderr, /0 of 1 messages came/);
+});
+
+test('messages: --follow prints each message as it comes', async (t) => {
+  const held = [message(1, 'one')];
+  const server = await FakeServer.start(t, inbox(held));
+  const run = start(t, server, ['recv', '7', '--follow']);
+  await run.until(({ stdout }) => stdout === 'one\n');
+  held.push(message(2, 'two'));
+  await run.until(({ stdout }) => stdout === 'one\ntwo\n');
+});
+
+test('messages: a server that counts backwards is not believed', async (t) => {
+  const server = await FakeServer.start(t, { [GET]: page([message(2, 'two'), message(1, 'one')]), [DELETE]: gone });
+  const { code, stderr } = await ctl(server, ['recv', '7']);
+  assert.equal(code, 1);
+  assert.match(stderr, /in no order/);
+});
+
+test('messages: recv on something unknown is told', async (t) => {
+  const server = await FakeServer.start(t);
+  const { code, stderr } = await ctl(server, ['recv', '7']);
+  assert.equal(code, 1);
+  assert.match(stderr, /not_found/);
+});

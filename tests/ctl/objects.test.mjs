@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each command asks the server, and what it shows of the answer.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ctl } from './lib/ctl.mjs';
+import { buffer, connection, cq, device, event, index, listener, rejected, transfer } from './lib/samples.mjs';
+import { FakeServer, page } from './lib/server.mjs';
+
+// Cells of a table, without its heading.
+const rowsOf = (text) => text.trimEnd().split('\n').slice(1).map((line) => line.trim().split(/ {1,}/));
+
+async function succeeds(server, args) {
+  const run = await ctl(server, args);
+  assert.equal(run.code, 0, run.stderr);
+  assert.equal(run.stderr, '');
+  return run;
+}
+
+const LISTS = [
+  { args: ['ls'], path: '/v1/connections', items: [connection(), rejected({ id: 8, name: null })],
+    heading: 'ID NAME STATE ROLE PEER SERVICE LQPN RQPN SENT RECV REASON',
+    rows: [['7', 'to-b', 'established', 'active', '192.0.2.2:7471', 'inbox', '0x11', '0x12', '1.0', 'MiB', '0', 'B', '-'],
+      ['8', '-', 'failed', 'active', '192.0.2.2:7471', 'inbox', '-', '-', '1.0', 'MiB', '0', 'B', 'rejected']] },
+  { args: ['devices'], path: '/v1/devices', items: [device(), device({ id: 2, name: 'siw0', state: 'failed', ports: [], error: 'EPERM' })],
+    heading: 'NAME STATE TRANSPORT PORT LINK MTU NETDEV GUID FIRMWARE ERROR',
+    rows: [['rxe0', 'present', 'roce', '1', 'active', '1024', 'eth0', '0x505400fffe123456', '1.0', '-'],
+      ['siw0', 'failed', 'roce', '-', '-', '-', '-', '0x505400fffe123456', '1.0', 'EPERM']] },
+  { args: ['cqs'], path: '/v1/cqs', items: [cq()],
+    heading: 'ID DEVICE WORKER CQE RESERVED OUTSTANDING HIGH COMPLETIONS ERRORS POLLS EMPTY ARMED TAKEN CONNS',
+    rows: [['1', 'rxe0', '0', '1023', '80', '16', '20', '9', '0', '30', '21', '10', '9', '1']] },
+  { args: ['listeners'], path: '/v1/listeners', items: [listener(), listener({ id: 2, name: 'v6', addr: '::' })],
+    heading: 'ID NAME STATE ADDRESS DEVICE ACCEPT SERVICE REQUESTS ACCEPTED REJECTED WAITING',
+    rows: [['1', 'front', 'listening', '0.0.0.0:7471', '-', 'auto', 'echo', '5', '4', '1', '0'],
+      ['2', 'v6', 'listening', '[::]:7471', '-', 'auto', 'echo', '5', '4', '1', '0']] },
+  { args: ['buf', 'ls'], path: '/v1/buffers', items: [buffer(), buffer({ id: 4, access: ['remote_write', 'remote_read'] })],
+    heading: 'ID NAME STATE SIZE KIND ACCESS DEVICE SHM USERS',
+    rows: [['3', 'target', 'ready', '1.0', 'MiB', 'anonymous', 'remote_write', 'rxe0', '-', '0'],
+      ['4', 'target', 'ready', '1.0', 'MiB', 'anonymous', 'remote_write,remote_read', 'rxe0', '-', '0']] },
+  { args: ['transfers'], path: '/v1/transfers', items: [transfer()],
+    heading: 'ID STATE OP CONN BUFFER LENGTH DONE WRS QUEUED WIRE RATE ERROR',
+    rows: [['12', 'done', 'write', '7', '3', '1.0', 'MiB', '1.0', 'MiB', '4', '45.000', 'us', '2.000', 'ms', '500.0', 'MiB/s', '-']] },
+];
+
+for (const { args, path, items, heading, rows } of LISTS) {
+  test(`objects: "${args.join(' ')}" shows a table`, async (t) => {
+    const server = await FakeServer.start(t, { [`GET ${path}`]: page(items) });
+    const { stdout } = await succeeds(server, args);
+    assert.equal(stdout.split('\n')[0].trim().replace(/ +/g, ' '), heading);
+    assert.deepEqual(rowsOf(stdout), rows);
+  });
+
+  test(`objects: "${args.join(' ')} --json" prints the server's JSON`, async (t) => {
+    const server = await FakeServer.start(t, { [`GET ${path}`]: page(items) });
+    const { stdout } = await succeeds(server, [...args, '--json']);
+    assert.deepEqual(JSON.parse(stdout), { total: items.length, next: null, items });
+    assert.ok(stdout.endsWith('}\n'));
+  });
+}
+
+test('objects: an empty list prints nothing', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections': page([]) });
+  assert.equal((await succeeds(server, ['ls'])).stdout, '');
+});
+
+test('objects: a list is read page by page, with the filters on each', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections': [
+    page([connection({ id: 1 }), connection({ id: 2 })], { total: 3, next: 2 }),
+    page([connection({ id: 3 })], { total: 3 })] });
+  const { stdout } = await succeeds(server, ['ls', '--state', 'open', '--sort', '-id']);
+  assert.deepEqual(rowsOf(stdout).map(([id]) => id), ['1', '2', '3']);
+  assert.deepEqual(server.requests.map(({ query }) => query), [
+    { limit: '500', state: 'open', sort: '-id' },
+    { limit: '500', after: '2', state: 'open', sort: '-id' }]);
+});
+
+test('objects: --limit stops the paging, and --json says where it stopped', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/buffers': page([buffer(), buffer({ id: 4 })], { total: 9, next: 4 }) });
+  const { stdout } = await succeeds(server, ['buf', 'ls', '--limit', '2', '--json']);
+  const { total, next, items } = JSON.parse(stdout);
+  assert.deepEqual([total, next, items.length], [9, 4, 2]);
+  assert.deepEqual(server.requests.map(({ query }) => query), [{ limit: '2' }]);
+});
+
+test('objects: a server whose pages never end is not asked for ever', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/buffers': page([buffer()], { next: 3 }) });
+  await succeeds(server, ['buf', 'ls']);
+  assert.equal(server.calls.length, 2);
+});
+
+test('objects: show tells one connection whole', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections/to-b': { json: connection() } });
+  const { stdout } = await succeeds(server, ['show', 'to-b']);
+  for (const line of [
+    /^connection\/7 \(to-b\) {2}established$/m, /^ {2}asked for +hostb:7471$/m, /^ {2}local +192\.0\.2\.1:40001$/m,
+    /^ {2}peer +192\.0\.2\.2:7471$/m, /^ {2}device +rxe0$/m,
+    /^ {2}qp +RTS {2}0x11 -> 0x12 {2}psn 0x313106 \/ 0x1cb494 {2}path mtu 1024$/m,
+    /^ {2}retries +4 after 67\.109 ms each: a dead peer is noticed within 336 ms$/m,
+    /^ {2}rnr retries +7 \(for ever\); its own receiver-not-ready timer is 640\.000 us$/m,
+    /^ {2}inbox +2 of 16 messages$/m, /^ {2}established +2026-03-04T05:06:07\.112Z$/m,
+    /^OPERATION +POSTED +COMPLETED +ERRORS +FLUSHED +BYTES$/m, /^write +4 +3 +1 +0 +1048576$/m,
+    /^ *0\.000 +call +rdma_resolve_addr +to 192\.0\.2\.2:7471$/m,
+    /^ *1\.235 +cm_event +RDMA_CM_EVENT_ADDR_RESOLVED/m, /^ *12\.346 +qp +RTR -> RTS/m])
+    assert.match(stdout, line);
+});
+
+test('objects: show says why a connection failed', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections/7': { json: rejected() } });
+  const { stdout } = await succeeds(server, ['show', '7']);
+  for (const line of [/^connection\/7 \(to-b\) {2}failed$/m, /^ {2}first error +the peer rejected the connection$/m,
+    /^ {4}cm event +RDMA_CM_EVENT_REJECTED$/m, /^ {2}reason +rejected$/m, /^ {4}hint +Is something listening on that port\?$/m])
+    assert.match(stdout, line);
+  assert.doesNotMatch(stdout, /^ {2}qp /m);
+});
+
+const SHOWS = [
+  { args: ['devices', 'show', 'rxe0'], path: '/v1/devices/rxe0', json: device(),
+    lines: [/^device\/1 \(rxe0\) {2}present$/m, /^ {2}node guid +0x505400fffe123456$/m, /^ *1 +roce_v2 +ipv4_mapped +eth0 +::ffff:192\.0\.2\.1$/m,
+      /^max_qp +1048560$/m, /^1\/hw_counters\/sent_pkts +42$/m, /^port_active +1$/m] },
+  { args: ['listeners', 'show', 'front'], path: '/v1/listeners/front', json: listener(),
+    lines: [/^listener\/1 \(front\) {2}listening$/m, /^ {2}address +0\.0\.0\.0:7471$/m, /^ {2}service +echo$/m] },
+  { args: ['buf', 'show', '3'], path: '/v1/buffers/3', json: buffer(),
+    lines: [/^buffer\/3 \(target\) {2}ready$/m, /^ {2}remote addr +0x7f0000001000$/m, /^ {2}remote key +0x1a71$/m] },
+  { args: ['transfers', 'show', '12'], path: '/v1/transfers/12',
+    json: transfer({ state: 'failed', error: { code: 'remote_access', text: 'refused', hint: 'check', wc_status: 'IBV_WC_REM_ACCESS_ERR' } }),
+    lines: [/^transfer\/12 {2}failed$/m, /^ {2}error +remote_access$/m, /^ {4}wc status +IBV_WC_REM_ACCESS_ERR$/m] },
+  { args: ['stats'], path: '/v1/stats', json: { server_id: 'a1', http_requests: 17 },
+    lines: [/^NAME +VALUE$/m, /^server_id +a1$/m, /^http_requests +17$/m] },
+];
+
+for (const { args, path, json, lines } of SHOWS) {
+  test(`objects: "${args.join(' ')}" shows one object`, async (t) => {
+    const server = await FakeServer.start(t, { [`GET ${path}`]: { json } });
+    const { stdout } = await succeeds(server, args);
+    for (const line of lines)
+      assert.match(stdout, line);
+    assert.deepEqual(JSON.parse((await succeeds(server, [...args, '--json'])).stdout), json);
+  });
+}
+
+test('objects: a reader is shown no key', async (t) => {
+  const { addr, rkey, ...seen } = buffer();
+  const server = await FakeServer.start(t, { 'GET /v1/buffers/3': { json: seen } });
+  assert.doesNotMatch((await succeeds(server, ['buf', 'show', '3'])).stdout, /remote (addr|key)/);
+});
+
+const QP_ARGS = ['--sq-depth', '8', '--rq-depth', '9', '--recv-size', '64K', '--retry-count', '1', '--rnr-retry', '2',
+  '--ack-timeout', '3', '--min-rnr-timer', '4', '--responder-resources', '5', '--initiator-depth', '6', '--path-mtu', '1024'];
+const QP_BODY = { sq_depth: 8, rq_depth: 9, recv_size_bytes: 65536, retry_count: 1, rnr_retry: 2, ack_timeout: 3,
+  min_rnr_timer: 4, responder_resources: 5, initiator_depth: 6, path_mtu_bytes: 1024 };
+
+const CHANGES = [
+  { args: ['listen', '0.0.0.0:7471', '--name', 'front', '--service', 'echo', '--accept', 'manual', '--accept-timeout', '5s',
+    '--backlog', '16', ...QP_ARGS],
+  call: 'POST /v1/listeners', answer: { status: 201, json: listener() },
+  body: { name: 'front', service: 'echo', accept: 'manual', accept_timeout_ms: 5000, backlog: 16, qp: QP_BODY,
+    addr: '0.0.0.0', port: 7471 },
+  says: 'listener/1 (front): listening at 0.0.0.0:7471, accept auto, service echo\n' },
+  { args: ['listen', '[::1]:7'], call: 'POST /v1/listeners', answer: { status: 201, json: listener() },
+    body: { addr: '::1', port: 7 } },
+  { args: ['listen', 'fe80::1'], call: 'POST /v1/listeners', answer: { status: 201, json: listener() },
+    body: { addr: 'fe80::1' } },
+  { args: ['listeners', 'set', 'front', '--accept', 'manual'], call: 'PATCH /v1/listeners/front',
+    answer: { json: listener({ accept: 'manual' }) }, body: { accept: 'manual' },
+    says: 'listener/1 (front): listening at 0.0.0.0:7471, accept manual, service echo\n' },
+  { args: ['listeners', 'rm', 'front'], call: 'DELETE /v1/listeners/front', answer: { status: 204 },
+    says: 'listener/front: gone\n' },
+  { args: ['connect', 'hostb:7471', '--name', 'to-b', '--service', 'echo', '--timeout', '2500ms', '--src', '192.0.2.1', '--tos', '8',
+    ...QP_ARGS],
+  call: 'POST /v1/connections', answer: { status: 201, json: connection() }, prefer: 'wait=4',
+  body: { name: 'to-b', service: 'echo', timeout_ms: 2500, src_addr: '192.0.2.1', tos: 8, qp: QP_BODY,
+    dst_addr: 'hostb', dst_port: 7471 },
+  says: 'connection/7 (to-b): established with 192.0.2.2:7471, QP 0x11 -> 0x12, service inbox\n' },
+  { args: ['connect', '[fe80::2]:7471'], call: 'POST /v1/connections', answer: { status: 201, json: connection() },
+    prefer: 'wait=12', body: { dst_addr: 'fe80::2', dst_port: 7471 } },
+  { args: ['connect', 'h:1', '--no-wait'], call: 'POST /v1/connections',
+    answer: { status: 202, json: connection({ state: 'resolving_addr' }) }, body: { dst_addr: 'h', dst_port: 1 },
+    says: 'connection/7 (to-b): resolving_addr\n' },
+  { args: ['accept', '9', '--name', 'in', '--service', 'inbox'], call: 'POST /v1/connections/9/accept',
+    answer: { json: connection({ id: 9, name: 'in' }) }, prefer: 'wait=30', body: { name: 'in', service: 'inbox' },
+    says: 'connection/9 (in): established with 192.0.2.2:7471, QP 0x11 -> 0x12, service inbox\n' },
+  { args: ['reject', '9'], call: 'POST /v1/connections/9/reject',
+    answer: { json: connection({ state: 'closed', end: { reason: 'rejected_locally', text: 'x', hint: 'y' } }) },
+    says: 'connection/7 (to-b): closed (rejected_locally)\n' },
+  { args: ['close', 'to-b'], call: 'POST /v1/connections/to-b/close', prefer: 'wait=15',
+    answer: { json: connection({ state: 'closed', end: { reason: 'local_close', text: 'x', hint: 'y' } }) },
+    says: 'connection/7 (to-b): closed (local_close)\n' },
+  { args: ['close', 'to-b', '--no-wait'], call: 'POST /v1/connections/to-b/close',
+    answer: { status: 202, json: connection({ state: 'draining' }) }, says: 'connection/7 (to-b): draining\n' },
+  { args: ['forget', 'to-b'], call: 'DELETE /v1/connections/to-b', prefer: 'wait=15', answer: { status: 204 },
+    says: 'connection/to-b: gone\n' },
+  { args: ['forget', 'to-b'], call: 'DELETE /v1/connections/to-b', prefer: 'wait=15',
+    answer: { status: 202, json: connection({ state: 'draining' }) }, says: 'connection/to-b: draining\n' },
+  { args: ['buf', 'create', 'target', '--size', '1M', '--access', 'remote_write,remote_read', '--kind', 'shared', '--device', 'rxe0'],
+    call: 'POST /v1/buffers', answer: { status: 201, json: buffer() },
+    body: { size_bytes: 1048576, access: ['remote_write', 'remote_read'], kind: 'shared', device: 'rxe0', name: 'target' } },
+  { args: ['buf', 'create', '--size', '4096'], call: 'POST /v1/buffers', answer: { status: 201, json: buffer({ name: null }) },
+    body: { size_bytes: 4096 } },
+  { args: ['buf', 'rm', '3'], call: 'DELETE /v1/buffers/3', answer: { status: 204 }, says: 'buffer/3: gone\n' },
+  { args: ['transfers', 'rm', '12'], call: 'DELETE /v1/transfers/12',
+    answer: { status: 202, json: transfer({ state: 'cancelling' }) }, says: 'transfer/12: cancelling\n' },
+];
+
+for (const { args, call, answer, body, prefer, says } of CHANGES) {
+  test(`objects: "${args.join(' ')}" is ${call}, ${answer.status ?? 200}`, async (t) => {
+    const server = await FakeServer.start(t, { [call]: answer });
+    const { stdout } = await succeeds(server, args);
+    assert.deepEqual(server.calls, [call]);
+    const [request] = server.requests;
+    assert.deepEqual(request.json, body);
+    assert.equal(request.headers.prefer, prefer);
+    if (/^(POST|PATCH)/.test(call))
+      assert.equal(request.headers['content-type'], 'application/json');
+    if (says !== undefined)
+      assert.equal(stdout, says);
+    const { stdout: json } = await succeeds(server, [...args, '--json']);
+    assert.deepEqual(json ? JSON.parse(json) : undefined, answer.json);
+  });
+}
+
+test('objects: connect waits on when the server stops waiting first', async (t) => {
+  const server = await FakeServer.start(t, {
+    'POST /v1/connections': { status: 202, json: connection({ state: 'resolving_addr', qp: null }) },
+    'GET /v1/connections/7': [{ json: connection({ state: 'connecting' }) }, { json: connection() }] });
+  const { stdout } = await succeeds(server, ['connect', 'h:1', '--timeout', '10m']);
+  assert.match(stdout, /^connection\/7 \(to-b\): established/);
+  assert.equal(server.requests[0].headers.prefer, 'wait=60');
+  assert.deepEqual(server.calls, ['POST /v1/connections', 'GET /v1/connections/7', 'GET /v1/connections/7']);
+});
+
+test('objects: connect fails with the reason when the connection ends while it waits', async (t) => {
+  const server = await FakeServer.start(t, {
+    'POST /v1/connections': { status: 202, json: connection({ state: 'connecting' }) },
+    'GET /v1/connections/7': { json: rejected() } });
+  const { code, stdout, stderr } = await ctl(server, ['connect', 'h:1']);
+  assert.equal(code, 1);
+  assert.equal(stdout, '');
+  assert.equal(stderr, [
+    'verbsctl: connection/7: rejected: The peer rejected the connection: the peer rejected the connection',
+    '  cm event: RDMA_CM_EVENT_REJECTED, status 8', '  hint: Is something listening on that port?', ''].join('\n'));
+  const { stderr: json } = await ctl(server, ['connect', 'h:1', '--json']);
+  assert.equal(JSON.parse(json).code, 'rejected');
+});
+
+test('objects: status shows the daemon and its checks', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1': { json: index({ role: 'read' }) },
+    'GET /readyz': { json: { status: 'ok', checks: [{ name: 'loop', status: 'ok', detail: 'turns' }] } } });
+  const { stdout } = await succeeds(server, ['status']);
+  assert.equal(stdout, 'verbsd 0.1.0, up 12.3 s; your role is read\nCHECK STATUS DETAIL\nloop  ok     turns\n');
+  assert.equal(server.requests[0].url, '/readyz?verbose');
+});
+
+test('objects: events prints the log, oldest first', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/events': [
+    { json: { first: 1, last: 3, next: 2, compacted: false, items: [event(1), event(2)] } },
+    { json: { first: 1, last: 3, next: 3, compacted: false, items: [event(3, { severity: 'warning', object: null })] } },
+    { json: { first: 1, last: 3, next: 3, compacted: false, items: [] } }] });
+  const { stdout } = await succeeds(server, ['events', '--type', 'connection_established', '--object', 'connection/7',
+    '--severity', 'info']);
+  assert.deepEqual(stdout.trimEnd().split('\n').map((line) => line.trim().replace(/ +/g, ' ')), [
+    '1 2026-03-04T05:06:07.001Z info connection/7 connection_established event number 1',
+    '2 2026-03-04T05:06:07.002Z info connection/7 connection_established event number 2',
+    '3 2026-03-04T05:06:07.003Z warning - connection_established event number 3']);
+  assert.deepEqual(server.requests[1].query, { limit: '500', after: '2', type: 'connection_established',
+    object: 'connection/7', severity: 'info' });
+});
+
+test('objects: events --lines shows the last ones, and --json the page', async (t) => {
+  const items = [event(1), event(2), event(3)];
+  const answer = { first: 1, last: 3, next: 3, compacted: false, items };
+  const server = await FakeServer.start(t, { 'GET /v1/events': ({ query }) =>
+    ({ json: query.after === '3' ? { ...answer, items: [] } : answer }) });
+  const { stdout } = await succeeds(server, ['events', '-n', '1', '--json']);
+  assert.deepEqual(JSON.parse(stdout), { ...answer, items: [event(3)] });
+});
+
+test('objects: events --after tells when what it asks for is gone', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/events':
+    { json: { first: 90, last: 90, next: 90, compacted: true, items: [event(90)] } } });
+  const { code, stdout, stderr } = await ctl(server, ['events', '--after', '5']);
+  assert.equal(code, 0);
+  assert.match(stdout, /event number 90/);
+  assert.match(stderr, /events are lost: the log no longer holds those between 5 and 90/);
+});

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is only for a terminal (bars, colours, care with raw bytes), on a pty that script(1) makes.
+import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { ctl, ctlOnTerminal, folder, hasScript } from './lib/ctl.mjs';
+import { connection, message, rejected, transfer } from './lib/samples.mjs';
+import { FakeServer, page } from './lib/server.mjs';
+
+if (!hasScript) {
+  console.log('skipped: script(1), which makes the terminal, is not installed');
+  process.exit(77);
+}
+
+const write = ['write', '--connection', '7', '--buffer', '3', '--remote-addr', '0x1', '--remote-rkey', '0x2'];
+const BAR = /write {2} ?\d+% \[=*>? *\] [\d.]+ [KM]?i?B {2}[\d.]+ [KMG]?i?B\/s/;
+
+// A transfer that takes a second or so, told in ten steps.
+function slowTransfer() {
+  const steps = Array.from({ length: 6 }, (_, i) => ({ json: transfer({ state: 'running', bytes_done: i * 200000 }) }));
+  return { 'POST /v1/transfers': { status: 202, json: transfer({ state: 'queued', bytes_done: 0 }) },
+    'GET /v1/transfers/12': [...steps, { json: transfer() }] };
+}
+
+test('terminal: a long transfer shows a bar, and takes it away', async (t) => {
+  const server = await FakeServer.start(t, slowTransfer());
+  const { code, stdout } = await ctlOnTerminal(server, write);
+  assert.equal(code, 0);
+  assert.match(stdout, BAR);
+  assert.match(stdout, /\r\u001b\[Ktransfer\/12: write of 1048576 bytes done/);
+  assert.equal(server.requests[0].headers.prefer, 'wait=1');
+});
+
+test('terminal: there is no bar when standard error is none', async (t) => {
+  const redirected = await ctlOnTerminal(await FakeServer.start(t, slowTransfer()), write, { redirect: ' 2>/dev/null' });
+  assert.doesNotMatch(redirected.stdout, /%|\u001b/);
+  const { stdout, stderr } = await ctl(await FakeServer.start(t, slowTransfer()), write);
+  assert.doesNotMatch(stdout + stderr, /%|\u001b/);
+  const dumb = await ctlOnTerminal(await FakeServer.start(t, slowTransfer()), write, { env: { TERM: 'dumb' } });
+  assert.doesNotMatch(dumb.stdout, /%|\u001b/);
+});
+
+test('terminal: a long put shows a bar', async (t) => {
+  const path = join(folder(t), 'file');
+  writeFileSync(path, Buffer.alloc(8 * 1024 * 1024));
+  const server = await FakeServer.start(t);
+  server.server.removeAllListeners('request');
+  server.server.on('request', (request, response) => {
+    request.once('data', () => {
+      request.pause();
+      setTimeout(() => request.resume(), 1500);
+    });
+    request.on('end', () => response.writeHead(204).end());
+  });
+  const { code, stdout } = await ctlOnTerminal(server, ['buf', 'put', 'target', path]);
+  assert.equal(code, 0);
+  assert.match(stdout, /put target {2} *\d+% \[/);
+  assert.match(stdout, /\r\u001b\[K8388608 bytes put/);
+});
+
+test('terminal: a long get shows a bar, and a short one none', async (t) => {
+  const path = join(folder(t), 'file');
+  const octets = { 'Content-Type': 'application/octet-stream' };
+  const server = await FakeServer.start(t, { 'GET /v1/buffers/short/data': { headers: octets, body: 'x' },
+    'GET /v1/buffers/long/data': (_, response) => {
+      response.writeHead(200, { ...octets, 'Content-Length': '2000' });
+      response.write(Buffer.alloc(1000));
+      setTimeout(() => response.end(Buffer.alloc(1000)), 1500);
+    } });
+  assert.match((await ctlOnTerminal(server, ['buf', 'get', 'long', '-o', path])).stdout, /get long {2} 50% \[/);
+  assert.equal((await ctlOnTerminal(server, ['buf', 'get', 'short', '-o', path])).stdout, '');
+});
+
+test('terminal: raw bytes do not go there by accident', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/buffers/b/data': { body: 'raw' },
+    'GET /v1/connections/7/messages': page([message(1, 'cmF3', { encoding: 'base64' })]) });
+  for (const args of [['buf', 'get', 'b'], ['recv', '7', '--raw']]) {
+    const { code, stdout } = await ctlOnTerminal(server, args);
+    assert.equal(code, 2);
+    assert.match(stdout, /raw bytes may upset the terminal/);
+  }
+  assert.deepEqual(server.calls, []);
+  assert.equal((await ctlOnTerminal(server, ['buf', 'get', 'b', '-o', '-'])).stdout, 'raw');
+});
+
+test('terminal: states are coloured there, and nowhere else', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections': page([connection(), rejected({ id: 8 })]),
+    'GET /v1/connections/7': { json: connection() } });
+  const ESC = /\u001b/;
+  assert.match((await ctlOnTerminal(server, ['ls'])).stdout, /\u001b\[32m *established *\u001b\[0?m/);
+  assert.match((await ctlOnTerminal(server, ['show', '7'])).stdout, /\u001b\[32mestablished\u001b\[0m/);
+  for (const args of [['ls'], ['show', '7']]) {
+    assert.doesNotMatch((await ctlOnTerminal(server, args, { env: { NO_COLOR: '1' } })).stdout, ESC);
+    assert.doesNotMatch((await ctlOnTerminal(server, args, { redirect: ' | cat' })).stdout, ESC);
+    assert.doesNotMatch((await ctl(server, args)).stdout, ESC);
+  }
+});

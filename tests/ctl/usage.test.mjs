@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line itself: what is refused before anything is sent, and what explains it.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { ctl } from './lib/ctl.mjs';
+import { FakeServer } from './lib/server.mjs';
+
+const MAN = new URL('../../docs/verbsctl.1.scd', import.meta.url);
+
+async function helpLines(args) {
+  const { code, stdout, stderr } = await ctl(null, args);
+  assert.equal(code, 0, stderr);
+  assert.equal(stderr, '');
+  return stdout.split('\n');
+}
+
+// "buf put" of every line of the command list.
+async function commands() {
+  const lines = await helpLines(['--help']);
+  const from = lines.indexOf('Commands:') + 1;
+  return lines.slice(from, lines.indexOf('', from))
+    .map((line) => line.trim().split(/ +/).filter((word) => /^[a-z]/.test(word)))
+    .map((words, i) => lines[from + i].trim().match(/^[a-z]+( [a-z]+)?/)[0]);
+}
+
+const WRONG = [
+  { args: [], says: /needs a command/ },
+  { args: ['conect', 'x:1'], says: /no command "conect"; did you mean "connect"\?/ },
+  { args: ['list'], says: /did you mean "listen"\?/ },
+  { args: ['buf', 'pt', 'a', 'b'], says: /no command "buf pt"; did you mean "buf put"\?/ },
+  { args: ['frobnicate'], says: /no command "frobnicate"; see `verbsctl --help`/ },
+  { args: ['buf'], says: /buf: needs a command/ },
+  { args: ['show'], says: /show: needs CONNECTION/ },
+  { args: ['show', '1', '2'], says: /"2" is one too many/ },
+  { args: ['show', ''], says: /must not be empty/ },
+  { args: ['ls', '--nope'], says: /ls: no option --nope/ },
+  { args: ['ls', '-Z'], says: /ls: no option -Z/ },
+  { args: ['ls', '--state'], says: /--state needs STATE/ },
+  { args: ['ls', '--json=yes'], says: /--json takes no value/ },
+  { args: ['ls', '--limit', 'ten'], says: /--limit must be a number, not "ten"/ },
+  { args: ['ls', '--limit', '-1'], says: /--limit must be a number/ },
+  { args: ['ls', '--limit', '99999999999999999999'], says: /--limit must be a number/ },
+  { args: ['buf', 'create', 'x', '--size', '1Q'], says: /--size must be a number of bytes/ },
+  { args: ['buf', 'create', 'x', '--size', '9999999T'], says: /--size must be a number of bytes/ },
+  { args: ['buf', 'create', 'x'], says: /needs --size/ },
+  { args: ['connect', 'h:1', '--timeout', 'soon'], says: /--timeout must be a time/ },
+  { args: ['connect', 'host'], says: /is not HOST:PORT/ },
+  { args: ['connect', 'host:seven'], says: /is not HOST:PORT/ },
+  { args: ['connect', '::1:7471'], says: /is not HOST:PORT/ },
+  { args: ['connect', ':7471'], says: /is not HOST:PORT/ },
+  { args: ['connect', '[::1:7471'], says: /is not HOST:PORT/ },
+  { args: ['listen', '[::]7471'], says: /is not ADDR or ADDR:PORT/ },
+  { args: ['listeners', 'set', 'x'], says: /needs --accept or --accept-timeout/ },
+  { args: ['write', '--connection', '1'], says: /needs --connection and --buffer/ },
+  { args: ['write', '--connection', '1', '--buffer', 'b'], says: /needs --remote, or --remote-addr/ },
+  { args: ['write', '--connection', '1', '--buffer', 'b', '--remote-addr', '0x1'], says: /needs --remote/ },
+  { args: ['write', '--connection', '1', '--buffer', 'b', '--remote', '#x', '--remote-rkey', '0x1'],
+    says: /needs --remote/ },
+  { args: ['write', '--connection', '1', '--buffer', 'b', '--remote', 'http://h'], says: /must be URL#BUFFER/ },
+  { args: ['write', '--connection', '1', '--buffer', 'b', '--remote-addr', '4096', '--remote-rkey', '0x1'],
+    says: /--remote-addr must be a number in hex/ },
+  { args: ['send', '1'], says: /needs one of TEXT, --file and --buffer/ },
+  { args: ['send', '1', 'text', '--buffer', 'b'], says: /needs one of/ },
+  { args: ['send', '1', 'text', '--offset', '4'], says: /belong to --buffer/ },
+  { args: ['recv', '1', '--raw', '--json'], says: /exclude each other/ },
+  { args: ['buf', 'get', 'b', '--range', '5'], says: /--range must be FIRST-LAST/ },
+  { args: ['-s', 'ftp://x', 'ls'], says: /no address of verbsd/ },
+  { args: ['-s', 'http://user:pass@x', 'ls'], says: /no address of verbsd/ },
+  { args: ['-s', 'unix:relative', 'ls'], says: /a socket is unix:\/PATH/ },
+  { args: ['--token-file', '/nonexistent', 'ls'], says: /token file \/nonexistent: No such file/ },
+];
+
+for (const { args, says } of WRONG) {
+  test(`usage: "${args.join(' ')}" is refused with 2 and sends nothing`, async (t) => {
+    const server = await FakeServer.start(t);
+    const { code, stdout, stderr } = await ctl(server, args);
+    assert.equal(code, 2);
+    assert.match(stderr, says);
+    assert.match(stderr, /^verbsctl: [^\n]*\n$/);
+    assert.equal(stdout, '');
+    assert.deepEqual(server.calls, []);
+  });
+}
+
+test('usage: --help lists the commands the issue names', async () => {
+  const found = await commands();
+  for (const name of ['devices', 'listen', 'connect', 'ls', 'show', 'accept', 'reject', 'close', 'buf create', 'buf put',
+    'buf get', 'buf ls', 'buf rm', 'buf sum', 'send', 'write', 'read', 'recv', 'events', 'stats'])
+    assert.ok(found.includes(name), name);
+});
+
+test('usage: each command explains itself, and the man page knows it and its options', async () => {
+  const man = readFileSync(MAN, 'utf8');
+  for (const name of await commands()) {
+    const lines = await helpLines([...name.split(' '), '--help']);
+    assert.match(lines[0], new RegExp(`^Usage: verbsctl ${name}( .*)? \\[OPTION\\.\\.\\.\\]$`));
+    assert.ok(man.includes(`*${name}*`), `man page: ${name}`);
+    for (const [option] of lines.join('\n').matchAll(/--[a-z-]+/g))
+      assert.ok(man.includes(`*${option.replaceAll('-', '\\-')}*`) || man.includes(`*${option}*`), `man page: ${option}`);
+  }
+});
+
+test('usage: help on a group lists only its commands', async () => {
+  const text = (await helpLines(['buf', '--help'])).join('\n');
+  assert.match(text, /buf put BUFFER FILE/);
+  assert.doesNotMatch(text, /connect HOST:PORT/);
+});
+
+test('usage: --help wins over missing operands, and needs no server', async () => {
+  const { code, stdout } = await ctl(null, ['show', '--help']);
+  assert.equal(code, 0);
+  assert.match(stdout, /^Usage: verbsctl show CONNECTION/);
+});
+
+test('usage: --version prints one line', async () => {
+  const { code, stdout } = await ctl(null, ['--version']);
+  assert.equal(code, 0);
+  assert.match(stdout, /^verbsctl \d+\.\d+\.\d+\n$/);
+});
+
+test('usage: output that can not be written is a failure', async () => {
+  const { spawnSync } = await import('node:child_process');
+  const { CTL } = await import('./lib/ctl.mjs');
+  const { status, stderr } = spawnSync('/bin/sh', ['-c', '"$0" --help > /dev/full', CTL]);
+  assert.equal(status, 1);
+  assert.match(stderr.toString(), /standard output: No space left on device/);
+});
