@@ -35,10 +35,10 @@ static enum vbd_status decode(char *text, bool in_query, struct vbd_error *err)
 				"the request target has a '%%' that two hex digits don't follow");
 		*out = (char)(high << 4 | low);
 		in += 2;
-		if (*out == '\0' || (*out == '/' && !in_query))
+		if ((*out >= '\0' && *out < ' ') || (*out == '/' && !in_query))
 			return vbd_error_set(err, VBD_E_MALFORMED_REQUEST,
 				"the request target has an encoded %s",
-				*out ? "slash in its path" : "NUL");
+				*out == '/' ? "slash in its path" : "control character");
 	}
 	*out = '\0';
 	if (!vbd_utf8_printable(text, strlen(text)))

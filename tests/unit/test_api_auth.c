@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/auth.h"
+
+#include "tests/unit/unit.h"
+
+#include <unistd.h>
+
+static const struct vbd_auth_rules open_rules = {0};
+static const struct vbd_auth_rules token_rules = {
+	.control_token = "control-control-control", .read_token = "read-read-read-read"};
+
+static const struct vbd_auth_peer local = {.loopback = true, .local_addr = "127.0.0.1"};
+static const struct vbd_auth_peer remote = {.local_addr = "192.0.2.1"};
+
+static void role_is(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
+	const char *authorization, enum vbd_role want)
+{
+	enum vbd_role role = VBD_ROLE_NONE;
+
+	assert_int_equal(vbd_auth_role(rules, peer, authorization, &role, NULL), VBD_OK);
+	assert_int_equal(role, want);
+}
+
+static void test_auth__without_tokens_the_loopback_is_in_control(void **state)
+{
+	(void)state;
+	role_is(&open_rules, &local, NULL, VBD_ROLE_CONTROL);
+	role_is(&open_rules, &local, "Bearer whatever", VBD_ROLE_CONTROL);
+	role_is(&open_rules, &remote, NULL, VBD_ROLE_NONE);
+}
+
+static void test_auth__with_tokens_everybody_shows_one(void **state)
+{
+	(void)state;
+	role_is(&token_rules, &local, NULL, VBD_ROLE_NONE);
+	role_is(&token_rules, &local, "Bearer control-control-control", VBD_ROLE_CONTROL);
+	role_is(&token_rules, &remote, "bearer  read-read-read-read", VBD_ROLE_READ);
+}
+
+static void test_auth__wrong_credentials_are_unauthorized(void **state)
+{
+	static const char *const wrong[] = {"", "Bearer", "Bearer ", "Basic eDp5", "Bearer control",
+		"Bearer control-control-controlx", "Bearer control-control-control ",
+		"Bearer read-read-read-rea", "control-control-control"};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(wrong); i++) {
+		enum vbd_role role = VBD_ROLE_NONE;
+
+		assert_int_equal(vbd_auth_role(&token_rules, &local, wrong[i], &role, NULL),
+			VBD_E_UNAUTHORIZED);
+		assert_int_equal(role, VBD_ROLE_NONE);
+	}
+}
+
+static void test_auth__the_unix_socket_knows_its_callers(void **state)
+{
+	struct vbd_auth_peer peer = {.unix_socket = true, .uid = 0};
+
+	(void)state;
+	role_is(&token_rules, &peer, NULL, VBD_ROLE_CONTROL);
+	peer.uid = geteuid();
+	role_is(&open_rules, &peer, NULL, VBD_ROLE_CONTROL);
+	peer.uid = geteuid() + 4711;
+	role_is(&open_rules, &peer, NULL, VBD_ROLE_READ);
+	role_is(&token_rules, &peer, NULL, VBD_ROLE_READ);
+	role_is(&token_rules, &peer, "Bearer control-control-control", VBD_ROLE_CONTROL);
+	peer.uid = (uid_t)-1;
+	role_is(&open_rules, &peer, NULL, VBD_ROLE_READ);
+}
+
+static void test_auth__the_host_must_be_this_server(void **state)
+{
+	static const char *const names[] = {"rdma1.example.net"};
+	const struct vbd_auth_rules rules = {.allowed_hosts = names, .n_allowed_hosts = 1};
+	static const char *const good[] = {"localhost", "LOCALHOST:7480", "127.0.0.1",
+		"127.1.2.3:1", "[::1]:7480", "[0:0::1]", "192.0.2.1:7480", "rdma1.example.net:80",
+		"RDMA1.example.NET"};
+	static const char *const bad[] = {"", ":80", "evil.test", "localhost.evil.test", "[::1",
+		"[::1]x", "127.0.0.1:80:80", "127.0.0.1:x", "192.0.2.2", "::1",
+		"127.0.0.1.evil.test", "[]", "localhost, evil.test"};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++)
+		assert_int_equal(vbd_auth_host(&rules, &remote, good[i], NULL), VBD_OK);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
+		if (vbd_auth_host(&rules, &remote, bad[i], NULL) != VBD_E_BAD_HOST)
+			fail_msg("'%s' passes", bad[i]);
+	}
+	assert_int_equal(vbd_auth_host(&rules, &remote, NULL, NULL), VBD_OK);
+}
+
+static void test_auth__any_host_will_do_on_a_unix_socket(void **state)
+{
+	const struct vbd_auth_peer peer = {.unix_socket = true};
+
+	(void)state;
+	assert_int_equal(vbd_auth_host(&open_rules, &peer, "x", NULL), VBD_OK);
+}
+
+static void test_auth__a_foreign_origin_is_refused(void **state)
+{
+	static const char *const bad[] = {"null", "", "http://evil.test", "http://127.0.0.1",
+		"http://127.0.0.1:7481", "ftp://127.0.0.1:7480", "127.0.0.1:7480",
+		"http://127.0.0.1:7480/", "http://127.0.0.1:7480@evil.test"};
+
+	(void)state;
+	assert_int_equal(vbd_auth_origin(NULL, "x", NULL), VBD_OK);
+	assert_int_equal(vbd_auth_origin("http://127.0.0.1:7480", "127.0.0.1:7480", NULL), VBD_OK);
+	assert_int_equal(vbd_auth_origin("https://Rdma1:7480", "rdma1:7480", NULL), VBD_OK);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
+		if (vbd_auth_origin(bad[i], "127.0.0.1:7480", NULL) != VBD_E_BAD_ORIGIN)
+			fail_msg("'%s' passes", bad[i]);
+	}
+	assert_int_equal(vbd_auth_origin("http://x", NULL, NULL), VBD_E_BAD_ORIGIN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_auth__without_tokens_the_loopback_is_in_control),
+		cmocka_unit_test(test_auth__with_tokens_everybody_shows_one),
+		cmocka_unit_test(test_auth__wrong_credentials_are_unauthorized),
+		cmocka_unit_test(test_auth__the_unix_socket_knows_its_callers),
+		cmocka_unit_test(test_auth__the_host_must_be_this_server),
+		cmocka_unit_test(test_auth__any_host_will_do_on_a_unix_socket),
+		cmocka_unit_test(test_auth__a_foreign_origin_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,689 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Dispatch, lists and waiting, driven without HTTP: the transport is played by the test. */
+#include "api/dispatch.h"
+#include "api/page.h"
+#include "api/waiter.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* --- a transport ----------------------------------------------------------------------------- */
+
+struct header {
+	const char *name, *value;
+};
+
+static struct {
+	struct vbd_dispatch *dispatch;
+	struct header headers[8];
+	size_t n_headers;
+	const char *body;
+	struct vbd_auth_peer peer;
+	int handled;  /* how often the handler ran */
+	int answered; /* parked requests that were answered */
+	int refused;
+	vbd_request_cb on_timeout, on_gone;
+	void *park_arg;
+	enum vbd_status park_status;
+	char sunk[64];
+	int sinks_closed;
+	struct vbd_link watches;
+} test;
+
+static char target[512], path[512];
+static struct vbd_request request;
+
+static const char *header(struct vbd_request *req, const char *name)
+{
+	(void)req;
+	for (size_t i = 0; i < test.n_headers; i++) {
+		if (strcasecmp(test.headers[i].name, name) == 0)
+			return test.headers[i].value;
+	}
+	return NULL;
+}
+
+static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
+	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+{
+	(void)req;
+	(void)timeout_ms;
+	if (test.park_status != VBD_OK)
+		return vbd_error_set(err, test.park_status, "no");
+	test.on_timeout = on_timeout;
+	test.on_gone = on_gone;
+	test.park_arg = arg;
+	return VBD_OK;
+}
+
+static void answered(struct vbd_request *req)
+{
+	(void)req;
+	test.answered++;
+}
+
+static const struct vbd_transport transport = {
+	.header = header, .park = park, .answered = answered};
+
+static void on_refused(void *context, const char *client, const struct vbd_error *err)
+{
+	(void)context;
+	(void)client;
+	(void)err;
+	test.refused++;
+}
+
+/* --- routes ---------------------------------------------------------------------------------- */
+
+static void say_hello(struct vbd_request *req)
+{
+	test.handled++;
+	vbd_reply_json(
+		req, 200, json_pack("{s:s?, s:b}", "ref", req->ref, "body", req->json != NULL));
+}
+
+static void say_nothing(struct vbd_request *req)
+{
+	(void)req;
+	test.handled++;
+}
+
+static enum vbd_status sink_write(
+	void *arg, const void *bytes, size_t len_bytes, struct vbd_error *err)
+{
+	(void)arg;
+	if (strlen(test.sunk) + len_bytes >= sizeof(test.sunk))
+		return vbd_error_set(err, VBD_E_RANGE_NOT_SATISFIABLE, "full");
+	(void)strncat(test.sunk, bytes, len_bytes);
+	return VBD_OK;
+}
+
+static void sink_close(void *arg)
+{
+	(void)arg;
+	test.sinks_closed++;
+}
+
+static void open_sink(struct vbd_request *req)
+{
+	vbd_request_set_sink(req, &(struct vbd_sink){.write = sink_write, .close = sink_close});
+}
+
+static void put_sink(struct vbd_request *req)
+{
+	vbd_reply_empty(req, 204);
+}
+
+struct item {
+	uint64_t id;
+	uint64_t size;
+};
+
+static const struct item items[] = {{1, 30}, {2, 10}, {3, 20}, {5, 10}, {8, 40}};
+
+static void walk(void *context, vbd_page_visit_cb visit, void *visitor)
+{
+	(void)context;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(items); i++)
+		visit(&items[i], visitor);
+}
+
+static uint64_t item_id(const void *item)
+{
+	return ((const struct item *)item)->id;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	return vbd_compare_u64(((const struct item *)a)->size, ((const struct item *)b)->size);
+}
+
+static bool in_state(const void *item, const char *state)
+{
+	return (((const struct item *)item)->size >= 30) == (strcmp(state, "big") == 0);
+}
+
+static json_t *encode(const void *item, struct vbd_request *req)
+{
+	const struct item *it = item;
+
+	(void)req;
+	test.handled++;
+	return json_pack("{s:I, s:I, s:s}", "id", (json_int_t)it->id, "size", (json_int_t)it->size,
+		"more", "x");
+}
+
+static const char *const fields[] = {"id", "size", "more", NULL};
+static const char *const states[] = {"big", "small", NULL};
+static const struct vbd_page_key keys[] = {{"size", by_size}, {NULL, NULL}};
+static const struct vbd_page_source source = {.fields = fields,
+	.keys = keys,
+	.states = states,
+	.in_state = in_state,
+	.id = item_id,
+	.walk = walk,
+	.encode = encode};
+
+static void list_items(struct vbd_request *req)
+{
+	vbd_page_reply(req, &source);
+}
+
+static void answer_wait(struct vbd_waiter *waiter, enum vbd_wake why)
+{
+	static const char *const names[] = {"changed", "timeout", "gone"};
+
+	if (why != VBD_WAKE_CHANGED || test.handled)
+		vbd_reply_json(waiter->req, 200, json_pack("{s:s}", "why", names[why]));
+}
+
+static void wait_for_change(struct vbd_request *req)
+{
+	struct vbd_waiter *waiter = calloc(1, sizeof(*waiter));
+
+	waiter->answer = answer_wait;
+	vbd_waiter_run(waiter, req, &test.watches, (uint64_t)req->wait_s * 1000);
+}
+
+static const struct vbd_route routes[] = {
+	{.method = VBD_METHOD_GET, .pattern = "/livez", .handler = say_hello},
+	{.method = VBD_METHOD_GET,
+		.pattern = "/v1/things/{ref}",
+		.role = VBD_ROLE_READ,
+		.query = {"n", "word", "text"},
+		.handler = say_hello},
+	{.method = VBD_METHOD_POST,
+		.pattern = "/v1/things",
+		.role = VBD_ROLE_CONTROL,
+		.body = VBD_BODY_JSON,
+		.handler = say_hello},
+	{.method = VBD_METHOD_POST,
+		.pattern = "/v1/maybe",
+		.role = VBD_ROLE_CONTROL,
+		.body = VBD_BODY_OPTIONAL,
+		.handler = say_hello},
+	{.method = VBD_METHOD_POST,
+		.pattern = "/v1/kick",
+		.role = VBD_ROLE_CONTROL,
+		.handler = say_hello},
+	{.method = VBD_METHOD_GET,
+		.pattern = "/v1/mute",
+		.role = VBD_ROLE_READ,
+		.operation = "mute",
+		.handler = say_nothing},
+	{.method = VBD_METHOD_PUT,
+		.pattern = "/v1/sink",
+		.role = VBD_ROLE_CONTROL,
+		.body = VBD_BODY_STREAM,
+		.open = open_sink,
+		.handler = put_sink},
+	{.method = VBD_METHOD_GET,
+		.pattern = "/v1/items",
+		.role = VBD_ROLE_READ,
+		.query = {"limit", "after", "sort", "state", "fields"},
+		.handler = list_items},
+	{.method = VBD_METHOD_POST,
+		.pattern = "/v1/wait",
+		.role = VBD_ROLE_CONTROL,
+		.prefer = true,
+		.handler = wait_for_change},
+};
+
+/* --- the play -------------------------------------------------------------------------------- */
+
+static int set_up(void **state)
+{
+	const struct vbd_dispatch_config config = {
+		.router = {.routes = routes, .n_routes = VBD_ARRAY_LEN(routes)},
+		.json_max_bytes = 64,
+		.idem_max = 8,
+		.on_refused = on_refused,
+	};
+
+	(void)state;
+	memset(&test, 0, sizeof(test));
+	memset(&request, 0, sizeof(request));
+	vbd_list_init(&test.watches);
+	test.peer = (struct vbd_auth_peer){.loopback = true, .local_addr = "127.0.0.1"};
+	test.headers[test.n_headers++] = (struct header){"Host", "127.0.0.1"};
+	test.dispatch = vbd_dispatch_create(&config);
+	return test.dispatch ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	vbd_request_fini(&request);
+	vbd_dispatch_destroy(test.dispatch);
+	return 0;
+}
+
+static void with_header(const char *name, const char *value)
+{
+	test.headers[test.n_headers++] = (struct header){name, value};
+}
+
+static void with_json(const char *body)
+{
+	with_header("Content-Type", "application/json; charset=utf-8");
+	test.body = body;
+}
+
+static void begin(const char *method, const char *what, uint64_t content_bytes)
+{
+	vbd_request_fini(&request);
+	memset(&request, 0, sizeof(request));
+	(void)snprintf(target, sizeof(target), "%s", what);
+	(void)snprintf(path, sizeof(path), "%.*s", (int)strcspn(what, "?"), what);
+	request.transport = &transport;
+	request.path = path;
+	request.content_bytes = content_bytes;
+	vbd_dispatch_head(test.dispatch, &request, method, target, &test.peer);
+}
+
+/* Sends a request; returns its HTTP status, 0 if it waits. */
+static unsigned int send_request(const char *method, const char *what)
+{
+	size_t len = test.body ? strlen(test.body) : 0;
+
+	begin(method, what, len);
+	if (!request.reply.status && len)
+		vbd_dispatch_body(test.dispatch, &request, test.body, len);
+	vbd_dispatch_run(test.dispatch, &request);
+	return request.reply.status;
+}
+
+/* The code of the problem that was answered; "" if there was none. */
+static const char *problem_code(void)
+{
+	static char code[64];
+	json_t *json = json_loadb(
+		request.reply.body ? request.reply.body : "", request.reply.body_bytes, 0, NULL);
+	const char *text = json_string_value(json_object_get(json, "code"));
+
+	(void)snprintf(code, sizeof(code), "%s", text ? text : "");
+	json_decref(json);
+	return code;
+}
+
+static bool answer_has(const char *text)
+{
+	return memmem(request.reply.body, request.reply.body_bytes, text, strlen(text)) != NULL;
+}
+
+static void answers(const char *method, const char *what, unsigned int status, const char *code)
+{
+	unsigned int got = send_request(method, what);
+
+	if (got != status || strcmp(problem_code(), code) != 0)
+		fail_msg("%s %s: %u %s", method, what, got, problem_code());
+}
+
+/* --- tests ----------------------------------------------------------------------------------- */
+
+static void test_dispatch__a_request_finds_its_handler(void **state)
+{
+	(void)state;
+	answers("GET", "/v1/things/a%20b?n=1", 200, "");
+	assert_true(answer_has("\"ref\":\"a b\""));
+	answers("HEAD", "/livez", 200, "");
+	assert_int_equal(test.handled, 2);
+}
+
+static void test_dispatch__unknown_paths_and_methods_are_told_apart(void **state)
+{
+	(void)state;
+	answers("GET", "/v1/nothing", 404, "not_found");
+	answers("BREW", "/v1/kick", 405, "method_not_allowed");
+	assert_true(answer_has("\"allow\":[\"POST\"]"));
+	assert_string_equal(vbd_reply_find_header(&request.reply, "Allow"), "POST");
+	answers("POST", "/v1/items", 405, "method_not_allowed");
+	assert_string_equal(vbd_reply_find_header(&request.reply, "Allow"), "GET, HEAD");
+	assert_int_equal(test.handled, 0);
+}
+
+static void test_dispatch__a_malformed_request_ends_the_connection(void **state)
+{
+	(void)state;
+	answers("G<>T", "/livez", 400, "malformed_request");
+	assert_true(request.reply.close);
+	answers("GET", "/a/../livez", 400, "malformed_request");
+	assert_true(request.reply.close);
+	answers("GET", "/livez?x=1", 400, "unknown_field");
+	assert_false(request.reply.close);
+}
+
+static void test_dispatch__the_wrong_site_learns_nothing(void **state)
+{
+	(void)state;
+	test.headers[0].value = "evil.test";
+	answers("GET", "/v1/nothing", 421, "bad_host");
+	test.headers[0].value = "127.0.0.1";
+	with_header("Origin", "http://evil.test");
+	answers("GET", "/v1/nothing", 403, "bad_origin");
+	answers("GET", "/livez", 403, "bad_origin");
+	assert_int_equal(test.refused, 3);
+}
+
+static void test_dispatch__without_a_role_not_even_paths_are_told(void **state)
+{
+	(void)state;
+	test.peer.loopback = false;
+	answers("GET", "/livez", 200, "");
+	answers("GET", "/v1/things/1", 401, "unauthorized");
+	assert_non_null(vbd_reply_find_header(&request.reply, "WWW-Authenticate"));
+	answers("GET", "/v1/nothing", 401, "unauthorized");
+	test.peer = (struct vbd_auth_peer){.unix_socket = true, .uid = (uid_t)-1};
+	answers("GET", "/v1/things/1", 200, "");
+	answers("POST", "/v1/kick", 403, "forbidden");
+	answers("GET", "/v1/nothing", 404, "not_found");
+}
+
+static void test_dispatch__a_body_must_say_that_it_is_json(void **state)
+{
+	(void)state;
+	test.body = "{}";
+	answers("POST", "/v1/things", 415, "unsupported_media_type");
+	with_header("Content-Type", "text/plain");
+	answers("POST", "/v1/things", 415, "unsupported_media_type");
+	test.headers[1].value = "application/jsonx";
+	answers("POST", "/v1/kick", 415, "unsupported_media_type");
+	test.headers[1].value = "Application/JSON ; charset=utf-8";
+	answers("POST", "/v1/things", 200, "");
+}
+
+static void test_dispatch__bodies_are_needed_optional_or_unwanted(void **state)
+{
+	(void)state;
+	answers("POST", "/v1/things", 400, "malformed_json");
+	answers("POST", "/v1/maybe", 200, "");
+	answers("POST", "/v1/kick", 200, "");
+	with_json("{}");
+	answers("POST", "/v1/kick", 200, "");
+	test.body = "{\"a\":1}";
+	answers("POST", "/v1/kick", 400, "unknown_field");
+	test.body = "[1";
+	answers("POST", "/v1/maybe", 400, "malformed_json");
+}
+
+static void test_dispatch__a_body_over_the_limit_is_refused_before_it_is_parsed(void **state)
+{
+	char body[66];
+
+	(void)state;
+	memset(body, ' ', sizeof(body));
+	body[0] = '{';
+	body[64] = '}';
+	body[65] = '\0';
+	with_json(body);
+	begin("POST", "/v1/things", 65);
+	assert_int_equal(request.reply.status, 413);
+	begin("POST", "/v1/things", UINT64_MAX); /* in chunks */
+	assert_int_equal(request.reply.status, 0);
+	vbd_dispatch_body(test.dispatch, &request, body, 40);
+	assert_int_equal(request.reply.status, 0);
+	vbd_dispatch_body(test.dispatch, &request, body, 40);
+	assert_int_equal(request.reply.status, 413);
+	assert_string_equal(problem_code(), "body_too_large");
+	assert_true(answer_has("\"limit\":64"));
+	assert_int_equal(test.handled, 0);
+}
+
+static void test_dispatch__a_stream_goes_into_its_sink(void **state)
+{
+	(void)state;
+	test.body = "0123456789";
+	assert_int_equal(send_request("PUT", "/v1/sink"), 204);
+	assert_string_equal(test.sunk, "0123456789");
+	vbd_request_fini(&request);
+	assert_int_equal(test.sinks_closed, 1);
+	begin("PUT", "/v1/sink", UINT64_MAX);
+	vbd_dispatch_body(test.dispatch, &request, test.body, 10);
+	vbd_request_fini(&request); /* the client left */
+	assert_int_equal(test.sinks_closed, 2);
+}
+
+static void test_dispatch__a_full_sink_is_the_answer(void **state)
+{
+	static const char body[] = "0123456789012345678901234567890123456789";
+
+	(void)state;
+	begin("PUT", "/v1/sink", UINT64_MAX);
+	vbd_dispatch_body(test.dispatch, &request, body, 40);
+	vbd_dispatch_body(test.dispatch, &request, body, 40);
+	assert_int_equal(request.reply.status, 416);
+	vbd_dispatch_run(test.dispatch, &request);
+	assert_int_equal(request.reply.status, 416);
+}
+
+static void test_dispatch__a_handler_without_an_answer_is_an_internal_error(void **state)
+{
+	(void)state;
+	answers("GET", "/v1/mute", 500, "internal");
+}
+
+static void test_dispatch__a_repeat_gets_the_first_answer(void **state)
+{
+	(void)state;
+	with_json("{\"a\":1}");
+	with_header("Idempotency-Key", "k");
+	answers("POST", "/v1/things", 200, "");
+	answers("POST", "/v1/things", 200, "");
+	assert_true(answer_has("\"body\":true"));
+	assert_int_equal(test.handled, 1);
+	test.body = "{}";
+	answers("POST", "/v1/things", 422, "idempotency_mismatch");
+	test.body = NULL;
+	answers("GET", "/v1/things/1", 200, ""); /* keys are for POST */
+	assert_int_equal(test.handled, 2);
+}
+
+static void test_dispatch__values_of_parameters_are_checked(void **state)
+{
+	static const char *const words[] = {"red", "blue"};
+	struct vbd_error err = {0};
+	const char *text = "unset";
+	uint64_t number = 7;
+	size_t index = 9;
+
+	(void)state;
+	assert_int_equal(send_request("GET", "/v1/things/1?n=12&word=blue&text=h%C3%A9"), 200);
+	assert_int_equal(vbd_query_u64(&request, "n", 1, 12, &number, &err), VBD_OK);
+	assert_true(number == 12);
+	assert_int_equal(vbd_query_u64(&request, "n", 1, 11, &number, &err), VBD_E_OUT_OF_RANGE);
+	assert_string_equal(err.pointer, "n");
+	assert_int_equal(vbd_query_u64(&request, "word", 1, 12, &number, NULL), VBD_E_WRONG_TYPE);
+	assert_int_equal(vbd_query_u64(&request, "absent", 1, 12, &number, NULL), VBD_OK);
+	assert_true(number == 12);
+	assert_int_equal(vbd_query_enum(&request, "word", words, 2, &index, NULL), VBD_OK);
+	assert_int_equal(index, 1);
+	assert_int_equal(vbd_query_enum(&request, "n", words, 2, &index, NULL), VBD_E_BAD_VALUE);
+	assert_int_equal(vbd_query_text(&request, "text", 2, &text, NULL), VBD_OK);
+	assert_string_equal(text, "h\xc3\xa9");
+	assert_int_equal(vbd_query_text(&request, "text", 1, &text, NULL), VBD_E_TOO_LONG);
+	assert_int_equal(send_request("GET", "/v1/things/1?n=18446744073709551616"), 200);
+	assert_int_equal(
+		vbd_query_u64(&request, "n", 0, UINT64_MAX, &number, NULL), VBD_E_OUT_OF_RANGE);
+}
+
+static void lists(const char *what, const char *ids, int total, int next)
+{
+	json_t *page, *item;
+	char got[64] = "";
+	size_t i;
+
+	assert_int_equal(send_request("GET", what), 200);
+	page = json_loadb(request.reply.body, request.reply.body_bytes, 0, NULL);
+	json_array_foreach(json_object_get(page, "items"), i, item)
+	{
+		size_t used = strlen(got);
+
+		(void)snprintf(got + used, sizeof(got) - used, "%s%d", used ? " " : "",
+			(int)json_integer_value(json_object_get(item, "id")));
+	}
+	assert_string_equal(got, ids);
+	assert_int_equal(json_integer_value(json_object_get(page, "total")), total);
+	assert_int_equal(json_integer_value(json_object_get(page, "next")), next);
+	assert_int_equal(json_is_null(json_object_get(page, "next")), next == 0);
+	json_decref(page);
+}
+
+static void test_page__a_list_is_read_page_by_page(void **state)
+{
+	(void)state;
+	lists("/v1/items", "1 2 3 5 8", 5, 0);
+	lists("/v1/items?limit=2", "1 2", 5, 2);
+	lists("/v1/items?limit=2&after=2", "3 5", 5, 5);
+	lists("/v1/items?limit=2&after=5", "8", 5, 0);
+	lists("/v1/items?after=4", "5 8", 5, 0);
+	lists("/v1/items?after=8", "", 5, 0);
+	lists("/v1/items?sort=-id&limit=2", "8 5", 5, 5);
+	lists("/v1/items?sort=-id&after=4", "3 2 1", 5, 0);
+}
+
+static void test_page__a_list_is_sorted_with_ids_for_ties(void **state)
+{
+	(void)state;
+	lists("/v1/items?sort=size", "2 5 3 1 8", 5, 0);
+	lists("/v1/items?sort=-size", "8 1 3 5 2", 5, 0);
+	lists("/v1/items?sort=size&limit=2", "2 5", 5, 5);
+	lists("/v1/items?sort=size&limit=2&after=5", "3 1", 5, 1);
+	answers("GET", "/v1/items?sort=size&after=4", 400, "bad_value");
+}
+
+static void test_page__only_one_state_and_some_members_may_be_asked_for(void **state)
+{
+	(void)state;
+	lists("/v1/items?state=big", "1 8", 2, 0);
+	lists("/v1/items?state=small&limit=1", "2", 3, 2);
+	lists("/v1/items?fields=size&limit=1", "1", 5, 1);
+	assert_true(answer_has("{\"id\":1,\"size\":30}"));
+	lists("/v1/items?fields=id,more&limit=1", "1", 5, 1);
+	assert_true(answer_has("{\"id\":1,\"more\":\"x\"}"));
+}
+
+static void test_page__bad_parameters_say_what_is_allowed(void **state)
+{
+	(void)state;
+	answers("GET", "/v1/items?sort=colour", 400, "bad_value");
+	assert_true(answer_has("id, size"));
+	answers("GET", "/v1/items?state=blue", 400, "bad_value");
+	assert_true(answer_has("big, small"));
+	answers("GET", "/v1/items?fields=id,colour", 400, "bad_value");
+	answers("GET", "/v1/items?limit=0", 400, "out_of_range");
+	answers("GET", "/v1/items?limit=1001", 400, "out_of_range");
+	answers("GET", "/v1/items?limit=x", 400, "wrong_type");
+	answers("GET", "/v1/items?after=-1", 400, "wrong_type");
+}
+
+static void test_page__items_outside_the_page_are_not_encoded(void **state)
+{
+	(void)state;
+	lists("/v1/items?limit=1&sort=size", "2", 5, 2);
+	assert_int_equal(test.handled, 1);
+}
+
+static void test_waiter__without_a_wait_the_answer_comes_at_once(void **state)
+{
+	(void)state;
+	assert_int_equal(send_request("POST", "/v1/wait"), 200);
+	assert_true(answer_has("timeout"));
+	assert_null(vbd_reply_find_header(&request.reply, "Preference-Applied"));
+}
+
+static void test_waiter__a_change_answers(void **state)
+{
+	(void)state;
+	with_header("Prefer", "wait=10");
+	assert_int_equal(send_request("POST", "/v1/wait"), 0);
+	vbd_watch_notify(&test.watches, false);
+	assert_int_equal(request.reply.status, 0);
+	test.handled = 1; /* now there is something to say */
+	vbd_watch_notify(&test.watches, false);
+	assert_int_equal(request.reply.status, 200);
+	assert_true(answer_has("changed"));
+	assert_string_equal(vbd_reply_find_header(&request.reply, "Preference-Applied"), "wait=10");
+	assert_int_equal(test.answered, 1);
+	assert_true(vbd_list_empty(&test.watches));
+}
+
+static void test_waiter__the_deadline_answers(void **state)
+{
+	(void)state;
+	with_header("Prefer", "wait=10");
+	assert_int_equal(send_request("POST", "/v1/wait"), 0);
+	test.on_timeout(&request, test.park_arg);
+	assert_true(answer_has("timeout"));
+	assert_true(vbd_list_empty(&test.watches));
+}
+
+static void test_waiter__the_end_of_the_object_answers(void **state)
+{
+	(void)state;
+	with_header("Prefer", "wait=10");
+	assert_int_equal(send_request("POST", "/v1/wait"), 0);
+	vbd_watch_notify(&test.watches, true);
+	assert_true(answer_has("gone"));
+	assert_true(vbd_list_empty(&test.watches));
+}
+
+static void test_waiter__what_a_client_has_begun_is_told_to_its_repeat(void **state)
+{
+	(void)state;
+	with_header("Prefer", "wait=10");
+	with_header("Idempotency-Key", "k");
+	assert_int_equal(send_request("POST", "/v1/wait"), 0);
+	request.abandoned = true; /* as the server does when the client leaves */
+	test.on_gone(&request, test.park_arg);
+	assert_int_equal(test.answered, 0);
+	assert_true(vbd_list_empty(&test.watches));
+	assert_int_equal(send_request("POST", "/v1/wait"), 200);
+	assert_true(answer_has("timeout"));
+}
+
+static void test_waiter__where_none_can_wait_the_state_is_told(void **state)
+{
+	(void)state;
+	test.park_status = VBD_E_LIMIT_REACHED;
+	with_header("Prefer", "wait=10");
+	assert_int_equal(send_request("POST", "/v1/wait"), 200);
+	assert_true(answer_has("timeout"));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_dispatch__a_request_finds_its_handler),
+		TEST(test_dispatch__unknown_paths_and_methods_are_told_apart),
+		TEST(test_dispatch__a_malformed_request_ends_the_connection),
+		TEST(test_dispatch__the_wrong_site_learns_nothing),
+		TEST(test_dispatch__without_a_role_not_even_paths_are_told),
+		TEST(test_dispatch__a_body_must_say_that_it_is_json),
+		TEST(test_dispatch__bodies_are_needed_optional_or_unwanted),
+		TEST(test_dispatch__a_body_over_the_limit_is_refused_before_it_is_parsed),
+		TEST(test_dispatch__a_stream_goes_into_its_sink),
+		TEST(test_dispatch__a_full_sink_is_the_answer),
+		TEST(test_dispatch__a_handler_without_an_answer_is_an_internal_error),
+		TEST(test_dispatch__a_repeat_gets_the_first_answer),
+		TEST(test_dispatch__values_of_parameters_are_checked),
+		TEST(test_page__a_list_is_read_page_by_page),
+		TEST(test_page__a_list_is_sorted_with_ids_for_ties),
+		TEST(test_page__only_one_state_and_some_members_may_be_asked_for),
+		TEST(test_page__bad_parameters_say_what_is_allowed),
+		TEST(test_page__items_outside_the_page_are_not_encoded),
+		TEST(test_waiter__without_a_wait_the_answer_comes_at_once),
+		TEST(test_waiter__a_change_answers),
+		TEST(test_waiter__the_deadline_answers),
+		TEST(test_waiter__the_end_of_the_object_answers),
+		TEST(test_waiter__what_a_client_has_begun_is_told_to_its_repeat),
+		TEST(test_waiter__where_none_can_wait_the_state_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/idempotency.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct vbd_idem *idem;
+
+static int set_up(void **state)
+{
+	(void)state;
+	idem = vbd_idem_create(4);
+	return idem ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	vbd_idem_destroy(idem);
+	return 0;
+}
+
+static struct vbd_idem_request request_of(const char *key, const char *body)
+{
+	return (struct vbd_idem_request){
+		.key = key,
+		.method = "POST",
+		.target = "/v1/buffers",
+		.role = "control",
+		.body = body,
+		.body_bytes = strlen(body),
+	};
+}
+
+static enum vbd_status begin(const char *key, const char *body, uint64_t now_ns,
+	struct vbd_idem_entry **entry, struct vbd_reply *reply)
+{
+	const struct vbd_idem_request request = request_of(key, body);
+
+	*entry = NULL;
+	*reply = (struct vbd_reply){0};
+	return vbd_idem_begin(idem, &request, now_ns, entry, reply, NULL);
+}
+
+static void answer(struct vbd_idem_entry *entry, unsigned int status, const char *body)
+{
+	struct vbd_reply reply = {
+		.status = status,
+		.content_type = "application/json",
+		.static_body = body,
+		.body_bytes = strlen(body),
+	};
+
+	vbd_reply_add_header(&reply, "Location", "/v1/buffers/7");
+	vbd_idem_store(entry, &reply);
+}
+
+static void make(const char *key, uint64_t now_ns)
+{
+	struct vbd_idem_entry *entry;
+	struct vbd_reply reply;
+
+	assert_int_equal(begin(key, "{}", now_ns, &entry, &reply), VBD_OK);
+	assert_non_null(entry);
+	answer(entry, 201, "{}");
+}
+
+static void test_idempotency__a_repeat_gets_the_first_answer(void **state)
+{
+	struct vbd_idem_entry *entry;
+	struct vbd_reply reply;
+
+	(void)state;
+	assert_int_equal(begin("k", "{\"a\":1}", 1, &entry, &reply), VBD_OK);
+	answer(entry, 201, "made");
+	assert_int_equal(begin("k", "{\"a\":1}", 2, &entry, &reply), VBD_OK);
+	assert_null(entry);
+	assert_int_equal(reply.status, 201);
+	assert_int_equal(reply.body_bytes, 4);
+	assert_memory_equal(reply.body, "made", 4);
+	assert_string_equal(vbd_reply_find_header(&reply, "Location"), "/v1/buffers/7");
+	vbd_reply_fini(&reply);
+}
+
+static void test_idempotency__a_running_request_conflicts(void **state)
+{
+	struct vbd_idem_entry *first, *entry;
+	struct vbd_reply reply;
+
+	(void)state;
+	assert_int_equal(begin("k", "{}", 1, &first, &reply), VBD_OK);
+	assert_int_equal(begin("k", "{}", 2, &entry, &reply), VBD_E_IDEMPOTENCY_CONFLICT);
+	vbd_idem_drop(first);
+	assert_int_equal(begin("k", "{}", 3, &entry, &reply), VBD_OK);
+	assert_non_null(entry);
+	vbd_idem_drop(entry);
+}
+
+static void test_idempotency__another_request_with_the_key_mismatches(void **state)
+{
+	struct vbd_idem_request request = request_of("k", "{}");
+	struct vbd_idem_entry *entry;
+	struct vbd_reply reply = {0};
+
+	(void)state;
+	make("k", 1);
+	assert_int_equal(begin("k", "{ }", 2, &entry, &reply), VBD_E_IDEMPOTENCY_MISMATCH);
+	request.target = "/v1/listeners";
+	assert_int_equal(vbd_idem_begin(idem, &request, 2, &entry, &reply, NULL),
+		VBD_E_IDEMPOTENCY_MISMATCH);
+	request = request_of("k", "{}");
+	request.role = "read";
+	assert_int_equal(vbd_idem_begin(idem, &request, 2, &entry, &reply, NULL),
+		VBD_E_IDEMPOTENCY_MISMATCH);
+}
+
+static void test_idempotency__a_server_error_is_not_kept(void **state)
+{
+	struct vbd_idem_entry *entry;
+	struct vbd_reply reply;
+
+	(void)state;
+	assert_int_equal(begin("k", "{}", 1, &entry, &reply), VBD_OK);
+	answer(entry, 503, "{}");
+	assert_int_equal(vbd_idem_count(idem), 0);
+}
+
+static void test_idempotency__a_client_error_is_kept(void **state)
+{
+	struct vbd_idem_entry *entry;
+	struct vbd_reply reply;
+
+	(void)state;
+	assert_int_equal(begin("k", "{}", 1, &entry, &reply), VBD_OK);
+	answer(entry, 409, "taken");
+	assert_int_equal(begin("k", "{}", 2, &entry, &reply), VBD_OK);
+	assert_int_equal(reply.status, 409);
+	vbd_reply_fini(&reply);
+}
+
+static void test_idempotency__entries_grow_old(void **state)
+{
+	struct vbd_idem_entry *entry;
+	struct vbd_reply reply;
+
+	(void)state;
+	make("k", 1);
+	assert_int_equal(begin("k", "{}", VBD_IDEM_AGE_MAX_NS, &entry, &reply), VBD_OK);
+	assert_null(entry);
+	vbd_reply_fini(&reply);
+	assert_int_equal(begin("k", "{}", VBD_IDEM_AGE_MAX_NS + 1, &entry, &reply), VBD_OK);
+	assert_non_null(entry);
+	vbd_idem_drop(entry);
+}
+
+static void test_idempotency__the_oldest_goes_first_and_running_ones_stay(void **state)
+{
+	struct vbd_idem_entry *running, *entry;
+	struct vbd_reply reply;
+
+	(void)state;
+	assert_int_equal(begin("running", "{}", 1, &running, &reply), VBD_OK);
+	make("a", 2);
+	make("b", 3);
+	make("c", 4);
+	make("d", 5);
+	assert_int_equal(vbd_idem_count(idem), 4);
+	assert_int_equal(begin("a", "{}", 6, &entry, &reply), VBD_OK);
+	assert_non_null(entry); /* was forgotten */
+	vbd_idem_drop(entry);
+	assert_int_equal(begin("running", "{}", 7, &entry, &reply), VBD_E_IDEMPOTENCY_CONFLICT);
+	vbd_idem_drop(running);
+}
+
+static void test_idempotency__with_all_running_a_new_key_hits_the_limit(void **state)
+{
+	struct vbd_idem_entry *running[4], *entry;
+	struct vbd_reply reply;
+	char key[8];
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		(void)snprintf(key, sizeof(key), "k%d", i);
+		assert_int_equal(begin(key, "{}", 1, &running[i], &reply), VBD_OK);
+	}
+	assert_int_equal(begin("more", "{}", 1, &entry, &reply), VBD_E_LIMIT_REACHED);
+	for (int i = 0; i < 4; i++)
+		vbd_idem_drop(running[i]);
+}
+
+static void test_idempotency__bad_keys_are_refused(void **state)
+{
+	struct vbd_idem_entry *entry;
+	struct vbd_reply reply;
+	char key[VBD_IDEM_KEY_MAX + 2];
+
+	(void)state;
+	memset(key, 'k', sizeof(key));
+	key[sizeof(key) - 1] = '\0';
+	assert_int_equal(begin(key, "{}", 1, &entry, &reply), VBD_E_TOO_LONG);
+	key[VBD_IDEM_KEY_MAX] = '\0';
+	assert_int_equal(begin(key, "{}", 1, &entry, &reply), VBD_OK);
+	vbd_idem_drop(entry);
+	assert_int_equal(begin("", "{}", 1, &entry, &reply), VBD_E_BAD_VALUE);
+	assert_int_equal(begin("a b", "{}", 1, &entry, &reply), VBD_E_BAD_VALUE);
+	assert_int_equal(begin("\xc3\xa9", "{}", 1, &entry, &reply), VBD_E_BAD_VALUE);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_idempotency__a_repeat_gets_the_first_answer),
+		TEST(test_idempotency__a_running_request_conflicts),
+		TEST(test_idempotency__another_request_with_the_key_mismatches),
+		TEST(test_idempotency__a_server_error_is_not_kept),
+		TEST(test_idempotency__a_client_error_is_kept),
+		TEST(test_idempotency__entries_grow_old),
+		TEST(test_idempotency__the_oldest_goes_first_and_running_ones_stay),
+		TEST(test_idempotency__with_all_running_a_new_key_hits_the_limit),
+		TEST(test_idempotency__bad_keys_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

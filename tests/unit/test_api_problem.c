@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/problem.h"
+
+#include "api/router.h"
+#include "rdma/names.h"
+#include "tests/unit/openapi.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_of(const json_t *problem, const char *name)
+{
+	return json_string_value(json_object_get(problem, name));
+}
+
+static void test_problem__every_status_has_its_document(void **state)
+{
+	struct openapi_enum codes;
+
+	(void)state;
+	openapi_read_enum("ProblemCode", &codes);
+	for (unsigned int i = 1; i < VBD_STATUS_COUNT; i++) {
+		struct vbd_error err = {.status = (enum vbd_status)i};
+		json_t *problem = vbd_problem_json(&err, NULL);
+		char type[80] = "urn:verbsd:problem:";
+
+		strcat(type, vbd_status_code(err.status));
+		assert_true(openapi_enum_has(&codes, text_of(problem, "code")));
+		assert_string_equal(text_of(problem, "type"), type);
+		assert_string_equal(text_of(problem, "title"), vbd_status_text(err.status));
+		assert_string_equal(text_of(problem, "detail"), vbd_status_text(err.status));
+		assert_string_equal(text_of(problem, "hint"), vbd_status_hint(err.status));
+		assert_int_equal(json_integer_value(json_object_get(problem, "status")),
+			vbd_status_http(err.status));
+		assert_int_equal(json_object_size(problem), 6);
+		json_decref(problem);
+	}
+}
+
+static void test_problem__an_error_shows_its_source(void **state)
+{
+	struct vbd_error err = {0};
+	json_t *problem;
+
+	(void)state;
+	(void)vbd_error_errno(&err, VBD_E_MEMLOCK, "ibv_reg_mr", ENOMEM, "buffer 7");
+	err.limit = 65536;
+	problem = vbd_problem_json(&err, NULL);
+	assert_string_equal(text_of(problem, "call"), "ibv_reg_mr");
+	assert_string_equal(text_of(problem, "errno"), "ENOMEM");
+	assert_int_equal(json_integer_value(json_object_get(problem, "limit")), 65536);
+	json_decref(problem);
+
+	err = (struct vbd_error){.status = VBD_E_REJECTED,
+		.source = VBD_SOURCE_CM_EVENT,
+		.kind = 8,
+		.raw = 28,
+		.object = "/v1/connections/7"};
+	problem =
+		vbd_problem_json(&err, &(struct vbd_problem_extra){.reason = VBD_REASON_REJECTED});
+	assert_string_equal(text_of(problem, "cm_event"), vbd_cm_event_name(8));
+	assert_int_equal(json_integer_value(json_object_get(problem, "cm_status")), 28);
+	assert_string_equal(text_of(problem, "instance"), "/v1/connections/7");
+	assert_string_equal(text_of(problem, "reason"), "rejected");
+	json_decref(problem);
+
+	err = (struct vbd_error){
+		.status = VBD_E_REMOTE_ACCESS, .source = VBD_SOURCE_WC, .kind = 10, .raw = 0x88};
+	problem = vbd_problem_json(&err, NULL);
+	assert_string_equal(text_of(problem, "wc_status"), "IBV_WC_REM_ACCESS_ERR");
+	assert_int_equal(json_integer_value(json_object_get(problem, "vendor_err")), 0x88);
+	json_decref(problem);
+}
+
+static void test_problem__a_taken_name_names_its_holder(void **state)
+{
+	struct vbd_error err = {
+		.status = VBD_E_NAME_TAKEN, .object = "/v1/buffers/3", .pointer = "/name"};
+	json_t *problem = vbd_problem_json(&err, NULL);
+
+	(void)state;
+	assert_string_equal(text_of(problem, "holder"), "/v1/buffers/3");
+	assert_null(json_object_get(problem, "instance"));
+	assert_string_equal(text_of(problem, "pointer"), "/name");
+	json_decref(problem);
+}
+
+static void test_problem__extra_members_are_lists(void **state)
+{
+	static const char *const users[] = {"/v1/transfers/1", "/v1/transfers/2"};
+	const struct vbd_error err = {.status = VBD_E_IN_USE};
+	json_t *problem = vbd_problem_json(
+		&err, &(struct vbd_problem_extra){.users = users,
+			      .n_users = 2,
+			      .allow = 1u << VBD_METHOD_GET | 1u << VBD_METHOD_DELETE,
+			      .retry_after_ms = 1500});
+
+	(void)state;
+	assert_int_equal(json_array_size(json_object_get(problem, "users")), 2);
+	assert_string_equal(
+		json_string_value(json_array_get(json_object_get(problem, "allow"), 1)), "DELETE");
+	assert_int_equal(json_integer_value(json_object_get(problem, "retry_after_ms")), 1500);
+	json_decref(problem);
+}
+
+static void test_problem__text_cut_in_a_character_is_still_json(void **state)
+{
+	struct vbd_error err = {0};
+	json_t *problem;
+	char *dump;
+
+	(void)state;
+	(void)vbd_error_set(&err, VBD_E_BAD_VALUE, "'%.1s'", "\xc3\xa9");
+	problem = vbd_problem_json(&err, NULL);
+	dump = json_dumps(problem, 0);
+	assert_non_null(dump);
+	assert_string_equal(text_of(problem, "detail"), "'?'");
+	free(dump);
+	json_decref(problem);
+}
+
+static void test_problem__the_one_for_no_memory_is_json_itself(void **state)
+{
+	const struct vbd_error err = {.status = VBD_E_NO_MEMORY};
+	json_t *expected = vbd_problem_json(&err, NULL);
+	json_t *problem = json_loads(vbd_problem_no_memory(), 0, NULL);
+
+	(void)state;
+	assert_string_equal(text_of(problem, "type"), text_of(expected, "type"));
+	assert_string_equal(text_of(problem, "title"), text_of(expected, "title"));
+	assert_true(json_equal(
+		json_object_get(problem, "status"), json_object_get(expected, "status")));
+	json_decref(problem);
+	json_decref(expected);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_problem__every_status_has_its_document),
+		cmocka_unit_test(test_problem__an_error_shows_its_source),
+		cmocka_unit_test(test_problem__a_taken_name_names_its_holder),
+		cmocka_unit_test(test_problem__extra_members_are_lists),
+		cmocka_unit_test(test_problem__text_cut_in_a_character_is_still_json),
+		cmocka_unit_test(test_problem__the_one_for_no_memory_is_json_itself),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/router.h"
+#include "api/routes.h"
+
+#include "tests/unit/unit.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- openapi.yaml, as far as routes go ------------------------------------------------------- */
+
+#define OPERATIONS_MAX 64
+#define TEXT_MAX       8192
+
+/* One operation: what stands between its method and the next one. */
+struct operation {
+	char path[64];
+	char method[8];
+	char text[TEXT_MAX];
+};
+
+static struct operation operations[OPERATIONS_MAX];
+static size_t n_operations;
+
+static bool is_method(const char *line)
+{
+	static const char *const methods[] = {"get", "post", "put", "patch", "delete"};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(methods); i++) {
+		size_t len = strlen(methods[i]);
+
+		if (strncmp(line, "    ", 4) == 0 && strncmp(line + 4, methods[i], len) == 0 &&
+			line[4 + len] == ':')
+			return true;
+	}
+	return false;
+}
+
+static void begin_operation(const char *path, const char *line)
+{
+	struct operation *operation = &operations[n_operations++];
+
+	assert_true(n_operations <= OPERATIONS_MAX);
+	(void)snprintf(operation->path, sizeof(operation->path), "%s", path);
+	for (size_t i = 0; i + 1 < sizeof(operation->method) && isalpha((unsigned char)line[4 + i]);
+		i++)
+		operation->method[i] = (char)toupper((unsigned char)line[4 + i]);
+}
+
+static int read_contract(void **state)
+{
+	FILE *file = fopen(VBD_SOURCE_DIR "/openapi.yaml", "r");
+	char line[1024], path[64] = "";
+	bool in_operation = false;
+
+	(void)state;
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file) && strncmp(line, "components:", 11) != 0) {
+		if (strncmp(line, "  /", 3) == 0) {
+			(void)snprintf(
+				path, sizeof(path), "%.*s", (int)strcspn(line + 2, ":"), line + 2);
+			in_operation = false;
+		} else if (*path && is_method(line)) {
+			begin_operation(path, line);
+			in_operation = true;
+		} else if (in_operation) {
+			char *text = operations[n_operations - 1].text;
+
+			assert_true(strlen(text) + strlen(line) < TEXT_MAX);
+			strcat(text, line);
+		}
+	}
+	(void)fclose(file);
+	return 0;
+}
+
+static bool takes_parameter(const struct operation *operation, const char *name)
+{
+	char reference[80], inline_name[80];
+
+	(void)snprintf(reference, sizeof(reference), "'#/components/parameters/%s'", name);
+	(void)snprintf(inline_name, sizeof(inline_name), "- name: %s\n          in: query\n", name);
+	return strstr(operation->text, reference) || strstr(operation->text, inline_name);
+}
+
+static const struct operation *find_operation(const struct vbd_route *route)
+{
+	for (size_t i = 0; i < n_operations; i++) {
+		if (strcmp(operations[i].path, route->pattern) == 0 &&
+			strcmp(operations[i].method, vbd_method_name(route->method)) == 0)
+			return &operations[i];
+	}
+	return NULL;
+}
+
+static enum vbd_body body_of(const struct operation *operation)
+{
+	const char *body = strstr(operation->text, "requestBody:");
+	const char *responses = strstr(operation->text, "responses:");
+
+	assert_non_null(responses);
+	if (!body)
+		return VBD_BODY_NONE;
+	if (strstr(body, "required: false") && strstr(body, "required: false") < responses)
+		return VBD_BODY_OPTIONAL;
+	if (strstr(body, "octet-stream") && strstr(body, "octet-stream") < responses)
+		return VBD_BODY_STREAM;
+	return VBD_BODY_JSON;
+}
+
+/* --- the table against the contract ---------------------------------------------------------- */
+
+static void test_routes__every_route_is_in_the_contract(void **state)
+{
+	const struct vbd_router router = vbd_routes();
+
+	(void)state;
+	for (size_t i = 0; i < router.n_routes; i++) {
+		const struct vbd_route *route = &router.routes[i];
+		const struct operation *operation = find_operation(route);
+		char id[80];
+
+		if (!operation)
+			fail_msg("%s is not in openapi.yaml", route->operation);
+		(void)snprintf(id, sizeof(id), "operationId: %s\n", route->operation);
+		if (!strstr(operation->text, id))
+			fail_msg("%s has another operationId", route->operation);
+		if (body_of(operation) != route->body)
+			fail_msg("%s has another body", route->operation);
+		if (takes_parameter(operation, "prefer") != route->prefer)
+			fail_msg("%s differs in Prefer", route->operation);
+		assert_non_null(route->handler);
+		assert_int_equal(route->body == VBD_BODY_STREAM, route->open != NULL);
+	}
+}
+
+static void test_routes__every_operation_of_the_contract_has_a_route(void **state)
+{
+	const struct vbd_router router = vbd_routes();
+
+	(void)state;
+	assert_int_equal(router.n_routes, n_operations);
+	for (size_t i = 0; i < n_operations; i++) {
+		bool found = false;
+
+		for (size_t k = 0; k < router.n_routes && !found; k++)
+			found = find_operation(&router.routes[k]) == &operations[i];
+		if (!found)
+			fail_msg("%s %s has no route", operations[i].method, operations[i].path);
+	}
+}
+
+static bool route_takes(const struct vbd_route *route, const char *name)
+{
+	for (size_t i = 0; i < VBD_ROUTE_QUERY_MAX && route->query[i]; i++) {
+		if (strcmp(route->query[i], name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void test_routes__parameters_are_those_of_the_contract(void **state)
+{
+	static const char *const names[] = {"limit", "after", "sort", "state", "fields", "wait_ms",
+		"verbose", "offset", "length_bytes", "algorithm", "encoding", "through", "type",
+		"object", "severity"};
+	const struct vbd_router router = vbd_routes();
+
+	(void)state;
+	for (size_t i = 0; i < router.n_routes; i++) {
+		const struct vbd_route *route = &router.routes[i];
+		size_t known = 0;
+
+		for (size_t k = 0; k < VBD_ARRAY_LEN(names); k++) {
+			bool takes = route_takes(route, names[k]);
+
+			known += takes;
+			if (takes != takes_parameter(find_operation(route), names[k]))
+				fail_msg("%s differs in %s", route->operation, names[k]);
+		}
+		for (size_t k = 0; k < VBD_ROUTE_QUERY_MAX && route->query[k]; k++)
+			known--;
+		assert_int_equal(known, 0); /* or the list of names above is not complete */
+	}
+}
+
+static void test_routes__only_get_is_open_to_readers(void **state)
+{
+	const struct vbd_router router = vbd_routes();
+
+	(void)state;
+	for (size_t i = 0; i < router.n_routes; i++) {
+		if (router.routes[i].method != VBD_METHOD_GET)
+			assert_int_equal(router.routes[i].role, VBD_ROLE_CONTROL);
+	}
+}
+
+/* --- matching -------------------------------------------------------------------------------- */
+
+static const struct vbd_route *find(
+	const char *method, const char *path, const char **ref, unsigned int *allow)
+{
+	static char text[256];
+	static struct vbd_uri uri;
+	const struct vbd_router router = vbd_routes();
+
+	(void)snprintf(text, sizeof(text), "%s", path);
+	assert_int_equal(vbd_uri_parse(text, &uri, NULL), VBD_OK);
+	return vbd_router_find(&router, vbd_method_parse(method), &uri, ref, allow);
+}
+
+static void test_router__a_path_and_method_find_their_route_and_reference(void **state)
+{
+	const char *ref = "none";
+	unsigned int allow;
+	const struct vbd_route *route = find("POST", "/v1/connections/to%2Db/accept", &ref, &allow);
+
+	(void)state;
+	assert_string_equal(route->operation, "accept_connection");
+	assert_string_equal(ref, "to-b");
+	assert_int_equal(allow, 1 << VBD_METHOD_POST);
+	route = find("GET", "/v1", &ref, &allow);
+	assert_string_equal(route->operation, "index");
+	assert_null(ref);
+	assert_string_equal(find("HEAD", "/v1", &ref, &allow)->operation, "index");
+}
+
+static void test_router__an_unknown_path_has_no_methods(void **state)
+{
+	static const char *const paths[] = {"/", "/v1/", "/v2", "/v1/buffers/", "/v1/buffers//data",
+		"/v1/buffers/1/data/", "/v1/buffers/1/date", "/V1", "/v1/connections/1/accept/x",
+		"/livez/", "/1/2/3/4/5/6/7/8/9"};
+	const char *ref;
+	unsigned int allow;
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(paths); i++) {
+		allow = 1;
+		assert_null(find("GET", paths[i], &ref, &allow));
+		assert_int_equal(allow, 0);
+	}
+}
+
+static void test_router__a_known_path_tells_its_methods(void **state)
+{
+	const char *ref;
+	unsigned int allow = 0;
+
+	(void)state;
+	assert_null(find("POST", "/v1/listeners/1", &ref, &allow));
+	assert_int_equal(
+		allow, 1 << VBD_METHOD_GET | 1 << VBD_METHOD_PATCH | 1 << VBD_METHOD_DELETE);
+	assert_null(find("BREW", "/livez", &ref, &allow));
+	assert_int_equal(allow, 1 << VBD_METHOD_GET);
+}
+
+static void test_router__an_unknown_parameter_is_named(void **state)
+{
+	char text[] = "/v1/buffers?limit=1&lmit=2";
+	const struct vbd_router router = vbd_routes();
+	struct vbd_error err = {0};
+	struct vbd_uri uri;
+	const char *ref;
+	unsigned int allow;
+	const struct vbd_route *route;
+
+	(void)state;
+	assert_int_equal(vbd_uri_parse(text, &uri, NULL), VBD_OK);
+	route = vbd_router_find(&router, VBD_METHOD_GET, &uri, &ref, &allow);
+	assert_int_equal(vbd_route_check_query(route, &uri, &err), VBD_E_UNKNOWN_FIELD);
+	assert_string_equal(err.pointer, "lmit");
+	assert_non_null(strstr(err.text, "limit, after, sort, fields, state"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_routes__every_route_is_in_the_contract),
+		cmocka_unit_test(test_routes__every_operation_of_the_contract_has_a_route),
+		cmocka_unit_test(test_routes__parameters_are_those_of_the_contract),
+		cmocka_unit_test(test_routes__only_get_is_open_to_readers),
+		cmocka_unit_test(test_router__a_path_and_method_find_their_route_and_reference),
+		cmocka_unit_test(test_router__an_unknown_path_has_no_methods),
+		cmocka_unit_test(test_router__a_known_path_tells_its_methods),
+		cmocka_unit_test(test_router__an_unknown_parameter_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, read_contract, NULL);
+}

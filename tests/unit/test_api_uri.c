@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/uri.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static char room[4096];
+
+static enum vbd_status parse(const char *text, struct vbd_uri *uri, struct vbd_error *err)
+{
+	(void)snprintf(room, sizeof(room), "%s", text);
+	return vbd_uri_parse(room, uri, err);
+}
+
+static void test_uri__path_and_parameters_come_apart_decoded(void **state)
+{
+	struct vbd_uri uri;
+
+	(void)state;
+	assert_int_equal(
+		parse("/v1/dev%69ces/a%20b/?limit=1&q=x%26y+z&flag&&e=", &uri, NULL), VBD_OK);
+	assert_int_equal(uri.n_segments, 4);
+	assert_string_equal(uri.segments[0], "v1");
+	assert_string_equal(uri.segments[1], "devices");
+	assert_string_equal(uri.segments[2], "a b");
+	assert_string_equal(uri.segments[3], "");
+	assert_int_equal(uri.n_params, 4);
+	assert_string_equal(vbd_uri_param(&uri, "limit"), "1");
+	assert_string_equal(vbd_uri_param(&uri, "q"), "x&y z");
+	assert_string_equal(vbd_uri_param(&uri, "flag"), "");
+	assert_string_equal(vbd_uri_param(&uri, "e"), "");
+	assert_null(vbd_uri_param(&uri, "none"));
+}
+
+static void test_uri__dangerous_targets_are_malformed(void **state)
+{
+	static const char *const targets[] = {"", "*", "v1", "http://x/v1", "//x/../y", "/v1/../x",
+		"/v1/./x", "/..", "/v1/%2e%2e/x", "/v1/.%2E", "/a%2fb", "/a%2Fb", "/a%00b",
+		"/a?b=%00", "/a%", "/a%4", "/a%zz", "/a b", "/a\tb", "/a\x7f", "/a\xc3\xa9", "/%ff",
+		"/?q=%c0%af", "/a#b", "/a\\b", "/%0d%0aX", "/?a=1&a=2", "/?%61=1&a=2"};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(targets); i++) {
+		struct vbd_error err = {0};
+		struct vbd_uri uri;
+
+		if (parse(targets[i], &uri, &err) != VBD_E_MALFORMED_REQUEST)
+			fail_msg("'%s' passes", targets[i]);
+		assert_true(strlen(err.text) > 0);
+	}
+}
+
+static void test_uri__an_encoded_slash_is_harmless_in_a_value(void **state)
+{
+	struct vbd_uri uri;
+
+	(void)state;
+	assert_int_equal(parse("/v1?object=connection%2F7", &uri, NULL), VBD_OK);
+	assert_string_equal(vbd_uri_param(&uri, "object"), "connection/7");
+}
+
+static void test_uri__too_many_segments_are_counted_and_not_kept(void **state)
+{
+	struct vbd_uri uri;
+
+	(void)state;
+	assert_int_equal(parse("/1/2/3/4/5/6/7/8/9/10", &uri, NULL), VBD_OK);
+	assert_int_equal(uri.n_segments, 10);
+	assert_string_equal(uri.segments[VBD_URI_SEGMENTS_MAX - 1], "8");
+}
+
+static void test_uri__too_many_parameters_are_refused(void **state)
+{
+	struct vbd_uri uri;
+
+	(void)state;
+	assert_int_equal(parse("/?a&b&c&d&e&f&g&h&i&j&k&l&m&n&o&p", &uri, NULL), VBD_OK);
+	assert_int_equal(
+		parse("/?a&b&c&d&e&f&g&h&i&j&k&l&m&n&o&p&q", &uri, NULL), VBD_E_MALFORMED_REQUEST);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_uri__path_and_parameters_come_apart_decoded),
+		cmocka_unit_test(test_uri__dangerous_targets_are_malformed),
+		cmocka_unit_test(test_uri__an_encoded_slash_is_harmless_in_a_value),
+		cmocka_unit_test(test_uri__too_many_segments_are_counted_and_not_kept),
+		cmocka_unit_test(test_uri__too_many_parameters_are_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

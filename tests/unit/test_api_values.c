@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The small parsers of headers and texts: Prefer, Range, encodings, UTF-8. */
+#include "api/codec.h"
+#include "api/prefer.h"
+#include "api/range.h"
+#include "api/utf8.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void test_prefer__wait_is_found_among_others(void **state)
+{
+	static const struct {
+		const char *value;
+		unsigned int wait_s;
+	} good[] = {
+		{"wait=10", 10},
+		{"WAIT = 0", 0},
+		{"respond-async, wait=5", 5},
+		{"foo=\"a, wait=9\", wait=3", 3},
+		{"wait=\"7\"", 7},
+		{"wait=60", 60},
+		{"wait=61", 60},
+		{"wait=99999999999999999999", 60},
+		{"wait=4; foo", 4},
+		{"wait=x, wait=2", 2},
+	};
+	static const char *const ignored[] = {"", "wait", "wait=", "wait=-1", "wait=1.5",
+		"waiter=3", "wait=\"3", "foo=\"wait=3\"", "await=3"};
+	unsigned int wait_s;
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++) {
+		wait_s = 1000;
+		assert_true(vbd_prefer_wait(good[i].value, &wait_s));
+		assert_int_equal(wait_s, good[i].wait_s);
+	}
+	for (size_t i = 0; i < VBD_ARRAY_LEN(ignored); i++) {
+		if (vbd_prefer_wait(ignored[i], &wait_s))
+			fail_msg("'%s' passes", ignored[i]);
+	}
+	assert_false(vbd_prefer_wait(NULL, &wait_s));
+}
+
+static void test_range__one_range_is_a_part(void **state)
+{
+	static const struct {
+		const char *value;
+		uint64_t first, length_bytes;
+	} parts[] = {
+		{"bytes=0-0", 0, 1},
+		{"bytes=0-99", 0, 100},
+		{"bytes=0-1000", 0, 100},
+		{"bytes=99-", 99, 1},
+		{"bytes=10-19", 10, 10},
+		{"bytes=-1", 99, 1},
+		{"bytes=-1000", 0, 100},
+		{"BYTES=5-", 5, 95},
+		{"bytes=0-99999999999999999999999", 0, 100},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(parts); i++) {
+		uint64_t first = 0, length_bytes = 0;
+
+		assert_int_equal(vbd_range_parse(parts[i].value, 100, &first, &length_bytes),
+			VBD_RANGE_PART);
+		assert_true(first == parts[i].first);
+		assert_true(length_bytes == parts[i].length_bytes);
+	}
+}
+
+static void test_range__what_is_not_one_range_is_the_whole(void **state)
+{
+	static const char *const whole[] = {"bytes=", "bytes=-", "bytes=5-4", "bytes=1-2,3-4",
+		"lines=1-2", "bytes 1-2", "bytes=a-b", "bytes=1", "bytes=1-2x"};
+	uint64_t first = 7, length_bytes = 7;
+
+	(void)state;
+	assert_int_equal(vbd_range_parse(NULL, 100, &first, &length_bytes), VBD_RANGE_WHOLE);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(whole); i++)
+		assert_int_equal(
+			vbd_range_parse(whole[i], 100, &first, &length_bytes), VBD_RANGE_WHOLE);
+	assert_true(first == 7 && length_bytes == 7);
+}
+
+static void test_range__behind_the_end_is_outside(void **state)
+{
+	uint64_t first, length_bytes;
+
+	(void)state;
+	assert_int_equal(
+		vbd_range_parse("bytes=100-", 100, &first, &length_bytes), VBD_RANGE_OUTSIDE);
+	assert_int_equal(vbd_range_parse("bytes=99999999999999999999-", 100, &first, &length_bytes),
+		VBD_RANGE_OUTSIDE);
+	assert_int_equal(
+		vbd_range_parse("bytes=-0", 100, &first, &length_bytes), VBD_RANGE_OUTSIDE);
+}
+
+static void encodes(const char *bytes, size_t len, enum vbd_encoding asked, enum vbd_encoding used,
+	const char *text)
+{
+	enum vbd_encoding encoding;
+	json_t *json = vbd_codec_encode((const uint8_t *)bytes, len, asked, &encoding);
+
+	assert_int_equal(encoding, used);
+	assert_string_equal(json_string_value(json), text);
+	json_decref(json);
+}
+
+static void test_codec__bytes_become_text_where_that_is_possible(void **state)
+{
+	(void)state;
+	encodes("hi\n", 3, VBD_ENCODING_AUTO, VBD_ENCODING_TEXT, "hi\n");
+	encodes("", 0, VBD_ENCODING_AUTO, VBD_ENCODING_TEXT, "");
+	encodes("", 0, VBD_ENCODING_HEX, VBD_ENCODING_HEX, "");
+	encodes("a\0b", 3, VBD_ENCODING_AUTO, VBD_ENCODING_BASE64, "YQBi");
+	encodes("\xff", 1, VBD_ENCODING_TEXT, VBD_ENCODING_BASE64, "/w==");
+	encodes("\x0a\xff", 2, VBD_ENCODING_HEX, VBD_ENCODING_HEX, "0aff");
+	encodes("\x1b[31m", 5, VBD_ENCODING_AUTO, VBD_ENCODING_BASE64, "G1szMW0=");
+}
+
+static void test_codec__text_becomes_bytes_again(void **state)
+{
+	static const struct {
+		const char *text;
+		enum vbd_encoding encoding;
+		const char *bytes;
+		size_t len;
+	} cases[] = {
+		{"h\xc3\xa9", VBD_ENCODING_TEXT, "h\xc3\xa9", 3},
+		{"", VBD_ENCODING_TEXT, "", 0},
+		{"", VBD_ENCODING_BASE64, "", 0},
+		{"YQBi", VBD_ENCODING_BASE64, "a\0b", 3},
+		{"/w==", VBD_ENCODING_BASE64, "\xff", 1},
+		{"0aFF", VBD_ENCODING_HEX, "\x0a\xff", 2},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
+		uint8_t *bytes = NULL;
+		size_t len = 99;
+
+		assert_int_equal(vbd_codec_decode(cases[i].text, cases[i].encoding, 16, "/data",
+					 &bytes, &len, NULL),
+			VBD_OK);
+		assert_int_equal(len, cases[i].len);
+		assert_memory_equal(bytes, cases[i].bytes, len);
+		free(bytes);
+	}
+}
+
+static void test_codec__bad_text_is_refused_by_pointer(void **state)
+{
+	static const struct {
+		const char *text;
+		enum vbd_encoding encoding;
+		enum vbd_status status;
+	} cases[] = {
+		{"YQB", VBD_ENCODING_BASE64, VBD_E_BAD_VALUE},
+		{"YQ=B", VBD_ENCODING_BASE64, VBD_E_BAD_VALUE},
+		{"Y===", VBD_ENCODING_BASE64, VBD_E_BAD_VALUE},
+		{"YQ B", VBD_ENCODING_BASE64, VBD_E_BAD_VALUE},
+		{"YQ-_", VBD_ENCODING_BASE64, VBD_E_BAD_VALUE},
+		{"abc", VBD_ENCODING_HEX, VBD_E_BAD_VALUE},
+		{"0x", VBD_ENCODING_HEX, VBD_E_BAD_VALUE},
+		{"abcdefghi", VBD_ENCODING_TEXT, VBD_E_TOO_LONG},
+		{"000000000000000000", VBD_ENCODING_HEX, VBD_E_TOO_LONG},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
+		struct vbd_error err = {0};
+		uint8_t *bytes = NULL;
+		size_t len;
+
+		if (vbd_codec_decode(cases[i].text, cases[i].encoding, 8, "/data", &bytes, &len,
+			    &err) != cases[i].status)
+			fail_msg("'%s' gives %s", cases[i].text, vbd_status_code(err.status));
+		assert_string_equal(err.pointer, "/data");
+		assert_null(bytes);
+	}
+}
+
+static void test_utf8__only_the_shortest_forms_are_valid(void **state)
+{
+	static const char *const good[] = {"", "a", "\xc2\x80", "\xdf\xbf", "\xe0\xa0\x80",
+		"\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbf", "\xf0\x90\x80\x80",
+		"\xf4\x8f\xbf\xbf"};
+	static const char *const bad[] = {"\x80", "\xc0\xaf", "\xc1\xbf", "\xc2", "\xc2\x41",
+		"\xe0\x9f\xbf", "\xe1\x80", "\xed\xa0\x80", "\xf0\x8f\xbf\xbf", "\xf4\x90\x80\x80",
+		"\xf5\x80\x80\x80", "\xfe", "a\xff"};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++)
+		assert_true(vbd_utf8_valid(good[i], strlen(good[i])));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++)
+		assert_false(vbd_utf8_valid(bad[i], strlen(bad[i])));
+	assert_int_equal(vbd_utf8_length("h\xc3\xa9\xf0\x90\x80\x80"), 3);
+}
+
+static void test_utf8__control_characters_are_not_printable(void **state)
+{
+	(void)state;
+	assert_true(vbd_utf8_printable("a\tb\r\n\xc2\xa0", 7));
+	assert_false(vbd_utf8_printable("a\0b", 3));
+	assert_false(vbd_utf8_printable("\x1b", 1));
+	assert_false(vbd_utf8_printable("\x7f", 1));
+	assert_false(vbd_utf8_printable("\xc2\x85", 2));
+	assert_false(vbd_utf8_printable("\xc2", 1));
+}
+
+static void test_utf8__any_text_can_go_into_json(void **state)
+{
+	json_t *json = vbd_json_text("caf\xc3\xa9 \xc3");
+
+	(void)state;
+	assert_string_equal(json_string_value(json), "caf\xc3\xa9 ?");
+	json_decref(json);
+	json = vbd_json_text(NULL);
+	assert_true(json_is_null(json));
+	json_decref(json);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_prefer__wait_is_found_among_others),
+		cmocka_unit_test(test_range__one_range_is_a_part),
+		cmocka_unit_test(test_range__what_is_not_one_range_is_the_whole),
+		cmocka_unit_test(test_range__behind_the_end_is_outside),
+		cmocka_unit_test(test_codec__bytes_become_text_where_that_is_possible),
+		cmocka_unit_test(test_codec__text_becomes_bytes_again),
+		cmocka_unit_test(test_codec__bad_text_is_refused_by_pointer),
+		cmocka_unit_test(test_utf8__only_the_shortest_forms_are_valid),
+		cmocka_unit_test(test_utf8__control_characters_are_not_printable),
+		cmocka_unit_test(test_utf8__any_text_can_go_into_json),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
