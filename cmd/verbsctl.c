@@ -49,5 +49,5 @@ int main(int argc, char **argv)
 	/* A full disk shows only here; who lost its output has not succeeded. */
 	if ((fflush(stdout) != 0 || ferror(stdout)) && exit_status == VBD_CTL_OK)
 		exit_status = vbd_ctl_fail("standard output: %s", strerror(errno));
-	return exit_status;
+	return (int)exit_status;
 }

@@ -25,8 +25,12 @@ char *vbd_ctl_base64_encode(const void *bytes, size_t len_bytes)
 			group |= in[i + 2];
 		*out++ = digits[group >> 18 & 63];
 		*out++ = digits[group >> 12 & 63];
-		*out++ = left > 1 ? digits[group >> 6 & 63] : '=';
-		*out++ = left > 2 ? digits[group & 63] : '=';
+		*out++ = digits[group >> 6 & 63];
+		*out++ = digits[group & 63];
+		if (left < 3)
+			out[-1] = '=';
+		if (left < 2)
+			out[-2] = '=';
 	}
 	*out = '\0';
 	return text;

@@ -24,7 +24,7 @@ struct line {
 	size_t count; /* without the last one */
 	const char *last;
 	const struct vbd_ctl_command *command;
-	const char *group;	  /* of a first word that needs a second one */
+	char *group;		  /* of a first word that needs a second one */
 	size_t operands;	  /* typed behind the command */
 	enum vbd_ctl_opt pending; /* the option whose value @last is; COUNT for none */
 };
@@ -81,7 +81,7 @@ static void take_word(struct line *line, size_t i)
 		return;
 	}
 	if (line->group) {
-		char *words[] = {(char *)(uintptr_t)line->group, word};
+		char *words[] = {line->group, word};
 
 		line->command = vbd_ctl_command_find(words, 2, &used);
 		line->operands = line->command && line->command->verb ? 0 : 1;

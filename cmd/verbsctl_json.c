@@ -24,7 +24,7 @@ static const char *path_step(const char *path, char name[NAME_MAX_BYTES])
 
 json_t *vbd_ctl_json_at(const json_t *object, const char *path)
 {
-	json_t *value = (json_t *)(uintptr_t)object;
+	json_t *value = (json_t *)object;
 	char name[NAME_MAX_BYTES];
 
 	while (path && *path) {

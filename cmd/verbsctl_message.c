@@ -19,25 +19,36 @@
 #define EARLY_ANSWER_MS	   1000 /* an empty page before this is no long poll: slow down */
 #define EARLY_PAUSE_MS	   200
 
-/* Reads all of @file, and one byte more than may be sent, to tell a message that is too long. */
-static enum vbd_ctl_exit read_message(const char *name, char **ret_bytes, size_t *ret_len)
+/*
+ * Reads all of a file, and one byte more than may be sent, to tell a message that is too long.
+ * Returns false, told, if it can't be read.
+ */
+static bool read_message(const char *name, char **ret_bytes, size_t *ret_len)
 {
 	FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
-	char *bytes = vbd_ctl_must(malloc(INLINE_LIMIT_BYTES + 1));
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	char *bytes;
+	size_t len;
+	bool good;
 
+	if (!file) {
+		vbd_ctl_fail("%s: %s", name, strerror(errno));
+		return false;
+	}
+	bytes = vbd_ctl_must(malloc(INLINE_LIMIT_BYTES + 1));
 	errno = 0;
-	if (file)
-		*ret_len = fread(bytes, 1, INLINE_LIMIT_BYTES + 1, file);
-	if (!file || ferror(file))
-		exit_status = vbd_ctl_fail("%s: %s", name, strerror(errno));
-	if (file && file != stdin)
+	len = fread(bytes, 1, INLINE_LIMIT_BYTES + 1, file);
+	good = !ferror(file);
+	if (!good)
+		vbd_ctl_fail("%s: %s", name, strerror(errno));
+	if (file != stdin)
 		(void)fclose(file);
-	if (exit_status == VBD_CTL_OK)
-		*ret_bytes = bytes;
-	else
+	if (!good) {
 		free(bytes);
-	return exit_status;
+		return false;
+	}
+	*ret_bytes = bytes;
+	*ret_len = len;
+	return true;
 }
 
 static enum vbd_ctl_exit send_inline(struct vbd_ctl *ctl, const char *bytes, size_t len)
@@ -101,9 +112,8 @@ enum vbd_ctl_exit vbd_ctl_send(struct vbd_ctl *ctl)
 		return send_buffer(ctl);
 	if (text && strcmp(text, "-") != 0)
 		return send_inline(ctl, text, strlen(text));
-	exit_status = read_message(file ? file : "-", &bytes, &len);
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
+	if (!read_message(file ? file : "-", &bytes, &len))
+		return VBD_CTL_FAILED;
 	exit_status = send_inline(ctl, bytes, len);
 	free(bytes);
 	return exit_status;

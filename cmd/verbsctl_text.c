@@ -16,7 +16,7 @@ void *vbd_ctl_must(void *ptr)
 	exit(VBD_CTL_FAILED);
 }
 
-static char *format_va(const char *fmt, va_list ap)
+static VBD_PRINTF(1, 0) char *format_va(const char *fmt, va_list ap)
 {
 	char *text = NULL;
 
@@ -37,7 +37,7 @@ char *vbd_ctl_format(const char *fmt, ...)
 }
 
 /* Whatever the text quotes, a server's words or the user's, it is one harmless line. */
-static void report_va(const char *fmt, va_list ap)
+static VBD_PRINTF(1, 0) void report_va(const char *fmt, va_list ap)
 {
 	char *text = format_va(fmt, ap);
 	char *safe = vbd_ctl_text_safe(text, strlen(text));

@@ -227,6 +227,14 @@ static enum vbd_ctl_exit find_length(struct vbd_ctl *ctl, uint64_t *ret_bytes)
 	return exit_status;
 }
 
+static void set_hex(json_t *body, const char *member, uint64_t value)
+{
+	char *text = vbd_ctl_format("0x%llx", (unsigned long long)value);
+
+	vbd_ctl_json_set(body, member, vbd_ctl_must(json_string(text)));
+	free(text);
+}
+
 /*
  * Checks here what the peer's device could only answer by breaking the connection: access and
  * length. Sets remote.addr and remote.rkey.
@@ -242,7 +250,6 @@ static enum vbd_ctl_exit aim(
 	enum vbd_ctl_exit exit_status;
 	uint64_t length;
 	uint64_t base;
-	char *text;
 
 	if (!addr || !rkey || !vbd_ctl_parse_hex(addr, &base))
 		return vbd_ctl_fail("%s: that verbsd does not tell address and key; only the "
@@ -259,10 +266,8 @@ static enum vbd_ctl_exit aim(
 		return vbd_ctl_fail("%s: %llu bytes at %llu don't fit into its %llu bytes", remote,
 			(unsigned long long)length, (unsigned long long)offset,
 			(unsigned long long)size);
-	text = vbd_ctl_format("0x%llx", (unsigned long long)(base + offset));
-	vbd_ctl_json_set(body, "remote.addr", vbd_ctl_must(json_string(text)));
+	set_hex(body, "remote.addr", base + offset);
 	vbd_ctl_json_set(body, "remote.rkey", vbd_ctl_must(json_string(rkey)));
-	free(text);
 	return VBD_CTL_OK;
 }
 
@@ -270,26 +275,20 @@ static enum vbd_ctl_exit set_remote(struct vbd_ctl *ctl, const char *access, jso
 {
 	const struct vbd_ctl_args *args = &ctl->args;
 	const char *remote = args->text[VBD_CTL_OPT_REMOTE];
+	uint64_t addr = args->number[VBD_CTL_OPT_REMOTE_ADDR];
 	struct vbd_ctl_answer answer = {0};
 	enum vbd_ctl_exit exit_status;
-	char *text;
 
-	if (remote) {
-		exit_status = fetch_remote(ctl, remote, &answer);
-		if (exit_status == VBD_CTL_OK)
-			exit_status = aim(ctl, answer.json, access, body);
-		vbd_ctl_answer_fini(&answer);
-		return exit_status;
+	if (!remote) {
+		set_hex(body, "remote.addr", addr + args->number[VBD_CTL_OPT_REMOTE_OFFSET]);
+		set_hex(body, "remote.rkey", args->number[VBD_CTL_OPT_REMOTE_RKEY]);
+		return VBD_CTL_OK;
 	}
-	text = vbd_ctl_format(
-		"0x%llx", (unsigned long long)(args->number[VBD_CTL_OPT_REMOTE_ADDR] +
-					       args->number[VBD_CTL_OPT_REMOTE_OFFSET]));
-	vbd_ctl_json_set(body, "remote.addr", vbd_ctl_must(json_string(text)));
-	free(text);
-	text = vbd_ctl_format("0x%llx", (unsigned long long)args->number[VBD_CTL_OPT_REMOTE_RKEY]);
-	vbd_ctl_json_set(body, "remote.rkey", vbd_ctl_must(json_string(text)));
-	free(text);
-	return VBD_CTL_OK;
+	exit_status = fetch_remote(ctl, remote, &answer);
+	if (exit_status == VBD_CTL_OK)
+		exit_status = aim(ctl, answer.json, access, body);
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
 }
 
 static enum vbd_ctl_exit run_one_sided(struct vbd_ctl *ctl, const char *op, const char *access)
