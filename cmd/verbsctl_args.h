@@ -69,8 +69,6 @@ enum vbd_ctl_kind {
 		"RDMA reads the peer may have outstanding")                                        \
 	X(INITIATOR_DEPTH, "initiator-depth", 0, UINT, "N", "qp.initiator_depth",                  \
 		"RDMA reads this side may have outstanding")                                       \
-	X(PATH_MTU, "path-mtu", 0, UINT, "256|512|1024|2048|4096", "qp.path_mtu_bytes",            \
-		"cap on the path MTU")                                                             \
 	X(NO_WAIT, "no-wait", 0, FLAG, NULL, NULL, "return as soon as it is under way")            \
 	X(STATE, "state", 0, TEXT, "STATE", "state", "only those in this state")                   \
 	X(SORT, "sort", 0, TEXT, "MEMBER", "sort",                                                 \

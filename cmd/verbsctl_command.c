@@ -15,7 +15,7 @@
 /* What a connection is made with, whichever side makes it. */
 #define QP_OPTIONS                                                                            \
 	O(SQ_DEPTH), O(RQ_DEPTH), O(RECV_SIZE), O(RETRY_COUNT), O(RNR_RETRY), O(ACK_TIMEOUT), \
-		O(MIN_RNR_TIMER), O(RESPONDER_RESOURCES), O(INITIATOR_DEPTH), O(PATH_MTU)
+		O(MIN_RNR_TIMER), O(RESPONDER_RESOURCES), O(INITIATOR_DEPTH)
 
 #define ONE_SIDED_OPTIONS                                                                 \
 	O(CONNECTION), O(BUFFER), O(OFFSET), O(LENGTH), O(REMOTE), O(REMOTE_OFFSET),      \

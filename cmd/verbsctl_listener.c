@@ -44,7 +44,6 @@ static void put_listener(struct vbd_ctl *ctl, const json_t *listener)
 		{"rnr timer", "qp.min_rnr_timer"},
 		{"reads in", "qp.responder_resources"},
 		{"reads out", "qp.initiator_depth"},
-		{"path mtu", "qp.path_mtu_bytes"},
 		{"requests", "requests"},
 		{"accepted", "accepted"},
 		{"rejected", "rejected"},

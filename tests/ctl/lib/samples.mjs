@@ -4,7 +4,7 @@ const at = (ms) => `2026-03-04T05:06:07.${String(ms).padStart(3, '0')}456789Z`;
 
 export const qpParams = (over = {}) => ({
   service: 'inbox', sq_depth: 64, rq_depth: 16, recv_size_bytes: 4096, retry_count: 4, rnr_retry: 7, ack_timeout: 14,
-  min_rnr_timer: 12, responder_resources: 16, initiator_depth: 16, path_mtu_bytes: null, ...over,
+  min_rnr_timer: 12, responder_resources: 16, initiator_depth: 16, ...over,
 });
 
 const none = { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0 };
