@@ -83,7 +83,7 @@ static bool take_page(json_t *list, json_t *page, uint64_t wanted)
 	json_t *items = json_object_get(list, "items");
 	json_t *more = json_object_get(page, "items");
 	json_t *next = json_object_get(page, "next");
-	bool goes_on = json_is_integer(next) && json_array_size(more) > 0 &&
+	bool goes_on = vbd_ctl_json_has_uint(page, "next") && json_array_size(more) > 0 &&
 		       !json_equal(next, json_object_get(list, "next"));
 
 	if (json_array_size(more) && json_array_extend(items, more) < 0)

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A verbsd that says what the test tells it to, and remembers what it was asked.
+import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { violationsOf } from './contract.mjs';
 
 async function bodyOf(request) {
   const chunks = [];
@@ -36,10 +38,12 @@ export class FakeServer {
   constructor(routes = {}) {
     this.routes = routes;
     this.requests = [];
+    this.violations = [];
     this.server = createServer((request, response) => this.#serve(request, response));
   }
 
-  static async start(t, routes, { port = 0, unix = false } = {}) {
+  // Requests that openapi.yaml does not allow fail the test, unless `anything` goes.
+  static async start(t, routes, { port = 0, unix = false, anything = false } = {}) {
     const fake = new FakeServer(routes);
     const folder = unix ? mkdtempSync(join(tmpdir(), 'ctl-')) : null;
     await new Promise((resolve) => {
@@ -53,6 +57,8 @@ export class FakeServer {
       await fake.stop();
       if (folder)
         rmSync(folder, { recursive: true });
+      if (!anything)
+        assert.deepEqual(fake.violations, []);
     });
     return fake;
   }
@@ -87,6 +93,7 @@ export class FakeServer {
       return write(response, answer);
     record.body = await bodyOf(request).catch(() => Buffer.alloc(0));
     record.json = parsed(record.body);
+    this.violations.push(...violationsOf(record));
     if (typeof answer === 'function')
       answer = await answer(record, response);
     else if (!answer)

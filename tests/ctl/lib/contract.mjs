@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// openapi.yaml by the validator of tests/api, which brings ajv from npm; null where that is not installed.
+import { fileURLToPath } from 'node:url';
+
+async function load() {
+  try {
+    const { Contract } = await import('../../api/lib/contract.mjs');
+    return Contract.load(fileURLToPath(new URL('../../../openapi.yaml', import.meta.url)));
+  } catch (error) {
+    if (error.code === 'ERR_MODULE_NOT_FOUND')
+      return null;
+    throw error;
+  }
+}
+
+export const contract = await load();
+
+// What the contract holds against a request that verbsctl sent, as lines of text.
+export function violationsOf({ method, url, headers, body }) {
+  const lines = contract?.checkRequest({ method, path: url, headers, body });
+  if (lines === undefined)
+    return [];
+  return (lines ?? ['no such operation']).map((line) => `${method} ${url}: ${line}`);
+}
