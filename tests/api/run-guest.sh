@@ -5,8 +5,8 @@
 #
 # usage: lab/run tests/api/run-guest.sh [BUILDDIR [OPTION OF run.mjs…]]
 #
-# BUILDDIR is build/dev by default. LAB_DEV and LAB_ADDR name the device and the address of its interface, as lab/run
-# does. SILENT_ADDR and NOBODY_ADDR may name other addresses of its network than the two highest: one whose neighbour
+# BUILDDIR is build/dev by default. LAB_DEV, LAB_ADDR and LAB_ADDR6 name the device and the addresses of its interface,
+# as lab/run does. SILENT_ADDR and NOBODY_ADDR may name other addresses of its network than the two highest: one whose neighbour
 # is made up here, and one that nobody has. API_LOGS names a folder that gets the daemons' logs when something failed.
 
 set -euo pipefail
@@ -58,9 +58,13 @@ resources_are_back() {
 }
 
 play_all() {
-	play --set guest --var "LAB_ADDR=$LAB_ADDR" --var "LAB_DEV=$LAB_DEV" --var "SILENT_ADDR=$silent_addr" \
-		--var "NOBODY_ADDR=$nobody_addr" "${token_vars[@]}" --var "MEMLOCK_URL=http://127.0.0.1:${ports[3]}" "$@" \
-		"http://127.0.0.1:${ports[0]}" "http://127.0.0.1:${ports[1]}"
+	local vars=("${token_vars[@]}") name
+	for name in LAB_DEV LAB_ADDR LAB_ADDR6; do
+		[[ -z ${!name:-} ]] || vars+=(--var "$name=${!name}")
+	done
+	vars+=(--var "SILENT_ADDR=$silent_addr" --var "NOBODY_ADDR=$nobody_addr")
+	vars+=(--var "MEMLOCK_URL=http://127.0.0.1:${ports[3]}")
+	play --set guest "${vars[@]}" "$@" "http://127.0.0.1:${ports[0]}" "http://127.0.0.1:${ports[1]}"
 }
 
 main() {

@@ -17,8 +17,8 @@ const USAGE = `usage: run.mjs [options] URL_A [URL_B]
 Plays tests/api/cases against verbsd at URL_A, and at URL_B where a case needs two on one RDMA device.
 
   --set NAME         native: cases that need no RDMA device; guest: those that work with one (default: native)
-  --var NAME=VALUE   a variable of the cases; repeatable. LAB_ADDR: address of the RDMA device's interface;
-                     SILENT_ADDR: its neighbour is known but never answers; NOBODY_ADDR: nobody has it;
+  --var NAME=VALUE   a variable of the cases; repeatable. LAB_DEV, LAB_ADDR, LAB_ADDR6: the RDMA device and the
+                     addresses of its interface; SILENT_ADDR: its neighbour is known but never answers; NOBODY_ADDR: nobody has it;
                      TOKEN_URL with CONTROL_TOKEN and READ_TOKEN: a daemon with tokens;
                      MEMLOCK_URL: a daemon with a small RLIMIT_MEMLOCK
   --only PATTERN     only the cases whose name matches this regular expression
@@ -36,6 +36,7 @@ const NEEDS = {
   tokens: { sets: ['native', 'guest'], vars: ['TOKEN_URL', 'CONTROL_TOKEN', 'READ_TOKEN'] },
   rdma: { sets: ['guest'], vars: ['LAB_ADDR'] },
   rdma2: { sets: ['guest'], vars: ['LAB_ADDR', 'URL_B'] },
+  ipv6: { sets: ['guest'], vars: ['LAB_ADDR6'] },
   silent: { sets: ['guest'], vars: ['SILENT_ADDR'] },
   nobody: { sets: ['guest'], vars: ['NOBODY_ADDR'] },
   memlock: { sets: ['guest'], vars: ['MEMLOCK_URL'] },

@@ -18,6 +18,7 @@ const GIVEN = [
   'URL_A',
   'LAB_ADDR',
   'LAB_DEV',
+  'LAB_ADDR6',
   'SILENT_ADDR',
   'NOBODY_ADDR',
   'CONTROL_TOKEN',
