@@ -34,8 +34,11 @@ static void put_buffer(struct vbd_ctl *ctl, const json_t *buffer)
 	vbd_ctl_member_put(buffer, "shm name", "shm_name", vbd_ctl_cell_text);
 	vbd_ctl_member_put(buffer, "device", "device", vbd_ctl_cell_text);
 	vbd_ctl_member_put(buffer, "access", "access", vbd_ctl_cell_list);
-	vbd_ctl_member_put(buffer, "remote addr", "addr", vbd_ctl_cell_text);
-	vbd_ctl_member_put(buffer, "remote key", "rkey", vbd_ctl_cell_text);
+	/* Without access for a peer they open nothing. */
+	if (json_array_size(vbd_ctl_json_at(buffer, "access"))) {
+		vbd_ctl_member_put(buffer, "remote addr", "addr", vbd_ctl_cell_text);
+		vbd_ctl_member_put(buffer, "remote key", "rkey", vbd_ctl_cell_text);
+	}
 	vbd_ctl_member_put(buffer, "used by", "users", vbd_ctl_cell_text);
 	vbd_ctl_member_put(buffer, "created", "created_at", vbd_ctl_cell_time);
 }

@@ -334,7 +334,9 @@ static void put_ends(const json_t *connection)
 	vbd_ctl_member_put(connection, "  wc status", "first_error.wc_status", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "  call", "first_error.call", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "  errno", "first_error.errno", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "  hint", "first_error.hint", vbd_ctl_cell_text);
+	/* The end has a hint of its own, mostly the same. */
+	if (!vbd_ctl_json_at(connection, "end"))
+		vbd_ctl_member_put(connection, "  hint", "first_error.hint", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "reason", "end.reason", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "  means", "end.text", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "  hint", "end.hint", vbd_ctl_cell_text);

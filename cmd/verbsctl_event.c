@@ -73,8 +73,8 @@ static uint64_t next_of(const json_t *page, uint64_t after)
 	return next > after ? next : after;
 }
 
-/* Adds a page to @log, of whose head the first one counts. */
-static void add_page(json_t *log, const json_t *page, uint64_t after)
+/* Adds a page to @log, of whose head the first one counts, and its events to @items. */
+static void add_page(json_t *log, json_t *items, const json_t *page, uint64_t after)
 {
 	static const char *const head[] = {"first", "last", "compacted"};
 	json_t *more = vbd_ctl_json_at(page, "items");
@@ -86,7 +86,7 @@ static void add_page(json_t *log, const json_t *page, uint64_t after)
 			vbd_ctl_json_set(log, head[i], json_incref(value));
 	}
 	vbd_ctl_json_set(log, "next", vbd_ctl_must(json_integer((json_int_t)after)));
-	if (json_array_size(more) && json_array_extend(json_object_get(log, "items"), more) < 0)
+	if (json_array_size(more) && json_array_extend(items, more) < 0)
 		vbd_ctl_must(NULL);
 }
 
@@ -96,11 +96,11 @@ static void add_page(json_t *log, const json_t *page, uint64_t after)
  */
 static enum vbd_ctl_exit fetch_log(struct reader *reader, json_t **ret_log)
 {
+	json_t *items = vbd_ctl_must(json_array());
 	json_t *log = vbd_ctl_must(json_object());
 	enum vbd_ctl_exit exit_status;
 	bool goes_on;
 
-	vbd_ctl_json_set(log, "items", vbd_ctl_must(json_array()));
 	do {
 		char *path = page_path(reader, reader->after, 0);
 		struct vbd_ctl_answer answer;
@@ -112,10 +112,11 @@ static enum vbd_ctl_exit fetch_log(struct reader *reader, json_t **ret_log)
 		goes_on = next > reader->after &&
 			  json_array_size(vbd_ctl_json_at(answer.json, "items")) > 0;
 		reader->after = next;
-		add_page(log, answer.json, next);
+		add_page(log, items, answer.json, next);
 		vbd_ctl_answer_fini(&answer);
 		free(path);
 	} while (exit_status == VBD_CTL_OK && goes_on);
+	vbd_ctl_json_set(log, "items", items);
 	if (exit_status == VBD_CTL_OK)
 		*ret_log = log;
 	else

@@ -137,6 +137,11 @@ for (const { args, path, json, lines } of SHOWS) {
   });
 }
 
+test('objects: memory that no peer may reach shows no address either', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/buffers/3': { json: buffer({ access: [], rkey: '0x0' }) } });
+  assert.doesNotMatch((await succeeds(server, ['buf', 'show', '3'])).stdout, /remote (addr|key)/);
+});
+
 test('objects: a reader is shown no key', async (t) => {
   const { addr, rkey, ...seen } = buffer();
   const server = await FakeServer.start(t, { 'GET /v1/buffers/3': { json: seen } });
@@ -280,4 +285,26 @@ test('objects: events --after tells when what it asks for is gone', async (t) =>
   assert.equal(code, 0);
   assert.match(stdout, /event number 90/);
   assert.match(stderr, /events are lost: the log no longer holds those between 5 and 90/);
+});
+
+test('objects: sizes and times are read with their units', async (t) => {
+  const server = await FakeServer.start(t, { 'POST /v1/buffers': { status: 201, json: buffer() },
+    'POST /v1/connections': { status: 201, json: connection() } });
+  const sizes = { 17: 17, '1K': 1024, '2k': 2048, '3KiB': 3072, '4kb': 4096, '1M': 1048576, '2GiB': 2147483648, '1T': 1099511627776 };
+  for (const [text, bytes] of Object.entries(sizes)) {
+    await succeeds(server, ['buf', 'create', '--size', text]);
+    assert.equal(server.requests.at(-1).json.size_bytes, bytes, text);
+  }
+  const times = { 5: 5000, 0.25: 250, '1.5s': 1500, '20ms': 20, '2m': 120000 };
+  for (const [text, ms] of Object.entries(times)) {
+    await succeeds(server, ['connect', 'h:1', '--timeout', text]);
+    assert.equal(server.requests.at(-1).json.timeout_ms, ms, text);
+  }
+});
+
+test('objects: a country that writes 0,5 still reads 0.5', async (t) => {
+  const server = await FakeServer.start(t, { 'POST /v1/connections': { status: 201, json: connection() } });
+  const { code } = await ctl(server, ['connect', 'h:1', '--timeout', '0.5s'], { env: { LC_ALL: 'de_DE.UTF-8' } });
+  assert.equal(code, 0);
+  assert.equal(server.requests[0].json.timeout_ms, 500);
 });

@@ -1,0 +1,129 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# guest.sh BIN: verbsctl drives two daemons over a real RDMA device; BIN is where verbsd and verbsctl are. Exits 0, 1
+# (with what was wrong) or 77 (can't be tried here). In the lab it calls itself as guest.sh --inside BIN.
+
+set -euo pipefail
+
+self=$(realpath "${BASH_SOURCE[0]}")
+root=$(dirname "$self")/../..
+
+if [[ $1 != --inside ]]; then
+	"$root/lab/prepare" || {
+		echo "skipped: lab/prepare failed, as it says above"
+		exit 77
+	}
+	exec "$root/lab/run" --deadline 150 -- "$self" --inside "$(realpath "$1")"
+fi
+
+bin=$2
+work=$(mktemp -d)
+declare -a daemons=()
+
+finish() {
+	local status=$?
+	if ((status)); then
+		tail -n 30 "$work"/*.log
+	fi
+	((${#daemons[@]} == 0)) || kill "${daemons[@]}" 2>/dev/null || true
+	wait
+	rm -rf "$work"
+	exit "$status"
+}
+trap finish EXIT
+
+# Each of them talks to its own daemon.
+a() { "$bin/verbsctl" -s 127.0.0.1:7480 "$@"; }
+b() { "$bin/verbsctl" -s 127.0.0.1:7481 "$@"; }
+
+fail() {
+	echo "FAILED: $*" >&2
+	exit 1
+}
+
+# says REGEX COMMAND...: it succeeds, and its output matches.
+says() {
+	local regex=$1 out
+	shift
+	out=$("$@" 2>&1) || fail "$*: $out"
+	[[ $out =~ $regex ]] || fail "$*: no \"$regex\" in: $out"
+}
+
+# refuses REGEX COMMAND...: it exits with 1, and its output matches.
+refuses() {
+	local regex=$1 out status=0
+	shift
+	out=$("$@" 2>&1) || status=$?
+	((status == 1)) || fail "$*: status $status: $out"
+	[[ $out =~ $regex ]] || fail "$*: no \"$regex\" in: $out"
+}
+
+# await COMMAND...: tries it for a while.
+await() {
+	local end=$((SECONDS + 20))
+	until "$@" >/dev/null 2>&1; do
+		((SECONDS < end)) || fail "waited in vain for: $*"
+		sleep 0.2
+	done
+}
+
+has_request() { b ls --state requested --json | grep -q '"requested"'; }
+
+"$bin/verbsd" --listen 127.0.0.1:7480 2>"$work/a.log" &
+daemons+=("$!")
+"$bin/verbsd" --listen 127.0.0.1:7481 2>"$work/b.log" &
+daemons+=("$!")
+await a status
+await b status
+says 'rxe0 +present +roce +1 +active' a devices
+
+head -c 3000000 /dev/urandom >"$work/file"
+says 'listener/1 \(front\): listening at 0\.0\.0\.0:7471' b listen 0.0.0.0:7471 --name front
+says 'remote key +0x' b buf create target --size 3000000 --access remote_write,remote_read
+says 'connection/1 \(to-b\): established' a connect "$LAB_ADDR:7471" --name to-b
+says 'RTR -> RTS' a show to-b
+says 'buffer/1 \(source\)' a buf create source --size 3000000
+says '^3000000 bytes put' a buf put source "$work/file"
+says '^transfer/1: write of 3000000 bytes done' \
+	a write --connection to-b --buffer source --remote 'http://127.0.0.1:7481#target'
+b buf get target -o "$work/copy"
+cmp "$work/file" "$work/copy" || fail "the bytes that arrived are others"
+[[ $(a buf sum source | cut -d' ' -f1) == "$(b buf sum target | cut -d' ' -f1)" ]] || fail "checksums differ"
+
+a buf put source - < <(head -c 3000000 /dev/zero) >/dev/null
+says '^transfer/2: read of 3000000 bytes done' \
+	a read --connection to-b --buffer source --remote '127.0.0.1:7481#target'
+a buf get source | cmp - "$work/file" || fail "the bytes that were read are others"
+refuses "don't fit into its 3000000 bytes" a write --connection to-b --buffer source --length 3000001 \
+	--remote '127.0.0.1:7481#target'
+
+says 'send of 5 bytes done' a send to-b hello
+says '^hello$' b recv 1 --count 1 --timeout 20s
+head -c 4000 "$work/file" | b send 1 - >/dev/null
+a recv to-b --raw --timeout 20s | cmp - <(head -c 4000 "$work/file") || fail "the message is another"
+refuses 'no message came' a recv to-b --timeout 200ms
+
+says 'accept manual' b listeners set front --accept manual
+says 'connection/2 \(m\): ' a connect "$LAB_ADDR:7471" --name m --no-wait
+await has_request
+says 'established .*service echo' b accept 2 --service echo
+says 'send of 2 bytes done' a send m hi
+says '^hi$' a recv m --count 1 --timeout 20s
+refuses 'remote_access: .*hint: ' a write --connection m --buffer source --length 16 \
+	--remote-addr 0x1000 --remote-rkey 0x99
+says ' m +failed .*remote_access' a ls
+refuses 'connection/3: rejected: .*hint: ' a connect "$LAB_ADDR:7999"
+
+says 'connection/1 \(to-b\): closed \(local_close\)' a close to-b
+says 'gone' a forget to-b
+says 'gone' a buf rm source
+says 'connection_ended' a events --object connection/1 --type connection_ended
+says 'bytes_written +3000000' a stats
+
+kill "${daemons[@]}"
+for pid in "${daemons[@]}"; do
+	wait "$pid" || fail "a daemon ended with status $?"
+done
+daemons=()
+echo "all of it held"
