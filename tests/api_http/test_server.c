@@ -252,6 +252,7 @@ static enum vbd_status configure(
 	config->dispatch.auth.control_token = getenv("TEST_CONTROL_TOKEN");
 	config->dispatch.auth.read_token = getenv("TEST_READ_TOKEN");
 	config->connections_max = from_env("TEST_CONNECTIONS_MAX", config->connections_max);
+	config->parked_max = from_env("TEST_PARKED_MAX", config->parked_max);
 	config->header_timeout_ms = from_env("TEST_HEADER_TIMEOUT_MS", config->header_timeout_ms);
 	config->progress_timeout_ms =
 		from_env("TEST_PROGRESS_TIMEOUT_MS", config->progress_timeout_ms);

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starts the test server and speaks raw HTTP to it.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import fs from "node:fs";
+import net from "node:net";
+import readline from "node:readline";
+import test from "node:test";
+
+export const PROGRAM = process.env.VBD_TEST_SERVER;
+
+export class Server {
+	// Options: env, unixPath.
+	static async start({ env = {}, unixPath } = {}) {
+		const server = new Server();
+		server.process = spawn(PROGRAM, unixPath ? [unixPath] : [], {
+			env: { ...process.env, ...env },
+			stdio: ["ignore", "pipe", "pipe"],
+		});
+		server.errors = "";
+		server.process.stderr.on("data", (data) => (server.errors += data));
+		server.ended = once(server.process, "close");
+		const lines = readline.createInterface({ input: server.process.stdout });
+		server.port = await Promise.race([once(lines, "line").then(Number), server.ended.then(() => 0)]);
+		if (!server.port) throw new Error(`the server did not start: ${server.errors}`);
+		return server;
+	}
+
+	// Ends it as the daemon would be ended; returns its exit status.
+	async stop() {
+		this.process.kill("SIGTERM");
+		const [status, signal] = await this.ended;
+		return signal ?? status;
+	}
+
+	async kill() {
+		this.process.kill("SIGKILL");
+		await this.ended;
+	}
+
+	connect() {
+		return Client.connect({ host: "127.0.0.1", port: this.port });
+	}
+
+	// One request on a connection of its own.
+	async request(method, path, { headers = {}, body } = {}) {
+		const client = await this.connect();
+		client.send(head(method, path, { Connection: "close", ...headers, ...length(body) }));
+		if (body !== undefined) client.send(body);
+		const answer = await client.answer(method);
+		client.destroy();
+		return answer;
+	}
+
+	async stats() {
+		return (await this.request("GET", "/v1/stats")).json;
+	}
+
+	// Asks until the stats are as wanted: what is awaited comes by itself, or the test's own limit ends it.
+	async until(wanted) {
+		for (;;) {
+			const stats = await this.stats();
+			if (wanted(stats)) return stats;
+			await new Promise((done) => setTimeout(done, 20));
+		}
+	}
+
+	status(name) {
+		const text = fs.readFileSync(`/proc/${this.process.pid}/status`, "utf8");
+		return Number(text.match(new RegExp(`^${name}:\\s+(\\d+)`, "m"))[1]);
+	}
+}
+
+// A connection whose answers are read one by one.
+export class Client {
+	static async connect(where) {
+		const client = new Client();
+		client.received = Buffer.alloc(0);
+		client.closed = false;
+		client.wake = () => {};
+		client.socket = net.connect({ ...where, allowHalfOpen: true });
+		client.socket.setNoDelay(true);
+		client.socket.on("data", (data) => {
+			client.received = Buffer.concat([client.received, data]);
+			client.wake();
+		});
+		const close = () => {
+			client.closed = true;
+			client.wake();
+		};
+		client.socket.on("end", close).on("close", close).on("error", close);
+		await once(client.socket, "connect");
+		return client;
+	}
+
+	send(bytes) {
+		this.socket.write(typeof bytes === "string" ? Buffer.from(bytes, "latin1") : bytes);
+	}
+
+	destroy() {
+		this.socket.destroy();
+	}
+
+	more() {
+		return new Promise((done) => (this.wake = done));
+	}
+
+	async whenClosed() {
+		while (!this.closed) await this.more();
+	}
+
+	// The next answer; null if the connection ends before one is complete. Skips 100 Continue.
+	async answer(method = "GET") {
+		for (;;) {
+			const answer = this.take(method);
+			if (answer && answer.status !== 100) return answer;
+			if (answer) this.continued = true;
+			else if (this.closed) return null;
+			else await this.more();
+		}
+	}
+
+	take(method) {
+		const end = this.received.indexOf("\r\n\r\n");
+		if (end < 0) return null;
+		const lines = this.received.subarray(0, end).toString("latin1").split("\r\n");
+		const status = Number(lines[0].split(" ")[1]);
+		const headers = Object.fromEntries(
+			lines.slice(1).map((line) => {
+				const colon = line.indexOf(":");
+				return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
+			}),
+		);
+		const bodyless = method === "HEAD" || status === 204 || status < 200;
+		const size = bodyless ? 0 : Number(headers["content-length"] ?? 0);
+		const start = end + 4;
+		if (this.received.length < start + size) return null;
+		const body = this.received.subarray(start, start + size);
+		this.received = this.received.subarray(start + size);
+		return {
+			status,
+			headers,
+			body,
+			get json() {
+				return JSON.parse(body.toString("utf8"));
+			},
+		};
+	}
+}
+
+export function head(method, path, headers = {}) {
+	const lines = Object.entries({ Host: "127.0.0.1", ...headers })
+		.filter(([, value]) => value !== null)
+		.map(([name, value]) => `${name}: ${value}\r\n`);
+	return `${method} ${path} HTTP/1.1\r\n${lines.join("")}\r\n`;
+}
+
+export function length(body) {
+	return body === undefined ? {} : { "Content-Length": Buffer.byteLength(body) };
+}
+
+export const JSON_TYPE = { "Content-Type": "application/json" };
+
+// A test with a server of its own, which must stop cleanly and have nothing to complain about afterwards.
+export function withServer(name, options, body) {
+	test(name, { timeout: 60000 }, async (t) => {
+		const server = await Server.start(options);
+		t.after(() => server.process.kill("SIGKILL"));
+		await body(server, t);
+		if (server.process.exitCode !== null) return;
+		const status = await server.stop();
+		if (status !== 0) throw new Error(`the server ended with ${status}: ${server.errors}`);
+		if (/runtime error|Sanitizer/.test(server.errors)) throw new Error(server.errors);
+	});
+}

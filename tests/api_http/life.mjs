@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Clients that wait, leave, dawdle and flood; and a server that stops meanwhile.
+import assert from "node:assert/strict";
+import test from "node:test";
+import { Server, head, length, withServer, JSON_TYPE } from "./lib.mjs";
+
+const GET_WAIT = head("GET", "/v1/wait");
+const PING = head("GET", "/v1/ping");
+
+async function park(server, count, bytes = GET_WAIT) {
+	const clients = await Promise.all(Array.from({ length: count }, () => server.connect()));
+	for (const client of clients) client.send(bytes);
+	await server.until((stats) => stats.parked === count);
+	return clients;
+}
+
+withServer("200 waiting clients that leave are all noticed", {}, async (server) => {
+	const clients = await park(server, 200);
+	for (const client of clients) client.destroy();
+	const stats = await server.until((now) => now.left === 200 && now.connections_open === 1);
+	assert.equal(stats.parked, 0);
+});
+
+withServer("a waiting client that closes its sending side has left", {}, async (server) => {
+	const [client] = await park(server, 1);
+	client.socket.end();
+	await server.until((stats) => stats.left === 1);
+	await client.whenClosed();
+});
+
+withServer("a waiting client that resets the connection has left", {}, async (server) => {
+	const [client] = await park(server, 1);
+	client.socket.resetAndDestroy();
+	await server.until((stats) => stats.left === 1);
+});
+
+withServer("waiting clients are woken, and their connections go on", {}, async (server) => {
+	const clients = await park(server, 20);
+	assert.equal((await server.request("POST", "/v1/wake")).json.woken, 20);
+	for (const client of clients) {
+		assert.equal((await client.answer()).json.end, "woken");
+		client.send(PING);
+		assert.equal((await client.answer()).status, 200);
+		client.destroy();
+	}
+});
+
+withServer("a wait ends at its deadline", {}, async (server) => {
+	assert.equal((await server.request("GET", "/v1/wait?wait_ms=50")).json.end, "timeout");
+});
+
+withServer("a request behind a waiting one is answered after it", {}, async (server) => {
+	const [client] = await park(server, 1, GET_WAIT + PING);
+	await server.request("POST", "/v1/wake");
+	assert.equal((await client.answer()).json.end, "woken");
+	assert.equal((await client.answer()).json.role, "control");
+	client.destroy();
+});
+
+withServer("a client that polls is not starved by 100 that begin to wait", {}, async (server) => {
+	const poller = await server.connect();
+	const clients = await Promise.all(Array.from({ length: 100 }, () => server.connect()));
+	for (const client of clients) {
+		client.send(GET_WAIT);
+		poller.send(PING);
+		assert.equal((await poller.answer()).status, 200);
+	}
+	await server.until((stats) => stats.parked === 100);
+	poller.send(PING);
+	assert.equal((await poller.answer()).status, 200);
+	for (const client of [...clients, poller]) client.destroy();
+});
+
+withServer("too many waiting clients are told so", { env: { TEST_PARKED_MAX: "3" } }, async (server) => {
+	const clients = await park(server, 3);
+	const answer = await server.request("GET", "/v1/wait");
+	assert.equal(answer.status, 429);
+	assert.equal(answer.json.limit, 3);
+	for (const client of clients) client.destroy();
+});
+
+test("a stop answers waiting clients and ends cleanly", { timeout: 60000 }, async () => {
+	const server = await Server.start();
+	const clients = await park(server, 50);
+	const idle = await server.connect();
+	const silent = await server.connect();
+	idle.send(PING);
+	assert.equal((await idle.answer()).status, 200);
+	const ended = server.stop();
+	for (const client of clients) {
+		const answer = await client.answer();
+		assert.equal(answer.status, 503);
+		assert.equal(answer.json.code, "stopping");
+		assert.equal(answer.headers.connection, "close");
+		await client.whenClosed();
+		client.destroy();
+	}
+	await idle.whenClosed();
+	await silent.whenClosed();
+	idle.destroy();
+	silent.destroy();
+	assert.equal(await ended, 0);
+	assert.equal(server.errors, "");
+});
+
+test("a stop does not wait for ever for a body that never comes", { timeout: 60000 }, async () => {
+	const server = await Server.start();
+	const client = await server.connect();
+	client.send(head("PUT", "/v1/sink", { "Content-Length": 1000 }) + "x");
+	await server.until((stats) => stats.sunk_bytes === 1);
+	assert.equal(await server.stop(), 0);
+	assert.equal(server.errors, "");
+	client.destroy();
+});
+
+test("a stop without any client ends cleanly", { timeout: 60000 }, async () => {
+	const server = await Server.start();
+	assert.equal(await server.stop(), 0);
+});
+
+withServer("at the limit of connections the next one waits for its turn", { env: { TEST_CONNECTIONS_MAX: "8" } },
+	async (server) => {
+		const clients = await Promise.all(Array.from({ length: 8 }, () => server.connect()));
+		for (const client of clients) {
+			client.send(PING);
+			assert.equal((await client.answer()).status, 200);
+		}
+		const next = await server.connect();
+		next.send(PING);
+		clients[3].destroy();
+		assert.equal((await next.answer()).status, 200);
+		for (const client of [...clients, next]) client.destroy();
+	});
+
+withServer("a connection serves many requests, also when they come at once", {}, async (server) => {
+	const client = await server.connect();
+	client.send(PING.repeat(50));
+	for (let i = 0; i < 50; i++) assert.equal((await client.answer()).status, 200);
+	client.send(head("GET", "/v1/nothing") + head("POST", "/v1/ping") + PING);
+	assert.equal((await client.answer()).status, 404);
+	assert.equal((await client.answer()).status, 405);
+	assert.equal((await client.answer()).status, 200);
+	client.destroy();
+});
+
+withServer("a client that ends its stream with its request is answered, and closed", {}, async (server) => {
+	const client = await server.connect();
+	client.socket.end(PING + PING);
+	assert.equal((await client.answer()).status, 200);
+	assert.equal((await client.answer()).status, 200);
+	await client.whenClosed();
+	await server.until((stats) => stats.connections_open === 1);
+});
+
+withServer("an idle server does not wake up, waiting clients or not", {}, async (server) => {
+	const clients = await park(server, 10);
+	const before = server.status("voluntary_ctxt_switches");
+	await new Promise((done) => setTimeout(done, 2000));
+	const wakeups = server.status("voluntary_ctxt_switches") - before;
+	assert.ok(wakeups <= 2, `${wakeups} wake-ups`);
+	for (const client of clients) client.destroy();
+});
+
+const HASTY = { env: { TEST_HEADER_TIMEOUT_MS: "300", TEST_PROGRESS_TIMEOUT_MS: "300" } };
+
+// A byte again and again, until the other side has had enough.
+async function dribble(client, bytes) {
+	for (let i = 0; !client.closed; i++) {
+		client.send(bytes[i % bytes.length]);
+		await Promise.race([client.more(), new Promise((done) => setTimeout(done, 30))]);
+	}
+}
+
+withServer("a client that never ends its headers is cut", HASTY, async (server) => {
+	const client = await server.connect();
+	client.send(`GET /v1/ping HTTP/1.1\r\nHost: 127.0.0.1\r\nX: `);
+	await dribble(client, "x");
+	assert.equal(client.received.length, 0);
+	client.destroy();
+	assert.equal((await server.request("GET", "/v1/ping")).status, 200);
+	assert.ok((await server.stats()).too_slow >= 1);
+});
+
+withServer("a client that says nothing is cut", HASTY, async (server) => {
+	const client = await server.connect();
+	await client.whenClosed();
+	client.destroy();
+});
+
+withServer("a client that dribbles its body is cut", HASTY, async (server) => {
+	const client = await server.connect();
+	client.send(head("POST", "/v1/echo", { ...JSON_TYPE, "Content-Length": 100000 }));
+	await dribble(client, " ");
+	client.destroy();
+	assert.equal((await server.stats()).echoes, 0);
+});
+
+withServer("a client that does not read its answer is cut", HASTY, async (server) => {
+	const client = await server.connect();
+	client.socket.pause();
+	client.send(head("GET", "/v1/stream?bytes=1000000000"));
+	await server.until((stats) => stats.connections_open === 1);
+	assert.equal((await server.stats()).too_slow, 1);
+	client.destroy();
+});
+
+withServer("a slow client does not hold up the others", {}, async (server) => {
+	const slow = await Promise.all(Array.from({ length: 50 }, () => server.connect()));
+	for (const client of slow) client.send("POST /v1/echo HTTP/1.1\r\nHost: 127.0.");
+	for (let i = 0; i < 20; i++) assert.equal((await server.request("GET", "/v1/ping")).status, 200);
+	for (const client of slow) client.destroy();
+});
+
+withServer("a repeat while the first request waits is a conflict", {}, async (server) => {
+	const headers = { "Idempotency-Key": "k" };
+	const [client] = await park(server, 1, head("POST", "/v1/wait", headers));
+	assert.equal((await server.request("POST", "/v1/wait", { headers })).json.code, "idempotency_conflict");
+	await server.request("POST", "/v1/wake");
+	assert.equal((await client.answer()).json.end, "woken");
+	assert.equal((await server.request("POST", "/v1/wait", { headers })).json.end, "woken");
+	client.destroy();
+});
+
+withServer("a key whose client left can be used again", {}, async (server) => {
+	const headers = { "Idempotency-Key": "k" };
+	const [client] = await park(server, 1, head("POST", "/v1/wait", headers));
+	client.destroy();
+	await server.until((stats) => stats.left === 1 && stats.connections_open === 1);
+	const answer = await server.request("POST", "/v1/wait?x=1", { headers });
+	assert.equal(answer.status, 400);
+	assert.equal((await server.request("POST", "/v1/kick", { headers, ...length("") })).status, 201);
+});

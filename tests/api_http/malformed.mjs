@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What two parsers in a row could read differently is refused, and the connection closed: what follows on it is never
+// taken for a request.
+import assert from "node:assert/strict";
+import { withServer } from "./lib.mjs";
+
+const HOST = "Host: 127.0.0.1\r\n";
+const SECOND = `POST /v1/echo HTTP/1.1\r\n${HOST}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}`;
+const post = (headers, body) => `POST /v1/kick HTTP/1.1\r\n${headers}\r\n${body}`;
+const get = (target, headers = HOST) => `GET ${target} HTTP/1.1\r\n${headers}\r\n`;
+
+const MALFORMED = {
+	"Transfer-Encoding and Content-Length": post(`${HOST}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n`, "0\r\n\r\n"),
+	"Content-Length and Transfer-Encoding": post(`${HOST}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n`, "0\r\n\r\n"),
+	"two different Content-Lengths": post(`${HOST}Content-Length: 0\r\nContent-Length: 9\r\n`, ""),
+	"two equal Content-Lengths": post(`${HOST}Content-Length: 0\r\nContent-Length: 0\r\n`, ""),
+	"a list of Content-Lengths": post(`${HOST}Content-Length: 0\r\nX: y\r\nContent-Length: 0, 0\r\n`, ""),
+	"an unknown Transfer-Encoding": post(`${HOST}Transfer-Encoding: xchunked\r\n`, "0\r\n\r\n"),
+	"a Transfer-Encoding after another": post(`${HOST}Transfer-Encoding: gzip, chunked\r\n`, "0\r\n\r\n"),
+	"two Transfer-Encodings": post(`${HOST}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n`, "0\r\n\r\n"),
+	"Transfer-Encoding in HTTP/1.0": `POST /v1/kick HTTP/1.0\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+	"no Host": get("/v1/ping", ""),
+	"two Hosts": get("/v1/ping", HOST + HOST),
+	"two Hosts in HTTP/1.0": `GET /v1/ping HTTP/1.0\r\n${HOST}${HOST}\r\n`,
+	"a space before the colon": get("/v1/ping", `Host: 127.0.0.1\r\nContent-Length : 3\r\n`),
+	"a header name that is no token": get("/v1/ping", `${HOST}A(b): c\r\n`),
+	"an empty header name": get("/v1/ping", `${HOST}: c\r\n`),
+	"a folded header": get("/v1/ping", `${HOST}A: b\r\n c\r\n`),
+	"a folded header at the end": get("/v1/ping", `A: b\r\n${HOST}\tc\r\n`),
+	"bare LF after the request line": `GET /v1/ping HTTP/1.1\n${HOST}\r\n`,
+	"bare LF after a header": `GET /v1/ping HTTP/1.1\r\nHost: 127.0.0.1\n\r\n`,
+	"bare LF everywhere": `GET /v1/ping HTTP/1.1\nHost: 127.0.0.1\n\n`,
+	"bare LF as the empty line": `GET /v1/ping HTTP/1.1\r\n${HOST}\n`,
+	"bare CR in a value": get("/v1/ping", `${HOST}A: b\rc\r\n`),
+	"NUL in a value": get("/v1/ping", `${HOST}A: b\0c\r\n`),
+	"NULs that look like a line end": get("/v1/ping", `A: b\0\0Host: evil.test\r\n${HOST}`),
+	"NUL in the target": get("/v1/ping\0x"),
+	"%00 in the target": get("/v1/ping%00x"),
+	"%00 in a parameter": get("/v1/ping?verbose=%00"),
+	"%2F in the target": get("/v1%2Fping"),
+	"%2f in the target": get("/v1%2fping"),
+	"a bad escape": get("/v1/%zz"),
+	"a dot segment": get("/v1/./ping"),
+	"two dots": get("/v1/x/../ping"),
+	"two dots in disguise": get("/v1/x/%2e%2E/ping"),
+	"a space in the target": get("/v1/pi ng"),
+	"two spaces before the target": get(" /v1/ping"),
+	"raw bytes above 127 in the target": get("/v1/p\xefng"),
+	"a fragment": get("/v1/ping#x"),
+	"the absolute form": get("http://127.0.0.1/v1/ping"),
+	"the authority form": `CONNECT 127.0.0.1:80 HTTP/1.1\r\n${HOST}\r\n`,
+	"the asterisk form": `OPTIONS * HTTP/1.1\r\n${HOST}\r\n`,
+	"a method that is no token": `G<>T /v1/ping HTTP/1.1\r\n${HOST}\r\n`,
+};
+
+// Refused by libmicrohttpd itself, in words of its own.
+const LIBRARY = {
+	"a negative Content-Length": [400, post(`${HOST}Content-Length: -1\r\n`, "")],
+	"a signed Content-Length": [400, post(`${HOST}Content-Length: +4\r\n`, "")],
+	"a huge Content-Length": [413, post(`${HOST}Content-Length: 99999999999999999999999\r\n`, "")],
+	"a header without a colon": [400, get("/v1/ping", `${HOST}nonsense\r\n`)],
+	"a request line without a version": [400, `GET /v1/ping\r\n${HOST}\r\n`],
+	"an unknown version": [505, `GET /v1/ping HTTP/3.0\r\n${HOST}\r\n`],
+	"too long a target": [414, get(`/v1/${"x".repeat(80000)}`)],
+	"too long a header": [431, get("/v1/ping", `${HOST}A: ${"x".repeat(80000)}\r\n`)],
+	"too many headers": [431, get("/v1/ping", HOST + "A: b\r\n".repeat(10000))],
+	"a malformed chunk": [400, post(`${HOST}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n`, "zz\r\n")],
+};
+
+withServer("malformed requests are refused and end the connection", {}, async (server, t) => {
+	for (const [name, bytes] of Object.entries(MALFORMED)) {
+		await t.test(name, async () => {
+			const client = await server.connect();
+			client.send(bytes + SECOND);
+			const answer = await client.answer();
+			assert.equal(answer?.status, 400);
+			assert.equal(answer.headers["content-type"], "application/problem+json");
+			assert.equal(answer.json.code, "malformed_request");
+			await client.whenClosed();
+			assert.equal(client.received.length, 0, "nothing after the refusal is answered");
+			client.destroy();
+		});
+	}
+	assert.equal((await server.stats()).echoes, 0, "no second request ever ran");
+});
+
+withServer("what the HTTP library refuses ends the connection as well", {}, async (server, t) => {
+	for (const [name, [status, bytes]] of Object.entries(LIBRARY)) {
+		await t.test(name, async () => {
+			const client = await server.connect();
+			client.send(bytes + SECOND);
+			assert.equal((await client.answer())?.status, status);
+			await client.whenClosed();
+			client.destroy();
+		});
+	}
+	assert.equal((await server.stats()).echoes, 0, "no second request ever ran");
+});
+
+withServer("what is only unusual is served", {}, async (server, t) => {
+	const unusual = {
+		"HTTP/1.0 without a Host": "GET /v1/ping HTTP/1.0\r\n\r\n",
+		"no space after the colon": "GET /v1/ping HTTP/1.1\r\nhost:127.0.0.1\r\n\r\n",
+		"an empty value": `GET /v1/ping HTTP/1.1\r\n${HOST}X-Empty:\r\n\r\n`,
+		"empty lines before the request": `\r\n\r\nGET /v1/ping HTTP/1.1\r\n${HOST}\r\n`,
+		"an encoded letter": get("/v1/p%69ng"),
+		"bytes above 127 in a value": get("/v1/ping", `${HOST}X: \xe9\r\n`),
+		"a head in many pieces": get("/v1/ping", `${HOST}${"A: b\r\n".repeat(200)}`),
+		cookies: get("/v1/ping", `${HOST}Cookie: a=b; c="d"\r\n`),
+	};
+	for (const [name, bytes] of Object.entries(unusual)) {
+		await t.test(name, async () => {
+			const client = await server.connect();
+			for (let at = 0; at < bytes.length; at += 300) client.send(bytes.slice(at, at + 300));
+			assert.equal((await client.answer())?.status, 200);
+			client.destroy();
+		});
+	}
+});
