@@ -12,10 +12,11 @@
 #include "rdma/transfer.h"
 #include "tests/fake/provider_fake.h"
 
-#define RIG_CONNS    80
-#define RIG_STATES   12
-#define RIG_MESSAGES 64
-#define RIG_CQ_DEPTH 256
+#define RIG_LISTENERS 4
+#define RIG_CONNS     80
+#define RIG_STATES    12
+#define RIG_MESSAGES  64
+#define RIG_CQ_DEPTH  256
 
 struct rig;
 
@@ -47,6 +48,8 @@ struct rig {
 	struct vbd_error err; /* of the last thing that failed */
 	struct rig_conn conns[RIG_CONNS];
 	unsigned int conn_count;
+	struct rig_listener listeners[RIG_LISTENERS];
+	unsigned int listener_count;
 	unsigned int added, removing, removed, async_events, cm_opened;
 	int last_async_type, last_async_port;
 	bool forget_removed; /* forget each device at the end of rig_settle() */
@@ -87,16 +90,22 @@ bool rig_conn_answer(struct rig_conn *rc);
 /** rig_conn_in - a new connection in @state, active where it has a choice */
 struct rig_conn *rig_conn_in(struct rig *rig, enum vbd_conn_state state);
 
-/** rig_listen - on 0.0.0.0, a port picked; at most one at a time needs it */
-void rig_listen(struct rig *rig, struct rig_listener *listener);
+/** rig_listener - one that does not listen yet, to be told what to do with requests (rig_params(),
+ * no decision) */
+struct rig_listener *rig_listener(struct rig *rig);
+
+/** rig_try_listen - on 0.0.0.0, a port picked; false if it failed */
+bool rig_try_listen(struct rig_listener *listener);
+
+/** rig_listen - the same; must not fail */
+void rig_listen(struct rig_listener *listener);
 
 /** rig_request - a peer's request, taken; NULL if no connection came of it */
-struct rig_conn *rig_request(struct rig *rig, struct rig_listener *listener);
+struct rig_conn *rig_request(struct rig_listener *listener);
 
-/** rig_loop_connect - two connections to each other; loopback is switched on */
-void rig_loop_connect(struct rig *rig, struct rig_listener *listener,
-	const struct vbd_conn_params *active, struct rig_conn **ret_active,
-	struct rig_conn **ret_passive);
+/** rig_loop_connect - two connections to each other, through @listener; loopback is switched on */
+void rig_loop_connect(struct rig_listener *listener, const struct vbd_conn_params *active,
+	struct rig_conn **ret_active, struct rig_conn **ret_passive);
 
 /** rig_deadline - the deadline that it set passes */
 void rig_deadline(struct rig_conn *rc);
@@ -112,6 +121,9 @@ bool rig_has_entry(const struct rig_conn *rc, enum vbd_timeline_kind kind, const
 
 /** rig_assert_gone - nothing but the record is left of it */
 void rig_assert_gone(const struct rig_conn *rc);
+
+/** rig_assert_cqs_idle - no CQ has users, reservations or outstanding work */
+void rig_assert_cqs_idle(struct rig *rig);
 
 /** rig_assert_idle - no connection holds anything: only what the fabric itself keeps is live */
 void rig_assert_idle(struct rig *rig);

@@ -1,0 +1,1050 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/conn.h"
+
+#include "base/log.h"
+#include "rdma/cq.h"
+#include "rdma/device.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/unit.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+/* Where a connection can be when something happens to it. */
+static const enum vbd_conn_state open_states[] = {
+	VBD_CONN_RESOLVING_ADDR,
+	VBD_CONN_RESOLVING_ROUTE,
+	VBD_CONN_CONNECTING,
+	VBD_CONN_REQUESTED,
+	VBD_CONN_ACCEPTING,
+	VBD_CONN_ESTABLISHED,
+};
+
+static const enum vbd_conn_state all_states[] = {
+	VBD_CONN_RESOLVING_ADDR,
+	VBD_CONN_RESOLVING_ROUTE,
+	VBD_CONN_CONNECTING,
+	VBD_CONN_REQUESTED,
+	VBD_CONN_ACCEPTING,
+	VBD_CONN_ESTABLISHED,
+	VBD_CONN_DRAINING,
+	VBD_CONN_CLOSED,
+	VBD_CONN_FAILED,
+};
+
+static void assert_told(const struct rig_conn *rc, const enum vbd_conn_state *states, size_t count)
+{
+	assert_int_equal(rc->state_count, count);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(rc->states[i], states[i]);
+}
+
+/* The QP's moves as the timeline tells them. */
+static void assert_moves(const struct rig_conn *rc, const char *const *moves, size_t count)
+{
+	const struct vbd_timeline *timeline = &rc->conn->timeline;
+	size_t found = 0;
+
+	for (uint32_t i = 0; i < timeline->count; i++) {
+		if (timeline->entries[i].kind != VBD_TIMELINE_QP)
+			continue;
+		assert_in_range(found, 0, count - 1);
+		assert_string_equal(timeline->entries[i].what, moves[found++]);
+	}
+	assert_int_equal(found, count);
+}
+
+static void assert_ended(struct rig_conn *rc, enum vbd_conn_state state, enum vbd_reason reason)
+{
+	rig_settle(rc->rig);
+	assert_int_equal(rc->conn->state, state);
+	assert_string_equal(vbd_reason_name(rc->conn->reason), vbd_reason_name(reason));
+	rig_assert_gone(rc);
+	rig_assert_idle(rc->rig);
+}
+
+/* Coming up. */
+
+static void test_conn__an_active_connection_comes_up(void **test_state)
+{
+	static const enum vbd_conn_state told[] = {
+		VBD_CONN_RESOLVING_ROUTE, VBD_CONN_CONNECTING, VBD_CONN_ESTABLISHED};
+	static const char *const moves[] = {
+		"RESET -> INIT", "INIT -> INIT", "INIT -> RTR", "RTR -> RTS"};
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	assert_told(rc, told, VBD_ARRAY_LEN(told));
+	assert_moves(rc, moves, VBD_ARRAY_LEN(moves));
+	assert_int_equal(rc->conn->qp->state, IBV_QPS_RTS);
+	assert_int_not_equal(rc->conn->established_ns, 0);
+	assert_int_equal(rc->deadline_ms, 0);
+	assert_string_equal(rc->conn->device_name, "fake0");
+	assert_int_equal(rc->conn->port_num, 1);
+	assert_int_equal(rc->conn->peer_qpn, 0x77);
+	assert_false(rc->conn->passive);
+	assert_int_equal(rc->conn->reason, VBD_REASON_NONE);
+	rig_close(rc);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+}
+
+static void test_conn__receives_are_posted_before_the_peer_hears_of_us(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	assert_int_equal(fake_count("ibv_post_recv"), 4);
+	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	assert_true(fake_last("ibv_post_recv") < fake_first("rdma_connect"));
+	assert_true(fake_first("rdma_establish") > fake_last("ibv_modify_qp"));
+	assert_true(fake_id_asked(rc->conn->cm_id).established);
+}
+
+static void test_conn__the_qp_gets_what_was_asked_for(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct vbd_conn_params params = rig_params();
+	const struct vbd_qp_info *info;
+	struct fake_id_asked asked;
+	struct rig_conn *rc;
+
+	params.retry_count = 3;
+	params.rnr_retry = 2;
+	params.ack_timeout = 15;
+	params.min_rnr_timer = 9;
+	params.responder_resources = 5;
+	params.initiator_depth = 6;
+	rc = rig_conn_connect(rig, &params);
+	asked = fake_id_asked(rc->conn->cm_id);
+	assert_int_equal(asked.ack_timeout, 15);
+	assert_int_equal(asked.tos, -1);
+	assert_int_equal(asked.param.retry_count, 3);
+	assert_int_equal(asked.param.rnr_retry_count, 2);
+	assert_int_equal(asked.param.responder_resources, 5);
+	assert_int_equal(asked.param.initiator_depth, 6);
+	assert_int_equal(asked.param.qp_num, rc->conn->qp_info.lqpn);
+	info = &rc->conn->qp_info;
+	assert_true(info->path_known);
+	assert_int_equal(info->state, IBV_QPS_RTS);
+	assert_int_equal(info->rqpn, 0x77);
+	assert_int_equal(info->retry_count, 3);
+	assert_int_equal(info->rnr_retry, 2);
+	assert_int_equal(info->ack_timeout, 15);
+	assert_int_equal(info->min_rnr_timer, 9);
+	assert_int_equal(info->responder_resources, 5);
+	assert_int_equal(info->initiator_depth, 6);
+	assert_int_equal(info->path_mtu_bytes, 1024);
+	assert_int_equal(info->rq_psn, 0x1234);
+	assert_int_equal(info->sq_psn, 0x4321);
+	assert_true(info->gid_known);
+}
+
+static void test_conn__reads_are_lowered_to_what_device_and_peer_allow(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct vbd_conn_params params = rig_params();
+	const struct vbd_pv_cm_event response = {
+		.type = RDMA_CM_EVENT_CONNECT_RESPONSE,
+		.has_conn_param = true,
+		.responder_resources = 3,
+		.initiator_depth = 40,
+		.qp_num = 0x99,
+	};
+	struct rig_conn *rc;
+
+	vbd_fabric_device(rig->fabric, "fake0")->attr.max_qp_init_rd_atom = 10;
+	params.responder_resources = 60;
+	params.initiator_depth = 60;
+	rc = rig_conn_create(rig, &params);
+	for (int i = 0; i < 2; i++) {
+		assert_true(rig_conn_answer(rc));
+		rig_settle(rig);
+	}
+	assert_int_equal(fake_id_asked(rc->conn->cm_id).param.responder_resources, 60);
+	assert_int_equal(fake_id_asked(rc->conn->cm_id).param.initiator_depth, 10);
+	fake_cm_event_with(rc->conn->cm_id, &response);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+	assert_int_equal(rc->conn->peer_qpn, 0x99);
+	assert_int_equal(rc->conn->qp_info.initiator_depth, 10);
+	assert_int_equal(rc->conn->qp_info.responder_resources, 3);
+}
+
+static void test_conn__a_tos_and_a_source_reach_the_cm(void **test_state)
+{
+	static const struct vbd_conn_ops no_ops = {0};
+	const struct sockaddr_in dst = {.sin_family = AF_INET, .sin_port = htons(1)};
+	struct rig *rig = *test_state;
+	struct vbd_conn_params params = rig_params();
+	struct sockaddr_in src = rig->device->addr;
+	struct vbd_conn *conn;
+
+	/* An observer that wants to hear nothing is fine too. */
+	assert_int_equal(
+		vbd_conn_create(rig->fabric, 1, &params, 46, 100, &no_ops, NULL, &conn, &rig->err),
+		VBD_OK);
+	vbd_conn_resolve(conn, (const struct sockaddr *)&src, (const struct sockaddr *)&dst);
+	assert_int_equal(fake_id_asked(conn->cm_id).tos, 46);
+	assert_int_equal(conn->cm_id->route.addr.src_sin.sin_addr.s_addr, src.sin_addr.s_addr);
+	assert_true(fake_last("rdma_set_option") < fake_first("rdma_resolve_addr"));
+	vbd_conn_close(conn, VBD_REASON_LOCAL_CLOSE);
+	assert_int_equal(conn->state, VBD_CONN_CLOSED);
+	vbd_conn_destroy(conn);
+}
+
+static void test_conn__on_iwarp_established_comes_without_a_response(void **test_state)
+{
+	static const char *const moves[] = {"RESET -> INIT", "INIT -> RTS"};
+	struct rig *rig = *test_state;
+	struct rig_conn *rc;
+
+	rig->device->ibv.transport_type = IBV_TRANSPORT_IWARP;
+	rc = rig_conn_connect(rig, NULL);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+	assert_moves(rc, moves, VBD_ARRAY_LEN(moves));
+	assert_int_equal(rc->conn->qp_info.state, IBV_QPS_RTS);
+	assert_false(fake_id_asked(rc->conn->cm_id).established);
+	rig_close(rc);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+}
+
+static void test_conn__a_passive_connection_comes_up(void **test_state)
+{
+	static const enum vbd_conn_state told[] = {VBD_CONN_ACCEPTING, VBD_CONN_ESTABLISHED};
+	static const char *const moves[] = {"RESET -> INIT", "INIT -> RTR", "RTR -> RTS"};
+	struct rig *rig = *test_state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct rig_conn *rc;
+
+	rig_listen(listener);
+	rc = rig_request(listener);
+	assert_int_equal(rc->conn->state, VBD_CONN_REQUESTED);
+	assert_int_equal(rc->deadline_ms, 5000);
+	assert_true(rc->conn->passive);
+	assert_int_equal(rc->conn->peer_qpn, 0x77);
+	assert_int_equal(((const struct sockaddr_in *)&rc->conn->peer)->sin_port, htons(40000));
+	assert_string_equal(rc->conn->device_name, "fake0");
+	assert_int_equal(vbd_conn_accept(rc->conn, &rig->err), VBD_OK);
+	assert_int_equal(rc->conn->qp->state, IBV_QPS_RTS);
+	assert_true(fake_last("ibv_post_recv") < fake_first("rdma_accept"));
+	assert_int_equal(rc->deadline_ms, 5000);
+	assert_true(rig_conn_answer(rc));
+	rig_settle(rig);
+	assert_told(rc, told, VBD_ARRAY_LEN(told));
+	assert_moves(rc, moves, VBD_ARRAY_LEN(moves));
+	assert_int_equal(rc->deadline_ms, 0);
+	assert_int_equal(fake_id_asked(rc->conn->cm_id).ack_timeout, 14);
+	vbd_cm_listener_close(&listener->cm);
+	rig_close(rc);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+}
+
+static void test_conn__on_iwarp_the_kernel_moves_the_accepted_qp(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc;
+
+	rig->device->ibv.transport_type = IBV_TRANSPORT_IWARP;
+	rc = rig_conn_in(rig, VBD_CONN_ACCEPTING);
+	assert_true(rig_conn_answer(rc));
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+	assert_int_equal(rc->conn->qp_info.state, IBV_QPS_RTS);
+}
+
+static void test_conn__data_before_established_is_told_to_the_cm(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_ACCEPTING);
+
+	fake_qp_async(rc->conn->qp, IBV_EVENT_COMM_EST);
+	rig_settle(rig);
+	assert_true(fake_id_asked(rc->conn->cm_id).notified);
+	assert_int_equal(rc->conn->state, VBD_CONN_ACCEPTING);
+	assert_true(rig_has_entry(rc, VBD_TIMELINE_ASYNC_EVENT, "comm_est"));
+	assert_true(rig_conn_answer(rc));
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+	/* The active side has nobody to tell. */
+	fake_qp_async(rc->conn->qp, IBV_EVENT_COMM_EST);
+	rig_settle(rig);
+	assert_int_equal(fake_count("rdma_notify"), 1);
+}
+
+static void test_conn__private_data_of_the_peer_is_kept(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct vbd_pv_cm_event response = {
+		.type = RDMA_CM_EVENT_CONNECT_RESPONSE,
+		.has_conn_param = true,
+		.responder_resources = 1,
+		.initiator_depth = 1,
+		.qp_num = 0x77,
+		.private_data_bytes = 255,
+	};
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
+
+	memset(response.private_data, 0xab, sizeof(response.private_data));
+	fake_cm_event_with(rc->conn->cm_id, &response);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->private_data_bytes, 255);
+	assert_memory_equal(rc->conn->private_data, response.private_data, 255);
+}
+
+static void test_conn__ids_without_a_device_fail_cleanly(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_create(rig, NULL);
+
+	/* rdma-core PR #1547: ADDR_RESOLVED, and no device bound. */
+	fake_addr_resolved(rc->conn->cm_id, NULL);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_RESOLVING_ROUTE);
+	assert_string_equal(rc->conn->device_name, "");
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_RESOURCE_ERROR);
+	assert_int_equal(rc->conn->first_error.error.status, VBD_E_NO_DEVICE);
+}
+
+/* Not coming up. */
+
+static void test_conn__a_rejection_keeps_its_reason(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
+	const struct vbd_error *error = &rc->conn->first_error.error;
+
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_REJECTED, 8);
+	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_REJECTED);
+	assert_int_equal(error->status, VBD_E_REJECTED);
+	assert_int_equal(error->source, VBD_SOURCE_CM_EVENT);
+	assert_int_equal(error->kind, RDMA_CM_EVENT_REJECTED);
+	assert_int_equal(error->raw, 8);
+	assert_non_null(strstr(error->text, "nobody listens on that port"));
+	assert_true(vbd_status_hint(error->status)[0] != '\0');
+	assert_int_equal(rc->conn->first_error.opcode, -1);
+	assert_true(rig_has_entry(rc, VBD_TIMELINE_CM_EVENT, "RDMA_CM_EVENT_REJECTED"));
+	assert_int_equal(fake_count("rdma_disconnect"), 0);
+}
+
+struct failure_row {
+	enum vbd_conn_state state;
+	enum rdma_cm_event_type event;
+	enum vbd_reason reason;
+	enum vbd_status status;
+};
+
+static void test_conn__a_cm_error_becomes_the_reason(void **test_state)
+{
+	static const struct failure_row rows[] = {
+		{VBD_CONN_RESOLVING_ADDR, RDMA_CM_EVENT_ADDR_ERROR, VBD_REASON_ADDR_ERROR,
+			VBD_E_ADDR_ERROR},
+		{VBD_CONN_RESOLVING_ROUTE, RDMA_CM_EVENT_ROUTE_ERROR, VBD_REASON_ROUTE_ERROR,
+			VBD_E_ROUTE_ERROR},
+		{VBD_CONN_CONNECTING, RDMA_CM_EVENT_CONNECT_ERROR, VBD_REASON_CONNECT_ERROR,
+			VBD_E_CONNECT_ERROR},
+		{VBD_CONN_ACCEPTING, RDMA_CM_EVENT_CONNECT_ERROR, VBD_REASON_CONNECT_ERROR,
+			VBD_E_CONNECT_ERROR},
+		{VBD_CONN_ESTABLISHED, RDMA_CM_EVENT_ADDR_RESOLVED, VBD_REASON_PROTOCOL_ERROR,
+			VBD_OK},
+		{VBD_CONN_ESTABLISHED, RDMA_CM_EVENT_MULTICAST_ERROR, VBD_REASON_PROTOCOL_ERROR,
+			VBD_E_INTERNAL},
+		{VBD_CONN_RESOLVING_ADDR, (enum rdma_cm_event_type)77, VBD_REASON_PROTOCOL_ERROR,
+			VBD_E_INTERNAL},
+	};
+	struct rig *rig = *test_state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct rig_conn *rc = rig_conn_in(rig, rows[i].state);
+
+		fake_cm_event(rc->conn->cm_id, rows[i].event, -110);
+		assert_ended(rc, VBD_CONN_FAILED, rows[i].reason);
+		assert_int_equal(rc->conn->first_error.error.status, rows[i].status);
+		if (rows[i].status)
+			assert_int_equal(rc->conn->first_error.error.raw, -110);
+	}
+}
+
+static void test_conn__unreachable_ends_every_state(void **test_state)
+{
+	struct rig *rig = *test_state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(open_states); i++) {
+		struct rig_conn *rc = rig_conn_in(rig, open_states[i]);
+
+		fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_UNREACHABLE, -110);
+		assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_UNREACHABLE);
+		assert_int_equal(rc->conn->first_error.error.kind, RDMA_CM_EVENT_UNREACHABLE);
+	}
+}
+
+static void test_conn__a_deadline_ends_every_waiting_state(void **test_state)
+{
+	struct rig *rig = *test_state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(open_states); i++) {
+		struct rig_conn *rc = rig_conn_in(rig, open_states[i]);
+
+		if (open_states[i] == VBD_CONN_ESTABLISHED)
+			continue;
+		rig_deadline(rc);
+		assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_DEADLINE);
+		assert_int_equal(rc->conn->first_error.error.source, VBD_SOURCE_DEADLINE);
+		assert_int_equal(rc->conn->first_error.error.raw, 5000);
+		assert_non_null(strstr(rc->conn->first_error.error.text,
+			vbd_conn_state_waits_for(open_states[i])));
+	}
+	assert_int_equal(fake_count("rdma_reject"), 1);
+}
+
+static void test_conn__a_late_deadline_leaves_an_established_one_alone(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	vbd_conn_deadline(rc->conn);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+static void test_conn__a_name_without_address_fails(void **test_state)
+{
+	struct vbd_conn_params params = rig_params();
+	static const struct vbd_conn_ops no_ops = {0};
+	struct rig *rig = *test_state;
+	struct vbd_error why = {.source = VBD_SOURCE_GAI, .raw = -2};
+	struct vbd_conn *conn;
+
+	assert_int_equal(
+		vbd_conn_create(rig->fabric, 1, &params, -1, 100, &no_ops, NULL, &conn, &rig->err),
+		VBD_OK);
+	(void)vbd_error_set(&why, VBD_E_NAME_NOT_RESOLVED, "no such host");
+	vbd_conn_name_failed(conn, &why);
+	assert_int_equal(conn->state, VBD_CONN_FAILED);
+	assert_int_equal(conn->reason, VBD_REASON_NAME_ERROR);
+	assert_int_equal(conn->first_error.error.raw, -2);
+	vbd_conn_destroy(conn);
+}
+
+static void test_conn__without_a_cm_there_is_no_connecting(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc;
+
+	rig_stop(rig);
+	fake_fail_next("rdma_create_event_channel", ENOENT);
+	assert_true(rig_start(rig, 1));
+	/* The rescan behind it has opened the channel meanwhile. */
+	assert_int_equal(rig->cm_opened, 1);
+	rig_stop(rig);
+	assert_int_equal(vbd_fabric_create(1, 16, 1000, &(struct vbd_fabric_ops){0}, NULL,
+				 &rig->fabric, &rig->err),
+		VBD_OK);
+	vbd_pv_destroy_event_channel(rig->fabric->channel);
+	rig->fabric->channel = NULL;
+	(void)vbd_error_set(&rig->fabric->channel_error, VBD_E_NO_DEVICE, "no rdma_cm");
+	assert_int_equal(vbd_fabric_cm_fd(rig->fabric), -1);
+	rc = rig_conn_create(rig, NULL);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_int_equal(rc->conn->reason, VBD_REASON_RESOURCE_ERROR);
+	assert_int_equal(rc->conn->first_error.error.status, VBD_E_NO_DEVICE);
+}
+
+/* Decisions. */
+
+static void test_conn__a_request_can_be_rejected(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
+
+	assert_int_equal(vbd_conn_reject(rc->conn, &rig->err), VBD_OK);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_REJECTED_LOCALLY);
+	assert_int_equal(fake_count("rdma_reject"), 1);
+}
+
+static void test_conn__closing_a_request_rejects_it(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
+
+	rig_close(rc);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+	assert_int_equal(fake_count("rdma_reject"), 1);
+}
+
+static void test_conn__a_reject_that_fails_still_lets_go(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
+
+	fake_fail_next("rdma_reject", EINVAL);
+	assert_int_equal(vbd_conn_reject(rc->conn, &rig->err), VBD_OK);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_REJECTED_LOCALLY);
+}
+
+static void test_conn__only_a_request_can_be_accepted_or_rejected(void **test_state)
+{
+	struct rig *rig = *test_state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(all_states); i++) {
+		struct vbd_error err = {0};
+		struct rig_conn *rc;
+
+		if (all_states[i] == VBD_CONN_REQUESTED)
+			continue;
+		rc = rig_conn_in(rig, all_states[i]);
+		assert_int_equal(vbd_conn_accept(rc->conn, &err), VBD_E_WRONG_STATE);
+		assert_non_null(strstr(err.text, vbd_conn_state_name(all_states[i])));
+		assert_int_equal(vbd_conn_reject(rc->conn, NULL), VBD_E_WRONG_STATE);
+		assert_int_equal(rc->conn->state, all_states[i]);
+	}
+}
+
+static void test_conn__a_listener_may_refuse_without_a_connection(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_listener *listener = rig_listener(rig);
+
+	listener->refuse = true;
+	rig_listen(listener);
+	assert_null(rig_request(listener));
+	assert_int_equal(fake_count("rdma_reject"), 1);
+	assert_int_equal(fake_live().ids, 1);
+	vbd_cm_listener_close(&listener->cm);
+	vbd_cm_listener_close(&listener->cm);
+}
+
+/* Going down. */
+
+static void test_conn__the_peer_disconnects(void **test_state)
+{
+	static const enum vbd_conn_state told[] = {VBD_CONN_RESOLVING_ROUTE, VBD_CONN_CONNECTING,
+		VBD_CONN_ESTABLISHED, VBD_CONN_DRAINING, VBD_CONN_CLOSED};
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_PEER_DISCONNECT);
+	assert_told(rc, told, VBD_ARRAY_LEN(told));
+	assert_int_equal(rc->conn->first_error.at_ns, 0);
+	/* Our side must say so as well: the QP is still in RTS. */
+	assert_int_equal(fake_count("rdma_disconnect"), 1);
+	assert_true(rig_has_entry(rc, VBD_TIMELINE_QP, "RTS -> ERR"));
+	assert_true(fake_last("ibv_destroy_qp") < fake_last("ibv_dereg_mr"));
+	assert_true(fake_last("ibv_dereg_mr") < fake_last("rdma_destroy_id"));
+}
+
+static void test_conn__a_peer_that_gives_up_early_is_a_clean_end(void **test_state)
+{
+	struct rig *rig = *test_state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(open_states); i++) {
+		struct rig_conn *rc = rig_conn_in(rig, open_states[i]);
+
+		fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
+		assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_PEER_DISCONNECT);
+	}
+}
+
+static void test_conn__a_local_close_ends_every_state(void **test_state)
+{
+	struct rig *rig = *test_state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(open_states); i++) {
+		struct rig_conn *rc = rig_conn_in(rig, open_states[i]);
+
+		rig_close(rc);
+		assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+		assert_true(rig_has_entry(rc, VBD_TIMELINE_COMMAND, "close"));
+		assert_int_equal(rc->conn->first_error.at_ns, 0);
+	}
+}
+
+static void test_conn__a_shutdown_ends_every_state(void **test_state)
+{
+	struct rig *rig = *test_state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(open_states); i++) {
+		struct rig_conn *rc = rig_conn_in(rig, open_states[i]);
+
+		vbd_conn_close(rc->conn, VBD_REASON_SHUTDOWN);
+		assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_SHUTDOWN);
+	}
+}
+
+static void test_conn__an_error_from_above_ends_every_state(void **test_state)
+{
+	struct rig *rig = *test_state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(open_states); i++) {
+		struct rig_conn *rc = rig_conn_in(rig, open_states[i]);
+		struct vbd_error why = {.source = VBD_SOURCE_DEADLINE};
+
+		(void)vbd_error_set(&why, VBD_E_DEADLINE, "the transfer's deadline");
+		vbd_conn_fail(rc->conn, &why, 42);
+		assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_DEADLINE);
+		assert_int_equal(rc->conn->first_error.transfer, 42);
+	}
+}
+
+static void test_conn__a_disconnect_that_fails_does_not_matter(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	fake_fail_next("rdma_disconnect", EINVAL);
+	rig_close(rc);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+}
+
+static void test_conn__closing_twice_is_closing_once(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
+
+	vbd_conn_close(rc->conn, VBD_REASON_SHUTDOWN);
+	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
+	fake_flush(rc->conn->qp);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+	vbd_conn_close(rc->conn, VBD_REASON_SHUTDOWN);
+	assert_int_equal(rc->conn->reason, VBD_REASON_LOCAL_CLOSE);
+}
+
+/* The data path fails. */
+
+static void send_message(struct rig_conn *rc, struct vbd_transfer *transfer, uint8_t *byte)
+{
+	*transfer = (struct vbd_transfer){
+		.id = 9,
+		.op = VBD_OP_SEND,
+		.conn = rc->conn,
+		.channel = rc->conn->channel,
+		.local_addr = byte,
+		.inlined = true,
+		.length_bytes = 1,
+		.chunk_bytes = 64,
+	};
+	vbd_fabric_start_transfer(transfer);
+	rig_settle(rc->rig);
+	assert_int_equal(fake_sends(rc->conn->qp), 1);
+}
+
+static void no_end(struct vbd_transfer *transfer, void *arg)
+{
+	(void)transfer;
+	(void)arg;
+}
+
+static void test_conn__a_wrong_rkey_is_the_first_error_and_flushes_are_counted(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_transfer transfer;
+	uint8_t byte = 1;
+
+	send_message(rc, &transfer, &byte);
+	transfer.ended = no_end;
+	fake_send_failed(rc->conn->qp, IBV_WC_REM_ACCESS_ERR, 0x88);
+	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_REMOTE_ACCESS);
+	assert_int_equal(rc->conn->first_error.error.source, VBD_SOURCE_WC);
+	assert_int_equal(rc->conn->first_error.error.kind, IBV_WC_REM_ACCESS_ERR);
+	assert_int_equal(rc->conn->first_error.error.raw, 0x88);
+	assert_int_equal(rc->conn->first_error.opcode, VBD_OP_SEND);
+	assert_int_equal(rc->conn->first_error.transfer, 9);
+	assert_true(rig_has_entry(rc, VBD_TIMELINE_WC, "IBV_WC_REM_ACCESS_ERR"));
+	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_RECV)->flushed), 4);
+	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_SEND)->errors), 1);
+	assert_int_equal(transfer.state, VBD_TRANSFER_FAILED);
+	assert_int_equal(transfer.wc_status, IBV_WC_REM_ACCESS_ERR);
+	assert_int_equal(transfer.vendor_err, 0x88);
+	assert_int_equal(transfer.error.status, VBD_E_REMOTE_ACCESS);
+}
+
+static void test_conn__the_wc_class_becomes_the_reason(void **test_state)
+{
+	static const struct {
+		enum ibv_wc_status wc;
+		enum vbd_reason reason;
+	} rows[] = {
+		{IBV_WC_RETRY_EXC_ERR, VBD_REASON_RETRY_EXCEEDED},
+		{IBV_WC_RNR_RETRY_EXC_ERR, VBD_REASON_RNR_EXCEEDED},
+		{IBV_WC_REM_INV_REQ_ERR, VBD_REASON_REMOTE_INVALID},
+		{IBV_WC_REM_OP_ERR, VBD_REASON_REMOTE_OPERATION},
+		{IBV_WC_LOC_PROT_ERR, VBD_REASON_LOCAL_ERROR},
+		{IBV_WC_FATAL_ERR, VBD_REASON_QP_FATAL},
+		{(enum ibv_wc_status)77, VBD_REASON_LOCAL_ERROR},
+	};
+	struct rig *rig = *test_state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+		fake_recv_failed(rc->conn->qp, rows[i].wc, 0);
+		assert_ended(rc, VBD_CONN_FAILED, rows[i].reason);
+		assert_int_equal(rc->conn->first_error.opcode, VBD_OP_RECV);
+	}
+}
+
+static void test_conn__a_second_error_does_not_replace_the_first(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	fake_recv_failed(rc->conn->qp, IBV_WC_LOC_LEN_ERR, 5);
+	fake_qp_async(rc->conn->qp, IBV_EVENT_QP_FATAL);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	/* Which of the three is seen first is the loop's business; it is one, and stays. */
+	rig_settle(rig);
+	assert_true(vbd_conn_state_terminal(rc->conn->state));
+	rig_assert_gone(rc);
+}
+
+static void test_conn__an_async_error_of_the_qp_ends_it(void **test_state)
+{
+	static const enum ibv_event_type types[] = {
+		IBV_EVENT_QP_FATAL, IBV_EVENT_QP_REQ_ERR, IBV_EVENT_QP_ACCESS_ERR};
+	struct rig *rig = *test_state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(types); i++) {
+		struct rig_conn *other = rig_conn_connect(rig, NULL);
+		struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+		fake_qp_async(rc->conn->qp, types[i]);
+		rig_settle(rig);
+		assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+		assert_int_equal(rc->conn->reason, VBD_REASON_QP_FATAL);
+		assert_int_equal(rc->conn->first_error.error.source, VBD_SOURCE_ASYNC);
+		assert_int_equal(rc->conn->first_error.error.kind, types[i]);
+		assert_int_equal(other->conn->state, VBD_CONN_ESTABLISHED);
+		rig_close(other);
+	}
+	rig_assert_idle(rig);
+}
+
+static void test_conn__other_async_events_of_the_qp_are_noted_only(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	fake_qp_async(rc->conn->qp, IBV_EVENT_SQ_DRAINED);
+	fake_qp_async(rc->conn->qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+	assert_true(rig_has_entry(rc, VBD_TIMELINE_ASYNC_EVENT, "sq_drained"));
+}
+
+static void test_conn__a_flush_out_of_the_blue_is_qp_fatal(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	fake_qp_to_err(rc->conn->qp);
+	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_QP_FATAL);
+	assert_int_equal(rc->conn->first_error.error.kind, IBV_WC_WR_FLUSH_ERR);
+}
+
+/* Draining. */
+
+static void test_conn__flushes_that_never_come_are_not_waited_for(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_transfer transfer;
+	uint8_t byte = 1;
+
+	send_message(rc, &transfer, &byte);
+	transfer.ended = no_end;
+	fake_flushes_withheld(true);
+	rig_close(rc);
+	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
+	assert_int_equal(rc->deadline_ms, 1000);
+	assert_int_equal(fake_live().qps, 1);
+	rig_deadline(rc);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+	/* What never came back counts as flushed, and the transfer did not arrive. */
+	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_RECV)->flushed), 4);
+	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_SEND)->flushed), 1);
+	assert_int_equal(transfer.state, VBD_TRANSFER_FAILED);
+	assert_true(fake_first("ibv_destroy_qp") < fake_last("ibv_dereg_mr"));
+}
+
+static void test_conn__a_deadline_beside_the_last_flush_does_no_harm(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
+
+	/* The flushes are in the CQ and the worker has not seen them when the deadline passes. */
+	fake_flush(rc->conn->qp);
+	rig_deadline(rc);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_RECV)->flushed), 4);
+}
+
+static void test_conn__a_device_that_takes_no_orders_is_forced_at_once(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	fake_fail_next("ibv_modify_qp", EIO);
+	rig_close(rc);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+}
+
+static void test_conn__late_events_of_an_ended_one_find_nobody(void **test_state)
+{
+	static const enum vbd_conn_state ended[] = {VBD_CONN_CLOSED, VBD_CONN_FAILED};
+	struct rig *rig = *test_state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(ended); i++) {
+		struct rig_conn *rc = rig_conn_in(rig, ended[i]);
+		struct vbd_conn before = *rc->conn;
+
+		for (int type = 0; type <= RDMA_CM_EVENT_TIMEWAIT_EXIT; type++) {
+			const struct vbd_pv_cm_event event = {
+				.type = (enum rdma_cm_event_type)type};
+
+			vbd_conn_on_cm_event(rc->conn, &event);
+		}
+		vbd_conn_on_async_event(rc->conn, IBV_EVENT_QP_FATAL);
+		vbd_conn_device_removed(rc->conn);
+		vbd_conn_deadline(rc->conn);
+		vbd_conn_refresh_qp(rc->conn);
+		assert_int_equal(rc->conn->state, ended[i]);
+		assert_int_equal(rc->conn->reason, before.reason);
+		assert_int_equal(rc->conn->first_error.at_ns, before.first_error.at_ns);
+		assert_int_equal(rc->conn->ended_ns, before.ended_ns);
+		rig_assert_idle(rig);
+	}
+}
+
+static void test_conn__events_while_it_drains_change_nothing(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
+
+	for (int type = 0; type <= RDMA_CM_EVENT_TIMEWAIT_EXIT; type++) {
+		const struct vbd_pv_cm_event event = {.type = (enum rdma_cm_event_type)type};
+
+		vbd_conn_on_cm_event(rc->conn, &event);
+	}
+	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
+	fake_flush(rc->conn->qp);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+}
+
+/* The device goes. */
+
+static void test_conn__a_removed_device_takes_everything_in_every_state(void **test_state)
+{
+	struct rig *rig = *test_state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(all_states); i++) {
+		struct rig_conn *rc = rig_conn_in(rig, all_states[i]);
+		bool was_over = vbd_conn_state_terminal(all_states[i]);
+
+		fake_device_unplug(rig->device);
+		fake_device_cm_removal(rig->device);
+		vbd_fabric_rescan(rig->fabric);
+		rig_settle(rig);
+		if (rc->conn->state == VBD_CONN_DRAINING)
+			rig_deadline(rc);
+		if (all_states[i] == VBD_CONN_RESOLVING_ADDR) {
+			/* Not bound to any device yet: none of its business. */
+			assert_int_equal(rc->conn->state, VBD_CONN_RESOLVING_ADDR);
+			rig_close(rc);
+		} else if (!was_over && all_states[i] != VBD_CONN_DRAINING) {
+			assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+			assert_int_equal(rc->conn->reason, VBD_REASON_DEVICE_REMOVED);
+			assert_int_equal(rc->conn->first_error.error.status, VBD_E_DEVICE_REMOVED);
+		}
+		rig_assert_gone(rc);
+		rig_assert_idle(rig);
+		assert_true(fake_device_let_go(rig->device));
+		assert_int_equal(fake_live().contexts, 0);
+		assert_int_equal(rig->removing, i + 1);
+		assert_int_equal(rig->removed, i + 1);
+		rig->device = fake_device_add("fake0");
+		vbd_fabric_rescan(rig->fabric);
+	}
+}
+
+static void test_conn__a_device_that_goes_while_we_connect_is_not_used(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *holder = rig_conn_in(rig, VBD_CONN_DRAINING);
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_RESOLVING_ADDR);
+
+	/* REMOVING while somebody still holds it: it has a context, but nothing new is made. */
+	fake_device_unplug(rig->device);
+	vbd_fabric_rescan(rig->fabric);
+	assert_int_equal(rig->removed, 0);
+	fake_addr_resolved(rc->conn->cm_id, rig->device);
+	rig_settle(rig);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_int_equal(rc->conn->reason, VBD_REASON_DEVICE_REMOVED);
+	rig_assert_gone(rc);
+	rig_deadline(holder);
+	assert_int_equal(rig->removed, 1);
+	assert_true(fake_device_let_go(rig->device));
+}
+
+static void test_conn__a_device_that_could_not_be_opened_says_why(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc;
+	struct fake_device *second = fake_device_add("fake1");
+
+	second->open_errno = EACCES;
+	vbd_fabric_rescan(rig->fabric);
+	rc = rig_conn_create(rig, NULL);
+	fake_addr_resolved(rc->conn->cm_id, second);
+	rig_settle(rig);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_RESOURCE_ERROR);
+	assert_int_equal(rc->conn->first_error.error.status, VBD_E_NO_DEVICE);
+	assert_non_null(strstr(rc->conn->first_error.error.text, "fake1"));
+}
+
+static void test_conn__too_deep_queues_are_refused_with_the_limit(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct vbd_conn_params params = rig_params();
+	struct rig_conn *rc;
+
+	params.sq_depth = 16384;
+	params.rq_depth = 16384;
+	vbd_fabric_device(rig->fabric, "fake0")->attr.max_cqe = 1000;
+	rc = rig_conn_connect(rig, &params);
+	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_RESOURCE_ERROR);
+	assert_int_equal(rc->conn->first_error.error.status, VBD_E_OUT_OF_RANGE);
+	assert_non_null(strstr(rc->conn->first_error.error.text, "1000"));
+}
+
+/* The record. */
+
+static void test_conn__the_timeline_is_bounded_and_in_order(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	const struct vbd_timeline *timeline = &rc->conn->timeline;
+
+	for (int i = 0; i < 200; i++)
+		fake_qp_async(rc->conn->qp, IBV_EVENT_SQ_DRAINED);
+	rig_settle(rig);
+	assert_int_equal(timeline->count, VBD_TIMELINE_MAX);
+	assert_true(timeline->dropped > 100);
+	for (uint32_t i = 1; i < timeline->count; i++)
+		assert_true(timeline->entries[i].at_ns >= timeline->entries[i - 1].at_ns);
+	rig_close(rc);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+}
+
+static void test_conn__at_debug_every_decision_is_logged(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc;
+
+	vbd_log_setup(VBD_LOG_DEBUG, VBD_LOG_TEXT);
+	rc = rig_conn_connect(rig, NULL);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ADDR_CHANGE, 0);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
+	fake_fail_next("rdma_disconnect", EINVAL);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+	rig_close(rc);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+}
+
+static void test_conn__what_it_moved_is_known_after_its_end(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	fake_recv_done(rc->conn->qp, "hello", 5);
+	rig_settle(rig);
+	assert_int_equal(rc->message_count, 1);
+	assert_int_equal(rc->messages[0]->length_bytes, 5);
+	assert_memory_equal(vbd_channel_recv_data(rc->messages[0]), "hello", 5);
+	rig_close(rc);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+	assert_true(rc->memory_went);
+	assert_int_equal(
+		vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_RECV)->completed), 1);
+	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_RECV)->bytes), 5);
+	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_RECV)->posted), 4);
+}
+
+static void test_conn__a_qp_that_can_not_be_queried_keeps_its_facts(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	fake_fail_next("ibv_query_qp", EIO);
+	vbd_conn_refresh_qp(rc->conn);
+	assert_int_equal(rc->conn->qp_info.rqpn, 0x77);
+	fake_flushes_withheld(true);
+	fake_qp_to_err(rc->conn->qp);
+	vbd_conn_refresh_qp(rc->conn);
+	assert_int_equal(rc->conn->qp_info.state, IBV_QPS_ERR);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_conn__##name, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(an_active_connection_comes_up),
+		TEST(receives_are_posted_before_the_peer_hears_of_us),
+		TEST(the_qp_gets_what_was_asked_for),
+		TEST(reads_are_lowered_to_what_device_and_peer_allow),
+		TEST(a_tos_and_a_source_reach_the_cm),
+		TEST(on_iwarp_established_comes_without_a_response),
+		TEST(a_passive_connection_comes_up),
+		TEST(on_iwarp_the_kernel_moves_the_accepted_qp),
+		TEST(data_before_established_is_told_to_the_cm),
+		TEST(private_data_of_the_peer_is_kept),
+		TEST(ids_without_a_device_fail_cleanly),
+		TEST(a_rejection_keeps_its_reason),
+		TEST(a_cm_error_becomes_the_reason),
+		TEST(unreachable_ends_every_state),
+		TEST(a_deadline_ends_every_waiting_state),
+		TEST(a_late_deadline_leaves_an_established_one_alone),
+		TEST(a_name_without_address_fails),
+		TEST(without_a_cm_there_is_no_connecting),
+		TEST(a_request_can_be_rejected),
+		TEST(closing_a_request_rejects_it),
+		TEST(a_reject_that_fails_still_lets_go),
+		TEST(only_a_request_can_be_accepted_or_rejected),
+		TEST(a_listener_may_refuse_without_a_connection),
+		TEST(the_peer_disconnects),
+		TEST(a_peer_that_gives_up_early_is_a_clean_end),
+		TEST(a_local_close_ends_every_state),
+		TEST(a_shutdown_ends_every_state),
+		TEST(an_error_from_above_ends_every_state),
+		TEST(a_disconnect_that_fails_does_not_matter),
+		TEST(closing_twice_is_closing_once),
+		TEST(a_wrong_rkey_is_the_first_error_and_flushes_are_counted),
+		TEST(the_wc_class_becomes_the_reason),
+		TEST(a_second_error_does_not_replace_the_first),
+		TEST(an_async_error_of_the_qp_ends_it),
+		TEST(other_async_events_of_the_qp_are_noted_only),
+		TEST(a_flush_out_of_the_blue_is_qp_fatal),
+		TEST(flushes_that_never_come_are_not_waited_for),
+		TEST(a_deadline_beside_the_last_flush_does_no_harm),
+		TEST(a_device_that_takes_no_orders_is_forced_at_once),
+		TEST(late_events_of_an_ended_one_find_nobody),
+		TEST(events_while_it_drains_change_nothing),
+		TEST(a_removed_device_takes_everything_in_every_state),
+		TEST(a_device_that_goes_while_we_connect_is_not_used),
+		TEST(a_device_that_could_not_be_opened_says_why),
+		TEST(too_deep_queues_are_refused_with_the_limit),
+		TEST(the_timeline_is_bounded_and_in_order),
+		TEST(at_debug_every_decision_is_logged),
+		TEST(what_it_moved_is_known_after_its_end),
+		TEST(a_qp_that_can_not_be_queried_keeps_its_facts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
