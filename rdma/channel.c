@@ -468,8 +468,9 @@ void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc)
 void vbd_channel_abandon(struct vbd_channel *channel)
 {
 	if (!channel->gone) {
-		uncount_outstanding(
-			channel, (uint64_t)channel->sq_outstanding + channel->rq_outstanding);
+		if (channel->known)
+			uncount_outstanding(channel,
+				(uint64_t)channel->sq_outstanding + channel->rq_outstanding);
 		vbd_counter_add(&channel->ops[VBD_OP_RECV].flushed, channel->rq_outstanding);
 		for (uint32_t i = 0; i < channel->limits.sq_depth; i++) {
 			struct vbd_send_slot *slot = &channel->send_slots[i];

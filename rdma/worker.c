@@ -329,15 +329,12 @@ static void poll_dry(struct vbd_worker *worker, struct vbd_cq *cq)
  */
 static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
 {
-	struct vbd_error error = {0};
-
 	if (poll_once(worker, cq))
 		return true;
+	/* A CQ that can't be armed would never wake us: it is polled until it can. */
+	if (vbd_pv_arm_cq(cq->cq, NULL) != VBD_OK)
+		return true;
 	vbd_list_remove(&cq->active_link);
-	if (vbd_pv_arm_cq(cq->cq, &error) != VBD_OK) {
-		vbd_log(VBD_LOG_DEBUG, "worker", "%s", error.text);
-		return false;
-	}
 	vbd_counter_add(&cq->events_armed, 1);
 	if (!poll_once(worker, cq))
 		return false;
