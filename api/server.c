@@ -709,7 +709,7 @@ static void on_connection(void *arg, struct MHD_Connection *mhd, void **socket_c
 
 /* --- start and stop -------------------------------------------------------------------------- */
 
-static void on_mhd_log(void *arg, const char *fmt, va_list ap)
+static void VBD_PRINTF(2, 0) on_mhd_log(void *arg, const char *fmt, va_list ap)
 {
 	char text[240];
 

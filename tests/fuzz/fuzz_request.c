@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Any bytes, as a request on its way to a handler: method, target, some headers, body, each on a
+ * line of its own. Nothing may crash, and every request must end with exactly one answer that is
+ * JSON.
+ */
+#include "api/dispatch.h"
+#include "api/page.h"
+#include "api/utf8.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const header_names[] = {
+	"Host", "Origin", "Authorization", "Content-Type", "Prefer", "Idempotency-Key"};
+
+#define LINES (2 + VBD_ARRAY_LEN(header_names))
+
+/* The input, cut into lines. */
+static struct {
+	char *lines[LINES];
+	const char *body;
+	size_t body_bytes;
+} input;
+
+static const char *header(struct vbd_request *req, const char *name)
+{
+	(void)req;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(header_names); i++) {
+		if (strcasecmp(name, header_names[i]) == 0)
+			return *input.lines[2 + i] ? input.lines[2 + i] : NULL;
+	}
+	return NULL;
+}
+
+static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
+	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+{
+	(void)req;
+	(void)timeout_ms;
+	(void)on_timeout;
+	(void)on_gone;
+	(void)arg;
+	return vbd_error_set(err, VBD_E_LIMIT_REACHED, "nobody waits here");
+}
+
+static void answered(struct vbd_request *req)
+{
+	(void)req;
+	abort(); /* nothing is parked */
+}
+
+static const struct vbd_transport transport = {
+	.header = header, .park = park, .answered = answered};
+
+static void say(struct vbd_request *req)
+{
+	vbd_reply_json(req, 200,
+		json_pack("{s:o, s:o}", "ref", vbd_json_text(req->ref), "wait",
+			json_integer(req->wait_s)));
+}
+
+static const uint64_t items[] = {1, 2, 3, 5, 8};
+
+static void walk(void *context, vbd_page_visit_cb visit, void *visitor)
+{
+	(void)context;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(items); i++)
+		visit(&items[i], visitor);
+}
+
+static uint64_t item_id(const void *item)
+{
+	return *(const uint64_t *)item;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	return vbd_compare_u64(item_id(a) % 3, item_id(b) % 3);
+}
+
+static bool in_state(const void *item, const char *state)
+{
+	return (item_id(item) % 2 == 0) == (strcmp(state, "even") == 0);
+}
+
+static json_t *encode(const void *item, struct vbd_request *req)
+{
+	(void)req;
+	return json_pack("{s:I, s:s}", "id", (json_int_t)item_id(item), "name", "x");
+}
+
+static const char *const fields[] = {"id", "name", NULL};
+static const char *const states[] = {"even", "odd", NULL};
+static const struct vbd_page_key keys[] = {{"size", by_size}, {NULL, NULL}};
+static const struct vbd_page_source source = {.fields = fields,
+	.keys = keys,
+	.states = states,
+	.in_state = in_state,
+	.id = item_id,
+	.walk = walk,
+	.encode = encode};
+
+static void list(struct vbd_request *req)
+{
+	vbd_page_reply(req, &source);
+}
+
+static const struct vbd_route routes[] = {
+	{.method = VBD_METHOD_GET, .pattern = "/livez", .handler = say, .query = {"verbose"}},
+	{.method = VBD_METHOD_GET,
+		.pattern = "/v1/things",
+		.role = VBD_ROLE_READ,
+		.query = {"limit", "after", "sort", "state", "fields"},
+		.handler = list},
+	{.method = VBD_METHOD_POST,
+		.pattern = "/v1/things",
+		.role = VBD_ROLE_CONTROL,
+		.body = VBD_BODY_JSON,
+		.handler = say},
+	{.method = VBD_METHOD_POST,
+		.pattern = "/v1/things/{ref}/poke",
+		.role = VBD_ROLE_CONTROL,
+		.body = VBD_BODY_OPTIONAL,
+		.prefer = true,
+		.handler = say},
+	{.method = VBD_METHOD_DELETE,
+		.pattern = "/v1/things/{ref}",
+		.role = VBD_ROLE_CONTROL,
+		.handler = say},
+};
+
+static void play(struct vbd_dispatch *dispatch)
+{
+	const struct vbd_auth_peer peer = {.loopback = true, .local_addr = "127.0.0.1"};
+	struct vbd_request req = {
+		.transport = &transport, .path = "/", .content_bytes = input.body_bytes};
+	json_t *json;
+
+	vbd_dispatch_head(dispatch, &req, input.lines[0], input.lines[1], &peer);
+	if (!req.reply.status && input.body_bytes)
+		vbd_dispatch_body(dispatch, &req, input.body, input.body_bytes);
+	vbd_dispatch_run(dispatch, &req);
+	if (req.reply.status < 200 || req.reply.status > 599)
+		abort();
+	json = json_loadb(req.reply.body, req.reply.body_bytes, 0, NULL);
+	if (!json)
+		abort();
+	json_decref(json);
+	vbd_request_fini(&req);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct vbd_dispatch_config config = {
+		.router = {.routes = routes, .n_routes = VBD_ARRAY_LEN(routes)},
+		.json_max_bytes = 1024,
+		.idem_max = 4,
+	};
+	struct vbd_dispatch *dispatch = vbd_dispatch_create(&config);
+	char *text = malloc(size + 1);
+	char *next = text;
+	char empty[LINES][1] = {{0}};
+
+	memcpy(text, data, size);
+	text[size] = '\0';
+	for (size_t i = 0; i < LINES; i++) {
+		char *line = strsep(&next, "\n");
+
+		input.lines[i] = line ? line : empty[i];
+	}
+	input.body = next ? next : "";
+	input.body_bytes = strlen(input.body);
+	play(dispatch);
+	free(text);
+	vbd_dispatch_destroy(dispatch);
+	return 0;
+}
