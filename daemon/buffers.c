@@ -221,7 +221,8 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 		return vbd_error_set(err, VBD_E_IN_USE, "buffer %llu is used by %u transfer%s",
 			(unsigned long long)id, buffer->users, buffer->users == 1 ? "" : "s");
 	buffer->deleted = true;
-	/* Now, not with the last reader: no peer may reach it any more, and it must not hold its device. */
+	/* Now, not with the last reader: no peer may reach it any more, and it must not hold its
+	 * device. */
 	vbd_mem_deregister(&buffer->mem);
 	vbd_registry_remove(daemon->buffers, &buffer->object);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BUFFER_DELETED, VBD_SEVERITY_INFO,

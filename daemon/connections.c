@@ -49,7 +49,7 @@ static void on_before_memory_goes(struct vbd_conn *conn, void *arg)
 static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg)
 {
 	const struct vbd_connection *connection = arg;
-	enum vbd_event_type type;
+	enum vbd_event_type type = VBD_EVENT_CONNECTION_STATE;
 
 	(void)conn;
 	switch (entry->kind) {
@@ -60,7 +60,6 @@ static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *ent
 		type = VBD_EVENT_CM_EVENT;
 		break;
 	case VBD_TIMELINE_STATE:
-		type = VBD_EVENT_CONNECTION_STATE;
 		break;
 	case VBD_TIMELINE_ASYNC_EVENT:
 		type = VBD_EVENT_CONNECTION_ASYNC;
@@ -262,7 +261,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
 	struct vbd_error *err)
 {
 	struct vbd_connection *connection;
-	uint64_t receive_bytes;
+	uint64_t receive_bytes = 0;
 	enum vbd_status status;
 
 	status = vbd_daemon_accepts_work(daemon, err);
@@ -374,14 +373,14 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 	connection->src = src;
 	(void)snprintf(connection->dst, sizeof(connection->dst),
 		strchr(spec->dst_addr, ':') ? "[%s]:%u" : "%s:%u", spec->dst_addr, spec->dst_port);
+	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
+		VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE, "to %.100s, %u ms",
+		connection->dst, spec->timeout_ms);
 	status = vbd_conn_create(daemon->fabric, connection->object.id, &spec->params, spec->tos,
 		spec->timeout_ms, &conn_ops, connection, &connection->conn, err);
 	if (status)
 		goto discard;
 	count_open(connection);
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
-		VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE, "to %.100s, %u ms",
-		connection->dst, spec->timeout_ms);
 	*ret_connection = connection;
 	/* From here on a failure is the connection's: its record has been seen in the event log. */
 	if (begin(connection, spec, &error) != VBD_OK)

@@ -104,10 +104,6 @@ static void on_cm_opened(void *arg)
 	struct vbd_devices *devices = ((struct vbd_daemon *)arg)->devices;
 	struct vbd_error error = {0};
 
-	/* While the fabric is being created there is nobody to watch yet: vbd_devices_create() does
-	 * it. */
-	if (!devices || devices->cm_watch)
-		return;
 	if (vbd_fd_watch_start(devices->daemon->loop, vbd_fabric_cm_fd(devices->daemon->fabric),
 		    VBD_FD_READ, on_cm_readable, devices, &devices->cm_watch, &error) != VBD_OK)
 		log_failure("CM events are not watched", &error);

@@ -67,14 +67,20 @@ static const struct vbd_cm_listener_ops cm_ops = {.request = on_request, .lost =
 
 static enum vbd_status open_cm(struct vbd_listener *listener, struct vbd_error *err)
 {
-	enum vbd_status status;
+	struct vbd_error error = {0};
+	char text[VBD_ADDR_TEXT_BYTES];
 
-	status = vbd_cm_listener_open(&listener->cm, listener->daemon->fabric,
-		(const struct sockaddr *)&listener->addr, (int)listener->backlog, &cm_ops, listener,
-		err);
-	if (!status)
+	if (vbd_cm_listener_open(&listener->cm, listener->daemon->fabric,
+		    (const struct sockaddr *)&listener->addr, (int)listener->backlog, &cm_ops,
+		    listener, &error) == VBD_OK) {
 		listener->addr = listener->cm.addr;
-	return status;
+		return VBD_OK;
+	}
+	if (err && err->status == VBD_OK)
+		*err = (struct vbd_error){
+			.source = error.source, .raw = error.raw, .call = error.call};
+	return vbd_error_set(err, error.status, "%s port %u: %s",
+		vbd_addr_format(&listener->addr, text), vbd_addr_port(&listener->addr), error.text);
 }
 
 static void reap(struct vbd_deferred *deferred)

@@ -168,7 +168,9 @@ static void check_transfer(struct vbd_transfer *transfer)
 {
 	const struct vbd_channel *channel = transfer->channel;
 
-	if (transfer->outstanding_wrs > 0)
+	/* Its own failed completion breaks the channel, which ends what it can before we get here.
+	 */
+	if (transfer->outstanding_wrs > 0 || vbd_counter_get(&transfer->ended_ns))
 		return;
 	if (transfer->broken) {
 		end_transfer(transfer);
@@ -192,6 +194,11 @@ static void check_all_transfers(struct vbd_channel *channel)
 		check_transfer(VBD_CONTAINER_OF(link, struct vbd_transfer, link));
 }
 
+static bool is_flush(const struct vbd_error *error)
+{
+	return error->source == VBD_SOURCE_WC && error->kind == IBV_WC_WR_FLUSH_ERR;
+}
+
 void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why, enum vbd_op op,
 	uint64_t transfer_id)
 {
@@ -201,8 +208,9 @@ void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why,
 	channel->first_error = *why;
 	channel->first_error_op = op;
 	channel->first_error_transfer = transfer_id;
-	/* While it drains, errors are expected and control no longer asks. */
-	if (!channel->draining)
+	/* While it drains, flushes are what it waits for; anything else may be why the peer hung
+	 * up. */
+	if (!channel->draining || !is_flush(why))
 		vbd_worker_reply(channel->worker, &channel->mail_error, VBD_CONTROL_CHANNEL_ERROR);
 	check_all_transfers(channel);
 }
@@ -434,8 +442,6 @@ static void send_completed(struct vbd_channel *channel, uint32_t index, const st
 
 	channel->sq_outstanding--;
 	give_send_slot(channel, &channel->send_slots[index]);
-	if (transfer)
-		transfer->outstanding_wrs--;
 	if (wc->status != IBV_WC_SUCCESS) {
 		failed(channel, sent.op, wc, transfer);
 	} else {
@@ -448,8 +454,12 @@ static void send_completed(struct vbd_channel *channel, uint32_t index, const st
 			vbd_service_sent(channel, &sent);
 		}
 	}
-	if (transfer)
-		check_transfer(transfer);
+	if (!transfer)
+		return;
+	/* Counted until here: a failure looks at all transfers, and must not end this one as well.
+	 */
+	transfer->outstanding_wrs--;
+	check_transfer(transfer);
 }
 
 void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc)

@@ -68,18 +68,14 @@ void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const cha
 /* The one setter of the state. */
 static void set_state(struct vbd_conn *conn, enum vbd_conn_state next, enum vbd_conn_event event)
 {
-	char what[36];
-
 	if (conn->state == next)
 		return;
-	(void)snprintf(what, sizeof(what), "%s", vbd_conn_state_name(next));
 	vbd_log(VBD_LOG_DEBUG, "conn", "%llu %s -> %s (%s)", (unsigned long long)conn->id,
 		vbd_conn_state_name(conn->state), vbd_conn_state_name(next),
 		vbd_conn_event_name(event));
 	conn->state = next;
 	if (vbd_conn_state_terminal(next))
 		conn->ended_ns = vbd_clock_mono_ns();
-	vbd_conn_note(conn, VBD_TIMELINE_STATE, what, "on %s", vbd_conn_event_name(event));
 }
 
 static void set_deadline(struct vbd_conn *conn, uint64_t timeout_ms)
@@ -133,6 +129,17 @@ static void remember(struct vbd_conn *conn, enum vbd_conn_event event, const str
 		.opcode = cause->opcode,
 		.transfer = cause->transfer,
 	};
+}
+
+/* A peer may hang up over an error that we learn of a moment later: then the error is the cause. */
+static void count(struct vbd_conn *conn, enum vbd_conn_event event, const struct cause *cause)
+{
+	if (conn->reason == VBD_REASON_PEER_DISCONNECT && event == VBD_CONN_EV_WC_ERROR) {
+		conn->reason = VBD_REASON_NONE;
+		remember(conn, event, cause);
+	} else {
+		conn->errors_after_first++;
+	}
 }
 
 static enum vbd_status resolve_route(struct vbd_conn *conn, struct vbd_error *err)
@@ -382,7 +389,7 @@ static void step(struct vbd_conn *conn, enum vbd_conn_event event, const struct 
 	if (begins_the_end(rule->action))
 		remember(conn, event, cause);
 	else if (rule->action == VBD_CONN_DO_COUNT)
-		conn->errors_after_first++;
+		count(conn, event, cause);
 	else if (rule->action == VBD_CONN_DO_IGNORE)
 		vbd_log(VBD_LOG_DEBUG, "conn", "%llu ignores %s in %s: %s",
 			(unsigned long long)conn->id, vbd_conn_event_name(event),
@@ -395,7 +402,11 @@ static void step(struct vbd_conn *conn, enum vbd_conn_event event, const struct 
 		return;
 	}
 	/* An action may have gone a step further by itself; then that step has told. */
-	if (conn->state != old && conn->state == rule->next && conn->ops->state_changed)
+	if (conn->state == old || conn->state != rule->next)
+		return;
+	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "on %s",
+		vbd_conn_event_name(event));
+	if (conn->ops->state_changed)
 		conn->ops->state_changed(conn, old, conn->ops_arg);
 }
 
@@ -669,8 +680,7 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 	vbd_conn_note(conn, VBD_TIMELINE_CM_EVENT, vbd_cm_event_name((int)event->type),
 		"status %d%s%s", event->status, rejected ? ": " : "", rejected ? text : "");
 	if (status)
-		(void)vbd_error_set(&error, status, "%s%s (CM status %d)",
-			rejected ? "rejected: " : "", text, event->status);
+		(void)vbd_error_set(&error, status, "%s (CM status %d)", text, event->status);
 	step(conn, known ? cm_meanings[event->type].event : VBD_CONN_EV_UNEXPECTED_CM, &cause);
 }
 

@@ -24,15 +24,10 @@ static void open_channel(struct vbd_fabric *fabric)
 {
 	struct vbd_error error = {0};
 
-	if (fabric->channel)
-		return;
 	if (vbd_pv_create_event_channel(&fabric->channel, &error) != VBD_OK) {
 		fabric->channel = NULL;
 		fabric->channel_error = error;
-		return;
 	}
-	if (fabric->ops->cm_opened)
-		fabric->ops->cm_opened(fabric->ops_arg);
 }
 
 enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t cq_depth,
@@ -198,7 +193,11 @@ void vbd_fabric_rescan(struct vbd_fabric *fabric)
 	struct vbd_error error = {0};
 	size_t count;
 
-	open_channel(fabric);
+	if (!fabric->channel) {
+		open_channel(fabric);
+		if (fabric->channel && fabric->ops->cm_opened)
+			fabric->ops->cm_opened(fabric->ops_arg);
+	}
 	if (vbd_pv_list_devices(&found, &count, &error) != VBD_OK) {
 		vbd_log(VBD_LOG_DEBUG, "fabric", "%s", error.text);
 		return;
@@ -207,8 +206,8 @@ void vbd_fabric_rescan(struct vbd_fabric *fabric)
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
 		/* One that could not be opened gets another try: its node may have been late. */
-		if (is_there(device) && (!is_found(device, found, count) ||
-						device->state == VBD_DEVICE_FAILED))
+		if (is_there(device) &&
+			(!is_found(device, found, count) || device->state == VBD_DEVICE_FAILED))
 			vbd_fabric_remove_device(fabric, device);
 	}
 	for (size_t i = 0; i < count; i++)
@@ -343,7 +342,7 @@ enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *d
 {
 	const struct vbd_worker *worker = fabric->workers[fabric->next_worker];
 	enum vbd_status status;
-	struct vbd_cq *cq;
+	struct vbd_cq *cq = NULL;
 
 	vbd_list_for_each (link, &fabric->cqs) {
 		cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
@@ -550,7 +549,8 @@ void vbd_fabric_cancel_transfer(struct vbd_transfer *transfer, bool late)
 		return;
 	transfer->late = late;
 	set_transfer_state(transfer, VBD_TRANSFER_EV_CANCEL);
-	/* The drain ends it anyway, and a letter behind the drain letter could outlive the channel. */
+	/* The drain ends it anyway, and a letter behind the drain letter could outlive the channel.
+	 */
 	if (transfer->channel->drain_sent)
 		return;
 	transfer->cancel_sent = true;
