@@ -93,7 +93,7 @@ static bool readable(int fd)
 	return fd >= 0 && poll(&poll_fd, 1, 0) == 1;
 }
 
-static bool turn_workers(struct rig *rig)
+bool rig_turn_workers(struct rig *rig)
 {
 	struct vbd_fabric *fabric = rig->fabric;
 	bool any = false;
@@ -145,7 +145,7 @@ void rig_settle(struct rig *rig)
 			vbd_fabric_dispatch_cm(rig->fabric);
 			any = true;
 		}
-		any |= turn_workers(rig);
+		any |= rig_turn_workers(rig);
 		if (readable(vbd_fabric_control_fd(rig->fabric))) {
 			vbd_fabric_dispatch_control(rig->fabric);
 			any = true;
@@ -434,6 +434,85 @@ void rig_loop_connect(struct rig_listener *listener, const struct vbd_conn_param
 	*ret_passive = listener->last;
 }
 
+/* Memory and transfers. */
+
+struct vbd_mem *rig_mem(struct rig *rig, size_t size_bytes, unsigned int access)
+{
+	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
+	struct vbd_mem *mem = &rig->mems[rig->mem_count];
+
+	assert_in_range(rig->mem_count, 0, RIG_MEMS - 1);
+	rig->mem_count++;
+	*mem = (struct vbd_mem){.access = access, .size_bytes = size_bytes};
+	assert_int_equal(vbd_mem_allocate(mem, &rig->err), VBD_OK);
+	vbd_device_ref(device);
+	assert_int_equal(vbd_mem_register(mem, device, &rig->err), VBD_OK);
+	return mem;
+}
+
+static void on_transfer_started(struct vbd_transfer *transfer, void *arg)
+{
+	struct rig_transfer *rt = arg;
+
+	assert_ptr_equal(transfer, &rt->transfer);
+	assert_int_equal(rt->ended, 0);
+	rt->started++;
+}
+
+static void on_transfer_ended(struct vbd_transfer *transfer, void *arg)
+{
+	struct rig_transfer *rt = arg;
+
+	assert_ptr_equal(transfer, &rt->transfer);
+	assert_true(vbd_transfer_state_ended(transfer->state));
+	assert_int_equal(rt->ended, 0);
+	assert_int_equal(transfer->outstanding_wrs, 0);
+	assert_true(transfer->state == VBD_TRANSFER_DONE || transfer->error.text[0] != '\0');
+	rt->ended++;
+	rt->ended_as = transfer->state;
+}
+
+struct rig_transfer *rig_transfer(struct rig_conn *rc, enum vbd_op op, const struct vbd_mem *mem,
+	uint64_t length_bytes, uint64_t chunk_bytes)
+{
+	struct rig *rig = rc->rig;
+	struct rig_transfer *rt = &rig->transfers[rig->transfer_count];
+
+	assert_in_range(rig->transfer_count, 0, RIG_TRANSFERS - 1);
+	rig->transfer_count++;
+	*rt = (struct rig_transfer){
+		.transfer =
+			{
+				.id = rig->transfer_count,
+				.op = op,
+				.conn = rc->conn,
+				.channel = rc->conn->channel,
+				.local_addr = mem->addr,
+				.lkey = mem->lkey,
+				.length_bytes = length_bytes,
+				.chunk_bytes = chunk_bytes,
+				.remote_addr = 0x10000,
+				.rkey = 0x77,
+				.started = on_transfer_started,
+				.ended = on_transfer_ended,
+				.arg = rt,
+			},
+	};
+	return rt;
+}
+
+void rig_start_transfer(struct rig_transfer *rt)
+{
+	vbd_fabric_start_transfer(&rt->transfer);
+	rig_settle(((struct rig_conn *)rt->transfer.conn->ops_arg)->rig);
+}
+
+void rig_cancel_transfer(struct rig_transfer *rt, bool late)
+{
+	vbd_fabric_cancel_transfer(&rt->transfer, late);
+	rig_settle(((struct rig_conn *)rt->transfer.conn->ops_arg)->rig);
+}
+
 /* What tests do with them. */
 
 void rig_deadline(struct rig_conn *rc)
@@ -529,10 +608,14 @@ void rig_stop(struct rig *rig)
 		end_conn(rig, &rig->conns[i]);
 	for (unsigned int i = 0; i < rig->listener_count; i++)
 		vbd_cm_listener_close(&rig->listeners[i].cm);
+	for (unsigned int i = 0; i < rig->mem_count; i++)
+		vbd_mem_free(&rig->mems[i]);
 	vbd_fabric_destroy(rig->fabric);
 	rig->fabric = NULL;
 	rig->conn_count = 0;
 	rig->listener_count = 0;
+	rig->mem_count = 0;
+	rig->transfer_count = 0;
 }
 
 static struct rig *new_rig(void)

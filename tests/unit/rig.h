@@ -9,10 +9,13 @@
 #include "rdma/conn.h"
 #include "rdma/fabric.h"
 #include "rdma/listener.h"
+#include "rdma/mem.h"
 #include "rdma/transfer.h"
 #include "tests/fake/provider_fake.h"
 
 #define RIG_LISTENERS 4
+#define RIG_MEMS      4
+#define RIG_TRANSFERS 8
 #define RIG_CONNS     80
 #define RIG_STATES    12
 #define RIG_MESSAGES  64
@@ -42,6 +45,12 @@ struct rig_listener {
 	struct rig_conn *last; /* the connection of the last request */
 };
 
+struct rig_transfer {
+	struct vbd_transfer transfer;
+	unsigned int started, ended;
+	enum vbd_transfer_state ended_as;
+};
+
 struct rig {
 	struct vbd_fabric *fabric; /* NULL if it could not be made */
 	struct fake_device *device;
@@ -50,6 +59,10 @@ struct rig {
 	unsigned int conn_count;
 	struct rig_listener listeners[RIG_LISTENERS];
 	unsigned int listener_count;
+	struct vbd_mem mems[RIG_MEMS];
+	unsigned int mem_count;
+	struct rig_transfer transfers[RIG_TRANSFERS];
+	unsigned int transfer_count;
 	unsigned int added, removing, removed, async_events, cm_opened;
 	int last_async_type, last_async_port;
 	bool forget_removed; /* forget each device at the end of rig_settle() */
@@ -71,6 +84,9 @@ void rig_stop(struct rig *rig);
 
 /** rig_settle - turn everything until nothing moves any more */
 void rig_settle(struct rig *rig);
+
+/** rig_turn_workers - one turn of each worker that has something to do; false if none has */
+bool rig_turn_workers(struct rig *rig);
 
 /** rig_params - small queues: 4 sends, 4 receives of 64 bytes */
 struct vbd_conn_params rig_params(void);
@@ -106,6 +122,19 @@ struct rig_conn *rig_request(struct rig_listener *listener);
 /** rig_loop_connect - two connections to each other, through @listener; loopback is switched on */
 void rig_loop_connect(struct rig_listener *listener, const struct vbd_conn_params *active,
 	struct rig_conn **ret_active, struct rig_conn **ret_passive);
+
+/** rig_mem - registered memory of @size_bytes, zeroed */
+struct vbd_mem *rig_mem(struct rig *rig, size_t size_bytes, unsigned int access);
+
+/** rig_transfer - one over @rc, not started; its id counts from 1 */
+struct rig_transfer *rig_transfer(struct rig_conn *rc, enum vbd_op op, const struct vbd_mem *mem,
+	uint64_t length_bytes, uint64_t chunk_bytes);
+
+/** rig_start_transfer - hand it over and let it move */
+void rig_start_transfer(struct rig_transfer *rt);
+
+/** rig_cancel_transfer - ask for its end; @late as by a deadline */
+void rig_cancel_transfer(struct rig_transfer *rt, bool late);
 
 /** rig_deadline - the deadline that it set passes */
 void rig_deadline(struct rig_conn *rc);

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/transfer.h"
+
+#include "rdma/cq.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+static uint64_t bytes_done(const struct rig_transfer *rt)
+{
+	return vbd_counter_get(&rt->transfer.bytes_done);
+}
+
+static void assert_ended_as(const struct rig_transfer *rt, enum vbd_transfer_state state)
+{
+	assert_string_equal(
+		vbd_transfer_state_name(rt->transfer.state), vbd_transfer_state_name(state));
+	assert_int_equal(rt->started, 1);
+	assert_int_equal(rt->ended, 1);
+	assert_int_equal(rt->ended_as, state);
+	assert_int_not_equal(vbd_counter_get(&rt->transfer.ended_ns), 0);
+}
+
+static void assert_not_ended(const struct rig_transfer *rt, enum vbd_transfer_state state)
+{
+	assert_int_equal(rt->ended, 0);
+	assert_string_equal(
+		vbd_transfer_state_name(rt->transfer.state), vbd_transfer_state_name(state));
+}
+
+/* Its table. */
+
+static void test_transfer__every_pair_is_decided_and_ends_are_final(void **test_state)
+{
+	(void)test_state;
+	for (unsigned int state = 0; state < VBD_TRANSFER_STATE_COUNT; state++) {
+		for (unsigned int event = 0; event < VBD_TRANSFER_EVENT_COUNT; event++) {
+			const struct vbd_transfer_rule *rule = vbd_transfer_rule(
+				(enum vbd_transfer_state)state, (enum vbd_transfer_event)event);
+
+			assert_non_null(rule->note);
+			assert_in_range(rule->next, 0, VBD_TRANSFER_STATE_COUNT - 1);
+			if (vbd_transfer_state_ended((enum vbd_transfer_state)state))
+				assert_int_equal(rule->next, state);
+		}
+	}
+	for (unsigned int event = 0; event < VBD_TRANSFER_EVENT_COUNT; event++)
+		assert_non_null(vbd_transfer_event_name((enum vbd_transfer_event)event));
+}
+
+/* Cutting and posting. */
+
+static void test_transfer__a_write_is_cut_into_chunks(void **test_state)
+{
+	static const uint32_t lengths[] = {300, 300, 300, 100};
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 300);
+
+	rig_start_transfer(rt);
+	assert_not_ended(rt, VBD_TRANSFER_RUNNING);
+	assert_int_equal(fake_sends(rc->conn->qp), 4);
+	for (unsigned int i = 0; i < 4; i++) {
+		struct fake_wr wr = fake_send_at(rc->conn->qp, i);
+
+		assert_int_equal(wr.opcode, IBV_WR_RDMA_WRITE);
+		assert_int_equal(wr.length_bytes, lengths[i]);
+		assert_ptr_equal(wr.addr, mem->addr + (size_t)i * 300);
+		assert_int_equal(wr.remote_addr, 0x10000 + i * 300);
+		assert_int_equal(wr.rkey, 0x77);
+		assert_int_equal(wr.lkey, mem->lkey);
+		assert_true(wr.send_flags & IBV_SEND_SIGNALED);
+	}
+	fake_sends_done(rc->conn->qp, 3);
+	rig_settle(rig);
+	assert_not_ended(rt, VBD_TRANSFER_RUNNING);
+	assert_int_equal(bytes_done(rt), 900);
+	fake_send_done(rc->conn->qp);
+	rig_settle(rig);
+	assert_ended_as(rt, VBD_TRANSFER_DONE);
+	assert_int_equal(bytes_done(rt), 1000);
+	assert_int_equal(vbd_counter_get(&rt->transfer.wrs_done), 4);
+	assert_int_equal(
+		vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_WRITE)->bytes), 1000);
+	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_WRITE)->posted), 4);
+}
+
+static void test_transfer__no_more_is_posted_than_the_queue_holds(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_READ, mem, 1000, 100);
+
+	rig_start_transfer(rt);
+	for (unsigned int left = 10; left > 0; left--) {
+		assert_int_equal(fake_sends(rc->conn->qp), left < 4 ? left : 4);
+		assert_int_equal(fake_send_at(rc->conn->qp, 0).opcode, IBV_WR_RDMA_READ);
+		fake_send_done(rc->conn->qp);
+		rig_settle(rig);
+	}
+	assert_ended_as(rt, VBD_TRANSFER_DONE);
+}
+
+static void test_transfer__they_go_in_order(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *first = rig_transfer(rc, VBD_OP_WRITE, mem, 600, 100);
+	struct rig_transfer *second = rig_transfer(rc, VBD_OP_SEND, mem, 10, 4096);
+
+	rig_start_transfer(first);
+	rig_start_transfer(second);
+	assert_int_equal(vbd_counter_get(&second->transfer.started_ns), 0);
+	fake_sends_done(rc->conn->qp, 4);
+	rig_settle(rig);
+	assert_int_equal(fake_sends(rc->conn->qp), 3);
+	assert_int_equal(fake_send_at(rc->conn->qp, 1).opcode, IBV_WR_RDMA_WRITE);
+	assert_int_equal(fake_send_at(rc->conn->qp, 2).opcode, IBV_WR_SEND);
+	assert_int_not_equal(vbd_counter_get(&second->transfer.started_ns), 0);
+	fake_sends_done(rc->conn->qp, 2);
+	rig_settle(rig);
+	assert_ended_as(first, VBD_TRANSFER_DONE);
+	assert_not_ended(second, VBD_TRANSFER_RUNNING);
+	fake_send_done(rc->conn->qp);
+	rig_settle(rig);
+	assert_ended_as(second, VBD_TRANSFER_DONE);
+}
+
+static void test_transfer__one_of_nothing_is_one_work_request(void **test_state)
+{
+	static const enum vbd_op ops[] = {VBD_OP_SEND, VBD_OP_WRITE, VBD_OP_READ};
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(ops); i++) {
+		struct rig_transfer *rt = rig_transfer(rc, ops[i], mem, 0, 100);
+
+		rig_start_transfer(rt);
+		assert_int_equal(fake_sends(rc->conn->qp), 1);
+		assert_null(fake_send_at(rc->conn->qp, 0).addr);
+		fake_send_done(rc->conn->qp);
+		rig_settle(rig);
+		assert_ended_as(rt, VBD_TRANSFER_DONE);
+		assert_int_equal(vbd_counter_get(&rt->transfer.wrs_done), 1);
+	}
+}
+
+static void test_transfer__inline_bytes_are_copied(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_SEND, mem, VBD_INLINE_BYTES, 4096);
+	struct fake_wr wr;
+
+	memset(mem->addr, 'a', VBD_INLINE_BYTES);
+	rt->transfer.inlined = true;
+	rt->transfer.lkey = 0;
+	rig_start_transfer(rt);
+	memset(mem->addr, 'b', VBD_INLINE_BYTES);
+	wr = fake_send_at(rc->conn->qp, 0);
+	assert_true(wr.send_flags & IBV_SEND_INLINE);
+	for (size_t i = 0; i < VBD_INLINE_BYTES; i++)
+		assert_int_equal(wr.inlined[i], 'a');
+}
+
+/* Cancelling. */
+
+static void test_transfer__a_queued_one_is_cancelled_at_once(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *first = rig_transfer(rc, VBD_OP_WRITE, mem, 400, 100);
+	struct rig_transfer *second = rig_transfer(rc, VBD_OP_WRITE, mem, 400, 100);
+	struct rig_transfer *third = rig_transfer(rc, VBD_OP_WRITE, mem, 100, 100);
+
+	rig_start_transfer(first);
+	rig_start_transfer(second);
+	rig_start_transfer(third);
+	rig_cancel_transfer(second, false);
+	assert_ended_as(second, VBD_TRANSFER_CANCELLED);
+	assert_int_equal(bytes_done(second), 0);
+	assert_int_equal(second->transfer.error.status, VBD_E_CANCELLED);
+	assert_not_ended(first, VBD_TRANSFER_RUNNING);
+	fake_sends_done(rc->conn->qp, 4);
+	rig_settle(rig);
+	assert_ended_as(first, VBD_TRANSFER_DONE);
+	fake_send_done(rc->conn->qp);
+	rig_settle(rig);
+	assert_ended_as(third, VBD_TRANSFER_DONE);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+static void test_transfer__a_running_one_waits_for_what_the_device_holds(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
+
+	rig_start_transfer(rt);
+	rig_cancel_transfer(rt, false);
+	assert_not_ended(rt, VBD_TRANSFER_CANCELLING);
+	/* A second request changes nothing. */
+	rig_cancel_transfer(rt, true);
+	fake_sends_done(rc->conn->qp, 3);
+	rig_settle(rig);
+	assert_not_ended(rt, VBD_TRANSFER_CANCELLING);
+	assert_int_equal(fake_sends(rc->conn->qp), 1);
+	fake_send_done(rc->conn->qp);
+	rig_settle(rig);
+	assert_ended_as(rt, VBD_TRANSFER_CANCELLED);
+	assert_int_equal(bytes_done(rt), 400);
+	assert_int_equal(fake_sends(rc->conn->qp), 0);
+	rig_cancel_transfer(rt, false);
+	assert_ended_as(rt, VBD_TRANSFER_CANCELLED);
+}
+
+static void test_transfer__what_its_deadline_stopped_timed_out(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *running = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
+	struct rig_transfer *queued = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
+
+	rig_start_transfer(running);
+	rig_start_transfer(queued);
+	rig_cancel_transfer(queued, true);
+	assert_ended_as(queued, VBD_TRANSFER_TIMED_OUT);
+	rig_cancel_transfer(running, true);
+	fake_sends_done(rc->conn->qp, 4);
+	rig_settle(rig);
+	assert_ended_as(running, VBD_TRANSFER_TIMED_OUT);
+}
+
+static void test_transfer__one_that_is_faster_than_its_cancel_is_done(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *before = rig_transfer(rc, VBD_OP_WRITE, mem, 200, 100);
+	struct rig_transfer *behind = rig_transfer(rc, VBD_OP_WRITE, mem, 200, 100);
+
+	/* The last completion is in the CQ already. */
+	rig_start_transfer(before);
+	fake_sends_done(rc->conn->qp, 2);
+	rig_cancel_transfer(before, false);
+	assert_ended_as(before, VBD_TRANSFER_DONE);
+
+	/* All is posted: there is nothing left to stop. */
+	rig_start_transfer(behind);
+	rig_cancel_transfer(behind, false);
+	assert_not_ended(behind, VBD_TRANSFER_CANCELLING);
+	fake_sends_done(rc->conn->qp, 2);
+	rig_settle(rig);
+	assert_ended_as(behind, VBD_TRANSFER_DONE);
+	assert_int_equal(bytes_done(behind), 200);
+}
+
+static void test_transfer__a_cancel_right_behind_the_start_is_in_time(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
+
+	vbd_fabric_start_transfer(&rt->transfer);
+	rig_cancel_transfer(rt, false);
+	assert_not_ended(rt, VBD_TRANSFER_CANCELLING);
+	fake_sends_done(rc->conn->qp, 4);
+	rig_settle(rig);
+	assert_ended_as(rt, VBD_TRANSFER_CANCELLED);
+}
+
+static void test_transfer__a_cancel_that_meets_a_failure_failed(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
+
+	rig_start_transfer(rt);
+	rig_cancel_transfer(rt, false);
+	fake_send_failed(rc->conn->qp, IBV_WC_RETRY_EXC_ERR, 1);
+	rig_settle(rig);
+	assert_ended_as(rt, VBD_TRANSFER_FAILED);
+	assert_int_equal(rc->conn->reason, VBD_REASON_RETRY_EXCEEDED);
+}
+
+/* Failing. */
+
+static void test_transfer__an_error_midway_ends_it_and_those_behind_it(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
+	struct rig_transfer *behind = rig_transfer(rc, VBD_OP_SEND, mem, 10, 100);
+
+	rig_start_transfer(rt);
+	rig_start_transfer(behind);
+	fake_send_done(rc->conn->qp);
+	rig_settle(rig);
+	fake_send_failed(rc->conn->qp, IBV_WC_REM_ACCESS_ERR, 0x88);
+	rig_settle(rig);
+	assert_ended_as(rt, VBD_TRANSFER_FAILED);
+	assert_int_equal(bytes_done(rt), 100);
+	assert_int_equal(rt->transfer.wc_status, IBV_WC_REM_ACCESS_ERR);
+	assert_int_equal(rt->transfer.vendor_err, 0x88);
+	assert_int_equal(rt->transfer.error.status, VBD_E_REMOTE_ACCESS);
+	assert_ended_as(behind, VBD_TRANSFER_FAILED);
+	assert_int_equal(behind->transfer.wc_status, -1);
+	assert_int_equal(behind->transfer.error.status, VBD_E_QP_FATAL);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_int_equal(rc->conn->first_error.transfer, 1);
+	assert_int_equal(rc->conn->first_error.opcode, VBD_OP_WRITE);
+	rig_assert_gone(rc);
+}
+
+static void test_transfer__an_only_work_request_that_fails_ends_it_once(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 100, 100);
+
+	rig_start_transfer(rt);
+	fake_send_failed(rc->conn->qp, IBV_WC_REM_ACCESS_ERR, 0x88);
+	rig_settle(rig);
+	assert_ended_as(rt, VBD_TRANSFER_FAILED);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+}
+
+static void test_transfer__a_post_that_fails_ends_the_connection(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
+
+	rig_start_transfer(rt);
+	fake_send_done(rc->conn->qp);
+	fake_fail_next("ibv_post_send", ENOMEM);
+	rig_settle(rig);
+	assert_ended_as(rt, VBD_TRANSFER_FAILED);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_int_equal(rc->conn->reason, VBD_REASON_RESOURCE_ERROR);
+	assert_string_equal(rc->conn->first_error.error.call, "ibv_post_send");
+	assert_int_equal(rc->conn->first_error.transfer, 1);
+}
+
+static void test_transfer__a_first_post_that_fails_ends_all_that_wait(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *first = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
+	struct rig_transfer *second = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
+
+	fake_fail_next("ibv_post_send", ENOMEM);
+	vbd_fabric_start_transfer(&first->transfer);
+	rig_start_transfer(second);
+	assert_ended_as(first, VBD_TRANSFER_FAILED);
+	assert_ended_as(second, VBD_TRANSFER_FAILED);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+}
+
+/* The connection ends. */
+
+static void test_transfer__a_close_ends_what_runs_and_what_waits(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *running = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
+	struct rig_transfer *waiting = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
+
+	rig_start_transfer(running);
+	rig_start_transfer(waiting);
+	fake_send_done(rc->conn->qp);
+	rig_close(rc);
+	assert_ended_as(running, VBD_TRANSFER_FAILED);
+	assert_ended_as(waiting, VBD_TRANSFER_FAILED);
+	assert_int_equal(bytes_done(running), 100);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+}
+
+static void test_transfer__one_whose_work_never_comes_back_did_not_arrive(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *posted = rig_transfer(rc, VBD_OP_WRITE, mem, 200, 100);
+	struct rig_transfer *cancelled = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
+	struct rig_transfer *waiting = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
+
+	rig_start_transfer(posted);
+	rig_start_transfer(cancelled);
+	rig_start_transfer(waiting);
+	rig_cancel_transfer(cancelled, false);
+	fake_flushes_withheld(true);
+	rig_close(rc);
+	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
+	/* Nothing of it was posted: it need not wait for anything. */
+	assert_ended_as(waiting, VBD_TRANSFER_FAILED);
+	rig_deadline(rc);
+	assert_ended_as(posted, VBD_TRANSFER_FAILED);
+	/* Nobody will miss the rest of what somebody cancelled. */
+	assert_ended_as(cancelled, VBD_TRANSFER_CANCELLED);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+	rig_assert_cqs_idle(rig);
+}
+
+static void test_transfer__a_cancel_behind_the_drain_needs_no_letter(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
+
+	rig_start_transfer(rt);
+	vbd_conn_close(rc->conn, VBD_REASON_LOCAL_CLOSE);
+	vbd_fabric_cancel_transfer(&rt->transfer, false);
+	assert_false(rt->transfer.cancel_sent);
+	rig_settle(rig);
+	assert_ended_as(rt, VBD_TRANSFER_CANCELLED);
+	rig_assert_gone(rc);
+}
+
+static void test_transfer__a_cancel_before_the_drain_is_answered(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
+
+	rig_start_transfer(rt);
+	vbd_fabric_cancel_transfer(&rt->transfer, false);
+	rig_close(rc);
+	assert_int_equal(rt->ended, 1);
+	assert_true(rt->transfer.cancel_back);
+	rig_assert_gone(rc);
+}
+
+/* With real bytes. */
+
+static void fill(struct vbd_mem *mem, uint8_t seed)
+{
+	for (size_t i = 0; i < mem->size_bytes; i++)
+		mem->addr[i] = (uint8_t)(i * 7 + seed);
+}
+
+static void test_transfer__a_write_arrives_and_a_read_brings_it_back(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct vbd_conn_params params = rig_params();
+	struct vbd_mem *here = rig_mem(rig, 100000, 0);
+	struct vbd_mem *there =
+		rig_mem(rig, 100000, VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ);
+	struct vbd_mem *back = rig_mem(rig, 100000, 0);
+	struct rig_conn *active, *passive;
+	struct rig_transfer *rt;
+
+	rig_loop_connect(listener, &params, &active, &passive);
+	fill(here, 1);
+	rt = rig_transfer(active, VBD_OP_WRITE, here, 100000, 777);
+	rt->transfer.remote_addr = (uintptr_t)there->addr;
+	rt->transfer.rkey = there->rkey;
+	rig_start_transfer(rt);
+	assert_ended_as(rt, VBD_TRANSFER_DONE);
+	assert_memory_equal(here->addr, there->addr, 100000);
+
+	/* The passive side may as well. */
+	fill(there, 2);
+	rt = rig_transfer(passive, VBD_OP_READ, back, 99999, 4096);
+	rt->transfer.remote_addr = (uintptr_t)there->addr + 1;
+	rt->transfer.rkey = there->rkey;
+	rig_start_transfer(rt);
+	assert_ended_as(rt, VBD_TRANSFER_DONE);
+	assert_memory_equal(back->addr, there->addr + 1, 99999);
+}
+
+static void assert_access_fails(
+	struct rig *rig, enum vbd_op op, unsigned int access, uint64_t past_end, uint32_t key_error)
+{
+	struct rig_listener *listener = rig_listener(rig);
+	struct vbd_conn_params params = rig_params();
+	struct vbd_mem *here = rig_mem(rig, 4096, 0);
+	struct vbd_mem *there = rig_mem(rig, 4096, access);
+	struct rig_conn *active, *passive;
+	struct rig_transfer *rt;
+
+	rig_loop_connect(listener, &params, &active, &passive);
+	rt = rig_transfer(active, op, here, 4096, 1024);
+	rt->transfer.remote_addr = (uintptr_t)there->addr + past_end;
+	rt->transfer.rkey = there->rkey + key_error;
+	rig_start_transfer(rt);
+	assert_ended_as(rt, VBD_TRANSFER_FAILED);
+	assert_int_equal(active->conn->reason, VBD_REASON_REMOTE_ACCESS);
+	/* The peer's QP is in error too: its device says so. */
+	assert_int_equal(passive->conn->state, VBD_CONN_FAILED);
+	assert_int_equal(passive->conn->reason, VBD_REASON_QP_FATAL);
+	assert_int_equal(bytes_done(rt), past_end ? 3072 : 0);
+}
+
+static void test_transfer__a_wrong_key_is_refused(void **test_state)
+{
+	assert_access_fails(*test_state, VBD_OP_WRITE, VBD_ACCESS_REMOTE_WRITE, 0, 50);
+}
+
+static void test_transfer__bytes_past_the_end_are_refused(void **test_state)
+{
+	assert_access_fails(*test_state, VBD_OP_WRITE, VBD_ACCESS_REMOTE_WRITE, 1, 0);
+}
+
+static void test_transfer__a_write_into_what_may_be_read_is_refused(void **test_state)
+{
+	assert_access_fails(*test_state, VBD_OP_WRITE, VBD_ACCESS_REMOTE_READ, 0, 0);
+}
+
+static void test_transfer__a_read_of_what_may_be_written_is_refused(void **test_state)
+{
+	assert_access_fails(*test_state, VBD_OP_READ, VBD_ACCESS_REMOTE_WRITE, 0, 0);
+}
+
+static void test_transfer__a_message_longer_than_the_receive_ends_both(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct vbd_conn_params params = rig_params();
+	struct vbd_mem *here = rig_mem(rig, 4096, 0);
+	struct rig_conn *active, *passive;
+	struct rig_transfer *rt;
+
+	rig_loop_connect(listener, &params, &active, &passive);
+	rt = rig_transfer(active, VBD_OP_SEND, here, 65, 4096);
+	rig_start_transfer(rt);
+	assert_ended_as(rt, VBD_TRANSFER_FAILED);
+	assert_int_equal(active->conn->reason, VBD_REASON_REMOTE_INVALID);
+	assert_int_equal(passive->conn->reason, VBD_REASON_LOCAL_ERROR);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_transfer__##name, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_transfer__every_pair_is_decided_and_ends_are_final),
+		TEST(a_write_is_cut_into_chunks),
+		TEST(no_more_is_posted_than_the_queue_holds),
+		TEST(they_go_in_order),
+		TEST(one_of_nothing_is_one_work_request),
+		TEST(inline_bytes_are_copied),
+		TEST(a_queued_one_is_cancelled_at_once),
+		TEST(a_running_one_waits_for_what_the_device_holds),
+		TEST(what_its_deadline_stopped_timed_out),
+		TEST(one_that_is_faster_than_its_cancel_is_done),
+		TEST(a_cancel_right_behind_the_start_is_in_time),
+		TEST(a_cancel_that_meets_a_failure_failed),
+		TEST(an_error_midway_ends_it_and_those_behind_it),
+		TEST(an_only_work_request_that_fails_ends_it_once),
+		TEST(a_post_that_fails_ends_the_connection),
+		TEST(a_first_post_that_fails_ends_all_that_wait),
+		TEST(a_close_ends_what_runs_and_what_waits),
+		TEST(one_whose_work_never_comes_back_did_not_arrive),
+		TEST(a_cancel_behind_the_drain_needs_no_letter),
+		TEST(a_cancel_before_the_drain_is_answered),
+		TEST(a_write_arrives_and_a_read_brings_it_back),
+		TEST(a_wrong_key_is_refused),
+		TEST(bytes_past_the_end_are_refused),
+		TEST(a_write_into_what_may_be_read_is_refused),
+		TEST(a_read_of_what_may_be_written_is_refused),
+		TEST(a_message_longer_than_the_receive_ends_both),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
