@@ -132,7 +132,7 @@ static void remember(struct vbd_conn *conn, enum vbd_conn_event event, const str
 }
 
 /* A peer may hang up over an error that we learn of a moment later: then the error is the cause. */
-static void count(struct vbd_conn *conn, enum vbd_conn_event event, const struct cause *cause)
+static void count_error(struct vbd_conn *conn, enum vbd_conn_event event, const struct cause *cause)
 {
 	if (conn->reason == VBD_REASON_PEER_DISCONNECT && event == VBD_CONN_EV_WC_ERROR) {
 		conn->reason = VBD_REASON_NONE;
@@ -389,7 +389,7 @@ static void step(struct vbd_conn *conn, enum vbd_conn_event event, const struct 
 	if (begins_the_end(rule->action))
 		remember(conn, event, cause);
 	else if (rule->action == VBD_CONN_DO_COUNT)
-		count(conn, event, cause);
+		count_error(conn, event, cause);
 	else if (rule->action == VBD_CONN_DO_IGNORE)
 		vbd_log(VBD_LOG_DEBUG, "conn", "%llu ignores %s in %s: %s",
 			(unsigned long long)conn->id, vbd_conn_event_name(event),

@@ -699,6 +699,51 @@ static void test_conn__a_second_error_does_not_replace_the_first(void **test_sta
 	rig_assert_gone(rc);
 }
 
+static void assert_remote_access(struct rig_conn *rc)
+{
+	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_REMOTE_ACCESS);
+	assert_int_equal(rc->conn->first_error.error.status, VBD_E_REMOTE_ACCESS);
+	assert_int_equal(rc->conn->errors_after_first, 0);
+}
+
+static void test_conn__an_error_is_the_cause_though_the_peer_hangs_up_first(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_transfer transfer;
+	uint8_t byte = 1;
+
+	/* The worker has told, and control hears of the disconnect before it. */
+	send_message(rc, &transfer, &byte);
+	transfer.ended = no_end;
+	fake_send_failed(rc->conn->qp, IBV_WC_REM_ACCESS_ERR, 0x88);
+	rig_turn_workers(rig);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	vbd_fabric_dispatch_cm(rig->fabric);
+	assert_int_equal(rc->conn->reason, VBD_REASON_PEER_DISCONNECT);
+	assert_remote_access(rc);
+
+	/* The worker gets the order to drain before it sees the completion. */
+	rc = rig_conn_connect(rig, NULL);
+	send_message(rc, &transfer, &byte);
+	transfer.ended = no_end;
+	fake_send_failed(rc->conn->qp, IBV_WC_REM_ACCESS_ERR, 0x88);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	vbd_fabric_dispatch_cm(rig->fabric);
+	assert_remote_access(rc);
+}
+
+static void test_conn__an_error_after_a_local_close_is_counted_only(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	fake_recv_failed(rc->conn->qp, IBV_WC_LOC_LEN_ERR, 5);
+	rig_close(rc);
+	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
+	assert_int_equal(rc->conn->errors_after_first, 1);
+}
+
 static void test_conn__an_async_error_of_the_qp_ends_it(void **test_state)
 {
 	static const enum ibv_event_type types[] = {
@@ -1028,6 +1073,8 @@ int main(void)
 		TEST(a_wrong_rkey_is_the_first_error_and_flushes_are_counted),
 		TEST(the_wc_class_becomes_the_reason),
 		TEST(a_second_error_does_not_replace_the_first),
+		TEST(an_error_is_the_cause_though_the_peer_hangs_up_first),
+		TEST(an_error_after_a_local_close_is_counted_only),
 		TEST(an_async_error_of_the_qp_ends_it),
 		TEST(other_async_events_of_the_qp_are_noted_only),
 		TEST(a_flush_out_of_the_blue_is_qp_fatal),
