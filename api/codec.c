@@ -19,7 +19,7 @@ json_t *vbd_codec_encode(const uint8_t *bytes, size_t len_bytes, enum vbd_encodi
 	enum vbd_encoding *ret_encoding)
 {
 	/* gnutls takes the bytes as changeable and does not change them. */
-	const gnutls_datum_t in = {(unsigned char *)(uintptr_t)bytes, (unsigned int)len_bytes};
+	const gnutls_datum_t in = {(unsigned char *)bytes, (unsigned int)len_bytes};
 	gnutls_datum_t out = {NULL, 0};
 	json_t *json;
 	int rc;
@@ -87,7 +87,7 @@ static enum vbd_status copy_bytes(const void *bytes, size_t len_bytes, size_t ma
 enum vbd_status vbd_codec_decode(const char *text, enum vbd_encoding encoding, size_t max_bytes,
 	const char *pointer, uint8_t **ret_bytes, size_t *ret_len_bytes, struct vbd_error *err)
 {
-	const gnutls_datum_t in = {(unsigned char *)(uintptr_t)text, (unsigned int)strlen(text)};
+	const gnutls_datum_t in = {(unsigned char *)text, (unsigned int)strlen(text)};
 	gnutls_datum_t out = {NULL, 0};
 	enum vbd_status status;
 	int rc;

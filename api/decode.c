@@ -353,7 +353,7 @@ static enum vbd_status decode_object(const json_t *json, const struct vbd_field 
 
 	if (!json_is_object(json))
 		return wrong_type(pointer, "an object", json, err);
-	json_object_foreach((json_t *)(uintptr_t)json, name, value)
+	json_object_foreach((json_t *)json, name, value)
 	{
 		const struct vbd_field *field = find_field(fields, n_fields, name);
 		char member[POINTER_BYTES];

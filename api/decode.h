@@ -37,8 +37,6 @@ struct vbd_json_ref {
 
 struct vbd_field {
 	const char *name;
-	enum vbd_field_type type;
-	bool required;
 	size_t offset;
 	size_t size;
 	/* UINT: range. STRING: shortest and longest, in characters. HEX: max. */
@@ -54,8 +52,10 @@ struct vbd_field {
 	const struct vbd_field *fields;
 	size_t n_fields;
 	/* A bool of the struct that says whether the member was there. */
-	bool has_seen;
 	size_t seen_offset;
+	bool has_seen;
+	bool required;
+	enum vbd_field_type type;
 };
 
 #define VBD_FIELD_AT(type_, member) \

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define VBD_IDEM_BYTES_MAX   (16u * 1024 * 1024)
+#define VBD_IDEM_BYTES_MAX   ((size_t)16777216)
 #define VBD_IDEM_AGE_MAX_NS  (600 * UINT64_C(1000000000))
 #define VBD_IDEM_KEY_MAX     255
 #define VBD_IDEM_PRINT_BYTES 32

@@ -11,8 +11,8 @@
 
 #define LINGER_MAX	  32
 #define LINGER_MS	  2000
-#define LINGER_BYTES_MAX  (64u * 1024 * 1024)
-#define LINGER_TURN_BYTES (256u * 1024)
+#define LINGER_BYTES_MAX  ((size_t)67108864)
+#define LINGER_TURN_BYTES ((size_t)262144)
 
 struct vbd_linger {
 	struct vbd_loop *loop;
@@ -68,7 +68,7 @@ static void on_time(void *arg)
 static void on_readable(unsigned int events, void *arg)
 {
 	struct lingering *socket = arg;
-	static char scrap[64 * 1024]; /* of the one thread that comes here; never looked at */
+	static char scrap[65536]; /* of the one thread that comes here; never looked at */
 	size_t turn_bytes = 0;
 	ssize_t got;
 

@@ -118,7 +118,7 @@ enum vbd_status vbd_listen_unix(const char *path, int *ret_fd, struct vbd_error 
 		return vbd_error_set(err, VBD_E_TOO_LONG,
 			"the path of the unix socket has more than %zu bytes: %.64s",
 			sizeof(where.sun_path) - 1, path);
-	strcpy(where.sun_path, path);
+	memcpy(where.sun_path, path, strlen(path) + 1);
 	status = remove_stale(&where, err);
 	if (status == VBD_OK)
 		status = open_socket(AF_UNIX, &fd, err);
@@ -145,6 +145,7 @@ uint16_t vbd_listen_port(int fd)
 	} addr;
 	socklen_t len = sizeof(addr);
 
+	memset(&addr, 0, sizeof(addr));
 	if (getsockname(fd, &addr.any, &len) < 0)
 		return 0;
 	if (addr.any.sa_family == AF_INET)

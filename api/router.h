@@ -36,13 +36,13 @@ enum vbd_body {
 #define VBD_ROUTE_QUERY_MAX 8
 
 struct vbd_route {
-	enum vbd_method method;
 	const char *pattern;   /* "/v1/connections/{ref}/accept" */
 	const char *operation; /* operationId in openapi.yaml */
-	enum vbd_role role;    /* needed at least */
+	enum vbd_method method;
+	enum vbd_role role; /* needed at least */
 	enum vbd_body body;
-	const char *query[VBD_ROUTE_QUERY_MAX]; /* parameters it takes; the rest is refused */
 	bool prefer;				/* honours Prefer: wait=N */
+	const char *query[VBD_ROUTE_QUERY_MAX]; /* parameters it takes; the rest is refused */
 	/* Called with the whole request; replies, or parks it. */
 	void (*handler)(struct vbd_request *req);
 	/* VBD_BODY_STREAM only: called before the body; sets a sink, or replies. */

@@ -22,14 +22,14 @@
 #include <unistd.h>
 
 /* A refused request with a longer body gets its answer before the body. */
-#define EARLY_BYTES (64u * 1024)
+#define EARLY_BYTES UINT64_C(65536)
 /* A body that is not wanted is read and dropped up to this; beyond it the connection is cut. */
-#define UNWANTED_BYTES_MAX (64u * 1024 * 1024)
+#define UNWANTED_BYTES_MAX UINT64_C(67108864)
 /* What a body must bring, or an answer take, in each progress_timeout_ms: 2 KiB/s at 30 s. */
-#define PROGRESS_BYTES (64u * 1024)
+#define PROGRESS_BYTES UINT64_C(65536)
 /* Holds a request's head, and is the unit in which bodies come in. */
-#define CLIENT_MEMORY_BYTES (64u * 1024)
-#define STREAM_BLOCK_BYTES  (256u * 1024)
+#define CLIENT_MEMORY_BYTES ((size_t)65536)
+#define STREAM_BLOCK_BYTES  ((size_t)262144)
 
 struct endpoint {
 	struct vbd_server *server;
@@ -355,8 +355,7 @@ static struct MHD_Response *make_response(struct exchange *exchange)
 	}
 	/* MHD takes the bytes as changeable and does not change them. */
 	return MHD_create_response_from_buffer(reply->body_bytes,
-		(void *)(uintptr_t)(reply->static_body ? reply->static_body : ""),
-		MHD_RESPMEM_PERSISTENT);
+		(void *)(reply->static_body ? reply->static_body : ""), MHD_RESPMEM_PERSISTENT);
 }
 
 static void add_headers(struct exchange *exchange, struct MHD_Response *response)
@@ -746,7 +745,7 @@ static enum vbd_status endpoint_start(struct endpoint *endpoint, struct vbd_serv
 			NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log,
 			NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
 			server->config.connections_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-			(size_t)CLIENT_MEMORY_BYTES, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
+			CLIENT_MEMORY_BYTES, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
 			MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
 			MHD_OPTION_NOTIFY_CONNECTION, on_connection, endpoint, MHD_OPTION_END);
 	if (!endpoint->mhd)
@@ -778,7 +777,7 @@ static void endpoint_stop(struct endpoint *endpoint, bool keep_socket)
 struct vbd_server_config vbd_server_config_default(void)
 {
 	return (struct vbd_server_config){
-		.dispatch = {.json_max_bytes = 256 * 1024, .idem_max = 1024},
+		.dispatch = {.json_max_bytes = 262144, .idem_max = 1024},
 		.tcp_fd = -1,
 		.unix_fd = -1,
 		.connections_max = 512,
@@ -869,8 +868,10 @@ static void end_parked(struct exchange *exchange)
 
 static void end_all_parked(struct vbd_server *server)
 {
-	while (!vbd_list_empty(&server->parked))
-		end_parked(VBD_LIST_FIRST(&server->parked, struct exchange, link));
+	struct exchange *exchange;
+
+	while ((exchange = VBD_LIST_FIRST(&server->parked, struct exchange, link)))
+		end_parked(exchange);
 }
 
 void vbd_server_stop(

@@ -25,7 +25,9 @@ static enum vbd_status decode(char *text, bool in_query, struct vbd_error *err)
 	for (const char *in = text; *in; in++, out++) {
 		int high, low;
 
-		*out = in_query && *in == '+' ? ' ' : *in;
+		*out = *in;
+		if (in_query && *in == '+')
+			*out = ' ';
 		if (*in != '%')
 			continue;
 		high = hex_digit(in[1]);
@@ -33,7 +35,7 @@ static enum vbd_status decode(char *text, bool in_query, struct vbd_error *err)
 		if (low < 0)
 			return vbd_error_set(err, VBD_E_MALFORMED_REQUEST,
 				"the request target has a '%%' that two hex digits don't follow");
-		*out = (char)(high << 4 | low);
+		*out = (char)(unsigned char)(high << 4 | low);
 		in += 2;
 		if ((*out >= '\0' && *out < ' ') || (*out == '/' && !in_query))
 			return vbd_error_set(err, VBD_E_MALFORMED_REQUEST,
