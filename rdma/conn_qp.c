@@ -181,6 +181,12 @@ enum vbd_status vbd_conn_qp_move(struct vbd_conn *conn, int state, struct vbd_er
 	if (status)
 		return status;
 	conn->qp_info.state = state;
+	if (old == state) {
+		vbd_conn_note(conn, VBD_TIMELINE_CALL, "ibv_modify_qp",
+			"%s again, with the access that the CM agreed on",
+			vbd_qp_state_name(state));
+		return VBD_OK;
+	}
 	(void)snprintf(
 		what, sizeof(what), "%s -> %s", vbd_qp_state_name(old), vbd_qp_state_name(state));
 	vbd_conn_note(conn, VBD_TIMELINE_QP, what, "lqpn 0x%06x", conn->qp_info.lqpn);
