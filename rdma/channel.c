@@ -168,9 +168,7 @@ static void check_transfer(struct vbd_transfer *transfer)
 {
 	const struct vbd_channel *channel = transfer->channel;
 
-	/* Its own failed completion breaks the channel, which ends what it can before we get here.
-	 */
-	if (transfer->outstanding_wrs > 0 || vbd_counter_get(&transfer->ended_ns))
+	if (transfer->outstanding_wrs > 0)
 		return;
 	if (transfer->broken) {
 		end_transfer(transfer);
