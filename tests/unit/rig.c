@@ -188,6 +188,7 @@ static void on_message(struct vbd_conn *conn, struct vbd_recv_slot *slot, void *
 	(void)conn;
 	assert_in_range(rc->message_count, 0, RIG_MESSAGES - 1);
 	rc->messages[rc->message_count++] = slot;
+	rc->messages_ever++;
 }
 
 static void on_memory_goes(struct vbd_conn *conn, void *arg)

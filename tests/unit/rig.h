@@ -30,7 +30,7 @@ struct rig_conn {
 	unsigned int state_count;
 	uint64_t deadline_ms;			      /* 0: none is set */
 	struct vbd_recv_slot *messages[RIG_MESSAGES]; /* not released */
-	unsigned int message_count;
+	unsigned int message_count, messages_ever;
 	bool memory_went;
 	struct vbd_conn_params accept_as; /* passive: what it was made with */
 };

@@ -70,8 +70,7 @@ static void test_conn__an_active_connection_comes_up(void **test_state)
 {
 	static const enum vbd_conn_state told[] = {
 		VBD_CONN_RESOLVING_ROUTE, VBD_CONN_CONNECTING, VBD_CONN_ESTABLISHED};
-	static const char *const moves[] = {
-		"RESET -> INIT", "INIT -> INIT", "INIT -> RTR", "RTR -> RTS"};
+	static const char *const moves[] = {"RESET -> INIT", "INIT -> RTR", "RTR -> RTS"};
 	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 

@@ -1,0 +1,581 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a connection does with what comes in, and what its CQ counts of it. */
+#include "rdma/channel.h"
+
+#include "rdma/cq.h"
+#include "rdma/worker.h"
+#include "rdma/wr_id.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/unit.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct rig_conn *connect_with(struct rig *rig, enum vbd_service service, uint32_t sq_depth)
+{
+	struct vbd_conn_params params = rig_params();
+	struct rig_conn *rc;
+
+	params.service = service;
+	params.sq_depth = sq_depth;
+	rc = rig_conn_connect(rig, &params);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+	return rc;
+}
+
+static uint64_t completed(const struct rig_conn *rc, enum vbd_op op)
+{
+	return vbd_counter_get(&vbd_conn_op_counters(rc->conn, op)->completed);
+}
+
+static struct vbd_cq *only_cq(struct rig *rig)
+{
+	assert_false(vbd_list_empty(&rig->fabric->cqs));
+	assert_ptr_equal(rig->fabric->cqs.next, rig->fabric->cqs.prev);
+	return VBD_CONTAINER_OF(rig->fabric->cqs.next, struct vbd_cq, link);
+}
+
+/* The inbox. */
+
+static void test_channel__a_full_inbox_posts_no_receives(void **state)
+{
+	static const char *const texts[] = {"one", "two", "three", "four"};
+	struct rig *rig = *state;
+	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
+
+	for (size_t i = 0; i < 4; i++) {
+		fake_recv_done(rc->conn->qp, texts[i], (uint32_t)strlen(texts[i]));
+		rig_settle(rig);
+	}
+	assert_int_equal(rc->message_count, 4);
+	assert_int_equal(fake_recvs(rc->conn->qp), 0);
+	for (size_t i = 0; i < 4; i++) {
+		assert_int_equal(rc->messages[i]->length_bytes, strlen(texts[i]));
+		assert_memory_equal(
+			vbd_channel_recv_data(rc->messages[i]), texts[i], strlen(texts[i]));
+		assert_int_not_equal(rc->messages[i]->received_ns, 0);
+	}
+	rig_release(rc);
+	assert_int_equal(fake_recvs(rc->conn->qp), 1);
+	fake_recv_done(rc->conn->qp, "five", 4);
+	rig_settle(rig);
+	assert_int_equal(rc->message_count, 4);
+	assert_memory_equal(vbd_channel_recv_data(rc->messages[3]), "five", 4);
+	for (int i = 0; i < 4; i++)
+		rig_release(rc);
+	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	assert_int_equal(completed(rc, VBD_OP_RECV), 5);
+}
+
+static void test_channel__a_message_of_nothing_is_a_message(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
+
+	fake_recv_done(rc->conn->qp, "", 0);
+	rig_settle(rig);
+	assert_int_equal(rc->message_count, 1);
+	assert_int_equal(rc->messages[0]->length_bytes, 0);
+}
+
+static void test_channel__a_message_forgotten_while_it_drains_is_not_posted(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
+	long posts;
+
+	fake_recv_done(rc->conn->qp, "x", 1);
+	rig_settle(rig);
+	posts = (long)fake_count("ibv_post_recv");
+	fake_flushes_withheld(true);
+	rig_close(rc);
+	rig_release(rc);
+	fake_flush(rc->conn->qp);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+	assert_int_equal(fake_count("ibv_post_recv"), posts);
+}
+
+static void test_channel__a_release_just_before_the_close_does_no_harm(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
+
+	fake_recv_done(rc->conn->qp, "x", 1);
+	rig_settle(rig);
+	vbd_conn_release_message(rc->conn, rc->messages[0]);
+	rig_close(rc);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+	rig_assert_idle(rig);
+}
+
+static void test_channel__messages_that_come_with_the_end_still_come(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
+
+	/* In the CQ before the QP goes down; the observer must hear of it before the memory goes.
+	 */
+	fake_recv_done(rc->conn->qp, "last words", 10);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	vbd_fabric_dispatch_cm(rig->fabric);
+	while (rig_turn_workers(rig))
+		;
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+	assert_int_equal(completed(rc, VBD_OP_RECV), 1);
+	assert_int_equal(rc->messages_ever, 1);
+}
+
+static void test_channel__a_receive_that_can_not_be_posted_again_ends_it(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
+
+	fake_recv_done(rc->conn->qp, "x", 1);
+	rig_settle(rig);
+	fake_fail_next("ibv_post_recv", ENOMEM);
+	rig_release(rc);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_string_equal(rc->conn->first_error.error.call, "ibv_post_recv");
+}
+
+/* Echo. */
+
+static void test_channel__an_echo_sends_back_what_came(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_ECHO, 4);
+	struct fake_wr wr;
+
+	fake_recv_done(rc->conn->qp, "hello", 5);
+	rig_settle(rig);
+	assert_int_equal(fake_sends(rc->conn->qp), 1);
+	wr = fake_send_at(rc->conn->qp, 0);
+	assert_int_equal(wr.opcode, IBV_WR_SEND);
+	assert_int_equal(wr.length_bytes, 5);
+	assert_memory_equal(wr.addr, "hello", 5);
+	/* Its receive holds the bytes until they are away. */
+	assert_int_equal(fake_recvs(rc->conn->qp), 3);
+	fake_send_done(rc->conn->qp);
+	rig_settle(rig);
+	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	assert_int_equal(rc->message_count, 0);
+}
+
+static void test_channel__echoes_wait_for_a_send_slot_and_keep_their_order(void **state)
+{
+	static const char *const texts[] = {"a", "bb", "", "dddd"};
+	struct rig *rig = *state;
+	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_ECHO, 1);
+
+	for (size_t i = 0; i < 4; i++)
+		fake_recv_done(rc->conn->qp, texts[i], (uint32_t)strlen(texts[i]));
+	rig_settle(rig);
+	for (size_t i = 0; i < 4; i++) {
+		struct fake_wr wr;
+
+		assert_int_equal(fake_sends(rc->conn->qp), 1);
+		wr = fake_send_at(rc->conn->qp, 0);
+		assert_int_equal(wr.length_bytes, strlen(texts[i]));
+		if (wr.length_bytes)
+			assert_memory_equal(wr.addr, texts[i], wr.length_bytes);
+		fake_send_done(rc->conn->qp);
+		rig_settle(rig);
+	}
+	assert_int_equal(fake_sends(rc->conn->qp), 0);
+	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+}
+
+static void test_channel__the_echo_ring_turns(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_ECHO, 1);
+
+	for (int i = 0; i < 30; i++) {
+		fake_recv_done(rc->conn->qp, &i, sizeof(i));
+		if (i % 3 == 0) {
+			fake_recv_done(rc->conn->qp, &i, sizeof(i));
+			rig_settle(rig);
+			fake_send_done(rc->conn->qp);
+		}
+		rig_settle(rig);
+		assert_memory_equal(fake_send_at(rc->conn->qp, 0).addr, &i, sizeof(i));
+		fake_send_done(rc->conn->qp);
+		rig_settle(rig);
+	}
+	assert_int_equal(completed(rc, VBD_OP_SEND), 40);
+	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+}
+
+static void test_channel__an_echo_answers_over_the_wire(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct vbd_conn_params params = rig_params();
+	struct rig_conn *client, *server;
+	struct vbd_mem *mem = rig_mem(rig, 64, 0);
+
+	listener->params.service = VBD_SERVICE_ECHO;
+	listener->params.sq_depth = 1;
+	rig_loop_connect(listener, &params, &client, &server);
+	for (uint32_t i = 0; i < 200; i++) {
+		struct rig_transfer *rt;
+
+		rig->transfer_count = 0;
+		(void)snprintf((char *)mem->addr, 64, "message %u", i);
+		rt = rig_transfer(client, VBD_OP_SEND, mem, i % 65, 64);
+		rig_start_transfer(rt);
+		assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
+		assert_int_equal(client->message_count, 1);
+		assert_int_equal(client->messages[0]->length_bytes, i % 65);
+		assert_memory_equal(vbd_channel_recv_data(client->messages[0]), mem->addr, i % 65);
+		rig_release(client);
+	}
+	assert_int_equal(completed(server, VBD_OP_SEND), 200);
+}
+
+/* rping, with the layout of rdma-core's librdmacm/examples/rping.c. */
+
+struct rping_message {
+	uint64_t addr_be;
+	uint32_t rkey_be;
+	uint32_t size_be;
+} __attribute__((packed));
+
+struct rping_client {
+	struct rig_conn *rc;
+	struct vbd_mem *source, *sink, *message;
+};
+
+static void say(struct rping_client *client, const struct vbd_mem *where, uint32_t size_bytes)
+{
+	const struct rping_message message = {
+		.addr_be = htobe64((uintptr_t)where->addr),
+		.rkey_be = htobe32(where->rkey),
+		.size_be = htobe32(size_bytes),
+	};
+	struct rig_transfer *rt;
+
+	client->rc->rig->transfer_count = 0;
+	memcpy(client->message->addr, &message, sizeof(message));
+	rt = rig_transfer(client->rc, VBD_OP_SEND, client->message, sizeof(message), 64);
+	rig_start_transfer(rt);
+	assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
+}
+
+static void hear_go_ahead(struct rping_client *client)
+{
+	assert_int_equal(client->rc->message_count, 1);
+	assert_int_equal(client->rc->messages[0]->length_bytes, sizeof(struct rping_message));
+	rig_release(client->rc);
+}
+
+static void rping_connect(struct rig *rig, uint32_t sq_depth, struct rping_client *client,
+	struct rig_conn **ret_server)
+{
+	struct rig_listener *listener = rig_listener(rig);
+	struct vbd_conn_params params = rig_params();
+
+	listener->params.service = VBD_SERVICE_RPING;
+	listener->params.sq_depth = sq_depth;
+	rig_loop_connect(listener, &params, &client->rc, ret_server);
+	client->message = rig_mem(rig, 64, 0);
+	client->source = rig_mem(rig, 65536, VBD_ACCESS_REMOTE_READ);
+	client->sink = rig_mem(rig, 65536, VBD_ACCESS_REMOTE_WRITE);
+}
+
+static void test_channel__rping_reads_and_writes_back(void **state)
+{
+	static const uint32_t sizes[] = {64, 1, 65536, 0, 1000};
+	struct rig *rig = *state;
+	struct rping_client client;
+	struct rig_conn *server;
+
+	rping_connect(rig, 1, &client, &server);
+	for (uint32_t i = 0; i < 50; i++) {
+		uint32_t size = sizes[i % VBD_ARRAY_LEN(sizes)];
+
+		for (uint32_t k = 0; k < size; k++)
+			client.source->addr[k] = (uint8_t)(k + i);
+		memset(client.sink->addr, 0, 65536);
+		say(&client, client.source, size);
+		hear_go_ahead(&client);
+		say(&client, client.sink, size);
+		hear_go_ahead(&client);
+		assert_memory_equal(client.source->addr, client.sink->addr, size);
+	}
+	assert_int_equal(completed(server, VBD_OP_READ), 50);
+	assert_int_equal(completed(server, VBD_OP_WRITE), 50);
+	assert_int_equal(completed(server, VBD_OP_SEND), 100);
+	assert_int_equal(server->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+static void test_channel__rping_refuses_too_much(void **state)
+{
+	struct rig *rig = *state;
+	struct rping_client client;
+	struct rig_conn *server;
+
+	rping_connect(rig, 4, &client, &server);
+	say(&client, client.source, 65537);
+	assert_int_equal(server->conn->state, VBD_CONN_FAILED);
+	assert_int_equal(server->conn->reason, VBD_REASON_REMOTE_OPERATION);
+	assert_non_null(strstr(server->conn->first_error.error.text, "64 KiB"));
+}
+
+static void test_channel__rping_that_may_not_read_fails(void **state)
+{
+	struct rig *rig = *state;
+	struct rping_client client;
+	struct rig_conn *server;
+
+	rping_connect(rig, 4, &client, &server);
+	say(&client, client.sink, 64);
+	assert_int_equal(server->conn->state, VBD_CONN_FAILED);
+	assert_int_equal(server->conn->reason, VBD_REASON_REMOTE_ACCESS);
+	assert_int_equal(server->conn->first_error.opcode, VBD_OP_READ);
+}
+
+static void rping_arrives(struct rig_conn *rc, uint32_t size_bytes)
+{
+	const struct rping_message message = {
+		.addr_be = htobe64(0x7000),
+		.rkey_be = htobe32(0x77),
+		.size_be = htobe32(size_bytes),
+	};
+
+	fake_recv_done(rc->conn->qp, &message, sizeof(message));
+	rig_settle(rc->rig);
+}
+
+static void test_channel__rping_waits_for_a_send_slot(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_RPING, 1);
+	struct fake_wr wr;
+
+	rping_arrives(rc, 64);
+	wr = fake_send_at(rc->conn->qp, 0);
+	assert_int_equal(wr.opcode, IBV_WR_RDMA_READ);
+	assert_int_equal(wr.remote_addr, 0x7000);
+	assert_int_equal(wr.rkey, 0x77);
+	assert_int_equal(wr.length_bytes, 64);
+	fake_send_done(rc->conn->qp);
+	rig_settle(rig);
+	assert_int_equal(fake_send_at(rc->conn->qp, 0).opcode, IBV_WR_SEND);
+	/* The client is faster than our completion of the go-ahead that it has seen. */
+	rping_arrives(rc, 64);
+	assert_int_equal(fake_sends(rc->conn->qp), 1);
+	fake_send_done(rc->conn->qp);
+	rig_settle(rig);
+	assert_int_equal(fake_sends(rc->conn->qp), 1);
+	assert_int_equal(fake_send_at(rc->conn->qp, 0).opcode, IBV_WR_RDMA_WRITE);
+	fake_send_done(rc->conn->qp);
+	rig_settle(rig);
+	assert_int_equal(fake_send_at(rc->conn->qp, 0).opcode, IBV_WR_SEND);
+	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+}
+
+static void test_channel__rping_refuses_what_is_not_rping(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_RPING, 4);
+
+	fake_recv_done(rc->conn->qp, "hello", 5);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_int_equal(rc->conn->reason, VBD_REASON_REMOTE_OPERATION);
+	assert_non_null(strstr(rc->conn->first_error.error.text, "rping"));
+
+	rc = connect_with(rig, VBD_SERVICE_RPING, 4);
+	rping_arrives(rc, 64);
+	rping_arrives(rc, 64);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_non_null(strstr(rc->conn->first_error.error.text, "out of turn"));
+}
+
+/* CQ usage. */
+
+static void test_channel__the_cq_counts_what_is_outstanding(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_ECHO, 4);
+	struct vbd_cq *cq = only_cq(rig);
+	uint64_t armed;
+
+	assert_int_equal(cq->capacity_cqe, RIG_CQ_DEPTH);
+	assert_int_equal(cq->reserved_cqe, 8);
+	assert_int_equal(cq->connections, 1);
+	assert_int_equal(cq->id, rc->conn->cq_id);
+	assert_int_equal(vbd_counter_get(&cq->outstanding), 4);
+	assert_int_equal(vbd_counter_get(&cq->high_water), 4);
+	assert_int_equal(vbd_counter_get(&cq->completions), 0);
+	armed = vbd_counter_get(&cq->events_armed);
+	assert_int_not_equal(armed, 0);
+	fake_recv_done(rc->conn->qp, "x", 1);
+	rig_settle(rig);
+	assert_int_equal(vbd_counter_get(&cq->completions), 1);
+	assert_int_equal(vbd_counter_get(&cq->events_taken), 1);
+	assert_int_equal(vbd_counter_get(&cq->events_armed), armed + 1);
+	assert_int_equal(vbd_counter_get(&cq->outstanding), 4);
+	fake_send_done(rc->conn->qp);
+	rig_settle(rig);
+	assert_int_equal(vbd_counter_get(&cq->outstanding), 4);
+	assert_int_equal(vbd_counter_get(&cq->high_water), 4);
+	assert_int_equal(vbd_counter_get(&cq->error_completions), 0);
+	assert_true(vbd_counter_get(&cq->polls) > vbd_counter_get(&cq->empty_polls));
+	rig_close(rc);
+	assert_int_equal(vbd_counter_get(&cq->outstanding), 0);
+	assert_int_equal(vbd_counter_get(&cq->error_completions), 4);
+	assert_int_equal(cq->connections, 0);
+}
+
+static void test_channel__a_cq_is_never_promised_more_than_it_holds(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *conns[40];
+	unsigned int cqs = 0;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++)
+		conns[i] = connect_with(rig, VBD_SERVICE_ECHO, 4);
+	/* Everything completes before anybody polls. */
+	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++) {
+		for (int k = 0; k < 4; k++)
+			fake_recv_done(conns[i]->conn->qp, "x", 1);
+	}
+	rig_settle(rig);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++)
+		fake_sends_done(conns[i]->conn->qp, 4);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++)
+		fake_qp_to_err(conns[i]->conn->qp);
+	vbd_list_for_each (link, &rig->fabric->cqs) {
+		const struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+
+		assert_in_range(cq->reserved_cqe, 1, cq->capacity_cqe);
+		assert_in_range(fake_cq_high_water(cq->cq), 1, cq->capacity_cqe);
+		assert_in_range(vbd_counter_get(&cq->high_water), 1, cq->capacity_cqe);
+		cqs++;
+	}
+	assert_int_equal(cqs, 2);
+	assert_null(fake_misuse());
+	rig_settle(rig);
+	rig_assert_idle(rig);
+}
+
+static void test_channel__room_that_is_given_back_is_used_again(void **state)
+{
+	struct rig *rig = *state;
+
+	for (int i = 0; i < 60; i++) {
+		struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 60);
+
+		assert_int_equal(only_cq(rig)->reserved_cqe, 64);
+		rig_close(rc);
+	}
+	assert_int_equal(fake_live().cqs, 1);
+}
+
+static void test_channel__a_cq_is_as_deep_as_one_connection_needs(void **state)
+{
+	struct rig *rig = *state;
+
+	(void)connect_with(rig, VBD_SERVICE_INBOX, 4);
+	(void)connect_with(rig, VBD_SERVICE_INBOX, 1000);
+	assert_int_equal(fake_live().cqs, 2);
+	assert_int_equal(
+		VBD_CONTAINER_OF(rig->fabric->cqs.prev, struct vbd_cq, link)->capacity_cqe, 1004);
+}
+
+/* Completions of the past. */
+
+static void test_channel__a_completion_of_the_indexs_last_owner_finds_nobody(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *old = connect_with(rig, VBD_SERVICE_INBOX, 4);
+	struct ibv_wc late = {.status = IBV_WC_SUCCESS, .byte_len = 5, .opcode = IBV_WC_RECV};
+	struct rig_conn *rc;
+
+	late.wr_id = vbd_wr_id(old->conn->channel->generation, old->conn->channel->index, true, 2);
+	rig_close(old);
+	rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
+	assert_int_equal(rc->conn->channel->index, vbd_wr_id_index(late.wr_id));
+	assert_int_not_equal(rc->conn->channel->generation, vbd_wr_id_generation(late.wr_id));
+	fake_cq_push(only_cq(rig)->cq, &late);
+	late.wr_id = vbd_wr_id(1, 4711, false, 0);
+	fake_cq_push(only_cq(rig)->cq, &late);
+	rig_settle(rig);
+	assert_int_equal(rc->message_count, 0);
+	assert_int_equal(completed(rc, VBD_OP_RECV), 0);
+	assert_int_equal(vbd_counter_get(&only_cq(rig)->outstanding), 4);
+	assert_int_equal(vbd_counter_get(&only_cq(rig)->completions), 4 + 2);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+static void test_channel__completions_before_the_attach_letter_are_not_lost(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *other = connect_with(rig, VBD_SERVICE_INBOX, 4);
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
+
+	/* The peer's message is in the CQ when the worker has not taken the letter yet. */
+	fake_recv_done(other->conn->qp, "x", 1);
+	assert_int_equal(vbd_conn_accept(rc->conn, &rig->err), VBD_OK);
+	fake_recv_done(rc->conn->qp, "early", 5);
+	rig_settle(rig);
+	assert_int_equal(rc->message_count, 1);
+	assert_int_equal(other->message_count, 1);
+	assert_true(rig_conn_answer(rc));
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+static void test_channel__a_wr_id_keeps_its_parts(void **state)
+{
+	uint64_t wr_id = vbd_wr_id(0xfedc, VBD_WR_INDEX_MAX, true, VBD_WR_RECV - 1);
+
+	(void)state;
+	assert_int_equal(vbd_wr_id_generation(wr_id), 0xfedc);
+	assert_int_equal(vbd_wr_id_index(wr_id), VBD_WR_INDEX_MAX);
+	assert_true(vbd_wr_id_is_recv(wr_id));
+	assert_int_equal(vbd_wr_id_slot(wr_id), VBD_WR_RECV - 1);
+	wr_id = vbd_wr_id(1, 2, false, 3);
+	assert_int_equal(vbd_wr_id_generation(wr_id), 1);
+	assert_int_equal(vbd_wr_id_index(wr_id), 2);
+	assert_false(vbd_wr_id_is_recv(wr_id));
+	assert_int_equal(vbd_wr_id_slot(wr_id), 3);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_channel__##name, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_full_inbox_posts_no_receives),
+		TEST(a_message_of_nothing_is_a_message),
+		TEST(a_message_forgotten_while_it_drains_is_not_posted),
+		TEST(a_release_just_before_the_close_does_no_harm),
+		TEST(messages_that_come_with_the_end_still_come),
+		TEST(a_receive_that_can_not_be_posted_again_ends_it),
+		TEST(an_echo_sends_back_what_came),
+		TEST(echoes_wait_for_a_send_slot_and_keep_their_order),
+		TEST(the_echo_ring_turns),
+		TEST(an_echo_answers_over_the_wire),
+		TEST(rping_reads_and_writes_back),
+		TEST(rping_refuses_too_much),
+		TEST(rping_that_may_not_read_fails),
+		TEST(rping_waits_for_a_send_slot),
+		TEST(rping_refuses_what_is_not_rping),
+		TEST(the_cq_counts_what_is_outstanding),
+		TEST(a_cq_is_never_promised_more_than_it_holds),
+		TEST(room_that_is_given_back_is_used_again),
+		TEST(a_cq_is_as_deep_as_one_connection_needs),
+		TEST(a_completion_of_the_indexs_last_owner_finds_nobody),
+		TEST(completions_before_the_attach_letter_are_not_lost),
+		cmocka_unit_test(test_channel__a_wr_id_keeps_its_parts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
