@@ -31,8 +31,12 @@ static enum vbd_status allocate_shared(struct vbd_mem *mem, struct vbd_error *er
 	int fd;
 
 	fd = shm_open(mem->shm_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return vbd_error_errno(err, VBD_OK, "shm_open", errno, "/dev/shm%s", mem->shm_name);
+	if (fd < 0) {
+		status = vbd_error_errno(
+			err, VBD_OK, "shm_open", errno, "/dev/shm%s", mem->shm_name);
+		mem->shm_name[0] = '\0'; /* it is not ours to unlink */
+		return status;
+	}
 	/* Allocated, not just sized: a full /dev/shm is an error here instead of SIGBUS at the
 	 * first touch. */
 	errnum = posix_fallocate(fd, 0, (off_t)mem->size_bytes);

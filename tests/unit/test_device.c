@@ -1,0 +1,454 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/device.h"
+
+#include "rdma/mem.h"
+#include "rdma/msgpool.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/unit.h"
+
+#include <arpa/inet.h>
+#include <endian.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct vbd_device *device_of(struct rig *rig)
+{
+	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
+
+	assert_non_null(device);
+	return device;
+}
+
+/* As it is after a look for devices with the fake device changed. */
+static struct vbd_device *opened_again(struct rig *rig)
+{
+	rig_stop(rig);
+	assert_true(rig_start(rig, 1));
+	assert_false(vbd_list_empty(&rig->fabric->devices));
+	return VBD_CONTAINER_OF(rig->fabric->devices.next, struct vbd_device, link);
+}
+
+static void test_device__tells_what_the_device_said(void **state)
+{
+	struct rig *rig = *state;
+	const struct vbd_device *device;
+
+	rig->device->attr.node_guid = htobe64(0x0102030405060708);
+	rig->device->attr.sys_image_guid = htobe64(0x1112131415161718);
+	rig->device->attr.vendor_id = 0x2c9;
+	memset(rig->device->attr.fw_ver, 'f', sizeof(rig->device->attr.fw_ver));
+	device = opened_again(rig);
+	assert_int_equal(device->state, VBD_DEVICE_PRESENT);
+	assert_string_equal(device->name, "fake0");
+	assert_string_equal(device->uverbs_name, "uverbs0");
+	assert_int_equal(device->attr.node_guid, 0x0102030405060708);
+	assert_int_equal(device->attr.sys_image_guid, 0x1112131415161718);
+	assert_int_equal(device->attr.vendor_id, 0x2c9);
+	assert_int_equal(strlen(device->attr.fw_ver), 63);
+	assert_int_equal(device->attr.max_qp, 1000);
+	assert_int_equal(device->attr.max_cqe, 40000);
+	assert_int_equal(device->attr.phys_port_cnt, 1);
+	assert_int_not_equal(device->added_ns, 0);
+	assert_int_equal(device->removed_ns, 0);
+}
+
+static void test_device__its_transport_follows_driver_and_link(void **state)
+{
+	static const struct {
+		int transport;
+		uint8_t link_layer;
+		const char *name;
+	} rows[] = {
+		{IBV_TRANSPORT_IB, IBV_LINK_LAYER_ETHERNET, "roce"},
+		{IBV_TRANSPORT_IB, IBV_LINK_LAYER_INFINIBAND, "infiniband"},
+		{IBV_TRANSPORT_IWARP, IBV_LINK_LAYER_ETHERNET, "iwarp"},
+		{IBV_TRANSPORT_USNIC, IBV_LINK_LAYER_ETHERNET, "unknown"},
+		{IBV_TRANSPORT_UNKNOWN, IBV_LINK_LAYER_UNSPECIFIED, "unknown"},
+	};
+	struct rig *rig = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		rig->device->ibv.transport_type = (enum ibv_transport_type)rows[i].transport;
+		rig->device->port.link_layer = rows[i].link_layer;
+		assert_string_equal(opened_again(rig)->transport, rows[i].name);
+	}
+}
+
+static void test_device__one_that_can_not_be_opened_says_why(void **state)
+{
+	static const char *const calls[] = {
+		"ibv_open_device", "ibv_query_device", "ibv_query_port", "ibv_alloc_pd"};
+	struct rig *rig = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
+		const struct vbd_device *device;
+		struct vbd_error err = {0};
+
+		fake_fail_next(calls[i], EACCES);
+		device = opened_again(rig);
+		assert_int_equal(device->state, VBD_DEVICE_FAILED);
+		assert_int_equal(device->error.status, VBD_E_PERMISSION_DENIED);
+		assert_string_equal(device->error.call, calls[i]);
+		assert_null(device->context);
+		assert_int_equal(fake_live().contexts, 0);
+		assert_int_equal(vbd_device_async_fd(device), -1);
+		assert_int_equal(vbd_device_usable(device, &err), VBD_E_NO_DEVICE);
+		assert_non_null(strstr(err.text, "fake0"));
+		assert_null(vbd_fabric_default_device(rig->fabric));
+		assert_null(vbd_fabric_device(rig->fabric, "fake0"));
+	}
+}
+
+static void test_device__its_ports_are_asked_every_time(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = device_of(rig);
+	struct vbd_error err = {0};
+	struct vbd_port port;
+
+	assert_int_equal(vbd_device_query_port(device, 1, &port, &err), VBD_OK);
+	assert_int_equal(port.state, IBV_PORT_ACTIVE);
+	assert_string_equal(port.link_layer, "ethernet");
+	assert_int_equal(port.active_mtu_bytes, 1024);
+	assert_int_equal(port.max_mtu_bytes, 4096);
+	assert_true(vbd_device_port_active(device));
+	rig->device->port.state = IBV_PORT_DOWN;
+	rig->device->port.link_layer = 9;
+	assert_int_equal(vbd_device_query_port(device, 1, &port, &err), VBD_OK);
+	assert_int_equal(port.state, IBV_PORT_DOWN);
+	assert_string_equal(port.link_layer, "unspecified");
+	assert_false(vbd_device_port_active(device));
+	assert_int_not_equal(vbd_device_query_port(device, 2, &port, &err), VBD_OK);
+	assert_string_equal(err.call, "ibv_query_port");
+	fake_fail_next("ibv_query_port", EIO);
+	assert_false(vbd_device_port_active(device));
+}
+
+static void test_device__gids_have_type_and_scope(void **state)
+{
+	static const struct ibv_gid_entry entries[] = {
+		{.gid.raw = {[10] = 0xff, 0xff, 10, 0, 0, 1},
+			.gid_index = 3,
+			.port_num = 1,
+			.gid_type = IBV_GID_TYPE_ROCE_V2,
+			.ndev_ifindex = 1},
+		{.gid.raw = {0xfe, 0x80, [15] = 1}, .gid_type = IBV_GID_TYPE_ROCE_V1},
+		{.gid.raw = {0xfe, 0xbf, [15] = 1}, .gid_type = IBV_GID_TYPE_IB},
+		{.gid.raw = {0xfe, 0xc0, [15] = 1}, .gid_type = 77},
+	};
+	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
+	struct rig *rig = *state;
+	size_t count = 0;
+
+	memcpy(rig->device->gids, entries, sizeof(entries));
+	rig->device->gid_count = VBD_ARRAY_LEN(entries);
+	assert_int_equal(vbd_device_query_gids(device_of(rig), gids, &count, &rig->err), VBD_OK);
+	assert_int_equal(count, 4);
+	assert_int_equal(gids[0].gid_index, 3);
+	assert_int_equal(gids[0].port_num, 1);
+	assert_string_equal(gids[0].type, "roce_v2");
+	assert_string_equal(gids[0].scope, "ipv4_mapped");
+	assert_string_equal(gids[0].netdev, "lo");
+	assert_string_equal(gids[1].type, "roce_v1");
+	assert_string_equal(gids[1].scope, "link_local");
+	assert_string_equal(gids[1].netdev, "");
+	assert_string_equal(gids[2].type, "ib");
+	assert_string_equal(gids[2].scope, "link_local");
+	assert_string_equal(gids[3].type, "unknown");
+	assert_string_equal(gids[3].scope, "global");
+	fake_fail_next("ibv_query_gid_table", EIO);
+	assert_int_not_equal(
+		vbd_device_query_gids(device_of(rig), gids, &count, &rig->err), VBD_OK);
+	assert_int_equal(count, 4);
+}
+
+/* References. */
+
+static void test_device__the_last_to_let_go_closes_it(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = device_of(rig);
+	struct vbd_error err = {0};
+
+	vbd_device_ref(device);
+	fake_device_unplug(rig->device);
+	vbd_fabric_rescan(rig->fabric);
+	assert_int_equal(device->state, VBD_DEVICE_REMOVING);
+	assert_int_equal(vbd_device_usable(device, &err), VBD_E_DEVICE_REMOVED);
+	assert_false(vbd_device_begin_removal(device));
+	assert_false(fake_device_let_go(rig->device));
+	assert_int_equal(rig->removed, 0);
+	vbd_device_unref(device);
+	assert_int_equal(device->state, VBD_DEVICE_REMOVED);
+	assert_int_not_equal(device->removed_ns, 0);
+	assert_int_equal(rig->removed, 1);
+	assert_true(fake_device_let_go(rig->device));
+	assert_int_equal(vbd_device_async_fd(device), -1);
+	vbd_device_drain_async(device);
+	assert_false(vbd_device_port_active(device));
+	vbd_fabric_forget_device(rig->fabric, device);
+	assert_true(vbd_list_empty(&rig->fabric->devices));
+}
+
+/* Async events. */
+
+static void test_device__all_async_events_are_taken_at_once_and_counted(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = device_of(rig);
+
+	for (int i = 0; i < 5; i++) {
+		fake_device_async(rig->device, IBV_EVENT_PORT_ERR, 1);
+		fake_device_async(rig->device, IBV_EVENT_PORT_ACTIVE, 1);
+	}
+	fake_device_async(rig->device, IBV_EVENT_SRQ_ERR, 0);
+	fake_device_async(rig->device, (enum ibv_event_type)31, 0);
+	fake_device_async(rig->device, (enum ibv_event_type)99, 0);
+	vbd_device_drain_async(device);
+	assert_int_equal(rig->async_events, 13);
+	assert_int_equal(vbd_counter_get(&device->async_events[IBV_EVENT_PORT_ERR]), 5);
+	assert_int_equal(vbd_counter_get(&device->async_events[IBV_EVENT_PORT_ACTIVE]), 5);
+	assert_int_equal(vbd_counter_get(&device->async_events[IBV_EVENT_SRQ_ERR]), 1);
+	assert_int_equal(vbd_counter_get(&device->async_events[31]), 1);
+	assert_int_equal(rig->last_async_port, 0);
+	fake_device_async(rig->device, IBV_EVENT_GID_CHANGE, 1);
+	vbd_device_drain_async(device);
+	assert_int_equal(rig->last_async_type, IBV_EVENT_GID_CHANGE);
+	assert_int_equal(rig->last_async_port, 1);
+}
+
+static void test_device__an_event_of_a_qp_that_is_gone_is_gone(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
+
+	fake_qp_async(rc->conn->qp, IBV_EVENT_QP_FATAL);
+	rig_deadline(rc);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+	assert_int_equal(rig->async_events, 0);
+}
+
+/* Counters of sysfs. */
+
+struct found {
+	unsigned int count;
+	char names[8][64];
+	uint64_t values[8];
+};
+
+static void on_counter(const char *name, uint64_t value, void *arg)
+{
+	struct found *found = arg;
+
+	assert_in_range(found->count, 0, 7);
+	(void)snprintf(found->names[found->count], 64, "%s", name);
+	found->values[found->count++] = value;
+}
+
+static void write_file(const char *dir, const char *name, const char *text)
+{
+	char path[200];
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	(void)fputs(text, file);
+	(void)fclose(file);
+}
+
+static void remove_file(const char *dir, const char *name)
+{
+	char path[200];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+	(void)remove(path);
+}
+
+static void test_device__counters_that_can_not_be_read_hide_no_others(void **state)
+{
+	static const char *const parts[] = {"/ports", "/ports/1", "/ports/1/hw_counters"};
+	char root[] = "/tmp/test_device.XXXXXX";
+	struct rig *rig = *state;
+	struct found found = {0};
+	struct vbd_device *device = device_of(rig);
+	char dir[100];
+
+	assert_non_null(mkdtemp(root));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(parts); i++) {
+		(void)snprintf(dir, sizeof(dir), "%s%s", root, parts[i]);
+		assert_int_equal(mkdir(dir, 0700), 0);
+	}
+	write_file(dir, "sent_pkts", "18446744073709551615\n");
+	write_file(dir, "broken", "N/A\n");
+	write_file(dir, "empty", "");
+	write_file(dir, "lifespan", "10\n");
+	(void)snprintf(device->ibdev_path, sizeof(device->ibdev_path), "%s", root);
+	vbd_device_counters(device, on_counter, &found);
+	assert_int_equal(found.count, 1);
+	assert_string_equal(found.names[0], "1/hw_counters/sent_pkts");
+	assert_int_equal(found.values[0], UINT64_MAX);
+	remove_file(dir, "sent_pkts");
+	remove_file(dir, "broken");
+	remove_file(dir, "empty");
+	remove_file(dir, "lifespan");
+	for (size_t i = VBD_ARRAY_LEN(parts); i-- > 0;)
+		remove_file(root, parts[i]);
+	assert_int_equal(rmdir(root), 0);
+}
+
+/* Memory. */
+
+static void test_device__shared_memory_has_a_name_while_it_lives(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = device_of(rig);
+	struct vbd_mem mem = {
+		.kind = VBD_MEM_SHARED,
+		.size_bytes = 12345,
+		.access = VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE,
+	};
+	struct vbd_mem same;
+	char path[80];
+	struct stat found;
+
+	(void)snprintf(mem.shm_name, sizeof(mem.shm_name), "/test_device.%d", (int)getpid());
+	(void)snprintf(path, sizeof(path), "/dev/shm%s", mem.shm_name);
+	same = mem;
+	assert_int_equal(vbd_mem_allocate(&mem, &rig->err), VBD_OK);
+	assert_int_equal(stat(path, &found), 0);
+	assert_int_equal(found.st_size, 12345);
+	assert_int_equal(found.st_mode & 0777, 0600);
+	for (size_t i = 0; i < mem.size_bytes; i++)
+		assert_int_equal(mem.addr[i], 0);
+	/* Somebody else's name is not taken over, and not removed either. */
+	assert_int_not_equal(vbd_mem_allocate(&same, &rig->err), VBD_OK);
+	assert_string_equal(rig->err.call, "shm_open");
+	vbd_mem_free(&same);
+	assert_int_equal(stat(path, &found), 0);
+	vbd_device_ref(device);
+	assert_int_equal(vbd_mem_register(&mem, device, &rig->err), VBD_OK);
+	assert_int_not_equal(mem.rkey, 0);
+	vbd_mem_deregister(&mem);
+	vbd_mem_deregister(&mem);
+	assert_int_equal(mem.addr[0], 0);
+	vbd_mem_free(&mem);
+	vbd_mem_free(&mem);
+	assert_int_not_equal(stat(path, &found), 0);
+}
+
+static void test_device__memory_that_can_not_be_mapped_leaves_no_name(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_mem mem = {.kind = VBD_MEM_SHARED, .size_bytes = 4096};
+	char path[80];
+	struct stat found;
+
+	(void)snprintf(mem.shm_name, sizeof(mem.shm_name), "/test_device.%d.b", (int)getpid());
+	(void)snprintf(path, sizeof(path), "/dev/shm%s", mem.shm_name);
+	fake_memory_fail_nth(1);
+	assert_int_equal(vbd_mem_allocate(&mem, &rig->err), VBD_E_NO_MEMORY);
+	assert_true(fake_memory_failed());
+	assert_int_not_equal(stat(path, &found), 0);
+	vbd_mem_free(&mem);
+}
+
+static void test_device__messages_have_a_slot_each(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = device_of(rig);
+	uint8_t *addrs[VBD_MSGPOOL_SLOTS];
+	struct vbd_error err = {0};
+	uint32_t lkey;
+	uint8_t *addr;
+	int slot;
+
+	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++) {
+		assert_int_equal(
+			vbd_msgpool_take(device, &slot, &addrs[i], &lkey, &rig->err), VBD_OK);
+		assert_int_equal(slot, i);
+		memset(addrs[i], i, VBD_MSGPOOL_SLOT_BYTES);
+	}
+	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++)
+		assert_int_equal(addrs[i][VBD_MSGPOOL_SLOT_BYTES - 1], i);
+	assert_int_equal(fake_live().mrs, 1);
+	assert_int_equal(vbd_msgpool_take(device, &slot, &addr, &lkey, &err), VBD_E_LIMIT_REACHED);
+	assert_int_equal(err.limit, VBD_MSGPOOL_SLOTS);
+	assert_int_equal(vbd_msgpool_take(device, &slot, &addr, &lkey, NULL), VBD_E_LIMIT_REACHED);
+	vbd_msgpool_give(device, 17);
+	assert_int_equal(vbd_msgpool_take(device, &slot, &addr, &lkey, &rig->err), VBD_OK);
+	assert_int_equal(slot, 17);
+	assert_ptr_equal(addr, addrs[17]);
+	vbd_msgpool_destroy(device);
+	vbd_msgpool_destroy(device);
+	vbd_msgpool_give(device, 17);
+	assert_int_equal(fake_live().mrs, 0);
+}
+
+static void test_device__a_pool_that_can_not_be_made_leaves_nothing(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = device_of(rig);
+	unsigned int refs = device->refs;
+	struct vbd_error err = {0};
+	uint32_t lkey;
+	uint8_t *addr;
+	int slot;
+
+	for (unsigned int nth = 1; nth <= 2; nth++) {
+		fake_memory_fail_nth(nth);
+		assert_int_not_equal(vbd_msgpool_take(device, &slot, &addr, &lkey, &err), VBD_OK);
+		assert_true(fake_memory_failed());
+	}
+	fake_fail_next("ibv_reg_mr", EAGAIN);
+	assert_int_equal(vbd_msgpool_take(device, &slot, &addr, &lkey, NULL), VBD_E_DEVICE_LIMIT);
+	assert_int_equal(device->refs, refs);
+	assert_int_equal(vbd_msgpool_take(device, &slot, &addr, &lkey, &rig->err), VBD_OK);
+	vbd_msgpool_give(device, slot);
+}
+
+static void test_device__the_pool_goes_with_the_device(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_device *device = device_of(rig);
+	uint32_t lkey;
+	uint8_t *addr;
+	int slot;
+
+	(void)rig_conn_connect(rig, NULL);
+	assert_int_equal(vbd_msgpool_take(device, &slot, &addr, &lkey, &rig->err), VBD_OK);
+	vbd_msgpool_give(device, slot);
+	fake_device_unplug(rig->device);
+	vbd_fabric_rescan(rig->fabric);
+	rig_settle(rig);
+	assert_int_equal(device->state, VBD_DEVICE_REMOVED);
+	assert_int_equal(fake_live().mrs, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_device__##name, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(tells_what_the_device_said),
+		TEST(its_transport_follows_driver_and_link),
+		TEST(one_that_can_not_be_opened_says_why),
+		TEST(its_ports_are_asked_every_time),
+		TEST(gids_have_type_and_scope),
+		TEST(the_last_to_let_go_closes_it),
+		TEST(all_async_events_are_taken_at_once_and_counted),
+		TEST(an_event_of_a_qp_that_is_gone_is_gone),
+		TEST(counters_that_can_not_be_read_hide_no_others),
+		TEST(shared_memory_has_a_name_while_it_lives),
+		TEST(memory_that_can_not_be_mapped_leaves_no_name),
+		TEST(messages_have_a_slot_each),
+		TEST(a_pool_that_can_not_be_made_leaves_nothing),
+		TEST(the_pool_goes_with_the_device),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
