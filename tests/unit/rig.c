@@ -98,6 +98,8 @@ bool rig_turn_workers(struct rig *rig)
 	struct vbd_fabric *fabric = rig->fabric;
 	bool any = false;
 
+	assert_false(rig->threads);
+
 	for (unsigned int i = 0; i < fabric->worker_count; i++) {
 		struct vbd_worker *worker = fabric->workers[i];
 
@@ -410,24 +412,32 @@ struct rig_conn *rig_request(struct rig_listener *listener)
 	return listener->last;
 }
 
-void rig_loop_connect(struct rig_listener *listener, const struct vbd_conn_params *active,
-	struct rig_conn **ret_active, struct rig_conn **ret_passive)
+struct rig_conn *rig_conn_create_to(struct rig_listener *listener)
 {
 	struct rig *rig = listener->rig;
 	struct sockaddr_in dst = rig->device->addr;
+	struct rig_conn *rc = new_conn(rig);
+	struct vbd_conn_params params = rig_params();
+
+	dst.sin_port = ((struct sockaddr_in *)(void *)&listener->cm.addr)->sin_port;
+	assert_int_equal(vbd_conn_create(rig->fabric, rig->conn_count, &params, -1, 5000, &conn_ops,
+				 rc, &rc->conn, &rig->err),
+		VBD_OK);
+	vbd_conn_resolve(rc->conn, NULL, (const struct sockaddr *)&dst);
+	return rc;
+}
+
+void rig_loop_connect(
+	struct rig_listener *listener, struct rig_conn **ret_active, struct rig_conn **ret_passive)
+{
 	struct rig_conn *rc;
 
 	fake_loopback(true);
 	listener->accept = true;
 	if (!listener->cm.cm_id)
 		rig_listen(listener);
-	dst.sin_port = ((struct sockaddr_in *)(void *)&listener->cm.addr)->sin_port;
-	rc = new_conn(rig);
-	assert_int_equal(vbd_conn_create(rig->fabric, rig->conn_count, active, -1, 5000, &conn_ops,
-				 rc, &rc->conn, &rig->err),
-		VBD_OK);
-	vbd_conn_resolve(rc->conn, NULL, (const struct sockaddr *)&dst);
-	rig_settle(rig);
+	rc = rig_conn_create_to(listener);
+	rig_settle(listener->rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 	assert_non_null(listener->last);
 	assert_int_equal(listener->last->conn->state, VBD_CONN_ESTABLISHED);
@@ -592,7 +602,7 @@ static void end_conn(struct rig *rig, struct rig_conn *rc)
 {
 	if (!rc->conn)
 		return;
-	if (rig->fabric) {
+	if (rig->fabric && !rig->threads) {
 		vbd_conn_close(rc->conn, VBD_REASON_SHUTDOWN);
 		rig_settle(rig);
 		if (rc->conn->state == VBD_CONN_DRAINING)
@@ -603,17 +613,23 @@ static void end_conn(struct rig *rig, struct rig_conn *rc)
 	rc->conn = NULL;
 }
 
-void rig_stop(struct rig *rig)
+void rig_forget_conns(struct rig *rig)
 {
 	for (unsigned int i = 0; i < rig->conn_count; i++)
 		end_conn(rig, &rig->conns[i]);
+	rig->conn_count = 0;
+}
+
+void rig_stop(struct rig *rig)
+{
+	rig_forget_conns(rig);
 	for (unsigned int i = 0; i < rig->listener_count; i++)
 		vbd_cm_listener_close(&rig->listeners[i].cm);
 	for (unsigned int i = 0; i < rig->mem_count; i++)
 		vbd_mem_free(&rig->mems[i]);
 	vbd_fabric_destroy(rig->fabric);
 	rig->fabric = NULL;
-	rig->conn_count = 0;
+	rig->threads = false;
 	rig->listener_count = 0;
 	rig->mem_count = 0;
 	rig->transfer_count = 0;

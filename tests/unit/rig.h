@@ -67,6 +67,7 @@ struct rig {
 	int last_async_type, last_async_port;
 	bool forget_removed; /* forget each device at the end of rig_settle() */
 	uint64_t decide_timeout_ms;
+	bool threads;	       /* the workers run: nothing is turned by hand */
 	unsigned int warnings; /* log lines above debug: rdma/ has none */
 };
 
@@ -119,9 +120,15 @@ void rig_listen(struct rig_listener *listener);
 /** rig_request - a peer's request, taken; NULL if no connection came of it */
 struct rig_conn *rig_request(struct rig_listener *listener);
 
+/** rig_conn_create_to - an active connection to a listener of our own, resolving; for loopback */
+struct rig_conn *rig_conn_create_to(struct rig_listener *listener);
+
+/** rig_forget_conns - forget the connections, which have all ended */
+void rig_forget_conns(struct rig *rig);
+
 /** rig_loop_connect - two connections to each other, through @listener; loopback is switched on */
-void rig_loop_connect(struct rig_listener *listener, const struct vbd_conn_params *active,
-	struct rig_conn **ret_active, struct rig_conn **ret_passive);
+void rig_loop_connect(
+	struct rig_listener *listener, struct rig_conn **ret_active, struct rig_conn **ret_passive);
 
 /** rig_mem - registered memory of @size_bytes, zeroed */
 struct vbd_mem *rig_mem(struct rig *rig, size_t size_bytes, unsigned int access);

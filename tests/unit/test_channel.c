@@ -214,13 +214,12 @@ static void test_channel__an_echo_answers_over_the_wire(void **state)
 {
 	struct rig *rig = *state;
 	struct rig_listener *listener = rig_listener(rig);
-	struct vbd_conn_params params = rig_params();
 	struct rig_conn *client, *server;
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 
 	listener->params.service = VBD_SERVICE_ECHO;
 	listener->params.sq_depth = 1;
-	rig_loop_connect(listener, &params, &client, &server);
+	rig_loop_connect(listener, &client, &server);
 	for (uint32_t i = 0; i < 200; i++) {
 		struct rig_transfer *rt;
 
@@ -277,11 +276,10 @@ static void rping_connect(struct rig *rig, uint32_t sq_depth, struct rping_clien
 	struct rig_conn **ret_server)
 {
 	struct rig_listener *listener = rig_listener(rig);
-	struct vbd_conn_params params = rig_params();
 
 	listener->params.service = VBD_SERVICE_RPING;
 	listener->params.sq_depth = sq_depth;
-	rig_loop_connect(listener, &params, &client->rc, ret_server);
+	rig_loop_connect(listener, &client->rc, ret_server);
 	client->message = rig_mem(rig, 64, 0);
 	client->source = rig_mem(rig, 65536, VBD_ACCESS_REMOTE_READ);
 	client->sink = rig_mem(rig, 65536, VBD_ACCESS_REMOTE_WRITE);

@@ -462,7 +462,6 @@ static void test_transfer__a_write_arrives_and_a_read_brings_it_back(void **test
 {
 	struct rig *rig = *test_state;
 	struct rig_listener *listener = rig_listener(rig);
-	struct vbd_conn_params params = rig_params();
 	struct vbd_mem *here = rig_mem(rig, 100000, 0);
 	struct vbd_mem *there =
 		rig_mem(rig, 100000, VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ);
@@ -470,7 +469,7 @@ static void test_transfer__a_write_arrives_and_a_read_brings_it_back(void **test
 	struct rig_conn *active, *passive;
 	struct rig_transfer *rt;
 
-	rig_loop_connect(listener, &params, &active, &passive);
+	rig_loop_connect(listener, &active, &passive);
 	fill(here, 1);
 	rt = rig_transfer(active, VBD_OP_WRITE, here, 100000, 777);
 	rt->transfer.remote_addr = (uintptr_t)there->addr;
@@ -493,13 +492,12 @@ static void assert_access_fails(
 	struct rig *rig, enum vbd_op op, unsigned int access, uint64_t past_end, uint32_t key_error)
 {
 	struct rig_listener *listener = rig_listener(rig);
-	struct vbd_conn_params params = rig_params();
 	struct vbd_mem *here = rig_mem(rig, 4096, 0);
 	struct vbd_mem *there = rig_mem(rig, 4096, access);
 	struct rig_conn *active, *passive;
 	struct rig_transfer *rt;
 
-	rig_loop_connect(listener, &params, &active, &passive);
+	rig_loop_connect(listener, &active, &passive);
 	rt = rig_transfer(active, op, here, 4096, 1024);
 	rt->transfer.remote_addr = (uintptr_t)there->addr + past_end;
 	rt->transfer.rkey = there->rkey + key_error;
@@ -536,12 +534,11 @@ static void test_transfer__a_message_longer_than_the_receive_ends_both(void **te
 {
 	struct rig *rig = *test_state;
 	struct rig_listener *listener = rig_listener(rig);
-	struct vbd_conn_params params = rig_params();
 	struct vbd_mem *here = rig_mem(rig, 4096, 0);
 	struct rig_conn *active, *passive;
 	struct rig_transfer *rt;
 
-	rig_loop_connect(listener, &params, &active, &passive);
+	rig_loop_connect(listener, &active, &passive);
 	rt = rig_transfer(active, VBD_OP_SEND, here, 65, 4096);
 	rig_start_transfer(rt);
 	assert_ended_as(rt, VBD_TRANSFER_FAILED);

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/fabric.h"
+
+#include "rdma/cq.h"
+#include "rdma/worker.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+static unsigned int device_count(const struct rig *rig)
+{
+	unsigned int count = 0;
+
+	vbd_list_for_each (link, &rig->fabric->devices)
+		count++;
+	return count;
+}
+
+/* Looking for devices. */
+
+static void test_fabric__a_rescan_adds_and_removes(void **state)
+{
+	struct rig *rig = *state;
+	struct fake_device *second = fake_device_add("fake1");
+	struct vbd_device *first, *other;
+
+	assert_int_equal(rig->added, 1);
+	vbd_fabric_rescan(rig->fabric);
+	vbd_fabric_rescan(rig->fabric);
+	assert_int_equal(rig->added, 2);
+	first = vbd_fabric_device(rig->fabric, "fake0");
+	other = vbd_fabric_device(rig->fabric, "fake1");
+	assert_non_null(first);
+	assert_non_null(other);
+	assert_true(first->id < other->id);
+	fake_device_unplug(rig->device);
+	vbd_fabric_rescan(rig->fabric);
+	assert_int_equal(rig->removing, 1);
+	assert_int_equal(rig->removed, 1);
+	assert_null(vbd_fabric_device(rig->fabric, "fake0"));
+	assert_non_null(vbd_fabric_device(rig->fabric, "fake1"));
+	assert_true(fake_device_let_go(rig->device));
+	fake_device_unplug(second);
+	vbd_fabric_rescan(rig->fabric);
+	assert_int_equal(rig->removed, 2);
+	assert_int_equal(device_count(rig), 2);
+}
+
+static void test_fabric__a_device_that_comes_back_is_a_new_one(void **state)
+{
+	struct rig *rig = *state;
+	const struct vbd_device *old = vbd_fabric_device(rig->fabric, "fake0");
+	const struct vbd_device *fresh;
+
+	/* It went and came back between two looks: the uverbs number tells. */
+	fake_device_unplug(rig->device);
+	rig->device = fake_device_add("fake0");
+	vbd_fabric_rescan(rig->fabric);
+	assert_int_equal(rig->removed, 1);
+	assert_int_equal(rig->added, 2);
+	fresh = vbd_fabric_device(rig->fabric, "fake0");
+	assert_ptr_not_equal(fresh, old);
+	assert_int_equal(old->state, VBD_DEVICE_REMOVED);
+	assert_int_equal(fresh->id, old->id + 1);
+	assert_string_equal(fresh->uverbs_name, "uverbs1");
+}
+
+static void test_fabric__a_device_that_is_busy_comes_back_when_it_is_free(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
+
+	fake_device_unplug(rig->device);
+	rig->device = fake_device_add("fake0");
+	vbd_fabric_rescan(rig->fabric);
+	assert_int_equal(rig->added, 1);
+	assert_int_equal(vbd_fabric_device(rig->fabric, "fake0")->state, VBD_DEVICE_REMOVING);
+	rig_deadline(rc);
+	assert_int_equal(rig->removed, 1);
+	vbd_fabric_rescan(rig->fabric);
+	assert_int_equal(rig->added, 2);
+	assert_int_equal(vbd_fabric_device(rig->fabric, "fake0")->state, VBD_DEVICE_PRESENT);
+}
+
+static void test_fabric__one_that_could_not_be_opened_gets_another_try(void **state)
+{
+	struct rig *rig = *state;
+	struct fake_device *late = fake_device_add("fake1");
+
+	late->open_errno = EACCES;
+	vbd_fabric_rescan(rig->fabric);
+	assert_int_equal(rig->added, 2);
+	assert_null(vbd_fabric_device(rig->fabric, "fake1"));
+	late->open_errno = 0;
+	vbd_fabric_rescan(rig->fabric);
+	assert_non_null(vbd_fabric_device(rig->fabric, "fake1"));
+	/* One that goes while it has failed is removed as well. */
+	rig->forget_removed = true;
+	rig_settle(rig);
+	assert_int_equal(device_count(rig), 2);
+}
+
+static void test_fabric__a_list_that_can_not_be_had_removes_nothing(void **state)
+{
+	struct rig *rig = *state;
+
+	fake_fail_next("ibv_get_device_list", EMFILE);
+	vbd_fabric_rescan(rig->fabric);
+	assert_int_equal(rig->removing, 0);
+	fake_memory_fail_nth(1);
+	vbd_fabric_rescan(rig->fabric);
+	assert_int_equal(rig->removing, 0);
+	assert_non_null(vbd_fabric_device(rig->fabric, "fake0"));
+}
+
+static void test_fabric__the_default_device_has_an_active_port(void **state)
+{
+	struct rig *rig = *state;
+	struct fake_device *second = fake_device_add("fake1");
+
+	vbd_fabric_rescan(rig->fabric);
+	assert_string_equal(vbd_fabric_default_device(rig->fabric)->name, "fake0");
+	rig->device->port.state = IBV_PORT_DOWN;
+	assert_string_equal(vbd_fabric_default_device(rig->fabric)->name, "fake1");
+	second->port.state = IBV_PORT_DOWN;
+	assert_string_equal(vbd_fabric_default_device(rig->fabric)->name, "fake0");
+	fake_device_unplug(rig->device);
+	vbd_fabric_rescan(rig->fabric);
+	assert_string_equal(vbd_fabric_default_device(rig->fabric)->name, "fake1");
+	fake_device_unplug(second);
+	vbd_fabric_rescan(rig->fabric);
+	assert_null(vbd_fabric_default_device(rig->fabric));
+}
+
+/* Everything that can say that a device goes. */
+
+enum sign {
+	BY_CM,
+	BY_ASYNC,
+	BY_UEVENT,
+	BY_RESCAN,
+	SIGNS,
+};
+
+static void give_sign(struct rig *rig, enum sign sign)
+{
+	switch (sign) {
+	case BY_CM:
+		fake_device_cm_removal(rig->device);
+		break;
+	case BY_ASYNC:
+		fake_device_async(rig->device, IBV_EVENT_DEVICE_FATAL, 0);
+		break;
+	case BY_UEVENT:
+		vbd_fabric_remove_uverbs(rig->fabric, rig->device->ibv.dev_name);
+		break;
+	case BY_RESCAN:
+		fake_device_unplug(rig->device);
+		vbd_fabric_rescan(rig->fabric);
+		break;
+	case SIGNS:
+		break;
+	}
+}
+
+/* Two connections and a buffer on the device, then the signs; @settled: each is dealt with before
+ * the next comes. */
+static void remove_by(struct rig *rig, const enum sign *signs, size_t count, bool settled)
+{
+	struct rig_conn *one = rig_conn_connect(rig, NULL);
+	struct rig_conn *two = rig_conn_in(rig, VBD_CONN_REQUESTED);
+	unsigned int before = rig->removed;
+
+	for (size_t i = 0; i < count; i++) {
+		give_sign(rig, signs[i]);
+		if (settled)
+			rig_settle(rig);
+	}
+	rig_settle(rig);
+	assert_int_equal(one->conn->reason, VBD_REASON_DEVICE_REMOVED);
+	assert_int_equal(two->conn->reason, VBD_REASON_DEVICE_REMOVED);
+	rig_assert_gone(one);
+	rig_assert_gone(two);
+	assert_int_equal(rig->removing, before + 1);
+	assert_int_equal(rig->removed, before + 1);
+	assert_true(fake_device_let_go(rig->device));
+	assert_int_equal(fake_live().contexts, 0);
+	assert_true(vbd_list_empty(&rig->fabric->cqs));
+	fake_device_unplug(rig->device);
+	rig->device = fake_device_add("fake0");
+	vbd_fabric_rescan(rig->fabric);
+}
+
+static void test_fabric__each_sign_alone_removes_a_device(void **state)
+{
+	struct rig *rig = *state;
+
+	for (unsigned int i = 0; i < SIGNS; i++)
+		remove_by(rig, (const enum sign[]){(enum sign)i}, 1, true);
+}
+
+static void test_fabric__the_signs_may_come_in_any_order(void **state)
+{
+	struct rig *rig = *state;
+
+	for (unsigned int a = 0; a < SIGNS; a++) {
+		for (unsigned int b = 0; b < SIGNS; b++) {
+			for (unsigned int c = 0; c < SIGNS; c++) {
+				const enum sign signs[] = {
+					(enum sign)a, (enum sign)b, (enum sign)c};
+
+				remove_by(rig, signs, 3, a % 2 == 0);
+				/* A rig has room for so many connections only. */
+				if (rig->conn_count > RIG_CONNS - 4) {
+					rig_stop(rig);
+					assert_true(rig_start(rig, 1));
+					rig->removing = 0;
+					rig->removed = 0;
+				}
+			}
+		}
+	}
+}
+
+static void test_fabric__another_devices_sign_does_no_harm(void **state)
+{
+	struct rig *rig = *state;
+	struct fake_device *second = fake_device_add("fake1");
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	vbd_fabric_rescan(rig->fabric);
+	fake_device_async(second, IBV_EVENT_DEVICE_FATAL, 0);
+	vbd_fabric_remove_uverbs(rig->fabric, "uverbs17");
+	rig_settle(rig);
+	assert_int_equal(rig->removed, 1);
+	assert_null(vbd_fabric_device(rig->fabric, "fake1"));
+	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
+	assert_true(fake_device_let_go(second));
+}
+
+static void test_fabric__a_device_with_flushes_withheld_goes_all_the_same(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *one = rig_conn_connect(rig, NULL);
+	struct rig_conn *two = rig_conn_connect(rig, NULL);
+
+	fake_flushes_withheld(true);
+	fake_device_cm_removal(rig->device);
+	rig_settle(rig);
+	assert_int_equal(rig->removed, 0);
+	assert_true(vbd_fabric_device_busy(rig->fabric, vbd_fabric_device(rig->fabric, "fake0")));
+	rig_deadline(one);
+	assert_int_equal(rig->removed, 0);
+	rig_deadline(two);
+	assert_int_equal(rig->removed, 1);
+	assert_true(fake_device_let_go(rig->device));
+}
+
+static void test_fabric__memory_holds_a_device_until_it_goes(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+
+	fake_device_unplug(rig->device);
+	vbd_fabric_rescan(rig->fabric);
+	assert_int_equal(rig->removing, 1);
+	assert_int_equal(rig->removed, 0);
+	assert_int_equal(mem->addr[0], 0);
+	vbd_mem_deregister(mem);
+	assert_int_equal(rig->removed, 1);
+	assert_true(fake_device_let_go(rig->device));
+}
+
+static void test_fabric__nothing_new_is_made_on_a_device_that_goes(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *holder = rig_conn_in(rig, VBD_CONN_DRAINING);
+	struct rig_conn *rc;
+
+	fake_device_unplug(rig->device);
+	vbd_fabric_rescan(rig->fabric);
+	rc = rig_conn_connect(rig, NULL);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_int_equal(rc->conn->reason, VBD_REASON_DEVICE_REMOVED);
+	rig_deadline(holder);
+	assert_int_equal(rig->removed, 1);
+}
+
+/* CM events. */
+
+static void test_fabric__cm_events_are_counted_by_type(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ADDR_CHANGE, 0);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ADDR_CHANGE, 0);
+	rig_settle(rig);
+	assert_int_equal(vbd_counter_get(&rig->fabric->cm_events[RDMA_CM_EVENT_ADDR_CHANGE]), 2);
+	assert_int_equal(vbd_counter_get(&rig->fabric->cm_events[RDMA_CM_EVENT_ADDR_RESOLVED]), 1);
+}
+
+static void test_fabric__a_flood_of_events_leaves_the_loop_its_turn(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	const struct vbd_counter *counter = &rig->fabric->cm_events[RDMA_CM_EVENT_ADDR_CHANGE];
+
+	for (int i = 0; i < 1000; i++)
+		fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ADDR_CHANGE, 0);
+	vbd_fabric_dispatch_cm(rig->fabric);
+	assert_in_range(vbd_counter_get(counter), 1, 999);
+	rig_settle(rig);
+	assert_int_equal(vbd_counter_get(counter), 1000);
+}
+
+static void test_fabric__a_flood_of_letters_leaves_the_loop_its_turn(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_conn_params params = rig_params();
+	struct rig_conn *conns[6];
+	unsigned int messages = 0;
+
+	params.rq_depth = 60;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++)
+		conns[i] = rig_conn_connect(rig, &params);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++) {
+		for (int k = 0; k < 60; k++)
+			fake_recv_done(conns[i]->conn->qp, "x", 1);
+	}
+	while (rig_turn_workers(rig))
+		;
+	vbd_fabric_dispatch_control(rig->fabric);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++)
+		messages += conns[i]->message_count;
+	assert_in_range(messages, 1, 359);
+	rig_settle(rig);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++)
+		assert_int_equal(conns[i]->message_count, 60);
+}
+
+/* Workers. */
+
+static void test_fabric__workers_take_turns(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *conns[6];
+	unsigned int of_first = 0;
+
+	assert_int_equal(rig->fabric->worker_count, 2);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++) {
+		conns[i] = rig_conn_connect(rig, NULL);
+		assert_int_equal(conns[i]->conn->state, VBD_CONN_ESTABLISHED);
+		of_first += conns[i]->conn->channel->worker == rig->fabric->workers[0];
+		fake_recv_done(conns[i]->conn->qp, "x", 1);
+	}
+	assert_int_equal(of_first, 3);
+	assert_int_equal(fake_live().cqs, 2);
+	rig_settle(rig);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++)
+		assert_int_equal(conns[i]->message_count, 1);
+}
+
+static void test_fabric__one_that_could_not_be_made_leaves_nothing(void **state)
+{
+	static const struct vbd_fabric_ops no_ops;
+	struct rig *rig = *state;
+	unsigned int nth = 0;
+	bool failed;
+
+	rig_stop(rig);
+	do {
+		struct vbd_fabric *fabric = NULL;
+		struct vbd_error err = {0};
+
+		fake_memory_fail_nth(++nth);
+		if (vbd_fabric_create(3, 16, 1000, &no_ops, NULL, &fabric, &err) != VBD_OK) {
+			assert_null(fabric);
+			assert_int_equal(err.status, VBD_E_NO_MEMORY);
+		}
+		failed = fake_memory_failed();
+		fake_memory_fail_nth(0);
+		vbd_fabric_destroy(fabric);
+		assert_int_equal(fake_live_total(), 0);
+	} while (failed);
+	assert_int_equal(nth, 6);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_fabric__##name, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_rescan_adds_and_removes),
+		TEST(a_device_that_comes_back_is_a_new_one),
+		TEST(a_device_that_is_busy_comes_back_when_it_is_free),
+		TEST(one_that_could_not_be_opened_gets_another_try),
+		TEST(a_list_that_can_not_be_had_removes_nothing),
+		TEST(the_default_device_has_an_active_port),
+		TEST(each_sign_alone_removes_a_device),
+		TEST(the_signs_may_come_in_any_order),
+		TEST(another_devices_sign_does_no_harm),
+		TEST(a_device_with_flushes_withheld_goes_all_the_same),
+		TEST(memory_holds_a_device_until_it_goes),
+		TEST(nothing_new_is_made_on_a_device_that_goes),
+		TEST(cm_events_are_counted_by_type),
+		TEST(a_flood_of_events_leaves_the_loop_its_turn),
+		TEST(a_flood_of_letters_leaves_the_loop_its_turn),
+		cmocka_unit_test_setup_teardown(
+			test_fabric__workers_take_turns, rig_setup_two_workers, rig_teardown),
+		TEST(one_that_could_not_be_made_leaves_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

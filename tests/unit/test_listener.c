@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/listener.h"
+
+#include "tests/unit/rig.h"
+#include "tests/unit/unit.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+static struct sockaddr_in address(const char *text, uint16_t port)
+{
+	struct sockaddr_in addr = {.sin_family = AF_INET, .sin_port = htons(port)};
+
+	assert_int_equal(inet_pton(AF_INET, text, &addr.sin_addr), 1);
+	return addr;
+}
+
+static enum vbd_status open_at(struct rig *rig, struct vbd_cm_listener *listener,
+	const struct sockaddr_in *addr, struct vbd_error *err)
+{
+	static const struct vbd_cm_listener_ops no_ops;
+
+	return vbd_cm_listener_open(
+		listener, rig->fabric, (const struct sockaddr *)addr, 8, &no_ops, NULL, err);
+}
+
+static uint16_t port_of(const struct vbd_cm_listener *listener)
+{
+	return ntohs(((const struct sockaddr_in *)&listener->addr)->sin_port);
+}
+
+static void test_listener__a_port_of_0_is_picked(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *one = rig_listener(rig);
+	struct rig_listener *two = rig_listener(rig);
+
+	rig_listen(one);
+	rig_listen(two);
+	assert_int_not_equal(port_of(&one->cm), 0);
+	assert_int_not_equal(port_of(&one->cm), port_of(&two->cm));
+	assert_string_equal(one->cm.device_name, "");
+	assert_int_equal(fake_id_asked(one->cm.cm_id).backlog, 8);
+}
+
+static void test_listener__an_address_belongs_to_its_device(void **state)
+{
+	struct rig *rig = *state;
+	const struct sockaddr_in ours = address("10.0.0.1", 7471);
+	const struct sockaddr_in nobodys = address("10.9.9.9", 7471);
+	struct vbd_cm_listener listener = {0};
+	struct vbd_error err = {0};
+
+	assert_int_equal(open_at(rig, &listener, &nobodys, &err), VBD_E_ADDRESS_NOT_AVAILABLE);
+	assert_null(listener.cm_id);
+	assert_int_equal(open_at(rig, &listener, &ours, &rig->err), VBD_OK);
+	assert_string_equal(listener.device_name, "fake0");
+	assert_int_equal(port_of(&listener), 7471);
+	vbd_cm_listener_close(&listener);
+}
+
+static void test_listener__a_taken_port_is_an_error_of_its_own(void **state)
+{
+	struct rig *rig = *state;
+	const struct sockaddr_in any = address("0.0.0.0", 7471);
+	struct vbd_cm_listener one = {0}, two = {0};
+	struct vbd_error err = {0};
+
+	assert_int_equal(open_at(rig, &one, &any, &rig->err), VBD_OK);
+	assert_int_equal(open_at(rig, &two, &any, &err), VBD_E_ADDRESS_IN_USE);
+	assert_null(two.cm_id);
+	vbd_cm_listener_close(&one);
+	assert_int_equal(open_at(rig, &two, &any, &rig->err), VBD_OK);
+	vbd_cm_listener_close(&two);
+	vbd_cm_listener_close(&two);
+}
+
+static void test_listener__each_call_failing_leaves_nothing(void **state)
+{
+	static const char *const calls[] = {"rdma_create_id", "rdma_bind_addr", "rdma_listen"};
+	struct rig *rig = *state;
+	const struct sockaddr_in any = address("0.0.0.0", 0);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
+		struct vbd_cm_listener listener = {0};
+		struct vbd_error err = {0};
+
+		fake_fail_next(calls[i], EIO);
+		assert_int_not_equal(open_at(rig, &listener, &any, &err), VBD_OK);
+		assert_string_equal(err.call, calls[i]);
+		assert_null(listener.cm_id);
+		assert_int_equal(fake_live().ids, 0);
+	}
+}
+
+static void test_listener__requests_come_one_by_one(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct rig_conn *one, *two;
+
+	rig_listen(listener);
+	one = rig_request(listener);
+	two = rig_request(listener);
+	assert_ptr_not_equal(one, two);
+	assert_int_equal(vbd_conn_accept(two->conn, &rig->err), VBD_OK);
+	assert_int_equal(vbd_conn_reject(one->conn, &rig->err), VBD_OK);
+	rig_settle(rig);
+	assert_int_equal(one->conn->state, VBD_CONN_CLOSED);
+	assert_int_equal(two->conn->state, VBD_CONN_ACCEPTING);
+}
+
+static void test_listener__a_request_without_memory_is_rejected(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+
+	rig_listen(listener);
+	fake_memory_fail_nth(1);
+	assert_null(rig_request(listener));
+	assert_true(fake_memory_failed());
+	assert_int_equal(fake_count("rdma_reject"), 1);
+	assert_int_equal(fake_live().ids, 1);
+	assert_int_equal(rig->err.status, VBD_E_NO_MEMORY);
+	/* One whose rejection fails is let go of as well. */
+	listener->refuse = true;
+	fake_fail_next("rdma_reject", EINVAL);
+	assert_null(rig_request(listener));
+	assert_int_equal(fake_live().ids, 1);
+}
+
+static void test_listener__what_waits_when_it_closes_is_dropped(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+
+	rig_listen(listener);
+	(void)fake_connect_request(listener->cm.cm_id, rig->device);
+	vbd_cm_listener_close(&listener->cm);
+	rig_settle(rig);
+	assert_null(listener->last);
+	assert_int_equal(fake_live().ids, 0);
+}
+
+static void test_listener__one_on_the_device_is_lost_with_it(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *bound = rig_listener(rig);
+	struct rig_listener *any = rig_listener(rig);
+	const struct sockaddr_in ours = address("10.0.0.1", 0);
+
+	/* rig_listen() binds to no device; this one goes to the observer of `bound` by hand. */
+	rig_listen(any);
+	rig_listen(bound);
+	vbd_pv_destroy_id(bound->cm.cm_id);
+	assert_int_equal(
+		vbd_pv_create_id(rig->fabric->channel, &bound->cm.tag, &bound->cm.cm_id, &rig->err),
+		VBD_OK);
+	assert_int_equal(
+		vbd_pv_bind_addr(bound->cm.cm_id, (const struct sockaddr *)&ours, &rig->err),
+		VBD_OK);
+	assert_int_equal(vbd_pv_listen(bound->cm.cm_id, 8, &rig->err), VBD_OK);
+	fake_device_unplug(rig->device);
+	fake_device_cm_removal(rig->device);
+	rig_settle(rig);
+	assert_true(bound->lost);
+	assert_null(bound->cm.cm_id);
+	assert_false(any->lost);
+	assert_int_equal(rig->removed, 1);
+	assert_true(fake_device_let_go(rig->device));
+}
+
+static void test_listener__what_it_is_not_asked_it_ignores(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+
+	rig_listen(listener);
+	for (int type = 0; type <= RDMA_CM_EVENT_TIMEWAIT_EXIT + 1; type++) {
+		if (type != RDMA_CM_EVENT_CONNECT_REQUEST && type != RDMA_CM_EVENT_DEVICE_REMOVAL)
+			vbd_cm_listener_on_cm_event(
+				&listener->cm, &(const struct vbd_pv_cm_event){
+						       .type = (enum rdma_cm_event_type)type});
+	}
+	assert_non_null(listener->cm.cm_id);
+	assert_non_null(rig_request(listener));
+}
+
+static void test_listener__two_connections_of_one_program_talk(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct rig_conn *active, *passive;
+
+	rig_loop_connect(listener, &active, &passive);
+	assert_int_equal(active->conn->qp_info.rqpn, passive->conn->qp_info.lqpn);
+	assert_int_equal(passive->conn->qp_info.rqpn, active->conn->qp_info.lqpn);
+	rig_close(active);
+	assert_int_equal(active->conn->reason, VBD_REASON_LOCAL_CLOSE);
+	assert_int_equal(passive->conn->reason, VBD_REASON_PEER_DISCONNECT);
+	assert_int_equal(passive->conn->state, VBD_CONN_CLOSED);
+}
+
+static void test_listener__two_of_iwarp_talk_as_well(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct rig_conn *active, *passive;
+	struct vbd_mem *mem = rig_mem(rig, 64, 0);
+	struct rig_transfer *rt;
+
+	rig->device->ibv.transport_type = IBV_TRANSPORT_IWARP;
+	rig_loop_connect(listener, &active, &passive);
+	memcpy(mem->addr, "over iwarp", 10);
+	rt = rig_transfer(active, VBD_OP_SEND, mem, 10, 64);
+	rig_start_transfer(rt);
+	assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
+	assert_int_equal(passive->message_count, 1);
+	assert_memory_equal(vbd_channel_recv_data(passive->messages[0]), "over iwarp", 10);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_listener__##name, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_port_of_0_is_picked),
+		TEST(an_address_belongs_to_its_device),
+		TEST(a_taken_port_is_an_error_of_its_own),
+		TEST(each_call_failing_leaves_nothing),
+		TEST(requests_come_one_by_one),
+		TEST(a_request_without_memory_is_rejected),
+		TEST(what_waits_when_it_closes_is_dropped),
+		TEST(one_on_the_device_is_lost_with_it),
+		TEST(what_it_is_not_asked_it_ignores),
+		TEST(two_connections_of_one_program_talk),
+		TEST(two_of_iwarp_talk_as_well),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The worker as a thread of its own, with the fake provider completing at will from the test's. Run
+ * under ThreadSanitizer, this is what says that control and worker share nothing but letters.
+ */
+#include "rdma/worker.h"
+
+#include "rdma/cq.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/unit.h"
+
+#include <poll.h>
+#include <string.h>
+
+#define CONNS	 4
+#define MESSAGES 300
+
+static void start(struct rig *rig)
+{
+	assert_int_equal(vbd_fabric_start(rig->fabric, &rig->err), VBD_OK);
+	rig->threads = true;
+}
+
+/* Deal with what comes until @done says so; the runner's timeout is the watchdog. */
+static void run_until(struct rig *rig, bool (*done)(void *arg), void *arg)
+{
+	while (!done(arg)) {
+		struct pollfd fds[] = {
+			{.fd = vbd_fabric_cm_fd(rig->fabric), .events = POLLIN},
+			{.fd = vbd_fabric_control_fd(rig->fabric), .events = POLLIN},
+		};
+
+		assert_true(poll(fds, VBD_ARRAY_LEN(fds), -1) > 0);
+		if (fds[0].revents)
+			vbd_fabric_dispatch_cm(rig->fabric);
+		if (fds[1].revents)
+			vbd_fabric_dispatch_control(rig->fabric);
+	}
+}
+
+static bool has_ended(void *arg)
+{
+	const struct rig_conn *rc = arg;
+
+	return vbd_conn_state_terminal(rc->conn->state);
+}
+
+static bool transfer_has_ended(void *arg)
+{
+	const struct rig_transfer *rt = arg;
+
+	return rt->ended > 0;
+}
+
+static bool has_message(void *arg)
+{
+	const struct rig_conn *rc = arg;
+
+	return rc->message_count > 0;
+}
+
+static void release(struct rig_conn *rc)
+{
+	struct vbd_recv_slot *slot = rc->messages[0];
+
+	rc->message_count--;
+	memmove(&rc->messages[0], &rc->messages[1],
+		rc->message_count * sizeof(struct vbd_recv_slot *));
+	vbd_conn_release_message(rc->conn, slot);
+}
+
+static bool all_established(void *arg)
+{
+	const struct rig *rig = arg;
+
+	for (unsigned int i = 0; i < rig->conn_count; i++) {
+		if (rig->conns[i].conn->state != VBD_CONN_ESTABLISHED)
+			return false;
+	}
+	return true;
+}
+
+/* An active connection to a listener of our own, and the passive one that comes of it. */
+static void connect_pair(struct rig *rig, struct rig_listener *listener, struct rig_conn **ret_one,
+	struct rig_conn **ret_other)
+{
+	*ret_one = rig_conn_create_to(listener);
+	run_until(rig, all_established, rig);
+	*ret_other = listener->last;
+}
+
+static void close_both(struct rig *rig, struct rig_conn *one, struct rig_conn *other)
+{
+	vbd_conn_close(one->conn, VBD_REASON_LOCAL_CLOSE);
+	run_until(rig, has_ended, one);
+	run_until(rig, has_ended, other);
+}
+
+static void test_worker__messages_go_back_and_forth(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct rig_conn *client, *server;
+	struct vbd_mem *mem = rig_mem(rig, 64, 0);
+
+	listener->accept = true;
+	listener->params.service = VBD_SERVICE_ECHO;
+	rig_listen(listener);
+	fake_loopback(true);
+	start(rig);
+	connect_pair(rig, listener, &client, &server);
+	for (uint32_t i = 0; i < MESSAGES; i++) {
+		struct rig_transfer *rt;
+
+		rig->transfer_count = 0;
+		rt = rig_transfer(client, VBD_OP_SEND, mem, sizeof(i), 64);
+		memcpy(mem->addr, &i, sizeof(i));
+		vbd_fabric_start_transfer(&rt->transfer);
+		run_until(rig, transfer_has_ended, rt);
+		run_until(rig, has_message, client);
+		assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
+		assert_memory_equal(vbd_channel_recv_data(client->messages[0]), &i, sizeof(i));
+		release(client);
+	}
+	close_both(rig, client, server);
+	assert_int_equal(
+		vbd_counter_get(&vbd_conn_op_counters(server->conn, VBD_OP_SEND)->completed),
+		MESSAGES);
+}
+
+static void test_worker__bytes_move_while_others_read_the_counters(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct rig_conn *client, *server;
+	struct vbd_mem *here = rig_mem(rig, 100000, 0);
+	struct vbd_mem *there = rig_mem(rig, 100000, VBD_ACCESS_REMOTE_WRITE);
+	struct rig_transfer *rt;
+	uint64_t seen = 0;
+
+	listener->accept = true;
+	rig_listen(listener);
+	fake_loopback(true);
+	start(rig);
+	connect_pair(rig, listener, &client, &server);
+	memset(here->addr, 0x5a, here->size_bytes);
+	rt = rig_transfer(client, VBD_OP_WRITE, here, 100000, 100);
+	rt->transfer.remote_addr = (uintptr_t)there->addr;
+	rt->transfer.rkey = there->rkey;
+	vbd_fabric_start_transfer(&rt->transfer);
+	while (!rt->ended) {
+		uint64_t now = vbd_counter_get(&rt->transfer.bytes_done);
+
+		assert_true(now >= seen);
+		seen = now;
+		vbd_fabric_dispatch_control(rig->fabric);
+	}
+	assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
+	assert_memory_equal(here->addr, there->addr, 100000);
+	close_both(rig, client, server);
+}
+
+static void test_worker__a_close_in_the_middle_ends_everything(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct vbd_mem *here = rig_mem(rig, 100000, 0);
+	struct vbd_mem *there = rig_mem(rig, 100000, VBD_ACCESS_REMOTE_WRITE);
+
+	listener->accept = true;
+	rig_listen(listener);
+	fake_loopback(true);
+	start(rig);
+	for (unsigned int round = 0; round < 20; round++) {
+		struct rig_conn *client, *server;
+		struct rig_transfer *rt;
+
+		/* The ended ones of earlier rounds would count as not established. */
+		rig_forget_conns(rig);
+		connect_pair(rig, listener, &client, &server);
+		rig->transfer_count = 0;
+		rt = rig_transfer(client, VBD_OP_WRITE, here, 100000, 50);
+		rt->transfer.remote_addr = (uintptr_t)there->addr;
+		rt->transfer.rkey = there->rkey;
+		vbd_fabric_start_transfer(&rt->transfer);
+		if (round % 3 == 0)
+			vbd_fabric_cancel_transfer(&rt->transfer, round % 2);
+		if (round % 4 == 1)
+			vbd_fabric_dispatch_control(rig->fabric);
+		close_both(rig, round % 2 ? client : server, round % 2 ? server : client);
+		assert_int_equal(rt->ended, 1);
+	}
+	rig_assert_cqs_idle(rig);
+}
+
+static void test_worker__a_device_goes_while_everything_runs(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct rig_conn *pairs[CONNS][2];
+	struct vbd_mem *here = rig_mem(rig, 100000, 0);
+	struct vbd_mem *there = rig_mem(rig, 100000, VBD_ACCESS_REMOTE_WRITE);
+
+	listener->accept = true;
+	rig_listen(listener);
+	fake_loopback(true);
+	start(rig);
+	for (size_t i = 0; i < CONNS; i++)
+		connect_pair(rig, listener, &pairs[i][0], &pairs[i][1]);
+	for (size_t i = 0; i < CONNS; i++) {
+		struct rig_transfer *rt = rig_transfer(pairs[i][0], VBD_OP_WRITE, here, 100000, 50);
+
+		rt->transfer.remote_addr = (uintptr_t)there->addr;
+		rt->transfer.rkey = there->rkey;
+		vbd_fabric_start_transfer(&rt->transfer);
+	}
+	fake_device_unplug(rig->device);
+	vbd_fabric_rescan(rig->fabric);
+	for (size_t i = 0; i < CONNS; i++) {
+		run_until(rig, has_ended, pairs[i][0]);
+		run_until(rig, has_ended, pairs[i][1]);
+		assert_int_equal(rig->transfers[i].ended, 1);
+	}
+	vbd_mem_deregister(here);
+	vbd_mem_deregister(there);
+	while (!rig->removed)
+		vbd_fabric_dispatch_control(rig->fabric);
+	assert_true(fake_device_let_go(rig->device));
+}
+
+static void test_worker__one_that_never_had_work_stops(void **state)
+{
+	start(*state);
+}
+
+/* By hand. */
+
+static void test_worker__an_idle_one_is_not_woken(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	const struct vbd_cq *cq = rc->conn->channel->cq;
+	uint64_t polls = vbd_counter_get(&cq->polls);
+
+	rig_settle(rig);
+	assert_false(rig_turn_workers(rig));
+	vbd_worker_turn(rig->fabric->workers[0], false);
+	assert_int_equal(vbd_counter_get(&cq->polls), polls);
+	assert_true(vbd_list_empty(&rig->fabric->workers[0]->active_cqs));
+}
+
+static void test_worker__indexes_are_used_again_with_a_new_generation(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_worker *worker = rig->fabric->workers[0];
+	uint32_t indexes[200];
+	uint16_t generation;
+	uint32_t index;
+
+	for (uint32_t i = 0; i < 200; i++) {
+		assert_true(vbd_worker_take_index(worker, &indexes[i], &generation));
+		assert_int_equal(generation, 1);
+		for (uint32_t k = 0; k < i; k++)
+			assert_int_not_equal(indexes[k], indexes[i]);
+	}
+	vbd_worker_give_index(worker, indexes[7]);
+	assert_true(vbd_worker_take_index(worker, &index, &generation));
+	assert_int_equal(index, indexes[7]);
+	assert_int_equal(generation, 2);
+	vbd_worker_give_index(worker, index);
+	for (uint32_t i = 0; i < 200; i++) {
+		if (i != 7)
+			vbd_worker_give_index(worker, indexes[i]);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_worker__##name, rig_setup, rig_teardown)
+#define TEST_OF_TWO(name) \
+	cmocka_unit_test_setup_teardown(test_worker__##name, rig_setup_two_workers, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(messages_go_back_and_forth),
+		TEST_OF_TWO(bytes_move_while_others_read_the_counters),
+		TEST_OF_TWO(a_close_in_the_middle_ends_everything),
+		TEST_OF_TWO(a_device_goes_while_everything_runs),
+		TEST(one_that_never_had_work_stops),
+		TEST(an_idle_one_is_not_woken),
+		TEST(indexes_are_used_again_with_a_new_generation),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
