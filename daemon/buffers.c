@@ -27,6 +27,12 @@ const char *vbd_buffer_state_name(enum vbd_buffer_state state)
 	return names[state];
 }
 
+static void job_done(struct vbd_daemon *daemon)
+{
+	daemon->pool_jobs--;
+	vbd_daemon_check_stop(daemon);
+}
+
 /* A registration on its way through the thread pool. */
 struct creation {
 	struct vbd_buffer *buffer;
@@ -83,8 +89,7 @@ static void created(void *arg)
 		creation->cb(buffer, NULL, creation->arg);
 	}
 	free(creation);
-	daemon->pool_jobs--;
-	vbd_daemon_check_stop(daemon);
+	job_done(daemon);
 }
 
 static enum vbd_status check_limits(
@@ -203,10 +208,60 @@ struct vbd_buffer *vbd_buffer_find(
 	return VBD_CONTAINER_OF(object, struct vbd_buffer, object);
 }
 
+/*
+ * Revoking and unmapping take time in proportion to the size, so the thread pool does them; a
+ * daemon that stops, or a pool that takes no more, does them here.
+ */
+static void on_pool(struct vbd_buffer *buffer, void (*work)(void *arg), void (*done)(void *arg))
+{
+	struct vbd_daemon *daemon = buffer->daemon;
+
+	daemon->pool_jobs++;
+	if (!daemon->stopping && vbd_loop_work(daemon->loop, work, done, buffer, NULL) == VBD_OK)
+		return;
+	work(buffer);
+	done(buffer);
+}
+
+/* Pool thread. */
+static void unmap(void *arg)
+{
+	struct vbd_buffer *buffer = arg;
+
+	vbd_mem_unmap(&buffer->mem);
+}
+
+static void unmapped(void *arg)
+{
+	struct vbd_buffer *buffer = arg;
+	struct vbd_daemon *daemon = buffer->daemon;
+
+	free_buffer(buffer);
+	job_done(daemon);
+}
+
 static void free_when_unused(struct vbd_buffer *buffer)
 {
 	if (buffer->deleted && buffer->holds == 0)
-		free_buffer(buffer);
+		on_pool(buffer, unmap, unmapped);
+}
+
+/* Pool thread. */
+static void revoke(void *arg)
+{
+	struct vbd_buffer *buffer = arg;
+
+	vbd_mem_revoke(&buffer->mem);
+}
+
+static void revoked(void *arg)
+{
+	struct vbd_buffer *buffer = arg;
+	struct vbd_daemon *daemon = buffer->daemon;
+
+	vbd_mem_deregister(&buffer->mem);
+	vbd_buffer_unhold(buffer);
+	job_done(daemon);
 }
 
 enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *err)
@@ -221,14 +276,14 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 		return vbd_error_set(err, VBD_E_IN_USE, "buffer %llu is used by %u transfer%s",
 			(unsigned long long)id, buffer->users, buffer->users == 1 ? "" : "s");
 	buffer->deleted = true;
-	/* Now, not with the last reader: no peer may reach it any more, and it must not hold its
-	 * device. */
-	vbd_mem_deregister(&buffer->mem);
 	vbd_registry_remove(daemon->buffers, &buffer->object);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BUFFER_DELETED, VBD_SEVERITY_INFO,
 		VBD_KIND_BUFFER, id, VBD_REASON_NONE, "%zu bytes on %s", buffer->mem.size_bytes,
 		buffer->device_name);
-	free_when_unused(buffer);
+	/* At once, not with the last reader: no peer may reach it any more, and it must not hold
+	 * its device. */
+	vbd_buffer_hold(buffer);
+	on_pool(buffer, revoke, revoked);
 	return VBD_OK;
 }
 
@@ -330,8 +385,7 @@ static void checksum_computed(void *arg)
 	sum->cb(sum->rc < 0 ? NULL : sum->hex, &error, sum->arg);
 	vbd_buffer_unhold(sum->buffer);
 	free(sum);
-	daemon->pool_jobs--;
-	vbd_daemon_check_stop(daemon);
+	job_done(daemon);
 }
 
 enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, enum vbd_checksum algorithm,

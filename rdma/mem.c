@@ -84,24 +84,34 @@ enum vbd_status vbd_mem_register(
 	return VBD_OK;
 }
 
+void vbd_mem_revoke(struct vbd_mem *mem)
+{
+	vbd_pv_dereg_mr(mem->mr);
+	mem->mr = NULL;
+}
+
 void vbd_mem_deregister(struct vbd_mem *mem)
 {
 	struct vbd_device *device = mem->device;
 
-	vbd_pv_dereg_mr(mem->mr);
-	mem->mr = NULL;
+	vbd_mem_revoke(mem);
 	mem->device = NULL;
 	if (device)
 		vbd_device_unref(device);
 }
 
-void vbd_mem_free(struct vbd_mem *mem)
+void vbd_mem_unmap(struct vbd_mem *mem)
 {
-	vbd_mem_deregister(mem);
 	if (mem->addr)
 		(void)munmap(mem->addr, mem->size_bytes);
 	mem->addr = NULL;
 	if (mem->shm_name[0])
 		(void)shm_unlink(mem->shm_name);
 	mem->shm_name[0] = '\0';
+}
+
+void vbd_mem_free(struct vbd_mem *mem)
+{
+	vbd_mem_deregister(mem);
+	vbd_mem_unmap(mem);
 }

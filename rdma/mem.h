@@ -50,6 +50,17 @@ enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err) VBD
 enum vbd_status vbd_mem_register(
 	struct vbd_mem *mem, struct vbd_device *device, struct vbd_error *err) VBD_MUST_CHECK;
 
+/**
+ * vbd_mem_revoke - no peer and no work request may use it any more; any thread
+ *
+ * Takes time in proportion to the size. The device's reference stays until vbd_mem_deregister().
+ */
+void vbd_mem_revoke(struct vbd_mem *mem);
+
+/** vbd_mem_unmap - give the memory back, unlink the shared name; not registered any more; any
+ * thread */
+void vbd_mem_unmap(struct vbd_mem *mem);
+
 /** vbd_mem_deregister - control; no work request may be using it. Harmless if it is not registered.
  */
 void vbd_mem_deregister(struct vbd_mem *mem);

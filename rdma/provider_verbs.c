@@ -493,8 +493,8 @@ enum vbd_status vbd_pv_resolve_addr(struct rdma_cm_id *id, const struct sockaddr
 {
 	if (rdma_resolve_addr(id, (struct sockaddr *)(uintptr_t)src,
 		    (struct sockaddr *)(uintptr_t)dst, timeout_ms) != 0)
-		return vbd_error_errno(err, VBD_E_ADDR_ERROR, "rdma_resolve_addr", errno,
-			"the address can't be resolved");
+		return vbd_error_errno(err, errno == EADDRNOTAVAIL ? VBD_OK : VBD_E_ADDR_ERROR,
+			"rdma_resolve_addr", errno, "the address can't be resolved");
 	return VBD_OK;
 }
 
