@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Prints docs/states.md from the tables in the code. tests/lint/states holds the file against it.
+ */
+#include "base/status.h"
+#include "rdma/conn_fsm.h"
+#include "rdma/reason.h"
+#include "rdma/transfer.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A text in a cell of a table. */
+static void cell(const char *text)
+{
+	(void)printf(" ");
+	for (; *text; text++) {
+		if (*text == '|')
+			(void)putchar('\\');
+		(void)putchar(*text);
+	}
+	(void)printf(" |");
+}
+
+static void print_head(void)
+{
+	(void)printf("<!-- Made from the tables in the code: "
+		     "cmake --build build/dev --target states. Not edited by hand. -->\n\n"
+		     "# States, events, reasons and error codes\n\n"
+		     "Everything here is drawn from the tables that the daemon runs on: "
+		     "`rdma/conn_fsm.c`, `rdma/transfer.c`,\n"
+		     "`rdma/reason.h` and `base/status.h`.\n");
+}
+
+/* Connections. */
+
+static bool is_made_by(enum vbd_conn_state state, enum vbd_conn_state next)
+{
+	if (state == next)
+		return false;
+	for (unsigned int e = 0; e < VBD_CONN_EVENT_COUNT; e++) {
+		if (vbd_conn_rule(state, (enum vbd_conn_event)e)->next == next)
+			return true;
+	}
+	return false;
+}
+
+static void print_conn_edges(enum vbd_conn_state state)
+{
+	for (unsigned int n = 0; n < VBD_CONN_STATE_COUNT; n++) {
+		enum vbd_conn_state next = (enum vbd_conn_state)n;
+
+		if (is_made_by(state, next))
+			(void)printf("    %s --> %s\n", vbd_conn_state_name(state),
+				vbd_conn_state_name(next));
+	}
+}
+
+/* What exists for a transport that is not there yet. */
+static void print_unreached(void)
+{
+	for (unsigned int s = 0; s < VBD_CONN_STATE_COUNT; s++) {
+		bool reached = s == VBD_CONN_RESOLVING_ADDR || s == VBD_CONN_REQUESTED;
+
+		for (unsigned int from = 0; from < VBD_CONN_STATE_COUNT; from++)
+			reached |= is_made_by((enum vbd_conn_state)from, (enum vbd_conn_state)s);
+		if (!reached)
+			(void)printf("\nNothing leads to `%s` yet.\n",
+				vbd_conn_state_name((enum vbd_conn_state)s));
+	}
+}
+
+static void print_conn_states(void)
+{
+	(void)printf("\n## The states of a connection\n\n"
+		     "| state | waits for | leads to |\n|---|---|---|\n");
+	for (unsigned int s = 0; s < VBD_CONN_STATE_COUNT; s++) {
+		enum vbd_conn_state state = (enum vbd_conn_state)s;
+		const char *separator = " ";
+
+		(void)printf("| `%s` |", vbd_conn_state_name(state));
+		cell(vbd_conn_state_waits_for(state));
+		for (unsigned int n = 0; n < VBD_CONN_STATE_COUNT; n++) {
+			if (!is_made_by(state, (enum vbd_conn_state)n))
+				continue;
+			(void)printf(
+				"%s`%s`", separator, vbd_conn_state_name((enum vbd_conn_state)n));
+			separator = ", ";
+		}
+		(void)printf(" |\n");
+	}
+	print_unreached();
+	(void)printf("\n```mermaid\nstateDiagram-v2\n"
+		     "    [*] --> resolving_addr: POST /v1/connections\n"
+		     "    [*] --> requested: a peer connects\n");
+	for (unsigned int s = 0; s < VBD_CONN_STATE_COUNT; s++)
+		print_conn_edges((enum vbd_conn_state)s);
+	(void)printf("    closed --> [*]\n    failed --> [*]\n```\n");
+}
+
+static bool same_rule(const struct vbd_conn_rule *a, const struct vbd_conn_rule *b)
+{
+	return a->next == b->next && a->action == b->action && strcmp(a->note, b->note) == 0;
+}
+
+/* Has an earlier event of this state the same row? */
+static bool is_repeated(enum vbd_conn_state state, enum vbd_conn_event event)
+{
+	for (unsigned int e = 0; e < event; e++) {
+		if (same_rule(vbd_conn_rule(state, (enum vbd_conn_event)e),
+			    vbd_conn_rule(state, event)))
+			return true;
+	}
+	return false;
+}
+
+static void print_conn_row(enum vbd_conn_state state, enum vbd_conn_event event)
+{
+	const struct vbd_conn_rule *rule = vbd_conn_rule(state, event);
+	const char *separator = " ";
+
+	(void)printf("|");
+	for (unsigned int e = event; e < VBD_CONN_EVENT_COUNT; e++) {
+		if (!same_rule(rule, vbd_conn_rule(state, (enum vbd_conn_event)e)))
+			continue;
+		(void)printf("%s`%s`", separator, vbd_conn_event_name((enum vbd_conn_event)e));
+		separator = ", ";
+	}
+	if (rule->next == state)
+		(void)printf(" | stays |");
+	else
+		(void)printf(" | `%s` |", vbd_conn_state_name(rule->next));
+	(void)printf(" `%s` |", vbd_conn_action_name(rule->action));
+	cell(rule->note);
+	(void)printf("\n");
+}
+
+static void print_conn_rules(void)
+{
+	(void)printf(
+		"\n## What each event does to a connection\n\n"
+		"Every pair of state and event is decided. The state is set first, then the "
+		"action runs; when it fails, the new\nstate meets `call_failed`. `ignore` does "
+		"nothing, `refuse` answers a command with `wrong_state`, `count` adds to the\n"
+		"errors after the first.\n");
+	for (unsigned int s = 0; s < VBD_CONN_STATE_COUNT; s++) {
+		enum vbd_conn_state state = (enum vbd_conn_state)s;
+
+		(void)printf(
+			"\n### %s\n\n| event | next state | action | why |\n|---|---|---|---|\n",
+			vbd_conn_state_name(state));
+		for (unsigned int e = 0; e < VBD_CONN_EVENT_COUNT; e++) {
+			if (!is_repeated(state, (enum vbd_conn_event)e))
+				print_conn_row(state, (enum vbd_conn_event)e);
+		}
+	}
+}
+
+static void print_reasons(void)
+{
+	(void)printf(
+		"\n## Why a connection ended\n\n"
+		"`end.reason` of a connection. The first cause stays. A client that waited for "
+		"the connection gets the code.\n\n"
+		"| reason | ends | code | what it means |\n|---|---|---|---|\n");
+	for (unsigned int r = VBD_REASON_NONE + 1; r < VBD_REASON_COUNT; r++) {
+		enum vbd_reason reason = (enum vbd_reason)r;
+
+		(void)printf("| `%s` | `%s` | `%s` |", vbd_reason_name(reason),
+			vbd_reason_clean(reason) ? "closed" : "failed",
+			vbd_status_code(vbd_reason_status(reason)));
+		cell(vbd_reason_text(reason));
+		(void)printf("\n");
+	}
+}
+
+/* Transfers. */
+
+static void print_transfers(void)
+{
+	(void)printf("\n## The states of a transfer\n\n"
+		     "| state | event | next state | why |\n|---|---|---|---|\n");
+	for (unsigned int s = 0; s < VBD_TRANSFER_STATE_COUNT; s++) {
+		enum vbd_transfer_state state = (enum vbd_transfer_state)s;
+
+		if (vbd_transfer_state_ended(state)) {
+			(void)printf("| `%s` | all | stays | it has ended |\n",
+				vbd_transfer_state_name(state));
+			continue;
+		}
+		for (unsigned int e = 0; e < VBD_TRANSFER_EVENT_COUNT; e++) {
+			enum vbd_transfer_event event = (enum vbd_transfer_event)e;
+			const struct vbd_transfer_rule *rule = vbd_transfer_rule(state, event);
+
+			(void)printf("| `%s` | `%s` |", vbd_transfer_state_name(state),
+				vbd_transfer_event_name(event));
+			if (rule->next == state)
+				(void)printf(" stays |");
+			else
+				(void)printf(" `%s` |", vbd_transfer_state_name(rule->next));
+			cell(rule->note);
+			(void)printf("\n");
+		}
+	}
+}
+
+/* Error codes. */
+
+static const char *blast_name(enum vbd_blast blast)
+{
+	static const char *const names[] = {
+		[VBD_BLAST_REQUEST] = "request",
+		[VBD_BLAST_CONNECTION] = "connection",
+		[VBD_BLAST_LISTENER] = "listener",
+		[VBD_BLAST_DEVICE] = "device",
+		[VBD_BLAST_DAEMON] = "daemon",
+	};
+
+	return names[blast];
+}
+
+static void print_codes(void)
+{
+	(void)printf(
+		"\n## Error codes\n\n"
+		"`code` of every answer with `application/problem+json`. \"Breaks\" is the "
+		"largest thing that does not work then.\n\n"
+		"| code | HTTP | breaks | what it means | what to do |\n|---|---|---|---|---|\n");
+	for (unsigned int s = VBD_OK + 1; s < VBD_STATUS_COUNT; s++) {
+		enum vbd_status status = (enum vbd_status)s;
+
+		(void)printf("| `%s` | %u | %s |", vbd_status_code(status), vbd_status_http(status),
+			blast_name(vbd_status_blast(status)));
+		cell(vbd_status_text(status));
+		cell(vbd_status_hint(status));
+		(void)printf("\n");
+	}
+}
+
+int main(void)
+{
+	print_head();
+	print_conn_states();
+	print_conn_rules();
+	print_reasons();
+	print_transfers();
+	print_codes();
+	return 0;
+}
