@@ -266,6 +266,9 @@ static enum vbd_status start(struct vbd_devices *devices, struct vbd_error *err)
 	}
 	/* After the uevents are watched, so that no device slips through in between. */
 	vbd_fabric_rescan(daemon->fabric);
+	if (!vbd_fabric_default_device(daemon->fabric))
+		vbd_log(VBD_LOG_NOTICE, NULL,
+			"no RDMA device yet; one that comes is taken up by itself");
 	return VBD_OK;
 }
 
