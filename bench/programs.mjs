@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starts programs, waits for them, reads what they print.
+import { spawn, execFile } from "node:child_process";
+import { once } from "node:events";
+import { openSync, closeSync, readFileSync } from "node:fs";
+import net from "node:net";
+import path from "node:path";
+import { promisify } from "node:util";
+
+const AWAIT_MS = 30_000;
+const RUN_MS = 90_000;
+const POLL_MS = 50;
+const run = promisify(execFile);
+const running = new Set();
+let work = ".";
+
+export function setWorkFolder(folder) {
+  work = folder;
+}
+
+// The standard output of a program that must succeed.
+export async function output(program, args) {
+  const { stdout } = await run(program, args, { maxBuffer: 1 << 24, timeout: RUN_MS }).catch((error) => {
+    throw new Error(`${program} ${args.join(" ")}: ${error.message}`);
+  });
+  return stdout;
+}
+
+// Starts a program that stays; what it prints goes to a file in the work folder.
+export function start(name, program, args) {
+  const log = path.join(work, `${name}.log`);
+  const fd = openSync(log, "w");
+  const child = spawn(program, args, { stdio: ["ignore", fd, fd] });
+  closeSync(fd);
+  child.name = name;
+  child.log = log;
+  running.add(child);
+  child.on("error", (error) => (child.failure = error.message));
+  child.on("exit", () => running.delete(child));
+  return child;
+}
+
+export async function stop(child, signal = "SIGTERM") {
+  if (!running.has(child)) return;
+  child.kill(signal);
+  await once(child, "exit");
+}
+
+export async function stopAll() {
+  await Promise.all([...running].map((child) => stop(child, "SIGKILL")));
+}
+
+// Asks again and again until the answer is true, as long as the program that is to bring it about lives.
+export async function until(what, child, isSo) {
+  const end = Date.now() + AWAIT_MS;
+  while (!(await isSo())) {
+    if (child.failure || child.exitCode !== null || Date.now() > end)
+      throw new Error(`${child.name}: no sign of ${what}: ${child.failure ?? readFileSync(child.log, "utf8").slice(-2000)}`);
+    await new Promise((done) => setTimeout(done, POLL_MS));
+  }
+}
+
+export async function freePort() {
+  const server = net.createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address();
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function answers(url) {
+  return fetch(url).then(
+    (response) => response.ok,
+    () => false,
+  );
+}
+
+// A verbsd on a free port; with a device it must be ready to connect.
+export async function startVerbsd(name, verbsd, readyPath) {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const child = start(name, verbsd, ["--listen", `127.0.0.1:${port}`, "--log-level", "warning"]);
+  await until(readyPath, child, () => answers(url + readyPath));
+  return { child, url };
+}
+
+export async function startBare(program, bodyFile) {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}/`;
+  const child = start("bare_mhd", program, [String(port), bodyFile]);
+  await until("an answer", child, () => answers(url));
+  return { child, url };
+}
+
+// A request that must be answered with this status; the parsed JSON of the answer.
+export async function call(method, url, status, body) {
+  const response = await fetch(url, {
+    method,
+    headers: { "Content-Type": "application/json", Prefer: "wait=60" },
+    body: body && JSON.stringify(body),
+  });
+  const text = await response.text();
+  if (response.status !== status) throw new Error(`${method} ${url}: ${response.status} ${text}`);
+  return text && JSON.parse(text);
+}
