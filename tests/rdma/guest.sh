@@ -1,0 +1,29 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# guest.sh SUITE BUILDDIR [PART]: plays SUITE.mjs with the verbsd of BUILDDIR in the lab, only those scenarios whose
+# name has PART in it. The status of the suite, or 77 where there can't be a lab.
+
+set -euo pipefail
+here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+root=$(realpath "$here/../..")
+suite=$1 build=$2
+DEADLINE_S=540
+
+skip() {
+	echo "skipped: $*"
+	exit 77
+}
+
+command -v node >/dev/null || skip "there is no node"
+for program in rping ucmatose rdma_client rdma_server; do
+	command -v "$program" >/dev/null || skip "there is no $program (Debian: rdmacm-utils)"
+done
+"$root/lab/prepare" || skip "lab/prepare failed, as it says above"
+
+# The guest has an environment of its own.
+options=(--deadline "$DEADLINE_S")
+for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
+	[[ -z ${!name:-} ]] || options+=(--env "$name=${!name}")
+done
+exec "$root/lab/run" "${options[@]}" -- node "$here/$suite.mjs" "$build" "${@:3}"

@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the scenarios share: daemons, the programs they are held against, waiting, counting.
+// Waiting goes by the daemon's event log (long poll), so that it ends as soon as there is something to see.
+
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, openSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export const build = realpathSync(process.argv[2] ?? "build/dev");
+export const dev = process.env.LAB_DEV ?? "";
+export const addr = process.env.LAB_ADDR ?? "";
+
+// Generous: the guest is emulated, its host is busy, and the daemon may be an ASan build. No scenario says that
+// something is fast, but for the one bound that the daemon promises (see unplug.mjs).
+export const PATIENCE_MS = 60_000;
+
+const work = mkdtempSync(join(tmpdir(), "verbsd-rdma-"));
+const daemons = new Set();
+const programs = new Set();
+let passed = 0;
+let failed = 0;
+
+export class Failure extends Error {}
+
+export function ok(condition, why) {
+	if (!condition)
+		throw new Failure(why);
+}
+
+export function equal(seen, wanted, what) {
+	ok(seen === wanted, `${what} is ${JSON.stringify(seen)}, not ${JSON.stringify(wanted)}`);
+}
+
+export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// Until `look` returns something true, for what no event tells of: the kernel, /proc, other programs.
+export async function until(what, look, patience_ms = PATIENCE_MS) {
+	const end = Date.now() + patience_ms;
+	let seen;
+
+	while (!(seen = await look())) {
+		ok(Date.now() < end, `waited in vain for: ${what}`);
+		await sleep(50);
+	}
+	return seen;
+}
+
+// --- programs ----------------------------------------------------------------------------------------------------
+
+export class Program {
+	constructor(command, args, { prefix = [] } = {}) {
+		const [file, ...rest] = [...prefix, command, ...args];
+
+		this.what = [command, ...args].join(" ");
+		this.output = "";
+		this.child = spawn(file, rest, { stdio: ["ignore", "pipe", "pipe"] });
+		this.child.stdout.on("data", (data) => { this.output += data; });
+		this.child.stderr.on("data", (data) => { this.output += data; });
+		programs.add(this);
+		this.ended = new Promise((done) => {
+			this.child.on("error", (error) => done({ status: null, signal: error.message }));
+			this.child.on("close", (status, signal) => done({ status, signal }));
+		}).then((end) => { programs.delete(this); return end; });
+	}
+
+	get pid() { return this.child.pid; }
+	kill(signal) { this.child.kill(signal); }
+
+	async end(patience_ms = PATIENCE_MS) {
+		let timer;
+		const late = new Promise((done) => { timer = setTimeout(done, patience_ms, null); });
+		const end = await Promise.race([this.ended, late]);
+
+		clearTimeout(timer);
+		if (!end)
+			this.kill("SIGKILL");
+		ok(end, `${this.what}: did not end in ${patience_ms} ms; it said: ${this.output.slice(-300)}`);
+		return end;
+	}
+
+	async success(patience_ms) {
+		const { status, signal } = await this.end(patience_ms);
+
+		ok(status === 0, `${this.what}: status ${status ?? signal}; it said: ${this.output.slice(-300)}`);
+		return this.output;
+	}
+}
+
+export const run = (command, ...args) => new Program(command, args).success();
+
+// --- what the kernel holds ---------------------------------------------------------------------------------------
+
+export const resources = async () => JSON.stringify(JSON.parse(await run("rdma", "-j", "resource", "show")));
+
+// What is freed last is freed a moment after its process has gone.
+export async function resources_are_back(before) {
+	let seen = "";
+
+	await until("the RDMA resources of before", async () => (seen = await resources()) === before, 15_000)
+		.catch(() => { throw new Failure(`RDMA resources were ${before} and are ${seen}`); });
+}
+
+export const listens = (port) => until(`somebody listening at port ${port}`, async () =>
+	(await run("rdma", "resource", "show", "cm_id")).match(new RegExp(`LISTEN.*:${port}\\b`)));
+
+export const open_fds = (pid) => readdirSync(`/proc/${pid}/fd`).length;
+
+let kernel_said = 0;
+async function kernel_complaints() {
+	const lines = (await run("dmesg")).split("\n");
+	const news = lines.slice(kernel_said);
+
+	kernel_said = lines.length;
+	return news.filter((line) => /WARNING: |BUG: |Oops|general protection fault|blocked for more than|refcount_t/
+		.test(line));
+}
+
+// --- daemons -----------------------------------------------------------------------------------------------------
+
+const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
+let next_port = 7480;
+
+export class Daemon {
+	static async start(name, args = [], options = {}) {
+		const daemon = new Daemon(name, args, options);
+
+		daemons.add(daemon);
+		await until(`daemon ${name} to answer`, async () => {
+			ok(!daemon.gone, `daemon ${name} ended: ${daemon.log().slice(-500)}`);
+			return daemon.try("GET", "/livez").then(({ status }) => status === 200, () => false);
+		});
+		return daemon;
+	}
+
+	constructor(name, args, { prefix = [] } = {}) {
+		const [file, ...rest] = [...prefix, `${build}/cmd/verbsd`, "--listen", `127.0.0.1:${this.port = next_port++}`,
+			...args];
+
+		this.name = name;
+		this.log_path = join(work, `${name}-${this.port}.log`);
+		const log = openSync(this.log_path, "w");
+		this.child = spawn(file, rest, { stdio: ["ignore", log, log] });
+		this.gone = null;
+		this.ended = new Promise((done) => this.child.on("close", (status, signal) => {
+			this.gone = { status, signal };
+			daemons.delete(this);
+			done(this.gone);
+		}));
+	}
+
+	get pid() { return this.child.pid; }
+	log() { return readFileSync(this.log_path, "utf8"); }
+
+	// The answer, whatever its status.
+	try(method, path, body, { wait_s, type = "application/json" } = {}) {
+		const payload = body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body);
+		const headers = {};
+
+		if (payload !== undefined)
+			Object.assign(headers, { "Content-Type": type, "Content-Length": Buffer.byteLength(payload) });
+		if (wait_s !== undefined)
+			headers.Prefer = `wait=${wait_s}`;
+		return new Promise((done, fail) => {
+			const request = http.request({ agent, host: "127.0.0.1", port: this.port, method, path, headers },
+				(response) => {
+					const parts = [];
+
+					response.on("data", (part) => parts.push(part));
+					response.on("error", fail);
+					response.on("end", () => {
+						const bytes = Buffer.concat(parts);
+						const json = /json/.test(response.headers["content-type"] ?? "");
+
+						done({ status: response.statusCode, body: json ? JSON.parse(bytes) : bytes });
+					});
+				});
+			request.on("error", fail);
+			request.setTimeout(90_000, () => request.destroy(new Error("no answer in 90 s")));
+			request.end(payload);
+		});
+	}
+
+	// The body of a good answer.
+	async call(method, path, body, options) {
+		const answer = await this.try(method, path, body, options);
+
+		ok(answer.status < 300, `${this.name}: ${method} ${path}: ${answer.status} ${answer.body.code}: ` +
+			answer.body.detail);
+		return answer.body;
+	}
+
+	get(path) { return this.call("GET", path); }
+	post(path, body, wait_s) { return this.call("POST", path, body, { wait_s }); }
+
+	// The problem that a request is refused with.
+	async refused(method, path, body, wait_s) {
+		const answer = await this.try(method, path, body, { wait_s });
+
+		ok(answer.status >= 400, `${this.name}: ${method} ${path}: ${answer.status}, not refused`);
+		return answer.body;
+	}
+
+	async newest_event() { return (await this.get("/v1/events?limit=1")).last; }
+
+	// Until what stands at `path` pleases; looks again at every event.
+	async until(path, what, pleases, patience_ms = PATIENCE_MS) {
+		const end = Date.now() + patience_ms;
+
+		for (;;) {
+			const last = await this.newest_event();
+			const seen = await this.get(path);
+			const left = end - Date.now();
+
+			if (pleases(seen))
+				return seen;
+			ok(left > 0, `${this.name}: ${path}: waited in vain for ${what}: ${JSON.stringify(seen).slice(0, 400)}`);
+			await this.get(`/v1/events?after=${last}&limit=1&wait_ms=${Math.min(left, 500)}`);
+		}
+	}
+
+	async ready(is_ready = true) {
+		await until(`${this.name}: /readyz ${is_ready ? 200 : 503}`, async () =>
+			(await this.try("GET", "/readyz")).status === (is_ready ? 200 : 503));
+	}
+
+	connection(id) { return this.get(`/v1/connections/${id}`); }
+	connections(state) { return this.get(`/v1/connections?state=${state}&limit=1000`); }
+	listen(body) { return this.post("/v1/listeners", { addr: "0.0.0.0", ...body }); }
+
+	// A connection whose deadline is ours.
+	connect(body, wait_s = 60) {
+		return this.post("/v1/connections", { dst_addr: addr, timeout_ms: PATIENCE_MS, ...body }, wait_s);
+	}
+
+	connection_in(id, ...states) {
+		return this.until(`/v1/connections/${id}`, `state ${states.join(" or ")}`, ({ state }) => states.includes(state));
+	}
+
+	// How the connection ended.
+	async end_of(id) { return (await this.connection_in(id, "closed", "failed")).end; }
+
+	async ended_with(id, ...reasons) {
+		const end = await this.end_of(id);
+
+		ok(reasons.includes(end.reason), `${this.name}: connection ${id} ended with ${end.reason} (${end.text}), ` +
+			`not ${reasons.join(" or ")}`);
+	}
+
+	buffer(size_bytes, more = {}) { return this.post("/v1/buffers", { size_bytes, ...more }); }
+
+	fill(buffer, bytes) {
+		return this.call("PUT", `/v1/buffers/${buffer.id}/data`, bytes, { type: "application/octet-stream" });
+	}
+
+	bytes(buffer) { return this.get(`/v1/buffers/${buffer.id}/data`); }
+
+	transfer(op, connection, buffer, remote, more = {}, wait_s = 60) {
+		return this.post("/v1/transfers", {
+			op, connection: connection.id, buffer: buffer.id, timeout_ms: PATIENCE_MS,
+			...(remote && { remote: { addr: remote.addr, rkey: remote.rkey } }), ...more,
+		}, wait_s);
+	}
+
+	async is_fine() {
+		ok(!this.gone, `daemon ${this.name} is gone: ${JSON.stringify(this.gone)}`);
+		await this.get("/livez");
+	}
+
+	kill(signal) { this.child.kill(signal); }
+
+	async end(patience_ms = PATIENCE_MS) {
+		await until(`daemon ${this.name} to end`, () => this.gone, patience_ms);
+		return this.gone;
+	}
+
+	// Exit status 0 also says that ASan found no leak.
+	async stop(signal = "SIGTERM") {
+		this.kill(signal);
+		const { status, signal: by } = await this.end();
+		ok(status === 0, `daemon ${this.name} ended with ${status ?? by} on ${signal}: ${this.log().slice(-800)}`);
+	}
+}
+
+// Writes, one after another, until one fails; gives the problem.
+export async function busy(daemon, connection, buffer, remote) {
+	for (;;) {
+		const { status, body } = await daemon.try("POST", "/v1/transfers", {
+			op: "write", connection: connection.id, buffer: buffer.id, timeout_ms: PATIENCE_MS,
+			remote: { addr: remote.addr, rkey: remote.rkey },
+		}, { wait_s: 60 }).catch((error) => ({ status: 0, body: { code: error.code } }));
+
+		if (status !== 201)
+			return body;
+	}
+}
+
+export const wrote_something = (daemon) =>
+	daemon.until("/v1/stats", "bytes written", ({ bytes_written }) => bytes_written > 0);
+
+// A buffer there and one here, and bytes that cross from one into the other and back.
+export async function transfers_work(from, connection, to, size_bytes = 1 << 20) {
+	const source = await from.buffer(size_bytes);
+	const target = await to.buffer(size_bytes, { access: ["remote_write", "remote_read"] });
+	const bytes = randomBytes(size_bytes);
+
+	await from.fill(source, bytes);
+	await from.transfer("write", connection, source, target);
+	ok(bytes.equals(await to.bytes(target)), "the bytes that arrived are others");
+	await from.fill(source, Buffer.alloc(size_bytes));
+	await from.transfer("read", connection, source, target);
+	ok(bytes.equals(await from.bytes(source)), "the bytes that were read are others");
+	await from.call("DELETE", `/v1/buffers/${source.id}`);
+	await to.call("DELETE", `/v1/buffers/${target.id}`);
+}
+
+// --- counting ----------------------------------------------------------------------------------------------------
+
+async function clean_up() {
+	for (const program of programs)
+		program.kill("SIGKILL");
+	for (const daemon of daemons)
+		daemon.kill("SIGKILL");
+	await Promise.all([...programs, ...daemons].map(({ ended }) => ended));
+}
+
+function show_logs() {
+	for (const daemon of daemons)
+		console.log(daemon.log().split("\n").slice(-12).map((line) => `     ${daemon.name}: ${line}`).join("\n"));
+}
+
+const only = process.argv[3];
+
+// Runs a scenario in a world of its own: what it leaves behind is ended, and the kernel must have had nothing to say.
+export async function scenario(name, play) {
+	const began = Date.now();
+
+	if (only && !name.includes(only))
+		return;
+	try {
+		await play();
+		const complaints = await kernel_complaints();
+		ok(complaints.length === 0, `the kernel said: ${complaints[0]}`);
+		passed++;
+		console.log(`ok ${name} (${Date.now() - began} ms)`);
+	} catch (error) {
+		failed++;
+		console.log(`not ok ${name}: ${error instanceof Failure ? error.message : error.stack}`);
+		show_logs();
+	}
+	await clean_up();
+}
+
+export function finish() {
+	rmSync(work, { recursive: true, force: true });
+	console.log(`${passed} passed, ${failed} failed`);
+	process.exit(failed === 0 && passed > 0 ? 0 : 1);
+}
+
+export const write_file = (path, text) => writeFileSync(path, text);

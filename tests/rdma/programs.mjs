@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// verbsd against programs that nobody here wrote, from both sides; the ways a request can be decided; two workers.
+
+import { Daemon, Program, addr, equal, finish, listens, ok, run, scenario, transfers_work } from "./lib.mjs";
+
+const PORT = 7471;
+const port = String(PORT);
+
+const listening = async (body) => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	await daemon.listen({ port: PORT, ...body });
+	return daemon;
+};
+
+const all_went_by_peer = async (daemon, count) => {
+	const { items } = await daemon.until("/v1/connections?state=closed&limit=1000", `${count} closed connections`,
+		({ total }) => total === count);
+
+	for (const { id, end } of items)
+		equal(end.reason, "peer_disconnect", `the end of connection ${id}`);
+};
+
+await scenario("the echo service answers rdma_client", async () => {
+	const daemon = await listening({ service: "echo" });
+
+	await run("rdma_client", "-s", addr, "-p", port);
+	await all_went_by_peer(daemon, 1);
+	await daemon.stop();
+});
+
+// ucmatose leaves the disconnecting to the server, and its messages come after the server's.
+const close_all = async (daemon, count) => {
+	const { items } = await daemon.until("/v1/connections?state=established&limit=1000", `${count} connections`,
+		({ total }) => total === count);
+
+	await Promise.all(items.map(({ id }) => daemon.post(`/v1/connections/${id}/close`, {}, 60)));
+	for (const { id } of items)
+		await daemon.ended_with(id, "local_close");
+};
+
+await scenario("ucmatose connects, many times at once", async () => {
+	const daemon = await listening({});
+
+	for (const count of [1, 20]) {
+		const client = new Program("ucmatose", ["-s", addr, "-C", "0", "-c", String(count), "-p", port]);
+
+		await close_all(daemon, count);
+		await client.success();
+	}
+	await daemon.stop();
+});
+
+await scenario("ucmatose and the inbox exchange messages", async () => {
+	const daemon = await listening({});
+	const client = new Program("ucmatose", ["-s", addr, "-C", "10", "-S", "100", "-p", port]);
+	const { items: [{ id }] } = await daemon.until("/v1/connections?state=established", "a connection",
+		({ total }) => total === 1);
+
+	for (let i = 0; i < 10; i++)
+		await daemon.post(`/v1/connections/${id}/messages`, { data: "x".repeat(100) }, 60);
+	const { items } = await daemon.until(`/v1/connections/${id}/messages`, "ten messages", ({ total }) => total === 10);
+	equal(items[9].length_bytes, 100, "length of the last message");
+	await close_all(daemon, 1);
+	await client.success();
+	await daemon.stop();
+});
+
+await scenario("the rping service answers rping", async () => {
+	const daemon = await listening({ service: "rping" });
+
+	await run("rping", "-c", "-a", addr, "-p", port, "-C", "1000", "-V");
+	for (const size of ["64", "4096", "65535"])
+		await run("rping", "-c", "-a", addr, "-p", port, "-C", "50", "-V", "-S", size);
+	await all_went_by_peer(daemon, 4);
+	await daemon.stop();
+});
+
+await scenario("the rping service answers eight rpings at once", async () => {
+	const daemon = await listening({ service: "rping" });
+	const clients = Array.from({ length: 8 }, (_, i) =>
+		run("rping", "-c", "-a", addr, "-p", port, "-C", "100", "-V", "-S", String(64 << i)));
+
+	await Promise.all(clients);
+	await all_went_by_peer(daemon, 8);
+	await daemon.stop();
+});
+
+// To be killed, so that their ends are seen for what they are. rping's server wants a message first and goes on waiting.
+const servers = {
+	"rping -s": ["rping", "-s", "-a", addr, "-p", port],
+	ucmatose: ["ucmatose", "-b", addr, "-C", "10", "-p", port],
+	rdma_server: ["rdma_server", "-p", port],
+};
+
+for (const [name, [command, ...args]] of Object.entries(servers)) {
+	await scenario(`a connection to ${name} ends when that is killed`, async () => {
+		const daemon = await Daemon.start("d");
+		const server = new Program(command, args);
+
+		await daemon.ready();
+		await listens(PORT);
+		const connection = await daemon.connect({ dst_port: PORT });
+		equal(connection.state, "established", "state");
+		server.kill("SIGKILL");
+		await daemon.ended_with(connection.id, "peer_disconnect");
+		const { first_error, counters } = await daemon.connection(connection.id);
+		equal(first_error, null, "first error");
+		equal(counters.recv.errors, 0, "receive errors, flushes apart");
+		await daemon.stop();
+	});
+}
+
+await scenario("rdma_server gets its message and answers", async () => {
+	const daemon = await Daemon.start("d");
+	const server = new Program("rdma_server", ["-p", port]);
+
+	await daemon.ready();
+	await listens(PORT);
+	const { id } = await daemon.connect({ dst_port: PORT });
+	await daemon.post(`/v1/connections/${id}/messages`, { data: "0123456789abcdef" }, 60);
+	await server.success();
+	await daemon.ended_with(id, "peer_disconnect");
+	equal((await daemon.get(`/v1/connections/${id}/messages`)).total, 1, "messages in the inbox");
+	await daemon.stop();
+});
+
+await scenario("a request waits and is accepted by hand", async () => {
+	const daemon = await listening({ accept: "manual", name: "hand" });
+	const client = new Program("ucmatose", ["-s", addr, "-C", "0", "-p", port]);
+	const { items: [{ id }] } = await daemon.until("/v1/connections?state=requested", "a request",
+		({ total }) => total === 1);
+
+	equal((await daemon.get("/v1/listeners/hand")).waiting, 1, "waiting requests");
+	await daemon.post(`/v1/connections/${id}/accept`, {}, 60);
+	await close_all(daemon, 1);
+	await client.success();
+	await daemon.stop();
+});
+
+// ucmatose exits with 0 even then, so what it says counts.
+await scenario("a client sees that its request was rejected by hand", async () => {
+	const daemon = await listening({ accept: "manual" });
+	const client = new Program("ucmatose", ["-s", addr, "-C", "0", "-p", port]);
+	const { items: [{ id }] } = await daemon.until("/v1/connections?state=requested", "a request",
+		({ total }) => total === 1);
+
+	await daemon.post(`/v1/connections/${id}/reject`);
+	await client.end();
+	ok(/RDMA_CM_EVENT_REJECTED/.test(client.output), `ucmatose said: ${client.output}`);
+	await daemon.ended_with(id, "rejected_locally");
+	await daemon.stop();
+});
+
+await scenario("a request that nobody decides is rejected at its deadline", async () => {
+	const daemon = await listening({ accept: "manual", accept_timeout_ms: 300 });
+	const client = new Program("ucmatose", ["-s", addr, "-C", "0", "-p", port]);
+
+	await client.end();
+	ok(/RDMA_CM_EVENT_REJECTED/.test(client.output), `ucmatose said: ${client.output}`);
+	const { items: [{ id }] } = await daemon.until("/v1/connections?state=failed", "a failed connection",
+		({ total }) => total === 1);
+	await daemon.ended_with(id, "deadline");
+	await daemon.stop();
+});
+
+await scenario("two workers share the connections", async () => {
+	const daemon = await Daemon.start("two", ["--workers", "2"]);
+	const peer = await Daemon.start("peer", ["--workers", "2"]);
+
+	await Promise.all([daemon.ready(), peer.ready()]);
+	await daemon.listen({ port: PORT, service: "echo" });
+	const connections = await Promise.all(Array.from({ length: 8 }, () => peer.connect({ dst_port: PORT })));
+	for (const side of [daemon, peer]) {
+		const { items } = await side.get("/v1/cqs");
+		const used = new Map();
+
+		items.forEach((cq) => used.set(cq.worker, (used.get(cq.worker) ?? 0) + cq.connections));
+		ok(used.get(0) > 0 && used.get(1) > 0, `connections by worker: ${JSON.stringify([...used])}`);
+	}
+	await Promise.all(connections.map(async (connection, i) => {
+		await peer.post(`/v1/connections/${connection.id}/messages`, { data: `echo ${i}` }, 60);
+		const { items } = await peer.until(`/v1/connections/${connection.id}/messages`, "the echo",
+			({ total }) => total === 1);
+		equal(items[0].data, `echo ${i}`, "the echo");
+		await transfers_work(peer, connection, daemon, 256 << 10);
+	}));
+	await run("rdma_client", "-s", addr, "-p", port);
+	await peer.stop();
+	await daemon.stop();
+});
+
+finish();
