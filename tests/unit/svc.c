@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/unit/svc.h"
+
+#include "base/log.h"
+#include "daemon/addr.h"
+#include "tests/unit/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool svc_start(struct svc *svc)
+{
+	memset(&svc->err, 0, sizeof(svc->err));
+	svc->stopped = false;
+	if (vbd_daemon_create(&svc->config, &svc->daemon, &svc->err) == VBD_OK)
+		return true;
+	svc->daemon = NULL;
+	return false;
+}
+
+static void on_stopped(void *arg)
+{
+	((struct svc *)arg)->stopped = true;
+}
+
+void svc_stop(struct svc *svc)
+{
+	if (!svc->daemon)
+		return;
+	vbd_daemon_stop(svc->daemon, on_stopped, svc);
+	SVC_UNTIL(svc, vbd_daemon_is_drained(svc->daemon));
+	svc_turn(svc);
+	vbd_daemon_destroy(svc->daemon);
+	svc->daemon = NULL;
+}
+
+void svc_restart(struct svc *svc)
+{
+	svc_stop(svc);
+	assert_true(svc_start(svc));
+}
+
+int svc_setup(void **state)
+{
+	struct svc *svc = calloc(1, sizeof(*svc));
+
+	assert_non_null(svc);
+	fake_reset();
+	fake_loopback(true);
+	vbd_log_setup(VBD_LOG_ERROR, VBD_LOG_TEXT);
+	svc->device = fake_device_add("fake0");
+	vbd_config_init(&svc->config);
+	svc->config.workers = 1;
+	svc->config.cq_depth = 1024;
+	assert_true(svc_start(svc));
+	*state = svc;
+	return 0;
+}
+
+int svc_teardown(void **state)
+{
+	struct svc *svc = *state;
+
+	fake_flushes_withheld(false);
+	svc_stop(svc);
+	assert_null(fake_misuse());
+	assert_int_equal(fake_live_total(), 0);
+	fake_reset();
+	free(svc);
+	return 0;
+}
+
+void svc_turn(struct svc *svc)
+{
+	for (int i = 0; i < 4; i++)
+		vbd_loop_turn(svc->daemon->loop, false);
+}
+
+static struct vbd_conn_params small(void)
+{
+	struct vbd_conn_params params = vbd_conn_params_default();
+
+	params.sq_depth = 4;
+	params.rq_depth = 4;
+	params.recv_size_bytes = 64;
+	return params;
+}
+
+struct vbd_listener_spec svc_listener_spec(void)
+{
+	return (struct vbd_listener_spec){
+		.addr = "0.0.0.0",
+		.backlog = 8,
+		.accept = VBD_ACCEPT_AUTO,
+		.accept_timeout_ms = 20000,
+		.params = small(),
+	};
+}
+
+struct vbd_listener *svc_listen(struct svc *svc, const struct vbd_listener_spec *spec)
+{
+	const struct vbd_listener_spec own = spec ? *spec : svc_listener_spec();
+	struct vbd_listener *listener = NULL;
+
+	assert_int_equal(vbd_listener_create(svc->daemon, &own, &listener, &svc->err), VBD_OK);
+	return listener;
+}
+
+struct vbd_connection_spec svc_spec_to(const struct vbd_listener *listener)
+{
+	return (struct vbd_connection_spec){
+		.dst_addr = "10.0.0.1",
+		.dst_port = listener ? vbd_addr_port(&listener->addr) : 1,
+		.timeout_ms = 10000,
+		.tos = -1,
+		.params = small(),
+	};
+}
+
+struct vbd_connection *svc_connect(struct svc *svc, const struct vbd_connection_spec *spec)
+{
+	struct vbd_connection *connection = NULL;
+
+	assert_int_equal(vbd_connection_create(svc->daemon, spec, &connection, &svc->err), VBD_OK);
+	return connection;
+}
+
+struct vbd_connection *svc_newest_of(struct svc *svc, const struct vbd_listener *listener)
+{
+	struct vbd_connection *newest = NULL;
+
+	for (struct vbd_object *object = vbd_registry_first(svc->daemon->connections); object;
+		object = vbd_registry_next(object)) {
+		struct vbd_connection *connection =
+			VBD_CONTAINER_OF(object, struct vbd_connection, object);
+
+		if (connection->listener_id == listener->object.id)
+			newest = connection;
+	}
+	return newest;
+}
+
+struct svc_pair svc_pair(struct svc *svc, struct vbd_listener *listener)
+{
+	const struct vbd_connection_spec spec = svc_spec_to(listener);
+	struct svc_pair pair = {.active = svc_connect(svc, &spec)};
+
+	SVC_UNTIL(svc, pair.active->conn->state == VBD_CONN_ESTABLISHED);
+	pair.passive = svc_newest_of(svc, listener);
+	assert_non_null(pair.passive);
+	SVC_UNTIL(svc, pair.passive->conn->state == VBD_CONN_ESTABLISHED);
+	return pair;
+}
+
+void svc_close(struct svc *svc, struct vbd_connection *connection)
+{
+	vbd_connection_close(connection);
+	SVC_UNTIL(svc, connection->ended);
+}
+
+struct made {
+	bool done;
+	struct vbd_buffer *buffer;
+};
+
+static void on_created(struct vbd_buffer *buffer, const struct vbd_error *err, void *arg)
+{
+	struct made *made = arg;
+
+	(void)err;
+	made->done = true;
+	made->buffer = buffer;
+}
+
+struct vbd_buffer *svc_buffer(
+	struct svc *svc, const char *name, uint64_t size_bytes, unsigned int access)
+{
+	struct vbd_buffer_spec spec = {.size_bytes = size_bytes, .access = access};
+	struct made made = {0};
+
+	(void)snprintf(spec.name, sizeof(spec.name), "%s", name);
+	assert_int_equal(
+		vbd_buffer_create(svc->daemon, &spec, on_created, &made, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, made.done);
+	assert_non_null(made.buffer);
+	return made.buffer;
+}
+
+unsigned int svc_count_events(struct svc *svc, enum vbd_event_type type)
+{
+	const struct vbd_event_filter filter = {.one_type = true, .type = type};
+	const struct vbd_event *event;
+	unsigned int count = 0;
+	uint64_t after = 0;
+
+	while ((event = vbd_eventlog_next(svc->daemon->eventlog, after, &filter))) {
+		after = event->seq;
+		count++;
+	}
+	return count;
+}

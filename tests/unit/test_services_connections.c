@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/connections.h"
+
+#include "rdma/fabric.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+struct watcher {
+	struct vbd_watch watch;
+	unsigned int calls, gone;
+};
+
+static void on_watch(struct vbd_watch *watch, bool gone)
+{
+	struct watcher *watcher = VBD_CONTAINER_OF(watch, struct watcher, watch);
+
+	watcher->calls++;
+	watcher->gone += gone;
+}
+
+static void watch(struct watcher *watcher, struct vbd_connection *connection)
+{
+	*watcher = (struct watcher){.watch.cb = on_watch};
+	vbd_list_init(&watcher->watch.link);
+	vbd_watch_add(&connection->watches, &watcher->watch);
+}
+
+static const struct vbd_message *message_at(const struct vbd_connection *connection, unsigned int i)
+{
+	vbd_list_for_each (link, &connection->inbox) {
+		if (i-- == 0)
+			return VBD_CONTAINER_OF(link, struct vbd_message, link);
+	}
+	return NULL;
+}
+
+static void send_text(struct svc *svc, struct vbd_connection *connection, const char *text)
+{
+	struct vbd_transfer_record *record = NULL;
+
+	assert_int_equal(vbd_transfer_send_message(connection, (const uint8_t *)text,
+				 (uint32_t)strlen(text), 10000, &record, &svc->err),
+		VBD_OK);
+	SVC_UNTIL(svc, vbd_transfer_state_ended(record->transfer.state));
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
+}
+
+/* Making. */
+
+static void test_services_connections__two_of_one_daemon_connect(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct vbd_connection_spec spec = svc_spec_to(listener);
+	struct vbd_connection *active, *passive;
+	struct watcher watcher;
+	char id[24];
+
+	(void)snprintf(spec.name, sizeof(spec.name), "first");
+	active = svc_connect(svc, &spec);
+	watch(&watcher, active);
+	assert_int_equal(active->conn->state, VBD_CONN_RESOLVING_ADDR);
+	SVC_UNTIL(svc, active->conn->state == VBD_CONN_ESTABLISHED);
+	passive = svc_newest_of(svc, listener);
+	SVC_UNTIL(svc, passive->conn->state == VBD_CONN_ESTABLISHED);
+	assert_int_equal(svc->daemon->connections_open, 2);
+	assert_ptr_equal(vbd_connection_find(svc->daemon, "first", &svc->err), active);
+	(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)active->object.id);
+	assert_ptr_equal(vbd_connection_find(svc->daemon, id, &svc->err), active);
+	assert_null(vbd_connection_find(svc->daemon, "4711", &svc->err));
+	assert_int_equal(svc->err.status, VBD_E_NOT_FOUND);
+	assert_non_null(strstr(active->dst, "10.0.0.1:"));
+	assert_int_equal(passive->listener_id, listener->object.id);
+	assert_string_equal(passive->dst, "");
+	assert_int_equal(listener->requests, 1);
+	assert_int_equal(listener->accepted, 1);
+	assert_int_equal(listener->waiting, 0);
+	assert_int_equal(watcher.calls, 3);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_ESTABLISHED), 2);
+	assert_true(svc_count_events(svc, VBD_EVENT_QP_TRANSITION) >= 6);
+	vbd_watch_remove(&watcher.watch);
+}
+
+static void test_services_connections__a_taken_name_names_its_holder(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct vbd_connection_spec spec = svc_spec_to(listener);
+	struct vbd_connection *one, *two = NULL;
+	struct vbd_error err = {0};
+
+	(void)snprintf(spec.name, sizeof(spec.name), "mine");
+	one = svc_connect(svc, &spec);
+	assert_int_equal(vbd_connection_create(svc->daemon, &spec, &two, &err), VBD_E_NAME_TAKEN);
+	assert_non_null(strstr(err.object, "/v1/connections/"));
+	assert_int_equal(svc->daemon->connections_open, 1);
+	SVC_UNTIL(svc, one->conn->state == VBD_CONN_ESTABLISHED);
+	svc_close(svc, one);
+	/* Who ended gives its name away. */
+	two = svc_connect(svc, &spec);
+	assert_string_equal(two->object.name, "mine");
+	assert_string_equal(one->object.name, "");
+}
+
+static void test_services_connections__bad_specs_are_refused_at_once(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection = NULL;
+	struct vbd_error err = {0};
+
+	(void)snprintf(spec.src_addr, sizeof(spec.src_addr), "not-an-address");
+	assert_int_equal(
+		vbd_connection_create(svc->daemon, &spec, &connection, &err), VBD_E_BAD_VALUE);
+	assert_string_equal(err.pointer, "/src_addr");
+	spec = svc_spec_to(NULL);
+	(void)snprintf(spec.name, sizeof(spec.name), "no/name");
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(
+		vbd_connection_create(svc->daemon, &spec, &connection, &err), VBD_E_BAD_VALUE);
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	spec = svc_spec_to(NULL);
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(
+		vbd_connection_create(svc->daemon, &spec, &connection, &err), VBD_E_NO_DEVICE);
+	assert_null(connection);
+	assert_int_equal(vbd_registry_count(svc->daemon->connections), 0);
+}
+
+static void test_services_connections__open_ones_are_limited(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener;
+	struct vbd_connection_spec spec;
+	struct vbd_connection *connection = NULL;
+	struct vbd_error err = {0};
+	struct svc_pair pair;
+
+	svc->config.limits.connections = 2;
+	svc_restart(svc);
+	listener = svc_listen(svc, NULL);
+	pair = svc_pair(svc, listener);
+	spec = svc_spec_to(listener);
+	assert_int_equal(
+		vbd_connection_create(svc->daemon, &spec, &connection, &err), VBD_E_LIMIT_REACHED);
+	assert_int_equal(err.limit, 2);
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->ended);
+	/* There is room for one: the passive side of it is refused, and the peer hears of it. */
+	connection = svc_connect(svc, &spec);
+	(void)svc_connect(svc, &spec);
+	SVC_UNTIL(svc, connection->ended);
+	assert_int_equal(connection->conn->reason, VBD_REASON_REJECTED);
+	assert_true(svc_count_events(svc, VBD_EVENT_REQUEST_REFUSED) >= 1);
+	assert_true(listener->rejected >= 1);
+}
+
+static void test_services_connections__the_memory_of_receives_is_limited(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection = NULL;
+	struct vbd_error err = {0};
+
+	svc->config.limits.messages_bytes = 4 * 64 + 100;
+	svc_restart(svc);
+	connection = svc_connect(svc, &spec);
+	assert_int_equal(svc->daemon->messages_bytes, 256);
+	assert_int_equal(
+		vbd_connection_create(svc->daemon, &spec, &connection, &err), VBD_E_LIMIT_REACHED);
+	assert_string_equal(err.pointer, "/qp");
+	assert_int_equal(err.limit, 356);
+	SVC_UNTIL(svc, connection->ended);
+	assert_int_equal(svc->daemon->messages_bytes, 0);
+}
+
+/* Failing. */
+
+static void test_services_connections__nobody_listening_is_a_rejection(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection = svc_connect(svc, &spec);
+	struct vbd_error problem;
+
+	SVC_UNTIL(svc, connection->ended);
+	assert_int_equal(connection->conn->state, VBD_CONN_FAILED);
+	vbd_connection_problem(connection, &problem);
+	assert_int_equal(problem.status, VBD_E_REJECTED);
+	assert_int_equal(problem.source, VBD_SOURCE_CM_EVENT);
+	assert_non_null(strstr(problem.text, "nobody listens"));
+	assert_string_equal(problem.object, "/v1/connections/1");
+	assert_int_equal(svc->daemon->connections_failed, 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_ENDED), 1);
+}
+
+static void test_services_connections__a_name_that_is_none_fails_the_connection(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection;
+	struct vbd_error problem;
+
+	/* An empty label: no resolver asks anybody for it. */
+	(void)snprintf(spec.dst_addr, sizeof(spec.dst_addr), "no..such.name");
+	connection = svc_connect(svc, &spec);
+	assert_int_equal(connection->conn->state, VBD_CONN_RESOLVING_ADDR);
+	SVC_UNTIL(svc, connection->ended);
+	assert_int_equal(connection->conn->reason, VBD_REASON_NAME_ERROR);
+	vbd_connection_problem(connection, &problem);
+	assert_int_equal(problem.status, VBD_E_NAME_NOT_RESOLVED);
+}
+
+static void test_services_connections__closing_while_the_name_is_looked_up(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection;
+
+	(void)snprintf(spec.dst_addr, sizeof(spec.dst_addr), "localhost");
+	connection = svc_connect(svc, &spec);
+	vbd_connection_close(connection);
+	assert_int_equal(connection->conn->state, VBD_CONN_CLOSED);
+	assert_null(connection->resolution);
+	svc_turn(svc);
+	assert_int_equal(connection->conn->state, VBD_CONN_CLOSED);
+	assert_int_equal(fake_count("rdma_create_id"), 0);
+}
+
+static void test_services_connections__a_silent_peer_ends_at_the_deadline(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection;
+	struct vbd_error problem;
+
+	fake_loopback(false);
+	spec.timeout_ms = 5;
+	connection = svc_connect(svc, &spec);
+	SVC_UNTIL(svc, connection->ended);
+	vbd_connection_problem(connection, &problem);
+	assert_int_equal(problem.status, VBD_E_DEADLINE);
+	assert_int_equal(problem.raw, 5);
+}
+
+static void test_services_connections__a_call_that_fails_names_its_own_status(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection;
+	struct vbd_error problem;
+
+	fake_fail_next("rdma_create_id", EMFILE);
+	connection = svc_connect(svc, &spec);
+	assert_true(connection->ended);
+	vbd_connection_problem(connection, &problem);
+	assert_int_equal(problem.status, VBD_E_FD_LIMIT);
+	assert_string_equal(problem.call, "rdma_create_id");
+}
+
+/* Forgetting, and the history. */
+
+static void test_services_connections__forgetting_an_open_one_closes_it(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct watcher watcher;
+
+	watch(&watcher, pair.active);
+	vbd_connection_forget(pair.active);
+	SVC_UNTIL(svc, watcher.gone);
+	assert_int_equal(watcher.gone, 1);
+	SVC_UNTIL(svc, pair.passive->ended);
+	assert_int_equal(pair.passive->conn->reason, VBD_REASON_PEER_DISCONNECT);
+	assert_int_equal(vbd_registry_count(svc->daemon->connections), 1);
+}
+
+static void test_services_connections__forgetting_an_ended_one_ends_the_record(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->ended);
+	vbd_connection_forget(pair.active);
+	vbd_connection_forget(pair.active);
+	assert_int_equal(vbd_registry_count(svc->daemon->connections), 2);
+	svc_turn(svc);
+	assert_int_equal(vbd_registry_count(svc->daemon->connections), 1);
+	assert_int_equal(svc->daemon->ended_connections_count, 1);
+}
+
+static void test_services_connections__the_history_keeps_the_newest(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_connection_spec spec = svc_spec_to(NULL);
+	uint64_t expected = 8;
+
+	svc->config.history = 3;
+	svc_restart(svc);
+	for (int i = 0; i < 10; i++) {
+		struct vbd_connection *connection = svc_connect(svc, &spec);
+
+		SVC_UNTIL(svc, connection->ended);
+	}
+	svc_turn(svc);
+	assert_int_equal(svc->daemon->ended_connections_count, 3);
+	assert_int_equal(vbd_registry_count(svc->daemon->connections), 3);
+	for (struct vbd_object *object = vbd_registry_first(svc->daemon->connections); object;
+		object = vbd_registry_next(object))
+		assert_int_equal(object->id, expected++);
+	assert_int_equal(svc->daemon->connections_failed, 10);
+	/* Forgetting one of them by hand leaves the count right. */
+	vbd_connection_forget(vbd_connection_find(svc->daemon, "9", &svc->err));
+	svc_turn(svc);
+	assert_int_equal(svc->daemon->ended_connections_count, 2);
+}
+
+/* The inbox. */
+
+static void test_services_connections__messages_outlive_their_connection(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct watcher watcher;
+
+	watch(&watcher, pair.passive);
+	send_text(svc, pair.active, "one");
+	send_text(svc, pair.active, "");
+	send_text(svc, pair.active, "three");
+	SVC_UNTIL(svc, pair.passive->inbox_count == 3);
+	assert_int_equal(watcher.calls, 3);
+	assert_int_equal(message_at(pair.passive, 0)->seq, 1);
+	assert_memory_equal(vbd_message_data(message_at(pair.passive, 0)), "one", 3);
+	assert_non_null(message_at(pair.passive, 0)->slot);
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->ended);
+	assert_int_equal(pair.passive->inbox_count, 3);
+	assert_null(message_at(pair.passive, 0)->slot);
+	assert_memory_equal(vbd_message_data(message_at(pair.passive, 0)), "one", 3);
+	assert_int_equal(message_at(pair.passive, 1)->length_bytes, 0);
+	assert_memory_equal(vbd_message_data(message_at(pair.passive, 2)), "three", 5);
+	assert_int_equal(vbd_connection_delete_messages(pair.passive, 2, &svc->err), VBD_OK);
+	assert_int_equal(pair.passive->inbox_count, 1);
+	assert_int_equal(message_at(pair.passive, 0)->seq, 3);
+	vbd_watch_remove(&watcher.watch);
+}
+
+static void test_services_connections__a_full_inbox_holds_the_sender_back(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_transfer_record *record = NULL;
+
+	for (int i = 0; i < 4; i++)
+		send_text(svc, pair.active, "full");
+	assert_int_equal(vbd_transfer_send_message(pair.active, (const uint8_t *)"more", 4, 10000,
+				 &record, &svc->err),
+		VBD_OK);
+	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_RUNNING);
+	SVC_UNTIL(svc, pair.passive->inbox_count == 4);
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_RUNNING);
+	assert_int_equal(vbd_connection_delete_messages(pair.passive, 1, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, vbd_transfer_state_ended(record->transfer.state));
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
+	SVC_UNTIL(svc, pair.passive->last_seq == 5);
+	assert_int_equal(pair.passive->inbox_count, 4);
+}
+
+static void test_services_connections__only_what_came_can_be_deleted(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_error err = {0};
+
+	send_text(svc, pair.active, "one");
+	SVC_UNTIL(svc, pair.passive->inbox_count == 1);
+	assert_int_equal(vbd_connection_delete_messages(pair.passive, 2, &err), VBD_E_OUT_OF_RANGE);
+	assert_string_equal(err.pointer, "through");
+	assert_int_equal(pair.passive->inbox_count, 1);
+	assert_int_equal(vbd_connection_delete_messages(pair.passive, 1, &svc->err), VBD_OK);
+	assert_int_equal(vbd_connection_delete_messages(pair.passive, 1, &svc->err), VBD_OK);
+	assert_int_equal(vbd_connection_delete_messages(pair.passive, 0, &svc->err), VBD_OK);
+	assert_int_equal(pair.passive->inbox_count, 0);
+}
+
+static void test_services_connections__what_it_moved_stays_in_the_totals(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_totals totals;
+
+	send_text(svc, pair.active, "twelve bytes");
+	SVC_UNTIL(svc, pair.passive->inbox_count == 1);
+	vbd_connections_totals(svc->daemon, &totals);
+	assert_int_equal(totals.messages_sent, 1);
+	assert_int_equal(totals.messages_received, 1);
+	assert_int_equal(totals.bytes_sent, 12);
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->ended);
+	vbd_connection_forget(pair.active);
+	vbd_connection_forget(pair.passive);
+	svc_turn(svc);
+	vbd_connections_totals(svc->daemon, &totals);
+	assert_int_equal(totals.messages_sent, 1);
+	assert_int_equal(totals.bytes_received, 12);
+}
+
+/* Devices. */
+
+static void test_services_connections__a_removed_device_ends_them(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, pair.active->ended && pair.passive->ended);
+	assert_int_equal(pair.active->conn->reason, VBD_REASON_DEVICE_REMOVED);
+	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 1);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_services_connections__##name, svc_setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(two_of_one_daemon_connect),
+		TEST(a_taken_name_names_its_holder),
+		TEST(bad_specs_are_refused_at_once),
+		TEST(open_ones_are_limited),
+		TEST(the_memory_of_receives_is_limited),
+		TEST(nobody_listening_is_a_rejection),
+		TEST(a_name_that_is_none_fails_the_connection),
+		TEST(closing_while_the_name_is_looked_up),
+		TEST(a_silent_peer_ends_at_the_deadline),
+		TEST(a_call_that_fails_names_its_own_status),
+		TEST(forgetting_an_open_one_closes_it),
+		TEST(forgetting_an_ended_one_ends_the_record),
+		TEST(the_history_keeps_the_newest),
+		TEST(messages_outlive_their_connection),
+		TEST(a_full_inbox_holds_the_sender_back),
+		TEST(only_what_came_can_be_deleted),
+		TEST(what_it_moved_stays_in_the_totals),
+		TEST(a_removed_device_ends_them),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
