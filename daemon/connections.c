@@ -151,6 +151,7 @@ static void ended(struct vbd_connection *connection)
 	vbd_daemon_check_stop(daemon);
 }
 
+/* An accept that failed is told as the end that it led to: it counts as a rejection. */
 static void decided(struct vbd_connection *connection)
 {
 	const struct vbd_daemon *daemon = connection->daemon;
@@ -158,6 +159,7 @@ static void decided(struct vbd_connection *connection)
 		vbd_registry_find_id(daemon->listeners, connection->listener_id);
 	struct vbd_listener *listener;
 
+	connection->undecided = false;
 	if (!object)
 		return;
 	listener = VBD_CONTAINER_OF(object, struct vbd_listener, object);
@@ -174,7 +176,8 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 {
 	struct vbd_connection *connection = arg;
 
-	if (old == VBD_CONN_REQUESTED)
+	(void)old;
+	if (connection->undecided)
 		decided(connection);
 	if (conn->state == VBD_CONN_ESTABLISHED)
 		established(connection);
@@ -426,6 +429,7 @@ bool vbd_connection_from_request(
 		discard_record(connection);
 		goto refused;
 	}
+	connection->undecided = true;
 	count_open(connection);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_REQUESTED,
 		VBD_SEVERITY_INFO, VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE,

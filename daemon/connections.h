@@ -30,6 +30,7 @@ struct vbd_connection {
 	struct vbd_conn *conn;	     /* everything about the RDMA side; never NULL */
 	char dst[272];		     /* "host:port" as asked for; "" on the passive side */
 	uint64_t listener_id;	     /* 0 on the active side */
+	bool undecided;		     /* its listener has counted the request only */
 	bool counted_waiting;	     /* in its listener's `waiting` */
 	struct sockaddr_storage src; /* ss_family 0: any */
 	struct vbd_timer *deadline;

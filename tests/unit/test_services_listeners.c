@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/listeners.h"
+
+#include "daemon/addr.h"
+#include "rdma/fabric.h"
+#include "tests/unit/openapi.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct vbd_listener *listen_with(struct svc *svc, enum vbd_accept accept)
+{
+	struct vbd_listener_spec spec = svc_listener_spec();
+
+	spec.accept = accept;
+	return svc_listen(svc, &spec);
+}
+
+/* A connection whose request waits for a decision. */
+static struct vbd_connection *request(struct svc *svc, struct vbd_listener *listener)
+{
+	const struct vbd_connection_spec spec = svc_spec_to(listener);
+	uint64_t before = listener->requests;
+
+	(void)svc_connect(svc, &spec);
+	SVC_UNTIL(svc, listener->requests > before);
+	return svc_newest_of(svc, listener);
+}
+
+static void test_services_listeners__names_are_those_of_the_contract(void **state)
+{
+	struct openapi_enum contract;
+
+	(void)state;
+	openapi_read_property_enum("ListenerPatch", "accept", &contract);
+	assert_int_equal(contract.count, VBD_ACCEPT_COUNT);
+	for (unsigned int i = 0; i < VBD_ACCEPT_COUNT; i++)
+		assert_true(openapi_enum_has(&contract, vbd_accept_name((enum vbd_accept)i)));
+	openapi_read_property_enum("Listener", "state", &contract);
+	assert_int_equal(contract.count, VBD_LISTENER_STATE_COUNT);
+	for (unsigned int i = 0; i < VBD_LISTENER_STATE_COUNT; i++)
+		assert_true(openapi_enum_has(
+			&contract, vbd_listener_state_name((enum vbd_listener_state)i)));
+}
+
+static void test_services_listeners__a_port_is_picked_and_shown(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_listener *listener;
+
+	(void)snprintf(spec.name, sizeof(spec.name), "door");
+	listener = svc_listen(svc, &spec);
+	assert_int_not_equal(vbd_addr_port(&listener->addr), 0);
+	assert_int_equal(listener->state, VBD_LISTENER_LISTENING);
+	assert_ptr_equal(vbd_listener_find(svc->daemon, "door", &svc->err), listener);
+	assert_ptr_equal(vbd_listener_find(svc->daemon, "1", &svc->err), listener);
+	assert_null(vbd_listener_find(svc->daemon, "window", &svc->err));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_CREATED), 1);
+}
+
+static void test_services_listeners__what_can_not_listen_leaves_nothing(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct vbd_listener *other = NULL;
+	struct vbd_error err = {0};
+	char port[16];
+
+	spec.port = vbd_addr_port(&listener->addr);
+	assert_int_equal(
+		vbd_listener_create(svc->daemon, &spec, &other, &err), VBD_E_ADDRESS_IN_USE);
+	(void)snprintf(port, sizeof(port), "port %u", spec.port);
+	assert_non_null(strstr(err.text, port));
+	assert_string_equal(err.call, "rdma_listen");
+
+	memset(&err, 0, sizeof(err));
+	spec.port = 0;
+	(void)snprintf(spec.addr, sizeof(spec.addr), "10.9.9.9");
+	assert_int_equal(
+		vbd_listener_create(svc->daemon, &spec, &other, &err), VBD_E_ADDRESS_NOT_AVAILABLE);
+
+	memset(&err, 0, sizeof(err));
+	(void)snprintf(spec.addr, sizeof(spec.addr), "somewhere");
+	assert_int_equal(vbd_listener_create(svc->daemon, &spec, &other, &err), VBD_E_BAD_VALUE);
+	assert_string_equal(err.pointer, "/addr");
+	assert_null(other);
+	assert_int_equal(vbd_registry_count(svc->daemon->listeners), 1);
+	assert_int_equal(fake_live().ids, 1);
+}
+
+static void test_services_listeners__they_are_limited_and_named_once(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_listener *listener = NULL;
+	struct vbd_error err = {0};
+
+	svc->config.limits.listeners = 2;
+	svc_restart(svc);
+	(void)snprintf(spec.name, sizeof(spec.name), "door");
+	(void)svc_listen(svc, &spec);
+	assert_int_equal(
+		vbd_listener_create(svc->daemon, &spec, &listener, &err), VBD_E_NAME_TAKEN);
+	assert_string_equal(err.object, "/v1/listeners/1");
+	spec.name[0] = '\0';
+	listener = svc_listen(svc, &spec);
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(
+		vbd_listener_create(svc->daemon, &spec, &listener, &err), VBD_E_LIMIT_REACHED);
+	assert_int_equal(err.limit, 2);
+	vbd_listener_delete(listener);
+	(void)svc_listen(svc, &spec);
+}
+
+/* Policies. */
+
+static void test_services_listeners__reject_makes_no_connection(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = listen_with(svc, VBD_ACCEPT_REJECT);
+	const struct vbd_connection_spec spec = svc_spec_to(listener);
+	struct vbd_connection *connection = svc_connect(svc, &spec);
+
+	SVC_UNTIL(svc, connection->ended);
+	assert_int_equal(connection->conn->reason, VBD_REASON_REJECTED);
+	assert_int_equal(connection->conn->first_error.error.raw, 28);
+	assert_int_equal(listener->requests, 1);
+	assert_int_equal(listener->rejected, 1);
+	assert_null(svc_newest_of(svc, listener));
+}
+
+static void test_services_listeners__manual_waits_for_a_decision(void **state)
+{
+	const struct vbd_connection_accept how = {.name = "guest", .service = VBD_SERVICE_ECHO};
+	struct svc *svc = *state;
+	struct vbd_listener *listener = listen_with(svc, VBD_ACCEPT_MANUAL);
+	struct vbd_connection *one = request(svc, listener);
+	struct vbd_connection *two = request(svc, listener);
+	struct vbd_error err = {0};
+
+	assert_int_equal(listener->waiting, 2);
+	assert_int_equal(one->conn->state, VBD_CONN_REQUESTED);
+	assert_int_equal(vbd_connection_accept(one, &how, &svc->err), VBD_OK);
+	assert_int_equal(listener->waiting, 1);
+	assert_int_equal(listener->accepted, 1);
+	SVC_UNTIL(svc, one->conn->state == VBD_CONN_ESTABLISHED);
+	assert_int_equal(one->conn->params.service, VBD_SERVICE_ECHO);
+	assert_ptr_equal(vbd_connection_find(svc->daemon, "guest", &svc->err), one);
+	/* The name is taken now; the request waits on. */
+	assert_int_equal(vbd_connection_accept(two, &how, &err), VBD_E_NAME_TAKEN);
+	assert_int_equal(two->conn->state, VBD_CONN_REQUESTED);
+	assert_int_equal(vbd_connection_reject(two, &svc->err), VBD_OK);
+	assert_int_equal(listener->waiting, 0);
+	assert_int_equal(listener->rejected, 1);
+	assert_true(two->ended);
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(vbd_connection_accept(two, &how, &err), VBD_E_WRONG_STATE);
+	assert_int_equal(vbd_connection_reject(one, NULL), VBD_E_WRONG_STATE);
+}
+
+static void test_services_listeners__an_accept_that_fails_waits_no_more(void **state)
+{
+	static const char *const calls[] = {
+		"rdma_set_option", "ibv_reg_mr", "ibv_create_qp", "ibv_modify_qp", "rdma_accept"};
+	const struct vbd_connection_accept how = {.service = -1};
+	struct svc *svc = *state;
+	struct vbd_listener *listener = listen_with(svc, VBD_ACCEPT_MANUAL);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
+		struct vbd_connection *connection = request(svc, listener);
+
+		fake_fail_next(calls[i], EIO);
+		assert_int_equal(vbd_connection_accept(connection, &how, &svc->err), VBD_OK);
+		SVC_UNTIL(svc, connection->ended);
+		assert_int_equal(connection->conn->state, VBD_CONN_FAILED);
+		assert_string_equal(connection->conn->first_error.error.call, calls[i]);
+		assert_int_equal(listener->waiting, 0);
+		assert_int_equal(listener->requests, listener->accepted + listener->rejected);
+	}
+}
+
+static void test_services_listeners__an_undecided_request_is_rejected_in_time(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = listen_with(svc, VBD_ACCEPT_MANUAL);
+	struct vbd_connection *connection;
+
+	vbd_listener_set_accept_timeout(listener, 5);
+	connection = request(svc, listener);
+	SVC_UNTIL(svc, connection->ended);
+	assert_int_equal(connection->conn->reason, VBD_REASON_DEADLINE);
+	assert_int_equal(listener->waiting, 0);
+	assert_int_equal(listener->rejected, 1);
+	assert_int_equal(fake_count("rdma_reject"), 1);
+}
+
+static void test_services_listeners__a_new_policy_is_for_later_requests(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = listen_with(svc, VBD_ACCEPT_MANUAL);
+	struct vbd_connection *waits = request(svc, listener);
+	struct vbd_connection *accepted;
+
+	vbd_listener_set_accept(listener, VBD_ACCEPT_AUTO);
+	accepted = request(svc, listener);
+	SVC_UNTIL(svc, accepted->conn->state == VBD_CONN_ESTABLISHED);
+	assert_int_equal(waits->conn->state, VBD_CONN_REQUESTED);
+	assert_int_equal(listener->waiting, 1);
+}
+
+/* Deleting. */
+
+static void test_services_listeners__a_deleted_one_rejects_what_waits(void **state)
+{
+	const struct vbd_connection_accept how = {.service = -1};
+	struct svc *svc = *state;
+	struct vbd_listener *listener = listen_with(svc, VBD_ACCEPT_MANUAL);
+	struct vbd_connection *goes_on = request(svc, listener);
+	struct vbd_connection *waits;
+
+	assert_int_equal(vbd_connection_accept(goes_on, &how, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, goes_on->conn->state == VBD_CONN_ESTABLISHED);
+	waits = request(svc, listener);
+	vbd_listener_delete(listener);
+	assert_int_equal(vbd_registry_count(svc->daemon->listeners), 0);
+	assert_true(waits->ended);
+	assert_int_equal(waits->conn->reason, VBD_REASON_LOCAL_CLOSE);
+	svc_turn(svc);
+	assert_int_equal(goes_on->conn->state, VBD_CONN_ESTABLISHED);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_DELETED), 1);
+	svc_close(svc, goes_on);
+}
+
+/* Devices. */
+
+static void test_services_listeners__one_is_lost_and_found_with_its_device(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	const struct sockaddr_in addr = svc->device->addr;
+	struct vbd_listener *bound, *any;
+	struct svc_pair pair;
+	uint16_t port;
+
+	(void)snprintf(spec.addr, sizeof(spec.addr), "10.0.0.1");
+	bound = svc_listen(svc, &spec);
+	any = svc_listen(svc, NULL);
+	port = vbd_addr_port(&bound->addr);
+	assert_string_equal(bound->cm.device_name, "fake0");
+	fake_device_unplug(svc->device);
+	fake_device_cm_removal(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	svc_turn(svc);
+	assert_int_equal(bound->state, VBD_LISTENER_LOST);
+	assert_int_equal(bound->error.status, VBD_E_DEVICE_REMOVED);
+	assert_int_equal(any->state, VBD_LISTENER_LISTENING);
+	assert_true(fake_device_let_go(svc->device));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_LOST), 1);
+
+	/* Back, but its address is not there yet. */
+	svc->device = fake_device_add("fake0");
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_int_equal(bound->state, VBD_LISTENER_LOST);
+	assert_int_equal(bound->error.status, VBD_E_ADDRESS_NOT_AVAILABLE);
+	svc->device->addr = addr;
+	fake_device_async(svc->device, IBV_EVENT_GID_CHANGE, 1);
+	SVC_UNTIL(svc, bound->state == VBD_LISTENER_LISTENING);
+	assert_int_equal(vbd_addr_port(&bound->addr), port);
+	assert_int_equal(bound->error.status, VBD_OK);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_RESTORED), 1);
+	pair = svc_pair(svc, bound);
+	assert_int_equal(pair.passive->listener_id, bound->object.id);
+}
+
+static void test_services_listeners__a_lost_one_can_be_deleted(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_listener *bound;
+
+	(void)snprintf(spec.addr, sizeof(spec.addr), "10.0.0.1");
+	bound = svc_listen(svc, &spec);
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_int_equal(bound->state, VBD_LISTENER_LOST);
+	assert_true(fake_device_let_go(svc->device));
+	vbd_listener_delete(bound);
+	svc_turn(svc);
+	assert_int_equal(vbd_registry_count(svc->daemon->listeners), 0);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_services_listeners__##name, svc_setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_services_listeners__names_are_those_of_the_contract),
+		TEST(a_port_is_picked_and_shown),
+		TEST(what_can_not_listen_leaves_nothing),
+		TEST(they_are_limited_and_named_once),
+		TEST(reject_makes_no_connection),
+		TEST(manual_waits_for_a_decision),
+		TEST(an_accept_that_fails_waits_no_more),
+		TEST(an_undecided_request_is_rejected_in_time),
+		TEST(a_new_policy_is_for_later_requests),
+		TEST(a_deleted_one_rejects_what_waits),
+		TEST(one_is_lost_and_found_with_its_device),
+		TEST(a_lost_one_can_be_deleted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
