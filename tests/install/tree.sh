@@ -1,35 +1,36 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Usage: tree.sh CMAKE BUILD_FOLDER FILE...
-# An installation has these files (under its prefix), leaves an edited configuration alone, and its
-# unit is one that systemd takes.
+# Usage: tree.sh CMAKE BUILD_FOLDER CONFIG FILE...
+# An installation has these files (under its prefix) and this configuration, which it leaves alone
+# once it is edited, and its unit is one that systemd takes.
 set -euo pipefail
 
 cmake=$1
 build=$2
-shift 2
+config=$3
+shift 3
 tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 
 install_tree() {
-	"$cmake" --install "$build" --prefix "$tree/usr/local" >/dev/null
+	# DESTDIR goes before absolute paths as well, so that nothing is written into the machine itself.
+	DESTDIR=$tree "$cmake" --install "$build" --prefix /usr/local >/dev/null
 }
 
 install_tree
 missing=0
-for file; do
-	if [ ! -s "$tree/usr/local/$file" ]; then
+for file in "$config" "${@/#//usr/local/}"; do
+	if [ ! -s "$tree$file" ]; then
 		echo "not installed: $file"
 		missing=1
 	fi
 done
 [ "$missing" -eq 0 ]
 
-config=$tree/usr/local/etc/verbsd/verbsd.yaml
-echo 'workers: 2' >"$config"
+echo 'workers: 2' >"$tree$config"
 install_tree
-if [ "$(cat "$config")" != 'workers: 2' ]; then
+if [ "$(cat "$tree$config")" != 'workers: 2' ]; then
 	echo "an edited configuration was overwritten"
 	exit 1
 fi
