@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/transfers.h"
+
+#include "rdma/device.h"
+#include "rdma/fabric.h"
+#include "rdma/msgpool.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Two connections and a buffer for each end. */
+struct scene {
+	struct svc *svc;
+	struct svc_pair pair;
+	struct vbd_buffer *here, *there;
+};
+
+static struct scene make_scene(struct svc *svc)
+{
+	struct scene scene = {
+		.svc = svc,
+		.pair = svc_pair(svc, svc_listen(svc, NULL)),
+		.here = svc_buffer(svc, "here", 10000, 0),
+		.there = svc_buffer(
+			svc, "there", 10000, VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE),
+	};
+
+	for (size_t i = 0; i < 10000; i++)
+		scene.here->mem.addr[i] = (uint8_t)(i * 13);
+	return scene;
+}
+
+static struct vbd_transfer_spec spec_of(const struct scene *scene, enum vbd_op op)
+{
+	return (struct vbd_transfer_spec){
+		.connection = scene->pair.active,
+		.buffer = scene->here,
+		.op = op,
+		.length_bytes = 10000,
+		.remote_addr = (uintptr_t)scene->there->mem.addr,
+		.rkey = scene->there->mem.rkey,
+		.chunk_bytes = 1000,
+		.timeout_ms = 30000,
+	};
+}
+
+static struct vbd_transfer_record *begin(
+	const struct scene *scene, const struct vbd_transfer_spec *spec)
+{
+	struct vbd_transfer_record *record = NULL;
+
+	assert_int_equal(
+		vbd_transfer_create(scene->svc->daemon, spec, &record, &scene->svc->err), VBD_OK);
+	return record;
+}
+
+static void wait_for_end(struct svc *svc, const struct vbd_transfer_record *record)
+{
+	SVC_UNTIL(svc, vbd_transfer_state_ended(record->transfer.state));
+	assert_null(record->connection);
+	assert_null(record->buffer);
+}
+
+static void assert_refused(const struct scene *scene, const struct vbd_transfer_spec *spec,
+	enum vbd_status status, const char *pointer)
+{
+	struct vbd_transfer_record *record = NULL;
+	struct vbd_error err = {0};
+
+	assert_int_equal(vbd_transfer_create(scene->svc->daemon, spec, &record, &err), status);
+	assert_string_equal(err.pointer, pointer);
+	assert_null(record);
+	assert_int_equal(scene->svc->daemon->transfers_open, 0);
+	assert_int_equal(spec->buffer->users, 0);
+}
+
+/* Moving. */
+
+static void test_services_transfers__a_write_and_a_read(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
+	struct vbd_transfer_record *record = begin(&scene, &spec);
+
+	assert_int_equal(svc->daemon->transfers_open, 1);
+	assert_int_equal(scene.here->users, 1);
+	wait_for_end(svc, record);
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
+	assert_memory_equal(scene.here->mem.addr, scene.there->mem.addr, 10000);
+	assert_int_equal(svc->daemon->transfers_open, 0);
+	assert_int_equal(svc->daemon->transfers_done, 1);
+	assert_int_equal(scene.here->users, 0);
+	assert_int_equal(scene.here->holds, 0);
+	assert_int_equal(vbd_counter_get(&record->transfer.wrs_done), 10);
+
+	memset(scene.here->mem.addr, 0, 10000);
+	spec = spec_of(&scene, VBD_OP_READ);
+	spec.offset = 100;
+	spec.length_bytes = 200;
+	record = begin(&scene, &spec);
+	wait_for_end(svc, record);
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
+	assert_memory_equal(scene.here->mem.addr + 100, scene.there->mem.addr, 200);
+	assert_int_equal(scene.here->mem.addr[99], 0);
+	assert_int_equal(scene.here->mem.addr[300], 0);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_TRANSFER_ENDED), 2);
+	assert_ptr_equal(vbd_transfer_find(svc->daemon, "2", &svc->err), record);
+	assert_null(vbd_transfer_find(svc->daemon, "3", &svc->err));
+}
+
+static void test_services_transfers__a_chunk_is_no_longer_than_the_port_carries(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_transfer_record *record = NULL;
+	struct vbd_transfer_spec spec;
+	struct vbd_error err = {0};
+	struct scene scene;
+
+	svc->device->port.max_msg_sz = 512;
+	svc_restart(svc);
+	scene = make_scene(svc);
+	spec = spec_of(&scene, VBD_OP_WRITE);
+	spec.length_bytes = 1024;
+	record = begin(&scene, &spec);
+	wait_for_end(svc, record);
+	assert_int_equal(record->transfer.chunk_bytes, 512);
+	assert_int_equal(vbd_counter_get(&record->transfer.wrs_done), 2);
+	spec.op = VBD_OP_SEND;
+	assert_refused(&scene, &spec, VBD_E_OUT_OF_RANGE, "/length_bytes");
+	assert_int_equal(vbd_transfer_send_message(
+				 scene.pair.active, scene.here->mem.addr, 513, 1000, &record, &err),
+		VBD_E_OUT_OF_RANGE);
+}
+
+static void test_services_transfers__messages_of_every_size(void **state)
+{
+	static const uint32_t sizes[] = {
+		0, 1, VBD_INLINE_BYTES, VBD_INLINE_BYTES + 1, 4000, VBD_MESSAGE_BYTES_MAX};
+	struct svc *svc = *state;
+	struct vbd_listener_spec listener_spec = svc_listener_spec();
+	static uint8_t data[VBD_MESSAGE_BYTES_MAX + 1];
+	struct vbd_transfer_record *record = NULL;
+	struct vbd_error err = {0};
+	struct svc_pair pair;
+
+	listener_spec.params.recv_size_bytes = VBD_MESSAGE_BYTES_MAX;
+	pair = svc_pair(svc, svc_listen(svc, &listener_spec));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(sizes); i++) {
+		const struct vbd_message *message;
+
+		memset(data, (int)i + 1, sizes[i]);
+		assert_int_equal(vbd_transfer_send_message(
+					 pair.active, data, sizes[i], 10000, &record, &svc->err),
+			VBD_OK);
+		/* The bytes were copied: what the caller does with its own is its affair. */
+		memset(data, 0xff, sizeof(data));
+		wait_for_end(svc, record);
+		assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
+		assert_int_equal(record->message_slot, -1);
+		SVC_UNTIL(svc, pair.passive->last_seq == i + 1);
+		message = VBD_LIST_FIRST(&pair.passive->inbox, struct vbd_message, link);
+		assert_int_equal(message->length_bytes, sizes[i]);
+		for (uint32_t k = 0; k < sizes[i]; k++)
+			assert_int_equal(vbd_message_data(message)[k], i + 1);
+		assert_int_equal(
+			vbd_connection_delete_messages(pair.passive, i + 1, &svc->err), VBD_OK);
+	}
+	assert_int_equal(vbd_transfer_send_message(
+				 pair.active, data, VBD_MESSAGE_BYTES_MAX + 1, 1000, &record, &err),
+		VBD_E_TOO_LONG);
+	assert_string_equal(err.pointer, "/data");
+}
+
+static void test_services_transfers__long_messages_have_so_many_slots(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_record *records[VBD_MSGPOOL_SLOTS];
+	struct vbd_transfer_record *record = NULL;
+	struct vbd_error err = {0};
+
+	/* Nothing completes: the peer's receives are too few, and it waits. */
+	fake_loopback(false);
+	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++)
+		assert_int_equal(vbd_transfer_send_message(scene.pair.active, scene.here->mem.addr,
+					 65, 10000, &records[i], &svc->err),
+			VBD_OK);
+	assert_int_equal(vbd_transfer_send_message(
+				 scene.pair.active, scene.here->mem.addr, 65, 10000, &record, &err),
+		VBD_E_LIMIT_REACHED);
+	assert_int_equal(err.limit, VBD_MSGPOOL_SLOTS);
+	/* A short one needs no slot. */
+	assert_int_equal(vbd_transfer_send_message(scene.pair.active, scene.here->mem.addr, 64,
+				 10000, &record, &svc->err),
+		VBD_OK);
+	assert_int_equal(svc->daemon->transfers_open, VBD_MSGPOOL_SLOTS + 1);
+	vbd_connection_close(scene.pair.active);
+	wait_for_end(svc, record);
+	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++)
+		wait_for_end(svc, records[i]);
+	SVC_UNTIL(svc, scene.pair.active->ended);
+	assert_int_equal(svc->daemon->transfers_open, 0);
+	assert_int_equal(svc->daemon->transfers_failed, VBD_MSGPOOL_SLOTS + 1);
+	vbd_connection_close(scene.pair.passive);
+}
+
+/* Refusing. */
+
+static void test_services_transfers__what_can_not_work_is_refused(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
+
+	spec.offset = 1;
+	assert_refused(&scene, &spec, VBD_E_RANGE_NOT_SATISFIABLE, "/length_bytes");
+	spec.offset = UINT64_MAX;
+	spec.length_bytes = 2;
+	assert_refused(&scene, &spec, VBD_E_RANGE_NOT_SATISFIABLE, "/length_bytes");
+	spec = spec_of(&scene, VBD_OP_WRITE);
+	scene.here->state = VBD_BUFFER_REGISTERING;
+	assert_refused(&scene, &spec, VBD_E_WRONG_STATE, "/buffer");
+	scene.here->state = VBD_BUFFER_READY;
+	svc_close(svc, scene.pair.active);
+	assert_refused(&scene, &spec, VBD_E_WRONG_STATE, "/connection");
+}
+
+static void test_services_transfers__a_buffer_of_another_device_is_refused(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
+	struct fake_device *second = fake_device_add("fake1");
+
+	vbd_fabric_rescan(svc->daemon->fabric);
+	svc->device->port.state = IBV_PORT_DOWN;
+	spec.buffer = svc_buffer(svc, "elsewhere", 10000, 0);
+	assert_string_equal(spec.buffer->device_name, "fake1");
+	assert_refused(&scene, &spec, VBD_E_BAD_VALUE, "/buffer");
+	(void)second;
+}
+
+static void test_services_transfers__open_ones_are_limited(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_transfer_record *record = NULL;
+	struct vbd_transfer_spec spec;
+	struct vbd_error err = {0};
+	struct scene scene;
+
+	svc->config.limits.transfers = 2;
+	svc_restart(svc);
+	scene = make_scene(svc);
+	fake_loopback(false);
+	spec = spec_of(&scene, VBD_OP_WRITE);
+	(void)begin(&scene, &spec);
+	(void)begin(&scene, &spec);
+	assert_int_equal(
+		vbd_transfer_create(svc->daemon, &spec, &record, &err), VBD_E_LIMIT_REACHED);
+	assert_int_equal(err.limit, 2);
+	assert_int_equal(scene.here->users, 2);
+}
+
+static void test_services_transfers__without_memory_nothing_is_left(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
+	unsigned int nth = 0;
+	bool failed;
+
+	do {
+		struct vbd_transfer_record *record = NULL;
+		struct vbd_error err = {0};
+
+		fake_memory_fail_nth(++nth);
+		if (vbd_transfer_create(svc->daemon, &spec, &record, &err) == VBD_OK)
+			wait_for_end(svc, record);
+		else
+			assert_int_equal(err.status, VBD_E_NO_MEMORY);
+		failed = fake_memory_failed();
+		fake_memory_fail_nth(0);
+		assert_int_equal(scene.here->users, 0);
+		assert_int_equal(svc->daemon->transfers_open, 0);
+	} while (failed);
+	nth = 0;
+	do {
+		struct vbd_transfer_record *record = NULL;
+		struct vbd_error err = {0};
+
+		fake_memory_fail_nth(++nth);
+		if (vbd_transfer_send_message(scene.pair.active, scene.here->mem.addr,
+			    nth % 2 ? 10 : 64, 10000, &record, &err) == VBD_OK)
+			wait_for_end(svc, record);
+		failed = fake_memory_failed();
+		fake_memory_fail_nth(0);
+		assert_int_equal(svc->daemon->transfers_open, 0);
+		assert_int_equal(vbd_connection_delete_messages(scene.pair.passive,
+					 scene.pair.passive->last_seq, &svc->err),
+			VBD_OK);
+	} while (failed);
+}
+
+/* Stopping. */
+
+static void test_services_transfers__a_cancel_ends_it(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
+	struct vbd_transfer_record *first, *second;
+	struct vbd_error problem;
+
+	fake_loopback(false);
+	first = begin(&scene, &spec);
+	second = begin(&scene, &spec);
+	vbd_transfer_cancel(second);
+	vbd_transfer_cancel(second);
+	wait_for_end(svc, second);
+	assert_int_equal(second->transfer.state, VBD_TRANSFER_CANCELLED);
+	vbd_transfer_problem(second, &problem);
+	assert_int_equal(problem.status, VBD_E_CANCELLED);
+	assert_string_equal(problem.object, "/v1/transfers/2");
+	vbd_transfer_cancel(second);
+	vbd_transfer_cancel(first);
+	SVC_UNTIL(svc, fake_sends(scene.pair.active->conn->qp) == 4);
+	fake_sends_done(scene.pair.active->conn->qp, 4);
+	wait_for_end(svc, first);
+	assert_int_equal(first->transfer.state, VBD_TRANSFER_CANCELLED);
+	assert_int_equal(vbd_counter_get(&first->transfer.bytes_done), 4000);
+	assert_int_equal(svc->daemon->transfers_cancelled, 2);
+	assert_int_equal(scene.pair.active->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+static void test_services_transfers__a_deadline_stops_what_waits(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
+	struct vbd_transfer_record *running, *waiting;
+	struct vbd_error problem;
+
+	fake_loopback(false);
+	running = begin(&scene, &spec);
+	spec.timeout_ms = 5;
+	waiting = begin(&scene, &spec);
+	wait_for_end(svc, waiting);
+	assert_int_equal(waiting->transfer.state, VBD_TRANSFER_TIMED_OUT);
+	vbd_transfer_problem(waiting, &problem);
+	assert_int_equal(problem.status, VBD_E_DEADLINE);
+	assert_int_equal(svc->daemon->transfers_timed_out, 1);
+	assert_int_equal(running->transfer.state, VBD_TRANSFER_RUNNING);
+	assert_int_equal(scene.pair.active->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+static void test_services_transfers__what_can_not_be_called_back_costs_the_connection(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
+	struct vbd_transfer_record *record;
+
+	fake_loopback(false);
+	spec.timeout_ms = 5;
+	record = begin(&scene, &spec);
+	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_CANCELLING);
+	/* Its grace is over at once, for this test. */
+	vbd_timer_set(record->deadline, 0);
+	wait_for_end(svc, record);
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_TIMED_OUT);
+	SVC_UNTIL(svc, scene.pair.active->ended);
+	assert_int_equal(scene.pair.active->conn->reason, VBD_REASON_DEADLINE);
+	assert_int_equal(scene.pair.active->conn->first_error.transfer, record->object.id);
+}
+
+static void test_services_transfers__a_cancel_that_is_not_heard_closes(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
+	struct vbd_transfer_record *record;
+
+	fake_loopback(false);
+	record = begin(&scene, &spec);
+	vbd_transfer_cancel(record);
+	vbd_timer_set(record->deadline, 0);
+	wait_for_end(svc, record);
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_CANCELLED);
+	SVC_UNTIL(svc, scene.pair.active->ended);
+	assert_int_equal(scene.pair.active->conn->reason, VBD_REASON_LOCAL_CLOSE);
+}
+
+/* Failing. */
+
+static void test_services_transfers__a_wrong_key_fails_it_and_its_connection_only(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct svc_pair other = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
+	struct vbd_transfer_record *record, *behind;
+	struct vbd_error problem;
+
+	spec.rkey += 1000;
+	record = begin(&scene, &spec);
+	behind = begin(&scene, &spec);
+	wait_for_end(svc, record);
+	wait_for_end(svc, behind);
+	vbd_transfer_problem(record, &problem);
+	assert_int_equal(problem.status, VBD_E_REMOTE_ACCESS);
+	assert_int_equal(record->transfer.wc_status, IBV_WC_REM_ACCESS_ERR);
+	/* The one behind it says what ended the connection, not that it was flushed. */
+	vbd_transfer_problem(behind, &problem);
+	assert_int_equal(problem.status, VBD_E_REMOTE_ACCESS);
+	SVC_UNTIL(svc, scene.pair.active->ended && scene.pair.passive->ended);
+	assert_int_equal(scene.pair.active->conn->reason, VBD_REASON_REMOTE_ACCESS);
+	assert_int_equal(svc->daemon->transfers_failed, 2);
+	assert_int_equal(other.active->conn->state, VBD_CONN_ESTABLISHED);
+	assert_int_equal(other.passive->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+/* Records. */
+
+static void test_services_transfers__the_newest_records_are_kept(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_transfer_spec spec;
+	uint64_t expected = 4;
+	struct scene scene;
+
+	svc->config.transfers_kept = 2;
+	svc_restart(svc);
+	scene = make_scene(svc);
+	spec = spec_of(&scene, VBD_OP_WRITE);
+	for (int i = 0; i < 5; i++)
+		wait_for_end(svc, begin(&scene, &spec));
+	svc_turn(svc);
+	assert_int_equal(svc->daemon->ended_transfers_count, 2);
+	for (struct vbd_object *object = vbd_registry_first(svc->daemon->transfers); object;
+		object = vbd_registry_next(object))
+		assert_int_equal(object->id, expected++);
+	assert_int_equal(expected, 6);
+	vbd_transfer_forget(vbd_transfer_find(svc->daemon, "5", &svc->err));
+	svc_turn(svc);
+	assert_int_equal(svc->daemon->ended_transfers_count, 1);
+	assert_int_equal(svc->daemon->transfers_done, 5);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_services_transfers__##name, svc_setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_write_and_a_read),
+		TEST(a_chunk_is_no_longer_than_the_port_carries),
+		TEST(messages_of_every_size),
+		TEST(long_messages_have_so_many_slots),
+		TEST(what_can_not_work_is_refused),
+		TEST(a_buffer_of_another_device_is_refused),
+		TEST(open_ones_are_limited),
+		TEST(without_memory_nothing_is_left),
+		TEST(a_cancel_ends_it),
+		TEST(a_deadline_stops_what_waits),
+		TEST(what_can_not_be_called_back_costs_the_connection),
+		TEST(a_cancel_that_is_not_heard_closes),
+		TEST(a_wrong_key_fails_it_and_its_connection_only),
+		TEST(the_newest_records_are_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
