@@ -41,30 +41,37 @@ struct program {
 /* Options that are settings of the configuration under another spelling. */
 static const struct {
 	const char *option;
+	const char *argument;
 	const char *key;
 	const char *help;
 } settings[] = {
-	{"listen", "listen", "ADDR:PORT to serve HTTP on (127.0.0.1:7480; empty for none)"},
-	{"unix-socket", "unix_socket", "PATH of a unix socket to serve HTTP on"},
-	{"control-token-file", "control_token_file", "FILE with the token of role control"},
-	{"read-token-file", "read_token_file", "FILE with the token of role read"},
-	{"workers", "workers", "data worker threads"},
-	{"log-level", "log_level", "error, warning, notice, info or debug"},
-	{"log-format", "log_format", "text, json or journal"},
+	{"listen", "ADDR:PORT", "listen", "serve HTTP there (127.0.0.1:7480; empty: no TCP)"},
+	{"unix-socket", "PATH", "unix_socket", "serve HTTP on a unix socket"},
+	{"control-token-file", "FILE", "control_token_file", "the token of role control"},
+	{"read-token-file", "FILE", "read_token_file", "the token of role read"},
+	{"workers", "N", "workers", "data worker threads"},
+	{"log-level", "LEVEL", "log_level", "error, warning, notice, info or debug"},
+	{"log-format", "FORMAT", "log_format", "text, json or journal"},
 };
+
+static void print_option(const char *option, const char *argument, const char *help)
+{
+	(void)printf("  --%s %-*s %s\n", option, 26 - (int)strlen(option), argument, help);
+}
 
 static void print_help(void)
 {
 	(void)printf("Usage: verbsd [OPTION]...\n"
-		     "Own RDMA connections and serve them as JSON over HTTP.\n\n"
-		     "  --config FILE               read the configuration from a YAML file\n");
+		     "Own RDMA connections and serve them as JSON over HTTP.\n\n");
+	print_option("config", "FILE", "read the configuration from a YAML file");
 	for (size_t i = 0; i < VBD_ARRAY_LEN(settings); i++)
-		(void)printf("  --%-25s %s\n", settings[i].option, settings[i].help);
-	(void)printf("  --set KEY=VALUE             any key of the configuration file\n"
-		     "  --check-config              check the configuration and exit\n"
-		     "  --dump-config               print the configuration in force and exit\n"
-		     "  --help, --version\n\n"
-		     "Options override the file. See verbsd(8) and verbsd.yaml(5).\n");
+		print_option(settings[i].option, settings[i].argument, settings[i].help);
+	print_option("set", "KEY=VALUE", "any key of the configuration file");
+	print_option("check-config", "", "check the configuration and exit");
+	print_option("dump-config", "", "print the configuration in force and exit");
+	print_option("help", "", "print this and exit");
+	print_option("version", "", "print the version and exit");
+	(void)printf("\nOptions override the file. See verbsd(8) and verbsd.yaml(5).\n");
 }
 
 static int usage_error(const char *text)
@@ -118,8 +125,8 @@ static int parse(
 	fill_long_options(long_options);
 	optind = 1;
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (option == '?')
-			return usage_error("that is not an option");
+		if (option == '?') /* getopt_long(3) has said which */
+			return usage_error("see above");
 		if (option == OPT_HELP) {
 			print_help();
 			exit(EXIT_SUCCESS);
