@@ -157,6 +157,8 @@ static void on_device_removed(struct vbd_device *device, void *arg)
 		VBD_KIND_DEVICE, device->id, VBD_REASON_NONE,
 		"%s: nothing of ours holds it any more", device->name);
 	vbd_loop_defer(daemon->loop, &devices->forget_old);
+	if (daemon->fabric->rescan_owed)
+		vbd_timer_set(devices->rescan_timer, 0);
 }
 
 static void on_async_event(struct vbd_device *device, int type, int port_num, void *arg)

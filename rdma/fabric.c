@@ -176,8 +176,10 @@ static void add_device(struct vbd_fabric *fabric, const struct vbd_pv_device *fo
 
 	vbd_list_for_each (link, &fabric->devices) {
 		device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-		if (is_there(device) && strcmp(device->name, found->name) == 0)
+		if (is_there(device) && strcmp(device->name, found->name) == 0) {
+			fabric->rescan_owed |= device->state == VBD_DEVICE_REMOVING;
 			return;
+		}
 	}
 	device = vbd_device_create(++fabric->last_device_id, found, &device_ops, fabric);
 	if (!device)
@@ -210,6 +212,7 @@ void vbd_fabric_rescan(struct vbd_fabric *fabric)
 			(!is_found(device, found, count) || device->state == VBD_DEVICE_FAILED))
 			vbd_fabric_remove_device(fabric, device);
 	}
+	fabric->rescan_owed = false;
 	for (size_t i = 0; i < count; i++)
 		add_device(fabric, &found[i]);
 	free(found);

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/buffers.h"
+
+#include "rdma/device.h"
+#include "rdma/fabric.h"
+#include "tests/unit/openapi.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct made {
+	unsigned int calls;
+	struct vbd_buffer *buffer;
+	struct vbd_error error;
+};
+
+static void on_created(struct vbd_buffer *buffer, const struct vbd_error *err, void *arg)
+{
+	struct made *made = arg;
+
+	made->calls++;
+	made->buffer = buffer;
+	if (err)
+		made->error = *err;
+}
+
+static void make(struct svc *svc, const struct vbd_buffer_spec *spec, struct made *made)
+{
+	*made = (struct made){0};
+	assert_int_equal(vbd_buffer_create(svc->daemon, spec, on_created, made, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, made->calls);
+	assert_int_equal(made->calls, 1);
+}
+
+static void assert_refused(
+	struct svc *svc, const struct vbd_buffer_spec *spec, enum vbd_status status)
+{
+	struct vbd_error err = {0};
+	struct made made = {0};
+
+	assert_int_equal(vbd_buffer_create(svc->daemon, spec, on_created, &made, &err), status);
+	svc_turn(svc);
+	assert_int_equal(made.calls, 0);
+}
+
+static void assert_nothing_left(struct svc *svc)
+{
+	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+	assert_int_equal(vbd_registry_count(svc->daemon->buffers), 0);
+	assert_int_equal(svc->daemon->pinned_bytes, 0);
+	assert_int_equal(fake_live().mrs, 0);
+}
+
+static void test_services_buffers__states_are_those_of_the_contract(void **state)
+{
+	struct openapi_enum contract;
+
+	(void)state;
+	openapi_read_property_enum("Buffer", "state", &contract);
+	assert_int_equal(contract.count, VBD_BUFFER_STATE_COUNT);
+	for (unsigned int i = 0; i < VBD_BUFFER_STATE_COUNT; i++)
+		assert_true(openapi_enum_has(
+			&contract, vbd_buffer_state_name((enum vbd_buffer_state)i)));
+}
+
+static void test_services_buffers__one_is_zeroed_registered_and_found(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 5000, VBD_ACCESS_REMOTE_READ);
+
+	assert_int_equal(buffer->state, VBD_BUFFER_READY);
+	assert_string_equal(buffer->device_name, "fake0");
+	for (size_t i = 0; i < 5000; i++)
+		assert_int_equal(buffer->mem.addr[i], 0);
+	assert_int_not_equal(buffer->mem.rkey, 0);
+	assert_int_equal(svc->daemon->pinned_bytes, 5000);
+	assert_ptr_equal(vbd_buffer_find(svc->daemon, "mine", &svc->err), buffer);
+	assert_null(vbd_buffer_find(svc->daemon, "yours", &svc->err));
+	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+	assert_null(vbd_buffer_find(svc->daemon, "mine", &svc->err));
+	assert_nothing_left(svc);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_BUFFER_CREATED), 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_BUFFER_DELETED), 1);
+}
+
+static void test_services_buffers__limits_names_and_devices_are_checked_first(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_buffer_spec spec = {.name = "mine", .size_bytes = 4096};
+
+	svc->config.limits.buffers = 2;
+	svc->config.limits.buffer_bytes = 8192;
+	svc->config.limits.pinned_bytes = 10000;
+	svc_restart(svc);
+	(void)svc_buffer(svc, "mine", 4096, 0);
+	assert_refused(svc, &spec, VBD_E_NAME_TAKEN);
+	spec.name[0] = '\0';
+	spec.size_bytes = 8193;
+	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED);
+	spec.size_bytes = 5905;
+	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED);
+	(void)snprintf(spec.device_name, sizeof(spec.device_name), "fake7");
+	spec.size_bytes = 100;
+	assert_refused(svc, &spec, VBD_E_NO_DEVICE);
+	spec.device_name[0] = '\0';
+	(void)svc_buffer(svc, "other", 5904, 0);
+	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED);
+	assert_int_equal(svc->daemon->pinned_bytes, 10000);
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED);
+}
+
+static void test_services_buffers__without_a_device_there_is_none(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_buffer_spec spec = {.size_bytes = 4096};
+
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_refused(svc, &spec, VBD_E_NO_DEVICE);
+	assert_nothing_left(svc);
+}
+
+static void test_services_buffers__a_registration_that_fails_leaves_nothing(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_buffer_spec specs[] = {
+		{.name = "anonymous", .size_bytes = 4096},
+		{.name = "shared", .size_bytes = 4096, .kind = VBD_MEM_SHARED},
+	};
+	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
+	unsigned int refs = device->refs;
+	struct made made;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(specs); i++) {
+		fake_fail_next("ibv_reg_mr", EAGAIN);
+		make(svc, &specs[i], &made);
+		assert_null(made.buffer);
+		assert_int_equal(made.error.status, VBD_E_DEVICE_LIMIT);
+		assert_nothing_left(svc);
+		assert_int_equal(device->refs, refs);
+	}
+}
+
+static void test_services_buffers__each_allocation_failing_leaves_nothing(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_buffer_spec spec = {
+		.name = "mine", .size_bytes = 4096, .kind = VBD_MEM_SHARED};
+	unsigned int nth = 0;
+	bool failed;
+
+	do {
+		struct vbd_error err = {0};
+		struct made made = {0};
+
+		fake_memory_fail_nth(++nth);
+		if (vbd_buffer_create(svc->daemon, &spec, on_created, &made, &err) == VBD_OK)
+			SVC_UNTIL(svc, made.calls);
+		failed = fake_memory_failed();
+		fake_memory_fail_nth(0);
+		if (made.buffer)
+			assert_int_equal(vbd_buffer_delete(made.buffer, &svc->err), VBD_OK);
+		else
+			assert_int_equal(
+				made.calls ? made.error.status : err.status, VBD_E_NO_MEMORY);
+		assert_nothing_left(svc);
+	} while (failed);
+	assert_in_range(nth, 4, 20);
+}
+
+static void test_services_buffers__a_shared_one_has_a_file_while_it_lives(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_buffer_spec spec = {.size_bytes = 4096, .kind = VBD_MEM_SHARED};
+	struct stat found;
+	struct made made;
+	char path[80];
+
+	make(svc, &spec, &made);
+	assert_non_null(made.buffer);
+	(void)snprintf(path, sizeof(path), "/dev/shm%s", made.buffer->mem.shm_name);
+	assert_int_equal(stat(path, &found), 0);
+	assert_int_equal(found.st_size, 4096);
+	assert_int_equal(vbd_buffer_delete(made.buffer, &svc->err), VBD_OK);
+	assert_nothing_left(svc);
+	assert_int_not_equal(stat(path, &found), 0);
+}
+
+static void test_services_buffers__a_range_lies_inside_or_not(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_buffer *buffer = svc_buffer(svc, "mine", 100, 0);
+	static const struct {
+		uint64_t offset, length_bytes;
+		bool inside;
+	} rows[] = {
+		{0, 100, true},
+		{100, 0, true},
+		{99, 1, true},
+		{0, 101, false},
+		{101, 0, false},
+		{1, UINT64_MAX, false},
+		{UINT64_MAX, 1, false},
+	};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct vbd_error err = {0};
+
+		assert_int_equal(vbd_buffer_check_range(buffer, rows[i].offset,
+					 rows[i].length_bytes, "/offset", &err),
+			rows[i].inside ? VBD_OK : VBD_E_RANGE_NOT_SATISFIABLE);
+		assert_string_equal(err.pointer, rows[i].inside ? "" : "/offset");
+	}
+}
+
+/* In use. */
+
+static void test_services_buffers__one_in_use_stays_and_names_its_users(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 4096, 0);
+	const struct vbd_transfer_spec spec = {
+		.connection = pair.active,
+		.buffer = buffer,
+		.op = VBD_OP_WRITE,
+		.length_bytes = 4096,
+		.chunk_bytes = 4096,
+		.timeout_ms = 10000,
+	};
+	struct vbd_transfer_record *one = NULL, *two = NULL;
+	struct vbd_error err = {0};
+	char paths[4][48];
+
+	fake_loopback(false);
+	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &one, &svc->err), VBD_OK);
+	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &two, &svc->err), VBD_OK);
+	assert_int_equal(vbd_buffer_delete(buffer, &err), VBD_E_IN_USE);
+	assert_int_equal(vbd_buffer_users(buffer, paths, 4), 2);
+	assert_string_equal(paths[0], "/v1/transfers/1");
+	assert_string_equal(paths[1], "/v1/transfers/2");
+	assert_int_equal(vbd_buffer_users(buffer, paths, 1), 1);
+	SVC_UNTIL(svc, fake_sends(pair.active->conn->qp) == 2);
+	fake_sends_done(pair.active->conn->qp, 2);
+	SVC_UNTIL(svc, buffer->users == 0);
+	assert_int_equal(vbd_buffer_users(buffer, paths, 4), 0);
+	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->ended);
+	assert_nothing_left(svc);
+}
+
+static void test_services_buffers__readers_keep_the_bytes_and_no_more(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 4096, VBD_ACCESS_REMOTE_WRITE);
+
+	buffer->mem.addr[7] = 42;
+	vbd_buffer_hold(buffer);
+	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, fake_live().mrs == 0);
+	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+	/* No peer reaches it any more, a new one may have the name, its reader reads on. */
+	assert_int_equal(buffer->mem.addr[7], 42);
+	assert_int_equal(svc->daemon->pinned_bytes, 4096);
+	(void)svc_buffer(svc, "mine", 100, 0);
+	vbd_buffer_unhold(buffer);
+	SVC_UNTIL(svc, svc->daemon->pinned_bytes == 100);
+}
+
+static void test_services_buffers__one_that_is_being_registered_stays(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_buffer_spec spec = {.name = "mine", .size_bytes = 4096};
+	struct vbd_error err = {0};
+	struct made made = {0};
+	struct vbd_buffer *buffer;
+
+	assert_int_equal(
+		vbd_buffer_create(svc->daemon, &spec, on_created, &made, &svc->err), VBD_OK);
+	buffer = vbd_buffer_find(svc->daemon, "mine", &svc->err);
+	assert_non_null(buffer);
+	assert_int_equal(buffer->state, VBD_BUFFER_REGISTERING);
+	assert_int_equal(vbd_buffer_delete(buffer, &err), VBD_E_IN_USE);
+	assert_int_equal(vbd_buffer_checksum(buffer, VBD_CHECKSUM_CRC32C, 0, 1, NULL, NULL, NULL),
+		VBD_E_WRONG_STATE);
+	SVC_UNTIL(svc, made.calls);
+	assert_ptr_equal(made.buffer, buffer);
+}
+
+/* Checksums. */
+
+struct summed {
+	unsigned int calls;
+	char hex[80];
+};
+
+static void on_summed(const char *hex, const struct vbd_error *err, void *arg)
+{
+	struct summed *summed = arg;
+
+	(void)err;
+	summed->calls++;
+	(void)snprintf(summed->hex, sizeof(summed->hex), "%s", hex ? hex : "");
+}
+
+static void assert_sum(struct svc *svc, struct vbd_buffer *buffer, enum vbd_checksum algorithm,
+	uint64_t offset, uint64_t length_bytes, const char *hex)
+{
+	struct summed summed = {0};
+
+	assert_int_equal(vbd_buffer_checksum(buffer, algorithm, offset, length_bytes, on_summed,
+				 &summed, &svc->err),
+		VBD_OK);
+	SVC_UNTIL(svc, summed.calls);
+	assert_string_equal(summed.hex, hex);
+}
+
+static void test_services_buffers__checksums_are_the_known_ones(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 20, 0);
+
+	/* RFC 3720, B.4 has the CRC32C of "123456789" in its check value; FIPS 180-4 the other. */
+	memcpy(buffer->mem.addr, "xx123456789abc", 14);
+	assert_sum(svc, buffer, VBD_CHECKSUM_CRC32C, 2, 9, "e3069283");
+	assert_sum(svc, buffer, VBD_CHECKSUM_CRC32C, 0, 0, "00000000");
+	assert_sum(svc, buffer, VBD_CHECKSUM_SHA256, 11, 3,
+		"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+	assert_int_equal(buffer->holds, 0);
+}
+
+static void test_services_buffers__a_checksum_outlives_a_delete(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 1 << 20, 0);
+	struct summed summed = {0};
+
+	assert_int_equal(vbd_buffer_checksum(buffer, VBD_CHECKSUM_SHA256, 0, 1 << 20, on_summed,
+				 &summed, &svc->err),
+		VBD_OK);
+	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, summed.calls);
+	assert_int_equal(strlen(summed.hex), 64);
+	assert_nothing_left(svc);
+}
+
+/* Devices. */
+
+static void test_services_buffers__the_bytes_survive_their_device(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 9, VBD_ACCESS_REMOTE_READ);
+
+	memcpy(buffer->mem.addr, "123456789", 9);
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_int_equal(buffer->state, VBD_BUFFER_LOST);
+	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_BUFFER_LOST), 1);
+	assert_sum(svc, buffer, VBD_CHECKSUM_CRC32C, 0, 9, "e3069283");
+	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+	assert_nothing_left(svc);
+}
+
+static void test_services_buffers__a_device_that_goes_waits_for_those_in_use(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 4096, 0);
+	const struct vbd_transfer_spec spec = {
+		.connection = pair.active,
+		.buffer = buffer,
+		.op = VBD_OP_WRITE,
+		.length_bytes = 4096,
+		.chunk_bytes = 1,
+		.timeout_ms = 10000,
+	};
+	struct vbd_transfer_record *record = NULL;
+
+	fake_loopback(false);
+	assert_int_equal(vbd_transfer_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_int_equal(buffer->state, VBD_BUFFER_LOST);
+	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_FAILED);
+	assert_int_equal(buffer->users, 0);
+}
+
+static void test_services_buffers__a_device_that_goes_while_they_are_made(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_buffer_spec spec = {.name = "mine", .size_bytes = 4096};
+	struct made made = {0};
+
+	assert_int_equal(
+		vbd_buffer_create(svc->daemon, &spec, on_created, &made, &svc->err), VBD_OK);
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, made.calls);
+	assert_null(made.buffer);
+	assert_int_equal(made.error.status, VBD_E_DEVICE_REMOVED);
+	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	assert_nothing_left(svc);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_services_buffers__##name, svc_setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_services_buffers__states_are_those_of_the_contract),
+		TEST(one_is_zeroed_registered_and_found),
+		TEST(limits_names_and_devices_are_checked_first),
+		TEST(without_a_device_there_is_none),
+		TEST(a_registration_that_fails_leaves_nothing),
+		TEST(each_allocation_failing_leaves_nothing),
+		TEST(a_shared_one_has_a_file_while_it_lives),
+		TEST(a_range_lies_inside_or_not),
+		TEST(one_in_use_stays_and_names_its_users),
+		TEST(readers_keep_the_bytes_and_no_more),
+		TEST(one_that_is_being_registered_stays),
+		TEST(checksums_are_the_known_ones),
+		TEST(a_checksum_outlives_a_delete),
+		TEST(the_bytes_survive_their_device),
+		TEST(a_device_that_goes_waits_for_those_in_use),
+		TEST(a_device_that_goes_while_they_are_made),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The daemon as a whole: starting, devices coming and going, stopping. */
+#include "daemon/daemon.h"
+
+#include "base/log.h"
+#include "daemon/devices.h"
+#include "daemon/stats.h"
+#include "rdma/cq.h"
+#include "rdma/device.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static void begin_stop_cb(void *arg)
+{
+	((struct svc *)arg)->stopped = true;
+}
+
+static void begin_stop(struct svc *svc)
+{
+	vbd_daemon_stop(svc->daemon, begin_stop_cb, svc);
+}
+
+/* Starting. */
+
+static void test_services_daemon__without_a_device_it_starts_and_waits(void **state)
+{
+	struct svc *svc = *state;
+	char detail[100];
+
+	svc_stop(svc);
+	fake_device_unplug(svc->device);
+	assert_true(svc_start(svc));
+	assert_false(vbd_ready_device(svc->daemon, detail, sizeof(detail)));
+	assert_string_equal(detail, "no RDMA device");
+	assert_false(vbd_ready_port(svc->daemon, detail, sizeof(detail)));
+	assert_true(vbd_ready_cm(svc->daemon, detail, sizeof(detail)));
+	svc->device = fake_device_add("fake0");
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_true(vbd_ready_device(svc->daemon, detail, sizeof(detail)));
+	assert_string_equal(detail, "fake0");
+	assert_true(vbd_ready_port(svc->daemon, detail, sizeof(detail)));
+	svc->device->port.state = IBV_PORT_DOWN;
+	assert_false(vbd_ready_port(svc->daemon, detail, sizeof(detail)));
+	(void)svc_pair(svc, svc_listen(svc, NULL));
+}
+
+static void test_services_daemon__a_cm_that_comes_late_is_watched(void **state)
+{
+	struct svc *svc = *state;
+	char detail[300];
+
+	svc_stop(svc);
+	fake_device_unplug(svc->device);
+	/* Neither at the start nor at the first look does the kernel have an rdma_cm. */
+	fake_fail_next("rdma_create_event_channel", ENOENT);
+	assert_true(svc_start(svc));
+	svc->device = fake_device_add("fake0");
+	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_true(vbd_ready_cm(svc->daemon, detail, sizeof(detail)));
+	(void)svc_pair(svc, svc_listen(svc, NULL));
+}
+
+/* What may fail without the daemon failing: what it can do without, or tries again. */
+static bool may_fail(const char *call)
+{
+	return strcmp(call, "rdma_create_event_channel") == 0 ||
+	       strcmp(call, "ibv_get_device_list") == 0 || strcmp(call, "ibv_open_device") == 0 ||
+	       strncmp(call, "ibv_query", 9) == 0 || strcmp(call, "ibv_alloc_pd") == 0;
+}
+
+static void test_services_daemon__each_call_failing_at_the_start(void **state)
+{
+	struct svc *svc = *state;
+	unsigned int nth = 0;
+	const char *call;
+
+	do {
+		svc_stop(svc);
+		fake_fail_nth(++nth, EIO);
+		(void)svc_start(svc);
+		call = fake_failed_call();
+		fake_fail_nth(0, 0);
+		assert_non_null(svc->daemon);
+		if (call)
+			assert_true(may_fail(call));
+	} while (call);
+	assert_in_range(nth, 6, 50);
+}
+
+static void test_services_daemon__each_allocation_failing_at_the_start(void **state)
+{
+	struct svc *svc = *state;
+	unsigned int nth = 0, refused = 0;
+	bool failed;
+
+	do {
+		svc_stop(svc);
+		assert_int_equal(fake_live_total(), 0);
+		fake_memory_fail_nth(++nth);
+		if (!svc_start(svc)) {
+			refused++;
+			assert_int_equal(svc->err.status, VBD_E_NO_MEMORY);
+			assert_int_equal(fake_live_total(), 0);
+		}
+		failed = fake_memory_failed();
+		fake_memory_fail_nth(0);
+	} while (failed);
+	assert_in_range(refused, 5, nth);
+}
+
+/* Devices. */
+
+static void test_services_daemon__devices_are_found_by_name_and_id(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_device *old, *fresh;
+	struct vbd_error err = {0};
+
+	old = vbd_device_find_ref(svc->daemon, "fake0", &svc->err);
+	assert_non_null(old);
+	assert_ptr_equal(vbd_device_find_ref(svc->daemon, "1", &svc->err), old);
+	assert_null(vbd_device_find_ref(svc->daemon, "2", &err));
+	assert_int_equal(err.status, VBD_E_NOT_FOUND);
+	fake_device_unplug(svc->device);
+	svc->device = fake_device_add("fake0");
+	vbd_fabric_rescan(svc->daemon->fabric);
+	svc_turn(svc);
+	/* By name the newest, by id the one that is gone as well. */
+	fresh = vbd_device_find_ref(svc->daemon, "fake0", &svc->err);
+	assert_ptr_not_equal(fresh, old);
+	assert_ptr_equal(vbd_device_find_ref(svc->daemon, "1", &svc->err), old);
+	assert_int_equal(old->state, VBD_DEVICE_REMOVED);
+	assert_null(vbd_device_find_ref(svc->daemon, "18446744073709551616", NULL));
+}
+
+static void test_services_daemon__cqs_are_found_by_id(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_cq *cq = vbd_cq_find_ref(svc->daemon, "1", &svc->err);
+
+	assert_non_null(cq);
+	assert_int_equal(pair.active->conn->cq_id, 1);
+	assert_int_equal(cq->connections, 2);
+	assert_null(vbd_cq_find_ref(svc->daemon, "2", NULL));
+	assert_null(vbd_cq_find_ref(svc->daemon, "first", &svc->err));
+}
+
+static void test_services_daemon__removed_devices_do_not_pile_up(void **state)
+{
+	struct svc *svc = *state;
+	unsigned int records = 0;
+
+	for (int i = 0; i < 30; i++) {
+		fake_device_unplug(svc->device);
+		svc->device = fake_device_add("fake0");
+		vbd_fabric_rescan(svc->daemon->fabric);
+		svc_turn(svc);
+	}
+	vbd_list_for_each (link, &svc->daemon->fabric->devices)
+		records++;
+	assert_int_equal(records, 17);
+	assert_int_equal(fake_live().contexts, 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 30);
+}
+
+static void test_services_daemon__a_device_that_comes_back_too_early_is_taken_up(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct fake_device *old = svc->device;
+	struct vbd_device *device;
+
+	/* The old one is still held by connections when the new one is there. */
+	fake_device_unplug(old);
+	svc->device = fake_device_add("fake0");
+	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, pair.active->ended && pair.passive->ended);
+	SVC_UNTIL(svc, fake_device_let_go(old));
+	SVC_UNTIL(svc, (device = vbd_fabric_device(svc->daemon->fabric, "fake0")) &&
+			       device->state == VBD_DEVICE_PRESENT);
+	(void)svc_pair(svc, svc_listen(svc, NULL));
+}
+
+static void test_services_daemon__async_events_are_logged_and_counted(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
+
+	fake_device_async(svc->device, IBV_EVENT_PORT_ERR, 1);
+	fake_device_async(svc->device, IBV_EVENT_PORT_ACTIVE, 1);
+	SVC_UNTIL(svc, svc_count_events(svc, VBD_EVENT_DEVICE_ASYNC) == 2);
+	assert_int_equal(vbd_counter_get(&device->async_events[IBV_EVENT_PORT_ERR]), 1);
+	fake_device_async(svc->device, IBV_EVENT_DEVICE_FATAL, 0);
+	SVC_UNTIL(svc, svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED) == 1);
+	assert_true(fake_device_let_go(svc->device));
+}
+
+/* Numbers. */
+
+struct numbers {
+	unsigned int count;
+	uint64_t established, open;
+};
+
+static void on_number(const char *name, uint64_t value, void *arg)
+{
+	struct numbers *numbers = arg;
+
+	numbers->count++;
+	if (strcmp(name, "connections_established") == 0)
+		numbers->established = value;
+	if (strcmp(name, "connections_open") == 0)
+		numbers->open = value;
+}
+
+static void test_services_daemon__stats_count_what_there_is(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct numbers numbers = {0};
+	struct vbd_listener *listener;
+	struct vbd_connection_spec to;
+
+	(void)svc_pair(svc, svc_listen(svc, NULL));
+	spec.accept = VBD_ACCEPT_MANUAL;
+	listener = svc_listen(svc, &spec);
+	to = svc_spec_to(listener);
+	(void)svc_connect(svc, &to);
+	SVC_UNTIL(svc, listener->waiting == 1);
+	vbd_stats_walk(svc->daemon, on_number, &numbers);
+	assert_true(numbers.count > 20);
+	assert_int_equal(numbers.established, 2);
+	assert_int_equal(numbers.open, 4);
+}
+
+/* Stopping. */
+
+static void test_services_daemon__an_idle_one_stops_at_once(void **state)
+{
+	struct svc *svc = *state;
+
+	begin_stop(svc);
+	assert_false(svc->stopped);
+	SVC_UNTIL(svc, svc->stopped);
+	assert_true(vbd_daemon_is_drained(svc->daemon));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_DAEMON_STOPPING), 1);
+}
+
+static void test_services_daemon__a_stop_closes_everything_first(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_listener *manual;
+	struct vbd_connection *waits;
+	struct vbd_connection_spec to;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+
+	spec.accept = VBD_ACCEPT_MANUAL;
+	manual = svc_listen(svc, &spec);
+	to = svc_spec_to(manual);
+	(void)svc_connect(svc, &to);
+	SVC_UNTIL(svc, manual->waiting == 1);
+	waits = svc_newest_of(svc, manual);
+	begin_stop(svc);
+	begin_stop(svc);
+	SVC_UNTIL(svc, svc->stopped);
+	assert_true(vbd_daemon_is_drained(svc->daemon));
+	assert_int_equal(svc->daemon->connections_open, 0);
+	assert_true(pair.active->ended && pair.passive->ended && waits->ended);
+	assert_int_equal(pair.active->conn->reason, VBD_REASON_SHUTDOWN);
+	assert_int_equal(vbd_registry_count(svc->daemon->listeners), 0);
+	assert_int_equal(fake_live().ids, 0);
+	assert_int_equal(fake_live().qps, 0);
+	assert_true(fake_count("rdma_disconnect") >= 1);
+	assert_int_equal(fake_count("rdma_reject"), 1);
+}
+
+static void test_services_daemon__nothing_new_begins_while_it_stops(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_listener_spec listener_spec = svc_listener_spec();
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	const struct vbd_buffer_spec buffer_spec = {.size_bytes = 100};
+	struct vbd_transfer_record *record = NULL;
+	struct vbd_connection *connection = NULL;
+	struct vbd_listener *listener = NULL;
+
+	fake_flushes_withheld(true);
+	begin_stop(svc);
+	assert_int_equal(
+		vbd_connection_create(svc->daemon, &spec, &connection, NULL), VBD_E_STOPPING);
+	assert_int_equal(
+		vbd_listener_create(svc->daemon, &listener_spec, &listener, NULL), VBD_E_STOPPING);
+	assert_int_equal(
+		vbd_buffer_create(svc->daemon, &buffer_spec, NULL, NULL, NULL), VBD_E_STOPPING);
+	assert_int_equal(
+		vbd_transfer_send_message(pair.active, (const uint8_t *)"x", 1, 100, &record, NULL),
+		VBD_E_STOPPING);
+	assert_false(vbd_daemon_is_drained(svc->daemon));
+	vbd_timer_set(pair.active->deadline, 0);
+	vbd_timer_set(pair.passive->deadline, 0);
+	SVC_UNTIL(svc, svc->stopped);
+	assert_true(vbd_daemon_is_drained(svc->daemon));
+}
+
+static void test_services_daemon__a_stop_waits_for_drains_and_for_the_pool(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 1 << 20, 0);
+
+	fake_flushes_withheld(true);
+	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+	begin_stop(svc);
+	svc_turn(svc);
+	assert_false(svc->stopped);
+	assert_int_equal(pair.active->conn->state, VBD_CONN_DRAINING);
+	fake_flush(pair.active->conn->qp);
+	fake_flush(pair.passive->conn->qp);
+	SVC_UNTIL(svc, svc->stopped);
+	assert_int_equal(svc->daemon->pool_jobs, 0);
+	assert_int_equal(svc->daemon->connections_closed, 2);
+}
+
+static void test_services_daemon__a_stop_that_takes_too_long_is_told(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair;
+
+	vbd_log_setup(VBD_LOG_ERROR, VBD_LOG_TEXT);
+	svc->config.shutdown_timeout_ms = 5;
+	svc_restart(svc);
+	pair = svc_pair(svc, svc_listen(svc, NULL));
+	fake_flushes_withheld(true);
+	begin_stop(svc);
+	SVC_UNTIL(svc, svc->stopped);
+	assert_false(vbd_daemon_is_drained(svc->daemon));
+	/* It may not be destroyed yet; it drains all the same. */
+	fake_flush(pair.active->conn->qp);
+	fake_flush(pair.passive->conn->qp);
+	SVC_UNTIL(svc, vbd_daemon_is_drained(svc->daemon));
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_services_daemon__##name, svc_setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(without_a_device_it_starts_and_waits),
+		TEST(a_cm_that_comes_late_is_watched),
+		TEST(each_call_failing_at_the_start),
+		TEST(each_allocation_failing_at_the_start),
+		TEST(devices_are_found_by_name_and_id),
+		TEST(cqs_are_found_by_id),
+		TEST(removed_devices_do_not_pile_up),
+		TEST(a_device_that_comes_back_too_early_is_taken_up),
+		TEST(async_events_are_logged_and_counted),
+		TEST(stats_count_what_there_is),
+		TEST(an_idle_one_stops_at_once),
+		TEST(a_stop_closes_everything_first),
+		TEST(nothing_new_begins_while_it_stops),
+		TEST(a_stop_waits_for_drains_and_for_the_pool),
+		TEST(a_stop_that_takes_too_long_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
