@@ -2,6 +2,8 @@
 /* The provider that is made of librdmacm and libibverbs. */
 #include "rdma/provider.h"
 
+#include "rdma/cm_context.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -93,8 +95,10 @@ enum vbd_status vbd_pv_open_device(
 
 void vbd_pv_close_device(struct ibv_context *context)
 {
-	if (context)
-		(void)ibv_close_device(context);
+	if (!context)
+		return;
+	vbd_cm_context_device_closed(context->device);
+	(void)ibv_close_device(context);
 }
 
 enum vbd_status vbd_pv_query_device(
@@ -429,12 +433,17 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *channel, struct vbd_pv_cm_e
 					: event->id->context;
 	switch (event->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		vbd_cm_context_bound(event->id->verbs);
+		copy_conn_param(&event->param.conn, ret_event);
+		break;
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
 	case RDMA_CM_EVENT_ESTABLISHED:
 	case RDMA_CM_EVENT_REJECTED:
 		copy_conn_param(&event->param.conn, ret_event);
 		break;
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		vbd_cm_context_bound(event->id->verbs);
+		break;
 	case RDMA_CM_EVENT_ADDR_ERROR:
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 	case RDMA_CM_EVENT_ROUTE_ERROR:
@@ -462,8 +471,13 @@ enum vbd_status vbd_pv_create_id(struct rdma_event_channel *channel, void *id_co
 
 void vbd_pv_destroy_id(struct rdma_cm_id *id)
 {
-	if (id)
-		(void)rdma_destroy_id(id);
+	const struct ibv_device *device;
+
+	if (!id)
+		return;
+	device = id->verbs ? id->verbs->device : NULL;
+	(void)rdma_destroy_id(id);
+	vbd_cm_context_unbound(device);
 }
 
 void vbd_pv_set_id_context(struct rdma_cm_id *id, void *id_context)
@@ -478,6 +492,7 @@ enum vbd_status vbd_pv_bind_addr(
 	if (rdma_bind_addr(id, (struct sockaddr *)(uintptr_t)addr) != 0)
 		return vbd_error_errno(err, errno == ENODEV ? VBD_E_ADDRESS_NOT_AVAILABLE : VBD_OK,
 			"rdma_bind_addr", errno, "the address can't be bound");
+	vbd_cm_context_bound(id->verbs);
 	return VBD_OK;
 }
 
