@@ -282,6 +282,7 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 		buffer->device_name);
 	/* At once, not with the last reader: no peer may reach it any more, and it must not hold
 	 * its device. */
+	vbd_mem_unlink(&buffer->mem);
 	vbd_buffer_hold(buffer);
 	on_pool(buffer, revoke, revoked);
 	return VBD_OK;

@@ -100,14 +100,19 @@ void vbd_mem_deregister(struct vbd_mem *mem)
 		vbd_device_unref(device);
 }
 
-void vbd_mem_unmap(struct vbd_mem *mem)
+void vbd_mem_unlink(struct vbd_mem *mem)
 {
-	if (mem->addr)
-		(void)munmap(mem->addr, mem->size_bytes);
-	mem->addr = NULL;
 	if (mem->shm_name[0])
 		(void)shm_unlink(mem->shm_name);
 	mem->shm_name[0] = '\0';
+}
+
+void vbd_mem_unmap(struct vbd_mem *mem)
+{
+	vbd_mem_unlink(mem);
+	if (mem->addr)
+		(void)munmap(mem->addr, mem->size_bytes);
+	mem->addr = NULL;
 }
 
 void vbd_mem_free(struct vbd_mem *mem)

@@ -57,6 +57,9 @@ enum vbd_status vbd_mem_register(
  */
 void vbd_mem_revoke(struct vbd_mem *mem);
 
+/** vbd_mem_unlink - the shared name is gone; the memory stays. Quick, whatever the size. */
+void vbd_mem_unlink(struct vbd_mem *mem);
+
 /** vbd_mem_unmap - give the memory back, unlink the shared name; not registered any more; any
  * thread */
 void vbd_mem_unmap(struct vbd_mem *mem);
