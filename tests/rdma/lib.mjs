@@ -5,7 +5,7 @@
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, openSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -94,7 +94,9 @@ export const run = (command, ...args) => new Program(command, args).success();
 
 // --- what the kernel holds ---------------------------------------------------------------------------------------
 
-export const resources = async () => JSON.stringify(JSON.parse(await run("rdma", "-j", "resource", "show")));
+// A device that came back has another index.
+export const resources = async () => JSON.stringify(JSON.parse(await run("rdma", "-j", "resource", "show"))
+	.map(({ ifindex, ...held }) => held));
 
 // What is freed last is freed a moment after its process has gone.
 export async function resources_are_back(before) {
@@ -144,6 +146,7 @@ export class Daemon {
 		this.log_path = join(work, `${name}-${this.port}.log`);
 		const log = openSync(this.log_path, "w");
 		this.child = spawn(file, rest, { stdio: ["ignore", log, log] });
+		closeSync(log);
 		this.gone = null;
 		this.ended = new Promise((done) => this.child.on("close", (status, signal) => {
 			this.gone = { status, signal };

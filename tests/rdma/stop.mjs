@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stopping and being killed while busy, many connections one after another and at once, and limits of the kernel.
+// Nothing may be left behind.
+
+import { mkdirSync } from "node:fs";
+
+import { Daemon, addr, busy, dev, equal, finish, ok, open_fds, resources, resources_are_back, scenario, transfers_work,
+	until, write_file, wrote_something } from "./lib.mjs";
+
+const PORT = 7471;
+
+async function pair(args = []) {
+	const a = await Daemon.start("a", args);
+	const b = await Daemon.start("b", args);
+
+	await Promise.all([a.ready(), b.ready()]);
+	await b.listen({ port: PORT });
+	return [a, b];
+}
+
+// Connections from a to b, some at a time, as their number is not what is tried here.
+async function connect_many(a, count) {
+	const connections = [];
+
+	while (connections.length < count) {
+		const some = Math.min(25, count - connections.length);
+
+		connections.push(...await Promise.all(Array.from({ length: some }, () => a.connect({ dst_port: PORT }))));
+	}
+	return connections;
+}
+
+// Transfers on some of the connections, for ever.
+async function make_busy(a, b, connections) {
+	const ends = [];
+
+	for (const connection of connections) {
+		const source = await a.buffer(4 << 20);
+		const target = await b.buffer(4 << 20, { access: ["remote_write"] });
+
+		ends.push(busy(a, connection, source, target));
+	}
+	await wrote_something(a);
+	return ends;
+}
+
+const all_ended_with = async (daemon, reason) => {
+	await daemon.until("/v1/connections?state=open", "no open connection", ({ total }) => total === 0);
+	for (const { id, end } of (await daemon.get("/v1/connections?limit=1000")).items)
+		equal(end.reason, reason, `${daemon.name}: the end of connection ${id}`);
+};
+
+for (const signal of ["SIGTERM", "SIGINT"]) {
+	await scenario(`${signal} stops a daemon with fifty connections and transfers`, async () => {
+		const before = await resources();
+		const [a, b] = await pair();
+		const connections = await connect_many(a, 50);
+		const ends = await make_busy(a, b, connections.slice(0, 4));
+
+		await a.stop(signal);
+		await Promise.all(ends);
+		await all_ended_with(b, "peer_disconnect");
+		await b.is_fine();
+		await b.stop(signal);
+		await resources_are_back(before);
+	});
+
+	await scenario(`${signal} stops the daemon that fifty connections with transfers lead to`, async () => {
+		const before = await resources();
+		const [a, b] = await pair();
+		const connections = await connect_many(a, 50);
+		const ends = await make_busy(a, b, connections.slice(0, 4));
+
+		await b.stop(signal);
+		await Promise.all(ends);
+		await a.until("/v1/connections?state=open", "no open connection", ({ total }) => total === 0);
+		await all_ended_with(a, "peer_disconnect");
+		await a.stop(signal);
+		await resources_are_back(before);
+	});
+}
+
+// Stopped by SIGSTOP, the peer can't say that it is gone, which may hold the first signal up. The second must not wait.
+await scenario("a second signal stops at once", async () => {
+	const before = await resources();
+	const [a, b] = await pair();
+
+	await connect_many(a, 10);
+	b.kill("SIGSTOP");
+	a.kill("SIGTERM");
+	await until("the first signal to be taken", () => a.gone || a.log().includes("a second one stops at once"));
+	a.kill("SIGTERM");
+	const { status, signal } = await a.end();
+	ok(signal === null && [0, 1].includes(status), `it ended with ${status ?? signal}`);
+	b.kill("SIGCONT");
+	await all_ended_with(b, "peer_disconnect");
+	await b.stop();
+	await resources_are_back(before);
+});
+
+await scenario("a daemon that is killed is a peer that disconnected", async () => {
+	const before = await resources();
+	const [a, b] = await pair();
+	const [first, second] = await connect_many(a, 2);
+	const [end] = await make_busy(a, b, [first]);
+
+	b.kill("SIGKILL");
+	await b.end();
+	await end;
+	await a.ended_with(first.id, "peer_disconnect", "retry_exceeded", "remote_operation", "remote_access");
+	await a.ended_with(second.id, "peer_disconnect");
+	await a.is_fine();
+	await a.stop();
+	await resources_are_back(before);
+});
+
+await scenario("two hundred connections come and go", async () => {
+	const before = await resources();
+	const [a, b] = await pair();
+	const cycle = async () => {
+		const { id } = await a.connect({ dst_port: PORT });
+
+		await a.post(`/v1/connections/${id}/close`, {}, 60);
+		await a.call("DELETE", `/v1/connections/${id}`);
+	};
+	const open_now = async () => {
+		await b.until("/v1/connections?state=open", "no open connection", ({ total }) => total === 0);
+		return [await resources(), open_fds(a.pid), open_fds(b.pid)];
+	};
+
+	for (let i = 0; i < 10; i++)
+		await cycle();
+	const [resources_then, fds_a, fds_b] = await open_now();
+	for (let i = 0; i < 190; i += 5)
+		await Promise.all(Array.from({ length: 5 }, cycle));
+	await open_now();
+	await resources_are_back(resources_then);
+	// Clients of the API have descriptors too, and they come and go.
+	const slack = 16;
+	ok(open_fds(a.pid) <= fds_a + slack && open_fds(b.pid) <= fds_b + slack,
+		`descriptors grew from ${fds_a} and ${fds_b} to ${open_fds(a.pid)} and ${open_fds(b.pid)}`);
+	await a.is_fine();
+	await b.is_fine();
+	await a.stop();
+	await b.stop();
+	await resources_are_back(before);
+});
+
+await scenario("three hundred connections at once", async () => {
+	const before = await resources();
+	const [a, b] = await pair();
+
+	await connect_many(a, 300);
+	for (const daemon of [a, b]) {
+		await daemon.until("/v1/connections?state=established", "300 connections", ({ total }) => total === 300);
+		const { items } = await daemon.get("/v1/cqs?limit=1000");
+		for (const { id, reserved_cqe, capacity_cqe, high_water_cqe } of items) {
+			ok(reserved_cqe <= capacity_cqe, `CQ ${id}: ${reserved_cqe} entries of ${capacity_cqe} reserved`);
+			ok(high_water_cqe <= capacity_cqe, `CQ ${id}: ${high_water_cqe} entries of ${capacity_cqe} used`);
+		}
+		equal(items.reduce((sum, cq) => sum + cq.connections, 0), 300, "connections of all completion queues");
+		await daemon.is_fine();
+	}
+	const seen = new Set();
+	for (let next = 0; next !== null;) {
+		const page = await a.get(`/v1/connections?limit=70&after=${next}`);
+
+		equal(page.total, 300, "total of a page");
+		page.items.forEach(({ id }) => seen.add(id));
+		next = page.next;
+	}
+	equal(seen.size, 300, "connections on all pages");
+	await Promise.all([...seen].map((id) => a.post(`/v1/connections/${id}/close`, {}, 60)));
+	await all_ended_with(a, "local_close");
+	await all_ended_with(b, "peer_disconnect");
+	await a.stop();
+	await b.stop();
+	await resources_are_back(before);
+});
+
+// The n-th object of the kernel fails, for each n that there is on the way.
+await scenario("limits of the rdma cgroup are problems, and no more", async () => {
+	const before = await resources();
+	const group = "/sys/fs/cgroup/tight";
+	mkdirSync(group, { recursive: true });
+	const limit = (text) => write_file(`${group}/rdma.max`, `${dev} ${text}`);
+	limit("hca_handle=max hca_object=max");
+	const peer = await Daemon.start("peer");
+	await peer.ready();
+	await peer.listen({ port: PORT });
+	const tight = await Daemon.start("tight", [], {
+		prefix: ["sh", "-c", `echo $$ >${group}/cgroup.procs && exec "$@"`, "-"],
+	});
+	await tight.ready();
+
+	let failures = 0;
+	for (let objects = 2; objects < 16; objects++) {
+		limit(`hca_handle=2 hca_object=${objects}`);
+		for (const [path, body] of [["/v1/buffers", { size_bytes: 4096 }],
+			["/v1/connections", { dst_addr: addr, dst_port: PORT }]]) {
+			const { status, body: answer } = await tight.try("POST", path, body, { wait_s: 60 });
+
+			if (status === 201) {
+				await tight.call("DELETE", `${path}/${answer.id}`, undefined, { wait_s: 60 });
+				continue;
+			}
+			failures++;
+			equal(answer.code, "device_limit", `${objects} objects: code of POST ${path} (${answer.detail})`);
+		}
+		await tight.is_fine();
+	}
+	ok(failures > 1, "no limit was ever reached");
+	limit("hca_handle=max hca_object=max");
+	await transfers_work(tight, await tight.connect({ dst_port: PORT }), peer);
+	await tight.stop();
+	await peer.stop();
+	await resources_are_back(before);
+});
+
+await scenario("a device that may not be opened is failed, and the daemon lives", async () => {
+	const group = "/sys/fs/cgroup/none";
+	mkdirSync(group, { recursive: true });
+	write_file(`${group}/rdma.max`, `${dev} hca_handle=0 hca_object=max`);
+	const daemon = await Daemon.start("none", [], {
+		prefix: ["sh", "-c", `echo $$ >${group}/cgroup.procs && exec "$@"`, "-"],
+	});
+
+	await daemon.ready(false);
+	const { items: [device] } = await daemon.until("/v1/devices", "a device", ({ total }) => total === 1);
+	equal(device.state, "failed", "state of the device");
+	ok(device.error, "it does not say why");
+	equal((await daemon.refused("POST", "/v1/buffers", { size_bytes: 4096 })).code, "no_device", "code of a new buffer");
+	await daemon.stop();
+});
+
+finish();

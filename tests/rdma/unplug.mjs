@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The device goes away under the daemon, and comes back.
+
+import { Daemon, Program, addr, busy, dev, equal, finish, ok, resources, resources_are_back, run, scenario,
+	transfers_work, write_file, wrote_something } from "./lib.mjs";
+
+const PORT = 7471;
+const WILD_PORT = 7472;
+const NETDEV = (await run("cat", `/sys/class/infiniband/${dev}/ports/1/gid_attrs/ndevs/0`)).trim();
+const NETWORK = addr.slice(0, addr.lastIndexOf("."));
+
+// The promise: whoever deletes the device waits no longer, however busy it was.
+const DELETE_LIMIT_S = 5;
+
+// Both daemons are on the device, and the one that hears of the removal first disconnects from the other.
+const WHY = ["device_removed", "peer_disconnect"];
+
+const add = () => run("rdma", "link", "add", dev, "type", "rxe", "netdev", NETDEV);
+
+async function unplug() {
+	const began = Date.now();
+	const { status } = await new Program("timeout", [String(DELETE_LIMIT_S), "rdma", "link", "delete", dev]).end();
+
+	ok(status === 0, status === 124 ? `rdma link delete took more than ${DELETE_LIMIT_S} s` : `it ended with ${status}`);
+	console.log(`     rdma link delete took ${Date.now() - began} ms`);
+}
+
+const present = (daemon) => daemon.get("/v1/devices?state=present");
+
+// All that a daemon had on the device, after it has gone.
+async function all_is_lost(daemon) {
+	await daemon.is_fine();
+	await daemon.ready(false);
+	equal((await present(daemon)).total, 0, `${daemon.name}: present devices`);
+	equal((await daemon.get("/v1/cqs")).total, 0, `${daemon.name}: completion queues`);
+	await daemon.until("/v1/connections?state=open", "no open connection", ({ total }) => total === 0);
+	const { items } = await daemon.get("/v1/buffers");
+	ok(items.every(({ state }) => state === "lost"), `${daemon.name}: a buffer that is not lost`);
+}
+
+async function refuses_new_work(daemon) {
+	const { code, reason } = await daemon.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: PORT }, 30);
+
+	ok(["no_device", "addr_error", "device_removed"].includes(code), `connecting: ${code}, ${reason}`);
+	equal((await daemon.refused("POST", "/v1/buffers", { size_bytes: 4096 })).code, "no_device", "code of a new buffer");
+}
+
+const is_there = async () => (await run("rdma", "link", "show")).includes(dev);
+
+// For one scenario each: whatever the one before it came to, there is a device.
+const with_device = (name, play) => scenario(name, async () => {
+	if (!await is_there())
+		await add();
+	await play();
+});
+
+async function plug(daemons) {
+	await add();
+	for (const daemon of daemons)
+		await daemon.ready();
+}
+
+// Two daemons with connections both ways and transfers on them.
+async function make_busy(a, b) {
+	const ways = [];
+
+	for (const [from, to, dst_port] of [[a, b, PORT], [a, b, WILD_PORT], [b, b, PORT], [a, b, WILD_PORT]]) {
+		const source = await from.buffer(4 << 20);
+		const target = await to.buffer(4 << 20, { access: ["remote_write"] });
+		const connection = await from.connect({ dst_port });
+
+		ways.push({ from, connection, end: busy(from, connection, source, target) });
+	}
+	ways.push({ from: a, connection: await a.connect({ dst_port: PORT }) });
+	await wrote_something(a);
+	await wrote_something(b);
+	return ways;
+}
+
+async function one_unplugging(a, b) {
+	const ways = await make_busy(a, b);
+	const [before] = (await present(a)).items;
+	const accepted = (await b.connections("established")).items;
+
+	await unplug();
+	await all_is_lost(a);
+	await all_is_lost(b);
+	for (const { from, connection, end } of ways) {
+		await from.ended_with(connection.id, ...WHY);
+		// A transfer that was just done is followed by one that finds the connection ended.
+		const code = end ? (await end).code : WHY[0];
+		ok([...WHY, "wrong_state"].includes(code), `what ended the transfers is ${code}`);
+	}
+	for (const { id } of accepted)
+		await b.ended_with(id, ...WHY);
+	for (const daemon of [a, b]) {
+		const { items } = await daemon.get("/v1/transfers?state=failed&limit=1000");
+		for (const { id, error } of items)
+			ok(WHY.includes(error.code), `${daemon.name}: the error of transfer ${id} is ${error.code}`);
+	}
+	equal((await b.get("/v1/listeners/one")).state, "lost", "state of the listener on the device's address");
+	await refuses_new_work(a);
+	await plug([a, b]);
+	const [after] = (await present(a)).items;
+	ok(after.id !== before.id, "the device that came back has the id of the one that went");
+	equal((await a.get(`/v1/devices/${before.id}`)).state, "removed", "state of the old device");
+	await b.until("/v1/listeners/one", "state listening", ({ state }) => state === "listening");
+	for (const dst_port of [PORT, WILD_PORT]) {
+		const connection = await a.connect({ dst_port });
+
+		await transfers_work(a, connection, b);
+		await a.post(`/v1/connections/${connection.id}/close`, {}, 60);
+	}
+}
+
+await with_device("the device is unplugged three times while connections are busy", async () => {
+	const before = await resources();
+	const a = await Daemon.start("a");
+	const b = await Daemon.start("b");
+
+	await Promise.all([a.ready(), b.ready()]);
+	await b.listen({ addr, port: PORT, name: "one" });
+	await b.listen({ port: WILD_PORT, name: "wild" });
+	for (let i = 0; i < 3; i++)
+		await one_unplugging(a, b);
+	const { items } = await b.get("/v1/events?object=listener&limit=1000");
+	equal(items.filter(({ type }) => type === "listener_lost").length, 3, "events listener_lost");
+	equal(items.filter(({ type }) => type === "listener_restored").length, 3, "events listener_restored");
+	await a.stop();
+	await b.stop();
+	await resources_are_back(before);
+});
+
+await with_device("the device is unplugged from an idle daemon", async () => {
+	const daemon = await Daemon.start("idle");
+
+	await daemon.ready();
+	await unplug();
+	await all_is_lost(daemon);
+	await refuses_new_work(daemon);
+	await plug([daemon]);
+	await daemon.listen({ port: PORT });
+	await transfers_work(daemon, await daemon.connect({ dst_port: PORT }), daemon);
+	await daemon.stop();
+});
+
+// One neighbour that never answers, one address that nobody has, and a name server that never answers either.
+await with_device("the device is unplugged while connections are on their way", async () => {
+	const silent = `${NETWORK}.253`;
+
+	await run("ip", "link", "set", "dev", NETDEV, "arp", "on");
+	await run("ip", "neigh", "replace", silent, "lladdr", "02:00:00:00:00:99", "dev", NETDEV, "nud", "permanent");
+	write_file("/etc/resolv.conf", `nameserver ${silent}\n`);
+	const daemon = await Daemon.start("early");
+	await daemon.ready();
+	const connecting = await daemon.connect({ dst_addr: silent, dst_port: PORT }, 0);
+	const resolving = await daemon.connect({ dst_addr: `${NETWORK}.254`, dst_port: PORT, timeout_ms: 10_000 }, 0);
+	const naming = await daemon.connect({ dst_addr: "slow.example", dst_port: PORT, timeout_ms: 10_000 }, 0);
+	await daemon.connection_in(connecting.id, "connecting");
+
+	await unplug();
+	await daemon.is_fine();
+	await daemon.ended_with(connecting.id, "device_removed");
+	for (const { id } of [resolving, naming])
+		await daemon.ended_with(id, "device_removed", "addr_error", "name_error", "deadline", "unreachable");
+	await plug([daemon]);
+	await daemon.listen({ port: PORT });
+	await transfers_work(daemon, await daemon.connect({ dst_port: PORT }), daemon);
+	await daemon.stop();
+});
+
+await with_device("a daemon that starts without a device takes it up when it comes", async () => {
+	await unplug();
+	const daemon = await Daemon.start("bare");
+	const { checks } = (await daemon.try("GET", "/readyz?verbose")).body;
+
+	equal(checks.find(({ name }) => name === "device").status, "failing", "the check of devices");
+	equal((await daemon.get("/v1/devices")).total, 0, "devices");
+	await refuses_new_work(daemon);
+	equal((await daemon.refused("POST", "/v1/listeners", { addr: "0.0.0.0" })).code, "no_device", "code of a new listener");
+	await plug([daemon]);
+	await daemon.listen({ port: PORT });
+	await transfers_work(daemon, await daemon.connect({ dst_port: PORT }), daemon);
+	await daemon.stop();
+});
+
+await with_device("a link that goes down and comes up is told of", async () => {
+	const daemon = await Daemon.start("link");
+
+	await daemon.ready();
+	await daemon.listen({ port: PORT });
+	const [{ id }] = (await present(daemon)).items;
+	const old = await daemon.connect({ dst_port: PORT });
+	await run("ip", "link", "set", "dev", NETDEV, "down");
+	await daemon.ready(false);
+	await daemon.until(`/v1/devices/${id}`, "a port that is down", ({ ports }) => ports[0].state === "down");
+	await run("ip", "link", "set", "dev", NETDEV, "up");
+	await daemon.ready();
+	const device = await daemon.get(`/v1/devices/${id}`);
+	ok(device.async_events.port_err >= 1, `port_err was counted ${device.async_events.port_err} times`);
+	ok(device.async_events.port_active >= 1, `port_active was counted ${device.async_events.port_active} times`);
+	const { items } = await daemon.get(`/v1/events?type=device_async&object=device/${id}`);
+	ok(items.some(({ text }) => /port_err|port 1/.test(text)), `events: ${JSON.stringify(items)}`);
+	await daemon.post(`/v1/connections/${old.id}/close`, {}, 60);
+	await transfers_work(daemon, await daemon.connect({ dst_port: PORT }), daemon);
+	await daemon.stop();
+});
+
+finish();
