@@ -10,12 +10,6 @@ const native = JSON.parse(readFileSync(nativeFile, "utf8"));
 const rdma = JSON.parse(readFileSync(rdmaFile, "utf8"));
 const rows = [...rdma.rows, ...native.rows];
 
-function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
-}
-
 function number(value) {
   return value >= 1000 ? value.toFixed(0) : value.toPrecision(3);
 }
@@ -35,7 +29,7 @@ const cells = rows.map((row, at) => [
   `${number(row.ratio.min)}..${number(row.ratio.max)}`,
   String(row.pairs),
   row.better,
-  `${number(median(row.a.values))}, ${number(median(row.b.values))} ${row.unit}`,
+  `${number(row.a.median)}, ${number(row.b.median)} ${row.unit}`,
 ]);
 console.log("Only the ratios A / B count: A and B were taken in turn (A B A B …). Absolute figures vary by 3 from run to run.\n");
 printTable([head, ...cells]);
