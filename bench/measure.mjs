@@ -135,7 +135,7 @@ async function measureBandwidth(pair) {
   const about =
     "verbsd: bytes / wire_ns of one transfer with chunk_bytes 65536, over all of two buffers. ib_write_bw: its BW average " +
     "for as many writes, all from and to the same 64 KiB. It never sleeps (for writes it can't), and so competes with the " +
-    "software device for the CPUs: A / B was seen to grow with other load on the machine.";
+    "software device for the CPUs.";
   return [{ id: "bandwidth", ...result(title, "MiB/s", "more", a, b, about) }];
 }
 
