@@ -7,7 +7,7 @@
 set -euo pipefail
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 root=$(realpath "$here/../..")
-suite=$1 build=$2
+suite=$1 build=$(realpath "$2")
 DEADLINE_S=540
 
 skip() {
@@ -19,10 +19,15 @@ command -v node >/dev/null || skip "there is no node"
 for program in rping ucmatose rdma_client rdma_server; do
 	command -v "$program" >/dev/null || skip "there is no $program (Debian: rdmacm-utils)"
 done
-"$root/lab/prepare" || skip "lab/prepare failed, as it says above"
+options=(--deadline "$DEADLINE_S")
+prepare=()
+case $suite in
+two_guests) options+=(--peer "node '$here/two_guests_peer.mjs' '$build'") ;;
+siw) options+=(--siw) prepare=(--siw) ;;
+esac
+"$root/lab/prepare" "${prepare[@]}" || skip "lab/prepare failed, as it says above"
 
 # The guest has an environment of its own.
-options=(--deadline "$DEADLINE_S")
 for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
 	[[ -z ${!name:-} ]] || options+=(--env "$name=${!name}")
 done

@@ -305,9 +305,9 @@ export const wrote_something = (daemon) =>
 	daemon.until("/v1/stats", "bytes written", ({ bytes_written }) => bytes_written > 0);
 
 // A buffer there and one here, and bytes that cross from one into the other and back.
-export async function transfers_work(from, connection, to, size_bytes = 1 << 20) {
-	const source = await from.buffer(size_bytes);
-	const target = await to.buffer(size_bytes, { access: ["remote_write", "remote_read"] });
+export async function transfers_work(from, connection, to, size_bytes = 1 << 20, device = dev) {
+	const source = await from.buffer(size_bytes, { device });
+	const target = await to.buffer(size_bytes, { device, access: ["remote_write", "remote_read"] });
 	const bytes = randomBytes(size_bytes);
 
 	await from.fill(source, bytes);
