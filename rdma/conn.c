@@ -275,15 +275,15 @@ static void drained(struct vbd_conn *conn)
 		&no_cause);
 }
 
+/* The QP can't go before its worker has taken the drain letter: until then it may post on it. */
 static enum vbd_status force(struct vbd_conn *conn)
 {
 	struct vbd_channel *channel = conn->channel;
 
-	vbd_conn_qp_destroy(conn);
-	if (!channel || !channel->attached || channel->sweep_sent)
+	if (channel->sweep_sent)
 		return VBD_OK;
 	channel->sweep_sent = true;
-	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_SWEEP);
+	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_FENCE);
 	return VBD_OK;
 }
 
@@ -717,6 +717,14 @@ void vbd_conn_on_channel_error(struct vbd_conn *conn)
 			"%s, vendor_err %lld", vbd_op_name(channel->first_error_op),
 			(long long)error->raw);
 	step(conn, flushed ? VBD_CONN_EV_QP_ERROR : VBD_CONN_EV_WC_ERROR, &cause);
+}
+
+void vbd_conn_on_fenced(struct vbd_conn *conn)
+{
+	struct vbd_channel *channel = conn->channel;
+
+	vbd_conn_qp_destroy(conn);
+	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_SWEEP);
 }
 
 void vbd_conn_on_letter_back(struct vbd_conn *conn)

@@ -201,6 +201,7 @@ void vbd_conn_destroy(struct vbd_conn *conn);
 void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event);
 void vbd_conn_on_async_event(struct vbd_conn *conn, int type);
 void vbd_conn_on_channel_error(struct vbd_conn *conn);
+void vbd_conn_on_fenced(struct vbd_conn *conn);
 void vbd_conn_on_letter_back(struct vbd_conn *conn);
 void vbd_conn_on_message(struct vbd_conn *conn, struct vbd_recv_slot *slot);
 

@@ -497,6 +497,10 @@ static void handle_letter(struct vbd_fabric *fabric, struct vbd_mail *mail)
 		channel->drained = true;
 		vbd_conn_on_letter_back(channel->owner);
 		break;
+	case VBD_CONTROL_FENCED:
+		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_sweep);
+		vbd_conn_on_fenced(channel->owner);
+		break;
 	case VBD_CONTROL_SWEPT:
 		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_sweep);
 		channel->swept = true;

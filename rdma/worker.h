@@ -25,6 +25,7 @@ enum vbd_worker_letter {
 	VBD_WORKER_REMOVE_CQ, /* comes back as CONTROL_CQ_REMOVED */
 	VBD_WORKER_ATTACH,    /* a channel, its receives posted */
 	VBD_WORKER_DRAIN,     /* a channel; comes back as CONTROL_DRAINED */
+	VBD_WORKER_FENCE,     /* a channel behind its drain; comes back as CONTROL_FENCED */
 	VBD_WORKER_SWEEP,     /* a channel whose QP is destroyed; comes back as CONTROL_SWEPT */
 	VBD_WORKER_START_TRANSFER,
 	VBD_WORKER_CANCEL_TRANSFER, /* comes back as CONTROL_CANCEL_SEEN */
@@ -36,6 +37,7 @@ enum vbd_worker_letter {
 enum vbd_control_letter {
 	VBD_CONTROL_CQ_REMOVED,
 	VBD_CONTROL_DRAINED,
+	VBD_CONTROL_FENCED,
 	VBD_CONTROL_SWEPT,
 	VBD_CONTROL_CHANNEL_ERROR,
 	VBD_CONTROL_MESSAGE,	      /* a receive slot with a message for the inbox */

@@ -834,6 +834,27 @@ static void test_conn__a_device_that_takes_no_orders_is_forced_at_once(void **te
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
 
+static void test_conn__a_forced_qp_stays_until_its_worker_posts_no_more(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 64, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_SEND, mem, 10, 64);
+
+	/* The worker has the letter to post, and not yet the one to drain. */
+	vbd_fabric_start_transfer(&rt->transfer);
+	fake_fail_next("ibv_modify_qp", EIO);
+	vbd_conn_close(rc->conn, VBD_REASON_LOCAL_CLOSE);
+	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
+	assert_int_equal(fake_live().qps, 1);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+	rig_assert_gone(rc);
+	rig_assert_cqs_idle(rig);
+	assert_int_equal(rt->ended, 1);
+	assert_int_equal(rt->ended_as, VBD_TRANSFER_FAILED);
+}
+
 static void test_conn__late_events_of_an_ended_one_find_nobody(void **test_state)
 {
 	static const enum vbd_conn_state ended[] = {VBD_CONN_CLOSED, VBD_CONN_FAILED};
@@ -1080,6 +1101,7 @@ int main(void)
 		TEST(flushes_that_never_come_are_not_waited_for),
 		TEST(a_deadline_beside_the_last_flush_does_no_harm),
 		TEST(a_device_that_takes_no_orders_is_forced_at_once),
+		TEST(a_forced_qp_stays_until_its_worker_posts_no_more),
 		TEST(late_events_of_an_ended_one_find_nobody),
 		TEST(events_while_it_drains_change_nothing),
 		TEST(a_removed_device_takes_everything_in_every_state),
