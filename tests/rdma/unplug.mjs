@@ -207,4 +207,23 @@ await with_device("a link that goes down and comes up is told of", async () => {
 	await daemon.stop();
 });
 
+// The kernel tells its clients in the reverse order of their loading. In this order, which is that of a machine that
+// boots from NVMe over RDMA, no CM event comes, and the uevent is all there is.
+await with_device("the device is unplugged, and no CM event tells of it", async () => {
+	await unplug();
+	await run("modprobe", "-r", "rdma_ucm", "rdma_cm", "rdma_rxe", "ib_umad", "ib_uverbs");
+	for (const module of ["rdma_cm", "ib_uverbs", "rdma_ucm"])
+		await run("modprobe", module);
+	await add();
+	const a = await Daemon.start("a");
+	const b = await Daemon.start("b");
+
+	await Promise.all([a.ready(), b.ready()]);
+	await b.listen({ addr, port: PORT, name: "one" });
+	await b.listen({ port: WILD_PORT, name: "wild" });
+	await one_unplugging(a, b);
+	await a.stop();
+	await b.stop();
+});
+
 finish();
