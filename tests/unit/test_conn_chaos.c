@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEEDS 60
+#define SEEDS 200
 #define STEPS 250
 #define ALIVE 6
 

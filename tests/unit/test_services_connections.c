@@ -263,6 +263,76 @@ static void test_services_connections__a_call_that_fails_names_its_own_status(vo
 	assert_string_equal(problem.call, "rdma_create_id");
 }
 
+static void test_services_connections__a_name_is_looked_up(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = svc_spec_to(svc_listen(svc, NULL));
+	struct vbd_connection *connection;
+
+	(void)snprintf(spec.dst_addr, sizeof(spec.dst_addr), "localhost");
+	(void)snprintf(spec.src_addr, sizeof(spec.src_addr), "10.0.0.1");
+	connection = svc_connect(svc, &spec);
+	assert_non_null(connection->resolution);
+	SVC_UNTIL(svc, connection->conn->state == VBD_CONN_ESTABLISHED);
+	assert_null(connection->resolution);
+	assert_non_null(strstr(connection->dst, "localhost:"));
+}
+
+static void test_services_connections__a_clean_end_is_a_problem_for_who_waited(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_error problem;
+
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->ended);
+	vbd_connection_problem(pair.active, &problem);
+	assert_int_equal(problem.status, VBD_E_LOCAL_CLOSE);
+	vbd_connection_problem(pair.passive, &problem);
+	assert_int_equal(problem.status, VBD_E_PEER_DISCONNECT);
+	assert_true(problem.text[0] != '\0');
+}
+
+/* One connection to ourselves, with the nth allocation failing on the way; its end, whatever it is.
+ */
+static bool try_pair(struct svc *svc, struct vbd_listener *listener, unsigned int nth)
+{
+	const struct vbd_connection_spec spec = svc_spec_to(listener);
+	struct vbd_connection *connection = NULL;
+	struct vbd_error err = {0};
+	bool failed;
+
+	fake_memory_fail_nth(nth);
+	if (vbd_connection_create(svc->daemon, &spec, &connection, &err) != VBD_OK)
+		assert_int_equal(err.status, VBD_E_NO_MEMORY);
+	else
+		SVC_UNTIL(
+			svc, connection->ended || connection->conn->state == VBD_CONN_ESTABLISHED);
+	failed = fake_memory_failed();
+	fake_memory_fail_nth(0);
+	for (struct vbd_object *object = vbd_registry_first(svc->daemon->connections); object;
+		object = vbd_registry_next(object))
+		vbd_connection_close(VBD_CONTAINER_OF(object, struct vbd_connection, object));
+	SVC_UNTIL(svc, svc->daemon->connections_open == 0);
+	assert_int_equal(svc->daemon->messages_bytes, 0);
+	assert_int_equal(fake_live().mrs, 0);
+	assert_int_equal(fake_live().qps, 0);
+	assert_int_equal(fake_live().ids, 1);
+	assert_int_equal(listener->waiting, 0);
+	return failed;
+}
+
+static void test_services_connections__each_allocation_failing_leaves_nothing(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	unsigned int nth = 1;
+
+	while (try_pair(svc, listener, nth))
+		nth++;
+	assert_in_range(nth, 12, 100);
+}
+
 /* Forgetting, and the history. */
 
 static void test_services_connections__forgetting_an_open_one_closes_it(void **state)
@@ -442,6 +512,9 @@ int main(void)
 		TEST(closing_while_the_name_is_looked_up),
 		TEST(a_silent_peer_ends_at_the_deadline),
 		TEST(a_call_that_fails_names_its_own_status),
+		TEST(a_name_is_looked_up),
+		TEST(a_clean_end_is_a_problem_for_who_waited),
+		TEST(each_allocation_failing_leaves_nothing),
 		TEST(forgetting_an_open_one_closes_it),
 		TEST(forgetting_an_ended_one_ends_the_record),
 		TEST(the_history_keeps_the_newest),

@@ -218,6 +218,16 @@ static void on_number(const char *name, uint64_t value, void *arg)
 		numbers->open = value;
 }
 
+static void test_services_daemon__locked_memory_has_a_limit_or_none(void **state)
+{
+	uint64_t locked_bytes = UINT64_MAX, limit_bytes = 0;
+
+	(void)state;
+	vbd_memlock(&locked_bytes, &limit_bytes);
+	assert_true(locked_bytes < UINT64_MAX);
+	assert_true(limit_bytes > 0);
+}
+
 static void test_services_daemon__stats_count_what_there_is(void **state)
 {
 	struct svc *svc = *state;
@@ -362,6 +372,7 @@ int main(void)
 		TEST(removed_devices_do_not_pile_up),
 		TEST(a_device_that_comes_back_too_early_is_taken_up),
 		TEST(async_events_are_logged_and_counted),
+		TEST(locked_memory_has_a_limit_or_none),
 		TEST(stats_count_what_there_is),
 		TEST(an_idle_one_stops_at_once),
 		TEST(a_stop_closes_everything_first),

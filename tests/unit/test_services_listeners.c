@@ -278,6 +278,22 @@ static void test_services_listeners__one_is_lost_and_found_with_its_device(void 
 	assert_int_equal(pair.passive->listener_id, bound->object.id);
 }
 
+static void test_services_listeners__the_cm_alone_may_say_that_the_device_goes(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_listener *bound;
+
+	(void)snprintf(spec.addr, sizeof(spec.addr), "10.0.0.1");
+	bound = svc_listen(svc, &spec);
+	fake_device_unplug(svc->device);
+	fake_device_cm_removal(svc->device);
+	SVC_UNTIL(svc, bound->state == VBD_LISTENER_LOST);
+	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_LOST), 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 1);
+}
+
 static void test_services_listeners__a_lost_one_can_be_deleted(void **state)
 {
 	struct svc *svc = *state;
@@ -312,6 +328,7 @@ int main(void)
 		TEST(a_new_policy_is_for_later_requests),
 		TEST(a_deleted_one_rejects_what_waits),
 		TEST(one_is_lost_and_found_with_its_device),
+		TEST(the_cm_alone_may_say_that_the_device_goes),
 		TEST(a_lost_one_can_be_deleted),
 	};
 
