@@ -131,7 +131,7 @@ void vbd_pv_destroy_cq(struct ibv_cq *ibv)
 	fake_lock();
 	fake_note("ibv_destroy_cq");
 	if (cq->qps)
-		fake_broken("a CQ is destroyed while %u QPs use it", cq->qps);
+		fake_broken("a CQ is destroyed while %u queues use it", cq->qps);
 	else
 		free_cq(cq);
 	fake_unlock();
