@@ -16,6 +16,7 @@ processes() { pgrep -f -- "$TMPDIR" || true; }
 none_left() { [[ -z $(processes) ]]; }
 
 start() {
+	: >"$WORK/run.out" # the shell of the job below may be late in emptying it
 	"$RUN" --guest "$@" -- sh -c 'echo up; sleep 1000' >"$WORK/run.out" 2>"$WORK/run.err" &
 	lab=$!
 	await 30 grep -qx up "$WORK/run.out"

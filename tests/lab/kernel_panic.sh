@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A panic of the guest's kernel is told, with the end of the console, and ends the run with 125.
+# (What CMD wrote is on the host once the guest has copied it there: the panic waits for that.)
 
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 needs_guest
 
 run panic --results "$WORK/results" --deadline 60 -- \
-	sh -c 'echo before; echo 1 >/proc/sys/kernel/sysrq; echo c >/proc/sysrq-trigger'
+	sh -c 'echo before; until grep -q before /run/lab/a/stdout; do :; done
+		echo 1 >/proc/sys/kernel/sysrq; echo c >/proc/sysrq-trigger'
 expect_status panic 125
 expect_text panic out '^before$'
 expect_text panic err '^lab: the kernel of the guest panicked before CMD had ended$'
