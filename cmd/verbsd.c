@@ -327,5 +327,9 @@ int main(int argc, char **argv)
 	if (program.config.unix_socket[0] && program.api)
 		(void)unlink(program.config.unix_socket);
 	vbd_daemon_destroy(program.daemon);
+	/* Everything is released: a second signal that comes now must not turn a clean end into a
+	 * death. */
+	(void)signal(SIGTERM, SIG_IGN);
+	(void)signal(SIGINT, SIG_IGN);
 	return program.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
