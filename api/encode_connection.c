@@ -71,6 +71,7 @@ static json_t *encode_op(const struct vbd_op_counters *counters)
 	vbd_put_u64(&out, "errors", vbd_counter_get(&counters->errors));
 	vbd_put_u64(&out, "flushed", vbd_counter_get(&counters->flushed));
 	vbd_put_u64(&out, "bytes", vbd_counter_get(&counters->bytes));
+	vbd_put_u64(&out, "signalled", vbd_counter_get(&counters->signalled));
 	return vbd_encode_end(&out);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The data-path half of a connection: its queues, receives, service and transfers.
+ * The data-path half of a connection or an endpoint, its owner: its queues, receives, service and
+ * transfers.
  *
  * The control thread makes it, posts its first receives (they must be there before the peer can
  * send) and hands it to its worker with the attach letter. From then on only the worker posts on
@@ -18,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ibv_ah;
 struct ibv_qp;
 struct ibv_wc;
 struct vbd_channel;
@@ -26,8 +28,11 @@ struct vbd_device;
 struct vbd_transfer;
 struct vbd_worker;
 
-/* Bytes that fit into a send work request itself. */
+/* Bytes that fit into a send work request itself, where nothing else was asked for. */
 #define VBD_INLINE_BYTES 64
+
+/* A datagram's receive begins with room for its global route header. */
+#define VBD_GRH_BYTES 40
 
 /*
  * A receive. As a letter it carries a message from the worker to the inbox, and back when the
@@ -37,8 +42,18 @@ struct vbd_recv_slot {
 	struct vbd_mail mail;
 	struct vbd_channel *channel;
 	uint32_t index;
-	uint32_t length_bytes;
+	uint32_t length_bytes; /* in the receive; none of a write */
 	uint64_t received_ns;
+	enum vbd_op op;		/* SEND, or WRITE_IMM */
+	uint32_t written_bytes; /* WRITE_IMM: what it wrote elsewhere */
+	bool has_imm;
+	uint32_t imm;
+	/* UD: where it came from, and whether a global route header is in front of it */
+	unsigned int wc_flags;
+	uint32_t src_qp;
+	uint16_t slid;
+	uint8_t sl;
+	uint16_t pkey_index;
 };
 
 /* A send work request that is outstanding. */
@@ -47,8 +62,7 @@ struct vbd_send_slot {
 	uint32_t length_bytes;
 	struct vbd_transfer *transfer; /* NULL if a service posted it */
 	uint32_t recv_index;	       /* echo: the receive that it sends back */
-	uint32_t next_free;
-	bool in_use;
+	const uint8_t *old_value;      /* atomic: where it comes back to */
 };
 
 enum vbd_rping_step {
@@ -59,16 +73,33 @@ enum vbd_rping_step {
 };
 
 struct vbd_channel_limits {
+	enum vbd_qp_transport transport;
 	uint32_t sq_depth;
 	uint32_t rq_depth;
 	uint32_t recv_size_bytes;
+	uint32_t max_send_sge; /* 1 to VBD_SGES_MAX */
+	uint32_t max_recv_sge; /* the same */
+	uint32_t inline_bytes;
+	uint32_t signal_every; /* 1 to sq_depth */
 	enum vbd_service service;
+};
+
+/* What a channel tells its owner. On the control thread; all must be there. */
+struct vbd_channel_owner_ops {
+	/* A completion failed (channel->first_error): nothing more is posted. Once at most. */
+	void (*on_error)(void *owner);
+	/* The worker posts no more: the QP may be destroyed. */
+	void (*on_fenced)(void *owner);
+	/* The drain letter or the sweep letter is back: see channel->drained and swept. */
+	void (*on_letter_back)(void *owner);
+	/* A message came in; the slot is the owner's until it is released to the worker. */
+	void (*on_message)(void *owner, struct vbd_recv_slot *slot);
 };
 
 struct vbd_channel {
 	/* fixed before it is attached */
-	uint64_t conn_id;
-	void *owner; /* the struct vbd_conn; control only */
+	const struct vbd_channel_owner_ops *owner_ops; /* control only */
+	void *owner;				       /* the same */
 	struct vbd_channel_limits limits;
 	struct vbd_worker *worker;
 	struct vbd_cq *cq;
@@ -76,9 +107,10 @@ struct vbd_channel {
 	uint32_t qpn;
 	uint32_t index;	     /* in the worker's table; part of every wr_id */
 	uint16_t generation; /* tells a late completion from one of the index's next owner */
-	struct vbd_mem mem;  /* rq_depth receives, then what the service needs */
+	struct vbd_mem mem;  /* rq_depth receives, old values, then what the service needs */
 	struct vbd_recv_slot *recv_slots;
-	struct vbd_send_slot *send_slots;
+	struct vbd_send_slot *send_slots; /* a ring in the order of posting */
+	uint8_t *old_values;		  /* in mem, one for each send slot; NULL: no atomics */
 
 	/* control */
 	bool attached;
@@ -93,8 +125,9 @@ struct vbd_channel {
 
 	/* worker */
 	uint32_t sq_outstanding;
+	uint32_t sq_first;	 /* the slot of the oldest one */
+	uint32_t sq_unsignalled; /* posted since the last signalled one */
 	uint32_t rq_outstanding;
-	uint32_t free_send_slot;
 	struct vbd_link transfers; /* queue, the oldest first */
 	uint32_t *echo_ring;	   /* receives waiting to be sent back */
 	uint32_t echo_head, echo_count;
@@ -120,10 +153,12 @@ struct vbd_channel {
 /**
  * vbd_channel_create - control; memory, slots and an index with the worker, no QP yet
  *
- * The memory is registered with @device. @worker is the CQ's.
+ * @owner_ops: told to @owner; both outlive the channel
+ *
+ * The memory is registered with @device. The worker is the CQ's.
  */
-enum vbd_status vbd_channel_create(uint64_t conn_id, void *owner, struct vbd_device *device,
-	struct vbd_cq *cq, const struct vbd_channel_limits *limits,
+enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops, void *owner,
+	struct vbd_device *device, struct vbd_cq *cq, const struct vbd_channel_limits *limits,
 	struct vbd_channel **ret_channel, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_channel_destroy - control; not attached, or drained. NULL is fine. */
@@ -133,8 +168,13 @@ void vbd_channel_destroy(struct vbd_channel *channel);
 enum vbd_status vbd_channel_post_receives(
 	struct vbd_channel *channel, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_channel_recv_data - the bytes of a receive; valid while control has its slot */
+/** vbd_channel_recv_data - the bytes of a message, behind the route header of a datagram; valid
+ * while control has its slot */
 const uint8_t *vbd_channel_recv_data(const struct vbd_recv_slot *slot);
+
+/** vbd_channel_recv_grh - UD: VBD_GRH_BYTES in front of a message; meaningless without
+ * IBV_WC_GRH in its wc_flags. Valid while control has its slot. */
+const uint8_t *vbd_channel_recv_grh(const struct vbd_recv_slot *slot);
 
 /*
  * The worker's side. The worker calls these and nobody else.
@@ -161,12 +201,18 @@ void vbd_channel_drain(struct vbd_channel *channel);
 /* A send work request that a service or a transfer wants posted. */
 struct vbd_send_request {
 	enum vbd_op op;
-	const uint8_t *addr;
-	uint32_t length_bytes;
-	uint32_t lkey;
-	bool inlined; /* copy the bytes into the work request; at most VBD_INLINE_BYTES */
+	const struct vbd_sge *sges; /* copied; an atomic without any gets its old value anyway */
+	uint32_t sge_count;	    /* at most the channel's max_send_sge; 0: nothing is moved */
+	bool inlined;		    /* copy the bytes too; at most the channel's inline_bytes */
+	bool more; /* the caller posts another at once if it can: this one needs no completion */
+	uint32_t imm;
 	uint64_t remote_addr;
 	uint32_t rkey;
+	uint64_t compare_add; /* FETCH_ADD: what to add; COMPARE_SWAP: what must be there */
+	uint64_t swap;
+	struct ibv_ah *ah; /* UD, and the two below */
+	uint32_t remote_qpn;
+	uint32_t remote_qkey;
 	struct vbd_transfer *transfer;
 	uint32_t recv_index;
 };

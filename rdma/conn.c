@@ -28,6 +28,9 @@ struct vbd_conn_params vbd_conn_params_default(void)
 		.sq_depth = 64,
 		.rq_depth = 16,
 		.recv_size_bytes = 4096,
+		.max_recv_sge = 1,
+		.inline_bytes = VBD_INLINE_BYTES,
+		.signal_every = 1,
 		.retry_count = 4, /* 7 never ends on rxe (rxe_comp.c, 6.1) */
 		.rnr_retry = 7, /* a slow reader holds its sender back; transfers have deadlines */
 		.ack_timeout =
@@ -701,8 +704,9 @@ void vbd_conn_on_async_event(struct vbd_conn *conn, int type)
 	step_error(conn, VBD_CONN_EV_QP_ERROR, &error);
 }
 
-void vbd_conn_on_channel_error(struct vbd_conn *conn)
+static void on_channel_error(void *owner)
 {
+	struct vbd_conn *conn = owner;
 	const struct vbd_channel *channel = conn->channel;
 	const struct vbd_error *error = &channel->first_error;
 	const struct cause cause = {
@@ -719,16 +723,18 @@ void vbd_conn_on_channel_error(struct vbd_conn *conn)
 	step(conn, flushed ? VBD_CONN_EV_QP_ERROR : VBD_CONN_EV_WC_ERROR, &cause);
 }
 
-void vbd_conn_on_fenced(struct vbd_conn *conn)
+static void on_fenced(void *owner)
 {
+	struct vbd_conn *conn = owner;
 	struct vbd_channel *channel = conn->channel;
 
 	vbd_conn_qp_destroy(conn);
 	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_SWEEP);
 }
 
-void vbd_conn_on_letter_back(struct vbd_conn *conn)
+static void on_letter_back(void *owner)
 {
+	struct vbd_conn *conn = owner;
 	const struct vbd_channel *channel = conn->channel;
 
 	/* Each letter that was sent must be back before its memory goes. */
@@ -736,8 +742,17 @@ void vbd_conn_on_letter_back(struct vbd_conn *conn)
 		drained(conn);
 }
 
-void vbd_conn_on_message(struct vbd_conn *conn, struct vbd_recv_slot *slot)
+static void on_message(void *owner, struct vbd_recv_slot *slot)
 {
+	struct vbd_conn *conn = owner;
+
 	if (conn->ops->message)
 		conn->ops->message(conn, slot, conn->ops_arg);
 }
+
+const struct vbd_channel_owner_ops vbd_conn_channel_ops = {
+	.on_error = on_channel_error,
+	.on_fenced = on_fenced,
+	.on_letter_back = on_letter_back,
+	.on_message = on_message,
+};

@@ -33,10 +33,15 @@ struct vbd_cm_tag {
 
 /* What a connection gets. The defaults are vbd_conn_params_default(). */
 struct vbd_conn_params {
+	enum vbd_qp_transport transport; /* RC or UC */
 	enum vbd_service service;
 	uint32_t sq_depth;	  /* 1 to 16384 */
 	uint32_t rq_depth;	  /* 1 to 16384 */
 	uint32_t recv_size_bytes; /* 1 to 1 MiB */
+	uint32_t max_send_sge;	  /* 1 to VBD_SGES_MAX; 0: 4, or what the device has */
+	uint32_t max_recv_sge;	  /* 1 to VBD_SGES_MAX */
+	uint32_t inline_bytes;	  /* 0 to 4096 */
+	uint32_t signal_every;	  /* 1 to sq_depth */
 	uint8_t retry_count;	  /* 0 to 7; 7 is for ever on rxe */
 	uint8_t rnr_retry;	  /* 0 to 7; 7 is for ever */
 	uint8_t ack_timeout;	  /* 4.096 us * 2^n, 0 to 31; 0 is for ever */
@@ -45,8 +50,8 @@ struct vbd_conn_params {
 	uint8_t initiator_depth;
 };
 
-/** vbd_conn_params_default - 64 sends, 16 receives of 4096 bytes, retry 4, rnr_retry 7, ack_timeout
- * 14, min_rnr_timer 12 */
+/** vbd_conn_params_default - RC, 64 sends, 16 receives of 4096 bytes, 64 bytes inline, retry 4,
+ * rnr_retry 7, ack_timeout 14, min_rnr_timer 12 */
 struct vbd_conn_params vbd_conn_params_default(void);
 
 /* The QP's facts as last learnt from ibv_query_qp(3) or the CM. `known` until RTR is false for
@@ -200,9 +205,8 @@ void vbd_conn_destroy(struct vbd_conn *conn);
 /* The fabric's way in. */
 void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event);
 void vbd_conn_on_async_event(struct vbd_conn *conn, int type);
-void vbd_conn_on_channel_error(struct vbd_conn *conn);
-void vbd_conn_on_fenced(struct vbd_conn *conn);
-void vbd_conn_on_letter_back(struct vbd_conn *conn);
-void vbd_conn_on_message(struct vbd_conn *conn, struct vbd_recv_slot *slot);
+
+/* Its channel's way in: the owner is the struct vbd_conn. */
+extern const struct vbd_channel_owner_ops vbd_conn_channel_ops;
 
 #endif

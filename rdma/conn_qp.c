@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define DEFAULT_SEND_SGES 4
+
 void vbd_conn_take_device_name(struct vbd_conn *conn)
 {
 	/* NULL after ADDR_RESOLVED has been seen where the node GUID is 0 (rdma-core PR #1547). */
@@ -52,12 +54,26 @@ static uint32_t cqe_needed(const struct vbd_conn *conn)
 	return conn->params.sq_depth + conn->params.rq_depth;
 }
 
+static uint32_t max_send_sge(const struct vbd_conn *conn)
+{
+	uint32_t of_device = conn->device->attr.max_sge;
+
+	if (conn->params.max_send_sge)
+		return conn->params.max_send_sge;
+	return of_device < DEFAULT_SEND_SGES ? of_device : DEFAULT_SEND_SGES;
+}
+
 static enum vbd_status make_channel(struct vbd_conn *conn, struct vbd_error *err)
 {
 	const struct vbd_channel_limits limits = {
+		.transport = conn->params.transport,
 		.sq_depth = conn->params.sq_depth,
 		.rq_depth = conn->params.rq_depth,
 		.recv_size_bytes = conn->params.recv_size_bytes,
+		.max_send_sge = max_send_sge(conn),
+		.max_recv_sge = conn->params.max_recv_sge,
+		.inline_bytes = conn->params.inline_bytes,
+		.signal_every = conn->params.signal_every,
 		.service = conn->params.service,
 	};
 	enum vbd_status status;
@@ -66,7 +82,8 @@ static enum vbd_status make_channel(struct vbd_conn *conn, struct vbd_error *err
 	status = vbd_fabric_admit(conn->fabric, conn->device, cqe_needed(conn), &cq, err);
 	if (status)
 		return status;
-	status = vbd_channel_create(conn->id, conn, conn->device, cq, &limits, &conn->channel, err);
+	status = vbd_channel_create(
+		&vbd_conn_channel_ops, conn, conn->device, cq, &limits, &conn->channel, err);
 	if (status) {
 		vbd_cq_release(cq, cqe_needed(conn));
 		return status;
@@ -83,13 +100,13 @@ static enum vbd_status create_qp(struct vbd_conn *conn, struct vbd_error *err)
 		.recv_cq = channel->cq->cq,
 		.cap =
 			{
-				.max_send_wr = conn->params.sq_depth,
-				.max_recv_wr = conn->params.rq_depth,
-				.max_send_sge = 1,
-				.max_recv_sge = 1,
-				.max_inline_data = VBD_INLINE_BYTES,
+				.max_send_wr = channel->limits.sq_depth,
+				.max_recv_wr = channel->limits.rq_depth,
+				.max_send_sge = channel->limits.max_send_sge,
+				.max_recv_sge = channel->limits.max_recv_sge,
+				.max_inline_data = channel->limits.inline_bytes,
 			},
-		.qp_type = IBV_QPT_RC,
+		.qp_type = conn->params.transport == VBD_TRANSPORT_UC ? IBV_QPT_UC : IBV_QPT_RC,
 	};
 	enum vbd_status status = vbd_pv_create_qp(conn->device->pd, &init, &conn->qp, err);
 
@@ -249,6 +266,7 @@ static void keep_counters(struct vbd_conn *conn)
 		vbd_counter_set(&to->errors, vbd_counter_get(&from->errors));
 		vbd_counter_set(&to->flushed, vbd_counter_get(&from->flushed));
 		vbd_counter_set(&to->bytes, vbd_counter_get(&from->bytes));
+		vbd_counter_set(&to->signalled, vbd_counter_get(&from->signalled));
 	}
 }
 

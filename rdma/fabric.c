@@ -485,8 +485,8 @@ static void on_cq_removed(struct vbd_fabric *fabric, struct vbd_cq *cq)
 static void handle_letter(struct vbd_fabric *fabric, struct vbd_mail *mail)
 {
 	enum vbd_control_letter letter = (enum vbd_control_letter)mail->kind;
-	struct vbd_recv_slot *slot;
 	struct vbd_channel *channel;
+	struct vbd_recv_slot *slot;
 
 	switch (letter) {
 	case VBD_CONTROL_CQ_REMOVED:
@@ -495,24 +495,25 @@ static void handle_letter(struct vbd_fabric *fabric, struct vbd_mail *mail)
 	case VBD_CONTROL_DRAINED:
 		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_drain);
 		channel->drained = true;
-		vbd_conn_on_letter_back(channel->owner);
+		channel->owner_ops->on_letter_back(channel->owner);
 		break;
 	case VBD_CONTROL_FENCED:
 		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_sweep);
-		vbd_conn_on_fenced(channel->owner);
+		channel->owner_ops->on_fenced(channel->owner);
 		break;
 	case VBD_CONTROL_SWEPT:
 		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_sweep);
 		channel->swept = true;
-		vbd_conn_on_letter_back(channel->owner);
+		channel->owner_ops->on_letter_back(channel->owner);
 		break;
 	case VBD_CONTROL_CHANNEL_ERROR:
 		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_error);
-		vbd_conn_on_channel_error(channel->owner);
+		channel->owner_ops->on_error(channel->owner);
 		break;
 	case VBD_CONTROL_MESSAGE:
 		slot = VBD_CONTAINER_OF(mail, struct vbd_recv_slot, mail);
-		vbd_conn_on_message(slot->channel->owner, slot);
+		channel = slot->channel;
+		channel->owner_ops->on_message(channel->owner, slot);
 		break;
 	case VBD_CONTROL_TRANSFER_STARTED:
 		on_transfer_letter(

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/op.h"
 
+const char *vbd_transport_name(enum vbd_qp_transport transport)
+{
+	static const char *const names[VBD_TRANSPORT_COUNT] = {
+#define VBD_TRANSPORT_NAME(sym, json) [VBD_TRANSPORT_##sym] = json,
+		VBD_TRANSPORT_MAP(VBD_TRANSPORT_NAME)
+#undef VBD_TRANSPORT_NAME
+	};
+
+	return names[transport];
+}
+
 const char *vbd_op_name(enum vbd_op op)
 {
 	static const char *const names[VBD_OP_COUNT] = {
@@ -10,6 +21,36 @@ const char *vbd_op_name(enum vbd_op op)
 	};
 
 	return names[op];
+}
+
+bool vbd_op_is_atomic(enum vbd_op op)
+{
+	return op == VBD_OP_FETCH_ADD || op == VBD_OP_COMPARE_SWAP;
+}
+
+bool vbd_op_has_imm(enum vbd_op op)
+{
+	return op == VBD_OP_SEND_IMM || op == VBD_OP_WRITE_IMM;
+}
+
+bool vbd_op_allowed(enum vbd_op op, enum vbd_qp_transport transport)
+{
+	switch (op) {
+	case VBD_OP_SEND:
+	case VBD_OP_SEND_IMM:
+	case VBD_OP_RECV:
+		return true;
+	case VBD_OP_WRITE:
+	case VBD_OP_WRITE_IMM:
+		return transport != VBD_TRANSPORT_UD;
+	case VBD_OP_READ:
+	case VBD_OP_FETCH_ADD:
+	case VBD_OP_COMPARE_SWAP:
+		return transport == VBD_TRANSPORT_RC;
+	case VBD_OP_COUNT:
+		break;
+	}
+	return false;
 }
 
 const char *vbd_service_name(enum vbd_service service)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operations and the services that a connection knows, and the counters of each operation.
+ * The transports, operations and services there are, what an operation moves, and the counters of
+ * each.
  *
  * Any thread.
  */
@@ -9,12 +10,36 @@
 
 #include "base/counter.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* X(SYMBOL, json name) */
-#define VBD_OP_MAP(X)     \
-	X(SEND, "send")   \
-	X(RECV, "recv")   \
-	X(WRITE, "write") \
-	X(READ, "read")
+#define VBD_TRANSPORT_MAP(X) \
+	X(RC, "rc")          \
+	X(UC, "uc")          \
+	X(UD, "ud")
+
+/* What kind of queue pair moves the messages. */
+enum vbd_qp_transport {
+#define VBD_TRANSPORT_ENUM(sym, json) VBD_TRANSPORT_##sym,
+	VBD_TRANSPORT_MAP(VBD_TRANSPORT_ENUM)
+#undef VBD_TRANSPORT_ENUM
+		VBD_TRANSPORT_COUNT
+};
+
+/** vbd_transport_name - "rc" */
+const char *vbd_transport_name(enum vbd_qp_transport transport);
+
+/* X(SYMBOL, json name) */
+#define VBD_OP_MAP(X)             \
+	X(SEND, "send")           \
+	X(RECV, "recv")           \
+	X(WRITE, "write")         \
+	X(READ, "read")           \
+	X(SEND_IMM, "send_imm")   \
+	X(WRITE_IMM, "write_imm") \
+	X(FETCH_ADD, "fetch_add") \
+	X(COMPARE_SWAP, "compare_swap")
 
 enum vbd_op {
 #define VBD_OP_ENUM(sym, json) VBD_OP_##sym,
@@ -25,6 +50,28 @@ enum vbd_op {
 
 /** vbd_op_name - "write" */
 const char *vbd_op_name(enum vbd_op op);
+
+/** vbd_op_allowed - does a queue pair of @transport know @op? */
+bool vbd_op_allowed(enum vbd_op op, enum vbd_qp_transport transport);
+
+/** vbd_op_is_atomic - fetch_add or compare_swap: eight bytes, and the old value comes back */
+bool vbd_op_is_atomic(enum vbd_op op);
+
+/** vbd_op_has_imm - does it carry an immediate? */
+bool vbd_op_has_imm(enum vbd_op op);
+
+/* What an atomic operation works on. */
+#define VBD_ATOMIC_BYTES 8
+
+/* Most entries of a list; a device may have fewer, and what more it has is not used. */
+#define VBD_SGES_MAX 64
+
+/* A range of registered memory that a work request reads from or writes to. */
+struct vbd_sge {
+	uint8_t *addr;
+	uint32_t length_bytes;
+	uint32_t lkey;
+};
 
 /* X(SYMBOL, json name) */
 #define VBD_SERVICE_MAP(X) \
@@ -49,7 +96,8 @@ struct vbd_op_counters {
 	struct vbd_counter completed;
 	struct vbd_counter errors; /* completions in error, flushes apart */
 	struct vbd_counter flushed;
-	struct vbd_counter bytes; /* payload of the completed ones */
+	struct vbd_counter bytes;     /* payload of the completed ones */
+	struct vbd_counter signalled; /* of the posted ones, those that asked for a completion */
 };
 
 #endif

@@ -34,11 +34,16 @@ static void echo_pump(struct vbd_channel *channel)
 	while (channel->echo_count > 0 && vbd_channel_can_send(channel)) {
 		uint32_t index = channel->echo_ring[channel->echo_head];
 		const struct vbd_recv_slot *slot = &channel->recv_slots[index];
-		const struct vbd_send_request request = {
-			.op = VBD_OP_SEND,
-			.addr = vbd_channel_recv_data(slot),
+		const struct vbd_sge sge = {
+			.addr = (uint8_t *)(uintptr_t)vbd_channel_recv_data(slot),
 			.length_bytes = slot->length_bytes,
 			.lkey = channel->mem.lkey,
+		};
+		const struct vbd_send_request request = {
+			.op = slot->has_imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
+			.sges = &sge,
+			.sge_count = slot->length_bytes ? 1 : 0,
+			.imm = slot->imm,
 			.recv_index = index,
 		};
 
@@ -60,11 +65,15 @@ static void echo_received(struct vbd_channel *channel, const struct vbd_recv_slo
 
 static void rping_go_ahead(struct vbd_channel *channel)
 {
-	static const struct rping_message go_ahead;
+	struct rping_message go_ahead = {0};
+	const struct vbd_sge sge = {
+		.addr = (uint8_t *)&go_ahead,
+		.length_bytes = sizeof(go_ahead),
+	};
 	const struct vbd_send_request request = {
 		.op = VBD_OP_SEND,
-		.addr = (const uint8_t *)&go_ahead,
-		.length_bytes = sizeof(go_ahead),
+		.sges = &sge,
+		.sge_count = 1,
 		.inlined = true,
 	};
 
@@ -73,11 +82,15 @@ static void rping_go_ahead(struct vbd_channel *channel)
 
 static void rping_move(struct vbd_channel *channel, enum vbd_op op)
 {
-	const struct vbd_send_request request = {
-		.op = op,
+	const struct vbd_sge sge = {
 		.addr = rping_data(channel),
 		.length_bytes = channel->rping_bytes,
 		.lkey = channel->mem.lkey,
+	};
+	const struct vbd_send_request request = {
+		.op = op,
+		.sges = &sge,
+		.sge_count = sge.length_bytes ? 1 : 0,
 		.remote_addr = channel->rping_addr,
 		.rkey = channel->rping_rkey,
 	};

@@ -112,6 +112,7 @@ struct vbd_transfer {
 	struct vbd_counter started_ns; /* 0 until the first post */
 	struct vbd_counter ended_ns;
 	struct vbd_error error; /* read it once it has ended */
+	uint64_t old_value;	/* atomic: what was there before; complete with the rest */
 	int wc_status;		/* of the first completion in error; -1 if none */
 	uint32_t vendor_err;
 };

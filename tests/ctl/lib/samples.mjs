@@ -7,7 +7,7 @@ export const qpParams = (over = {}) => ({
   min_rnr_timer: 12, responder_resources: 16, initiator_depth: 16, ...over,
 });
 
-const none = { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0 };
+const none = { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0, signalled: 0 };
 
 export const connection = (over = {}) => ({
   id: 7, name: 'to-b', state: 'established', waits_for: null, role: 'active', transport: 'rc', device: 'rxe0',
@@ -22,6 +22,7 @@ export const connection = (over = {}) => ({
   counters: {
     send: { ...none, posted: 2, completed: 2, bytes: 1024 }, recv: { ...none, posted: 16 },
     write: { ...none, posted: 4, completed: 3, errors: 1, bytes: 1048576 }, read: none,
+    send_imm: none, write_imm: none, fetch_add: none, compare_swap: none,
   },
   inbox: { messages: 2, capacity: 16 }, first_error: null, end: null, created_at: at(100), established_at: at(112),
   ended_at: null, params: qpParams(), timeout_ms: 10000,

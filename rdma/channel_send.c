@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The send queue: a ring of slots in the order of posting. The device works on it in this order, so
+ * a completion says that all before it are over as well; those need none of their own.
+ */
+#include "rdma/channel_parts.h"
+#include "rdma/cq.h"
+#include "rdma/provider.h"
+#include "rdma/service.h"
+#include "rdma/transfer.h"
+#include "rdma/wr_id.h"
+
+#include <endian.h>
+#include <string.h>
+
+bool vbd_channel_can_send(const struct vbd_channel *channel)
+{
+	return channel->sq_outstanding < channel->limits.sq_depth && !channel->broken &&
+	       !channel->draining;
+}
+
+static uint32_t slot_behind(const struct vbd_channel *channel, uint32_t outstanding)
+{
+	return (uint32_t)(((uint64_t)channel->sq_first + outstanding) % channel->limits.sq_depth);
+}
+
+static enum ibv_wr_opcode opcode_of(enum vbd_op op)
+{
+	static const enum ibv_wr_opcode opcodes[VBD_OP_COUNT] = {
+		[VBD_OP_SEND] = IBV_WR_SEND,
+		[VBD_OP_SEND_IMM] = IBV_WR_SEND_WITH_IMM,
+		[VBD_OP_WRITE] = IBV_WR_RDMA_WRITE,
+		[VBD_OP_WRITE_IMM] = IBV_WR_RDMA_WRITE_WITH_IMM,
+		[VBD_OP_READ] = IBV_WR_RDMA_READ,
+		[VBD_OP_FETCH_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
+		[VBD_OP_COMPARE_SWAP] = IBV_WR_ATOMIC_CMP_AND_SWP,
+	};
+
+	return opcodes[op];
+}
+
+/* The union of what the operation and the transport need. */
+static void fill_remote(const struct vbd_channel *channel, const struct vbd_send_request *request,
+	struct ibv_send_wr *wr)
+{
+	if (vbd_op_has_imm(request->op))
+		wr->imm_data = htobe32(request->imm);
+	if (channel->limits.transport == VBD_TRANSPORT_UD) {
+		wr->wr.ud.ah = request->ah;
+		wr->wr.ud.remote_qpn = request->remote_qpn;
+		wr->wr.ud.remote_qkey = request->remote_qkey;
+	} else if (vbd_op_is_atomic(request->op)) {
+		wr->wr.atomic.remote_addr = request->remote_addr;
+		wr->wr.atomic.rkey = request->rkey;
+		wr->wr.atomic.compare_add = request->compare_add;
+		wr->wr.atomic.swap = request->swap;
+	} else {
+		wr->wr.rdma.remote_addr = request->remote_addr;
+		wr->wr.rdma.rkey = request->rkey;
+	}
+}
+
+/*
+ * Without a completion only what is followed by another at once: the newest work request
+ * outstanding always has one, so that nothing waits for a completion that does not come.
+ */
+static bool wants_completion(
+	const struct vbd_channel *channel, const struct vbd_send_request *request)
+{
+	return !request->more || channel->sq_unsignalled + 1 >= channel->limits.signal_every ||
+	       channel->sq_outstanding + 1 >= channel->limits.sq_depth;
+}
+
+static uint32_t fill_sges(struct ibv_sge *list, const struct vbd_sge *sges, uint32_t count)
+{
+	uint32_t length_bytes = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		list[i] = (struct ibv_sge){
+			.addr = (uintptr_t)sges[i].addr,
+			.length = sges[i].length_bytes,
+			.lkey = sges[i].lkey,
+		};
+		length_bytes += sges[i].length_bytes;
+	}
+	return length_bytes;
+}
+
+static void posted(struct vbd_channel *channel, enum vbd_op op, bool signalled)
+{
+	channel->sq_outstanding++;
+	channel->sq_unsignalled = signalled ? 0 : channel->sq_unsignalled + 1;
+	vbd_channel_count_outstanding(channel, 1);
+	vbd_counter_add(&channel->ops[op].posted, 1);
+	if (signalled)
+		vbd_counter_add(&channel->ops[op].signalled, 1);
+}
+
+bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_request *request)
+{
+	uint32_t index = slot_behind(channel, channel->sq_outstanding);
+	struct vbd_send_slot *slot = &channel->send_slots[index];
+	struct vbd_sge old_value = {.length_bytes = VBD_ATOMIC_BYTES, .lkey = channel->mem.lkey};
+	bool signalled = wants_completion(channel, request);
+	struct ibv_sge list[VBD_SGES_MAX];
+	struct vbd_error error = {0};
+	struct ibv_send_wr wr = {
+		.wr_id = vbd_wr_id(channel->generation, channel->index, false, index),
+		.sg_list = list,
+		.num_sge = (int)request->sge_count,
+		.opcode = opcode_of(request->op),
+		.send_flags = (signalled ? IBV_SEND_SIGNALED : 0U) |
+			      (request->inlined ? IBV_SEND_INLINE : 0U),
+	};
+
+	if (!vbd_channel_can_send(channel))
+		return false;
+	*slot = (struct vbd_send_slot){
+		.op = request->op,
+		.length_bytes = fill_sges(list, request->sges, request->sge_count),
+		.transfer = request->transfer,
+		.recv_index = request->recv_index,
+	};
+	if (vbd_op_is_atomic(request->op)) {
+		old_value.addr = channel->old_values + (size_t)index * VBD_ATOMIC_BYTES;
+		if (!request->sge_count) {
+			slot->length_bytes = fill_sges(list, &old_value, 1);
+			wr.num_sge = 1;
+		}
+		slot->old_value = request->sge_count ? request->sges[0].addr : old_value.addr;
+	}
+	fill_remote(channel, request, &wr);
+	if (vbd_pv_post_send(channel->qp, &wr, &error) != VBD_OK) {
+		vbd_channel_break(channel, &error, request->op,
+			request->transfer ? request->transfer->id : 0);
+		return false;
+	}
+	posted(channel, request->op, signalled);
+	return true;
+}
+
+static void take_result(struct vbd_transfer *transfer, const struct vbd_send_slot *sent)
+{
+	vbd_counter_add(&transfer->bytes_done, sent->length_bytes);
+	vbd_counter_add(&transfer->wrs_done, 1);
+	if (sent->old_value)
+		memcpy(&transfer->old_value, sent->old_value, sizeof(transfer->old_value));
+}
+
+/* The oldest one is over; @wc is NULL if it asked for no completion, and then it went well. */
+static void retire_oldest(struct vbd_channel *channel, const struct ibv_wc *wc)
+{
+	struct vbd_send_slot sent = channel->send_slots[channel->sq_first];
+	struct vbd_transfer *transfer = sent.transfer;
+
+	channel->sq_first = slot_behind(channel, 1);
+	channel->sq_outstanding--;
+	vbd_channel_uncount_outstanding(channel, 1);
+	if (wc && wc->status != IBV_WC_SUCCESS) {
+		vbd_channel_fail(channel, sent.op, wc, transfer);
+	} else {
+		vbd_counter_add(&channel->ops[sent.op].completed, 1);
+		vbd_counter_add(&channel->ops[sent.op].bytes, sent.length_bytes);
+		if (transfer)
+			take_result(transfer, &sent);
+		else
+			vbd_service_sent(channel, &sent);
+	}
+	if (!transfer)
+		return;
+	/* Counted until here: a failure looks at all transfers, and must not end this one as well.
+	 */
+	transfer->outstanding_wrs--;
+	vbd_channel_check_transfer(transfer);
+}
+
+void vbd_channel_send_completed(
+	struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc)
+{
+	uint32_t depth = channel->limits.sq_depth;
+	uint32_t before = (index + depth - channel->sq_first) % depth;
+
+	if (before >= channel->sq_outstanding)
+		return;
+	while (before-- > 0)
+		retire_oldest(channel, NULL);
+	retire_oldest(channel, wc);
+}
+
+void vbd_channel_abandon_sends(struct vbd_channel *channel)
+{
+	for (; channel->sq_outstanding > 0; channel->sq_outstanding--) {
+		const struct vbd_send_slot *slot = &channel->send_slots[channel->sq_first];
+		struct vbd_transfer *transfer = slot->transfer;
+
+		channel->sq_first = slot_behind(channel, 1);
+		vbd_counter_add(&channel->ops[slot->op].flushed, 1);
+		if (!transfer)
+			continue;
+		transfer->outstanding_wrs--;
+		/* One that was all posted did not arrive: it must not count as done. */
+		if (!transfer->broken) {
+			transfer->broken = true;
+			(void)vbd_error_set(&transfer->error, VBD_E_QP_FATAL,
+				"its work requests never came back");
+		}
+	}
+}
