@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # guest.sh SUITE BUILDDIR [PART]: plays SUITE.mjs with the verbsd of BUILDDIR in the lab, only those scenarios whose
-# name has PART in it. The status of the suite, or 77 where there can't be a lab.
+# name has PART in it. The status of the suite, or 77 where there can't be a lab. What a whole suite says is also put
+# into BUILDDIR/tests/rdma/SUITE.txt, for verbs-table.mjs.
 
 set -euo pipefail
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
@@ -31,4 +32,9 @@ esac
 for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
 	[[ -z ${!name:-} ]] || options+=(--env "$name=${!name}")
 done
-exec "$root/lab/run" "${options[@]}" -- node "$here/$suite.mjs" "$build" "${@:3}"
+output=/dev/null
+if (($# == 2)); then
+	mkdir -p "$build/tests/rdma"
+	output=$build/tests/rdma/$suite.txt
+fi
+"$root/lab/run" "${options[@]}" -- node "$here/$suite.mjs" "$build" "${@:3}" | tee "$output"

@@ -8,7 +8,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, mkdtempSync, openSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 export const build = realpathSync(process.argv[2] ?? "build/dev");
 export const dev = process.env.LAB_DEV ?? "";
@@ -336,6 +336,19 @@ function show_logs() {
 }
 
 const only = process.argv[3];
+const suite = basename(process.argv[1], ".mjs");
+let playing = "";
+let said = [];
+
+// What docs/verbs.md is drawn from (verbs-table.mjs): this scenario shows that the row (an operation or resource) works
+// in the column (rc_cm, rc_manual, uc, ud, siw), or is refused there with that code. Printed when the scenario has passed.
+export function proof(row, column, test = playing) {
+	said.push(`proof: ${row} ${column} ${suite}: ${test}`);
+}
+
+export function refusal(row, column, code, test = playing) {
+	said.push(`refusal: ${row} ${column} ${code} ${suite}: ${test}`);
+}
 
 // Runs a scenario in a world of its own: what it leaves behind is ended, and the kernel must have had nothing to say.
 export async function scenario(name, play) {
@@ -343,12 +356,14 @@ export async function scenario(name, play) {
 
 	if (only && !name.includes(only))
 		return;
+	playing = name;
+	said = [];
 	try {
 		await play();
 		const complaints = await kernel_complaints();
 		ok(complaints.length === 0, `the kernel said: ${complaints[0]}`);
 		passed++;
-		console.log(`ok ${name} (${Date.now() - began} ms)`);
+		console.log([...said, `ok ${name} (${Date.now() - began} ms)`].join("\n"));
 	} catch (error) {
 		failed++;
 		console.log(`not ok ${name}: ${error instanceof Failure ? error.message : error.stack}`);
