@@ -191,8 +191,12 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	if (req->route->prefer)
-		req->wait_asked = vbd_prefer_wait(vbd_request_header(req, "Prefer"), &req->wait_s);
+	if (req->route->prefer) {
+		const char *prefer = vbd_request_header(req, "Prefer");
+
+		req->wait_asked = vbd_prefer_wait(prefer, &req->wait_s);
+		req->respond_async = vbd_prefer_async(prefer);
+	}
 	if (req->route->open)
 		req->route->open(req);
 }

@@ -46,6 +46,14 @@ void vbd_blame(struct vbd_error *err, const char *pointer);
 /** vbd_copy_text - copy text that the decoder has found short enough */
 void vbd_copy_text(char *to, size_t to_bytes, const char *text);
 
+/* Of enum vbd_mem_access, by bit. */
+#define VBD_ACCESS_NAME_COUNT 4
+extern const char *const vbd_access_names[VBD_ACCESS_NAME_COUNT];
+json_t *vbd_encode_access(unsigned int access);
+
+/** vbd_encode_error - ObjectError: code, text, hint; null for VBD_OK */
+json_t *vbd_encode_error(const struct vbd_error *err);
+
 /*
  * QpParams of openapi.yaml. A struct with one of these, and `service` beside it, is decoded with
  * VBD_QP_FIELDS.

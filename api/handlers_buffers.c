@@ -6,6 +6,7 @@
 #include "api/handlers.h"
 #include "api/page.h"
 #include "api/problem.h"
+#include "api/waiter.h"
 #include "daemon/buffers.h"
 
 #include <assert.h>
@@ -17,22 +18,25 @@
 static const char *const kind_names[] = {
 	[VBD_MEM_ANONYMOUS] = "anonymous",
 	[VBD_MEM_SHARED] = "shared",
+	[VBD_MEM_HUGEPAGE] = "hugepage",
 };
 
 /* By bit of enum vbd_mem_access. */
-static const char *const access_names[] = {"remote_write", "remote_read"};
-static_assert(VBD_ACCESS_REMOTE_WRITE == 1 << 0 && VBD_ACCESS_REMOTE_READ == 1 << 1,
+const char *const vbd_access_names[VBD_ACCESS_NAME_COUNT] = {
+	"remote_write", "remote_read", "remote_atomic", "mw_bind"};
+static_assert(VBD_ACCESS_REMOTE_WRITE == 1 << 0 && VBD_ACCESS_REMOTE_READ == 1 << 1 &&
+		      VBD_ACCESS_REMOTE_ATOMIC == 1 << 2 && VBD_ACCESS_MW_BIND == 1 << 3,
 	"the decoder sets the bit of the name's index");
 
 /* --- one buffer ------------------------------------------------------------------------------ */
 
-static json_t *encode_access(unsigned int access)
+json_t *vbd_encode_access(unsigned int access)
 {
 	json_t *list = json_array();
 
-	for (unsigned int i = 0; i < VBD_ARRAY_LEN(access_names); i++) {
+	for (unsigned int i = 0; i < VBD_ACCESS_NAME_COUNT; i++) {
 		if (access & 1u << i)
-			(void)json_array_append_new(list, json_string(access_names[i]));
+			(void)json_array_append_new(list, json_string(vbd_access_names[i]));
 	}
 	return list;
 }
@@ -47,9 +51,14 @@ static json_t *encode_buffer(const void *item, struct vbd_request *req)
 	vbd_put_text(&out, "state", vbd_buffer_state_name(buffer->state));
 	vbd_put_text(&out, "kind", kind_names[mem->kind]);
 	vbd_put_u64(&out, "size_bytes", mem->size_bytes);
-	vbd_put(&out, "access", encode_access(mem->access));
+	vbd_put_u64(&out, "page_bytes", mem->page_bytes);
+	vbd_put(&out, "access", vbd_encode_access(mem->access));
+	vbd_put(&out, "relaxed_ordering", json_boolean(mem->relaxed_ordering));
+	vbd_put(&out, "on_demand", json_boolean(mem->on_demand));
 	vbd_put_text(&out, "device", buffer->device_name);
-	vbd_put_text_or_null(&out, "shm_name", mem->shm_name);
+	/* While it is being registered the pool thread has it. */
+	vbd_put_text_or_null(
+		&out, "shm_name", buffer->state == VBD_BUFFER_REGISTERING ? "" : mem->shm_name);
 	/* Together they are the right to reach this memory from afar: not for readers. */
 	if (req->role == VBD_ROLE_CONTROL && buffer->state == VBD_BUFFER_READY) {
 		vbd_put_hex(&out, "addr", (uint64_t)(uintptr_t)mem->addr, 1);
@@ -57,6 +66,9 @@ static json_t *encode_buffer(const void *item, struct vbd_request *req)
 	}
 	vbd_put_time(&out, "created_at", buffer->created_ns);
 	vbd_put_u64(&out, "users", buffer->users);
+	vbd_put(&out, "error",
+		buffer->state == VBD_BUFFER_FAILED ? vbd_encode_error(&buffer->error)
+						   : json_null());
 	return vbd_encode_end(&out);
 }
 
@@ -105,7 +117,10 @@ struct buffer_create {
 	const char *name;
 	uint64_t size_bytes;
 	enum vbd_mem_kind kind;
+	uint64_t page_bytes;
 	unsigned int access;
+	bool relaxed_ordering;
+	bool on_demand;
 	const char *device;
 };
 
@@ -127,64 +142,83 @@ static const struct vbd_field create_fields[] = {
 		VBD_FIELD_AT(struct buffer_create, kind),
 		.names = kind_names,
 		.n_names = VBD_ARRAY_LEN(kind_names)},
+	{.name = "page_bytes",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct buffer_create, page_bytes),
+		.min = 4096,
+		.max = UINT64_C(1) << 40},
 	{.name = "access",
 		.type = VBD_FIELD_ENUM_SET,
 		VBD_FIELD_AT(struct buffer_create, access),
-		.names = access_names,
-		.n_names = VBD_ARRAY_LEN(access_names)},
+		.names = vbd_access_names,
+		.n_names = VBD_ACCESS_NAME_COUNT},
+	{.name = "relaxed_ordering",
+		.type = VBD_FIELD_BOOL,
+		VBD_FIELD_AT(struct buffer_create, relaxed_ordering)},
+	{.name = "on_demand",
+		.type = VBD_FIELD_BOOL,
+		VBD_FIELD_AT(struct buffer_create, on_demand)},
 	{.name = "device",
 		.type = VBD_FIELD_STRING,
 		VBD_FIELD_AT(struct buffer_create, device),
 		.max = 64},
 };
 
-/* Between the request and the pool thread's result. */
-struct creation {
-	struct vbd_request *req; /* NULL once the client has left */
+struct registration_waiter {
+	struct vbd_waiter waiter; /* first */
+	struct vbd_buffer *buffer;
 };
 
-static void on_created(struct vbd_buffer *buffer, const struct vbd_error *err, void *arg)
+/* Nobody has learnt of it by another way: it goes with the answer. */
+static void reply_failure(struct vbd_request *req, struct vbd_buffer *buffer)
 {
-	struct creation *creation = arg;
-	struct vbd_request *req = creation->req;
-
-	free(creation);
-	if (!req)
-		return;
-	if (!buffer) {
-		vbd_reply_problem(req, err);
-		return;
-	}
-	vbd_request_add_location(req, "buffers", buffer->object.id);
-	vbd_reply_json(req, 201, encode_buffer(buffer, req));
+	vbd_reply_problem(req, &buffer->error);
+	(void)!vbd_buffer_delete(buffer, NULL);
 }
 
-static void on_client_gone(struct vbd_request *req, void *arg)
+static void answer_registered(struct vbd_waiter *base, enum vbd_wake why)
 {
-	struct creation *creation = arg;
-
-	(void)req;
-	creation->req = NULL;
-}
-
-/* Parked first: the result may be there before vbd_buffer_create() returns to us. */
-static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
-{
-	struct creation *creation = calloc(1, sizeof(*creation));
+	struct registration_waiter *waiter =
+		VBD_CONTAINER_OF(base, struct registration_waiter, waiter);
+	struct vbd_buffer *buffer = waiter->buffer;
+	struct vbd_request *req = base->req;
 	struct vbd_error err = {0};
 
-	if (!creation) {
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the buffer was deleted meanwhile");
+		vbd_reply_problem(req, &err);
+	} else if (buffer->state == VBD_BUFFER_FAILED) {
+		reply_failure(req, buffer);
+	} else if (buffer->state != VBD_BUFFER_REGISTERING || why == VBD_WAKE_TIMEOUT) {
+		vbd_request_add_location(req, "buffers", buffer->object.id);
+		vbd_reply_json(req, buffer->state == VBD_BUFFER_REGISTERING ? 202 : 201,
+			encode_buffer(buffer, req));
+	}
+}
+
+/* Without a preference the answer comes when it is registered, however long that takes. */
+static uint64_t wait_ms(const struct vbd_request *req)
+{
+	if (req->wait_asked)
+		return (uint64_t)req->wait_s * 1000;
+	return req->respond_async ? 0 : VBD_WAIT_UNBOUNDED;
+}
+
+static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
+{
+	struct registration_waiter *waiter = calloc(1, sizeof(*waiter));
+	struct vbd_error err = {0};
+
+	if (!waiter)
 		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the request");
+	if (!waiter ||
+		vbd_buffer_create(vbd_request_daemon(req), spec, &waiter->buffer, &err) != VBD_OK) {
+		free(waiter);
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	creation->req = req;
-	if (vbd_request_park(req, 0, NULL, on_client_gone, creation, &err) == VBD_OK &&
-		vbd_buffer_create(vbd_request_daemon(req), spec, on_created, creation, &err) ==
-			VBD_OK)
-		return;
-	free(creation);
-	vbd_reply_problem(req, &err);
+	waiter->waiter.answer = answer_registered;
+	vbd_waiter_run(&waiter->waiter, req, &waiter->buffer->watches, wait_ms(req));
 }
 
 void vbd_create_buffer(struct vbd_request *req)
@@ -202,7 +236,10 @@ void vbd_create_buffer(struct vbd_request *req)
 	vbd_copy_text(spec.device_name, sizeof(spec.device_name), input.device);
 	spec.size_bytes = input.size_bytes;
 	spec.kind = input.kind;
+	spec.page_bytes = input.page_bytes;
 	spec.access = input.access;
+	spec.relaxed_ordering = input.relaxed_ordering;
+	spec.on_demand = input.on_demand;
 	create(req, &spec);
 }
 
@@ -242,8 +279,9 @@ static int by_users(const void *a, const void *b)
 		((const struct vbd_buffer *)a)->users, ((const struct vbd_buffer *)b)->users);
 }
 
-static const char *const buffer_fields[] = {"id", "name", "state", "kind", "size_bytes", "access",
-	"device", "shm_name", "addr", "rkey", "created_at", "users", NULL};
+static const char *const buffer_fields[] = {"id", "name", "state", "kind", "size_bytes",
+	"page_bytes", "access", "relaxed_ordering", "on_demand", "device", "shm_name", "addr",
+	"rkey", "created_at", "users", "error", NULL};
 
 static const char *const buffer_states[] = {
 #define STATE_NAME(sym, json) json,

@@ -32,6 +32,19 @@ void vbd_copy_text(char *to, size_t to_bytes, const char *text)
 	(void)snprintf(to, to_bytes, "%s", text ? text : "");
 }
 
+json_t *vbd_encode_error(const struct vbd_error *err)
+{
+	struct vbd_encoder out;
+
+	if (err->status == VBD_OK)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_text(&out, "code", vbd_status_code(err->status));
+	vbd_put_text(&out, "text", *err->text ? err->text : vbd_status_text(err->status));
+	vbd_put_text(&out, "hint", vbd_status_hint(err->status));
+	return vbd_encode_end(&out);
+}
+
 void vbd_walk_registry(const struct vbd_registry *registry, vbd_page_visit_cb visit, void *visitor)
 {
 	for (struct vbd_object *object = vbd_registry_first(registry); object;

@@ -18,12 +18,8 @@ static struct vbd_buffer *find_bytes(struct vbd_request *req, struct vbd_error *
 {
 	struct vbd_buffer *buffer = vbd_buffer_find(vbd_request_daemon(req), req->ref, err);
 
-	if (buffer && buffer->state == VBD_BUFFER_REGISTERING) {
-		(void)vbd_error_set(err, VBD_E_WRONG_STATE,
-			"buffer %" PRIu64 " is still registering; it must be ready or lost",
-			buffer->object.id);
+	if (buffer && vbd_buffer_has_bytes(buffer, err) != VBD_OK)
 		return NULL;
-	}
 	return buffer;
 }
 

@@ -40,6 +40,20 @@ static bool parse_seconds(const char *at, unsigned int *ret_wait_s)
 	return true;
 }
 
+bool vbd_prefer_async(const char *value)
+{
+	static const char name[] = "respond-async";
+
+	while (value && *value) {
+		value += strspn(value, " \t,");
+		if (strncasecmp(value, name, sizeof(name) - 1) == 0 &&
+			strchr(" \t,;", value[sizeof(name) - 1]))
+			return true;
+		value = end_of_preference(value);
+	}
+	return false;
+}
+
 bool vbd_prefer_wait(const char *value, unsigned int *ret_wait_s)
 {
 	while (value && *value) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The Prefer header (RFC 7240), of which verbsd honours wait=N.
+ * The Prefer header (RFC 7240), of which verbsd honours wait=N and respond-async.
  *
  * Any thread.
  */
@@ -20,5 +20,8 @@
  * are ignored (RFC 7240, section 2).
  */
 bool vbd_prefer_wait(const char *value, unsigned int *ret_wait_s);
+
+/** vbd_prefer_async - does the client prefer an answer at once? @value: as above */
+bool vbd_prefer_async(const char *value);
 
 #endif

@@ -98,6 +98,8 @@ static void answered(struct vbd_request *req, unsigned int status)
 
 		(void)snprintf(wait, sizeof(wait), "wait=%u", req->wait_s);
 		vbd_request_add_header(req, "Preference-Applied", wait);
+	} else if (req->respond_async && status == 202) {
+		vbd_request_add_header(req, "Preference-Applied", "respond-async");
 	}
 	if (req->idem) {
 		vbd_idem_store(req->idem, &req->reply);

@@ -61,6 +61,7 @@ struct vbd_request {
 	json_t *json;		/* parsed body; NULL if there is none */
 	unsigned int wait_s;	/* of Prefer: wait=N; 0 if there is none */
 	bool wait_asked;	/* Prefer: wait was there */
+	bool respond_async;	/* Prefer: respond-async was there */
 	void *context;		/* the services: what the server was created with */
 
 	/* For the transport and dispatch. */

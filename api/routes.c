@@ -35,7 +35,7 @@ static const struct vbd_route routes[] = {
 	{ROUTE(GET, list_buffers, READ, NONE, vbd_list_buffers,
 		"/v1/buffers", PAGED, "state")},
 	{ROUTE(POST, create_buffer, CONTROL, JSON, vbd_create_buffer,
-		"/v1/buffers", NULL)},
+		"/v1/buffers", NULL), .prefer = true},
 	{ROUTE(GET, get_buffer, READ, NONE, vbd_get_buffer,
 		"/v1/buffers/{ref}", NULL)},
 	{ROUTE(DELETE, delete_buffer, CONTROL, NONE, vbd_delete_buffer,

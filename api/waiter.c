@@ -39,6 +39,7 @@ static void on_gone(struct vbd_request *req, void *arg)
 void vbd_waiter_run(struct vbd_waiter *waiter, struct vbd_request *req, struct vbd_link *watches,
 	uint64_t wait_ms)
 {
+	uint64_t timeout_ms = wait_ms == VBD_WAIT_UNBOUNDED ? 0 : wait_ms;
 	struct vbd_error err = {0};
 
 	vbd_list_init(&waiter->watch.link);
@@ -48,7 +49,7 @@ void vbd_waiter_run(struct vbd_waiter *waiter, struct vbd_request *req, struct v
 	if (!req->reply.status && !wait_ms)
 		waiter->answer(waiter, VBD_WAKE_TIMEOUT);
 	if (!req->reply.status &&
-		vbd_request_park(req, wait_ms, on_timeout, on_gone, waiter, &err) == VBD_OK) {
+		vbd_request_park(req, timeout_ms, on_timeout, on_gone, waiter, &err) == VBD_OK) {
 		vbd_watch_add(watches, &waiter->watch);
 		return;
 	}

@@ -23,11 +23,13 @@ struct vbd_waiter {
 	void (*answer)(struct vbd_waiter *waiter, enum vbd_wake why);
 };
 
+#define VBD_WAIT_UNBOUNDED UINT64_MAX
+
 /**
  * vbd_waiter_run - answer now if possible, else when the object changes, else at the deadline
  * @waiter:  taken over, and freed when there is an answer; `answer` is set
  * @watches: the object's list
- * @wait_ms: 0 answers at once
+ * @wait_ms: 0 answers at once; VBD_WAIT_UNBOUNDED for what is sure to end by itself
  *
  * When the client leaves or the server stops, a GET is dropped; anything else is answered as at its
  * deadline, so that a repeat under the same Idempotency-Key learns what has come of it.

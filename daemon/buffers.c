@@ -2,6 +2,7 @@
 #include "daemon/buffers.h"
 
 #include "base/clock.h"
+#include "base/hugepage.h"
 #include "daemon/transfers.h"
 #include "rdma/device.h"
 #include "rdma/fabric.h"
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* crc32_iscsi() takes its length as an int. */
 #define CRC_STEP_BYTES (1U << 30)
@@ -37,30 +39,59 @@ static void job_done(struct vbd_daemon *daemon)
 struct creation {
 	struct vbd_buffer *buffer;
 	struct vbd_device *device;
-	vbd_buffer_created_cb cb;
-	void *arg;
-	struct vbd_error error;
-	enum vbd_status status;
 };
+
+static void unpin(struct vbd_buffer *buffer)
+{
+	buffer->daemon->pinned_bytes -= buffer->pinned_bytes;
+	buffer->pinned_bytes = 0;
+}
 
 static void free_buffer(struct vbd_buffer *buffer)
 {
-	if (buffer->object.id)
-		vbd_registry_remove(buffer->daemon->buffers, &buffer->object);
-	buffer->daemon->pinned_bytes -= buffer->mem.size_bytes;
+	vbd_list_remove(&buffer->reap.link);
+	vbd_registry_remove(buffer->daemon->buffers, &buffer->object);
+	vbd_watch_notify(&buffer->watches, true);
+	unpin(buffer);
 	vbd_mem_free(&buffer->mem);
 	free(buffer);
+}
+
+static void reap(struct vbd_deferred *deferred)
+{
+	free_buffer(VBD_CONTAINER_OF(deferred, struct vbd_buffer, reap));
 }
 
 /* Pool thread. */
 static void allocate_and_register(void *arg)
 {
 	struct creation *creation = arg;
-	struct vbd_mem *mem = &creation->buffer->mem;
+	struct vbd_buffer *buffer = creation->buffer;
+	struct vbd_mem *mem = &buffer->mem;
 
-	creation->status = vbd_mem_allocate(mem, &creation->error);
-	if (!creation->status)
-		creation->status = vbd_mem_register(mem, creation->device, &creation->error);
+	if (vbd_mem_allocate(mem, &buffer->error) != VBD_OK)
+		return;
+	if (vbd_mem_register(mem, creation->device, &buffer->error) != VBD_OK)
+		vbd_mem_unmap(mem);
+}
+
+static void ready(struct vbd_buffer *buffer)
+{
+	buffer->state = VBD_BUFFER_READY;
+	(void)vbd_eventlog_append(buffer->daemon->eventlog, VBD_EVENT_BUFFER_CREATED,
+		VBD_SEVERITY_INFO, VBD_KIND_BUFFER, buffer->object.id, VBD_REASON_NONE,
+		"%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
+}
+
+static void failed(struct vbd_buffer *buffer)
+{
+	buffer->state = VBD_BUFFER_FAILED;
+	vbd_mem_free(&buffer->mem);
+	unpin(buffer);
+	(void)vbd_eventlog_append(buffer->daemon->eventlog, VBD_EVENT_BUFFER_FAILED,
+		VBD_SEVERITY_WARNING, VBD_KIND_BUFFER, buffer->object.id, VBD_REASON_NONE,
+		"%zu bytes on %s: %s", buffer->mem.size_bytes, buffer->device_name,
+		buffer->error.text);
 }
 
 static void created(void *arg)
@@ -68,49 +99,39 @@ static void created(void *arg)
 	struct creation *creation = arg;
 	struct vbd_buffer *buffer = creation->buffer;
 	struct vbd_daemon *daemon = buffer->daemon;
-	struct vbd_device *device = creation->device;
 
-	if (!creation->status)
-		creation->status = vbd_device_usable(device, &creation->error);
-	if (creation->status) {
-		/* A registration that came through has taken our reference over and gives it back
-		 * here. */
-		bool registered = buffer->mem.mr;
-
-		free_buffer(buffer);
-		if (!registered)
-			vbd_device_unref(device);
-		creation->cb(NULL, &creation->error, creation->arg);
-	} else {
-		buffer->state = VBD_BUFFER_READY;
-		(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BUFFER_CREATED,
-			VBD_SEVERITY_INFO, VBD_KIND_BUFFER, buffer->object.id, VBD_REASON_NONE,
-			"%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
-		creation->cb(buffer, NULL, creation->arg);
-	}
+	/* A registration that came through has taken our reference over. */
+	if (!buffer->mem.mr)
+		vbd_device_unref(creation->device);
+	else if (vbd_device_usable(creation->device, &buffer->error) == VBD_OK)
+		ready(buffer);
+	if (buffer->state == VBD_BUFFER_REGISTERING)
+		failed(buffer);
 	free(creation);
+	vbd_watch_notify(&buffer->watches, false);
 	job_done(daemon);
 }
 
 static enum vbd_status check_limits(
-	const struct vbd_daemon *daemon, uint64_t size_bytes, struct vbd_error *err)
+	const struct vbd_daemon *daemon, const struct vbd_mem *mem, struct vbd_error *err)
 {
 	const struct vbd_config_limits *limits = &daemon->config->limits;
+	uint64_t mapped_bytes = vbd_mem_mapped_bytes(mem);
 
-	if (size_bytes > limits->buffer_bytes) {
+	if (mem->size_bytes > limits->buffer_bytes) {
 		if (err && err->status == VBD_OK)
 			err->limit = limits->buffer_bytes;
 		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/size_bytes",
 			"a buffer may have %llu bytes at most",
 			(unsigned long long)limits->buffer_bytes);
 	}
-	if (size_bytes > limits->pinned_bytes - daemon->pinned_bytes) {
+	if (mapped_bytes > limits->pinned_bytes - daemon->pinned_bytes) {
 		if (err && err->status == VBD_OK)
 			err->limit = limits->pinned_bytes;
 		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/size_bytes",
-			"all buffers may have %llu bytes, and %llu are taken",
+			"all buffers may have %llu bytes, %llu are taken, and this takes %llu",
 			(unsigned long long)limits->pinned_bytes,
-			(unsigned long long)daemon->pinned_bytes);
+			(unsigned long long)daemon->pinned_bytes, (unsigned long long)mapped_bytes);
 	}
 	return VBD_OK;
 }
@@ -131,15 +152,42 @@ static enum vbd_status choose_device(const struct vbd_daemon *daemon, const char
 	return vbd_device_usable(device, err);
 }
 
-static enum vbd_status add_buffer(struct vbd_daemon *daemon, const struct vbd_buffer_spec *spec,
-	const struct vbd_device *device, struct vbd_buffer **ret_buffer, struct vbd_error *err)
+/* What the memory shall be; nothing is made yet. */
+static enum vbd_status describe(
+	const struct vbd_buffer_spec *spec, struct vbd_mem *ret_mem, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	*ret_mem = (struct vbd_mem){
+		.kind = spec->kind,
+		.access = spec->access,
+		.size_bytes = spec->size_bytes,
+		.relaxed_ordering = spec->relaxed_ordering,
+		.on_demand = spec->on_demand,
+	};
+	if (spec->kind == VBD_MEM_HUGEPAGE) {
+		status = vbd_hugepage_choose(spec->page_bytes, &ret_mem->page_bytes, err);
+		if (status)
+			return status;
+	} else if (spec->page_bytes) {
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/page_bytes",
+			"/page_bytes has a meaning for kind hugepage only");
+	} else {
+		ret_mem->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	}
+	return VBD_OK;
+}
+
+static enum vbd_status add_buffer(struct vbd_daemon *daemon, const char *name,
+	const struct vbd_mem *mem, const struct vbd_device *device, struct vbd_buffer **ret_buffer,
+	struct vbd_error *err)
 {
 	struct vbd_buffer *buffer = calloc(1, sizeof(*buffer));
 	enum vbd_status status;
 
 	if (!buffer)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a buffer");
-	status = vbd_registry_add(daemon->buffers, &buffer->object, spec->name, err);
+	status = vbd_registry_add(daemon->buffers, &buffer->object, name, err);
 	if (status) {
 		free(buffer);
 		return status;
@@ -147,55 +195,66 @@ static enum vbd_status add_buffer(struct vbd_daemon *daemon, const struct vbd_bu
 	buffer->daemon = daemon;
 	buffer->state = VBD_BUFFER_REGISTERING;
 	buffer->created_ns = vbd_clock_mono_ns();
-	buffer->mem.kind = spec->kind;
-	buffer->mem.access = spec->access;
-	buffer->mem.size_bytes = spec->size_bytes;
+	buffer->mem = *mem;
+	buffer->pinned_bytes = vbd_mem_mapped_bytes(mem);
+	vbd_list_init(&buffer->watches);
+	vbd_deferred_init(&buffer->reap, reap);
 	(void)snprintf(buffer->device_name, sizeof(buffer->device_name), "%s", device->name);
-	if (spec->kind == VBD_MEM_SHARED)
+	if (mem->kind == VBD_MEM_SHARED)
 		(void)snprintf(buffer->mem.shm_name, sizeof(buffer->mem.shm_name),
 			"/verbsd-%s-%llu", daemon->server_id,
 			(unsigned long long)buffer->object.id);
-	daemon->pinned_bytes += spec->size_bytes;
+	daemon->pinned_bytes += buffer->pinned_bytes;
 	*ret_buffer = buffer;
 	return VBD_OK;
 }
 
-enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_buffer_spec *spec,
-	vbd_buffer_created_cb cb, void *arg, struct vbd_error *err)
+static enum vbd_status begin(
+	struct vbd_buffer *buffer, struct vbd_device *device, struct vbd_error *err)
 {
-	struct creation *creation;
+	struct creation *creation = calloc(1, sizeof(*creation));
+	enum vbd_status status;
+
+	if (!creation)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a buffer");
+	*creation = (struct creation){.buffer = buffer, .device = device};
+	vbd_device_ref(device);
+	status = vbd_loop_work(buffer->daemon->loop, allocate_and_register, created, creation, err);
+	if (status) {
+		vbd_device_unref(device);
+		free(creation);
+		return status;
+	}
+	buffer->daemon->pool_jobs++;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_buffer_spec *spec,
+	struct vbd_buffer **ret_buffer, struct vbd_error *err)
+{
+	struct vbd_buffer *buffer;
 	struct vbd_device *device;
 	enum vbd_status status;
+	struct vbd_mem mem;
 
 	status = vbd_daemon_accepts_work(daemon, err);
 	if (!status)
-		status = check_limits(daemon, spec->size_bytes, err);
+		status = describe(spec, &mem, err);
+	if (!status)
+		status = check_limits(daemon, &mem, err);
 	if (!status)
 		status = choose_device(daemon, spec->device_name, &device, err);
+	if (!status)
+		status = add_buffer(daemon, spec->name, &mem, device, &buffer, err);
 	if (status)
 		return status;
-	creation = calloc(1, sizeof(*creation));
-	if (!creation)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a buffer");
-	status = add_buffer(daemon, spec, device, &creation->buffer, err);
-	if (status)
-		goto free_creation;
-	creation->device = device;
-	creation->cb = cb;
-	creation->arg = arg;
-	vbd_device_ref(device);
-	status = vbd_loop_work(daemon->loop, allocate_and_register, created, creation, err);
-	if (status)
-		goto unref;
-	daemon->pool_jobs++;
+	status = begin(buffer, device, err);
+	if (status) {
+		free_buffer(buffer);
+		return status;
+	}
+	*ret_buffer = buffer;
 	return VBD_OK;
-
-unref:
-	vbd_device_unref(device);
-	free_buffer(creation->buffer);
-free_creation:
-	free(creation);
-	return status;
 }
 
 struct vbd_buffer *vbd_buffer_find(
@@ -247,7 +306,7 @@ static void free_when_unused(struct vbd_buffer *buffer)
 }
 
 /* Pool thread. */
-static void revoke(void *arg)
+static void revoke_keys(void *arg)
 {
 	struct vbd_buffer *buffer = arg;
 
@@ -272,6 +331,11 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 	if (buffer->state == VBD_BUFFER_REGISTERING)
 		return vbd_error_set(err, VBD_E_IN_USE, "buffer %llu is still being registered",
 			(unsigned long long)id);
+	if (buffer->state == VBD_BUFFER_FAILED) {
+		vbd_registry_remove(daemon->buffers, &buffer->object);
+		vbd_loop_defer(daemon->loop, &buffer->reap);
+		return VBD_OK;
+	}
 	if (buffer->users > 0)
 		return vbd_error_set(err, VBD_E_IN_USE, "buffer %llu is used by %u transfer%s",
 			(unsigned long long)id, buffer->users, buffer->users == 1 ? "" : "s");
@@ -284,7 +348,7 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 	 * its device. */
 	vbd_mem_unlink(&buffer->mem);
 	vbd_buffer_hold(buffer);
-	on_pool(buffer, revoke, revoked);
+	on_pool(buffer, revoke_keys, revoked);
 	return VBD_OK;
 }
 
@@ -302,6 +366,15 @@ size_t vbd_buffer_users(const struct vbd_buffer *buffer, char (*paths)[48], size
 			vbd_registry_path(transfers, object->id, paths[count++]);
 	}
 	return count;
+}
+
+enum vbd_status vbd_buffer_has_bytes(const struct vbd_buffer *buffer, struct vbd_error *err)
+{
+	if (buffer->state == VBD_BUFFER_READY || buffer->state == VBD_BUFFER_LOST)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_WRONG_STATE,
+		"buffer %llu is %s; only one that is ready or lost has bytes",
+		(unsigned long long)buffer->object.id, vbd_buffer_state_name(buffer->state));
 }
 
 void vbd_buffer_hold(struct vbd_buffer *buffer)
@@ -396,10 +469,9 @@ enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, enum vbd_checksum
 	struct checksum *sum;
 	enum vbd_status status;
 
-	if (buffer->state == VBD_BUFFER_REGISTERING)
-		return vbd_error_set(err, VBD_E_WRONG_STATE,
-			"buffer %llu is still being registered",
-			(unsigned long long)buffer->object.id);
+	status = vbd_buffer_has_bytes(buffer, err);
+	if (status)
+		return status;
 	sum = calloc(1, sizeof(*sum));
 	if (!sum)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a checksum");

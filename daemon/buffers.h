@@ -9,13 +9,15 @@
 #define VBD_DAEMON_BUFFERS_H
 
 #include "daemon/daemon.h"
+#include "daemon/watch.h"
 #include "rdma/mem.h"
 
 /* X(SYMBOL, json name) */
-#define VBD_BUFFER_STATE_MAP(X)       \
-	X(REGISTERING, "registering") \
-	X(READY, "ready")             \
-	X(LOST, "lost") /* its device is gone; the bytes are still there */
+#define VBD_BUFFER_STATE_MAP(X)                                                 \
+	X(REGISTERING, "registering")                                           \
+	X(READY, "ready")                                                       \
+	X(LOST, "lost")	    /* its device is gone; the bytes are still there */ \
+	X(FAILED, "failed") /* it could not be registered; `error` says why */
 
 enum vbd_buffer_state {
 #define VBD_BUFFER_STATE_ENUM(sym, json) VBD_BUFFER_##sym,
@@ -30,47 +32,56 @@ struct vbd_buffer {
 	struct vbd_object object; /* first: id, name */
 	struct vbd_daemon *daemon;
 	enum vbd_buffer_state state;
-	struct vbd_mem mem; /* size_bytes, kind, access, addr, rkey, shm_name */
+	struct vbd_mem mem;	/* size_bytes, kind, access, addr, rkey, shm_name */
+	struct vbd_error error; /* why it is FAILED */
+	uint64_t pinned_bytes;	/* counted in the daemon's */
 	char device_name[64];
 	uint64_t created_ns;
 	uint32_t users; /* transfers that use it now */
 	uint32_t holds; /* readers of its bytes: downloads, uploads, checksums, and `users`; freed
 			   at 0 when deleted */
 	bool deleted;	/* out of the registry, waiting for the holds */
+	struct vbd_link watches; /* of struct vbd_watch: called when it is registered, or not */
+	struct vbd_deferred reap;
 };
 
 struct vbd_buffer_spec {
 	char name[64]; /* "" for none */
 	uint64_t size_bytes;
 	enum vbd_mem_kind kind;
-	unsigned int access;  /* vbd_mem_access */
+	unsigned int access;   /* vbd_mem_access */
+	uint64_t page_bytes;   /* of a HUGEPAGE one; 0 for the kernel's default */
+	bool relaxed_ordering; /* see struct vbd_mem */
+	bool on_demand;
 	char device_name[65]; /* "" for the default device */
 };
 
-/** vbd_buffer_created_cb - @buffer READY, or NULL and @err */
-typedef void (*vbd_buffer_created_cb)(
-	struct vbd_buffer *buffer, const struct vbd_error *err, void *arg);
-
 /**
- * vbd_buffer_create - allocate and register; @cb tells the end
+ * vbd_buffer_create - begin to allocate and register
+ * @ret_buffer: REGISTERING; its watches are told when it is READY or FAILED
  *
- * An error that is known at once (name_taken, limit_reached, no_device, stopping) is returned and
- * @cb never runs.
+ * What is known at once (name_taken, limit_reached, no_device, not_supported, bad_value, stopping)
+ * is returned; what fails later is the buffer's own `error`, until it is deleted.
  */
 enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_buffer_spec *spec,
-	vbd_buffer_created_cb cb, void *arg, struct vbd_error *err) VBD_MUST_CHECK;
+	struct vbd_buffer **ret_buffer, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_buffer_find - by id or name; NULL and not_found */
 struct vbd_buffer *vbd_buffer_find(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
 
-/** vbd_buffer_delete - in_use while transfers use it (their paths: vbd_buffer_users()); else out of
- * the registry now */
+/** vbd_buffer_delete - in_use while it is being registered or used (the users' paths:
+ * vbd_buffer_users()); else out of the registry now */
 enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_buffer_users - paths of up to @max transfers that use it, "/v1/transfers/9"; returns how
  * many were written */
 size_t vbd_buffer_users(const struct vbd_buffer *buffer, char (*paths)[48], size_t max);
+
+/** vbd_buffer_has_bytes - are there bytes to read and write? wrong_state while it is being
+ * registered, and when it failed */
+enum vbd_status vbd_buffer_has_bytes(
+	const struct vbd_buffer *buffer, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_buffer_hold - its bytes stay readable and writable until vbd_buffer_unhold() */
 void vbd_buffer_hold(struct vbd_buffer *buffer);

@@ -37,6 +37,7 @@
 	X(CM_EVENT, "cm_event")                             \
 	X(CONNECTION_ASYNC, "connection_async")             \
 	X(BUFFER_CREATED, "buffer_created")                 \
+	X(BUFFER_FAILED, "buffer_failed")                   \
 	X(BUFFER_DELETED, "buffer_deleted")                 \
 	X(BUFFER_LOST, "buffer_lost")                       \
 	X(TRANSFER_CREATED, "transfer_created")             \

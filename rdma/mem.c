@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/mem.h"
 
+#include "base/hugepage.h"
 #include "rdma/device.h"
 #include "rdma/provider.h"
 
@@ -10,16 +11,46 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+unsigned int vbd_mem_access_flags(unsigned int access)
+{
+	unsigned int flags = 0;
+
+	if (access & VBD_ACCESS_REMOTE_WRITE)
+		flags |= IBV_ACCESS_REMOTE_WRITE;
+	if (access & VBD_ACCESS_REMOTE_READ)
+		flags |= IBV_ACCESS_REMOTE_READ;
+	if (access & VBD_ACCESS_REMOTE_ATOMIC)
+		flags |= IBV_ACCESS_REMOTE_ATOMIC;
+	if (access & VBD_ACCESS_MW_BIND)
+		flags |= IBV_ACCESS_MW_BIND;
+	return flags;
+}
+
+static bool is_huge(const struct vbd_mem *mem)
+{
+	return mem->kind == VBD_MEM_HUGEPAGE;
+}
+
+size_t vbd_mem_mapped_bytes(const struct vbd_mem *mem)
+{
+	if (!is_huge(mem))
+		return mem->size_bytes;
+	return (mem->size_bytes + mem->page_bytes - 1) / mem->page_bytes * mem->page_bytes;
+}
+
 static enum vbd_status map(struct vbd_mem *mem, int flags, int fd, struct vbd_error *err)
 {
-	void *addr = mmap(NULL, mem->size_bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+	size_t mapped_bytes = vbd_mem_mapped_bytes(mem);
+	void *addr = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
 
+	if (addr == MAP_FAILED && errno == ENOMEM && is_huge(mem))
+		return vbd_hugepage_shortage(mem->page_bytes, mapped_bytes / mem->page_bytes, err);
 	if (addr == MAP_FAILED)
 		return vbd_error_errno(
-			err, VBD_OK, "mmap", errno, "%zu bytes can't be mapped", mem->size_bytes);
+			err, VBD_OK, "mmap", errno, "%zu bytes can't be mapped", mapped_bytes);
 	/* Remote memory does not belong into a core dump; a kernel that can't leave it out still
 	 * works. */
-	(void)madvise(addr, mem->size_bytes, MADV_DONTDUMP);
+	(void)madvise(addr, mapped_bytes, MADV_DONTDUMP);
 	mem->addr = addr;
 	return VBD_OK;
 }
@@ -58,24 +89,31 @@ unlink:
 	return status;
 }
 
+static int huge_flags(const struct vbd_mem *mem)
+{
+	/* The size goes in as its logarithm: mmap(2). */
+	return MAP_HUGETLB | __builtin_ctzll(mem->page_bytes) << MAP_HUGE_SHIFT;
+}
+
 enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err)
 {
 	if (mem->kind == VBD_MEM_SHARED)
 		return allocate_shared(mem, err);
-	return map(mem, MAP_PRIVATE | MAP_ANONYMOUS, -1, err);
+	return map(
+		mem, MAP_PRIVATE | MAP_ANONYMOUS | (is_huge(mem) ? huge_flags(mem) : 0), -1, err);
 }
 
 enum vbd_status vbd_mem_register(
 	struct vbd_mem *mem, struct vbd_device *device, struct vbd_error *err)
 {
-	int access = IBV_ACCESS_LOCAL_WRITE;
+	unsigned int access = IBV_ACCESS_LOCAL_WRITE | vbd_mem_access_flags(mem->access);
 	enum vbd_status status;
 
-	if (mem->access & VBD_ACCESS_REMOTE_WRITE)
-		access |= IBV_ACCESS_REMOTE_WRITE;
-	if (mem->access & VBD_ACCESS_REMOTE_READ)
-		access |= IBV_ACCESS_REMOTE_READ;
-	status = vbd_pv_reg_mr(device->pd, mem->addr, mem->size_bytes, access, &mem->mr, err);
+	if (mem->relaxed_ordering)
+		access |= IBV_ACCESS_RELAXED_ORDERING;
+	if (mem->on_demand)
+		access |= IBV_ACCESS_ON_DEMAND;
+	status = vbd_pv_reg_mr(device->pd, mem->addr, mem->size_bytes, (int)access, &mem->mr, err);
 	if (status)
 		return status;
 	mem->device = device;
@@ -111,7 +149,7 @@ void vbd_mem_unmap(struct vbd_mem *mem)
 {
 	vbd_mem_unlink(mem);
 	if (mem->addr)
-		(void)munmap(mem->addr, mem->size_bytes);
+		(void)munmap(mem->addr, vbd_mem_mapped_bytes(mem));
 	mem->addr = NULL;
 }
 

@@ -19,18 +19,28 @@ struct vbd_device;
 
 enum vbd_mem_kind {
 	VBD_MEM_ANONYMOUS,
-	VBD_MEM_SHARED, /* under /dev/shm, for local programs to map */
+	VBD_MEM_SHARED,	  /* under /dev/shm, for local programs to map */
+	VBD_MEM_HUGEPAGE, /* anonymous, of huge pages */
 };
 
 enum vbd_mem_access {
 	VBD_ACCESS_REMOTE_WRITE = 1,
 	VBD_ACCESS_REMOTE_READ = 2,
+	VBD_ACCESS_REMOTE_ATOMIC = 4,
+	VBD_ACCESS_MW_BIND = 8, /* memory windows may be bound to it */
 };
+
+/** vbd_mem_access_flags - IBV_ACCESS_* for the bits of enum vbd_mem_access; local write not among
+ * them */
+unsigned int vbd_mem_access_flags(unsigned int access);
 
 struct vbd_mem {
 	enum vbd_mem_kind kind;
-	unsigned int access; /* vbd_mem_access */
+	unsigned int access;   /* vbd_mem_access */
+	bool relaxed_ordering; /* the device may reorder what it writes */
+	bool on_demand;	       /* not pinned: the device faults pages in */
 	size_t size_bytes;
+	size_t page_bytes; /* HUGEPAGE: of vbd_hugepage_choose(); else not looked at */
 	uint8_t *addr;
 	char shm_name[48];	   /* for shm_open(3); "" if anonymous */
 	struct vbd_device *device; /* holds a reference while registered */
@@ -38,6 +48,9 @@ struct vbd_mem {
 	uint32_t lkey;
 	uint32_t rkey;
 };
+
+/** vbd_mem_mapped_bytes - what it takes: its size, rounded up to whole huge pages */
+size_t vbd_mem_mapped_bytes(const struct vbd_mem *mem);
 
 /** vbd_mem_allocate - map @mem->size_bytes of zeroed memory of @mem->kind; any thread */
 enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err) VBD_MUST_CHECK;

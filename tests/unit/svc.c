@@ -159,32 +159,17 @@ void svc_close(struct svc *svc, struct vbd_connection *connection)
 	SVC_UNTIL(svc, connection->ended);
 }
 
-struct made {
-	bool done;
-	struct vbd_buffer *buffer;
-};
-
-static void on_created(struct vbd_buffer *buffer, const struct vbd_error *err, void *arg)
-{
-	struct made *made = arg;
-
-	(void)err;
-	made->done = true;
-	made->buffer = buffer;
-}
-
 struct vbd_buffer *svc_buffer(
 	struct svc *svc, const char *name, uint64_t size_bytes, unsigned int access)
 {
 	struct vbd_buffer_spec spec = {.size_bytes = size_bytes, .access = access};
-	struct made made = {0};
+	struct vbd_buffer *buffer = NULL;
 
 	(void)snprintf(spec.name, sizeof(spec.name), "%s", name);
-	assert_int_equal(
-		vbd_buffer_create(svc->daemon, &spec, on_created, &made, &svc->err), VBD_OK);
-	SVC_UNTIL(svc, made.done);
-	assert_non_null(made.buffer);
-	return made.buffer;
+	assert_int_equal(vbd_buffer_create(svc->daemon, &spec, &buffer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, buffer->state != VBD_BUFFER_REGISTERING);
+	assert_int_equal(buffer->state, VBD_BUFFER_READY);
+	return buffer;
 }
 
 unsigned int svc_count_events(struct svc *svc, enum vbd_event_type type)

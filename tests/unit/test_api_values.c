@@ -10,6 +10,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void test_prefer__respond_async_is_found_among_others(void **state)
+{
+	static const char *const good[] = {"respond-async", "Respond-Async",
+		"wait=5, respond-async", "foo=\"a, b\",respond-async;x=1",
+		" respond-async , wait=1"};
+	static const char *const ignored[] = {"", "wait=5", "respond-asynchronously",
+		"x=\"respond-async\"", "respond", "foo=respond-async"};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++)
+		assert_true(vbd_prefer_async(good[i]));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(ignored); i++)
+		assert_false(vbd_prefer_async(ignored[i]));
+	assert_false(vbd_prefer_async(NULL));
+}
+
 static void test_prefer__wait_is_found_among_others(void **state)
 {
 	static const struct {
@@ -228,6 +244,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_prefer__wait_is_found_among_others),
+		cmocka_unit_test(test_prefer__respond_async_is_found_among_others),
 		cmocka_unit_test(test_range__one_range_is_a_part),
 		cmocka_unit_test(test_range__what_is_not_one_range_is_the_whole),
 		cmocka_unit_test(test_range__behind_the_end_is_outside),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/buffers.h"
 
+#include "base/hugepage.h"
 #include "rdma/device.h"
 #include "rdma/fabric.h"
 #include "tests/unit/openapi.h"
@@ -11,45 +12,51 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+/* Ready or failed, and told to its watches once. */
 struct made {
+	struct vbd_watch watch;
 	unsigned int calls;
-	struct vbd_buffer *buffer;
-	struct vbd_error error;
 };
 
-static void on_created(struct vbd_buffer *buffer, const struct vbd_error *err, void *arg)
+static void on_change(struct vbd_watch *watch, bool gone)
 {
-	struct made *made = arg;
+	struct made *made = VBD_CONTAINER_OF(watch, struct made, watch);
 
-	made->calls++;
-	made->buffer = buffer;
-	if (err)
-		made->error = *err;
+	made->calls += !gone;
 }
 
-static void make(struct svc *svc, const struct vbd_buffer_spec *spec, struct made *made)
+static struct vbd_buffer *make(struct svc *svc, const struct vbd_buffer_spec *spec)
 {
-	*made = (struct made){0};
-	assert_int_equal(vbd_buffer_create(svc->daemon, spec, on_created, made, &svc->err), VBD_OK);
-	SVC_UNTIL(svc, made->calls);
-	assert_int_equal(made->calls, 1);
+	struct made made = {.watch.cb = on_change};
+	struct vbd_buffer *buffer = NULL;
+
+	vbd_list_init(&made.watch.link);
+	assert_int_equal(vbd_buffer_create(svc->daemon, spec, &buffer, &svc->err), VBD_OK);
+	assert_int_equal(buffer->state, VBD_BUFFER_REGISTERING);
+	vbd_watch_add(&buffer->watches, &made.watch);
+	SVC_UNTIL(svc, made.calls);
+	svc_turn(svc);
+	assert_int_equal(made.calls, 1);
+	vbd_watch_remove(&made.watch);
+	return buffer;
 }
 
 static void assert_refused(
 	struct svc *svc, const struct vbd_buffer_spec *spec, enum vbd_status status)
 {
+	struct vbd_buffer *buffer = NULL;
 	struct vbd_error err = {0};
-	struct made made = {0};
 
-	assert_int_equal(vbd_buffer_create(svc->daemon, spec, on_created, &made, &err), status);
-	svc_turn(svc);
-	assert_int_equal(made.calls, 0);
+	assert_int_equal(vbd_buffer_create(svc->daemon, spec, &buffer, &err), status);
+	assert_null(buffer);
 }
 
 static void assert_nothing_left(struct svc *svc)
 {
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+	svc_turn(svc);
 	assert_int_equal(vbd_registry_count(svc->daemon->buffers), 0);
 	assert_int_equal(svc->daemon->pinned_bytes, 0);
 	assert_int_equal(fake_live().mrs, 0);
@@ -73,6 +80,7 @@ static void test_services_buffers__one_is_zeroed_registered_and_found(void **sta
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 5000, VBD_ACCESS_REMOTE_READ);
 
 	assert_int_equal(buffer->state, VBD_BUFFER_READY);
+	assert_int_equal(buffer->mem.page_bytes, sysconf(_SC_PAGESIZE));
 	assert_string_equal(buffer->device_name, "fake0");
 	for (size_t i = 0; i < 5000; i++)
 		assert_int_equal(buffer->mem.addr[i], 0);
@@ -126,7 +134,7 @@ static void test_services_buffers__without_a_device_there_is_none(void **state)
 	assert_nothing_left(svc);
 }
 
-static void test_services_buffers__a_registration_that_fails_leaves_nothing(void **state)
+static void test_services_buffers__a_registration_that_fails_leaves_its_error(void **state)
 {
 	struct svc *svc = *state;
 	const struct vbd_buffer_spec specs[] = {
@@ -135,16 +143,32 @@ static void test_services_buffers__a_registration_that_fails_leaves_nothing(void
 	};
 	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
 	unsigned int refs = device->refs;
-	struct made made;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(specs); i++) {
+		struct vbd_buffer *buffer;
+		struct vbd_error err = {0};
+
 		fake_fail_next("ibv_reg_mr", EAGAIN);
-		make(svc, &specs[i], &made);
-		assert_null(made.buffer);
-		assert_int_equal(made.error.status, VBD_E_DEVICE_LIMIT);
-		assert_nothing_left(svc);
+		buffer = make(svc, &specs[i]);
+		assert_int_equal(buffer->state, VBD_BUFFER_FAILED);
+		assert_int_equal(buffer->error.status, VBD_E_DEVICE_LIMIT);
+		assert_int_equal(vbd_buffer_has_bytes(buffer, &err), VBD_E_WRONG_STATE);
+		assert_null(buffer->mem.addr);
+		assert_int_equal(svc->daemon->pinned_bytes, 0);
 		assert_int_equal(device->refs, refs);
+		assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+		assert_nothing_left(svc);
 	}
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_BUFFER_FAILED), 2);
+}
+
+static void test_services_buffers__one_that_failed_goes_with_the_daemon(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_buffer_spec spec = {.name = "mine", .size_bytes = 4096};
+
+	fake_fail_next("ibv_reg_mr", EAGAIN);
+	assert_int_equal(make(svc, &spec)->state, VBD_BUFFER_FAILED);
 }
 
 static void test_services_buffers__each_allocation_failing_leaves_nothing(void **state)
@@ -156,19 +180,19 @@ static void test_services_buffers__each_allocation_failing_leaves_nothing(void *
 	bool failed;
 
 	do {
+		struct vbd_buffer *buffer = NULL;
 		struct vbd_error err = {0};
-		struct made made = {0};
 
 		fake_memory_fail_nth(++nth);
-		if (vbd_buffer_create(svc->daemon, &spec, on_created, &made, &err) == VBD_OK)
-			SVC_UNTIL(svc, made.calls);
+		if (vbd_buffer_create(svc->daemon, &spec, &buffer, &err) == VBD_OK) {
+			SVC_UNTIL(svc, buffer->state != VBD_BUFFER_REGISTERING);
+			err = buffer->error;
+		}
 		failed = fake_memory_failed();
 		fake_memory_fail_nth(0);
-		if (made.buffer)
-			assert_int_equal(vbd_buffer_delete(made.buffer, &svc->err), VBD_OK);
-		else
-			assert_int_equal(
-				made.calls ? made.error.status : err.status, VBD_E_NO_MEMORY);
+		assert_int_equal(err.status, failed ? VBD_E_NO_MEMORY : VBD_OK);
+		if (buffer)
+			assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 		assert_nothing_left(svc);
 	} while (failed);
 	assert_in_range(nth, 4, 20);
@@ -178,16 +202,16 @@ static void test_services_buffers__a_shared_one_has_a_file_while_it_lives(void *
 {
 	struct svc *svc = *state;
 	const struct vbd_buffer_spec spec = {.size_bytes = 4096, .kind = VBD_MEM_SHARED};
+	const struct vbd_buffer *buffer = make(svc, &spec);
 	struct stat found;
-	struct made made;
 	char path[80];
 
-	make(svc, &spec, &made);
-	assert_non_null(made.buffer);
-	(void)snprintf(path, sizeof(path), "/dev/shm%s", made.buffer->mem.shm_name);
+	assert_int_equal(buffer->state, VBD_BUFFER_READY);
+	(void)snprintf(path, sizeof(path), "/dev/shm%s", buffer->mem.shm_name);
 	assert_int_equal(stat(path, &found), 0);
 	assert_int_equal(found.st_size, 4096);
-	assert_int_equal(vbd_buffer_delete(made.buffer, &svc->err), VBD_OK);
+	assert_int_equal(
+		vbd_buffer_delete(vbd_buffer_find(svc->daemon, "1", &svc->err), &svc->err), VBD_OK);
 	assert_nothing_left(svc);
 	assert_int_not_equal(stat(path, &found), 0);
 }
@@ -217,6 +241,47 @@ static void test_services_buffers__a_range_lies_inside_or_not(void **state)
 			rows[i].inside ? VBD_OK : VBD_E_RANGE_NOT_SATISFIABLE);
 		assert_string_equal(err.pointer, rows[i].inside ? "" : "/offset");
 	}
+}
+
+/* Whatever the kernel of this machine has. */
+static void test_services_buffers__a_page_size_is_the_kernels(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_buffer_spec spec = {.size_bytes = 4096, .page_bytes = 8192};
+	struct vbd_error err = {0};
+	uint64_t page_bytes;
+
+	assert_refused(svc, &spec, VBD_E_BAD_VALUE);
+	if (vbd_hugepage_choose(0, &page_bytes, &err) != VBD_OK) {
+		assert_int_equal(err.status, VBD_E_NOT_SUPPORTED);
+		return;
+	}
+	spec.kind = VBD_MEM_HUGEPAGE;
+	assert_refused(svc, &spec, VBD_E_BAD_VALUE);
+	spec.page_bytes = page_bytes;
+	svc->config.limits.pinned_bytes = page_bytes - 1;
+	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED);
+}
+
+static void test_services_buffers__huge_pages_that_are_missing_are_told(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_buffer_spec spec = {.kind = VBD_MEM_HUGEPAGE};
+	const struct vbd_buffer *buffer;
+	struct vbd_error err = {0};
+	uint64_t page_bytes;
+
+	if (vbd_hugepage_choose(0, &page_bytes, &err) != VBD_OK)
+		skip();
+	/* More than any machine has set aside. */
+	spec.size_bytes = page_bytes << 18;
+	svc->config.limits.buffer_bytes = spec.size_bytes;
+	svc->config.limits.pinned_bytes = spec.size_bytes;
+	buffer = make(svc, &spec);
+	assert_int_equal(buffer->state, VBD_BUFFER_FAILED);
+	assert_int_equal(buffer->error.status, VBD_E_NO_MEMORY);
+	assert_non_null(strstr(buffer->error.text, "/nr_hugepages"));
+	assert_non_null(strstr(buffer->error.text, "262144 huge pages"));
 }
 
 /* In use. */
@@ -278,20 +343,16 @@ static void test_services_buffers__one_that_is_being_registered_stays(void **sta
 {
 	struct svc *svc = *state;
 	const struct vbd_buffer_spec spec = {.name = "mine", .size_bytes = 4096};
+	struct vbd_buffer *buffer = NULL;
 	struct vbd_error err = {0};
-	struct made made = {0};
-	struct vbd_buffer *buffer;
 
-	assert_int_equal(
-		vbd_buffer_create(svc->daemon, &spec, on_created, &made, &svc->err), VBD_OK);
-	buffer = vbd_buffer_find(svc->daemon, "mine", &svc->err);
-	assert_non_null(buffer);
+	assert_int_equal(vbd_buffer_create(svc->daemon, &spec, &buffer, &svc->err), VBD_OK);
+	assert_ptr_equal(vbd_buffer_find(svc->daemon, "mine", &svc->err), buffer);
 	assert_int_equal(buffer->state, VBD_BUFFER_REGISTERING);
 	assert_int_equal(vbd_buffer_delete(buffer, &err), VBD_E_IN_USE);
 	assert_int_equal(vbd_buffer_checksum(buffer, VBD_CHECKSUM_CRC32C, 0, 1, NULL, NULL, NULL),
 		VBD_E_WRONG_STATE);
-	SVC_UNTIL(svc, made.calls);
-	assert_ptr_equal(made.buffer, buffer);
+	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_READY);
 }
 
 /* Checksums. */
@@ -398,16 +459,15 @@ static void test_services_buffers__a_device_that_goes_while_they_are_made(void *
 {
 	struct svc *svc = *state;
 	const struct vbd_buffer_spec spec = {.name = "mine", .size_bytes = 4096};
-	struct made made = {0};
+	struct vbd_buffer *buffer = NULL;
 
-	assert_int_equal(
-		vbd_buffer_create(svc->daemon, &spec, on_created, &made, &svc->err), VBD_OK);
+	assert_int_equal(vbd_buffer_create(svc->daemon, &spec, &buffer, &svc->err), VBD_OK);
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
-	SVC_UNTIL(svc, made.calls);
-	assert_null(made.buffer);
-	assert_int_equal(made.error.status, VBD_E_DEVICE_REMOVED);
+	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_FAILED);
+	assert_int_equal(buffer->error.status, VBD_E_DEVICE_REMOVED);
 	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	assert_nothing_left(svc);
 }
 
@@ -421,7 +481,10 @@ int main(void)
 		TEST(one_is_zeroed_registered_and_found),
 		TEST(limits_names_and_devices_are_checked_first),
 		TEST(without_a_device_there_is_none),
-		TEST(a_registration_that_fails_leaves_nothing),
+		TEST(a_registration_that_fails_leaves_its_error),
+		TEST(one_that_failed_goes_with_the_daemon),
+		TEST(a_page_size_is_the_kernels),
+		TEST(huge_pages_that_are_missing_are_told),
 		TEST(each_allocation_failing_leaves_nothing),
 		TEST(a_shared_one_has_a_file_while_it_lives),
 		TEST(a_range_lies_inside_or_not),

@@ -115,13 +115,17 @@ class State {
       state: 'ready',
       kind: 'anonymous',
       size_bytes: body.size_bytes,
+      page_bytes: 4096,
       access: [],
+      relaxed_ordering: false,
+      on_demand: false,
       device: 'mock0',
       shm_name: null,
       addr: '0x1000',
       rkey: '0x1',
       created_at: NOW,
       users: 0,
+      error: null,
     };
     this.buffers.push(buffer);
     this.events++;

@@ -52,6 +52,7 @@ export const listener = (over = {}) => ({
 
 export const buffer = (over = {}) => ({
   id: 3, name: 'target', state: 'ready', kind: 'anonymous', size_bytes: 1048576, access: ['remote_write'],
+  page_bytes: 4096, relaxed_ordering: false, on_demand: false, error: null,
   device: 'rxe0', shm_name: null, addr: '0x7f0000001000', rkey: '0x1a71', created_at: at(2), users: 0, ...over,
 });
 

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/hugepage.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#define SIZES_DIR "/sys/kernel/mm/hugepages"
+
+/* 0 if the kernel has none. */
+static uint64_t default_bytes(void)
+{
+	FILE *file = fopen("/proc/meminfo", "re");
+	uint64_t kib = 0;
+	char line[128];
+
+	if (!file)
+		return 0;
+	while (!kib && fgets(line, sizeof(line), file))
+		(void)sscanf(line, "Hugepagesize: %" SCNu64 " kB", &kib);
+	(void)fclose(file);
+	return kib << 10;
+}
+
+/* Is the size among those of the kernel? All of them go into @text. */
+static bool look_up(uint64_t wanted_bytes, char *text, size_t text_bytes)
+{
+	const struct dirent *entry;
+	bool found = false;
+	size_t used = 0;
+	uint64_t kib;
+	DIR *dir;
+
+	text[0] = '\0';
+	dir = opendir(SIZES_DIR);
+	if (!dir)
+		return false;
+	while ((entry = readdir(dir))) {
+		if (sscanf(entry->d_name, "hugepages-%" SCNu64 "kB", &kib) != 1)
+			continue;
+		found |= kib << 10 == wanted_bytes;
+		if (used < text_bytes)
+			used += (size_t)snprintf(text + used, text_bytes - used, "%s%" PRIu64,
+				used ? ", " : "", kib << 10);
+	}
+	(void)closedir(dir);
+	return found;
+}
+
+enum vbd_status vbd_hugepage_choose(
+	uint64_t wanted_bytes, uint64_t *ret_page_bytes, struct vbd_error *err)
+{
+	uint64_t page_bytes = wanted_bytes ? wanted_bytes : default_bytes();
+	char sizes[120] = "";
+
+	if (page_bytes && look_up(page_bytes, sizes, sizeof(sizes))) {
+		*ret_page_bytes = page_bytes;
+		return VBD_OK;
+	}
+	if (!page_bytes || !sizes[0])
+		return vbd_error_set(err, VBD_E_NOT_SUPPORTED,
+			"the kernel has no huge pages (" SIZES_DIR " is not there)");
+	return vbd_error_input(err, VBD_E_BAD_VALUE, "/page_bytes",
+		"the kernel has no huge pages of %" PRIu64 " bytes, only of: %s", page_bytes,
+		sizes);
+}
+
+static uint64_t read_count(uint64_t page_bytes, const char *name)
+{
+	uint64_t count = 0;
+	char path[120];
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), SIZES_DIR "/hugepages-%" PRIu64 "kB/%s",
+		page_bytes >> 10, name);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	(void)!fscanf(file, "%" SCNu64, &count);
+	(void)fclose(file);
+	return count;
+}
+
+enum vbd_status vbd_hugepage_shortage(uint64_t page_bytes, uint64_t pages, struct vbd_error *err)
+{
+	uint64_t total = read_count(page_bytes, "nr_hugepages");
+	uint64_t unused = read_count(page_bytes, "free_hugepages");
+	uint64_t promised = read_count(page_bytes, "resv_hugepages");
+	uint64_t left = unused > promised ? unused - promised : 0;
+
+	return vbd_error_set(err, VBD_E_NO_MEMORY,
+		"%" PRIu64 " huge pages of %" PRIu64 " bytes are needed, %" PRIu64 " of %" PRIu64
+		" are free: echo %" PRIu64 " > " SIZES_DIR "/hugepages-%" PRIu64 "kB/nr_hugepages",
+		pages, page_bytes, left, total, total - left + pages, page_bytes >> 10);
+}
