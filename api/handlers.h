@@ -103,6 +103,15 @@ json_t *vbd_encode_transfer(const struct vbd_transfer_record *record);
  */
 void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record);
 
+/** vbd_transfer_decode - TransferCreate, with the objects that it names; not_found names the member
+ */
+struct vbd_transfer_spec;
+enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *json,
+	struct vbd_transfer_spec *ret_spec, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_create_transfers - TransferBatch: a list of transfers that are started together, or none */
+void vbd_create_transfers(struct vbd_request *req);
+
 void vbd_get_livez(struct vbd_request *req);
 void vbd_get_readyz(struct vbd_request *req);
 void vbd_get_index(struct vbd_request *req);

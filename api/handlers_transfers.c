@@ -57,8 +57,11 @@ json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
 	vbd_put_u64(&out, "offset", record->offset);
 	vbd_put_u64(&out, "length_bytes", transfer->length_bytes);
 	vbd_put_u64(&out, "chunk_bytes", transfer->chunk_bytes);
+	vbd_put_u64(&out, "window", transfer->window);
 	vbd_put_u64(&out, "bytes_done", vbd_counter_get(&transfer->bytes_done));
 	vbd_put_u64(&out, "wrs_done", vbd_counter_get(&transfer->wrs_done));
+	vbd_put_u64_or_null(&out, "messages_done", transfer->op == VBD_OP_SEND,
+		vbd_counter_get(&transfer->wrs_done));
 	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
 	put_times(&out, transfer);
 	vbd_put(&out, "error", encode_error(record));
@@ -169,6 +172,8 @@ struct transfer_create {
 	struct remote_input remote;
 	bool remote_seen;
 	uint64_t chunk_bytes;
+	uint64_t message_bytes; /* 0 if it was not there */
+	uint32_t window;	/* 0 if it was not there */
 	uint32_t timeout_ms;
 };
 
@@ -220,6 +225,16 @@ static const struct vbd_field create_fields[] = {
 		VBD_FIELD_AT(struct transfer_create, chunk_bytes),
 		.min = 1,
 		.max = UINT64_C(1) << 30},
+	{.name = "message_bytes",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct transfer_create, message_bytes),
+		.min = 1,
+		.max = UINT64_C(1) << 30},
+	{.name = "window",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct transfer_create, window),
+		.min = 1,
+		.max = 16384},
 	{.name = "timeout_ms",
 		.type = VBD_FIELD_UINT,
 		VBD_FIELD_AT(struct transfer_create, timeout_ms),
@@ -238,6 +253,10 @@ static enum vbd_status check_remote(const struct transfer_create *input, struct 
 	if (!wanted && input->remote_seen)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/remote",
 			"/remote has no meaning for send: the peer's receive takes the bytes");
+	if (wanted && input->message_bytes)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/message_bytes",
+			"/message_bytes has no meaning for %s: chunk_bytes cuts it",
+			op_names[input->op]);
 	return VBD_OK;
 }
 
@@ -262,39 +281,42 @@ static enum vbd_status resolve(struct vbd_daemon *daemon, const struct transfer_
 	return VBD_OK;
 }
 
-static enum vbd_status create_transfer(const struct vbd_request *req,
-	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *json,
+	struct vbd_transfer_spec *ret_spec, struct vbd_error *err)
 {
 	struct transfer_create input = {.chunk_bytes = 262144, .timeout_ms = 30000};
-	struct vbd_transfer_spec spec;
 	enum vbd_status status =
-		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+		vbd_decode(json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status == VBD_OK)
 		status = check_remote(&input, err);
 	if (status != VBD_OK)
 		return status;
-	spec = (struct vbd_transfer_spec){
+	*ret_spec = (struct vbd_transfer_spec){
 		.op = ops[input.op],
 		.offset = input.offset,
 		.length_bytes = input.length_bytes,
 		.remote_addr = input.remote.addr,
 		.rkey = input.remote.rkey,
 		.chunk_bytes = input.chunk_bytes,
+		.message_bytes = input.message_bytes,
+		.window = input.window,
 		.timeout_ms = input.timeout_ms,
 	};
-	status = resolve(vbd_request_daemon(req), &input, &spec, err);
-	if (status != VBD_OK)
-		return status;
-	return vbd_transfer_create(vbd_request_daemon(req), &spec, ret_record, err);
+	return resolve(daemon, &input, ret_spec, err);
 }
 
 void vbd_create_transfer(struct vbd_request *req)
 {
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_transfer_record *record;
+	struct vbd_transfer_spec spec;
 	struct vbd_error err = {0};
 
-	if (create_transfer(req, &record, &err) == VBD_OK)
+	if (json_object_get(req->json, "transfers"))
+		vbd_create_transfers(req);
+	else if (vbd_transfer_decode(daemon, req->json, &spec, &err) == VBD_OK &&
+		 vbd_transfer_create(daemon, &spec, &record, &err) == VBD_OK)
 		vbd_transfer_answer(req, record);
 	else
 		vbd_reply_problem(req, &err);
@@ -351,8 +373,8 @@ static int by_created(const void *a, const void *b)
 }
 
 static const char *const transfer_fields[] = {"id", "state", "op", "connection", "buffer", "offset",
-	"length_bytes", "chunk_bytes", "bytes_done", "wrs_done", "timeout_ms", "created_at",
-	"started_at", "ended_at", "queue_ns", "wire_ns", "error", NULL};
+	"length_bytes", "chunk_bytes", "window", "bytes_done", "wrs_done", "messages_done",
+	"timeout_ms", "created_at", "started_at", "ended_at", "queue_ns", "wire_ns", "error", NULL};
 
 static const char *const transfer_states[] = {
 #define STATE_NAME(sym, json, ended) json,

@@ -207,6 +207,15 @@ static enum vbd_status check_buffer(const struct vbd_transfer_spec *spec, struct
 		buffer, spec->offset, spec->length_bytes, "/length_bytes", err);
 }
 
+/* Of the longest message of a send; 1 for one of nothing, which is one work request all the same.
+ */
+static uint64_t message_bytes(const struct vbd_transfer_spec *spec)
+{
+	if (spec->message_bytes && spec->message_bytes < spec->length_bytes)
+		return spec->message_bytes;
+	return spec->length_bytes ? spec->length_bytes : 1;
+}
+
 static enum vbd_status check_spec(const struct vbd_daemon *daemon,
 	const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
@@ -221,8 +230,9 @@ static enum vbd_status check_spec(const struct vbd_daemon *daemon,
 	if (status)
 		return status;
 	max_msg_bytes = spec->connection->conn->device->attr.max_msg_bytes;
-	if (spec->op == VBD_OP_SEND && spec->length_bytes > max_msg_bytes)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/length_bytes",
+	if (spec->op == VBD_OP_SEND && message_bytes(spec) > max_msg_bytes)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE,
+			spec->message_bytes ? "/message_bytes" : "/length_bytes",
 			"a message of device %s has %u bytes at most",
 			spec->connection->conn->device_name, max_msg_bytes);
 	if (daemon->transfers_open >= limits->transfers) {
@@ -239,9 +249,10 @@ static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_t
 	const struct vbd_conn *conn = spec->connection->conn;
 	uint32_t max_msg_bytes = conn->device->attr.max_msg_bytes;
 	uint64_t chunk_bytes = spec->chunk_bytes;
+	uint32_t sq_depth = conn->params.sq_depth;
 
 	if (spec->op == VBD_OP_SEND)
-		chunk_bytes = spec->length_bytes ? spec->length_bytes : 1;
+		chunk_bytes = message_bytes(spec);
 	else if (chunk_bytes > max_msg_bytes)
 		chunk_bytes = max_msg_bytes;
 	record->transfer = (struct vbd_transfer){
@@ -251,6 +262,7 @@ static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_t
 		.channel = conn->channel,
 		.length_bytes = spec->length_bytes,
 		.chunk_bytes = chunk_bytes,
+		.window = spec->window && spec->window < sq_depth ? spec->window : sq_depth,
 		.remote_addr = spec->remote_addr,
 		.rkey = spec->rkey,
 		.created_ns = vbd_clock_mono_ns(),
@@ -287,6 +299,8 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 	if (status)
 		goto destroy_timer;
 	fill_transfer(record, spec);
+	daemon->transfers_open++;
+	vbd_list_append(&record->connection->transfers, &record->link);
 	*ret_record = record;
 	return VBD_OK;
 
@@ -297,23 +311,36 @@ free_record:
 	return status;
 }
 
-static void start(struct vbd_transfer_record *record)
+/* Known to the world from here on. */
+static void announce(struct vbd_transfer_record *record)
 {
-	struct vbd_daemon *daemon = record->daemon;
-
-	daemon->transfers_open++;
-	vbd_list_append(&record->connection->transfers, &record->link);
 	vbd_timer_set(record->deadline, record->timeout_ms);
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_TRANSFER_CREATED, VBD_SEVERITY_DEBUG,
-		VBD_KIND_TRANSFER, record->object.id, VBD_REASON_NONE,
+	(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_TRANSFER_CREATED,
+		VBD_SEVERITY_DEBUG, VBD_KIND_TRANSFER, record->object.id, VBD_REASON_NONE,
 		"%s of %llu bytes over connection %llu", vbd_op_name(record->transfer.op),
 		(unsigned long long)record->transfer.length_bytes,
 		(unsigned long long)record->connection_id);
-	vbd_fabric_start_transfer(&record->transfer);
 }
 
-enum vbd_status vbd_transfer_create(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
-	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+void vbd_transfers_start(struct vbd_transfer_record *const *records, size_t count)
+{
+	/* The log may take its time: the letters go out behind it, all together. */
+	for (size_t i = 0; i < count; i++)
+		announce(records[i]);
+	for (size_t i = 0; i < count; i++)
+		vbd_fabric_start_transfer(&records[i]->transfer);
+}
+
+void vbd_transfer_discard(struct vbd_transfer_record *record)
+{
+	release_resources(record);
+	record->daemon->transfers_open--;
+	free_record(record);
+}
+
+enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
+	const struct vbd_transfer_spec *spec, struct vbd_transfer_record **ret_record,
+	struct vbd_error *err)
 {
 	struct vbd_transfer_record *record;
 	enum vbd_status status;
@@ -329,9 +356,18 @@ enum vbd_status vbd_transfer_create(struct vbd_daemon *daemon, const struct vbd_
 	record->transfer.lkey = spec->buffer->mem.lkey;
 	spec->buffer->users++;
 	vbd_buffer_hold(spec->buffer);
-	start(record);
 	*ret_record = record;
 	return VBD_OK;
+}
+
+enum vbd_status vbd_transfer_create(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_transfer_prepare(daemon, spec, ret_record, err);
+
+	if (!status)
+		vbd_transfers_start(ret_record, 1);
+	return status;
 }
 
 /* The bytes go into the work request, or into a slot of the device's pool. */
@@ -383,10 +419,10 @@ enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, con
 		return status;
 	status = place_message(record, data, length_bytes, err);
 	if (status) {
-		free_record(record);
+		vbd_transfer_discard(record);
 		return status;
 	}
-	start(record);
+	vbd_transfers_start(&record, 1);
 	*ret_record = record;
 	return VBD_OK;
 }

@@ -44,15 +44,29 @@ struct vbd_transfer_spec {
 	uint64_t remote_addr;
 	uint32_t rkey;
 	uint64_t chunk_bytes;
+	uint64_t message_bytes; /* SEND: cut into messages of this many; 0: one message */
+	uint32_t window; /* work requests outstanding at most; 0: as many as the queue holds */
 	uint32_t timeout_ms;
 };
 
 /**
- * vbd_transfer_create - check and start
+ * vbd_transfer_prepare - check and make a record that does not move anything yet
  *
  * wrong_state (connection not established, buffer not ready), range_not_satisfiable, limit_reached,
- * bad_value (the buffer is on another device).
+ * bad_value (the buffer is on another device). The record goes to vbd_transfers_start() or to
+ * vbd_transfer_discard() before the loop turns.
  */
+enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
+	const struct vbd_transfer_spec *spec, struct vbd_transfer_record **ret_record,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_transfers_start - start what is prepared, one right behind the other; can't fail */
+void vbd_transfers_start(struct vbd_transfer_record *const *records, size_t count);
+
+/** vbd_transfer_discard - free what is prepared and shall not start; nobody has heard of it */
+void vbd_transfer_discard(struct vbd_transfer_record *record);
+
+/** vbd_transfer_create - prepare and start one; errors as of vbd_transfer_prepare() */
 enum vbd_status vbd_transfer_create(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
 	struct vbd_transfer_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 

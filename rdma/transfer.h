@@ -76,6 +76,7 @@ struct vbd_transfer {
 	bool inlined; /* the bytes are copied into the work request */
 	uint64_t length_bytes;
 	uint64_t chunk_bytes;
+	uint32_t window; /* work requests outstanding at most; 0: what the queue holds */
 	uint64_t remote_addr;
 	uint32_t rkey;
 	uint64_t created_ns;
