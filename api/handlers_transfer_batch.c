@@ -22,6 +22,7 @@ struct batch_item {
 
 struct batch {
 	struct vbd_request *req;
+	uint64_t first_id;
 	size_t count;
 	size_t open; /* not ended */
 	struct vbd_transfer_record **records;
@@ -146,6 +147,7 @@ static void answer(struct batch *batch)
 			break;
 		}
 	}
+	vbd_request_add_location(batch->req, "transfers", batch->first_id);
 	vbd_reply_json(batch->req, batch->open ? 202 : 201,
 		list ? json_pack("{s:o}", "items", list) : NULL);
 	free_batch(batch);
@@ -213,6 +215,7 @@ void vbd_create_transfers(struct vbd_request *req)
 	}
 	vbd_transfers_start(batch->records, batch->count);
 	batch->open = batch->count;
+	batch->first_id = batch->records[0]->object.id;
 	for (size_t i = 0; i < batch->count; i++)
 		batch->items[i].record = batch->records[i];
 	wait_for_ends(batch);

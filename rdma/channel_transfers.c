@@ -41,6 +41,12 @@ void vbd_channel_check_transfers(struct vbd_channel *channel)
 		vbd_channel_check_transfer(VBD_CONTAINER_OF(link, struct vbd_transfer, link));
 }
 
+/* With @more posted, has it as many outstanding as it may have? */
+static bool window_full(const struct vbd_transfer *transfer, uint32_t more)
+{
+	return transfer->window && transfer->outstanding_wrs + more >= transfer->window;
+}
+
 /* Post the next work request of a transfer; false if it could not be posted now. */
 static bool post_chunk(struct vbd_channel *channel, struct vbd_transfer *transfer)
 {
@@ -56,7 +62,7 @@ static bool post_chunk(struct vbd_channel *channel, struct vbd_transfer *transfe
 		.sges = &sge,
 		.sge_count = chunk ? 1 : 0,
 		.inlined = transfer->inlined,
-		.more = chunk < left,
+		.more = chunk < left && !window_full(transfer, 1),
 		.remote_addr = transfer->remote_addr + transfer->posted_bytes,
 		.rkey = transfer->rkey,
 		.transfer = transfer,
@@ -78,10 +84,13 @@ static bool post_chunk(struct vbd_channel *channel, struct vbd_transfer *transfe
 void vbd_channel_pump(struct vbd_channel *channel)
 {
 	vbd_service_pump(channel);
+	/* In the order asked for: nothing passes a transfer that waits for its window. */
 	vbd_list_for_each (link, &channel->transfers) {
 		struct vbd_transfer *transfer = VBD_CONTAINER_OF(link, struct vbd_transfer, link);
 
 		while (!transfer->all_posted && !transfer->stopping) {
+			if (window_full(transfer, 0))
+				goto out;
 			if (!vbd_channel_can_send(channel) || !post_chunk(channel, transfer))
 				goto out;
 		}

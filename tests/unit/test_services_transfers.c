@@ -307,6 +307,74 @@ static void test_services_transfers__without_memory_nothing_is_left(void **state
 	} while (failed);
 }
 
+/* Several at once. */
+
+static void test_services_transfers__what_is_prepared_moves_when_started(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
+	struct vbd_transfer_record *records[2];
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(records); i++)
+		assert_int_equal(
+			vbd_transfer_prepare(svc->daemon, &spec, &records[i], &svc->err), VBD_OK);
+	svc_turn(svc);
+	assert_int_equal(svc->daemon->transfers_open, 2);
+	assert_int_equal(scene.here->users, 2);
+	assert_int_equal(records[0]->transfer.state, VBD_TRANSFER_QUEUED);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_TRANSFER_CREATED), 0);
+	vbd_transfers_start(records, VBD_ARRAY_LEN(records));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(records); i++) {
+		wait_for_end(svc, records[i]);
+		assert_int_equal(records[i]->transfer.state, VBD_TRANSFER_DONE);
+	}
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_TRANSFER_CREATED), 2);
+}
+
+static void test_services_transfers__what_is_discarded_leaves_nothing(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
+	struct vbd_transfer_record *record = NULL;
+
+	assert_int_equal(vbd_transfer_prepare(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	vbd_transfer_discard(record);
+	assert_int_equal(svc->daemon->transfers_open, 0);
+	assert_int_equal(scene.here->users, 0);
+	assert_int_equal(scene.here->holds, 0);
+	assert_int_equal(vbd_registry_count(svc->daemon->transfers), 0);
+	assert_true(vbd_list_empty(&scene.pair.active->transfers));
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_TRANSFER_CREATED), 0);
+}
+
+static void test_services_transfers__a_send_is_cut_into_messages(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene = make_scene(svc);
+	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_SEND);
+	struct vbd_transfer_record *record;
+
+	spec.length_bytes = 170;
+	spec.message_bytes = 50;
+	spec.window = 2;
+	record = begin(&scene, &spec);
+	wait_for_end(svc, record);
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
+	assert_int_equal(record->transfer.window, 2);
+	assert_int_equal(vbd_counter_get(&record->transfer.wrs_done), 4);
+	SVC_UNTIL(svc, scene.pair.passive->last_seq == 4);
+	spec.message_bytes = 500;
+	spec.length_bytes = 60;
+	spec.window = 16384;
+	record = begin(&scene, &spec);
+	assert_int_equal(record->transfer.window, scene.pair.active->conn->params.sq_depth);
+	assert_int_equal(vbd_connection_delete_messages(scene.pair.passive, 4, &svc->err), VBD_OK);
+	wait_for_end(svc, record);
+	assert_int_equal(vbd_counter_get(&record->transfer.wrs_done), 1);
+}
+
 /* Stopping. */
 
 static void test_services_transfers__a_cancel_ends_it(void **state)
@@ -468,6 +536,9 @@ int main(void)
 		TEST(a_buffer_of_another_device_is_refused),
 		TEST(open_ones_are_limited),
 		TEST(without_memory_nothing_is_left),
+		TEST(what_is_prepared_moves_when_started),
+		TEST(what_is_discarded_leaves_nothing),
+		TEST(a_send_is_cut_into_messages),
 		TEST(a_cancel_ends_it),
 		TEST(a_deadline_stops_what_waits),
 		TEST(what_can_not_be_called_back_costs_the_connection),

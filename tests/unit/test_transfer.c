@@ -105,6 +105,55 @@ static void test_transfer__no_more_is_posted_than_the_queue_holds(void **test_st
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
 }
 
+static void test_transfer__no_more_is_outstanding_than_its_window(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 500, 100);
+	struct rig_transfer *behind = rig_transfer(rc, VBD_OP_WRITE, mem, 100, 100);
+
+	rt->transfer.window = 2;
+	rig_start_transfer(rt);
+	rig_start_transfer(behind);
+	for (unsigned int left = 5; left > 2; left--) {
+		assert_int_equal(fake_sends(rc->conn->qp), 2);
+		assert_int_equal(vbd_counter_get(&behind->transfer.started_ns), 0);
+		fake_send_done(rc->conn->qp);
+		rig_settle(rig);
+	}
+	/* Its last one is posted: the one behind it goes. */
+	assert_int_equal(fake_sends(rc->conn->qp), 3);
+	fake_sends_done(rc->conn->qp, 3);
+	rig_settle(rig);
+	assert_ended_as(rt, VBD_TRANSFER_DONE);
+	assert_ended_as(behind, VBD_TRANSFER_DONE);
+}
+
+static void test_transfer__a_full_window_gets_a_completion(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct vbd_conn_params params = rig_params();
+	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt;
+	struct rig_conn *rc;
+
+	params.signal_every = params.sq_depth;
+	rc = rig_conn_connect(rig, &params);
+	rt = rig_transfer(rc, VBD_OP_WRITE, mem, 400, 100);
+	rt->transfer.window = 2;
+	rig_start_transfer(rt);
+	assert_int_equal(fake_sends(rc->conn->qp), 2);
+	assert_false(fake_send_at(rc->conn->qp, 0).send_flags & IBV_SEND_SIGNALED);
+	assert_true(fake_send_at(rc->conn->qp, 1).send_flags & IBV_SEND_SIGNALED);
+	fake_sends_done(rc->conn->qp, 2);
+	rig_settle(rig);
+	assert_int_equal(fake_sends(rc->conn->qp), 2);
+	fake_sends_done(rc->conn->qp, 2);
+	rig_settle(rig);
+	assert_ended_as(rt, VBD_TRANSFER_DONE);
+}
+
 static void test_transfer__they_go_in_order(void **test_state)
 {
 	struct rig *rig = *test_state;
@@ -554,6 +603,8 @@ int main(void)
 		cmocka_unit_test(test_transfer__every_pair_is_decided_and_ends_are_final),
 		TEST(a_write_is_cut_into_chunks),
 		TEST(no_more_is_posted_than_the_queue_holds),
+		TEST(no_more_is_outstanding_than_its_window),
+		TEST(a_full_window_gets_a_completion),
 		TEST(they_go_in_order),
 		TEST(one_of_nothing_is_one_work_request),
 		TEST(inline_bytes_are_copied),
