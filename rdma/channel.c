@@ -151,9 +151,49 @@ enum vbd_status vbd_channel_post_receives(struct vbd_channel *channel, struct vb
 {
 	enum vbd_status status = VBD_OK;
 
-	for (uint32_t i = 0; i < channel->limits.rq_depth && !status; i++)
-		status = post_recv(channel, i, err);
+	for (uint32_t i = 0; i < channel->limits.rq_depth && !status; i++) {
+		if (!channel->recv_slots[i].held)
+			status = post_recv(channel, i, err);
+	}
 	return status;
+}
+
+void vbd_channel_hold_back(struct vbd_channel *channel)
+{
+	vbd_counter_set(&channel->held_back, 1);
+}
+
+void vbd_channel_resume(struct vbd_channel *channel)
+{
+	uint64_t sent = vbd_counter_get(&channel->resumes_sent);
+
+	vbd_counter_set(&channel->held_back, 0);
+	/* The letter is one: while the worker has it, it need not be sent again. With the fence
+	 * either we see that it was taken, or the worker that nothing is held back. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (sent != vbd_counter_get(&channel->resumes_taken))
+		return;
+	vbd_counter_set(&channel->resumes_sent, sent + 1);
+	vbd_worker_send(channel->worker, &channel->mail_resume, VBD_WORKER_RESUME);
+}
+
+void vbd_channel_renew(struct vbd_channel *channel)
+{
+	/* Receives that RESET forgot; a drain leaves none. */
+	vbd_counter_add(&channel->ops[VBD_OP_RECV].flushed, channel->rq_outstanding);
+	channel->generation = vbd_worker_renew_index(channel->worker, channel->index);
+	channel->attached = false;
+	channel->drain_sent = channel->drained = false;
+	channel->sweep_sent = channel->swept = false;
+	channel->sq_outstanding = channel->sq_first = channel->sq_unsignalled = 0;
+	channel->rq_outstanding = 0;
+	channel->echo_head = channel->echo_count = 0;
+	channel->rping_step = VBD_RPING_WAIT_SOURCE;
+	channel->rping_owed = false;
+	channel->known = channel->broken = false;
+	channel->draining = channel->gone = false;
+	channel->first_error = (struct vbd_error){0};
+	channel->first_error_transfer = 0;
 }
 
 /* The worker's side. */
@@ -171,6 +211,13 @@ void vbd_channel_count_outstanding(struct vbd_channel *channel, uint64_t n)
 void vbd_channel_uncount_outstanding(struct vbd_channel *channel, uint64_t n)
 {
 	vbd_counter_set(&channel->cq->outstanding, vbd_counter_get(&channel->cq->outstanding) - n);
+}
+
+void vbd_channel_resumed(struct vbd_channel *channel)
+{
+	vbd_counter_add(&channel->resumes_taken, 1);
+	atomic_thread_fence(memory_order_seq_cst);
+	vbd_channel_pump(channel);
 }
 
 void vbd_channel_attached(struct vbd_channel *channel)

@@ -44,6 +44,7 @@ struct vbd_recv_slot {
 	uint32_t index;
 	uint32_t length_bytes; /* in the receive; none of a write */
 	uint64_t received_ns;
+	bool held;		/* control: a message in it, not released yet */
 	enum vbd_op op;		/* SEND, or WRITE_IMM */
 	uint32_t written_bytes; /* WRITE_IMM: what it wrote elsewhere */
 	bool has_imm;
@@ -116,12 +117,15 @@ struct vbd_channel {
 	bool attached;
 	bool drain_sent, drained;
 	bool sweep_sent, swept;
+	struct vbd_counter held_back; /* 1: the QP is in no state to send; the worker reads */
+	struct vbd_counter resumes_sent;
 
 	/* letters */
 	struct vbd_mail mail_attach;
 	struct vbd_mail mail_drain;
 	struct vbd_mail mail_sweep;
-	struct vbd_mail mail_error; /* worker to control: the first completion in error */
+	struct vbd_mail mail_resume; /* in the worker's hands while sent and taken differ */
+	struct vbd_mail mail_error;  /* worker to control: the first completion in error */
 
 	/* worker */
 	uint32_t sq_outstanding;
@@ -147,6 +151,7 @@ struct vbd_channel {
 	uint64_t first_error_transfer; /* 0 if none */
 
 	/* the worker writes, anybody reads */
+	struct vbd_counter resumes_taken;
 	struct vbd_op_counters ops[VBD_OP_COUNT];
 };
 
@@ -164,7 +169,20 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 /** vbd_channel_destroy - control; not attached, or drained. NULL is fine. */
 void vbd_channel_destroy(struct vbd_channel *channel);
 
-/** vbd_channel_post_receives - control, before it is attached; the QP is in INIT */
+/** vbd_channel_hold_back - control; post no sends until it is resumed. Receives stay as they are.
+ */
+void vbd_channel_hold_back(struct vbd_channel *channel);
+
+/** vbd_channel_resume - control; the QP may send: post what has gathered. Attached, not draining.
+ */
+void vbd_channel_resume(struct vbd_channel *channel);
+
+/** vbd_channel_renew - control; drained, or never attached: it may be attached again. Messages
+ * that control still holds stay in their receives, and these are not posted until released. */
+void vbd_channel_renew(struct vbd_channel *channel);
+
+/** vbd_channel_post_receives - control, before it is attached; the QP is in INIT. Those that
+ * control holds are left out. */
 enum vbd_status vbd_channel_post_receives(
 	struct vbd_channel *channel, struct vbd_error *err) VBD_MUST_CHECK;
 
@@ -182,6 +200,9 @@ const uint8_t *vbd_channel_recv_grh(const struct vbd_recv_slot *slot);
 
 /** vbd_channel_attached - the worker knows it from now on */
 void vbd_channel_attached(struct vbd_channel *channel);
+
+/** vbd_channel_resumed - post what has gathered while it was held back */
+void vbd_channel_resumed(struct vbd_channel *channel);
 
 /** vbd_channel_completed - one completion of this channel */
 void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc);

@@ -81,8 +81,9 @@ static void set_state(struct vbd_conn *conn, enum vbd_conn_state next, enum vbd_
 		conn->ended_ns = vbd_clock_mono_ns();
 }
 
-static void set_deadline(struct vbd_conn *conn, uint64_t timeout_ms)
+void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms)
 {
+	conn->deadline_ms = timeout_ms;
 	if (conn->ops->set_deadline)
 		conn->ops->set_deadline(conn, timeout_ms, conn->ops_arg);
 }
@@ -174,6 +175,13 @@ static struct rdma_conn_param conn_param(const struct vbd_conn *conn)
 	};
 }
 
+static enum vbd_status make_qp(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_conn_qp_open(conn, err);
+
+	return status ? status : vbd_conn_qp_attach(conn, err);
+}
+
 static enum vbd_status do_connect(struct vbd_conn *conn, struct vbd_error *err)
 {
 	struct rdma_conn_param param;
@@ -181,7 +189,7 @@ static enum vbd_status do_connect(struct vbd_conn *conn, struct vbd_error *err)
 
 	status = vbd_pv_set_ack_timeout(conn->cm_id, conn->params.ack_timeout, err);
 	if (!status)
-		status = vbd_conn_qp_make(conn, err);
+		status = make_qp(conn, err);
 	if (status)
 		return status;
 	param = conn_param(conn);
@@ -198,9 +206,10 @@ static enum vbd_status qp_to_rts(struct vbd_conn *conn, struct vbd_error *err)
 
 static enum vbd_status confirmed(struct vbd_conn *conn)
 {
-	conn->cm_connected = true;
-	conn->established_ns = vbd_clock_mono_ns();
-	set_deadline(conn, 0);
+	conn->cm_connected = conn->cm_id != NULL;
+	if (!conn->established_ns)
+		conn->established_ns = vbd_clock_mono_ns();
+	vbd_conn_set_deadline(conn, 0);
 	vbd_conn_refresh_qp(conn);
 	return VBD_OK;
 }
@@ -236,7 +245,7 @@ static enum vbd_status do_accept(struct vbd_conn *conn, struct vbd_error *err)
 
 	status = vbd_pv_set_ack_timeout(conn->cm_id, conn->params.ack_timeout, err);
 	if (!status)
-		status = vbd_conn_qp_make(conn, err);
+		status = make_qp(conn, err);
 	if (!status)
 		status = qp_to_rts(conn, err);
 	if (status)
@@ -244,13 +253,13 @@ static enum vbd_status do_accept(struct vbd_conn *conn, struct vbd_error *err)
 	param = conn_param(conn);
 	conn->cm_connected = true;
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_accept", "qp_num 0x%06x", param.qp_num);
-	set_deadline(conn, conn->timeout_ms);
+	vbd_conn_set_deadline(conn, conn->timeout_ms);
 	return vbd_pv_accept(conn->cm_id, &param, err);
 }
 
 static void let_go_of_id(struct vbd_conn *conn)
 {
-	set_deadline(conn, 0);
+	vbd_conn_set_deadline(conn, 0);
 	if (!conn->cm_id)
 		return;
 	vbd_pv_destroy_id(conn->cm_id);
@@ -308,11 +317,18 @@ static enum vbd_status drain(struct vbd_conn *conn)
 	struct vbd_error error = {0};
 
 	disconnect(conn);
+	/* The kernel still works on the QP: the drain goes on in vbd_conn_moved(). */
+	if (conn->manual.move) {
+		vbd_conn_set_deadline(conn, 0);
+		return VBD_OK;
+	}
 	if (!channel || !channel->attached) {
 		drained(conn);
 		return VBD_OK;
 	}
-	set_deadline(conn, conn->fabric->drain_timeout_ms);
+	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
+	if (channel->drain_sent)
+		return VBD_OK;
 	channel->drain_sent = true;
 	vbd_worker_send(channel->worker, &channel->mail_drain, VBD_WORKER_DRAIN);
 	/* A device that no longer takes orders will not flush either. */
@@ -352,6 +368,14 @@ static enum vbd_status perform(
 		return confirmed(conn);
 	case VBD_CONN_DO_CONFIRM_IWARP:
 		return confirm_iwarp(conn);
+	case VBD_CONN_DO_MOVE_QP:
+		vbd_manual_step(conn);
+		return VBD_OK;
+	case VBD_CONN_DO_PARK:
+		vbd_manual_park(conn);
+		return VBD_OK;
+	case VBD_CONN_DO_PARKED:
+		return vbd_manual_parked(conn, err);
 	case VBD_CONN_DO_END_EMPTY:
 		let_go_of_id(conn);
 		return VBD_OK;
@@ -421,6 +445,11 @@ static void step_error(
 	step(conn, event, &cause);
 }
 
+void vbd_conn_raise(struct vbd_conn *conn, enum vbd_conn_event event)
+{
+	step(conn, event, &no_cause);
+}
+
 static struct vbd_conn *allocate(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_params *params, uint64_t timeout_ms, const struct vbd_conn_ops *ops,
 	void *ops_arg)
@@ -457,8 +486,51 @@ enum vbd_status vbd_conn_create(struct vbd_fabric *fabric, uint64_t id,
 	conn->state = VBD_CONN_RESOLVING_ADDR;
 	*ret_conn = conn;
 	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "%s", "");
-	set_deadline(conn, timeout_ms);
+	vbd_conn_set_deadline(conn, timeout_ms);
 	return VBD_OK;
+}
+
+enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
+	const struct vbd_conn_params *params, const struct vbd_device *device,
+	const struct vbd_manual_local *local, uint64_t timeout_ms, const struct vbd_conn_ops *ops,
+	void *ops_arg, struct vbd_conn **ret_conn, struct vbd_error *err)
+{
+	struct vbd_conn *conn = allocate(fabric, id, params, timeout_ms, ops, ops_arg);
+
+	if (!conn)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
+	conn->manual.on = true;
+	conn->manual.local = *local;
+	(void)snprintf(conn->device_name, sizeof(conn->device_name), "%s", device->name);
+	conn->port_num = local->port_num;
+	conn->state = VBD_CONN_AWAITING_REMOTE;
+	*ret_conn = conn;
+	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "%s", "");
+	return VBD_OK;
+}
+
+void vbd_conn_open_manual(struct vbd_conn *conn, bool stay_in_reset)
+{
+	struct vbd_error error = {0};
+	enum vbd_status status = vbd_conn_qp_open(conn, &error);
+
+	vbd_conn_set_deadline(conn, conn->timeout_ms);
+	if (!status)
+		vbd_channel_hold_back(conn->channel);
+	if (!status && !stay_in_reset)
+		status = vbd_conn_qp_attach(conn, &error);
+	if (status)
+		step_error(conn, VBD_CONN_EV_CALL_FAILED, &error);
+}
+
+void vbd_conn_moved(struct vbd_conn *conn)
+{
+	/* Nobody waits for the call any more: the waiter finds it there. */
+	(void)!vbd_manual_finish_move(conn, &conn->manual.failure);
+	if (conn->state == VBD_CONN_DRAINING)
+		(void)drain(conn);
+	else if (conn->ops->stepped)
+		conn->ops->stepped(conn, conn->ops_arg);
 }
 
 static enum vbd_status begin_resolve(struct vbd_conn *conn, const struct sockaddr *src,
@@ -549,7 +621,7 @@ enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
 	vbd_conn_note(conn, VBD_TIMELINE_CM_EVENT, vbd_cm_event_name((int)request->type),
 		"rqpn 0x%06x, status %d", request->qp_num, request->status);
 	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "%s", "");
-	set_deadline(conn, decide_timeout_ms);
+	vbd_conn_set_deadline(conn, decide_timeout_ms);
 	return VBD_OK;
 }
 
@@ -603,10 +675,10 @@ void vbd_conn_fail(struct vbd_conn *conn, const struct vbd_error *why, uint64_t 
 
 void vbd_conn_deadline(struct vbd_conn *conn)
 {
-	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = (int64_t)conn->timeout_ms};
+	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = (int64_t)conn->deadline_ms};
 
 	(void)vbd_error_set(&error, VBD_E_DEADLINE, "%llu ms passed in %s, waiting for %s",
-		(unsigned long long)conn->timeout_ms, vbd_conn_state_name(conn->state),
+		(unsigned long long)conn->deadline_ms, vbd_conn_state_name(conn->state),
 		vbd_conn_state_waits_for(conn->state));
 	step_error(conn, VBD_CONN_EV_DEADLINE, &error);
 }
@@ -624,7 +696,8 @@ void vbd_conn_release_message(struct vbd_conn *conn, struct vbd_recv_slot *slot)
 {
 	/* While it drains the receive would only be flushed, and its letter could outlive the
 	 * channel. */
-	if (conn->state != VBD_CONN_ESTABLISHED && conn->state != VBD_CONN_ACCEPTING)
+	slot->held = false;
+	if (!conn->channel->attached || conn->channel->drain_sent)
 		return;
 	vbd_worker_send(conn->channel->worker, &slot->mail, VBD_WORKER_RELEASE_RECV);
 }
@@ -720,7 +793,10 @@ static void on_channel_error(void *owner)
 		vbd_conn_note(conn, VBD_TIMELINE_WC, vbd_wc_status_name(error->kind),
 			"%s, vendor_err %lld", vbd_op_name(channel->first_error_op),
 			(long long)error->raw);
-	step(conn, flushed ? VBD_CONN_EV_QP_ERROR : VBD_CONN_EV_WC_ERROR, &cause);
+	if (conn->manual.parking)
+		step(conn, VBD_CONN_EV_LATE_ERROR, &cause);
+	else
+		step(conn, flushed ? VBD_CONN_EV_QP_ERROR : VBD_CONN_EV_WC_ERROR, &cause);
 }
 
 static void on_fenced(void *owner)
@@ -746,6 +822,7 @@ static void on_message(void *owner, struct vbd_recv_slot *slot)
 {
 	struct vbd_conn *conn = owner;
 
+	slot->held = true;
 	if (conn->ops->message)
 		conn->ops->message(conn, slot, conn->ops_arg);
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "rdma/channel.h"
 #include "rdma/conn_fsm.h"
+#include "rdma/conn_manual.h"
 #include "rdma/reason.h"
 #include "rdma/timeline.h"
 
@@ -60,7 +61,8 @@ struct vbd_qp_info {
 	int state; /* enum ibv_qp_state */
 	uint32_t lqpn;
 	uint32_t rqpn;
-	bool path_known; /* the members below are there */
+	bool path_known;  /* the members below are there */
+	bool sends_known; /* so are those that a QP gets with RTS: sq_psn, timers, retries */
 	uint32_t sq_psn, rq_psn;
 	uint32_t path_mtu_bytes;
 	uint8_t ack_timeout, retry_count, rnr_retry, min_rnr_timer;
@@ -77,7 +79,7 @@ struct vbd_first_error {
 	uint64_t transfer; /* id; 0 if none */
 };
 
-/* Upward news. All on the control thread. */
+/* Upward news. All on the control thread; any may be NULL. */
 struct vbd_conn_ops {
 	/* The state changed, its action is done. In CLOSED and FAILED everything but the record is
 	 * gone. */
@@ -90,6 +92,11 @@ struct vbd_conn_ops {
 	void (*before_memory_goes)(struct vbd_conn *conn, void *arg);
 	/* An entry was added to the timeline. */
 	void (*noted)(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg);
+	/* Have vbd_conn_move_work() run where it may block, and vbd_conn_moved() here after it.
+	 * False, or NULL: it is done at once. */
+	bool (*move_slowly)(struct vbd_conn *conn, void *arg);
+	/* A step of a manual bring-up is over (see vbd_conn_stepping()). */
+	void (*stepped)(struct vbd_conn *conn, void *arg);
 };
 
 struct vbd_conn {
@@ -108,7 +115,8 @@ struct vbd_conn {
 	uint64_t errors_after_first;
 	struct vbd_first_error first_error;
 
-	struct rdma_cm_id *cm_id;
+	struct rdma_cm_id *cm_id; /* NULL in a manual bring-up */
+	struct vbd_conn_manual manual;
 	struct vbd_device *device;     /* holds a reference from the QP's making to its end */
 	char device_name[64];	       /* "" until known */
 	uint8_t port_num;	       /* 0 until known */
@@ -131,7 +139,9 @@ struct vbd_conn {
 	uint8_t private_data[256];
 
 	uint64_t created_ns, established_ns, ended_ns; /* 0: not yet */
-	uint64_t timeout_ms; /* of the way to established, or to a decision */
+	uint64_t timeout_ms;  /* of the way to established, to a decision, or of each stay in
+				 AWAITING_REMOTE; 0: none */
+	uint64_t deadline_ms; /* the one that runs; 0: none */
 	struct vbd_timeline timeline;
 };
 
@@ -163,6 +173,22 @@ enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_params *params, uint64_t decide_timeout_ms,
 	const struct vbd_pv_cm_event *request, const struct vbd_conn_ops *ops, void *ops_arg,
 	struct vbd_conn **ret_conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_conn_create_manual - a connection in AWAITING_REMOTE, of RC or UC on @device
+ * @local: from vbd_manual_choose()
+ * @timeout_ms: how long it may stay in AWAITING_REMOTE at a time; 0: for ever
+ *
+ * It has no QP until vbd_conn_open_manual().
+ */
+enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
+	const struct vbd_conn_params *params, const struct vbd_device *device,
+	const struct vbd_manual_local *local, uint64_t timeout_ms, const struct vbd_conn_ops *ops,
+	void *ops_arg, struct vbd_conn **ret_conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_open_manual - make its QP, in INIT with its receives posted unless it shall
+ * @stay_in_reset. A failure is the connection's. */
+void vbd_conn_open_manual(struct vbd_conn *conn, bool stay_in_reset);
 
 /** vbd_conn_accept - accept a requested connection; wrong_state otherwise. What fails later is the
  * connection's. */
@@ -201,6 +227,10 @@ void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const cha
 /** vbd_conn_destroy - free the record; CLOSED or FAILED, and not from inside an observer. NULL is
  * fine. */
 void vbd_conn_destroy(struct vbd_conn *conn);
+
+/* The way in for rdma/conn_manual.c. @event: QP_UP, QP_DOWN, CMD_MOVE. */
+void vbd_conn_raise(struct vbd_conn *conn, enum vbd_conn_event event);
+void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms);
 
 /* The fabric's way in. */
 void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event);

@@ -53,14 +53,18 @@ enum vbd_conn_state {
 	/* the data path and the device */                                                 \
 	X(WC_ERROR, "wc_error")		  /* a completion failed */                        \
 	X(QP_ERROR, "qp_error")		  /* async event, or a flush out of the blue */    \
+	X(LATE_ERROR, "late_error")	  /* either, behind a deliberate ERR */            \
 	X(COMM_EST, "comm_est")		  /* data came before ESTABLISHED did */           \
 	X(DRAINED_CLEAN, "drained_clean") /* all completions are in, nothing went wrong */ \
 	X(DRAINED_FAILED, "drained_failed")                                                \
+	X(QP_UP, "qp_up")     /* a QP that is moved by hand came to RTS */                 \
+	X(QP_DOWN, "qp_down") /* it was taken to ERR */                                    \
 	/* ourselves */                                                                    \
 	X(CALL_FAILED, "call_failed") /* a call that an action made */                     \
 	X(DEADLINE, "deadline")                                                            \
 	X(CMD_ACCEPT, "cmd_accept")                                                        \
 	X(CMD_REJECT, "cmd_reject")                                                        \
+	X(CMD_MOVE, "cmd_move") /* manual bring-up: a step of the QP */                    \
 	X(CMD_CLOSE, "cmd_close")                                                          \
 	X(SHUTDOWN, "shutdown")
 
@@ -82,6 +86,9 @@ enum vbd_conn_event {
 	X(GO_RTS, "go_rts")		  /* QP to RTR and RTS, tell the peer */                 \
 	X(CONFIRM, "confirm")		  /* both sides are connected */                         \
 	X(CONFIRM_IWARP, "confirm_iwarp") /* the same; the kernel moved the QP itself */         \
+	X(MOVE_QP, "move_qp")		  /* a step that a client asked for */                   \
+	X(PARK, "park")			  /* wait for the flushes of a deliberate ERR */         \
+	X(PARKED, "parked")		  /* they are in: the QP may be used again */            \
 	X(END_EMPTY, "end_empty")	  /* there is no QP: just let go of the id */            \
 	X(DRAIN, "drain")		  /* disconnect, QP to ERR, wait for flushes */          \
 	X(NOTIFY, "notify")		  /* tell the CM that data came before the peer's RTU */ \

@@ -36,7 +36,8 @@ static enum vbd_status take_device(struct vbd_conn *conn, struct vbd_error *err)
 	struct vbd_device *device;
 	enum vbd_status status;
 
-	vbd_conn_take_device_name(conn);
+	if (conn->cm_id)
+		vbd_conn_take_device_name(conn);
 	device = vbd_fabric_device(conn->fabric, conn->device_name);
 	if (!device)
 		return vbd_error_set(err, VBD_E_NO_DEVICE, "no device \"%s\" to make a QP on",
@@ -122,7 +123,7 @@ static enum vbd_status create_qp(struct vbd_conn *conn, struct vbd_error *err)
 	return VBD_OK;
 }
 
-enum vbd_status vbd_conn_qp_make(struct vbd_conn *conn, struct vbd_error *err)
+enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err)
 {
 	enum vbd_status status = take_device(conn, err);
 
@@ -130,14 +131,24 @@ enum vbd_status vbd_conn_qp_make(struct vbd_conn *conn, struct vbd_error *err)
 		status = make_channel(conn, err);
 	if (!status)
 		status = create_qp(conn, err);
-	if (!status)
-		status = vbd_conn_qp_move(conn, IBV_QPS_INIT, err);
-	/* Before the peer can send: a message without a receive costs it an RNR wait (spdk #2429).
-	 */
-	if (!status)
-		status = vbd_channel_post_receives(conn->channel, err);
+	return status;
+}
+
+enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_INIT, err);
+
 	if (status)
 		return status;
+	/* Before the peer can send: a message without a receive costs it an RNR wait (spdk #2429).
+	 */
+	status = vbd_channel_post_receives(conn->channel, err);
+	if (status) {
+		/* RESET forgets those that were posted. */
+		(void)!vbd_conn_qp_move(conn, IBV_QPS_RESET, NULL);
+		vbd_channel_renew(conn->channel);
+		return status;
+	}
 	conn->channel->attached = true;
 	vbd_worker_send(conn->channel->worker, &conn->channel->mail_attach, VBD_WORKER_ATTACH);
 	return VBD_OK;
@@ -164,50 +175,79 @@ static void apply_params(const struct vbd_conn *conn, struct ibv_qp_attr *attr, 
 		attr->rnr_retry = conn->params.rnr_retry;
 }
 
-static enum vbd_status attributes_for(struct vbd_conn *conn, int state, struct ibv_qp_attr *attr,
+enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct ibv_qp_attr *attr,
 	int *ret_mask, struct vbd_error *err)
 {
-	enum vbd_status status;
+	enum vbd_status status = VBD_OK;
 
 	memset(attr, 0, sizeof(*attr));
 	attr->qp_state = (enum ibv_qp_state)state;
-	if (state == IBV_QPS_ERR) {
+	if (state == IBV_QPS_ERR || state == IBV_QPS_RESET) {
 		*ret_mask = IBV_QP_STATE;
 		return VBD_OK;
 	}
-	status = vbd_pv_init_qp_attr(conn->cm_id, attr, ret_mask, err);
+	if (conn->manual.on)
+		vbd_manual_attributes(conn, attr, ret_mask);
+	else
+		status = vbd_pv_init_qp_attr(conn->cm_id, attr, ret_mask, err);
 	if (!status)
 		apply_params(conn, attr, *ret_mask);
 	return status;
 }
 
-enum vbd_status vbd_conn_qp_move(struct vbd_conn *conn, int state, struct vbd_error *err)
+void vbd_conn_qp_moved(struct vbd_conn *conn, int state)
 {
 	int old = conn->qp_info.state;
-	struct ibv_qp_attr attr;
-	enum vbd_status status;
 	char what[32];
-	int mask;
 
-	status = attributes_for(conn, state, &attr, &mask, err);
-	if (status)
-		return status;
-	if (!(mask & IBV_QP_STATE))
-		return VBD_OK;
-	status = vbd_pv_modify_qp(conn->qp, &attr, mask, err);
-	if (status)
-		return status;
 	conn->qp_info.state = state;
 	if (old == state) {
 		vbd_conn_note(conn, VBD_TIMELINE_CALL, "ibv_modify_qp",
 			"%s again, with the access that the CM agreed on",
 			vbd_qp_state_name(state));
-		return VBD_OK;
+		return;
 	}
 	(void)snprintf(
 		what, sizeof(what), "%s -> %s", vbd_qp_state_name(old), vbd_qp_state_name(state));
 	vbd_conn_note(conn, VBD_TIMELINE_QP, what, "lqpn 0x%06x", conn->qp_info.lqpn);
-	return VBD_OK;
+}
+
+enum vbd_status vbd_conn_qp_move(struct vbd_conn *conn, int state, struct vbd_error *err)
+{
+	struct ibv_qp_attr attr;
+	enum vbd_status status;
+	int mask;
+
+	status = vbd_conn_qp_attributes(conn, state, &attr, &mask, err);
+	if (status)
+		return status;
+	if (!(mask & IBV_QP_STATE))
+		return VBD_OK;
+	status = vbd_pv_modify_qp(conn->qp, &attr, mask, err);
+	if (!status)
+		vbd_conn_qp_moved(conn, state);
+	return status;
+}
+
+/* What a QP has got on its way, and what it has not yet. */
+static void judge(const struct vbd_conn *conn, struct vbd_qp_info *info)
+{
+	if (!conn->manual.on) {
+		info->path_known = conn->established_ns != 0;
+		info->sends_known = info->path_known;
+		return;
+	}
+	/* In ERR it still has what it had. */
+	if (info->state == IBV_QPS_RESET || info->state == IBV_QPS_INIT) {
+		info->path_known = false;
+		info->sends_known = false;
+		info->rqpn = 0;
+	} else if (info->state == IBV_QPS_RTR) {
+		info->path_known = true;
+	} else if (info->state == IBV_QPS_RTS) {
+		info->path_known = true;
+		info->sends_known = true;
+	}
 }
 
 void vbd_conn_refresh_qp(struct vbd_conn *conn)
@@ -226,9 +266,9 @@ void vbd_conn_refresh_qp(struct vbd_conn *conn)
 		    NULL) != VBD_OK)
 		return;
 	info->state = (int)attr.qp_state;
-	if (!conn->established_ns)
+	judge(conn, info);
+	if (!info->path_known)
 		return;
-	info->path_known = true;
 	info->rqpn = attr.dest_qp_num;
 	info->sq_psn = attr.sq_psn;
 	info->rq_psn = attr.rq_psn;

@@ -3,15 +3,21 @@
  * The QP of a connection: making it, moving it from state to state, taking it apart. The part of
  * rdma/conn.c that talks to the device.
  *
- * Control thread; used by rdma/conn.c only.
+ * Control thread; used by rdma/conn.c and rdma/conn_manual.c only.
  */
 #ifndef VBD_RDMA_CONN_QP_H
 #define VBD_RDMA_CONN_QP_H
 
 #include "rdma/conn.h"
 
-/** vbd_conn_qp_make - device, CQ, channel and QP, in INIT, receives posted, handed to the worker */
-enum vbd_status vbd_conn_qp_make(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+struct ibv_qp_attr;
+
+/** vbd_conn_qp_open - device, CQ, channel and QP, in RESET */
+enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_qp_attach - the QP to INIT, receives posted, handed to the worker; if that fails it is
+ * in RESET as before */
+enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_conn_qp_move - the one place where a QP changes its state
@@ -23,6 +29,14 @@ enum vbd_status vbd_conn_qp_make(struct vbd_conn *conn, struct vbd_error *err) V
  */
 enum vbd_status vbd_conn_qp_move(
 	struct vbd_conn *conn, int state, struct vbd_error *err) VBD_MUST_CHECK;
+
+/*
+ * The halves of vbd_conn_qp_move(), for a move that another thread makes: what ibv_modify_qp(3)
+ * shall get, and what is to be remembered of its success.
+ */
+enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct ibv_qp_attr *attr,
+	int *ret_mask, struct vbd_error *err) VBD_MUST_CHECK;
+void vbd_conn_qp_moved(struct vbd_conn *conn, int state);
 
 /** vbd_conn_qp_destroy - destroy the QP without its channel; harmless without a QP */
 void vbd_conn_qp_destroy(struct vbd_conn *conn);

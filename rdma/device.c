@@ -259,6 +259,7 @@ enum vbd_status vbd_device_query_port(const struct vbd_device *device, uint8_t p
 		.link_layer = link_layer_name(attr.link_layer),
 		.lid = attr.lid,
 		.sm_lid = attr.sm_lid,
+		.pkeys = attr.pkey_tbl_len,
 		.max_mtu_bytes = vbd_mtu_bytes((int)attr.max_mtu),
 		.active_mtu_bytes = vbd_mtu_bytes((int)attr.active_mtu),
 		.max_msg_bytes = attr.max_msg_sz,

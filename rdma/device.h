@@ -62,6 +62,7 @@ struct vbd_port {
 	const char *link_layer; /* "infiniband", "ethernet", "unspecified" */
 	uint16_t lid;
 	uint16_t sm_lid;
+	uint16_t pkeys; /* entries of the partition key table */
 	uint32_t max_mtu_bytes;
 	uint32_t active_mtu_bytes;
 	uint32_t max_msg_bytes; /* longest message that a QP of the port may carry */

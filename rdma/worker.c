@@ -145,6 +145,11 @@ bool vbd_worker_take_index(struct vbd_worker *worker, uint32_t *ret_index, uint1
 	return true;
 }
 
+uint16_t vbd_worker_renew_index(struct vbd_worker *worker, uint32_t index)
+{
+	return ++worker->generations[index];
+}
+
 void vbd_worker_give_index(struct vbd_worker *worker, uint32_t index)
 {
 	worker->free_indexes[worker->free_count++] = index;
@@ -245,6 +250,9 @@ static void handle_letter(struct vbd_worker *worker, struct vbd_mail *mail)
 		break;
 	case VBD_WORKER_SWEEP:
 		sweep(worker, VBD_CONTAINER_OF(mail, struct vbd_channel, mail_sweep));
+		break;
+	case VBD_WORKER_RESUME:
+		vbd_channel_resumed(VBD_CONTAINER_OF(mail, struct vbd_channel, mail_resume));
 		break;
 	case VBD_WORKER_START_TRANSFER:
 		transfer = VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_start);

@@ -27,6 +27,7 @@ enum vbd_worker_letter {
 	VBD_WORKER_DRAIN,     /* a channel; comes back as CONTROL_DRAINED */
 	VBD_WORKER_FENCE,     /* a channel behind its drain; comes back as CONTROL_FENCED */
 	VBD_WORKER_SWEEP,     /* a channel whose QP is destroyed; comes back as CONTROL_SWEPT */
+	VBD_WORKER_RESUME,    /* a channel that was held back */
 	VBD_WORKER_START_TRANSFER,
 	VBD_WORKER_CANCEL_TRANSFER, /* comes back as CONTROL_CANCEL_SEEN */
 	VBD_WORKER_RELEASE_RECV,
@@ -97,6 +98,9 @@ void vbd_worker_forget_channel(struct vbd_worker *worker, uint32_t index);
 /** vbd_worker_take_index - control; a channel index and its generation; false without memory */
 bool vbd_worker_take_index(
 	struct vbd_worker *worker, uint32_t *ret_index, uint16_t *ret_generation);
+
+/** vbd_worker_renew_index - control; another generation of an index that is taken */
+uint16_t vbd_worker_renew_index(struct vbd_worker *worker, uint32_t index);
 
 /** vbd_worker_give_index - control; the channel of this index is gone */
 void vbd_worker_give_index(struct vbd_worker *worker, uint32_t index);

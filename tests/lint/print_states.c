@@ -57,20 +57,6 @@ static void print_conn_edges(enum vbd_conn_state state)
 	}
 }
 
-/* What exists for a transport that is not there yet. */
-static void print_unreached(void)
-{
-	for (unsigned int s = 0; s < VBD_CONN_STATE_COUNT; s++) {
-		bool reached = s == VBD_CONN_RESOLVING_ADDR || s == VBD_CONN_REQUESTED;
-
-		for (unsigned int from = 0; from < VBD_CONN_STATE_COUNT; from++)
-			reached |= is_made_by((enum vbd_conn_state)from, (enum vbd_conn_state)s);
-		if (!reached)
-			(void)printf("\nNothing leads to `%s` yet.\n",
-				vbd_conn_state_name((enum vbd_conn_state)s));
-	}
-}
-
 static void print_conn_states(void)
 {
 	(void)printf("\n## The states of a connection\n\n"
@@ -90,10 +76,10 @@ static void print_conn_states(void)
 		}
 		(void)printf(" |\n");
 	}
-	print_unreached();
 	(void)printf("\n```mermaid\nstateDiagram-v2\n"
 		     "    [*] --> resolving_addr: POST /v1/connections\n"
-		     "    [*] --> requested: a peer connects\n");
+		     "    [*] --> requested: a peer connects\n"
+		     "    [*] --> awaiting_remote: POST /v1/connections, bringup manual\n");
 	for (unsigned int s = 0; s < VBD_CONN_STATE_COUNT; s++)
 		print_conn_edges((enum vbd_conn_state)s);
 	(void)printf("    closed --> [*]\n    failed --> [*]\n```\n");

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/conn_manual.h"
+
+#include "rdma/channel.h"
+#include "rdma/conn.h"
+#include "rdma/conn_qp.h"
+#include "rdma/device.h"
+#include "rdma/fabric.h"
+#include "rdma/names.h"
+#include "rdma/provider.h"
+#include "rdma/worker.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define PSN_MASK 0xffffffU
+
+/* LIDs from here on are multicast (IBTA 4.1.3). */
+#define LID_MULTICAST 0xc000
+
+/* A command on its way through the table. */
+struct vbd_manual_command {
+	int to;
+	int then; /* behind it; the same if nothing is */
+	enum vbd_status status;
+	struct vbd_error *err;
+};
+
+/* A move that may block, with all that the thread that makes it needs. */
+struct vbd_manual_move {
+	struct ibv_qp *qp;
+	struct ibv_qp_attr attr;
+	int mask;
+	int then;
+	enum vbd_status status;
+	struct vbd_error error;
+};
+
+/* Choosing. */
+
+static bool is_zero(const uint8_t gid[16])
+{
+	static const uint8_t none[16];
+
+	return memcmp(gid, none, sizeof(none)) == 0;
+}
+
+static bool is_ipv4(const uint8_t gid[16])
+{
+	static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	return memcmp(gid, v4_mapped, sizeof(v4_mapped)) == 0;
+}
+
+/* The less the better: what routes farthest comes first. */
+static unsigned int gid_rank(const struct vbd_gid *gid)
+{
+	unsigned int rank = strcmp(gid->type, "roce_v2") == 0 ? 0 : 3;
+
+	if (strcmp(gid->scope, "ipv4_mapped") == 0)
+		return rank;
+	return rank + (strcmp(gid->scope, "global") == 0 ? 1 : 2);
+}
+
+static const struct vbd_gid *pick_gid(const struct vbd_gid *gids, size_t count,
+	const struct vbd_manual_params *params, bool infiniband)
+{
+	const struct vbd_gid *best = NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct vbd_gid *gid = &gids[i];
+		bool better = !best || gid_rank(gid) < gid_rank(best);
+
+		if (gid->port_num != params->port_num)
+			continue;
+		if (params->gid_index_given && gid->gid_index == params->gid_index)
+			return gid;
+		/* On InfiniBand the first entry is the one that the subnet manager knows. */
+		if (!params->gid_index_given && (infiniband ? !best : better))
+			best = gid;
+	}
+	return best;
+}
+
+static enum vbd_status choose_gid(const struct vbd_device *device,
+	const struct vbd_manual_params *params, struct vbd_manual_local *local,
+	struct vbd_error *err)
+{
+	struct vbd_gid *gids = calloc(VBD_DEVICE_GIDS_MAX, sizeof(*gids));
+	const struct vbd_gid *gid = NULL;
+	enum vbd_status status;
+	size_t count = 0;
+
+	if (!gids)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the GID table");
+	status = vbd_device_query_gids(device, gids, &count, err);
+	if (status)
+		goto out;
+	gid = pick_gid(gids, count, params, local->infiniband);
+	if (gid) {
+		local->gid_known = true;
+		local->gid_index = gid->gid_index;
+		memcpy(local->gid, gid->raw, sizeof(local->gid));
+	} else if (params->gid_index_given) {
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/gid_index",
+			"port %u of device %s has no GID at index %u", params->port_num,
+			device->name, params->gid_index);
+	} else if (!local->infiniband) {
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/port_num",
+			"port %u of device %s has no GID", params->port_num, device->name);
+	}
+out:
+	free(gids);
+	return status;
+}
+
+static enum vbd_status choose_psn(
+	const struct vbd_manual_params *params, uint32_t *ret_psn, struct vbd_error *err)
+{
+	uint32_t psn = params->psn;
+
+	if (!params->psn_given && getrandom(&psn, sizeof(psn), 0) != (ssize_t)sizeof(psn))
+		return vbd_error_errno(err, VBD_E_INTERNAL, "getrandom", errno, "a first PSN");
+	*ret_psn = psn & PSN_MASK;
+	return VBD_OK;
+}
+
+/* The CM of iWARP makes the TCP connection that its QPs work on. */
+static enum vbd_status check_device(const struct vbd_device *device, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_device_usable(device, err);
+
+	if (status)
+		return status;
+	if (strcmp(device->transport, "iwarp") != 0)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_NOT_SUPPORTED, "device %s (%s) lacks manual_bringup",
+		device->name, device->transport);
+}
+
+enum vbd_status vbd_manual_choose(const struct vbd_device *device,
+	const struct vbd_manual_params *params, struct vbd_manual_local *ret_local,
+	struct vbd_error *err)
+{
+	struct vbd_manual_local local = {
+		.port_num = params->port_num, .pkey_index = params->pkey_index, .sl = params->sl};
+	enum vbd_status status = check_device(device, err);
+	struct vbd_port port;
+
+	if (status)
+		return status;
+	if (params->port_num < 1 || params->port_num > device->attr.phys_port_cnt)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/port_num",
+			"device %s has %u ports", device->name, device->attr.phys_port_cnt);
+	status = vbd_device_query_port(device, params->port_num, &port, err);
+	if (status)
+		return status;
+	if (params->pkey_index >= port.pkeys)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/pkey_index",
+			"port %u of device %s has %u partition keys", params->port_num,
+			device->name, port.pkeys);
+	local.infiniband = strcmp(port.link_layer, "infiniband") == 0;
+	local.lid = port.lid;
+	local.mtu_bytes = port.active_mtu_bytes;
+	status = choose_gid(device, params, &local, err);
+	if (!status)
+		status = choose_psn(params, &local.psn, err);
+	if (!status)
+		*ret_local = local;
+	return status;
+}
+
+/* Attributes. */
+
+static void set_path(const struct vbd_conn_manual *manual, struct ibv_ah_attr *ah)
+{
+	const struct vbd_manual_local *local = &manual->local;
+	const struct vbd_manual_remote *remote = &manual->remote;
+
+	*ah = (struct ibv_ah_attr){
+		.dlid = local->infiniband ? remote->lid : 0,
+		.sl = remote->sl,
+		.port_num = local->port_num,
+		/* RoCE has no other address; InfiniBand needs it across subnets only. */
+		.is_global = !local->infiniband || !is_zero(remote->gid),
+	};
+	if (!ah->is_global)
+		return;
+	ah->grh = (struct ibv_global_route){
+		.flow_label = remote->flow_label,
+		.sgid_index = (uint8_t)local->gid_index,
+		.hop_limit = remote->hop_limit,
+		.traffic_class = remote->traffic_class,
+	};
+	memcpy(ah->grh.dgid.raw, remote->gid, sizeof(remote->gid));
+}
+
+static uint32_t path_mtu_bytes(const struct vbd_conn_manual *manual)
+{
+	uint32_t ours = manual->local.mtu_bytes;
+	uint32_t theirs = manual->remote.mtu_bytes;
+
+	return theirs && theirs < ours ? theirs : ours;
+}
+
+static int to_init(const struct vbd_conn *conn, struct ibv_qp_attr *attr)
+{
+	attr->pkey_index = conn->manual.local.pkey_index;
+	attr->port_num = conn->manual.local.port_num;
+	/* What the CM would allow; which memory it reaches is the buffers' to say. */
+	attr->qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	if (conn->params.transport == VBD_TRANSPORT_RC)
+		attr->qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+	return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+}
+
+static int to_rtr(const struct vbd_conn *conn, struct ibv_qp_attr *attr)
+{
+	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+
+	set_path(&conn->manual, &attr->ah_attr);
+	attr->path_mtu = (enum ibv_mtu)vbd_mtu_of_bytes(path_mtu_bytes(&conn->manual));
+	attr->dest_qp_num = conn->manual.remote.qpn;
+	attr->rq_psn = conn->manual.remote.psn;
+	if (conn->params.transport == VBD_TRANSPORT_RC)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	return mask;
+}
+
+static int to_rts(const struct vbd_conn *conn, struct ibv_qp_attr *attr)
+{
+	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+
+	if (conn->qp_info.state == IBV_QPS_SQD)
+		return IBV_QP_STATE;
+	attr->sq_psn = conn->manual.local.psn;
+	if (conn->params.transport == VBD_TRANSPORT_RC)
+		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
+	return mask;
+}
+
+void vbd_manual_attributes(const struct vbd_conn *conn, struct ibv_qp_attr *attr, int *ret_mask)
+{
+	switch (attr->qp_state) {
+	case IBV_QPS_INIT:
+		*ret_mask = to_init(conn, attr);
+		return;
+	case IBV_QPS_RTR:
+		*ret_mask = to_rtr(conn, attr);
+		return;
+	case IBV_QPS_RTS:
+		*ret_mask = to_rts(conn, attr);
+		return;
+	case IBV_QPS_SQD:
+		attr->en_sqd_async_notify = 1;
+		*ret_mask = IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY;
+		return;
+	case IBV_QPS_RESET:
+	case IBV_QPS_SQE:
+	case IBV_QPS_ERR:
+	case IBV_QPS_UNKNOWN:
+		break;
+	}
+	*ret_mask = IBV_QP_STATE;
+}
+
+/* What is possible. */
+
+#define TO(state) (1U << IBV_QPS_##state)
+
+static const unsigned int steps[] = {
+	[IBV_QPS_RESET] = TO(INIT),
+	[IBV_QPS_INIT] = TO(RTR) | TO(ERR) | TO(RESET),
+	[IBV_QPS_RTR] = TO(RTS) | TO(ERR) | TO(RESET),
+	[IBV_QPS_RTS] = TO(SQD) | TO(ERR) | TO(RESET),
+	[IBV_QPS_SQD] = TO(RTS) | TO(ERR) | TO(RESET),
+	[IBV_QPS_SQE] = TO(ERR) | TO(RESET),
+	[IBV_QPS_ERR] = TO(RESET),
+};
+
+static unsigned int steps_from(int state)
+{
+	return (size_t)state < VBD_ARRAY_LEN(steps) ? steps[state] : 0;
+}
+
+static enum vbd_status refuse_step(const struct vbd_conn *conn, int to, struct vbd_error *err)
+{
+	unsigned int possible = steps_from(conn->qp_info.state);
+	char list[40] = "";
+	size_t used = 0;
+
+	for (int state = 0; state < (int)VBD_ARRAY_LEN(steps); state++) {
+		if (possible & (1U << state))
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+				used ? ", " : "", vbd_qp_state_name(state));
+	}
+	return vbd_error_set(err, VBD_E_WRONG_STATE,
+		"the QP of connection %llu is in %s and can't go to %s; possible: %s",
+		(unsigned long long)conn->id, vbd_qp_state_name(conn->qp_info.state),
+		vbd_qp_state_name(to), list);
+}
+
+bool vbd_conn_stepping(const struct vbd_conn *conn)
+{
+	return conn->manual.parking || conn->manual.move;
+}
+
+static enum vbd_status check_movable(const struct vbd_conn *conn, struct vbd_error *err)
+{
+	unsigned long long id = conn->id;
+
+	if (!conn->manual.on)
+		return vbd_error_set(err, VBD_E_WRONG_STATE,
+			"connection %llu was not made with bringup manual: the CM moves its QP",
+			id);
+	if (vbd_conn_rule(conn->state, VBD_CONN_EV_CMD_MOVE)->action == VBD_CONN_DO_REFUSE)
+		return vbd_error_set(err, VBD_E_WRONG_STATE, "connection %llu is %s", id,
+			vbd_conn_state_name(conn->state));
+	if (vbd_conn_stepping(conn))
+		return vbd_error_set(err, VBD_E_WRONG_STATE,
+			"the QP of connection %llu is still taking a step", id);
+	return VBD_OK;
+}
+
+static enum vbd_status check_step(const struct vbd_conn *conn, int to, struct vbd_error *err)
+{
+	struct ibv_qp_attr attr = {0};
+
+	if (!(steps_from(conn->qp_info.state) & (1U << to)))
+		return refuse_step(conn, to, err);
+	if (to == IBV_QPS_RTR && !conn->manual.has_remote)
+		return vbd_error_set(err, VBD_E_WRONG_STATE,
+			"RTR takes the peer's attributes, and connection %llu has none yet: "
+			"POST …/remote",
+			(unsigned long long)conn->id);
+	if (conn->qp_info.state != IBV_QPS_SQD || to != IBV_QPS_RTS)
+		return VBD_OK;
+	if (vbd_pv_query_qp(conn->qp, &attr, IBV_QP_STATE, NULL) != VBD_OK || !attr.sq_draining)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_WRONG_STATE,
+		"the send queue of connection %llu still drains", (unsigned long long)conn->id);
+}
+
+static enum vbd_status check_remote(const struct vbd_manual_local *local,
+	const struct vbd_manual_remote *remote, struct vbd_error *err)
+{
+	bool global = !is_zero(remote->gid);
+
+	if (local->infiniband && (remote->lid == 0 || remote->lid >= LID_MULTICAST))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/lid",
+			"on InfiniBand the peer has a LID from 1 to %u", LID_MULTICAST - 1);
+	if (!local->infiniband && !global)
+		return vbd_error_input(
+			err, VBD_E_BAD_VALUE, "/gid", "on RoCE only a GID leads to the peer");
+	if (global && (remote->gid[0] == 0xff || (local->infiniband && !local->gid_known)))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/gid",
+			remote->gid[0] == 0xff ? "it is a multicast group"
+					       : "there is no GID of ours to answer to");
+	if (!local->infiniband && is_ipv4(remote->gid) != is_ipv4(local->gid))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/gid",
+			"a RoCE path joins GIDs of one family, and ours at index %u is of an "
+			"IPv%d address",
+			local->gid_index, is_ipv4(local->gid) ? 4 : 6);
+	return VBD_OK;
+}
+
+/* Moving. */
+
+static enum vbd_status go_up(struct vbd_conn *conn, struct vbd_error *err)
+{
+	bool was_up = conn->qp_info.state == IBV_QPS_SQD;
+	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_RTS, err);
+
+	if (status)
+		return status;
+	vbd_channel_resume(conn->channel);
+	if (!was_up)
+		vbd_conn_raise(conn, VBD_CONN_EV_QP_UP);
+	return VBD_OK;
+}
+
+void vbd_conn_move_work(struct vbd_conn *conn)
+{
+	struct vbd_manual_move *move = conn->manual.move;
+
+	move->status = vbd_pv_modify_qp(move->qp, &move->attr, move->mask, &move->error);
+}
+
+enum vbd_status vbd_manual_finish_move(struct vbd_conn *conn, struct vbd_error *err)
+{
+	struct vbd_manual_move *move = conn->manual.move;
+	enum vbd_status status = move->status;
+	int then = move->then;
+
+	conn->manual.move = NULL;
+	if (status)
+		*err = move->error;
+	else
+		vbd_conn_qp_moved(conn, IBV_QPS_RTR);
+	free(move);
+	/* Its end may have begun meanwhile. */
+	if (status || then == IBV_QPS_RTR || conn->state != VBD_CONN_AWAITING_REMOTE)
+		return status;
+	return go_up(conn, err);
+}
+
+/* On RoCE the kernel asks the network for the peer's hardware address, and waits for up to a second
+ * (ib_resolve_eth_dmac() in core/verbs.c, 6.1). */
+static enum vbd_status go_to_rtr(struct vbd_conn *conn, int then, struct vbd_error *err)
+{
+	struct vbd_manual_move *move = calloc(1, sizeof(*move));
+	enum vbd_status status;
+
+	if (!move)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a step");
+	move->qp = conn->qp;
+	move->then = then;
+	status = vbd_conn_qp_attributes(conn, IBV_QPS_RTR, &move->attr, &move->mask, err);
+	if (status) {
+		free(move);
+		return status;
+	}
+	conn->manual.move = move;
+	if (conn->ops->move_slowly && conn->ops->move_slowly(conn, conn->ops_arg))
+		return VBD_OK;
+	vbd_conn_move_work(conn);
+	return vbd_manual_finish_move(conn, err);
+}
+
+/* What comes now waits with us instead of in the QP: Soft-RoCE goes on after SQD only when
+ * something is posted (rxe_qp.c, 6.1). */
+static enum vbd_status go_to_sqd(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_SQD, err);
+
+	if (!status)
+		vbd_channel_hold_back(conn->channel);
+	return status;
+}
+
+/* Whatever is posted would be lost without a word in RESET, so the way there is by ERR. */
+static enum vbd_status go_down(struct vbd_conn *conn, int to, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	if (!conn->channel->attached)
+		return vbd_conn_qp_move(conn, to, err);
+	conn->manual.parking = true;
+	conn->manual.parking_to = to;
+	status = vbd_conn_qp_move(conn, IBV_QPS_ERR, err);
+	if (status)
+		conn->manual.parking = false;
+	else
+		vbd_conn_raise(conn, VBD_CONN_EV_QP_DOWN);
+	return status;
+}
+
+void vbd_manual_step(struct vbd_conn *conn)
+{
+	struct vbd_manual_command *command = conn->manual.command;
+
+	switch (command->to) {
+	case IBV_QPS_INIT:
+		command->status = vbd_conn_qp_attach(conn, command->err);
+		break;
+	case IBV_QPS_RTR:
+		command->status = go_to_rtr(conn, command->then, command->err);
+		break;
+	case IBV_QPS_RTS:
+		command->status = go_up(conn, command->err);
+		break;
+	case IBV_QPS_RESET:
+	case IBV_QPS_ERR:
+		command->status = go_down(conn, command->to, command->err);
+		break;
+	default:
+		command->status = go_to_sqd(conn, command->err);
+		break;
+	}
+}
+
+void vbd_manual_park(struct vbd_conn *conn)
+{
+	struct vbd_channel *channel = conn->channel;
+
+	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
+	channel->drain_sent = true;
+	vbd_worker_send(channel->worker, &channel->mail_drain, VBD_WORKER_DRAIN);
+}
+
+enum vbd_status vbd_manual_parked(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+
+	vbd_channel_renew(conn->channel);
+	vbd_channel_hold_back(conn->channel);
+	conn->manual.parking = false;
+	vbd_conn_set_deadline(conn, conn->timeout_ms);
+	if (conn->manual.parking_to == IBV_QPS_RESET)
+		status = vbd_conn_qp_move(conn, IBV_QPS_RESET, err);
+	if (!status && conn->ops->stepped)
+		conn->ops->stepped(conn, conn->ops_arg);
+	return status;
+}
+
+static enum vbd_status run(struct vbd_conn *conn, int to, int then, struct vbd_error *err)
+{
+	struct vbd_error error = {0};
+	struct vbd_manual_command command = {.to = to, .then = then, .err = &error};
+
+	conn->manual.failure = (struct vbd_error){0};
+	conn->manual.command = &command;
+	vbd_conn_raise(conn, VBD_CONN_EV_CMD_MOVE);
+	conn->manual.command = NULL;
+	if (command.status && err)
+		*err = error;
+	return command.status;
+}
+
+enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_remote *remote,
+	int bring_to, struct vbd_error *err)
+{
+	enum vbd_status status = check_movable(conn, err);
+
+	if (!status && conn->qp_info.state != IBV_QPS_INIT)
+		return vbd_error_set(err, VBD_E_WRONG_STATE,
+			"the QP of connection %llu is in %s, and takes the peer's attributes in "
+			"INIT only",
+			(unsigned long long)conn->id, vbd_qp_state_name(conn->qp_info.state));
+	if (!status)
+		status = check_remote(&conn->manual.local, remote, err);
+	if (status)
+		return status;
+	conn->manual.remote = *remote;
+	conn->manual.has_remote = true;
+	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "remote", "qpn 0x%06x, psn 0x%06x, lid %u, to %s",
+		remote->qpn, remote->psn, remote->lid, vbd_qp_state_name(bring_to));
+	return run(conn, IBV_QPS_RTR, bring_to, err);
+}
+
+enum vbd_status vbd_conn_modify(struct vbd_conn *conn, int state, struct vbd_error *err)
+{
+	enum vbd_status status = check_movable(conn, err);
+
+	if (!status)
+		status = check_step(conn, state, err);
+	if (status)
+		return status;
+	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "modify", "%s", vbd_qp_state_name(state));
+	return run(conn, state, state, err);
+}
