@@ -95,6 +95,10 @@ struct vbd_connection;
 json_t *vbd_encode_connection(
 	const struct vbd_connection *connection, enum vbd_role role, bool with_timeline);
 
+/** vbd_encode_why - Why */
+struct vbd_why;
+json_t *vbd_encode_why(const struct vbd_why *why);
+
 /** vbd_encode_transfer - Transfer */
 struct vbd_transfer_record;
 json_t *vbd_encode_transfer(const struct vbd_transfer_record *record);
@@ -154,6 +158,8 @@ void vbd_list_transfers(struct vbd_request *req);
 void vbd_create_transfer(struct vbd_request *req);
 void vbd_get_transfer(struct vbd_request *req);
 void vbd_delete_transfer(struct vbd_request *req);
+
+void vbd_explain(struct vbd_request *req);
 
 void vbd_list_events(struct vbd_request *req);
 

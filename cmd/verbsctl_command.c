@@ -221,6 +221,13 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"when\nevents were lost.",
 		COUNTED(O(FOLLOW), O(LINES), O(AFTER), O(TYPE), O(OBJECT), O(SEVERITY)),
 		.run = vbd_ctl_events},
+	{.name = "explain",
+		.usage = "NAME",
+		.summary = "Say what a name means, what mostly causes it, and what to do",
+		.text = "NAME is a CM event, reject reason, completion status, async event, QP "
+			"state "
+			"or reason of\nan end, as in IBV_WC_RETRY_EXC_ERR or rnr_exceeded.",
+		.run = vbd_ctl_explain},
 	{.name = "stats",
 		.usage = "",
 		.summary = "Print every counter and gauge",

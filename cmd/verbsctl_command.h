@@ -106,6 +106,7 @@ enum vbd_ctl_exit vbd_ctl_transfers(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_transfer_show(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_transfer_rm(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_events(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_explain(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_complete(struct vbd_ctl *ctl);
 
 #endif

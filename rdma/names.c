@@ -104,6 +104,8 @@ const char *vbd_cm_reject_name(int status)
 		return "connection reset";
 	case -ETIMEDOUT:
 		return "timeout";
+	case -EPROTO:
+		return "protocol error (MPA)";
 	default:
 		break;
 	}

@@ -308,3 +308,14 @@ test('objects: a country that writes 0,5 still reads 0.5', async (t) => {
   assert.equal(code, 0);
   assert.equal(server.requests[0].json.timeout_ms, 500);
 });
+
+test('explain: says what a name means, why, and what to do', async (t) => {
+  const why = { kind: 'wc_status', name: 'IBV_WC_RNR_RETRY_EXC_ERR', number: 13, meaning: 'The peer had no receive',
+    causes: ['it is slow', 'it is stuck'], advice: 'Post more.' };
+  const server = await FakeServer.start(t, { 'GET /v1/explain': { json: { items: [why] } } });
+  const { stdout } = await succeeds(server, ['explain', 'a b']);
+  assert.equal(server.requests[0].url, '/v1/explain?name=a%20b');
+  assert.equal(stdout, [
+    'IBV_WC_RNR_RETRY_EXC_ERR  wc_status', '  number        13', '  means         The peer had no receive',
+    '  causes        it is slow', '                it is stuck', '  what to do    Post more.', ''].join('\n'));
+});

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* docs/why.md, from the table in rdma/why.c. */
+#include "rdma/why.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A bar would end the cell. */
+static void put_text(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '|')
+			(void)putchar('\\');
+		(void)putchar(text[i]);
+	}
+}
+
+static void put_causes(const char *causes)
+{
+	while (*causes) {
+		const char *end = strstr(causes, "; ");
+		size_t len = end ? (size_t)(end - causes) : strlen(causes);
+
+		put_text(causes, len);
+		(void)printf("%s", end ? "<br>" : "");
+		causes += len + (end ? 2 : 0);
+	}
+}
+
+static void put_kind(enum vbd_why_kind kind)
+{
+	struct vbd_why why;
+
+	(void)printf("\n## %s\n\n| name | number | it means | likely causes | what to do |\n"
+		     "|---|---|---|---|---|\n",
+		vbd_why_kind_heading(kind));
+	for (size_t i = 0; vbd_why_at(i, &why); i++) {
+		if (why.kind != kind)
+			continue;
+		(void)printf("| `%s` | %d | ", why.name, why.number);
+		put_text(why.meaning, strlen(why.meaning));
+		(void)printf(" | ");
+		put_causes(why.causes);
+		(void)printf(" | ");
+		put_text(why.advice, strlen(why.advice));
+		(void)printf(" |\n");
+	}
+}
+
+int main(void)
+{
+	(void)printf("<!-- Drawn from rdma/why.c: cmake --build build/dev --target why -->\n"
+		     "# Why\n\n"
+		     "What can be seen of a connection, what mostly causes it, and what to do. The "
+		     "same text is in `GET /v1/explain`\nand `verbsctl explain NAME`.\n");
+	for (unsigned int kind = 0; kind < VBD_WHY_KIND_COUNT; kind++)
+		put_kind((enum vbd_why_kind)kind);
+	return 0;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/why.h"
+
+#include "rdma/names.h"
+#include "rdma/reason.h"
+#include "tests/unit/unit.h"
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include <errno.h>
+#include <string.h>
+
+static void test_why__each_row_says_something_in_the_same_form(void **state)
+{
+	struct vbd_why why;
+
+	(void)state;
+	for (size_t i = 0; vbd_why_at(i, &why); i++) {
+		assert_true(why.name[0] != '\0');
+		assert_true(why.meaning[0] != '\0');
+		assert_true(why.meaning[strlen(why.meaning) - 1] != '.');
+		assert_true(why.causes[0] != '\0');
+		assert_true(why.causes[strlen(why.causes) - 1] != '.');
+		assert_int_equal(why.advice[strlen(why.advice) - 1], '.');
+		assert_null(strstr(why.meaning, "does not know"));
+		assert_null(strstr(why.meaning, "unknown"));
+	}
+}
+
+static void test_why__no_number_and_no_name_stands_twice_in_a_kind(void **state)
+{
+	struct vbd_why a;
+	struct vbd_why b;
+
+	(void)state;
+	for (size_t i = 0; vbd_why_at(i, &a); i++) {
+		for (size_t k = i + 1; vbd_why_at(k, &b); k++) {
+			if (a.kind != b.kind)
+				continue;
+			assert_int_not_equal(a.number, b.number);
+			assert_false(vbd_why_is_named(&b, a.name));
+		}
+	}
+}
+
+/* Whatever the tables of names know must be explained. */
+static void test_why__whatever_has_a_name_has_a_row(void **state)
+{
+	struct vbd_why why;
+
+	(void)state;
+	for (int type = 0; type <= RDMA_CM_EVENT_TIMEWAIT_EXIT; type++)
+		assert_true(vbd_why_find(VBD_WHY_CM_EVENT, type, &why));
+	for (int status = 0; status <= IBV_WC_TM_RNDV_INCOMPLETE; status++)
+		assert_true(vbd_why_find(VBD_WHY_WC_STATUS, status, &why));
+	for (int type = 0; type < VBD_ASYNC_EVENT_TYPES; type++)
+		assert_int_equal(vbd_why_find(VBD_WHY_ASYNC_EVENT, type, &why),
+			strcmp(vbd_async_event_name(type), "unknown") != 0);
+	for (int qp_state = IBV_QPS_RESET; qp_state <= IBV_QPS_ERR; qp_state++)
+		assert_true(vbd_why_find(VBD_WHY_QP_STATE, qp_state, &why));
+	for (int reason = VBD_REASON_NONE + 1; reason < VBD_REASON_COUNT; reason++)
+		assert_true(vbd_why_find(VBD_WHY_END_REASON, reason, &why));
+	for (int status = 0; status < 64; status++)
+		assert_int_equal(vbd_why_find_reject(status, &why),
+			strcmp(vbd_cm_reject_name(status), "unknown reason") != 0);
+}
+
+static void test_why__a_reject_is_explained_by_its_transport(void **state)
+{
+	struct vbd_why why;
+
+	(void)state;
+	assert_true(vbd_why_find_reject(28, &why));
+	assert_string_equal(why.name, "IB_CM_REJ_CONSUMER_DEFINED");
+	assert_true(vbd_why_find_reject(-ECONNREFUSED, &why));
+	assert_string_equal(why.name, "ECONNREFUSED");
+	assert_int_equal(why.kind, VBD_WHY_IWARP_REJECT);
+	assert_false(vbd_why_find_reject(999, &why));
+}
+
+static void test_why__a_name_is_found_in_either_case(void **state)
+{
+	struct vbd_why why;
+
+	(void)state;
+	assert_true(vbd_why_find(VBD_WHY_WC_STATUS, IBV_WC_RETRY_EXC_ERR, &why));
+	assert_true(vbd_why_is_named(&why, "ibv_wc_retry_exc_err"));
+	assert_false(vbd_why_is_named(&why, "ibv_wc_retry_exc"));
+	assert_string_equal(vbd_why_kind_name(why.kind), "wc_status");
+	assert_true(vbd_why_kind_heading(why.kind)[0] != '\0');
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_why__each_row_says_something_in_the_same_form),
+		cmocka_unit_test(test_why__no_number_and_no_name_stands_twice_in_a_kind),
+		cmocka_unit_test(test_why__whatever_has_a_name_has_a_row),
+		cmocka_unit_test(test_why__a_reject_is_explained_by_its_transport),
+		cmocka_unit_test(test_why__a_name_is_found_in_either_case),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
