@@ -34,12 +34,17 @@ struct inbox_waiter {
 
 static json_t *encode_message(const struct vbd_message *message, enum vbd_encoding encoding)
 {
+	const struct vbd_received *received = &message->received;
 	struct vbd_encoder out = vbd_encode_begin();
 	json_t *data = vbd_codec_encode(
-		vbd_message_data(message), message->length_bytes, encoding, &encoding);
+		vbd_message_data(message), message->received.length_bytes, encoding, &encoding);
 
 	vbd_put_u64(&out, "seq", message->seq);
-	vbd_put_u64(&out, "length_bytes", message->length_bytes);
+	vbd_put_u64(&out, "length_bytes", received->length_bytes);
+	vbd_put_text(&out, "op", vbd_op_name(received->op));
+	vbd_put_u64_or_null(&out, "imm", received->has_imm, received->imm);
+	vbd_put_u64_or_null(
+		&out, "written_bytes", received->op == VBD_OP_WRITE_IMM, received->written_bytes);
 	vbd_put_time(&out, "received_at", message->received_ns);
 	vbd_put_text(&out, "encoding", vbd_encoding_names[encoding]);
 	vbd_put(&out, "data", data);

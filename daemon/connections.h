@@ -19,7 +19,7 @@ struct vbd_message {
 	struct vbd_link link;
 	uint64_t seq; /* 1, 2, 3 … for each connection */
 	uint64_t received_ns;
-	uint32_t length_bytes;
+	struct vbd_received received;
 	struct vbd_recv_slot *slot; /* NULL once the receive is gone */
 	uint8_t *copy;		    /* then the bytes are here */
 };

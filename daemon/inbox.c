@@ -19,7 +19,7 @@ void vbd_inbox_add(struct vbd_connection *connection, struct vbd_recv_slot *slot
 	}
 	message->seq = connection->last_seq;
 	message->received_ns = slot->received_ns;
-	message->length_bytes = slot->length_bytes;
+	message->received = slot->received;
 	message->slot = slot;
 	vbd_list_append(&connection->inbox, &message->link);
 	connection->inbox_count++;
@@ -38,12 +38,14 @@ void vbd_inbox_detach(struct vbd_connection *connection)
 	vbd_list_for_each (link, &connection->inbox) {
 		struct vbd_message *message = VBD_CONTAINER_OF(link, struct vbd_message, link);
 
-		message->copy = malloc(message->length_bytes ? message->length_bytes : 1);
+		message->copy =
+			malloc(message->received.length_bytes ? message->received.length_bytes : 1);
 		if (!message->copy) {
 			free_message(connection, message);
 			continue;
 		}
-		memcpy(message->copy, vbd_channel_recv_data(message->slot), message->length_bytes);
+		memcpy(message->copy, vbd_channel_recv_data(message->slot),
+			message->received.length_bytes);
 		message->slot = NULL;
 	}
 }

@@ -78,6 +78,7 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	channel->cq = cq;
 	channel->worker = cq->worker;
 	vbd_list_init(&channel->transfers);
+	vbd_list_init(&channel->receives);
 	if (!vbd_worker_take_index(channel->worker, &channel->index, &channel->generation)) {
 		free(channel);
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
@@ -125,20 +126,19 @@ const uint8_t *vbd_channel_recv_grh(const struct vbd_recv_slot *slot)
 	return recv_addr(slot);
 }
 
-static enum vbd_status post_recv(struct vbd_channel *channel, uint32_t index, struct vbd_error *err)
+enum vbd_status vbd_channel_post_sges(struct vbd_channel *channel, uint32_t index,
+	const struct vbd_sge *sges, uint32_t count, struct vbd_error *err)
 {
-	struct ibv_sge sge = {
-		.addr = (uintptr_t)recv_addr(&channel->recv_slots[index]),
-		.length = (uint32_t)recv_bytes(&channel->limits),
-		.lkey = channel->mem.lkey,
-	};
+	struct ibv_sge list[VBD_SGES_MAX];
 	struct ibv_recv_wr wr = {
 		.wr_id = vbd_wr_id(channel->generation, channel->index, true, index),
-		.sg_list = &sge,
-		.num_sge = 1,
+		.sg_list = list,
 	};
-	enum vbd_status status = vbd_pv_post_recv(channel->qp, &wr, err);
+	uint32_t length_bytes;
+	enum vbd_status status;
 
+	wr.num_sge = vbd_channel_fill_sges(list, sges, count, &length_bytes);
+	status = vbd_pv_post_recv(channel->qp, &wr, err);
 	if (status)
 		return status;
 	channel->rq_outstanding++;
@@ -147,10 +147,24 @@ static enum vbd_status post_recv(struct vbd_channel *channel, uint32_t index, st
 	return VBD_OK;
 }
 
+static enum vbd_status post_recv(struct vbd_channel *channel, uint32_t index, struct vbd_error *err)
+{
+	const struct vbd_sge sge = {
+		.addr = recv_addr(&channel->recv_slots[index]),
+		.length_bytes = (uint32_t)recv_bytes(&channel->limits),
+		.lkey = channel->mem.lkey,
+	};
+
+	return vbd_channel_post_sges(channel, index, &sge, 1, err);
+}
+
 enum vbd_status vbd_channel_post_receives(struct vbd_channel *channel, struct vbd_error *err)
 {
 	enum vbd_status status = VBD_OK;
 
+	/* Without a service it is the client who posts them. */
+	if (channel->limits.service == VBD_SERVICE_NONE)
+		return VBD_OK;
 	for (uint32_t i = 0; i < channel->limits.rq_depth && !status; i++) {
 		if (!channel->recv_slots[i].held)
 			status = post_recv(channel, i, err);
@@ -314,13 +328,16 @@ static void take_message(struct vbd_recv_slot *slot, const struct ibv_wc *wc)
 	const struct vbd_channel_limits *limits = &slot->channel->limits;
 	uint32_t header_bytes = (uint32_t)recv_bytes(limits) - limits->recv_size_bytes;
 	bool written = wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
+	bool has_imm = wc->wc_flags & IBV_WC_WITH_IMM;
 
 	slot->received_ns = vbd_clock_mono_ns();
-	slot->op = written ? VBD_OP_WRITE_IMM : VBD_OP_SEND;
-	slot->length_bytes = written ? 0 : wc->byte_len - header_bytes;
-	slot->written_bytes = written ? wc->byte_len : 0;
-	slot->has_imm = wc->wc_flags & IBV_WC_WITH_IMM;
-	slot->imm = slot->has_imm ? be32toh(wc->imm_data) : 0;
+	slot->received = (struct vbd_received){
+		.op = written ? VBD_OP_WRITE_IMM : VBD_OP_SEND,
+		.length_bytes = written ? 0 : wc->byte_len - header_bytes,
+		.written_bytes = written ? wc->byte_len : 0,
+		.has_imm = has_imm,
+		.imm = has_imm ? be32toh(wc->imm_data) : 0,
+	};
 	slot->wc_flags = wc->wc_flags;
 	slot->src_qp = wc->src_qp;
 	slot->slid = wc->slid;
@@ -328,20 +345,39 @@ static void take_message(struct vbd_recv_slot *slot, const struct ibv_wc *wc)
 	slot->pkey_index = wc->pkey_index;
 }
 
+/* The transfer that the receive was posted for; the slot is free again. */
+static struct vbd_transfer *take_receiver(struct vbd_channel *channel, struct vbd_recv_slot *slot)
+{
+	struct vbd_transfer *transfer = slot->transfer;
+
+	slot->transfer = NULL;
+	if (transfer)
+		channel->rq_first = (slot->index + 1) % channel->limits.rq_depth;
+	return transfer;
+}
+
 static void recv_completed(struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc)
 {
 	struct vbd_recv_slot *slot = &channel->recv_slots[index];
+	struct vbd_transfer *transfer = take_receiver(channel, slot);
 
 	channel->rq_outstanding--;
 	vbd_channel_uncount_outstanding(channel, 1);
 	if (wc->status != IBV_WC_SUCCESS) {
-		vbd_channel_fail(channel, VBD_OP_RECV, wc, NULL);
-		return;
+		vbd_channel_fail(channel, VBD_OP_RECV, wc, transfer);
+	} else {
+		take_message(slot, wc);
+		vbd_counter_add(&channel->ops[VBD_OP_RECV].completed, 1);
+		vbd_counter_add(&channel->ops[VBD_OP_RECV].bytes, slot->received.length_bytes);
+		if (transfer)
+			vbd_channel_receive_done(transfer, &slot->received);
+		else
+			vbd_service_received(channel, slot);
 	}
-	take_message(slot, wc);
-	vbd_counter_add(&channel->ops[VBD_OP_RECV].completed, 1);
-	vbd_counter_add(&channel->ops[VBD_OP_RECV].bytes, slot->length_bytes);
-	vbd_service_received(channel, slot);
+	if (!transfer)
+		return;
+	transfer->outstanding_wrs--;
+	vbd_channel_check_transfer(transfer);
 }
 
 void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc)
@@ -363,6 +399,12 @@ void vbd_channel_abandon(struct vbd_channel *channel)
 			vbd_channel_uncount_outstanding(channel,
 				(uint64_t)channel->sq_outstanding + channel->rq_outstanding);
 		vbd_counter_add(&channel->ops[VBD_OP_RECV].flushed, channel->rq_outstanding);
+		for (uint32_t i = 0; i < channel->limits.rq_depth; i++) {
+			struct vbd_recv_slot *slot = &channel->recv_slots[i];
+
+			if (slot->transfer)
+				vbd_channel_lose_wr(take_receiver(channel, slot));
+		}
 		vbd_channel_abandon_sends(channel);
 		channel->rq_outstanding = 0;
 		channel->draining = true;

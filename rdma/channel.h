@@ -42,13 +42,10 @@ struct vbd_recv_slot {
 	struct vbd_mail mail;
 	struct vbd_channel *channel;
 	uint32_t index;
-	uint32_t length_bytes; /* in the receive; none of a write */
+	struct vbd_transfer *transfer; /* that it is of; NULL if it is the service's */
 	uint64_t received_ns;
-	bool held;		/* control: a message in it, not released yet */
-	enum vbd_op op;		/* SEND, or WRITE_IMM */
-	uint32_t written_bytes; /* WRITE_IMM: what it wrote elsewhere */
-	bool has_imm;
-	uint32_t imm;
+	bool held; /* control: a message in it, not released yet */
+	struct vbd_received received;
 	/* UD: where it came from, and whether a global route header is in front of it */
 	unsigned int wc_flags;
 	uint32_t src_qp;
@@ -132,7 +129,9 @@ struct vbd_channel {
 	uint32_t sq_first;	 /* the slot of the oldest one */
 	uint32_t sq_unsignalled; /* posted since the last signalled one */
 	uint32_t rq_outstanding;
-	struct vbd_link transfers; /* queue, the oldest first */
+	uint32_t rq_first;	   /* service NONE: the slot of the oldest one */
+	struct vbd_link transfers; /* queue of what is sent, the oldest first */
+	struct vbd_link receives;  /* the same of transfers that receive; service NONE */
 	uint32_t *echo_ring;	   /* receives waiting to be sent back */
 	uint32_t echo_head, echo_count;
 	enum vbd_rping_step rping_step;

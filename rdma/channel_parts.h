@@ -10,11 +10,32 @@
 
 #include "rdma/channel.h"
 
+struct ibv_sge;
+
 /** vbd_channel_count_outstanding - @n work requests more are posted on its CQ */
 void vbd_channel_count_outstanding(struct vbd_channel *channel, uint64_t n);
 
 /** vbd_channel_uncount_outstanding - @n of them are over */
 void vbd_channel_uncount_outstanding(struct vbd_channel *channel, uint64_t n);
+
+/**
+ * vbd_channel_fill_sges - the list as the device takes it
+ * @list: room for VBD_SGES_MAX
+ *
+ * Empty ranges are left out: to some devices a length of 0 is 2 GiB. Returns how many there are.
+ */
+int vbd_channel_fill_sges(struct ibv_sge *list, const struct vbd_sge *sges, uint32_t count,
+	uint32_t *ret_length_bytes);
+
+/** vbd_channel_post_sges - post a receive in slot @index into these ranges */
+enum vbd_status vbd_channel_post_sges(struct vbd_channel *channel, uint32_t index,
+	const struct vbd_sge *sges, uint32_t count, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_channel_receive_done - a message came for @transfer */
+void vbd_channel_receive_done(struct vbd_transfer *transfer, const struct vbd_received *received);
+
+/** vbd_channel_lose_wr - a work request of @transfer never comes back: it must not count as done */
+void vbd_channel_lose_wr(struct vbd_transfer *transfer);
 
 /** vbd_channel_fail - a work request completed in error: count it, fail its transfer (may be NULL),
  * break the channel */

@@ -71,19 +71,40 @@ static bool wants_completion(
 	       channel->sq_outstanding + 1 >= channel->limits.sq_depth;
 }
 
-static uint32_t fill_sges(struct ibv_sge *list, const struct vbd_sge *sges, uint32_t count)
+int vbd_channel_fill_sges(struct ibv_sge *list, const struct vbd_sge *sges, uint32_t count,
+	uint32_t *ret_length_bytes)
 {
 	uint32_t length_bytes = 0;
+	int used = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		list[i] = (struct ibv_sge){
+		if (!sges[i].length_bytes)
+			continue;
+		list[used++] = (struct ibv_sge){
 			.addr = (uintptr_t)sges[i].addr,
 			.length = sges[i].length_bytes,
 			.lkey = sges[i].lkey,
 		};
 		length_bytes += sges[i].length_bytes;
 	}
-	return length_bytes;
+	*ret_length_bytes = length_bytes;
+	return used;
+}
+
+/* An atomic without a place of its own for the old value gets one of the channel's. */
+static int fill_old_value(struct vbd_channel *channel, uint32_t index,
+	const struct vbd_send_request *request, struct ibv_sge *list)
+{
+	struct vbd_send_slot *slot = &channel->send_slots[index];
+	const struct vbd_sge own = {
+		.addr = channel->old_values + (size_t)index * VBD_ATOMIC_BYTES,
+		.length_bytes = VBD_ATOMIC_BYTES,
+		.lkey = channel->mem.lkey,
+	};
+	const struct vbd_sge *sge = request->sge_count ? request->sges : &own;
+
+	slot->old_value = sge->addr;
+	return vbd_channel_fill_sges(list, sge, 1, &slot->length_bytes);
 }
 
 static void posted(struct vbd_channel *channel, enum vbd_op op, bool signalled)
@@ -100,14 +121,12 @@ bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_re
 {
 	uint32_t index = slot_behind(channel, channel->sq_outstanding);
 	struct vbd_send_slot *slot = &channel->send_slots[index];
-	struct vbd_sge old_value = {.length_bytes = VBD_ATOMIC_BYTES, .lkey = channel->mem.lkey};
 	bool signalled = wants_completion(channel, request);
 	struct ibv_sge list[VBD_SGES_MAX];
 	struct vbd_error error = {0};
 	struct ibv_send_wr wr = {
 		.wr_id = vbd_wr_id(channel->generation, channel->index, false, index),
 		.sg_list = list,
-		.num_sge = (int)request->sge_count,
 		.opcode = opcode_of(request->op),
 		.send_flags = (signalled ? IBV_SEND_SIGNALED : 0U) |
 			      (request->inlined ? IBV_SEND_INLINE : 0U),
@@ -117,18 +136,14 @@ bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_re
 		return false;
 	*slot = (struct vbd_send_slot){
 		.op = request->op,
-		.length_bytes = fill_sges(list, request->sges, request->sge_count),
 		.transfer = request->transfer,
 		.recv_index = request->recv_index,
 	};
-	if (vbd_op_is_atomic(request->op)) {
-		old_value.addr = channel->old_values + (size_t)index * VBD_ATOMIC_BYTES;
-		if (!request->sge_count) {
-			slot->length_bytes = fill_sges(list, &old_value, 1);
-			wr.num_sge = 1;
-		}
-		slot->old_value = request->sge_count ? request->sges[0].addr : old_value.addr;
-	}
+	if (vbd_op_is_atomic(request->op))
+		wr.num_sge = fill_old_value(channel, index, request, list);
+	else
+		wr.num_sge = vbd_channel_fill_sges(
+			list, request->sges, request->sge_count, &slot->length_bytes);
 	fill_remote(channel, request, &wr);
 	if (vbd_pv_post_send(channel->qp, &wr, &error) != VBD_OK) {
 		vbd_channel_break(channel, &error, request->op,
@@ -191,18 +206,10 @@ void vbd_channel_abandon_sends(struct vbd_channel *channel)
 {
 	for (; channel->sq_outstanding > 0; channel->sq_outstanding--) {
 		const struct vbd_send_slot *slot = &channel->send_slots[channel->sq_first];
-		struct vbd_transfer *transfer = slot->transfer;
 
 		channel->sq_first = slot_behind(channel, 1);
 		vbd_counter_add(&channel->ops[slot->op].flushed, 1);
-		if (!transfer)
-			continue;
-		transfer->outstanding_wrs--;
-		/* One that was all posted did not arrive: it must not count as done. */
-		if (!transfer->broken) {
-			transfer->broken = true;
-			(void)vbd_error_set(&transfer->error, VBD_E_QP_FATAL,
-				"its work requests never came back");
-		}
+		if (slot->transfer)
+			vbd_channel_lose_wr(slot->transfer);
 	}
 }

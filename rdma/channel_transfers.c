@@ -39,6 +39,37 @@ void vbd_channel_check_transfers(struct vbd_channel *channel)
 {
 	vbd_list_for_each (link, &channel->transfers)
 		vbd_channel_check_transfer(VBD_CONTAINER_OF(link, struct vbd_transfer, link));
+	vbd_list_for_each (link, &channel->receives)
+		vbd_channel_check_transfer(VBD_CONTAINER_OF(link, struct vbd_transfer, link));
+}
+
+void vbd_channel_lose_wr(struct vbd_transfer *transfer)
+{
+	transfer->outstanding_wrs--;
+	if (transfer->broken)
+		return;
+	transfer->broken = true;
+	(void)vbd_error_set(&transfer->error, VBD_E_QP_FATAL, "its work requests never came back");
+}
+
+static void note_started(struct vbd_transfer *transfer)
+{
+	if (!vbd_counter_get(&transfer->started_ns))
+		vbd_counter_set(&transfer->started_ns, vbd_clock_mono_ns());
+}
+
+/* Only the last work request of a write tells the peer's receive of it. */
+static enum vbd_op op_of_chunk(const struct vbd_transfer *transfer, bool last)
+{
+	return transfer->op == VBD_OP_WRITE_IMM && !last ? VBD_OP_WRITE : transfer->op;
+}
+
+/* What the next work request moves: a chunk, or all that the list names. */
+static uint64_t next_bytes(const struct vbd_transfer *transfer)
+{
+	uint64_t left = transfer->length_bytes - transfer->posted_bytes;
+
+	return transfer->sge_count || left < transfer->chunk_bytes ? left : transfer->chunk_bytes;
 }
 
 /* With @more posted, has it as many outstanding as it may have? */
@@ -47,26 +78,38 @@ static bool window_full(const struct vbd_transfer *transfer, uint32_t more)
 	return transfer->window && transfer->outstanding_wrs + more >= transfer->window;
 }
 
+static struct vbd_send_request request_of(
+	struct vbd_transfer *transfer, const struct vbd_sge *chunk, bool last)
+{
+	return (struct vbd_send_request){
+		.op = op_of_chunk(transfer, last),
+		.sges = transfer->sge_count ? transfer->sges : chunk,
+		.sge_count = transfer->sge_count ? transfer->sge_count : chunk->addr != NULL,
+		.inlined = transfer->inlined,
+		.more = !last && !window_full(transfer, 1),
+		.imm = transfer->imm,
+		.remote_addr = transfer->remote_addr + transfer->posted_bytes,
+		.rkey = transfer->rkey,
+		.compare_add = transfer->compare_add,
+		.swap = transfer->swap,
+		.ah = transfer->ah,
+		.remote_qpn = transfer->remote_qpn,
+		.remote_qkey = transfer->remote_qkey,
+		.transfer = transfer,
+	};
+}
+
 /* Post the next work request of a transfer; false if it could not be posted now. */
 static bool post_chunk(struct vbd_channel *channel, struct vbd_transfer *transfer)
 {
-	uint64_t left = transfer->length_bytes - transfer->posted_bytes;
-	uint64_t chunk = left < transfer->chunk_bytes ? left : transfer->chunk_bytes;
-	const struct vbd_sge sge = {
-		.addr = transfer->local_addr + transfer->posted_bytes,
-		.length_bytes = (uint32_t)chunk,
+	uint64_t bytes = next_bytes(transfer);
+	bool last = transfer->posted_bytes + bytes == transfer->length_bytes;
+	const struct vbd_sge chunk = {
+		.addr = transfer->local_addr ? transfer->local_addr + transfer->posted_bytes : NULL,
+		.length_bytes = (uint32_t)bytes,
 		.lkey = transfer->lkey,
 	};
-	const struct vbd_send_request request = {
-		.op = transfer->op,
-		.sges = &sge,
-		.sge_count = chunk ? 1 : 0,
-		.inlined = transfer->inlined,
-		.more = chunk < left && !window_full(transfer, 1),
-		.remote_addr = transfer->remote_addr + transfer->posted_bytes,
-		.rkey = transfer->rkey,
-		.transfer = transfer,
-	};
+	const struct vbd_send_request request = request_of(transfer, &chunk, last);
 
 	/* Counted first: a failing post ends what is not outstanding. */
 	transfer->outstanding_wrs++;
@@ -74,16 +117,57 @@ static bool post_chunk(struct vbd_channel *channel, struct vbd_transfer *transfe
 		transfer->outstanding_wrs--;
 		return false;
 	}
-	if (!vbd_counter_get(&transfer->started_ns))
-		vbd_counter_set(&transfer->started_ns, vbd_clock_mono_ns());
-	transfer->posted_bytes += chunk;
-	transfer->all_posted = transfer->posted_bytes == transfer->length_bytes;
+	note_started(transfer);
+	transfer->posted_bytes += bytes;
+	transfer->all_posted = last;
 	return true;
+}
+
+/* False if it could not be posted now. */
+static bool post_receive(struct vbd_channel *channel, struct vbd_transfer *transfer)
+{
+	uint32_t depth = channel->limits.rq_depth;
+	uint32_t index =
+		(uint32_t)(((uint64_t)channel->rq_first + channel->rq_outstanding) % depth);
+	struct vbd_error error = {0};
+
+	if (channel->rq_outstanding == depth || channel->broken || channel->draining)
+		return false;
+	if (vbd_channel_post_sges(channel, index, transfer->sges, transfer->sge_count, &error) !=
+		VBD_OK) {
+		vbd_channel_break(channel, &error, VBD_OP_RECV, transfer->id);
+		return false;
+	}
+	vbd_channel_count_outstanding(channel, 1);
+	channel->recv_slots[index].transfer = transfer;
+	transfer->outstanding_wrs++;
+	transfer->all_posted = true;
+	note_started(transfer);
+	return true;
+}
+
+void vbd_channel_receive_done(struct vbd_transfer *transfer, const struct vbd_received *received)
+{
+	transfer->received = *received;
+	vbd_counter_add(&transfer->bytes_done, received->length_bytes);
+	vbd_counter_add(&transfer->wrs_done, 1);
+}
+
+static void pump_receives(struct vbd_channel *channel)
+{
+	vbd_list_for_each (link, &channel->receives) {
+		struct vbd_transfer *transfer = VBD_CONTAINER_OF(link, struct vbd_transfer, link);
+
+		if (!transfer->all_posted && !transfer->stopping &&
+			!post_receive(channel, transfer))
+			return;
+	}
 }
 
 void vbd_channel_pump(struct vbd_channel *channel)
 {
 	vbd_service_pump(channel);
+	pump_receives(channel);
 	/* In the order asked for: nothing passes a transfer that waits for its window. */
 	vbd_list_for_each (link, &channel->transfers) {
 		struct vbd_transfer *transfer = VBD_CONTAINER_OF(link, struct vbd_transfer, link);
@@ -104,7 +188,8 @@ out:
 
 void vbd_channel_start_transfer(struct vbd_channel *channel, struct vbd_transfer *transfer)
 {
-	vbd_list_append(&channel->transfers, &transfer->link);
+	vbd_list_append(transfer->op == VBD_OP_RECV ? &channel->receives : &channel->transfers,
+		&transfer->link);
 	vbd_channel_pump(channel);
 	vbd_worker_reply(channel->worker, &transfer->mail_started, VBD_CONTROL_TRANSFER_STARTED);
 	if (channel->broken || channel->draining)

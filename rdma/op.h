@@ -63,6 +63,15 @@ bool vbd_op_has_imm(enum vbd_op op);
 /* What an atomic operation works on. */
 #define VBD_ATOMIC_BYTES 8
 
+/* What a completed receive says of the message. */
+struct vbd_received {
+	enum vbd_op op;		/* SEND, or WRITE_IMM */
+	uint32_t length_bytes;	/* in the receive; none of a write */
+	uint32_t written_bytes; /* WRITE_IMM: what it wrote elsewhere */
+	bool has_imm;
+	uint32_t imm;
+};
+
 /* Most entries of a list; a device may have fewer, and what more it has is not used. */
 #define VBD_SGES_MAX 64
 
@@ -77,7 +86,8 @@ struct vbd_sge {
 #define VBD_SERVICE_MAP(X) \
 	X(INBOX, "inbox")  \
 	X(ECHO, "echo")    \
-	X(RPING, "rping")
+	X(RPING, "rping")  \
+	X(NONE, "none")
 
 /* What a connection does with incoming messages. */
 enum vbd_service {

@@ -36,14 +36,14 @@ static void echo_pump(struct vbd_channel *channel)
 		const struct vbd_recv_slot *slot = &channel->recv_slots[index];
 		const struct vbd_sge sge = {
 			.addr = (uint8_t *)(uintptr_t)vbd_channel_recv_data(slot),
-			.length_bytes = slot->length_bytes,
+			.length_bytes = slot->received.length_bytes,
 			.lkey = channel->mem.lkey,
 		};
 		const struct vbd_send_request request = {
-			.op = slot->has_imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
+			.op = slot->received.has_imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
 			.sges = &sge,
-			.sge_count = slot->length_bytes ? 1 : 0,
-			.imm = slot->imm,
+			.sge_count = slot->received.length_bytes ? 1 : 0,
+			.imm = slot->received.imm,
 			.recv_index = index,
 		};
 
@@ -128,7 +128,7 @@ static void rping_received(struct vbd_channel *channel, const struct vbd_recv_sl
 {
 	struct rping_message message;
 
-	if (slot->length_bytes != sizeof(message)) {
+	if (slot->received.length_bytes != sizeof(message)) {
 		rping_refuse(channel, "a message of another length than 16 bytes");
 		return;
 	}
@@ -174,6 +174,7 @@ void vbd_service_received(struct vbd_channel *channel, struct vbd_recv_slot *slo
 	case VBD_SERVICE_RPING:
 		rping_received(channel, slot);
 		break;
+	case VBD_SERVICE_NONE:
 	case VBD_SERVICE_COUNT:
 		break;
 	}

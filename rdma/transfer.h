@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One movement of bytes over a connection: a send, or a write or read cut into chunks.
+ * One movement of bytes over a connection: a send, a write or read cut into chunks, an atomic
+ * operation, or a receive.
  *
  * The control thread creates it, hands it to the connection's worker, and gets it back ended,
  * exactly once. While the worker has it, control reads only the counters and the fixed members.
@@ -17,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ibv_ah;
 struct vbd_conn;
 struct vbd_channel;
 
@@ -71,14 +73,22 @@ struct vbd_transfer {
 	enum vbd_op op;
 	struct vbd_conn *conn;
 	struct vbd_channel *channel;
-	uint8_t *local_addr;
+	uint8_t *local_addr; /* NULL: nothing but what `sges` says */
 	uint32_t lkey;
-	bool inlined; /* the bytes are copied into the work request */
+	const struct vbd_sge *sges; /* instead of local_addr: one work request of all these */
+	uint32_t sge_count;	    /* 0: local_addr is cut into chunks */
+	bool inlined;		    /* the bytes are copied into the work request */
 	uint64_t length_bytes;
 	uint64_t chunk_bytes;
 	uint32_t window; /* work requests outstanding at most; 0: what the queue holds */
 	uint64_t remote_addr;
 	uint32_t rkey;
+	uint32_t imm;	      /* of the last work request of a write, of each message of a send */
+	uint64_t compare_add; /* FETCH_ADD: what to add; COMPARE_SWAP: what must be there */
+	uint64_t swap;
+	struct ibv_ah *ah; /* UD: to whom, and the two below */
+	uint32_t remote_qpn;
+	uint32_t remote_qkey;
 	uint64_t created_ns;
 
 	/* control */
@@ -112,9 +122,10 @@ struct vbd_transfer {
 	struct vbd_counter wrs_done;
 	struct vbd_counter started_ns; /* 0 until the first post */
 	struct vbd_counter ended_ns;
-	struct vbd_error error; /* read it once it has ended */
-	uint64_t old_value;	/* atomic: what was there before; complete with the rest */
-	int wc_status;		/* of the first completion in error; -1 if none */
+	struct vbd_error error;	      /* read it once it has ended */
+	uint64_t old_value;	      /* atomic: what was there before; complete with the rest */
+	struct vbd_received received; /* RECV: what came; complete with the rest */
+	int wc_status;		      /* of the first completion in error; -1 if none */
 	uint32_t vendor_err;
 };
 

@@ -109,6 +109,7 @@ struct fake {
 	uint32_t last_key, last_qpn;
 	uint16_t last_port;
 	bool withhold_flushes;
+	bool receives_optional;
 	bool loopback;
 };
 
@@ -156,6 +157,9 @@ void fake_qp_set_state(struct fake_qp *qp, enum ibv_qp_state state);
  */
 void fake_complete(struct fake_qp *qp, struct fake_wr *wr, enum ibv_wc_status status,
 	uint32_t vendor_err, uint32_t byte_len);
+/** fake_deliver - a receive completes well, as @opcode says, with @imm_data if @has_imm */
+void fake_deliver(struct fake_qp *qp, struct fake_wr *wr, enum ibv_wc_opcode opcode,
+	uint32_t byte_len, bool has_imm, uint32_t imm_data);
 const struct fake_mr *fake_mr_by_key(
 	const struct fake_pd *pd, uint32_t key, bool remote, uint64_t addr, uint32_t length_bytes);
 

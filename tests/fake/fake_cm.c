@@ -457,7 +457,7 @@ static int init_qp_attr(const struct fake_id *id, struct ibv_qp_attr *attr, int 
 		attr->qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
 		/* How much the peer may read is known with its answer only. */
 		if (iwarp || (id->peer_known && id->peer_responder_resources))
-			attr->qp_access_flags |= IBV_ACCESS_REMOTE_READ;
+			attr->qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 		attr->port_num = 1;
 		*ret_mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS;
 		if (!iwarp)
@@ -510,7 +510,7 @@ static int connect_id(struct fake_id *id, const struct rdma_conn_param *param)
 
 	if (id->state != FAKE_ID_ROUTE_RESOLVED)
 		return EINVAL;
-	if (!qp || qp->recv_count == 0)
+	if (!qp || (qp->recv_count == 0 && !g_fake.receives_optional))
 		fake_broken("rdma_connect with a QP that has no receive posted");
 	id->asked.param = *param;
 	id->asked.connected = true;
@@ -539,7 +539,8 @@ static int accept_id(struct fake_id *id, const struct rdma_conn_param *param)
 
 	if (id->state != FAKE_ID_REQUESTED)
 		return EINVAL;
-	if (!qp || qp->recv_count == 0 || (!iwarp && qp->ibv.state != IBV_QPS_RTS))
+	if (!qp || (qp->recv_count == 0 && !g_fake.receives_optional) ||
+		(!iwarp && qp->ibv.state != IBV_QPS_RTS))
 		fake_broken("rdma_accept with a QP that can't receive");
 	id->asked.param = *param;
 	id->asked.accepted = true;

@@ -2,6 +2,7 @@
 /* Completion channels, completion queues, queue pairs and work requests. */
 #include "tests/fake/fake.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,9 +235,13 @@ static int create_qp(
 	struct fake_pd *pd, const struct ibv_qp_init_attr *init, struct ibv_qp **ret_qp)
 {
 	uint32_t max_wr = (uint32_t)pd->context->device->attr.max_qp_wr;
+	uint32_t max_sge = (uint32_t)pd->context->device->attr.max_sge;
 	struct fake_qp *qp;
 
-	if (init->qp_type != IBV_QPT_RC || !init->send_cq || !init->recv_cq)
+	if ((init->qp_type != IBV_QPT_RC && init->qp_type != IBV_QPT_UC) || !init->send_cq ||
+		!init->recv_cq)
+		return EINVAL;
+	if (init->cap.max_send_sge > max_sge || init->cap.max_recv_sge > max_sge)
 		return EINVAL;
 	if (init->cap.max_send_wr > max_wr || init->cap.max_recv_wr > max_wr)
 		return EINVAL;
@@ -425,13 +430,31 @@ enum vbd_status vbd_pv_query_qp(
 
 /* Completions. */
 
+static void finish(struct fake_qp *qp, struct fake_wr *wr, const struct ibv_wc *wc)
+{
+	bool signalled = wr->recv || (wr->send_flags & IBV_SEND_SIGNALED);
+
+	vbd_list_remove(&wr->link);
+	if (wr->recv)
+		qp->recv_count--;
+	else
+		qp->send_count--;
+	if (signalled || wc->status != IBV_WC_SUCCESS)
+		push_wc(wr->recv ? qp->recv_cq : qp->send_cq, wc);
+	free(wr);
+}
+
 void fake_complete(struct fake_qp *qp, struct fake_wr *wr, enum ibv_wc_status status,
 	uint32_t vendor_err, uint32_t byte_len)
 {
 	static const enum ibv_wc_opcode opcodes[] = {
 		[IBV_WR_RDMA_WRITE] = IBV_WC_RDMA_WRITE,
+		[IBV_WR_RDMA_WRITE_WITH_IMM] = IBV_WC_RDMA_WRITE,
 		[IBV_WR_SEND] = IBV_WC_SEND,
+		[IBV_WR_SEND_WITH_IMM] = IBV_WC_SEND,
 		[IBV_WR_RDMA_READ] = IBV_WC_RDMA_READ,
+		[IBV_WR_ATOMIC_FETCH_AND_ADD] = IBV_WC_FETCH_ADD,
+		[IBV_WR_ATOMIC_CMP_AND_SWP] = IBV_WC_COMP_SWAP,
 	};
 	struct ibv_wc wc = {
 		.wr_id = wr->wr_id,
@@ -439,7 +462,6 @@ void fake_complete(struct fake_qp *qp, struct fake_wr *wr, enum ibv_wc_status st
 		.vendor_err = vendor_err,
 		.qp_num = qp->ibv.qp_num,
 	};
-	bool signalled = wr->recv || (wr->send_flags & IBV_SEND_SIGNALED);
 
 	if (status == IBV_WC_SUCCESS) {
 		wc.opcode = wr->recv ? IBV_WC_RECV : opcodes[wr->opcode];
@@ -449,16 +471,25 @@ void fake_complete(struct fake_qp *qp, struct fake_wr *wr, enum ibv_wc_status st
 		wc.opcode = (enum ibv_wc_opcode)0x5a;
 		wc.byte_len = 0x5a5a5a5a;
 	}
-	vbd_list_remove(&wr->link);
-	if (wr->recv)
-		qp->recv_count--;
-	else
-		qp->send_count--;
-	if (signalled || status != IBV_WC_SUCCESS)
-		push_wc(wr->recv ? qp->recv_cq : qp->send_cq, &wc);
-	free(wr);
+	finish(qp, wr, &wc);
 	if (status != IBV_WC_SUCCESS && status != IBV_WC_WR_FLUSH_ERR)
 		fake_qp_set_state(qp, IBV_QPS_ERR);
+}
+
+void fake_deliver(struct fake_qp *qp, struct fake_wr *wr, enum ibv_wc_opcode opcode,
+	uint32_t byte_len, bool has_imm, uint32_t imm_data)
+{
+	const struct ibv_wc wc = {
+		.wr_id = wr->wr_id,
+		.status = IBV_WC_SUCCESS,
+		.opcode = opcode,
+		.byte_len = byte_len,
+		.qp_num = qp->ibv.qp_num,
+		.wc_flags = has_imm ? IBV_WC_WITH_IMM : 0,
+		.imm_data = imm_data,
+	};
+
+	finish(qp, wr, &wc);
 }
 
 static void flush(struct fake_qp *qp)
@@ -484,33 +515,64 @@ void fake_qp_set_state(struct fake_qp *qp, enum ibv_qp_state state)
 
 /* Posting. */
 
-static int check_sge(struct fake_qp *qp, const struct fake_wr *wr)
+static int check_sges(struct fake_qp *qp, const struct fake_wr *wr)
 {
-	const struct fake_mr *mr;
-
-	if (!wr->addr || (wr->send_flags & IBV_SEND_INLINE))
+	if (wr->send_flags & IBV_SEND_INLINE)
 		return 0;
-	mr = fake_mr_by_key(qp->pd, wr->lkey, false, (uintptr_t)wr->addr, wr->length_bytes);
-	if (!mr)
-		fake_broken("lkey 0x%x does not cover %u bytes at %p", wr->lkey, wr->length_bytes,
-			(void *)wr->addr);
-	return mr ? 0 : EINVAL;
+	for (int i = 0; i < wr->sge_count; i++) {
+		const struct ibv_sge *sge = &wr->sges[i];
+
+		if (sge->length && fake_mr_by_key(qp->pd, sge->lkey, false, sge->addr, sge->length))
+			continue;
+		fake_broken("lkey 0x%x does not cover %u bytes at 0x%llx", sge->lkey, sge->length,
+			(unsigned long long)sge->addr);
+		return EINVAL;
+	}
+	return 0;
 }
 
-static void take_sge(struct fake_wr *wr, const struct ibv_sge *sge, int count)
+static void take_sges(struct fake_wr *wr, const struct ibv_sge *sges, int count, uint32_t max)
 {
-	if (count == 0)
+	if (count > FAKE_SGES || (uint32_t)count > max)
+		fake_give_up("more ranges than the QP has");
+	for (int i = 0; i < count; i++) {
+		wr->sges[i] = sges[i];
+		wr->length_bytes += sges[i].length;
+	}
+	wr->sge_count = count;
+	if (count) {
+		wr->addr = (uint8_t *)(uintptr_t)sges->addr;
+		wr->lkey = sges->lkey;
+	}
+}
+
+void fake_wr_gather(const struct fake_wr *wr, uint8_t *to)
+{
+	if (wr->send_flags & IBV_SEND_INLINE) {
+		memcpy(to, wr->inlined, wr->length_bytes);
 		return;
-	if (count != 1)
-		fake_give_up("only one SGE is known here");
-	wr->addr = (uint8_t *)(uintptr_t)sge->addr;
-	wr->length_bytes = sge->length;
-	wr->lkey = sge->lkey;
+	}
+	for (int i = 0; i < wr->sge_count; i++) {
+		memcpy(to, (const void *)(uintptr_t)wr->sges[i].addr, wr->sges[i].length);
+		to += wr->sges[i].length;
+	}
+}
+
+void fake_wr_scatter(const struct fake_wr *wr, const uint8_t *from, uint32_t length_bytes)
+{
+	for (int i = 0; i < wr->sge_count && length_bytes; i++) {
+		uint32_t part =
+			wr->sges[i].length < length_bytes ? wr->sges[i].length : length_bytes;
+
+		memcpy((void *)(uintptr_t)wr->sges[i].addr, from, part);
+		from += part;
+		length_bytes -= part;
+	}
 }
 
 static int queue_wr(struct fake_qp *qp, struct fake_wr *wr)
 {
-	int errnum = check_sge(qp, wr);
+	int errnum = check_sges(qp, wr);
 
 	if (errnum) {
 		free(wr);
@@ -532,6 +594,11 @@ static int queue_wr(struct fake_qp *qp, struct fake_wr *wr)
 	return 0;
 }
 
+static bool is_atomic(enum ibv_wr_opcode opcode)
+{
+	return opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP;
+}
+
 static int post_send(struct fake_qp *qp, const struct ibv_send_wr *from)
 {
 	struct fake_wr *wr;
@@ -550,7 +617,14 @@ static int post_send(struct fake_qp *qp, const struct ibv_send_wr *from)
 	wr->send_flags = from->send_flags;
 	wr->remote_addr = from->wr.rdma.remote_addr;
 	wr->rkey = from->wr.rdma.rkey;
-	take_sge(wr, from->sg_list, from->num_sge);
+	wr->imm_data = from->imm_data;
+	if (is_atomic(wr->opcode)) {
+		wr->remote_addr = from->wr.atomic.remote_addr;
+		wr->rkey = from->wr.atomic.rkey;
+		wr->compare_add = from->wr.atomic.compare_add;
+		wr->swap = from->wr.atomic.swap;
+	}
+	take_sges(wr, from->sg_list, from->num_sge, qp->cap.max_send_sge);
 	if (wr->send_flags & IBV_SEND_INLINE) {
 		if (wr->length_bytes > qp->cap.max_inline_data ||
 			wr->length_bytes > sizeof(wr->inlined)) {
@@ -558,8 +632,9 @@ static int post_send(struct fake_qp *qp, const struct ibv_send_wr *from)
 			free(wr);
 			return EINVAL;
 		}
-		if (wr->length_bytes)
-			memcpy(wr->inlined, wr->addr, wr->length_bytes);
+		wr->send_flags &= ~(unsigned int)IBV_SEND_INLINE;
+		fake_wr_gather(wr, wr->inlined);
+		wr->send_flags |= IBV_SEND_INLINE;
 	}
 	return queue_wr(qp, wr);
 }
@@ -591,7 +666,7 @@ static int post_recv(struct fake_qp *qp, const struct ibv_recv_wr *from)
 	wr = fake_allocate(sizeof(*wr));
 	wr->wr_id = from->wr_id;
 	wr->recv = true;
-	take_sge(wr, from->sg_list, from->num_sge);
+	take_sges(wr, from->sg_list, from->num_sge, qp->cap.max_recv_sge);
 	return queue_wr(qp, wr);
 }
 
@@ -678,18 +753,31 @@ void fake_send_failed(struct ibv_qp *qp, enum ibv_wc_status status, uint32_t ven
 	fake_unlock();
 }
 
-void fake_recv_done(struct ibv_qp *qp, const void *data, uint32_t length_bytes)
+static void recv_done(struct ibv_qp *qp, enum ibv_wc_opcode opcode, const void *data,
+	uint32_t length_bytes, bool has_imm, uint32_t imm)
 {
+	bool written = opcode == IBV_WC_RECV_RDMA_WITH_IMM;
 	struct fake_wr *wr;
 
 	fake_lock();
 	wr = oldest(&qp_of(qp)->recvs);
-	if (length_bytes > wr->length_bytes)
+	if (!written && length_bytes > wr->length_bytes)
 		fake_give_up("the message is longer than the receive");
-	if (length_bytes)
-		memcpy(wr->addr, data, length_bytes);
-	fake_complete(qp_of(qp), wr, IBV_WC_SUCCESS, 0, length_bytes);
+	if (!written)
+		fake_wr_scatter(wr, data, length_bytes);
+	fake_deliver(qp_of(qp), wr, opcode, length_bytes, has_imm, htobe32(imm));
 	fake_unlock();
+}
+
+void fake_recv_done(struct ibv_qp *qp, const void *data, uint32_t length_bytes)
+{
+	recv_done(qp, IBV_WC_RECV, data, length_bytes, false, 0);
+}
+
+void fake_recv_done_imm(struct ibv_qp *qp, enum ibv_wc_opcode opcode, const void *data,
+	uint32_t length_bytes, uint32_t imm)
+{
+	recv_done(qp, opcode, data, length_bytes, true, imm);
 }
 
 void fake_recv_failed(struct ibv_qp *qp, enum ibv_wc_status status, uint32_t vendor_err)
@@ -710,6 +798,13 @@ void fake_flushes_withheld(bool withheld)
 {
 	fake_lock();
 	g_fake.withhold_flushes = withheld;
+	fake_unlock();
+}
+
+void fake_receives_optional(bool optional)
+{
+	fake_lock();
+	g_fake.receives_optional = optional;
 	fake_unlock();
 }
 

@@ -3,6 +3,7 @@
 #include "tests/fake/fake.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* IB CM reject reasons (IBTA 12.6.7.2). */
@@ -153,11 +154,6 @@ static struct fake_qp *peer_of(const struct fake_qp *qp)
 	return peer && peer->attr.dest_qp_num == qp->ibv.qp_num ? peer : NULL;
 }
 
-static const uint8_t *bytes_of(const struct fake_wr *wr)
-{
-	return wr->send_flags & IBV_SEND_INLINE ? wr->inlined : wr->addr;
-}
-
 /* The peer's device refuses: both QPs are in error. */
 static void refuse(
 	struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr, enum ibv_wc_status status)
@@ -169,12 +165,31 @@ static void refuse(
 	fake_qp_set_state(peer, IBV_QPS_ERR);
 }
 
-/* False if the peer has no receive for it: it waits (RNR). */
+static bool has_imm(const struct fake_wr *wr)
+{
+	return wr->opcode == IBV_WR_SEND_WITH_IMM || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/* Bytes from @wr into @to, which has room for them. */
+static void carry(const struct fake_wr *wr, const struct fake_wr *to)
+{
+	uint8_t *bytes = fake_allocate(wr->length_bytes + 1U);
+
+	fake_wr_gather(wr, bytes);
+	fake_wr_scatter(to, bytes, wr->length_bytes);
+	free(bytes);
+}
+
+/* False if the peer has no receive for it: it waits (RNR), or is lost where nobody waits (UC). */
 static bool deliver(struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr)
 {
 	struct fake_wr *recv = VBD_LIST_FIRST(&peer->recvs, struct fake_wr, link);
 	uint32_t length_bytes = wr->length_bytes;
 
+	if (!recv && qp->ibv.qp_type == IBV_QPT_UC) {
+		fake_complete(qp, wr, IBV_WC_SUCCESS, 0, length_bytes);
+		return true;
+	}
 	if (!recv)
 		return false;
 	if (length_bytes > recv->length_bytes) {
@@ -182,35 +197,71 @@ static bool deliver(struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr
 		fake_complete(qp, wr, IBV_WC_REM_INV_REQ_ERR, 0x89, 0);
 		return true;
 	}
-	if (length_bytes)
-		memcpy(recv->addr, bytes_of(wr), length_bytes);
-	fake_complete(peer, recv, IBV_WC_SUCCESS, 0, length_bytes);
+	carry(wr, recv);
+	fake_deliver(peer, recv, IBV_WC_RECV, length_bytes, has_imm(wr), wr->imm_data);
 	fake_complete(qp, wr, IBV_WC_SUCCESS, 0, length_bytes);
 	return true;
 }
 
-static void move(struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr)
+static int access_for(enum ibv_wr_opcode opcode)
 {
-	bool reads = wr->opcode == IBV_WR_RDMA_READ;
-	int access = reads ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
+	if (opcode == IBV_WR_RDMA_READ)
+		return IBV_ACCESS_REMOTE_READ;
+	if (opcode == IBV_WR_ATOMIC_FETCH_AND_ADD || opcode == IBV_WR_ATOMIC_CMP_AND_SWP)
+		return IBV_ACCESS_REMOTE_ATOMIC;
+	return IBV_ACCESS_REMOTE_WRITE;
+}
+
+/* What the peer's memory does; it may be touched. */
+static void touch(const struct fake_wr *wr)
+{
+	uint8_t *remote = (uint8_t *)(uintptr_t)wr->remote_addr;
+	uint64_t old;
+
+	if (wr->opcode == IBV_WR_RDMA_READ) {
+		fake_wr_scatter(wr, remote, wr->length_bytes);
+		return;
+	}
+	if (access_for(wr->opcode) == IBV_ACCESS_REMOTE_WRITE) {
+		fake_wr_gather(wr, remote);
+		return;
+	}
+	memcpy(&old, remote, sizeof(old));
+	fake_wr_scatter(wr, (const uint8_t *)&old, sizeof(old));
+	if (wr->opcode == IBV_WR_ATOMIC_FETCH_AND_ADD)
+		old += wr->compare_add;
+	else if (old == wr->compare_add)
+		old = wr->swap;
+	memcpy(remote, &old, sizeof(old));
+}
+
+/* False if it waits for a receive of the peer. */
+static bool move(struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr)
+{
+	int access = access_for(wr->opcode);
+	struct fake_wr *recv = VBD_LIST_FIRST(&peer->recvs, struct fake_wr, link);
 	const struct fake_mr *mr =
 		fake_mr_by_key(peer->pd, wr->rkey, true, wr->remote_addr, wr->length_bytes);
-	uint8_t *remote = (uint8_t *)(uintptr_t)wr->remote_addr;
 
 	/* Of no bytes the key is not looked at: IBTA 9.7.4.1.5. */
 	if (wr->length_bytes && (!mr || !(mr->access & access))) {
 		refuse(qp, peer, wr, IBV_WC_REM_ACCESS_ERR);
-		return;
+		return true;
 	}
-	if (!(peer->attr.qp_access_flags & (unsigned int)access)) {
+	if (!(peer->attr.qp_access_flags & (unsigned int)access) ||
+		(access == IBV_ACCESS_REMOTE_ATOMIC && wr->remote_addr % 8)) {
 		refuse(qp, peer, wr, IBV_WC_REM_INV_REQ_ERR);
-		return;
+		return true;
 	}
-	if (wr->length_bytes && reads)
-		memcpy(wr->addr, remote, wr->length_bytes);
-	else if (wr->length_bytes)
-		memcpy(remote, bytes_of(wr), wr->length_bytes);
+	if (has_imm(wr) && !recv && qp->ibv.qp_type != IBV_QPT_UC)
+		return false;
+	if (wr->length_bytes)
+		touch(wr);
+	if (has_imm(wr) && recv)
+		fake_deliver(peer, recv, IBV_WC_RECV_RDMA_WITH_IMM, wr->length_bytes, true,
+			wr->imm_data);
 	fake_complete(qp, wr, IBV_WC_SUCCESS, 0, wr->length_bytes);
+	return true;
 }
 
 void fake_loop_pump(struct fake_qp *qp)
@@ -226,10 +277,12 @@ void fake_loop_pump(struct fake_qp *qp)
 		/* A peer that went down does not answer; whoever asked finds out by the CM. */
 		if (!peer || (peer->ibv.state != IBV_QPS_RTR && peer->ibv.state != IBV_QPS_RTS))
 			return;
-		if (wr->opcode != IBV_WR_SEND)
-			move(qp, peer, wr);
-		else if (!deliver(qp, peer, wr))
+		if (wr->opcode == IBV_WR_SEND || wr->opcode == IBV_WR_SEND_WITH_IMM) {
+			if (!deliver(qp, peer, wr))
+				return;
+		} else if (!move(qp, peer, wr)) {
 			return;
+		}
 	}
 }
 

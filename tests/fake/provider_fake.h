@@ -135,19 +135,31 @@ struct fake_id_asked fake_id_asked(const struct rdma_cm_id *id);
 
 /* Work requests. */
 
+#define FAKE_SGES 64
+
 struct fake_wr {
 	struct vbd_link link;
 	uint64_t wr_id;
 	bool recv;
 	enum ibv_wr_opcode opcode;
 	unsigned int send_flags;
-	uint32_t length_bytes;
-	uint8_t *addr; /* NULL if there is no SGE */
-	uint32_t lkey;
+	uint32_t length_bytes; /* of all ranges together */
+	struct ibv_sge sges[FAKE_SGES];
+	int sge_count;
+	uint8_t *addr; /* of the first range; NULL if there is none */
+	uint32_t lkey; /* the same */
 	uint64_t remote_addr;
 	uint32_t rkey;
-	uint8_t inlined[256];
+	uint32_t imm_data; /* as it is on the wire */
+	uint64_t compare_add, swap;
+	uint8_t inlined[1024];
 };
+
+/** fake_wr_gather - the bytes of its ranges, or those that were copied at the post */
+void fake_wr_gather(const struct fake_wr *wr, uint8_t *to);
+
+/** fake_wr_scatter - bytes into its ranges, the first one first */
+void fake_wr_scatter(const struct fake_wr *wr, const uint8_t *from, uint32_t length_bytes);
 
 /** fake_sends - how many sends are outstanding on @qp (writes and reads are sends) */
 unsigned int fake_sends(struct ibv_qp *qp);
@@ -169,6 +181,11 @@ void fake_send_failed(struct ibv_qp *qp, enum ibv_wc_status status, uint32_t ven
 /** fake_recv_done - a message of @length_bytes arrives in the oldest receive */
 void fake_recv_done(struct ibv_qp *qp, const void *data, uint32_t length_bytes);
 
+/** fake_recv_done_imm - the same with an immediate; IBV_WC_RECV_RDMA_WITH_IMM as @opcode is a write
+ * of @length_bytes elsewhere, and @data is not looked at */
+void fake_recv_done_imm(struct ibv_qp *qp, enum ibv_wc_opcode opcode, const void *data,
+	uint32_t length_bytes, uint32_t imm);
+
 /** fake_recv_failed - as fake_send_failed(), of the oldest receive */
 void fake_recv_failed(struct ibv_qp *qp, enum ibv_wc_status status, uint32_t vendor_err);
 
@@ -177,6 +194,9 @@ void fake_qp_to_err(struct ibv_qp *qp);
 
 /** fake_flushes_withheld - QPs in ERR keep their work requests (rxe, when its task is stuck) */
 void fake_flushes_withheld(bool withheld);
+
+/** fake_receives_optional - a QP may be accepted with before it has any (service none) */
+void fake_receives_optional(bool optional);
 
 /** fake_flush - now */
 void fake_flush(struct ibv_qp *qp);

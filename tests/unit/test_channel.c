@@ -52,7 +52,7 @@ static void test_channel__a_full_inbox_posts_no_receives(void **state)
 	assert_int_equal(rc->message_count, 4);
 	assert_int_equal(fake_recvs(rc->conn->qp), 0);
 	for (size_t i = 0; i < 4; i++) {
-		assert_int_equal(rc->messages[i]->length_bytes, strlen(texts[i]));
+		assert_int_equal(rc->messages[i]->received.length_bytes, strlen(texts[i]));
 		assert_memory_equal(
 			vbd_channel_recv_data(rc->messages[i]), texts[i], strlen(texts[i]));
 		assert_int_not_equal(rc->messages[i]->received_ns, 0);
@@ -77,7 +77,7 @@ static void test_channel__a_message_of_nothing_is_a_message(void **state)
 	fake_recv_done(rc->conn->qp, "", 0);
 	rig_settle(rig);
 	assert_int_equal(rc->message_count, 1);
-	assert_int_equal(rc->messages[0]->length_bytes, 0);
+	assert_int_equal(rc->messages[0]->received.length_bytes, 0);
 }
 
 static void test_channel__a_message_forgotten_while_it_drains_is_not_posted(void **state)
@@ -229,7 +229,7 @@ static void test_channel__an_echo_answers_over_the_wire(void **state)
 		rig_start_transfer(rt);
 		assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
 		assert_int_equal(client->message_count, 1);
-		assert_int_equal(client->messages[0]->length_bytes, i % 65);
+		assert_int_equal(client->messages[0]->received.length_bytes, i % 65);
 		assert_memory_equal(vbd_channel_recv_data(client->messages[0]), mem->addr, i % 65);
 		rig_release(client);
 	}
@@ -268,7 +268,8 @@ static void say(struct rping_client *client, const struct vbd_mem *where, uint32
 static void hear_go_ahead(struct rping_client *client)
 {
 	assert_int_equal(client->rc->message_count, 1);
-	assert_int_equal(client->rc->messages[0]->length_bytes, sizeof(struct rping_message));
+	assert_int_equal(
+		client->rc->messages[0]->received.length_bytes, sizeof(struct rping_message));
 	rig_release(client->rc);
 }
 

@@ -1030,7 +1030,7 @@ static void test_conn__what_it_moved_is_known_after_its_end(void **test_state)
 	fake_recv_done(rc->conn->qp, "hello", 5);
 	rig_settle(rig);
 	assert_int_equal(rc->message_count, 1);
-	assert_int_equal(rc->messages[0]->length_bytes, 5);
+	assert_int_equal(rc->messages[0]->received.length_bytes, 5);
 	assert_memory_equal(vbd_channel_recv_data(rc->messages[0]), "hello", 5);
 	rig_close(rc);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);

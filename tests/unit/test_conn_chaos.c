@@ -73,6 +73,7 @@ static void connect_one(struct chaos *chaos)
 		return;
 	params.service = (enum vbd_service)pick(chaos, VBD_SERVICE_COUNT);
 	params.sq_depth = 1 + pick(chaos, 4);
+	params.signal_every = 1 + pick(chaos, params.sq_depth);
 	(void)rig_conn_create(chaos->rig, &params);
 }
 
@@ -89,18 +90,30 @@ static void request_one(struct chaos *chaos)
 
 static void transfer_one(struct chaos *chaos, struct rig_conn *rc)
 {
-	static const enum vbd_op ops[] = {VBD_OP_SEND, VBD_OP_WRITE};
+	static const enum vbd_op ops[] = {VBD_OP_SEND, VBD_OP_WRITE, VBD_OP_SEND_IMM,
+		VBD_OP_WRITE_IMM, VBD_OP_FETCH_ADD, VBD_OP_RECV};
+	static const struct vbd_sge nothing = {0};
 	const struct vbd_mem mem = {.addr = chaos->bytes};
+	enum vbd_op op = ops[pick(chaos, VBD_ARRAY_LEN(ops))];
 	struct rig *rig = chaos->rig;
 	struct rig_transfer *rt;
 
 	if (rc->conn->state != VBD_CONN_ESTABLISHED || rig->transfer_count >= RIG_TRANSFERS)
 		return;
-	rt = rig_transfer(rc, ops[pick(chaos, 2)], &mem, pick(chaos, 200), 16 + pick(chaos, 40));
-	rt->transfer.inlined = true;
-	if (rt->transfer.op == VBD_OP_SEND) {
+	if (op == VBD_OP_RECV && rc->conn->params.service != VBD_SERVICE_NONE)
+		return;
+	rt = rig_transfer(rc, op, &mem, pick(chaos, 200), 16 + pick(chaos, 40));
+	rt->transfer.inlined = !vbd_op_is_atomic(op);
+	if (op == VBD_OP_SEND || op == VBD_OP_SEND_IMM) {
 		rt->transfer.length_bytes %= VBD_INLINE_BYTES + 1;
 		rt->transfer.chunk_bytes = VBD_INLINE_BYTES;
+	} else if (vbd_op_is_atomic(op)) {
+		rt->transfer.local_addr = NULL;
+		rt->transfer.length_bytes = VBD_ATOMIC_BYTES;
+	} else if (op == VBD_OP_RECV) {
+		rt->transfer.length_bytes = 0;
+		rt->transfer.sges = &nothing;
+		rt->transfer.sge_count = 1;
 	}
 	vbd_fabric_start_transfer(&rt->transfer);
 }
@@ -160,7 +173,8 @@ static void completion(struct chaos *chaos, struct rig_conn *rc)
 		if (fail)
 			fake_recv_failed(qp, errors[pick(chaos, 4)], 1);
 		else
-			fake_recv_done(qp, chaos->bytes, pick(chaos, 65));
+			fake_recv_done(qp, chaos->bytes,
+				rc->conn->params.service == VBD_SERVICE_NONE ? 0 : pick(chaos, 65));
 	}
 }
 
@@ -308,6 +322,7 @@ static void run(struct rig *rig, uint64_t seed)
 	struct chaos chaos = {.rig = rig, .random = seed * 0x9e3779b97f4a7c15ULL};
 
 	fake_reset();
+	fake_receives_optional(true);
 	rig->device = fake_device_add("fake0");
 	rig->forget_removed = true;
 	assert_true(rig_start(rig, 2));

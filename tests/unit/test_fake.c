@@ -24,7 +24,11 @@ static struct ibv_qp *make_qp(struct fixture *f)
 	struct ibv_qp_init_attr init = {
 		.send_cq = f->cq,
 		.recv_cq = f->cq,
-		.cap = {.max_send_wr = 2, .max_recv_wr = 2, .max_inline_data = 16},
+		.cap = {.max_send_wr = 2,
+			.max_recv_wr = 2,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+			.max_inline_data = 16},
 		.qp_type = IBV_QPT_RC,
 	};
 	struct ibv_qp *qp = NULL;

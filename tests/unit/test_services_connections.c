@@ -413,7 +413,7 @@ static void test_services_connections__messages_outlive_their_connection(void **
 	assert_int_equal(pair.passive->inbox_count, 3);
 	assert_null(message_at(pair.passive, 0)->slot);
 	assert_memory_equal(vbd_message_data(message_at(pair.passive, 0)), "one", 3);
-	assert_int_equal(message_at(pair.passive, 1)->length_bytes, 0);
+	assert_int_equal(message_at(pair.passive, 1)->received.length_bytes, 0);
 	assert_memory_equal(vbd_message_data(message_at(pair.passive, 2)), "three", 5);
 	assert_int_equal(vbd_connection_delete_messages(pair.passive, 2, &svc->err), VBD_OK);
 	assert_int_equal(pair.passive->inbox_count, 1);

@@ -163,7 +163,7 @@ static void test_services_transfers__messages_of_every_size(void **state)
 		assert_int_equal(record->message_slot, -1);
 		SVC_UNTIL(svc, pair.passive->last_seq == i + 1);
 		message = VBD_LIST_FIRST(&pair.passive->inbox, struct vbd_message, link);
-		assert_int_equal(message->length_bytes, sizes[i]);
+		assert_int_equal(message->received.length_bytes, sizes[i]);
 		for (uint32_t k = 0; k < sizes[i]; k++)
 			assert_int_equal(vbd_message_data(message)[k], i + 1);
 		assert_int_equal(

@@ -89,7 +89,7 @@ export const cq = (over = {}) => ({
 });
 
 export const message = (seq, data, over = {}) => ({
-  seq, length_bytes: Buffer.byteLength(data), received_at: at(300 + seq), encoding: 'text', data, ...over,
+  seq, op: 'send', length_bytes: Buffer.byteLength(data), written_bytes: null, imm: null, received_at: at(300 + seq), encoding: 'text', data, ...over,
 });
 
 export const event = (seq, over = {}) => ({
