@@ -3,10 +3,10 @@
 
 #include "api/utf8.h"
 #include "base/clock.h"
+#include "daemon/addr.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <stdio.h>
 
 struct vbd_encoder vbd_encode_begin(void)
@@ -90,22 +90,9 @@ void vbd_put_object(struct vbd_encoder *encoder, const struct vbd_object *object
 void vbd_put_address(
 	struct vbd_encoder *encoder, const char *name, const struct sockaddr_storage *address)
 {
-	const void *bytes = &((const struct sockaddr_in *)(const void *)address)->sin_addr;
-	char text[INET6_ADDRSTRLEN];
+	char text[VBD_ADDR_TEXT_BYTES];
 
-	if (address->ss_family == AF_INET6)
-		bytes = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
-	vbd_put_text(encoder, name,
-		address->ss_family ? inet_ntop(address->ss_family, bytes, text, sizeof(text))
-				   : NULL);
-}
-
-uint16_t vbd_address_port(const struct sockaddr_storage *address)
-{
-	/* The port is at the same place in sockaddr_in and sockaddr_in6. */
-	return address->ss_family
-		       ? ntohs(((const struct sockaddr_in *)(const void *)address)->sin_port)
-		       : 0;
+	vbd_put_text_or_null(encoder, name, vbd_addr_format(address, text));
 }
 
 const char *vbd_gid_text(const uint8_t raw[16], char text[VBD_GID_TEXT_BYTES])

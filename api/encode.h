@@ -51,12 +51,9 @@ void vbd_put_time(struct vbd_encoder *encoder, const char *name, uint64_t mono_n
 /** vbd_put_object - id, and name or null */
 void vbd_put_object(struct vbd_encoder *encoder, const struct vbd_object *object);
 
-/** vbd_put_address - "192.0.2.1"; null if there is none */
+/** vbd_put_address - "192.0.2.1", or "fe80::1%eth0"; null if there is none */
 void vbd_put_address(
 	struct vbd_encoder *encoder, const char *name, const struct sockaddr_storage *address);
-
-/** vbd_address_port - host order; 0 if there is no address */
-uint16_t vbd_address_port(const struct sockaddr_storage *address);
 
 /** vbd_gid_text - a GID as an IPv6 address is written */
 #define VBD_GID_TEXT_BYTES 46

@@ -5,6 +5,7 @@
 #include "api/encode.h"
 #include "api/handlers.h"
 #include "base/clock.h"
+#include "daemon/addr.h"
 #include "daemon/connections.h"
 #include "rdma/names.h"
 
@@ -13,7 +14,7 @@ static json_t *encode_endpoint(const struct sockaddr_storage *address)
 	struct vbd_encoder out = vbd_encode_begin();
 
 	vbd_put_address(&out, "addr", address);
-	vbd_put_u64(&out, "port", vbd_address_port(address));
+	vbd_put_u64(&out, "port", vbd_addr_port(address));
 	return vbd_encode_end(&out);
 }
 

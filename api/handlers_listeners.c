@@ -2,6 +2,7 @@
 #include "api/encode.h"
 #include "api/handlers.h"
 #include "api/page.h"
+#include "daemon/addr.h"
 #include "daemon/listeners.h"
 
 #include <string.h>
@@ -26,7 +27,7 @@ static json_t *encode_listener(const void *item, struct vbd_request *req)
 	vbd_put_object(&out, &listener->object);
 	vbd_put_text(&out, "state", vbd_listener_state_name(listener->state));
 	vbd_put_address(&out, "addr", &listener->addr);
-	vbd_put_u64(&out, "port", vbd_address_port(&listener->addr));
+	vbd_put_u64(&out, "port", vbd_addr_port(&listener->addr));
 	vbd_put_text_or_null(&out, "device", listener->cm.device_name);
 	vbd_put_u64(&out, "backlog", listener->backlog);
 	vbd_put_text(&out, "accept", vbd_accept_name(listener->accept));
@@ -238,8 +239,8 @@ static int by_state(const void *a, const void *b)
 
 static int by_port(const void *a, const void *b)
 {
-	return vbd_compare_u64(vbd_address_port(&((const struct vbd_listener *)a)->addr),
-		vbd_address_port(&((const struct vbd_listener *)b)->addr));
+	return vbd_compare_u64(vbd_addr_port(&((const struct vbd_listener *)a)->addr),
+		vbd_addr_port(&((const struct vbd_listener *)b)->addr));
 }
 
 static int by_requests(const void *a, const void *b)

@@ -9,8 +9,9 @@
 # is followed from there. When CMD has ended the guest is simply killed: nothing of it is worth the
 # seconds of a shutdown.
 
-# Addresses: one /24 for rxe and one for siw; a is the guest that runs CMD, b the peer.
-readonly LAB_RDMA_NET=10.76.0 LAB_SIW_NET=10.77.0 LAB_RDMA_NET6=fd00:76:
+# Addresses: one /24 for rxe, its VLAN, siw and the second rxe; a is the guest that runs CMD, b the peer.
+readonly LAB_RDMA_NET=10.76.0 LAB_SIW_NET=10.77.0 LAB_SECOND_NET=10.78.0 LAB_RDMA_NET6=fd00:76:
+readonly LAB_VLAN=7 LAB_VLAN_NET=10.76.7 LAB_VLAN_NET6=fd00:76:7:
 readonly LAB_MAC=52:54:00:4c
 
 declare -A qemu_pid=() guest_ready=() guest_gone=()
@@ -23,6 +24,9 @@ other() { case $1 in a) echo b ;; b) echo a ;; esac }
 roles() { echo a ${opt_peer:+b}; }
 rdma_addr() { echo "$LAB_RDMA_NET.$(host_number "$1")"; }
 siw_addr() { echo "$LAB_SIW_NET.$(host_number "$1")"; }
+second_addr() { echo "$LAB_SECOND_NET.$(host_number "$1")"; }
+vlan_addr() { echo "$LAB_VLAN_NET.$(host_number "$1")"; }
+vlan_addr6() { echo "$LAB_VLAN_NET6:$(host_number "$1")"; }
 
 # --- what the guest is told ----------------------------------------------------------------------
 
@@ -38,10 +42,20 @@ job_environment() {
 		"LAB_ADDR=$(rdma_addr "$role")" "LAB_ADDR6=$LAB_RDMA_NET6:$(host_number "$role")" \
 		LAB_SHARED=/run/lab/shared
 	[[ -z $opt_results ]] || echo "LAB_RESULTS=$opt_results"
-	[[ -z $opt_peer ]] || echo "LAB_PEER_ADDR=$(rdma_addr "$(other "$role")")"
 	[[ -z $opt_siw ]] || echo "LAB_SIW_DEV=siw0"
-	[[ -z $opt_siw ]] || echo "LAB_SIW_ADDR=$(siw_addr "$role")"
-	[[ -z $opt_siw || -z $opt_peer ]] || echo "LAB_PEER_SIW_ADDR=$(siw_addr "$(other "$role")")"
+	[[ -z $opt_second ]] || echo "LAB_SECOND_DEV=rxe1"
+	job_addresses LAB "$role"
+	if [[ -n $opt_peer ]]; then
+		echo "LAB_PEER_ADDR=$(rdma_addr "$(other "$role")")"
+		job_addresses LAB_PEER "$(other "$role")"
+	fi
+}
+
+# job_addresses PREFIX ROLE: of what was asked for.
+job_addresses() {
+	[[ -z $opt_siw ]] || echo "$1_SIW_ADDR=$(siw_addr "$2")"
+	[[ -z $opt_second ]] || echo "$1_SECOND_ADDR=$(second_addr "$2")"
+	[[ -z $opt_vlan ]] || printf '%s\n' "$1_VLAN_ADDR=$(vlan_addr "$2")" "$1_VLAN_ADDR6=$(vlan_addr6 "$2")"
 }
 
 # A function for the guest's shell that becomes the command, with exactly the environment of lab.
@@ -67,13 +81,15 @@ job_hosts() {
 cards() {
 	[[ -z $opt_peer ]] || printf '%s ' "$(mac 1 "$1")"
 	[[ -z $opt_peer || -z $opt_siw ]] || printf '%s ' "$(mac 2 "$1")"
+	[[ -z $opt_peer || -z $opt_second ]] || printf '%s ' "$(mac 4 "$1")"
 	[[ $1 != a || ${#opt_forward[@]} -eq 0 ]] || printf '%s ' "$(mac 3 a)"
 }
 
 write_job() {
-	local role=$1 hostname=lab siw='' forward=''
+	local role=$1 hostname=lab siw='' second='' forward=''
 	[[ $role == a ]] || hostname=lab-b
 	[[ -z $opt_siw ]] || siw=$(siw_addr "$role")
+	[[ -z $opt_second ]] || second=$(second_addr "$role")
 	[[ $role != a ]] || forward=${guest_ports[*]}
 	mkdir "$run_dir/$role"
 	: >"$run_dir/$role/stdout"
@@ -90,6 +106,11 @@ write_job() {
 		job_variable job_cards "$(cards "$role")"
 		job_variable job_siw_addr "$siw"
 		job_variable job_siw_mac "$(mac 2 "$role")"
+		job_variable job_second_addr "$second"
+		job_variable job_second_mac "$(mac 4 "$role")"
+		job_variable job_vlan "${opt_vlan:+$LAB_VLAN}"
+		job_variable job_vlan_addr "$(vlan_addr "$role")"
+		job_variable job_vlan_addr6 "$(vlan_addr6 "$role")"
 		job_variable job_forward "$forward"
 		job_variable job_forward_mac "$(mac 3 "$role")"
 		job_variable job_await_peer "${opt_peer:+1}"
@@ -145,6 +166,7 @@ qemu_command() {
 	[[ -z $opt_results ]] || share results "$opt_results" ,multidevs=remap
 	[[ -z $opt_peer ]] || wire rdma 1 "$role"
 	[[ -z $opt_peer || -z $opt_siw ]] || wire siw 2 "$role"
+	[[ -z $opt_peer || -z $opt_second ]] || wire second 4 "$role"
 	[[ $role != a || ${#opt_forward[@]} -eq 0 ]] || forward_card
 }
 
@@ -172,7 +194,7 @@ start_guest() {
 
 await_wires() {
 	local name
-	for name in rdma ${opt_siw:+siw}; do
+	for name in rdma ${opt_siw:+siw} ${opt_second:+second}; do
 		until [[ -S $run_dir/wire-$name ]]; do
 			kill -0 "${qemu_pid[a]}" 2>/dev/null || return 0
 			sleep 0.02

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The networks below: IPv4, IPv6 with a scope and without, VLANs, two devices; the GIDs that belong to them.
+
+import { readFileSync } from "node:fs";
+import { isIPv4 } from "node:net";
+import { Daemon, addr, dev, equal, finish, ok, proof, resources, resources_are_back, run, scenario, transfers_work,
+	until } from "./lib.mjs";
+
+const PORT = 7471;
+const { LAB_ADDR6, LAB_SECOND_ADDR, LAB_SECOND_DEV, LAB_SIW_ADDR, LAB_SIW_DEV, LAB_VLAN_ADDR, LAB_VLAN_ADDR6 } = process.env;
+const VLAN = "rdma0.7";
+const SIW_ADDR6 = "fd00:77::1";
+const SIW_VLAN = "siwnet0.8";
+const SIW_VLAN_ADDR = "10.77.8.1";
+
+// A dummy interface has one as soon as it is up.
+async function link_local(netdev) {
+	const interfaces = JSON.parse(await run("ip", "-j", "-6", "addr", "show", "dev", netdev, "scope", "link"));
+	const { local } = interfaces.flatMap(({ addr_info }) => addr_info ?? []).find(({ scope }) => scope === "link");
+
+	return `${local}%${netdev}`;
+}
+
+// The 16 bytes as the kernel writes them in its GID table.
+function gid_of(address) {
+	const groups = (text) => text.split(":").filter((group) => group !== "");
+	const [bare] = address.split("%");
+
+	if (isIPv4(bare)) {
+		const bytes = bare.split(".").map((byte) => Number(byte).toString(16).padStart(2, "0"));
+		return `0000:0000:0000:0000:0000:ffff:${bytes[0]}${bytes[1]}:${bytes[2]}${bytes[3]}`;
+	}
+	const [head, tail] = bare.split("::").map(groups);
+	const zeros = Array(8 - head.length - (tail?.length ?? 0)).fill("0");
+	return [...head, ...zeros, ...(tail ?? [])].map((group) => group.padStart(4, "0")).join(":");
+}
+
+const expand = (gid) => gid_of(gid.replace(/^::ffff:(?=\d+\.)/, ""));
+const in_sysfs = (device, file) => readFileSync(`/sys/class/infiniband/${device}/ports/1/${file}`, "utf8").trim();
+
+// A connection of the daemon to itself, on which bytes go both ways; what it says of itself.
+async function connects(daemon, dst_addr, device) {
+	await daemon.listen({ addr: dst_addr, port: PORT, name: "here" });
+	const connection = await daemon.connect({ dst_addr, dst_port: PORT });
+
+	equal(connection.device, device, "device");
+	equal(connection.peer.addr, dst_addr, "address of the peer");
+	await transfers_work(daemon, connection, daemon, 64 << 10, device);
+	await daemon.post(`/v1/connections/${connection.id}/close`, {}, 60);
+	await daemon.call("DELETE", "/v1/listeners/here");
+	return connection;
+}
+
+async function gid_in_use(daemon, connection) {
+	const { ports } = await daemon.get(`/v1/devices/${connection.device}`);
+
+	return ports[0].gids.find(({ gid_index }) => gid_index === connection.qp.gid_index);
+}
+
+async function roce_address(row, address, netdev, scope) {
+	const before = await resources();
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	const connection = await connects(daemon, address, dev);
+	const gid = await gid_in_use(daemon, connection);
+	equal(expand(gid.gid), gid_of(address), "the connection's own GID");
+	equal(gid.type, "roce_v2", "its type");
+	equal(gid.scope, scope, "its scope");
+	equal(gid.netdev, netdev, "its interface");
+	equal(expand(connection.qp.dgid), gid_of(address), "the peer's GID");
+	await daemon.stop();
+	await resources_are_back(before);
+	proof(row, "rc_cm");
+}
+
+await scenario("a connection over IPv4", () => roce_address("ipv4", addr, "rdma0", "ipv4_mapped"));
+await scenario("a connection over a global IPv6 address", () => roce_address("ipv6", LAB_ADDR6, "rdma0", "global"));
+await scenario("a connection over a link-local IPv6 address", async () =>
+	roce_address("ipv6_link_local", await link_local("rdma0"), "rdma0", "link_local"));
+await scenario("a connection over a VLAN", () => roce_address("vlan", LAB_VLAN_ADDR, VLAN, "ipv4_mapped"));
+await scenario("a connection over a VLAN and IPv6", () => roce_address("vlan", LAB_VLAN_ADDR6, VLAN, "global"));
+
+await scenario("the GID table is the kernel's, and follows addresses that come and go", async () => {
+	const daemon = await Daemon.start("d");
+	const gids = async () => (await daemon.get(`/v1/devices/${dev}`)).ports[0].gids;
+	const types = { "IB/RoCE v1": "roce_v1", "RoCE v2": "roce_v2" };
+
+	await daemon.ready();
+	for (const { gid, gid_index, type, netdev } of await gids()) {
+		equal(expand(gid), in_sysfs(dev, `gids/${gid_index}`), `GID ${gid_index}`);
+		equal(type, types[in_sysfs(dev, `gid_attrs/types/${gid_index}`)], `type of GID ${gid_index}`);
+		equal(netdev, in_sysfs(dev, `gid_attrs/ndevs/${gid_index}`), `interface of GID ${gid_index}`);
+	}
+	ok((await gids()).length >= 6, "fewer GIDs than addresses");
+	await run("ip", "addr", "add", "10.76.9.1/24", "dev", "rdma0");
+	await until("the GID of the new address", async () =>
+		(await gids()).some(({ gid }) => expand(gid) === gid_of("10.76.9.1")));
+	await run("ip", "addr", "del", "10.76.9.1/24", "dev", "rdma0");
+	await until("it to go", async () => (await gids()).every(({ gid }) => expand(gid) !== gid_of("10.76.9.1")));
+	await daemon.stop();
+});
+
+await scenario("two devices keep apart what belongs to each", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	await daemon.listen({ port: PORT });
+	const here = await daemon.connect({ dst_port: PORT });
+	const there = await daemon.connect({ dst_addr: LAB_SECOND_ADDR, dst_port: PORT });
+	equal(here.device, dev, "device of the first connection");
+	equal(there.device, LAB_SECOND_DEV, "device of the second connection");
+	await transfers_work(daemon, here, daemon, 64 << 10, dev);
+	await transfers_work(daemon, there, daemon, 64 << 10, LAB_SECOND_DEV);
+	const buffer = await daemon.buffer(4096, { device: dev });
+	const { detail } = await daemon.refused("POST", "/v1/transfers", {
+		op: "write", connection: there.id, buffer: buffer.id, remote: { addr: "0x1000", rkey: "0x1" },
+	});
+	ok(detail.includes(LAB_SECOND_DEV), `the refusal does not name the other device: ${detail}`);
+	await daemon.stop();
+});
+
+async function siw_address(row, address) {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	await connects(daemon, address, LAB_SIW_DEV);
+	await daemon.stop();
+	proof(row, "siw");
+}
+
+await scenario("iWARP over IPv4", () => siw_address("ipv4", LAB_SIW_ADDR));
+await scenario("iWARP over a global IPv6 address", async () => {
+	await run("ip", "addr", "add", `${SIW_ADDR6}/64`, "dev", "siwnet0", "nodad");
+	await siw_address("ipv6", SIW_ADDR6);
+});
+await scenario("iWARP over a link-local IPv6 address", async () =>
+	siw_address("ipv6_link_local", await link_local("siwnet0")));
+// siw knows its interfaces by their MAC, and a VLAN has that of the interface below.
+await scenario("iWARP over a VLAN", async () => {
+	await run("ip", "link", "add", "link", "siwnet0", "name", SIW_VLAN, "type", "vlan", "id", "8");
+	await run("ip", "addr", "add", `${SIW_VLAN_ADDR}/24`, "dev", SIW_VLAN);
+	await run("ip", "link", "set", SIW_VLAN, "up");
+	await siw_address("vlan", SIW_VLAN_ADDR);
+});
+
+finish();
