@@ -53,7 +53,7 @@ static json_t *encode_message(const struct vbd_message *message, enum vbd_encodi
 
 static json_t *encode_inbox(const struct inbox_waiter *waiter)
 {
-	struct vbd_link *inbox = &waiter->connection->inbox;
+	struct vbd_link *inbox = &waiter->connection->inbox.messages;
 	json_t *items = json_array();
 	uint64_t last = 0;
 	bool more = false;
@@ -74,13 +74,13 @@ static json_t *encode_inbox(const struct inbox_waiter *waiter)
 		}
 		last = message->seq;
 	}
-	return json_pack("{s:I, s:o, s:o}", "total", (json_int_t)waiter->connection->inbox_count,
+	return json_pack("{s:I, s:o, s:o}", "total", (json_int_t)waiter->connection->inbox.count,
 		"next", more ? json_integer((json_int_t)last) : json_null(), "items", items);
 }
 
 static bool has_news(const struct inbox_waiter *waiter)
 {
-	const struct vbd_link *inbox = &waiter->connection->inbox;
+	const struct vbd_link *inbox = &waiter->connection->inbox.messages;
 
 	/* The newest message is the last on the list. */
 	return !vbd_list_empty(inbox) &&

@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "daemon/addr.h"
-#include "daemon/inbox.h"
 #include "daemon/listeners.h"
 #include "daemon/transfers.h"
 #include "rdma/fabric.h"
@@ -35,15 +34,22 @@ static void on_message(struct vbd_conn *conn, struct vbd_recv_slot *slot, void *
 {
 	struct vbd_connection *connection = arg;
 
-	(void)conn;
-	vbd_inbox_add(connection, slot);
+	if (!vbd_inbox_add(&connection->inbox, slot)) {
+		(void)vbd_eventlog_append(connection->daemon->eventlog, VBD_EVENT_CONNECTION_ASYNC,
+			VBD_SEVERITY_ERROR, VBD_KIND_CONNECTION, connection->object.id,
+			VBD_REASON_NONE, "message %llu is lost: no memory",
+			(unsigned long long)connection->inbox.last_seq);
+		vbd_conn_release_message(conn, slot);
+	}
 	vbd_watch_notify(&connection->watches, false);
 }
 
 static void on_before_memory_goes(struct vbd_conn *conn, void *arg)
 {
+	struct vbd_connection *connection = arg;
+
 	(void)conn;
-	vbd_inbox_detach(arg);
+	vbd_inbox_detach(&connection->inbox);
 }
 
 static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg)
@@ -81,14 +87,6 @@ static void established(const struct vbd_connection *connection)
 	char local[VBD_ADDR_TEXT_BYTES];
 	char peer[VBD_ADDR_TEXT_BYTES];
 
-	if (conn->manual.on) {
-		(void)vbd_eventlog_append(connection->daemon->eventlog,
-			VBD_EVENT_CONNECTION_ESTABLISHED, VBD_SEVERITY_INFO, VBD_KIND_CONNECTION,
-			connection->object.id, VBD_REASON_NONE,
-			"by hand on %s, lqpn 0x%06x, rqpn 0x%06x", conn->device_name,
-			conn->qp_info.lqpn, conn->qp_info.rqpn);
-		return;
-	}
 	(void)vbd_eventlog_append(connection->daemon->eventlog, VBD_EVENT_CONNECTION_ESTABLISHED,
 		VBD_SEVERITY_INFO, VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE,
 		"%s:%u -> %s:%u on %s, lqpn 0x%06x, rqpn 0x%06x",
@@ -194,49 +192,12 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 	vbd_watch_notify(&connection->watches, false);
 }
 
-/* Pool thread. */
-static void move_work(void *arg)
-{
-	vbd_conn_move_work(((const struct vbd_connection *)arg)->conn);
-}
-
-static void moved(void *arg)
-{
-	struct vbd_connection *connection = arg;
-	struct vbd_daemon *daemon = connection->daemon;
-
-	daemon->pool_jobs--;
-	vbd_conn_moved(connection->conn);
-	vbd_daemon_check_stop(daemon);
-}
-
-static bool on_move_slowly(struct vbd_conn *conn, void *arg)
-{
-	const struct vbd_connection *connection = arg;
-
-	(void)conn;
-	if (vbd_loop_work(connection->daemon->loop, move_work, moved, arg, NULL) != VBD_OK)
-		return false;
-	connection->daemon->pool_jobs++;
-	return true;
-}
-
-static void on_stepped(struct vbd_conn *conn, void *arg)
-{
-	struct vbd_connection *connection = arg;
-
-	(void)conn;
-	vbd_watch_notify(&connection->watches, false);
-}
-
 static const struct vbd_conn_ops conn_ops = {
 	.state_changed = on_state_changed,
 	.set_deadline = on_set_deadline,
 	.message = on_message,
 	.before_memory_goes = on_before_memory_goes,
 	.noted = on_noted,
-	.move_slowly = on_move_slowly,
-	.stepped = on_stepped,
 };
 
 static void on_deadline(void *arg)
@@ -258,7 +219,7 @@ static void free_connection(struct vbd_connection *connection)
 	leave_history(connection);
 	vbd_registry_remove(daemon->connections, &connection->object);
 	vbd_watch_notify(&connection->watches, true);
-	vbd_inbox_clear(connection);
+	vbd_inbox_clear(&connection->inbox);
 	vbd_conn_destroy(connection->conn);
 	free(connection);
 }
@@ -323,7 +284,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
 	connection->daemon = daemon;
 	connection->receive_bytes = receive_bytes;
 	vbd_list_init(&connection->watches);
-	vbd_list_init(&connection->inbox);
+	vbd_inbox_init(&connection->inbox);
 	vbd_list_init(&connection->transfers);
 	vbd_list_init(&connection->ended_link);
 	vbd_deferred_init(&connection->reap, reap);
@@ -438,52 +399,6 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 discard:
 	discard_record(connection);
 	return status;
-}
-
-static enum vbd_status find_device(const struct vbd_daemon *daemon, const char *name,
-	const struct vbd_device **ret_device, struct vbd_error *err)
-{
-	const struct vbd_device *device = name[0] ? vbd_fabric_device(daemon->fabric, name)
-						  : vbd_fabric_default_device(daemon->fabric);
-
-	if (!device && name[0])
-		return vbd_error_input(
-			err, VBD_E_NO_DEVICE, "/device", "there is no device '%s'", name);
-	if (!device)
-		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no RDMA device");
-	*ret_device = device;
-	return VBD_OK;
-}
-
-enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
-	const struct vbd_manual_spec *spec, struct vbd_connection **ret_connection,
-	struct vbd_error *err)
-{
-	struct vbd_connection *connection;
-	const struct vbd_device *device;
-	struct vbd_manual_local local;
-	enum vbd_status status;
-
-	status = find_device(daemon, spec->device, &device, err);
-	if (!status)
-		status = vbd_manual_choose(device, &spec->how, &local, err);
-	if (!status)
-		status = make_record(daemon, spec->name, &spec->params, &connection, err);
-	if (status)
-		return status;
-	status = vbd_conn_create_manual(daemon->fabric, connection->object.id, &spec->params,
-		device, &local, spec->timeout_ms, &conn_ops, connection, &connection->conn, err);
-	if (status) {
-		discard_record(connection);
-		return status;
-	}
-	count_open(connection);
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
-		VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE,
-		"to be brought up by hand on %s port %u", device->name, local.port_num);
-	*ret_connection = connection;
-	vbd_conn_open_manual(connection->conn, spec->how.stay_in_reset);
-	return VBD_OK;
 }
 
 /* The listener's policy: a failure to accept is the connection's own. */
@@ -605,6 +520,19 @@ void vbd_connection_problem(const struct vbd_connection *connection, struct vbd_
 		ret_err->status = status;
 	(void)vbd_registry_path(
 		connection->daemon->connections, connection->object.id, ret_err->object);
+}
+
+static void release_message(struct vbd_recv_slot *slot, void *arg)
+{
+	const struct vbd_connection *connection = arg;
+
+	vbd_conn_release_message(connection->conn, slot);
+}
+
+enum vbd_status vbd_connection_delete_messages(
+	struct vbd_connection *connection, uint64_t through, struct vbd_error *err)
+{
+	return vbd_inbox_delete(&connection->inbox, through, release_message, connection, err);
 }
 
 void vbd_connections_device_removing(struct vbd_daemon *daemon, const char *device_name)

@@ -8,21 +8,11 @@
 #define VBD_DAEMON_CONNECTIONS_H
 
 #include "daemon/daemon.h"
+#include "daemon/inbox.h"
 #include "daemon/watch.h"
 #include "rdma/conn.h"
 
 struct vbd_listener;
-
-/* A received message. Its bytes lie in the receive itself; in memory of its own once the QP is
- * gone. */
-struct vbd_message {
-	struct vbd_link link;
-	uint64_t seq; /* 1, 2, 3 … for each connection */
-	uint64_t received_ns;
-	struct vbd_received received;
-	struct vbd_recv_slot *slot; /* NULL once the receive is gone */
-	uint8_t *copy;		    /* then the bytes are here */
-};
 
 struct vbd_connection {
 	struct vbd_object object; /* first */
@@ -37,9 +27,7 @@ struct vbd_connection {
 	struct vbd_resolution *resolution;
 	struct vbd_link
 		watches; /* of struct vbd_watch: called when the state changes or a message comes */
-	struct vbd_link inbox; /* of struct vbd_message */
-	uint32_t inbox_count;
-	uint64_t last_seq;
+	struct vbd_inbox inbox;
 	struct vbd_link transfers;  /* of struct vbd_transfer_record: not ended */
 	bool forget;		    /* delete the record when it has ended */
 	bool ended;		    /* counted as closed or failed */
@@ -61,20 +49,6 @@ struct vbd_connection_spec {
 /** vbd_connection_create - begin to connect; what fails later is the connection's own `reason` */
 enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 	const struct vbd_connection_spec *spec, struct vbd_connection **ret_connection,
-	struct vbd_error *err) VBD_MUST_CHECK;
-
-struct vbd_manual_spec {
-	char name[64];	     /* "" for none */
-	char device[64];     /* "" for the default one */
-	uint32_t timeout_ms; /* of each stay in AWAITING_REMOTE; 0: none */
-	struct vbd_conn_params params;
-	struct vbd_manual_params how;
-};
-
-/** vbd_connection_create_manual - one without a CM: it waits for the peer's attributes. What is
- * wrong with @spec is refused; what fails later is the connection's own `reason`. */
-enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
-	const struct vbd_manual_spec *spec, struct vbd_connection **ret_connection,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_connection_from_request - of a listener's request: accepted, rejected or left waiting, as
@@ -112,9 +86,6 @@ void vbd_connection_problem(const struct vbd_connection *connection, struct vbd_
  * had that many */
 enum vbd_status vbd_connection_delete_messages(
 	struct vbd_connection *connection, uint64_t through, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_message_data - its bytes; valid until the next turn of the loop */
-const uint8_t *vbd_message_data(const struct vbd_message *message);
 
 /** vbd_connections_device_removing - end those on the device, or not on one yet and bound to it */
 struct vbd_device;

@@ -31,7 +31,7 @@ static void watch(struct watcher *watcher, struct vbd_connection *connection)
 
 static const struct vbd_message *message_at(const struct vbd_connection *connection, unsigned int i)
 {
-	vbd_list_for_each (link, &connection->inbox) {
+	vbd_list_for_each (link, &connection->inbox.messages) {
 		if (i-- == 0)
 			return VBD_CONTAINER_OF(link, struct vbd_message, link);
 	}
@@ -403,20 +403,20 @@ static void test_services_connections__messages_outlive_their_connection(void **
 	send_text(svc, pair.active, "one");
 	send_text(svc, pair.active, "");
 	send_text(svc, pair.active, "three");
-	SVC_UNTIL(svc, pair.passive->inbox_count == 3);
+	SVC_UNTIL(svc, pair.passive->inbox.count == 3);
 	assert_int_equal(watcher.calls, 3);
 	assert_int_equal(message_at(pair.passive, 0)->seq, 1);
 	assert_memory_equal(vbd_message_data(message_at(pair.passive, 0)), "one", 3);
 	assert_non_null(message_at(pair.passive, 0)->slot);
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, pair.passive->ended);
-	assert_int_equal(pair.passive->inbox_count, 3);
+	assert_int_equal(pair.passive->inbox.count, 3);
 	assert_null(message_at(pair.passive, 0)->slot);
 	assert_memory_equal(vbd_message_data(message_at(pair.passive, 0)), "one", 3);
 	assert_int_equal(message_at(pair.passive, 1)->received.length_bytes, 0);
 	assert_memory_equal(vbd_message_data(message_at(pair.passive, 2)), "three", 5);
 	assert_int_equal(vbd_connection_delete_messages(pair.passive, 2, &svc->err), VBD_OK);
-	assert_int_equal(pair.passive->inbox_count, 1);
+	assert_int_equal(pair.passive->inbox.count, 1);
 	assert_int_equal(message_at(pair.passive, 0)->seq, 3);
 	vbd_watch_remove(&watcher.watch);
 }
@@ -433,13 +433,13 @@ static void test_services_connections__a_full_inbox_holds_the_sender_back(void *
 				 &record, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_RUNNING);
-	SVC_UNTIL(svc, pair.passive->inbox_count == 4);
+	SVC_UNTIL(svc, pair.passive->inbox.count == 4);
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_RUNNING);
 	assert_int_equal(vbd_connection_delete_messages(pair.passive, 1, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, vbd_transfer_state_ended(record->transfer.state));
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
-	SVC_UNTIL(svc, pair.passive->last_seq == 5);
-	assert_int_equal(pair.passive->inbox_count, 4);
+	SVC_UNTIL(svc, pair.passive->inbox.last_seq == 5);
+	assert_int_equal(pair.passive->inbox.count, 4);
 }
 
 static void test_services_connections__only_what_came_can_be_deleted(void **state)
@@ -449,14 +449,14 @@ static void test_services_connections__only_what_came_can_be_deleted(void **stat
 	struct vbd_error err = {0};
 
 	send_text(svc, pair.active, "one");
-	SVC_UNTIL(svc, pair.passive->inbox_count == 1);
+	SVC_UNTIL(svc, pair.passive->inbox.count == 1);
 	assert_int_equal(vbd_connection_delete_messages(pair.passive, 2, &err), VBD_E_OUT_OF_RANGE);
 	assert_string_equal(err.pointer, "through");
-	assert_int_equal(pair.passive->inbox_count, 1);
+	assert_int_equal(pair.passive->inbox.count, 1);
 	assert_int_equal(vbd_connection_delete_messages(pair.passive, 1, &svc->err), VBD_OK);
 	assert_int_equal(vbd_connection_delete_messages(pair.passive, 1, &svc->err), VBD_OK);
 	assert_int_equal(vbd_connection_delete_messages(pair.passive, 0, &svc->err), VBD_OK);
-	assert_int_equal(pair.passive->inbox_count, 0);
+	assert_int_equal(pair.passive->inbox.count, 0);
 }
 
 static void test_services_connections__what_it_moved_stays_in_the_totals(void **state)
@@ -466,7 +466,7 @@ static void test_services_connections__what_it_moved_stays_in_the_totals(void **
 	struct vbd_totals totals;
 
 	send_text(svc, pair.active, "twelve bytes");
-	SVC_UNTIL(svc, pair.passive->inbox_count == 1);
+	SVC_UNTIL(svc, pair.passive->inbox.count == 1);
 	vbd_connections_totals(svc->daemon, &totals);
 	assert_int_equal(totals.messages_sent, 1);
 	assert_int_equal(totals.messages_received, 1);

@@ -161,8 +161,8 @@ static void test_services_transfers__messages_of_every_size(void **state)
 		wait_for_end(svc, record);
 		assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
 		assert_int_equal(record->message_slot, -1);
-		SVC_UNTIL(svc, pair.passive->last_seq == i + 1);
-		message = VBD_LIST_FIRST(&pair.passive->inbox, struct vbd_message, link);
+		SVC_UNTIL(svc, pair.passive->inbox.last_seq == i + 1);
+		message = VBD_LIST_FIRST(&pair.passive->inbox.messages, struct vbd_message, link);
 		assert_int_equal(message->received.length_bytes, sizes[i]);
 		for (uint32_t k = 0; k < sizes[i]; k++)
 			assert_int_equal(vbd_message_data(message)[k], i + 1);
@@ -302,7 +302,7 @@ static void test_services_transfers__without_memory_nothing_is_left(void **state
 		fake_memory_fail_nth(0);
 		assert_int_equal(svc->daemon->transfers_open, 0);
 		assert_int_equal(vbd_connection_delete_messages(scene.pair.passive,
-					 scene.pair.passive->last_seq, &svc->err),
+					 scene.pair.passive->inbox.last_seq, &svc->err),
 			VBD_OK);
 	} while (failed);
 }
@@ -364,7 +364,7 @@ static void test_services_transfers__a_send_is_cut_into_messages(void **state)
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
 	assert_int_equal(record->transfer.window, 2);
 	assert_int_equal(vbd_counter_get(&record->transfer.wrs_done), 4);
-	SVC_UNTIL(svc, scene.pair.passive->last_seq == 4);
+	SVC_UNTIL(svc, scene.pair.passive->inbox.last_seq == 4);
 	spec.message_bytes = 500;
 	spec.length_bytes = 60;
 	spec.window = 16384;
