@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "rdma/channel.h"
+#include "rdma/cm_tag.h"
 #include "rdma/conn_fsm.h"
 #include "rdma/conn_manual.h"
 #include "rdma/reason.h"
@@ -22,15 +23,6 @@ struct rdma_cm_id;
 struct ibv_qp;
 struct vbd_conn;
 struct vbd_fabric;
-
-/* What id->context of every CM id points to, so that an event finds its object and its kind before
- * any cast. */
-struct vbd_cm_tag {
-	enum vbd_cm_kind {
-		VBD_CM_CONN,
-		VBD_CM_LISTENER,
-	} kind;
-};
 
 /* What a connection gets. The defaults are vbd_conn_params_default(). */
 struct vbd_conn_params {
@@ -70,13 +62,6 @@ struct vbd_qp_info {
 	bool gid_known;
 	uint32_t gid_index;
 	uint8_t dgid[16];
-};
-
-struct vbd_first_error {
-	uint64_t at_ns; /* 0: there was none */
-	struct vbd_error error;
-	int opcode;	   /* enum vbd_op of the failed completion; -1 if none */
-	uint64_t transfer; /* id; 0 if none */
 };
 
 /* Upward news. All on the control thread; any may be NULL. */

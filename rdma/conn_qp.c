@@ -297,17 +297,8 @@ void vbd_conn_qp_destroy(struct vbd_conn *conn)
 /* Numbers outlive the channel: the closed history shows them. */
 static void keep_counters(struct vbd_conn *conn)
 {
-	for (unsigned int op = 0; op < VBD_OP_COUNT; op++) {
-		const struct vbd_op_counters *from = &conn->channel->ops[op];
-		struct vbd_op_counters *to = &conn->ended_ops[op];
-
-		vbd_counter_set(&to->posted, vbd_counter_get(&from->posted));
-		vbd_counter_set(&to->completed, vbd_counter_get(&from->completed));
-		vbd_counter_set(&to->errors, vbd_counter_get(&from->errors));
-		vbd_counter_set(&to->flushed, vbd_counter_get(&from->flushed));
-		vbd_counter_set(&to->bytes, vbd_counter_get(&from->bytes));
-		vbd_counter_set(&to->signalled, vbd_counter_get(&from->signalled));
-	}
+	for (unsigned int op = 0; op < VBD_OP_COUNT; op++)
+		vbd_op_counters_copy(&conn->ended_ops[op], &conn->channel->ops[op]);
 }
 
 void vbd_conn_qp_release(struct vbd_conn *conn)

@@ -5,8 +5,11 @@
 #include "base/log.h"
 #include "rdma/conn.h"
 #include "rdma/cq.h"
+#include "rdma/endpoint.h"
+#include "rdma/group.h"
 #include "rdma/listener.h"
 #include "rdma/msgpool.h"
+#include "rdma/peer.h"
 #include "rdma/provider.h"
 #include "rdma/transfer.h"
 #include "rdma/worker.h"
@@ -46,6 +49,7 @@ enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t cq_depth,
 	vbd_list_init(&fabric->devices);
 	vbd_list_init(&fabric->cqs);
 	vbd_list_init(&fabric->conns);
+	vbd_list_init(&fabric->endpoints);
 	status = vbd_mailbox_init(&fabric->control, err);
 	if (status) {
 		free(fabric);
@@ -133,6 +137,15 @@ static void on_qp_event(struct vbd_device *device, int type, uint32_t qp_num, vo
 
 		if (conn->device == device && conn->qp_info.lqpn == qp_num) {
 			vbd_conn_on_async_event(conn, type);
+			return;
+		}
+	}
+	vbd_list_for_each (link, &fabric->endpoints) {
+		struct vbd_endpoint *endpoint =
+			VBD_CONTAINER_OF(link, struct vbd_endpoint, fabric_link);
+
+		if (endpoint->device == device && endpoint->qpn == qp_num) {
+			vbd_endpoint_on_async_event(endpoint, type);
 			return;
 		}
 	}
@@ -375,6 +388,17 @@ void vbd_fabric_remove_qp(struct vbd_fabric *fabric, struct vbd_conn *conn)
 	vbd_list_remove(&conn->fabric_link);
 }
 
+void vbd_fabric_add_endpoint(struct vbd_fabric *fabric, struct vbd_endpoint *endpoint)
+{
+	vbd_list_append(&fabric->endpoints, &endpoint->fabric_link);
+}
+
+void vbd_fabric_remove_endpoint(struct vbd_fabric *fabric, struct vbd_endpoint *endpoint)
+{
+	(void)fabric;
+	vbd_list_remove(&endpoint->fabric_link);
+}
+
 /* What reports itself. */
 
 int vbd_fabric_cm_fd(const struct vbd_fabric *fabric)
@@ -393,6 +417,15 @@ static void dispatch_cm_event(const struct vbd_pv_cm_event *event)
 	case VBD_CM_LISTENER:
 		vbd_cm_listener_on_cm_event(
 			VBD_CONTAINER_OF(tag, struct vbd_cm_listener, tag), event);
+		break;
+	case VBD_CM_ENDPOINT:
+		vbd_endpoint_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_endpoint, tag), event);
+		break;
+	case VBD_CM_PEER:
+		vbd_peer_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_peer, tag), event);
+		break;
+	case VBD_CM_GROUP:
+		vbd_group_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_group, tag), event);
 		break;
 	}
 }

@@ -114,6 +114,23 @@ const char *vbd_cm_reject_name(int status)
 	return ib_rejects[status];
 }
 
+/* IBTA 12.11.2.2, numbers as in the kernel's rdma/ib_cm.h (6.1). */
+static const char *const sidr_statuses[] = {
+	[0] = "the QP number was told",
+	[1] = "nobody listens on that port (service id not supported)",
+	[2] = "the program there refused",
+	[3] = "no QP available",
+	[4] = "redirected to another port",
+	[5] = "unsupported version",
+};
+
+const char *vbd_sidr_status_name(int status)
+{
+	if (status < 0 || (size_t)status >= VBD_ARRAY_LEN(sidr_statuses))
+		return "unknown reason";
+	return sidr_statuses[status];
+}
+
 struct wc_status {
 	struct name name;
 	enum vbd_status class;

@@ -27,6 +27,9 @@ const char *vbd_cm_event_text(int type);
  */
 const char *vbd_cm_reject_name(int status);
 
+/** vbd_sidr_status_name - the status of an answer to a SIDR request (IBTA 12.11.2.2) */
+const char *vbd_sidr_status_name(int status);
+
 /** vbd_wc_status_name - "IBV_WC_REM_ACCESS_ERR" for an enum ibv_wc_status */
 const char *vbd_wc_status_name(int status);
 

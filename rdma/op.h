@@ -110,4 +110,7 @@ struct vbd_op_counters {
 	struct vbd_counter signalled; /* of the posted ones, those that asked for a completion */
 };
 
+/** vbd_op_counters_copy - for when who counted is about to go */
+void vbd_op_counters_copy(struct vbd_op_counters *to, const struct vbd_op_counters *from);
+
 #endif

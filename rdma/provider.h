@@ -116,6 +116,35 @@ enum vbd_status vbd_pv_post_send(
 enum vbd_status vbd_pv_post_recv(
 	struct ibv_qp *qp, struct ibv_recv_wr *wr, struct vbd_error *err) VBD_MUST_CHECK;
 
+/* Datagrams. */
+
+/**
+ * vbd_pv_create_ah - any thread; blocks for up to 3 s while the neighbour is looked up
+ *
+ * On Ethernet the library asks the kernel for the neighbour's MAC address. A multicast group has
+ * one that nobody needs to be asked for.
+ */
+enum vbd_status vbd_pv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr,
+	struct ibv_ah **ret_ah, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_destroy_ah - NULL is fine; no send that uses it is outstanding */
+void vbd_pv_destroy_ah(struct ibv_ah *ah);
+
+/**
+ * vbd_pv_ah_attr_of_wc - the way back to the sender of a datagram
+ * @wc:  its wc_flags, slid, sl, src_qp, dlid_path_bits
+ * @grh: the 40 bytes in front of it
+ *
+ * Looks through the GID table for the address that it was sent to.
+ */
+enum vbd_status vbd_pv_ah_attr_of_wc(struct ibv_context *context, uint8_t port_num,
+	struct ibv_wc *wc, const uint8_t grh[40], struct ibv_ah_attr *ret_attr,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_pv_attach_mcast - the QP receives what is sent to the group */
+enum vbd_status vbd_pv_attach_mcast(struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid,
+	struct vbd_error *err) VBD_MUST_CHECK;
+void vbd_pv_detach_mcast(struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid);
+
 /* The connection manager. */
 
 /* A CM event, copied and acknowledged already: an unacknowledged one makes rdma_destroy_id(3) wait
@@ -130,6 +159,11 @@ struct vbd_pv_cm_event {
 	uint8_t initiator_depth;
 	uint8_t rnr_retry_count;
 	uint32_t qp_num;
+	/* of the answer to a SIDR request and of a group that was joined: where datagrams go, and
+	 * with which qkey (their QP is qp_num) */
+	bool has_ud_param;
+	struct ibv_ah_attr ah_attr;
+	uint32_t qkey;
 	uint8_t private_data_bytes; /* may be more than was sent, zero-padded: rdma_get_cm_event(3)
 				     */
 	uint8_t private_data[VBD_PRIVATE_DATA_BYTES];
@@ -145,6 +179,9 @@ int vbd_pv_event_channel_fd(const struct rdma_event_channel *channel);
 bool vbd_pv_next_cm_event(struct rdma_event_channel *channel, struct vbd_pv_cm_event *ret_event);
 
 enum vbd_status vbd_pv_create_id(struct rdma_event_channel *channel, void *id_context,
+	struct rdma_cm_id **ret_id, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_create_udp_id - the same, for SIDR and multicast: RDMA_PS_UDP */
+enum vbd_status vbd_pv_create_udp_id(struct rdma_event_channel *channel, void *id_context,
 	struct rdma_cm_id **ret_id, struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_destroy_id - NULL is fine; no event of the id comes any more */
 void vbd_pv_destroy_id(struct rdma_cm_id *id);
@@ -177,6 +214,13 @@ enum vbd_status vbd_pv_establish(struct rdma_cm_id *id, struct vbd_error *err) V
 enum vbd_status vbd_pv_notify_established(
 	struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_disconnect(struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_pv_join_multicast - MULTICAST_JOIN or MULTICAST_ERROR follows; @send_only: as a sender that
+ * is no receiver */
+enum vbd_status vbd_pv_join_multicast(struct rdma_cm_id *id, const struct sockaddr *addr,
+	bool send_only, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_leave_multicast - after vbd_pv_join_multicast() only; no event of it comes any more */
+void vbd_pv_leave_multicast(struct rdma_cm_id *id, const struct sockaddr *addr);
 
 /** vbd_pv_id_device - name of the device the id is bound to; NULL while it is bound to none */
 const char *vbd_pv_id_device(const struct rdma_cm_id *id);

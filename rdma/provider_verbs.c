@@ -400,6 +400,15 @@ int vbd_pv_event_channel_fd(const struct rdma_event_channel *channel)
 	return channel->fd;
 }
 
+static void copy_private_data(
+	const void *data, uint8_t len_bytes, struct vbd_pv_cm_event *ret_event)
+{
+	if (!data || !len_bytes)
+		return;
+	ret_event->private_data_bytes = len_bytes;
+	memcpy(ret_event->private_data, data, len_bytes);
+}
+
 static void copy_conn_param(const struct rdma_conn_param *param, struct vbd_pv_cm_event *ret_event)
 {
 	ret_event->has_conn_param = true;
@@ -407,10 +416,29 @@ static void copy_conn_param(const struct rdma_conn_param *param, struct vbd_pv_c
 	ret_event->initiator_depth = param->initiator_depth;
 	ret_event->rnr_retry_count = param->rnr_retry_count;
 	ret_event->qp_num = param->qp_num;
-	if (param->private_data && param->private_data_len) {
-		ret_event->private_data_bytes = param->private_data_len;
-		memcpy(ret_event->private_data, param->private_data, param->private_data_len);
+	copy_private_data(param->private_data, param->private_data_len, ret_event);
+}
+
+static void copy_ud_param(const struct rdma_ud_param *param, struct vbd_pv_cm_event *ret_event)
+{
+	ret_event->has_ud_param = true;
+	ret_event->ah_attr = param->ah_attr;
+	ret_event->qp_num = param->qp_num;
+	ret_event->qkey = param->qkey;
+}
+
+/* Which of the two an event carries depends on the port space of its id. */
+static void copy_param(const struct rdma_cm_event *event, struct vbd_pv_cm_event *ret_event)
+{
+	const struct rdma_ud_param *ud = &event->param.ud;
+
+	if (event->id->qp_type != IBV_QPT_UD) {
+		copy_conn_param(&event->param.conn, ret_event);
+		return;
 	}
+	copy_private_data(ud->private_data, ud->private_data_len, ret_event);
+	if (event->event == RDMA_CM_EVENT_ESTABLISHED)
+		copy_ud_param(ud, ret_event);
 }
 
 bool vbd_pv_next_cm_event(struct rdma_event_channel *channel, struct vbd_pv_cm_event *ret_event)
@@ -434,12 +462,15 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *channel, struct vbd_pv_cm_e
 	switch (event->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
 		vbd_cm_context_bound(event->id->verbs);
-		copy_conn_param(&event->param.conn, ret_event);
+		copy_param(event, ret_event);
 		break;
 	case RDMA_CM_EVENT_CONNECT_RESPONSE:
 	case RDMA_CM_EVENT_ESTABLISHED:
 	case RDMA_CM_EVENT_REJECTED:
-		copy_conn_param(&event->param.conn, ret_event);
+		copy_param(event, ret_event);
+		break;
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
+		copy_ud_param(&event->param.ud, ret_event);
 		break;
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		vbd_cm_context_bound(event->id->verbs);
@@ -451,7 +482,6 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *channel, struct vbd_pv_cm_e
 	case RDMA_CM_EVENT_UNREACHABLE:
 	case RDMA_CM_EVENT_DISCONNECTED:
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-	case RDMA_CM_EVENT_MULTICAST_JOIN:
 	case RDMA_CM_EVENT_MULTICAST_ERROR:
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:

@@ -9,9 +9,10 @@
 #ifndef VBD_RDMA_REASON_H
 #define VBD_RDMA_REASON_H
 
-#include "base/status.h"
+#include "base/error.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* X(SYMBOL, json name, status symbol, clean, text) */
 #define VBD_REASON_MAP(X)                                                                         \
@@ -51,6 +52,14 @@ enum vbd_reason {
 	VBD_REASON_MAP(VBD_REASON_ENUM)
 #undef VBD_REASON_ENUM
 		VBD_REASON_COUNT
+};
+
+/* What began the trouble, apart from the noise of the same fall. */
+struct vbd_first_error {
+	uint64_t at_ns; /* 0: there was none */
+	struct vbd_error error;
+	int opcode;	   /* enum vbd_op of the failed completion; -1 if none */
+	uint64_t transfer; /* id; 0 if none */
 };
 
 /** vbd_reason_name - "peer_disconnect"; "none" for VBD_REASON_NONE */

@@ -60,6 +60,14 @@ struct fake_qp {
 	struct ibv_qp_attr attr; /* what modify has set */
 	struct vbd_link sends, recvs;
 	unsigned int send_count, recv_count;
+	unsigned int groups; /* it is attached to */
+};
+
+struct fake_ah {
+	struct ibv_ah ibv;
+	struct vbd_link link;
+	struct fake_pd *pd;
+	struct ibv_ah_attr attr;
 };
 
 enum fake_id_state {
@@ -95,7 +103,8 @@ struct fake_event_channel {
 };
 
 struct fake {
-	struct vbd_link devices, contexts, pds, mrs, comp_channels, cqs, qps, event_channels, ids;
+	struct vbd_link devices, contexts, pds, mrs, comp_channels, cqs, qps, ahs, event_channels,
+		ids;
 	struct fake_live live;
 	const char **calls;
 	size_t call_count, call_room;
@@ -160,8 +169,13 @@ void fake_complete(struct fake_qp *qp, struct fake_wr *wr, enum ibv_wc_status st
 /** fake_deliver - a receive completes well, as @opcode says, with @imm_data if @has_imm */
 void fake_deliver(struct fake_qp *qp, struct fake_wr *wr, enum ibv_wc_opcode opcode,
 	uint32_t byte_len, bool has_imm, uint32_t imm_data);
+/** fake_deliver_from - a datagram, as from @src_qp, with a global route header */
+void fake_deliver_from(struct fake_qp *qp, struct fake_wr *wr, uint32_t byte_len, uint32_t src_qp);
 const struct fake_mr *fake_mr_by_key(
 	const struct fake_pd *pd, uint32_t key, bool remote, uint64_t addr, uint32_t length_bytes);
+
+/* Datagrams. */
+void fake_ud_reset(void);
 
 /* The connection manager. */
 void fake_cm_reset(void);

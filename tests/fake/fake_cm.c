@@ -243,6 +243,18 @@ void vbd_pv_destroy_id(struct rdma_cm_id *ibv)
 	fake_unlock();
 }
 
+enum vbd_status vbd_pv_create_udp_id(struct rdma_event_channel *channel, void *id_context,
+	struct rdma_cm_id **ret_id, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_pv_create_id(channel, id_context, ret_id, err);
+
+	if (status)
+		return status;
+	(*ret_id)->ps = RDMA_PS_UDP;
+	(*ret_id)->qp_type = IBV_QPT_UD;
+	return VBD_OK;
+}
+
 void vbd_pv_set_id_context(struct rdma_cm_id *id, void *id_context)
 {
 	fake_lock();

@@ -238,8 +238,9 @@ static int create_qp(
 	uint32_t max_sge = (uint32_t)pd->context->device->attr.max_sge;
 	struct fake_qp *qp;
 
-	if ((init->qp_type != IBV_QPT_RC && init->qp_type != IBV_QPT_UC) || !init->send_cq ||
-		!init->recv_cq)
+	if ((init->qp_type != IBV_QPT_RC && init->qp_type != IBV_QPT_UC &&
+		    init->qp_type != IBV_QPT_UD) ||
+		!init->send_cq || !init->recv_cq)
 		return EINVAL;
 	if (init->cap.max_send_sge > max_sge || init->cap.max_recv_sge > max_sge)
 		return EINVAL;
@@ -315,6 +316,8 @@ void vbd_pv_destroy_qp(struct ibv_qp *ibv)
 		return;
 	fake_lock();
 	fake_note("ibv_destroy_qp");
+	if (qp_of(ibv)->groups)
+		fake_broken("a QP is destroyed while it is attached to a group");
 	free_qp(qp_of(ibv));
 	fake_unlock();
 }
@@ -331,6 +334,13 @@ static int needed_for(enum ibv_qp_state from, enum ibv_qp_state to)
 		return IBV_QP_SQ_PSN | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 		       IBV_QP_MAX_QP_RD_ATOMIC;
 	return 0;
+}
+
+static int needed_for_ud(enum ibv_qp_state from, enum ibv_qp_state to)
+{
+	if (from == IBV_QPS_RESET && to == IBV_QPS_INIT)
+		return IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+	return from == IBV_QPS_RTR && to == IBV_QPS_RTS ? IBV_QP_SQ_PSN : 0;
 }
 
 static bool may_move(enum ibv_qp_state from, enum ibv_qp_state to)
@@ -356,6 +366,7 @@ static void keep_attr(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, in
 	KEEP(IBV_QP_ACCESS_FLAGS, qp_access_flags);
 	KEEP(IBV_QP_PKEY_INDEX, pkey_index);
 	KEEP(IBV_QP_PORT, port_num);
+	KEEP(IBV_QP_QKEY, qkey);
 	KEEP(IBV_QP_AV, ah_attr);
 	KEEP(IBV_QP_PATH_MTU, path_mtu);
 	KEEP(IBV_QP_TIMEOUT, timeout);
@@ -380,6 +391,8 @@ const char *fake_qp_modify(struct fake_qp *qp, const struct ibv_qp_attr *attr, i
 	enum ibv_qp_state to = attr->qp_state;
 	int needed = is_iwarp(qp) ? 0 : needed_for(qp->ibv.state, to);
 
+	if (qp->ibv.qp_type == IBV_QPT_UD)
+		needed = needed_for_ud(qp->ibv.state, to);
 	if (!(mask & IBV_QP_STATE))
 		to = qp->ibv.state;
 	if (!may_move(qp->ibv.state, to))
@@ -515,6 +528,21 @@ void fake_qp_set_state(struct fake_qp *qp, enum ibv_qp_state state)
 
 /* Posting. */
 
+void fake_deliver_from(struct fake_qp *qp, struct fake_wr *wr, uint32_t byte_len, uint32_t src_qp)
+{
+	const struct ibv_wc wc = {
+		.wr_id = wr->wr_id,
+		.status = IBV_WC_SUCCESS,
+		.opcode = IBV_WC_RECV,
+		.byte_len = byte_len,
+		.qp_num = qp->ibv.qp_num,
+		.wc_flags = IBV_WC_GRH,
+		.src_qp = src_qp,
+	};
+
+	finish(qp, wr, &wc);
+}
+
 static int check_sges(struct fake_qp *qp, const struct fake_wr *wr)
 {
 	if (wr->send_flags & IBV_SEND_INLINE)
@@ -618,6 +646,11 @@ static int post_send(struct fake_qp *qp, const struct ibv_send_wr *from)
 	wr->remote_addr = from->wr.rdma.remote_addr;
 	wr->rkey = from->wr.rdma.rkey;
 	wr->imm_data = from->imm_data;
+	if (qp->ibv.qp_type == IBV_QPT_UD) {
+		wr->ah = from->wr.ud.ah;
+		wr->remote_qpn = from->wr.ud.remote_qpn;
+		wr->remote_qkey = from->wr.ud.remote_qkey;
+	}
 	if (is_atomic(wr->opcode)) {
 		wr->remote_addr = from->wr.atomic.remote_addr;
 		wr->rkey = from->wr.atomic.rkey;

@@ -27,6 +27,7 @@ static void init_once(void)
 	vbd_list_init(&g_fake.comp_channels);
 	vbd_list_init(&g_fake.cqs);
 	vbd_list_init(&g_fake.qps);
+	vbd_list_init(&g_fake.ahs);
 	vbd_list_init(&g_fake.event_channels);
 	vbd_list_init(&g_fake.ids);
 	g_fake.last_qpn = 0x10;
@@ -135,6 +136,8 @@ static enum vbd_status status_of(const char *call, int errnum)
 		{"rdma_establish", VBD_E_CONNECT_ERROR},
 		{"rdma_notify", VBD_E_CONNECT_ERROR},
 		{"rdma_disconnect", VBD_E_VERBS_ERROR},
+		{"ibv_init_ah_from_wc", VBD_E_ADDR_ERROR},
+		{"ibv_attach_mcast", VBD_E_VERBS_ERROR},
 	};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(fixed); i++) {
@@ -207,7 +210,7 @@ unsigned int fake_live_total(void)
 	struct fake_live live = fake_live();
 
 	return live.contexts + live.pds + live.mrs + live.comp_channels + live.cqs + live.qps +
-	       live.event_channels + live.ids;
+	       live.ahs + live.event_channels + live.ids;
 }
 
 /* Event descriptors. */
@@ -707,6 +710,7 @@ void fake_reset(void)
 
 	fake_lock();
 	fake_cm_reset();
+	fake_ud_reset();
 	fake_data_reset();
 	while ((mr = VBD_LIST_FIRST(&g_fake.mrs, struct fake_mr, link)))
 		free_mr(mr);

@@ -23,7 +23,7 @@ void fake_reset(void);
 
 /* What the provider has given out and not taken back. */
 struct fake_live {
-	unsigned int contexts, pds, mrs, comp_channels, cqs, qps, event_channels, ids;
+	unsigned int contexts, pds, mrs, comp_channels, cqs, qps, ahs, event_channels, ids;
 };
 
 struct fake_live fake_live(void);
@@ -129,9 +129,31 @@ struct fake_id_asked {
 	int ack_timeout, tos, backlog, resolve_timeout_ms;
 	struct rdma_conn_param param; /* of connect or accept */
 	bool connected, accepted, rejected, established, disconnected, notified;
+	bool joined, send_only, left; /* a multicast group */
 };
 
 struct fake_id_asked fake_id_asked(const struct rdma_cm_id *id);
+
+/* Datagrams. */
+
+/** fake_sidr_answer - ESTABLISHED: the peer's QP is @qpn, its qkey VBD_CM_QKEY; with private data
+ * "yes" */
+void fake_sidr_answer(struct rdma_cm_id *id, uint32_t qpn);
+
+/** fake_multicast_joined - MULTICAST_JOIN: the group is ff0e::1, its LID 0xc001 */
+void fake_multicast_joined(struct rdma_cm_id *id);
+
+/** fake_id_latest - the id that was created last; NULL if there is none */
+struct rdma_cm_id *fake_id_latest(void);
+
+/** fake_attached - groups that @qp is attached to */
+unsigned int fake_attached(struct ibv_qp *qp);
+
+/* What an address handle was made of. */
+struct ibv_ah_attr fake_ah_attr(const struct ibv_ah *ah);
+
+/** fake_datagram - a message from QP @src_qp at 10.0.0.99 arrives in the oldest receive of @qp */
+void fake_datagram(struct ibv_qp *qp, uint32_t src_qp, const void *data, uint32_t length_bytes);
 
 /* Work requests. */
 
@@ -152,6 +174,9 @@ struct fake_wr {
 	uint32_t rkey;
 	uint32_t imm_data; /* as it is on the wire */
 	uint64_t compare_add, swap;
+	struct ibv_ah *ah; /* UD, and the two below */
+	uint32_t remote_qpn;
+	uint32_t remote_qkey;
 	uint8_t inlined[1024];
 };
 

@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/endpoint.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "rdma/device.h"
+#include "rdma/endpoint_qp.h"
+#include "rdma/fabric.h"
+#include "rdma/names.h"
+#include "rdma/provider.h"
+#include "rdma/worker.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* SIDR requests that may wait in the kernel. */
+#define BACKLOG 128
+
+struct vbd_endpoint_params vbd_endpoint_params_default(void)
+{
+	return (struct vbd_endpoint_params){
+		.service = VBD_SERVICE_INBOX,
+		.sq_depth = 64,
+		.rq_depth = 16,
+		.recv_size_bytes = 4096,
+		.max_recv_sge = 1,
+		.inline_bytes = VBD_INLINE_BYTES,
+		.signal_every = 1,
+		.qkey = VBD_CM_QKEY,
+		.port_num = 1,
+		.gid_index = -1,
+	};
+}
+
+/* An event on its way through the table. */
+struct cause {
+	const struct vbd_error *error; /* NULL if it is none */
+	int opcode;		       /* enum vbd_op; -1 if none */
+	uint64_t transfer;
+};
+
+static void step(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
+	enum vbd_reason reason, const struct cause *cause);
+
+/* The one setter of the state. */
+static void set_state(
+	struct vbd_endpoint *endpoint, enum vbd_endpoint_state next, enum vbd_endpoint_event event)
+{
+	if (endpoint->state == next)
+		return;
+	vbd_log(VBD_LOG_DEBUG, "endpoint", "%llu %s -> %s (%s)", (unsigned long long)endpoint->id,
+		vbd_endpoint_state_name(endpoint->state), vbd_endpoint_state_name(next),
+		vbd_endpoint_event_name(event));
+	endpoint->state = next;
+	if (vbd_endpoint_state_ended(next))
+		endpoint->ended_ns = vbd_clock_mono_ns();
+}
+
+/* The first cause stays; what comes behind it is noise of the same fall. */
+static void remember(
+	struct vbd_endpoint *endpoint, enum vbd_reason reason, const struct cause *cause)
+{
+	endpoint->reason = reason;
+	if (!cause->error)
+		return;
+	endpoint->first_error = (struct vbd_first_error){
+		.at_ns = vbd_clock_mono_ns(),
+		.error = *cause->error,
+		.opcode = cause->opcode,
+		.transfer = cause->transfer,
+	};
+}
+
+static void stop_listening(struct vbd_endpoint *endpoint)
+{
+	vbd_pv_destroy_id(endpoint->listen_id);
+	endpoint->listen_id = NULL;
+}
+
+/* The QP can't go before its worker has taken the drain letter: until then it may post on it. */
+static void force(struct vbd_endpoint *endpoint)
+{
+	struct vbd_channel *channel = endpoint->channel;
+
+	if (channel->sweep_sent)
+		return;
+	channel->sweep_sent = true;
+	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_FENCE);
+}
+
+static void drain(struct vbd_endpoint *endpoint)
+{
+	struct vbd_channel *channel = endpoint->channel;
+	struct vbd_error error = {0};
+
+	stop_listening(endpoint);
+	endpoint->ops->set_deadline(
+		endpoint, endpoint->fabric->drain_timeout_ms, endpoint->ops_arg);
+	channel->drain_sent = true;
+	vbd_worker_send(channel->worker, &channel->mail_drain, VBD_WORKER_DRAIN);
+	/* A device that no longer takes orders will not flush either. */
+	if (vbd_endpoint_qp_to_err(endpoint, &error) != VBD_OK)
+		force(endpoint);
+}
+
+static void finish(struct vbd_endpoint *endpoint)
+{
+	endpoint->ops->set_deadline(endpoint, 0, endpoint->ops_arg);
+	vbd_endpoint_qp_release(endpoint);
+}
+
+static void perform(struct vbd_endpoint *endpoint, enum vbd_endpoint_action action)
+{
+	switch (action) {
+	case VBD_ENDPOINT_DO_DRAIN:
+		drain(endpoint);
+		break;
+	case VBD_ENDPOINT_DO_FORCE:
+		force(endpoint);
+		break;
+	case VBD_ENDPOINT_DO_FINISH:
+		finish(endpoint);
+		break;
+	case VBD_ENDPOINT_DO_COUNT:
+		endpoint->errors_after_first++;
+		break;
+	case VBD_ENDPOINT_DO_IGNORE:
+	case VBD_ENDPOINT_ACTION_COUNT:
+		break;
+	}
+}
+
+/* Look the pair up, set the state, act, tell. */
+static void step(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
+	enum vbd_reason reason, const struct cause *cause)
+{
+	const struct vbd_endpoint_rule *rule = vbd_endpoint_rule(endpoint->state, event);
+	enum vbd_endpoint_state old = endpoint->state;
+
+	if (rule->action == VBD_ENDPOINT_DO_DRAIN)
+		remember(endpoint, reason, cause);
+	set_state(endpoint, rule->next, event);
+	perform(endpoint, rule->action);
+	if (endpoint->state != old)
+		endpoint->ops->state_changed(endpoint, endpoint->ops_arg);
+}
+
+static void step_error(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
+	enum vbd_reason reason, const struct vbd_error *error)
+{
+	const struct cause cause = {.error = error, .opcode = -1};
+
+	step(endpoint, event, reason, &cause);
+}
+
+/* What the channel tells. */
+
+static void on_channel_error(void *owner)
+{
+	struct vbd_endpoint *endpoint = owner;
+	const struct vbd_channel *channel = endpoint->channel;
+	const struct vbd_error *error = &channel->first_error;
+	const struct cause cause = {
+		.error = error,
+		.opcode = (int)channel->first_error_op,
+		.transfer = channel->first_error_transfer,
+	};
+	bool flushed = error->source == VBD_SOURCE_WC && error->kind == IBV_WC_WR_FLUSH_ERR;
+
+	if (flushed)
+		step(endpoint, VBD_ENDPOINT_EV_QP_ERROR, VBD_REASON_QP_FATAL, &cause);
+	else
+		step(endpoint, VBD_ENDPOINT_EV_WC_ERROR, vbd_reason_of_status(error->status),
+			&cause);
+}
+
+static void on_fenced(void *owner)
+{
+	struct vbd_endpoint *endpoint = owner;
+	struct vbd_channel *channel = endpoint->channel;
+
+	vbd_endpoint_qp_destroy(endpoint);
+	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_SWEEP);
+}
+
+static void on_letter_back(void *owner)
+{
+	struct vbd_endpoint *endpoint = owner;
+	const struct vbd_channel *channel = endpoint->channel;
+
+	/* Each letter that was sent must be back before its memory goes. */
+	if (!channel->drained || channel->sweep_sent != channel->swept)
+		return;
+	step_error(endpoint,
+		vbd_reason_clean(endpoint->reason) ? VBD_ENDPOINT_EV_DRAINED_CLEAN
+						   : VBD_ENDPOINT_EV_DRAINED_FAILED,
+		endpoint->reason, NULL);
+}
+
+static void on_message(void *owner, struct vbd_recv_slot *slot)
+{
+	struct vbd_endpoint *endpoint = owner;
+
+	endpoint->ops->message(endpoint, slot, endpoint->ops_arg);
+}
+
+static const struct vbd_channel_owner_ops channel_ops = {
+	.on_error = on_channel_error,
+	.on_fenced = on_fenced,
+	.on_letter_back = on_letter_back,
+	.on_message = on_message,
+};
+
+/* Making one. */
+
+/* The device that both the address and the caller name. */
+static enum vbd_status bind_device(struct vbd_endpoint *endpoint, const struct sockaddr *addr,
+	struct vbd_device **device, struct vbd_error *err)
+{
+	struct vbd_fabric *fabric = endpoint->fabric;
+	struct vbd_device *bound;
+	enum vbd_status status;
+	const char *name;
+
+	if (!fabric->channel)
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
+			fabric->channel_error.text);
+	status = vbd_pv_create_udp_id(fabric->channel, &endpoint->tag, &endpoint->listen_id, err);
+	if (!status)
+		status = vbd_pv_bind_addr(endpoint->listen_id, addr, err);
+	if (status)
+		return status;
+	name = vbd_pv_id_device(endpoint->listen_id);
+	bound = name ? vbd_fabric_device(fabric, name) : NULL;
+	if (!bound)
+		return VBD_OK;
+	if (*device && *device != bound)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/device",
+			"the address belongs to device %s, not to %s", bound->name,
+			(*device)->name);
+	*device = bound;
+	return VBD_OK;
+}
+
+static enum vbd_status take_device(struct vbd_endpoint *endpoint, struct vbd_device *device,
+	const struct sockaddr *addr, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+
+	if (addr) {
+		memcpy(&endpoint->addr, addr,
+			addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+						    : sizeof(struct sockaddr_in));
+		status = bind_device(endpoint, addr, &device, err);
+	}
+	if (status)
+		return status;
+	if (!device)
+		device = vbd_fabric_default_device(endpoint->fabric);
+	if (!device)
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no RDMA device");
+	status = vbd_device_usable(device, err);
+	if (status)
+		return status;
+	if (strcmp(device->transport, "iwarp") == 0)
+		return vbd_error_set(err, VBD_E_NOT_SUPPORTED,
+			"device %s (iwarp) has no datagrams (UD)", device->name);
+	endpoint->device = device;
+	(void)snprintf(endpoint->device_name, sizeof(endpoint->device_name), "%s", device->name);
+	vbd_device_ref(device);
+	return vbd_endpoint_choose(endpoint, err);
+}
+
+static enum vbd_status start_listening(struct vbd_endpoint *endpoint, struct vbd_error *err)
+{
+	const struct sockaddr *bound;
+	enum vbd_status status;
+
+	if (!endpoint->listen_id)
+		return VBD_OK;
+	status = vbd_pv_listen(endpoint->listen_id, BACKLOG, err);
+	if (status)
+		return status;
+	bound = vbd_pv_id_local(endpoint->listen_id);
+	memcpy(&endpoint->addr, bound,
+		bound->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					     : sizeof(struct sockaddr_in));
+	return VBD_OK;
+}
+
+static struct vbd_endpoint *allocate(struct vbd_fabric *fabric, uint64_t id,
+	const struct vbd_endpoint_params *params, const struct vbd_endpoint_ops *ops, void *ops_arg)
+{
+	struct vbd_endpoint *endpoint = calloc(1, sizeof(*endpoint));
+
+	if (!endpoint)
+		return NULL;
+	endpoint->tag.kind = VBD_CM_ENDPOINT;
+	vbd_list_init(&endpoint->fabric_link);
+	endpoint->id = id;
+	endpoint->fabric = fabric;
+	endpoint->params = *params;
+	endpoint->ops = ops;
+	endpoint->ops_arg = ops_arg;
+	endpoint->created_ns = vbd_clock_mono_ns();
+	return endpoint;
+}
+
+enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct vbd_device *device,
+	const struct sockaddr *addr, const struct vbd_endpoint_params *params,
+	const struct vbd_endpoint_ops *ops, void *ops_arg, struct vbd_endpoint **ret_endpoint,
+	struct vbd_error *err)
+{
+	struct vbd_endpoint *endpoint = allocate(fabric, id, params, ops, ops_arg);
+	enum vbd_status status;
+
+	if (!endpoint)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for an endpoint");
+	status = take_device(endpoint, device, addr, err);
+	/* Bound and not yet listening, the port is ours: what can fail for want of it fails before
+	 * the QP is made and the worker knows it. */
+	if (!status)
+		status = start_listening(endpoint, err);
+	if (!status)
+		status = vbd_endpoint_qp_make(endpoint, &channel_ops, err);
+	if (status) {
+		stop_listening(endpoint);
+		vbd_endpoint_qp_release(endpoint);
+		free(endpoint);
+		return status;
+	}
+	*ret_endpoint = endpoint;
+	return VBD_OK;
+}
+
+/* A RoCE GID of IPv4 is the address of the interface. */
+static bool address_of_gid(const uint8_t gid[16], struct sockaddr_storage *ret_source)
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	struct sockaddr_in *in = (struct sockaddr_in *)ret_source;
+
+	if (memcmp(gid, mapped, sizeof(mapped)) != 0)
+		return false;
+	in->sin_family = AF_INET;
+	memcpy(&in->sin_addr, gid + sizeof(mapped), 4);
+	return true;
+}
+
+static bool is_any(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
+
+	return addr->ss_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr)
+					   : in->sin_addr.s_addr == htonl(INADDR_ANY);
+}
+
+bool vbd_endpoint_source(const struct vbd_endpoint *endpoint, sa_family_t family,
+	struct sockaddr_storage *ret_source)
+{
+	memset(ret_source, 0, sizeof(*ret_source));
+	if (endpoint->addr.ss_family && !is_any(&endpoint->addr)) {
+		*ret_source = endpoint->addr;
+		/* sin6_port lies at the same place. */
+		((struct sockaddr_in *)ret_source)->sin_port = 0;
+	} else if (!address_of_gid(endpoint->gid, ret_source)) {
+		return false;
+	}
+	return ret_source->ss_family == family;
+}
+
+/* Commands. */
+
+void vbd_endpoint_close(struct vbd_endpoint *endpoint, enum vbd_reason reason)
+{
+	step_error(endpoint,
+		reason == VBD_REASON_SHUTDOWN ? VBD_ENDPOINT_EV_SHUTDOWN
+					      : VBD_ENDPOINT_EV_CMD_CLOSE,
+		reason, NULL);
+}
+
+void vbd_endpoint_fail(
+	struct vbd_endpoint *endpoint, const struct vbd_error *why, uint64_t transfer)
+{
+	const struct cause cause = {.error = why, .opcode = -1, .transfer = transfer};
+
+	step(endpoint, VBD_ENDPOINT_EV_WC_ERROR, vbd_reason_of_status(why->status), &cause);
+}
+
+void vbd_endpoint_deadline(struct vbd_endpoint *endpoint)
+{
+	step_error(endpoint, VBD_ENDPOINT_EV_DEADLINE, VBD_REASON_DEADLINE, NULL);
+}
+
+void vbd_endpoint_device_removed(struct vbd_endpoint *endpoint)
+{
+	struct vbd_error error = {0};
+
+	(void)vbd_error_set(
+		&error, VBD_E_DEVICE_REMOVED, "device %s is being removed", endpoint->device_name);
+	step_error(endpoint, VBD_ENDPOINT_EV_DEVICE_REMOVAL, VBD_REASON_DEVICE_REMOVED, &error);
+}
+
+void vbd_endpoint_release_message(struct vbd_endpoint *endpoint, struct vbd_recv_slot *slot)
+{
+	/* While it drains the receive would only be flushed, and its letter could outlive the
+	 * channel. */
+	if (endpoint->state != VBD_ENDPOINT_READY)
+		return;
+	vbd_worker_send(endpoint->channel->worker, &slot->mail, VBD_WORKER_RELEASE_RECV);
+}
+
+const struct vbd_op_counters *vbd_endpoint_op_counters(
+	const struct vbd_endpoint *endpoint, enum vbd_op op)
+{
+	return endpoint->channel ? &endpoint->channel->ops[op] : &endpoint->ended_ops[op];
+}
+
+void vbd_endpoint_destroy(struct vbd_endpoint *endpoint)
+{
+	free(endpoint);
+}
+
+/* What the fabric tells. */
+
+static enum vbd_status may_answer(const struct vbd_endpoint *endpoint,
+	const struct vbd_pv_cm_event *request, struct vbd_error *err)
+{
+	const char *name = vbd_pv_id_device(request->id);
+
+	if (!endpoint->qp)
+		return vbd_error_set(err, VBD_E_WRONG_STATE, "its QP is not there yet");
+	/* One that listens on every address hears of every device. */
+	if (!name || strcmp(name, endpoint->device_name) != 0)
+		return vbd_error_set(err, VBD_E_BAD_VALUE,
+			"it came by device %s, and the QP is on %s", name ? name : "?",
+			endpoint->device_name);
+	return VBD_OK;
+}
+
+static enum vbd_status answer(
+	struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *request, struct vbd_error *err)
+{
+	struct rdma_conn_param param = {
+		.qp_num = endpoint->qpn,
+		.private_data = endpoint->params.reply_bytes ? endpoint->params.reply : NULL,
+		.private_data_len = endpoint->params.reply_bytes,
+	};
+
+	return vbd_pv_accept(request->id, &param, err);
+}
+
+/* The answer is one datagram: if it is lost the peer asks again, and gets an id of its own. */
+static void on_request(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *request)
+{
+	struct vbd_error refused = {0};
+	struct vbd_error error = {0};
+
+	endpoint->sidr_requests++;
+	if (may_answer(endpoint, request, &refused) == VBD_OK &&
+		answer(endpoint, request, &refused) == VBD_OK) {
+		endpoint->sidr_answered++;
+	} else {
+		endpoint->sidr_refused++;
+		if (vbd_pv_reject(request->id, &error) != VBD_OK)
+			vbd_log(VBD_LOG_DEBUG, "endpoint", "%s", error.text);
+	}
+	endpoint->ops->asked(endpoint, vbd_pv_id_peer(request->id),
+		refused.status ? &refused : NULL, endpoint->ops_arg);
+	vbd_pv_destroy_id(request->id);
+}
+
+void vbd_endpoint_on_cm_event(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *event)
+{
+	switch (event->type) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		on_request(endpoint, event);
+		return;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		/* The id must go, or the kernel waits for it. */
+		vbd_endpoint_device_removed(endpoint);
+		return;
+	case RDMA_CM_EVENT_ADDR_CHANGE: /* a hint: rdma_get_cm_event(3) */
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_ESTABLISHED:
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
+	case RDMA_CM_EVENT_MULTICAST_ERROR:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	}
+	vbd_log(VBD_LOG_DEBUG, "endpoint", "ignores %s", vbd_cm_event_name((int)event->type));
+}
+
+void vbd_endpoint_on_async_event(struct vbd_endpoint *endpoint, int type)
+{
+	struct vbd_error error = {.source = VBD_SOURCE_ASYNC, .kind = type};
+
+	if (type != IBV_EVENT_QP_FATAL && type != IBV_EVENT_QP_REQ_ERR &&
+		type != IBV_EVENT_QP_ACCESS_ERR)
+		return;
+	(void)vbd_error_set(&error, VBD_E_QP_FATAL, "%s", vbd_async_event_text(type));
+	step_error(endpoint, VBD_ENDPOINT_EV_QP_ERROR, VBD_REASON_QP_FATAL, &error);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An endpoint: a UD queue pair of our own, and the CM id by which peers learn its number (SIDR).
+ *
+ * Control thread. Nothing blocks.
+ */
+#ifndef VBD_RDMA_ENDPOINT_H
+#define VBD_RDMA_ENDPOINT_H
+
+#include "base/error.h"
+#include "rdma/ah.h"
+#include "rdma/channel.h"
+#include "rdma/cm_tag.h"
+#include "rdma/reason.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+struct rdma_cm_id;
+struct ibv_qp;
+struct vbd_endpoint;
+struct vbd_fabric;
+struct vbd_pv_cm_event;
+
+/* Private data of a SIDR request and of its answer: what the CM leaves to us. */
+#define VBD_SIDR_REQUEST_BYTES 180
+#define VBD_SIDR_REPLY_BYTES   136
+
+/* X(SYMBOL, json name, ended) */
+#define VBD_ENDPOINT_STATE_MAP(X)                                    \
+	X(READY, "ready", false)                                     \
+	X(CLOSING, "closing", false) /* what it has is given back */ \
+	X(CLOSED, "closed", true)                                    \
+	X(FAILED, "failed", true)
+
+enum vbd_endpoint_state {
+#define VBD_ENDPOINT_STATE_ENUM(sym, json, ended) VBD_ENDPOINT_##sym,
+	VBD_ENDPOINT_STATE_MAP(VBD_ENDPOINT_STATE_ENUM)
+#undef VBD_ENDPOINT_STATE_ENUM
+		VBD_ENDPOINT_STATE_COUNT
+};
+
+/* X(SYMBOL, name) */
+#define VBD_ENDPOINT_EVENT_MAP(X)                                                \
+	X(WC_ERROR, "wc_error") /* a completion failed */                        \
+	X(QP_ERROR, "qp_error") /* async event, or a flush */                    \
+	X(DEVICE_REMOVAL, "device_removal")                                      \
+	X(CMD_CLOSE, "cmd_close")                                                \
+	X(SHUTDOWN, "shutdown")                                                  \
+	X(DEADLINE, "deadline")		  /* of the flushes */                   \
+	X(DRAINED_CLEAN, "drained_clean") /* all completions are in; no error */ \
+	X(DRAINED_FAILED, "drained_failed")
+
+enum vbd_endpoint_event {
+#define VBD_ENDPOINT_EVENT_ENUM(sym, name) VBD_ENDPOINT_EV_##sym,
+	VBD_ENDPOINT_EVENT_MAP(VBD_ENDPOINT_EVENT_ENUM)
+#undef VBD_ENDPOINT_EVENT_ENUM
+		VBD_ENDPOINT_EVENT_COUNT
+};
+
+/* X(SYMBOL, name) */
+#define VBD_ENDPOINT_ACTION_MAP(X)                                            \
+	X(IGNORE, "ignore") /* nothing; the row's note says why */            \
+	X(DRAIN, "drain")   /* listen no more, QP to ERR, wait for flushes */ \
+	X(FORCE, "force")   /* destroy the QP without its flushes */          \
+	X(FINISH, "finish") /* give back the QP, the memory and the device */ \
+	X(COUNT, "count")   /* a failure after the first: count it */
+
+enum vbd_endpoint_action {
+#define VBD_ENDPOINT_ACTION_ENUM(sym, name) VBD_ENDPOINT_DO_##sym,
+	VBD_ENDPOINT_ACTION_MAP(VBD_ENDPOINT_ACTION_ENUM)
+#undef VBD_ENDPOINT_ACTION_ENUM
+		VBD_ENDPOINT_ACTION_COUNT
+};
+
+struct vbd_endpoint_rule {
+	enum vbd_endpoint_state next;
+	enum vbd_endpoint_action action;
+	const char *note; /* why */
+};
+
+/** vbd_endpoint_rule - the pure table: what @event does to @state; every pair is decided */
+const struct vbd_endpoint_rule *vbd_endpoint_rule(
+	enum vbd_endpoint_state state, enum vbd_endpoint_event event);
+const char *vbd_endpoint_state_name(enum vbd_endpoint_state state);
+bool vbd_endpoint_state_ended(enum vbd_endpoint_state state);
+const char *vbd_endpoint_event_name(enum vbd_endpoint_event event);
+const char *vbd_endpoint_action_name(enum vbd_endpoint_action action);
+
+/* What an endpoint gets. The defaults are vbd_endpoint_params_default(). */
+struct vbd_endpoint_params {
+	enum vbd_service service; /* VBD_SERVICE_INBOX */
+	uint32_t sq_depth;	  /* 1 to 16384 */
+	uint32_t rq_depth;	  /* 1 to 16384 */
+	uint32_t recv_size_bytes; /* 1 to 1 MiB, without the route header */
+	uint32_t max_send_sge;	  /* 1 to VBD_SGES_MAX; 0: 4, or what the device has */
+	uint32_t max_recv_sge;
+	uint32_t inline_bytes;
+	uint32_t signal_every; /* 1 to sq_depth */
+	uint32_t qkey;
+	uint32_t psn;	  /* of its first send, 24 bits */
+	uint8_t port_num; /* from 1 */
+	int gid_index;	  /* -1: the one of its address, or the best there is */
+	uint16_t pkey_index;
+	uint8_t reply_bytes; /* private data of its answers to SIDR requests */
+	uint8_t reply[VBD_SIDR_REPLY_BYTES];
+};
+
+/** vbd_endpoint_params_default - as a connection's; qkey VBD_CM_QKEY, port 1 */
+struct vbd_endpoint_params vbd_endpoint_params_default(void);
+
+/* Upward news. All on the control thread; all must be there. */
+struct vbd_endpoint_ops {
+	/* The state changed, its action is done. In CLOSED and FAILED everything but the record is
+	 * gone. */
+	void (*state_changed)(struct vbd_endpoint *endpoint, void *arg);
+	/* Call vbd_endpoint_deadline() in @timeout_ms; 0: not any more. */
+	void (*set_deadline)(struct vbd_endpoint *endpoint, uint64_t timeout_ms, void *arg);
+	/* A message came in; the slot is the observer's until vbd_endpoint_release_message(). */
+	void (*message)(struct vbd_endpoint *endpoint, struct vbd_recv_slot *slot, void *arg);
+	/* Before the receives' memory goes: messages still held must be copied. */
+	void (*before_memory_goes)(struct vbd_endpoint *endpoint, void *arg);
+	/* Nothing is sent any more and the QP is about to go: groups must be left, address handles
+	 * destroyed. */
+	void (*before_qp_goes)(struct vbd_endpoint *endpoint, void *arg);
+	/* Somebody asked for the QP's number; it was told unless @refused says why not. */
+	void (*asked)(struct vbd_endpoint *endpoint, const struct sockaddr *peer,
+		const struct vbd_error *refused, void *arg);
+};
+
+struct vbd_endpoint {
+	struct vbd_cm_tag tag;	     /* first */
+	struct vbd_link fabric_link; /* while it has a QP */
+	uint64_t id;
+	struct vbd_fabric *fabric;
+	const struct vbd_endpoint_ops *ops;
+	void *ops_arg;
+	struct vbd_endpoint_params params; /* with what was chosen for 0 and -1 */
+
+	enum vbd_endpoint_state state; /* written by set_state() in endpoint.c only */
+	enum vbd_reason reason;	       /* why it ends; NONE until something begins the end */
+	uint64_t errors_after_first;
+	struct vbd_first_error first_error;
+
+	struct rdma_cm_id *listen_id; /* NULL if it does not listen */
+	struct sockaddr_storage addr; /* it listens or listened there; ss_family 0: nowhere */
+	struct vbd_device *device;    /* holds a reference until its end */
+	char device_name[64];
+
+	struct ibv_qp *qp;
+	uint32_t qpn; /* stays when the QP is gone, as do all below */
+	uint16_t lid;
+	uint8_t gid[16];
+	uint32_t mtu_bytes; /* of its port when it was made: the longest message */
+	uint64_t cq_id;
+	struct vbd_channel *channel;
+	struct vbd_op_counters ended_ops[VBD_OP_COUNT]; /* the channel's, once it is gone */
+
+	uint64_t sidr_requests, sidr_answered, sidr_refused;
+	uint64_t created_ns, ended_ns; /* 0: not yet */
+};
+
+/**
+ * vbd_endpoint_open - make one that is READY
+ * @device: NULL for the one that @addr belongs to, else the default one
+ * @addr:   where it listens; NULL if it shall not. Port 0 is replaced in ret_endpoint->addr.
+ *
+ * What is refused leaves nothing behind: no_device, not_supported (the device has no datagrams),
+ * bad_value (device and address don't go together, no such port or GID), address_in_use, ….
+ */
+enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct vbd_device *device,
+	const struct sockaddr *addr, const struct vbd_endpoint_params *params,
+	const struct vbd_endpoint_ops *ops, void *ops_arg, struct vbd_endpoint **ret_endpoint,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_endpoint_source - the address that it asks from, port 0; false if there is none of that
+ * @family */
+bool vbd_endpoint_source(const struct vbd_endpoint *endpoint, sa_family_t family,
+	struct sockaddr_storage *ret_source);
+
+/** vbd_endpoint_close - begin to close; harmless when its end is under way. @reason: LOCAL_CLOSE or
+ * SHUTDOWN. */
+void vbd_endpoint_close(struct vbd_endpoint *endpoint, enum vbd_reason reason);
+
+/** vbd_endpoint_fail - end it with an error of the layer above (a transfer whose work can't be
+ * called back) */
+void vbd_endpoint_fail(
+	struct vbd_endpoint *endpoint, const struct vbd_error *why, uint64_t transfer);
+
+/** vbd_endpoint_deadline - the deadline asked for by set_deadline() has passed */
+void vbd_endpoint_deadline(struct vbd_endpoint *endpoint);
+
+/** vbd_endpoint_device_removed - its device goes away */
+void vbd_endpoint_device_removed(struct vbd_endpoint *endpoint);
+
+/** vbd_endpoint_release_message - a message is forgotten: its receive is posted again */
+void vbd_endpoint_release_message(struct vbd_endpoint *endpoint, struct vbd_recv_slot *slot);
+
+/** vbd_endpoint_op_counters - the counters of @op, also when the channel is gone */
+const struct vbd_op_counters *vbd_endpoint_op_counters(
+	const struct vbd_endpoint *endpoint, enum vbd_op op);
+
+/** vbd_endpoint_destroy - free the record; CLOSED or FAILED, and not from inside an observer. NULL
+ * is fine. */
+void vbd_endpoint_destroy(struct vbd_endpoint *endpoint);
+
+/* The fabric's way in. */
+void vbd_endpoint_on_cm_event(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *event);
+void vbd_endpoint_on_async_event(struct vbd_endpoint *endpoint, int type);
+
+#endif

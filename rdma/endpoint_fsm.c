@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/endpoint.h"
+
+#define ON(event, next, action, note) \
+	[VBD_ENDPOINT_EV_##event] = {VBD_ENDPOINT_##next, VBD_ENDPOINT_DO_##action, note}
+
+/* clang-format off */
+static const struct vbd_endpoint_rule rules[VBD_ENDPOINT_STATE_COUNT][VBD_ENDPOINT_EVENT_COUNT] = {
+	[VBD_ENDPOINT_READY] = {
+		ON(WC_ERROR, CLOSING, DRAIN, "the QP is in ERR and can't be used any more"),
+		ON(QP_ERROR, CLOSING, DRAIN, "the QP is in ERR and can't be used any more"),
+		ON(DEVICE_REMOVAL, CLOSING, DRAIN, "the kernel waits for us to let go"),
+		ON(CMD_CLOSE, CLOSING, DRAIN, "a client wants it to end"),
+		ON(SHUTDOWN, CLOSING, DRAIN, "the daemon stops"),
+		ON(DEADLINE, READY, IGNORE, "nothing of it has a deadline; the timer was late"),
+		ON(DRAINED_CLEAN, READY, IGNORE, "it was not drained"),
+		ON(DRAINED_FAILED, READY, IGNORE, "it was not drained"),
+	},
+	[VBD_ENDPOINT_CLOSING] = {
+		ON(WC_ERROR, CLOSING, COUNT, "it ends already"),
+		ON(QP_ERROR, CLOSING, COUNT, "it ends already"),
+		ON(DEVICE_REMOVAL, CLOSING, COUNT, "it ends already"),
+		ON(CMD_CLOSE, CLOSING, IGNORE, "it ends already"),
+		ON(SHUTDOWN, CLOSING, IGNORE, "it ends already"),
+		ON(DEADLINE, CLOSING, FORCE, "the device keeps the flushes to itself"),
+		ON(DRAINED_CLEAN, CLOSED, FINISH, "all completions are in"),
+		ON(DRAINED_FAILED, FAILED, FINISH, "all completions are in"),
+	},
+#define ENDED(state)                                                                   \
+	[VBD_ENDPOINT_##state] = {                                                     \
+		ON(WC_ERROR, state, IGNORE, "it is over"),                             \
+		ON(QP_ERROR, state, IGNORE, "it is over"),                             \
+		ON(DEVICE_REMOVAL, state, IGNORE, "it is over: it holds no device"),   \
+		ON(CMD_CLOSE, state, IGNORE, "it is over"),                            \
+		ON(SHUTDOWN, state, IGNORE, "it is over"),                             \
+		ON(DEADLINE, state, IGNORE, "it is over"),                             \
+		ON(DRAINED_CLEAN, state, IGNORE, "it is over"),                        \
+		ON(DRAINED_FAILED, state, IGNORE, "it is over"),                       \
+	}
+	ENDED(CLOSED),
+	ENDED(FAILED),
+#undef ENDED
+};
+/* clang-format on */
+
+const struct vbd_endpoint_rule *vbd_endpoint_rule(
+	enum vbd_endpoint_state state, enum vbd_endpoint_event event)
+{
+	return &rules[state][event];
+}
+
+static const struct {
+	const char *name;
+	bool ended;
+} states[VBD_ENDPOINT_STATE_COUNT] = {
+#define STATE_ROW(sym, json, ended) [VBD_ENDPOINT_##sym] = {json, ended},
+	VBD_ENDPOINT_STATE_MAP(STATE_ROW)
+#undef STATE_ROW
+};
+
+const char *vbd_endpoint_state_name(enum vbd_endpoint_state state)
+{
+	return states[state].name;
+}
+
+bool vbd_endpoint_state_ended(enum vbd_endpoint_state state)
+{
+	return states[state].ended;
+}
+
+const char *vbd_endpoint_event_name(enum vbd_endpoint_event event)
+{
+	static const char *const names[VBD_ENDPOINT_EVENT_COUNT] = {
+#define EVENT_NAME(sym, name) [VBD_ENDPOINT_EV_##sym] = name,
+		VBD_ENDPOINT_EVENT_MAP(EVENT_NAME)
+#undef EVENT_NAME
+	};
+
+	return names[event];
+}
+
+const char *vbd_endpoint_action_name(enum vbd_endpoint_action action)
+{
+	static const char *const names[VBD_ENDPOINT_ACTION_COUNT] = {
+#define ACTION_NAME(sym, name) [VBD_ENDPOINT_DO_##sym] = name,
+		VBD_ENDPOINT_ACTION_MAP(ACTION_NAME)
+#undef ACTION_NAME
+	};
+
+	return names[action];
+}

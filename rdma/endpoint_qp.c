@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/endpoint_qp.h"
+
+#include "rdma/cq.h"
+#include "rdma/device.h"
+#include "rdma/fabric.h"
+#include "rdma/provider.h"
+#include "rdma/worker.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_SEND_SGES 4
+
+/* Port, GID, MTU. */
+
+/* The GID that stands for an IP address on RoCE; false for an address of every interface. */
+static bool gid_of_addr(const struct sockaddr_storage *addr, uint8_t ret_gid[16])
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
+
+	if (addr->ss_family == AF_INET6) {
+		memcpy(ret_gid, &in6->sin6_addr, 16);
+		return !IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr);
+	}
+	if (addr->ss_family != AF_INET || in->sin_addr.s_addr == htonl(INADDR_ANY))
+		return false;
+	memset(ret_gid, 0, 10);
+	memset(ret_gid + 10, 0xff, 2);
+	memcpy(ret_gid + 12, &in->sin_addr, 4);
+	return true;
+}
+
+/* RoCE v2 before v1, an address of the host before a link-local one that nobody knows. */
+static unsigned int worth(const struct vbd_gid *gid, const uint8_t *wanted)
+{
+	unsigned int points = 1;
+
+	points += strcmp(gid->scope, "link_local") != 0 ? 1 : 0;
+	points += strcmp(gid->type, "roce_v2") == 0 ? 2 : 0;
+	points += wanted && memcmp(gid->raw, wanted, sizeof(gid->raw)) == 0 ? 4 : 0;
+	return points;
+}
+
+static const struct vbd_gid *pick_gid(
+	const struct vbd_endpoint *endpoint, const struct vbd_gid *gids, size_t count)
+{
+	const struct vbd_endpoint_params *params = &endpoint->params;
+	const struct vbd_gid *best = NULL;
+	uint8_t wanted[16];
+	bool has_wanted = gid_of_addr(&endpoint->addr, wanted);
+	unsigned int most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		unsigned int points = worth(&gids[i], has_wanted ? wanted : NULL);
+
+		if (gids[i].port_num != params->port_num)
+			continue;
+		if (params->gid_index >= 0 && gids[i].gid_index == (uint32_t)params->gid_index)
+			return &gids[i];
+		if (params->gid_index < 0 && points > most) {
+			best = &gids[i];
+			most = points;
+		}
+	}
+	return best;
+}
+
+static enum vbd_status choose_gid(struct vbd_endpoint *endpoint, struct vbd_error *err)
+{
+	struct vbd_endpoint_params *params = &endpoint->params;
+	struct vbd_gid *gids = calloc(VBD_DEVICE_GIDS_MAX, sizeof(*gids));
+	const struct vbd_gid *gid;
+	enum vbd_status status;
+	size_t count;
+
+	if (!gids)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the GID table");
+	status = vbd_device_query_gids(endpoint->device, gids, &count, err);
+	if (status)
+		goto free_gids;
+	gid = pick_gid(endpoint, gids, count);
+	if (gid) {
+		params->gid_index = (int)gid->gid_index;
+		memcpy(endpoint->gid, gid->raw, sizeof(endpoint->gid));
+	} else {
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/gid_index",
+			"port %u of device %s has no such GID", params->port_num,
+			endpoint->device_name);
+	}
+
+free_gids:
+	free(gids);
+	return status;
+}
+
+enum vbd_status vbd_endpoint_choose(struct vbd_endpoint *endpoint, struct vbd_error *err)
+{
+	const struct vbd_device *device = endpoint->device;
+	uint8_t port_num = endpoint->params.port_num;
+	enum vbd_status status;
+	struct vbd_port port;
+
+	if (port_num > device->attr.phys_port_cnt)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/port_num", "device %s has %u ports",
+			device->name, device->attr.phys_port_cnt);
+	status = vbd_device_query_port(device, port_num, &port, err);
+	if (status)
+		return status;
+	endpoint->lid = port.lid;
+	endpoint->mtu_bytes = port.active_mtu_bytes;
+	return choose_gid(endpoint, err);
+}
+
+/* The QP. */
+
+static uint32_t cqe_needed(const struct vbd_endpoint *endpoint)
+{
+	return endpoint->params.sq_depth + endpoint->params.rq_depth;
+}
+
+static enum vbd_status make_channel(struct vbd_endpoint *endpoint,
+	const struct vbd_channel_owner_ops *owner_ops, struct vbd_error *err)
+{
+	struct vbd_endpoint_params *params = &endpoint->params;
+	uint32_t device_sges = endpoint->device->attr.max_sge;
+	struct vbd_channel_limits limits;
+	enum vbd_status status;
+	struct vbd_cq *cq;
+
+	if (!params->max_send_sge)
+		params->max_send_sge =
+			device_sges < DEFAULT_SEND_SGES ? device_sges : DEFAULT_SEND_SGES;
+	limits = (struct vbd_channel_limits){
+		.transport = VBD_TRANSPORT_UD,
+		.sq_depth = params->sq_depth,
+		.rq_depth = params->rq_depth,
+		.recv_size_bytes = params->recv_size_bytes,
+		.max_send_sge = params->max_send_sge,
+		.max_recv_sge = params->max_recv_sge,
+		.inline_bytes = params->inline_bytes,
+		.signal_every = params->signal_every,
+		.service = params->service,
+	};
+	status = vbd_fabric_admit(
+		endpoint->fabric, endpoint->device, cqe_needed(endpoint), &cq, err);
+	if (status)
+		return status;
+	status = vbd_channel_create(
+		owner_ops, endpoint, endpoint->device, cq, &limits, &endpoint->channel, err);
+	if (status) {
+		vbd_cq_release(cq, cqe_needed(endpoint));
+		return status;
+	}
+	endpoint->cq_id = cq->id;
+	return VBD_OK;
+}
+
+static enum vbd_status create_qp(struct vbd_endpoint *endpoint, struct vbd_error *err)
+{
+	struct vbd_channel *channel = endpoint->channel;
+	const struct vbd_channel_limits *limits = &channel->limits;
+	struct ibv_qp_init_attr init = {
+		.send_cq = channel->cq->cq,
+		.recv_cq = channel->cq->cq,
+		.cap =
+			{
+				.max_send_wr = limits->sq_depth,
+				.max_recv_wr = limits->rq_depth,
+				.max_send_sge = limits->max_send_sge,
+				.max_recv_sge = limits->max_recv_sge,
+				.max_inline_data = limits->inline_bytes,
+			},
+		.qp_type = IBV_QPT_UD,
+	};
+	enum vbd_status status = vbd_pv_create_qp(endpoint->device->pd, &init, &endpoint->qp, err);
+
+	if (status)
+		return status;
+	channel->qp = endpoint->qp;
+	channel->qpn = endpoint->qp->qp_num;
+	endpoint->qpn = endpoint->qp->qp_num;
+	vbd_fabric_add_endpoint(endpoint->fabric, endpoint);
+	return VBD_OK;
+}
+
+static enum vbd_status to_init(struct vbd_endpoint *endpoint, struct vbd_error *err)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.pkey_index = endpoint->params.pkey_index,
+		.port_num = endpoint->params.port_num,
+		.qkey = endpoint->params.qkey,
+	};
+
+	return vbd_pv_modify_qp(endpoint->qp, &attr,
+		IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY, err);
+}
+
+static enum vbd_status to_rts(struct vbd_endpoint *endpoint, struct vbd_error *err)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR};
+	enum vbd_status status = vbd_pv_modify_qp(endpoint->qp, &attr, IBV_QP_STATE, err);
+
+	if (status)
+		return status;
+	attr.qp_state = IBV_QPS_RTS;
+	attr.sq_psn = endpoint->params.psn;
+	return vbd_pv_modify_qp(endpoint->qp, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN, err);
+}
+
+enum vbd_status vbd_endpoint_qp_make(struct vbd_endpoint *endpoint,
+	const struct vbd_channel_owner_ops *owner_ops, struct vbd_error *err)
+{
+	enum vbd_status status = make_channel(endpoint, owner_ops, err);
+
+	if (!status)
+		status = create_qp(endpoint, err);
+	if (!status)
+		status = to_init(endpoint, err);
+	/* Before anybody can send: a datagram without a receive is lost. */
+	if (!status)
+		status = vbd_channel_post_receives(endpoint->channel, err);
+	if (!status)
+		status = to_rts(endpoint, err);
+	if (status)
+		return status;
+	endpoint->channel->attached = true;
+	vbd_worker_send(
+		endpoint->channel->worker, &endpoint->channel->mail_attach, VBD_WORKER_ATTACH);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_endpoint_qp_to_err(struct vbd_endpoint *endpoint, struct vbd_error *err)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+
+	return vbd_pv_modify_qp(endpoint->qp, &attr, IBV_QP_STATE, err);
+}
+
+void vbd_endpoint_qp_destroy(struct vbd_endpoint *endpoint)
+{
+	if (!endpoint->qp)
+		return;
+	endpoint->ops->before_qp_goes(endpoint, endpoint->ops_arg);
+	vbd_fabric_remove_endpoint(endpoint->fabric, endpoint);
+	vbd_pv_destroy_qp(endpoint->qp);
+	endpoint->qp = NULL;
+}
+
+/* Numbers outlive the channel: the record shows them. */
+static void keep_counters(struct vbd_endpoint *endpoint)
+{
+	for (unsigned int op = 0; op < VBD_OP_COUNT; op++)
+		vbd_op_counters_copy(&endpoint->ended_ops[op], &endpoint->channel->ops[op]);
+}
+
+void vbd_endpoint_qp_release(struct vbd_endpoint *endpoint)
+{
+	struct vbd_device *device = endpoint->device;
+
+	vbd_endpoint_qp_destroy(endpoint);
+	if (endpoint->channel) {
+		struct vbd_cq *cq = endpoint->channel->cq;
+
+		keep_counters(endpoint);
+		endpoint->ops->before_memory_goes(endpoint, endpoint->ops_arg);
+		vbd_channel_destroy(endpoint->channel);
+		endpoint->channel = NULL;
+		vbd_cq_release(cq, cqe_needed(endpoint));
+	}
+	endpoint->device = NULL;
+	if (!device)
+		return;
+	vbd_fabric_release_device(endpoint->fabric, device);
+	vbd_device_unref(device);
+}

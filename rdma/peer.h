@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A peer of an endpoint: where its datagrams go. Known beforehand, or asked for by CM (SIDR): the
+ * address and a port are resolved to a path, a QP number and a qkey.
+ *
+ * Control thread, but for vbd_peer_make_ah().
+ */
+#ifndef VBD_RDMA_PEER_H
+#define VBD_RDMA_PEER_H
+
+#include "base/error.h"
+#include "rdma/ah.h"
+#include "rdma/cm_tag.h"
+#include "rdma/endpoint.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+struct rdma_cm_id;
+struct vbd_peer;
+struct vbd_pv_cm_event;
+
+/* X(SYMBOL, name, json name, what it waits for) */
+#define VBD_PEER_STATE_MAP(X)                                                                 \
+	X(RESOLVING_ADDR, "resolving_addr", "resolving", "the address of the host")           \
+	X(RESOLVING_ROUTE, "resolving_route", "resolving", "a path to it")                    \
+	X(ASKING, "asking", "resolving", "the peer to tell its QP number")                    \
+	X(MAKING_AH, "making_ah", "resolving", "the system to find the neighbour on the way") \
+	X(READY, "ready", "ready", "")                                                        \
+	X(FAILED, "failed", "failed", "")
+
+enum vbd_peer_state {
+#define VBD_PEER_STATE_ENUM(sym, name, json, waits) VBD_PEER_##sym,
+	VBD_PEER_STATE_MAP(VBD_PEER_STATE_ENUM)
+#undef VBD_PEER_STATE_ENUM
+		VBD_PEER_STATE_COUNT
+};
+
+/* X(SYMBOL, name) */
+#define VBD_PEER_EVENT_MAP(X)                                                           \
+	X(KNOWN, "known")	      /* nobody needs to be asked */                    \
+	X(NAME_FAILED, "name_failed") /* the host name has no address */                \
+	X(ADDR_RESOLVED, "addr_resolved")                                               \
+	X(ADDR_ERROR, "addr_error")                                                     \
+	X(ROUTE_RESOLVED, "route_resolved")                                             \
+	X(ROUTE_ERROR, "route_error")                                                   \
+	X(ANSWERED, "answered")	      /* ESTABLISHED: the answer is there */            \
+	X(REJECTED, "rejected")	      /* UNREACHABLE with a SIDR status, or REJECTED */ \
+	X(UNREACHABLE, "unreachable") /* nobody answered */                             \
+	X(CONNECT_ERROR, "connect_error")                                               \
+	X(DEVICE_REMOVAL, "device_removal")                                             \
+	X(OTHER_CM, "other_cm") /* a CM event that means nothing here */                \
+	X(AH_MADE, "ah_made")	/* the address handle is there */                       \
+	X(AH_FAILED, "ah_failed")                                                       \
+	X(CALL_FAILED, "call_failed") /* a call that an action made */                  \
+	X(DEADLINE, "deadline")                                                         \
+	X(ENDPOINT_ENDED, "endpoint_ended")
+
+enum vbd_peer_event {
+#define VBD_PEER_EVENT_ENUM(sym, name) VBD_PEER_EV_##sym,
+	VBD_PEER_EVENT_MAP(VBD_PEER_EVENT_ENUM)
+#undef VBD_PEER_EVENT_ENUM
+		VBD_PEER_EVENT_COUNT
+};
+
+/* X(SYMBOL, name) */
+#define VBD_PEER_ACTION_MAP(X)                                                        \
+	X(IGNORE, "ignore") /* nothing; the row's note says why */                    \
+	X(RESOLVE_ROUTE, "resolve_route")                                             \
+	X(ASK, "ask")                                                                 \
+	X(MAKE_AH, "make_ah") /* let go of the CM id, have the handle made */         \
+	X(KEEP_AH, "keep_ah") /* it can be sent to */                                 \
+	X(DROP_AH, "drop_ah") /* the handle came too late, or the endpoint is gone */ \
+	X(FAIL, "fail")	      /* let go of the CM id, keep the error */
+
+enum vbd_peer_action {
+#define VBD_PEER_ACTION_ENUM(sym, name) VBD_PEER_DO_##sym,
+	VBD_PEER_ACTION_MAP(VBD_PEER_ACTION_ENUM)
+#undef VBD_PEER_ACTION_ENUM
+		VBD_PEER_ACTION_COUNT
+};
+
+struct vbd_peer_rule {
+	enum vbd_peer_state next;
+	enum vbd_peer_action action;
+	const char *note; /* why */
+};
+
+/** vbd_peer_rule - the pure table: what @event does to @state; every pair is decided */
+const struct vbd_peer_rule *vbd_peer_rule(enum vbd_peer_state state, enum vbd_peer_event event);
+/** vbd_peer_state_name - "resolving_route" */
+const char *vbd_peer_state_name(enum vbd_peer_state state);
+/** vbd_peer_state_json - "resolving" */
+const char *vbd_peer_state_json(enum vbd_peer_state state);
+/** vbd_peer_state_waits_for - as words; "" for READY and FAILED */
+const char *vbd_peer_state_waits_for(enum vbd_peer_state state);
+const char *vbd_peer_event_name(enum vbd_peer_event event);
+const char *vbd_peer_action_name(enum vbd_peer_action action);
+
+/* Upward news. All on the control thread; all must be there. */
+struct vbd_peer_ops {
+	/* The state changed, its action is done. */
+	void (*state_changed)(struct vbd_peer *peer, void *arg);
+	/*
+	 * Call vbd_peer_make_ah() on a thread that may block, then vbd_peer_ah_made() on this one;
+	 * or vbd_peer_ah_made() alone, with @peer->ah_error set.
+	 */
+	void (*make_ah)(struct vbd_peer *peer, void *arg);
+};
+
+struct vbd_peer {
+	struct vbd_cm_tag tag; /* first */
+	uint64_t id;
+	struct vbd_endpoint *endpoint; /* NULL once it has ended */
+	const struct vbd_peer_ops *ops;
+	void *ops_arg;
+	enum vbd_peer_state state; /* written by set_state() in peer.c only */
+	struct vbd_error error;	   /* why it is FAILED */
+	struct rdma_cm_id *cm_id;  /* NULL unless it resolves */
+	uint8_t request_bytes;	   /* private data of the request */
+	uint8_t request[VBD_SIDR_REQUEST_BYTES];
+	uint8_t answer_bytes; /* and of the answer */
+	uint8_t answer[VBD_SIDR_REPLY_BYTES];
+	bool known; /* path, qpn and qkey are there */
+	struct vbd_ah_path path;
+	uint32_t qpn;
+	uint32_t qkey;
+	struct ibv_ah *ah;	      /* NULL unless READY */
+	unsigned int users;	      /* sends that use it */
+	bool ah_pending;	      /* make_ah was called and ah_made was not */
+	struct vbd_device *ah_device; /* holds a reference while ah_pending */
+	struct ibv_ah *made;	      /* vbd_peer_make_ah()'s, until ah_made */
+	struct vbd_error ah_error;
+};
+
+/** vbd_peer_init - in RESOLVING_ADDR, nothing is sent yet; @peer: zeroed memory of the caller's */
+void vbd_peer_init(struct vbd_peer *peer, uint64_t id, struct vbd_endpoint *endpoint,
+	const struct vbd_peer_ops *ops, void *ops_arg);
+
+/** vbd_peer_resolve - ask for it by CM. A failure is the peer's: its state says so. */
+void vbd_peer_resolve(struct vbd_peer *peer, const struct sockaddr *dst);
+
+/** vbd_peer_name_failed - the host name has no address */
+void vbd_peer_name_failed(struct vbd_peer *peer, const struct vbd_error *why);
+
+/** vbd_peer_set - it is known already: only the address handle is to be made */
+void vbd_peer_set(
+	struct vbd_peer *peer, const struct vbd_ah_path *path, uint32_t qpn, uint32_t qkey);
+
+/** vbd_peer_make_ah - any thread; blocks for up to 3 s. Touches nothing that others touch. */
+void vbd_peer_make_ah(struct vbd_peer *peer);
+void vbd_peer_ah_made(struct vbd_peer *peer);
+
+/** vbd_peer_deadline - it took too long */
+void vbd_peer_deadline(struct vbd_peer *peer);
+
+/** vbd_peer_endpoint_ended - nothing is sent any more: it fails, and its address handle goes */
+void vbd_peer_endpoint_ended(struct vbd_peer *peer);
+
+/** vbd_peer_fini - give back what it has; not while ah_pending, or with users */
+void vbd_peer_fini(struct vbd_peer *peer);
+
+/* The fabric's way in. */
+void vbd_peer_on_cm_event(struct vbd_peer *peer, const struct vbd_pv_cm_event *event);
+
+#endif
