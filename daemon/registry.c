@@ -226,16 +226,3 @@ struct vbd_object *vbd_registry_next(const struct vbd_object *object)
 {
 	return object->by_id.next;
 }
-
-struct vbd_object *vbd_registry_after(const struct vbd_registry *registry, uint64_t id)
-{
-	struct vbd_object *object = vbd_registry_find_id(registry, id);
-
-	if (object)
-		return vbd_registry_next(object);
-	/* Its object is gone: a page that follows a removed object pays a walk. */
-	object = registry->by_id;
-	while (object && object->id <= id)
-		object = vbd_registry_next(object);
-	return object;
-}

@@ -107,13 +107,6 @@ struct vbd_object *vbd_registry_first(const struct vbd_registry *registry);
 /** vbd_registry_next - the object with the next id; NULL behind the last; ask before a removal */
 struct vbd_object *vbd_registry_next(const struct vbd_object *object);
 
-/**
- * vbd_registry_after - the object with the lowest id above @id, which need not exist
- *
- * Returns NULL behind the last. Quick when @id exists or is 0.
- */
-struct vbd_object *vbd_registry_after(const struct vbd_registry *registry, uint64_t id);
-
 /** vbd_registry_path - "/v1/connections/7"; returns @path */
 char *vbd_registry_path(
 	const struct vbd_registry *registry, uint64_t id, char path[VBD_PATH_BYTES]);

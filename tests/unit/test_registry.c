@@ -195,20 +195,6 @@ static void test_registry__the_order_is_that_of_the_ids(void **state)
 	assert_int_equal(vbd_registry_count(&f->registry), 67);
 }
 
-static void test_registry__a_page_goes_on_behind_an_id_that_is_gone(void **state)
-{
-	struct fixture *f = *state;
-
-	for (size_t i = 0; i < 10; i++)
-		add(f, i, NULL);
-	vbd_registry_remove(&f->registry, &f->things[4].object);
-	assert_int_equal(vbd_registry_after(&f->registry, 0)->id, 1);
-	assert_int_equal(vbd_registry_after(&f->registry, 3)->id, 4);
-	assert_int_equal(vbd_registry_after(&f->registry, 5)->id, 6);
-	assert_null(vbd_registry_after(&f->registry, 10));
-	assert_null(vbd_registry_after(&f->registry, 4711));
-}
-
 static void test_registry__removing_what_was_never_added_is_fine(void **state)
 {
 	struct fixture *f = *state;
@@ -317,7 +303,6 @@ int main(void)
 		REGISTRY_TEST(the_limit_is_refused_and_named),
 		REGISTRY_TEST(a_failed_add_keeps_the_error_that_was_first),
 		REGISTRY_TEST(the_order_is_that_of_the_ids),
-		REGISTRY_TEST(a_page_goes_on_behind_an_id_that_is_gone),
 		REGISTRY_TEST(removing_what_was_never_added_is_fine),
 		REGISTRY_TEST(an_object_may_get_another_name),
 		REGISTRY_TEST(names_follow_the_rule_of_the_contract),
