@@ -4,6 +4,7 @@
  */
 #include "api/encode.h"
 #include "api/handlers.h"
+#include "api/private_data.h"
 #include "base/clock.h"
 #include "daemon/addr.h"
 #include "daemon/connections.h"
@@ -30,12 +31,27 @@ static void put_detect_ms(struct vbd_encoder *out, const struct vbd_qp_info *inf
 	vbd_put_u64_or_null(out, "detect_ms", known, (ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS);
 }
 
+static void put_grh(struct vbd_encoder *out, const struct vbd_qp_info *info)
+{
+	const struct vbd_gid *sgid = info->sgid_known ? &info->sgid : NULL;
+	char text[VBD_GID_TEXT_BYTES];
+
+	vbd_put_u64_or_null(out, "gid_index", info->gid_known, info->gid_index);
+	vbd_put_text(out, "dgid", info->gid_known ? vbd_gid_text(info->dgid, text) : NULL);
+	vbd_put_text(out, "sgid", sgid ? vbd_gid_text(sgid->raw, text) : NULL);
+	vbd_put_text(out, "gid_type", sgid ? sgid->type : NULL);
+	vbd_put_text_or_null(out, "netdev", sgid ? sgid->netdev : "");
+	vbd_put_u64_or_null(
+		out, "vlan_id", sgid && sgid->vlan_id >= 0, sgid ? (uint64_t)sgid->vlan_id : 0);
+	vbd_put_u64_or_null(out, "traffic_class", info->gid_known, info->traffic_class);
+	vbd_put_u64_or_null(out, "hop_limit", info->gid_known, info->hop_limit);
+}
+
 static json_t *encode_qp(const struct vbd_conn *conn)
 {
 	const struct vbd_qp_info *info = &conn->qp_info;
-	const bool known = info->path_known;
+	const bool known = info->path_known && !info->iwarp;
 	struct vbd_encoder out;
-	char gid[VBD_GID_TEXT_BYTES];
 
 	if (!conn->had_qp)
 		return json_null();
@@ -53,10 +69,10 @@ static json_t *encode_qp(const struct vbd_conn *conn)
 	vbd_put_u64_or_null(&out, "rnr_retry", known, info->rnr_retry);
 	vbd_put_u64_or_null(&out, "min_rnr_timer", known, info->min_rnr_timer);
 	vbd_put_u64_or_null(&out, "min_rnr_timer_ns", known, vbd_rnr_timer_ns(info->min_rnr_timer));
-	vbd_put_u64_or_null(&out, "responder_resources", known, info->responder_resources);
-	vbd_put_u64_or_null(&out, "initiator_depth", known, info->initiator_depth);
-	vbd_put_u64_or_null(&out, "gid_index", info->gid_known, info->gid_index);
-	vbd_put_text(&out, "dgid", info->gid_known ? vbd_gid_text(info->dgid, gid) : NULL);
+	vbd_put_u64_or_null(
+		&out, "responder_resources", info->path_known, info->responder_resources);
+	vbd_put_u64_or_null(&out, "initiator_depth", info->path_known, info->initiator_depth);
+	put_grh(&out, info);
 	put_detect_ms(&out, info);
 	return vbd_encode_end(&out);
 }
@@ -107,6 +123,8 @@ static void put_error_source(struct vbd_encoder *out, const struct vbd_first_err
 		vbd_put_text(out, "source", "cm_event");
 		vbd_put_text(out, "cm_event", vbd_cm_event_name(error->kind));
 		vbd_put_i64(out, "cm_status", error->raw);
+		if (error->status == VBD_E_REJECTED)
+			vbd_put_text(out, "reject_reason", vbd_cm_reject_name((int)error->raw));
 		break;
 	case VBD_SOURCE_WC:
 		vbd_put_text(out, "source", "wc");
@@ -218,17 +236,27 @@ static void put_times(struct vbd_encoder *out, const struct vbd_conn *conn)
 	vbd_put_u64_or_null(out, "timeout_ms", conn->timeout_ms != 0, conn->timeout_ms);
 }
 
-static void put_private_data(struct vbd_encoder *out, const struct vbd_conn *conn)
+static json_t *encode_private_data(const struct vbd_conn *conn)
 {
-	static const char digits[] = "0123456789abcdef";
-	char hex[2 * sizeof(conn->private_data) + 1];
+	const struct vbd_private_data *local = &conn->cm.private_data;
+	const struct vbd_private_data *peer = &conn->peer_private_data;
+	struct vbd_encoder out = vbd_encode_begin();
 
-	for (size_t i = 0; i < conn->private_data_bytes; i++) {
-		hex[2 * i] = digits[conn->private_data[i] >> 4];
-		hex[2 * i + 1] = digits[conn->private_data[i] & 15];
-	}
-	hex[2 * (size_t)conn->private_data_bytes] = '\0';
-	vbd_put_text(out, "private_data", hex);
+	vbd_put(&out, "local", vbd_encode_private_data(local, local->length_bytes));
+	vbd_put(&out, "peer", vbd_encode_private_data(peer, vbd_private_data_told(peer)));
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_asked(const struct vbd_cm_params *cm)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_text_or_null(&out, "device", cm->device);
+	vbd_put_address(&out, "src_addr", &cm->src);
+	vbd_put_u64_or_null(&out, "src_port", cm->src_port != 0, cm->src_port);
+	vbd_put_u64_or_null(&out, "tos", cm->tos >= 0, (uint64_t)cm->tos);
+	vbd_put(&out, "reuse_addr", json_boolean(cm->reuse_addr));
+	return vbd_encode_end(&out);
 }
 
 json_t *vbd_encode_connection(
@@ -257,8 +285,9 @@ json_t *vbd_encode_connection(
 	vbd_put(&out, "end", encode_end(conn->reason));
 	put_times(&out, conn);
 	vbd_put(&out, "params", vbd_encode_params(&conn->params));
-	if (role == VBD_ROLE_CONTROL && conn->private_data_bytes)
-		put_private_data(&out, conn);
+	vbd_put(&out, "asked", encode_asked(&conn->cm));
+	if (role == VBD_ROLE_CONTROL)
+		vbd_put(&out, "private_data", encode_private_data(conn));
 	if (with_timeline) {
 		vbd_put(&out, "timeline", encode_timeline(conn));
 		vbd_put_u64(&out, "timeline_dropped", conn->timeline.dropped);

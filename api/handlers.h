@@ -77,13 +77,14 @@ extern const struct vbd_field vbd_qp_fields[];
 		.names = vbd_service_names, .n_names = VBD_SERVICE_COUNT,                \
 		VBD_FIELD_SEEN(type_, service_seen)                                      \
 	}
-#define VBD_QP_FIELD_COUNT 10
+#define VBD_QP_FIELD_COUNT 11
 extern const char *const vbd_service_names[VBD_SERVICE_COUNT];
 
 /** vbd_qp_input_default - nothing was asked for */
 struct vbd_qp_input vbd_qp_input_default(void);
 
-/** vbd_qp_input_merge - `service` is short for `qp.service`; refused when they differ */
+/** vbd_qp_input_merge - `service` is short for `qp.service`; refused when they differ, or when
+ * path_mtu_bytes is no MTU */
 enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, bool service_seen,
 	enum vbd_service service, struct vbd_error *err) VBD_MUST_CHECK;
 

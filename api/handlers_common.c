@@ -2,6 +2,7 @@
 #include "api/encode.h"
 #include "api/handlers.h"
 #include "api/page.h"
+#include "rdma/names.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -85,6 +86,7 @@ const struct vbd_field vbd_qp_fields[VBD_QP_FIELD_COUNT] = {
 	QP_UINT(min_rnr_timer, 0, 31),
 	QP_UINT(responder_resources, 0, 255),
 	QP_UINT(initiator_depth, 0, 255),
+	QP_UINT(path_mtu_bytes, 256, 4096),
 };
 
 struct vbd_qp_input vbd_qp_input_default(void)
@@ -95,6 +97,10 @@ struct vbd_qp_input vbd_qp_input_default(void)
 enum vbd_status vbd_qp_input_merge(
 	struct vbd_qp_input *qp, bool service_seen, enum vbd_service service, struct vbd_error *err)
 {
+	if (qp->params.path_mtu_bytes && !vbd_mtu_of_bytes(qp->params.path_mtu_bytes))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/path_mtu_bytes",
+			"/qp/path_mtu_bytes must be 256, 512, 1024, 2048 or 4096, not %u",
+			qp->params.path_mtu_bytes);
 	if (!service_seen)
 		return VBD_OK;
 	if (qp->service_seen && qp->params.service != service)
@@ -119,5 +125,7 @@ json_t *vbd_encode_params(const struct vbd_conn_params *params)
 	vbd_put_u64(&out, "min_rnr_timer", params->min_rnr_timer);
 	vbd_put_u64(&out, "responder_resources", params->responder_resources);
 	vbd_put_u64(&out, "initiator_depth", params->initiator_depth);
+	vbd_put_u64_or_null(
+		&out, "path_mtu_bytes", params->path_mtu_bytes != 0, params->path_mtu_bytes);
 	return vbd_encode_end(&out);
 }

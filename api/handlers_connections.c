@@ -5,6 +5,7 @@
 #include "api/encode.h"
 #include "api/handlers.h"
 #include "api/page.h"
+#include "api/private_data.h"
 #include "api/problem.h"
 #include "api/waiter.h"
 #include "daemon/connections.h"
@@ -139,6 +140,10 @@ struct connection_create {
 	uint32_t timeout_ms;
 	uint8_t tos;
 	bool tos_seen;
+	const char *device;
+	uint16_t src_port;
+	bool reuse_addr;
+	struct vbd_private_data_input private_data;
 	struct vbd_qp_input qp;
 	enum vbd_service service;
 	bool service_seen;
@@ -178,6 +183,20 @@ static const struct vbd_field create_fields[] = {
 		VBD_FIELD_AT(struct connection_create, tos),
 		.max = 255,
 		VBD_FIELD_SEEN(struct connection_create, tos_seen)},
+	{.name = "device",
+		.type = VBD_FIELD_STRING,
+		VBD_FIELD_AT(struct connection_create, device),
+		.min = 1,
+		.max = 63},
+	{.name = "src_port",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct connection_create, src_port),
+		.min = 1,
+		.max = 65535},
+	{.name = "reuse_addr",
+		.type = VBD_FIELD_BOOL,
+		VBD_FIELD_AT(struct connection_create, reuse_addr)},
+	VBD_PRIVATE_DATA_FIELD(struct connection_create),
 	VBD_QP_FIELDS(struct connection_create),
 };
 
@@ -190,14 +209,22 @@ static enum vbd_status decode_create(
 
 	if (status == VBD_OK)
 		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
-	if (status != VBD_OK)
-		return status;
 	*spec = (struct vbd_connection_spec){
 		.dst_port = input.dst_port,
 		.timeout_ms = input.timeout_ms,
-		.tos = input.tos_seen ? input.tos : -1,
 		.params = input.qp.params,
+		.cm =
+			{
+				.src_port = input.src_port,
+				.tos = input.tos_seen ? input.tos : -1,
+				.reuse_addr = input.reuse_addr,
+			},
 	};
+	if (status == VBD_OK)
+		status = vbd_private_data_decode(&input.private_data, &spec->cm.private_data, err);
+	if (status != VBD_OK)
+		return status;
+	vbd_copy_text(spec->cm.device, sizeof(spec->cm.device), input.device);
 	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
 	vbd_copy_text(spec->dst_addr, sizeof(spec->dst_addr), input.dst_addr);
 	vbd_copy_text(spec->src_addr, sizeof(spec->src_addr), input.src_addr);
@@ -225,6 +252,7 @@ struct accept_input {
 	const char *name;
 	enum vbd_service service;
 	bool service_seen;
+	struct vbd_private_data_input private_data;
 };
 
 static const struct vbd_field accept_fields[] = {
@@ -240,6 +268,7 @@ static const struct vbd_field accept_fields[] = {
 		.names = vbd_service_names,
 		.n_names = VBD_SERVICE_COUNT,
 		VBD_FIELD_SEEN(struct accept_input, service_seen)},
+	VBD_PRIVATE_DATA_FIELD(struct accept_input),
 };
 
 void vbd_accept_connection(struct vbd_request *req)
@@ -253,7 +282,10 @@ void vbd_accept_connection(struct vbd_request *req)
 	if (!connection)
 		return;
 	status = vbd_decode(req->json, accept_fields, VBD_ARRAY_LEN(accept_fields), &input, &err);
+	if (status == VBD_OK)
+		status = vbd_private_data_decode(&input.private_data, &how.private_data, &err);
 	if (status == VBD_OK) {
+		how.private_data_seen = input.private_data.data != NULL;
 		vbd_copy_text(how.name, sizeof(how.name), input.name);
 		how.service = input.service_seen ? (int)input.service : -1;
 		status = vbd_connection_accept(connection, &how, &err);
@@ -264,14 +296,45 @@ void vbd_accept_connection(struct vbd_request *req)
 		wait_for(req, connection, GOAL_ESTABLISHED, 200, false);
 }
 
+/* CM reject reasons that a user may give (rdma_reject(3), rdma_reject_ece(3)). */
+enum reject_reason {
+	REJECT_CONSUMER,
+	REJECT_VENDOR_OPTION_NOT_SUPPORTED,
+};
+
+static const char *const reject_names[] = {
+	[REJECT_CONSUMER] = "consumer",
+	[REJECT_VENDOR_OPTION_NOT_SUPPORTED] = "vendor_option_not_supported",
+};
+
+struct reject_input {
+	enum reject_reason reason;
+	struct vbd_private_data_input private_data;
+};
+
+static const struct vbd_field reject_fields[] = {
+	{.name = "reason",
+		.type = VBD_FIELD_ENUM,
+		VBD_FIELD_AT(struct reject_input, reason),
+		.names = reject_names,
+		.n_names = VBD_ARRAY_LEN(reject_names)},
+	VBD_PRIVATE_DATA_FIELD(struct reject_input),
+};
+
 void vbd_reject_connection(struct vbd_request *req)
 {
 	struct vbd_connection *connection = find(req);
+	struct reject_input input = {.reason = REJECT_CONSUMER};
+	struct vbd_private_data data;
 	struct vbd_error err = {0};
 
 	if (!connection)
 		return;
-	if (vbd_connection_reject(connection, &err) != VBD_OK)
+	if (vbd_decode(req->json, reject_fields, VBD_ARRAY_LEN(reject_fields), &input, &err) !=
+			VBD_OK ||
+		vbd_private_data_decode(&input.private_data, &data, &err) != VBD_OK ||
+		vbd_connection_reject(connection, &data,
+			input.reason == REJECT_VENDOR_OPTION_NOT_SUPPORTED, &err) != VBD_OK)
 		vbd_reply_problem(req, &err);
 	else
 		reply_connection(req, 200, connection);
@@ -356,7 +419,7 @@ static int by_ended(const void *a, const void *b)
 static const char *const connection_fields[] = {"id", "name", "state", "waits_for", "role",
 	"transport", "device", "port_num", "listener", "local", "peer", "dst", "qp", "cq",
 	"counters", "inbox", "first_error", "end", "created_at", "established_at", "ended_at",
-	"timeout_ms", "params", "private_data", NULL};
+	"timeout_ms", "params", "asked", "private_data", NULL};
 
 static const char *const connection_states[] = {"open",
 #define STATE_NAME(sym, json, terminal, waits) json,

@@ -44,6 +44,7 @@ static json_t *encode_gid(const struct vbd_gid *gid)
 	vbd_put_text(&out, "type", gid->type);
 	vbd_put_text(&out, "scope", gid->scope);
 	vbd_put_text_or_null(&out, "netdev", gid->netdev);
+	vbd_put_u64_or_null(&out, "vlan_id", gid->vlan_id >= 0, (uint64_t)gid->vlan_id);
 	return vbd_encode_end(&out);
 }
 

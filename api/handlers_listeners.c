@@ -2,6 +2,7 @@
 #include "api/encode.h"
 #include "api/handlers.h"
 #include "api/page.h"
+#include "api/private_data.h"
 #include "daemon/addr.h"
 #include "daemon/listeners.h"
 
@@ -18,12 +19,32 @@ static const char *const accept_names[VBD_ACCEPT_COUNT] = {
 
 /* --- one listener ---------------------------------------------------------------------------- */
 
+static json_t *encode_asked(const struct vbd_cm_params *cm)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_text_or_null(&out, "device", cm->device);
+	vbd_put_u64_or_null(&out, "tos", cm->tos >= 0, (uint64_t)cm->tos);
+	vbd_put(&out, "reuse_addr", json_boolean(cm->reuse_addr));
+	vbd_put(&out, "v6_only",
+		cm->v6_only == VBD_CHOICE_NONE ? json_null()
+					       : json_boolean(cm->v6_only == VBD_CHOICE_YES));
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_private_data(const struct vbd_cm_params *cm)
+{
+	struct vbd_private_data data = cm->private_data;
+
+	data.message = VBD_CM_MESSAGE_REPLY;
+	return vbd_encode_private_data(&data, data.length_bytes);
+}
+
 static json_t *encode_listener(const void *item, struct vbd_request *req)
 {
 	const struct vbd_listener *listener = item;
 	struct vbd_encoder out = vbd_encode_begin();
 
-	(void)req;
 	vbd_put_object(&out, &listener->object);
 	vbd_put_text(&out, "state", vbd_listener_state_name(listener->state));
 	vbd_put_address(&out, "addr", &listener->addr);
@@ -33,6 +54,9 @@ static json_t *encode_listener(const void *item, struct vbd_request *req)
 	vbd_put_text(&out, "accept", vbd_accept_name(listener->accept));
 	vbd_put_u64(&out, "accept_timeout_ms", listener->accept_timeout_ms);
 	vbd_put(&out, "qp", vbd_encode_params(&listener->params));
+	vbd_put(&out, "asked", encode_asked(&listener->cm_params));
+	if (req->role == VBD_ROLE_CONTROL)
+		vbd_put(&out, "private_data", encode_private_data(&listener->cm_params));
 	vbd_put_u64(&out, "requests", listener->requests);
 	vbd_put_u64(&out, "accepted", listener->accepted);
 	vbd_put_u64(&out, "rejected", listener->rejected);
@@ -80,6 +104,13 @@ struct listener_create {
 	uint32_t backlog;
 	enum vbd_accept accept;
 	uint32_t accept_timeout_ms;
+	const char *device;
+	uint8_t tos;
+	bool tos_seen;
+	bool reuse_addr;
+	bool v6_only;
+	bool v6_only_seen;
+	struct vbd_private_data_input private_data;
 	struct vbd_qp_input qp;
 	enum vbd_service service;
 	bool service_seen;
@@ -117,8 +148,33 @@ static const struct vbd_field create_fields[] = {
 		VBD_FIELD_AT(struct listener_create, accept_timeout_ms),
 		.min = ACCEPT_TIMEOUT_MIN_MS,
 		.max = ACCEPT_TIMEOUT_MAX_MS},
+	{.name = "device",
+		.type = VBD_FIELD_STRING,
+		VBD_FIELD_AT(struct listener_create, device),
+		.min = 1,
+		.max = 63},
+	{.name = "tos",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct listener_create, tos),
+		.max = 255,
+		VBD_FIELD_SEEN(struct listener_create, tos_seen)},
+	{.name = "reuse_addr",
+		.type = VBD_FIELD_BOOL,
+		VBD_FIELD_AT(struct listener_create, reuse_addr)},
+	{.name = "v6_only",
+		.type = VBD_FIELD_BOOL,
+		VBD_FIELD_AT(struct listener_create, v6_only),
+		VBD_FIELD_SEEN(struct listener_create, v6_only_seen)},
+	VBD_PRIVATE_DATA_FIELD(struct listener_create),
 	VBD_QP_FIELDS(struct listener_create),
 };
+
+static enum vbd_choice choice_of(bool seen, bool yes)
+{
+	if (!seen)
+		return VBD_CHOICE_NONE;
+	return yes ? VBD_CHOICE_YES : VBD_CHOICE_NO;
+}
 
 static enum vbd_status decode_create(
 	const struct vbd_request *req, struct vbd_listener_spec *spec, struct vbd_error *err)
@@ -134,15 +190,24 @@ static enum vbd_status decode_create(
 
 	if (status == VBD_OK)
 		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
-	if (status != VBD_OK)
-		return status;
 	*spec = (struct vbd_listener_spec){
 		.port = input.port,
 		.backlog = input.backlog,
 		.accept = input.accept,
 		.accept_timeout_ms = input.accept_timeout_ms,
 		.params = input.qp.params,
+		.cm =
+			{
+				.tos = input.tos_seen ? input.tos : -1,
+				.reuse_addr = input.reuse_addr,
+				.v6_only = choice_of(input.v6_only_seen, input.v6_only),
+			},
 	};
+	if (status == VBD_OK)
+		status = vbd_private_data_decode(&input.private_data, &spec->cm.private_data, err);
+	if (status != VBD_OK)
+		return status;
+	vbd_copy_text(spec->cm.device, sizeof(spec->cm.device), input.device);
 	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
 	vbd_copy_text(spec->addr, sizeof(spec->addr), input.addr);
 	return VBD_OK;
@@ -256,8 +321,8 @@ static int by_created(const void *a, const void *b)
 }
 
 static const char *const listener_fields[] = {"id", "name", "state", "addr", "port", "device",
-	"backlog", "accept", "accept_timeout_ms", "qp", "requests", "accepted", "rejected",
-	"waiting", "error", "created_at", NULL};
+	"backlog", "accept", "accept_timeout_ms", "qp", "asked", "private_data", "requests",
+	"accepted", "rejected", "waiting", "error", "created_at", NULL};
 
 static const char *const listener_states[] = {
 #define STATE_NAME(sym, json) json,

@@ -66,7 +66,7 @@ static const struct vbd_route routes[] = {
 		"/v1/connections/{ref}", NULL), .prefer = true},
 	{ROUTE(POST, accept_connection, CONTROL, OPTIONAL, vbd_accept_connection,
 		"/v1/connections/{ref}/accept", NULL), .prefer = true},
-	{ROUTE(POST, reject_connection, CONTROL, NONE, vbd_reject_connection,
+	{ROUTE(POST, reject_connection, CONTROL, OPTIONAL, vbd_reject_connection,
 		"/v1/connections/{ref}/reject", NULL)},
 	{ROUTE(POST, close_connection, CONTROL, NONE, vbd_close_connection,
 		"/v1/connections/{ref}/close", NULL), .prefer = true},

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/hugepage.h"
 #include "daemon/transfers.h"
+#include "daemon/devices.h"
 #include "rdma/device.h"
 #include "rdma/fabric.h"
 
@@ -136,22 +137,6 @@ static enum vbd_status check_limits(
 	return VBD_OK;
 }
 
-static enum vbd_status choose_device(const struct vbd_daemon *daemon, const char *name,
-	struct vbd_device **ret_device, struct vbd_error *err)
-{
-	struct vbd_device *device;
-
-	device = name[0] ? vbd_fabric_device(daemon->fabric, name)
-			 : vbd_fabric_default_device(daemon->fabric);
-	if (!device && name[0])
-		return vbd_error_input(
-			err, VBD_E_NO_DEVICE, "/device", "there is no device '%s'", name);
-	if (!device)
-		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no RDMA device");
-	*ret_device = device;
-	return vbd_device_usable(device, err);
-}
-
 /* What the memory shall be; nothing is made yet. */
 static enum vbd_status describe(
 	const struct vbd_buffer_spec *spec, struct vbd_mem *ret_mem, struct vbd_error *err)
@@ -243,7 +228,7 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 	if (!status)
 		status = check_limits(daemon, &mem, err);
 	if (!status)
-		status = choose_device(daemon, spec->device_name, &device, err);
+		status = vbd_device_choose(daemon, spec->device_name, &device, err);
 	if (!status)
 		status = add_buffer(daemon, spec->name, &mem, device, &buffer, err);
 	if (status)

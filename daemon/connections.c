@@ -3,10 +3,12 @@
 
 #include "base/clock.h"
 #include "daemon/addr.h"
+#include "daemon/devices.h"
 #include "daemon/listeners.h"
 #include "daemon/transfers.h"
 #include "rdma/fabric.h"
 #include "rdma/names.h"
+#include "rdma/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -319,11 +321,6 @@ static void count_open(struct vbd_connection *connection)
 	connection->daemon->messages_bytes += connection->receive_bytes;
 }
 
-static const struct sockaddr *source_of(const struct vbd_connection *connection)
-{
-	return connection->src.ss_family ? (const struct sockaddr *)&connection->src : NULL;
-}
-
 static void on_resolved(
 	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg)
 {
@@ -334,7 +331,7 @@ static void on_resolved(
 	if (!addr)
 		vbd_conn_name_failed(connection->conn, err);
 	else
-		vbd_conn_resolve(connection->conn, source_of(connection), addr);
+		vbd_conn_resolve(connection->conn, addr);
 }
 
 static enum vbd_status begin(struct vbd_connection *connection,
@@ -344,25 +341,67 @@ static enum vbd_status begin(struct vbd_connection *connection,
 
 	/* A numeric address needs no detour through the thread pool. */
 	if (vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst)) {
-		vbd_conn_resolve(
-			connection->conn, source_of(connection), (const struct sockaddr *)&dst);
+		vbd_conn_resolve(connection->conn, (const struct sockaddr *)&dst);
 		return VBD_OK;
 	}
 	return vbd_resolve(connection->daemon->loop, spec->dst_addr, spec->dst_port, on_resolved,
 		connection, &connection->resolution, err);
 }
 
-static enum vbd_status check_spec(const struct vbd_daemon *daemon,
-	const struct vbd_connection_spec *spec, struct sockaddr_storage *ret_src,
-	struct vbd_error *err)
+/* What an address lacks that can be seen before anybody is asked. A host name passes. */
+static enum vbd_status check_dst(const struct vbd_connection_spec *spec,
+	const struct vbd_cm_params *cm, struct vbd_error *err)
 {
-	memset(ret_src, 0, sizeof(*ret_src));
-	if (spec->src_addr[0] && !vbd_addr_parse(spec->src_addr, 0, ret_src))
+	const struct sockaddr *src = (const struct sockaddr *)&cm->src;
+	struct sockaddr_storage dst;
+
+	if (!vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst))
+		return strchr(spec->dst_addr, '%')
+			       ? vbd_error_input(err, VBD_E_BAD_VALUE, "/dst_addr",
+					 "'%.80s' names no interface of this host", spec->dst_addr)
+			       : VBD_OK;
+	if (cm->src.ss_family && cm->src.ss_family != dst.ss_family)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/src_addr",
-			"'%.80s' is no numeric IPv4 or IPv6 address", spec->src_addr);
-	if (!vbd_fabric_default_device(daemon->fabric))
-		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no RDMA device");
+			"src_addr and dst_addr are not of one family");
+	if (vbd_sockaddr_needs_scope((const struct sockaddr *)&dst) && !cm->device[0] &&
+		(!cm->src.ss_family || vbd_sockaddr_needs_scope(src)))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/dst_addr",
+			"'%.80s' is link-local: name the interface as well, as in fe80::1%%eth0",
+			spec->dst_addr);
 	return VBD_OK;
+}
+
+static enum vbd_status check_src(const char *text, struct vbd_cm_params *cm, struct vbd_error *err)
+{
+	if (!text[0])
+		return VBD_OK;
+	if (!vbd_addr_parse(text, 0, &cm->src))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/src_addr",
+			"'%.80s' is no numeric IPv4 or IPv6 address of this host", text);
+	if (vbd_sockaddr_needs_scope((const struct sockaddr *)&cm->src))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/src_addr",
+			"'%.80s' is link-local: name the interface as well, as in fe80::1%%eth0",
+			text);
+	return VBD_OK;
+}
+
+static enum vbd_status check_spec(const struct vbd_daemon *daemon,
+	const struct vbd_connection_spec *spec, struct vbd_cm_params *cm, struct vbd_error *err)
+{
+	struct vbd_device *device = NULL;
+	enum vbd_status status = check_src(spec->src_addr, cm, err);
+
+	if (!status)
+		status = check_dst(spec, cm, err);
+	if (!status)
+		status = vbd_device_choose(daemon, cm->device, &device, err);
+	if (!status && cm->device[0])
+		status = vbd_conn_params_check(&spec->params, device, err);
+	/* Where the route alone decides on the device, what fits everywhere is what fits. */
+	if (!status)
+		status = vbd_private_data_check(&cm->private_data, VBD_CM_MESSAGE_REQUEST,
+			cm->device[0] && vbd_device_is_iwarp(device), "/private_data/data", err);
+	return status;
 }
 
 enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
@@ -370,22 +409,21 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 	struct vbd_error *err)
 {
 	struct vbd_connection *connection;
+	struct vbd_cm_params cm = spec->cm;
 	struct vbd_error error = {0};
-	struct sockaddr_storage src;
 	enum vbd_status status;
 
-	status = check_spec(daemon, spec, &src, err);
+	status = check_spec(daemon, spec, &cm, err);
 	if (!status)
 		status = make_record(daemon, spec->name, &spec->params, &connection, err);
 	if (status)
 		return status;
-	connection->src = src;
 	(void)snprintf(connection->dst, sizeof(connection->dst),
 		strchr(spec->dst_addr, ':') ? "[%s]:%u" : "%s:%u", spec->dst_addr, spec->dst_port);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
 		VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE, "to %.100s, %u ms",
 		connection->dst, spec->timeout_ms);
-	status = vbd_conn_create(daemon->fabric, connection->object.id, &spec->params, spec->tos,
+	status = vbd_conn_create(daemon->fabric, connection->object.id, &spec->params, &cm,
 		spec->timeout_ms, &conn_ops, connection, &connection->conn, err);
 	if (status)
 		goto discard;
@@ -429,8 +467,8 @@ bool vbd_connection_from_request(
 		goto refused;
 	connection->listener_id = listener->object.id;
 	status = vbd_conn_create_passive(daemon->fabric, connection->object.id, &listener->params,
-		listener->accept_timeout_ms, request, &conn_ops, connection, &connection->conn,
-		&error);
+		&listener->cm_params, listener->accept_timeout_ms, request, &conn_ops, connection,
+		&connection->conn, &error);
 	if (status) {
 		discard_record(connection);
 		goto refused;
@@ -463,12 +501,25 @@ struct vbd_connection *vbd_connection_find(
 
 /* Commands. */
 
+static enum vbd_status check_private_data(const struct vbd_connection *connection,
+	const struct vbd_private_data *data, enum vbd_cm_message message, struct vbd_error *err)
+{
+	const struct vbd_device *device =
+		vbd_fabric_device(connection->daemon->fabric, connection->conn->device_name);
+
+	return vbd_private_data_check(
+		data, message, device && vbd_device_is_iwarp(device), "/private_data/data", err);
+}
+
 enum vbd_status vbd_connection_accept(struct vbd_connection *connection,
 	const struct vbd_connection_accept *how, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = connection->daemon;
 	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
 
+	if (!status)
+		status = check_private_data(
+			connection, &how->private_data, VBD_CM_MESSAGE_REPLY, err);
 	if (status)
 		return status;
 	if (connection->conn->state == VBD_CONN_REQUESTED) {
@@ -481,13 +532,24 @@ enum vbd_status vbd_connection_accept(struct vbd_connection *connection,
 		}
 		if (how->service >= 0)
 			connection->conn->params.service = (enum vbd_service)how->service;
+		if (how->private_data_seen) {
+			connection->conn->cm.private_data = how->private_data;
+			connection->conn->cm.private_data.message = VBD_CM_MESSAGE_REPLY;
+		}
 	}
 	return vbd_conn_accept(connection->conn, err);
 }
 
-enum vbd_status vbd_connection_reject(struct vbd_connection *connection, struct vbd_error *err)
+enum vbd_status vbd_connection_reject(struct vbd_connection *connection,
+	const struct vbd_private_data *private_data, bool vendor_option, struct vbd_error *err)
 {
-	return vbd_conn_reject(connection->conn, err);
+	enum vbd_status status = VBD_OK;
+
+	if (private_data)
+		status = check_private_data(connection, private_data, VBD_CM_MESSAGE_REJECT, err);
+	if (status)
+		return status;
+	return vbd_conn_reject(connection->conn, private_data, vendor_option, err);
 }
 
 void vbd_connection_close(struct vbd_connection *connection)

@@ -17,12 +17,11 @@ struct vbd_listener;
 struct vbd_connection {
 	struct vbd_object object; /* first */
 	struct vbd_daemon *daemon;
-	struct vbd_conn *conn;	     /* everything about the RDMA side; never NULL */
-	char dst[272];		     /* "host:port" as asked for; "" on the passive side */
-	uint64_t listener_id;	     /* 0 on the active side */
-	bool undecided;		     /* its listener has counted the request only */
-	bool counted_waiting;	     /* in its listener's `waiting` */
-	struct sockaddr_storage src; /* ss_family 0: any */
+	struct vbd_conn *conn; /* everything about the RDMA side; never NULL */
+	char dst[272];	       /* "host:port" as asked for; "" on the passive side */
+	uint64_t listener_id;  /* 0 on the active side */
+	bool undecided;	       /* its listener has counted the request only */
+	bool counted_waiting;  /* in its listener's `waiting` */
 	struct vbd_timer *deadline;
 	struct vbd_resolution *resolution;
 	struct vbd_link
@@ -40,10 +39,10 @@ struct vbd_connection_spec {
 	char name[64]; /* "" for none */
 	char dst_addr[256];
 	uint16_t dst_port;
-	char src_addr[256]; /* "" for any */
+	char src_addr[256]; /* "" for any; cm.src comes of it */
 	uint32_t timeout_ms;
-	int tos; /* -1: not asked for */
 	struct vbd_conn_params params;
+	struct vbd_cm_params cm;
 };
 
 /** vbd_connection_create - begin to connect; what fails later is the connection's own `reason` */
@@ -62,14 +61,20 @@ struct vbd_connection *vbd_connection_find(
 struct vbd_connection_accept {
 	char name[64]; /* "" for none */
 	int service;   /* enum vbd_service; -1 keeps the listener's */
+	bool private_data_seen;
+	struct vbd_private_data private_data; /* instead of the listener's */
 };
 
-/** vbd_connection_accept - wrong_state unless REQUESTED; name_taken */
+/** vbd_connection_accept - wrong_state unless REQUESTED; name_taken; too_long for private data that
+ * a reply has no room for */
 enum vbd_status vbd_connection_accept(struct vbd_connection *connection,
 	const struct vbd_connection_accept *how, struct vbd_error *err) VBD_MUST_CHECK;
 
-enum vbd_status vbd_connection_reject(
-	struct vbd_connection *connection, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_connection_reject - wrong_state unless REQUESTED; too_long for private data that a rejection
+ * has no room for. @private_data, @vendor_option: see vbd_conn_reject(). */
+enum vbd_status vbd_connection_reject(struct vbd_connection *connection,
+	const struct vbd_private_data *private_data, bool vendor_option,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_connection_close - begin to close; harmless when it is closing or has ended */
 void vbd_connection_close(struct vbd_connection *connection);

@@ -197,7 +197,7 @@ static void forget_old(struct vbd_deferred *deferred)
 			return;
 		if (device->state != VBD_DEVICE_REMOVED)
 			continue;
-		vbd_fabric_forget_device(fabric, device);
+		vbd_device_destroy(device);
 		removed--;
 	}
 }
@@ -340,6 +340,22 @@ struct vbd_device *vbd_device_find_ref(
 	if (!found)
 		(void)vbd_error_set(err, VBD_E_NOT_FOUND, "there is no device '%.64s'", ref);
 	return found;
+}
+
+enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *name,
+	struct vbd_device **ret_device, struct vbd_error *err)
+{
+	struct vbd_device *device;
+
+	device = name[0] ? vbd_fabric_device(daemon->fabric, name)
+			 : vbd_fabric_default_device(daemon->fabric);
+	if (!device && name[0])
+		return vbd_error_input(
+			err, VBD_E_NO_DEVICE, "/device", "there is no device '%s'", name);
+	if (!device)
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no RDMA device");
+	*ret_device = device;
+	return vbd_device_usable(device, err);
 }
 
 struct vbd_cq *vbd_cq_find_ref(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)

@@ -20,6 +20,11 @@ void vbd_devices_destroy(struct vbd_daemon *daemon);
 struct vbd_device *vbd_device_find_ref(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
 
+/** vbd_device_choose - the device of a request's member `device`; the default one for "". no_device
+ * if there is none, and what vbd_device_usable() says. */
+enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *name,
+	struct vbd_device **ret_device, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_cq_find_ref - by id; NULL and not_found */
 struct vbd_cq *vbd_cq_find_ref(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
 

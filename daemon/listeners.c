@@ -4,6 +4,9 @@
 #include "base/clock.h"
 #include "daemon/addr.h"
 #include "daemon/connections.h"
+#include "daemon/devices.h"
+#include "rdma/fabric.h"
+#include "rdma/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,14 +74,16 @@ static enum vbd_status open_cm(struct vbd_listener *listener, struct vbd_error *
 	char text[VBD_ADDR_TEXT_BYTES];
 
 	if (vbd_cm_listener_open(&listener->cm, listener->daemon->fabric,
-		    (const struct sockaddr *)&listener->addr, (int)listener->backlog, &cm_ops,
-		    listener, &error) == VBD_OK) {
+		    (const struct sockaddr *)&listener->addr, &listener->cm_params,
+		    (int)listener->backlog, &cm_ops, listener, &error) == VBD_OK) {
 		listener->addr = listener->cm.addr;
 		return VBD_OK;
 	}
 	if (err && err->status == VBD_OK)
 		*err = (struct vbd_error){
 			.source = error.source, .raw = error.raw, .call = error.call};
+	if (err && !*err->pointer)
+		memcpy(err->pointer, error.pointer, sizeof(err->pointer));
 	return vbd_error_set(err, error.status, "%s port %u: %s",
 		vbd_addr_format(&listener->addr, text), vbd_addr_port(&listener->addr), error.text);
 }
@@ -100,29 +105,62 @@ static struct vbd_listener *make_listener(
 	listener->accept = spec->accept;
 	listener->accept_timeout_ms = spec->accept_timeout_ms;
 	listener->params = spec->params;
+	listener->cm_params = spec->cm;
 	listener->created_ns = vbd_clock_mono_ns();
 	vbd_deferred_init(&listener->reap, reap);
 	return listener;
+}
+
+static enum vbd_status check_addr(const struct vbd_listener_spec *spec,
+	struct sockaddr_storage *ret_addr, struct vbd_error *err)
+{
+	if (!vbd_addr_parse(spec->addr, spec->port, ret_addr))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
+			"'%.80s' is no numeric IPv4 or IPv6 address of this host", spec->addr);
+	if (vbd_sockaddr_needs_scope((const struct sockaddr *)ret_addr))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
+			"'%.80s' is link-local: name the interface as well, as in fe80::1%%eth0",
+			spec->addr);
+	if (spec->cm.v6_only != VBD_CHOICE_NONE && ret_addr->ss_family != AF_INET6)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/v6_only",
+			"v6_only is for IPv6 addresses; %.80s is none", spec->addr);
+	return VBD_OK;
+}
+
+static enum vbd_status check_spec(const struct vbd_daemon *daemon,
+	const struct vbd_listener_spec *spec, struct sockaddr_storage *ret_addr,
+	struct vbd_error *err)
+{
+	struct vbd_device *device = NULL;
+	enum vbd_status status = check_addr(spec, ret_addr, err);
+
+	if (!status && spec->cm.device[0])
+		status = vbd_device_choose(daemon, spec->cm.device, &device, err);
+	if (!status && device)
+		status = vbd_conn_params_check(&spec->params, device, err);
+	if (!status)
+		status = vbd_private_data_check(&spec->cm.private_data, VBD_CM_MESSAGE_REPLY,
+			device && vbd_device_is_iwarp(device), "/private_data/data", err);
+	return status;
 }
 
 enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_listener_spec *spec,
 	struct vbd_listener **ret_listener, struct vbd_error *err)
 {
 	struct vbd_listener *listener;
+	struct sockaddr_storage addr;
 	enum vbd_status status;
 	char text[VBD_ADDR_TEXT_BYTES];
 
 	status = vbd_daemon_accepts_work(daemon, err);
+	if (!status)
+		status = check_spec(daemon, spec, &addr, err);
 	if (status)
 		return status;
 	listener = make_listener(daemon, spec);
 	if (!listener)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a listener");
-	if (!vbd_addr_parse(spec->addr, spec->port, &listener->addr)) {
-		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
-			"'%.80s' is no numeric IPv4 or IPv6 address", spec->addr);
-		goto free_listener;
-	}
+	listener->addr = addr;
 	status = vbd_registry_add(daemon->listeners, &listener->object, spec->name, err);
 	if (status)
 		goto free_listener;

@@ -49,6 +49,7 @@ struct vbd_listener {
 	enum vbd_accept accept;
 	uint32_t accept_timeout_ms;
 	struct vbd_conn_params params;
+	struct vbd_cm_params cm_params;
 	struct vbd_error error; /* why it is LOST; status VBD_OK if it is not */
 	uint64_t created_ns;
 	uint64_t requests, accepted, rejected;
@@ -64,6 +65,7 @@ struct vbd_listener_spec {
 	enum vbd_accept accept;
 	uint32_t accept_timeout_ms;
 	struct vbd_conn_params params;
+	struct vbd_cm_params cm; /* its private data goes with each accept */
 };
 
 enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_listener_spec *spec,

@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "rdma/conn_cm.h"
 #include "rdma/conn_qp.h"
 #include "rdma/device.h"
 #include "rdma/fabric.h"
@@ -12,14 +13,9 @@
 #include "rdma/transfer.h"
 #include "rdma/worker.h"
 
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* How long the kernel may look for a neighbour or a path; the connection's own deadline may be
- * shorter. */
-#define RESOLVE_TIMEOUT_MS 2000
 
 struct vbd_conn_params vbd_conn_params_default(void)
 {
@@ -146,35 +142,6 @@ static void count_error(struct vbd_conn *conn, enum vbd_conn_event event, const 
 	}
 }
 
-static enum vbd_status resolve_route(struct vbd_conn *conn, struct vbd_error *err)
-{
-	const struct sockaddr *local = vbd_pv_id_local(conn->cm_id);
-
-	vbd_conn_take_device_name(conn);
-	memcpy(&conn->local, local,
-		local->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					     : sizeof(struct sockaddr_in));
-	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_resolve_route", "device %s port %u",
-		conn->device_name, conn->port_num);
-	return vbd_pv_resolve_route(conn->cm_id, RESOLVE_TIMEOUT_MS, err);
-}
-
-static struct rdma_conn_param conn_param(const struct vbd_conn *conn)
-{
-	const struct vbd_device_attr *limits = &conn->device->attr;
-
-	return (struct rdma_conn_param){
-		.responder_resources = vbd_conn_lowered(conn->params.responder_resources,
-			limits->max_qp_rd_atom, conn->peer_responder_resources),
-		.initiator_depth = vbd_conn_lowered(conn->params.initiator_depth,
-			limits->max_qp_init_rd_atom, conn->peer_initiator_depth),
-		.flow_control = 1,
-		.retry_count = conn->params.retry_count,
-		.rnr_retry_count = conn->params.rnr_retry,
-		.qp_num = conn->qp->qp_num,
-	};
-}
-
 static enum vbd_status make_qp(struct vbd_conn *conn, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_conn_qp_open(conn, err);
@@ -192,7 +159,7 @@ static enum vbd_status do_connect(struct vbd_conn *conn, struct vbd_error *err)
 		status = make_qp(conn, err);
 	if (status)
 		return status;
-	param = conn_param(conn);
+	param = vbd_conn_cm_param(conn);
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_connect", "qp_num 0x%06x", param.qp_num);
 	return vbd_pv_connect(conn->cm_id, &param, err);
 }
@@ -250,7 +217,7 @@ static enum vbd_status do_accept(struct vbd_conn *conn, struct vbd_error *err)
 		status = qp_to_rts(conn, err);
 	if (status)
 		return status;
-	param = conn_param(conn);
+	param = vbd_conn_cm_param(conn);
 	conn->cm_connected = true;
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_accept", "qp_num 0x%06x", param.qp_num);
 	vbd_conn_set_deadline(conn, conn->timeout_ms);
@@ -269,12 +236,7 @@ static void let_go_of_id(struct vbd_conn *conn)
 
 static enum vbd_status reject(struct vbd_conn *conn)
 {
-	struct vbd_error error = {0};
-
-	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_reject", "%s", "");
-	/* The peer may have gone meanwhile: there is nothing to do about it. */
-	if (vbd_pv_reject(conn->cm_id, &error) != VBD_OK)
-		vbd_log(VBD_LOG_DEBUG, "conn", "%s", error.text);
+	vbd_conn_cm_reject(conn);
 	let_go_of_id(conn);
 	return VBD_OK;
 }
@@ -355,7 +317,7 @@ static enum vbd_status perform(
 {
 	switch (action) {
 	case VBD_CONN_DO_RESOLVE_ROUTE:
-		return resolve_route(conn, err);
+		return vbd_conn_cm_resolve_route(conn, err);
 	case VBD_CONN_DO_CONNECT:
 		return do_connect(conn, err);
 	case VBD_CONN_DO_ACCEPT:
@@ -451,8 +413,8 @@ void vbd_conn_raise(struct vbd_conn *conn, enum vbd_conn_event event)
 }
 
 static struct vbd_conn *allocate(struct vbd_fabric *fabric, uint64_t id,
-	const struct vbd_conn_params *params, uint64_t timeout_ms, const struct vbd_conn_ops *ops,
-	void *ops_arg)
+	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
+	const struct vbd_conn_ops *ops, void *ops_arg)
 {
 	struct vbd_conn *conn = calloc(1, sizeof(*conn));
 
@@ -463,7 +425,7 @@ static struct vbd_conn *allocate(struct vbd_fabric *fabric, uint64_t id,
 	conn->id = id;
 	conn->fabric = fabric;
 	conn->params = *params;
-	conn->tos = -1;
+	conn->cm = *cm;
 	conn->timeout_ms = timeout_ms;
 	conn->ops = ops;
 	conn->ops_arg = ops_arg;
@@ -474,15 +436,15 @@ static struct vbd_conn *allocate(struct vbd_fabric *fabric, uint64_t id,
 }
 
 enum vbd_status vbd_conn_create(struct vbd_fabric *fabric, uint64_t id,
-	const struct vbd_conn_params *params, int tos, uint64_t timeout_ms,
+	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
 	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
 	struct vbd_error *err)
 {
-	struct vbd_conn *conn = allocate(fabric, id, params, timeout_ms, ops, ops_arg);
+	struct vbd_conn *conn = allocate(fabric, id, params, cm, timeout_ms, ops, ops_arg);
 
 	if (!conn)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
-	conn->tos = tos;
+	conn->cm.private_data.message = VBD_CM_MESSAGE_REQUEST;
 	conn->state = VBD_CONN_RESOLVING_ADDR;
 	*ret_conn = conn;
 	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "%s", "");
@@ -495,12 +457,16 @@ enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_manual_local *local, uint64_t timeout_ms, const struct vbd_conn_ops *ops,
 	void *ops_arg, struct vbd_conn **ret_conn, struct vbd_error *err)
 {
-	struct vbd_conn *conn = allocate(fabric, id, params, timeout_ms, ops, ops_arg);
+	const struct vbd_cm_params cm = vbd_cm_params_default();
+	struct vbd_conn *conn = allocate(fabric, id, params, &cm, timeout_ms, ops, ops_arg);
 
 	if (!conn)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
 	conn->manual.on = true;
 	conn->manual.local = *local;
+	/* Told to the peer with the rest, so that both sides keep to it. */
+	if (params->path_mtu_bytes && params->path_mtu_bytes < local->mtu_bytes)
+		conn->manual.local.mtu_bytes = params->path_mtu_bytes;
 	(void)snprintf(conn->device_name, sizeof(conn->device_name), "%s", device->name);
 	conn->port_num = local->port_num;
 	conn->state = VBD_CONN_AWAITING_REMOTE;
@@ -533,37 +499,11 @@ void vbd_conn_moved(struct vbd_conn *conn)
 		conn->ops->stepped(conn, conn->ops_arg);
 }
 
-static enum vbd_status begin_resolve(struct vbd_conn *conn, const struct sockaddr *src,
-	const struct sockaddr *dst, struct vbd_error *err)
-{
-	struct vbd_fabric *fabric = conn->fabric;
-	enum vbd_status status;
-
-	if (!fabric->channel)
-		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
-			fabric->channel_error.text);
-	status = vbd_pv_create_id(fabric->channel, &conn->tag, &conn->cm_id, err);
-	if (status)
-		return status;
-	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_create_id", "%s", "");
-	if (conn->tos >= 0) {
-		status = vbd_pv_set_tos(conn->cm_id, (uint8_t)conn->tos, err);
-		if (status)
-			return status;
-	}
-	vbd_conn_note(
-		conn, VBD_TIMELINE_CALL, "rdma_resolve_addr", "timeout %d ms", RESOLVE_TIMEOUT_MS);
-	return vbd_pv_resolve_addr(conn->cm_id, src, dst, RESOLVE_TIMEOUT_MS, err);
-}
-
-void vbd_conn_resolve(struct vbd_conn *conn, const struct sockaddr *src, const struct sockaddr *dst)
+void vbd_conn_resolve(struct vbd_conn *conn, const struct sockaddr *dst)
 {
 	struct vbd_error error = {0};
 
-	memcpy(&conn->peer, dst,
-		dst->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					   : sizeof(struct sockaddr_in));
-	if (begin_resolve(conn, src, dst, &error) != VBD_OK)
+	if (vbd_conn_cm_resolve(conn, dst, &error) != VBD_OK)
 		step_error(conn, VBD_CONN_EV_CALL_FAILED, &error);
 }
 
@@ -572,51 +512,24 @@ void vbd_conn_name_failed(struct vbd_conn *conn, const struct vbd_error *why)
 	step_error(conn, VBD_CONN_EV_NAME_FAILED, why);
 }
 
-static void take_peer_data(struct vbd_conn *conn, const struct vbd_pv_cm_event *event)
-{
-	if (!event->has_conn_param)
-		return;
-	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST ||
-		event->type == RDMA_CM_EVENT_CONNECT_RESPONSE) {
-		conn->peer_responder_resources = event->responder_resources;
-		conn->peer_initiator_depth = event->initiator_depth;
-		conn->peer_qpn = event->qp_num;
-	}
-	if (event->private_data_bytes) {
-		conn->private_data_bytes = event->private_data_bytes;
-		memcpy(conn->private_data, event->private_data, event->private_data_bytes);
-	}
-}
-
-static void take_addresses(struct vbd_conn *conn)
-{
-	const struct sockaddr *local = vbd_pv_id_local(conn->cm_id);
-	const struct sockaddr *peer = vbd_pv_id_peer(conn->cm_id);
-
-	memcpy(&conn->local, local,
-		local->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					     : sizeof(struct sockaddr_in));
-	memcpy(&conn->peer, peer,
-		peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					    : sizeof(struct sockaddr_in));
-}
-
 enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
-	const struct vbd_conn_params *params, uint64_t decide_timeout_ms,
-	const struct vbd_pv_cm_event *request, const struct vbd_conn_ops *ops, void *ops_arg,
-	struct vbd_conn **ret_conn, struct vbd_error *err)
+	const struct vbd_conn_params *params, const struct vbd_cm_params *cm,
+	uint64_t decide_timeout_ms, const struct vbd_pv_cm_event *request,
+	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
+	struct vbd_error *err)
 {
-	struct vbd_conn *conn = allocate(fabric, id, params, decide_timeout_ms, ops, ops_arg);
+	struct vbd_conn *conn = allocate(fabric, id, params, cm, decide_timeout_ms, ops, ops_arg);
 
 	if (!conn)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
+	conn->cm.private_data.message = VBD_CM_MESSAGE_REPLY;
 	conn->passive = true;
 	conn->state = VBD_CONN_REQUESTED;
 	conn->cm_id = request->id;
 	vbd_pv_set_id_context(conn->cm_id, &conn->tag);
 	vbd_conn_take_device_name(conn);
-	take_addresses(conn);
-	take_peer_data(conn, request);
+	vbd_conn_cm_take_addresses(conn);
+	vbd_conn_cm_take_peer_data(conn, request);
 	*ret_conn = conn;
 	vbd_conn_note(conn, VBD_TIMELINE_CM_EVENT, vbd_cm_event_name((int)request->type),
 		"rqpn 0x%06x, status %d", request->qp_num, request->status);
@@ -646,13 +559,19 @@ enum vbd_status vbd_conn_accept(struct vbd_conn *conn, struct vbd_error *err)
 	return VBD_OK;
 }
 
-enum vbd_status vbd_conn_reject(struct vbd_conn *conn, struct vbd_error *err)
+enum vbd_status vbd_conn_reject(struct vbd_conn *conn, const struct vbd_private_data *private_data,
+	bool vendor_option, struct vbd_error *err)
 {
 	enum vbd_status status = check_requested(conn, err);
 
 	if (status)
 		return status;
-	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "reject", "%s", "");
+	conn->cm.private_data =
+		private_data ? *private_data : (struct vbd_private_data){.length_bytes = 0};
+	conn->cm.private_data.message = VBD_CM_MESSAGE_REJECT;
+	conn->reject_vendor_option = vendor_option;
+	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "reject", "%u bytes of private data",
+		conn->cm.private_data.length_bytes);
 	step(conn, VBD_CONN_EV_CMD_REJECT, &no_cause);
 	return VBD_OK;
 }
@@ -752,7 +671,7 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 	};
 	const struct cause cause = {.error = status ? &error : NULL, .opcode = -1};
 
-	take_peer_data(conn, event);
+	vbd_conn_cm_take_peer_data(conn, event);
 	vbd_conn_note(conn, VBD_TIMELINE_CM_EVENT, vbd_cm_event_name((int)event->type),
 		"status %d%s%s", event->status, rejected ? ": " : "", rejected ? text : "");
 	if (status)

@@ -10,8 +10,10 @@
 #include "base/error.h"
 #include "rdma/channel.h"
 #include "rdma/cm_tag.h"
+#include "rdma/cm_params.h"
 #include "rdma/conn_fsm.h"
 #include "rdma/conn_manual.h"
+#include "rdma/device.h"
 #include "rdma/reason.h"
 #include "rdma/timeline.h"
 
@@ -41,11 +43,16 @@ struct vbd_conn_params {
 	uint8_t min_rnr_timer;	  /* IBTA code, 0 to 31 */
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
+	uint32_t path_mtu_bytes; /* 256 to 4096, at most; 0 for the path's own */
 };
 
 /** vbd_conn_params_default - RC, 64 sends, 16 receives of 4096 bytes, 64 bytes inline, retry 4,
  * rnr_retry 7, ack_timeout 14, min_rnr_timer 12 */
 struct vbd_conn_params vbd_conn_params_default(void);
+
+/** vbd_conn_params_check - not_supported if @device lacks something that @params ask for */
+enum vbd_status vbd_conn_params_check(const struct vbd_conn_params *params,
+	const struct vbd_device *device, struct vbd_error *err) VBD_MUST_CHECK;
 
 /* The QP's facts as last learnt from ibv_query_qp(3) or the CM. `known` until RTR is false for
  * those of the path. */
@@ -53,15 +60,19 @@ struct vbd_qp_info {
 	int state; /* enum ibv_qp_state */
 	uint32_t lqpn;
 	uint32_t rqpn;
+	bool iwarp;	  /* then responder_resources and initiator_depth are all of it */
 	bool path_known;  /* the members below are there */
 	bool sends_known; /* so are those that a QP gets with RTS: sq_psn, timers, retries */
 	uint32_t sq_psn, rq_psn;
 	uint32_t path_mtu_bytes;
 	uint8_t ack_timeout, retry_count, rnr_retry, min_rnr_timer;
 	uint8_t responder_resources, initiator_depth;
-	bool gid_known;
+	bool gid_known; /* these too: the path has a GRH, as always on RoCE */
 	uint32_t gid_index;
 	uint8_t dgid[16];
+	uint8_t traffic_class, hop_limit;
+	bool sgid_known; /* our own entry of the GID table */
+	struct vbd_gid sgid;
 };
 
 /* Upward news. All on the control thread; any may be NULL. */
@@ -93,7 +104,7 @@ struct vbd_conn {
 	void *ops_arg;
 	bool passive;
 	struct vbd_conn_params params;
-	int tos; /* -1: not asked for */
+	struct vbd_cm_params cm; /* its private data is what it has sent, or is about to send */
 
 	enum vbd_conn_state state; /* written by set_state() in conn.c only */
 	enum vbd_reason reason;	   /* why it ends; NONE until something begins the end */
@@ -120,8 +131,8 @@ struct vbd_conn {
 	uint8_t peer_responder_resources;
 	uint8_t peer_initiator_depth;
 	uint32_t peer_qpn;
-	uint8_t private_data_bytes;
-	uint8_t private_data[256];
+	struct vbd_private_data peer_private_data; /* of the last message that had room for it */
+	bool reject_vendor_option;		   /* the reason of our own rejection */
 
 	uint64_t created_ns, established_ns, ended_ns; /* 0: not yet */
 	uint64_t timeout_ms;  /* of the way to established, to a decision, or of each stay in
@@ -131,33 +142,33 @@ struct vbd_conn {
 };
 
 /** vbd_conn_create - an active connection in RESOLVING_ADDR; nothing is sent yet. Its deadline runs
- * from here. */
+ * from here. @cm: private data that fits into a request */
 enum vbd_status vbd_conn_create(struct vbd_fabric *fabric, uint64_t id,
-	const struct vbd_conn_params *params, int tos, uint64_t timeout_ms,
+	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
 	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_conn_resolve - begin: the peer's address is known
- * @src: NULL for any
  *
  * A failure is the connection's: its state says so, and its observers hear of it.
  */
-void vbd_conn_resolve(
-	struct vbd_conn *conn, const struct sockaddr *src, const struct sockaddr *dst);
+void vbd_conn_resolve(struct vbd_conn *conn, const struct sockaddr *dst);
 
 /** vbd_conn_name_failed - the host name has no address */
 void vbd_conn_name_failed(struct vbd_conn *conn, const struct vbd_error *why);
 
 /**
  * vbd_conn_create_passive - a connection in REQUESTED, of a listener's request
+ * @cm: of the listener: its ToS, and the private data to accept with
  * @decide_timeout_ms: deadline of the decision; 0 for none
  */
 struct vbd_pv_cm_event;
 enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
-	const struct vbd_conn_params *params, uint64_t decide_timeout_ms,
-	const struct vbd_pv_cm_event *request, const struct vbd_conn_ops *ops, void *ops_arg,
-	struct vbd_conn **ret_conn, struct vbd_error *err) VBD_MUST_CHECK;
+	const struct vbd_conn_params *params, const struct vbd_cm_params *cm,
+	uint64_t decide_timeout_ms, const struct vbd_pv_cm_event *request,
+	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_conn_create_manual - a connection in AWAITING_REMOTE, of RC or UC on @device
@@ -179,8 +190,13 @@ void vbd_conn_open_manual(struct vbd_conn *conn, bool stay_in_reset);
  * connection's. */
 enum vbd_status vbd_conn_accept(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_conn_reject - reject a requested connection; wrong_state otherwise */
-enum vbd_status vbd_conn_reject(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+/**
+ * vbd_conn_reject - reject a requested connection; wrong_state otherwise
+ * @private_data:  what the peer shall be told; NULL for nothing
+ * @vendor_option: for the reason "vendor option not supported", else "consumer defined"
+ */
+enum vbd_status vbd_conn_reject(struct vbd_conn *conn, const struct vbd_private_data *private_data,
+	bool vendor_option, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_conn_close - disconnect and drain; harmless when its end is under way. @reason: LOCAL_CLOSE
  * or SHUTDOWN. */

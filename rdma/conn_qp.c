@@ -31,6 +31,15 @@ uint8_t vbd_conn_lowered(uint8_t wanted, uint32_t limit, uint8_t peer)
 	return wanted < peer ? wanted : peer;
 }
 
+enum vbd_status vbd_conn_params_check(const struct vbd_conn_params *params,
+	const struct vbd_device *device, struct vbd_error *err)
+{
+	if (params->path_mtu_bytes && vbd_device_is_iwarp(device))
+		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/qp/path_mtu_bytes",
+			"device %s (iwarp) lacks path_mtu", device->name);
+	return VBD_OK;
+}
+
 static enum vbd_status take_device(struct vbd_conn *conn, struct vbd_error *err)
 {
 	struct vbd_device *device;
@@ -43,6 +52,9 @@ static enum vbd_status take_device(struct vbd_conn *conn, struct vbd_error *err)
 		return vbd_error_set(err, VBD_E_NO_DEVICE, "no device \"%s\" to make a QP on",
 			conn->device_name);
 	status = vbd_device_usable(device, err);
+	if (status)
+		return status;
+	status = vbd_conn_params_check(&conn->params, device, err);
 	if (status)
 		return status;
 	conn->device = device;
@@ -154,11 +166,25 @@ enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err)
 	return VBD_OK;
 }
 
+/* The cap is no promise of the CM's: nothing in its messages tells the peer of it. */
+static enum ibv_mtu capped_mtu(const struct vbd_conn *conn, enum ibv_mtu mtu)
+{
+	int cap = vbd_mtu_of_bytes(conn->params.path_mtu_bytes);
+
+	return cap && cap < (int)mtu ? (enum ibv_mtu)cap : mtu;
+}
+
 /* What the connection asked for, in place of what the CM took from the peer. */
 static void apply_params(const struct vbd_conn *conn, struct ibv_qp_attr *attr, int mask)
 {
 	const struct vbd_device_attr *limits = &conn->device->attr;
 
+	if (mask & IBV_QP_PATH_MTU)
+		attr->path_mtu = capped_mtu(conn, attr->path_mtu);
+	/* The passive side answers with the traffic class of the request (kernel cm.c, 6.1),
+	 * whatever its listener's ToS. */
+	if (mask & IBV_QP_AV && conn->passive && conn->cm.tos >= 0 && attr->ah_attr.is_global)
+		attr->ah_attr.grh.traffic_class = (uint8_t)conn->cm.tos;
 	if (mask & IBV_QP_MIN_RNR_TIMER)
 		attr->min_rnr_timer = conn->params.min_rnr_timer;
 	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
@@ -250,6 +276,23 @@ static void judge(const struct vbd_conn *conn, struct vbd_qp_info *info)
 	}
 }
 
+static void take_grh(struct vbd_conn *conn, const struct ibv_ah_attr *ah)
+{
+	struct vbd_qp_info *info = &conn->qp_info;
+	bool moved = !info->sgid_known || info->gid_index != ah->grh.sgid_index;
+
+	info->gid_known = ah->is_global;
+	if (!info->gid_known)
+		return;
+	info->gid_index = ah->grh.sgid_index;
+	info->traffic_class = ah->grh.traffic_class;
+	info->hop_limit = ah->grh.hop_limit;
+	memcpy(info->dgid, ah->grh.dgid.raw, sizeof(info->dgid));
+	if (moved)
+		info->sgid_known = vbd_device_query_gid(conn->device, conn->port_num,
+					   info->gid_index, &info->sgid, NULL) == VBD_OK;
+}
+
 void vbd_conn_refresh_qp(struct vbd_conn *conn)
 {
 	struct vbd_qp_info *info = &conn->qp_info;
@@ -265,7 +308,11 @@ void vbd_conn_refresh_qp(struct vbd_conn *conn)
 			    IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_DEST_QPN | IBV_QP_AV,
 		    NULL) != VBD_OK)
 		return;
-	info->state = (int)attr.qp_state;
+	info->iwarp = vbd_device_is_iwarp(conn->device);
+	/* siw does not tell the state (siw_verbs.c, 6.1): it then reads RESET, where no connection
+	 * of iWARP ever is. */
+	if (!info->iwarp || attr.qp_state != IBV_QPS_RESET)
+		info->state = (int)attr.qp_state;
 	judge(conn, info);
 	if (!info->path_known)
 		return;
@@ -279,16 +326,14 @@ void vbd_conn_refresh_qp(struct vbd_conn *conn)
 	info->min_rnr_timer = attr.min_rnr_timer;
 	info->responder_resources = attr.max_dest_rd_atomic;
 	info->initiator_depth = attr.max_rd_atomic;
-	info->gid_known = attr.ah_attr.is_global;
-	info->gid_index = attr.ah_attr.grh.sgid_index;
-	memcpy(info->dgid, attr.ah_attr.grh.dgid.raw, sizeof(info->dgid));
+	take_grh(conn, &attr.ah_attr);
 }
 
 void vbd_conn_qp_destroy(struct vbd_conn *conn)
 {
 	if (!conn->qp)
 		return;
-	vbd_fabric_remove_qp(conn->fabric, conn);
+	vbd_fabric_remove_qp(conn);
 	vbd_pv_destroy_qp(conn->qp);
 	conn->qp = NULL;
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "ibv_destroy_qp", "lqpn 0x%06x", conn->qp_info.lqpn);

@@ -9,7 +9,6 @@
 #include <dirent.h>
 #include <endian.h>
 #include <fcntl.h>
-#include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,6 +153,11 @@ bool vbd_device_begin_removal(struct vbd_device *device)
 	return true;
 }
 
+bool vbd_device_is_iwarp(const struct vbd_device *device)
+{
+	return strcmp(device->transport, "iwarp") == 0;
+}
+
 int vbd_device_async_fd(const struct vbd_device *device)
 {
 	return device->context ? device->context->async_fd : -1;
@@ -277,60 +281,6 @@ bool vbd_device_port_active(const struct vbd_device *device)
 			return true;
 	}
 	return false;
-}
-
-static const char *gid_type_name(uint32_t type)
-{
-	switch (type) {
-	case IBV_GID_TYPE_IB:
-		return "ib";
-	case IBV_GID_TYPE_ROCE_V1:
-		return "roce_v1";
-	case IBV_GID_TYPE_ROCE_V2:
-		return "roce_v2";
-	default:
-		return "unknown";
-	}
-}
-
-static const char *gid_scope_name(const uint8_t raw[16])
-{
-	static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	if (memcmp(raw, v4_mapped, sizeof(v4_mapped)) == 0)
-		return "ipv4_mapped";
-	if (raw[0] == 0xfe && (raw[1] & 0xc0) == 0x80)
-		return "link_local";
-	return "global";
-}
-
-enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vbd_gid *gids,
-	size_t *ret_count, struct vbd_error *err)
-{
-	struct ibv_gid_entry entries[VBD_DEVICE_GIDS_MAX];
-	enum vbd_status status;
-	size_t count;
-
-	if (!device->context)
-		return vbd_device_usable(device, err);
-	status = vbd_pv_query_gids(device->context, entries, VBD_DEVICE_GIDS_MAX, &count, err);
-	if (status)
-		return status;
-	for (size_t i = 0; i < count; i++) {
-		struct vbd_gid *gid = &gids[i];
-
-		*gid = (struct vbd_gid){
-			.gid_index = entries[i].gid_index,
-			.port_num = (uint8_t)entries[i].port_num,
-			.type = gid_type_name(entries[i].gid_type),
-			.scope = gid_scope_name(entries[i].gid.raw),
-		};
-		memcpy(gid->raw, entries[i].gid.raw, sizeof(gid->raw));
-		if (entries[i].ndev_ifindex)
-			(void)if_indextoname(entries[i].ndev_ifindex, gid->netdev);
-	}
-	*ret_count = count;
-	return VBD_OK;
 }
 
 /* Each file on its own: one that can't be read or says "N/A" must not hide the others

@@ -53,6 +53,7 @@ struct vbd_gid {
 	const char *type;  /* "ib", "roce_v1", "roce_v2", "unknown" */
 	const char *scope; /* "link_local", "global", "ipv4_mapped" */
 	char netdev[16];   /* "" if none */
+	int vlan_id;	   /* of netdev; -1 if it is no VLAN */
 };
 
 struct vbd_port {
@@ -164,6 +165,13 @@ bool vbd_device_port_active(const struct vbd_device *device);
  */
 enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vbd_gid *gids,
 	size_t *ret_count, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_device_query_gid - one entry of a port's GID table */
+enum vbd_status vbd_device_query_gid(const struct vbd_device *device, uint8_t port_num,
+	uint32_t gid_index, struct vbd_gid *ret_gid, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_device_is_iwarp - it has no GIDs that are addresses, no path MTU, no timers of a QP */
+bool vbd_device_is_iwarp(const struct vbd_device *device);
 
 /**
  * vbd_device_counters - read the kernel's counters of every port from sysfs

@@ -464,7 +464,7 @@ static void on_request(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_eve
 		endpoint->sidr_answered++;
 	} else {
 		endpoint->sidr_refused++;
-		if (vbd_pv_reject(request->id, &error) != VBD_OK)
+		if (vbd_pv_reject(request->id, false, NULL, 0, &error) != VBD_OK)
 			vbd_log(VBD_LOG_DEBUG, "endpoint", "%s", error.text);
 	}
 	endpoint->ops->asked(endpoint, vbd_pv_id_peer(request->id),

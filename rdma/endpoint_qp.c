@@ -245,7 +245,7 @@ void vbd_endpoint_qp_destroy(struct vbd_endpoint *endpoint)
 	if (!endpoint->qp)
 		return;
 	endpoint->ops->before_qp_goes(endpoint, endpoint->ops_arg);
-	vbd_fabric_remove_endpoint(endpoint->fabric, endpoint);
+	vbd_fabric_remove_endpoint(endpoint);
 	vbd_pv_destroy_qp(endpoint->qp);
 	endpoint->qp = NULL;
 }

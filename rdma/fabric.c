@@ -296,12 +296,6 @@ bool vbd_fabric_device_busy(const struct vbd_fabric *fabric, const struct vbd_de
 	return false;
 }
 
-void vbd_fabric_forget_device(struct vbd_fabric *fabric, struct vbd_device *device)
-{
-	(void)fabric;
-	vbd_device_destroy(device);
-}
-
 struct vbd_device *vbd_fabric_device(const struct vbd_fabric *fabric, const char *name)
 {
 	vbd_list_for_each (link, &fabric->devices) {
@@ -382,9 +376,8 @@ void vbd_fabric_add_qp(struct vbd_fabric *fabric, struct vbd_conn *conn)
 	vbd_list_append(&fabric->conns, &conn->fabric_link);
 }
 
-void vbd_fabric_remove_qp(struct vbd_fabric *fabric, struct vbd_conn *conn)
+void vbd_fabric_remove_qp(struct vbd_conn *conn)
 {
-	(void)fabric;
 	vbd_list_remove(&conn->fabric_link);
 }
 
@@ -393,9 +386,8 @@ void vbd_fabric_add_endpoint(struct vbd_fabric *fabric, struct vbd_endpoint *end
 	vbd_list_append(&fabric->endpoints, &endpoint->fabric_link);
 }
 
-void vbd_fabric_remove_endpoint(struct vbd_fabric *fabric, struct vbd_endpoint *endpoint)
+void vbd_fabric_remove_endpoint(struct vbd_endpoint *endpoint)
 {
-	(void)fabric;
 	vbd_list_remove(&endpoint->fabric_link);
 }
 

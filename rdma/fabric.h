@@ -92,9 +92,6 @@ void vbd_fabric_release_device(struct vbd_fabric *fabric, struct vbd_device *dev
 /** vbd_fabric_device_busy - does any connection still have a QP on it? */
 bool vbd_fabric_device_busy(const struct vbd_fabric *fabric, const struct vbd_device *device);
 
-/** vbd_fabric_forget_device - free the record of a device that is REMOVED */
-void vbd_fabric_forget_device(struct vbd_fabric *fabric, struct vbd_device *device);
-
 /** vbd_fabric_device - a PRESENT or REMOVING device by name; NULL if there is none */
 struct vbd_device *vbd_fabric_device(const struct vbd_fabric *fabric, const char *name);
 
@@ -126,8 +123,8 @@ enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *d
 
 /* A QP appears and disappears: async events name QPs. */
 void vbd_fabric_add_qp(struct vbd_fabric *fabric, struct vbd_conn *conn);
-void vbd_fabric_remove_qp(struct vbd_fabric *fabric, struct vbd_conn *conn);
+void vbd_fabric_remove_qp(struct vbd_conn *conn);
 void vbd_fabric_add_endpoint(struct vbd_fabric *fabric, struct vbd_endpoint *endpoint);
-void vbd_fabric_remove_endpoint(struct vbd_fabric *fabric, struct vbd_endpoint *endpoint);
+void vbd_fabric_remove_endpoint(struct vbd_endpoint *endpoint);
 
 #endif

@@ -36,12 +36,14 @@ struct vbd_cm_listener {
 /**
  * vbd_cm_listener_open - bind and listen
  * @listener: zeroed memory of the caller's
- * @addr:     address and port; port 0 is replaced in @listener->addr by the one the kernel picked
+ * @addr:     address and port; port 0 is replaced in @listener->addr by the one the kernel picked,
+ * and the address of all devices by one of the device asked for
+ * @cm:       device, ToS, reuse of the address, IPv6 alone
  * @backlog:  requests that may wait in the kernel; too few are dropped without a word
  */
 enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vbd_fabric *fabric,
-	const struct sockaddr *addr, int backlog, const struct vbd_cm_listener_ops *ops,
-	void *ops_arg, struct vbd_error *err) VBD_MUST_CHECK;
+	const struct sockaddr *addr, const struct vbd_cm_params *cm, int backlog,
+	const struct vbd_cm_listener_ops *ops, void *ops_arg, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_cm_listener_close - stop listening; harmless when it is lost or closed */
 void vbd_cm_listener_close(struct vbd_cm_listener *listener);

@@ -55,6 +55,10 @@ enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,
 enum vbd_status vbd_pv_query_gids(struct ibv_context *context, struct ibv_gid_entry *entries,
 	size_t max_entries, size_t *ret_count, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_pv_query_gid - one entry of a port's GID table */
+enum vbd_status vbd_pv_query_gid(struct ibv_context *context, uint8_t port_num, uint32_t gid_index,
+	struct ibv_gid_entry *ret_entry, struct vbd_error *err) VBD_MUST_CHECK;
+
 /* An async event, copied and acknowledged already. */
 struct vbd_pv_async_event {
 	int type; /* enum ibv_event_type */
@@ -198,9 +202,14 @@ enum vbd_status vbd_pv_resolve_route(
 /** vbd_pv_set_ack_timeout - RDMA_OPTION_ID_ACK_TIMEOUT, 0 to 31; before connect or accept */
 enum vbd_status vbd_pv_set_ack_timeout(
 	struct rdma_cm_id *id, uint8_t ack_timeout, struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_set_tos - RDMA_OPTION_ID_TOS; before the address is resolved */
+/** vbd_pv_set_tos - RDMA_OPTION_ID_TOS; before the address is resolved, or before listening */
 enum vbd_status vbd_pv_set_tos(
 	struct rdma_cm_id *id, uint8_t tos, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_set_reuse_addr - RDMA_OPTION_ID_REUSEADDR; before the id is bound */
+enum vbd_status vbd_pv_set_reuse_addr(struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_set_v6_only - RDMA_OPTION_ID_AFONLY; before the id is bound */
+enum vbd_status vbd_pv_set_v6_only(
+	struct rdma_cm_id *id, bool v6_only, struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_init_qp_attr - the attributes the CM wants for the move to @attr->qp_state */
 enum vbd_status vbd_pv_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *ret_mask,
 	struct vbd_error *err) VBD_MUST_CHECK;
@@ -208,7 +217,14 @@ enum vbd_status vbd_pv_connect(
 	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_accept(
 	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err) VBD_MUST_CHECK;
-enum vbd_status vbd_pv_reject(struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
+/**
+ * vbd_pv_reject - refuse a request
+ * @vendor_option: for the reason "vendor option not supported" (rdma_reject_ece(3)) instead of
+ * "consumer defined"; iWARP has no reasons
+ * @private_data:  NULL for none
+ */
+enum vbd_status vbd_pv_reject(struct rdma_cm_id *id, bool vendor_option, const void *private_data,
+	uint8_t private_data_bytes, struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_establish(struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_notify_established - data came before ESTABLISHED did: rdma_notify(3) with COMM_EST */
 enum vbd_status vbd_pv_notify_established(

@@ -135,6 +135,18 @@ enum vbd_status vbd_pv_query_gids(struct ibv_context *context, struct ibv_gid_en
 	return VBD_OK;
 }
 
+enum vbd_status vbd_pv_query_gid(struct ibv_context *context, uint8_t port_num, uint32_t gid_index,
+	struct ibv_gid_entry *ret_entry, struct vbd_error *err)
+{
+	int rc = ibv_query_gid_ex(context, port_num, gid_index, ret_entry, 0);
+
+	if (rc)
+		return vbd_error_errno(err, VBD_OK, "ibv_query_gid_ex", rc,
+			"device %s port %u GID %u", ibv_get_device_name(context->device), port_num,
+			gid_index);
+	return VBD_OK;
+}
+
 bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_event *ret_event)
 {
 	struct ibv_async_event event;
@@ -538,7 +550,8 @@ enum vbd_status vbd_pv_resolve_addr(struct rdma_cm_id *id, const struct sockaddr
 {
 	if (rdma_resolve_addr(id, (struct sockaddr *)(uintptr_t)src,
 		    (struct sockaddr *)(uintptr_t)dst, timeout_ms) != 0)
-		return vbd_error_errno(err, errno == EADDRNOTAVAIL ? VBD_OK : VBD_E_ADDR_ERROR,
+		return vbd_error_errno(err,
+			errno == EADDRNOTAVAIL || errno == EADDRINUSE ? VBD_OK : VBD_E_ADDR_ERROR,
 			"rdma_resolve_addr", errno, "the address can't be resolved");
 	return VBD_OK;
 }
@@ -551,24 +564,40 @@ enum vbd_status vbd_pv_resolve_route(struct rdma_cm_id *id, int timeout_ms, stru
 	return VBD_OK;
 }
 
-static enum vbd_status set_option(
-	struct rdma_cm_id *id, int option, uint8_t value, const char *what, struct vbd_error *err)
+static enum vbd_status set_option(struct rdma_cm_id *id, int option, const void *value,
+	size_t value_bytes, const char *what, struct vbd_error *err)
 {
-	if (rdma_set_option(id, RDMA_OPTION_ID, option, &value, sizeof(value)) != 0)
-		return vbd_error_errno(err, VBD_E_VERBS_ERROR, "rdma_set_option", errno,
-			"%s %u can't be set", what, value);
+	/* rdma_set_option(3) does not write to the value. */
+	if (rdma_set_option(id, RDMA_OPTION_ID, option, (void *)(uintptr_t)value, value_bytes) != 0)
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "rdma_set_option", errno, "%s can't be set", what);
 	return VBD_OK;
 }
 
 enum vbd_status vbd_pv_set_ack_timeout(
 	struct rdma_cm_id *id, uint8_t ack_timeout, struct vbd_error *err)
 {
-	return set_option(id, RDMA_OPTION_ID_ACK_TIMEOUT, ack_timeout, "ack_timeout", err);
+	return set_option(id, RDMA_OPTION_ID_ACK_TIMEOUT, &ack_timeout, sizeof(ack_timeout),
+		"ack_timeout", err);
 }
 
 enum vbd_status vbd_pv_set_tos(struct rdma_cm_id *id, uint8_t tos, struct vbd_error *err)
 {
-	return set_option(id, RDMA_OPTION_ID_TOS, tos, "tos", err);
+	return set_option(id, RDMA_OPTION_ID_TOS, &tos, sizeof(tos), "tos", err);
+}
+
+enum vbd_status vbd_pv_set_reuse_addr(struct rdma_cm_id *id, struct vbd_error *err)
+{
+	const int on = 1;
+
+	return set_option(id, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on), "reuse_addr", err);
+}
+
+enum vbd_status vbd_pv_set_v6_only(struct rdma_cm_id *id, bool v6_only, struct vbd_error *err)
+{
+	const int on = v6_only;
+
+	return set_option(id, RDMA_OPTION_ID_AFONLY, &on, sizeof(on), "v6_only", err);
 }
 
 enum vbd_status vbd_pv_init_qp_attr(
@@ -597,10 +626,15 @@ enum vbd_status vbd_pv_accept(
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_reject(struct rdma_cm_id *id, struct vbd_error *err)
+enum vbd_status vbd_pv_reject(struct rdma_cm_id *id, bool vendor_option, const void *private_data,
+	uint8_t private_data_bytes, struct vbd_error *err)
 {
-	if (rdma_reject(id, NULL, 0) != 0)
-		return vbd_error_errno(err, VBD_E_CONNECT_ERROR, "rdma_reject", errno, "no reject");
+	int rc = vendor_option ? rdma_reject_ece(id, private_data, private_data_bytes)
+			       : rdma_reject(id, private_data, private_data_bytes);
+
+	if (rc != 0)
+		return vbd_error_errno(err, VBD_E_CONNECT_ERROR,
+			vendor_option ? "rdma_reject_ece" : "rdma_reject", errno, "no reject");
 	return VBD_OK;
 }
 

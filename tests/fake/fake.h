@@ -179,6 +179,9 @@ void fake_ud_reset(void);
 
 /* The connection manager. */
 void fake_cm_reset(void);
+/** fake_event_set_private_data - as the CM delivers it: filled up with zeros, but for iWARP */
+void fake_event_set_private_data(struct vbd_pv_cm_event *event, const struct fake_id *to,
+	const void *data, uint8_t data_bytes);
 void fake_id_bind(struct fake_id *id, struct fake_device *device);
 void fake_event_push(struct fake_id *id, const struct vbd_pv_cm_event *event);
 void fake_event_push_plain(struct fake_id *id, enum rdma_cm_event_type type, int status);

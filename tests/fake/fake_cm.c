@@ -192,6 +192,8 @@ static struct fake_id *new_id(struct rdma_event_channel *channel)
 	id->ibv.ps = RDMA_PS_TCP;
 	id->asked.ack_timeout = -1;
 	id->asked.tos = -1;
+	id->asked.reuse_addr = -1;
+	id->asked.v6_only = -1;
 	id->asked.backlog = -1;
 	id->asked.resolve_timeout_ms = -1;
 	vbd_list_append(&g_fake.ids, &id->link);
@@ -503,6 +505,16 @@ static int init_qp_attr(const struct fake_id *id, struct ibv_qp_attr *attr, int 
 	return 0;
 }
 
+enum vbd_status vbd_pv_set_reuse_addr(struct rdma_cm_id *id, struct vbd_error *err)
+{
+	return set_option(&id_of(id)->asked.reuse_addr, 1, err);
+}
+
+enum vbd_status vbd_pv_set_v6_only(struct rdma_cm_id *id, bool v6_only, struct vbd_error *err)
+{
+	return set_option(&id_of(id)->asked.v6_only, v6_only, err);
+}
+
 enum vbd_status vbd_pv_init_qp_attr(
 	struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *ret_mask, struct vbd_error *err)
 {
@@ -516,6 +528,34 @@ enum vbd_status vbd_pv_init_qp_attr(
 	return fake_result("rdma_init_qp_attr", errnum, err);
 }
 
+static void take_private_data(struct fake_id *id, const void *data, uint8_t data_bytes)
+{
+	id->asked.private_data_bytes = data_bytes;
+	if (data_bytes)
+		memcpy(id->asked.private_data, data, data_bytes);
+}
+
+/* IBTA 12.6; the kernel's CMA takes 36 bytes of a request for itself. */
+static uint8_t room_for(enum rdma_cm_event_type type)
+{
+	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
+		return 56;
+	return type == RDMA_CM_EVENT_REJECTED ? 148 : 196;
+}
+
+void fake_event_set_private_data(struct vbd_pv_cm_event *event, const struct fake_id *to,
+	const void *data, uint8_t data_bytes)
+{
+	bool iwarp = to->device && to->device->ibv.transport_type == IBV_TRANSPORT_IWARP;
+
+	event->has_conn_param = true;
+	event->private_data_bytes = iwarp ? data_bytes : room_for(event->type);
+	if (data_bytes > event->private_data_bytes)
+		fake_broken("%u bytes of private data do not fit", data_bytes);
+	else if (data_bytes)
+		memcpy(event->private_data, data, data_bytes);
+}
+
 static int connect_id(struct fake_id *id, const struct rdma_conn_param *param)
 {
 	const struct fake_qp *qp = fake_qp_by_number(param->qp_num);
@@ -525,6 +565,7 @@ static int connect_id(struct fake_id *id, const struct rdma_conn_param *param)
 	if (!qp || (qp->recv_count == 0 && !g_fake.receives_optional))
 		fake_broken("rdma_connect with a QP that has no receive posted");
 	id->asked.param = *param;
+	take_private_data(id, param->private_data, param->private_data_len);
 	id->asked.connected = true;
 	id->state = FAKE_ID_CONNECTING;
 	fake_loop_connect(id);
@@ -555,6 +596,7 @@ static int accept_id(struct fake_id *id, const struct rdma_conn_param *param)
 		(!iwarp && qp->ibv.state != IBV_QPS_RTS))
 		fake_broken("rdma_accept with a QP that can't receive");
 	id->asked.param = *param;
+	take_private_data(id, param->private_data, param->private_data_len);
 	id->asked.accepted = true;
 	id->state = FAKE_ID_ACCEPTED;
 	fake_loop_accept(id);
@@ -574,7 +616,8 @@ enum vbd_status vbd_pv_accept(
 	return fake_result("rdma_accept", errnum, err);
 }
 
-enum vbd_status vbd_pv_reject(struct rdma_cm_id *ibv, struct vbd_error *err)
+enum vbd_status vbd_pv_reject(struct rdma_cm_id *ibv, bool vendor_option, const void *private_data,
+	uint8_t private_data_bytes, struct vbd_error *err)
 {
 	struct fake_id *id = id_of(ibv);
 	int errnum;
@@ -585,6 +628,8 @@ enum vbd_status vbd_pv_reject(struct rdma_cm_id *ibv, struct vbd_error *err)
 		errnum = EINVAL;
 	if (!errnum) {
 		id->asked.rejected = true;
+		id->asked.vendor_option = vendor_option;
+		take_private_data(id, private_data, private_data_bytes);
 		id->state = FAKE_ID_OVER;
 		fake_loop_reject(id);
 	}
@@ -714,11 +759,8 @@ struct fake_id *fake_request_push(struct fake_id *listener, struct fake_device *
 		.responder_resources = param->responder_resources,
 		.initiator_depth = param->initiator_depth,
 		.qp_num = param->qp_num,
-		.private_data_bytes = param->private_data_len,
 	};
 
-	if (param->private_data_len)
-		memcpy(event.private_data, param->private_data, param->private_data_len);
 	id->state = FAKE_ID_REQUESTED;
 	id->peer_known = true;
 	id->peer_qpn = param->qp_num;
@@ -726,6 +768,7 @@ struct fake_id *fake_request_push(struct fake_id *listener, struct fake_device *
 	copy_addr(&id->ibv.route.addr.src_storage, local);
 	copy_addr(&id->ibv.route.addr.dst_storage, peer);
 	fake_id_bind(id, device);
+	fake_event_set_private_data(&event, id, param->private_data, param->private_data_len);
 	queue_event(listener, &event);
 	return id;
 }

@@ -9,6 +9,7 @@
 /* IB CM reject reasons (IBTA 12.6.7.2). */
 #define REJECT_INVALID_SERVICE_ID 8
 #define REJECT_CONSUMER		  28
+#define REJECT_VENDOR_OPTION	  35
 
 static struct fake_device *first_plugged(void)
 {
@@ -105,14 +106,23 @@ void fake_loop_accept(struct fake_id *id)
 		if (qp)
 			qp->attr.dest_qp_num = param->qp_num;
 	}
+	fake_event_set_private_data(
+		&event, id->peer, id->asked.private_data, id->asked.private_data_bytes);
 	fake_event_push(id->peer, &event);
 }
 
 void fake_loop_reject(struct fake_id *id)
 {
+	struct vbd_pv_cm_event event = {
+		.type = RDMA_CM_EVENT_REJECTED,
+		.status = id->asked.vendor_option ? REJECT_VENDOR_OPTION : REJECT_CONSUMER,
+	};
+
 	if (!id->peer)
 		return;
-	fake_event_push_plain(id->peer, RDMA_CM_EVENT_REJECTED, REJECT_CONSUMER);
+	fake_event_set_private_data(
+		&event, id->peer, id->asked.private_data, id->asked.private_data_bytes);
+	fake_event_push(id->peer, &event);
 	id->peer->peer = NULL;
 	id->peer = NULL;
 }

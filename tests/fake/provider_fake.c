@@ -478,6 +478,23 @@ enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,
 	return fake_result("ibv_query_port", errnum, err);
 }
 
+enum vbd_status vbd_pv_query_gid(struct ibv_context *context, uint8_t port_num, uint32_t gid_index,
+	struct ibv_gid_entry *ret_entry, struct vbd_error *err)
+{
+	const struct fake_device *device;
+	int errnum;
+
+	fake_lock();
+	device = device_of(context);
+	errnum = fake_enter("ibv_query_gid_ex");
+	if (!errnum && (port_num != 1 || gid_index >= device->gid_count))
+		errnum = ENODATA;
+	if (!errnum)
+		*ret_entry = device->gids[gid_index];
+	fake_unlock();
+	return fake_result("ibv_query_gid_ex", errnum, err);
+}
+
 enum vbd_status vbd_pv_query_gids(struct ibv_context *context, struct ibv_gid_entry *entries,
 	size_t max_entries, size_t *ret_count, struct vbd_error *err)
 {

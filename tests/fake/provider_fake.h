@@ -126,8 +126,11 @@ struct rdma_cm_id *fake_id_listening(uint16_t port);
 
 /* What an id was asked for last; -1 where it was not. */
 struct fake_id_asked {
-	int ack_timeout, tos, backlog, resolve_timeout_ms;
-	struct rdma_conn_param param; /* of connect or accept */
+	int ack_timeout, tos, reuse_addr, v6_only, backlog, resolve_timeout_ms;
+	struct rdma_conn_param param;		      /* of connect or accept */
+	uint8_t private_data[VBD_PRIVATE_DATA_BYTES]; /* of connect, accept or reject */
+	uint8_t private_data_bytes;
+	bool vendor_option; /* reason of the rejection */
 	bool connected, accepted, rejected, established, disconnected, notified;
 	bool joined, send_only, left; /* a multicast group */
 };

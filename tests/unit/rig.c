@@ -132,7 +132,7 @@ static void forget_removed(struct rig *rig)
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
 		if (device->state == VBD_DEVICE_REMOVED)
-			vbd_fabric_forget_device(rig->fabric, device);
+			vbd_device_destroy(device);
 	}
 }
 
@@ -248,12 +248,12 @@ struct rig_conn *rig_conn_create(struct rig *rig, const struct vbd_conn_params *
 	const struct vbd_conn_params own = params ? *params : rig_params();
 	struct rig_conn *rc = new_conn(rig);
 
-	if (vbd_conn_create(rig->fabric, rig->conn_count, &own, -1, 5000, &conn_ops, rc, &rc->conn,
-		    &rig->err) != VBD_OK) {
+	if (vbd_conn_create(rig->fabric, rig->conn_count, &own, &rig->cm, 5000, &conn_ops, rc,
+		    &rc->conn, &rig->err) != VBD_OK) {
 		rc->conn = NULL;
 		return NULL;
 	}
-	vbd_conn_resolve(rc->conn, NULL, (const struct sockaddr *)&dst);
+	vbd_conn_resolve(rc->conn, (const struct sockaddr *)&dst);
 	return rc;
 }
 
@@ -356,7 +356,7 @@ static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event 
 		return false;
 	rc = new_conn(rig);
 	rc->accept_as = listener->params;
-	if (vbd_conn_create_passive(rig->fabric, rig->conn_count, &rc->accept_as,
+	if (vbd_conn_create_passive(rig->fabric, rig->conn_count, &rc->accept_as, &rig->cm,
 		    rig->decide_timeout_ms, request, &conn_ops, rc, &rc->conn,
 		    &rig->err) != VBD_OK) {
 		rc->conn = NULL;
@@ -396,8 +396,8 @@ bool rig_try_listen(struct rig_listener *listener)
 	const struct sockaddr_in any = {.sin_family = AF_INET};
 	struct rig *rig = listener->rig;
 
-	return vbd_cm_listener_open(&listener->cm, rig->fabric, (const struct sockaddr *)&any, 8,
-		       &listener_ops, listener, &rig->err) == VBD_OK;
+	return vbd_cm_listener_open(&listener->cm, rig->fabric, (const struct sockaddr *)&any,
+		       &rig->cm, 8, &listener_ops, listener, &rig->err) == VBD_OK;
 }
 
 void rig_listen(struct rig_listener *listener)
@@ -420,10 +420,10 @@ struct rig_conn *rig_conn_create_to(struct rig_listener *listener)
 	struct vbd_conn_params params = rig_params();
 
 	dst.sin_port = ((struct sockaddr_in *)(void *)&listener->cm.addr)->sin_port;
-	assert_int_equal(vbd_conn_create(rig->fabric, rig->conn_count, &params, -1, 5000, &conn_ops,
-				 rc, &rc->conn, &rig->err),
+	assert_int_equal(vbd_conn_create(rig->fabric, rig->conn_count, &params, &rig->cm, 5000,
+				 &conn_ops, rc, &rc->conn, &rig->err),
 		VBD_OK);
-	vbd_conn_resolve(rc->conn, NULL, (const struct sockaddr *)&dst);
+	vbd_conn_resolve(rc->conn, (const struct sockaddr *)&dst);
 	return rc;
 }
 
@@ -644,6 +644,7 @@ static struct rig *new_rig(void)
 	vbd_log_setup(VBD_LOG_INFO, VBD_LOG_TEXT);
 	vbd_log_set_observer(on_log, rig);
 	rig->decide_timeout_ms = 5000;
+	rig->cm = vbd_cm_params_default();
 	rig->device = fake_device_add("fake0");
 	return rig;
 }

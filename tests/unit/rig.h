@@ -67,8 +67,9 @@ struct rig {
 	int last_async_type, last_async_port;
 	bool forget_removed; /* forget each device at the end of rig_settle() */
 	uint64_t decide_timeout_ms;
-	bool threads;	       /* the workers run: nothing is turned by hand */
-	unsigned int warnings; /* log lines above debug: rdma/ has none */
+	struct vbd_cm_params cm; /* of connections and listeners to come */
+	bool threads;		 /* the workers run: nothing is turned by hand */
+	unsigned int warnings;	 /* log lines above debug: rdma/ has none */
 };
 
 /** rig_setup, rig_teardown - cmocka fixtures: one device "fake0", one worker; at the end nothing

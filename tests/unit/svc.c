@@ -95,6 +95,7 @@ struct vbd_listener_spec svc_listener_spec(void)
 		.accept = VBD_ACCEPT_AUTO,
 		.accept_timeout_ms = 20000,
 		.params = small(),
+		.cm = vbd_cm_params_default(),
 	};
 }
 
@@ -113,7 +114,7 @@ struct vbd_connection_spec svc_spec_to(const struct vbd_listener *listener)
 		.dst_addr = "10.0.0.1",
 		.dst_port = listener ? vbd_addr_port(&listener->addr) : 1,
 		.timeout_ms = 10000,
-		.tos = -1,
+		.cm = vbd_cm_params_default(),
 		.params = small(),
 	};
 }

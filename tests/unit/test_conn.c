@@ -179,11 +179,13 @@ static void test_conn__a_tos_and_a_source_reach_the_cm(void **test_state)
 	struct sockaddr_in src = rig->device->addr;
 	struct vbd_conn *conn;
 
+	rig->cm.tos = 46;
+	memcpy(&rig->cm.src, &src, sizeof(src));
 	/* An observer that wants to hear nothing is fine too. */
-	assert_int_equal(
-		vbd_conn_create(rig->fabric, 1, &params, 46, 100, &no_ops, NULL, &conn, &rig->err),
+	assert_int_equal(vbd_conn_create(rig->fabric, 1, &params, &rig->cm, 100, &no_ops, NULL,
+				 &conn, &rig->err),
 		VBD_OK);
-	vbd_conn_resolve(conn, (const struct sockaddr *)&src, (const struct sockaddr *)&dst);
+	vbd_conn_resolve(conn, (const struct sockaddr *)&dst);
 	assert_int_equal(fake_id_asked(conn->cm_id).tos, 46);
 	assert_int_equal(conn->cm_id->route.addr.src_sin.sin_addr.s_addr, src.sin_addr.s_addr);
 	assert_true(fake_last("rdma_set_option") < fake_first("rdma_resolve_addr"));
@@ -287,8 +289,9 @@ static void test_conn__private_data_of_the_peer_is_kept(void **test_state)
 	memset(response.private_data, 0xab, sizeof(response.private_data));
 	fake_cm_event_with(rc->conn->cm_id, &response);
 	rig_settle(rig);
-	assert_int_equal(rc->conn->private_data_bytes, 255);
-	assert_memory_equal(rc->conn->private_data, response.private_data, 255);
+	assert_int_equal(rc->conn->peer_private_data.message, VBD_CM_MESSAGE_REPLY);
+	assert_int_equal(rc->conn->peer_private_data.length_bytes, 255);
+	assert_memory_equal(rc->conn->peer_private_data.bytes, response.private_data, 255);
 }
 
 static void test_conn__ids_without_a_device_fail_cleanly(void **test_state)
@@ -414,8 +417,8 @@ static void test_conn__a_name_without_address_fails(void **test_state)
 	struct vbd_error why = {.source = VBD_SOURCE_GAI, .raw = -2};
 	struct vbd_conn *conn;
 
-	assert_int_equal(
-		vbd_conn_create(rig->fabric, 1, &params, -1, 100, &no_ops, NULL, &conn, &rig->err),
+	assert_int_equal(vbd_conn_create(rig->fabric, 1, &params, &rig->cm, 100, &no_ops, NULL,
+				 &conn, &rig->err),
 		VBD_OK);
 	(void)vbd_error_set(&why, VBD_E_NAME_NOT_RESOLVED, "no such host");
 	vbd_conn_name_failed(conn, &why);
@@ -456,7 +459,7 @@ static void test_conn__a_request_can_be_rejected(void **test_state)
 	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
 
-	assert_int_equal(vbd_conn_reject(rc->conn, &rig->err), VBD_OK);
+	assert_int_equal(vbd_conn_reject(rc->conn, NULL, false, &rig->err), VBD_OK);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_REJECTED_LOCALLY);
 	assert_int_equal(fake_count("rdma_reject"), 1);
 }
@@ -477,7 +480,7 @@ static void test_conn__a_reject_that_fails_still_lets_go(void **test_state)
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
 
 	fake_fail_next("rdma_reject", EINVAL);
-	assert_int_equal(vbd_conn_reject(rc->conn, &rig->err), VBD_OK);
+	assert_int_equal(vbd_conn_reject(rc->conn, NULL, false, &rig->err), VBD_OK);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_REJECTED_LOCALLY);
 }
 
@@ -494,7 +497,7 @@ static void test_conn__only_a_request_can_be_accepted_or_rejected(void **test_st
 		rc = rig_conn_in(rig, all_states[i]);
 		assert_int_equal(vbd_conn_accept(rc->conn, &err), VBD_E_WRONG_STATE);
 		assert_non_null(strstr(err.text, vbd_conn_state_name(all_states[i])));
-		assert_int_equal(vbd_conn_reject(rc->conn, NULL), VBD_E_WRONG_STATE);
+		assert_int_equal(vbd_conn_reject(rc->conn, NULL, false, NULL), VBD_E_WRONG_STATE);
 		assert_int_equal(rc->conn->state, all_states[i]);
 	}
 }

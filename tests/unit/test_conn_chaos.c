@@ -199,7 +199,7 @@ static void command(struct chaos *chaos, struct rig_conn *rc)
 		(void)!vbd_conn_accept(rc->conn, NULL);
 		break;
 	case 2:
-		(void)!vbd_conn_reject(rc->conn, NULL);
+		(void)!vbd_conn_reject(rc->conn, NULL, false, NULL);
 		break;
 	case 3:
 		(void)vbd_error_set(&why, VBD_E_DEADLINE, "chaos");

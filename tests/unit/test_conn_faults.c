@@ -29,6 +29,7 @@ static bool is_harmless(const char *call)
 	static const char *const calls[] = {
 		"rdma_create_event_channel", /* the rescan tries again */
 		"ibv_query_qp",		     /* the QP's facts are not known */
+		"ibv_query_gid_ex",	     /* nor what its GID is */
 		"rdma_disconnect",	     /* the QP goes down anyway */
 		"ibv_req_notify_cq",	     /* the CQ is polled instead */
 	};

@@ -190,7 +190,7 @@ static void test_device__the_last_to_let_go_closes_it(void **state)
 	assert_int_equal(vbd_device_async_fd(device), -1);
 	vbd_device_drain_async(device);
 	assert_false(vbd_device_port_active(device));
-	vbd_fabric_forget_device(rig->fabric, device);
+	vbd_device_destroy(device);
 	assert_true(vbd_list_empty(&rig->fabric->devices));
 }
 

@@ -21,8 +21,8 @@ static enum vbd_status open_at(struct rig *rig, struct vbd_cm_listener *listener
 {
 	static const struct vbd_cm_listener_ops no_ops;
 
-	return vbd_cm_listener_open(
-		listener, rig->fabric, (const struct sockaddr *)addr, 8, &no_ops, NULL, err);
+	return vbd_cm_listener_open(listener, rig->fabric, (const struct sockaddr *)addr, &rig->cm,
+		8, &no_ops, NULL, err);
 }
 
 static uint16_t port_of(const struct vbd_cm_listener *listener)
@@ -105,7 +105,7 @@ static void test_listener__requests_come_one_by_one(void **state)
 	two = rig_request(listener);
 	assert_ptr_not_equal(one, two);
 	assert_int_equal(vbd_conn_accept(two->conn, &rig->err), VBD_OK);
-	assert_int_equal(vbd_conn_reject(one->conn, &rig->err), VBD_OK);
+	assert_int_equal(vbd_conn_reject(one->conn, NULL, false, &rig->err), VBD_OK);
 	rig_settle(rig);
 	assert_int_equal(one->conn->state, VBD_CONN_CLOSED);
 	assert_int_equal(two->conn->state, VBD_CONN_ACCEPTING);

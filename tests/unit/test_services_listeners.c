@@ -155,13 +155,13 @@ static void test_services_listeners__manual_waits_for_a_decision(void **state)
 	/* The name is taken now; the request waits on. */
 	assert_int_equal(vbd_connection_accept(two, &how, &err), VBD_E_NAME_TAKEN);
 	assert_int_equal(two->conn->state, VBD_CONN_REQUESTED);
-	assert_int_equal(vbd_connection_reject(two, &svc->err), VBD_OK);
+	assert_int_equal(vbd_connection_reject(two, NULL, false, &svc->err), VBD_OK);
 	assert_int_equal(listener->waiting, 0);
 	assert_int_equal(listener->rejected, 1);
 	assert_true(two->ended);
 	memset(&err, 0, sizeof(err));
 	assert_int_equal(vbd_connection_accept(two, &how, &err), VBD_E_WRONG_STATE);
-	assert_int_equal(vbd_connection_reject(one, NULL), VBD_E_WRONG_STATE);
+	assert_int_equal(vbd_connection_reject(one, NULL, false, NULL), VBD_E_WRONG_STATE);
 }
 
 static void test_services_listeners__an_accept_that_fails_waits_no_more(void **state)

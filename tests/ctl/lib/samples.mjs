@@ -4,7 +4,7 @@ const at = (ms) => `2026-03-04T05:06:07.${String(ms).padStart(3, '0')}456789Z`;
 
 export const qpParams = (over = {}) => ({
   service: 'inbox', sq_depth: 64, rq_depth: 16, recv_size_bytes: 4096, retry_count: 4, rnr_retry: 7, ack_timeout: 14,
-  min_rnr_timer: 12, responder_resources: 16, initiator_depth: 16, ...over,
+  min_rnr_timer: 12, responder_resources: 16, initiator_depth: 16, path_mtu_bytes: null, ...over,
 });
 
 const none = { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0, signalled: 0 };
@@ -16,7 +16,9 @@ export const connection = (over = {}) => ({
   qp: {
     lqpn: 17, rqpn: 18, state: 'RTS', sq_psn: 3223814, rq_psn: 1881236, path_mtu_bytes: 1024, ack_timeout: 14,
     ack_timeout_ns: 67108864, retry_count: 4, rnr_retry: 7, min_rnr_timer: 12, min_rnr_timer_ns: 640000,
-    responder_resources: 16, initiator_depth: 16, gid_index: 1, dgid: '::ffff:192.0.2.2', detect_ms: 336,
+    responder_resources: 16, initiator_depth: 16, gid_index: 1, dgid: '::ffff:192.0.2.2',
+    sgid: '::ffff:192.0.2.1', gid_type: 'roce_v2', netdev: 'eth0', vlan_id: null, traffic_class: 0, hop_limit: 64,
+    detect_ms: 336,
   },
   cq: 1,
   counters: {
@@ -26,6 +28,8 @@ export const connection = (over = {}) => ({
   },
   inbox: { messages: 2, capacity: 16 }, first_error: null, end: null, created_at: at(100), established_at: at(112),
   ended_at: null, params: qpParams(), timeout_ms: 10000,
+  asked: { device: null, src_addr: null, src_port: null, tos: null, reuse_addr: false },
+  private_data: { local: null, peer: null },
   timeline: [
     { at: at(100), since_start_ns: 0, kind: 'call', what: 'rdma_resolve_addr', detail: 'to 192.0.2.2:7471' },
     { at: at(101), since_start_ns: 1234567, kind: 'cm_event', what: 'RDMA_CM_EVENT_ADDR_RESOLVED' },
@@ -46,7 +50,8 @@ export const rejected = (over = {}) => connection({
 
 export const listener = (over = {}) => ({
   id: 1, name: 'front', state: 'listening', addr: '0.0.0.0', port: 7471, device: null, backlog: 1024, accept: 'auto',
-  accept_timeout_ms: 20000, qp: qpParams({ service: 'echo' }), requests: 5, accepted: 4, rejected: 1, waiting: 0,
+  accept_timeout_ms: 20000, qp: qpParams({ service: 'echo' }),
+  asked: { device: null, tos: null, reuse_addr: false, v6_only: null }, private_data: null, requests: 5, accepted: 4, rejected: 1, waiting: 0,
   error: null, created_at: at(1), ...over,
 });
 
@@ -74,8 +79,8 @@ export const device = (over = {}) => ({
     port_num: 1, state: 'active', phys_state: 'link_up', link_layer: 'ethernet', lid: 0, sm_lid: 0,
     max_mtu_bytes: 4096, active_mtu_bytes: 1024,
     gids: [
-      { gid_index: 0, gid: 'fe80::5054:ff:fe12:3456', type: 'roce_v2', scope: 'link_local', netdev: 'eth0' },
-      { gid_index: 1, gid: '::ffff:192.0.2.1', type: 'roce_v2', scope: 'ipv4_mapped', netdev: 'eth0' },
+      { gid_index: 0, gid: 'fe80::5054:ff:fe12:3456', type: 'roce_v2', scope: 'link_local', netdev: 'eth0', vlan_id: null },
+      { gid_index: 1, gid: '::ffff:192.0.2.1', type: 'roce_v2', scope: 'ipv4_mapped', netdev: 'eth0', vlan_id: null },
     ],
   }],
   async_events: { port_active: 1 }, counters: { '1/hw_counters/sent_pkts': 42 },
