@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Connections that are brought up by hand: two daemons, the pingpongs of libibverbs from both sides, a QP that is
+// walked through its states.
+
+import net from "node:net";
+
+import {
+	Daemon, Program, addr, dev, equal, finish, ok, proof, resources, resources_are_back, run, scenario,
+	transfers_work, until,
+} from "./lib.mjs";
+
+const PORT = 18515;
+const MESSAGE_BYTES = 4096;
+const CONNECTION = "/v1/connections";
+const column = { rc: "rc_manual", uc: "uc" };
+
+const manual = (daemon, transport, body = {}) =>
+	daemon.post(CONNECTION, { bringup: "manual", transport, device: dev, ...body });
+
+const remote = (daemon, { id }, exchange, more = {}) =>
+	daemon.post(`${CONNECTION}/${id}/remote`, { ...exchange, ...more }, 60);
+
+const step = (daemon, { id }, state) => daemon.post(`${CONNECTION}/${id}/modify`, { state }, 60);
+
+const two_daemons = async () => {
+	const daemons = [await Daemon.start("a"), await Daemon.start("b")];
+
+	await Promise.all(daemons.map((daemon) => daemon.ready()));
+	return daemons;
+};
+
+const joined = async ([a, b], transport, { ours = {}, theirs = {} } = {}) => {
+	const here = await manual(a, transport, ours);
+	const there = await manual(b, transport, theirs);
+
+	await remote(a, here, there.exchange);
+	await remote(b, there, here.exchange);
+	return [here, there];
+};
+
+const say = (daemon, { id }, data) => daemon.post(`${CONNECTION}/${id}/messages`, { data }, 60);
+
+const hears = async (daemon, { id }, data, count = 1) => {
+	const { items } = await daemon.until(`${CONNECTION}/${id}/messages`, `${count} messages`, ({ total }) => total === count);
+
+	equal(items.at(-1).data, data, "the last message");
+};
+
+// As the kernel has it.
+const kernel_state = async ({ exchange: { qpn } }) => {
+	const qps = JSON.parse(await run("rdma", "-j", "resource", "show", "qp"));
+
+	return qps.find(({ lqpn }) => lqpn === qpn)?.state;
+};
+
+const looks = async (daemon, connection, state, qp_state) => {
+	const seen = await daemon.connection(connection.id);
+
+	equal(seen.state, state, "state");
+	equal(seen.qp.state, qp_state, "state of the QP");
+	equal(await kernel_state(connection), qp_state, "state of the QP in the kernel");
+	return seen;
+};
+
+for (const transport of ["rc", "uc"]) {
+	await scenario(`two daemons exchange what their clients pass on, ${transport}`, async () => {
+		const before = await resources();
+		const daemons = await two_daemons();
+		const [here, there] = await joined(daemons, transport);
+		const [a, b] = daemons;
+
+		for (const [daemon, { id }] of [[a, here], [b, there]]) {
+			const seen = await daemon.connection(id);
+
+			equal(seen.state, "established", "state");
+			equal(seen.transport, transport, "transport");
+			equal(seen.bringup, "manual", "bringup");
+		}
+		await say(a, here, "hello");
+		await hears(b, there, "hello");
+		await say(b, there, "hello yourself");
+		await hears(a, here, "hello yourself");
+		if (transport === "rc")
+			await transfers_work(a, here, b);
+		for (const [daemon, { id }] of [[a, here], [b, there]]) {
+			await daemon.post(`${CONNECTION}/${id}/close`, undefined, 60);
+			await daemon.ended_with(id, "local_close");
+			await daemon.stop();
+		}
+		await resources_are_back(before);
+		proof("manual_bringup", column[transport]);
+		proof("send", column[transport]);
+		proof("inbox", column[transport]);
+		if (transport === "rc") {
+			proof("write", column[transport]);
+			proof("read", column[transport]);
+		}
+	});
+}
+
+// --- the pingpongs: "LID:QPN:PSN:GID" in hex, from the client first, and "done" behind it ---------------------------
+
+const LINE_BYTES = "0000:000000:000000:00000000000000000000000000000000".length + 1;
+
+const hex = (number, digits) => number.toString(16).padStart(digits, "0");
+
+// 32 digits: 16 bytes in the order of the wire.
+const gid_digits = (gid) => {
+	const v4 = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(gid);
+	const text = v4 ? `${v4[1]}${hex(v4[2] * 256 + Number(v4[3]), 4)}:${hex(v4[4] * 256 + Number(v4[5]), 4)}` : gid;
+	const [front, back] = text.split("::").map((part) => part.split(":").filter(Boolean));
+	const words = back ? [...front, ...Array(8 - front.length - back.length).fill("0"), ...back] : front;
+
+	return words.map((word) => word.padStart(4, "0")).join("");
+};
+
+const line_of = ({ lid, qpn, psn, gid }) => `${hex(lid, 4)}:${hex(qpn, 6)}:${hex(psn, 6)}:${gid_digits(gid)}\0`;
+
+const exchange_of = (line) => {
+	const [lid, qpn, psn, gid] = line.replace("\0", "").split(":");
+
+	return {
+		lid: parseInt(lid, 16), qpn: parseInt(qpn, 16), psn: parseInt(psn, 16),
+		gid: gid.match(/.{4}/g).join(":"), mtu_bytes: 1024,
+	};
+};
+
+const read_bytes = (socket, count) => new Promise((done, fail) => {
+	let seen = Buffer.alloc(0);
+	const take = (bytes) => {
+		seen = Buffer.concat([seen, bytes]);
+		if (seen.length < count)
+			return;
+		socket.off("data", take);
+		done(seen.subarray(0, count).toString());
+	};
+
+	socket.on("data", take);
+	socket.on("error", fail);
+	socket.on("end", () => fail(new Error(`the pingpong hung up after ${seen.length} bytes`)));
+});
+
+const connected = (port) => new Promise((done, fail) => {
+	const socket = net.connect(port, "127.0.0.1", () => done(socket));
+
+	socket.on("error", fail);
+});
+
+const pingpong = (transport, { exchange }, iterations, ...more) => new Program(`ibv_${transport}_pingpong`, [
+	"-d", dev, "-g", String(exchange.gid_index), "-m", "1024", "-s", String(MESSAGE_BYTES), "-n", String(iterations),
+	...more]);
+
+for (const transport of ["rc", "uc"]) {
+	await scenario(`the echo service answers ibv_${transport}_pingpong`, async () => {
+		const iterations = 1000;
+		const daemon = await Daemon.start("d");
+		const server = net.createServer();
+
+		await daemon.ready();
+		const connection = await manual(daemon, transport, { service: "echo" });
+		await new Promise((done) => server.listen(PORT, "127.0.0.1", done));
+		const asked = new Promise((done) => server.once("connection", done));
+		const client = pingpong(transport, connection, iterations, "127.0.0.1");
+		const socket = await asked;
+
+		await remote(daemon, connection, exchange_of(await read_bytes(socket, LINE_BYTES)));
+		socket.write(line_of(connection.exchange));
+		ok(/done/.test(await read_bytes(socket, "done\0".length)), "the pingpong is not done");
+		await client.success();
+		socket.destroy();
+		server.close();
+		ok(new RegExp(`${iterations} iters`).test(client.output), `the pingpong said: ${client.output}`);
+		const { counters } = await daemon.connection(connection.id);
+		equal(counters.recv.completed, iterations, "messages that came");
+		equal(counters.recv.bytes, iterations * MESSAGE_BYTES, "bytes that came");
+		equal(counters.send.posted, iterations, "messages that went back");
+		await daemon.stop();
+		proof(`peer:ibv_${transport}_pingpong`, column[transport]);
+		proof("echo", column[transport]);
+	});
+
+	// The server sends back what it got, in the buffer that it came in.
+	await scenario(`ibv_${transport}_pingpong answers messages`, async () => {
+		const iterations = 50;
+		const daemon = await Daemon.start("d");
+
+		await daemon.ready();
+		const connection = await manual(daemon, transport);
+		const server = pingpong(transport, connection, iterations);
+		const socket = await until("the pingpong to listen", () => connected(PORT).catch(() => null));
+
+		socket.write(line_of(connection.exchange));
+		await remote(daemon, connection, exchange_of(await read_bytes(socket, LINE_BYTES)));
+		socket.write("done\0");
+		for (let i = 0; i < iterations; i++) {
+			const data = String(i).padEnd(MESSAGE_BYTES, "x");
+
+			await say(daemon, connection, data);
+			await hears(daemon, connection, data);
+			await daemon.call("DELETE", `${CONNECTION}/${connection.id}/messages?through=${i + 1}`);
+		}
+		await server.success();
+		socket.destroy();
+		await daemon.stop();
+		proof(`peer:ibv_${transport}_pingpong`, column[transport]);
+	});
+}
+
+// --- a walk ----------------------------------------------------------------------------------------------------
+
+await scenario("a learner walks a QP up, looks, walks it down and up again", async () => {
+	const before = await resources();
+	const [a, b] = await two_daemons();
+	const here = await manual(a, "rc", { initial_state: "RESET", service: "echo" });
+	const there = await manual(b, "rc");
+	let seen = await looks(a, here, "awaiting_remote", "RESET");
+
+	equal(seen.waits_for, "the peer's QP attributes", "what it waits for");
+	await remote(b, there, here.exchange);
+
+	for (let round = 1; round <= 2; round++) {
+		await step(a, here, "INIT");
+		seen = await looks(a, here, "awaiting_remote", "INIT");
+		equal(seen.qp.rqpn, null, "the remote QP in INIT");
+		if (round === 1) {
+			await remote(a, here, there.exchange, { bring_to: "RTR" });
+		} else {
+			await step(b, there, "INIT");
+			await step(b, there, "RTR");
+			await step(b, there, "RTS");
+			await step(a, here, "RTR");
+		}
+		seen = await looks(a, here, "awaiting_remote", "RTR");
+		equal(seen.qp.rqpn, there.exchange.qpn, "the remote QP in RTR");
+		equal(seen.qp.rq_psn, there.exchange.psn, "the PSN that is awaited");
+		equal(seen.qp.sq_psn, null, "the PSN to send in RTR");
+
+		// It may receive already; the echo has to wait for RTS.
+		await say(b, there, `early ${round}`);
+		await a.until(`${CONNECTION}/${here.id}`, "a message", ({ counters }) => counters.recv.completed === 3 * round - 2);
+		equal((await a.connection(here.id)).counters.send.posted, 3 * (round - 1), "echoes in RTR");
+		await step(a, here, "RTS");
+		seen = await looks(a, here, "established", "RTS");
+		ok(seen.qp.sq_psn !== null, "there is no PSN to send in RTS");
+		await hears(b, there, `early ${round}`, 3 * round - 2);
+
+		await step(a, here, "SQD");
+		await looks(a, here, "established", "SQD");
+		await say(b, there, `drained ${round}`);
+		await a.until(`${CONNECTION}/${here.id}`, "a message", ({ counters }) => counters.recv.completed === 3 * round - 1);
+		equal((await a.connection(here.id)).counters.send.posted, 3 * round - 2, "echoes in SQD");
+		await until("the send queue to drain", async () => (await a.try("POST", `${CONNECTION}/${here.id}/modify`,
+			{ state: "RTS" }, { wait_s: 60 })).status === 200);
+		await looks(a, here, "established", "RTS");
+		await hears(b, there, `drained ${round}`, 3 * round - 1);
+		await say(b, there, `again ${round}`);
+		await hears(b, there, `again ${round}`, 3 * round);
+
+		// Down by ERR here, at once there.
+		seen = await step(a, here, "ERR");
+		equal(seen.counters.recv.flushed, seen.counters.recv.posted - seen.counters.recv.completed, "flushed receives");
+		await looks(a, here, "awaiting_remote", "ERR");
+		const { code, detail } = await a.refused("POST", `${CONNECTION}/${here.id}/modify`, { state: "RTS" });
+		equal(code, "wrong_state", "code");
+		ok(/possible: RESET$/.test(detail), detail);
+		await step(a, here, "RESET");
+		await looks(a, here, "awaiting_remote", "RESET");
+		await step(b, there, "RESET");
+		await looks(b, there, "awaiting_remote", "RESET");
+		await hears(b, there, `again ${round}`, 3 * round);
+	}
+	await a.stop();
+	await b.stop();
+	await resources_are_back(before);
+	proof("manual_bringup", "rc_manual");
+});
+
+await scenario("a peer that sends to a QP in ERR hurts nobody", async () => {
+	const [a, b] = await two_daemons();
+	const [here, there] = await joined([a, b], "uc");
+	const others = await joined([a, b], "rc");
+
+	await say(b, there, "heard");
+	await hears(a, here, "heard");
+	await step(a, here, "ERR");
+	for (let i = 0; i < 20; i++)
+		await say(b, there, `lost ${i}`);
+	await say(b, others[1], "beside it");
+	await hears(a, others[0], "beside it");
+	await step(a, here, "RESET");
+	await step(a, here, "INIT");
+	await step(a, here, "RTR");
+	await step(a, here, "RTS");
+	await say(a, here, "back");
+	await hears(b, there, "back");
+	await say(b, there, "heard again");
+	await hears(a, here, "heard again", 2);
+	await a.stop();
+	await b.stop();
+	proof("manual_bringup", "uc");
+});
+
+// --- ends --------------------------------------------------------------------------------------------------------
+
+const ways = {
+	RESET: async (daemon) => manual(daemon, "rc", { initial_state: "RESET" }),
+	INIT: async (daemon) => manual(daemon, "uc"),
+	RTR: async (daemon) => {
+		const connection = await manual(daemon, "rc");
+
+		return remote(daemon, connection, connection.exchange, { bring_to: "RTR" });
+	},
+	RTS: async (daemon) => {
+		const connection = await manual(daemon, "rc");
+
+		return remote(daemon, connection, connection.exchange);
+	},
+	SQD: async (daemon) => step(daemon, await ways.RTS(daemon), "SQD"),
+	ERR: async (daemon) => step(daemon, await ways.RTS(daemon), "ERR"),
+};
+
+const one_in_each_state = (daemon) => Promise.all(Object.entries(ways).map(async ([state, way]) => {
+	const connection = await way(daemon);
+
+	equal(connection.qp.state, state, "state of the QP");
+	return connection;
+}));
+
+await scenario("the device goes, with a QP in each state", async () => {
+	const daemon = await Daemon.start("d");
+	const [{ netdev }] = JSON.parse(await run("rdma", "-j", "link", "show", `${dev}/1`));
+
+	await daemon.ready();
+	const connections = await one_in_each_state(daemon);
+	await new Program("timeout", ["5", "rdma", "link", "delete", dev]).success();
+	for (const { id } of connections)
+		await daemon.ended_with(id, "device_removed");
+	await run("rdma", "link", "add", dev, "type", "rxe", "netdev", netdev);
+	await daemon.ready();
+	await one_in_each_state(daemon);
+	await daemon.stop();
+});
+
+await scenario("the daemon stops, with a QP in each state", async () => {
+	const before = await resources();
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	await one_in_each_state(daemon);
+	await daemon.stop();
+	await resources_are_back(before);
+});
+
+finish();
