@@ -30,7 +30,7 @@ esac
 "$root/lab/prepare" "${prepare[@]}" || skip "lab/prepare failed, as it says above"
 
 # The guest has an environment of its own.
-for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS; do
+for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS LOAD_SEED LOAD_REQUESTS LOAD_LANES LOAD_TRACE; do
 	[[ -z ${!name:-} ]] || options+=(--env "$name=${!name}")
 done
 output=/dev/null

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Thousands of requests as chance has them: made, used, deleted, in the wrong order, with wrong names and values. None
+// may be answered by accident, and afterwards the kernel holds what it held before.
+//
+//   LOAD_SEED=N       plays the same requests again (the seed is printed)
+//   LOAD_REQUESTS=N   how many
+//   LOAD_LANES=N      how many at a time; with 1 the order is the same every time
+//   LOAD_TRACE=1      prints each request and its answer
+
+import { readdirSync, readlinkSync } from "node:fs";
+import { Daemon, Failure, addr, dev, finish, ok, run, scenario, until } from "./lib.mjs";
+
+const number = (name, otherwise) => Number(process.env[name] || otherwise);
+const SEED = number("LOAD_SEED", Date.now() % 1_000_000);
+const REQUESTS = number("LOAD_REQUESTS", 10_000);
+const LANES = number("LOAD_LANES", 8);
+const TRACE = process.env.LOAD_TRACE === "1";
+const PORTS = [7471, 7472, 7473, 7474];
+const ALIVE_AT_MOST = 24;
+const GROUP_ADDR = "239.1.2.";
+
+// --- chance ------------------------------------------------------------------------------------------------------
+
+// Mulberry32: small, and the same everywhere.
+let state = SEED;
+function random() {
+	state = (state + 0x6d2b79f5) | 0;
+	let t = Math.imul(state ^ (state >>> 15), 1 | state);
+	t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+	return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+}
+
+const below = (count) => Math.floor(random() * count);
+const one_of = (...values) => values[below(values.length)];
+const maybe = (chance, members) => (random() < chance ? members() : {});
+const some_of = (...values) => values.filter(() => random() < 0.5);
+
+// --- what there is -----------------------------------------------------------------------------------------------
+
+// In the order in which they can be deleted. Those that verbsd does not have are left out below.
+const KINDS = ["probes", "transfers", "windows", "groups", "peers", "connections", "endpoints", "listeners", "srqs", "cqs",
+	"pds", "buffers"];
+const ENDED = new Set(["closed", "failed", "done", "cancelled", "timed_out", "left", "revoked"]);
+const alive = Object.fromEntries(KINDS.map((kind) => [kind, []]));
+const gone = Object.fromEntries(KINDS.map((kind) => [kind, ["99999999"]]));
+const exchanges = [];
+const keys = [];
+
+// Mostly one that is there; else one that has gone, one of another kind, or none at all.
+function ref(kind) {
+	const chance = random();
+
+	if (chance < 0.9 && alive[kind].length)
+		return one_of(...alive[kind]);
+	if (chance < 0.94)
+		return one_of(...gone[kind]);
+	if (chance < 0.97)
+		return one_of(...Object.values(alive).flat(), "17");
+	return one_of("nobody", "0", "..", "%00", "x".repeat(70), "-1");
+}
+
+const by_ref = (kind) => encodeURIComponent(ref(kind));
+
+// A name is taken now and then.
+const named = () => maybe(0.3, () => ({ name: `n${below(300)}` }));
+const placed = (chance) => maybe(chance, () => ({ device: one_of(dev, dev, dev, "nodev0") }));
+
+const qp = () => ({
+	sq_depth: one_of(1, 4, 64), rq_depth: one_of(1, 4, 16), recv_size_bytes: one_of(64, 4096),
+	...maybe(0.3, () => ({ service: one_of("inbox", "echo", "rping", "sink", "none", "rping_client") })),
+	...maybe(0.2, () => ({ retry_count: below(7), rnr_retry: below(7) })),
+	...maybe(0.15, () => ({ pd: ref("pds") })),
+	...maybe(0.15, () => ({ cq: ref("cqs") })),
+	...maybe(0.1, () => ({ srq: ref("srqs"), rq_depth: undefined, recv_size_bytes: undefined })),
+	...maybe(0.1, () => ({ signal_every: one_of(1, 2, 4), inline_bytes: one_of(0, 64, 256), max_send_sge: one_of(1, 4, 33) })),
+});
+
+const private_data = () => one_of({ data: "hello", encoding: "text" }, { data: "00ff", encoding: "hex" },
+	{ data: "x".repeat(300), encoding: "text" });
+
+const remote = () => (keys.length && random() < 0.9 ? one_of(...keys) : { addr: "0x1000", rkey: "0x1" });
+
+const range = () => ({
+	buffer: ref("buffers"),
+	...maybe(0.5, () => ({ offset: one_of(0, 1, 64), length_bytes: one_of(0, 1, 64, 4096) })),
+});
+
+const where = () => (alive.endpoints.length && random() < 0.2
+	? { endpoint: ref("endpoints"), ...one_of({ peer: ref("peers") }, { group: ref("groups") }) }
+	: { connection: ref("connections") });
+
+function transfer() {
+	const op = one_of("send", "send", "write", "write", "read", "send_imm", "write_imm", "fetch_add", "compare_swap", "recv");
+
+	return {
+		op, ...where(), timeout_ms: one_of(1, 100, 1000),
+		...(random() < 0.8 ? range() : { sges: Array.from({ length: 1 + below(5) }, range) }),
+		...(/write|read|fetch|swap/.test(op) && { remote: remote() }),
+		...(/imm/.test(op) && { imm: below(2 ** 32) }),
+		...(op === "fetch_add" && { add: "0x1" }),
+		...(op === "compare_swap" && { compare: "0x0", swap: "0x1" }),
+		...maybe(0.1, () => ({ inline: true })),
+		...maybe(0.1, () => ({ chunk_bytes: one_of(1, 512), window: one_of(1, 3) })),
+	};
+}
+
+const bodies = {
+	pds: () => ({ ...named(), ...placed(0.9) }),
+	cqs: () => ({ ...named(), ...placed(0.9), depth_cqe: one_of(1, 16, 256, 1 << 30),
+		...maybe(0.2, () => ({ moderation: { count: 4, period_us: 100 } })) }),
+	srqs: () => ({ ...named(), ...one_of({ device: dev }, { pd: ref("pds") }), cq: ref("cqs"),
+		depth: one_of(1, 8, 64), recv_size_bytes: one_of(64, 4096), limit: one_of(0, 1, 4) }),
+	buffers: () => ({
+		...named(), size_bytes: one_of(1, 64, 4096, 4096, 65536, 2 ** 50), access: some_of("remote_write", "remote_read",
+			"remote_atomic", "mw_bind"), ...placed(0.2),
+		...maybe(0.2, () => ({ kind: one_of("anonymous", "shared", "hugepage") })),
+		...maybe(0.1, () => ({ relaxed_ordering: true })), ...maybe(0.1, () => ({ on_demand: true })),
+		...maybe(0.1, () => ({ pd: ref("pds") })),
+	}),
+	windows: () => ({ ...named(), buffer: ref("buffers"), connection: ref("connections"), type: one_of(1, 2),
+		...maybe(0.5, () => ({ offset: one_of(0, 64), length_bytes: one_of(0, 64, 4096) })),
+		access: some_of("remote_write", "remote_read", "remote_atomic") }),
+	listeners: () => ({
+		...named(), addr: one_of(addr, addr, "0.0.0.0", "192.0.2.1"), port: one_of(...PORTS),
+		accept: one_of("auto", "auto", "auto", "manual", "reject"), accept_timeout_ms: one_of(100, 1000), qp: qp(),
+		...maybe(0.1, () => ({ private_data: private_data() })), ...placed(0.05),
+	}),
+	connections: () => (random() < 0.85
+		? { ...named(), dst_addr: one_of(addr, addr, addr, addr, "192.0.2.1"), dst_port: one_of(...PORTS, 7999),
+			timeout_ms: one_of(20, 500, 2000), qp: qp(), ...maybe(0.1, () => ({ private_data: private_data() })),
+			...placed(0.05) }
+		: { ...named(), bringup: "manual", transport: one_of("rc", "uc"), device: dev, qp: qp(),
+			...maybe(0.3, () => ({ initial_state: "RESET" })), ...maybe(0.3, () => ({ gid_index: one_of(0, 1, 2, 99) })) }),
+	endpoints: () => ({ ...named(), service: one_of("inbox", "inbox", "echo", "sink"),
+		...one_of({ device: dev }, { addr, port: one_of(...PORTS) }, { device: dev, qkey: "0x11111111" }),
+		qp: { sq_depth: one_of(1, 16), rq_depth: one_of(1, 16), recv_size_bytes: one_of(64, 1024) } }),
+	peers: () => ({ ...named(), endpoint: ref("endpoints"),
+		...one_of({ dst_addr: addr, dst_port: one_of(...PORTS), timeout_ms: 500 },
+			{ gid: `::ffff:${addr}`, qpn: one_of(1, 17, 20), qkey: "0x11111111" }) }),
+	groups: () => ({ ...named(), endpoint: ref("endpoints"), addr: GROUP_ADDR + below(5), mode: one_of("full", "send_only"),
+		timeout_ms: one_of(10, 1000) }),
+	transfers: () => (random() < 0.9 ? transfer() : { transfers: Array.from({ length: 1 + below(4) }, transfer) }),
+	probes: () => ({ connection: ref("connections"), kind: "rping", count: 1 + below(5), size_bytes: one_of(8, 64, 4096),
+		timeout_ms: one_of(10, 500) }),
+};
+
+// What else is done with one of a kind: [kind, method, rest of the path, body].
+const uses = [
+	["listeners", "PATCH", "", () => ({ accept: one_of("auto", "manual", "reject") })],
+	["cqs", "PATCH", "", () => one_of({ depth_cqe: one_of(1, 64, 512) }, { moderation: { count: one_of(0, 8), period_us: 50 } })],
+	["srqs", "PATCH", "", () => ({ limit: one_of(0, 1, 1000) })],
+	["connections", "POST", "/close", () => ({})],
+	["connections", "POST", "/accept", () => named()],
+	["connections", "POST", "/reject", () => undefined],
+	["connections", "POST", "/messages", () => ({ data: "x".repeat(one_of(0, 1, 64, 5000)),
+		...maybe(0.2, () => ({ imm: below(2 ** 32) })) })],
+	["connections", "POST", "/messages", () => ({ data: "some message" })],
+	["connections", "GET", "/messages", () => undefined],
+	["connections", "DELETE", "/messages", () => undefined],
+	["connections", "POST", "/modify", () => ({ state: one_of("RESET", "INIT", "RTR", "RTS", "SQD", "ERR") })],
+	["connections", "POST", "/remote", () => ({ ...(exchanges.length ? one_of(...exchanges) : { qpn: 17, psn: 0 }),
+		bring_to: one_of("RTR", "RTS") })],
+	["endpoints", "POST", "/messages", () => ({ data: "y".repeat(one_of(0, 64, 5000)), ...one_of({ peer: ref("peers") },
+		{ group: ref("groups") }) })],
+	["endpoints", "GET", "/messages", () => undefined],
+	["endpoints", "DELETE", "/messages", () => undefined],
+	["buffers", "GET", "/data", () => undefined],
+	["buffers", "PUT", "/data", () => Buffer.alloc(one_of(0, 1, 64, 4096), 7)],
+	["buffers", "GET", "/checksum", () => undefined],
+];
+
+// --- one request -------------------------------------------------------------------------------------------------
+
+// One member is another, of another type, missing, or one that nobody knows.
+function spoil(body) {
+	const member = one_of(...Object.keys(body), "surprise");
+	const value = one_of(null, -1, 2 ** 53, "", "?", [], {}, 1.5, true, undefined);
+
+	return { ...body, [member]: value };
+}
+
+function draw_request(kinds) {
+	const chance = random();
+	const kind = one_of(...kinds, "connections", "connections", "transfers", "transfers");
+	const wait_s = random() < 0.15 ? 1 : undefined;
+	const crowded = alive[kind].length >= ALIVE_AT_MOST;
+
+	if (chance < 0.4 && !crowded) {
+		const body = bodies[kind]();
+		return { kind, method: "POST", path: `/v1/${kind}`, body: random() < 0.08 ? spoil(body) : body, wait_s };
+	}
+	if (chance < 0.65) {
+		const [of, method, rest, body] = one_of(...uses.filter(([of]) => kinds.includes(of)));
+		return { method, path: `/v1/${of}/${by_ref(of)}${rest}`, body: body(), wait_s };
+	}
+	if (chance < 0.85 || crowded)
+		return { kind, method: "DELETE", path: `/v1/${kind}/${by_ref(kind)}` };
+	if (chance < 0.95)
+		return { kind, method: "GET", path: `/v1/${kind}?limit=1000` };
+	return { kind, method: one_of("GET", "GET", "PUT"), path: `/v1/${kind}/${by_ref(kind)}` };
+}
+
+function learn(kind, item) {
+	const id = String(item.id);
+
+	if (ENDED.has(item.state))
+		return;
+	if (!alive[kind].includes(id))
+		alive[kind].push(id);
+	if (item.exchange && exchanges.push(item.exchange) > 20)
+		exchanges.shift();
+	if (item.rkey && keys.push({ addr: item.addr, rkey: item.rkey }) > 20)
+		keys.shift();
+}
+
+function forget(kind, id) {
+	alive[kind] = alive[kind].filter((other) => other !== id);
+	if (gone[kind].push(id) > 50)
+		gone[kind].shift();
+}
+
+// A bare errno says that something was tried that could have been known to be impossible.
+const BARE = /Invalid argument|EINVAL|Bad file descriptor|Bad address|Operation not supported/;
+
+// What verbsd says when it or the kernel was surprised.
+const SURPRISED = ["internal", "verbs_error"];
+
+// An answer that nobody should get.
+function complaint({ method, path }, { status, body }) {
+	if (status < 400)
+		return null;
+	if (status === 500 || SURPRISED.includes(body?.code))
+		return `answered ${status} ${body?.code}: ${body?.detail}`;
+	if (typeof body?.code !== "string" || !body.detail)
+		return `answered ${status} without a problem`;
+	if (BARE.test(body.detail))
+		return `answered with a bare error: ${body.code}: ${body.detail}`;
+	if (body.code === "not_supported" && !(body.device && body.capability) && method === "POST" && !/nodev0/.test(path))
+		return `not_supported without a device or capability: ${body.detail}`;
+	return null;
+}
+
+function complaint_of_item({ id, first_error, state }, kind) {
+	const text = first_error?.text ?? "";
+
+	return BARE.test(text) ? `${kind} ${id}, ${state}, ended by a bare error: ${text}` : null;
+}
+
+const counts = new Map();
+const complaints = new Map();
+
+function complain(text, request, index) {
+	const key = text.replace(/\d+/g, "N").slice(0, 120);
+
+	if (!complaints.has(key))
+		complaints.set(key, `request ${index}: ${request.method} ${request.path} ${JSON.stringify(request.body) ?? ""}: ${text}`);
+}
+
+async function play(daemon, request, index) {
+	const { kind, method, path, body, wait_s } = request;
+	const type = Buffer.isBuffer(body) ? "application/octet-stream" : "application/json";
+	const answer = await daemon.try(method, path, body, { wait_s, type });
+	const text = complaint(request, answer);
+	const result = answer.body?.code ?? answer.status;
+
+	if (TRACE)
+		console.log(index, method, path, JSON.stringify(body) ?? "", answer.status, answer.body?.code ?? "",
+			answer.status >= 400 ? answer.body?.detail : answer.body?.id ?? "");
+	counts.set(result, (counts.get(result) ?? 0) + 1);
+	if (text)
+		complain(text, request, index);
+	if (method === "DELETE" && kind && answer.status < 300)
+		forget(kind, path.split("/")[3]);
+	if (!kind || answer.status >= 300 || method === "DELETE")
+		return;
+	const items = answer.body.items ?? [answer.body];
+	if (path.includes("?limit")) {
+		const there = new Set(items.filter(({ state }) => !ENDED.has(state)).map(({ id }) => String(id)));
+		alive[kind].filter((id) => !there.has(id)).forEach((id) => forget(kind, id));
+	}
+	items.filter((item) => item.id && !item.default && !item.worker_owned).forEach((item) => {
+		const bad = complaint_of_item(item, kind);
+
+		if (bad)
+			complain(bad, request, index);
+		learn(kind, item);
+	});
+}
+
+// --- all of them -------------------------------------------------------------------------------------------------
+
+async function delete_all(daemon, kinds) {
+	const listed = async (kind) => (await daemon.get(`/v1/${kind}?limit=1000`)).items.filter((item) =>
+		!ENDED.has(item.state) && !item.default && item.auto !== true);
+	const left = async () => {
+		const all = {};
+
+		for (const kind of kinds) {
+			const items = await listed(kind);
+			await Promise.all(items.map(({ id }) => daemon.try("DELETE", `/v1/${kind}/${id}`)));
+			all[kind] = items.map(({ id }) => id);
+		}
+		return kinds.every((kind) => kind === "cqs" || all[kind].length === 0) ? null : all;
+	};
+	let what;
+
+	await until("everything to be deleted", async () => !(what = await left()), 30_000).catch(() => {
+		throw new Failure(`could not delete: ${JSON.stringify(what)}`);
+	});
+}
+
+// HTTP connections are the agent's to keep; all else is the daemon's.
+const fds_held = (pid) => readdirSync(`/proc/${pid}/fd`).filter((fd) => {
+	try {
+		return !readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith("socket:");
+	} catch {
+		return false;
+	}
+}).length;
+
+const held = async () => {
+	const [{ ifindex, ifname, ...counts }] = JSON.parse(await run("rdma", "-j", "resource", "show"));
+
+	return counts;
+};
+
+// A connection and a transfer make what stays: the context, its PD, a CQ for each worker.
+async function warm_up(daemon) {
+	const listener = await daemon.listen({ port: PORTS[0] });
+	const connection = await daemon.connect({ dst_port: PORTS[0] });
+
+	await daemon.post(`/v1/connections/${connection.id}/messages`, { data: "warm" }, 60);
+	await daemon.call("DELETE", `/v1/listeners/${listener.id}`);
+	await delete_all(daemon, ["connections"]);
+}
+
+async function settled(daemon, before, what, look) {
+	let seen;
+
+	await until(what, async () => {
+		seen = await look();
+		return Object.keys(before).every((key) => (key === "cq" ? seen[key] >= before[key] : seen[key] === before[key]));
+	}, 15_000).catch(() => {
+		throw new Failure(`${what}: ${JSON.stringify(before)} before, ${JSON.stringify(seen)} after`);
+	});
+	return seen;
+}
+
+await scenario("ten thousand mixed requests leave the kernel as it was", async () => {
+	const daemon = await Daemon.start("d", ["--workers", "2"]);
+
+	console.log(`seed ${SEED}, ${REQUESTS} requests, ${LANES} at a time`);
+	await daemon.ready();
+	const contract = String(await daemon.get("/v1/openapi.yaml"));
+	const kinds = KINDS.filter((kind) => contract.includes(`\n  /v1/${kind}:\n    get:`) &&
+		contract.split(`\n  /v1/${kind}:\n`)[1].split("\n  /v1/")[0].includes("\n    post:"));
+	await warm_up(daemon);
+	const nothing = await held();
+	const before = { ...nothing, fds: fds_held(daemon.pid) };
+	let next = 0;
+	const lane = async () => {
+		while (next < REQUESTS && !daemon.gone)
+			await play(daemon, draw_request(kinds), next++);
+	};
+
+	await Promise.all(Array.from({ length: LANES }, lane));
+	console.log([...counts].sort(([, a], [, b]) => b - a).map(([code, count]) => `${code} ${count}`).join(", "));
+	await daemon.is_fine();
+	await delete_all(daemon, kinds);
+	const after = await settled(daemon, before, "what was there before", async () =>
+		({ ...await held(), fds: fds_held(daemon.pid) }));
+	console.log(`held before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
+	ok(complaints.size === 0, `${complaints.size} complaints:\n${[...complaints.values()].join("\n")}`);
+	await daemon.stop();
+});
+
+finish();
