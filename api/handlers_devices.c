@@ -6,6 +6,7 @@
 #include "api/handlers.h"
 #include "api/page.h"
 #include "daemon/devices.h"
+#include "rdma/caps.h"
 #include "rdma/cq.h"
 #include "rdma/worker.h"
 
@@ -28,10 +29,28 @@ static json_t *encode_limits(const struct vbd_device_attr *attr)
 	vbd_put_u64(&out, "max_qp_rd_atom", attr->max_qp_rd_atom);
 	vbd_put_u64(&out, "max_qp_init_rd_atom", attr->max_qp_init_rd_atom);
 	vbd_put_u64(&out, "max_srq", attr->max_srq);
+	vbd_put_u64(&out, "max_srq_wr", attr->max_srq_wr);
 	vbd_put_u64(&out, "max_mw", attr->max_mw);
 	vbd_put_u64(&out, "max_ah", attr->max_ah);
 	vbd_put_u64(&out, "max_mcast_grp", attr->max_mcast_grp);
+	vbd_put_u64(&out, "max_cq_moderation_count", attr->max_cq_count);
+	vbd_put_u64(&out, "max_cq_moderation_period_us", attr->max_cq_period_us);
 	return vbd_encode_end(&out);
+}
+
+static json_t *encode_capabilities(const struct vbd_device *device)
+{
+	json_t *list = json_array();
+
+	for (unsigned int cap = 0; cap < VBD_CAP_COUNT; cap++) {
+		if (vbd_device_can(device, (enum vbd_cap)cap) &&
+			json_array_append_new(list, json_string(vbd_cap_name((enum vbd_cap)cap))) <
+				0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
 }
 
 static json_t *encode_gid(const struct vbd_gid *gid)
@@ -156,6 +175,7 @@ static json_t *encode_device(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "vendor_id", attr->vendor_id);
 	vbd_put_u64(&out, "vendor_part_id", attr->vendor_part_id);
 	vbd_put_text_or_null(&out, "error", device->error.text);
+	vbd_put(&out, "capabilities", encode_capabilities(device));
 	vbd_put(&out, "limits", encode_limits(attr));
 	vbd_put(&out, "ports", encode_ports(device));
 	vbd_put(&out, "async_events", encode_async_events(device));
@@ -202,8 +222,8 @@ static int by_device_added(const void *a, const void *b)
 }
 
 static const char *const device_fields[] = {"id", "name", "state", "transport", "node_guid",
-	"sys_image_guid", "fw_ver", "vendor_id", "vendor_part_id", "error", "limits", "ports",
-	"async_events", "counters", "memlock", "added_at", "removed_at", NULL};
+	"sys_image_guid", "fw_ver", "vendor_id", "vendor_part_id", "error", "capabilities",
+	"limits", "ports", "async_events", "counters", "memlock", "added_at", "removed_at", NULL};
 
 static const char *const device_states[] = {
 #define STATE_NAME(sym, json) json,

@@ -80,6 +80,8 @@ json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_e
 	set_text(problem, "pointer", err->pointer);
 	set_text(problem, "hint", vbd_status_hint(err->status));
 	set_text(problem, "call", err->call);
+	set_text(problem, "device", err->device);
+	set_text(problem, "capability", err->capability);
 	set_source(problem, err);
 	if (err->limit)
 		(void)json_object_set_new(problem, "limit", json_integer((json_int_t)err->limit));

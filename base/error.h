@@ -30,11 +30,13 @@ struct vbd_error {
 	enum vbd_error_source source;
 	int kind;
 	int64_t raw;
-	const char *call; /* static string: "ibv_reg_mr"; NULL if none */
-	uint64_t limit;	  /* the limit reached; 0 if none */
-	char pointer[96]; /* JSON pointer, or the name of a parameter; "" if none */
-	char object[48];  /* path of the object concerned, "/v1/connections/7"; "" if none */
-	char text[240];	  /* one line */
+	const char *call;	/* static string: "ibv_reg_mr"; NULL if none */
+	uint64_t limit;		/* the limit reached; 0 if none */
+	char pointer[96];	/* JSON pointer, or the name of a parameter; "" if none */
+	char object[48];	/* path of the object concerned, "/v1/connections/7"; "" if none */
+	char device[64];	/* NOT_SUPPORTED: which device lacks `capability`; "" if none */
+	const char *capability; /* static string: "atomics"; NULL if none */
+	char text[240];		/* one line */
 };
 
 /**

@@ -59,6 +59,9 @@ enum vbd_blast {
 		"Choose another name, or delete its holder.")                                      \
 	X(IN_USE, "in_use", 409, REQUEST, "The object is in use",                                  \
 		"Wait for its users, or end them first.")                                          \
+	X(PD_MISMATCH, "pd_mismatch", 409, REQUEST,                                                \
+		"The objects are in different protection domains",                                 \
+		"Make them in one protection domain: the detail names both.")                      \
 	X(WRONG_STATE, "wrong_state", 409, REQUEST, "The object's state does not allow that",      \
 		"Look at its state; the detail names the states that allow it.")                   \
 	X(IDEMPOTENCY_CONFLICT, "idempotency_conflict", 409, REQUEST,                              \

@@ -7,6 +7,7 @@
 #include "daemon/devices.h"
 #include "rdma/device.h"
 #include "rdma/fabric.h"
+#include "rdma/pd.h"
 
 #include <gnutls/crypto.h>
 #include <isa-l/crc.h>
@@ -39,7 +40,7 @@ static void job_done(struct vbd_daemon *daemon)
 /* A registration on its way through the thread pool. */
 struct creation {
 	struct vbd_buffer *buffer;
-	struct vbd_device *device;
+	struct vbd_pd *pd;
 };
 
 static void unpin(struct vbd_buffer *buffer)
@@ -72,7 +73,7 @@ static void allocate_and_register(void *arg)
 
 	if (vbd_mem_allocate(mem, &buffer->error) != VBD_OK)
 		return;
-	if (vbd_mem_register(mem, creation->device, &buffer->error) != VBD_OK)
+	if (vbd_mem_register(mem, creation->pd, &buffer->error) != VBD_OK)
 		vbd_mem_unmap(mem);
 }
 
@@ -103,8 +104,8 @@ static void created(void *arg)
 
 	/* A registration that came through has taken our reference over. */
 	if (!buffer->mem.mr)
-		vbd_device_unref(creation->device);
-	else if (vbd_device_usable(creation->device, &buffer->error) == VBD_OK)
+		vbd_pd_unref(creation->pd);
+	else if (vbd_device_usable(creation->pd->device, &buffer->error) == VBD_OK)
 		ready(buffer);
 	if (buffer->state == VBD_BUFFER_REGISTERING)
 		failed(buffer);
@@ -194,19 +195,18 @@ static enum vbd_status add_buffer(struct vbd_daemon *daemon, const char *name,
 	return VBD_OK;
 }
 
-static enum vbd_status begin(
-	struct vbd_buffer *buffer, struct vbd_device *device, struct vbd_error *err)
+static enum vbd_status begin(struct vbd_buffer *buffer, struct vbd_pd *pd, struct vbd_error *err)
 {
 	struct creation *creation = calloc(1, sizeof(*creation));
 	enum vbd_status status;
 
 	if (!creation)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a buffer");
-	*creation = (struct creation){.buffer = buffer, .device = device};
-	vbd_device_ref(device);
+	*creation = (struct creation){.buffer = buffer, .pd = pd};
+	vbd_pd_ref(pd);
 	status = vbd_loop_work(buffer->daemon->loop, allocate_and_register, created, creation, err);
 	if (status) {
-		vbd_device_unref(device);
+		vbd_pd_unref(pd);
 		free(creation);
 		return status;
 	}
@@ -233,7 +233,7 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 		status = add_buffer(daemon, spec->name, &mem, device, &buffer, err);
 	if (status)
 		return status;
-	status = begin(buffer, device, err);
+	status = begin(buffer, device->pd, err);
 	if (status) {
 		free_buffer(buffer);
 		return status;
@@ -486,7 +486,7 @@ void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *d
 		object = vbd_registry_next(object)) {
 		struct vbd_buffer *buffer = VBD_CONTAINER_OF(object, struct vbd_buffer, object);
 
-		if (buffer->state != VBD_BUFFER_READY || buffer->mem.device != device)
+		if (buffer->state != VBD_BUFFER_READY || buffer->mem.pd->device != device)
 			continue;
 		buffer->state = VBD_BUFFER_LOST;
 		(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BUFFER_LOST,

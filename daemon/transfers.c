@@ -5,7 +5,9 @@
 #include "rdma/device.h"
 #include "rdma/fabric.h"
 #include "rdma/msgpool.h"
+#include "rdma/pd.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,7 +102,7 @@ static void release_resources(struct vbd_transfer_record *record)
 		vbd_buffer_release_user(record->buffer);
 	record->buffer = NULL;
 	if (record->message_slot >= 0)
-		vbd_msgpool_give(record->connection->conn->device, record->message_slot);
+		vbd_msgpool_give(record->message_pd, record->message_slot);
 	record->message_slot = -1;
 	vbd_list_remove(&record->link);
 	record->connection = NULL;
@@ -188,6 +190,17 @@ static enum vbd_status check_connection(
 		(unsigned long long)connection->object.id, vbd_conn_state_name(conn->state));
 }
 
+static enum vbd_status check_pd(const struct vbd_buffer *buffer,
+	const struct vbd_connection *connection, struct vbd_error *err)
+{
+	char one[40], other[40];
+
+	(void)snprintf(one, sizeof(one), "buffer %llu", (unsigned long long)buffer->object.id);
+	(void)snprintf(
+		other, sizeof(other), "connection %llu", (unsigned long long)connection->object.id);
+	return vbd_pd_require_same(buffer->mem.pd, one, connection->conn->pd, other, err);
+}
+
 static enum vbd_status check_buffer(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_buffer *buffer = spec->buffer;
@@ -198,11 +211,13 @@ static enum vbd_status check_buffer(const struct vbd_transfer_spec *spec, struct
 			"buffer %llu is %s; only a ready one can be used",
 			(unsigned long long)buffer->object.id,
 			vbd_buffer_state_name(buffer->state));
-	if (buffer->mem.device != device)
+	if (buffer->mem.pd->device != device)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/buffer",
 			"buffer %llu is registered with %s, connection %llu runs on %s",
 			(unsigned long long)buffer->object.id, buffer->device_name,
 			(unsigned long long)spec->connection->object.id, device->name);
+	if (check_pd(buffer, spec->connection, err) != VBD_OK)
+		return VBD_E_PD_MISMATCH;
 	return vbd_buffer_check_range(
 		buffer, spec->offset, spec->length_bytes, "/length_bytes", err);
 }
@@ -378,7 +393,8 @@ static enum vbd_status place_message(struct vbd_transfer_record *record, const u
 	enum vbd_status status;
 
 	if (length_bytes > VBD_INLINE_BYTES) {
-		status = vbd_msgpool_take(record->connection->conn->device, &record->message_slot,
+		record->message_pd = record->connection->conn->pd;
+		status = vbd_msgpool_take(record->message_pd, &record->message_slot,
 			&transfer->local_addr, &transfer->lkey, err);
 		if (status)
 			return status;

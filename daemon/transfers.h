@@ -27,8 +27,9 @@ struct vbd_transfer_record {
 	uint64_t offset;
 	uint32_t timeout_ms;
 	struct vbd_timer *deadline;
-	uint8_t *inline_data;	    /* a message that fits the work request */
-	int message_slot;	    /* in the device's pool; -1 if none */
+	uint8_t *inline_data; /* a message that fits the work request */
+	int message_slot;     /* in the pool of the PD below; -1 if none */
+	struct vbd_pd *message_pd;
 	bool stopping;		    /* its deadline has passed or a client cancelled it */
 	struct vbd_link ended_link; /* the daemon's list once it has ended */
 	struct vbd_link watches;

@@ -2,6 +2,7 @@
 #include "rdma/ah.h"
 
 #include "rdma/device.h"
+#include "rdma/pd.h"
 #include "rdma/provider.h"
 
 #include <string.h>
@@ -148,7 +149,7 @@ enum vbd_status vbd_ah_make(const struct vbd_device *device, const struct vbd_ah
 {
 	struct ibv_ah_attr attr = attr_of(path);
 
-	return vbd_pv_create_ah(device->pd, &attr, ret_ah, err);
+	return vbd_pv_create_ah(device->pd->ibv_pd, &attr, ret_ah, err);
 }
 
 void vbd_ah_destroy(struct ibv_ah *ah)

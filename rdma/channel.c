@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "rdma/channel_parts.h"
 #include "rdma/cq.h"
-#include "rdma/device.h"
 #include "rdma/names.h"
+#include "rdma/pd.h"
 #include "rdma/provider.h"
 #include "rdma/service.h"
 #include "rdma/transfer.h"
@@ -41,7 +41,7 @@ static size_t recv_bytes(const struct vbd_channel_limits *limits)
 }
 
 static enum vbd_status allocate_memory(
-	struct vbd_channel *channel, struct vbd_device *device, struct vbd_error *err)
+	struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err)
 {
 	const struct vbd_channel_limits *limits = &channel->limits;
 	size_t receives = limits->rq_depth * recv_bytes(limits);
@@ -56,15 +56,15 @@ static enum vbd_status allocate_memory(
 	if (status)
 		return status;
 	channel->old_values = atomics ? channel->mem.addr + receives : NULL;
-	vbd_device_ref(device);
-	status = vbd_mem_register(&channel->mem, device, err);
+	vbd_pd_ref(pd);
+	status = vbd_mem_register(&channel->mem, pd, err);
 	if (status)
-		vbd_device_unref(device);
+		vbd_pd_unref(pd);
 	return status;
 }
 
 enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops, void *owner,
-	struct vbd_device *device, struct vbd_cq *cq, const struct vbd_channel_limits *limits,
+	struct vbd_pd *pd, struct vbd_cq *cq, const struct vbd_channel_limits *limits,
 	struct vbd_channel **ret_channel, struct vbd_error *err)
 {
 	struct vbd_channel *channel = calloc(1, sizeof(*channel));
@@ -85,7 +85,7 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	}
 	status = allocate_slots(channel, err);
 	if (!status)
-		status = allocate_memory(channel, device, err);
+		status = allocate_memory(channel, pd, err);
 	if (status) {
 		vbd_channel_destroy(channel);
 		return status;

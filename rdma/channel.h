@@ -24,7 +24,7 @@ struct ibv_qp;
 struct ibv_wc;
 struct vbd_channel;
 struct vbd_cq;
-struct vbd_device;
+struct vbd_pd;
 struct vbd_transfer;
 struct vbd_worker;
 
@@ -159,10 +159,10 @@ struct vbd_channel {
  *
  * @owner_ops: told to @owner; both outlive the channel
  *
- * The memory is registered with @device. The worker is the CQ's.
+ * The memory is registered with @pd. The worker is the CQ's.
  */
 enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops, void *owner,
-	struct vbd_device *device, struct vbd_cq *cq, const struct vbd_channel_limits *limits,
+	struct vbd_pd *pd, struct vbd_cq *cq, const struct vbd_channel_limits *limits,
 	struct vbd_channel **ret_channel, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_channel_destroy - control; not attached, or drained. NULL is fine. */

@@ -113,7 +113,8 @@ struct vbd_conn {
 
 	struct rdma_cm_id *cm_id; /* NULL in a manual bring-up */
 	struct vbd_conn_manual manual;
-	struct vbd_device *device;     /* holds a reference from the QP's making to its end */
+	struct vbd_device *device;     /* set from the QP's making to its end */
+	struct vbd_pd *pd;	       /* the same; holds a reference */
 	char device_name[64];	       /* "" until known */
 	uint8_t port_num;	       /* 0 until known */
 	struct sockaddr_storage local; /* ss_family 0 until known */

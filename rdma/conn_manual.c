@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn_manual.h"
 
+#include "rdma/caps.h"
 #include "rdma/channel.h"
 #include "rdma/conn.h"
 #include "rdma/conn_qp.h"
@@ -135,10 +136,7 @@ static enum vbd_status check_device(const struct vbd_device *device, struct vbd_
 
 	if (status)
 		return status;
-	if (strcmp(device->transport, "iwarp") != 0)
-		return VBD_OK;
-	return vbd_error_set(err, VBD_E_NOT_SUPPORTED, "device %s (%s) lacks manual_bringup",
-		device->name, device->transport);
+	return vbd_device_require(device, VBD_CAP_MANUAL_BRINGUP, err);
 }
 
 enum vbd_status vbd_manual_choose(const struct vbd_device *device,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn_qp.h"
 
+#include "rdma/caps.h"
 #include "rdma/cq.h"
 #include "rdma/device.h"
 #include "rdma/fabric.h"
 #include "rdma/names.h"
+#include "rdma/pd.h"
 #include "rdma/provider.h"
 #include "rdma/worker.h"
 
@@ -34,9 +36,8 @@ uint8_t vbd_conn_lowered(uint8_t wanted, uint32_t limit, uint8_t peer)
 enum vbd_status vbd_conn_params_check(const struct vbd_conn_params *params,
 	const struct vbd_device *device, struct vbd_error *err)
 {
-	if (params->path_mtu_bytes && vbd_device_is_iwarp(device))
-		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/qp/path_mtu_bytes",
-			"device %s (iwarp) lacks path_mtu", device->name);
+	if (params->path_mtu_bytes)
+		return vbd_device_require(device, VBD_CAP_PATH_MTU, err);
 	return VBD_OK;
 }
 
@@ -58,7 +59,8 @@ static enum vbd_status take_device(struct vbd_conn *conn, struct vbd_error *err)
 	if (status)
 		return status;
 	conn->device = device;
-	vbd_device_ref(device);
+	conn->pd = device->pd;
+	vbd_pd_ref(conn->pd);
 	return VBD_OK;
 }
 
@@ -96,7 +98,7 @@ static enum vbd_status make_channel(struct vbd_conn *conn, struct vbd_error *err
 	if (status)
 		return status;
 	status = vbd_channel_create(
-		&vbd_conn_channel_ops, conn, conn->device, cq, &limits, &conn->channel, err);
+		&vbd_conn_channel_ops, conn, conn->pd, cq, &limits, &conn->channel, err);
 	if (status) {
 		vbd_cq_release(cq, cqe_needed(conn));
 		return status;
@@ -121,7 +123,7 @@ static enum vbd_status create_qp(struct vbd_conn *conn, struct vbd_error *err)
 			},
 		.qp_type = conn->params.transport == VBD_TRANSPORT_UC ? IBV_QPT_UC : IBV_QPT_RC,
 	};
-	enum vbd_status status = vbd_pv_create_qp(conn->device->pd, &init, &conn->qp, err);
+	enum vbd_status status = vbd_pv_create_qp(conn->pd->ibv_pd, &init, &conn->qp, err);
 
 	if (status)
 		return status;
@@ -348,7 +350,7 @@ static void keep_counters(struct vbd_conn *conn)
 
 void vbd_conn_qp_release(struct vbd_conn *conn)
 {
-	struct vbd_device *device = conn->device;
+	struct vbd_pd *pd = conn->pd;
 
 	vbd_conn_qp_destroy(conn);
 	if (conn->channel) {
@@ -362,8 +364,9 @@ void vbd_conn_qp_release(struct vbd_conn *conn)
 		vbd_cq_release(cq, cqe_needed(conn));
 	}
 	conn->device = NULL;
-	if (!device)
+	conn->pd = NULL;
+	if (!pd)
 		return;
-	vbd_fabric_release_device(conn->fabric, device);
-	vbd_device_unref(device);
+	vbd_fabric_release_device(conn->fabric, pd->device);
+	vbd_pd_unref(pd);
 }

@@ -3,7 +3,8 @@
 
 #include "base/attr.h"
 #include "base/clock.h"
-#include "rdma/msgpool.h"
+#include "rdma/caps.h"
+#include "rdma/pd.h"
 #include "rdma/provider.h"
 
 #include <dirent.h>
@@ -25,8 +26,9 @@ const char *vbd_device_state_name(enum vbd_device_state state)
 	return names[state];
 }
 
-static void take_attr(struct vbd_device *device, const struct ibv_device_attr *attr)
+static void take_attr(struct vbd_device *device, const struct ibv_device_attr_ex *attr_ex)
 {
+	const struct ibv_device_attr *attr = &attr_ex->orig_attr;
 	struct vbd_device_attr *to = &device->attr;
 
 	(void)snprintf(to->fw_ver, sizeof(to->fw_ver), "%.63s", attr->fw_ver);
@@ -45,10 +47,13 @@ static void take_attr(struct vbd_device *device, const struct ibv_device_attr *a
 	to->max_qp_rd_atom = (uint32_t)attr->max_qp_rd_atom;
 	to->max_qp_init_rd_atom = (uint32_t)attr->max_qp_init_rd_atom;
 	to->max_srq = (uint32_t)attr->max_srq;
+	to->max_srq_wr = (uint32_t)attr->max_srq_wr;
 	to->max_mw = (uint32_t)attr->max_mw;
 	to->max_ah = (uint32_t)attr->max_ah;
 	to->max_mcast_grp = (uint32_t)attr->max_mcast_grp;
 	to->phys_port_cnt = attr->phys_port_cnt;
+	to->max_cq_count = attr_ex->cq_mod_caps.max_cq_count;
+	to->max_cq_period_us = attr_ex->cq_mod_caps.max_cq_period;
 }
 
 static const char *transport_name(int transport_type, const struct vbd_port *port)
@@ -63,7 +68,8 @@ static const char *transport_name(int transport_type, const struct vbd_port *por
 static enum vbd_status open_device(
 	struct vbd_device *device, int transport_type, struct vbd_error *err)
 {
-	struct ibv_device_attr attr;
+	bool iwarp = transport_type == IBV_TRANSPORT_IWARP;
+	struct ibv_device_attr_ex attr;
 	enum vbd_status status;
 	struct vbd_port port;
 
@@ -79,7 +85,8 @@ static enum vbd_status open_device(
 		goto close;
 	device->transport = transport_name(transport_type, &port);
 	device->attr.max_msg_bytes = port.max_msg_bytes;
-	status = vbd_pv_alloc_pd(device->context, &device->pd, err);
+	device->caps = vbd_caps_of(&attr, iwarp, vbd_pv_resizes_cqs(device->context));
+	status = vbd_pd_create(device, &device->pd, err);
 	if (status)
 		goto close;
 	return VBD_OK;
@@ -98,6 +105,7 @@ struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *fo
 	if (!device)
 		return NULL;
 	vbd_list_init(&device->link);
+	vbd_list_init(&device->pds);
 	device->id = id;
 	device->ops = ops;
 	device->ops_arg = ops_arg;
@@ -130,7 +138,7 @@ void vbd_device_unref(struct vbd_device *device)
 {
 	if (--device->refs > 0)
 		return;
-	vbd_pv_dealloc_pd(device->pd);
+	vbd_pd_destroy(device->pd);
 	device->pd = NULL;
 	vbd_pv_close_device(device->context);
 	device->context = NULL;

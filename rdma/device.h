@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An RDMA device: our own context on it, one protection domain, its attributes, its async events.
+ * An RDMA device: our own context on it, protection domains, its attributes, its async events.
  *
  * The context is ours, not librdmacm's, since librdmacm closes its own with the last id on the
  * device. A device that is being removed keeps the kernel waiting until every context of it is
@@ -22,9 +22,8 @@
 #include <stdint.h>
 
 struct ibv_context;
-struct ibv_pd;
 struct vbd_device;
-struct vbd_msgpool;
+struct vbd_pd;
 struct vbd_pv_device;
 
 /* X(SYMBOL, json name) */
@@ -69,7 +68,7 @@ struct vbd_port {
 	uint32_t max_msg_bytes; /* longest message that a QP of the port may carry */
 };
 
-/* What ibv_query_device(3) says, as far as somebody uses it. */
+/* What ibv_query_device_ex(3) says, as far as somebody uses it. */
 struct vbd_device_attr {
 	char fw_ver[64];
 	uint64_t node_guid;	 /* host order */
@@ -79,9 +78,10 @@ struct vbd_device_attr {
 	uint64_t max_mr_size_bytes;
 	uint32_t max_qp, max_qp_wr, max_sge, max_cq, max_cqe, max_mr, max_pd;
 	uint32_t max_qp_rd_atom, max_qp_init_rd_atom;
-	uint32_t max_srq, max_mw, max_ah, max_mcast_grp;
+	uint32_t max_srq, max_srq_wr, max_mw, max_ah, max_mcast_grp;
 	uint8_t phys_port_cnt;
-	uint32_t max_msg_bytes; /* of port 1 */
+	uint32_t max_msg_bytes;			 /* of port 1 */
+	uint16_t max_cq_count, max_cq_period_us; /* of CQ moderation; 0: it has none */
 };
 
 /* Upward news. All on the control thread; any may be NULL. */
@@ -106,8 +106,9 @@ struct vbd_device {
 	struct vbd_error error; /* why the state is FAILED */
 	struct vbd_device_attr attr;
 	struct ibv_context *context; /* NULL unless PRESENT or REMOVING */
-	struct ibv_pd *pd;
-	struct vbd_msgpool *msgpool; /* made at the first long inline message */
+	uint64_t caps;		     /* a bit for each enum vbd_cap */
+	struct vbd_pd *pd;	     /* the default one */
+	struct vbd_link pds;	     /* of struct vbd_pd */
 	unsigned int refs; /* connections, buffers and CQs on the context, and the device itself
 			      while PRESENT */
 	uint64_t added_ns;

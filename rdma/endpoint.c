@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "rdma/caps.h"
 #include "rdma/device.h"
 #include "rdma/endpoint_qp.h"
 #include "rdma/fabric.h"
@@ -264,9 +265,9 @@ static enum vbd_status take_device(struct vbd_endpoint *endpoint, struct vbd_dev
 	status = vbd_device_usable(device, err);
 	if (status)
 		return status;
-	if (strcmp(device->transport, "iwarp") == 0)
-		return vbd_error_set(err, VBD_E_NOT_SUPPORTED,
-			"device %s (iwarp) has no datagrams (UD)", device->name);
+	status = vbd_device_require(device, VBD_CAP_UD, err);
+	if (status)
+		return status;
 	endpoint->device = device;
 	(void)snprintf(endpoint->device_name, sizeof(endpoint->device_name), "%s", device->name);
 	vbd_device_ref(device);

@@ -4,6 +4,7 @@
 #include "rdma/cq.h"
 #include "rdma/device.h"
 #include "rdma/fabric.h"
+#include "rdma/pd.h"
 #include "rdma/provider.h"
 #include "rdma/worker.h"
 
@@ -149,7 +150,7 @@ static enum vbd_status make_channel(struct vbd_endpoint *endpoint,
 	if (status)
 		return status;
 	status = vbd_channel_create(
-		owner_ops, endpoint, endpoint->device, cq, &limits, &endpoint->channel, err);
+		owner_ops, endpoint, endpoint->device->pd, cq, &limits, &endpoint->channel, err);
 	if (status) {
 		vbd_cq_release(cq, cqe_needed(endpoint));
 		return status;
@@ -175,7 +176,8 @@ static enum vbd_status create_qp(struct vbd_endpoint *endpoint, struct vbd_error
 			},
 		.qp_type = IBV_QPT_UD,
 	};
-	enum vbd_status status = vbd_pv_create_qp(endpoint->device->pd, &init, &endpoint->qp, err);
+	enum vbd_status status =
+		vbd_pv_create_qp(endpoint->device->pd->ibv_pd, &init, &endpoint->qp, err);
 
 	if (status)
 		return status;

@@ -93,7 +93,7 @@ static void abandon_device(struct vbd_fabric *fabric, struct vbd_device *device)
 		if (cq->device == device)
 			vbd_cq_destroy(cq);
 	}
-	vbd_msgpool_destroy(device);
+	vbd_msgpool_destroy(device->pd);
 	if (vbd_device_begin_removal(device))
 		vbd_device_unref(device);
 }
@@ -282,7 +282,7 @@ void vbd_fabric_release_device(struct vbd_fabric *fabric, struct vbd_device *dev
 	remove_idle_cqs(fabric, device);
 	/* Messages in flight hold their slots through their connections, which are CQ users. */
 	if (!vbd_fabric_device_busy(fabric, device))
-		vbd_msgpool_destroy(device);
+		vbd_msgpool_destroy(device->pd);
 }
 
 bool vbd_fabric_device_busy(const struct vbd_fabric *fabric, const struct vbd_device *device)

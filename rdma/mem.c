@@ -2,7 +2,7 @@
 #include "rdma/mem.h"
 
 #include "base/hugepage.h"
-#include "rdma/device.h"
+#include "rdma/pd.h"
 #include "rdma/provider.h"
 
 #include <errno.h>
@@ -103,8 +103,7 @@ enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err)
 		mem, MAP_PRIVATE | MAP_ANONYMOUS | (is_huge(mem) ? huge_flags(mem) : 0), -1, err);
 }
 
-enum vbd_status vbd_mem_register(
-	struct vbd_mem *mem, struct vbd_device *device, struct vbd_error *err)
+enum vbd_status vbd_mem_register(struct vbd_mem *mem, struct vbd_pd *pd, struct vbd_error *err)
 {
 	unsigned int access = IBV_ACCESS_LOCAL_WRITE | vbd_mem_access_flags(mem->access);
 	enum vbd_status status;
@@ -113,10 +112,10 @@ enum vbd_status vbd_mem_register(
 		access |= IBV_ACCESS_RELAXED_ORDERING;
 	if (mem->on_demand)
 		access |= IBV_ACCESS_ON_DEMAND;
-	status = vbd_pv_reg_mr(device->pd, mem->addr, mem->size_bytes, (int)access, &mem->mr, err);
+	status = vbd_pv_reg_mr(pd->ibv_pd, mem->addr, mem->size_bytes, (int)access, &mem->mr, err);
 	if (status)
 		return status;
-	mem->device = device;
+	mem->pd = pd;
 	mem->lkey = mem->mr->lkey;
 	mem->rkey = mem->mr->rkey;
 	return VBD_OK;
@@ -130,12 +129,12 @@ void vbd_mem_revoke(struct vbd_mem *mem)
 
 void vbd_mem_deregister(struct vbd_mem *mem)
 {
-	struct vbd_device *device = mem->device;
+	struct vbd_pd *pd = mem->pd;
 
 	vbd_mem_revoke(mem);
-	mem->device = NULL;
-	if (device)
-		vbd_device_unref(device);
+	mem->pd = NULL;
+	if (pd)
+		vbd_pd_unref(pd);
 }
 
 void vbd_mem_unlink(struct vbd_mem *mem)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Registered memory: allocated here, zeroed, registered with one device.
+ * Registered memory: allocated here, zeroed, registered with one protection
+ * domain.
  *
  * vbd_mem_allocate() and vbd_mem_register() may run on a pool thread and take time in proportion to
  * the size; the rest runs on the control thread.
@@ -15,7 +16,7 @@
 #include <stdint.h>
 
 struct ibv_mr;
-struct vbd_device;
+struct vbd_pd;
 
 enum vbd_mem_kind {
 	VBD_MEM_ANONYMOUS,
@@ -42,9 +43,9 @@ struct vbd_mem {
 	size_t size_bytes;
 	size_t page_bytes; /* HUGEPAGE: of vbd_hugepage_choose(); else not looked at */
 	uint8_t *addr;
-	char shm_name[48];	   /* for shm_open(3); "" if anonymous */
-	struct vbd_device *device; /* holds a reference while registered */
-	struct ibv_mr *mr;	   /* NULL while not registered */
+	char shm_name[48]; /* for shm_open(3); "" if anonymous */
+	struct vbd_pd *pd; /* holds a reference while registered */
+	struct ibv_mr *mr; /* NULL while not registered */
 	uint32_t lkey;
 	uint32_t rkey;
 };
@@ -56,17 +57,17 @@ size_t vbd_mem_mapped_bytes(const struct vbd_mem *mem);
 enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_mem_register - register with the device's PD; any thread
+ * vbd_mem_register - register with a protection domain; any thread
  *
- * The caller holds a reference to @device meanwhile; a success takes it over.
+ * The caller holds a reference to @pd meanwhile; a success takes it over.
  */
 enum vbd_status vbd_mem_register(
-	struct vbd_mem *mem, struct vbd_device *device, struct vbd_error *err) VBD_MUST_CHECK;
+	struct vbd_mem *mem, struct vbd_pd *pd, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_mem_revoke - no peer and no work request may use it any more; any thread
  *
- * Takes time in proportion to the size. The device's reference stays until vbd_mem_deregister().
+ * Takes time in proportion to the size. The reference to its PD stays until vbd_mem_deregister().
  */
 void vbd_mem_revoke(struct vbd_mem *mem);
 

@@ -3,6 +3,7 @@
 
 #include "rdma/device.h"
 #include "rdma/mem.h"
+#include "rdma/pd.h"
 
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@ struct vbd_msgpool {
 
 _Static_assert(VBD_MSGPOOL_SLOTS == 64, "one bit of `taken` for each slot");
 
-static enum vbd_status create(struct vbd_device *device, struct vbd_error *err)
+static enum vbd_status create(struct vbd_pd *pd, struct vbd_error *err)
 {
 	struct vbd_msgpool *pool = calloc(1, sizeof(*pool));
 	enum vbd_status status;
@@ -24,37 +25,37 @@ static enum vbd_status create(struct vbd_device *device, struct vbd_error *err)
 	status = vbd_mem_allocate(&pool->mem, err);
 	if (status)
 		goto free_pool;
-	vbd_device_ref(device);
-	status = vbd_mem_register(&pool->mem, device, err);
+	vbd_pd_ref(pd);
+	status = vbd_mem_register(&pool->mem, pd, err);
 	if (status)
 		goto unref;
-	device->msgpool = pool;
+	pd->msgpool = pool;
 	return VBD_OK;
 
 unref:
-	vbd_device_unref(device);
+	vbd_pd_unref(pd);
 	vbd_mem_free(&pool->mem);
 free_pool:
 	free(pool);
 	return status;
 }
 
-enum vbd_status vbd_msgpool_take(struct vbd_device *device, int *ret_slot, uint8_t **ret_addr,
+enum vbd_status vbd_msgpool_take(struct vbd_pd *pd, int *ret_slot, uint8_t **ret_addr,
 	uint32_t *ret_lkey, struct vbd_error *err)
 {
 	struct vbd_msgpool *pool;
 	enum vbd_status status;
 	int slot;
 
-	status = device->msgpool ? VBD_OK : create(device, err);
+	status = pd->msgpool ? VBD_OK : create(pd, err);
 	if (status)
 		return status;
-	pool = device->msgpool;
+	pool = pd->msgpool;
 	if (pool->taken == UINT64_MAX) {
 		if (err && err->status == VBD_OK)
 			err->limit = VBD_MSGPOOL_SLOTS;
 		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
-			"device %s has %d messages under way, as many as it may", device->name,
+			"device %s has %d messages under way, as many as it may", pd->device->name,
 			VBD_MSGPOOL_SLOTS);
 	}
 	slot = __builtin_ctzll(~pool->taken);
@@ -65,19 +66,19 @@ enum vbd_status vbd_msgpool_take(struct vbd_device *device, int *ret_slot, uint8
 	return VBD_OK;
 }
 
-void vbd_msgpool_give(struct vbd_device *device, int slot)
+void vbd_msgpool_give(struct vbd_pd *pd, int slot)
 {
-	if (device->msgpool)
-		device->msgpool->taken &= ~(1ULL << slot);
+	if (pd->msgpool)
+		pd->msgpool->taken &= ~(1ULL << slot);
 }
 
-void vbd_msgpool_destroy(struct vbd_device *device)
+void vbd_msgpool_destroy(struct vbd_pd *pd)
 {
-	struct vbd_msgpool *pool = device->msgpool;
+	struct vbd_msgpool *pool = pd ? pd->msgpool : NULL;
 
 	if (!pool)
 		return;
-	device->msgpool = NULL;
+	pd->msgpool = NULL;
 	vbd_mem_free(&pool->mem);
 	free(pool);
 }

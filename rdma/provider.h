@@ -46,8 +46,11 @@ enum vbd_status vbd_pv_open_device(
 	const char *name, struct ibv_context **ret_context, struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_close_device(struct ibv_context *context);
 
-enum vbd_status vbd_pv_query_device(struct ibv_context *context, struct ibv_device_attr *ret_attr,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_query_device(struct ibv_context *context,
+	struct ibv_device_attr_ex *ret_attr, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_resizes_cqs - does its driver have ibv_resize_cq(3)? No attribute tells: a small queue is
+ * made and resized. */
+bool vbd_pv_resizes_cqs(struct ibv_context *context);
 enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,
 	struct ibv_port_attr *ret_attr, struct vbd_error *err) VBD_MUST_CHECK;
 

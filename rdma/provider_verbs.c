@@ -102,14 +102,29 @@ void vbd_pv_close_device(struct ibv_context *context)
 }
 
 enum vbd_status vbd_pv_query_device(
-	struct ibv_context *context, struct ibv_device_attr *ret_attr, struct vbd_error *err)
+	struct ibv_context *context, struct ibv_device_attr_ex *ret_attr, struct vbd_error *err)
 {
-	int rc = ibv_query_device(context, ret_attr);
+	int rc;
 
+	/* What an older driver does not fill is not there. */
+	memset(ret_attr, 0, sizeof(*ret_attr));
+	rc = ibv_query_device_ex(context, NULL, ret_attr);
 	if (rc)
-		return vbd_error_errno(err, VBD_OK, "ibv_query_device", rc, "device %s",
+		return vbd_error_errno(err, VBD_OK, "ibv_query_device_ex", rc, "device %s",
 			ibv_get_device_name(context->device));
 	return VBD_OK;
+}
+
+bool vbd_pv_resizes_cqs(struct ibv_context *context)
+{
+	struct ibv_cq *cq = ibv_create_cq(context, 1, NULL, NULL, 0);
+	bool resized;
+
+	if (!cq)
+		return false;
+	resized = ibv_resize_cq(cq, 2) == 0;
+	(void)ibv_destroy_cq(cq);
+	return resized;
 }
 
 enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,

@@ -269,10 +269,20 @@ static void describe(struct fake_device *device, const char *name, unsigned int 
 		.max_cqe = 40000,
 		.max_mr = 1000,
 		.max_pd = 1000,
+		.max_srq = 1000,
+		.max_srq_wr = 20000,
+		.max_srq_sge = 32,
+		.max_mcast_grp = 100,
+		.atomic_cap = IBV_ATOMIC_HCA,
+		.device_cap_flags = IBV_DEVICE_MEM_WINDOW | IBV_DEVICE_MEM_WINDOW_TYPE_2B,
 		.max_qp_rd_atom = 128,
 		.max_qp_init_rd_atom = 128,
 		.phys_port_cnt = 1,
 	};
+	device->odp_caps.general_caps = IBV_ODP_SUPPORT;
+	device->cq_mod_caps = (struct ibv_cq_moderation_caps){
+		.max_cq_count = UINT16_MAX, .max_cq_period = UINT16_MAX};
+	device->resizes_cqs = true;
 	device->port = (struct ibv_port_attr){
 		.state = IBV_PORT_ACTIVE,
 		.max_mtu = IBV_MTU_4096,
@@ -450,16 +460,26 @@ static const struct fake_device *device_of(const struct ibv_context *context)
 }
 
 enum vbd_status vbd_pv_query_device(
-	struct ibv_context *context, struct ibv_device_attr *ret_attr, struct vbd_error *err)
+	struct ibv_context *context, struct ibv_device_attr_ex *ret_attr, struct vbd_error *err)
 {
+	const struct fake_device *device = device_of(context);
 	int errnum;
 
 	fake_lock();
-	errnum = fake_enter("ibv_query_device");
+	errnum = fake_enter("ibv_query_device_ex");
 	if (!errnum)
-		*ret_attr = device_of(context)->attr;
+		*ret_attr = (struct ibv_device_attr_ex){
+			.orig_attr = device->attr,
+			.odp_caps = device->odp_caps,
+			.cq_mod_caps = device->cq_mod_caps,
+		};
 	fake_unlock();
-	return fake_result("ibv_query_device", errnum, err);
+	return fake_result("ibv_query_device_ex", errnum, err);
+}
+
+bool vbd_pv_resizes_cqs(struct ibv_context *context)
+{
+	return device_of(context)->resizes_cqs;
 }
 
 enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,

@@ -68,8 +68,11 @@ struct fake_device {
 	struct vbd_link link;
 	bool plugged;		     /* ibv_get_device_list(3) shows it */
 	struct ibv_device ibv;	     /* name, dev_name ("uverbs0"), transport_type */
-	struct ibv_device_attr attr; /* as ibv_query_device(3) gives it */
-	struct ibv_port_attr port;   /* of each of its ports */
+	struct ibv_device_attr attr; /* orig_attr of ibv_query_device_ex(3) */
+	struct ibv_odp_caps odp_caps;
+	struct ibv_cq_moderation_caps cq_mod_caps;
+	bool resizes_cqs;
+	struct ibv_port_attr port; /* of each of its ports */
 	struct ibv_gid_entry gids[FAKE_GIDS];
 	size_t gid_count;
 	struct sockaddr_in addr; /* of its network interface; port 0 */

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "rdma/cq.h"
+#include "rdma/pd.h"
 #include "rdma/worker.h"
 #include "tests/unit/unit.h"
 
@@ -456,8 +457,8 @@ struct vbd_mem *rig_mem(struct rig *rig, size_t size_bytes, unsigned int access)
 	rig->mem_count++;
 	*mem = (struct vbd_mem){.access = access, .size_bytes = size_bytes};
 	assert_int_equal(vbd_mem_allocate(mem, &rig->err), VBD_OK);
-	vbd_device_ref(device);
-	assert_int_equal(vbd_mem_register(mem, device, &rig->err), VBD_OK);
+	vbd_pd_ref(device->pd);
+	assert_int_equal(vbd_mem_register(mem, device->pd, &rig->err), VBD_OK);
 	return mem;
 }
 

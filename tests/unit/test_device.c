@@ -3,6 +3,7 @@
 
 #include "rdma/mem.h"
 #include "rdma/msgpool.h"
+#include "rdma/pd.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 
@@ -81,7 +82,7 @@ static void test_device__its_transport_follows_driver_and_link(void **state)
 static void test_device__one_that_can_not_be_opened_says_why(void **state)
 {
 	static const char *const calls[] = {
-		"ibv_open_device", "ibv_query_device", "ibv_query_port", "ibv_alloc_pd"};
+		"ibv_open_device", "ibv_query_device_ex", "ibv_query_port", "ibv_alloc_pd"};
 	struct rig *rig = *state;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
@@ -330,8 +331,8 @@ static void test_device__shared_memory_has_a_name_while_it_lives(void **state)
 	assert_string_equal(rig->err.call, "shm_open");
 	vbd_mem_free(&same);
 	assert_int_equal(stat(path, &found), 0);
-	vbd_device_ref(device);
-	assert_int_equal(vbd_mem_register(&mem, device, &rig->err), VBD_OK);
+	vbd_pd_ref(device->pd);
+	assert_int_equal(vbd_mem_register(&mem, device->pd, &rig->err), VBD_OK);
 	assert_int_not_equal(mem.rkey, 0);
 	vbd_mem_deregister(&mem);
 	vbd_mem_deregister(&mem);
@@ -369,23 +370,25 @@ static void test_device__messages_have_a_slot_each(void **state)
 
 	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++) {
 		assert_int_equal(
-			vbd_msgpool_take(device, &slot, &addrs[i], &lkey, &rig->err), VBD_OK);
+			vbd_msgpool_take(device->pd, &slot, &addrs[i], &lkey, &rig->err), VBD_OK);
 		assert_int_equal(slot, i);
 		memset(addrs[i], i, VBD_MSGPOOL_SLOT_BYTES);
 	}
 	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++)
 		assert_int_equal(addrs[i][VBD_MSGPOOL_SLOT_BYTES - 1], i);
 	assert_int_equal(fake_live().mrs, 1);
-	assert_int_equal(vbd_msgpool_take(device, &slot, &addr, &lkey, &err), VBD_E_LIMIT_REACHED);
+	assert_int_equal(
+		vbd_msgpool_take(device->pd, &slot, &addr, &lkey, &err), VBD_E_LIMIT_REACHED);
 	assert_int_equal(err.limit, VBD_MSGPOOL_SLOTS);
-	assert_int_equal(vbd_msgpool_take(device, &slot, &addr, &lkey, NULL), VBD_E_LIMIT_REACHED);
-	vbd_msgpool_give(device, 17);
-	assert_int_equal(vbd_msgpool_take(device, &slot, &addr, &lkey, &rig->err), VBD_OK);
+	assert_int_equal(
+		vbd_msgpool_take(device->pd, &slot, &addr, &lkey, NULL), VBD_E_LIMIT_REACHED);
+	vbd_msgpool_give(device->pd, 17);
+	assert_int_equal(vbd_msgpool_take(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
 	assert_int_equal(slot, 17);
 	assert_ptr_equal(addr, addrs[17]);
-	vbd_msgpool_destroy(device);
-	vbd_msgpool_destroy(device);
-	vbd_msgpool_give(device, 17);
+	vbd_msgpool_destroy(device->pd);
+	vbd_msgpool_destroy(device->pd);
+	vbd_msgpool_give(device->pd, 17);
 	assert_int_equal(fake_live().mrs, 0);
 }
 
@@ -401,14 +404,16 @@ static void test_device__a_pool_that_can_not_be_made_leaves_nothing(void **state
 
 	for (unsigned int nth = 1; nth <= 2; nth++) {
 		fake_memory_fail_nth(nth);
-		assert_int_not_equal(vbd_msgpool_take(device, &slot, &addr, &lkey, &err), VBD_OK);
+		assert_int_not_equal(
+			vbd_msgpool_take(device->pd, &slot, &addr, &lkey, &err), VBD_OK);
 		assert_true(fake_memory_failed());
 	}
 	fake_fail_next("ibv_reg_mr", EAGAIN);
-	assert_int_equal(vbd_msgpool_take(device, &slot, &addr, &lkey, NULL), VBD_E_DEVICE_LIMIT);
+	assert_int_equal(
+		vbd_msgpool_take(device->pd, &slot, &addr, &lkey, NULL), VBD_E_DEVICE_LIMIT);
 	assert_int_equal(device->refs, refs);
-	assert_int_equal(vbd_msgpool_take(device, &slot, &addr, &lkey, &rig->err), VBD_OK);
-	vbd_msgpool_give(device, slot);
+	assert_int_equal(vbd_msgpool_take(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
+	vbd_msgpool_give(device->pd, slot);
 }
 
 static void test_device__the_pool_goes_with_the_device(void **state)
@@ -420,8 +425,8 @@ static void test_device__the_pool_goes_with_the_device(void **state)
 	int slot;
 
 	(void)rig_conn_connect(rig, NULL);
-	assert_int_equal(vbd_msgpool_take(device, &slot, &addr, &lkey, &rig->err), VBD_OK);
-	vbd_msgpool_give(device, slot);
+	assert_int_equal(vbd_msgpool_take(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
+	vbd_msgpool_give(device->pd, slot);
 	fake_device_unplug(rig->device);
 	vbd_fabric_rescan(rig->fabric);
 	rig_settle(rig);

@@ -70,10 +70,12 @@ export const transfer = (over = {}) => ({
 export const device = (over = {}) => ({
   id: 1, name: 'rxe0', state: 'present', transport: 'roce', node_guid: '0x505400fffe123456',
   sys_image_guid: '0x505400fffe123456', fw_ver: '1.0', vendor_id: 16777215, vendor_part_id: 0, error: null,
+  capabilities: ['rc', 'uc', 'ud', 'srq', 'multicast', 'atomics'],
   limits: {
     max_qp: 1048560, max_qp_wr: 1048576, max_sge: 32, max_cq: 1048576, max_cqe: 32767, max_mr: 524287,
     max_mr_size_bytes: '0xffffffffffffffff', max_pd: 1048576, max_qp_rd_atom: 128, max_qp_init_rd_atom: 128,
-    max_srq: 917503, max_mw: 524287, max_ah: 32767, max_mcast_grp: 8192,
+    max_srq: 917503, max_srq_wr: 32767, max_mw: 524287, max_ah: 32767, max_mcast_grp: 8192,
+    max_cq_moderation_count: 0, max_cq_moderation_period_us: 0,
   },
   ports: [{
     port_num: 1, state: 'active', phys_state: 'link_up', link_layer: 'ethernet', lid: 0, sm_lid: 0,

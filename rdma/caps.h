@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a device can do, asked once when it is opened: from ibv_query_device_ex(3) and from its
+ * transport. What it can't is refused by name before anything is made.
+ *
+ * Control thread.
+ */
+#ifndef VBD_RDMA_CAPS_H
+#define VBD_RDMA_CAPS_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ibv_device_attr_ex;
+struct vbd_device;
+
+/* X(SYMBOL, json name, text) */
+#define VBD_CAP_MAP(X)                                                                         \
+	X(RC, "rc", "reliable connections")                                                    \
+	X(UC, "uc", "unreliable connections")                                                  \
+	X(UD, "ud", "datagrams")                                                               \
+	X(SRQ, "srq", "shared receive queues")                                                 \
+	X(MULTICAST, "multicast", "multicast groups")                                          \
+	X(ATOMICS, "atomics", "fetch_add and compare_swap")                                    \
+	X(WRITE_IMM, "write_imm", "write with immediate data")                                 \
+	X(SEND_IMM, "send_imm", "send with immediate data")                                    \
+	X(MW_TYPE_1, "mw_type_1", "memory windows of type 1")                                  \
+	X(MW_TYPE_2, "mw_type_2", "memory windows of type 2")                                  \
+	X(ON_DEMAND_PAGING, "on_demand_paging", "memory that is not pinned")                   \
+	X(RELAXED_ORDERING, "relaxed_ordering", "writes in the order that the bus likes best") \
+	X(CQ_MODERATION, "cq_moderation", "completion events by count and period")             \
+	X(CQ_RESIZE, "cq_resize", "completion queues that change their depth")                 \
+	X(MANUAL_BRINGUP, "manual_bringup", "queue pairs without the connection manager")      \
+	X(PATH_MTU, "path_mtu", "a packet size of the connection's own")                       \
+	X(SQD, "sqd", "queue pairs that stop sending for a while")
+
+enum vbd_cap {
+#define VBD_CAP_ENUM(sym, json, text) VBD_CAP_##sym,
+	VBD_CAP_MAP(VBD_CAP_ENUM)
+#undef VBD_CAP_ENUM
+		VBD_CAP_COUNT
+};
+
+/** vbd_cap_name - "atomics" */
+const char *vbd_cap_name(enum vbd_cap cap);
+
+/**
+ * vbd_caps_of - the set of what a device can do, a bit for each enum vbd_cap
+ * @attr:        of ibv_query_device_ex(3)
+ * @iwarp:       its transport is iWARP
+ * @resizes_cqs: its driver has ibv_resize_cq(3), which no attribute tells
+ */
+uint64_t vbd_caps_of(const struct ibv_device_attr_ex *attr, bool iwarp, bool resizes_cqs);
+
+/** vbd_device_can - does it have @cap? */
+bool vbd_device_can(const struct vbd_device *device, enum vbd_cap cap);
+
+/** vbd_device_require - VBD_OK, or not_supported with the names of device and capability */
+enum vbd_status vbd_device_require(
+	const struct vbd_device *device, enum vbd_cap cap, struct vbd_error *err) VBD_MUST_CHECK;
+
+#endif
