@@ -25,7 +25,7 @@ static json_t *encode_endpoint(const struct sockaddr_storage *address)
  * once. Code 0 waits for ever, and so does a retry count of 7 on Soft-RoCE (rxe_comp.c). */
 static void put_detect_ms(struct vbd_encoder *out, const struct vbd_qp_info *info)
 {
-	bool known = info->path_known && info->ack_timeout && info->retry_count < 7;
+	bool known = info->sends_known && info->ack_timeout && info->retry_count < 7;
 	uint64_t ns = vbd_ack_timeout_ns(info->ack_timeout) * (info->retry_count + 1u);
 
 	vbd_put_u64_or_null(out, "detect_ms", known, (ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS);
@@ -51,6 +51,9 @@ static json_t *encode_qp(const struct vbd_conn *conn)
 {
 	const struct vbd_qp_info *info = &conn->qp_info;
 	const bool known = info->path_known && !info->iwarp;
+	const bool sends = info->sends_known && !info->iwarp;
+	/* What is acknowledged can be repeated; UC knows nothing of that. */
+	const bool acks = conn->params.transport == VBD_TRANSPORT_RC;
 	struct vbd_encoder out;
 
 	if (!conn->had_qp)
@@ -59,19 +62,21 @@ static json_t *encode_qp(const struct vbd_conn *conn)
 	vbd_put_u64(&out, "lqpn", info->lqpn);
 	vbd_put_u64_or_null(&out, "rqpn", info->rqpn != 0, info->rqpn);
 	vbd_put_text(&out, "state", vbd_qp_state_name(info->state));
-	vbd_put_u64_or_null(&out, "sq_psn", known, info->sq_psn);
+	vbd_put_u64_or_null(&out, "sq_psn", sends, info->sq_psn);
 	vbd_put_u64_or_null(&out, "rq_psn", known, info->rq_psn);
 	vbd_put_u64_or_null(&out, "path_mtu_bytes", known, info->path_mtu_bytes);
-	vbd_put_u64_or_null(&out, "ack_timeout", known, info->ack_timeout);
-	vbd_put_u64_or_null(&out, "ack_timeout_ns", known && info->ack_timeout,
+	vbd_put_u64_or_null(&out, "ack_timeout", sends && acks, info->ack_timeout);
+	vbd_put_u64_or_null(&out, "ack_timeout_ns", sends && acks && info->ack_timeout,
 		vbd_ack_timeout_ns(info->ack_timeout));
-	vbd_put_u64_or_null(&out, "retry_count", known, info->retry_count);
-	vbd_put_u64_or_null(&out, "rnr_retry", known, info->rnr_retry);
-	vbd_put_u64_or_null(&out, "min_rnr_timer", known, info->min_rnr_timer);
-	vbd_put_u64_or_null(&out, "min_rnr_timer_ns", known, vbd_rnr_timer_ns(info->min_rnr_timer));
+	vbd_put_u64_or_null(&out, "retry_count", sends && acks, info->retry_count);
+	vbd_put_u64_or_null(&out, "rnr_retry", sends && acks, info->rnr_retry);
+	vbd_put_u64_or_null(&out, "min_rnr_timer", known && acks, info->min_rnr_timer);
 	vbd_put_u64_or_null(
-		&out, "responder_resources", info->path_known, info->responder_resources);
-	vbd_put_u64_or_null(&out, "initiator_depth", info->path_known, info->initiator_depth);
+		&out, "min_rnr_timer_ns", known && acks, vbd_rnr_timer_ns(info->min_rnr_timer));
+	vbd_put_u64_or_null(
+		&out, "responder_resources", info->path_known && acks, info->responder_resources);
+	vbd_put_u64_or_null(
+		&out, "initiator_depth", info->sends_known && acks, info->initiator_depth);
 	put_grh(&out, info);
 	put_detect_ms(&out, info);
 	return vbd_encode_end(&out);
@@ -267,8 +272,12 @@ json_t *vbd_encode_connection(
 
 	vbd_put_object(&out, &connection->object);
 	put_state(&out, conn);
-	vbd_put_text(&out, "role", conn->passive ? "passive" : "active");
-	vbd_put_text(&out, "transport", "rc");
+	if (conn->manual.on)
+		vbd_put_null(&out, "role");
+	else
+		vbd_put_text(&out, "role", conn->passive ? "passive" : "active");
+	vbd_put_text(&out, "transport", vbd_transport_name(conn->params.transport));
+	vbd_put_manual(&out, conn);
 	vbd_put_text_or_null(&out, "device", conn->device_name);
 	vbd_put_u64_or_null(&out, "port_num", conn->port_num != 0, conn->port_num);
 	vbd_put_u64_or_null(

@@ -91,6 +91,41 @@ enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, bool service_seen,
 /** vbd_encode_params - QpParamsFull */
 json_t *vbd_encode_params(const struct vbd_conn_params *params);
 
+/* How a connection comes up. */
+enum vbd_bringup { VBD_BRINGUP_CM, VBD_BRINGUP_MANUAL, VBD_BRINGUP_COUNT };
+#define VBD_CONNECTION_TRANSPORT_COUNT 2
+extern const char *const vbd_bringup_names[VBD_BRINGUP_COUNT];
+extern const char *const vbd_connection_transport_names[VBD_CONNECTION_TRANSPORT_COUNT];
+
+/* The members `bringup` and `transport` of a struct that has `enum vbd_bringup bringup` and `enum
+ * vbd_qp_transport transport`. */
+#define VBD_BRINGUP_FIELDS(type_)                                                                  \
+	{.name = "bringup",                                                                        \
+		.type = VBD_FIELD_ENUM,                                                            \
+		VBD_FIELD_AT(type_, bringup),                                                      \
+		.names = vbd_bringup_names,                                                        \
+		.n_names = VBD_BRINGUP_COUNT},                                                     \
+	{                                                                                          \
+		.name = "transport", .type = VBD_FIELD_ENUM, VBD_FIELD_AT(type_, transport),       \
+		.names = vbd_connection_transport_names, .n_names = VBD_CONNECTION_TRANSPORT_COUNT \
+	}
+
+/** vbd_manual_asked_for - does the body say `bringup: manual`? Such a body has members of its own
+ */
+bool vbd_manual_asked_for(const struct vbd_request *req);
+
+/** vbd_manual_refuse_members - bad_value if the body has a member that only a manual bring-up has
+ */
+enum vbd_status vbd_manual_refuse_members(
+	const struct vbd_request *req, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_create_manual_connection - POST /v1/connections with `bringup: manual` */
+void vbd_create_manual_connection(struct vbd_request *req);
+
+/** vbd_put_manual - the members `bringup`, `exchange` and `remote` of a Connection */
+struct vbd_encoder;
+void vbd_put_manual(struct vbd_encoder *out, const struct vbd_conn *conn);
+
 /** vbd_encode_connection - Connection; with its timeline unless it is one of a list */
 struct vbd_connection;
 json_t *vbd_encode_connection(
@@ -150,6 +185,8 @@ void vbd_delete_connection(struct vbd_request *req);
 void vbd_accept_connection(struct vbd_request *req);
 void vbd_reject_connection(struct vbd_request *req);
 void vbd_close_connection(struct vbd_request *req);
+void vbd_set_remote(struct vbd_request *req);
+void vbd_modify_connection(struct vbd_request *req);
 
 void vbd_list_messages(struct vbd_request *req);
 void vbd_send_message(struct vbd_request *req);

@@ -2,137 +2,42 @@
 /*
  * Connections. How one looks is in encode_connection.c, its messages are in handlers_messages.c.
  */
+#include "api/connection_wait.h"
 #include "api/encode.h"
 #include "api/handlers.h"
 #include "api/page.h"
 #include "api/private_data.h"
-#include "api/problem.h"
-#include "api/waiter.h"
 #include "daemon/connections.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The connection of the path; NULL, and an answer, if there is none. */
-static struct vbd_connection *find(struct vbd_request *req)
-{
-	struct vbd_error err = {0};
-	struct vbd_connection *connection =
-		vbd_connection_find(vbd_request_daemon(req), req->ref, &err);
-
-	if (!connection)
-		vbd_reply_problem(req, &err);
-	return connection;
-}
-
-static void reply_connection(
-	struct vbd_request *req, unsigned int status, const struct vbd_connection *connection)
-{
-	vbd_reply_json(req, status, vbd_encode_connection(connection, req->role, true));
-}
-
-/* What ended it, as the answer to somebody who waited for it. */
-static void reply_end(struct vbd_request *req, const struct vbd_connection *connection)
-{
-	const struct vbd_problem_extra extra = {.reason = connection->conn->reason};
-	struct vbd_error err = {0};
-
-	vbd_connection_problem(connection, &err);
-	vbd_reply_problem_extra(req, &err, &extra);
-}
-
 void vbd_get_connection(struct vbd_request *req)
 {
-	struct vbd_connection *connection = find(req);
+	struct vbd_connection *connection = vbd_connection_of(req);
 
 	if (!connection)
 		return;
 	vbd_conn_refresh_qp(connection->conn);
-	reply_connection(req, 200, connection);
-}
-
-/* --- waiting for a state --------------------------------------------------------------------- */
-
-enum goal {
-	GOAL_ESTABLISHED,
-	GOAL_ENDED,
-	GOAL_FORGOTTEN,
-};
-
-struct state_waiter {
-	struct vbd_waiter waiter; /* first */
-	struct vbd_connection *connection;
-	enum goal goal;
-	unsigned int reached_status; /* HTTP, when the goal is reached */
-	bool location;
-};
-
-static bool is_ending(enum vbd_conn_state state)
-{
-	return state == VBD_CONN_DRAINING || vbd_conn_state_terminal(state);
-}
-
-static void reply_gone(struct vbd_request *req, enum goal goal)
-{
-	struct vbd_error err = {0};
-
-	if (goal == GOAL_FORGOTTEN) {
-		vbd_reply_empty(req, 204);
-		return;
-	}
-	(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the connection was deleted meanwhile");
-	vbd_reply_problem(req, &err);
-}
-
-static void answer_state(struct vbd_waiter *base, enum vbd_wake why)
-{
-	struct state_waiter *waiter = VBD_CONTAINER_OF(base, struct state_waiter, waiter);
-	struct vbd_request *req = base->req;
-	enum vbd_conn_state state;
-	bool reached;
-
-	if (why == VBD_WAKE_OBJECT_GONE) {
-		reply_gone(req, waiter->goal);
-		return;
-	}
-	state = waiter->connection->conn->state;
-	reached = waiter->goal == GOAL_ESTABLISHED
-			  ? state == VBD_CONN_ESTABLISHED
-			  : waiter->goal == GOAL_ENDED && vbd_conn_state_terminal(state);
-	/* Without a wait the state is told as it is; with one, what ended it is the answer. */
-	if (waiter->goal == GOAL_ESTABLISHED && is_ending(state) && req->wait_asked) {
-		reply_end(req, waiter->connection);
-		return;
-	}
-	if (!reached && why != VBD_WAKE_TIMEOUT)
-		return;
-	if (waiter->location)
-		vbd_request_add_location(req, "connections", waiter->connection->object.id);
-	reply_connection(req, reached ? waiter->reached_status : 202, waiter->connection);
-}
-
-static void wait_for(struct vbd_request *req, struct vbd_connection *connection, enum goal goal,
-	unsigned int reached_status, bool location)
-{
-	struct state_waiter *waiter = calloc(1, sizeof(*waiter));
-	struct vbd_error err = {0};
-
-	if (!waiter) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory to wait");
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	waiter->waiter.answer = answer_state;
-	waiter->connection = connection;
-	waiter->goal = goal;
-	waiter->reached_status = reached_status;
-	waiter->location = location;
-	vbd_waiter_run(&waiter->waiter, req, &connection->watches, (uint64_t)req->wait_s * 1000);
+	vbd_connection_reply(req, 200, connection);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
 
+const char *const vbd_bringup_names[VBD_BRINGUP_COUNT] = {
+	[VBD_BRINGUP_CM] = "cm",
+	[VBD_BRINGUP_MANUAL] = "manual",
+};
+
+/* Of enum vbd_qp_transport; UD is for endpoints. */
+const char *const vbd_connection_transport_names[VBD_CONNECTION_TRANSPORT_COUNT] = {
+	[VBD_TRANSPORT_RC] = "rc",
+	[VBD_TRANSPORT_UC] = "uc",
+};
+
 struct connection_create {
+	enum vbd_bringup bringup;
+	enum vbd_qp_transport transport;
 	const char *name;
 	const char *dst_addr;
 	uint16_t dst_port;
@@ -150,6 +55,7 @@ struct connection_create {
 };
 
 static const struct vbd_field create_fields[] = {
+	VBD_BRINGUP_FIELDS(struct connection_create),
 	{.name = "name",
 		.type = VBD_FIELD_STRING,
 		VBD_FIELD_AT(struct connection_create, name),
@@ -209,6 +115,9 @@ static enum vbd_status decode_create(
 
 	if (status == VBD_OK)
 		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
+	if (status == VBD_OK && input.transport != VBD_TRANSPORT_RC)
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/transport",
+			"the CM brings up rc only; uc takes bringup manual");
 	*spec = (struct vbd_connection_spec){
 		.dst_port = input.dst_port,
 		.timeout_ms = input.timeout_ms,
@@ -237,13 +146,18 @@ void vbd_create_connection(struct vbd_request *req)
 	struct vbd_connection *connection;
 	struct vbd_error err = {0};
 
-	if (decode_create(req, &spec, &err) != VBD_OK ||
+	if (vbd_manual_asked_for(req)) {
+		vbd_create_manual_connection(req);
+		return;
+	}
+	if (vbd_manual_refuse_members(req, &err) != VBD_OK ||
+		decode_create(req, &spec, &err) != VBD_OK ||
 		vbd_connection_create(vbd_request_daemon(req), &spec, &connection, &err) !=
 			VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	wait_for(req, connection, GOAL_ESTABLISHED, 201, true);
+	vbd_connection_wait(req, connection, VBD_GOAL_ESTABLISHED, 201, true);
 }
 
 /* --- commands -------------------------------------------------------------------------------- */
@@ -273,7 +187,7 @@ static const struct vbd_field accept_fields[] = {
 
 void vbd_accept_connection(struct vbd_request *req)
 {
-	struct vbd_connection *connection = find(req);
+	struct vbd_connection *connection = vbd_connection_of(req);
 	struct accept_input input = {0};
 	struct vbd_connection_accept how = {0};
 	struct vbd_error err = {0};
@@ -293,7 +207,7 @@ void vbd_accept_connection(struct vbd_request *req)
 	if (status != VBD_OK)
 		vbd_reply_problem(req, &err);
 	else
-		wait_for(req, connection, GOAL_ESTABLISHED, 200, false);
+		vbd_connection_wait(req, connection, VBD_GOAL_ESTABLISHED, 200, false);
 }
 
 /* CM reject reasons that a user may give (rdma_reject(3), rdma_reject_ece(3)). */
@@ -323,7 +237,7 @@ static const struct vbd_field reject_fields[] = {
 
 void vbd_reject_connection(struct vbd_request *req)
 {
-	struct vbd_connection *connection = find(req);
+	struct vbd_connection *connection = vbd_connection_of(req);
 	struct reject_input input = {.reason = REJECT_CONSUMER};
 	struct vbd_private_data data;
 	struct vbd_error err = {0};
@@ -337,22 +251,22 @@ void vbd_reject_connection(struct vbd_request *req)
 			input.reason == REJECT_VENDOR_OPTION_NOT_SUPPORTED, &err) != VBD_OK)
 		vbd_reply_problem(req, &err);
 	else
-		reply_connection(req, 200, connection);
+		vbd_connection_reply(req, 200, connection);
 }
 
 void vbd_close_connection(struct vbd_request *req)
 {
-	struct vbd_connection *connection = find(req);
+	struct vbd_connection *connection = vbd_connection_of(req);
 
 	if (!connection)
 		return;
 	vbd_connection_close(connection);
-	wait_for(req, connection, GOAL_ENDED, 200, false);
+	vbd_connection_wait(req, connection, VBD_GOAL_ENDED, 200, false);
 }
 
 void vbd_delete_connection(struct vbd_request *req)
 {
-	struct vbd_connection *connection = find(req);
+	struct vbd_connection *connection = vbd_connection_of(req);
 	bool over;
 
 	if (!connection)
@@ -362,7 +276,7 @@ void vbd_delete_connection(struct vbd_request *req)
 	if (over)
 		vbd_reply_empty(req, 204);
 	else
-		wait_for(req, connection, GOAL_FORGOTTEN, 204, false);
+		vbd_connection_wait(req, connection, VBD_GOAL_FORGOTTEN, 204, false);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -417,9 +331,9 @@ static int by_ended(const void *a, const void *b)
 }
 
 static const char *const connection_fields[] = {"id", "name", "state", "waits_for", "role",
-	"transport", "device", "port_num", "listener", "local", "peer", "dst", "qp", "cq",
-	"counters", "inbox", "first_error", "end", "created_at", "established_at", "ended_at",
-	"timeout_ms", "params", "asked", "private_data", NULL};
+	"transport", "bringup", "exchange", "remote", "device", "port_num", "listener", "local",
+	"peer", "dst", "qp", "cq", "counters", "inbox", "first_error", "end", "created_at",
+	"established_at", "ended_at", "timeout_ms", "params", "asked", "private_data", NULL};
 
 static const char *const connection_states[] = {"open",
 #define STATE_NAME(sym, json, terminal, waits) json,

@@ -89,6 +89,14 @@ static void established(const struct vbd_connection *connection)
 	char local[VBD_ADDR_TEXT_BYTES];
 	char peer[VBD_ADDR_TEXT_BYTES];
 
+	if (conn->manual.on) {
+		(void)vbd_eventlog_append(connection->daemon->eventlog,
+			VBD_EVENT_CONNECTION_ESTABLISHED, VBD_SEVERITY_INFO, VBD_KIND_CONNECTION,
+			connection->object.id, VBD_REASON_NONE,
+			"by hand on %s, lqpn 0x%06x, rqpn 0x%06x", conn->device_name,
+			conn->qp_info.lqpn, conn->qp_info.rqpn);
+		return;
+	}
 	(void)vbd_eventlog_append(connection->daemon->eventlog, VBD_EVENT_CONNECTION_ESTABLISHED,
 		VBD_SEVERITY_INFO, VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE,
 		"%s:%u -> %s:%u on %s, lqpn 0x%06x, rqpn 0x%06x",
@@ -194,12 +202,49 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 	vbd_watch_notify(&connection->watches, false);
 }
 
+/* Pool thread. */
+static void move_work(void *arg)
+{
+	vbd_conn_move_work(((const struct vbd_connection *)arg)->conn);
+}
+
+static void moved(void *arg)
+{
+	struct vbd_connection *connection = arg;
+	struct vbd_daemon *daemon = connection->daemon;
+
+	daemon->pool_jobs--;
+	vbd_conn_moved(connection->conn);
+	vbd_daemon_check_stop(daemon);
+}
+
+static bool on_move_slowly(struct vbd_conn *conn, void *arg)
+{
+	const struct vbd_connection *connection = arg;
+
+	(void)conn;
+	if (vbd_loop_work(connection->daemon->loop, move_work, moved, arg, NULL) != VBD_OK)
+		return false;
+	connection->daemon->pool_jobs++;
+	return true;
+}
+
+static void on_stepped(struct vbd_conn *conn, void *arg)
+{
+	struct vbd_connection *connection = arg;
+
+	(void)conn;
+	vbd_watch_notify(&connection->watches, false);
+}
+
 static const struct vbd_conn_ops conn_ops = {
 	.state_changed = on_state_changed,
 	.set_deadline = on_set_deadline,
 	.message = on_message,
 	.before_memory_goes = on_before_memory_goes,
 	.noted = on_noted,
+	.move_slowly = on_move_slowly,
+	.stepped = on_stepped,
 };
 
 static void on_deadline(void *arg)
@@ -437,6 +482,37 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 discard:
 	discard_record(connection);
 	return status;
+}
+
+enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
+	const struct vbd_manual_spec *spec, struct vbd_connection **ret_connection,
+	struct vbd_error *err)
+{
+	struct vbd_connection *connection;
+	struct vbd_device *device;
+	struct vbd_manual_local local;
+	enum vbd_status status;
+
+	status = vbd_device_choose(daemon, spec->device, &device, err);
+	if (!status)
+		status = vbd_manual_choose(device, &spec->how, &local, err);
+	if (!status)
+		status = make_record(daemon, spec->name, &spec->params, &connection, err);
+	if (status)
+		return status;
+	status = vbd_conn_create_manual(daemon->fabric, connection->object.id, &spec->params,
+		device, &local, spec->timeout_ms, &conn_ops, connection, &connection->conn, err);
+	if (status) {
+		discard_record(connection);
+		return status;
+	}
+	count_open(connection);
+	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
+		VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE,
+		"to be brought up by hand on %s port %u", device->name, local.port_num);
+	*ret_connection = connection;
+	vbd_conn_open_manual(connection->conn, spec->how.stay_in_reset);
+	return VBD_OK;
 }
 
 /* The listener's policy: a failure to accept is the connection's own. */

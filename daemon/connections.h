@@ -50,6 +50,20 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 	const struct vbd_connection_spec *spec, struct vbd_connection **ret_connection,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
+struct vbd_manual_spec {
+	char name[64];	     /* "" for none */
+	char device[64];     /* "" for the default one */
+	uint32_t timeout_ms; /* of each stay in AWAITING_REMOTE; 0: none */
+	struct vbd_conn_params params;
+	struct vbd_manual_params how;
+};
+
+/** vbd_connection_create_manual - one without a CM: it waits for the peer's attributes. What is
+ * wrong with @spec is refused; what fails later is the connection's own `reason`. */
+enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
+	const struct vbd_manual_spec *spec, struct vbd_connection **ret_connection,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_connection_from_request - of a listener's request: accepted, rejected or left waiting, as
  * its policy says */
 bool vbd_connection_from_request(

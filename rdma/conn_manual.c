@@ -268,6 +268,17 @@ void vbd_manual_attributes(const struct vbd_conn *conn, struct ibv_qp_attr *attr
 
 /* What is possible. */
 
+static int state_of(enum vbd_qp_step step)
+{
+	static const int states[VBD_QP_STEP_COUNT] = {
+#define STATE_OF(sym, json) [VBD_QP_TO_##sym] = IBV_QPS_##sym,
+		VBD_QP_STEP_MAP(STATE_OF)
+#undef STATE_OF
+	};
+
+	return states[step];
+}
+
 #define TO(state) (1U << IBV_QPS_##state)
 
 static const unsigned int steps[] = {
@@ -520,8 +531,9 @@ static enum vbd_status run(struct vbd_conn *conn, int to, int then, struct vbd_e
 }
 
 enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_remote *remote,
-	int bring_to, struct vbd_error *err)
+	enum vbd_qp_step bring_to, struct vbd_error *err)
 {
+	int then = state_of(bring_to);
 	enum vbd_status status = check_movable(conn, err);
 
 	if (!status && conn->qp_info.state != IBV_QPS_INIT)
@@ -536,12 +548,13 @@ enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_r
 	conn->manual.remote = *remote;
 	conn->manual.has_remote = true;
 	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "remote", "qpn 0x%06x, psn 0x%06x, lid %u, to %s",
-		remote->qpn, remote->psn, remote->lid, vbd_qp_state_name(bring_to));
-	return run(conn, IBV_QPS_RTR, bring_to, err);
+		remote->qpn, remote->psn, remote->lid, vbd_qp_state_name(then));
+	return run(conn, IBV_QPS_RTR, then, err);
 }
 
-enum vbd_status vbd_conn_modify(struct vbd_conn *conn, int state, struct vbd_error *err)
+enum vbd_status vbd_conn_modify(struct vbd_conn *conn, enum vbd_qp_step step, struct vbd_error *err)
 {
+	int state = state_of(step);
 	enum vbd_status status = check_movable(conn, err);
 
 	if (!status)

@@ -20,6 +20,22 @@ struct vbd_device;
 struct vbd_manual_command;
 struct vbd_manual_move;
 
+/* X(SYMBOL, json name): where a client can take a QP */
+#define VBD_QP_STEP_MAP(X) \
+	X(RESET, "RESET")  \
+	X(INIT, "INIT")    \
+	X(RTR, "RTR")      \
+	X(RTS, "RTS")      \
+	X(SQD, "SQD")      \
+	X(ERR, "ERR")
+
+enum vbd_qp_step {
+#define VBD_QP_STEP_ENUM(sym, json) VBD_QP_TO_##sym,
+	VBD_QP_STEP_MAP(VBD_QP_STEP_ENUM)
+#undef VBD_QP_STEP_ENUM
+		VBD_QP_STEP_COUNT
+};
+
 /* What a client may choose. */
 struct vbd_manual_params {
 	uint8_t port_num;     /* 1 to the device's ports */
@@ -85,7 +101,7 @@ enum vbd_status vbd_manual_choose(const struct vbd_device *device,
 
 /**
  * vbd_conn_remote - take the peer's attributes, and the QP from INIT to RTR or RTS
- * @bring_to: enum ibv_qp_state, RTR or RTS
+ * @bring_to: RTR or RTS
  *
  * The kernel may have to ask the network for the peer's hardware address. Then this returns VBD_OK
  * before the step is done: see vbd_conn_stepping().
@@ -95,11 +111,10 @@ enum vbd_status vbd_manual_choose(const struct vbd_device *device,
  * the QP where it was.
  */
 enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_remote *remote,
-	int bring_to, struct vbd_error *err) VBD_MUST_CHECK;
+	enum vbd_qp_step bring_to, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_conn_modify - take the QP one step
- * @state: enum ibv_qp_state, RESET to ERR without SQE
  *
  * ERR, and RESET, which goes by ERR, are done when what was posted is flushed; RTR may take as long
  * as vbd_conn_remote() says.
@@ -107,7 +122,7 @@ enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_r
  * Returns wrong_state, naming the steps that are possible; otherwise as vbd_conn_remote().
  */
 enum vbd_status vbd_conn_modify(
-	struct vbd_conn *conn, int state, struct vbd_error *err) VBD_MUST_CHECK;
+	struct vbd_conn *conn, enum vbd_qp_step step, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_conn_stepping - is a step under way? When it is done, stepped() of the connection's
  * observers is called, and manual.failure says whether it failed. */

@@ -10,7 +10,7 @@ export const qpParams = (over = {}) => ({
 const none = { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0, signalled: 0 };
 
 export const connection = (over = {}) => ({
-  id: 7, name: 'to-b', state: 'established', waits_for: null, role: 'active', transport: 'rc', device: 'rxe0',
+  id: 7, name: 'to-b', state: 'established', waits_for: null, role: 'active', transport: 'rc', bringup: 'cm', exchange: null, remote: null, device: 'rxe0',
   port_num: 1, listener: null, local: { addr: '192.0.2.1', port: 40001 }, peer: { addr: '192.0.2.2', port: 7471 },
   dst: 'hostb:7471',
   qp: {

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the handlers of connections share: finding one, answering with it, waiting for it.
+ *
+ * Control thread.
+ */
+#ifndef VBD_API_CONNECTION_WAIT_H
+#define VBD_API_CONNECTION_WAIT_H
+
+#include "api/request.h"
+
+#include <stdbool.h>
+
+struct vbd_connection;
+
+/* What a client waits for. */
+enum vbd_goal {
+	VBD_GOAL_ESTABLISHED,
+	VBD_GOAL_OPEN,	  /* manual: it has its QP */
+	VBD_GOAL_STEPPED, /* manual: the step that was asked for is done */
+	VBD_GOAL_ENDED,
+	VBD_GOAL_FORGOTTEN,
+};
+
+/** vbd_connection_of - the connection of the path; NULL, and an answer, if there is none */
+struct vbd_connection *vbd_connection_of(struct vbd_request *req);
+
+/** vbd_connection_reply - Connection, with its timeline */
+void vbd_connection_reply(
+	struct vbd_request *req, unsigned int status, const struct vbd_connection *connection);
+
+/**
+ * vbd_connection_wait - answer when @goal is reached, or with 202 when the client's wait is over
+ * @reached_status: HTTP, for the goal
+ * @location: say where the connection is
+ */
+void vbd_connection_wait(struct vbd_request *req, struct vbd_connection *connection,
+	enum vbd_goal goal, unsigned int reached_status, bool location);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Connections that are brought up by hand: making one, the peer's attributes, steps of the QP.
+ */
+#include "api/connection_wait.h"
+#include "api/encode.h"
+#include "api/handlers.h"
+#include "api/problem.h"
+#include "daemon/connections.h"
+#include "rdma/names.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+/* The members of ConnectionCreate that only one kind of bring-up has. */
+static const char *const cm_members[] = {
+	"dst_addr", "dst_port", "src_addr", "src_port", "tos", "private_data", "reuse_addr", NULL};
+static const char *const manual_members[] = {
+	"port_num", "gid_index", "pkey_index", "sl", "psn", "initial_state", NULL};
+
+static enum vbd_status refuse_members(const struct vbd_request *req, const char *const *members,
+	const char *bringup, struct vbd_error *err)
+{
+	char pointer[40];
+
+	for (; *members; members++) {
+		if (!json_object_get(req->json, *members))
+			continue;
+		(void)snprintf(pointer, sizeof(pointer), "/%s", *members);
+		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
+			"%s goes with bringup %s only", *members, bringup);
+	}
+	return VBD_OK;
+}
+
+bool vbd_manual_asked_for(const struct vbd_request *req)
+{
+	const char *bringup = json_string_value(json_object_get(req->json, "bringup"));
+
+	return bringup && strcmp(bringup, vbd_bringup_names[VBD_BRINGUP_MANUAL]) == 0;
+}
+
+enum vbd_status vbd_manual_refuse_members(const struct vbd_request *req, struct vbd_error *err)
+{
+	return refuse_members(req, manual_members, "manual", err);
+}
+
+struct manual_create {
+	enum vbd_bringup bringup;
+	enum vbd_qp_transport transport;
+	const char *name;
+	const char *device;
+	uint32_t timeout_ms;
+	struct vbd_manual_params how;
+	unsigned int initial_state;
+	struct vbd_qp_input qp;
+	enum vbd_service service;
+	bool service_seen;
+};
+
+/* A QP is made in RESET and goes on to INIT. */
+static const char *const initial_states[] = {"RESET", "INIT"};
+#define INITIAL_INIT 1
+
+static const struct vbd_field create_fields[] = {
+	VBD_BRINGUP_FIELDS(struct manual_create),
+	{.name = "name",
+		.type = VBD_FIELD_STRING,
+		VBD_FIELD_AT(struct manual_create, name),
+		.max = 63,
+		.check = vbd_name_valid,
+		.check_text = VBD_NAME_RULE},
+	{.name = "device",
+		.type = VBD_FIELD_STRING,
+		VBD_FIELD_AT(struct manual_create, device),
+		.min = 1,
+		.max = 63},
+	{.name = "timeout_ms",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct manual_create, timeout_ms),
+		.min = 1,
+		.max = 600000},
+	{.name = "port_num",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct manual_create, how.port_num),
+		.min = 1,
+		.max = 255},
+	{.name = "gid_index",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct manual_create, how.gid_index),
+		.max = 255,
+		VBD_FIELD_SEEN(struct manual_create, how.gid_index_given)},
+	{.name = "pkey_index",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct manual_create, how.pkey_index),
+		.max = 65535},
+	{.name = "sl",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct manual_create, how.sl),
+		.max = 15},
+	{.name = "psn",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct manual_create, how.psn),
+		.max = 0xffffff,
+		VBD_FIELD_SEEN(struct manual_create, how.psn_given)},
+	{.name = "initial_state",
+		.type = VBD_FIELD_ENUM,
+		VBD_FIELD_AT(struct manual_create, initial_state),
+		.names = initial_states,
+		.n_names = VBD_ARRAY_LEN(initial_states)},
+	VBD_QP_FIELDS(struct manual_create),
+};
+
+static enum vbd_status decode_create(
+	const struct vbd_request *req, struct vbd_manual_spec *spec, struct vbd_error *err)
+{
+	struct manual_create input = {
+		.how.port_num = 1,
+		.initial_state = INITIAL_INIT,
+		.qp = vbd_qp_input_default(),
+	};
+	enum vbd_status status = refuse_members(req, cm_members, "cm", err);
+
+	if (!status)
+		status = vbd_decode(
+			req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+	if (!status)
+		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
+	if (status)
+		return status;
+	*spec = (struct vbd_manual_spec){
+		.timeout_ms = input.timeout_ms,
+		.params = input.qp.params,
+		.how = input.how,
+	};
+	spec->params.transport = input.transport;
+	spec->how.stay_in_reset = input.initial_state != INITIAL_INIT;
+	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
+	vbd_copy_text(spec->device, sizeof(spec->device), input.device);
+	return VBD_OK;
+}
+
+void vbd_create_manual_connection(struct vbd_request *req)
+{
+	struct vbd_manual_spec spec;
+	struct vbd_connection *connection;
+	struct vbd_error err = {0};
+
+	if (decode_create(req, &spec, &err) != VBD_OK ||
+		vbd_connection_create_manual(vbd_request_daemon(req), &spec, &connection, &err) !=
+			VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_connection_wait(req, connection, VBD_GOAL_OPEN, 201, true);
+}
+
+/* --- the peer's attributes ------------------------------------------------------------------- */
+
+struct remote_input {
+	const char *gid;
+	unsigned int
+		gid_index; /* the peer's: of no use here, but what it shows of itself is taken */
+	bool sl_seen;
+	unsigned int bring_to;
+	struct vbd_manual_remote remote;
+};
+
+static const char *const goals[] = {"RTR", "RTS"};
+static const enum vbd_qp_step goal_steps[] = {VBD_QP_TO_RTR, VBD_QP_TO_RTS};
+#define GOAL_RTS 1
+
+static bool gid_valid(const char *text)
+{
+	struct in6_addr address;
+
+	return inet_pton(AF_INET6, text, &address) == 1;
+}
+
+static bool mtu_valid(uint32_t bytes)
+{
+	return vbd_mtu_of_bytes(bytes) != 0;
+}
+
+static const struct vbd_field remote_fields[] = {
+	{.name = "lid",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct remote_input, remote.lid),
+		.max = 65535},
+	{.name = "gid",
+		.type = VBD_FIELD_STRING,
+		VBD_FIELD_AT(struct remote_input, gid),
+		.min = 2,
+		.max = 45,
+		.check = gid_valid,
+		.check_text = "must be written like an IPv6 address"},
+	{.name = "gid_index",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct remote_input, gid_index),
+		.max = 255},
+	{.name = "qpn",
+		.type = VBD_FIELD_UINT,
+		.required = true,
+		VBD_FIELD_AT(struct remote_input, remote.qpn),
+		.min = 2,
+		.max = 0xffffff},
+	{.name = "psn",
+		.type = VBD_FIELD_UINT,
+		.required = true,
+		VBD_FIELD_AT(struct remote_input, remote.psn),
+		.max = 0xffffff},
+	{.name = "mtu_bytes",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct remote_input, remote.mtu_bytes),
+		.min = 256,
+		.max = 4096},
+	{.name = "sl",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct remote_input, remote.sl),
+		.max = 15,
+		VBD_FIELD_SEEN(struct remote_input, sl_seen)},
+	{.name = "hop_limit",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct remote_input, remote.hop_limit),
+		.max = 255},
+	{.name = "traffic_class",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct remote_input, remote.traffic_class),
+		.max = 255},
+	{.name = "flow_label",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct remote_input, remote.flow_label),
+		.max = 0xfffff},
+	{.name = "bring_to",
+		.type = VBD_FIELD_ENUM,
+		VBD_FIELD_AT(struct remote_input, bring_to),
+		.names = goals,
+		.n_names = VBD_ARRAY_LEN(goals)},
+};
+
+static enum vbd_status decode_remote(
+	const struct vbd_request *req, struct remote_input *input, struct vbd_error *err)
+{
+	enum vbd_status status =
+		vbd_decode(req->json, remote_fields, VBD_ARRAY_LEN(remote_fields), input, err);
+
+	if (status)
+		return status;
+	if (input->remote.mtu_bytes && !mtu_valid(input->remote.mtu_bytes))
+		return vbd_error_input(
+			err, VBD_E_BAD_VALUE, "/mtu_bytes", "must be 256, 512, 1024, 2048 or 4096");
+	if (input->gid)
+		(void)inet_pton(AF_INET6, input->gid, input->remote.gid);
+	return VBD_OK;
+}
+
+void vbd_set_remote(struct vbd_request *req)
+{
+	struct remote_input input = {.bring_to = GOAL_RTS, .remote.hop_limit = 64};
+	struct vbd_connection *connection = vbd_connection_of(req);
+	struct vbd_error err = {0};
+	enum vbd_status status;
+
+	if (!connection)
+		return;
+	status = decode_remote(req, &input, &err);
+	if (!status && !input.sl_seen)
+		input.remote.sl = connection->conn->manual.local.sl;
+	if (!status)
+		status = vbd_conn_remote(
+			connection->conn, &input.remote, goal_steps[input.bring_to], &err);
+	if (status)
+		vbd_reply_problem(req, &err);
+	else
+		vbd_connection_wait(req, connection, VBD_GOAL_STEPPED, 200, false);
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+static const char *const step_names[VBD_QP_STEP_COUNT] = {
+#define STEP_NAME(sym, json) [VBD_QP_TO_##sym] = json,
+	VBD_QP_STEP_MAP(STEP_NAME)
+#undef STEP_NAME
+};
+
+struct modify_input {
+	enum vbd_qp_step state;
+};
+
+static const struct vbd_field modify_fields[] = {
+	{.name = "state",
+		.type = VBD_FIELD_ENUM,
+		.required = true,
+		VBD_FIELD_AT(struct modify_input, state),
+		.names = step_names,
+		.n_names = VBD_QP_STEP_COUNT},
+};
+
+void vbd_modify_connection(struct vbd_request *req)
+{
+	struct vbd_connection *connection = vbd_connection_of(req);
+	struct modify_input input = {0};
+	struct vbd_error err = {0};
+	enum vbd_status status;
+
+	if (!connection)
+		return;
+	status = vbd_decode(req->json, modify_fields, VBD_ARRAY_LEN(modify_fields), &input, &err);
+	if (!status)
+		status = vbd_conn_modify(connection->conn, input.state, &err);
+	if (status)
+		vbd_reply_problem(req, &err);
+	else
+		vbd_connection_wait(req, connection, VBD_GOAL_STEPPED, 200, false);
+}
+
+/* --- how it looks ---------------------------------------------------------------------------- */
+
+/* What can be posted to the peer as its `remote`. */
+static json_t *encode_exchange(const struct vbd_conn *conn)
+{
+	const struct vbd_manual_local *local = &conn->manual.local;
+	struct vbd_encoder out;
+	char gid[VBD_GID_TEXT_BYTES];
+
+	if (!conn->manual.on || !conn->had_qp)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_u64(&out, "lid", local->lid);
+	vbd_put_text(&out, "gid", vbd_gid_text(local->gid, gid));
+	vbd_put_u64(&out, "gid_index", local->gid_index);
+	vbd_put_u64(&out, "qpn", conn->qp_info.lqpn);
+	vbd_put_u64(&out, "psn", local->psn);
+	vbd_put_u64(&out, "mtu_bytes", local->mtu_bytes);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_remote(const struct vbd_conn *conn)
+{
+	const struct vbd_manual_remote *remote = &conn->manual.remote;
+	struct vbd_encoder out;
+	char gid[VBD_GID_TEXT_BYTES];
+
+	if (!conn->manual.has_remote)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_u64(&out, "lid", remote->lid);
+	vbd_put_text(&out, "gid", vbd_gid_text(remote->gid, gid));
+	vbd_put_u64(&out, "qpn", remote->qpn);
+	vbd_put_u64(&out, "psn", remote->psn);
+	vbd_put_u64_or_null(&out, "mtu_bytes", remote->mtu_bytes != 0, remote->mtu_bytes);
+	vbd_put_u64(&out, "sl", remote->sl);
+	vbd_put_u64(&out, "hop_limit", remote->hop_limit);
+	vbd_put_u64(&out, "traffic_class", remote->traffic_class);
+	vbd_put_u64(&out, "flow_label", remote->flow_label);
+	return vbd_encode_end(&out);
+}
+
+void vbd_put_manual(struct vbd_encoder *out, const struct vbd_conn *conn)
+{
+	vbd_put_text(out, "bringup",
+		vbd_bringup_names[conn->manual.on ? VBD_BRINGUP_MANUAL : VBD_BRINGUP_CM]);
+	vbd_put(out, "exchange", encode_exchange(conn));
+	vbd_put(out, "remote", encode_remote(conn));
+}
