@@ -290,6 +290,21 @@ static enum vbd_status decode_ref(const struct vbd_field *field, const json_t *v
 	return VBD_OK;
 }
 
+static enum vbd_status decode_array(const struct vbd_field *field, const json_t *value,
+	const char *pointer, void *target, struct vbd_error *err)
+{
+	size_t count = json_array_size(value);
+
+	if (!json_is_array(value))
+		return wrong_type(pointer, "an array", value, err);
+	if (count < field->min || count > field->max)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, pointer,
+			"%s must have from %" PRIu64 " to %" PRIu64 " items, not %zu", pointer,
+			field->min, field->max, count);
+	memcpy((char *)target + field->offset, &value, sizeof(value));
+	return VBD_OK;
+}
+
 static enum vbd_status decode_object(const json_t *json, const struct vbd_field *fields,
 	size_t n_fields, const char *pointer, void *target, struct vbd_error *err);
 
@@ -314,6 +329,8 @@ static enum vbd_status decode_value(const struct vbd_field *field, const json_t 
 	case VBD_FIELD_OBJECT:
 		return decode_object(value, field->fields, field->n_fields, pointer,
 			(char *)target + field->offset, err);
+	case VBD_FIELD_ARRAY:
+		return decode_array(field, value, pointer, target, err);
 	}
 	return vbd_error_input(err, VBD_E_INTERNAL, pointer, "%s has no decoder", pointer);
 }
@@ -389,4 +406,10 @@ enum vbd_status vbd_decode(const json_t *json, const struct vbd_field *fields, s
 	status = decode_object(json, fields, n_fields, "", target, err);
 	json_decref(empty);
 	return status;
+}
+
+enum vbd_status vbd_decode_at(const json_t *json, const struct vbd_field *fields, size_t n_fields,
+	const char *pointer, void *target, struct vbd_error *err)
+{
+	return decode_object(json, fields, n_fields, pointer, target, err);
 }

@@ -27,6 +27,7 @@ enum vbd_field_type {
 	VBD_FIELD_HEX,	    /* uint64_t, from "0x1f" */
 	VBD_FIELD_REF,	    /* struct vbd_json_ref */
 	VBD_FIELD_OBJECT,   /* a struct with its own table */
+	VBD_FIELD_ARRAY, /* const json_t *, into the document: an array, its items not looked at */
 };
 
 /* Id or name of an object. */
@@ -39,7 +40,8 @@ struct vbd_field {
 	const char *name;
 	size_t offset;
 	size_t size;
-	/* UINT: range. STRING: shortest and longest, in characters. HEX: max. */
+	/* UINT: range. STRING: shortest and longest, in characters. HEX: max. ARRAY: fewest and
+	 * most items. */
 	uint64_t min;
 	uint64_t max;
 	/* ENUM, ENUM_SET; NULL entries are skipped. */
@@ -81,6 +83,11 @@ enum vbd_status vbd_json_parse(const char *bytes, size_t len_bytes, json_t **ret
  */
 enum vbd_status vbd_decode(const json_t *json, const struct vbd_field *fields, size_t n_fields,
 	void *target, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_decode_at - the same for what stands at @pointer of the document ("/sges/3"); @json is an
+ * object */
+enum vbd_status vbd_decode_at(const json_t *json, const struct vbd_field *fields, size_t n_fields,
+	const char *pointer, void *target, struct vbd_error *err) VBD_MUST_CHECK;
 
 /* What to say of a name that vbd_name_valid() refuses. */
 #define VBD_NAME_RULE \

@@ -77,14 +77,14 @@ extern const struct vbd_field vbd_qp_fields[];
 		.names = vbd_service_names, .n_names = VBD_SERVICE_COUNT,                \
 		VBD_FIELD_SEEN(type_, service_seen)                                      \
 	}
-#define VBD_QP_FIELD_COUNT 11
+#define VBD_QP_FIELD_COUNT 15
 extern const char *const vbd_service_names[VBD_SERVICE_COUNT];
 
 /** vbd_qp_input_default - nothing was asked for */
 struct vbd_qp_input vbd_qp_input_default(void);
 
-/** vbd_qp_input_merge - `service` is short for `qp.service`; refused when they differ, or when
- * path_mtu_bytes is no MTU */
+/** vbd_qp_input_merge - `service` is short for `qp.service`; refused when they differ, when
+ * path_mtu_bytes is no MTU, or signal_every is more than the queue holds */
 enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, bool service_seen,
 	enum vbd_service service, struct vbd_error *err) VBD_MUST_CHECK;
 
@@ -134,6 +134,11 @@ json_t *vbd_encode_connection(
 /** vbd_encode_why - Why */
 struct vbd_why;
 json_t *vbd_encode_why(const struct vbd_why *why);
+
+/** vbd_put_received - `op`, `length_bytes`, `written_bytes` and `imm` of a message */
+struct vbd_encoder;
+struct vbd_received;
+void vbd_put_received(struct vbd_encoder *out, const struct vbd_received *received);
 
 /** vbd_encode_transfer - Transfer */
 struct vbd_transfer_record;

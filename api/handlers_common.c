@@ -80,6 +80,10 @@ const struct vbd_field vbd_qp_fields[VBD_QP_FIELD_COUNT] = {
 	QP_UINT(sq_depth, 1, 16384),
 	QP_UINT(rq_depth, 1, 16384),
 	QP_UINT(recv_size_bytes, 1, 1048576),
+	QP_UINT(max_send_sge, 1, VBD_SGES_MAX),
+	QP_UINT(max_recv_sge, 1, VBD_SGES_MAX),
+	QP_UINT(inline_bytes, 0, 1024),
+	QP_UINT(signal_every, 1, 16384),
 	QP_UINT(retry_count, 0, 7),
 	QP_UINT(rnr_retry, 0, 7),
 	QP_UINT(ack_timeout, 0, 31),
@@ -101,6 +105,10 @@ enum vbd_status vbd_qp_input_merge(
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/path_mtu_bytes",
 			"/qp/path_mtu_bytes must be 256, 512, 1024, 2048 or 4096, not %u",
 			qp->params.path_mtu_bytes);
+	if (qp->params.signal_every > qp->params.sq_depth)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/signal_every",
+			"signal_every is %u; the send queue holds %u work requests",
+			qp->params.signal_every, qp->params.sq_depth);
 	if (!service_seen)
 		return VBD_OK;
 	if (qp->service_seen && qp->params.service != service)
@@ -111,6 +119,15 @@ enum vbd_status vbd_qp_input_merge(
 	return VBD_OK;
 }
 
+void vbd_put_received(struct vbd_encoder *out, const struct vbd_received *received)
+{
+	vbd_put_text(out, "op", vbd_op_name(received->op));
+	vbd_put_u64(out, "length_bytes", received->length_bytes);
+	vbd_put_u64_or_null(
+		out, "written_bytes", received->op == VBD_OP_WRITE_IMM, received->written_bytes);
+	vbd_put_u64_or_null(out, "imm", received->has_imm, received->imm);
+}
+
 json_t *vbd_encode_params(const struct vbd_conn_params *params)
 {
 	struct vbd_encoder out = vbd_encode_begin();
@@ -119,6 +136,10 @@ json_t *vbd_encode_params(const struct vbd_conn_params *params)
 	vbd_put_u64(&out, "sq_depth", params->sq_depth);
 	vbd_put_u64(&out, "rq_depth", params->rq_depth);
 	vbd_put_u64(&out, "recv_size_bytes", params->recv_size_bytes);
+	vbd_put_u64(&out, "max_send_sge", params->max_send_sge);
+	vbd_put_u64(&out, "max_recv_sge", params->max_recv_sge);
+	vbd_put_u64(&out, "inline_bytes", params->inline_bytes);
+	vbd_put_u64(&out, "signal_every", params->signal_every);
 	vbd_put_u64(&out, "retry_count", params->retry_count);
 	vbd_put_u64(&out, "rnr_retry", params->rnr_retry);
 	vbd_put_u64(&out, "ack_timeout", params->ack_timeout);

@@ -40,11 +40,7 @@ static json_t *encode_message(const struct vbd_message *message, enum vbd_encodi
 		vbd_message_data(message), message->received.length_bytes, encoding, &encoding);
 
 	vbd_put_u64(&out, "seq", message->seq);
-	vbd_put_u64(&out, "length_bytes", received->length_bytes);
-	vbd_put_text(&out, "op", vbd_op_name(received->op));
-	vbd_put_u64_or_null(&out, "imm", received->has_imm, received->imm);
-	vbd_put_u64_or_null(
-		&out, "written_bytes", received->op == VBD_OP_WRITE_IMM, received->written_bytes);
+	vbd_put_received(&out, received);
 	vbd_put_time(&out, "received_at", message->received_ns);
 	vbd_put_text(&out, "encoding", vbd_encoding_names[encoding]);
 	vbd_put(&out, "data", data);
@@ -169,6 +165,8 @@ void vbd_delete_messages(struct vbd_request *req)
 struct message_send {
 	const char *data;
 	uint32_t encoding;
+	uint32_t imm;
+	bool imm_seen;
 	uint32_t timeout_ms;
 };
 
@@ -183,6 +181,11 @@ static const struct vbd_field send_fields[] = {
 		VBD_FIELD_AT(struct message_send, encoding),
 		.names = vbd_encoding_names,
 		.n_names = VBD_ENCODING_AUTO},
+	{.name = "imm",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct message_send, imm),
+		.max = UINT32_MAX,
+		VBD_FIELD_SEEN(struct message_send, imm_seen)},
 	{.name = "timeout_ms",
 		.type = VBD_FIELD_UINT,
 		VBD_FIELD_AT(struct message_send, timeout_ms),
@@ -205,8 +208,8 @@ static enum vbd_status send_message(const struct vbd_request *req,
 			VBD_MESSAGE_BYTES_MAX, "/data", &bytes, &len_bytes, err);
 	if (status != VBD_OK)
 		return status;
-	status = vbd_transfer_send_message(
-		connection, bytes, (uint32_t)len_bytes, input.timeout_ms, ret_record, err);
+	status = vbd_transfer_send_message(connection, bytes, (uint32_t)len_bytes,
+		input.imm_seen ? &input.imm : NULL, input.timeout_ms, ret_record, err);
 	free(bytes);
 	return status;
 }

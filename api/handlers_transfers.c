@@ -44,6 +44,56 @@ static void put_times(struct vbd_encoder *out, const struct vbd_transfer *transf
 	vbd_put_u64_or_null(out, "wire_ns", started_ns && ended, ended_ns - started_ns);
 }
 
+static json_t *encode_range(const struct vbd_transfer_range *range)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_u64(&out, "buffer", range->buffer_id);
+	vbd_put_u64(&out, "offset", range->offset);
+	vbd_put_u64(&out, "length_bytes", range->length_bytes);
+	return vbd_encode_end(&out);
+}
+
+/* `buffer` and `offset` of the one it was asked for, or the list. */
+static void put_ranges(struct vbd_encoder *out, const struct vbd_transfer_record *record)
+{
+	const struct vbd_transfer_range *first = record->ranges;
+	bool one = record->range_count > 0 && !record->listed;
+	json_t *list = record->listed ? json_array() : json_null();
+
+	vbd_put_u64_or_null(out, "buffer", one, one ? first->buffer_id : 0);
+	vbd_put_u64(out, "offset", one ? first->offset : 0);
+	for (uint32_t i = 0; record->listed && i < record->range_count; i++)
+		(void)json_array_append_new(list, encode_range(&record->ranges[i]));
+	vbd_put(out, "sges", list);
+}
+
+static json_t *encode_received(const struct vbd_transfer *transfer)
+{
+	const struct vbd_received *received = &transfer->received;
+	struct vbd_encoder out;
+
+	if (transfer->op != VBD_OP_RECV || transfer->state != VBD_TRANSFER_DONE)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_received(&out, received);
+	return vbd_encode_end(&out);
+}
+
+/* What only some operations have. */
+static void put_operands(struct vbd_encoder *out, const struct vbd_transfer *transfer)
+{
+	bool done = transfer->state == VBD_TRANSFER_DONE;
+
+	vbd_put(out, "inline", json_boolean(transfer->inlined));
+	vbd_put_u64_or_null(out, "imm", vbd_op_has_imm(transfer->op), transfer->imm);
+	if (vbd_op_is_atomic(transfer->op) && done)
+		vbd_put_hex(out, "old_value", transfer->old_value, 16);
+	else
+		vbd_put_null(out, "old_value");
+	vbd_put(out, "received", encode_received(transfer));
+}
+
 json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
 {
 	const struct vbd_transfer *transfer = &record->transfer;
@@ -53,15 +103,16 @@ json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
 	vbd_put_text(&out, "state", vbd_transfer_state_name(transfer->state));
 	vbd_put_text(&out, "op", vbd_op_name(transfer->op));
 	vbd_put_u64(&out, "connection", record->connection_id);
-	vbd_put_u64_or_null(&out, "buffer", record->buffer_id != 0, record->buffer_id);
-	vbd_put_u64(&out, "offset", record->offset);
+	put_ranges(&out, record);
 	vbd_put_u64(&out, "length_bytes", transfer->length_bytes);
 	vbd_put_u64(&out, "chunk_bytes", transfer->chunk_bytes);
 	vbd_put_u64(&out, "window", transfer->window);
 	vbd_put_u64(&out, "bytes_done", vbd_counter_get(&transfer->bytes_done));
 	vbd_put_u64(&out, "wrs_done", vbd_counter_get(&transfer->wrs_done));
-	vbd_put_u64_or_null(&out, "messages_done", transfer->op == VBD_OP_SEND,
+	vbd_put_u64_or_null(&out, "messages_done",
+		transfer->op == VBD_OP_SEND || transfer->op == VBD_OP_SEND_IMM,
 		vbd_counter_get(&transfer->wrs_done));
+	put_operands(&out, transfer);
 	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
 	put_times(&out, transfer);
 	vbd_put(&out, "error", encode_error(record));
@@ -154,158 +205,6 @@ void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *re
 
 /* --- creation -------------------------------------------------------------------------------- */
 
-static const char *const op_names[] = {"send", "write", "read"};
-static const enum vbd_op ops[] = {VBD_OP_SEND, VBD_OP_WRITE, VBD_OP_READ};
-
-struct remote_input {
-	uint64_t addr;
-	uint32_t rkey;
-};
-
-struct transfer_create {
-	struct vbd_json_ref connection;
-	uint32_t op; /* index in ops */
-	struct vbd_json_ref buffer;
-	uint64_t offset;
-	uint64_t length_bytes;
-	bool length_seen;
-	struct remote_input remote;
-	bool remote_seen;
-	uint64_t chunk_bytes;
-	uint64_t message_bytes; /* 0 if it was not there */
-	uint32_t window;	/* 0 if it was not there */
-	uint32_t timeout_ms;
-};
-
-static const struct vbd_field remote_fields[] = {
-	{.name = "addr",
-		.type = VBD_FIELD_HEX,
-		.required = true,
-		VBD_FIELD_AT(struct remote_input, addr),
-		.max = UINT64_MAX},
-	{.name = "rkey",
-		.type = VBD_FIELD_HEX,
-		.required = true,
-		VBD_FIELD_AT(struct remote_input, rkey),
-		.max = UINT32_MAX},
-};
-
-static const struct vbd_field create_fields[] = {
-	{.name = "connection",
-		.type = VBD_FIELD_REF,
-		.required = true,
-		VBD_FIELD_AT(struct transfer_create, connection)},
-	{.name = "op",
-		.type = VBD_FIELD_ENUM,
-		.required = true,
-		VBD_FIELD_AT(struct transfer_create, op),
-		.names = op_names,
-		.n_names = VBD_ARRAY_LEN(op_names)},
-	{.name = "buffer",
-		.type = VBD_FIELD_REF,
-		.required = true,
-		VBD_FIELD_AT(struct transfer_create, buffer)},
-	{.name = "offset",
-		.type = VBD_FIELD_UINT,
-		VBD_FIELD_AT(struct transfer_create, offset),
-		.max = INT64_MAX},
-	{.name = "length_bytes",
-		.type = VBD_FIELD_UINT,
-		VBD_FIELD_AT(struct transfer_create, length_bytes),
-		.max = INT64_MAX,
-		VBD_FIELD_SEEN(struct transfer_create, length_seen)},
-	{.name = "remote",
-		.type = VBD_FIELD_OBJECT,
-		VBD_FIELD_AT(struct transfer_create, remote),
-		.fields = remote_fields,
-		.n_fields = VBD_ARRAY_LEN(remote_fields),
-		VBD_FIELD_SEEN(struct transfer_create, remote_seen)},
-	{.name = "chunk_bytes",
-		.type = VBD_FIELD_UINT,
-		VBD_FIELD_AT(struct transfer_create, chunk_bytes),
-		.min = 1,
-		.max = UINT64_C(1) << 30},
-	{.name = "message_bytes",
-		.type = VBD_FIELD_UINT,
-		VBD_FIELD_AT(struct transfer_create, message_bytes),
-		.min = 1,
-		.max = UINT64_C(1) << 30},
-	{.name = "window",
-		.type = VBD_FIELD_UINT,
-		VBD_FIELD_AT(struct transfer_create, window),
-		.min = 1,
-		.max = 16384},
-	{.name = "timeout_ms",
-		.type = VBD_FIELD_UINT,
-		VBD_FIELD_AT(struct transfer_create, timeout_ms),
-		.min = 1,
-		.max = 3600000},
-};
-
-static enum vbd_status check_remote(const struct transfer_create *input, struct vbd_error *err)
-{
-	bool wanted = ops[input->op] != VBD_OP_SEND;
-
-	if (wanted && !input->remote_seen)
-		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/remote",
-			"/remote is missing: %s needs the peer's addr and rkey",
-			op_names[input->op]);
-	if (!wanted && input->remote_seen)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/remote",
-			"/remote has no meaning for send: the peer's receive takes the bytes");
-	if (wanted && input->message_bytes)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/message_bytes",
-			"/message_bytes has no meaning for %s: chunk_bytes cuts it",
-			op_names[input->op]);
-	return VBD_OK;
-}
-
-/* The objects that the request names. */
-static enum vbd_status resolve(struct vbd_daemon *daemon, const struct transfer_create *input,
-	struct vbd_transfer_spec *spec, struct vbd_error *err)
-{
-	char text[VBD_REF_TEXT_BYTES];
-
-	spec->connection = vbd_connection_find(daemon, vbd_ref_text(&input->connection, text), err);
-	if (!spec->connection) {
-		vbd_blame(err, "/connection");
-		return VBD_E_NOT_FOUND;
-	}
-	spec->buffer = vbd_buffer_find(daemon, vbd_ref_text(&input->buffer, text), err);
-	if (!spec->buffer) {
-		vbd_blame(err, "/buffer");
-		return VBD_E_NOT_FOUND;
-	}
-	if (!input->length_seen && input->offset < spec->buffer->mem.size_bytes)
-		spec->length_bytes = spec->buffer->mem.size_bytes - input->offset;
-	return VBD_OK;
-}
-
-enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *json,
-	struct vbd_transfer_spec *ret_spec, struct vbd_error *err)
-{
-	struct transfer_create input = {.chunk_bytes = 262144, .timeout_ms = 30000};
-	enum vbd_status status =
-		vbd_decode(json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
-
-	if (status == VBD_OK)
-		status = check_remote(&input, err);
-	if (status != VBD_OK)
-		return status;
-	*ret_spec = (struct vbd_transfer_spec){
-		.op = ops[input.op],
-		.offset = input.offset,
-		.length_bytes = input.length_bytes,
-		.remote_addr = input.remote.addr,
-		.rkey = input.remote.rkey,
-		.chunk_bytes = input.chunk_bytes,
-		.message_bytes = input.message_bytes,
-		.window = input.window,
-		.timeout_ms = input.timeout_ms,
-	};
-	return resolve(daemon, &input, ret_spec, err);
-}
-
 void vbd_create_transfer(struct vbd_request *req)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
@@ -373,8 +272,9 @@ static int by_created(const void *a, const void *b)
 }
 
 static const char *const transfer_fields[] = {"id", "state", "op", "connection", "buffer", "offset",
-	"length_bytes", "chunk_bytes", "window", "bytes_done", "wrs_done", "messages_done",
-	"timeout_ms", "created_at", "started_at", "ended_at", "queue_ns", "wire_ns", "error", NULL};
+	"sges", "length_bytes", "chunk_bytes", "window", "bytes_done", "wrs_done", "messages_done",
+	"inline", "imm", "old_value", "received", "timeout_ms", "created_at", "started_at",
+	"ended_at", "queue_ns", "wire_ns", "error", NULL};
 
 static const char *const transfer_states[] = {
 #define STATE_NAME(sym, json, ended) json,

@@ -347,7 +347,7 @@ size_t vbd_buffer_users(const struct vbd_buffer *buffer, char (*paths)[48], size
 		const struct vbd_transfer_record *record =
 			VBD_CONTAINER_OF(object, struct vbd_transfer_record, object);
 
-		if (record->buffer == buffer)
+		if (vbd_transfer_uses(record, buffer))
 			vbd_registry_path(transfers, object->id, paths[count++]);
 	}
 	return count;

@@ -2,12 +2,11 @@
 #include "daemon/transfers.h"
 
 #include "base/clock.h"
+#include "daemon/transfer_check.h"
 #include "rdma/device.h"
 #include "rdma/fabric.h"
 #include "rdma/msgpool.h"
-#include "rdma/pd.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +35,8 @@ static void free_record(struct vbd_transfer_record *record)
 	vbd_watch_notify(&record->watches, true);
 	vbd_timer_destroy(record->deadline);
 	free(record->inline_data);
+	free(record->ranges);
+	free(record->sges);
 	free(record);
 }
 
@@ -98,9 +99,11 @@ static void count_end(struct vbd_daemon *daemon, enum vbd_transfer_state state)
 static void release_resources(struct vbd_transfer_record *record)
 {
 	vbd_timer_clear(record->deadline);
-	if (record->buffer)
-		vbd_buffer_release_user(record->buffer);
-	record->buffer = NULL;
+	for (uint32_t i = 0; i < record->range_count; i++) {
+		if (record->ranges[i].buffer)
+			vbd_buffer_release_user(record->ranges[i].buffer);
+		record->ranges[i].buffer = NULL;
+	}
 	if (record->message_slot >= 0)
 		vbd_msgpool_give(record->message_pd, record->message_slot);
 	record->message_slot = -1;
@@ -178,87 +181,6 @@ static void on_deadline(void *arg)
 		stop(record, true);
 }
 
-static enum vbd_status check_connection(
-	const struct vbd_connection *connection, struct vbd_error *err)
-{
-	const struct vbd_conn *conn = connection->conn;
-
-	if (conn->state == VBD_CONN_ESTABLISHED)
-		return VBD_OK;
-	return vbd_error_input(err, VBD_E_WRONG_STATE, "/connection",
-		"connection %llu is %s; data moves only while it is established",
-		(unsigned long long)connection->object.id, vbd_conn_state_name(conn->state));
-}
-
-static enum vbd_status check_pd(const struct vbd_buffer *buffer,
-	const struct vbd_connection *connection, struct vbd_error *err)
-{
-	char one[40], other[40];
-
-	(void)snprintf(one, sizeof(one), "buffer %llu", (unsigned long long)buffer->object.id);
-	(void)snprintf(
-		other, sizeof(other), "connection %llu", (unsigned long long)connection->object.id);
-	return vbd_pd_require_same(buffer->mem.pd, one, connection->conn->pd, other, err);
-}
-
-static enum vbd_status check_buffer(const struct vbd_transfer_spec *spec, struct vbd_error *err)
-{
-	const struct vbd_buffer *buffer = spec->buffer;
-	const struct vbd_device *device = spec->connection->conn->device;
-
-	if (buffer->state != VBD_BUFFER_READY)
-		return vbd_error_input(err, VBD_E_WRONG_STATE, "/buffer",
-			"buffer %llu is %s; only a ready one can be used",
-			(unsigned long long)buffer->object.id,
-			vbd_buffer_state_name(buffer->state));
-	if (buffer->mem.pd->device != device)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/buffer",
-			"buffer %llu is registered with %s, connection %llu runs on %s",
-			(unsigned long long)buffer->object.id, buffer->device_name,
-			(unsigned long long)spec->connection->object.id, device->name);
-	if (check_pd(buffer, spec->connection, err) != VBD_OK)
-		return VBD_E_PD_MISMATCH;
-	return vbd_buffer_check_range(
-		buffer, spec->offset, spec->length_bytes, "/length_bytes", err);
-}
-
-/* Of the longest message of a send; 1 for one of nothing, which is one work request all the same.
- */
-static uint64_t message_bytes(const struct vbd_transfer_spec *spec)
-{
-	if (spec->message_bytes && spec->message_bytes < spec->length_bytes)
-		return spec->message_bytes;
-	return spec->length_bytes ? spec->length_bytes : 1;
-}
-
-static enum vbd_status check_spec(const struct vbd_daemon *daemon,
-	const struct vbd_transfer_spec *spec, struct vbd_error *err)
-{
-	const struct vbd_config_limits *limits = &daemon->config->limits;
-	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
-	uint32_t max_msg_bytes;
-
-	if (!status)
-		status = check_connection(spec->connection, err);
-	if (!status && spec->buffer)
-		status = check_buffer(spec, err);
-	if (status)
-		return status;
-	max_msg_bytes = spec->connection->conn->device->attr.max_msg_bytes;
-	if (spec->op == VBD_OP_SEND && message_bytes(spec) > max_msg_bytes)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE,
-			spec->message_bytes ? "/message_bytes" : "/length_bytes",
-			"a message of device %s has %u bytes at most",
-			spec->connection->conn->device_name, max_msg_bytes);
-	if (daemon->transfers_open >= limits->transfers) {
-		if (err && err->status == VBD_OK)
-			err->limit = limits->transfers;
-		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
-			"%u transfers are under way, the limit", daemon->transfers_open);
-	}
-	return VBD_OK;
-}
-
 static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_transfer_spec *spec)
 {
 	const struct vbd_conn *conn = spec->connection->conn;
@@ -266,8 +188,8 @@ static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_t
 	uint64_t chunk_bytes = spec->chunk_bytes;
 	uint32_t sq_depth = conn->params.sq_depth;
 
-	if (spec->op == VBD_OP_SEND)
-		chunk_bytes = message_bytes(spec);
+	if (vbd_transfer_is_whole(spec))
+		chunk_bytes = vbd_transfer_message_bytes(spec);
 	else if (chunk_bytes > max_msg_bytes)
 		chunk_bytes = max_msg_bytes;
 	record->transfer = (struct vbd_transfer){
@@ -278,8 +200,12 @@ static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_t
 		.length_bytes = spec->length_bytes,
 		.chunk_bytes = chunk_bytes,
 		.window = spec->window && spec->window < sq_depth ? spec->window : sq_depth,
+		.inlined = spec->inlined,
 		.remote_addr = spec->remote_addr,
 		.rkey = spec->rkey,
+		.imm = spec->imm,
+		.compare_add = spec->compare_add,
+		.swap = spec->swap,
 		.created_ns = vbd_clock_mono_ns(),
 		.state = VBD_TRANSFER_QUEUED,
 		.ended = on_ended,
@@ -300,7 +226,6 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 	record->daemon = daemon;
 	record->connection = spec->connection;
 	record->connection_id = spec->connection->object.id;
-	record->offset = spec->offset;
 	record->timeout_ms = spec->timeout_ms;
 	record->message_slot = -1;
 	vbd_list_init(&record->link);
@@ -353,6 +278,55 @@ void vbd_transfer_discard(struct vbd_transfer_record *record)
 	free_record(record);
 }
 
+static enum vbd_status allocate_ranges(
+	struct vbd_transfer_record *record, uint32_t count, struct vbd_error *err)
+{
+	record->ranges = calloc(count, sizeof(*record->ranges));
+	record->sges = calloc(count, sizeof(*record->sges));
+	if (!record->ranges || !record->sges)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a transfer");
+	return VBD_OK;
+}
+
+/* The buffers are the transfer's until it has ended. */
+static enum vbd_status take_ranges(struct vbd_transfer_record *record,
+	const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	struct vbd_transfer *transfer = &record->transfer;
+	uint32_t count = spec->buffer ? 1 : spec->range_count;
+	const struct vbd_transfer_range whole = {spec->buffer, 0, spec->offset, spec->length_bytes};
+	enum vbd_status status;
+
+	if (!count)
+		return VBD_OK;
+	status = allocate_ranges(record, count, err);
+	if (status)
+		return status;
+	record->range_count = count;
+	record->listed = !spec->buffer;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct vbd_transfer_range *range = spec->buffer ? &whole : &spec->ranges[i];
+
+		record->ranges[i] = *range;
+		record->ranges[i].buffer_id = range->buffer->object.id;
+		record->sges[i] = (struct vbd_sge){
+			.addr = range->buffer->mem.addr + range->offset,
+			.length_bytes = (uint32_t)range->length_bytes,
+			.lkey = range->buffer->mem.lkey,
+		};
+		range->buffer->users++;
+		vbd_buffer_hold(range->buffer);
+	}
+	if (record->listed || spec->op == VBD_OP_RECV || vbd_op_is_atomic(spec->op)) {
+		transfer->sges = record->sges;
+		transfer->sge_count = count;
+	} else {
+		transfer->local_addr = record->sges->addr;
+		transfer->lkey = record->sges->lkey;
+	}
+	return VBD_OK;
+}
+
 enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
 	const struct vbd_transfer_spec *spec, struct vbd_transfer_record **ret_record,
 	struct vbd_error *err)
@@ -360,17 +334,16 @@ enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
 	struct vbd_transfer_record *record;
 	enum vbd_status status;
 
-	status = check_spec(daemon, spec, err);
+	status = vbd_transfer_check(daemon, spec, err);
 	if (!status)
 		status = make_record(daemon, spec, &record, err);
 	if (status)
 		return status;
-	record->buffer = spec->buffer;
-	record->buffer_id = spec->buffer->object.id;
-	record->transfer.local_addr = spec->buffer->mem.addr + spec->offset;
-	record->transfer.lkey = spec->buffer->mem.lkey;
-	spec->buffer->users++;
-	vbd_buffer_hold(spec->buffer);
+	status = take_ranges(record, spec, err);
+	if (status) {
+		vbd_transfer_discard(record);
+		return status;
+	}
 	*ret_record = record;
 	return VBD_OK;
 }
@@ -392,14 +365,14 @@ static enum vbd_status place_message(struct vbd_transfer_record *record, const u
 	struct vbd_transfer *transfer = &record->transfer;
 	enum vbd_status status;
 
-	if (length_bytes > VBD_INLINE_BYTES) {
+	if (length_bytes > record->connection->conn->params.inline_bytes) {
 		record->message_pd = record->connection->conn->pd;
 		status = vbd_msgpool_take(record->message_pd, &record->message_slot,
 			&transfer->local_addr, &transfer->lkey, err);
 		if (status)
 			return status;
 	} else {
-		record->inline_data = malloc(VBD_INLINE_BYTES);
+		record->inline_data = malloc(length_bytes + 1U);
 		if (!record->inline_data)
 			return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a message");
 		transfer->local_addr = record->inline_data;
@@ -410,12 +383,13 @@ static enum vbd_status place_message(struct vbd_transfer_record *record, const u
 }
 
 enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, const uint8_t *data,
-	uint32_t length_bytes, uint32_t timeout_ms, struct vbd_transfer_record **ret_record,
-	struct vbd_error *err)
+	uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err)
 {
 	const struct vbd_transfer_spec spec = {
 		.connection = connection,
-		.op = VBD_OP_SEND,
+		.op = imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
+		.imm = imm ? *imm : 0,
 		.length_bytes = length_bytes,
 		.timeout_ms = timeout_ms,
 	};
@@ -428,7 +402,7 @@ enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, con
 			"a message in a request has %d bytes at most; send a longer one from a "
 			"buffer",
 			VBD_MESSAGE_BYTES_MAX);
-	status = check_spec(daemon, &spec, err);
+	status = vbd_transfer_check(daemon, &spec, err);
 	if (!status)
 		status = make_record(daemon, &spec, &record, err);
 	if (status)
@@ -441,6 +415,15 @@ enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, con
 	vbd_transfers_start(&record, 1);
 	*ret_record = record;
 	return VBD_OK;
+}
+
+bool vbd_transfer_uses(const struct vbd_transfer_record *record, const struct vbd_buffer *buffer)
+{
+	for (uint32_t i = 0; i < record->range_count; i++) {
+		if (record->ranges[i].buffer == buffer)
+			return true;
+	}
+	return false;
 }
 
 struct vbd_transfer_record *vbd_transfer_find(

@@ -15,6 +15,14 @@
 /* Longest message that a request may carry itself. */
 #define VBD_MESSAGE_BYTES_MAX 16384
 
+/* A part of a buffer. */
+struct vbd_transfer_range {
+	struct vbd_buffer *buffer; /* of a record: NULL once it has ended */
+	uint64_t buffer_id;	   /* of a record */
+	uint64_t offset;
+	uint64_t length_bytes;
+};
+
 struct vbd_transfer_record {
 	struct vbd_object object; /* first */
 	struct vbd_daemon *daemon;
@@ -22,9 +30,10 @@ struct vbd_transfer_record {
 	struct vbd_link link;		   /* the connection's list while it has not ended */
 	struct vbd_connection *connection; /* NULL once it has ended */
 	uint64_t connection_id;
-	struct vbd_buffer *buffer; /* NULL once it has ended, and for a message */
-	uint64_t buffer_id;	   /* 0 for a message */
-	uint64_t offset;
+	struct vbd_transfer_range *ranges; /* what it moves from or to; none of a message */
+	uint32_t range_count;
+	bool listed;	      /* asked for as a list: one work request */
+	struct vbd_sge *sges; /* the same for the device */
 	uint32_t timeout_ms;
 	struct vbd_timer *deadline;
 	uint8_t *inline_data; /* a message that fits the work request */
@@ -38,14 +47,20 @@ struct vbd_transfer_record {
 
 struct vbd_transfer_spec {
 	struct vbd_connection *connection;
-	struct vbd_buffer *buffer;
-	enum vbd_op op; /* SEND, WRITE, READ */
+	struct vbd_buffer *buffer; /* NULL: `ranges`, or nothing */
+	enum vbd_op op;
 	uint64_t offset;
-	uint64_t length_bytes;
+	uint64_t length_bytes; /* of all ranges together, where there are some */
+	struct vbd_transfer_range ranges[VBD_SGES_MAX];
+	uint32_t range_count;
+	bool inlined;
+	uint32_t imm;
+	uint64_t compare_add; /* as in struct vbd_transfer */
+	uint64_t swap;
 	uint64_t remote_addr;
 	uint32_t rkey;
 	uint64_t chunk_bytes;
-	uint64_t message_bytes; /* SEND: cut into messages of this many; 0: one message */
+	uint64_t message_bytes; /* SEND, SEND_IMM: cut into messages of this many; 0: one message */
 	uint32_t window; /* work requests outstanding at most; 0: as many as the queue holds */
 	uint32_t timeout_ms;
 };
@@ -53,9 +68,10 @@ struct vbd_transfer_spec {
 /**
  * vbd_transfer_prepare - check and make a record that does not move anything yet
  *
- * wrong_state (connection not established, buffer not ready), range_not_satisfiable, limit_reached,
- * bad_value (the buffer is on another device). The record goes to vbd_transfers_start() or to
- * vbd_transfer_discard() before the loop turns.
+ * wrong_state (connection not established, buffer not ready, a service takes the messages),
+ * range_not_satisfiable, limit_reached, out_of_range (too much for the queue pair), bad_value (the
+ * buffer is on another device, an address is not aligned), not_supported. The record goes to
+ * vbd_transfers_start() or to vbd_transfer_discard() before the loop turns.
  */
 enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
 	const struct vbd_transfer_spec *spec, struct vbd_transfer_record **ret_record,
@@ -71,11 +87,14 @@ void vbd_transfer_discard(struct vbd_transfer_record *record);
 enum vbd_status vbd_transfer_create(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
 	struct vbd_transfer_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_transfer_send_message - send @length_bytes (at most VBD_MESSAGE_BYTES_MAX) that are copied
- */
+/** vbd_transfer_send_message - send @length_bytes (at most VBD_MESSAGE_BYTES_MAX) that are copied;
+ * with @imm unless it is NULL */
 enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, const uint8_t *data,
-	uint32_t length_bytes, uint32_t timeout_ms, struct vbd_transfer_record **ret_record,
-	struct vbd_error *err) VBD_MUST_CHECK;
+	uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_transfer_uses - does it still move bytes from or to @buffer? */
+bool vbd_transfer_uses(const struct vbd_transfer_record *record, const struct vbd_buffer *buffer);
 
 struct vbd_transfer_record *vbd_transfer_find(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);

@@ -24,6 +24,7 @@ struct vbd_conn_params vbd_conn_params_default(void)
 		.sq_depth = 64,
 		.rq_depth = 16,
 		.recv_size_bytes = 4096,
+		.max_send_sge = 4,
 		.max_recv_sge = 1,
 		.inline_bytes = VBD_INLINE_BYTES,
 		.signal_every = 1,

@@ -33,9 +33,9 @@ struct vbd_conn_params {
 	uint32_t sq_depth;	  /* 1 to 16384 */
 	uint32_t rq_depth;	  /* 1 to 16384 */
 	uint32_t recv_size_bytes; /* 1 to 1 MiB */
-	uint32_t max_send_sge;	  /* 1 to VBD_SGES_MAX; 0: 4, or what the device has */
+	uint32_t max_send_sge;	  /* 1 to VBD_SGES_MAX */
 	uint32_t max_recv_sge;	  /* 1 to VBD_SGES_MAX */
-	uint32_t inline_bytes;	  /* 0 to 4096 */
+	uint32_t inline_bytes;	  /* 0 to 1024 */
 	uint32_t signal_every;	  /* 1 to sq_depth */
 	uint8_t retry_count;	  /* 0 to 7; 7 is for ever on rxe */
 	uint8_t rnr_retry;	  /* 0 to 7; 7 is for ever */

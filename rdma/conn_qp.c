@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEFAULT_SEND_SGES 4
-
 void vbd_conn_take_device_name(struct vbd_conn *conn)
 {
 	/* NULL after ADDR_RESOLVED has been seen where the node GUID is 0 (rdma-core PR #1547). */
@@ -69,13 +67,28 @@ static uint32_t cqe_needed(const struct vbd_conn *conn)
 	return conn->params.sq_depth + conn->params.rq_depth;
 }
 
-static uint32_t max_send_sge(const struct vbd_conn *conn)
+/* The default is lowered to what the device has; more than that is refused. */
+static enum vbd_status check_sges(const struct vbd_conn *conn, struct vbd_error *err)
+{
+	const struct vbd_conn_params *params = &conn->params;
+	uint32_t of_device = conn->device->attr.max_sge;
+	bool send = params->max_send_sge > of_device &&
+		    params->max_send_sge > vbd_conn_params_default().max_send_sge;
+
+	if (!send && params->max_recv_sge <= of_device)
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_OUT_OF_RANGE,
+		send ? "/qp/max_send_sge" : "/qp/max_recv_sge",
+		"%s is %u; a work request of device %s has %u ranges at most",
+		send ? "max_send_sge" : "max_recv_sge",
+		send ? params->max_send_sge : params->max_recv_sge, conn->device_name, of_device);
+}
+
+static uint32_t lowered_sges(const struct vbd_conn *conn)
 {
 	uint32_t of_device = conn->device->attr.max_sge;
 
-	if (conn->params.max_send_sge)
-		return conn->params.max_send_sge;
-	return of_device < DEFAULT_SEND_SGES ? of_device : DEFAULT_SEND_SGES;
+	return conn->params.max_send_sge < of_device ? conn->params.max_send_sge : of_device;
 }
 
 static enum vbd_status make_channel(struct vbd_conn *conn, struct vbd_error *err)
@@ -85,7 +98,7 @@ static enum vbd_status make_channel(struct vbd_conn *conn, struct vbd_error *err
 		.sq_depth = conn->params.sq_depth,
 		.rq_depth = conn->params.rq_depth,
 		.recv_size_bytes = conn->params.recv_size_bytes,
-		.max_send_sge = max_send_sge(conn),
+		.max_send_sge = lowered_sges(conn),
 		.max_recv_sge = conn->params.max_recv_sge,
 		.inline_bytes = conn->params.inline_bytes,
 		.signal_every = conn->params.signal_every,
@@ -94,6 +107,9 @@ static enum vbd_status make_channel(struct vbd_conn *conn, struct vbd_error *err
 	enum vbd_status status;
 	struct vbd_cq *cq;
 
+	status = check_sges(conn, err);
+	if (status)
+		return status;
 	status = vbd_fabric_admit(conn->fabric, conn->device, cqe_needed(conn), &cq, err);
 	if (status)
 		return status;

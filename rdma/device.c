@@ -40,6 +40,7 @@ static void take_attr(struct vbd_device *device, const struct ibv_device_attr_ex
 	to->max_qp = (uint32_t)attr->max_qp;
 	to->max_qp_wr = (uint32_t)attr->max_qp_wr;
 	to->max_sge = (uint32_t)attr->max_sge;
+	to->max_sge_rd = (uint32_t)attr->max_sge_rd;
 	to->max_cq = (uint32_t)attr->max_cq;
 	to->max_cqe = (uint32_t)attr->max_cqe;
 	to->max_mr = (uint32_t)attr->max_mr;

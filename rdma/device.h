@@ -76,6 +76,7 @@ struct vbd_device_attr {
 	uint32_t vendor_id;
 	uint32_t vendor_part_id;
 	uint64_t max_mr_size_bytes;
+	uint32_t max_sge_rd; /* ranges that a read scatters to; 0: not said */
 	uint32_t max_qp, max_qp_wr, max_sge, max_cq, max_cqe, max_mr, max_pd;
 	uint32_t max_qp_rd_atom, max_qp_init_rd_atom;
 	uint32_t max_srq, max_srq_wr, max_mw, max_ah, max_mcast_grp;

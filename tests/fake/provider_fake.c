@@ -265,6 +265,7 @@ static void describe(struct fake_device *device, const char *name, unsigned int 
 		.max_qp = 1000,
 		.max_qp_wr = 20000,
 		.max_sge = 32,
+		.max_sge_rd = 16,
 		.max_cq = 1000,
 		.max_cqe = 40000,
 		.max_mr = 1000,

@@ -43,7 +43,7 @@ static void send_text(struct svc *svc, struct vbd_connection *connection, const 
 	struct vbd_transfer_record *record = NULL;
 
 	assert_int_equal(vbd_transfer_send_message(connection, (const uint8_t *)text,
-				 (uint32_t)strlen(text), 10000, &record, &svc->err),
+				 (uint32_t)strlen(text), NULL, 10000, &record, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, vbd_transfer_state_ended(record->transfer.state));
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
@@ -429,8 +429,8 @@ static void test_services_connections__a_full_inbox_holds_the_sender_back(void *
 
 	for (int i = 0; i < 4; i++)
 		send_text(svc, pair.active, "full");
-	assert_int_equal(vbd_transfer_send_message(pair.active, (const uint8_t *)"more", 4, 10000,
-				 &record, &svc->err),
+	assert_int_equal(vbd_transfer_send_message(pair.active, (const uint8_t *)"more", 4, NULL,
+				 10000, &record, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_RUNNING);
 	SVC_UNTIL(svc, pair.passive->inbox.count == 4);

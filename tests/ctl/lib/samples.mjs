@@ -3,8 +3,9 @@
 const at = (ms) => `2026-03-04T05:06:07.${String(ms).padStart(3, '0')}456789Z`;
 
 export const qpParams = (over = {}) => ({
-  service: 'inbox', sq_depth: 64, rq_depth: 16, recv_size_bytes: 4096, retry_count: 4, rnr_retry: 7, ack_timeout: 14,
-  min_rnr_timer: 12, responder_resources: 16, initiator_depth: 16, path_mtu_bytes: null, ...over,
+  service: 'inbox', sq_depth: 64, rq_depth: 16, recv_size_bytes: 4096, max_send_sge: 4, max_recv_sge: 1, inline_bytes: 64,
+  signal_every: 1, retry_count: 4, rnr_retry: 7, ack_timeout: 14, min_rnr_timer: 12, responder_resources: 16,
+  initiator_depth: 16, path_mtu_bytes: null, ...over,
 });
 
 const none = { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0, signalled: 0 };
@@ -63,7 +64,8 @@ export const buffer = (over = {}) => ({
 
 export const transfer = (over = {}) => ({
   id: 12, state: 'done', op: 'write', connection: 7, buffer: 3, offset: 0, length_bytes: 1048576, chunk_bytes: 262144,
-  bytes_done: 1048576, window: 64, wrs_done: 4, messages_done: null, timeout_ms: 30000, created_at: at(200),
+  bytes_done: 1048576, window: 64, wrs_done: 4, messages_done: null, sges: null, inline: false, imm: null,
+  old_value: null, received: null, timeout_ms: 30000, created_at: at(200),
   started_at: at(201), ended_at: at(203), queue_ns: 45000, wire_ns: 2000000, error: null, ...over,
 });
 
@@ -96,7 +98,8 @@ export const cq = (over = {}) => ({
 });
 
 export const message = (seq, data, over = {}) => ({
-  seq, op: 'send', length_bytes: Buffer.byteLength(data), written_bytes: null, imm: null, received_at: at(300 + seq), encoding: 'text', data, ...over,
+  seq, op: 'send', length_bytes: Buffer.byteLength(data), written_bytes: null, imm: null, received_at: at(300 + seq),
+  encoding: 'text', data, ...over,
 });
 
 export const event = (seq, over = {}) => ({

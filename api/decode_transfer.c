@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TransferCreate: which members an operation needs, which have no meaning for it, and the objects
+ * that they name.
+ */
+#include "api/handlers.h"
+#include "daemon/transfers.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const op_names[VBD_OP_COUNT] = {
+#define OP_NAME(sym, json) [VBD_OP_##sym] = json,
+	VBD_OP_MAP(OP_NAME)
+#undef OP_NAME
+};
+
+struct remote_input {
+	uint64_t addr;
+	uint32_t rkey;
+};
+
+struct range_input {
+	struct vbd_json_ref buffer;
+	uint64_t offset;
+	uint64_t length_bytes;
+	bool length_seen;
+};
+
+struct transfer_create {
+	struct vbd_json_ref connection;
+	enum vbd_op op;
+	struct range_input whole; /* buffer, offset, length_bytes */
+	bool buffer_seen;
+	bool offset_seen;
+	const json_t *sges;
+	struct remote_input remote;
+	bool remote_seen;
+	uint64_t chunk_bytes;
+	bool chunk_seen;
+	uint64_t message_bytes; /* 0 if it was not there */
+	uint32_t window;	/* the same */
+	bool inlined;
+	uint32_t imm;
+	bool imm_seen;
+	uint64_t add, compare, swap;
+	bool add_seen, compare_seen, swap_seen;
+	uint32_t timeout_ms;
+};
+
+static const struct vbd_field remote_fields[] = {
+	{.name = "addr",
+		.type = VBD_FIELD_HEX,
+		.required = true,
+		VBD_FIELD_AT(struct remote_input, addr),
+		.max = UINT64_MAX},
+	{.name = "rkey",
+		.type = VBD_FIELD_HEX,
+		.required = true,
+		VBD_FIELD_AT(struct remote_input, rkey),
+		.max = UINT32_MAX},
+};
+
+static const struct vbd_field range_fields[] = {
+	{.name = "buffer",
+		.type = VBD_FIELD_REF,
+		.required = true,
+		VBD_FIELD_AT(struct range_input, buffer)},
+	{.name = "offset",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct range_input, offset),
+		.max = INT64_MAX},
+	{.name = "length_bytes",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct range_input, length_bytes),
+		.max = INT64_MAX,
+		VBD_FIELD_SEEN(struct range_input, length_seen)},
+};
+
+#define OPERAND(member)                                                          \
+	{                                                                        \
+		.name = #member, .type = VBD_FIELD_HEX,                          \
+		VBD_FIELD_AT(struct transfer_create, member), .max = UINT64_MAX, \
+		VBD_FIELD_SEEN(struct transfer_create, member##_seen)            \
+	}
+
+static const struct vbd_field create_fields[] = {
+	{.name = "connection",
+		.type = VBD_FIELD_REF,
+		.required = true,
+		VBD_FIELD_AT(struct transfer_create, connection)},
+	{.name = "op",
+		.type = VBD_FIELD_ENUM,
+		.required = true,
+		VBD_FIELD_AT(struct transfer_create, op),
+		.names = op_names,
+		.n_names = VBD_ARRAY_LEN(op_names)},
+	{.name = "buffer",
+		.type = VBD_FIELD_REF,
+		VBD_FIELD_AT(struct transfer_create, whole.buffer),
+		VBD_FIELD_SEEN(struct transfer_create, buffer_seen)},
+	{.name = "offset",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct transfer_create, whole.offset),
+		.max = INT64_MAX,
+		VBD_FIELD_SEEN(struct transfer_create, offset_seen)},
+	{.name = "length_bytes",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct transfer_create, whole.length_bytes),
+		.max = INT64_MAX,
+		VBD_FIELD_SEEN(struct transfer_create, whole.length_seen)},
+	{.name = "sges",
+		.type = VBD_FIELD_ARRAY,
+		VBD_FIELD_AT(struct transfer_create, sges),
+		.min = 1,
+		.max = VBD_SGES_MAX},
+	{.name = "remote",
+		.type = VBD_FIELD_OBJECT,
+		VBD_FIELD_AT(struct transfer_create, remote),
+		.fields = remote_fields,
+		.n_fields = VBD_ARRAY_LEN(remote_fields),
+		VBD_FIELD_SEEN(struct transfer_create, remote_seen)},
+	{.name = "chunk_bytes",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct transfer_create, chunk_bytes),
+		.min = 1,
+		.max = UINT64_C(1) << 30,
+		VBD_FIELD_SEEN(struct transfer_create, chunk_seen)},
+	{.name = "message_bytes",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct transfer_create, message_bytes),
+		.min = 1,
+		.max = UINT64_C(1) << 30},
+	{.name = "window",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct transfer_create, window),
+		.min = 1,
+		.max = 16384},
+	{.name = "inline", .type = VBD_FIELD_BOOL, VBD_FIELD_AT(struct transfer_create, inlined)},
+	{.name = "imm",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct transfer_create, imm),
+		.max = UINT32_MAX,
+		VBD_FIELD_SEEN(struct transfer_create, imm_seen)},
+	OPERAND(add),
+	OPERAND(compare),
+	OPERAND(swap),
+	{.name = "timeout_ms",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct transfer_create, timeout_ms),
+		.min = 1,
+		.max = 3600000},
+};
+
+/* --- what goes together ---------------------------------------------------------------------- */
+
+static bool sends(enum vbd_op op)
+{
+	return op == VBD_OP_SEND || op == VBD_OP_SEND_IMM;
+}
+
+static bool writes(enum vbd_op op)
+{
+	return op == VBD_OP_WRITE || op == VBD_OP_WRITE_IMM;
+}
+
+/* Does an operation need a member (true and false), and why not, if it has no meaning? */
+static enum vbd_status check_member(enum vbd_op op, const char *pointer, bool seen, bool wanted,
+	const char *why, struct vbd_error *err)
+{
+	if (wanted && !seen)
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, pointer,
+			"%s is missing: %s needs it", pointer, vbd_op_name(op));
+	if (!wanted && seen)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer, "%s has no meaning for %s%s",
+			pointer, vbd_op_name(op), why);
+	return VBD_OK;
+}
+
+static enum vbd_status check_operands(const struct transfer_create *input, struct vbd_error *err)
+{
+	enum vbd_op op = input->op;
+	bool remote = !sends(op) && op != VBD_OP_RECV;
+	enum vbd_status status;
+
+	status = check_member(op, "/remote", input->remote_seen, remote,
+		op == VBD_OP_RECV ? ": the peer sends" : ": the peer's receive takes the bytes",
+		err);
+	if (!status)
+		status = check_member(op, "/imm", input->imm_seen, vbd_op_has_imm(op), "", err);
+	if (!status)
+		status = check_member(op, "/add", input->add_seen, op == VBD_OP_FETCH_ADD, "", err);
+	if (!status)
+		status = check_member(
+			op, "/compare", input->compare_seen, op == VBD_OP_COMPARE_SWAP, "", err);
+	if (!status)
+		status = check_member(
+			op, "/swap", input->swap_seen, op == VBD_OP_COMPARE_SWAP, "", err);
+	return status;
+}
+
+static enum vbd_status check_cutting(const struct transfer_create *input, struct vbd_error *err)
+{
+	enum vbd_op op = input->op;
+
+	if (input->inlined && !sends(op) && !writes(op))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/inline",
+			"/inline has no meaning for %s: nothing is sent", vbd_op_name(op));
+	if (input->message_bytes && !sends(op))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/message_bytes",
+			"/message_bytes has no meaning for %s: chunk_bytes cuts it",
+			vbd_op_name(op));
+	if (input->sges && (input->message_bytes || input->chunk_seen))
+		return vbd_error_input(err, VBD_E_BAD_VALUE,
+			input->chunk_seen ? "/chunk_bytes" : "/message_bytes",
+			"a list of ranges is one work request");
+	return VBD_OK;
+}
+
+static enum vbd_status check_ranges(const struct transfer_create *input, struct vbd_error *err)
+{
+	bool nothing = input->whole.length_seen && !input->whole.length_bytes;
+	enum vbd_op op = input->op;
+
+	if (input->sges && (input->buffer_seen || input->offset_seen || input->whole.length_seen))
+		return vbd_error_input(err, VBD_E_BAD_VALUE,
+			input->buffer_seen   ? "/buffer"
+			: input->offset_seen ? "/offset"
+					     : "/length_bytes",
+			"the ranges stand in /sges");
+	if (input->sges && vbd_op_is_atomic(op))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/sges",
+			"/sges has no meaning for %s: the old value is eight bytes, and goes to "
+			"/buffer if there is one",
+			vbd_op_name(op));
+	if (input->sges || input->buffer_seen || vbd_op_is_atomic(op) || nothing)
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_MISSING_FIELD, "/buffer",
+		"/buffer is missing; without it, or /sges, /length_bytes must be 0");
+}
+
+/* --- what it names --------------------------------------------------------------------------- */
+
+/* The rest of the buffer, if no length was asked for. */
+static enum vbd_status resolve_range(struct vbd_daemon *daemon, const struct range_input *input,
+	struct vbd_transfer_range *range, const char *pointer, struct vbd_error *err)
+{
+	char text[VBD_REF_TEXT_BYTES];
+
+	range->buffer = vbd_buffer_find(daemon, vbd_ref_text(&input->buffer, text), err);
+	if (!range->buffer) {
+		vbd_blame(err, pointer);
+		return VBD_E_NOT_FOUND;
+	}
+	range->offset = input->offset;
+	range->length_bytes = input->length_bytes;
+	if (!input->length_seen && input->offset < range->buffer->mem.size_bytes)
+		range->length_bytes = range->buffer->mem.size_bytes - input->offset;
+	return VBD_OK;
+}
+
+static enum vbd_status resolve_list(struct vbd_daemon *daemon, const json_t *list,
+	struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		struct range_input input = {0};
+		enum vbd_status status;
+		char pointer[40];
+
+		(void)snprintf(pointer, sizeof(pointer), "/sges/%zu", i);
+		status = vbd_decode_at(json_array_get(list, i), range_fields,
+			VBD_ARRAY_LEN(range_fields), pointer, &input, err);
+		(void)snprintf(pointer, sizeof(pointer), "/sges/%zu/buffer", i);
+		if (!status)
+			status = resolve_range(daemon, &input, &spec->ranges[i], pointer, err);
+		if (status)
+			return status;
+		spec->length_bytes += spec->ranges[i].length_bytes;
+		spec->range_count++;
+	}
+	return VBD_OK;
+}
+
+static enum vbd_status resolve_memory(struct vbd_daemon *daemon,
+	const struct transfer_create *input, struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	struct range_input whole = input->whole;
+	struct vbd_transfer_range range = {0};
+	enum vbd_status status;
+
+	if (input->sges)
+		return resolve_list(daemon, input->sges, spec, err);
+	if (vbd_op_is_atomic(input->op) && !whole.length_seen) {
+		whole.length_bytes = VBD_ATOMIC_BYTES;
+		whole.length_seen = true;
+	}
+	spec->length_bytes = whole.length_bytes;
+	if (!input->buffer_seen)
+		return VBD_OK;
+	status = resolve_range(daemon, &whole, &range, "/buffer", err);
+	spec->buffer = range.buffer;
+	spec->offset = range.offset;
+	spec->length_bytes = range.length_bytes;
+	return status;
+}
+
+static enum vbd_status resolve(struct vbd_daemon *daemon, const struct transfer_create *input,
+	struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	char text[VBD_REF_TEXT_BYTES];
+
+	spec->connection = vbd_connection_find(daemon, vbd_ref_text(&input->connection, text), err);
+	if (!spec->connection) {
+		vbd_blame(err, "/connection");
+		return VBD_E_NOT_FOUND;
+	}
+	return resolve_memory(daemon, input, spec, err);
+}
+
+enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *json,
+	struct vbd_transfer_spec *ret_spec, struct vbd_error *err)
+{
+	struct transfer_create input = {.chunk_bytes = 262144, .timeout_ms = 30000};
+	enum vbd_status status =
+		vbd_decode(json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+
+	if (!status)
+		status = check_operands(&input, err);
+	if (!status)
+		status = check_cutting(&input, err);
+	if (!status)
+		status = check_ranges(&input, err);
+	if (status)
+		return status;
+	*ret_spec = (struct vbd_transfer_spec){
+		.op = input.op,
+		.remote_addr = input.remote.addr,
+		.rkey = input.remote.rkey,
+		.chunk_bytes = input.chunk_bytes,
+		.message_bytes = input.message_bytes,
+		.window = input.window,
+		.inlined = input.inlined,
+		.imm = input.imm,
+		.compare_add = input.op == VBD_OP_COMPARE_SWAP ? input.compare : input.add,
+		.swap = input.swap,
+		.timeout_ms = input.timeout_ms,
+	};
+	return resolve(daemon, &input, ret_spec, err);
+}
