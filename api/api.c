@@ -39,6 +39,7 @@ static struct vbd_server_config configure(struct vbd_api *api, int tcp_fd, int u
 	server.unix_fd = unix_fd;
 	server.connections_max = (unsigned int)config->limits.http_clients;
 	server.parked_max = (unsigned int)config->limits.long_polls;
+	server.feeds_max = (unsigned int)config->limits.event_streams;
 	server.dispatch.router = vbd_routes();
 	server.dispatch.json_max_bytes = config->limits.http_body_bytes;
 	server.dispatch.idem_max = config->limits.idempotency_keys;

@@ -131,6 +131,15 @@ struct vbd_connection;
 json_t *vbd_encode_connection(
 	const struct vbd_connection *connection, enum vbd_role role, bool with_timeline);
 
+/** vbd_encode_event - Event */
+struct vbd_event;
+json_t *vbd_encode_event(const struct vbd_event *event);
+
+/** vbd_parse_event_filter - from the parameters type, object and severity */
+struct vbd_event_filter;
+enum vbd_status vbd_parse_event_filter(const struct vbd_request *req,
+	struct vbd_event_filter *filter, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_encode_why - Why */
 struct vbd_why;
 json_t *vbd_encode_why(const struct vbd_why *why);
@@ -205,5 +214,6 @@ void vbd_delete_transfer(struct vbd_request *req);
 void vbd_explain(struct vbd_request *req);
 
 void vbd_list_events(struct vbd_request *req);
+void vbd_stream_events(struct vbd_request *req);
 
 #endif

@@ -18,7 +18,7 @@ struct event_waiter {
 	uint64_t looked_at; /* events up to this one are known not to match */
 };
 
-static json_t *encode_event(const struct vbd_event *event)
+json_t *vbd_encode_event(const struct vbd_event *event)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 	char object[VBD_OBJECT_TEXT_BYTES];
@@ -45,7 +45,7 @@ static json_t *encode_page(const struct event_waiter *waiter)
 
 	while ((event = vbd_eventlog_next(eventlog, at, &waiter->filter)) &&
 		json_array_size(items) < waiter->limit) {
-		if (json_array_append_new(items, encode_event(event)) < 0) {
+		if (json_array_append_new(items, vbd_encode_event(event)) < 0) {
 			json_decref(items);
 			return NULL;
 		}
@@ -103,7 +103,7 @@ static enum vbd_status parse_object(
 		"with an id, as in connection/7");
 }
 
-static enum vbd_status parse_filter(
+enum vbd_status vbd_parse_event_filter(
 	const struct vbd_request *req, struct vbd_event_filter *filter, struct vbd_error *err)
 {
 	static const char *const types[] = {
@@ -140,7 +140,7 @@ static enum vbd_status parse(const struct vbd_request *req, struct event_waiter 
 		status = vbd_query_u64(req, "after", 0, INT64_MAX, &waiter->after, err);
 	if (status == VBD_OK)
 		status = vbd_query_u64(req, "wait_ms", 0, 60000, wait_ms, err);
-	return status == VBD_OK ? parse_filter(req, &waiter->filter, err) : status;
+	return status == VBD_OK ? vbd_parse_event_filter(req, &waiter->filter, err) : status;
 }
 
 void vbd_list_events(struct vbd_request *req)

@@ -181,6 +181,7 @@ void vbd_get_stats(struct vbd_request *req)
 	vbd_put_u64(&out, "http_connections", http->connections);
 	vbd_put_u64(&out, "http_connections_open", http->connections_open);
 	vbd_put_u64(&out, "http_requests_waiting", http->parked);
+	vbd_put_u64(&out, "http_event_streams", http->feeds);
 	vbd_put_u64(&out, "http_too_slow", http->too_slow);
 	vbd_stats_walk(daemon, put_stat, &out);
 	vbd_reply_json(req, 200, vbd_encode_end(&out));

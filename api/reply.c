@@ -30,5 +30,7 @@ void vbd_reply_fini(struct vbd_reply *reply)
 	free(reply->body);
 	if (reply->reader.free)
 		reply->reader.free(reply->reader.arg);
+	if (reply->feed.free)
+		reply->feed.free(reply->feed.arg);
 	*reply = (struct vbd_reply){0};
 }

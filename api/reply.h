@@ -30,6 +30,15 @@ struct vbd_reader {
 	uint64_t length_bytes;
 };
 
+/* Body bytes that go on for as long as somebody listens. */
+struct vbd_feed {
+	/* Fills @buf with what there is to say, returns how many bytes; 0: nothing at the moment.
+	 * After 0 nothing is asked for until vbd_request_wake(). */
+	size_t (*read)(void *arg, char *buf, size_t size);
+	void (*free)(void *arg); /* always called, once: nobody listens any more */
+	void *arg;
+};
+
 struct vbd_reply {
 	unsigned int status;	  /* HTTP; 0: there is no answer yet */
 	bool close;		  /* end the HTTP connection after it */
@@ -38,6 +47,7 @@ struct vbd_reply {
 	const char *static_body;
 	size_t body_bytes;
 	struct vbd_reader reader; /* used if its read is set */
+	struct vbd_feed feed;	  /* the same */
 	size_t n_headers;
 	struct vbd_reply_header headers[VBD_REPLY_HEADERS_MAX];
 };

@@ -155,6 +155,25 @@ void vbd_reply_stream(struct vbd_request *req, unsigned int status, const struct
 	answered(req, status);
 }
 
+void vbd_reply_feed(struct vbd_request *req, const char *content_type, const struct vbd_feed *feed)
+{
+	struct vbd_error err = {0};
+
+	if (req->transport->may_feed(req, &err) != VBD_OK) {
+		feed->free(feed->arg);
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	req->reply.content_type = content_type;
+	req->reply.feed = *feed;
+	answered(req, 200);
+}
+
+void vbd_request_wake(struct vbd_request *req)
+{
+	req->transport->wake(req);
+}
+
 static void add_allow(struct vbd_request *req, unsigned int allow)
 {
 	char text[64];

@@ -45,6 +45,10 @@ struct vbd_transport {
 		struct vbd_error *err);
 	/** answered - the reply of a parked request is there */
 	void (*answered)(struct vbd_request *req);
+	/** may_feed - as vbd_reply_feed() */
+	enum vbd_status (*may_feed)(struct vbd_request *req, struct vbd_error *err);
+	/** wake - as vbd_request_wake() */
+	void (*wake)(struct vbd_request *req);
 };
 
 struct vbd_request {
@@ -120,6 +124,18 @@ void vbd_reply_static(
 /** vbd_reply_stream - answer with octets that are made while they are sent: 200 or 206 */
 void vbd_reply_stream(
 	struct vbd_request *req, unsigned int status, const struct vbd_reader *reader);
+
+/**
+ * vbd_reply_feed - answer with what goes on as it comes; not of a parked request
+ * @content_type: static string
+ * @feed: taken over; its `free` is called in any case
+ *
+ * The request stays alive until then. Answers limit_reached when too many listen already.
+ */
+void vbd_reply_feed(struct vbd_request *req, const char *content_type, const struct vbd_feed *feed);
+
+/** vbd_request_wake - there is something to say again; harmless at any time until feed's `free` */
+void vbd_request_wake(struct vbd_request *req);
 
 /** vbd_reply_problem - answer with what went wrong */
 void vbd_reply_problem(struct vbd_request *req, const struct vbd_error *err);

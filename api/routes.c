@@ -90,6 +90,8 @@ static const struct vbd_route routes[] = {
 		"/v1/transfers/{ref}", NULL)},
 	{ROUTE(GET, explain, READ, NONE, vbd_explain,
 		"/v1/explain", "name", "kind")},
+	{ROUTE(GET, stream_events, READ, NONE, vbd_stream_events,
+		"/v1/events/stream", "after", "type", "object", "severity")},
 	{ROUTE(GET, list_events, READ, NONE, vbd_list_events,
 		"/v1/events", "limit", "after", "wait_ms", "type", "object", "severity")},
 };

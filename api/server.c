@@ -30,6 +30,8 @@
 /* Holds a request's head, and is the unit in which bodies come in. */
 #define CLIENT_MEMORY_BYTES ((size_t)65536)
 #define STREAM_BLOCK_BYTES  ((size_t)262144)
+/* There may be a thousand feeds, each with a block of its own. */
+#define FEED_BLOCK_BYTES ((size_t)4096)
 
 struct endpoint {
 	struct vbd_server *server;
@@ -48,6 +50,7 @@ struct vbd_server {
 	struct endpoint endpoints[2];
 	struct vbd_link clients;
 	struct vbd_link parked; /* of struct exchange */
+	struct vbd_link feeds;	/* of struct exchange */
 	struct vbd_server_stats stats;
 	bool stopping;
 	bool stopped_told;
@@ -79,10 +82,11 @@ struct exchange {
 	bool ran;	/* the handler has been called, or was not needed */
 	bool suspended; /* MHD does not look at the connection */
 	bool gone;	/* the client left */
+	bool is_feed;	/* its answer goes on as it comes */
 	uint64_t got_bytes;
 	uint64_t unwanted_bytes; /* of got_bytes, after there was an answer */
 	uint64_t progress_bytes; /* got_bytes when the deadline was set */
-	struct vbd_link link;	 /* parked */
+	struct vbd_link link;	 /* parked, or a feed */
 	struct vbd_fd_watch *hangup;
 	struct vbd_timer *timeout;
 	vbd_request_cb on_timeout;
@@ -177,7 +181,10 @@ static void unpark(struct exchange *exchange)
 
 	if (!vbd_list_empty(&exchange->link)) {
 		vbd_list_remove(&exchange->link);
-		server->stats.parked--;
+		if (exchange->is_feed)
+			server->stats.feeds--;
+		else
+			server->stats.parked--;
 	}
 	vbd_fd_watch_stop(exchange->hangup);
 	exchange->hangup = NULL;
@@ -284,10 +291,40 @@ static const char *transport_header(struct vbd_request *req, const char *name)
 	return MHD_lookup_connection_value(exchange->mhd, MHD_HEADER_KIND, name);
 }
 
+static enum vbd_status transport_may_feed(struct vbd_request *req, struct vbd_error *err)
+{
+	struct exchange *exchange = VBD_CONTAINER_OF(req, struct exchange, req);
+	const struct vbd_server *server = exchange->client->endpoint->server;
+
+	if (server->stopping)
+		return vbd_error_set(err, VBD_E_STOPPING, "the server is stopping");
+	if (server->stats.feeds < server->config.feeds_max)
+		return VBD_OK;
+	if (err && err->status == VBD_OK)
+		err->limit = server->config.feeds_max;
+	return vbd_error_set(err, VBD_E_LIMIT_REACHED, "%u clients follow the events already",
+		server->config.feeds_max);
+}
+
+/* A feed that had nothing to say may have something now. */
+static void wake_feed(struct exchange *exchange)
+{
+	vbd_fd_watch_stop(exchange->hangup);
+	exchange->hangup = NULL;
+	resume(exchange);
+}
+
+static void transport_wake(struct vbd_request *req)
+{
+	wake_feed(VBD_CONTAINER_OF(req, struct exchange, req));
+}
+
 static const struct vbd_transport transport = {
 	.header = transport_header,
 	.park = transport_park,
 	.answered = transport_answered,
+	.may_feed = transport_may_feed,
+	.wake = transport_wake,
 };
 
 /* --- answers --------------------------------------------------------------------------------- */
@@ -338,11 +375,94 @@ static struct MHD_Response *make_stream(struct exchange *exchange)
 	return response;
 }
 
+/* A feed while it is sent; MHD owns it. */
+struct feed {
+	struct vbd_feed feed;
+	struct exchange *exchange; /* MHD asks for no bytes after on_completed() */
+};
+
+static void on_feed_hangup(unsigned int events, void *arg)
+{
+	struct exchange *exchange = arg;
+
+	(void)events;
+	exchange->gone = true;
+	wake_feed(exchange);
+}
+
+/* Nothing to say: MHD is not to ask again before there is. Only a hang-up is listened for. */
+static ssize_t rest_feed(struct exchange *exchange)
+{
+	struct client *client = exchange->client;
+
+	clear_deadline(client);
+	if (vbd_fd_watch_start(client->endpoint->server->loop, client->fd, VBD_FD_HANGUP,
+		    on_feed_hangup, exchange, &exchange->hangup, NULL) != VBD_OK)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	exchange->suspended = true;
+	MHD_suspend_connection(exchange->mhd);
+	client->endpoint->run_again = true; /* as in finish() */
+	return 0;
+}
+
+static ssize_t on_feed_read(void *arg, uint64_t offset, char *buf, size_t size)
+{
+	struct feed *feed = arg;
+	struct exchange *exchange = feed->exchange;
+	const struct vbd_server *server = exchange->client->endpoint->server;
+	size_t got;
+
+	(void)offset;
+	if (exchange->gone)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	got = feed->feed.read(feed->feed.arg, buf, size);
+	if (got) {
+		/* MHD comes back when the client has taken it. */
+		set_deadline(exchange->client, server->config.progress_timeout_ms);
+		return (ssize_t)got;
+	}
+	return server->stopping ? MHD_CONTENT_READER_END_OF_STREAM : rest_feed(exchange);
+}
+
+static void on_feed_free(void *arg)
+{
+	struct feed *feed = arg;
+
+	feed->feed.free(feed->feed.arg);
+	free(feed);
+}
+
+static struct MHD_Response *make_feed(struct exchange *exchange)
+{
+	struct vbd_server *server = exchange->client->endpoint->server;
+	struct feed *feed = calloc(1, sizeof(*feed));
+	struct MHD_Response *response;
+
+	if (!feed)
+		return NULL;
+	feed->feed = exchange->req.reply.feed;
+	feed->exchange = exchange;
+	response = MHD_create_response_from_callback(
+		MHD_SIZE_UNKNOWN, FEED_BLOCK_BYTES, on_feed_read, feed, on_feed_free);
+	if (!response) {
+		free(feed);
+		return NULL;
+	}
+	exchange->req.reply.feed = (struct vbd_feed){0};
+	vbd_list_append(&server->feeds, &exchange->link);
+	exchange->is_feed = true;
+	server->stats.feeds++;
+	return response;
+}
+
 /* What the reply owns passes to the response. */
 static struct MHD_Response *make_response(struct exchange *exchange)
 {
 	struct vbd_reply *reply = &exchange->req.reply;
 	struct MHD_Response *response;
+
+	if (reply->feed.read)
+		return make_feed(exchange);
 
 	if (reply->reader.read && reply->reader.length_bytes)
 		return make_stream(exchange);
@@ -782,6 +902,7 @@ struct vbd_server_config vbd_server_config_default(void)
 		.unix_fd = -1,
 		.connections_max = 512,
 		.parked_max = 256,
+		.feeds_max = 64,
 		.header_timeout_ms = 10000,
 		.progress_timeout_ms = 30000,
 		.idle_timeout_ms = 75000,
@@ -830,6 +951,7 @@ enum vbd_status vbd_server_create(struct vbd_loop *loop, const struct vbd_server
 	server->config = *config;
 	vbd_list_init(&server->clients);
 	vbd_list_init(&server->parked);
+	vbd_list_init(&server->feeds);
 	status = start(server, err);
 	if (status != VBD_OK) {
 		free_server(server, true);
@@ -874,6 +996,13 @@ static void end_all_parked(struct vbd_server *server)
 		end_parked(exchange);
 }
 
+/* They find that the server stops, and end. */
+static void wake_all_feeds(struct vbd_server *server)
+{
+	vbd_list_for_each (link, &server->feeds)
+		wake_feed(VBD_CONTAINER_OF(link, struct exchange, link));
+}
+
 void vbd_server_stop(
 	struct vbd_server *server, uint64_t grace_ms, void (*stopped)(void *arg), void *arg)
 {
@@ -889,6 +1018,7 @@ void vbd_server_stop(
 			(void)close(MHD_quiesce_daemon(endpoint->mhd));
 	}
 	end_all_parked(server);
+	wake_all_feeds(server);
 	vbd_list_for_each (link, &server->clients) {
 		struct client *client = VBD_CONTAINER_OF(link, struct client, link);
 
@@ -903,6 +1033,7 @@ void vbd_server_destroy(struct vbd_server *server)
 	if (!server)
 		return;
 	end_all_parked(server);
+	wake_all_feeds(server);
 	free_server(server, false);
 }
 

@@ -23,6 +23,7 @@ struct vbd_server_config {
 	int unix_fd; /* the same, of a unix socket; clients are known by their uid */
 	unsigned int connections_max; /* for each of the two; more wait in the backlog */
 	unsigned int parked_max;      /* requests that wait for something, in all */
+	unsigned int feeds_max;	      /* answers that go on as it comes, in all */
 	uint32_t header_timeout_ms;   /* from the connection's begin to the end of its headers */
 	uint32_t progress_timeout_ms; /* in which a body must bring, or an answer take, some KiB */
 	uint32_t idle_timeout_ms;     /* between requests on one connection */
@@ -32,7 +33,7 @@ struct vbd_server_config {
 struct vbd_server_stats {
 	uint64_t requests;
 	uint64_t responses_2xx, responses_3xx, responses_4xx, responses_5xx;
-	uint64_t connections, connections_open, parked;
+	uint64_t connections, connections_open, parked, feeds;
 	uint64_t too_slow; /* connections that were cut because of a deadline */
 };
 

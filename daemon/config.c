@@ -77,6 +77,7 @@ static const struct key keys[] = {
 	NUMBER(limits.http_clients, "256", 8, 65536),
 	NUMBER(limits.http_body_bytes, "262144", 1024, 16777216),
 	NUMBER(limits.long_polls, "128", 1, 65536),
+	NUMBER(limits.event_streams, "64", 1, 65536),
 	NUMBER(limits.idempotency_keys, "1000", 1, 1000000),
 };
 
@@ -636,10 +637,12 @@ static enum vbd_status check_pairs(const struct vbd_config *config, struct vbd_e
 			"shutdown_timeout_ms: %llu is below drain_timeout_ms, %llu",
 			(unsigned long long)config->shutdown_timeout_ms,
 			(unsigned long long)config->drain_timeout_ms);
-	if (config->limits.long_polls >= config->limits.http_clients)
+	if (config->limits.long_polls + config->limits.event_streams >= config->limits.http_clients)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "limits.long_polls",
-			"limits.long_polls: %llu leaves nothing of limits.http_clients, %llu",
+			"limits.long_polls: %llu and limits.event_streams, %llu, leave nothing of "
+			"limits.http_clients, %llu",
 			(unsigned long long)config->limits.long_polls,
+			(unsigned long long)config->limits.event_streams,
 			(unsigned long long)config->limits.http_clients);
 	return VBD_OK;
 }

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Events that can't be lost silently: read by long poll and as a stream, by clients that are cut off, late or slow.
+
+import { readFileSync } from "node:fs";
+import http from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+import { Daemon, equal, finish, ok, run, scenario, until, write_file } from "./lib.mjs";
+
+const PORT = 7471;
+
+function config_file(name, text) {
+	const path = join(tmpdir(), name);
+
+	write_file(path, text);
+	return path;
+}
+
+// One reader of /v1/events/stream. What it was told by name stands in `told`.
+class Stream {
+	constructor(daemon, { after, last_id } = {}) {
+		this.daemon = daemon;
+		this.events = [];
+		this.told = [];
+		this.last_id = last_id;
+		this.text = "";
+		this.connect(after);
+	}
+
+	connect(after) {
+		const headers = { Accept: "text/event-stream" };
+
+		if (this.last_id !== undefined)
+			headers["Last-Event-ID"] = String(this.last_id);
+		this.ended = false;
+		this.begun = new Promise((done, fail) => {
+			this.request = http.get({ host: "127.0.0.1", port: this.daemon.port, headers,
+				path: `/v1/events/stream${after === undefined ? "" : `?after=${after}`}` }, (response) => {
+				this.response = response;
+				equal(response.statusCode, 200, "the status of the stream");
+				equal(response.headers["content-type"], "text/event-stream", "the type of the stream");
+				response.setEncoding("utf8");
+				response.on("data", (text) => this.take(text));
+				response.on("close", () => { this.ended = true; });
+				response.on("error", () => {});
+				done();
+			});
+			this.request.on("error", fail);
+		});
+		this.begun.catch(() => {});
+	}
+
+	// Blocks end with an empty line (https://html.spec.whatwg.org/multipage/server-sent-events.html).
+	take(text) {
+		const blocks = (this.text + text).split("\n\n");
+
+		this.text = blocks.pop();
+		for (const block of blocks)
+			this.take_block(Object.fromEntries(block.split("\n").filter((line) => !line.startsWith(":"))
+				.map((line) => [line.slice(0, line.indexOf(":")), line.slice(line.indexOf(":") + 2)])));
+	}
+
+	take_block({ id, event, data }) {
+		if (event)
+			this.told.push({ event, ...JSON.parse(data) });
+		else if (data)
+			this.events.push(JSON.parse(data));
+		if (id)
+			this.last_id = Number(id);
+	}
+
+	// As when the network breaks: what is under way is lost with it.
+	reconnect() {
+		this.text = "";
+		this.request.destroy();
+		this.connect();
+		return this.begun;
+	}
+
+	close() { this.request.destroy(); }
+}
+
+async function read_by_long_poll(daemon, until_seq) {
+	const events = [];
+
+	for (let after = 0; after < until_seq;) {
+		const page = await daemon.get(`/v1/events?after=${after}&limit=1000&wait_ms=5000`);
+
+		equal(page.compacted, false, "a page that begins where the last one ended is compacted");
+		events.push(...page.items);
+		after = page.next;
+	}
+	return events;
+}
+
+// A connection leaves some two dozen events.
+async function make_events(daemon, until_seq) {
+	while (await daemon.newest_event() < until_seq) {
+		const some = await Promise.all(Array.from({ length: 8 }, () => daemon.connect({ dst_port: PORT })));
+
+		await Promise.all(some.map(({ id }) => daemon.call("DELETE", `/v1/connections/${id}`, undefined, { wait_s: 30 })));
+	}
+}
+
+const rss_kib = (pid) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))[1]);
+
+await scenario("10,000 events are the same by long poll and as a stream that is cut three times", async () => {
+	const COUNT = 10_000;
+	const daemon = await Daemon.start("a");
+
+	await daemon.ready();
+	await daemon.listen({ port: PORT });
+	const stream = new Stream(daemon, { after: 0 });
+	const polled = read_by_long_poll(daemon, COUNT);
+	const made = make_events(daemon, COUNT);
+
+	for (const cut of [2500, 5000, 7500]) {
+		await until(`event ${cut} in the stream`, () => stream.last_id >= cut, 120_000);
+		await stream.reconnect();
+	}
+	await made;
+	const by_poll = (await polled).slice(0, COUNT);
+	await until("the stream's end", () => stream.last_id >= COUNT);
+	const by_stream = stream.events.slice(0, COUNT);
+
+	equal(by_poll.length, COUNT, "events polled");
+	for (let i = 0; i < COUNT; i++) {
+		equal(by_poll[i].seq, i + 1, "a number by long poll");
+		equal(JSON.stringify(by_stream[i]), JSON.stringify(by_poll[i]), `event ${i + 1} in the stream`);
+	}
+	equal(stream.told.length, 0, "what the stream was told beside events");
+	await daemon.stop();
+	await until("the stream to end with the daemon", () => stream.ended);
+});
+
+await scenario("who comes too late is told what is missing, and who comes from another run is told that", async () => {
+	const daemon = await Daemon.start("short", ["--config", config_file("short.yaml", "events: 64\n")]);
+
+	await daemon.ready();
+	await daemon.listen({ port: PORT });
+	await make_events(daemon, 200);
+	const late = new Stream(daemon, { last_id: 10 });
+	await until("the late one to catch up", () => late.events.length > 0);
+	const [{ event, first, missed }] = late.told;
+
+	equal(event, "compacted", "what the late one is told");
+	equal(missed, first - 1 - 10, "what it missed");
+	equal(late.events[0].seq, first, "its first event");
+
+	const stranger = new Stream(daemon, { last_id: 1_000_000 });
+	await until("the stranger to be told", () => stranger.told.length > 0);
+	equal(stranger.told[0].event, "restarted", "what the stranger is told");
+	equal(stranger.told[0].server_id, (await daemon.get("/v1")).server_id, "the run it is told of");
+	late.close();
+	stranger.close();
+	await until("nobody to listen", async () => (await daemon.get("/v1/stats")).http_event_streams === 0);
+	await daemon.stop();
+});
+
+await scenario("a thousand clients that do not read cost little, stall nobody, and learn what they missed", async () => {
+	const CLIENTS = 1000;
+	const config = config_file("crowd.yaml", "events: 256\nlimits:\n  http_clients: 1400\n  event_streams: 1000\n");
+
+	// Or the kernel would keep for them what they don't read.
+	await run("sysctl", "-qw", "net.ipv4.tcp_wmem=4096 8192 8192", "net.ipv4.tcp_rmem=4096 8192 8192");
+	const daemon = await Daemon.start("crowd", ["--config", config]);
+	await daemon.ready();
+	await daemon.listen({ port: PORT });
+	const streams = [];
+
+	while (streams.length < CLIENTS) {
+		const some = Array.from({ length: 50 }, () => new Stream(daemon));
+
+		await Promise.all(some.map(({ begun }) => begun));
+		some.forEach(({ response }) => response.pause());
+		streams.push(...some);
+	}
+	equal((await daemon.try("GET", "/v1/events/stream")).status, 429, "one more");
+
+	// Until each has a full buffer; what comes after that has to be nobody's.
+	await make_events(daemon, 400);
+	const before_kib = rss_kib(daemon.pid);
+	await make_events(daemon, 1200);
+	const grown_kib = rss_kib(daemon.pid) - before_kib;
+	ok(grown_kib < CLIENTS, `the daemon grew by ${grown_kib} KiB while ${CLIENTS} clients did not read`);
+
+	const last = await daemon.newest_event();
+	streams.forEach(({ response }) => response.resume());
+	await until("each to be where the log is", async () => {
+		// Who takes nothing for half a minute is cut, and comes back as a browser would.
+		for (const stream of streams.filter(({ ended }) => ended))
+			await stream.reconnect();
+		return streams.every(({ last_id }) => last_id >= last);
+	}, 120_000);
+	for (const { told, events } of streams) {
+		const missed = told.reduce((sum, each) => sum + each.missed, 0);
+
+		ok(told.length > 0 && told.every(({ event }) => event === "compacted"), `it was told ${JSON.stringify(told)}`);
+		equal(events.at(-1).seq - events[0].seq + 1, events.length + missed, "events between its first and its last");
+	}
+	streams.forEach((stream) => stream.close());
+	await daemon.stop();
+});
+
+await finish();
