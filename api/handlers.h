@@ -213,6 +213,11 @@ void vbd_delete_transfer(struct vbd_request *req);
 
 void vbd_explain(struct vbd_request *req);
 
+void vbd_list_probes(struct vbd_request *req);
+void vbd_create_probe(struct vbd_request *req);
+void vbd_get_probe(struct vbd_request *req);
+void vbd_delete_probe(struct vbd_request *req);
+
 void vbd_list_events(struct vbd_request *req);
 void vbd_stream_events(struct vbd_request *req);
 

@@ -102,6 +102,7 @@ static json_t *encode_links(void)
 		{"listeners", "/v1/listeners"},
 		{"connections", "/v1/connections"},
 		{"transfers", "/v1/transfers"},
+		{"probes", "/v1/probes"},
 		{"events", "/v1/events"},
 		{"stats", "/v1/stats"},
 		{"livez", "/livez"},

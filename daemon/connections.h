@@ -13,6 +13,7 @@
 #include "rdma/conn.h"
 
 struct vbd_listener;
+struct vbd_probe_record;
 
 struct vbd_connection {
 	struct vbd_object object; /* first */
@@ -27,11 +28,12 @@ struct vbd_connection {
 	struct vbd_link
 		watches; /* of struct vbd_watch: called when the state changes or a message comes */
 	struct vbd_inbox inbox;
-	struct vbd_link transfers;  /* of struct vbd_transfer_record: not ended */
-	bool forget;		    /* delete the record when it has ended */
-	bool ended;		    /* counted as closed or failed */
-	struct vbd_link ended_link; /* the daemon's list once it has ended */
-	uint64_t receive_bytes;	    /* counted in messages_bytes while it is open */
+	struct vbd_link transfers;	/* of struct vbd_transfer_record: not ended */
+	struct vbd_probe_record *probe; /* that runs; NULL if none does */
+	bool forget;			/* delete the record when it has ended */
+	bool ended;			/* counted as closed or failed */
+	struct vbd_link ended_link;	/* the daemon's list once it has ended */
+	uint64_t receive_bytes;		/* counted in messages_bytes while it is open */
 	struct vbd_deferred reap;
 };
 

@@ -6,6 +6,7 @@
 #include "daemon/connections.h"
 #include "daemon/devices.h"
 #include "daemon/listeners.h"
+#include "daemon/probes.h"
 #include "daemon/transfers.h"
 
 #include <errno.h>
@@ -36,6 +37,7 @@ static void make_registries(struct vbd_daemon *daemon)
 	daemon->listeners = &daemon->registries[1];
 	daemon->connections = &daemon->registries[2];
 	daemon->transfers = &daemon->registries[3];
+	daemon->probes = &daemon->registries[4];
 	vbd_registry_init(daemon->buffers, "buffer", "buffers", limits->buffers);
 	vbd_registry_init(daemon->listeners, "listener", "listeners", limits->listeners);
 	/* These two hold ended records as well; the limits on open ones are their services' own. */
@@ -43,6 +45,9 @@ static void make_registries(struct vbd_daemon *daemon)
 		limits->connections + config->history + REAP_SLACK);
 	vbd_registry_init(daemon->transfers, "transfer", "transfers",
 		limits->transfers + config->transfers_kept + REAP_SLACK);
+	/* One at a time runs over a connection. */
+	vbd_registry_init(daemon->probes, "probe", "probes",
+		limits->connections + VBD_PROBES_KEPT + REAP_SLACK);
 }
 
 static void on_stop_checked(struct vbd_deferred *deferred);
@@ -60,6 +65,7 @@ enum vbd_status vbd_daemon_create(
 	daemon->started_ns = vbd_clock_mono_ns();
 	vbd_list_init(&daemon->ended_connections);
 	vbd_list_init(&daemon->ended_transfers);
+	vbd_list_init(&daemon->ended_probes);
 	vbd_deferred_init(&daemon->stop_check, on_stop_checked);
 	make_registries(daemon);
 	status = make_server_id(daemon, err);
@@ -94,7 +100,7 @@ enum vbd_status vbd_daemon_accepts_work(const struct vbd_daemon *daemon, struct 
 static bool nothing_left(const struct vbd_daemon *daemon)
 {
 	return daemon->connections_open == 0 && daemon->transfers_open == 0 &&
-	       daemon->pool_jobs == 0;
+	       daemon->probes_open == 0 && daemon->pool_jobs == 0;
 }
 
 static void has_stopped(struct vbd_daemon *daemon)
@@ -159,6 +165,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 	if (daemon->devices) {
 		vbd_listeners_close_all(daemon);
 		vbd_transfers_destroy_all(daemon);
+		vbd_probes_destroy_all(daemon);
 		vbd_connections_destroy_all(daemon);
 		vbd_buffers_destroy_all(daemon);
 		vbd_devices_destroy(daemon);

@@ -32,16 +32,19 @@ struct vbd_daemon {
 	struct vbd_registry
 		*connections; /* of struct vbd_connection, also ended ones (the closed history) */
 	struct vbd_registry *transfers; /* of struct vbd_transfer_record, also ended ones */
+	struct vbd_registry *probes;	/* of struct vbd_probe_record, also ended ones */
 	char server_id[17];		/* random, hex; differs for every run */
 	uint64_t started_ns;
 	bool stopping;
 	uint64_t pinned_bytes;
 	uint32_t connections_open;
 	uint32_t transfers_open; /* not ended */
+	uint32_t probes_open;	 /* the same */
 	uint32_t pool_jobs;	 /* registrations and checksums on the thread pool */
 	/* totals of what ended */
 	uint64_t connections_closed, connections_failed;
 	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;
+	uint64_t probes_done, probes_failed;
 	/* what ended connections had moved; the open ones are added when somebody asks */
 	struct vbd_totals {
 		uint64_t messages_sent, messages_received;
@@ -51,10 +54,11 @@ struct vbd_daemon {
 	void *stopped_arg;
 	struct vbd_timer *stop_timer;
 	struct vbd_deferred stop_check;
-	struct vbd_registry registries[4]; /* what the four pointers above point at */
+	struct vbd_registry registries[5]; /* what the five pointers above point at */
 	struct vbd_link ended_connections; /* of struct vbd_connection, the oldest first */
 	struct vbd_link ended_transfers;   /* of struct vbd_transfer_record, the oldest first */
-	uint32_t ended_connections_count, ended_transfers_count;
+	struct vbd_link ended_probes;	   /* of struct vbd_probe_record, the oldest first */
+	uint32_t ended_connections_count, ended_transfers_count, ended_probes_count;
 	uint64_t messages_bytes; /* memory of all connections' receives */
 };
 

@@ -42,6 +42,8 @@
 	X(BUFFER_LOST, "buffer_lost")                       \
 	X(TRANSFER_CREATED, "transfer_created")             \
 	X(TRANSFER_ENDED, "transfer_ended")                 \
+	X(PROBE_CREATED, "probe_created")                   \
+	X(PROBE_ENDED, "probe_ended")                       \
 	X(REQUEST_REFUSED, "request_refused")
 
 enum vbd_event_type {
@@ -73,7 +75,8 @@ enum vbd_severity {
 	X(BUFFER, "buffer")         \
 	X(LISTENER, "listener")     \
 	X(CONNECTION, "connection") \
-	X(TRANSFER, "transfer")
+	X(TRANSFER, "transfer")     \
+	X(PROBE, "probe")
 
 enum vbd_object_kind {
 	VBD_KIND_NONE, /* the daemon itself */

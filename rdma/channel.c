@@ -49,9 +49,8 @@ static enum vbd_status allocate_memory(
 	enum vbd_status status;
 
 	receives = (receives + VBD_ATOMIC_BYTES - 1) / VBD_ATOMIC_BYTES * VBD_ATOMIC_BYTES;
-	channel->mem.size_bytes = receives +
-				  (atomics ? (size_t)limits->sq_depth * VBD_ATOMIC_BYTES : 0) +
-				  vbd_service_scratch_bytes(limits->service);
+	channel->mem.size_bytes =
+		receives + (atomics ? (size_t)limits->sq_depth * VBD_ATOMIC_BYTES : 0);
 	status = vbd_mem_allocate(&channel->mem, err);
 	if (status)
 		return status;
@@ -86,6 +85,8 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	status = allocate_slots(channel, err);
 	if (!status)
 		status = allocate_memory(channel, pd, err);
+	if (!status)
+		status = vbd_service_create(channel, pd, err);
 	if (status) {
 		vbd_channel_destroy(channel);
 		return status;
@@ -99,6 +100,7 @@ void vbd_channel_destroy(struct vbd_channel *channel)
 	if (!channel)
 		return;
 	vbd_worker_give_index(channel->worker, channel->index);
+	vbd_service_destroy(channel);
 	vbd_mem_free(&channel->mem);
 	free(channel->recv_slots);
 	free(channel->send_slots);
@@ -202,9 +204,8 @@ void vbd_channel_renew(struct vbd_channel *channel)
 	channel->sq_outstanding = channel->sq_first = channel->sq_unsignalled = 0;
 	channel->rq_outstanding = 0;
 	channel->echo_head = channel->echo_count = 0;
-	channel->rping_step = VBD_RPING_WAIT_SOURCE;
-	channel->rping_owed = false;
-	channel->known = channel->broken = false;
+	vbd_service_renew(channel);
+	channel->known = channel->broken = channel->told = false;
 	channel->draining = channel->gone = false;
 	channel->first_error = (struct vbd_error){0};
 	channel->first_error_transfer = 0;
@@ -248,15 +249,18 @@ static bool is_flush(const struct vbd_error *error)
 void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why, enum vbd_op op,
 	uint64_t transfer_id)
 {
-	if (channel->broken)
+	/* While it drains, flushes are what it waits for; anything else may be why the peer hung
+	 * up, even behind a flush. */
+	bool worth_telling = !channel->draining || !is_flush(why);
+
+	if (channel->broken && (channel->told || !worth_telling))
 		return;
 	channel->broken = true;
 	channel->first_error = *why;
 	channel->first_error_op = op;
 	channel->first_error_transfer = transfer_id;
-	/* While it drains, flushes are what it waits for; anything else may be why the peer hung
-	 * up. */
-	if (!channel->draining || !is_flush(why))
+	channel->told = worth_telling;
+	if (worth_telling)
 		vbd_worker_reply(channel->worker, &channel->mail_error, VBD_CONTROL_CHANNEL_ERROR);
 	vbd_channel_check_transfers(channel);
 }
@@ -286,6 +290,7 @@ static void check_drained(struct vbd_channel *channel)
 	if (channel->sq_outstanding > 0 || channel->rq_outstanding > 0)
 		return;
 	vbd_channel_check_transfers(channel);
+	vbd_service_drained(channel);
 	channel->gone = true;
 	vbd_worker_forget_channel(channel->worker, channel->index);
 	vbd_worker_reply(channel->worker, &channel->mail_drain, VBD_CONTROL_DRAINED);

@@ -25,6 +25,7 @@ struct ibv_wc;
 struct vbd_channel;
 struct vbd_cq;
 struct vbd_pd;
+struct vbd_rping;
 struct vbd_transfer;
 struct vbd_worker;
 
@@ -63,13 +64,6 @@ struct vbd_send_slot {
 	const uint8_t *old_value;      /* atomic: where it comes back to */
 };
 
-enum vbd_rping_step {
-	VBD_RPING_WAIT_SOURCE, /* waits for the peer to say where its data is */
-	VBD_RPING_READING,
-	VBD_RPING_WAIT_SINK, /* waits for the peer to say where the data shall go */
-	VBD_RPING_WRITING,
-};
-
 struct vbd_channel_limits {
 	enum vbd_qp_transport transport;
 	uint32_t sq_depth;
@@ -103,9 +97,10 @@ struct vbd_channel {
 	struct vbd_cq *cq;
 	struct ibv_qp *qp;
 	uint32_t qpn;
-	uint32_t index;	     /* in the worker's table; part of every wr_id */
-	uint16_t generation; /* tells a late completion from one of the index's next owner */
-	struct vbd_mem mem;  /* rq_depth receives, old values, then what the service needs */
+	uint32_t index;		 /* in the worker's table; part of every wr_id */
+	uint16_t generation;	 /* tells a late completion from one of the index's next owner */
+	struct vbd_mem mem;	 /* rq_depth receives, old values */
+	struct vbd_rping *rping; /* NULL unless the service is one of rping's */
 	struct vbd_recv_slot *recv_slots;
 	struct vbd_send_slot *send_slots; /* a ring in the order of posting */
 	uint8_t *old_values;		  /* in mem, one for each send slot; NULL: no atomics */
@@ -134,13 +129,9 @@ struct vbd_channel {
 	struct vbd_link receives;  /* the same of transfers that receive; service NONE */
 	uint32_t *echo_ring;	   /* receives waiting to be sent back */
 	uint32_t echo_head, echo_count;
-	enum vbd_rping_step rping_step;
-	uint64_t rping_addr;
-	uint32_t rping_rkey;
-	uint32_t rping_bytes;
-	bool rping_owed; /* its next work request waits for a free slot */
-	bool known;	 /* the attach letter was taken: it counts in the CQ's usage */
-	bool broken;	 /* a completion failed, nothing more is posted */
+	bool known;  /* the attach letter was taken: it counts in the CQ's usage */
+	bool broken; /* a completion failed, nothing more is posted */
+	bool told;   /* control has mail_error */
 	bool draining;
 	bool gone; /* the drain letter has gone back */
 

@@ -27,7 +27,8 @@ void vbd_channel_check_transfer(struct vbd_transfer *transfer)
 		(void)vbd_error_set(&transfer->error, VBD_E_CANCELLED, "stopped after %llu bytes",
 			(unsigned long long)vbd_counter_get(&transfer->bytes_done));
 		end_transfer(transfer);
-	} else if (channel->broken || channel->draining) {
+	} else if (channel->draining && channel->sq_outstanding == 0) {
+		/* Not earlier: the completion that says why may be among the outstanding ones. */
 		(void)vbd_error_set(&transfer->error, VBD_E_QP_FATAL,
 			"the connection ended after %llu bytes",
 			(unsigned long long)vbd_counter_get(&transfer->bytes_done));

@@ -10,6 +10,7 @@
 #include "rdma/listener.h"
 #include "rdma/msgpool.h"
 #include "rdma/peer.h"
+#include "rdma/probe.h"
 #include "rdma/provider.h"
 #include "rdma/transfer.h"
 #include "rdma/worker.h"
@@ -550,6 +551,12 @@ static void handle_letter(struct vbd_fabric *fabric, struct vbd_mail *mail)
 	case VBD_CONTROL_CANCEL_SEEN:
 		on_transfer_letter(
 			VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_cancel), letter);
+		break;
+	case VBD_CONTROL_PROBE_ENDED:
+		vbd_probe_on_letter(VBD_CONTAINER_OF(mail, struct vbd_probe, mail_ended), letter);
+		break;
+	case VBD_CONTROL_PROBE_STOP_SEEN:
+		vbd_probe_on_letter(VBD_CONTAINER_OF(mail, struct vbd_probe, mail_stop), letter);
 		break;
 	}
 }

@@ -87,7 +87,9 @@ struct vbd_sge {
 	X(INBOX, "inbox")  \
 	X(ECHO, "echo")    \
 	X(RPING, "rping")  \
-	X(NONE, "none")
+	X(SINK, "sink")    \
+	X(NONE, "none")    \
+	X(RPING_CLIENT, "rping_client")
 
 /* What a connection does with incoming messages. */
 enum vbd_service {

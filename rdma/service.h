@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a connection does with incoming messages: keep them (inbox), send them back (echo), or speak
- * rping's protocol.
+ * What a connection does with incoming messages: keep them (inbox), send them back (echo), count
+ * and forget them (sink), or speak rping's protocol.
  *
  * The channel's worker.
  */
@@ -11,10 +11,16 @@
 #include "rdma/channel.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 
-/** vbd_service_scratch_bytes - memory that a channel with this service needs behind its receives */
-size_t vbd_service_scratch_bytes(enum vbd_service service);
+/** vbd_service_create - control; the memory that the channel's service needs */
+enum vbd_status vbd_service_create(
+	struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_service_destroy - control; also of a channel for which that failed or was not called */
+void vbd_service_destroy(struct vbd_channel *channel);
+
+/** vbd_service_renew - control; as it was when made: vbd_channel_renew() */
+void vbd_service_renew(struct vbd_channel *channel);
 
 /** vbd_service_received - a message is in a receive; what becomes of the receive is the service's
  * to decide */
@@ -25,5 +31,8 @@ void vbd_service_sent(struct vbd_channel *channel, const struct vbd_send_slot *s
 
 /** vbd_service_pump - post what a service could not post for want of a send slot */
 void vbd_service_pump(struct vbd_channel *channel);
+
+/** vbd_service_drained - nothing is outstanding and nothing more will be posted */
+void vbd_service_drained(struct vbd_channel *channel);
 
 #endif

@@ -4,7 +4,9 @@
 #include "base/log.h"
 #include "rdma/channel.h"
 #include "rdma/cq.h"
+#include "rdma/probe.h"
 #include "rdma/provider.h"
+#include "rdma/rping.h"
 #include "rdma/transfer.h"
 #include "rdma/wr_id.h"
 
@@ -231,6 +233,7 @@ static void handle_letter(struct vbd_worker *worker, struct vbd_mail *mail)
 {
 	struct vbd_recv_slot *slot;
 	struct vbd_transfer *transfer;
+	struct vbd_probe *probe;
 
 	switch ((enum vbd_worker_letter)mail->kind) {
 	case VBD_WORKER_ADD_CQ:
@@ -265,6 +268,13 @@ static void handle_letter(struct vbd_worker *worker, struct vbd_mail *mail)
 	case VBD_WORKER_RELEASE_RECV:
 		slot = VBD_CONTAINER_OF(mail, struct vbd_recv_slot, mail);
 		vbd_channel_release_recv(slot->channel, slot);
+		break;
+	case VBD_WORKER_START_PROBE:
+		probe = VBD_CONTAINER_OF(mail, struct vbd_probe, mail_start);
+		vbd_rping_start(probe->channel, probe);
+		break;
+	case VBD_WORKER_STOP_PROBE:
+		vbd_rping_stop(VBD_CONTAINER_OF(mail, struct vbd_probe, mail_stop));
 		break;
 	case VBD_WORKER_STOP:
 		worker->stopping = true;

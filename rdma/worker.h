@@ -31,6 +31,8 @@ enum vbd_worker_letter {
 	VBD_WORKER_START_TRANSFER,
 	VBD_WORKER_CANCEL_TRANSFER, /* comes back as CONTROL_CANCEL_SEEN */
 	VBD_WORKER_RELEASE_RECV,
+	VBD_WORKER_START_PROBE, /* comes back as CONTROL_PROBE_ENDED */
+	VBD_WORKER_STOP_PROBE,	/* comes back as CONTROL_PROBE_STOP_SEEN */
 	VBD_WORKER_STOP,
 };
 
@@ -45,6 +47,8 @@ enum vbd_control_letter {
 	VBD_CONTROL_TRANSFER_STARTED, /* its start letter has been taken */
 	VBD_CONTROL_TRANSFER_ENDED,
 	VBD_CONTROL_CANCEL_SEEN,
+	VBD_CONTROL_PROBE_ENDED,
+	VBD_CONTROL_PROBE_STOP_SEEN,
 };
 
 struct vbd_worker {

@@ -236,6 +236,24 @@ static void test_channel__an_echo_answers_over_the_wire(void **state)
 	assert_int_equal(completed(server, VBD_OP_SEND), 200);
 }
 
+/* Sink. */
+
+static void test_channel__a_sink_counts_and_posts_again(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_SINK, 4);
+
+	for (unsigned int i = 0; i < 10; i++) {
+		fake_recv_done(rc->conn->qp, "message", i % 8);
+		rig_settle(rig);
+		assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	}
+	assert_int_equal(completed(rc, VBD_OP_RECV), 10);
+	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_RECV)->bytes), 29);
+	assert_int_equal(rc->messages_ever, 0);
+	assert_int_equal(fake_sends(rc->conn->qp), 0);
+}
+
 /* rping, with the layout of rdma-core's librdmacm/examples/rping.c. */
 
 struct rping_message {
@@ -562,6 +580,7 @@ int main(void)
 		TEST(echoes_wait_for_a_send_slot_and_keep_their_order),
 		TEST(the_echo_ring_turns),
 		TEST(an_echo_answers_over_the_wire),
+		TEST(a_sink_counts_and_posts_again),
 		TEST(rping_reads_and_writes_back),
 		TEST(rping_refuses_too_much),
 		TEST(rping_that_may_not_read_fails),

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/histogram.h"
+
+#define SUB_BITS 5
+#define SUBS	 (1U << SUB_BITS)
+
+/* Below 32 each value has its bucket; above, the five bits behind the leading one choose it. */
+static unsigned int bucket_of(uint64_t value)
+{
+	unsigned int shift;
+
+	if (value >> VBD_HISTOGRAM_BITS)
+		return VBD_HISTOGRAM_BUCKETS - 1;
+	if (value < SUBS)
+		return (unsigned int)value;
+	shift = 63U - (unsigned int)__builtin_clzll(value) - SUB_BITS;
+	return (shift + 1) * SUBS + (unsigned int)(value >> shift) - SUBS;
+}
+
+static uint64_t middle_of(unsigned int bucket)
+{
+	unsigned int shift = bucket < SUBS ? 0 : bucket / SUBS - 1;
+	uint64_t low = bucket < SUBS ? bucket : (uint64_t)(bucket % SUBS + SUBS) << shift;
+
+	return low + ((UINT64_C(1) << shift) >> 1);
+}
+
+void vbd_histogram_add(struct vbd_histogram *histogram, uint64_t value)
+{
+	if (!vbd_counter_get(&histogram->count) || value < vbd_counter_get(&histogram->min))
+		vbd_counter_set(&histogram->min, value);
+	if (value > vbd_counter_get(&histogram->max))
+		vbd_counter_set(&histogram->max, value);
+	vbd_counter_add(&histogram->sum, value);
+	vbd_counter_add(&histogram->buckets[bucket_of(value)], 1);
+	vbd_counter_add(&histogram->count, 1);
+}
+
+uint64_t vbd_histogram_mean(const struct vbd_histogram *histogram)
+{
+	uint64_t count = vbd_counter_get(&histogram->count);
+
+	return count ? vbd_counter_get(&histogram->sum) / count : 0;
+}
+
+uint64_t vbd_histogram_percentile(const struct vbd_histogram *histogram, unsigned int percent)
+{
+	uint64_t count = vbd_counter_get(&histogram->count);
+	uint64_t wanted = (count * percent + 99) / 100;
+	uint64_t min = vbd_counter_get(&histogram->min);
+	uint64_t max = vbd_counter_get(&histogram->max);
+	unsigned int bucket = 0;
+	uint64_t seen = 0;
+	uint64_t value;
+
+	if (!count)
+		return 0;
+	for (; bucket < VBD_HISTOGRAM_BUCKETS - 1; bucket++) {
+		seen += vbd_counter_get(&histogram->buckets[bucket]);
+		if (seen >= wanted)
+			break;
+	}
+	value = middle_of(bucket);
+	if (value < min)
+		return min;
+	return value > max ? max : value;
+}

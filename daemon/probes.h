@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Probes as resources: one at a time over a connection whose service is rping_client; deadline,
+ * cancel, and the records of those that ended.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_PROBES_H
+#define VBD_DAEMON_PROBES_H
+
+#include "daemon/connections.h"
+#include "daemon/watch.h"
+#include "rdma/probe.h"
+
+#define VBD_PROBE_COUNT_MAX 1000000
+
+/* Records of ended ones. */
+#define VBD_PROBES_KEPT 100
+
+/* X(SYMBOL, json name) */
+#define VBD_PROBE_STATE_MAP(X) \
+	X(RUNNING, "running")  \
+	X(DONE, "done")        \
+	X(FAILED, "failed")
+
+enum vbd_probe_state {
+#define VBD_PROBE_STATE_ENUM(sym, json) VBD_PROBE_##sym,
+	VBD_PROBE_STATE_MAP(VBD_PROBE_STATE_ENUM)
+#undef VBD_PROBE_STATE_ENUM
+		VBD_PROBE_STATE_COUNT
+};
+
+/** vbd_probe_state_name - "running" */
+const char *vbd_probe_state_name(enum vbd_probe_state state);
+
+struct vbd_probe_record {
+	struct vbd_object object; /* first */
+	struct vbd_daemon *daemon;
+	struct vbd_probe probe;
+	enum vbd_probe_state state;
+	struct vbd_connection *connection; /* NULL once it has ended */
+	uint64_t connection_id;
+	uint32_t timeout_ms;
+	uint64_t created_ns;
+	struct vbd_timer *deadline;
+	bool stopping;		/* its deadline has passed or a client cancelled it */
+	bool late;		/* it was the deadline */
+	struct vbd_error error; /* why it is FAILED */
+	struct vbd_link ended_link;
+	struct vbd_link watches;
+	struct vbd_deferred reap;
+};
+
+struct vbd_probe_spec {
+	struct vbd_connection *connection;
+	uint32_t count;	     /* 1 to VBD_PROBE_COUNT_MAX */
+	uint32_t size_bytes; /* VBD_RPING_BYTES_MIN to VBD_RPING_BYTES_MAX */
+	uint32_t timeout_ms; /* of all pings together */
+};
+
+/**
+ * vbd_probe_create - check and start
+ *
+ * wrong_state (connection not established), bad_value (its service is another), in_use (a probe
+ * runs on it).
+ */
+enum vbd_status vbd_probe_create(struct vbd_daemon *daemon, const struct vbd_probe_spec *spec,
+	struct vbd_probe_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
+
+struct vbd_probe_record *vbd_probe_find(
+	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
+
+/** vbd_probe_cancel - end it behind the ping under way; harmless when it has ended */
+void vbd_probe_cancel(struct vbd_probe_record *record);
+
+/** vbd_probe_forget - free the record of one that has ended, at the end of this turn */
+void vbd_probe_forget(struct vbd_probe_record *record);
+
+/** vbd_probe_problem - the error that stands for how it FAILED */
+void vbd_probe_problem(const struct vbd_probe_record *record, struct vbd_error *ret_err);
+
+/** vbd_probes_destroy_all - the daemon has stopped */
+void vbd_probes_destroy_all(struct vbd_daemon *daemon);
+
+#endif

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/rping.h"
+
+#include "base/clock.h"
+#include "rdma/pd.h"
+#include "rdma/probe.h"
+#include "rdma/worker.h"
+
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What both halves say: where a range of their memory is. The client does not read the server's. */
+struct message {
+	uint64_t addr_be;
+	uint32_t rkey_be;
+	uint32_t size_bytes_be;
+} __attribute__((packed));
+
+#define DATA_BYTES (VBD_RPING_BYTES_MAX + 1)
+
+/* The half's memory. The server has one range of bytes, and its message is all zero. */
+struct layout {
+	uint8_t source[DATA_BYTES];
+	struct message said[2];
+	uint8_t sink[DATA_BYTES]; /* client only */
+};
+
+struct vbd_rping {
+	bool client;
+	enum vbd_rping_state state;
+	enum vbd_rping_action owed; /* waits for a send slot */
+	struct vbd_mem mem;
+	/* server: the range that the client named last */
+	uint64_t addr;
+	uint32_t rkey;
+	uint32_t size_bytes;
+	/* client */
+	struct vbd_probe *probe; /* NULL while none runs */
+	uint64_t ping_began_ns;
+};
+
+#define ON(event, next, action, note) \
+	[VBD_RPING_EV_##event] = {VBD_RPING_##next, VBD_RPING_##action, note}
+#define SERVER_STARTS(state) ON(START, state, NOTHING, "a server begins nothing")
+#define CLIENT_MOVES(state)  ON(MOVED, state, NOTHING, "a client moves nothing itself")
+
+/* clang-format off */
+static const struct vbd_rping_rule rules[VBD_RPING_STATE_COUNT][VBD_RPING_EVENT_COUNT] = {
+	[VBD_RPING_WAIT_SOURCE] = {
+		SERVER_STARTS(WAIT_SOURCE),
+		ON(MESSAGE, READING, READ, "a ping begins"),
+		ON(MOVED, WAIT_SOURCE, NOTHING, "nothing is being moved"),
+	},
+	[VBD_RPING_READING] = {
+		SERVER_STARTS(READING),
+		ON(MESSAGE, READING, REFUSE, "the client waits for the read"),
+		ON(MOVED, WAIT_SINK, SAY_DONE, "the bytes are here"),
+	},
+	[VBD_RPING_WAIT_SINK] = {
+		SERVER_STARTS(WAIT_SINK),
+		ON(MESSAGE, WRITING, WRITE, "the client says where it wants them"),
+		ON(MOVED, WAIT_SINK, NOTHING, "nothing is being moved"),
+	},
+	[VBD_RPING_WRITING] = {
+		SERVER_STARTS(WRITING),
+		ON(MESSAGE, WRITING, REFUSE, "the client waits for the write"),
+		ON(MOVED, WAIT_SOURCE, SAY_DONE, "the bytes are there"),
+	},
+	[VBD_RPING_IDLE] = {
+		ON(START, WAIT_READ, SAY_SOURCE, "a ping begins"),
+		ON(MESSAGE, IDLE, REFUSE, "nobody asked"),
+		CLIENT_MOVES(IDLE),
+	},
+	[VBD_RPING_WAIT_READ] = {
+		ON(START, WAIT_READ, NOTHING, "one at a time"),
+		ON(MESSAGE, WAIT_WRITTEN, SAY_SINK, "the server has the bytes"),
+		CLIENT_MOVES(WAIT_READ),
+	},
+	[VBD_RPING_WAIT_WRITTEN] = {
+		ON(START, WAIT_WRITTEN, NOTHING, "one at a time"),
+		ON(MESSAGE, IDLE, CHECK, "the bytes are back"),
+		CLIENT_MOVES(WAIT_WRITTEN),
+	},
+};
+/* clang-format on */
+
+const struct vbd_rping_rule *vbd_rping_rule(enum vbd_rping_state state, enum vbd_rping_event event)
+{
+	return &rules[state][event];
+}
+
+static struct layout *layout_of(const struct vbd_rping *rping)
+{
+	return (struct layout *)(void *)rping->mem.addr;
+}
+
+/* Making and freeing: control. */
+
+static struct message where(const struct vbd_rping *rping, const uint8_t *bytes)
+{
+	return (struct message){
+		.addr_be = htobe64((uintptr_t)bytes),
+		.rkey_be = htobe32(rping->mem.rkey),
+	};
+}
+
+enum vbd_status vbd_rping_create(
+	struct vbd_channel *channel, struct vbd_pd *pd, bool client, struct vbd_error *err)
+{
+	struct vbd_rping *rping = calloc(1, sizeof(*rping));
+	struct layout *layout;
+	enum vbd_status status;
+
+	if (!rping)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for rping");
+	channel->rping = rping;
+	rping->client = client;
+	vbd_rping_renew(rping);
+	rping->mem.size_bytes = client ? sizeof(struct layout) : offsetof(struct layout, sink);
+	rping->mem.access = client ? VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE : 0;
+	status = vbd_mem_allocate(&rping->mem, err);
+	if (status)
+		return status;
+	vbd_pd_ref(pd);
+	status = vbd_mem_register(&rping->mem, pd, err);
+	if (status) {
+		vbd_pd_unref(pd);
+		return status;
+	}
+	layout = layout_of(rping);
+	if (client) {
+		layout->said[0] = where(rping, layout->source);
+		layout->said[1] = where(rping, layout->sink);
+	}
+	return VBD_OK;
+}
+
+void vbd_rping_destroy(struct vbd_rping *rping)
+{
+	if (!rping)
+		return;
+	vbd_mem_free(&rping->mem);
+	free(rping);
+}
+
+void vbd_rping_renew(struct vbd_rping *rping)
+{
+	rping->state = rping->client ? VBD_RPING_IDLE : VBD_RPING_WAIT_SOURCE;
+	rping->owed = VBD_RPING_NOTHING;
+}
+
+/* The protocol: the worker. */
+
+static void step(struct vbd_channel *channel, enum vbd_rping_event event);
+
+static bool say(struct vbd_channel *channel, unsigned int which)
+{
+	const struct vbd_rping *rping = channel->rping;
+	const struct vbd_sge sge = {
+		.addr = (uint8_t *)&layout_of(rping)->said[which],
+		.length_bytes = sizeof(struct message),
+		.lkey = rping->mem.lkey,
+	};
+	const struct vbd_send_request request = {.op = VBD_OP_SEND, .sges = &sge, .sge_count = 1};
+
+	return vbd_channel_post_send(channel, &request);
+}
+
+static bool move(struct vbd_channel *channel, enum vbd_op op)
+{
+	const struct vbd_rping *rping = channel->rping;
+	const struct vbd_sge sge = {
+		.addr = layout_of(rping)->source,
+		.length_bytes = rping->size_bytes,
+		.lkey = rping->mem.lkey,
+	};
+	const struct vbd_send_request request = {
+		.op = op,
+		.sges = &sge,
+		.sge_count = sge.length_bytes ? 1 : 0,
+		.remote_addr = rping->addr,
+		.rkey = rping->rkey,
+	};
+
+	return vbd_channel_post_send(channel, &request);
+}
+
+static void refuse(struct vbd_channel *channel, const char *what)
+{
+	struct vbd_error error = {0};
+
+	(void)vbd_error_set(
+		&error, VBD_E_REMOTE_OPERATION, "the peer does not speak rping: %s", what);
+	vbd_channel_break(channel, &error, VBD_OP_RECV, 0);
+}
+
+/*
+ * Text as rping's client sends it, with the same count and letters: its server writes back only as
+ * far as the first NUL, and `rping -s -v` shows it.
+ */
+static void fill(uint8_t *bytes, uint32_t size_bytes, uint64_t ping)
+{
+	const unsigned int first = 'A', last = 'z';
+	unsigned int letter = first + (unsigned int)(ping % (last - first + 1));
+	char head[40];
+	uint32_t used;
+
+	(void)snprintf(head, sizeof(head), "rdma-ping-%llu: ", (unsigned long long)ping);
+	used = (uint32_t)strlen(head);
+	for (uint32_t i = 0; i < size_bytes - 1; i++) {
+		if (i < used) {
+			bytes[i] = (uint8_t)head[i];
+			continue;
+		}
+		bytes[i] = (uint8_t)letter;
+		letter = letter == last ? first : letter + 1;
+	}
+	bytes[size_bytes - 1] = '\0';
+}
+
+static void begin_ping(struct vbd_channel *channel)
+{
+	struct vbd_rping *rping = channel->rping;
+	struct vbd_probe *probe = rping->probe;
+	struct layout *layout = layout_of(rping);
+
+	fill(layout->source, probe->size_bytes, vbd_counter_get(&probe->sent));
+	memset(layout->sink, 0, probe->size_bytes);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(layout->said); i++)
+		layout->said[i].size_bytes_be = htobe32(probe->size_bytes);
+	vbd_counter_add(&probe->sent, 1);
+	rping->ping_began_ns = vbd_clock_mono_ns();
+	step(channel, VBD_RPING_EV_START);
+}
+
+static void end_probe(struct vbd_channel *channel)
+{
+	struct vbd_probe *probe = channel->rping->probe;
+
+	channel->rping->probe = NULL;
+	vbd_counter_set(&probe->ended_ns, vbd_clock_mono_ns());
+	vbd_worker_reply(channel->worker, &probe->mail_ended, VBD_CONTROL_PROBE_ENDED);
+}
+
+static void check(struct vbd_channel *channel)
+{
+	struct vbd_rping *rping = channel->rping;
+	struct vbd_probe *probe = rping->probe;
+	const struct layout *layout = layout_of(rping);
+
+	vbd_histogram_add(&probe->rtt_ns, vbd_clock_mono_ns() - rping->ping_began_ns);
+	vbd_counter_add(&probe->completed, 1);
+	if (memcmp(layout->source, layout->sink, probe->size_bytes) != 0)
+		vbd_counter_add(&probe->mismatched, 1);
+	if (vbd_counter_get(&probe->completed) == probe->count) {
+		end_probe(channel);
+	} else if (probe->stopping) {
+		(void)vbd_error_set(&probe->error, VBD_E_CANCELLED, "stopped after %llu pings",
+			(unsigned long long)vbd_counter_get(&probe->completed));
+		end_probe(channel);
+	} else {
+		begin_ping(channel);
+	}
+}
+
+static bool post(struct vbd_channel *channel, enum vbd_rping_action action)
+{
+	switch (action) {
+	case VBD_RPING_READ:
+		return move(channel, VBD_OP_READ);
+	case VBD_RPING_WRITE:
+		return move(channel, VBD_OP_WRITE);
+	case VBD_RPING_SAY_DONE:
+	case VBD_RPING_SAY_SOURCE:
+		return say(channel, 0);
+	case VBD_RPING_SAY_SINK:
+		return say(channel, 1);
+	case VBD_RPING_NOTHING:
+	case VBD_RPING_CHECK:
+	case VBD_RPING_REFUSE:
+		break;
+	}
+	return true;
+}
+
+static void step(struct vbd_channel *channel, enum vbd_rping_event event)
+{
+	struct vbd_rping *rping = channel->rping;
+	const struct vbd_rping_rule *rule = vbd_rping_rule(rping->state, event);
+
+	rping->state = rule->next;
+	if (rule->action == VBD_RPING_CHECK)
+		check(channel);
+	else if (rule->action == VBD_RPING_REFUSE)
+		refuse(channel, "a message out of turn");
+	else if (!post(channel, rule->action))
+		rping->owed = rule->action;
+}
+
+void vbd_rping_received(struct vbd_channel *channel, const struct vbd_recv_slot *slot)
+{
+	struct vbd_rping *rping = channel->rping;
+	struct message message;
+
+	if (slot->received.length_bytes != sizeof(message)) {
+		refuse(channel, "a message of another length than 16 bytes");
+		return;
+	}
+	memcpy(&message, vbd_channel_recv_data(slot), sizeof(message));
+	vbd_channel_post_recv(channel, slot->index);
+	if (vbd_rping_rule(rping->state, VBD_RPING_EV_MESSAGE)->action == VBD_RPING_READ ||
+		vbd_rping_rule(rping->state, VBD_RPING_EV_MESSAGE)->action == VBD_RPING_WRITE) {
+		rping->size_bytes = be32toh(message.size_bytes_be);
+		rping->addr = be64toh(message.addr_be);
+		rping->rkey = be32toh(message.rkey_be);
+		if (rping->size_bytes > DATA_BYTES) {
+			refuse(channel, "more than 64 KiB of data");
+			return;
+		}
+	}
+	step(channel, VBD_RPING_EV_MESSAGE);
+}
+
+void vbd_rping_sent(struct vbd_channel *channel, enum vbd_op op)
+{
+	if (op == VBD_OP_READ || op == VBD_OP_WRITE)
+		step(channel, VBD_RPING_EV_MOVED);
+}
+
+void vbd_rping_pump(struct vbd_channel *channel)
+{
+	struct vbd_rping *rping = channel->rping;
+
+	if (rping->owed != VBD_RPING_NOTHING && vbd_channel_can_send(channel) &&
+		post(channel, rping->owed))
+		rping->owed = VBD_RPING_NOTHING;
+}
+
+void vbd_rping_start(struct vbd_channel *channel, struct vbd_probe *probe)
+{
+	channel->rping->probe = probe;
+	begin_ping(channel);
+}
+
+void vbd_rping_stop(struct vbd_probe *probe)
+{
+	probe->stopping = true;
+	vbd_worker_reply(probe->channel->worker, &probe->mail_stop, VBD_CONTROL_PROBE_STOP_SEEN);
+}
+
+void vbd_rping_drained(struct vbd_channel *channel)
+{
+	struct vbd_probe *probe = channel->rping->probe;
+
+	if (!probe)
+		return;
+	(void)vbd_error_set(&probe->error, VBD_E_QP_FATAL, "the connection ended after %llu pings",
+		(unsigned long long)vbd_counter_get(&probe->completed));
+	end_probe(channel);
+}

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Services and transfers as resources: rping from both sides, the sink, an inbox that holds its sender back for as long
+// as it takes, transfers that are cut, windowed, started together, cancelled in every state, and timed out.
+
+import { randomBytes } from "node:crypto";
+import { readFileSync } from "node:fs";
+
+import { Daemon, Program, addr, dev, equal, finish, listens, ok, proof, run, scenario, until } from "./lib.mjs";
+
+const PORT = 7471;
+const port = String(PORT);
+const addr6 = process.env.LAB_ADDR6 ?? "";
+
+// A daemon that listens and one that is connected to it.
+const pair = async ({ here = {}, there = {}, listener = {} } = {}) => {
+	const [near, far] = await Promise.all([Daemon.start("near"), Daemon.start("far")]);
+
+	await Promise.all([near.ready(), far.ready()]);
+	await far.listen({ port: PORT, qp: there, ...listener });
+	const connection = await near.connect({ dst_port: PORT, qp: here });
+	const { items: [peer] } = await far.until("/v1/connections?state=established", "its side of the connection",
+		({ total }) => total === 1);
+
+	return { near, far, connection, peer };
+};
+
+const stop_both = async ({ near, far }) => {
+	await near.stop();
+	await far.stop();
+};
+
+const remove = (daemon, path) => daemon.call("DELETE", path);
+const transfer_in = (daemon, { id }, ...states) =>
+	daemon.until(`/v1/transfers/${id}`, `state ${states.join(" or ")}`, ({ state }) => states.includes(state));
+const crc = async (daemon, { id }, query) => (await daemon.get(`/v1/buffers/${id}/checksum?${query}`)).checksum;
+const hw_counter = (name) =>
+	Number(readFileSync(`/sys/class/infiniband/${dev}/ports/1/hw_counters/${name}`, "utf8"));
+
+// --- rping -------------------------------------------------------------------------------------------------------
+
+const probe_rping = async (host, more) => {
+	const daemon = await Daemon.start("d");
+	const server = new Program("rping", ["-s", "-a", host, "-p", port, "-v", ...more]);
+
+	await daemon.ready();
+	await listens(PORT);
+	const connection = await daemon.connect({ dst_addr: host, dst_port: PORT, service: "rping_client" });
+	return { daemon, server, connection };
+};
+
+const is_good = (probe, count) => {
+	equal(probe.state, "done", "state of the probe");
+	equal(probe.completed, count, "pings completed");
+	equal(probe.mismatched, 0, "pings that brought back other bytes");
+	const { min, mean, p50, p99, max } = probe.rtt_ns;
+	ok(0 < min && min <= p50 && p50 <= p99 && p99 <= max && min <= mean && mean <= max,
+		`round trips: ${JSON.stringify(probe.rtt_ns)}`);
+};
+
+await scenario("a probe of rping -s", async () => {
+	const { daemon, server, connection } = await probe_rping(addr, ["-C", "30", "-S", "1000"]);
+
+	is_good(await daemon.post("/v1/probes", { connection: connection.id, count: 10, size_bytes: 64 }, 60), 10);
+	is_good(await daemon.post("/v1/probes", { connection: connection.id, count: 20, size_bytes: 1000 }, 60), 20);
+	await remove(daemon, `/v1/connections/${connection.id}`);
+	await server.end();
+	ok(server.output.includes("server ping data: rdma-ping-0: ABCDEFGHIJ"), `rping said: ${server.output.slice(0, 200)}`);
+	equal(server.output.match(/server ping data: rdma-ping-/g).length, 30, "pings that rping saw");
+	proof("rping_client", "rc_cm");
+	proof("peer:rping", "rc_cm");
+	await daemon.stop();
+});
+
+await scenario("a probe of rping -s over IPv6", async () => {
+	const { daemon, server, connection } = await probe_rping(addr6, []);
+
+	is_good(await daemon.post("/v1/probes", { connection: connection.id, count: 10 }, 60), 10);
+	await remove(daemon, `/v1/connections/${connection.id}`);
+	await server.end();
+	equal(server.output.match(/server ping data: rdma-ping-/g).length, 10, "pings that rping saw");
+	await daemon.stop();
+});
+
+await scenario("a probe says that rping -s was killed", async () => {
+	const { daemon, server, connection } = await probe_rping(addr, ["-P"]);
+	const probe = await daemon.post("/v1/probes", { connection: connection.id, count: 1000000 });
+
+	await daemon.until(`/v1/probes/${probe.id}`, "a ping", ({ completed }) => completed > 0);
+	server.kill("SIGKILL");
+	const { error, completed } = await daemon.until(`/v1/probes/${probe.id}`, "its end", ({ state }) =>
+		state === "failed");
+	equal(error.code, "peer_disconnect", "why the probe failed");
+	ok(completed > 0, "none was completed");
+	await daemon.ended_with(connection.id, "peer_disconnect");
+	await daemon.stop();
+});
+
+await scenario("a probe of the rping service", async () => {
+	const world = await pair({ here: { service: "rping_client" }, there: { service: "rping" } });
+	const { near, far, connection, peer } = world;
+
+	for (const [count, size_bytes] of [[200, 64], [20, 2], [50, 4096], [20, 65535]])
+		is_good(await near.post("/v1/probes", { connection: connection.id, count, size_bytes }, 60), count);
+	equal((await far.connection(peer.id)).counters.read.completed, 290, "reads of the rping service");
+	proof("rping_client", "rc_cm");
+	proof("rping", "rc_cm");
+	await stop_both(world);
+});
+
+await scenario("a probe has a deadline, can be stopped, and is one at a time", async () => {
+	const world = await pair({ here: { service: "rping_client" }, there: { service: "rping" } });
+	const { near, connection } = world;
+	const long = { connection: connection.id, count: 1000000 };
+	const late = await near.post("/v1/probes", { ...long, timeout_ms: 300 });
+
+	equal((await near.refused("POST", "/v1/probes", long)).code, "in_use", "a second probe");
+	equal((await near.until(`/v1/probes/${late.id}`, "its end", ({ state }) => state === "failed")).error.code,
+		"deadline", "how the first one ended");
+	const stopped = await near.post("/v1/probes", long);
+	await remove(near, `/v1/probes/${stopped.id}`);
+	equal((await near.until(`/v1/probes/${stopped.id}`, "its end", ({ state }) => state === "failed")).error.code,
+		"cancelled", "how the second one ended");
+	await remove(near, `/v1/probes/${stopped.id}`);
+	is_good(await near.post("/v1/probes", { connection: connection.id, count: 10 }, 60), 10);
+	equal((await near.connection(connection.id)).state, "established", "state of the connection");
+	await stop_both(world);
+});
+
+await scenario("rping -c is answered", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	await daemon.listen({ port: PORT, service: "rping" });
+	const said = await run("rping", "-c", "-a", addr, "-p", port, "-v", "-V", "-C", "5");
+	equal(said.match(/ping data: rdma-ping-/g).length, 5, "pings that came back");
+	proof("rping", "rc_cm");
+	proof("peer:rping", "rc_cm");
+	await daemon.stop();
+});
+
+// --- messages by the thousand ------------------------------------------------------------------------------------
+
+await scenario("the sink counts and forgets", async () => {
+	const world = await pair({ here: { sq_depth: 256, retry_count: 7 }, there: { service: "sink", rq_depth: 64 } });
+	const { near, far, connection, peer } = world;
+	const source = await near.buffer(20000 * 32);
+
+	const { messages_done } = await near.transfer("send", connection, source, null, { message_bytes: 32 });
+	equal(messages_done, 20000, "messages sent");
+	const { counters, inbox } = await far.until(`/v1/connections/${peer.id}`, "all of them",
+		({ counters: { recv } }) => recv.completed === 20000);
+	equal(counters.recv.bytes, 20000 * 32, "bytes that came");
+	equal(inbox.messages, 0, "messages kept");
+	proof("sink", "rc_cm");
+	await stop_both(world);
+});
+
+const COUNT = 100_000;
+const BYTES = 16;
+const numbered = (seq) => `message ${String(seq).padStart(BYTES - 8, "0")}`;
+
+await scenario("100,000 messages arrive in order though the reader is slower", async () => {
+	const world = await pair({
+		here: { sq_depth: 1024, retry_count: 7 },
+		there: { rq_depth: 2048, recv_size_bytes: BYTES },
+	});
+	const { near, far, connection, peer } = world;
+	const source = await near.buffer(COUNT * BYTES);
+	const path = `/v1/connections/${peer.id}/messages`;
+	const rnr_before = hw_counter("rcvd_rnr_err");
+
+	await near.fill(source, Buffer.from(Array.from({ length: COUNT }, (_, i) => numbered(i + 1)).join("")));
+	const sending = await near.transfer("send", connection, source, null, { message_bytes: BYTES }, 0);
+	// Nobody reads: the sender stands.
+	await far.until(`/v1/connections/${peer.id}`, "a full inbox", ({ inbox }) => inbox.messages === inbox.capacity);
+	await until("the sender to be held back", () => hw_counter("rcvd_rnr_err") > rnr_before);
+	equal((await near.get(`/v1/transfers/${sending.id}`)).state, "running", "state of the transfer");
+
+	for (let seen = 0; seen < COUNT;) {
+		const { items } = await far.get(`${path}?limit=1000&wait_ms=20000&after=${seen}`);
+
+		ok(items.length > 0, `nothing came behind message ${seen}`);
+		for (const { seq, data } of items)
+			ok(seq === ++seen && data === numbered(seq), `message ${seen}: ${seq} ${data}`);
+		await remove(far, `${path}?through=${seen}`);
+	}
+	const { messages_done, bytes_done } = await transfer_in(near, sending, "done");
+	equal(messages_done, COUNT, "messages sent");
+	equal(bytes_done, COUNT * BYTES, "bytes sent");
+	equal((await near.connection(connection.id)).first_error, null, "first error");
+	proof("inbox", "rc_cm");
+	await stop_both(world);
+});
+
+// --- transfers ---------------------------------------------------------------------------------------------------
+
+await scenario("a list of transfers starts together", async () => {
+	const world = await pair({ listener: { name: "l" } });
+	const { near, far, connection } = world;
+	const second = await near.connect({ dst_port: PORT });
+	const source = await near.buffer(64 << 12);
+	const target = await far.buffer(64 << 12, { access: ["remote_write"] });
+	const piece = (i) => ({
+		op: "write", connection: [connection, second][i % 2].id, buffer: source.id, offset: i << 12, length_bytes: 1 << 12,
+		chunk_bytes: 256, window: 4,
+		remote: { addr: `0x${(BigInt(target.addr) + (BigInt(i) << 12n)).toString(16)}`, rkey: target.rkey },
+	});
+
+	await near.fill(source, randomBytes(64 << 12));
+	const { items } = await near.post("/v1/transfers", { transfers: Array.from({ length: 64 }, (_, i) => piece(i)) }, 60);
+	equal(items.length, 64, "transfers");
+	ok(items.every(({ state, wrs_done }) => state === "done" && wrs_done === 16), "not all are done");
+	const made = items.map(({ created_at }) => created_at).sort();
+	const started = items.map(({ started_at }) => started_at).sort();
+	ok(made.at(-1) < started[0], `the last was made at ${made.at(-1)}, the first was started at ${started[0]}`);
+	for (const range of ["offset=0", "offset=4090&length_bytes=12", "offset=258048&length_bytes=4096"])
+		equal(await crc(far, target, range), await crc(near, source, range), `CRC-32C of ${range}`);
+	await stop_both(world);
+});
+
+await scenario("one wrong transfer in a list, and none is made", async () => {
+	const world = await pair();
+	const { near, far, connection, peer } = world;
+	const source = await near.buffer(64);
+	const good = { op: "send", connection: connection.id, buffer: source.id };
+	const problem = await near.refused("POST", "/v1/transfers", { transfers: [good, good, { ...good, offset: 65 }] });
+
+	equal(problem.code, "range_not_satisfiable", "code");
+	ok(problem.pointer.startsWith("/transfers/2/"), `pointer ${problem.pointer}`);
+	equal((await near.get("/v1/transfers")).total, 0, "transfers");
+	await near.transfer("send", connection, source);
+	const { items } = await far.get(`/v1/connections/${peer.id}/messages?wait_ms=20000`);
+	equal(items.length, 1, "messages");
+	await stop_both(world);
+});
+
+// Three of the receiver's are taken, and nobody reads: what is sent next stands.
+const standing = async () => {
+	const world = await pair({ here: { sq_depth: 4, retry_count: 7 }, there: { rq_depth: 3, recv_size_bytes: 64 } });
+	const source = await world.near.buffer(100);
+	const running = await world.near.transfer("send", world.connection, source, null, { message_bytes: 10 }, 0);
+
+	await world.far.until(`/v1/connections/${world.peer.id}`, "a full inbox", ({ inbox }) =>
+		inbox.messages === inbox.capacity);
+	return { ...world, source, running };
+};
+
+const read_all = async ({ far, peer }, done) => {
+	const path = `/v1/connections/${peer.id}/messages`;
+	let seen = 0;
+
+	while (!await done()) {
+		const { items } = await far.get(`${path}?wait_ms=200`);
+
+		if (items.length === 0)
+			continue;
+		seen = items.at(-1).seq;
+		await remove(far, `${path}?through=${seen}`);
+	}
+	const { items } = await far.get(path);
+	return items.length ? items.at(-1).seq : seen;
+};
+
+await scenario("a queued transfer is cancelled, and those around it go on", async () => {
+	const world = await standing();
+	const { near, connection, source, running } = world;
+	const queued = await near.transfer("send", connection, source, null, { length_bytes: 10 }, 0);
+	const behind = await near.transfer("send", connection, source, null, { length_bytes: 20 }, 0);
+
+	await remove(near, `/v1/transfers/${queued.id}`);
+	equal((await transfer_in(near, queued, "cancelled")).bytes_done, 0, "bytes of the cancelled one");
+	equal((await near.get(`/v1/transfers/${running.id}`)).state, "running", "state of the first one");
+	await read_all(world, async () => (await near.get(`/v1/transfers/${behind.id}`)).state === "done");
+	equal((await near.get(`/v1/transfers/${running.id}`)).messages_done, 10, "messages of the first one");
+	equal((await near.connection(connection.id)).state, "established", "state of the connection");
+	await stop_both(world);
+});
+
+await scenario("a running transfer is cancelled, and judged when its completions are in", async () => {
+	const world = await standing();
+	const { near, connection, running } = world;
+	const path = `/v1/transfers/${running.id}`;
+
+	equal((await near.call("DELETE", path)).state, "cancelling", "state after the first cancel");
+	ok(["cancelling", "cancelled"].includes((await near.call("DELETE", path)).state), "the second cancel");
+	const arrived = await read_all(world, async () => (await near.get(path)).state !== "cancelling");
+	const { state, messages_done, bytes_done } = await near.get(path);
+	equal(state, "cancelled", "state");
+	ok(messages_done < 10, "it was done before it was cancelled");
+	equal(bytes_done, messages_done * 10, "bytes");
+	equal(arrived, messages_done, "messages that arrived");
+	equal((await near.connection(connection.id)).state, "established", "state of the connection");
+	await remove(near, path);
+	equal((await near.refused("GET", path)).code, "not_found", "a forgotten transfer");
+	await stop_both(world);
+});
+
+await scenario("a cancel that comes too late forgets what is done", async () => {
+	const world = await pair();
+	const { near, connection } = world;
+	const source = await near.buffer(64);
+	const { id } = await near.transfer("send", connection, source);
+
+	equal((await near.try("DELETE", `/v1/transfers/${id}`)).status, 204, "status");
+	equal((await near.refused("GET", `/v1/transfers/${id}`)).code, "not_found", "a forgotten transfer");
+	await stop_both(world);
+});
+
+await scenario("a transfer times out, and the one behind it says why it failed", async () => {
+	const world = await standing();
+	const { near, connection, source, running } = world;
+	const late = await near.transfer("send", connection, source, null, { timeout_ms: 300 }, 0);
+	const first = await near.get(`/v1/transfers/${running.id}`);
+
+	equal(first.state, "running", "state of what it waits behind");
+	equal((await transfer_in(near, late, "timed_out")).error.code, "deadline", "code of the one that waited");
+	equal((await near.connection(connection.id)).state, "established", "state of the connection");
+	await stop_both(world);
+});
+
+await scenario("a transfer behind one that fails names the cause", async () => {
+	const world = await pair({ here: { sq_depth: 2 } });
+	const { near, far, connection } = world;
+	const source = await near.buffer(1 << 16);
+	const target = await far.buffer(1 << 16, { access: ["remote_read"] });
+	const wrong = {
+		op: "write", connection: connection.id, buffer: source.id, chunk_bytes: 4096,
+		remote: { addr: target.addr, rkey: target.rkey },
+	};
+	const { items } = await near.post("/v1/transfers", { transfers: Array.from({ length: 8 }, () => wrong) }, 60);
+
+	for (const { id, state, error } of items) {
+		equal(state, "failed", `state of transfer ${id}`);
+		equal(error.code, "remote_access", `code of transfer ${id}`);
+	}
+	await near.ended_with(connection.id, "remote_access");
+	await stop_both(world);
+});
+
+finish();

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/histogram.h"
+
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+
+static struct vbd_histogram *empty(void)
+{
+	struct vbd_histogram *histogram = calloc(1, sizeof(*histogram));
+
+	assert_non_null(histogram);
+	return histogram;
+}
+
+static void test_histogram__none_has_no_percentile(void **state)
+{
+	struct vbd_histogram *histogram = empty();
+
+	(void)state;
+	assert_int_equal(vbd_histogram_percentile(histogram, 50), 0);
+	assert_int_equal(vbd_histogram_mean(histogram), 0);
+	free(histogram);
+}
+
+static void test_histogram__of_one_all_are_that_one(void **state)
+{
+	static const uint64_t values[] = {0, 1, 31, 32, 33, 12345, 1000000007, UINT64_C(1) << 39,
+		UINT64_C(1) << 40, UINT64_MAX};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(values); i++) {
+		struct vbd_histogram *histogram = empty();
+
+		vbd_histogram_add(histogram, values[i]);
+		assert_int_equal(vbd_counter_get(&histogram->min), values[i]);
+		assert_int_equal(vbd_counter_get(&histogram->max), values[i]);
+		assert_int_equal(vbd_histogram_mean(histogram), values[i]);
+		assert_int_equal(vbd_histogram_percentile(histogram, 1), values[i]);
+		assert_int_equal(vbd_histogram_percentile(histogram, 100), values[i]);
+		free(histogram);
+	}
+}
+
+static void test_histogram__percentiles_are_near(void **state)
+{
+	static const unsigned int percents[] = {1, 25, 50, 75, 90, 99, 100};
+
+	(void)state;
+	for (uint64_t scale = 1; scale <= 10000000; scale *= 10) {
+		struct vbd_histogram *histogram = empty();
+
+		for (uint64_t value = 1000; value > 0; value--)
+			vbd_histogram_add(histogram, value * scale);
+		for (size_t i = 0; i < VBD_ARRAY_LEN(percents); i++) {
+			double exact = (double)(percents[i] * 10 * scale);
+			double seen = (double)vbd_histogram_percentile(histogram, percents[i]);
+
+			assert_true(seen >= exact * 0.984 && seen <= exact * 1.016);
+		}
+		assert_int_equal(vbd_histogram_mean(histogram), 1001 * scale / 2);
+		free(histogram);
+	}
+}
+
+static void test_histogram__a_late_one_moves_only_the_last_percentile(void **state)
+{
+	struct vbd_histogram *histogram = empty();
+
+	(void)state;
+	for (unsigned int i = 0; i < 99; i++)
+		vbd_histogram_add(histogram, 7);
+	vbd_histogram_add(histogram, 7000000);
+	assert_int_equal(vbd_histogram_percentile(histogram, 50), 7);
+	assert_int_equal(vbd_histogram_percentile(histogram, 99), 7);
+	assert_in_range(vbd_histogram_percentile(histogram, 100), 6890000, 7000000);
+	free(histogram);
+}
+
+#define TEST(name) cmocka_unit_test(test_histogram__##name)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(none_has_no_percentile),
+		TEST(of_one_all_are_that_one),
+		TEST(percentiles_are_near),
+		TEST(a_late_one_moves_only_the_last_percentile),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/rping.h"
+
+#include "rdma/probe.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/unit.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The table. */
+
+static void test_rping__every_pair_is_decided_and_halves_do_not_mix(void **state)
+{
+	(void)state;
+	for (unsigned int from = 0; from < VBD_RPING_STATE_COUNT; from++) {
+		for (unsigned int event = 0; event < VBD_RPING_EVENT_COUNT; event++) {
+			const struct vbd_rping_rule *rule = vbd_rping_rule(
+				(enum vbd_rping_state)from, (enum vbd_rping_event)event);
+
+			assert_non_null(rule->note);
+			assert_int_equal(
+				from >= VBD_RPING_IDLE, (unsigned int)rule->next >= VBD_RPING_IDLE);
+		}
+	}
+}
+
+static enum vbd_rping_state follow(
+	enum vbd_rping_state from, enum vbd_rping_event event, enum vbd_rping_action action)
+{
+	const struct vbd_rping_rule *rule = vbd_rping_rule(from, event);
+
+	assert_int_equal(rule->action, action);
+	return rule->next;
+}
+
+static void test_rping__a_ping_takes_both_halves_round(void **state)
+{
+	enum vbd_rping_state server = VBD_RPING_WAIT_SOURCE;
+	enum vbd_rping_state client = VBD_RPING_IDLE;
+
+	(void)state;
+	client = follow(client, VBD_RPING_EV_START, VBD_RPING_SAY_SOURCE);
+	server = follow(server, VBD_RPING_EV_MESSAGE, VBD_RPING_READ);
+	server = follow(server, VBD_RPING_EV_MOVED, VBD_RPING_SAY_DONE);
+	client = follow(client, VBD_RPING_EV_MESSAGE, VBD_RPING_SAY_SINK);
+	server = follow(server, VBD_RPING_EV_MESSAGE, VBD_RPING_WRITE);
+	server = follow(server, VBD_RPING_EV_MOVED, VBD_RPING_SAY_DONE);
+	client = follow(client, VBD_RPING_EV_MESSAGE, VBD_RPING_CHECK);
+	assert_int_equal(server, VBD_RPING_WAIT_SOURCE);
+	assert_int_equal(client, VBD_RPING_IDLE);
+}
+
+/* The client, its peer played by hand. */
+
+struct ended {
+	struct vbd_probe *probe;
+	unsigned int times;
+};
+
+static void on_ended(struct vbd_probe *probe, void *arg)
+{
+	struct ended *ended = arg;
+
+	ended->probe = probe;
+	ended->times++;
+}
+
+static struct rig_conn *client(struct rig *rig)
+{
+	struct vbd_conn_params params = rig_params();
+
+	params.service = VBD_SERVICE_RPING_CLIENT;
+	return rig_conn_connect(rig, &params);
+}
+
+static struct vbd_probe *make_probe(struct rig_conn *rc, struct ended *ended, uint32_t count)
+{
+	struct vbd_probe *probe = calloc(1, sizeof(*probe));
+
+	assert_non_null(probe);
+	probe->channel = rc->conn->channel;
+	probe->count = count;
+	probe->size_bytes = 20;
+	probe->ended = on_ended;
+	probe->arg = ended;
+	return probe;
+}
+
+struct message {
+	uint64_t addr_be;
+	uint32_t rkey_be;
+	uint32_t size_bytes_be;
+} __attribute__((packed));
+
+/* What the client said last; its completion is given. */
+static uint8_t *heard(struct rig_conn *rc)
+{
+	struct fake_wr wr = fake_send_at(rc->conn->qp, 0);
+	struct message message;
+
+	assert_int_equal(fake_sends(rc->conn->qp), 1);
+	assert_int_equal(wr.opcode, IBV_WR_SEND);
+	assert_int_equal(wr.length_bytes, sizeof(message));
+	memcpy(&message, wr.addr, sizeof(message));
+	assert_int_equal(be32toh(message.size_bytes_be), 20);
+	assert_int_not_equal(message.rkey_be, 0);
+	fake_send_done(rc->conn->qp);
+	rig_settle(rc->rig);
+	return (uint8_t *)(uintptr_t)be64toh(message.addr_be);
+}
+
+static void answer(struct rig_conn *rc)
+{
+	const struct message message = {0};
+
+	fake_recv_done(rc->conn->qp, &message, sizeof(message));
+	rig_settle(rc->rig);
+}
+
+/* One ping as rping's server does it; the first @wrong bytes come back as others. */
+static void serve(struct rig_conn *rc, const char *expected, size_t wrong)
+{
+	const uint8_t *source = heard(rc);
+	uint8_t bytes[20];
+	uint8_t *sink;
+
+	memcpy(bytes, source, sizeof(bytes));
+	assert_string_equal((const char *)bytes, expected);
+	answer(rc);
+	sink = heard(rc);
+	assert_ptr_not_equal(sink, source);
+	memcpy(sink, bytes, sizeof(bytes));
+	memset(sink, '!', wrong);
+	answer(rc);
+}
+
+static void test_rping__a_probe_counts_times_and_compares(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = client(rig);
+	struct ended ended = {0};
+	struct vbd_probe *probe = make_probe(rc, &ended, 3);
+
+	vbd_probe_start(probe);
+	rig_settle(rig);
+	assert_int_equal(vbd_counter_get(&probe->sent), 1);
+	serve(rc, "rdma-ping-0: ABCDEF", 0);
+	serve(rc, "rdma-ping-1: BCDEFG", 5);
+	assert_int_equal(ended.times, 0);
+	serve(rc, "rdma-ping-2: CDEFGH", 0);
+	assert_int_equal(ended.times, 1);
+	assert_int_equal(probe->error.status, VBD_OK);
+	assert_int_equal(vbd_counter_get(&probe->sent), 3);
+	assert_int_equal(vbd_counter_get(&probe->completed), 3);
+	assert_int_equal(vbd_counter_get(&probe->mismatched), 1);
+	assert_int_equal(vbd_counter_get(&probe->rtt_ns.count), 3);
+	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	free(probe);
+
+	/* The next one begins anew. */
+	probe = make_probe(rc, &ended, 1);
+	vbd_probe_start(probe);
+	rig_settle(rig);
+	serve(rc, "rdma-ping-0: ABCDEF", 0);
+	assert_int_equal(ended.times, 2);
+	free(probe);
+}
+
+static void test_rping__a_stop_waits_for_the_ping_under_way(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = client(rig);
+	struct ended ended = {0};
+	struct vbd_probe *probe = make_probe(rc, &ended, 100);
+
+	vbd_probe_start(probe);
+	rig_settle(rig);
+	serve(rc, "rdma-ping-0: ABCDEF", 0);
+	vbd_probe_stop(probe);
+	vbd_probe_stop(probe);
+	rig_settle(rig);
+	assert_int_equal(ended.times, 0);
+	serve(rc, "rdma-ping-1: BCDEFG", 0);
+	assert_int_equal(ended.times, 1);
+	assert_int_equal(probe->error.status, VBD_E_CANCELLED);
+	assert_int_equal(vbd_counter_get(&probe->completed), 2);
+	free(probe);
+}
+
+static void test_rping__a_stop_of_the_last_ping_changes_nothing(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = client(rig);
+	struct ended ended = {0};
+	struct vbd_probe *probe = make_probe(rc, &ended, 1);
+
+	vbd_probe_start(probe);
+	rig_settle(rig);
+	vbd_probe_stop(probe);
+	serve(rc, "rdma-ping-0: ABCDEF", 0);
+	assert_int_equal(ended.times, 1);
+	assert_int_equal(probe->error.status, VBD_OK);
+	free(probe);
+}
+
+static void test_rping__a_probe_ends_with_its_connection(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = client(rig);
+	struct ended ended = {0};
+	struct vbd_probe *probe = make_probe(rc, &ended, 2);
+
+	vbd_probe_start(probe);
+	rig_settle(rig);
+	rig_close(rc);
+	vbd_probe_stop(probe);
+	rig_settle(rig);
+	assert_int_equal(ended.times, 1);
+	assert_int_equal(probe->error.status, VBD_E_QP_FATAL);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+	free(probe);
+}
+
+static void test_rping__a_word_out_of_turn_ends_the_connection(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = client(rig);
+
+	answer(rc);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_int_equal(rc->conn->reason, VBD_REASON_REMOTE_OPERATION);
+	assert_non_null(strstr(rc->conn->first_error.error.text, "out of turn"));
+}
+
+static void test_rping__the_client_waits_for_a_send_slot(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_conn_params params = rig_params();
+	struct ended ended = {0};
+	struct vbd_probe *probe;
+	struct rig_conn *rc;
+
+	params.service = VBD_SERVICE_RPING_CLIENT;
+	params.sq_depth = 1;
+	rc = rig_conn_connect(rig, &params);
+	probe = make_probe(rc, &ended, 1);
+	vbd_probe_start(probe);
+	rig_settle(rig);
+	/* The server is faster than our completion. */
+	answer(rc);
+	assert_int_equal(fake_sends(rc->conn->qp), 1);
+	fake_send_done(rc->conn->qp);
+	rig_settle(rig);
+	assert_int_equal(fake_sends(rc->conn->qp), 1);
+	(void)heard(rc);
+	answer(rc);
+	assert_int_equal(ended.times, 1);
+	assert_int_equal(vbd_counter_get(&probe->mismatched), 1);
+	free(probe);
+}
+
+#define PURE(name) cmocka_unit_test(test_rping__##name)
+#define TEST(name) cmocka_unit_test_setup_teardown(test_rping__##name, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PURE(every_pair_is_decided_and_halves_do_not_mix),
+		PURE(a_ping_takes_both_halves_round),
+		TEST(a_probe_counts_times_and_compares),
+		TEST(a_stop_waits_for_the_ping_under_way),
+		TEST(a_stop_of_the_last_ping_changes_nothing),
+		TEST(a_probe_ends_with_its_connection),
+		TEST(a_word_out_of_turn_ends_the_connection),
+		TEST(the_client_waits_for_a_send_slot),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

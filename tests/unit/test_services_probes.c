@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/probes.h"
+
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+/* A client of rping, and its peer with @service. */
+static struct svc_pair pair_to(struct svc *svc, enum vbd_service service)
+{
+	struct vbd_listener_spec listener = svc_listener_spec();
+	struct vbd_connection_spec spec;
+	struct svc_pair pair;
+
+	listener.params.service = service;
+	spec = svc_spec_to(svc_listen(svc, &listener));
+	spec.params.service = VBD_SERVICE_RPING_CLIENT;
+	pair.active = svc_connect(svc, &spec);
+	SVC_UNTIL(svc, pair.active->conn->state == VBD_CONN_ESTABLISHED);
+	pair.passive = NULL;
+	return pair;
+}
+
+static struct vbd_probe_spec spec_of(struct vbd_connection *connection)
+{
+	return (struct vbd_probe_spec){
+		.connection = connection,
+		.count = 5,
+		.size_bytes = 64,
+		.timeout_ms = 30000,
+	};
+}
+
+static struct vbd_probe_record *begin(struct svc *svc, const struct vbd_probe_spec *spec)
+{
+	struct vbd_probe_record *record = NULL;
+
+	assert_int_equal(vbd_probe_create(svc->daemon, spec, &record, &svc->err), VBD_OK);
+	return record;
+}
+
+static void wait_for_end(struct svc *svc, const struct vbd_probe_record *record)
+{
+	SVC_UNTIL(svc, record->state != VBD_PROBE_RUNNING);
+	assert_null(record->connection);
+}
+
+static void assert_refused(
+	struct svc *svc, const struct vbd_probe_spec *spec, enum vbd_status status)
+{
+	struct vbd_probe_record *record = NULL;
+	struct vbd_error err = {0};
+	uint32_t open = svc->daemon->probes_open;
+
+	assert_int_equal(vbd_probe_create(svc->daemon, spec, &record, &err), status);
+	assert_string_equal(err.pointer, "/connection");
+	assert_null(record);
+	assert_int_equal(svc->daemon->probes_open, open);
+}
+
+static void test_services_probes__our_rping_answers_our_client(void **state)
+{
+	static const uint32_t sizes[] = {2, 64, 4096, 65535};
+	struct svc *svc = *state;
+	struct svc_pair pair = pair_to(svc, VBD_SERVICE_RPING);
+	struct vbd_probe_spec spec = spec_of(pair.active);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(sizes); i++) {
+		struct vbd_probe_record *record;
+
+		spec.size_bytes = sizes[i];
+		record = begin(svc, &spec);
+		assert_ptr_equal(pair.active->probe, record);
+		wait_for_end(svc, record);
+		assert_int_equal(record->state, VBD_PROBE_DONE);
+		assert_null(pair.active->probe);
+		assert_int_equal(vbd_counter_get(&record->probe.completed), 5);
+		assert_int_equal(vbd_counter_get(&record->probe.mismatched), 0);
+	}
+	assert_int_equal(svc->daemon->probes_open, 0);
+	assert_int_equal(svc->daemon->probes_done, 4);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_PROBE_CREATED), 4);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_PROBE_ENDED), 4);
+	assert_non_null(vbd_probe_find(svc->daemon, "4", &svc->err));
+	assert_null(vbd_probe_find(svc->daemon, "5", &svc->err));
+}
+
+static void test_services_probes__what_can_not_work_is_refused(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair other = svc_pair(svc, svc_listen(svc, NULL));
+	struct svc_pair pair = pair_to(svc, VBD_SERVICE_INBOX);
+	struct vbd_probe_spec spec = spec_of(other.active);
+
+	assert_refused(svc, &spec, VBD_E_BAD_VALUE);
+	spec.connection = pair.active;
+	(void)begin(svc, &spec);
+	assert_refused(svc, &spec, VBD_E_IN_USE);
+	svc_close(svc, pair.active);
+	assert_refused(svc, &spec, VBD_E_WRONG_STATE);
+}
+
+/* An inbox takes the first word and never answers. */
+static void test_services_probes__a_peer_that_does_not_answer_costs_the_connection(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = pair_to(svc, VBD_SERVICE_INBOX);
+	struct vbd_probe_spec spec = spec_of(pair.active);
+	struct vbd_probe_record *record;
+	struct vbd_error problem;
+
+	spec.timeout_ms = 5;
+	record = begin(svc, &spec);
+	SVC_UNTIL(svc, record->stopping);
+	assert_int_equal(record->state, VBD_PROBE_RUNNING);
+	/* Its grace is over at once, for this test. */
+	vbd_timer_set(record->deadline, 0);
+	wait_for_end(svc, record);
+	vbd_probe_problem(record, &problem);
+	assert_int_equal(problem.status, VBD_E_DEADLINE);
+	assert_string_equal(problem.object, "/v1/probes/1");
+	SVC_UNTIL(svc, pair.active->ended);
+	assert_int_equal(pair.active->conn->reason, VBD_REASON_DEADLINE);
+	assert_int_equal(svc->daemon->probes_failed, 1);
+}
+
+static void test_services_probes__a_cancel_that_is_not_heard_closes(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = pair_to(svc, VBD_SERVICE_INBOX);
+	struct vbd_probe_spec spec = spec_of(pair.active);
+	struct vbd_probe_record *record = begin(svc, &spec);
+	struct vbd_error problem;
+
+	vbd_probe_cancel(record);
+	vbd_probe_cancel(record);
+	vbd_timer_set(record->deadline, 0);
+	wait_for_end(svc, record);
+	vbd_probe_problem(record, &problem);
+	assert_int_equal(problem.status, VBD_E_CANCELLED);
+	SVC_UNTIL(svc, pair.active->ended);
+	assert_int_equal(pair.active->conn->reason, VBD_REASON_LOCAL_CLOSE);
+	vbd_probe_cancel(record);
+	vbd_probe_forget(record);
+	svc_turn(svc);
+	assert_int_equal(vbd_registry_count(svc->daemon->probes), 0);
+}
+
+static void test_services_probes__the_end_of_the_connection_is_told(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = pair_to(svc, VBD_SERVICE_INBOX);
+	struct vbd_probe_spec spec = spec_of(pair.active);
+	struct vbd_probe_record *record = begin(svc, &spec);
+	struct vbd_error problem;
+
+	svc_close(svc, pair.active);
+	wait_for_end(svc, record);
+	vbd_probe_problem(record, &problem);
+	assert_int_equal(problem.status, VBD_E_LOCAL_CLOSE);
+}
+
+static void test_services_probes__the_daemon_stops_with_one_under_way(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = pair_to(svc, VBD_SERVICE_INBOX);
+	struct vbd_probe_spec spec = spec_of(pair.active);
+
+	(void)begin(svc, &spec);
+	svc_stop(svc);
+}
+
+static void test_services_probes__the_newest_records_are_kept(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = pair_to(svc, VBD_SERVICE_RPING);
+	struct vbd_probe_spec spec = spec_of(pair.active);
+
+	spec.count = 1;
+	for (unsigned int i = 0; i < VBD_PROBES_KEPT + 3; i++)
+		wait_for_end(svc, begin(svc, &spec));
+	svc_turn(svc);
+	assert_int_equal(vbd_registry_count(svc->daemon->probes), VBD_PROBES_KEPT);
+	assert_int_equal(vbd_registry_first(svc->daemon->probes)->id, 4);
+}
+
+static void test_services_probes__without_memory_nothing_is_left(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = pair_to(svc, VBD_SERVICE_RPING);
+	struct vbd_probe_spec spec = spec_of(pair.active);
+	unsigned int nth = 0;
+	bool failed;
+
+	/* The workers have made room for the connections when one probe is through. */
+	wait_for_end(svc, begin(svc, &spec));
+	do {
+		struct vbd_probe_record *record = NULL;
+		struct vbd_error err = {0};
+
+		fake_memory_fail_nth(++nth);
+		if (vbd_probe_create(svc->daemon, &spec, &record, &err) == VBD_OK)
+			wait_for_end(svc, record);
+		else
+			assert_int_equal(err.status, VBD_E_NO_MEMORY);
+		failed = fake_memory_failed();
+		fake_memory_fail_nth(0);
+		assert_null(pair.active->probe);
+		assert_int_equal(svc->daemon->probes_open, 0);
+	} while (failed);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_services_probes__##name, svc_setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(our_rping_answers_our_client),
+		TEST(what_can_not_work_is_refused),
+		TEST(a_peer_that_does_not_answer_costs_the_connection),
+		TEST(a_cancel_that_is_not_heard_closes),
+		TEST(the_end_of_the_connection_is_told),
+		TEST(the_daemon_stops_with_one_under_way),
+		TEST(the_newest_records_are_kept),
+		TEST(without_memory_nothing_is_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
