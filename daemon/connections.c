@@ -8,6 +8,7 @@
 #include "daemon/transfers.h"
 #include "rdma/fabric.h"
 #include "rdma/names.h"
+#include "rdma/service.h"
 #include "rdma/source.h"
 
 #include <stdio.h>
@@ -322,6 +323,9 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
 
 	status = vbd_daemon_accepts_work(daemon, err);
 	if (!status)
+		status = vbd_service_check(
+			params->service, params->transport, params->recv_size_bytes, err);
+	if (!status)
 		status = check_limits(daemon, params, &receive_bytes, err);
 	if (status)
 		return status;
@@ -465,14 +469,14 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 		return status;
 	(void)snprintf(connection->dst, sizeof(connection->dst),
 		strchr(spec->dst_addr, ':') ? "[%s]:%u" : "%s:%u", spec->dst_addr, spec->dst_port);
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
-		VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE, "to %.100s, %u ms",
-		connection->dst, spec->timeout_ms);
 	status = vbd_conn_create(daemon->fabric, connection->object.id, &spec->params, &cm,
 		spec->timeout_ms, &conn_ops, connection, &connection->conn, err);
 	if (status)
 		goto discard;
 	count_open(connection);
+	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
+		VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE, "to %.100s, %u ms",
+		connection->dst, spec->timeout_ms);
 	*ret_connection = connection;
 	/* From here on a failure is the connection's: its record has been seen in the event log. */
 	if (begin(connection, spec, &error) != VBD_OK)
@@ -590,12 +594,16 @@ static enum vbd_status check_private_data(const struct vbd_connection *connectio
 enum vbd_status vbd_connection_accept(struct vbd_connection *connection,
 	const struct vbd_connection_accept *how, struct vbd_error *err)
 {
+	const struct vbd_conn_params *params = &connection->conn->params;
 	struct vbd_daemon *daemon = connection->daemon;
 	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
 
 	if (!status)
 		status = check_private_data(
 			connection, &how->private_data, VBD_CM_MESSAGE_REPLY, err);
+	if (!status && how->service >= 0)
+		status = vbd_service_check((enum vbd_service)how->service, params->transport,
+			params->recv_size_bytes, err);
 	if (status)
 		return status;
 	if (connection->conn->state == VBD_CONN_REQUESTED) {

@@ -6,6 +6,7 @@
 #include "daemon/connections.h"
 #include "daemon/devices.h"
 #include "rdma/fabric.h"
+#include "rdma/service.h"
 #include "rdma/source.h"
 
 #include <stdio.h>
@@ -134,6 +135,9 @@ static enum vbd_status check_spec(const struct vbd_daemon *daemon,
 	struct vbd_device *device = NULL;
 	enum vbd_status status = check_addr(spec, ret_addr, err);
 
+	if (!status)
+		status = vbd_service_check(spec->params.service, spec->params.transport,
+			spec->params.recv_size_bytes, err);
 	if (!status && spec->cm.device[0])
 		status = vbd_device_choose(daemon, spec->cm.device, &device, err);
 	if (!status && device)

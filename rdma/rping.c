@@ -6,6 +6,7 @@
 #include "rdma/probe.h"
 #include "rdma/worker.h"
 
+#include <assert.h>
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ struct message {
 	uint32_t rkey_be;
 	uint32_t size_bytes_be;
 } __attribute__((packed));
+static_assert(sizeof(struct message) == VBD_RPING_MESSAGE_BYTES, "as rping has it");
 
 #define DATA_BYTES (VBD_RPING_BYTES_MAX + 1)
 

@@ -21,6 +21,9 @@ struct vbd_probe;
 #define VBD_RPING_BYTES_MAX 65535
 #define VBD_RPING_BYTES_MIN 2
 
+/* What both halves say to each other. */
+#define VBD_RPING_MESSAGE_BYTES 16
+
 /* X(SYMBOL, what it waits for) */
 #define VBD_RPING_STATE_MAP(X)                                               \
 	X(WAIT_SOURCE, "server: where the client's bytes are")               \

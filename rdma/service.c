@@ -4,12 +4,33 @@
 #include "rdma/rping.h"
 #include "rdma/worker.h"
 
+static bool speaks_rping(enum vbd_service service)
+{
+	return service == VBD_SERVICE_RPING || service == VBD_SERVICE_RPING_CLIENT;
+}
+
+enum vbd_status vbd_service_check(enum vbd_service service, enum vbd_qp_transport transport,
+	uint32_t recv_size_bytes, struct vbd_error *err)
+{
+	if (!speaks_rping(service))
+		return VBD_OK;
+	if (!vbd_op_allowed(VBD_OP_READ, transport))
+		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/qp/service",
+			"the service %s needs RDMA read, which %s does not know",
+			vbd_service_name(service), vbd_transport_name(transport));
+	if (recv_size_bytes < VBD_RPING_MESSAGE_BYTES)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/recv_size_bytes",
+			"the service %s gets messages of %d bytes; recv_size_bytes is %u",
+			vbd_service_name(service), VBD_RPING_MESSAGE_BYTES, recv_size_bytes);
+	return VBD_OK;
+}
+
 enum vbd_status vbd_service_create(
 	struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err)
 {
 	enum vbd_service service = channel->limits.service;
 
-	if (service != VBD_SERVICE_RPING && service != VBD_SERVICE_RPING_CLIENT)
+	if (!speaks_rping(service))
 		return VBD_OK;
 	return vbd_rping_create(channel, pd, service == VBD_SERVICE_RPING_CLIENT, err);
 }

@@ -293,21 +293,70 @@ static void test_services_connections__a_clean_end_is_a_problem_for_who_waited(v
 	assert_true(problem.text[0] != '\0');
 }
 
+static void test_services_connections__rping_needs_reads_and_room_for_its_messages(void **state)
+{
+	static const enum vbd_service services[] = {VBD_SERVICE_RPING, VBD_SERVICE_RPING_CLIENT};
+	struct svc *svc = *state;
+	struct vbd_listener_spec manual = svc_listener_spec();
+	const struct vbd_connection_accept how = {.service = VBD_SERVICE_RPING};
+	struct vbd_connection *connection = NULL;
+	struct vbd_connection *passive;
+	struct vbd_listener *listener = NULL;
+	struct vbd_connection_spec spec;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(services); i++) {
+		struct vbd_error errs[3] = {0};
+
+		spec = svc_spec_to(NULL);
+		spec.params.service = services[i];
+		spec.params.transport = VBD_TRANSPORT_UC;
+		assert_int_equal(vbd_connection_create(svc->daemon, &spec, &connection, &errs[0]),
+			VBD_E_NOT_SUPPORTED);
+		assert_string_equal(errs[0].pointer, "/qp/service");
+		spec.params.transport = VBD_TRANSPORT_RC;
+		spec.params.recv_size_bytes = 15;
+		assert_int_equal(vbd_connection_create(svc->daemon, &spec, &connection, &errs[1]),
+			VBD_E_BAD_VALUE);
+		assert_string_equal(errs[1].pointer, "/qp/recv_size_bytes");
+		manual.params = spec.params;
+		assert_int_equal(vbd_listener_create(svc->daemon, &manual, &listener, &errs[2]),
+			VBD_E_BAD_VALUE);
+	}
+	assert_int_equal(vbd_registry_count(svc->daemon->connections), 0);
+	assert_int_equal(vbd_registry_count(svc->daemon->listeners), 0);
+
+	manual.params.service = VBD_SERVICE_INBOX;
+	manual.accept = VBD_ACCEPT_MANUAL;
+	listener = svc_listen(svc, &manual);
+	spec = svc_spec_to(listener);
+	connection = svc_connect(svc, &spec);
+	SVC_UNTIL(svc, listener->waiting == 1);
+	passive = svc_newest_of(svc, listener);
+	assert_int_equal(vbd_connection_accept(passive, &how, &svc->err), VBD_E_BAD_VALUE);
+	assert_int_equal(passive->conn->state, VBD_CONN_REQUESTED);
+	assert_int_equal(passive->conn->params.service, VBD_SERVICE_INBOX);
+	svc_close(svc, connection);
+}
+
 /* One connection to ourselves, with the nth allocation failing on the way; its end, whatever it is.
  */
 static bool try_pair(struct svc *svc, struct vbd_listener *listener, unsigned int nth)
 {
 	const struct vbd_connection_spec spec = svc_spec_to(listener);
 	struct vbd_connection *connection = NULL;
+	unsigned int told = svc_count_events(svc, VBD_EVENT_CONNECTION_CREATED);
 	struct vbd_error err = {0};
 	bool failed;
 
 	fake_memory_fail_nth(nth);
-	if (vbd_connection_create(svc->daemon, &spec, &connection, &err) != VBD_OK)
+	if (vbd_connection_create(svc->daemon, &spec, &connection, &err) != VBD_OK) {
 		assert_int_equal(err.status, VBD_E_NO_MEMORY);
-	else
+		/* Nobody has heard of what is not there. */
+		assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_CREATED), told);
+	} else {
 		SVC_UNTIL(
 			svc, connection->ended || connection->conn->state == VBD_CONN_ESTABLISHED);
+	}
 	failed = fake_memory_failed();
 	fake_memory_fail_nth(0);
 	for (struct vbd_object *object = vbd_registry_first(svc->daemon->connections); object;
@@ -507,6 +556,7 @@ int main(void)
 		TEST(bad_specs_are_refused_at_once),
 		TEST(open_ones_are_limited),
 		TEST(the_memory_of_receives_is_limited),
+		TEST(rping_needs_reads_and_room_for_its_messages),
 		TEST(nobody_listening_is_a_rejection),
 		TEST(a_name_that_is_none_fails_the_connection),
 		TEST(closing_while_the_name_is_looked_up),
