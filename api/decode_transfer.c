@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Decoded as the value itself; the last two are windows' own, and left out below. */
 static const char *const op_names[VBD_OP_COUNT] = {
 #define OP_NAME(sym, json) [VBD_OP_##sym] = json,
 	VBD_OP_MAP(OP_NAME)
@@ -94,7 +95,7 @@ static const struct vbd_field create_fields[] = {
 		.required = true,
 		VBD_FIELD_AT(struct transfer_create, op),
 		.names = op_names,
-		.n_names = VBD_ARRAY_LEN(op_names)},
+		.n_names = VBD_OP_BIND_WINDOW},
 	{.name = "buffer",
 		.type = VBD_FIELD_REF,
 		VBD_FIELD_AT(struct transfer_create, whole.buffer),

@@ -218,6 +218,11 @@ void vbd_create_probe(struct vbd_request *req);
 void vbd_get_probe(struct vbd_request *req);
 void vbd_delete_probe(struct vbd_request *req);
 
+void vbd_list_windows(struct vbd_request *req);
+void vbd_create_window(struct vbd_request *req);
+void vbd_get_window(struct vbd_request *req);
+void vbd_delete_window(struct vbd_request *req);
+
 void vbd_list_events(struct vbd_request *req);
 void vbd_stream_events(struct vbd_request *req);
 

@@ -45,6 +45,12 @@ static inline void vbd_list_append(struct vbd_link *head, struct vbd_link *link)
 	head->prev = link;
 }
 
+/* The same. */
+static inline void vbd_list_prepend(struct vbd_link *head, struct vbd_link *link)
+{
+	vbd_list_append(head->next, link);
+}
+
 /* The struct TYPE whose member MEMBER is the first on the list; NULL if it is empty. */
 #define VBD_LIST_FIRST(head, type, member) \
 	(vbd_list_empty(head) ? NULL : VBD_CONTAINER_OF((head)->next, type, member))

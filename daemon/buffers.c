@@ -3,8 +3,10 @@
 
 #include "base/clock.h"
 #include "base/hugepage.h"
-#include "daemon/transfers.h"
 #include "daemon/devices.h"
+#include "daemon/transfers.h"
+#include "daemon/windows.h"
+#include "rdma/caps.h"
 #include "rdma/device.h"
 #include "rdma/fabric.h"
 #include "rdma/pd.h"
@@ -164,6 +166,23 @@ static enum vbd_status describe(
 	return VBD_OK;
 }
 
+static enum vbd_status check_device(
+	const struct vbd_device *device, const struct vbd_mem *mem, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+
+	if (mem->access & VBD_ACCESS_REMOTE_ATOMIC)
+		status = vbd_device_require(device, VBD_CAP_ATOMICS, err);
+	if (!status && (mem->access & VBD_ACCESS_MW_BIND) &&
+		!vbd_device_can(device, VBD_CAP_MW_TYPE_1))
+		status = vbd_device_require(device, VBD_CAP_MW_TYPE_2, err);
+	if (!status && mem->relaxed_ordering)
+		status = vbd_device_require(device, VBD_CAP_RELAXED_ORDERING, err);
+	if (!status && mem->on_demand)
+		status = vbd_device_require(device, VBD_CAP_ON_DEMAND_PAGING, err);
+	return status;
+}
+
 static enum vbd_status add_buffer(struct vbd_daemon *daemon, const char *name,
 	const struct vbd_mem *mem, const struct vbd_device *device, struct vbd_buffer **ret_buffer,
 	struct vbd_error *err)
@@ -229,6 +248,8 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 		status = check_limits(daemon, &mem, err);
 	if (!status)
 		status = vbd_device_choose(daemon, spec->device_name, &device, err);
+	if (!status)
+		status = check_device(device, &mem, err);
 	if (!status)
 		status = add_buffer(daemon, spec->name, &mem, device, &buffer, err);
 	if (status)
@@ -322,7 +343,8 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 		return VBD_OK;
 	}
 	if (buffer->users > 0)
-		return vbd_error_set(err, VBD_E_IN_USE, "buffer %llu is used by %u transfer%s",
+		return vbd_error_set(err, VBD_E_IN_USE,
+			"buffer %llu has %u user%s, transfers that run or windows",
 			(unsigned long long)id, buffer->users, buffer->users == 1 ? "" : "s");
 	buffer->deleted = true;
 	vbd_registry_remove(daemon->buffers, &buffer->object);
@@ -337,20 +359,39 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 	return VBD_OK;
 }
 
-size_t vbd_buffer_users(const struct vbd_buffer *buffer, char (*paths)[48], size_t max)
+static bool transfer_uses(struct vbd_object *object, const struct vbd_buffer *buffer)
 {
-	const struct vbd_registry *transfers = buffer->daemon->transfers;
+	return vbd_transfer_uses(
+		VBD_CONTAINER_OF(object, struct vbd_transfer_record, object), buffer);
+}
+
+static bool window_uses(struct vbd_object *object, const struct vbd_buffer *buffer)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_window_record, object)->buffer == buffer;
+}
+
+static size_t collect_users(const struct vbd_buffer *buffer, const struct vbd_registry *registry,
+	bool (*uses)(struct vbd_object *object, const struct vbd_buffer *buffer), char (*paths)[48],
+	size_t max)
+{
 	size_t count = 0;
 
-	for (struct vbd_object *object = vbd_registry_first(transfers); object && count < max;
+	for (struct vbd_object *object = vbd_registry_first(registry); object && count < max;
 		object = vbd_registry_next(object)) {
-		const struct vbd_transfer_record *record =
-			VBD_CONTAINER_OF(object, struct vbd_transfer_record, object);
-
-		if (vbd_transfer_uses(record, buffer))
-			vbd_registry_path(transfers, object->id, paths[count++]);
+		if (uses(object, buffer))
+			vbd_registry_path(registry, object->id, paths[count++]);
 	}
 	return count;
+}
+
+size_t vbd_buffer_users(const struct vbd_buffer *buffer, char (*paths)[48], size_t max)
+{
+	const struct vbd_daemon *daemon = buffer->daemon;
+	size_t count;
+
+	count = collect_users(buffer, daemon->transfers, transfer_uses, paths, max);
+	return count +
+	       collect_users(buffer, daemon->windows, window_uses, paths + count, max - count);
 }
 
 enum vbd_status vbd_buffer_has_bytes(const struct vbd_buffer *buffer, struct vbd_error *err)

@@ -37,7 +37,7 @@ struct vbd_buffer {
 	uint64_t pinned_bytes;	/* counted in the daemon's */
 	char device_name[64];
 	uint64_t created_ns;
-	uint32_t users; /* transfers that use it now */
+	uint32_t users; /* transfers and windows that use it now */
 	uint32_t holds; /* readers of its bytes: downloads, uploads, checksums, and `users`; freed
 			   at 0 when deleted */
 	bool deleted;	/* out of the registry, waiting for the holds */
@@ -74,8 +74,8 @@ struct vbd_buffer *vbd_buffer_find(
  * vbd_buffer_users()); else out of the registry now */
 enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_buffer_users - paths of up to @max transfers that use it, "/v1/transfers/9"; returns how
- * many were written */
+/** vbd_buffer_users - paths of up to @max transfers and windows that use it, "/v1/transfers/9";
+ * returns how many were written */
 size_t vbd_buffer_users(const struct vbd_buffer *buffer, char (*paths)[48], size_t max);
 
 /** vbd_buffer_has_bytes - are there bytes to read and write? wrong_state while it is being
@@ -87,7 +87,7 @@ enum vbd_status vbd_buffer_has_bytes(
 void vbd_buffer_hold(struct vbd_buffer *buffer);
 void vbd_buffer_unhold(struct vbd_buffer *buffer);
 
-/** vbd_buffer_release_user - a transfer (in `users` and `holds`) has ended */
+/** vbd_buffer_release_user - a transfer or window (in `users` and `holds`) has ended */
 void vbd_buffer_release_user(struct vbd_buffer *buffer);
 
 /** vbd_buffer_check_range - range_not_satisfiable unless offset + length lies inside (pointer:

@@ -74,6 +74,7 @@ static const struct key keys[] = {
 	NUMBER(limits.pinned_bytes, "68719476736", 4096, 1024 * TIB),
 	NUMBER(limits.messages_bytes, "4294967296", 4096, 1024 * TIB),
 	NUMBER(limits.transfers, "10000", 1, 1000000),
+	NUMBER(limits.windows, "4096", 1, 1000000),
 	NUMBER(limits.http_clients, "256", 8, 65536),
 	NUMBER(limits.http_body_bytes, "262144", 1024, 16777216),
 	NUMBER(limits.long_polls, "128", 1, 65536),

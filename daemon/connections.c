@@ -6,6 +6,7 @@
 #include "daemon/devices.h"
 #include "daemon/listeners.h"
 #include "daemon/transfers.h"
+#include "daemon/windows.h"
 #include "rdma/fabric.h"
 #include "rdma/names.h"
 #include "rdma/service.h"
@@ -198,6 +199,8 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 		decided(connection);
 	if (conn->state == VBD_CONN_ESTABLISHED)
 		established(connection);
+	else
+		vbd_windows_connection_left(connection);
 	if (vbd_conn_state_terminal(conn->state))
 		ended(connection);
 	vbd_watch_notify(&connection->watches, false);
@@ -337,6 +340,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
 	vbd_list_init(&connection->watches);
 	vbd_inbox_init(&connection->inbox);
 	vbd_list_init(&connection->transfers);
+	vbd_list_init(&connection->windows);
 	vbd_list_init(&connection->ended_link);
 	vbd_deferred_init(&connection->reap, reap);
 	status =

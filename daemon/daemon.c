@@ -8,6 +8,7 @@
 #include "daemon/listeners.h"
 #include "daemon/probes.h"
 #include "daemon/transfers.h"
+#include "daemon/windows.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +39,9 @@ static void make_registries(struct vbd_daemon *daemon)
 	daemon->connections = &daemon->registries[2];
 	daemon->transfers = &daemon->registries[3];
 	daemon->probes = &daemon->registries[4];
+	daemon->windows = &daemon->registries[5];
 	vbd_registry_init(daemon->buffers, "buffer", "buffers", limits->buffers);
+	vbd_registry_init(daemon->windows, "window", "windows", limits->windows);
 	vbd_registry_init(daemon->listeners, "listener", "listeners", limits->listeners);
 	/* These two hold ended records as well; the limits on open ones are their services' own. */
 	vbd_registry_init(daemon->connections, "connection", "connections",
@@ -66,6 +69,7 @@ enum vbd_status vbd_daemon_create(
 	vbd_list_init(&daemon->ended_connections);
 	vbd_list_init(&daemon->ended_transfers);
 	vbd_list_init(&daemon->ended_probes);
+	vbd_list_init(&daemon->ended_windows);
 	vbd_deferred_init(&daemon->stop_check, on_stop_checked);
 	make_registries(daemon);
 	status = make_server_id(daemon, err);
@@ -150,6 +154,7 @@ void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void
 	vbd_timer_set(daemon->stop_timer, daemon->config->shutdown_timeout_ms);
 	vbd_listeners_close_all(daemon);
 	vbd_connections_close_all(daemon);
+	vbd_windows_close_all(daemon);
 	vbd_daemon_check_stop(daemon);
 }
 
@@ -165,6 +170,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 	if (daemon->devices) {
 		vbd_listeners_close_all(daemon);
 		vbd_transfers_destroy_all(daemon);
+		vbd_windows_destroy_all(daemon);
 		vbd_probes_destroy_all(daemon);
 		vbd_connections_destroy_all(daemon);
 		vbd_buffers_destroy_all(daemon);

@@ -33,6 +33,7 @@ struct vbd_daemon {
 		*connections; /* of struct vbd_connection, also ended ones (the closed history) */
 	struct vbd_registry *transfers; /* of struct vbd_transfer_record, also ended ones */
 	struct vbd_registry *probes;	/* of struct vbd_probe_record, also ended ones */
+	struct vbd_registry *windows;	/* of struct vbd_window_record, also ended ones */
 	char server_id[17];		/* random, hex; differs for every run */
 	uint64_t started_ns;
 	bool stopping;
@@ -45,6 +46,7 @@ struct vbd_daemon {
 	uint64_t connections_closed, connections_failed;
 	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;
 	uint64_t probes_done, probes_failed;
+	uint64_t windows_revoked, windows_failed;
 	/* what ended connections had moved; the open ones are added when somebody asks */
 	struct vbd_totals {
 		uint64_t messages_sent, messages_received;
@@ -54,11 +56,13 @@ struct vbd_daemon {
 	void *stopped_arg;
 	struct vbd_timer *stop_timer;
 	struct vbd_deferred stop_check;
-	struct vbd_registry registries[5]; /* what the five pointers above point at */
+	struct vbd_registry registries[6]; /* what the pointers above point at */
 	struct vbd_link ended_connections; /* of struct vbd_connection, the oldest first */
 	struct vbd_link ended_transfers;   /* of struct vbd_transfer_record, the oldest first */
 	struct vbd_link ended_probes;	   /* of struct vbd_probe_record, the oldest first */
+	struct vbd_link ended_windows;	   /* of struct vbd_window_record, the oldest first */
 	uint32_t ended_connections_count, ended_transfers_count, ended_probes_count;
+	uint32_t ended_windows_count;
 	uint64_t messages_bytes; /* memory of all connections' receives */
 };
 

@@ -6,6 +6,7 @@
 #include "daemon/connections.h"
 #include "daemon/listeners.h"
 #include "daemon/uevent.h"
+#include "daemon/windows.h"
 #include "rdma/cq.h"
 #include "rdma/names.h"
 
@@ -143,6 +144,7 @@ static void on_device_removing(struct vbd_device *device, void *arg)
 	vbd_log(VBD_LOG_NOTICE, device->name, "is being removed");
 	vbd_listeners_device_removing(daemon, device->name);
 	vbd_connections_device_removing(daemon, device->name);
+	vbd_windows_device_removing(daemon, device);
 	vbd_buffers_device_removing(daemon, device);
 }
 

@@ -44,6 +44,10 @@
 	X(TRANSFER_ENDED, "transfer_ended")                 \
 	X(PROBE_CREATED, "probe_created")                   \
 	X(PROBE_ENDED, "probe_ended")                       \
+	X(WINDOW_CREATED, "window_created")                 \
+	X(WINDOW_BOUND, "window_bound")                     \
+	X(WINDOW_REVOKED, "window_revoked")                 \
+	X(WINDOW_FAILED, "window_failed")                   \
 	X(REQUEST_REFUSED, "request_refused")
 
 enum vbd_event_type {
@@ -76,7 +80,8 @@ enum vbd_severity {
 	X(LISTENER, "listener")     \
 	X(CONNECTION, "connection") \
 	X(TRANSFER, "transfer")     \
-	X(PROBE, "probe")
+	X(PROBE, "probe")           \
+	X(WINDOW, "window")
 
 enum vbd_object_kind {
 	VBD_KIND_NONE, /* the daemon itself */

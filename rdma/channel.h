@@ -27,6 +27,7 @@ struct vbd_cq;
 struct vbd_pd;
 struct vbd_rping;
 struct vbd_transfer;
+struct vbd_window;
 struct vbd_worker;
 
 /* Bytes that fit into a send work request itself, where nothing else was asked for. */
@@ -224,6 +225,7 @@ struct vbd_send_request {
 	struct ibv_ah *ah; /* UD, and the two below */
 	uint32_t remote_qpn;
 	uint32_t remote_qkey;
+	const struct vbd_window *mw; /* BIND_WINDOW, INVALIDATE_WINDOW */
 	struct vbd_transfer *transfer;
 	uint32_t recv_index;
 };

@@ -8,6 +8,7 @@
 #include "rdma/provider.h"
 #include "rdma/service.h"
 #include "rdma/transfer.h"
+#include "rdma/window.h"
 #include "rdma/wr_id.h"
 
 #include <endian.h>
@@ -117,6 +118,15 @@ static void posted(struct vbd_channel *channel, enum vbd_op op, bool signalled)
 		vbd_counter_add(&channel->ops[op].signalled, 1);
 }
 
+static enum vbd_status post(const struct vbd_channel *channel,
+	const struct vbd_send_request *request, struct ibv_send_wr *wr, struct vbd_error *err)
+{
+	if (request->mw)
+		return vbd_window_post(
+			request->mw, channel->qp, request->op, wr->wr_id, wr->send_flags, err);
+	return vbd_pv_post_send(channel->qp, wr, err);
+}
+
 bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_request *request)
 {
 	uint32_t index = slot_behind(channel, channel->sq_outstanding);
@@ -145,7 +155,7 @@ bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_re
 		wr.num_sge = vbd_channel_fill_sges(
 			list, request->sges, request->sge_count, &slot->length_bytes);
 	fill_remote(channel, request, &wr);
-	if (vbd_pv_post_send(channel->qp, &wr, &error) != VBD_OK) {
+	if (post(channel, request, &wr, &error) != VBD_OK) {
 		vbd_channel_break(channel, &error, request->op,
 			request->transfer ? request->transfer->id : 0);
 		return false;

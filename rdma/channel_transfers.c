@@ -96,6 +96,7 @@ static struct vbd_send_request request_of(
 		.ah = transfer->ah,
 		.remote_qpn = transfer->remote_qpn,
 		.remote_qkey = transfer->remote_qkey,
+		.mw = transfer->mw,
 		.transfer = transfer,
 	};
 }
@@ -189,8 +190,14 @@ out:
 
 void vbd_channel_start_transfer(struct vbd_channel *channel, struct vbd_transfer *transfer)
 {
-	vbd_list_append(transfer->op == VBD_OP_RECV ? &channel->receives : &channel->transfers,
-		&transfer->link);
+	struct vbd_link *queue =
+		transfer->op == VBD_OP_RECV ? &channel->receives : &channel->transfers;
+
+	/* A memory window's work does not wait behind gigabytes: revoking is urgent. */
+	if (transfer->mw)
+		vbd_list_prepend(queue, &transfer->link);
+	else
+		vbd_list_append(queue, &transfer->link);
 	vbd_channel_pump(channel);
 	vbd_worker_reply(channel->worker, &transfer->mail_started, VBD_CONTROL_TRANSFER_STARTED);
 	if (channel->broken || channel->draining)

@@ -42,6 +42,8 @@ bool vbd_op_allowed(enum vbd_op op, enum vbd_qp_transport transport)
 		return true;
 	case VBD_OP_WRITE:
 	case VBD_OP_WRITE_IMM:
+	case VBD_OP_BIND_WINDOW:
+	case VBD_OP_INVALIDATE_WINDOW:
 		return transport != VBD_TRANSPORT_UD;
 	case VBD_OP_READ:
 	case VBD_OP_FETCH_ADD:

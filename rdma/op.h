@@ -31,15 +31,17 @@ enum vbd_qp_transport {
 const char *vbd_transport_name(enum vbd_qp_transport transport);
 
 /* X(SYMBOL, json name) */
-#define VBD_OP_MAP(X)             \
-	X(SEND, "send")           \
-	X(RECV, "recv")           \
-	X(WRITE, "write")         \
-	X(READ, "read")           \
-	X(SEND_IMM, "send_imm")   \
-	X(WRITE_IMM, "write_imm") \
-	X(FETCH_ADD, "fetch_add") \
-	X(COMPARE_SWAP, "compare_swap")
+#define VBD_OP_MAP(X)                   \
+	X(SEND, "send")                 \
+	X(RECV, "recv")                 \
+	X(WRITE, "write")               \
+	X(READ, "read")                 \
+	X(SEND_IMM, "send_imm")         \
+	X(WRITE_IMM, "write_imm")       \
+	X(FETCH_ADD, "fetch_add")       \
+	X(COMPARE_SWAP, "compare_swap") \
+	X(BIND_WINDOW, "bind_window")   \
+	X(INVALIDATE_WINDOW, "invalidate_window")
 
 enum vbd_op {
 #define VBD_OP_ENUM(sym, json) VBD_OP_##sym,

@@ -88,6 +88,12 @@ enum vbd_status vbd_pv_reg_mr(struct ibv_pd *pd, void *addr, size_t length_bytes
 /** vbd_pv_dereg_mr - any thread; takes time in proportion to the length */
 void vbd_pv_dereg_mr(struct ibv_mr *mr);
 
+/** vbd_pv_alloc_mw - a memory window, bound to nothing. ENOMEM gives status device_limit. */
+enum vbd_status vbd_pv_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw **ret_mw,
+	struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_dealloc_mw - its key is good no more, bound or not. NULL is fine. */
+void vbd_pv_dealloc_mw(struct ibv_mw *mw);
+
 enum vbd_status vbd_pv_create_comp_channel(struct ibv_context *context,
 	struct ibv_comp_channel **ret_channel, struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *channel);
@@ -119,6 +125,9 @@ void vbd_pv_destroy_qp(struct ibv_qp *qp);
 /** vbd_pv_post_send - worker (or control before the QP is handed over); one work request */
 enum vbd_status vbd_pv_post_send(
 	struct ibv_qp *qp, struct ibv_send_wr *wr, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_bind_mw - worker; a window of type 1. Its rkey is the new one at once. */
+enum vbd_status vbd_pv_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind,
+	struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_post_recv - worker (or control before the QP is handed over); one work request */
 enum vbd_status vbd_pv_post_recv(
 	struct ibv_qp *qp, struct ibv_recv_wr *wr, struct vbd_error *err) VBD_MUST_CHECK;

@@ -256,6 +256,27 @@ void vbd_pv_dereg_mr(struct ibv_mr *mr)
 		(void)ibv_dereg_mr(mr);
 }
 
+enum vbd_status vbd_pv_alloc_mw(
+	struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw **ret_mw, struct vbd_error *err)
+{
+	struct ibv_mw *mw;
+
+	errno = 0;
+	mw = ibv_alloc_mw(pd, type);
+	if (!mw)
+		return vbd_error_errno(err, errno == ENOMEM ? VBD_E_DEVICE_LIMIT : VBD_OK,
+			"ibv_alloc_mw", errno, "device %s",
+			ibv_get_device_name(pd->context->device));
+	*ret_mw = mw;
+	return VBD_OK;
+}
+
+void vbd_pv_dealloc_mw(struct ibv_mw *mw)
+{
+	if (mw)
+		(void)ibv_dealloc_mw(mw);
+}
+
 enum vbd_status vbd_pv_create_comp_channel(
 	struct ibv_context *context, struct ibv_comp_channel **ret_channel, struct vbd_error *err)
 {
@@ -382,6 +403,17 @@ enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, stru
 	if (rc)
 		return vbd_error_errno(
 			err, VBD_E_VERBS_ERROR, "ibv_post_send", rc, "qp 0x%06x", qp->qp_num);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_bind_mw(
+	struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind, struct vbd_error *err)
+{
+	int rc = ibv_bind_mw(qp, mw, bind);
+
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "ibv_bind_mw", rc, "qp 0x%06x", qp->qp_num);
 	return VBD_OK;
 }
 

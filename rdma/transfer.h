@@ -21,6 +21,7 @@
 struct ibv_ah;
 struct vbd_conn;
 struct vbd_channel;
+struct vbd_window;
 
 /* X(SYMBOL, json name, ended) */
 #define VBD_TRANSFER_STATE_MAP(X)          \
@@ -90,6 +91,7 @@ struct vbd_transfer {
 	uint32_t remote_qpn;
 	uint32_t remote_qkey;
 	uint64_t created_ns;
+	const struct vbd_window *mw; /* its bind or invalidation; else NULL */
 
 	/* control */
 	enum vbd_transfer_state state;

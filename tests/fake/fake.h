@@ -30,6 +30,18 @@ struct fake_mr {
 	struct vbd_link link;
 	struct fake_pd *pd;
 	int access;
+	unsigned int windows; /* bound to it */
+};
+
+struct fake_mw {
+	struct ibv_mw ibv;
+	struct vbd_link link;
+	struct fake_pd *pd;
+	/* while it is bound */
+	struct fake_mr *mr;
+	struct fake_qp *qp; /* type 2 */
+	uint64_t addr, length_bytes;
+	int access;
 };
 
 struct fake_comp_channel {
@@ -103,8 +115,8 @@ struct fake_event_channel {
 };
 
 struct fake {
-	struct vbd_link devices, contexts, pds, mrs, comp_channels, cqs, qps, ahs, event_channels,
-		ids;
+	struct vbd_link devices, contexts, pds, mrs, mws, comp_channels, cqs, qps, ahs,
+		event_channels, ids;
 	struct fake_live live;
 	const char **calls;
 	size_t call_count, call_room;
@@ -176,6 +188,15 @@ const struct fake_mr *fake_mr_by_key(
 
 /* Datagrams. */
 void fake_ud_reset(void);
+/** fake_mw_access - what a window of @qp's PD with this key gives, 0 if the range lies not inside;
+ * -1 if there is no such window */
+int fake_mw_access(const struct fake_qp *qp, uint32_t key, uint64_t addr, uint32_t length_bytes);
+bool fake_is_window_work(const struct fake_wr *wr);
+/** fake_mw_completed - a bind or an invalidation has: it takes effect */
+void fake_mw_completed(struct fake_qp *qp, const struct fake_wr *wr);
+/** fake_mw_qp_destroyed - a QP with windows bound on it is not destroyed */
+void fake_mw_qp_destroyed(const struct fake_qp *qp);
+void fake_mw_reset(void);
 
 /* The connection manager. */
 void fake_cm_reset(void);

@@ -318,6 +318,7 @@ void vbd_pv_destroy_qp(struct ibv_qp *ibv)
 	fake_note("ibv_destroy_qp");
 	if (qp_of(ibv)->groups)
 		fake_broken("a QP is destroyed while it is attached to a group");
+	fake_mw_qp_destroyed(qp_of(ibv));
 	free_qp(qp_of(ibv));
 	fake_unlock();
 }
@@ -468,6 +469,8 @@ void fake_complete(struct fake_qp *qp, struct fake_wr *wr, enum ibv_wc_status st
 		[IBV_WR_RDMA_READ] = IBV_WC_RDMA_READ,
 		[IBV_WR_ATOMIC_FETCH_AND_ADD] = IBV_WC_FETCH_ADD,
 		[IBV_WR_ATOMIC_CMP_AND_SWP] = IBV_WC_COMP_SWAP,
+		[IBV_WR_LOCAL_INV] = IBV_WC_LOCAL_INV,
+		[IBV_WR_BIND_MW] = IBV_WC_BIND_MW,
 	};
 	struct ibv_wc wc = {
 		.wr_id = wr->wr_id,
@@ -479,6 +482,8 @@ void fake_complete(struct fake_qp *qp, struct fake_wr *wr, enum ibv_wc_status st
 	if (status == IBV_WC_SUCCESS) {
 		wc.opcode = wr->recv ? IBV_WC_RECV : opcodes[wr->opcode];
 		wc.byte_len = byte_len;
+		if (fake_is_window_work(wr))
+			fake_mw_completed(qp, wr);
 	} else {
 		/* Invalid after an error: ibv_poll_cq(3). */
 		wc.opcode = (enum ibv_wc_opcode)0x5a;
@@ -656,6 +661,13 @@ static int post_send(struct fake_qp *qp, const struct ibv_send_wr *from)
 		wr->rkey = from->wr.atomic.rkey;
 		wr->compare_add = from->wr.atomic.compare_add;
 		wr->swap = from->wr.atomic.swap;
+	}
+	if (wr->opcode == IBV_WR_BIND_MW) {
+		wr->mw = from->bind_mw.mw;
+		wr->bind = from->bind_mw.bind_info;
+		wr->new_rkey = from->bind_mw.rkey;
+	} else if (wr->opcode == IBV_WR_LOCAL_INV) {
+		wr->new_rkey = from->invalidate_rkey;
 	}
 	take_sges(wr, from->sg_list, from->num_sge, qp->cap.max_send_sge);
 	if (wr->send_flags & IBV_SEND_INLINE) {

@@ -245,16 +245,25 @@ static void touch(const struct fake_wr *wr)
 	memcpy(remote, &old, sizeof(old));
 }
 
+static int access_of(const struct fake_qp *peer, const struct fake_wr *wr)
+{
+	const struct fake_mr *mr =
+		fake_mr_by_key(peer->pd, wr->rkey, true, wr->remote_addr, wr->length_bytes);
+	int access = fake_mw_access(peer, wr->rkey, wr->remote_addr, wr->length_bytes);
+
+	if (access >= 0)
+		return access;
+	return mr ? mr->access : 0;
+}
+
 /* False if it waits for a receive of the peer. */
 static bool move(struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr)
 {
 	int access = access_for(wr->opcode);
 	struct fake_wr *recv = VBD_LIST_FIRST(&peer->recvs, struct fake_wr, link);
-	const struct fake_mr *mr =
-		fake_mr_by_key(peer->pd, wr->rkey, true, wr->remote_addr, wr->length_bytes);
 
 	/* Of no bytes the key is not looked at: IBTA 9.7.4.1.5. */
-	if (wr->length_bytes && (!mr || !(mr->access & access))) {
+	if (wr->length_bytes && !(access_of(peer, wr) & access)) {
 		refuse(qp, peer, wr, IBV_WC_REM_ACCESS_ERR);
 		return true;
 	}
@@ -284,6 +293,10 @@ void fake_loop_pump(struct fake_qp *qp)
 		(wr = VBD_LIST_FIRST(&qp->sends, struct fake_wr, link))) {
 		struct fake_qp *peer = peer_of(qp);
 
+		if (fake_is_window_work(wr)) {
+			fake_complete(qp, wr, IBV_WC_SUCCESS, 0, 0);
+			continue;
+		}
 		/* A peer that went down does not answer; whoever asked finds out by the CM. */
 		if (!peer || (peer->ibv.state != IBV_QPS_RTR && peer->ibv.state != IBV_QPS_RTS))
 			return;

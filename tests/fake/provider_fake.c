@@ -24,6 +24,7 @@ static void init_once(void)
 	vbd_list_init(&g_fake.contexts);
 	vbd_list_init(&g_fake.pds);
 	vbd_list_init(&g_fake.mrs);
+	vbd_list_init(&g_fake.mws);
 	vbd_list_init(&g_fake.comp_channels);
 	vbd_list_init(&g_fake.cqs);
 	vbd_list_init(&g_fake.qps);
@@ -125,6 +126,7 @@ static enum vbd_status status_of(const char *call, int errnum)
 		{"ibv_modify_qp", VBD_E_VERBS_ERROR},
 		{"ibv_query_qp", VBD_E_VERBS_ERROR},
 		{"ibv_post_send", VBD_E_VERBS_ERROR},
+		{"ibv_bind_mw", VBD_E_VERBS_ERROR},
 		{"ibv_post_recv", VBD_E_VERBS_ERROR},
 		{"rdma_resolve_addr", VBD_E_ADDR_ERROR},
 		{"rdma_resolve_route", VBD_E_ROUTE_ERROR},
@@ -144,6 +146,8 @@ static enum vbd_status status_of(const char *call, int errnum)
 		if (strcmp(fixed[i].call, call) == 0)
 			return fixed[i].status;
 	}
+	if (strcmp(call, "ibv_alloc_mw") == 0 && errnum == ENOMEM)
+		return VBD_E_DEVICE_LIMIT;
 	if (strcmp(call, "rdma_bind_addr") == 0 && errnum == ENODEV)
 		return VBD_E_ADDRESS_NOT_AVAILABLE;
 	if (strcmp(call, "rdma_create_event_channel") == 0 && errnum == ENOENT)
@@ -209,8 +213,8 @@ unsigned int fake_live_total(void)
 {
 	struct fake_live live = fake_live();
 
-	return live.contexts + live.pds + live.mrs + live.comp_channels + live.cqs + live.qps +
-	       live.ahs + live.event_channels + live.ids;
+	return live.contexts + live.pds + live.mrs + live.mws + live.comp_channels + live.cqs +
+	       live.qps + live.ahs + live.event_channels + live.ids;
 }
 
 /* Event descriptors. */
@@ -718,7 +722,10 @@ void vbd_pv_dereg_mr(struct ibv_mr *ibv)
 		return;
 	fake_lock();
 	fake_note("ibv_dereg_mr");
-	free_mr((struct fake_mr *)(void *)ibv);
+	if (((struct fake_mr *)(void *)ibv)->windows)
+		fake_broken("memory is deregistered with windows bound to it");
+	else
+		free_mr((struct fake_mr *)(void *)ibv);
 	fake_unlock();
 }
 
@@ -749,6 +756,7 @@ void fake_reset(void)
 	fake_lock();
 	fake_cm_reset();
 	fake_ud_reset();
+	fake_mw_reset();
 	fake_data_reset();
 	while ((mr = VBD_LIST_FIRST(&g_fake.mrs, struct fake_mr, link)))
 		free_mr(mr);

@@ -23,7 +23,7 @@ void fake_reset(void);
 
 /* What the provider has given out and not taken back. */
 struct fake_live {
-	unsigned int contexts, pds, mrs, comp_channels, cqs, qps, ahs, event_channels, ids;
+	unsigned int contexts, pds, mrs, mws, comp_channels, cqs, qps, ahs, event_channels, ids;
 };
 
 struct fake_live fake_live(void);
@@ -184,6 +184,10 @@ struct fake_wr {
 	uint32_t remote_qpn;
 	uint32_t remote_qkey;
 	uint8_t inlined[1024];
+	/* a bind, or (without mw) an invalidation */
+	struct ibv_mw *mw;
+	struct ibv_mw_bind_info bind;
+	uint32_t new_rkey;
 };
 
 /** fake_wr_gather - the bytes of its ranges, or those that were copied at the post */

@@ -6,6 +6,7 @@
 #include "rdma/conn_fsm.h"
 #include "rdma/reason.h"
 #include "rdma/transfer.h"
+#include "rdma/window.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,7 +31,7 @@ static void print_head(void)
 		     "# States, events, reasons and error codes\n\n"
 		     "Everything here is drawn from the tables that the daemon runs on: "
 		     "`rdma/conn_fsm.c`, `rdma/transfer.c`,\n"
-		     "`rdma/reason.h` and `base/status.h`.\n");
+		     "`rdma/window.c`, `rdma/reason.h` and `base/status.h`.\n");
 }
 
 /* Connections. */
@@ -191,6 +192,49 @@ static void print_transfers(void)
 	}
 }
 
+/* Memory windows. */
+
+static const char *window_action_text(enum vbd_window_action action)
+{
+	static const char *const texts[] = {
+		[VBD_WINDOW_DO_NOTHING] = "-",
+		[VBD_WINDOW_DO_UNBIND] = "post the revocation",
+		[VBD_WINDOW_DO_FREE] = "free the window",
+	};
+
+	return texts[action];
+}
+
+static void print_windows(void)
+{
+	(void)printf(
+		"\n## The states of a memory window\n\n"
+		"| state | event | next state | what is done | why |\n|---|---|---|---|---|\n");
+	for (unsigned int s = 0; s < VBD_WINDOW_STATE_COUNT; s++) {
+		enum vbd_window_state state = (enum vbd_window_state)s;
+
+		if (vbd_window_state_ended(state)) {
+			(void)printf("| `%s` | all | stays | - | it has ended |\n",
+				vbd_window_state_name(state));
+			continue;
+		}
+		for (unsigned int e = 0; e < VBD_WINDOW_EVENT_COUNT; e++) {
+			enum vbd_window_event event = (enum vbd_window_event)e;
+			const struct vbd_window_rule *rule = vbd_window_rule(state, event);
+
+			(void)printf("| `%s` | `%s` |", vbd_window_state_name(state),
+				vbd_window_event_name(event));
+			if (rule->next == state)
+				(void)printf(" stays |");
+			else
+				(void)printf(" `%s` |", vbd_window_state_name(rule->next));
+			cell(window_action_text(rule->action));
+			cell(rule->note);
+			(void)printf("\n");
+		}
+	}
+}
+
 /* Error codes. */
 
 static const char *blast_name(enum vbd_blast blast)
@@ -231,6 +275,7 @@ int main(void)
 	print_conn_rules();
 	print_reasons();
 	print_transfers();
+	print_windows();
 	print_codes();
 	return 0;
 }

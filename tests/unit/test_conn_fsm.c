@@ -245,7 +245,8 @@ static void test_conn_fsm__the_ops_of_a_transfer_are_those_of_the_contract(void 
 	struct names names = {0};
 
 	(void)test_state;
-	for (unsigned int i = 0; i < VBD_OP_COUNT; i++)
+	/* What windows are made of is nothing that a client can ask a transfer for. */
+	for (unsigned int i = 0; i < VBD_OP_BIND_WINDOW; i++)
 		add_name(&names, vbd_op_name((enum vbd_op)i));
 	openapi_read_enum("TransferOp", &contract);
 	assert_same(&names, &contract);

@@ -2,6 +2,7 @@
 #include "daemon/buffers.h"
 
 #include "base/hugepage.h"
+#include "rdma/caps.h"
 #include "rdma/device.h"
 #include "rdma/fabric.h"
 #include "tests/unit/openapi.h"
@@ -284,6 +285,40 @@ static void test_services_buffers__huge_pages_that_are_missing_are_told(void **s
 	assert_non_null(strstr(buffer->error.text, "262144 huge pages"));
 }
 
+static void test_services_buffers__what_the_device_can_not_is_refused(void **state)
+{
+	static const struct {
+		struct vbd_buffer_spec spec;
+		uint64_t lacks;
+		const char *capability;
+	} rows[] = {
+		{{.on_demand = true}, 1ULL << VBD_CAP_ON_DEMAND_PAGING, "on_demand_paging"},
+		{{.relaxed_ordering = true}, 1ULL << VBD_CAP_RELAXED_ORDERING, "relaxed_ordering"},
+		{{.access = VBD_ACCESS_REMOTE_ATOMIC}, 1ULL << VBD_CAP_ATOMICS, "atomics"},
+		{{.access = VBD_ACCESS_MW_BIND},
+			1ULL << VBD_CAP_MW_TYPE_1 | 1ULL << VBD_CAP_MW_TYPE_2, "mw_type_2"},
+	};
+	struct svc *svc = *state;
+	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		struct vbd_buffer_spec spec = rows[i].spec;
+		struct vbd_buffer *buffer = NULL;
+		struct vbd_error err = {0};
+
+		spec.size_bytes = 4096;
+		device->caps = ~rows[i].lacks;
+		assert_int_equal(
+			vbd_buffer_create(svc->daemon, &spec, &buffer, &err), VBD_E_NOT_SUPPORTED);
+		assert_string_equal(err.capability, rows[i].capability);
+		device->caps = UINT64_MAX;
+		assert_int_equal(make(svc, &spec)->state, VBD_BUFFER_READY);
+	}
+	/* One type of windows is enough. */
+	device->caps = 1ULL << VBD_CAP_MW_TYPE_1;
+	(void)svc_buffer(svc, "", 4096, VBD_ACCESS_MW_BIND);
+}
+
 /* In use. */
 
 static void test_services_buffers__one_in_use_stays_and_names_its_users(void **state)
@@ -483,6 +518,7 @@ int main(void)
 		TEST(without_a_device_there_is_none),
 		TEST(a_registration_that_fails_leaves_its_error),
 		TEST(one_that_failed_goes_with_the_daemon),
+		TEST(what_the_device_can_not_is_refused),
 		TEST(a_page_size_is_the_kernels),
 		TEST(huge_pages_that_are_missing_are_told),
 		TEST(each_allocation_failing_leaves_nothing),

@@ -26,6 +26,7 @@ export const connection = (over = {}) => ({
     send: { ...none, posted: 2, completed: 2, bytes: 1024 }, recv: { ...none, posted: 16 },
     write: { ...none, posted: 4, completed: 3, errors: 1, bytes: 1048576 }, read: none,
     send_imm: none, write_imm: none, fetch_add: none, compare_swap: none,
+    bind_window: none, invalidate_window: none,
   },
   inbox: { messages: 2, capacity: 16 }, first_error: null, end: null, created_at: at(100), established_at: at(112),
   ended_at: null, params: qpParams(), timeout_ms: 10000,

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/encode.h"
+#include "api/handlers.h"
+#include "api/page.h"
+#include "api/waiter.h"
+#include "daemon/windows.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- one window ------------------------------------------------------------------------------ */
+
+static json_t *encode_window(const void *item, struct vbd_request *req)
+{
+	const struct vbd_window_record *record = item;
+	const struct vbd_window *window = &record->window;
+	const struct vbd_window_range *range = &window->range;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_object(&out, &record->object);
+	vbd_put_text(&out, "state", vbd_window_state_name(window->state));
+	vbd_put_u64(&out, "type", range->type);
+	vbd_put_u64(&out, "buffer", record->buffer_id);
+	vbd_put_u64_or_null(&out, "connection", record->connection_id != 0, record->connection_id);
+	vbd_put_text(&out, "device", record->device_name);
+	vbd_put_u64(&out, "offset", range->offset);
+	vbd_put_u64(&out, "length_bytes", range->length_bytes);
+	vbd_put(&out, "access", vbd_encode_access(range->access));
+	/* As of a buffer: not for readers. */
+	if (req->role == VBD_ROLE_CONTROL && window->state == VBD_WINDOW_READY) {
+		vbd_put_hex(&out, "addr", record->addr, 1);
+		vbd_put_hex(&out, "rkey", window->rkey, 8);
+	}
+	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
+	vbd_put_time(&out, "created_at", record->created_ns);
+	vbd_put_time(&out, "ready_at", record->ready_ns);
+	vbd_put_time(&out, "ended_at", record->ended_ns);
+	vbd_put(&out, "error", vbd_encode_error(&record->error));
+	return vbd_encode_end(&out);
+}
+
+/* The window of the path; NULL, and an answer, if there is none. */
+static struct vbd_window_record *find(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_window_record *record = vbd_window_find(vbd_request_daemon(req), req->ref, &err);
+
+	if (!record)
+		vbd_reply_problem(req, &err);
+	return record;
+}
+
+void vbd_get_window(struct vbd_request *req)
+{
+	struct vbd_window_record *record = find(req);
+
+	if (record)
+		vbd_reply_json(req, 200, encode_window(record, req));
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+struct window_waiter {
+	struct vbd_waiter waiter; /* first */
+	struct vbd_window_record *record;
+};
+
+static bool is_over(const struct vbd_window_record *record)
+{
+	return vbd_window_state_ended(record->window.state);
+}
+
+static void reply_end(struct vbd_request *req, const struct vbd_window_record *record)
+{
+	struct vbd_error err = record->error;
+
+	if (err.status == VBD_OK)
+		(void)vbd_error_set(&err, VBD_E_CANCELLED, "the window was revoked meanwhile");
+	(void)vbd_registry_path(record->daemon->windows, record->object.id, err.object);
+	vbd_reply_problem(req, &err);
+}
+
+static void reply_gone(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+
+	(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the window was deleted meanwhile");
+	vbd_reply_problem(req, &err);
+}
+
+static void answer_bound(struct vbd_waiter *base, enum vbd_wake why)
+{
+	const struct vbd_window_record *record =
+		VBD_CONTAINER_OF(base, struct window_waiter, waiter)->record;
+	struct vbd_request *req = base->req;
+	bool ready;
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		reply_gone(req);
+		return;
+	}
+	/* Without a wait the state is told as it is; with one, what ended it is the answer. */
+	if (is_over(record) && req->wait_asked) {
+		reply_end(req, record);
+		return;
+	}
+	ready = record->window.state == VBD_WINDOW_READY;
+	if (!ready && why != VBD_WAKE_TIMEOUT)
+		return;
+	vbd_request_add_location(req, "windows", record->object.id);
+	vbd_reply_json(req, ready ? 201 : 202, encode_window(record, req));
+}
+
+static void answer_forgotten(struct vbd_waiter *base, enum vbd_wake why)
+{
+	const struct vbd_window_record *record =
+		VBD_CONTAINER_OF(base, struct window_waiter, waiter)->record;
+
+	if (why == VBD_WAKE_OBJECT_GONE)
+		vbd_reply_empty(base->req, 204);
+	else if (why == VBD_WAKE_TIMEOUT)
+		vbd_reply_json(base->req, 202, encode_window(record, base->req));
+}
+
+static void wait_for(struct vbd_request *req, struct vbd_window_record *record,
+	void (*answer)(struct vbd_waiter *waiter, enum vbd_wake why))
+{
+	struct window_waiter *waiter = calloc(1, sizeof(*waiter));
+	struct vbd_error err = {0};
+
+	if (!waiter) {
+		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory to wait");
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	waiter->waiter.answer = answer;
+	waiter->record = record;
+	vbd_waiter_run(&waiter->waiter, req, &record->watches, (uint64_t)req->wait_s * 1000);
+}
+
+void vbd_delete_window(struct vbd_request *req)
+{
+	struct vbd_window_record *record = find(req);
+
+	if (!record)
+		return;
+	vbd_window_forget(record);
+	if (is_over(record))
+		vbd_reply_empty(req, 204);
+	else
+		wait_for(req, record, answer_forgotten);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+/* What a window can give: its own binding is not among it. */
+#define WINDOW_ACCESS_COUNT 3
+static_assert(VBD_ACCESS_MW_BIND == 1 << WINDOW_ACCESS_COUNT, "the others stand before it");
+
+struct window_create {
+	const char *name;
+	struct vbd_json_ref buffer;
+	struct vbd_json_ref connection;
+	bool connection_seen;
+	unsigned int type;
+	uint64_t offset;
+	uint64_t length_bytes;
+	bool length_seen;
+	unsigned int access;
+	uint32_t timeout_ms;
+};
+
+static const struct vbd_field create_fields[] = {
+	{.name = "name",
+		.type = VBD_FIELD_STRING,
+		VBD_FIELD_AT(struct window_create, name),
+		.max = 63,
+		.check = vbd_name_valid,
+		.check_text = VBD_NAME_RULE},
+	{.name = "buffer",
+		.type = VBD_FIELD_REF,
+		.required = true,
+		VBD_FIELD_AT(struct window_create, buffer)},
+	{.name = "connection",
+		.type = VBD_FIELD_REF,
+		VBD_FIELD_AT(struct window_create, connection),
+		VBD_FIELD_SEEN(struct window_create, connection_seen)},
+	{.name = "type",
+		.type = VBD_FIELD_UINT,
+		.required = true,
+		VBD_FIELD_AT(struct window_create, type),
+		.min = 1,
+		.max = 2},
+	{.name = "offset",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct window_create, offset),
+		.max = INT64_MAX},
+	{.name = "length_bytes",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct window_create, length_bytes),
+		.min = 1,
+		.max = INT64_MAX,
+		VBD_FIELD_SEEN(struct window_create, length_seen)},
+	{.name = "access",
+		.type = VBD_FIELD_ENUM_SET,
+		.required = true,
+		VBD_FIELD_AT(struct window_create, access),
+		.names = vbd_access_names,
+		.n_names = WINDOW_ACCESS_COUNT},
+	{.name = "timeout_ms",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct window_create, timeout_ms),
+		.min = 1,
+		.max = 600000},
+};
+
+/* The objects that the request names. */
+static enum vbd_status resolve(struct vbd_daemon *daemon, const struct window_create *input,
+	struct vbd_window_spec *spec, struct vbd_error *err)
+{
+	char text[VBD_REF_TEXT_BYTES];
+
+	spec->buffer = vbd_buffer_find(daemon, vbd_ref_text(&input->buffer, text), err);
+	if (!spec->buffer) {
+		vbd_blame(err, "/buffer");
+		return VBD_E_NOT_FOUND;
+	}
+	if (!input->length_seen && input->offset < spec->buffer->mem.size_bytes)
+		spec->range.length_bytes = spec->buffer->mem.size_bytes - input->offset;
+	if (!input->connection_seen)
+		return VBD_OK;
+	spec->connection = vbd_connection_find(daemon, vbd_ref_text(&input->connection, text), err);
+	if (!spec->connection) {
+		vbd_blame(err, "/connection");
+		return VBD_E_NOT_FOUND;
+	}
+	return VBD_OK;
+}
+
+static enum vbd_status create_window(
+	struct vbd_request *req, struct vbd_window_record **ret_record, struct vbd_error *err)
+{
+	struct window_create input = {.length_bytes = 1, .timeout_ms = 5000};
+	struct vbd_window_spec spec;
+	enum vbd_status status =
+		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+
+	if (status != VBD_OK)
+		return status;
+	if (!input.access)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/access",
+			"/access is empty: a window that gives nothing is of no use");
+	spec = (struct vbd_window_spec){
+		.range = {.type = input.type,
+			.offset = input.offset,
+			.length_bytes = input.length_bytes,
+			.access = input.access},
+		.timeout_ms = input.timeout_ms,
+	};
+	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
+	status = resolve(vbd_request_daemon(req), &input, &spec, err);
+	if (status != VBD_OK)
+		return status;
+	return vbd_window_create(vbd_request_daemon(req), &spec, ret_record, err);
+}
+
+void vbd_create_window(struct vbd_request *req)
+{
+	struct vbd_window_record *record;
+	struct vbd_error err = {0};
+
+	if (create_window(req, &record, &err) == VBD_OK)
+		wait_for(req, record, answer_bound);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static void walk_windows(void *context, vbd_page_visit_cb visit, void *visitor)
+{
+	vbd_walk_registry(((struct vbd_api *)context)->daemon->windows, visit, visitor);
+}
+
+static const struct vbd_window_record *record_of(const void *item)
+{
+	return item;
+}
+
+static bool window_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_window_state_name(record_of(item)->window.state), state) == 0;
+}
+
+static int by_state(const void *a, const void *b)
+{
+	return vbd_compare_u64(record_of(a)->window.state, record_of(b)->window.state);
+}
+
+static int by_buffer(const void *a, const void *b)
+{
+	return vbd_compare_u64(record_of(a)->buffer_id, record_of(b)->buffer_id);
+}
+
+static int by_connection(const void *a, const void *b)
+{
+	return vbd_compare_u64(record_of(a)->connection_id, record_of(b)->connection_id);
+}
+
+static int by_created(const void *a, const void *b)
+{
+	return vbd_compare_u64(record_of(a)->created_ns, record_of(b)->created_ns);
+}
+
+static const char *const window_fields[] = {"id", "name", "state", "type", "buffer", "connection",
+	"device", "offset", "length_bytes", "access", "addr", "rkey", "timeout_ms", "created_at",
+	"ready_at", "ended_at", "error", NULL};
+
+static const char *const window_states[] = {
+#define STATE_NAME(sym, json, ended) json,
+	VBD_WINDOW_STATE_MAP(STATE_NAME)
+#undef STATE_NAME
+		NULL};
+
+static const struct vbd_page_key window_keys[] = {
+	{"name", vbd_object_compare_name},
+	{"state", by_state},
+	{"buffer", by_buffer},
+	{"connection", by_connection},
+	{"created_at", by_created},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source window_page = {
+	.fields = window_fields,
+	.keys = window_keys,
+	.states = window_states,
+	.in_state = window_in_state,
+	.id = vbd_object_id,
+	.walk = walk_windows,
+	.encode = encode_window,
+};
+
+void vbd_list_windows(struct vbd_request *req)
+{
+	vbd_page_reply(req, &window_page);
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/windows.h"
+
+#include "base/clock.h"
+#include "rdma/caps.h"
+#include "rdma/device.h"
+#include "rdma/pd.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long a work request that can't be called back may take after its deadline before the
+ * connection is ended. */
+#define CANCEL_GRACE_MS 1000
+
+static struct vbd_window_record *record_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_window_record, object);
+}
+
+static bool has_ended(const struct vbd_window_record *record)
+{
+	return vbd_window_state_ended(record->window.state);
+}
+
+static void leave_history(struct vbd_window_record *record)
+{
+	if (vbd_list_empty(&record->ended_link))
+		return;
+	vbd_list_remove(&record->ended_link);
+	record->daemon->ended_windows_count--;
+}
+
+static void free_record(struct vbd_window_record *record)
+{
+	vbd_list_remove(&record->reap.link);
+	vbd_list_remove(&record->link);
+	leave_history(record);
+	vbd_registry_remove(record->daemon->windows, &record->object);
+	vbd_watch_notify(&record->watches, true);
+	vbd_timer_destroy(record->deadline);
+	free(record);
+}
+
+static void reap(struct vbd_deferred *deferred)
+{
+	free_record(VBD_CONTAINER_OF(deferred, struct vbd_window_record, reap));
+}
+
+/* Binding and its end. */
+
+static bool is_established(const struct vbd_connection *connection)
+{
+	return connection->conn->state == VBD_CONN_ESTABLISHED;
+}
+
+/* Any connection of the memory's protection domain can carry a bind of type 1. */
+static struct vbd_connection *any_carrier(
+	const struct vbd_daemon *daemon, const struct vbd_mem *mem)
+{
+	for (struct vbd_object *object = vbd_registry_first(daemon->connections); object;
+		object = vbd_registry_next(object)) {
+		struct vbd_connection *connection =
+			VBD_CONTAINER_OF(object, struct vbd_connection, object);
+
+		if (is_established(connection) && connection->conn->pd == mem->pd)
+			return connection;
+	}
+	return NULL;
+}
+
+/* The revocation goes where the client wanted the bind; for type 1 another will do. */
+static struct vbd_conn *on_carrier(struct vbd_window *window, void *arg)
+{
+	struct vbd_window_record *record = arg;
+
+	record->carrier = record->connection;
+	if (record->carrier && !is_established(record->carrier))
+		record->carrier = NULL;
+	if (!record->carrier && window->range.type == 1)
+		record->carrier = any_carrier(record->daemon, window->mem);
+	if (!record->carrier)
+		return NULL;
+	vbd_timer_set(record->deadline, record->timeout_ms);
+	record->late = false;
+	return record->carrier->conn;
+}
+
+static void tell(const struct vbd_window_record *record, enum vbd_event_type type,
+	enum vbd_severity severity, const char *why)
+{
+	const struct vbd_window_range *range = &record->window.range;
+
+	(void)vbd_eventlog_append(record->daemon->eventlog, type, severity, VBD_KIND_WINDOW,
+		record->object.id, VBD_REASON_NONE,
+		"type %u, %llu bytes from %llu on of buffer %llu%s%s", range->type,
+		(unsigned long long)range->length_bytes, (unsigned long long)range->offset,
+		(unsigned long long)record->buffer_id, *why ? ": " : "", why);
+}
+
+static void bound(struct vbd_window_record *record)
+{
+	struct vbd_window *window = &record->window;
+
+	vbd_timer_clear(record->deadline);
+	record->error = (struct vbd_error){0}; /* it was faster than being called off */
+	record->ready_ns = vbd_clock_mono_ns();
+	tell(record, VBD_EVENT_WINDOW_BOUND, VBD_SEVERITY_INFO, "");
+	/* What would have ended it came while the bind was on its way. */
+	if (record->daemon->stopping || vbd_device_usable(window->mem->pd->device, NULL) != VBD_OK)
+		vbd_window_lose(window);
+}
+
+static void explain(struct vbd_window_record *record, const struct vbd_connection *connection)
+{
+	enum vbd_reason reason = connection->conn->reason;
+
+	if (record->error.status == VBD_OK && reason != VBD_REASON_NONE)
+		(void)vbd_error_set(&record->error, vbd_reason_status(reason),
+			"connection %llu ended: %s", (unsigned long long)connection->object.id,
+			vbd_reason_text(reason));
+}
+
+/* A flush is not why it failed: the connection's end is. */
+static void explain_failure(struct vbd_window_record *record)
+{
+	if (record->window.error.status == VBD_E_QP_FATAL)
+		explain(record, record->carrier);
+	if (record->error.status == VBD_OK)
+		record->error = record->window.error;
+}
+
+static void ended(struct vbd_window_record *record)
+{
+	struct vbd_daemon *daemon = record->daemon;
+	bool failed = record->window.state == VBD_WINDOW_FAILED;
+
+	vbd_timer_clear(record->deadline);
+	record->ended_ns = vbd_clock_mono_ns();
+	if (failed)
+		explain_failure(record);
+	vbd_list_remove(&record->link);
+	record->connection = NULL;
+	vbd_buffer_release_user(record->buffer);
+	record->buffer = NULL;
+	daemon->windows_revoked += !failed;
+	daemon->windows_failed += failed;
+	vbd_list_append(&daemon->ended_windows, &record->ended_link);
+	daemon->ended_windows_count++;
+	if (failed)
+		tell(record, VBD_EVENT_WINDOW_FAILED, VBD_SEVERITY_WARNING, record->error.text);
+	else
+		tell(record, VBD_EVENT_WINDOW_REVOKED, VBD_SEVERITY_INFO, record->error.text);
+	if (record->forget)
+		vbd_loop_defer(daemon->loop, &record->reap);
+}
+
+static void on_changed(struct vbd_window *window, void *arg)
+{
+	struct vbd_window_record *record = arg;
+
+	if (window->state == VBD_WINDOW_READY)
+		bound(record);
+	else if (has_ended(record) && record->buffer)
+		ended(record);
+	vbd_watch_notify(&record->watches, false);
+}
+
+/* As a transfer: first it is called off, and if that is too late its connection ends. */
+static void on_deadline(void *arg)
+{
+	struct vbd_window_record *record = arg;
+	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = record->timeout_ms};
+
+	if (!record->window.busy)
+		return;
+	(void)vbd_error_set(&error, VBD_E_DEADLINE,
+		"the work request of window %llu did not complete in %u ms",
+		(unsigned long long)record->object.id, record->timeout_ms);
+	if (record->late) {
+		vbd_conn_fail(record->carrier->conn, &error, 0);
+		return;
+	}
+	record->late = true;
+	if (record->window.state == VBD_WINDOW_BINDING)
+		record->error = error;
+	vbd_timer_set(record->deadline, CANCEL_GRACE_MS);
+	vbd_window_give_up(&record->window);
+}
+
+/* Making. */
+
+static enum vbd_status check_device(const struct vbd_window_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_device *device = spec->buffer->mem.pd->device;
+	enum vbd_status status;
+
+	status = vbd_device_require(
+		device, spec->range.type == 1 ? VBD_CAP_MW_TYPE_1 : VBD_CAP_MW_TYPE_2, err);
+	if (!status && (spec->range.access & VBD_ACCESS_REMOTE_ATOMIC))
+		status = vbd_device_require(device, VBD_CAP_ATOMICS, err);
+	return status;
+}
+
+static enum vbd_status check_buffer(const struct vbd_window_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_buffer *buffer = spec->buffer;
+
+	if (buffer->state != VBD_BUFFER_READY)
+		return vbd_error_input(err, VBD_E_WRONG_STATE, "/buffer",
+			"buffer %llu is %s; only a ready one can have windows",
+			(unsigned long long)buffer->object.id,
+			vbd_buffer_state_name(buffer->state));
+	if (check_device(spec, err) != VBD_OK)
+		return VBD_E_NOT_SUPPORTED;
+	if (!(buffer->mem.access & VBD_ACCESS_MW_BIND))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/buffer",
+			"buffer %llu has no access mw_bind: no window can be bound to it",
+			(unsigned long long)buffer->object.id);
+	return vbd_buffer_check_range(
+		buffer, spec->range.offset, spec->range.length_bytes, "/length_bytes", err);
+}
+
+static enum vbd_status check_pd(const struct vbd_buffer *buffer,
+	const struct vbd_connection *connection, struct vbd_error *err)
+{
+	char one[40], other[40];
+
+	(void)snprintf(one, sizeof(one), "buffer %llu", (unsigned long long)buffer->object.id);
+	(void)snprintf(
+		other, sizeof(other), "connection %llu", (unsigned long long)connection->object.id);
+	return vbd_pd_require_same(buffer->mem.pd, one, connection->conn->pd, other, err);
+}
+
+static enum vbd_status check_connection(const struct vbd_window_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_connection *connection = spec->connection;
+	const struct vbd_buffer *buffer = spec->buffer;
+
+	if (!connection && spec->range.type == 2)
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/connection",
+			"/connection is missing: a window of type 2 belongs to one");
+	if (!connection)
+		return VBD_OK;
+	if (!is_established(connection))
+		return vbd_error_input(err, VBD_E_WRONG_STATE, "/connection",
+			"connection %llu is %s; a window is bound on an established one",
+			(unsigned long long)connection->object.id,
+			vbd_conn_state_name(connection->conn->state));
+	if (connection->conn->device != buffer->mem.pd->device)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/buffer",
+			"buffer %llu is registered with %s, connection %llu runs on %s",
+			(unsigned long long)buffer->object.id, buffer->device_name,
+			(unsigned long long)connection->object.id, connection->conn->device_name);
+	return check_pd(buffer, connection, err);
+}
+
+static enum vbd_status choose_carrier(struct vbd_daemon *daemon, const struct vbd_window_spec *spec,
+	struct vbd_connection **ret_carrier, struct vbd_error *err)
+{
+	*ret_carrier =
+		spec->connection ? spec->connection : any_carrier(daemon, &spec->buffer->mem);
+	if (*ret_carrier)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_WRONG_STATE,
+		"no connection on %s in the buffer's protection domain is established: a bind is a "
+		"work request, and has to be posted on one",
+		spec->buffer->device_name);
+}
+
+/* Who ended makes room, the oldest first, and keeps its name only until somebody else wants it. */
+static void make_room(struct vbd_daemon *daemon, const char *name)
+{
+	struct vbd_object *holder = vbd_registry_find_name(daemon->windows, name);
+
+	if (holder && has_ended(record_of(holder)))
+		(void)!vbd_registry_set_name(daemon->windows, holder, "", NULL);
+	if (daemon->ended_windows_count &&
+		vbd_registry_count(daemon->windows) >= daemon->config->limits.windows)
+		free_record(VBD_LIST_FIRST(
+			&daemon->ended_windows, struct vbd_window_record, ended_link));
+}
+
+static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_window_spec *spec,
+	struct vbd_window_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_window_record *record = calloc(1, sizeof(*record));
+	enum vbd_status status;
+
+	if (!record)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a window");
+	record->daemon = daemon;
+	record->timeout_ms = spec->timeout_ms;
+	record->created_ns = vbd_clock_mono_ns();
+	vbd_list_init(&record->link);
+	vbd_list_init(&record->watches);
+	vbd_list_init(&record->ended_link);
+	vbd_deferred_init(&record->reap, reap);
+	record->window.range = spec->range;
+	record->window.mem = &spec->buffer->mem;
+	record->window.changed = on_changed;
+	record->window.carrier = on_carrier;
+	record->window.arg = record;
+	record->addr = (uintptr_t)spec->buffer->mem.addr + spec->range.offset;
+	(void)snprintf(
+		record->device_name, sizeof(record->device_name), "%s", spec->buffer->device_name);
+	status = vbd_timer_create(daemon->loop, on_deadline, record, &record->deadline, err);
+	if (status)
+		goto free_record;
+	make_room(daemon, spec->name);
+	status = vbd_registry_add(daemon->windows, &record->object, spec->name, err);
+	if (status)
+		goto destroy_timer;
+	*ret_record = record;
+	return VBD_OK;
+
+destroy_timer:
+	vbd_timer_destroy(record->deadline);
+free_record:
+	free(record);
+	return status;
+}
+
+static void tie(struct vbd_window_record *record, const struct vbd_window_spec *spec)
+{
+	record->buffer = spec->buffer;
+	record->buffer_id = spec->buffer->object.id;
+	spec->buffer->users++;
+	vbd_buffer_hold(spec->buffer);
+	record->connection = spec->connection;
+	if (!spec->connection)
+		return;
+	record->connection_id = spec->connection->object.id;
+	vbd_list_append(&spec->connection->windows, &record->link);
+}
+
+enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_window_spec *spec,
+	struct vbd_window_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_window_record *record;
+	struct vbd_connection *carrier;
+	enum vbd_status status;
+
+	status = vbd_daemon_accepts_work(daemon, err);
+	if (!status)
+		status = check_buffer(spec, err);
+	if (!status)
+		status = check_connection(spec, err);
+	if (!status)
+		status = choose_carrier(daemon, spec, &carrier, err);
+	if (!status)
+		status = make_record(daemon, spec, &record, err);
+	if (status)
+		return status;
+	record->carrier = carrier;
+	status = vbd_window_bind(&record->window, carrier->conn, err);
+	if (status) {
+		free_record(record);
+		return status;
+	}
+	tie(record, spec);
+	vbd_timer_set(record->deadline, record->timeout_ms);
+	tell(record, VBD_EVENT_WINDOW_CREATED, VBD_SEVERITY_DEBUG, "");
+	*ret_record = record;
+	return VBD_OK;
+}
+
+struct vbd_window_record *vbd_window_find(
+	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+{
+	struct vbd_object *object;
+
+	if (vbd_registry_find_ref(daemon->windows, ref, &object, err) != VBD_OK)
+		return NULL;
+	return record_of(object);
+}
+
+void vbd_window_forget(struct vbd_window_record *record)
+{
+	record->forget = true;
+	if (has_ended(record))
+		vbd_loop_defer(record->daemon->loop, &record->reap);
+	else
+		vbd_window_revoke(&record->window);
+}
+
+/* Ends that nobody asked for. */
+
+void vbd_windows_connection_left(struct vbd_connection *connection)
+{
+	vbd_list_for_each (link, &connection->windows) {
+		struct vbd_window_record *record =
+			VBD_CONTAINER_OF(link, struct vbd_window_record, link);
+
+		/* One of type 1 stays; others can carry its revocation. */
+		vbd_list_remove(&record->link);
+		record->connection = NULL;
+		if (record->window.range.type != 2)
+			continue;
+		explain(record, connection);
+		vbd_window_lose(&record->window);
+	}
+}
+
+void vbd_windows_device_removing(struct vbd_daemon *daemon, const struct vbd_device *device)
+{
+	for (struct vbd_object *object = vbd_registry_first(daemon->windows); object;
+		object = vbd_registry_next(object)) {
+		struct vbd_window_record *record = record_of(object);
+
+		if (!record->buffer || record->buffer->mem.pd->device != device)
+			continue;
+		if (vbd_device_usable(device, &record->error) != VBD_OK)
+			vbd_window_lose(&record->window);
+	}
+}
+
+void vbd_windows_close_all(struct vbd_daemon *daemon)
+{
+	for (struct vbd_object *object = vbd_registry_first(daemon->windows); object;
+		object = vbd_registry_next(object)) {
+		struct vbd_window_record *record = record_of(object);
+
+		if (!has_ended(record) && vbd_daemon_accepts_work(daemon, &record->error) != VBD_OK)
+			vbd_window_lose(&record->window);
+	}
+}
+
+void vbd_windows_destroy_all(struct vbd_daemon *daemon)
+{
+	struct vbd_object *next;
+
+	for (struct vbd_object *object = vbd_registry_first(daemon->windows); object;
+		object = next) {
+		next = vbd_registry_next(object);
+		free_record(record_of(object));
+	}
+}

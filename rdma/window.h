@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A memory window: remote access to a range of registered memory by a key of its own, which can be
+ * taken back while the memory stays registered.
+ *
+ * Binding and invalidating are work requests, so a connection's worker posts them: a window carries
+ * a transfer that moves nothing, and at most one is under way. Type 1 belongs to the protection
+ * domain, and any queue pair of it carries the work request; type 2 belongs to the queue pair that
+ * it was bound on.
+ *
+ * Control thread, but for vbd_window_post().
+ */
+#ifndef VBD_RDMA_WINDOW_H
+#define VBD_RDMA_WINDOW_H
+
+#include "base/error.h"
+#include "rdma/mem.h"
+#include "rdma/transfer.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ibv_mw;
+struct ibv_qp;
+
+/* X(SYMBOL, json name, ended) */
+#define VBD_WINDOW_STATE_MAP(X)        \
+	X(BINDING, "binding", false)   \
+	X(READY, "ready", false)       \
+	X(REVOKING, "revoking", false) \
+	X(REVOKED, "revoked", true)    \
+	X(FAILED, "failed", true)
+
+enum vbd_window_state {
+#define VBD_WINDOW_STATE_ENUM(sym, json, ended) VBD_WINDOW_##sym,
+	VBD_WINDOW_STATE_MAP(VBD_WINDOW_STATE_ENUM)
+#undef VBD_WINDOW_STATE_ENUM
+		VBD_WINDOW_STATE_COUNT
+};
+
+/* X(SYMBOL, name) */
+#define VBD_WINDOW_EVENT_MAP(X)                                                        \
+	X(BOUND, "bound")		  /* its bind has completed */                 \
+	X(BIND_FAILED, "bind_failed")	  /* its bind has not, and never will */       \
+	X(REVOKE, "revoke")		  /* a client wants it revoked */              \
+	X(UNBOUND, "unbound")		  /* its revocation has completed */           \
+	X(UNBIND_FAILED, "unbind_failed") /* its revocation has not, and never will */ \
+	X(LOST, "lost")			  /* what it was bound on is gone, or has to go */
+
+enum vbd_window_event {
+#define VBD_WINDOW_EVENT_ENUM(sym, name) VBD_WINDOW_EV_##sym,
+	VBD_WINDOW_EVENT_MAP(VBD_WINDOW_EVENT_ENUM)
+#undef VBD_WINDOW_EVENT_ENUM
+		VBD_WINDOW_EVENT_COUNT
+};
+
+enum vbd_window_action {
+	VBD_WINDOW_DO_NOTHING,
+	VBD_WINDOW_DO_UNBIND, /* post the revocation */
+	VBD_WINDOW_DO_FREE,   /* give the window back to the device: its key is good no more */
+};
+
+struct vbd_window_rule {
+	enum vbd_window_state next;
+	enum vbd_window_action action;
+	const char *note; /* why */
+};
+
+/** vbd_window_rule - the pure table: what @event does to @state; every pair is decided */
+const struct vbd_window_rule *vbd_window_rule(
+	enum vbd_window_state state, enum vbd_window_event event);
+const char *vbd_window_state_name(enum vbd_window_state state);
+bool vbd_window_state_ended(enum vbd_window_state state);
+const char *vbd_window_event_name(enum vbd_window_event event);
+
+/* What a window shall give. */
+struct vbd_window_range {
+	unsigned int type; /* 1 or 2 */
+	uint64_t offset;   /* offset + length_bytes lie inside the memory */
+	uint64_t length_bytes;
+	unsigned int access; /* vbd_mem_access, without MW_BIND */
+};
+
+struct vbd_window {
+	enum vbd_window_state state; /* written by step() in window_work.c only */
+	struct vbd_window_range range;
+	struct vbd_mem *mem;	/* registered, with MW_BIND, as long as the window has not ended */
+	uint32_t rkey;		/* good while it is READY */
+	struct vbd_error error; /* why it FAILED, or could not be revoked by a work request */
+	/* The state has changed; when it has ended nothing of the device is left. */
+	void (*changed)(struct vbd_window *window, void *arg);
+	/* A connection to post the revocation on; NULL if there is none. */
+	struct vbd_conn *(*carrier)(struct vbd_window *window, void *arg);
+	void *arg;
+
+	struct ibv_mw *mw;	/* NULL once it has ended */
+	struct vbd_transfer op; /* the work request under way */
+	bool busy;		/* there is one */
+};
+
+/**
+ * vbd_window_bind - allocate a window and begin to bind it
+ * @window: zeroed, with range, mem, changed, carrier and arg; lives until it has ended
+ * @conn:   established, on the memory's protection domain; for type 2 the one that it belongs to
+ *
+ * An error leaves nothing; what fails later is told by `changed`.
+ */
+enum vbd_status vbd_window_bind(
+	struct vbd_window *window, struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_window_revoke - begin to revoke it; harmless when that is under way or it has ended */
+void vbd_window_revoke(struct vbd_window *window);
+
+/** vbd_window_lose - what it was bound on ends, or its memory has to go: without a work request */
+void vbd_window_lose(struct vbd_window *window);
+
+/** vbd_window_give_up - its work request takes too long: called off if it is not posted yet */
+void vbd_window_give_up(struct vbd_window *window);
+
+/** vbd_window_post - worker; post the bind or the invalidation (@op) with this wr_id and these
+ * IBV_SEND_* flags */
+enum vbd_status vbd_window_post(const struct vbd_window *window, struct ibv_qp *qp, enum vbd_op op,
+	uint64_t wr_id, unsigned int send_flags, struct vbd_error *err) VBD_MUST_CHECK;
+
+#endif

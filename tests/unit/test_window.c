@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/window.h"
+
+#include "tests/unit/openapi.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+
+/* Its table. */
+
+static void test_window__every_pair_is_decided_and_ends_are_final(void **state)
+{
+	(void)state;
+	for (unsigned int s = 0; s < VBD_WINDOW_STATE_COUNT; s++) {
+		bool ended = vbd_window_state_ended((enum vbd_window_state)s);
+
+		for (unsigned int e = 0; e < VBD_WINDOW_EVENT_COUNT; e++) {
+			const struct vbd_window_rule *rule =
+				vbd_window_rule((enum vbd_window_state)s, (enum vbd_window_event)e);
+
+			assert_non_null(rule->note);
+			assert_in_range(rule->next, 0, VBD_WINDOW_STATE_COUNT - 1);
+			if (ended) {
+				assert_int_equal(rule->next, s);
+				assert_int_equal(rule->action, VBD_WINDOW_DO_NOTHING);
+			} else {
+				/* Whatever ends gives everything back, and nothing else does. */
+				assert_int_equal(rule->action == VBD_WINDOW_DO_FREE,
+					vbd_window_state_ended(rule->next));
+			}
+		}
+	}
+	for (unsigned int e = 0; e < VBD_WINDOW_EVENT_COUNT; e++)
+		assert_non_null(vbd_window_event_name((enum vbd_window_event)e));
+}
+
+static void test_window__states_are_those_of_the_contract(void **state)
+{
+	struct openapi_enum contract;
+
+	(void)state;
+	openapi_read_property_enum("Window", "state", &contract);
+	assert_int_equal(contract.count, VBD_WINDOW_STATE_COUNT);
+	for (unsigned int i = 0; i < VBD_WINDOW_STATE_COUNT; i++)
+		assert_true(openapi_enum_has(
+			&contract, vbd_window_state_name((enum vbd_window_state)i)));
+}
+
+/* A window on a connection of the rig. */
+
+struct bound {
+	struct rig_conn *rc;
+	struct vbd_mem *mem;
+	struct vbd_conn *carrier;
+	struct vbd_window window;
+	unsigned int changes;
+};
+
+static void on_changed(struct vbd_window *window, void *arg)
+{
+	struct bound *bound = arg;
+
+	assert_ptr_equal(window, &bound->window);
+	bound->changes++;
+}
+
+static struct vbd_conn *on_carrier(struct vbd_window *window, void *arg)
+{
+	(void)window;
+	return ((struct bound *)arg)->carrier;
+}
+
+static struct bound make(struct rig *rig, unsigned int type)
+{
+	struct bound bound = {
+		.rc = rig_conn_connect(rig, NULL),
+		.mem = rig_mem(rig, 4096, VBD_ACCESS_MW_BIND),
+	};
+
+	bound.carrier = bound.rc->conn;
+	bound.window.range = (struct vbd_window_range){
+		.type = type, .offset = 100, .length_bytes = 200, .access = VBD_ACCESS_REMOTE_READ};
+	return bound;
+}
+
+static void begin(struct rig *rig, struct bound *bound)
+{
+	bound->window.mem = bound->mem;
+	bound->window.changed = on_changed;
+	bound->window.carrier = on_carrier;
+	bound->window.arg = bound;
+	assert_int_equal(vbd_window_bind(&bound->window, bound->rc->conn, &rig->err), VBD_OK);
+	rig_settle(rig);
+}
+
+static void complete(struct rig *rig, struct bound *bound)
+{
+	fake_send_done(bound->rc->conn->qp);
+	rig_settle(rig);
+}
+
+static void assert_state(const struct bound *bound, enum vbd_window_state state)
+{
+	assert_string_equal(
+		vbd_window_state_name(bound->window.state), vbd_window_state_name(state));
+	if (vbd_window_state_ended(state)) {
+		assert_false(bound->window.busy);
+		assert_null(bound->window.mw);
+		assert_int_equal(fake_live().mws, 0);
+	}
+}
+
+static void test_window__both_types_are_bound_to_their_range_and_revoked(void **state)
+{
+	struct rig *rig = *state;
+
+	for (unsigned int type = 1; type <= 2; type++) {
+		struct bound bound = make(rig, type);
+		struct ibv_qp *qp = bound.rc->conn->qp;
+		struct fake_wr wr;
+		uint32_t rkey;
+
+		begin(rig, &bound);
+		assert_state(&bound, VBD_WINDOW_BINDING);
+		wr = fake_send_at(qp, 0);
+		assert_int_equal(wr.opcode, IBV_WR_BIND_MW);
+		assert_true(wr.send_flags & IBV_SEND_SIGNALED);
+		assert_int_equal(wr.bind.addr, (uintptr_t)bound.mem->addr + 100);
+		assert_int_equal(wr.bind.length, 200);
+		assert_int_equal(wr.bind.mw_access_flags, IBV_ACCESS_REMOTE_READ);
+		rkey = wr.new_rkey;
+		complete(rig, &bound);
+		assert_state(&bound, VBD_WINDOW_READY);
+		assert_int_equal(bound.window.rkey, rkey);
+		vbd_window_revoke(&bound.window);
+		rig_settle(rig);
+		assert_state(&bound, VBD_WINDOW_REVOKING);
+		wr = fake_send_at(qp, 0);
+		assert_int_equal(wr.opcode, type == 1 ? IBV_WR_BIND_MW : IBV_WR_LOCAL_INV);
+		assert_int_equal(wr.bind.length, 0);
+		if (type == 2)
+			assert_int_equal(wr.new_rkey, rkey);
+		complete(rig, &bound);
+		assert_state(&bound, VBD_WINDOW_REVOKED);
+		assert_int_equal(bound.changes, 3);
+		assert_int_equal(
+			vbd_counter_get(&vbd_conn_op_counters(bound.rc->conn, VBD_OP_BIND_WINDOW)
+						 ->completed),
+			1);
+	}
+}
+
+static void test_window__one_that_can_not_be_allocated_leaves_nothing(void **state)
+{
+	struct rig *rig = *state;
+	struct bound bound = make(rig, 2);
+	struct vbd_error err = {0};
+
+	bound.window.mem = bound.mem;
+	fake_fail_next("ibv_alloc_mw", EMFILE);
+	assert_int_equal(vbd_window_bind(&bound.window, bound.rc->conn, &err), VBD_E_FD_LIMIT);
+	assert_false(bound.window.busy);
+	assert_int_equal(fake_sends(bound.rc->conn->qp), 0);
+}
+
+static void test_window__a_bind_that_fails_frees_it(void **state)
+{
+	struct rig *rig = *state;
+	struct bound bound = make(rig, 2);
+
+	begin(rig, &bound);
+	fake_send_failed(bound.rc->conn->qp, IBV_WC_MW_BIND_ERR, 3);
+	rig_settle(rig);
+	assert_state(&bound, VBD_WINDOW_FAILED);
+	assert_int_equal(bound.window.error.status, VBD_E_LOCAL_ERROR);
+	assert_int_equal(bound.changes, 1);
+}
+
+static void test_window__a_bind_that_can_not_be_posted_frees_it(void **state)
+{
+	struct rig *rig = *state;
+	struct bound bound = make(rig, 2);
+
+	fake_fail_next("ibv_post_send", EINVAL);
+	begin(rig, &bound);
+	assert_state(&bound, VBD_WINDOW_FAILED);
+	assert_int_not_equal(bound.rc->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+static void test_window__one_revoked_while_it_is_bound_is_revoked_behind(void **state)
+{
+	struct rig *rig = *state;
+	struct bound bound = make(rig, 1);
+
+	begin(rig, &bound);
+	vbd_window_revoke(&bound.window);
+	vbd_window_revoke(&bound.window);
+	rig_settle(rig);
+	assert_state(&bound, VBD_WINDOW_REVOKING);
+	assert_int_equal(fake_sends(bound.rc->conn->qp), 1);
+	complete(rig, &bound);
+	assert_state(&bound, VBD_WINDOW_REVOKING);
+	complete(rig, &bound);
+	assert_state(&bound, VBD_WINDOW_REVOKED);
+	assert_int_equal(bound.changes, 2);
+}
+
+static void test_window__without_a_carrier_it_is_freed_at_once(void **state)
+{
+	struct rig *rig = *state;
+	struct bound bound = make(rig, 1);
+
+	begin(rig, &bound);
+	complete(rig, &bound);
+	bound.carrier = NULL;
+	vbd_window_revoke(&bound.window);
+	assert_state(&bound, VBD_WINDOW_REVOKED);
+	assert_int_equal(bound.changes, 2);
+}
+
+static void test_window__a_revocation_that_is_flushed_frees_it(void **state)
+{
+	struct rig *rig = *state;
+	struct bound bound = make(rig, 2);
+
+	begin(rig, &bound);
+	complete(rig, &bound);
+	vbd_window_revoke(&bound.window);
+	rig_settle(rig);
+	vbd_window_lose(&bound.window);
+	assert_state(&bound, VBD_WINDOW_REVOKING);
+	rig_close(bound.rc);
+	assert_state(&bound, VBD_WINDOW_REVOKED);
+}
+
+static void test_window__one_that_is_lost_is_freed_without_a_work_request(void **state)
+{
+	struct rig *rig = *state;
+	struct bound bound = make(rig, 2);
+
+	begin(rig, &bound);
+	complete(rig, &bound);
+	vbd_window_lose(&bound.window);
+	assert_state(&bound, VBD_WINDOW_REVOKED);
+	assert_int_equal(fake_sends(bound.rc->conn->qp), 0);
+}
+
+static void test_window__its_work_passes_transfers_and_can_be_called_off(void **state)
+{
+	struct rig *rig = *state;
+	struct bound bound = make(rig, 2);
+	struct rig_transfer *rt = rig_transfer(bound.rc, VBD_OP_WRITE, bound.mem, 4096, 512);
+	struct ibv_qp *qp = bound.rc->conn->qp;
+
+	/* Four sends fill the queue: the bind waits, but not for the other four. */
+	rig_start_transfer(rt);
+	assert_int_equal(fake_sends(qp), 4);
+	begin(rig, &bound);
+	assert_int_equal(fake_sends(qp), 4);
+	complete(rig, &bound);
+	assert_int_equal(fake_send_at(qp, 3).opcode, IBV_WR_BIND_MW);
+	fake_sends_done(qp, 4);
+	rig_settle(rig);
+	assert_state(&bound, VBD_WINDOW_READY);
+	/* What is not posted yet can be called off: then it is freed. */
+	assert_int_equal(fake_sends(qp), 4);
+	vbd_window_revoke(&bound.window);
+	vbd_window_give_up(&bound.window);
+	rig_settle(rig);
+	assert_state(&bound, VBD_WINDOW_REVOKED);
+	fake_sends_done(qp, 4);
+	rig_settle(rig);
+	assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
+	vbd_window_give_up(&bound.window);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_window__##name, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_window__every_pair_is_decided_and_ends_are_final),
+		cmocka_unit_test(test_window__states_are_those_of_the_contract),
+		TEST(both_types_are_bound_to_their_range_and_revoked),
+		TEST(one_that_can_not_be_allocated_leaves_nothing),
+		TEST(a_bind_that_fails_frees_it),
+		TEST(a_bind_that_can_not_be_posted_frees_it),
+		TEST(one_revoked_while_it_is_bound_is_revoked_behind),
+		TEST(without_a_carrier_it_is_freed_at_once),
+		TEST(a_revocation_that_is_flushed_frees_it),
+		TEST(one_that_is_lost_is_freed_without_a_work_request),
+		TEST(its_work_passes_transfers_and_can_be_called_off),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
