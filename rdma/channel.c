@@ -8,6 +8,7 @@
 #include "rdma/pd.h"
 #include "rdma/provider.h"
 #include "rdma/service.h"
+#include "rdma/srq.h"
 #include "rdma/transfer.h"
 #include "rdma/wr_id.h"
 #include "rdma/worker.h"
@@ -17,16 +18,21 @@
 
 /* The control thread's side. */
 
+static uint32_t own_receives(const struct vbd_channel_limits *limits)
+{
+	return limits->srq ? 0 : limits->rq_depth;
+}
+
 static enum vbd_status allocate_slots(struct vbd_channel *channel, struct vbd_error *err)
 {
 	const struct vbd_channel_limits *limits = &channel->limits;
 
-	channel->recv_slots = calloc(limits->rq_depth, sizeof(*channel->recv_slots));
+	channel->recv_slots = calloc(own_receives(limits) + 1, sizeof(*channel->recv_slots));
 	channel->send_slots = calloc(limits->sq_depth, sizeof(*channel->send_slots));
 	channel->echo_ring = calloc(limits->rq_depth, sizeof(*channel->echo_ring));
 	if (!channel->recv_slots || !channel->send_slots || !channel->echo_ring)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the queues");
-	for (uint32_t i = 0; i < limits->rq_depth; i++) {
+	for (uint32_t i = 0; i < own_receives(limits); i++) {
 		channel->recv_slots[i].channel = channel;
 		channel->recv_slots[i].index = i;
 	}
@@ -44,7 +50,7 @@ static enum vbd_status allocate_memory(
 	struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err)
 {
 	const struct vbd_channel_limits *limits = &channel->limits;
-	size_t receives = limits->rq_depth * recv_bytes(limits);
+	size_t receives = own_receives(limits) * recv_bytes(limits);
 	bool atomics = vbd_op_allowed(VBD_OP_FETCH_ADD, limits->transport);
 	enum vbd_status status;
 
@@ -76,6 +82,7 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	channel->limits = *limits;
 	channel->cq = cq;
 	channel->worker = cq->worker;
+	vbd_list_init(&channel->srq_link);
 	vbd_list_init(&channel->transfers);
 	vbd_list_init(&channel->receives);
 	if (!vbd_worker_take_index(channel->worker, &channel->index, &channel->generation)) {
@@ -120,6 +127,8 @@ const uint8_t *vbd_channel_recv_data(const struct vbd_recv_slot *slot)
 {
 	const struct vbd_channel_limits *limits = &slot->channel->limits;
 
+	if (slot->srq)
+		return vbd_srq_recv_data(slot);
 	return recv_addr(slot) + (recv_bytes(limits) - limits->recv_size_bytes);
 }
 
@@ -167,7 +176,7 @@ enum vbd_status vbd_channel_post_receives(struct vbd_channel *channel, struct vb
 	/* Without a service it is the client who posts them. */
 	if (channel->limits.service == VBD_SERVICE_NONE)
 		return VBD_OK;
-	for (uint32_t i = 0; i < channel->limits.rq_depth && !status; i++) {
+	for (uint32_t i = 0; i < own_receives(&channel->limits) && !status; i++) {
 		if (!channel->recv_slots[i].held)
 			status = post_recv(channel, i, err);
 	}
@@ -238,6 +247,8 @@ void vbd_channel_resumed(struct vbd_channel *channel)
 void vbd_channel_attached(struct vbd_channel *channel)
 {
 	channel->known = true;
+	if (channel->limits.srq)
+		vbd_list_append(&channel->limits.srq->channels, &channel->srq_link);
 	vbd_channel_count_outstanding(channel, channel->rq_outstanding);
 }
 
@@ -265,10 +276,25 @@ void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why,
 	vbd_channel_check_transfers(channel);
 }
 
+struct vbd_recv_slot *vbd_channel_recv_slot(const struct vbd_channel *channel, uint32_t index)
+{
+	return channel->limits.srq ? &channel->limits.srq->slots[index]
+				   : &channel->recv_slots[index];
+}
+
+uint32_t vbd_channel_recv_lkey(const struct vbd_channel *channel)
+{
+	return channel->limits.srq ? channel->limits.srq->mem.lkey : channel->mem.lkey;
+}
+
 void vbd_channel_post_recv(struct vbd_channel *channel, uint32_t index)
 {
 	struct vbd_error error = {0};
 
+	if (channel->limits.srq) {
+		vbd_srq_give(channel->limits.srq, vbd_channel_recv_slot(channel, index));
+		return;
+	}
 	if (channel->broken || channel->draining)
 		return;
 	if (post_recv(channel, index, &error) != VBD_OK) {
@@ -385,6 +411,26 @@ static void recv_completed(struct vbd_channel *channel, uint32_t index, const st
 	vbd_channel_check_transfer(transfer);
 }
 
+void vbd_channel_shared_received(
+	struct vbd_channel *channel, struct vbd_recv_slot *slot, const struct ibv_wc *wc)
+{
+	struct vbd_op_counters *counters = &channel->ops[VBD_OP_RECV];
+
+	vbd_counter_add(&counters->posted, 1);
+	vbd_counter_add(&counters->signalled, 1);
+	if (wc->status != IBV_WC_SUCCESS) {
+		vbd_srq_give(slot->srq, slot);
+		vbd_channel_fail(channel, VBD_OP_RECV, wc, NULL);
+	} else {
+		take_message(slot, wc);
+		vbd_counter_add(&counters->completed, 1);
+		vbd_counter_add(&counters->bytes, slot->received.length_bytes);
+		vbd_service_received(channel, slot);
+	}
+	vbd_channel_pump(channel);
+	check_drained(channel);
+}
+
 void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc)
 {
 	uint32_t slot = vbd_wr_id_slot(wc->wr_id);
@@ -404,7 +450,7 @@ void vbd_channel_abandon(struct vbd_channel *channel)
 			vbd_channel_uncount_outstanding(channel,
 				(uint64_t)channel->sq_outstanding + channel->rq_outstanding);
 		vbd_counter_add(&channel->ops[VBD_OP_RECV].flushed, channel->rq_outstanding);
-		for (uint32_t i = 0; i < channel->limits.rq_depth; i++) {
+		for (uint32_t i = 0; i < own_receives(&channel->limits); i++) {
 			struct vbd_recv_slot *slot = &channel->recv_slots[i];
 
 			if (slot->transfer)
@@ -415,5 +461,7 @@ void vbd_channel_abandon(struct vbd_channel *channel)
 		channel->draining = true;
 		check_drained(channel);
 	}
+	if (channel->limits.srq)
+		vbd_srq_forget_channel(channel->limits.srq, channel);
 	vbd_worker_reply(channel->worker, &channel->mail_sweep, VBD_CONTROL_SWEPT);
 }

@@ -26,6 +26,7 @@ struct vbd_channel;
 struct vbd_cq;
 struct vbd_pd;
 struct vbd_rping;
+struct vbd_srq;
 struct vbd_transfer;
 struct vbd_window;
 struct vbd_worker;
@@ -42,11 +43,13 @@ struct vbd_worker;
  */
 struct vbd_recv_slot {
 	struct vbd_mail mail;
-	struct vbd_channel *channel;
+	struct vbd_channel *channel; /* of a shared one: whose message it last took */
+	struct vbd_srq *srq;	     /* NULL if it is the channel's own */
 	uint32_t index;
 	struct vbd_transfer *transfer; /* that it is of; NULL if it is the service's */
 	uint64_t received_ns;
-	bool held; /* control: a message in it, not released yet */
+	bool held;	 /* control: a message in it, not released yet */
+	bool in_service; /* worker: a shared one that is not posted and not spare */
 	struct vbd_received received;
 	/* UD: where it came from, and whether a global route header is in front of it */
 	unsigned int wc_flags;
@@ -75,6 +78,8 @@ struct vbd_channel_limits {
 	uint32_t inline_bytes;
 	uint32_t signal_every; /* 1 to sq_depth */
 	enum vbd_service service;
+	struct vbd_srq
+		*srq; /* whose receives it uses; NULL: its own. Then rq_depth is the SRQ's. */
 };
 
 /* What a channel tells its owner. On the control thread; all must be there. */
@@ -126,6 +131,7 @@ struct vbd_channel {
 	uint32_t sq_unsignalled; /* posted since the last signalled one */
 	uint32_t rq_outstanding;
 	uint32_t rq_first;	   /* service NONE: the slot of the oldest one */
+	struct vbd_link srq_link;  /* the SRQ's list */
 	struct vbd_link transfers; /* queue of what is sent, the oldest first */
 	struct vbd_link receives;  /* the same of transfers that receive; service NONE */
 	uint32_t *echo_ring;	   /* receives waiting to be sent back */
@@ -198,6 +204,10 @@ void vbd_channel_resumed(struct vbd_channel *channel);
 /** vbd_channel_completed - one completion of this channel */
 void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc);
 
+/** vbd_channel_shared_received - a receive of its SRQ completed for it */
+void vbd_channel_shared_received(
+	struct vbd_channel *channel, struct vbd_recv_slot *slot, const struct ibv_wc *wc);
+
 /** vbd_channel_start_transfer - queue a transfer and post what fits */
 void vbd_channel_start_transfer(struct vbd_channel *channel, struct vbd_transfer *transfer);
 
@@ -236,7 +246,14 @@ bool vbd_channel_can_send(const struct vbd_channel *channel);
 /** vbd_channel_post_send - post it; a failure breaks the channel. False if it is not posted. */
 bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_request *request);
 
-/** vbd_channel_post_recv - post receive @index again; a failure breaks the channel */
+/** vbd_channel_recv_slot - receive @index, its own or of its SRQ */
+struct vbd_recv_slot *vbd_channel_recv_slot(const struct vbd_channel *channel, uint32_t index);
+
+/** vbd_channel_recv_lkey - of the memory of its receives */
+uint32_t vbd_channel_recv_lkey(const struct vbd_channel *channel);
+
+/** vbd_channel_post_recv - post receive @index again; a failure breaks the channel. One of an SRQ
+ * is given back to it. */
 void vbd_channel_post_recv(struct vbd_channel *channel, uint32_t index);
 
 /** vbd_channel_break - it can't go on: tell control, post nothing more */

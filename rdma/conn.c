@@ -617,7 +617,7 @@ void vbd_conn_release_message(struct vbd_conn *conn, struct vbd_recv_slot *slot)
 	/* While it drains the receive would only be flushed, and its letter could outlive the
 	 * channel. */
 	slot->held = false;
-	if (!conn->channel->attached || conn->channel->drain_sent)
+	if (!slot->srq && (!conn->channel->attached || conn->channel->drain_sent))
 		return;
 	vbd_worker_send(conn->channel->worker, &slot->mail, VBD_WORKER_RELEASE_RECV);
 }
@@ -731,8 +731,15 @@ static void on_fenced(void *owner)
 static void on_letter_back(void *owner)
 {
 	struct vbd_conn *conn = owner;
-	const struct vbd_channel *channel = conn->channel;
+	struct vbd_channel *channel = conn->channel;
 
+	/* Receives of an SRQ don't say when the last one is over, as some devices never raise
+	 * LAST_WQE_REACHED (rxe, 6.1): without a QP there are no more than the CQ has. */
+	if (channel->drained && channel->limits.srq && !channel->sweep_sent) {
+		channel->sweep_sent = true;
+		on_fenced(conn);
+		return;
+	}
 	/* Each letter that was sent must be back before its memory goes. */
 	if (channel->drained && channel->sweep_sent == channel->swept)
 		drained(conn);

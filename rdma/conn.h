@@ -43,6 +43,9 @@ struct vbd_conn_params {
 	uint8_t min_rnr_timer;	  /* IBTA code, 0 to 31 */
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
+	uint64_t pd_id;		 /* 0: the SRQ's, or the device's default one */
+	uint64_t cq_id;		 /* 0: the SRQ's, or any */
+	uint64_t srq_id;	 /* 0: receives of its own */
 	uint32_t path_mtu_bytes; /* 256 to 4096, at most; 0 for the path's own */
 };
 
@@ -115,6 +118,7 @@ struct vbd_conn {
 	struct vbd_conn_manual manual;
 	struct vbd_device *device;     /* set from the QP's making to its end */
 	struct vbd_pd *pd;	       /* the same; holds a reference */
+	struct vbd_srq *srq;	       /* the same, counted in its users; NULL: none */
 	char device_name[64];	       /* "" until known */
 	uint8_t port_num;	       /* 0 until known */
 	struct sockaddr_storage local; /* ss_family 0 until known */

@@ -8,6 +8,7 @@
 #include "rdma/names.h"
 #include "rdma/pd.h"
 #include "rdma/provider.h"
+#include "rdma/resources.h"
 #include "rdma/worker.h"
 
 #include <stdio.h>
@@ -39,6 +40,48 @@ enum vbd_status vbd_conn_params_check(const struct vbd_conn_params *params,
 	return VBD_OK;
 }
 
+static enum vbd_status missing(const char *kind, uint64_t id, struct vbd_error *err)
+{
+	return vbd_error_set(
+		err, VBD_E_NOT_FOUND, "there is no %s '%llu'", kind, (unsigned long long)id);
+}
+
+/* Ids, not pointers, were kept: what was asked for may be gone with its device. */
+static enum vbd_status take_resources(
+	struct vbd_conn *conn, struct vbd_device *device, struct vbd_error *err)
+{
+	const struct vbd_conn_params *params = &conn->params;
+	struct vbd_srq *srq = NULL;
+	struct vbd_pd *pd = device->pd;
+	char one[40];
+
+	if (params->srq_id) {
+		srq = vbd_fabric_srq(conn->fabric, params->srq_id);
+		if (!srq)
+			return missing("shared receive queue", params->srq_id, err);
+		pd = srq->pd;
+	}
+	if (params->pd_id) {
+		pd = vbd_fabric_pd(conn->fabric, params->pd_id);
+		if (!pd || !pd->ibv_pd)
+			return missing("protection domain", params->pd_id, err);
+	}
+	if (pd->device != device)
+		return vbd_error_set(err, VBD_E_BAD_VALUE,
+			"the connection is on %s, and what it shall use on %s", device->name,
+			pd->device->name);
+	(void)snprintf(one, sizeof(one), "srq %llu", (unsigned long long)params->srq_id);
+	if (srq && vbd_pd_require_same(srq->pd, one, pd, "the connection", err) != VBD_OK)
+		return VBD_E_PD_MISMATCH;
+	conn->device = device;
+	conn->pd = pd;
+	vbd_pd_ref(pd);
+	conn->srq = srq;
+	if (srq)
+		srq->users++;
+	return VBD_OK;
+}
+
 static enum vbd_status take_device(struct vbd_conn *conn, struct vbd_error *err)
 {
 	struct vbd_device *device;
@@ -56,15 +99,32 @@ static enum vbd_status take_device(struct vbd_conn *conn, struct vbd_error *err)
 	status = vbd_conn_params_check(&conn->params, device, err);
 	if (status)
 		return status;
-	conn->device = device;
-	conn->pd = device->pd;
-	vbd_pd_ref(conn->pd);
-	return VBD_OK;
+	return take_resources(conn, device, err);
 }
 
+/* The receives of an SRQ have their room already. */
 static uint32_t cqe_needed(const struct vbd_conn *conn)
 {
-	return conn->params.sq_depth + conn->params.rq_depth;
+	return conn->params.sq_depth + (conn->params.srq_id ? 0 : conn->params.rq_depth);
+}
+
+static enum vbd_status admit(struct vbd_conn *conn, struct vbd_cq **ret_cq, struct vbd_error *err)
+{
+	uint32_t cqe = cqe_needed(conn);
+	struct vbd_cq *cq = conn->srq ? conn->srq->cq : NULL;
+
+	if (!cq && !conn->params.cq_id)
+		return vbd_fabric_admit(conn->fabric, conn->device, cqe, ret_cq, err);
+	if (!cq)
+		cq = vbd_fabric_cq(conn->fabric, conn->params.cq_id);
+	if (!cq)
+		return vbd_error_set(err, VBD_E_NOT_FOUND, "there is no completion queue '%llu'",
+			(unsigned long long)conn->params.cq_id);
+	if (cq->device != conn->device)
+		return vbd_error_set(err, VBD_E_BAD_VALUE, "cq %llu is of %s, the connection on %s",
+			(unsigned long long)cq->id, cq->device->name, conn->device->name);
+	*ret_cq = cq;
+	return vbd_fabric_admit_in(cq, cqe, err);
 }
 
 /* The default is lowered to what the device has; more than that is refused. */
@@ -96,8 +156,10 @@ static enum vbd_status make_channel(struct vbd_conn *conn, struct vbd_error *err
 	const struct vbd_channel_limits limits = {
 		.transport = conn->params.transport,
 		.sq_depth = conn->params.sq_depth,
-		.rq_depth = conn->params.rq_depth,
-		.recv_size_bytes = conn->params.recv_size_bytes,
+		.rq_depth = conn->srq ? conn->srq->depth : conn->params.rq_depth,
+		.recv_size_bytes =
+			conn->srq ? conn->srq->recv_size_bytes : conn->params.recv_size_bytes,
+		.srq = conn->srq,
 		.max_send_sge = lowered_sges(conn),
 		.max_recv_sge = conn->params.max_recv_sge,
 		.inline_bytes = conn->params.inline_bytes,
@@ -110,7 +172,7 @@ static enum vbd_status make_channel(struct vbd_conn *conn, struct vbd_error *err
 	status = check_sges(conn, err);
 	if (status)
 		return status;
-	status = vbd_fabric_admit(conn->fabric, conn->device, cqe_needed(conn), &cq, err);
+	status = admit(conn, &cq, err);
 	if (status)
 		return status;
 	status = vbd_channel_create(
@@ -129,10 +191,11 @@ static enum vbd_status create_qp(struct vbd_conn *conn, struct vbd_error *err)
 	struct ibv_qp_init_attr init = {
 		.send_cq = channel->cq->cq,
 		.recv_cq = channel->cq->cq,
+		.srq = conn->srq ? conn->srq->srq : NULL,
 		.cap =
 			{
 				.max_send_wr = channel->limits.sq_depth,
-				.max_recv_wr = channel->limits.rq_depth,
+				.max_recv_wr = conn->srq ? 0 : channel->limits.rq_depth,
 				.max_send_sge = channel->limits.max_send_sge,
 				.max_recv_sge = channel->limits.max_recv_sge,
 				.max_inline_data = channel->limits.inline_bytes,
@@ -375,6 +438,8 @@ void vbd_conn_qp_release(struct vbd_conn *conn)
 		keep_counters(conn);
 		if (conn->ops->before_memory_goes)
 			conn->ops->before_memory_goes(conn, conn->ops_arg);
+		if (conn->srq)
+			vbd_srq_release_held(conn->srq, conn->channel);
 		vbd_channel_destroy(conn->channel);
 		conn->channel = NULL;
 		vbd_cq_release(cq, cqe_needed(conn));
@@ -383,6 +448,9 @@ void vbd_conn_qp_release(struct vbd_conn *conn)
 	conn->pd = NULL;
 	if (!pd)
 		return;
+	if (conn->srq)
+		conn->srq->users--;
+	conn->srq = NULL;
 	vbd_fabric_release_device(conn->fabric, pd->device);
 	vbd_pd_unref(pd);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/cq.h"
 
+#include "base/clock.h"
 #include "rdma/device.h"
 #include "rdma/provider.h"
 
@@ -19,6 +20,7 @@ enum vbd_status vbd_cq_create(uint64_t id, struct vbd_device *device, struct vbd
 	vbd_list_init(&cq->link);
 	vbd_list_init(&cq->active_link);
 	cq->id = id;
+	cq->created_ns = vbd_clock_mono_ns();
 	cq->worker = worker;
 	status = vbd_pv_create_comp_channel(device->context, &cq->channel, err);
 	if (status)

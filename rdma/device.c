@@ -217,6 +217,10 @@ void vbd_device_drain_async(struct vbd_device *device)
 			if (device->ops->qp_event)
 				device->ops->qp_event(device, event.type, event.element.qp->qp_num,
 					device->ops_arg);
+		} else if (event.type == IBV_EVENT_SRQ_LIMIT_REACHED) {
+			if (device->ops->srq_event)
+				device->ops->srq_event(
+					device, event.type, event.element.srq, device->ops_arg);
 		} else if (device->ops->async_event) {
 			device->ops->async_event(device, event.type,
 				names_port(event.type) ? event.element.port_num : 0,

@@ -22,6 +22,7 @@
 #include <stdint.h>
 
 struct ibv_context;
+struct ibv_srq;
 struct vbd_device;
 struct vbd_pd;
 struct vbd_pv_device;
@@ -92,6 +93,9 @@ struct vbd_device_ops {
 	void (*async_event)(struct vbd_device *device, int type, int port_num, void *arg);
 	/* An async event that names a QP, already matched by number. */
 	void (*qp_event)(struct vbd_device *device, int type, uint32_t qp_num, void *arg);
+	/* An async event that names an SRQ; to be compared only, it may be gone. */
+	void (*srq_event)(
+		struct vbd_device *device, int type, const struct ibv_srq *srq, void *arg);
 	/* The last reference is gone, the context is closed, the state is REMOVED. */
 	void (*closed)(struct vbd_device *device, void *arg);
 };

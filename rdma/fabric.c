@@ -12,6 +12,7 @@
 #include "rdma/peer.h"
 #include "rdma/probe.h"
 #include "rdma/provider.h"
+#include "rdma/resources.h"
 #include "rdma/transfer.h"
 #include "rdma/worker.h"
 
@@ -49,6 +50,8 @@ enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t cq_depth,
 	fabric->ops_arg = ops_arg;
 	vbd_list_init(&fabric->devices);
 	vbd_list_init(&fabric->cqs);
+	vbd_list_init(&fabric->pds);
+	vbd_list_init(&fabric->srqs);
 	vbd_list_init(&fabric->conns);
 	vbd_list_init(&fabric->endpoints);
 	status = vbd_mailbox_init(&fabric->control, err);
@@ -88,6 +91,7 @@ enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *er
 /* Give up what a device still has when the workers are gone: nothing polls any more. */
 static void abandon_device(struct vbd_fabric *fabric, struct vbd_device *device)
 {
+	vbd_resources_abandon(fabric, device);
 	vbd_list_for_each (link, &fabric->cqs) {
 		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
 
@@ -152,10 +156,17 @@ static void on_qp_event(struct vbd_device *device, int type, uint32_t qp_num, vo
 	}
 }
 
+static void on_srq_event(struct vbd_device *device, int type, const struct ibv_srq *srq, void *arg)
+{
+	(void)device;
+	vbd_resources_srq_event(arg, srq, type);
+}
+
 static void on_closed(struct vbd_device *device, void *arg)
 {
 	struct vbd_fabric *fabric = arg;
 
+	vbd_resources_device_removed(fabric, device);
 	if (fabric->ops->device_removed)
 		fabric->ops->device_removed(device, fabric->ops_arg);
 }
@@ -163,6 +174,7 @@ static void on_closed(struct vbd_device *device, void *arg)
 static const struct vbd_device_ops device_ops = {
 	.async_event = on_async_event,
 	.qp_event = on_qp_event,
+	.srq_event = on_srq_event,
 	.closed = on_closed,
 };
 
@@ -199,6 +211,10 @@ static void add_device(struct vbd_fabric *fabric, const struct vbd_pv_device *fo
 	if (!device)
 		return;
 	vbd_list_append(&fabric->devices, &device->link);
+	if (device->pd) {
+		device->pd->id = ++fabric->last_pd_id;
+		vbd_list_append(&fabric->pds, &device->pd->fabric_link);
+	}
 	if (fabric->ops->device_added)
 		fabric->ops->device_added(device, fabric->ops_arg);
 }
@@ -280,6 +296,7 @@ void vbd_fabric_release_device(struct vbd_fabric *fabric, struct vbd_device *dev
 {
 	if (device->state != VBD_DEVICE_REMOVING)
 		return;
+	vbd_resources_device_removing(fabric, device);
 	remove_idle_cqs(fabric, device);
 	/* Messages in flight hold their slots through their connections, which are CQ users. */
 	if (!vbd_fabric_device_busy(fabric, device))
@@ -357,7 +374,8 @@ enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *d
 
 	vbd_list_for_each (link, &fabric->cqs) {
 		cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
-		if (cq->device == device && cq->worker == worker && vbd_cq_admit(cq, cqe))
+		if (cq->device == device && cq->worker == worker && !cq->asked_for &&
+			vbd_cq_admit(cq, cqe))
 			goto admitted;
 	}
 	status = make_cq(fabric, device, cqe, &cq, err);
@@ -547,6 +565,13 @@ static void handle_letter(struct vbd_fabric *fabric, struct vbd_mail *mail)
 		break;
 	case VBD_CONTROL_TRANSFER_ENDED:
 		on_transfer_letter(VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_ended), letter);
+		break;
+	case VBD_CONTROL_SRQ_LIMIT_SEEN:
+		vbd_resources_srq_limit_seen(VBD_CONTAINER_OF(mail, struct vbd_srq, mail_limit));
+		break;
+	case VBD_CONTROL_SRQ_REMOVED:
+		vbd_resources_srq_removed(
+			fabric, VBD_CONTAINER_OF(mail, struct vbd_srq, mail_remove));
 		break;
 	case VBD_CONTROL_CANCEL_SEEN:
 		on_transfer_letter(

@@ -50,8 +50,10 @@ struct vbd_fabric {
 				    */
 	struct vbd_link devices;   /* of struct vbd_device, also removed ones, oldest first */
 	struct vbd_link cqs;	   /* of struct vbd_cq */
+	struct vbd_link pds;	   /* of struct vbd_pd */
+	struct vbd_link srqs;	   /* of struct vbd_srq */
 	bool rescan_owed;	   /* a device waits for one of the same name to be REMOVED */
-	uint64_t last_device_id, last_cq_id;
+	uint64_t last_device_id, last_cq_id, last_pd_id, last_srq_id;
 	struct vbd_counter cm_events[VBD_CM_EVENT_TYPES];
 	const struct vbd_fabric_ops *ops;
 	void *ops_arg;

@@ -22,6 +22,7 @@ enum vbd_status vbd_pd_create(
 		free(pd);
 		return status;
 	}
+	vbd_list_init(&pd->fabric_link);
 	pd->device = device;
 	pd->created_ns = vbd_clock_mono_ns();
 	pd->is_default = vbd_list_empty(&device->pds);
@@ -49,16 +50,26 @@ void vbd_pd_destroy(struct vbd_pd *pd)
 	if (!pd)
 		return;
 	pd->losing = false;
+	vbd_list_remove(&pd->fabric_link);
 	let_go(pd);
 	free(pd);
 }
 
-void vbd_pd_lose(struct vbd_pd *pd)
+void vbd_pd_delete(struct vbd_pd *pd)
 {
+	vbd_list_remove(&pd->fabric_link);
+	pd->doomed = true;
 	if (vbd_pd_users(pd) == 0)
-		let_go(pd);
+		vbd_pd_destroy(pd);
 	else
 		pd->losing = true;
+}
+
+void vbd_pd_lose(struct vbd_pd *pd)
+{
+	pd->losing = vbd_pd_users(pd) > 0;
+	if (!pd->losing)
+		let_go(pd);
 }
 
 void vbd_pd_ref(struct vbd_pd *pd)
@@ -73,8 +84,10 @@ void vbd_pd_unref(struct vbd_pd *pd)
 
 	pd->refs--;
 	if (pd->losing && vbd_pd_users(pd) == 0) {
-		pd->losing = false;
-		let_go(pd);
+		if (pd->doomed)
+			vbd_pd_destroy(pd);
+		else
+			vbd_pd_lose(pd);
 	}
 	vbd_device_unref(device);
 }

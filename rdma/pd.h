@@ -19,15 +19,17 @@ struct vbd_device;
 struct vbd_msgpool;
 
 struct vbd_pd {
-	struct vbd_link link; /* the device's list; the default one first */
-	uint64_t id;	      /* 0 until somebody gives it one */
-	char name[64];	      /* "" if it has none */
+	struct vbd_link link;	     /* the device's list; the default one first */
+	struct vbd_link fabric_link; /* the fabric's list, while somebody may find it */
+	uint64_t id;
+	char name[64]; /* "" if it has none */
 	bool is_default;
 	struct vbd_device *device;
 	struct ibv_pd *ibv_pd;	     /* NULL when lost */
 	struct vbd_msgpool *msgpool; /* made at the first long inline message */
 	unsigned int refs;	     /* registrations, QPs and SRQs, each with a reference to the
 					device too */
+	bool doomed;		     /* deleted: it is freed when it goes */
 	bool losing;		     /* its device goes: the last reference lets it go */
 	uint64_t created_ns;
 };
@@ -46,6 +48,9 @@ void vbd_pd_destroy(struct vbd_pd *pd);
 /** vbd_pd_lose - its device is being removed: gone at the latest with its last user. The record
  * stays until vbd_pd_destroy(). Not for a default one. */
 void vbd_pd_lose(struct vbd_pd *pd);
+
+/** vbd_pd_delete - nobody finds it from now on; gone with its last user */
+void vbd_pd_delete(struct vbd_pd *pd);
 
 /** vbd_pd_ref - one more uses it, and its device */
 void vbd_pd_ref(struct vbd_pd *pd);

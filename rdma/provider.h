@@ -68,6 +68,7 @@ struct vbd_pv_async_event {
 	union {
 		struct ibv_qp *qp;
 		struct ibv_cq *cq;
+		struct ibv_srq *srq;
 		int port_num;
 	} element; /* which one: see the type, in ibv_get_async_event(3) */
 };
@@ -102,6 +103,14 @@ enum vbd_status vbd_pv_create_cq(struct ibv_context *context, uint32_t depth_cqe
 	struct ibv_comp_channel *channel, struct ibv_cq **ret_cq,
 	struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_destroy_cq(struct ibv_cq *cq);
+
+/** vbd_pv_resize_cq - at least @depth_cqe entries; ->cqe says how many. A worker may be polling it.
+ * EINVAL if it holds more completions than that. */
+enum vbd_status vbd_pv_resize_cq(
+	struct ibv_cq *cq, uint32_t depth_cqe, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_moderate_cq - an event after @count completions or @period_us, whatever comes first */
+enum vbd_status vbd_pv_moderate_cq(struct ibv_cq *cq, uint16_t count, uint16_t period_us,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_pv_arm_cq - worker; ask for an event at the next completion */
 enum vbd_status vbd_pv_arm_cq(struct ibv_cq *cq, struct vbd_error *err) VBD_MUST_CHECK;
@@ -160,6 +169,18 @@ enum vbd_status vbd_pv_ah_attr_of_wc(struct ibv_context *context, uint8_t port_n
 enum vbd_status vbd_pv_attach_mcast(struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid,
 	struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_detach_mcast(struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid);
+
+/* Shared receive queues. */
+
+enum vbd_status vbd_pv_create_srq(struct ibv_pd *pd, uint32_t max_wr, struct ibv_srq **ret_srq,
+	struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_pv_arm_srq - any thread; one SRQ_LIMIT_REACHED when less than @limit receives are left */
+enum vbd_status vbd_pv_arm_srq(
+	struct ibv_srq *srq, uint32_t limit, struct vbd_error *err) VBD_MUST_CHECK;
+void vbd_pv_destroy_srq(struct ibv_srq *srq);
+/** vbd_pv_post_srq_recv - worker (or control before it is handed over); one work request */
+enum vbd_status vbd_pv_post_srq_recv(
+	struct ibv_srq *srq, struct ibv_recv_wr *wr, struct vbd_error *err) VBD_MUST_CHECK;
 
 /* The connection manager. */
 

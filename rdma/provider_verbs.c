@@ -192,9 +192,11 @@ bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_ev
 	case IBV_EVENT_GID_CHANGE:
 		ret_event->element.port_num = event.element.port_num;
 		break;
-	case IBV_EVENT_DEVICE_FATAL:
 	case IBV_EVENT_SRQ_ERR:
 	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		ret_event->element.srq = event.element.srq;
+		break;
+	case IBV_EVENT_DEVICE_FATAL:
 	case IBV_EVENT_WQ_FATAL:
 		break;
 	}
@@ -323,6 +325,31 @@ void vbd_pv_destroy_cq(struct ibv_cq *cq)
 		(void)ibv_destroy_cq(cq);
 }
 
+enum vbd_status vbd_pv_resize_cq(struct ibv_cq *cq, uint32_t depth_cqe, struct vbd_error *err)
+{
+	int rc = ibv_resize_cq(cq, (int)depth_cqe);
+
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_OK, "ibv_resize_cq", rc, "%d to %u entries", cq->cqe, depth_cqe);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_moderate_cq(
+	struct ibv_cq *cq, uint16_t count, uint16_t period_us, struct vbd_error *err)
+{
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = {.cq_count = count, .cq_period = period_us},
+	};
+	int rc = ibv_modify_cq(cq, &attr);
+
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_OK, "ibv_modify_cq", rc, "count %u, %u us", count, period_us);
+	return VBD_OK;
+}
+
 enum vbd_status vbd_pv_arm_cq(struct ibv_cq *cq, struct vbd_error *err)
 {
 	int rc = ibv_req_notify_cq(cq, 0);
@@ -425,6 +452,48 @@ enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, stru
 	if (rc)
 		return vbd_error_errno(
 			err, VBD_E_VERBS_ERROR, "ibv_post_recv", rc, "qp 0x%06x", qp->qp_num);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_create_srq(
+	struct ibv_pd *pd, uint32_t max_wr, struct ibv_srq **ret_srq, struct vbd_error *err)
+{
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = max_wr, .max_sge = 1}};
+	struct ibv_srq *srq;
+
+	errno = 0;
+	srq = ibv_create_srq(pd, &init);
+	if (!srq)
+		return vbd_error_errno(err, VBD_OK, "ibv_create_srq", errno, "%u receives", max_wr);
+	*ret_srq = srq;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_arm_srq(struct ibv_srq *srq, uint32_t limit, struct vbd_error *err)
+{
+	struct ibv_srq_attr attr = {.srq_limit = limit};
+	int rc = ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT);
+
+	if (rc)
+		return vbd_error_errno(err, VBD_OK, "ibv_modify_srq", rc, "limit %u", limit);
+	return VBD_OK;
+}
+
+void vbd_pv_destroy_srq(struct ibv_srq *srq)
+{
+	if (srq)
+		(void)ibv_destroy_srq(srq);
+}
+
+enum vbd_status vbd_pv_post_srq_recv(
+	struct ibv_srq *srq, struct ibv_recv_wr *wr, struct vbd_error *err)
+{
+	struct ibv_recv_wr *bad;
+	int rc = ibv_post_srq_recv(srq, wr, &bad);
+
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "ibv_post_srq_recv", rc, "a shared receive");
 	return VBD_OK;
 }
 

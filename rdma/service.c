@@ -45,11 +45,11 @@ static void echo_pump(struct vbd_channel *channel)
 {
 	while (channel->echo_count > 0 && vbd_channel_can_send(channel)) {
 		uint32_t index = channel->echo_ring[channel->echo_head];
-		const struct vbd_recv_slot *slot = &channel->recv_slots[index];
+		const struct vbd_recv_slot *slot = vbd_channel_recv_slot(channel, index);
 		const struct vbd_sge sge = {
 			.addr = (uint8_t *)(uintptr_t)vbd_channel_recv_data(slot),
 			.length_bytes = slot->received.length_bytes,
-			.lkey = channel->mem.lkey,
+			.lkey = vbd_channel_recv_lkey(channel),
 		};
 		const struct vbd_send_request request = {
 			.op = slot->received.has_imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,

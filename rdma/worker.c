@@ -7,6 +7,7 @@
 #include "rdma/probe.h"
 #include "rdma/provider.h"
 #include "rdma/rping.h"
+#include "rdma/srq.h"
 #include "rdma/transfer.h"
 #include "rdma/wr_id.h"
 
@@ -39,6 +40,7 @@ enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *contr
 	worker->number = number;
 	worker->control = control;
 	vbd_list_init(&worker->active_cqs);
+	vbd_list_init(&worker->srqs);
 	status = vbd_mailbox_init(&worker->inbox, err);
 	if (status)
 		goto free_worker;
@@ -229,9 +231,22 @@ static void sweep(struct vbd_worker *worker, struct vbd_channel *channel)
 	vbd_channel_abandon(channel);
 }
 
+static void release_recv(struct vbd_recv_slot *slot)
+{
+	if (slot->srq)
+		vbd_srq_give(slot->srq, slot);
+	else
+		vbd_channel_release_recv(slot->channel, slot);
+}
+
+static void limit_reached(struct vbd_worker *worker, struct vbd_srq *srq)
+{
+	vbd_srq_refill(srq);
+	vbd_worker_reply(worker, &srq->mail_limit, VBD_CONTROL_SRQ_LIMIT_SEEN);
+}
+
 static void handle_letter(struct vbd_worker *worker, struct vbd_mail *mail)
 {
-	struct vbd_recv_slot *slot;
 	struct vbd_transfer *transfer;
 	struct vbd_probe *probe;
 
@@ -266,8 +281,16 @@ static void handle_letter(struct vbd_worker *worker, struct vbd_mail *mail)
 		vbd_channel_cancel_transfer(transfer);
 		break;
 	case VBD_WORKER_RELEASE_RECV:
-		slot = VBD_CONTAINER_OF(mail, struct vbd_recv_slot, mail);
-		vbd_channel_release_recv(slot->channel, slot);
+		release_recv(VBD_CONTAINER_OF(mail, struct vbd_recv_slot, mail));
+		break;
+	case VBD_WORKER_ADD_SRQ:
+		vbd_srq_added(VBD_CONTAINER_OF(mail, struct vbd_srq, mail_add));
+		break;
+	case VBD_WORKER_SRQ_LIMIT:
+		limit_reached(worker, VBD_CONTAINER_OF(mail, struct vbd_srq, mail_limit));
+		break;
+	case VBD_WORKER_REMOVE_SRQ:
+		vbd_srq_removed(VBD_CONTAINER_OF(mail, struct vbd_srq, mail_remove));
 		break;
 	case VBD_WORKER_START_PROBE:
 		probe = VBD_CONTAINER_OF(mail, struct vbd_probe, mail_start);
@@ -305,10 +328,44 @@ static struct vbd_channel *channel_at(const struct vbd_worker *worker, uint64_t 
 	return channel;
 }
 
+static struct vbd_srq *srq_at(const struct vbd_worker *worker, uint64_t wr_id)
+{
+	vbd_list_for_each (link, &worker->srqs) {
+		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, worker_link);
+
+		if (srq->index == vbd_wr_id_index(wr_id) &&
+			srq->generation == vbd_wr_id_generation(wr_id))
+			return srq;
+	}
+	return NULL;
+}
+
+/* False if it is no receive of an SRQ. */
+static bool dispatch_shared(struct vbd_worker *worker, const struct ibv_wc *wc)
+{
+	struct vbd_srq *srq = vbd_wr_id_is_recv(wc->wr_id) ? srq_at(worker, wc->wr_id) : NULL;
+	struct vbd_channel *channel;
+
+	if (!srq)
+		return false;
+	channel = vbd_srq_channel(srq, wc->qp_num);
+	if (!channel) {
+		/* As below: the attach letter may be behind. */
+		(void)handle_letters(worker);
+		srq = srq_at(worker, wc->wr_id);
+		channel = srq ? vbd_srq_channel(srq, wc->qp_num) : NULL;
+	}
+	if (srq)
+		vbd_srq_completed(srq, channel, wc);
+	return true;
+}
+
 static void dispatch(struct vbd_worker *worker, const struct ibv_wc *wc)
 {
 	struct vbd_channel *channel = channel_at(worker, wc->wr_id);
 
+	if (!channel && dispatch_shared(worker, wc))
+		return;
 	if (!channel) {
 		/*
 		 * A message can be faster than the attach letter: the peer may send as soon as

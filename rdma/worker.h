@@ -33,6 +33,9 @@ enum vbd_worker_letter {
 	VBD_WORKER_RELEASE_RECV,
 	VBD_WORKER_START_PROBE, /* comes back as CONTROL_PROBE_ENDED */
 	VBD_WORKER_STOP_PROBE,	/* comes back as CONTROL_PROBE_STOP_SEEN */
+	VBD_WORKER_ADD_SRQ,
+	VBD_WORKER_SRQ_LIMIT,  /* few receives are left; comes back as CONTROL_SRQ_LIMIT_SEEN */
+	VBD_WORKER_REMOVE_SRQ, /* comes back as CONTROL_SRQ_REMOVED */
 	VBD_WORKER_STOP,
 };
 
@@ -49,6 +52,8 @@ enum vbd_control_letter {
 	VBD_CONTROL_CANCEL_SEEN,
 	VBD_CONTROL_PROBE_ENDED,
 	VBD_CONTROL_PROBE_STOP_SEEN,
+	VBD_CONTROL_SRQ_LIMIT_SEEN,
+	VBD_CONTROL_SRQ_REMOVED,
 };
 
 struct vbd_worker {
@@ -69,6 +74,7 @@ struct vbd_worker {
 	bool stopping;
 	int epoll_fd;
 	struct vbd_link active_cqs;
+	struct vbd_link srqs;	       /* of struct vbd_srq; their indexes are none of a channel */
 	struct vbd_channel **channels; /* by index */
 	uint32_t channels_len;
 };

@@ -61,10 +61,22 @@ struct fake_cq {
 	unsigned int events; /* in the channel */
 	struct ibv_wc *wcs;
 	unsigned int first, count, room, high_water;
+	uint16_t moderation_count, moderation_period_us;
+};
+
+struct fake_srq {
+	struct ibv_srq ibv;
+	struct vbd_link link;
+	struct fake_pd *pd;
+	uint32_t max_wr, limit;
+	struct vbd_link recvs;
+	unsigned int recv_count;
+	unsigned int qps;
 };
 
 struct fake_qp {
 	struct ibv_qp ibv;
+	struct fake_srq *srq;
 	struct vbd_link link;
 	struct fake_pd *pd;
 	struct fake_cq *send_cq, *recv_cq;
@@ -115,7 +127,7 @@ struct fake_event_channel {
 };
 
 struct fake {
-	struct vbd_link devices, contexts, pds, mrs, mws, comp_channels, cqs, qps, ahs,
+	struct vbd_link devices, contexts, pds, mrs, mws, comp_channels, cqs, srqs, qps, ahs,
 		event_channels, ids;
 	struct fake_live live;
 	const char **calls;
@@ -165,11 +177,22 @@ void fake_fd_lower(int fd);
 struct fake_device *fake_device_find(const char *name);
 void fake_async_push(
 	struct fake_device *device, enum ibv_event_type type, struct ibv_qp *qp, int port_num);
+/** fake_async_push_srq - an async event that names an SRQ */
+void fake_async_push_srq(struct fake_device *device, enum ibv_event_type type, struct ibv_srq *srq);
 /** fake_async_forget - the QP is destroyed: no event names it any more */
 void fake_async_forget(const struct ibv_qp *qp);
 
 /* The data path. */
 void fake_data_reset(void);
+/** fake_qp_recv - the receive that the next message takes; NULL if there is none */
+struct fake_wr *fake_qp_recv(struct fake_qp *qp);
+/** fake_srq_taken - one of its receives is used up */
+void fake_srq_taken(struct fake_srq *srq);
+/** fake_sges_covered - are they registered in @pd? Otherwise the rules are broken. */
+bool fake_sges_covered(const struct fake_pd *pd, const struct fake_wr *wr);
+/** fake_wr_take_sges - the ranges of a work request, @max at most */
+void fake_wr_take_sges(struct fake_wr *wr, const struct ibv_sge *sges, int count, uint32_t max);
+void fake_srq_reset(void);
 struct fake_qp *fake_qp_by_number(uint32_t qp_num);
 const char *fake_qp_modify(struct fake_qp *qp, const struct ibv_qp_attr *attr, int mask);
 /** fake_qp_set_state - move it, with the flushes that belong to ERR */

@@ -138,6 +138,62 @@ void vbd_pv_destroy_cq(struct ibv_cq *ibv)
 	fake_unlock();
 }
 
+static int resize_cq(struct fake_cq *cq, uint32_t depth_cqe)
+{
+	struct ibv_wc *wcs;
+
+	if (depth_cqe < cq->count || depth_cqe < 1 ||
+		depth_cqe > (uint32_t)cq->context->device->attr.max_cqe)
+		return EINVAL;
+	wcs = fake_allocate(depth_cqe * sizeof(*wcs));
+	for (unsigned int i = 0; i < cq->count; i++)
+		wcs[i] = cq->wcs[(cq->first + i) % cq->room];
+	free(cq->wcs);
+	cq->wcs = wcs;
+	cq->first = 0;
+	cq->room = depth_cqe;
+	cq->ibv.cqe = (int)depth_cqe;
+	return 0;
+}
+
+enum vbd_status vbd_pv_resize_cq(struct ibv_cq *ibv, uint32_t depth_cqe, struct vbd_error *err)
+{
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_resize_cq");
+	if (!errnum)
+		errnum = resize_cq(cq_of(ibv), depth_cqe);
+	fake_unlock();
+	return fake_result("ibv_resize_cq", errnum, err);
+}
+
+enum vbd_status vbd_pv_moderate_cq(
+	struct ibv_cq *ibv, uint16_t count, uint16_t period_us, struct vbd_error *err)
+{
+	struct fake_cq *cq = cq_of(ibv);
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("ibv_modify_cq");
+	if (!errnum && !cq->context->device->cq_mod_caps.max_cq_count)
+		errnum = EOPNOTSUPP;
+	if (!errnum) {
+		cq->moderation_count = count;
+		cq->moderation_period_us = period_us;
+	}
+	fake_unlock();
+	return fake_result("ibv_modify_cq", errnum, err);
+}
+
+void fake_cq_moderation(struct ibv_cq *cq, uint16_t *ret_count, uint16_t *ret_period_us)
+{
+	fake_lock();
+	*ret_count = cq_of(cq)->moderation_count;
+	*ret_period_us = cq_of(cq)->moderation_period_us;
+	fake_unlock();
+}
+
 enum vbd_status vbd_pv_arm_cq(struct ibv_cq *ibv, struct vbd_error *err)
 {
 	int errnum;
@@ -253,6 +309,12 @@ static int create_qp(
 	qp->send_cq = cq_of(init->send_cq);
 	qp->recv_cq = cq_of(init->recv_cq);
 	qp->cap = init->cap;
+	qp->srq = (struct fake_srq *)(void *)init->srq;
+	if (qp->srq && qp->srq->pd != pd)
+		fake_broken("a QP and its SRQ are in different PDs");
+	if (qp->srq)
+		qp->srq->qps++;
+	qp->ibv.srq = init->srq;
 	qp->ibv.context = pd->ibv.context;
 	qp->ibv.pd = &pd->ibv;
 	qp->ibv.send_cq = init->send_cq;
@@ -303,6 +365,8 @@ static void free_qp(struct fake_qp *qp)
 	drop_wrs(qp);
 	fake_async_forget(&qp->ibv);
 	vbd_list_remove(&qp->link);
+	if (qp->srq)
+		qp->srq->qps--;
 	qp->pd->children--;
 	qp->send_cq->qps--;
 	qp->recv_cq->qps--;
@@ -444,12 +508,19 @@ enum vbd_status vbd_pv_query_qp(
 
 /* Completions. */
 
+struct fake_wr *fake_qp_recv(struct fake_qp *qp)
+{
+	return VBD_LIST_FIRST(qp->srq ? &qp->srq->recvs : &qp->recvs, struct fake_wr, link);
+}
+
 static void finish(struct fake_qp *qp, struct fake_wr *wr, const struct ibv_wc *wc)
 {
 	bool signalled = wr->recv || (wr->send_flags & IBV_SEND_SIGNALED);
 
 	vbd_list_remove(&wr->link);
-	if (wr->recv)
+	if (wr->shared)
+		fake_srq_taken(qp->srq);
+	else if (wr->recv)
 		qp->recv_count--;
 	else
 		qp->send_count--;
@@ -548,23 +619,23 @@ void fake_deliver_from(struct fake_qp *qp, struct fake_wr *wr, uint32_t byte_len
 	finish(qp, wr, &wc);
 }
 
-static int check_sges(struct fake_qp *qp, const struct fake_wr *wr)
+bool fake_sges_covered(const struct fake_pd *pd, const struct fake_wr *wr)
 {
 	if (wr->send_flags & IBV_SEND_INLINE)
-		return 0;
+		return true;
 	for (int i = 0; i < wr->sge_count; i++) {
 		const struct ibv_sge *sge = &wr->sges[i];
 
-		if (sge->length && fake_mr_by_key(qp->pd, sge->lkey, false, sge->addr, sge->length))
+		if (sge->length && fake_mr_by_key(pd, sge->lkey, false, sge->addr, sge->length))
 			continue;
 		fake_broken("lkey 0x%x does not cover %u bytes at 0x%llx", sge->lkey, sge->length,
 			(unsigned long long)sge->addr);
-		return EINVAL;
+		return false;
 	}
-	return 0;
+	return true;
 }
 
-static void take_sges(struct fake_wr *wr, const struct ibv_sge *sges, int count, uint32_t max)
+void fake_wr_take_sges(struct fake_wr *wr, const struct ibv_sge *sges, int count, uint32_t max)
 {
 	if (count > FAKE_SGES || (uint32_t)count > max)
 		fake_give_up("more ranges than the QP has");
@@ -605,11 +676,9 @@ void fake_wr_scatter(const struct fake_wr *wr, const uint8_t *from, uint32_t len
 
 static int queue_wr(struct fake_qp *qp, struct fake_wr *wr)
 {
-	int errnum = check_sges(qp, wr);
-
-	if (errnum) {
+	if (!fake_sges_covered(qp->pd, wr)) {
 		free(wr);
-		return errnum;
+		return EINVAL;
 	}
 	if (wr->recv) {
 		vbd_list_append(&qp->recvs, &wr->link);
@@ -669,7 +738,7 @@ static int post_send(struct fake_qp *qp, const struct ibv_send_wr *from)
 	} else if (wr->opcode == IBV_WR_LOCAL_INV) {
 		wr->new_rkey = from->invalidate_rkey;
 	}
-	take_sges(wr, from->sg_list, from->num_sge, qp->cap.max_send_sge);
+	fake_wr_take_sges(wr, from->sg_list, from->num_sge, qp->cap.max_send_sge);
 	if (wr->send_flags & IBV_SEND_INLINE) {
 		if (wr->length_bytes > qp->cap.max_inline_data ||
 			wr->length_bytes > sizeof(wr->inlined)) {
@@ -700,6 +769,10 @@ static int post_recv(struct fake_qp *qp, const struct ibv_recv_wr *from)
 {
 	struct fake_wr *wr;
 
+	if (qp->srq) {
+		fake_broken("a receive is posted on a QP with an SRQ");
+		return EINVAL;
+	}
 	if (qp->ibv.state == IBV_QPS_RESET) {
 		fake_broken("a receive is posted in QP state RESET");
 		return EINVAL;
@@ -711,7 +784,7 @@ static int post_recv(struct fake_qp *qp, const struct ibv_recv_wr *from)
 	wr = fake_allocate(sizeof(*wr));
 	wr->wr_id = from->wr_id;
 	wr->recv = true;
-	take_sges(wr, from->sg_list, from->num_sge, qp->cap.max_recv_sge);
+	fake_wr_take_sges(wr, from->sg_list, from->num_sge, qp->cap.max_recv_sge);
 	return queue_wr(qp, wr);
 }
 
@@ -805,7 +878,7 @@ static void recv_done(struct ibv_qp *qp, enum ibv_wc_opcode opcode, const void *
 	struct fake_wr *wr;
 
 	fake_lock();
-	wr = oldest(&qp_of(qp)->recvs);
+	wr = oldest(qp_of(qp)->srq ? &qp_of(qp)->srq->recvs : &qp_of(qp)->recvs);
 	if (!written && length_bytes > wr->length_bytes)
 		fake_give_up("the message is longer than the receive");
 	if (!written)
@@ -828,7 +901,9 @@ void fake_recv_done_imm(struct ibv_qp *qp, enum ibv_wc_opcode opcode, const void
 void fake_recv_failed(struct ibv_qp *qp, enum ibv_wc_status status, uint32_t vendor_err)
 {
 	fake_lock();
-	fake_complete(qp_of(qp), oldest(&qp_of(qp)->recvs), status, vendor_err, 0);
+	fake_complete(qp_of(qp),
+		oldest(qp_of(qp)->srq ? &qp_of(qp)->srq->recvs : &qp_of(qp)->recvs), status,
+		vendor_err, 0);
 	fake_unlock();
 }
 
@@ -868,6 +943,7 @@ void fake_data_reset(void)
 
 	while ((qp = VBD_LIST_FIRST(&g_fake.qps, struct fake_qp, link)))
 		free_qp(qp);
+	fake_srq_reset();
 	while ((cq = VBD_LIST_FIRST(&g_fake.cqs, struct fake_cq, link)))
 		free_cq(cq);
 	while ((channel = VBD_LIST_FIRST(&g_fake.comp_channels, struct fake_comp_channel, link)))

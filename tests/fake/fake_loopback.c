@@ -193,7 +193,7 @@ static void carry(const struct fake_wr *wr, const struct fake_wr *to)
 /* False if the peer has no receive for it: it waits (RNR), or is lost where nobody waits (UC). */
 static bool deliver(struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr)
 {
-	struct fake_wr *recv = VBD_LIST_FIRST(&peer->recvs, struct fake_wr, link);
+	struct fake_wr *recv = fake_qp_recv(peer);
 	uint32_t length_bytes = wr->length_bytes;
 
 	if (!recv && qp->ibv.qp_type == IBV_QPT_UC) {
@@ -260,7 +260,7 @@ static int access_of(const struct fake_qp *peer, const struct fake_wr *wr)
 static bool move(struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr)
 {
 	int access = access_for(wr->opcode);
-	struct fake_wr *recv = VBD_LIST_FIRST(&peer->recvs, struct fake_wr, link);
+	struct fake_wr *recv = fake_qp_recv(peer);
 
 	/* Of no bytes the key is not looked at: IBTA 9.7.4.1.5. */
 	if (wr->length_bytes && !(access_of(peer, wr) & access)) {

@@ -27,6 +27,7 @@ static void init_once(void)
 	vbd_list_init(&g_fake.mws);
 	vbd_list_init(&g_fake.comp_channels);
 	vbd_list_init(&g_fake.cqs);
+	vbd_list_init(&g_fake.srqs);
 	vbd_list_init(&g_fake.qps);
 	vbd_list_init(&g_fake.ahs);
 	vbd_list_init(&g_fake.event_channels);
@@ -214,7 +215,7 @@ unsigned int fake_live_total(void)
 	struct fake_live live = fake_live();
 
 	return live.contexts + live.pds + live.mrs + live.mws + live.comp_channels + live.cqs +
-	       live.qps + live.ahs + live.event_channels + live.ids;
+	       live.srqs + live.qps + live.ahs + live.event_channels + live.ids;
 }
 
 /* Event descriptors. */
@@ -559,6 +560,18 @@ void fake_async_push(
 		event.element.qp = qp;
 	else
 		event.element.port_num = port_num;
+	vbd_list_for_each (link, &g_fake.contexts) {
+		struct fake_context *context = VBD_CONTAINER_OF(link, struct fake_context, link);
+
+		if (context->device == device)
+			push_async(context, &event);
+	}
+}
+
+void fake_async_push_srq(struct fake_device *device, enum ibv_event_type type, struct ibv_srq *srq)
+{
+	struct vbd_pv_async_event event = {.type = (int)type, .element.srq = srq};
+
 	vbd_list_for_each (link, &g_fake.contexts) {
 		struct fake_context *context = VBD_CONTAINER_OF(link, struct fake_context, link);
 

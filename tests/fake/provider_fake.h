@@ -23,7 +23,8 @@ void fake_reset(void);
 
 /* What the provider has given out and not taken back. */
 struct fake_live {
-	unsigned int contexts, pds, mrs, mws, comp_channels, cqs, qps, ahs, event_channels, ids;
+	unsigned int contexts, pds, mrs, mws, comp_channels, cqs, srqs, qps, ahs, event_channels,
+		ids;
 };
 
 struct fake_live fake_live(void);
@@ -169,6 +170,7 @@ struct fake_wr {
 	struct vbd_link link;
 	uint64_t wr_id;
 	bool recv;
+	bool shared; /* it waits, or waited, in an SRQ */
 	enum ibv_wr_opcode opcode;
 	unsigned int send_flags;
 	uint32_t length_bytes; /* of all ranges together */
@@ -235,6 +237,15 @@ void fake_receives_optional(bool optional);
 
 /** fake_flush - now */
 void fake_flush(struct ibv_qp *qp);
+
+/** fake_srq_recvs - receives that wait in @srq */
+unsigned int fake_srq_recvs(struct ibv_srq *srq);
+
+/** fake_srq_limit - what it is armed with; 0: not armed */
+uint32_t fake_srq_limit(struct ibv_srq *srq);
+
+/** fake_cq_moderation - what was asked for last; 0 and 0 if nothing was */
+void fake_cq_moderation(struct ibv_cq *cq, uint16_t *ret_count, uint16_t *ret_period_us);
 
 /** fake_cq_push - a completion that nobody's work request led to */
 void fake_cq_push(struct ibv_cq *cq, const struct ibv_wc *wc);
