@@ -2,6 +2,7 @@
 #include "rdma/rping.h"
 
 #include "base/clock.h"
+#include "rdma/device.h"
 #include "rdma/pd.h"
 #include "rdma/probe.h"
 #include "rdma/worker.h"
@@ -121,7 +122,11 @@ enum vbd_status vbd_rping_create(
 	rping->client = client;
 	vbd_rping_renew(rping);
 	rping->mem.size_bytes = client ? sizeof(struct layout) : offsetof(struct layout, sink);
-	rping->mem.access = client ? VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE : 0;
+	if (client)
+		rping->mem.access = VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE;
+	else if (vbd_device_is_iwarp(pd->device))
+		/* The answer to an iWARP read is a write of the peer's (RFC 5040). */
+		rping->mem.access = VBD_ACCESS_REMOTE_WRITE;
 	status = vbd_mem_allocate(&rping->mem, err);
 	if (status)
 		return status;

@@ -6,7 +6,9 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 
-import { Daemon, Program, addr, dev, equal, finish, listens, ok, proof, run, scenario, until } from "./lib.mjs";
+import {
+	Daemon, Program, addr, dev, equal, finish, listens, ok, proof, refusal, run, scenario, until,
+} from "./lib.mjs";
 
 const PORT = 7471;
 const port = String(PORT);
@@ -29,6 +31,10 @@ const stop_both = async ({ near, far }) => {
 	await near.stop();
 	await far.stop();
 };
+
+// Messages that say which they are.
+const BYTES = 16;
+const numbered = (seq) => `message ${String(seq).padStart(BYTES - 8, "0")}`;
 
 const remove = (daemon, path) => daemon.call("DELETE", path);
 const transfer_in = (daemon, { id }, ...states) =>
@@ -139,6 +145,101 @@ await scenario("rping -c is answered", async () => {
 	await daemon.stop();
 });
 
+// --- every service over every way of connecting ------------------------------------------------------------------
+
+const two_daemons = async () => {
+	const daemons = await Promise.all([Daemon.start("near"), Daemon.start("far")]);
+
+	await Promise.all(daemons.map((daemon) => daemon.ready()));
+	return daemons;
+};
+
+// The two ends of a connection: what each service is, there and here.
+const by_cm = (dst_addr) => async ([near, far], there, here) => {
+	const { id, port: dst_port } = await far.listen({ addr: dst_addr, qp: there });
+	const connection = await near.connect({ dst_addr, dst_port, qp: here });
+	const { items } = await far.until("/v1/connections?state=established&limit=1000", "its side of the connection",
+		({ items }) => items.some(({ listener }) => listener === id));
+
+	return [connection, items.find(({ listener }) => listener === id)];
+};
+
+const by_hand = (transport) => async ([near, far], there, here) => {
+	const make = (daemon, qp) => daemon.post("/v1/connections", { bringup: "manual", transport, device: dev, qp });
+	const ends = [await make(near, here), await make(far, there)];
+
+	await near.post(`/v1/connections/${ends[0].id}/remote`, ends[1].exchange, 60);
+	await far.post(`/v1/connections/${ends[1].id}/remote`, ends[0].exchange, 60);
+	return ends;
+};
+
+const send_twenty = async (near, connection) => {
+	const source = await near.buffer(20 * BYTES, { device: connection.device });
+
+	await near.fill(source, Buffer.from(Array.from({ length: 20 }, (_, i) => numbered(i + 1)).join("")));
+	equal((await near.transfer("send", connection, source, null, { message_bytes: BYTES })).messages_done, 20, "messages");
+};
+
+const receives_twenty = async (daemon, { id }) => {
+	const { items } = await daemon.until(`/v1/connections/${id}/messages`, "twenty messages", ({ total }) => total === 20);
+
+	items.forEach(({ data }, i) => equal(data, numbered(i + 1), `message ${i + 1}`));
+};
+
+const services = {
+	inbox: async ([near, far], [here, there]) => {
+		await send_twenty(near, here);
+		await receives_twenty(far, there);
+	},
+	echo: async ([near], [here]) => {
+		await send_twenty(near, here);
+		await receives_twenty(near, here);
+	},
+	sink: async ([near, far], [here, there]) => {
+		await send_twenty(near, here);
+		await far.until(`/v1/connections/${there.id}`, "twenty counted", ({ counters }) => counters.recv.completed === 20);
+	},
+	rping: async ([near], [here]) =>
+		is_good(await near.post("/v1/probes", { connection: here.id, count: 5, size_bytes: 1000 }, 60), 5),
+};
+
+const play_services = async (column, connect, names) => {
+	const daemons = await two_daemons();
+
+	for (const service of names) {
+		const here = service === "rping" ? "rping_client" : "inbox";
+
+		await services[service](daemons, await connect(daemons, { service, rq_depth: 32 }, { service: here, rq_depth: 32 }));
+		proof(service, column);
+		if (service === "rping")
+			proof("rping_client", column);
+	}
+	for (const daemon of daemons)
+		await daemon.stop();
+};
+
+await scenario("every service over RC", () => play_services("rc_cm", by_cm(addr), Object.keys(services)));
+await scenario("every service over RC brought up by hand", () =>
+	play_services("rc_manual", by_hand("rc"), Object.keys(services)));
+await scenario("every service over iWARP", () =>
+	play_services("siw", by_cm(process.env.LAB_SIW_ADDR), Object.keys(services)));
+await scenario("every service over UC but rping, which reads", async () => {
+	await play_services("uc", by_hand("uc"), ["inbox", "echo", "sink"]);
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	for (const service of ["rping", "rping_client"]) {
+		const { code, detail } = await daemon.refused("POST", "/v1/connections",
+			{ bringup: "manual", transport: "uc", device: dev, service });
+
+		equal(code, "not_supported", "code");
+		ok(detail.includes("uc"), `the refusal does not name the transport: ${detail}`);
+		refusal(service, "uc", code);
+	}
+	equal((await daemon.get("/v1/connections")).total, 0, "connections");
+	await daemon.stop();
+});
+
 // --- messages by the thousand ------------------------------------------------------------------------------------
 
 await scenario("the sink counts and forgets", async () => {
@@ -157,12 +258,10 @@ await scenario("the sink counts and forgets", async () => {
 });
 
 const COUNT = 100_000;
-const BYTES = 16;
-const numbered = (seq) => `message ${String(seq).padStart(BYTES - 8, "0")}`;
 
 await scenario("100,000 messages arrive in order though the reader is slower", async () => {
 	const world = await pair({
-		here: { sq_depth: 1024, retry_count: 7 },
+		here: { sq_depth: 1024, retry_count: 7, signal_every: 64 },
 		there: { rq_depth: 2048, recv_size_bytes: BYTES },
 	});
 	const { near, far, connection, peer } = world;
