@@ -17,6 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* How long the CM may take to say why a QP was flushed. */
+#define CAUSE_WAIT_MS 1000
+
 struct vbd_conn_params vbd_conn_params_default(void)
 {
 	return (struct vbd_conn_params){
@@ -97,6 +100,7 @@ static enum vbd_reason reason_of(enum vbd_conn_event event, const struct cause *
 		[VBD_CONN_EV_DISCONNECTED] = VBD_REASON_PEER_DISCONNECT,
 		[VBD_CONN_EV_DEVICE_REMOVAL] = VBD_REASON_DEVICE_REMOVED,
 		[VBD_CONN_EV_QP_ERROR] = VBD_REASON_QP_FATAL,
+		[VBD_CONN_EV_FLUSHED] = VBD_REASON_QP_FATAL,
 		[VBD_CONN_EV_DEADLINE] = VBD_REASON_DEADLINE,
 		[VBD_CONN_EV_CMD_REJECT] = VBD_REASON_REJECTED_LOCALLY,
 		[VBD_CONN_EV_CMD_CLOSE] = VBD_REASON_LOCAL_CLOSE,
@@ -130,6 +134,16 @@ static void remember(struct vbd_conn *conn, enum vbd_conn_event event, const str
 		.opcode = cause->opcode,
 		.transfer = cause->transfer,
 	};
+}
+
+/* A flush is nobody's cause: what led to it is. */
+static void name_cause(struct vbd_conn *conn, enum vbd_conn_event event, const struct cause *cause)
+{
+	if (!conn->cause_open)
+		return;
+	conn->reason = VBD_REASON_NONE;
+	conn->first_error = (struct vbd_first_error){0};
+	remember(conn, event, cause);
 }
 
 /* A peer may hang up over an error that we learn of a moment later: then the error is the cause. */
@@ -242,24 +256,21 @@ static enum vbd_status reject(struct vbd_conn *conn)
 	return VBD_OK;
 }
 
+/* Every letter that was sent must be back before its memory goes. */
+static bool is_drained(const struct vbd_channel *channel)
+{
+	return !channel || !channel->attached ||
+	       (channel->drained && channel->sweep_sent == channel->swept);
+}
+
 static void drained(struct vbd_conn *conn)
 {
+	if (conn->cause_open)
+		return;
 	step(conn,
 		vbd_reason_clean(conn->reason) ? VBD_CONN_EV_DRAINED_CLEAN
 					       : VBD_CONN_EV_DRAINED_FAILED,
 		&no_cause);
-}
-
-/* The QP can't go before its worker has taken the drain letter: until then it may post on it. */
-static enum vbd_status force(struct vbd_conn *conn)
-{
-	struct vbd_channel *channel = conn->channel;
-
-	if (channel->sweep_sent)
-		return VBD_OK;
-	channel->sweep_sent = true;
-	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_FENCE);
-	return VBD_OK;
 }
 
 static void disconnect(struct vbd_conn *conn)
@@ -274,29 +285,73 @@ static void disconnect(struct vbd_conn *conn)
 		vbd_log(VBD_LOG_DEBUG, "conn", "%s", error.text);
 }
 
-static enum vbd_status drain(struct vbd_conn *conn)
+/* Nothing more is heard of why it was flushed, or it has been heard. */
+static void settle_cause(struct vbd_conn *conn)
+{
+	conn->cause_open = false;
+	disconnect(conn);
+	if (is_drained(conn->channel))
+		drained(conn);
+	else
+		vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
+}
+
+/* The QP can't go before its worker has taken the drain letter: until then it may post on it. */
+static enum vbd_status force(struct vbd_conn *conn)
+{
+	struct vbd_channel *channel = conn->channel;
+
+	if (conn->cause_open) {
+		settle_cause(conn);
+		return VBD_OK;
+	}
+	if (channel->sweep_sent)
+		return VBD_OK;
+	channel->sweep_sent = true;
+	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_FENCE);
+	return VBD_OK;
+}
+
+static void go_down(struct vbd_conn *conn)
 {
 	struct vbd_channel *channel = conn->channel;
 	struct vbd_error error = {0};
 
-	disconnect(conn);
 	/* The kernel still works on the QP: the drain goes on in vbd_conn_moved(). */
 	if (conn->manual.move) {
 		vbd_conn_set_deadline(conn, 0);
-		return VBD_OK;
+		return;
 	}
 	if (!channel || !channel->attached) {
 		drained(conn);
-		return VBD_OK;
+		return;
 	}
 	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
 	if (channel->drain_sent)
-		return VBD_OK;
+		return;
 	channel->drain_sent = true;
 	vbd_worker_send(channel->worker, &channel->mail_drain, VBD_WORKER_DRAIN);
 	/* A device that no longer takes orders will not flush either. */
 	if (vbd_conn_qp_move(conn, IBV_QPS_ERR, &error) != VBD_OK)
 		(void)force(conn);
+}
+
+static enum vbd_status drain(struct vbd_conn *conn)
+{
+	disconnect(conn);
+	go_down(conn);
+	return VBD_OK;
+}
+
+/* Only the CM of iWARP moves a QP by itself. Our own disconnect waits: the CM would report it like
+ * the peer's. */
+static enum vbd_status await_cause(struct vbd_conn *conn)
+{
+	if (!conn->cm_id || !vbd_device_is_iwarp(conn->device))
+		return drain(conn);
+	go_down(conn);
+	conn->cause_open = true;
+	vbd_conn_set_deadline(conn, CAUSE_WAIT_MS);
 	return VBD_OK;
 }
 
@@ -344,6 +399,12 @@ static enum vbd_status perform(
 		return VBD_OK;
 	case VBD_CONN_DO_DRAIN:
 		return drain(conn);
+	case VBD_CONN_DO_AWAIT_CAUSE:
+		return await_cause(conn);
+	case VBD_CONN_DO_NAME_CAUSE:
+		if (conn->cause_open)
+			settle_cause(conn);
+		return VBD_OK;
 	case VBD_CONN_DO_NOTIFY:
 		return notify(conn, err);
 	case VBD_CONN_DO_FORCE:
@@ -361,8 +422,8 @@ static enum vbd_status perform(
 
 static bool begins_the_end(enum vbd_conn_action action)
 {
-	return action == VBD_CONN_DO_DRAIN || action == VBD_CONN_DO_END_EMPTY ||
-	       action == VBD_CONN_DO_REJECT;
+	return action == VBD_CONN_DO_DRAIN || action == VBD_CONN_DO_AWAIT_CAUSE ||
+	       action == VBD_CONN_DO_END_EMPTY || action == VBD_CONN_DO_REJECT;
 }
 
 /*
@@ -380,6 +441,8 @@ static void step(struct vbd_conn *conn, enum vbd_conn_event event, const struct 
 		remember(conn, event, cause);
 	else if (rule->action == VBD_CONN_DO_COUNT)
 		count_error(conn, event, cause);
+	else if (rule->action == VBD_CONN_DO_NAME_CAUSE)
+		name_cause(conn, event, cause);
 	else if (rule->action == VBD_CONN_DO_IGNORE)
 		vbd_log(VBD_LOG_DEBUG, "conn", "%llu ignores %s in %s: %s",
 			(unsigned long long)conn->id, vbd_conn_event_name(event),
@@ -716,7 +779,7 @@ static void on_channel_error(void *owner)
 	if (conn->manual.parking)
 		step(conn, VBD_CONN_EV_LATE_ERROR, &cause);
 	else
-		step(conn, flushed ? VBD_CONN_EV_QP_ERROR : VBD_CONN_EV_WC_ERROR, &cause);
+		step(conn, flushed ? VBD_CONN_EV_FLUSHED : VBD_CONN_EV_WC_ERROR, &cause);
 }
 
 static void on_fenced(void *owner)
@@ -740,7 +803,6 @@ static void on_letter_back(void *owner)
 		on_fenced(conn);
 		return;
 	}
-	/* Each letter that was sent must be back before its memory goes. */
 	if (channel->drained && channel->sweep_sent == channel->swept)
 		drained(conn);
 }

@@ -111,6 +111,7 @@ struct vbd_conn {
 
 	enum vbd_conn_state state; /* written by set_state() in conn.c only */
 	enum vbd_reason reason;	   /* why it ends; NONE until something begins the end */
+	bool cause_open;	   /* DRAINING after a flush: the CM may still say why */
 	uint64_t errors_after_first;
 	struct vbd_first_error first_error;
 

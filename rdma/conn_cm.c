@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn_cm.h"
 
+#include "base/attr.h"
 #include "base/log.h"
 #include "rdma/conn_qp.h"
 #include "rdma/device.h"
@@ -9,6 +10,7 @@
 #include "rdma/source.h"
 
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <string.h>
 
@@ -41,6 +43,16 @@ void vbd_conn_cm_take_addresses(struct vbd_conn *conn)
 
 	take_addr(&conn->local, vbd_pv_id_local(conn->cm_id), scope_id);
 	take_addr(&conn->peer, vbd_pv_id_peer(conn->cm_id), scope_id);
+}
+
+void vbd_conn_cm_take_scope(struct vbd_conn *conn, const char *netdev)
+{
+	struct sockaddr_storage *addrs[] = {&conn->local, &conn->peer};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(addrs); i++) {
+		if (vbd_sockaddr_needs_scope((const struct sockaddr *)addrs[i]))
+			((struct sockaddr_in6 *)addrs[i])->sin6_scope_id = if_nametoindex(netdev);
+	}
 }
 
 void vbd_conn_cm_take_peer_data(struct vbd_conn *conn, const struct vbd_pv_cm_event *event)

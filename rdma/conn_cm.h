@@ -29,6 +29,10 @@ void vbd_conn_cm_reject(struct vbd_conn *conn);
 /** vbd_conn_cm_take_addresses - remember both addresses of the CM id */
 void vbd_conn_cm_take_addresses(struct vbd_conn *conn);
 
+/** vbd_conn_cm_take_scope - the interface of the path: link-local addresses that lack it are on it
+ */
+void vbd_conn_cm_take_scope(struct vbd_conn *conn, const char *netdev);
+
 /** vbd_conn_cm_take_peer_data - remember what the peer said of itself */
 void vbd_conn_cm_take_peer_data(struct vbd_conn *conn, const struct vbd_pv_cm_event *event);
 

@@ -52,7 +52,8 @@ enum vbd_conn_state {
 	X(UNEXPECTED_CM, "unexpected_cm") /* a CM event that no connection gets */         \
 	/* the data path and the device */                                                 \
 	X(WC_ERROR, "wc_error")		  /* a completion failed */                        \
-	X(QP_ERROR, "qp_error")		  /* async event, or a flush out of the blue */    \
+	X(QP_ERROR, "qp_error")		  /* async event */                                \
+	X(FLUSHED, "flushed")		  /* a flush out of the blue: nobody said why */   \
 	X(LATE_ERROR, "late_error")	  /* either, behind a deliberate ERR */            \
 	X(COMM_EST, "comm_est")		  /* data came before ESTABLISHED did */           \
 	X(DRAINED_CLEAN, "drained_clean") /* all completions are in, nothing went wrong */ \
@@ -91,6 +92,8 @@ enum vbd_conn_event {
 	X(PARKED, "parked")		  /* they are in: the QP may be used again */            \
 	X(END_EMPTY, "end_empty")	  /* there is no QP: just let go of the id */            \
 	X(DRAIN, "drain")		  /* disconnect, QP to ERR, wait for flushes */          \
+	X(AWAIT_CAUSE, "await_cause")	  /* the same, but leave the CM a moment to say why */   \
+	X(NAME_CAUSE, "name_cause")	  /* why it was flushed, if nobody knew */               \
 	X(NOTIFY, "notify")		  /* tell the CM that data came before the peer's RTU */ \
 	X(FORCE, "force")		  /* destroy the QP without its flushes */               \
 	X(FINISH, "finish")		  /* destroy the QP, the id, the memory */               \

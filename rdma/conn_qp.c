@@ -2,6 +2,7 @@
 #include "rdma/conn_qp.h"
 
 #include "rdma/caps.h"
+#include "rdma/conn_cm.h"
 #include "rdma/cq.h"
 #include "rdma/device.h"
 #include "rdma/fabric.h"
@@ -369,9 +370,12 @@ static void take_grh(struct vbd_conn *conn, const struct ibv_ah_attr *ah)
 	info->traffic_class = ah->grh.traffic_class;
 	info->hop_limit = ah->grh.hop_limit;
 	memcpy(info->dgid, ah->grh.dgid.raw, sizeof(info->dgid));
-	if (moved)
-		info->sgid_known = vbd_device_query_gid(conn->device, conn->port_num,
-					   info->gid_index, &info->sgid, NULL) == VBD_OK;
+	if (!moved)
+		return;
+	info->sgid_known = vbd_device_query_gid(conn->device, conn->port_num, info->gid_index,
+				   &info->sgid, NULL) == VBD_OK;
+	if (info->sgid_known)
+		vbd_conn_cm_take_scope(conn, info->sgid.netdev);
 }
 
 void vbd_conn_refresh_qp(struct vbd_conn *conn)

@@ -16,16 +16,20 @@
 /* rdma_conn_param has 8 bits for the length. */
 #define VBD_PRIVATE_DATA_MAX 255
 
+/* Of these an enhanced MPA request takes four for itself (RFC 6581, 4.1): with more the length
+ * wraps, and the kernel gives the connection up (seen on siw, 6.1). */
+#define VBD_PRIVATE_DATA_IWARP_MAX 251
+
 /*
  * X(SYMBOL, json name, bytes on InfiniBand and RoCE, bytes on iWARP)
  *
  * IBTA 12.6 and 12.11, less the 36 bytes of the CMA's own header in a request (kernel
- * rdma/ib_cm.h, cma.c). MPA has room for 512 bytes, and librdmacm for VBD_PRIVATE_DATA_MAX.
+ * rdma/ib_cm.h, cma.c). MPA has room for 512 bytes, librdmacm for less.
  */
 #define VBD_CM_MESSAGE_MAP(X)                                             \
-	X(REQUEST, "request", 56, VBD_PRIVATE_DATA_MAX)                   \
-	X(REPLY, "reply", 196, VBD_PRIVATE_DATA_MAX)                      \
-	X(REJECT, "reject", 148, VBD_PRIVATE_DATA_MAX)                    \
+	X(REQUEST, "request", 56, VBD_PRIVATE_DATA_IWARP_MAX)             \
+	X(REPLY, "reply", 196, VBD_PRIVATE_DATA_IWARP_MAX)                \
+	X(REJECT, "reject", 148, VBD_PRIVATE_DATA_IWARP_MAX)              \
 	X(SIDR_REQUEST, "sidr_request", 180, 0) /* UD: no iWARP has it */ \
 	X(SIDR_REPLY, "sidr_reply", 136, 0)
 

@@ -25,7 +25,7 @@ prepare=()
 case $suite in
 two_guests) options+=(--peer "node '$here/two_guests_peer.mjs' '$build'") ;;
 siw | services) options+=(--siw) prepare=(--siw) ;;
-network) options+=(--siw --second --vlan) prepare=(--siw) ;;
+network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;
 esac
 "$root/lab/prepare" "${prepare[@]}" || skip "lab/prepare failed, as it says above"
 

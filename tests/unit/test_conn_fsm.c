@@ -64,6 +64,7 @@ static void test_conn_fsm__what_changes_nothing_does_nothing(void **test_state)
 			bool idle = rule->action == VBD_CONN_DO_IGNORE ||
 				    rule->action == VBD_CONN_DO_REFUSE ||
 				    rule->action == VBD_CONN_DO_COUNT ||
+				    rule->action == VBD_CONN_DO_NAME_CAUSE ||
 				    rule->action == VBD_CONN_DO_NOTIFY ||
 				    rule->action == VBD_CONN_DO_MOVE_QP ||
 				    rule->action == VBD_CONN_DO_PARKED ||

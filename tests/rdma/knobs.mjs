@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the connection manager can be asked for: read back as asked and as in force, on both sides, and seen by programs
+// that nobody here wrote.
+
+import { Daemon, Program, addr, dev, equal, finish, listens, ok, proof, refusal, resources, resources_are_back, run,
+	scenario, transfers_work, until } from "./lib.mjs";
+
+const PORT = 7471;
+const { LAB_SECOND_ADDR, LAB_SECOND_DEV, LAB_SIW_ADDR, LAB_SIW_DEV, LAB_VLAN_ADDR } = process.env;
+const ROOM = { request: 56, reply: 196, reject: 148 };
+const IWARP_ROOM = 251; // 255, less the four of an enhanced MPA request
+const REJECT_CONSUMER = 28, REJECT_VENDOR_OPTION = 35; // IBTA 12.6.7.2
+
+const members = (object, names) => JSON.stringify(Object.fromEntries(names.map((name) => [name, object[name]])));
+const same = (seen, wanted, what) => equal(members(seen, Object.keys(wanted)), JSON.stringify(wanted), what);
+const text = (length) => "verbsd".repeat(length).slice(0, length);
+
+async function two_daemons(play) {
+	const before = await resources();
+	const a = await Daemon.start("a");
+	const b = await Daemon.start("b");
+
+	await Promise.all([a.ready(), b.ready()]);
+	await play(a, b);
+	await a.stop();
+	await b.stop();
+	await resources_are_back(before);
+}
+
+// The other end, at the daemon that listens.
+async function accepted(daemon, state = "established") {
+	const { items: [{ id }] } = await daemon.until(`/v1/connections?state=${state}`, `a connection in ${state}`,
+		({ total }) => total === 1);
+
+	return daemon.connection(id);
+}
+
+async function close(daemon, { id }, peer, { id: peer_id }) {
+	await daemon.post(`/v1/connections/${id}/close`, {}, 60);
+	await peer.ended_with(peer_id, "peer_disconnect");
+}
+
+// Refused before anything is made: there are as many connections as before.
+async function refused(daemon, path, body, code, pointer) {
+	const { total } = await daemon.get("/v1/connections");
+	const problem = await daemon.refused("POST", path, body);
+
+	equal(problem.code, code, `code of the refusal (${problem.detail})`);
+	equal(problem.pointer, pointer, `pointer of the refusal (${problem.detail})`);
+	equal((await daemon.get("/v1/connections")).total, total, "connections after the refusal");
+	return problem;
+}
+
+// --- timers, retries, depths, MTU, ToS, addresses ----------------------------------------------------------------
+
+await scenario("what either side asks for is in force there", () => two_daemons(async (a, b) => {
+	const asked_a = { retry_count: 2, rnr_retry: 4, ack_timeout: 15, min_rnr_timer: 10, responder_resources: 8,
+		initiator_depth: 2, path_mtu_bytes: 512 };
+	const asked_b = { retry_count: 3, rnr_retry: 5, ack_timeout: 16, min_rnr_timer: 9, responder_resources: 4,
+		initiator_depth: 4, path_mtu_bytes: 512 };
+	const listener = await b.listen({ port: PORT, qp: asked_b, tos: 64, backlog: 7 });
+
+	same(listener.qp, asked_b, "params of the listener");
+	same(listener.asked, { device: null, tos: 64, reuse_addr: false, v6_only: null }, "what the listener was asked for");
+	equal(listener.backlog, 7, "backlog");
+	const from = { device: dev, src_addr: addr, src_port: 40123, tos: 32, reuse_addr: true };
+	const here = await a.connect({ dst_port: PORT, qp: asked_a, ...from });
+	const there = await accepted(b);
+	same(here.params, asked_a, "params, active");
+	same(there.params, asked_b, "params, passive");
+	same(here.asked, from, "asked, active");
+	same(there.asked, { device: null, src_addr: null, src_port: null, tos: 64, reuse_addr: false }, "asked, passive");
+	// Nobody may read more at a time than the other answers.
+	same(here.qp, { ...asked_a, responder_resources: 4, initiator_depth: 2, traffic_class: 32 }, "QP, active");
+	same(there.qp, { ...asked_b, responder_resources: 2, initiator_depth: 4, traffic_class: 64 }, "QP, passive");
+	same(here.local, { addr, port: 40123 }, "local address");
+	same(there.peer, { addr, port: 40123 }, "address that the peer saw");
+	equal(here.device, dev, "device");
+	await transfers_work(a, here, b);
+	await close(a, here, b, there);
+}));
+
+await scenario("a path has its own MTU where nobody caps it, and a listener the ToS of the request", () =>
+	two_daemons(async (a, b) => {
+		await b.listen({ port: PORT });
+		const here = await a.connect({ dst_port: PORT, tos: 32, qp: { path_mtu_bytes: 4096 } });
+		const there = await accepted(b);
+
+		equal(here.params.path_mtu_bytes, 4096, "the cap asked for");
+		equal(here.qp.path_mtu_bytes, there.qp.path_mtu_bytes, "path MTU");
+		equal(there.params.path_mtu_bytes, null, "the cap that was not asked for");
+		equal(there.qp.traffic_class, 32, "traffic class, passive");
+		equal(there.asked.tos, null, "ToS that was not asked for");
+		await transfers_work(a, here, b);
+		await close(a, here, b, there);
+	}));
+
+await scenario("a connection names its GID's type, interface and VLAN", () => two_daemons(async (a, b) => {
+	for (const [dst_addr, netdev, vlan_id] of [[addr, "rdma0", null], [LAB_VLAN_ADDR, "rdma0.7", 7]]) {
+		const listener = await b.listen({ addr: dst_addr, port: PORT });
+		const here = await a.connect({ dst_addr, dst_port: PORT });
+		const there = await accepted(b);
+
+		for (const { qp } of [here, there])
+			same(qp, { sgid: `::ffff:${dst_addr}`, gid_type: "roce_v2", netdev, vlan_id }, "the GID in use");
+		await close(a, here, b, there);
+		await b.call("DELETE", `/v1/listeners/${listener.id}`);
+	}
+	const { ports: [{ gids }] } = await a.get(`/v1/devices/${dev}`);
+	ok(gids.some(({ netdev, vlan_id }) => netdev === "rdma0.7" && vlan_id === 7), "no GID of the VLAN");
+}));
+
+await scenario("a source port is taken, unless both share it", () => two_daemons(async (a, b) => {
+	await b.listen({ port: PORT });
+	await b.listen({ port: PORT + 1 });
+	await a.connect({ dst_port: PORT, src_addr: addr, src_port: 40200 });
+	const problem = await a.refused("POST", "/v1/connections",
+		{ dst_addr: addr, dst_port: PORT + 1, src_addr: addr, src_port: 40200 }, 60);
+	equal(problem.code, "address_in_use", `code (${problem.detail})`);
+	for (const dst_port of [PORT, PORT + 1]) {
+		const { local } = await a.connect({ dst_port, src_addr: addr, src_port: 40201, reuse_addr: true });
+
+		equal(local.port, 40201, "source port");
+	}
+	// A port alone will do, too.
+	equal((await a.connect({ dst_port: PORT, src_port: 40202 })).local.port, 40202, "source port");
+}));
+
+await scenario("a listener takes IPv6 alone if asked to", () => two_daemons(async (a, b) => {
+	await b.listen({ addr: "::", port: PORT, v6_only: true });
+	await b.listen({ addr: "::", port: PORT + 1, v6_only: false });
+	const { reason } = await a.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: PORT }, 60);
+	equal(reason, "rejected", "end of an IPv4 connection to an IPv6 listener");
+	equal((await a.connect({ dst_port: PORT + 1 })).state, "established", "state of one to a listener for both");
+	await refused(b, "/v1/listeners", { addr: "0.0.0.0", v6_only: true }, "bad_value", "/v6_only");
+}));
+
+await scenario("an address that needs an interface is not guessed", () => two_daemons(async (a) => {
+	await refused(a, "/v1/connections", { dst_addr: "fe80::1", dst_port: 1 }, "bad_value", "/dst_addr");
+	await refused(a, "/v1/connections", { dst_addr: "fe80::1%nope0", dst_port: 1 }, "bad_value", "/dst_addr");
+	await refused(a, "/v1/connections", { dst_addr: "fd00::1", src_addr: "fe80::1", dst_port: 1 }, "bad_value", "/src_addr");
+	await refused(a, "/v1/connections", { dst_addr: "fd00::1", src_addr: addr, dst_port: 1 }, "bad_value", "/src_addr");
+	await refused(a, "/v1/listeners", { addr: "fe80::1" }, "bad_value", "/addr");
+}));
+
+// --- private data ------------------------------------------------------------------------------------------------
+
+await scenario("private data goes both ways, in every encoding", () => two_daemons(async (a, b) => {
+	const ways = [
+		[{ data: "grüß dich" }, { data: "grüß dich", encoding: "text" }],
+		[{ data: "c0ffee00c0ffee", encoding: "hex" }, { data: "c0ffee00c0ffee", encoding: "hex" }],
+		[{ data: "AP8B", encoding: "base64" }, { data: "00ff01", encoding: "hex" }],
+	];
+
+	for (const [said, heard] of ways) {
+		const listener = await b.listen({ port: PORT, private_data: said });
+		const here = await a.connect({ dst_port: PORT, private_data: said });
+		const there = await accepted(b);
+
+		same(listener.private_data, { message: "reply", ...heard }, "private data of the listener");
+		same(here.private_data.local, { message: "request", ...heard }, "what was asked for");
+		same(here.private_data.peer, { message: "reply", ...heard, length_bytes: ROOM.reply }, "what came back");
+		same(there.private_data.peer, { message: "request", ...heard, length_bytes: ROOM.request }, "what came in");
+		same(there.private_data.local, { message: "reply", ...heard }, "what was answered");
+		await close(a, here, b, there);
+		await b.call("DELETE", `/v1/listeners/${listener.id}`);
+	}
+	proof("private_data", "rc_cm");
+}));
+
+await scenario("private data fills each message to its last byte, and not beyond", () => two_daemons(async (a, b) => {
+	const data = Object.fromEntries(Object.entries(ROOM).map(([message, room]) => [message, { data: text(room) }]));
+	const beyond = (message) => ({ private_data: { data: text(ROOM[message] + 1) } });
+
+	await b.listen({ port: PORT, accept: "manual" });
+	const { detail } = await refused(a, "/v1/connections", { dst_addr: addr, dst_port: PORT, ...beyond("request") },
+		"too_long", "/private_data/data");
+	ok(detail.includes(`${ROOM.request}`), `the refusal does not name the room: ${detail}`);
+	await refused(b, "/v1/listeners", { addr, ...beyond("reply") }, "too_long", "/private_data/data");
+
+	const first = await a.connect({ dst_port: PORT, private_data: data.request }, 0);
+	const { id } = await accepted(b, "requested");
+	for (const [verb, message] of [["accept", "reply"], ["reject", "reject"]])
+		await refused(b, `/v1/connections/${id}/${verb}`, beyond(message), "too_long", "/private_data/data");
+	equal((await b.connection(id)).state, "requested", "state after the refusals");
+	const there = await b.post(`/v1/connections/${id}/accept`, { private_data: data.reply }, 60);
+	equal(there.private_data.peer.data, data.request.data, "what came with the request");
+	const here = await a.connection_in(first.id, "established");
+	equal(here.private_data.peer.data, data.reply.data, "what came with the reply");
+	await close(a, here, b, there);
+
+	const second = await a.connect({ dst_port: PORT }, 0);
+	const request = await accepted(b, "requested");
+	equal(request.private_data.peer, null, "private data that nobody sent");
+	await b.post(`/v1/connections/${request.id}/reject`, { private_data: data.reject });
+	equal((await a.connection_in(second.id, "failed")).private_data.peer.data, data.reject.data, "what came with the rejection");
+}));
+
+await scenario("a rejection says why, and more", () => two_daemons(async (a, b) => {
+	await b.listen({ port: PORT, accept: "manual" });
+	for (const [reason, cm_status] of [["consumer", REJECT_CONSUMER], ["vendor_option_not_supported", REJECT_VENDOR_OPTION]]) {
+		const { id } = await a.connect({ dst_port: PORT }, 0);
+		const request = await accepted(b, "requested");
+		const rejected = await b.post(`/v1/connections/${request.id}/reject`, { reason, private_data: { data: "try port 9" } });
+
+		same(rejected.private_data.local, { message: "reject", data: "try port 9" }, "what the rejection carried");
+		equal(rejected.end.reason, "rejected_locally", "end of the side that rejected");
+		const { first_error, end, private_data } = await a.connection_in(id, "failed");
+		equal(end.reason, "rejected", "end of the side that was rejected");
+		same(first_error, { cm_event: "RDMA_CM_EVENT_REJECTED", cm_status }, "its first error");
+		ok(first_error.reject_reason, "the reason has no name");
+		same(private_data.peer, { message: "reject", data: "try port 9", length_bytes: ROOM.reject }, "what it was told");
+	}
+}));
+
+await scenario("a request that nobody decides on is rejected at its deadline", () => two_daemons(async (a, b) => {
+	const listener = await b.listen({ port: PORT, accept: "manual", accept_timeout_ms: 300 });
+	const { id } = await a.connect({ dst_port: PORT }, 0);
+
+	await a.ended_with(id, "rejected");
+	const { items: [{ end, timeout_ms }] } = await b.connections("failed");
+	equal(end.reason, "deadline", "end of the request");
+	equal(timeout_ms, 300, "its deadline");
+	same(await b.get(`/v1/listeners/${listener.id}`), { requests: 1, accepted: 0, rejected: 1, waiting: 0 }, "its listener");
+}));
+
+await scenario("without a connection manager there is nobody to carry private data", () => two_daemons(async (a) => {
+	for (const [transport, column] of [["rc", "rc_manual"], ["uc", "uc"]]) {
+		const { code } = await refused(a, "/v1/connections",
+			{ bringup: "manual", transport, device: dev, private_data: { data: "hello" } }, "bad_value", "/private_data");
+
+		refusal("private_data", column, code);
+	}
+}));
+
+await scenario("by hand a cap of the path MTU is part of what is exchanged", () => two_daemons(async (a, b) => {
+	const body = { bringup: "manual", device: dev };
+	const here = await a.post("/v1/connections", { ...body, qp: { path_mtu_bytes: 256 } });
+	const there = await b.post("/v1/connections", body);
+
+	equal(here.exchange.mtu_bytes, 256, "MTU that the peer is told");
+	await b.post(`/v1/connections/${there.id}/remote`, here.exchange, 60);
+	await a.post(`/v1/connections/${here.id}/remote`, there.exchange, 60);
+	for (const [daemon, { id }] of [[a, here], [b, there]])
+		equal((await daemon.connection(id)).qp.path_mtu_bytes, 256, "path MTU");
+	await transfers_work(a, here, b);
+	await Promise.all([[a, here], [b, there]].map(([daemon, { id }]) => daemon.post(`/v1/connections/${id}/close`, {}, 60)));
+}));
+
+// librdmacm's sockets say which version they are, and how much may be sent, in 40 bytes of private data (rsocket.c).
+await scenario("rstream's private data is seen, and rstream takes ours", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	await daemon.listen({ port: PORT, accept: "manual" });
+	const client = new Program("rstream", ["-s", addr, "-p", `${PORT}`, "-S", "64", "-C", "1", "-I", "1"]);
+	const request = await accepted(daemon, "requested");
+	const { message, data, encoding, length_bytes } = request.private_data.peer;
+	equal(`${message} ${encoding} ${length_bytes}`, `request hex ${ROOM.request}`, "what carried it");
+	equal(data.slice(0, 2), "01", "version of the protocol");
+	ok(data.length / 2 <= 40 && parseInt(data.slice(4, 8), 16) > 0, `no credits in ${data}`);
+	await daemon.post(`/v1/connections/${request.id}/reject`, { private_data: { data: "no sockets here" } });
+	ok((await client.end()).status !== 0, "rstream did not notice that it was rejected");
+
+	const server = new Program("rstream", ["-b", addr, "-p", `${PORT + 1}`, "-S", "64", "-C", "1", "-I", "1"]);
+	await listens(PORT + 1);
+	const here = await daemon.connect({ dst_port: PORT + 1, private_data: { data: data.padEnd(80, "0"), encoding: "hex" } });
+	equal(here.private_data.peer.message, "reply", "what carried its answer");
+	equal(here.private_data.peer.data.slice(0, 2), "01", "version of its protocol");
+	await daemon.post(`/v1/connections/${here.id}/close`, {}, 60);
+	server.kill("SIGKILL");
+	await server.end();
+	await daemon.stop();
+	proof("private_data", "rc_cm");
+	proof("peer:rstream", "rc_cm");
+});
+
+// --- devices -----------------------------------------------------------------------------------------------------
+
+await scenario("a connection goes out from the device asked for", () => two_daemons(async (a, b) => {
+	const targets = [[dev, addr], [LAB_SECOND_DEV, LAB_SECOND_ADDR]];
+
+	for (const [device, own] of targets) {
+		const listener = await b.listen({ addr: "0.0.0.0", port: PORT, device });
+
+		same(listener, { device, addr: own }, "what it listens on");
+		const here = await a.connect({ dst_addr: own, dst_port: PORT, device });
+		const there = await accepted(b);
+		same(here, { device }, "the connection");
+		equal(here.local.addr, own, "address that was chosen");
+		equal(here.asked.src_addr, null, "address that was asked for");
+		equal(there.device, device, "device of the other side");
+		await close(a, here, b, there);
+		await b.call("DELETE", `/v1/listeners/${listener.id}`);
+	}
+}));
+
+await scenario("a route to another device is no way to go", () => two_daemons(async (a, b) => {
+	await b.listen({ port: PORT });
+	const problem = await a.refused("POST", "/v1/connections",
+		{ dst_addr: LAB_SECOND_ADDR, dst_port: PORT, src_addr: LAB_SECOND_ADDR, device: dev }, 60);
+	equal(problem.code, "route_error", "code");
+	ok(problem.detail.includes(dev) && problem.detail.includes(LAB_SECOND_DEV), `the devices are not named: ${problem.detail}`);
+	const { detail } = await refused(b, "/v1/listeners", { addr, device: LAB_SECOND_DEV }, "address_not_available", "/addr");
+	ok(detail.includes(dev) && detail.includes(LAB_SECOND_DEV), `the devices are not named: ${detail}`);
+	await refused(a, "/v1/connections", { dst_addr: addr, dst_port: PORT, device: "nope0" }, "no_device", "/device");
+	await refused(b, "/v1/listeners", { addr, device: "nope0" }, "no_device", "/device");
+}));
+
+await scenario("a device is found by a link-local address as well", () => two_daemons(async (a, b) => {
+	await run("ip", "addr", "add", "fe80::76:1/64", "dev", "rdma0", "nodad");
+	await b.listen({ addr: "fe80::76:1%rdma0", port: PORT });
+	// The device tells the interface.
+	const here = await a.connect({ dst_addr: "fe80::76:1", dst_port: PORT, device: dev });
+	const there = await accepted(b);
+	equal(here.device, dev, "device");
+	ok(/^fe80:.*%rdma0$/.test(here.local.addr), `local address: ${here.local.addr}`);
+	ok(/^fe80:.*%rdma0$/.test(there.local.addr), `local address of the passive side: ${there.local.addr}`);
+	await close(a, here, b, there);
+}));
+
+// --- iWARP -------------------------------------------------------------------------------------------------------
+
+await scenario("iWARP carries private data as it is, and has no path MTU", () => two_daemons(async (a, b) => {
+	const dst_addr = LAB_SIW_ADDR, device = LAB_SIW_DEV;
+	const said = { data: text(IWARP_ROOM) };
+
+	const listener = await b.listen({ addr: "0.0.0.0", port: PORT, device, accept: "manual", private_data: said });
+	same(listener, { addr: dst_addr, device }, "what it listens on");
+	const { id } = await a.connect({ dst_addr, dst_port: PORT, device, private_data: said }, 0);
+	const request = await accepted(b, "requested");
+	same(request.private_data.peer, { message: "request", ...said, length_bytes: IWARP_ROOM }, "what came in");
+	await b.post(`/v1/connections/${request.id}/accept`, {}, 60);
+	const here = await a.connection_in(id, "established");
+	same(here.private_data.peer, { message: "reply", ...said, length_bytes: IWARP_ROOM }, "what came back");
+	// What a QP has on InfiniBand alone is not made up.
+	same(here.qp, { state: "RTS", path_mtu_bytes: null, ack_timeout: null, retry_count: null, gid_type: null }, "QP");
+	await close(a, here, b, request);
+
+	const rejected = await a.connect({ dst_addr, dst_port: PORT, device }, 0);
+	const { id: unwanted } = await accepted(b, "requested");
+	await b.post(`/v1/connections/${unwanted}/reject`, { private_data: { data: "not today" } });
+	const { first_error, private_data } = await a.connection_in(rejected.id, "failed");
+	equal(first_error.cm_event, "RDMA_CM_EVENT_REJECTED", "the rejection");
+	equal(private_data.peer?.data, "not today", "what came with it");
+
+	// Where only the route tells the device, what fits everywhere is what fits.
+	await refused(a, "/v1/connections", { dst_addr, dst_port: PORT, private_data: said }, "too_long", "/private_data/data");
+	const problem = await refused(a, "/v1/connections", { dst_addr, dst_port: PORT, device, qp: { path_mtu_bytes: 512 } },
+		"not_supported");
+	same(problem, { device, capability: "path_mtu" }, "what is missing");
+	proof("private_data", "siw");
+}));
+
+finish();

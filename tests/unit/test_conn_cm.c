@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a connection asks of the CM, over the scripted provider. */
+#include "rdma/names.h"
+#include "rdma/source.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/unit.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <string.h>
+
+static void say(struct vbd_private_data *data, const char *text)
+{
+	*data = (struct vbd_private_data){.length_bytes = (uint8_t)strlen(text)};
+	memcpy(data->bytes, text, data->length_bytes);
+}
+
+static void assert_said(
+	const struct vbd_private_data *data, enum vbd_cm_message message, const char *text)
+{
+	assert_int_equal(data->message, message);
+	assert_int_equal(vbd_private_data_told(data), strlen(text));
+	assert_memory_equal(data->bytes, text, strlen(text));
+}
+
+static void assert_failed(struct rig_conn *rc, enum vbd_reason reason, enum vbd_status status)
+{
+	rig_settle(rc->rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
+	assert_string_equal(vbd_reason_name(rc->conn->reason), vbd_reason_name(reason));
+	assert_int_equal(rc->conn->first_error.error.status, status);
+}
+
+static const struct sockaddr_in *source_of(const struct rig_conn *rc)
+{
+	return &rc->conn->cm_id->route.addr.src_sin;
+}
+
+/* Private data. */
+
+static void test_conn_cm__private_data_goes_both_ways(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct rig_conn *active, *passive;
+
+	say(&rig->cm.private_data, "hello");
+	rig_loop_connect(listener, &active, &passive);
+	assert_said(&active->conn->cm.private_data, VBD_CM_MESSAGE_REQUEST, "hello");
+	assert_said(&passive->conn->peer_private_data, VBD_CM_MESSAGE_REQUEST, "hello");
+	assert_int_equal(passive->conn->peer_private_data.length_bytes, 56);
+	assert_said(&passive->conn->cm.private_data, VBD_CM_MESSAGE_REPLY, "hello");
+	assert_said(&active->conn->peer_private_data, VBD_CM_MESSAGE_REPLY, "hello");
+	assert_int_equal(active->conn->peer_private_data.length_bytes, 196);
+}
+
+static void test_conn_cm__a_rejection_carries_a_reason_and_private_data(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct vbd_private_data why;
+	struct rig_conn *active;
+
+	fake_loopback(true);
+	rig_listen(listener);
+	say(&why, "full");
+	for (int vendor_option = 0; vendor_option < 2; vendor_option++) {
+		active = rig_conn_create_to(listener);
+		rig_settle(rig);
+		assert_int_equal(listener->last->conn->state, VBD_CONN_REQUESTED);
+		assert_int_equal(
+			vbd_conn_reject(listener->last->conn, &why, vendor_option, &rig->err),
+			VBD_OK);
+		assert_said(&listener->last->conn->cm.private_data, VBD_CM_MESSAGE_REJECT, "full");
+		assert_failed(active, VBD_REASON_REJECTED, VBD_E_REJECTED);
+		assert_int_equal(active->conn->first_error.error.raw, vendor_option ? 35 : 28);
+		assert_said(&active->conn->peer_private_data, VBD_CM_MESSAGE_REJECT, "full");
+	}
+	vbd_cm_listener_close(&listener->cm);
+}
+
+static void test_conn_cm__what_was_meant_for_the_reply_is_not_in_a_rejection(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc;
+
+	say(&rig->cm.private_data, "welcome");
+	rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
+	assert_said(&rc->conn->cm.private_data, VBD_CM_MESSAGE_REPLY, "welcome");
+	rig_deadline(rc);
+	assert_failed(rc, VBD_REASON_DEADLINE, VBD_E_DEADLINE);
+	assert_said(&rc->conn->cm.private_data, VBD_CM_MESSAGE_REJECT, "");
+}
+
+/* Where it goes out. */
+
+static void test_conn_cm__a_device_is_asked_for_by_its_address(void **state)
+{
+	struct rig *rig = *state;
+	struct fake_device *second = fake_device_add("fake1");
+	struct rig_conn *rc;
+
+	vbd_fabric_rescan(rig->fabric);
+	strcpy(rig->cm.device, "fake1");
+	rig->cm.src_port = 4711;
+	rc = rig_conn_create(rig, NULL);
+	assert_int_equal(source_of(rc)->sin_addr.s_addr, second->addr.sin_addr.s_addr);
+	assert_int_equal(source_of(rc)->sin_port, htons(4711));
+	fake_addr_resolved(rc->conn->cm_id, second);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_RESOLVING_ROUTE);
+	assert_string_equal(rc->conn->device_name, "fake1");
+}
+
+static void test_conn_cm__a_route_to_another_device_names_both(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc;
+
+	(void)fake_device_add("fake1");
+	vbd_fabric_rescan(rig->fabric);
+	strcpy(rig->cm.device, "fake1");
+	rc = rig_conn_create(rig, NULL);
+	fake_addr_resolved(rc->conn->cm_id, rig->device);
+	assert_failed(rc, VBD_REASON_ROUTE_ERROR, VBD_E_ROUTE_ERROR);
+	assert_non_null(strstr(rc->conn->first_error.error.text, "fake0"));
+	assert_non_null(strstr(rc->conn->first_error.error.text, "fake1"));
+}
+
+static void test_conn_cm__a_device_that_is_not_there_or_has_no_address(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc;
+
+	strcpy(rig->cm.device, "nope");
+	rc = rig_conn_create(rig, NULL);
+	assert_failed(rc, VBD_REASON_RESOURCE_ERROR, VBD_E_NO_DEVICE);
+	strcpy(rig->cm.device, "fake0");
+	rig->device->gid_count = 0;
+	rc = rig_conn_create(rig, NULL);
+	assert_failed(rc, VBD_REASON_RESOURCE_ERROR, VBD_E_ADDRESS_NOT_AVAILABLE);
+	assert_int_equal(fake_count("rdma_create_id"), 0);
+}
+
+static void test_conn_cm__options_are_set_before_the_address_is_bound(void **state)
+{
+	struct rig *rig = *state;
+	struct fake_id_asked asked;
+	struct rig_conn *rc;
+
+	rig->cm.tos = 32;
+	rig->cm.reuse_addr = true;
+	rig->cm.src_port = 4711;
+	rc = rig_conn_create(rig, NULL);
+	asked = fake_id_asked(rc->conn->cm_id);
+	assert_int_equal(asked.tos, 32);
+	assert_int_equal(asked.reuse_addr, 1);
+	assert_true(fake_last("rdma_set_option") < fake_first("rdma_resolve_addr"));
+	assert_int_equal(source_of(rc)->sin_addr.s_addr, INADDR_ANY);
+	assert_int_equal(source_of(rc)->sin_port, htons(4711));
+}
+
+static void test_conn_cm__a_port_in_use_says_so(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc;
+
+	rig->cm.src_port = 4711;
+	fake_fail_next("rdma_resolve_addr", EADDRINUSE);
+	rc = rig_conn_create(rig, NULL);
+	assert_failed(rc, VBD_REASON_RESOURCE_ERROR, VBD_E_ADDRESS_IN_USE);
+}
+
+/* What the QP gets. */
+
+static void test_conn_cm__the_mtu_is_capped_and_no_more(void **state)
+{
+	static const struct {
+		uint32_t asked, given;
+	} caps[] = {{0, 1024}, {256, 256}, {512, 512}, {1024, 1024}, {4096, 1024}};
+	struct rig *rig = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(caps); i++) {
+		struct vbd_conn_params params = rig_params();
+
+		params.path_mtu_bytes = caps[i].asked;
+		assert_int_equal(rig_conn_connect(rig, &params)->conn->qp_info.path_mtu_bytes,
+			caps[i].given);
+	}
+}
+
+static void test_conn_cm__the_tos_of_a_listener_marks_its_own_packets(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc;
+
+	rig->cm.tos = 64;
+	rc = rig_conn_in(rig, VBD_CONN_ACCEPTING);
+	assert_true(rig_conn_answer(rc));
+	rig_settle(rig);
+	assert_int_equal(rc->conn->qp_info.traffic_class, 64);
+	assert_true(rc->conn->qp_info.sgid_known);
+	assert_string_equal(rc->conn->qp_info.sgid.type, "roce_v2");
+	assert_int_equal(rc->conn->qp_info.sgid.vlan_id, -1);
+}
+
+static void test_conn_cm__on_iwarp_only_what_there_is_is_shown(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_qp_info *info;
+	struct rig_conn *rc;
+
+	rig->device->ibv.transport_type = IBV_TRANSPORT_IWARP;
+	rig->forget_removed = true;
+	fake_device_unplug(rig->device);
+	vbd_fabric_rescan(rig->fabric);
+	rig_settle(rig);
+	rig->device->plugged = true;
+	vbd_fabric_rescan(rig->fabric);
+	rc = rig_conn_connect(rig, NULL);
+	info = &rc->conn->qp_info;
+	assert_true(info->iwarp);
+	assert_true(info->path_known);
+	assert_false(info->gid_known);
+	assert_int_equal(info->state, IBV_QPS_RTS);
+}
+
+/* A listener. */
+
+static void test_conn_cm__a_listener_of_one_device_has_one_of_its_addresses(void **state)
+{
+	struct rig *rig = *state;
+	struct fake_device *second = fake_device_add("fake1");
+	struct rig_listener *listener = rig_listener(rig);
+	struct fake_id_asked asked;
+
+	vbd_fabric_rescan(rig->fabric);
+	strcpy(rig->cm.device, "fake1");
+	rig->cm.reuse_addr = true;
+	rig->cm.v6_only = VBD_CHOICE_NO;
+	rig_listen(listener);
+	assert_string_equal(listener->cm.device_name, "fake1");
+	assert_int_equal(((const struct sockaddr_in *)&listener->cm.addr)->sin_addr.s_addr,
+		second->addr.sin_addr.s_addr);
+	asked = fake_id_asked(listener->cm.cm_id);
+	assert_int_equal(asked.reuse_addr, 1);
+	assert_int_equal(asked.v6_only, 0);
+	assert_int_equal(asked.tos, -1);
+	vbd_cm_listener_close(&listener->cm);
+}
+
+static void test_conn_cm__a_listener_on_another_devices_address_is_refused(void **state)
+{
+	static const struct vbd_cm_listener_ops no_ops;
+	struct rig *rig = *state;
+	struct vbd_cm_listener listener;
+	struct vbd_error err = {0};
+
+	(void)fake_device_add("fake1");
+	vbd_fabric_rescan(rig->fabric);
+	strcpy(rig->cm.device, "fake1");
+	assert_int_equal(vbd_cm_listener_open(&listener, rig->fabric,
+				 (const struct sockaddr *)&rig->device->addr, &rig->cm, 8, &no_ops,
+				 NULL, &err),
+		VBD_E_ADDRESS_NOT_AVAILABLE);
+	assert_string_equal(err.pointer, "/addr");
+	assert_non_null(strstr(err.text, "fake0"));
+	assert_non_null(strstr(err.text, "fake1"));
+	strcpy(rig->cm.device, "nope");
+	assert_int_equal(vbd_cm_listener_open(&listener, rig->fabric,
+				 (const struct sockaddr *)&rig->device->addr, &rig->cm, 8, &no_ops,
+				 NULL, NULL),
+		VBD_E_NO_DEVICE);
+}
+
+/* Why it was flushed. */
+
+static struct rig_conn *flushed_over_iwarp(struct rig *rig)
+{
+	struct rig_conn *rc;
+
+	rig->device->ibv.transport_type = IBV_TRANSPORT_IWARP;
+	rig->forget_removed = true;
+	fake_device_unplug(rig->device);
+	vbd_fabric_rescan(rig->fabric);
+	rig_settle(rig);
+	rig->device->plugged = true;
+	vbd_fabric_rescan(rig->fabric);
+	rc = rig_conn_connect(rig, NULL);
+	fake_qp_to_err(rc->conn->qp);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
+	assert_false(fake_id_asked(rc->conn->cm_id).disconnected);
+	return rc;
+}
+
+static void test_conn_cm__a_flush_before_the_peers_hang_up_is_the_peers(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = flushed_over_iwarp(rig);
+
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+	assert_string_equal(vbd_reason_name(rc->conn->reason), "peer_disconnect");
+	assert_int_equal(rc->conn->first_error.at_ns, 0);
+}
+
+static void test_conn_cm__a_flush_that_nobody_explains_is_qp_fatal(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = flushed_over_iwarp(rig);
+
+	rig_deadline(rc);
+	assert_failed(rc, VBD_REASON_QP_FATAL, VBD_E_QP_FATAL);
+	assert_int_equal(rc->conn->first_error.error.kind, IBV_WC_WR_FLUSH_ERR);
+}
+
+static void test_conn_cm__a_flush_before_the_device_goes_is_the_devices(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = flushed_over_iwarp(rig);
+
+	vbd_conn_device_removed(rc->conn);
+	assert_failed(rc, VBD_REASON_DEVICE_REMOVED, VBD_E_DEVICE_REMOVED);
+}
+
+static void test_conn_cm__flushes_that_come_late_are_waited_for_all_the_same(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc;
+
+	rc = flushed_over_iwarp(rig);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
+	rig_settle(rig);
+	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
+	rig_assert_gone(rc);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_conn_cm__##name, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(private_data_goes_both_ways),
+		TEST(a_rejection_carries_a_reason_and_private_data),
+		TEST(what_was_meant_for_the_reply_is_not_in_a_rejection),
+		TEST(a_device_is_asked_for_by_its_address),
+		TEST(a_route_to_another_device_names_both),
+		TEST(a_device_that_is_not_there_or_has_no_address),
+		TEST(options_are_set_before_the_address_is_bound),
+		TEST(a_port_in_use_says_so),
+		TEST(the_mtu_is_capped_and_no_more),
+		TEST(the_tos_of_a_listener_marks_its_own_packets),
+		TEST(on_iwarp_only_what_there_is_is_shown),
+		TEST(a_listener_of_one_device_has_one_of_its_addresses),
+		TEST(a_listener_on_another_devices_address_is_refused),
+		TEST(a_flush_before_the_peers_hang_up_is_the_peers),
+		TEST(a_flush_that_nobody_explains_is_qp_fatal),
+		TEST(a_flush_before_the_device_goes_is_the_devices),
+		TEST(flushes_that_come_late_are_waited_for_all_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

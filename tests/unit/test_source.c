@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/source.h"
+
+#include "tests/unit/unit.h"
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <netpacket/packet.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOOPBACK_INDEX 1 /* of "lo", in every network namespace */
+
+static struct sockaddr_storage addr_of(const char *text, uint32_t scope_id)
+{
+	struct sockaddr_storage addr = {.ss_family = strchr(text, ':') ? AF_INET6 : AF_INET};
+	struct sockaddr_in6 *six = (struct sockaddr_in6 *)&addr;
+	struct sockaddr_in *four = (struct sockaddr_in *)&addr;
+
+	if (addr.ss_family == AF_INET6) {
+		assert_int_equal(inet_pton(AF_INET6, text, &six->sin6_addr), 1);
+		six->sin6_scope_id = scope_id;
+	} else {
+		assert_int_equal(inet_pton(AF_INET, text, &four->sin_addr), 1);
+	}
+	return addr;
+}
+
+static struct vbd_gid gid_of(const char *text, const char *type)
+{
+	struct vbd_gid gid = {.type = type, .netdev = "lo", .vlan_id = -1};
+
+	assert_int_equal(inet_pton(AF_INET6, text, gid.raw), 1);
+	return gid;
+}
+
+static const char *picked(const struct vbd_gid *gids, size_t count,
+	const struct ifaddrs *interfaces, const char *towards, uint32_t scope_id)
+{
+	static char text[INET6_ADDRSTRLEN + 12];
+	struct sockaddr_storage to = addr_of(towards, scope_id);
+	char bare[INET6_ADDRSTRLEN];
+	struct sockaddr_storage addr;
+
+	if (!vbd_source_pick(gids, count, interfaces, (const struct sockaddr *)&to, &addr))
+		return "none";
+	if (addr.ss_family == AF_INET)
+		return inet_ntop(
+			AF_INET, &((struct sockaddr_in *)&addr)->sin_addr, text, sizeof(text));
+	(void)inet_ntop(AF_INET6, &((struct sockaddr_in6 *)&addr)->sin6_addr, bare, sizeof(bare));
+	(void)snprintf(
+		text, sizeof(text), "%s%%%u", bare, ((struct sockaddr_in6 *)&addr)->sin6_scope_id);
+	return text;
+}
+
+static void test_source__a_gid_of_roce_is_an_address(void **state)
+{
+	const struct vbd_gid gids[] = {
+		gid_of("fe80::5054:ff:fe4c:101", "roce_v2"),
+		gid_of("::ffff:10.76.0.1", "roce_v2"),
+		gid_of("fd00:76::1", "roce_v1"),
+	};
+
+	(void)state;
+	assert_string_equal(picked(gids, 3, NULL, "10.76.0.9", 0), "10.76.0.1");
+	assert_string_equal(picked(gids, 3, NULL, "0.0.0.0", 0), "10.76.0.1");
+	assert_string_equal(picked(gids, 3, NULL, "fd00:76::9", 0), "fd00:76::1%0");
+	assert_string_equal(picked(gids, 3, NULL, "::", 0), "fd00:76::1%0");
+	assert_string_equal(picked(gids, 1, NULL, "10.76.0.9", 0), "none");
+	assert_string_equal(picked(gids, 0, NULL, "10.76.0.9", 0), "none");
+}
+
+static void test_source__a_link_local_peer_wants_its_own_interface(void **state)
+{
+	const struct vbd_gid gid = gid_of("fe80::1", "roce_v2");
+
+	(void)state;
+	assert_string_equal(picked(&gid, 1, NULL, "fe80::2", LOOPBACK_INDEX), "fe80::1%1");
+	assert_string_equal(picked(&gid, 1, NULL, "fe80::2", 0), "fe80::1%1");
+	assert_string_equal(picked(&gid, 1, NULL, "fe80::2", LOOPBACK_INDEX + 1), "none");
+	assert_string_equal(picked(&gid, 1, NULL, "fd00::2", 0), "none");
+}
+
+/* An interface with a hardware address and addresses, as getifaddrs(3) lists them. */
+struct interface {
+	union {
+		struct sockaddr_ll ll;
+		uint8_t bytes[offsetof(struct sockaddr_ll, sll_addr) + 20];
+	} hardware;
+	struct sockaddr_storage four, six;
+	struct ifaddrs list[4];
+};
+
+static void describe(struct interface *interface, const void *hardware, uint8_t hardware_bytes)
+{
+	static char name[] = "eth7";
+
+	memset(interface, 0, sizeof(*interface));
+	interface->hardware.ll.sll_family = AF_PACKET;
+	interface->hardware.ll.sll_halen = hardware_bytes;
+	memcpy(interface->hardware.bytes + offsetof(struct sockaddr_ll, sll_addr), hardware,
+		hardware_bytes);
+	interface->four = addr_of("10.77.0.1", 0);
+	interface->six = addr_of("fd00:77::1", 0);
+	interface->list[1].ifa_addr = (struct sockaddr *)&interface->hardware;
+	interface->list[2].ifa_addr = (struct sockaddr *)&interface->six;
+	interface->list[3].ifa_addr = (struct sockaddr *)&interface->four;
+	for (size_t i = 0; i < 4; i++) {
+		interface->list[i].ifa_name = name;
+		interface->list[i].ifa_next = i < 3 ? &interface->list[i + 1] : NULL;
+	}
+}
+
+static void test_source__an_iwarp_device_is_found_by_its_ethernet_address(void **state)
+{
+	static const uint8_t mac[] = {0x52, 0x54, 0, 0x4c, 2, 1};
+	struct vbd_gid gid = {.type = "ib", .vlan_id = -1};
+	struct interface interface;
+
+	(void)state;
+	memcpy(gid.raw, mac, sizeof(mac));
+	describe(&interface, mac, sizeof(mac));
+	assert_string_equal(picked(&gid, 1, interface.list, "10.77.0.9", 0), "10.77.0.1");
+	assert_string_equal(picked(&gid, 1, interface.list, "fd00::9", 0), "fd00:77::1%0");
+	assert_string_equal(picked(&gid, 1, interface.list, "fe80::9", 0), "none");
+	gid.raw[5]++;
+	assert_string_equal(picked(&gid, 1, interface.list, "10.77.0.9", 0), "none");
+}
+
+static void test_source__an_infiniband_port_is_found_by_the_gid_of_ipoib(void **state)
+{
+	uint8_t hardware[20] = {0x80, 0, 0, 0x48};
+	struct vbd_gid gid = gid_of("fe80::2:c903:1:2", "ib");
+	struct interface interface;
+
+	(void)state;
+	memcpy(hardware + 4, gid.raw, sizeof(gid.raw));
+	describe(&interface, hardware, sizeof(hardware));
+	assert_string_equal(picked(&gid, 1, interface.list, "10.77.0.9", 0), "10.77.0.1");
+	gid.raw[15]++;
+	assert_string_equal(picked(&gid, 1, interface.list, "10.77.0.9", 0), "none");
+}
+
+static void test_source__addresses_of_no_family_are_none(void **state)
+{
+	const struct sockaddr none = {.sa_family = AF_UNIX};
+	struct sockaddr_storage addr = addr_of("fe80::1", 0);
+
+	(void)state;
+	assert_int_equal(vbd_sockaddr_bytes(&none), 0);
+	assert_false(vbd_sockaddr_needs_scope(&none));
+	assert_true(vbd_sockaddr_needs_scope((struct sockaddr *)&addr));
+	addr = addr_of("fe80::1", 3);
+	assert_false(vbd_sockaddr_needs_scope((struct sockaddr *)&addr));
+	assert_false(vbd_sockaddr_is_any((struct sockaddr *)&addr));
+	addr = addr_of("::", 0);
+	assert_true(vbd_sockaddr_is_any((struct sockaddr *)&addr));
+	addr = addr_of("0.0.0.0", 0);
+	assert_true(vbd_sockaddr_is_any((struct sockaddr *)&addr));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_source__a_gid_of_roce_is_an_address),
+		cmocka_unit_test(test_source__a_link_local_peer_wants_its_own_interface),
+		cmocka_unit_test(test_source__an_iwarp_device_is_found_by_its_ethernet_address),
+		cmocka_unit_test(test_source__an_infiniband_port_is_found_by_the_gid_of_ipoib),
+		cmocka_unit_test(test_source__addresses_of_no_family_are_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
