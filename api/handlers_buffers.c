@@ -255,39 +255,21 @@ static bool buffer_in_state(const void *item, const char *state)
 	return strcmp(vbd_buffer_state_name(((const struct vbd_buffer *)item)->state), state) == 0;
 }
 
-static int by_state(const void *a, const void *b)
+static const struct vbd_buffer *buffer_of(const void *item)
 {
-	return vbd_compare_u64(
-		((const struct vbd_buffer *)a)->state, ((const struct vbd_buffer *)b)->state);
+	return item;
 }
 
-static int by_size(const void *a, const void *b)
-{
-	return vbd_compare_u64(((const struct vbd_buffer *)a)->mem.size_bytes,
-		((const struct vbd_buffer *)b)->mem.size_bytes);
-}
-
-static int by_created(const void *a, const void *b)
-{
-	return vbd_compare_u64(((const struct vbd_buffer *)a)->created_ns,
-		((const struct vbd_buffer *)b)->created_ns);
-}
-
-static int by_users(const void *a, const void *b)
-{
-	return vbd_compare_u64(
-		((const struct vbd_buffer *)a)->users, ((const struct vbd_buffer *)b)->users);
-}
+VBD_PAGE_BY(by_state, buffer_of, state)
+VBD_PAGE_BY(by_size, buffer_of, mem.size_bytes)
+VBD_PAGE_BY(by_created, buffer_of, created_ns)
+VBD_PAGE_BY(by_users, buffer_of, users)
 
 static const char *const buffer_fields[] = {"id", "name", "state", "kind", "size_bytes",
 	"page_bytes", "access", "relaxed_ordering", "on_demand", "device", "shm_name", "addr",
 	"rkey", "created_at", "users", "error", NULL};
 
-static const char *const buffer_states[] = {
-#define STATE_NAME(sym, json) json,
-	VBD_BUFFER_STATE_MAP(STATE_NAME)
-#undef STATE_NAME
-		NULL};
+static const char *const buffer_states[] = {VBD_BUFFER_STATE_MAP(VBD_PAGE_STATE) NULL};
 
 static const struct vbd_page_key buffer_keys[] = {
 	{"name", vbd_object_compare_name},

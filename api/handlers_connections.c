@@ -305,41 +305,23 @@ static bool connection_in_state(const void *item, const char *state)
 	return strcmp(vbd_conn_state_name(now), state) == 0;
 }
 
-static int by_state(const void *a, const void *b)
-{
-	return vbd_compare_u64(conn_of(a)->state, conn_of(b)->state);
-}
+VBD_PAGE_BY(by_state, conn_of, state)
 
 static int by_device(const void *a, const void *b)
 {
 	return strcmp(conn_of(a)->device_name, conn_of(b)->device_name);
 }
 
-static int by_created(const void *a, const void *b)
-{
-	return vbd_compare_u64(conn_of(a)->created_ns, conn_of(b)->created_ns);
-}
-
-static int by_established(const void *a, const void *b)
-{
-	return vbd_compare_u64(conn_of(a)->established_ns, conn_of(b)->established_ns);
-}
-
-static int by_ended(const void *a, const void *b)
-{
-	return vbd_compare_u64(conn_of(a)->ended_ns, conn_of(b)->ended_ns);
-}
+VBD_PAGE_BY(by_created, conn_of, created_ns)
+VBD_PAGE_BY(by_established, conn_of, established_ns)
+VBD_PAGE_BY(by_ended, conn_of, ended_ns)
 
 static const char *const connection_fields[] = {"id", "name", "state", "waits_for", "role",
 	"transport", "bringup", "exchange", "remote", "device", "port_num", "listener", "local",
 	"peer", "dst", "qp", "cq", "counters", "inbox", "first_error", "end", "created_at",
 	"established_at", "ended_at", "timeout_ms", "params", "asked", "private_data", NULL};
 
-static const char *const connection_states[] = {"open",
-#define STATE_NAME(sym, json, terminal, waits) json,
-	VBD_CONN_STATE_MAP(STATE_NAME)
-#undef STATE_NAME
-		NULL};
+static const char *const connection_states[] = {"open", VBD_CONN_STATE_MAP(VBD_PAGE_STATE) NULL};
 
 static const struct vbd_page_key connection_keys[] = {
 	{"name", vbd_object_compare_name},

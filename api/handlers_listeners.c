@@ -296,11 +296,12 @@ static bool listener_in_state(const void *item, const char *state)
 	       0;
 }
 
-static int by_state(const void *a, const void *b)
+static const struct vbd_listener *listener_of(const void *item)
 {
-	return vbd_compare_u64(
-		((const struct vbd_listener *)a)->state, ((const struct vbd_listener *)b)->state);
+	return item;
 }
+
+VBD_PAGE_BY(by_state, listener_of, state)
 
 static int by_port(const void *a, const void *b)
 {
@@ -308,27 +309,14 @@ static int by_port(const void *a, const void *b)
 		vbd_addr_port(&((const struct vbd_listener *)b)->addr));
 }
 
-static int by_requests(const void *a, const void *b)
-{
-	return vbd_compare_u64(((const struct vbd_listener *)a)->requests,
-		((const struct vbd_listener *)b)->requests);
-}
-
-static int by_created(const void *a, const void *b)
-{
-	return vbd_compare_u64(((const struct vbd_listener *)a)->created_ns,
-		((const struct vbd_listener *)b)->created_ns);
-}
+VBD_PAGE_BY(by_requests, listener_of, requests)
+VBD_PAGE_BY(by_created, listener_of, created_ns)
 
 static const char *const listener_fields[] = {"id", "name", "state", "addr", "port", "device",
 	"backlog", "accept", "accept_timeout_ms", "qp", "asked", "private_data", "requests",
 	"accepted", "rejected", "waiting", "error", "created_at", NULL};
 
-static const char *const listener_states[] = {
-#define STATE_NAME(sym, json) json,
-	VBD_LISTENER_STATE_MAP(STATE_NAME)
-#undef STATE_NAME
-		NULL};
+static const char *const listener_states[] = {VBD_LISTENER_STATE_MAP(VBD_PAGE_STATE) NULL};
 
 static const struct vbd_page_key listener_keys[] = {
 	{"name", vbd_object_compare_name},

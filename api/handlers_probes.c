@@ -242,30 +242,15 @@ static bool probe_in_state(const void *item, const char *state)
 	return strcmp(vbd_probe_state_name(record_of(item)->state), state) == 0;
 }
 
-static int by_state(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->state, record_of(b)->state);
-}
-
-static int by_connection(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->connection_id, record_of(b)->connection_id);
-}
-
-static int by_created(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->created_ns, record_of(b)->created_ns);
-}
+VBD_PAGE_BY(by_state, record_of, state)
+VBD_PAGE_BY(by_connection, record_of, connection_id)
+VBD_PAGE_BY(by_created, record_of, created_ns)
 
 static const char *const probe_fields[] = {"id", "state", "connection", "kind", "count",
 	"size_bytes", "timeout_ms", "sent", "completed", "mismatched", "rtt_ns", "created_at",
 	"ended_at", "error", NULL};
 
-static const char *const probe_states[] = {
-#define STATE_NAME(sym, json) json,
-	VBD_PROBE_STATE_MAP(STATE_NAME)
-#undef STATE_NAME
-		NULL};
+static const char *const probe_states[] = {VBD_PROBE_STATE_MAP(VBD_PAGE_STATE) NULL};
 
 static const struct vbd_page_key probe_keys[] = {
 	{"state", by_state},

@@ -244,43 +244,18 @@ static bool transfer_in_state(const void *item, const char *state)
 	return strcmp(vbd_transfer_state_name(record_of(item)->transfer.state), state) == 0;
 }
 
-static int by_state(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->transfer.state, record_of(b)->transfer.state);
-}
-
-static int by_op(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->transfer.op, record_of(b)->transfer.op);
-}
-
-static int by_connection(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->connection_id, record_of(b)->connection_id);
-}
-
-static int by_length(const void *a, const void *b)
-{
-	return vbd_compare_u64(
-		record_of(a)->transfer.length_bytes, record_of(b)->transfer.length_bytes);
-}
-
-static int by_created(const void *a, const void *b)
-{
-	return vbd_compare_u64(
-		record_of(a)->transfer.created_ns, record_of(b)->transfer.created_ns);
-}
+VBD_PAGE_BY(by_state, record_of, transfer.state)
+VBD_PAGE_BY(by_op, record_of, transfer.op)
+VBD_PAGE_BY(by_connection, record_of, connection_id)
+VBD_PAGE_BY(by_length, record_of, transfer.length_bytes)
+VBD_PAGE_BY(by_created, record_of, transfer.created_ns)
 
 static const char *const transfer_fields[] = {"id", "state", "op", "connection", "buffer", "offset",
 	"sges", "length_bytes", "chunk_bytes", "window", "bytes_done", "wrs_done", "messages_done",
 	"inline", "imm", "old_value", "received", "timeout_ms", "created_at", "started_at",
 	"ended_at", "queue_ns", "wire_ns", "error", NULL};
 
-static const char *const transfer_states[] = {
-#define STATE_NAME(sym, json, ended) json,
-	VBD_TRANSFER_STATE_MAP(STATE_NAME)
-#undef STATE_NAME
-		NULL};
+static const char *const transfer_states[] = {VBD_TRANSFER_STATE_MAP(VBD_PAGE_STATE) NULL};
 
 static const struct vbd_page_key transfer_keys[] = {
 	{"state", by_state},

@@ -43,4 +43,15 @@ static inline int vbd_compare_u64(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
+/* A compare function for a key of a list: @of_ makes a pointer to the object of an item, @member_
+ * is a number in it. */
+#define VBD_PAGE_BY(function_, of_, member_)                              \
+	static int function_(const void *a, const void *b)                \
+	{                                                                 \
+		return vbd_compare_u64(of_(a)->member_, of_(b)->member_); \
+	}
+
+/* What a VBD_…_STATE_MAP gives for the list of the names that ?state= takes. */
+#define VBD_PAGE_STATE(sym_, json_, ...) json_,
+
 #endif

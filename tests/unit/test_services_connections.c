@@ -132,6 +132,85 @@ static void test_services_connections__bad_specs_are_refused_at_once(void **stat
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 0);
 }
 
+static void test_services_connections__what_an_address_lacks_is_seen_at_once(void **state)
+{
+	static const struct {
+		const char *dst, *src, *device, *pointer;
+	} wrong[] = {
+		{"fe80::1", "", "", "/dst_addr"},
+		{"fe80::1%nope0", "", "", "/dst_addr"},
+		{"fd00::1", "fe80::1", "", "/src_addr"},
+		{"fd00::1", "10.0.0.1", "", "/src_addr"},
+		{"10.0.0.1", "::1", "", "/src_addr"},
+		{"10.0.0.1", "", "nope", "/device"},
+	};
+	struct svc *svc = *state;
+	struct vbd_connection *connection = NULL;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(wrong); i++) {
+		struct vbd_connection_spec spec = svc_spec_to(NULL);
+		struct vbd_error err = {0};
+
+		strcpy(spec.dst_addr, wrong[i].dst);
+		strcpy(spec.src_addr, wrong[i].src);
+		strcpy(spec.cm.device, wrong[i].device);
+		assert_int_not_equal(
+			vbd_connection_create(svc->daemon, &spec, &connection, &err), VBD_OK);
+		assert_string_equal(err.pointer, wrong[i].pointer);
+	}
+	assert_int_equal(vbd_registry_count(svc->daemon->connections), 0);
+}
+
+static void test_services_connections__what_no_message_carries_is_refused_at_once(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection = NULL;
+	struct vbd_error err = {0};
+
+	spec.cm.private_data.length_bytes = 57;
+	assert_int_equal(
+		vbd_connection_create(svc->daemon, &spec, &connection, &err), VBD_E_TOO_LONG);
+	assert_string_equal(err.pointer, "/private_data/data");
+	assert_int_equal(vbd_registry_count(svc->daemon->connections), 0);
+}
+
+/* The fake device of svc_setup(), as one of iWARP. */
+static void become_iwarp(struct svc *svc)
+{
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	svc_turn(svc);
+	svc->device->ibv.transport_type = IBV_TRANSPORT_IWARP;
+	svc->device->plugged = true;
+	vbd_fabric_rescan(svc->daemon->fabric);
+	svc_turn(svc);
+}
+
+static void test_services_connections__a_named_device_says_what_fits(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection = NULL;
+	struct vbd_error err = {0};
+
+	become_iwarp(svc);
+	spec.cm.private_data.length_bytes = 251;
+	assert_int_equal(
+		vbd_connection_create(svc->daemon, &spec, &connection, NULL), VBD_E_TOO_LONG);
+	strcpy(spec.cm.device, "fake0");
+	spec.params.path_mtu_bytes = 512;
+	assert_int_equal(
+		vbd_connection_create(svc->daemon, &spec, &connection, &err), VBD_E_NOT_SUPPORTED);
+	assert_string_equal(err.device, "fake0");
+	assert_string_equal(err.capability, "path_mtu");
+	spec.params.path_mtu_bytes = 0;
+	connection = svc_connect(svc, &spec);
+	SVC_UNTIL(svc, connection->ended);
+	/* A fake GID of RoCE leads nowhere on iWARP, but nothing was wrong with the request. */
+	assert_int_not_equal(connection->conn->reason, VBD_REASON_NONE);
+}
+
 static void test_services_connections__open_ones_are_limited(void **state)
 {
 	struct svc *svc = *state;
@@ -554,6 +633,9 @@ int main(void)
 		TEST(two_of_one_daemon_connect),
 		TEST(a_taken_name_names_its_holder),
 		TEST(bad_specs_are_refused_at_once),
+		TEST(what_an_address_lacks_is_seen_at_once),
+		TEST(what_no_message_carries_is_refused_at_once),
+		TEST(a_named_device_says_what_fits),
 		TEST(open_ones_are_limited),
 		TEST(the_memory_of_receives_is_limited),
 		TEST(rping_needs_reads_and_room_for_its_messages),

@@ -164,6 +164,59 @@ static void test_services_listeners__manual_waits_for_a_decision(void **state)
 	assert_int_equal(vbd_connection_reject(one, NULL, false, NULL), VBD_E_WRONG_STATE);
 }
 
+static void test_services_listeners__an_answer_has_private_data_of_its_own(void **state)
+{
+	struct vbd_connection_accept how = {.service = -1, .private_data_seen = true};
+	struct vbd_private_data why = {.length_bytes = 149};
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct svc *svc = *state;
+	struct vbd_connection *one, *two;
+	struct vbd_listener *listener;
+	struct vbd_error err = {0};
+
+	spec.accept = VBD_ACCEPT_MANUAL;
+	spec.cm.private_data = (struct vbd_private_data){.length_bytes = 1, .bytes = {'l'}};
+	listener = svc_listen(svc, &spec);
+	one = request(svc, listener);
+	two = request(svc, listener);
+	how.private_data.length_bytes = 197;
+	assert_int_equal(vbd_connection_accept(one, &how, &err), VBD_E_TOO_LONG);
+	assert_string_equal(err.pointer, "/private_data/data");
+	assert_int_equal(vbd_connection_reject(two, &why, false, NULL), VBD_E_TOO_LONG);
+	assert_int_equal(listener->waiting, 2);
+	how.private_data = (struct vbd_private_data){.length_bytes = 1, .bytes = {'o'}};
+	assert_int_equal(vbd_connection_accept(one, &how, &svc->err), VBD_OK);
+	assert_int_equal(fake_id_asked(one->conn->cm_id).private_data[0], 'o');
+	assert_int_equal(one->conn->cm.private_data.message, VBD_CM_MESSAGE_REPLY);
+	how.private_data_seen = false;
+	how.private_data.length_bytes = 0;
+	assert_int_equal(vbd_connection_accept(two, &how, &svc->err), VBD_OK);
+	assert_int_equal(fake_id_asked(two->conn->cm_id).private_data[0], 'l');
+}
+
+static void test_services_listeners__wishes_that_can_not_be_met_are_refused(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = NULL;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_error err = {0};
+
+	spec.cm.v6_only = VBD_CHOICE_YES;
+	assert_int_equal(vbd_listener_create(svc->daemon, &spec, &listener, &err), VBD_E_BAD_VALUE);
+	assert_string_equal(err.pointer, "/v6_only");
+	spec = svc_listener_spec();
+	strcpy(spec.addr, "fe80::1");
+	assert_int_equal(vbd_listener_create(svc->daemon, &spec, &listener, NULL), VBD_E_BAD_VALUE);
+	spec = svc_listener_spec();
+	strcpy(spec.cm.device, "nope");
+	assert_int_equal(vbd_listener_create(svc->daemon, &spec, &listener, NULL), VBD_E_NO_DEVICE);
+	spec = svc_listener_spec();
+	spec.cm.private_data.length_bytes = 197;
+	assert_int_equal(vbd_listener_create(svc->daemon, &spec, &listener, NULL), VBD_E_TOO_LONG);
+	assert_int_equal(vbd_registry_count(svc->daemon->listeners), 0);
+	assert_int_equal(fake_count("rdma_create_id"), 0);
+}
+
 static void test_services_listeners__an_accept_that_fails_waits_no_more(void **state)
 {
 	static const char *const calls[] = {
@@ -323,6 +376,8 @@ int main(void)
 		TEST(they_are_limited_and_named_once),
 		TEST(reject_makes_no_connection),
 		TEST(manual_waits_for_a_decision),
+		TEST(an_answer_has_private_data_of_its_own),
+		TEST(wishes_that_can_not_be_met_are_refused),
 		TEST(an_accept_that_fails_waits_no_more),
 		TEST(an_undecided_request_is_rejected_in_time),
 		TEST(a_new_policy_is_for_later_requests),
