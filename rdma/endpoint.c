@@ -9,6 +9,7 @@
 #include "rdma/fabric.h"
 #include "rdma/names.h"
 #include "rdma/provider.h"
+#include "rdma/service.h"
 #include "rdma/worker.h"
 
 #include <netinet/in.h>
@@ -266,6 +267,9 @@ static enum vbd_status take_device(struct vbd_endpoint *endpoint, struct vbd_dev
 	if (status)
 		return status;
 	status = vbd_device_require(device, VBD_CAP_UD, err);
+	if (!status)
+		status = vbd_service_check(endpoint->params.service, VBD_TRANSPORT_UD,
+			endpoint->params.recv_size_bytes, err);
 	if (status)
 		return status;
 	endpoint->device = device;

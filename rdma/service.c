@@ -12,6 +12,9 @@ static bool speaks_rping(enum vbd_service service)
 enum vbd_status vbd_service_check(enum vbd_service service, enum vbd_qp_transport transport,
 	uint32_t recv_size_bytes, struct vbd_error *err)
 {
+	if (service == VBD_SERVICE_ECHO && transport == VBD_TRANSPORT_UD)
+		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/qp/service",
+			"the service echo answers over the connection that asked; ud has none");
 	if (!speaks_rping(service))
 		return VBD_OK;
 	if (!vbd_op_allowed(VBD_OP_READ, transport))

@@ -15,7 +15,8 @@
 /**
  * vbd_service_check - can a queue pair of @transport with receives of that size have @service?
  *
- * not_supported (rping's two need RDMA read), bad_value (and receives of 16 bytes). Any thread.
+ * not_supported (rping's two need RDMA read, echo a connection), bad_value (rping's need receives
+ * of 16 bytes). Any thread.
  */
 enum vbd_status vbd_service_check(enum vbd_service service, enum vbd_qp_transport transport,
 	uint32_t recv_size_bytes, struct vbd_error *err) VBD_MUST_CHECK;

@@ -2,6 +2,7 @@
 #include "rdma/rping.h"
 
 #include "rdma/probe.h"
+#include "rdma/service.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 
@@ -50,6 +51,35 @@ static void test_rping__a_ping_takes_both_halves_round(void **state)
 	client = follow(client, VBD_RPING_EV_MESSAGE, VBD_RPING_CHECK);
 	assert_int_equal(server, VBD_RPING_WAIT_SOURCE);
 	assert_int_equal(client, VBD_RPING_IDLE);
+}
+
+static void test_rping__services_are_where_they_can_be(void **state)
+{
+	static const struct {
+		enum vbd_service service;
+		enum vbd_qp_transport transport;
+		uint32_t recv_size_bytes;
+		enum vbd_status status;
+	} cases[] = {
+		{VBD_SERVICE_INBOX, VBD_TRANSPORT_UD, 1, VBD_OK},
+		{VBD_SERVICE_SINK, VBD_TRANSPORT_UC, 1, VBD_OK},
+		{VBD_SERVICE_ECHO, VBD_TRANSPORT_UC, 1, VBD_OK},
+		{VBD_SERVICE_ECHO, VBD_TRANSPORT_UD, 4096, VBD_E_NOT_SUPPORTED},
+		{VBD_SERVICE_RPING, VBD_TRANSPORT_RC, 16, VBD_OK},
+		{VBD_SERVICE_RPING, VBD_TRANSPORT_RC, 15, VBD_E_BAD_VALUE},
+		{VBD_SERVICE_RPING_CLIENT, VBD_TRANSPORT_UC, 16, VBD_E_NOT_SUPPORTED},
+		{VBD_SERVICE_RPING_CLIENT, VBD_TRANSPORT_UD, 16, VBD_E_NOT_SUPPORTED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
+		struct vbd_error err = {0};
+
+		assert_int_equal(vbd_service_check(cases[i].service, cases[i].transport,
+					 cases[i].recv_size_bytes, &err),
+			cases[i].status);
+		assert_int_equal(err.status, cases[i].status);
+	}
 }
 
 /* The client, its peer played by hand. */
@@ -269,6 +299,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		PURE(every_pair_is_decided_and_halves_do_not_mix),
 		PURE(a_ping_takes_both_halves_round),
+		PURE(services_are_where_they_can_be),
 		TEST(a_probe_counts_times_and_compares),
 		TEST(a_stop_waits_for_the_ping_under_way),
 		TEST(a_stop_of_the_last_ping_changes_nothing),
