@@ -7,6 +7,7 @@
 #include "daemon/listeners.h"
 #include "daemon/transfers.h"
 #include "daemon/windows.h"
+#include "rdma/caps.h"
 #include "rdma/fabric.h"
 #include "rdma/names.h"
 #include "rdma/service.h"
@@ -502,6 +503,8 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 	enum vbd_status status;
 
 	status = vbd_device_choose(daemon, spec->device, &device, err);
+	if (!status && spec->params.transport == VBD_TRANSPORT_UC)
+		status = vbd_device_require(device, VBD_CAP_UC, err);
 	if (!status)
 		status = vbd_manual_choose(device, &spec->how, &local, err);
 	if (!status)

@@ -401,6 +401,11 @@ static int needed_for(enum ibv_qp_state from, enum ibv_qp_state to)
 	return 0;
 }
 
+/* Table 92: nothing is acknowledged, nothing is repeated. */
+#define OF_RC_ALONE                                                                             \
+	(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | \
+		IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
+
 static int needed_for_ud(enum ibv_qp_state from, enum ibv_qp_state to)
 {
 	if (from == IBV_QPS_RESET && to == IBV_QPS_INIT)
@@ -410,15 +415,31 @@ static int needed_for_ud(enum ibv_qp_state from, enum ibv_qp_state to)
 
 static bool may_move(enum ibv_qp_state from, enum ibv_qp_state to)
 {
-	if (to == IBV_QPS_RESET || to == IBV_QPS_ERR)
+	if (to == IBV_QPS_RESET)
 		return true;
+	if (to == IBV_QPS_ERR)
+		return from != IBV_QPS_RESET;
 	if (to == IBV_QPS_INIT)
 		return from == IBV_QPS_RESET || from == IBV_QPS_INIT;
 	if (to == IBV_QPS_RTR)
 		return from == IBV_QPS_INIT;
 	if (to == IBV_QPS_RTS)
-		return from == IBV_QPS_RTR || from == IBV_QPS_RTS;
+		return from == IBV_QPS_RTR || from == IBV_QPS_RTS || from == IBV_QPS_SQD;
+	if (to == IBV_QPS_SQD)
+		return from == IBV_QPS_RTS || from == IBV_QPS_SQD;
 	return false;
+}
+
+/* LIDs lead to the peer on InfiniBand, GIDs on RoCE. */
+static bool leads_somewhere(const struct fake_qp *qp, const struct ibv_ah_attr *ah)
+{
+	const struct fake_device *device = qp->pd->context->device;
+
+	if (ah->is_global && ah->grh.sgid_index >= device->gid_count)
+		return false;
+	if (device->port.link_layer == IBV_LINK_LAYER_INFINIBAND)
+		return ah->dlid != 0;
+	return ah->is_global;
 }
 
 static void keep_attr(struct ibv_qp_attr *to, const struct ibv_qp_attr *from, int mask)
@@ -456,6 +477,8 @@ const char *fake_qp_modify(struct fake_qp *qp, const struct ibv_qp_attr *attr, i
 	enum ibv_qp_state to = attr->qp_state;
 	int needed = is_iwarp(qp) ? 0 : needed_for(qp->ibv.state, to);
 
+	if (qp->ibv.qp_type == IBV_QPT_UC)
+		needed &= ~OF_RC_ALONE;
 	if (qp->ibv.qp_type == IBV_QPT_UD)
 		needed = needed_for_ud(qp->ibv.state, to);
 	if (!(mask & IBV_QP_STATE))
@@ -464,6 +487,13 @@ const char *fake_qp_modify(struct fake_qp *qp, const struct ibv_qp_attr *attr, i
 		return "the move is not allowed";
 	if ((mask & needed) != needed)
 		return "an attribute is missing";
+	if (qp->ibv.qp_type == IBV_QPT_UC && (mask & OF_RC_ALONE))
+		return "an attribute is RC's alone";
+	if ((mask & IBV_QP_AV) && !is_iwarp(qp) && !leads_somewhere(qp, &attr->ah_attr))
+		return "the path leads nowhere";
+	if ((mask & IBV_QP_PKEY_INDEX) &&
+		attr->pkey_index >= qp->pd->context->device->port.pkey_tbl_len)
+		return "there is no such partition key";
 	keep_attr(&qp->attr, attr, mask);
 	fake_qp_set_state(qp, to);
 	return NULL;
@@ -705,7 +735,8 @@ static int post_send(struct fake_qp *qp, const struct ibv_send_wr *from)
 {
 	struct fake_wr *wr;
 
-	if (qp->ibv.state != IBV_QPS_RTS && qp->ibv.state != IBV_QPS_ERR) {
+	if (qp->ibv.state != IBV_QPS_RTS && qp->ibv.state != IBV_QPS_SQD &&
+		qp->ibv.state != IBV_QPS_ERR) {
 		fake_broken("a send is posted in QP state %d", (int)qp->ibv.state);
 		return EINVAL;
 	}
@@ -911,6 +942,13 @@ void fake_qp_to_err(struct ibv_qp *qp)
 {
 	fake_lock();
 	fake_qp_set_state(qp_of(qp), IBV_QPS_ERR);
+	fake_unlock();
+}
+
+void fake_qp_draining(struct ibv_qp *qp, bool draining)
+{
+	fake_lock();
+	qp_of(qp)->attr.sq_draining = draining;
 	fake_unlock();
 }
 

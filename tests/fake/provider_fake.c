@@ -299,6 +299,7 @@ static void describe(struct fake_device *device, const char *name, unsigned int 
 		.active_mtu = IBV_MTU_1024,
 		.max_msg_sz = 0x40000000,
 		.phys_state = 5,
+		.pkey_tbl_len = 1,
 		.link_layer = IBV_LINK_LAYER_ETHERNET,
 	};
 	device->addr = (struct sockaddr_in){

@@ -229,6 +229,9 @@ void fake_recv_failed(struct ibv_qp *qp, enum ibv_wc_status status, uint32_t ven
 /** fake_qp_to_err - the device moves the QP to ERR by itself */
 void fake_qp_to_err(struct ibv_qp *qp);
 
+/** fake_qp_draining - what a QP in SQD says of its send queue */
+void fake_qp_draining(struct ibv_qp *qp, bool draining);
+
 /** fake_flushes_withheld - QPs in ERR keep their work requests (rxe, when its task is stuck) */
 void fake_flushes_withheld(bool withheld);
 

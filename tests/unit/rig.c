@@ -210,12 +210,30 @@ static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *ent
 	assert_ptr_equal(entry, &conn->timeline.entries[conn->timeline.count - 1]);
 }
 
+static bool on_move_slowly(struct vbd_conn *conn, void *arg)
+{
+	const struct rig_conn *rc = arg;
+
+	assert_true(vbd_conn_stepping(conn));
+	return rc->moves_slowly;
+}
+
+static void on_stepped(struct vbd_conn *conn, void *arg)
+{
+	struct rig_conn *rc = arg;
+
+	assert_false(vbd_conn_stepping(conn));
+	rc->stepped++;
+}
+
 static const struct vbd_conn_ops conn_ops = {
 	.state_changed = on_state,
 	.set_deadline = on_set_deadline,
 	.message = on_message,
 	.before_memory_goes = on_memory_goes,
 	.noted = on_noted,
+	.move_slowly = on_move_slowly,
+	.stepped = on_stepped,
 };
 
 struct vbd_conn_params rig_params(void)
@@ -255,6 +273,26 @@ struct rig_conn *rig_conn_create(struct rig *rig, const struct vbd_conn_params *
 		return NULL;
 	}
 	vbd_conn_resolve(rc->conn, (const struct sockaddr *)&dst);
+	return rc;
+}
+
+struct rig_conn *rig_manual(
+	struct rig *rig, const struct vbd_conn_params *params, const struct vbd_manual_params *how)
+{
+	const struct vbd_conn_params own = params ? *params : rig_params();
+	const struct vbd_manual_params first_port = {.port_num = 1};
+	const struct vbd_device *device = vbd_fabric_device(rig->fabric, rig->device->ibv.name);
+	struct rig_conn *rc = new_conn(rig);
+	struct vbd_manual_local local;
+
+	how = how ? how : &first_port;
+	if (vbd_manual_choose(device, how, &local, &rig->err) != VBD_OK ||
+		vbd_conn_create_manual(rig->fabric, rig->conn_count, &own, device, &local, 0,
+			&conn_ops, rc, &rc->conn, &rig->err) != VBD_OK) {
+		rc->conn = NULL;
+		return NULL;
+	}
+	vbd_conn_open_manual(rc->conn, how->stay_in_reset);
 	return rc;
 }
 

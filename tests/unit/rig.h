@@ -32,6 +32,8 @@ struct rig_conn {
 	struct vbd_recv_slot *messages[RIG_MESSAGES]; /* not released */
 	unsigned int message_count, messages_ever;
 	bool memory_went;
+	unsigned int stepped;
+	bool moves_slowly;		  /* moves that may block are the test's to make */
 	struct vbd_conn_params accept_as; /* passive: what it was made with */
 };
 
@@ -96,6 +98,11 @@ struct vbd_conn_params rig_params(void);
 /** rig_conn_create - an active connection to 10.0.0.254:7471, resolving; NULL if it could not be
  * made */
 struct rig_conn *rig_conn_create(struct rig *rig, const struct vbd_conn_params *params);
+
+/** rig_manual - a connection to be brought up by hand, in INIT; NULL: rig_params(), the device's
+ * first port */
+struct rig_conn *rig_manual(
+	struct rig *rig, const struct vbd_conn_params *params, const struct vbd_manual_params *how);
 
 /** rig_conn_connect - the same, with the peer's answers, to ESTABLISHED if nothing fails on the way
  */
