@@ -401,6 +401,13 @@ void vbd_conn_move_work(struct vbd_conn *conn)
 	move->status = vbd_pv_modify_qp(move->qp, &move->attr, move->mask, &move->error);
 }
 
+/* The neighbour that the kernel asked for did not answer, or there is no way to it. */
+static bool is_unreachable(const struct vbd_error *error)
+{
+	return error->source == VBD_SOURCE_ERRNO &&
+	       (error->raw == ETIMEDOUT || error->raw == EHOSTUNREACH || error->raw == ENETUNREACH);
+}
+
 enum vbd_status vbd_manual_finish_move(struct vbd_conn *conn, struct vbd_error *err)
 {
 	struct vbd_manual_move *move = conn->manual.move;
@@ -408,6 +415,8 @@ enum vbd_status vbd_manual_finish_move(struct vbd_conn *conn, struct vbd_error *
 	int then = move->then;
 
 	conn->manual.move = NULL;
+	if (status && is_unreachable(&move->error))
+		status = move->error.status = VBD_E_ADDR_ERROR;
 	if (status)
 		*err = move->error;
 	else

@@ -616,7 +616,7 @@ static void test_conn_manual__a_refused_step_leaves_the_qp_where_it_was(void **s
 	const struct vbd_manual_remote remote = roce_peer();
 	struct vbd_error err = {0};
 
-	fake_fail_next("ibv_modify_qp", EHOSTUNREACH);
+	fake_fail_next("ibv_modify_qp", EINVAL);
 	assert_int_equal(
 		vbd_conn_remote(rc->conn, &remote, VBD_QP_TO_RTS, &err), VBD_E_VERBS_ERROR);
 	assert_string_equal(err.call, "ibv_modify_qp");
@@ -923,7 +923,7 @@ static void test_conn_manual__a_slow_move_that_fails_says_why(void **state)
 	move(rc);
 	assert_int_equal(rc->stepped, 1);
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_INIT);
-	assert_int_equal(rc->conn->manual.failure.status, VBD_E_VERBS_ERROR);
+	assert_int_equal(rc->conn->manual.failure.status, VBD_E_ADDR_ERROR);
 	assert_int_equal(rc->conn->manual.failure.raw, ETIMEDOUT);
 	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_RTR, NULL), VBD_OK);
 	assert_int_equal(rc->conn->manual.failure.status, VBD_OK);

@@ -64,7 +64,7 @@ static int teardown(void **state)
 
 static enum vbd_status move(struct fixture *f, enum ibv_qp_state to, int mask)
 {
-	struct ibv_qp_attr attr = {.qp_state = to};
+	struct ibv_qp_attr attr = {.qp_state = to, .ah_attr.is_global = 1};
 
 	return vbd_pv_modify_qp(f->qp, &attr, mask | IBV_QP_STATE, NULL);
 }
