@@ -7,6 +7,7 @@
 #include "api/private_data.h"
 #include "base/clock.h"
 #include "daemon/addr.h"
+#include "daemon/buffers.h"
 #include "daemon/connections.h"
 #include "rdma/names.h"
 
@@ -289,6 +290,10 @@ json_t *vbd_encode_connection(
 	vbd_put(&out, "qp", encode_qp(conn));
 	vbd_put_u64_or_null(&out, "cq", conn->cq_id != 0, conn->cq_id);
 	vbd_put(&out, "counters", encode_counters(conn));
+	vbd_put_u64_or_null(&out, "lost_packets",
+		conn->params.transport == VBD_TRANSPORT_UC &&
+			!(conn->pd && vbd_buffers_writable(connection->daemon, conn->pd)),
+		conn->lost_packets);
 	vbd_put(&out, "inbox", encode_inbox(connection));
 	vbd_put(&out, "first_error", encode_first_error(&conn->first_error));
 	vbd_put(&out, "end", encode_end(conn->reason));

@@ -318,8 +318,9 @@ VBD_PAGE_BY(by_ended, conn_of, ended_ns)
 
 static const char *const connection_fields[] = {"id", "name", "state", "waits_for", "role",
 	"transport", "bringup", "exchange", "remote", "device", "port_num", "listener", "local",
-	"peer", "dst", "qp", "cq", "counters", "inbox", "first_error", "end", "created_at",
-	"established_at", "ended_at", "timeout_ms", "params", "asked", "private_data", NULL};
+	"peer", "dst", "qp", "cq", "counters", "lost_packets", "inbox", "first_error", "end",
+	"created_at", "established_at", "ended_at", "timeout_ms", "params", "asked", "private_data",
+	NULL};
 
 static const char *const connection_states[] = {"open", VBD_CONN_STATE_MAP(VBD_PAGE_STATE) NULL};
 

@@ -21,6 +21,7 @@ static json_t *encode_limits(const struct vbd_device_attr *attr)
 	vbd_put_u64(&out, "max_qp", attr->max_qp);
 	vbd_put_u64(&out, "max_qp_wr", attr->max_qp_wr);
 	vbd_put_u64(&out, "max_sge", attr->max_sge);
+	vbd_put_u64(&out, "max_sge_rd", attr->max_sge_rd);
 	vbd_put_u64(&out, "max_cq", attr->max_cq);
 	vbd_put_u64(&out, "max_cqe", attr->max_cqe);
 	vbd_put_u64(&out, "max_mr", attr->max_mr);

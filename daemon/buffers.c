@@ -359,6 +359,20 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 	return VBD_OK;
 }
 
+bool vbd_buffers_writable(const struct vbd_daemon *daemon, const struct vbd_pd *pd)
+{
+	for (struct vbd_object *object = vbd_registry_first(daemon->buffers); object;
+		object = vbd_registry_next(object)) {
+		const struct vbd_buffer *buffer =
+			VBD_CONTAINER_OF(object, struct vbd_buffer, object);
+
+		if (buffer->mem.pd == pd &&
+			(buffer->mem.access & (VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_MW_BIND)))
+			return true;
+	}
+	return false;
+}
+
 static bool transfer_uses(struct vbd_object *object, const struct vbd_buffer *buffer)
 {
 	return vbd_transfer_uses(

@@ -83,6 +83,9 @@ size_t vbd_buffer_users(const struct vbd_buffer *buffer, char (*paths)[48], size
 enum vbd_status vbd_buffer_has_bytes(
 	const struct vbd_buffer *buffer, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_buffers_writable - may a peer write into any buffer of @pd? */
+bool vbd_buffers_writable(const struct vbd_daemon *daemon, const struct vbd_pd *pd);
+
 /** vbd_buffer_hold - its bytes stay readable and writable until vbd_buffer_unhold() */
 void vbd_buffer_hold(struct vbd_buffer *buffer);
 void vbd_buffer_unhold(struct vbd_buffer *buffer);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "rdma/channel_parts.h"
 #include "rdma/cq.h"
+#include "rdma/device.h"
 #include "rdma/names.h"
 #include "rdma/pd.h"
 #include "rdma/provider.h"
@@ -15,6 +16,7 @@
 
 #include <endian.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The control thread's side. */
 
@@ -60,6 +62,7 @@ static enum vbd_status allocate_memory(
 	status = vbd_mem_allocate(&channel->mem, err);
 	if (status)
 		return status;
+	channel->receive_has_range = strcmp(pd->device->transport, "iwarp") == 0;
 	channel->old_values = atomics ? channel->mem.addr + receives : NULL;
 	vbd_pd_ref(pd);
 	status = vbd_mem_register(&channel->mem, pd, err);
@@ -149,6 +152,11 @@ enum vbd_status vbd_channel_post_sges(struct vbd_channel *channel, uint32_t inde
 	enum vbd_status status;
 
 	wr.num_sge = vbd_channel_fill_sges(list, sges, count, &length_bytes);
+	if (!wr.num_sge && channel->receive_has_range) {
+		list[0] = (struct ibv_sge){
+			.addr = (uintptr_t)channel->mem.addr, .lkey = channel->mem.lkey};
+		wr.num_sge = 1;
+	}
 	status = vbd_pv_post_recv(channel->qp, &wr, err);
 	if (status)
 		return status;
@@ -387,6 +395,16 @@ static struct vbd_transfer *take_receiver(struct vbd_channel *channel, struct vb
 	return transfer;
 }
 
+/* What the packet numbers of an unreliable connection are held against. */
+static void count_packets(struct vbd_channel *channel, const struct vbd_received *received)
+{
+	uint64_t mtu_bytes = vbd_counter_get(&channel->mtu_bytes);
+	uint64_t bytes = (uint64_t)received->length_bytes + received->written_bytes;
+
+	if (mtu_bytes)
+		vbd_counter_add(&channel->packets, bytes ? (bytes + mtu_bytes - 1) / mtu_bytes : 1);
+}
+
 static void recv_completed(struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc)
 {
 	struct vbd_recv_slot *slot = &channel->recv_slots[index];
@@ -398,6 +416,7 @@ static void recv_completed(struct vbd_channel *channel, uint32_t index, const st
 		vbd_channel_fail(channel, VBD_OP_RECV, wc, transfer);
 	} else {
 		take_message(slot, wc);
+		count_packets(channel, &slot->received);
 		vbd_counter_add(&channel->ops[VBD_OP_RECV].completed, 1);
 		vbd_counter_add(&channel->ops[VBD_OP_RECV].bytes, slot->received.length_bytes);
 		if (transfer)

@@ -110,6 +110,7 @@ struct vbd_channel {
 	struct vbd_recv_slot *recv_slots;
 	struct vbd_send_slot *send_slots; /* a ring in the order of posting */
 	uint8_t *old_values;		  /* in mem, one for each send slot; NULL: no atomics */
+	bool receive_has_range;		  /* iWARP: siw takes no receive without one */
 
 	/* control */
 	bool attached;
@@ -147,8 +148,12 @@ struct vbd_channel {
 	enum vbd_op first_error_op;
 	uint64_t first_error_transfer; /* 0 if none */
 
+	/* control writes, the worker reads: UC, of the path; 0 until it is known */
+	struct vbd_counter mtu_bytes;
+
 	/* the worker writes, anybody reads */
 	struct vbd_counter resumes_taken;
+	struct vbd_counter packets; /* UC: that the messages which came consisted of */
 	struct vbd_op_counters ops[VBD_OP_COUNT];
 };
 

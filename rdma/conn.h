@@ -140,6 +140,11 @@ struct vbd_conn {
 	struct vbd_private_data peer_private_data; /* of the last message that had room for it */
 	bool reject_vendor_option;		   /* the reason of our own rejection */
 
+	/* UC: packets of the peer by their numbers, as of the last look */
+	uint32_t last_psn;
+	uint64_t packets_sent;
+	uint64_t lost_packets; /* those that are in no message that came */
+
 	uint64_t created_ns, established_ns, ended_ns; /* 0: not yet */
 	uint64_t timeout_ms;  /* of the way to established, to a decision, or of each stay in
 				 AWAITING_REMOTE; 0: none */

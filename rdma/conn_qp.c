@@ -15,6 +15,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Packet numbers have 24 bits. */
+#define PSN_MASK 0xffffffU
+
 void vbd_conn_take_device_name(struct vbd_conn *conn)
 {
 	/* NULL after ADDR_RESOLVED has been seen where the node GUID is 0 (rdma-core PR #1547). */
@@ -186,6 +189,36 @@ static enum vbd_status make_channel(struct vbd_conn *conn, struct vbd_error *err
 	return VBD_OK;
 }
 
+/* No attribute says how much goes inline: the device refuses the queue pair. */
+static bool too_much_inline(const struct vbd_conn *conn, struct ibv_qp_init_attr init)
+{
+	struct ibv_qp *qp;
+
+	if (init.cap.max_inline_data <= VBD_INLINE_BYTES)
+		return false;
+	init.cap.max_inline_data = VBD_INLINE_BYTES;
+	if (vbd_pv_create_qp(conn->pd->ibv_pd, &init, &qp, NULL) != VBD_OK)
+		return false;
+	vbd_pv_destroy_qp(qp);
+	return true;
+}
+
+static enum vbd_status make_qp(
+	struct vbd_conn *conn, struct ibv_qp_init_attr *init, struct vbd_error *err)
+{
+	uint32_t inline_bytes = init->cap.max_inline_data;
+	struct vbd_error error = {0};
+	enum vbd_status status = vbd_pv_create_qp(conn->pd->ibv_pd, init, &conn->qp, &error);
+
+	if (status && too_much_inline(conn, *init))
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/inline_bytes",
+			"a work request of device %s has no room for %u bytes", conn->device_name,
+			inline_bytes);
+	if (status && err && err->status == VBD_OK)
+		*err = error;
+	return status;
+}
+
 static enum vbd_status create_qp(struct vbd_conn *conn, struct vbd_error *err)
 {
 	struct vbd_channel *channel = conn->channel;
@@ -203,8 +236,9 @@ static enum vbd_status create_qp(struct vbd_conn *conn, struct vbd_error *err)
 			},
 		.qp_type = conn->params.transport == VBD_TRANSPORT_UC ? IBV_QPT_UC : IBV_QPT_RC,
 	};
-	enum vbd_status status = vbd_pv_create_qp(conn->pd->ibv_pd, &init, &conn->qp, err);
+	enum vbd_status status;
 
+	status = make_qp(conn, &init, err);
 	if (status)
 		return status;
 	channel->qp = conn->qp;
@@ -283,6 +317,13 @@ static void apply_params(const struct vbd_conn *conn, struct ibv_qp_attr *attr, 
 		attr->rnr_retry = conn->params.rnr_retry;
 }
 
+/* Packets may come as soon as the QP has moved. */
+static void begin_counting(struct vbd_conn *conn, const struct ibv_qp_attr *attr)
+{
+	conn->last_psn = attr->rq_psn;
+	vbd_counter_set(&conn->channel->mtu_bytes, (uint64_t)vbd_mtu_bytes((int)attr->path_mtu));
+}
+
 enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct ibv_qp_attr *attr,
 	int *ret_mask, struct vbd_error *err)
 {
@@ -300,6 +341,8 @@ enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct 
 		status = vbd_pv_init_qp_attr(conn->cm_id, attr, ret_mask, err);
 	if (!status)
 		apply_params(conn, attr, *ret_mask);
+	if (!status && state == IBV_QPS_RTR && conn->params.transport == VBD_TRANSPORT_UC)
+		begin_counting(conn, attr);
 	return status;
 }
 
@@ -378,6 +421,19 @@ static void take_grh(struct vbd_conn *conn, const struct ibv_ah_attr *ah)
 		vbd_conn_cm_take_scope(conn, info->sgid.netdev);
 }
 
+/*
+ * An unreliable connection's device drops what it can't take, or never saw, and says nothing; but
+ * it knows the number of the packet that it expects next.
+ */
+static void count_lost(struct vbd_conn *conn, uint32_t rq_psn)
+{
+	uint64_t came = vbd_counter_get(&conn->channel->packets);
+
+	conn->packets_sent += (rq_psn - conn->last_psn) & PSN_MASK;
+	conn->last_psn = rq_psn;
+	conn->lost_packets = conn->packets_sent > came ? conn->packets_sent - came : 0;
+}
+
 void vbd_conn_refresh_qp(struct vbd_conn *conn)
 {
 	struct vbd_qp_info *info = &conn->qp_info;
@@ -404,6 +460,8 @@ void vbd_conn_refresh_qp(struct vbd_conn *conn)
 	info->rqpn = attr.dest_qp_num;
 	info->sq_psn = attr.sq_psn;
 	info->rq_psn = attr.rq_psn;
+	if (conn->params.transport == VBD_TRANSPORT_UC && attr.qp_state != IBV_QPS_ERR)
+		count_lost(conn, attr.rq_psn);
 	info->path_mtu_bytes = vbd_mtu_bytes((int)attr.path_mtu);
 	info->ack_timeout = attr.timeout;
 	info->retry_count = attr.retry_cnt;

@@ -427,9 +427,10 @@ enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, stru
 	struct ibv_send_wr *bad;
 	int rc = ibv_post_send(qp, wr, &bad);
 
+	/* siw's library gives it negative. */
 	if (rc)
 		return vbd_error_errno(
-			err, VBD_E_VERBS_ERROR, "ibv_post_send", rc, "qp 0x%06x", qp->qp_num);
+			err, VBD_E_VERBS_ERROR, "ibv_post_send", abs(rc), "qp 0x%06x", qp->qp_num);
 	return VBD_OK;
 }
 
@@ -451,7 +452,7 @@ enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, stru
 
 	if (rc)
 		return vbd_error_errno(
-			err, VBD_E_VERBS_ERROR, "ibv_post_recv", rc, "qp 0x%06x", qp->qp_num);
+			err, VBD_E_VERBS_ERROR, "ibv_post_recv", abs(rc), "qp 0x%06x", qp->qp_num);
 	return VBD_OK;
 }
 

@@ -190,12 +190,21 @@ static void carry(const struct fake_wr *wr, const struct fake_wr *to)
 	free(bytes);
 }
 
+/* Each message is one packet here, whatever its length. */
+static void count_packet(const struct fake_qp *qp, struct fake_qp *peer)
+{
+	if (qp->ibv.qp_type == IBV_QPT_UC)
+		peer->attr.rq_psn = (peer->attr.rq_psn + 1) & 0xffffff;
+}
+
 /* False if the peer has no receive for it: it waits (RNR), or is lost where nobody waits (UC). */
 static bool deliver(struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr)
 {
 	struct fake_wr *recv = fake_qp_recv(peer);
 	uint32_t length_bytes = wr->length_bytes;
 
+	if (recv || qp->ibv.qp_type == IBV_QPT_UC)
+		count_packet(qp, peer);
 	if (!recv && qp->ibv.qp_type == IBV_QPT_UC) {
 		fake_complete(qp, wr, IBV_WC_SUCCESS, 0, length_bytes);
 		return true;
@@ -274,6 +283,7 @@ static bool move(struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr)
 	}
 	if (has_imm(wr) && !recv && qp->ibv.qp_type != IBV_QPT_UC)
 		return false;
+	count_packet(qp, peer);
 	if (wr->length_bytes)
 		touch(wr);
 	if (has_imm(wr) && recv)

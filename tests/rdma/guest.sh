@@ -24,7 +24,7 @@ options=(--deadline "$DEADLINE_S")
 prepare=()
 case $suite in
 two_guests) options+=(--peer "node '$here/two_guests_peer.mjs' '$build'") ;;
-siw | services) options+=(--siw) prepare=(--siw) ;;
+siw | services | verbs) options+=(--siw) prepare=(--siw) ;;
 network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;
 esac
 "$root/lab/prepare" "${prepare[@]}" || skip "lab/prepare failed, as it says above"

@@ -28,7 +28,8 @@ export const connection = (over = {}) => ({
     send_imm: none, write_imm: none, fetch_add: none, compare_swap: none,
     bind_window: none, invalidate_window: none,
   },
-  inbox: { messages: 2, capacity: 16 }, first_error: null, end: null, created_at: at(100), established_at: at(112),
+  inbox: { messages: 2, capacity: 16 }, lost_packets: null,
+  first_error: null, end: null, created_at: at(100), established_at: at(112),
   ended_at: null, params: qpParams(), timeout_ms: 10000,
   asked: { device: null, src_addr: null, src_port: null, tos: null, reuse_addr: false },
   private_data: { local: null, peer: null },
@@ -75,7 +76,7 @@ export const device = (over = {}) => ({
   sys_image_guid: '0x505400fffe123456', fw_ver: '1.0', vendor_id: 16777215, vendor_part_id: 0, error: null,
   capabilities: ['rc', 'uc', 'ud', 'srq', 'multicast', 'atomics'],
   limits: {
-    max_qp: 1048560, max_qp_wr: 1048576, max_sge: 32, max_cq: 1048576, max_cqe: 32767, max_mr: 524287,
+    max_qp: 1048560, max_qp_wr: 1048576, max_sge: 32, max_sge_rd: 32, max_cq: 1048576, max_cqe: 32767, max_mr: 524287,
     max_mr_size_bytes: '0xffffffffffffffff', max_pd: 1048576, max_qp_rd_atom: 128, max_qp_init_rd_atom: 128,
     max_srq: 917503, max_srq_wr: 32767, max_mw: 524287, max_ah: 32767, max_mcast_grp: 8192,
     max_cq_moderation_count: 0, max_cq_moderation_period_us: 0,
