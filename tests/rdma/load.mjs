@@ -157,14 +157,14 @@ const uses = [
 		...maybe(0.2, () => ({ imm: below(2 ** 32) })) })],
 	["connections", "POST", "/messages", () => ({ data: "some message" })],
 	["connections", "GET", "/messages", () => undefined],
-	["connections", "DELETE", "/messages", () => undefined],
+	["connections", "DELETE", "/messages?through=3", () => undefined],
 	["connections", "POST", "/modify", () => ({ state: one_of("RESET", "INIT", "RTR", "RTS", "SQD", "ERR") })],
 	["connections", "POST", "/remote", () => ({ ...(exchanges.length ? one_of(...exchanges) : { qpn: 17, psn: 0 }),
 		bring_to: one_of("RTR", "RTS") })],
 	["endpoints", "POST", "/messages", () => ({ data: "y".repeat(one_of(0, 64, 5000)), ...one_of({ peer: ref("peers") },
 		{ group: ref("groups") }) })],
 	["endpoints", "GET", "/messages", () => undefined],
-	["endpoints", "DELETE", "/messages", () => undefined],
+	["endpoints", "DELETE", "/messages?through=3", () => undefined],
 	["buffers", "GET", "/data", () => undefined],
 	["buffers", "PUT", "/data", () => Buffer.alloc(one_of(0, 1, 64, 4096), 7)],
 	["buffers", "GET", "/checksum", () => undefined],
@@ -227,7 +227,7 @@ const BARE = /Invalid argument|EINVAL|Bad file descriptor|Bad address|Operation 
 const SURPRISED = ["internal", "verbs_error"];
 
 // An answer that nobody should get.
-function complaint({ method, path }, { status, body }) {
+function complaint({ status, body }) {
 	if (status < 400)
 		return null;
 	if (status === 500 || SURPRISED.includes(body?.code))
@@ -236,22 +236,23 @@ function complaint({ method, path }, { status, body }) {
 		return `answered ${status} without a problem`;
 	if (BARE.test(body.detail))
 		return `answered with a bare error: ${body.code}: ${body.detail}`;
-	if (body.code === "not_supported" && !(body.device && body.capability) && method === "POST" && !/nodev0/.test(path))
+	if (body.code === "not_supported" && !(body.device && body.capability) && !/\b(uc|ud)\b/.test(body.detail))
 		return `not_supported without a device or capability: ${body.detail}`;
 	return null;
 }
 
-function complaint_of_item({ id, first_error, state }, kind) {
+function complaint_of_item(daemon, { id, first_error }, kind) {
 	const text = first_error?.text ?? "";
+	const log = () => daemon.log().split("\n").filter((line) => line.includes(`${kind.slice(0, -1)}/${id}: `)).join("\n");
 
-	return BARE.test(text) ? `${kind} ${id}, ${state}, ended by a bare error: ${text}` : null;
+	return BARE.test(text) ? `${kind} ${id} ended by a bare error: ${text}\n${log()}` : null;
 }
 
 const counts = new Map();
 const complaints = new Map();
 
 function complain(text, request, index) {
-	const key = text.replace(/\d+/g, "N").slice(0, 120);
+	const key = text.split("\n")[0].replace(/\d+/g, "N").slice(0, 120);
 
 	if (!complaints.has(key))
 		complaints.set(key, `request ${index}: ${request.method} ${request.path} ${JSON.stringify(request.body) ?? ""}: ${text}`);
@@ -261,7 +262,7 @@ async function play(daemon, request, index) {
 	const { kind, method, path, body, wait_s } = request;
 	const type = Buffer.isBuffer(body) ? "application/octet-stream" : "application/json";
 	const answer = await daemon.try(method, path, body, { wait_s, type });
-	const text = complaint(request, answer);
+	const text = complaint(answer);
 	const result = answer.body?.code ?? answer.status;
 
 	if (TRACE)
@@ -280,7 +281,7 @@ async function play(daemon, request, index) {
 		alive[kind].filter((id) => !there.has(id)).forEach((id) => forget(kind, id));
 	}
 	items.filter((item) => item.id && !item.default && !item.worker_owned).forEach((item) => {
-		const bad = complaint_of_item(item, kind);
+		const bad = complaint_of_item(daemon, item, kind);
 
 		if (bad)
 			complain(bad, request, index);

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { isIPv4 } from "node:net";
 import { Daemon, addr, dev, equal, finish, ok, proof, resources, resources_are_back, run, scenario, transfers_work,
 	until } from "./lib.mjs";
+import { close_pair, manual_pair, operations_work } from "./operations.mjs";
 
 const PORT = 7471;
 const { LAB_ADDR6, LAB_SECOND_ADDR, LAB_SECOND_DEV, LAB_SIW_ADDR, LAB_SIW_DEV, LAB_VLAN_ADDR, LAB_VLAN_ADDR6 } = process.env;
@@ -58,6 +59,15 @@ async function gid_in_use(daemon, connection) {
 	return ports[0].gids.find(({ gid_index }) => gid_index === connection.qp.gid_index);
 }
 
+// A QP pair on the address with that index, without the connection manager.
+async function by_hand(daemon, transport, gid_index) {
+	const pair = await manual_pair(daemon, daemon, { transport, device: dev, gid_index });
+
+	equal(pair.from.exchange.gid_index, gid_index, "GID index of the QP");
+	await operations_work(null, pair, ["write"]);
+	await close_pair(pair);
+}
+
 async function roce_address(row, address, netdev, scope) {
 	const before = await resources();
 	const daemon = await Daemon.start("d");
@@ -70,9 +80,13 @@ async function roce_address(row, address, netdev, scope) {
 	equal(gid.scope, scope, "its scope");
 	equal(gid.netdev, netdev, "its interface");
 	equal(expand(connection.qp.dgid), gid_of(address), "the peer's GID");
+	proof(row, "rc_cm");
+	for (const [transport, column] of [["rc", "rc_manual"], ["uc", "uc"]]) {
+		await by_hand(daemon, transport, gid.gid_index);
+		proof(row, column);
+	}
 	await daemon.stop();
 	await resources_are_back(before);
-	proof(row, "rc_cm");
 }
 
 await scenario("a connection over IPv4", () => roce_address("ipv4", addr, "rdma0", "ipv4_mapped"));
