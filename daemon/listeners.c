@@ -75,9 +75,10 @@ static enum vbd_status open_cm(struct vbd_listener *listener, struct vbd_error *
 	char text[VBD_ADDR_TEXT_BYTES];
 
 	if (vbd_cm_listener_open(&listener->cm, listener->daemon->fabric,
-		    (const struct sockaddr *)&listener->addr, &listener->cm_params,
+		    (const struct sockaddr *)&listener->asked_addr, &listener->cm_params,
 		    (int)listener->backlog, &cm_ops, listener, &error) == VBD_OK) {
 		listener->addr = listener->cm.addr;
+		vbd_addr_set_port(&listener->asked_addr, vbd_addr_port(&listener->addr));
 		return VBD_OK;
 	}
 	if (err && err->status == VBD_OK)
@@ -164,6 +165,7 @@ enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_
 	listener = make_listener(daemon, spec);
 	if (!listener)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a listener");
+	listener->asked_addr = addr;
 	listener->addr = addr;
 	status = vbd_registry_add(daemon->listeners, &listener->object, spec->name, err);
 	if (status)

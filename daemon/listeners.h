@@ -44,7 +44,8 @@ struct vbd_listener {
 	struct vbd_daemon *daemon;
 	enum vbd_listener_state state;
 	struct vbd_cm_listener cm;
-	struct sockaddr_storage addr; /* as asked for, with the port that was picked */
+	struct sockaddr_storage asked_addr; /* with the port that was picked */
+	struct sockaddr_storage addr;	    /* one of its device's, if it asked for all of them */
 	uint32_t backlog;
 	enum vbd_accept accept;
 	uint32_t accept_timeout_ms;

@@ -123,6 +123,13 @@ await scenario("a source port is taken, unless both share it", () => two_daemons
 
 		equal(local.port, 40201, "source port");
 	}
+	// A listener has its port for itself, whatever it asks for (rdma_listen() in cma.c, 6.1).
+	for (const reuse_addr of [false, true]) {
+		const { code, detail } = await a.refused("POST", "/v1/listeners", { addr, port: 40201, reuse_addr });
+
+		equal(code, "address_in_use", `code (${detail})`);
+	}
+	equal((await a.listen({ addr, reuse_addr: true })).asked.reuse_addr, true, "reuse_addr of a listener");
 	// A port alone will do, too.
 	equal((await a.connect({ dst_port: PORT, src_port: 40202 })).local.port, 40202, "source port");
 }));

@@ -297,10 +297,13 @@ static void test_services_listeners__one_is_lost_and_found_with_its_device(void 
 	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
 	const struct sockaddr_in addr = svc->device->addr;
-	struct vbd_listener *bound, *any;
+	struct vbd_listener *bound, *any, *named;
 	struct svc_pair pair;
 	uint16_t port;
 
+	strcpy(spec.cm.device, "fake0");
+	named = svc_listen(svc, &spec);
+	spec = svc_listener_spec();
 	(void)snprintf(spec.addr, sizeof(spec.addr), "10.0.0.1");
 	bound = svc_listen(svc, &spec);
 	any = svc_listen(svc, NULL);
@@ -314,11 +317,18 @@ static void test_services_listeners__one_is_lost_and_found_with_its_device(void 
 	assert_int_equal(bound->error.status, VBD_E_DEVICE_REMOVED);
 	assert_int_equal(any->state, VBD_LISTENER_LISTENING);
 	assert_true(fake_device_let_go(svc->device));
-	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_LOST), 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_LOST), 2);
 
-	/* Back, but its address is not there yet. */
+	/* Back, but its address is not there yet; who asked for the device takes another. */
 	svc->device = fake_device_add("fake0");
+	port = vbd_addr_port(&named->addr);
 	vbd_fabric_rescan(svc->daemon->fabric);
+	assert_int_equal(named->state, VBD_LISTENER_LISTENING);
+	assert_int_equal(vbd_addr_port(&named->addr), port);
+	assert_int_equal(((const struct sockaddr_in *)&named->addr)->sin_addr.s_addr,
+		svc->device->addr.sin_addr.s_addr);
+	vbd_listener_delete(named);
+	port = vbd_addr_port(&bound->addr);
 	assert_int_equal(bound->state, VBD_LISTENER_LOST);
 	assert_int_equal(bound->error.status, VBD_E_ADDRESS_NOT_AVAILABLE);
 	svc->device->addr = addr;
@@ -326,7 +336,7 @@ static void test_services_listeners__one_is_lost_and_found_with_its_device(void 
 	SVC_UNTIL(svc, bound->state == VBD_LISTENER_LISTENING);
 	assert_int_equal(vbd_addr_port(&bound->addr), port);
 	assert_int_equal(bound->error.status, VBD_OK);
-	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_RESTORED), 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_RESTORED), 2);
 	pair = svc_pair(svc, bound);
 	assert_int_equal(pair.passive->listener_id, bound->object.id);
 }
