@@ -3,10 +3,10 @@
  * rping's protocol (rdma-core, librdmacm/examples/rping.c), both halves.
  *
  * A ping: the client says where its bytes are; the server reads them, and says so; the client says
- * where it wants them; the server writes them there, and says so.
+ * where it wants them; the server writes them there, and says so. What is said when is in a pure
+ * table, rdma/rping_fsm.c.
  *
- * What is said when is in one pure table. The rest is the channel's worker, where nothing else is
- * said.
+ * The channel's worker, where nothing else is said.
  */
 #ifndef VBD_RDMA_RPING_H
 #define VBD_RDMA_RPING_H
@@ -23,50 +23,6 @@ struct vbd_probe;
 
 /* What both halves say to each other. */
 #define VBD_RPING_MESSAGE_BYTES 16
-
-/* X(SYMBOL, what it waits for) */
-#define VBD_RPING_STATE_MAP(X)                                               \
-	X(WAIT_SOURCE, "server: where the client's bytes are")               \
-	X(READING, "server: the bytes")                                      \
-	X(WAIT_SINK, "server: where the bytes shall go")                     \
-	X(WRITING, "server: the bytes' arrival")                             \
-	X(IDLE, "client: a probe")                                           \
-	X(WAIT_READ, "client: the server's word that it has read the bytes") \
-	X(WAIT_WRITTEN, "client: the server's word that it has written them")
-
-enum vbd_rping_state {
-#define VBD_RPING_STATE_ENUM(sym, text) VBD_RPING_##sym,
-	VBD_RPING_STATE_MAP(VBD_RPING_STATE_ENUM)
-#undef VBD_RPING_STATE_ENUM
-		VBD_RPING_STATE_COUNT
-};
-
-enum vbd_rping_event {
-	VBD_RPING_EV_START,   /* one ping more */
-	VBD_RPING_EV_MESSAGE, /* the peer said something */
-	VBD_RPING_EV_MOVED,   /* our read or write is complete */
-	VBD_RPING_EVENT_COUNT
-};
-
-enum vbd_rping_action {
-	VBD_RPING_NOTHING,
-	VBD_RPING_READ,
-	VBD_RPING_WRITE,
-	VBD_RPING_SAY_DONE,
-	VBD_RPING_SAY_SOURCE,
-	VBD_RPING_SAY_SINK,
-	VBD_RPING_CHECK,  /* the bytes are back */
-	VBD_RPING_REFUSE, /* the peer does not keep to the protocol */
-};
-
-struct vbd_rping_rule {
-	enum vbd_rping_state next;
-	enum vbd_rping_action action;
-	const char *note; /* why */
-};
-
-/** vbd_rping_rule - the pure table; every pair is decided. Any thread. */
-const struct vbd_rping_rule *vbd_rping_rule(enum vbd_rping_state state, enum vbd_rping_event event);
 
 /** vbd_rping_create - control; the memory and the state of one half, for @channel->rping */
 struct vbd_pd;

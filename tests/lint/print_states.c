@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "rdma/conn_fsm.h"
 #include "rdma/reason.h"
+#include "rdma/rping_fsm.h"
 #include "rdma/transfer.h"
 #include "rdma/window.h"
 
@@ -31,7 +32,7 @@ static void print_head(void)
 		     "# States, events, reasons and error codes\n\n"
 		     "Everything here is drawn from the tables that the daemon runs on: "
 		     "`rdma/conn_fsm.c`, `rdma/transfer.c`,\n"
-		     "`rdma/window.c`, `rdma/reason.h` and `base/status.h`.\n");
+		     "`rdma/window.c`, `rdma/rping_fsm.c`, `rdma/reason.h` and `base/status.h`.\n");
 }
 
 /* Connections. */
@@ -235,6 +236,37 @@ static void print_windows(void)
 	}
 }
 
+/* rping. */
+
+static void print_rping(void)
+{
+	(void)printf("\n## rping\n\n"
+		     "Both halves of its protocol: the service `rping` is a server, a connection "
+		     "with `rping_client` a client while it is probed. A message is the other "
+		     "half's; nobody is told of these states.\n\n"
+		     "| state | waits for | event | next | action | why |\n"
+		     "|---|---|---|---|---|---|\n");
+	for (unsigned int s = 0; s < VBD_RPING_STATE_COUNT; s++) {
+		enum vbd_rping_state state = (enum vbd_rping_state)s;
+
+		for (unsigned int e = 0; e < VBD_RPING_EVENT_COUNT; e++) {
+			enum vbd_rping_event event = (enum vbd_rping_event)e;
+			const struct vbd_rping_rule *rule = vbd_rping_rule(state, event);
+
+			(void)printf("| `%s` |", vbd_rping_state_name(state));
+			cell(vbd_rping_state_text(state));
+			(void)printf(" `%s` |", vbd_rping_event_name(event));
+			if (rule->next == state)
+				(void)printf(" stays |");
+			else
+				(void)printf(" `%s` |", vbd_rping_state_name(rule->next));
+			cell(vbd_rping_action_text(rule->action));
+			cell(rule->note);
+			(void)printf("\n");
+		}
+	}
+}
+
 /* Error codes. */
 
 static const char *blast_name(enum vbd_blast blast)
@@ -276,6 +308,7 @@ int main(void)
 	print_reasons();
 	print_transfers();
 	print_windows();
+	print_rping();
 	print_codes();
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include "rdma/rping.h"
 
 #include "rdma/probe.h"
+#include "rdma/rping_fsm.h"
 #include "rdma/service.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
