@@ -60,7 +60,9 @@ json_t *vbd_encode_error(const struct vbd_error *err);
  */
 struct vbd_qp_input {
 	struct vbd_conn_params params;
+	struct vbd_json_ref pd, cq, srq;
 	bool service_seen;
+	bool pd_seen, cq_seen, srq_seen, rq_depth_seen, recv_size_seen;
 };
 extern const struct vbd_field vbd_qp_fields[];
 
@@ -77,7 +79,7 @@ extern const struct vbd_field vbd_qp_fields[];
 		.names = vbd_service_names, .n_names = VBD_SERVICE_COUNT,                \
 		VBD_FIELD_SEEN(type_, service_seen)                                      \
 	}
-#define VBD_QP_FIELD_COUNT 15
+#define VBD_QP_FIELD_COUNT 18
 extern const char *const vbd_service_names[VBD_SERVICE_COUNT];
 
 /** vbd_qp_input_default - nothing was asked for */
@@ -87,6 +89,11 @@ struct vbd_qp_input vbd_qp_input_default(void);
  * path_mtu_bytes is no MTU, or signal_every is more than the queue holds */
 enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, bool service_seen,
 	enum vbd_service service, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_qp_input_resources - the ids of the PD, CQ and SRQ that are named; not_found, bad_value or
+ * pd_mismatch otherwise */
+enum vbd_status vbd_qp_input_resources(
+	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_encode_params - QpParamsFull */
 json_t *vbd_encode_params(const struct vbd_conn_params *params);
@@ -174,8 +181,21 @@ void vbd_get_stats(struct vbd_request *req);
 
 void vbd_list_devices(struct vbd_request *req);
 void vbd_get_device(struct vbd_request *req);
+
+void vbd_list_pds(struct vbd_request *req);
+void vbd_create_pd(struct vbd_request *req);
+void vbd_get_pd(struct vbd_request *req);
+void vbd_delete_pd(struct vbd_request *req);
 void vbd_list_cqs(struct vbd_request *req);
+void vbd_create_cq(struct vbd_request *req);
 void vbd_get_cq(struct vbd_request *req);
+void vbd_patch_cq(struct vbd_request *req);
+void vbd_delete_cq(struct vbd_request *req);
+void vbd_list_srqs(struct vbd_request *req);
+void vbd_create_srq(struct vbd_request *req);
+void vbd_get_srq(struct vbd_request *req);
+void vbd_patch_srq(struct vbd_request *req);
+void vbd_delete_srq(struct vbd_request *req);
 
 void vbd_list_buffers(struct vbd_request *req);
 void vbd_create_buffer(struct vbd_request *req);

@@ -8,6 +8,7 @@
 #include "api/problem.h"
 #include "api/waiter.h"
 #include "daemon/buffers.h"
+#include "daemon/resources.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -56,6 +57,7 @@ static json_t *encode_buffer(const void *item, struct vbd_request *req)
 	vbd_put(&out, "relaxed_ordering", json_boolean(mem->relaxed_ordering));
 	vbd_put(&out, "on_demand", json_boolean(mem->on_demand));
 	vbd_put_text(&out, "device", buffer->device_name);
+	vbd_put_u64(&out, "pd", buffer->pd_id);
 	/* While it is being registered the pool thread has it. */
 	vbd_put_text_or_null(
 		&out, "shm_name", buffer->state == VBD_BUFFER_REGISTERING ? "" : mem->shm_name);
@@ -122,6 +124,8 @@ struct buffer_create {
 	bool relaxed_ordering;
 	bool on_demand;
 	const char *device;
+	struct vbd_json_ref pd;
+	bool pd_seen;
 };
 
 static const struct vbd_field create_fields[] = {
@@ -162,6 +166,10 @@ static const struct vbd_field create_fields[] = {
 		.type = VBD_FIELD_STRING,
 		VBD_FIELD_AT(struct buffer_create, device),
 		.max = 64},
+	{.name = "pd",
+		.type = VBD_FIELD_REF,
+		VBD_FIELD_AT(struct buffer_create, pd),
+		VBD_FIELD_SEEN(struct buffer_create, pd_seen)},
 };
 
 struct registration_waiter {
@@ -221,6 +229,21 @@ static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
 	vbd_waiter_run(&waiter->waiter, req, &waiter->buffer->watches, wait_ms(req));
 }
 
+static enum vbd_status find_pd(const struct vbd_request *req, const struct vbd_json_ref *ref,
+	struct vbd_buffer_spec *spec, struct vbd_error *err)
+{
+	char text[VBD_REF_TEXT_BYTES];
+	const struct vbd_pd *pd =
+		vbd_pd_find_ref(vbd_request_daemon(req), vbd_ref_text(ref, text), err);
+
+	if (!pd) {
+		vbd_blame(err, "/pd");
+		return VBD_E_NOT_FOUND;
+	}
+	spec->pd_id = pd->id;
+	return VBD_OK;
+}
+
 void vbd_create_buffer(struct vbd_request *req)
 {
 	struct buffer_create input = {.kind = VBD_MEM_ANONYMOUS};
@@ -229,6 +252,10 @@ void vbd_create_buffer(struct vbd_request *req)
 
 	if (vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, &err) !=
 		VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	if (input.pd_seen && find_pd(req, &input.pd, &spec, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
 	}
@@ -266,7 +293,7 @@ VBD_PAGE_BY(by_created, buffer_of, created_ns)
 VBD_PAGE_BY(by_users, buffer_of, users)
 
 static const char *const buffer_fields[] = {"id", "name", "state", "kind", "size_bytes",
-	"page_bytes", "access", "relaxed_ordering", "on_demand", "device", "shm_name", "addr",
+	"page_bytes", "access", "relaxed_ordering", "on_demand", "device", "pd", "shm_name", "addr",
 	"rkey", "created_at", "users", "error", NULL};
 
 static const char *const buffer_states[] = {VBD_BUFFER_STATE_MAP(VBD_PAGE_STATE) NULL};

@@ -70,6 +70,12 @@ int vbd_object_compare_name(const void *a, const void *b)
 		.max = max_                                                             \
 	}
 
+#define QP_REF(member)                                                                             \
+	{                                                                                          \
+		.name = #member, .type = VBD_FIELD_REF, VBD_FIELD_AT(struct vbd_qp_input, member), \
+		VBD_FIELD_SEEN(struct vbd_qp_input, member##_seen)                                 \
+	}
+
 const struct vbd_field vbd_qp_fields[VBD_QP_FIELD_COUNT] = {
 	{.name = "service",
 		.type = VBD_FIELD_ENUM,
@@ -78,8 +84,21 @@ const struct vbd_field vbd_qp_fields[VBD_QP_FIELD_COUNT] = {
 		.n_names = VBD_SERVICE_COUNT,
 		VBD_FIELD_SEEN(struct vbd_qp_input, service_seen)},
 	QP_UINT(sq_depth, 1, 16384),
-	QP_UINT(rq_depth, 1, 16384),
-	QP_UINT(recv_size_bytes, 1, 1048576),
+	{.name = "rq_depth",
+		.type = VBD_FIELD_UINT,
+		QP_FIELD(rq_depth),
+		.min = 1,
+		.max = 16384,
+		VBD_FIELD_SEEN(struct vbd_qp_input, rq_depth_seen)},
+	{.name = "recv_size_bytes",
+		.type = VBD_FIELD_UINT,
+		QP_FIELD(recv_size_bytes),
+		.min = 1,
+		.max = 1048576,
+		VBD_FIELD_SEEN(struct vbd_qp_input, recv_size_seen)},
+	QP_REF(pd),
+	QP_REF(cq),
+	QP_REF(srq),
 	QP_UINT(max_send_sge, 1, VBD_SGES_MAX),
 	QP_UINT(max_recv_sge, 1, VBD_SGES_MAX),
 	QP_UINT(inline_bytes, 0, 1024),
@@ -146,6 +165,9 @@ json_t *vbd_encode_params(const struct vbd_conn_params *params)
 	vbd_put_u64(&out, "min_rnr_timer", params->min_rnr_timer);
 	vbd_put_u64(&out, "responder_resources", params->responder_resources);
 	vbd_put_u64(&out, "initiator_depth", params->initiator_depth);
+	vbd_put_u64_or_null(&out, "pd", params->pd_id != 0, params->pd_id);
+	vbd_put_u64_or_null(&out, "cq", params->cq_id != 0, params->cq_id);
+	vbd_put_u64_or_null(&out, "srq", params->srq_id != 0, params->srq_id);
 	vbd_put_u64_or_null(
 		&out, "path_mtu_bytes", params->path_mtu_bytes != 0, params->path_mtu_bytes);
 	return vbd_encode_end(&out);

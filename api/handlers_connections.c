@@ -115,6 +115,8 @@ static enum vbd_status decode_create(
 
 	if (status == VBD_OK)
 		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
+	if (status == VBD_OK)
+		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
 	if (status == VBD_OK && input.transport != VBD_TRANSPORT_RC)
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/transport",
 			"the CM brings up rc only; uc takes bringup manual");

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * RDMA devices and completion queues. Both are lists of the fabric, oldest first.
+ * RDMA devices: a list of the fabric, oldest first.
  */
 #include "api/encode.h"
 #include "api/handlers.h"
 #include "api/page.h"
 #include "daemon/devices.h"
 #include "rdma/caps.h"
-#include "rdma/cq.h"
-#include "rdma/worker.h"
 
 #include <string.h>
 
@@ -261,97 +259,6 @@ void vbd_get_device(struct vbd_request *req)
 
 	if (device)
 		vbd_reply_json(req, 200, encode_device(device, req));
-	else
-		vbd_reply_problem(req, &err);
-}
-
-/* --- completion queues ----------------------------------------------------------------------- */
-
-static json_t *encode_cq(const void *item, struct vbd_request *req)
-{
-	const struct vbd_cq *cq = item;
-	struct vbd_encoder out = vbd_encode_begin();
-
-	(void)req;
-	vbd_put_u64(&out, "id", cq->id);
-	vbd_put_text(&out, "device", cq->device->name);
-	vbd_put_u64(&out, "worker", cq->worker->number);
-	vbd_put_u64(&out, "capacity_cqe", cq->capacity_cqe);
-	vbd_put_u64(&out, "reserved_cqe", cq->reserved_cqe);
-	vbd_put_u64(&out, "outstanding_cqe", vbd_counter_get(&cq->outstanding));
-	vbd_put_u64(&out, "high_water_cqe", vbd_counter_get(&cq->high_water));
-	vbd_put_u64(&out, "completions", vbd_counter_get(&cq->completions));
-	vbd_put_u64(&out, "error_completions", vbd_counter_get(&cq->error_completions));
-	vbd_put_u64(&out, "polls", vbd_counter_get(&cq->polls));
-	vbd_put_u64(&out, "empty_polls", vbd_counter_get(&cq->empty_polls));
-	vbd_put_u64(&out, "events_armed", vbd_counter_get(&cq->events_armed));
-	vbd_put_u64(&out, "events_taken", vbd_counter_get(&cq->events_taken));
-	vbd_put_u64(&out, "connections", cq->connections);
-	return vbd_encode_end(&out);
-}
-
-static uint64_t cq_id(const void *item)
-{
-	return ((const struct vbd_cq *)item)->id;
-}
-
-static void walk_cqs(void *context, vbd_page_visit_cb visit, void *visitor)
-{
-	struct vbd_fabric *fabric = ((struct vbd_api *)context)->daemon->fabric;
-
-	vbd_list_for_each (link, &fabric->cqs)
-		visit(VBD_CONTAINER_OF(link, struct vbd_cq, link), visitor);
-}
-
-static int by_cq_device(const void *a, const void *b)
-{
-	return strcmp(
-		((const struct vbd_cq *)a)->device->name, ((const struct vbd_cq *)b)->device->name);
-}
-
-static int by_cq_worker(const void *a, const void *b)
-{
-	return vbd_compare_u64(((const struct vbd_cq *)a)->worker->number,
-		((const struct vbd_cq *)b)->worker->number);
-}
-
-static int by_cq_reserved(const void *a, const void *b)
-{
-	return vbd_compare_u64(
-		((const struct vbd_cq *)a)->reserved_cqe, ((const struct vbd_cq *)b)->reserved_cqe);
-}
-
-static const char *const cq_fields[] = {"id", "device", "worker", "capacity_cqe", "reserved_cqe",
-	"outstanding_cqe", "high_water_cqe", "completions", "error_completions", "polls",
-	"empty_polls", "events_armed", "events_taken", "connections", NULL};
-
-static const struct vbd_page_key cq_keys[] = {
-	{"device", by_cq_device},
-	{"worker", by_cq_worker},
-	{"reserved_cqe", by_cq_reserved},
-	{NULL, NULL},
-};
-
-static const struct vbd_page_source cq_page = {
-	.fields = cq_fields,
-	.keys = cq_keys,
-	.id = cq_id,
-	.walk = walk_cqs,
-	.encode = encode_cq,
-};
-
-void vbd_list_cqs(struct vbd_request *req)
-{
-	vbd_page_reply(req, &cq_page);
-}
-
-void vbd_get_cq(struct vbd_request *req)
-{
-	struct vbd_error err = {0};
-	struct vbd_cq *cq = vbd_cq_find_ref(vbd_request_daemon(req), req->ref, &err);
-
-	if (cq)
-		vbd_reply_json(req, 200, encode_cq(cq, req));
 	else
 		vbd_reply_problem(req, &err);
 }

@@ -190,6 +190,8 @@ static enum vbd_status decode_create(
 
 	if (status == VBD_OK)
 		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
+	if (status == VBD_OK)
+		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
 	*spec = (struct vbd_listener_spec){
 		.port = input.port,
 		.backlog = input.backlog,

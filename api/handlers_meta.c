@@ -97,7 +97,9 @@ static json_t *encode_links(void)
 	} links[] = {
 		{"contract", "/v1/openapi.yaml"},
 		{"devices", "/v1/devices"},
+		{"pds", "/v1/pds"},
 		{"cqs", "/v1/cqs"},
+		{"srqs", "/v1/srqs"},
 		{"buffers", "/v1/buffers"},
 		{"listeners", "/v1/listeners"},
 		{"connections", "/v1/connections"},

@@ -10,6 +10,7 @@
 #include "rdma/device.h"
 #include "rdma/fabric.h"
 #include "rdma/pd.h"
+#include "rdma/resources.h"
 
 #include <gnutls/crypto.h>
 #include <isa-l/crc.h>
@@ -184,7 +185,7 @@ static enum vbd_status check_device(
 }
 
 static enum vbd_status add_buffer(struct vbd_daemon *daemon, const char *name,
-	const struct vbd_mem *mem, const struct vbd_device *device, struct vbd_buffer **ret_buffer,
+	const struct vbd_mem *mem, const struct vbd_pd *pd, struct vbd_buffer **ret_buffer,
 	struct vbd_error *err)
 {
 	struct vbd_buffer *buffer = calloc(1, sizeof(*buffer));
@@ -204,7 +205,8 @@ static enum vbd_status add_buffer(struct vbd_daemon *daemon, const char *name,
 	buffer->pinned_bytes = vbd_mem_mapped_bytes(mem);
 	vbd_list_init(&buffer->watches);
 	vbd_deferred_init(&buffer->reap, reap);
-	(void)snprintf(buffer->device_name, sizeof(buffer->device_name), "%s", device->name);
+	(void)snprintf(buffer->device_name, sizeof(buffer->device_name), "%s", pd->device->name);
+	buffer->pd_id = pd->id;
 	if (mem->kind == VBD_MEM_SHARED)
 		(void)snprintf(buffer->mem.shm_name, sizeof(buffer->mem.shm_name),
 			"/verbsd-%s-%llu", daemon->server_id,
@@ -233,12 +235,33 @@ static enum vbd_status begin(struct vbd_buffer *buffer, struct vbd_pd *pd, struc
 	return VBD_OK;
 }
 
+static enum vbd_status choose_pd(const struct vbd_daemon *daemon,
+	const struct vbd_buffer_spec *spec, struct vbd_pd **ret_pd, struct vbd_error *err)
+{
+	struct vbd_pd *pd = vbd_fabric_pd(daemon->fabric, spec->pd_id);
+	struct vbd_device *device;
+	enum vbd_status status;
+
+	if (!pd) {
+		status = vbd_device_choose(daemon, spec->device_name, &device, err);
+		if (!status)
+			*ret_pd = device->pd;
+		return status;
+	}
+	if (spec->device_name[0] && strcmp(pd->device->name, spec->device_name) != 0)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/device",
+			"device says %s, and pd %llu is of %s", spec->device_name,
+			(unsigned long long)pd->id, pd->device->name);
+	*ret_pd = pd;
+	return vbd_device_usable(pd->device, err);
+}
+
 enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_buffer_spec *spec,
 	struct vbd_buffer **ret_buffer, struct vbd_error *err)
 {
 	struct vbd_buffer *buffer;
-	struct vbd_device *device;
 	enum vbd_status status;
+	struct vbd_pd *pd;
 	struct vbd_mem mem;
 
 	status = vbd_daemon_accepts_work(daemon, err);
@@ -247,14 +270,14 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 	if (!status)
 		status = check_limits(daemon, &mem, err);
 	if (!status)
-		status = vbd_device_choose(daemon, spec->device_name, &device, err);
+		status = choose_pd(daemon, spec, &pd, err);
 	if (!status)
-		status = check_device(device, &mem, err);
+		status = check_device(pd->device, &mem, err);
 	if (!status)
-		status = add_buffer(daemon, spec->name, &mem, device, &buffer, err);
+		status = add_buffer(daemon, spec->name, &mem, pd, &buffer, err);
 	if (status)
 		return status;
-	status = begin(buffer, device->pd, err);
+	status = begin(buffer, pd, err);
 	if (status) {
 		free_buffer(buffer);
 		return status;

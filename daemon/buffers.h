@@ -36,6 +36,7 @@ struct vbd_buffer {
 	struct vbd_error error; /* why it is FAILED */
 	uint64_t pinned_bytes;	/* counted in the daemon's */
 	char device_name[64];
+	uint64_t pd_id; /* of the protection domain it was made in */
 	uint64_t created_ns;
 	uint32_t users; /* transfers and windows that use it now */
 	uint32_t holds; /* readers of its bytes: downloads, uploads, checksums, and `users`; freed
@@ -53,7 +54,8 @@ struct vbd_buffer_spec {
 	uint64_t page_bytes;   /* of a HUGEPAGE one; 0 for the kernel's default */
 	bool relaxed_ordering; /* see struct vbd_mem */
 	bool on_demand;
-	char device_name[65]; /* "" for the default device */
+	char device_name[65]; /* "" for the PD's, or the default device */
+	uint64_t pd_id;	      /* 0 for the device's default one */
 };
 
 /**

@@ -294,7 +294,9 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 	const struct vbd_conn_params *params, uint64_t *ret_receive_bytes, struct vbd_error *err)
 {
 	const struct vbd_config_limits *limits = &daemon->config->limits;
-	uint64_t receive_bytes = (uint64_t)params->rq_depth * params->recv_size_bytes;
+	/* The receives of an SRQ were counted when it was made. */
+	uint64_t receive_bytes =
+		params->srq_id ? 0 : (uint64_t)params->rq_depth * params->recv_size_bytes;
 
 	if (daemon->connections_open >= limits->connections) {
 		if (err && err->status == VBD_OK)

@@ -7,7 +7,6 @@
 #include "daemon/listeners.h"
 #include "daemon/uevent.h"
 #include "daemon/windows.h"
-#include "rdma/cq.h"
 #include "rdma/names.h"
 
 #include <errno.h>
@@ -358,22 +357,6 @@ enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *n
 		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no RDMA device");
 	*ret_device = device;
 	return vbd_device_usable(device, err);
-}
-
-struct vbd_cq *vbd_cq_find_ref(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	uint64_t id;
-
-	if (parse_id(ref, &id)) {
-		vbd_list_for_each (link, &daemon->fabric->cqs) {
-			struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
-
-			if (cq->id == id)
-				return cq;
-		}
-	}
-	(void)vbd_error_set(err, VBD_E_NOT_FOUND, "there is no completion queue '%.64s'", ref);
-	return NULL;
 }
 
 bool vbd_ready_device(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes)

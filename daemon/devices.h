@@ -25,9 +25,6 @@ struct vbd_device *vbd_device_find_ref(
 enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *name,
 	struct vbd_device **ret_device, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_cq_find_ref - by id; NULL and not_found */
-struct vbd_cq *vbd_cq_find_ref(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
-
 /*
  * Checks of /readyz. @detail: room for a line. Each returns true when it is well.
  */

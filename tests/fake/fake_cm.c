@@ -562,7 +562,7 @@ static int connect_id(struct fake_id *id, const struct rdma_conn_param *param)
 
 	if (id->state != FAKE_ID_ROUTE_RESOLVED)
 		return EINVAL;
-	if (!qp || (qp->recv_count == 0 && !g_fake.receives_optional))
+	if (!qp || (qp->recv_count == 0 && !qp->srq && !g_fake.receives_optional))
 		fake_broken("rdma_connect with a QP that has no receive posted");
 	id->asked.param = *param;
 	take_private_data(id, param->private_data, param->private_data_len);
@@ -592,7 +592,7 @@ static int accept_id(struct fake_id *id, const struct rdma_conn_param *param)
 
 	if (id->state != FAKE_ID_REQUESTED)
 		return EINVAL;
-	if (!qp || (qp->recv_count == 0 && !g_fake.receives_optional) ||
+	if (!qp || (qp->recv_count == 0 && !qp->srq && !g_fake.receives_optional) ||
 		(!iwarp && qp->ibv.state != IBV_QPS_RTS))
 		fake_broken("rdma_accept with a QP that can't receive");
 	id->asked.param = *param;

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "daemon/devices.h"
+#include "daemon/resources.h"
 #include "daemon/stats.h"
 #include "rdma/cq.h"
 #include "rdma/device.h"

@@ -5,7 +5,7 @@ const at = (ms) => `2026-03-04T05:06:07.${String(ms).padStart(3, '0')}456789Z`;
 export const qpParams = (over = {}) => ({
   service: 'inbox', sq_depth: 64, rq_depth: 16, recv_size_bytes: 4096, max_send_sge: 4, max_recv_sge: 1, inline_bytes: 64,
   signal_every: 1, retry_count: 4, rnr_retry: 7, ack_timeout: 14, min_rnr_timer: 12, responder_resources: 16,
-  initiator_depth: 16, path_mtu_bytes: null, ...over,
+  initiator_depth: 16, pd: null, cq: null, srq: null, path_mtu_bytes: null, ...over,
 });
 
 const none = { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0, signalled: 0 };
@@ -60,7 +60,7 @@ export const listener = (over = {}) => ({
 
 export const buffer = (over = {}) => ({
   id: 3, name: 'target', state: 'ready', kind: 'anonymous', size_bytes: 1048576, access: ['remote_write'],
-  page_bytes: 4096, relaxed_ordering: false, on_demand: false, error: null,
+  page_bytes: 4096, relaxed_ordering: false, on_demand: false, pd: 1, error: null,
   device: 'rxe0', shm_name: null, addr: '0x7f0000001000', rkey: '0x1a71', created_at: at(2), users: 0, ...over,
 });
 
@@ -94,9 +94,9 @@ export const device = (over = {}) => ({
 });
 
 export const cq = (over = {}) => ({
-  id: 1, device: 'rxe0', worker: 0, capacity_cqe: 1023, reserved_cqe: 80, outstanding_cqe: 16, high_water_cqe: 20,
+  id: 1, name: null, device: 'rxe0', auto: true, worker: 0, capacity_cqe: 1023, reserved_cqe: 80, outstanding_cqe: 16, high_water_cqe: 20,
   completions: 9, error_completions: 0, polls: 30, empty_polls: 21, events_armed: 10, events_taken: 9, connections: 1,
-  ...over,
+  moderation: { count: 0, period_us: 0 }, users: 0, created_at: at(0), ...over,
 });
 
 export const message = (seq, data, over = {}) => ({

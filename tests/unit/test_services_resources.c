@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/resources.h"
+
+#include "rdma/device.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct vbd_pd *make_pd(struct svc *svc, const char *name)
+{
+	struct vbd_pd *pd = NULL;
+
+	assert_int_equal(vbd_pd_request(svc->daemon, name, "", &pd, &svc->err), VBD_OK);
+	return pd;
+}
+
+static struct vbd_cq *make_cq(struct svc *svc, const char *name, uint32_t depth_cqe)
+{
+	struct vbd_cq_spec spec = {.depth_cqe = depth_cqe};
+	struct vbd_cq *cq = NULL;
+
+	(void)snprintf(spec.name, sizeof(spec.name), "%s", name);
+	assert_int_equal(vbd_cq_request(svc->daemon, &spec, &cq, &svc->err), VBD_OK);
+	return cq;
+}
+
+static struct vbd_srq *make_srq(struct svc *svc, uint32_t depth, uint32_t limit)
+{
+	const struct vbd_srq_spec spec = {
+		.name = "shared",
+		.params = {.depth = depth, .recv_size_bytes = 64, .limit = limit},
+	};
+	struct vbd_srq *srq = NULL;
+
+	assert_int_equal(vbd_srq_request(svc->daemon, &spec, &srq, &svc->err), VBD_OK);
+	return srq;
+}
+
+/* A listener whose connections use @srq. */
+static struct vbd_listener *listen_shared(
+	struct svc *svc, const struct vbd_srq *srq, enum vbd_service service)
+{
+	struct vbd_listener_spec spec = svc_listener_spec();
+
+	spec.params.srq_id = srq->id;
+	spec.params.service = service;
+	return svc_listen(svc, &spec);
+}
+
+static void send_text(struct svc *svc, struct vbd_connection *connection, const char *text)
+{
+	struct vbd_transfer_record *record = NULL;
+
+	assert_int_equal(vbd_transfer_send_message(connection, (const uint8_t *)text,
+				 (uint32_t)strlen(text), NULL, 10000, &record, &svc->err),
+		VBD_OK);
+	SVC_UNTIL(svc, vbd_transfer_state_ended(record->transfer.state));
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
+}
+
+/* Names. */
+
+static void test_resources__each_is_found_by_name_and_id(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_pd *pd = make_pd(svc, "mine");
+	const struct vbd_cq *cq = make_cq(svc, "mine", 100);
+	const struct vbd_srq *srq = make_srq(svc, 8, 0);
+	struct vbd_error err = {0};
+	struct vbd_pd *other;
+	char id[24];
+
+	assert_ptr_equal(vbd_pd_find_ref(svc->daemon, "mine", &svc->err), pd);
+	assert_ptr_equal(vbd_cq_find_ref(svc->daemon, "mine", &svc->err), cq);
+	assert_ptr_equal(vbd_srq_find_ref(svc->daemon, "shared", &svc->err), srq);
+	(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)pd->id);
+	assert_ptr_equal(vbd_pd_find_ref(svc->daemon, id, &svc->err), pd);
+	assert_int_equal(vbd_pd_request(svc->daemon, "mine", "", &other, &err), VBD_E_NAME_TAKEN);
+	assert_string_equal(err.pointer, "/name");
+	assert_null(vbd_srq_find_ref(svc->daemon, "nobody", &err));
+	assert_int_equal(vbd_pd_request(svc->daemon, "x", "fake9", &other, NULL), VBD_E_NO_DEVICE);
+}
+
+static void test_resources__what_verbsd_made_goes_by_itself(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct vbd_cq *cq;
+
+	(void)svc_pair(svc, listener);
+	cq = vbd_cq_find_ref(svc->daemon, "1", &svc->err);
+	assert_non_null(cq);
+	assert_false(cq->asked_for);
+	assert_int_equal(vbd_cq_drop(svc->daemon, cq, NULL), VBD_E_WRONG_STATE);
+	assert_int_equal(
+		vbd_pd_drop(svc->daemon, vbd_pd_find_ref(svc->daemon, "1", &svc->err), NULL),
+		VBD_E_WRONG_STATE);
+}
+
+/* Completion queues. */
+
+static void test_resources__a_queue_is_never_smaller_than_what_is_reserved(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_cq *cq = make_cq(svc, "small", 20);
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_error err = {0};
+	struct vbd_listener *listener;
+	struct svc_pair pair;
+	uint32_t need, depth;
+
+	spec.params.cq_id = cq->id;
+	need = spec.params.sq_depth + spec.params.rq_depth;
+	depth = need - 1;
+	listener = svc_listen(svc, &spec);
+	depth = 2 * need;
+	assert_int_equal(vbd_cq_change(cq, &depth, NULL, &svc->err), VBD_OK);
+	pair = svc_pair(svc, listener);
+	assert_int_equal(cq->reserved_cqe, need);
+	assert_int_equal(pair.passive->conn->cq_id, cq->id);
+	depth = need - 1;
+	assert_int_equal(vbd_cq_change(cq, &depth, NULL, &err), VBD_E_IN_USE);
+	assert_int_equal(cq->capacity_cqe, 2 * need);
+	depth = need;
+	send_text(svc, pair.active, "before");
+	assert_int_equal(vbd_cq_change(cq, &depth, NULL, &svc->err), VBD_OK);
+	send_text(svc, pair.active, "behind");
+	SVC_UNTIL(svc, pair.passive->inbox.count == 2);
+	assert_int_equal(cq->capacity_cqe, need);
+}
+
+static void test_resources__a_full_queue_takes_nobody_more(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_cq *cq = make_cq(svc, "full", spec.params.sq_depth + spec.params.rq_depth);
+	struct vbd_listener *listener;
+	struct vbd_connection *active;
+	struct vbd_connection_spec to;
+
+	spec.params.cq_id = cq->id;
+	listener = svc_listen(svc, &spec);
+	(void)svc_pair(svc, listener);
+	to = svc_spec_to(listener);
+	active = svc_connect(svc, &to);
+	SVC_UNTIL(svc, active->ended);
+	assert_int_equal(cq->reserved_cqe, cq->capacity_cqe);
+	assert_int_equal(
+		svc_newest_of(svc, listener)->conn->first_error.error.status, VBD_E_LIMIT_REACHED);
+}
+
+static void test_resources__moderation_is_the_devices(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_cq_moderation how = {.count = 16, .period_us = 50};
+	struct vbd_cq_spec spec = {.depth_cqe = 64, .moderation = how};
+	const struct vbd_cq_moderation off = {0};
+	uint16_t count, period_us;
+	struct vbd_cq *cq;
+
+	assert_int_equal(vbd_cq_request(svc->daemon, &spec, &cq, &svc->err), VBD_OK);
+	fake_cq_moderation(cq->cq, &count, &period_us);
+	assert_int_equal(count, 16);
+	assert_int_equal(period_us, 50);
+	assert_int_equal(vbd_cq_change(cq, NULL, &off, &svc->err), VBD_OK);
+	fake_cq_moderation(cq->cq, &count, &period_us);
+	assert_int_equal(count + period_us, 0);
+	fake_fail_next("ibv_modify_cq", EINVAL);
+	assert_int_equal(vbd_cq_request(svc->daemon, &spec, &cq, NULL), VBD_E_VERBS_ERROR);
+}
+
+static void test_resources__a_device_without_moderation_refuses_it_before_anything_is_made(
+	void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_cq_spec spec = {.depth_cqe = 64, .moderation = {.count = 2}};
+	const struct vbd_cq_moderation off = {0};
+	struct vbd_error err = {0};
+	unsigned int made;
+	struct vbd_cq *cq;
+
+	svc->device->cq_mod_caps.max_cq_count = 0;
+	svc->device->resizes_cqs = false;
+	svc_restart(svc);
+	made = fake_count("ibv_create_cq");
+	assert_int_equal(vbd_cq_request(svc->daemon, &spec, &cq, &err), VBD_E_NOT_SUPPORTED);
+	assert_string_equal(err.device, "fake0");
+	assert_string_equal(err.capability, "cq_moderation");
+	assert_int_equal(fake_count("ibv_create_cq"), made);
+	cq = make_cq(svc, "plain", 64);
+	assert_int_equal(vbd_cq_change(cq, NULL, &spec.moderation, NULL), VBD_E_NOT_SUPPORTED);
+	assert_int_equal(vbd_cq_change(cq, NULL, &off, &svc->err), VBD_OK);
+	err = (struct vbd_error){0};
+	assert_int_equal(vbd_cq_change(cq, &(uint32_t){128}, NULL, &err), VBD_E_NOT_SUPPORTED);
+	assert_string_equal(err.capability, "cq_resize");
+}
+
+static void test_resources__numbers_beyond_the_device_are_refused(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_cq_spec cq_spec = {.depth_cqe = 40001};
+	struct vbd_srq_spec srq_spec = {.params = {.depth = 20001, .recv_size_bytes = 1}};
+	const struct vbd_cq_moderation how = {.count = 101};
+	struct vbd_srq *srq;
+	struct vbd_cq *cq;
+
+	svc->device->cq_mod_caps.max_cq_count = 100;
+	svc->device->cq_mod_caps.max_cq_period = 10;
+	svc_restart(svc);
+	assert_int_equal(vbd_cq_request(svc->daemon, &cq_spec, &cq, NULL), VBD_E_OUT_OF_RANGE);
+	assert_int_equal(vbd_srq_request(svc->daemon, &srq_spec, &srq, NULL), VBD_E_OUT_OF_RANGE);
+	srq_spec.params = (struct vbd_srq_params){.depth = 4, .recv_size_bytes = 8, .limit = 5};
+	assert_int_equal(vbd_srq_request(svc->daemon, &srq_spec, &srq, NULL), VBD_E_OUT_OF_RANGE);
+	cq = make_cq(svc, "c", 64);
+	assert_int_equal(vbd_cq_change(cq, NULL, &how, NULL), VBD_E_OUT_OF_RANGE);
+	assert_int_equal(vbd_cq_change(cq, NULL,
+				 &(struct vbd_cq_moderation){.count = 1, .period_us = 11}, NULL),
+		VBD_E_OUT_OF_RANGE);
+}
+
+/* Protection domains. */
+
+static void test_resources__two_domains_do_not_meet(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_pd *pd = make_pd(svc, "apart");
+	struct vbd_buffer_spec buffer_spec = {.size_bytes = 64, .pd_id = pd->id};
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_transfer_spec transfer = {.connection = pair.active, .timeout_ms = 1000};
+	struct vbd_conn_params params = vbd_conn_params_default();
+	struct vbd_transfer_record *record;
+	struct vbd_error err = {0};
+	struct vbd_buffer *buffer;
+
+	assert_int_equal(vbd_buffer_create(svc->daemon, &buffer_spec, &buffer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, buffer->state == VBD_BUFFER_READY);
+	assert_int_equal(buffer->pd_id, pd->id);
+	transfer.op = VBD_OP_SEND;
+	transfer.buffer = buffer;
+	transfer.length_bytes = 8;
+	assert_int_equal(
+		vbd_transfer_create(svc->daemon, &transfer, &record, &err), VBD_E_PD_MISMATCH);
+	assert_non_null(strstr(err.text, "(apart)"));
+	assert_non_null(strstr(err.text, "the default pd of fake0"));
+	params.srq_id = make_srq(svc, 4, 0)->id;
+	params.pd_id = pd->id;
+	assert_int_equal(vbd_params_check_resources(svc->daemon, &params, NULL), VBD_E_PD_MISMATCH);
+}
+
+static void test_resources__what_is_used_is_not_deleted(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_pd *pd = make_pd(svc, "used");
+	struct vbd_cq *cq = make_cq(svc, "used", 200);
+	const struct vbd_srq_spec spec = {
+		.pd = pd, .cq = cq, .params = {.depth = 8, .recv_size_bytes = 64}};
+	struct vbd_resource_users users;
+	struct vbd_listener *listener;
+	struct vbd_srq *srq;
+	struct svc_pair pair;
+
+	assert_int_equal(vbd_srq_request(svc->daemon, &spec, &srq, &svc->err), VBD_OK);
+	assert_int_equal(vbd_pd_drop(svc->daemon, pd, NULL), VBD_E_IN_USE);
+	assert_int_equal(vbd_cq_drop(svc->daemon, cq, NULL), VBD_E_IN_USE);
+	listener = listen_shared(svc, srq, VBD_SERVICE_INBOX);
+	pair = svc_pair(svc, listener);
+	assert_int_equal(vbd_srq_drop(svc->daemon, srq, NULL), VBD_E_IN_USE);
+	vbd_srq_users_of(svc->daemon, srq, &users);
+	assert_int_equal(users.total, 2);
+	assert_non_null(strstr(users.paths[0], "/v1/listeners/"));
+	assert_non_null(strstr(users.paths[1], "/v1/connections/"));
+	vbd_listener_delete(listener);
+	assert_int_equal(vbd_srq_drop(svc->daemon, srq, NULL), VBD_E_IN_USE);
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->ended);
+	assert_int_equal(vbd_srq_drop(svc->daemon, srq, &svc->err), VBD_OK);
+	/* The worker may still have it: what it is made on goes when it does. */
+	assert_int_equal(vbd_pd_drop(svc->daemon, pd, &svc->err), VBD_OK);
+	assert_int_equal(vbd_cq_drop(svc->daemon, cq, &svc->err), VBD_OK);
+	assert_null(vbd_pd_find_ref(svc->daemon, "used", NULL));
+	assert_null(vbd_cq_find_ref(svc->daemon, "used", NULL));
+	SVC_UNTIL(svc, fake_live().srqs == 0 && fake_live().pds == 1);
+}
+
+/* Shared receive queues. */
+
+#define SHARERS 3
+
+static void test_resources__each_gets_its_own_messages_in_order(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_srq *srq = make_srq(svc, 8, 5);
+	struct vbd_listener *listener = listen_shared(svc, srq, VBD_SERVICE_INBOX);
+	struct svc_pair pairs[SHARERS];
+	char text[16];
+
+	for (unsigned int i = 0; i < SHARERS; i++)
+		pairs[i] = svc_pair(svc, listener);
+	for (unsigned int n = 1; n <= 50; n++) {
+		for (unsigned int i = 0; i < SHARERS; i++) {
+			const struct vbd_message *message;
+
+			(void)snprintf(text, sizeof(text), "%u to %u", n, i);
+			send_text(svc, pairs[i].active, text);
+			SVC_UNTIL(svc, pairs[i].passive->inbox.last_seq == n);
+			message = vbd_inbox_find(&pairs[i].passive->inbox, n);
+			assert_memory_equal(vbd_message_data(message), text, strlen(text));
+			assert_int_equal(message->received.length_bytes, strlen(text));
+			assert_int_equal(
+				vbd_connection_delete_messages(pairs[i].passive, n, &svc->err),
+				VBD_OK);
+		}
+	}
+	assert_int_equal(vbd_counter_get(&srq->messages), 50 * SHARERS);
+	assert_int_not_equal(vbd_counter_get(&srq->limit_events), 0);
+	assert_int_not_equal(vbd_counter_get(&srq->refills), 0);
+}
+
+static void test_resources__who_reads_slowly_holds_all_back_and_loses_nothing(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_srq *srq = make_srq(svc, 4, 1);
+	struct vbd_listener *listener = listen_shared(svc, srq, VBD_SERVICE_INBOX);
+	struct svc_pair slow = svc_pair(svc, listener);
+	struct svc_pair other = svc_pair(svc, listener);
+	struct vbd_transfer_record *record;
+
+	for (int i = 0; i < 4; i++)
+		send_text(svc, slow.active, "full");
+	assert_int_equal(vbd_transfer_send_message(other.active, (const uint8_t *)"more", 4, NULL,
+				 10000, &record, &svc->err),
+		VBD_OK);
+	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_RUNNING);
+	SVC_UNTIL(svc, slow.passive->inbox.count == 4);
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_RUNNING);
+	/* Its end gives the receives back; what was in them can still be read. */
+	svc_close(svc, slow.active);
+	SVC_UNTIL(svc, vbd_transfer_state_ended(record->transfer.state));
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
+	SVC_UNTIL(svc, slow.passive->ended);
+	assert_int_equal(slow.passive->inbox.count, 4);
+	assert_memory_equal(vbd_message_data(vbd_inbox_find(&slow.passive->inbox, 4)), "full", 4);
+	SVC_UNTIL(svc, other.passive->inbox.last_seq == 1);
+}
+
+static void test_resources__echoes_give_their_receives_back(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_srq *srq = make_srq(svc, 2, 0);
+	struct vbd_listener *listener = listen_shared(svc, srq, VBD_SERVICE_ECHO);
+
+	for (unsigned int i = 0; i < SHARERS; i++) {
+		struct svc_pair pair = svc_pair(svc, listener);
+
+		for (unsigned int n = 1; n <= 4; n++) {
+			send_text(svc, pair.active, "again");
+			SVC_UNTIL(svc, pair.active->inbox.last_seq == n);
+			assert_int_equal(
+				vbd_connection_delete_messages(pair.active, n, &svc->err), VBD_OK);
+		}
+		svc_close(svc, pair.active);
+		SVC_UNTIL(svc, pair.passive->ended);
+	}
+	SVC_UNTIL(svc, vbd_counter_get(&srq->posted) == 2);
+}
+
+static void test_resources__a_new_limit_is_armed(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_srq *srq = make_srq(svc, 8, 0);
+
+	assert_int_equal(fake_srq_limit(srq->srq), 0);
+	vbd_srq_set_limit(srq, 3);
+	vbd_srq_set_limit(srq, 6);
+	SVC_UNTIL(svc, fake_srq_limit(srq->srq) == 6 && !srq->limit_sent);
+	assert_int_equal(fake_srq_recvs(srq->srq), 8);
+}
+
+static void test_resources__what_does_not_fit_together_is_refused(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_srq *srq = make_srq(svc, 4, 0);
+	const struct vbd_cq *cq = make_cq(svc, "other", 64);
+	struct vbd_conn_params params = vbd_conn_params_default();
+
+	params.srq_id = srq->id;
+	assert_int_equal(vbd_params_check_resources(svc->daemon, &params, &svc->err), VBD_OK);
+	params.cq_id = cq->id;
+	assert_int_equal(vbd_params_check_resources(svc->daemon, &params, NULL), VBD_E_BAD_VALUE);
+	params.cq_id = srq->cq->id;
+	assert_int_equal(vbd_params_check_resources(svc->daemon, &params, &svc->err), VBD_OK);
+	params.service = VBD_SERVICE_NONE;
+	assert_int_equal(vbd_params_check_resources(svc->daemon, &params, NULL), VBD_E_BAD_VALUE);
+}
+
+static void test_resources__a_failing_call_leaves_nothing(void **state)
+{
+	static const char *const calls[] = {"ibv_reg_mr", "ibv_create_srq", "ibv_post_srq_recv"};
+	struct svc *svc = *state;
+	const struct vbd_srq_spec spec = {.params = {.depth = 4, .recv_size_bytes = 64}};
+	struct vbd_srq *srq;
+	struct vbd_cq *cq;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
+		struct vbd_error err = {0};
+
+		fake_fail_next(calls[i], EAGAIN);
+		assert_int_not_equal(vbd_srq_request(svc->daemon, &spec, &srq, &err), VBD_OK);
+		assert_string_equal(err.call, calls[i]);
+		assert_int_equal(fake_live().srqs + fake_live().mrs, 0);
+	}
+	cq = vbd_cq_find_ref(svc->daemon, "1", &svc->err);
+	assert_int_equal(cq->reserved_cqe, 0);
+	svc->device->attr.max_srq = 0;
+	svc_restart(svc);
+	assert_int_equal(vbd_srq_request(svc->daemon, &spec, &srq, NULL), VBD_E_NOT_SUPPORTED);
+}
+
+static void test_resources__all_goes_with_the_device(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_pd *pd = make_pd(svc, "p");
+	const struct vbd_cq *cq = make_cq(svc, "c", 100);
+	struct vbd_srq *srq = make_srq(svc, 8, 2);
+	struct vbd_listener *listener = listen_shared(svc, srq, VBD_SERVICE_INBOX);
+	struct svc_pair pair = svc_pair(svc, listener);
+
+	(void)pd;
+	(void)cq;
+	send_text(svc, pair.active, "held");
+	SVC_UNTIL(svc, pair.passive->inbox.count == 1);
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, pair.passive->ended && fake_live().contexts == 0);
+	assert_null(vbd_pd_find_ref(svc->daemon, "p", NULL));
+	assert_null(vbd_cq_find_ref(svc->daemon, "c", NULL));
+	assert_null(vbd_srq_find_ref(svc->daemon, "shared", NULL));
+	assert_memory_equal(vbd_message_data(vbd_inbox_find(&pair.passive->inbox, 1)), "held", 4);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_resources__##name, svc_setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(each_is_found_by_name_and_id),
+		TEST(what_verbsd_made_goes_by_itself),
+		TEST(a_queue_is_never_smaller_than_what_is_reserved),
+		TEST(a_full_queue_takes_nobody_more),
+		TEST(moderation_is_the_devices),
+		TEST(a_device_without_moderation_refuses_it_before_anything_is_made),
+		TEST(numbers_beyond_the_device_are_refused),
+		TEST(two_domains_do_not_meet),
+		TEST(what_is_used_is_not_deleted),
+		TEST(each_gets_its_own_messages_in_order),
+		TEST(who_reads_slowly_holds_all_back_and_loses_nothing),
+		TEST(echoes_give_their_receives_back),
+		TEST(a_new_limit_is_armed),
+		TEST(what_does_not_fit_together_is_refused),
+		TEST(a_failing_call_leaves_nothing),
+		TEST(all_goes_with_the_device),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
