@@ -145,8 +145,8 @@ await scenario("what is in use is not deleted, and says by whom", async () => {
 	await remove(far, "/v1/cqs/mine");
 	await remove(far, "/v1/pds/mine");
 	equal((await far.refused("GET", "/v1/pds/mine")).code, "not_found", "a deleted pd");
-	proof("pds", "rc_cm");
-	proof("cqs", "rc_cm");
+	proof("pd", "rc_cm");
+	proof("cq", "rc_cm");
 	await stop_both(daemons);
 });
 

@@ -21,7 +21,7 @@ const COLUMNS = { rc_cm: "RC, CM", rc_manual: "RC, manual", uc: "UC", ud: "UD", 
 const ROWS = {
 	Operations: ["send", "send_imm", "write", "write_imm", "read", "fetch_add", "compare_swap", "recv", "sge_list", "inline",
 		"zero_length", "signal_every"],
-	Resources: ["manual_bringup", "private_data", "pd", "cq", "srq", "window_type_1", "window_type_2", "multicast"],
+	Resources: ["manual_bringup", "private_data", "pd", "cq", "cq_moderation", "srq", "window_type_1", "window_type_2", "multicast"],
 	Services: ["inbox", "echo", "sink", "rping", "rping_client"],
 	Networks: ["ipv4", "ipv6", "ipv6_link_local", "vlan"],
 };
