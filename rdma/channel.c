@@ -362,9 +362,20 @@ void vbd_channel_fail(struct vbd_channel *channel, enum vbd_op op, const struct 
 	vbd_channel_break(channel, &error, op, transfer ? transfer->id : 0);
 }
 
-static void take_message(struct vbd_recv_slot *slot, const struct ibv_wc *wc)
+/* What the packet numbers of an unreliable connection are held against. */
+static void count_packets(struct vbd_channel *channel, const struct vbd_received *received)
 {
-	const struct vbd_channel_limits *limits = &slot->channel->limits;
+	uint64_t mtu_bytes = vbd_counter_get(&channel->mtu_bytes);
+	uint64_t bytes = (uint64_t)received->length_bytes + received->written_bytes;
+
+	if (mtu_bytes)
+		vbd_counter_add(&channel->packets, bytes ? (bytes + mtu_bytes - 1) / mtu_bytes : 1);
+}
+
+static void take_message(
+	struct vbd_channel *channel, struct vbd_recv_slot *slot, const struct ibv_wc *wc)
+{
+	const struct vbd_channel_limits *limits = &channel->limits;
 	uint32_t header_bytes = (uint32_t)recv_bytes(limits) - limits->recv_size_bytes;
 	bool written = wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
 	bool has_imm = wc->wc_flags & IBV_WC_WITH_IMM;
@@ -382,6 +393,7 @@ static void take_message(struct vbd_recv_slot *slot, const struct ibv_wc *wc)
 	slot->slid = wc->slid;
 	slot->sl = wc->sl;
 	slot->pkey_index = wc->pkey_index;
+	count_packets(channel, &slot->received);
 }
 
 /* The transfer that the receive was posted for; the slot is free again. */
@@ -395,16 +407,6 @@ static struct vbd_transfer *take_receiver(struct vbd_channel *channel, struct vb
 	return transfer;
 }
 
-/* What the packet numbers of an unreliable connection are held against. */
-static void count_packets(struct vbd_channel *channel, const struct vbd_received *received)
-{
-	uint64_t mtu_bytes = vbd_counter_get(&channel->mtu_bytes);
-	uint64_t bytes = (uint64_t)received->length_bytes + received->written_bytes;
-
-	if (mtu_bytes)
-		vbd_counter_add(&channel->packets, bytes ? (bytes + mtu_bytes - 1) / mtu_bytes : 1);
-}
-
 static void recv_completed(struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc)
 {
 	struct vbd_recv_slot *slot = &channel->recv_slots[index];
@@ -415,8 +417,7 @@ static void recv_completed(struct vbd_channel *channel, uint32_t index, const st
 	if (wc->status != IBV_WC_SUCCESS) {
 		vbd_channel_fail(channel, VBD_OP_RECV, wc, transfer);
 	} else {
-		take_message(slot, wc);
-		count_packets(channel, &slot->received);
+		take_message(channel, slot, wc);
 		vbd_counter_add(&channel->ops[VBD_OP_RECV].completed, 1);
 		vbd_counter_add(&channel->ops[VBD_OP_RECV].bytes, slot->received.length_bytes);
 		if (transfer)
@@ -441,7 +442,7 @@ void vbd_channel_shared_received(
 		vbd_srq_give(slot->srq, slot);
 		vbd_channel_fail(channel, VBD_OP_RECV, wc, NULL);
 	} else {
-		take_message(slot, wc);
+		take_message(channel, slot, wc);
 		vbd_counter_add(&counters->completed, 1);
 		vbd_counter_add(&counters->bytes, slot->received.length_bytes);
 		vbd_service_received(channel, slot);

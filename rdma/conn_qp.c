@@ -131,6 +131,16 @@ static enum vbd_status admit(struct vbd_conn *conn, struct vbd_cq **ret_cq, stru
 	return vbd_fabric_admit_in(cq, cqe, err);
 }
 
+static enum vbd_status check_receives(const struct vbd_conn *conn, struct vbd_error *err)
+{
+	if (!conn->srq || conn->params.service != VBD_SERVICE_NONE)
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/srq",
+		"with the service none a client posts the receives; those of srq %llu are there "
+		"already",
+		(unsigned long long)conn->params.srq_id);
+}
+
 /* The default is lowered to what the device has; more than that is refused. */
 static enum vbd_status check_sges(const struct vbd_conn *conn, struct vbd_error *err)
 {
@@ -174,6 +184,8 @@ static enum vbd_status make_channel(struct vbd_conn *conn, struct vbd_error *err
 	struct vbd_cq *cq;
 
 	status = check_sges(conn, err);
+	if (!status)
+		status = check_receives(conn, err);
 	if (status)
 		return status;
 	status = admit(conn, &cq, err);
