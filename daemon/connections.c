@@ -519,6 +519,7 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 		discard_record(connection);
 		return status;
 	}
+	memcpy(connection->conn->cm.device, spec->device, sizeof(spec->device));
 	count_open(connection);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
 		VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE,

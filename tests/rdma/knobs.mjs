@@ -246,6 +246,7 @@ await scenario("by hand a cap of the path MTU is part of what is exchanged", () 
 	const here = await a.post("/v1/connections", { ...body, qp: { path_mtu_bytes: 256 } });
 	const there = await b.post("/v1/connections", body);
 
+	equal(here.asked.device, dev, "device that was asked for");
 	equal(here.exchange.mtu_bytes, 256, "MTU that the peer is told");
 	await b.post(`/v1/connections/${there.id}/remote`, here.exchange, 60);
 	await a.post(`/v1/connections/${here.id}/remote`, there.exchange, 60);
