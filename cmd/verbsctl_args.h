@@ -43,7 +43,7 @@ enum vbd_ctl_kind {
 	X(HELP, "help", 'h', FLAG, NULL, NULL, "explain the command")                              \
 	X(VERSION, "version", 'V', FLAG, NULL, NULL, "print the version")                          \
 	X(NAME, "name", 0, TEXT, "NAME", "name", "name of the new object")                         \
-	X(SERVICE, "service", 0, TEXT, "inbox|echo|rping", "service",                              \
+	X(SERVICE, "service", 0, TEXT, "inbox|echo|sink|rping|rping_client|none", "service",       \
 		"what is done with incoming messages")                                             \
 	X(ACCEPT, "accept", 0, TEXT, "auto|manual|reject", "accept", "what is done with requests") \
 	X(ACCEPT_TIMEOUT, "accept-timeout", 0, TIME, "TIME", "accept_timeout_ms",                  \
@@ -69,16 +69,92 @@ enum vbd_ctl_kind {
 		"RDMA reads the peer may have outstanding")                                        \
 	X(INITIATOR_DEPTH, "initiator-depth", 0, UINT, "N", "qp.initiator_depth",                  \
 		"RDMA reads this side may have outstanding")                                       \
+	X(SIGNAL_EVERY, "signal-every", 0, UINT, "N", "qp.signal_every",                           \
+		"ask for a completion of every Nth work request only")                             \
+	X(SEND_SGES, "max-send-sge", 0, UINT, "N", "qp.max_send_sge",                              \
+		"pieces of memory that a send, write or read may have")                            \
+	X(RECV_SGES, "max-recv-sge", 0, UINT, "N", "qp.max_recv_sge",                              \
+		"pieces of memory that a receive may have")                                        \
+	X(INLINE_BYTES, "inline-bytes", 0, UINT, "N", "qp.inline_bytes",                           \
+		"bytes that a work request can carry itself")                                      \
+	X(PATH_MTU, "path-mtu", 0, UINT, "256|512|1024|2048|4096", "qp.path_mtu_bytes",            \
+		"largest path MTU to use")                                                         \
+	X(QP_PD, "pd", 0, REF, "PD", "qp.pd", "protection domain; else the device's default one")  \
+	X(QP_CQ, "cq", 0, REF, "CQ", "qp.cq", "completion queue; else one that has room")          \
+	X(QP_SRQ, "srq", 0, REF, "SRQ", "qp.srq", "take receives from this shared queue")          \
+	X(PRIVATE_DATA, "private-data", 0, TEXT, "TEXT", "private_data.data",                      \
+		"bytes for the peer's program, with the CM message")                               \
+	X(PRIVATE_ENCODING, "private-encoding", 0, TEXT, "text|hex|base64",                        \
+		"private_data.encoding", "how --private-data is written")                          \
+	X(REJECT_REASON, "reason", 0, TEXT, "consumer|vendor_option_not_supported", "reason",      \
+		"what the peer's CM is told")                                                      \
+	X(SRC_PORT, "src-port", 0, UINT, "PORT", "src_port", "port to connect from")               \
+	X(REUSE_ADDR, "reuse-addr", 0, FLAG, NULL, "reuse_addr",                                   \
+		"take an address that another one of this kind has")                               \
+	X(V6_ONLY, "v6-only", 0, FLAG, NULL, "v6_only", "no IPv4 on an IPv6 address")              \
+	X(TRANSPORT, "transport", 0, TEXT, "rc|uc", "transport", "kind of queue pair")             \
+	X(PORT_NUM, "port-num", 0, UINT, "N", "port_num", "port of the device")                    \
+	X(GID_INDEX, "gid-index", 0, UINT, "N", "gid_index", "entry of the port's GID table")      \
+	X(PKEY_INDEX, "pkey-index", 0, UINT, "N", "pkey_index", "entry of the port's P_Key table") \
+	X(SL, "sl", 0, UINT, "N", "sl", "service level of the path")                               \
+	X(PSN, "psn", 0, UINT, "N", "psn", "first packet number; else a random one")               \
+	X(INITIAL_STATE, "initial-state", 0, TEXT, "RESET|INIT", "initial_state",                  \
+		"state that the queue pair is left in")                                            \
+	X(FROM, "from", 0, TEXT, "URL#CONNECTION", NULL,                                           \
+		"take the peer's values from its verbsd; #CONNECTION is one of this server")       \
+	X(GID, "gid", 0, TEXT, "GID", "gid", "the peer's GID")                                     \
+	X(LID, "lid", 0, UINT, "N", "lid", "the peer's LID (InfiniBand)")                          \
+	X(QPN, "qpn", 0, UINT, "N", "qpn", "the peer's queue pair number")                         \
+	X(QKEY, "qkey", 0, HEX, "HEX", "qkey", "Q_Key")                                            \
+	X(MTU, "mtu", 0, UINT, "256|512|1024|2048|4096", "mtu_bytes", "the peer's MTU")            \
+	X(BRING_TO, "bring-to", 0, TEXT, "RTR|RTS", "bring_to", "how far to move the queue pair")  \
+	X(DEPTH_CQE, "depth", 0, UINT, "N", "depth_cqe", "completions that it can hold")           \
+	X(MODERATION_COUNT, "moderation-count", 0, UINT, "N", "moderation.count",                  \
+		"completions that raise one event together")                                       \
+	X(MODERATION_PERIOD, "moderation-period", 0, UINT, "MICROSECONDS", "moderation.period_us", \
+		"an event at the latest after this time")                                          \
+	X(PD, "pd", 0, REF, "PD", "pd", "protection domain; else the device's default one")        \
+	X(CQ, "cq", 0, REF, "CQ", "cq", "completion queue; else one that has room")                \
+	X(SRQ_DEPTH, "depth", 0, UINT, "N", "depth", "receives that it holds")                     \
+	X(SRQ_RECV_SIZE, "recv-size", 0, SIZE, "BYTES", "recv_size_bytes",                         \
+		"longest message of a receive")                                                    \
+	X(SRQ_LIMIT, "limit", 0, UINT, "N", "limit",                                               \
+		"fill it up again when fewer are posted; 0: at once")                              \
+	X(ADDR, "addr", 0, TEXT, "ADDR", "addr", "numeric address")                                \
+	X(PORT, "port", 0, UINT, "PORT", "port", "port to be resolved at")                         \
+	X(ENDPOINT, "endpoint", 0, REF, "ENDPOINT", "endpoint", "the endpoint that it belongs to") \
+	X(PEER_MESSAGE, "message", 0, UINT, "SEQ", "message", "whoever sent this message")         \
+	X(PEER, "peer", 0, REF, "PEER", "peer", "the peer that it is for")                         \
+	X(GROUP, "group", 0, REF, "GROUP", "group", "the multicast group that it is for")          \
+	X(GROUP_MODE, "mode", 0, TEXT, "full|send_only", "mode", "kind of membership")             \
+	X(WINDOW_TYPE, "type", 0, UINT, "1|2", "type", "type of the memory window")                \
+	X(WINDOW_ACCESS, "access", 0, LIST, "remote_write|remote_read|remote_atomic", "access",    \
+		"what a peer may do; several are separated by commas")                             \
+	X(PROBE_KIND, "kind", 0, TEXT, "rping", "kind", "protocol of the probe")                   \
+	X(PROBE_COUNT, "count", 'n', UINT, "N", "count", "round trips")                            \
+	X(PROBE_SIZE, "size", 0, SIZE, "BYTES", "size_bytes", "payload of each")                   \
+	X(IMM, "imm", 0, UINT, "N", "imm", "immediate data, which the peer sees with the message") \
+	X(INLINE, "inline", 0, FLAG, NULL, "inline", "carry the bytes in the work request")        \
+	X(WINDOW, "window", 0, UINT, "N", "window", "work requests outstanding at most")           \
+	X(SGES, "sges", 0, TEXT, "BUFFER:OFFSET:LENGTH,...", NULL,                                 \
+		"one work request of these pieces, instead of --buffer")                           \
+	X(ADD, "add", 0, HEX, "HEX", "add", "what is added")                                       \
+	X(COMPARE, "compare", 0, HEX, "HEX", "compare", "what must be there")                      \
+	X(SWAP, "swap", 0, HEX, "HEX", "swap", "what is put there then")                           \
 	X(NO_WAIT, "no-wait", 0, FLAG, NULL, NULL, "return as soon as it is under way")            \
 	X(STATE, "state", 0, TEXT, "STATE", "state", "only those in this state")                   \
 	X(SORT, "sort", 0, TEXT, "MEMBER", "sort",                                                 \
 		"sort by this member; -MEMBER turns the order round")                              \
 	X(LIMIT, "limit", 0, UINT, "N", NULL, "show N at most")                                    \
 	X(SIZE, "size", 0, SIZE, "BYTES", "size_bytes", "its size (K, M, G: powers of 1024)")      \
-	X(KIND, "kind", 0, TEXT, "anonymous|shared", "kind", "shared: local programs can map it")  \
-	X(ACCESS, "access", 0, LIST, "remote_write|remote_read", "access",                         \
+	X(KIND, "kind", 0, TEXT, "anonymous|shared|hugepage", "kind",                              \
+		"shared: local programs can map it")                                               \
+	X(ACCESS, "access", 0, LIST, "remote_write|remote_read|remote_atomic|mw_bind", "access",   \
 		"what a peer may do; several are separated by commas")                             \
-	X(DEVICE, "device", 0, TEXT, "DEVICE", "device", "device to register it with")             \
+	X(DEVICE, "device", 0, TEXT, "DEVICE", "device", "the device to use")                      \
+	X(RELAXED, "relaxed-ordering", 0, FLAG, NULL, "relaxed_ordering",                          \
+		"writes of peers may be seen in another order")                                    \
+	X(ON_DEMAND, "on-demand", 0, FLAG, NULL, "on_demand", "pin no page before it is used")     \
 	X(OFFSET, "offset", 0, SIZE, "BYTES", "offset", "start so far into the buffer")            \
 	X(LENGTH, "length", 0, SIZE, "BYTES", "length_bytes",                                      \
 		"so many bytes; else to the buffer's end")                                         \

@@ -77,6 +77,38 @@ static char *page_path(
 	return vbd_ctl_must(path);
 }
 
+enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const char *where,
+	const char *collection, struct vbd_ctl_answer *ret_answer)
+{
+	const struct vbd_ctl_token_source token = {
+		.file = ctl->args.text[VBD_CTL_OPT_PEER_TOKEN_FILE],
+		.variable = "VERBSD_PEER_TOKEN",
+		.file_variable = "VERBSD_PEER_TOKEN_FILE",
+	};
+	const char *hash = strrchr(where, '#');
+	struct vbd_ctl_request request = {.method = "GET"};
+	struct vbd_ctl_http peer = {0};
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	char *path;
+	char *url;
+
+	if (!hash || !hash[1])
+		return vbd_ctl_usage("%s: %s must be URL#NAME, not \"%s\"", ctl->args.command->name,
+			option, where);
+	path = vbd_ctl_path(collection, hash + 1, "");
+	request.path = path;
+	url = vbd_ctl_must(strndup(where, (size_t)(hash - where)));
+	if (*url)
+		exit_status = vbd_ctl_http_init(&peer, url, &token);
+	peer.json = ctl->json;
+	if (exit_status == VBD_CTL_OK)
+		exit_status = vbd_ctl_http_call(*url ? &peer : &ctl->http, &request, ret_answer);
+	vbd_ctl_http_fini(&peer);
+	free(url);
+	free(path);
+	return exit_status;
+}
+
 /* Adds @page to @list and says whether there is reason to ask for the next one. */
 static bool take_page(json_t *list, json_t *page, uint64_t wanted)
 {

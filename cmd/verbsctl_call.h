@@ -40,6 +40,16 @@ enum vbd_ctl_exit vbd_ctl_get(struct vbd_ctl *ctl, const char *collection, const
 	struct vbd_ctl_answer *ret_answer);
 
 /**
+ * vbd_ctl_get_at - GET an object of another verbsd
+ * @option: the option that named it, for messages
+ * @where:  "URL#REF"; "#REF" is one of the server that we talk to anyway
+ *
+ * Returns VBD_CTL_USAGE or VBD_CTL_FAILED, told. @ret_answer, zeroed, is to be freed in any case.
+ */
+enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const char *where,
+	const char *collection, struct vbd_ctl_answer *ret_answer);
+
+/**
  * vbd_ctl_fetch_list - GET every page of a collection, or as much as --limit allows, into one
  * answer
  * @ret_list: {total, next, items}; the caller owns it; set only on success

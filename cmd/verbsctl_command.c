@@ -13,19 +13,41 @@
 	.option_count = sizeof((enum vbd_ctl_opt[]){__VA_ARGS__}) / sizeof(enum vbd_ctl_opt)
 
 /* What a connection is made with, whichever side makes it. */
-#define QP_OPTIONS                                                                            \
-	O(SQ_DEPTH), O(RQ_DEPTH), O(RECV_SIZE), O(RETRY_COUNT), O(RNR_RETRY), O(ACK_TIMEOUT), \
-		O(MIN_RNR_TIMER), O(RESPONDER_RESOURCES), O(INITIATOR_DEPTH)
+#define QP_OPTIONS                                                                             \
+	O(SQ_DEPTH), O(RQ_DEPTH), O(RECV_SIZE), O(RETRY_COUNT), O(RNR_RETRY), O(ACK_TIMEOUT),  \
+		O(MIN_RNR_TIMER), O(RESPONDER_RESOURCES), O(INITIATOR_DEPTH), O(SIGNAL_EVERY), \
+		O(SEND_SGES), O(RECV_SGES), O(INLINE_BYTES), O(PATH_MTU), O(QP_PD), O(QP_CQ),  \
+		O(QP_SRQ)
+#define PRIVATE_DATA_OPTIONS O(PRIVATE_DATA), O(PRIVATE_ENCODING)
 
-#define ONE_SIDED_OPTIONS                                                                 \
-	O(CONNECTION), O(BUFFER), O(OFFSET), O(LENGTH), O(REMOTE), O(REMOTE_OFFSET),      \
-		O(PEER_TOKEN_FILE), O(REMOTE_ADDR), O(REMOTE_RKEY), O(CHUNK), O(TIMEOUT), \
-		O(NO_WAIT)
+#define REMOTE_OPTIONS \
+	O(REMOTE), O(REMOTE_OFFSET), O(PEER_TOKEN_FILE), O(REMOTE_ADDR), O(REMOTE_RKEY)
+#define ONE_SIDED_OPTIONS                                                                  \
+	O(CONNECTION), O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), REMOTE_OPTIONS, O(CHUNK), \
+		O(WINDOW), O(INLINE), O(TIMEOUT), O(NO_WAIT)
 
-#define ONE_SIDED_TEXT                                                                             \
-	"Needs --connection, --buffer, and the peer's memory: either --remote URL#BUFFER, which\n" \
-	"asks the peer's verbsd for its address and key, or --remote-addr and --remote-rkey.\n"    \
-	"Waits until it is done. Interrupting verbsctl does not cancel the transfer;\n"            \
+/* Listing, showing and deleting, which all of these have alike. */
+#define RESOURCE(name_, operand_, plural_, ...)                          \
+	{.name = name_,                                                  \
+		.usage = "",                                             \
+		.summary = "List " plural_,                              \
+		COUNTED(__VA_ARGS__),                                    \
+		.run = vbd_ctl_resources},                               \
+		{.name = name_,                                          \
+			.verb = "show",                                  \
+			.usage = operand_,                               \
+			.summary = "Show one of the " plural_,           \
+			.run = vbd_ctl_resource_show},                   \
+	{                                                                \
+		.name = name_, .verb = "rm", .usage = operand_ "...",    \
+		.summary = "Delete " plural_, .run = vbd_ctl_resource_rm \
+	}
+
+#define ONE_SIDED_TEXT                                                                            \
+	"Needs --connection, --buffer or --sges, and the peer's memory: either --remote\n"        \
+	"URL#BUFFER (URL#windows/WINDOW for a memory window), which asks the peer's verbsd for\n" \
+	"its address and key, or --remote-addr and --remote-rkey.\n"                              \
+	"Waits until it is done. Interrupting verbsctl does not cancel the transfer;\n"           \
 	"`verbsctl transfers rm ID` does."
 
 const enum vbd_ctl_opt vbd_ctl_common_options[] = {
@@ -48,18 +70,47 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.usage = "DEVICE",
 		.summary = "Show one device: ports, GIDs, limits, counters",
 		.run = vbd_ctl_device_show},
+	RESOURCE("pds", "PD", "protection domains", O(SORT), O(LIMIT)),
+	{.name = "pds",
+		.verb = "create",
+		.usage = "[NAME]",
+		.summary = "Make a protection domain",
+		COUNTED(O(DEVICE)),
+		.run = vbd_ctl_resource_create},
+	RESOURCE("cqs", "CQ", "completion queues", O(SORT), O(LIMIT)),
 	{.name = "cqs",
-		.usage = "",
-		.summary = "List completion queues and how full they are",
-		COUNTED(O(SORT), O(LIMIT)),
-		.run = vbd_ctl_cqs},
+		.verb = "create",
+		.usage = "[NAME]",
+		.summary = "Make a completion queue",
+		COUNTED(O(DEVICE), O(DEPTH_CQE), O(MODERATION_COUNT), O(MODERATION_PERIOD)),
+		.run = vbd_ctl_resource_create},
+	{.name = "cqs",
+		.verb = "set",
+		.usage = "CQ",
+		.summary = "Resize a completion queue, or change its moderation",
+		COUNTED(O(DEPTH_CQE), O(MODERATION_COUNT), O(MODERATION_PERIOD)),
+		.run = vbd_ctl_resource_set},
+	RESOURCE("srqs", "SRQ", "shared receive queues", O(SORT), O(LIMIT)),
+	{.name = "srqs",
+		.verb = "create",
+		.usage = "[NAME]",
+		.summary = "Make a shared receive queue",
+		COUNTED(O(DEVICE), O(PD), O(CQ), O(SRQ_DEPTH), O(SRQ_RECV_SIZE), O(SRQ_LIMIT)),
+		.run = vbd_ctl_resource_create},
+	{.name = "srqs",
+		.verb = "set",
+		.usage = "SRQ",
+		.summary = "Change when it is filled up again",
+		COUNTED(O(SRQ_LIMIT)),
+		.run = vbd_ctl_resource_set},
 	{.name = "listen",
 		.usage = "ADDR[:PORT]",
 		.summary = "Listen for connections",
 		.text = "ADDR is numeric; 0.0.0.0 or [::] means every RDMA device. Without a port "
 			"the "
 			"kernel\npicks one. The options describe what accepted connections get.",
-		COUNTED(O(NAME), O(SERVICE), O(ACCEPT), O(ACCEPT_TIMEOUT), O(BACKLOG), QP_OPTIONS),
+		COUNTED(O(NAME), O(SERVICE), O(ACCEPT), O(ACCEPT_TIMEOUT), O(BACKLOG), O(DEVICE),
+			O(TOS), O(REUSE_ADDR), O(V6_ONLY), PRIVATE_DATA_OPTIONS, QP_OPTIONS),
 		.run = vbd_ctl_listen},
 	{.name = "listeners",
 		.usage = "",
@@ -88,8 +139,30 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "Waits until the connection is established or has failed. HOST is an "
 			"address "
 			"or a name;\nIPv6 addresses stand in brackets.",
-		COUNTED(O(NAME), O(SERVICE), O(TIMEOUT), O(SRC), O(TOS), QP_OPTIONS, O(NO_WAIT)),
+		COUNTED(O(NAME), O(SERVICE), O(TIMEOUT), O(DEVICE), O(SRC), O(SRC_PORT),
+			O(REUSE_ADDR), O(TOS), PRIVATE_DATA_OPTIONS, QP_OPTIONS, O(NO_WAIT)),
 		.run = vbd_ctl_connect},
+	{.name = "prepare",
+		.usage = "[NAME]",
+		.summary = "Make a queue pair that is brought up by hand",
+		.text = "It waits for the peer's values; give them with `verbsctl remote`. Its own "
+			"are shown.",
+		COUNTED(O(TRANSPORT), O(SERVICE), O(DEVICE), O(PORT_NUM), O(GID_INDEX),
+			O(PKEY_INDEX), O(SL), O(PSN), O(INITIAL_STATE), QP_OPTIONS),
+		.run = vbd_ctl_prepare},
+	{.name = "remote",
+		.usage = "CONNECTION",
+		.summary = "Give a queue pair its peer's values, and move it to RTR and RTS",
+		.text = "Either --from URL#CONNECTION, which asks the peer's verbsd, or the "
+			"values.",
+		COUNTED(O(FROM), O(PEER_TOKEN_FILE), O(GID), O(LID), O(QPN), O(PSN), O(MTU), O(SL),
+			O(BRING_TO)),
+		.run = vbd_ctl_remote},
+	{.name = "modify",
+		.usage = "CONNECTION STATE",
+		.summary = "Take a queue pair that is brought up by hand one step further",
+		.text = "STATE is RESET, INIT, RTR, RTS, SQD or ERR.",
+		.run = vbd_ctl_modify},
 	{.name = "ls",
 		.usage = "",
 		.summary = "List connections, ended ones included",
@@ -107,11 +180,12 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	{.name = "accept",
 		.usage = "CONNECTION",
 		.summary = "Accept a connection that waits for a decision",
-		COUNTED(O(NAME), O(SERVICE), O(NO_WAIT)),
+		COUNTED(O(NAME), O(SERVICE), PRIVATE_DATA_OPTIONS, O(NO_WAIT)),
 		.run = vbd_ctl_connection_accept},
 	{.name = "reject",
 		.usage = "CONNECTION...",
 		.summary = "Reject connections that wait for a decision",
+		COUNTED(O(REJECT_REASON), PRIVATE_DATA_OPTIONS),
 		.run = vbd_ctl_connection_reject},
 	{.name = "close",
 		.usage = "CONNECTION...",
@@ -129,7 +203,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "Needs --size. Nobody but this host reaches the memory unless --access "
 			"says "
 			"so.",
-		COUNTED(O(SIZE), O(ACCESS), O(KIND), O(DEVICE)),
+		COUNTED(O(SIZE), O(ACCESS), O(KIND), O(DEVICE), O(PD), O(RELAXED), O(ON_DEMAND)),
 		.run = vbd_ctl_buffer_create},
 	{.name = "buf",
 		.verb = "ls",
@@ -175,7 +249,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "The message is TEXT, the bytes of --file, standard input if TEXT is -, or "
 			"a "
 			"range of\n--buffer, which may be longer than the others' 16384 bytes.",
-		COUNTED(O(FILE), O(BUFFER), O(OFFSET), O(LENGTH), O(TIMEOUT), O(NO_WAIT)),
+		COUNTED(O(FILE), O(BUFFER), O(OFFSET), O(LENGTH), O(IMM), O(TIMEOUT), O(NO_WAIT)),
 		.run = vbd_ctl_send},
 	{.name = "recv",
 		.usage = "CONNECTION",
@@ -190,7 +264,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.usage = "",
 		.summary = "Write a local buffer into the peer's memory (RDMA write)",
 		.text = ONE_SIDED_TEXT,
-		COUNTED(ONE_SIDED_OPTIONS),
+		COUNTED(ONE_SIDED_OPTIONS, O(IMM)),
 		.run = vbd_ctl_write},
 	{.name = "read",
 		.usage = "",
@@ -198,6 +272,92 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = ONE_SIDED_TEXT,
 		COUNTED(ONE_SIDED_OPTIONS),
 		.run = vbd_ctl_read},
+	{.name = "fetch-add",
+		.usage = "",
+		.summary = "Add to eight bytes of the peer's memory, and print what was there",
+		COUNTED(O(CONNECTION), REMOTE_OPTIONS, O(ADD), O(TIMEOUT), O(NO_WAIT)),
+		.run = vbd_ctl_fetch_add},
+	{.name = "compare-swap",
+		.usage = "",
+		.summary = "Replace eight bytes of the peer's memory if they are as expected",
+		.text = "Prints what was there: it has been replaced if that is --compare.",
+		COUNTED(O(CONNECTION), REMOTE_OPTIONS, O(COMPARE), O(SWAP), O(TIMEOUT), O(NO_WAIT)),
+		.run = vbd_ctl_compare_swap},
+	{.name = "post-recv",
+		.usage = "",
+		.summary = "Receive one message into buffers",
+		.text = "The connection's service must be none: it has no receives but these.",
+		COUNTED(O(CONNECTION), O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), O(TIMEOUT),
+			O(NO_WAIT)),
+		.run = vbd_ctl_post_recv},
+	RESOURCE("endpoints", "ENDPOINT", "datagram endpoints", O(STATE), O(SORT), O(LIMIT)),
+	{.name = "endpoints",
+		.verb = "create",
+		.usage = "[NAME]",
+		.summary = "Make an unreliable-datagram queue pair",
+		.text = "With --addr and --port it can be resolved by `verbsctl peers resolve`.",
+		COUNTED(O(ADDR), O(PORT), O(SERVICE), O(DEVICE), O(PORT_NUM), O(GID_INDEX),
+			O(PKEY_INDEX), O(QKEY), O(PSN), O(SQ_DEPTH), O(RQ_DEPTH), O(RECV_SIZE),
+			O(QP_PD), O(QP_CQ)),
+		.run = vbd_ctl_resource_create},
+	{.name = "endpoints",
+		.verb = "send",
+		.usage = "ENDPOINT [TEXT]",
+		.summary = "Send one datagram to --peer or --group",
+		.text = "It must fit into the path MTU.",
+		COUNTED(O(PEER), O(GROUP), O(FILE), O(BUFFER), O(OFFSET), O(LENGTH), O(IMM),
+			O(TIMEOUT), O(NO_WAIT)),
+		.run = vbd_ctl_send},
+	{.name = "endpoints",
+		.verb = "recv",
+		.usage = "ENDPOINT",
+		.summary = "Take datagrams out of an endpoint's inbox",
+		COUNTED(O(FOLLOW_MESSAGES), O(COUNT), O(KEEP), O(RAW), O(WAIT)),
+		.run = vbd_ctl_recv},
+	RESOURCE("peers", "PEER", "peers of endpoints", O(STATE), O(SORT), O(LIMIT)),
+	{.name = "peers",
+		.verb = "resolve",
+		.usage = "HOST:PORT",
+		.summary = "Ask a peer's CM for its queue pair (SIDR)",
+		.text = "Needs --endpoint.",
+		COUNTED(O(NAME), O(ENDPOINT), PRIVATE_DATA_OPTIONS, O(TIMEOUT), O(NO_WAIT)),
+		.run = vbd_ctl_peer_resolve},
+	{.name = "peers",
+		.verb = "create",
+		.usage = "[NAME]",
+		.summary = "Make a peer of known values, or of who sent a message",
+		.text = "Needs --endpoint, and --gid or --lid with --qpn and --qkey, or --message.",
+		COUNTED(O(ENDPOINT), O(GID), O(LID), O(QPN), O(QKEY), O(SL), O(GID_INDEX),
+			O(PEER_MESSAGE)),
+		.run = vbd_ctl_resource_create},
+	RESOURCE("groups", "GROUP", "multicast groups", O(STATE), O(SORT), O(LIMIT)),
+	{.name = "groups",
+		.verb = "create",
+		.usage = "[NAME]",
+		.summary = "Join a multicast group",
+		.text = "Needs --endpoint and --addr. Deleting it leaves the group.",
+		COUNTED(O(ENDPOINT), O(ADDR), O(GROUP_MODE), O(TIMEOUT), O(NO_WAIT)),
+		.run = vbd_ctl_resource_create},
+	RESOURCE("windows", "WINDOW", "memory windows", O(STATE), O(SORT), O(LIMIT)),
+	{.name = "windows",
+		.verb = "create",
+		.usage = "[NAME]",
+		.summary = "Open a part of a buffer to peers, until it is deleted",
+		.text = "Needs --buffer, created with --access mw_bind and what the window grants, "
+			"and "
+			"--connection.",
+		COUNTED(O(BUFFER), O(CONNECTION), O(WINDOW_TYPE), O(OFFSET), O(LENGTH),
+			O(WINDOW_ACCESS), O(NO_WAIT)),
+		.run = vbd_ctl_resource_create},
+	RESOURCE("probes", "PROBE", "probes", O(STATE), O(SORT), O(LIMIT)),
+	{.name = "probes",
+		.verb = "create",
+		.usage = "[NAME]",
+		.summary = "Measure round trips over a connection",
+		.text = "The connection's service must be rping_client; the peer runs `rping -s`.",
+		COUNTED(O(CONNECTION), O(PROBE_KIND), O(PROBE_COUNT), O(PROBE_SIZE), O(TIMEOUT),
+			O(NO_WAIT)),
+		.run = vbd_ctl_resource_create},
 	{.name = "transfers",
 		.usage = "",
 		.summary = "List transfers, running and ended",

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define VBD_CTL_OPTIONS_MAX  20
+#define VBD_CTL_OPTIONS_MAX  36
 #define VBD_CTL_OPERANDS_MAX 1000
 
 /* What every command works with. */
@@ -78,7 +78,6 @@ enum vbd_ctl_exit vbd_ctl_status(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_stats(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_devices(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_device_show(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_cqs(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_listen(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_listeners(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_listener_show(struct vbd_ctl *ctl);
@@ -91,6 +90,9 @@ enum vbd_ctl_exit vbd_ctl_connection_accept(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connection_reject(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connection_close(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connection_forget(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_remote(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_modify(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_buffer_create(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_buffers(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_buffer_show(struct vbd_ctl *ctl);
@@ -102,9 +104,18 @@ enum vbd_ctl_exit vbd_ctl_send(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_recv(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_write(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_read(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_fetch_add(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_compare_swap(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_post_recv(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_transfers(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_transfer_show(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_transfer_rm(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_resources(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_resource_create(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_resource_show(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_resource_set(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_resource_rm(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_peer_resolve(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_events(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_explain(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_complete(struct vbd_ctl *ctl);

@@ -167,9 +167,17 @@ static void offer_values(const struct line *line, const char *placeholder)
 	} kinds[] = {
 		{"BUFFER", "/v1/buffers"},
 		{"CONNECTION", "/v1/connections"},
+		{"CQ", "/v1/cqs"},
 		{"DEVICE", "/v1/devices"},
+		{"ENDPOINT", "/v1/endpoints"},
+		{"GROUP", "/v1/groups"},
 		{"LISTENER", "/v1/listeners"},
+		{"PD", "/v1/pds"},
+		{"PEER", "/v1/peers"},
+		{"PROBE", "/v1/probes"},
+		{"SRQ", "/v1/srqs"},
 		{"TRANSFER", "/v1/transfers"},
+		{"WINDOW", "/v1/windows"},
 	};
 
 	if (strcmp(placeholder, "FILE") == 0)

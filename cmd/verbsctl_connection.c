@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* connect, ls, show, accept, reject, close, forget. */
+/* connect, prepare, remote, modify, ls, show, accept, reject, close, forget. */
 #include "cmd/verbsctl_call.h"
 
 #include "cmd/verbsctl_json.h"
@@ -130,6 +130,23 @@ static void put_established(const json_t *connection)
 	free(name);
 }
 
+/* Of a connection that is brought up by hand: where its queue pair is, and what the peer must know.
+ */
+static void put_exchange(const json_t *connection)
+{
+	char *gid = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "exchange.gid"));
+	char *lid = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "exchange.lid"));
+	char *mtu = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "exchange.mtu_bytes"));
+
+	vbd_ctl_member_put(connection, "qp state", "qp.state", vbd_ctl_cell_text);
+	vbd_ctl_line_put("for the peer", "--gid %s --lid %s --qpn %llu --psn %llu --mtu %s", gid,
+		lid, (unsigned long long)vbd_ctl_json_uint(connection, "exchange.qpn"),
+		(unsigned long long)vbd_ctl_json_uint(connection, "exchange.psn"), mtu);
+	free(mtu);
+	free(lid);
+	free(gid);
+}
+
 static void put_state(const json_t *connection)
 {
 	char *name = vbd_ctl_object_name("connection", connection);
@@ -140,6 +157,8 @@ static void put_state(const json_t *connection)
 	if (vbd_ctl_json_at(connection, "end.reason"))
 		printf(" (%s)", reason);
 	putchar('\n');
+	if (vbd_ctl_json_at(connection, "exchange"))
+		put_exchange(connection);
 	free(reason);
 	free(state);
 	free(name);
@@ -235,11 +254,13 @@ enum vbd_ctl_exit vbd_ctl_connection_accept(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
-static enum vbd_ctl_exit end_one(struct vbd_ctl *ctl, const char *ref, const char *verb, int wait_s)
+/* POST a command to a connection, and show how it is now. Takes @body over; it may be NULL. */
+static enum vbd_ctl_exit command_one(
+	struct vbd_ctl *ctl, const char *ref, const char *verb, json_t *body, int wait_s)
 {
 	char *path = vbd_ctl_path(CONNECTIONS, ref, verb);
 	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, "POST", path, NULL, wait_s, &answer);
+	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, "POST", path, body, wait_s, &answer);
 
 	if (exit_status == VBD_CTL_OK && ctl->json)
 		vbd_ctl_json_put(stdout, answer.json);
@@ -252,7 +273,7 @@ static enum vbd_ctl_exit end_one(struct vbd_ctl *ctl, const char *ref, const cha
 
 static enum vbd_ctl_exit reject_one(struct vbd_ctl *ctl, const char *ref)
 {
-	return end_one(ctl, ref, "/reject", VBD_CTL_NO_WAIT);
+	return command_one(ctl, ref, "/reject", vbd_ctl_args_body(&ctl->args), VBD_CTL_NO_WAIT);
 }
 
 enum vbd_ctl_exit vbd_ctl_connection_reject(struct vbd_ctl *ctl)
@@ -264,7 +285,7 @@ static enum vbd_ctl_exit close_one(struct vbd_ctl *ctl, const char *ref)
 {
 	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
 
-	return end_one(ctl, ref, "/close", wait ? CLOSE_WAIT_S : VBD_CTL_NO_WAIT);
+	return command_one(ctl, ref, "/close", NULL, wait ? CLOSE_WAIT_S : VBD_CTL_NO_WAIT);
 }
 
 enum vbd_ctl_exit vbd_ctl_connection_close(struct vbd_ctl *ctl)
@@ -280,6 +301,67 @@ static enum vbd_ctl_exit forget_one(struct vbd_ctl *ctl, const char *ref)
 enum vbd_ctl_exit vbd_ctl_connection_forget(struct vbd_ctl *ctl)
 {
 	return vbd_ctl_each(ctl, forget_one);
+}
+
+enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl)
+{
+	const char *name = ctl->args.operand_count ? ctl->args.operands[0] : NULL;
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status;
+	json_t *body;
+
+	if (name && !vbd_ctl_text_is_utf8(name, strlen(name)))
+		return vbd_ctl_usage("prepare: the name must be UTF-8");
+	body = vbd_ctl_args_body(&ctl->args);
+	if (name)
+		vbd_ctl_json_set(body, "name", vbd_ctl_must(json_string(name)));
+	vbd_ctl_json_set(body, "bringup", vbd_ctl_must(json_string("manual")));
+	exit_status = vbd_ctl_call(ctl, "POST", CONNECTIONS, body, VBD_CTL_NO_WAIT, &answer);
+	if (exit_status == VBD_CTL_OK && ctl->json)
+		vbd_ctl_json_put(stdout, answer.json);
+	else if (exit_status == VBD_CTL_OK)
+		put_state(answer.json);
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+/* What the peer's verbsd shows as `exchange` becomes the body, under what the options say. */
+static enum vbd_ctl_exit take_exchange(struct vbd_ctl *ctl, const char *from, json_t *body)
+{
+	struct vbd_ctl_answer answer = {0};
+	enum vbd_ctl_exit exit_status = vbd_ctl_get_at(ctl, "--from", from, CONNECTIONS, &answer);
+	json_t *exchange = vbd_ctl_json_at(answer.json, "exchange");
+
+	if (exit_status == VBD_CTL_OK && !exchange)
+		exit_status = vbd_ctl_fail("%s: that connection is not brought up by hand", from);
+	if (exit_status == VBD_CTL_OK && json_object_update_missing(body, exchange) < 0)
+		vbd_ctl_must(NULL);
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_remote(struct vbd_ctl *ctl)
+{
+	const char *from = ctl->args.text[VBD_CTL_OPT_FROM];
+	json_t *body = vbd_ctl_args_body(&ctl->args);
+	enum vbd_ctl_exit exit_status = from ? take_exchange(ctl, from, body) : VBD_CTL_OK;
+
+	if (exit_status == VBD_CTL_OK)
+		return command_one(ctl, ctl->args.operands[0], "/remote", body, VBD_CTL_NO_WAIT);
+	json_decref(body);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_modify(struct vbd_ctl *ctl)
+{
+	const char *state = ctl->args.operands[1];
+	json_t *body;
+
+	if (!vbd_ctl_text_is_utf8(state, strlen(state)))
+		return vbd_ctl_usage("modify: STATE is RESET, INIT, RTR, RTS, SQD or ERR");
+	body = vbd_ctl_must(json_object());
+	vbd_ctl_json_set(body, "state", vbd_ctl_must(json_string(state)));
+	return command_one(ctl, ctl->args.operands[0], "/modify", body, VBD_CTL_NO_WAIT);
 }
 
 static void put_qp(const json_t *qp)
@@ -344,15 +426,21 @@ static void put_ends(const json_t *connection)
 
 static void put_counters(const json_t *connection)
 {
-	static const char *const operations[] = {"send", "recv", "write", "read"};
-	const json_t *counters = vbd_ctl_json_at(connection, "counters");
+	json_t *counters = vbd_ctl_json_at(connection, "counters");
 	json_t *rows = vbd_ctl_must(json_array());
+	const char *operation;
+	json_t *of_one;
 
-	for (size_t i = 0; i < VBD_ARRAY_LEN(operations); i++) {
-		json_t *row = vbd_ctl_must(json_object());
+	json_object_foreach(counters, operation, of_one)
+	{
+		json_t *row;
 
-		vbd_ctl_json_set(row, "operation", vbd_ctl_must(json_string(operations[i])));
-		copy_member(row, counters, operations[i], "counters");
+		/* Most connections know few of the operations. */
+		if (!vbd_ctl_json_uint(of_one, "posted"))
+			continue;
+		row = vbd_ctl_must(json_object());
+		vbd_ctl_json_set(row, "operation", vbd_ctl_must(json_string(operation)));
+		vbd_ctl_json_set(row, "counters", json_incref(of_one));
 		if (json_array_append_new(rows, row) < 0)
 			vbd_ctl_must(NULL);
 	}

@@ -27,23 +27,6 @@ static const struct vbd_ctl_column gid_columns[] = {
 	{"ADDRESS", "gid", vbd_ctl_cell_text, 0},
 };
 
-static const struct vbd_ctl_column cq_columns[] = {
-	{"ID", "id", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"DEVICE", "device", vbd_ctl_cell_text, 0},
-	{"WORKER", "worker", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"CQE", "capacity_cqe", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"RESERVED", "reserved_cqe", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"OUTSTANDING", "outstanding_cqe", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"HIGH", "high_water_cqe", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"COMPLETIONS", "completions", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"ERRORS", "error_completions", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"POLLS", "polls", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"EMPTY", "empty_polls", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"ARMED", "events_armed", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"TAKEN", "events_taken", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"CONNS", "connections", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-};
-
 /* The network interfaces behind a port, each once: what an operator knows the port by. */
 static char *cell_netdevs(const json_t *port)
 {
@@ -151,6 +134,7 @@ static void put_device(struct vbd_ctl *ctl, const json_t *device)
 	vbd_ctl_member_put(device, "transport", "transport", vbd_ctl_cell_text);
 	vbd_ctl_member_put(device, "node guid", "node_guid", vbd_ctl_cell_text);
 	vbd_ctl_member_put(device, "firmware", "fw_ver", vbd_ctl_cell_text);
+	vbd_ctl_member_put(device, "can", "capabilities", vbd_ctl_cell_list);
 	vbd_ctl_member_put(device, "locked", "memlock.locked_bytes", vbd_ctl_cell_bytes);
 	vbd_ctl_member_put(device, "memlock", "memlock.limit_bytes", vbd_ctl_cell_bytes);
 	vbd_ctl_member_put(device, "added", "added_at", vbd_ctl_cell_time);
@@ -183,9 +167,4 @@ enum vbd_ctl_exit vbd_ctl_device_show(struct vbd_ctl *ctl)
 		put_device(ctl, answer.json);
 	vbd_ctl_answer_fini(&answer);
 	return exit_status;
-}
-
-enum vbd_ctl_exit vbd_ctl_cqs(struct vbd_ctl *ctl)
-{
-	return vbd_ctl_list(ctl, "/v1/cqs", cq_columns, VBD_ARRAY_LEN(cq_columns));
 }

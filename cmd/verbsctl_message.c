@@ -12,12 +12,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#define CONNECTIONS	   "/v1/connections"
 #define INLINE_LIMIT_BYTES 16384 /* MessageSend in openapi.yaml */
 #define PAGE_MESSAGES	   100
 #define LONG_POLL_MS	   30000
 #define EARLY_ANSWER_MS	   1000 /* an empty page before this is no long poll: slow down */
 #define EARLY_PAUSE_MS	   200
+
+/* `send` and `recv` are a connection's, `endpoints send` and `endpoints recv` an endpoint's. */
+static const char *owner_kind(const struct vbd_ctl *ctl)
+{
+	return ctl->args.command->verb ? "endpoint" : "connection";
+}
+
+static char *messages_path(const struct vbd_ctl *ctl, const char *tail)
+{
+	char *collection = vbd_ctl_format("/v1/%ss", owner_kind(ctl));
+	char *path = vbd_ctl_path(collection, ctl->args.operands[0], tail);
+
+	free(collection);
+	return path;
+}
 
 /*
  * Reads all of a file, and one byte more than may be sent, to tell a message that is too long.
@@ -71,7 +85,7 @@ static enum vbd_ctl_exit send_inline(struct vbd_ctl *ctl, const char *bytes, siz
 		vbd_ctl_json_set(body, "encoding", vbd_ctl_must(json_string("base64")));
 		free(text);
 	}
-	path = vbd_ctl_path(CONNECTIONS, ctl->args.operands[0], "/messages");
+	path = messages_path(ctl, "/messages");
 	exit_status = vbd_ctl_transfer_run(ctl, path, body);
 	free(path);
 	return exit_status;
@@ -86,8 +100,10 @@ static enum vbd_ctl_exit send_buffer(struct vbd_ctl *ctl)
 	if (!vbd_ctl_text_is_utf8(connection, strlen(connection)))
 		return vbd_ctl_usage("send: the connection's name must be UTF-8");
 	body = vbd_ctl_args_body(&ctl->args);
-	vbd_ctl_json_set(body, "op", vbd_ctl_must(json_string("send")));
-	vbd_ctl_json_set(body, "connection",
+	vbd_ctl_json_set(body, "op",
+		vbd_ctl_must(json_string(
+			vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM) ? "send_imm" : "send")));
+	vbd_ctl_json_set(body, owner_kind(ctl),
 		vbd_ctl_must(vbd_ctl_parse_uint(connection, &id) ? json_integer((json_int_t)id)
 								 : json_string(connection)));
 	return vbd_ctl_transfer_run(ctl, "/v1/transfers", body);
@@ -339,7 +355,7 @@ enum vbd_ctl_exit vbd_ctl_recv(struct vbd_ctl *ctl)
 	if (vbd_ctl_args_has(args, VBD_CTL_OPT_RAW) && ctl->json)
 		return vbd_ctl_usage("recv: --raw and --json exclude each other");
 	start_waiting(&receiver);
-	receiver.connection = vbd_ctl_path(CONNECTIONS, args->operands[0], "");
+	receiver.connection = messages_path(ctl, "");
 	exit_status = receive(&receiver);
 	if (exit_status == VBD_CTL_OK && count && receiver.taken < receiver.wanted)
 		exit_status = vbd_ctl_fail("recv: %llu of %llu messages came",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* write, read, transfers. */
+/* write, read, fetch-add, compare-swap, post-recv, transfers. */
 #include "cmd/verbsctl_transfer.h"
 
 #include "cmd/verbsctl_json.h"
@@ -10,6 +10,7 @@
 #define TRANSFERS	   "/v1/transfers"
 #define DEFAULT_TIMEOUT_MS 30000 /* of TransferCreate and MessageSend in openapi.yaml */
 #define POLL_MS		   200
+#define WINDOW_PREFIX	   "windows/" /* of what stands behind the # of --remote */
 
 /* Bytes of the transfer over the time on the wire. */
 static char *cell_rate(const json_t *transfer)
@@ -86,6 +87,9 @@ static void put_line(const json_t *transfer)
 	if (vbd_ctl_json_at(transfer, "wire_ns"))
 		printf(", %s on the wire, %s", wire, rate);
 	putchar('\n');
+	vbd_ctl_member_put(transfer, "old value", "old_value", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "received", "received.length_bytes", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "immediate", "received.imm", vbd_ctl_cell_text);
 	free(rate);
 	free(wire);
 	free(bytes);
@@ -154,37 +158,20 @@ enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, js
 	return exit_status;
 }
 
-/* The peer's buffer, as its own verbsd describes it. "#NAME" is one of the server that we talk to
- * anyway. */
+/* The peer's memory, as its own verbsd describes it. */
 static enum vbd_ctl_exit fetch_remote(
 	struct vbd_ctl *ctl, const char *remote, struct vbd_ctl_answer *ret_answer)
 {
-	const struct vbd_ctl_token_source token = {
-		.file = ctl->args.text[VBD_CTL_OPT_PEER_TOKEN_FILE],
-		.variable = "VERBSD_PEER_TOKEN",
-		.file_variable = "VERBSD_PEER_TOKEN_FILE",
-	};
-	const char *hash = strrchr(remote, '#');
-	struct vbd_ctl_request request = {.method = "GET"};
-	struct vbd_ctl_http peer = {0};
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
-	char *path;
-	char *url;
+	const char *window = strstr(remote, "#" WINDOW_PREFIX);
+	enum vbd_ctl_exit exit_status;
+	char *where;
 
-	if (!hash || !hash[1])
-		return vbd_ctl_usage("%s: --remote must be URL#BUFFER, not \"%s\"",
-			ctl->args.command->name, remote);
-	path = vbd_ctl_path("/v1/buffers", hash + 1, "");
-	request.path = path;
-	url = vbd_ctl_must(strndup(remote, (size_t)(hash - remote)));
-	if (*url)
-		exit_status = vbd_ctl_http_init(&peer, url, &token);
-	peer.json = ctl->json;
-	if (exit_status == VBD_CTL_OK)
-		exit_status = vbd_ctl_http_call(*url ? &peer : &ctl->http, &request, ret_answer);
-	vbd_ctl_http_fini(&peer);
-	free(url);
-	free(path);
+	if (!window)
+		return vbd_ctl_get_at(ctl, "--remote", remote, "/v1/buffers", ret_answer);
+	where = vbd_ctl_format(
+		"%.*s#%s", (int)(window - remote), remote, window + strlen("#" WINDOW_PREFIX));
+	exit_status = vbd_ctl_get_at(ctl, "--remote", where, "/v1/windows", ret_answer);
+	free(where);
 	return exit_status;
 }
 
@@ -202,8 +189,85 @@ static bool grants(const json_t *buffer, const char *access)
 	return !list;
 }
 
+/* One piece of --sges, "BUFFER[:OFFSET[:LENGTH]]", of @len bytes; NULL if it reads otherwise. */
+static json_t *sge_of(const char *text, size_t len)
+{
+	char *piece = vbd_ctl_must(strndup(text, len));
+	char *offset = strchr(piece, ':');
+	char *length = offset ? strchr(offset + 1, ':') : NULL;
+	json_t *sge = vbd_ctl_must(json_object());
+	uint64_t number;
+	bool good = true;
+
+	if (offset)
+		*offset++ = '\0';
+	if (length)
+		*length++ = '\0';
+	vbd_ctl_json_set(sge, "buffer",
+		vbd_ctl_must(vbd_ctl_parse_uint(piece, &number) ? json_integer((json_int_t)number)
+								: json_string(piece)));
+	if (offset && (good = vbd_ctl_parse_size(offset, &number)))
+		vbd_ctl_json_set(sge, "offset", vbd_ctl_must(json_integer((json_int_t)number)));
+	if (good && length && (good = vbd_ctl_parse_size(length, &number)))
+		vbd_ctl_json_set(
+			sge, "length_bytes", vbd_ctl_must(json_integer((json_int_t)number)));
+	free(piece);
+	if (good)
+		return sge;
+	json_decref(sge);
+	return NULL;
+}
+
+/* Exactly one of --buffer and --sges says where the bytes are; the latter is no member by itself.
+ */
+static enum vbd_ctl_exit set_local(const struct vbd_ctl_args *args, json_t *body)
+{
+	const char *text = args->text[VBD_CTL_OPT_SGES];
+	json_t *sges;
+
+	if (!!text + vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER) != 1)
+		return vbd_ctl_usage("%s: needs one of --buffer and --sges", args->command->name);
+	if (!text)
+		return VBD_CTL_OK;
+	sges = vbd_ctl_must(json_array());
+	while (*text) {
+		size_t len = strcspn(text, ",");
+		json_t *sge = sge_of(text, len);
+
+		if (!sge) {
+			json_decref(sges);
+			return vbd_ctl_usage(
+				"%s: --sges must be BUFFER:OFFSET:LENGTH,..., not \"%s\"",
+				args->command->name, args->text[VBD_CTL_OPT_SGES]);
+		}
+		if (json_array_append_new(sges, sge) < 0)
+			vbd_ctl_must(NULL);
+		text += len;
+		text += *text == ',';
+	}
+	vbd_ctl_json_set(body, "sges", sges);
+	return VBD_CTL_OK;
+}
+
+/* Sum of the pieces; false if one of them reaches to its buffer's end, wherever that is. */
+static bool length_of_sges(const json_t *body, uint64_t *ret_bytes)
+{
+	const json_t *sges = vbd_ctl_json_at(body, "sges");
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < json_array_size(sges); i++) {
+		const json_t *sge = json_array_get(sges, i);
+
+		if (!vbd_ctl_json_has_uint(sge, "length_bytes"))
+			return false;
+		bytes += vbd_ctl_json_uint(sge, "length_bytes");
+	}
+	*ret_bytes = bytes;
+	return true;
+}
+
 /* How many bytes will move: --length, or what is left of the local buffer. */
-static enum vbd_ctl_exit find_length(struct vbd_ctl *ctl, uint64_t *ret_bytes)
+static enum vbd_ctl_exit find_length(struct vbd_ctl *ctl, const json_t *body, uint64_t *ret_bytes)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
 	struct vbd_ctl_answer answer;
@@ -211,6 +275,12 @@ static enum vbd_ctl_exit find_length(struct vbd_ctl *ctl, uint64_t *ret_bytes)
 	char *path;
 	uint64_t size;
 
+	if (!vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER)) {
+		/* What is not known here the peer's device will judge. */
+		if (!length_of_sges(body, ret_bytes))
+			*ret_bytes = 0;
+		return VBD_CTL_OK;
+	}
 	if (vbd_ctl_args_has(args, VBD_CTL_OPT_LENGTH)) {
 		*ret_bytes = args->number[VBD_CTL_OPT_LENGTH];
 		return VBD_CTL_OK;
@@ -246,7 +316,9 @@ static enum vbd_ctl_exit aim(
 	const char *rkey = vbd_ctl_json_text(buffer, "rkey");
 	const char *remote = ctl->args.text[VBD_CTL_OPT_REMOTE];
 	uint64_t offset = ctl->args.number[VBD_CTL_OPT_REMOTE_OFFSET];
-	uint64_t size = vbd_ctl_json_uint(buffer, "size_bytes");
+	const char *size_member =
+		vbd_ctl_json_has_uint(buffer, "size_bytes") ? "size_bytes" : "length_bytes";
+	uint64_t size = vbd_ctl_json_uint(buffer, size_member);
 	enum vbd_ctl_exit exit_status;
 	uint64_t length;
 	uint64_t base;
@@ -256,13 +328,12 @@ static enum vbd_ctl_exit aim(
 				    "control role sees them (--peer-token-file)",
 			remote);
 	if (!grants(buffer, access))
-		return vbd_ctl_fail("%s: the buffer does not grant %s; create it with --access %s",
-			remote, access, access);
-	exit_status = find_length(ctl, &length);
+		return vbd_ctl_fail("%s: it does not grant %s; create it with --access %s", remote,
+			access, access);
+	exit_status = find_length(ctl, body, &length);
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
-	if (vbd_ctl_json_has_uint(buffer, "size_bytes") &&
-		(offset > size || length > size - offset))
+	if (vbd_ctl_json_has_uint(buffer, size_member) && (offset > size || length > size - offset))
 		return vbd_ctl_fail("%s: %llu bytes at %llu don't fit into its %llu bytes", remote,
 			(unsigned long long)length, (unsigned long long)offset,
 			(unsigned long long)size);
@@ -291,24 +362,30 @@ static enum vbd_ctl_exit set_remote(struct vbd_ctl *ctl, const char *access, jso
 	return exit_status;
 }
 
-static enum vbd_ctl_exit run_one_sided(struct vbd_ctl *ctl, const char *op, const char *access)
+/* Whether the options name the peer's memory in one of the two ways. */
+static enum vbd_ctl_exit check_remote(const struct vbd_ctl_args *args)
 {
-	const struct vbd_ctl_args *args = &ctl->args;
 	bool by_name = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE);
 	bool by_addr = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_ADDR) &&
 		       vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_RKEY);
 	bool any_addr = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_ADDR) ||
 			vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_RKEY);
-	enum vbd_ctl_exit exit_status;
-	json_t *body;
 
-	if (!vbd_ctl_args_has(args, VBD_CTL_OPT_CONNECTION) ||
-		!vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER))
-		return vbd_ctl_usage("%s: needs --connection and --buffer", op);
+	if (!vbd_ctl_args_has(args, VBD_CTL_OPT_CONNECTION))
+		return vbd_ctl_usage("%s: needs --connection", args->command->name);
 	if (by_name ? any_addr : !by_addr)
 		return vbd_ctl_usage(
-			"%s: needs --remote, or --remote-addr and --remote-rkey instead", op);
-	body = vbd_ctl_args_body(args);
+			"%s: needs --remote, or --remote-addr and --remote-rkey instead",
+			args->command->name);
+	return VBD_CTL_OK;
+}
+
+/* Takes @body over. */
+static enum vbd_ctl_exit run_at_remote(
+	struct vbd_ctl *ctl, const char *op, const char *access, json_t *body)
+{
+	enum vbd_ctl_exit exit_status;
+
 	vbd_ctl_json_set(body, "op", vbd_ctl_must(json_string(op)));
 	exit_status = set_remote(ctl, access, body);
 	if (exit_status == VBD_CTL_OK)
@@ -317,14 +394,73 @@ static enum vbd_ctl_exit run_one_sided(struct vbd_ctl *ctl, const char *op, cons
 	return exit_status;
 }
 
+static enum vbd_ctl_exit run_one_sided(struct vbd_ctl *ctl, const char *op, const char *access)
+{
+	enum vbd_ctl_exit exit_status = check_remote(&ctl->args);
+	json_t *body;
+
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	body = vbd_ctl_args_body(&ctl->args);
+	exit_status = set_local(&ctl->args, body);
+	if (exit_status == VBD_CTL_OK)
+		return run_at_remote(ctl, op, access, body);
+	json_decref(body);
+	return exit_status;
+}
+
 enum vbd_ctl_exit vbd_ctl_write(struct vbd_ctl *ctl)
 {
-	return run_one_sided(ctl, "write", "remote_write");
+	bool imm = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM);
+
+	return run_one_sided(ctl, imm ? "write_imm" : "write", "remote_write");
 }
 
 enum vbd_ctl_exit vbd_ctl_read(struct vbd_ctl *ctl)
 {
 	return run_one_sided(ctl, "read", "remote_read");
+}
+
+/* Eight bytes are all it moves, so nothing local needs to be named. */
+static enum vbd_ctl_exit run_atomic(struct vbd_ctl *ctl, const char *op)
+{
+	enum vbd_ctl_exit exit_status = check_remote(&ctl->args);
+
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	return run_at_remote(ctl, op, "remote_atomic", vbd_ctl_args_body(&ctl->args));
+}
+
+enum vbd_ctl_exit vbd_ctl_fetch_add(struct vbd_ctl *ctl)
+{
+	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_ADD))
+		return vbd_ctl_usage("fetch-add: needs --add");
+	return run_atomic(ctl, "fetch_add");
+}
+
+enum vbd_ctl_exit vbd_ctl_compare_swap(struct vbd_ctl *ctl)
+{
+	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_COMPARE) ||
+		!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_SWAP))
+		return vbd_ctl_usage("compare-swap: needs --compare and --swap");
+	return run_atomic(ctl, "compare_swap");
+}
+
+enum vbd_ctl_exit vbd_ctl_post_recv(struct vbd_ctl *ctl)
+{
+	enum vbd_ctl_exit exit_status;
+	json_t *body;
+
+	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_CONNECTION))
+		return vbd_ctl_usage("post-recv: needs --connection");
+	body = vbd_ctl_args_body(&ctl->args);
+	exit_status = set_local(&ctl->args, body);
+	if (exit_status != VBD_CTL_OK) {
+		json_decref(body);
+		return exit_status;
+	}
+	vbd_ctl_json_set(body, "op", vbd_ctl_must(json_string("recv")));
+	return vbd_ctl_transfer_run(ctl, TRANSFERS, body);
 }
 
 enum vbd_ctl_exit vbd_ctl_transfers(struct vbd_ctl *ctl)
@@ -337,7 +473,16 @@ static void put_transfer(struct vbd_ctl *ctl, const json_t *transfer)
 	vbd_ctl_title_put("transfer", transfer, ctl->color);
 	vbd_ctl_member_put(transfer, "op", "op", vbd_ctl_cell_text);
 	vbd_ctl_member_put(transfer, "connection", "connection", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "endpoint", "endpoint", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "peer", "peer", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "group", "group", vbd_ctl_cell_text);
 	vbd_ctl_member_put(transfer, "buffer", "buffer", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "sges", "sges", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "immediate", "imm", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "old value", "old_value", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "received", "received.length_bytes", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "  immediate", "received.imm", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "window", "window", vbd_ctl_cell_text);
 	vbd_ctl_member_put(transfer, "offset", "offset", vbd_ctl_cell_text);
 	vbd_ctl_member_put(transfer, "bytes", "length_bytes", vbd_ctl_cell_text);
 	vbd_ctl_member_put(transfer, "bytes done", "bytes_done", vbd_ctl_cell_text);
