@@ -136,6 +136,9 @@ enum vbd_ctl_kind {
 	X(IMM, "imm", 0, UINT, "N", "imm", "immediate data, which the peer sees with the message") \
 	X(INLINE, "inline", 0, FLAG, NULL, "inline", "carry the bytes in the work request")        \
 	X(WINDOW, "window", 0, UINT, "N", "window", "work requests outstanding at most")           \
+	X(MESSAGE_BYTES, "message-bytes", 0, SIZE, "BYTES", "message_bytes",                       \
+		"cut the range of --buffer into messages of this length")                          \
+	X(PAGE_BYTES, "page-size", 0, SIZE, "BYTES", "page_bytes", "size of the huge pages")       \
 	X(SGES, "sges", 0, TEXT, "BUFFER:OFFSET:LENGTH,...", NULL,                                 \
 		"one work request of these pieces, instead of --buffer")                           \
 	X(ADD, "add", 0, HEX, "HEX", "add", "what is added")                                       \

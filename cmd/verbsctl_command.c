@@ -203,7 +203,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "Needs --size. Nobody but this host reaches the memory unless --access "
 			"says "
 			"so.",
-		COUNTED(O(SIZE), O(ACCESS), O(KIND), O(DEVICE), O(PD), O(RELAXED), O(ON_DEMAND)),
+		COUNTED(O(SIZE), O(ACCESS), O(KIND), O(PAGE_BYTES), O(DEVICE), O(PD), O(RELAXED),
+			O(ON_DEMAND)),
 		.run = vbd_ctl_buffer_create},
 	{.name = "buf",
 		.verb = "ls",
@@ -249,7 +250,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "The message is TEXT, the bytes of --file, standard input if TEXT is -, or "
 			"a "
 			"range of\n--buffer, which may be longer than the others' 16384 bytes.",
-		COUNTED(O(FILE), O(BUFFER), O(OFFSET), O(LENGTH), O(IMM), O(TIMEOUT), O(NO_WAIT)),
+		COUNTED(O(FILE), O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), O(MESSAGE_BYTES),
+			O(WINDOW), O(INLINE), O(IMM), O(TIMEOUT), O(NO_WAIT)),
 		.run = vbd_ctl_send},
 	{.name = "recv",
 		.usage = "CONNECTION",

@@ -273,7 +273,14 @@ static enum vbd_ctl_exit command_one(
 
 static enum vbd_ctl_exit reject_one(struct vbd_ctl *ctl, const char *ref)
 {
-	return command_one(ctl, ref, "/reject", vbd_ctl_args_body(&ctl->args), VBD_CTL_NO_WAIT);
+	json_t *body = vbd_ctl_args_body(&ctl->args);
+	enum vbd_ctl_exit exit_status;
+
+	/* Without options there is nothing to say. */
+	exit_status = command_one(ctl, ref, "/reject",
+		json_object_size(body) ? json_incref(body) : NULL, VBD_CTL_NO_WAIT);
+	json_decref(body);
+	return exit_status;
 }
 
 enum vbd_ctl_exit vbd_ctl_connection_reject(struct vbd_ctl *ctl)

@@ -93,19 +93,25 @@ static enum vbd_ctl_exit send_inline(struct vbd_ctl *ctl, const char *bytes, siz
 
 static enum vbd_ctl_exit send_buffer(struct vbd_ctl *ctl)
 {
-	const char *connection = ctl->args.operands[0];
+	const char *owner = ctl->args.operands[0];
+	enum vbd_ctl_exit exit_status;
 	json_t *body;
 	uint64_t id;
 
-	if (!vbd_ctl_text_is_utf8(connection, strlen(connection)))
-		return vbd_ctl_usage("send: the connection's name must be UTF-8");
+	if (!vbd_ctl_text_is_utf8(owner, strlen(owner)))
+		return vbd_ctl_usage("send: the %s's name must be UTF-8", owner_kind(ctl));
 	body = vbd_ctl_args_body(&ctl->args);
+	exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
+	if (exit_status != VBD_CTL_OK) {
+		json_decref(body);
+		return exit_status;
+	}
 	vbd_ctl_json_set(body, "op",
 		vbd_ctl_must(json_string(
 			vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM) ? "send_imm" : "send")));
 	vbd_ctl_json_set(body, owner_kind(ctl),
-		vbd_ctl_must(vbd_ctl_parse_uint(connection, &id) ? json_integer((json_int_t)id)
-								 : json_string(connection)));
+		vbd_ctl_must(vbd_ctl_parse_uint(owner, &id) ? json_integer((json_int_t)id)
+							    : json_string(owner)));
 	return vbd_ctl_transfer_run(ctl, "/v1/transfers", body);
 }
 
@@ -114,13 +120,14 @@ enum vbd_ctl_exit vbd_ctl_send(struct vbd_ctl *ctl)
 	const struct vbd_ctl_args *args = &ctl->args;
 	const char *text = args->operand_count > 1 ? args->operands[1] : NULL;
 	const char *file = args->text[VBD_CTL_OPT_FILE];
-	bool buffer = vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER);
+	bool buffer = vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER) ||
+		      vbd_ctl_args_has(args, VBD_CTL_OPT_SGES);
 	enum vbd_ctl_exit exit_status;
 	char *bytes;
 	size_t len;
 
 	if (!!text + !!file + buffer != 1)
-		return vbd_ctl_usage("send: needs one of TEXT, --file and --buffer");
+		return vbd_ctl_usage("send: needs one of TEXT, --file, --buffer and --sges");
 	if (!buffer && (vbd_ctl_args_has(args, VBD_CTL_OPT_OFFSET) ||
 			       vbd_ctl_args_has(args, VBD_CTL_OPT_LENGTH)))
 		return vbd_ctl_usage("send: --offset and --length belong to --buffer");

@@ -218,9 +218,7 @@ static json_t *sge_of(const char *text, size_t len)
 	return NULL;
 }
 
-/* Exactly one of --buffer and --sges says where the bytes are; the latter is no member by itself.
- */
-static enum vbd_ctl_exit set_local(const struct vbd_ctl_args *args, json_t *body)
+enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, json_t *body)
 {
 	const char *text = args->text[VBD_CTL_OPT_SGES];
 	json_t *sges;
@@ -402,7 +400,7 @@ static enum vbd_ctl_exit run_one_sided(struct vbd_ctl *ctl, const char *op, cons
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
 	body = vbd_ctl_args_body(&ctl->args);
-	exit_status = set_local(&ctl->args, body);
+	exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
 	if (exit_status == VBD_CTL_OK)
 		return run_at_remote(ctl, op, access, body);
 	json_decref(body);
@@ -454,7 +452,7 @@ enum vbd_ctl_exit vbd_ctl_post_recv(struct vbd_ctl *ctl)
 	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_CONNECTION))
 		return vbd_ctl_usage("post-recv: needs --connection");
 	body = vbd_ctl_args_body(&ctl->args);
-	exit_status = set_local(&ctl->args, body);
+	exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
 	if (exit_status != VBD_CTL_OK) {
 		json_decref(body);
 		return exit_status;

@@ -19,4 +19,12 @@
  */
 enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, json_t *body);
 
+/**
+ * vbd_ctl_transfer_set_local - exactly one of --buffer and --sges says where the bytes are; adds
+ * the latter to @body
+ *
+ * Returns VBD_CTL_USAGE, told, if that is not so.
+ */
+enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, json_t *body);
+
 #endif
