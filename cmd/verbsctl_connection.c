@@ -138,7 +138,6 @@ static void put_exchange(const json_t *connection)
 	char *lid = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "exchange.lid"));
 	char *mtu = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "exchange.mtu_bytes"));
 
-	vbd_ctl_member_put(connection, "qp state", "qp.state", vbd_ctl_cell_text);
 	vbd_ctl_line_put("for the peer", "--gid %s --lid %s --qpn %llu --psn %llu --mtu %s", gid,
 		lid, (unsigned long long)vbd_ctl_json_uint(connection, "exchange.qpn"),
 		(unsigned long long)vbd_ctl_json_uint(connection, "exchange.psn"), mtu);
@@ -157,8 +156,10 @@ static void put_state(const json_t *connection)
 	if (vbd_ctl_json_at(connection, "end.reason"))
 		printf(" (%s)", reason);
 	putchar('\n');
-	if (vbd_ctl_json_at(connection, "exchange"))
+	if (vbd_ctl_json_at(connection, "exchange")) {
+		vbd_ctl_member_put(connection, "qp state", "qp.state", vbd_ctl_cell_text);
 		put_exchange(connection);
+	}
 	free(reason);
 	free(state);
 	free(name);
@@ -390,6 +391,25 @@ static void put_qp(const json_t *qp)
 	free(lqpn);
 }
 
+/* Which of the device's addresses it uses. */
+static void put_path(const json_t *qp)
+{
+	char *gid = vbd_ctl_cell_text(vbd_ctl_json_at(qp, "sgid"));
+	char *index = vbd_ctl_cell_text(vbd_ctl_json_at(qp, "gid_index"));
+	char *type = vbd_ctl_cell_text(vbd_ctl_json_at(qp, "gid_type"));
+	char *netdev = vbd_ctl_cell_text(vbd_ctl_json_at(qp, "netdev"));
+	char *dgid = vbd_ctl_cell_text(vbd_ctl_json_at(qp, "dgid"));
+
+	if (vbd_ctl_json_at(qp, "gid_index"))
+		vbd_ctl_line_put(
+			"path", "%s (index %s, %s, %s) -> %s", gid, index, type, netdev, dgid);
+	free(dgid);
+	free(netdev);
+	free(type);
+	free(index);
+	free(gid);
+}
+
 /* How long a dead peer or a slow one is borne, in time rather than in codes. */
 static void put_patience(const json_t *qp)
 {
@@ -475,6 +495,8 @@ static void put_connection(struct vbd_ctl *ctl, const json_t *connection)
 
 	vbd_ctl_title_put("connection", connection, ctl->color);
 	vbd_ctl_member_put(connection, "role", "role", vbd_ctl_cell_text);
+	vbd_ctl_member_put(connection, "transport", "transport", vbd_ctl_cell_text);
+	vbd_ctl_member_put(connection, "brought up by", "bringup", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "listener", "listener", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "asked for", "dst", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "local", "local", vbd_ctl_cell_endpoint);
@@ -485,7 +507,12 @@ static void put_connection(struct vbd_ctl *ctl, const json_t *connection)
 	if (qp) {
 		put_qp(qp);
 		put_patience(qp);
+		put_path(qp);
 	}
+	if (vbd_ctl_json_at(connection, "exchange"))
+		put_exchange(connection);
+	vbd_ctl_member_put(connection, "sent data", "private_data.local.data", vbd_ctl_cell_text);
+	vbd_ctl_member_put(connection, "peer's data", "private_data.peer.data", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "service", "params.service", vbd_ctl_cell_text);
 	if (vbd_ctl_json_at(connection, "inbox"))
 		vbd_ctl_line_put("inbox", "%llu of %llu messages",

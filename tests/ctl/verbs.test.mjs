@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Queue pairs that are brought up by hand, and the operations beside write, read and send.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ctl } from './lib/ctl.mjs';
+import { buffer, connection, transfer } from './lib/samples.mjs';
+import { FakeServer } from './lib/server.mjs';
+
+const POST = 'POST /v1/transfers';
+const REMOTE = ['--remote-addr', '0x7f0000001000', '--remote-rkey', '0x1a71'];
+const remote = { addr: '0x7f0000001000', rkey: '0x1a71' };
+const exchange = { lid: 0, gid: '::ffff:192.0.2.2', gid_index: 1, qpn: 18, psn: 99, mtu_bytes: 1024 };
+const prepared = connection({ id: 9, name: 'byhand', state: 'awaiting_remote', bringup: 'manual', exchange,
+  peer: { addr: null, port: 0 }, established_at: null });
+delete prepared.dst;
+
+async function succeeds(server, args) {
+  const run = await ctl(server, args);
+  assert.equal(run.code, 0, run.stderr);
+  return run;
+}
+
+test('verbs: prepare makes a queue pair and prints what the peer must know', async (t) => {
+  const server = await FakeServer.start(t, { 'POST /v1/connections': { status: 201, json: prepared } });
+  const { stdout } = await succeeds(server, ['prepare', 'byhand', '--transport', 'uc', '--gid-index', '1', '--psn', '99',
+    '--initial-state', 'RESET', '--signal-every', '4']);
+  assert.deepEqual(server.requests[0].json, { name: 'byhand', bringup: 'manual', transport: 'uc', gid_index: 1, psn: 99,
+    initial_state: 'RESET', qp: { signal_every: 4 } });
+  assert.match(stdout, /^connection\/9 \(byhand\): awaiting_remote\n/);
+  assert.match(stdout, /--gid ::ffff:192\.0\.2\.2 --lid 0 --qpn 18 --psn 99 --mtu 1024\n/);
+});
+
+test('verbs: remote takes the values of the options', async (t) => {
+  const server = await FakeServer.start(t, { 'POST /v1/connections/byhand/remote': { json: prepared } });
+  await succeeds(server, ['remote', 'byhand', '--gid', '::ffff:192.0.2.2', '--qpn', '18', '--psn', '99', '--mtu', '1024',
+    '--lid', '0', '--bring-to', 'RTR']);
+  assert.deepEqual(server.requests[0].json,
+    { gid: '::ffff:192.0.2.2', lid: 0, qpn: 18, psn: 99, mtu_bytes: 1024, bring_to: 'RTR' });
+});
+
+test('verbs: remote --from asks the peer\'s verbsd, and options go before what it says', async (t) => {
+  const server = await FakeServer.start(t, { 'POST /v1/connections/1/remote': { json: prepared } });
+  const peer = await FakeServer.start(t, { 'GET /v1/connections/byhand': { json: prepared },
+    'GET /v1/connections/cm': { json: connection() } });
+  await succeeds(server, ['remote', '1', '--from', `${peer.url}#byhand`, '--mtu', '256']);
+  assert.deepEqual(server.requests[0].json, { ...exchange, mtu_bytes: 256 });
+  const { code, stderr } = await ctl(server, ['remote', '1', '--from', `${peer.url}#cm`]);
+  assert.equal(code, 1);
+  assert.match(stderr, /not brought up by hand/);
+});
+
+test('verbs: modify takes one step', async (t) => {
+  const server = await FakeServer.start(t, { 'POST /v1/connections/9/modify': { json: prepared } });
+  await succeeds(server, ['modify', '9', 'INIT']);
+  assert.deepEqual(server.requests[0].json, { state: 'INIT' });
+});
+
+test('verbs: write with an immediate is another operation', async (t) => {
+  const server = await FakeServer.start(t, { [POST]: { status: 201, json: transfer() } });
+  await succeeds(server, ['write', '--connection', '7', '--buffer', 'b', '--imm', '5', '--inline', ...REMOTE]);
+  assert.deepEqual(server.requests[0].json, { connection: 7, buffer: 'b', imm: 5, inline: true, op: 'write_imm', remote });
+});
+
+test('verbs: pieces of buffers stand for a buffer', async (t) => {
+  const server = await FakeServer.start(t, { [POST]: { status: 201, json: transfer() } });
+  await succeeds(server, ['write', '--connection', '7', '--sges', 'a:0:1K,3:16,c', ...REMOTE]);
+  assert.deepEqual(server.requests[0].json.sges,
+    [{ buffer: 'a', offset: 0, length_bytes: 1024 }, { buffer: 3, offset: 16 }, { buffer: 'c' }]);
+  for (const wrong of [['--sges', 'a:x'], ['--sges', 'a', '--buffer', 'b'], []]) {
+    const { code, stderr } = await ctl(server, ['write', '--connection', '7', ...wrong, ...REMOTE]);
+    assert.equal(code, 2, stderr);
+  }
+  assert.equal(server.requests.length, 1);
+});
+
+test('verbs: atomics need their operands and print what was there', async (t) => {
+  const server = await FakeServer.start(t, { [POST]: { status: 201,
+    json: transfer({ op: 'fetch_add', old_value: '0x0000000000000029' }) } });
+  const { stdout } = await succeeds(server, ['fetch-add', '--connection', '7', '--add', '0x1', ...REMOTE]);
+  assert.deepEqual(server.requests[0].json, { connection: 7, add: '0x1', op: 'fetch_add', remote });
+  assert.match(stdout, /old value +0x0000000000000029\n/);
+  await succeeds(server, ['compare-swap', '--connection', '7', '--compare', '0x1', '--swap', '0x2', ...REMOTE]);
+  assert.deepEqual(server.requests[1].json, { connection: 7, compare: '0x1', swap: '0x2', op: 'compare_swap', remote });
+  for (const args of [['fetch-add'], ['compare-swap', '--swap', '0x1']])
+    assert.equal((await ctl(server, [...args, '--connection', '7', ...REMOTE])).code, 2);
+});
+
+test('verbs: an atomic at a named buffer needs its access', async (t) => {
+  const server = await FakeServer.start(t, { [POST]: { status: 201, json: transfer() },
+    'GET /v1/buffers/closed': { json: buffer({ access: ['remote_write'] }) } });
+  const { code, stderr } = await ctl(server, ['fetch-add', '--connection', '7', '--add', '0x1', '--remote', '#closed']);
+  assert.equal(code, 1);
+  assert.match(stderr, /does not grant remote_atomic/);
+});
+
+test('verbs: a posted receive tells what came', async (t) => {
+  const server = await FakeServer.start(t, { [POST]: { status: 201,
+    json: transfer({ op: 'recv', received: { length_bytes: 12, imm: 77 } }) } });
+  const { stdout } = await succeeds(server, ['post-recv', '--connection', '7', '--sges', 'a:0:8,b:0:8']);
+  assert.equal(server.requests[0].json.op, 'recv');
+  assert.match(stdout, /received +12\n +immediate +77\n/);
+});
+
+test('verbs: a range of a buffer can go as many messages', async (t) => {
+  const server = await FakeServer.start(t, { [POST]: { status: 201, json: transfer({ op: 'send' }) } });
+  await succeeds(server, ['send', '7', '--buffer', 'b', '--message-bytes', '64', '--window', '8']);
+  assert.deepEqual(server.requests[0].json, { connection: 7, buffer: 'b', message_bytes: 64, window: 8, op: 'send' });
+});
