@@ -99,6 +99,27 @@ export const cq = (over = {}) => ({
   moderation: { count: 0, period_us: 0 }, users: 0, created_at: at(0), ...over,
 });
 
+export const pd = (over = {}) => ({
+  id: 2, name: 'tenant', device: 'rxe0', default: false, users: 1, created_at: at(3), ...over,
+});
+
+export const srq = (over = {}) => ({
+  id: 4, name: 'pool', device: 'rxe0', pd: 2, cq: 1, depth: 512, recv_size_bytes: 4096, limit: 64, posted: 500, messages: 90,
+  limit_events: 3, refills: 3, connections: 2, users: 2, created_at: at(4), ...over,
+});
+
+export const window = (over = {}) => ({
+  id: 5, name: 'slit', state: 'ready', type: 2, buffer: 3, connection: 7, device: 'rxe0', offset: 4096, length_bytes: 4096,
+  access: ['remote_write'], addr: '0x7f0000002000', rkey: '0x0000beef', timeout_ms: 5000, created_at: at(5), ready_at: at(6),
+  ended_at: null, error: null, ...over,
+});
+
+export const probe = (over = {}) => ({
+  id: 6, state: 'done', connection: 7, kind: 'rping', count: 100, size_bytes: 64, timeout_ms: 30000, sent: 100, completed: 100,
+  mismatched: 0, rtt_ns: { min: 9000, mean: 11000, p50: 10500, p99: 20000, max: 31000 }, created_at: at(7), ended_at: at(9),
+  error: null, ...over,
+});
+
 export const message = (seq, data, over = {}) => ({
   seq, op: 'send', length_bytes: Buffer.byteLength(data), written_bytes: null, imm: null, received_at: at(300 + seq),
   encoding: 'text', data, ...over,

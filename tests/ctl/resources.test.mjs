@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects that are made, listed, shown, changed and deleted alike.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ctl } from './lib/ctl.mjs';
+import { cq, pd, probe, srq, window } from './lib/samples.mjs';
+import { FakeServer, page } from './lib/server.mjs';
+
+const KINDS = [
+  { name: 'pds', kind: 'pd', sample: pd(), row: '2 tenant rxe0 false 1',
+    create: ['tenant', '--device', 'rxe0'], body: { name: 'tenant', device: 'rxe0' } },
+  { name: 'cqs', kind: 'cq', sample: cq({ name: 'deep', auto: false }), row: '1 deep rxe0 0 1023 80 16 20 9 0 30 21 10 9 1',
+    create: ['deep', '--depth', '4096', '--moderation-count', '16', '--moderation-period', '50'],
+    body: { name: 'deep', depth_cqe: 4096, moderation: { count: 16, period_us: 50 } },
+    set: ['--depth', '8192'], change: { depth_cqe: 8192 } },
+  { name: 'srqs', kind: 'srq', sample: srq(), row: '4 pool rxe0 2 1 512 500 64 3 3 2',
+    create: ['pool', '--pd', 'tenant', '--cq', '1', '--depth', '512', '--recv-size', '4K', '--limit', '64'],
+    body: { name: 'pool', pd: 'tenant', cq: 1, depth: 512, recv_size_bytes: 4096, limit: 64 },
+    set: ['--limit', '0'], change: { limit: 0 } },
+  { name: 'windows', kind: 'window', sample: window(), row: '5 slit ready 2 3 7 4096 4.0 KiB remote_write',
+    create: ['slit', '--buffer', 'vault', '--connection', '7', '--type', '2', '--offset', '4K', '--length', '4K',
+      '--access', 'remote_write'],
+    body: { name: 'slit', buffer: 'vault', connection: 7, type: 2, offset: 4096, length_bytes: 4096,
+      access: ['remote_write'] }, waits: true },
+  { name: 'probes', kind: 'probe', sample: probe(), row: '6 done rping 7 100 100 0 10.500 us 20.000 us',
+    create: ['--connection', '7', '--kind', 'rping', '-n', '100', '--size', '64'],
+    body: { connection: 7, kind: 'rping', count: 100, size_bytes: 64 }, waits: true },
+];
+
+async function succeeds(server, args) {
+  const run = await ctl(server, args);
+  assert.equal(run.code, 0, run.stderr);
+  assert.equal(run.stderr, '');
+  return run;
+}
+
+for (const { name, kind, sample, row, create, body, set, change, waits } of KINDS) {
+  const path = `/v1/${name}`;
+
+  test(`resources: ${name} are listed`, async (t) => {
+    const server = await FakeServer.start(t, { [`GET ${path}`]: page([sample]) });
+    const [, line] = (await succeeds(server, [name])).stdout.split('\n');
+    assert.equal(line.trim().replaceAll(/ +/g, ' '), row);
+  });
+
+  test(`resources: one of the ${name} is made`, async (t) => {
+    const server = await FakeServer.start(t, { [`POST ${path}`]: { status: 201, json: sample } });
+    const { stdout } = await succeeds(server, [name, 'create', ...create]);
+    assert.deepEqual(server.requests[0].json, body);
+    assert.equal(server.requests[0].headers.prefer, waits ? 'wait=30' : undefined);
+    assert.ok(stdout.startsWith(`${kind}/${sample.id}`), stdout);
+  });
+
+  test(`resources: one of the ${name} is shown, each member with its unit`, async (t) => {
+    const server = await FakeServer.start(t, { [`GET ${path}/${sample.id}`]: { json: sample } });
+    const { stdout } = await succeeds(server, [name, 'show', String(sample.id)]);
+    assert.match(stdout, /created at +2026-03-04T05:06:07/);
+    assert.doesNotMatch(stdout, /null/);
+    assert.deepEqual(JSON.parse((await succeeds(server, [name, 'show', String(sample.id), '--json'])).stdout), sample);
+  });
+
+  test(`resources: ${name} are deleted, and one in use says by whom`, async (t) => {
+    const server = await FakeServer.start(t, {
+      [`DELETE ${path}/1`]: { status: 204 },
+      [`DELETE ${path}/2`]: { status: 409, json: { type: 'urn:verbsd:problem:in_use', title: 'The object is in use',
+        status: 409, code: 'in_use', detail: 'it is used', users: ['/v1/connections/7'] } } });
+    const { code, stdout, stderr } = await ctl(server, [name, 'rm', '1', '2']);
+    assert.equal(code, 1);
+    assert.equal(stdout, `${kind}/1: gone\n`);
+    assert.match(stderr, /used by: connection\/7/);
+  });
+
+  if (set) {
+    test(`resources: one of the ${name} is changed`, async (t) => {
+      const server = await FakeServer.start(t, { [`PATCH ${path}/x`]: { json: sample } });
+      await succeeds(server, [name, 'set', 'x', ...set]);
+      assert.deepEqual(server.requests[0].json, change);
+    });
+  }
+}
+
+test('resources: --no-wait returns while a window is being bound', async (t) => {
+  const server = await FakeServer.start(t, { 'POST /v1/windows': { status: 202, json: window({ state: 'binding' }) } });
+  await succeeds(server, ['windows', 'create', '--buffer', '3', '--connection', '7', '--type', '1', '--access',
+    'remote_read', '--no-wait']);
+  assert.equal(server.requests[0].headers.prefer, undefined);
+});
+
+test('resources: nested members are shown under both names', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/probes/6': { json: probe() } });
+  const { stdout } = await succeeds(server, ['probes', 'show', '6']);
+  assert.match(stdout, /rtt ns p50 +10\.500 us/);
+});
