@@ -279,8 +279,10 @@ void vbd_resources_abandon(struct vbd_fabric *fabric, const struct vbd_device *d
 	vbd_list_for_each (link, &fabric->srqs) {
 		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
 
-		if (srq->pd->device == device)
-			vbd_srq_destroy(srq);
+		if (srq->pd->device != device)
+			continue;
+		srq->worker = NULL;
+		vbd_srq_destroy(srq);
 	}
 	vbd_list_for_each (link, &fabric->pds) {
 		struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);

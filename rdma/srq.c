@@ -108,7 +108,8 @@ void vbd_srq_destroy(struct vbd_srq *srq)
 {
 	vbd_list_remove(&srq->link);
 	vbd_pv_destroy_srq(srq->srq);
-	vbd_worker_give_index(srq->worker, srq->index);
+	if (srq->worker)
+		vbd_worker_give_index(srq->worker, srq->index);
 	vbd_mem_free(&srq->mem);
 	vbd_pd_unref(srq->pd);
 	free(srq->slots);

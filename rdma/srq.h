@@ -45,7 +45,7 @@ struct vbd_srq {
 	struct vbd_counter limit_events;
 	/* fixed */
 	struct vbd_cq *cq;
-	struct vbd_worker *worker;
+	struct vbd_worker *worker; /* the CQ's; NULL when the workers are gone */
 	struct ibv_srq *srq;
 	uint32_t depth;
 	uint32_t recv_size_bytes;
