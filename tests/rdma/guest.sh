@@ -25,6 +25,7 @@ prepare=()
 case $suite in
 two_guests) options+=(--peer "node '$here/two_guests_peer.mjs' '$build'") ;;
 siw | services | verbs) options+=(--siw) prepare=(--siw) ;;
+manual) options+=(--vlan) ;;
 network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;
 esac
 "$root/lab/prepare" "${prepare[@]}" || skip "lab/prepare failed, as it says above"

@@ -6,14 +6,14 @@
 import net from "node:net";
 
 import {
-	Daemon, Program, addr, dev, equal, finish, ok, proof, resources, resources_are_back, run, scenario,
+	Daemon, Program, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario,
 	transfers_work, until,
 } from "./lib.mjs";
 
 const PORT = 18515;
 const MESSAGE_BYTES = 4096;
 const CONNECTION = "/v1/connections";
-const column = { rc: "rc_manual", uc: "uc" };
+const columns = { rc: "rc_manual", uc: "uc" };
 
 const manual = (daemon, transport, body = {}) =>
 	daemon.post(CONNECTION, { bringup: "manual", transport, device: dev, ...body });
@@ -89,15 +89,64 @@ for (const transport of ["rc", "uc"]) {
 			await daemon.stop();
 		}
 		await resources_are_back(before);
-		proof("manual_bringup", column[transport]);
-		proof("send", column[transport]);
-		proof("inbox", column[transport]);
+		proof("manual_bringup", columns[transport]);
+		proof("send", columns[transport]);
+		proof("inbox", columns[transport]);
 		if (transport === "rc") {
-			proof("write", column[transport]);
-			proof("read", column[transport]);
+			proof("write", columns[transport]);
+			proof("read", columns[transport]);
 		}
 	});
 }
+
+// What a GID stands for, as a row of the table.
+const network_of = ({ scope, vlan_id }) => {
+	if (vlan_id !== null)
+		return "vlan";
+	return { ipv4_mapped: "ipv4", global: "ipv6", link_local: "ipv6_link_local" }[scope];
+};
+
+await scenario("each GID of the device can be chosen", async () => {
+	const daemons = await two_daemons();
+	const [a, b] = daemons;
+	const { ports: [{ gids }] } = await a.get(`/v1/devices/${dev}`);
+	const seen = new Set();
+
+	for (const [transport, column] of Object.entries(columns)) {
+		for (const gid of gids) {
+			const chosen = { gid_index: gid.gid_index };
+			const [here, there] = await joined(daemons, transport, { ours: chosen, theirs: chosen });
+			const { qp } = await a.connection(here.id);
+
+			equal(here.exchange.gid, gid.gid, "GID to exchange");
+			equal(qp.gid_index, gid.gid_index, "index of the GID");
+			await say(a, here, gid.gid);
+			await hears(b, there, gid.gid);
+			await a.post(`${CONNECTION}/${here.id}/close`, undefined, 60);
+			await b.post(`${CONNECTION}/${there.id}/close`, undefined, 60);
+			seen.add(network_of(gid));
+			proof(network_of(gid), column);
+		}
+	}
+	for (const network of ["ipv4", "ipv6", "ipv6_link_local", "vlan"])
+		ok(seen.has(network), `the device has no GID for ${network}`);
+	await a.stop();
+	await b.stop();
+});
+
+await scenario("a QP of the CM is not moved by hand", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	await daemon.listen({ port: 7471 });
+	const { id } = await daemon.connect({ dst_port: 7471 });
+	const { code } = await daemon.refused("POST", `${CONNECTION}/${id}/modify`, { state: "ERR" });
+
+	equal(code, "wrong_state", "code");
+	equal((await daemon.connection(id)).state, "established", "state");
+	await daemon.stop();
+	refusal("manual_bringup", "rc_cm", code);
+});
 
 // --- the pingpongs: "LID:QPN:PSN:GID" in hex, from the client first, and "done" behind it ---------------------------
 
@@ -176,8 +225,8 @@ for (const transport of ["rc", "uc"]) {
 		equal(counters.recv.bytes, iterations * MESSAGE_BYTES, "bytes that came");
 		equal(counters.send.posted, iterations, "messages that went back");
 		await daemon.stop();
-		proof(`peer:ibv_${transport}_pingpong`, column[transport]);
-		proof("echo", column[transport]);
+		proof(`peer:ibv_${transport}_pingpong`, columns[transport]);
+		proof("echo", columns[transport]);
 	});
 
 	// The server sends back what it got, in the buffer that it came in.
@@ -203,7 +252,7 @@ for (const transport of ["rc", "uc"]) {
 		await server.success();
 		socket.destroy();
 		await daemon.stop();
-		proof(`peer:ibv_${transport}_pingpong`, column[transport]);
+		proof(`peer:ibv_${transport}_pingpong`, columns[transport]);
 	});
 }
 

@@ -2,7 +2,10 @@
 //
 // verbsd over iWARP, where the way to established is another: the kernel moves the QP.
 
-import { Daemon, Program, addr, equal, finish, ok, resources, resources_are_back, run, scenario, transfers_work } from "./lib.mjs";
+import {
+	Daemon, Program, addr, equal, finish, ok, refusal, resources, resources_are_back,
+	run, scenario, transfers_work,
+} from "./lib.mjs";
 import { close_pair, cm_pair, echo_works, operations_work, recv_works, refuses, rping_works, sink_works } from "./operations.mjs";
 
 const PORT = 7471;
@@ -105,6 +108,24 @@ await scenario("one of two devices is unplugged and comes back", async () => {
 	await transfers_work(daemon, await daemon.connect({ dst_addr, dst_port: PORT }), daemon, 64 << 10, device);
 	await daemon.stop();
 	await resources_are_back(before);
+});
+
+await scenario("a bring-up by hand is refused over iWARP", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	for (const transport of ["rc", "uc"]) {
+		const problem = await daemon.refused("POST", "/v1/connections", { bringup: "manual", transport, device });
+
+		equal(problem.code, "not_supported", "code");
+		equal(problem.device, device, "device");
+		equal(problem.capability, transport === "rc" ? "manual_bringup" : "uc", "capability");
+		equal((await daemon.get("/v1/connections")).total, 0, "connections");
+	}
+	await daemon.stop();
+	refusal("manual_bringup", "siw", "not_supported");
+	for (const peer of ["ibv_rc_pingpong", "ibv_uc_pingpong"])
+		refusal(`peer:${peer}`, "siw", "not_supported");
 });
 
 finish();
