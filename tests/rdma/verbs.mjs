@@ -221,7 +221,7 @@ const word = (value) => {
 async function atomics(world, column) {
 	const { a, b, buffer, join, iwarp, unreliable } = world;
 	const [here] = await join();
-	const target = await buffer(b, 64, { access: OPEN });
+	const target = await buffer(b, 64, { access: iwarp ? OPEN.slice(0, 2) : OPEN });
 	const result = await buffer(a, 64);
 	const at = { remote: remote(target, 8) };
 	const holds = async (value, what) => same((await b.bytes(target)).subarray(8, 16), word(value), what);
