@@ -30,6 +30,13 @@ struct range_input {
 
 struct transfer_create {
 	struct vbd_json_ref connection;
+	bool connection_seen;
+	struct vbd_json_ref endpoint;
+	bool endpoint_seen;
+	struct vbd_json_ref peer;
+	bool peer_seen;
+	struct vbd_json_ref group;
+	bool group_seen;
 	enum vbd_op op;
 	struct range_input whole; /* buffer, offset, length_bytes */
 	bool buffer_seen;
@@ -85,11 +92,18 @@ static const struct vbd_field range_fields[] = {
 		VBD_FIELD_SEEN(struct transfer_create, member##_seen)            \
 	}
 
+#define REFERENCE(member)                                             \
+	{                                                             \
+		.name = #member, .type = VBD_FIELD_REF,               \
+		VBD_FIELD_AT(struct transfer_create, member),         \
+		VBD_FIELD_SEEN(struct transfer_create, member##_seen) \
+	}
+
 static const struct vbd_field create_fields[] = {
-	{.name = "connection",
-		.type = VBD_FIELD_REF,
-		.required = true,
-		VBD_FIELD_AT(struct transfer_create, connection)},
+	REFERENCE(connection),
+	REFERENCE(endpoint),
+	REFERENCE(peer),
+	REFERENCE(group),
 	{.name = "op",
 		.type = VBD_FIELD_ENUM,
 		.required = true,
@@ -305,17 +319,65 @@ static enum vbd_status resolve_memory(struct vbd_daemon *daemon,
 	return status;
 }
 
-static enum vbd_status resolve(struct vbd_daemon *daemon, const struct transfer_create *input,
-	struct vbd_transfer_spec *spec, struct vbd_error *err)
+static enum vbd_status resolve_carrier(struct vbd_daemon *daemon,
+	const struct transfer_create *input, struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_json_ref *ref =
+		input->connection_seen ? &input->connection : &input->endpoint;
+	char text[VBD_REF_TEXT_BYTES];
+
+	if (input->connection_seen && input->endpoint_seen)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/endpoint",
+			"bytes move over a connection or an endpoint, not over both");
+	if (!input->connection_seen && !input->endpoint_seen)
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/connection",
+			"/connection is missing, or /endpoint: one of them moves the bytes");
+	if (input->connection_seen)
+		spec->carrier.connection =
+			vbd_connection_find(daemon, vbd_ref_text(ref, text), err);
+	else
+		spec->carrier.endpoint = vbd_endpoint_find(daemon, vbd_ref_text(ref, text), err);
+	if (!vbd_carrier_is_gone(&spec->carrier))
+		return VBD_OK;
+	vbd_blame(err, input->connection_seen ? "/connection" : "/endpoint");
+	return VBD_E_NOT_FOUND;
+}
+
+enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
+	const struct vbd_destination_input *input, struct vbd_transfer_spec *spec,
+	struct vbd_error *err)
 {
 	char text[VBD_REF_TEXT_BYTES];
 
-	spec->connection = vbd_connection_find(daemon, vbd_ref_text(&input->connection, text), err);
-	if (!spec->connection) {
-		vbd_blame(err, "/connection");
-		return VBD_E_NOT_FOUND;
+	if (input->peer) {
+		spec->peer = vbd_peer_find(daemon, vbd_ref_text(input->peer, text), err);
+		if (!spec->peer) {
+			vbd_blame(err, "/peer");
+			return VBD_E_NOT_FOUND;
+		}
 	}
-	return resolve_memory(daemon, input, spec, err);
+	if (input->group) {
+		spec->group = vbd_group_find(daemon, vbd_ref_text(input->group, text), err);
+		if (!spec->group) {
+			vbd_blame(err, "/group");
+			return VBD_E_NOT_FOUND;
+		}
+	}
+	return VBD_OK;
+}
+
+static enum vbd_status resolve(struct vbd_daemon *daemon, const struct transfer_create *input,
+	struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_destination_input to = {
+		.peer = input->peer_seen ? &input->peer : NULL,
+		.group = input->group_seen ? &input->group : NULL,
+	};
+	enum vbd_status status = resolve_carrier(daemon, input, spec, err);
+
+	if (!status)
+		status = vbd_destination_resolve(daemon, &to, spec, err);
+	return status ? status : resolve_memory(daemon, input, spec, err);
 }
 
 enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *json,

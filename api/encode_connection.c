@@ -85,26 +85,13 @@ static json_t *encode_qp(const struct vbd_conn *conn)
 
 /* --- counters and inbox ---------------------------------------------------------------------- */
 
-static json_t *encode_op(const struct vbd_op_counters *counters)
-{
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_u64(&out, "posted", vbd_counter_get(&counters->posted));
-	vbd_put_u64(&out, "completed", vbd_counter_get(&counters->completed));
-	vbd_put_u64(&out, "errors", vbd_counter_get(&counters->errors));
-	vbd_put_u64(&out, "flushed", vbd_counter_get(&counters->flushed));
-	vbd_put_u64(&out, "bytes", vbd_counter_get(&counters->bytes));
-	vbd_put_u64(&out, "signalled", vbd_counter_get(&counters->signalled));
-	return vbd_encode_end(&out);
-}
-
 static json_t *encode_counters(const struct vbd_conn *conn)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
 	for (unsigned int op = 0; op < VBD_OP_COUNT; op++)
 		vbd_put(&out, vbd_op_name((enum vbd_op)op),
-			encode_op(vbd_conn_op_counters(conn, (enum vbd_op)op)));
+			vbd_encode_op_counters(vbd_conn_op_counters(conn, (enum vbd_op)op)));
 	return vbd_encode_end(&out);
 }
 
@@ -115,80 +102,6 @@ static json_t *encode_inbox(const struct vbd_connection *connection)
 
 	vbd_put_u64(&out, "messages", connection->inbox.count);
 	vbd_put_u64(&out, "capacity", params->service == VBD_SERVICE_INBOX ? params->rq_depth : 0);
-	return vbd_encode_end(&out);
-}
-
-/* --- errors and the end ---------------------------------------------------------------------- */
-
-static void put_error_source(struct vbd_encoder *out, const struct vbd_first_error *first)
-{
-	const struct vbd_error *error = &first->error;
-
-	switch (error->source) {
-	case VBD_SOURCE_CM_EVENT:
-		vbd_put_text(out, "source", "cm_event");
-		vbd_put_text(out, "cm_event", vbd_cm_event_name(error->kind));
-		vbd_put_i64(out, "cm_status", error->raw);
-		if (error->status == VBD_E_REJECTED)
-			vbd_put_text(out, "reject_reason", vbd_cm_reject_name((int)error->raw));
-		break;
-	case VBD_SOURCE_WC:
-		vbd_put_text(out, "source", "wc");
-		vbd_put_text(out, "wc_status", vbd_wc_status_name(error->kind));
-		vbd_put_i64(out, "vendor_err", error->raw);
-		break;
-	case VBD_SOURCE_ASYNC:
-		vbd_put_text(out, "source", "async_event");
-		vbd_put_text(out, "async_event", vbd_async_event_name(error->kind));
-		break;
-	case VBD_SOURCE_DEADLINE:
-		vbd_put_text(out, "source", "deadline");
-		break;
-	case VBD_SOURCE_GAI:
-		vbd_put_text(out, "source", "resolver");
-		break;
-	case VBD_SOURCE_ERRNO:
-		vbd_put_text(out, "source", "call");
-		vbd_put_text(out, "errno", vbd_errno_name((int)error->raw));
-		break;
-	case VBD_SOURCE_NONE:
-	case VBD_SOURCE_INPUT:
-		vbd_put_text(out, "source", "call");
-		break;
-	}
-}
-
-static json_t *encode_first_error(const struct vbd_first_error *first)
-{
-	struct vbd_encoder out;
-
-	if (!first->at_ns)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_time(&out, "at", first->at_ns);
-	vbd_put_text(&out, "text",
-		*first->error.text ? first->error.text : vbd_status_text(first->error.status));
-	vbd_put_text(&out, "hint", vbd_status_hint(first->error.status));
-	put_error_source(&out, first);
-	if (first->error.call)
-		vbd_put_text(&out, "call", first->error.call);
-	if (first->opcode >= 0)
-		vbd_put_text(&out, "opcode", vbd_op_name((enum vbd_op)first->opcode));
-	if (first->transfer)
-		vbd_put_u64(&out, "transfer", first->transfer);
-	return vbd_encode_end(&out);
-}
-
-static json_t *encode_end(enum vbd_reason reason)
-{
-	struct vbd_encoder out;
-
-	if (reason == VBD_REASON_NONE)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_text(&out, "reason", vbd_reason_name(reason));
-	vbd_put_text(&out, "text", vbd_reason_text(reason));
-	vbd_put_text(&out, "hint", vbd_status_hint(vbd_reason_status(reason)));
 	return vbd_encode_end(&out);
 }
 
@@ -295,8 +208,8 @@ json_t *vbd_encode_connection(
 			!(conn->pd && vbd_buffers_writable(connection->daemon, conn->pd)),
 		conn->lost_packets);
 	vbd_put(&out, "inbox", encode_inbox(connection));
-	vbd_put(&out, "first_error", encode_first_error(&conn->first_error));
-	vbd_put(&out, "end", encode_end(conn->reason));
+	vbd_put(&out, "first_error", vbd_encode_first_error(&conn->first_error));
+	vbd_put(&out, "end", vbd_encode_end_reason(conn->reason));
 	put_times(&out, conn);
 	vbd_put(&out, "params", vbd_encode_params(&conn->params));
 	vbd_put(&out, "asked", encode_asked(&conn->cm));

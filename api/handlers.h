@@ -11,6 +11,7 @@
 #include "api/page.h"
 #include "api/request.h"
 #include "daemon/daemon.h"
+#include "daemon/inbox.h"
 #include "rdma/conn.h"
 
 struct vbd_server;
@@ -155,6 +156,37 @@ json_t *vbd_encode_why(const struct vbd_why *why);
 struct vbd_encoder;
 struct vbd_received;
 void vbd_put_received(struct vbd_encoder *out, const struct vbd_received *received);
+/** vbd_encode_op_counters - OpCounters */
+json_t *vbd_encode_op_counters(const struct vbd_op_counters *counters);
+
+/** vbd_encode_first_error - FirstError; null if there was none */
+json_t *vbd_encode_first_error(const struct vbd_first_error *first);
+
+/** vbd_encode_end_reason - End; null for VBD_REASON_NONE */
+json_t *vbd_encode_end_reason(enum vbd_reason reason);
+
+/** vbd_encode_endpoint - UdEndpoint */
+struct vbd_endpoint_record;
+json_t *vbd_encode_endpoint(const struct vbd_endpoint_record *record, enum vbd_role role);
+
+/*
+ * The inbox of a connection or an endpoint, for GET of its messages. The strings are static.
+ */
+struct vbd_inbox_view {
+	const struct vbd_inbox *inbox;
+	struct vbd_link *watches;
+	/* Will no more messages come? */
+	bool (*over)(const void *owner);
+	const void *owner;
+	const char *kind; /* "connection" */
+};
+
+/** vbd_reply_inbox - answer a GET of messages; waits for news if the request wants that */
+void vbd_reply_inbox(struct vbd_request *req, const struct vbd_inbox_view *view);
+
+/** vbd_query_through - the parameter of a DELETE of messages */
+enum vbd_status vbd_query_through(
+	const struct vbd_request *req, uint64_t *ret_through, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_encode_transfer - Transfer */
 struct vbd_transfer_record;
@@ -163,6 +195,18 @@ json_t *vbd_encode_transfer(const struct vbd_transfer_record *record);
 /** vbd_transfer_answer - answer a POST that made a transfer: at its end, or when the wait is over
  */
 void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record);
+
+/* Where a datagram goes, as a request names it; NULL where it does not. */
+struct vbd_destination_input {
+	const struct vbd_json_ref *peer;
+	const struct vbd_json_ref *group;
+};
+
+/** vbd_destination_resolve - fill the `peer` or `group` of @spec; not_found names the member */
+struct vbd_transfer_spec;
+enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
+	const struct vbd_destination_input *input, struct vbd_transfer_spec *spec,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_transfer_decode - TransferCreate, with the objects that it names; not_found names the member
  */
@@ -225,6 +269,24 @@ void vbd_modify_connection(struct vbd_request *req);
 void vbd_list_messages(struct vbd_request *req);
 void vbd_send_message(struct vbd_request *req);
 void vbd_delete_messages(struct vbd_request *req);
+
+void vbd_list_endpoints(struct vbd_request *req);
+void vbd_create_endpoint(struct vbd_request *req);
+void vbd_get_endpoint(struct vbd_request *req);
+void vbd_delete_endpoint(struct vbd_request *req);
+void vbd_list_endpoint_messages(struct vbd_request *req);
+void vbd_send_endpoint_message(struct vbd_request *req);
+void vbd_delete_endpoint_messages(struct vbd_request *req);
+
+void vbd_list_peers(struct vbd_request *req);
+void vbd_create_peer(struct vbd_request *req);
+void vbd_get_peer(struct vbd_request *req);
+void vbd_delete_peer(struct vbd_request *req);
+
+void vbd_list_groups(struct vbd_request *req);
+void vbd_create_group(struct vbd_request *req);
+void vbd_get_group(struct vbd_request *req);
+void vbd_delete_group(struct vbd_request *req);
 
 void vbd_list_transfers(struct vbd_request *req);
 void vbd_create_transfer(struct vbd_request *req);

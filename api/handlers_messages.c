@@ -26,11 +26,25 @@ static struct vbd_connection *find(struct vbd_request *req)
 
 struct inbox_waiter {
 	struct vbd_waiter waiter; /* first */
-	struct vbd_connection *connection;
+	struct vbd_inbox_view view;
 	uint64_t limit;
 	uint64_t after;
 	size_t encoding;
 };
+
+static json_t *encode_source(const struct vbd_ah_source *source)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+	char text[VBD_GID_TEXT_BYTES];
+	uint8_t gid[16];
+	bool has_gid = vbd_ah_source_gid(source, gid);
+
+	vbd_put_u64(&out, "qpn", source->qpn);
+	vbd_put_text(&out, "gid", has_gid ? vbd_gid_text(gid, text) : NULL);
+	vbd_put_u64(&out, "lid", source->lid);
+	vbd_put_u64(&out, "sl", source->sl);
+	return vbd_encode_end(&out);
+}
 
 static json_t *encode_message(const struct vbd_message *message, enum vbd_encoding encoding)
 {
@@ -41,6 +55,8 @@ static json_t *encode_message(const struct vbd_message *message, enum vbd_encodi
 
 	vbd_put_u64(&out, "seq", message->seq);
 	vbd_put_received(&out, received);
+	if (message->has_source)
+		vbd_put(&out, "source", encode_source(&message->source));
 	vbd_put_time(&out, "received_at", message->received_ns);
 	vbd_put_text(&out, "encoding", vbd_encoding_names[encoding]);
 	vbd_put(&out, "data", data);
@@ -49,7 +65,7 @@ static json_t *encode_message(const struct vbd_message *message, enum vbd_encodi
 
 static json_t *encode_inbox(const struct inbox_waiter *waiter)
 {
-	struct vbd_link *inbox = &waiter->connection->inbox.messages;
+	const struct vbd_link *inbox = &waiter->view.inbox->messages;
 	json_t *items = json_array();
 	uint64_t last = 0;
 	bool more = false;
@@ -70,17 +86,8 @@ static json_t *encode_inbox(const struct inbox_waiter *waiter)
 		}
 		last = message->seq;
 	}
-	return json_pack("{s:I, s:o, s:o}", "total", (json_int_t)waiter->connection->inbox.count,
-		"next", more ? json_integer((json_int_t)last) : json_null(), "items", items);
-}
-
-static bool has_news(const struct inbox_waiter *waiter)
-{
-	const struct vbd_link *inbox = &waiter->connection->inbox.messages;
-
-	/* The newest message is the last on the list. */
-	return !vbd_list_empty(inbox) &&
-	       VBD_CONTAINER_OF(inbox->prev, struct vbd_message, link)->seq > waiter->after;
+	return json_pack("{s:I, s:o, s:o}", "total", (json_int_t)waiter->view.inbox->count, "next",
+		more ? json_integer((json_int_t)last) : json_null(), "items", items);
 }
 
 static void answer_inbox(struct vbd_waiter *base, enum vbd_wake why)
@@ -89,13 +96,14 @@ static void answer_inbox(struct vbd_waiter *base, enum vbd_wake why)
 	struct vbd_error err = {0};
 
 	if (why == VBD_WAKE_OBJECT_GONE) {
-		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the connection was deleted meanwhile");
+		(void)vbd_error_set(
+			&err, VBD_E_NOT_FOUND, "the %s was deleted meanwhile", waiter->view.kind);
 		vbd_reply_problem(base->req, &err);
 		return;
 	}
 	/* Nothing more will come once it has ended. */
-	if (why == VBD_WAKE_TIMEOUT || has_news(waiter) ||
-		vbd_conn_state_terminal(waiter->connection->conn->state))
+	if (why == VBD_WAKE_TIMEOUT || vbd_inbox_newest(waiter->view.inbox) > waiter->after ||
+		waiter->view.over(waiter->view.owner))
 		vbd_reply_json(base->req, 200, encode_inbox(waiter));
 }
 
@@ -114,23 +122,19 @@ static enum vbd_status parse_list(const struct vbd_request *req, struct inbox_wa
 	return status;
 }
 
-void vbd_list_messages(struct vbd_request *req)
+void vbd_reply_inbox(struct vbd_request *req, const struct vbd_inbox_view *view)
 {
-	struct vbd_connection *connection = find(req);
-	struct inbox_waiter *waiter;
+	struct inbox_waiter *waiter = calloc(1, sizeof(*waiter));
 	struct vbd_error err = {0};
 	uint64_t wait_ms = 0;
 
-	if (!connection)
-		return;
-	waiter = calloc(1, sizeof(*waiter));
 	if (!waiter) {
 		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the list");
 		vbd_reply_problem(req, &err);
 		return;
 	}
 	waiter->waiter.answer = answer_inbox;
-	waiter->connection = connection;
+	waiter->view = *view;
 	waiter->limit = 100;
 	waiter->encoding = VBD_ENCODING_AUTO;
 	if (parse_list(req, waiter, &wait_ms, &err) != VBD_OK) {
@@ -138,7 +142,38 @@ void vbd_list_messages(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_waiter_run(&waiter->waiter, req, &connection->watches, wait_ms);
+	vbd_waiter_run(&waiter->waiter, req, view->watches, wait_ms);
+}
+
+static bool is_over(const void *owner)
+{
+	const struct vbd_connection *connection = owner;
+
+	return vbd_conn_state_terminal(connection->conn->state);
+}
+
+void vbd_list_messages(struct vbd_request *req)
+{
+	struct vbd_connection *connection = find(req);
+
+	if (!connection)
+		return;
+	vbd_reply_inbox(req, &(const struct vbd_inbox_view){
+				     .inbox = &connection->inbox,
+				     .watches = &connection->watches,
+				     .over = is_over,
+				     .owner = connection,
+				     .kind = "connection",
+			     });
+}
+
+enum vbd_status vbd_query_through(
+	const struct vbd_request *req, uint64_t *ret_through, struct vbd_error *err)
+{
+	if (!vbd_uri_param(&req->uri, "through"))
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "through",
+			"the parameter through is missing: the seq of the last message to forget");
+	return vbd_query_u64(req, "through", 1, INT64_MAX, ret_through, err);
 }
 
 void vbd_delete_messages(struct vbd_request *req)
@@ -149,11 +184,7 @@ void vbd_delete_messages(struct vbd_request *req)
 
 	if (!connection)
 		return;
-	if (!vbd_uri_param(&req->uri, "through"))
-		(void)vbd_error_input(&err, VBD_E_MISSING_FIELD, "through",
-			"the parameter through is missing: the seq of the last message to forget");
-	if (err.status == VBD_OK &&
-		vbd_query_u64(req, "through", 1, INT64_MAX, &through, &err) == VBD_OK &&
+	if (vbd_query_through(req, &through, &err) == VBD_OK &&
 		vbd_connection_delete_messages(connection, through, &err) == VBD_OK)
 		vbd_reply_empty(req, 204);
 	else

@@ -102,7 +102,10 @@ json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
 	vbd_put_u64(&out, "id", record->object.id);
 	vbd_put_text(&out, "state", vbd_transfer_state_name(transfer->state));
 	vbd_put_text(&out, "op", vbd_op_name(transfer->op));
-	vbd_put_u64(&out, "connection", record->connection_id);
+	vbd_put_u64_or_null(&out, "connection", record->connection_id != 0, record->connection_id);
+	vbd_put_u64_or_null(&out, "endpoint", record->endpoint_id != 0, record->endpoint_id);
+	vbd_put_u64_or_null(&out, "peer", record->peer_id != 0, record->peer_id);
+	vbd_put_u64_or_null(&out, "group", record->group_id != 0, record->group_id);
 	put_ranges(&out, record);
 	vbd_put_u64(&out, "length_bytes", transfer->length_bytes);
 	vbd_put_u64(&out, "chunk_bytes", transfer->chunk_bytes);
@@ -250,10 +253,10 @@ VBD_PAGE_BY(by_connection, record_of, connection_id)
 VBD_PAGE_BY(by_length, record_of, transfer.length_bytes)
 VBD_PAGE_BY(by_created, record_of, transfer.created_ns)
 
-static const char *const transfer_fields[] = {"id", "state", "op", "connection", "buffer", "offset",
-	"sges", "length_bytes", "chunk_bytes", "window", "bytes_done", "wrs_done", "messages_done",
-	"inline", "imm", "old_value", "received", "timeout_ms", "created_at", "started_at",
-	"ended_at", "queue_ns", "wire_ns", "error", NULL};
+static const char *const transfer_fields[] = {"id", "state", "op", "connection", "endpoint", "peer",
+	"group", "buffer", "offset", "sges", "length_bytes", "chunk_bytes", "window", "bytes_done",
+	"wrs_done", "messages_done", "inline", "imm", "old_value", "received", "timeout_ms",
+	"created_at", "started_at", "ended_at", "queue_ns", "wire_ns", "error", NULL};
 
 static const char *const transfer_states[] = {VBD_TRANSFER_STATE_MAP(VBD_PAGE_STATE) NULL};
 

@@ -36,6 +36,8 @@ enum vbd_blast {
 		"The detail names what is allowed.")                                               \
 	X(TOO_LONG, "too_long", 400, REQUEST, "A string is too long",                              \
 		"The detail names the longest allowed.")                                           \
+	X(MESSAGE_TOO_LONG, "message_too_long", 400, REQUEST, "A datagram is longer than the MTU", \
+		"Send it in parts of at most max_message_bytes, or over a connection.")            \
 	X(BAD_UTF8, "bad_utf8", 400, REQUEST, "The body is not valid UTF-8",                       \
 		"Encode the body as UTF-8.")                                                       \
 	X(BODY_TOO_LARGE, "body_too_large", 413, REQUEST, "The body is larger than the limit",     \

@@ -35,6 +35,12 @@ char *vbd_addr_format(const struct sockaddr_storage *addr, char text[VBD_ADDR_TE
 	return text;
 }
 
+char *vbd_addr_format_gid(const uint8_t gid[16], char text[VBD_ADDR_TEXT_BYTES])
+{
+	(void)inet_ntop(AF_INET6, gid, text, VBD_ADDR_TEXT_BYTES);
+	return text;
+}
+
 uint16_t vbd_addr_port(const struct sockaddr_storage *addr)
 {
 	if (addr->ss_family == AF_INET)

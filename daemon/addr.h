@@ -22,6 +22,9 @@ bool vbd_addr_parse(const char *text, uint16_t port, struct sockaddr_storage *re
 /** vbd_addr_format - the address without its port; "" for no address; returns @text */
 char *vbd_addr_format(const struct sockaddr_storage *addr, char text[VBD_ADDR_TEXT_BYTES]);
 
+/** vbd_addr_format_gid - a GID as an IPv6 address is written; returns @text */
+char *vbd_addr_format_gid(const uint8_t gid[16], char text[VBD_ADDR_TEXT_BYTES]);
+
 /** vbd_addr_port - in host order; 0 for no address */
 uint16_t vbd_addr_port(const struct sockaddr_storage *addr);
 

@@ -28,12 +28,12 @@ struct vbd_config_limits {
 	uint64_t buffers;
 	uint64_t buffer_bytes;	 /* of one buffer */
 	uint64_t pinned_bytes;	 /* of all buffers */
-	uint64_t messages_bytes; /* memory of all connections' receives, and so of their inboxes */
+	uint64_t messages_bytes; /* memory of all receives, and so of the inboxes */
 	uint64_t transfers;	 /* not ended */
-	uint64_t pds;
-	uint64_t cqs;
-	uint64_t srqs;
 	uint64_t windows;
+	uint64_t endpoints;
+	uint64_t peers;
+	uint64_t groups;
 	uint64_t http_clients;
 	uint64_t http_body_bytes; /* of a JSON body */
 	uint64_t long_polls;

@@ -5,6 +5,7 @@
 #include "daemon/buffers.h"
 #include "daemon/connections.h"
 #include "daemon/devices.h"
+#include "daemon/endpoints.h"
 #include "daemon/listeners.h"
 #include "daemon/probes.h"
 #include "daemon/transfers.h"
@@ -40,6 +41,9 @@ static void make_registries(struct vbd_daemon *daemon)
 	daemon->transfers = &daemon->registries[3];
 	daemon->probes = &daemon->registries[4];
 	daemon->windows = &daemon->registries[5];
+	daemon->endpoints = &daemon->registries[6];
+	daemon->peers = &daemon->registries[7];
+	daemon->groups = &daemon->registries[8];
 	vbd_registry_init(daemon->buffers, "buffer", "buffers", limits->buffers);
 	vbd_registry_init(daemon->windows, "window", "windows", limits->windows);
 	vbd_registry_init(daemon->listeners, "listener", "listeners", limits->listeners);
@@ -51,6 +55,9 @@ static void make_registries(struct vbd_daemon *daemon)
 	/* One at a time runs over a connection. */
 	vbd_registry_init(daemon->probes, "probe", "probes",
 		limits->connections + VBD_PROBES_KEPT + REAP_SLACK);
+	vbd_registry_init(daemon->endpoints, "endpoint", "endpoints", limits->endpoints);
+	vbd_registry_init(daemon->peers, "peer", "peers", limits->peers);
+	vbd_registry_init(daemon->groups, "group", "groups", limits->groups);
 }
 
 static void on_stop_checked(struct vbd_deferred *deferred);
@@ -103,8 +110,8 @@ enum vbd_status vbd_daemon_accepts_work(const struct vbd_daemon *daemon, struct 
 
 static bool nothing_left(const struct vbd_daemon *daemon)
 {
-	return daemon->connections_open == 0 && daemon->transfers_open == 0 &&
-	       daemon->probes_open == 0 && daemon->pool_jobs == 0;
+	return daemon->connections_open == 0 && daemon->endpoints_open == 0 &&
+	       daemon->transfers_open == 0 && daemon->probes_open == 0 && daemon->pool_jobs == 0;
 }
 
 static void has_stopped(struct vbd_daemon *daemon)
@@ -129,8 +136,9 @@ static void on_stop_timeout(void *arg)
 {
 	struct vbd_daemon *daemon = arg;
 
-	vbd_log(VBD_LOG_ERROR, NULL, "%u connections and %u transfers did not end in %llu ms",
-		daemon->connections_open, daemon->transfers_open,
+	vbd_log(VBD_LOG_ERROR, NULL,
+		"%u connections, %u endpoints and %u transfers did not end in %llu ms",
+		daemon->connections_open, daemon->endpoints_open, daemon->transfers_open,
 		(unsigned long long)daemon->config->shutdown_timeout_ms);
 	has_stopped(daemon);
 }
@@ -149,12 +157,14 @@ void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void
 	daemon->stopped = stopped;
 	daemon->stopped_arg = arg;
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DAEMON_STOPPING, VBD_SEVERITY_NOTICE,
-		VBD_KIND_NONE, 0, VBD_REASON_SHUTDOWN, "%u connections, %u transfers under way",
-		daemon->connections_open, daemon->transfers_open);
+		VBD_KIND_NONE, 0, VBD_REASON_SHUTDOWN,
+		"%u connections, %u endpoints, %u transfers under way", daemon->connections_open,
+		daemon->endpoints_open, daemon->transfers_open);
 	vbd_timer_set(daemon->stop_timer, daemon->config->shutdown_timeout_ms);
 	vbd_listeners_close_all(daemon);
 	vbd_connections_close_all(daemon);
 	vbd_windows_close_all(daemon);
+	vbd_endpoints_close_all(daemon);
 	vbd_daemon_check_stop(daemon);
 }
 
@@ -173,6 +183,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 		vbd_windows_destroy_all(daemon);
 		vbd_probes_destroy_all(daemon);
 		vbd_connections_destroy_all(daemon);
+		vbd_endpoints_destroy_all(daemon);
 		vbd_buffers_destroy_all(daemon);
 		vbd_devices_destroy(daemon);
 	}

@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "daemon/buffers.h"
 #include "daemon/connections.h"
+#include "daemon/endpoints.h"
 #include "daemon/listeners.h"
 #include "daemon/uevent.h"
 #include "daemon/windows.h"
@@ -144,6 +145,7 @@ static void on_device_removing(struct vbd_device *device, void *arg)
 	vbd_listeners_device_removing(daemon, device->name);
 	vbd_connections_device_removing(daemon, device->name);
 	vbd_windows_device_removing(daemon, device);
+	vbd_endpoints_device_removing(daemon, device);
 	vbd_buffers_device_removing(daemon, device);
 }
 

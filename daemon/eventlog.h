@@ -48,6 +48,15 @@
 	X(WINDOW_BOUND, "window_bound")                     \
 	X(WINDOW_REVOKED, "window_revoked")                 \
 	X(WINDOW_FAILED, "window_failed")                   \
+	X(ENDPOINT_CREATED, "endpoint_created")             \
+	X(ENDPOINT_ASKED, "endpoint_asked")                 \
+	X(ENDPOINT_LOST_MESSAGE, "endpoint_lost_message")   \
+	X(ENDPOINT_ENDED, "endpoint_ended")                 \
+	X(PEER_READY, "peer_ready")                         \
+	X(PEER_FAILED, "peer_failed")                       \
+	X(GROUP_JOINED, "group_joined")                     \
+	X(GROUP_LEFT, "group_left")                         \
+	X(GROUP_FAILED, "group_failed")                     \
 	X(REQUEST_REFUSED, "request_refused")
 
 enum vbd_event_type {
@@ -81,7 +90,10 @@ enum vbd_severity {
 	X(CONNECTION, "connection") \
 	X(TRANSFER, "transfer")     \
 	X(PROBE, "probe")           \
-	X(WINDOW, "window")
+	X(WINDOW, "window")         \
+	X(ENDPOINT, "endpoint")     \
+	X(PEER, "peer")             \
+	X(GROUP, "group")
 
 enum vbd_object_kind {
 	VBD_KIND_NONE, /* the daemon itself */

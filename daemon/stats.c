@@ -4,7 +4,7 @@
 #include "base/attr.h"
 #include "base/clock.h"
 #include "daemon/connections.h"
-#include "daemon/resources.h"
+#include "daemon/endpoints.h"
 #include "rdma/fabric.h"
 
 #include <stddef.h>
@@ -53,6 +53,7 @@ void vbd_stats_walk(const struct vbd_daemon *daemon,
 	uint64_t async_events;
 
 	vbd_connections_totals(daemon, &totals);
+	vbd_endpoints_add_totals(daemon, &totals);
 	count_devices(daemon->fabric, &devices, &async_events);
 	const struct {
 		const char *name;
@@ -66,9 +67,13 @@ void vbd_stats_walk(const struct vbd_daemon *daemon,
 		{"connections_failed", daemon->connections_failed},
 		{"connections_kept", daemon->ended_connections_count},
 		{"listeners", vbd_registry_count(daemon->listeners)},
+		{"endpoints_open", daemon->endpoints_open},
+		{"endpoints_failed", daemon->endpoints_failed},
+		{"peers", vbd_registry_count(daemon->peers)},
+		{"groups", vbd_registry_count(daemon->groups)},
 		{"buffers", vbd_registry_count(daemon->buffers)},
 		{"pinned_bytes", daemon->pinned_bytes},
-		{"receive_bytes", vbd_receives_bytes(daemon)},
+		{"receive_bytes", daemon->messages_bytes},
 		{"transfers_running", daemon->transfers_open},
 		{"transfers_done", daemon->transfers_done},
 		{"transfers_failed", daemon->transfers_failed},

@@ -7,18 +7,6 @@
 
 #include <stdio.h>
 
-static enum vbd_status check_connection(
-	const struct vbd_connection *connection, struct vbd_error *err)
-{
-	const struct vbd_conn *conn = connection->conn;
-
-	if (conn->state == VBD_CONN_ESTABLISHED)
-		return VBD_OK;
-	return vbd_error_input(err, VBD_E_WRONG_STATE, "/connection",
-		"connection %llu is %s; data moves only while it is established",
-		(unsigned long long)connection->object.id, vbd_conn_state_name(conn->state));
-}
-
 static bool sends(enum vbd_op op)
 {
 	return op == VBD_OP_SEND || op == VBD_OP_SEND_IMM;
@@ -42,38 +30,89 @@ static enum vbd_status check_device(
 
 static enum vbd_status check_op(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
-	const struct vbd_conn *conn = spec->connection->conn;
-	enum vbd_qp_transport transport = conn->params.transport;
+	const struct vbd_channel_limits *limits = &vbd_carrier_channel(&spec->carrier)->limits;
+	char over[VBD_CARRIER_TEXT_BYTES];
 
-	if (!vbd_op_allowed(spec->op, transport))
+	(void)vbd_carrier_text(&spec->carrier, over);
+	if (!vbd_op_allowed(spec->op, limits->transport))
 		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/op",
-			"connection %llu is %s, which knows no %s",
-			(unsigned long long)spec->connection->object.id,
-			vbd_transport_name(transport), vbd_op_name(spec->op));
-	if (spec->op == VBD_OP_RECV && conn->params.service != VBD_SERVICE_NONE)
-		return vbd_error_input(err, VBD_E_WRONG_STATE, "/connection",
-			"connection %llu has the service %s, which takes the messages; recv needs "
-			"the service none",
-			(unsigned long long)spec->connection->object.id,
-			vbd_service_name(conn->params.service));
-	return check_device(conn->device, spec->op, err);
+			"%s is %s, which knows no %s", over, vbd_transport_name(limits->transport),
+			vbd_op_name(spec->op));
+	if (spec->op == VBD_OP_RECV && limits->service != VBD_SERVICE_NONE)
+		return vbd_error_input(err, VBD_E_WRONG_STATE, vbd_carrier_pointer(&spec->carrier),
+			"%s has the service %s, which takes the messages; recv needs the service "
+			"none",
+			over, vbd_service_name(limits->service));
+	return check_device(vbd_carrier_pd(&spec->carrier)->device, spec->op, err);
 }
 
-static enum vbd_status check_pd(const struct vbd_buffer *buffer,
-	const struct vbd_connection *connection, struct vbd_error *err)
+static enum vbd_status check_peer(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
-	char one[40], other[40];
+	const struct vbd_peer_record *peer = spec->peer;
+
+	if (peer->endpoint_id != spec->carrier.endpoint->object.id)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/peer",
+			"peer %llu is one of endpoint %llu", (unsigned long long)peer->object.id,
+			(unsigned long long)peer->endpoint_id);
+	if (peer->peer.state == VBD_PEER_READY)
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_WRONG_STATE, "/peer",
+		"peer %llu is %s; only a ready one can be sent to",
+		(unsigned long long)peer->object.id, vbd_peer_state_json(peer->peer.state));
+}
+
+static enum vbd_status check_group(const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_group_record *group = spec->group;
+
+	if (group->endpoint_id != spec->carrier.endpoint->object.id)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/group",
+			"group %llu is a membership of endpoint %llu",
+			(unsigned long long)group->object.id,
+			(unsigned long long)group->endpoint_id);
+	if (group->group.state == VBD_GROUP_IS_JOINED)
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_WRONG_STATE, "/group",
+		"group %llu is %s; only one that is joined can be sent to",
+		(unsigned long long)group->object.id, vbd_group_state_json(group->group.state));
+}
+
+/* A connection has its one peer; a datagram says where it goes. */
+static enum vbd_status check_destination(
+	const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	if (spec->carrier.connection) {
+		if (!spec->peer && !spec->group)
+			return VBD_OK;
+		return vbd_error_input(err, VBD_E_BAD_VALUE, spec->peer ? "/peer" : "/group",
+			"a connection has one peer; only an endpoint sends to others");
+	}
+	if (spec->peer && spec->group)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/group",
+			"a datagram goes to a peer or to a group, not to both");
+	if (spec->peer)
+		return check_peer(spec, err);
+	if (spec->group)
+		return check_group(spec, err);
+	return vbd_error_input(err, VBD_E_MISSING_FIELD, "/peer",
+		"/peer is missing, or /group: an endpoint sends to one of them");
+}
+
+static enum vbd_status check_pd(
+	const struct vbd_buffer *buffer, const struct vbd_carrier *carrier, struct vbd_error *err)
+{
+	char one[40], other[VBD_CARRIER_TEXT_BYTES];
 
 	(void)snprintf(one, sizeof(one), "buffer %llu", (unsigned long long)buffer->object.id);
-	(void)snprintf(
-		other, sizeof(other), "connection %llu", (unsigned long long)connection->object.id);
-	return vbd_pd_require_same(buffer->mem.pd, one, connection->conn->pd, other, err);
+	return vbd_pd_require_same(buffer->mem.pd, one, vbd_carrier_pd(carrier),
+		vbd_carrier_text(carrier, other), err);
 }
 
-static enum vbd_status check_buffer(const struct vbd_connection *connection,
+static enum vbd_status check_buffer(const struct vbd_carrier *carrier,
 	const struct vbd_buffer *buffer, const char *pointer, struct vbd_error *err)
 {
-	const struct vbd_device *device = connection->conn->device;
+	const struct vbd_device *device = vbd_carrier_pd(carrier)->device;
+	char over[VBD_CARRIER_TEXT_BYTES];
 
 	if (buffer->state != VBD_BUFFER_READY)
 		return vbd_error_input(err, VBD_E_WRONG_STATE, pointer,
@@ -82,17 +121,17 @@ static enum vbd_status check_buffer(const struct vbd_connection *connection,
 			vbd_buffer_state_name(buffer->state));
 	if (buffer->mem.pd->device != device)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
-			"buffer %llu is registered with %s, connection %llu runs on %s",
+			"buffer %llu is registered with %s, %s runs on %s",
 			(unsigned long long)buffer->object.id, buffer->device_name,
-			(unsigned long long)connection->object.id, device->name);
-	return check_pd(buffer, connection, err);
+			vbd_carrier_text(carrier, over), device->name);
+	return check_pd(buffer, carrier, err);
 }
 
 /* How many ranges a work request may be of. */
-static uint32_t ranges_max(const struct vbd_conn *conn, enum vbd_op op)
+static uint32_t ranges_max(const struct vbd_carrier *carrier, enum vbd_op op)
 {
-	const struct vbd_channel_limits *limits = &conn->channel->limits;
-	uint32_t of_reads = conn->device->attr.max_sge_rd;
+	const struct vbd_channel_limits *limits = &vbd_carrier_channel(carrier)->limits;
+	uint32_t of_reads = vbd_carrier_pd(carrier)->device->attr.max_sge_rd;
 
 	if (op == VBD_OP_RECV)
 		return limits->max_recv_sge;
@@ -103,20 +142,20 @@ static uint32_t ranges_max(const struct vbd_conn *conn, enum vbd_op op)
 
 static enum vbd_status check_ranges(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
-	uint32_t max = ranges_max(spec->connection->conn, spec->op);
+	uint32_t max = ranges_max(&spec->carrier, spec->op);
 	enum vbd_status status = VBD_OK;
+	char over[VBD_CARRIER_TEXT_BYTES];
 
 	if (spec->range_count > max)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/sges",
-			"%u ranges; a %s over connection %llu has %u at most", spec->range_count,
-			vbd_op_name(spec->op), (unsigned long long)spec->connection->object.id,
-			max);
+			"%u ranges; a %s over %s has %u at most", spec->range_count,
+			vbd_op_name(spec->op), vbd_carrier_text(&spec->carrier, over), max);
 	for (uint32_t i = 0; i < spec->range_count && !status; i++) {
 		const struct vbd_transfer_range *range = &spec->ranges[i];
 		char pointer[40];
 
 		(void)snprintf(pointer, sizeof(pointer), "/sges/%u/buffer", i);
-		status = check_buffer(spec->connection, range->buffer, pointer, err);
+		status = check_buffer(&spec->carrier, range->buffer, pointer, err);
 		(void)snprintf(pointer, sizeof(pointer), "/sges/%u/length_bytes", i);
 		if (!status)
 			status = vbd_buffer_check_range(
@@ -131,7 +170,7 @@ static enum vbd_status check_memory(const struct vbd_transfer_spec *spec, struct
 
 	if (!spec->buffer)
 		return check_ranges(spec, err);
-	status = check_buffer(spec->connection, spec->buffer, "/buffer", err);
+	status = check_buffer(&spec->carrier, spec->buffer, "/buffer", err);
 	return status ? status
 		      : vbd_buffer_check_range(spec->buffer, spec->offset, spec->length_bytes,
 				"/length_bytes", err);
@@ -160,30 +199,60 @@ static uint64_t wr_bytes(const struct vbd_transfer_spec *spec)
 	return spec->length_bytes < most ? spec->length_bytes : most;
 }
 
-static enum vbd_status check_length(const struct vbd_transfer_spec *spec, struct vbd_error *err)
+static enum vbd_status check_atomic(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
-	const struct vbd_conn *conn = spec->connection->conn;
-	uint32_t max_msg_bytes = conn->device->attr.max_msg_bytes;
-
-	if (vbd_op_is_atomic(spec->op) && spec->length_bytes != VBD_ATOMIC_BYTES)
+	if (spec->length_bytes != VBD_ATOMIC_BYTES)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/length_bytes",
 			"an atomic operation works on %d bytes, not %llu", VBD_ATOMIC_BYTES,
 			(unsigned long long)spec->length_bytes);
-	if (vbd_op_is_atomic(spec->op) && spec->remote_addr % VBD_ATOMIC_BYTES)
+	if (spec->remote_addr % VBD_ATOMIC_BYTES)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/remote/addr",
 			"0x%llx is no multiple of %d, as an atomic operation needs",
 			(unsigned long long)spec->remote_addr, VBD_ATOMIC_BYTES);
-	if (vbd_transfer_is_whole(spec) && wr_bytes(spec) > max_msg_bytes)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE,
-			spec->message_bytes ? "/message_bytes" : "/length_bytes",
-			"a message of device %s has %u bytes at most", conn->device_name,
-			max_msg_bytes);
-	if (spec->inlined && wr_bytes(spec) > conn->params.inline_bytes)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/inline",
-			"%llu bytes; connection %llu has inline_bytes %u",
-			(unsigned long long)wr_bytes(spec),
-			(unsigned long long)spec->connection->object.id, conn->params.inline_bytes);
 	return VBD_OK;
+}
+
+/* A datagram is one packet, a message of a connection as many as it takes. */
+static enum vbd_status check_message(const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_device *device = vbd_carrier_pd(&spec->carrier)->device;
+	const char *pointer = spec->message_bytes ? "/message_bytes" : "/length_bytes";
+	uint32_t max_msg_bytes = device->attr.max_msg_bytes;
+
+	if (spec->carrier.endpoint) {
+		uint32_t mtu_bytes = spec->carrier.endpoint->endpoint->mtu_bytes;
+
+		if (wr_bytes(spec) <= mtu_bytes)
+			return VBD_OK;
+		if (!spec->buffer && !spec->range_count)
+			pointer = "/data";
+		return vbd_error_input(err, VBD_E_MESSAGE_TOO_LONG, pointer,
+			"%llu bytes; a datagram of endpoint %llu has %u at most, the MTU of its "
+			"port",
+			(unsigned long long)wr_bytes(spec),
+			(unsigned long long)spec->carrier.endpoint->object.id, mtu_bytes);
+	}
+	if (wr_bytes(spec) <= max_msg_bytes)
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_OUT_OF_RANGE, pointer,
+		"a message of device %s has %u bytes at most", device->name, max_msg_bytes);
+}
+
+static enum vbd_status check_length(const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	uint32_t inline_bytes = vbd_carrier_channel(&spec->carrier)->limits.inline_bytes;
+	enum vbd_status status = VBD_OK;
+	char over[VBD_CARRIER_TEXT_BYTES];
+
+	if (vbd_op_is_atomic(spec->op))
+		status = check_atomic(spec, err);
+	if (!status && vbd_transfer_is_whole(spec))
+		status = check_message(spec, err);
+	if (!status && spec->inlined && wr_bytes(spec) > inline_bytes)
+		status = vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/inline",
+			"%llu bytes; %s has inline_bytes %u", (unsigned long long)wr_bytes(spec),
+			vbd_carrier_text(&spec->carrier, over), inline_bytes);
+	return status;
 }
 
 enum vbd_status vbd_transfer_check(const struct vbd_daemon *daemon,
@@ -193,9 +262,11 @@ enum vbd_status vbd_transfer_check(const struct vbd_daemon *daemon,
 	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
 
 	if (!status)
-		status = check_connection(spec->connection, err);
+		status = vbd_carrier_check(&spec->carrier, err);
 	if (!status)
 		status = check_op(spec, err);
+	if (!status)
+		status = check_destination(spec, err);
 	if (!status)
 		status = check_memory(spec, err);
 	if (!status)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a transfer can be made at all: what its connection, its queue pair, its device and its
+ * Whether a transfer can be made at all: what carries it, its queue pair, its device and its
  * buffers allow.
  *
  * Control thread; used by daemon/transfers.c only.

@@ -6,6 +6,7 @@
 #include "rdma/device.h"
 #include "rdma/fabric.h"
 #include "rdma/msgpool.h"
+#include "rdma/pd.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,21 +57,21 @@ static void bound_history(struct vbd_daemon *daemon)
 	vbd_transfer_forget(oldest);
 }
 
-/* A flush is not why it failed: the connection's end is. */
+/* A flush is not why it failed: the end of what carried it is. */
 static void explain(struct vbd_transfer_record *record)
 {
-	const struct vbd_conn *conn = record->connection->conn;
+	enum vbd_reason reason = vbd_carrier_reason(&record->carrier);
 	struct vbd_transfer *transfer = &record->transfer;
+	char over[VBD_CARRIER_TEXT_BYTES];
 
 	if (transfer->state != VBD_TRANSFER_FAILED || transfer->error.status != VBD_E_QP_FATAL ||
-		conn->reason == VBD_REASON_NONE)
+		reason == VBD_REASON_NONE)
 		return;
 	transfer->error = (struct vbd_error){0};
-	(void)vbd_error_set(&transfer->error, vbd_reason_status(conn->reason),
-		"connection %llu ended after %llu bytes of it: %s",
-		(unsigned long long)record->connection_id,
+	(void)vbd_error_set(&transfer->error, vbd_reason_status(reason),
+		"%s ended after %llu bytes of it: %s", vbd_carrier_text(&record->carrier, over),
 		(unsigned long long)vbd_counter_get(&transfer->bytes_done),
-		vbd_reason_text(conn->reason));
+		vbd_reason_text(reason));
 }
 
 static void count_end(struct vbd_daemon *daemon, enum vbd_transfer_state state)
@@ -107,16 +108,24 @@ static void release_resources(struct vbd_transfer_record *record)
 	if (record->message_slot >= 0)
 		vbd_msgpool_give(record->message_pd, record->message_slot);
 	record->message_slot = -1;
+	if (record->peer)
+		vbd_peer_release(record->peer);
+	record->peer = NULL;
+	if (record->group)
+		vbd_group_release(record->group);
+	record->group = NULL;
 	vbd_list_remove(&record->link);
-	record->connection = NULL;
+	record->carrier = (struct vbd_carrier){0};
 }
 
 static void on_ended(struct vbd_transfer *transfer, void *arg)
 {
 	struct vbd_transfer_record *record = arg;
 	struct vbd_daemon *daemon = record->daemon;
+	char over[VBD_CARRIER_TEXT_BYTES];
 
 	explain(record);
+	(void)vbd_carrier_text(&record->carrier, over);
 	release_resources(record);
 	daemon->transfers_open--;
 	count_end(daemon, transfer->state);
@@ -125,11 +134,11 @@ static void on_ended(struct vbd_transfer *transfer, void *arg)
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_TRANSFER_ENDED,
 		transfer->state == VBD_TRANSFER_DONE ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,
 		VBD_KIND_TRANSFER, record->object.id, VBD_REASON_NONE,
-		"%s %s, %llu of %llu bytes over connection %llu%s%s", vbd_op_name(transfer->op),
+		"%s %s, %llu of %llu bytes over %s%s%s", vbd_op_name(transfer->op),
 		vbd_transfer_state_name(transfer->state),
 		(unsigned long long)vbd_counter_get(&transfer->bytes_done),
-		(unsigned long long)transfer->length_bytes,
-		(unsigned long long)record->connection_id, transfer->error.status ? ": " : "",
+		(unsigned long long)transfer->length_bytes, over,
+		transfer->error.status ? ": " : "",
 		transfer->error.status ? transfer->error.text : "");
 	vbd_watch_notify(&record->watches, false);
 	bound_history(daemon);
@@ -154,15 +163,15 @@ static void give_up(struct vbd_transfer_record *record)
 			"transfer %llu did not complete in %u ms, and its work requests do not "
 			"come back",
 			(unsigned long long)record->object.id, record->timeout_ms);
-		vbd_conn_fail(record->connection->conn, &error, record->object.id);
+		vbd_carrier_fail(&record->carrier, &error, record->object.id);
 	} else {
-		vbd_connection_close(record->connection);
+		vbd_carrier_close(&record->carrier);
 	}
 }
 
 static void stop(struct vbd_transfer_record *record, bool late)
 {
-	if (!record->connection || record->stopping)
+	if (vbd_carrier_is_gone(&record->carrier) || record->stopping)
 		return;
 	record->stopping = true;
 	vbd_timer_set(record->deadline, CANCEL_GRACE_MS);
@@ -173,7 +182,7 @@ static void on_deadline(void *arg)
 {
 	struct vbd_transfer_record *record = arg;
 
-	if (!record->connection)
+	if (vbd_carrier_is_gone(&record->carrier))
 		return;
 	if (record->stopping)
 		give_up(record);
@@ -183,10 +192,10 @@ static void on_deadline(void *arg)
 
 static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_transfer_spec *spec)
 {
-	const struct vbd_conn *conn = spec->connection->conn;
-	uint32_t max_msg_bytes = conn->device->attr.max_msg_bytes;
+	struct vbd_channel *channel = vbd_carrier_channel(&spec->carrier);
+	uint32_t max_msg_bytes = vbd_carrier_pd(&spec->carrier)->device->attr.max_msg_bytes;
 	uint64_t chunk_bytes = spec->chunk_bytes;
-	uint32_t sq_depth = conn->params.sq_depth;
+	uint32_t sq_depth = channel->limits.sq_depth;
 
 	if (vbd_transfer_is_whole(spec))
 		chunk_bytes = vbd_transfer_message_bytes(spec);
@@ -195,8 +204,8 @@ static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_t
 	record->transfer = (struct vbd_transfer){
 		.id = record->object.id,
 		.op = spec->op,
-		.conn = spec->connection->conn,
-		.channel = conn->channel,
+		.conn = spec->carrier.connection ? spec->carrier.connection->conn : NULL,
+		.channel = channel,
 		.length_bytes = spec->length_bytes,
 		.chunk_bytes = chunk_bytes,
 		.window = spec->window && spec->window < sq_depth ? spec->window : sq_depth,
@@ -215,6 +224,30 @@ static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_t
 	};
 }
 
+/* Its address handle is the transfer's until it has ended. */
+static void take_destination(
+	struct vbd_transfer_record *record, const struct vbd_transfer_spec *spec)
+{
+	struct vbd_transfer *transfer = &record->transfer;
+
+	if (spec->peer) {
+		transfer->ah = spec->peer->peer.ah;
+		transfer->remote_qpn = spec->peer->peer.qpn;
+		transfer->remote_qkey = spec->peer->peer.qkey;
+		record->peer = spec->peer;
+		record->peer_id = spec->peer->object.id;
+		vbd_peer_hold(spec->peer);
+	}
+	if (spec->group) {
+		transfer->ah = spec->group->group.ah;
+		transfer->remote_qpn = spec->group->group.qpn;
+		transfer->remote_qkey = spec->group->group.qkey;
+		record->group = spec->group;
+		record->group_id = spec->group->object.id;
+		vbd_group_hold(spec->group);
+	}
+}
+
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
 	struct vbd_transfer_record **ret_record, struct vbd_error *err)
 {
@@ -224,8 +257,11 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 	if (!record)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a transfer");
 	record->daemon = daemon;
-	record->connection = spec->connection;
-	record->connection_id = spec->connection->object.id;
+	record->carrier = spec->carrier;
+	if (spec->carrier.connection)
+		record->connection_id = spec->carrier.connection->object.id;
+	else
+		record->endpoint_id = spec->carrier.endpoint->object.id;
 	record->timeout_ms = spec->timeout_ms;
 	record->message_slot = -1;
 	vbd_list_init(&record->link);
@@ -239,8 +275,9 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 	if (status)
 		goto destroy_timer;
 	fill_transfer(record, spec);
+	take_destination(record, spec);
 	daemon->transfers_open++;
-	vbd_list_append(&record->connection->transfers, &record->link);
+	vbd_carrier_add(&record->carrier, &record->link);
 	*ret_record = record;
 	return VBD_OK;
 
@@ -254,12 +291,14 @@ free_record:
 /* Known to the world from here on. */
 static void announce(struct vbd_transfer_record *record)
 {
+	char over[VBD_CARRIER_TEXT_BYTES];
+
 	vbd_timer_set(record->deadline, record->timeout_ms);
 	(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_TRANSFER_CREATED,
 		VBD_SEVERITY_DEBUG, VBD_KIND_TRANSFER, record->object.id, VBD_REASON_NONE,
-		"%s of %llu bytes over connection %llu", vbd_op_name(record->transfer.op),
+		"%s of %llu bytes over %s", vbd_op_name(record->transfer.op),
 		(unsigned long long)record->transfer.length_bytes,
-		(unsigned long long)record->connection_id);
+		vbd_carrier_text(&record->carrier, over));
 }
 
 void vbd_transfers_start(struct vbd_transfer_record *const *records, size_t count)
@@ -365,8 +404,8 @@ static enum vbd_status place_message(struct vbd_transfer_record *record, const u
 	struct vbd_transfer *transfer = &record->transfer;
 	enum vbd_status status;
 
-	if (length_bytes > record->connection->conn->params.inline_bytes) {
-		record->message_pd = record->connection->conn->pd;
+	if (length_bytes > transfer->channel->limits.inline_bytes) {
+		record->message_pd = vbd_carrier_pd(&record->carrier);
 		status = vbd_msgpool_take(record->message_pd, &record->message_slot,
 			&transfer->local_addr, &transfer->lkey, err);
 		if (status)
@@ -382,32 +421,23 @@ static enum vbd_status place_message(struct vbd_transfer_record *record, const u
 	return VBD_OK;
 }
 
-enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, const uint8_t *data,
-	uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
-	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+static enum vbd_status send_message(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
+	const uint8_t *data, struct vbd_transfer_record **ret_record, struct vbd_error *err)
 {
-	const struct vbd_transfer_spec spec = {
-		.connection = connection,
-		.op = imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
-		.imm = imm ? *imm : 0,
-		.length_bytes = length_bytes,
-		.timeout_ms = timeout_ms,
-	};
-	struct vbd_daemon *daemon = connection->daemon;
 	struct vbd_transfer_record *record;
 	enum vbd_status status;
 
-	if (length_bytes > VBD_MESSAGE_BYTES_MAX)
+	if (spec->length_bytes > VBD_MESSAGE_BYTES_MAX)
 		return vbd_error_input(err, VBD_E_TOO_LONG, "/data",
 			"a message in a request has %d bytes at most; send a longer one from a "
 			"buffer",
 			VBD_MESSAGE_BYTES_MAX);
-	status = vbd_transfer_check(daemon, &spec, err);
+	status = vbd_transfer_check(daemon, spec, err);
 	if (!status)
-		status = make_record(daemon, &spec, &record, err);
+		status = make_record(daemon, spec, &record, err);
 	if (status)
 		return status;
-	status = place_message(record, data, length_bytes, err);
+	status = place_message(record, data, (uint32_t)spec->length_bytes, err);
 	if (status) {
 		vbd_transfer_discard(record);
 		return status;
@@ -415,6 +445,38 @@ enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, con
 	vbd_transfers_start(&record, 1);
 	*ret_record = record;
 	return VBD_OK;
+}
+
+enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, const uint8_t *data,
+	uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+{
+	const struct vbd_transfer_spec spec = {
+		.carrier.connection = connection,
+		.op = imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
+		.imm = imm ? *imm : 0,
+		.length_bytes = length_bytes,
+		.timeout_ms = timeout_ms,
+	};
+
+	return send_message(connection->daemon, &spec, data, ret_record, err);
+}
+
+enum vbd_status vbd_transfer_send_datagram(const struct vbd_transfer_spec *to, const uint8_t *data,
+	uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+{
+	const struct vbd_transfer_spec spec = {
+		.carrier = to->carrier,
+		.peer = to->peer,
+		.group = to->group,
+		.op = imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
+		.imm = imm ? *imm : 0,
+		.length_bytes = length_bytes,
+		.timeout_ms = timeout_ms,
+	};
+
+	return send_message(to->carrier.endpoint->daemon, &spec, data, ret_record, err);
 }
 
 bool vbd_transfer_uses(const struct vbd_transfer_record *record, const struct vbd_buffer *buffer)

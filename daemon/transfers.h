@@ -8,7 +8,9 @@
 #define VBD_DAEMON_TRANSFERS_H
 
 #include "daemon/buffers.h"
-#include "daemon/connections.h"
+#include "daemon/carrier.h"
+#include "daemon/groups.h"
+#include "daemon/peers.h"
 #include "daemon/watch.h"
 #include "rdma/transfer.h"
 
@@ -27,9 +29,13 @@ struct vbd_transfer_record {
 	struct vbd_object object; /* first */
 	struct vbd_daemon *daemon;
 	struct vbd_transfer transfer;
-	struct vbd_link link;		   /* the connection's list while it has not ended */
-	struct vbd_connection *connection; /* NULL once it has ended */
-	uint64_t connection_id;
+	struct vbd_link link;	    /* its carrier's list while it has not ended */
+	struct vbd_carrier carrier; /* none once it has ended */
+	uint64_t connection_id;	    /* 0 over an endpoint, and the other way round */
+	uint64_t endpoint_id;
+	struct vbd_peer_record *peer;	   /* NULL once it has ended */
+	struct vbd_group_record *group;	   /* NULL once it has ended */
+	uint64_t peer_id, group_id;	   /* 0: not to one */
 	struct vbd_transfer_range *ranges; /* what it moves from or to; none of a message */
 	uint32_t range_count;
 	bool listed;	      /* asked for as a list: one work request */
@@ -46,7 +52,9 @@ struct vbd_transfer_record {
 };
 
 struct vbd_transfer_spec {
-	struct vbd_connection *connection;
+	struct vbd_carrier carrier;
+	struct vbd_peer_record *peer; /* over an endpoint: one of these two */
+	struct vbd_group_record *group;
 	struct vbd_buffer *buffer; /* NULL: `ranges`, or nothing */
 	enum vbd_op op;
 	uint64_t offset;
@@ -90,6 +98,12 @@ enum vbd_status vbd_transfer_create(struct vbd_daemon *daemon, const struct vbd_
 /** vbd_transfer_send_message - send @length_bytes (at most VBD_MESSAGE_BYTES_MAX) that are copied;
  * with @imm unless it is NULL */
 enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, const uint8_t *data,
+	uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_transfer_send_datagram - the same over an endpoint
+ * @to: its `carrier`, and `peer` or `group`; the rest of it is not looked at */
+enum vbd_status vbd_transfer_send_datagram(const struct vbd_transfer_spec *to, const uint8_t *data,
 	uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
 	struct vbd_transfer_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 

@@ -144,12 +144,12 @@ enum vbd_status vbd_ah_path_back(const struct vbd_device *device, uint8_t port_n
 	return VBD_OK;
 }
 
-enum vbd_status vbd_ah_make(const struct vbd_device *device, const struct vbd_ah_path *path,
+enum vbd_status vbd_ah_make(const struct vbd_pd *pd, const struct vbd_ah_path *path,
 	struct ibv_ah **ret_ah, struct vbd_error *err)
 {
 	struct ibv_ah_attr attr = attr_of(path);
 
-	return vbd_pv_create_ah(device->pd->ibv_pd, &attr, ret_ah, err);
+	return vbd_pv_create_ah(pd->ibv_pd, &attr, ret_ah, err);
 }
 
 void vbd_ah_destroy(struct ibv_ah *ah)

@@ -16,6 +16,7 @@
 struct ibv_ah;
 struct ibv_ah_attr;
 struct vbd_device;
+struct vbd_pd;
 
 /* The qkey that rdma_cm uses for IP addresses, whatever anybody asks for: RDMA_UDP_QKEY. */
 #define VBD_CM_QKEY 0x01234567U
@@ -69,9 +70,9 @@ bool vbd_ah_source_gid(const struct vbd_ah_source *source, uint8_t ret_gid[16]);
 
 /**
  * vbd_ah_make - any thread; blocks for up to 3 s while the neighbour is looked up
- * @device: the caller holds a reference
+ * @pd: the caller holds a reference
  */
-enum vbd_status vbd_ah_make(const struct vbd_device *device, const struct vbd_ah_path *path,
+enum vbd_status vbd_ah_make(const struct vbd_pd *pd, const struct vbd_ah_path *path,
 	struct ibv_ah **ret_ah, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_ah_destroy - NULL is fine; no send that uses it is outstanding */

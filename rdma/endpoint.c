@@ -8,8 +8,10 @@
 #include "rdma/endpoint_qp.h"
 #include "rdma/fabric.h"
 #include "rdma/names.h"
+#include "rdma/pd.h"
 #include "rdma/provider.h"
 #include "rdma/service.h"
+#include "rdma/source.h"
 #include "rdma/worker.h"
 
 #include <netinet/in.h>
@@ -274,7 +276,8 @@ static enum vbd_status take_device(struct vbd_endpoint *endpoint, struct vbd_dev
 		return status;
 	endpoint->device = device;
 	(void)snprintf(endpoint->device_name, sizeof(endpoint->device_name), "%s", device->name);
-	vbd_device_ref(device);
+	endpoint->pd = device->pd;
+	vbd_pd_ref(endpoint->pd);
 	return vbd_endpoint_choose(endpoint, err);
 }
 
@@ -340,40 +343,17 @@ enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct
 	return VBD_OK;
 }
 
-/* A RoCE GID of IPv4 is the address of the interface. */
-static bool address_of_gid(const uint8_t gid[16], struct sockaddr_storage *ret_source)
-{
-	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-	struct sockaddr_in *in = (struct sockaddr_in *)ret_source;
-
-	if (memcmp(gid, mapped, sizeof(mapped)) != 0)
-		return false;
-	in->sin_family = AF_INET;
-	memcpy(&in->sin_addr, gid + sizeof(mapped), 4);
-	return true;
-}
-
-static bool is_any(const struct sockaddr_storage *addr)
-{
-	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
-
-	return addr->ss_family == AF_INET6 ? IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr)
-					   : in->sin_addr.s_addr == htonl(INADDR_ANY);
-}
-
-bool vbd_endpoint_source(const struct vbd_endpoint *endpoint, sa_family_t family,
+bool vbd_endpoint_source(const struct vbd_endpoint *endpoint, const struct sockaddr *towards,
 	struct sockaddr_storage *ret_source)
 {
-	memset(ret_source, 0, sizeof(*ret_source));
-	if (endpoint->addr.ss_family && !is_any(&endpoint->addr)) {
-		*ret_source = endpoint->addr;
-		/* sin6_port lies at the same place. */
-		((struct sockaddr_in *)ret_source)->sin_port = 0;
-	} else if (!address_of_gid(endpoint->gid, ret_source)) {
-		return false;
-	}
-	return ret_source->ss_family == family;
+	const struct sockaddr *own = (const struct sockaddr *)&endpoint->addr;
+
+	if (!endpoint->addr.ss_family || vbd_sockaddr_is_any(own))
+		return vbd_source_of_device(endpoint->device, towards, ret_source, NULL) == VBD_OK;
+	*ret_source = endpoint->addr;
+	/* sin6_port lies at the same place. */
+	((struct sockaddr_in *)ret_source)->sin_port = 0;
+	return own->sa_family == towards->sa_family;
 }
 
 /* Commands. */
@@ -448,10 +428,11 @@ static enum vbd_status may_answer(const struct vbd_endpoint *endpoint,
 static enum vbd_status answer(
 	struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *request, struct vbd_error *err)
 {
+	const struct vbd_private_data *reply = &endpoint->params.reply;
 	struct rdma_conn_param param = {
 		.qp_num = endpoint->qpn,
-		.private_data = endpoint->params.reply_bytes ? endpoint->params.reply : NULL,
-		.private_data_len = endpoint->params.reply_bytes,
+		.private_data = reply->length_bytes ? reply->bytes : NULL,
+		.private_data_len = reply->length_bytes,
 	};
 
 	return vbd_pv_accept(request->id, &param, err);

@@ -11,6 +11,7 @@
 #include "rdma/ah.h"
 #include "rdma/channel.h"
 #include "rdma/cm_tag.h"
+#include "rdma/private_data.h"
 #include "rdma/reason.h"
 
 #include <stdbool.h>
@@ -21,11 +22,8 @@ struct rdma_cm_id;
 struct ibv_qp;
 struct vbd_endpoint;
 struct vbd_fabric;
+struct vbd_pd;
 struct vbd_pv_cm_event;
-
-/* Private data of a SIDR request and of its answer: what the CM leaves to us. */
-#define VBD_SIDR_REQUEST_BYTES 180
-#define VBD_SIDR_REPLY_BYTES   136
 
 /* X(SYMBOL, json name, ended) */
 #define VBD_ENDPOINT_STATE_MAP(X)                                    \
@@ -90,7 +88,7 @@ const char *vbd_endpoint_action_name(enum vbd_endpoint_action action);
 
 /* What an endpoint gets. The defaults are vbd_endpoint_params_default(). */
 struct vbd_endpoint_params {
-	enum vbd_service service; /* VBD_SERVICE_INBOX */
+	enum vbd_service service;
 	uint32_t sq_depth;	  /* 1 to 16384 */
 	uint32_t rq_depth;	  /* 1 to 16384 */
 	uint32_t recv_size_bytes; /* 1 to 1 MiB, without the route header */
@@ -103,8 +101,7 @@ struct vbd_endpoint_params {
 	uint8_t port_num; /* from 1 */
 	int gid_index;	  /* -1: the one of its address, or the best there is */
 	uint16_t pkey_index;
-	uint8_t reply_bytes; /* private data of its answers to SIDR requests */
-	uint8_t reply[VBD_SIDR_REPLY_BYTES];
+	struct vbd_private_data reply; /* goes with its answers to SIDR requests */
 };
 
 /** vbd_endpoint_params_default - as a connection's; qkey VBD_CM_QKEY, port 1 */
@@ -145,7 +142,8 @@ struct vbd_endpoint {
 
 	struct rdma_cm_id *listen_id; /* NULL if it does not listen */
 	struct sockaddr_storage addr; /* it listens or listened there; ss_family 0: nowhere */
-	struct vbd_device *device;    /* holds a reference until its end */
+	struct vbd_device *device;    /* NULL once it has ended */
+	struct vbd_pd *pd;	      /* holds a reference to it, and so to the device */
 	char device_name[64];
 
 	struct ibv_qp *qp;
@@ -174,9 +172,9 @@ enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct
 	const struct vbd_endpoint_ops *ops, void *ops_arg, struct vbd_endpoint **ret_endpoint,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_endpoint_source - the address that it asks from, port 0; false if there is none of that
- * @family */
-bool vbd_endpoint_source(const struct vbd_endpoint *endpoint, sa_family_t family,
+/** vbd_endpoint_source - the address that it asks from, port 0; READY; false if there is none of
+ * the family of @towards */
+bool vbd_endpoint_source(const struct vbd_endpoint *endpoint, const struct sockaddr *towards,
 	struct sockaddr_storage *ret_source);
 
 /** vbd_endpoint_close - begin to close; harmless when its end is under way. @reason: LOCAL_CLOSE or

@@ -150,7 +150,7 @@ static enum vbd_status make_channel(struct vbd_endpoint *endpoint,
 	if (status)
 		return status;
 	status = vbd_channel_create(
-		owner_ops, endpoint, endpoint->device->pd, cq, &limits, &endpoint->channel, err);
+		owner_ops, endpoint, endpoint->pd, cq, &limits, &endpoint->channel, err);
 	if (status) {
 		vbd_cq_release(cq, cqe_needed(endpoint));
 		return status;
@@ -176,8 +176,7 @@ static enum vbd_status create_qp(struct vbd_endpoint *endpoint, struct vbd_error
 			},
 		.qp_type = IBV_QPT_UD,
 	};
-	enum vbd_status status =
-		vbd_pv_create_qp(endpoint->device->pd->ibv_pd, &init, &endpoint->qp, err);
+	enum vbd_status status = vbd_pv_create_qp(endpoint->pd->ibv_pd, &init, &endpoint->qp, err);
 
 	if (status)
 		return status;
@@ -261,7 +260,7 @@ static void keep_counters(struct vbd_endpoint *endpoint)
 
 void vbd_endpoint_qp_release(struct vbd_endpoint *endpoint)
 {
-	struct vbd_device *device = endpoint->device;
+	struct vbd_pd *pd = endpoint->pd;
 
 	vbd_endpoint_qp_destroy(endpoint);
 	if (endpoint->channel) {
@@ -274,8 +273,9 @@ void vbd_endpoint_qp_release(struct vbd_endpoint *endpoint)
 		vbd_cq_release(cq, cqe_needed(endpoint));
 	}
 	endpoint->device = NULL;
-	if (!device)
+	endpoint->pd = NULL;
+	if (!pd)
 		return;
-	vbd_fabric_release_device(endpoint->fabric, device);
-	vbd_device_unref(device);
+	vbd_fabric_release_device(endpoint->fabric, pd->device);
+	vbd_pd_unref(pd);
 }

@@ -47,7 +47,7 @@ static enum vbd_status attach(struct vbd_group *group, struct vbd_error *err)
 	struct vbd_endpoint *endpoint = group->endpoint;
 	enum vbd_status status;
 
-	status = vbd_ah_make(endpoint->device, &group->path, &group->ah, err);
+	status = vbd_ah_make(endpoint->pd, &group->path, &group->ah, err);
 	if (status || group->mode == VBD_GROUP_SEND_ONLY)
 		return status;
 	status = vbd_pv_attach_mcast(endpoint->qp, group->path.dgid, group->path.dlid, err);
@@ -122,7 +122,8 @@ static enum vbd_status begin(struct vbd_group *group, struct vbd_error *err)
 {
 	struct vbd_fabric *fabric = group->endpoint->fabric;
 	struct sockaddr_storage src;
-	bool has_src = vbd_endpoint_source(group->endpoint, group->addr.ss_family, &src);
+	const struct sockaddr *addr = (const struct sockaddr *)&group->addr;
+	bool has_src = vbd_endpoint_source(group->endpoint, addr, &src);
 	enum vbd_status status;
 
 	if (!fabric->channel)
@@ -132,7 +133,7 @@ static enum vbd_status begin(struct vbd_group *group, struct vbd_error *err)
 	if (status)
 		return status;
 	return vbd_pv_resolve_addr(group->cm_id, has_src ? (const struct sockaddr *)&src : NULL,
-		(const struct sockaddr *)&group->addr, RESOLVE_TIMEOUT_MS, err);
+		addr, RESOLVE_TIMEOUT_MS, err);
 }
 
 void vbd_group_join(struct vbd_group *group, uint64_t id, struct vbd_endpoint *endpoint,

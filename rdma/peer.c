@@ -2,10 +2,10 @@
 #include "rdma/peer.h"
 
 #include "base/log.h"
-#include "rdma/device.h"
 #include "rdma/endpoint.h"
 #include "rdma/fabric.h"
 #include "rdma/names.h"
+#include "rdma/pd.h"
 #include "rdma/provider.h"
 
 #include <string.h>
@@ -51,8 +51,8 @@ static enum vbd_status ask(struct vbd_peer *peer, struct vbd_error *err)
 {
 	struct rdma_conn_param param = {
 		.qp_num = peer->endpoint->qpn,
-		.private_data = peer->request_bytes ? peer->request : NULL,
-		.private_data_len = peer->request_bytes,
+		.private_data = peer->request.length_bytes ? peer->request.bytes : NULL,
+		.private_data_len = peer->request.length_bytes,
 	};
 
 	return vbd_pv_connect(peer->cm_id, &param, err);
@@ -63,8 +63,8 @@ static void make_ah(struct vbd_peer *peer)
 	/* All it was for is known. */
 	let_go_of_id(peer);
 	peer->ah_pending = true;
-	peer->ah_device = peer->endpoint->device;
-	vbd_device_ref(peer->ah_device);
+	peer->ah_pd = peer->endpoint->pd;
+	vbd_pd_ref(peer->ah_pd);
 	peer->ops->make_ah(peer, peer->ops_arg);
 }
 
@@ -143,7 +143,7 @@ static enum vbd_status begin(
 {
 	struct vbd_fabric *fabric = peer->endpoint->fabric;
 	struct sockaddr_storage src;
-	bool has_src = vbd_endpoint_source(peer->endpoint, dst->sa_family, &src);
+	bool has_src = vbd_endpoint_source(peer->endpoint, dst, &src);
 	enum vbd_status status;
 
 	if (!fabric->channel)
@@ -184,20 +184,20 @@ void vbd_peer_set(
 
 void vbd_peer_make_ah(struct vbd_peer *peer)
 {
-	(void)!vbd_ah_make(peer->ah_device, &peer->path, &peer->made, &peer->ah_error);
+	(void)!vbd_ah_make(peer->ah_pd, &peer->path, &peer->made, &peer->ah_error);
 }
 
 void vbd_peer_ah_made(struct vbd_peer *peer)
 {
-	struct vbd_device *device = peer->ah_device;
+	struct vbd_pd *pd = peer->ah_pd;
 
 	peer->ah_pending = false;
-	peer->ah_device = NULL;
+	peer->ah_pd = NULL;
 	if (peer->made)
 		step(peer, VBD_PEER_EV_AH_MADE, NULL);
 	else
 		step(peer, VBD_PEER_EV_AH_FAILED, &peer->ah_error);
-	vbd_device_unref(device);
+	vbd_pd_unref(pd);
 }
 
 void vbd_peer_deadline(struct vbd_peer *peer)
@@ -281,10 +281,9 @@ static void take_answer(struct vbd_peer *peer, const struct vbd_pv_cm_event *eve
 	peer->qpn = event->qp_num;
 	peer->qkey = event->qkey;
 	peer->known = true;
-	peer->answer_bytes = event->private_data_bytes < sizeof(peer->answer)
-				     ? event->private_data_bytes
-				     : sizeof(peer->answer);
-	memcpy(peer->answer, event->private_data, peer->answer_bytes);
+	peer->answer.message = VBD_CM_MESSAGE_SIDR_REPLY;
+	peer->answer.length_bytes = event->private_data_bytes;
+	memcpy(peer->answer.bytes, event->private_data, event->private_data_bytes);
 }
 
 void vbd_peer_on_cm_event(struct vbd_peer *peer, const struct vbd_pv_cm_event *event)

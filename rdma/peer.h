@@ -115,22 +115,20 @@ struct vbd_peer {
 	struct vbd_endpoint *endpoint; /* NULL once it has ended */
 	const struct vbd_peer_ops *ops;
 	void *ops_arg;
-	enum vbd_peer_state state; /* written by set_state() in peer.c only */
-	struct vbd_error error;	   /* why it is FAILED */
-	struct rdma_cm_id *cm_id;  /* NULL unless it resolves */
-	uint8_t request_bytes;	   /* private data of the request */
-	uint8_t request[VBD_SIDR_REQUEST_BYTES];
-	uint8_t answer_bytes; /* and of the answer */
-	uint8_t answer[VBD_SIDR_REPLY_BYTES];
-	bool known; /* path, qpn and qkey are there */
+	enum vbd_peer_state state;	 /* written by set_state() in peer.c only */
+	struct vbd_error error;		 /* why it is FAILED */
+	struct rdma_cm_id *cm_id;	 /* NULL unless it resolves */
+	struct vbd_private_data request; /* goes with the SIDR request */
+	struct vbd_private_data answer;	 /* came with the answer */
+	bool known;			 /* path, qpn and qkey are there */
 	struct vbd_ah_path path;
 	uint32_t qpn;
 	uint32_t qkey;
-	struct ibv_ah *ah;	      /* NULL unless READY */
-	unsigned int users;	      /* sends that use it */
-	bool ah_pending;	      /* make_ah was called and ah_made was not */
-	struct vbd_device *ah_device; /* holds a reference while ah_pending */
-	struct ibv_ah *made;	      /* vbd_peer_make_ah()'s, until ah_made */
+	struct ibv_ah *ah;    /* NULL unless READY */
+	unsigned int users;   /* sends that use it */
+	bool ah_pending;      /* make_ah was called and ah_made was not */
+	struct vbd_pd *ah_pd; /* holds a reference while ah_pending */
+	struct ibv_ah *made;  /* vbd_peer_make_ah()'s, until ah_made */
 	struct vbd_error ah_error;
 };
 

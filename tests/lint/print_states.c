@@ -4,6 +4,9 @@
  */
 #include "base/status.h"
 #include "rdma/conn_fsm.h"
+#include "rdma/endpoint.h"
+#include "rdma/group.h"
+#include "rdma/peer.h"
 #include "rdma/reason.h"
 #include "rdma/rping_fsm.h"
 #include "rdma/transfer.h"
@@ -27,12 +30,14 @@ static void cell(const char *text)
 
 static void print_head(void)
 {
-	(void)printf("<!-- Made from the tables in the code: "
-		     "cmake --build build/dev --target states. Not edited by hand. -->\n\n"
-		     "# States, events, reasons and error codes\n\n"
-		     "Everything here is drawn from the tables that the daemon runs on: "
-		     "`rdma/conn_fsm.c`, `rdma/transfer.c`,\n"
-		     "`rdma/window.c`, `rdma/rping_fsm.c`, `rdma/reason.h` and `base/status.h`.\n");
+	(void)printf(
+		"<!-- Made from the tables in the code: "
+		"cmake --build build/dev --target states. Not edited by hand. -->\n\n"
+		"# States, events, reasons and error codes\n\n"
+		"Everything here is drawn from the tables that the daemon runs on: "
+		"`rdma/conn_fsm.c`, `rdma/transfer.c`,\n"
+		"`rdma/window.c`, `rdma/endpoint_fsm.c`, `rdma/peer_fsm.c`, `rdma/group_fsm.c`, "
+		"`rdma/rping_fsm.c`,\n`rdma/reason.h` and `base/status.h`.\n");
 }
 
 /* Connections. */
@@ -236,6 +241,48 @@ static void print_windows(void)
 	}
 }
 
+/* Datagrams: three tables of the same shape. */
+
+#define PRINT_TABLE(kind, KIND)                                                                 \
+	static void print_##kind##_rows(void)                                                   \
+	{                                                                                       \
+		(void)printf("| state | event | next state | action | why |\n"                  \
+			     "|---|---|---|---|---|\n");                                        \
+		for (unsigned int s = 0; s < VBD_##KIND##_STATE_COUNT; s++) {                   \
+			enum vbd_##kind##_state state = (enum vbd_##kind##_state)s;             \
+                                                                                                \
+			for (unsigned int e = 0; e < VBD_##KIND##_EVENT_COUNT; e++) {           \
+				enum vbd_##kind##_event event = (enum vbd_##kind##_event)e;     \
+				const struct vbd_##kind##_rule *rule =                          \
+					vbd_##kind##_rule(state, event);                        \
+				const char *next = vbd_##kind##_state_name(rule->next);         \
+                                                                                                \
+				(void)printf("| `%s` | `%s` |", vbd_##kind##_state_name(state), \
+					vbd_##kind##_event_name(event));                        \
+				cell(rule->next == state ? "stays" : next);                     \
+				cell(vbd_##kind##_action_name(rule->action));                   \
+				cell(rule->note);                                               \
+				(void)printf("\n");                                             \
+			}                                                                       \
+		}                                                                               \
+	}
+
+PRINT_TABLE(endpoint, ENDPOINT)
+PRINT_TABLE(peer, PEER)
+PRINT_TABLE(group, GROUP)
+
+static void print_datagrams(void)
+{
+	(void)printf("\n## The states of an endpoint\n\n");
+	print_endpoint_rows();
+	(void)printf("\n## The states of a peer\n\n"
+		     "The first four are told as `resolving`.\n\n");
+	print_peer_rows();
+	(void)printf("\n## The states of a group's membership\n\n"
+		     "The first two are told as `joining`.\n\n");
+	print_group_rows();
+}
+
 /* rping. */
 
 static void print_rping(void)
@@ -308,6 +355,7 @@ int main(void)
 	print_reasons();
 	print_transfers();
 	print_windows();
+	print_datagrams();
 	print_rping();
 	print_codes();
 	return 0;

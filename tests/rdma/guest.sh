@@ -17,7 +17,7 @@ skip() {
 }
 
 command -v node >/dev/null || skip "there is no node"
-for program in rping ucmatose rdma_client rdma_server ibv_rc_pingpong ibv_uc_pingpong; do
+for program in rping ucmatose rdma_client rdma_server ibv_rc_pingpong ibv_uc_pingpong udaddy mckey ibv_ud_pingpong; do
 	command -v "$program" >/dev/null || skip "there is no $program (Debian: rdmacm-utils, ibverbs-utils)"
 done
 options=(--deadline "$DEADLINE_S")

@@ -11,7 +11,7 @@
 
 /* --- openapi.yaml, as far as routes go ------------------------------------------------------- */
 
-#define OPERATIONS_MAX 64
+#define OPERATIONS_MAX 160
 #define TEXT_MAX       8192
 
 /* One operation: what stands between its method and the next one. */

@@ -36,7 +36,7 @@ static struct scene make_scene(struct svc *svc)
 static struct vbd_transfer_spec spec_of(const struct scene *scene, enum vbd_op op)
 {
 	return (struct vbd_transfer_spec){
-		.connection = scene->pair.active,
+		.carrier.connection = scene->pair.active,
 		.buffer = scene->here,
 		.op = op,
 		.length_bytes = 10000,
@@ -60,7 +60,7 @@ static struct vbd_transfer_record *begin(
 static void wait_for_end(struct svc *svc, const struct vbd_transfer_record *record)
 {
 	SVC_UNTIL(svc, vbd_transfer_state_ended(record->transfer.state));
-	assert_null(record->connection);
+	assert_null(record->carrier.connection);
 	assert_true(!record->range_count || !record->ranges->buffer);
 }
 

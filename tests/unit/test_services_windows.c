@@ -78,7 +78,7 @@ static enum vbd_transfer_state reach(struct svc *svc, const struct scene *scene,
 	uint64_t length_bytes)
 {
 	const struct vbd_transfer_spec spec = {
-		.connection = scene->pair.active,
+		.carrier.connection = scene->pair.active,
 		.buffer = scene->source,
 		.op = op,
 		.length_bytes = length_bytes,

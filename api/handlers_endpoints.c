@@ -1,0 +1,550 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Endpoints of datagrams, and their messages.
+ */
+#include "api/codec.h"
+#include "api/encode.h"
+#include "api/handlers.h"
+#include "api/page.h"
+#include "api/private_data.h"
+#include "api/waiter.h"
+#include "daemon/addr.h"
+#include "daemon/endpoints.h"
+#include "daemon/transfers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- one endpoint ---------------------------------------------------------------------------- */
+
+static json_t *encode_qp(const struct vbd_endpoint_params *params)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_text(&out, "service", vbd_service_name(params->service));
+	vbd_put_u64(&out, "sq_depth", params->sq_depth);
+	vbd_put_u64(&out, "rq_depth", params->rq_depth);
+	vbd_put_u64(&out, "recv_size_bytes", params->recv_size_bytes);
+	vbd_put_u64(&out, "max_send_sge", params->max_send_sge);
+	vbd_put_u64(&out, "max_recv_sge", params->max_recv_sge);
+	vbd_put_u64(&out, "inline_bytes", params->inline_bytes);
+	vbd_put_u64(&out, "signal_every", params->signal_every);
+	return vbd_encode_end(&out);
+}
+
+/* Each receive has a route header in front: bytes that the peer did not send. */
+static json_t *encode_counters(const struct vbd_endpoint *endpoint)
+{
+	static const enum vbd_op ops[] = {VBD_OP_SEND, VBD_OP_SEND_IMM, VBD_OP_RECV};
+	const struct vbd_op_counters *recv = vbd_endpoint_op_counters(endpoint, VBD_OP_RECV);
+	struct vbd_encoder out = vbd_encode_begin();
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(ops); i++)
+		vbd_put(&out, vbd_op_name(ops[i]),
+			vbd_encode_op_counters(vbd_endpoint_op_counters(endpoint, ops[i])));
+	vbd_put_u64(&out, "grh_bytes", vbd_counter_get(&recv->completed) * VBD_GRH_BYTES);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_inbox(const struct vbd_endpoint_record *record)
+{
+	const struct vbd_endpoint_params *params = &record->endpoint->params;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_u64(&out, "messages", record->inbox.count);
+	vbd_put_u64(&out, "capacity", params->service == VBD_SERVICE_INBOX ? params->rq_depth : 0);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_sidr(const struct vbd_endpoint *endpoint)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_u64(&out, "requests", endpoint->sidr_requests);
+	vbd_put_u64(&out, "answered", endpoint->sidr_answered);
+	vbd_put_u64(&out, "refused", endpoint->sidr_refused);
+	return vbd_encode_end(&out);
+}
+
+static uint64_t count_list(const struct vbd_link *list)
+{
+	uint64_t count = 0;
+
+	vbd_list_for_each (link, list)
+		count++;
+	return count;
+}
+
+static void put_where(struct vbd_encoder *out, const struct vbd_endpoint *endpoint)
+{
+	const struct vbd_endpoint_params *params = &endpoint->params;
+	bool listens = endpoint->addr.ss_family != 0;
+	char gid[VBD_GID_TEXT_BYTES];
+
+	vbd_put_address(out, "addr", &endpoint->addr);
+	vbd_put_u64_or_null(out, "port", listens, vbd_addr_port(&endpoint->addr));
+	vbd_put_text(out, "device", endpoint->device_name);
+	vbd_put_u64(out, "port_num", params->port_num);
+	vbd_put_u64(out, "lid", endpoint->lid);
+	vbd_put_text(out, "gid", vbd_gid_text(endpoint->gid, gid));
+	vbd_put_u64(out, "gid_index", (uint64_t)params->gid_index);
+	vbd_put_u64(out, "pkey_index", params->pkey_index);
+	vbd_put_u64(out, "qpn", endpoint->qpn);
+	vbd_put_u64(out, "psn", params->psn);
+}
+
+static void put_secrets(struct vbd_encoder *out, const struct vbd_endpoint *endpoint)
+{
+	struct vbd_private_data reply = endpoint->params.reply;
+
+	reply.message = VBD_CM_MESSAGE_SIDR_REPLY;
+	vbd_put_hex(out, "qkey", endpoint->params.qkey, 8);
+	vbd_put(out, "private_data", vbd_encode_private_data(&reply, reply.length_bytes));
+}
+
+json_t *vbd_encode_endpoint(const struct vbd_endpoint_record *record, enum vbd_role role)
+{
+	const struct vbd_endpoint *endpoint = record->endpoint;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_object(&out, &record->object);
+	vbd_put_text(&out, "state", vbd_endpoint_state_name(endpoint->state));
+	put_where(&out, endpoint);
+	if (role == VBD_ROLE_CONTROL)
+		put_secrets(&out, endpoint);
+	vbd_put_u64(&out, "mtu_bytes", endpoint->mtu_bytes);
+	vbd_put_u64(&out, "max_message_bytes", endpoint->mtu_bytes);
+	vbd_put(&out, "qp", encode_qp(&endpoint->params));
+	vbd_put_u64(&out, "cq", endpoint->cq_id);
+	vbd_put(&out, "counters", encode_counters(endpoint));
+	vbd_put(&out, "inbox", encode_inbox(record));
+	vbd_put(&out, "sidr", encode_sidr(endpoint));
+	vbd_put_u64(&out, "peers", count_list(&record->peers));
+	vbd_put_u64(&out, "groups", count_list(&record->groups));
+	vbd_put(&out, "first_error", vbd_encode_first_error(&endpoint->first_error));
+	vbd_put(&out, "end", vbd_encode_end_reason(endpoint->reason));
+	vbd_put_time(&out, "created_at", endpoint->created_ns);
+	vbd_put_time(&out, "ended_at", endpoint->ended_ns);
+	return vbd_encode_end(&out);
+}
+
+/* The endpoint of the path; NULL, and an answer, if there is none. */
+static struct vbd_endpoint_record *find(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_endpoint_record *record =
+		vbd_endpoint_find(vbd_request_daemon(req), req->ref, &err);
+
+	if (!record)
+		vbd_reply_problem(req, &err);
+	return record;
+}
+
+void vbd_get_endpoint(struct vbd_request *req)
+{
+	struct vbd_endpoint_record *record = find(req);
+
+	if (record)
+		vbd_reply_json(req, 200, vbd_encode_endpoint(record, req->role));
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+struct end_waiter {
+	struct vbd_waiter waiter; /* first */
+	struct vbd_endpoint_record *record;
+};
+
+static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
+{
+	struct end_waiter *waiter = VBD_CONTAINER_OF(base, struct end_waiter, waiter);
+
+	if (why == VBD_WAKE_OBJECT_GONE)
+		vbd_reply_empty(base->req, 204);
+	else if (why == VBD_WAKE_TIMEOUT)
+		vbd_reply_json(
+			base->req, 202, vbd_encode_endpoint(waiter->record, base->req->role));
+}
+
+void vbd_delete_endpoint(struct vbd_request *req)
+{
+	struct vbd_endpoint_record *record = find(req);
+	struct vbd_error err = {0};
+	struct end_waiter *waiter;
+
+	if (!record)
+		return;
+	if (record->ended) {
+		vbd_endpoint_forget(record);
+		vbd_reply_empty(req, 204);
+		return;
+	}
+	waiter = calloc(1, sizeof(*waiter));
+	if (!waiter) {
+		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory to wait");
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_endpoint_forget(record);
+	waiter->waiter.answer = answer_end;
+	waiter->record = record;
+	vbd_waiter_run(&waiter->waiter, req, &record->watches, (uint64_t)req->wait_s * 1000);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+struct endpoint_qp_input {
+	struct vbd_endpoint_params params;
+	bool service_seen;
+};
+
+struct endpoint_create {
+	const char *name;
+	const char *addr;
+	uint16_t port;
+	bool port_seen;
+	const char *device;
+	uint8_t port_num;
+	uint8_t gid_index;
+	bool gid_index_seen;
+	uint16_t pkey_index;
+	uint64_t qkey;
+	uint32_t psn;
+	struct vbd_private_data_input private_data;
+	struct endpoint_qp_input qp;
+	enum vbd_service service;
+	bool service_seen;
+};
+
+#define QP_FIELD(member) VBD_FIELD_AT(struct endpoint_qp_input, params.member)
+#define QP_UINT(member, min_, max_)                                                     \
+	{                                                                               \
+		.name = #member, .type = VBD_FIELD_UINT, QP_FIELD(member), .min = min_, \
+		.max = max_                                                             \
+	}
+
+static const struct vbd_field qp_fields[] = {
+	{.name = "service",
+		.type = VBD_FIELD_ENUM,
+		QP_FIELD(service),
+		.names = vbd_service_names,
+		.n_names = VBD_SERVICE_COUNT,
+		VBD_FIELD_SEEN(struct endpoint_qp_input, service_seen)},
+	QP_UINT(sq_depth, 1, 16384),
+	QP_UINT(rq_depth, 1, 16384),
+	QP_UINT(recv_size_bytes, 1, 1048576),
+	QP_UINT(max_send_sge, 1, VBD_SGES_MAX),
+	QP_UINT(max_recv_sge, 1, VBD_SGES_MAX),
+	QP_UINT(inline_bytes, 0, 4096),
+	QP_UINT(signal_every, 1, 16384),
+};
+
+#define FIELD(member) VBD_FIELD_AT(struct endpoint_create, member)
+
+static const struct vbd_field create_fields[] = {
+	{.name = "name",
+		.type = VBD_FIELD_STRING,
+		FIELD(name),
+		.max = 63,
+		.check = vbd_name_valid,
+		.check_text = VBD_NAME_RULE},
+	{.name = "addr", .type = VBD_FIELD_STRING, FIELD(addr), .min = 1, .max = 255},
+	{.name = "port",
+		.type = VBD_FIELD_UINT,
+		FIELD(port),
+		.max = 65535,
+		VBD_FIELD_SEEN(struct endpoint_create, port_seen)},
+	{.name = "device", .type = VBD_FIELD_STRING, FIELD(device), .min = 1, .max = 63},
+	{.name = "port_num", .type = VBD_FIELD_UINT, FIELD(port_num), .min = 1, .max = 255},
+	{.name = "gid_index",
+		.type = VBD_FIELD_UINT,
+		FIELD(gid_index),
+		.max = 255,
+		VBD_FIELD_SEEN(struct endpoint_create, gid_index_seen)},
+	{.name = "pkey_index", .type = VBD_FIELD_UINT, FIELD(pkey_index), .max = 65535},
+	{.name = "qkey", .type = VBD_FIELD_HEX, FIELD(qkey), .max = UINT32_MAX},
+	{.name = "psn", .type = VBD_FIELD_UINT, FIELD(psn), .max = 0xffffff},
+	VBD_PRIVATE_DATA_FIELD(struct endpoint_create),
+	{.name = "qp",
+		.type = VBD_FIELD_OBJECT,
+		FIELD(qp),
+		.fields = qp_fields,
+		.n_fields = VBD_ARRAY_LEN(qp_fields)},
+	{.name = "service",
+		.type = VBD_FIELD_ENUM,
+		FIELD(service),
+		.names = vbd_service_names,
+		.n_names = VBD_SERVICE_COUNT,
+		VBD_FIELD_SEEN(struct endpoint_create, service_seen)},
+};
+
+static enum vbd_status merge_service(struct endpoint_create *input, struct vbd_error *err)
+{
+	if (input->service_seen) {
+		if (input->qp.service_seen && input->qp.params.service != input->service)
+			return vbd_error_input(err, VBD_E_BAD_VALUE, "/service",
+				"service says %s and qp.service says %s",
+				vbd_service_name(input->service),
+				vbd_service_name(input->qp.params.service));
+		input->qp.params.service = input->service;
+	}
+	/* A transfer's receive would find the route header in the client's buffer. */
+	if (input->qp.params.service == VBD_SERVICE_NONE)
+		return vbd_error_input(err, VBD_E_NOT_SUPPORTED,
+			input->service_seen ? "/service" : "/qp/service",
+			"an endpoint keeps or drops its messages (inbox, sink); receives of a "
+			"client's own are a connection's");
+	return VBD_OK;
+}
+
+static enum vbd_status check_members(const struct endpoint_create *input, struct vbd_error *err)
+{
+	const struct vbd_endpoint_params *params = &input->qp.params;
+
+	if (!input->addr && (input->port_seen || input->private_data.data))
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/addr",
+			"/addr is missing: without it the endpoint does not listen");
+	if (params->signal_every > params->sq_depth)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/signal_every",
+			"signal_every is %u, the send queue holds %u", params->signal_every,
+			params->sq_depth);
+	return VBD_OK;
+}
+
+static enum vbd_status decode_create(
+	const struct vbd_request *req, struct vbd_endpoint_spec *spec, struct vbd_error *err)
+{
+	struct endpoint_create input = {
+		.port_num = 1, .qkey = VBD_CM_QKEY, .qp.params = vbd_endpoint_params_default()};
+	enum vbd_status status =
+		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+
+	if (status == VBD_OK)
+		status = merge_service(&input, err);
+	if (status == VBD_OK)
+		status = check_members(&input, err);
+	if (status != VBD_OK)
+		return status;
+	*spec = (struct vbd_endpoint_spec){.port = input.port, .params = input.qp.params};
+	spec->params.port_num = input.port_num;
+	spec->params.gid_index = input.gid_index_seen ? input.gid_index : -1;
+	spec->params.pkey_index = input.pkey_index;
+	spec->params.qkey = (uint32_t)input.qkey;
+	spec->params.psn = input.psn;
+	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
+	vbd_copy_text(spec->addr, sizeof(spec->addr), input.addr);
+	vbd_copy_text(spec->device, sizeof(spec->device), input.device);
+	status = vbd_private_data_decode(&input.private_data, &spec->params.reply, err);
+	if (status == VBD_OK)
+		status = vbd_private_data_check(&spec->params.reply, VBD_CM_MESSAGE_SIDR_REPLY,
+			false, "/private_data/data", err);
+	return status;
+}
+
+void vbd_create_endpoint(struct vbd_request *req)
+{
+	struct vbd_endpoint_record *record;
+	struct vbd_endpoint_spec spec;
+	struct vbd_error err = {0};
+
+	if (decode_create(req, &spec, &err) != VBD_OK ||
+		vbd_endpoint_create(vbd_request_daemon(req), &spec, &record, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_request_add_location(req, "endpoints", record->object.id);
+	vbd_reply_json(req, 201, vbd_encode_endpoint(record, req->role));
+}
+
+/* --- messages -------------------------------------------------------------------------------- */
+
+static bool is_over(const void *owner)
+{
+	return ((const struct vbd_endpoint_record *)owner)->ended;
+}
+
+void vbd_list_endpoint_messages(struct vbd_request *req)
+{
+	struct vbd_endpoint_record *record = find(req);
+
+	if (!record)
+		return;
+	vbd_reply_inbox(req, &(const struct vbd_inbox_view){
+				     .inbox = &record->inbox,
+				     .watches = &record->watches,
+				     .over = is_over,
+				     .owner = record,
+				     .kind = "endpoint",
+			     });
+}
+
+void vbd_delete_endpoint_messages(struct vbd_request *req)
+{
+	struct vbd_endpoint_record *record = find(req);
+	struct vbd_error err = {0};
+	uint64_t through = 0;
+
+	if (!record)
+		return;
+	if (vbd_query_through(req, &through, &err) == VBD_OK &&
+		vbd_endpoint_delete_messages(record, through, &err) == VBD_OK)
+		vbd_reply_empty(req, 204);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+struct message_send {
+	struct vbd_json_ref peer;
+	bool peer_seen;
+	struct vbd_json_ref group;
+	bool group_seen;
+	const char *data;
+	uint32_t encoding;
+	uint32_t imm;
+	bool imm_seen;
+	uint32_t timeout_ms;
+};
+
+static const struct vbd_field send_fields[] = {
+	{.name = "peer",
+		.type = VBD_FIELD_REF,
+		VBD_FIELD_AT(struct message_send, peer),
+		VBD_FIELD_SEEN(struct message_send, peer_seen)},
+	{.name = "group",
+		.type = VBD_FIELD_REF,
+		VBD_FIELD_AT(struct message_send, group),
+		VBD_FIELD_SEEN(struct message_send, group_seen)},
+	{.name = "data",
+		.type = VBD_FIELD_STRING,
+		.required = true,
+		VBD_FIELD_AT(struct message_send, data),
+		.max = 131072},
+	{.name = "encoding",
+		.type = VBD_FIELD_ENUM,
+		VBD_FIELD_AT(struct message_send, encoding),
+		.names = vbd_encoding_names,
+		.n_names = VBD_ENCODING_AUTO},
+	{.name = "imm",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct message_send, imm),
+		.max = UINT32_MAX,
+		VBD_FIELD_SEEN(struct message_send, imm_seen)},
+	{.name = "timeout_ms",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct message_send, timeout_ms),
+		.min = 1,
+		.max = 3600000},
+};
+
+static enum vbd_status send_message(const struct vbd_request *req,
+	struct vbd_endpoint_record *record, struct vbd_transfer_record **ret_transfer,
+	struct vbd_error *err)
+{
+	struct message_send input = {.encoding = VBD_ENCODING_TEXT, .timeout_ms = 30000};
+	struct vbd_transfer_spec to = {.carrier.endpoint = record};
+	uint8_t *bytes;
+	size_t len_bytes;
+	enum vbd_status status =
+		vbd_decode(req->json, send_fields, VBD_ARRAY_LEN(send_fields), &input, err);
+	const struct vbd_destination_input destination = {
+		.peer = input.peer_seen ? &input.peer : NULL,
+		.group = input.group_seen ? &input.group : NULL,
+	};
+
+	if (status == VBD_OK)
+		status = vbd_destination_resolve(vbd_request_daemon(req), &destination, &to, err);
+	if (status == VBD_OK)
+		status = vbd_codec_decode(input.data, (enum vbd_encoding)input.encoding,
+			VBD_MESSAGE_BYTES_MAX, "/data", &bytes, &len_bytes, err);
+	if (status != VBD_OK)
+		return status;
+	status = vbd_transfer_send_datagram(&to, bytes, (uint32_t)len_bytes,
+		input.imm_seen ? &input.imm : NULL, input.timeout_ms, ret_transfer, err);
+	free(bytes);
+	return status;
+}
+
+void vbd_send_endpoint_message(struct vbd_request *req)
+{
+	struct vbd_endpoint_record *record = find(req);
+	struct vbd_transfer_record *transfer;
+	struct vbd_error err = {0};
+
+	if (!record)
+		return;
+	if (send_message(req, record, &transfer, &err) == VBD_OK)
+		vbd_transfer_answer(req, transfer);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static json_t *encode_item(const void *item, struct vbd_request *req)
+{
+	return vbd_encode_endpoint(item, req->role);
+}
+
+static void walk_endpoints(void *context, vbd_page_visit_cb visit, void *visitor)
+{
+	vbd_walk_registry(((struct vbd_api *)context)->daemon->endpoints, visit, visitor);
+}
+
+static const struct vbd_endpoint *endpoint_of(const void *item)
+{
+	return ((const struct vbd_endpoint_record *)item)->endpoint;
+}
+
+static bool endpoint_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_endpoint_state_name(endpoint_of(item)->state), state) == 0;
+}
+
+static int by_state(const void *a, const void *b)
+{
+	return vbd_compare_u64(endpoint_of(a)->state, endpoint_of(b)->state);
+}
+
+static int by_device(const void *a, const void *b)
+{
+	return strcmp(endpoint_of(a)->device_name, endpoint_of(b)->device_name);
+}
+
+static int by_created(const void *a, const void *b)
+{
+	return vbd_compare_u64(endpoint_of(a)->created_ns, endpoint_of(b)->created_ns);
+}
+
+static const char *const endpoint_fields[] = {"id", "name", "state", "addr", "port", "device",
+	"port_num", "lid", "gid", "gid_index", "pkey_index", "qpn", "psn", "qkey", "private_data",
+	"mtu_bytes", "max_message_bytes", "qp", "cq", "counters", "inbox", "sidr", "peers",
+	"groups", "first_error", "end", "created_at", "ended_at", NULL};
+
+static const char *const endpoint_states[] = {
+#define STATE_NAME(sym, json, ended) json,
+	VBD_ENDPOINT_STATE_MAP(STATE_NAME)
+#undef STATE_NAME
+		NULL};
+
+static const struct vbd_page_key endpoint_keys[] = {
+	{"name", vbd_object_compare_name},
+	{"state", by_state},
+	{"device", by_device},
+	{"created_at", by_created},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source endpoint_page = {
+	.fields = endpoint_fields,
+	.keys = endpoint_keys,
+	.states = endpoint_states,
+	.in_state = endpoint_in_state,
+	.id = vbd_object_id,
+	.walk = walk_endpoints,
+	.encode = encode_item,
+};
+
+void vbd_list_endpoints(struct vbd_request *req)
+{
+	vbd_page_reply(req, &endpoint_page);
+}

@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/encode.h"
+#include "api/handlers.h"
+#include "api/page.h"
+#include "api/private_data.h"
+#include "api/waiter.h"
+#include "daemon/peers.h"
+
+#include <arpa/inet.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- one peer -------------------------------------------------------------------------------- */
+
+static json_t *encode_path(const struct vbd_peer *peer)
+{
+	const struct vbd_ah_path *path = &peer->path;
+	struct vbd_encoder out;
+	char gid[VBD_GID_TEXT_BYTES];
+
+	if (!peer->known)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_text(&out, "gid", path->global ? vbd_gid_text(path->dgid, gid) : NULL);
+	vbd_put_u64_or_null(&out, "gid_index", path->global, path->sgid_index);
+	vbd_put_u64_or_null(&out, "hop_limit", path->global, path->hop_limit);
+	vbd_put_u64_or_null(&out, "traffic_class", path->global, path->traffic_class);
+	vbd_put_u64_or_null(&out, "flow_label", path->global, path->flow_label);
+	vbd_put_u64(&out, "lid", path->dlid);
+	vbd_put_u64(&out, "sl", path->sl);
+	vbd_put_u64(&out, "port_num", path->port_num);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_private_data(const struct vbd_peer *peer)
+{
+	struct vbd_private_data local = peer->request;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	local.message = VBD_CM_MESSAGE_SIDR_REQUEST;
+	vbd_put(&out, "local", vbd_encode_private_data(&local, local.length_bytes));
+	vbd_put(&out, "peer",
+		vbd_encode_private_data(&peer->answer, vbd_private_data_told(&peer->answer)));
+	return vbd_encode_end(&out);
+}
+
+static void put_secrets(struct vbd_encoder *out, const struct vbd_peer *peer)
+{
+	if (peer->known)
+		vbd_put_hex(out, "qkey", peer->qkey, 8);
+	else
+		vbd_put_null(out, "qkey");
+	vbd_put(out, "private_data", encode_private_data(peer));
+}
+
+static json_t *encode_peer(const void *item, struct vbd_request *req)
+{
+	const struct vbd_peer_record *record = item;
+	const struct vbd_peer *peer = &record->peer;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_object(&out, &record->object);
+	vbd_put_text(&out, "state", vbd_peer_state_json(peer->state));
+	vbd_put_text_or_null(&out, "waits_for", vbd_peer_state_waits_for(peer->state));
+	vbd_put_u64(&out, "endpoint", record->endpoint_id);
+	vbd_put_text_or_null(&out, "dst", record->dst);
+	vbd_put_u64_or_null(&out, "message", record->message != 0, record->message);
+	vbd_put_u64_or_null(&out, "qpn", peer->known, peer->qpn);
+	vbd_put(&out, "path", encode_path(peer));
+	if (req->role == VBD_ROLE_CONTROL)
+		put_secrets(&out, peer);
+	vbd_put_u64(&out, "users", peer->users);
+	vbd_put_u64_or_null(&out, "timeout_ms", record->timeout_ms != 0, record->timeout_ms);
+	vbd_put(&out, "error", vbd_encode_error(&peer->error));
+	vbd_put_time(&out, "created_at", record->created_ns);
+	return vbd_encode_end(&out);
+}
+
+/* The peer of the path; NULL, and an answer, if there is none. */
+static struct vbd_peer_record *find(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_peer_record *record = vbd_peer_find(vbd_request_daemon(req), req->ref, &err);
+
+	if (!record)
+		vbd_reply_problem(req, &err);
+	return record;
+}
+
+void vbd_get_peer(struct vbd_request *req)
+{
+	struct vbd_peer_record *record = find(req);
+
+	if (record)
+		vbd_reply_json(req, 200, encode_peer(record, req));
+}
+
+void vbd_delete_peer(struct vbd_request *req)
+{
+	struct vbd_peer_record *record = find(req);
+	struct vbd_error err = {0};
+
+	if (!record)
+		return;
+	if (vbd_peer_forget(record, &err) == VBD_OK)
+		vbd_reply_empty(req, 204);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+struct peer_waiter {
+	struct vbd_waiter waiter; /* first */
+	struct vbd_peer_record *record;
+};
+
+static void answer_peer(struct vbd_waiter *base, enum vbd_wake why)
+{
+	struct peer_waiter *waiter = VBD_CONTAINER_OF(base, struct peer_waiter, waiter);
+	struct vbd_peer_record *record = waiter->record;
+	struct vbd_request *req = base->req;
+	struct vbd_error err = {0};
+	bool ready;
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the peer was deleted meanwhile");
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	ready = record->peer.state == VBD_PEER_READY;
+	/* Without a wait the state is told as it is; with one, why it failed is the answer. */
+	if (record->peer.state == VBD_PEER_FAILED && req->wait_asked) {
+		vbd_peer_problem(record, &err);
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	if (!ready && why != VBD_WAKE_TIMEOUT)
+		return;
+	vbd_request_add_location(req, "peers", record->object.id);
+	vbd_reply_json(req, ready ? 201 : 202, encode_peer(record, req));
+}
+
+static void wait_for(struct vbd_request *req, struct vbd_peer_record *record)
+{
+	struct peer_waiter *waiter = calloc(1, sizeof(*waiter));
+	struct vbd_error err = {0};
+
+	if (!waiter) {
+		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory to wait");
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	waiter->waiter.answer = answer_peer;
+	waiter->record = record;
+	vbd_waiter_run(&waiter->waiter, req, &record->watches, (uint64_t)req->wait_s * 1000);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+struct peer_create {
+	const char *name;
+	struct vbd_json_ref endpoint;
+	const char *dst_addr;
+	uint16_t dst_port;
+	struct vbd_private_data_input private_data;
+	uint32_t timeout_ms;
+	uint64_t message;
+	const char *gid;
+	uint16_t lid;
+	uint32_t qpn;
+	uint64_t qkey;
+	uint8_t sl;
+	uint8_t gid_index;
+	uint8_t hop_limit;
+	uint8_t traffic_class;
+	uint32_t flow_label;
+	bool dst_port_seen, timeout_seen, message_seen, lid_seen, qpn_seen, qkey_seen, sl_seen,
+		gid_index_seen, hop_limit_seen, traffic_class_seen, flow_label_seen;
+};
+
+#define FIELD(member) VBD_FIELD_AT(struct peer_create, member)
+#define SEEN(flag)    VBD_FIELD_SEEN(struct peer_create, flag)
+
+static const struct vbd_field create_fields[] = {
+	{.name = "name",
+		.type = VBD_FIELD_STRING,
+		FIELD(name),
+		.max = 63,
+		.check = vbd_name_valid,
+		.check_text = VBD_NAME_RULE},
+	{.name = "endpoint", .type = VBD_FIELD_REF, .required = true, FIELD(endpoint)},
+	{.name = "dst_addr", .type = VBD_FIELD_STRING, FIELD(dst_addr), .min = 1, .max = 255},
+	{.name = "dst_port",
+		.type = VBD_FIELD_UINT,
+		FIELD(dst_port),
+		.min = 1,
+		.max = 65535,
+		SEEN(dst_port_seen)},
+	VBD_PRIVATE_DATA_FIELD(struct peer_create),
+	{.name = "timeout_ms",
+		.type = VBD_FIELD_UINT,
+		FIELD(timeout_ms),
+		.min = 1,
+		.max = 600000,
+		SEEN(timeout_seen)},
+	{.name = "message",
+		.type = VBD_FIELD_UINT,
+		FIELD(message),
+		.min = 1,
+		.max = INT64_MAX,
+		SEEN(message_seen)},
+	{.name = "gid", .type = VBD_FIELD_STRING, FIELD(gid), .min = 2, .max = 45},
+	{.name = "lid", .type = VBD_FIELD_UINT, FIELD(lid), .min = 1, .max = 65535, SEEN(lid_seen)},
+	{.name = "qpn",
+		.type = VBD_FIELD_UINT,
+		FIELD(qpn),
+		.min = 1,
+		.max = 0xffffff,
+		SEEN(qpn_seen)},
+	{.name = "qkey", .type = VBD_FIELD_HEX, FIELD(qkey), .max = UINT32_MAX, SEEN(qkey_seen)},
+	{.name = "sl", .type = VBD_FIELD_UINT, FIELD(sl), .max = 15, SEEN(sl_seen)},
+	{.name = "gid_index",
+		.type = VBD_FIELD_UINT,
+		FIELD(gid_index),
+		.max = 255,
+		SEEN(gid_index_seen)},
+	{.name = "hop_limit",
+		.type = VBD_FIELD_UINT,
+		FIELD(hop_limit),
+		.max = 255,
+		SEEN(hop_limit_seen)},
+	{.name = "traffic_class",
+		.type = VBD_FIELD_UINT,
+		FIELD(traffic_class),
+		.max = 255,
+		SEEN(traffic_class_seen)},
+	{.name = "flow_label",
+		.type = VBD_FIELD_UINT,
+		FIELD(flow_label),
+		.max = 0xfffff,
+		SEEN(flow_label_seen)},
+};
+
+enum way {
+	WAY_ASKED = 1, /* by CM */
+	WAY_SENDER = 2,
+	WAY_KNOWN = 4,
+};
+
+/* A peer is described in one of three ways; what belongs to another one is refused. */
+static enum vbd_status check_members(
+	const struct peer_create *input, enum way way, struct vbd_error *err)
+{
+	const struct {
+		const char *pointer;
+		bool seen;
+		unsigned int ways;
+	} rows[] = {
+		{"/dst_port", input->dst_port_seen, WAY_ASKED},
+		{"/private_data", input->private_data.data != NULL, WAY_ASKED},
+		{"/timeout_ms", input->timeout_seen, WAY_ASKED},
+		{"/message", input->message_seen, WAY_SENDER},
+		{"/gid", input->gid != NULL, WAY_KNOWN},
+		{"/lid", input->lid_seen, WAY_KNOWN},
+		{"/qpn", input->qpn_seen, WAY_KNOWN},
+		{"/qkey", input->qkey_seen, WAY_KNOWN | WAY_SENDER},
+		{"/sl", input->sl_seen, WAY_KNOWN},
+		{"/gid_index", input->gid_index_seen, WAY_KNOWN},
+		{"/hop_limit", input->hop_limit_seen, WAY_KNOWN},
+		{"/traffic_class", input->traffic_class_seen, WAY_KNOWN},
+		{"/flow_label", input->flow_label_seen, WAY_KNOWN},
+	};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		if (rows[i].seen && !(rows[i].ways & way))
+			return vbd_error_input(err, VBD_E_BAD_VALUE, rows[i].pointer,
+				"%s has no meaning for a peer that is described by %s",
+				rows[i].pointer,
+				way == WAY_ASKED    ? "dst_addr"
+				: way == WAY_SENDER ? "message"
+						    : "qpn");
+	}
+	return VBD_OK;
+}
+
+static enum vbd_status find_way(
+	const struct peer_create *input, enum way *ret_way, struct vbd_error *err)
+{
+	if (input->dst_addr)
+		*ret_way = WAY_ASKED;
+	else if (input->message_seen)
+		*ret_way = WAY_SENDER;
+	else if (input->qpn_seen)
+		*ret_way = WAY_KNOWN;
+	else
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/dst_addr",
+			"one of dst_addr, message and qpn says who the peer is; none is there");
+	if (input->dst_addr && !input->dst_port_seen)
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/dst_port",
+			"/dst_port is missing: dst_addr is asked at a port");
+	return check_members(input, *ret_way, err);
+}
+
+/* On Ethernet a GID leads to the peer, on InfiniBand a LID, and a GID if it is in another subnet.
+ */
+static enum vbd_status known_path(const struct peer_create *input,
+	const struct vbd_endpoint_record *endpoint, struct vbd_ah_path *ret_path,
+	struct vbd_error *err)
+{
+	bool infiniband = endpoint->endpoint->lid != 0;
+
+	*ret_path = (struct vbd_ah_path){
+		.global = input->gid != NULL,
+		.hop_limit = input->hop_limit_seen ? input->hop_limit : 64,
+		.traffic_class = input->traffic_class,
+		.flow_label = input->flow_label,
+		.dlid = input->lid,
+		.sl = input->sl,
+	};
+	if (input->gid && inet_pton(AF_INET6, input->gid, ret_path->dgid) != 1)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/gid",
+			"'%s' is no GID; it is written as an IPv6 address", input->gid);
+	if (infiniband && !input->lid_seen)
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/lid",
+			"/lid is missing: device %s is on InfiniBand",
+			endpoint->endpoint->device_name);
+	if (!infiniband && !input->gid)
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/gid",
+			"/gid is missing: device %s is on Ethernet",
+			endpoint->endpoint->device_name);
+	if (!infiniband && input->lid_seen)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/lid",
+			"/lid has no meaning on Ethernet, where device %s is",
+			endpoint->endpoint->device_name);
+	return VBD_OK;
+}
+
+static enum vbd_status find_endpoint(struct vbd_daemon *daemon, const struct vbd_json_ref *ref,
+	struct vbd_endpoint_record **ret_endpoint, struct vbd_error *err)
+{
+	char text[VBD_REF_TEXT_BYTES];
+
+	*ret_endpoint = vbd_endpoint_find(daemon, vbd_ref_text(ref, text), err);
+	if (*ret_endpoint)
+		return VBD_OK;
+	vbd_blame(err, "/endpoint");
+	return VBD_E_NOT_FOUND;
+}
+
+static enum vbd_status fill_spec(const struct peer_create *input, enum way way,
+	struct vbd_peer_spec *spec, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	spec->dst_port = input->dst_port;
+	spec->timeout_ms = input->timeout_ms;
+	spec->message = input->message;
+	spec->gid_index = input->gid_index_seen ? input->gid_index : -1;
+	spec->qpn = input->qpn;
+	spec->has_qkey = input->qkey_seen;
+	spec->qkey = (uint32_t)input->qkey;
+	vbd_copy_text(spec->name, sizeof(spec->name), input->name);
+	vbd_copy_text(spec->dst_addr, sizeof(spec->dst_addr), input->dst_addr);
+	if (way == WAY_KNOWN)
+		return known_path(input, spec->endpoint, &spec->path, err);
+	status = vbd_private_data_decode(&input->private_data, &spec->request, err);
+	if (status == VBD_OK)
+		status = vbd_private_data_check(&spec->request, VBD_CM_MESSAGE_SIDR_REQUEST, false,
+			"/private_data/data", err);
+	return status;
+}
+
+static enum vbd_status decode_create(
+	const struct vbd_request *req, struct vbd_peer_spec *spec, struct vbd_error *err)
+{
+	struct peer_create input = {.timeout_ms = 10000};
+	enum vbd_status status =
+		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+	enum way way = WAY_ASKED;
+
+	if (status == VBD_OK)
+		status = find_way(&input, &way, err);
+	if (status == VBD_OK)
+		status = find_endpoint(
+			vbd_request_daemon(req), &input.endpoint, &spec->endpoint, err);
+	if (status == VBD_OK)
+		status = fill_spec(&input, way, spec, err);
+	return status;
+}
+
+void vbd_create_peer(struct vbd_request *req)
+{
+	struct vbd_peer_spec spec = {0};
+	struct vbd_peer_record *record;
+	struct vbd_error err = {0};
+
+	if (decode_create(req, &spec, &err) != VBD_OK ||
+		vbd_peer_create(vbd_request_daemon(req), &spec, &record, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	wait_for(req, record);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static void walk_peers(void *context, vbd_page_visit_cb visit, void *visitor)
+{
+	vbd_walk_registry(((struct vbd_api *)context)->daemon->peers, visit, visitor);
+}
+
+static const struct vbd_peer_record *record_of(const void *item)
+{
+	return item;
+}
+
+static bool peer_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_peer_state_json(record_of(item)->peer.state), state) == 0;
+}
+
+static int by_state(const void *a, const void *b)
+{
+	return vbd_compare_u64(record_of(a)->peer.state, record_of(b)->peer.state);
+}
+
+static int by_endpoint(const void *a, const void *b)
+{
+	return vbd_compare_u64(record_of(a)->endpoint_id, record_of(b)->endpoint_id);
+}
+
+static int by_created(const void *a, const void *b)
+{
+	return vbd_compare_u64(record_of(a)->created_ns, record_of(b)->created_ns);
+}
+
+static const char *const peer_fields[] = {"id", "name", "state", "waits_for", "endpoint", "dst",
+	"message", "qpn", "path", "qkey", "private_data", "users", "timeout_ms", "error",
+	"created_at", NULL};
+static const char *const peer_states[] = {"resolving", "ready", "failed", NULL};
+
+static const struct vbd_page_key peer_keys[] = {
+	{"name", vbd_object_compare_name},
+	{"state", by_state},
+	{"endpoint", by_endpoint},
+	{"created_at", by_created},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source peer_page = {
+	.fields = peer_fields,
+	.keys = peer_keys,
+	.states = peer_states,
+	.in_state = peer_in_state,
+	.id = vbd_object_id,
+	.walk = walk_peers,
+	.encode = encode_peer,
+};
+
+void vbd_list_peers(struct vbd_request *req)
+{
+	vbd_page_reply(req, &peer_page);
+}

@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/endpoints.h"
+
+#include "daemon/addr.h"
+#include "daemon/devices.h"
+#include "daemon/groups.h"
+#include "daemon/peers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct vbd_endpoint_record *record_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object);
+}
+
+/* What the RDMA side reports. */
+
+static void on_set_deadline(struct vbd_endpoint *endpoint, uint64_t timeout_ms, void *arg)
+{
+	struct vbd_endpoint_record *record = arg;
+
+	(void)endpoint;
+	if (timeout_ms)
+		vbd_timer_set(record->deadline, timeout_ms);
+	else
+		vbd_timer_clear(record->deadline);
+}
+
+static void on_message(struct vbd_endpoint *endpoint, struct vbd_recv_slot *slot, void *arg)
+{
+	struct vbd_endpoint_record *record = arg;
+
+	if (!vbd_inbox_add(&record->inbox, slot)) {
+		(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_ENDPOINT_LOST_MESSAGE,
+			VBD_SEVERITY_ERROR, VBD_KIND_ENDPOINT, record->object.id, VBD_REASON_NONE,
+			"message %llu is lost: no memory",
+			(unsigned long long)record->inbox.last_seq);
+		vbd_endpoint_release_message(endpoint, slot);
+	}
+	vbd_watch_notify(&record->watches, false);
+}
+
+static void on_before_memory_goes(struct vbd_endpoint *endpoint, void *arg)
+{
+	struct vbd_endpoint_record *record = arg;
+
+	(void)endpoint;
+	vbd_inbox_detach(&record->inbox);
+}
+
+/* Groups first: what was sent to them is over, and the QP can't go while it is attached. */
+static void on_before_qp_goes(struct vbd_endpoint *endpoint, void *arg)
+{
+	struct vbd_endpoint_record *record = arg;
+
+	(void)endpoint;
+	vbd_groups_endpoint_ended(record);
+	vbd_peers_endpoint_ended(record);
+}
+
+static void on_asked(struct vbd_endpoint *endpoint, const struct sockaddr *peer,
+	const struct vbd_error *refused, void *arg)
+{
+	const struct vbd_endpoint_record *record = arg;
+	const struct sockaddr_storage *from = (const struct sockaddr_storage *)peer;
+	char text[VBD_ADDR_TEXT_BYTES];
+
+	(void)endpoint;
+	(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_ENDPOINT_ASKED,
+		refused ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO, VBD_KIND_ENDPOINT,
+		record->object.id, VBD_REASON_NONE, "%s asked for its QP number%s%s",
+		vbd_addr_format(from, text), refused ? ": " : "", refused ? refused->text : "");
+}
+
+static void count_totals(struct vbd_totals *totals, const struct vbd_endpoint *endpoint)
+{
+	static const enum vbd_op sends[] = {VBD_OP_SEND, VBD_OP_SEND_IMM};
+	const struct vbd_op_counters *recv = vbd_endpoint_op_counters(endpoint, VBD_OP_RECV);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(sends); i++) {
+		const struct vbd_op_counters *send = vbd_endpoint_op_counters(endpoint, sends[i]);
+
+		totals->messages_sent += vbd_counter_get(&send->completed);
+		totals->bytes_sent += vbd_counter_get(&send->bytes);
+	}
+	totals->messages_received += vbd_counter_get(&recv->completed);
+	totals->bytes_received += vbd_counter_get(&recv->bytes);
+}
+
+static void ended(struct vbd_endpoint_record *record)
+{
+	struct vbd_daemon *daemon = record->daemon;
+	const struct vbd_endpoint *endpoint = record->endpoint;
+	bool failed = endpoint->state == VBD_ENDPOINT_FAILED;
+
+	record->ended = true;
+	daemon->endpoints_open--;
+	daemon->endpoints_failed += failed ? 1 : 0;
+	daemon->messages_bytes -= record->receive_bytes;
+	count_totals(&daemon->ended_totals, endpoint);
+	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_ENDPOINT_ENDED,
+		failed ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO, VBD_KIND_ENDPOINT,
+		record->object.id, endpoint->reason, "%s: %s%s%s",
+		vbd_endpoint_state_name(endpoint->state), vbd_reason_name(endpoint->reason),
+		endpoint->first_error.at_ns ? ": " : "",
+		endpoint->first_error.at_ns ? endpoint->first_error.error.text : "");
+	if (record->forget)
+		vbd_loop_defer(daemon->loop, &record->reap);
+	vbd_daemon_check_stop(daemon);
+}
+
+static void on_state_changed(struct vbd_endpoint *endpoint, void *arg)
+{
+	struct vbd_endpoint_record *record = arg;
+
+	if (vbd_endpoint_state_ended(endpoint->state))
+		ended(record);
+	vbd_watch_notify(&record->watches, false);
+}
+
+static const struct vbd_endpoint_ops endpoint_ops = {
+	.state_changed = on_state_changed,
+	.set_deadline = on_set_deadline,
+	.message = on_message,
+	.before_memory_goes = on_before_memory_goes,
+	.before_qp_goes = on_before_qp_goes,
+	.asked = on_asked,
+};
+
+static void on_deadline(void *arg)
+{
+	struct vbd_endpoint_record *record = arg;
+
+	vbd_endpoint_deadline(record->endpoint);
+}
+
+/* Making and freeing. */
+
+static void free_record(struct vbd_endpoint_record *record)
+{
+	vbd_list_remove(&record->reap.link);
+	vbd_groups_destroy_of(record);
+	vbd_peers_destroy_of(record);
+	vbd_timer_destroy(record->deadline);
+	vbd_registry_remove(record->daemon->endpoints, &record->object);
+	vbd_watch_notify(&record->watches, true);
+	vbd_inbox_clear(&record->inbox);
+	vbd_endpoint_destroy(record->endpoint);
+	free(record);
+}
+
+static void reap(struct vbd_deferred *deferred)
+{
+	free_record(VBD_CONTAINER_OF(deferred, struct vbd_endpoint_record, reap));
+}
+
+static enum vbd_status check_messages(const struct vbd_daemon *daemon,
+	const struct vbd_endpoint_params *params, uint64_t *ret_receive_bytes,
+	struct vbd_error *err)
+{
+	uint64_t limit = daemon->config->limits.messages_bytes;
+	uint64_t receive_bytes =
+		(uint64_t)params->rq_depth * (params->recv_size_bytes + VBD_GRH_BYTES);
+
+	if (receive_bytes > limit - daemon->messages_bytes) {
+		if (err && err->status == VBD_OK)
+			err->limit = limit;
+		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/qp",
+			"rq_depth x (recv_size_bytes + %d) is %llu; all receives may have %llu, "
+			"and %llu are taken",
+			VBD_GRH_BYTES, (unsigned long long)receive_bytes, (unsigned long long)limit,
+			(unsigned long long)daemon->messages_bytes);
+	}
+	*ret_receive_bytes = receive_bytes;
+	return VBD_OK;
+}
+
+/* A record in the registry with its timer; the RDMA side is still missing. */
+static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_endpoint_spec *spec,
+	struct vbd_endpoint_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_endpoint_record *record;
+	uint64_t receive_bytes = 0;
+	enum vbd_status status;
+
+	status = check_messages(daemon, &spec->params, &receive_bytes, err);
+	if (status)
+		return status;
+	record = calloc(1, sizeof(*record));
+	if (!record)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for an endpoint");
+	record->daemon = daemon;
+	record->receive_bytes = receive_bytes;
+	vbd_list_init(&record->watches);
+	vbd_list_init(&record->peers);
+	vbd_list_init(&record->groups);
+	vbd_list_init(&record->transfers);
+	vbd_inbox_init(&record->inbox);
+	vbd_deferred_init(&record->reap, reap);
+	status = vbd_timer_create(daemon->loop, on_deadline, record, &record->deadline, err);
+	if (!status)
+		status = vbd_registry_add(daemon->endpoints, &record->object, spec->name, err);
+	if (status) {
+		vbd_timer_destroy(record->deadline);
+		free(record);
+		return status;
+	}
+	*ret_record = record;
+	return VBD_OK;
+}
+
+/* What the CM tells peers is fixed for IP addresses: another qkey would make it a lie. */
+static enum vbd_status check_spec(const struct vbd_endpoint_spec *spec,
+	struct sockaddr_storage *ret_addr, struct vbd_error *err)
+{
+	if (!spec->addr[0])
+		return VBD_OK;
+	if (!vbd_addr_parse(spec->addr, spec->port, ret_addr))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
+			"'%.80s' is no numeric IPv4 or IPv6 address", spec->addr);
+	if (spec->params.qkey != VBD_CM_QKEY)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qkey",
+			"the CM tells whoever asks at an address that the qkey is 0x%08x",
+			VBD_CM_QKEY);
+	return VBD_OK;
+}
+
+static enum vbd_status find_device(struct vbd_daemon *daemon, const char *name,
+	struct vbd_device **ret_device, struct vbd_error *err)
+{
+	struct vbd_error error = {0};
+
+	*ret_device = NULL;
+	if (!*name)
+		return VBD_OK;
+	*ret_device = vbd_device_find_ref(daemon, name, &error);
+	if (*ret_device)
+		return VBD_OK;
+	return vbd_error_input(err, error.status, "/device", "%s", error.text);
+}
+
+static enum vbd_status open_endpoint(struct vbd_endpoint_record *record,
+	const struct vbd_endpoint_spec *spec, const struct sockaddr_storage *addr,
+	struct vbd_error *err)
+{
+	struct vbd_device *device;
+	enum vbd_status status = find_device(record->daemon, spec->device, &device, err);
+
+	if (status)
+		return status;
+	return vbd_endpoint_open(record->daemon->fabric, record->object.id, device,
+		addr->ss_family ? (const struct sockaddr *)addr : NULL, &spec->params,
+		&endpoint_ops, record, &record->endpoint, err);
+}
+
+static void announce(const struct vbd_endpoint_record *record)
+{
+	const struct vbd_endpoint *endpoint = record->endpoint;
+	char text[VBD_ADDR_TEXT_BYTES];
+
+	(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_ENDPOINT_CREATED,
+		VBD_SEVERITY_INFO, VBD_KIND_ENDPOINT, record->object.id, VBD_REASON_NONE,
+		"on %s, qpn 0x%06x, %s %s port %u", endpoint->device_name, endpoint->qpn,
+		endpoint->listen_id ? "listens on" : "does not listen",
+		vbd_addr_format(&endpoint->addr, text), vbd_addr_port(&endpoint->addr));
+}
+
+enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_endpoint_spec *spec,
+	struct vbd_endpoint_record **ret_record, struct vbd_error *err)
+{
+	struct sockaddr_storage addr = {0};
+	struct vbd_endpoint_record *record;
+	enum vbd_status status;
+
+	status = vbd_daemon_accepts_work(daemon, err);
+	if (!status)
+		status = check_spec(spec, &addr, err);
+	if (!status)
+		status = make_record(daemon, spec, &record, err);
+	if (status)
+		return status;
+	status = open_endpoint(record, spec, &addr, err);
+	if (status) {
+		free_record(record);
+		return status;
+	}
+	daemon->endpoints_open++;
+	daemon->messages_bytes += record->receive_bytes;
+	announce(record);
+	*ret_record = record;
+	return VBD_OK;
+}
+
+struct vbd_endpoint_record *vbd_endpoint_find(
+	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+{
+	struct vbd_object *object;
+
+	if (vbd_registry_find_ref(daemon->endpoints, ref, &object, err) != VBD_OK)
+		return NULL;
+	return record_of(object);
+}
+
+enum vbd_status vbd_endpoint_check_ready(
+	const struct vbd_endpoint_record *record, const char *pointer, struct vbd_error *err)
+{
+	if (record->endpoint->state == VBD_ENDPOINT_READY)
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_WRONG_STATE, pointer,
+		"endpoint %llu is %s; only a ready one can be used",
+		(unsigned long long)record->object.id,
+		vbd_endpoint_state_name(record->endpoint->state));
+}
+
+/* Commands. */
+
+void vbd_endpoint_forget(struct vbd_endpoint_record *record)
+{
+	record->forget = true;
+	if (record->ended)
+		vbd_loop_defer(record->daemon->loop, &record->reap);
+	else
+		vbd_endpoint_close(record->endpoint, VBD_REASON_LOCAL_CLOSE);
+}
+
+static void release_message(struct vbd_recv_slot *slot, void *arg)
+{
+	const struct vbd_endpoint_record *record = arg;
+
+	vbd_endpoint_release_message(record->endpoint, slot);
+}
+
+enum vbd_status vbd_endpoint_delete_messages(
+	struct vbd_endpoint_record *record, uint64_t through, struct vbd_error *err)
+{
+	return vbd_inbox_delete(&record->inbox, through, release_message, record, err);
+}
+
+void vbd_endpoints_device_removing(struct vbd_daemon *daemon, const struct vbd_device *device)
+{
+	for (struct vbd_object *object = vbd_registry_first(daemon->endpoints); object;
+		object = vbd_registry_next(object)) {
+		struct vbd_endpoint *endpoint = record_of(object)->endpoint;
+
+		if (endpoint->device == device)
+			vbd_endpoint_device_removed(endpoint);
+	}
+}
+
+void vbd_endpoints_add_totals(const struct vbd_daemon *daemon, struct vbd_totals *totals)
+{
+	for (struct vbd_object *object = vbd_registry_first(daemon->endpoints); object;
+		object = vbd_registry_next(object)) {
+		const struct vbd_endpoint_record *record = record_of(object);
+
+		if (!record->ended)
+			count_totals(totals, record->endpoint);
+	}
+}
+
+void vbd_endpoints_close_all(struct vbd_daemon *daemon)
+{
+	for (struct vbd_object *object = vbd_registry_first(daemon->endpoints); object;
+		object = vbd_registry_next(object))
+		vbd_endpoint_close(record_of(object)->endpoint, VBD_REASON_SHUTDOWN);
+}
+
+void vbd_endpoints_destroy_all(struct vbd_daemon *daemon)
+{
+	struct vbd_object *next;
+
+	for (struct vbd_object *object = vbd_registry_first(daemon->endpoints); object;
+		object = next) {
+		next = vbd_registry_next(object);
+		free_record(record_of(object));
+	}
+}

@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/peers.h"
+
+#include "base/clock.h"
+#include "daemon/addr.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct vbd_peer_record *record_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_peer_record, object);
+}
+
+/* Freeing. */
+
+static void free_record(struct vbd_peer_record *record)
+{
+	vbd_list_remove(&record->reap.link);
+	vbd_timer_destroy(record->deadline);
+	vbd_peer_fini(&record->peer);
+	free(record);
+}
+
+static void reap(struct vbd_deferred *deferred)
+{
+	free_record(VBD_CONTAINER_OF(deferred, struct vbd_peer_record, reap));
+}
+
+/* Nobody finds it any more. */
+static void withdraw(struct vbd_peer_record *record)
+{
+	vbd_resolve_cancel(record->resolution);
+	record->resolution = NULL;
+	vbd_timer_clear(record->deadline);
+	vbd_list_remove(&record->link);
+	vbd_registry_remove(record->daemon->peers, &record->object);
+	vbd_watch_notify(&record->watches, true);
+}
+
+/* What the RDMA side reports. */
+
+static void on_state_changed(struct vbd_peer *peer, void *arg)
+{
+	struct vbd_peer_record *record = arg;
+	char gid[VBD_ADDR_TEXT_BYTES];
+
+	if (record->orphan)
+		return;
+	if (peer->state == VBD_PEER_READY)
+		(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_PEER_READY,
+			VBD_SEVERITY_INFO, VBD_KIND_PEER, record->object.id, VBD_REASON_NONE,
+			"qpn 0x%06x at %s, for endpoint %llu", peer->qpn,
+			vbd_addr_format_gid(peer->path.dgid, gid),
+			(unsigned long long)record->endpoint_id);
+	else if (peer->state == VBD_PEER_FAILED)
+		(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_PEER_FAILED,
+			VBD_SEVERITY_WARNING, VBD_KIND_PEER, record->object.id, VBD_REASON_NONE,
+			"%s", peer->error.text);
+	if (peer->state == VBD_PEER_READY || peer->state == VBD_PEER_FAILED)
+		vbd_timer_clear(record->deadline);
+	vbd_watch_notify(&record->watches, false);
+}
+
+static void make_ah(void *arg)
+{
+	struct vbd_peer_record *record = arg;
+
+	vbd_peer_make_ah(&record->peer);
+}
+
+static void on_ah_made(void *arg)
+{
+	struct vbd_peer_record *record = arg;
+	struct vbd_daemon *daemon = record->daemon;
+
+	daemon->pool_jobs--;
+	vbd_peer_ah_made(&record->peer);
+	if (record->orphan)
+		vbd_loop_defer(daemon->loop, &record->reap);
+	vbd_daemon_check_stop(daemon);
+}
+
+static void on_make_ah(struct vbd_peer *peer, void *arg)
+{
+	struct vbd_peer_record *record = arg;
+
+	if (vbd_loop_work(record->daemon->loop, make_ah, on_ah_made, record, &peer->ah_error) ==
+		VBD_OK)
+		record->daemon->pool_jobs++;
+	else
+		vbd_peer_ah_made(peer);
+}
+
+static const struct vbd_peer_ops peer_ops = {
+	.state_changed = on_state_changed,
+	.make_ah = on_make_ah,
+};
+
+static void on_deadline(void *arg)
+{
+	struct vbd_peer_record *record = arg;
+
+	vbd_peer_deadline(&record->peer);
+}
+
+/* Making. */
+
+static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_peer_spec *spec,
+	struct vbd_peer_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_peer_record *record = calloc(1, sizeof(*record));
+	enum vbd_status status;
+
+	if (!record)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a peer");
+	record->daemon = daemon;
+	record->endpoint_id = spec->endpoint->object.id;
+	record->created_ns = vbd_clock_mono_ns();
+	record->message = spec->message;
+	vbd_list_init(&record->link);
+	vbd_list_init(&record->watches);
+	vbd_deferred_init(&record->reap, reap);
+	status = vbd_timer_create(daemon->loop, on_deadline, record, &record->deadline, err);
+	if (!status)
+		status = vbd_registry_add(daemon->peers, &record->object, spec->name, err);
+	if (status) {
+		vbd_timer_destroy(record->deadline);
+		free(record);
+		return status;
+	}
+	vbd_list_append(&spec->endpoint->peers, &record->link);
+	vbd_peer_init(
+		&record->peer, record->object.id, spec->endpoint->endpoint, &peer_ops, record);
+	*ret_record = record;
+	return VBD_OK;
+}
+
+static void on_resolved(
+	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg)
+{
+	struct vbd_peer_record *record = arg;
+
+	(void)addr_bytes;
+	record->resolution = NULL;
+	if (!addr)
+		vbd_peer_name_failed(&record->peer, err);
+	else
+		vbd_peer_resolve(&record->peer, addr);
+}
+
+static void resolve(struct vbd_peer_record *record, const struct vbd_peer_spec *spec)
+{
+	struct vbd_error error = {0};
+	struct sockaddr_storage dst;
+
+	record->timeout_ms = spec->timeout_ms;
+	record->peer.request = spec->request;
+	(void)snprintf(record->dst, sizeof(record->dst),
+		strchr(spec->dst_addr, ':') ? "[%s]:%u" : "%s:%u", spec->dst_addr, spec->dst_port);
+	vbd_timer_set(record->deadline, spec->timeout_ms);
+	/* A numeric address needs no detour through the thread pool. */
+	if (vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst))
+		vbd_peer_resolve(&record->peer, (const struct sockaddr *)&dst);
+	else if (vbd_resolve(record->daemon->loop, spec->dst_addr, spec->dst_port, on_resolved,
+			 record, &record->resolution, &error) != VBD_OK)
+		vbd_peer_name_failed(&record->peer, &error);
+}
+
+static enum vbd_status path_of_message(const struct vbd_peer_spec *spec,
+	struct vbd_ah_path *ret_path, uint32_t *ret_qpn, struct vbd_error *err)
+{
+	const struct vbd_endpoint *endpoint = spec->endpoint->endpoint;
+	const struct vbd_message *message = vbd_inbox_find(&spec->endpoint->inbox, spec->message);
+	struct vbd_error error = {0};
+	enum vbd_status status;
+
+	if (!message)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/message",
+			"the inbox of endpoint %llu has no message %llu",
+			(unsigned long long)spec->endpoint->object.id,
+			(unsigned long long)spec->message);
+	status = vbd_ah_path_back(endpoint->device, endpoint->params.port_num,
+		(uint8_t)endpoint->params.gid_index, &message->source, ret_path, &error);
+	if (status)
+		return vbd_error_input(err, status, "/message", "%s", error.text);
+	*ret_qpn = message->source.qpn;
+	return VBD_OK;
+}
+
+static enum vbd_status known_path(const struct vbd_peer_spec *spec, struct vbd_ah_path *ret_path,
+	uint32_t *ret_qpn, struct vbd_error *err)
+{
+	const struct vbd_endpoint_params *params = &spec->endpoint->endpoint->params;
+
+	if (spec->message)
+		return path_of_message(spec, ret_path, ret_qpn, err);
+	*ret_path = spec->path;
+	ret_path->port_num = params->port_num;
+	ret_path->sgid_index =
+		(uint8_t)(spec->gid_index >= 0 ? spec->gid_index : params->gid_index);
+	*ret_qpn = spec->qpn;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer_spec *spec,
+	struct vbd_peer_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_peer_record *record;
+	struct vbd_ah_path path = {0};
+	enum vbd_status status;
+	uint32_t qpn = 0;
+
+	status = vbd_daemon_accepts_work(daemon, err);
+	if (!status)
+		status = vbd_endpoint_check_ready(spec->endpoint, "/endpoint", err);
+	if (!status && !spec->dst_addr[0])
+		status = known_path(spec, &path, &qpn, err);
+	if (!status)
+		status = make_record(daemon, spec, &record, err);
+	if (status)
+		return status;
+	/* From here on a failure is the peer's. */
+	if (spec->dst_addr[0])
+		resolve(record, spec);
+	else
+		vbd_peer_set(&record->peer, &path, qpn,
+			spec->has_qkey ? spec->qkey : spec->endpoint->endpoint->params.qkey);
+	*ret_record = record;
+	return VBD_OK;
+}
+
+struct vbd_peer_record *vbd_peer_find(
+	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+{
+	struct vbd_object *object;
+
+	if (vbd_registry_find_ref(daemon->peers, ref, &object, err) != VBD_OK)
+		return NULL;
+	return record_of(object);
+}
+
+static void give_up(struct vbd_peer_record *record)
+{
+	withdraw(record);
+	if (record->peer.ah_pending)
+		record->orphan = true;
+	else
+		vbd_loop_defer(record->daemon->loop, &record->reap);
+}
+
+enum vbd_status vbd_peer_forget(struct vbd_peer_record *record, struct vbd_error *err)
+{
+	if (record->peer.users > 0)
+		return vbd_error_set(err, VBD_E_IN_USE, "%u transfers to peer %llu are under way",
+			record->peer.users, (unsigned long long)record->object.id);
+	give_up(record);
+	return VBD_OK;
+}
+
+void vbd_peer_hold(struct vbd_peer_record *record)
+{
+	record->peer.users++;
+}
+
+void vbd_peer_release(struct vbd_peer_record *record)
+{
+	record->peer.users--;
+}
+
+void vbd_peer_problem(const struct vbd_peer_record *record, struct vbd_error *ret_err)
+{
+	*ret_err = record->peer.error;
+	(void)vbd_registry_path(record->daemon->peers, record->object.id, ret_err->object);
+}
+
+void vbd_peers_endpoint_ended(struct vbd_endpoint_record *endpoint)
+{
+	vbd_list_for_each (link, &endpoint->peers) {
+		struct vbd_peer_record *record =
+			VBD_CONTAINER_OF(link, struct vbd_peer_record, link);
+
+		vbd_resolve_cancel(record->resolution);
+		record->resolution = NULL;
+		vbd_peer_endpoint_ended(&record->peer);
+	}
+}
+
+void vbd_peers_destroy_of(struct vbd_endpoint_record *endpoint)
+{
+	vbd_list_for_each (link, &endpoint->peers)
+		give_up(VBD_CONTAINER_OF(link, struct vbd_peer_record, link));
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Peers as resources: to whom an endpoint sends.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_PEERS_H
+#define VBD_DAEMON_PEERS_H
+
+#include "daemon/endpoints.h"
+#include "rdma/peer.h"
+
+struct vbd_peer_record {
+	struct vbd_object object; /* first */
+	struct vbd_daemon *daemon;
+	struct vbd_peer peer;
+	struct vbd_link link; /* the endpoint's list */
+	uint64_t endpoint_id;
+	char dst[272];	     /* "host:port" as asked for; "" if it was not asked for */
+	uint64_t message;    /* seq of the message that it sent; 0 if it was not taken from one */
+	uint32_t timeout_ms; /* 0: nobody is asked */
+	uint64_t created_ns;
+	struct vbd_timer *deadline;
+	struct vbd_resolution *resolution;
+	struct vbd_link watches;
+	bool orphan; /* deleted, and the thread pool still has it */
+	struct vbd_deferred reap;
+};
+
+/* One of three: asked for at dst_addr, the sender of a message, or known. */
+struct vbd_peer_spec {
+	char name[64]; /* "" for none */
+	struct vbd_endpoint_record *endpoint;
+	char dst_addr[256]; /* "" if it is not asked for */
+	uint16_t dst_port;
+	uint32_t timeout_ms;
+	struct vbd_private_data request;
+	uint64_t message;	 /* 0 if it is not the sender of one */
+	struct vbd_ah_path path; /* known: port_num is the endpoint's */
+	int gid_index;		 /* -1: the endpoint's */
+	uint32_t qpn;
+	bool has_qkey; /* else the endpoint's own */
+	uint32_t qkey;
+};
+
+/** vbd_peer_create - begin to resolve it; what fails later is the peer's own error */
+enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer_spec *spec,
+	struct vbd_peer_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_peer_find - NULL and not_found */
+struct vbd_peer_record *vbd_peer_find(
+	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
+
+/** vbd_peer_forget - in_use while something is being sent to it; else it is gone at once */
+enum vbd_status vbd_peer_forget(
+	struct vbd_peer_record *record, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_peer_hold - a transfer will send to it; ready */
+void vbd_peer_hold(struct vbd_peer_record *record);
+/** vbd_peer_release - the transfer has ended */
+void vbd_peer_release(struct vbd_peer_record *record);
+
+/** vbd_peer_problem - why it failed, for a client that waited */
+void vbd_peer_problem(const struct vbd_peer_record *record, struct vbd_error *ret_err);
+
+/** vbd_peers_endpoint_ended - those of the endpoint fail, their address handles go */
+void vbd_peers_endpoint_ended(struct vbd_endpoint_record *endpoint);
+
+/** vbd_peers_destroy_of - free those of the endpoint; it has ended */
+void vbd_peers_destroy_of(struct vbd_endpoint_record *endpoint);
+
+#endif

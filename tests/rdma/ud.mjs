@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Datagrams: endpoints, peers, multicast groups; between two daemons, and with udaddy, ibv_ud_pingpong and mckey.
+
+import net from "node:net";
+
+import {
+	Daemon, Program, addr, dev, equal, finish, listens, ok, proof, refusal, resources, resources_are_back, scenario,
+	until,
+} from "./lib.mjs";
+
+const PORT = 7174;
+const ENDPOINT = "/v1/endpoints";
+const GROUP = "239.1.2.3";
+const MESSAGES = 10;
+
+const two_daemons = async () => {
+	const daemons = [await Daemon.start("a"), await Daemon.start("b")];
+
+	await Promise.all(daemons.map((daemon) => daemon.ready()));
+	return daemons;
+};
+
+const endpoint = (daemon, body = {}) => daemon.post(ENDPOINT, { device: dev, ...body });
+const listening = (daemon, port = PORT, body = {}) => endpoint(daemon, { addr, port, ...body });
+const peer = (daemon, { id }, body) => daemon.post("/v1/peers", { endpoint: id, ...body }, 60);
+const asked = (daemon, from, port = PORT, more = {}) => peer(daemon, from, { dst_addr: addr, dst_port: port, ...more });
+const group = (daemon, { id }, body = {}) => daemon.post("/v1/groups", { endpoint: id, addr: GROUP, ...body }, 60);
+const say = (daemon, { id }, to, data, more = {}) =>
+	daemon.post(`${ENDPOINT}/${id}/messages`, { ...to, data, ...more }, 60);
+const heard = async (daemon, { id }, count) =>
+	(await daemon.until(`${ENDPOINT}/${id}/messages?limit=1000`, `${count} messages`, ({ total }) => total >= count)).items;
+const inbox = async (daemon, { id }) => (await daemon.get(`${ENDPOINT}/${id}/messages?limit=1000`)).items;
+
+await scenario("an endpoint asks another for its number, and both talk", async () => {
+	const before = await resources();
+	const [a, b] = await two_daemons();
+	const there = await listening(b, PORT, { private_data: { data: "welcome" } });
+	const here = await endpoint(a);
+	const b_of_a = await asked(a, here, PORT, { private_data: { data: "who?" } });
+
+	equal(b_of_a.qpn, there.qpn, "the number that was told");
+	equal(b_of_a.qkey, "0x01234567", "the qkey that was told");
+	equal(b_of_a.private_data.peer.data, "welcome", "private data of the answer");
+	equal((await b.get(`${ENDPOINT}/${there.id}`)).sidr.answered, 1, "answers");
+
+	await say(a, here, { peer: b_of_a.id }, "hello");
+	await say(a, here, { peer: b_of_a.id }, "", { imm: 4294967295 });
+	const [first, second] = await heard(b, there, 2);
+
+	equal(first.data, "hello", "the first message");
+	equal(first.op, "send", "its operation");
+	equal(first.source.qpn, here.qpn, "where it came from");
+	equal(first.source.gid, here.gid, "where it came from");
+	equal(second.length_bytes, 0, "length of the second");
+	equal(second.imm, 4294967295, "its immediate");
+
+	const a_of_b = await peer(b, there, { message: first.seq });
+
+	equal(a_of_b.qpn, here.qpn, "number of the sender");
+	await say(b, there, { peer: a_of_b.id }, "hello yourself");
+	equal((await heard(a, here, 1))[0].data, "hello yourself", "the reply");
+
+	const { counters } = await b.get(`${ENDPOINT}/${there.id}`);
+
+	equal(counters.recv.completed, 2, "messages that came");
+	equal(counters.recv.bytes, 5, "bytes that came");
+	equal(counters.grh_bytes, 80, "bytes of route headers");
+	const { code } = await a.refused("POST", "/v1/peers", { endpoint: here.id, dst_addr: addr, dst_port: 7999 }, 60);
+	equal(code, "rejected", "a port where nobody listens");
+	await a.stop();
+	await b.stop();
+	await resources_are_back(before);
+	proof("send", "ud");
+	proof("send_imm", "ud");
+	proof("zero_length", "ud");
+	proof("inline", "ud");
+	proof("inbox", "ud");
+	proof("private_data", "ud");
+});
+
+await scenario("a datagram fills the MTU and is never longer", async () => {
+	const [a, b] = await two_daemons();
+	const there = await listening(b);
+	const here = await endpoint(a);
+	const { id } = await asked(a, here);
+	const { max_message_bytes } = here;
+	const buffer = await a.buffer(2 * max_message_bytes);
+	const send = (more) => ({ op: "send", endpoint: here.id, peer: id, buffer: buffer.id, ...more });
+
+	await say(a, here, { peer: id }, "x".repeat(max_message_bytes));
+	const too_long = await a.refused("POST", `${ENDPOINT}/${here.id}/messages`,
+		{ peer: id, data: "x".repeat(max_message_bytes + 1) });
+	equal(too_long.code, "message_too_long", "code");
+	ok(too_long.detail.includes(String(max_message_bytes)), too_long.detail);
+	equal(too_long.pointer, "/data", "pointer");
+	equal((await a.refused("POST", "/v1/transfers", send({ length_bytes: max_message_bytes + 1 }))).code,
+		"message_too_long", "code");
+
+	// In parts, gathered from ranges, each one a datagram.
+	await a.post("/v1/transfers", send({ length_bytes: 3 * 256, message_bytes: 256 }), 60);
+	await a.post("/v1/transfers", { op: "send", endpoint: here.id, peer: id, sges: [
+		{ buffer: buffer.id, offset: 0, length_bytes: 10 }, { buffer: buffer.id, offset: 100, length_bytes: 20 }] }, 60);
+	const lengths = (await heard(b, there, 5)).map(({ length_bytes }) => length_bytes);
+
+	equal(lengths.join(), [max_message_bytes, 256, 256, 256, 30].join(), "lengths");
+	const { code } = await a.refused("POST", "/v1/transfers", { ...send(), op: "write", remote: { addr: "0x1000", rkey: "0x1" } });
+	equal(code, "not_supported", "code");
+	await a.stop();
+	await b.stop();
+	proof("sge_list", "ud");
+	refusal("write", "ud", code);
+});
+
+await scenario("what is signalled every Nth completes all the same", async () => {
+	const [a, b] = await two_daemons();
+	const there = await listening(b, PORT, { qp: { rq_depth: 256 } });
+	const here = await endpoint(a, { qp: { sq_depth: 16, signal_every: 8 } });
+	const { id } = await asked(a, here);
+	const buffer = await a.buffer(4096);
+
+	await a.post("/v1/transfers", { op: "send", endpoint: here.id, peer: id, buffer: buffer.id, length_bytes: 1280,
+		message_bytes: 10 }, 60);
+	const { counters: { send } } = await a.get(`${ENDPOINT}/${here.id}`);
+
+	equal(send.completed, 128, "sends");
+	ok(send.signalled < 32, `${send.signalled} of them were signalled`);
+	equal((await heard(b, there, 128)).length, 128, "messages");
+	await a.stop();
+	await b.stop();
+	proof("signal_every", "ud");
+});
+
+await scenario("a wrong qkey is dropped without a word, and nothing breaks", async () => {
+	const [a, b] = await two_daemons();
+	const there = await endpoint(b);
+	const here = await endpoint(a);
+	const known = { gid: there.gid, qpn: there.qpn };
+	const wrong = await peer(a, here, { ...known, qkey: "0x00000bad" });
+	const right = await peer(a, here, known);
+	const nobody = await peer(a, here, { gid: there.gid, qpn: 0xabcdef });
+
+	await say(a, here, { peer: wrong.id }, "lost");
+	await say(a, here, { peer: nobody.id }, "lost");
+	await say(a, here, { peer: right.id }, "heard");
+	equal((await heard(b, there, 1)).map(({ data }) => data).join(), "heard", "what came");
+	equal((await a.get(`${ENDPOINT}/${here.id}`)).state, "ready", "state");
+
+	// One that is gone does not end those who send to it.
+	await b.call("DELETE", `${ENDPOINT}/${there.id}`, undefined, { wait_s: 60 });
+	await say(a, here, { peer: right.id }, "to nobody");
+	equal((await a.get(`${ENDPOINT}/${here.id}`)).state, "ready", "state");
+	equal((await a.get("/v1/stats")).transfers_failed, 0, "transfers that failed");
+	await a.stop();
+	await b.stop();
+	proof("send", "ud");
+});
+
+// A reader who does not delete holds nobody back.
+await scenario("what finds no receive is lost, and what is deleted makes room", async () => {
+	const [a, b] = await two_daemons();
+	const there = await listening(b, PORT, { qp: { rq_depth: 4 } });
+	const here = await endpoint(a);
+	const { id } = await asked(a, here);
+
+	for (let i = 1; i <= 6; i++)
+		await say(a, here, { peer: id }, `message ${i}`);
+	equal((await heard(b, there, 4)).length, 4, "messages that were kept");
+	await b.call("DELETE", `${ENDPOINT}/${there.id}/messages?through=4`);
+	await say(a, here, { peer: id }, "room");
+	equal((await heard(b, there, 1))[0].data, "room", "the message after it");
+	await a.stop();
+	await b.stop();
+	proof("inbox", "ud");
+});
+
+// --- udaddy ----------------------------------------------------------------------------------------------------
+
+await scenario("udaddy serves an endpoint", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	const server = new Program("udaddy", ["-b", addr, "-C", String(MESSAGES)]);
+
+	await listens(PORT);
+	const here = await endpoint(daemon);
+	const { id } = await asked(daemon, here);
+
+	// Its replies go to the QP that the immediate names.
+	for (let i = 0; i < MESSAGES; i++)
+		await say(daemon, here, { peer: id }, "x".repeat(100), { imm: here.qpn });
+	const messages = await heard(daemon, here, MESSAGES);
+
+	ok(messages.every(({ length_bytes, op, source }) => length_bytes === 100 && op === "send" && source.gid === here.gid),
+		JSON.stringify(messages[0]));
+	await server.success();
+	await daemon.stop();
+	proof("peer:udaddy", "ud");
+});
+
+await scenario("udaddy asks an endpoint", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	const here = await listening(daemon);
+	const client = new Program("udaddy", ["-s", addr, "-C", String(MESSAGES)]);
+	const messages = await heard(daemon, here, MESSAGES);
+	const { id } = await peer(daemon, here, { message: messages[0].seq });
+
+	equal(messages[0].imm, messages[0].source.qpn, "the number that it tells");
+	for (let i = 0; i < MESSAGES; i++)
+		await say(daemon, here, { peer: id }, "y".repeat(100));
+	await client.success();
+	await daemon.stop();
+	proof("peer:udaddy", "ud");
+});
+
+// --- ibv_ud_pingpong: "LID:QPN:PSN:GID" in hex, from the client first, and "done" behind it --------------------------
+
+const LINE_BYTES = "0000:000000:000000:00000000000000000000000000000000".length + 1;
+const PINGPONG_PORT = 18515;
+const PINGPONG_QKEY = "0x11111111";
+
+const hex = (number, digits) => number.toString(16).padStart(digits, "0");
+
+const gid_digits = (gid) => {
+	const v4 = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(gid);
+	const text = v4 ? `${v4[1]}${hex(v4[2] * 256 + Number(v4[3]), 4)}:${hex(v4[4] * 256 + Number(v4[5]), 4)}` : gid;
+	const [front, back] = text.split("::").map((part) => part.split(":").filter(Boolean));
+	const words = back ? [...front, ...Array(8 - front.length - back.length).fill("0"), ...back] : front;
+
+	return words.map((word) => word.padStart(4, "0")).join("");
+};
+
+const line_of = ({ lid, qpn, psn, gid }) => `${hex(lid, 4)}:${hex(qpn, 6)}:${hex(psn, 6)}:${gid_digits(gid)}\0`;
+
+const peer_of = (line) => {
+	const [, qpn, , gid] = line.replace("\0", "").split(":");
+
+	return { qpn: parseInt(qpn, 16), gid: gid.match(/.{4}/g).join(":"), qkey: PINGPONG_QKEY };
+};
+
+const read_bytes = (socket, count) => new Promise((done, fail) => {
+	let seen = Buffer.alloc(0);
+	const take = (bytes) => {
+		seen = Buffer.concat([seen, bytes]);
+		if (seen.length < count)
+			return;
+		socket.off("data", take);
+		done(seen.subarray(0, count).toString());
+	};
+
+	socket.on("data", take);
+	socket.on("error", fail);
+	socket.on("end", () => fail(new Error(`the pingpong hung up after ${seen.length} bytes`)));
+});
+
+const connected = (port) => new Promise((done, fail) => {
+	const socket = net.connect(port, "127.0.0.1", () => done(socket));
+
+	socket.on("error", fail);
+});
+
+const pingpong = ({ gid_index }, ...more) => new Program("ibv_ud_pingpong", [
+	"-d", dev, "-g", String(gid_index), "-s", "1024", "-r", "20", "-n", String(MESSAGES), ...more]);
+
+// The client sends first; each answer brings the next.
+await scenario("an endpoint answers ibv_ud_pingpong", async () => {
+	const daemon = await Daemon.start("d");
+	const server = net.createServer();
+
+	await daemon.ready();
+	const here = await endpoint(daemon, { qkey: PINGPONG_QKEY });
+	await new Promise((done) => server.listen(PINGPONG_PORT, "127.0.0.1", done));
+	const asks = new Promise((done) => server.once("connection", done));
+	const client = pingpong(here, "127.0.0.1");
+	const socket = await asks;
+	const { id } = await peer(daemon, here, peer_of(await read_bytes(socket, LINE_BYTES)));
+
+	socket.write(line_of(here));
+	for (let i = 1; i <= MESSAGES; i++) {
+		await heard(daemon, here, i);
+		await say(daemon, here, { peer: id }, "z".repeat(1024));
+	}
+	await client.success();
+	socket.destroy();
+	server.close();
+	equal((await daemon.get(`${ENDPOINT}/${here.id}`)).counters.recv.bytes, MESSAGES * 1024, "bytes that came");
+	await daemon.stop();
+	proof("peer:ibv_ud_pingpong", "ud");
+});
+
+await scenario("ibv_ud_pingpong answers an endpoint", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	const here = await endpoint(daemon, { qkey: PINGPONG_QKEY });
+	const server = pingpong(here);
+	const socket = await until("the pingpong to listen", () => connected(PINGPONG_PORT).catch(() => null));
+
+	socket.write(line_of(here));
+	const { id } = await peer(daemon, here, peer_of(await read_bytes(socket, LINE_BYTES)));
+
+	socket.write("done\0");
+	for (let i = 1; i <= MESSAGES; i++) {
+		await say(daemon, here, { peer: id }, String(i).padEnd(1024, "x"));
+		await heard(daemon, here, i);
+	}
+	await server.success();
+	socket.destroy();
+	await daemon.stop();
+	proof("peer:ibv_ud_pingpong", "ud");
+});
+
+// --- multicast ---------------------------------------------------------------------------------------------------
+
+await scenario("a group hears its members, a send-only one does not hear it", async () => {
+	const before = await resources();
+	const [a, b] = await two_daemons();
+	const here = await endpoint(a, { addr });
+	const there = await endpoint(b, { addr });
+	const sends = await group(a, here, { mode: "send_only" });
+	const member = await group(b, there);
+
+	equal(sends.state, "joined", "state");
+	equal(member.mgid, sends.mgid, "the group's GID");
+	await say(a, here, { group: sends.id }, "to all");
+	const [message] = await heard(b, there, 1);
+
+	equal(message.data, "to all", "what came");
+	equal((await inbox(a, here)).length, 0, "messages of the send-only member");
+
+	// Back to who sent it, though it came to no address of ours.
+	const { id } = await peer(b, there, { message: message.seq });
+	await say(b, there, { peer: id }, "to you");
+	equal((await heard(a, here, 1))[0].data, "to you", "the reply");
+
+	await b.call("DELETE", `/v1/groups/${member.id}`, undefined, { wait_s: 60 });
+	await say(a, here, { group: sends.id }, "to nobody");
+	await asked(a, here, (await b.get(`${ENDPOINT}/${there.id}`)).port)
+		.then((known) => say(a, here, { peer: known.id }, "after it"));
+	equal((await heard(b, there, 2)).map(({ data }) => data).join(), "to all,after it", "what came after leaving");
+	equal((await a.refused("POST", "/v1/groups", { endpoint: here.id, addr: "192.0.2.1" })).code, "bad_value", "code");
+	await a.stop();
+	await b.stop();
+	await resources_are_back(before);
+	proof("multicast", "ud");
+});
+
+await scenario("an endpoint hears mckey until it leaves", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	const here = await endpoint(daemon, { addr, qp: { rq_depth: 64 } });
+	const member = await group(daemon, here);
+	const sender = () => new Program("mckey", ["-m", GROUP, "-b", addr, "-s", "-C", String(MESSAGES)]).success();
+
+	await sender();
+	const messages = await heard(daemon, here, MESSAGES);
+
+	ok(messages.every(({ length_bytes, imm, source }) => length_bytes === 100 && imm === source.qpn),
+		JSON.stringify(messages[0]));
+	await daemon.call("DELETE", `/v1/groups/${member.id}`, undefined, { wait_s: 60 });
+	await sender();
+	equal((await inbox(daemon, here)).length, MESSAGES, "messages after leaving");
+	await daemon.stop();
+	proof("peer:mckey", "ud");
+	proof("multicast", "ud");
+});
+
+for (const mode of ["full", "send_only"]) {
+	await scenario(`mckey hears a ${mode} member`, async () => {
+		const daemon = await Daemon.start("d");
+
+		await daemon.ready();
+		const here = await endpoint(daemon, { addr, qp: { rq_depth: 64 } });
+		const { id } = await group(daemon, here, { mode });
+		// It says so line by line only to a terminal.
+		const receiver = new Program("mckey", ["-m", GROUP, "-b", addr, "-C", String(MESSAGES)],
+			{ prefix: ["stdbuf", "-oL"] });
+
+		await until("mckey to be a member", () => /joined/.test(receiver.output));
+		for (let i = 0; i < MESSAGES; i++)
+			await say(daemon, here, { group: id }, "m".repeat(100));
+		await receiver.success();
+		equal((await inbox(daemon, here)).length, mode === "full" ? MESSAGES : 0, "own messages that came back");
+		await daemon.stop();
+		proof("peer:mckey", "ud");
+		proof("multicast", "ud");
+	});
+}
+
+// --- ends --------------------------------------------------------------------------------------------------------
+
+await scenario("an endpoint takes its peers and groups with it", async () => {
+	const before = await resources();
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	const idle = await resources();
+	const here = await listening(daemon);
+	const known = await asked(daemon, here);
+	const member = await group(daemon, here);
+
+	await say(daemon, here, { peer: known.id }, "to myself");
+	await heard(daemon, here, 1);
+	await daemon.call("DELETE", `${ENDPOINT}/${here.id}`, undefined, { wait_s: 60 });
+	for (const path of [`${ENDPOINT}/${here.id}`, `/v1/peers/${known.id}`, `/v1/groups/${member.id}`])
+		equal((await daemon.refused("GET", path)).code, "not_found", path);
+	equal(JSON.parse(await resources())[0].qp, JSON.parse(idle)[0].qp, "QPs");
+	await daemon.stop();
+	await resources_are_back(before);
+});
+
+await scenario("the daemon stops with endpoints, peers and groups in use", async () => {
+	const before = await resources();
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	for (let i = 0; i < 3; i++) {
+		const here = await listening(daemon, PORT + i);
+
+		await asked(daemon, here, PORT + i);
+		await group(daemon, here);
+	}
+	// One that nobody will ever answer is under way.
+	await daemon.post("/v1/peers", { endpoint: 1, dst_addr: "203.0.113.1", dst_port: 1, timeout_ms: 60000 });
+	await daemon.stop();
+	await resources_are_back(before);
+});
+
+finish();
