@@ -276,6 +276,32 @@ static void remove_idle_cqs(struct vbd_fabric *fabric, const struct vbd_device *
 	}
 }
 
+static bool serves_the_same(const struct vbd_cq *cq, const struct vbd_cq *other)
+{
+	return cq->device == other->device && cq->worker == other->worker && !other->asked_for &&
+	       !other->removing;
+}
+
+/* More of them are made when there is no room, and nobody else would ever take them away. The first
+ * of each worker stays for the next to come. */
+static void remove_spare_cqs(struct vbd_fabric *fabric, const struct vbd_device *device)
+{
+	vbd_list_for_each (link, &fabric->cqs) {
+		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+
+		if (cq->device != device || cq->asked_for)
+			continue;
+		vbd_list_for_each (earlier, &fabric->cqs) {
+			if (earlier == link)
+				break;
+			if (serves_the_same(cq, VBD_CONTAINER_OF(earlier, struct vbd_cq, link))) {
+				remove_cq_if_idle(cq);
+				break;
+			}
+		}
+	}
+}
+
 void vbd_fabric_remove_device(struct vbd_fabric *fabric, struct vbd_device *device)
 {
 	if (device->state == VBD_DEVICE_FAILED) {
@@ -294,8 +320,10 @@ void vbd_fabric_remove_device(struct vbd_fabric *fabric, struct vbd_device *devi
 
 void vbd_fabric_release_device(struct vbd_fabric *fabric, struct vbd_device *device)
 {
-	if (device->state != VBD_DEVICE_REMOVING)
+	if (device->state != VBD_DEVICE_REMOVING) {
+		remove_spare_cqs(fabric, device);
 		return;
+	}
 	vbd_resources_device_removing(fabric, device);
 	remove_idle_cqs(fabric, device);
 	/* Messages in flight hold their slots through their connections, which are CQ users. */

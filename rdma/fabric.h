@@ -87,8 +87,8 @@ void vbd_fabric_remove_uverbs(struct vbd_fabric *fabric, const char *uverbs_name
 /** vbd_fabric_remove_device - it begins to be removed; idempotent */
 void vbd_fabric_remove_device(struct vbd_fabric *fabric, struct vbd_device *device);
 
-/** vbd_fabric_release_device - it is REMOVING and something of it went: give up the CQs that nobody
- * uses any more */
+/** vbd_fabric_release_device - something of it went: give up the CQs that nobody uses any more; all
+ * of them when it is REMOVING, else all but one of those that were not asked for of each worker */
 void vbd_fabric_release_device(struct vbd_fabric *fabric, struct vbd_device *device);
 
 /** vbd_fabric_device_busy - does any connection still have a QP on it? */

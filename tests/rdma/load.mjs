@@ -326,24 +326,35 @@ const held = async () => {
 	return counts;
 };
 
-// A connection and a transfer make what stays: the context, its PD, a CQ for each worker.
+// What stays once it is there: the context, its PD and the pool of its messages, a CQ.
 async function warm_up(daemon) {
 	const listener = await daemon.listen({ port: PORTS[0] });
 	const connection = await daemon.connect({ dst_port: PORTS[0] });
 
-	await daemon.post(`/v1/connections/${connection.id}/messages`, { data: "warm" }, 60);
+	await daemon.post(`/v1/connections/${connection.id}/messages`, { data: "warm".repeat(200) }, 60);
 	await daemon.call("DELETE", `/v1/listeners/${listener.id}`);
 	await delete_all(daemon, ["connections"]);
 }
 
-async function settled(daemon, before, what, look) {
+// What the daemon still says it has, for who looks for what was left.
+async function remains(daemon, kinds) {
+	const lines = [await run("rdma", "resource", "show", "mr"), await run("rdma", "resource", "show", "qp")];
+
+	for (const kind of [...kinds, "cqs"])
+		lines.push(`${kind}: ${JSON.stringify((await daemon.get(`/v1/${kind}?limit=1000`)).items.filter(({ state }) =>
+			!ENDED.has(state)))}`);
+	return lines.join("\n");
+}
+
+async function settled(daemon, before, what, look, kinds) {
 	let seen;
 
 	await until(what, async () => {
 		seen = await look();
-		return Object.keys(before).every((key) => (key === "cq" ? seen[key] >= before[key] : seen[key] === before[key]));
-	}, 15_000).catch(() => {
-		throw new Failure(`${what}: ${JSON.stringify(before)} before, ${JSON.stringify(seen)} after`);
+		return Object.keys(before).every((key) => seen[key] === before[key]);
+	}, 15_000).catch(async () => {
+		throw new Failure(`${what}: ${JSON.stringify(before)} before, ${JSON.stringify(seen)} after\n` +
+			await remains(daemon, kinds));
 	});
 	return seen;
 }
@@ -370,7 +381,7 @@ await scenario("ten thousand mixed requests leave the kernel as it was", async (
 	await daemon.is_fine();
 	await delete_all(daemon, kinds);
 	const after = await settled(daemon, before, "what was there before", async () =>
-		({ ...await held(), fds: fds_held(daemon.pid) }));
+		({ ...await held(), fds: fds_held(daemon.pid) }), kinds);
 	console.log(`held before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
 	ok(complaints.size === 0, `${complaints.size} complaints:\n${[...complaints.values()].join("\n")}`);
 	await daemon.stop();

@@ -363,6 +363,30 @@ static void test_fabric__workers_take_turns(void **state)
 		assert_int_equal(conns[i]->message_count, 1);
 }
 
+/* What was made because the first was full goes with those that filled it. */
+static void test_fabric__a_cq_that_is_not_needed_any_more_goes(void **state)
+{
+	struct rig *rig = *state;
+	struct vbd_cq *cqs[3];
+	struct vbd_error err = {0};
+	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
+	const uint32_t cqe = rig->fabric->cq_depth;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cqs); i++)
+		assert_int_equal(vbd_fabric_admit(rig->fabric, device, cqe, &cqs[i], &err), VBD_OK);
+	assert_int_equal(fake_live().cqs, 3);
+	vbd_cq_release(cqs[2], cqe);
+	vbd_fabric_release_device(rig->fabric, device);
+	rig_settle(rig);
+	assert_int_equal(fake_live().cqs, 2);
+	vbd_cq_release(cqs[0], cqe);
+	vbd_cq_release(cqs[1], cqe);
+	vbd_fabric_release_device(rig->fabric, device);
+	rig_settle(rig);
+	assert_int_equal(fake_live().cqs, 1);
+	assert_ptr_equal(VBD_CONTAINER_OF(rig->fabric->cqs.next, struct vbd_cq, link), cqs[0]);
+}
+
 static void test_fabric__one_that_could_not_be_made_leaves_nothing(void **state)
 {
 	static const struct vbd_fabric_ops no_ops;
@@ -410,6 +434,7 @@ int main(void)
 		TEST(a_flood_of_letters_leaves_the_loop_its_turn),
 		cmocka_unit_test_setup_teardown(
 			test_fabric__workers_take_turns, rig_setup_two_workers, rig_teardown),
+		TEST(a_cq_that_is_not_needed_any_more_goes),
 		TEST(one_that_could_not_be_made_leaves_nothing),
 	};
 
