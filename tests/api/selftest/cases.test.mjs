@@ -33,6 +33,10 @@ function sample(name) {
   if (/(^|_)(rkey|addr|target_addr)$/.test(name)) return '0x1000';
   if (/ADDR|HOST/.test(name)) return '192.0.2.1';
   if (/_path$|^location$/.test(name)) return '/v1/transfers/1';
+  if (name === 'LAB_DEV') return 'rxe0';
+  if (/(^|_)gid$/.test(name)) return '::ffff:192.0.2.1';
+  if (/(^|_)qpn$/.test(name)) return 18;
+  if (/(^|_)mtu$/.test(name)) return 1024;
   return name === 'limit' ? 262144 : 1;
 }
 
