@@ -71,7 +71,7 @@ static const struct vbd_ctl_column endpoint_columns[] = {
 	{"MTU", "mtu_bytes", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
 	{"ADDR", "addr", vbd_ctl_cell_text, 0},
 	{"PORT", "port", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"SERVICE", "params.service", vbd_ctl_cell_text, 0},
+	{"SERVICE", "qp.service", vbd_ctl_cell_text, 0},
 };
 
 static const struct vbd_ctl_column peer_columns[] = {
@@ -80,8 +80,9 @@ static const struct vbd_ctl_column peer_columns[] = {
 	{"STATE", "state", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
 	{"ENDPOINT", "endpoint", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
 	{"QPN", "qpn", vbd_ctl_cell_hex, VBD_CTL_COLUMN_RIGHT},
-	{"GID", "gid", vbd_ctl_cell_text, 0},
-	{"LID", "lid", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"GID", "path.gid", vbd_ctl_cell_text, 0},
+	{"LID", "path.lid", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"ASKED AT", "dst", vbd_ctl_cell_text, 0},
 };
 
 static const struct vbd_ctl_column group_columns[] = {

@@ -120,6 +120,29 @@ export const probe = (over = {}) => ({
   error: null, ...over,
 });
 
+export const endpoint = (over = {}) => ({
+  id: 2, name: 'mail', state: 'ready', addr: '192.0.2.1', port: 7475, device: 'rxe0', port_num: 1, lid: 0,
+  gid: '::ffff:192.0.2.1', gid_index: 1, pkey_index: 0, qpn: 33, qkey: '0x1234567', psn: 5, mtu_bytes: 1024,
+  max_message_bytes: 1024,
+  qp: { service: 'inbox', sq_depth: 64, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1,
+    inline_bytes: 64, signal_every: 1 },
+  cq: 1, counters: { send: none, send_imm: none, recv: none, grh_bytes: 0 }, inbox: { messages: 0, capacity: 16 },
+  sidr: { requests: 0, answered: 0, refused: 0 }, peers: 1, groups: 0, first_error: null, end: null, created_at: at(8),
+  ended_at: null, ...over,
+});
+
+export const peer = (over = {}) => ({
+  id: 3, name: 'post', state: 'ready', waits_for: null, endpoint: 2, dst: '192.0.2.2:7475', message: null, qpn: 34,
+  path: { gid: '::ffff:192.0.2.2', gid_index: 1, hop_limit: 64, traffic_class: 0, flow_label: 0, lid: 0, sl: 0, port_num: 1 },
+  qkey: '0x1234567', users: 0, timeout_ms: 5000, error: null, created_at: at(9), ...over,
+});
+
+export const group = (over = {}) => ({
+  id: 4, name: 'news', state: 'joined', waits_for: null, endpoint: 2, addr: '239.1.2.3', mode: 'full',
+  mgid: '::ffff:239.1.2.3', mlid: 0, sl: 0, qkey: '0x1234567', users: 0, timeout_ms: 5000, error: null, created_at: at(10),
+  ...over,
+});
+
 export const message = (seq, data, over = {}) => ({
   seq, op: 'send', length_bytes: Buffer.byteLength(data), written_bytes: null, imm: null, received_at: at(300 + seq),
   encoding: 'text', data, ...over,
