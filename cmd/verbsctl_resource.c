@@ -144,7 +144,7 @@ static bool ends_with(const char *text, const char *tail)
 	size_t len = strlen(text);
 	size_t tail_len = strlen(tail);
 
-	return len > tail_len && strcmp(text + len - tail_len, tail) == 0;
+	return len >= tail_len && strcmp(text + len - tail_len, tail) == 0;
 }
 
 /* The unit stands at the end of a member's name. */
