@@ -121,6 +121,16 @@ says 'gone' a buf rm source
 says 'connection_ended' a events --object connection/1 --type connection_ended
 says 'bytes_written +3000000' a stats
 
+# The tour of docs/guide.md goes as it is written there, and each message is the one that was sent.
+sed -n "s/^    //p" "$root/docs/guide.md" | sed "s/10\.76\.0\.1/$LAB_ADDR/g" >"$work/tour"
+(cd "$work" && PATH=$bin:$PATH bash -euo pipefail tour) >"$work/tour.out" 2>&1 || {
+	tail -n 20 "$work/tour.out" >&2
+	fail "docs/guide.md does not go as written"
+}
+for line in 'by hand' 'a datagram' 'to all' 'old value +0x0000000000000029' 'what to do '; do
+	grep -qE "^ *$line" "$work/tour.out" || fail "docs/guide.md: no \"$line\" in: $(<"$work/tour.out")"
+done
+
 kill "${daemons[@]}"
 for pid in "${daemons[@]}"; do
 	wait "$pid" || fail "a daemon ended with status $?"
