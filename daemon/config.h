@@ -30,6 +30,9 @@ struct vbd_config_limits {
 	uint64_t pinned_bytes;	 /* of all buffers */
 	uint64_t messages_bytes; /* memory of all receives, and so of the inboxes */
 	uint64_t transfers;	 /* not ended */
+	uint64_t pds;
+	uint64_t cqs;
+	uint64_t srqs;
 	uint64_t windows;
 	uint64_t endpoints;
 	uint64_t peers;

@@ -5,6 +5,7 @@
 #include "daemon/addr.h"
 #include "daemon/devices.h"
 #include "daemon/listeners.h"
+#include "daemon/resources.h"
 #include "daemon/transfers.h"
 #include "daemon/windows.h"
 #include "rdma/caps.h"
@@ -297,6 +298,7 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 	/* The receives of an SRQ were counted when it was made. */
 	uint64_t receive_bytes =
 		params->srq_id ? 0 : (uint64_t)params->rq_depth * params->recv_size_bytes;
+	uint64_t taken_bytes = vbd_receives_bytes(daemon);
 
 	if (daemon->connections_open >= limits->connections) {
 		if (err && err->status == VBD_OK)
@@ -304,7 +306,8 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
 			"there are %u connections, the limit", daemon->connections_open);
 	}
-	if (receive_bytes > limits->messages_bytes - daemon->messages_bytes) {
+	if (taken_bytes > limits->messages_bytes ||
+		receive_bytes > limits->messages_bytes - taken_bytes) {
 		if (err && err->status == VBD_OK)
 			err->limit = limits->messages_bytes;
 		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/qp",
@@ -312,7 +315,7 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 			"%llu are taken",
 			(unsigned long long)receive_bytes,
 			(unsigned long long)limits->messages_bytes,
-			(unsigned long long)daemon->messages_bytes);
+			(unsigned long long)taken_bytes);
 	}
 	*ret_receive_bytes = receive_bytes;
 	return VBD_OK;

@@ -15,14 +15,18 @@
 struct kind {
 	const char *singular, *plural;
 	size_t link_offset, id_offset, name_offset;
+	size_t limit_offset; /* in struct vbd_config_limits */
 };
 
 static const struct kind pds = {"protection domain", "pds", offsetof(struct vbd_pd, fabric_link),
-	offsetof(struct vbd_pd, id), offsetof(struct vbd_pd, name)};
+	offsetof(struct vbd_pd, id), offsetof(struct vbd_pd, name),
+	offsetof(struct vbd_config_limits, pds)};
 static const struct kind cqs = {"completion queue", "cqs", offsetof(struct vbd_cq, link),
-	offsetof(struct vbd_cq, id), offsetof(struct vbd_cq, name)};
+	offsetof(struct vbd_cq, id), offsetof(struct vbd_cq, name),
+	offsetof(struct vbd_config_limits, cqs)};
 static const struct kind srqs = {"shared receive queue", "srqs", offsetof(struct vbd_srq, link),
-	offsetof(struct vbd_srq, id), offsetof(struct vbd_srq, name)};
+	offsetof(struct vbd_srq, id), offsetof(struct vbd_srq, name),
+	offsetof(struct vbd_config_limits, srqs)};
 
 static void *item_of(const struct kind *kind, struct vbd_link *link)
 {
@@ -35,6 +39,14 @@ static uint64_t id_of(const struct kind *kind, const void *item)
 
 	memcpy(&id, (const char *)item + kind->id_offset, sizeof(id));
 	return id;
+}
+
+static uint64_t limit_of(const struct kind *kind, const struct vbd_daemon *daemon)
+{
+	uint64_t limit;
+
+	memcpy(&limit, (const char *)&daemon->config->limits + kind->limit_offset, sizeof(limit));
+	return limit;
 }
 
 static const char *name_of(const struct kind *kind, const void *item)
@@ -102,8 +114,9 @@ static enum vbd_status check_new(const struct vbd_daemon *daemon, const struct k
 	const struct vbd_link *list, const char *name, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
+	const uint64_t limit = limit_of(kind, daemon);
 	const void *holder = NULL;
-	size_t count = 0;
+	uint64_t count = 0;
 
 	if (status)
 		return status;
@@ -121,12 +134,12 @@ static enum vbd_status check_new(const struct vbd_daemon *daemon, const struct k
 		return vbd_error_input(err, VBD_E_NAME_TAKEN, "/name", "%s %llu has the name '%s'",
 			kind->singular, (unsigned long long)id_of(kind, holder), name);
 	}
-	if (count < VBD_RESOURCES_MAX)
+	if (count < limit)
 		return VBD_OK;
 	if (err && err->status == VBD_OK)
-		err->limit = VBD_RESOURCES_MAX;
-	return vbd_error_set(err, VBD_E_LIMIT_REACHED, "there are %d %s, as many as there may be",
-		VBD_RESOURCES_MAX, kind->plural);
+		err->limit = limit;
+	return vbd_error_set(err, VBD_E_LIMIT_REACHED, "there are %llu %s, the limit",
+		(unsigned long long)count, kind->plural);
 }
 
 /* Users. */
@@ -333,15 +346,22 @@ static enum vbd_status choose_pd(struct vbd_daemon *daemon, const struct vbd_srq
 	return status;
 }
 
+uint64_t vbd_receives_bytes(const struct vbd_daemon *daemon)
+{
+	uint64_t bytes = daemon->messages_bytes;
+
+	vbd_list_for_each (link, &daemon->fabric->srqs)
+		bytes += VBD_CONTAINER_OF(link, struct vbd_srq, link)->mem.size_bytes;
+	return bytes;
+}
+
 static enum vbd_status check_memory(
 	const struct vbd_daemon *daemon, const struct vbd_srq_params *params, struct vbd_error *err)
 {
 	uint64_t limit_bytes = daemon->config->limits.messages_bytes;
 	uint64_t bytes = (uint64_t)params->depth * params->recv_size_bytes;
-	uint64_t taken_bytes = daemon->messages_bytes;
+	uint64_t taken_bytes = vbd_receives_bytes(daemon);
 
-	vbd_list_for_each (link, &daemon->fabric->srqs)
-		taken_bytes += VBD_CONTAINER_OF(link, struct vbd_srq, link)->mem.size_bytes;
 	if (taken_bytes <= limit_bytes && bytes <= limit_bytes - taken_bytes)
 		return VBD_OK;
 	if (err && err->status == VBD_OK)

@@ -16,9 +16,6 @@
 #include "rdma/conn.h"
 #include "rdma/resources.h"
 
-/* How many of each kind there may be, whoever made them. */
-#define VBD_RESOURCES_MAX 1024
-
 #define VBD_USERS_SHOWN_MAX 16
 
 struct vbd_resource_users {
@@ -88,5 +85,9 @@ enum vbd_status vbd_srq_drop(
 /** vbd_params_check_resources - do the PD, CQ and SRQ that @params name by id fit together? */
 enum vbd_status vbd_params_check_resources(const struct vbd_daemon *daemon,
 	const struct vbd_conn_params *params, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_receives_bytes - memory of all receives there are: those of connections and the shared ones
+ */
+uint64_t vbd_receives_bytes(const struct vbd_daemon *daemon);
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "daemon/connections.h"
 #include "daemon/endpoints.h"
+#include "daemon/resources.h"
 #include "rdma/fabric.h"
 
 #include <stddef.h>
@@ -73,7 +74,7 @@ void vbd_stats_walk(const struct vbd_daemon *daemon,
 		{"groups", vbd_registry_count(daemon->groups)},
 		{"buffers", vbd_registry_count(daemon->buffers)},
 		{"pinned_bytes", daemon->pinned_bytes},
-		{"receive_bytes", daemon->messages_bytes},
+		{"receive_bytes", vbd_receives_bytes(daemon)},
 		{"transfers_running", daemon->transfers_open},
 		{"transfers_done", daemon->transfers_done},
 		{"transfers_failed", daemon->transfers_failed},

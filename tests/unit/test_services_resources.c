@@ -221,6 +221,42 @@ static void test_resources__numbers_beyond_the_device_are_refused(void **state)
 		VBD_E_OUT_OF_RANGE);
 }
 
+static void test_resources__there_are_as_many_as_the_limits_say(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_srq_spec srq_spec = {.params = {.depth = 4, .recv_size_bytes = 8}};
+	struct vbd_error err = {0};
+	struct vbd_srq *srq;
+	struct vbd_pd *pd;
+
+	svc->config.limits.pds = 2; /* the device's own is one */
+	svc->config.limits.srqs = 1;
+	svc_restart(svc);
+	(void)make_pd(svc, "one");
+	assert_int_equal(vbd_pd_request(svc->daemon, "two", "", &pd, &err), VBD_E_LIMIT_REACHED);
+	assert_int_equal(err.limit, 2);
+	(void)make_srq(svc, 4, 0);
+	assert_int_equal(vbd_srq_request(svc->daemon, &srq_spec, &srq, NULL), VBD_E_LIMIT_REACHED);
+}
+
+static void test_resources__shared_receives_leave_less_for_connections(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection;
+	struct vbd_error err = {0};
+
+	svc->config.limits.messages_bytes = 1024;
+	svc_restart(svc);
+	spec.params.rq_depth = 8;
+	spec.params.recv_size_bytes = 128;
+	(void)make_srq(svc, 4, 0);
+	assert_int_equal(vbd_receives_bytes(svc->daemon), 4 * 64);
+	assert_int_equal(
+		vbd_connection_create(svc->daemon, &spec, &connection, &err), VBD_E_LIMIT_REACHED);
+	assert_int_equal(err.limit, 1024);
+}
+
 /* Protection domains. */
 
 static void test_resources__two_domains_do_not_meet(void **state)
@@ -453,6 +489,8 @@ int main(void)
 		TEST(moderation_is_the_devices),
 		TEST(a_device_without_moderation_refuses_it_before_anything_is_made),
 		TEST(numbers_beyond_the_device_are_refused),
+		TEST(there_are_as_many_as_the_limits_say),
+		TEST(shared_receives_leave_less_for_connections),
 		TEST(two_domains_do_not_meet),
 		TEST(what_is_used_is_not_deleted),
 		TEST(each_gets_its_own_messages_in_order),
