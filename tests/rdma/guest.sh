@@ -24,6 +24,7 @@ options=(--deadline "$DEADLINE_S")
 prepare=()
 case $suite in
 two_guests) options+=(--peer "node '$here/two_guests_peer.mjs' '$build'") ;;
+memory) options+=(--memory 2560 --siw) prepare=(--siw) ;;
 siw | services | verbs) options+=(--siw) prepare=(--siw) ;;
 manual) options+=(--vlan) ;;
 network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;

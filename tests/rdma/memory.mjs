@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory: windows that are bound and revoked while others go on, what they and buffers give and refuse, huge pages,
+// and a registration of a gigabyte beside which everything goes on.
+
+import { readFileSync } from "node:fs";
+
+import { Daemon, equal, finish, ok, proof, resources, resources_are_back, scenario, until, write_file } from "./lib.mjs";
+
+const PORT = 7471;
+const PAGE = 4096;
+
+async function pair() {
+	const a = await Daemon.start("a");
+	const b = await Daemon.start("b");
+
+	await Promise.all([a.ready(), b.ready()]);
+	await b.listen({ port: PORT });
+	return [a, b];
+}
+
+// A connection from a, and b's end of it.
+async function connect(a, b) {
+	const here = await a.connect({ dst_port: PORT });
+	const { lqpn } = (await a.connection(here.id)).qp;
+	const there = await until("the peer's end", async () =>
+		(await b.connections("established")).items.find(({ qp }) => qp.rqpn === lqpn));
+
+	return [here, there];
+}
+
+const window = (daemon, buffer, connection, type, more = {}) => daemon.post("/v1/windows",
+	{ buffer: buffer.id, ...(connection && { connection: connection.id }), type, access: ["remote_write", "remote_read"],
+		...more }, 60);
+
+const revoke = (daemon, { id }) => daemon.call("DELETE", `/v1/windows/${id}`, undefined, { wait_s: 60 });
+
+const behind = ({ addr: at, rkey }, bytes) => ({ addr: `0x${(BigInt(at) + BigInt(bytes)).toString(16)}`, rkey });
+
+// A transfer that the peer's device refuses, which ends the connection.
+async function refused_by_peer(daemon, op, connection, buffer, remote, more = {}) {
+	const { code, wc_status } = await daemon.refused("POST", "/v1/transfers",
+		{ op, connection: connection.id, buffer: buffer.id, remote: { addr: remote.addr, rkey: remote.rkey }, ...more }, 60);
+
+	equal(code, "remote_access", `the end of a ${op} that is not allowed`);
+	equal(wc_status, "IBV_WC_REM_ACCESS_ERR", "its completion");
+	await daemon.ended_with(connection.id, "remote_access");
+}
+
+const fill_of = (byte) => Buffer.alloc(PAGE, byte);
+const page_of = async (daemon, buffer, n) => (await daemon.bytes(buffer)).subarray(n * PAGE, (n + 1) * PAGE);
+
+for (const type of [1, 2]) {
+	await scenario(`of two windows of type ${type} over one buffer one is revoked and the other goes on`, async () => {
+		const before = await resources();
+		const [a, b] = await pair();
+		const [c1, p1] = await connect(a, b);
+		const [c2, p2] = await connect(a, b);
+		const target = await b.buffer(4 * PAGE, { access: ["mw_bind"] });
+		const source = await a.buffer(PAGE);
+		const w1 = await window(b, target, p1, type, { offset: 0, length_bytes: PAGE });
+		const w2 = await window(b, target, p2, type, { offset: PAGE, length_bytes: PAGE });
+
+		ok(w1.rkey !== w2.rkey, "both windows have the same key");
+		await a.fill(source, fill_of(1));
+		await a.transfer("write", c1, source, w1);
+		await a.fill(source, fill_of(2));
+		await a.transfer("write", c2, source, w2);
+		ok((await page_of(b, target, 0)).equals(fill_of(1)), "w1 leads elsewhere");
+		ok((await page_of(b, target, 1)).equals(fill_of(2)), "w2 leads elsewhere");
+
+		await revoke(b, w1);
+		await a.fill(source, fill_of(3));
+		await refused_by_peer(a, "write", c1, source, w1);
+		ok((await page_of(b, target, 0)).equals(fill_of(1)), "something was written by a key that is revoked");
+		await a.transfer("write", c2, source, w2);
+		ok((await page_of(b, target, 1)).equals(fill_of(3)), "the other window does not go on");
+		await a.transfer("read", c2, source, w2);
+		equal((await b.get(`/v1/windows/${w2.id}`)).state, "ready", "the other window");
+		equal((await b.get("/v1/stats")).windows, 1, "the windows left");
+
+		const { code, users } = await b.refused("DELETE", `/v1/buffers/${target.id}`);
+		equal(code, "in_use", "deleting a buffer with a window");
+		equal(users.join(), `/v1/windows/${w2.id}`, "its users");
+		await a.stop();
+		await b.stop();
+		await resources_are_back(before);
+		proof(`window_type_${type}`, "rc_cm");
+	});
+
+	await scenario(`a window of type ${type} gives its access and no other`, async () => {
+		const [a, b] = await pair();
+		const target = await b.buffer(2 * PAGE, { access: ["mw_bind"] });
+		const source = await a.buffer(PAGE);
+
+		for (const [given, other, op, refused] of [["remote_read", "remote_write", "read", "write"],
+			["remote_write", "remote_read", "write", "read"]]) {
+			const [here, there] = await connect(a, b);
+			const w = await window(b, target, there, type, { length_bytes: PAGE, access: [given] });
+
+			equal(w.access.join(), given, "the access shown");
+			ok(!w.access.includes(other), "more access is shown");
+			await a.transfer(op, here, source, w);
+			await refused_by_peer(a, refused, here, source, w);
+		}
+	});
+}
+
+await scenario("a window of type 2 is for its connection's peer only", async () => {
+	const [a, b] = await pair();
+	const [c1, p1] = await connect(a, b);
+	const [c2] = await connect(a, b);
+	const target = await b.buffer(PAGE, { access: ["mw_bind"] });
+	const source = await a.buffer(PAGE);
+	const w = await window(b, target, p1, 2);
+
+	await refused_by_peer(a, "write", c2, source, w);
+	await a.transfer("write", c1, source, w);
+	await a.call("POST", `/v1/connections/${c1.id}/close`, undefined, { wait_s: 60 });
+	const ended = await b.until(`/v1/windows/${w.id}`, "its end", ({ state }) => state === "revoked");
+	equal(ended.error.code, "peer_disconnect", "why it ended");
+});
+
+await scenario("a window of type 1 is for every peer and outlives connections", async () => {
+	const [a, b] = await pair();
+	const [c1, p1] = await connect(a, b);
+	const [c2] = await connect(a, b);
+	const target = await b.buffer(PAGE, { access: ["mw_bind"] });
+	const source = await a.buffer(PAGE);
+	const w = await window(b, target, null, 1);
+
+	await a.transfer("write", c1, source, w);
+	await b.call("POST", `/v1/connections/${p1.id}/close`, undefined, { wait_s: 60 });
+	await a.transfer("write", c2, source, w);
+	await revoke(b, w);
+	await refused_by_peer(a, "write", c2, source, w);
+});
+
+await scenario("a buffer gives by its own key what its access says", async () => {
+	const [a, b] = await pair();
+	const source = await a.buffer(PAGE);
+
+	for (const [access, op] of [[["mw_bind"], "write"], [["mw_bind"], "read"], [["remote_read"], "write"],
+		[["remote_write"], "read"]]) {
+		const [here] = await connect(a, b);
+		const target = await b.buffer(PAGE, { access });
+
+		await refused_by_peer(a, op, here, source, target);
+	}
+});
+
+await scenario("a window ends where its memory ends", async () => {
+	const [a, b] = await pair();
+	const [here, there] = await connect(a, b);
+	const target = await b.buffer(2 * PAGE, { access: ["mw_bind"] });
+	const source = await a.buffer(2 * PAGE);
+	const w = await window(b, target, there, 2, { offset: PAGE, length_bytes: PAGE });
+
+	await a.transfer("write", here, source, behind(w, PAGE - 1), { length_bytes: 1 });
+	await refused_by_peer(a, "write", here, source, behind(w, PAGE - 1), { length_bytes: 2 });
+});
+
+await scenario("windows are revoked while their connection is busy", async () => {
+	const [a, b] = await pair();
+	const [here, there] = await connect(a, b);
+	const target = await b.buffer(PAGE, { access: ["mw_bind"] });
+	const source = await b.buffer(16 << 20);
+	const sink = await a.buffer(16 << 20, { access: ["remote_write"] });
+	const big = await b.post("/v1/transfers", { op: "write", connection: there.id, buffer: source.id,
+		remote: { addr: sink.addr, rkey: sink.rkey }, chunk_bytes: 65536 });
+	const small = await a.buffer(PAGE);
+
+	for (let i = 0; i < 5; i++) {
+		const w = await window(b, target, there, 2);
+
+		await a.transfer("write", here, small, w);
+		await revoke(b, w);
+	}
+	equal((await b.until(`/v1/transfers/${big.id}`, "the big one's end", ({ ended_at }) => ended_at)).state, "done",
+		"the transfer beside them");
+});
+
+await scenario("daemons stop with windows bound, being bound and being revoked", async () => {
+	const before = await resources();
+	const [a, b] = await pair();
+	const [, there] = await connect(a, b);
+	const target = await b.buffer(PAGE, { access: ["mw_bind"] });
+	const windows = await Promise.all([1, 2, 1, 2].map((type) => window(b, target, there, type)));
+
+	await b.call("DELETE", `/v1/windows/${windows[0].id}`);
+	await b.call("DELETE", `/v1/windows/${windows[1].id}`);
+	await b.post("/v1/windows", { buffer: target.id, type: 1, access: ["remote_read"] });
+	await b.stop();
+	await a.stop();
+	await resources_are_back(before);
+});
+
+// --- buffers -----------------------------------------------------------------------------------------------------
+
+const NR_HUGEPAGES = "/proc/sys/vm/nr_hugepages";
+const free_hugepages = () => Number(/^HugePages_Free:\s+(\d+)/m.exec(readFileSync("/proc/meminfo", "utf8"))[1]);
+
+await scenario("a buffer of huge pages takes whole ones and gives them back", async () => {
+	const [a, b] = await pair();
+	const [here] = await connect(a, b);
+	const source = await a.buffer(PAGE);
+	const wanted = { size_bytes: (4 << 20) + 1, kind: "hugepage", access: ["remote_write"] };
+	const { code, detail } = await b.refused("POST", "/v1/buffers", wanted);
+
+	equal(code, "no_memory", "without huge pages");
+	ok(/echo \d+ > \/sys.*\/nr_hugepages/.test(detail), `it does not say how to get them: ${detail}`);
+	write_file(NR_HUGEPAGES, "64");
+	const free = free_hugepages();
+	const target = await b.buffer(wanted.size_bytes, wanted);
+
+	equal(target.page_bytes, 2 << 20, "the page size");
+	equal(free_hugepages(), free - 3, "the huge pages left");
+	await a.fill(source, fill_of(9));
+	await a.transfer("write", here, source, behind(target, 4 << 20), { length_bytes: 1 });
+	equal((await b.bytes(target))[4 << 20], 9, "its last byte");
+	await b.call("DELETE", `/v1/buffers/${target.id}`);
+	await until("the huge pages to be back", () => free_hugepages() === free);
+	write_file(NR_HUGEPAGES, "0");
+	proof("hugepages", "rc_cm");
+});
+
+// As much as fits beside everything else, a gigabyte at most.
+function large_bytes() {
+	const [, kib] = /^MemAvailable:\s+(\d+)/m.exec(readFileSync("/proc/meminfo", "utf8"));
+
+	return Math.min(1 << 30, Math.floor(Number(kib) * 1024 * 0.6 / PAGE) * PAGE);
+}
+
+await scenario("a large registration holds nothing up", async () => {
+	const [a, b] = await pair();
+	const [here] = await connect(a, b);
+	const size_bytes = large_bytes();
+	const target = await b.buffer(1 << 20, { access: ["remote_write"] });
+	const source = await a.buffer(1 << 20);
+	let transfers = 0, gets = 0, longest_ms = 0, registered = false;
+	const began = Date.now();
+	const large = a.post("/v1/buffers", { name: "large", size_bytes }).then((made) => { registered = true; return made; });
+	const moving = (async () => {
+		for (; !registered; transfers++)
+			await a.transfer("write", here, source, target);
+	})();
+
+	await until("it to be seen", async () => (await a.get("/v1/buffers")).items.some(({ name }) => name === "large"));
+	while (!registered) {
+		const asked = Date.now();
+		const { items } = await a.get("/v1/buffers?state=registering");
+
+		if (!items.length)
+			break;
+		equal(items[0].name, "large", "what is being registered");
+		longest_ms = Math.max(longest_ms, Date.now() - asked);
+		gets++;
+	}
+	const made = await large;
+	const took_ms = Date.now() - began;
+
+	await moving;
+	console.log(`     ${size_bytes} bytes in ${took_ms} ms; meanwhile ${transfers} transfers of 1 MiB and ${gets} answers, ` +
+		`the slowest after ${longest_ms} ms`);
+	equal(made.state, "ready", "the large one");
+	ok(gets > 0, "nobody was answered while it was registered");
+	ok(transfers > 0, "nothing moved while it was registered");
+	const { id, state } = await a.call("POST", "/v1/buffers", { size_bytes: 4 << 20 }, { wait_s: 0 });
+	equal(state, "registering", "one that nobody waits for");
+	await a.until(`/v1/buffers/${id}`, "it to be ready", (seen) => seen.state === "ready");
+	await a.call("DELETE", "/v1/buffers/large");
+	proof("registering", "rc_cm");
+});
+
+finish();
