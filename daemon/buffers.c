@@ -389,7 +389,8 @@ bool vbd_buffers_writable(const struct vbd_daemon *daemon, const struct vbd_pd *
 		const struct vbd_buffer *buffer =
 			VBD_CONTAINER_OF(object, struct vbd_buffer, object);
 
-		if (buffer->mem.pd == pd &&
+		/* The pool thread has one that is being registered. */
+		if (buffer->state == VBD_BUFFER_READY && buffer->mem.pd == pd &&
 			(buffer->mem.access & (VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_MW_BIND)))
 			return true;
 	}

@@ -101,15 +101,10 @@ static void tell(const struct vbd_window_record *record, enum vbd_event_type typ
 
 static void bound(struct vbd_window_record *record)
 {
-	struct vbd_window *window = &record->window;
-
 	vbd_timer_clear(record->deadline);
 	record->error = (struct vbd_error){0}; /* it was faster than being called off */
 	record->ready_ns = vbd_clock_mono_ns();
 	tell(record, VBD_EVENT_WINDOW_BOUND, VBD_SEVERITY_INFO, "");
-	/* What would have ended it came while the bind was on its way. */
-	if (record->daemon->stopping || vbd_device_usable(window->mem->pd->device, NULL) != VBD_OK)
-		vbd_window_lose(window);
 }
 
 static void explain(struct vbd_window_record *record, const struct vbd_connection *connection)
@@ -131,6 +126,46 @@ static void explain_failure(struct vbd_window_record *record)
 		record->error = record->window.error;
 }
 
+static void job_done(struct vbd_daemon *daemon)
+{
+	daemon->pool_jobs--;
+	vbd_daemon_check_stop(daemon);
+}
+
+/* Pool thread. */
+static void deregister_range(void *arg)
+{
+	vbd_window_deregister(&((struct vbd_window_record *)arg)->window);
+}
+
+/* Nothing holds its buffer any more: only the record is left. */
+static void let_go(void *arg)
+{
+	struct vbd_window_record *record = arg;
+	struct vbd_daemon *daemon = record->daemon;
+
+	vbd_buffer_release_user(record->buffer);
+	record->buffer = NULL;
+	vbd_list_append(&daemon->ended_windows, &record->ended_link);
+	daemon->ended_windows_count++;
+	if (record->forget)
+		vbd_loop_defer(daemon->loop, &record->reap);
+	job_done(daemon);
+}
+
+/* As a buffer's memory: on the pool if there is something to do that takes time. */
+static void release_memory(struct vbd_window_record *record)
+{
+	struct vbd_daemon *daemon = record->daemon;
+
+	daemon->pool_jobs++;
+	if (record->window.own_mr && !daemon->stopping &&
+		vbd_loop_work(daemon->loop, deregister_range, let_go, record, NULL) == VBD_OK)
+		return;
+	deregister_range(record);
+	let_go(record);
+}
+
 static void ended(struct vbd_window_record *record)
 {
 	struct vbd_daemon *daemon = record->daemon;
@@ -142,18 +177,13 @@ static void ended(struct vbd_window_record *record)
 		explain_failure(record);
 	vbd_list_remove(&record->link);
 	record->connection = NULL;
-	vbd_buffer_release_user(record->buffer);
-	record->buffer = NULL;
 	daemon->windows_revoked += !failed;
 	daemon->windows_failed += failed;
-	vbd_list_append(&daemon->ended_windows, &record->ended_link);
-	daemon->ended_windows_count++;
 	if (failed)
 		tell(record, VBD_EVENT_WINDOW_FAILED, VBD_SEVERITY_WARNING, record->error.text);
 	else
 		tell(record, VBD_EVENT_WINDOW_REVOKED, VBD_SEVERITY_INFO, record->error.text);
-	if (record->forget)
-		vbd_loop_defer(daemon->loop, &record->reap);
+	release_memory(record);
 }
 
 static void on_changed(struct vbd_window *window, void *arg)
@@ -162,7 +192,7 @@ static void on_changed(struct vbd_window *window, void *arg)
 
 	if (window->state == VBD_WINDOW_READY)
 		bound(record);
-	else if (has_ended(record) && record->buffer)
+	else if (has_ended(record))
 		ended(record);
 	vbd_watch_notify(&record->watches, false);
 }
@@ -256,12 +286,10 @@ static enum vbd_status check_connection(const struct vbd_window_spec *spec, stru
 	return check_pd(buffer, connection, err);
 }
 
-static enum vbd_status choose_carrier(struct vbd_daemon *daemon, const struct vbd_window_spec *spec,
-	struct vbd_connection **ret_carrier, struct vbd_error *err)
+static enum vbd_status check_carrier(
+	const struct vbd_daemon *daemon, const struct vbd_window_spec *spec, struct vbd_error *err)
 {
-	*ret_carrier =
-		spec->connection ? spec->connection : any_carrier(daemon, &spec->buffer->mem);
-	if (*ret_carrier)
+	if (spec->connection || any_carrier(daemon, &spec->buffer->mem))
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_WRONG_STATE,
 		"no connection on %s in the buffer's protection domain is established: a bind is a "
@@ -335,11 +363,38 @@ static void tie(struct vbd_window_record *record, const struct vbd_window_spec *
 	vbd_list_append(&spec->connection->windows, &record->link);
 }
 
+/* Pool thread. */
+static void register_range(void *arg)
+{
+	vbd_window_register(&((struct vbd_window_record *)arg)->window);
+}
+
+static void registered(void *arg)
+{
+	struct vbd_window_record *record = arg;
+	struct vbd_daemon *daemon = record->daemon;
+
+	vbd_window_registered(&record->window);
+	job_done(daemon);
+}
+
+/* Nothing but its own range is registered here, which takes time for gigabytes. */
+static void begin(struct vbd_window_record *record)
+{
+	struct vbd_daemon *daemon = record->daemon;
+
+	daemon->pool_jobs++;
+	if (record->window.own_mr &&
+		vbd_loop_work(daemon->loop, register_range, registered, record, NULL) == VBD_OK)
+		return;
+	register_range(record);
+	registered(record);
+}
+
 enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_window_spec *spec,
 	struct vbd_window_record **ret_record, struct vbd_error *err)
 {
 	struct vbd_window_record *record;
-	struct vbd_connection *carrier;
 	enum vbd_status status;
 
 	status = vbd_daemon_accepts_work(daemon, err);
@@ -348,20 +403,19 @@ enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_wi
 	if (!status)
 		status = check_connection(spec, err);
 	if (!status)
-		status = choose_carrier(daemon, spec, &carrier, err);
+		status = check_carrier(daemon, spec, err);
 	if (!status)
 		status = make_record(daemon, spec, &record, err);
 	if (status)
 		return status;
-	record->carrier = carrier;
-	status = vbd_window_bind(&record->window, carrier->conn, err);
+	status = vbd_window_allocate(&record->window, err);
 	if (status) {
 		free_record(record);
 		return status;
 	}
 	tie(record, spec);
-	vbd_timer_set(record->deadline, record->timeout_ms);
 	tell(record, VBD_EVENT_WINDOW_CREATED, VBD_SEVERITY_DEBUG, "");
+	begin(record);
 	*ret_record = record;
 	return VBD_OK;
 }
@@ -379,7 +433,7 @@ struct vbd_window_record *vbd_window_find(
 void vbd_window_forget(struct vbd_window_record *record)
 {
 	record->forget = true;
-	if (has_ended(record))
+	if (!record->buffer)
 		vbd_loop_defer(record->daemon->loop, &record->reap);
 	else
 		vbd_window_revoke(&record->window);
@@ -409,7 +463,7 @@ void vbd_windows_device_removing(struct vbd_daemon *daemon, const struct vbd_dev
 		object = vbd_registry_next(object)) {
 		struct vbd_window_record *record = record_of(object);
 
-		if (!record->buffer || record->buffer->mem.pd->device != device)
+		if (has_ended(record) || record->buffer->mem.pd->device != device)
 			continue;
 		if (vbd_device_usable(device, &record->error) != VBD_OK)
 			vbd_window_lose(&record->window);

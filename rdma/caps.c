@@ -6,10 +6,6 @@
 
 #include <stdio.h>
 
-/* Devices that are all software, by the vendor_id of their drivers. */
-#define VENDOR_RXE 0xffffff
-#define VENDOR_SIW 0x626d74
-
 const char *vbd_cap_name(enum vbd_cap cap)
 {
 	static const char *const names[VBD_CAP_COUNT] = {
@@ -46,7 +42,7 @@ static uint64_t caps_of_transport(const struct ibv_device_attr *attr, bool iwarp
  */
 static bool has_bus(const struct ibv_device_attr *attr)
 {
-	return attr->vendor_id != VENDOR_RXE && attr->vendor_id != VENDOR_SIW;
+	return attr->vendor_id != VBD_VENDOR_RXE && attr->vendor_id != VBD_VENDOR_SIW;
 }
 
 uint64_t vbd_caps_of(const struct ibv_device_attr_ex *attr, bool iwarp, bool resizes_cqs)

@@ -16,6 +16,10 @@
 struct ibv_device_attr_ex;
 struct vbd_device;
 
+/* Devices that are all software, by the vendor_id of their drivers. */
+#define VBD_VENDOR_RXE 0xffffff
+#define VBD_VENDOR_SIW 0x626d74
+
 /* X(SYMBOL, json name, text) */
 #define VBD_CAP_MAP(X)                                                                         \
 	X(RC, "rc", "reliable connections")                                                    \

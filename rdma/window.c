@@ -7,14 +7,18 @@
 /* clang-format off */
 static const struct vbd_window_rule rules[VBD_WINDOW_STATE_COUNT][VBD_WINDOW_EVENT_COUNT] = {
 	[VBD_WINDOW_BINDING] = {
+		ON(REGISTERED, BINDING, BIND, "there is something to bind it to"),
+		ON(REGISTER_FAILED, FAILED, FREE, "there is nothing to bind it to"),
 		ON(BOUND, READY, NOTHING, "peers may use its key"),
 		ON(BIND_FAILED, FAILED, FREE, "it gives nothing, and holds nothing"),
-		ON(REVOKE, REVOKING, NOTHING, "its bind has to come back first"),
+		ON(REVOKE, REVOKING, NOTHING, "what is under way has to come back first"),
 		ON(UNBOUND, BINDING, NOTHING, "nobody has revoked it"),
 		ON(UNBIND_FAILED, BINDING, NOTHING, "nobody has revoked it"),
-		ON(LOST, REVOKING, NOTHING, "its bind has to come back first"),
+		ON(LOST, REVOKING, NOTHING, "what is under way has to come back first"),
 	},
 	[VBD_WINDOW_READY] = {
+		ON(REGISTERED, READY, NOTHING, "it is bound already"),
+		ON(REGISTER_FAILED, READY, NOTHING, "it is bound already"),
 		ON(BOUND, READY, NOTHING, "it is bound already"),
 		ON(BIND_FAILED, READY, NOTHING, "it is bound already"),
 		ON(REVOKE, REVOKING, UNBIND, "from its completion on the key is good no more"),
@@ -23,6 +27,8 @@ static const struct vbd_window_rule rules[VBD_WINDOW_STATE_COUNT][VBD_WINDOW_EVE
 		ON(LOST, REVOKED, FREE, "there is nothing to post on"),
 	},
 	[VBD_WINDOW_REVOKING] = {
+		ON(REGISTERED, REVOKED, FREE, "it need not be bound any more"),
+		ON(REGISTER_FAILED, REVOKED, FREE, "it never gave anything"),
 		ON(BOUND, REVOKING, UNBIND, "it was to be revoked while it was bound"),
 		ON(BIND_FAILED, REVOKED, FREE, "it never gave anything"),
 		ON(REVOKE, REVOKING, NOTHING, "it is being revoked already"),
@@ -32,6 +38,8 @@ static const struct vbd_window_rule rules[VBD_WINDOW_STATE_COUNT][VBD_WINDOW_EVE
 	},
 #define ENDED(state)                                                     \
 	[VBD_WINDOW_##state] = {                                         \
+		ON(REGISTERED, state, NOTHING, "it has ended"),          \
+		ON(REGISTER_FAILED, state, NOTHING, "it has ended"),     \
 		ON(BOUND, state, NOTHING, "it has ended"),               \
 		ON(BIND_FAILED, state, NOTHING, "it has ended"),         \
 		ON(REVOKE, state, NOTHING, "it has ended"),              \

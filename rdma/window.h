@@ -8,7 +8,11 @@
  * domain, and any queue pair of it carries the work request; type 2 belongs to the queue pair that
  * it was bound on.
  *
- * Control thread, but for vbd_window_post().
+ * Linux' rxe (6.1) holds a window to the memory region that it is bound to, not to its own range.
+ * There a window of a part gets a region of its own: the same bytes are registered once more, and
+ * only they.
+ *
+ * Control thread, but where a function says otherwise.
  */
 #ifndef VBD_RDMA_WINDOW_H
 #define VBD_RDMA_WINDOW_H
@@ -39,13 +43,15 @@ enum vbd_window_state {
 };
 
 /* X(SYMBOL, name) */
-#define VBD_WINDOW_EVENT_MAP(X)                                                        \
-	X(BOUND, "bound")		  /* its bind has completed */                 \
-	X(BIND_FAILED, "bind_failed")	  /* its bind has not, and never will */       \
-	X(REVOKE, "revoke")		  /* a client wants it revoked */              \
-	X(UNBOUND, "unbound")		  /* its revocation has completed */           \
-	X(UNBIND_FAILED, "unbind_failed") /* its revocation has not, and never will */ \
-	X(LOST, "lost")			  /* what it was bound on is gone, or has to go */
+#define VBD_WINDOW_EVENT_MAP(X)                                                              \
+	X(REGISTERED, "registered")	      /* the memory region to bind it to is there */ \
+	X(REGISTER_FAILED, "register_failed") /* it could not be made */                     \
+	X(BOUND, "bound")		      /* its bind has completed */                   \
+	X(BIND_FAILED, "bind_failed")	      /* its bind has not, and never will */         \
+	X(REVOKE, "revoke")		      /* a client wants it revoked */                \
+	X(UNBOUND, "unbound")		      /* its revocation has completed */             \
+	X(UNBIND_FAILED, "unbind_failed")     /* its revocation has not, and never will */   \
+	X(LOST, "lost")			      /* what it was bound on is gone, or has to go */
 
 enum vbd_window_event {
 #define VBD_WINDOW_EVENT_ENUM(sym, name) VBD_WINDOW_EV_##sym,
@@ -56,6 +62,7 @@ enum vbd_window_event {
 
 enum vbd_window_action {
 	VBD_WINDOW_DO_NOTHING,
+	VBD_WINDOW_DO_BIND,   /* post the bind */
 	VBD_WINDOW_DO_UNBIND, /* post the revocation */
 	VBD_WINDOW_DO_FREE,   /* give the window back to the device: its key is good no more */
 };
@@ -89,24 +96,35 @@ struct vbd_window {
 	struct vbd_error error; /* why it FAILED, or could not be revoked by a work request */
 	/* The state has changed; when it has ended nothing of the device is left. */
 	void (*changed)(struct vbd_window *window, void *arg);
-	/* A connection to post the revocation on; NULL if there is none. */
+	/* A connection to post its work on; NULL if there is none. */
 	struct vbd_conn *(*carrier)(struct vbd_window *window, void *arg);
 	void *arg;
 
+	struct ibv_mr *mr;	/* to bind it to; NULL until vbd_window_register() */
+	bool own_mr;		/* it is the window's, not the memory's */
 	struct ibv_mw *mw;	/* NULL once it has ended */
 	struct vbd_transfer op; /* the work request under way */
 	bool busy;		/* there is one */
 };
 
 /**
- * vbd_window_bind - allocate a window and begin to bind it
+ * vbd_window_allocate - a window that is BINDING, and waits for vbd_window_registered()
  * @window: zeroed, with range, mem, changed, carrier and arg; lives until it has ended
- * @conn:   established, on the memory's protection domain; for type 2 the one that it belongs to
  *
  * An error leaves nothing; what fails later is told by `changed`.
  */
-enum vbd_status vbd_window_bind(
-	struct vbd_window *window, struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_window_allocate(
+	struct vbd_window *window, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_window_register - any thread; the memory region that it is bound to. Takes time in
+ * proportion to the range where that is one of its own, none else. */
+void vbd_window_register(struct vbd_window *window);
+
+/** vbd_window_registered - it came back: begin to bind, if that is still wanted and it succeeded */
+void vbd_window_registered(struct vbd_window *window);
+
+/** vbd_window_deregister - any thread, once it has ended; takes time as vbd_window_register() */
+void vbd_window_deregister(struct vbd_window *window);
 
 /** vbd_window_revoke - begin to revoke it; harmless when that is under way or it has ended */
 void vbd_window_revoke(struct vbd_window *window);

@@ -2,8 +2,11 @@
 /* What a window's table asks for, and the work requests. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "rdma/caps.h"
 #include "rdma/conn.h"
+#include "rdma/device.h"
 #include "rdma/fabric.h"
+#include "rdma/pd.h"
 #include "rdma/provider.h"
 #include "rdma/window.h"
 
@@ -55,6 +58,19 @@ static void unbind(struct vbd_window *window)
 		step(window, VBD_WINDOW_EV_UNBOUND);
 }
 
+static void bind_now(struct vbd_window *window)
+{
+	struct vbd_conn *conn = window->carrier(window, window->arg);
+
+	if (conn) {
+		begin(window, conn, VBD_OP_BIND_WINDOW);
+		return;
+	}
+	(void)vbd_error_set(
+		&window->error, VBD_E_WRONG_STATE, "no connection is left to post the bind on");
+	step(window, VBD_WINDOW_EV_BIND_FAILED);
+}
+
 static void release(struct vbd_window *window)
 {
 	vbd_pv_dealloc_mw(window->mw);
@@ -73,6 +89,9 @@ static void step(struct vbd_window *window, enum vbd_window_event event)
 	switch (rule->action) {
 	case VBD_WINDOW_DO_NOTHING:
 		break;
+	case VBD_WINDOW_DO_BIND:
+		bind_now(window);
+		break;
 	case VBD_WINDOW_DO_UNBIND:
 		unbind(window);
 		/* With nothing to post on it went a step further, and that has told. */
@@ -86,20 +105,52 @@ static void step(struct vbd_window *window, enum vbd_window_event event)
 		window->changed(window, window->arg);
 }
 
-enum vbd_status vbd_window_bind(
-	struct vbd_window *window, struct vbd_conn *conn, struct vbd_error *err)
+/* See the head of window.h. */
+static bool needs_own_mr(const struct vbd_window *window)
+{
+	const struct vbd_window_range *range = &window->range;
+
+	return window->mem->pd->device->attr.vendor_id == VBD_VENDOR_RXE &&
+	       (range->offset > 0 || range->length_bytes < window->mem->size_bytes);
+}
+
+enum vbd_status vbd_window_allocate(struct vbd_window *window, struct vbd_error *err)
 {
 	enum vbd_status status;
 
-	status = vbd_pv_alloc_mw(window->mem->mr->pd,
+	status = vbd_pv_alloc_mw(window->mem->pd->ibv_pd,
 		window->range.type == 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2, &window->mw, err);
 	if (status)
 		return status;
 	window->state = VBD_WINDOW_BINDING;
+	window->own_mr = needs_own_mr(window);
 	/* Of type 2 we choose the key's lowest byte: ibv_inc_rkey(3). */
 	window->rkey = ibv_inc_rkey(window->mw->rkey);
-	begin(window, conn, VBD_OP_BIND_WINDOW);
 	return VBD_OK;
+}
+
+void vbd_window_register(struct vbd_window *window)
+{
+	const struct vbd_mem *mem = window->mem;
+
+	if (!window->own_mr)
+		window->mr = mem->mr;
+	else if (vbd_pv_reg_mr(mem->pd->ibv_pd, mem->addr + window->range.offset,
+			 window->range.length_bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND,
+			 &window->mr, &window->error) != VBD_OK)
+		window->mr = NULL;
+}
+
+void vbd_window_registered(struct vbd_window *window)
+{
+	step(window, window->mr ? VBD_WINDOW_EV_REGISTERED : VBD_WINDOW_EV_REGISTER_FAILED);
+}
+
+void vbd_window_deregister(struct vbd_window *window)
+{
+	if (window->own_mr)
+		vbd_pv_dereg_mr(window->mr);
+	window->mr = NULL;
 }
 
 void vbd_window_revoke(struct vbd_window *window)
@@ -126,9 +177,9 @@ static struct ibv_mw_bind_info bind_info(const struct vbd_window *window, bool b
 
 	/* Of no bytes it gives nothing, and the key before is good no more: IBTA 10.6.7.2.3. */
 	if (!binds)
-		return (struct ibv_mw_bind_info){.mr = window->mem->mr};
+		return (struct ibv_mw_bind_info){.mr = window->mr};
 	return (struct ibv_mw_bind_info){
-		.mr = window->mem->mr,
+		.mr = window->mr,
 		.addr = (uintptr_t)window->mem->addr + range->offset,
 		.length = range->length_bytes,
 		.mw_access_flags = vbd_mem_access_flags(range->access),

@@ -204,6 +204,7 @@ static const char *window_action_text(enum vbd_window_action action)
 {
 	static const char *const texts[] = {
 		[VBD_WINDOW_DO_NOTHING] = "-",
+		[VBD_WINDOW_DO_BIND] = "post the bind",
 		[VBD_WINDOW_DO_UNBIND] = "post the revocation",
 		[VBD_WINDOW_DO_FREE] = "free the window",
 	};

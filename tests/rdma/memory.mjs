@@ -5,7 +5,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { Daemon, equal, finish, ok, proof, resources, resources_are_back, scenario, until, write_file } from "./lib.mjs";
+import { Daemon, equal, finish, ok, proof, refusal, resources, resources_are_back, scenario, until, write_file } from "./lib.mjs";
 
 const PORT = 7471;
 const PAGE = 4096;
@@ -149,16 +149,31 @@ await scenario("a buffer gives by its own key what its access says", async () =>
 	}
 });
 
-await scenario("a window ends where its memory ends", async () => {
-	const [a, b] = await pair();
-	const [here, there] = await connect(a, b);
-	const target = await b.buffer(2 * PAGE, { access: ["mw_bind"] });
-	const source = await a.buffer(2 * PAGE);
-	const w = await window(b, target, there, 2, { offset: PAGE, length_bytes: PAGE });
+for (const type of [1, 2]) {
+	await scenario(`a window of type ${type} begins and ends exactly where it says`, async () => {
+		const [a, b] = await pair();
+		const target = await b.buffer(3 * PAGE, { access: ["mw_bind"] });
+		const source = await a.buffer(2 * PAGE);
+		const range = { offset: PAGE + 1, length_bytes: PAGE - 2 };
 
-	await a.transfer("write", here, source, behind(w, PAGE - 1), { length_bytes: 1 });
-	await refused_by_peer(a, "write", here, source, behind(w, PAGE - 1), { length_bytes: 2 });
-});
+		for (const [from, length_bytes] of [[-1, 1], [-1, 2], [PAGE - 3, 2], [PAGE - 2, 1], [0, PAGE - 1]]) {
+			const [here, there] = await connect(a, b);
+			const w = await window(b, target, there, type, range);
+
+			equal(w.addr, behind(target, range.offset).addr, "its address");
+			await a.fill(source, fill_of(5));
+			await a.transfer("write", here, source, w, { length_bytes: PAGE - 2 });
+			await a.transfer("write", here, source, behind(w, PAGE - 3), { length_bytes: 1 });
+			await a.fill(source, fill_of(6));
+			await refused_by_peer(a, "write", here, source, behind(w, from), { length_bytes });
+			await revoke(b, w);
+		}
+		const bytes = await b.bytes(target);
+		ok(bytes.subarray(PAGE + 1, 2 * PAGE - 1).equals(Buffer.alloc(PAGE - 2, 5)), "what is inside was not written");
+		ok(bytes.subarray(0, PAGE + 1).every((byte) => byte === 0) && bytes.subarray(2 * PAGE - 1)
+			.every((byte) => byte === 0), "something outside was written");
+	});
+}
 
 await scenario("windows are revoked while their connection is busy", async () => {
 	const [a, b] = await pair();
@@ -193,6 +208,30 @@ await scenario("daemons stop with windows bound, being bound and being revoked",
 	await b.stop();
 	await a.stop();
 	await resources_are_back(before);
+});
+
+// --- iWARP -------------------------------------------------------------------------------------------------------
+
+await scenario("siw has no windows, and memory on it says so", async () => {
+	const device = process.env.LAB_SIW_DEV;
+	const a = await Daemon.start("a");
+
+	await a.ready();
+	const plain = await a.buffer(PAGE, { device });
+	for (const type of [1, 2]) {
+		const problem = await a.refused("POST", "/v1/windows", { buffer: plain.id, type, access: ["remote_read"] });
+
+		equal(problem.code, "not_supported", `a window of type ${type}`);
+		equal(problem.device, device, "the device that lacks it");
+		equal(problem.capability, `mw_type_${type}`, "what it lacks");
+		refusal(`window_type_${type}`, "siw", problem.code);
+	}
+	for (const access of ["mw_bind", "remote_atomic"]) {
+		const { code } = await a.refused("POST", "/v1/buffers", { size_bytes: PAGE, device, access: [access] });
+
+		equal(code, "not_supported", `access ${access}`);
+	}
+	equal((await a.get("/v1/buffers")).total, 1, "the buffers");
 });
 
 // --- buffers -----------------------------------------------------------------------------------------------------

@@ -234,6 +234,71 @@ static void test_services_windows__memory_of_another_pd_is_refused(void **state)
 	vbd_pd_destroy(pd);
 }
 
+/* Where the device holds a window to its memory region only. */
+
+static void test_services_windows__a_part_gets_a_region_of_its_own_on_rxe(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene;
+	struct vbd_window_spec spec;
+	struct vbd_window_record *record;
+	unsigned int mrs;
+
+	svc->device->attr.vendor_id = VBD_VENDOR_RXE;
+	svc_restart(svc);
+	scene = set_scene(svc);
+	spec = spec_of(&scene, 2);
+	mrs = fake_live().mrs;
+	record = open_window(svc, &spec);
+	assert_int_equal(fake_live().mrs, mrs + 1);
+	assert_ptr_equal(record->window.mr->addr, scene.target->mem.addr + 4096);
+	assert_int_equal(record->window.mr->length, 100);
+	assert_int_equal(reach(svc, &scene, record, VBD_OP_WRITE, 0, 100), VBD_TRANSFER_DONE);
+	vbd_window_forget(record);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->windows) == 0);
+	assert_int_equal(fake_live().mrs, mrs);
+	assert_int_equal(scene.target->users, 0);
+	/* The whole needs none. */
+	spec.range.offset = 0;
+	spec.range.length_bytes = 8192;
+	(void)open_window(svc, &spec);
+	assert_int_equal(fake_live().mrs, mrs);
+	/* One that fails is told. */
+	spec.range.length_bytes = 1;
+	fake_fail_next("ibv_reg_mr", EAGAIN);
+	record = create(svc, &spec);
+	SVC_UNTIL(svc, record->window.state == VBD_WINDOW_FAILED);
+	assert_int_equal(record->error.status, VBD_E_DEVICE_LIMIT);
+	SVC_UNTIL(svc, scene.target->users == 1);
+}
+
+static void test_services_windows__an_end_meets_a_region_on_its_way(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_window_record *record;
+	struct vbd_window_spec spec;
+	struct scene scene;
+
+	svc->device->attr.vendor_id = VBD_VENDOR_RXE;
+	svc_restart(svc);
+	scene = set_scene(svc);
+	spec = spec_of(&scene, 2);
+	vbd_window_forget(create(svc, &spec));
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->windows) == 0);
+	record = create(svc, &spec);
+	vbd_connection_close(scene.pair.passive);
+	SVC_UNTIL(svc, scene.target->users == 0);
+	assert_int_equal(record->window.state, VBD_WINDOW_REVOKED);
+	assert_int_equal(record->error.status, VBD_E_LOCAL_CLOSE);
+	scene.pair = svc_pair(svc, svc_listen(svc, NULL));
+	spec.connection = scene.pair.passive;
+	(void)create(svc, &spec);
+	(void)open_window(svc, &spec);
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+}
+
 /* Ends that nobody asked for. */
 
 static void test_services_windows__a_connection_takes_type_2_with_it(void **state)
@@ -396,6 +461,8 @@ int main(void)
 		TEST(bad_ones_are_refused_before_anything_is_made),
 		TEST(what_the_device_can_not_is_refused),
 		TEST(memory_of_another_pd_is_refused),
+		TEST(a_part_gets_a_region_of_its_own_on_rxe),
+		TEST(an_end_meets_a_region_on_its_way),
 		TEST(their_buffer_stays_and_names_them),
 		TEST(a_connection_takes_type_2_with_it),
 		TEST(another_connection_carries_a_revocation),

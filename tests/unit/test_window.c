@@ -90,7 +90,9 @@ static void begin(struct rig *rig, struct bound *bound)
 	bound->window.changed = on_changed;
 	bound->window.carrier = on_carrier;
 	bound->window.arg = bound;
-	assert_int_equal(vbd_window_bind(&bound->window, bound->rc->conn, &rig->err), VBD_OK);
+	assert_int_equal(vbd_window_allocate(&bound->window, &rig->err), VBD_OK);
+	vbd_window_register(&bound->window);
+	vbd_window_registered(&bound->window);
 	rig_settle(rig);
 }
 
@@ -159,7 +161,7 @@ static void test_window__one_that_can_not_be_allocated_leaves_nothing(void **sta
 
 	bound.window.mem = bound.mem;
 	fake_fail_next("ibv_alloc_mw", EMFILE);
-	assert_int_equal(vbd_window_bind(&bound.window, bound.rc->conn, &err), VBD_E_FD_LIMIT);
+	assert_int_equal(vbd_window_allocate(&bound.window, &err), VBD_E_FD_LIMIT);
 	assert_false(bound.window.busy);
 	assert_int_equal(fake_sends(bound.rc->conn->qp), 0);
 }
