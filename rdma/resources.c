@@ -152,13 +152,16 @@ static enum vbd_status check_srq(
 	const struct vbd_device *device, const struct vbd_srq_params *params, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_device_require(device, VBD_CAP_SRQ, err);
+	uint32_t most = device->attr.max_srq_wr;
 
 	if (status)
 		return status;
-	if (params->depth > device->attr.max_srq_wr)
+	/* Each of its receives has room for its completion. */
+	if (device->attr.max_cqe && device->attr.max_cqe < most)
+		most = device->attr.max_cqe;
+	if (params->depth > most)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/depth",
-			"a shared receive queue of device %s holds %u at most", device->name,
-			device->attr.max_srq_wr);
+			"a shared receive queue of device %s holds %u at most", device->name, most);
 	return VBD_OK;
 }
 
