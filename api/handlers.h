@@ -222,6 +222,7 @@ void vbd_get_readyz(struct vbd_request *req);
 void vbd_get_index(struct vbd_request *req);
 void vbd_get_contract(struct vbd_request *req);
 void vbd_get_stats(struct vbd_request *req);
+void vbd_get_metrics(struct vbd_request *req);
 
 void vbd_list_devices(struct vbd_request *req);
 void vbd_get_device(struct vbd_request *req);

@@ -4,6 +4,7 @@
  */
 #include "api/encode.h"
 #include "api/handlers.h"
+#include "api/look.h"
 #include "api/routes.h"
 #include "api/server.h"
 #include "base/clock.h"
@@ -107,6 +108,7 @@ static json_t *encode_links(void)
 		{"probes", "/v1/probes"},
 		{"events", "/v1/events"},
 		{"stats", "/v1/stats"},
+		{"metrics", "/metrics"},
 		{"livez", "/livez"},
 		{"readyz", "/readyz"},
 	};
@@ -163,29 +165,100 @@ void vbd_get_contract(struct vbd_request *req)
 
 /* --- stats ----------------------------------------------------------------------------------- */
 
+/*
+ * The tag stands for what was done, so it leaves out what every look changes by itself: time,
+ * requests, the loop that serves them.
+ */
+struct stats {
+	struct vbd_encoder out;
+	uint64_t tag;
+};
+
+static bool changes_by_itself(const char *name)
+{
+	static const char *const prefixes[] = {"uptime_", "http_", "loop_", "kernel_look_"};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(prefixes); i++) {
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* FNV-1a */
+static uint64_t hash(uint64_t tag, const void *bytes, size_t len_bytes)
+{
+	const unsigned char *byte = bytes;
+
+	for (size_t i = 0; i < len_bytes; i++)
+		tag = (tag ^ byte[i]) * UINT64_C(0x100000001b3);
+	return tag;
+}
+
 static void put_stat(const char *name, uint64_t value, void *arg)
 {
-	vbd_put_u64(arg, name, value);
+	struct stats *stats = arg;
+
+	vbd_put_u64(&stats->out, name, value);
+	if (changes_by_itself(name))
+		return;
+	stats->tag = hash(stats->tag, name, strlen(name));
+	stats->tag = hash(stats->tag, &value, sizeof(value));
+}
+
+static void put_http_stats(struct stats *stats, const struct vbd_server_stats *http)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{"http_requests", http->requests},
+		{"http_responses_2xx", http->responses_2xx},
+		{"http_responses_3xx", http->responses_3xx},
+		{"http_responses_4xx", http->responses_4xx},
+		{"http_responses_5xx", http->responses_5xx},
+		{"http_connections", http->connections},
+		{"http_connections_open", http->connections_open},
+		{"http_requests_waiting", http->parked},
+		{"http_event_streams", http->feeds},
+		{"http_too_slow", http->too_slow},
+	};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
+		put_stat(rows[i].name, rows[i].value, stats);
+}
+
+/* Any of a list of tags, weak or not: they are compared by what is between the quotes. */
+static bool is_known_to_client(struct vbd_request *req, const char *tag)
+{
+	const char *known = vbd_request_header(req, "If-None-Match");
+
+	return known && (strcmp(known, "*") == 0 || strstr(known, tag));
+}
+
+static void reply_stats(struct vbd_request *req, bool fresh)
+{
+	const struct vbd_api *api = req->context;
+	const struct vbd_daemon *daemon = api->daemon;
+	struct stats stats = {vbd_encode_begin(), UINT64_C(0xcbf29ce484222325)};
+	char tag[32] = "W/";
+
+	vbd_put_text(&stats.out, "server_id", daemon->server_id);
+	stats.tag = hash(stats.tag, daemon->server_id, strlen(daemon->server_id));
+	put_http_stats(&stats, vbd_server_stats(api->server));
+	vbd_stats_walk(daemon, put_stat, &stats);
+	put_stat("kernel_look_success", fresh, &stats);
+	(void)snprintf(tag + 2, sizeof(tag) - 2, "\"%016llx\"", (unsigned long long)stats.tag);
+	vbd_request_add_header(req, "ETag", tag);
+	if (!is_known_to_client(req, tag + 2)) {
+		vbd_reply_json(req, 200, vbd_encode_end(&stats.out));
+		return;
+	}
+	json_decref(vbd_encode_end(&stats.out));
+	vbd_reply_empty(req, 304);
 }
 
 void vbd_get_stats(struct vbd_request *req)
 {
-	const struct vbd_api *api = req->context;
-	const struct vbd_daemon *daemon = api->daemon;
-	const struct vbd_server_stats *http = vbd_server_stats(api->server);
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_text(&out, "server_id", daemon->server_id);
-	vbd_put_u64(&out, "uptime_ms", (vbd_clock_mono_ns() - daemon->started_ns) / VBD_NS_PER_MS);
-	vbd_put_u64(&out, "http_requests", http->requests);
-	vbd_put_u64(&out, "http_responses_2xx", http->responses_2xx);
-	vbd_put_u64(&out, "http_responses_4xx", http->responses_4xx);
-	vbd_put_u64(&out, "http_responses_5xx", http->responses_5xx);
-	vbd_put_u64(&out, "http_connections", http->connections);
-	vbd_put_u64(&out, "http_connections_open", http->connections_open);
-	vbd_put_u64(&out, "http_requests_waiting", http->parked);
-	vbd_put_u64(&out, "http_event_streams", http->feeds);
-	vbd_put_u64(&out, "http_too_slow", http->too_slow);
-	vbd_stats_walk(daemon, put_stat, &out);
-	vbd_reply_json(req, 200, vbd_encode_end(&out));
+	vbd_look_run(req, reply_stats);
 }

@@ -148,6 +148,22 @@ void vbd_reply_static(
 	answered(req, 200);
 }
 
+void vbd_reply_text(
+	struct vbd_request *req, const char *content_type, char *bytes, size_t len_bytes)
+{
+	struct vbd_error err = {0};
+
+	if (!bytes) {
+		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the answer");
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	req->reply.content_type = content_type;
+	req->reply.body = bytes;
+	req->reply.body_bytes = len_bytes;
+	answered(req, 200);
+}
+
 void vbd_reply_stream(struct vbd_request *req, unsigned int status, const struct vbd_reader *reader)
 {
 	req->reply.content_type = "application/octet-stream";

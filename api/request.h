@@ -121,6 +121,11 @@ void vbd_reply_empty(struct vbd_request *req, unsigned int status);
 void vbd_reply_static(
 	struct vbd_request *req, const char *content_type, const void *bytes, size_t len_bytes);
 
+/** vbd_reply_text - 200 with bytes from malloc, taken over; NULL (no memory) answers 507
+ * @content_type: static string */
+void vbd_reply_text(
+	struct vbd_request *req, const char *content_type, char *bytes, size_t len_bytes);
+
 /** vbd_reply_stream - answer with octets that are made while they are sent: 200 or 206 */
 void vbd_reply_stream(
 	struct vbd_request *req, unsigned int status, const struct vbd_reader *reader);

@@ -18,6 +18,8 @@ static const struct vbd_route routes[] = {
 		"/livez", "verbose")},
 	{ROUTE(GET, readyz, NONE, NONE, vbd_get_readyz,
 		"/readyz", "verbose")},
+	{ROUTE(GET, metrics, READ, NONE, vbd_get_metrics,
+		"/metrics", "connections")},
 	{ROUTE(GET, index, READ, NONE, vbd_get_index,
 		"/v1", NULL)},
 	{ROUTE(GET, contract, READ, NONE, vbd_get_contract,

@@ -65,3 +65,21 @@ uint64_t vbd_histogram_percentile(const struct vbd_histogram *histogram, unsigne
 		return min;
 	return value > max ? max : value;
 }
+
+/* A power of two begins a bucket, so these counts are exact. */
+static unsigned int first_bucket(unsigned int bits)
+{
+	if (bits >= VBD_HISTOGRAM_BITS)
+		return VBD_HISTOGRAM_BUCKETS - 1;
+	return bits ? bucket_of(UINT64_C(1) << bits) : 0;
+}
+
+uint64_t vbd_histogram_between(
+	const struct vbd_histogram *histogram, unsigned int from_bits, unsigned int to_bits)
+{
+	uint64_t count = 0;
+
+	for (unsigned int i = first_bucket(from_bits); i < first_bucket(to_bits); i++)
+		count += vbd_counter_get(&histogram->buckets[i]);
+	return count;
+}

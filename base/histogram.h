@@ -36,4 +36,12 @@ uint64_t vbd_histogram_mean(const struct vbd_histogram *histogram);
  */
 uint64_t vbd_histogram_percentile(const struct vbd_histogram *histogram, unsigned int percent);
 
+/**
+ * vbd_histogram_between - how many values are from 2^@from_bits up to, but not, 2^@to_bits
+ * @from_bits: 5 to 40, or 0 for all below 2^@to_bits
+ * @to_bits:   5 to 40
+ */
+uint64_t vbd_histogram_between(
+	const struct vbd_histogram *histogram, unsigned int from_bits, unsigned int to_bits);
+
 #endif

@@ -41,6 +41,7 @@ struct vbd_config_limits {
 	uint64_t http_body_bytes; /* of a JSON body */
 	uint64_t long_polls;
 	uint64_t event_streams;
+	uint64_t metrics_connections; /* that /metrics shows one by one */
 	uint64_t idempotency_keys;
 };
 

@@ -6,6 +6,7 @@
 #include "daemon/devices.h"
 #include "daemon/listeners.h"
 #include "daemon/resources.h"
+#include "daemon/stats.h"
 #include "daemon/transfers.h"
 #include "daemon/windows.h"
 #include "rdma/caps.h"
@@ -120,6 +121,39 @@ static void count_totals(struct vbd_totals *totals, const struct vbd_conn *conn)
 	totals->bytes_received += vbd_counter_get(&recv->bytes);
 	totals->bytes_written += vbd_counter_get(&vbd_conn_op_counters(conn, VBD_OP_WRITE)->bytes);
 	totals->bytes_read += vbd_counter_get(&vbd_conn_op_counters(conn, VBD_OP_READ)->bytes);
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
+		vbd_totals_add(totals, op, vbd_conn_op_counters(conn, op));
+}
+
+const char *vbd_phase_name(enum vbd_phase phase)
+{
+	static const char *const names[VBD_PHASE_COUNT] = {
+#define PHASE_NAME(sym, name, state) [VBD_PHASE_##sym] = name,
+		VBD_PHASE_MAP(PHASE_NAME)
+#undef PHASE_NAME
+	};
+
+	return names[phase];
+}
+
+/* Of a state that was left for a better one only: what failed says nothing of how long it takes. */
+static void time_phase(struct vbd_connection *connection, enum vbd_conn_state left)
+{
+	static const enum vbd_conn_state states[VBD_PHASE_COUNT] = {
+#define PHASE_STATE(sym, name, state) [VBD_PHASE_##sym] = VBD_CONN_##state,
+		VBD_PHASE_MAP(PHASE_STATE)
+#undef PHASE_STATE
+	};
+	enum vbd_conn_state now = connection->conn->state;
+	uint64_t now_ns = vbd_clock_mono_ns();
+
+	for (size_t i = 0; i < VBD_PHASE_COUNT; i++) {
+		if (states[i] == left && connection->phase_ns && now != VBD_CONN_DRAINING &&
+			!vbd_conn_state_terminal(now))
+			vbd_histogram_add(&connection->daemon->times.phases[i],
+				now_ns - connection->phase_ns);
+	}
+	connection->phase_ns = now_ns;
 }
 
 static void leave_history(struct vbd_connection *connection)
@@ -157,6 +191,7 @@ static void ended(struct vbd_connection *connection)
 		daemon->connections_closed++;
 	else
 		daemon->connections_failed++;
+	daemon->ended_by_reason[conn->reason]++;
 	count_totals(&daemon->ended_totals, conn);
 	vbd_list_append(&daemon->ended_connections, &connection->ended_link);
 	daemon->ended_connections_count++;
@@ -196,7 +231,7 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 {
 	struct vbd_connection *connection = arg;
 
-	(void)old;
+	time_phase(connection, old);
 	if (connection->undecided)
 		decided(connection);
 	if (conn->state == VBD_CONN_ESTABLISHED)
@@ -380,6 +415,12 @@ static void count_open(struct vbd_connection *connection)
 	connection->daemon->messages_bytes += connection->receive_bytes;
 }
 
+static void resolve(struct vbd_connection *connection, const struct sockaddr *addr)
+{
+	connection->phase_ns = vbd_clock_mono_ns();
+	vbd_conn_resolve(connection->conn, addr);
+}
+
 static void on_resolved(
 	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg)
 {
@@ -390,7 +431,7 @@ static void on_resolved(
 	if (!addr)
 		vbd_conn_name_failed(connection->conn, err);
 	else
-		vbd_conn_resolve(connection->conn, addr);
+		resolve(connection, addr);
 }
 
 static enum vbd_status begin(struct vbd_connection *connection,
@@ -400,7 +441,7 @@ static enum vbd_status begin(struct vbd_connection *connection,
 
 	/* A numeric address needs no detour through the thread pool. */
 	if (vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst)) {
-		vbd_conn_resolve(connection->conn, (const struct sockaddr *)&dst);
+		resolve(connection, (const struct sockaddr *)&dst);
 		return VBD_OK;
 	}
 	return vbd_resolve(connection->daemon->loop, spec->dst_addr, spec->dst_port, on_resolved,
@@ -745,4 +786,13 @@ void vbd_connections_totals(const struct vbd_daemon *daemon, struct vbd_totals *
 		if (!connection->ended)
 			count_totals(ret_totals, connection->conn);
 	}
+}
+
+void vbd_connections_count_states(
+	const struct vbd_daemon *daemon, uint64_t ret_counts[VBD_CONN_STATE_COUNT])
+{
+	memset(ret_counts, 0, VBD_CONN_STATE_COUNT * sizeof(*ret_counts));
+	for (struct vbd_object *object = vbd_registry_first(daemon->connections); object;
+		object = vbd_registry_next(object))
+		ret_counts[connection_of(object)->conn->state]++;
 }

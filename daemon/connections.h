@@ -34,6 +34,7 @@ struct vbd_connection {
 	bool forget;			/* delete the record when it has ended */
 	bool ended;			/* counted as closed or failed */
 	struct vbd_link ended_link;	/* the daemon's list once it has ended */
+	uint64_t phase_ns;		/* when it came into its state; 0: not followed yet */
 	uint64_t receive_bytes;		/* counted in messages_bytes while it is open */
 	struct vbd_deferred reap;
 };
@@ -121,6 +122,10 @@ void vbd_connections_close_all(struct vbd_daemon *daemon);
 
 /** vbd_connections_destroy_all - the daemon has stopped */
 void vbd_connections_destroy_all(struct vbd_daemon *daemon);
+
+/** vbd_connections_count_states - how many there are in each state, those of the history too */
+void vbd_connections_count_states(
+	const struct vbd_daemon *daemon, uint64_t ret_counts[VBD_CONN_STATE_COUNT]);
 
 /** vbd_connections_totals - what all connections, open and ended, have moved */
 void vbd_connections_totals(const struct vbd_daemon *daemon, struct vbd_totals *ret_totals);

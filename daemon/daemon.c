@@ -6,6 +6,7 @@
 #include "daemon/connections.h"
 #include "daemon/devices.h"
 #include "daemon/endpoints.h"
+#include "daemon/kernel.h"
 #include "daemon/listeners.h"
 #include "daemon/probes.h"
 #include "daemon/transfers.h"
@@ -84,6 +85,8 @@ enum vbd_status vbd_daemon_create(
 		status = vbd_loop_create(&daemon->loop, err);
 	if (!status)
 		status = vbd_eventlog_create(config->events, &daemon->eventlog, err);
+	if (!status)
+		status = vbd_kernel_create(daemon, err);
 	if (!status)
 		status = vbd_timer_create(
 			daemon->loop, on_stop_timeout, daemon, &daemon->stop_timer, err);
@@ -189,6 +192,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 	}
 	vbd_timer_destroy(daemon->stop_timer);
 	vbd_loop_destroy(daemon->loop);
+	vbd_kernel_destroy(daemon);
 	vbd_eventlog_destroy(daemon->eventlog);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(daemon->registries); i++)
 		vbd_registry_fini(&daemon->registries[i]);

@@ -10,16 +10,45 @@
 #define VBD_DAEMON_DAEMON_H
 
 #include "base/error.h"
+#include "base/histogram.h"
 #include "daemon/config.h"
 #include "daemon/eventlog.h"
 #include "daemon/loop.h"
 #include "daemon/registry.h"
+#include "rdma/op.h"
+#include "rdma/reason.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct vbd_devices;
 struct vbd_fabric;
+struct vbd_kernel;
+
+/* X(SYMBOL, name): a part of the way to `established`, by the state that it is spent in */
+#define VBD_PHASE_MAP(X)                   \
+	X(ADDR, "addr", RESOLVING_ADDR)    \
+	X(ROUTE, "route", RESOLVING_ROUTE) \
+	X(CONNECT, "connect", CONNECTING)  \
+	X(ACCEPT, "accept", ACCEPTING)
+
+enum vbd_phase {
+#define VBD_PHASE_ENUM(sym, name, state) VBD_PHASE_##sym,
+	VBD_PHASE_MAP(VBD_PHASE_ENUM)
+#undef VBD_PHASE_ENUM
+		VBD_PHASE_COUNT
+};
+
+/** vbd_phase_name - "addr" */
+const char *vbd_phase_name(enum vbd_phase phase);
+
+/* How long things took, in ns; only what came to a good end. */
+struct vbd_daemon_times {
+	struct vbd_histogram phases[VBD_PHASE_COUNT];
+	struct vbd_histogram
+		queued[VBD_OP_COUNT];		 /* transfers: from the request to the first post */
+	struct vbd_histogram wire[VBD_OP_COUNT]; /* the same: from there to the last completion */
+};
 
 struct vbd_daemon {
 	const struct vbd_config *config;
@@ -27,6 +56,7 @@ struct vbd_daemon {
 	struct vbd_fabric *fabric;
 	struct vbd_eventlog *eventlog;
 	struct vbd_devices *devices;	/* hot-plug watching */
+	struct vbd_kernel *kernel;	/* what the kernel counts and holds */
 	struct vbd_registry *buffers;	/* of struct vbd_buffer */
 	struct vbd_registry *listeners; /* of struct vbd_listener */
 	struct vbd_registry
@@ -56,8 +86,13 @@ struct vbd_daemon {
 	struct vbd_totals {
 		uint64_t messages_sent, messages_received;
 		uint64_t bytes_sent, bytes_received, bytes_written, bytes_read;
+		struct vbd_op_totals {
+			uint64_t posted, completed, errors, flushed, bytes;
+		} ops[VBD_OP_COUNT];
 	} ended_totals;
-	void (*stopped)(void *arg); /* see vbd_daemon_stop() */
+	struct vbd_daemon_times times;
+	uint64_t ended_by_reason[VBD_REASON_COUNT]; /* connections */
+	void (*stopped)(void *arg);		    /* see vbd_daemon_stop() */
 	void *stopped_arg;
 	struct vbd_timer *stop_timer;
 	struct vbd_deferred stop_check;

@@ -5,6 +5,7 @@
 #include "daemon/devices.h"
 #include "daemon/groups.h"
 #include "daemon/peers.h"
+#include "daemon/stats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,6 +87,8 @@ static void count_totals(struct vbd_totals *totals, const struct vbd_endpoint *e
 	}
 	totals->messages_received += vbd_counter_get(&recv->completed);
 	totals->bytes_received += vbd_counter_get(&recv->bytes);
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
+		vbd_totals_add(totals, op, vbd_endpoint_op_counters(endpoint, op));
 }
 
 static void ended(struct vbd_endpoint_record *record)

@@ -2,6 +2,7 @@
 #include "daemon/loop.h"
 
 #include "base/clock.h"
+#include "base/histogram.h"
 
 #include <uv.h>
 
@@ -20,6 +21,8 @@ struct vbd_loop {
 	struct vbd_link resolutions;
 	unsigned int pool_jobs; /* work and resolutions that the thread pool still has */
 	uint64_t now_ns;	/* 0: not read yet in this half of the turn */
+	uint64_t woken_ns;	/* first callback since the last sleep; 0: none yet */
+	struct vbd_histogram awake;
 	bool ending;
 };
 
@@ -77,6 +80,8 @@ static struct vbd_loop *wake(uv_loop_t *uv)
 
 	if (!loop->now_ns)
 		loop->now_ns = vbd_clock_mono_ns();
+	if (!loop->woken_ns)
+		loop->woken_ns = loop->now_ns;
 	return loop;
 }
 
@@ -87,7 +92,17 @@ uint64_t vbd_loop_now_ns(const struct vbd_loop *loop)
 
 static void on_before_sleep(uv_prepare_t *handle)
 {
-	VBD_CONTAINER_OF(handle, struct vbd_loop, before_sleep)->now_ns = 0;
+	struct vbd_loop *loop = VBD_CONTAINER_OF(handle, struct vbd_loop, before_sleep);
+
+	if (loop->woken_ns)
+		vbd_histogram_add(&loop->awake, vbd_clock_mono_ns() - loop->woken_ns);
+	loop->woken_ns = 0;
+	loop->now_ns = 0;
+}
+
+const struct vbd_histogram *vbd_loop_lag(const struct vbd_loop *loop)
+{
+	return &loop->awake;
 }
 
 static void on_no_sleep(uv_idle_t *handle)

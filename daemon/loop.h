@@ -49,6 +49,14 @@ void vbd_loop_turn(struct vbd_loop *loop, bool wait);
 /** vbd_loop_now_ns - monotonic time of this turn */
 uint64_t vbd_loop_now_ns(const struct vbd_loop *loop);
 
+/**
+ * vbd_loop_lag - how long the loop was awake each time before it looked for news again, in ns
+ *
+ * What came in meanwhile has waited that long at most.
+ */
+struct vbd_histogram;
+const struct vbd_histogram *vbd_loop_lag(const struct vbd_loop *loop);
+
 enum vbd_fd_events {
 	VBD_FD_READ = 1,
 	VBD_FD_WRITE = 2,

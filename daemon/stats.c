@@ -5,10 +5,15 @@
 #include "base/clock.h"
 #include "daemon/connections.h"
 #include "daemon/endpoints.h"
+#include "daemon/kernel.h"
 #include "daemon/resources.h"
+#include "rdma/cq.h"
 #include "rdma/fabric.h"
+#include "rdma/names.h"
 
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
 
 static uint64_t sum(const struct vbd_counter *counters, size_t count)
 {
@@ -17,6 +22,24 @@ static uint64_t sum(const struct vbd_counter *counters, size_t count)
 	for (size_t i = 0; i < count; i++)
 		total += vbd_counter_get(&counters[i]);
 	return total;
+}
+
+void vbd_totals_add(
+	struct vbd_totals *totals, enum vbd_op op, const struct vbd_op_counters *counters)
+{
+	struct vbd_op_totals *to = &totals->ops[op];
+
+	to->posted += vbd_counter_get(&counters->posted);
+	to->completed += vbd_counter_get(&counters->completed);
+	to->errors += vbd_counter_get(&counters->errors);
+	to->flushed += vbd_counter_get(&counters->flushed);
+	to->bytes += vbd_counter_get(&counters->bytes);
+}
+
+void vbd_totals_of(const struct vbd_daemon *daemon, struct vbd_totals *ret_totals)
+{
+	vbd_connections_totals(daemon, ret_totals);
+	vbd_endpoints_add_totals(daemon, ret_totals);
 }
 
 static void count_devices(
@@ -32,29 +55,39 @@ static void count_devices(
 	}
 }
 
-static uint64_t count_established(const struct vbd_daemon *daemon)
+struct walk {
+	void (*cb)(const char *name, uint64_t value, void *arg);
+	void *arg;
+};
+
+/* A name of up to three parts, "op_write_bytes". */
+static void put(const struct walk *walk, const char *first, const char *second, const char *third,
+	uint64_t value)
 {
-	uint64_t count = 0;
+	char name[128];
 
-	for (struct vbd_object *object = vbd_registry_first(daemon->connections); object;
-		object = vbd_registry_next(object)) {
-		const struct vbd_connection *connection =
-			VBD_CONTAINER_OF(object, struct vbd_connection, object);
-
-		count += connection->conn->state == VBD_CONN_ESTABLISHED;
-	}
-	return count;
+	(void)snprintf(name, sizeof(name), "%s_%s%s%s", first, second, third[0] ? "_" : "", third);
+	walk->cb(name, value, walk->arg);
 }
 
-void vbd_stats_walk(const struct vbd_daemon *daemon,
-	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
+static void put_times(const struct walk *walk, const char *first, const char *second,
+	const struct vbd_histogram *times)
 {
-	struct vbd_totals totals;
+	put(walk, first, second, "count", vbd_counter_get(&times->count));
+	put(walk, first, second, "sum_ns", vbd_counter_get(&times->sum));
+	put(walk, first, second, "p50_ns", vbd_histogram_percentile(times, 50));
+	put(walk, first, second, "p99_ns", vbd_histogram_percentile(times, 99));
+	put(walk, first, second, "max_ns", vbd_counter_get(&times->max));
+}
+
+static void walk_daemon(
+	const struct vbd_daemon *daemon, const struct vbd_totals *totals, const struct walk *walk)
+{
+	uint64_t states[VBD_CONN_STATE_COUNT];
 	uint64_t devices;
 	uint64_t async_events;
 
-	vbd_connections_totals(daemon, &totals);
-	vbd_endpoints_add_totals(daemon, &totals);
+	vbd_connections_count_states(daemon, states);
 	count_devices(daemon->fabric, &devices, &async_events);
 	const struct {
 		const char *name;
@@ -63,7 +96,7 @@ void vbd_stats_walk(const struct vbd_daemon *daemon,
 		{"uptime_ms", (vbd_clock_mono_ns() - daemon->started_ns) / VBD_NS_PER_MS},
 		{"devices", devices},
 		{"connections_open", daemon->connections_open},
-		{"connections_established", count_established(daemon)},
+		{"connections_established", states[VBD_CONN_ESTABLISHED]},
 		{"connections_closed", daemon->connections_closed},
 		{"connections_failed", daemon->connections_failed},
 		{"connections_kept", daemon->ended_connections_count},
@@ -86,12 +119,12 @@ void vbd_stats_walk(const struct vbd_daemon *daemon,
 		{"windows", vbd_registry_count(daemon->windows) - daemon->ended_windows_count},
 		{"windows_revoked", daemon->windows_revoked},
 		{"windows_failed", daemon->windows_failed},
-		{"messages_sent", totals.messages_sent},
-		{"messages_received", totals.messages_received},
-		{"bytes_sent", totals.bytes_sent},
-		{"bytes_received", totals.bytes_received},
-		{"bytes_written", totals.bytes_written},
-		{"bytes_read", totals.bytes_read},
+		{"messages_sent", totals->messages_sent},
+		{"messages_received", totals->messages_received},
+		{"bytes_sent", totals->bytes_sent},
+		{"bytes_received", totals->bytes_received},
+		{"bytes_written", totals->bytes_written},
+		{"bytes_read", totals->bytes_read},
 		{"events_total", vbd_eventlog_last(daemon->eventlog)},
 		{"events_dropped", vbd_eventlog_dropped(daemon->eventlog)},
 		{"async_events", async_events},
@@ -99,5 +132,123 @@ void vbd_stats_walk(const struct vbd_daemon *daemon,
 	};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
-		cb(rows[i].name, rows[i].value, arg);
+		walk->cb(rows[i].name, rows[i].value, walk->arg);
+}
+
+static void walk_connections(const struct vbd_daemon *daemon, const struct walk *walk)
+{
+	uint64_t states[VBD_CONN_STATE_COUNT];
+
+	vbd_connections_count_states(daemon, states);
+	for (enum vbd_conn_state state = 0; state < VBD_CONN_STATE_COUNT; state++) {
+		if (!vbd_conn_state_terminal(state) && state != VBD_CONN_ESTABLISHED)
+			put(walk, "connections", vbd_conn_state_name(state), "", states[state]);
+	}
+	for (enum vbd_reason reason = VBD_REASON_NONE + 1; reason < VBD_REASON_COUNT; reason++)
+		put(walk, "ended", vbd_reason_name(reason), "", daemon->ended_by_reason[reason]);
+	for (int type = 0; type < VBD_CM_EVENT_TYPES; type++) {
+		char key[VBD_CM_EVENT_KEY_BYTES];
+
+		if (vbd_cm_event_key(type, key))
+			put(walk, "cm_event", key, "",
+				vbd_counter_get(&daemon->fabric->cm_events[type]));
+	}
+	for (enum vbd_phase phase = 0; phase < VBD_PHASE_COUNT; phase++)
+		put_times(walk, "phase", vbd_phase_name(phase), &daemon->times.phases[phase]);
+}
+
+static void walk_ops(
+	const struct vbd_daemon *daemon, const struct vbd_totals *totals, const struct walk *walk)
+{
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
+		const struct vbd_op_totals *of = &totals->ops[op];
+		const char *name = vbd_op_name(op);
+
+		put(walk, "op", name, "posted", of->posted);
+		put(walk, "op", name, "completed", of->completed);
+		put(walk, "op", name, "errors", of->errors);
+		put(walk, "op", name, "flushed", of->flushed);
+		put(walk, "op", name, "bytes", of->bytes);
+		put_times(walk, "transfer_queue", name, &daemon->times.queued[op]);
+		put_times(walk, "transfer_wire", name, &daemon->times.wire[op]);
+	}
+}
+
+static void walk_cqs(const struct vbd_fabric *fabric, const struct walk *walk)
+{
+	uint64_t outstanding = 0;
+	uint64_t high_water = 0;
+	uint64_t capacity = 0;
+	uint64_t count = 0;
+
+	vbd_list_for_each (link, &fabric->cqs) {
+		const struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+		uint64_t most = vbd_counter_get(&cq->high_water);
+
+		count++;
+		outstanding += vbd_counter_get(&cq->outstanding);
+		high_water = most > high_water ? most : high_water;
+		capacity += cq->capacity_cqe;
+	}
+	put(walk, "cqs", "count", "", count);
+	put(walk, "cqs", "outstanding", "", outstanding);
+	put(walk, "cqs", "high_water", "", high_water);
+	put(walk, "cqs", "capacity", "", capacity);
+}
+
+static void walk_async_events(const struct vbd_fabric *fabric, const struct walk *walk)
+{
+	for (int type = 0; type < VBD_ASYNC_EVENT_TYPES; type++) {
+		uint64_t count = 0;
+
+		if (strcmp(vbd_async_event_name(type), "unknown") == 0)
+			continue;
+		vbd_list_for_each (link, &fabric->devices)
+			count += vbd_counter_get(&VBD_CONTAINER_OF(link, struct vbd_device, link)
+							  ->async_events[type]);
+		put(walk, "async_event", vbd_async_event_name(type), "", count);
+	}
+}
+
+/* Those of all messages, ports and devices together. */
+static void walk_kernel(const struct vbd_kernel_view *view, const struct walk *walk)
+{
+	static const char *const sets[] = {
+		"cm_tx_msgs", "cm_tx_retries", "cm_rx_msgs", "cm_rx_duplicates"};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(sets); i++) {
+		uint64_t total = 0;
+
+		for (size_t n = 0; n < view->counter_count; n++)
+			total += strstr(view->counters[n].name, sets[i]) ? view->counters[n].value
+									 : 0;
+		put(walk, "kernel", sets[i], "", total);
+	}
+	for (enum vbd_pv_object type = 0; type < VBD_PV_OBJECT_COUNT; type++) {
+		const char *name = vbd_object_type_name(type);
+
+		if (view->objects_known && view->objects[type] != VBD_PV_UNKNOWN)
+			put(walk, "objects_kernel", name, "", view->objects[type]);
+		put(walk, "objects_verbsd", name, "", view->held[type]);
+		put(walk, "objects_librdmacm", name, "", view->librdmacm[type]);
+	}
+	put(walk, "kernel", "look_ns", "", view->took_ns);
+	if (view->objects_known)
+		walk->cb("leaked", view->leaked, walk->arg);
+}
+
+void vbd_stats_walk(const struct vbd_daemon *daemon,
+	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
+{
+	struct walk walk = {cb, arg};
+	struct vbd_totals totals;
+
+	vbd_totals_of(daemon, &totals);
+	walk_daemon(daemon, &totals, &walk);
+	walk_connections(daemon, &walk);
+	walk_ops(daemon, &totals, &walk);
+	walk_cqs(daemon->fabric, &walk);
+	walk_async_events(daemon->fabric, &walk);
+	put_times(&walk, "loop", "lag", vbd_loop_lag(daemon->loop));
+	walk_kernel(vbd_kernel_view(daemon), &walk);
 }

@@ -10,7 +10,15 @@
 
 #include "daemon/daemon.h"
 
-/** vbd_stats_walk - call @cb with each name and value; the names are stable */
+/** vbd_totals_add - what @counters say of @op goes into the totals by operation */
+void vbd_totals_add(
+	struct vbd_totals *totals, enum vbd_op op, const struct vbd_op_counters *counters);
+
+/** vbd_totals_of - what all connections and endpoints, open and ended, have moved */
+void vbd_totals_of(const struct vbd_daemon *daemon, struct vbd_totals *ret_totals);
+
+/** vbd_stats_walk - call @cb with each name and value; the names are stable, and are the callback's
+ * until it returns. What the kernel says is of the last look (daemon/kernel.h). */
 void vbd_stats_walk(const struct vbd_daemon *daemon,
 	void (*cb)(const char *name, uint64_t value, void *arg), void *arg);
 

@@ -97,6 +97,17 @@ static void count_end(struct vbd_daemon *daemon, enum vbd_transfer_state state)
 	}
 }
 
+static void time_transfer(struct vbd_daemon *daemon, const struct vbd_transfer *transfer)
+{
+	uint64_t started_ns = vbd_counter_get(&transfer->started_ns);
+
+	if (transfer->state != VBD_TRANSFER_DONE || !started_ns)
+		return;
+	vbd_histogram_add(&daemon->times.queued[transfer->op], started_ns - transfer->created_ns);
+	vbd_histogram_add(&daemon->times.wire[transfer->op],
+		vbd_counter_get(&transfer->ended_ns) - started_ns);
+}
+
 static void release_resources(struct vbd_transfer_record *record)
 {
 	vbd_timer_clear(record->deadline);
@@ -129,6 +140,7 @@ static void on_ended(struct vbd_transfer *transfer, void *arg)
 	release_resources(record);
 	daemon->transfers_open--;
 	count_end(daemon, transfer->state);
+	time_transfer(daemon, transfer);
 	vbd_list_append(&daemon->ended_transfers, &record->ended_link);
 	daemon->ended_transfers_count++;
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_TRANSFER_ENDED,

@@ -120,3 +120,13 @@ void vbd_cm_context_device_closed(const struct ibv_device *device)
 	context->gone = true;
 	close_if_unused(context);
 }
+
+void vbd_cm_context_count(unsigned int *ret_contexts, unsigned int *ret_used)
+{
+	*ret_contexts = 0;
+	*ret_used = 0;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(contexts); i++) {
+		*ret_contexts += contexts[i].device != NULL;
+		*ret_used += contexts[i].ids > 0;
+	}
+}

@@ -29,4 +29,8 @@ void vbd_cm_context_unbound(const struct ibv_device *device);
  */
 void vbd_cm_context_device_closed(const struct ibv_device *device);
 
+/** vbd_cm_context_count - how many there are, and how many of them an id uses (librdmacm has a
+ * protection domain on these) */
+void vbd_cm_context_count(unsigned int *ret_contexts, unsigned int *ret_used);
+
 #endif

@@ -317,7 +317,7 @@ static bool read_number(int dir_fd, const char *name, uint64_t *ret_value)
 	return end != text;
 }
 
-static void read_counter_dir(const struct vbd_device *device, unsigned int port, const char *set,
+static void read_counter_dir(const char *ibdev_path, unsigned int port, const char *set,
 	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
 {
 	char path[400];
@@ -326,7 +326,7 @@ static void read_counter_dir(const struct vbd_device *device, unsigned int port,
 	uint64_t value;
 	DIR *dir;
 
-	(void)snprintf(path, sizeof(path), "%s/ports/%u/%s", device->ibdev_path, port, set);
+	(void)snprintf(path, sizeof(path), "%s/ports/%u/%s", ibdev_path, port, set);
 	dir = opendir(path);
 	if (!dir)
 		return;
@@ -342,14 +342,21 @@ static void read_counter_dir(const struct vbd_device *device, unsigned int port,
 	(void)closedir(dir);
 }
 
-void vbd_device_counters(const struct vbd_device *device,
+void vbd_counters_read(const char *ibdev_path, unsigned int ports,
 	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
 {
 	static const char *const sets[] = {"counters", "hw_counters", "cm_tx_msgs", "cm_tx_retries",
 		"cm_rx_msgs", "cm_rx_duplicates"};
 
-	for (unsigned int port = 1; device->context && port <= device->attr.phys_port_cnt; port++) {
+	for (unsigned int port = 1; port <= ports; port++) {
 		for (size_t i = 0; i < VBD_ARRAY_LEN(sets); i++)
-			read_counter_dir(device, port, sets[i], cb, arg);
+			read_counter_dir(ibdev_path, port, sets[i], cb, arg);
 	}
+}
+
+void vbd_device_counters(const struct vbd_device *device,
+	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
+{
+	if (device->context)
+		vbd_counters_read(device->ibdev_path, device->attr.phys_port_cnt, cb, arg);
 }

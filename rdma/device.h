@@ -180,6 +180,14 @@ enum vbd_status vbd_device_query_gid(const struct vbd_device *device, uint8_t po
 bool vbd_device_is_iwarp(const struct vbd_device *device);
 
 /**
+ * vbd_counters_read - vbd_device_counters() of the device with this folder in sysfs; any thread
+ *
+ * Blocks for as long as the driver takes to fetch its counters.
+ */
+void vbd_counters_read(const char *ibdev_path, unsigned int ports,
+	void (*cb)(const char *name, uint64_t value, void *arg), void *arg);
+
+/**
  * vbd_device_counters - read the kernel's counters of every port from sysfs
  * @cb: called with "1/hw_counters/sent_pkts" and its value; a file that can't be read is left out
  *

@@ -6,7 +6,9 @@
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
+#include <ctype.h>
 #include <errno.h>
+#include <string.h>
 
 struct name {
 	const char *name;
@@ -50,6 +52,20 @@ static const struct name cm_events[] = {
 const char *vbd_cm_event_name(int type)
 {
 	return name_at(cm_events, VBD_ARRAY_LEN(cm_events), type, "RDMA_CM_EVENT_UNKNOWN");
+}
+
+const char *vbd_cm_event_key(int type, char key[VBD_CM_EVENT_KEY_BYTES])
+{
+	static const char prefix[] = "RDMA_CM_EVENT_";
+	const char *name = vbd_cm_event_name(type);
+	size_t len = 0;
+
+	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
+		return NULL;
+	for (name += sizeof(prefix) - 1; *name && len + 1 < VBD_CM_EVENT_KEY_BYTES; name++)
+		key[len++] = (char)tolower((unsigned char)*name);
+	key[len] = '\0';
+	return key;
 }
 
 const char *vbd_cm_event_text(int type)

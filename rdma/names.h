@@ -17,6 +17,14 @@
 /** vbd_cm_event_name - "RDMA_CM_EVENT_REJECTED" for an enum rdma_cm_event_type */
 const char *vbd_cm_event_name(int type);
 
+/**
+ * vbd_cm_event_key - "addr_resolved" for an enum rdma_cm_event_type, as part of a name
+ *
+ * Returns @key, or NULL for a value that is none.
+ */
+#define VBD_CM_EVENT_KEY_BYTES 32
+const char *vbd_cm_event_key(int type, char key[VBD_CM_EVENT_KEY_BYTES]);
+
 /** vbd_cm_event_text - what the event means, one sentence without its stop */
 const char *vbd_cm_event_text(int type);
 

@@ -15,6 +15,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "rdma/account.h"
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -75,6 +76,17 @@ struct vbd_pv_async_event {
 
 /** vbd_pv_next_async_event - copy and acknowledge the next one; false when there is none */
 bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_event *ret_event);
+
+/**
+ * vbd_pv_count_objects - what the kernel holds for this process on all devices, by type
+ *
+ * Any thread; blocks: the kernel goes through the objects of all processes.
+ */
+enum vbd_status vbd_pv_count_objects(
+	uint64_t ret_counts[VBD_PV_OBJECT_COUNT], struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_pv_own_objects - those of them that librdmacm made for itself; never more than it has */
+void vbd_pv_own_objects(uint64_t ret_counts[VBD_PV_OBJECT_COUNT]);
 
 /* Protection domains, memory, completion queues. */
 

@@ -141,6 +141,7 @@ struct fake {
 	unsigned int devices_made;
 	uint32_t last_key, last_qpn;
 	uint16_t last_port;
+	unsigned int lost_mrs;
 	bool withhold_flushes;
 	bool receives_optional;
 	bool loopback;

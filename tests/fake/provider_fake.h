@@ -32,6 +32,9 @@ struct fake_live fake_live(void);
 /** fake_live_total - the sum of them: 0 when nothing leaked */
 unsigned int fake_live_total(void);
 
+/** fake_lose_mrs - the kernel holds so many more than were asked for */
+void fake_lose_mrs(unsigned int count);
+
 /** fake_misuse - the first breach of the libraries' rules; NULL if there was none */
 const char *fake_misuse(void);
 

@@ -20,6 +20,7 @@ command -v node >/dev/null || skip "there is no node"
 for program in rping ucmatose rdma_client rdma_server ibv_rc_pingpong ibv_uc_pingpong udaddy mckey ibv_ud_pingpong; do
 	command -v "$program" >/dev/null || skip "there is no $program (Debian: rdmacm-utils, ibverbs-utils)"
 done
+[[ $suite != metrics ]] || command -v promtool >/dev/null || skip "there is no promtool (Debian: prometheus)"
 options=(--deadline "$DEADLINE_S")
 prepare=()
 case $suite in

@@ -79,6 +79,23 @@ static void test_histogram__a_late_one_moves_only_the_last_percentile(void **sta
 
 #define TEST(name) cmocka_unit_test(test_histogram__##name)
 
+static void test_histogram__counts_between_powers_of_two_are_exact(void **state)
+{
+	static const uint64_t values[] = {
+		0, 1023, 1024, 1025, 4095, 4096, UINT64_C(1) << 36, UINT64_C(1) << 39, UINT64_MAX};
+	struct vbd_histogram *histogram = empty();
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(values); i++)
+		vbd_histogram_add(histogram, values[i]);
+	assert_int_equal(vbd_histogram_between(histogram, 0, 10), 2);
+	assert_int_equal(vbd_histogram_between(histogram, 10, 12), 3);
+	assert_int_equal(vbd_histogram_between(histogram, 12, 36), 1);
+	assert_int_equal(vbd_histogram_between(histogram, 0, 36), 6);
+	assert_int_equal(vbd_histogram_between(histogram, 0, 39), 7);
+	free(histogram);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -86,6 +103,7 @@ int main(void)
 		TEST(of_one_all_are_that_one),
 		TEST(percentiles_are_near),
 		TEST(a_late_one_moves_only_the_last_percentile),
+		TEST(counts_between_powers_of_two_are_exact),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel would say that it holds: all that was given out and not taken back. */
+#include "tests/fake/fake.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum vbd_status vbd_pv_count_objects(
+	uint64_t ret_counts[VBD_PV_OBJECT_COUNT], struct vbd_error *err)
+{
+	int errnum;
+
+	fake_lock();
+	errnum = fake_enter("rdma netlink");
+	if (!errnum) {
+		const struct fake_live *live = &g_fake.live;
+		const uint64_t counts[VBD_PV_OBJECT_COUNT] = {
+			[VBD_PV_QP] = live->qps,
+			[VBD_PV_CQ] = live->cqs,
+			[VBD_PV_MR] = live->mrs + g_fake.lost_mrs,
+			[VBD_PV_PD] = live->pds,
+			[VBD_PV_CM_ID] = live->ids,
+			[VBD_PV_CONTEXT] = live->contexts,
+			[VBD_PV_SRQ] = live->srqs,
+		};
+
+		memcpy(ret_counts, counts, sizeof(counts));
+	}
+	fake_unlock();
+	return fake_result("rdma netlink", errnum, err);
+}
+
+void vbd_pv_own_objects(uint64_t ret_counts[VBD_PV_OBJECT_COUNT])
+{
+	memset(ret_counts, 0, VBD_PV_OBJECT_COUNT * sizeof(*ret_counts));
+}
+
+void fake_lose_mrs(unsigned int count)
+{
+	fake_lock();
+	g_fake.lost_mrs = count;
+	fake_unlock();
+}

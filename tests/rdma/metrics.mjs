@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a busy daemon tells Prometheus and scripts, held against promtool, the kernel, and itself.
+
+import { spawn } from "node:child_process";
+import { readdirSync } from "node:fs";
+import http from "node:http";
+
+import { Daemon, busy, dev, equal, finish, ok, run, scenario, sleep, wrote_something } from "./lib.mjs";
+
+const PORT = 7471;
+const CHURNED = 6;
+
+// Status, headers, text and how long it took.
+const fetch_text = (daemon, path, headers = {}) => new Promise((done, fail) => {
+	const began = performance.now();
+
+	http.get({ host: "127.0.0.1", port: daemon.port, path, headers, agent: false }, (response) => {
+		let text = "";
+
+		response.setEncoding("utf8");
+		response.on("data", (part) => { text += part; });
+		response.on("end", () => done({
+			status: response.statusCode, headers: response.headers, text, took_ms: performance.now() - began,
+		}));
+	}).on("error", fail);
+});
+
+// "verbsd_bytes_total{op="write"}" and its value.
+const parse = (text) => new Map(text.split("\n").filter((line) => line && !line.startsWith("#")).map((line) => {
+	const space = line.lastIndexOf(" ");
+
+	return [line.slice(0, space), Number(line.slice(space + 1))];
+}));
+
+const scrape = async (daemon, query = "") => {
+	const { status, text, took_ms } = await fetch_text(daemon, `/metrics${query}`);
+
+	equal(status, 200, "status of /metrics");
+	const metrics = parse(text);
+
+	equal(metrics.get("verbsd_kernel_look_success"), 1, "the kernel's answer");
+	return { text, metrics, took_ms };
+};
+
+// What promtool has to say about a page: nothing, if all is well.
+const promtool = (text) => new Promise((done, fail) => {
+	const child = spawn("promtool", ["check", "metrics"], { stdio: ["pipe", "pipe", "pipe"] });
+	let said = "";
+
+	child.stdout.on("data", (part) => { said += part; });
+	child.stderr.on("data", (part) => { said += part; });
+	child.on("error", fail);
+	child.on("close", (status) => done(status === 0 ? said : `status ${status}: ${said}`));
+	child.stdin.end(text);
+});
+
+const middle = (values) => values.sort((a, b) => a - b)[values.length >> 1];
+
+const pair = async () => {
+	const [near, far] = await Promise.all([Daemon.start("near"), Daemon.start("far")]);
+
+	await Promise.all([near.ready(), far.ready()]);
+	await far.listen({ port: PORT });
+	return { near, far };
+};
+
+const nothing_leaked = async (daemon, when) => {
+	const { metrics, text } = await scrape(daemon);
+	const objects = text.split("\n").filter((line) => line.startsWith("verbsd_objects")).join("; ");
+
+	equal(metrics.get("verbsd_leaked"), 0, `what ${daemon.name} leaked ${when} (${objects})`);
+	equal((await daemon.get("/v1/stats")).leaked, 0, `leaked in the stats of ${daemon.name} ${when}`);
+	return metrics;
+};
+
+await scenario("promtool has nothing to say about a busy daemon, and nothing is leaked", async () => {
+	const { near, far } = await pair();
+	const idle = await nothing_leaked(near, "when idle");
+	const connection = await near.connect({ dst_port: PORT, name: "busy" });
+	const source = await near.buffer(1 << 20, { device: dev });
+	const target = await far.buffer(1 << 20, { device: dev, access: ["remote_write"] });
+	const writer = busy(near, connection, source, target);
+	const times = [];
+
+	await wrote_something(near);
+	for (let i = 0; i < CHURNED; i++) {
+		const other = await near.connect({ dst_port: PORT });
+
+		await nothing_leaked(near, "when busy");
+		await nothing_leaked(far, "when busy");
+		times.push((await scrape(near, "?connections=1")).took_ms);
+		await near.call("DELETE", `/v1/connections/${other.id}`);
+	}
+	const { text, metrics } = await scrape(near, "?connections=1");
+
+	equal(await promtool(text), "", "what promtool says");
+	equal(await promtool((await scrape(far)).text), "", "what promtool says of the other one");
+	ok(metrics.get('verbsd_bytes_total{op="write"}') > 0, "bytes written");
+	ok(metrics.get('verbsd_transfer_wire_seconds_count{op="write"}') > 0, "times of writes");
+	equal(metrics.get('verbsd_connect_phase_seconds_count{phase="connect"}'), CHURNED + 1, "connects");
+	equal(metrics.get('verbsd_cm_events_total{event="connect_response"}'), CHURNED + 1, "events of the CM");
+	ok(text.includes(`verbsd_connection_bytes_total{connection="${connection.id}",op="write"}`), "its own series");
+	ok(metrics.get(`verbsd_kernel_cm_tx_msgs_total{device="${dev}",port="1",message="req"}`) > CHURNED, "CM requests");
+	ok([...metrics.keys()].some((name) => name.startsWith("verbsd_kernel_hw_counters_total")), "hw_counters");
+	ok(metrics.get("verbsd_loop_lag_seconds_count") > idle.get("verbsd_loop_lag_seconds_count"), "turns of the loop");
+	console.log(`# a scrape of a busy daemon takes ${middle(times).toFixed(1)} ms, the kernel's part of it ` +
+		`${(metrics.get("verbsd_kernel_look_seconds") * 1e3).toFixed(1)} ms; the page has ${text.length} bytes`);
+	await near.call("DELETE", `/v1/connections/${connection.id}`);
+	await writer;
+	await nothing_leaked(near, "when idle again");
+	await nothing_leaked(far, "when idle again");
+	await near.stop();
+	await far.stop();
+});
+
+await scenario("what the kernel holds for the daemon is what `rdma resource` shows", async () => {
+	const { near, far } = await pair();
+
+	await near.connect({ dst_port: PORT });
+	await near.buffer(4096, { device: dev });
+	const { metrics } = await scrape(near);
+
+	// The kernel names the thread: a buffer is registered by one of the pool.
+	const threads = new Set(readdirSync(`/proc/${near.pid}/task`).map(Number));
+
+	for (const type of ["qp", "cq", "mr", "pd", "cm_id"]) {
+		const shown = JSON.parse(await run("rdma", "-j", "resource", "show", type));
+
+		equal(metrics.get(`verbsd_objects{type="${type}",by="kernel"}`),
+			shown.filter(({ pid }) => threads.has(pid)).length, `${type} of the daemon`);
+	}
+	await near.stop();
+	await far.stop();
+});
+
+await scenario("single connections are capped, and the rest is counted", async () => {
+	const near = await Daemon.start("near", ["--set", "limits.metrics_connections=2"]);
+	const far = await Daemon.start("far");
+
+	await Promise.all([near.ready(), far.ready()]);
+	await far.listen({ port: PORT });
+	for (let i = 0; i < 3; i++)
+		await near.connect({ dst_port: PORT });
+	const { text, metrics } = await scrape(near, "?connections=1");
+
+	equal(text.match(/^verbsd_connection_info\{/gm).length, 2, "connections shown");
+	equal(metrics.get("verbsd_connections_left_out"), 1, "connections left out");
+	ok(!(await scrape(near)).text.includes("verbsd_connection_info"), "without being asked for they are not there");
+	await near.stop();
+	await far.stop();
+});
+
+await scenario("the tag of the stats changes when something was done, and not by looking", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	await sleep(200);
+	const first = await fetch_text(daemon, "/v1/stats");
+	const tag = first.headers.etag;
+	const again = await fetch_text(daemon, "/v1/stats", { "If-None-Match": tag });
+
+	equal(first.status, 200, "status of the first");
+	equal(again.status, 304, "status with its tag");
+	equal(again.text, "", "body of a 304");
+	await daemon.buffer(4096, { device: dev });
+	const later = await fetch_text(daemon, "/v1/stats", { "If-None-Match": tag });
+
+	equal(later.status, 200, "status after a buffer was made");
+	ok(later.headers.etag !== tag, "the tag is another");
+	await daemon.stop();
+});
+
+finish();

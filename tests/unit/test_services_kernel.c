@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel holds beside what we know of, and how long things took. */
+#include "daemon/kernel.h"
+
+#include "base/log.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+
+static const struct vbd_kernel_view *look(struct svc *svc)
+{
+	uint64_t number = vbd_kernel_look(svc->daemon);
+
+	SVC_UNTIL(svc, vbd_kernel_looked(svc->daemon) >= number);
+	return vbd_kernel_view(svc->daemon);
+}
+
+static void test_services_kernel__all_that_it_holds_is_known(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_kernel_view *view = look(svc);
+	struct svc_pair pair;
+
+	assert_true(view->objects_known);
+	assert_int_equal(view->leaked, 0);
+	pair = svc_pair(svc, svc_listen(svc, NULL));
+	(void)svc_buffer(svc, "held", 8192, 0);
+	view = look(svc);
+	assert_int_equal(view->leaked, 0);
+	for (size_t i = 0; i < VBD_PV_OBJECT_COUNT; i++)
+		assert_int_equal(view->held[i], view->objects[i]);
+	assert_int_equal(view->held[VBD_PV_QP], 2);
+	assert_int_equal(view->held[VBD_PV_CM_ID], 3);
+	assert_int_equal(view->held[VBD_PV_MR], 3);
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->ended);
+	view = look(svc);
+	assert_int_equal(view->leaked, 0);
+	assert_int_equal(view->held[VBD_PV_QP], 0);
+}
+
+static void test_services_kernel__what_nobody_knows_of_is_leaked(void **state)
+{
+	struct svc *svc = *state;
+
+	fake_lose_mrs(3);
+	assert_int_equal(look(svc)->leaked, 3);
+	assert_int_equal(fake_count("rdma netlink"), 2);
+	fake_lose_mrs(0);
+	assert_int_equal(look(svc)->leaked, 0);
+}
+
+static void test_services_kernel__one_that_does_not_tell_is_no_leak(void **state)
+{
+	struct svc *svc = *state;
+
+	fake_lose_mrs(3);
+	fake_fail_next("rdma netlink", EPROTONOSUPPORT);
+	assert_false(look(svc)->objects_known);
+	assert_int_equal(vbd_kernel_view(svc->daemon)->leaked, 0);
+}
+
+static void test_services_kernel__who_asks_meanwhile_joins_the_look(void **state)
+{
+	struct svc *svc = *state;
+	uint64_t first = vbd_kernel_look(svc->daemon);
+
+	assert_int_equal(vbd_kernel_look(svc->daemon), first);
+	SVC_UNTIL(svc, vbd_kernel_looked(svc->daemon) >= first);
+	assert_int_equal(fake_count("rdma netlink"), 1);
+	assert_int_equal(vbd_kernel_look(svc->daemon), first + 1);
+	SVC_UNTIL(svc, vbd_kernel_looked(svc->daemon) > first);
+}
+
+static void test_services_kernel__a_daemon_may_end_in_the_middle_of_a_look(void **state)
+{
+	struct svc *svc = *state;
+
+	(void)vbd_kernel_look(svc->daemon);
+	svc_restart(svc);
+	assert_int_equal(look(svc)->leaked, 0);
+}
+
+static void test_services_kernel__phases_and_ends_are_counted(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	const struct vbd_daemon *daemon = svc->daemon;
+
+	for (size_t phase = 0; phase < VBD_PHASE_COUNT; phase++)
+		assert_int_equal(vbd_counter_get(&daemon->times.phases[phase].count), 1);
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->ended);
+	assert_int_equal(daemon->ended_by_reason[VBD_REASON_LOCAL_CLOSE], 1);
+	assert_int_equal(daemon->ended_by_reason[VBD_REASON_PEER_DISCONNECT], 1);
+}
+
+static void test_services_kernel__a_failed_connection_has_no_phase(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection = svc_connect(svc, &spec);
+	const struct vbd_daemon *daemon = svc->daemon;
+
+	SVC_UNTIL(svc, connection->ended);
+	assert_int_equal(vbd_counter_get(&daemon->times.phases[VBD_PHASE_CONNECT].count), 0);
+}
+
+static void test_services_kernel__the_loop_counts_its_turns(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_histogram *lag = vbd_loop_lag(svc->daemon->loop);
+	uint64_t before = vbd_counter_get(&lag->count);
+
+	(void)look(svc);
+	svc_turn(svc);
+	assert_true(vbd_counter_get(&lag->count) > before);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_services_kernel__##name, svc_setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(all_that_it_holds_is_known),
+		TEST(what_nobody_knows_of_is_leaked),
+		TEST(one_that_does_not_tell_is_no_leak),
+		TEST(who_asks_meanwhile_joins_the_look),
+		TEST(a_daemon_may_end_in_the_middle_of_a_look),
+		TEST(phases_and_ends_are_counted),
+		TEST(a_failed_connection_has_no_phase),
+		TEST(the_loop_counts_its_turns),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
