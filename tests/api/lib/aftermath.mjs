@@ -3,7 +3,7 @@
 import { send } from './http.mjs';
 
 const SETTLE_TRIES = 6; // how often the gauges are looked at until nothing is left
-const GAUGES = ['connections_open', 'listeners', 'buffers', 'windows', 'transfers_running'];
+const GAUGES = ['connections_open', 'listeners', 'buffers', 'windows', 'endpoints_open', 'peers', 'groups', 'transfers_running'];
 
 export class Aftermath {
   constructor(client) {
