@@ -5,7 +5,8 @@
 
 import { readFileSync } from "node:fs";
 
-import { Daemon, equal, finish, ok, proof, refusal, resources, resources_are_back, scenario, until, write_file } from "./lib.mjs";
+import { Daemon, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario, until,
+	write_file } from "./lib.mjs";
 
 const PORT = 7471;
 const PAGE = 4096;
@@ -283,6 +284,7 @@ await scenario("a large registration holds nothing up", async () => {
 		for (; !registered; transfers++)
 			await a.transfer("write", here, source, target);
 	})();
+	moving.catch(() => {}); // it is told where it is waited for
 
 	await until("it to be seen", async () => (await a.get("/v1/buffers")).items.some(({ name }) => name === "large"));
 	while (!registered) {
@@ -309,6 +311,28 @@ await scenario("a large registration holds nothing up", async () => {
 	await a.until(`/v1/buffers/${id}`, "it to be ready", (seen) => seen.state === "ready");
 	await a.call("DELETE", "/v1/buffers/large");
 	proof("registering", "rc_cm");
+});
+
+// The last one: a device that is added again is not the default one any more.
+await scenario("a device goes with windows bound on it", async () => {
+	const netdev = readFileSync(`/sys/class/infiniband/${dev}/ports/1/gid_attrs/ndevs/0`, "utf8").trim();
+	const [a, b] = await pair();
+	const [, there] = await connect(a, b);
+	const target = await b.buffer(2 * PAGE, { access: ["mw_bind"] });
+
+	for (const type of [1, 2]) {
+		await window(b, target, there, type);
+		await window(b, target, there, type, { length_bytes: PAGE });
+	}
+	await run("timeout", "20", "rdma", "link", "delete", dev);
+	const { items } = await b.until("/v1/windows", "their end", (page) => page.items.every(({ ended_at }) => ended_at));
+	equal(items.length, 4, "the windows");
+	for (const { id, state, error } of items) {
+		equal(state, "revoked", `window ${id}`);
+		ok(["device_removed", "peer_disconnect"].includes(error.code), `window ${id} ended with ${error.code}`);
+	}
+	await b.until(`/v1/buffers/${target.id}`, "its end", ({ state, users }) => state === "lost" && users === 0);
+	await run("rdma", "link", "add", dev, "type", "rxe", "netdev", netdev);
 });
 
 finish();
