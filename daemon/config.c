@@ -85,7 +85,7 @@ static const struct key keys[] = {
 	NUMBER(limits.http_body_bytes, "262144", 1024, 16777216),
 	NUMBER(limits.long_polls, "128", 1, 65536),
 	NUMBER(limits.event_streams, "64", 1, 65536),
-	NUMBER(limits.metrics_connections, "1000", 1, 1000000),
+	NUMBER(limits.metrics_connections, "1000", 1, 10000),
 	NUMBER(limits.idempotency_keys, "1000", 1, 1000000),
 };
 

@@ -6,7 +6,7 @@ import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import http from "node:http";
 
-import { Daemon, busy, dev, equal, finish, ok, run, scenario, sleep, wrote_something } from "./lib.mjs";
+import { Daemon, addr, busy, dev, equal, finish, ok, run, scenario, sleep, wrote_something } from "./lib.mjs";
 
 const PORT = 7471;
 const CHURNED = 6;
@@ -110,6 +110,33 @@ await scenario("promtool has nothing to say about a busy daemon, and nothing is 
 	await writer;
 	await nothing_leaked(near, "when idle again");
 	await nothing_leaked(far, "when idle again");
+	await near.stop();
+	await far.stop();
+});
+
+await scenario("endpoints, peers, groups and what is made by request are accounted for", async () => {
+	const { near, far } = await pair();
+
+	await near.listen({ port: PORT + 1, service: "rping" });
+	await near.post("/v1/pds", { name: "extra", device: dev });
+	await near.post("/v1/cqs", { name: "own", device: dev, depth_cqe: 64 });
+	await near.post("/v1/srqs", { name: "shared", device: dev, depth: 16, recv_size_bytes: 128 });
+	const there = await far.post("/v1/endpoints", { device: dev, addr, port: PORT + 2 });
+	const here = await near.post("/v1/endpoints", { device: dev });
+
+	await near.post("/v1/peers", { endpoint: here.id, dst_addr: addr, dst_port: PORT + 2 }, 60);
+	await near.post("/v1/groups", { endpoint: here.id, addr: "239.76.0.1" }, 60);
+	const probed = await far.connect({ dst_port: PORT + 1, service: "rping_client" });
+
+	await nothing_leaked(near, "with everything");
+	await nothing_leaked(far, "with everything");
+	await near.call("DELETE", `/v1/endpoints/${here.id}`);
+	await far.call("DELETE", `/v1/endpoints/${there.id}`);
+	await far.call("DELETE", `/v1/connections/${probed.id}`);
+	const metrics = await nothing_leaked(near, "when most of it is gone");
+
+	equal(metrics.get('verbsd_objects{type="srq",by="kernel"}'), 1, "shared receive queues");
+	equal(metrics.get('verbsd_objects{type="pd",by="verbsd"}'), 2, "protection domains");
 	await near.stop();
 	await far.stop();
 });
