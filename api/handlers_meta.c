@@ -206,7 +206,8 @@ static void put_stat(const char *name, uint64_t value, void *arg)
 	stats->tag = hash(stats->tag, &value, sizeof(value));
 }
 
-static void put_http_stats(struct stats *stats, const struct vbd_server_stats *http)
+static void put_http_stats(
+	struct stats *stats, const struct vbd_request *req, const struct vbd_server_stats *http)
 {
 	const struct {
 		const char *name;
@@ -219,7 +220,7 @@ static void put_http_stats(struct stats *stats, const struct vbd_server_stats *h
 		{"http_responses_5xx", http->responses_5xx},
 		{"http_connections", http->connections},
 		{"http_connections_open", http->connections_open},
-		{"http_requests_waiting", http->parked},
+		{"http_requests_waiting", vbd_look_others_waiting(req, http->parked)},
 		{"http_event_streams", http->feeds},
 		{"http_too_slow", http->too_slow},
 	};
@@ -245,7 +246,7 @@ static void reply_stats(struct vbd_request *req, bool fresh)
 
 	vbd_put_text(&stats.out, "server_id", daemon->server_id);
 	stats.tag = hash(stats.tag, daemon->server_id, strlen(daemon->server_id));
-	put_http_stats(&stats, vbd_server_stats(api->server));
+	put_http_stats(&stats, req, vbd_server_stats(api->server));
 	vbd_stats_walk(daemon, put_stat, &stats);
 	put_stat("kernel_look_success", fresh, &stats);
 	(void)snprintf(tag + 2, sizeof(tag) - 2, "\"%016llx\"", (unsigned long long)stats.tag);

@@ -54,7 +54,8 @@ static void put(
 
 /* --- the API --------------------------------------------------------------------------------- */
 
-static void put_http(struct vbd_metrics_text *out, const struct vbd_server_stats *http)
+static void put_http(struct vbd_metrics_text *out, const struct vbd_request *req,
+	const struct vbd_server_stats *http)
 {
 	counter(out, "verbsd_http_requests_total", "Requests that came in.", http->requests);
 	vbd_metrics_family(out, "verbsd_http_responses_total", "counter",
@@ -68,7 +69,7 @@ static void put_http(struct vbd_metrics_text *out, const struct vbd_server_stats
 	gauge(out, "verbsd_http_connections", "HTTP connections that are open.",
 		http->connections_open);
 	gauge(out, "verbsd_http_requests_waiting", "Requests that wait for something.",
-		http->parked);
+		vbd_look_others_waiting(req, http->parked));
 	gauge(out, "verbsd_http_event_streams", "Clients that follow the events.", http->feeds);
 }
 
@@ -484,7 +485,7 @@ static void answer(struct vbd_request *req, bool fresh)
 	char *text;
 
 	put_daemon(&out, daemon);
-	put_http(&out, vbd_server_stats(api->server));
+	put_http(&out, req, vbd_server_stats(api->server));
 	put_connections(&out, daemon);
 	put_ops(&out, daemon);
 	put_transfers(&out, daemon);

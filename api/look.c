@@ -65,3 +65,8 @@ void vbd_look_run(struct vbd_request *req, void (*answer)(struct vbd_request *re
 	look->watch.cb = on_looked;
 	vbd_watch_add(vbd_kernel_watches(daemon), &look->watch);
 }
+
+uint64_t vbd_look_others_waiting(const struct vbd_request *req, uint64_t parked)
+{
+	return parked - (req->parked && parked ? 1 : 0);
+}

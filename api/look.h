@@ -19,4 +19,7 @@
  */
 void vbd_look_run(struct vbd_request *req, void (*answer)(struct vbd_request *req, bool fresh));
 
+/** vbd_look_others_waiting - of @parked requests, those besides this one */
+uint64_t vbd_look_others_waiting(const struct vbd_request *req, uint64_t parked);
+
 #endif

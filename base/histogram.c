@@ -77,9 +77,12 @@ static unsigned int first_bucket(unsigned int bits)
 uint64_t vbd_histogram_between(
 	const struct vbd_histogram *histogram, unsigned int from_bits, unsigned int to_bits)
 {
+	unsigned int end = first_bucket(to_bits);
 	uint64_t count = 0;
 
-	for (unsigned int i = first_bucket(from_bits); i < first_bucket(to_bits); i++)
+	if (!vbd_counter_get(&histogram->count))
+		return 0;
+	for (unsigned int i = first_bucket(from_bits); i < end; i++)
 		count += vbd_counter_get(&histogram->buckets[i]);
 	return count;
 }
