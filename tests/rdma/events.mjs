@@ -161,7 +161,7 @@ await scenario("who comes too late is told what is missing, and who comes from a
 
 await scenario("a thousand clients that do not read cost little, stall nobody, and learn what they missed", async () => {
 	const CLIENTS = 1000;
-	const config = config_file("crowd.yaml", "events: 256\nlimits:\n  http_clients: 1400\n  event_streams: 1000\n");
+	const config = config_file("crowd.yaml", "events: 64\nlimits:\n  http_clients: 1400\n  event_streams: 1000\n");
 
 	// Or the kernel would keep for them what they don't read.
 	await run("sysctl", "-qw", "net.ipv4.tcp_wmem=4096 8192 8192", "net.ipv4.tcp_rmem=4096 8192 8192");
@@ -180,9 +180,9 @@ await scenario("a thousand clients that do not read cost little, stall nobody, a
 	equal((await daemon.try("GET", "/v1/events/stream")).status, 429, "one more");
 
 	// Until each has a full buffer; what comes after that has to be nobody's.
-	await make_events(daemon, 400);
+	await make_events(daemon, 150);
 	const before_kib = rss_kib(daemon.pid);
-	await make_events(daemon, 1200);
+	await make_events(daemon, 500);
 	const grown_kib = rss_kib(daemon.pid) - before_kib;
 	ok(grown_kib < CLIENTS, `the daemon grew by ${grown_kib} KiB while ${CLIENTS} clients did not read`);
 
