@@ -212,6 +212,11 @@ const struct fake_mr *fake_mr_by_key(
 
 /* Datagrams. */
 void fake_ud_reset(void);
+bool fake_id_is_ud(const struct fake_id *id);
+/** fake_ud_answer - the peer of @id is told its QP; both let go of each other */
+void fake_ud_answer(struct fake_id *id);
+/** fake_ud_send - it has completed; who has the QP number (or is attached) and the qkey gets it */
+void fake_ud_send(struct fake_qp *qp, struct fake_wr *wr);
 /** fake_mw_access - what a window of @qp's PD with this key gives, 0 if the range lies not inside;
  * -1 if there is no such window */
 int fake_mw_access(const struct fake_qp *qp, uint32_t key, uint64_t addr, uint32_t length_bytes);

@@ -11,6 +11,10 @@
 #define REJECT_CONSUMER		  28
 #define REJECT_VENDOR_OPTION	  35
 
+/* IB SIDR statuses (IBTA 12.11.2.2). */
+#define SIDR_UNSUPPORTED 1
+#define SIDR_REJECT	 2
+
 static struct fake_device *first_plugged(void)
 {
 	vbd_list_for_each (link, &g_fake.devices) {
@@ -66,6 +70,10 @@ void fake_loop_connect(struct fake_id *id)
 	if (!g_fake.loopback)
 		return;
 	listener = fake_listener_on(dst);
+	if (!listener && fake_id_is_ud(id)) {
+		fake_event_push_plain(id, RDMA_CM_EVENT_UNREACHABLE, SIDR_UNSUPPORTED);
+		return;
+	}
 	if (!listener) {
 		fake_event_push_plain(id, RDMA_CM_EVENT_REJECTED, REJECT_INVALID_SERVICE_ID);
 		return;
@@ -95,6 +103,10 @@ void fake_loop_accept(struct fake_id *id)
 
 	if (!id->peer)
 		return;
+	if (fake_id_is_ud(id->peer)) {
+		fake_ud_answer(id);
+		return;
+	}
 	if (is_iwarp(id)) {
 		/* Its CM tells both sides at once, and moves the QPs. */
 		event.type = RDMA_CM_EVENT_ESTABLISHED;
@@ -120,6 +132,10 @@ void fake_loop_reject(struct fake_id *id)
 
 	if (!id->peer)
 		return;
+	if (fake_id_is_ud(id->peer)) {
+		event.type = RDMA_CM_EVENT_UNREACHABLE;
+		event.status = SIDR_REJECT;
+	}
 	fake_event_set_private_data(
 		&event, id->peer, id->asked.private_data, id->asked.private_data_bytes);
 	fake_event_push(id->peer, &event);
@@ -303,6 +319,10 @@ void fake_loop_pump(struct fake_qp *qp)
 		(wr = VBD_LIST_FIRST(&qp->sends, struct fake_wr, link))) {
 		struct fake_qp *peer = peer_of(qp);
 
+		if (qp->ibv.qp_type == IBV_QPT_UD) {
+			fake_ud_send(qp, wr);
+			continue;
+		}
 		if (fake_is_window_work(wr)) {
 			fake_complete(qp, wr, IBV_WC_SUCCESS, 0, 0);
 			continue;

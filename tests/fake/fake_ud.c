@@ -8,6 +8,7 @@
 
 #define GRH_BYTES 40
 #define CM_QKEY	  0x01234567
+#define GROUP_QPN 0xffffff
 
 static struct fake_id *id_of(const struct rdma_cm_id *id)
 {
@@ -97,6 +98,47 @@ struct ibv_ah_attr fake_ah_attr(const struct ibv_ah *ah)
 	return ((const struct fake_ah *)(const void *)ah)->attr;
 }
 
+/* What the CM tells. */
+
+static struct vbd_pv_cm_event ud_event(enum rdma_cm_event_type type, uint32_t qpn)
+{
+	return (struct vbd_pv_cm_event){
+		.type = type,
+		.has_ud_param = true,
+		.ah_attr = {.is_global = 1, .port_num = 1, .grh.hop_limit = 64},
+		.qp_num = qpn,
+		.qkey = CM_QKEY,
+	};
+}
+
+static void push_joined(struct fake_id *id)
+{
+	struct vbd_pv_cm_event event = ud_event(RDMA_CM_EVENT_MULTICAST_JOIN, GROUP_QPN);
+
+	event.ah_attr.grh.dgid.raw[0] = 0xff;
+	event.ah_attr.grh.dgid.raw[1] = 0x0e;
+	event.ah_attr.grh.dgid.raw[15] = 1;
+	event.ah_attr.dlid = 0xc001;
+	fake_event_push(id, &event);
+}
+
+bool fake_id_is_ud(const struct fake_id *id)
+{
+	return id->ibv.qp_type == IBV_QPT_UD;
+}
+
+void fake_ud_answer(struct fake_id *id)
+{
+	struct vbd_pv_cm_event event = ud_event(RDMA_CM_EVENT_ESTABLISHED, id->asked.param.qp_num);
+
+	memcpy(event.ah_attr.grh.dgid.raw, id->device->gids[0].gid.raw, 16);
+	fake_event_set_private_data(
+		&event, id->peer, id->asked.private_data, id->asked.private_data_bytes);
+	fake_event_push(id->peer, &event);
+	id->peer->peer = NULL;
+	id->peer = NULL;
+}
+
 /* Groups. */
 
 enum vbd_status vbd_pv_attach_mcast(
@@ -154,6 +196,8 @@ enum vbd_status vbd_pv_join_multicast(
 	if (!errnum) {
 		id->asked.joined = true;
 		id->asked.send_only = send_only;
+		if (g_fake.loopback)
+			push_joined(id);
 	}
 	fake_unlock();
 	return fake_result("rdma_join_multicast", errnum, err);
@@ -174,17 +218,6 @@ void vbd_pv_leave_multicast(struct rdma_cm_id *ibv, const struct sockaddr *addr)
 
 /* The script. */
 
-static struct vbd_pv_cm_event ud_event(enum rdma_cm_event_type type, uint32_t qpn)
-{
-	return (struct vbd_pv_cm_event){
-		.type = type,
-		.has_ud_param = true,
-		.ah_attr = {.is_global = 1, .port_num = 1, .grh.hop_limit = 64},
-		.qp_num = qpn,
-		.qkey = CM_QKEY,
-	};
-}
-
 void fake_sidr_answer(struct rdma_cm_id *id, uint32_t qpn)
 {
 	static const uint8_t peer[] = {0xff, 0xff, 10, 0, 0, 99};
@@ -198,13 +231,9 @@ void fake_sidr_answer(struct rdma_cm_id *id, uint32_t qpn)
 
 void fake_multicast_joined(struct rdma_cm_id *id)
 {
-	struct vbd_pv_cm_event event = ud_event(RDMA_CM_EVENT_MULTICAST_JOIN, 0xffffff);
-
-	event.ah_attr.grh.dgid.raw[0] = 0xff;
-	event.ah_attr.grh.dgid.raw[1] = 0x0e;
-	event.ah_attr.grh.dgid.raw[15] = 1;
-	event.ah_attr.dlid = 0xc001;
-	fake_cm_event_with(id, &event);
+	fake_lock();
+	push_joined(id_of(id));
+	fake_unlock();
 }
 
 struct rdma_cm_id *fake_id_latest(void)
@@ -239,6 +268,39 @@ static void fill_grh(uint8_t *grh)
 	ip[11] = (uint8_t)sum;
 	memset(grh, 0, GRH_BYTES);
 	memcpy(grh + 20, ip, sizeof(ip));
+}
+
+/* Without a receive that has room it is lost. */
+static void deliver(struct fake_qp *to, uint32_t src_qp, const struct fake_wr *sent)
+{
+	struct fake_wr *wr = VBD_LIST_FIRST(&to->recvs, struct fake_wr, link);
+	uint32_t length_bytes = GRH_BYTES + sent->length_bytes;
+	uint8_t *bytes;
+
+	if (!wr || wr->length_bytes < length_bytes || to->ibv.state == IBV_QPS_ERR)
+		return;
+	bytes = fake_allocate(length_bytes);
+	fill_grh(bytes);
+	fake_wr_gather(sent, bytes + GRH_BYTES);
+	fake_wr_scatter(wr, bytes, length_bytes);
+	free(bytes);
+	fake_deliver_from(to, wr, length_bytes, src_qp);
+}
+
+void fake_ud_send(struct fake_qp *qp, struct fake_wr *wr)
+{
+	struct fake_wr sent = *wr;
+
+	vbd_list_for_each (link, &g_fake.qps) {
+		struct fake_qp *to = VBD_CONTAINER_OF(link, struct fake_qp, link);
+
+		if (to->ibv.qp_type != IBV_QPT_UD || to->attr.qkey != sent.remote_qkey)
+			continue;
+		if (to->ibv.qp_num == sent.remote_qpn ||
+			(sent.remote_qpn == GROUP_QPN && to->groups))
+			deliver(to, qp->ibv.qp_num, &sent);
+	}
+	fake_complete(qp, wr, IBV_WC_SUCCESS, 0, sent.length_bytes);
 }
 
 void fake_datagram(struct ibv_qp *ibv, uint32_t src_qp, const void *data, uint32_t length_bytes)

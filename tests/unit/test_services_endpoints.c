@@ -1,0 +1,545 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/endpoints.h"
+
+#include "daemon/addr.h"
+#include "daemon/groups.h"
+#include "daemon/peers.h"
+#include "rdma/fabric.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PORT	  7174
+#define GROUP_QPN 0xffffff
+
+static struct vbd_endpoint_spec endpoint_spec(uint16_t port)
+{
+	struct vbd_endpoint_spec spec = {
+		.port = port,
+		.params = vbd_endpoint_params_default(),
+	};
+
+	spec.params.rq_depth = 4;
+	if (port)
+		(void)snprintf(spec.addr, sizeof(spec.addr), "10.0.0.1");
+	return spec;
+}
+
+static struct vbd_endpoint_record *endpoint(struct svc *svc, uint16_t port)
+{
+	const struct vbd_endpoint_spec spec = endpoint_spec(port);
+	struct vbd_endpoint_record *record = NULL;
+
+	assert_int_equal(vbd_endpoint_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	assert_int_equal(record->endpoint->state, VBD_ENDPOINT_READY);
+	return record;
+}
+
+static struct vbd_peer_record *ask(
+	struct svc *svc, struct vbd_endpoint_record *from, const char *addr, uint16_t port)
+{
+	struct vbd_peer_spec spec = {
+		.endpoint = from, .dst_port = port, .timeout_ms = 60000, .gid_index = -1};
+	struct vbd_peer_record *record = NULL;
+
+	(void)snprintf(spec.dst_addr, sizeof(spec.dst_addr), "%s", addr);
+	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	return record;
+}
+
+static struct vbd_peer_record *asked(struct svc *svc, struct vbd_endpoint_record *from)
+{
+	struct vbd_peer_record *record = ask(svc, from, "10.0.0.1", PORT);
+
+	SVC_UNTIL(svc, record->peer.state == VBD_PEER_READY);
+	return record;
+}
+
+static struct vbd_group_record *joined(
+	struct svc *svc, struct vbd_endpoint_record *endpoint, enum vbd_group_mode mode)
+{
+	const struct vbd_group_spec spec = {
+		.endpoint = endpoint, .addr = "239.1.2.3", .mode = mode, .timeout_ms = 60000};
+	struct vbd_group_record *record = NULL;
+
+	assert_int_equal(vbd_group_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, record->group.state == VBD_GROUP_IS_JOINED);
+	return record;
+}
+
+static struct vbd_transfer_record *say(struct svc *svc, struct vbd_endpoint_record *from,
+	struct vbd_peer_record *peer, struct vbd_group_record *group, const char *text)
+{
+	const struct vbd_transfer_spec to = {
+		.carrier.endpoint = from, .peer = peer, .group = group};
+	struct vbd_transfer_record *record = NULL;
+
+	assert_int_equal(vbd_transfer_send_datagram(&to, (const uint8_t *)text,
+				 (uint32_t)strlen(text), NULL, 10000, &record, &svc->err),
+		VBD_OK);
+	return record;
+}
+
+static bool is_over(const struct vbd_transfer_record *record)
+{
+	return vbd_transfer_state_ended(record->transfer.state);
+}
+
+static void assert_newest(const struct vbd_endpoint_record *record, const char *text)
+{
+	const struct vbd_message *message =
+		vbd_inbox_find(&record->inbox, vbd_inbox_newest(&record->inbox));
+
+	assert_non_null(message);
+	assert_int_equal(message->received.length_bytes, strlen(text));
+	assert_memory_equal(vbd_message_data(message), text, strlen(text));
+}
+
+static void test_services_endpoints__two_ask_and_talk(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *there = endpoint(svc, PORT);
+	struct vbd_endpoint_record *here = endpoint(svc, 0);
+	struct vbd_peer_record *peer = asked(svc, here);
+	struct vbd_transfer_record *sent;
+
+	assert_int_equal(peer->peer.qpn, there->endpoint->qpn);
+	assert_int_equal(peer->peer.qkey, VBD_CM_QKEY);
+	assert_null(peer->peer.cm_id);
+	assert_int_equal(there->endpoint->sidr_answered, 1);
+	sent = say(svc, here, peer, NULL, "hello");
+	assert_int_equal(peer->peer.users, 1);
+	SVC_UNTIL(svc, is_over(sent) && there->inbox.count == 1);
+	assert_int_equal(sent->transfer.state, VBD_TRANSFER_DONE);
+	assert_int_equal(peer->peer.users, 0);
+	assert_newest(there, "hello");
+}
+
+static void test_services_endpoints__a_message_names_its_sender(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *there = endpoint(svc, PORT);
+	struct vbd_endpoint_record *here = endpoint(svc, 0);
+	struct vbd_peer_spec spec = {.endpoint = there, .message = 1, .gid_index = -1};
+	struct vbd_peer_record *back = NULL;
+	struct vbd_error err = {0};
+	uint8_t gid[16];
+
+	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &back, &err), VBD_E_BAD_VALUE);
+	assert_string_equal(err.pointer, "/message");
+	(void)say(svc, here, asked(svc, here), NULL, "from me");
+	SVC_UNTIL(svc, there->inbox.count == 1);
+	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &back, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, back->peer.state == VBD_PEER_READY);
+	assert_int_equal(back->peer.qpn, here->endpoint->qpn);
+	assert_int_equal(back->peer.path.dgid[15], 99);
+	assert_true(vbd_ah_source_gid(&vbd_inbox_find(&there->inbox, 1)->source, gid));
+	assert_int_equal(gid[15], 99);
+	assert_int_equal(vbd_endpoint_delete_messages(there, 1, &svc->err), VBD_OK);
+	assert_int_equal(there->inbox.count, 0);
+}
+
+static void test_services_endpoints__a_wrong_qkey_breaks_nothing(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *there = endpoint(svc, PORT);
+	struct vbd_endpoint_record *here = endpoint(svc, 0);
+	struct vbd_peer_spec spec = {.endpoint = here,
+		.qpn = there->endpoint->qpn,
+		.has_qkey = true,
+		.qkey = 0xbad,
+		.gid_index = -1,
+		.path = {.global = true}};
+	struct vbd_peer_record *wrong = NULL;
+	struct vbd_transfer_record *sent;
+
+	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &wrong, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, wrong->peer.state == VBD_PEER_READY);
+	sent = say(svc, here, wrong, NULL, "lost");
+	SVC_UNTIL(svc, is_over(sent));
+	assert_int_equal(sent->transfer.state, VBD_TRANSFER_DONE);
+	sent = say(svc, here, asked(svc, here), NULL, "heard");
+	SVC_UNTIL(svc, is_over(sent) && there->inbox.count == 1);
+	assert_newest(there, "heard");
+}
+
+static void test_services_endpoints__a_port_where_nobody_listens_rejects(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_peer_record *peer = ask(svc, endpoint(svc, 0), "10.0.0.1", 1);
+
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_FAILED);
+	assert_int_equal(peer->peer.error.status, VBD_E_REJECTED);
+	assert_null(peer->peer.cm_id);
+	assert_int_equal(vbd_peer_forget(peer, &svc->err), VBD_OK);
+	svc_turn(svc);
+	assert_int_equal(vbd_registry_count(svc->daemon->peers), 0);
+}
+
+static void test_services_endpoints__a_peer_that_no_handle_leads_to_fails(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_peer_record *peer;
+
+	(void)endpoint(svc, PORT);
+	fake_fail_next("ibv_create_ah", EHOSTUNREACH);
+	peer = ask(svc, endpoint(svc, 0), "10.0.0.1", PORT);
+	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_FAILED);
+	assert_null(peer->peer.ah);
+}
+
+/* The thread pool has it: its memory must wait. */
+static void test_services_endpoints__a_peer_is_forgotten_while_its_handle_is_made(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, 0);
+	struct vbd_peer_spec spec = {.endpoint = here, .qpn = 17, .gid_index = -1};
+	struct vbd_peer_record *peer = NULL;
+
+	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &peer, &svc->err), VBD_OK);
+	assert_true(peer->peer.ah_pending);
+	assert_int_equal(vbd_peer_forget(peer, &svc->err), VBD_OK);
+	assert_int_equal(vbd_registry_count(svc->daemon->peers), 0);
+	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+	svc_turn(svc);
+	assert_int_equal(fake_live().ahs, 0);
+
+	/* The same with its endpoint. */
+	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &peer, &svc->err), VBD_OK);
+	vbd_endpoint_forget(here);
+	SVC_UNTIL(svc,
+		vbd_registry_count(svc->daemon->endpoints) == 0 && svc->daemon->pool_jobs == 0);
+	svc_turn(svc);
+	assert_int_equal(fake_live().ahs, 0);
+}
+
+static void test_services_endpoints__a_peer_in_use_stays(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, PORT);
+	struct vbd_peer_record *peer = asked(svc, here);
+	struct vbd_transfer_record *sent;
+	struct vbd_error err = {0};
+
+	sent = say(svc, here, peer, NULL, "to myself");
+	assert_int_equal(vbd_peer_forget(peer, &err), VBD_E_IN_USE);
+	SVC_UNTIL(svc, is_over(sent));
+	assert_int_equal(vbd_peer_forget(peer, &svc->err), VBD_OK);
+}
+
+static void test_services_endpoints__a_group_is_joined_heard_and_left(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *there = endpoint(svc, PORT);
+	struct vbd_endpoint_record *here = endpoint(svc, PORT + 1);
+	struct vbd_group_record *member = joined(svc, there, VBD_GROUP_FULL);
+	struct vbd_group_record *sender = joined(svc, here, VBD_GROUP_SEND_ONLY);
+	struct vbd_transfer_record *sent;
+
+	assert_int_equal(fake_attached(there->endpoint->qp), 1);
+	assert_int_equal(fake_attached(here->endpoint->qp), 0);
+	assert_int_equal(member->group.qpn, GROUP_QPN);
+	sent = say(svc, here, NULL, sender, "to all");
+	SVC_UNTIL(svc, is_over(sent) && there->inbox.count == 1);
+	assert_newest(there, "to all");
+	assert_int_equal(here->inbox.count, 0);
+	vbd_group_forget(member);
+	assert_int_equal(fake_attached(there->endpoint->qp), 0);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->groups) == 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_GROUP_LEFT), 1);
+}
+
+static void test_services_endpoints__a_group_leaves_when_what_was_sent_is_gone(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, PORT);
+	struct vbd_group_record *member = joined(svc, here, VBD_GROUP_FULL);
+
+	vbd_group_hold(member);
+	vbd_group_forget(member);
+	assert_int_equal(member->group.state, VBD_GROUP_IS_LEAVING);
+	assert_non_null(member->group.ah);
+	assert_null(member->group.cm_id);
+	vbd_group_release(member);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->groups) == 0);
+}
+
+static void test_services_endpoints__a_group_that_can_not_be_attached_fails(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, PORT);
+	const struct vbd_group_spec spec = {
+		.endpoint = here, .addr = "239.1.2.3", .timeout_ms = 60000};
+	static const char *const calls[] = {
+		"rdma_join_multicast", "ibv_create_ah", "ibv_attach_mcast", "rdma_resolve_addr"};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
+		struct vbd_group_record *record = NULL;
+
+		fake_fail_next(calls[i], EIO);
+		assert_int_equal(vbd_group_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+		SVC_UNTIL(svc, record->group.state == VBD_GROUP_IS_FAILED);
+		assert_null(record->group.ah);
+		assert_null(record->group.cm_id);
+		assert_int_equal(fake_attached(here->endpoint->qp), 0);
+		vbd_group_forget(record);
+		svc_turn(svc);
+	}
+	assert_int_equal(vbd_registry_count(svc->daemon->groups), 0);
+}
+
+static void test_services_endpoints__a_membership_can_be_lost(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, PORT);
+	struct vbd_group_record *member = joined(svc, here, VBD_GROUP_FULL);
+
+	fake_cm_event(member->group.cm_id, RDMA_CM_EVENT_MULTICAST_ERROR, -ENETDOWN);
+	SVC_UNTIL(svc, member->group.state == VBD_GROUP_IS_FAILED);
+	assert_int_equal(fake_attached(here->endpoint->qp), 0);
+	assert_int_equal(here->endpoint->state, VBD_ENDPOINT_READY);
+}
+
+static void test_services_endpoints__an_end_takes_peers_and_groups_along(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, PORT);
+
+	(void)asked(svc, here);
+	(void)joined(svc, here, VBD_GROUP_FULL);
+	vbd_endpoint_forget(here);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->endpoints) == 0);
+	assert_int_equal(vbd_registry_count(svc->daemon->peers), 0);
+	assert_int_equal(vbd_registry_count(svc->daemon->groups), 0);
+	assert_int_equal(svc->daemon->messages_bytes, 0);
+	assert_int_equal(fake_live().ids, 0);
+	assert_int_equal(fake_live().ahs, 0);
+}
+
+static void test_services_endpoints__a_failed_completion_ends_it_with_its_error(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, PORT);
+	struct vbd_peer_record *peer = asked(svc, here);
+
+	fake_recv_failed(here->endpoint->qp, IBV_WC_LOC_PROT_ERR, 5);
+	SVC_UNTIL(svc, here->ended);
+	assert_int_equal(here->endpoint->state, VBD_ENDPOINT_FAILED);
+	assert_int_equal(here->endpoint->reason, VBD_REASON_LOCAL_ERROR);
+	assert_int_equal(here->endpoint->first_error.error.kind, IBV_WC_LOC_PROT_ERR);
+	assert_int_equal(here->endpoint->first_error.opcode, VBD_OP_RECV);
+	assert_int_equal(peer->peer.state, VBD_PEER_FAILED);
+	assert_int_equal(svc->daemon->endpoints_open, 0);
+	assert_int_equal(svc->daemon->endpoints_failed, 1);
+}
+
+static void test_services_endpoints__an_async_error_of_the_qp_ends_it(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, 0);
+
+	fake_qp_async(here->endpoint->qp, IBV_EVENT_QP_FATAL);
+	SVC_UNTIL(svc, here->ended);
+	assert_int_equal(here->endpoint->reason, VBD_REASON_QP_FATAL);
+	assert_int_equal(here->endpoint->first_error.error.source, VBD_SOURCE_ASYNC);
+}
+
+static void test_services_endpoints__flushes_that_never_come_are_not_waited_for(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here;
+
+	svc->config.drain_timeout_ms = 20;
+	svc_restart(svc);
+	here = endpoint(svc, PORT);
+	(void)joined(svc, here, VBD_GROUP_FULL);
+	fake_flushes_withheld(true);
+	vbd_endpoint_forget(here);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->endpoints) == 0);
+	fake_flushes_withheld(false);
+}
+
+static void test_services_endpoints__a_removed_device_is_let_go(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, PORT);
+
+	(void)asked(svc, here);
+	(void)ask(svc, here, "10.0.0.1", PORT);
+	(void)joined(svc, here, VBD_GROUP_FULL);
+	fake_device_unplug(svc->device);
+	fake_device_cm_removal(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, here->ended);
+	assert_int_equal(here->endpoint->reason, VBD_REASON_DEVICE_REMOVED);
+	SVC_UNTIL(svc, fake_device_let_go(svc->device));
+}
+
+static void test_services_endpoints__one_of_another_device_is_not_told(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_spec spec = endpoint_spec(0);
+	struct vbd_endpoint_record *here = NULL;
+	struct fake_device *other = fake_device_add("fake1");
+
+	vbd_fabric_rescan(svc->daemon->fabric);
+	svc_turn(svc);
+	(void)snprintf(spec.addr, sizeof(spec.addr), "0.0.0.0");
+	(void)snprintf(spec.device, sizeof(spec.device), "fake0");
+	spec.port = PORT;
+	assert_int_equal(vbd_endpoint_create(svc->daemon, &spec, &here, &svc->err), VBD_OK);
+	(void)fake_connect_request(here->endpoint->listen_id, other);
+	SVC_UNTIL(svc, here->endpoint->sidr_requests == 1);
+	assert_int_equal(here->endpoint->sidr_refused, 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_ENDPOINT_ASKED), 1);
+
+	/* Nor does its address go with a device that it is not of. */
+	(void)snprintf(spec.addr, sizeof(spec.addr), "10.0.0.1");
+	(void)snprintf(spec.device, sizeof(spec.device), "fake1");
+	spec.port = PORT + 1;
+	assert_int_equal(vbd_endpoint_create(svc->daemon, &spec, &here, NULL), VBD_E_BAD_VALUE);
+}
+
+static void test_services_endpoints__a_datagram_is_not_longer_than_the_mtu(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, PORT);
+	const struct vbd_transfer_spec to = {.carrier.endpoint = here, .peer = asked(svc, here)};
+	static uint8_t data[8192];
+	struct vbd_transfer_record *record = NULL;
+	struct vbd_error err = {0};
+	char mtu[16];
+
+	(void)snprintf(mtu, sizeof(mtu), " %u ", here->endpoint->mtu_bytes);
+	assert_int_equal(vbd_transfer_send_datagram(&to, data, here->endpoint->mtu_bytes + 1, NULL,
+				 1000, &record, &err),
+		VBD_E_MESSAGE_TOO_LONG);
+	assert_string_equal(err.pointer, "/data");
+	assert_non_null(strstr(err.text, mtu));
+	assert_int_equal(vbd_transfer_send_datagram(&to, data, here->endpoint->mtu_bytes, NULL,
+				 10000, &record, &svc->err),
+		VBD_OK);
+	SVC_UNTIL(svc, is_over(record));
+	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
+}
+
+/* Whatever fails leaves nothing: svc_teardown() counts. */
+static void test_services_endpoints__each_call_may_fail(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_endpoint_spec spec = endpoint_spec(PORT);
+
+	for (unsigned int n = 1;; n++) {
+		struct vbd_endpoint_record *record = NULL;
+		enum vbd_status status;
+
+		fake_fail_nth(n, ENOMEM);
+		status = vbd_endpoint_create(svc->daemon, &spec, &record, NULL);
+		fake_fail_nth(0, 0);
+		if (status == VBD_OK) {
+			assert_true(n > 5);
+			break;
+		}
+		assert_int_equal(vbd_registry_count(svc->daemon->endpoints), 0);
+		assert_int_equal(fake_live().qps, 0);
+		assert_int_equal(fake_live().ids, 0);
+	}
+	assert_int_equal(svc->daemon->endpoints_open, 1);
+}
+
+static void test_services_endpoints__each_allocation_may_fail(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_endpoint_spec spec = endpoint_spec(PORT);
+
+	for (unsigned int n = 1;; n++) {
+		struct vbd_endpoint_record *record = NULL;
+		enum vbd_status status;
+
+		fake_memory_fail_nth(n);
+		status = vbd_endpoint_create(svc->daemon, &spec, &record, NULL);
+		if (!fake_memory_failed()) {
+			assert_int_equal(status, VBD_OK);
+			break;
+		}
+		fake_memory_fail_nth(0);
+		if (status == VBD_OK) {
+			vbd_endpoint_forget(record);
+			SVC_UNTIL(svc, vbd_registry_count(svc->daemon->endpoints) == 0);
+		}
+		assert_int_equal(vbd_registry_count(svc->daemon->endpoints), 0);
+	}
+	fake_memory_fail_nth(0);
+}
+
+static void test_services_endpoints__the_limits_hold(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_spec spec = endpoint_spec(0);
+	struct vbd_endpoint_record *record = NULL;
+	struct vbd_error err = {0};
+
+	svc->config.limits.endpoints = 1;
+	svc->config.limits.peers = 1;
+	svc_restart(svc);
+	(void)asked(svc, endpoint(svc, PORT));
+	assert_int_equal(
+		vbd_endpoint_create(svc->daemon, &spec, &record, &err), VBD_E_LIMIT_REACHED);
+	svc->config.limits.endpoints = 2;
+	svc->config.limits.messages_bytes = 4096;
+	svc_restart(svc);
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(
+		vbd_endpoint_create(svc->daemon, &spec, &record, &err), VBD_E_LIMIT_REACHED);
+	assert_int_equal(err.limit, 4096);
+	assert_string_equal(err.pointer, "/qp");
+}
+
+static void test_services_endpoints__stopping_ends_what_is_under_way(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, PORT);
+
+	(void)asked(svc, here);
+	(void)joined(svc, here, VBD_GROUP_FULL);
+	fake_loopback(false);
+	(void)ask(svc, here, "10.0.0.1", PORT);
+	svc_stop(svc);
+	fake_loopback(true);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_services_endpoints__##name, svc_setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(two_ask_and_talk),
+		TEST(a_message_names_its_sender),
+		TEST(a_wrong_qkey_breaks_nothing),
+		TEST(a_port_where_nobody_listens_rejects),
+		TEST(a_peer_that_no_handle_leads_to_fails),
+		TEST(a_peer_is_forgotten_while_its_handle_is_made),
+		TEST(a_peer_in_use_stays),
+		TEST(a_group_is_joined_heard_and_left),
+		TEST(a_group_leaves_when_what_was_sent_is_gone),
+		TEST(a_group_that_can_not_be_attached_fails),
+		TEST(a_membership_can_be_lost),
+		TEST(an_end_takes_peers_and_groups_along),
+		TEST(a_failed_completion_ends_it_with_its_error),
+		TEST(an_async_error_of_the_qp_ends_it),
+		TEST(flushes_that_never_come_are_not_waited_for),
+		TEST(a_removed_device_is_let_go),
+		TEST(one_of_another_device_is_not_told),
+		TEST(a_datagram_is_not_longer_than_the_mtu),
+		TEST(each_call_may_fail),
+		TEST(each_allocation_may_fail),
+		TEST(the_limits_hold),
+		TEST(stopping_ends_what_is_under_way),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/endpoint.h"
+#include "rdma/group.h"
+#include "rdma/peer.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+/* Each pair is decided and says why; nothing leaves an ended state; every state can be reached. */
+#define TEST_TABLE(kind, KIND, is_end, first)                                               \
+	static void test_ud_fsm__every_pair_of_##kind##_is_decided(void **state_)           \
+	{                                                                                   \
+		bool reached[VBD_##KIND##_STATE_COUNT] = {[first] = true};                  \
+                                                                                            \
+		(void)state_;                                                               \
+		for (unsigned int s = 0; s < VBD_##KIND##_STATE_COUNT; s++) {               \
+			enum vbd_##kind##_state state = (enum vbd_##kind##_state)s;         \
+                                                                                            \
+			assert_true(*vbd_##kind##_state_name(state));                       \
+			for (unsigned int e = 0; e < VBD_##KIND##_EVENT_COUNT; e++) {       \
+				enum vbd_##kind##_event event = (enum vbd_##kind##_event)e; \
+				const struct vbd_##kind##_rule *rule =                      \
+					vbd_##kind##_rule(state, event);                    \
+                                                                                            \
+				assert_true(*vbd_##kind##_event_name(event));               \
+				assert_non_null(rule->note);                                \
+				assert_true(*rule->note);                                   \
+				assert_true(*vbd_##kind##_action_name(rule->action));       \
+				reached[rule->next] = true;                                 \
+				if (is_end(state))                                          \
+					assert_int_equal(rule->next, state);                \
+			}                                                                   \
+		}                                                                           \
+		for (unsigned int s = 0; s < VBD_##KIND##_STATE_COUNT; s++)                 \
+			assert_true(reached[s]);                                            \
+	}
+
+static bool peer_is_over(enum vbd_peer_state state)
+{
+	return state == VBD_PEER_FAILED;
+}
+
+TEST_TABLE(endpoint, ENDPOINT, vbd_endpoint_state_ended, VBD_ENDPOINT_READY)
+TEST_TABLE(peer, PEER, peer_is_over, VBD_PEER_RESOLVING_ADDR)
+TEST_TABLE(group, GROUP, vbd_group_state_ended, VBD_GROUP_IS_RESOLVING)
+
+/* An id that is let go of must not be asked for anything any more, and the other way round. */
+static void test_ud_fsm__who_waits_for_the_cm_heeds_its_deadline_and_its_device(void **state_)
+{
+	static const enum vbd_peer_state peers[] = {
+		VBD_PEER_RESOLVING_ADDR, VBD_PEER_RESOLVING_ROUTE, VBD_PEER_ASKING};
+	static const enum vbd_group_state groups[] = {
+		VBD_GROUP_IS_RESOLVING, VBD_GROUP_IS_JOINING, VBD_GROUP_IS_JOINED};
+
+	(void)state_;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(peers); i++) {
+		assert_int_equal(
+			vbd_peer_rule(peers[i], VBD_PEER_EV_DEADLINE)->next, VBD_PEER_FAILED);
+		assert_int_equal(vbd_peer_rule(peers[i], VBD_PEER_EV_DEVICE_REMOVAL)->action,
+			VBD_PEER_DO_FAIL);
+	}
+	for (size_t i = 0; i < VBD_ARRAY_LEN(groups); i++)
+		assert_int_equal(vbd_group_rule(groups[i], VBD_GROUP_EV_DEVICE_REMOVAL)->action,
+			VBD_GROUP_DO_FAIL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ud_fsm__every_pair_of_endpoint_is_decided),
+		cmocka_unit_test(test_ud_fsm__every_pair_of_peer_is_decided),
+		cmocka_unit_test(test_ud_fsm__every_pair_of_group_is_decided),
+		cmocka_unit_test(
+			test_ud_fsm__who_waits_for_the_cm_heeds_its_deadline_and_its_device),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
