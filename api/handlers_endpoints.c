@@ -10,7 +10,10 @@
 #include "api/waiter.h"
 #include "daemon/addr.h"
 #include "daemon/endpoints.h"
+#include "daemon/resources.h"
 #include "daemon/transfers.h"
+#include "rdma/cq.h"
+#include "rdma/pd.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +32,8 @@ static json_t *encode_qp(const struct vbd_endpoint_params *params)
 	vbd_put_u64(&out, "max_recv_sge", params->max_recv_sge);
 	vbd_put_u64(&out, "inline_bytes", params->inline_bytes);
 	vbd_put_u64(&out, "signal_every", params->signal_every);
+	vbd_put_u64_or_null(&out, "pd", params->pd_id != 0, params->pd_id);
+	vbd_put_u64_or_null(&out, "cq", params->cq_id != 0, params->cq_id);
 	return vbd_encode_end(&out);
 }
 
@@ -196,6 +201,8 @@ void vbd_delete_endpoint(struct vbd_request *req)
 struct endpoint_qp_input {
 	struct vbd_endpoint_params params;
 	bool service_seen;
+	struct vbd_json_ref pd, cq;
+	bool pd_seen, cq_seen;
 };
 
 struct endpoint_create {
@@ -223,7 +230,16 @@ struct endpoint_create {
 		.max = max_                                                             \
 	}
 
+#define QP_REF(member)                                                  \
+	{                                                               \
+		.name = #member, .type = VBD_FIELD_REF,                 \
+		VBD_FIELD_AT(struct endpoint_qp_input, member),         \
+		VBD_FIELD_SEEN(struct endpoint_qp_input, member##_seen) \
+	}
+
 static const struct vbd_field qp_fields[] = {
+	QP_REF(pd),
+	QP_REF(cq),
 	{.name = "service",
 		.type = VBD_FIELD_ENUM,
 		QP_FIELD(service),
@@ -235,7 +251,7 @@ static const struct vbd_field qp_fields[] = {
 	QP_UINT(recv_size_bytes, 1, 1048576),
 	QP_UINT(max_send_sge, 1, VBD_SGES_MAX),
 	QP_UINT(max_recv_sge, 1, VBD_SGES_MAX),
-	QP_UINT(inline_bytes, 0, 4096),
+	QP_UINT(inline_bytes, 0, 1024),
 	QP_UINT(signal_every, 1, 16384),
 };
 
@@ -311,6 +327,32 @@ static enum vbd_status check_members(const struct endpoint_create *input, struct
 	return VBD_OK;
 }
 
+static enum vbd_status find_resources(
+	struct vbd_daemon *daemon, struct endpoint_qp_input *qp, struct vbd_error *err)
+{
+	char text[VBD_REF_TEXT_BYTES];
+	const struct vbd_pd *pd;
+	const struct vbd_cq *cq;
+
+	if (qp->pd_seen) {
+		pd = vbd_pd_find_ref(daemon, vbd_ref_text(&qp->pd, text), err);
+		if (!pd) {
+			vbd_blame(err, "/qp/pd");
+			return VBD_E_NOT_FOUND;
+		}
+		qp->params.pd_id = pd->id;
+	}
+	if (qp->cq_seen) {
+		cq = vbd_cq_find_ref(daemon, vbd_ref_text(&qp->cq, text), err);
+		if (!cq) {
+			vbd_blame(err, "/qp/cq");
+			return VBD_E_NOT_FOUND;
+		}
+		qp->params.cq_id = cq->id;
+	}
+	return VBD_OK;
+}
+
 static enum vbd_status decode_create(
 	const struct vbd_request *req, struct vbd_endpoint_spec *spec, struct vbd_error *err)
 {
@@ -323,6 +365,8 @@ static enum vbd_status decode_create(
 		status = merge_service(&input, err);
 	if (status == VBD_OK)
 		status = check_members(&input, err);
+	if (status == VBD_OK)
+		status = find_resources(vbd_request_daemon(req), &input.qp, err);
 	if (status != VBD_OK)
 		return status;
 	*spec = (struct vbd_endpoint_spec){.port = input.port, .params = input.qp.params};

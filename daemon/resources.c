@@ -3,6 +3,7 @@
 
 #include "daemon/buffers.h"
 #include "daemon/connections.h"
+#include "daemon/endpoints.h"
 #include "daemon/devices.h"
 #include "daemon/listeners.h"
 
@@ -178,6 +179,16 @@ static void add_those_who_name(const struct vbd_daemon *daemon, const struct kin
 
 		if (!connection->ended && named_id(&connection->conn->params, kind) == id)
 			add_user(users, "connections", object->id);
+	}
+	for (struct vbd_object *object = vbd_registry_first(daemon->endpoints); object;
+		object = vbd_registry_next(object)) {
+		const struct vbd_endpoint_record *record =
+			VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object);
+		const struct vbd_endpoint_params *params = &record->endpoint->params;
+
+		if (!record->ended && ((kind == &pds && params->pd_id == id) ||
+					      (kind == &cqs && params->cq_id == id)))
+			add_user(users, "endpoints", object->id);
 	}
 }
 

@@ -10,6 +10,7 @@
 #include "rdma/names.h"
 #include "rdma/pd.h"
 #include "rdma/provider.h"
+#include "rdma/resources.h"
 #include "rdma/service.h"
 #include "rdma/source.h"
 #include "rdma/worker.h"
@@ -248,6 +249,20 @@ static enum vbd_status bind_device(struct vbd_endpoint *endpoint, const struct s
 	return VBD_OK;
 }
 
+static enum vbd_status choose_pd(const struct vbd_endpoint *endpoint, struct vbd_device *device,
+	struct vbd_pd **ret_pd, struct vbd_error *err)
+{
+	uint64_t pd_id = endpoint->params.pd_id;
+	struct vbd_pd *pd = pd_id ? vbd_fabric_pd(endpoint->fabric, pd_id) : device->pd;
+
+	if (!pd || !pd->ibv_pd || pd->device != device)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/pd",
+			"the endpoint is on %s, protection domain %llu is not", device->name,
+			(unsigned long long)pd_id);
+	*ret_pd = pd;
+	return VBD_OK;
+}
+
 static enum vbd_status take_device(struct vbd_endpoint *endpoint, struct vbd_device *device,
 	const struct sockaddr *addr, struct vbd_error *err)
 {
@@ -276,7 +291,9 @@ static enum vbd_status take_device(struct vbd_endpoint *endpoint, struct vbd_dev
 		return status;
 	endpoint->device = device;
 	(void)snprintf(endpoint->device_name, sizeof(endpoint->device_name), "%s", device->name);
-	endpoint->pd = device->pd;
+	status = choose_pd(endpoint, device, &endpoint->pd, err);
+	if (status)
+		return status;
 	vbd_pd_ref(endpoint->pd);
 	return vbd_endpoint_choose(endpoint, err);
 }

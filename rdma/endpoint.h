@@ -96,6 +96,8 @@ struct vbd_endpoint_params {
 	uint32_t max_recv_sge;
 	uint32_t inline_bytes;
 	uint32_t signal_every; /* 1 to sq_depth */
+	uint64_t pd_id;	       /* 0: the device's default one */
+	uint64_t cq_id;	       /* 0: one of verbsd's own */
 	uint32_t qkey;
 	uint32_t psn;	  /* of its first send, 24 bits */
 	uint8_t port_num; /* from 1 */

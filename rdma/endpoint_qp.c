@@ -6,6 +6,7 @@
 #include "rdma/fabric.h"
 #include "rdma/pd.h"
 #include "rdma/provider.h"
+#include "rdma/resources.h"
 #include "rdma/worker.h"
 
 #include <netinet/in.h>
@@ -122,6 +123,24 @@ static uint32_t cqe_needed(const struct vbd_endpoint *endpoint)
 	return endpoint->params.sq_depth + endpoint->params.rq_depth;
 }
 
+static enum vbd_status admit(
+	struct vbd_endpoint *endpoint, struct vbd_cq **ret_cq, struct vbd_error *err)
+{
+	uint64_t cq_id = endpoint->params.cq_id;
+	struct vbd_cq *cq;
+
+	if (!cq_id)
+		return vbd_fabric_admit(
+			endpoint->fabric, endpoint->device, cqe_needed(endpoint), ret_cq, err);
+	cq = vbd_fabric_cq(endpoint->fabric, cq_id);
+	if (!cq || cq->device != endpoint->device)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/cq",
+			"the endpoint is on %s, completion queue %llu is not",
+			endpoint->device_name, (unsigned long long)cq_id);
+	*ret_cq = cq;
+	return vbd_fabric_admit_in(cq, cqe_needed(endpoint), err);
+}
+
 static enum vbd_status make_channel(struct vbd_endpoint *endpoint,
 	const struct vbd_channel_owner_ops *owner_ops, struct vbd_error *err)
 {
@@ -131,6 +150,12 @@ static enum vbd_status make_channel(struct vbd_endpoint *endpoint,
 	enum vbd_status status;
 	struct vbd_cq *cq;
 
+	if (params->max_send_sge > device_sges || params->max_recv_sge > device_sges)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE,
+			params->max_send_sge > device_sges ? "/qp/max_send_sge"
+							   : "/qp/max_recv_sge",
+			"a work request of device %s has %u ranges at most", endpoint->device_name,
+			device_sges);
 	if (!params->max_send_sge)
 		params->max_send_sge =
 			device_sges < DEFAULT_SEND_SGES ? device_sges : DEFAULT_SEND_SGES;
@@ -145,8 +170,7 @@ static enum vbd_status make_channel(struct vbd_endpoint *endpoint,
 		.signal_every = params->signal_every,
 		.service = params->service,
 	};
-	status = vbd_fabric_admit(
-		endpoint->fabric, endpoint->device, cqe_needed(endpoint), &cq, err);
+	status = admit(endpoint, &cq, err);
 	if (status)
 		return status;
 	status = vbd_channel_create(
@@ -157,6 +181,26 @@ static enum vbd_status make_channel(struct vbd_endpoint *endpoint,
 	}
 	endpoint->cq_id = cq->id;
 	return VBD_OK;
+}
+
+/* No attribute says how much goes inline: the device refuses the queue pair. */
+static enum vbd_status refused(const struct vbd_endpoint *endpoint, struct ibv_qp_init_attr init,
+	const struct vbd_error *why, struct vbd_error *err)
+{
+	struct ibv_qp *qp;
+
+	if (init.cap.max_inline_data > VBD_INLINE_BYTES) {
+		init.cap.max_inline_data = VBD_INLINE_BYTES;
+		if (vbd_pv_create_qp(endpoint->pd->ibv_pd, &init, &qp, NULL) == VBD_OK) {
+			vbd_pv_destroy_qp(qp);
+			return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/inline_bytes",
+				"device %s has no room for %u bytes in a work request",
+				endpoint->device_name, endpoint->params.inline_bytes);
+		}
+	}
+	if (err && err->status == VBD_OK)
+		*err = *why;
+	return vbd_error_failure(why->status);
 }
 
 static enum vbd_status create_qp(struct vbd_endpoint *endpoint, struct vbd_error *err)
@@ -176,10 +220,10 @@ static enum vbd_status create_qp(struct vbd_endpoint *endpoint, struct vbd_error
 			},
 		.qp_type = IBV_QPT_UD,
 	};
-	enum vbd_status status = vbd_pv_create_qp(endpoint->pd->ibv_pd, &init, &endpoint->qp, err);
+	struct vbd_error error = {0};
 
-	if (status)
-		return status;
+	if (vbd_pv_create_qp(endpoint->pd->ibv_pd, &init, &endpoint->qp, &error) != VBD_OK)
+		return refused(endpoint, init, &error, err);
 	channel->qp = endpoint->qp;
 	channel->qpn = endpoint->qp->qp_num;
 	endpoint->qpn = endpoint->qp->qp_num;

@@ -27,7 +27,7 @@ case $suite in
 two_guests) options+=(--peer "node '$here/two_guests_peer.mjs' '$build'") ;;
 memory) options+=(--memory 2560 --siw) prepare=(--siw) ;;
 siw | services | verbs) options+=(--siw) prepare=(--siw) ;;
-manual) options+=(--vlan) ;;
+manual | ud) options+=(--vlan) ;;
 network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;
 esac
 "$root/lab/prepare" "${prepare[@]}" || skip "lab/prepare failed, as it says above"

@@ -5,8 +5,8 @@
 import net from "node:net";
 
 import {
-	Daemon, Program, addr, dev, equal, finish, listens, ok, proof, refusal, resources, resources_are_back, scenario,
-	until,
+	Daemon, Program, addr, dev, equal, finish, listens, ok, proof, refusal, resources, resources_are_back, run,
+	scenario, until,
 } from "./lib.mjs";
 
 const PORT = 7174;
@@ -104,12 +104,9 @@ await scenario("a datagram fills the MTU and is never longer", async () => {
 	const lengths = (await heard(b, there, 5)).map(({ length_bytes }) => length_bytes);
 
 	equal(lengths.join(), [max_message_bytes, 256, 256, 256, 30].join(), "lengths");
-	const { code } = await a.refused("POST", "/v1/transfers", { ...send(), op: "write", remote: { addr: "0x1000", rkey: "0x1" } });
-	equal(code, "not_supported", "code");
 	await a.stop();
 	await b.stop();
 	proof("sge_list", "ud");
-	refusal("write", "ud", code);
 });
 
 await scenario("what is signalled every Nth completes all the same", async () => {
@@ -172,6 +169,138 @@ await scenario("what finds no receive is lost, and what is deleted makes room", 
 	await a.stop();
 	await b.stop();
 	proof("inbox", "ud");
+});
+
+// --- what it can be made of, and what not ------------------------------------------------------------------------
+
+await scenario("an endpoint uses the protection domain and completion queue that it names", async () => {
+	const before = await resources();
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	const pd = await daemon.post("/v1/pds", { name: "mine", device: dev });
+	const cq = await daemon.post("/v1/cqs", { name: "queue", device: dev, depth_cqe: 256 });
+	const here = await listening(daemon, PORT, { name: "here", qp: { pd: "mine", cq: "queue" } });
+	const buffer = await daemon.buffer(4096, { pd: "mine" });
+	const other = await daemon.buffer(4096);
+	const { id } = await asked(daemon, here);
+	const send = (from) => ({ op: "send", endpoint: here.id, peer: id, buffer: from.id, length_bytes: 100 });
+
+	equal(here.cq, cq.id, "its completion queue");
+	equal(here.qp.pd, pd.id, "its protection domain");
+	await daemon.post("/v1/transfers", send(buffer), 60);
+	await heard(daemon, here, 1);
+	equal((await daemon.refused("POST", "/v1/transfers", send(other))).code, "pd_mismatch", "code");
+	for (const path of ["/v1/pds/mine", "/v1/cqs/queue"]) {
+		const { code, users } = await daemon.refused("DELETE", path);
+
+		equal(code, "in_use", path);
+		ok(users.includes(`${ENDPOINT}/${here.id}`), users.join());
+	}
+	await daemon.call("DELETE", `${ENDPOINT}/here`, undefined, { wait_s: 60 });
+	await daemon.call("DELETE", `/v1/buffers/${buffer.id}`);
+	await daemon.call("DELETE", "/v1/cqs/queue");
+	await daemon.call("DELETE", "/v1/pds/mine");
+	const { code } = await daemon.refused("POST", "/v1/cqs", { device: dev, moderation: { count: 8, period_us: 100 } });
+	await daemon.stop();
+	await resources_are_back(before);
+	proof("pd", "ud");
+	proof("cq", "ud");
+	refusal("cq_moderation", "ud", code);
+});
+
+await scenario("a sink counts and keeps nothing", async () => {
+	const [a, b] = await two_daemons();
+	const there = await listening(b, PORT, { service: "sink", qp: { rq_depth: 4 } });
+	const here = await endpoint(a);
+	const { id } = await asked(a, here);
+
+	for (let i = 1; i <= 20; i++) {
+		await say(a, here, { peer: id }, "x".repeat(100));
+		await b.until(`${ENDPOINT}/${there.id}`, `message ${i}`, ({ counters }) => counters.recv.completed === i);
+	}
+	equal((await inbox(b, there)).length, 0, "messages that were kept");
+	await a.stop();
+	await b.stop();
+	proof("sink", "ud");
+});
+
+await scenario("what datagrams can't do is refused by name", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	const here = await endpoint(daemon);
+	const { id } = await peer(daemon, here, { gid: here.gid, qpn: here.qpn });
+	const buffer = await daemon.buffer(4096);
+	const remote = { addr: "0x1000", rkey: "0x1" };
+	const operands = {
+		write: { remote }, write_imm: { remote, imm: 1 }, read: { remote }, fetch_add: { remote, add: "0x1" },
+		compare_swap: { remote, compare: "0x0", swap: "0x1" }, recv: {},
+	};
+
+	for (const [op, more] of Object.entries(operands)) {
+		const { code } = await daemon.refused("POST", "/v1/transfers", { op, endpoint: here.id, peer: id,
+			buffer: buffer.id, ...(!more.add && !more.swap && { length_bytes: 8 }), ...more });
+
+		ok(["not_supported", "wrong_state"].includes(code), `${op}: ${code}`);
+		refusal(op, "ud", code);
+	}
+	for (const service of ["echo", "rping", "rping_client"]) {
+		const { code } = await daemon.refused("POST", ENDPOINT, { service });
+
+		equal(code, "not_supported", service);
+		refusal(service, "ud", code);
+	}
+	const { code } = await daemon.refused("POST", ENDPOINT, { qp: { srq: 1 } });
+	refusal("srq", "ud", code);
+	for (const type of [1, 2]) {
+		const window = await daemon.refused("POST", "/v1/windows", { buffer: buffer.id, endpoint: here.id, type });
+
+		refusal(`window_type_${type}`, "ud", window.code);
+	}
+	equal((await daemon.get(`${ENDPOINT}/${here.id}`)).state, "ready", "state");
+	await daemon.stop();
+});
+
+// --- by hand, over each GID --------------------------------------------------------------------------------------
+
+// What a GID stands for, as a row of the table.
+const network_of = ({ scope, vlan_id }) => {
+	if (vlan_id !== null)
+		return "vlan";
+	return { ipv4_mapped: "ipv4", global: "ipv6", link_local: "ipv6_link_local" }[scope];
+};
+
+await scenario("endpoints that were told of each other talk over each GID of the device", async () => {
+	const [a, b] = await two_daemons();
+	const { ports: [{ gids }] } = await a.get(`/v1/devices/${dev}`);
+	const seen = new Set();
+
+	for (const { gid_index, gid, ...more } of gids) {
+		const here = await endpoint(a, { gid_index });
+		const there = await endpoint(b, { gid_index });
+		const { id } = await peer(a, here, { gid: there.gid, qpn: there.qpn, qkey: there.qkey });
+
+		equal(here.gid, gid, "the endpoint's GID");
+		await say(a, here, { peer: id }, gid);
+		const [message] = await heard(b, there, 1);
+
+		equal(message.data, gid, "what came");
+		equal(message.source.gid, gid, "where it came from");
+		const back = await peer(b, there, { message: message.seq });
+
+		await say(b, there, { peer: back.id }, "back");
+		await heard(a, here, 1);
+		await a.call("DELETE", `${ENDPOINT}/${here.id}`, undefined, { wait_s: 60 });
+		await b.call("DELETE", `${ENDPOINT}/${there.id}`, undefined, { wait_s: 60 });
+		seen.add(network_of(more));
+		proof(network_of(more), "ud");
+	}
+	for (const network of ["ipv4", "ipv6", "ipv6_link_local", "vlan"])
+		ok(seen.has(network), `the device has no GID for ${network}`);
+	await a.stop();
+	await b.stop();
+	proof("manual_bringup", "ud");
 });
 
 // --- udaddy ----------------------------------------------------------------------------------------------------
@@ -427,6 +556,32 @@ await scenario("the daemon stops with endpoints, peers and groups in use", async
 	await daemon.post("/v1/peers", { endpoint: 1, dst_addr: "203.0.113.1", dst_port: 1, timeout_ms: 60000 });
 	await daemon.stop();
 	await resources_are_back(before);
+});
+
+// --- the device goes -----------------------------------------------------------------------------------------------
+
+await scenario("a device that is deleted is let go, and endpoints say why", async () => {
+	const [a, b] = await two_daemons();
+	const netdev = (await run("cat", `/sys/class/infiniband/${dev}/ports/1/gid_attrs/ndevs/0`)).trim();
+	const there = await listening(b);
+	const here = await endpoint(a, { addr });
+	const { id } = await asked(a, here);
+	const member = await group(a, here);
+	const { status } = await new Program("timeout", ["5", "rdma", "link", "delete", dev]).end();
+
+	equal(status, 0, "status of rdma link delete within 5 s");
+	for (const [daemon, seen] of [[a, here], [b, there]]) {
+		const { end } = await daemon.until(`${ENDPOINT}/${seen.id}`, "its end", ({ state }) => state === "failed");
+
+		equal(end.reason, "device_removed", "reason");
+	}
+	equal((await a.get(`/v1/peers/${id}`)).state, "failed", "state of the peer");
+	equal((await a.get(`/v1/groups/${member.id}`)).state, "failed", "state of the membership");
+	await run("rdma", "link", "add", dev, "type", "rxe", "netdev", netdev);
+	await a.ready();
+	await endpoint(a, { addr });
+	await a.stop();
+	await b.stop();
 });
 
 finish();

@@ -125,7 +125,7 @@ export const endpoint = (over = {}) => ({
   gid: '::ffff:192.0.2.1', gid_index: 1, pkey_index: 0, qpn: 33, qkey: '0x1234567', psn: 5, mtu_bytes: 1024,
   max_message_bytes: 1024,
   qp: { service: 'inbox', sq_depth: 64, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1,
-    inline_bytes: 64, signal_every: 1 },
+    inline_bytes: 64, signal_every: 1, pd: null, cq: null },
   cq: 1, counters: { send: none, send_imm: none, recv: none, grh_bytes: 0 }, inbox: { messages: 0, capacity: 16 },
   sidr: { requests: 0, answered: 0, refused: 0 }, peers: 1, groups: 0, first_error: null, end: null, created_at: at(8),
   ended_at: null, ...over,
