@@ -7,6 +7,7 @@ import YAML from 'yaml';
 
 const TEXT = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'utf8');
 const PATHS = YAML.parse(TEXT).paths;
+const STATS = YAML.parse(TEXT).components.schemas.Stats.required;
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const NOW = '2026-01-01T00:00:00.000000000Z';
 const STATUS = {
@@ -65,38 +66,8 @@ class State {
   }
 
   stats() {
-    const zeros = [
-      'http_responses_2xx',
-      'http_responses_4xx',
-      'http_responses_5xx',
-      'connections_open',
-      'connections_established',
-      'connections_closed',
-      'connections_failed',
-      'listeners',
-      'windows',
-      'windows_revoked',
-      'windows_failed',
-      'probes_running',
-      'probes_done',
-      'probes_failed',
-      'transfers_running',
-      'transfers_done',
-      'transfers_failed',
-      'messages_sent',
-      'messages_received',
-      'bytes_sent',
-      'bytes_received',
-      'bytes_written',
-      'bytes_read',
-      'events_dropped',
-      'async_events',
-      'cm_events',
-      'pinned_bytes',
-      'uptime_ms',
-    ];
     return {
-      ...Object.fromEntries(zeros.map((name) => [name, 0])),
+      ...Object.fromEntries(STATS.map((name) => [name, 0])),
       server_id: 'mock',
       buffers: this.buffers.length,
       events_total: this.events,
