@@ -261,7 +261,6 @@ await scenario("a buffer of huge pages takes whole ones and gives them back", as
 	await b.call("DELETE", `/v1/buffers/${target.id}`);
 	await until("the huge pages to be back", () => free_hugepages() === free);
 	write_file(NR_HUGEPAGES, "0");
-	proof("hugepages", "rc_cm");
 });
 
 // As much as fits beside everything else, a gigabyte at most.
@@ -310,7 +309,6 @@ await scenario("a large registration holds nothing up", async () => {
 	equal(state, "registering", "one that nobody waits for");
 	await a.until(`/v1/buffers/${id}`, "it to be ready", (seen) => seen.state === "ready");
 	await a.call("DELETE", "/v1/buffers/large");
-	proof("registering", "rc_cm");
 });
 
 // The last one: a device that is added again is not the default one any more.

@@ -267,6 +267,6 @@ export async function refuses(row, column, daemon, path, body, code = "not_suppo
 
 	equal(problem.code, code, `the code of the refusal of ${row} (${problem.detail})`);
 	if (code === "not_supported")
-		ok((problem.device && problem.capability) || /\b(uc|ud)\b/.test(problem.detail), `the refusal of ${row} names no device or capability: ${problem.detail}`);
+		ok((problem.device && problem.capability) || /\b(uc|ud|endpoint)\b/.test(problem.detail), `the refusal of ${row} names no device or capability: ${problem.detail}`);
 	refusal(row, column, code);
 }
