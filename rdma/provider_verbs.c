@@ -720,10 +720,14 @@ enum vbd_status vbd_pv_set_v6_only(struct rdma_cm_id *id, bool v6_only, struct v
 enum vbd_status vbd_pv_init_qp_attr(
 	struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *ret_mask, struct vbd_error *err)
 {
-	if (rdma_init_qp_attr(id, attr, ret_mask) != 0)
-		return vbd_error_errno(err, VBD_E_VERBS_ERROR, "rdma_init_qp_attr", errno,
-			"no attributes for the QP");
-	return VBD_OK;
+	if (rdma_init_qp_attr(id, attr, ret_mask) == 0)
+		return VBD_OK;
+	/* The kernel's word for a connection that it has given up, whose event is on its way. */
+	if (errno == EINVAL)
+		return vbd_error_set(
+			err, VBD_E_PEER_DISCONNECT, "the peer gave up before the QP was ready");
+	return vbd_error_errno(
+		err, VBD_E_VERBS_ERROR, "rdma_init_qp_attr", errno, "no attributes for the QP");
 }
 
 enum vbd_status vbd_pv_connect(
