@@ -56,6 +56,48 @@ static bool suits(const struct sockaddr *own, const struct sockaddr *towards)
 	       in6(own)->sin6_scope_id == in6(towards)->sin6_scope_id;
 }
 
+static const uint8_t *bytes_of(const struct sockaddr *addr)
+{
+	return addr->sa_family == AF_INET6 ? in6(addr)->sin6_addr.s6_addr
+					   : (const uint8_t *)&in4(addr)->sin_addr;
+}
+
+/* Is @towards on the network of the interface that has @own? A device with a VLAN, or with several
+ * networks, has an address in each, and the wrong one leads nowhere. */
+static bool is_near(const struct sockaddr *own, const struct sockaddr *towards,
+	const struct ifaddrs *interfaces)
+{
+	const size_t count = own->sa_family == AF_INET6 ? 16 : 4;
+
+	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
+		size_t i = 0;
+
+		if (!each->ifa_addr || !each->ifa_netmask ||
+			each->ifa_addr->sa_family != own->sa_family ||
+			memcmp(bytes_of(each->ifa_addr), bytes_of(own), count) != 0)
+			continue;
+		while (i < count && !((bytes_of(own)[i] ^ bytes_of(towards)[i]) &
+					    bytes_of(each->ifa_netmask)[i]))
+			i++;
+		if (i == count)
+			return true;
+	}
+	return false;
+}
+
+/* What is being looked for: first of all an address that is near. */
+struct wish {
+	const struct sockaddr *towards;
+	const struct ifaddrs *interfaces;
+	bool near;
+};
+
+static bool is_wanted(const struct sockaddr *own, const struct wish *wish)
+{
+	return suits(own, wish->towards) &&
+	       (!wish->near || is_near(own, wish->towards, wish->interfaces));
+}
+
 /* On RoCE a GID is an address of the interface, IPv4 ones mapped into IPv6. */
 static void address_of_gid(const struct vbd_gid *gid, struct sockaddr_storage *ret_addr)
 {
@@ -92,12 +134,12 @@ static bool is_interface_of(const struct sockaddr_ll *hardware, const struct vbd
 		       gid->raw, sizeof(gid->raw)) == 0;
 }
 
-static bool pick_of_interface(const char *name, const struct ifaddrs *interfaces,
-	const struct sockaddr *towards, struct sockaddr_storage *ret_addr)
+static bool pick_of_interface(
+	const char *name, const struct wish *wish, struct sockaddr_storage *ret_addr)
 {
-	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
+	for (const struct ifaddrs *each = wish->interfaces; each; each = each->ifa_next) {
 		if (!each->ifa_addr || strcmp(each->ifa_name, name) != 0 ||
-			!suits(each->ifa_addr, towards))
+			!is_wanted(each->ifa_addr, wish))
 			continue;
 		memset(ret_addr, 0, sizeof(*ret_addr));
 		memcpy(ret_addr, each->ifa_addr, vbd_sockaddr_bytes(each->ifa_addr));
@@ -106,15 +148,35 @@ static bool pick_of_interface(const char *name, const struct ifaddrs *interfaces
 	return false;
 }
 
-static bool pick_by_hardware(const struct vbd_gid *gid, const struct ifaddrs *interfaces,
-	const struct sockaddr *towards, struct sockaddr_storage *ret_addr)
+static bool pick_by_hardware(
+	const struct vbd_gid *gid, const struct wish *wish, struct sockaddr_storage *ret_addr)
 {
-	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
+	for (const struct ifaddrs *each = wish->interfaces; each; each = each->ifa_next) {
 		if (each->ifa_addr && each->ifa_addr->sa_family == AF_PACKET &&
 			is_interface_of(
 				(const struct sockaddr_ll *)(const void *)each->ifa_addr, gid) &&
-			pick_of_interface(each->ifa_name, interfaces, towards, ret_addr))
+			pick_of_interface(each->ifa_name, wish, ret_addr))
 			return true;
+	}
+	return false;
+}
+
+static bool pick(const struct vbd_gid *gids, size_t gid_count, const struct wish *wish,
+	struct sockaddr_storage *ret_addr)
+{
+	struct sockaddr_storage addr;
+
+	for (size_t i = 0; i < gid_count; i++) {
+		if (!is_roce(&gids[i])) {
+			if (pick_by_hardware(&gids[i], wish, ret_addr))
+				return true;
+			continue;
+		}
+		address_of_gid(&gids[i], &addr);
+		if (!is_wanted((const struct sockaddr *)&addr, wish))
+			continue;
+		*ret_addr = addr;
+		return true;
 	}
 	return false;
 }
@@ -122,21 +184,12 @@ static bool pick_by_hardware(const struct vbd_gid *gid, const struct ifaddrs *in
 bool vbd_source_pick(const struct vbd_gid *gids, size_t gid_count, const struct ifaddrs *interfaces,
 	const struct sockaddr *towards, struct sockaddr_storage *ret_addr)
 {
-	struct sockaddr_storage addr;
+	struct wish wish = {.towards = towards, .interfaces = interfaces, .near = true};
 
-	for (size_t i = 0; i < gid_count; i++) {
-		if (!is_roce(&gids[i])) {
-			if (pick_by_hardware(&gids[i], interfaces, towards, ret_addr))
-				return true;
-			continue;
-		}
-		address_of_gid(&gids[i], &addr);
-		if (!suits((const struct sockaddr *)&addr, towards))
-			continue;
-		*ret_addr = addr;
+	if (pick(gids, gid_count, &wish, ret_addr))
 		return true;
-	}
-	return false;
+	wish.near = false;
+	return pick(gids, gid_count, &wish, ret_addr);
 }
 
 enum vbd_status vbd_source_of_device(const struct vbd_device *device,

@@ -18,9 +18,10 @@ struct ifaddrs;
 
 /**
  * vbd_source_pick - an address that leads to the owner of @gids
- * @interfaces: as getifaddrs(3) gives them; for GIDs that are no addresses (InfiniBand, iWARP)
+ * @interfaces: as getifaddrs(3) gives them; for GIDs that are no addresses (InfiniBand, iWARP), and
+ *              for what network an address is of
  * @towards:    its family is the one wanted; a link-local one wants a link-local one, and one with
- *              a scope wants the same interface
+ *              a scope wants the same interface; one of the same network is preferred
  * @ret_addr:   port 0
  *
  * False if there is none.

@@ -82,6 +82,38 @@ static void test_source__a_link_local_peer_wants_its_own_interface(void **state)
 	assert_string_equal(picked(&gid, 1, NULL, "fd00::2", 0), "none");
 }
 
+/* 10.76.0.1/24, 10.76.7.1/24 and fd00:76::1/64, fd00:76:7::1/64, as of an interface and its VLAN.
+ */
+static void test_source__an_address_of_the_same_network_is_preferred(void **state)
+{
+	static const char *const addrs[] = {"10.76.0.1", "10.76.7.1", "fd00:76::1", "fd00:76:7::1"};
+	struct vbd_gid gids[] = {
+		gid_of("::ffff:10.76.0.1", "roce_v2"),
+		gid_of("fd00:76::1", "roce_v2"),
+		gid_of("::ffff:10.76.7.1", "roce_v2"),
+		gid_of("fd00:76:7::1", "roce_v2"),
+	};
+	struct sockaddr_storage four = addr_of("255.255.255.0", 0);
+	struct sockaddr_storage six = addr_of("ffff:ffff:ffff:ffff::", 0);
+	struct sockaddr_storage own[VBD_ARRAY_LEN(addrs)];
+	struct ifaddrs list[VBD_ARRAY_LEN(addrs)] = {0};
+	static char name[] = "eth7";
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(addrs); i++) {
+		own[i] = addr_of(addrs[i], 0);
+		list[i].ifa_name = name;
+		list[i].ifa_addr = (struct sockaddr *)&own[i];
+		list[i].ifa_netmask = (struct sockaddr *)(i < 2 ? &four : &six);
+		list[i].ifa_next = i + 1 < VBD_ARRAY_LEN(addrs) ? &list[i + 1] : NULL;
+	}
+	assert_string_equal(picked(gids, 4, list, "10.76.7.9", 0), "10.76.7.1");
+	assert_string_equal(picked(gids, 4, list, "10.76.0.9", 0), "10.76.0.1");
+	assert_string_equal(picked(gids, 4, list, "192.0.2.1", 0), "10.76.0.1");
+	assert_string_equal(picked(gids, 4, list, "fd00:76:7::9", 0), "fd00:76:7::1%0");
+	assert_string_equal(picked(gids, 4, list, "fd00:99::9", 0), "fd00:76::1%0");
+}
+
 /* An interface with a hardware address and addresses, as getifaddrs(3) lists them. */
 struct interface {
 	union {
@@ -165,6 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_source__a_gid_of_roce_is_an_address),
 		cmocka_unit_test(test_source__a_link_local_peer_wants_its_own_interface),
+		cmocka_unit_test(test_source__an_address_of_the_same_network_is_preferred),
 		cmocka_unit_test(test_source__an_iwarp_device_is_found_by_its_ethernet_address),
 		cmocka_unit_test(test_source__an_infiniband_port_is_found_by_the_gid_of_ipoib),
 		cmocka_unit_test(test_source__addresses_of_no_family_are_none),
