@@ -43,7 +43,7 @@ const in_sysfs = (device, file) => readFileSync(`/sys/class/infiniband/${device}
 // A connection of the daemon to itself, on which bytes go both ways; what it says of itself.
 async function connects(daemon, dst_addr, device) {
 	await daemon.listen({ addr: dst_addr, port: PORT, name: "here" });
-	const connection = await daemon.connect({ dst_addr, dst_port: PORT });
+	const connection = await daemon.connect({ dst_addr, dst_port: PORT, device });
 
 	equal(connection.device, device, "device");
 	equal(connection.peer.addr, dst_addr, "address of the peer");
@@ -68,6 +68,19 @@ async function by_hand(daemon, transport, gid_index) {
 	await close_pair(pair);
 }
 
+// The connection manager asks an endpoint on the address for its number, from an endpoint there.
+async function by_datagram(daemon, address, gid_index) {
+	const there = await daemon.post("/v1/endpoints", { addr: address, port: PORT });
+	const here = await daemon.post("/v1/endpoints", { device: dev, gid_index });
+	const peer = await daemon.post("/v1/peers", { endpoint: here.id, dst_addr: address, dst_port: PORT }, 60);
+
+	equal(there.gid_index, gid_index, "GID index of the endpoint");
+	await daemon.post(`/v1/endpoints/${here.id}/messages`, { peer: peer.id, data: "a datagram" }, 60);
+	await daemon.until(`/v1/endpoints/${there.id}/messages`, "the datagram", ({ total }) => total === 1);
+	for (const { id } of [here, there])
+		await daemon.call("DELETE", `/v1/endpoints/${id}`, undefined, { wait_s: 60 });
+}
+
 async function roce_address(row, address, netdev, scope) {
 	const before = await resources();
 	const daemon = await Daemon.start("d");
@@ -81,6 +94,7 @@ async function roce_address(row, address, netdev, scope) {
 	equal(gid.netdev, netdev, "its interface");
 	equal(expand(connection.qp.dgid), gid_of(address), "the peer's GID");
 	proof(row, "rc_cm");
+	await by_datagram(daemon, address, gid.gid_index);
 	for (const [transport, column] of [["rc", "rc_manual"], ["uc", "uc"]]) {
 		await by_hand(daemon, transport, gid.gid_index);
 		proof(row, column);
