@@ -23,9 +23,14 @@ static void free_record(struct vbd_peer_record *record)
 	free(record);
 }
 
+/* The CM may have answered between the withdrawal and the end of the turn: then the thread pool has
+ * the record, and on_ah_made() comes back here. */
 static void reap(struct vbd_deferred *deferred)
 {
-	free_record(VBD_CONTAINER_OF(deferred, struct vbd_peer_record, reap));
+	struct vbd_peer_record *record = VBD_CONTAINER_OF(deferred, struct vbd_peer_record, reap);
+
+	if (!record->peer.ah_pending)
+		free_record(record);
 }
 
 /* Nobody finds it any more. */
@@ -244,9 +249,8 @@ struct vbd_peer_record *vbd_peer_find(
 static void give_up(struct vbd_peer_record *record)
 {
 	withdraw(record);
-	if (record->peer.ah_pending)
-		record->orphan = true;
-	else
+	record->orphan = true;
+	if (!record->peer.ah_pending)
 		vbd_loop_defer(record->daemon->loop, &record->reap);
 }
 
