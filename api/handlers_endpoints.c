@@ -544,31 +544,21 @@ static bool endpoint_in_state(const void *item, const char *state)
 	return strcmp(vbd_endpoint_state_name(endpoint_of(item)->state), state) == 0;
 }
 
-static int by_state(const void *a, const void *b)
-{
-	return vbd_compare_u64(endpoint_of(a)->state, endpoint_of(b)->state);
-}
+VBD_PAGE_BY(by_state, endpoint_of, state)
 
 static int by_device(const void *a, const void *b)
 {
 	return strcmp(endpoint_of(a)->device_name, endpoint_of(b)->device_name);
 }
 
-static int by_created(const void *a, const void *b)
-{
-	return vbd_compare_u64(endpoint_of(a)->created_ns, endpoint_of(b)->created_ns);
-}
+VBD_PAGE_BY(by_created, endpoint_of, created_ns)
 
 static const char *const endpoint_fields[] = {"id", "name", "state", "addr", "port", "device",
 	"port_num", "lid", "gid", "gid_index", "pkey_index", "qpn", "psn", "qkey", "private_data",
 	"mtu_bytes", "max_message_bytes", "qp", "cq", "counters", "inbox", "sidr", "peers",
 	"groups", "first_error", "end", "created_at", "ended_at", NULL};
 
-static const char *const endpoint_states[] = {
-#define STATE_NAME(sym, json, ended) json,
-	VBD_ENDPOINT_STATE_MAP(STATE_NAME)
-#undef STATE_NAME
-		NULL};
+static const char *const endpoint_states[] = {VBD_ENDPOINT_STATE_MAP(VBD_PAGE_STATE) NULL};
 
 static const struct vbd_page_key endpoint_keys[] = {
 	{"name", vbd_object_compare_name},

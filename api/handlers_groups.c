@@ -225,20 +225,9 @@ static bool group_in_state(const void *item, const char *state)
 	return strcmp(vbd_group_state_json(record_of(item)->group.state), state) == 0;
 }
 
-static int by_state(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->group.state, record_of(b)->group.state);
-}
-
-static int by_endpoint(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->endpoint_id, record_of(b)->endpoint_id);
-}
-
-static int by_created(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->created_ns, record_of(b)->created_ns);
-}
+VBD_PAGE_BY(by_state, record_of, group.state)
+VBD_PAGE_BY(by_endpoint, record_of, endpoint_id)
+VBD_PAGE_BY(by_created, record_of, created_ns)
 
 static const char *const group_fields[] = {"id", "name", "state", "waits_for", "endpoint", "addr",
 	"mode", "mgid", "mlid", "sl", "qkey", "users", "timeout_ms", "error", "created_at", NULL};

@@ -420,20 +420,9 @@ static bool peer_in_state(const void *item, const char *state)
 	return strcmp(vbd_peer_state_json(record_of(item)->peer.state), state) == 0;
 }
 
-static int by_state(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->peer.state, record_of(b)->peer.state);
-}
-
-static int by_endpoint(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->endpoint_id, record_of(b)->endpoint_id);
-}
-
-static int by_created(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->created_ns, record_of(b)->created_ns);
-}
+VBD_PAGE_BY(by_state, record_of, peer.state)
+VBD_PAGE_BY(by_endpoint, record_of, endpoint_id)
+VBD_PAGE_BY(by_created, record_of, created_ns)
 
 static const char *const peer_fields[] = {"id", "name", "state", "waits_for", "endpoint", "dst",
 	"message", "qpn", "path", "qkey", "private_data", "users", "timeout_ms", "error",

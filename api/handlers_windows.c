@@ -293,35 +293,16 @@ static bool window_in_state(const void *item, const char *state)
 	return strcmp(vbd_window_state_name(record_of(item)->window.state), state) == 0;
 }
 
-static int by_state(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->window.state, record_of(b)->window.state);
-}
-
-static int by_buffer(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->buffer_id, record_of(b)->buffer_id);
-}
-
-static int by_connection(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->connection_id, record_of(b)->connection_id);
-}
-
-static int by_created(const void *a, const void *b)
-{
-	return vbd_compare_u64(record_of(a)->created_ns, record_of(b)->created_ns);
-}
+VBD_PAGE_BY(by_state, record_of, window.state)
+VBD_PAGE_BY(by_buffer, record_of, buffer_id)
+VBD_PAGE_BY(by_connection, record_of, connection_id)
+VBD_PAGE_BY(by_created, record_of, created_ns)
 
 static const char *const window_fields[] = {"id", "name", "state", "type", "buffer", "connection",
 	"device", "offset", "length_bytes", "access", "addr", "rkey", "timeout_ms", "created_at",
 	"ready_at", "ended_at", "error", NULL};
 
-static const char *const window_states[] = {
-#define STATE_NAME(sym, json, ended) json,
-	VBD_WINDOW_STATE_MAP(STATE_NAME)
-#undef STATE_NAME
-		NULL};
+static const char *const window_states[] = {VBD_WINDOW_STATE_MAP(VBD_PAGE_STATE) NULL};
 
 static const struct vbd_page_key window_keys[] = {
 	{"name", vbd_object_compare_name},
