@@ -5,6 +5,7 @@
 #include "api/encode.h"
 #include "api/handlers.h"
 #include "rdma/names.h"
+#include "rdma/why.h"
 
 json_t *vbd_encode_op_counters(const struct vbd_op_counters *counters)
 {
@@ -69,7 +70,7 @@ json_t *vbd_encode_first_error(const struct vbd_first_error *first)
 	vbd_put_time(&out, "at", first->at_ns);
 	vbd_put_text(&out, "text",
 		*first->error.text ? first->error.text : vbd_status_text(first->error.status));
-	vbd_put_text(&out, "hint", vbd_status_hint(first->error.status));
+	vbd_put_text(&out, "hint", vbd_why_hint(&first->error));
 	put_error_source(&out, first);
 	if (first->error.call)
 		vbd_put_text(&out, "call", first->error.call);

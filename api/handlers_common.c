@@ -3,6 +3,7 @@
 #include "api/handlers.h"
 #include "api/page.h"
 #include "rdma/names.h"
+#include "rdma/why.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ json_t *vbd_encode_error(const struct vbd_error *err)
 	out = vbd_encode_begin();
 	vbd_put_text(&out, "code", vbd_status_code(err->status));
 	vbd_put_text(&out, "text", *err->text ? err->text : vbd_status_text(err->status));
-	vbd_put_text(&out, "hint", vbd_status_hint(err->status));
+	vbd_put_text(&out, "hint", vbd_why_hint(err));
 	return vbd_encode_end(&out);
 }
 

@@ -4,6 +4,7 @@
 #include "api/router.h"
 #include "api/utf8.h"
 #include "rdma/names.h"
+#include "rdma/why.h"
 
 #include <stdio.h>
 
@@ -78,7 +79,7 @@ json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_e
 		return NULL;
 	set_text(problem, err->status == VBD_E_NAME_TAKEN ? "holder" : "instance", err->object);
 	set_text(problem, "pointer", err->pointer);
-	set_text(problem, "hint", vbd_status_hint(err->status));
+	set_text(problem, "hint", vbd_why_hint(err));
 	set_text(problem, "call", err->call);
 	set_text(problem, "device", err->device);
 	set_text(problem, "capability", err->capability);

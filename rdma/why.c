@@ -182,6 +182,34 @@ bool vbd_why_find_reject(int status, struct vbd_why *ret_why)
 			  : vbd_why_find(VBD_WHY_IB_REJECT, status, ret_why);
 }
 
+bool vbd_why_find_error(const struct vbd_error *error, struct vbd_why *ret_why)
+{
+	switch (error->source) {
+	case VBD_SOURCE_CM_EVENT:
+		return (error->kind == RDMA_CM_EVENT_REJECTED &&
+			       vbd_why_find_reject((int)error->raw, ret_why)) ||
+		       vbd_why_find(VBD_WHY_CM_EVENT, error->kind, ret_why);
+	case VBD_SOURCE_WC:
+		return vbd_why_find(VBD_WHY_WC_STATUS, error->kind, ret_why);
+	case VBD_SOURCE_ASYNC:
+		return vbd_why_find(VBD_WHY_ASYNC_EVENT, error->kind, ret_why);
+	case VBD_SOURCE_NONE:
+	case VBD_SOURCE_ERRNO:
+	case VBD_SOURCE_GAI:
+	case VBD_SOURCE_DEADLINE:
+	case VBD_SOURCE_INPUT:
+		break; /* the call, the resolver and the clock have no table of their own */
+	}
+	return false;
+}
+
+const char *vbd_why_hint(const struct vbd_error *error)
+{
+	struct vbd_why why;
+
+	return vbd_why_find_error(error, &why) ? why.advice : vbd_status_hint(error->status);
+}
+
 bool vbd_why_is_named(const struct vbd_why *why, const char *name)
 {
 	return strcasecmp(why->name, name) == 0;

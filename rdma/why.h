@@ -9,6 +9,8 @@
 #ifndef VBD_RDMA_WHY_H
 #define VBD_RDMA_WHY_H
 
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -52,6 +54,13 @@ bool vbd_why_find(enum vbd_why_kind kind, int number, struct vbd_why *ret_why);
 
 /** vbd_why_find_reject - the row of a REJECTED event's raw status, whatever the transport */
 bool vbd_why_find_reject(int status, struct vbd_why *ret_why);
+
+/** vbd_why_find_error - the row of what an error came from: a completion, a CM event or the reject
+ * reason in it, an async event. False for anything else. */
+bool vbd_why_find_error(const struct vbd_error *error, struct vbd_why *ret_why);
+
+/** vbd_why_hint - what to do about an error: its row's advice, else its status's hint */
+const char *vbd_why_hint(const struct vbd_error *error);
 
 /** vbd_why_is_named - is that its name, in either case? Rows of two kinds can share a name. */
 bool vbd_why_is_named(const struct vbd_why *why, const char *name);

@@ -91,6 +91,32 @@ static void test_why__a_name_is_found_in_either_case(void **state)
 	assert_true(vbd_why_kind_heading(why.kind)[0] != '\0');
 }
 
+static void test_why__an_error_is_explained_by_what_it_came_from(void **state)
+{
+	struct vbd_error error = {.status = VBD_E_REJECTED,
+		.source = VBD_SOURCE_CM_EVENT,
+		.kind = RDMA_CM_EVENT_REJECTED,
+		.raw = 10};
+	struct vbd_why why;
+
+	(void)state;
+	assert_true(vbd_why_find_error(&error, &why));
+	assert_string_equal(why.name, "IB_CM_REJ_STALE_CONN");
+	assert_string_equal(vbd_why_hint(&error), why.advice);
+	error.raw = 999; /* no reason that anybody knows: the event itself is explained */
+	assert_true(vbd_why_find_error(&error, &why));
+	assert_string_equal(why.name, "RDMA_CM_EVENT_REJECTED");
+	error = (struct vbd_error){.source = VBD_SOURCE_WC, .kind = IBV_WC_RETRY_EXC_ERR};
+	assert_true(vbd_why_find_error(&error, &why));
+	assert_string_equal(why.name, "IBV_WC_RETRY_EXC_ERR");
+	error = (struct vbd_error){.source = VBD_SOURCE_ASYNC, .kind = IBV_EVENT_QP_FATAL};
+	assert_true(vbd_why_find_error(&error, &why));
+	assert_int_equal(why.kind, VBD_WHY_ASYNC_EVENT);
+	error = (struct vbd_error){.status = VBD_E_MEMLOCK, .source = VBD_SOURCE_ERRNO};
+	assert_false(vbd_why_find_error(&error, &why));
+	assert_string_equal(vbd_why_hint(&error), vbd_status_hint(VBD_E_MEMLOCK));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -99,6 +125,7 @@ int main(void)
 		cmocka_unit_test(test_why__whatever_has_a_name_has_a_row),
 		cmocka_unit_test(test_why__a_reject_is_explained_by_its_transport),
 		cmocka_unit_test(test_why__a_name_is_found_in_either_case),
+		cmocka_unit_test(test_why__an_error_is_explained_by_what_it_came_from),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
