@@ -148,9 +148,19 @@ struct vbd_event_filter;
 enum vbd_status vbd_parse_event_filter(const struct vbd_request *req,
 	struct vbd_event_filter *filter, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_encode_gid - Gid */
+struct vbd_gid;
+json_t *vbd_encode_gid(const struct vbd_gid *gid);
+
 /** vbd_encode_why - Why */
 struct vbd_why;
 json_t *vbd_encode_why(const struct vbd_why *why);
+
+/** vbd_encode_explanation - ConnectionExplanation */
+struct vbd_connection;
+struct vbd_explanation;
+json_t *vbd_encode_explanation(
+	const struct vbd_connection *connection, const struct vbd_explanation *explanation);
 
 /** vbd_put_received - `op`, `length_bytes`, `written_bytes` and `imm` of a message */
 struct vbd_encoder;
@@ -295,6 +305,7 @@ void vbd_get_transfer(struct vbd_request *req);
 void vbd_delete_transfer(struct vbd_request *req);
 
 void vbd_explain(struct vbd_request *req);
+void vbd_explain_one(struct vbd_request *req);
 
 void vbd_list_probes(struct vbd_request *req);
 void vbd_create_probe(struct vbd_request *req);

@@ -52,7 +52,7 @@ static json_t *encode_capabilities(const struct vbd_device *device)
 	return list;
 }
 
-static json_t *encode_gid(const struct vbd_gid *gid)
+json_t *vbd_encode_gid(const struct vbd_gid *gid)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 	char text[VBD_GID_TEXT_BYTES];
@@ -72,7 +72,7 @@ static json_t *encode_gids(const struct vbd_gid *gids, size_t count, uint8_t por
 
 	for (size_t i = 0; i < count; i++) {
 		if (gids[i].port_num == port_num &&
-			json_array_append_new(list, encode_gid(&gids[i])) < 0) {
+			json_array_append_new(list, vbd_encode_gid(&gids[i])) < 0) {
 			json_decref(list);
 			return NULL;
 		}

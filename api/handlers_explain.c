@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a name means that was seen somewhere: in an event, an error, a state.
+ * What a name means that was seen somewhere: in an event, an error, a state. And what became of a
+ * connection, and why.
  */
+#include "api/connection_wait.h"
 #include "api/encode.h"
 #include "api/handlers.h"
-#include "rdma/why.h"
+#include "daemon/explain.h"
 
 #include <string.h>
 
@@ -83,4 +85,16 @@ void vbd_explain(struct vbd_request *req)
 		return;
 	}
 	vbd_reply_json(req, 200, items ? json_pack("{s:o}", "items", items) : NULL);
+}
+
+void vbd_explain_one(struct vbd_request *req)
+{
+	struct vbd_connection *connection = vbd_connection_of(req);
+	struct vbd_explanation explanation;
+
+	if (!connection)
+		return;
+	vbd_conn_refresh_qp(connection->conn);
+	vbd_explain_connection(connection, NULL, &explanation);
+	vbd_reply_json(req, 200, vbd_encode_explanation(connection, &explanation));
 }

@@ -100,6 +100,8 @@ static const struct vbd_route routes[] = {
 		"/v1/connections/{ref}/remote", NULL), .prefer = true},
 	{ROUTE(POST, modify_connection, CONTROL, JSON, vbd_modify_connection,
 		"/v1/connections/{ref}/modify", NULL), .prefer = true},
+	{ROUTE(GET, explain_connection, READ, NONE, vbd_explain_one,
+		"/v1/connections/{ref}/explain", NULL)},
 	{ROUTE(GET, list_messages, CONTROL, NONE, vbd_list_messages,
 		"/v1/connections/{ref}/messages", "limit", "after", "wait_ms", "encoding")},
 	{ROUTE(POST, send_message, CONTROL, JSON, vbd_send_message,

@@ -84,6 +84,7 @@ static void set_state(struct vbd_conn *conn, enum vbd_conn_state next, enum vbd_
 void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms)
 {
 	conn->deadline_ms = timeout_ms;
+	conn->deadline_since_ns = vbd_clock_mono_ns();
 	if (conn->ops->set_deadline)
 		conn->ops->set_deadline(conn, timeout_ms, conn->ops_arg);
 }

@@ -149,6 +149,7 @@ struct vbd_conn {
 	uint64_t timeout_ms;  /* of the way to established, to a decision, or of each stay in
 				 AWAITING_REMOTE; 0: none */
 	uint64_t deadline_ms; /* the one that runs; 0: none */
+	uint64_t deadline_since_ns;
 	struct vbd_timeline timeline;
 };
 

@@ -176,6 +176,9 @@ enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vb
 enum vbd_status vbd_device_query_gid(const struct vbd_device *device, uint8_t port_num,
 	uint32_t gid_index, struct vbd_gid *ret_gid, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_gid_scope - "link_local", "global", "ipv4_mapped" */
+const char *vbd_gid_scope(const uint8_t raw[16]);
+
 /** vbd_device_is_iwarp - it has no GIDs that are addresses, no path MTU, no timers of a QP */
 bool vbd_device_is_iwarp(const struct vbd_device *device);
 

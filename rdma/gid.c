@@ -26,7 +26,7 @@ static const char *gid_type_name(uint32_t type)
 	}
 }
 
-static const char *gid_scope_name(const uint8_t raw[16])
+const char *vbd_gid_scope(const uint8_t raw[16])
 {
 	static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff};
 
@@ -52,7 +52,7 @@ static struct vbd_gid gid_of_entry(const struct ibv_gid_entry *entry, int fd)
 		.gid_index = entry->gid_index,
 		.port_num = (uint8_t)entry->port_num,
 		.type = gid_type_name(entry->gid_type),
-		.scope = gid_scope_name(entry->gid.raw),
+		.scope = vbd_gid_scope(entry->gid.raw),
 		.vlan_id = -1,
 	};
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/why.md, from the table in rdma/why.c. */
+/* docs/why.md, from the tables in rdma/why.c and rdma/finding.c. */
+#include "rdma/finding.h"
 #include "rdma/why.h"
 
 #include <stdio.h>
@@ -47,13 +48,35 @@ static void put_kind(enum vbd_why_kind kind)
 	}
 }
 
+static void put_findings(void)
+{
+	(void)printf(
+		"\n## Findings\n\n"
+		"What can be found in the facts of a connection, or of the way to a destination: "
+		"`findings` in\n`GET /v1/connections/{ref}/explain` and `GET "
+		"/v1/explain?dst=`. The codes are stable.\n\n"
+		"| code | severity | found when | what to do |\n|---|---|---|---|\n");
+	for (unsigned int i = 0; i < VBD_FINDING_COUNT; i++) {
+		enum vbd_finding_code code = (enum vbd_finding_code)i;
+
+		(void)printf("| `%s` | %s | ", vbd_finding_name(code),
+			vbd_finding_severity_name(vbd_finding_severity(code)));
+		put_text(vbd_finding_when(code), strlen(vbd_finding_when(code)));
+		(void)printf(" | ");
+		put_text(vbd_finding_advice(code), strlen(vbd_finding_advice(code)));
+		(void)printf(" |\n");
+	}
+}
+
 int main(void)
 {
-	(void)printf("<!-- Drawn from rdma/why.c: cmake --build build/dev --target why -->\n"
+	(void)printf("<!-- Drawn from rdma/why.c and rdma/finding.c: cmake --build build/dev "
+		     "--target why -->\n"
 		     "# Why\n\n"
 		     "What can be seen of a connection, what mostly causes it, and what to do. The "
 		     "same text is in `GET /v1/explain`\nand `verbsctl explain NAME`.\n");
 	for (unsigned int kind = 0; kind < VBD_WHY_KIND_COUNT; kind++)
 		put_kind((enum vbd_why_kind)kind);
+	put_findings();
 	return 0;
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Route and neighbour of an address, as the kernel tells them (vbd_pv_find_way() in
+ * rdma/provider.h).
+ */
+#ifndef VBD_RDMA_WAY_H
+#define VBD_RDMA_WAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+/* The way to an address, as the kernel would take it now. */
+struct vbd_pv_way {
+	int route_errnum;	      /* why there is no route: ENETUNREACH; 0: there is one */
+	bool local;		      /* the address is one of this host */
+	char netdev[16];	      /* that the route leaves by; for a local one that has it */
+	uint32_t mtu_bytes;	      /* of it, or of the route where that is smaller */
+	struct sockaddr_storage src;  /* ss_family 0: the route names none */
+	struct sockaddr_storage next; /* the router, or the address itself */
+	bool gateway;		      /* it is a router */
+	const char *neighbour; /* "reachable", "stale", "failed" …; "none"; NULL: unknown */
+	uint8_t hwaddr[32];
+	size_t hwaddr_bytes; /* 0: unknown */
+};
+
+#endif

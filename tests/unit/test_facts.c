@@ -1,0 +1,366 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/facts.h"
+
+#include "tests/unit/openapi.h"
+#include "tests/unit/unit.h"
+
+#include <infiniband/verbs.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const uint8_t v4[16] = {[10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 1};
+static const uint8_t link_local[16] = {[0] = 0xfe, [1] = 0x80, [15] = 1};
+
+/* An established connection over RoCE v2 of which there is nothing bad to say. */
+static struct vbd_facts good(void)
+{
+	struct vbd_facts facts = {
+		.open = true,
+		.established = true,
+		.reliable = true,
+		.probed = true,
+		.device = "fake0",
+		.port_known = true,
+		.port = {.port_num = 1,
+			.state = IBV_PORT_ACTIVE,
+			.max_mtu_bytes = 4096,
+			.active_mtu_bytes = 4096},
+		.gid_known = true,
+		.gid = {.gid_index = 1,
+			.port_num = 1,
+			.type = "roce_v2",
+			.scope = "ipv4_mapped",
+			.netdev = "eth0",
+			.vlan_id = -1},
+		.peer_gid_known = true,
+		.path_mtu_bytes = 4096,
+		.timers_known = true,
+		.ack_timeout = 14,
+		.retry_count = 4,
+		.rnr_retry = 6,
+		.min_rnr_timer = 12,
+		.depth_known = true,
+		.initiator_depth = 16,
+		.memlock_known = true,
+		.locked_bytes = 10,
+		.lock_limit_bytes = UINT64_MAX,
+		.way_known = true,
+		.way = {.netdev = "eth0", .neighbour = "reachable"},
+		.way_has_rdma = true,
+	};
+
+	memcpy(facts.gid.raw, v4, sizeof(v4));
+	memcpy(facts.peer_gid, v4, sizeof(v4));
+	return facts;
+}
+
+static const struct vbd_finding *find(
+	const struct vbd_findings *findings, enum vbd_finding_code code)
+{
+	for (size_t i = 0; i < findings->count; i++) {
+		if (findings->items[i].code == code)
+			return &findings->items[i];
+	}
+	return NULL;
+}
+
+/* @code is found, and but for what is always there nothing else. */
+static void assert_only(const struct vbd_facts *facts, enum vbd_finding_code code)
+{
+	struct vbd_findings findings;
+
+	vbd_facts_judge(facts, &findings);
+	for (size_t i = 0; i < findings.count; i++) {
+		enum vbd_finding_code each = findings.items[i].code;
+
+		if (each != VBD_FINDING_DEAD_PEER && each != VBD_FINDING_RNR_TIMER && each != code)
+			fail_msg("%s: %s", vbd_finding_name(each), findings.items[i].text);
+	}
+	assert_non_null(find(&findings, code));
+}
+
+static void test_facts__each_code_says_something_in_the_same_form(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < VBD_FINDING_COUNT; i++) {
+		enum vbd_finding_code code = (enum vbd_finding_code)i;
+		const char *when = vbd_finding_when(code);
+		const char *advice = vbd_finding_advice(code);
+
+		assert_int_equal(advice[strlen(advice) - 1], '.');
+		assert_int_not_equal(when[strlen(when) - 1], '.');
+		assert_true(i == 0 || vbd_finding_severity(code) >=
+					      vbd_finding_severity((enum vbd_finding_code)(i - 1)));
+		for (unsigned int k = 0; k < i; k++)
+			assert_string_not_equal(
+				vbd_finding_name(code), vbd_finding_name((enum vbd_finding_code)k));
+	}
+}
+
+static void test_facts__the_contract_has_the_same_codes(void **state)
+{
+	struct openapi_enum contract;
+
+	(void)state;
+	openapi_read_enum("FindingCode", &contract);
+	assert_int_equal(contract.count, VBD_FINDING_COUNT);
+	for (unsigned int i = 0; i < VBD_FINDING_COUNT; i++)
+		assert_string_equal(contract.values[i], vbd_finding_name((enum vbd_finding_code)i));
+}
+
+static void test_facts__of_what_is_well_only_the_times_are_told(void **state)
+{
+	struct vbd_facts facts = good();
+	struct vbd_findings findings;
+
+	(void)state;
+	vbd_facts_judge(&facts, &findings);
+	assert_int_equal(findings.count, 2);
+	assert_int_equal(findings.items[0].code, VBD_FINDING_DEAD_PEER);
+	assert_non_null(strstr(findings.items[0].text, "336 ms"));
+	assert_non_null(strstr(findings.items[0].text, "x 5 tries"));
+	assert_non_null(strstr(findings.items[1].text, "0.64 ms"));
+}
+
+static void test_facts__of_nothing_nothing_follows(void **state)
+{
+	const struct vbd_facts facts = {0};
+	struct vbd_findings findings;
+
+	(void)state;
+	vbd_facts_judge(&facts, &findings);
+	assert_int_equal(findings.count, 0);
+}
+
+static void test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try(void **state)
+{
+	struct vbd_facts facts = good();
+	uint64_t ms = 0;
+
+	(void)state;
+	assert_true(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_int_equal(ms, 336);
+	facts.retry_count = 0;
+	assert_true(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_int_equal(ms, 68);
+	facts.ack_timeout = 1; /* 8 us: rounded up */
+	assert_true(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_int_equal(ms, 1);
+	facts.ack_timeout = 31;
+	facts.retry_count = 6;
+	assert_true(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_int_equal(ms, 61572652);
+	assert_only(&facts, VBD_FINDING_DEAD_PEER_SLOW);
+}
+
+static void test_facts__what_never_ends_has_no_time(void **state)
+{
+	struct vbd_facts facts = good();
+	uint64_t ms = 1234;
+
+	(void)state;
+	facts.retry_count = 7;
+	assert_false(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_only(&facts, VBD_FINDING_DEAD_PEER_FOR_EVER);
+	facts.retry_count = 4;
+	facts.ack_timeout = 0;
+	assert_false(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_only(&facts, VBD_FINDING_DEAD_PEER_FOR_EVER);
+	facts = good();
+	facts.reliable = false;
+	assert_false(vbd_facts_dead_peer_ms(&facts, &ms));
+	facts = good();
+	facts.timers_known = false;
+	assert_false(vbd_facts_dead_peer_ms(&facts, &ms));
+	facts = good();
+	facts.iwarp = true;
+	assert_false(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_only(&facts, VBD_FINDING_DEAD_PEER_TCP);
+	assert_int_equal(ms, 1234);
+}
+
+static void test_facts__timers_that_hurt_are_told(void **state)
+{
+	struct vbd_facts facts = good();
+
+	(void)state;
+	facts.min_rnr_timer = 0;
+	assert_only(&facts, VBD_FINDING_RNR_TIMER_LONG);
+	facts = good();
+	facts.rnr_retry = 7;
+	assert_only(&facts, VBD_FINDING_RNR_FOR_EVER);
+	facts = good();
+	facts.initiator_depth = 0;
+	assert_only(&facts, VBD_FINDING_NO_READS);
+	facts = good();
+	facts.probed = false;
+	assert_only(&facts, VBD_FINDING_IDLE_BLIND);
+}
+
+static void test_facts__device_and_port_are_looked_at(void **state)
+{
+	struct vbd_facts facts = good();
+
+	(void)state;
+	facts.device_gone = true;
+	assert_only(&facts, VBD_FINDING_DEVICE_GONE);
+	facts = good();
+	facts.port.state = IBV_PORT_DOWN;
+	assert_only(&facts, VBD_FINDING_PORT_NOT_ACTIVE);
+	facts = good();
+	facts.path_mtu_bytes = 1024;
+	assert_only(&facts, VBD_FINDING_MTU_BELOW_PORT);
+	facts.port.active_mtu_bytes = 1024;
+	assert_only(&facts, VBD_FINDING_MTU_OF_PORT);
+	facts = good();
+	facts.path_mtu_bytes = 1024;
+	facts.mtu_asked = true;
+	assert_only(&facts, VBD_FINDING_DEAD_PEER);
+}
+
+static void test_facts__gids_of_both_ends_are_compared(void **state)
+{
+	struct vbd_facts facts = good();
+
+	(void)state;
+	facts.gid_gone = true;
+	assert_only(&facts, VBD_FINDING_GID_GONE);
+	facts = good();
+	facts.gid.type = "roce_v1";
+	assert_only(&facts, VBD_FINDING_GID_ROCE_V1);
+	facts = good();
+	memcpy(facts.peer_gid, link_local, sizeof(link_local));
+	assert_only(&facts, VBD_FINDING_GID_SCOPES_DIFFER);
+	memcpy(facts.gid.raw, link_local, sizeof(link_local));
+	assert_only(&facts, VBD_FINDING_GID_LINK_LOCAL);
+	facts = good();
+	facts.gid_known = false;
+	facts.gid_none = true;
+	assert_only(&facts, VBD_FINDING_NO_GID);
+	/* On InfiniBand a link-local GID is what everybody has. */
+	facts = good();
+	facts.gid.type = "ib";
+	memcpy(facts.gid.raw, link_local, sizeof(link_local));
+	memcpy(facts.peer_gid, link_local, sizeof(link_local));
+	assert_only(&facts, VBD_FINDING_DEAD_PEER);
+}
+
+static void test_facts__the_way_is_looked_at(void **state)
+{
+	struct vbd_facts facts = good();
+	struct vbd_findings findings;
+
+	(void)state;
+	facts.way.route_errnum = ENETUNREACH;
+	assert_only(&facts, VBD_FINDING_NO_ROUTE);
+	facts = good();
+	facts.way_has_rdma = false;
+	assert_only(&facts, VBD_FINDING_ROUTE_WITHOUT_RDMA);
+	facts = good();
+	(void)snprintf(facts.way.netdev, sizeof(facts.way.netdev), "eth1");
+	assert_only(&facts, VBD_FINDING_ROUTE_MOVED);
+	facts = good();
+	facts.way.neighbour = "failed";
+	assert_only(&facts, VBD_FINDING_NEIGHBOUR_FAILED);
+	facts.way.neighbour = "incomplete";
+	assert_only(&facts, VBD_FINDING_NEIGHBOUR_UNKNOWN);
+	facts.way.local = true;
+	facts.way_has_rdma = false;
+	assert_only(&facts, VBD_FINDING_SAME_HOST);
+	facts = good();
+	facts.way.gateway = true;
+	assert_only(&facts, VBD_FINDING_BEHIND_GATEWAY);
+	facts.gid.type = "roce_v1";
+	vbd_facts_judge(&facts, &findings);
+	assert_non_null(find(&findings, VBD_FINDING_GATEWAY_WITHOUT_IP));
+}
+
+static void test_facts__limits_that_are_near_are_told(void **state)
+{
+	struct vbd_facts facts = good();
+
+	(void)state;
+	facts.lock_limit_bytes = 12;
+	assert_only(&facts, VBD_FINDING_DEAD_PEER);
+	facts.lock_limit_bytes = 11;
+	assert_only(&facts, VBD_FINDING_MEMLOCK_NEAR);
+	facts.lock_limit_bytes = 0;
+	assert_only(&facts, VBD_FINDING_MEMLOCK_NEAR);
+	facts = good();
+	facts.backlog = 4;
+	facts.waiting = 3;
+	assert_only(&facts, VBD_FINDING_DEAD_PEER);
+	facts.waiting = 4;
+	assert_only(&facts, VBD_FINDING_BACKLOG_FULL);
+	facts = good();
+	facts.inbox_capacity = 4;
+	facts.inbox_messages = 4;
+	assert_only(&facts, VBD_FINDING_INBOX_FULL);
+	facts = good();
+	facts.deadline_ms = 1000;
+	facts.waited_ms = 500;
+	assert_only(&facts, VBD_FINDING_DEAD_PEER);
+	facts.waited_ms = 501;
+	assert_only(&facts, VBD_FINDING_DEADLINE_NEAR);
+	facts = good();
+	facts.lost_packets = 1;
+	assert_only(&facts, VBD_FINDING_PACKETS_LOST);
+}
+
+static void test_facts__flushes_are_counted_and_blamed_on_nobody(void **state)
+{
+	struct vbd_facts facts = good();
+	struct vbd_findings findings;
+
+	(void)state;
+	facts.open = false;
+	facts.established = false;
+	facts.flushed_sends = 63;
+	facts.flushed_receives = 16;
+	assert_only(&facts, VBD_FINDING_FLUSHED);
+	facts.hung_up = true;
+	vbd_facts_judge(&facts, &findings);
+	assert_int_equal(findings.count, 2);
+	assert_int_equal(findings.items[0].code, VBD_FINDING_PEER_BUSY_HANG_UP);
+	assert_non_null(strstr(findings.items[0].text, "63"));
+}
+
+static void test_facts__the_worst_stands_first(void **state)
+{
+	struct vbd_facts facts = good();
+	struct vbd_findings findings;
+
+	(void)state;
+	facts.rnr_retry = 7;
+	facts.min_rnr_timer = 0;
+	facts.port.state = IBV_PORT_DOWN;
+	facts.way.neighbour = "failed";
+	facts.gid.type = "roce_v1";
+	vbd_facts_judge(&facts, &findings);
+	assert_int_equal(findings.items[0].code, VBD_FINDING_PORT_NOT_ACTIVE);
+	for (size_t i = 1; i < findings.count; i++)
+		assert_true(findings.items[i - 1].code < findings.items[i].code);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_facts__each_code_says_something_in_the_same_form),
+		cmocka_unit_test(test_facts__the_contract_has_the_same_codes),
+		cmocka_unit_test(test_facts__of_what_is_well_only_the_times_are_told),
+		cmocka_unit_test(test_facts__of_nothing_nothing_follows),
+		cmocka_unit_test(test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try),
+		cmocka_unit_test(test_facts__what_never_ends_has_no_time),
+		cmocka_unit_test(test_facts__timers_that_hurt_are_told),
+		cmocka_unit_test(test_facts__device_and_port_are_looked_at),
+		cmocka_unit_test(test_facts__gids_of_both_ends_are_compared),
+		cmocka_unit_test(test_facts__the_way_is_looked_at),
+		cmocka_unit_test(test_facts__limits_that_are_near_are_told),
+		cmocka_unit_test(test_facts__flushes_are_counted_and_blamed_on_nobody),
+		cmocka_unit_test(test_facts__the_worst_stands_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
