@@ -216,6 +216,24 @@ static void test_services_endpoints__a_peer_is_forgotten_while_its_handle_is_mad
 	assert_int_equal(fake_live().ahs, 0);
 }
 
+/* Its record goes at the end of a turn; in that turn the CM may still answer, and the thread pool
+ * get the record. */
+static void test_services_endpoints__a_peer_is_forgotten_and_answered_in_one_turn(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_record *here = endpoint(svc, PORT);
+	struct vbd_peer_record *peer = ask(svc, here, "10.0.0.1", PORT);
+
+	assert_false(peer->peer.ah_pending);
+	assert_int_equal(vbd_peer_forget(peer, &svc->err), VBD_OK);
+	vbd_loop_turn(svc->daemon->loop, true);
+	assert_int_equal(svc->daemon->pool_jobs, 1);
+	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+	svc_turn(svc);
+	assert_int_equal(fake_live().ahs, 0);
+	assert_int_equal(fake_live().ids, 1); /* it listens */
+}
+
 static void test_services_endpoints__a_peer_in_use_stays(void **state)
 {
 	struct svc *svc = *state;
@@ -523,6 +541,7 @@ int main(void)
 		TEST(a_port_where_nobody_listens_rejects),
 		TEST(a_peer_that_no_handle_leads_to_fails),
 		TEST(a_peer_is_forgotten_while_its_handle_is_made),
+		TEST(a_peer_is_forgotten_and_answered_in_one_turn),
 		TEST(a_peer_in_use_stays),
 		TEST(a_group_is_joined_heard_and_left),
 		TEST(a_group_leaves_when_what_was_sent_is_gone),
