@@ -5,6 +5,7 @@
 #include "api/codec.h"
 #include "api/encode.h"
 #include "api/handlers.h"
+#include "api/message.h"
 #include "api/waiter.h"
 #include "daemon/connections.h"
 #include "daemon/transfers.h"
@@ -194,53 +195,27 @@ void vbd_delete_messages(struct vbd_request *req)
 /* --- sending --------------------------------------------------------------------------------- */
 
 struct message_send {
-	const char *data;
-	uint32_t encoding;
-	uint32_t imm;
-	bool imm_seen;
-	uint32_t timeout_ms;
+	struct vbd_message_input message;
 };
 
-static const struct vbd_field send_fields[] = {
-	{.name = "data",
-		.type = VBD_FIELD_STRING,
-		.required = true,
-		VBD_FIELD_AT(struct message_send, data),
-		.max = 131072},
-	{.name = "encoding",
-		.type = VBD_FIELD_ENUM,
-		VBD_FIELD_AT(struct message_send, encoding),
-		.names = vbd_encoding_names,
-		.n_names = VBD_ENCODING_AUTO},
-	{.name = "imm",
-		.type = VBD_FIELD_UINT,
-		VBD_FIELD_AT(struct message_send, imm),
-		.max = UINT32_MAX,
-		VBD_FIELD_SEEN(struct message_send, imm_seen)},
-	{.name = "timeout_ms",
-		.type = VBD_FIELD_UINT,
-		VBD_FIELD_AT(struct message_send, timeout_ms),
-		.min = 1,
-		.max = 3600000},
-};
+static const struct vbd_field send_fields[] = {VBD_MESSAGE_FIELDS(struct message_send)};
 
 static enum vbd_status send_message(const struct vbd_request *req,
 	struct vbd_connection *connection, struct vbd_transfer_record **ret_record,
 	struct vbd_error *err)
 {
-	struct message_send input = {.encoding = VBD_ENCODING_TEXT, .timeout_ms = 30000};
+	struct message_send input = {.message = VBD_MESSAGE_INPUT_DEFAULT};
+	uint32_t len_bytes;
 	uint8_t *bytes;
-	size_t len_bytes;
 	enum vbd_status status =
 		vbd_decode(req->json, send_fields, VBD_ARRAY_LEN(send_fields), &input, err);
 
 	if (status == VBD_OK)
-		status = vbd_codec_decode(input.data, (enum vbd_encoding)input.encoding,
-			VBD_MESSAGE_BYTES_MAX, "/data", &bytes, &len_bytes, err);
+		status = vbd_message_decode(&input.message, &bytes, &len_bytes, err);
 	if (status != VBD_OK)
 		return status;
-	status = vbd_transfer_send_message(connection, bytes, (uint32_t)len_bytes,
-		input.imm_seen ? &input.imm : NULL, input.timeout_ms, ret_record, err);
+	status = vbd_transfer_send_message(connection, bytes, len_bytes,
+		vbd_message_imm(&input.message), input.message.timeout_ms, ret_record, err);
 	free(bytes);
 	return status;
 }

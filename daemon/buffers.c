@@ -289,11 +289,9 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 struct vbd_buffer *vbd_buffer_find(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	struct vbd_object *object;
+	struct vbd_object *object = vbd_registry_find_ref(daemon->buffers, ref, err);
 
-	if (vbd_registry_find_ref(daemon->buffers, ref, &object, err) != VBD_OK)
-		return NULL;
-	return VBD_CONTAINER_OF(object, struct vbd_buffer, object);
+	return object ? VBD_CONTAINER_OF(object, struct vbd_buffer, object) : NULL;
 }
 
 /*
@@ -586,13 +584,12 @@ void vbd_buffer_release_user(struct vbd_buffer *buffer)
 	vbd_buffer_unhold(buffer);
 }
 
+static void free_object(struct vbd_object *object)
+{
+	free_buffer(VBD_CONTAINER_OF(object, struct vbd_buffer, object));
+}
+
 void vbd_buffers_destroy_all(struct vbd_daemon *daemon)
 {
-	struct vbd_object *next;
-
-	for (struct vbd_object *object = vbd_registry_first(daemon->buffers); object;
-		object = next) {
-		next = vbd_registry_next(object);
-		free_buffer(VBD_CONTAINER_OF(object, struct vbd_buffer, object));
-	}
+	vbd_registry_drain(daemon->buffers, free_object);
 }

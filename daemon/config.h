@@ -60,6 +60,7 @@ struct vbd_config {
 	uint64_t shutdown_timeout_ms; /* for everything to end on SIGTERM */
 	uint64_t history;	      /* ended connections kept */
 	uint64_t transfers_kept;      /* ended transfers kept */
+	uint64_t probes_kept;	      /* ended probes kept */
 	uint64_t events;	      /* events kept */
 	struct vbd_config_limits limits;
 

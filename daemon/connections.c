@@ -626,11 +626,9 @@ refused:
 struct vbd_connection *vbd_connection_find(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	struct vbd_object *object;
+	struct vbd_object *object = vbd_registry_find_ref(daemon->connections, ref, err);
 
-	if (vbd_registry_find_ref(daemon->connections, ref, &object, err) != VBD_OK)
-		return NULL;
-	return connection_of(object);
+	return object ? connection_of(object) : NULL;
 }
 
 /* Commands. */
@@ -765,15 +763,14 @@ void vbd_connections_close_all(struct vbd_daemon *daemon)
 		vbd_conn_close(connection_of(object)->conn, VBD_REASON_SHUTDOWN);
 }
 
+static void free_object(struct vbd_object *object)
+{
+	free_connection(connection_of(object));
+}
+
 void vbd_connections_destroy_all(struct vbd_daemon *daemon)
 {
-	struct vbd_object *next;
-
-	for (struct vbd_object *object = vbd_registry_first(daemon->connections); object;
-		object = next) {
-		next = vbd_registry_next(object);
-		free_connection(connection_of(object));
-	}
+	vbd_registry_drain(daemon->connections, free_object);
 }
 
 void vbd_connections_totals(const struct vbd_daemon *daemon, struct vbd_totals *ret_totals)

@@ -55,7 +55,7 @@ static void make_registries(struct vbd_daemon *daemon)
 		limits->transfers + config->transfers_kept + REAP_SLACK);
 	/* One at a time runs over a connection. */
 	vbd_registry_init(daemon->probes, "probe", "probes",
-		limits->connections + VBD_PROBES_KEPT + REAP_SLACK);
+		limits->connections + config->probes_kept + REAP_SLACK);
 	vbd_registry_init(daemon->endpoints, "endpoint", "endpoints", limits->endpoints);
 	vbd_registry_init(daemon->peers, "peer", "peers", limits->peers);
 	vbd_registry_init(daemon->groups, "group", "groups", limits->groups);

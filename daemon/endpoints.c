@@ -298,11 +298,9 @@ enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_
 struct vbd_endpoint_record *vbd_endpoint_find(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	struct vbd_object *object;
+	struct vbd_object *object = vbd_registry_find_ref(daemon->endpoints, ref, err);
 
-	if (vbd_registry_find_ref(daemon->endpoints, ref, &object, err) != VBD_OK)
-		return NULL;
-	return record_of(object);
+	return object ? record_of(object) : NULL;
 }
 
 enum vbd_status vbd_endpoint_check_ready(
@@ -369,13 +367,12 @@ void vbd_endpoints_close_all(struct vbd_daemon *daemon)
 		vbd_endpoint_close(record_of(object)->endpoint, VBD_REASON_SHUTDOWN);
 }
 
+static void free_object(struct vbd_object *object)
+{
+	free_record(record_of(object));
+}
+
 void vbd_endpoints_destroy_all(struct vbd_daemon *daemon)
 {
-	struct vbd_object *next;
-
-	for (struct vbd_object *object = vbd_registry_first(daemon->endpoints); object;
-		object = next) {
-		next = vbd_registry_next(object);
-		free_record(record_of(object));
-	}
+	vbd_registry_drain(daemon->endpoints, free_object);
 }

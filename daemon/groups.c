@@ -192,11 +192,9 @@ enum vbd_status vbd_group_create(struct vbd_daemon *daemon, const struct vbd_gro
 struct vbd_group_record *vbd_group_find(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	struct vbd_object *object;
+	struct vbd_object *object = vbd_registry_find_ref(daemon->groups, ref, err);
 
-	if (vbd_registry_find_ref(daemon->groups, ref, &object, err) != VBD_OK)
-		return NULL;
-	return record_of(object);
+	return object ? record_of(object) : NULL;
 }
 
 void vbd_group_forget(struct vbd_group_record *record)

@@ -191,11 +191,9 @@ free_listener:
 struct vbd_listener *vbd_listener_find(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	struct vbd_object *object;
+	struct vbd_object *object = vbd_registry_find_ref(daemon->listeners, ref, err);
 
-	if (vbd_registry_find_ref(daemon->listeners, ref, &object, err) != VBD_OK)
-		return NULL;
-	return VBD_CONTAINER_OF(object, struct vbd_listener, object);
+	return object ? VBD_CONTAINER_OF(object, struct vbd_listener, object) : NULL;
 }
 
 void vbd_listener_set_accept(struct vbd_listener *listener, enum vbd_accept accept)

@@ -239,11 +239,9 @@ enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer
 struct vbd_peer_record *vbd_peer_find(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	struct vbd_object *object;
+	struct vbd_object *object = vbd_registry_find_ref(daemon->peers, ref, err);
 
-	if (vbd_registry_find_ref(daemon->peers, ref, &object, err) != VBD_OK)
-		return NULL;
-	return record_of(object);
+	return object ? record_of(object) : NULL;
 }
 
 static void give_up(struct vbd_peer_record *record)

@@ -53,7 +53,7 @@ static void bound_history(struct vbd_daemon *daemon)
 {
 	struct vbd_probe_record *oldest;
 
-	if (daemon->ended_probes_count <= VBD_PROBES_KEPT)
+	if (daemon->ended_probes_count <= daemon->config->probes_kept)
 		return;
 	oldest = VBD_LIST_FIRST(&daemon->ended_probes, struct vbd_probe_record, ended_link);
 	leave_history(oldest);
@@ -248,11 +248,9 @@ enum vbd_status vbd_probe_create(struct vbd_daemon *daemon, const struct vbd_pro
 struct vbd_probe_record *vbd_probe_find(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	struct vbd_object *object;
+	struct vbd_object *object = vbd_registry_find_ref(daemon->probes, ref, err);
 
-	if (vbd_registry_find_ref(daemon->probes, ref, &object, err) != VBD_OK)
-		return NULL;
-	return record_of(object);
+	return object ? record_of(object) : NULL;
 }
 
 void vbd_probe_cancel(struct vbd_probe_record *record)
@@ -271,13 +269,12 @@ void vbd_probe_problem(const struct vbd_probe_record *record, struct vbd_error *
 	(void)vbd_registry_path(record->daemon->probes, record->object.id, ret_err->object);
 }
 
+static void free_object(struct vbd_object *object)
+{
+	free_record(record_of(object));
+}
+
 void vbd_probes_destroy_all(struct vbd_daemon *daemon)
 {
-	struct vbd_object *next;
-
-	for (struct vbd_object *object = vbd_registry_first(daemon->probes); object;
-		object = next) {
-		next = vbd_registry_next(object);
-		free_record(record_of(object));
-	}
+	vbd_registry_drain(daemon->probes, free_object);
 }

@@ -14,9 +14,6 @@
 
 #define VBD_PROBE_COUNT_MAX 1000000
 
-/* Records of ended ones. */
-#define VBD_PROBES_KEPT 100
-
 /* X(SYMBOL, json name) */
 #define VBD_PROBE_STATE_MAP(X) \
 	X(RUNNING, "running")  \

@@ -200,16 +200,15 @@ static struct vbd_object *find_ref(const struct vbd_registry *registry, const ch
 	return errno ? NULL : vbd_registry_find_id(registry, id);
 }
 
-enum vbd_status vbd_registry_find_ref(const struct vbd_registry *registry, const char *ref,
-	struct vbd_object **ret_object, struct vbd_error *err)
+struct vbd_object *vbd_registry_find_ref(
+	const struct vbd_registry *registry, const char *ref, struct vbd_error *err)
 {
 	struct vbd_object *object = find_ref(registry, ref);
 
 	if (!object)
-		return vbd_error_set(
+		(void)vbd_error_set(
 			err, VBD_E_NOT_FOUND, "there is no %s '%.64s'", registry->singular, ref);
-	*ret_object = object;
-	return VBD_OK;
+	return object;
 }
 
 uint64_t vbd_registry_count(const struct vbd_registry *registry)
@@ -225,4 +224,15 @@ struct vbd_object *vbd_registry_first(const struct vbd_registry *registry)
 struct vbd_object *vbd_registry_next(const struct vbd_object *object)
 {
 	return object->by_id.next;
+}
+
+void vbd_registry_drain(
+	struct vbd_registry *registry, void (*free_object)(struct vbd_object *object))
+{
+	struct vbd_object *next;
+
+	for (struct vbd_object *object = vbd_registry_first(registry); object; object = next) {
+		next = vbd_registry_next(object);
+		free_object(object);
+	}
 }

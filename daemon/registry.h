@@ -93,10 +93,10 @@ struct vbd_object *vbd_registry_find_name(const struct vbd_registry *registry, c
 /**
  * vbd_registry_find_ref - by what a client wrote: an id in decimal, else a name
  *
- * Returns VBD_OK or VBD_E_NOT_FOUND, whose text names the kind and the ref.
+ * Borrowed; NULL with VBD_E_NOT_FOUND, whose text names the kind and the ref.
  */
-enum vbd_status vbd_registry_find_ref(const struct vbd_registry *registry, const char *ref,
-	struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
+struct vbd_object *vbd_registry_find_ref(
+	const struct vbd_registry *registry, const char *ref, struct vbd_error *err);
 
 /** vbd_registry_count - objects now */
 uint64_t vbd_registry_count(const struct vbd_registry *registry);
@@ -106,6 +106,11 @@ struct vbd_object *vbd_registry_first(const struct vbd_registry *registry);
 
 /** vbd_registry_next - the object with the next id; NULL behind the last; ask before a removal */
 struct vbd_object *vbd_registry_next(const struct vbd_object *object);
+
+/** vbd_registry_drain - have each object freed, the one with the lowest id first; @free_object may
+ * take that object out, and no other */
+void vbd_registry_drain(
+	struct vbd_registry *registry, void (*free_object)(struct vbd_object *object));
 
 /** vbd_registry_path - "/v1/connections/7"; returns @path */
 char *vbd_registry_path(

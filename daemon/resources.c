@@ -313,6 +313,11 @@ enum vbd_status vbd_cq_change(struct vbd_cq *cq, const uint32_t *depth_cqe,
 {
 	enum vbd_status status = VBD_OK;
 
+	/* Queue pairs that name none would find no room, and get another one each. */
+	if (depth_cqe && !cq->asked_for && *depth_cqe < cq->capacity_cqe)
+		return vbd_error_input(err, VBD_E_WRONG_STATE, "/depth_cqe",
+			"cq %llu was made by verbsd itself with %u entries, and only gets deeper",
+			(unsigned long long)cq->id, cq->capacity_cqe);
 	if (moderation)
 		status = vbd_fabric_check_cq(cq->device, 0, moderation, err);
 	if (!status && depth_cqe)

@@ -38,6 +38,11 @@ static enum vbd_status check_op(const struct vbd_transfer_spec *spec, struct vbd
 		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/op",
 			"%s is %s, which knows no %s", over, vbd_transport_name(limits->transport),
 			vbd_op_name(spec->op));
+	if (spec->op == VBD_OP_RECV && spec->carrier.endpoint)
+		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/op",
+			"%s has the service %s, which takes all messages of a ud queue pair; recv "
+			"is for connections",
+			over, vbd_service_name(limits->service));
 	if (spec->op == VBD_OP_RECV && limits->service != VBD_SERVICE_NONE)
 		return vbd_error_input(err, VBD_E_WRONG_STATE, vbd_carrier_pointer(&spec->carrier),
 			"%s has the service %s, which takes the messages; recv needs the service "

@@ -503,11 +503,9 @@ bool vbd_transfer_uses(const struct vbd_transfer_record *record, const struct vb
 struct vbd_transfer_record *vbd_transfer_find(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	struct vbd_object *object;
+	struct vbd_object *object = vbd_registry_find_ref(daemon->transfers, ref, err);
 
-	if (vbd_registry_find_ref(daemon->transfers, ref, &object, err) != VBD_OK)
-		return NULL;
-	return record_of(object);
+	return object ? record_of(object) : NULL;
 }
 
 void vbd_transfer_cancel(struct vbd_transfer_record *record)
@@ -540,13 +538,12 @@ void vbd_transfer_problem(const struct vbd_transfer_record *record, struct vbd_e
 	(void)vbd_registry_path(record->daemon->transfers, transfer->id, ret_err->object);
 }
 
+static void free_object(struct vbd_object *object)
+{
+	free_record(record_of(object));
+}
+
 void vbd_transfers_destroy_all(struct vbd_daemon *daemon)
 {
-	struct vbd_object *next;
-
-	for (struct vbd_object *object = vbd_registry_first(daemon->transfers); object;
-		object = next) {
-		next = vbd_registry_next(object);
-		free_record(record_of(object));
-	}
+	vbd_registry_drain(daemon->transfers, free_object);
 }

@@ -423,11 +423,9 @@ enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_wi
 struct vbd_window_record *vbd_window_find(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	struct vbd_object *object;
+	struct vbd_object *object = vbd_registry_find_ref(daemon->windows, ref, err);
 
-	if (vbd_registry_find_ref(daemon->windows, ref, &object, err) != VBD_OK)
-		return NULL;
-	return record_of(object);
+	return object ? record_of(object) : NULL;
 }
 
 void vbd_window_forget(struct vbd_window_record *record)
@@ -481,13 +479,12 @@ void vbd_windows_close_all(struct vbd_daemon *daemon)
 	}
 }
 
+static void free_object(struct vbd_object *object)
+{
+	free_record(record_of(object));
+}
+
 void vbd_windows_destroy_all(struct vbd_daemon *daemon)
 {
-	struct vbd_object *next;
-
-	for (struct vbd_object *object = vbd_registry_first(daemon->windows); object;
-		object = next) {
-		next = vbd_registry_next(object);
-		free_record(record_of(object));
-	}
+	vbd_registry_drain(daemon->windows, free_object);
 }

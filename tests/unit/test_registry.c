@@ -87,16 +87,14 @@ static void test_registry__ids_start_at_1_and_are_never_given_twice(void **state
 static void test_registry__an_object_is_found_by_id_by_name_and_by_ref(void **state)
 {
 	struct fixture *f = *state;
-	struct vbd_object *found = NULL;
 
 	add(f, 0, "alpha");
 	add(f, 1, NULL);
 	assert_ptr_equal(vbd_registry_find_id(&f->registry, 1), &f->things[0].object);
 	assert_ptr_equal(vbd_registry_find_name(&f->registry, "alpha"), &f->things[0].object);
-	assert_int_equal(vbd_registry_find_ref(&f->registry, "alpha", &found, &f->err), VBD_OK);
-	assert_ptr_equal(found, &f->things[0].object);
-	assert_int_equal(vbd_registry_find_ref(&f->registry, "2", &found, &f->err), VBD_OK);
-	assert_ptr_equal(found, &f->things[1].object);
+	assert_ptr_equal(
+		vbd_registry_find_ref(&f->registry, "alpha", &f->err), &f->things[0].object);
+	assert_ptr_equal(vbd_registry_find_ref(&f->registry, "2", &f->err), &f->things[1].object);
 	assert_null(vbd_registry_find_id(&f->registry, 0));
 	assert_null(vbd_registry_find_name(&f->registry, ""));
 }
@@ -106,18 +104,16 @@ static void test_registry__a_ref_to_nothing_names_kind_and_ref(void **state)
 	static const char *const refs[] = {"9", "beta", "", "0", "18446744073709551615",
 		"99999999999999999999999999", "1x", "-1", " 1", "+1"};
 	struct fixture *f = *state;
-	struct vbd_object *found = NULL;
 
 	add(f, 0, "alpha");
 	for (size_t i = 0; i < VBD_ARRAY_LEN(refs); i++) {
 		struct vbd_error err = {0};
 
-		assert_int_equal(vbd_registry_find_ref(&f->registry, refs[i], &found, &err),
-			VBD_E_NOT_FOUND);
+		assert_null(vbd_registry_find_ref(&f->registry, refs[i], &err));
+		assert_int_equal(err.status, VBD_E_NOT_FOUND);
 		assert_non_null(strstr(err.text, "thing"));
 		assert_non_null(strstr(err.text, refs[i]));
 	}
-	assert_null(found);
 }
 
 static void test_registry__a_taken_name_is_refused_and_names_the_holder(void **state)

@@ -172,14 +172,18 @@ static void test_services_probes__the_daemon_stops_with_one_under_way(void **sta
 static void test_services_probes__the_newest_records_are_kept(void **state)
 {
 	struct svc *svc = *state;
-	struct svc_pair pair = pair_to(svc, VBD_SERVICE_RPING);
-	struct vbd_probe_spec spec = spec_of(pair.active);
+	struct vbd_probe_spec spec;
+	struct svc_pair pair;
 
+	svc->config.probes_kept = 2;
+	svc_restart(svc);
+	pair = pair_to(svc, VBD_SERVICE_RPING);
+	spec = spec_of(pair.active);
 	spec.count = 1;
-	for (unsigned int i = 0; i < VBD_PROBES_KEPT + 3; i++)
+	for (unsigned int i = 0; i < 5; i++)
 		wait_for_end(svc, begin(svc, &spec));
 	svc_turn(svc);
-	assert_int_equal(vbd_registry_count(svc->daemon->probes), VBD_PROBES_KEPT);
+	assert_int_equal(vbd_registry_count(svc->daemon->probes), 2);
 	assert_int_equal(vbd_registry_first(svc->daemon->probes)->id, 4);
 }
 

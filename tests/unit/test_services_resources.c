@@ -100,6 +100,24 @@ static void test_resources__what_verbsd_made_goes_by_itself(void **state)
 		VBD_E_WRONG_STATE);
 }
 
+static void test_resources__what_verbsd_made_only_gets_deeper(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_error err = {0};
+	struct vbd_cq *cq;
+	uint32_t depth;
+
+	(void)svc_pair(svc, svc_listen(svc, NULL));
+	cq = vbd_cq_find_ref(svc->daemon, "1", &svc->err);
+	assert_non_null(cq);
+	depth = cq->capacity_cqe - 1;
+	assert_int_equal(vbd_cq_change(cq, &depth, NULL, &err), VBD_E_WRONG_STATE);
+	assert_string_equal(err.pointer, "/depth_cqe");
+	depth = cq->capacity_cqe + 1;
+	assert_int_equal(vbd_cq_change(cq, &depth, NULL, &svc->err), VBD_OK);
+	assert_true(cq->capacity_cqe >= depth);
+}
+
 /* Completion queues. */
 
 static void test_resources__a_queue_is_never_smaller_than_what_is_reserved(void **state)
@@ -484,6 +502,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_is_found_by_name_and_id),
 		TEST(what_verbsd_made_goes_by_itself),
+		TEST(what_verbsd_made_only_gets_deeper),
 		TEST(a_queue_is_never_smaller_than_what_is_reserved),
 		TEST(a_full_queue_takes_nobody_more),
 		TEST(moderation_is_the_devices),
