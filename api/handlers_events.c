@@ -75,6 +75,9 @@ static void answer_events(struct vbd_waiter *base, enum vbd_wake why)
 	waiter->looked_at = last;
 }
 
+#define KIND_NAME(sym, name) name ", "
+#define KINDS		     VBD_OBJECT_KIND_MAP(KIND_NAME)
+
 /* "connection" or "connection/7" */
 static enum vbd_status parse_object(
 	const struct vbd_request *req, struct vbd_event_filter *filter, struct vbd_error *err)
@@ -99,8 +102,7 @@ static enum vbd_status parse_object(
 		}
 	}
 	return vbd_error_input(err, VBD_E_BAD_VALUE, "object",
-		"object must be device, cq, buffer, listener, connection or transfer, alone or "
-		"with an id, as in connection/7");
+		"object must be one of " KINDS "alone or with an id, as in connection/7");
 }
 
 enum vbd_status vbd_parse_event_filter(

@@ -137,8 +137,8 @@ static void put_connections(struct vbd_metrics_text *out, const struct vbd_daemo
 	for (int type = 0; type < VBD_CM_EVENT_TYPES; type++) {
 		char key[VBD_CM_EVENT_KEY_BYTES];
 
-		if (vbd_cm_event_key(type, key))
-			put(out, "event", key, vbd_counter_get(&daemon->fabric->cm_events[type]));
+		put(out, "event", vbd_cm_event_key(type, key),
+			vbd_counter_get(&daemon->fabric->cm_events[type]));
 	}
 	vbd_metrics_family(out, "verbsd_connect_phase_seconds", "histogram",
 		"Time that connections took for a part of the way to established.");

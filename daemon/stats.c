@@ -64,7 +64,7 @@ struct walk {
 static void put(const struct walk *walk, const char *first, const char *second, const char *third,
 	uint64_t value)
 {
-	char name[128];
+	char name[192];
 
 	(void)snprintf(name, sizeof(name), "%s_%s%s%s", first, second, third[0] ? "_" : "", third);
 	walk->cb(name, value, walk->arg);
@@ -149,9 +149,8 @@ static void walk_connections(const struct vbd_daemon *daemon, const struct walk 
 	for (int type = 0; type < VBD_CM_EVENT_TYPES; type++) {
 		char key[VBD_CM_EVENT_KEY_BYTES];
 
-		if (vbd_cm_event_key(type, key))
-			put(walk, "cm_event", key, "",
-				vbd_counter_get(&daemon->fabric->cm_events[type]));
+		put(walk, "cm_event", vbd_cm_event_key(type, key), "",
+			vbd_counter_get(&daemon->fabric->cm_events[type]));
 	}
 	for (enum vbd_phase phase = 0; phase < VBD_PHASE_COUNT; phase++)
 		put_times(walk, "phase", vbd_phase_name(phase), &daemon->times.phases[phase]);
@@ -210,6 +209,21 @@ static void walk_async_events(const struct vbd_fabric *fabric, const struct walk
 	}
 }
 
+/* "1/hw_counters/sent_pkts" of rxe0: kernel_hw_rxe0_1_sent_pkts */
+static void walk_kernel_ports(const struct vbd_kernel_view *view, const struct walk *walk)
+{
+	for (size_t i = 0; i < view->counter_count; i++) {
+		const struct vbd_kernel_counter *counter = &view->counters[i];
+		char port[8], set[16], name[80], place[80];
+
+		if (sscanf(counter->name, "%7[0-9]/%15[^/]/%79s", port, set, name) != 3 ||
+			(strcmp(set, "hw_counters") != 0 && strcmp(set, "counters") != 0))
+			continue;
+		(void)snprintf(place, sizeof(place), "%s_%s", counter->device, port);
+		put(walk, set[0] == 'h' ? "kernel_hw" : "kernel_port", place, name, counter->value);
+	}
+}
+
 /* Those of all messages, ports and devices together. */
 static void walk_kernel(const struct vbd_kernel_view *view, const struct walk *walk)
 {
@@ -232,6 +246,7 @@ static void walk_kernel(const struct vbd_kernel_view *view, const struct walk *w
 		put(walk, "objects_verbsd", name, "", view->held[type]);
 		put(walk, "objects_librdmacm", name, "", view->librdmacm[type]);
 	}
+	walk_kernel_ports(view, walk);
 	put(walk, "kernel", "look_ns", "", view->took_ns);
 	if (view->objects_known)
 		walk->cb("leaked", view->leaked, walk->arg);

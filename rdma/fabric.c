@@ -16,6 +16,7 @@
 #include "rdma/transfer.h"
 #include "rdma/worker.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -469,6 +470,14 @@ static void dispatch_cm_event(const struct vbd_pv_cm_event *event)
 	}
 }
 
+static struct vbd_counter *cm_event_counter(struct vbd_fabric *fabric, int type)
+{
+	static_assert(RDMA_CM_EVENT_TIMEWAIT_EXIT + 2 == VBD_CM_EVENT_TYPES, "all and one more");
+	size_t last = VBD_CM_EVENT_TYPES - 1;
+
+	return &fabric->cm_events[(size_t)type < last ? (size_t)type : last];
+}
+
 void vbd_fabric_dispatch_cm(struct vbd_fabric *fabric)
 {
 	struct vbd_pv_cm_event event;
@@ -477,8 +486,7 @@ void vbd_fabric_dispatch_cm(struct vbd_fabric *fabric)
 		struct vbd_device *removed = NULL;
 		const char *name;
 
-		if ((size_t)event.type < VBD_CM_EVENT_TYPES)
-			vbd_counter_add(&fabric->cm_events[event.type], 1);
+		vbd_counter_add(cm_event_counter(fabric, event.type), 1);
 		if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
 			name = vbd_pv_id_device(event.id);
 			removed = name ? vbd_fabric_device(fabric, name) : NULL;

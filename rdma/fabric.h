@@ -23,8 +23,8 @@ struct vbd_endpoint;
 struct vbd_transfer;
 struct vbd_worker;
 
-/* CM event types are below this (librdmacm 44 has 16). */
-#define VBD_CM_EVENT_TYPES 32
+/* One for each enum rdma_cm_event_type that librdmacm 44 has, and the last for all others. */
+#define VBD_CM_EVENT_TYPES 17
 
 struct vbd_fabric_ops {
 	/* A new device, PRESENT or FAILED. Its async descriptor wants watching. */

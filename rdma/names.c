@@ -56,13 +56,10 @@ const char *vbd_cm_event_name(int type)
 
 const char *vbd_cm_event_key(int type, char key[VBD_CM_EVENT_KEY_BYTES])
 {
-	static const char prefix[] = "RDMA_CM_EVENT_";
-	const char *name = vbd_cm_event_name(type);
+	const char *name = vbd_cm_event_name(type) + strlen("RDMA_CM_EVENT_");
 	size_t len = 0;
 
-	if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
-		return NULL;
-	for (name += sizeof(prefix) - 1; *name && len + 1 < VBD_CM_EVENT_KEY_BYTES; name++)
+	for (; *name && len + 1 < VBD_CM_EVENT_KEY_BYTES; name++)
 		key[len++] = (char)tolower((unsigned char)*name);
 	key[len] = '\0';
 	return key;

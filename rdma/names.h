@@ -20,7 +20,7 @@ const char *vbd_cm_event_name(int type);
 /**
  * vbd_cm_event_key - "addr_resolved" for an enum rdma_cm_event_type, as part of a name
  *
- * Returns @key, or NULL for a value that is none.
+ * Returns @key; "unknown" for a value that is none.
  */
 #define VBD_CM_EVENT_KEY_BYTES 32
 const char *vbd_cm_event_key(int type, char key[VBD_CM_EVENT_KEY_BYTES]);

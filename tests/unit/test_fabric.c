@@ -302,6 +302,17 @@ static void test_fabric__cm_events_are_counted_by_type(void **state)
 	assert_int_equal(vbd_counter_get(&rig->fabric->cm_events[RDMA_CM_EVENT_ADDR_RESOLVED]), 1);
 }
 
+static void test_fabric__cm_events_of_no_known_type_are_counted_together(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+
+	fake_cm_event(rc->conn->cm_id, (enum rdma_cm_event_type)16, 0);
+	fake_cm_event(rc->conn->cm_id, (enum rdma_cm_event_type)77, 0);
+	rig_settle(rig);
+	assert_int_equal(vbd_counter_get(&rig->fabric->cm_events[VBD_CM_EVENT_TYPES - 1]), 2);
+}
+
 static void test_fabric__a_flood_of_events_leaves_the_loop_its_turn(void **state)
 {
 	struct rig *rig = *state;
@@ -430,6 +441,7 @@ int main(void)
 		TEST(memory_holds_a_device_until_it_goes),
 		TEST(nothing_new_is_made_on_a_device_that_goes),
 		TEST(cm_events_are_counted_by_type),
+		TEST(cm_events_of_no_known_type_are_counted_together),
 		TEST(a_flood_of_events_leaves_the_loop_its_turn),
 		TEST(a_flood_of_letters_leaves_the_loop_its_turn),
 		cmocka_unit_test_setup_teardown(

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void begin_stop_cb(void *arg)
@@ -249,6 +250,32 @@ static void test_services_daemon__stats_count_what_there_is(void **state)
 	assert_int_equal(numbers.open, 4);
 }
 
+struct names {
+	char *names[1024];
+	size_t count;
+};
+
+static void on_name(const char *name, uint64_t value, void *arg)
+{
+	struct names *names = arg;
+
+	(void)value;
+	assert_true(names->count < VBD_ARRAY_LEN(names->names));
+	for (size_t i = 0; i < names->count; i++)
+		assert_string_not_equal(names->names[i], name);
+	names->names[names->count++] = strdup(name);
+}
+
+static void test_services_daemon__stats_say_each_name_once(void **state)
+{
+	struct svc *svc = *state;
+	struct names names = {0};
+
+	vbd_stats_walk(svc->daemon, on_name, &names);
+	while (names.count)
+		free(names.names[--names.count]);
+}
+
 /* Stopping. */
 
 static void test_services_daemon__an_idle_one_stops_at_once(void **state)
@@ -374,6 +401,7 @@ int main(void)
 		TEST(async_events_are_logged_and_counted),
 		TEST(locked_memory_has_a_limit_or_none),
 		TEST(stats_count_what_there_is),
+		TEST(stats_say_each_name_once),
 		TEST(an_idle_one_stops_at_once),
 		TEST(a_stop_closes_everything_first),
 		TEST(nothing_new_begins_while_it_stops),
