@@ -96,6 +96,30 @@ static void put_daemon(struct vbd_metrics_text *out, const struct vbd_daemon *da
 		vbd_eventlog_dropped(daemon->eventlog));
 }
 
+static void put_limits(struct vbd_metrics_text *out, const struct vbd_config_limits *limits)
+{
+	const struct {
+		const char *name;
+		uint64_t value;
+	} rows[] = {
+		{"connections", limits->connections},
+		{"listeners", limits->listeners},
+		{"endpoints", limits->endpoints},
+		{"buffers", limits->buffers},
+		{"pinned_bytes", limits->pinned_bytes},
+		{"messages_bytes", limits->messages_bytes},
+		{"windows", limits->windows},
+		{"transfers", limits->transfers},
+		{"http_clients", limits->http_clients},
+		{"event_streams", limits->event_streams},
+	};
+
+	vbd_metrics_family(out, "verbsd_limit", "gauge",
+		"What there may be at most, by its key under limits of the configuration.");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
+		put(out, "limit", rows[i].name, rows[i].value);
+}
+
 static void put_resources(struct vbd_metrics_text *out, const struct vbd_daemon *daemon)
 {
 	gauge(out, "verbsd_listeners", "Listeners.", vbd_registry_count(daemon->listeners));
@@ -490,6 +514,7 @@ static void answer(struct vbd_request *req, bool fresh)
 	put_ops(&out, daemon);
 	put_transfers(&out, daemon);
 	put_resources(&out, daemon);
+	put_limits(&out, &daemon->config->limits);
 	put_cqs(&out, daemon->fabric);
 	put_devices(&out, daemon->fabric);
 	put_kernel(&out, vbd_kernel_view(daemon), fresh);

@@ -27,11 +27,17 @@ const fetch_text = (daemon, path, headers = {}) => new Promise((done, fail) => {
 });
 
 // "verbsd_bytes_total{op="write"}" and its value.
-const parse = (text) => new Map(text.split("\n").filter((line) => line && !line.startsWith("#")).map((line) => {
-	const space = line.lastIndexOf(" ");
+const parse = (text) => {
+	const metrics = new Map();
 
-	return [line.slice(0, space), Number(line.slice(space + 1))];
-}));
+	for (const line of text.split("\n").filter((line) => line && !line.startsWith("#"))) {
+		const space = line.lastIndexOf(" ");
+
+		ok(!metrics.has(line.slice(0, space)), `${line.slice(0, space)} is there twice`);
+		metrics.set(line.slice(0, space), Number(line.slice(space + 1)));
+	}
+	return metrics;
+};
 
 const scrape = async (daemon, query = "") => {
 	const { status, text, took_ms } = await fetch_text(daemon, `/metrics${query}`);
@@ -107,6 +113,8 @@ await scenario("promtool has nothing to say about a busy daemon, and nothing is 
 	ok(text.includes(`verbsd_connection_bytes_total{connection="${connection.id}",op="write"}`), "its own series");
 	ok(metrics.get(`verbsd_kernel_cm_tx_msgs_total{device="${dev}",port="1",message="req"}`) > CHURNED, "CM requests");
 	ok([...metrics.keys()].some((name) => name.startsWith("verbsd_kernel_hw_counters_total")), "hw_counters");
+	ok((await near.get("/v1/stats"))[`kernel_hw_${dev}_1_sent_pkts`] > 0, "a hardware counter in the stats");
+	equal(metrics.get('verbsd_limit{limit="connections"}'), 10_000, "the limit of connections");
 	ok(metrics.get("verbsd_loop_lag_seconds_count") > idle.get("verbsd_loop_lag_seconds_count"), "turns of the loop");
 	console.log(`# a scrape takes ${middle(idle_times).toFixed(1)} ms of an idle daemon and ` +
 		`${middle(times).toFixed(1)} ms of a busy one, the kernel's part of it ` +

@@ -1,0 +1,17 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# The example of a scrape and the alert rules are what Prometheus takes; each rule fires when it should, is silent when
+# it should, and says what the daemon says.
+set -euo pipefail
+here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
+# shellcheck source=tests/lint/lib.sh
+. "$here/../lint/lib.sh"
+
+lint_need node
+lint_need promtool
+cd "$here/../../contrib/prometheus"
+promtool check config prometheus.yml
+promtool check rules verbsd.rules.yml
+promtool test rules "$here/verbsd.rules.test.yml"
+exec node "$here/rules.mjs" --check
