@@ -43,13 +43,13 @@ uint64_t vbd_histogram_mean(const struct vbd_histogram *histogram)
 	return count ? vbd_counter_get(&histogram->sum) / count : 0;
 }
 
-uint64_t vbd_histogram_percentile(const struct vbd_histogram *histogram, unsigned int percent)
+uint64_t vbd_histogram_permille(const struct vbd_histogram *histogram, unsigned int permille)
 {
 	uint64_t count = vbd_counter_get(&histogram->count);
-	uint64_t wanted = (count * percent + 99) / 100;
+	uint64_t wanted = (count * permille + 999) / 1000;
 	uint64_t min = vbd_counter_get(&histogram->min);
 	uint64_t max = vbd_counter_get(&histogram->max);
-	unsigned int bucket = 0;
+	unsigned int bucket = bucket_of(min);
 	uint64_t seen = 0;
 	uint64_t value;
 

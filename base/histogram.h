@@ -29,12 +29,12 @@ void vbd_histogram_add(struct vbd_histogram *histogram, uint64_t value);
 uint64_t vbd_histogram_mean(const struct vbd_histogram *histogram);
 
 /**
- * vbd_histogram_percentile - the value that @percent of all are not above, within 1.6 %
- * @percent: 1 to 100
+ * vbd_histogram_permille - the value that so many of a thousand are not above, within 1.6 %
+ * @permille: 1 to 1000; 500 is the median, 999 is known as p99.9
  *
  * Never below the least or above the greatest; 0 of none.
  */
-uint64_t vbd_histogram_percentile(const struct vbd_histogram *histogram, unsigned int percent);
+uint64_t vbd_histogram_permille(const struct vbd_histogram *histogram, unsigned int permille);
 
 /**
  * vbd_histogram_between - how many values are from 2^@from_bits up to, but not, 2^@to_bits

@@ -75,8 +75,8 @@ static void put_times(const struct walk *walk, const char *first, const char *se
 {
 	put(walk, first, second, "count", vbd_counter_get(&times->count));
 	put(walk, first, second, "sum_ns", vbd_counter_get(&times->sum));
-	put(walk, first, second, "p50_ns", vbd_histogram_percentile(times, 50));
-	put(walk, first, second, "p99_ns", vbd_histogram_percentile(times, 99));
+	put(walk, first, second, "p50_ns", vbd_histogram_permille(times, 500));
+	put(walk, first, second, "p99_ns", vbd_histogram_permille(times, 990));
 	put(walk, first, second, "max_ns", vbd_counter_get(&times->max));
 }
 

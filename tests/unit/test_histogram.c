@@ -18,7 +18,7 @@ static void test_histogram__none_has_no_percentile(void **state)
 	struct vbd_histogram *histogram = empty();
 
 	(void)state;
-	assert_int_equal(vbd_histogram_percentile(histogram, 50), 0);
+	assert_int_equal(vbd_histogram_permille(histogram, 500), 0);
 	assert_int_equal(vbd_histogram_mean(histogram), 0);
 	free(histogram);
 }
@@ -36,15 +36,15 @@ static void test_histogram__of_one_all_are_that_one(void **state)
 		assert_int_equal(vbd_counter_get(&histogram->min), values[i]);
 		assert_int_equal(vbd_counter_get(&histogram->max), values[i]);
 		assert_int_equal(vbd_histogram_mean(histogram), values[i]);
-		assert_int_equal(vbd_histogram_percentile(histogram, 1), values[i]);
-		assert_int_equal(vbd_histogram_percentile(histogram, 100), values[i]);
+		assert_int_equal(vbd_histogram_permille(histogram, 1), values[i]);
+		assert_int_equal(vbd_histogram_permille(histogram, 1000), values[i]);
 		free(histogram);
 	}
 }
 
 static void test_histogram__percentiles_are_near(void **state)
 {
-	static const unsigned int percents[] = {1, 25, 50, 75, 90, 99, 100};
+	static const unsigned int permilles[] = {1, 10, 250, 500, 750, 900, 990, 999, 1000};
 
 	(void)state;
 	for (uint64_t scale = 1; scale <= 10000000; scale *= 10) {
@@ -52,9 +52,9 @@ static void test_histogram__percentiles_are_near(void **state)
 
 		for (uint64_t value = 1000; value > 0; value--)
 			vbd_histogram_add(histogram, value * scale);
-		for (size_t i = 0; i < VBD_ARRAY_LEN(percents); i++) {
-			double exact = (double)(percents[i] * 10 * scale);
-			double seen = (double)vbd_histogram_percentile(histogram, percents[i]);
+		for (size_t i = 0; i < VBD_ARRAY_LEN(permilles); i++) {
+			double exact = (double)(permilles[i] * scale);
+			double seen = (double)vbd_histogram_permille(histogram, permilles[i]);
 
 			assert_true(seen >= exact * 0.984 && seen <= exact * 1.016);
 		}
@@ -71,9 +71,9 @@ static void test_histogram__a_late_one_moves_only_the_last_percentile(void **sta
 	for (unsigned int i = 0; i < 99; i++)
 		vbd_histogram_add(histogram, 7);
 	vbd_histogram_add(histogram, 7000000);
-	assert_int_equal(vbd_histogram_percentile(histogram, 50), 7);
-	assert_int_equal(vbd_histogram_percentile(histogram, 99), 7);
-	assert_in_range(vbd_histogram_percentile(histogram, 100), 6890000, 7000000);
+	assert_int_equal(vbd_histogram_permille(histogram, 500), 7);
+	assert_int_equal(vbd_histogram_permille(histogram, 990), 7);
+	assert_in_range(vbd_histogram_permille(histogram, 1000), 6890000, 7000000);
 	free(histogram);
 }
 
