@@ -150,8 +150,13 @@ static enum vbd_status decode_uint(const struct vbd_field *field, const json_t *
 {
 	json_int_t number = json_integer_value(value);
 
+	if (field->nullable && json_is_null(value)) {
+		store(target, field, 0);
+		return VBD_OK;
+	}
 	if (!json_is_integer(value))
-		return wrong_type(pointer, "an integer", value, err);
+		return wrong_type(
+			pointer, field->nullable ? "an integer or null" : "an integer", value, err);
 	if (number < 0 || (uint64_t)number < field->min || (uint64_t)number > field->max)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, pointer,
 			"%s must be from %" PRIu64 " to %" PRIu64 ", not %" JSON_INTEGER_FORMAT,

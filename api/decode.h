@@ -57,6 +57,7 @@ struct vbd_field {
 	size_t seen_offset;
 	bool has_seen;
 	bool required;
+	bool nullable; /* UINT: null is allowed, and is 0 */
 	enum vbd_field_type type;
 };
 

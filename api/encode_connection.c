@@ -208,6 +208,7 @@ json_t *vbd_encode_connection(
 			!(conn->pd && vbd_buffers_writable(connection->daemon, conn->pd)),
 		conn->lost_packets);
 	vbd_put(&out, "inbox", encode_inbox(connection));
+	vbd_put(&out, "rtt", vbd_encode_rtt(connection));
 	vbd_put(&out, "first_error", vbd_encode_first_error(&conn->first_error));
 	vbd_put(&out, "end", vbd_encode_end_reason(conn->reason));
 	put_times(&out, conn);

@@ -139,6 +139,17 @@ struct vbd_connection;
 json_t *vbd_encode_connection(
 	const struct vbd_connection *connection, enum vbd_role role, bool with_timeline);
 
+/** vbd_encode_latency - Latency; null of none */
+struct vbd_histogram;
+json_t *vbd_encode_latency(const struct vbd_histogram *times_ns);
+
+/** vbd_encode_probe - Probe */
+struct vbd_probe_record;
+json_t *vbd_encode_probe(const struct vbd_probe_record *record);
+
+/** vbd_encode_rtt - ConnectionRtt: of the probe that runs over it, or of its last one; else null */
+json_t *vbd_encode_rtt(const struct vbd_connection *connection);
+
 /** vbd_encode_event - Event */
 struct vbd_event;
 json_t *vbd_encode_event(const struct vbd_event *event);

@@ -320,7 +320,7 @@ VBD_PAGE_BY(by_ended, conn_of, ended_ns)
 
 static const char *const connection_fields[] = {"id", "name", "state", "waits_for", "role",
 	"transport", "bringup", "exchange", "remote", "device", "port_num", "listener", "local",
-	"peer", "dst", "qp", "cq", "counters", "lost_packets", "inbox", "first_error", "end",
+	"peer", "dst", "qp", "cq", "counters", "lost_packets", "inbox", "rtt", "first_error", "end",
 	"created_at", "established_at", "ended_at", "timeout_ms", "params", "asked", "private_data",
 	NULL};
 

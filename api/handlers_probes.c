@@ -1,68 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/encode.h"
 #include "api/handlers.h"
 #include "api/page.h"
 #include "api/waiter.h"
 #include "daemon/probes.h"
-#include "rdma/rping.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* --- one probe ------------------------------------------------------------------------------- */
-
-static json_t *encode_rtt(const struct vbd_histogram *rtt_ns)
-{
-	struct vbd_encoder out;
-
-	if (!vbd_counter_get(&rtt_ns->count))
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_u64(&out, "min", vbd_counter_get(&rtt_ns->min));
-	vbd_put_u64(&out, "mean", vbd_histogram_mean(rtt_ns));
-	vbd_put_u64(&out, "p50", vbd_histogram_percentile(rtt_ns, 50));
-	vbd_put_u64(&out, "p99", vbd_histogram_percentile(rtt_ns, 99));
-	vbd_put_u64(&out, "max", vbd_counter_get(&rtt_ns->max));
-	return vbd_encode_end(&out);
-}
-
-static json_t *encode_error(const struct vbd_probe_record *record)
-{
-	struct vbd_error error = {0};
-	struct vbd_encoder out;
-
-	if (record->state != VBD_PROBE_FAILED)
-		return json_null();
-	vbd_probe_problem(record, &error);
-	out = vbd_encode_begin();
-	vbd_put_text(&out, "code", vbd_status_code(error.status));
-	vbd_put_text(&out, "text", error.text);
-	vbd_put_text(&out, "hint", vbd_status_hint(error.status));
-	return vbd_encode_end(&out);
-}
-
-static json_t *encode_probe(const struct vbd_probe_record *record)
-{
-	const struct vbd_probe *probe = &record->probe;
-	bool ended = record->state != VBD_PROBE_RUNNING;
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_u64(&out, "id", record->object.id);
-	vbd_put_text(&out, "state", vbd_probe_state_name(record->state));
-	vbd_put_u64(&out, "connection", record->connection_id);
-	vbd_put_text(&out, "kind", "rping");
-	vbd_put_u64(&out, "count", probe->count);
-	vbd_put_u64(&out, "size_bytes", probe->size_bytes);
-	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
-	vbd_put_u64(&out, "sent", vbd_counter_get(&probe->sent));
-	vbd_put_u64(&out, "completed", vbd_counter_get(&probe->completed));
-	vbd_put_u64(&out, "mismatched", vbd_counter_get(&probe->mismatched));
-	vbd_put(&out, "rtt_ns", encode_rtt(&probe->rtt_ns));
-	vbd_put_time(&out, "created_at", record->created_ns);
-	vbd_put_time(&out, "ended_at", ended ? vbd_counter_get(&probe->ended_ns) : 0);
-	vbd_put(&out, "error", encode_error(record));
-	return vbd_encode_end(&out);
-}
 
 static struct vbd_probe_record *find(struct vbd_request *req)
 {
@@ -79,7 +24,7 @@ void vbd_get_probe(struct vbd_request *req)
 	struct vbd_probe_record *record = find(req);
 
 	if (record)
-		vbd_reply_json(req, 200, encode_probe(record));
+		vbd_reply_json(req, 200, vbd_encode_probe(record));
 }
 
 void vbd_delete_probe(struct vbd_request *req)
@@ -93,7 +38,7 @@ void vbd_delete_probe(struct vbd_request *req)
 		vbd_reply_empty(req, 204);
 	} else {
 		vbd_probe_cancel(record);
-		vbd_reply_json(req, 202, encode_probe(record));
+		vbd_reply_json(req, 202, vbd_encode_probe(record));
 	}
 }
 
@@ -125,7 +70,7 @@ static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
 	if (record->state == VBD_PROBE_RUNNING && why != VBD_WAKE_TIMEOUT)
 		return;
 	vbd_request_add_location(req, "probes", record->object.id);
-	vbd_reply_json(req, record->state == VBD_PROBE_DONE ? 201 : 202, encode_probe(record));
+	vbd_reply_json(req, record->state == VBD_PROBE_DONE ? 201 : 202, vbd_encode_probe(record));
 }
 
 static void answer_when_ended(struct vbd_request *req, struct vbd_probe_record *record)
@@ -145,14 +90,20 @@ static void answer_when_ended(struct vbd_request *req, struct vbd_probe_record *
 
 /* --- creation -------------------------------------------------------------------------------- */
 
-static const char *const kind_names[] = {"rping"};
+static const char *const kind_names[VBD_PROBE_KIND_COUNT] = {
+#define KIND_NAME(sym, json) [VBD_PROBE_##sym] = json,
+	VBD_PROBE_KIND_MAP(KIND_NAME)
+#undef KIND_NAME
+};
 
 struct probe_create {
 	struct vbd_json_ref connection;
 	uint32_t kind;
-	uint32_t count;
+	uint32_t count; /* 0: null */
+	uint32_t interval_ms;
 	uint32_t size_bytes;
-	uint32_t timeout_ms;
+	uint32_t timeout_ms; /* 0: null */
+	bool kind_seen, count_seen, interval_seen, size_seen, timeout_seen;
 };
 
 static const struct vbd_field create_fields[] = {
@@ -163,48 +114,79 @@ static const struct vbd_field create_fields[] = {
 	{.name = "kind",
 		.type = VBD_FIELD_ENUM,
 		VBD_FIELD_AT(struct probe_create, kind),
+		VBD_FIELD_SEEN(struct probe_create, kind_seen),
 		.names = kind_names,
 		.n_names = VBD_ARRAY_LEN(kind_names)},
 	{.name = "count",
 		.type = VBD_FIELD_UINT,
+		.nullable = true,
 		VBD_FIELD_AT(struct probe_create, count),
+		VBD_FIELD_SEEN(struct probe_create, count_seen),
 		.min = 1,
 		.max = VBD_PROBE_COUNT_MAX},
+	{.name = "interval_ms",
+		.type = VBD_FIELD_UINT,
+		VBD_FIELD_AT(struct probe_create, interval_ms),
+		VBD_FIELD_SEEN(struct probe_create, interval_seen),
+		.max = 3600000},
 	{.name = "size_bytes",
 		.type = VBD_FIELD_UINT,
 		VBD_FIELD_AT(struct probe_create, size_bytes),
-		.min = VBD_RPING_BYTES_MIN,
-		.max = VBD_RPING_BYTES_MAX},
+		VBD_FIELD_SEEN(struct probe_create, size_seen),
+		.max = 65535},
 	{.name = "timeout_ms",
 		.type = VBD_FIELD_UINT,
+		.nullable = true,
 		VBD_FIELD_AT(struct probe_create, timeout_ms),
+		VBD_FIELD_SEEN(struct probe_create, timeout_seen),
 		.min = 1,
 		.max = 3600000},
 };
 
+/* What was not asked for: rping's is a short run, the others go on until they are deleted. */
+static void fill_defaults(struct probe_create *input, enum vbd_service service)
+{
+	bool rping;
+
+	if (!input->kind_seen)
+		input->kind = service == VBD_SERVICE_RPING_CLIENT ? VBD_PROBE_RPING : VBD_PROBE_ACK;
+	rping = input->kind == VBD_PROBE_RPING;
+	if (!input->count_seen)
+		input->count = rping ? 10 : 0;
+	if (!input->interval_seen)
+		input->interval_ms = rping ? 0 : 1000;
+	if (!input->size_seen)
+		input->size_bytes = rping ? 64 : 0;
+	if (!input->timeout_seen)
+		input->timeout_ms = input->interval_ms ? 0 : 30000;
+}
+
 static enum vbd_status create(
 	const struct vbd_request *req, struct vbd_probe_record **ret_record, struct vbd_error *err)
 {
-	struct probe_create input = {.count = 10, .size_bytes = 64, .timeout_ms = 30000};
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct vbd_connection *connection;
+	struct probe_create input = {0};
 	char text[VBD_REF_TEXT_BYTES];
-	struct vbd_probe_spec spec;
 	enum vbd_status status =
 		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status != VBD_OK)
 		return status;
-	spec = (struct vbd_probe_spec){
-		.connection =
-			vbd_connection_find(daemon, vbd_ref_text(&input.connection, text), err),
-		.count = input.count,
-		.size_bytes = input.size_bytes,
-		.timeout_ms = input.timeout_ms,
-	};
-	if (!spec.connection) {
+	connection = vbd_connection_find(daemon, vbd_ref_text(&input.connection, text), err);
+	if (!connection) {
 		vbd_blame(err, "/connection");
 		return VBD_E_NOT_FOUND;
 	}
+	fill_defaults(&input, connection->conn->params.service);
+	const struct vbd_probe_spec spec = {
+		.connection = connection,
+		.kind = (enum vbd_probe_kind)input.kind,
+		.count = input.count,
+		.interval_ms = input.interval_ms,
+		.size_bytes = input.size_bytes,
+		.timeout_ms = input.timeout_ms,
+	};
 	return vbd_probe_create(daemon, &spec, ret_record, err);
 }
 
@@ -224,7 +206,7 @@ void vbd_create_probe(struct vbd_request *req)
 static json_t *encode_item(const void *item, struct vbd_request *req)
 {
 	(void)req;
-	return encode_probe(item);
+	return vbd_encode_probe(item);
 }
 
 static void walk_probes(void *context, vbd_page_visit_cb visit, void *visitor)
@@ -247,8 +229,8 @@ VBD_PAGE_BY(by_connection, record_of, connection_id)
 VBD_PAGE_BY(by_created, record_of, created_ns)
 
 static const char *const probe_fields[] = {"id", "state", "connection", "kind", "count",
-	"size_bytes", "timeout_ms", "sent", "completed", "mismatched", "rtt_ns", "created_at",
-	"ended_at", "error", NULL};
+	"interval_ms", "size_bytes", "timeout_ms", "sent", "completed", "late", "lost",
+	"mismatched", "last_ns", "jitter_ns", "rtt_ns", "created_at", "ended_at", "error", NULL};
 
 static const char *const probe_states[] = {VBD_PROBE_STATE_MAP(VBD_PAGE_STATE) NULL};
 

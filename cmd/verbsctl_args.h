@@ -130,7 +130,8 @@ enum vbd_ctl_kind {
 	X(WINDOW_TYPE, "type", 0, UINT, "1|2", "type", "type of the memory window")                \
 	X(WINDOW_ACCESS, "access", 0, LIST, "remote_write|remote_read|remote_atomic", "access",    \
 		"what a peer may do; several are separated by commas")                             \
-	X(PROBE_KIND, "kind", 0, TEXT, "rping", "kind", "protocol of the probe")                   \
+	X(PROBE_KIND, "kind", 0, TEXT, "ack|rping", "kind", "what a ping is")                      \
+	X(INTERVAL, "interval", 0, TIME, "TIME", "interval_ms", "from ping to ping")               \
 	X(PROBE_COUNT, "count", 'n', UINT, "N", "count", "round trips")                            \
 	X(PROBE_SIZE, "size", 0, SIZE, "BYTES", "size_bytes", "payload of each")                   \
 	X(IMM, "imm", 0, UINT, "N", "imm", "immediate data, which the peer sees with the message") \

@@ -357,9 +357,11 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.verb = "create",
 		.usage = "",
 		.summary = "Measure round trips over a connection",
-		.text = "The connection's service must be rping_client; the peer runs `rping -s`.",
-		COUNTED(O(CONNECTION), O(PROBE_KIND), O(PROBE_COUNT), O(PROBE_SIZE), O(TIMEOUT),
-			O(NO_WAIT)),
+		.text = "Kind rping, where the connection's service is rping_client and the peer "
+			"runs "
+			"`rping -s`; else ack, until it is removed.",
+		COUNTED(O(CONNECTION), O(PROBE_KIND), O(PROBE_COUNT), O(INTERVAL), O(PROBE_SIZE),
+			O(TIMEOUT), O(NO_WAIT)),
 		.run = vbd_ctl_resource_create},
 	{.name = "transfers",
 		.usage = "",

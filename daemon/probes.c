@@ -2,8 +2,10 @@
 #include "daemon/probes.h"
 
 #include "base/clock.h"
+#include "rdma/caps.h"
 #include "rdma/rping.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* How long a ping that is under way may take after a stop before the connection is closed: the peer
@@ -60,42 +62,72 @@ static void bound_history(struct vbd_daemon *daemon)
 	vbd_probe_forget(oldest);
 }
 
-/* The worker tells what it saw; who stopped it, and what ended its connection, is known here. */
-static void judge(struct vbd_probe_record *record)
-{
-	const struct vbd_conn *conn = record->connection->conn;
-	const struct vbd_error *error = &record->probe.error;
-	uint64_t completed = vbd_counter_get(&record->probe.completed);
-	uint64_t mismatched = vbd_counter_get(&record->probe.mismatched);
+#define PROGRESS_BYTES 48
 
-	if (error->status == VBD_OK && !mismatched) {
-		record->state = VBD_PROBE_DONE;
-		return;
-	}
-	record->state = VBD_PROBE_FAILED;
+/* "3 of 10 pings"; "3 pings" of one without an end. */
+static const char *progress(const struct vbd_probe *probe, char text[PROGRESS_BYTES])
+{
+	unsigned long long completed = vbd_counter_get(&probe->counters.completed);
+
+	if (probe->count)
+		(void)snprintf(text, PROGRESS_BYTES, "%llu of %u pings", completed, probe->count);
+	else
+		(void)snprintf(text, PROGRESS_BYTES, "%llu pings", completed);
+	return text;
+}
+
+/* The worker tells what it saw; who stopped it, and what ended its connection, is known here. */
+static void explain(struct vbd_probe_record *record)
+{
+	enum vbd_reason reason = record->connection->conn->reason;
+	const struct vbd_error *error = &record->probe.error;
+	uint64_t mismatched = vbd_counter_get(&record->probe.mismatched);
+	char text[PROGRESS_BYTES];
+
+	(void)progress(&record->probe, text);
 	if (error->status == VBD_OK)
 		(void)vbd_error_set(&record->error, VBD_E_REMOTE_OPERATION,
-			"other bytes came back with %llu of %llu pings",
-			(unsigned long long)mismatched, (unsigned long long)completed);
+			"other bytes came back with %llu of %s", (unsigned long long)mismatched,
+			text);
 	else if (record->stopping)
 		(void)vbd_error_set(&record->error, record->late ? VBD_E_DEADLINE : VBD_E_CANCELLED,
-			"probe %llu %s after %llu of %u pings",
-			(unsigned long long)record->object.id,
-			record->late ? "reached its deadline" : "was cancelled",
-			(unsigned long long)completed, record->probe.count);
-	else if (conn->reason != VBD_REASON_NONE)
-		(void)vbd_error_set(&record->error, vbd_reason_status(conn->reason),
-			"connection %llu ended after %llu of %u pings: %s",
-			(unsigned long long)record->connection_id, (unsigned long long)completed,
-			record->probe.count, vbd_reason_text(conn->reason));
+			"probe %llu %s after %s", (unsigned long long)record->object.id,
+			record->late ? "reached its deadline" : "was cancelled", text);
+	else if (reason != VBD_REASON_NONE)
+		(void)vbd_error_set(&record->error, vbd_reason_status(reason),
+			"connection %llu ended after %s: %s",
+			(unsigned long long)record->connection_id, text, vbd_reason_text(reason));
 	else
 		record->error = *error;
+}
+
+/* One without a count has no other good end than a client's, or its connection's. */
+static bool ended_well(const struct vbd_probe_record *record)
+{
+	const struct vbd_probe *probe = &record->probe;
+	enum vbd_reason reason = record->connection->conn->reason;
+
+	if (vbd_counter_get(&probe->mismatched))
+		return false;
+	if (probe->error.status == VBD_OK)
+		return true;
+	if (probe->count || record->late)
+		return false;
+	return reason == VBD_REASON_NONE ? record->stopping : vbd_reason_clean(reason);
+}
+
+static void judge(struct vbd_probe_record *record)
+{
+	record->state = ended_well(record) ? VBD_PROBE_DONE : VBD_PROBE_FAILED;
+	if (record->state == VBD_PROBE_FAILED)
+		explain(record);
 }
 
 static void on_ended(struct vbd_probe *probe, void *arg)
 {
 	struct vbd_probe_record *record = arg;
 	struct vbd_daemon *daemon = record->daemon;
+	char text[PROGRESS_BYTES];
 	bool done;
 
 	judge(record);
@@ -112,9 +144,8 @@ static void on_ended(struct vbd_probe *probe, void *arg)
 	daemon->ended_probes_count++;
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_PROBE_ENDED,
 		done ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_KIND_PROBE, record->object.id,
-		VBD_REASON_NONE, "%s, %llu of %u pings over connection %llu%s%s",
-		vbd_probe_state_name(record->state),
-		(unsigned long long)vbd_counter_get(&probe->completed), probe->count,
+		VBD_REASON_NONE, "%s, %s over connection %llu%s%s",
+		vbd_probe_state_name(record->state), progress(probe, text),
 		(unsigned long long)record->connection_id, done ? "" : ": ", record->error.text);
 	vbd_watch_notify(&record->watches, false);
 	bound_history(daemon);
@@ -126,6 +157,9 @@ static void give_up(struct vbd_probe_record *record)
 {
 	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = record->timeout_ms};
 
+	/* Those of another kind do not wait for the peer: their worker is only slow. */
+	if (record->probe.kind != VBD_PROBE_RPING)
+		return;
 	if (!record->late) {
 		vbd_connection_close(record->connection);
 		return;
@@ -158,6 +192,54 @@ static void on_deadline(void *arg)
 		stop(record, true);
 }
 
+static enum vbd_status check_rping(const struct vbd_probe_spec *spec, struct vbd_error *err)
+{
+	enum vbd_service service = spec->connection->conn->params.service;
+
+	if (service != VBD_SERVICE_RPING_CLIENT)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/connection",
+			"connection %llu has the service %s; a probe of kind rping needs "
+			"rping_client",
+			(unsigned long long)spec->connection->object.id, vbd_service_name(service));
+	if (spec->size_bytes < VBD_RPING_BYTES_MIN || spec->size_bytes > VBD_RPING_BYTES_MAX)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/size_bytes",
+			"/size_bytes must be from %d to %d, not %u", VBD_RPING_BYTES_MIN,
+			VBD_RPING_BYTES_MAX, spec->size_bytes);
+	return VBD_OK;
+}
+
+static enum vbd_status check_ack(const struct vbd_probe_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_conn *conn = spec->connection->conn;
+
+	if (spec->size_bytes)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/size_bytes",
+			"a ping of kind ack has no bytes; it writes nothing");
+	if (conn->params.transport != VBD_TRANSPORT_RC)
+		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/connection",
+			"connection %llu is %s, which acknowledges nothing; a probe of kind ack "
+			"needs rc",
+			(unsigned long long)spec->connection->object.id,
+			vbd_transport_name(conn->params.transport));
+	return VBD_OK;
+}
+
+static enum vbd_status check_kind(const struct vbd_probe_spec *spec, struct vbd_error *err)
+{
+	if (!spec->count && !spec->interval_ms)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/interval_ms",
+			"a probe without a count needs an interval");
+	switch (spec->kind) {
+	case VBD_PROBE_RPING:
+		return check_rping(spec, err);
+	case VBD_PROBE_ACK:
+		return check_ack(spec, err);
+	case VBD_PROBE_KIND_COUNT:
+		break;
+	}
+	return VBD_OK;
+}
+
 static enum vbd_status check_spec(
 	const struct vbd_daemon *daemon, const struct vbd_probe_spec *spec, struct vbd_error *err)
 {
@@ -165,18 +247,20 @@ static enum vbd_status check_spec(
 	const struct vbd_conn *conn = connection->conn;
 	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
 
+	if (!status)
+		status = check_kind(spec, err);
 	if (status)
 		return status;
-	if (conn->params.service != VBD_SERVICE_RPING_CLIENT)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/connection",
-			"connection %llu has the service %s; a probe needs rping_client",
-			(unsigned long long)connection->object.id,
-			vbd_service_name(conn->params.service));
 	if (conn->state != VBD_CONN_ESTABLISHED)
 		return vbd_error_input(err, VBD_E_WRONG_STATE, "/connection",
 			"connection %llu is %s; it can be probed only while it is established",
 			(unsigned long long)connection->object.id,
 			vbd_conn_state_name(conn->state));
+	/* Only an established connection surely has its device. */
+	if (spec->kind == VBD_PROBE_ACK)
+		status = vbd_device_require(conn->device, VBD_CAP_WRITE_ACK, err);
+	if (status)
+		return status;
 	if (connection->probe)
 		return vbd_error_input(err, VBD_E_IN_USE, "/connection",
 			"probe %llu runs over connection %llu; there is one at a time",
@@ -209,7 +293,9 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_p
 		goto destroy_timer;
 	record->probe.id = record->object.id;
 	record->probe.channel = spec->connection->conn->channel;
+	record->probe.kind = spec->kind;
 	record->probe.count = spec->count;
+	record->probe.interval_ns = spec->interval_ms * VBD_NS_PER_MS;
 	record->probe.size_bytes = spec->size_bytes;
 	record->probe.ended = on_ended;
 	record->probe.arg = record;
@@ -221,6 +307,23 @@ destroy_timer:
 free_record:
 	free(record);
 	return status;
+}
+
+static void announce(const struct vbd_probe_record *record)
+{
+	const struct vbd_probe *probe = &record->probe;
+	char count[24] = "endless";
+	char pace[32] = "one behind the other";
+
+	if (probe->count)
+		(void)snprintf(count, sizeof(count), "%u", probe->count);
+	if (probe->interval_ns)
+		(void)snprintf(pace, sizeof(pace), "every %llu ms",
+			(unsigned long long)(probe->interval_ns / VBD_NS_PER_MS));
+	(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_PROBE_CREATED,
+		VBD_SEVERITY_INFO, VBD_KIND_PROBE, record->object.id, VBD_REASON_NONE,
+		"%s pings (%s), %s, over connection %llu", count, vbd_probe_kind_name(probe->kind),
+		pace, (unsigned long long)record->connection_id);
 }
 
 enum vbd_status vbd_probe_create(struct vbd_daemon *daemon, const struct vbd_probe_spec *spec,
@@ -235,11 +338,10 @@ enum vbd_status vbd_probe_create(struct vbd_daemon *daemon, const struct vbd_pro
 		return status;
 	daemon->probes_open++;
 	spec->connection->probe = record;
-	vbd_timer_set(record->deadline, record->timeout_ms);
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_PROBE_CREATED, VBD_SEVERITY_INFO,
-		VBD_KIND_PROBE, record->object.id, VBD_REASON_NONE,
-		"%u pings of %u bytes over connection %llu", spec->count, spec->size_bytes,
-		(unsigned long long)record->connection_id);
+	spec->connection->last_probe_id = record->object.id;
+	if (record->timeout_ms)
+		vbd_timer_set(record->deadline, record->timeout_ms);
+	announce(record);
 	vbd_probe_start(&record->probe);
 	*ret_record = record;
 	return VBD_OK;
@@ -249,6 +351,14 @@ struct vbd_probe_record *vbd_probe_find(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
 	struct vbd_object *object = vbd_registry_find_ref(daemon->probes, ref, err);
+
+	return object ? record_of(object) : NULL;
+}
+
+const struct vbd_probe_record *vbd_probe_of(const struct vbd_connection *connection)
+{
+	struct vbd_object *object =
+		vbd_registry_find_id(connection->daemon->probes, connection->last_probe_id);
 
 	return object ? record_of(object) : NULL;
 }

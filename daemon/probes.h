@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes as resources: one at a time over a connection whose service is rping_client; deadline,
- * cancel, and the records of those that ended.
+ * Probes as resources: one at a time over a connection; deadline, cancel, and the records of those
+ * that ended.
  *
  * Control thread.
  */
@@ -37,7 +37,7 @@ struct vbd_probe_record {
 	enum vbd_probe_state state;
 	struct vbd_connection *connection; /* NULL once it has ended */
 	uint64_t connection_id;
-	uint32_t timeout_ms;
+	uint32_t timeout_ms; /* 0: none */
 	uint64_t created_ns;
 	struct vbd_timer *deadline;
 	bool stopping;		/* its deadline has passed or a client cancelled it */
@@ -50,16 +50,19 @@ struct vbd_probe_record {
 
 struct vbd_probe_spec {
 	struct vbd_connection *connection;
-	uint32_t count;	     /* 1 to VBD_PROBE_COUNT_MAX */
-	uint32_t size_bytes; /* VBD_RPING_BYTES_MIN to VBD_RPING_BYTES_MAX */
-	uint32_t timeout_ms; /* of all pings together */
+	enum vbd_probe_kind kind;
+	uint32_t count;	      /* up to VBD_PROBE_COUNT_MAX; 0: until it is cancelled */
+	uint32_t interval_ms; /* 0: one behind the other; not without a count */
+	uint32_t size_bytes;  /* RPING: VBD_RPING_BYTES_MIN to VBD_RPING_BYTES_MAX; ACK: 0 */
+	uint32_t timeout_ms;  /* of all pings together; 0: none */
 };
 
 /**
  * vbd_probe_create - check and start
  *
- * wrong_state (connection not established), bad_value (its service is another), in_use (a probe
- * runs on it).
+ * wrong_state (connection not established), bad_value (its service is another, a size that the kind
+ * has not, neither count nor interval), out_of_range (size), not_supported (ACK: the transport or
+ * the device has no acknowledgements), in_use (a probe runs on it).
  */
 enum vbd_status vbd_probe_create(struct vbd_daemon *daemon, const struct vbd_probe_spec *spec,
 	struct vbd_probe_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
@@ -67,7 +70,12 @@ enum vbd_status vbd_probe_create(struct vbd_daemon *daemon, const struct vbd_pro
 struct vbd_probe_record *vbd_probe_find(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
 
-/** vbd_probe_cancel - end it behind the ping under way; harmless when it has ended */
+/** vbd_probe_of - the one that runs over @connection, or else its last one while its record is
+ * kept; NULL if there is none */
+const struct vbd_probe_record *vbd_probe_of(const struct vbd_connection *connection);
+
+/** vbd_probe_cancel - end it: RPING behind the ping under way, the others at once. One without a
+ * count is DONE then. Harmless when it has ended. */
 void vbd_probe_cancel(struct vbd_probe_record *record);
 
 /** vbd_probe_forget - free the record of one that has ended, at the end of this turn */

@@ -23,7 +23,8 @@ static uint64_t bit(enum vbd_cap cap, bool has)
 }
 
 /* What the standard's transport has, and iWARP has not: RFC 5040 knows no immediates or datagrams,
- * RFC 5044 no connection without its TCP stream, and atomics (RFC 7306) no kernel driver does. */
+ * and no acknowledgements of its own (a write is complete when TCP has it), RFC 5044 no connection
+ * without its TCP stream, and atomics (RFC 7306) no kernel driver does. */
 static uint64_t caps_of_transport(const struct ibv_device_attr *attr, bool iwarp)
 {
 	if (iwarp)
@@ -33,7 +34,7 @@ static uint64_t caps_of_transport(const struct ibv_device_attr *attr, bool iwarp
 	       bit(VBD_CAP_ATOMICS, attr->atomic_cap != IBV_ATOMIC_NONE) |
 	       bit(VBD_CAP_WRITE_IMM, true) | bit(VBD_CAP_SEND_IMM, true) |
 	       bit(VBD_CAP_MANUAL_BRINGUP, true) | bit(VBD_CAP_PATH_MTU, true) |
-	       bit(VBD_CAP_SQD, true);
+	       bit(VBD_CAP_SQD, true) | bit(VBD_CAP_WRITE_ACK, true);
 }
 
 /*

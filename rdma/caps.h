@@ -38,7 +38,8 @@ struct vbd_device;
 	X(CQ_RESIZE, "cq_resize", "completion queues that change their depth")                 \
 	X(MANUAL_BRINGUP, "manual_bringup", "queue pairs without the connection manager")      \
 	X(PATH_MTU, "path_mtu", "a packet size of the connection's own")                       \
-	X(SQD, "sqd", "queue pairs that stop sending for a while")
+	X(SQD, "sqd", "queue pairs that stop sending for a while")                             \
+	X(WRITE_ACK, "write_ack", "writes that complete when the peer has them")
 
 enum vbd_cap {
 #define VBD_CAP_ENUM(sym, json, text) VBD_CAP_##sym,

@@ -7,6 +7,7 @@
 #include "rdma/device.h"
 #include "rdma/names.h"
 #include "rdma/pd.h"
+#include "rdma/probe.h"
 #include "rdma/provider.h"
 #include "rdma/service.h"
 #include "rdma/srq.h"
@@ -324,7 +325,7 @@ static void check_drained(struct vbd_channel *channel)
 	if (channel->sq_outstanding > 0 || channel->rq_outstanding > 0)
 		return;
 	vbd_channel_check_transfers(channel);
-	vbd_service_drained(channel);
+	vbd_probe_drained(channel);
 	channel->gone = true;
 	vbd_worker_forget_channel(channel->worker, channel->index);
 	vbd_worker_reply(channel->worker, &channel->mail_drain, VBD_CONTROL_DRAINED);

@@ -25,6 +25,7 @@ struct ibv_wc;
 struct vbd_channel;
 struct vbd_cq;
 struct vbd_pd;
+struct vbd_probe;
 struct vbd_rping;
 struct vbd_srq;
 struct vbd_transfer;
@@ -63,8 +64,9 @@ struct vbd_recv_slot {
 struct vbd_send_slot {
 	enum vbd_op op;
 	uint32_t length_bytes;
-	struct vbd_transfer *transfer; /* NULL if a service posted it */
+	struct vbd_transfer *transfer; /* NULL if a service or a probe posted it */
 	uint32_t recv_index;	       /* echo: the receive that it sends back */
+	uint64_t ping;		       /* the probe's, by its number; 0: it is none */
 	const uint8_t *old_value;      /* atomic: where it comes back to */
 };
 
@@ -137,6 +139,8 @@ struct vbd_channel {
 	struct vbd_link receives;  /* the same of transfers that receive; service NONE */
 	uint32_t *echo_ring;	   /* receives waiting to be sent back */
 	uint32_t echo_head, echo_count;
+	struct vbd_probe *probe; /* that runs; NULL if none does */
+	uint64_t last_ping;
 	bool known;  /* the attach letter was taken: it counts in the CQ's usage */
 	bool broken; /* a completion failed, nothing more is posted */
 	bool told;   /* control has mail_error */
@@ -225,7 +229,7 @@ void vbd_channel_release_recv(struct vbd_channel *channel, struct vbd_recv_slot 
 /** vbd_channel_drain - post nothing more; the drain letter goes back when nothing is outstanding */
 void vbd_channel_drain(struct vbd_channel *channel);
 
-/* A send work request that a service or a transfer wants posted. */
+/* A send work request that a service, a transfer or a probe wants posted. */
 struct vbd_send_request {
 	enum vbd_op op;
 	const struct vbd_sge *sges; /* copied; an atomic without any gets its old value anyway */
@@ -243,6 +247,7 @@ struct vbd_send_request {
 	const struct vbd_window *mw; /* BIND_WINDOW, INVALIDATE_WINDOW */
 	struct vbd_transfer *transfer;
 	uint32_t recv_index;
+	uint64_t ping;
 };
 
 /** vbd_channel_can_send - is a send slot free, and may anything be posted at all? */

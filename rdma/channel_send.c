@@ -5,6 +5,7 @@
  */
 #include "rdma/channel_parts.h"
 #include "rdma/cq.h"
+#include "rdma/probe.h"
 #include "rdma/provider.h"
 #include "rdma/service.h"
 #include "rdma/transfer.h"
@@ -148,6 +149,7 @@ bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_re
 		.op = request->op,
 		.transfer = request->transfer,
 		.recv_index = request->recv_index,
+		.ping = request->ping,
 	};
 	if (vbd_op_is_atomic(request->op))
 		wr.num_sge = fill_old_value(channel, index, request, list);
@@ -188,6 +190,8 @@ static void retire_oldest(struct vbd_channel *channel, const struct ibv_wc *wc)
 		vbd_counter_add(&channel->ops[sent.op].bytes, sent.length_bytes);
 		if (transfer)
 			take_result(transfer, &sent);
+		else if (sent.ping)
+			vbd_probe_acked(channel, sent.ping);
 		else
 			vbd_service_sent(channel, &sent);
 	}

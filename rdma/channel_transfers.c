@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
 #include "rdma/channel_parts.h"
+#include "rdma/probe.h"
 #include "rdma/service.h"
 #include "rdma/transfer.h"
 #include "rdma/worker.h"
@@ -169,6 +170,7 @@ static void pump_receives(struct vbd_channel *channel)
 void vbd_channel_pump(struct vbd_channel *channel)
 {
 	vbd_service_pump(channel);
+	vbd_probe_pump(channel);
 	pump_receives(channel);
 	/* In the order asked for: nothing passes a transfer that waits for its window. */
 	vbd_list_for_each (link, &channel->transfers) {

@@ -1,10 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/probe.h"
 
+#include "base/clock.h"
 #include "rdma/channel.h"
+#include "rdma/rping.h"
+
+#include <limits.h>
+
+const char *vbd_probe_kind_name(enum vbd_probe_kind kind)
+{
+	static const char *const names[VBD_PROBE_KIND_COUNT] = {
+#define VBD_PROBE_KIND_NAME(sym, json) [VBD_PROBE_##sym] = json,
+		VBD_PROBE_KIND_MAP(VBD_PROBE_KIND_NAME)
+#undef VBD_PROBE_KIND_NAME
+	};
+
+	return names[kind];
+}
+
+/* Control's side. */
 
 void vbd_probe_start(struct vbd_probe *probe)
 {
+	vbd_list_init(&probe->due_link);
 	vbd_worker_send(probe->channel->worker, &probe->mail_start, VBD_WORKER_START_PROBE);
 }
 
@@ -27,4 +45,197 @@ void vbd_probe_on_letter(struct vbd_probe *probe, enum vbd_control_letter letter
 	/* With every letter back its memory may go. */
 	if (probe->ended_back && (!probe->stop_sent || probe->stop_back))
 		probe->ended(probe, probe->arg);
+}
+
+/* The worker's side. */
+
+static struct vbd_probe *probe_of(const struct vbd_link *link)
+{
+	return VBD_CONTAINER_OF(link, struct vbd_probe, due_link);
+}
+
+static void end(struct vbd_probe *probe)
+{
+	struct vbd_channel *channel = probe->channel;
+
+	channel->probe = NULL;
+	vbd_list_remove(&probe->due_link);
+	vbd_counter_set(&probe->ended_ns, vbd_clock_mono_ns());
+	vbd_worker_reply(channel->worker, &probe->mail_ended, VBD_CONTROL_PROBE_ENDED);
+}
+
+static void posted(struct vbd_probe *probe)
+{
+	probe->owed = false;
+	probe->under_way = true;
+	vbd_counter_add(&probe->counters.sent, 1);
+}
+
+static void post_ping(struct vbd_probe *probe)
+{
+	struct vbd_channel *channel = probe->channel;
+	/* Of a length of 0 the peer checks neither address nor key (IBTA, C9-88). */
+	const struct vbd_send_request request = {
+		.op = VBD_OP_WRITE,
+		.ping = channel->last_ping + 1,
+	};
+
+	probe->posted_ns = vbd_clock_mono_ns();
+	if (!vbd_channel_post_send(channel, &request))
+		return;
+	probe->number = ++channel->last_ping;
+	posted(probe);
+}
+
+void vbd_probe_pump(struct vbd_channel *channel)
+{
+	struct vbd_probe *probe = channel->probe;
+
+	if (probe && probe->owed && vbd_channel_can_send(channel))
+		post_ping(probe);
+}
+
+static void begin_ping(struct vbd_probe *probe)
+{
+	probe->begun++;
+	probe->told_late = false;
+	if (probe->kind == VBD_PROBE_RPING) {
+		posted(probe);
+		probe->posted_ns = vbd_clock_mono_ns();
+		vbd_rping_ping(probe->channel);
+		return;
+	}
+	probe->owed = true;
+	vbd_probe_pump(probe->channel);
+}
+
+/* Sorted: intervals are mostly the same, so that its place is near the end. */
+static void wait_for_due(struct vbd_probe *probe, uint64_t due_ns)
+{
+	struct vbd_link *head = &probe->channel->worker->probes;
+	struct vbd_link *before = head->prev;
+
+	if (probe->count && probe->begun == probe->count)
+		return;
+	probe->due_ns = due_ns;
+	while (before != head && probe_of(before)->due_ns > due_ns)
+		before = before->prev;
+	vbd_list_append(before->next, &probe->due_link);
+}
+
+static void come_due(struct vbd_probe *probe, uint64_t now_ns)
+{
+	uint64_t next_ns = probe->due_ns + probe->interval_ns;
+
+	vbd_list_remove(&probe->due_link);
+	/* The drain ends it. */
+	if (probe->channel->broken || probe->channel->draining)
+		return;
+	if (!probe->under_way && !probe->owed) {
+		begin_ping(probe);
+	} else if (!probe->told_late) {
+		probe->told_late = true;
+		vbd_counter_add(&probe->counters.late, 1);
+	}
+	/* Pings that nobody was there to send are not made up for. */
+	wait_for_due(probe, next_ns > now_ns ? next_ns : now_ns + probe->interval_ns);
+}
+
+void vbd_probes_run_due(struct vbd_worker *worker)
+{
+	const struct vbd_link *probes = &worker->probes;
+	uint64_t now_ns;
+
+	if (vbd_list_empty(probes))
+		return;
+	now_ns = vbd_clock_mono_ns();
+	while (!vbd_list_empty(probes) && probe_of(probes->next)->due_ns <= now_ns)
+		come_due(probe_of(probes->next), now_ns);
+}
+
+int vbd_probes_wait_ms(const struct vbd_worker *worker)
+{
+	uint64_t now_ns, due_ns, wait_ms;
+
+	if (vbd_list_empty(&worker->probes))
+		return -1;
+	now_ns = vbd_clock_mono_ns();
+	due_ns = probe_of(worker->probes.next)->due_ns;
+	if (due_ns <= now_ns)
+		return 0;
+	wait_ms = (due_ns - now_ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS;
+	return wait_ms < INT_MAX ? (int)wait_ms : INT_MAX;
+}
+
+void vbd_probe_started(struct vbd_probe *probe)
+{
+	probe->channel->probe = probe;
+	begin_ping(probe);
+	if (probe->interval_ns)
+		wait_for_due(probe, vbd_clock_mono_ns() + probe->interval_ns);
+}
+
+static void end_stopped(struct vbd_probe *probe)
+{
+	(void)vbd_error_set(&probe->error, VBD_E_CANCELLED, "stopped after %llu pings",
+		(unsigned long long)vbd_counter_get(&probe->counters.completed));
+	end(probe);
+}
+
+void vbd_probe_stopping(struct vbd_probe *probe)
+{
+	struct vbd_channel *channel = probe->channel;
+
+	probe->stopping = true;
+	/* Half a ping of rping would be taken for an answer to the next one. */
+	if (channel->probe == probe && !(probe->kind == VBD_PROBE_RPING && probe->under_way))
+		end_stopped(probe);
+	vbd_worker_reply(channel->worker, &probe->mail_stop, VBD_CONTROL_PROBE_STOP_SEEN);
+}
+
+static void note_rtt(struct vbd_probe *probe, uint64_t rtt_ns)
+{
+	uint64_t last_ns = vbd_counter_get(&probe->last_ns);
+	uint64_t change_ns = rtt_ns > last_ns ? rtt_ns - last_ns : last_ns - rtt_ns;
+
+	vbd_histogram_add(&probe->counters.rtt_ns, rtt_ns);
+	vbd_counter_set(&probe->last_ns, rtt_ns);
+	if (!last_ns)
+		return;
+	probe->jitter_16 += change_ns - (probe->jitter_16 + 8) / 16;
+	vbd_counter_set(&probe->jitter_ns, probe->jitter_16 / 16);
+}
+
+void vbd_probe_came_back(struct vbd_probe *probe)
+{
+	probe->under_way = false;
+	note_rtt(probe, vbd_clock_mono_ns() - probe->posted_ns);
+	vbd_counter_add(&probe->counters.completed, 1);
+	if (probe->count && vbd_counter_get(&probe->counters.completed) == probe->count)
+		end(probe);
+	else if (probe->stopping)
+		end_stopped(probe);
+	else if (!probe->interval_ns)
+		begin_ping(probe);
+}
+
+void vbd_probe_acked(struct vbd_channel *channel, uint64_t number)
+{
+	struct vbd_probe *probe = channel->probe;
+
+	if (probe && probe->under_way && probe->number == number)
+		vbd_probe_came_back(probe);
+}
+
+void vbd_probe_drained(struct vbd_channel *channel)
+{
+	struct vbd_probe *probe = channel->probe;
+
+	if (!probe)
+		return;
+	if (probe->under_way)
+		vbd_counter_add(&probe->counters.lost, 1);
+	(void)vbd_error_set(&probe->error, VBD_E_QP_FATAL, "the connection ended after %llu pings",
+		(unsigned long long)vbd_counter_get(&probe->counters.completed));
+	end(probe);
 }

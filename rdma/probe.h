@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A probe: so many pings, one behind the other, over a connection that is the client of its
- * service.
+ * A probe: pings over a connection, each timed, one under way at a time; so many, or until it is
+ * stopped; one behind the other, or at an interval.
  *
  * The control thread makes it, hands it to the connection's worker, and gets it back ended, exactly
- * once. While the worker has it, control reads only the counters and the fixed members.
+ * once. While the worker has it, control reads only the counters and the fixed members. The worker
+ * knows by itself when the next ping is due: no letter goes to and fro for it.
  */
 #ifndef VBD_RDMA_PROBE_H
 #define VBD_RDMA_PROBE_H
@@ -12,6 +13,7 @@
 #include "base/counter.h"
 #include "base/error.h"
 #include "base/histogram.h"
+#include "base/list.h"
 #include "base/mailbox.h"
 #include "rdma/worker.h"
 
@@ -20,12 +22,38 @@
 
 struct vbd_channel;
 
+/* X(SYMBOL, json name) */
+#define VBD_PROBE_KIND_MAP(X)                                                             \
+	X(ACK, "ack")	  /* a write of no bytes, which the peer's device acknowledges */ \
+	X(RPING, "rping") /* rping's: the peer reads the bytes and writes them back */
+
+enum vbd_probe_kind {
+#define VBD_PROBE_KIND_ENUM(sym, json) VBD_PROBE_##sym,
+	VBD_PROBE_KIND_MAP(VBD_PROBE_KIND_ENUM)
+#undef VBD_PROBE_KIND_ENUM
+		VBD_PROBE_KIND_COUNT
+};
+
+/** vbd_probe_kind_name - "ack" */
+const char *vbd_probe_kind_name(enum vbd_probe_kind kind);
+
+/* The worker writes, anybody reads. */
+struct vbd_probe_counters {
+	struct vbd_counter sent;
+	struct vbd_counter completed;
+	struct vbd_counter late; /* not back when the next was due, which is left out then */
+	struct vbd_counter lost; /* never came back */
+	struct vbd_histogram rtt_ns;
+};
+
 struct vbd_probe {
 	/* fixed before it is handed over */
 	uint64_t id;
-	struct vbd_channel *channel;			   /* its service is RPING_CLIENT */
-	uint32_t count;					   /* pings, 1 or more */
-	uint32_t size_bytes;				   /* 2 to VBD_RPING_BYTES_MAX */
+	enum vbd_probe_kind kind;
+	struct vbd_channel *channel; /* RPING: its service is RPING_CLIENT. ACK: it is RC. */
+	uint32_t count;		     /* pings; 0: until it is stopped */
+	uint64_t interval_ns;	     /* from ping to ping; 0: as soon as one is back */
+	uint32_t size_bytes;	     /* RPING: VBD_RPING_BYTES_MIN to VBD_RPING_BYTES_MAX */
 	void (*ended)(struct vbd_probe *probe, void *arg); /* memory is the caller's again */
 	void *arg;
 
@@ -40,25 +68,66 @@ struct vbd_probe {
 	struct vbd_mail mail_ended;
 
 	/* worker */
+	struct vbd_link due_link; /* the worker's list while a ping is to come at an interval */
+	uint64_t due_ns;
+	uint32_t begun;	    /* pings, that which is owed too */
+	bool owed;	    /* a ping waits for a send slot */
+	bool under_way;	    /* a ping is not back */
+	bool told_late;	    /* it is counted as late */
+	uint64_t number;    /* of the channel's pings: that which is under way */
+	uint64_t posted_ns; /* the same */
+	uint64_t jitter_16; /* 16 times the jitter */
 	bool stopping;
 
 	/* the worker writes, anybody reads; complete once it has ended */
-	struct vbd_counter sent;
-	struct vbd_counter completed;
+	struct vbd_probe_counters counters;
 	struct vbd_counter mismatched; /* completed, but other bytes came back */
+	struct vbd_counter last_ns;    /* the newest round trip; 0 before the first */
+	struct vbd_counter
+		jitter_ns; /* as RFC 3550, 6.4.1 smooths the change from one to another */
 	struct vbd_counter ended_ns;
-	struct vbd_histogram rtt_ns;
-	struct vbd_error error; /* read it once it has ended; none: all pings are done */
+	struct vbd_error error; /* read it once it has ended; none: all pings are over */
 };
 
 /** vbd_probe_start - control; hand it over. The channel is attached and no other probe runs on it.
  */
 void vbd_probe_start(struct vbd_probe *probe);
 
-/** vbd_probe_stop - control; it ends behind the ping that is under way. Harmless when it has. */
+/** vbd_probe_stop - control; RPING ends behind the ping that is under way, the others at once.
+ * Harmless when it has ended. */
 void vbd_probe_stop(struct vbd_probe *probe);
 
 /** vbd_probe_on_letter - the fabric's way in: PROBE_ENDED or PROBE_STOP_SEEN */
 void vbd_probe_on_letter(struct vbd_probe *probe, enum vbd_control_letter letter);
+
+/*
+ * The channel's worker.
+ */
+
+/** vbd_probe_started - its start letter: the first ping */
+void vbd_probe_started(struct vbd_probe *probe);
+
+/** vbd_probe_stopping - its stop letter */
+void vbd_probe_stopping(struct vbd_probe *probe);
+
+/** vbd_probe_pump - post a ping that could not be posted for want of a send slot */
+void vbd_probe_pump(struct vbd_channel *channel);
+
+/** vbd_probe_acked - the ping of this number is complete; one of a probe that has ended is nobody's
+ */
+void vbd_probe_acked(struct vbd_channel *channel, uint64_t number);
+
+/** vbd_probe_came_back - the ping under way has come back; the next one may go out */
+void vbd_probe_came_back(struct vbd_probe *probe);
+
+/** vbd_probe_drained - nothing of the channel is outstanding and nothing more will be: a probe that
+ * runs has ended with it */
+void vbd_probe_drained(struct vbd_channel *channel);
+
+/** vbd_probes_run_due - send the pings whose time has come */
+void vbd_probes_run_due(struct vbd_worker *worker);
+
+/** vbd_probes_wait_ms - how long the worker may sleep; -1: no probe wants to wake it */
+int vbd_probes_wait_ms(const struct vbd_worker *worker);
 
 #endif

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/rping.h"
 
-#include "base/clock.h"
 #include "rdma/device.h"
 #include "rdma/pd.h"
 #include "rdma/probe.h"
 #include "rdma/rping_fsm.h"
-#include "rdma/worker.h"
 
 #include <assert.h>
 #include <endian.h>
@@ -40,9 +38,6 @@ struct vbd_rping {
 	uint64_t addr;
 	uint32_t rkey;
 	uint32_t size_bytes;
-	/* client */
-	struct vbd_probe *probe; /* NULL while none runs */
-	uint64_t ping_began_ns;
 };
 
 static struct layout *layout_of(const struct vbd_rping *rping)
@@ -178,49 +173,27 @@ static void fill(uint8_t *bytes, uint32_t size_bytes, uint64_t ping)
 	bytes[size_bytes - 1] = '\0';
 }
 
-static void begin_ping(struct vbd_channel *channel)
+void vbd_rping_ping(struct vbd_channel *channel)
 {
-	struct vbd_rping *rping = channel->rping;
-	struct vbd_probe *probe = rping->probe;
-	struct layout *layout = layout_of(rping);
+	const struct vbd_probe *probe = channel->probe;
+	struct layout *layout = layout_of(channel->rping);
 
-	fill(layout->source, probe->size_bytes, vbd_counter_get(&probe->sent));
+	/* The one that begins is counted. */
+	fill(layout->source, probe->size_bytes, vbd_counter_get(&probe->counters.sent) - 1);
 	memset(layout->sink, 0, probe->size_bytes);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(layout->said); i++)
 		layout->said[i].size_bytes_be = htobe32(probe->size_bytes);
-	vbd_counter_add(&probe->sent, 1);
-	rping->ping_began_ns = vbd_clock_mono_ns();
 	step(channel, VBD_RPING_EV_START);
-}
-
-static void end_probe(struct vbd_channel *channel)
-{
-	struct vbd_probe *probe = channel->rping->probe;
-
-	channel->rping->probe = NULL;
-	vbd_counter_set(&probe->ended_ns, vbd_clock_mono_ns());
-	vbd_worker_reply(channel->worker, &probe->mail_ended, VBD_CONTROL_PROBE_ENDED);
 }
 
 static void check(struct vbd_channel *channel)
 {
-	struct vbd_rping *rping = channel->rping;
-	struct vbd_probe *probe = rping->probe;
-	const struct layout *layout = layout_of(rping);
+	struct vbd_probe *probe = channel->probe;
+	const struct layout *layout = layout_of(channel->rping);
 
-	vbd_histogram_add(&probe->rtt_ns, vbd_clock_mono_ns() - rping->ping_began_ns);
-	vbd_counter_add(&probe->completed, 1);
 	if (memcmp(layout->source, layout->sink, probe->size_bytes) != 0)
 		vbd_counter_add(&probe->mismatched, 1);
-	if (vbd_counter_get(&probe->completed) == probe->count) {
-		end_probe(channel);
-	} else if (probe->stopping) {
-		(void)vbd_error_set(&probe->error, VBD_E_CANCELLED, "stopped after %llu pings",
-			(unsigned long long)vbd_counter_get(&probe->completed));
-		end_probe(channel);
-	} else {
-		begin_ping(channel);
-	}
+	vbd_probe_came_back(probe);
 }
 
 static bool post(struct vbd_channel *channel, enum vbd_rping_action action)
@@ -295,27 +268,4 @@ void vbd_rping_pump(struct vbd_channel *channel)
 	if (rping->owed != VBD_RPING_NOTHING && vbd_channel_can_send(channel) &&
 		post(channel, rping->owed))
 		rping->owed = VBD_RPING_NOTHING;
-}
-
-void vbd_rping_start(struct vbd_channel *channel, struct vbd_probe *probe)
-{
-	channel->rping->probe = probe;
-	begin_ping(channel);
-}
-
-void vbd_rping_stop(struct vbd_probe *probe)
-{
-	probe->stopping = true;
-	vbd_worker_reply(probe->channel->worker, &probe->mail_stop, VBD_CONTROL_PROBE_STOP_SEEN);
-}
-
-void vbd_rping_drained(struct vbd_channel *channel)
-{
-	struct vbd_probe *probe = channel->rping->probe;
-
-	if (!probe)
-		return;
-	(void)vbd_error_set(&probe->error, VBD_E_QP_FATAL, "the connection ended after %llu pings",
-		(unsigned long long)vbd_counter_get(&probe->completed));
-	end_probe(channel);
 }

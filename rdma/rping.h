@@ -15,8 +15,6 @@
 
 #include <stdbool.h>
 
-struct vbd_probe;
-
 /* rping takes no -S of 64 KiB or more; the last byte is the NUL of its text. */
 #define VBD_RPING_BYTES_MAX 65535
 #define VBD_RPING_BYTES_MIN 2
@@ -32,7 +30,7 @@ enum vbd_status vbd_rping_create(struct vbd_channel *channel, struct vbd_pd *pd,
 /** vbd_rping_destroy - control; NULL is fine */
 void vbd_rping_destroy(struct vbd_rping *rping);
 
-/** vbd_rping_renew - control; its first state again, nothing owed; no probe runs */
+/** vbd_rping_renew - control; its first state again, nothing owed */
 void vbd_rping_renew(struct vbd_rping *rping);
 
 /** vbd_rping_received - a message is in @slot, which is posted again */
@@ -44,14 +42,7 @@ void vbd_rping_sent(struct vbd_channel *channel, enum vbd_op op);
 /** vbd_rping_pump - post what could not be posted for want of a send slot */
 void vbd_rping_pump(struct vbd_channel *channel);
 
-/** vbd_rping_start - the first ping of @probe */
-void vbd_rping_start(struct vbd_channel *channel, struct vbd_probe *probe);
-
-/** vbd_rping_stop - no ping more than the one under way */
-void vbd_rping_stop(struct vbd_probe *probe);
-
-/** vbd_rping_drained - nothing of the channel is outstanding and nothing more will be: a probe that
- * runs has ended with it */
-void vbd_rping_drained(struct vbd_channel *channel);
+/** vbd_rping_ping - client; begin a ping of the channel's probe, which is told when it is back */
+void vbd_rping_ping(struct vbd_channel *channel);
 
 #endif

@@ -122,9 +122,3 @@ void vbd_service_pump(struct vbd_channel *channel)
 	if (channel->rping)
 		vbd_rping_pump(channel);
 }
-
-void vbd_service_drained(struct vbd_channel *channel)
-{
-	if (channel->rping)
-		vbd_rping_drained(channel);
-}

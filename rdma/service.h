@@ -41,7 +41,4 @@ void vbd_service_sent(struct vbd_channel *channel, const struct vbd_send_slot *s
 /** vbd_service_pump - post what a service could not post for want of a send slot */
 void vbd_service_pump(struct vbd_channel *channel);
 
-/** vbd_service_drained - nothing is outstanding and nothing more will be posted */
-void vbd_service_drained(struct vbd_channel *channel);
-
 #endif

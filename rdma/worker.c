@@ -6,7 +6,6 @@
 #include "rdma/cq.h"
 #include "rdma/probe.h"
 #include "rdma/provider.h"
-#include "rdma/rping.h"
 #include "rdma/srq.h"
 #include "rdma/transfer.h"
 #include "rdma/wr_id.h"
@@ -40,6 +39,7 @@ enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *contr
 	worker->number = number;
 	worker->control = control;
 	vbd_list_init(&worker->active_cqs);
+	vbd_list_init(&worker->probes);
 	vbd_list_init(&worker->srqs);
 	status = vbd_mailbox_init(&worker->inbox, err);
 	if (status)
@@ -248,7 +248,6 @@ static void limit_reached(struct vbd_worker *worker, struct vbd_srq *srq)
 static void handle_letter(struct vbd_worker *worker, struct vbd_mail *mail)
 {
 	struct vbd_transfer *transfer;
-	struct vbd_probe *probe;
 
 	switch ((enum vbd_worker_letter)mail->kind) {
 	case VBD_WORKER_ADD_CQ:
@@ -293,11 +292,10 @@ static void handle_letter(struct vbd_worker *worker, struct vbd_mail *mail)
 		vbd_srq_removed(VBD_CONTAINER_OF(mail, struct vbd_srq, mail_remove));
 		break;
 	case VBD_WORKER_START_PROBE:
-		probe = VBD_CONTAINER_OF(mail, struct vbd_probe, mail_start);
-		vbd_rping_start(probe->channel, probe);
+		vbd_probe_started(VBD_CONTAINER_OF(mail, struct vbd_probe, mail_start));
 		break;
 	case VBD_WORKER_STOP_PROBE:
-		vbd_rping_stop(VBD_CONTAINER_OF(mail, struct vbd_probe, mail_stop));
+		vbd_probe_stopping(VBD_CONTAINER_OF(mail, struct vbd_probe, mail_stop));
 		break;
 	case VBD_WORKER_STOP:
 		worker->stopping = true;
@@ -452,7 +450,8 @@ static void take_cq_events(struct vbd_worker *worker, struct vbd_cq *cq)
 static void sleep_until_woken(struct vbd_worker *worker, bool wait)
 {
 	struct epoll_event events[EPOLL_BATCH];
-	int count = epoll_wait(worker->epoll_fd, events, EPOLL_BATCH, wait ? -1 : 0);
+	int count = epoll_wait(
+		worker->epoll_fd, events, EPOLL_BATCH, wait ? vbd_probes_wait_ms(worker) : 0);
 
 	/* The CQs first: a letter may remove the CQ of an event behind it. */
 	for (int i = 0; i < count; i++) {
@@ -470,6 +469,7 @@ void vbd_worker_turn(struct vbd_worker *worker, bool wait)
 	bool busy = handle_letters(worker);
 
 	busy |= poll_all(worker);
+	vbd_probes_run_due(worker);
 	if (!busy && !worker->stopping)
 		sleep_until_woken(worker, wait);
 }

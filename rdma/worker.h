@@ -74,6 +74,7 @@ struct vbd_worker {
 	bool stopping;
 	int epoll_fd;
 	struct vbd_link active_cqs;
+	struct vbd_link probes;	       /* of struct vbd_probe, those to come due, the next first */
 	struct vbd_link srqs;	       /* of struct vbd_srq; their indexes are none of a channel */
 	struct vbd_channel **channels; /* by index */
 	uint32_t channels_len;

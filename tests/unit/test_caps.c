@@ -77,7 +77,7 @@ static void test_caps__iwarp_has_what_its_standard_has(void **state)
 {
 	static const enum vbd_cap absent[] = {VBD_CAP_UC, VBD_CAP_UD, VBD_CAP_MULTICAST,
 		VBD_CAP_ATOMICS, VBD_CAP_WRITE_IMM, VBD_CAP_SEND_IMM, VBD_CAP_MANUAL_BRINGUP,
-		VBD_CAP_SQD};
+		VBD_CAP_SQD, VBD_CAP_WRITE_ACK};
 	struct rig *rig = *state;
 	struct vbd_device *device;
 

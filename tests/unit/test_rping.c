@@ -111,6 +111,7 @@ static struct vbd_probe *make_probe(struct rig_conn *rc, struct ended *ended, ui
 	struct vbd_probe *probe = calloc(1, sizeof(*probe));
 
 	assert_non_null(probe);
+	probe->kind = VBD_PROBE_RPING;
 	probe->channel = rc->conn->channel;
 	probe->count = count;
 	probe->size_bytes = 20;
@@ -176,17 +177,17 @@ static void test_rping__a_probe_counts_times_and_compares(void **state)
 
 	vbd_probe_start(probe);
 	rig_settle(rig);
-	assert_int_equal(vbd_counter_get(&probe->sent), 1);
+	assert_int_equal(vbd_counter_get(&probe->counters.sent), 1);
 	serve(rc, "rdma-ping-0: ABCDEF", 0);
 	serve(rc, "rdma-ping-1: BCDEFG", 5);
 	assert_int_equal(ended.times, 0);
 	serve(rc, "rdma-ping-2: CDEFGH", 0);
 	assert_int_equal(ended.times, 1);
 	assert_int_equal(probe->error.status, VBD_OK);
-	assert_int_equal(vbd_counter_get(&probe->sent), 3);
-	assert_int_equal(vbd_counter_get(&probe->completed), 3);
+	assert_int_equal(vbd_counter_get(&probe->counters.sent), 3);
+	assert_int_equal(vbd_counter_get(&probe->counters.completed), 3);
 	assert_int_equal(vbd_counter_get(&probe->mismatched), 1);
-	assert_int_equal(vbd_counter_get(&probe->rtt_ns.count), 3);
+	assert_int_equal(vbd_counter_get(&probe->counters.rtt_ns.count), 3);
 	assert_int_equal(fake_recvs(rc->conn->qp), 4);
 	free(probe);
 
@@ -216,7 +217,7 @@ static void test_rping__a_stop_waits_for_the_ping_under_way(void **state)
 	serve(rc, "rdma-ping-1: BCDEFG", 0);
 	assert_int_equal(ended.times, 1);
 	assert_int_equal(probe->error.status, VBD_E_CANCELLED);
-	assert_int_equal(vbd_counter_get(&probe->completed), 2);
+	assert_int_equal(vbd_counter_get(&probe->counters.completed), 2);
 	free(probe);
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/probes.h"
 
+#include "rdma/caps.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
@@ -24,6 +25,7 @@ static struct vbd_probe_spec spec_of(struct vbd_connection *connection)
 {
 	return (struct vbd_probe_spec){
 		.connection = connection,
+		.kind = VBD_PROBE_RPING,
 		.count = 5,
 		.size_bytes = 64,
 		.timeout_ms = 30000,
@@ -44,17 +46,45 @@ static void wait_for_end(struct svc *svc, const struct vbd_probe_record *record)
 	assert_null(record->connection);
 }
 
-static void assert_refused(
-	struct svc *svc, const struct vbd_probe_spec *spec, enum vbd_status status)
+static void assert_refused_at(struct svc *svc, const struct vbd_probe_spec *spec,
+	enum vbd_status status, const char *pointer)
 {
 	struct vbd_probe_record *record = NULL;
 	struct vbd_error err = {0};
 	uint32_t open = svc->daemon->probes_open;
 
 	assert_int_equal(vbd_probe_create(svc->daemon, spec, &record, &err), status);
-	assert_string_equal(err.pointer, "/connection");
+	assert_string_equal(err.pointer, pointer);
 	assert_null(record);
 	assert_int_equal(svc->daemon->probes_open, open);
+}
+
+static void assert_refused(
+	struct svc *svc, const struct vbd_probe_spec *spec, enum vbd_status status)
+{
+	assert_refused_at(svc, spec, status, "/connection");
+}
+
+/* Until it is cancelled, every millisecond. */
+static struct vbd_probe_spec endless(struct vbd_connection *connection)
+{
+	return (struct vbd_probe_spec){
+		.connection = connection,
+		.kind = VBD_PROBE_ACK,
+		.interval_ms = 1,
+	};
+}
+
+static uint64_t completed(const struct vbd_probe_record *record)
+{
+	return vbd_counter_get(&record->probe.counters.completed);
+}
+
+/* The pings themselves do not wake the control thread. */
+static bool on_tick(struct svc *svc)
+{
+	svc_turn(svc);
+	return true;
 }
 
 static void test_services_probes__our_rping_answers_our_client(void **state)
@@ -73,7 +103,7 @@ static void test_services_probes__our_rping_answers_our_client(void **state)
 		wait_for_end(svc, record);
 		assert_int_equal(record->state, VBD_PROBE_DONE);
 		assert_null(pair.active->probe);
-		assert_int_equal(vbd_counter_get(&record->probe.completed), 5);
+		assert_int_equal(vbd_counter_get(&record->probe.counters.completed), 5);
 		assert_int_equal(vbd_counter_get(&record->probe.mismatched), 0);
 	}
 	assert_int_equal(svc->daemon->probes_open, 0);
@@ -213,6 +243,117 @@ static void test_services_probes__without_memory_nothing_is_left(void **state)
 	} while (failed);
 }
 
+static void test_services_probes__one_without_a_count_goes_on_until_it_is_deleted(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_probe_spec spec = endless(pair.active);
+	struct vbd_probe_record *record;
+
+	assert_null(vbd_probe_of(pair.active));
+	record = begin(svc, &spec);
+	while (completed(record) < 3 && on_tick(svc))
+		;
+	assert_int_equal(record->state, VBD_PROBE_RUNNING);
+	assert_ptr_equal(vbd_probe_of(pair.active), record);
+	assert_null(vbd_probe_of(pair.passive));
+	vbd_probe_cancel(record);
+	wait_for_end(svc, record);
+	assert_int_equal(record->state, VBD_PROBE_DONE);
+	assert_int_equal(record->error.status, VBD_OK);
+	assert_int_equal(pair.active->conn->state, VBD_CONN_ESTABLISHED);
+	/* What it found stays with the connection until it is forgotten, or another one runs. */
+	assert_ptr_equal(vbd_probe_of(pair.active), record);
+	vbd_probe_forget(record);
+	svc_turn(svc);
+	assert_null(vbd_probe_of(pair.active));
+}
+
+static void test_services_probes__a_clean_end_of_the_connection_is_one_of_the_probe(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_probe_spec spec = endless(pair.active);
+	struct vbd_probe_record *record = begin(svc, &spec);
+	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE};
+
+	svc_close(svc, pair.active);
+	wait_for_end(svc, record);
+	assert_int_equal(record->state, VBD_PROBE_DONE);
+
+	pair = svc_pair(svc, svc_listen(svc, NULL));
+	spec = endless(pair.active);
+	record = begin(svc, &spec);
+	(void)vbd_error_set(&error, VBD_E_DEADLINE, "as if");
+	vbd_conn_fail(pair.active->conn, &error, 0);
+	wait_for_end(svc, record);
+	assert_int_equal(record->state, VBD_PROBE_FAILED);
+	assert_int_equal(record->error.status, VBD_E_DEADLINE);
+}
+
+static void test_services_probes__so_many_acks_can_be_cancelled_and_reach_a_deadline(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_probe_spec spec = endless(pair.active);
+	struct vbd_probe_record *record;
+
+	spec.count = 3;
+	record = begin(svc, &spec);
+	wait_for_end(svc, record);
+	assert_int_equal(record->state, VBD_PROBE_DONE);
+	assert_int_equal(completed(record), 3);
+
+	spec.interval_ms = 3600000;
+	record = begin(svc, &spec);
+	vbd_probe_cancel(record);
+	wait_for_end(svc, record);
+	assert_int_equal(record->error.status, VBD_E_CANCELLED);
+
+	spec.timeout_ms = 1;
+	record = begin(svc, &spec);
+	wait_for_end(svc, record);
+	assert_int_equal(record->error.status, VBD_E_DEADLINE);
+	assert_int_equal(pair.active->conn->state, VBD_CONN_ESTABLISHED);
+}
+
+static void test_services_probes__what_a_kind_has_not_is_refused(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_probe_spec spec = endless(pair.active);
+
+	spec.interval_ms = 0;
+	assert_refused_at(svc, &spec, VBD_E_BAD_VALUE, "/interval_ms");
+	spec.interval_ms = 1000;
+	spec.size_bytes = 1;
+	assert_refused_at(svc, &spec, VBD_E_BAD_VALUE, "/size_bytes");
+	spec.size_bytes = 0;
+	pair.active->conn->params.transport = VBD_TRANSPORT_UC;
+	assert_refused(svc, &spec, VBD_E_NOT_SUPPORTED);
+	pair.active->conn->params.transport = VBD_TRANSPORT_RC;
+	pair = pair_to(svc, VBD_SERVICE_RPING);
+	spec = spec_of(pair.active);
+	spec.size_bytes = 1;
+	assert_refused_at(svc, &spec, VBD_E_OUT_OF_RANGE, "/size_bytes");
+	spec.size_bytes = 65536;
+	assert_refused_at(svc, &spec, VBD_E_OUT_OF_RANGE, "/size_bytes");
+}
+
+static void test_services_probes__a_write_that_nobody_acknowledges_tells_nothing(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_probe_spec spec = endless(pair.active);
+	struct vbd_probe_record *record = NULL;
+	struct vbd_error err = {0};
+
+	pair.active->conn->device->caps &= ~(UINT64_C(1) << VBD_CAP_WRITE_ACK);
+	assert_int_equal(vbd_probe_create(svc->daemon, &spec, &record, &err), VBD_E_NOT_SUPPORTED);
+	assert_string_equal(err.capability, "write_ack");
+	assert_string_equal(err.device, "fake0");
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(test_services_probes__##name, svc_setup, svc_teardown)
 
@@ -227,6 +368,11 @@ int main(void)
 		TEST(the_daemon_stops_with_one_under_way),
 		TEST(the_newest_records_are_kept),
 		TEST(without_memory_nothing_is_left),
+		TEST(one_without_a_count_goes_on_until_it_is_deleted),
+		TEST(a_clean_end_of_the_connection_is_one_of_the_probe),
+		TEST(so_many_acks_can_be_cancelled_and_reach_a_deadline),
+		TEST(what_a_kind_has_not_is_refused),
+		TEST(a_write_that_nobody_acknowledges_tells_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

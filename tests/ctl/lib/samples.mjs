@@ -28,7 +28,7 @@ export const connection = (over = {}) => ({
     send_imm: none, write_imm: none, fetch_add: none, compare_swap: none,
     bind_window: none, invalidate_window: none,
   },
-  inbox: { messages: 2, capacity: 16 }, lost_packets: null,
+  inbox: { messages: 2, capacity: 16 }, lost_packets: null, rtt: null,
   first_error: null, end: null, created_at: at(100), established_at: at(112),
   ended_at: null, params: qpParams(), timeout_ms: 10000,
   asked: { device: null, src_addr: null, src_port: null, tos: null, reuse_addr: false },
@@ -115,9 +115,10 @@ export const window = (over = {}) => ({
 });
 
 export const probe = (over = {}) => ({
-  id: 6, state: 'done', connection: 7, kind: 'rping', count: 100, size_bytes: 64, timeout_ms: 30000, sent: 100, completed: 100,
-  mismatched: 0, rtt_ns: { min: 9000, mean: 11000, p50: 10500, p99: 20000, max: 31000 }, created_at: at(7), ended_at: at(9),
-  error: null, ...over,
+  id: 6, state: 'done', connection: 7, kind: 'rping', count: 100, interval_ms: 0, size_bytes: 64, timeout_ms: 30000,
+  sent: 100, completed: 100, late: 0, lost: 0, mismatched: 0, last_ns: 9500, jitter_ns: 700,
+  rtt_ns: { min: 9000, mean: 11000, p50: 10500, p90: 15000, p99: 20000, p999: 30000, max: 31000 }, created_at: at(7),
+  ended_at: at(9), error: null, ...over,
 });
 
 export const endpoint = (over = {}) => ({

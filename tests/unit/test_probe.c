@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/probe.h"
+
+#include "rdma/channel.h"
+#include "tests/unit/rig.h"
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+
+#define HOUR_NS UINT64_C(3600000000000)
+
+struct probing {
+	struct rig_conn *rc;
+	struct vbd_probe *probe;
+	unsigned int ended;
+};
+
+static void on_ended(struct vbd_probe *probe, void *arg)
+{
+	struct probing *probing = arg;
+
+	assert_ptr_equal(probe, probing->probe);
+	probing->ended++;
+}
+
+static struct vbd_worker *worker_of(const struct probing *probing)
+{
+	return probing->probe->channel->worker;
+}
+
+static struct ibv_qp *qp_of(const struct probing *probing)
+{
+	return probing->rc->conn->qp;
+}
+
+static void begin(struct probing *probing, uint32_t count, uint64_t interval_ns)
+{
+	struct vbd_probe *probe = calloc(1, sizeof(*probe));
+
+	assert_non_null(probe);
+	probe->kind = VBD_PROBE_ACK;
+	probe->channel = probing->rc->conn->channel;
+	probe->count = count;
+	probe->interval_ns = interval_ns;
+	probe->ended = on_ended;
+	probe->arg = probing;
+	probing->probe = probe;
+	probing->ended = 0;
+	vbd_probe_start(probe);
+	rig_settle(probing->rc->rig);
+}
+
+static void connect_and_begin(
+	struct probing *probing, struct rig *rig, uint32_t count, uint64_t interval_ns)
+{
+	const struct vbd_conn_params params = rig_params();
+
+	probing->rc = rig_conn_connect(rig, &params);
+	begin(probing, count, interval_ns);
+}
+
+static void acknowledge(const struct probing *probing)
+{
+	fake_send_done(qp_of(probing));
+	rig_settle(probing->rc->rig);
+}
+
+/* The interval has passed. */
+static void come_due(const struct probing *probing)
+{
+	probing->probe->due_ns = 1;
+	vbd_probes_run_due(worker_of(probing));
+	rig_settle(probing->rc->rig);
+}
+
+static void assert_counts(
+	const struct vbd_probe *probe, uint64_t sent, uint64_t completed, uint64_t late)
+{
+	assert_int_equal(vbd_counter_get(&probe->counters.sent), sent);
+	assert_int_equal(vbd_counter_get(&probe->counters.completed), completed);
+	assert_int_equal(vbd_counter_get(&probe->counters.late), late);
+	assert_int_equal(vbd_counter_get(&probe->counters.rtt_ns.count), completed);
+}
+
+static void test_probe__a_ping_is_a_write_of_nothing(void **state)
+{
+	struct probing probing;
+	struct fake_wr wr;
+
+	connect_and_begin(&probing, *state, 1, 0);
+	assert_int_equal(fake_sends(qp_of(&probing)), 1);
+	wr = fake_send_at(qp_of(&probing), 0);
+	assert_int_equal(wr.opcode, IBV_WR_RDMA_WRITE);
+	assert_int_equal(wr.length_bytes, 0);
+	assert_int_equal(wr.sge_count, 0);
+	assert_true(wr.send_flags & IBV_SEND_SIGNALED);
+	acknowledge(&probing);
+	assert_counts(probing.probe, 1, 1, 0);
+	assert_int_equal(probing.ended, 1);
+	assert_int_equal(probing.probe->error.status, VBD_OK);
+	free(probing.probe);
+}
+
+static void test_probe__the_next_goes_out_when_one_is_back(void **state)
+{
+	struct probing probing;
+
+	connect_and_begin(&probing, *state, 3, 0);
+	for (unsigned int i = 1; i <= 3; i++) {
+		assert_int_equal(fake_sends(qp_of(&probing)), 1);
+		assert_counts(probing.probe, i, i - 1, 0);
+		acknowledge(&probing);
+	}
+	assert_int_equal(fake_sends(qp_of(&probing)), 0);
+	assert_int_equal(probing.ended, 1);
+	assert_int_equal(vbd_probes_wait_ms(worker_of(&probing)), -1);
+	free(probing.probe);
+}
+
+static void test_probe__an_interval_wakes_the_worker_and_none_does_not(void **state)
+{
+	struct rig *rig = *state;
+	const struct vbd_conn_params params = rig_params();
+	struct probing probing = {.rc = rig_conn_connect(rig, &params)};
+	const struct vbd_worker *worker = probing.rc->conn->channel->worker;
+
+	assert_int_equal(vbd_probes_wait_ms(worker), -1);
+	begin(&probing, 2, HOUR_NS);
+	assert_in_range(vbd_probes_wait_ms(worker), 1, 3600000);
+	acknowledge(&probing);
+	assert_int_equal(fake_sends(qp_of(&probing)), 0);
+	vbd_probes_run_due(worker_of(&probing));
+	assert_int_equal(fake_sends(qp_of(&probing)), 0);
+	probing.probe->due_ns = 1;
+	assert_int_equal(vbd_probes_wait_ms(worker), 0);
+	come_due(&probing);
+	assert_int_equal(fake_sends(qp_of(&probing)), 1);
+	/* That was the last: nothing wakes the worker any more. */
+	assert_int_equal(vbd_probes_wait_ms(worker), -1);
+	acknowledge(&probing);
+	assert_int_equal(probing.ended, 1);
+	free(probing.probe);
+}
+
+static void test_probe__one_that_is_not_back_is_late_once_and_waited_for(void **state)
+{
+	struct probing probing;
+
+	connect_and_begin(&probing, *state, 0, HOUR_NS);
+	come_due(&probing);
+	come_due(&probing);
+	assert_int_equal(fake_sends(qp_of(&probing)), 1);
+	assert_counts(probing.probe, 1, 0, 1);
+	acknowledge(&probing);
+	assert_counts(probing.probe, 1, 1, 1);
+	come_due(&probing);
+	assert_counts(probing.probe, 2, 1, 1);
+	come_due(&probing);
+	assert_counts(probing.probe, 2, 1, 2);
+	vbd_probe_stop(probing.probe);
+	rig_settle(*state);
+	free(probing.probe);
+}
+
+static void test_probe__a_stop_does_not_wait_and_what_it_left_is_nobodys(void **state)
+{
+	struct probing probing;
+
+	connect_and_begin(&probing, *state, 0, HOUR_NS);
+	vbd_probe_stop(probing.probe);
+	vbd_probe_stop(probing.probe);
+	rig_settle(*state);
+	assert_int_equal(probing.ended, 1);
+	assert_int_equal(probing.probe->error.status, VBD_E_CANCELLED);
+	assert_int_equal(vbd_probes_wait_ms(worker_of(&probing)), -1);
+	free(probing.probe);
+
+	begin(&probing, 1, 0);
+	assert_int_equal(fake_sends(qp_of(&probing)), 2);
+	acknowledge(&probing);
+	assert_counts(probing.probe, 1, 0, 0);
+	acknowledge(&probing);
+	assert_counts(probing.probe, 1, 1, 0);
+	assert_int_equal(probing.ended, 1);
+	free(probing.probe);
+}
+
+static void test_probe__a_stop_that_comes_late_changes_nothing(void **state)
+{
+	struct probing probing;
+
+	connect_and_begin(&probing, *state, 1, 0);
+	fake_send_done(qp_of(&probing));
+	while (!vbd_counter_get(&probing.probe->ended_ns))
+		vbd_worker_turn(worker_of(&probing), false);
+	vbd_probe_stop(probing.probe);
+	rig_settle(*state);
+	assert_int_equal(probing.ended, 1);
+	assert_int_equal(probing.probe->error.status, VBD_OK);
+	free(probing.probe);
+}
+
+static void test_probe__a_full_queue_makes_it_wait_and_then_it_goes_first(void **state)
+{
+	struct rig *rig = *state;
+	const struct vbd_conn_params params = rig_params();
+	struct probing probing = {.rc = rig_conn_connect(rig, &params)};
+	const struct vbd_mem *mem = rig_mem(rig, 64, 0);
+	struct rig_transfer *rt = rig_transfer(probing.rc, VBD_OP_WRITE, mem, 64, 8);
+
+	rig_start_transfer(rt);
+	assert_int_equal(fake_sends(qp_of(&probing)), params.sq_depth);
+	begin(&probing, 1, HOUR_NS);
+	assert_counts(probing.probe, 0, 0, 0);
+	come_due(&probing);
+	assert_int_equal(vbd_counter_get(&probing.probe->counters.late), 0);
+	fake_send_done(qp_of(&probing));
+	rig_settle(rig);
+	assert_counts(probing.probe, 1, 0, 0);
+	assert_int_equal(fake_send_at(qp_of(&probing), params.sq_depth - 1).length_bytes, 0);
+	while (fake_sends(qp_of(&probing))) {
+		fake_send_done(qp_of(&probing));
+		rig_settle(rig);
+	}
+	assert_int_equal(probing.ended, 1);
+	assert_counts(probing.probe, 1, 1, 0);
+	assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
+	assert_int_equal(vbd_counter_get(&rt->transfer.bytes_done), 64);
+	free(probing.probe);
+}
+
+static void test_probe__what_never_comes_back_is_lost_with_the_connection(void **state)
+{
+	struct rig *rig = *state;
+	struct probing probing;
+	struct vbd_worker *worker;
+
+	connect_and_begin(&probing, rig, 0, HOUR_NS);
+	worker = worker_of(&probing);
+	acknowledge(&probing);
+	come_due(&probing);
+	fake_send_failed(qp_of(&probing), IBV_WC_RETRY_EXC_ERR, 129);
+	rig_settle(rig);
+	assert_int_equal(probing.ended, 1);
+	assert_counts(probing.probe, 2, 1, 0);
+	assert_int_equal(vbd_counter_get(&probing.probe->counters.lost), 1);
+	assert_int_equal(probing.probe->error.status, VBD_E_QP_FATAL);
+	assert_int_equal(probing.rc->conn->state, VBD_CONN_FAILED);
+	assert_int_equal(probing.rc->conn->reason, VBD_REASON_RETRY_EXCEEDED);
+	assert_int_equal(vbd_probes_wait_ms(worker), -1);
+	free(probing.probe);
+}
+
+static void test_probe__of_many_the_next_one_is_the_first_to_come_due(void **state)
+{
+	static const uint64_t intervals_ns[] = {3 * HOUR_NS, HOUR_NS, 4 * HOUR_NS, 2 * HOUR_NS};
+	struct probing probing[VBD_ARRAY_LEN(intervals_ns)];
+	const struct vbd_link *probes = NULL;
+	uint64_t before_ns = 0;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(intervals_ns); i++) {
+		connect_and_begin(&probing[i], *state, 0, intervals_ns[i]);
+		probes = &worker_of(&probing[i])->probes;
+	}
+	vbd_list_for_each (link, probes) {
+		uint64_t due_ns = VBD_CONTAINER_OF(link, struct vbd_probe, due_link)->due_ns;
+
+		assert_true(due_ns > before_ns);
+		before_ns = due_ns;
+	}
+	for (size_t i = 0; i < VBD_ARRAY_LEN(intervals_ns); i++)
+		vbd_probe_stop(probing[i].probe);
+	rig_settle(*state);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(intervals_ns); i++) {
+		assert_int_equal(probing[i].ended, 1);
+		free(probing[i].probe);
+	}
+	assert_true(vbd_list_empty(probes));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_probe__##name, rig_setup, rig_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_ping_is_a_write_of_nothing),
+		TEST(the_next_goes_out_when_one_is_back),
+		TEST(an_interval_wakes_the_worker_and_none_does_not),
+		TEST(one_that_is_not_back_is_late_once_and_waited_for),
+		TEST(a_stop_does_not_wait_and_what_it_left_is_nobodys),
+		TEST(a_stop_that_comes_late_changes_nothing),
+		TEST(a_full_queue_makes_it_wait_and_then_it_goes_first),
+		TEST(what_never_comes_back_is_lost_with_the_connection),
+		TEST(of_many_the_next_one_is_the_first_to_come_due),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
