@@ -32,6 +32,9 @@ static inline struct vbd_daemon *vbd_request_daemon(const struct vbd_request *re
 
 /* What api/handlers_*.c share. */
 
+/** vbd_request_knows_tag - is @etag (quoted, weak or not) among If-None-Match? */
+bool vbd_request_knows_tag(struct vbd_request *req, const char *etag);
+
 /** vbd_ref_text - an object's reference as the services take it; returns @buf or the name itself */
 #define VBD_REF_TEXT_BYTES 24
 const char *vbd_ref_text(const struct vbd_json_ref *ref, char buf[VBD_REF_TEXT_BYTES]);
@@ -237,6 +240,9 @@ enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *jso
 
 /** vbd_create_transfers - TransferBatch: a list of transfers that are started together, or none */
 void vbd_create_transfers(struct vbd_request *req);
+
+void vbd_get_page(struct vbd_request *req);
+void vbd_get_asset(struct vbd_request *req);
 
 void vbd_get_livez(struct vbd_request *req);
 void vbd_get_readyz(struct vbd_request *req);

@@ -15,6 +15,14 @@ const char *const vbd_service_names[VBD_SERVICE_COUNT] = {
 #undef SERVICE_NAME
 };
 
+/* Tags are compared by what is between the quotes. */
+bool vbd_request_knows_tag(struct vbd_request *req, const char *etag)
+{
+	const char *known = vbd_request_header(req, "If-None-Match");
+
+	return known && (strcmp(known, "*") == 0 || strstr(known, etag));
+}
+
 const char *vbd_ref_text(const struct vbd_json_ref *ref, char buf[VBD_REF_TEXT_BYTES])
 {
 	if (ref->name)

@@ -229,14 +229,6 @@ static void put_http_stats(
 		put_stat(rows[i].name, rows[i].value, stats);
 }
 
-/* Any of a list of tags, weak or not: they are compared by what is between the quotes. */
-static bool is_known_to_client(struct vbd_request *req, const char *tag)
-{
-	const char *known = vbd_request_header(req, "If-None-Match");
-
-	return known && (strcmp(known, "*") == 0 || strstr(known, tag));
-}
-
 static void reply_stats(struct vbd_request *req, bool fresh)
 {
 	const struct vbd_api *api = req->context;
@@ -251,7 +243,7 @@ static void reply_stats(struct vbd_request *req, bool fresh)
 	put_stat("kernel_look_success", fresh, &stats);
 	(void)snprintf(tag + 2, sizeof(tag) - 2, "\"%016llx\"", (unsigned long long)stats.tag);
 	vbd_request_add_header(req, "ETag", tag);
-	if (!is_known_to_client(req, tag + 2)) {
+	if (!vbd_request_knows_tag(req, tag + 2)) {
 		vbd_reply_json(req, 200, vbd_encode_end(&stats.out));
 		return;
 	}

@@ -14,6 +14,10 @@
 
 /* clang-format off */
 static const struct vbd_route routes[] = {
+	{ROUTE(GET, page, NONE, NONE, vbd_get_page,
+		"/", NULL)},
+	{ROUTE(GET, asset, NONE, NONE, vbd_get_asset,
+		"/assets/{ref}", NULL)},
 	{ROUTE(GET, livez, NONE, NONE, vbd_get_livez,
 		"/livez", "verbose")},
 	{ROUTE(GET, readyz, NONE, NONE, vbd_get_readyz,

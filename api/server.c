@@ -482,7 +482,8 @@ static void add_headers(struct exchange *exchange, struct MHD_Response *response
 {
 	const struct vbd_reply *reply = &exchange->req.reply;
 
-	(void)MHD_add_response_header(response, "Cache-Control", "no-store");
+	if (!vbd_reply_find_header(reply, "Cache-Control"))
+		(void)MHD_add_response_header(response, "Cache-Control", "no-store");
 	(void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
 	if (reply->content_type)
 		(void)MHD_add_response_header(response, "Content-Type", reply->content_type);

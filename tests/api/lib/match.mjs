@@ -24,6 +24,12 @@ const wordsWithArgument = {
     captures[name] = value;
     return value !== undefined;
   },
+  $find: (argument, value, captures) => {
+    const colon = argument.indexOf(':');
+    const found = new RegExp(argument.slice(colon + 1), 's').exec(value);
+    captures[argument.slice(0, colon)] = found?.[1];
+    return found !== null;
+  },
 };
 
 export function show(value) {
@@ -141,7 +147,7 @@ export function unknownMatchers(expected) {
     return !expected.startsWith('$') ||
       expected.startsWith('${') ||
       expected in words ||
-      /^\$(match|capture):/.test(expected)
+      /^\$(match|capture|find):/.test(expected)
       ? []
       : [expected];
   if (Array.isArray(expected)) return expected.flatMap(unknownMatchers);

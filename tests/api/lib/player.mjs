@@ -14,6 +14,7 @@ const EXPECT_MEMBERS = [
   'headers',
   'json',
   'bytes',
+  'text',
   'took_ms',
   'until',
   'answers',
@@ -119,6 +120,9 @@ export class Player {
       ...(expect.bytes === undefined
         ? []
         : this.compareBytes(bytesOf(expect.bytes), response.body)),
+      ...(expect.text === undefined
+        ? []
+        : match(expect.text, response.body.toString('utf8'), captures, 'text')),
       ...(expect.took_ms === undefined
         ? []
         : match(expect.took_ms, response.took_ms, captures, 'took_ms')),

@@ -32,6 +32,8 @@ const cases = readCases(FOLDER);
 function sample(name) {
   if (/(^|_)(rkey|addr|target_addr)$/.test(name)) return '0x1000';
   if (/ADDR|HOST/.test(name)) return '192.0.2.1';
+  if (/_asset$/.test(name)) return '/assets/main.js';
+  if (/_tag$/.test(name)) return '"0"';
   if (/_path$|^location$/.test(name)) return '/v1/transfers/1';
   if (name === 'LAB_DEV') return 'rxe0';
   if (/(^|_)gid$/.test(name)) return '::ffff:192.0.2.1';
@@ -53,7 +55,7 @@ const references = (value) =>
     ([, a, b]) => (b ? [a, b] : [a]),
   );
 const captures = (value) =>
-  [...JSON.stringify(value ?? null).matchAll(/"\$capture:(\w+)"/g)].map(([, name]) => name);
+  [...JSON.stringify(value ?? null).matchAll(/"\$(?:capture:(\w+)"|find:(\w+):)/g)].map(([, a, b]) => a ?? b);
 
 test('every case uses variables that were captured before, or are given', () => {
   for (const { name, steps, cleanup } of cases) {
@@ -74,7 +76,7 @@ test('every case uses variables that were captured before, or are given', () => 
 test('every case uses matchers that exist', () => {
   for (const { name, steps } of cases)
     for (const { about, expect } of steps)
-      for (const part of ['status', 'headers', 'json', 'took_ms'])
+      for (const part of ['status', 'headers', 'json', 'text', 'took_ms'])
         assert.deepEqual(unknownMatchers(expect?.[part]), [], `${name}: ${about}`);
 });
 

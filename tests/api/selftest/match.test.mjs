@@ -48,6 +48,13 @@ test('captures are kept', () => {
   assert.equal(match({ id: '$capture:id' }, {}).length, 1);
 });
 
+test('a part of a text is found and kept', () => {
+  const captures = {};
+  assert.deepEqual(match('$find:src:src="([^"]+)"', '<img src="/a:b">', captures), []);
+  assert.deepEqual(captures, { src: '/a:b' });
+  assert.equal(match('$find:src:src="([^"]+)"', '<p>', {}).length, 1);
+});
+
 test('only the item that matches is captured', () => {
   const captures = {};
   const items = [

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The daemon's HTTP API, as this page asks it. A token stays in this tab only.
+const TOKEN_KEY = "verbsd.token";
+const TIMEOUT_MS = 8000;
+
+/** What the daemon refused: the members of problem+json, with status 0 when it did not answer. */
+export class Problem extends Error {
+	constructor(members) {
+		super(members.detail || members.title || "the request failed");
+		Object.assign(this, members);
+	}
+
+	get unanswered() {
+		return this.status === 0;
+	}
+}
+
+export function getToken() {
+	return sessionStorage.getItem(TOKEN_KEY) ?? "";
+}
+
+export function setToken(token) {
+	if (token) sessionStorage.setItem(TOKEN_KEY, token);
+	else sessionStorage.removeItem(TOKEN_KEY);
+}
+
+function headersOf({ json, headers }) {
+	const token = getToken();
+	return {
+		...(json === undefined ? {} : { "Content-Type": "application/json" }),
+		...(token ? { Authorization: `Bearer ${token}` } : {}),
+		...headers,
+	};
+}
+
+async function problemOf(response) {
+	let members = {};
+	try {
+		members = await response.json();
+	} catch {
+		// A proxy's own page, perhaps.
+	}
+	return new Problem({ title: response.statusText, code: "unknown", ...members, status: response.status });
+}
+
+/**
+ * open - the response to a request, its body unread
+ * Throws a Problem when it is refused, or when nobody answers in time.
+ */
+export async function open(method, path, { json, headers, signal, timeoutMs = TIMEOUT_MS } = {}) {
+	const aborter = new AbortController();
+	const abort = () => aborter.abort();
+	const timer = setTimeout(abort, timeoutMs);
+	signal?.addEventListener("abort", abort);
+	let response;
+	try {
+		response = await fetch(path, {
+			method,
+			headers: headersOf({ json, headers }),
+			body: json === undefined ? undefined : JSON.stringify(json),
+			signal: aborter.signal,
+			cache: "no-store",
+		});
+	} catch (error) {
+		throw new Problem({ status: 0, code: "unanswered", title: "verbsd does not answer", detail: String(error.message) });
+	} finally {
+		clearTimeout(timer);
+	}
+	if (!response.ok) throw await problemOf(response);
+	return response;
+}
+
+/**
+ * request - the JSON that a request is answered with; null when there is none
+ * Options: json (a body), headers, signal, timeoutMs.
+ */
+export async function request(method, path, options) {
+	const response = await open(method, path, options);
+	if (response.status === 204) return null;
+	try {
+		return await response.json();
+	} catch (error) {
+		throw new Problem({ status: 0, code: "unanswered", title: "the answer broke off", detail: String(error.message) });
+	}
+}

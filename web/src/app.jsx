@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The frame around every view.
+import { useEffect } from "preact/hooks";
+import { usePage, useRoute, useStore } from "./hooks.js";
+import { hashOf } from "./router.js";
+import { Banners } from "./shell/banners.jsx";
+import { Head } from "./shell/head.jsx";
+import { Login } from "./shell/login.jsx";
+import { useShortcuts } from "./shell/shortcuts.js";
+import { Icon } from "./ui/icon.jsx";
+import { viewOf, views } from "./views.js";
+
+function Navigation({ current }) {
+	return (
+		<nav class="rail" aria-label="Views">
+			{views.map(({ view, title, icon }) => (
+				<a key={view} class="rail-link" href={hashOf({ view })} aria-current={view === current ? "page" : undefined}>
+					<Icon name={icon} />
+					<span>{title}</span>
+				</a>
+			))}
+		</nav>
+	);
+}
+
+function Content({ route }) {
+	const { All, One, title } = viewOf(route);
+	useEffect(() => {
+		document.title = `${route.ref ? `${title} ${route.ref}` : title} · verbsd`;
+	}, [title, route.ref]);
+	return route.ref && One ? <One key={route.ref} route={route} /> : <All route={route} />;
+}
+
+export function App() {
+	const route = useRoute();
+	const store = useStore();
+	const { link } = usePage();
+	useShortcuts();
+	if (!route) return null;
+	const { state } = store.link;
+	return (
+		<div class="app" data-link={state}>
+			<a class="skip" href="#main" onClick={skip}>
+				Skip to the content
+			</a>
+			<Head />
+			<Navigation current={viewOf(route).view} />
+			<main id="main" class="main" tabIndex={-1}>
+				<Banners link={link} />
+				{state === "unauthorized" ? <Login /> : <Content route={route} />}
+			</main>
+		</div>
+	);
+}
+
+/* The fragment is the route, so the browser must not follow this one. */
+function skip(event) {
+	event.preventDefault();
+	document.getElementById("main").focus();
+}

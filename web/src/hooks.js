@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How views look into the store.
+import { createContext } from "preact";
+import { useContext, useEffect, useReducer, useState } from "preact/hooks";
+import { onNavigate } from "./router.js";
+import { onTheme, currentTheme } from "./theme.js";
+
+export const Page = createContext(null); /* {store, link} */
+
+export function usePage() {
+	return useContext(Page);
+}
+
+/** useStore - the store; what uses it is drawn again whenever it changes */
+export function useStore() {
+	const { store } = usePage();
+	const [, redraw] = useReducer((n) => n + 1, 0);
+	useEffect(() => store.subscribe(redraw), [store]);
+	return store;
+}
+
+/** useList - {items (array), total, problem, loadedAt} of a collection, kept up to date while it is shown */
+export function useList(name) {
+	const store = useStore();
+	useEffect(() => store.watch(name), [store, name]);
+	const { items, total, problem, loadedAt } = store.list(name);
+	return { items: [...items.values()], byId: items, total, problem, loadedAt };
+}
+
+/** useItem - {item, problem, loadedAt} of one object, with all its members; item is null until it is there */
+export function useItem(name, ref) {
+	const store = useStore();
+	useEffect(() => store.watch(name, ref), [store, name, ref]);
+	const { item, problem, loadedAt } = store.item(name, ref);
+	return { item, problem, loadedAt };
+}
+
+/** useMay - may this page act? */
+export function useMay() {
+	return useStore().index?.role === "control";
+}
+
+export function useRoute() {
+	const [route, setRoute] = useState(null);
+	useEffect(() => onNavigate(setRoute), []);
+	return route;
+}
+
+export function useTheme() {
+	const [theme, setTheme] = useState(currentTheme);
+	useEffect(() => onTheme(() => setTheme(currentTheme())), []);
+	return theme;
+}
+
+/** useNow - the time in ms, drawn again every so often */
+export function useNow(everyMs = 1000) {
+	const [now, setNow] = useState(Date.now);
+	useEffect(() => {
+		const timer = setInterval(() => setNow(Date.now()), everyMs);
+		return () => clearInterval(timer);
+	}, [everyMs]);
+	return now;
+}

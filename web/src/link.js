@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The page's line to the daemon: the event stream, taken up again whenever it breaks, from where it broke. It tells the
+// store what comes, and whether what the store holds is still so.
+import { Problem, open, request } from "./api.js";
+import { sseParser } from "./sse.js";
+
+const BACKLOG = 500; /* events of before the page was opened */
+const SILENCE_MS = 40000; /* the daemon says something every 15 s */
+const RETRY_MS = [300, 700, 1500, 3000];
+
+export class Link {
+	constructor(store) {
+		this.store = store;
+		this.lastSeq = null;
+		this.heardAt = null;
+		this.tries = 0;
+		this.restarting = false;
+		this.wake = () => {};
+	}
+
+	/** run - for as long as the page lives */
+	async run() {
+		for (;;) {
+			try {
+				await this.follow();
+			} catch (error) {
+				this.lost(error);
+			}
+			await this.rest();
+		}
+	}
+
+	/** retry - now, rather than when the time has come */
+	retry() {
+		this.tries = 0;
+		this.wake();
+	}
+
+	/** restart - begin anew, with another token; resolves when it is known how that went */
+	async restart() {
+		this.restarting = true;
+		this.store.setLink({ state: "connecting" });
+		this.aborter?.abort();
+		this.retry();
+		await new Promise((done) => {
+			const stop = this.store.subscribe(() => {
+				if (this.store.link.state === "connecting") return;
+				stop();
+				done();
+			});
+		});
+	}
+
+	/** suspect - somebody else's request was not answered: the stream may be dead as well */
+	suspect(problem) {
+		if (problem.unanswered) this.aborter?.abort();
+		if (problem.status === 401) this.lost(problem);
+	}
+
+	async follow() {
+		this.restarting = false;
+		await this.greet();
+		this.aborter = new AbortController();
+		const response = await open("GET", `/v1/events/stream?after=${this.lastSeq}`, { signal: this.aborter.signal });
+		this.tries = 0;
+		this.heard();
+		this.store.setLink({ state: "live" });
+		await this.read(response.body.getReader());
+		throw new Problem({ status: 0, code: "unanswered", title: "the event stream ended" });
+	}
+
+	/* Who is there, and from which event on we want to hear. */
+	async greet() {
+		const index = await request("GET", "/v1");
+		const restarted = this.store.setIndex(index);
+		if (this.lastSeq !== null && !restarted) return;
+		const { first, last } = await request("GET", "/v1/events?limit=1");
+		this.lastSeq = Math.max(first - 1, last - BACKLOG, 0);
+	}
+
+	async read(reader) {
+		const decoder = new TextDecoder();
+		const batch = [];
+		const feed = sseParser((event) => this.take(event, batch));
+		const watchdog = setInterval(() => {
+			if (Date.now() - this.heardAt > SILENCE_MS) this.aborter.abort();
+		}, SILENCE_MS / 4);
+		try {
+			for (;;) {
+				const { done, value } = await reader.read();
+				if (done) return;
+				this.heard();
+				feed(decoder.decode(value, { stream: true }));
+				this.store.addEvents(batch.splice(0));
+			}
+		} finally {
+			clearInterval(watchdog);
+		}
+	}
+
+	take({ event, data }, batch) {
+		const value = JSON.parse(data);
+		if (event === "message") {
+			this.lastSeq = value.seq;
+			batch.push(value);
+		} else if (event === "compacted") {
+			this.lastSeq = value.first - 1;
+			this.store.addMissed(value.missed);
+		}
+	}
+
+	heard() {
+		this.heardAt = Date.now();
+	}
+
+	lost(error) {
+		if (this.restarting) return;
+		const problem = error instanceof Problem ? error : new Problem({ status: 0, code: "unanswered", detail: String(error) });
+		const { state, since } = this.store.link;
+		if (problem.status === 401) this.store.setLink({ state: "unauthorized", problem });
+		else this.store.setLink({ state: "stale", since: state === "stale" ? since : (this.heardAt ?? Date.now()), problem });
+	}
+
+	rest() {
+		if (this.restarting) return null;
+		const ms = RETRY_MS[Math.min(this.tries++, RETRY_MS.length - 1)];
+		return new Promise((done) => {
+			/* Without a token there is nothing to try. */
+			const timer = this.store.link.state === "unauthorized" ? null : setTimeout(done, ms);
+			this.wake = () => {
+				clearTimeout(timer);
+				done();
+			};
+		});
+	}
+}

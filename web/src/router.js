@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the page is, kept in the fragment: #/connections/7?q=text. Pure but for the last part.
+
+/** parseHash - {view, ref, query}; view "" for an empty or unknown form */
+export function parseHash(hash) {
+	const [path, search = ""] = hash.replace(/^#/, "").split("?");
+	const parts = path.split("/").filter(Boolean).map(decode);
+	return { view: parts[0] ?? "", ref: parts[1] ?? null, query: Object.fromEntries(new URLSearchParams(search)) };
+}
+
+/** hashOf - the reverse; empty members of the query are left out */
+export function hashOf({ view, ref = null, query = {} }) {
+	const path = [view, ref].filter((part) => part !== null && part !== "").map((part) => encodeURIComponent(part));
+	const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "" && value != null));
+	const text = search.toString();
+	return `#/${path.join("/")}${text ? `?${text}` : ""}`;
+}
+
+/** objectHash - where an object of an event ("connection/7") is shown; null if nowhere */
+export function objectHash(object) {
+	const [kind, id] = (object ?? "").split("/");
+	const views = { connection: "connections", device: "devices", buffer: "buffers", transfer: "transfers", window: "buffers" };
+	if (!views[kind] || !id) return null;
+	return kind === "connection" ? hashOf({ view: views[kind], ref: id }) : hashOf({ view: views[kind], query: { id } });
+}
+
+function decode(text) {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return text;
+	}
+}
+
+// --- the browser's part
+
+export function navigate(to, { replace = false } = {}) {
+	const hash = typeof to === "string" ? to : hashOf(to);
+	if (replace) history.replaceState(null, "", hash);
+	else history.pushState(null, "", hash);
+	dispatchEvent(new Event("verbsd:navigate"));
+}
+
+/** onNavigate - call with the route, now and whenever it changes; returns what ends that */
+export function onNavigate(tell) {
+	const changed = () => tell(parseHash(location.hash));
+	addEventListener("hashchange", changed);
+	addEventListener("popstate", changed);
+	addEventListener("verbsd:navigate", changed);
+	changed();
+	return () => {
+		removeEventListener("hashchange", changed);
+		removeEventListener("popstate", changed);
+		removeEventListener("verbsd:navigate", changed);
+	};
+}

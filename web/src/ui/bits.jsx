@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Small pieces that every view uses.
+import { useState } from "preact/hooks";
+import { percent } from "../format.js";
+import { stateTone } from "../states.js";
+import { Icon } from "./icon.jsx";
+
+/** State - the state of anything, in its tone */
+export function State({ state, title }) {
+	return (
+		<span class={`state state-${stateTone(state)}`} title={title}>
+			<i class="dot" aria-hidden="true" />
+			{state.replaceAll("_", " ")}
+		</span>
+	);
+}
+
+/** Meter - a share from 0 to 1 as a bar, with the most it has been as a mark */
+export function Meter({ share, high = null, label }) {
+	const tone = share > 0.9 ? "bad" : share > 0.7 ? "warn" : "ok";
+	return (
+		<span class="meter" role="img" aria-label={label} title={label}>
+			<i class={`meter-bar tone-${tone}`} style={{ width: `${Math.min(100, share * 100)}%` }} />
+			{high !== null && <i class="meter-mark" style={{ left: `${Math.min(100, high * 100)}%` }} />}
+			<span class="meter-text">{percent(share)}</span>
+		</span>
+	);
+}
+
+/** Spark - the last values as a line without axes */
+export function Spark({ values, width = 72, height = 18 }) {
+	const top = Math.max(...values, 1);
+	const step = width / 31;
+	const points = values.map((value, i) => `${(width - (values.length - 1 - i) * step).toFixed(1)},${(height - 1 - (value / top) * (height - 3)).toFixed(1)}`);
+	return (
+		<svg class="spark" width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
+			{values.some((value) => value >= 1) && <polyline points={points.join(" ")} />}
+		</svg>
+	);
+}
+
+/** Facts - a definition list of [label, value, title]; rows whose value is null are left out */
+export function Facts({ rows }) {
+	return (
+		<dl class="facts">
+			{rows
+				.filter((row) => row && row[1] != null && row[1] !== "")
+				.map(([label, value, title]) => (
+					<div key={label} class="fact" title={title}>
+						<dt>{label}</dt>
+						<dd>{value}</dd>
+					</div>
+				))}
+		</dl>
+	);
+}
+
+/** Panel - a titled part of a page */
+export function Panel({ title, aside = null, children, className = "" }) {
+	return (
+		<section class={`panel ${className}`} aria-label={title}>
+			<header class="panel-head">
+				<h2>{title}</h2>
+				{aside}
+			</header>
+			{children}
+		</section>
+	);
+}
+
+/** Trouble - a Problem, as words and what to do */
+export function Trouble({ problem, children }) {
+	return (
+		<div class="trouble" role="alert">
+			<Icon name="warning" />
+			<div>
+				<p>
+					<strong>{problem.title}</strong>
+				</p>
+				{problem.detail && <p>{problem.detail}</p>}
+				{problem.hint && <p class="muted">{problem.hint}</p>}
+				{children}
+			</div>
+		</div>
+	);
+}
+
+/** Empty - nothing here, and what to do about it */
+export function Empty({ title, children }) {
+	return (
+		<div class="empty">
+			<p class="empty-title">{title}</p>
+			{children}
+		</div>
+	);
+}
+
+/** Copy - a button that puts a text on the clipboard */
+export function Copy({ text, label = "Copy" }) {
+	const [done, setDone] = useState(false);
+	async function copy() {
+		try {
+			await navigator.clipboard.writeText(text);
+		} catch {
+			return; /* no clipboard without TLS on another host: the text is there to be marked */
+		}
+		setDone(true);
+		setTimeout(() => setDone(false), 1500);
+	}
+	return (
+		<button class="icon-button" type="button" onClick={copy} title={label} aria-label={label}>
+			<Icon name={done ? "check" : "copy"} size={16} />
+		</button>
+	);
+}

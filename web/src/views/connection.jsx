@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One connection.
+import { endpoint } from "../format.js";
+import { useItem } from "../hooks.js";
+import { Facts, Panel, State, Trouble } from "../ui/bits.jsx";
+
+export function ConnectionView({ route }) {
+	const { item, problem } = useItem("connections", route.ref);
+	if (!item) return problem && problem.status !== 0 ? <Trouble problem={problem} /> : null;
+	return (
+		<div class="view">
+			<div class="view-head">
+				<h1>{item.name ?? `Connection ${item.id}`}</h1>
+				<State state={item.state} />
+			</div>
+			<Panel title="Facts">
+				<Facts
+					rows={[
+						["Peer", endpoint(item.peer)],
+						["Local", endpoint(item.local)],
+						["Device", item.device],
+					]}
+				/>
+			</Panel>
+		</div>
+	);
+}
