@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import test from "node:test";
+import { hashOf, objectHash, parseHash } from "../../../web/src/router.js";
+
+test("a route survives its way through the address", () => {
+	for (const route of [
+		{ view: "connections", ref: null, query: {} },
+		{ view: "connections", ref: "7", query: {} },
+		{ view: "connections", ref: "to b/ü?#%", query: { q: "a b&c=d", sort: "-out" } },
+	])
+		assert.deepEqual(parseHash(hashOf(route)), route);
+});
+
+test("an empty or odd address is still a route", () => {
+	assert.deepEqual(parseHash(""), { view: "", ref: null, query: {} });
+	assert.deepEqual(parseHash("#/"), { view: "", ref: null, query: {} });
+	assert.equal(parseHash("#/connections/%zz").ref, "%zz");
+	assert.equal(parseHash("#connections").view, "connections");
+});
+
+test("empty parts of a query are left out", () => {
+	assert.equal(hashOf({ view: "events", query: { q: "", type: null, object: "connection/7" } }), "#/events?object=connection%2F7");
+});
+
+test("objects of events lead to where they are shown", () => {
+	assert.equal(objectHash("connection/7"), "#/connections/7");
+	assert.equal(objectHash("buffer/3"), "#/buffers?id=3");
+	assert.equal(objectHash(null), null);
+	assert.equal(objectHash("cq/1"), null);
+});

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import test from "node:test";
+import { merged } from "../../../web/src/collections.js";
+import { Store } from "../../../web/src/store.js";
+
+const tick = () => new Promise((done) => setImmediate(done));
+
+// A daemon of a few objects: `lists` by path, `asked` is what was requested.
+function setUp(lists, options = {}) {
+	const asked = [];
+	const request = async (method, target) => {
+		const url = new URL(target, "http://h");
+		asked.push(`${url.pathname}${url.searchParams.has("state") ? "?open" : ""}`);
+		const found = lists[url.pathname];
+		if (!found) throw Object.assign(new Error("not found"), { status: 404 });
+		if (!Array.isArray(found)) return found;
+		const after = Number(url.searchParams.get("after") ?? 0);
+		const items = found.filter(({ id }) => id > after).slice(0, 2);
+		return { items, total: found.length, next: items.length && items.at(-1).id < found.at(-1).id ? items.at(-1).id : null };
+	};
+	const store = new Store({ request, ...options });
+	store.setLink({ state: "live" });
+	return { store, asked };
+}
+
+const connection = (id, state = "established") => ({ id, state, counters: {} });
+
+test("a list is read whole, page by page, once somebody looks", async () => {
+	const { store, asked } = setUp({ "/v1/devices": [1, 2, 3].map((id) => ({ id })) });
+	assert.equal(store.list("devices").items.size, 0);
+	const stop = store.watch("devices");
+	await tick();
+	assert.deepEqual([...store.list("devices").items.keys()], [1, 2, 3]);
+	assert.equal(store.list("devices").total, 3);
+	assert.equal(asked.length, 2);
+	stop();
+});
+
+test("an event makes what it is about out of date, and nothing else", async () => {
+	const { store, asked } = setUp({ "/v1/devices": [{ id: 1 }], "/v1/windows": [{ id: 1 }], "/v1/connections/7": connection(7, "closed") });
+	const stops = [store.watch("devices"), store.watch("windows"), store.watch("connections", "7")];
+	await tick();
+	store.addEvents([{ seq: 1, object: "window/1" }]);
+	assert.equal(store.list("windows").dirty, true);
+	assert.ok(!store.list("devices").dirty);
+	store.addEvents([{ seq: 2, object: "connection/8" }]);
+	assert.ok(!store.item("connections", "7").dirty);
+	store.addEvents([{ seq: 3, object: "connection/7" }]);
+	assert.equal(store.item("connections", "7").dirty, true);
+	assert.equal(asked.length, 3, "nothing is asked before the events have settled");
+	stops.forEach((stop) => stop());
+});
+
+test("what nobody looks at is not asked for", async () => {
+	const { store, asked } = setUp({ "/v1/devices": [{ id: 1 }] });
+	store.watch("devices")();
+	await tick();
+	store.addEvents([{ seq: 1, object: "device/1" }]);
+	store.refresh();
+	await tick();
+	assert.equal(asked.length, 1);
+	assert.equal(store.list("devices").timer ?? null, null);
+});
+
+test("a refusal stays with what was asked for, and goes with the next answer", async () => {
+	const told = [];
+	const lists = {};
+	const { store } = setUp(lists, { onProblem: (problem) => told.push(problem.status) });
+	const stop = store.watch("connections", "7");
+	await tick();
+	assert.equal(store.item("connections", "7").problem.status, 404);
+	assert.deepEqual(told, [404]);
+	lists["/v1/connections/7"] = connection(7, "closed");
+	store.refresh();
+	await tick();
+	assert.equal(store.item("connections", "7").problem, null);
+	assert.equal(store.item("connections", "7").item.id, 7);
+	stop();
+});
+
+test("another run of the daemon makes everything unknown", async () => {
+	const lists = { "/v1/devices": [{ id: 1 }, { id: 2 }] };
+	const { store } = setUp(lists);
+	const stop = store.watch("devices");
+	await tick();
+	store.addEvents([{ seq: 1, object: null }]);
+	assert.equal(store.setIndex({ server_id: "a" }), false);
+	assert.equal(store.setIndex({ server_id: "a" }), false);
+	assert.equal(store.list("devices").items.size, 2);
+	assert.equal(store.setIndex({ server_id: "b" }), true);
+	assert.equal(store.list("devices").items.size, 0);
+	assert.equal(store.events.length, 0);
+	assert.equal(store.restarts, 1);
+	stop();
+});
+
+test("an answer of the run before is not taken for one of this run", async () => {
+	let answer;
+	const store = new Store({ request: () => new Promise((done) => (answer = done)) });
+	store.setIndex({ server_id: "a" });
+	const stop = store.watch("devices");
+	store.setIndex({ server_id: "b" });
+	answer({ items: [{ id: 1 }], total: 1, next: null });
+	await tick();
+	assert.equal(store.list("devices").items.size, 0);
+	stop();
+});
+
+test("coming back after a silence asks for everything again", async () => {
+	const { store, asked } = setUp({ "/v1/devices": [{ id: 1 }] });
+	const stop = store.watch("devices");
+	await tick();
+	store.setLink({ state: "stale", since: 1 });
+	store.setLink({ state: "live" });
+	await tick();
+	assert.equal(asked.length, 2);
+	store.setLink({ state: "live" });
+	await tick();
+	assert.equal(asked.length, 2);
+	stop();
+});
+
+test("the events kept are bounded, the newest stay", () => {
+	const { store } = setUp({});
+	store.addEvents(Array.from({ length: 3000 }, (_, i) => ({ seq: i + 1, object: null })));
+	assert.equal(store.events.length, 2000);
+	assert.equal(store.events.at(-1).seq, 3000);
+});
+
+test("many changes are told once", async () => {
+	const { store } = setUp({});
+	let told = 0;
+	await tick();
+	store.subscribe(() => told++);
+	store.addEvents([{ seq: 1, object: null }]);
+	store.addEvents([{ seq: 2, object: null }]);
+	await tick();
+	assert.equal(told, 1);
+});
+
+test("a poll of those that are open tells who is not among them any more", () => {
+	const before = new Map([1, 2, 3].map((id) => [id, { id, state: id === 3 ? "closed" : "open", n: 0 }]));
+	const { items, left } = merged(before, [{ id: 1, n: 1 }, { id: 4, n: 1 }], ({ state }) => state === "open");
+	assert.deepEqual(left, [2]);
+	assert.deepEqual([...items.keys()], [1, 2, 3, 4]);
+	assert.equal(items.get(1).n, 1);
+	assert.equal(items.get(2).n, 0);
+});

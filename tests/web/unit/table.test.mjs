@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import test from "node:test";
+import { inSight, matches, nextSort, sorted } from "../../../web/src/table.js";
+
+const columns = [
+	{ key: "name", value: (row) => row.name },
+	{ key: "rate", value: (row) => row.rate },
+];
+const rows = [
+	{ id: 3, name: "node-10", rate: 5 },
+	{ id: 1, name: "node-9", rate: null },
+	{ id: 2, name: "Node-9", rate: 20 },
+];
+const ids = (list) => list.map(({ id }) => id);
+
+test("rows are sorted as people would, ids break ties", () => {
+	assert.deepEqual(ids(sorted(rows, columns, "name")), [1, 2, 3]);
+	assert.deepEqual(ids(sorted(rows, columns, "-name")), [3, 1, 2]);
+});
+
+test("what has no value is last, whichever way", () => {
+	assert.deepEqual(ids(sorted(rows, columns, "rate")), [3, 2, 1]);
+	assert.deepEqual(ids(sorted(rows, columns, "-rate")), [2, 3, 1]);
+});
+
+test("an unknown column leaves the order", () => {
+	assert.deepEqual(ids(sorted(rows, columns, "colour")), [3, 1, 2]);
+});
+
+test("every word of a query must be there", () => {
+	assert.ok(matches("node-7 established 10.0.0.7", "EST 10.0"));
+	assert.ok(!matches("node-7 established", "node failed"));
+	assert.ok(matches("anything", ""));
+});
+
+test("a click on a head turns the order round", () => {
+	assert.equal(nextSort("name", "rate"), "rate");
+	assert.equal(nextSort("name", "rate", true), "-rate");
+	assert.equal(nextSort("rate", "rate"), "-rate");
+	assert.equal(nextSort("-rate", "rate"), "rate");
+});
+
+test("of a thousand rows only those in sight are drawn, and some more", () => {
+	const at = (top) => inSight({ top, bottom: top + 800, rowHeight: 40, count: 1000, spare: 5 });
+	assert.deepEqual(at(0), { from: 0, to: 25 });
+	assert.deepEqual(at(8000), { from: 195, to: 225 });
+	assert.deepEqual(at(40000), { from: 995, to: 1000 });
+	assert.deepEqual(at(-5000), { from: 0, to: 0 });
+	assert.deepEqual(inSight({ top: 0, bottom: 800, rowHeight: 40, count: 0 }), { from: 0, to: 0 });
+});
