@@ -221,6 +221,7 @@ static void test_router__a_path_and_method_find_their_route_and_reference(void *
 	assert_string_equal(route->operation, "accept_connection");
 	assert_string_equal(ref, "to-b");
 	assert_int_equal(allow, 1 << VBD_METHOD_POST);
+	assert_string_equal(find("GET", "/", &ref, &allow)->operation, "page");
 	route = find("GET", "/v1", &ref, &allow);
 	assert_string_equal(route->operation, "index");
 	assert_null(ref);
@@ -229,9 +230,9 @@ static void test_router__a_path_and_method_find_their_route_and_reference(void *
 
 static void test_router__an_unknown_path_has_no_methods(void **state)
 {
-	static const char *const paths[] = {"/", "/v1/", "/v2", "/v1/buffers/", "/v1/buffers//data",
-		"/v1/buffers/1/data/", "/v1/buffers/1/date", "/V1", "/v1/connections/1/accept/x",
-		"/livez/", "/1/2/3/4/5/6/7/8/9"};
+	static const char *const paths[] = {"//", "/v1/", "/v2", "/v1/buffers/",
+		"/v1/buffers//data", "/v1/buffers/1/data/", "/v1/buffers/1/date", "/V1",
+		"/v1/connections/1/accept/x", "/livez/", "/assets/", "/1/2/3/4/5/6/7/8/9"};
 	const char *ref;
 	unsigned int allow;
 
