@@ -2,6 +2,7 @@
 //
 // The frame around every view.
 import { useEffect } from "preact/hooks";
+import { DialogHost } from "./forms/host.jsx";
 import { usePage, useRoute, useStore } from "./hooks.js";
 import { hashOf } from "./router.js";
 import { Banners } from "./shell/banners.jsx";
@@ -50,6 +51,7 @@ export function App() {
 				<Banners link={link} />
 				{state === "unauthorized" ? <Login /> : <Content route={route} />}
 			</main>
+			<DialogHost />
 		</div>
 	);
 }

@@ -20,9 +20,10 @@ export function hashOf({ view, ref = null, query = {} }) {
 /** objectHash - where an object of an event ("connection/7") is shown; null if nowhere */
 export function objectHash(object) {
 	const [kind, id] = (object ?? "").split("/");
-	const views = { connection: "connections", device: "devices", buffer: "buffers", transfer: "transfers", window: "buffers" };
+	const views = { connection: "connections", device: "devices", buffer: "buffers", transfer: "transfers", window: "buffers", listener: "listeners" };
 	if (!views[kind] || !id) return null;
-	return kind === "connection" ? hashOf({ view: views[kind], ref: id }) : hashOf({ view: views[kind], query: { id } });
+	if (kind === "connection") return hashOf({ view: views[kind], ref: id });
+	return hashOf({ view: views[kind], query: kind === "window" ? { window: id } : { id } });
 }
 
 function decode(text) {

@@ -2,11 +2,21 @@
 //
 // The views, in the order of the navigation. `view` is the first part of the fragment; with a ref behind it, as in
 // #/connections/7, `One` is shown.
+import { BuffersView } from "./views/buffers.jsx";
 import { ConnectionView } from "./views/connection.jsx";
 import { ConnectionsView } from "./views/connections.jsx";
+import { DevicesView } from "./views/devices.jsx";
+import { EventsView } from "./views/events.jsx";
+import { ListenersView } from "./views/listeners.jsx";
+import { TransfersView } from "./views/transfers.jsx";
 
 export const views = [
 	{ view: "connections", title: "Connections", icon: "connections", All: ConnectionsView, One: ConnectionView },
+	{ view: "listeners", title: "Listeners", icon: "listeners", All: ListenersView },
+	{ view: "transfers", title: "Transfers", icon: "transfers", All: TransfersView },
+	{ view: "buffers", title: "Buffers", icon: "buffers", All: BuffersView },
+	{ view: "devices", title: "Devices", icon: "devices", All: DevicesView },
+	{ view: "events", title: "Events", icon: "events", All: EventsView },
 ];
 
 export function viewOf(route) {

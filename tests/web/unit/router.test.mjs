@@ -26,6 +26,7 @@ test("empty parts of a query are left out", () => {
 test("objects of events lead to where they are shown", () => {
 	assert.equal(objectHash("connection/7"), "#/connections/7");
 	assert.equal(objectHash("buffer/3"), "#/buffers?id=3");
+	assert.equal(objectHash("window/3"), "#/buffers?window=3");
 	assert.equal(objectHash(null), null);
 	assert.equal(objectHash("cq/1"), null);
 });

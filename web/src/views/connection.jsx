@@ -2,6 +2,7 @@
 //
 // One connection.
 import { endpoint } from "../format.js";
+import { ConnectionActions } from "../forms/connection_actions.jsx";
 import { useItem } from "../hooks.js";
 import { Facts, Panel, State, Trouble } from "../ui/bits.jsx";
 
@@ -13,6 +14,7 @@ export function ConnectionView({ route }) {
 			<div class="view-head">
 				<h1>{item.name ?? `Connection ${item.id}`}</h1>
 				<State state={item.state} />
+				<ConnectionActions item={item} />
 			</div>
 			<Panel title="Facts">
 				<Facts

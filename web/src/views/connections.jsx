@@ -4,6 +4,7 @@
 import { useMemo } from "preact/hooks";
 import { isOpen } from "../collections.js";
 import { ago, count, endpoint, percent, rate } from "../format.js";
+import { FormButton } from "../forms/form.jsx";
 import { useList, useNow, useStore } from "../hooks.js";
 import { hashOf, navigate } from "../router.js";
 import { matches, sorted } from "../table.js";
@@ -114,6 +115,7 @@ export function ConnectionsView({ route }) {
 					]}
 					onChange={(value) => set({ show: value === "all" ? "" : value })}
 				/>
+				<FormButton name="connect" primary />
 			</div>
 			{problem && !loadedAt && problem.status !== 0 && <Trouble problem={problem} />}
 			{loadedAt !== null && total > items.length && <p class="note">The first {count(items.length)} of {count(total)} are shown.</p>}

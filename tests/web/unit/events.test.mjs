@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import test from "node:test";
+import { filterEvents, kindsOf } from "../../../web/src/events.js";
+
+const events = [
+	{ seq: 1, type: "daemon_started", severity: "notice", object: null, text: "verbsd 0.1.0 started" },
+	{ seq: 2, type: "connection_state", severity: "debug", object: "connection/7", text: "connecting: on route_resolved" },
+	{ seq: 3, type: "buffer_created", severity: "info", object: "buffer/1", text: "4096 bytes" },
+	{ seq: 4, type: "connection_ended", severity: "warning", object: "connection/7", text: "failed", reason: "retry_exceeded" },
+];
+const numbers = (filter) => filterEvents(events, filter).map(({ seq }) => seq);
+
+test("without a filter every event is there, in its order", () => {
+	assert.deepEqual(numbers({}), [1, 2, 3, 4]);
+	assert.deepEqual(numbers({ q: "", severity: "", kind: "" }), [1, 2, 3, 4]);
+});
+
+test("a severity lets what is more severe through", () => {
+	assert.deepEqual(numbers({ severity: "info" }), [1, 3, 4]);
+	assert.deepEqual(numbers({ severity: "warning" }), [4]);
+	assert.deepEqual(numbers({ severity: "error" }), []);
+});
+
+test("a kind is that of the object, not of the type", () => {
+	assert.deepEqual(numbers({ kind: "connection" }), [2, 4]);
+	assert.deepEqual(numbers({ kind: "daemon" }), []);
+});
+
+test("a search goes through text, type with spaces, object and reason", () => {
+	assert.deepEqual(numbers({ q: "connection ended" }), [4]);
+	assert.deepEqual(numbers({ q: "connection/7" }), [2, 4]);
+	assert.deepEqual(numbers({ q: "RETRY_exceeded" }), [4]);
+	assert.deepEqual(numbers({ q: "nowhere" }), []);
+});
+
+test("filters hold together", () => {
+	assert.deepEqual(numbers({ q: "7", severity: "warning", kind: "connection" }), [4]);
+});
+
+test("the kinds are those of the events that are there", () => {
+	assert.deepEqual(kindsOf(events), ["buffer", "connection"]);
+});

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which events to show. Pure.
+import { matches } from "./table.js";
+
+const SEVERITIES = ["debug", "info", "notice", "warning", "error"];
+
+/** kindsOf - the kinds of objects that events are about, in order */
+export function kindsOf(events) {
+	const kinds = new Set(events.filter(({ object }) => object).map(({ object }) => object.split("/")[0]));
+	return [...kinds].sort();
+}
+
+/** filterEvents - those at least as severe, about objects of that kind, and with every word of q; "" is any */
+export function filterEvents(events, { q = "", severity = "", kind = "" }) {
+	const least = SEVERITIES.indexOf(severity);
+	return events.filter((event) => {
+		if (SEVERITIES.indexOf(event.severity) < least) return false;
+		if (kind && (event.object ?? "").split("/")[0] !== kind) return false;
+		return !q || matches([event.text, event.type, event.type.replaceAll("_", " "), event.object, event.severity, event.reason, event.seq].join(" "), q);
+	});
+}

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A form that makes an object, and a question before something is done to one. Both show the curl command, and both say
+// what the daemon refused, and where.
+import { useRef, useState } from "preact/hooks";
+import { Problem, request as ask } from "../api.js";
+import { useMay, usePage } from "../hooks.js";
+import { Trouble } from "../ui/bits.jsx";
+import { Icon } from "../ui/icon.jsx";
+import { CurlBox } from "./curl.jsx";
+import { Dialog } from "./dialog.jsx";
+import { Field } from "./field.jsx";
+import { fieldAt, initialValues, remoteFrom, visibleFields } from "./fields.js";
+import { openDialog } from "./host.jsx";
+import { actions, afterwards, formRequest, forms } from "./specs.js";
+
+/* Does the request once at a time; done(answer) when it is granted. */
+function useSend(done) {
+	const { store } = usePage();
+	const [problem, setProblem] = useState(null);
+	const [busy, setBusy] = useState(false);
+	async function send({ method, path, body }) {
+		setBusy(true);
+		setProblem(null);
+		try {
+			const answer = await ask(method, path, { json: body });
+			store.refresh();
+			done(answer);
+		} catch (error) {
+			setProblem(error instanceof Problem ? error : new Problem({ status: 0, title: "This page failed", detail: String(error) }));
+			setBusy(false);
+		}
+	}
+	return { problem, busy, send };
+}
+
+function Buttons({ action, busy, danger, onClose }) {
+	return (
+		<footer class="dialog-foot">
+			<button type="button" class="button" onClick={onClose}>
+				Cancel
+			</button>
+			<button type="submit" class={`button ${danger ? "button-danger" : "button-primary"}`} aria-disabled={busy}>
+				{busy ? "Asking …" : action}
+			</button>
+		</footer>
+	);
+}
+
+function Fields({ fields, values, errors, set }) {
+	return fields.map((field) => (
+		<Field key={field.name} field={field} value={values[field.name]} error={errors[field.name]} onChange={(value) => set(field, value)} />
+	));
+}
+
+/* The first field that is wrong gets the focus, once it is drawn. */
+function focusWrong(form) {
+	requestAnimationFrame(() => form.current?.querySelector("[aria-invalid], .is-wrong input")?.focus());
+}
+
+function FormDialog({ form, given, onClose }) {
+	const element = useRef(null);
+	const [values, setValues] = useState(() => initialValues(form.fields, given));
+	const [isTried, setTried] = useState(false);
+	const { problem, busy, send } = useSend((answer) => {
+		onClose();
+		location.hash = afterwards(form, answer);
+	});
+	const { request, errors } = formRequest(form, values);
+	const wrongField = problem ? fieldAt(form.fields, problem.pointer) : null;
+	const shown = { ...(isTried ? errors : {}), ...(wrongField ? { [wrongField]: problem.detail } : {}) };
+	const fields = visibleFields(form.fields, values);
+	const more = fields.filter((field) => field.more);
+
+	function set(field, value) {
+		/* What a buffer's "copy for the peer" gives fills both fields. */
+		const remote = field.kind === "hex" ? remoteFrom(value) : null;
+		setValues((old) => ({ ...old, [field.name]: value, ...remote }));
+	}
+
+	async function submit(event) {
+		event.preventDefault();
+		if (busy) return;
+		setTried(true);
+		if (Object.keys(errors).length === 0) await send(request);
+		focusWrong(element);
+	}
+
+	return (
+		<Dialog title={form.title} onClose={onClose}>
+			<form ref={element} onSubmit={submit} noValidate>
+				<div class="dialog-body">
+					{problem && !wrongField && <Trouble problem={problem} />}
+					<div class="form-grid">
+						<Fields fields={fields.filter((field) => !field.more)} values={values} errors={shown} set={set} />
+					</div>
+					{more.length > 0 && (
+						<details class="form-more" open={more.some((field) => shown[field.name]) || undefined}>
+							<summary>More</summary>
+							<div class="form-grid">
+								<Fields fields={more} values={values} errors={shown} set={set} />
+							</div>
+						</details>
+					)}
+					<CurlBox request={request} />
+				</div>
+				<Buttons action={form.action} busy={busy} onClose={onClose} />
+			</form>
+		</Dialog>
+	);
+}
+
+function ActionDialog({ action, onClose, onDone }) {
+	const { problem, busy, send } = useSend(() => {
+		onClose();
+		onDone?.();
+	});
+	function submit(event) {
+		event.preventDefault();
+		if (!busy) send(action.request);
+	}
+	return (
+		<Dialog title={action.title} onClose={onClose}>
+			<form onSubmit={submit}>
+				<div class="dialog-body">
+					{problem && <Trouble problem={problem} />}
+					<p>{action.text}</p>
+					<CurlBox request={action.request} />
+				</div>
+				<Buttons action={action.action} busy={busy} danger onClose={onClose} />
+			</form>
+		</Dialog>
+	);
+}
+
+/** FormButton - opens one of `forms`; given are values by field. Nothing at all for who may not act. */
+export function FormButton({ name, given, primary = false, label = forms[name].title }) {
+	const open = () => openDialog((close) => <FormDialog key={name} form={forms[name]} given={given} onClose={close} />);
+	if (!useMay()) return null;
+	return (
+		<button type="button" class={`button ${primary ? "button-primary" : ""}`} onClick={open}>
+			{label}
+		</button>
+	);
+}
+
+/** ActionButton - asks, then does one of `actions` to the item; small is for rows of a table */
+export function ActionButton({ name, item, small = false, label, onDone }) {
+	const action = actions[name](item);
+	const open = () => openDialog((close) => <ActionDialog key={action.title} action={action} onClose={close} onDone={onDone} />);
+	if (!useMay()) return null;
+	if (small) {
+		return (
+			<button type="button" class="icon-button" title={action.title} aria-label={action.title} onClick={open}>
+				<Icon name="close" size={14} />
+			</button>
+		);
+	}
+	return (
+		<button type="button" class="button button-danger" title={action.title} onClick={open}>
+			{label ?? action.action}
+		</button>
+	);
+}

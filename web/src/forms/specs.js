@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The forms: what each asks for, and the request it makes. Ranges and defaults are those of openapi.yaml, and a test
+// holds them against it. Pure.
+import { collect } from "./fields.js";
+
+const NAME = { name: "name", label: "Name", kind: "text", hint: "to refer to it by; optional" };
+const SERVICES = ["inbox", "echo", "sink", "rping", "rping_client", "none"];
+const SERVICE = {
+	name: "service",
+	label: "Service",
+	kind: "choice",
+	options: SERVICES,
+	initial: "inbox",
+	omit: "inbox",
+	hint: "what is done with messages that come in",
+};
+const ATOMICS = ["fetch_add", "compare_swap"];
+const isSend = ({ op }) => op === "send" || op === "send_imm";
+
+function qp(name, label, more) {
+	return { name, pointer: `/qp/${name}`, label, kind: "integer", more: true, ...more };
+}
+
+const QP_FIELDS = [
+	qp("sq_depth", "Send queue depth", { min: 1, max: 16384, omit: 64 }),
+	qp("rq_depth", "Receive queue depth", { min: 1, max: 16384, omit: 16 }),
+	qp("recv_size_bytes", "Longest message", { kind: "bytes", min: 1, max: 1048576, omit: 4096 }),
+	qp("ack_timeout", "ACK timeout", { max: 31, omit: 14, hint: "4.096 µs × 2^N; 0 waits for ever" }),
+	qp("retry_count", "Retries", { max: 7, omit: 4 }),
+	qp("rnr_retry", "RNR retries", { max: 7, omit: 7, hint: "7 is for ever" }),
+	qp("min_rnr_timer", "RNR timer", { max: 31, omit: 12, hint: "IBTA code; 12 is 0.64 ms" }),
+];
+
+export const forms = {
+	listen: {
+		title: "Listen",
+		action: "Listen",
+		path: "/v1/listeners",
+		view: "listeners",
+		fields: [
+			{ name: "addr", label: "Address", kind: "text", required: true, initial: "0.0.0.0", hint: "0.0.0.0 or :: for all" },
+			{ name: "port", label: "Port", kind: "integer", max: 65535, hint: "any free one when empty" },
+			SERVICE,
+			{ name: "accept", label: "Requests are", kind: "choice", initial: "auto", omit: "auto", options: [
+				{ value: "auto", label: "accepted" },
+				{ value: "manual", label: "kept waiting for a decision" },
+				{ value: "reject", label: "rejected" },
+			] },
+			NAME,
+			{ name: "device", label: "Device", kind: "ref", from: "devices", more: true, hint: "all when empty" },
+			{ name: "backlog", label: "Backlog", kind: "integer", min: 1, max: 65535, omit: 1024, more: true },
+			...QP_FIELDS,
+		],
+	},
+	connect: {
+		title: "Connect",
+		action: "Connect",
+		path: "/v1/connections",
+		view: "connections",
+		one: true,
+		fields: [
+			{ name: "dst_addr", label: "Host", kind: "text", required: true, hint: "address or name" },
+			{ name: "dst_port", label: "Port", kind: "integer", required: true, min: 1, max: 65535 },
+			SERVICE,
+			NAME,
+			{ name: "timeout_ms", label: "Give up after (ms)", kind: "integer", min: 1, max: 600000, omit: 10000, more: true },
+			{ name: "device", label: "Device", kind: "ref", from: "devices", more: true, hint: "by the route when empty" },
+			{ name: "src_addr", label: "From address", kind: "text", more: true },
+			...QP_FIELDS,
+			{ name: "path_mtu_bytes", pointer: "/qp/path_mtu_bytes", label: "Path MTU at most", kind: "choice", more: true, initial: "",
+				number: true, options: ["", "256", "512", "1024", "2048", "4096"] },
+		],
+	},
+	buffer: {
+		title: "Make a buffer",
+		action: "Make it",
+		path: "/v1/buffers",
+		view: "buffers",
+		fields: [
+			{ name: "size_bytes", label: "Size", kind: "bytes", required: true, min: 1, max: 2 ** 40, initial: "1 MiB" },
+			{ name: "access", label: "A peer may", kind: "flags", options: [
+				{ value: "remote_write", label: "write" },
+				{ value: "remote_read", label: "read" },
+				{ value: "remote_atomic", label: "use atomics" },
+				{ value: "mw_bind", label: "get in by memory windows" },
+			] },
+			NAME,
+			{ name: "kind", label: "Memory", kind: "choice", initial: "anonymous", omit: "anonymous", options: [
+				{ value: "anonymous", label: "of the daemon alone" },
+				{ value: "shared", label: "shared with local programs" },
+				{ value: "hugepage", label: "of huge pages" },
+			] },
+			{ name: "device", label: "Device", kind: "ref", from: "devices", more: true, hint: "the first with an active port when empty" },
+		],
+	},
+	transfer: {
+		title: "Run a transfer",
+		action: "Start",
+		path: "/v1/transfers",
+		view: "transfers",
+		fields: [
+			{ name: "op", label: "Operation", kind: "choice", initial: "write", options: [
+				{ value: "write", label: "write to the peer's memory" },
+				{ value: "read", label: "read from the peer's memory" },
+				{ value: "send", label: "send messages" },
+				{ value: "recv", label: "receive a message" },
+				{ value: "write_imm", label: "write with an immediate" },
+				{ value: "send_imm", label: "send with an immediate" },
+				{ value: "fetch_add", label: "fetch and add" },
+				{ value: "compare_swap", label: "compare and swap" },
+			] },
+			{ name: "connection", label: "Connection", kind: "ref", from: "connections", required: true },
+			{ name: "buffer", label: "Buffer here", kind: "ref", from: "buffers", required: true },
+			{ name: "remote_addr", pointer: "/remote/addr", label: "Address there", kind: "hex", required: true,
+				when: ({ op }) => !isSend({ op }) && op !== "recv", hint: "addr of the peer's buffer" },
+			{ name: "rkey", pointer: "/remote/rkey", label: "Key there", kind: "hex", required: true,
+				when: ({ op }) => !isSend({ op }) && op !== "recv", hint: "rkey of the peer's buffer" },
+			{ name: "imm", label: "Immediate", kind: "integer", max: 4294967295, required: true,
+				when: ({ op }) => op === "send_imm" || op === "write_imm" },
+			{ name: "add", label: "Add", kind: "hex", required: true, when: ({ op }) => op === "fetch_add" },
+			{ name: "compare", label: "If it is", kind: "hex", required: true, when: ({ op }) => op === "compare_swap" },
+			{ name: "swap", label: "Make it", kind: "hex", required: true, when: ({ op }) => op === "compare_swap" },
+			{ name: "length_bytes", label: "Length", kind: "bytes", when: ({ op }) => !ATOMICS.includes(op),
+				hint: "to the buffer's end when empty" },
+			{ name: "offset", label: "Offset in the buffer", kind: "bytes", omit: 0, more: true },
+			{ name: "message_bytes", label: "Cut into messages of", kind: "bytes", min: 1, max: 2 ** 30, more: true,
+				when: ({ op }) => op === "send", hint: "one message when empty" },
+			{ name: "chunk_bytes", label: "Cut into requests of", kind: "bytes", min: 1, max: 2 ** 30, omit: 262144, more: true,
+				when: ({ op }) => ["read", "write", "write_imm"].includes(op) },
+			{ name: "window", label: "Outstanding at most", kind: "integer", min: 1, max: 16384, more: true },
+			{ name: "timeout_ms", label: "Give up after (ms)", kind: "integer", min: 1, max: 3600000, omit: 30000, more: true },
+		],
+	},
+	window: {
+		title: "Bind a memory window",
+		action: "Bind",
+		path: "/v1/windows",
+		view: "buffers",
+		fields: [
+			{ name: "buffer", label: "Buffer", kind: "ref", from: "buffers", required: true, hint: "one with the access mw_bind" },
+			{ name: "type", label: "Type", kind: "choice", number: true, initial: "1", options: [
+				{ value: "1", label: "1: any peer of the protection domain" },
+				{ value: "2", label: "2: one connection" },
+			] },
+			{ name: "connection", label: "Connection", kind: "ref", from: "connections", required: true, when: ({ type }) => type === "2" },
+			{ name: "access", label: "A peer may", kind: "flags", required: true, options: [
+				{ value: "remote_write", label: "write" },
+				{ value: "remote_read", label: "read" },
+				{ value: "remote_atomic", label: "use atomics" },
+			] },
+			{ name: "offset", label: "Offset in the buffer", kind: "bytes", omit: 0 },
+			{ name: "length_bytes", label: "Length", kind: "bytes", min: 1, hint: "to the buffer's end when empty" },
+			NAME,
+		],
+	},
+};
+
+/** formRequest - {request, errors} of a form with these values; the request has what is right so far */
+export function formRequest(form, values) {
+	const { body, errors } = collect(form.fields, values);
+	return { request: { method: "POST", path: form.path, body }, errors };
+}
+
+/** afterwards - where to see what a form has made */
+export function afterwards({ view, one }, answer) {
+	return one ? `#/${view}/${answer.id}` : `#/${view}?id=${answer.id}`;
+}
+
+function onObject(method, collection, { id }, rest = "") {
+	return { method, path: `/v1/${collection}/${id}${rest}` };
+}
+
+function label({ id, name }) {
+	return name ? `${name} (${id})` : `${id}`;
+}
+
+/** What can be done to an object that is there: title, what it means, and the request. */
+export const actions = {
+	closeConnection: (connection) => ({
+		title: `Close connection ${label(connection)}`,
+		action: "Close it",
+		text: "What is queued is given up, the peer is told, and the queue pair is drained and destroyed. Its record stays.",
+		request: onObject("POST", "connections", connection, "/close"),
+	}),
+	forgetConnection: (connection) => ({
+		title: `Forget connection ${label(connection)}`,
+		action: "Forget it",
+		text: "Its record, with why it ended, is gone then.",
+		request: onObject("DELETE", "connections", connection),
+	}),
+	acceptConnection: (connection) => ({
+		title: `Accept connection ${label(connection)}`,
+		action: "Accept it",
+		text: "The peer that waits gets its connection.",
+		request: { ...onObject("POST", "connections", connection, "/accept"), body: {} },
+	}),
+	rejectConnection: (connection) => ({
+		title: `Reject connection ${label(connection)}`,
+		action: "Reject it",
+		text: "The peer that waits is told no.",
+		request: { ...onObject("POST", "connections", connection, "/reject"), body: {} },
+	}),
+	stopListening: (listener) => ({
+		title: `Stop listener ${label(listener)}`,
+		action: "Stop it",
+		text: "No more connections come in by it. Those that are there stay.",
+		request: onObject("DELETE", "listeners", listener),
+	}),
+	deleteBuffer: (buffer) => ({
+		title: `Delete buffer ${label(buffer)}`,
+		action: "Delete it",
+		text: "Its memory is given back, bytes and all. A peer that uses its key loses its connection.",
+		request: onObject("DELETE", "buffers", buffer),
+	}),
+	revokeWindow: (window) => ({
+		title: `Revoke window ${label(window)}`,
+		action: "Revoke it",
+		text: "A peer that uses its key loses its connection. The buffer and its other windows stay.",
+		request: onObject("DELETE", "windows", window),
+	}),
+	cancelTransfer: (transfer) => ({
+		title: `Cancel transfer ${label(transfer)}`,
+		action: "Cancel it",
+		text: "What is posted is waited for; nothing more is posted. What has arrived stays there.",
+		request: onObject("DELETE", "transfers", transfer),
+	}),
+};

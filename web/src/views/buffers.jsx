@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Memory that is registered, and the windows bound over it.
+import { bytes, count } from "../format.js";
+import { ActionButton, FormButton } from "../forms/form.jsx";
+import { useList, useMay } from "../hooks.js";
+import { navigate } from "../router.js";
+import { matches, sorted } from "../table.js";
+import { Copy, Empty, State, Trouble } from "../ui/bits.jsx";
+import { Search } from "../ui/search.jsx";
+import { Table } from "../ui/table.jsx";
+
+const RIGHTS = { remote_write: "write", remote_read: "read", remote_atomic: "atomic", mw_bind: "windows" };
+
+function Access({ access }) {
+	if (access.length === 0) return <span class="faint">none</span>;
+	return (
+		<span class="tag-line">
+			{access.map((right) => (
+				<span key={right} class="tag" title={right}>
+					{RIGHTS[right] ?? right}
+				</span>
+			))}
+		</span>
+	);
+}
+
+/* Address and key as a transfer's `remote` wants them, which the form there takes whole. */
+function Remote({ item }) {
+	if (!item.addr || !item.rkey) return <span class="faint">–</span>;
+	return (
+		<span class="remote">
+			<span class="mono clip" title={`addr ${item.addr}, rkey ${item.rkey}`}>
+				{item.addr} · {item.rkey}
+			</span>
+			<Copy text={JSON.stringify({ addr: item.addr, rkey: item.rkey })} label={`Copy address and key of ${item.name ?? item.id} for the peer`} />
+		</span>
+	);
+}
+
+function Named({ item, under }) {
+	return (
+		<span class="name">
+			<strong>{item.name ?? `#${item.id}`}</strong>
+			{item.name && <span class="faint"> #{item.id}</span>}
+			<span class="under narrow-only">{under}</span>
+		</span>
+	);
+}
+
+const remoteColumn = {
+	key: "remote",
+	label: "Address · key",
+	wide: true,
+	fixed: true,
+	width: "25%",
+	cell: (row) => <Remote item={row} />,
+};
+
+function acting(may, name) {
+	return may ? [{ key: "act", label: "", fixed: true, end: true, width: "3rem", cell: (row) => <ActionButton small name={name} item={row} /> }] : [];
+}
+
+function bufferColumns(may) {
+	return [
+		{ key: "id", label: "Buffer", value: (row) => row.name ?? row.id, cell: (row) => <Named item={row} under={`${row.kind}, ${row.access.map((right) => RIGHTS[right]).join(", ") || "no access"}`} /> },
+		{ key: "state", label: "State", width: "9%", value: (row) => row.state, cell: (row) => <State state={row.state} title={row.error?.text} /> },
+		{ key: "size", label: "Size", end: true, firstDown: true, width: "8%", value: (row) => row.size_bytes, cell: (row) => <span class="num" title={`${count(row.size_bytes)} bytes`}>{bytes(row.size_bytes)}</span> },
+		{ key: "kind", label: "Memory", wide: true, width: "9%", value: (row) => row.kind, cell: (row) => row.kind },
+		{ key: "access", label: "A peer may", wide: true, width: "19%", value: (row) => row.access.join(), cell: (row) => <Access access={row.access} /> },
+		...(may ? [remoteColumn] : []),
+		{ key: "device", label: "Device", wide: true, width: "7%", value: (row) => row.device, cell: (row) => <span class="mono">{row.device}</span> },
+		{ key: "users", label: "In use by", end: true, wide: true, firstDown: true, width: "8%", value: (row) => row.users, cell: (row) => <span class={row.users ? "num" : "num faint"}>{row.users}</span> },
+		...acting(may, "deleteBuffer"),
+	];
+}
+
+function windowColumns(may, buffers) {
+	const nameOf = (id) => buffers.get(id)?.name ?? `#${id}`;
+	return [
+		{ key: "id", label: "Window", value: (row) => row.name ?? row.id, cell: (row) => <Named item={row} under={`${bytes(row.length_bytes)} of ${nameOf(row.buffer)}`} /> },
+		{ key: "state", label: "State", width: "9%", value: (row) => row.state, cell: (row) => <State state={row.state} title={row.error?.text} /> },
+		{ key: "buffer", label: "Buffer", wide: true, width: "11%", value: (row) => nameOf(row.buffer), cell: (row) => nameOf(row.buffer) },
+		{ key: "range", label: "Range", wide: true, width: "14%", value: (row) => row.offset, cell: (row) => <span class="num">{bytes(row.length_bytes)} from {bytes(row.offset)}</span> },
+		{ key: "access", label: "A peer may", wide: true, width: "15%", value: (row) => row.access.join(), cell: (row) => <Access access={row.access} /> },
+		...(may ? [remoteColumn] : []),
+		{ key: "connection", label: "For", wide: true, width: "10%", value: (row) => row.connection, cell: (row) => (row.connection === null ? "any" : <a href={`#/connections/${row.connection}`}>connection {row.connection}</a>) },
+		...acting(may, "revokeWindow"),
+	];
+}
+
+function textOf(row) {
+	return [row.id, row.name, row.state, row.kind, row.device, ...row.access].join(" ");
+}
+
+function sum(items) {
+	return items.filter(({ state }) => state === "ready").reduce((all, item) => all + item.size_bytes, 0);
+}
+
+function Windows({ windows, buffers, sort, onSort }) {
+	const columns = windowColumns(useMay(), buffers);
+	return (
+		<>
+			<div class="view-head">
+				<h2 class="as-h1">Memory windows</h2>
+				<FormButton name="window" />
+			</div>
+			{windows.length > 0 ? (
+				<Table label="Memory windows" columns={columns} rows={sorted(windows, columns, sort)} sort={sort} onSort={onSort} />
+			) : (
+				<p class="note">None. A window gives a peer access to a range of a buffer, by a key that can be revoked.</p>
+			)}
+		</>
+	);
+}
+
+export function BuffersView({ route }) {
+	const buffers = useList("buffers");
+	const windows = useList("windows");
+	const may = useMay();
+	const { q = "", id = "", window: windowId = "", sort = "-id", wsort = "-id" } = route.query;
+	const set = (query) => navigate({ view: "buffers", query: { ...route.query, ...query } }, { replace: true });
+	const columns = bufferColumns(may);
+	const isFound = (row) => (!q || matches(textOf(row), q)) && (!id || String(row.id) === id);
+	const rows = sorted(buffers.items.filter(isFound), columns, sort);
+
+	return (
+		<div class="view">
+			<div class="view-head">
+				<h1>Buffers</h1>
+				<Search value={q} label="Search name, state, access …" onInput={(text) => set({ q: text })} />
+				<FormButton name="buffer" primary />
+			</div>
+			{buffers.loadedAt !== null && buffers.items.length > 0 && (
+				<p class="note">
+					{bytes(sum(buffers.items))} registered in {count(buffers.items.length)} buffers.
+					{id && (
+						<>
+							{" "}
+							Only #{id} is shown. <a href="#/buffers">Show all</a>
+						</>
+					)}
+				</p>
+			)}
+			{buffers.problem && buffers.loadedAt === null && buffers.problem.status !== 0 && <Trouble problem={buffers.problem} />}
+			{rows.length > 0 && <Table label="Buffers" columns={columns} rows={rows} sort={sort} onSort={(value) => set({ sort: value })} />}
+			{buffers.loadedAt !== null && rows.length === 0 && (
+				<Empty title={buffers.items.length ? "No buffer matches" : "No buffers yet"}>
+					<p class="muted">{buffers.items.length ? "Clear the search." : "A buffer is memory that a device can reach: what transfers read from and write to."}</p>
+				</Empty>
+			)}
+			<Windows windows={windows.items.filter((row) => !windowId || String(row.id) === windowId)} buffers={buffers.byId} sort={wsort} onSort={(value) => set({ wsort: value })} />
+		</div>
+	);
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Transfers, how far each is, and why one failed.
+import { bytes, clock, count, ns, percent, rate } from "../format.js";
+import { ActionButton, FormButton } from "../forms/form.jsx";
+import { useItem, useList, useMay } from "../hooks.js";
+import { hashOf, navigate } from "../router.js";
+import { matches, sorted } from "../table.js";
+import { isRunning, progressOf, speedOf } from "../transfers.js";
+import { Empty, Facts, Panel, State, Trouble } from "../ui/bits.jsx";
+import { Choice, Search } from "../ui/search.jsx";
+import { Table } from "../ui/table.jsx";
+
+const FILTERS = {
+	all: () => true,
+	running: isRunning,
+	done: (row) => row.state === "done",
+	failed: (row) => ["failed", "timed_out", "cancelled"].includes(row.state),
+};
+
+function Progress({ row }) {
+	const share = progressOf(row);
+	const label = `${bytes(row.bytes_done)} of ${bytes(row.length_bytes)}`;
+	return (
+		<span class={`progress progress-${isRunning(row) ? "running" : row.state}`} role="progressbar" aria-label={`Transfer ${row.id}`} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(share * 100)} aria-valuetext={label} title={label}>
+			<i style={{ width: `${share * 100}%` }} />
+			<span>{percent(share)}</span>
+		</span>
+	);
+}
+
+function Over({ row }) {
+	if (row.connection === null) return <span class="faint">endpoint {row.endpoint}</span>;
+	return <a href={hashOf({ view: "connections", ref: String(row.connection) })}>connection {row.connection}</a>;
+}
+
+function opName(row) {
+	return row.op.replaceAll("_", " ");
+}
+
+function columnsFor(may) {
+	return [
+		{ key: "id", label: "Transfer", value: (row) => row.id, cell: (row) => <span class="name"><a href={hashOf({ view: "transfers", query: { id: row.id } })}>#{row.id} {opName(row)}</a><span class="under narrow-only">{bytes(row.length_bytes)} over {row.connection ?? row.endpoint}</span></span> },
+		{ key: "state", label: "State", width: "10%", value: (row) => row.state, cell: (row) => <State state={row.state} title={row.error?.text} /> },
+		{ key: "progress", label: "Progress", width: "20%", value: progressOf, cell: (row) => <Progress row={row} /> },
+		{ key: "size", label: "Size", end: true, wide: true, firstDown: true, width: "9%", value: (row) => row.length_bytes, cell: (row) => <span class="num">{bytes(row.length_bytes)}</span> },
+		{ key: "speed", label: "Speed", end: true, wide: true, firstDown: true, width: "10%", value: speedOf, cell: (row) => <span class="num">{speedOf(row) === null ? "–" : rate(speedOf(row))}</span> },
+		{ key: "wire", label: "Took", end: true, wide: true, firstDown: true, width: "9%", value: (row) => row.wire_ns, cell: (row) => <span class="num">{ns(row.wire_ns)}</span> },
+		{ key: "over", label: "Over", wide: true, width: "12%", value: (row) => row.connection ?? row.endpoint, cell: (row) => <Over row={row} /> },
+		{ key: "begun", label: "Asked at", end: true, wide: true, firstDown: true, width: "9%", value: (row) => Date.parse(row.created_at), cell: (row) => <span class="num faint">{clock(row.created_at)}</span> },
+		...(may ? [{ key: "act", label: "", fixed: true, end: true, width: "3rem", cell: (row) => isRunning(row) && <ActionButton small name="cancelTransfer" item={row} /> }] : []),
+	];
+}
+
+function textOf(row) {
+	return [row.id, row.op, row.state, row.error?.code, `connection ${row.connection}`, row.error?.wc_status].join(" ");
+}
+
+/** One - a transfer in full, above the table it was picked from */
+function One({ id }) {
+	const { item, problem } = useItem("transfers", id);
+	const close = (
+		<a class="button" href="#/transfers">
+			Close
+		</a>
+	);
+	if (!item) return problem && problem.status !== 0 ? <Trouble problem={problem}>{close}</Trouble> : null;
+	return (
+		<Panel
+			title={`Transfer ${item.id}: ${opName(item)}`}
+			aside={
+				<span class="aside">
+					<State state={item.state} />
+					{isRunning(item) && <ActionButton name="cancelTransfer" item={item} label="Cancel" />}
+					{close}
+				</span>
+			}
+		>
+			<div class="panel-body">
+				<Progress row={item} />
+			</div>
+			{item.error && (
+				<div class="panel-body">
+					<Trouble problem={{ title: item.error.code.replaceAll("_", " "), detail: item.error.text, hint: item.error.hint }} />
+				</div>
+			)}
+			<Facts
+				rows={[
+					["Over", <Over row={item} />],
+					["Moved", `${bytes(item.bytes_done)} of ${bytes(item.length_bytes)}`],
+					["Work requests done", count(item.wrs_done)],
+					["Messages sent", item.messages_done === null ? null : count(item.messages_done)],
+					["Speed", speedOf(item) === null ? null : rate(speedOf(item))],
+					["Waited to be posted", item.queue_ns === null ? null : ns(item.queue_ns)],
+					["First post to last completion", item.wire_ns === null ? null : ns(item.wire_ns)],
+					["Cut into", item.chunk_bytes ? bytes(item.chunk_bytes) : null],
+					["Outstanding at most", count(item.window)],
+					["Buffer", item.buffer === null ? null : <a href={hashOf({ view: "buffers", query: { id: item.buffer } })}>#{item.buffer}</a>],
+					["Immediate", item.imm],
+					["Old value", item.old_value],
+					["Received", item.received && `${item.received.op.replace("_", " ")}, ${bytes(item.received.length_bytes)}`],
+					["Completion", item.error?.wc_status && <span class="mono">{item.error.wc_status}</span>],
+				]}
+			/>
+		</Panel>
+	);
+}
+
+export function TransfersView({ route }) {
+	const { items, total, problem, loadedAt } = useList("transfers");
+	const { q = "", id = "", sort = "-id", show = "all" } = route.query;
+	const set = (query) => navigate({ view: "transfers", query: { ...route.query, ...query } }, { replace: true });
+	const columns = columnsFor(useMay());
+	const found = q ? items.filter((row) => matches(textOf(row), q)) : items;
+	const rows = sorted(found.filter(FILTERS[show] ?? FILTERS.all), columns, sort);
+	const counts = (name) => count(found.filter(FILTERS[name]).length);
+
+	return (
+		<div class="view">
+			<div class="view-head">
+				<h1>Transfers</h1>
+				<Search value={q} label="Search operation, state, error …" onInput={(text) => set({ q: text })} />
+				<Choice
+					label="Which to show"
+					value={show}
+					options={[
+						["all", "All", counts("all")],
+						["running", "Running", counts("running")],
+						["done", "Done", counts("done")],
+						["failed", "Failed", counts("failed")],
+					]}
+					onChange={(value) => set({ show: value === "all" ? "" : value })}
+				/>
+				<FormButton name="transfer" primary />
+			</div>
+			{id && <One key={id} id={id} />}
+			{problem && loadedAt === null && problem.status !== 0 && <Trouble problem={problem} />}
+			{loadedAt !== null && total > items.length && <p class="note">The first {count(items.length)} of {count(total)} are shown.</p>}
+			{rows.length > 0 && <Table label="Transfers" columns={columns} rows={rows} sort={sort} onSort={(value) => set({ sort: value })} href={(row) => hashOf({ view: "transfers", query: { ...route.query, id: row.id } })} />}
+			{loadedAt !== null && rows.length === 0 && (
+				<Empty title={items.length ? "No transfer matches" : "No transfers yet"}>
+					<p class="muted">{items.length ? "Clear the search, or choose another state." : "A transfer moves bytes of a buffer over a connection: into the peer's memory, out of it, or as messages."}</p>
+				</Empty>
+			)}
+		</div>
+	);
+}
