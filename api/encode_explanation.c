@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explanations as JSON: the schemas ConnectionExplanation and Facts of openapi.yaml.
+ * Explanations as JSON: the schemas ConnectionExplanation and DestinationExplanation of
+ * openapi.yaml.
  */
 #include "api/encode.h"
 #include "api/handlers.h"
@@ -232,5 +233,21 @@ json_t *vbd_encode_explanation(
 	vbd_put(&out, "facts", encode_facts(&explanation->facts, conn->established_ns != 0));
 	vbd_put(&out, "first_error", vbd_encode_first_error(&conn->first_error));
 	vbd_put(&out, "followed_by", encode_followed_by(conn, &explanation->facts));
+	return vbd_encode_end(&out);
+}
+
+json_t *vbd_encode_destination(const char *host, uint64_t port,
+	const struct vbd_destination *destination, const struct vbd_explanation *explanation)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_text(&out, "dst", host);
+	vbd_put_u64_or_null(&out, "port", port != 0, port);
+	vbd_put_address(&out, "addr", &destination->addr);
+	vbd_put(&out, "ready", json_boolean(!vbd_findings_bad(&explanation->findings)));
+	vbd_put_text(&out, "summary", explanation->summary);
+	vbd_put(&out, "advice", encode_advice(explanation));
+	vbd_put(&out, "findings", encode_findings(&explanation->findings));
+	vbd_put(&out, "facts", encode_facts(&explanation->facts, false));
 	return vbd_encode_end(&out);
 }

@@ -176,6 +176,11 @@ struct vbd_explanation;
 json_t *vbd_encode_explanation(
 	const struct vbd_connection *connection, const struct vbd_explanation *explanation);
 
+/** vbd_encode_destination - DestinationExplanation; @host, @port (0: none): as asked for */
+struct vbd_destination;
+json_t *vbd_encode_destination(const char *host, uint64_t port,
+	const struct vbd_destination *destination, const struct vbd_explanation *explanation);
+
 /** vbd_put_received - `op`, `length_bytes`, `written_bytes` and `imm` of a message */
 struct vbd_encoder;
 struct vbd_received;
@@ -323,6 +328,7 @@ void vbd_delete_transfer(struct vbd_request *req);
 
 void vbd_explain(struct vbd_request *req);
 void vbd_explain_one(struct vbd_request *req);
+void vbd_explain_way_to(struct vbd_request *req);
 
 void vbd_list_probes(struct vbd_request *req);
 void vbd_create_probe(struct vbd_request *req);

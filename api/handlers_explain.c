@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a name means that was seen somewhere: in an event, an error, a state. And what became of a
- * connection, and why.
+ * What a name means that was seen somewhere: in an event, an error, a state.
  */
-#include "api/connection_wait.h"
 #include "api/encode.h"
 #include "api/handlers.h"
-#include "daemon/explain.h"
+#include "rdma/why.h"
 
 #include <string.h>
 
@@ -59,6 +57,23 @@ static json_t *find_rows(size_t kind, const char *name)
 	return items;
 }
 
+/* A name and a destination are two questions. */
+static enum vbd_status check_question(const struct vbd_request *req, struct vbd_error *err)
+{
+	static const char *const of_name[] = {"name", "kind", NULL};
+	static const char *const of_dst[] = {"port", "src", "device", NULL};
+	bool dst = vbd_uri_param(&req->uri, "dst") != NULL;
+	const char *const *others = dst ? of_name : of_dst;
+
+	for (size_t i = 0; others[i]; i++) {
+		if (vbd_uri_param(&req->uri, others[i]))
+			return vbd_error_input(err, VBD_E_BAD_VALUE, others[i],
+				dst ? "%s does not go with dst" : "%s goes with dst only",
+				others[i]);
+	}
+	return VBD_OK;
+}
+
 void vbd_explain(struct vbd_request *req)
 {
 	static const char *const kinds[] = {
@@ -71,6 +86,14 @@ void vbd_explain(struct vbd_request *req)
 	struct vbd_error err = {0};
 	json_t *items;
 
+	if (check_question(req, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	if (vbd_uri_param(&req->uri, "dst")) {
+		vbd_explain_way_to(req);
+		return;
+	}
 	if (vbd_query_text(req, "name", 64, &name, &err) != VBD_OK ||
 		vbd_query_enum(req, "kind", kinds, VBD_ARRAY_LEN(kinds), &kind, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
@@ -85,16 +108,4 @@ void vbd_explain(struct vbd_request *req)
 		return;
 	}
 	vbd_reply_json(req, 200, items ? json_pack("{s:o}", "items", items) : NULL);
-}
-
-void vbd_explain_one(struct vbd_request *req)
-{
-	struct vbd_connection *connection = vbd_connection_of(req);
-	struct vbd_explanation explanation;
-
-	if (!connection)
-		return;
-	vbd_conn_refresh_qp(connection->conn);
-	vbd_explain_connection(connection, NULL, &explanation);
-	vbd_reply_json(req, 200, vbd_encode_explanation(connection, &explanation));
 }

@@ -151,7 +151,7 @@ static const struct vbd_route routes[] = {
 	{ROUTE(DELETE, delete_transfer, CONTROL, NONE, vbd_delete_transfer,
 		"/v1/transfers/{ref}", NULL)},
 	{ROUTE(GET, explain, READ, NONE, vbd_explain,
-		"/v1/explain", "name", "kind")},
+		"/v1/explain", "name", "kind", "dst", "port", "src", "device")},
 	{ROUTE(GET, stream_events, READ, NONE, vbd_stream_events,
 		"/v1/events/stream", "after", "type", "object", "severity")},
 	{ROUTE(GET, list_probes, READ, NONE, vbd_list_probes,

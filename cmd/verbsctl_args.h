@@ -191,6 +191,8 @@ enum vbd_ctl_kind {
 	X(TYPE, "type", 0, TEXT, "TYPE", "type", "only events of this type")                       \
 	X(OBJECT, "object", 0, TEXT, "KIND[/ID]", "object",                                        \
 		"only events of connections, or of connection/7")                                  \
+	X(DST, "dst", 0, TEXT, "HOST", "dst", "where a connection would go to")                    \
+	X(DST_SRC, "src", 0, TEXT, "ADDR", "src", "address to leave from")                         \
 	X(SEVERITY, "severity", 0, TEXT, "debug|info|notice|warning|error", "severity",            \
 		"only events at least this severe")
 

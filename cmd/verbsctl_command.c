@@ -387,11 +387,13 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		COUNTED(O(FOLLOW), O(LINES), O(AFTER), O(TYPE), O(OBJECT), O(SEVERITY)),
 		.run = vbd_ctl_events},
 	{.name = "explain",
-		.usage = "NAME",
-		.summary = "Say what a name means, what mostly causes it, and what to do",
-		.text = "NAME is a CM event, reject reason, completion status, async event, QP "
-			"state "
-			"or reason of\nan end, as in IBV_WC_RETRY_EXC_ERR or rnr_exceeded.",
+		.usage = "[CONNECTION|NAME]",
+		.summary = "Say what became of a connection, or what a name means, and what to do",
+		.text = "CONNECTION is an id or a name. NAME is a CM event, reject reason, "
+			"completion status,\nasync event, QP state or reason of an end, as in "
+			"IBV_WC_RETRY_EXC_ERR or rnr_exceeded.\nWith --dst it says which way a "
+			"connection to HOST would go, and what stands in it.",
+		COUNTED(O(DST), O(DST_SRC), O(DEVICE)),
 		.run = vbd_ctl_explain},
 	{.name = "stats",
 		.usage = "",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/addr.h"
 
+#include "rdma/source.h"
+
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -19,6 +21,22 @@ bool vbd_addr_parse(const char *text, uint16_t port, struct sockaddr_storage *re
 	freeaddrinfo(found);
 	vbd_addr_set_port(ret_addr, port);
 	return true;
+}
+
+enum vbd_status vbd_addr_parse_own(const char *text, const char *pointer,
+	struct sockaddr_storage *ret_addr, struct vbd_error *err)
+{
+	struct sockaddr_storage addr;
+
+	if (!vbd_addr_parse(text, 0, &addr))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
+			"'%.80s' is no numeric IPv4 or IPv6 address of this host", text);
+	if (vbd_sockaddr_needs_scope((const struct sockaddr *)&addr))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
+			"'%.80s' is link-local: name the interface as well, as in fe80::1%%eth0",
+			text);
+	*ret_addr = addr;
+	return VBD_OK;
 }
 
 char *vbd_addr_format(const struct sockaddr_storage *addr, char text[VBD_ADDR_TEXT_BYTES])

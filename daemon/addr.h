@@ -7,6 +7,9 @@
 #ifndef VBD_DAEMON_ADDR_H
 #define VBD_DAEMON_ADDR_H
 
+#include "base/attr.h"
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +21,11 @@
 /** vbd_addr_parse - a numeric IPv4 or IPv6 address (with a scope, as in fe80::1%eth0); false if it
  * is none */
 bool vbd_addr_parse(const char *text, uint16_t port, struct sockaddr_storage *ret_addr);
+
+/** vbd_addr_parse_own - a numeric address of this host, link-local ones with their interface;
+ * bad_value at @pointer otherwise */
+enum vbd_status vbd_addr_parse_own(const char *text, const char *pointer,
+	struct sockaddr_storage *ret_addr, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_addr_format - the address without its port; "" for no address; returns @text */
 char *vbd_addr_format(const struct sockaddr_storage *addr, char text[VBD_ADDR_TEXT_BYTES]);

@@ -471,25 +471,14 @@ static enum vbd_status check_dst(const struct vbd_connection_spec *spec,
 	return VBD_OK;
 }
 
-static enum vbd_status check_src(const char *text, struct vbd_cm_params *cm, struct vbd_error *err)
-{
-	if (!text[0])
-		return VBD_OK;
-	if (!vbd_addr_parse(text, 0, &cm->src))
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/src_addr",
-			"'%.80s' is no numeric IPv4 or IPv6 address of this host", text);
-	if (vbd_sockaddr_needs_scope((const struct sockaddr *)&cm->src))
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/src_addr",
-			"'%.80s' is link-local: name the interface as well, as in fe80::1%%eth0",
-			text);
-	return VBD_OK;
-}
-
 static enum vbd_status check_spec(const struct vbd_daemon *daemon,
 	const struct vbd_connection_spec *spec, struct vbd_cm_params *cm, struct vbd_error *err)
 {
 	struct vbd_device *device = NULL;
-	enum vbd_status status = check_src(spec->src_addr, cm, err);
+	enum vbd_status status = VBD_OK;
+
+	if (spec->src_addr[0])
+		status = vbd_addr_parse_own(spec->src_addr, "/src_addr", &cm->src, err);
 
 	if (!status)
 		status = check_dst(spec, cm, err);

@@ -138,10 +138,8 @@ static void gather(const struct vbd_connection *connection, const struct vbd_pv_
 	gather_listener(connection, facts);
 	facts->memlock_known = true;
 	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
-	if (!way)
-		return;
-	facts->way_known = true;
-	facts->way = *way;
+	if (way)
+		vbd_explain_way(connection->daemon, way, facts);
 }
 
 /* --- causes ---------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * Explanations: the facts of a connection, gathered from wherever they are; what follows from them;
  * and what the table of rdma/why.h says of how it ended.
  *
- * Control thread. Asks the kernel for the port and the GID table: microseconds.
+ * Control thread. Asks the kernel for ports, GID tables and interfaces: microseconds.
  */
 #ifndef VBD_DAEMON_EXPLAIN_H
 #define VBD_DAEMON_EXPLAIN_H
@@ -28,5 +28,31 @@ struct vbd_explanation {
  */
 void vbd_explain_connection(const struct vbd_connection *connection, const struct vbd_pv_way *way,
 	struct vbd_explanation *ret_explanation);
+
+/* Where somebody would connect to. */
+struct vbd_destination {
+	struct sockaddr_storage addr;
+	struct sockaddr_storage src; /* asked for, or of the device asked for; ss_family 0: any */
+	char device[64];	     /* asked for; "" for any */
+};
+
+/**
+ * vbd_destination_choose - as a connection would: what is asked for is there and fits, and the
+ * source is the device's
+ *
+ * no_device, address_not_available; bad_value at "dst" or "src".
+ */
+enum vbd_status vbd_destination_choose(const struct vbd_daemon *daemon,
+	struct vbd_destination *destination, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_explain_destination - of the way to an address, before anybody connects
+ * @way: to it, from its `src` */
+void vbd_explain_destination(const struct vbd_daemon *daemon,
+	const struct vbd_destination *destination, const struct vbd_pv_way *way,
+	struct vbd_explanation *ret_explanation);
+
+/** vbd_explain_way - the facts that @way tells, of a connection or of a destination */
+void vbd_explain_way(
+	const struct vbd_daemon *daemon, const struct vbd_pv_way *way, struct vbd_facts *facts);
 
 #endif

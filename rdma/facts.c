@@ -83,8 +83,7 @@ static void judge_gid(const struct vbd_facts *facts, struct vbd_findings *findin
 			gid->gid_index, facts->device);
 	if (facts->gid_none)
 		found(findings, VBD_FINDING_NO_GID,
-			"%s has no GID for the address that the route to there leaves from.",
-			facts->device);
+			"No RDMA device has a GID for the address that packets would leave from.");
 	if (!is_roce(facts))
 		return;
 	if (facts->peer_gid_known && local != is_link_local(facts->peer_gid))
@@ -235,8 +234,8 @@ static void judge_way(const struct vbd_facts *facts, struct vbd_findings *findin
 	else if (facts->gid_known && *facts->gid.netdev &&
 		 strcmp(facts->gid.netdev, way->netdev) != 0)
 		found(findings, VBD_FINDING_ROUTE_MOVED,
-			"The route to the peer now leaves by %s; the connection uses %s.",
-			way->netdev, facts->gid.netdev);
+			"The route to the peer leaves by %s; the GID belongs to %s.", way->netdev,
+			facts->gid.netdev);
 	judge_neighbour(facts, findings);
 	judge_gateway(facts, findings);
 }

@@ -37,7 +37,7 @@ struct vbd_facts {
 	bool gid_known; /* ours */
 	struct vbd_gid gid;
 	bool gid_gone; /* the entry is another's by now, or nobody's */
-	bool gid_none; /* of a destination: no entry is the source address */
+	bool gid_none; /* of a destination: no device has the source address */
 	bool peer_gid_known;
 	uint8_t peer_gid[16];
 
@@ -71,6 +71,13 @@ struct vbd_findings {
 
 /** vbd_facts_judge - what follows from @facts */
 void vbd_facts_judge(const struct vbd_facts *facts, struct vbd_findings *ret_findings);
+
+/** vbd_findings_bad - is one of them an error? Then it is the first. */
+static inline bool vbd_findings_bad(const struct vbd_findings *findings)
+{
+	return findings->count &&
+	       vbd_finding_severity(findings->items[0].code) == VBD_FINDING_IS_ERROR;
+}
 
 /** vbd_facts_dead_peer_ms - the longest that a dead peer goes unnoticed while data is sent: ACK
  * timeout x (retry_count + 1), rounded up. False if it is not known, or for ever. */

@@ -30,7 +30,7 @@
 		"the next hop does not answer ARP or neighbour discovery", \
 		"Check that the host is up, its address, the cable, and the VLAN on both sides.") \
 	X(NO_GID, "no_gid", ERROR, \
-		"no entry of the device's GID table is the address that the packets would leave from", \
+		"no RDMA device has the address that the packets would leave from among its GIDs", \
 		"Compare the addresses of the interface with the GIDs in /v1/devices.") \
 	X(DEAD_PEER_FOR_EVER, "dead_peer_for_ever", WARNING, \
 		"a dead peer is never noticed: ack_timeout is 0, or retry_count is 7, which Soft-RoCE takes for ever", \
@@ -54,8 +54,8 @@
 		"the peer is behind a router, and the GID is one that no router passes on", \
 		"Use a GID of type roce_v2 with an address that is routed.") \
 	X(ROUTE_MOVED, "route_moved", WARNING, \
-		"the route to the peer now leaves by another interface than the one the connection uses", \
-		"The connection keeps its path; new ones will take the other. See `ip route get ADDR`.") \
+		"the route to the peer leaves by another interface than the one that the GID belongs to", \
+		"A connection that is there keeps its path; a new one may fail. See `ip route get ADDR`.") \
 	X(NEIGHBOUR_UNKNOWN, "neighbour_unknown", WARNING, \
 		"the kernel is asking for the next hop's hardware address and has no answer yet", \
 		"If it stays so nobody has that address on this network: ping it.") \

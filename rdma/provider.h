@@ -16,7 +16,6 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "rdma/account.h"
-#include "rdma/way.h"
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -88,17 +87,6 @@ enum vbd_status vbd_pv_count_objects(
 
 /** vbd_pv_own_objects - those of them that librdmacm made for itself; never more than it has */
 void vbd_pv_own_objects(uint64_t ret_counts[VBD_PV_OBJECT_COUNT]);
-
-/**
- * vbd_pv_find_way - route and neighbour of an address, without sending anything
- * @dst: IPv4 or IPv6
- * @src: the address to leave from; NULL or ss_family 0 for any
- *
- * Any thread; blocks while somebody else configures network interfaces (the kernel's rtnl lock). No
- * route is no error.
- */
-enum vbd_status vbd_pv_find_way(const struct sockaddr *dst, const struct sockaddr *src,
-	struct vbd_pv_way *ret_way, struct vbd_error *err) VBD_MUST_CHECK;
 
 /* Protection domains, memory, completion queues. */
 

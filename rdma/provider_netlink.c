@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel holds for this process, as `rdma resource show` asks for it. */
 #include "rdma/cm_context.h"
+#include "rdma/netlink.h"
 #include "rdma/provider.h"
 
 #include <libmnl/libmnl.h>
@@ -133,19 +134,23 @@ static int ask(struct dump *dump, uint16_t command, const uint32_t *device, mnl_
 	return rc < 0 ? errno : 0;
 }
 
-static enum vbd_status open_socket(struct dump *dump, struct vbd_error *err)
+enum vbd_status vbd_netlink_open(int bus, struct mnl_socket **ret_socket, struct vbd_error *err)
 {
 	const struct timeval patience = {.tv_sec = PATIENCE_S};
+	struct mnl_socket *socket = mnl_socket_open2(bus, SOCK_CLOEXEC);
 
-	dump->socket = mnl_socket_open2(NETLINK_RDMA, SOCK_CLOEXEC);
-	if (!dump->socket)
-		return vbd_error_errno(
-			err, VBD_E_NOT_SUPPORTED, "mnl_socket_open", errno, "no rdma netlink");
-	if (mnl_socket_bind(dump->socket, 0, MNL_SOCKET_AUTOPID) < 0 ||
-		setsockopt(mnl_socket_get_fd(dump->socket), SOL_SOCKET, SO_RCVTIMEO, &patience,
-			sizeof(patience)) < 0)
-		return vbd_error_errno(
-			err, VBD_E_INTERNAL, "mnl_socket_bind", errno, "no rdma netlink");
+	if (!socket)
+		return vbd_error_errno(err, VBD_E_NOT_SUPPORTED, "mnl_socket_open", errno,
+			"no netlink of family %d", bus);
+	if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ||
+		setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVTIMEO, &patience,
+			sizeof(patience)) < 0) {
+		(void)vbd_error_errno(err, VBD_E_INTERNAL, "mnl_socket_bind", errno,
+			"no netlink of family %d", bus);
+		(void)mnl_socket_close(socket);
+		return VBD_E_INTERNAL;
+	}
+	*ret_socket = socket;
 	return VBD_OK;
 }
 
@@ -171,11 +176,11 @@ enum vbd_status vbd_pv_count_objects(
 {
 	uint64_t counts[VBD_PV_OBJECT_COUNT];
 	struct dump dump = {0};
-	enum vbd_status status = open_socket(&dump, err);
+	enum vbd_status status = vbd_netlink_open(NETLINK_RDMA, &dump.socket, err);
 	int errnum;
 
 	if (status)
-		goto close;
+		return status;
 	errnum = ask(&dump, RDMA_NLDEV_CMD_GET, NULL, on_device);
 	if (errnum) {
 		status = vbd_error_errno(
@@ -186,8 +191,7 @@ enum vbd_status vbd_pv_count_objects(
 		count_type(&dump, type, &counts[type]);
 	memcpy(ret_counts, counts, sizeof(counts));
 close:
-	if (dump.socket)
-		(void)mnl_socket_close(dump.socket);
+	(void)mnl_socket_close(dump.socket);
 	return status;
 }
 

@@ -192,6 +192,78 @@ bool vbd_source_pick(const struct vbd_gid *gids, size_t gid_count, const struct 
 	return pick(gids, gid_count, &wish, ret_addr);
 }
 
+static bool is_same(const struct sockaddr *a, const struct sockaddr *b)
+{
+	if (a->sa_family != b->sa_family ||
+		memcmp(bytes_of(a), bytes_of(b), a->sa_family == AF_INET6 ? 16 : 4) != 0)
+		return false;
+	return !is_link_local(a) || in6(a)->sin6_scope_id == in6(b)->sin6_scope_id;
+}
+
+static bool has_address(
+	const struct ifaddrs *interfaces, const char *name, const struct sockaddr *addr)
+{
+	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
+		if (each->ifa_addr && each->ifa_addr->sa_family == addr->sa_family &&
+			strcmp(each->ifa_name, name) == 0 && is_same(each->ifa_addr, addr))
+			return true;
+	}
+	return false;
+}
+
+/* Does the interface, or with no @netdev the one that has @addr, have a hardware address that @gid
+ * is made of? */
+static bool is_of_interface(const struct vbd_gid *gid, const struct ifaddrs *interfaces,
+	const char *netdev, const struct sockaddr *addr)
+{
+	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
+		if (each->ifa_addr && each->ifa_addr->sa_family == AF_PACKET &&
+			is_interface_of(
+				(const struct sockaddr_ll *)(const void *)each->ifa_addr, gid) &&
+			(netdev ? strcmp(each->ifa_name, netdev) == 0
+				: has_address(interfaces, each->ifa_name, addr)))
+			return true;
+	}
+	return false;
+}
+
+static bool sends_from(
+	const struct vbd_gid *gid, const struct ifaddrs *interfaces, const struct sockaddr *addr)
+{
+	struct sockaddr_storage own;
+
+	if (!is_roce(gid))
+		return is_of_interface(gid, interfaces, NULL, addr);
+	address_of_gid(gid, &own);
+	return is_same((const struct sockaddr *)&own, addr);
+}
+
+const struct vbd_gid *vbd_source_find(const struct vbd_gid *gids, size_t gid_count,
+	const struct ifaddrs *interfaces, const struct sockaddr *addr)
+{
+	const struct vbd_gid *second = NULL;
+
+	for (size_t i = 0; i < gid_count; i++) {
+		if (!sends_from(&gids[i], interfaces, addr))
+			continue;
+		if (strcmp(gids[i].type, "roce_v1") != 0)
+			return &gids[i];
+		second = second ? second : &gids[i];
+	}
+	return second;
+}
+
+bool vbd_source_has_interface(const struct vbd_gid *gids, size_t gid_count,
+	const struct ifaddrs *interfaces, const char *netdev)
+{
+	for (size_t i = 0; i < gid_count; i++) {
+		if (is_roce(&gids[i]) ? strcmp(gids[i].netdev, netdev) == 0
+				      : is_of_interface(&gids[i], interfaces, netdev, NULL))
+			return true;
+	}
+	return false;
+}
+
 enum vbd_status vbd_source_of_device(const struct vbd_device *device,
 	const struct sockaddr *towards, struct sockaddr_storage *ret_addr, struct vbd_error *err)
 {

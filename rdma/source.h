@@ -34,6 +34,16 @@ enum vbd_status vbd_source_of_device(const struct vbd_device *device,
 	const struct sockaddr *towards, struct sockaddr_storage *ret_addr,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_source_find - the one of @gids that packets from @addr are sent with, of RoCE v2 before v1
+ * as rdma_cm has it; on iWARP and InfiniBand that of the interface with this address. NULL: none.
+ */
+const struct vbd_gid *vbd_source_find(const struct vbd_gid *gids, size_t gid_count,
+	const struct ifaddrs *interfaces, const struct sockaddr *addr);
+
+/** vbd_source_has_interface - does the network interface @netdev belong to the owner of @gids? */
+bool vbd_source_has_interface(const struct vbd_gid *gids, size_t gid_count,
+	const struct ifaddrs *interfaces, const char *netdev);
+
 /** vbd_sockaddr_bytes - the size of a socket address of this family, 0 for neither IPv4 nor IPv6 */
 size_t vbd_sockaddr_bytes(const struct sockaddr *addr);
 

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Route and neighbour of an address, as the kernel tells them (vbd_pv_find_way() in
- * rdma/provider.h).
+ * Route and neighbour of an address, as the kernel tells them. A part of the provider (see
+ * rdma/provider.h) that needs nothing of the libraries.
  */
 #ifndef VBD_RDMA_WAY_H
 #define VBD_RDMA_WAY_H
+
+#include "base/attr.h"
+#include "base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,7 +18,7 @@
 struct vbd_pv_way {
 	int route_errnum;	      /* why there is no route: ENETUNREACH; 0: there is one */
 	bool local;		      /* the address is one of this host */
-	char netdev[16];	      /* that the route leaves by; for a local one that has it */
+	char netdev[16];	      /* that the route leaves by; "lo" for a local one */
 	uint32_t mtu_bytes;	      /* of it, or of the route where that is smaller */
 	struct sockaddr_storage src;  /* ss_family 0: the route names none */
 	struct sockaddr_storage next; /* the router, or the address itself */
@@ -24,5 +27,16 @@ struct vbd_pv_way {
 	uint8_t hwaddr[32];
 	size_t hwaddr_bytes; /* 0: unknown */
 };
+
+/**
+ * vbd_pv_find_way - route and neighbour of an address, without sending anything
+ * @dst: IPv4 or IPv6
+ * @src: the address to leave from; NULL or ss_family 0 for any
+ *
+ * Any thread; blocks while somebody else configures network interfaces (the kernel's rtnl lock). No
+ * route is no error.
+ */
+enum vbd_status vbd_pv_find_way(const struct sockaddr *dst, const struct sockaddr *src,
+	struct vbd_pv_way *ret_way, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

@@ -314,8 +314,65 @@ test('explain: says what a name means, why, and what to do', async (t) => {
     causes: ['it is slow', 'it is stuck'], advice: 'Post more.' };
   const server = await FakeServer.start(t, { 'GET /v1/explain': { json: { items: [why] } } });
   const { stdout } = await succeeds(server, ['explain', 'a b']);
-  assert.equal(server.requests[0].url, '/v1/explain?name=a%20b');
+  assert.deepEqual(server.requests.map(({ url }) => url), ['/v1/connections/a%20b/explain', '/v1/explain?name=a%20b']);
   assert.equal(stdout, [
     'IBV_WC_RNR_RETRY_EXC_ERR  wc_status', '  number        13', '  means         The peer had no receive',
     '  causes        it is slow', '                it is stuck', '  what to do    Post more.', ''].join('\n'));
+});
+
+const explanation = {
+  connection: 7, state: 'failed', summary: 'It failed.',
+  causes: [{ name: 'IBV_WC_RETRY_EXC_ERR', meaning: 'No answer', causes: ['the peer is dead', 'the cable'] }],
+  advice: ['Ping the peer.', 'Look at\u001b[31m it.'],
+  findings: [{ severity: 'info', code: 'flushed', text: '3 were flushed.' }],
+  first_error: { text: 'write: No answer' },
+  followed_by: { flushed: 3, errors: 1 },
+  facts: { device: 'rxe0', port_state: 'active', local_gid: { gid: '::1', type: 'roce_v2', scope: 'global' }, peer_gid: null,
+    route: { netdev: 'eth0', src: '192.0.2.1', next_hop: '192.0.2.2' }, neighbour: { state: 'reachable' },
+    path_mtu_bytes: 1024, dead_peer_worst_ms: 336, rnr_timer_ns: 640000, listener: null,
+    memlock: { locked_bytes: 2048, limit_bytes: null } },
+};
+
+test('explain: says what became of a connection', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections/7/explain': { json: explanation } });
+  const { stdout } = await succeeds(server, ['explain', '7']);
+  assert.deepEqual(server.requests.map(({ url }) => url), ['/v1/connections/7/explain']);
+  assert.equal(stdout, [
+    'It failed.', '  why           IBV_WC_RETRY_EXC_ERR: No answer', '                the peer is dead',
+    '                the cable', '  what to do    Ping the peer.', '                Look at\\x1b[31m it.',
+    '  first error   write: No answer', '  followed by   3 flushes and 1 errors, which are noise',
+    '  findings      info flushed: 3 were flushed.', '  device        rxe0', '  port state    active',
+    '  local gid     ::1', '  gid type      roce_v2', '  gid scope     global',
+    '  route         eth0 from 192.0.2.1 to 192.0.2.2', '  neighbour     reachable', '  path mtu      1024',
+    '  dead peer     336 ms', '  rnr timer     640.000 us', '  locked        2.0 KiB', ''].join('\n'));
+});
+
+test('explain: a connection goes before a word of the same name', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections/rejected/explain': { json: explanation } });
+  const { stdout } = await succeeds(server, ['explain', 'rejected']);
+  assert.match(stdout, /^It failed\./);
+});
+
+test('explain: says which way a connection would go', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/explain': { json: { ...explanation, summary: 'By eth0.' } } });
+  const { stdout } = await succeeds(server, ['explain', '--dst', 'a b', '--device', 'rxe0', '--src', '::1']);
+  const { searchParams } = new URL(server.requests[0].url, 'http://h');
+  assert.deepEqual(Object.fromEntries(searchParams), { dst: 'a b', device: 'rxe0', src: '::1' });
+  assert.match(stdout, /^By eth0\.\n/);
+});
+
+test('explain: asks one question at a time', async (t) => {
+  const server = await FakeServer.start(t, {});
+  for (const args of [[], ['7', '--dst', 'h'], ['7', '--device', 'rxe0'], ['x', '--src', '::1']]) {
+    const { code, stderr } = await ctl(server, ['explain', ...args]);
+    assert.equal(code, 2, args.join(' '));
+    assert.match(stderr, /^verbsctl: explain: /);
+  }
+  assert.equal(server.requests.length, 0);
+});
+
+test('explain: gives the JSON of a connection as it came', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections/7/explain': { json: explanation } });
+  const { stdout } = await succeeds(server, ['explain', '--json', '7']);
+  assert.deepEqual(JSON.parse(stdout), explanation);
 });

@@ -145,6 +145,8 @@ struct fake {
 	bool withhold_flushes;
 	bool receives_optional;
 	bool loopback;
+	bool way_set;
+	struct vbd_pv_way way;
 };
 
 extern struct fake g_fake;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel would say that it holds: all that was given out and not taken back. */
+/* What the kernel would say: that it holds all that was given out and not taken back; the way to an
+ * address. */
 #include "tests/fake/fake.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <string.h>
 
 enum vbd_status vbd_pv_count_objects(
@@ -39,5 +41,32 @@ void fake_lose_mrs(unsigned int count)
 {
 	fake_lock();
 	g_fake.lost_mrs = count;
+	fake_unlock();
+}
+
+enum vbd_status vbd_pv_find_way(const struct sockaddr *dst, const struct sockaddr *src,
+	struct vbd_pv_way *ret_way, struct vbd_error *err)
+{
+	struct vbd_pv_way way = {.local = true, .netdev = "lo", .mtu_bytes = 65536};
+	const size_t len = dst->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+						      : sizeof(struct sockaddr_in);
+	int errnum;
+
+	(void)src;
+	memcpy(&way.src, dst, len);
+	memcpy(&way.next, dst, len);
+	fake_lock();
+	errnum = fake_enter("netlink");
+	if (!errnum)
+		*ret_way = g_fake.way_set ? g_fake.way : way;
+	fake_unlock();
+	return fake_result("netlink", errnum, err);
+}
+
+void fake_way(const struct vbd_pv_way *way)
+{
+	fake_lock();
+	g_fake.way = *way;
+	g_fake.way_set = true;
 	fake_unlock();
 }

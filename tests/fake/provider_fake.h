@@ -15,6 +15,7 @@
 
 #include "base/list.h"
 #include "rdma/provider.h"
+#include "rdma/way.h"
 
 #include <netinet/in.h>
 
@@ -97,6 +98,10 @@ void fake_device_cm_removal(struct fake_device *device);
 
 /** fake_device_let_go - can the kernel finish the removal: no context open, no id bound? */
 bool fake_device_let_go(const struct fake_device *device);
+
+/** fake_way - what vbd_pv_find_way() finds from now on; before it is called, that every address is
+ * one of this host */
+void fake_way(const struct vbd_pv_way *way);
 
 /** fake_device_async - an async event of the device, or of its port @port_num */
 void fake_device_async(struct fake_device *device, enum ibv_event_type type, int port_num);

@@ -165,7 +165,8 @@ static void test_routes__parameters_are_those_of_the_contract(void **state)
 {
 	static const char *const names[] = {"limit", "after", "sort", "state", "fields", "wait_ms",
 		"verbose", "offset", "length_bytes", "algorithm", "encoding", "through", "type",
-		"object", "severity", "name", "kind", "connections"};
+		"object", "severity", "name", "kind", "connections", "dst", "port", "src",
+		"device"};
 	const struct vbd_router router = vbd_routes();
 
 	(void)state;

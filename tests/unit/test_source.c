@@ -174,6 +174,53 @@ static void test_source__an_infiniband_port_is_found_by_the_gid_of_ipoib(void **
 	assert_string_equal(picked(&gid, 1, interface.list, "10.77.0.9", 0), "none");
 }
 
+static const struct vbd_gid *sender(const struct vbd_gid *gids, size_t count,
+	const struct ifaddrs *interfaces, const char *from, uint32_t scope_id)
+{
+	struct sockaddr_storage addr = addr_of(from, scope_id);
+
+	return vbd_source_find(gids, count, interfaces, (const struct sockaddr *)&addr);
+}
+
+static void test_source__an_address_is_sent_from_with_its_own_gid(void **state)
+{
+	const struct vbd_gid gids[] = {
+		gid_of("::ffff:10.76.0.1", "roce_v1"),
+		gid_of("::ffff:10.76.0.1", "roce_v2"),
+		gid_of("::ffff:10.76.0.2", "roce_v1"),
+		gid_of("fe80::1", "roce_v2"),
+	};
+
+	(void)state;
+	assert_ptr_equal(sender(gids, 4, NULL, "10.76.0.1", 0), &gids[1]);
+	assert_ptr_equal(sender(gids, 4, NULL, "10.76.0.2", 0), &gids[2]);
+	assert_null(sender(gids, 4, NULL, "10.76.0.3", 0));
+	assert_null(sender(gids, 4, NULL, "fd00::1", 0));
+	assert_ptr_equal(sender(gids, 4, NULL, "fe80::1", LOOPBACK_INDEX), &gids[3]);
+	assert_null(sender(gids, 4, NULL, "fe80::1", LOOPBACK_INDEX + 1));
+	assert_true(vbd_source_has_interface(gids, 4, NULL, "lo"));
+	assert_false(vbd_source_has_interface(gids, 4, NULL, "eth7"));
+}
+
+static void test_source__an_iwarp_device_sends_from_what_its_interface_has(void **state)
+{
+	static const uint8_t mac[] = {0x52, 0x54, 0, 0x4c, 2, 1};
+	struct vbd_gid gid = {.type = "ib", .vlan_id = -1};
+	struct interface interface;
+
+	(void)state;
+	memcpy(gid.raw, mac, sizeof(mac));
+	describe(&interface, mac, sizeof(mac));
+	assert_ptr_equal(sender(&gid, 1, interface.list, "10.77.0.1", 0), &gid);
+	assert_ptr_equal(sender(&gid, 1, interface.list, "fd00:77::1", 0), &gid);
+	assert_null(sender(&gid, 1, interface.list, "10.77.0.9", 0));
+	assert_true(vbd_source_has_interface(&gid, 1, interface.list, "eth7"));
+	assert_false(vbd_source_has_interface(&gid, 1, interface.list, "eth8"));
+	gid.raw[5]++;
+	assert_null(sender(&gid, 1, interface.list, "10.77.0.1", 0));
+	assert_false(vbd_source_has_interface(&gid, 1, interface.list, "eth7"));
+}
+
 static void test_source__addresses_of_no_family_are_none(void **state)
 {
 	const struct sockaddr none = {.sa_family = AF_UNIX};
@@ -200,6 +247,8 @@ int main(void)
 		cmocka_unit_test(test_source__an_address_of_the_same_network_is_preferred),
 		cmocka_unit_test(test_source__an_iwarp_device_is_found_by_its_ethernet_address),
 		cmocka_unit_test(test_source__an_infiniband_port_is_found_by_the_gid_of_ipoib),
+		cmocka_unit_test(test_source__an_address_is_sent_from_with_its_own_gid),
+		cmocka_unit_test(test_source__an_iwarp_device_sends_from_what_its_interface_has),
 		cmocka_unit_test(test_source__addresses_of_no_family_are_none),
 	};
 

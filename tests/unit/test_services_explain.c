@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/explain.h"
+#include "daemon/way.h"
+#include "rdma/fabric.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LOOPBACK_INDEX 1 /* of "lo", in every network namespace */
+
+static struct vbd_explanation explained; /* too large for a stack frame */
+
+static bool has(enum vbd_finding_code code)
+{
+	for (size_t i = 0; i < explained.findings.count; i++) {
+		if (explained.findings.items[i].code == code)
+			return true;
+	}
+	return false;
+}
+
+static void assert_said(const char *part)
+{
+	if (!strstr(explained.summary, part))
+		fail_msg("'%s' is not in: %s", part, explained.summary);
+	assert_int_equal(explained.summary[strlen(explained.summary) - 1], '.');
+}
+
+static struct sockaddr_storage four(const char *text)
+{
+	struct sockaddr_storage addr = {.ss_family = AF_INET};
+
+	assert_int_equal(inet_pton(AF_INET, text, &((struct sockaddr_in *)&addr)->sin_addr), 1);
+	return addr;
+}
+
+/* --- connections ----------------------------------------------------------------------------- */
+
+static void test_explain__a_connection_that_is_well(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	uint64_t ms;
+
+	vbd_explain_connection(pair.active, NULL, &explained);
+	assert_said("It is established with 10.0.0.1 port");
+	assert_said("nothing has failed");
+	assert_int_equal(explained.cause_count, 0);
+	assert_false(vbd_findings_bad(&explained.findings));
+	assert_true(vbd_facts_dead_peer_ms(&explained.facts, &ms));
+	assert_int_equal(ms, 336);
+	assert_string_equal(explained.facts.device, "fake0");
+	assert_true(explained.facts.gid_known);
+	assert_int_equal(explained.facts.path_mtu_bytes, 1024);
+	assert_int_equal(explained.facts.backlog, 0);
+	assert_false(explained.facts.way_known);
+	vbd_explain_connection(pair.passive, NULL, &explained);
+	assert_int_equal(explained.facts.backlog, 8);
+}
+
+static void test_explain__the_first_failure_is_the_cause_and_flushes_are_counted(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_connection *active = pair.active;
+	uint64_t flushed;
+
+	fake_recv_failed(active->conn->qp, IBV_WC_RETRY_EXC_ERR, 0x81);
+	SVC_UNTIL(svc, active->ended);
+	vbd_explain_connection(active, NULL, &explained);
+	assert_said("It failed with 10.0.0.1 port");
+	assert_said("(retry_exceeded)");
+	assert_said("IBV_WC_RETRY_EXC_ERR");
+	assert_said("work requests were flushed after that");
+	assert_int_equal(explained.cause_count, 2);
+	assert_string_equal(explained.causes[0].name, "IBV_WC_RETRY_EXC_ERR");
+	assert_int_equal(explained.causes[1].kind, VBD_WHY_END_REASON);
+	assert_string_equal(explained.causes[1].name, "retry_exceeded");
+	flushed = explained.facts.flushed_sends + explained.facts.flushed_receives;
+	assert_int_equal(flushed, 3); /* of 4 receives one has failed by itself */
+	assert_true(has(VBD_FINDING_FLUSHED));
+	assert_false(has(VBD_FINDING_PEER_BUSY_HANG_UP));
+	assert_false(has(VBD_FINDING_DEAD_PEER)); /* it has nothing to foretell any more */
+}
+
+static void test_explain__a_rejection_names_its_reason(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_connection_spec spec = svc_spec_to(NULL);
+	struct vbd_connection *connection = svc_connect(svc, &spec);
+
+	SVC_UNTIL(svc, connection->ended);
+	vbd_explain_connection(connection, NULL, &explained);
+	assert_said("(rejected): the peer rejected the connection");
+	assert_int_equal(explained.cause_count, 2);
+	assert_int_equal(explained.causes[0].kind, VBD_WHY_IB_REJECT);
+	assert_string_equal(explained.causes[1].name, "rejected");
+	assert_false(explained.facts.timers_known);
+}
+
+static void test_explain__a_closed_one_says_by_whom(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+
+	svc_close(svc, pair.active);
+	SVC_UNTIL(svc, pair.passive->ended);
+	vbd_explain_connection(pair.active, NULL, &explained);
+	assert_said("It was closed with");
+	assert_said("(local_close): a client closed it");
+	vbd_explain_connection(pair.passive, NULL, &explained);
+	assert_said("(peer_disconnect): the peer disconnected");
+	assert_int_equal(explained.cause_count, 1);
+}
+
+static void test_explain__one_on_its_way_says_what_it_waits_for(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener_spec spec = svc_listener_spec();
+	struct vbd_listener *listener;
+	struct vbd_connection_spec to;
+	struct vbd_connection *active;
+
+	spec.accept = VBD_ACCEPT_MANUAL;
+	spec.backlog = 1;
+	listener = svc_listen(svc, &spec);
+	to = svc_spec_to(listener);
+	active = svc_connect(svc, &to);
+	SVC_UNTIL(svc, svc_newest_of(svc, listener));
+	vbd_explain_connection(active, NULL, &explained);
+	assert_said("It is connecting with");
+	assert_said("waits for");
+	assert_int_equal(explained.facts.deadline_ms, to.timeout_ms);
+	vbd_explain_connection(svc_newest_of(svc, listener), NULL, &explained);
+	assert_said("It is requested with");
+	assert_true(has(VBD_FINDING_BACKLOG_FULL));
+	assert_said("wants a look");
+}
+
+static void test_explain__a_device_that_went_is_found_gone(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+
+	fake_device_unplug(svc->device);
+	vbd_fabric_rescan(svc->daemon->fabric);
+	SVC_UNTIL(svc, pair.active->ended && pair.passive->ended);
+	svc_turn(svc);
+	vbd_explain_connection(pair.active, NULL, &explained);
+	assert_said("device_removed");
+	assert_true(has(VBD_FINDING_DEVICE_GONE));
+	/* It is back, but as another one. */
+	svc->device = fake_device_add("fake0");
+	vbd_fabric_rescan(svc->daemon->fabric);
+	vbd_explain_connection(pair.active, NULL, &explained);
+	assert_true(has(VBD_FINDING_DEVICE_GONE));
+	assert_false(explained.facts.port_known);
+}
+
+static void test_explain__an_address_that_was_taken_away_is_found(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+
+	svc->device->gids[0].gid.raw[15] = 99;
+	vbd_explain_connection(pair.active, NULL, &explained);
+	assert_true(has(VBD_FINDING_GID_GONE));
+	svc->device->gid_count = 0;
+	vbd_explain_connection(pair.active, NULL, &explained);
+	assert_true(has(VBD_FINDING_GID_GONE));
+	svc->device->gid_count = 1;
+	svc->device->gids[0].gid.raw[15] = 1;
+	vbd_explain_connection(pair.active, NULL, &explained);
+	assert_false(has(VBD_FINDING_GID_GONE));
+}
+
+static void test_explain__the_way_to_the_peer_counts(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_pv_way way = {.netdev = "lo", .neighbour = "failed"};
+
+	svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
+	vbd_explain_connection(pair.active, &way, &explained);
+	assert_true(has(VBD_FINDING_NEIGHBOUR_FAILED));
+	assert_false(has(VBD_FINDING_ROUTE_WITHOUT_RDMA));
+	(void)snprintf(way.netdev, sizeof(way.netdev), "eth9");
+	vbd_explain_connection(pair.active, &way, &explained);
+	assert_true(has(VBD_FINDING_ROUTE_WITHOUT_RDMA));
+	way.route_errnum = EHOSTUNREACH;
+	vbd_explain_connection(pair.active, &way, &explained);
+	assert_true(has(VBD_FINDING_NO_ROUTE));
+	assert_true(vbd_findings_bad(&explained.findings));
+}
+
+/* --- destinations ---------------------------------------------------------------------------- */
+
+static struct vbd_pv_way way_from(const char *src)
+{
+	return (struct vbd_pv_way){
+		.netdev = "lo",
+		.mtu_bytes = 1500,
+		.src = four(src),
+		.next = four("10.0.0.9"),
+		.neighbour = "reachable",
+	};
+}
+
+static void test_explain__a_destination_leads_to_the_device_of_the_source(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_destination to = {.addr = four("10.0.0.9")};
+	struct vbd_pv_way way = way_from("10.0.0.1");
+
+	svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
+	vbd_explain_destination(svc->daemon, &to, &way, &explained);
+	assert_false(vbd_findings_bad(&explained.findings));
+	assert_said(
+		"A connection to 10.0.0.9 would leave by lo over fake0 port 1 with GID index 0");
+	assert_said("(roce_v2, ipv4_mapped), path MTU 1024.");
+	assert_string_equal(explained.facts.device, "fake0");
+	way.mtu_bytes = 700;
+	vbd_explain_destination(svc->daemon, &to, &way, &explained);
+	assert_int_equal(explained.facts.path_mtu_bytes, 512);
+	way.mtu_bytes = 100;
+	vbd_explain_destination(svc->daemon, &to, &way, &explained);
+	assert_int_equal(explained.facts.path_mtu_bytes, 256);
+}
+
+static void test_explain__a_destination_that_rdma_does_not_reach(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_destination to = {.addr = four("10.0.0.9")};
+	struct vbd_pv_way way = way_from("10.0.0.77");
+
+	svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
+	vbd_explain_destination(svc->daemon, &to, &way, &explained);
+	assert_said("RDMA does not reach 10.0.0.9: No RDMA device has a GID");
+	assert_true(has(VBD_FINDING_NO_GID));
+	(void)snprintf(way.netdev, sizeof(way.netdev), "eth9");
+	vbd_explain_destination(svc->daemon, &to, &way, &explained);
+	assert_true(has(VBD_FINDING_ROUTE_WITHOUT_RDMA));
+	assert_false(has(VBD_FINDING_NO_GID));
+	way.route_errnum = ENETUNREACH;
+	vbd_explain_destination(svc->daemon, &to, &way, &explained);
+	assert_said("There is no route to the peer (ENETUNREACH).");
+	assert_int_equal(explained.findings.count, 1);
+}
+
+static void test_explain__a_destination_is_chosen_as_a_connection_would(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_destination to = {.addr = four("10.0.0.9"), .device = "fake0"};
+	struct vbd_error err = {0};
+
+	assert_int_equal(vbd_destination_choose(svc->daemon, &to, &err), VBD_OK);
+	assert_int_equal(((const struct sockaddr_in *)&to.src)->sin_addr.s_addr, htonl(0x0a000001));
+	(void)snprintf(to.device, sizeof(to.device), "none0");
+	assert_int_equal(vbd_destination_choose(svc->daemon, &to, &err), VBD_E_NO_DEVICE);
+	to = (struct vbd_destination){.addr = four("10.0.0.9"), .src = {.ss_family = AF_INET6}};
+	err = (struct vbd_error){0};
+	assert_int_equal(vbd_destination_choose(svc->daemon, &to, &err), VBD_E_BAD_VALUE);
+	assert_string_equal(err.pointer, "src");
+	to = (struct vbd_destination){.addr = {.ss_family = AF_INET6}};
+	((struct sockaddr_in6 *)&to.addr)->sin6_addr.s6_addr[0] = 0xfe;
+	((struct sockaddr_in6 *)&to.addr)->sin6_addr.s6_addr[1] = 0x80;
+	err = (struct vbd_error){0};
+	assert_int_equal(vbd_destination_choose(svc->daemon, &to, &err), VBD_E_BAD_VALUE);
+	assert_string_equal(err.pointer, "dst");
+	/* Its device has no link-local address either. */
+	(void)snprintf(to.device, sizeof(to.device), "fake0");
+	err = (struct vbd_error){0};
+	assert_int_equal(
+		vbd_destination_choose(svc->daemon, &to, &err), VBD_E_ADDRESS_NOT_AVAILABLE);
+}
+
+/* --- asking ---------------------------------------------------------------------------------- */
+
+struct answer {
+	unsigned int calls;
+	bool found;
+	struct vbd_pv_way way;
+	enum vbd_status status;
+};
+
+static void on_way(const struct vbd_pv_way *way, const struct vbd_error *err, void *arg)
+{
+	struct answer *answer = arg;
+
+	answer->calls++;
+	answer->found = way != NULL;
+	if (way)
+		answer->way = *way;
+	else
+		answer->status = err->status;
+}
+
+static void test_explain__the_way_is_asked_for_on_the_pool(void **state)
+{
+	struct svc *svc = *state;
+	const struct vbd_pv_way way = {.netdev = "eth7", .gateway = true};
+	const struct sockaddr_storage dst = four("10.0.0.9");
+	struct answer answer = {0};
+
+	fake_way(&way);
+	assert_int_equal(vbd_way_find(svc->daemon, &dst, NULL, on_way, &answer, &svc->err), VBD_OK);
+	assert_int_equal(answer.calls, 0);
+	SVC_UNTIL(svc, answer.calls);
+	assert_true(answer.found);
+	assert_string_equal(answer.way.netdev, "eth7");
+	fake_fail_next("netlink", EPROTONOSUPPORT);
+	assert_int_equal(vbd_way_find(svc->daemon, &dst, NULL, on_way, &answer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, answer.calls == 2);
+	assert_false(answer.found);
+	assert_int_not_equal(answer.status, VBD_OK);
+}
+
+static void test_explain__who_asks_when_the_daemon_ends_is_answered(void **state)
+{
+	struct svc *svc = *state;
+	const struct sockaddr_storage dst = four("10.0.0.9");
+	struct answer answer = {0};
+
+	assert_int_equal(vbd_way_find(svc->daemon, &dst, NULL, on_way, &answer, &svc->err), VBD_OK);
+	svc_stop(svc);
+	assert_int_equal(answer.calls, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, svc_setup, svc_teardown)
+		TEST(test_explain__a_connection_that_is_well),
+		TEST(test_explain__the_first_failure_is_the_cause_and_flushes_are_counted),
+		TEST(test_explain__a_rejection_names_its_reason),
+		TEST(test_explain__a_closed_one_says_by_whom),
+		TEST(test_explain__one_on_its_way_says_what_it_waits_for),
+		TEST(test_explain__a_device_that_went_is_found_gone),
+		TEST(test_explain__an_address_that_was_taken_away_is_found),
+		TEST(test_explain__the_way_to_the_peer_counts),
+		TEST(test_explain__a_destination_leads_to_the_device_of_the_source),
+		TEST(test_explain__a_destination_that_rdma_does_not_reach),
+		TEST(test_explain__a_destination_is_chosen_as_a_connection_would),
+		TEST(test_explain__the_way_is_asked_for_on_the_pool),
+		TEST(test_explain__who_asks_when_the_daemon_ends_is_answered),
+#undef TEST
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
