@@ -10,6 +10,7 @@
 #include "daemon/addr.h"
 #include "daemon/connections.h"
 #include "daemon/kernel.h"
+#include "daemon/probes.h"
 #include "daemon/stats.h"
 #include "rdma/cq.h"
 #include "rdma/fabric.h"
@@ -132,11 +133,6 @@ static void put_resources(struct vbd_metrics_text *out, const struct vbd_daemon 
 		daemon->endpoints_open);
 	counter(out, "verbsd_endpoints_failed_total", "Datagram endpoints that failed.",
 		daemon->endpoints_failed);
-	gauge(out, "verbsd_probes_running", "Probes that run.", daemon->probes_open);
-	vbd_metrics_family(
-		out, "verbsd_probes_ended_total", "counter", "Probes by how they ended.");
-	put(out, "state", "done", daemon->probes_done);
-	put(out, "state", "failed", daemon->probes_failed);
 }
 
 /* --- connections ----------------------------------------------------------------------------- */
@@ -235,6 +231,45 @@ static void put_transfers(struct vbd_metrics_text *out, const struct vbd_daemon 
 	put_op_times(out, "verbsd_transfer_wire_seconds",
 		"From the first work request to the last completion, of transfers that were done.",
 		daemon->times.wire);
+}
+
+/* --- probes ---------------------------------------------------------------------------------- */
+
+static void put_pings(struct vbd_metrics_text *out, const char *name, const char *help,
+	const struct vbd_probe_counters *totals, size_t offset)
+{
+	vbd_metrics_family(out, name, "counter", help);
+	for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++) {
+		const struct vbd_counter *counter =
+			(const void *)((const char *)&totals[kind] + offset);
+
+		put(out, "kind", vbd_probe_kind_name(kind), vbd_counter_get(counter));
+	}
+}
+
+static void put_probes(struct vbd_metrics_text *out, const struct vbd_daemon *daemon)
+{
+	struct vbd_probe_counters totals[VBD_PROBE_KIND_COUNT];
+
+	for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++)
+		vbd_probes_totals(daemon, kind, &totals[kind]);
+	vbd_metrics_family(out, "verbsd_probe_rtt_seconds", "histogram",
+		"Round trips of probes, by what a ping is.");
+	for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++)
+		vbd_metrics_put_histogram(
+			out, &LABEL("kind", vbd_probe_kind_name(kind)), &totals[kind].rtt_ns);
+	put_pings(out, "verbsd_probe_sent_total", "Pings that probes sent.", totals,
+		offsetof(struct vbd_probe_counters, sent));
+	put_pings(out, "verbsd_probe_late_total",
+		"Pings that were not back when the next one was due.", totals,
+		offsetof(struct vbd_probe_counters, late));
+	put_pings(out, "verbsd_probe_lost_total", "Pings that never came back.", totals,
+		offsetof(struct vbd_probe_counters, lost));
+	gauge(out, "verbsd_probes_running", "Probes that run.", daemon->probes_open);
+	vbd_metrics_family(
+		out, "verbsd_probes_ended_total", "counter", "Probes by how they ended.");
+	put(out, "state", "done", daemon->probes_done);
+	put(out, "state", "failed", daemon->probes_failed);
 }
 
 /* --- completion queues ----------------------------------------------------------------------- */
@@ -476,6 +511,26 @@ static void put_messages(
 	put_moved(out, id, connection, false);
 }
 
+static void put_rtt(
+	struct vbd_metrics_text *out, const char *id, const struct vbd_connection *connection)
+{
+	const struct vbd_probe_record *record = connection->probe;
+
+	if (record && vbd_counter_get(&record->probe.last_ns))
+		vbd_metrics_put_seconds(out, LABELS(LABEL("connection", id)),
+			vbd_counter_get(&record->probe.last_ns));
+}
+
+static void put_jitter(
+	struct vbd_metrics_text *out, const char *id, const struct vbd_connection *connection)
+{
+	const struct vbd_probe_record *record = connection->probe;
+
+	if (record && vbd_counter_get(&record->probe.last_ns))
+		vbd_metrics_put_seconds(out, LABELS(LABEL("connection", id)),
+			vbd_counter_get(&record->probe.jitter_ns));
+}
+
 static void put_each_connection(struct vbd_metrics_text *out, const struct vbd_daemon *daemon)
 {
 	struct each each = {.out = out, .max = daemon->config->limits.metrics_connections};
@@ -489,6 +544,12 @@ static void put_each_connection(struct vbd_metrics_text *out, const struct vbd_d
 	vbd_metrics_family(out, "verbsd_connection_messages_total", "counter",
 		"verbsd_messages_total of one connection.");
 	for_each(daemon, &each, put_messages);
+	vbd_metrics_family(out, "verbsd_connection_rtt_seconds", "gauge",
+		"The newest round trip of the probe that runs over a connection.");
+	for_each(daemon, &each, put_rtt);
+	vbd_metrics_family(out, "verbsd_connection_rtt_jitter_seconds", "gauge",
+		"The change from one round trip to the next, smoothed.");
+	for_each(daemon, &each, put_jitter);
 	gauge(out, "verbsd_connections_left_out",
 		"Connections that have no series of their own because of "
 		"limits.metrics_connections.",
@@ -513,6 +574,7 @@ static void answer(struct vbd_request *req, bool fresh)
 	put_connections(&out, daemon);
 	put_ops(&out, daemon);
 	put_transfers(&out, daemon);
+	put_probes(&out, daemon);
 	put_resources(&out, daemon);
 	put_limits(&out, &daemon->config->limits);
 	put_cqs(&out, daemon->fabric);

@@ -36,6 +36,24 @@ void vbd_histogram_add(struct vbd_histogram *histogram, uint64_t value)
 	vbd_counter_add(&histogram->count, 1);
 }
 
+void vbd_histogram_merge(struct vbd_histogram *histogram, const struct vbd_histogram *other)
+{
+	uint64_t count = vbd_counter_get(&other->count);
+	uint64_t min = vbd_counter_get(&other->min);
+	uint64_t max = vbd_counter_get(&other->max);
+
+	if (!count)
+		return;
+	if (!vbd_counter_get(&histogram->count) || min < vbd_counter_get(&histogram->min))
+		vbd_counter_set(&histogram->min, min);
+	if (max > vbd_counter_get(&histogram->max))
+		vbd_counter_set(&histogram->max, max);
+	vbd_counter_add(&histogram->sum, vbd_counter_get(&other->sum));
+	for (unsigned int i = bucket_of(min); i < VBD_HISTOGRAM_BUCKETS; i++)
+		vbd_counter_add(&histogram->buckets[i], vbd_counter_get(&other->buckets[i]));
+	vbd_counter_add(&histogram->count, count);
+}
+
 uint64_t vbd_histogram_mean(const struct vbd_histogram *histogram)
 {
 	uint64_t count = vbd_counter_get(&histogram->count);

@@ -25,6 +25,9 @@ struct vbd_histogram {
 /** vbd_histogram_add - the writer; one value more. An all-zero struct is an empty histogram. */
 void vbd_histogram_add(struct vbd_histogram *histogram, uint64_t value);
 
+/** vbd_histogram_merge - the writer; all values of another one more */
+void vbd_histogram_merge(struct vbd_histogram *histogram, const struct vbd_histogram *other);
+
 /** vbd_histogram_mean - 0 of none */
 uint64_t vbd_histogram_mean(const struct vbd_histogram *histogram);
 

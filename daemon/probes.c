@@ -3,10 +3,12 @@
 
 #include "base/clock.h"
 #include "rdma/caps.h"
+#include "rdma/fabric.h"
 #include "rdma/rping.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* How long a ping that is under way may take after a stop before the connection is closed: the peer
  * would take the next probe's first word for an answer to it. */
@@ -361,6 +363,16 @@ const struct vbd_probe_record *vbd_probe_of(const struct vbd_connection *connect
 		vbd_registry_find_id(connection->daemon->probes, connection->last_probe_id);
 
 	return object ? record_of(object) : NULL;
+}
+
+void vbd_probes_totals(const struct vbd_daemon *daemon, enum vbd_probe_kind kind,
+	struct vbd_probe_counters *ret_totals)
+{
+	const struct vbd_fabric *fabric = daemon->fabric;
+
+	memset(ret_totals, 0, sizeof(*ret_totals));
+	for (unsigned int i = 0; i < fabric->worker_count; i++)
+		vbd_probe_counters_add(ret_totals, &fabric->workers[i]->probe_totals[kind]);
 }
 
 void vbd_probe_cancel(struct vbd_probe_record *record)

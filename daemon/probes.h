@@ -74,6 +74,10 @@ struct vbd_probe_record *vbd_probe_find(
  * kept; NULL if there is none */
 const struct vbd_probe_record *vbd_probe_of(const struct vbd_connection *connection);
 
+/** vbd_probes_totals - what all probes of @kind have counted since the start */
+void vbd_probes_totals(const struct vbd_daemon *daemon, enum vbd_probe_kind kind,
+	struct vbd_probe_counters *ret_totals);
+
 /** vbd_probe_cancel - end it: RPING behind the ping under way, the others at once. One without a
  * count is DONE then. Harmless when it has ended. */
 void vbd_probe_cancel(struct vbd_probe_record *record);

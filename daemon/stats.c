@@ -6,6 +6,7 @@
 #include "daemon/connections.h"
 #include "daemon/endpoints.h"
 #include "daemon/kernel.h"
+#include "daemon/probes.h"
 #include "daemon/resources.h"
 #include "rdma/cq.h"
 #include "rdma/fabric.h"
@@ -77,6 +78,7 @@ static void put_times(const struct walk *walk, const char *first, const char *se
 	put(walk, first, second, "sum_ns", vbd_counter_get(&times->sum));
 	put(walk, first, second, "p50_ns", vbd_histogram_permille(times, 500));
 	put(walk, first, second, "p99_ns", vbd_histogram_permille(times, 990));
+	put(walk, first, second, "p999_ns", vbd_histogram_permille(times, 999));
 	put(walk, first, second, "max_ns", vbd_counter_get(&times->max));
 }
 
@@ -173,6 +175,21 @@ static void walk_ops(
 	}
 }
 
+static void walk_probes(const struct vbd_daemon *daemon, const struct walk *walk)
+{
+	for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++) {
+		const char *name = vbd_probe_kind_name(kind);
+		struct vbd_probe_counters totals;
+
+		vbd_probes_totals(daemon, kind, &totals);
+		put(walk, "probe", name, "sent", vbd_counter_get(&totals.sent));
+		put(walk, "probe", name, "completed", vbd_counter_get(&totals.completed));
+		put(walk, "probe", name, "late", vbd_counter_get(&totals.late));
+		put(walk, "probe", name, "lost", vbd_counter_get(&totals.lost));
+		put_times(walk, "probe_rtt", name, &totals.rtt_ns);
+	}
+}
+
 static void walk_cqs(const struct vbd_fabric *fabric, const struct walk *walk)
 {
 	uint64_t outstanding = 0;
@@ -262,6 +279,7 @@ void vbd_stats_walk(const struct vbd_daemon *daemon,
 	walk_daemon(daemon, &totals, &walk);
 	walk_connections(daemon, &walk);
 	walk_ops(daemon, &totals, &walk);
+	walk_probes(daemon, &walk);
 	walk_cqs(daemon->fabric, &walk);
 	walk_async_events(daemon->fabric, &walk);
 	put_times(&walk, "loop", "lag", vbd_loop_lag(daemon->loop));

@@ -18,6 +18,16 @@ const char *vbd_probe_kind_name(enum vbd_probe_kind kind)
 	return names[kind];
 }
 
+void vbd_probe_counters_add(
+	struct vbd_probe_counters *counters, const struct vbd_probe_counters *other)
+{
+	vbd_counter_add(&counters->sent, vbd_counter_get(&other->sent));
+	vbd_counter_add(&counters->completed, vbd_counter_get(&other->completed));
+	vbd_counter_add(&counters->late, vbd_counter_get(&other->late));
+	vbd_counter_add(&counters->lost, vbd_counter_get(&other->lost));
+	vbd_histogram_merge(&counters->rtt_ns, &other->rtt_ns);
+}
+
 /* Control's side. */
 
 void vbd_probe_start(struct vbd_probe *probe)
@@ -54,6 +64,37 @@ static struct vbd_probe *probe_of(const struct vbd_link *link)
 	return VBD_CONTAINER_OF(link, struct vbd_probe, due_link);
 }
 
+static struct vbd_probe_counters *totals_of(const struct vbd_probe *probe)
+{
+	return &probe->channel->worker->probe_totals[probe->kind];
+}
+
+static void count_sent(struct vbd_probe *probe)
+{
+	vbd_counter_add(&probe->counters.sent, 1);
+	vbd_counter_add(&totals_of(probe)->sent, 1);
+}
+
+static void count_late(struct vbd_probe *probe)
+{
+	vbd_counter_add(&probe->counters.late, 1);
+	vbd_counter_add(&totals_of(probe)->late, 1);
+}
+
+static void count_lost(struct vbd_probe *probe)
+{
+	vbd_counter_add(&probe->counters.lost, 1);
+	vbd_counter_add(&totals_of(probe)->lost, 1);
+}
+
+static void count_completed(struct vbd_probe *probe, uint64_t rtt_ns)
+{
+	vbd_histogram_add(&probe->counters.rtt_ns, rtt_ns);
+	vbd_histogram_add(&totals_of(probe)->rtt_ns, rtt_ns);
+	vbd_counter_add(&probe->counters.completed, 1);
+	vbd_counter_add(&totals_of(probe)->completed, 1);
+}
+
 static void end(struct vbd_probe *probe)
 {
 	struct vbd_channel *channel = probe->channel;
@@ -68,7 +109,7 @@ static void posted(struct vbd_probe *probe)
 {
 	probe->owed = false;
 	probe->under_way = true;
-	vbd_counter_add(&probe->counters.sent, 1);
+	count_sent(probe);
 }
 
 static void post_ping(struct vbd_probe *probe)
@@ -135,7 +176,7 @@ static void come_due(struct vbd_probe *probe, uint64_t now_ns)
 		begin_ping(probe);
 	} else if (!probe->told_late) {
 		probe->told_late = true;
-		vbd_counter_add(&probe->counters.late, 1);
+		count_late(probe);
 	}
 	/* Pings that nobody was there to send are not made up for. */
 	wait_for_due(probe, next_ns > now_ns ? next_ns : now_ns + probe->interval_ns);
@@ -198,7 +239,7 @@ static void note_rtt(struct vbd_probe *probe, uint64_t rtt_ns)
 	uint64_t last_ns = vbd_counter_get(&probe->last_ns);
 	uint64_t change_ns = rtt_ns > last_ns ? rtt_ns - last_ns : last_ns - rtt_ns;
 
-	vbd_histogram_add(&probe->counters.rtt_ns, rtt_ns);
+	count_completed(probe, rtt_ns);
 	vbd_counter_set(&probe->last_ns, rtt_ns);
 	if (!last_ns)
 		return;
@@ -210,7 +251,6 @@ void vbd_probe_came_back(struct vbd_probe *probe)
 {
 	probe->under_way = false;
 	note_rtt(probe, vbd_clock_mono_ns() - probe->posted_ns);
-	vbd_counter_add(&probe->counters.completed, 1);
 	if (probe->count && vbd_counter_get(&probe->counters.completed) == probe->count)
 		end(probe);
 	else if (probe->stopping)
@@ -234,7 +274,7 @@ void vbd_probe_drained(struct vbd_channel *channel)
 	if (!probe)
 		return;
 	if (probe->under_way)
-		vbd_counter_add(&probe->counters.lost, 1);
+		count_lost(probe);
 	(void)vbd_error_set(&probe->error, VBD_E_QP_FATAL, "the connection ended after %llu pings",
 		(unsigned long long)vbd_counter_get(&probe->counters.completed));
 	end(probe);

@@ -46,6 +46,10 @@ struct vbd_probe_counters {
 	struct vbd_histogram rtt_ns;
 };
 
+/** vbd_probe_counters_add - for a sum of them; @counters is the caller's own */
+void vbd_probe_counters_add(
+	struct vbd_probe_counters *counters, const struct vbd_probe_counters *other);
+
 struct vbd_probe {
 	/* fixed before it is handed over */
 	uint64_t id;

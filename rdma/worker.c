@@ -38,6 +38,11 @@ enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *contr
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for worker %u", number);
 	worker->number = number;
 	worker->control = control;
+	worker->probe_totals = calloc(VBD_PROBE_KIND_COUNT, sizeof(*worker->probe_totals));
+	if (!worker->probe_totals) {
+		free(worker);
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for worker %u", number);
+	}
 	vbd_list_init(&worker->active_cqs);
 	vbd_list_init(&worker->probes);
 	vbd_list_init(&worker->srqs);
@@ -63,6 +68,7 @@ close_epoll:
 fini_inbox:
 	vbd_mailbox_fini(&worker->inbox);
 free_worker:
+	free(worker->probe_totals);
 	free(worker);
 	return status;
 }
@@ -103,6 +109,7 @@ void vbd_worker_destroy(struct vbd_worker *worker)
 	free(worker->free_indexes);
 	free(worker->generations);
 	free(worker->channels);
+	free(worker->probe_totals);
 	free(worker);
 }
 

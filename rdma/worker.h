@@ -16,6 +16,7 @@
 
 struct vbd_channel;
 struct vbd_cq;
+struct vbd_probe_counters;
 struct vbd_recv_slot;
 struct vbd_transfer;
 
@@ -61,6 +62,8 @@ struct vbd_worker {
 	struct vbd_mailbox inbox;
 	struct vbd_mailbox *control; /* where its letters go */
 	struct vbd_mail mail_stop;
+	/* Of all probes it has had, by their kinds; the worker writes, anybody reads. */
+	struct vbd_probe_counters *probe_totals;
 
 	/* control: which indexes of the channel table are free */
 	uint32_t *free_indexes;

@@ -94,6 +94,9 @@ await scenario("promtool has nothing to say about a busy daemon, and nothing is 
 	const times = [];
 
 	await wrote_something(near);
+	const probe = await near.post("/v1/probes", { connection: connection.id, interval_ms: 5 });
+
+	await near.until(`/v1/probes/${probe.id}`, "pings between the writes", ({ completed }) => completed >= 10);
 	for (let i = 0; i < CHURNED; i++) {
 		const other = await near.connect({ dst_port: PORT });
 
@@ -111,6 +114,11 @@ await scenario("promtool has nothing to say about a busy daemon, and nothing is 
 	equal(metrics.get('verbsd_connect_phase_seconds_count{phase="connect"}'), CHURNED + 1, "connects");
 	equal(metrics.get('verbsd_cm_events_total{event="connect_response"}'), CHURNED + 1, "events of the CM");
 	ok(text.includes(`verbsd_connection_bytes_total{connection="${connection.id}",op="write"}`), "its own series");
+	ok(metrics.get('verbsd_probe_rtt_seconds_count{kind="ack"}') >= 10, "round trips");
+	ok(metrics.get('verbsd_probe_sent_total{kind="ack"}') >= 10, "pings");
+	equal(metrics.get('verbsd_probe_lost_total{kind="ack"}'), 0, "lost pings");
+	ok(metrics.get(`verbsd_connection_rtt_seconds{connection="${connection.id}"}`) > 0, "its round trip");
+	ok((await near.get("/v1/stats")).probe_rtt_ack_p999_ns > 0, "p99.9 of the round trips");
 	ok(metrics.get(`verbsd_kernel_cm_tx_msgs_total{device="${dev}",port="1",message="req"}`) > CHURNED, "CM requests");
 	ok([...metrics.keys()].some((name) => name.startsWith("verbsd_kernel_hw_counters_total")), "hw_counters");
 	ok((await near.get("/v1/stats"))[`kernel_hw_${dev}_1_sent_pkts`] > 0, "a hardware counter in the stats");

@@ -96,6 +96,28 @@ static void test_histogram__counts_between_powers_of_two_are_exact(void **state)
 	free(histogram);
 }
 
+static void test_histogram__merged_they_are_as_one(void **state)
+{
+	struct vbd_histogram *one = empty(), *other = empty(), *both = empty();
+
+	(void)state;
+	for (uint64_t value = 1; value <= 2000; value++) {
+		vbd_histogram_add(value % 3 ? one : other, value * 1000);
+		vbd_histogram_add(both, value * 1000);
+	}
+	vbd_histogram_merge(one, other);
+	assert_memory_equal(one, both, sizeof(*both));
+	free(other);
+	other = empty();
+	vbd_histogram_merge(one, other);
+	assert_memory_equal(one, both, sizeof(*both));
+	vbd_histogram_merge(other, one);
+	assert_memory_equal(other, both, sizeof(*both));
+	free(one);
+	free(other);
+	free(both);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -104,6 +126,7 @@ int main(void)
 		TEST(percentiles_are_near),
 		TEST(a_late_one_moves_only_the_last_percentile),
 		TEST(counts_between_powers_of_two_are_exact),
+		TEST(merged_they_are_as_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -317,6 +317,30 @@ static void test_services_probes__so_many_acks_can_be_cancelled_and_reach_a_dead
 	assert_int_equal(pair.active->conn->state, VBD_CONN_ESTABLISHED);
 }
 
+static void test_services_probes__the_daemon_knows_what_all_of_a_kind_have_counted(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct svc_pair other = pair_to(svc, VBD_SERVICE_RPING);
+	struct vbd_probe_counters totals;
+	struct vbd_probe_spec spec = endless(pair.active);
+
+	spec.count = 3;
+	wait_for_end(svc, begin(svc, &spec));
+	spec.connection = pair.passive;
+	wait_for_end(svc, begin(svc, &spec));
+	spec = spec_of(other.active);
+	wait_for_end(svc, begin(svc, &spec));
+	vbd_probes_totals(svc->daemon, VBD_PROBE_ACK, &totals);
+	assert_int_equal(vbd_counter_get(&totals.sent), 6);
+	assert_int_equal(vbd_counter_get(&totals.completed), 6);
+	assert_int_equal(vbd_counter_get(&totals.lost), 0);
+	assert_int_equal(vbd_counter_get(&totals.rtt_ns.count), 6);
+	vbd_probes_totals(svc->daemon, VBD_PROBE_RPING, &totals);
+	assert_int_equal(vbd_counter_get(&totals.sent), 5);
+	assert_int_equal(vbd_counter_get(&totals.rtt_ns.count), 5);
+}
+
 static void test_services_probes__what_a_kind_has_not_is_refused(void **state)
 {
 	struct svc *svc = *state;
@@ -371,6 +395,7 @@ int main(void)
 		TEST(one_without_a_count_goes_on_until_it_is_deleted),
 		TEST(a_clean_end_of_the_connection_is_one_of_the_probe),
 		TEST(so_many_acks_can_be_cancelled_and_reach_a_deadline),
+		TEST(the_daemon_knows_what_all_of_a_kind_have_counted),
 		TEST(what_a_kind_has_not_is_refused),
 		TEST(a_write_that_nobody_acknowledges_tells_nothing),
 	};
