@@ -304,6 +304,8 @@ static bool connection_in_state(const void *item, const char *state)
 
 	if (strcmp(state, "open") == 0)
 		return !vbd_conn_state_terminal(now);
+	if (strcmp(state, "ended") == 0)
+		return vbd_conn_state_terminal(now);
 	return strcmp(vbd_conn_state_name(now), state) == 0;
 }
 
@@ -324,7 +326,8 @@ static const char *const connection_fields[] = {"id", "name", "state", "waits_fo
 	"created_at", "established_at", "ended_at", "timeout_ms", "params", "asked", "private_data",
 	NULL};
 
-static const char *const connection_states[] = {"open", VBD_CONN_STATE_MAP(VBD_PAGE_STATE) NULL};
+static const char *const connection_states[] = {
+	"open", "ended", VBD_CONN_STATE_MAP(VBD_PAGE_STATE) NULL};
 
 static const struct vbd_page_key connection_keys[] = {
 	{"name", vbd_object_compare_name},

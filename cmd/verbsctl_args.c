@@ -4,6 +4,7 @@
 #include "cmd/verbsctl_command.h"
 #include "cmd/verbsctl_json.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ struct getopt_tables {
 	enum vbd_ctl_opt opts[VBD_CTL_OPT_END];
 	size_t count;
 	struct option longs[VBD_CTL_OPT_END + 1];
-	char shorts[2 + 2 * VBD_CTL_OPT_END + 1];
+	char shorts[2 + 3 * VBD_CTL_OPT_END + 1];
 };
 
 const struct vbd_ctl_opt_spec *vbd_ctl_opt_spec(enum vbd_ctl_opt opt)
@@ -44,7 +45,9 @@ static void tables_add(struct getopt_tables *tables, const enum vbd_ctl_opt *opt
 		size_t len = strlen(tables->shorts);
 
 		row->name = spec->name;
-		row->has_arg = spec->kind == VBD_CTL_KIND_FLAG ? no_argument : required_argument;
+		row->has_arg = spec->kind == VBD_CTL_KIND_FLAG	  ? no_argument
+			       : spec->kind == VBD_CTL_KIND_EVERY ? optional_argument
+								  : required_argument;
 		row->val = LONG_BASE + (int)opts[i];
 		tables->opts[tables->count++] = opts[i];
 		if (!spec->letter)
@@ -52,6 +55,8 @@ static void tables_add(struct getopt_tables *tables, const enum vbd_ctl_opt *opt
 		tables->shorts[len] = spec->letter;
 		if (spec->kind != VBD_CTL_KIND_FLAG)
 			tables->shorts[len + 1] = ':';
+		if (spec->kind == VBD_CTL_KIND_EVERY)
+			tables->shorts[len + 2] = ':';
 	}
 }
 
@@ -109,8 +114,10 @@ static enum vbd_ctl_exit take_value(
 		if (!vbd_ctl_parse_size(args->text[opt], number))
 			wanted = "be a number of bytes, as in 4096, 64K or 1G";
 		break;
+	case VBD_CTL_KIND_EVERY:
 	case VBD_CTL_KIND_TIME:
-		if (!vbd_ctl_parse_duration(args->text[opt], number))
+		if ((text || spec->kind == VBD_CTL_KIND_TIME) &&
+			!vbd_ctl_parse_duration(args->text[opt], number))
 			wanted = "be a time, as in 500ms, 5s or 1m";
 		break;
 	}
@@ -161,6 +168,10 @@ static enum vbd_ctl_exit read_options(
 
 		if (answer == '?' || answer == ':' || !opt)
 			return refuse_option(args, &tables, answer, argv[optind - 1]);
+		/* getopt_long(3) takes such a value only behind "="; people write a space. */
+		if (opt_specs[*opt].kind == VBD_CTL_KIND_EVERY && !optarg && optind < argc &&
+			isdigit((unsigned char)argv[optind][0]))
+			optarg = argv[optind++];
 		exit_status = take_value(args, *opt, optarg);
 		if (exit_status != VBD_CTL_OK)
 			return exit_status;
@@ -276,6 +287,7 @@ static json_t *value_of(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 	case VBD_CTL_KIND_UINT:
 	case VBD_CTL_KIND_SIZE:
 	case VBD_CTL_KIND_TIME:
+	case VBD_CTL_KIND_EVERY:
 		return json_integer((json_int_t)args->number[opt]);
 	case VBD_CTL_KIND_LIST:
 		return list_of(args->text[opt]);

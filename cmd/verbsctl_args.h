@@ -23,9 +23,10 @@ enum vbd_ctl_kind {
 	VBD_CTL_KIND_REF, /* an id becomes an integer, a name a string */
 	VBD_CTL_KIND_UINT,
 	VBD_CTL_KIND_HEX,
-	VBD_CTL_KIND_SIZE, /* bytes */
-	VBD_CTL_KIND_TIME, /* becomes milliseconds */
-	VBD_CTL_KIND_LIST, /* comma-separated; becomes an array of strings */
+	VBD_CTL_KIND_SIZE,  /* bytes */
+	VBD_CTL_KIND_TIME,  /* becomes milliseconds */
+	VBD_CTL_KIND_EVERY, /* the same, and may be left out: then the number is 0 */
+	VBD_CTL_KIND_LIST,  /* comma-separated; becomes an array of strings */
 };
 
 /*
@@ -194,7 +195,16 @@ enum vbd_ctl_kind {
 	X(DST, "dst", 0, TEXT, "HOST", "dst", "where a connection would go to")                    \
 	X(DST_SRC, "src", 0, TEXT, "ADDR", "src", "address to leave from")                         \
 	X(SEVERITY, "severity", 0, TEXT, "debug|info|notice|warning|error", "severity",            \
-		"only events at least this severe")
+		"only events at least this severe")                                                \
+	X(WATCH, "watch", 'w', EVERY, "[TIME]", NULL,                                              \
+		"print what changes, every TIME (1 s), until interrupted")                         \
+	X(TOP_INTERVAL, "interval", 'd', TIME, "TIME", NULL, "look again after this long (1 s)")   \
+	X(FILTER, "filter", 0, TEXT, "TEXT", NULL,                                                 \
+		"only those with this text in what is shown of them")                              \
+	X(ALL, "all", 'a', FLAG, NULL, NULL, "show connections that ended as well")                \
+	X(TOP_SORT, "sort", 0, TEXT,                                                               \
+		"id|name|state|peer|device|sent/s|recv/s|ops/s|cq|rtt|rtt99|sent|recv|reason",     \
+		NULL, "sort by this column")
 
 enum vbd_ctl_opt {
 #define VBD_CTL_OPT_ENUM(sym, name, letter, kind, placeholder, member, help) VBD_CTL_OPT_##sym,

@@ -69,7 +69,8 @@ static char *page_path(
 	size_t path_len = 0;
 	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
 
-	fprintf(out, "%s?limit=%llu", collection, (unsigned long long)limit);
+	fprintf(out, "%s%climit=%llu", collection, strchr(collection, '?') ? '&' : '?',
+		(unsigned long long)limit);
 	if (after)
 		fprintf(out, "&after=%" JSON_INTEGER_FORMAT, json_integer_value(after));
 	vbd_ctl_args_put_query(&ctl->args, out, '&');

@@ -52,6 +52,7 @@ enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const 
 /**
  * vbd_ctl_fetch_list - GET every page of a collection, or as much as --limit allows, into one
  * answer
+ * @collection: its path, which may have a query
  * @ret_list: {total, next, items}; the caller owns it; set only on success
  */
 enum vbd_ctl_exit vbd_ctl_fetch_list(

@@ -85,6 +85,8 @@ enum vbd_ctl_exit vbd_ctl_listener_set(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_listener_rm(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connect(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connections(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_history(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_top(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connection_show(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connection_accept(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connection_reject(struct vbd_ctl *ctl);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* connect, prepare, remote, modify, ls, show, accept, reject, close, forget. */
-#include "cmd/verbsctl_call.h"
+#include "cmd/verbsctl_connection.h"
 
+#include "cmd/verbsctl_call.h"
 #include "cmd/verbsctl_json.h"
+#include "cmd/verbsctl_top_rows.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,8 +20,7 @@ static char *cell_sent(const json_t *counters)
 {
 	if (!counters)
 		return vbd_ctl_cell_text(NULL);
-	return vbd_ctl_text_of_bytes(vbd_ctl_json_uint(counters, "send.bytes") +
-				     vbd_ctl_json_uint(counters, "write.bytes"));
+	return vbd_ctl_text_of_bytes(vbd_ctl_sent_bytes(counters));
 }
 
 /* Payload that came in by this side's work requests. */
@@ -27,8 +28,7 @@ static char *cell_received(const json_t *counters)
 {
 	if (!counters)
 		return vbd_ctl_cell_text(NULL);
-	return vbd_ctl_text_of_bytes(vbd_ctl_json_uint(counters, "recv.bytes") +
-				     vbd_ctl_json_uint(counters, "read.bytes"));
+	return vbd_ctl_text_of_bytes(vbd_ctl_received_bytes(counters));
 }
 
 static const struct vbd_ctl_column connection_columns[] = {
@@ -471,7 +471,7 @@ static void put_counters(const json_t *connection)
 		if (json_array_append_new(rows, row) < 0)
 			vbd_ctl_must(NULL);
 	}
-	puts("\ncounters");
+	vbd_ctl_heading_put("counters");
 	vbd_ctl_table_put(counter_columns, VBD_ARRAY_LEN(counter_columns), rows, false);
 	json_decref(rows);
 }
@@ -482,18 +482,18 @@ static void put_timeline(const json_t *connection)
 
 	if (json_array_size(timeline) == 0)
 		return;
-	puts("\ntimeline");
+	vbd_ctl_heading_put("timeline");
 	vbd_ctl_table_put(timeline_columns, VBD_ARRAY_LEN(timeline_columns), timeline, false);
 	if (vbd_ctl_json_uint(connection, "timeline_dropped"))
-		printf("%llu later entries did not fit\n",
+		vbd_ctl_line_put("", "%llu later entries did not fit",
 			(unsigned long long)vbd_ctl_json_uint(connection, "timeline_dropped"));
 }
 
-static void put_connection(struct vbd_ctl *ctl, const json_t *connection)
+static void put_connection(const json_t *connection, bool color)
 {
 	const json_t *qp = vbd_ctl_json_at(connection, "qp");
 
-	vbd_ctl_title_put("connection", connection, ctl->color);
+	vbd_ctl_title_put("connection", connection, color);
 	vbd_ctl_member_put(connection, "role", "role", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "transport", "transport", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "brought up by", "bringup", vbd_ctl_cell_text);
@@ -523,6 +523,13 @@ static void put_connection(struct vbd_ctl *ctl, const json_t *connection)
 	put_timeline(connection);
 }
 
+void vbd_ctl_connection_put(const json_t *connection, FILE *out)
+{
+	vbd_ctl_view_to(out);
+	put_connection(connection, false);
+	vbd_ctl_view_to(NULL);
+}
+
 enum vbd_ctl_exit vbd_ctl_connection_show(struct vbd_ctl *ctl)
 {
 	struct vbd_ctl_answer answer;
@@ -530,7 +537,7 @@ enum vbd_ctl_exit vbd_ctl_connection_show(struct vbd_ctl *ctl)
 		vbd_ctl_get(ctl, CONNECTIONS, ctl->args.operands[0], &answer);
 
 	if (exit_status == VBD_CTL_OK && !ctl->json)
-		put_connection(ctl, answer.json);
+		put_connection(answer.json, ctl->color);
 	vbd_ctl_answer_fini(&answer);
 	return exit_status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status, stats: verbsd itself. */
+/* status: verbsd itself. */
 #include "cmd/verbsctl_call.h"
 
 #include "cmd/verbsctl_json.h"
@@ -63,19 +63,5 @@ enum vbd_ctl_exit vbd_ctl_status(struct vbd_ctl *ctl)
 	}
 	vbd_ctl_answer_fini(&index);
 	vbd_ctl_answer_fini(&health);
-	return exit_status;
-}
-
-enum vbd_ctl_exit vbd_ctl_stats(struct vbd_ctl *ctl)
-{
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call(ctl, "GET", "/v1/stats", NULL, VBD_CTL_NO_WAIT, &answer);
-
-	if (exit_status == VBD_CTL_OK && ctl->json)
-		vbd_ctl_json_put(stdout, answer.json);
-	else if (exit_status == VBD_CTL_OK)
-		vbd_ctl_members_put(answer.json);
-	vbd_ctl_answer_fini(&answer);
 	return exit_status;
 }

@@ -3,6 +3,7 @@
 #include "cmd/verbsctl_call.h"
 
 #include "cmd/verbsctl_json.h"
+#include "cmd/verbsctl_retry.h"
 
 #include "base/clock.h"
 
@@ -15,8 +16,6 @@
 #define LONG_POLL_MS	30000
 #define EARLY_ANSWER_MS 1000 /* an empty page before this is no long poll: slow down */
 #define EARLY_PAUSE_MS	500
-#define RETRY_FIRST_MS	250
-#define RETRY_LAST_MS	5000
 
 /* A reader of the event log. */
 struct reader {
@@ -24,7 +23,7 @@ struct reader {
 	bool follows;
 	char *server_id; /* of the run that the numbers belong to; NULL before it is known */
 	uint64_t after;
-	unsigned int retry_ms; /* pause before the next try; 0 while the server answers */
+	struct vbd_ctl_retry retry;
 };
 
 static void put_event(struct vbd_ctl *ctl, const json_t *event)
@@ -193,71 +192,97 @@ static enum vbd_ctl_exit put_log(struct reader *reader)
 	return exit_status;
 }
 
+/* Which run of the daemon answers, as far as can be told. */
+enum run {
+	RUN_SAME,
+	RUN_OTHER,
+	RUN_AWAY, /* it does not answer, just now */
+};
+
+/* Takes in which run it is that says @index. */
+static enum run take_run(struct reader *reader, const json_t *index)
+{
+	const char *id = vbd_ctl_json_text(index, "server_id");
+	bool other = id && reader->server_id && strcmp(reader->server_id, id) != 0;
+
+	if (other) {
+		vbd_ctl_note("verbsd was restarted: its events are numbered from 1 again; "
+			     "what came behind event %llu before that is lost",
+			(unsigned long long)reader->after);
+		reader->after = 0;
+	}
+	if (id) {
+		free(reader->server_id);
+		reader->server_id = vbd_ctl_format("%s", id);
+	}
+	return other ? RUN_OTHER : RUN_SAME;
+}
+
 /*
  * Asks which run of the daemon answers. Numbers start anew with each, so after a restart ours mean
  * nothing.
  */
-static enum vbd_ctl_exit check_server(struct reader *reader)
+static enum vbd_ctl_exit check_run(struct reader *reader, enum run *ret_run)
 {
+	const struct vbd_ctl_request request = {.method = "GET", .path = "/v1"};
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
 	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call(reader->ctl, "GET", "/v1", NULL, VBD_CTL_NO_WAIT, &answer);
-	const char *id = vbd_ctl_json_text(answer.json, "server_id");
+	enum vbd_ctl_outcome outcome;
+	char *why;
 
-	if (exit_status == VBD_CTL_OK && id) {
-		if (reader->server_id && strcmp(reader->server_id, id) != 0) {
-			vbd_ctl_note("verbsd was restarted: its events are numbered from 1 again");
-			reader->after = 0;
-		}
-		free(reader->server_id);
-		reader->server_id = vbd_ctl_format("%s", id);
+	outcome = vbd_ctl_http_perform(&reader->ctl->http, &request, &answer, &why);
+	if (reader->server_id && vbd_ctl_may_pass(outcome, &answer)) {
+		*ret_run = RUN_AWAY;
+		vbd_ctl_retry_wait(&reader->retry, &reader->ctl->http, why);
+	} else if (outcome != VBD_CTL_ANSWERED || answer.status != 200) {
+		exit_status = vbd_ctl_http_report(&reader->ctl->http, outcome, &answer, why);
+	} else {
+		answer.json = json_loadb(answer.body, answer.body_len, 0, NULL);
+		*ret_run = take_run(reader, answer.json);
 	}
 	vbd_ctl_answer_fini(&answer);
+	free(why);
 	return exit_status;
 }
 
-/* Is the trouble one that passes? A server that is away, stops or is overloaded may come back. */
-static bool may_pass(enum vbd_ctl_outcome outcome, const struct vbd_ctl_answer *answer)
+static enum vbd_ctl_exit put_page(struct reader *reader, const json_t *page, uint64_t asked_ns)
 {
-	return outcome == VBD_CTL_UNREACHABLE || outcome == VBD_CTL_LOST ||
-	       (outcome == VBD_CTL_ANSWERED && (answer->status >= 500 || answer->status == 429));
+	const json_t *items = vbd_ctl_json_at(page, "items");
+
+	tell_compacted(page, reader->after);
+	reader->after = next_of(page, reader->after);
+	if (json_array_size(items) == 0 &&
+		vbd_clock_mono_ns() - asked_ns < EARLY_ANSWER_MS * VBD_NS_PER_MS)
+		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
+	return put_items(reader, items);
 }
 
-static void wait_for_server(struct reader *reader, const char *why)
-{
-	if (reader->retry_ms == 0) {
-		vbd_ctl_note("lost verbsd at %s: %s; trying again", reader->ctl->http.shown,
-			why ? why : "it can't answer now");
-		reader->retry_ms = RETRY_FIRST_MS;
-	}
-	vbd_ctl_pause_ms(reader->retry_ms);
-	reader->retry_ms *= 2;
-	if (reader->retry_ms > RETRY_LAST_MS)
-		reader->retry_ms = RETRY_LAST_MS;
-}
-
-static enum vbd_ctl_exit take_page(
+/* A page counts only if it is of the run that our numbers belong to. */
+static enum vbd_ctl_exit take_answer(
 	struct reader *reader, struct vbd_ctl_answer *answer, uint64_t asked_ns)
 {
-	uint64_t last;
+	bool was_away = vbd_ctl_retry_over(&reader->retry, &reader->ctl->http);
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	enum run run = RUN_SAME;
+	bool beyond;
 
 	answer->json = json_loadb(answer->body, answer->body_len, 0, NULL);
 	if (!answer->json)
 		return vbd_ctl_fail("%s answered something that is not JSON; is it verbsd?",
 			reader->ctl->http.shown);
-	last = vbd_ctl_json_uint(answer->json, "last");
+	beyond = vbd_ctl_json_has_uint(answer->json, "last") &&
+		 vbd_ctl_json_uint(answer->json, "last") < reader->after;
+	if (was_away || answer->reconnected || beyond)
+		exit_status = check_run(reader, &run);
+	if (exit_status != VBD_CTL_OK || run != RUN_SAME)
+		return exit_status;
 	/* Without a server_id to go by, numbers below ours mean another run as well. */
-	if (vbd_ctl_json_has_uint(answer->json, "last") && last < reader->after) {
+	if (beyond && !reader->server_id) {
 		reader->after = 0;
 		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
-		return check_server(reader);
+		return VBD_CTL_OK;
 	}
-	tell_compacted(answer->json, reader->after);
-	reader->after = next_of(answer->json, reader->after);
-	if (json_array_size(vbd_ctl_json_at(answer->json, "items")) == 0 &&
-		vbd_clock_mono_ns() - asked_ns < EARLY_ANSWER_MS * VBD_NS_PER_MS)
-		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
-	return put_items(reader, vbd_ctl_json_at(answer->json, "items"));
+	return put_page(reader, answer->json, asked_ns);
 }
 
 /* One long poll, and whatever has to be done about its outcome. */
@@ -273,19 +298,12 @@ static enum vbd_ctl_exit follow_once(struct reader *reader)
 	char *why;
 
 	outcome = vbd_ctl_http_perform(&reader->ctl->http, &request, &answer, &why);
-	if (may_pass(outcome, &answer)) {
-		wait_for_server(reader, why);
-	} else if (outcome != VBD_CTL_ANSWERED || answer.status != 200) {
+	if (vbd_ctl_may_pass(outcome, &answer))
+		vbd_ctl_retry_wait(&reader->retry, &reader->ctl->http, why);
+	else if (outcome != VBD_CTL_ANSWERED || answer.status != 200)
 		exit_status = vbd_ctl_http_report(&reader->ctl->http, outcome, &answer, why);
-	} else if (reader->retry_ms) {
-		/* Back: the numbers asked for may be those of an earlier run, so this page does not
-		 * count. */
-		reader->retry_ms = 0;
-		vbd_ctl_note("verbsd at %s is back", reader->ctl->http.shown);
-		exit_status = check_server(reader);
-	} else {
-		exit_status = take_page(reader, &answer, asked_ns);
-	}
+	else
+		exit_status = take_answer(reader, &answer, asked_ns);
 	vbd_ctl_answer_fini(&answer);
 	free(why);
 	free(path);
@@ -300,9 +318,10 @@ enum vbd_ctl_exit vbd_ctl_events(struct vbd_ctl *ctl)
 		.after = ctl->args.number[VBD_CTL_OPT_AFTER],
 	};
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	enum run run;
 
 	if (reader.follows)
-		exit_status = check_server(&reader);
+		exit_status = check_run(&reader, &run);
 	if (exit_status == VBD_CTL_OK)
 		exit_status = put_log(&reader);
 	while (exit_status == VBD_CTL_OK && reader.follows)

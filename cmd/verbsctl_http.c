@@ -231,11 +231,15 @@ static int on_progress(
 	void *arg, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
 {
 	struct exchange *exchange = arg;
-	bool upload = exchange->request->upload;
+	const struct vbd_ctl_request *request = exchange->request;
+	bool upload = request->upload;
 
-	vbd_ctl_progress_update(exchange->request->progress, (uint64_t)(upload ? up : down),
-		(uint64_t)(upload ? up_total : down_total));
-	return 0;
+	if (request->progress)
+		vbd_ctl_progress_update(request->progress, (uint64_t)(upload ? up : down),
+			(uint64_t)(upload ? up_total : down_total));
+	if (request->idle && !request->idle(request->idle_arg))
+		exchange->stopped = true;
+	return exchange->stopped;
 }
 
 static struct curl_slist *header_add(struct curl_slist *headers, const char *text)
@@ -316,7 +320,7 @@ static void set_limits(CURL *curl, struct exchange *exchange, long patience_s)
 	}
 	if (request->range)
 		curl_easy_setopt(curl, CURLOPT_RANGE, request->range);
-	if (request->progress) {
+	if (request->progress || request->idle) {
 		curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 		curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
 		curl_easy_setopt(curl, CURLOPT_XFERINFODATA, exchange);
@@ -357,6 +361,7 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	char error_text[CURL_ERROR_SIZE] = "";
 	enum vbd_ctl_outcome outcome;
 	const char *type = NULL;
+	long connects = 0;
 	CURLcode code;
 
 	*ret_answer = (struct vbd_ctl_answer){0};
@@ -373,6 +378,8 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	(void)fclose(exchange.kept);
 	vbd_ctl_must(ret_answer->body);
 	curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
+	curl_easy_getinfo(http->curl, CURLINFO_NUM_CONNECTS, &connects);
+	ret_answer->reconnected = connects > 0;
 	curl_easy_getinfo(http->curl, CURLINFO_CONTENT_TYPE, &type);
 	ret_answer->content_type = vbd_ctl_format("%s", type ? type : "");
 	outcome = judge(&exchange, code, ret_answer, error_text, ret_why);

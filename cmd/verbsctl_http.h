@@ -58,6 +58,10 @@ struct vbd_ctl_request {
 	vbd_ctl_sink_cb sink; /* gets the body of a good answer; NULL: it is kept as JSON */
 	void *sink_arg;
 	struct vbd_ctl_progress *progress; /* or NULL */
+
+	/* Called while the answer is waited for, at least once a second; false gives it up. */
+	bool (*idle)(void *arg);
+	void *idle_arg;
 };
 
 struct vbd_ctl_answer {
@@ -65,7 +69,8 @@ struct vbd_ctl_answer {
 	char *content_type; /* never NULL */
 	char *body;	    /* NUL-terminated, never NULL; what did not go to a sink */
 	size_t body_len;
-	json_t *json; /* of a good answer; NULL if it had no body */
+	bool reconnected; /* it came over a connection made for it, so maybe from another run */
+	json_t *json;	  /* of a good answer; NULL if it had no body */
 };
 
 /**

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/verbsctl_text.h"
 
+#include "base/clock.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
+#include <wchar.h>
 
 void *vbd_ctl_must(void *ptr)
 {
@@ -192,6 +196,70 @@ bool vbd_ctl_text_is_utf8(const char *text, size_t len_bytes)
 	return true;
 }
 
+/* The character at @text: its length in bytes, and the columns that it takes. */
+static size_t char_at(const char *text, mbstate_t *state, size_t *ret_columns)
+{
+	wchar_t wide;
+	size_t n = mbrtowc(&wide, text, strlen(text), state);
+	int columns;
+
+	*ret_columns = 1;
+	if (n == 0 || n > strlen(text)) {
+		*state = (mbstate_t){0};
+		return 1;
+	}
+	columns = wcwidth(wide);
+	if (columns >= 0)
+		*ret_columns = (size_t)columns;
+	return n;
+}
+
+size_t vbd_ctl_text_columns(const char *text)
+{
+	mbstate_t state = {0};
+	size_t total = 0;
+	size_t columns;
+
+	while (*text) {
+		text += char_at(text, &state, &columns);
+		total += columns;
+	}
+	return total;
+}
+
+/* Bytes of @text that fit into @columns, and the columns that they take. */
+static size_t fitting(const char *text, size_t columns, size_t *ret_taken)
+{
+	mbstate_t state = {0};
+	size_t len = 0;
+	size_t taken;
+
+	*ret_taken = 0;
+	while (text[len]) {
+		size_t n = char_at(text + len, &state, &taken);
+
+		if (*ret_taken + taken > columns)
+			break;
+		len += n;
+		*ret_taken += taken;
+	}
+	return len;
+}
+
+char *vbd_ctl_text_fit(const char *text, size_t columns, bool right)
+{
+	bool cut = vbd_ctl_text_columns(text) > columns;
+	size_t taken;
+	size_t len = fitting(text, cut && columns ? columns - 1 : columns, &taken);
+	int space;
+
+	if (cut && columns)
+		taken++;
+	space = (int)(columns - taken);
+	return vbd_ctl_format("%*s%.*s%s%*s", right ? space : 0, "", (int)len, text,
+		cut && columns ? "~" : "", right ? 0 : space, "");
+}
+
 char *vbd_ctl_text_of_bytes(uint64_t bytes)
 {
 	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -215,6 +283,36 @@ char *vbd_ctl_text_of_ns(uint64_t ns)
 	if (ns < 1000000000)
 		return vbd_ctl_format("%.3f ms", (double)ns / 1e6);
 	return vbd_ctl_format("%.3f s", (double)ns / 1e9);
+}
+
+char *vbd_ctl_text_of_span(uint64_t ns)
+{
+	uint64_t s = ns / VBD_NS_PER_S;
+
+	if (s < 60)
+		return vbd_ctl_text_of_ns(ns);
+	return vbd_ctl_format("%llu:%02d:%02d", (unsigned long long)(s / 3600), (int)(s / 60 % 60),
+		(int)(s % 60));
+}
+
+bool vbd_ctl_parse_time(const char *text, uint64_t *ret_ns)
+{
+	unsigned int ns;
+	struct tm tm = {0};
+	time_t seconds;
+	int used = 0;
+
+	if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d.%9uZ%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+		    &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &ns, &used) != 7 ||
+		used != (int)strlen("2026-01-02T03:04:05.000000006Z") || text[used])
+		return false;
+	tm.tm_year -= 1900;
+	tm.tm_mon -= 1;
+	seconds = timegm(&tm);
+	if (seconds < 0)
+		return false;
+	*ret_ns = (uint64_t)seconds * VBD_NS_PER_S + ns;
+	return true;
 }
 
 bool vbd_ctl_parse_uint(const char *text, uint64_t *ret_value)

@@ -67,11 +67,36 @@ void vbd_ctl_text_put_escaped(FILE *out, const char *text);
 /** vbd_ctl_text_is_utf8 - valid UTF-8 without a NUL? */
 bool vbd_ctl_text_is_utf8(const char *text, size_t len_bytes);
 
+/**
+ * vbd_ctl_text_columns - columns of a terminal that a harmless text takes
+ *
+ * Goes by LC_CTYPE: a character that it doesn't know takes one column a byte.
+ */
+size_t vbd_ctl_text_columns(const char *text);
+
+/**
+ * vbd_ctl_text_fit - a harmless text in exactly @columns columns; the caller frees it
+ * @right: spaces go before it
+ *
+ * What is too long ends in "~".
+ */
+char *vbd_ctl_text_fit(const char *text, size_t columns, bool right);
+
 /** vbd_ctl_text_of_bytes - "1.5 MiB"; below 1 KiB "17 B". The caller frees it. */
 char *vbd_ctl_text_of_bytes(uint64_t bytes);
 
 /** vbd_ctl_text_of_ns - "12.345 ms", "1.500 s", "980 ns". The caller frees it. */
 char *vbd_ctl_text_of_ns(uint64_t ns);
+
+/** vbd_ctl_text_of_span - the same below a minute, and "1:02:03" from there on. The caller frees
+ * it.
+ */
+char *vbd_ctl_text_of_span(uint64_t ns);
+
+/**
+ * vbd_ctl_parse_time - ns since 1970 of "2026-01-02T03:04:05.000000006Z", the form that verbsd has
+ */
+bool vbd_ctl_parse_time(const char *text, uint64_t *ret_ns);
 
 /**
  * vbd_ctl_parse_uint - a decimal number of at most INT64_MAX, which is what JSON integers carry

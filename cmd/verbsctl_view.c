@@ -11,6 +11,19 @@
 
 #define LABEL_COLUMNS 13
 
+/* Where everything goes; NULL is standard output, which is no constant. */
+static FILE *target;
+
+void vbd_ctl_view_to(FILE *out)
+{
+	target = out;
+}
+
+static FILE *view_out(void)
+{
+	return target ? target : stdout;
+}
+
 static char *dash(void)
 {
 	return vbd_ctl_format("-");
@@ -160,6 +173,8 @@ void vbd_ctl_table_put(
 	}
 	for (size_t i = 0; i < json_array_size(rows); i++)
 		table_add_row(table, columns, column_count, json_array_get(rows, i));
+	if (scols_table_set_stream(table, view_out()) < 0)
+		vbd_ctl_must(NULL);
 	(void)scols_print_table(table);
 	scols_unref_table(table);
 }
@@ -198,7 +213,7 @@ void vbd_ctl_line_put(const char *label, const char *fmt, ...)
 		vbd_ctl_must(NULL);
 	va_end(ap);
 	safe = vbd_ctl_text_safe(text, strlen(text));
-	printf("  %-*s %s\n", LABEL_COLUMNS, label, safe);
+	fprintf(view_out(), "  %-*s %s\n", LABEL_COLUMNS, label, safe);
 	free(safe);
 	free(text);
 }
@@ -212,7 +227,7 @@ void vbd_ctl_member_put(
 	if (!value)
 		return;
 	text = cell(value);
-	printf("  %-*s %s\n", LABEL_COLUMNS, label, text);
+	fprintf(view_out(), "  %-*s %s\n", LABEL_COLUMNS, label, text);
 	free(text);
 }
 
@@ -234,6 +249,11 @@ char *vbd_ctl_object_name(const char *kind, const json_t *object)
 	return text;
 }
 
+void vbd_ctl_heading_put(const char *text)
+{
+	fprintf(view_out(), "\n%s\n", text);
+}
+
 void vbd_ctl_title_put(const char *kind, const json_t *object, bool color)
 {
 	char *name = vbd_ctl_object_name(kind, object);
@@ -241,10 +261,10 @@ void vbd_ctl_title_put(const char *kind, const json_t *object, bool color)
 	const char *shade = color ? color_of(state) : NULL;
 
 	if (shade)
-		printf("%s  \033[%dm%s\033[0m\n", name, strcmp(shade, "green") == 0 ? 32 : 31,
-			state);
+		fprintf(view_out(), "%s  \033[%dm%s\033[0m\n", name,
+			strcmp(shade, "green") == 0 ? 32 : 31, state);
 	else
-		printf("%s  %s\n", name, state);
+		fprintf(view_out(), "%s  %s\n", name, state);
 	free(state);
 	free(name);
 }

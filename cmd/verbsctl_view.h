@@ -4,7 +4,7 @@
  * of labelled lines. Members that are missing, null or of another type than expected are shown as
  * "-".
  *
- * One thread. Writes to standard output.
+ * One thread. Writes to standard output, or where vbd_ctl_view_to() says.
  */
 #ifndef VBD_CMD_VERBSCTL_VIEW_H
 #define VBD_CMD_VERBSCTL_VIEW_H
@@ -14,6 +14,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /*
  * The text of one value, harmless for a terminal; the caller frees it. @value may be NULL.
@@ -43,6 +44,13 @@ struct vbd_ctl_column {
 };
 
 /**
+ * vbd_ctl_view_to - write to @out from now on; NULL is standard output again
+ *
+ * Tables are as wide as the terminal all the same.
+ */
+void vbd_ctl_view_to(FILE *out);
+
+/**
  * vbd_ctl_table_put - print an array of objects
  * @rows: an empty one prints nothing
  */
@@ -61,6 +69,9 @@ void vbd_ctl_member_put(
 
 /** vbd_ctl_object_name - "connection/7 (to-b)", harmless; the caller frees it */
 char *vbd_ctl_object_name(const char *kind, const json_t *object);
+
+/** vbd_ctl_heading_put - print an empty line and what comes next: "counters" */
+void vbd_ctl_heading_put(const char *text);
 
 /** vbd_ctl_title_put - print "connection/7 (to-b)  established", the first line of a block */
 void vbd_ctl_title_put(const char *kind, const json_t *object, bool color);

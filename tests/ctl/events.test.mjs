@@ -102,7 +102,73 @@ test('events: -f starts anew after a restart, whose numbers mean other events', 
   await FakeServer.start(t, new Log(5, { serverId: 'b2' }).routes, { port });
   await run.until(({ stdout }) => numbers(stdout).length === 8);
   assert.deepEqual(numbers(run.stdout), [1, 2, 3, 1, 2, 3, 4, 5]);
-  assert.match(run.stderr, /verbsd was restarted: its events are numbered from 1 again/);
+  assert.match(run.stderr, /verbsd was restarted: its events are numbered from 1 again; what came behind event 3 before that is lost\n/);
+});
+
+test('events: -f sees a restart between two polls, whatever the new numbers are', async (t) => {
+  const log = new Log(3);
+  const { 'GET /v1/events': serve } = log.routes;
+  log.routes['GET /v1/events'] = async (request) => ({ ...await serve(request),
+    headers: request.query.wait_ms ? { Connection: 'close' } : {} });
+  const server = await FakeServer.start(t, log.routes);
+  const run = start(t, server, ['events', '-f']);
+  await run.until(() => log.waiting.length === 1);
+  // This poll is still answered; at the next one another run has come further than this one was.
+  server.routes = new Log(6, { serverId: 'b2' }).routes;
+  log.add();
+  await run.until(({ stdout }) => numbers(stdout).length === 10);
+  assert.deepEqual(numbers(run.stdout), [1, 2, 3, 4, 1, 2, 3, 4, 5, 6]);
+  assert.match(run.stderr, /^verbsctl: verbsd was restarted: .*behind event 4 before that is lost\n$/);
+});
+
+test('events: -f through a server that closes every connection prints each event once', async (t) => {
+  const log = new Log(2);
+  const { 'GET /v1/events': serve, 'GET /v1': index1 } = log.routes;
+  const closing = (answer) => ({ ...answer, headers: { Connection: 'close' } });
+  log.routes['GET /v1/events'] = async (request) => closing(await serve(request));
+  log.routes['GET /v1'] = () => closing(index1());
+  const server = await FakeServer.start(t, log.routes);
+  const run = start(t, server, ['events', '-f']);
+  await run.until(() => log.waiting.length === 1);
+  log.add();
+  await run.until(({ stdout }) => numbers(stdout).at(-1) === 3);
+  await run.until(() => log.waiting.length === 1);
+  log.add();
+  await run.until(({ stdout }) => numbers(stdout).at(-1) === 4);
+  assert.deepEqual(numbers(run.stdout), [1, 2, 3, 4]);
+  assert.equal(run.stderr, '');
+});
+
+test('events: -f goes on when the server falls over again while it is asked who it is', async (t) => {
+  const log = new Log(3);
+  const server = await FakeServer.start(t, log.routes);
+  const { port } = server;
+  const run = start(t, server, ['events', '-f']);
+  await run.until(() => log.waiting.length === 1);
+  await server.stop();
+  log.waiting.splice(0);
+  await run.until(({ stderr }) => stderr.includes('trying again'));
+  const { 'GET /v1': whole } = log.routes;
+  let refusals = 2;
+  log.routes['GET /v1'] = (request) => (refusals-- > 0
+    ? { status: 503, json: problem({ code: 'stopping', status: 503 }) } : whole(request));
+  log.add();
+  await FakeServer.start(t, log.routes, { port });
+  await run.until(({ stdout }) => numbers(stdout).at(-1) === 4);
+  assert.deepEqual(numbers(run.stdout), [1, 2, 3, 4]);
+});
+
+test('events: -f --after a number that is still to come waits for it', async (t) => {
+  const log = new Log(3);
+  const server = await FakeServer.start(t, log.routes);
+  const run = start(t, server, ['events', '-f', '--after', '4']);
+  await run.until(() => log.waiting.length === 1);
+  log.add();
+  await run.until(() => log.waiting.length === 1);
+  log.add();
+  await run.until(({ stdout }) => numbers(stdout).length === 1);
+  assert.deepEqual(numbers(run.stdout), [5]);
+  assert.equal(run.stderr, '');
 });
 
 test('events: -f bears a server that is stopping', async (t) => {

@@ -11,7 +11,7 @@ if (!CTL)
 
 const KEPT = ['PATH', 'ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'];
 
-function environment(extra) {
+export function environment(extra) {
   const kept = KEPT.filter((name) => name in process.env).map((name) => [name, process.env[name]]);
   return { ...Object.fromEntries(kept), LC_ALL: 'C.UTF-8', TERM: 'xterm', ...extra };
 }
@@ -60,7 +60,7 @@ export function start(t, server, args, { env = {} } = {}) {
 
 export const hasScript = spawnSync('script', ['--version']).status === 0;
 
-const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
+export const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
 
 // The same on a terminal: standard input, output and error are one pty, made by script(1).
 export function ctlOnTerminal(server, args, { env = {}, redirect = '' } = {}) {

@@ -1,0 +1,477 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What `verbsctl top` makes of two answers: rates, order, filter, columns, keys. */
+#include "tests/unit/unit.h"
+
+#include "cmd/verbsctl_text.h"
+#include "cmd/verbsctl_top_columns.h"
+#include "cmd/verbsctl_top_rows.h"
+#include "cmd/verbsctl_top_view.h"
+
+#include <jansson.h>
+#include <locale.h>
+#include <string.h>
+
+#define MS UINT64_C(1000000)
+
+static json_t *parse(const char *text)
+{
+	json_t *json = json_loads(text, 0, NULL);
+
+	assert_non_null(json);
+	return json;
+}
+
+static struct vbd_ctl_rows look(
+	const char *connections, const char *cqs, uint64_t at_ms, const struct vbd_ctl_rows *before)
+{
+	json_t *list = parse(connections);
+	json_t *queues = cqs ? parse(cqs) : NULL;
+	struct vbd_ctl_rows rows;
+
+	vbd_ctl_rows_init(list, queues, at_ms * MS, before, &rows);
+	json_decref(queues);
+	json_decref(list);
+	return rows;
+}
+
+static void assert_cell(
+	const struct vbd_ctl_row *row, enum vbd_ctl_top_column column, const char *wanted)
+{
+	char *cell = vbd_ctl_top_cell(row, column);
+
+	assert_string_equal(cell, wanted);
+	free(cell);
+}
+
+static void test_rows__rates_are_per_second_between_two_looks(void **state)
+{
+	struct vbd_ctl_rows first = look(
+		"[{\"id\": 7, \"state\": \"established\", \"counters\": {\"send\": {\"bytes\": "
+		"1000, \"completed\": 10}, \"recv\": {\"bytes\": 0, \"completed\": 4}}}]",
+		NULL, 1000, NULL);
+	struct vbd_ctl_rows second = look(
+		"[{\"id\": 7, \"state\": \"established\", \"counters\": {\"send\": {\"bytes\": "
+		"3000, \"completed\": 20}, \"write_imm\": {\"bytes\": 500, \"completed\": 1}, "
+		"\"recv\": {\"bytes\": 100, \"completed\": 5}, \"read\": {\"bytes\": 400}}}]",
+		NULL, 1500, &first);
+
+	(void)state;
+	assert_false(first.items[0].sent_rate.known);
+	assert_cell(&first.items[0], VBD_CTL_TOP_SENT_RATE, "-");
+	assert_true(second.items[0].sent_rate.known);
+	assert_true(second.items[0].sent_rate.value == 5000);
+	assert_true(second.items[0].received_rate.value == 1000);
+	assert_true(second.items[0].completed_rate.value == 24);
+	assert_true(second.sent_rate == 5000 && second.received_rate == 1000);
+	assert_cell(&second.items[0], VBD_CTL_TOP_SENT_RATE, "4.9K");
+	vbd_ctl_rows_fini(&second);
+	vbd_ctl_rows_fini(&first);
+}
+
+static void test_rows__a_counter_that_went_back_and_a_new_connection_have_no_rate(void **state)
+{
+	struct vbd_ctl_rows first = look(
+		"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 1000}}}]", NULL, 1000, NULL);
+	struct vbd_ctl_rows second =
+		look("[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 10}}},"
+		     " {\"id\": 8, \"counters\": {\"send\": {\"bytes\": 10}}}]",
+			NULL, 2000, &first);
+
+	(void)state;
+	assert_false(second.items[0].sent_rate.known);
+	assert_false(second.items[1].sent_rate.known);
+	assert_true(second.sent_rate == 0);
+	vbd_ctl_rows_fini(&second);
+	vbd_ctl_rows_fini(&first);
+}
+
+static void test_rows__an_ended_connection_has_no_rate(void **state)
+{
+	struct vbd_ctl_rows first =
+		look("[{\"id\": 7, \"state\": \"established\"}]", NULL, 0, NULL);
+	struct vbd_ctl_rows second = look("[{\"id\": 7, \"state\": \"failed\", \"end\": "
+					  "{\"reason\": \"peer_unreachable\"}}]",
+		NULL, 1000, &first);
+
+	(void)state;
+	assert_true(second.items[0].ended);
+	assert_false(second.items[0].sent_rate.known);
+	assert_cell(&second.items[0], VBD_CTL_TOP_REASON, "peer_unreachable");
+	vbd_ctl_rows_fini(&second);
+	vbd_ctl_rows_fini(&first);
+}
+
+static void test_rows__a_look_of_just_now_has_its_rates_taken_over(void **state)
+{
+	const char *json[] = {"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 0}}}]",
+		"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 1000}}}]",
+		"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 900000}}}]"};
+	struct vbd_ctl_rows first = look(json[0], NULL, 1000, NULL);
+	struct vbd_ctl_rows second = look(json[1], NULL, 2000, &first);
+	struct vbd_ctl_rows third = look(json[2], NULL, 2001, &second);
+
+	(void)state;
+	assert_true(third.items[0].sent_rate.value == 1000);
+	vbd_ctl_rows_fini(&third);
+	vbd_ctl_rows_fini(&second);
+	vbd_ctl_rows_fini(&first);
+}
+
+static void test_rows__cq_and_rtt_are_shown_where_they_are_known(void **state)
+{
+	struct vbd_ctl_rows rows = look(
+		"[{\"id\": 2, \"cq\": 5, \"rtt\": {\"last_ns\": 12345, \"p99_ns\": 99400}},"
+		" {\"id\": 1, \"cq\": 6, \"rtt\": null}, {\"id\": 3}, {\"name\": \"none\"}, 17]",
+		"[{\"id\": 5, \"capacity_cqe\": 1000, \"outstanding_cqe\": 250},"
+		" {\"id\": 6, \"capacity_cqe\": 0, \"outstanding_cqe\": 0}]",
+		0, NULL);
+
+	(void)state;
+	assert_int_equal(rows.count, 3);
+	assert_int_equal(rows.items[0].id, 1); /* ordered by id, whatever the answer's order is */
+	assert_cell(&rows.items[1], VBD_CTL_TOP_CQ, "25%");
+	assert_cell(&rows.items[1], VBD_CTL_TOP_RTT, "12.3us");
+	assert_cell(&rows.items[1], VBD_CTL_TOP_RTT_P99, "99.4us");
+	assert_cell(&rows.items[0], VBD_CTL_TOP_CQ, "-");
+	assert_cell(&rows.items[0], VBD_CTL_TOP_RTT, "-");
+	assert_cell(&rows.items[2], VBD_CTL_TOP_CQ, "-");
+	assert_cell(&rows.items[2], VBD_CTL_TOP_NAME, "-");
+	assert_null(vbd_ctl_rows_find(&rows, 4));
+	vbd_ctl_rows_fini(&rows);
+}
+
+static void test_rows__names_can_not_steer_the_terminal(void **state)
+{
+	struct vbd_ctl_rows rows = look("[{\"id\": 1, \"name\": \"\\u001b[2J\"}]", NULL, 0, NULL);
+
+	(void)state;
+	assert_cell(&rows.items[0], VBD_CTL_TOP_NAME, "\\x1b[2J");
+	vbd_ctl_rows_fini(&rows);
+}
+
+/* Four connections: 4 has no rate, the others 300, 100 and 100. */
+static struct vbd_ctl_rows four(void)
+{
+	struct vbd_ctl_rows first = look("[{\"id\": 1}, {\"id\": 2}, {\"id\": 3}]", NULL, 0, NULL);
+	struct vbd_ctl_rows rows = look(
+		"[{\"id\": 1, \"name\": \"web\", \"counters\": {\"send\": {\"bytes\": 300}}},"
+		" {\"id\": 2, \"name\": \"store-a\", \"counters\": {\"send\": {\"bytes\": 100}}},"
+		" {\"id\": 3, \"name\": \"Store-B\", \"counters\": {\"send\": {\"bytes\": 100}},"
+		"  \"peer\": {\"addr\": \"192.0.2.9\", \"port\": 7471}}, {\"id\": 4}]",
+		NULL, 1000, &first);
+
+	vbd_ctl_rows_fini(&first);
+	return rows;
+}
+
+static void assert_order(const struct vbd_ctl_top_view *view, const char *wanted)
+{
+	char ids[32] = "";
+
+	for (size_t i = 0; i < view->shown_count; i++)
+		(void)snprintf(ids + strlen(ids), sizeof(ids) - strlen(ids), "%llu",
+			(unsigned long long)view->shown[i]->id);
+	assert_string_equal(ids, wanted);
+}
+
+static void press(struct vbd_ctl_top_view *view, const struct vbd_ctl_rows *rows, const char *keys)
+{
+	while (*keys)
+		(void)vbd_ctl_top_view_key(view, rows, (unsigned char)*keys++, 2);
+}
+
+static void test_view__sorts_by_key_with_the_unknown_last_either_way(void **state)
+{
+	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_SENT_RATE};
+	struct vbd_ctl_rows rows = four();
+
+	(void)state;
+	vbd_ctl_top_view_take(&view, &rows);
+	assert_order(&view, "1234"); /* ids break the tie */
+	press(&view, &rows, "t");
+	assert_order(&view, "2314");
+	press(&view, &rows, "t");
+	assert_order(&view, "1234");
+	press(&view, &rows, "n");
+	assert_order(&view, "3214"); /* bytes: capitals come first */
+	press(&view, &rows, "r");
+	assert_order(&view, "1234");
+	press(&view, &rows, "i");
+	assert_order(&view, "1234");
+	assert_false(view.reverse);
+	press(&view, &rows, "ii");
+	assert_order(&view, "1234");
+	press(&view, &rows, "i");
+	assert_order(&view, "4321");
+	press(&view, &rows, "<");
+	assert_int_equal(view.sort, VBD_CTL_TOP_COLUMN_END - 1);
+	press(&view, &rows, ">>");
+	assert_int_equal(view.sort, VBD_CTL_TOP_NAME);
+	vbd_ctl_top_view_fini(&view);
+	vbd_ctl_rows_fini(&rows);
+}
+
+static void test_view__filters_while_it_is_typed(void **state)
+{
+	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
+	struct vbd_ctl_rows rows = four();
+
+	(void)state;
+	vbd_ctl_top_view_take(&view, &rows);
+	press(&view, &rows, "/store");
+	assert_order(&view, "23");
+	press(&view, &rows, "q"); /* a letter like any other here */
+	assert_false(view.quit);
+	assert_order(&view, "");
+	press(&view, &rows, "\177\n");
+	assert_false(view.typing);
+	assert_string_equal(view.filter, "store");
+	press(&view, &rows, "/\177\177\177\177\177\177192.0.2.9");
+	assert_order(&view, "3");
+	press(&view, &rows, "\033");
+	assert_string_equal(view.filter, "store");
+	assert_order(&view, "23");
+	press(&view, &rows, "\033");
+	assert_order(&view, "1234");
+	press(&view, &rows, "/\xc3\xa4\177\n");
+	assert_string_equal(view.filter, "");
+	vbd_ctl_top_view_fini(&view);
+	vbd_ctl_rows_fini(&rows);
+}
+
+static void test_view__a_filter_is_not_longer_than_its_room(void **state)
+{
+	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
+	struct vbd_ctl_rows rows = four();
+
+	(void)state;
+	press(&view, &rows, "/");
+	for (size_t i = 0; i < 2 * VBD_CTL_TOP_FILTER_BYTES; i++)
+		press(&view, &rows, "x");
+	assert_int_equal(strlen(view.filter), VBD_CTL_TOP_FILTER_BYTES - 1);
+	vbd_ctl_top_view_fini(&view);
+	vbd_ctl_rows_fini(&rows);
+}
+
+static void test_view__the_choice_stays_with_its_connection(void **state)
+{
+	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
+	struct vbd_ctl_rows rows = four();
+	struct vbd_ctl_rows fewer;
+
+	(void)state;
+	vbd_ctl_top_view_take(&view, &rows);
+	press(&view, &rows, "i"); /* 4321; nobody has chosen, so it is the topmost one */
+	assert_int_equal(view.chosen, 4);
+	press(&view, &rows, "jj");
+	assert_int_equal(view.chosen, 2);
+	press(&view, &rows, "i"); /* 1234 */
+	assert_int_equal(view.chosen, 2);
+	assert_int_equal(view.chosen_at, 1);
+	fewer = look("[{\"id\": 1}, {\"id\": 3}]", NULL, 0, NULL);
+	vbd_ctl_top_view_take(&view, &fewer);
+	assert_int_equal(view.chosen, 3);
+	press(&view, &fewer, "G");
+	assert_int_equal(view.chosen, 3);
+	press(&view, &fewer, "jjj");
+	assert_int_equal(view.chosen, 3);
+	press(&view, &fewer, "g");
+	assert_int_equal(view.chosen, 1);
+	press(&view, &fewer, "k");
+	assert_int_equal(view.chosen, 1);
+	vbd_ctl_top_view_fini(&view);
+	vbd_ctl_rows_fini(&fewer);
+	vbd_ctl_rows_fini(&rows);
+}
+
+static void test_view__scrolls_so_that_the_choice_is_seen(void **state)
+{
+	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
+	struct vbd_ctl_rows rows = four();
+
+	(void)state;
+	vbd_ctl_top_view_take(&view, &rows);
+	press(&view, &rows, "G");
+	vbd_ctl_top_view_settle(&view, 2);
+	assert_int_equal(view.first, 2);
+	press(&view, &rows, "kk");
+	vbd_ctl_top_view_settle(&view, 2);
+	assert_int_equal(view.first, 1);
+	vbd_ctl_top_view_settle(&view, 10);
+	assert_int_equal(view.first, 0);
+	vbd_ctl_top_view_settle(&view, 0);
+	vbd_ctl_top_view_fini(&view);
+	vbd_ctl_rows_fini(&rows);
+}
+
+static void test_view__pages_open_and_close(void **state)
+{
+	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
+	struct vbd_ctl_rows none = {0};
+	struct vbd_ctl_rows rows = four();
+
+	(void)state;
+	press(&view, &none, "\n"); /* nothing there to show */
+	assert_int_equal(view.page, VBD_CTL_TOP_LIST);
+	vbd_ctl_top_view_take(&view, &rows);
+	assert_int_equal(
+		vbd_ctl_top_view_key(&view, &rows, VBD_CTL_KEY_ENTER, 2), VBD_CTL_TOP_FETCH);
+	assert_int_equal(view.page, VBD_CTL_TOP_DETAIL);
+	press(&view, &rows, "jj");
+	assert_int_equal(view.scroll, 2);
+	assert_int_equal(view.chosen, 1);
+	vbd_ctl_top_view_take(&view, &none); /* it ended: its page stays */
+	assert_int_equal(view.page, VBD_CTL_TOP_DETAIL);
+	assert_int_equal(view.chosen, 1);
+	press(&view, &rows, "\033?");
+	assert_int_equal(view.page, VBD_CTL_TOP_HELP);
+	press(&view, &rows, "?");
+	assert_int_equal(view.page, VBD_CTL_TOP_LIST);
+	assert_int_equal(vbd_ctl_top_view_key(&view, &rows, 'a', 2), VBD_CTL_TOP_FETCH);
+	assert_true(view.ended);
+	(void)vbd_ctl_top_view_key(&view, &rows, VBD_CTL_KEY_GONE, 2);
+	assert_true(view.quit);
+	vbd_ctl_top_view_fini(&view);
+	vbd_ctl_rows_fini(&rows);
+}
+
+static size_t width_of(const struct vbd_ctl_top_layout *layout)
+{
+	size_t total = 0;
+
+	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
+		if (layout->width[i])
+			total += layout->width[i] + (total ? 1 : 0);
+	}
+	return total;
+}
+
+static void test_columns__those_that_matter_least_go_first(void **state)
+{
+	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
+	struct vbd_ctl_rows rows = look("[{\"id\": 123456, \"name\": \"a-name-of-24-characters!!\","
+					" \"state\": \"resolving_route\", \"device\": \"rxe0\","
+					" \"peer\": {\"addr\": \"fe80::5054:ff:fe12:3456\", "
+					"\"port\": 7471}}]",
+		NULL, 0, NULL);
+	struct vbd_ctl_top_layout layout;
+
+	(void)state;
+	vbd_ctl_top_view_take(&view, &rows);
+	layout = vbd_ctl_top_layout(view.shown, 1, 200, true);
+	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++)
+		assert_int_not_equal(layout.width[i], 0);
+	assert_int_equal(layout.width[VBD_CTL_TOP_ID], 6);
+	assert_int_equal(layout.width[VBD_CTL_TOP_NAME], 24);
+	assert_int_equal(layout.width[VBD_CTL_TOP_PEER], 30);
+	assert_int_equal(layout.width[VBD_CTL_TOP_STATE], 15);
+	layout = vbd_ctl_top_layout(view.shown, 1, 200, false);
+	assert_int_equal(layout.width[VBD_CTL_TOP_REASON], 0);
+	layout = vbd_ctl_top_layout(view.shown, 1, 80, false);
+	assert_int_not_equal(layout.width[VBD_CTL_TOP_RTT], 0);
+	assert_int_not_equal(layout.width[VBD_CTL_TOP_PEER], 0);
+	assert_int_equal(layout.width[VBD_CTL_TOP_RTT_P99], 0);
+	assert_int_equal(layout.width[VBD_CTL_TOP_SENT], 0);
+	layout = vbd_ctl_top_layout(view.shown, 1, 30, false);
+	assert_int_not_equal(layout.width[VBD_CTL_TOP_SENT_RATE], 0);
+	assert_int_equal(layout.width[VBD_CTL_TOP_PEER], 0);
+	for (size_t columns = 2; columns < 250; columns++) {
+		layout = vbd_ctl_top_layout(view.shown, 1, columns, true);
+		assert_true(width_of(&layout) <= columns);
+		assert_int_not_equal(layout.width[VBD_CTL_TOP_ID], 0);
+	}
+	vbd_ctl_top_view_fini(&view);
+	vbd_ctl_rows_fini(&rows);
+}
+
+static void test_columns__each_has_its_own_letter_and_name(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
+		enum vbd_ctl_top_column column = (enum vbd_ctl_top_column)i;
+		const struct vbd_ctl_top_column_spec *spec = vbd_ctl_top_column_spec(column);
+
+		assert_int_equal(vbd_ctl_top_column_of_letter(spec->letter), column);
+		assert_int_equal(vbd_ctl_top_column_of_name(spec->name), column);
+		assert_true(spec->least <= spec->most);
+		assert_null(strchr("qQrajkgGh?/<> ", spec->letter));
+	}
+	assert_int_equal(vbd_ctl_top_column_of_letter('!'), VBD_CTL_TOP_COLUMN_END);
+	assert_int_equal(vbd_ctl_top_column_of_name("bytes"), VBD_CTL_TOP_COLUMN_END);
+}
+
+static void assert_short(char *text, const char *wanted)
+{
+	assert_string_equal(text, wanted);
+	free(text);
+}
+
+static void test_columns__numbers_stay_short(void **state)
+{
+	(void)state;
+	assert_short(vbd_ctl_short_count(0), "0");
+	assert_short(vbd_ctl_short_count(1023), "1023");
+	assert_short(vbd_ctl_short_count(1023.6), "1.0K");
+	assert_short(vbd_ctl_short_count(99.94 * 1024), "99.9K");
+	assert_short(vbd_ctl_short_count(99.96 * 1024), "100K");
+	assert_short(vbd_ctl_short_count(1023.9 * 1024), "1.0M");
+	assert_short(vbd_ctl_short_ns(980), "980ns");
+	assert_short(vbd_ctl_short_ns(999.6), "1.00us");
+	assert_short(vbd_ctl_short_ns(12345), "12.3us");
+	assert_short(vbd_ctl_short_ns(999499), "999us");
+	assert_short(vbd_ctl_short_ns(999600), "1.00ms");
+	assert_short(vbd_ctl_short_ns(1.5e9), "1.50s");
+}
+
+static void assert_fit(const char *text, size_t columns, bool right, const char *wanted)
+{
+	char *fit = vbd_ctl_text_fit(text, columns, right);
+
+	assert_string_equal(fit, wanted);
+	free(fit);
+}
+
+static void test_text__is_cut_and_filled_by_columns_not_bytes(void **state)
+{
+	(void)state;
+	assert_fit("abc", 5, false, "abc  ");
+	assert_fit("abc", 5, true, "  abc");
+	assert_fit("abcdef", 5, false, "abcd~");
+	assert_fit("abc", 0, false, "");
+	assert_fit("abc", 1, false, "~");
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		skip();
+	assert_fit("\xc3\xa4"
+		   "bc",
+		4, false,
+		"\xc3\xa4"
+		"bc ");
+	assert_fit("\xe6\xbc\xa2\xe5\xad\x97", 3, false, "\xe6\xbc\xa2~"); /* two columns each */
+	assert_fit("\xe6\xbc\xa2\xe5\xad\x97", 2, false, "~ ");
+	assert_int_equal(vbd_ctl_text_columns("\xe6\xbc\xa2x"), 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows__rates_are_per_second_between_two_looks),
+		cmocka_unit_test(
+			test_rows__a_counter_that_went_back_and_a_new_connection_have_no_rate),
+		cmocka_unit_test(test_rows__an_ended_connection_has_no_rate),
+		cmocka_unit_test(test_rows__a_look_of_just_now_has_its_rates_taken_over),
+		cmocka_unit_test(test_rows__cq_and_rtt_are_shown_where_they_are_known),
+		cmocka_unit_test(test_rows__names_can_not_steer_the_terminal),
+		cmocka_unit_test(test_view__sorts_by_key_with_the_unknown_last_either_way),
+		cmocka_unit_test(test_view__filters_while_it_is_typed),
+		cmocka_unit_test(test_view__a_filter_is_not_longer_than_its_room),
+		cmocka_unit_test(test_view__the_choice_stays_with_its_connection),
+		cmocka_unit_test(test_view__scrolls_so_that_the_choice_is_seen),
+		cmocka_unit_test(test_view__pages_open_and_close),
+		cmocka_unit_test(test_columns__those_that_matter_least_go_first),
+		cmocka_unit_test(test_columns__each_has_its_own_letter_and_name),
+		cmocka_unit_test(test_columns__numbers_stay_short),
+		cmocka_unit_test(test_text__is_cut_and_filled_by_columns_not_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
