@@ -41,8 +41,8 @@ export function ns(value) {
 	return span(value / 1e6);
 }
 
-/** span - a longer duration in ms, in its two largest units: "4 s", "3 min 20 s", "2 d 4 h" */
-export function span(ms) {
+/** span - a longer duration in ms, in its largest units, two of them or as asked: "4 s", "3 min 20 s", "2 d 4 h" */
+export function span(ms, units = 2) {
 	if (ms == null) return NONE;
 	const s = Math.max(0, Math.floor(ms / 1000));
 	const parts = [
@@ -54,7 +54,7 @@ export function span(ms) {
 	const first = parts.findIndex(([value]) => value > 0);
 	if (first < 0) return "0 s";
 	return parts
-		.slice(first, first + 2)
+		.slice(first, first + units)
 		.filter(([value]) => value > 0)
 		.map(([value, unit]) => `${value} ${unit}`)
 		.join(" ");

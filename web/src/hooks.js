@@ -28,11 +28,12 @@ export function useList(name) {
 	return { items: [...items.values()], byId: items, total, problem, loadedAt };
 }
 
-/** useItem - {item, problem, loadedAt} of one object, with all its members; item is null until it is there */
-export function useItem(name, ref) {
+/** useItem - {item, problem, loadedAt} of one object with all its members, or of a part of it as in …/7/explain; item is
+ * null until it is there */
+export function useItem(name, ref, part = "") {
 	const store = useStore();
-	useEffect(() => store.watch(name, ref), [store, name, ref]);
-	const { item, problem, loadedAt } = store.item(name, ref);
+	useEffect(() => store.watch(name, ref, part), [store, name, ref, part]);
+	const { item, problem, loadedAt } = store.item(name, ref, part);
 	return { item, problem, loadedAt };
 }
 

@@ -5,11 +5,13 @@
 // daemon takes it well. Nothing of the browser is in here but timers.
 import { ITEMS_MAX, collections as allCollections, isOpen, listPath, merged } from "./collections.js";
 import { RateBook } from "./rates.js";
+import { SeriesBook } from "./series.js";
 
 const EVENTS_KEPT = 2000;
 const SETTLE_MS = 300; /* events come in bunches */
 const SHARE = 8; /* of the time at most one part is spent on one list */
 const ITEM_POLL_MS = 1000;
+const PART_POLL_MS = 5000;
 
 /** kindOf - "connection/7" -> "connection" */
 export function kindOf(object) {
@@ -20,7 +22,7 @@ export function kindOf(object) {
 function concerns(object, { spec, items, item, ref }) {
 	const [kind, id] = (object ?? "").split("/");
 	if (!spec.kinds.includes(kind)) return false;
-	return Boolean(items) || id === String(item?.id ?? ref);
+	return Boolean(items) || id === String(item?.id ?? item?.[kind] ?? ref);
 }
 
 export class Store {
@@ -35,6 +37,7 @@ export class Store {
 		this.index = null;
 		this.restarts = 0;
 		this.rates = new RateBook();
+		this.series = new SeriesBook();
 		this.paused = false;
 		this.scheduled = false;
 	}
@@ -67,13 +70,14 @@ export class Store {
 		return this.entry(name, () => ({ name, spec: this.collections[name], items: new Map(), total: null }));
 	}
 
-	item(name, ref) {
-		return this.entry(`${name}/${ref}`, () => ({ name, ref, spec: this.collections[name], item: null }));
+	item(name, ref, part = "") {
+		const path = `${encodeURIComponent(ref)}${part && `/${part}`}`;
+		return this.entry(`${name}/${path}`, () => ({ name, ref, part, path, spec: this.collections[name], item: null }));
 	}
 
-	/** watch - keep a list, or with ref one object, up to date until what is returned is called */
-	watch(name, ref = null) {
-		const entry = ref === null ? this.list(name) : this.item(name, ref);
+	/** watch - keep a list, one object (ref) or a part of it (`explain`) up to date until what is returned is called */
+	watch(name, ref = null, part = "") {
+		const entry = ref === null ? this.list(name) : this.item(name, ref, part);
 		entry.watchers++;
 		if (entry.watchers === 1) this.load(entry);
 		return () => {
@@ -151,15 +155,16 @@ export class Store {
 	}
 
 	async loadItem(entry, generation) {
-		const item = await this.request("GET", `${entry.spec.path}/${encodeURIComponent(entry.ref)}`);
+		const item = await this.request("GET", `${entry.spec.path}/${entry.path}`);
 		if (generation !== this.restarts) return;
 		entry.item = item;
 		entry.loadedAt = this.now();
+		if (entry.name === "connections" && !entry.part && isOpen(item)) this.series.note(entry.loadedAt, Date.now(), item);
 	}
 
 	schedule(entry) {
 		const patience = Math.max(SETTLE_MS, entry.took * SHARE);
-		const pollMs = entry.items ? entry.spec.pollMs : ITEM_POLL_MS;
+		const pollMs = entry.items ? entry.spec.pollMs : entry.part ? PART_POLL_MS : ITEM_POLL_MS;
 		clearTimeout(entry.timer);
 		if (entry.dirty || entry.again) entry.timer = setTimeout(() => this.load(entry), patience);
 		else if (pollMs && !this.isFinal(entry)) entry.timer = setTimeout(() => this.poll(entry), Math.max(pollMs, patience));
@@ -228,6 +233,7 @@ export class Store {
 		this.events = [];
 		this.missed = 0;
 		this.rates = new RateBook();
+		this.series = new SeriesBook();
 		for (const entry of this.entries.values()) {
 			if (entry.items) Object.assign(entry, { items: new Map(), total: null });
 			else entry.item = null;

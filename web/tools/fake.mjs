@@ -63,7 +63,7 @@ export class Fake {
 			created_at: at(created),
 			established_at: state === "connecting" || reason === "rejected" ? null : at(created + 11),
 			ended_at: reason ? at(created + 9e5) : null,
-			params: {},
+			params: { service: "inbox", sq_depth: 64, rq_depth: 16 },
 			asked: { device: null, src_addr: null, src_port: null, tos: null, reuse_addr: false },
 			timeout_ms: 5000,
 		};
@@ -94,6 +94,24 @@ export class Fake {
 		if (one.first_error) steps.push([9e5, "wc", "IBV_WC_RETRY_EXC_ERR", "write, vendor 129"], [9e5 + 1, "qp", "RTS -> ERR"]);
 		if (one.ended_at) steps.push([9e5 + 4, "state", one.state]);
 		return steps.map(([ms, kind, what, detail]) => ({ at: at(start + ms), since_start_ns: Math.round(ms * 1e6), kind, what, ...(detail ? { detail } : {}) }));
+	}
+
+	explanation(one) {
+		const lost = one.end?.reason === "retry_exceeded";
+		const wc = { kind: "wc_status", name: "IBV_WC_RETRY_EXC_ERR", number: 12, meaning: "The peer did not acknowledge, however often it was sent", causes: ["the peer's host or program is gone", "the network between them is cut or drops packets"], advice: "See whether the peer's host answers; then look at its port and at the switch." };
+		const finding = { code: "mtu_of_port", severity: "info", text: "The port's MTU is 1024 bytes; the device could have 4096.", advice: "On RoCE an interface MTU of 4200 on both ends makes 4096." };
+		const slow = { code: "dead_peer_slow", severity: "warning", text: "A dead peer would go unnoticed for 17 s while data is sent.", advice: "Lower ack_timeout or retry_count." };
+		return {
+			connection: one.id,
+			state: one.state,
+			summary: one.end ? `It ${one.state === "failed" ? "failed" : "was closed"} with ${one.peer.addr} port 7471 on ${one.device} (${one.end.reason}): ${one.end.text.toLowerCase()}.` : `It is ${one.state} with ${one.peer.addr} port 7471 on ${one.device}, and nothing has failed.`,
+			causes: lost ? [wc] : [],
+			advice: one.end ? [one.end.hint] : [],
+			findings: one.end ? [finding] : one.id % 5 ? [finding] : [slow, finding],
+			facts: { dead_peer_worst_ms: 336 },
+			first_error: one.first_error,
+			followed_by: { flushed: lost ? 47 : 0, flushed_sends: lost ? 31 : 0, flushed_receives: lost ? 16 : 0, errors: 0 },
+		};
 	}
 
 	tick() {
@@ -131,8 +149,9 @@ export class Fake {
 		if (name === "events") return json({ first: 1, last: this.events.length, next: 1, compacted: false, items: [] });
 		const list = { connections: this.connections, cqs: this.cqs }[name];
 		if (list && !ref) return json(this.page(list, url));
-		const one = list?.find(({ id }) => String(id) === ref);
+		const one = list?.find(({ id, name: own }) => String(id) === ref || own === ref);
 		if (one && !more) return json({ ...this.clean(one), timeline: this.timeline(one), timeline_dropped: 0 });
+		if (one && more === "explain") return json(this.explanation(one));
 		if (["devices", "buffers", "listeners", "windows", "transfers", "probes", "endpoints"].includes(name) && !ref) return json({ total: 0, next: null, items: [] });
 		return json({ type: "urn:verbsd:problem:not_found", title: "There is no such thing here", status: 404, code: "not_found", detail: `${url.pathname}: no such path`, hint: "List what there is." }, 404);
 	}

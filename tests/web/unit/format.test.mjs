@@ -38,6 +38,7 @@ test("longer times have their two largest units, without nothings", () => {
 	assert.equal(span(187200e3), "2 d 4 h");
 	assert.equal(span(86400e3 + 5e3), "1 d");
 	assert.equal(span(-5), "0 s");
+	assert.equal(span(200e3, 1), "3 min");
 });
 
 test("what was just now is now, also when the clocks differ", () => {

@@ -40,12 +40,12 @@ export function Spark({ values, width = 72, height = 18 }) {
 	);
 }
 
-/** Facts - a definition list of [label, value, title]; rows whose value is null are left out */
+/** Facts - a definition list of [label, value, title]; rows without a value (null, false, "") are left out */
 export function Facts({ rows }) {
 	return (
 		<dl class="facts">
 			{rows
-				.filter((row) => row && row[1] != null && row[1] !== "")
+				.filter((row) => row && (row[1] || row[1] === 0))
 				.map(([label, value, title]) => (
 					<div key={label} class="fact" title={title}>
 						<dt>{label}</dt>

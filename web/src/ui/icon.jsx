@@ -20,6 +20,7 @@ const PATHS = {
 	plus: "M10 4v12M4 10h12",
 	copy: "M7 7h9v9H7zM4 13V4h9",
 	check: "M4 10.5l4 4 8-9",
+	note: "M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14zM10 9v4.5M10 6.5v.1",
 	warning: "M10 3l8 14H2zM10 8v4M10 14.5v.1",
 };
 

@@ -1,30 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One connection.
-import { endpoint } from "../format.js";
+// One connection: how it is and why, its queue pair, what it moves, and all that happened to it.
 import { ConnectionActions } from "../forms/connection_actions.jsx";
 import { useItem } from "../hooks.js";
-import { Facts, Panel, State, Trouble } from "../ui/bits.jsx";
+import { totals } from "../rates.js";
+import { hashOf } from "../router.js";
+import { State, Trouble } from "../ui/bits.jsx";
+import { Icon } from "../ui/icon.jsx";
+import { Rates, RoundTrips } from "./connection/charts.jsx";
+import { Counters, Ends } from "./connection/facts.jsx";
+import { QueuePair } from "./connection/qp.jsx";
+import { Timeline } from "./connection/timeline.jsx";
+import { Why } from "./connection/why.jsx";
 
-export function ConnectionView({ route }) {
-	const { item, problem } = useItem("connections", route.ref);
-	if (!item) return problem && problem.status !== 0 ? <Trouble problem={problem} /> : null;
+function Back() {
+	return (
+		<a class="back" href={hashOf({ view: "connections" })}>
+			<Icon name="back" size={16} />
+			Connections
+		</a>
+	);
+}
+
+function Missing({ problem, reference }) {
 	return (
 		<div class="view">
 			<div class="view-head">
-				<h1>{item.name ?? `Connection ${item.id}`}</h1>
+				<Back />
+				<h1>Connection {reference}</h1>
+			</div>
+			<Trouble problem={problem}>
+				{problem.status === 404 && <p class="muted">It may have been of an earlier run of verbsd, or have left the history.</p>}
+			</Trouble>
+		</div>
+	);
+}
+
+export function ConnectionView({ route }) {
+	const { item, problem } = useItem("connections", route.ref);
+	if (problem?.status > 0 && (!item || problem.status === 404)) return <Missing problem={problem} reference={route.ref} />;
+	if (!item) return null;
+	return (
+		<div class="view connection">
+			<div class="view-head">
+				<Back />
+				<h1>
+					{item.name ?? `Connection ${item.id}`} {item.name && <span class="faint">#{item.id}</span>}
+				</h1>
 				<State state={item.state} />
+				<span class="tag">{item.transport.toUpperCase()}</span>
+				<span class="tag">{item.role ?? "by hand"}</span>
 				<ConnectionActions item={item} />
 			</div>
-			<Panel title="Facts">
-				<Facts
-					rows={[
-						["Peer", endpoint(item.peer)],
-						["Local", endpoint(item.local)],
-						["Device", item.device],
-					]}
-				/>
-			</Panel>
+			<div class="columns">
+				<div class="column">
+					<Why connection={item} reference={route.ref} />
+					<QueuePair connection={item} />
+					<Timeline connection={item} />
+				</div>
+				<div class="column">
+					<Rates connection={item} totals={totals(item.counters)} />
+					<RoundTrips connection={item} />
+					<Ends connection={item} />
+					<Counters connection={item} />
+				</div>
+			</div>
 		</div>
 	);
 }

@@ -3,7 +3,7 @@
 // Every connection, those that have ended included.
 import { useMemo } from "preact/hooks";
 import { isOpen } from "../collections.js";
-import { ago, count, endpoint, percent, rate } from "../format.js";
+import { count, endpoint, percent, rate, span } from "../format.js";
 import { FormButton } from "../forms/form.jsx";
 import { useList, useNow, useStore } from "../hooks.js";
 import { hashOf, navigate } from "../router.js";
@@ -22,6 +22,15 @@ const FILTERS = {
 /** peerOf - who is at the other end, or who was asked for */
 function peerOf(row) {
 	return row.peer?.addr ? endpoint(row.peer) : (row.dst ?? row.remote?.gid ?? "–");
+}
+
+/* When it became what it is. */
+function sinceOf(row) {
+	return row.ended_at ?? row.established_at ?? row.created_at;
+}
+
+function age(row, now) {
+	return span(now - Date.parse(sinceOf(row)), 1);
 }
 
 function textOf(row) {
@@ -63,16 +72,16 @@ function Rate({ value, open }) {
 function columnsFor(store, cqs, now) {
 	const rateOf = (row) => store.rates.of(row.id).rate;
 	return [
-		{ key: "id", label: "Connection", width: "15%", value: (row) => row.name ?? row.id, cell: (row) => <Name row={row} /> },
-		{ key: "state", label: "State", width: "17%", value: (row) => `${row.state} ${row.end?.reason ?? ""}`, cell: (row) => <Reason row={row} /> },
+		{ key: "id", label: "Connection", width: "14.5%", value: (row) => row.name ?? row.id, cell: (row) => <Name row={row} /> },
+		{ key: "state", label: "State", width: "16%", value: (row) => `${row.state} ${row.end?.reason ?? ""}`, cell: (row) => <Reason row={row} /> },
 		{ key: "qp", label: "QP", wide: true, width: "4.5rem", value: (row) => row.qp?.state, cell: (row) => <span class="mono">{row.qp?.state ?? "–"}</span> },
 		{ key: "peer", label: "Peer", wide: true, value: peerOf, cell: (row) => <span class="mono clip" title={peerOf(row)}>{peerOf(row)}</span> },
-		{ key: "device", label: "Device", wide: true, width: "5.5rem", value: (row) => row.device, cell: (row) => <span class="mono">{row.device ?? "–"}</span> },
+		{ key: "device", label: "Device", wide: true, width: "5.25rem", value: (row) => row.device, cell: (row) => <span class="mono">{row.device ?? "–"}</span> },
 		{ key: "out", label: "Out", end: true, firstDown: true, width: "6.25rem", value: (row) => rateOf(row)?.out ?? -1, cell: (row) => <Rate value={rateOf(row)?.out} open={isOpen(row)} /> },
 		{ key: "in", label: "In", end: true, firstDown: true, width: "6.25rem", value: (row) => rateOf(row)?.in ?? -1, cell: (row) => <Rate value={rateOf(row)?.in} open={isOpen(row)} /> },
 		{ key: "trend", label: "Trend", wide: true, fixed: true, width: "5.75rem", cell: (row) => <Spark values={store.rates.of(row.id).history} /> },
 		{ key: "cq", label: "CQ", wide: true, firstDown: true, width: "5.75rem", value: (row) => cqs.get(row.cq)?.outstanding_cqe, cell: (row) => <CqUse row={row} cqs={cqs} /> },
-		{ key: "age", label: "Since", end: true, wide: true, firstDown: true, width: "6.75rem", value: (row) => Date.parse(row.ended_at ?? row.established_at ?? row.created_at), cell: (row) => <span class="num faint">{ago(row.ended_at ?? row.established_at ?? row.created_at, now)}</span> },
+		{ key: "age", label: "Since", end: true, wide: true, firstDown: true, width: "6.25rem", value: (row) => Date.parse(sinceOf(row)), cell: (row) => <span class="num faint" title={sinceOf(row)}>{age(row, now)}</span> },
 	];
 }
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A queue pair's states as a drawing: where each stands, and what of it this one has been through. Pure.
+const EDGES = [
+	["RESET", "INIT"],
+	["INIT", "RTR"],
+	["RTR", "RTS"],
+	["RTS", "SQD"],
+	["SQD", "RTS"],
+	["RTS", "SQE"],
+	["SQE", "RTS"],
+	["INIT", "ERR"],
+	["RTR", "ERR"],
+	["RTS", "ERR"],
+	["SQD", "ERR"],
+	["SQE", "ERR"],
+	["ERR", "RESET"],
+];
+
+/* Centres of the boxes. */
+const PLACES = {
+	wide: { size: [640, 196], RESET: [54, 50], INIT: [190, 50], RTR: [326, 50], RTS: [462, 50], SQD: [586, 50], SQE: [586, 152], ERR: [326, 152] },
+	tall: { size: [340, 356], RESET: [70, 36], INIT: [70, 124], RTR: [70, 212], RTS: [70, 300], SQD: [262, 212], SQE: [262, 300], ERR: [262, 124] },
+};
+export const BOX = { width: 88, height: 44 };
+
+/** transitions - what a timeline says of the queue pair: [{from, to, sinceNs}], oldest first */
+export function transitions(timeline) {
+	return (timeline ?? [])
+		.filter(({ kind }) => kind === "qp")
+		.map(({ what, since_start_ns: sinceNs }) => ({ match: /^(\w+) -> (\w+)$/.exec(what), sinceNs }))
+		.filter(({ match }) => match)
+		.map(({ match, sinceNs }) => ({ from: match[1], to: match[2], sinceNs }));
+}
+
+/* Where a line from the middle of one box to the middle of another leaves the first. */
+function rim([x, y], [tx, ty]) {
+	const dx = tx - x;
+	const dy = ty - y;
+	const scale = Math.min(BOX.width / 2 / Math.abs(dx || 1e-9), BOX.height / 2 / Math.abs(dy || 1e-9));
+	return [x + dx * scale, y + dy * scale];
+}
+
+/* A pair of opposite edges is drawn side by side. */
+function shifted(a, b, by) {
+	const length = Math.hypot(b[0] - a[0], b[1] - a[1]) || 1;
+	const nx = (-(b[1] - a[1]) / length) * by;
+	const ny = ((b[0] - a[0]) / length) * by;
+	return [
+		[a[0] + nx, a[1] + ny],
+		[b[0] + nx, b[1] + ny],
+	];
+}
+
+function line(from, to, twin) {
+	const [a, b] = twin ? shifted(from, to, 5) : [from, to];
+	const start = rim(a, b);
+	const end = rim(b, a);
+	return `M${start.map(round).join(" ")}L${end.map(round).join(" ")}`;
+}
+
+const round = (value) => Math.round(value * 10) / 10;
+
+/**
+ * diagram - {size, nodes, edges} of a queue pair in `state` that went through `timeline`
+ * nodes: {name, x, y, now, seen, sinceNs (of the last arrival)}; edges: {from, to, path, count, last}. Of the edges only
+ * those that belong to every queue pair, and those that this one has taken.
+ */
+export function diagram(state, timeline, orientation = "wide") {
+	const places = PLACES[orientation];
+	const way = transitions(timeline);
+	const taken = (from, to) => way.filter((step) => step.from === from && step.to === to);
+	const arrivals = (name) => way.filter(({ to }) => to === name);
+	const nodes = Object.keys(places)
+		.filter((name) => name !== "size")
+		.map((name) => ({
+			name,
+			x: places[name][0],
+			y: places[name][1],
+			now: name === state,
+			seen: name === state || way.some(({ from, to }) => from === name || to === name),
+			sinceNs: arrivals(name).at(-1)?.sinceNs ?? null,
+		}));
+	const edges = EDGES.map(([from, to]) => {
+		const steps = taken(from, to);
+		const twin = EDGES.some(([a, b]) => a === to && b === from);
+		return { from, to, path: line(places[from], places[to], twin), count: steps.length, last: steps.length > 0 && steps.at(-1) === way.at(-1) };
+	});
+	return { size: places.size, nodes, edges };
+}
+
+/** told - the same in words, for those who don't see it */
+export function told(state, timeline, format) {
+	const way = transitions(timeline).map(({ to, sinceNs }) => `${to} after ${format(sinceNs)}`);
+	return `Queue pair: now ${state}. ${way.length ? `Its way: ${["RESET", ...way].join(", ")}.` : ""}`;
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Who is connected to whom, how, and what has been counted.
+import { bytes, clock, count, endpoint, NONE, ns } from "../../format.js";
+import { useItem } from "../../hooks.js";
+import { hashOf } from "../../router.js";
+import { Copy, Facts, Meter, Panel } from "../../ui/bits.jsx";
+import { isOpen } from "../../collections.js";
+
+function CqUse({ id }) {
+	const { item } = useItem("cqs", String(id));
+	if (!item) return `#${id}`;
+	const { outstanding_cqe: now, capacity_cqe: room, high_water_cqe: high } = item;
+	return (
+		<span class="cq-use">
+			<Meter share={now / room} high={high / room} label={`${now} of ${room} outstanding, at most ${high}`} />
+			<span class="faint">
+				#{id}: {count(now)} of {count(room)}, at most {count(high)}
+			</span>
+		</span>
+	);
+}
+
+function Mono({ children }) {
+	return children ? <span class="mono">{children}</span> : null;
+}
+
+export function Ends({ connection }) {
+	const { params } = connection;
+	return (
+		<Panel title="Connection">
+			<Facts
+				rows={[
+					["Peer", connection.peer?.addr && <span class="with-copy"><Mono>{endpoint(connection.peer)}</Mono><Copy text={endpoint(connection.peer)} label="Copy the peer's address" /></span>],
+					["Here", connection.local?.addr && <Mono>{endpoint(connection.local)}</Mono>],
+					["Asked for", connection.dst && <Mono>{connection.dst}</Mono>],
+					["Device", connection.device && <a href={hashOf({ view: "devices", query: { id: connection.device } })}>{`${connection.device} port ${connection.port_num ?? NONE}`}</a>],
+					["Listener", connection.listener && `#${connection.listener}`],
+					["Service", params?.service],
+					["Queues (send / receive)", params?.sq_depth && `${params.sq_depth} / ${params.rq_depth}`],
+					["Inbox", connection.inbox?.capacity > 0 && `${connection.inbox.messages} of ${connection.inbox.capacity}`],
+					["Completion queue", connection.cq && isOpen(connection) && <CqUse id={connection.cq} />],
+					["Lost packets", connection.lost_packets],
+					["Created", clock(connection.created_at, { millis: true }), connection.created_at],
+					["Established", connection.established_at && clock(connection.established_at, { millis: true }), connection.established_at],
+					["It took", connection.established_at && ns((Date.parse(connection.established_at) - Date.parse(connection.created_at)) * 1e6)],
+					["Ended", connection.ended_at && clock(connection.ended_at, { millis: true }), connection.ended_at],
+				]}
+			/>
+		</Panel>
+	);
+}
+
+export function Counters({ connection }) {
+	const rows = Object.entries(connection.counters).filter(([, { posted, completed, errors, flushed }]) => posted + completed + errors + flushed > 0);
+	if (rows.length === 0) return null;
+	return (
+		<Panel title="Work requests">
+			<div class="scroll-x" tabIndex={0} role="group" aria-label="Work requests, by operation">
+				<table class="small-table">
+					<thead>
+						<tr>
+							{["Operation", "Posted", "Completed", "Bytes", "Errors", "Flushed"].map((label, i) => (
+								<th key={label} scope="col" class={i ? "end" : ""}>
+									{label}
+								</th>
+							))}
+						</tr>
+					</thead>
+					<tbody>
+						{rows.map(([op, one]) => (
+							<tr key={op}>
+								<th scope="row">{op.replaceAll("_", " ")}</th>
+								<td class="end num">{count(one.posted)}</td>
+								<td class="end num">{count(one.completed)}</td>
+								<td class="end num">{bytes(one.bytes)}</td>
+								<td class={`end num ${one.errors ? "bad-text" : "faint"}`}>{count(one.errors)}</td>
+								<td class="end num faint">{count(one.flushed)}</td>
+							</tr>
+						))}
+					</tbody>
+				</table>
+			</div>
+		</Panel>
+	);
+}

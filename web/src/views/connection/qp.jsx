@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The queue pair: its states drawn, with the way it went and where it is.
+import { useEffect, useState } from "preact/hooks";
+import { bytes, hex, ns, span } from "../../format.js";
+import { BOX, diagram, told } from "../../qp.js";
+import { Facts, Panel } from "../../ui/bits.jsx";
+
+function useNarrow() {
+	const [narrow, setNarrow] = useState(false);
+	useEffect(() => {
+		const query = matchMedia("(max-width: 560px)");
+		const look = () => setNarrow(query.matches);
+		look();
+		query.addEventListener("change", look);
+		return () => query.removeEventListener("change", look);
+	}, []);
+	return narrow;
+}
+
+function Node({ node }) {
+	const { name, x, y, now, seen, sinceNs } = node;
+	const tone = now ? (name === "ERR" || name === "SQE" ? "now-bad" : "now") : seen ? "seen" : "unseen";
+	return (
+		<g class={`qp-node qp-${tone}`} data-state={name} data-now={now || undefined} transform={`translate(${x} ${y})`}>
+			{now && <rect class="qp-halo" x={-BOX.width / 2 - 5} y={-BOX.height / 2 - 5} width={BOX.width + 10} height={BOX.height + 10} rx="13" />}
+			<rect class="qp-box" x={-BOX.width / 2} y={-BOX.height / 2} width={BOX.width} height={BOX.height} rx="9" />
+			<text class="qp-name" y={sinceNs === null ? 5 : -2}>
+				{name}
+			</text>
+			{sinceNs !== null && (
+				<text class="qp-time" y="13">
+					{ns(sinceNs)}
+				</text>
+			)}
+		</g>
+	);
+}
+
+function Edge({ edge }) {
+	const { path, count, last } = edge;
+	const kind = last ? "last" : count ? "taken" : "open";
+	return <path class={`qp-edge qp-edge-${kind}`} d={path} marker-end={`url(#qp-arrow-${kind})`} />;
+}
+
+function Arrow({ kind }) {
+	return (
+		<marker id={`qp-arrow-${kind}`} class={`qp-arrow-${kind}`} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+			<path d="M0 0.5 8 4 0 7.5z" />
+		</marker>
+	);
+}
+
+function Diagram({ state, timeline }) {
+	const { size, nodes, edges } = diagram(state, timeline, useNarrow() ? "tall" : "wide");
+	const drawn = [...edges].sort((a, b) => a.count - b.count);
+	return (
+		<svg class="qp" viewBox={`0 0 ${size[0]} ${size[1]}`} style={{ maxWidth: `${size[0]}px` }} role="img" aria-label={told(state, timeline, ns)}>
+			<defs>
+				{["open", "taken", "last"].map((kind) => (
+					<Arrow key={kind} kind={kind} />
+				))}
+			</defs>
+			{drawn.map((edge) => (
+				<Edge key={`${edge.from} ${edge.to}`} edge={edge} />
+			))}
+			{nodes.map((node) => (
+				<Node key={node.name} node={node} />
+			))}
+		</svg>
+	);
+}
+
+function gidOf({ sgid, gid_type: type, gid_index: index }) {
+	return sgid && `${sgid} (${(type ?? "?").replace("roce_v", "RoCE v")}, entry ${index})`;
+}
+
+function deadPeer({ detect_ms: ms, ack_timeout_ns: timeout, retry_count: retries }) {
+	if (ms == null) return timeout === null ? null : "for ever";
+	return `${span(ms) === "0 s" ? `${ms} ms` : ns(ms * 1e6)} at worst (${ns(timeout)} × ${retries} retries)`;
+}
+
+export function QueuePair({ connection }) {
+	const { qp, timeline } = connection;
+	if (!qp)
+		return (
+			<Panel title="Queue pair">
+				<p class="panel-body muted">There is none yet.</p>
+			</Panel>
+		);
+	return (
+		<Panel title="Queue pair" className="qp-panel">
+			<div class="qp-holder">
+				<Diagram state={qp.state} timeline={timeline} />
+			</div>
+			<Facts
+				rows={[
+					["Number here → there", <span class="mono">{`${hex(qp.lqpn)} → ${hex(qp.rqpn)}`}</span>],
+					["Path MTU", qp.path_mtu_bytes && bytes(qp.path_mtu_bytes)],
+					["A dead peer is noticed after", deadPeer(qp), "While something is sent: ACK timeout and retries, as the device rounds them"],
+					["RNR timer", qp.min_rnr_timer_ns && `${ns(qp.min_rnr_timer_ns)}, retries ${qp.rnr_retry === 7 ? "for ever" : qp.rnr_retry}`],
+					["Reads at once (in / out)", qp.responder_resources != null && `${qp.responder_resources} / ${qp.initiator_depth}`],
+					["GID here", <span class="mono">{gidOf(qp)}</span>],
+					["Interface", qp.netdev && `${qp.netdev}${qp.vlan_id === null ? "" : `, VLAN ${qp.vlan_id}`}`],
+				]}
+			/>
+		</Panel>
+	);
+}

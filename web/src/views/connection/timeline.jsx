@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Everything that happened to a connection, in its order.
+import { useState } from "preact/hooks";
+import { clock, count, ns } from "../../format.js";
+import { kindsIn, rowsOf } from "../../timeline.js";
+import { Panel } from "../../ui/bits.jsx";
+
+const KINDS = { call: "call", cm_event: "CM event", qp: "QP", state: "state", async_event: "async", wc: "completion", command: "command" };
+
+function Entry({ row }) {
+	if (row.pauseNs) return <li class="tl-pause">{ns(row.pauseNs)} later</li>;
+	return (
+		<li class={`tl-row tl-${row.tone}`} title={clock(row.at, { millis: true })}>
+			<span class="tl-time num">{ns(row.since_start_ns)}</span>
+			<span class={`tl-kind tl-kind-${row.kind}`}>{KINDS[row.kind] ?? row.kind}</span>
+			<span class="tl-what">
+				<span class="mono">{row.what}</span>
+				{row.detail && <span class="faint"> {row.detail}</span>}
+			</span>
+		</li>
+	);
+}
+
+function KindFilter({ kinds, off, toggle }) {
+	return (
+		<div class="kinds" role="group" aria-label="Kinds to show">
+			{kinds.map(([kind, number]) => (
+				<button key={kind} type="button" aria-pressed={!off.has(kind)} onClick={() => toggle(kind)}>
+					{KINDS[kind] ?? kind} <span class="faint">{number}</span>
+				</button>
+			))}
+		</div>
+	);
+}
+
+export function Timeline({ connection }) {
+	const [off, setOff] = useState(new Set());
+	const kinds = kindsIn(connection.timeline);
+	const toggle = (kind) => setOff((old) => new Set(old.has(kind) ? [...old].filter((one) => one !== kind) : [...old, kind]));
+	const rows = rowsOf(connection.timeline, new Set(kinds.map(([kind]) => kind).filter((kind) => !off.has(kind))));
+	return (
+		<Panel title="Timeline" className="timeline-panel" aside={<KindFilter kinds={kinds} off={off} toggle={toggle} />}>
+			<ol class="timeline">
+				{rows.map((row, i) => (
+					<Entry key={i} row={row} />
+				))}
+			</ol>
+			{connection.timeline_dropped > 0 && <p class="panel-body note">{count(connection.timeline_dropped)} entries no longer fit.</p>}
+		</Panel>
+	);
+}

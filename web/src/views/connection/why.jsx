@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What became of it, why, and what to do: …/explain, or without that what the connection itself says.
+import { useItem } from "../../hooks.js";
+import { isOpen } from "../../collections.js";
+import { count } from "../../format.js";
+import { Panel } from "../../ui/bits.jsx";
+import { Icon } from "../../ui/icon.jsx";
+
+function Cause({ cause }) {
+	return (
+		<li class="cause">
+			<p>
+				<strong>{cause.meaning}</strong> <span class="tag mono">{cause.name}</span>
+			</p>
+			{cause.causes?.length > 0 && <p class="muted">Mostly: {cause.causes.join("; ")}.</p>}
+		</li>
+	);
+}
+
+function Finding({ finding }) {
+	return (
+		<li class={`finding finding-${finding.severity}`} data-code={finding.code}>
+			<Icon name={finding.severity === "info" ? "note" : "warning"} size={16} />
+			<div>
+				<p>
+					<span class="sr-only">{finding.severity}: </span>
+					{finding.text}
+				</p>
+				<p class="muted">{finding.advice}</p>
+			</div>
+		</li>
+	);
+}
+
+function FirstError({ error }) {
+	const facts = [error.cm_event, error.reject_reason, error.wc_status, error.async_event, error.call, error.errno].filter(Boolean);
+	return (
+		<div class="first-error">
+			<p class="label">First error</p>
+			<p>{error.text}</p>
+			{facts.length > 0 && <p class="mono muted">{facts.join(" · ")}</p>}
+		</div>
+	);
+}
+
+/* Flushes behind the first error are its echo. */
+function Noise({ by }) {
+	if (!by || (by.flushed === 0 && by.errors === 0)) return null;
+	return (
+		<p class="note">
+			Followed by {count(by.flushed)} flushed work requests{by.errors > 0 ? ` and ${count(by.errors)} more errors` : ""}: noise, not a cause.
+		</p>
+	);
+}
+
+/* A daemon that can't explain still says how it ended. */
+function own({ end, first_error: error, state, waits_for: waits }) {
+	const text = end?.text ?? (waits ? `It is ${state.replaceAll("_", " ")} and waits for ${waits}.` : `It is ${state.replaceAll("_", " ")}.`);
+	return { summary: text, causes: [], advice: [end?.hint, error?.hint].filter(Boolean), findings: [], first_error: error, followed_by: null };
+}
+
+function toneOf(connection, { findings }) {
+	if (connection.state === "failed") return "bad";
+	if (isOpen(connection) && findings.some(({ severity }) => severity !== "info")) return "warn";
+	return connection.state === "established" ? "ok" : "plain";
+}
+
+export function Why({ connection, reference }) {
+	const { item } = useItem("connections", reference, "explain");
+	const why = item ?? own(connection);
+	return (
+		<Panel title={isOpen(connection) ? "How it is" : "What happened"} className={`why why-${toneOf(connection, why)}`}>
+			<div class="panel-body why-body">
+				<p class="why-summary">{why.summary}</p>
+				{why.first_error && <FirstError error={why.first_error} />}
+				{why.causes.length > 0 && (
+					<ul class="causes">
+						{why.causes.map((cause) => (
+							<Cause key={`${cause.kind} ${cause.name}`} cause={cause} />
+						))}
+					</ul>
+				)}
+				{why.advice.length > 0 && (
+					<div class="advice">
+						<p class="label">What to do</p>
+						<ul>
+							{why.advice.map((text) => (
+								<li key={text}>{text}</li>
+							))}
+						</ul>
+					</div>
+				)}
+				{why.findings.length > 0 && (
+					<ul class="findings" aria-label="Findings">
+						{why.findings.map((finding) => (
+							<Finding key={finding.code} finding={finding} />
+						))}
+					</ul>
+				)}
+				<Noise by={why.followed_by} />
+			</div>
+		</Panel>
+	);
+}
