@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The frame around every view.
-import { useEffect } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { DialogHost } from "./forms/host.jsx";
 import { usePage, useRoute, useStore } from "./hooks.js";
 import { hashOf } from "./router.js";
@@ -25,11 +25,28 @@ function Navigation({ current }) {
 	);
 }
 
+/* Another page begins at its top, and with the focus; one that was left is found as it was. */
+const scrolls = new Map();
+
+function useArrival({ view, ref }) {
+	const page = `${view}/${ref ?? ""}`;
+	const first = useRef(true);
+	useLayoutEffect(() => {
+		if (!first.current) document.getElementById("main").focus({ preventScroll: true });
+		first.current = false;
+		scrollTo(0, scrolls.get(page) ?? 0);
+		const note = () => scrolls.set(page, scrollY);
+		addEventListener("scroll", note, { passive: true });
+		return () => removeEventListener("scroll", note);
+	}, [page]);
+}
+
 function Content({ route }) {
 	const { All, One, title } = viewOf(route);
 	useEffect(() => {
 		document.title = `${route.ref ? `${title} ${route.ref}` : title} · verbsd`;
 	}, [title, route.ref]);
+	useArrival(route);
 	return route.ref && One ? <One key={route.ref} route={route} /> : <All route={route} />;
 }
 

@@ -20,12 +20,20 @@ export function useStore() {
 	return store;
 }
 
+/* The same array for the same items, so that views can tell whether anything is new. */
+const arrays = new WeakMap();
+
+function arrayOf(items) {
+	if (!arrays.has(items)) arrays.set(items, [...items.values()]);
+	return arrays.get(items);
+}
+
 /** useList - {items (array), total, problem, loadedAt} of a collection, kept up to date while it is shown */
 export function useList(name) {
 	const store = useStore();
 	useEffect(() => store.watch(name), [store, name]);
 	const { items, total, problem, loadedAt } = store.list(name);
-	return { items: [...items.values()], byId: items, total, problem, loadedAt };
+	return { items: arrayOf(items), byId: items, total, problem, loadedAt };
 }
 
 /** useItem - {item, problem, loadedAt} of one object with all its members, or of a part of it as in …/7/explain; item is

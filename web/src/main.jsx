@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { render } from "preact";
+import { options, render } from "preact";
 import { request } from "./api.js";
 import { App } from "./app.jsx";
 import { Page } from "./hooks.js";
 import { Link } from "./link.js";
 import { Store } from "./store.js";
+
+/* However fast events come: drawn once a frame, and not at all while nobody sees the page. */
+options.debounceRendering = requestAnimationFrame;
 
 const store = new Store({ request, onProblem: (problem) => link.suspect(problem) });
 const link = new Link(store);

@@ -21,8 +21,10 @@ export function Meter({ share, high = null, label }) {
 	const tone = share > 0.9 ? "bad" : share > 0.7 ? "warn" : "ok";
 	return (
 		<span class="meter" role="img" aria-label={label} title={label}>
-			<i class={`meter-bar tone-${tone}`} style={{ width: `${Math.min(100, share * 100)}%` }} />
-			{high !== null && <i class="meter-mark" style={{ left: `${Math.min(100, high * 100)}%` }} />}
+			<span class="meter-track">
+				<i class={`meter-bar tone-${tone}`} style={{ width: `${Math.min(100, share * 100)}%` }} />
+				{high !== null && <i class="meter-mark" style={{ left: `${Math.min(100, high * 100)}%` }} />}
+			</span>
 			<span class="meter-text">{percent(share)}</span>
 		</span>
 	);

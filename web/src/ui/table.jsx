@@ -87,8 +87,9 @@ function useSight(body, count) {
 export function Table({ label, columns, rows, sort, onSort, href }) {
 	const body = useRef(null);
 	const { from, to, rowHeight } = useSight(body, rows.length);
+	/* A list that has just become short is drawn from its end until the window has followed. */
 	const last = Math.min(to, rows.length);
-	const first = Math.min(from, last);
+	const first = Math.max(0, Math.min(from, last - (to - from)));
 	return (
 		<table class="table" aria-label={label} aria-rowcount={rows.length + 1}>
 			<thead>

@@ -69,6 +69,22 @@ function Rate({ value, open }) {
 	return open ? <span class={value >= 1 ? "num" : "num faint"}>{rate(value)}</span> : <span class="faint">–</span>;
 }
 
+/* Where there is no room for two columns, both rates are in one. */
+function Rates({ of, open }) {
+	return (
+		<span class="both">
+			{open && <span class="narrow-only faint">↑ </span>}
+			<Rate value={of?.out} open={open} />
+			{open && (
+				<span class="narrow-only">
+					<span class="faint">↓ </span>
+					<Rate value={of?.in} open={open} />
+				</span>
+			)}
+		</span>
+	);
+}
+
 function columnsFor(store, cqs, now) {
 	const rateOf = (row) => store.rates.of(row.id).rate;
 	return [
@@ -77,8 +93,8 @@ function columnsFor(store, cqs, now) {
 		{ key: "qp", label: "QP", wide: true, width: "4.5rem", value: (row) => row.qp?.state, cell: (row) => <span class="mono">{row.qp?.state ?? "–"}</span> },
 		{ key: "peer", label: "Peer", wide: true, value: peerOf, cell: (row) => <span class="mono clip" title={peerOf(row)}>{peerOf(row)}</span> },
 		{ key: "device", label: "Device", wide: true, width: "5.25rem", value: (row) => row.device, cell: (row) => <span class="mono">{row.device ?? "–"}</span> },
-		{ key: "out", label: "Out", end: true, firstDown: true, width: "6.25rem", value: (row) => rateOf(row)?.out ?? -1, cell: (row) => <Rate value={rateOf(row)?.out} open={isOpen(row)} /> },
-		{ key: "in", label: "In", end: true, firstDown: true, width: "6.25rem", value: (row) => rateOf(row)?.in ?? -1, cell: (row) => <Rate value={rateOf(row)?.in} open={isOpen(row)} /> },
+		{ key: "out", label: "Out", end: true, firstDown: true, width: "6.25rem", value: (row) => rateOf(row)?.out ?? -1, cell: (row) => <Rates of={rateOf(row)} open={isOpen(row)} /> },
+		{ key: "in", label: "In", end: true, wide: true, firstDown: true, width: "6.25rem", value: (row) => rateOf(row)?.in ?? -1, cell: (row) => <Rate value={rateOf(row)?.in} open={isOpen(row)} /> },
 		{ key: "trend", label: "Trend", wide: true, fixed: true, width: "5.75rem", cell: (row) => <Spark values={store.rates.of(row.id).history} /> },
 		{ key: "cq", label: "CQ", wide: true, firstDown: true, width: "5.75rem", value: (row) => cqs.get(row.cq)?.outstanding_cqe, cell: (row) => <CqUse row={row} cqs={cqs} /> },
 		{ key: "age", label: "Since", end: true, wide: true, firstDown: true, width: "6.25rem", value: (row) => Date.parse(sinceOf(row)), cell: (row) => <span class="num faint" title={sinceOf(row)}>{age(row, now)}</span> },
