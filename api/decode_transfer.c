@@ -16,11 +16,6 @@ static const char *const op_names[VBD_OP_COUNT] = {
 #undef OP_NAME
 };
 
-struct remote_input {
-	uint64_t addr;
-	uint32_t rkey;
-};
-
 struct range_input {
 	struct vbd_json_ref buffer;
 	uint64_t offset;
@@ -42,7 +37,7 @@ struct transfer_create {
 	bool buffer_seen;
 	bool offset_seen;
 	const json_t *sges;
-	struct remote_input remote;
+	struct vbd_remote_input remote;
 	bool remote_seen;
 	uint64_t chunk_bytes;
 	bool chunk_seen;
@@ -56,16 +51,16 @@ struct transfer_create {
 	uint32_t timeout_ms;
 };
 
-static const struct vbd_field remote_fields[] = {
+const struct vbd_field vbd_remote_fields[VBD_REMOTE_FIELDS] = {
 	{.name = "addr",
 		.type = VBD_FIELD_HEX,
 		.required = true,
-		VBD_FIELD_AT(struct remote_input, addr),
+		VBD_FIELD_AT(struct vbd_remote_input, addr),
 		.max = UINT64_MAX},
 	{.name = "rkey",
 		.type = VBD_FIELD_HEX,
 		.required = true,
-		VBD_FIELD_AT(struct remote_input, rkey),
+		VBD_FIELD_AT(struct vbd_remote_input, rkey),
 		.max = UINT32_MAX},
 };
 
@@ -132,8 +127,8 @@ static const struct vbd_field create_fields[] = {
 	{.name = "remote",
 		.type = VBD_FIELD_OBJECT,
 		VBD_FIELD_AT(struct transfer_create, remote),
-		.fields = remote_fields,
-		.n_fields = VBD_ARRAY_LEN(remote_fields),
+		.fields = vbd_remote_fields,
+		.n_fields = VBD_REMOTE_FIELDS,
 		VBD_FIELD_SEEN(struct transfer_create, remote_seen)},
 	{.name = "chunk_bytes",
 		.type = VBD_FIELD_UINT,

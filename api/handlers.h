@@ -142,6 +142,14 @@ struct vbd_connection;
 json_t *vbd_encode_connection(
 	const struct vbd_connection *connection, enum vbd_role role, bool with_timeline);
 
+/* `remote` of a request: memory of the peer. */
+struct vbd_remote_input {
+	uint64_t addr;
+	uint32_t rkey;
+};
+#define VBD_REMOTE_FIELDS 2
+extern const struct vbd_field vbd_remote_fields[VBD_REMOTE_FIELDS];
+
 /** vbd_encode_latency - Latency; null of none */
 struct vbd_histogram;
 json_t *vbd_encode_latency(const struct vbd_histogram *times_ns);
@@ -329,6 +337,11 @@ void vbd_delete_transfer(struct vbd_request *req);
 void vbd_explain(struct vbd_request *req);
 void vbd_explain_one(struct vbd_request *req);
 void vbd_explain_way_to(struct vbd_request *req);
+
+void vbd_list_benchmarks(struct vbd_request *req);
+void vbd_create_benchmark(struct vbd_request *req);
+void vbd_get_benchmark(struct vbd_request *req);
+void vbd_delete_benchmark(struct vbd_request *req);
 
 void vbd_list_probes(struct vbd_request *req);
 void vbd_create_probe(struct vbd_request *req);

@@ -106,6 +106,7 @@ static json_t *encode_links(void)
 		{"connections", "/v1/connections"},
 		{"transfers", "/v1/transfers"},
 		{"probes", "/v1/probes"},
+		{"benchmarks", "/v1/benchmarks"},
 		{"events", "/v1/events"},
 		{"stats", "/v1/stats"},
 		{"metrics", "/metrics"},

@@ -107,7 +107,7 @@ json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
 	vbd_put_u64_or_null(&out, "peer", record->peer_id != 0, record->peer_id);
 	vbd_put_u64_or_null(&out, "group", record->group_id != 0, record->group_id);
 	put_ranges(&out, record);
-	vbd_put_u64(&out, "length_bytes", transfer->length_bytes);
+	vbd_put_u64(&out, "length_bytes", vbd_transfer_length(transfer));
 	vbd_put_u64(&out, "chunk_bytes", transfer->chunk_bytes);
 	vbd_put_u64(&out, "window", transfer->window);
 	vbd_put_u64(&out, "bytes_done", vbd_counter_get(&transfer->bytes_done));

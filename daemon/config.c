@@ -67,6 +67,7 @@ static const struct key keys[] = {
 	NUMBER(history, "1000", 0, 1000000),
 	NUMBER(transfers_kept, "1000", 0, 1000000),
 	NUMBER(probes_kept, "100", 0, 1000000),
+	NUMBER(benchmarks_kept, "100", 0, 1000000),
 	NUMBER(events, "16384", 16, 16777216),
 	NUMBER(limits.connections, "10000", 1, 1000000),
 	NUMBER(limits.listeners, "256", 1, 65536),

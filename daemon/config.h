@@ -61,6 +61,7 @@ struct vbd_config {
 	uint64_t history;	      /* ended connections kept */
 	uint64_t transfers_kept;      /* ended transfers kept */
 	uint64_t probes_kept;	      /* ended probes kept */
+	uint64_t benchmarks_kept;     /* ended benchmarks kept */
 	uint64_t events;	      /* events kept */
 	struct vbd_config_limits limits;
 

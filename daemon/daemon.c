@@ -2,6 +2,7 @@
 #include "daemon/daemon.h"
 
 #include "base/clock.h"
+#include "daemon/benchmarks.h"
 #include "daemon/buffers.h"
 #include "daemon/connections.h"
 #include "daemon/devices.h"
@@ -45,6 +46,7 @@ static void make_registries(struct vbd_daemon *daemon)
 	daemon->endpoints = &daemon->registries[6];
 	daemon->peers = &daemon->registries[7];
 	daemon->groups = &daemon->registries[8];
+	daemon->benchmarks = &daemon->registries[9];
 	vbd_registry_init(daemon->buffers, "buffer", "buffers", limits->buffers);
 	vbd_registry_init(daemon->windows, "window", "windows", limits->windows);
 	vbd_registry_init(daemon->listeners, "listener", "listeners", limits->listeners);
@@ -56,6 +58,8 @@ static void make_registries(struct vbd_daemon *daemon)
 	/* One at a time runs over a connection. */
 	vbd_registry_init(daemon->probes, "probe", "probes",
 		limits->connections + config->probes_kept + REAP_SLACK);
+	vbd_registry_init(daemon->benchmarks, "benchmark", "benchmarks",
+		limits->transfers + config->benchmarks_kept + REAP_SLACK);
 	vbd_registry_init(daemon->endpoints, "endpoint", "endpoints", limits->endpoints);
 	vbd_registry_init(daemon->peers, "peer", "peers", limits->peers);
 	vbd_registry_init(daemon->groups, "group", "groups", limits->groups);
@@ -77,6 +81,7 @@ enum vbd_status vbd_daemon_create(
 	vbd_list_init(&daemon->ended_connections);
 	vbd_list_init(&daemon->ended_transfers);
 	vbd_list_init(&daemon->ended_probes);
+	vbd_list_init(&daemon->ended_benchmarks);
 	vbd_list_init(&daemon->ended_windows);
 	vbd_deferred_init(&daemon->stop_check, on_stop_checked);
 	make_registries(daemon);
@@ -183,6 +188,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 	if (daemon->devices) {
 		vbd_listeners_close_all(daemon);
 		vbd_transfers_destroy_all(daemon);
+		vbd_benchmarks_destroy_all(daemon);
 		vbd_windows_destroy_all(daemon);
 		vbd_probes_destroy_all(daemon);
 		vbd_connections_destroy_all(daemon);

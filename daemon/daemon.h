@@ -61,21 +61,23 @@ struct vbd_daemon {
 	struct vbd_registry *listeners; /* of struct vbd_listener */
 	struct vbd_registry
 		*connections; /* of struct vbd_connection, also ended ones (the closed history) */
-	struct vbd_registry *transfers; /* of struct vbd_transfer_record, also ended ones */
-	struct vbd_registry *probes;	/* of struct vbd_probe_record, also ended ones */
-	struct vbd_registry *windows;	/* of struct vbd_window_record, also ended ones */
-	struct vbd_registry *endpoints; /* of struct vbd_endpoint_record, also ended ones */
-	struct vbd_registry *peers;	/* of struct vbd_peer_record */
-	struct vbd_registry *groups;	/* of struct vbd_group_record */
-	char server_id[17];		/* random, hex; differs for every run */
+	struct vbd_registry *transfers;	 /* of struct vbd_transfer_record, also ended ones */
+	struct vbd_registry *probes;	 /* of struct vbd_probe_record, also ended ones */
+	struct vbd_registry *benchmarks; /* of struct vbd_benchmark, also ended ones */
+	struct vbd_registry *windows;	 /* of struct vbd_window_record, also ended ones */
+	struct vbd_registry *endpoints;	 /* of struct vbd_endpoint_record, also ended ones */
+	struct vbd_registry *peers;	 /* of struct vbd_peer_record */
+	struct vbd_registry *groups;	 /* of struct vbd_group_record */
+	char server_id[17];		 /* random, hex; differs for every run */
 	uint64_t started_ns;
 	bool stopping;
 	uint64_t pinned_bytes;
 	uint32_t connections_open;
-	uint32_t endpoints_open; /* not ended */
-	uint32_t transfers_open; /* not ended */
-	uint32_t probes_open;	 /* the same */
-	uint32_t pool_jobs;	 /* registrations, checksums, address handles on the thread pool */
+	uint32_t endpoints_open;  /* not ended */
+	uint32_t transfers_open;  /* not ended */
+	uint32_t probes_open;	  /* the same */
+	uint32_t benchmarks_open; /* the same; each has a transfer that is open */
+	uint32_t pool_jobs;	  /* registrations, checksums, address handles on the thread pool */
 	/* totals of what ended */
 	uint64_t connections_closed, connections_failed, endpoints_failed;
 	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;
@@ -99,11 +101,12 @@ struct vbd_daemon {
 	struct vbd_link ended_connections; /* of struct vbd_connection, the oldest first */
 	struct vbd_link ended_transfers;   /* of struct vbd_transfer_record, the oldest first */
 	struct vbd_link ended_probes;	   /* of struct vbd_probe_record, the oldest first */
+	struct vbd_link ended_benchmarks;  /* of struct vbd_benchmark, the oldest first */
 	struct vbd_link ended_windows;	   /* of struct vbd_window_record, the oldest first */
 	uint32_t ended_connections_count, ended_transfers_count, ended_probes_count;
-	uint32_t ended_windows_count;
-	uint64_t messages_bytes;	   /* memory of all receives */
-	struct vbd_registry registries[9]; /* what the pointers above point at */
+	uint32_t ended_windows_count, ended_benchmarks_count;
+	uint64_t messages_bytes;	    /* memory of all receives */
+	struct vbd_registry registries[10]; /* what the pointers above point at */
 };
 
 /** vbd_daemon_create - loop, log, registries, fabric with running workers; devices that are there

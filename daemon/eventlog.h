@@ -44,6 +44,8 @@
 	X(TRANSFER_ENDED, "transfer_ended")                 \
 	X(PROBE_CREATED, "probe_created")                   \
 	X(PROBE_ENDED, "probe_ended")                       \
+	X(BENCHMARK_CREATED, "benchmark_created")           \
+	X(BENCHMARK_ENDED, "benchmark_ended")               \
 	X(WINDOW_CREATED, "window_created")                 \
 	X(WINDOW_BOUND, "window_bound")                     \
 	X(WINDOW_REVOKED, "window_revoked")                 \
@@ -90,6 +92,7 @@ enum vbd_severity {
 	X(CONNECTION, "connection") \
 	X(TRANSFER, "transfer")     \
 	X(PROBE, "probe")           \
+	X(BENCHMARK, "benchmark")   \
 	X(WINDOW, "window")         \
 	X(ENDPOINT, "endpoint")     \
 	X(PEER, "peer")             \

@@ -118,6 +118,7 @@ static void walk_daemon(
 		{"probes_running", daemon->probes_open},
 		{"probes_done", daemon->probes_done},
 		{"probes_failed", daemon->probes_failed},
+		{"benchmarks_running", daemon->benchmarks_open},
 		{"windows", vbd_registry_count(daemon->windows) - daemon->ended_windows_count},
 		{"windows_revoked", daemon->windows_revoked},
 		{"windows_failed", daemon->windows_failed},

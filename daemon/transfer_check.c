@@ -199,7 +199,7 @@ static uint64_t wr_bytes(const struct vbd_transfer_spec *spec)
 {
 	uint64_t most = spec->chunk_bytes;
 
-	if (vbd_transfer_is_whole(spec))
+	if (spec->repeats || vbd_transfer_is_whole(spec))
 		most = vbd_transfer_message_bytes(spec);
 	return spec->length_bytes < most ? spec->length_bytes : most;
 }
@@ -251,7 +251,7 @@ static enum vbd_status check_length(const struct vbd_transfer_spec *spec, struct
 
 	if (vbd_op_is_atomic(spec->op))
 		status = check_atomic(spec, err);
-	if (!status && vbd_transfer_is_whole(spec))
+	if (!status && (spec->repeats || vbd_transfer_is_whole(spec)))
 		status = check_message(spec, err);
 	if (!status && spec->inlined && wr_bytes(spec) > inline_bytes)
 		status = vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/inline",

@@ -101,7 +101,7 @@ static void time_transfer(struct vbd_daemon *daemon, const struct vbd_transfer *
 {
 	uint64_t started_ns = vbd_counter_get(&transfer->started_ns);
 
-	if (transfer->state != VBD_TRANSFER_DONE || !started_ns)
+	if (transfer->state != VBD_TRANSFER_DONE || !started_ns || transfer->repeats)
 		return;
 	vbd_histogram_add(&daemon->times.queued[transfer->op], started_ns - transfer->created_ns);
 	vbd_histogram_add(&daemon->times.wire[transfer->op],
@@ -149,7 +149,7 @@ static void on_ended(struct vbd_transfer *transfer, void *arg)
 		"%s %s, %llu of %llu bytes over %s%s%s", vbd_op_name(transfer->op),
 		vbd_transfer_state_name(transfer->state),
 		(unsigned long long)vbd_counter_get(&transfer->bytes_done),
-		(unsigned long long)transfer->length_bytes, over,
+		(unsigned long long)vbd_transfer_length(transfer), over,
 		transfer->error.status ? ": " : "",
 		transfer->error.status ? transfer->error.text : "");
 	vbd_watch_notify(&record->watches, false);
@@ -209,7 +209,9 @@ static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_t
 	uint64_t chunk_bytes = spec->chunk_bytes;
 	uint32_t sq_depth = channel->limits.sq_depth;
 
-	if (vbd_transfer_is_whole(spec))
+	if (spec->repeats)
+		chunk_bytes = spec->length_bytes;
+	else if (vbd_transfer_is_whole(spec))
 		chunk_bytes = vbd_transfer_message_bytes(spec);
 	else if (chunk_bytes > max_msg_bytes)
 		chunk_bytes = max_msg_bytes;
@@ -218,8 +220,12 @@ static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_t
 		.op = spec->op,
 		.conn = spec->carrier.connection ? spec->carrier.connection->conn : NULL,
 		.channel = channel,
-		.length_bytes = spec->length_bytes,
+		.length_bytes = spec->repeats && !spec->run_ns ? spec->length_bytes * spec->repeats
+							       : spec->length_bytes,
 		.chunk_bytes = chunk_bytes,
+		.repeats = spec->repeats,
+		.run_ns = spec->run_ns,
+		.latency_ns = spec->latency_ns,
 		.window = spec->window && spec->window < sq_depth ? spec->window : sq_depth,
 		.inlined = spec->inlined,
 		.remote_addr = spec->remote_addr,
@@ -309,7 +315,7 @@ static void announce(struct vbd_transfer_record *record)
 	(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_TRANSFER_CREATED,
 		VBD_SEVERITY_DEBUG, VBD_KIND_TRANSFER, record->object.id, VBD_REASON_NONE,
 		"%s of %llu bytes over %s", vbd_op_name(record->transfer.op),
-		(unsigned long long)record->transfer.length_bytes,
+		(unsigned long long)vbd_transfer_length(&record->transfer),
 		vbd_carrier_text(&record->carrier, over));
 }
 
@@ -327,6 +333,11 @@ void vbd_transfer_discard(struct vbd_transfer_record *record)
 	release_resources(record);
 	record->daemon->transfers_open--;
 	free_record(record);
+}
+
+uint64_t vbd_transfer_length(const struct vbd_transfer *transfer)
+{
+	return transfer->run_ns ? vbd_counter_get(&transfer->bytes_done) : transfer->length_bytes;
 }
 
 static enum vbd_status allocate_ranges(
@@ -378,6 +389,35 @@ static enum vbd_status take_ranges(struct vbd_transfer_record *record,
 	return VBD_OK;
 }
 
+/* The bytes (NULL: zeroes) go into the work request, or into a slot of the device's pool. */
+static enum vbd_status place_message(struct vbd_transfer_record *record, const uint8_t *data,
+	uint32_t length_bytes, struct vbd_error *err)
+{
+	struct vbd_transfer *transfer = &record->transfer;
+	bool inlined = length_bytes <= transfer->channel->limits.inline_bytes &&
+		       transfer->op != VBD_OP_READ;
+	enum vbd_status status;
+
+	if (inlined) {
+		record->inline_data = calloc(1, length_bytes + 1U);
+		if (!record->inline_data)
+			return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a message");
+		transfer->local_addr = record->inline_data;
+		transfer->inlined = true;
+	} else {
+		record->message_pd = vbd_carrier_pd(&record->carrier);
+		status = vbd_msgpool_take(record->message_pd, &record->message_slot,
+			&transfer->local_addr, &transfer->lkey, err);
+		if (status)
+			return status;
+	}
+	if (data)
+		memcpy(transfer->local_addr, data, length_bytes);
+	else
+		memset(transfer->local_addr, 0, length_bytes);
+	return VBD_OK;
+}
+
 enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
 	const struct vbd_transfer_spec *spec, struct vbd_transfer_record **ret_record,
 	struct vbd_error *err)
@@ -391,6 +431,8 @@ enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
 	if (status)
 		return status;
 	status = take_ranges(record, spec, err);
+	if (!status && spec->repeats && !spec->buffer && spec->length_bytes)
+		status = place_message(record, NULL, (uint32_t)spec->length_bytes, err);
 	if (status) {
 		vbd_transfer_discard(record);
 		return status;
@@ -407,30 +449,6 @@ enum vbd_status vbd_transfer_create(struct vbd_daemon *daemon, const struct vbd_
 	if (!status)
 		vbd_transfers_start(ret_record, 1);
 	return status;
-}
-
-/* The bytes go into the work request, or into a slot of the device's pool. */
-static enum vbd_status place_message(struct vbd_transfer_record *record, const uint8_t *data,
-	uint32_t length_bytes, struct vbd_error *err)
-{
-	struct vbd_transfer *transfer = &record->transfer;
-	enum vbd_status status;
-
-	if (length_bytes > transfer->channel->limits.inline_bytes) {
-		record->message_pd = vbd_carrier_pd(&record->carrier);
-		status = vbd_msgpool_take(record->message_pd, &record->message_slot,
-			&transfer->local_addr, &transfer->lkey, err);
-		if (status)
-			return status;
-	} else {
-		record->inline_data = malloc(length_bytes + 1U);
-		if (!record->inline_data)
-			return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a message");
-		transfer->local_addr = record->inline_data;
-		transfer->inlined = true;
-	}
-	memcpy(transfer->local_addr, data, length_bytes);
-	return VBD_OK;
 }
 
 static enum vbd_status send_message(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
@@ -533,7 +551,7 @@ void vbd_transfer_problem(const struct vbd_transfer_record *record, struct vbd_e
 			(unsigned long long)transfer->id,
 			late ? "reached its deadline" : "was cancelled",
 			(unsigned long long)vbd_counter_get(&transfer->bytes_done),
-			(unsigned long long)transfer->length_bytes);
+			(unsigned long long)vbd_transfer_length(transfer));
 	}
 	(void)vbd_registry_path(record->daemon->transfers, transfer->id, ret_err->object);
 }

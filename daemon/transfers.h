@@ -71,6 +71,11 @@ struct vbd_transfer_spec {
 	uint64_t message_bytes; /* SEND, SEND_IMM: cut into messages of this many; 0: one message */
 	uint32_t window; /* work requests outstanding at most; 0: as many as the queue holds */
 	uint32_t timeout_ms;
+	/* A benchmark's: as in struct vbd_transfer. `length_bytes` is that of one work request;
+	 * without a buffer it is VBD_MESSAGE_BYTES_MAX at most. */
+	uint64_t repeats;
+	uint64_t run_ns;
+	struct vbd_histogram *latency_ns;
 };
 
 /**
@@ -106,6 +111,9 @@ enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, con
 enum vbd_status vbd_transfer_send_datagram(const struct vbd_transfer_spec *to, const uint8_t *data,
 	uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
 	struct vbd_transfer_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_transfer_length - the bytes that it is to move; of a benchmark by time those that it has */
+uint64_t vbd_transfer_length(const struct vbd_transfer *transfer);
 
 /** vbd_transfer_uses - does it still move bytes from or to @buffer? */
 bool vbd_transfer_uses(const struct vbd_transfer_record *record, const struct vbd_buffer *buffer);

@@ -66,6 +66,7 @@ struct vbd_send_slot {
 	uint32_t length_bytes;
 	struct vbd_transfer *transfer; /* NULL if a service or a probe posted it */
 	uint32_t recv_index;	       /* echo: the receive that it sends back */
+	uint64_t posted_ns;	       /* 0 unless its transfer wants to know how long it took */
 	uint64_t ping;		       /* the probe's, by its number; 0: it is none */
 	const uint8_t *old_value;      /* atomic: where it comes back to */
 };

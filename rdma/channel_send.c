@@ -3,6 +3,7 @@
  * The send queue: a ring of slots in the order of posting. The device works on it in this order, so
  * a completion says that all before it are over as well; those need none of their own.
  */
+#include "base/clock.h"
 #include "rdma/channel_parts.h"
 #include "rdma/cq.h"
 #include "rdma/probe.h"
@@ -151,6 +152,8 @@ bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_re
 		.recv_index = request->recv_index,
 		.ping = request->ping,
 	};
+	if (signalled && request->transfer && request->transfer->latency_ns)
+		slot->posted_ns = vbd_clock_mono_ns();
 	if (vbd_op_is_atomic(request->op))
 		wr.num_sge = fill_old_value(channel, index, request, list);
 	else
@@ -164,6 +167,14 @@ bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_re
 	}
 	posted(channel, request->op, signalled);
 	return true;
+}
+
+/* Only of one whose completion came: those that it tells of as well may have been over before. */
+static void time_wr(const struct vbd_send_slot *sent, const struct ibv_wc *wc)
+{
+	if (wc && sent->posted_ns)
+		vbd_histogram_add(
+			sent->transfer->latency_ns, vbd_clock_mono_ns() - sent->posted_ns);
 }
 
 static void take_result(struct vbd_transfer *transfer, const struct vbd_send_slot *sent)
@@ -188,6 +199,7 @@ static void retire_oldest(struct vbd_channel *channel, const struct ibv_wc *wc)
 	} else {
 		vbd_counter_add(&channel->ops[sent.op].completed, 1);
 		vbd_counter_add(&channel->ops[sent.op].bytes, sent.length_bytes);
+		time_wr(&sent, wc);
 		if (transfer)
 			take_result(transfer, &sent);
 		else if (sent.ping)

@@ -71,7 +71,30 @@ static uint64_t next_bytes(const struct vbd_transfer *transfer)
 {
 	uint64_t left = transfer->length_bytes - transfer->posted_bytes;
 
+	if (transfer->repeats)
+		return transfer->chunk_bytes;
 	return transfer->sge_count || left < transfer->chunk_bytes ? left : transfer->chunk_bytes;
+}
+
+/* Where it begins, from the transfer's own beginning. */
+static uint64_t next_offset(const struct vbd_transfer *transfer)
+{
+	return transfer->repeats ? 0 : transfer->posted_bytes;
+}
+
+static bool time_is_up(const struct vbd_transfer *transfer)
+{
+	uint64_t started_ns = vbd_counter_get(&transfer->started_ns);
+
+	return transfer->run_ns && started_ns &&
+	       vbd_clock_mono_ns() - started_ns >= transfer->run_ns;
+}
+
+static bool next_is_last(const struct vbd_transfer *transfer)
+{
+	if (transfer->repeats)
+		return transfer->posted_wrs + 1 == transfer->repeats || time_is_up(transfer);
+	return transfer->posted_bytes + next_bytes(transfer) == transfer->length_bytes;
 }
 
 /* With @more posted, has it as many outstanding as it may have? */
@@ -90,7 +113,7 @@ static struct vbd_send_request request_of(
 		.inlined = transfer->inlined,
 		.more = !last && !window_full(transfer, 1),
 		.imm = transfer->imm,
-		.remote_addr = transfer->remote_addr + transfer->posted_bytes,
+		.remote_addr = transfer->remote_addr + next_offset(transfer),
 		.rkey = transfer->rkey,
 		.compare_add = transfer->compare_add,
 		.swap = transfer->swap,
@@ -106,9 +129,9 @@ static struct vbd_send_request request_of(
 static bool post_chunk(struct vbd_channel *channel, struct vbd_transfer *transfer)
 {
 	uint64_t bytes = next_bytes(transfer);
-	bool last = transfer->posted_bytes + bytes == transfer->length_bytes;
+	bool last = next_is_last(transfer);
 	const struct vbd_sge chunk = {
-		.addr = transfer->local_addr ? transfer->local_addr + transfer->posted_bytes : NULL,
+		.addr = transfer->local_addr ? transfer->local_addr + next_offset(transfer) : NULL,
 		.length_bytes = (uint32_t)bytes,
 		.lkey = transfer->lkey,
 	};
@@ -122,6 +145,7 @@ static bool post_chunk(struct vbd_channel *channel, struct vbd_transfer *transfe
 	}
 	note_started(transfer);
 	transfer->posted_bytes += bytes;
+	transfer->posted_wrs++;
 	transfer->all_posted = last;
 	return true;
 }

@@ -11,6 +11,7 @@
 
 #include "base/counter.h"
 #include "base/error.h"
+#include "base/histogram.h"
 #include "base/list.h"
 #include "base/mailbox.h"
 #include "rdma/op.h"
@@ -82,6 +83,13 @@ struct vbd_transfer {
 	uint64_t length_bytes;
 	uint64_t chunk_bytes;
 	uint32_t window; /* work requests outstanding at most; 0: what the queue holds */
+	/* A benchmark's: so many work requests of chunk_bytes, each from and to the same place. 0:
+	 * it is none, and length_bytes is cut into chunks. */
+	uint64_t repeats;
+	uint64_t run_ns; /* with `repeats`: the last one is posted after so long; 0: all are */
+	/* The worker writes: from the post to the completion, of work requests that ask for one.
+	 * NULL: nobody wants to know. */
+	struct vbd_histogram *latency_ns;
 	uint64_t remote_addr;
 	uint32_t rkey;
 	uint32_t imm;	      /* of the last work request of a write, of each message of a send */
@@ -114,6 +122,7 @@ struct vbd_transfer {
 	/* worker */
 	struct vbd_link link; /* the channel's queue */
 	uint64_t posted_bytes;
+	uint64_t posted_wrs;
 	uint32_t outstanding_wrs;
 	bool all_posted;
 	bool stopping;

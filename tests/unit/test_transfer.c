@@ -6,6 +6,7 @@
 #include "tests/unit/unit.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static uint64_t bytes_done(const struct rig_transfer *rt)
@@ -596,6 +597,109 @@ static void test_transfer__a_message_longer_than_the_receive_ends_both(void **te
 	assert_int_equal(passive->conn->reason, VBD_REASON_LOCAL_ERROR);
 }
 
+/* A benchmark's. */
+
+static void complete_oldest(struct rig_conn *rc)
+{
+	fake_send_done(rc->conn->qp);
+	rig_settle(rc->rig);
+}
+
+static void test_transfer__a_repeated_one_moves_the_same_bytes_again(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	const struct vbd_mem *mem = rig_mem(rig, 4096, 0);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 5 * 300, 300);
+	struct vbd_histogram *latency_ns = calloc(1, sizeof(*latency_ns));
+
+	assert_non_null(latency_ns);
+	rt->transfer.repeats = 5;
+	rt->transfer.window = 2;
+	rt->transfer.latency_ns = latency_ns;
+	rig_start_transfer(rt);
+	for (unsigned int i = 0; i < 5; i++) {
+		struct fake_wr wr = fake_send_at(rc->conn->qp, 0);
+
+		assert_int_equal(fake_sends(rc->conn->qp), i < 4 ? 2 : 1);
+		assert_ptr_equal(wr.addr, mem->addr);
+		assert_int_equal(wr.length_bytes, 300);
+		assert_int_equal(wr.remote_addr, 0x10000);
+		assert_not_ended(rt, VBD_TRANSFER_RUNNING);
+		complete_oldest(rc);
+	}
+	assert_ended_as(rt, VBD_TRANSFER_DONE);
+	assert_int_equal(bytes_done(rt), 1500);
+	assert_int_equal(vbd_counter_get(&rt->transfer.wrs_done), 5);
+	assert_int_equal(vbd_counter_get(&latency_ns->count), 5);
+	free(latency_ns);
+}
+
+static void test_transfer__nothing_can_be_repeated_too(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_SEND, rig_mem(rig, 4096, 0), 0, 0);
+
+	rt->transfer.local_addr = NULL;
+	rt->transfer.repeats = 3;
+	rig_start_transfer(rt);
+	assert_int_equal(fake_sends(rc->conn->qp), 3);
+	fake_sends_done(rc->conn->qp, 3);
+	rig_settle(rig);
+	assert_ended_as(rt, VBD_TRANSFER_DONE);
+	assert_int_equal(vbd_counter_get(&rt->transfer.wrs_done), 3);
+}
+
+static void test_transfer__when_the_time_is_up_one_more_goes_out_as_the_last(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct rig_conn *rc = rig_conn_connect(rig, NULL);
+	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_READ, rig_mem(rig, 4096, 0), 64, 64);
+
+	rt->transfer.repeats = UINT64_MAX;
+	rt->transfer.run_ns = UINT64_C(3600000000000);
+	rt->transfer.window = 1;
+	rig_start_transfer(rt);
+	for (unsigned int i = 0; i < 20; i++)
+		complete_oldest(rc);
+	assert_not_ended(rt, VBD_TRANSFER_RUNNING);
+	/* As if it had begun with the clock itself. */
+	vbd_counter_set(&rt->transfer.started_ns, 1);
+	rt->transfer.run_ns = 1;
+	complete_oldest(rc);
+	assert_not_ended(rt, VBD_TRANSFER_RUNNING);
+	assert_int_equal(fake_sends(rc->conn->qp), 1);
+	complete_oldest(rc);
+	assert_ended_as(rt, VBD_TRANSFER_DONE);
+	assert_int_equal(bytes_done(rt), 22 * 64);
+}
+
+static void test_transfer__only_what_asked_for_a_completion_is_timed(void **test_state)
+{
+	struct rig *rig = *test_state;
+	struct vbd_conn_params params = rig_params();
+	struct vbd_histogram *latency_ns = calloc(1, sizeof(*latency_ns));
+	struct rig_transfer *rt;
+	struct rig_conn *rc;
+
+	assert_non_null(latency_ns);
+	params.signal_every = 4;
+	rc = rig_conn_connect(rig, &params);
+	rt = rig_transfer(rc, VBD_OP_WRITE, rig_mem(rig, 4096, 0), 8 * 8, 8);
+	rt->transfer.repeats = 8;
+	rt->transfer.latency_ns = latency_ns;
+	rig_start_transfer(rt);
+	while (fake_sends(rc->conn->qp)) {
+		fake_sends_done(rc->conn->qp, fake_sends(rc->conn->qp));
+		rig_settle(rig);
+	}
+	assert_ended_as(rt, VBD_TRANSFER_DONE);
+	assert_int_equal(vbd_counter_get(&rt->transfer.wrs_done), 8);
+	assert_int_equal(vbd_counter_get(&latency_ns->count), 2);
+	free(latency_ns);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_transfer__##name, rig_setup, rig_teardown)
 
 int main(void)
@@ -629,6 +733,10 @@ int main(void)
 		TEST(a_write_into_what_may_be_read_is_refused),
 		TEST(a_read_of_what_may_be_written_is_refused),
 		TEST(a_message_longer_than_the_receive_ends_both),
+		TEST(a_repeated_one_moves_the_same_bytes_again),
+		TEST(nothing_can_be_repeated_too),
+		TEST(when_the_time_is_up_one_more_goes_out_as_the_last),
+		TEST(only_what_asked_for_a_completion_is_timed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/benchmarks.h"
+
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+/* Two connections, and memory that the one writes to and reads from. */
+struct scene {
+	struct svc *svc;
+	struct svc_pair pair;
+	struct vbd_buffer *there;
+};
+
+static struct scene make_scene(struct svc *svc)
+{
+	struct vbd_listener_spec listener = svc_listener_spec();
+
+	listener.params.service = VBD_SERVICE_SINK;
+	return (struct scene){
+		.svc = svc,
+		.pair = svc_pair(svc, svc_listen(svc, &listener)),
+		.there = svc_buffer(
+			svc, "there", 65536, VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE),
+	};
+}
+
+static struct vbd_benchmark_spec spec_of(const struct scene *scene, enum vbd_op op)
+{
+	return (struct vbd_benchmark_spec){
+		.connection = scene->pair.active,
+		.op = op,
+		.size_bytes = 48,
+		.window = 2,
+		.count = 50,
+		.remote_addr = (uintptr_t)scene->there->mem.addr,
+		.rkey = scene->there->mem.rkey,
+		.timeout_ms = 30000,
+	};
+}
+
+static struct vbd_benchmark *begin(const struct scene *scene, const struct vbd_benchmark_spec *spec)
+{
+	struct vbd_benchmark *benchmark = NULL;
+
+	assert_int_equal(
+		vbd_benchmark_create(scene->svc->daemon, spec, &benchmark, &scene->svc->err),
+		VBD_OK);
+	assert_int_equal(benchmark->state, VBD_BENCHMARK_RUNNING);
+	return benchmark;
+}
+
+static void wait_for_end(struct svc *svc, const struct vbd_benchmark *benchmark)
+{
+	SVC_UNTIL(svc, benchmark->state != VBD_BENCHMARK_RUNNING);
+	assert_null(benchmark->transfer);
+	assert_int_equal(svc->daemon->benchmarks_open, 0);
+	assert_int_equal(svc->daemon->transfers_open, 0);
+}
+
+static void assert_result(
+	const struct vbd_benchmark *benchmark, uint64_t messages, uint64_t size_bytes)
+{
+	const struct vbd_benchmark_result result = vbd_benchmark_result(benchmark);
+
+	assert_int_equal(benchmark->state, VBD_BENCHMARK_DONE);
+	assert_int_equal(result.messages, messages);
+	assert_int_equal(result.bytes, messages * size_bytes);
+	assert_int_not_equal(result.elapsed_ns, 0);
+	assert_int_equal(vbd_counter_get(&benchmark->latency_ns.count), messages);
+}
+
+static void assert_refused(const struct scene *scene, const struct vbd_benchmark_spec *spec,
+	enum vbd_status status, const char *pointer)
+{
+	struct vbd_benchmark *benchmark = NULL;
+	struct vbd_error err = {0};
+
+	assert_int_equal(vbd_benchmark_create(scene->svc->daemon, spec, &benchmark, &err), status);
+	assert_string_equal(err.pointer, pointer);
+	assert_null(benchmark);
+	assert_int_equal(scene->svc->daemon->benchmarks_open, 0);
+	assert_int_equal(vbd_registry_count(scene->svc->daemon->benchmarks), 0);
+	assert_int_equal(vbd_registry_count(scene->svc->daemon->transfers), 0);
+}
+
+static void test_services_benchmarks__each_op_runs_so_often_with_every_kind_of_memory(void **state)
+{
+	static const enum vbd_op ops[] = {VBD_OP_WRITE, VBD_OP_READ, VBD_OP_SEND};
+	/* None, what fits into the work request, what does not. */
+	static const uint32_t sizes[] = {0, 48, 64};
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	struct vbd_buffer *here = svc_buffer(svc, "here", 4096, 0);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(ops); i++) {
+		for (size_t j = 0; j < VBD_ARRAY_LEN(sizes); j++) {
+			struct vbd_benchmark_spec spec = spec_of(&scene, ops[i]);
+			struct vbd_benchmark *benchmark;
+
+			spec.size_bytes = sizes[j];
+			spec.buffer = j == 2 ? here : NULL;
+			benchmark = begin(&scene, &spec);
+			wait_for_end(svc, benchmark);
+			assert_result(benchmark, 50, sizes[j]);
+			assert_int_equal(here->users, 0);
+		}
+	}
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_BENCHMARK_CREATED), 9);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_BENCHMARK_ENDED), 9);
+	/* How long one takes says nothing of other transfers. */
+	assert_int_equal(vbd_counter_get(&svc->daemon->times.wire[VBD_OP_WRITE].count), 0);
+	assert_int_equal(svc->daemon->transfers_done, 9);
+}
+
+static void test_services_benchmarks__its_transfer_is_one_like_any_other(void **state)
+{
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	const struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_WRITE);
+	const struct vbd_benchmark *benchmark = begin(&scene, &spec);
+	const struct vbd_transfer_record *record = vbd_transfer_find(svc->daemon, "1", &svc->err);
+
+	assert_ptr_equal(record, benchmark->transfer);
+	assert_int_equal(benchmark->transfer_id, 1);
+	assert_int_equal(benchmark->window, 2);
+	assert_int_equal(vbd_transfer_length(&record->transfer), 50 * 48);
+	wait_for_end(svc, benchmark);
+	assert_non_null(vbd_benchmark_find(svc->daemon, "1", &svc->err));
+	assert_null(vbd_benchmark_find(svc->daemon, "2", &svc->err));
+}
+
+static void test_services_benchmarks__one_by_time_ends_well_when_it_is_up(void **state)
+{
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_WRITE);
+	const struct vbd_benchmark *benchmark;
+
+	spec.count = 0;
+	spec.duration_ms = 5;
+	benchmark = begin(&scene, &spec);
+	wait_for_end(svc, benchmark);
+	assert_int_equal(benchmark->state, VBD_BENCHMARK_DONE);
+	assert_true(benchmark->result.messages > 0);
+	assert_true(benchmark->result.elapsed_ns >= 5000000);
+	assert_int_equal(benchmark->result.bytes, benchmark->result.messages * 48);
+	assert_int_equal(svc->daemon->transfers_done, 1);
+}
+
+static void test_services_benchmarks__a_cancel_keeps_what_it_has_come_to(void **state)
+{
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_WRITE);
+	struct vbd_benchmark *benchmark;
+	struct vbd_error problem;
+
+	spec.count = VBD_BENCHMARK_COUNT_MAX;
+	benchmark = begin(&scene, &spec);
+	while (vbd_benchmark_result(benchmark).messages < 10)
+		svc_turn(svc);
+	vbd_benchmark_cancel(benchmark);
+	vbd_benchmark_cancel(benchmark);
+	wait_for_end(svc, benchmark);
+	vbd_benchmark_cancel(benchmark);
+	vbd_benchmark_problem(benchmark, &problem);
+	assert_int_equal(problem.status, VBD_E_CANCELLED);
+	assert_string_equal(problem.object, "/v1/benchmarks/1");
+	assert_true(benchmark->result.messages >= 10);
+	vbd_benchmark_forget(benchmark);
+	svc_turn(svc);
+	assert_int_equal(vbd_registry_count(svc->daemon->benchmarks), 0);
+}
+
+static void test_services_benchmarks__the_end_of_the_connection_is_told(void **state)
+{
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_WRITE);
+	struct vbd_benchmark *benchmark;
+	struct vbd_error problem;
+
+	spec.count = VBD_BENCHMARK_COUNT_MAX;
+	benchmark = begin(&scene, &spec);
+	svc_close(svc, scene.pair.active);
+	wait_for_end(svc, benchmark);
+	vbd_benchmark_problem(benchmark, &problem);
+	assert_int_equal(problem.status, VBD_E_LOCAL_CLOSE);
+}
+
+static void test_services_benchmarks__what_can_not_work_is_refused(void **state)
+{
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	struct vbd_buffer *here = svc_buffer(svc, "here", 4096, 0);
+	struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_WRITE);
+
+	spec.size_bytes = VBD_MESSAGE_BYTES_MAX + 1;
+	assert_refused(&scene, &spec, VBD_E_MISSING_FIELD, "/buffer");
+	spec.buffer = here;
+	assert_refused(&scene, &spec, VBD_E_RANGE_NOT_SATISFIABLE, "/size_bytes");
+	svc_close(svc, scene.pair.active);
+	assert_refused(&scene, &spec, VBD_E_WRONG_STATE, "/connection");
+}
+
+static void test_services_benchmarks__the_newest_records_are_kept(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_benchmark_spec spec;
+	struct scene scene;
+
+	svc->config.benchmarks_kept = 2;
+	svc_restart(svc);
+	scene = make_scene(svc);
+	spec = spec_of(&scene, VBD_OP_SEND);
+	spec.count = 1;
+	for (unsigned int i = 0; i < 5; i++)
+		wait_for_end(svc, begin(&scene, &spec));
+	svc_turn(svc);
+	assert_int_equal(vbd_registry_count(svc->daemon->benchmarks), 2);
+	assert_int_equal(vbd_registry_first(svc->daemon->benchmarks)->id, 4);
+}
+
+static void test_services_benchmarks__the_daemon_stops_with_one_under_way(void **state)
+{
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_READ);
+
+	spec.count = VBD_BENCHMARK_COUNT_MAX;
+	(void)begin(&scene, &spec);
+	svc_stop(svc);
+}
+
+static void test_services_benchmarks__without_memory_nothing_is_left(void **state)
+{
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_READ);
+	unsigned int nth = 0;
+	bool failed;
+
+	wait_for_end(svc, begin(&scene, &spec));
+	do {
+		struct vbd_benchmark *benchmark = NULL;
+		struct vbd_error err = {0};
+
+		fake_memory_fail_nth(++nth);
+		if (vbd_benchmark_create(svc->daemon, &spec, &benchmark, &err) == VBD_OK)
+			wait_for_end(svc, benchmark);
+		else
+			assert_int_equal(err.status, VBD_E_NO_MEMORY);
+		failed = fake_memory_failed();
+		fake_memory_fail_nth(0);
+		assert_int_equal(svc->daemon->benchmarks_open, 0);
+		assert_int_equal(svc->daemon->transfers_open, 0);
+	} while (failed);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_services_benchmarks__##name, svc_setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(each_op_runs_so_often_with_every_kind_of_memory),
+		TEST(its_transfer_is_one_like_any_other),
+		TEST(one_by_time_ends_well_when_it_is_up),
+		TEST(a_cancel_keeps_what_it_has_come_to),
+		TEST(the_end_of_the_connection_is_told),
+		TEST(what_can_not_work_is_refused),
+		TEST(the_newest_records_are_kept),
+		TEST(the_daemon_stops_with_one_under_way),
+		TEST(without_memory_nothing_is_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
