@@ -186,13 +186,16 @@ static bool add_advice(json_t *list, const char *advice)
 	return json_array_append_new(list, json_string(advice)) == 0;
 }
 
-/* What happened comes before what might. */
-static json_t *encode_advice(const struct vbd_explanation *explanation)
+/* What happened comes before what might. @first: NULL or without a time if there was no error */
+static json_t *encode_advice(
+	const struct vbd_explanation *explanation, const struct vbd_first_error *first)
 {
 	const struct vbd_findings *findings = &explanation->findings;
 	json_t *list = json_array();
 	bool fine = list != NULL;
 
+	if (fine && first && first->at_ns)
+		fine = add_advice(list, vbd_why_hint(&first->error));
 	for (size_t i = 0; fine && i < explanation->cause_count; i++)
 		fine = add_advice(list, explanation->causes[i].advice);
 	for (size_t i = 0; fine && i < findings->count; i++) {
@@ -228,7 +231,7 @@ json_t *vbd_encode_explanation(
 	vbd_put_text(&out, "state", vbd_conn_state_name(conn->state));
 	vbd_put_text(&out, "summary", explanation->summary);
 	vbd_put(&out, "causes", encode_causes(explanation));
-	vbd_put(&out, "advice", encode_advice(explanation));
+	vbd_put(&out, "advice", encode_advice(explanation, &conn->first_error));
 	vbd_put(&out, "findings", encode_findings(&explanation->findings));
 	vbd_put(&out, "facts", encode_facts(&explanation->facts, conn->established_ns != 0));
 	vbd_put(&out, "first_error", vbd_encode_first_error(&conn->first_error));
@@ -246,7 +249,7 @@ json_t *vbd_encode_destination(const char *host, uint64_t port,
 	vbd_put_address(&out, "addr", &destination->addr);
 	vbd_put(&out, "ready", json_boolean(!vbd_findings_bad(&explanation->findings)));
 	vbd_put_text(&out, "summary", explanation->summary);
-	vbd_put(&out, "advice", encode_advice(explanation));
+	vbd_put(&out, "advice", encode_advice(explanation, NULL));
 	vbd_put(&out, "findings", encode_findings(&explanation->findings));
 	vbd_put(&out, "facts", encode_facts(&explanation->facts, false));
 	return vbd_encode_end(&out);

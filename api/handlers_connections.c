@@ -320,6 +320,32 @@ VBD_PAGE_BY(by_created, conn_of, created_ns)
 VBD_PAGE_BY(by_established, conn_of, established_ns)
 VBD_PAGE_BY(by_ended, conn_of, ended_ns)
 
+/* What has not ended has no reason, and comes first. */
+static int by_reason(const void *a, const void *b)
+{
+	enum vbd_reason one = conn_of(a)->reason;
+	enum vbd_reason other = conn_of(b)->reason;
+
+	return strcmp(one ? vbd_reason_name(one) : "", other ? vbd_reason_name(other) : "");
+}
+
+/* All that still live have lived until the same moment. */
+static uint64_t duration_ns(const struct vbd_conn *conn)
+{
+	return (conn->ended_ns ? conn->ended_ns : UINT64_MAX) - conn->created_ns;
+}
+
+static int by_duration(const void *a, const void *b)
+{
+	return vbd_compare_u64(duration_ns(conn_of(a)), duration_ns(conn_of(b)));
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return vbd_compare_u64(((const struct vbd_connection *)a)->moved_bytes,
+		((const struct vbd_connection *)b)->moved_bytes);
+}
+
 static const char *const connection_fields[] = {"id", "name", "state", "waits_for", "role",
 	"transport", "bringup", "exchange", "remote", "device", "port_num", "listener", "local",
 	"peer", "dst", "qp", "cq", "counters", "lost_packets", "inbox", "rtt", "first_error", "end",
@@ -336,6 +362,9 @@ static const struct vbd_page_key connection_keys[] = {
 	{"created_at", by_created},
 	{"established_at", by_established},
 	{"ended_at", by_ended},
+	{"reason", by_reason},
+	{"duration", by_duration},
+	{"bytes", by_bytes},
 	{NULL, NULL},
 };
 
@@ -351,5 +380,9 @@ static const struct vbd_page_source connection_page = {
 
 void vbd_list_connections(struct vbd_request *req)
 {
+	const char *sort = vbd_uri_param(&req->uri, "sort");
+
+	if (sort && strcmp(sort + (*sort == '-'), "bytes") == 0)
+		vbd_connections_count_bytes(vbd_request_daemon(req));
 	vbd_page_reply(req, &connection_page);
 }

@@ -774,6 +774,19 @@ void vbd_connections_totals(const struct vbd_daemon *daemon, struct vbd_totals *
 	}
 }
 
+void vbd_connections_count_bytes(struct vbd_daemon *daemon)
+{
+	for (struct vbd_object *object = vbd_registry_first(daemon->connections); object;
+		object = vbd_registry_next(object)) {
+		struct vbd_connection *connection = connection_of(object);
+
+		connection->moved_bytes = 0;
+		for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
+			connection->moved_bytes +=
+				vbd_counter_get(&vbd_conn_op_counters(connection->conn, op)->bytes);
+	}
+}
+
 void vbd_connections_count_states(
 	const struct vbd_daemon *daemon, uint64_t ret_counts[VBD_CONN_STATE_COUNT])
 {

@@ -37,6 +37,7 @@ struct vbd_connection {
 	struct vbd_link ended_link;	/* the daemon's list once it has ended */
 	uint64_t phase_ns;		/* when it came into its state; 0: not followed yet */
 	uint64_t receive_bytes;		/* counted in messages_bytes while it is open */
+	uint64_t moved_bytes;		/* see vbd_connections_count_bytes() */
 	struct vbd_deferred reap;
 };
 
@@ -127,6 +128,10 @@ void vbd_connections_destroy_all(struct vbd_daemon *daemon);
 /** vbd_connections_count_states - how many there are in each state, those of the history too */
 void vbd_connections_count_states(
 	const struct vbd_daemon *daemon, uint64_t ret_counts[VBD_CONN_STATE_COUNT]);
+
+/** vbd_connections_count_bytes - set `moved_bytes` of each, either way: what a list is sorted by
+ * may not move meanwhile, as the counters do */
+void vbd_connections_count_bytes(struct vbd_daemon *daemon);
 
 /** vbd_connections_totals - what all connections, open and ended, have moved */
 void vbd_connections_totals(const struct vbd_daemon *daemon, struct vbd_totals *ret_totals);

@@ -4,6 +4,7 @@
 
 import { readFileSync } from "node:fs";
 import { isIPv4 } from "node:net";
+import { explain } from "./explained.mjs";
 import { Daemon, addr, dev, equal, finish, ok, proof, resources, resources_are_back, run, scenario, transfers_work,
 	until } from "./lib.mjs";
 import { close_pair, manual_pair, operations_work } from "./operations.mjs";
@@ -43,10 +44,17 @@ const in_sysfs = (device, file) => readFileSync(`/sys/class/infiniband/${device}
 // A connection of the daemon to itself, on which bytes go both ways; what it says of itself.
 async function connects(daemon, dst_addr, device) {
 	await daemon.listen({ addr: dst_addr, port: PORT, name: "here" });
+	const foreseen = await daemon.get(`/v1/explain?dst=${encodeURIComponent(dst_addr)}`);
 	const connection = await daemon.connect({ dst_addr, dst_port: PORT, device });
+	const { findings, facts } = await explain(daemon, connection);
 
 	equal(connection.device, device, "device");
 	equal(connection.peer.addr, dst_addr, "address of the peer");
+	ok(foreseen.ready, `it was not foreseen: ${foreseen.summary}`);
+	equal(foreseen.facts.device, device, "device that was foreseen");
+	equal(foreseen.facts.path_mtu_bytes, facts.path_mtu_bytes, "path MTU that was foreseen");
+	equal(JSON.stringify(foreseen.facts.local_gid), JSON.stringify(facts.local_gid), "GID that was foreseen");
+	equal(findings.find(({ severity }) => severity === "error"), undefined, "what is wrong with it");
 	await transfers_work(daemon, connection, daemon, 64 << 10, device);
 	await daemon.post(`/v1/connections/${connection.id}/close`, {}, 60);
 	await daemon.call("DELETE", "/v1/listeners/here");

@@ -5,6 +5,7 @@
 
 import { mkdirSync } from "node:fs";
 
+import { foretold_ms, names_its_end } from "./explained.mjs";
 import { Daemon, addr, busy, dev, equal, finish, ok, open_fds, resources, resources_are_back, scenario, transfers_work,
 	until, write_file, wrote_something } from "./lib.mjs";
 
@@ -99,17 +100,28 @@ await scenario("a second signal stops at once", async () => {
 	await resources_are_back(before);
 });
 
-await scenario("a daemon that is killed is a peer that disconnected", async () => {
+await scenario("a daemon that is killed is a peer that disconnected, and everything says so in time", async () => {
 	const before = await resources();
 	const [a, b] = await pair();
-	const [first, second] = await connect_many(a, 2);
+	const qp = { ack_timeout: 19 };
+	const first = await a.connect({ dst_port: PORT, qp });
+	const second = await a.connect({ dst_port: PORT, qp });
 	const [end] = await make_busy(a, b, [first]);
+	const worst_ms = await foretold_ms(a, first);
+	const killed_at = Date.now();
 
 	b.kill("SIGKILL");
 	await b.end();
 	await end;
-	await a.ended_with(first.id, "peer_disconnect", "retry_exceeded", "remote_operation", "remote_access");
-	await a.ended_with(second.id, "peer_disconnect");
+	for (const connection of [first, second]) {
+		await a.end_of(connection.id);
+		const took_ms = Date.parse((await a.connection(connection.id)).ended_at) - killed_at;
+		ok(took_ms <= worst_ms, `it took ${took_ms} ms; ${worst_ms} were foretold`);
+	}
+	// Where the kernel takes the memory away before it says goodbye, the last write fails over that.
+	await names_its_end(a, first, "peer_disconnect", "remote_operation", "remote_access");
+	const { first_error } = await names_its_end(a, second, "peer_disconnect");
+	equal(first_error, null, "first error of the idle connection");
 	await a.is_fine();
 	await a.stop();
 	await resources_are_back(before);

@@ -5,7 +5,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
 
-import { Daemon, busy, equal, finish, ok, resources, resources_are_back, run, scenario, until } from "./lib.mjs";
+import { explain, foretold_ms, names_its_end } from "./explained.mjs";
+import { Daemon, busy, dev, equal, finish, ok, resources, resources_are_back, run, scenario, until } from "./lib.mjs";
 
 const told = `${process.env.LAB_SHARED}/peer.json`;
 const peer_off = new URL("../../lab/peer-off", import.meta.url).pathname;
@@ -14,12 +15,44 @@ const peer_addr = process.env.LAB_PEER_ADDR;
 await until("the peer to be ready", () => existsSync(told));
 const { port, buffer: target } = JSON.parse(readFileSync(told, "utf8"));
 
+// A power cut is noticed by a timer of the device and by nothing else. It runs from the last answer of the peer, which may
+// come until the power is off, and a device may take up to four times as long as it was told (IBTA 9.7.6.1.3).
+async function in_time(daemon, { id }, worst_ms, cut_at, off_at) {
+	const { first_error } = await daemon.connection(id);
+	const seen_at = Date.parse(first_error.at);
+
+	console.log(`foretold: ${worst_ms} ms; it took ${seen_at - off_at} to ${seen_at - cut_at} ms`);
+	ok(seen_at - cut_at > worst_ms / 2, `it took ${seen_at - cut_at} ms; ${worst_ms} were foretold`);
+	ok(seen_at - off_at < worst_ms * 4, `it took ${seen_at - off_at} ms; ${worst_ms} were foretold`);
+}
+
+await scenario("the way to another machine is told before anybody connects", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	const { ready, facts } = await daemon.get(`/v1/explain?dst=${peer_addr}`);
+	equal(facts.device, dev, "device");
+	equal(facts.route.local, false, "that it is this host");
+	equal(facts.route.gateway, false, "that there is a router");
+	equal(facts.route.netdev, facts.local_gid.netdev, "interface");
+	equal(facts.local_gid.type, "roce_v2", "type of the GID");
+	ok(facts.path_mtu_bytes <= facts.route.mtu_bytes, `path MTU ${facts.path_mtu_bytes}`);
+	ok(ready, "it is not ready");
+	const connection = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
+	const { facts: { local_gid, path_mtu_bytes, neighbour } } = await explain(daemon, connection);
+	equal(JSON.stringify(local_gid), JSON.stringify(facts.local_gid), "GID of the connection");
+	equal(path_mtu_bytes, facts.path_mtu_bytes, "path MTU of the connection");
+	ok(/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(neighbour.lladdr), `hardware address ${neighbour.lladdr}`);
+	await daemon.post(`/v1/connections/${connection.id}/close`, {}, 60);
+	await daemon.stop();
+});
+
 await scenario("bytes cross to another machine, and a power cut ends what is busy", async () => {
 	const before = await resources();
 	const daemon = await Daemon.start("d");
 
 	await daemon.ready();
-	const used = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
+	const used = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 18 } });
 	const idle = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
 	const source = await daemon.buffer(target.size_bytes);
 	const bytes = randomBytes(target.size_bytes);
@@ -32,8 +65,14 @@ await scenario("bytes cross to another machine, and a power cut ends what is bus
 	const end = busy(daemon, used, source, target);
 	await daemon.until("/v1/stats", "a third transfer", ({ transfers_running, transfers_done }) =>
 		transfers_running > 0 && transfers_done > 2);
+	const worst_ms = await foretold_ms(daemon, used);
+	const cut_at = Date.now();
 	await run(peer_off);
+	const off_at = Date.now();
 	await daemon.ended_with(used.id, "retry_exceeded");
+	await in_time(daemon, used, worst_ms, cut_at, off_at);
+	const { causes } = await names_its_end(daemon, used, "retry_exceeded");
+	equal(causes[0].name, "IBV_WC_RETRY_EXC_ERR", "the closest cause");
 	const { code } = await end;
 	ok(["retry_exceeded", "wrong_state"].includes(code), `what ended the transfers is ${code}`);
 	const { items: [failed] } = await daemon.get("/v1/transfers?state=failed");

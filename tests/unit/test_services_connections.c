@@ -624,6 +624,21 @@ static void test_services_connections__a_removed_device_ends_them(void **state)
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 1);
 }
 
+static void test_services_connections__bytes_are_counted_either_way(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+
+	send_text(svc, pair.active, "seven..");
+	SVC_UNTIL(svc, pair.passive->inbox.count == 1);
+	vbd_connections_count_bytes(svc->daemon);
+	assert_int_equal(pair.active->moved_bytes, 7);
+	assert_int_equal(pair.passive->moved_bytes, 7);
+	svc_close(svc, pair.active);
+	vbd_connections_count_bytes(svc->daemon);
+	assert_int_equal(pair.active->moved_bytes, 7);
+}
+
 #define TEST(name) \
 	cmocka_unit_test_setup_teardown(test_services_connections__##name, svc_setup, svc_teardown)
 
@@ -654,6 +669,7 @@ int main(void)
 		TEST(a_full_inbox_holds_the_sender_back),
 		TEST(only_what_came_can_be_deleted),
 		TEST(what_it_moved_stays_in_the_totals),
+		TEST(bytes_are_counted_either_way),
 		TEST(a_removed_device_ends_them),
 	};
 
