@@ -107,7 +107,7 @@ static json_t *encode_inbox(const struct vbd_connection *connection)
 
 /* --- timeline -------------------------------------------------------------------------------- */
 
-static json_t *encode_entry(const struct vbd_timeline_entry *entry, uint64_t start_ns)
+json_t *vbd_encode_timeline_entry(const struct vbd_timeline_entry *entry, uint64_t start_ns)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
@@ -126,7 +126,8 @@ static json_t *encode_timeline(const struct vbd_conn *conn)
 
 	for (uint32_t i = 0; i < conn->timeline.count; i++) {
 		if (json_array_append_new(
-			    list, encode_entry(&conn->timeline.entries[i], conn->created_ns)) < 0) {
+			    list, vbd_encode_timeline_entry(
+					  &conn->timeline.entries[i], conn->created_ns)) < 0) {
 			json_decref(list);
 			return NULL;
 		}

@@ -235,6 +235,10 @@ json_t *vbd_encode_explanation(
 	vbd_put(&out, "findings", encode_findings(&explanation->findings));
 	vbd_put(&out, "facts", encode_facts(&explanation->facts, conn->established_ns != 0));
 	vbd_put(&out, "first_error", vbd_encode_first_error(&conn->first_error));
+	vbd_put(&out, "preceded_by",
+		explanation->preceding
+			? vbd_encode_timeline_entry(explanation->preceding, conn->created_ns)
+			: json_null());
 	vbd_put(&out, "followed_by", encode_followed_by(conn, &explanation->facts));
 	return vbd_encode_end(&out);
 }

@@ -178,6 +178,10 @@ json_t *vbd_encode_gid(const struct vbd_gid *gid);
 struct vbd_why;
 json_t *vbd_encode_why(const struct vbd_why *why);
 
+/** vbd_encode_timeline_entry - TimelineEntry; @start_ns: when the connection was made */
+struct vbd_timeline_entry;
+json_t *vbd_encode_timeline_entry(const struct vbd_timeline_entry *entry, uint64_t start_ns);
+
 /** vbd_encode_explanation - ConnectionExplanation */
 struct vbd_connection;
 struct vbd_explanation;

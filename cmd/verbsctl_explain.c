@@ -145,6 +145,7 @@ static void put_explanation(const json_t *explanation)
 	put_causes(vbd_ctl_json_at(explanation, "causes"));
 	put_texts("what to do", vbd_ctl_json_at(explanation, "advice"));
 	vbd_ctl_member_put(explanation, "first error", "first_error.text", vbd_ctl_cell_text);
+	vbd_ctl_member_put(explanation, "preceded by", "preceded_by.what", vbd_ctl_cell_text);
 	put_followed_by(explanation);
 	put_findings(vbd_ctl_json_at(explanation, "findings"));
 	put_facts(vbd_ctl_json_at(explanation, "facts"));

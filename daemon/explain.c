@@ -23,6 +23,19 @@ static bool device_gone(const struct vbd_conn *conn, const struct vbd_device *de
 	       (conn->had_qp && device->added_ns > conn->created_ns);
 }
 
+static void gather_fall(
+	const struct vbd_conn *conn, const struct vbd_device *device, struct vbd_facts *facts)
+{
+	uint64_t until_ns = conn->first_error.at_ns ? conn->first_error.at_ns
+			    : conn->ended_ns	    ? conn->ended_ns
+						    : vbd_clock_mono_ns();
+
+	if (device->port_err_ns <= conn->created_ns || device->port_err_ns > until_ns)
+		return;
+	facts->port_fell = true;
+	facts->port_fell_before_ms = (until_ns - device->port_err_ns) / VBD_NS_PER_MS;
+}
+
 static void gather_device(
 	const struct vbd_daemon *daemon, const struct vbd_conn *conn, struct vbd_facts *facts)
 {
@@ -36,6 +49,8 @@ static void gather_device(
 	if (!device)
 		return;
 	facts->iwarp = vbd_device_is_iwarp(device);
+	if (conn->had_qp && !facts->device_gone)
+		gather_fall(conn, device, facts);
 	if (!facts->device_gone && conn->port_num)
 		facts->port_known =
 			vbd_device_query_port(device, conn->port_num, &facts->port, NULL) == VBD_OK;
@@ -159,6 +174,27 @@ static void find_causes(const struct vbd_conn *conn, struct vbd_explanation *exp
 		add_cause(explanation, VBD_WHY_END_REASON, (int)conn->reason);
 }
 
+/* The error's own entry is the last one, where an event brought it. */
+static const struct vbd_timeline_entry *find_preceding(const struct vbd_conn *conn)
+{
+	const struct vbd_first_error *first = &conn->first_error;
+	const enum vbd_error_source source = first->error.source;
+	const enum vbd_timeline_kind own = source == VBD_SOURCE_WC	   ? VBD_TIMELINE_WC
+					   : source == VBD_SOURCE_CM_EVENT ? VBD_TIMELINE_CM_EVENT
+					   : source == VBD_SOURCE_ASYNC ? VBD_TIMELINE_ASYNC_EVENT
+									: VBD_TIMELINE_KIND_COUNT;
+	const struct vbd_timeline *timeline = &conn->timeline;
+	uint32_t count = timeline->count;
+
+	if (!first->at_ns)
+		return NULL;
+	while (count && timeline->entries[count - 1].at_ns > first->at_ns)
+		count--;
+	if (count && timeline->entries[count - 1].kind == own)
+		count--;
+	return count ? &timeline->entries[count - 1] : NULL;
+}
+
 /* --- the sentence ---------------------------------------------------------------------------- */
 
 struct sentence {
@@ -257,5 +293,6 @@ void vbd_explain_connection(const struct vbd_connection *connection, const struc
 	gather(connection, way, &ret_explanation->facts);
 	vbd_facts_judge(&ret_explanation->facts, &ret_explanation->findings);
 	find_causes(connection->conn, ret_explanation);
+	ret_explanation->preceding = find_preceding(connection->conn);
 	summarise(connection, ret_explanation);
 }

@@ -20,6 +20,8 @@ struct vbd_explanation {
 	struct vbd_findings findings;
 	struct vbd_why causes[VBD_CAUSES_MAX]; /* the closest to what was seen first */
 	size_t cause_count;		       /* 0: nothing went wrong */
+	/* what the connection noted last before its first error; NULL if there was no error */
+	const struct vbd_timeline_entry *preceding;
 };
 
 /**

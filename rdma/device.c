@@ -213,6 +213,8 @@ void vbd_device_drain_async(struct vbd_device *device)
 	while (device->context && vbd_pv_next_async_event(device->context, &event)) {
 		if (event.type >= 0 && event.type < VBD_ASYNC_EVENT_TYPES)
 			vbd_counter_add(&device->async_events[event.type], 1);
+		if (event.type == IBV_EVENT_PORT_ERR)
+			device->port_err_ns = vbd_clock_mono_ns();
 		if (names_qp(event.type)) {
 			if (device->ops->qp_event)
 				device->ops->qp_event(device, event.type, event.element.qp->qp_num,

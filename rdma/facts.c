@@ -61,6 +61,7 @@ static bool is_roce(const struct vbd_facts *facts)
 static void judge_device(const struct vbd_facts *facts, struct vbd_findings *findings)
 {
 	const struct vbd_port *port = &facts->port;
+	char text[TIME_TEXT_BYTES];
 
 	if (facts->device_gone)
 		found(findings, VBD_FINDING_DEVICE_GONE, "Device %s is gone.", facts->device);
@@ -68,6 +69,10 @@ static void judge_device(const struct vbd_facts *facts, struct vbd_findings *fin
 		found(findings, VBD_FINDING_PORT_NOT_ACTIVE, "Port %u of %s is %s (%s).",
 			port->port_num, facts->device, vbd_port_state_name(port->state),
 			vbd_phys_state_name(port->phys_state));
+	if (facts->port_fell)
+		found(findings, VBD_FINDING_PORT_WENT_DOWN, "A port of %s went down %s %s.",
+			facts->device, time_text(facts->port_fell_before_ms * VBD_NS_PER_MS, text),
+			facts->open ? "ago" : "before the end");
 }
 
 /* --- addresses ------------------------------------------------------------------------------- */

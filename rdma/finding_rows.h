@@ -32,6 +32,9 @@
 	X(NO_GID, "no_gid", ERROR, \
 		"no RDMA device has the address that the packets would leave from among its GIDs", \
 		"Compare the addresses of the interface with the GIDs in /v1/devices.") \
+	X(PORT_WENT_DOWN, "port_went_down", WARNING, \
+		"a port of the device went down while the connection lived, before its first error or its end", \
+		"See the device's async events in the event log, the cable, and what was done to the interface.") \
 	X(DEAD_PEER_FOR_EVER, "dead_peer_for_ever", WARNING, \
 		"a dead peer is never noticed: ack_timeout is 0, or retry_count is 7, which Soft-RoCE takes for ever", \
 		"Set qp.ack_timeout to 14 or so and qp.retry_count to 6 or less.") \

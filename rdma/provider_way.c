@@ -155,6 +155,21 @@ static int ask_route(struct asking *asking, const struct sockaddr *dst, const st
 	return ask(asking, request, on_route);
 }
 
+/* What the route leaves out. Addresses of this host are on "lo" for it, so that the scope of a
+ * link-local one has to be the one that was given. */
+static void complete_addresses(struct asking *asking, const struct sockaddr *dst)
+{
+	unsigned int scope = scope_of(dst) ? scope_of(dst) : asking->ifindex;
+	struct vbd_pv_way *way = asking->way;
+
+	if (!way->next.ss_family)
+		take_addr(asking->family, bytes_of(dst), asking->addr_bytes, &way->next);
+	if (!way->src.ss_family && way->local)
+		take_addr(asking->family, bytes_of(dst), asking->addr_bytes, &way->src);
+	set_scope(&way->src, scope);
+	set_scope(&way->next, scope);
+}
+
 /* --- interface and neighbour ----------------------------------------------------------------- */
 
 static void take_interface(struct asking *asking)
@@ -245,10 +260,7 @@ enum vbd_status vbd_pv_find_way(const struct sockaddr *dst, const struct sockadd
 		return status;
 	way.route_errnum = ask_route(&asking, dst, src && src->sa_family ? src : NULL);
 	if (!way.route_errnum) {
-		if (!way.next.ss_family)
-			take_addr(asking.family, bytes_of(dst), asking.addr_bytes, &way.next);
-		set_scope(&way.src, asking.ifindex);
-		set_scope(&way.next, asking.ifindex);
+		complete_addresses(&asking, dst);
 		take_interface(&asking);
 		if (!way.local && asking.ifindex)
 			ask_neighbour(&asking);

@@ -326,6 +326,7 @@ const explanation = {
   advice: ['Ping the peer.', 'Look at\u001b[31m it.'],
   findings: [{ severity: 'info', code: 'flushed', text: '3 were flushed.' }],
   first_error: { text: 'write: No answer' },
+  preceded_by: { kind: 'qp', what: 'RTR -> RTS' },
   followed_by: { flushed: 3, errors: 1 },
   facts: { device: 'rxe0', port_state: 'active', local_gid: { gid: '::1', type: 'roce_v2', scope: 'global' }, peer_gid: null,
     route: { netdev: 'eth0', src: '192.0.2.1', next_hop: '192.0.2.2' }, neighbour: { state: 'reachable' },
@@ -340,7 +341,8 @@ test('explain: says what became of a connection', async (t) => {
   assert.equal(stdout, [
     'It failed.', '  why           IBV_WC_RETRY_EXC_ERR: No answer', '                the peer is dead',
     '                the cable', '  what to do    Ping the peer.', '                Look at\\x1b[31m it.',
-    '  first error   write: No answer', '  followed by   3 flushes and 1 errors, which are noise',
+    '  first error   write: No answer',
+    '  preceded by   RTR -> RTS', '  followed by   3 flushes and 1 errors, which are noise',
     '  findings      info flushed: 3 were flushed.', '  device        rxe0', '  port state    active',
     '  local gid     ::1', '  gid type      roce_v2', '  gid scope     global',
     '  route         eth0 from 192.0.2.1 to 192.0.2.2', '  neighbour     reachable', '  path mtu      1024',

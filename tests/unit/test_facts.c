@@ -210,6 +210,9 @@ static void test_facts__device_and_port_are_looked_at(void **state)
 	facts.port.state = IBV_PORT_DOWN;
 	assert_only(&facts, VBD_FINDING_PORT_NOT_ACTIVE);
 	facts = good();
+	facts.port_fell = true;
+	assert_only(&facts, VBD_FINDING_PORT_WENT_DOWN);
+	facts = good();
 	facts.path_mtu_bytes = 1024;
 	assert_only(&facts, VBD_FINDING_MTU_BELOW_PORT);
 	facts.port.active_mtu_bytes = 1024;

@@ -84,6 +84,9 @@ static void test_explain__the_first_failure_is_the_cause_and_flushes_are_counted
 	assert_string_equal(explained.causes[1].name, "retry_exceeded");
 	flushed = explained.facts.flushed_sends + explained.facts.flushed_receives;
 	assert_int_equal(flushed, 3); /* of 4 receives one has failed by itself */
+	assert_non_null(explained.preceding);
+	assert_int_equal(explained.preceding->kind, VBD_TIMELINE_STATE);
+	assert_string_equal(explained.preceding->what, "established");
 	assert_true(has(VBD_FINDING_FLUSHED));
 	assert_false(has(VBD_FINDING_PEER_BUSY_HANG_UP));
 	assert_false(has(VBD_FINDING_DEAD_PEER)); /* it has nothing to foretell any more */
@@ -161,6 +164,28 @@ static void test_explain__a_device_that_went_is_found_gone(void **state)
 	vbd_explain_connection(pair.active, NULL, &explained);
 	assert_true(has(VBD_FINDING_DEVICE_GONE));
 	assert_false(explained.facts.port_known);
+}
+
+static void test_explain__a_port_that_went_down_is_remembered(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_listener *listener = svc_listen(svc, NULL);
+	struct svc_pair pair = svc_pair(svc, listener);
+	struct vbd_device *device = vbd_fabric_device(svc->daemon->fabric, "fake0");
+
+	vbd_explain_connection(pair.active, NULL, &explained);
+	assert_false(has(VBD_FINDING_PORT_WENT_DOWN));
+	fake_device_async(svc->device, IBV_EVENT_PORT_ERR, 1);
+	SVC_UNTIL(svc, device->port_err_ns);
+	vbd_explain_connection(pair.active, NULL, &explained);
+	assert_true(has(VBD_FINDING_PORT_WENT_DOWN));
+	svc_close(svc, pair.active);
+	vbd_explain_connection(pair.active, NULL, &explained);
+	assert_true(has(VBD_FINDING_PORT_WENT_DOWN));
+	/* Whoever came later has not seen it. */
+	pair = svc_pair(svc, listener);
+	vbd_explain_connection(pair.active, NULL, &explained);
+	assert_false(has(VBD_FINDING_PORT_WENT_DOWN));
 }
 
 static void test_explain__an_address_that_was_taken_away_is_found(void **state)
@@ -342,6 +367,7 @@ int main(void)
 		TEST(test_explain__a_closed_one_says_by_whom),
 		TEST(test_explain__one_on_its_way_says_what_it_waits_for),
 		TEST(test_explain__a_device_that_went_is_found_gone),
+		TEST(test_explain__a_port_that_went_down_is_remembered),
 		TEST(test_explain__an_address_that_was_taken_away_is_found),
 		TEST(test_explain__the_way_to_the_peer_counts),
 		TEST(test_explain__a_destination_leads_to_the_device_of_the_source),
