@@ -236,7 +236,7 @@ static void test_conn_fsm__the_other_names_are_those_of_the_contract(void **test
 	names.count = 0;
 	for (unsigned int i = 0; i < VBD_TIMELINE_KIND_COUNT; i++)
 		add_name(&names, vbd_timeline_kind_name((enum vbd_timeline_kind)i));
-	openapi_read_property_enum("Connection", "kind", &contract);
+	openapi_read_property_enum("TimelineEntry", "kind", &contract);
 	assert_same(&names, &contract);
 }
 
