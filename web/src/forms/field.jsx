@@ -90,9 +90,8 @@ export function Field({ field, value, error, onChange }) {
 				<Flags field={field} value={value} onChange={onChange} describedBy={describedBy} />
 			) : (
 				<div class="field">
-					<label for={id}>
+					<label for={id} class={field.required ? "needed" : undefined}>
 						{field.label}
-						{field.required && <span class="needed" aria-hidden="true"> *</span>}
 					</label>
 					<Input field={field} value={value} inputProps={inputProps} />
 				</div>

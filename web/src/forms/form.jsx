@@ -61,6 +61,8 @@ function focusWrong(form) {
 function FormDialog({ form, given, onClose }) {
 	const element = useRef(null);
 	const [values, setValues] = useState(() => initialValues(form.fields, given));
+	/* What is typed is drawn a moment later, and Enter may come before that. */
+	const typed = useRef(values);
 	const [isTried, setTried] = useState(false);
 	const { problem, busy, send } = useSend((answer) => {
 		onClose();
@@ -75,14 +77,16 @@ function FormDialog({ form, given, onClose }) {
 	function set(field, value) {
 		/* What a buffer's "copy for the peer" gives fills both fields. */
 		const remote = field.kind === "hex" ? remoteFrom(value) : null;
-		setValues((old) => ({ ...old, [field.name]: value, ...remote }));
+		typed.current = { ...typed.current, [field.name]: value, ...remote };
+		setValues(typed.current);
 	}
 
 	async function submit(event) {
 		event.preventDefault();
 		if (busy) return;
 		setTried(true);
-		if (Object.keys(errors).length === 0) await send(request);
+		const asked = formRequest(form, typed.current);
+		if (Object.keys(asked.errors).length === 0) await send(asked.request);
 		focusWrong(element);
 	}
 

@@ -61,16 +61,19 @@ function acting(may, name) {
 	return may ? [{ key: "act", label: "", fixed: true, end: true, width: "3rem", cell: (row) => <ActionButton small name={name} item={row} /> }] : [];
 }
 
+function memoryOf({ device, kind }) {
+	return kind === "anonymous" ? device : `${device}, ${kind}`;
+}
+
 function bufferColumns(may) {
 	return [
 		{ key: "id", label: "Buffer", value: (row) => row.name ?? row.id, cell: (row) => <Named item={row} under={`${row.kind}, ${row.access.map((right) => RIGHTS[right]).join(", ") || "no access"}`} /> },
 		{ key: "state", label: "State", width: "9%", value: (row) => row.state, cell: (row) => <State state={row.state} title={row.error?.text} /> },
 		{ key: "size", label: "Size", end: true, firstDown: true, width: "8%", value: (row) => row.size_bytes, cell: (row) => <span class="num" title={`${count(row.size_bytes)} bytes`}>{bytes(row.size_bytes)}</span> },
-		{ key: "kind", label: "Memory", wide: true, width: "9%", value: (row) => row.kind, cell: (row) => row.kind },
-		{ key: "access", label: "A peer may", wide: true, width: "19%", value: (row) => row.access.join(), cell: (row) => <Access access={row.access} /> },
+		{ key: "access", label: "A peer may", wide: true, width: "22%", value: (row) => row.access.join(), cell: (row) => <Access access={row.access} /> },
 		...(may ? [remoteColumn] : []),
-		{ key: "device", label: "Device", wide: true, width: "7%", value: (row) => row.device, cell: (row) => <span class="mono">{row.device}</span> },
-		{ key: "users", label: "In use by", end: true, wide: true, firstDown: true, width: "8%", value: (row) => row.users, cell: (row) => <span class={row.users ? "num" : "num faint"}>{row.users}</span> },
+		{ key: "memory", label: "Memory", wide: true, width: "13%", value: memoryOf, cell: (row) => <span title={row.shm_name ?? undefined}>{memoryOf(row)}</span> },
+		{ key: "users", label: "Users", end: true, wide: true, firstDown: true, width: "6%", value: (row) => row.users, cell: (row) => <span class={row.users ? "num" : "num faint"}>{row.users}</span> },
 		...acting(may, "deleteBuffer"),
 	];
 }
@@ -133,7 +136,7 @@ export function BuffersView({ route }) {
 			</div>
 			{buffers.loadedAt !== null && buffers.items.length > 0 && (
 				<p class="note">
-					{bytes(sum(buffers.items))} registered in {count(buffers.items.length)} buffers.
+					{bytes(sum(buffers.items))} registered in {buffers.items.length === 1 ? "one buffer" : `${count(buffers.items.length)} buffers`}.
 					{id && (
 						<>
 							{" "}

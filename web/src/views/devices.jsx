@@ -145,15 +145,18 @@ function Device({ device }) {
 	);
 }
 
-export function DevicesView() {
+export function DevicesView({ route }) {
 	const { items, problem, loadedAt } = useList("devices");
+	const { id = "" } = route.query;
+	const shown = items.filter((device) => !id || id === device.name || id === String(device.id));
 	return (
 		<div class="view">
 			<div class="view-head">
 				<h1>Devices</h1>
+				{shown.length < items.length && <a href="#/devices">Show all {items.length}</a>}
 			</div>
 			{problem && loadedAt === null && problem.status !== 0 && <Trouble problem={problem} />}
-			{items.map((device) => (
+			{shown.map((device) => (
 				<Device key={device.id} device={device} />
 			))}
 			{loadedAt !== null && items.length === 0 && (
