@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// guest.mjs BUILDDIR PORT: runs in the lab, next to the RDMA device, and does what the browser tests on the host ask for at
+// PORT: POST /start, /signal and /quit, GET /log. The daemons listen at the ports that the host says, which are the same on both
+// sides: a daemon only answers to the host and port it listens at.
+
+import { spawn } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import http from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const [, , build, port] = process.argv;
+const work = mkdtempSync(join(tmpdir(), "verbsd-web-"));
+const daemons = new Map();
+
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+const log_path = (name) => join(work, `${name}.log`);
+
+function answers(at, path) {
+	return new Promise((done) => {
+		const request = http.get({ host: "127.0.0.1", port: at, path, agent: false }, (response) => {
+			response.resume();
+			done(response.statusCode === 200);
+		});
+
+		request.on("error", () => done(false));
+	});
+}
+
+// The host's own deadline ends a daemon that never gets there.
+async function start({ name, port: at, args = [], tokens = {} }) {
+	const options = [];
+
+	for (const [role, token] of Object.entries(tokens)) {
+		const path = join(work, `${name}.${role}`);
+
+		writeFileSync(path, `${token}\n`, { mode: 0o600 });
+		options.push(`--${role}-token-file`, path);
+	}
+	const log = openSync(log_path(name), "a");
+	const child = spawn(join(build, "cmd/verbsd"), ["--listen", `127.0.0.1:${at}`, ...options, ...args],
+		{ stdio: ["ignore", log, log] });
+	const daemon = { child, gone: null };
+
+	closeSync(log);
+	daemons.set(name, daemon);
+	daemon.ended = new Promise((done) => child.on("close", (status, signal) => {
+		daemon.gone = { status, signal };
+		done(daemon.gone);
+	}));
+	while (!await answers(at, "/readyz")) {
+		if (daemon.gone)
+			throw new Error(`daemon ${name} ended: ${readFileSync(log_path(name), "utf8").slice(-500)}`);
+		await sleep(50);
+	}
+	return { pid: child.pid };
+}
+
+async function signal({ name, signal: which }) {
+	const daemon = daemons.get(name);
+
+	daemon.child.kill(which);
+	return ["SIGKILL", "SIGTERM"].includes(which) ? daemon.ended : {};
+}
+
+// How each daemon that still ran ended; 0 says that it gave everything back.
+async function quit() {
+	const ends = {};
+
+	for (const [name, daemon] of daemons) {
+		if (daemon.gone)
+			continue;
+		daemon.child.kill("SIGTERM");
+		ends[name] = await daemon.ended;
+	}
+	setTimeout(() => {
+		rmSync(work, { recursive: true, force: true });
+		process.exit(0);
+	}, 100);
+	return ends;
+}
+
+const deeds = {
+	"/env": () => ({ addr: process.env.LAB_ADDR, dev: process.env.LAB_DEV }),
+	"/start": start,
+	"/signal": signal,
+	"/log": ({ name }) => ({ log: readFileSync(log_path(name), "utf8") }),
+	"/quit": quit,
+};
+
+async function body_of(request) {
+	const parts = [];
+
+	for await (const part of request)
+		parts.push(part);
+	return parts.length ? JSON.parse(Buffer.concat(parts)) : {};
+}
+
+http.createServer(async (request, response) => {
+	let status = 200;
+	let answer;
+
+	try {
+		answer = await deeds[request.url](await body_of(request));
+	} catch (error) {
+		status = 500;
+		answer = { error: error.message };
+	}
+	response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(answer));
+}).listen(Number(port), "127.0.0.1");

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Usage: run.mjs BUILDDIR [PART]
+//
+// The dashboard of BUILDDIR's verbsd in Debian's Chromium on this machine, against two daemons and a real RDMA device in
+// one guest of the lab; only the scenarios whose name has PART in it. Screenshots stay in BUILDDIR/web-artefacts. Ends
+// with "N passed, N failed", and 77 where it can't be tried.
+
+import { existsSync, mkdirSync, realpathSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { Guest, lab_is_there } from "./lab.mjs";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const [, , folder = "build/dev", only = ""] = process.argv;
+const CHROMIUM = process.env.VERBSD_CHROMIUM ?? "/usr/bin/chromium";
+const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+	"--disable-sync", "--disable-dev-shm-usage"];
+// Generous: the guest is emulated, and its host is busy. Nothing here says that something is fast.
+const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 60_000);
+const SUITES = ["story", "forms", "access", "restart", "many", "looks"];
+
+function skip(why) {
+	console.log(`skipped: ${why}`);
+	process.exit(77);
+}
+
+function check_what_is_needed() {
+	if (!existsSync(CHROMIUM))
+		skip(`there is no ${CHROMIUM} (Debian: chromium; VERBSD_CHROMIUM names another)`);
+	if (!existsSync(join(here, "node_modules/playwright-core")))
+		skip(`the npm packages are missing: run npm ci in ${here}`);
+	if (!lab_is_there())
+		skip("lab/prepare failed, as it says above");
+}
+
+async function open_browser() {
+	const { chromium } = await import("playwright-core");
+
+	return chromium.launch({ executablePath: CHROMIUM, headless: true, args: FLAGS, timeout: PATIENCE_MS });
+}
+
+async function main() {
+	check_what_is_needed();
+	const build = realpathSync(folder);
+	const artefacts = join(build, "web-artefacts");
+
+	rmSync(artefacts, { recursive: true, force: true });
+	mkdirSync(artefacts, { recursive: true });
+	const [{ World }, ...suites] = await Promise.all(["./world.mjs", ...SUITES.map((name) => `./scenarios/${name}.mjs`)]
+		.map((path) => import(path)));
+	const [guest, browser] = await Promise.all([Guest.boot(build), open_browser()]);
+	const world = new World({ guest, browser, artefacts, patience_ms: PATIENCE_MS });
+
+	process.on("exit", () => guest.kill());
+	for (const { scenarios } of suites)
+		for (const [name, play] of scenarios)
+			if (name.includes(only))
+				await world.play(name, play);
+	await browser.close();
+	await world.play("both daemons stop with status 0", () => world.stop());
+	console.log(`${world.passed} passed, ${world.failed} failed`);
+	process.exit(world.failed === 0 ? 0 : 1);
+}
+
+main().catch((error) => {
+	console.log(`not ok: ${error.stack}`);
+	process.exit(1);
+});

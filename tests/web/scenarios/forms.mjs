@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Forms: the curl command that each shows does the same, and what is wrong is told where it is wrong.
+
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+
+import { command_of, fill_form, focus_is, go, row_of, sees, submit } from "../ui.mjs";
+import { equal, ok } from "../world.mjs";
+
+const PORT = 7471;
+
+// As a person would: pasted into a shell on this machine.
+async function run(command, env = {}) {
+	const { stdout } = await promisify(execFile)("/bin/sh", ["-c", command], { env: { PATH: process.env.PATH, ...env } });
+
+	return stdout ? JSON.parse(stdout) : null;
+}
+
+async function commands_do_the_same(world) {
+	await world.fresh();
+	const page = await world.page("a", "#/buffers");
+	let dialog = await fill_form(page, "Make a buffer", { Size: "64 KiB", read: true, Name: "by_curl" });
+	const made = await run(await command_of(dialog, "by_curl"));
+
+	equal(made.size_bytes, 65536, "the size of the buffer that curl made");
+	equal(made.access.join(), "remote_read", "its access");
+	await dialog.getByRole("button", { name: "Cancel" }).click();
+	await sees(row_of(page, "by_curl"));
+	equal((await world.get("a", "/v1/buffers")).total, 1, "how many buffers there are, as the form itself was cancelled");
+
+	await world.make("b", "/v1/listeners", { addr: "0.0.0.0", port: PORT });
+	await go(page, "Connections");
+	dialog = await fill_form(page, "Connect", { Host: world.addr, Port: String(PORT), Name: "by_curl" }, { "ACK timeout": "10" });
+	equal((await run(await command_of(dialog, '"ack_timeout":10'))).name, "by_curl", "the name of the connection that curl made");
+	await dialog.getByRole("button", { name: "Cancel" }).click();
+	await sees(row_of(page, "by_curl").getByText("established"));
+	equal((await world.get("a", "/v1/connections/by_curl")).params.ack_timeout, 10, "its ACK timeout");
+
+	await row_of(page, "by_curl").getByRole("link").click();
+	await page.getByRole("button", { name: "Close", exact: true }).click();
+	dialog = page.getByRole("dialog");
+	await run(await command_of(dialog, "/close"));
+	await dialog.getByRole("button", { name: "Cancel" }).click();
+	await sees(page.locator(".view-head").getByText("closed"));
+}
+
+async function wrongs_are_told_at_the_field(world) {
+	await world.fresh();
+	const page = await world.page("a", "#/connections");
+	const dialog = await fill_form(page, "Connect", { Port: "70000" });
+	const connect = dialog.getByRole("button", { name: "Connect", exact: true });
+
+	await connect.click();
+	await sees(dialog.getByText("Host: is needed"));
+	await sees(dialog.getByText("Port: a whole number, 1 to 65535"));
+	await page.waitForFunction(() => document.activeElement.name === "dst_addr");
+	equal((await world.get("a", "/v1/connections")).total, 0, "how many connections there are");
+
+	// What only the daemon knows is told at the field that it names.
+	await dialog.getByLabel("Host", { exact: true }).fill("10.76.0.1");
+	await dialog.getByLabel("Port", { exact: true }).fill(String(PORT));
+	await dialog.getByLabel("Name", { exact: true }).fill("7 is no name");
+	await connect.click();
+	await sees(dialog.locator(".is-wrong").filter({ has: page.getByLabel("Name", { exact: true }) }));
+	await page.waitForFunction(() => document.activeElement.name === "name");
+
+	// And what belongs to no field, above them.
+	await dialog.getByLabel("Name", { exact: true }).fill("");
+	await dialog.getByText("More", { exact: true }).click();
+	await dialog.getByLabel("From address", { exact: true }).fill("192.0.2.77");
+	await connect.click();
+	await dialog.waitFor({ state: "hidden" });
+	await sees(page.locator(".view-head").getByText("failed"));
+}
+
+async function what_is_there_can_be_ended(world) {
+	await world.fresh();
+	await world.connection({ name: "short" });
+	await world.make("b", "/v1/buffers", { size_bytes: 4096, name: "gone" });
+	const page = await world.page("a", "#/connections/short");
+
+	await page.getByRole("button", { name: "Close", exact: true }).click();
+	await submit(page.getByRole("dialog"), "Close it");
+	await sees(page.locator(".view-head").getByText("closed"));
+	await page.getByRole("button", { name: "Forget" }).click();
+	await submit(page.getByRole("dialog"), "Forget it");
+	await sees(page.getByText("No connections yet"));
+
+	const other = await world.page("b", "#/buffers");
+	await other.getByRole("button", { name: /^Delete buffer gone/ }).click();
+	await submit(other.getByRole("dialog"), "Delete it");
+	await sees(other.getByText("No buffers yet"));
+	await go(other, "Listeners");
+	await other.getByRole("button", { name: /^Stop listener/ }).click();
+	await submit(other.getByRole("dialog"), "Stop it");
+	await sees(other.getByText("Nobody is listened for"));
+}
+
+async function windows_are_bound_and_revoked(world) {
+	await world.fresh();
+	// A bind is a work request, and has to be posted somewhere.
+	await world.connection();
+	await world.make("a", "/v1/buffers", { size_bytes: 65536, name: "wide", access: ["mw_bind"] });
+	const page = await world.page("a", "#/buffers");
+	const dialog = await fill_form(page, "Bind a memory window", { Buffer: { label: "wide (1)" }, read: true, Length: "4 KiB",
+		Name: "narrow" });
+
+	await submit(dialog, "Bind");
+	await sees(row_of(page, "narrow").getByText("ready"));
+	await page.getByRole("button", { name: /^Revoke window narrow/ }).click();
+	await submit(page.getByRole("dialog"), "Revoke it");
+	await row_of(page, "narrow").waitFor({ state: "hidden" });
+}
+
+async function a_running_transfer_is_seen_and_cancelled(world) {
+	await world.fresh();
+	const { id } = await world.connection();
+	await world.make("a", "/v1/buffers", { size_bytes: 4096 });
+	// A receive that nobody sends for stays until it is cancelled.
+	const { status } = await world.try("a", "POST", "/v1/transfers", { op: "recv", connection: id, buffer: 1 });
+
+	ok(status >= 400, "a receive beside a service is refused");
+	const bare = await world.connection({ service: "none" });
+	await world.call("a", "POST", "/v1/transfers", { op: "recv", connection: bare.id, buffer: 1, timeout_ms: 600000 });
+	const page = await world.page("a", "#/transfers?show=running");
+
+	await sees(row_of(page, "#1 recv").getByText("running"));
+	await page.getByRole("button", { name: /^Cancel transfer 1/ }).click();
+	await submit(page.getByRole("dialog"), "Cancel it");
+	await sees(page.getByText("No transfer matches"));
+	await page.getByRole("button", { name: /^Failed/ }).click();
+	await sees(row_of(page, "#1 recv").getByText("cancelled"));
+	await focus_is(page, await page.getByRole("button", { name: /^Failed/ }).innerText(), "what has the focus");
+}
+
+export const scenarios = [
+	["the curl command of a form does what the form does", commands_do_the_same],
+	["what is wrong with a form is told at its field", wrongs_are_told_at_the_field],
+	["what is there can be closed, forgotten, deleted and stopped", what_is_there_can_be_ended],
+	["a memory window is bound and revoked", windows_are_bound_and_revoked],
+	["a running transfer is seen, and cancelled", a_running_transfer_is_seen_and_cancelled],
+];

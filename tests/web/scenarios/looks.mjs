@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How it looks: every view in light, dark and on a phone, kept as screenshots, and nothing wider than the window.
+
+import { row_of, sees } from "../ui.mjs";
+import { PHONE } from "../world.mjs";
+
+const LOOKS = { light: {}, dark: { scheme: "dark" }, phone: { viewport: PHONE, scale: 2 },
+	"phone-dark": { viewport: PHONE, scale: 2, scheme: "dark" } };
+const LONG = "a_name_that_is_as_long_as_a_name_may_be_which_is_63_characters_";
+
+// Something of everything, in states that differ.
+async function furnish(world) {
+	await world.fresh();
+	const target = await world.make("b", "/v1/buffers", { size_bytes: 1 << 20, access: ["remote_write"] });
+	const remote = { addr: target.addr, rkey: target.rkey };
+
+	await world.make("a", "/v1/buffers", { size_bytes: 1 << 20, name: "source",
+		access: ["remote_write", "remote_read", "remote_atomic", "mw_bind"] });
+	await world.make("a", "/v1/buffers", { size_bytes: 12345, kind: "shared", name: LONG });
+	await world.connection({ name: "steady" });
+	await world.make("a", "/v1/windows", { buffer: "source", type: 1, access: ["remote_read"], name: "slot", length_bytes: 4096 });
+	await world.make("a", "/v1/listeners", { addr: "::", port: 7472, name: "here", service: "echo" });
+	await world.connection({ name: LONG });
+	await world.make("a", "/v1/transfers", { op: "write", connection: "steady", buffer: "source", remote });
+	await world.try("a", "POST", "/v1/transfers", { op: "write", connection: LONG, buffer: "source",
+		remote: { ...remote, rkey: "0x1" } }, 60);
+	await world.try("a", "POST", "/v1/connections", { dst_addr: world.addr, dst_port: 7999, name: "nobody" }, 60);
+	await world.until("a", "/v1/connections?state=failed", "two that failed", ({ total }) => total === 2);
+}
+
+const VIEWS = [
+	["connections", "#/connections", (page) => row_of(page, "nobody")],
+	["connection", "#/connections/steady", (page) => page.locator('.qp-node[data-state="RTS"][data-now]')],
+	["connection-failed", `#/connections/${LONG}`, (page) => page.locator(".view-head").getByText("failed")],
+	["listeners", "#/listeners", (page) => row_of(page, "here")],
+	["transfers", "#/transfers?id=2", (page) => page.getByRole("region", { name: "Transfer 2: write" })],
+	["buffers", "#/buffers", (page) => row_of(page, "slot")],
+	["devices", "#/devices", (page) => page.getByRole("heading", { name: "Port 1" })],
+	["events", "#/events", (page) => page.locator(".event").filter({ hasText: "nobody listens" })],
+	["form", "#/transfers", async (page) => {
+		await page.getByRole("button", { name: "Run a transfer" }).click();
+		return page.getByRole("dialog");
+	}],
+];
+
+async function every_view(world, look) {
+	const page = await world.page("a", "", LOOKS[look]);
+
+	for (const [name, hash, landmark] of VIEWS) {
+		await page.goto(`${world.guest.url("a")}${hash}`);
+		await sees(await landmark(page));
+		await page.evaluate(() => document.fonts.ready);
+		await world.shot(page, `${name}-${look}`);
+		await world.fits(page, `${name} (${look})`);
+	}
+}
+
+export const scenarios = [
+	["every view fits, in light, dark and on a phone", async (world) => {
+		await furnish(world);
+		for (const look of Object.keys(LOOKS))
+			await every_view(world, look);
+	}],
+];

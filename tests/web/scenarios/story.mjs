@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The whole of it, by hand: listen, connect, watch, move bytes, lose the peer, and read why.
+
+import { randomBytes } from "node:crypto";
+
+import { fill, fill_form, go, has_value, row_of, sees, submit } from "../ui.mjs";
+import { equal, ok } from "../world.mjs";
+
+const PORT = "7471";
+const SIZE = 8 << 20;
+
+// What stands on the clipboard after the button for it was pressed.
+async function copied(page, label) {
+	await page.getByRole("button", { name: label }).click();
+	return page.evaluate(() => navigator.clipboard.readText());
+}
+
+async function offer_a_buffer(world) {
+	const page = await world.page("b", "#/listeners");
+
+	await submit(await fill_form(page, "Listen", { Port: PORT, Name: "in" }), "Listen");
+	await sees(row_of(page, `0.0.0.0:${PORT}`).getByText("listening"));
+	await go(page, "Buffers");
+	await submit(await fill_form(page, "Make a buffer", { Size: "8 MiB", write: true, Name: "target" }), "Make it");
+	await sees(row_of(page, "target").getByText("ready"));
+	return { page, remote: await copied(page, /Copy address and key of target/) };
+}
+
+async function make_source(page) {
+	await go(page, "Buffers");
+	await submit(await fill_form(page, "Make a buffer", { Size: String(SIZE), Name: "source" }), "Make it");
+	await sees(row_of(page, "source").getByText("ready"));
+}
+
+async function connect(world, page) {
+	await go(page, "Connections");
+	await submit(await fill_form(page, "Connect", { Host: world.addr, Port: PORT, Name: "story" }), "Connect");
+	await sees(page.getByRole("heading", { name: "story" }));
+	await sees(page.locator(".view-head").getByText("established"));
+	await sees(page.locator('.qp-node[data-state="RTS"][data-now]'));
+	for (const step of ["RESET -> INIT", "INIT -> RTR", "RTR -> RTS"])
+		await sees(page.getByText(step));
+}
+
+async function move_bytes(world, page, remote) {
+	const dialog = await fill_form(page, "Run a transfer", { "Buffer here": { label: "source (1)" } });
+
+	// As it is copied from the other page: address and key at once.
+	await fill(dialog, { "Address there": remote });
+	const { rkey } = JSON.parse(remote);
+	await has_value(dialog.getByLabel("Key there"), rkey);
+	await submit(dialog, "Start");
+	const transfer = page.getByRole("region", { name: "Transfer 1: write" });
+
+	await sees(transfer.locator('[role="progressbar"][aria-valuenow="100"]'));
+	await sees(transfer.getByText("done", { exact: true }));
+	const sums = await Promise.all([world.get("a", "/v1/buffers/source/checksum"), world.get("b", "/v1/buffers/target/checksum")]);
+	equal(sums[1].checksum, sums[0].checksum, "the checksum of what arrived");
+}
+
+// Writes one after another until one fails.
+async function keep_busy(world, { addr, rkey }) {
+	for (;;) {
+		const { status } = await world.try("a", "POST", "/v1/transfers", { op: "write", connection: "story", buffer: "source",
+			remote: { addr, rkey }, timeout_ms: 60000 }, 60);
+
+		if (status !== 201)
+			return;
+	}
+}
+
+async function lose_the_peer(world, page, remote) {
+	await page.goto(`${world.guest.url("a")}#/connections/1`);
+	const busy = keep_busy(world, remote);
+
+	await world.until("a", "/v1/connections/1", "more bytes written", ({ counters }) => counters.write.bytes > 2 * SIZE);
+	await world.shot(page, "connection-busy");
+	await world.kill("b");
+	await busy;
+	return world.until("a", "/v1/connections/1", "its end", ({ end }) => end !== null);
+}
+
+async function read_why(world, page, { state, end }) {
+	await sees(page.locator(".view-head").getByText(state));
+	await sees(page.locator("main").getByText(end.reason.replaceAll("_", " ")));
+	const explained = await world.get("a", "/v1/connections/1/explain");
+
+	await sees(page.getByText(explained.summary));
+	for (const { meaning } of explained.causes)
+		await sees(page.getByText(meaning));
+	await world.shot(page, "connection-ended");
+	await go(page, "Connections");
+	await sees(row_of(page, "story").getByText(end.reason.replaceAll("_", " ")));
+	await go(page, "Events");
+	await page.getByRole("searchbox").fill("connection_ended");
+	await sees(page.locator(".event").filter({ hasText: end.reason }));
+	ok(explained.followed_by !== undefined, "what followed the first error is not counted");
+}
+
+export const scenarios = [
+	["a connection made by the form reaches RTS, moves bytes, and says why it ended when its peer is killed", async (world) => {
+		await world.fresh();
+		const { remote } = await offer_a_buffer(world);
+		const page = await world.page("a");
+
+		await make_source(page);
+		await world.guest.put("a", "/v1/buffers/source/data", randomBytes(SIZE));
+		await connect(world, page);
+		await move_bytes(world, page, remote);
+		const connection = await lose_the_peer(world, page, JSON.parse(remote));
+		await read_why(world, page, connection);
+	}],
+];

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a scenario has at hand: fresh daemons, pages that complain when something is wrong with them, and the API.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+import { ask } from "./lab.mjs";
+
+export class Failure extends Error {}
+
+export function ok(condition, why) {
+	if (!condition)
+		throw new Failure(why);
+}
+
+export function equal(seen, wanted, what) {
+	ok(seen === wanted, `${what} is ${JSON.stringify(seen)}, not ${JSON.stringify(wanted)}`);
+}
+
+export const WIDE = { width: 1280, height: 800 };
+export const PHONE = { width: 360, height: 740 };
+
+export class World {
+	constructor({ guest, browser, artefacts, patience_ms }) {
+		Object.assign(this, { guest, browser, artefacts, patience_ms, passed: 0, failed: 0, contexts: [], wrongs: [] });
+		this.running = new Set();
+	}
+
+	get addr() { return this.guest.addr; }
+
+	// --- daemons
+
+	/** Daemons anew, so that ids begin at 1 and nobody's leftovers are in sight. */
+	async fresh(more = {}) {
+		for (const name of ["a", "b"]) {
+			await this.kill(name);
+			await this.start(name, more[name]);
+		}
+	}
+
+	async start(name, more) {
+		await this.guest.start(name, more);
+		this.running.add(name);
+		this.tokens = { ...this.tokens, [name]: more?.tokens?.control };
+	}
+
+	async kill(name) {
+		if (this.running.delete(name))
+			await this.guest.signal(name, "SIGKILL");
+	}
+
+	async stop() {
+		const ends = await this.guest.quit();
+
+		for (const [name, { status, signal }] of Object.entries(ends))
+			ok(status === 0, `daemon ${name} ended with ${status ?? signal}`);
+	}
+
+	// --- the API
+
+	async try(name, method, path, body, wait_s) {
+		const token = this.tokens[name];
+
+		return ask(this.guest[name], method, path, body, {
+			...(wait_s !== undefined && { Prefer: `wait=${wait_s}` }),
+			...(token && { Authorization: `Bearer ${token}` }),
+		});
+	}
+
+	/** The body of a good answer. */
+	async call(name, method, path, body, wait_s) {
+		const answer = await this.try(name, method, path, body, wait_s);
+
+		ok(answer.status < 300, `${name}: ${method} ${path}: ${answer.status} ${answer.body.code}: ${answer.body.detail}`);
+		return answer.body;
+	}
+
+	get(name, path) { return this.call(name, "GET", path); }
+	make(name, path, body) { return this.call(name, "POST", path, body, 60); }
+
+	/** Until what stands at `path` pleases; looks again at every event. */
+	async until(name, path, what, pleases) {
+		const end = Date.now() + this.patience_ms;
+
+		for (;;) {
+			const { last } = await this.get(name, "/v1/events?limit=1");
+			const seen = await this.get(name, path);
+
+			if (pleases(seen))
+				return seen;
+			ok(Date.now() < end, `${name}: ${path}: waited in vain for ${what}: ${JSON.stringify(seen).slice(0, 300)}`);
+			await this.get(name, `/v1/events?after=${last}&limit=1&wait_ms=500`);
+		}
+	}
+
+	/** A connection from a to b, and the port that b listens at. */
+	async connection(more = {}, port = 7471) {
+		await this.try("b", "POST", "/v1/listeners", { addr: "0.0.0.0", port });
+		return this.make("a", "/v1/connections", { dst_addr: this.addr, dst_port: port, timeout_ms: 60000, ...more });
+	}
+
+	// --- pages
+
+	/** A page of its own, as of another visitor, at the dashboard of daemon `name`. */
+	async page(name, hash = "", { viewport = WIDE, scheme = "light", scale = 1 } = {}) {
+		const context = await this.browser.newContext({ viewport, colorScheme: scheme, deviceScaleFactor: scale,
+			permissions: ["clipboard-read", "clipboard-write"] });
+
+		this.contexts.push(context);
+		context.setDefaultTimeout(this.patience_ms);
+		const page = await context.newPage();
+
+		this.listen_for_wrongs(page);
+		await page.goto(this.guest.url(name) + hash);
+		return page;
+	}
+
+	listen_for_wrongs(page) {
+		const origins = new Set([this.guest.url("a"), this.guest.url("b")].map((url) => new URL(url).origin));
+
+		page.on("pageerror", (error) => this.wrongs.push(`the page threw: ${error.message}`));
+		page.on("console", (message) => {
+			if (/Content Security Policy/.test(message.text()))
+				this.wrongs.push(`the page broke its own policy: ${message.text()}`);
+		});
+		// Nothing is loaded from anywhere else.
+		page.on("request", (request) => {
+			const url = new URL(request.url());
+
+			if (/^(http|ws)/.test(url.protocol) && !origins.has(url.origin))
+				this.wrongs.push(`the page asked for ${url}`);
+		});
+	}
+
+	/** A screenshot that is kept. */
+	async shot(page, name) {
+		await page.screenshot({ path: join(this.artefacts, `${name}.png`), animations: "disabled" });
+	}
+
+	/** Nothing is wider than the window. */
+	async fits(page, what) {
+		const over = await page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
+
+		ok(over <= 0, `${what} is ${over} px wider than the window`);
+	}
+
+	// --- scenarios
+
+	async play(name, scenario) {
+		const began = Date.now();
+
+		this.wrongs = [];
+		try {
+			await scenario(this);
+			ok(this.wrongs.length === 0, this.wrongs.join("; "));
+			this.passed++;
+			console.log(`ok ${name} (${Date.now() - began} ms)`);
+		} catch (error) {
+			this.failed++;
+			console.log(`not ok ${name}: ${error instanceof Failure ? error.message : error.stack}`);
+			for (const wrong of this.wrongs)
+				console.log(`     ${wrong}`);
+			await this.keep_evidence(name).catch((why) => console.log(`     no evidence: ${why.message}`));
+		}
+		for (const context of this.contexts.splice(0))
+			await context.close();
+	}
+
+	async keep_evidence(name) {
+		const slug = name.replaceAll(/[^a-z0-9]+/gi, "-").slice(0, 60);
+		const pages = this.contexts.flatMap((context) => context.pages());
+
+		for (const [i, page] of pages.entries()) {
+			await page.screenshot({ path: join(this.artefacts, `failed-${slug}-${i}.png`), timeout: 10_000 });
+			writeFileSync(join(this.artefacts, `failed-${slug}-${i}.html`), await page.content());
+		}
+		for (const daemon of ["a", "b"]) {
+			const log = await this.guest.log(daemon);
+
+			console.log(log.split("\n").slice(-12).map((line) => `     ${daemon}: ${line}`).join("\n"));
+		}
+	}
+}
