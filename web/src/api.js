@@ -2,7 +2,8 @@
 //
 // The daemon's HTTP API, as this page asks it. A token stays in this tab only.
 const TOKEN_KEY = "verbsd.token";
-const TIMEOUT_MS = 8000;
+const TIMEOUT_MS = 8000; /* to the head of an answer */
+const WHOLE_MS = 20000; /* to the end of one that is read whole */
 
 /** What the daemon refused: the members of problem+json, with status 0 when it did not answer. */
 export class Problem extends Error {
@@ -73,10 +74,11 @@ export async function open(method, path, { json, headers, signal, timeoutMs = TI
 
 /**
  * request - the JSON that a request is answered with; null when there is none
- * Options: json (a body), headers, signal, timeoutMs.
+ * Options: json (a body), headers, timeoutMs.
  */
-export async function request(method, path, options) {
-	const response = await open(method, path, options);
+export async function request(method, path, { timeoutMs = TIMEOUT_MS, ...options } = {}) {
+	const signal = AbortSignal.timeout(timeoutMs + WHOLE_MS);
+	const response = await open(method, path, { ...options, timeoutMs, signal });
 	if (response.status === 204) return null;
 	try {
 		return await response.json();

@@ -21,6 +21,13 @@ function Navigation({ current }) {
 					<span>{title}</span>
 				</a>
 			))}
+			<p class="rail-hint wide-only" aria-hidden="true">
+				<kbd>/</kbd> search
+				<br />
+				<kbd>g</kbd> <kbd>c</kbd> connections
+				<br />
+				<kbd>g</kbd> <kbd>e</kbd> events …
+			</p>
 		</nav>
 	);
 }

@@ -19,9 +19,10 @@ export class Link {
 		this.wake = () => {};
 	}
 
-	/** run - for as long as the page lives */
+	/** run - until stop() */
 	async run() {
-		for (;;) {
+		this.running = true;
+		while (this.running) {
 			try {
 				await this.follow();
 			} catch (error) {
@@ -29,6 +30,12 @@ export class Link {
 			}
 			await this.rest();
 		}
+	}
+
+	stop() {
+		this.running = false;
+		this.aborter?.abort();
+		this.wake();
 	}
 
 	/** retry - now, rather than when the time has come */
@@ -123,7 +130,7 @@ export class Link {
 	}
 
 	rest() {
-		if (this.restarting) return null;
+		if (this.restarting || !this.running) return null;
 		const ms = RETRY_MS[Math.min(this.tries++, RETRY_MS.length - 1)];
 		return new Promise((done) => {
 			/* Without a token there is nothing to try. */
