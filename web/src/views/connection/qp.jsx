@@ -18,9 +18,16 @@ function useNarrow() {
 	return narrow;
 }
 
-function Node({ node }) {
-	const { name, x, y, now, seen, sinceNs } = node;
-	const tone = now ? (name === "ERR" || name === "SQE" ? "now-bad" : "now") : seen ? "seen" : "unseen";
+/* Every queue pair ends in ERR: that is bad only where it was not meant to end. */
+function toneOf({ name, now, seen }, isOver) {
+	if (!now) return seen ? "seen" : "unseen";
+	if (name !== "ERR" && name !== "SQE") return isOver ? "now-over" : "now";
+	return isOver ? "now-over" : "now-bad";
+}
+
+function Node({ node, isOver }) {
+	const { name, x, y, now, sinceNs } = node;
+	const tone = toneOf(node, isOver);
 	return (
 		<g class={`qp-node qp-${tone}`} data-state={name} data-now={now || undefined} transform={`translate(${x} ${y})`}>
 			{now && <rect class="qp-halo" x={-BOX.width / 2 - 5} y={-BOX.height / 2 - 5} width={BOX.width + 10} height={BOX.height + 10} rx="13" />}
@@ -51,7 +58,7 @@ function Arrow({ kind }) {
 	);
 }
 
-function Diagram({ state, timeline }) {
+function Diagram({ state, timeline, isOver }) {
 	const { size, nodes, edges } = diagram(state, timeline, useNarrow() ? "tall" : "wide");
 	const drawn = [...edges].sort((a, b) => a.count - b.count);
 	return (
@@ -65,7 +72,7 @@ function Diagram({ state, timeline }) {
 				<Edge key={`${edge.from} ${edge.to}`} edge={edge} />
 			))}
 			{nodes.map((node) => (
-				<Node key={node.name} node={node} />
+				<Node key={node.name} node={node} isOver={isOver} />
 			))}
 		</svg>
 	);
@@ -91,7 +98,7 @@ export function QueuePair({ connection }) {
 	return (
 		<Panel title="Queue pair" className="qp-panel">
 			<div class="qp-holder">
-				<Diagram state={qp.state} timeline={timeline} />
+				<Diagram state={qp.state} timeline={timeline} isOver={connection.state === "closed"} />
 			</div>
 			<Facts
 				rows={[

@@ -27,7 +27,7 @@ function Finding({ finding }) {
 					<span class="sr-only">{finding.severity}: </span>
 					{finding.text}
 				</p>
-				<p class="muted">{finding.advice}</p>
+				{finding.advice !== "Nothing." && <p class="muted">{finding.advice}</p>}
 			</div>
 		</li>
 	);
@@ -98,7 +98,7 @@ export function Why({ connection, reference }) {
 						))}
 					</ul>
 				)}
-				<Noise by={why.followed_by} />
+				{!why.findings.some(({ code }) => code === "flushed") && <Noise by={why.followed_by} />}
 			</div>
 		</Panel>
 	);
