@@ -170,8 +170,9 @@ export class Store {
 		else if (pollMs && !this.isFinal(entry)) entry.timer = setTimeout(() => this.poll(entry), Math.max(pollMs, patience));
 	}
 
-	// A connection that has ended does not move any more.
+	// A connection that has ended does not move any more; what is not there comes with an event, if it comes.
 	isFinal(entry) {
+		if (entry.problem?.status === 404) return true;
 		return entry.name === "connections" && entry.item != null && !isOpen(entry.item);
 	}
 

@@ -57,7 +57,7 @@ export class Fake {
 			counters: counters(id % 4 ? 0 : (id % 13) * 4e7),
 			lost_packets: null,
 			inbox: { messages: 0, capacity: 16 },
-			rtt: state === "established" && id % 3 ? { probe: id, sent: 900, completed: 899, lost: id % 5 ? 0 : 3, last_ns: 5200, jitter_ns: 610, p50_ns: 5100, p90_ns: 6900, p99_ns: 11800, p999_ns: 40100 } : null,
+			rtt: state === "established" && id % 3 ? { probe: id, sent: 900, completed: 899, lost: id % 5 ? 0 : 3, last_ns: 5200, jitter_ns: 610, p50_ns: 5100, p90_ns: 6900, p99_ns: 411800, p999_ns: 940100 } : null,
 			first_error: reason === "retry_exceeded" ? { at: at(created + 9e5), source: "wc", text: "IBV_WC_RETRY_EXC_ERR", hint: ENDS[reason][1], wc_status: "IBV_WC_RETRY_EXC_ERR", opcode: "write", vendor_err: 129 } : null,
 			end: reason && { reason, text: ENDS[reason][0], hint: ENDS[reason][1] },
 			created_at: at(created),

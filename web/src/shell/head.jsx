@@ -53,7 +53,8 @@ function ForgetButton() {
 }
 
 export function Head() {
-	const { index } = useStore();
+	const store = useStore();
+	const index = store.link.state === "unauthorized" ? null : store.index;
 	return (
 		<header class="head">
 			<a class="brand" href="#/connections" aria-label="verbsd, connections">

@@ -17,11 +17,28 @@ function lineOf({ label, token: name, dash, fill }, format) {
 	return { label, stroke: colour, width: 1.6, dash, fill: fill && `${colour}22`, points: { show: false }, value: (_, value) => format(value) };
 }
 
-function axisOf(extra) {
-	return { stroke: token("--faint"), font: `11px ${token("--font")}`, grid: { stroke: token("--line"), width: 1 }, ticks: { show: false }, ...extra };
+function axisOf({ grid, ...extra }) {
+	return { stroke: token("--faint"), font: `11px ${token("--font")}`, grid: { stroke: token("--line"), width: 1, ...grid }, ticks: { show: false }, ...extra };
 }
 
-function optionsFor({ series, format, binary, height, width }) {
+/* Of the lines between powers of ten none is drawn. */
+function powersOnly(_, splits) {
+	return splits.map((value) => (Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-6 ? value : null));
+}
+
+/* From a power of ten to a power of ten, so that what differs by a thousand can be seen beside each other. */
+function decades(_, low, high) {
+	const power = (value, round) => 10 ** round(Math.log10(Math.max(value ?? 1, 1)));
+	return [power(low, Math.floor), Math.max(power(high, Math.ceil), power(low, Math.floor) * 10)];
+}
+
+function fromZero(_, low, high) {
+	return [0, Math.max(high ?? 0, 1e-9) * 1.08 || 1];
+}
+
+function optionsFor({ series, format, scale, height, width }) {
+	const y = scale === "decades" ? { distr: 3, range: decades } : { range: fromZero };
+	const steps = { decades: { grid: { filter: powersOnly } }, binary: { incrs: BINARY } }[scale];
 	return {
 		width,
 		height,
@@ -30,24 +47,24 @@ function optionsFor({ series, format, binary, height, width }) {
 		legend: { live: true },
 		scales: {
 			x: { time: true, range: (_, low, high) => [Math.min(low ?? 0, (high ?? 0) - LEAST_S), high ?? 1] },
-			y: { range: (_, low, high) => [0, Math.max(high ?? 0, 1e-9) * 1.08 || 1] },
+			y,
 		},
 		axes: [
 			axisOf({ space: 76, size: 28, incrs: TIMES, values: (_, ticks) => ticks.map((s) => clock(s * 1000)) }),
-			axisOf({ size: 74, space: 30, values: (_, ticks) => ticks.map(format), ...(binary ? { incrs: BINARY } : {}) }),
+			axisOf({ size: 74, space: 30, values: (_, ticks) => ticks.map((value) => (value === null ? "" : format(value))), ...steps }),
 		],
 		series: [{ label: "Time", value: "{HH}:{mm}:{ss}" }, ...series.map((one) => lineOf(one, format))],
 	};
 }
 
-/** Chart - drawn anew when the theme changes, and as wide as it may be; `version` says that data has grown */
-export function Chart({ label, series, data, version, format, binary = false, height = 190 }) {
+/** Chart - `scale` is "binary" for bytes, "decades" for what differs much; drawn anew when the theme changes, and as wide as it may be; `version` says that data has grown */
+export function Chart({ label, series, data, version, format, scale, height = 190 }) {
 	const holder = useRef(null);
 	const plot = useRef(null);
 	const theme = useTheme();
 	useEffect(() => {
 		const width = holder.current.clientWidth;
-		plot.current = new uPlot(optionsFor({ series, format, binary, height, width }), data, holder.current);
+		plot.current = new uPlot(optionsFor({ series, format, scale, height, width }), data, holder.current);
 		const observer = new ResizeObserver(([{ contentRect }]) => plot.current.setSize({ width: contentRect.width, height }));
 		observer.observe(holder.current);
 		return () => {

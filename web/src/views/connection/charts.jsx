@@ -43,7 +43,7 @@ export function Rates({ connection, totals }) {
 	);
 	return (
 		<Panel title={open || drawn ? "Rates" : "Moved"} aside={now}>
-			{drawn && <Chart label={`Bytes per second: out ${rate(last("out"))}, in ${rate(last("in"))}`} series={RATES} data={series.data(["out", "in"])} version={series.times.at(-1)} format={rate} binary />}
+			{drawn && <Chart label={`Bytes per second: out ${rate(last("out"))}, in ${rate(last("in"))}`} series={RATES} data={series.data(["out", "in"])} version={series.times.at(-1)} format={rate} scale="binary" />}
 			<Facts
 				rows={[
 					["Sent and written", `${bytes(totals.outBytes)} in ${count(totals.outMessages)}`],
@@ -54,25 +54,47 @@ export function Rates({ connection, totals }) {
 	);
 }
 
-function Measure({ connection }) {
+/* [act, problem]: does it, brings the page up to date, and keeps what was refused. */
+function useAct(method, path, json) {
 	const store = useStore();
-	const may = useMay();
 	const [problem, setProblem] = useState(null);
-	async function begin() {
+	async function act() {
 		try {
-			await request("POST", "/v1/probes", { json: { connection: connection.id } });
+			await request(method, path, { json });
 			setProblem(null);
 			store.refresh("connections");
 		} catch (refused) {
 			setProblem(refused);
 		}
 	}
+	return [act, problem];
+}
+
+function Measure({ connection }) {
+	const [begin, problem] = useAct("POST", "/v1/probes", { connection: connection.id });
+	const may = useMay();
 	return (
 		<div class="panel-body measure">
 			<p class="muted">Nothing measures the round trips of this connection.</p>
 			{may && connection.state === "established" && (
 				<button class="button" type="button" onClick={begin}>
 					Measure round trips
+				</button>
+			)}
+			{problem && <Trouble problem={problem} />}
+		</div>
+	);
+}
+
+function StopMeasuring({ probe }) {
+	const [stop, problem] = useAct("DELETE", `/v1/probes/${probe}`);
+	const may = useMay();
+	return (
+		<div class="panel-foot">
+			<span class="faint">Probe #{probe}</span>
+			{may && (
+				<button class="button" type="button" onClick={stop}>
+					Stop measuring
 				</button>
 			)}
 			{problem && <Trouble problem={problem} />}
@@ -103,7 +125,7 @@ export function RoundTrips({ connection }) {
 			}
 		>
 			{hasValues(series, ["last"]) && (
-				<Chart label={`Round trip times: last ${ns(rtt.last_ns)}, median ${ns(rtt.p50_ns)}`} series={TRIPS} data={series.data(["last", "p50", "p99"])} version={series.times.at(-1)} format={ns} />
+				<Chart label={`Round trip times: last ${ns(rtt.last_ns)}, median ${ns(rtt.p50_ns)}`} series={TRIPS} data={series.data(["last", "p50", "p99"])} version={series.times.at(-1)} format={ns} scale="decades" />
 			)}
 			<Facts
 				rows={[
@@ -113,6 +135,7 @@ export function RoundTrips({ connection }) {
 					["Lost", `${count(rtt.lost)} of ${count(rtt.sent)}${rtt.lost ? ` (${(share * 100).toFixed(2)} %)` : ""}`],
 				]}
 			/>
+			{isOpen(connection) && <StopMeasuring probe={rtt.probe} />}
 		</Panel>
 	);
 }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a row of the connections' table says, and how.
+import { isOpen } from "../../collections.js";
+import { endpoint, percent, rate, span } from "../../format.js";
+import { hashOf } from "../../router.js";
+import { Meter, State } from "../../ui/bits.jsx";
+
+/** peerOf - who is at the other end, or who was asked for */
+export function peerOf(row) {
+	return row.peer?.addr ? endpoint(row.peer) : (row.dst ?? row.remote?.gid ?? "–");
+}
+
+/** sinceOf - when it became what it is */
+export function sinceOf(row) {
+	return row.ended_at ?? row.established_at ?? row.created_at;
+}
+
+export function age(row, now) {
+	return span(now - Date.parse(sinceOf(row)), 1);
+}
+
+/** textOf - what a search looks into */
+export function textOf(row) {
+	return [row.id, row.name, row.state, row.role, row.device, peerOf(row), row.dst, endpoint(row.local), row.end?.reason, row.qp?.state, row.qp?.lqpn].join(" ");
+}
+
+export function Name({ row }) {
+	return (
+		<span class="name">
+			<a href={hashOf({ view: "connections", ref: String(row.id) })}>{row.name ?? `#${row.id}`}</a>
+			{row.name && <span class="faint"> #{row.id}</span>}
+			<span class="under narrow-only mono">{peerOf(row)}</span>
+		</span>
+	);
+}
+
+export function CqUse({ row, cqs }) {
+	const cq = isOpen(row) ? cqs.get(row.cq) : null;
+	if (!cq) return <span class="faint">–</span>;
+	const share = cq.outstanding_cqe / cq.capacity_cqe;
+	const high = cq.high_water_cqe / cq.capacity_cqe;
+	return <Meter share={share} high={high} label={`CQ ${cq.id}: ${cq.outstanding_cqe} of ${cq.capacity_cqe} outstanding, at most ${percent(high)}`} />;
+}
+
+export function Reason({ row }) {
+	if (!row.end) return <State state={row.state} title={row.waits_for ?? undefined} />;
+	return (
+		<span class="state-and-reason">
+			<State state={row.state} title={row.end.text} />
+			<span class="faint reason">{row.end.reason.replaceAll("_", " ")}</span>
+		</span>
+	);
+}
+
+export function Rate({ value, open }) {
+	return open ? <span class={value >= 1 ? "num" : "num faint"}>{rate(value)}</span> : <span class="faint">–</span>;
+}
+
+/* Where there is no room for two columns, both rates are in one. */
+export function Rates({ of, open }) {
+	return (
+		<span class="both">
+			{open && <span class="narrow-only faint">↑ </span>}
+			<Rate value={of?.out} open={open} />
+			{open && (
+				<span class="narrow-only">
+					<span class="faint">↓ </span>
+					<Rate value={of?.in} open={open} />
+				</span>
+			)}
+		</span>
+	);
+}
