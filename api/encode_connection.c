@@ -5,7 +5,6 @@
 #include "api/encode.h"
 #include "api/handlers.h"
 #include "api/private_data.h"
-#include "base/clock.h"
 #include "daemon/addr.h"
 #include "daemon/buffers.h"
 #include "daemon/connections.h"
@@ -22,14 +21,13 @@ static json_t *encode_endpoint(const struct sockaddr_storage *address)
 
 /* --- the QP ---------------------------------------------------------------------------------- */
 
-/* How long it takes to notice a dead peer while data is sent: every try waits for the ACK timeout
- * once. Code 0 waits for ever, and so does a retry count of 7 on Soft-RoCE (rxe_comp.c). */
 static void put_detect_ms(struct vbd_encoder *out, const struct vbd_qp_info *info)
 {
-	bool known = info->sends_known && info->ack_timeout && info->retry_count < 7;
-	uint64_t ns = vbd_ack_timeout_ns(info->ack_timeout) * (info->retry_count + 1u);
+	uint64_t ms = 0;
+	bool known =
+		info->sends_known && vbd_dead_peer_ms(info->ack_timeout, info->retry_count, &ms);
 
-	vbd_put_u64_or_null(out, "detect_ms", known, (ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS);
+	vbd_put_u64_or_null(out, "detect_ms", known, ms);
 }
 
 static void put_grh(struct vbd_encoder *out, const struct vbd_qp_info *info)

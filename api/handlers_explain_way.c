@@ -81,13 +81,14 @@ static void on_way_of_connection(
 void vbd_explain_one(struct vbd_request *req)
 {
 	const struct vbd_connection *connection = vbd_connection_of(req);
+	struct sockaddr_storage local, peer;
 	struct vbd_error err = {0};
 	struct asking *asking;
 
 	if (!connection)
 		return;
-	/* Brought up by hand it has GIDs only, and a host name may have no address. */
-	if (!connection->conn->peer.ss_family) {
+	/* A host name may have no address, and by hand it may not have been told its peer yet. */
+	if (!vbd_explain_ends(connection, &local, &peer)) {
 		explain(req, connection, NULL);
 		return;
 	}
@@ -97,8 +98,8 @@ void vbd_explain_one(struct vbd_request *req)
 	if (asking && vbd_request_park(req, 0, NULL, on_gone, asking, &err) == VBD_OK) {
 		asking->req = req;
 		asking->connection = connection->object.id;
-		if (vbd_way_find(vbd_request_daemon(req), &connection->conn->peer,
-			    &connection->conn->local, on_way_of_connection, asking, &err) == VBD_OK)
+		if (vbd_way_find(vbd_request_daemon(req), &peer, &local, on_way_of_connection,
+			    asking, &err) == VBD_OK)
 			return;
 	}
 	free(asking);

@@ -6,12 +6,30 @@
 #include "daemon/devices.h"
 #include "daemon/listeners.h"
 #include "rdma/fabric.h"
+#include "rdma/source.h"
 
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_storage *ret_local,
+	struct sockaddr_storage *ret_peer)
+{
+	const struct vbd_conn *conn = connection->conn;
+	const struct vbd_qp_info *info = &conn->qp_info;
+	struct vbd_gid peer = info->sgid;
+
+	*ret_local = conn->local;
+	*ret_peer = conn->peer;
+	if (conn->peer.ss_family)
+		return true;
+	if (!info->sgid_known || !info->gid_known || !vbd_source_of_gid(&info->sgid, ret_local))
+		return false;
+	memcpy(peer.raw, info->dgid, sizeof(peer.raw));
+	return vbd_source_of_gid(&peer, ret_peer);
+}
 
 /* --- facts ----------------------------------------------------------------------------------- */
 

@@ -24,6 +24,11 @@ struct vbd_explanation {
 	const struct vbd_timeline_entry *preceding;
 };
 
+/** vbd_explain_ends - the addresses of both ends: of the CM, else on RoCE what the GIDs are; false
+ * while they are not known. Port 0. */
+bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_storage *ret_local,
+	struct sockaddr_storage *ret_peer);
+
 /**
  * vbd_explain_connection - of a connection in any state, also of the history
  * @way: to its peer, as it is now; NULL if the kernel was not asked

@@ -126,14 +126,8 @@ static void judge_mtu(const struct vbd_facts *facts, struct vbd_findings *findin
 
 bool vbd_facts_dead_peer_ms(const struct vbd_facts *facts, uint64_t *ret_ms)
 {
-	uint64_t ns = vbd_ack_timeout_ns(facts->ack_timeout) * (facts->retry_count + 1u);
-
-	/* 7 is for ever on Soft-RoCE (rxe_comp.c, 6.1). */
-	if (!facts->timers_known || !facts->reliable || facts->iwarp || !facts->ack_timeout ||
-		facts->retry_count >= 7)
-		return false;
-	*ret_ms = (ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS;
-	return true;
+	return facts->timers_known && facts->reliable && !facts->iwarp &&
+	       vbd_dead_peer_ms(facts->ack_timeout, facts->retry_count, ret_ms);
 }
 
 static void judge_dead_peer(const struct vbd_facts *facts, struct vbd_findings *findings)

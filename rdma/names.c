@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/names.h"
 
+#include "base/clock.h"
+
 #include "base/attr.h"
 
 #include <infiniband/verbs.h>
@@ -329,4 +331,14 @@ uint64_t vbd_rnr_timer_ns(unsigned int code)
 uint64_t vbd_ack_timeout_ns(unsigned int code)
 {
 	return code ? 4096ULL << (code & 31) : 0;
+}
+
+bool vbd_dead_peer_ms(unsigned int ack_timeout, unsigned int retry_count, uint64_t *ret_ms)
+{
+	uint64_t ns = vbd_ack_timeout_ns(ack_timeout) * (retry_count + 1);
+
+	if (!ack_timeout || retry_count >= 7)
+		return false;
+	*ret_ms = (ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS;
+	return true;
 }

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -81,5 +82,13 @@ uint64_t vbd_rnr_timer_ns(unsigned int code);
 
 /** vbd_ack_timeout_ns - 4.096 us * 2^code; 0 for code 0, which is for ever */
 uint64_t vbd_ack_timeout_ns(unsigned int code);
+
+/**
+ * vbd_dead_peer_ms - the longest that a dead peer goes unnoticed while data is sent, rounded up
+ *
+ * Every try waits for the ACK timeout once. False if that is for ever: with code 0, and with a
+ * @retry_count of 7 on Soft-RoCE (rxe_comp.c, 6.1).
+ */
+bool vbd_dead_peer_ms(unsigned int ack_timeout, unsigned int retry_count, uint64_t *ret_ms);
 
 #endif

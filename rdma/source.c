@@ -253,6 +253,13 @@ const struct vbd_gid *vbd_source_find(const struct vbd_gid *gids, size_t gid_cou
 	return second;
 }
 
+bool vbd_source_of_gid(const struct vbd_gid *gid, struct sockaddr_storage *ret_addr)
+{
+	if (is_roce(gid))
+		address_of_gid(gid, ret_addr);
+	return is_roce(gid);
+}
+
 bool vbd_source_has_interface(const struct vbd_gid *gids, size_t gid_count,
 	const struct ifaddrs *interfaces, const char *netdev)
 {

@@ -40,6 +40,9 @@ enum vbd_status vbd_source_of_device(const struct vbd_device *device,
 const struct vbd_gid *vbd_source_find(const struct vbd_gid *gids, size_t gid_count,
 	const struct ifaddrs *interfaces, const struct sockaddr *addr);
 
+/** vbd_source_of_gid - the address that a GID of RoCE is, port 0; false for one of another kind */
+bool vbd_source_of_gid(const struct vbd_gid *gid, struct sockaddr_storage *ret_addr);
+
 /** vbd_source_has_interface - does the network interface @netdev belong to the owner of @gids? */
 bool vbd_source_has_interface(const struct vbd_gid *gids, size_t gid_count,
 	const struct ifaddrs *interfaces, const char *netdev);

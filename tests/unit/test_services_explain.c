@@ -224,6 +224,28 @@ static void test_explain__the_way_to_the_peer_counts(void **state)
 	assert_true(vbd_findings_bad(&explained.findings));
 }
 
+static void test_explain__what_is_brought_up_by_hand_is_where_its_gids_are(void **state)
+{
+	struct svc *svc = *state;
+	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
+	struct vbd_conn *conn = pair.active->conn;
+	struct sockaddr_storage local, peer;
+
+	assert_true(vbd_explain_ends(pair.active, &local, &peer));
+	assert_memory_equal(&peer, &conn->peer, sizeof(peer));
+	/* As it is without a CM. */
+	conn->peer.ss_family = AF_UNSPEC;
+	conn->qp_info.dgid[15] = 9;
+	assert_true(vbd_explain_ends(pair.active, &local, &peer));
+	assert_int_equal(((const struct sockaddr_in *)&peer)->sin_addr.s_addr, htonl(0x0a000009));
+	assert_int_equal(((const struct sockaddr_in *)&local)->sin_addr.s_addr, htonl(0x0a000001));
+	conn->qp_info.sgid.type = "ib";
+	assert_false(vbd_explain_ends(pair.active, &local, &peer));
+	conn->qp_info.sgid_known = false;
+	assert_false(vbd_explain_ends(pair.active, &local, &peer));
+	conn->peer.ss_family = AF_INET;
+}
+
 /* --- destinations ---------------------------------------------------------------------------- */
 
 static struct vbd_pv_way way_from(const char *src)
@@ -370,6 +392,7 @@ int main(void)
 		TEST(test_explain__a_port_that_went_down_is_remembered),
 		TEST(test_explain__an_address_that_was_taken_away_is_found),
 		TEST(test_explain__the_way_to_the_peer_counts),
+		TEST(test_explain__what_is_brought_up_by_hand_is_where_its_gids_are),
 		TEST(test_explain__a_destination_leads_to_the_device_of_the_source),
 		TEST(test_explain__a_destination_that_rdma_does_not_reach),
 		TEST(test_explain__a_destination_is_chosen_as_a_connection_would),
