@@ -31,12 +31,17 @@ export const options = {
 
 // The name under which an entry point came out.
 function outputOf(metafile, entry) {
-	const found = Object.entries(metafile.outputs).find(([, output]) => output.entryPoint === entry || entry in output.inputs);
+	const found = Object.entries(metafile.outputs).find(
+		([, output]) => output.entryPoint === entry || entry in output.inputs,
+	);
 	if (!found) throw new Error(`${entry} is not in the bundle`);
 	return path.basename(found[0]);
 }
 
 /** The page: its template, with each {{file}} replaced by the path of the asset. */
 export function page(metafile) {
-	return readFileSync(template, "utf8").replace(/\{\{([a-z.]+)\}\}/g, (_, name) => `/assets/${outputOf(metafile, `src/${name}`)}`);
+	return readFileSync(template, "utf8").replace(
+		/\{\{([a-z.]+)\}\}/g,
+		(_, name) => `/assets/${outputOf(metafile, `src/${name}`)}`,
+	);
 }

@@ -24,7 +24,9 @@ let assets = new Map();
 
 async function bundle() {
 	const result = await build({ ...options, outdir: "/assets", metafile: true, write: false, sourcemap: "inline" });
-	assets = new Map(result.outputFiles.map(({ path: name, contents }) => [`/assets/${path.basename(name)}`, contents]));
+	assets = new Map(
+		result.outputFiles.map(({ path: name, contents }) => [`/assets/${path.basename(name)}`, contents]),
+	);
 	return page(result.metafile);
 }
 

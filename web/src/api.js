@@ -64,7 +64,12 @@ export async function open(method, path, { json, headers, signal, timeoutMs = TI
 			cache: "no-store",
 		});
 	} catch (error) {
-		throw new Problem({ status: 0, code: "unanswered", title: "verbsd does not answer", detail: String(error.message) });
+		throw new Problem({
+			status: 0,
+			code: "unanswered",
+			title: "verbsd does not answer",
+			detail: String(error.message),
+		});
 	} finally {
 		clearTimeout(timer);
 	}
@@ -83,6 +88,11 @@ export async function request(method, path, { timeoutMs = TIMEOUT_MS, ...options
 	try {
 		return await response.json();
 	} catch (error) {
-		throw new Problem({ status: 0, code: "unanswered", title: "the answer broke off", detail: String(error.message) });
+		throw new Problem({
+			status: 0,
+			code: "unanswered",
+			title: "the answer broke off",
+			detail: String(error.message),
+		});
 	}
 }

@@ -16,7 +16,12 @@ function Navigation({ current }) {
 	return (
 		<nav class="rail" aria-label="Views">
 			{views.map(({ view, title, icon }) => (
-				<a key={view} class="rail-link" href={hashOf({ view })} aria-current={view === current ? "page" : undefined}>
+				<a
+					key={view}
+					class="rail-link"
+					href={hashOf({ view })}
+					aria-current={view === current ? "page" : undefined}
+				>
 					<Icon name={icon} />
 					<span>{title}</span>
 				</a>

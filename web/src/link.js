@@ -123,10 +123,16 @@ export class Link {
 
 	lost(error) {
 		if (this.restarting) return;
-		const problem = error instanceof Problem ? error : new Problem({ status: 0, code: "unanswered", detail: String(error) });
+		const problem =
+			error instanceof Problem ? error : new Problem({ status: 0, code: "unanswered", detail: String(error) });
 		const { state, since } = this.store.link;
 		if (problem.status === 401) this.store.setLink({ state: "unauthorized", problem });
-		else this.store.setLink({ state: "stale", since: state === "stale" ? since : (this.heardAt ?? Date.now()), problem });
+		else
+			this.store.setLink({
+				state: "stale",
+				since: state === "stale" ? since : (this.heardAt ?? Date.now()),
+				problem,
+			});
 	}
 
 	rest() {

@@ -19,8 +19,26 @@ const EDGES = [
 
 /* Centres of the boxes. */
 const PLACES = {
-	wide: { size: [640, 196], RESET: [54, 50], INIT: [190, 50], RTR: [326, 50], RTS: [462, 50], SQD: [586, 50], SQE: [586, 152], ERR: [326, 152] },
-	tall: { size: [340, 356], RESET: [70, 36], INIT: [70, 124], RTR: [70, 212], RTS: [70, 300], SQD: [262, 212], SQE: [262, 300], ERR: [262, 124] },
+	wide: {
+		size: [640, 196],
+		RESET: [54, 50],
+		INIT: [190, 50],
+		RTR: [326, 50],
+		RTS: [462, 50],
+		SQD: [586, 50],
+		SQE: [586, 152],
+		ERR: [326, 152],
+	},
+	tall: {
+		size: [340, 356],
+		RESET: [70, 36],
+		INIT: [70, 124],
+		RTR: [70, 212],
+		RTS: [70, 300],
+		SQD: [262, 212],
+		SQE: [262, 300],
+		ERR: [262, 124],
+	},
 };
 export const BOX = { width: 88, height: 44 };
 
@@ -84,7 +102,13 @@ export function diagram(state, timeline, orientation = "wide") {
 	const edges = EDGES.map(([from, to]) => {
 		const steps = taken(from, to);
 		const twin = EDGES.some(([a, b]) => a === to && b === from);
-		return { from, to, path: line(places[from], places[to], twin), count: steps.length, last: steps.length > 0 && steps.at(-1) === way.at(-1) };
+		return {
+			from,
+			to,
+			path: line(places[from], places[to], twin),
+			count: steps.length,
+			last: steps.length > 0 && steps.at(-1) === way.at(-1),
+		};
 	});
 	return { size: places.size, nodes, edges };
 }

@@ -20,7 +20,14 @@ export function hashOf({ view, ref = null, query = {} }) {
 /** objectHash - where an object of an event ("connection/7") is shown; null if nowhere */
 export function objectHash(object) {
 	const [kind, id] = (object ?? "").split("/");
-	const views = { connection: "connections", device: "devices", buffer: "buffers", transfer: "transfers", window: "buffers", listener: "listeners" };
+	const views = {
+		connection: "connections",
+		device: "devices",
+		buffer: "buffers",
+		transfer: "transfers",
+		window: "buffers",
+		listener: "listeners",
+	};
 	if (!views[kind] || !id) return null;
 	if (kind === "connection") return hashOf({ view: views[kind], ref: id });
 	return hashOf({ view: views[kind], query: kind === "window" ? { window: id } : { id } });

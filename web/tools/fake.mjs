@@ -4,7 +4,18 @@
 // What it says has the shapes of openapi.yaml; what it means is made up.
 import { randomUUID } from "node:crypto";
 
-const OPS = ["send", "recv", "write", "read", "send_imm", "write_imm", "fetch_add", "compare_swap", "bind_window", "invalidate_window"];
+const OPS = [
+	"send",
+	"recv",
+	"write",
+	"read",
+	"send_imm",
+	"write_imm",
+	"fetch_add",
+	"compare_swap",
+	"bind_window",
+	"invalidate_window",
+];
 const ENDS = {
 	retry_exceeded: ["The peer stopped answering", "Is the peer's host up, and is the way to it?"],
 	rejected: ["The peer rejected the connection", "Is something listening on that port?"],
@@ -12,7 +23,9 @@ const ENDS = {
 };
 
 function counters(scale) {
-	return Object.fromEntries(OPS.map((op) => [op, { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0, signalled: 0, scale }]));
+	return Object.fromEntries(
+		OPS.map((op) => [op, { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0, signalled: 0, scale }]),
+	);
 }
 
 const at = (ms) => new Date(ms).toISOString();
@@ -25,7 +38,8 @@ export class Fake {
 		this.events = [];
 		this.connections = Array.from({ length: size }, (_, i) => this.connection(i + 1));
 		this.cqs = Array.from({ length: 8 }, (_, i) => this.cq(i + 1));
-		for (const one of this.connections.slice(-40)) this.say("connection_established", "notice", `connection/${one.id}`, `established with ${one.peer.addr}`);
+		for (const one of this.connections.slice(-40))
+			this.say("connection_established", "notice", `connection/${one.id}`, `established with ${one.peer.addr}`);
 		setInterval(() => this.tick(), 1000).unref();
 	}
 
@@ -57,8 +71,33 @@ export class Fake {
 			counters: counters(id % 4 ? 0 : (id % 13) * 4e7),
 			lost_packets: null,
 			inbox: { messages: 0, capacity: 16 },
-			rtt: state === "established" && id % 3 ? { probe: id, sent: 900, completed: 899, lost: id % 5 ? 0 : 3, last_ns: 5200, jitter_ns: 610, p50_ns: 5100, p90_ns: 6900, p99_ns: 411800, p999_ns: 940100 } : null,
-			first_error: reason === "retry_exceeded" ? { at: at(created + 9e5), source: "wc", text: "IBV_WC_RETRY_EXC_ERR", hint: ENDS[reason][1], wc_status: "IBV_WC_RETRY_EXC_ERR", opcode: "write", vendor_err: 129 } : null,
+			rtt:
+				state === "established" && id % 3
+					? {
+							probe: id,
+							sent: 900,
+							completed: 899,
+							lost: id % 5 ? 0 : 3,
+							last_ns: 5200,
+							jitter_ns: 610,
+							p50_ns: 5100,
+							p90_ns: 6900,
+							p99_ns: 411800,
+							p999_ns: 940100,
+						}
+					: null,
+			first_error:
+				reason === "retry_exceeded"
+					? {
+							at: at(created + 9e5),
+							source: "wc",
+							text: "IBV_WC_RETRY_EXC_ERR",
+							hint: ENDS[reason][1],
+							wc_status: "IBV_WC_RETRY_EXC_ERR",
+							opcode: "write",
+							vendor_err: 129,
+						}
+					: null,
 			end: reason && { reason, text: ENDS[reason][0], hint: ENDS[reason][1] },
 			created_at: at(created),
 			established_at: state === "connecting" || reason === "rejected" ? null : at(created + 11),
@@ -71,11 +110,55 @@ export class Fake {
 
 	qp(id, state) {
 		const states = { failed: "ERR", closed: "ERR", connecting: "INIT", established: "RTS" };
-		return { lqpn: 16 + id, rqpn: 4096 + id, state: states[state], sq_psn: 7713044, rq_psn: 120933, path_mtu_bytes: 4096, ack_timeout: 14, ack_timeout_ns: 67108864, retry_count: 4, rnr_retry: 7, min_rnr_timer: 12, min_rnr_timer_ns: 640000, responder_resources: 16, initiator_depth: 16, gid_index: 3, dgid: "::ffff:10.76.0.9", sgid: "::ffff:10.76.0.1", gid_type: "roce_v2", netdev: "ens1f0", vlan_id: null, traffic_class: 106, hop_limit: 64, detect_ms: 336 };
+		return {
+			lqpn: 16 + id,
+			rqpn: 4096 + id,
+			state: states[state],
+			sq_psn: 7713044,
+			rq_psn: 120933,
+			path_mtu_bytes: 4096,
+			ack_timeout: 14,
+			ack_timeout_ns: 67108864,
+			retry_count: 4,
+			rnr_retry: 7,
+			min_rnr_timer: 12,
+			min_rnr_timer_ns: 640000,
+			responder_resources: 16,
+			initiator_depth: 16,
+			gid_index: 3,
+			dgid: "::ffff:10.76.0.9",
+			sgid: "::ffff:10.76.0.1",
+			gid_type: "roce_v2",
+			netdev: "ens1f0",
+			vlan_id: null,
+			traffic_class: 106,
+			hop_limit: 64,
+			detect_ms: 336,
+		};
 	}
 
 	cq(id) {
-		return { id, name: null, device: "mlx5_0", auto: true, worker: id % 2, capacity_cqe: 4096, reserved_cqe: 3000, outstanding_cqe: (id * 517) % 4000, high_water_cqe: 3100 + id * 60, moderation: null, completions: 0, error_completions: 0, polls: 0, empty_polls: 0, events_armed: 0, events_taken: 0, connections: 90, users: 0, created_at: at(this.startedMs) };
+		return {
+			id,
+			name: null,
+			device: "mlx5_0",
+			auto: true,
+			worker: id % 2,
+			capacity_cqe: 4096,
+			reserved_cqe: 3000,
+			outstanding_cqe: (id * 517) % 4000,
+			high_water_cqe: 3100 + id * 60,
+			moderation: null,
+			completions: 0,
+			error_completions: 0,
+			polls: 0,
+			empty_polls: 0,
+			events_armed: 0,
+			events_taken: 0,
+			connections: 90,
+			users: 0,
+			created_at: at(this.startedMs),
+		};
 	}
 
 	timeline(one) {
@@ -90,27 +173,64 @@ export class Fake {
 			[1.4, "state", "connecting"],
 		];
 		if (one.established_at)
-			steps.push([9.1, "cm_event", "RDMA_CM_EVENT_CONNECT_RESPONSE"], [9.3, "qp", "INIT -> RTR"], [9.4, "qp", "RTR -> RTS"], [9.6, "call", "rdma_establish"], [10.9, "state", "established"]);
-		if (one.first_error) steps.push([9e5, "wc", "IBV_WC_RETRY_EXC_ERR", "write, vendor 129"], [9e5 + 1, "qp", "RTS -> ERR"]);
+			steps.push(
+				[9.1, "cm_event", "RDMA_CM_EVENT_CONNECT_RESPONSE"],
+				[9.3, "qp", "INIT -> RTR"],
+				[9.4, "qp", "RTR -> RTS"],
+				[9.6, "call", "rdma_establish"],
+				[10.9, "state", "established"],
+			);
+		if (one.first_error)
+			steps.push([9e5, "wc", "IBV_WC_RETRY_EXC_ERR", "write, vendor 129"], [9e5 + 1, "qp", "RTS -> ERR"]);
 		if (one.ended_at) steps.push([9e5 + 4, "state", one.state]);
-		return steps.map(([ms, kind, what, detail]) => ({ at: at(start + ms), since_start_ns: Math.round(ms * 1e6), kind, what, ...(detail ? { detail } : {}) }));
+		return steps.map(([ms, kind, what, detail]) => ({
+			at: at(start + ms),
+			since_start_ns: Math.round(ms * 1e6),
+			kind,
+			what,
+			...(detail ? { detail } : {}),
+		}));
 	}
 
 	explanation(one) {
 		const lost = one.end?.reason === "retry_exceeded";
-		const wc = { kind: "wc_status", name: "IBV_WC_RETRY_EXC_ERR", number: 12, meaning: "The peer did not acknowledge, however often it was sent", causes: ["the peer's host or program is gone", "the network between them is cut or drops packets"], advice: "See whether the peer's host answers; then look at its port and at the switch." };
-		const finding = { code: "mtu_of_port", severity: "info", text: "The port's MTU is 1024 bytes; the device could have 4096.", advice: "On RoCE an interface MTU of 4200 on both ends makes 4096." };
-		const slow = { code: "dead_peer_slow", severity: "warning", text: "A dead peer would go unnoticed for 17 s while data is sent.", advice: "Lower ack_timeout or retry_count." };
+		const wc = {
+			kind: "wc_status",
+			name: "IBV_WC_RETRY_EXC_ERR",
+			number: 12,
+			meaning: "The peer did not acknowledge, however often it was sent",
+			causes: ["the peer's host or program is gone", "the network between them is cut or drops packets"],
+			advice: "See whether the peer's host answers; then look at its port and at the switch.",
+		};
+		const finding = {
+			code: "mtu_of_port",
+			severity: "info",
+			text: "The port's MTU is 1024 bytes; the device could have 4096.",
+			advice: "On RoCE an interface MTU of 4200 on both ends makes 4096.",
+		};
+		const slow = {
+			code: "dead_peer_slow",
+			severity: "warning",
+			text: "A dead peer would go unnoticed for 17 s while data is sent.",
+			advice: "Lower ack_timeout or retry_count.",
+		};
 		return {
 			connection: one.id,
 			state: one.state,
-			summary: one.end ? `It ${one.state === "failed" ? "failed" : "was closed"} with ${one.peer.addr} port 7471 on ${one.device} (${one.end.reason}): ${one.end.text.toLowerCase()}.` : `It is ${one.state} with ${one.peer.addr} port 7471 on ${one.device}, and nothing has failed.`,
+			summary: one.end
+				? `It ${one.state === "failed" ? "failed" : "was closed"} with ${one.peer.addr} port 7471 on ${one.device} (${one.end.reason}): ${one.end.text.toLowerCase()}.`
+				: `It is ${one.state} with ${one.peer.addr} port 7471 on ${one.device}, and nothing has failed.`,
 			causes: lost ? [wc] : [],
 			advice: one.end ? [one.end.hint] : [],
 			findings: one.end ? [finding] : one.id % 5 ? [finding] : [slow, finding],
 			facts: { dead_peer_worst_ms: 336 },
 			first_error: one.first_error,
-			followed_by: { flushed: lost ? 47 : 0, flushed_sends: lost ? 31 : 0, flushed_receives: lost ? 16 : 0, errors: 0 },
+			followed_by: {
+				flushed: lost ? 47 : 0,
+				flushed_sends: lost ? 31 : 0,
+				flushed_receives: lost ? 16 : 0,
+				errors: 0,
+			},
 		};
 	}
 
@@ -118,13 +238,19 @@ export class Fake {
 		for (const one of this.connections) {
 			if (one.state !== "established") continue;
 			for (const op of ["write", "recv"]) {
-				const moved = Math.round(one.counters[op].scale * (0.6 + Math.random() * 0.5) * (op === "recv" ? 0.4 : 1));
+				const moved = Math.round(
+					one.counters[op].scale * (0.6 + Math.random() * 0.5) * (op === "recv" ? 0.4 : 1),
+				);
 				one.counters[op].bytes += moved;
 				one.counters[op].completed += Math.ceil(moved / 65536);
 			}
 			if (one.rtt) one.rtt.last_ns = Math.round(4600 + Math.random() * 1800);
 		}
-		for (const cq of this.cqs) cq.outstanding_cqe = Math.max(0, Math.min(4000, cq.outstanding_cqe + Math.round((Math.random() - 0.5) * 300)));
+		for (const cq of this.cqs)
+			cq.outstanding_cqe = Math.max(
+				0,
+				Math.min(4000, cq.outstanding_cqe + Math.round((Math.random() - 0.5) * 300)),
+			);
 	}
 
 	say(type, severity, object, text) {
@@ -140,20 +266,45 @@ export class Fake {
 	serve(request, response) {
 		const url = new URL(request.url, "http://fake");
 		const json = (value, status = 200) => {
-			response.writeHead(status, { "Content-Type": status < 400 ? "application/json" : "application/problem+json" });
+			response.writeHead(status, {
+				"Content-Type": status < 400 ? "application/json" : "application/problem+json",
+			});
 			response.end(JSON.stringify(value));
 		};
 		const [, , name, ref, more] = url.pathname.split("/");
-		if (url.pathname === "/v1") return json({ service: "verbsd", version: "0.1.0", role: "control", server_id: this.serverId, started_at: at(this.startedMs), now: at(Date.now()), uptime_ms: Date.now() - this.startedMs, links: {}, routes: [] });
+		if (url.pathname === "/v1")
+			return json({
+				service: "verbsd",
+				version: "0.1.0",
+				role: "control",
+				server_id: this.serverId,
+				started_at: at(this.startedMs),
+				now: at(Date.now()),
+				uptime_ms: Date.now() - this.startedMs,
+				links: {},
+				routes: [],
+			});
 		if (name === "events" && ref === "stream") return this.stream(url, response);
-		if (name === "events") return json({ first: 1, last: this.events.length, next: 1, compacted: false, items: [] });
+		if (name === "events")
+			return json({ first: 1, last: this.events.length, next: 1, compacted: false, items: [] });
 		const list = { connections: this.connections, cqs: this.cqs }[name];
 		if (list && !ref) return json(this.page(list, url));
 		const one = list?.find(({ id, name: own }) => String(id) === ref || own === ref);
 		if (one && !more) return json({ ...this.clean(one), timeline: this.timeline(one), timeline_dropped: 0 });
 		if (one && more === "explain") return json(this.explanation(one));
-		if (["devices", "buffers", "listeners", "windows", "transfers", "probes", "endpoints"].includes(name) && !ref) return json({ total: 0, next: null, items: [] });
-		return json({ type: "urn:verbsd:problem:not_found", title: "There is no such thing here", status: 404, code: "not_found", detail: `${url.pathname}: no such path`, hint: "List what there is." }, 404);
+		if (["devices", "buffers", "listeners", "windows", "transfers", "probes", "endpoints"].includes(name) && !ref)
+			return json({ total: 0, next: null, items: [] });
+		return json(
+			{
+				type: "urn:verbsd:problem:not_found",
+				title: "There is no such thing here",
+				status: 404,
+				code: "not_found",
+				detail: `${url.pathname}: no such path`,
+				hint: "List what there is.",
+			},
+			404,
+		);
 	}
 
 	page(list, url) {
@@ -163,7 +314,9 @@ export class Fake {
 		const open = url.searchParams.get("state") === "open";
 		const all = list.filter((one) => one.id > after && !(open && one.end));
 		const items = all.slice(0, limit).map((one) => this.clean(one));
-		const thin = fields ? items.map((one) => Object.fromEntries(Object.entries(one).filter(([key]) => fields.includes(key)))) : items;
+		const thin = fields
+			? items.map((one) => Object.fromEntries(Object.entries(one).filter(([key]) => fields.includes(key))))
+			: items;
 		return { total: list.length, next: all.length > limit ? items.at(-1).id : null, items: thin };
 	}
 

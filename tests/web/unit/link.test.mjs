@@ -8,7 +8,11 @@ import { Link } from "../../../web/src/link.js";
 import { Store } from "../../../web/src/store.js";
 
 const kept = new Map();
-globalThis.sessionStorage = { getItem: (key) => kept.get(key) ?? null, setItem: (key, value) => kept.set(key, value), removeItem: (key) => kept.delete(key) };
+globalThis.sessionStorage = {
+	getItem: (key) => kept.get(key) ?? null,
+	setItem: (key, value) => kept.set(key, value),
+	removeItem: (key) => kept.delete(key),
+};
 
 class Daemon {
 	constructor() {
@@ -19,7 +23,8 @@ class Daemon {
 	async answer(url, { headers, signal }) {
 		if (!this.up) throw new TypeError("fetch failed");
 		this.asked.push(url.pathname + url.search);
-		if (this.token && headers.Authorization !== `Bearer ${this.token}`) return Response.json({ code: "unauthorized", title: "A token is needed" }, { status: 401 });
+		if (this.token && headers.Authorization !== `Bearer ${this.token}`)
+			return Response.json({ code: "unauthorized", title: "A token is needed" }, { status: 401 });
 		if (url.pathname === "/v1") return Response.json({ server_id: this.serverId });
 		if (url.pathname === "/v1/events") return Response.json({ first: this.first, last: this.last, items: [] });
 		return new Response(this.stream(signal));

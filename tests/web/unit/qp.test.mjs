@@ -15,20 +15,29 @@ const node = ({ nodes }, name) => nodes.find((one) => one.name === name);
 const edge = ({ edges }, from, to) => edges.find((one) => one.from === from && one.to === to);
 
 test("the way is read from the timeline", () => {
-	assert.deepEqual(transitions(DOWN).map(({ from, to, sinceNs }) => [from, to, sinceNs]), [
-		["RESET", "INIT", 10],
-		["INIT", "RTR", 20],
-		["RTR", "RTS", 30],
-		["RTS", "ERR", 99],
-	]);
+	assert.deepEqual(
+		transitions(DOWN).map(({ from, to, sinceNs }) => [from, to, sinceNs]),
+		[
+			["RESET", "INIT", 10],
+			["INIT", "RTR", 20],
+			["RTR", "RTS", 30],
+			["RTS", "ERR", 99],
+		],
+	);
 	assert.deepEqual(transitions(undefined), []);
 	assert.deepEqual(transitions([{ kind: "qp", what: "something else", since_start_ns: 1 }]), []);
 });
 
 test("one state is lit, those that it went through are marked", () => {
 	const drawing = diagram("RTS", TIMELINE);
-	assert.deepEqual(drawing.nodes.filter(({ now }) => now).map(({ name }) => name), ["RTS"]);
-	assert.deepEqual(drawing.nodes.filter(({ seen }) => seen).map(({ name }) => name), ["RESET", "INIT", "RTR", "RTS"]);
+	assert.deepEqual(
+		drawing.nodes.filter(({ now }) => now).map(({ name }) => name),
+		["RTS"],
+	);
+	assert.deepEqual(
+		drawing.nodes.filter(({ seen }) => seen).map(({ name }) => name),
+		["RESET", "INIT", "RTR", "RTS"],
+	);
 	assert.equal(node(drawing, "INIT").sinceNs, 10);
 	assert.equal(node(drawing, "RESET").sinceNs, null);
 	assert.equal(edge(drawing, "INIT", "RTR").count, 1);
@@ -44,7 +53,11 @@ test("an error is the last step, and leads back to RESET only if it was taken", 
 });
 
 test("a queue pair that was walked round and round counts its steps and has its last times", () => {
-	const again = [...DOWN, { kind: "qp", what: "ERR -> RESET", since_start_ns: 200 }, ...TIMELINE.slice(1).map((one) => ({ ...one, since_start_ns: one.since_start_ns + 300 }))];
+	const again = [
+		...DOWN,
+		{ kind: "qp", what: "ERR -> RESET", since_start_ns: 200 },
+		...TIMELINE.slice(1).map((one) => ({ ...one, since_start_ns: one.since_start_ns + 300 })),
+	];
 	const drawing = diagram("RTS", again);
 	assert.equal(edge(drawing, "RESET", "INIT").count, 2);
 	assert.equal(node(drawing, "RTS").sinceNs, 330);
@@ -55,11 +68,15 @@ test("without a timeline, or in a state that nobody knows, it is still a drawing
 	for (const orientation of ["wide", "tall"]) {
 		assert.equal(diagram("INIT", undefined, orientation).nodes.length, 7);
 		assert.equal(diagram("UNKNOWN", [], orientation).nodes.filter(({ now }) => now).length, 0);
-		for (const { path } of diagram("RTS", TIMELINE, orientation).edges) assert.match(path, /^M-?[\d.]+ -?[\d.]+L-?[\d.]+ -?[\d.]+$/);
+		for (const { path } of diagram("RTS", TIMELINE, orientation).edges)
+			assert.match(path, /^M-?[\d.]+ -?[\d.]+L-?[\d.]+ -?[\d.]+$/);
 	}
 });
 
 test("it can be told in words", () => {
-	assert.equal(told("RTS", TIMELINE, (ns) => `${ns} ns`), "Queue pair: now RTS. Its way: RESET, INIT after 10 ns, RTR after 20 ns, RTS after 30 ns.");
+	assert.equal(
+		told("RTS", TIMELINE, (ns) => `${ns} ns`),
+		"Queue pair: now RTS. Its way: RESET, INIT after 10 ns, RTR after 20 ns, RTS after 30 ns.",
+	);
 	assert.equal(told("RESET", [], String), "Queue pair: now RESET. ");
 });

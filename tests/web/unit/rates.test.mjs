@@ -3,10 +3,20 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { RateBook, difference, totals } from "../../../web/src/rates.js";
 
-const counters = (write, recv = 0) => ({ write: { bytes: write, completed: write / 10, errors: 1, flushed: 2 }, recv: { bytes: recv, completed: 1, errors: 0, flushed: 0 } });
+const counters = (write, recv = 0) => ({
+	write: { bytes: write, completed: write / 10, errors: 1, flushed: 2 },
+	recv: { bytes: recv, completed: 1, errors: 0, flushed: 0 },
+});
 
 test("out is what this side sends and writes, in what comes to it", () => {
-	assert.deepEqual(totals(counters(100, 50)), { outBytes: 100, inBytes: 50, outMessages: 10, inMessages: 1, errors: 1, flushed: 2 });
+	assert.deepEqual(totals(counters(100, 50)), {
+		outBytes: 100,
+		inBytes: 50,
+		outMessages: 10,
+		inMessages: 1,
+		errors: 1,
+		flushed: 2,
+	});
 	assert.equal(totals(undefined).outBytes, 0);
 });
 

@@ -20,7 +20,10 @@ test("an empty or odd address is still a route", () => {
 });
 
 test("empty parts of a query are left out", () => {
-	assert.equal(hashOf({ view: "events", query: { q: "", type: null, object: "connection/7" } }), "#/events?object=connection%2F7");
+	assert.equal(
+		hashOf({ view: "events", query: { q: "", type: null, object: "connection/7" } }),
+		"#/events?object=connection%2F7",
+	);
 });
 
 test("objects of events lead to where they are shown", () => {

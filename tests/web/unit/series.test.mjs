@@ -3,7 +3,11 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { SeriesBook, hasValues } from "../../../web/src/series.js";
 
-const connection = (id, bytes, rtt = null) => ({ id, rtt, counters: { write: { bytes, completed: 0, errors: 0, flushed: 0 } } });
+const connection = (id, bytes, rtt = null) => ({
+	id,
+	rtt,
+	counters: { write: { bytes, completed: 0, errors: 0, flushed: 0 } },
+});
 
 test("the first look gives no rate, each further one a point", () => {
 	const book = new SeriesBook();

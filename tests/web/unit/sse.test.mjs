@@ -26,7 +26,10 @@ test("lines may end as in any of the three ways", () => {
 	const dos = TEXT.replaceAll("\n", "\r\n");
 	assert.deepEqual(parse([dos]), EVENTS);
 	assert.deepEqual(parse([...dos]), EVENTS);
-	assert.deepEqual(parse(["data: a\rdata: b\r\r", "data: c\n\n"]).map(({ data }) => data), ["a\nb", "c"]);
+	assert.deepEqual(
+		parse(["data: a\rdata: b\r\r", "data: c\n\n"]).map(({ data }) => data),
+		["a\nb", "c"],
+	);
 });
 
 test("an event that is not complete is not told", () => {
@@ -35,5 +38,7 @@ test("an event that is not complete is not told", () => {
 });
 
 test("what has no data is no event, and lines of data are one text", () => {
-	assert.deepEqual(parse(["event: x\n\ndata: a\ndata:b\ndata\n\n"]), [{ id: null, event: "message", data: "a\nb\n" }]);
+	assert.deepEqual(parse(["event: x\n\ndata: a\ndata:b\ndata\n\n"]), [
+		{ id: null, event: "message", data: "a\nb\n" },
+	]);
 });

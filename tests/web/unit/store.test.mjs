@@ -17,7 +17,11 @@ function setUp(lists, options = {}) {
 		if (!Array.isArray(found)) return found;
 		const after = Number(url.searchParams.get("after") ?? 0);
 		const items = found.filter(({ id }) => id > after).slice(0, 2);
-		return { items, total: found.length, next: items.length && items.at(-1).id < found.at(-1).id ? items.at(-1).id : null };
+		return {
+			items,
+			total: found.length,
+			next: items.length && items.at(-1).id < found.at(-1).id ? items.at(-1).id : null,
+		};
 	};
 	const store = new Store({ request, ...options });
 	store.setLink({ state: "live" });
@@ -38,7 +42,11 @@ test("a list is read whole, page by page, once somebody looks", async () => {
 });
 
 test("an event makes what it is about out of date, and nothing else", async () => {
-	const { store, asked } = setUp({ "/v1/devices": [{ id: 1 }], "/v1/windows": [{ id: 1 }], "/v1/connections/7": connection(7, "closed") });
+	const { store, asked } = setUp({
+		"/v1/devices": [{ id: 1 }],
+		"/v1/windows": [{ id: 1 }],
+		"/v1/connections/7": connection(7, "closed"),
+	});
 	const stops = [store.watch("devices"), store.watch("windows"), store.watch("connections", "7")];
 	await tick();
 	store.addEvents([{ seq: 1, object: "window/1" }]);
@@ -141,7 +149,14 @@ test("many changes are told once", async () => {
 
 test("a poll of those that are open tells who is not among them any more", () => {
 	const before = new Map([1, 2, 3].map((id) => [id, { id, state: id === 3 ? "closed" : "open", n: 0 }]));
-	const { items, left } = merged(before, [{ id: 1, n: 1 }, { id: 4, n: 1 }], ({ state }) => state === "open");
+	const { items, left } = merged(
+		before,
+		[
+			{ id: 1, n: 1 },
+			{ id: 4, n: 1 },
+		],
+		({ state }) => state === "open",
+	);
 	assert.deepEqual(left, [2]);
 	assert.deepEqual([...items.keys()], [1, 2, 3, 4]);
 	assert.equal(items.get(1).n, 1);

@@ -7,14 +7,26 @@ const entry = (kind, what, since_start_ns) => ({ kind, what, since_start_ns });
 
 test("each row knows how long after the one before it is, and long silences are rows", () => {
 	const rows = rowsOf([entry("call", "a", 5), entry("call", "b", 20), entry("qp", "RTS -> ERR", 4e9)]);
-	assert.deepEqual(rows.map(({ gapNs, pauseNs }) => gapNs ?? pauseNs), [5, 15, 4e9 - 20, 4e9 - 20]);
+	assert.deepEqual(
+		rows.map(({ gapNs, pauseNs }) => gapNs ?? pauseNs),
+		[5, 15, 4e9 - 20, 4e9 - 20],
+	);
 	assert.equal(rows[2].pauseNs, 4e9 - 20);
 	assert.deepEqual(rowsOf(undefined), []);
 });
 
 test("kinds that are not wanted are left out, and don't count as time", () => {
-	const rows = rowsOf([entry("call", "a", 5), entry("qp", "RESET -> INIT", 20), entry("call", "b", 30)], new Set(["call"]));
-	assert.deepEqual(rows.map(({ what, gapNs }) => [what, gapNs]), [["a", 5], ["b", 25]]);
+	const rows = rowsOf(
+		[entry("call", "a", 5), entry("qp", "RESET -> INIT", 20), entry("call", "b", 30)],
+		new Set(["call"]),
+	);
+	assert.deepEqual(
+		rows.map(({ what, gapNs }) => [what, gapNs]),
+		[
+			["a", 5],
+			["b", 25],
+		],
+	);
 });
 
 test("good and bad news are told from the rest", () => {
@@ -28,6 +40,9 @@ test("good and bad news are told from the rest", () => {
 });
 
 test("kinds are counted", () => {
-	assert.deepEqual(kindsIn([entry("call", "a", 1), entry("qp", "b", 2), entry("call", "c", 3)]), [["call", 2], ["qp", 1]]);
+	assert.deepEqual(kindsIn([entry("call", "a", 1), entry("qp", "b", 2), entry("call", "c", 3)]), [
+		["call", 2],
+		["qp", 1],
+	]);
 	assert.deepEqual(kindsIn(undefined), []);
 });

@@ -28,14 +28,18 @@ function colours(start) {
 	const from = CSS.indexOf(start);
 	assert.ok(from >= 0, start);
 	const block = CSS.slice(from, CSS.indexOf("}", from));
-	return Object.fromEntries([...block.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)].map(([, name, value]) => [name, value]));
+	return Object.fromEntries(
+		[...block.matchAll(/--([\w-]+): (#[0-9a-f]{6});/g)].map(([, name, value]) => [name, value]),
+	);
 }
 
 const light = colours(":root {");
 const dark = colours(':root[data-theme="dark"] {');
 
 function luminance(hex) {
-	const [r, g, b] = [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16) / 255).map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+	const [r, g, b] = [1, 3, 5]
+		.map((at) => parseInt(hex.slice(at, at + 2), 16) / 255)
+		.map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
 	return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
@@ -47,7 +51,9 @@ function contrast(a, b) {
 for (const [theme, values] of Object.entries({ light, dark })) {
 	test(`every text of the ${theme} theme can be read on what is behind it`, () => {
 		const pairs = [...TEXTS.flatMap((text) => GROUNDS.map((ground) => [text, ground])), ...PAIRS];
-		const poor = pairs.map(([text, ground]) => [text, ground, contrast(values[text], values[ground])]).filter(([, , ratio]) => ratio < READABLE);
+		const poor = pairs
+			.map(([text, ground]) => [text, ground, contrast(values[text], values[ground])])
+			.filter(([, , ratio]) => ratio < READABLE);
 		assert.deepEqual(poor, []);
 	});
 }

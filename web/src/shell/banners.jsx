@@ -10,8 +10,8 @@ function Stale({ link, since }) {
 	return (
 		<div class="banner banner-warn" role="alert">
 			<p>
-				<strong>verbsd does not answer.</strong> What you see is how things stood at {clock(since)}, {span(now - since)} ago. This
-				page goes on trying.
+				<strong>verbsd does not answer.</strong> What you see is how things stood at {clock(since)},{" "}
+				{span(now - since)} ago. This page goes on trying.
 			</p>
 			<button class="button" type="button" onClick={() => link.retry()}>
 				Try now
@@ -26,7 +26,8 @@ function Restarted({ at }) {
 	return (
 		<div class="banner banner-info" role="status">
 			<p>
-				<strong>verbsd was started anew</strong> at {clock(at)}. Its objects are those of this run; ids begin again.
+				<strong>verbsd was started anew</strong> at {clock(at)}. Its objects are those of this run; ids begin
+				again.
 			</p>
 			<button class="button" type="button" onClick={() => setSeen(at)}>
 				Dismiss

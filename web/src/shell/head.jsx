@@ -32,7 +32,13 @@ function Uptime({ index }) {
 function ThemeButton() {
 	const other = useTheme() === "dark" ? "light" : "dark";
 	return (
-		<button class="icon-button" type="button" onClick={toggleTheme} title={`Change to ${other}`} aria-label={`Change to ${other}`}>
+		<button
+			class="icon-button"
+			type="button"
+			onClick={toggleTheme}
+			title={`Change to ${other}`}
+			aria-label={`Change to ${other}`}
+		>
 			<Icon name={other === "light" ? "sun" : "moon"} />
 		</button>
 	);
@@ -46,7 +52,13 @@ function ForgetButton() {
 		link.restart();
 	};
 	return (
-		<button class="icon-button" type="button" onClick={forget} title="Forget the token" aria-label="Forget the token">
+		<button
+			class="icon-button"
+			type="button"
+			onClick={forget}
+			title="Forget the token"
+			aria-label="Forget the token"
+		>
 			<Icon name="lock" />
 		</button>
 	);

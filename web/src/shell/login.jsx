@@ -23,12 +23,19 @@ export function Login() {
 		<form class="login panel" onSubmit={submit}>
 			<h1>A token is needed</h1>
 			<p class="muted">
-				This verbsd was started with tokens. One for <em>read</em> shows everything but keys and contents; one for <em>control</em>{" "}
-				may act as well.
+				This verbsd was started with tokens. One for <em>read</em> shows everything but keys and contents; one
+				for <em>control</em> may act as well.
 			</p>
 			<label class="field">
 				<span>Token</span>
-				<input ref={field} type="password" autocomplete="off" spellcheck={false} required aria-describedby="login-problem" />
+				<input
+					ref={field}
+					type="password"
+					autocomplete="off"
+					spellcheck={false}
+					required
+					aria-describedby="login-problem"
+				/>
 			</label>
 			<p id="login-problem" class="problem" role="alert">
 				{refused ? "verbsd does not know this token." : ""}

@@ -14,11 +14,25 @@ const TIMES = [1, 5, 10, 15, 30, 60, 120, 300, 600];
 
 function lineOf({ label, token: name, dash, fill }, format) {
 	const colour = token(name);
-	return { label, stroke: colour, width: 1.6, dash, fill: fill && `${colour}22`, points: { show: false }, value: (_, value) => format(value) };
+	return {
+		label,
+		stroke: colour,
+		width: 1.6,
+		dash,
+		fill: fill && `${colour}22`,
+		points: { show: false },
+		value: (_, value) => format(value),
+	};
 }
 
 function axisOf({ grid, ...extra }) {
-	return { stroke: token("--faint"), font: `11px ${token("--font")}`, grid: { stroke: token("--line"), width: 1, ...grid }, ticks: { show: false }, ...extra };
+	return {
+		stroke: token("--faint"),
+		font: `11px ${token("--font")}`,
+		grid: { stroke: token("--line"), width: 1, ...grid },
+		ticks: { show: false },
+		...extra,
+	};
 }
 
 /* Of the lines between powers of ten none is drawn. */
@@ -51,7 +65,12 @@ function optionsFor({ series, format, scale, height, width }) {
 		},
 		axes: [
 			axisOf({ space: 76, size: 28, incrs: TIMES, values: (_, ticks) => ticks.map((s) => clock(s * 1000)) }),
-			axisOf({ size: 74, space: 30, values: (_, ticks) => ticks.map((value) => (value === null ? "" : format(value))), ...steps }),
+			axisOf({
+				size: 74,
+				space: 30,
+				values: (_, ticks) => ticks.map((value) => (value === null ? "" : format(value))),
+				...steps,
+			}),
 		],
 		series: [{ label: "Time", value: "{HH}:{mm}:{ss}" }, ...series.map((one) => lineOf(one, format))],
 	};
@@ -65,7 +84,9 @@ export function Chart({ label, series, data, version, format, scale, height = 19
 	useEffect(() => {
 		const width = holder.current.clientWidth;
 		plot.current = new uPlot(optionsFor({ series, format, scale, height, width }), data, holder.current);
-		const observer = new ResizeObserver(([{ contentRect }]) => plot.current.setSize({ width: contentRect.width, height }));
+		const observer = new ResizeObserver(([{ contentRect }]) =>
+			plot.current.setSize({ width: contentRect.width, height }),
+		);
 		observer.observe(holder.current);
 		return () => {
 			observer.disconnect();

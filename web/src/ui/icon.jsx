@@ -4,7 +4,8 @@
 const PATHS = {
 	brand: "M3 7h14m-4-4 4 4-4 4M17 13H3m4-4-4 4 4 4",
 	connections: "M4 10h12M4 7v6M16 7v6M8 10v0M12 10v0",
-	listeners: "M10 10v7M7 17h6M10 8.5v0M6.8 11.7a4.5 4.5 0 0 1 0-6.4M13.2 5.3a4.5 4.5 0 0 1 0 6.4M4.3 14a8 8 0 0 1 0-11M15.7 3a8 8 0 0 1 0 11",
+	listeners:
+		"M10 10v7M7 17h6M10 8.5v0M6.8 11.7a4.5 4.5 0 0 1 0-6.4M13.2 5.3a4.5 4.5 0 0 1 0 6.4M4.3 14a8 8 0 0 1 0-11M15.7 3a8 8 0 0 1 0 11",
 	devices: "M4 5h12v10H4zM7 15v2M13 15v2M7 8h6M7 11h3",
 	buffers: "M4 4h12v4H4zM4 8h12v4H4zM4 12h12v4H4z",
 	transfers: "M4 7h11l-3-3M16 13H5l3 3",

@@ -30,7 +30,9 @@ function Missing({ problem, reference }) {
 				<h1>Connection {reference}</h1>
 			</div>
 			<Trouble problem={problem}>
-				{problem.status === 404 && <p class="muted">It may have been of an earlier run of verbsd, or have left the history.</p>}
+				{problem.status === 404 && (
+					<p class="muted">It may have been of an earlier run of verbsd, or have left the history.</p>
+				)}
 			</Trouble>
 		</div>
 	);
@@ -38,7 +40,8 @@ function Missing({ problem, reference }) {
 
 export function ConnectionView({ route }) {
 	const { item, problem } = useItem("connections", route.ref);
-	if (problem?.status > 0 && (!item || problem.status === 404)) return <Missing problem={problem} reference={route.ref} />;
+	if (problem?.status > 0 && (!item || problem.status === 404))
+		return <Missing problem={problem} reference={route.ref} />;
 	if (!item) return null;
 	return (
 		<div class="view connection">

@@ -43,7 +43,16 @@ export function Rates({ connection, totals }) {
 	);
 	return (
 		<Panel title={open || drawn ? "Rates" : "Moved"} aside={now}>
-			{drawn && <Chart label={`Bytes per second: out ${rate(last("out"))}, in ${rate(last("in"))}`} series={RATES} data={series.data(["out", "in"])} version={series.times.at(-1)} format={rate} scale="binary" />}
+			{drawn && (
+				<Chart
+					label={`Bytes per second: out ${rate(last("out"))}, in ${rate(last("in"))}`}
+					series={RATES}
+					data={series.data(["out", "in"])}
+					version={series.times.at(-1)}
+					format={rate}
+					scale="binary"
+				/>
+			)}
 			<Facts
 				rows={[
 					["Sent and written", `${bytes(totals.outBytes)} in ${count(totals.outMessages)}`],
@@ -125,14 +134,24 @@ export function RoundTrips({ connection }) {
 			}
 		>
 			{hasValues(series, ["last"]) && (
-				<Chart label={`Round trip times: last ${ns(rtt.last_ns)}, median ${ns(rtt.p50_ns)}`} series={TRIPS} data={series.data(["last", "p50", "p99"])} version={series.times.at(-1)} format={ns} scale="decades" />
+				<Chart
+					label={`Round trip times: last ${ns(rtt.last_ns)}, median ${ns(rtt.p50_ns)}`}
+					series={TRIPS}
+					data={series.data(["last", "p50", "p99"])}
+					version={series.times.at(-1)}
+					format={ns}
+					scale="decades"
+				/>
 			)}
 			<Facts
 				rows={[
 					["p90", ns(rtt.p90_ns)],
 					["p99.9", ns(rtt.p999_ns)],
 					["Jitter", ns(rtt.jitter_ns)],
-					["Lost", `${count(rtt.lost)} of ${count(rtt.sent)}${rtt.lost ? ` (${(share * 100).toFixed(2)} %)` : ""}`],
+					[
+						"Lost",
+						`${count(rtt.lost)} of ${count(rtt.sent)}${rtt.lost ? ` (${(share * 100).toFixed(2)} %)` : ""}`,
+					],
 				]}
 			/>
 			{isOpen(connection) && <StopMeasuring probe={rtt.probe} />}

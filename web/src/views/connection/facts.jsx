@@ -31,19 +31,46 @@ export function Ends({ connection }) {
 		<Panel title="Connection">
 			<Facts
 				rows={[
-					["Peer", connection.peer?.addr && <span class="with-copy"><Mono>{endpoint(connection.peer)}</Mono><Copy text={endpoint(connection.peer)} label="Copy the peer's address" /></span>],
+					[
+						"Peer",
+						connection.peer?.addr && (
+							<span class="with-copy">
+								<Mono>{endpoint(connection.peer)}</Mono>
+								<Copy text={endpoint(connection.peer)} label="Copy the peer's address" />
+							</span>
+						),
+					],
 					["Here", connection.local?.addr && <Mono>{endpoint(connection.local)}</Mono>],
 					["Asked for", connection.dst && <Mono>{connection.dst}</Mono>],
-					["Device", connection.device && <a href={hashOf({ view: "devices", query: { id: connection.device } })}>{`${connection.device} port ${connection.port_num ?? NONE}`}</a>],
+					[
+						"Device",
+						connection.device && (
+							<a
+								href={hashOf({ view: "devices", query: { id: connection.device } })}
+							>{`${connection.device} port ${connection.port_num ?? NONE}`}</a>
+						),
+					],
 					["Listener", connection.listener && `#${connection.listener}`],
 					["Service", params?.service],
 					["Queues (send / receive)", params?.sq_depth && `${params.sq_depth} / ${params.rq_depth}`],
-					["Inbox", connection.inbox?.capacity > 0 && `${connection.inbox.messages} of ${connection.inbox.capacity}`],
+					[
+						"Inbox",
+						connection.inbox?.capacity > 0 &&
+							`${connection.inbox.messages} of ${connection.inbox.capacity}`,
+					],
 					["Completion queue", connection.cq && isOpen(connection) && <CqUse id={connection.cq} />],
 					["Lost packets", connection.lost_packets],
 					["Created", clock(connection.created_at, { millis: true }), connection.created_at],
-					["Established", connection.established_at && clock(connection.established_at, { millis: true }), connection.established_at],
-					["It took", connection.established_at && ns((Date.parse(connection.established_at) - Date.parse(connection.created_at)) * 1e6)],
+					[
+						"Established",
+						connection.established_at && clock(connection.established_at, { millis: true }),
+						connection.established_at,
+					],
+					[
+						"It took",
+						connection.established_at &&
+							ns((Date.parse(connection.established_at) - Date.parse(connection.created_at)) * 1e6),
+					],
 					["Ended", connection.ended_at && clock(connection.ended_at, { millis: true }), connection.ended_at],
 				]}
 			/>
@@ -52,7 +79,9 @@ export function Ends({ connection }) {
 }
 
 export function Counters({ connection }) {
-	const rows = Object.entries(connection.counters).filter(([, { posted, completed, errors, flushed }]) => posted + completed + errors + flushed > 0);
+	const rows = Object.entries(connection.counters).filter(
+		([, { posted, completed, errors, flushed }]) => posted + completed + errors + flushed > 0,
+	);
 	if (rows.length === 0) return null;
 	return (
 		<Panel title="Work requests">

@@ -29,8 +29,22 @@ function Node({ node, isOver }) {
 	const { name, x, y, now, sinceNs } = node;
 	const tone = toneOf(node, isOver);
 	return (
-		<g class={`qp-node qp-${tone}`} data-state={name} data-now={now || undefined} transform={`translate(${x} ${y})`}>
-			{now && <rect class="qp-halo" x={-BOX.width / 2 - 5} y={-BOX.height / 2 - 5} width={BOX.width + 10} height={BOX.height + 10} rx="13" />}
+		<g
+			class={`qp-node qp-${tone}`}
+			data-state={name}
+			data-now={now || undefined}
+			transform={`translate(${x} ${y})`}
+		>
+			{now && (
+				<rect
+					class="qp-halo"
+					x={-BOX.width / 2 - 5}
+					y={-BOX.height / 2 - 5}
+					width={BOX.width + 10}
+					height={BOX.height + 10}
+					rx="13"
+				/>
+			)}
 			<rect class="qp-box" x={-BOX.width / 2} y={-BOX.height / 2} width={BOX.width} height={BOX.height} rx="9" />
 			<text class="qp-name" y={sinceNs === null ? 5 : -2}>
 				{name}
@@ -52,7 +66,16 @@ function Edge({ edge }) {
 
 function Arrow({ kind }) {
 	return (
-		<marker id={`qp-arrow-${kind}`} class={`qp-arrow-${kind}`} viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+		<marker
+			id={`qp-arrow-${kind}`}
+			class={`qp-arrow-${kind}`}
+			viewBox="0 0 8 8"
+			refX="7"
+			refY="4"
+			markerWidth="7"
+			markerHeight="7"
+			orient="auto"
+		>
 			<path d="M0 0.5 8 4 0 7.5z" />
 		</marker>
 	);
@@ -62,7 +85,13 @@ function Diagram({ state, timeline, isOver }) {
 	const { size, nodes, edges } = diagram(state, timeline, useNarrow() ? "tall" : "wide");
 	const drawn = [...edges].sort((a, b) => a.count - b.count);
 	return (
-		<svg class="qp" viewBox={`0 0 ${size[0]} ${size[1]}`} style={{ maxWidth: `${size[0]}px` }} role="img" aria-label={told(state, timeline, ns)}>
+		<svg
+			class="qp"
+			viewBox={`0 0 ${size[0]} ${size[1]}`}
+			style={{ maxWidth: `${size[0]}px` }}
+			role="img"
+			aria-label={told(state, timeline, ns)}
+		>
 			<defs>
 				{["open", "taken", "last"].map((kind) => (
 					<Arrow key={kind} kind={kind} />
@@ -104,9 +133,20 @@ export function QueuePair({ connection }) {
 				rows={[
 					["Number here → there", <span class="mono">{`${hex(qp.lqpn)} → ${hex(qp.rqpn)}`}</span>],
 					["Path MTU", qp.path_mtu_bytes && bytes(qp.path_mtu_bytes)],
-					["A dead peer is noticed after", deadPeer(qp), "While something is sent: ACK timeout and retries, as the device rounds them"],
-					["RNR timer", qp.min_rnr_timer_ns && `${ns(qp.min_rnr_timer_ns)}, retries ${qp.rnr_retry === 7 ? "for ever" : qp.rnr_retry}`],
-					["Reads at once (in / out)", qp.responder_resources != null && `${qp.responder_resources} / ${qp.initiator_depth}`],
+					[
+						"A dead peer is noticed after",
+						deadPeer(qp),
+						"While something is sent: ACK timeout and retries, as the device rounds them",
+					],
+					[
+						"RNR timer",
+						qp.min_rnr_timer_ns &&
+							`${ns(qp.min_rnr_timer_ns)}, retries ${qp.rnr_retry === 7 ? "for ever" : qp.rnr_retry}`,
+					],
+					[
+						"Reads at once (in / out)",
+						qp.responder_resources != null && `${qp.responder_resources} / ${qp.initiator_depth}`,
+					],
 					["GID here", <span class="mono">{gidOf(qp)}</span>],
 					["Interface", qp.netdev && `${qp.netdev}${qp.vlan_id === null ? "" : `, VLAN ${qp.vlan_id}`}`],
 				]}

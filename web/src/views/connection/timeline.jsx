@@ -6,7 +6,15 @@ import { clock, count, ns } from "../../format.js";
 import { kindsIn, rowsOf } from "../../timeline.js";
 import { Panel } from "../../ui/bits.jsx";
 
-const KINDS = { call: "call", cm_event: "CM event", qp: "QP", state: "state", async_event: "async", wc: "completion", command: "command" };
+const KINDS = {
+	call: "call",
+	cm_event: "CM event",
+	qp: "QP",
+	state: "state",
+	async_event: "async",
+	wc: "completion",
+	command: "command",
+};
 
 function Entry({ row }) {
 	if (row.pauseNs) return <li class="tl-pause">{ns(row.pauseNs)} later</li>;
@@ -37,16 +45,23 @@ function KindFilter({ kinds, off, toggle }) {
 export function Timeline({ connection }) {
 	const [off, setOff] = useState(new Set());
 	const kinds = kindsIn(connection.timeline);
-	const toggle = (kind) => setOff((old) => new Set(old.has(kind) ? [...old].filter((one) => one !== kind) : [...old, kind]));
+	const toggle = (kind) =>
+		setOff((old) => new Set(old.has(kind) ? [...old].filter((one) => one !== kind) : [...old, kind]));
 	const rows = rowsOf(connection.timeline, new Set(kinds.map(([kind]) => kind).filter((kind) => !off.has(kind))));
 	return (
-		<Panel title="Timeline" className="timeline-panel" aside={<KindFilter kinds={kinds} off={off} toggle={toggle} />}>
+		<Panel
+			title="Timeline"
+			className="timeline-panel"
+			aside={<KindFilter kinds={kinds} off={off} toggle={toggle} />}
+		>
 			<ol class="timeline">
 				{rows.map((row, i) => (
 					<Entry key={i} row={row} />
 				))}
 			</ol>
-			{connection.timeline_dropped > 0 && <p class="panel-body note">{count(connection.timeline_dropped)} entries no longer fit.</p>}
+			{connection.timeline_dropped > 0 && (
+				<p class="panel-body note">{count(connection.timeline_dropped)} entries no longer fit.</p>
+			)}
 		</Panel>
 	);
 }

@@ -34,7 +34,14 @@ function Finding({ finding }) {
 }
 
 function FirstError({ error }) {
-	const facts = [error.cm_event, error.reject_reason, error.wc_status, error.async_event, error.call, error.errno].filter(Boolean);
+	const facts = [
+		error.cm_event,
+		error.reject_reason,
+		error.wc_status,
+		error.async_event,
+		error.call,
+		error.errno,
+	].filter(Boolean);
 	return (
 		<div class="first-error">
 			<p class="label">First error</p>
@@ -49,15 +56,27 @@ function Noise({ by }) {
 	if (!by || (by.flushed === 0 && by.errors === 0)) return null;
 	return (
 		<p class="note">
-			Followed by {count(by.flushed)} flushed work requests{by.errors > 0 ? ` and ${count(by.errors)} more errors` : ""}: noise, not a cause.
+			Followed by {count(by.flushed)} flushed work requests
+			{by.errors > 0 ? ` and ${count(by.errors)} more errors` : ""}: noise, not a cause.
 		</p>
 	);
 }
 
 /* A daemon that can't explain still says how it ended. */
 function own({ end, first_error: error, state, waits_for: waits }) {
-	const text = end?.text ?? (waits ? `It is ${state.replaceAll("_", " ")} and waits for ${waits}.` : `It is ${state.replaceAll("_", " ")}.`);
-	return { summary: text, causes: [], advice: [end?.hint, error?.hint].filter(Boolean), findings: [], first_error: error, followed_by: null };
+	const text =
+		end?.text ??
+		(waits
+			? `It is ${state.replaceAll("_", " ")} and waits for ${waits}.`
+			: `It is ${state.replaceAll("_", " ")}.`);
+	return {
+		summary: text,
+		causes: [],
+		advice: [end?.hint, error?.hint].filter(Boolean),
+		findings: [],
+		first_error: error,
+		followed_by: null,
+	};
 }
 
 function toneOf(connection, { findings }) {
@@ -70,7 +89,10 @@ export function Why({ connection, reference }) {
 	const { item } = useItem("connections", reference, "explain");
 	const why = item ?? own(connection);
 	return (
-		<Panel title={isOpen(connection) ? "How it is" : "What happened"} className={`why why-${toneOf(connection, why)}`}>
+		<Panel
+			title={isOpen(connection) ? "How it is" : "What happened"}
+			className={`why why-${toneOf(connection, why)}`}
+		>
 			<div class="panel-body why-body">
 				<p class="why-summary">{why.summary}</p>
 				{why.first_error && <FirstError error={why.first_error} />}

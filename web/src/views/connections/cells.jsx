@@ -22,7 +22,19 @@ export function age(row, now) {
 
 /** textOf - what a search looks into */
 export function textOf(row) {
-	return [row.id, row.name, row.state, row.role, row.device, peerOf(row), row.dst, endpoint(row.local), row.end?.reason, row.qp?.state, row.qp?.lqpn].join(" ");
+	return [
+		row.id,
+		row.name,
+		row.state,
+		row.role,
+		row.device,
+		peerOf(row),
+		row.dst,
+		endpoint(row.local),
+		row.end?.reason,
+		row.qp?.state,
+		row.qp?.lqpn,
+	].join(" ");
 }
 
 export function Name({ row }) {
@@ -40,7 +52,13 @@ export function CqUse({ row, cqs }) {
 	if (!cq) return <span class="faint">–</span>;
 	const share = cq.outstanding_cqe / cq.capacity_cqe;
 	const high = cq.high_water_cqe / cq.capacity_cqe;
-	return <Meter share={share} high={high} label={`CQ ${cq.id}: ${cq.outstanding_cqe} of ${cq.capacity_cqe} outstanding, at most ${percent(high)}`} />;
+	return (
+		<Meter
+			share={share}
+			high={high}
+			label={`CQ ${cq.id}: ${cq.outstanding_cqe} of ${cq.capacity_cqe} outstanding, at most ${percent(high)}`}
+		/>
+	);
 }
 
 export function Reason({ row }) {
