@@ -131,10 +131,13 @@ enum vbd_ctl_kind {
 	X(WINDOW_TYPE, "type", 0, UINT, "1|2", "type", "type of the memory window")                \
 	X(WINDOW_ACCESS, "access", 0, LIST, "remote_write|remote_read|remote_atomic", "access",    \
 		"what a peer may do; several are separated by commas")                             \
-	X(PROBE_KIND, "kind", 0, TEXT, "ack|rping", "kind", "what a ping is")                      \
+	X(PROBE_KIND, "kind", 0, TEXT, "ack|rping|echo", "kind", "what a ping is")                 \
 	X(INTERVAL, "interval", 0, TIME, "TIME", "interval_ms", "from ping to ping")               \
 	X(PROBE_COUNT, "count", 'n', UINT, "N", "count", "round trips")                            \
 	X(PROBE_SIZE, "size", 0, SIZE, "BYTES", "size_bytes", "payload of each")                   \
+	X(BENCH_OP, "op", 0, TEXT, "write|read|send", "op", "what is measured")                    \
+	X(BENCH_COUNT, "count", 'n', UINT, "N", "count", "messages, instead of --duration")        \
+	X(DURATION, "duration", 0, TIME, "TIME", "duration_ms", "how long messages are posted")    \
 	X(IMM, "imm", 0, UINT, "N", "imm", "immediate data, which the peer sees with the message") \
 	X(INLINE, "inline", 0, FLAG, NULL, "inline", "carry the bytes in the work request")        \
 	X(WINDOW, "window", 0, UINT, "N", "window", "work requests outstanding at most")           \

@@ -375,6 +375,25 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		COUNTED(O(CONNECTION), O(PROBE_KIND), O(PROBE_COUNT), O(INTERVAL), O(PROBE_SIZE),
 			O(TIMEOUT), O(NO_WAIT)),
 		.run = vbd_ctl_resource_create},
+	{.name = "probe",
+		.usage = "CONNECTION",
+		.summary = "Time round trips over a connection, as ping does",
+		.text = "Once a second, until interrupted or --count is reached. Nothing is asked "
+			"of "
+			"the peer\nbut its device: see --kind in verbsctl(1).",
+		COUNTED(O(PROBE_KIND), O(PROBE_COUNT), O(INTERVAL), O(PROBE_SIZE), O(TIMEOUT)),
+		.run = vbd_ctl_probe},
+	RESOURCE("benchmarks", "BENCHMARK", "benchmarks", O(STATE), O(SORT), O(LIMIT)),
+	{.name = "bench",
+		.usage = "",
+		.summary = "Measure rate and latency of a connection",
+		.text = "Needs --connection and --size, and but for a send the peer's memory: "
+			"--remote, or\n--remote-addr and --remote-rkey. A send wants the service "
+			"sink there.",
+		COUNTED(O(CONNECTION), O(BENCH_OP), O(PROBE_SIZE), O(WINDOW), O(BENCH_COUNT),
+			O(DURATION), O(BUFFER), O(REMOTE), O(REMOTE_OFFSET), O(REMOTE_ADDR),
+			O(REMOTE_RKEY), O(PEER_TOKEN_FILE), O(TIMEOUT)),
+		.run = vbd_ctl_bench},
 	{.name = "transfers",
 		.usage = "",
 		.summary = "List transfers, running and ended",

@@ -118,6 +118,8 @@ enum vbd_ctl_exit vbd_ctl_resource_show(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_resource_set(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_resource_rm(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_peer_resolve(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_probe(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_bench(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_events(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_explain(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_complete(struct vbd_ctl *ctl);

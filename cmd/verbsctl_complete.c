@@ -176,6 +176,7 @@ static void offer_values(const struct line *line, const char *placeholder)
 		{"PD", "/v1/pds"},
 		{"PEER", "/v1/peers"},
 		{"PROBE", "/v1/probes"},
+		{"BENCHMARK", "/v1/benchmarks"},
 		{"SRQ", "/v1/srqs"},
 		{"TRANSFER", "/v1/transfers"},
 		{"WINDOW", "/v1/windows"},

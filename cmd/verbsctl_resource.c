@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Objects that are made, listed, shown, changed and deleted alike: pds, cqs, srqs, endpoints,
- * peers, groups, windows, probes. What tells them apart is a row here and the options of their
- * commands.
+ * peers, groups, windows, probes, benchmarks. What tells them apart is a row here and the options
+ * of their commands.
  */
 #include "cmd/verbsctl_call.h"
 
@@ -119,6 +119,19 @@ static const struct vbd_ctl_column probe_columns[] = {
 	{"P99", "rtt_ns.p99", vbd_ctl_cell_ns, VBD_CTL_COLUMN_RIGHT},
 };
 
+static const struct vbd_ctl_column benchmark_columns[] = {
+	{"ID", "id", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"STATE", "state", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
+	{"OP", "op", vbd_ctl_cell_text, 0},
+	{"CONN", "connection", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"SIZE", "size_bytes", vbd_ctl_cell_bytes, VBD_CTL_COLUMN_RIGHT},
+	{"WINDOW", "window", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"MESSAGES", "messages", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"BYTES/S", "bytes_per_s", vbd_ctl_cell_bytes, VBD_CTL_COLUMN_RIGHT},
+	{"P50", "latency_ns.p50", vbd_ctl_cell_ns, VBD_CTL_COLUMN_RIGHT},
+	{"P99", "latency_ns.p99", vbd_ctl_cell_ns, VBD_CTL_COLUMN_RIGHT},
+};
+
 static const struct resource resources[] = {
 	{"pds", "pd", COLUMNS(pd_columns)},
 	{"cqs", "cq", COLUMNS(cq_columns)},
@@ -128,6 +141,7 @@ static const struct resource resources[] = {
 	{"groups", "group", COLUMNS(group_columns)},
 	{"windows", "window", COLUMNS(window_columns)},
 	{"probes", "probe", COLUMNS(probe_columns)},
+	{"benchmarks", "benchmark", COLUMNS(benchmark_columns)},
 };
 
 static const struct resource *resource_of(const struct vbd_ctl *ctl)

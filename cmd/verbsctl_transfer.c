@@ -50,14 +50,13 @@ static bool is_under_way(const json_t *transfer)
 	       vbd_ctl_json_is(transfer, "state", "cancelling");
 }
 
-/* What a waiting POST would have answered, from the record of a transfer that did not end well. */
-static json_t *problem_of(const json_t *transfer)
+json_t *vbd_ctl_problem_of(const char *collection, const json_t *object)
 {
 	static const char *const members[] = {"code", "hint", "wc_status", "vendor_err"};
-	const json_t *error = vbd_ctl_json_at(transfer, "error");
+	const json_t *error = vbd_ctl_json_at(object, "error");
 	json_t *problem = vbd_ctl_must(json_object());
 	char *path = vbd_ctl_format(
-		TRANSFERS "/%llu", (unsigned long long)vbd_ctl_json_uint(transfer, "id"));
+		"%s/%llu", collection, (unsigned long long)vbd_ctl_json_uint(object, "id"));
 
 	vbd_ctl_json_set(problem, "instance", vbd_ctl_must(json_string(path)));
 	for (size_t i = 0; i < VBD_ARRAY_LEN(members); i++) {
@@ -68,8 +67,8 @@ static json_t *problem_of(const json_t *transfer)
 	}
 	if (vbd_ctl_json_at(error, "text"))
 		vbd_ctl_json_set(problem, "detail", json_incref(vbd_ctl_json_at(error, "text")));
-	if (!json_object_get(problem, "code") && vbd_ctl_json_at(transfer, "state"))
-		vbd_ctl_json_set(problem, "code", json_incref(vbd_ctl_json_at(transfer, "state")));
+	if (!json_object_get(problem, "code") && vbd_ctl_json_at(object, "state"))
+		vbd_ctl_json_set(problem, "code", json_incref(vbd_ctl_json_at(object, "state")));
 	free(path);
 	return problem;
 }
@@ -149,7 +148,8 @@ enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, js
 	if (exit_status == VBD_CTL_OK && wait)
 		exit_status = follow(ctl, &progress, &answer);
 	if (exit_status == VBD_CTL_OK && wait && !vbd_ctl_json_is(answer.json, "state", "done"))
-		exit_status = vbd_ctl_report_problem(ctl, problem_of(answer.json));
+		exit_status =
+			vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(TRANSFERS, answer.json));
 	else if (exit_status == VBD_CTL_OK && ctl->json)
 		vbd_ctl_json_put(stdout, answer.json);
 	else if (exit_status == VBD_CTL_OK)
@@ -264,7 +264,8 @@ static bool length_of_sges(const json_t *body, uint64_t *ret_bytes)
 	return true;
 }
 
-/* How many bytes will move: --length, or what is left of the local buffer. */
+/* How many bytes will move: --size of a benchmark, --length, or what is left of the local buffer.
+ */
 static enum vbd_ctl_exit find_length(struct vbd_ctl *ctl, const json_t *body, uint64_t *ret_bytes)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
@@ -273,6 +274,10 @@ static enum vbd_ctl_exit find_length(struct vbd_ctl *ctl, const json_t *body, ui
 	char *path;
 	uint64_t size;
 
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_PROBE_SIZE)) {
+		*ret_bytes = args->number[VBD_CTL_OPT_PROBE_SIZE];
+		return VBD_CTL_OK;
+	}
 	if (!vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER)) {
 		/* What is not known here the peer's device will judge. */
 		if (!length_of_sges(body, ret_bytes))
@@ -340,7 +345,7 @@ static enum vbd_ctl_exit aim(
 	return VBD_CTL_OK;
 }
 
-static enum vbd_ctl_exit set_remote(struct vbd_ctl *ctl, const char *access, json_t *body)
+static enum vbd_ctl_exit put_remote(struct vbd_ctl *ctl, const char *access, json_t *body)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
 	const char *remote = args->text[VBD_CTL_OPT_REMOTE];
@@ -378,6 +383,13 @@ static enum vbd_ctl_exit check_remote(const struct vbd_ctl_args *args)
 	return VBD_CTL_OK;
 }
 
+enum vbd_ctl_exit vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, const char *access, json_t *body)
+{
+	enum vbd_ctl_exit exit_status = check_remote(&ctl->args);
+
+	return exit_status == VBD_CTL_OK ? put_remote(ctl, access, body) : exit_status;
+}
+
 /* Takes @body over. */
 static enum vbd_ctl_exit run_at_remote(
 	struct vbd_ctl *ctl, const char *op, const char *access, json_t *body)
@@ -385,7 +397,7 @@ static enum vbd_ctl_exit run_at_remote(
 	enum vbd_ctl_exit exit_status;
 
 	vbd_ctl_json_set(body, "op", vbd_ctl_must(json_string(op)));
-	exit_status = set_remote(ctl, access, body);
+	exit_status = put_remote(ctl, access, body);
 	if (exit_status == VBD_CTL_OK)
 		return vbd_ctl_transfer_run(ctl, TRANSFERS, body);
 	json_decref(body);

@@ -27,4 +27,18 @@ enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, js
  */
 enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, json_t *body);
 
+/**
+ * vbd_ctl_transfer_set_remote - exactly one way of naming the peer's memory; adds `remote` to @body
+ * @access: what the peer must have granted, "remote_write"
+ *
+ * Checks access and length where the peer's verbsd tells them: its device could only answer by
+ * breaking the connection. Returns VBD_CTL_USAGE or VBD_CTL_FAILED, told.
+ */
+enum vbd_ctl_exit vbd_ctl_transfer_set_remote(
+	struct vbd_ctl *ctl, const char *access, json_t *body);
+
+/** vbd_ctl_problem_of - what a waiting POST to @collection would have answered, from the record of
+ * what did not end well; the caller owns it */
+json_t *vbd_ctl_problem_of(const char *collection, const json_t *object);
+
 #endif

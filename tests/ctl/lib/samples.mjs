@@ -121,6 +121,13 @@ export const probe = (over = {}) => ({
   ended_at: at(9), error: null, ...over,
 });
 
+export const benchmark = (over = {}) => ({
+  id: 4, state: 'done', connection: 7, transfer: 12, op: 'write', size_bytes: 65536, window: 16, count: null, duration_ms: 1000,
+  buffer: 3, timeout_ms: 31000, messages: 20000, bytes: 1310720000, elapsed_ns: 1000000000, bytes_per_s: 1310720000,
+  messages_per_s: 20000, latency_ns: { min: 9000, mean: 11000, p50: 10500, p90: 15000, p99: 20000, p999: 30000, max: 31000 },
+  created_at: at(7), ended_at: at(9), error: null, ...over,
+});
+
 export const endpoint = (over = {}) => ({
   id: 2, name: 'mail', state: 'ready', addr: '192.0.2.1', port: 7475, device: 'rxe0', port_num: 1, lid: 0,
   gid: '::ffff:192.0.2.1', gid_index: 1, pkey_index: 0, qpn: 33, qkey: '0x1234567', psn: 5, mtu_bytes: 1024,

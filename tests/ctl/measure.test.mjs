@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// probe, bench: started, watched until the end or an interrupt, and cleared away.
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ctl, start } from './lib/ctl.mjs';
+import { benchmark, buffer, probe } from './lib/samples.mjs';
+import { FakeServer, page } from './lib/server.mjs';
+
+const none = { last_ns: null, jitter_ns: null, rtt_ns: null };
+const ping = (over) => probe({ kind: 'ack', count: null, interval_ms: 1000, size_bytes: 0, timeout_ms: null, ...over });
+const running = { state: 'running', ended_at: null };
+const cancelled = { code: 'cancelled', text: 'was cancelled', hint: 'Somebody deleted it.' };
+
+// What a DELETE answers: the first one stops it, the second one forgets it.
+const stopping = (sample) => {
+  const state = { stopped: false };
+  state.answer = () => {
+    const answer = state.stopped ? { status: 204 } : { status: 202, json: sample };
+    state.stopped = true;
+    return answer;
+  };
+  return state;
+};
+
+test('probe: one with a count is told when it is over, and is gone then', async (t) => {
+  const server = await FakeServer.start(t, {
+    'POST /v1/probes': { status: 202, json: ping({ ...running, ...none, count: 100, completed: 0 }) },
+    'GET /v1/probes/6': [{ json: ping({ ...running, count: 100 }) }, { json: ping({ count: 100 }) }],
+    'DELETE /v1/probes/6': { status: 204 },
+  });
+  const { code, stdout, stderr } = await ctl(server, ['probe', '7', '-n', '100', '--interval', '10ms', '--kind', 'ack']);
+
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(server.requests[0].json, { connection: 7, count: 100, interval_ms: 10, kind: 'ack' });
+  assert.deepEqual(server.calls, ['POST /v1/probes', 'GET /v1/probes/6', 'GET /v1/probes/6', 'DELETE /v1/probes/6']);
+  assert.match(stdout, /^--- ack over connection\/7\n100 sent, 100 back, 0 late, 0 lost, jitter 700 ns\n/m);
+  assert.match(stdout, /^round trip min 9\.000 us, .*p99\.9 30\.000 us, max 31\.000 us$/m);
+});
+
+test('probe: without a count it tells how it goes until it is interrupted, which is no failure', async (t) => {
+  const state = stopping(ping(running));
+  const server = await FakeServer.start(t, {
+    'POST /v1/probes': { status: 202, json: ping({ ...running, ...none }) },
+    'GET /v1/probes/6': () => ({ json: ping(state.stopped ? {} : running) }),
+    'DELETE /v1/probes/6': state.answer,
+  });
+  const run = start(t, server, ['probe', 'to-b']);
+
+  await run.until(({ stdout }) => /^100 sent, 100 back, 0 late, 0 lost; last 9\.500 us, p50 10\.500 us/m.test(stdout));
+  run.child.kill('SIGINT');
+  assert.equal(await run.ended, 0);
+  assert.deepEqual(server.requests[0].json, { connection: 'to-b' });
+  assert.equal(server.calls.filter((call) => call.startsWith('DELETE')).length, 2);
+  assert.match(run.stdout, /^--- ack over connection\/7$/m);
+});
+
+test('probe: one that ended meanwhile goes with the interrupt', async (t) => {
+  const server = await FakeServer.start(t, {
+    'POST /v1/probes': { status: 202, json: ping({ ...running, ...none }) },
+    'GET /v1/probes/6': { json: ping(running) },
+    'DELETE /v1/probes/6': { status: 204 },
+  });
+  const run = start(t, server, ['probe', '7']);
+
+  await run.until(() => server.calls.length > 1);
+  run.child.kill('SIGTERM');
+  assert.equal(await run.ended, 0);
+  assert.equal(server.calls.at(-1), 'DELETE /v1/probes/6');
+});
+
+test('probe: what ended it is told, behind what it found', async (t) => {
+  const error = { code: 'peer_disconnect', text: 'connection 7 ended after 100 pings: the peer hung up', hint: 'Ask the peer.' };
+  const server = await FakeServer.start(t, {
+    'POST /v1/probes': { status: 202, json: ping({ ...running, ...none }) },
+    'GET /v1/probes/6': { json: ping({ state: 'failed', error }) },
+    'DELETE /v1/probes/6': { status: 204 },
+  });
+  const { code, stdout, stderr } = await ctl(server, ['probe', '7']);
+
+  assert.equal(code, 1);
+  assert.match(stdout, /^100 sent, 100 back/m);
+  assert.match(stderr, /connection 7 ended after 100 pings/);
+});
+
+test('probe: as JSON it is a line each time', async (t) => {
+  const server = await FakeServer.start(t, {
+    'POST /v1/probes': { status: 202, json: ping({ ...running, ...none }) },
+    'GET /v1/probes/6': { json: ping() },
+    'DELETE /v1/probes/6': { status: 204 },
+  });
+  const { code, stdout } = await ctl(server, ['probe', '7', '--json']);
+
+  assert.equal(code, 0);
+  assert.deepEqual(stdout.trim().split('\n').map((line) => JSON.parse(line)), [ping()]);
+});
+
+test('bench: a write aims at the buffer of the peer', async (t) => {
+  const server = await FakeServer.start(t, {
+    'GET /v1/buffers/target': { json: buffer({ name: 'target', size_bytes: 65536, access: ['remote_write'] }) },
+    'POST /v1/benchmarks': { status: 202, json: benchmark(running) },
+    'GET /v1/benchmarks/4': { json: benchmark() },
+    'DELETE /v1/benchmarks/4': { status: 204 },
+  });
+  const { code, stdout, stderr } = await ctl(server, ['bench', '--connection', '7', '--size', '64K', '--window', '16',
+    '--duration', '1s', '--buffer', '3', '--remote', '#target']);
+
+  assert.equal(code, 0, stderr);
+  const { remote, ...rest } = server.requests.find(({ method }) => method === 'POST').json;
+  assert.deepEqual(rest, { connection: 7, op: 'write', size_bytes: 65536, window: 16, duration_ms: 1000, buffer: 3 });
+  assert.deepEqual(Object.keys(remote), ['addr', 'rkey']);
+  assert.match(stdout, /^write of 64\.0 KiB over connection\/7, 16 at a time: 20000 messages, 1\.2 GiB in 1\.000 s$/m);
+  assert.match(stdout, /^rate 1\.2 GiB\/s, 20000 messages\/s$/m);
+  assert.match(stdout, /^latency min 9\.000 us, .*p99\.9 30\.000 us/m);
+});
+
+test('bench: what does not fit into the buffer of the peer is seen before it costs the connection', async (t) => {
+  const server = await FakeServer.start(t, {
+    'GET /v1/buffers/target': { json: buffer({ name: 'target', size_bytes: 4096, access: ['remote_read'] }) },
+  });
+  const { code, stderr } = await ctl(server, ['bench', '--connection', '7', '--op', 'read', '--size', '4097', '--remote',
+    '#target']);
+
+  assert.equal(code, 1);
+  assert.match(stderr, /4097 bytes at 0 don't fit into its 4096 bytes/);
+});
+
+test('bench: a send needs nothing of the peer, and an interrupt tells what it has come to', async (t) => {
+  const state = stopping(benchmark(running));
+  const server = await FakeServer.start(t, {
+    'POST /v1/benchmarks': { status: 202, json: benchmark(running) },
+    'GET /v1/benchmarks/4': () => ({ json: benchmark(state.stopped ? { state: 'failed', error: cancelled } : running) }),
+    'DELETE /v1/benchmarks/4': state.answer,
+  });
+  const run = start(t, server, ['bench', '--connection', 'to-b', '--size', '0', '-n', '1000000']);
+
+  await run.until(() => server.calls.length > 1);
+  run.child.kill('SIGINT');
+  assert.equal(await run.ended, 0);
+  assert.deepEqual(server.requests[0].json, { connection: 'to-b', op: 'send', size_bytes: 0, count: 1000000 });
+  assert.match(run.stdout, /20000 messages/);
+});
+
+test('bench: without what it needs nothing is asked', async (t) => {
+  const server = await FakeServer.start(t, {});
+
+  for (const args of [[], ['--connection', '7'], ['--size', '64'], ['--connection', '7', '--size', '64', '--op', 'write']])
+    assert.equal((await ctl(server, ['bench', ...args])).code, 2);
+  assert.deepEqual(server.calls, []);
+});
+
+test('benchmarks: they are listed', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/benchmarks': page([benchmark()]) });
+  const [, line] = (await ctl(server, ['benchmarks'])).stdout.split('\n');
+
+  assert.equal(line.trim().replaceAll(/ +/g, ' '), '4 done write 7 64.0 KiB 16 20000 1.2 GiB 10.500 us 20.000 us');
+});
