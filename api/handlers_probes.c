@@ -146,6 +146,10 @@ static const struct vbd_field create_fields[] = {
 /* What was not asked for: rping's is a short run, the others go on until they are deleted. */
 static void fill_defaults(struct probe_create *input, enum vbd_service service)
 {
+	static const uint32_t default_bytes[VBD_PROBE_KIND_COUNT] = {
+		[VBD_PROBE_RPING] = 64,
+		[VBD_PROBE_ECHO] = VBD_ECHO_BYTES_MIN,
+	};
 	bool rping;
 
 	if (!input->kind_seen)
@@ -156,7 +160,7 @@ static void fill_defaults(struct probe_create *input, enum vbd_service service)
 	if (!input->interval_seen)
 		input->interval_ms = rping ? 0 : 1000;
 	if (!input->size_seen)
-		input->size_bytes = rping ? 64 : 0;
+		input->size_bytes = default_bytes[input->kind];
 	if (!input->timeout_seen)
 		input->timeout_ms = input->interval_ms ? 0 : 30000;
 }

@@ -226,6 +226,41 @@ static enum vbd_status check_ack(const struct vbd_probe_spec *spec, struct vbd_e
 	return VBD_OK;
 }
 
+static enum vbd_status check_echo(const struct vbd_probe_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_conn_params *params = &spec->connection->conn->params;
+
+	if (params->service != VBD_SERVICE_SINK)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/connection",
+			"connection %llu has the service %s; a probe of kind echo needs sink here, "
+			"and echo at the peer",
+			(unsigned long long)spec->connection->object.id,
+			vbd_service_name(params->service));
+	if (params->transport != VBD_TRANSPORT_RC && !spec->interval_ms)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/interval_ms",
+			"over %s a ping may be lost: the next one needs an interval",
+			vbd_transport_name(params->transport));
+	return VBD_OK;
+}
+
+/* The message is in the work request, and comes back into a receive. */
+static enum vbd_status check_echo_size(const struct vbd_probe_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_channel_limits *limits = &spec->connection->conn->channel->limits;
+	uint32_t most = VBD_ECHO_BYTES_MAX;
+
+	if (most > limits->inline_bytes)
+		most = limits->inline_bytes;
+	if (most > limits->recv_size_bytes)
+		most = limits->recv_size_bytes;
+	if (spec->size_bytes >= VBD_ECHO_BYTES_MIN && spec->size_bytes <= most)
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/size_bytes",
+		"/size_bytes must be from %d to %u here (inline_bytes %u, receives of %u), not %u",
+		VBD_ECHO_BYTES_MIN, most, limits->inline_bytes, limits->recv_size_bytes,
+		spec->size_bytes);
+}
+
 static enum vbd_status check_kind(const struct vbd_probe_spec *spec, struct vbd_error *err)
 {
 	if (!spec->count && !spec->interval_ms)
@@ -236,6 +271,8 @@ static enum vbd_status check_kind(const struct vbd_probe_spec *spec, struct vbd_
 		return check_rping(spec, err);
 	case VBD_PROBE_ACK:
 		return check_ack(spec, err);
+	case VBD_PROBE_ECHO:
+		return check_echo(spec, err);
 	case VBD_PROBE_KIND_COUNT:
 		break;
 	}
@@ -261,6 +298,8 @@ static enum vbd_status check_spec(
 	/* Only an established connection surely has its device. */
 	if (spec->kind == VBD_PROBE_ACK)
 		status = vbd_device_require(conn->device, VBD_CAP_WRITE_ACK, err);
+	else if (spec->kind == VBD_PROBE_ECHO)
+		status = check_echo_size(spec, err);
 	if (status)
 		return status;
 	if (connection->probe)

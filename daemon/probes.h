@@ -53,7 +53,7 @@ struct vbd_probe_spec {
 	enum vbd_probe_kind kind;
 	uint32_t count;	      /* up to VBD_PROBE_COUNT_MAX; 0: until it is cancelled */
 	uint32_t interval_ms; /* 0: one behind the other; not without a count */
-	uint32_t size_bytes;  /* RPING: VBD_RPING_BYTES_MIN to VBD_RPING_BYTES_MAX; ACK: 0 */
+	uint32_t size_bytes;  /* as in struct vbd_probe; ACK: 0 */
 	uint32_t timeout_ms;  /* of all pings together; 0: none */
 };
 

@@ -6,6 +6,10 @@
 #include "rdma/rping.h"
 
 #include <limits.h>
+#include <string.h>
+
+/* A message over an unreliable connection that is not back by then never will be. */
+#define LOST_AFTER_NS VBD_NS_PER_S
 
 const char *vbd_probe_kind_name(enum vbd_probe_kind kind)
 {
@@ -112,19 +116,51 @@ static void posted(struct vbd_probe *probe)
 	count_sent(probe);
 }
 
+/* A message like no other of this daemon's: the channel's ping of that number. */
+static void fill_echo(uint8_t *bytes, uint32_t size_bytes, uint64_t number)
+{
+	static const uint8_t mark[8] = {'v', 'b', 'd', '-', 'e', 'c', 'h', 'o'};
+
+	memcpy(bytes, mark, sizeof(mark));
+	memcpy(bytes + sizeof(mark), &number, sizeof(number));
+	for (uint32_t i = VBD_ECHO_BYTES_MIN; i < size_bytes; i++)
+		bytes[i] = (uint8_t)(number + i);
+}
+
+static bool post_echo(struct vbd_channel *channel, uint32_t size_bytes, uint64_t number)
+{
+	uint8_t bytes[VBD_ECHO_BYTES_MAX];
+	const struct vbd_sge sge = {.addr = bytes, .length_bytes = size_bytes};
+	const struct vbd_send_request request = {
+		.op = VBD_OP_SEND,
+		.sges = &sge,
+		.sge_count = 1,
+		.inlined = true,
+		.ping = number,
+	};
+
+	fill_echo(bytes, size_bytes, number);
+	return vbd_channel_post_send(channel, &request);
+}
+
+/* Of a length of 0 the peer checks neither address nor key (IBTA, C9-88). */
+static bool post_ack(struct vbd_channel *channel, uint64_t number)
+{
+	const struct vbd_send_request request = {.op = VBD_OP_WRITE, .ping = number};
+
+	return vbd_channel_post_send(channel, &request);
+}
+
 static void post_ping(struct vbd_probe *probe)
 {
 	struct vbd_channel *channel = probe->channel;
-	/* Of a length of 0 the peer checks neither address nor key (IBTA, C9-88). */
-	const struct vbd_send_request request = {
-		.op = VBD_OP_WRITE,
-		.ping = channel->last_ping + 1,
-	};
+	uint64_t number = channel->last_ping + 1;
 
 	probe->posted_ns = vbd_clock_mono_ns();
-	if (!vbd_channel_post_send(channel, &request))
+	if (!(probe->kind == VBD_PROBE_ECHO ? post_echo(channel, probe->size_bytes, number)
+					    : post_ack(channel, number)))
 		return;
-	probe->number = ++channel->last_ping;
+	probe->number = channel->last_ping = number;
 	posted(probe);
 }
 
@@ -150,18 +186,49 @@ static void begin_ping(struct vbd_probe *probe)
 	vbd_probe_pump(probe->channel);
 }
 
+static bool all_begun(const struct vbd_probe *probe)
+{
+	return probe->count && probe->begun == probe->count;
+}
+
+static bool all_over(const struct vbd_probe *probe)
+{
+	return probe->count && vbd_counter_get(&probe->counters.completed) +
+					       vbd_counter_get(&probe->counters.lost) ==
+				       probe->count;
+}
+
+/* Unreliable connections repeat nothing, and nobody tells of what is gone. */
+static bool may_lose(const struct vbd_probe *probe)
+{
+	return probe->channel->limits.transport != VBD_TRANSPORT_RC;
+}
+
 /* Sorted: intervals are mostly the same, so that its place is near the end. */
 static void wait_for_due(struct vbd_probe *probe, uint64_t due_ns)
 {
 	struct vbd_link *head = &probe->channel->worker->probes;
 	struct vbd_link *before = head->prev;
 
-	if (probe->count && probe->begun == probe->count)
+	if (all_begun(probe) && !may_lose(probe))
 		return;
 	probe->due_ns = due_ns;
 	while (before != head && probe_of(before)->due_ns > due_ns)
 		before = before->prev;
 	vbd_list_append(before->next, &probe->due_link);
+}
+
+/* False when that was the last one. */
+static bool lose_what_is_gone(struct vbd_probe *probe, uint64_t now_ns)
+{
+	if (!probe->under_way || !may_lose(probe) || now_ns < probe->posted_ns + LOST_AFTER_NS)
+		return true;
+	probe->under_way = false;
+	count_lost(probe);
+	if (!all_over(probe))
+		return true;
+	end(probe);
+	return false;
 }
 
 static void come_due(struct vbd_probe *probe, uint64_t now_ns)
@@ -172,11 +239,14 @@ static void come_due(struct vbd_probe *probe, uint64_t now_ns)
 	/* The drain ends it. */
 	if (probe->channel->broken || probe->channel->draining)
 		return;
-	if (!probe->under_way && !probe->owed) {
-		begin_ping(probe);
-	} else if (!probe->told_late) {
+	if (!lose_what_is_gone(probe, now_ns))
+		return;
+	if (probe->under_way || probe->owed) {
+		if (!probe->told_late)
+			count_late(probe);
 		probe->told_late = true;
-		count_late(probe);
+	} else if (!all_begun(probe)) {
+		begin_ping(probe);
 	}
 	/* Pings that nobody was there to send are not made up for. */
 	wait_for_due(probe, next_ns > now_ns ? next_ns : now_ns + probe->interval_ns);
@@ -251,7 +321,7 @@ void vbd_probe_came_back(struct vbd_probe *probe)
 {
 	probe->under_way = false;
 	note_rtt(probe, vbd_clock_mono_ns() - probe->posted_ns);
-	if (probe->count && vbd_counter_get(&probe->counters.completed) == probe->count)
+	if (all_over(probe))
 		end(probe);
 	else if (probe->stopping)
 		end_stopped(probe);
@@ -263,8 +333,26 @@ void vbd_probe_acked(struct vbd_channel *channel, uint64_t number)
 {
 	struct vbd_probe *probe = channel->probe;
 
-	if (probe && probe->under_way && probe->number == number)
+	/* A message has only arrived; its way back is still before it. */
+	if (probe && probe->kind == VBD_PROBE_ACK && probe->under_way && probe->number == number)
 		vbd_probe_came_back(probe);
+}
+
+void vbd_probe_received(struct vbd_channel *channel, const struct vbd_recv_slot *slot)
+{
+	const uint8_t *bytes = vbd_channel_recv_data(slot);
+	struct vbd_probe *probe = channel->probe;
+	uint8_t sent[VBD_ECHO_BYTES_MAX];
+
+	if (!probe || probe->kind != VBD_PROBE_ECHO || !probe->under_way ||
+		slot->received.length_bytes != probe->size_bytes)
+		return;
+	fill_echo(sent, probe->size_bytes, probe->number);
+	if (memcmp(bytes, sent, VBD_ECHO_BYTES_MIN) != 0)
+		return;
+	if (memcmp(bytes, sent, probe->size_bytes) != 0)
+		vbd_counter_add(&probe->mismatched, 1);
+	vbd_probe_came_back(probe);
 }
 
 void vbd_probe_drained(struct vbd_channel *channel)

@@ -21,11 +21,18 @@
 #include <stdint.h>
 
 struct vbd_channel;
+struct vbd_recv_slot;
 
 /* X(SYMBOL, json name) */
 #define VBD_PROBE_KIND_MAP(X)                                                             \
 	X(ACK, "ack")	  /* a write of no bytes, which the peer's device acknowledges */ \
-	X(RPING, "rping") /* rping's: the peer reads the bytes and writes them back */
+	X(RPING, "rping") /* rping's: the peer reads the bytes and writes them back */    \
+	X(ECHO, "echo")	  /* a message that the peer's service sends back */
+
+/* Of ECHO: what tells a ping from other messages. */
+#define VBD_ECHO_BYTES_MIN 16
+/* Work requests carry it themselves. */
+#define VBD_ECHO_BYTES_MAX 1024
 
 enum vbd_probe_kind {
 #define VBD_PROBE_KIND_ENUM(sym, json) VBD_PROBE_##sym,
@@ -54,10 +61,12 @@ struct vbd_probe {
 	/* fixed before it is handed over */
 	uint64_t id;
 	enum vbd_probe_kind kind;
-	struct vbd_channel *channel; /* RPING: its service is RPING_CLIENT. ACK: it is RC. */
-	uint32_t count;		     /* pings; 0: until it is stopped */
-	uint64_t interval_ns;	     /* from ping to ping; 0: as soon as one is back */
-	uint32_t size_bytes;	     /* RPING: VBD_RPING_BYTES_MIN to VBD_RPING_BYTES_MAX */
+	struct vbd_channel
+		*channel;     /* RPING: its service is RPING_CLIENT. ECHO: SINK. ACK: it is RC. */
+	uint32_t count;	      /* pings; 0: until it is stopped */
+	uint64_t interval_ns; /* from ping to ping; 0: as soon as one is back */
+	uint32_t size_bytes; /* RPING: VBD_RPING_BYTES_MIN to _MAX. ECHO: as above, and no more than
+			      * the channel carries inline. */
 	void (*ended)(struct vbd_probe *probe, void *arg); /* memory is the caller's again */
 	void *arg;
 
@@ -120,6 +129,9 @@ void vbd_probe_pump(struct vbd_channel *channel);
 /** vbd_probe_acked - the ping of this number is complete; one of a probe that has ended is nobody's
  */
 void vbd_probe_acked(struct vbd_channel *channel, uint64_t number);
+
+/** vbd_probe_received - a message came to the service SINK: maybe a ping of kind ECHO, sent back */
+void vbd_probe_received(struct vbd_channel *channel, const struct vbd_recv_slot *slot);
 
 /** vbd_probe_came_back - the ping under way has come back; the next one may go out */
 void vbd_probe_came_back(struct vbd_probe *probe);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/service.h"
 
+#include "rdma/probe.h"
 #include "rdma/rping.h"
 #include "rdma/worker.h"
 
@@ -96,6 +97,7 @@ void vbd_service_received(struct vbd_channel *channel, struct vbd_recv_slot *slo
 		echo_received(channel, slot);
 		break;
 	case VBD_SERVICE_SINK:
+		vbd_probe_received(channel, slot);
 		vbd_channel_post_recv(channel, slot->index);
 		break;
 	case VBD_SERVICE_RPING:

@@ -203,6 +203,28 @@ const services = {
 		is_good(await near.post("/v1/probes", { connection: here.id, count: 5, size_bytes: 1000 }, 60), 5),
 };
 
+// Where a completion says that the peer's device has the bytes, and nothing is lost, it can be timed; elsewhere that is
+// refused, and a message that is sent back serves.
+const probes_work = async (column, daemons, connect) => {
+	const [near] = daemons;
+	const [{ id: connection }] = await connect(daemons, { service: "echo", rq_depth: 32 }, { service: "sink", rq_depth: 32 });
+	const ack = { connection, kind: "ack", count: 20, interval_ms: 2 };
+
+	if (column.startsWith("rc"))
+		is_good(await near.post("/v1/probes", ack, 60), 20);
+	else
+		equal((await near.refused("POST", "/v1/probes", ack)).code, "not_supported", "code");
+	// A ping must fit into the work request.
+	for (const size_bytes of [16, 64])
+		is_good(await near.post("/v1/probes", { ...ack, kind: "echo", size_bytes }, 60), 20);
+	const { rtt, counters } = await near.connection(connection);
+
+	equal(rtt.completed, 20, "pings that the connection tells of");
+	ok(0 < rtt.p50_ns && rtt.p50_ns <= rtt.p999_ns, `round trips: ${JSON.stringify(rtt)}`);
+	equal(counters.send.completed, 40, "messages sent");
+	equal(counters.recv.completed, 40, "messages that came back");
+};
+
 const play_services = async (column, connect, names) => {
 	const daemons = await two_daemons();
 
@@ -214,6 +236,7 @@ const play_services = async (column, connect, names) => {
 		if (service === "rping")
 			proof("rping_client", column);
 	}
+	await probes_work(column, daemons, connect);
 	for (const daemon of daemons)
 		await daemon.stop();
 };

@@ -251,6 +251,113 @@ static void test_probe__what_never_comes_back_is_lost_with_the_connection(void *
 	free(probing.probe);
 }
 
+/* Messages that come back. */
+
+static void begin_echo(
+	struct probing *probing, struct rig *rig, enum vbd_qp_transport transport, uint32_t count)
+{
+	struct vbd_conn_params params = rig_params();
+	struct vbd_probe *probe = calloc(1, sizeof(*probe));
+
+	assert_non_null(probe);
+	params.service = VBD_SERVICE_SINK;
+	*probing = (struct probing){.rc = rig_conn_connect(rig, &params), .probe = probe};
+	probing->rc->conn->channel->limits.transport = transport;
+	probe->kind = VBD_PROBE_ECHO;
+	probe->channel = probing->rc->conn->channel;
+	probe->count = count;
+	probe->interval_ns = HOUR_NS;
+	probe->size_bytes = 40;
+	probe->ended = on_ended;
+	probe->arg = probing;
+	vbd_probe_start(probe);
+	rig_settle(rig);
+}
+
+/* The peer's echo of the oldest message; byte @wrong comes back as another. */
+static void echo(const struct probing *probing, int wrong)
+{
+	struct fake_wr wr = fake_send_at(qp_of(probing), 0);
+	uint8_t bytes[40];
+
+	assert_int_equal(wr.opcode, IBV_WR_SEND);
+	assert_true(wr.send_flags & IBV_SEND_INLINE);
+	assert_int_equal(wr.length_bytes, sizeof(bytes));
+	fake_wr_gather(&wr, bytes);
+	if (wrong >= 0)
+		bytes[wrong] ^= 1;
+	acknowledge(probing);
+	fake_recv_done(qp_of(probing), bytes, sizeof(bytes));
+	rig_settle(probing->rc->rig);
+}
+
+static void test_probe__a_message_is_back_when_the_peer_has_sent_it_back(void **state)
+{
+	struct probing probing;
+
+	begin_echo(&probing, *state, VBD_TRANSPORT_RC, 2);
+	fake_recv_done(qp_of(&probing), "something else that has 40 bytes as well", 40);
+	fake_recv_done(qp_of(&probing), "short", 5);
+	rig_settle(*state);
+	assert_counts(probing.probe, 1, 0, 0);
+	echo(&probing, -1);
+	assert_counts(probing.probe, 1, 1, 0);
+	come_due(&probing);
+	echo(&probing, 39);
+	assert_counts(probing.probe, 2, 2, 0);
+	assert_int_equal(vbd_counter_get(&probing.probe->mismatched), 1);
+	assert_int_equal(probing.ended, 1);
+	assert_int_equal(fake_recvs(qp_of(&probing)), 4);
+	free(probing.probe);
+}
+
+static void test_probe__what_is_not_back_in_a_second_is_lost_where_that_can_be(void **state)
+{
+	struct probing probing;
+	struct fake_wr wr;
+	uint8_t late[40];
+
+	begin_echo(&probing, *state, VBD_TRANSPORT_UC, 2);
+	wr = fake_send_at(qp_of(&probing), 0);
+	fake_wr_gather(&wr, late);
+	acknowledge(&probing);
+	come_due(&probing);
+	assert_counts(probing.probe, 1, 0, 1);
+	assert_int_equal(vbd_counter_get(&probing.probe->counters.lost), 0);
+	probing.probe->posted_ns = 1;
+	come_due(&probing);
+	assert_int_equal(vbd_counter_get(&probing.probe->counters.lost), 1);
+	assert_counts(probing.probe, 2, 0, 1);
+	/* It does come: too late, and it is not taken for the one under way. */
+	fake_recv_done(qp_of(&probing), late, sizeof(late));
+	rig_settle(*state);
+	assert_counts(probing.probe, 2, 0, 1);
+	/* The last one is lost as well, and nobody is waited for. */
+	acknowledge(&probing);
+	probing.probe->posted_ns = 1;
+	come_due(&probing);
+	assert_int_equal(vbd_counter_get(&probing.probe->counters.lost), 2);
+	assert_int_equal(probing.ended, 1);
+	assert_int_equal(probing.probe->error.status, VBD_OK);
+	free(probing.probe);
+}
+
+static void test_probe__a_reliable_connection_loses_nothing_but_itself(void **state)
+{
+	struct probing probing;
+
+	begin_echo(&probing, *state, VBD_TRANSPORT_RC, 0);
+	acknowledge(&probing);
+	probing.probe->posted_ns = 1;
+	come_due(&probing);
+	assert_counts(probing.probe, 1, 0, 1);
+	assert_int_equal(vbd_counter_get(&probing.probe->counters.lost), 0);
+	vbd_probe_stop(probing.probe);
+	rig_settle(*state);
+	assert_int_equal(probing.ended, 1);
+	free(probing.probe);
+}
+
 static void test_probe__of_many_the_next_one_is_the_first_to_come_due(void **state)
 {
 	static const uint64_t intervals_ns[] = {3 * HOUR_NS, HOUR_NS, 4 * HOUR_NS, 2 * HOUR_NS};
@@ -291,6 +398,9 @@ int main(void)
 		TEST(a_stop_that_comes_late_changes_nothing),
 		TEST(a_full_queue_makes_it_wait_and_then_it_goes_first),
 		TEST(what_never_comes_back_is_lost_with_the_connection),
+		TEST(a_message_is_back_when_the_peer_has_sent_it_back),
+		TEST(what_is_not_back_in_a_second_is_lost_where_that_can_be),
+		TEST(a_reliable_connection_loses_nothing_but_itself),
 		TEST(of_many_the_next_one_is_the_first_to_come_due),
 	};
 

@@ -341,6 +341,48 @@ static void test_services_probes__the_daemon_knows_what_all_of_a_kind_have_count
 	assert_int_equal(vbd_counter_get(&totals.rtt_ns.count), 5);
 }
 
+/* A sink, and its peer that echoes. */
+static struct vbd_connection *sink_to_echo(struct svc *svc)
+{
+	struct vbd_listener_spec listener = svc_listener_spec();
+	struct vbd_connection_spec spec;
+	struct vbd_connection *connection;
+
+	listener.params.service = VBD_SERVICE_ECHO;
+	spec = svc_spec_to(svc_listen(svc, &listener));
+	spec.params.service = VBD_SERVICE_SINK;
+	spec.params.inline_bytes = 64;
+	connection = svc_connect(svc, &spec);
+	SVC_UNTIL(svc, connection->conn->state == VBD_CONN_ESTABLISHED);
+	return connection;
+}
+
+static void test_services_probes__the_echo_service_sends_pings_back(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_probe_spec spec = endless(sink_to_echo(svc));
+	struct vbd_probe_record *record;
+
+	spec.kind = VBD_PROBE_ECHO;
+	spec.count = 5;
+	spec.interval_ms = 0;
+	for (spec.size_bytes = 16; spec.size_bytes <= 64; spec.size_bytes += 24) {
+		record = begin(svc, &spec);
+		wait_for_end(svc, record);
+		assert_int_equal(record->state, VBD_PROBE_DONE);
+		assert_int_equal(completed(record), 5);
+	}
+	assert_refused_at(svc, &spec, VBD_E_OUT_OF_RANGE, "/size_bytes");
+	spec.size_bytes = 15;
+	assert_refused_at(svc, &spec, VBD_E_OUT_OF_RANGE, "/size_bytes");
+	spec.size_bytes = 16;
+	spec.connection->conn->params.transport = VBD_TRANSPORT_UC;
+	assert_refused_at(svc, &spec, VBD_E_BAD_VALUE, "/interval_ms");
+	spec.connection->conn->params.transport = VBD_TRANSPORT_RC;
+	spec.connection = svc_pair(svc, svc_listen(svc, NULL)).active;
+	assert_refused(svc, &spec, VBD_E_BAD_VALUE);
+}
+
 static void test_services_probes__what_a_kind_has_not_is_refused(void **state)
 {
 	struct svc *svc = *state;
@@ -396,6 +438,7 @@ int main(void)
 		TEST(a_clean_end_of_the_connection_is_one_of_the_probe),
 		TEST(so_many_acks_can_be_cancelled_and_reach_a_deadline),
 		TEST(the_daemon_knows_what_all_of_a_kind_have_counted),
+		TEST(the_echo_service_sends_pings_back),
 		TEST(what_a_kind_has_not_is_refused),
 		TEST(a_write_that_nobody_acknowledges_tells_nothing),
 	};
