@@ -124,9 +124,10 @@ class Report {
     this.print(`skip ${name}: ${reason}`);
   }
 
-  result(name, failures) {
+  result(name, failures, tookMs) {
     this[failures.length > 0 ? 'failed' : 'passed']++;
-    this.print(`${failures.length > 0 ? 'FAIL' : 'ok  '} ${name}`);
+    const took = tookMs === undefined ? '' : ` (${tookMs} ms)`;
+    this.print(`${failures.length > 0 ? 'FAIL' : 'ok  '} ${name}${took}`);
     failures.forEach((line) => this.print(`     ${line}`));
   }
 
@@ -154,8 +155,9 @@ async function playCases(cases, player, report) {
       report.skip(testCase.name, reason);
       continue;
     }
+    const began = Date.now();
     const failures = await player.play(testCase);
-    report.result(testCase.name, failures);
+    report.result(testCase.name, failures, Date.now() - began);
     if (failures.length > 0 && (await player.aftermath.deadDaemons()).length > 0)
       return report.abandon(cases.slice(i + 1).map(({ name }) => name));
   }

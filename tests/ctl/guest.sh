@@ -14,7 +14,7 @@ if [[ $1 != --inside ]]; then
 		echo "skipped: lab/prepare failed, as it says above"
 		exit 77
 	}
-	exec "$root/lab/run" --deadline 150 -- "$self" --inside "$(realpath "$1")"
+	exec "$root/lab/run" --deadline 270 -- "$self" --inside "$(realpath "$1")"
 fi
 
 bin=$2
@@ -61,7 +61,7 @@ refuses() {
 
 # await COMMAND...: tries it for a while.
 await() {
-	local end=$((SECONDS + 20))
+	local end=$((SECONDS + 60))
 	until "$@" >/dev/null 2>&1; do
 		((SECONDS < end)) || fail "waited in vain for: $*"
 		sleep 0.2
@@ -99,9 +99,9 @@ refuses "don't fit into its 3000000 bytes" a write --connection to-b --buffer so
 	--remote '127.0.0.1:7481#target'
 
 says 'send of 5 bytes done' a send to-b hello
-says '^hello$' b recv 1 --count 1 --timeout 20s
+says '^hello$' b recv 1 --count 1 --timeout 60s
 head -c 4000 "$work/file" | b send 1 - >/dev/null
-a recv to-b --raw --timeout 20s | cmp - <(head -c 4000 "$work/file") || fail "the message is another"
+a recv to-b --raw --timeout 60s | cmp - <(head -c 4000 "$work/file") || fail "the message is another"
 refuses 'no message came' a recv to-b --timeout 200ms
 
 says 'accept manual' b listeners set front --accept manual
@@ -109,7 +109,7 @@ says 'connection/2 \(m\): ' a connect "$LAB_ADDR:7471" --name m --no-wait
 await has_request
 says 'established .*service echo' b accept 2 --service echo
 says 'send of 2 bytes done' a send m hi
-says '^hi$' a recv m --count 1 --timeout 20s
+says '^hi$' a recv m --count 1 --timeout 60s
 refuses 'remote_access: .*hint: ' a write --connection m --buffer source --length 16 \
 	--remote-addr 0x1000 --remote-rkey 0x99
 says ' m +failed .*remote_access' a ls

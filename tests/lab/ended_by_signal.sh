@@ -19,7 +19,7 @@ start() {
 	: >"$WORK/run.out" # the shell of the job below may be late in emptying it
 	"$RUN" --guest "$@" -- sh -c 'echo up; sleep 1000' >"$WORK/run.out" 2>"$WORK/run.err" &
 	lab=$!
-	await 30 grep -qx up "$WORK/run.out"
+	await 120 grep -qx up "$WORK/run.out"
 	[[ -n $(processes) ]] || fail "no process to be seen: the test is wrong"
 }
 
@@ -34,13 +34,13 @@ none_left || fail "left running: $(ps -o pid,args -p "$(processes | paste -sd,)"
 start
 disown "$lab" # or the shell would tell of its death
 kill -KILL "$lab"
-await 10 none_left
+await 60 none_left
 
 statuses=$(
 	set +e
-	"$RUN" --guest --deadline 60 yes | head -n 1 >"$WORK/first"
+	"$RUN" --guest --deadline 150 yes | head -n 1 >"$WORK/first"
 	echo "${PIPESTATUS[*]}"
 )
 [[ $(<"$WORK/first") == y ]] || fail "read $(<"$WORK/first")"
 [[ $statuses == "141 0" ]] || fail "statuses $statuses when the reader left early"
-await 10 none_left
+await 60 none_left

@@ -38,24 +38,24 @@ until [ -e "$LAB_RESULTS/stop" ]; do sleep 0.1; done
 EOF
 
 cd "$WORK"
-"$RUN" --guest --deadline 90 --results "$results" --forward "$port:8080" -- sh server \
+"$RUN" --guest --deadline 250 --results "$results" --forward "$port:8080" -- sh server \
 	>"$WORK/serve.out" 2>"$WORK/serve.err" &
 guest=$!
 trap 'kill "$guest" 2>/dev/null || true; wait; rm -rf "$WORK"' EXIT
-get() { curl -sS --fail --max-time 20 "$@"; }
+get() { curl -sS --fail --max-time 60 "$@"; }
 
-await 30 get "$url/hello"
+await 120 get "$url/hello"
 # One after the other, each on a connection of its own, as busybox httpd closes them.
 get --max-time 60 "$url/hello?[1-$REQUESTS]" >"$WORK/in-turn" || fail "a request failed in turn"
 [[ $(grep -cx hello "$WORK/in-turn") == "$REQUESTS" ]] || fail "an answer is missing in turn"
 # Not more at once than busybox httpd has room for in its backlog, which is 9.
-seq 60 | xargs -P 6 -I{} curl -sS --fail --max-time 20 "$url/hello?{}" >"$WORK/at-once" ||
+seq 60 | xargs -P 6 -I{} curl -sS --fail --max-time 60 "$url/hello?{}" >"$WORK/at-once" ||
 	fail "a request failed among 6 at once"
 [[ $(grep -cx hello "$WORK/at-once") == 60 ]] || fail "an answer is missing among 6 at once"
 
 get -N "$url/cgi-bin/stream" >"$WORK/stream" &
 stream=$!
-await 20 grep -q first "$WORK/stream"
+await 60 grep -q first "$WORK/stream"
 touch "$results/first-seen"
 wait "$stream" || fail "the stream broke"
 grep -q second "$WORK/stream" || fail "the stream ended early"

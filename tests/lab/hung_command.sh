@@ -30,7 +30,7 @@ try_deadline() {
 deadline=12
 try_deadline "$deadline"
 if grep -q 'not finished booting' "$WORK/hang.err"; then
-	deadline=60
+	deadline=120
 	try_deadline "$deadline"
 fi
 status=$(<"$WORK/status")

@@ -8,7 +8,7 @@
 needs_siw
 
 # shellcheck disable=SC2016 # expanded in the guest
-run siw --siw --deadline 60 -- sh -c 'rdma link
+run siw --siw --deadline 200 -- sh -c 'rdma link
 	rping -s -a "$LAB_SIW_ADDR" -C 10 &
 	until rdma resource show cm_id | grep -q LISTEN; do sleep 0.1; done
 	rping -c -a "$LAB_SIW_ADDR" -C 10 -v'

@@ -5,20 +5,11 @@
 import { readFileSync } from "node:fs";
 import http from "node:http";
 import net from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 
-import { Daemon, Failure, equal, finish, ok, run, scenario, until, write_file } from "./lib.mjs";
+import { Daemon, Failure, config_file, equal, finish, ok, run, scenario, until } from "./lib.mjs";
 
 const PORT = 7471;
 const CHUNK = Buffer.alloc(65536);
-
-function config_file(name, text) {
-	const path = join(tmpdir(), name);
-
-	write_file(path, text);
-	return path;
-}
 
 // One reader of /v1/events/stream. What it was told by name stands in `told`.
 class Stream {

@@ -26,7 +26,7 @@ prepare=()
 case $suite in
 two_guests) options+=(--peer "node '$here/two_guests_peer.mjs' '$build'") ;;
 memory) options+=(--memory 2560 --siw) prepare=(--siw) ;;
-siw | services | verbs | ways) options+=(--siw) prepare=(--siw) ;;
+services | verbs | ways) options+=(--siw) prepare=(--siw) ;;
 manual | ud) options+=(--vlan) ;;
 network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;
 esac

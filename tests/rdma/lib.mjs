@@ -102,7 +102,7 @@ export const resources = async () => JSON.stringify(JSON.parse(await run("rdma",
 export async function resources_are_back(before) {
 	let seen = "";
 
-	await until("the RDMA resources of before", async () => (seen = await resources()) === before, 15_000)
+	await until("the RDMA resources of before", async () => (seen = await resources()) === before)
 		.catch(() => { throw new Failure(`RDMA resources were ${before} and are ${seen}`); });
 }
 
@@ -379,3 +379,10 @@ export function finish() {
 }
 
 export const write_file = (path, text) => writeFileSync(path, text);
+
+export function config_file(name, text) {
+	const path = join(work, name);
+
+	writeFileSync(path, text);
+	return path;
+}

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Named resources and windows over queue pairs by hand and over iWARP, and what connections lack of datagrams.
+// Named resources and windows over queue pairs by hand and over iWARP, what connections lack of datagrams, and two devices
+// of which one goes.
 
-import { Daemon, addr, dev, equal, finish, ok, proof, resources, resources_are_back, scenario, until } from "./lib.mjs";
+import { Daemon, Program, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario,
+	transfers_work, until } from "./lib.mjs";
 import { QP, close_pair, cm_pair, manual_pair, refuses } from "./operations.mjs";
 
 const { LAB_SIW_ADDR, LAB_SIW_DEV } = process.env;
 const GID_INDEX = 1;
 const PAGE = 4096;
+const PORT = 7471;
 const COLUMNS = { rc: "rc_manual", uc: "uc" };
 
 async function with_two(play) {
@@ -112,5 +115,50 @@ await scenario("what only datagrams have", () => with_two(async (a, b) => {
 	for (const pair of [by_cm, by_hand, uc])
 		await close_pair(pair);
 }));
+
+// What must hold when the only device goes holds for one of two as well; librdmacm has the other one still open.
+await scenario("one of two devices is unplugged and comes back", async () => {
+	const before = await resources();
+	const [{ netdev }] = JSON.parse(await run("rdma", "-j", "link", "show", `${LAB_SIW_DEV}/1`));
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	await daemon.listen({ addr: LAB_SIW_ADDR, port: PORT, name: "siw" });
+	await daemon.listen({ addr, port: PORT, name: "rxe" });
+	const other = await daemon.connect({ dst_port: PORT });
+	for (let i = 0; i < 2; i++) {
+		const { id } = await daemon.connect({ dst_addr: LAB_SIW_ADDR, dst_port: PORT });
+		const { status } = await new Program("timeout", ["30", "rdma", "link", "delete", LAB_SIW_DEV]).end();
+
+		ok(status === 0, `rdma link delete: status ${status}`);
+		await daemon.ended_with(id, "device_removed", "peer_disconnect");
+		equal((await daemon.get("/v1/listeners/siw")).state, "lost", "state of the listener");
+		equal((await daemon.connection(other.id)).state, "established", "state of the connection on the other device");
+		await transfers_work(daemon, other, daemon, 64 << 10);
+		await run("rdma", "link", "add", LAB_SIW_DEV, "type", "siw", "netdev", netdev);
+		await daemon.until("/v1/listeners/siw", "state listening", ({ state }) => state === "listening");
+	}
+	await transfers_work(daemon, await daemon.connect({ dst_addr: LAB_SIW_ADDR, dst_port: PORT }), daemon, 64 << 10, LAB_SIW_DEV);
+	await daemon.stop();
+	await resources_are_back(before);
+});
+
+await scenario("a bring-up by hand is refused over iWARP", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	for (const transport of ["rc", "uc"]) {
+		const problem = await daemon.refused("POST", "/v1/connections", { bringup: "manual", transport, device: LAB_SIW_DEV });
+
+		equal(problem.code, "not_supported", "code");
+		equal(problem.device, LAB_SIW_DEV, "device");
+		equal(problem.capability, transport === "rc" ? "manual_bringup" : "uc", "capability");
+		equal((await daemon.get("/v1/connections")).total, 0, "connections");
+	}
+	await daemon.stop();
+	refusal("manual_bringup", "siw", "not_supported");
+	for (const peer of ["ibv_rc_pingpong", "ibv_uc_pingpong"])
+		refusal(`peer:${peer}`, "siw", "not_supported");
+});
 
 await finish();

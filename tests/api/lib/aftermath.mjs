@@ -19,12 +19,27 @@ export class Aftermath {
     return dead;
   }
 
-  /** The daemons that do not say that they are alive. */
-  async checkAlive() {
+  /** Before a case: what each daemon holds. After another case that is known. */
+  async begin() {
+    this.held ??= await this.gauges();
+    this.client.asked.clear();
+  }
+
+  /** After a case: what is wrong with the daemons that it asked anything of. */
+  async end() {
+    const asked = [...this.client.asked].filter((on) => on in this.daemons);
+    const failures = await this.checkAlive(asked);
+    for (const on of asked.filter((name) => this.held[name] !== null))
+      failures.push(...(await this.settle(on).catch((error) => [error.message])));
+    return failures;
+  }
+
+  // Those that do not say that they are alive.
+  async checkAlive(names) {
     const failures = [];
-    for (const [on, url] of Object.entries(this.daemons)) {
+    for (const on of names) {
       try {
-        const response = await send(url, { method: 'GET', path: '/livez' });
+        const response = await send(this.daemons[on], { method: 'GET', path: '/livez' });
         if (response.status !== 200)
           failures.push(`afterwards /livez of ${on} answers ${response.status}`);
       } catch (error) {
@@ -58,19 +73,14 @@ export class Aftermath {
     return found;
   }
 
-  /** What there is more, or less, than `before`. */
-  async checkNothingLeft(before) {
-    const failures = [];
-    for (const on of Object.keys(this.daemons).filter((name) => before[name] !== null))
-      failures.push(...(await this.settle(on, before[on]).catch((error) => [error.message])));
-    return failures;
-  }
-
-  async settle(on, before) {
+  // Until there is no more, or less, than before.
+  async settle(on) {
+    const before = this.held[on];
     for (let i = 1; ; i++) {
       const seen = await this.client.lastEvent({ on });
       const after = await this.gaugesOf(on);
       const left = GAUGES.filter((name) => after[name] !== before[name]);
+      this.held[on] = after;
       if (left.length === 0) return [];
       if (i >= SETTLE_TRIES)
         return left.map(

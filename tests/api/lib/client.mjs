@@ -56,6 +56,7 @@ export class Client {
    */
   constructor({ daemons, tokens, contract }) {
     Object.assign(this, { daemons, tokens, contract });
+    this.asked = new Set(); // the daemons that were, for who looks what became of them
   }
 
   authorization(on, token) {
@@ -91,6 +92,7 @@ export class Client {
 
   /** Resolves to {response, failures}: what the contract does not allow about the answer. */
   async fetch(request, signal) {
+    this.asked.add(request.on);
     const response = await send(this.daemons[request.on], { ...request, signal });
     return { response, failures: this.checkResponse(request, response) };
   }

@@ -5,6 +5,10 @@ import net from 'node:net';
 
 const REQUEST_TIMEOUT_MS = 90_000;
 const SOCKET_TIMEOUT_MS = 10_000;
+const LARGE_BYTES = 65_536;
+
+// A new connection costs several times what a request does, where the daemon's machine is emulated.
+const kept = new http.Agent({ keepAlive: true, maxFreeSockets: 4 });
 
 function collect(response, started, resolve, reject) {
   const chunks = [];
@@ -25,11 +29,28 @@ function write(request, body, chunked) {
   request.end(chunked ? undefined : body);
 }
 
+// What the server may refuse before it has read it goes on a connection of its own.
+const agentFor = ({ body, chunked, headers }) =>
+  chunked || body?.length > LARGE_BYTES || Object.keys(headers).some((name) => /^(connection|expect)$/i.test(name))
+    ? false
+    : kept;
+
 /**
- * Sends one request on a connection of its own and resolves to {status, headers, body, took_ms}. Header names are
- * in lower case. A body goes with its Content-Length unless `chunked`.
+ * Sends one request and resolves to {status, headers, body, took_ms}. Header names are in lower case. A body goes with
+ * its Content-Length unless `chunked`.
  */
-export function send(base, { method, path, headers = {}, body, chunked = false, signal }) {
+export async function send(base, request) {
+  try {
+    return await sendOnce(base, { headers: {}, ...request });
+  } catch (error) {
+    // The server may end a connection that was kept, before it has seen the request.
+    if (!error.onKeptConnection) throw error;
+    return sendOnce(base, { headers: {}, ...request, agent: false });
+  }
+}
+
+function sendOnce(base, options) {
+  const { method, path, headers, body, chunked = false, signal } = options;
   const { hostname, port } = new URL(base);
   return new Promise((resolve, reject) => {
     const started = performance.now();
@@ -41,7 +62,7 @@ export function send(base, { method, path, headers = {}, body, chunked = false, 
       method,
       path,
       headers: all,
-      agent: false,
+      agent: options.agent ?? agentFor(options),
       signal,
     });
     let answered = false;
@@ -50,7 +71,10 @@ export function send(base, { method, path, headers = {}, body, chunked = false, 
       collect(response, started, resolve, reject);
     });
     // A server that refuses a body may close before it has read it: what counts is its answer.
-    request.on('error', (error) => answered || reject(error));
+    request.on('error', (error) => {
+      error.onKeptConnection = request.reusedSocket && error.code === 'ECONNRESET';
+      if (!answered) reject(error);
+    });
     request.setTimeout(REQUEST_TIMEOUT_MS, () => request.destroy(new Error('no answer in time')));
     write(request, body, chunked);
   });

@@ -46,11 +46,10 @@ export class Player {
   async play(testCase) {
     this.vars = { ...this.shared };
     this.background = new Map();
-    const before = await this.aftermath.gauges();
+    await this.aftermath.begin();
     const failures = await this.playSteps(testCase.steps);
     failures.push(...(await this.cleanUp(testCase.cleanup)));
-    failures.push(...(await this.aftermath.checkAlive()));
-    failures.push(...(await this.aftermath.checkNothingLeft(before)));
+    failures.push(...(await this.aftermath.end()));
     return failures;
   }
 
@@ -203,6 +202,7 @@ export class Player {
       outside_contract: outside = false,
       then = [],
     } = expect;
+    this.client.asked.add(on);
     const sent = Array.isArray(bytes) ? Buffer.from(bytes.join('\r\n'), 'latin1') : bytesOf(bytes);
     const {
       answers,

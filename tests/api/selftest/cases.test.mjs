@@ -34,6 +34,7 @@ function sample(name) {
   if (/ADDR|HOST/.test(name)) return '192.0.2.1';
   if (/_asset$/.test(name)) return '/assets/main.js';
   if (/_tag$/.test(name)) return '"0"';
+  if (name === 'connection_path') return '/v1/connections/1';
   if (/_path$|^location$/.test(name)) return '/v1/transfers/1';
   if (name === 'LAB_DEV') return 'rxe0';
   if (/(^|_)gid$/.test(name)) return '::ffff:192.0.2.1';
