@@ -382,7 +382,7 @@ await scenario("the device goes, with a QP in each state", async () => {
 
 	await daemon.ready();
 	const connections = await one_in_each_state(daemon);
-	await new Program("timeout", ["5", "rdma", "link", "delete", dev]).success();
+	await new Program("timeout", ["30", "rdma", "link", "delete", dev]).success();
 	for (const { id } of connections)
 		await daemon.ended_with(id, "device_removed");
 	await run("rdma", "link", "add", dev, "type", "rxe", "netdev", netdev);

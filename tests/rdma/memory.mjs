@@ -322,7 +322,7 @@ await scenario("a device goes with windows bound on it", async () => {
 		await window(b, target, there, type);
 		await window(b, target, there, type, { length_bytes: PAGE });
 	}
-	await run("timeout", "20", "rdma", "link", "delete", dev);
+	await run("timeout", "30", "rdma", "link", "delete", dev);
 	const { items } = await b.until("/v1/windows", "their end", (page) => page.items.every(({ ended_at }) => ended_at));
 	equal(items.length, 4, "the windows");
 	for (const { id, state, error } of items) {

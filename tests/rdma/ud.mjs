@@ -567,7 +567,7 @@ await scenario("a device that is deleted is let go, and endpoints say why", asyn
 	const here = await endpoint(a, { addr });
 	const { id } = await asked(a, here);
 	const member = await group(a, here);
-	const { status } = await new Program("timeout", ["5", "rdma", "link", "delete", dev]).end();
+	const { status } = await new Program("timeout", ["30", "rdma", "link", "delete", dev]).end();
 
 	equal(status, 0, "status of rdma link delete within 5 s");
 	for (const [daemon, seen] of [[a, here], [b, there]]) {
