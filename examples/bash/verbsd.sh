@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# What the examples share: asking a verbsd, saying what went wrong, and waiting for an object. To be sourced.
+
+PROGRAM=${0##*/}
+# Of one request. The daemon waits at most 60 s for what it is asked to wait for.
+WAIT_S=10 REQUEST_S=30
+# Statuses to end with, besides 0.
+FAILED=1 USAGE=2 TIMED_OUT=3 MISSED=4
+
+declare -A url token
+quiet=''
+deadline=$((SECONDS + 60)) # in bash's seconds; see set_timeout
+status='' answer='' curl_said=''
+
+say() { [[ -n $quiet ]] || printf '%s: %s\n' "$PROGRAM" "$*" >&2; }
+
+# die STATUS TEXT…
+die() {
+	local exit_status=$1
+	shift
+	printf '%s: %s\n' "$PROGRAM" "$*" >&2
+	exit "$exit_status"
+}
+
+usage_error() { die "$USAGE" "$* (see $PROGRAM --help)"; }
+
+need_programs() {
+	local program
+	for program; do
+		command -v "$program" >/dev/null || die "$FAILED" "there is no $program: install it"
+	done
+}
+
+# set_timeout SECONDS: 0 is for ever.
+set_timeout() {
+	[[ $1 =~ ^[0-9]{1,7}$ ]] || usage_error "a number of seconds is wanted, not '$1'"
+	deadline=$((SECONDS + 10#$1))
+	((10#$1 > 0)) || deadline=$((SECONDS + 1000000000))
+}
+
+is_late() { ((SECONDS >= deadline)); }
+seconds_left() { echo $((deadline > SECONDS ? deadline - SECONDS : 0)); }
+
+# set_daemon NAME URL [TOKEN_VARIABLE]: the daemon that ask knows as NAME. Its token is in the variable, or in the file
+# that TOKEN_VARIABLE_FILE names.
+set_daemon() {
+	local variable=${3:-VERBSD_TOKEN} file
+	[[ $2 =~ ^https?://[^/?#]+/?$ ]] || usage_error "the URL of a verbsd is wanted, as in http://127.0.0.1:7480, not '$2'"
+	url[$1]=${2%/}
+	token[$1]=${!variable:-}
+	file=${variable}_FILE
+	if [[ -z ${token[$1]} && -n ${!file:-} ]]; then
+		IFS= read -r "token[$1]" <"${!file}" || [[ -n ${token[$1]} ]] || die "$FAILED" "there is no token in ${!file}"
+	fi
+}
+
+# need_ref WHAT REF: an id or a name, which can stand in a path as it is.
+need_ref() {
+	[[ $2 =~ ^([0-9]{1,19}|[A-Za-z_][A-Za-z0-9._-]{0,62})$ ]] || usage_error "$1 wants an id or a name, not '$2'"
+}
+
+# The token goes by a descriptor, since everybody on the host sees the arguments of a program.
+send() {
+	local daemon=$1 seconds=$2
+	shift 2
+	if [[ -n ${token[$daemon]} ]]; then
+		curl -q -sS --noproxy '*' --max-time "$seconds" -w '\n%{http_code}' \
+			-H @<(printf 'Authorization: Bearer %s\n' "${token[$daemon]}") "$@" 2>&1
+	else
+		curl -q -sS --noproxy '*' --max-time "$seconds" -w '\n%{http_code}' "$@" 2>&1
+	fi
+}
+
+# Worth another try: the daemon is full or not ready, or still at the same request.
+may_pass() {
+	case $status in
+	429 | 503) return 0 ;;
+	409) [[ $(jq -r '.code? // ""' <<<"$answer" 2>/dev/null) == idempotency_conflict ]] ;;
+	*) return 1 ;;
+	esac
+}
+
+# ask METHOD DAEMON PATH [JSON]: leaves the HTTP status in $status ('' if there was no answer) and the body in $answer.
+# Returns 0 for a status of 2xx, and for a DELETE of what is gone. What got no answer, or one that may pass, is tried again until the deadline: a POST
+# carries an Idempotency-Key, so that it is done once however often it is sent.
+ask() {
+	local method=$1 daemon=$2 path=$3 json=${4:-} said pause=0.1 options
+	options=(-X "$method" -H "Prefer: wait=$WAIT_S")
+	[[ $method != POST ]] || options+=(-H "Idempotency-Key: $PROGRAM-$$-$RANDOM$RANDOM-${EPOCHREALTIME/[.,]/}")
+	[[ -z $json ]] || options+=(-H 'Content-Type: application/json' -d "$json")
+	while :; do
+		status='' answer='' curl_said=''
+		if said=$(send "$daemon" "$REQUEST_S" "${options[@]}" "${url[$daemon]}$path"); then
+			status=${said##*$'\n'} answer=${said%$'\n'*}
+			[[ $status != 2?? && ! ($method == DELETE && $status == 404) ]] || return 0
+			may_pass || return 1
+		else
+			curl_said=${said%%$'\n'*}
+		fi
+		! is_late || return 1
+		[[ $pause != 0.1 ]] || say "${url[$daemon]}: $(problem); trying again"
+		sleep "$pause"
+		pause=1
+	done
+}
+
+# What the last answer complains of.
+problem() {
+	if [[ -z $status ]]; then
+		printf '%s' "$curl_said"
+	else
+		jq -er '[.title, .detail, .hint] | map(select(. != null and . != "")) | join(". ")' <<<"$answer" 2>/dev/null ||
+			printf 'status %s' "$status"
+	fi
+}
+
+# must WHAT METHOD DAEMON PATH [JSON]: asks, or ends with what was wrong.
+must() {
+	local what=$1
+	shift
+	ask "$@" || die "$FAILED" "can't $what at ${url[$2]}: $(problem)"
+}
+
+# member FILTER: of the last answer, by jq
+member() { jq -r "$1" <<<"$answer"; }
+
+# await DAEMON PATH OBJECT CONDITION: until jq's CONDITION holds for what is at PATH, which is left in $answer. Looks
+# again at each event of OBJECT ('connection/7'). Returns 1 when it is late.
+await() {
+	local daemon=$1 path=$2 object=$3 condition=$4 last
+	while :; do
+		must "read the event log" GET "$daemon" '/v1/events?limit=1'
+		last=$(member .last)
+		must "read $path" GET "$daemon" "$path"
+		! jq -e "$condition" <<<"$answer" >/dev/null || return 0
+		! is_late || return 1
+		must "wait for $object" GET "$daemon" "/v1/events?after=$last&object=$object&limit=1&wait_ms=2000"
+	done
+}

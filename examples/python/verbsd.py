@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the examples share: a client of verbsd's API, of nothing but the standard library."""
+
+import argparse
+import http.client
+import json
+import os
+import re
+import signal
+import sys
+import time
+import urllib.parse
+import uuid
+
+FAILED, USAGE, TIMED_OUT, MISSED = 1, 2, 3, 4
+WAIT_S = 10  # that the daemon is asked to wait for the outcome; it waits 60 s at most
+REQUEST_S = 30
+
+
+class Failure(Exception):
+    """What can't be done, in words, and the status to exit with."""
+
+    def __init__(self, text, status=FAILED):
+        super().__init__(text)
+        self.status = status
+
+
+class Problem(Failure):
+    """An answer of 4xx or 5xx: what the daemon complains of (application/problem+json)."""
+
+    def __init__(self, what, url, http_status, body):
+        self.http_status = http_status
+        self.code = body.get("code")
+        parts = [body.get(member) for member in ("title", "detail", "hint")]
+        said = ". ".join(part for part in parts if part) or f"status {http_status}"
+        super().__init__(f"can't {what} at {url}: {said}")
+
+
+class Deadline:
+    """The end of all patience; `seconds` of 0 is for ever."""
+
+    def __init__(self, seconds):
+        self.end = time.monotonic() + seconds if seconds else None
+
+    def left_s(self, at_most=float("inf")):
+        if self.end is None:
+            return at_most
+        return max(0.0, min(at_most, self.end - time.monotonic()))
+
+    def is_over(self):
+        return self.left_s(1) == 0
+
+
+def token_of(variable):
+    """The token in an environment variable, or in the file that VARIABLE_FILE names; None without."""
+    if os.environ.get(variable):
+        return os.environ[variable]
+    path = os.environ.get(variable + "_FILE")
+    if not path:
+        return None
+    try:
+        with open(path, encoding="ascii") as file:
+            return file.readline().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise Failure(f"there is no token in {path}: {error}") from error
+
+
+class Daemon:
+    """One verbsd. Every request is answered, or tried again until the deadline."""
+
+    def __init__(self, url, deadline, token=None, say=lambda text: None):
+        parts = urllib.parse.urlsplit(url)
+        if not re.fullmatch(r"https?://[^/?#@]+/?", url) or not re.fullmatch(r".*?(:[0-9]{1,5})?", parts.netloc):
+            raise Failure(f"the URL of a verbsd is wanted, as in http://127.0.0.1:7480, not {url!r}", USAGE)
+        self.url = f"{parts.scheme}://{parts.netloc}"
+        self.parts = parts
+        self.deadline = deadline
+        self.token = token
+        self.say = say
+
+    def connect(self, timeout_s):
+        """A connection of its own for each request: nothing is left half-read by one that failed."""
+        kind = http.client.HTTPSConnection if self.parts.scheme == "https" else http.client.HTTPConnection
+        return kind(self.parts.hostname, self.parts.port, timeout=timeout_s)
+
+    def headers(self, more=None):
+        headers = dict(more or {})
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        return headers
+
+    def _send(self, method, path, body, headers):
+        connection = self.connect(REQUEST_S)
+        try:
+            connection.request(method, path, body, headers)
+            response = connection.getresponse()
+            text = response.read()
+        finally:
+            connection.close()
+        try:
+            return response.status, json.loads(text) if text else {}
+        except ValueError:
+            return response.status, {"detail": text[:200].decode("utf-8", "replace")}
+
+    def ask(self, what, method, path, body=None, wait_s=WAIT_S):
+        """The JSON of a good answer. `what` is what a failure says could not be done.
+
+        What got no answer, or one that may pass, is tried again until the deadline. A POST carries an
+        Idempotency-Key, so that it is done once however often it is sent.
+        """
+        headers = self.headers({"Prefer": f"wait={wait_s}"})
+        if method == "POST":
+            headers["Idempotency-Key"] = str(uuid.uuid4())
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+            body = json.dumps(body)
+        pause_s = 0.1
+        while True:
+            try:
+                status, answer = self._send(method, path, body, headers)
+                if status < 300 or (method == "DELETE" and status == 404):
+                    return answer
+                failure = Problem(what, self.url, status, answer)
+                if status not in (429, 503) and failure.code != "idempotency_conflict":
+                    raise failure
+            except (OSError, http.client.HTTPException) as error:
+                failure = Failure(f"can't {what} at {self.url}: {error or type(error).__name__}")
+            if self.deadline.is_over():
+                raise failure
+            if pause_s < 1:
+                self.say(f"{failure}; trying again")
+            time.sleep(self.deadline.left_s(pause_s))
+            pause_s = 1
+
+    def take_away(self, path):
+        """DELETE, for cleaning up: a failure is only said."""
+        self.deadline = Deadline(10)
+        try:
+            self.ask(f"take {path} away", "DELETE", path)
+        except Failure as failure:
+            self.say(str(failure))
+
+    def get(self, path, what=None):
+        return self.ask(what or f"read {path}", "GET", path)
+
+    def last_event(self):
+        return self.get("/v1/events?limit=1")["last"]
+
+    def wait(self, path, obj, pleases):
+        """What is at `path` once it pleases; looks again at each event of `obj` ("connection/7")."""
+        while True:
+            last = self.last_event()
+            seen = self.get(path)
+            if pleases(seen):
+                return seen
+            if self.deadline.is_over():
+                raise Failure(f"{obj} at {self.url} is {seen.get('state')} and took too long", TIMED_OUT)
+            self.get(f"/v1/events?after={last}&object={obj}&limit=1&wait_ms={int(self.deadline.left_s(2) * 1000)}")
+
+    def list(self, path):
+        """All items of a list, page by page."""
+        after = 0
+        while after is not None:
+            page = self.get(f"{path}{'&' if '?' in path else '?'}limit=1000&after={after}")
+            yield from page["items"]
+            after = page["next"]
+
+
+def ref(text):
+    """For argparse: an id or a name."""
+    if not re.fullmatch(r"[0-9]{1,19}|[A-Za-z_][A-Za-z0-9._-]{0,62}", text):
+        raise argparse.ArgumentTypeError(f"an id or a name is wanted, not {text!r}")
+    return text
+
+
+def seconds(text):
+    """For argparse: 0 or more."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < 1e7:
+        raise argparse.ArgumentTypeError(f"a number of seconds is wanted, not {text!r}")
+    return value
+
+
+def run(main):
+    """Runs main() as a program: says what it failed of, and gives the exit status."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        status = main()
+    except Failure as failure:
+        print(f"{os.path.basename(sys.argv[0])}: {failure}", file=sys.stderr)
+        status = failure.status
+    except KeyboardInterrupt:
+        status = 130
+    except BrokenPipeError:
+        # Who read the output has gone. The interpreter must not flush into it again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = FAILED
+    sys.exit(status or 0)
+
+
+def sayer(quiet):
+    """A function that tells on stderr what is going on."""
+    name = os.path.basename(sys.argv[0])
+    return (lambda text: None) if quiet else (lambda text: print(f"{name}: {text}", file=sys.stderr))
