@@ -13,6 +13,7 @@ declare -A url token
 quiet=''
 deadline=$((SECONDS + 60)) # in bash's seconds; see set_timeout
 status='' answer='' curl_said=''
+m=()
 
 say() { [[ -n $quiet ]] || printf '%s: %s\n' "$PROGRAM" "$*" >&2; }
 
@@ -102,7 +103,7 @@ ask() {
 		! is_late || return 1
 		[[ $pause != 0.1 ]] || say "${url[$daemon]}: $(problem); trying again"
 		sleep "$pause"
-		pause=1
+		pause=$([[ $pause == 0.1 ]] && echo 0.5 || echo 1)
 	done
 }
 
@@ -126,10 +127,14 @@ must() {
 # member FILTER: of the last answer, by jq
 member() { jq -r "$1" <<<"$answer"; }
 
-# await DAEMON PATH OBJECT CONDITION: until jq's CONDITION holds for what is at PATH, which is left in $answer. Looks
-# again at each event of OBJECT ('connection/7'). Returns 1 when it is late.
+# members FILTER: the values that jq's FILTER gives of the last answer, into the array `m`
+members() { mapfile -t m < <(member "$1"); }
+
+# await DAEMON PATH OBJECT CONDITION: until jq's CONDITION holds for what is at PATH, of which $answer has an earlier
+# look, and is left with the last. Looks again at each event of OBJECT ('connection/7'). Returns 1 when it is late.
 await() {
 	local daemon=$1 path=$2 object=$3 condition=$4 last
+	! jq -e "$condition" <<<"$answer" >/dev/null || return 0
 	while :; do
 		must "read the event log" GET "$daemon" '/v1/events?limit=1'
 		last=$(member .last)

@@ -47,7 +47,8 @@ def rdma_addr(args, daemon):
 
 def ready_buffer(daemon, name):
     buffer = daemon.get(f"/v1/buffers/{name}", f"use buffer {name}")
-    buffer = daemon.wait(f"/v1/buffers/{name}", f"buffer/{buffer['id']}", lambda seen: seen["state"] != "registering")
+    buffer = daemon.wait(f"/v1/buffers/{name}", f"buffer/{buffer['id']}", buffer,
+                         lambda seen: seen["state"] != "registering")
     if buffer["state"] != "ready":
         why = (buffer["error"] or {}).get("text", "its device is gone")
         raise Failure(f"buffer {name} at {daemon.url} is {buffer['state']}: {why}")
@@ -86,7 +87,7 @@ def connected(near, far, addr, port, source, target):
             "dst_addr": addr, "dst_port": listener["port"], "qp": {"pd": source["pd"]}})
         path = f"/v1/connections/{connection['id']}"
         cleanup.callback(near.take_away, path)
-        connection = near.wait(path, f"connection/{connection['id']}",
+        connection = near.wait(path, f"connection/{connection['id']}", connection,
                                lambda seen: seen["state"] in ("established", "failed", "closed"))
         if connection["state"] != "established":
             end = connection["end"]
@@ -100,7 +101,7 @@ def write(daemon, connection, source, target):
     transfer = daemon.ask("write", "POST", "/v1/transfers", {
         "connection": connection["id"], "op": "write", "buffer": source["id"],
         "remote": {"addr": target["addr"], "rkey": target["rkey"]}, "timeout_ms": max(1000, int(left_s * 1000))})
-    transfer = daemon.wait(f"/v1/transfers/{transfer['id']}", f"transfer/{transfer['id']}",
+    transfer = daemon.wait(f"/v1/transfers/{transfer['id']}", f"transfer/{transfer['id']}", transfer,
                            lambda seen: seen["state"] in ("done", "failed", "cancelled", "timed_out"))
     if transfer["state"] != "done":
         error = transfer["error"] or {"text": "", "hint": ""}

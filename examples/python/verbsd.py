@@ -146,8 +146,10 @@ class Daemon:
     def last_event(self):
         return self.get("/v1/events?limit=1")["last"]
 
-    def wait(self, path, obj, pleases):
-        """What is at `path` once it pleases; looks again at each event of `obj` ("connection/7")."""
+    def wait(self, path, obj, seen, pleases):
+        """What is at `path`, seen as `seen` before, once it pleases; looks again at each event of `obj` ("buffer/7")."""
+        if pleases(seen):
+            return seen
         while True:
             last = self.last_event()
             seen = self.get(path)

@@ -6,13 +6,13 @@
 import { randomBytes } from "node:crypto";
 import { spawn } from "node:child_process";
 import http from "node:http";
-import { mkdirSync, readFileSync } from "node:fs";
+import { chmodSync, mkdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { filled_in, queries } from "../contrib/dashboard_queries.mjs";
-import { Daemon, PATIENCE_MS, Program, addr, busy, dev, equal, finish, ok, scenario, until, write_file, wrote_something } from "./lib.mjs";
+import { Daemon, Failure, PATIENCE_MS, Program, addr, busy, dev, equal, finish, ok, scenario, until, write_file, wrote_something } from "./lib.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const PORT = 7471;
@@ -30,7 +30,7 @@ class Example {
 		this.said = "";
 		this.output = "";
 		this.child = spawn(`${root}examples/${EXAMPLES[language][name]}`, args.map(String),
-			{ stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } });
+			{ stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, PATH: `/usr/bin:${process.env.PATH}`, ...env } });
 		this.child.stdout.on("data", (data) => { this.output += data; });
 		this.child.stderr.on("data", (data) => { this.said += data; });
 		this.ended = new Promise((done, fail) => {
@@ -65,7 +65,6 @@ class BadWay {
 		way.target = daemon;
 		way.lost = 0;
 		way.refused = 0;
-		way.cut = 0;
 		way.count = 0;
 		way.server = http.createServer((request, response) => way.pass(request, response));
 		await new Promise((done) => way.server.listen(0, "127.0.0.1", done));
@@ -104,18 +103,17 @@ class BadWay {
 	}
 
 	stream(answer, response) {
-		let left = 400;
+		let left = 1000;
 
 		response.writeHead(answer.statusCode, answer.headers);
 		answer.on("error", () => {});
 		response.on("close", () => answer.destroy());
 		answer.on("data", (data) => {
-			response.write(data.subarray(0, left));
-			left -= data.length;
-			if (left <= 0) {
-				this.cut++;
-				response.destroy();
-			}
+			response.write(data.subarray(0, left), () => {
+				if (left <= 0)
+					response.destroy();
+			});
+			left = Math.max(0, left - data.length);
 		});
 		answer.on("close", () => response.destroy());
 	}
@@ -134,142 +132,181 @@ const pair = async (far_args) => {
 	return { near, far };
 };
 
-const nothing_is_left = async (near, far) => {
-	equal((await near.connections("open")).total, 0, "connections left open");
-	equal((await far.get("/v1/listeners")).total, 0, "listeners left");
+const token = randomBytes(16).toString("hex");
+const token_file = (name) => {
+	const path = join(tmpdir(), `${name}.token`);
+
+	write_file(path, `${token}\n`);
+	chmodSync(path, 0o600);
+	return path;
 };
 
-for (const language of Object.keys(EXAMPLES)) {
-	await scenario(`${language}: a buffer is copied from host to host`, async () => {
-		const { near, far } = await pair();
-		const bytes = randomBytes(700_001);
-		const source = await near.buffer(bytes.length, { device: dev, name: "pail" });
+const LANGUAGES = Object.keys(EXAMPLES);
+const in_each_language = (play) => Promise.all(LANGUAGES.map(play));
 
-		await near.fill(source, bytes);
-		const copy = (from, to, more = ["--addr", addr]) =>
-			new Example(language, "copy", [...more, `${URL_OF(near)}#${from}`, `${URL_OF(far)}#${to}`]);
-		const first = copy("pail", "well");
+await scenario("a buffer is copied from host to host, over ways that lose answers", async () => {
+	const { near, far } = await pair();
+	const [bad_near, bad_far] = await Promise.all([BadWay.to(near), BadWay.to(far)]);
+	const bytes = randomBytes(700_001);
+	const source = await near.buffer(bytes.length, { device: dev, name: "pail" });
 
-		await first.ends_with(0);
-		equal(first.lines[0].bytes, bytes.length, "bytes that it says to have copied");
-		ok(first.lines[0].wire_ns > 0, "the time on the wire");
-		ok(bytes.equals(await far.bytes({ id: "well" })), "the bytes that arrived are others");
-		await nothing_is_left(near, far);
+	await near.fill(source, bytes);
+	await in_each_language(async (language) => {
+		const copy = new Example(language, "copy", ["--addr", addr, "--timeout", 0, `${URL_OF(bad_near)}#pail`, `${URL_OF(bad_far)}#${language}`]);
 
-		// Onto one that is there, over ways that lose answers.
-		const [bad_near, bad_far] = await Promise.all([BadWay.to(near), BadWay.to(far)]);
-		const changed = randomBytes(bytes.length);
-
-		await near.fill(source, changed);
-		await new Example(language, "copy", ["--addr", addr, "--timeout", 0, `${URL_OF(bad_near)}#pail`, `${URL_OF(bad_far)}#well`])
-			.ends_with(0);
-		ok(changed.equals(await far.bytes({ id: "well" })), "the bytes that arrived over a bad way are others");
-		ok(bad_near.lost > 2 && bad_far.lost > 2 && bad_near.refused > 0, "answers that were lost");
-		equal((await far.get("/v1/stats")).connections_closed, 2, "connections that the copies took");
-		equal((await near.get("/v1/stats")).transfers_done, 2, "transfers that the copies took");
-		await nothing_is_left(near, far);
-		bad_near.close();
-		bad_far.close();
-
-		// What goes wrong is told, and leaves nothing.
-		await far.buffer(8, { device: dev, name: "cup", access: ["remote_write"] });
-		await far.buffer(bytes.length, { device: dev, name: "sealed" });
-		const failures = await Promise.all([
-			[copy("pail", "cup"), 1, /fewer than the 700001/], [copy("pail", "sealed"), 1, /closed to peers/],
-			[copy("nothing", "well"), 1, /nothing.*no such thing|There is no such thing/], [copy("pail", "well", []), 2, /--addr is needed/],
-		].map(async ([run, status, pattern]) => {
-			await run.ends_with(status);
-			ok(pattern.test(run.said), `it said: ${run.said}`);
-		}));
-		equal(failures.length, 4, "failures tried");
-		const lonely = copy("pail", "fresh", ["--addr", "10.76.0.77"]);
-
-		await lonely.ends_with(1);
-		ok(/connection to 10\.76\.0\.77 failed: .+\. .+/.test(lonely.said), `of an address that nobody has it said: ${lonely.said}`);
-		equal((await far.get("/v1/buffers")).total, 3, "buffers left at the destination");
-		await nothing_is_left(near, far);
-		await near.stop();
-		await far.stop();
+		await copy.ends_with(0);
+		equal(copy.lines[0].bytes, bytes.length, "bytes that it says to have copied");
+		ok(copy.lines[0].wire_ns > 0, "the time on the wire");
+		ok(bytes.equals(await far.bytes({ id: language })), "the bytes that arrived are others");
 	});
+	ok(bad_near.lost > 2 && bad_far.lost > 2 && bad_near.refused > 0, "answers that were lost");
+	equal((await far.get("/v1/stats")).connections_closed, LANGUAGES.length, "connections that the copies took");
+	equal((await near.get("/v1/stats")).transfers_done, LANGUAGES.length, "transfers that the copies took");
+	equal((await near.connections("open")).total, 0, "connections left open");
+	equal((await far.get("/v1/listeners")).total, 0, "listeners left");
+	bad_near.close();
+	bad_far.close();
+	await near.stop();
+	await far.stop();
+});
 
-	await scenario(`${language}: an event is waited for`, async () => {
-		const { near, far } = await pair();
-		const way = await BadWay.to(near);
-		const wait = (...args) => new Example(language, "wait", [...args, URL_OF(way)]);
+await scenario("a copy that can't be made says why, and leaves nothing", async () => {
+	const { near, far } = await pair(["--set", `control_token_file=${token_file("control")}`]);
 
-		await far.listen({ port: PORT });
-		const after = await near.newest_event();
-		const patient = wait("--type", "connection_ended", "--reason", "local_close", "--count", 3);
-		const late = wait("--object", "connection", "--after", 999_999_999);
+	far.token = token;
+	await near.buffer(4096, { device: dev, name: "pail" });
+	await far.buffer(8, { device: dev, name: "cup", access: ["remote_write"] });
+	await far.buffer(4096, { device: dev, name: "sealed" });
+	const failures = [
+		["pail", "cup", ["--addr", addr], 1, /fewer than the 4096/],
+		["pail", "sealed", ["--addr", addr], 1, /closed to peers/],
+		["nothing", "cup", ["--addr", addr], 1, /nothing/],
+		["pail", "fresh", ["--addr", "192.0.2.1"], 1, /connect to 192\.0\.2\.1 at .+: .+\. .+/],
+		["pail", "cup", [], 2, /--addr is needed/],
+	];
 
-		await late.ends_with(4);
-		await patient.says(/waiting for events behind number/);
-		for (let i = 0; i < 3; i++) {
-			const { id } = await near.connect({ dst_port: PORT });
+	await in_each_language(async (language) => {
+		for (const [from, to, more, status, pattern] of failures) {
+			const copy = new Example(language, "copy", [...more, `${URL_OF(near)}#${from}`, `${URL_OF(far)}#${to}-x`.replace(/(cup|sealed)-x/, "$1")
+				.replace("-x", `-${language}`)], { VERBSD_PEER_TOKEN_FILE: token_file("control") });
 
-			await near.call("DELETE", `/v1/connections/${id}`, undefined, { wait_s: 30 });
+			await copy.ends_with(status);
+			ok(pattern.test(copy.said), `it said: ${copy.said}`);
 		}
-		await patient.ends_with(0);
-		const wanted = (await near.get(`/v1/events?after=${after}&type=connection_ended`)).items;
+		const unknown = new Example(language, "copy", ["--addr", addr, `${URL_OF(near)}#pail`, `${URL_OF(far)}#cup`]);
 
-		equal(JSON.stringify(patient.lines), JSON.stringify(wanted), "what it saw over a bad way");
-		const all = wait("--after", after, "--count", wanted.at(-1).seq - after);
+		await unknown.ends_with(1);
+		ok(/token/.test(unknown.said), `without a token it said: ${unknown.said}`);
+	});
+	equal((await far.get("/v1/buffers")).total, 2, "buffers left at the destination");
+	equal((await far.get("/v1/listeners")).total, 0, "listeners left at the destination");
+	await near.stop();
+	await far.stop();
+});
+
+await scenario("an event is waited for, and none is missed", async () => {
+	const { near, far } = await pair();
+	const way = await BadWay.to(near);
+
+	await far.listen({ port: PORT });
+	const after = await near.newest_event();
+	const patient = LANGUAGES.map((language) => new Example(language, "wait",
+		["--type", "connection_ended", "--reason", "local_close", "--count", 3, "--after", after, URL_OF(way)]));
+	const restarted = LANGUAGES.map((language) => new Example(language, "wait", ["--type", "device_removed", URL_OF(way)]));
+
+	for (let i = 0; i < 3; i++) {
+		const { id } = await near.connect({ dst_port: PORT });
+
+		await near.call("DELETE", `/v1/connections/${id}`, undefined, { wait_s: 30 });
+	}
+	const wanted = (await near.get(`/v1/events?after=${after}&limit=1000`)).items;
+	const ended = JSON.stringify(wanted.filter(({ type }) => type === "connection_ended"));
+
+	await Promise.all(patient.map(async (example) => {
+		await example.ends_with(0);
+		equal(JSON.stringify(example.lines), ended, "what it saw over a bad way");
+	}));
+	await in_each_language(async (language) => {
+		const wait = (...args) => new Example(language, "wait", [...args, URL_OF(near)]);
+		const all = wait("--after", after, "--count", wanted.length);
 
 		await all.ends_with(0);
-		equal(all.lines.map(({ seq }) => seq).join(), Array.from({ length: all.lines.length }, (_, i) => after + 1 + i).join(),
-			"numbers that it saw, without a gap");
+		equal(JSON.stringify(all.lines), JSON.stringify(wanted), "all events");
 		await wait("--type", "device_removed", "--timeout", 1).ends_with(3);
-		await wait("--type", "party").ends_with(1);
-
-		// Another run of the daemon behind the same URL.
-		const waits = wait("--type", "device_removed");
-		await waits.says(/waiting for events/);
-		way.target = far;
-		await near.stop();
-		await waits.ends_with(4);
-		ok(/restarted/.test(waits.said), `of a restart it said: ${waits.said}`);
-		way.close();
-		await far.stop();
+		await wait("--object", "party").ends_with(1);
+		await wait("--after", 999_999_999).ends_with(4);
 	});
 
-	await scenario(`${language}: a listener is drained`, async () => {
-		const token = randomBytes(16).toString("hex");
-		const token_file = join(tmpdir(), "examples.token");
+	// Another run of the daemon behind the same URL.
+	await Promise.all(restarted.map((example) => example.says(/waiting for events/)));
+	way.target = far;
+	await near.stop();
+	await Promise.all(restarted.map(async (example) => {
+		await example.ends_with(4);
+		ok(/restarted/.test(example.said), `of a restart it said: ${example.said}`);
+	}));
+	way.close();
+	await far.stop();
+});
 
-		write_file(token_file, `${token}\n`);
-		const { near, far } = await pair();
-		const door = await far.listen({ port: PORT, name: "door" });
-		const other = await far.listen({ port: PORT + 1 });
-		const drain = (...args) => new Example(language, "drain", [...args, URL_OF(far)], { VERBSD_TOKEN_FILE: token_file });
-		const connections = await Promise.all([1, 2, 3].map(() => near.connect({ dst_port: PORT })));
-		const apart = await near.connect({ dst_port: PORT + 1 });
+await scenario("a listener is drained, and one that is not accepts as before", async () => {
+	const { near, far } = await pair();
 
-		// Interrupted: all is as before.
-		const given_up = drain("--grace", 60, "door");
+	await in_each_language(async (language, i) => {
+		const port = PORT + i;
+		const door = await far.listen({ port, name: language });
+		const drain = (...args) => new Example(language, "drain", [...args, language, URL_OF(far)]);
+		const connections = await Promise.all([1, 2, 3].map(() => near.connect({ dst_port: port })));
+		const given_up = drain("--grace", 600);
+
 		await given_up.says(/takes no more; 3 connections are open/);
-		equal((await near.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: PORT }, 30)).code, "rejected",
+		equal((await near.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: port }, 30)).code, "rejected",
 			"what who comes too late gets");
-		given_up.child.kill("SIGINT");
-		await given_up.ends_with(130);
-		equal((await far.get("/v1/listeners/door")).accept, "auto", "accept of one that was not drained");
+		given_up.child.kill("SIGTERM");
+		await given_up.ends_with(143);
+		equal((await far.get(`/v1/listeners/${language}`)).accept, "auto", "accept of one that was not drained");
 
-		const done = drain("--grace", 4, "door");
-		await done.says(/takes no more; 3 connections are open/);
-		await near.call("DELETE", `/v1/connections/${connections[0].id}`, undefined, { wait_s: 30 });
-		await done.ends_with(0);
-		equal(JSON.stringify(done.lines[0]), JSON.stringify({ listener: door.id, ended: 1, closed: 2 }), "what it says");
-		await far.refused("GET", "/v1/listeners/door");
-		equal((await far.connections("established")).total, 1, "connections of another listener");
+		const patient = drain("--keep", "--grace", 600);
+		await patient.says(/takes no more; 3 connections are open/);
+		await Promise.all(connections.map(({ id }) => near.call("DELETE", `/v1/connections/${id}`, undefined, { wait_s: 30 })));
+		await patient.ends_with(0);
+		equal(JSON.stringify(patient.lines[0]), JSON.stringify({ listener: door.id, ended: 3, closed: 0 }), "what the patient one says");
+		equal((await far.get(`/v1/listeners/${language}`)).accept, "reject", "accept of one that is kept");
 
-		const kept = drain("--keep", "--grace", 0, other.id);
-		await kept.ends_with(0);
-		equal((await far.get(`/v1/listeners/${other.id}`)).accept, "reject", "accept of one that is kept");
-		await near.ended_with(apart.id, "peer_disconnect");
-		await drain("door").ends_with(1);
-		await near.stop();
-		await far.stop();
+		await far.call("PATCH", `/v1/listeners/${language}`, { accept: "auto" });
+		const { id } = await near.connect({ dst_port: port });
+		const hasty = drain("--grace", 0);
+		await hasty.ends_with(0);
+		equal(JSON.stringify(hasty.lines[0]), JSON.stringify({ listener: door.id, ended: 0, closed: 1 }), "what the hasty one says");
+		await near.ended_with(id, "peer_disconnect");
+		await far.refused("GET", `/v1/listeners/${language}`);
+		await drain().ends_with(1);
 	});
-}
+	await near.stop();
+	await far.stop();
+});
+
+// The first `count` events of a stream.
+const read_stream = (daemon, query, count) => new Promise((done, fail) => {
+	const events = [];
+	let rest = "";
+	const request = http.get({ host: "127.0.0.1", port: daemon.port, path: `/v1/events/stream?${query}`, agent: false }, (response) => {
+		response.setEncoding("utf8");
+		response.on("error", () => {});
+		response.on("data", (text) => {
+			const lines = (rest + text).split("\n");
+
+			rest = lines.pop();
+			events.push(...lines.filter((line) => line.startsWith("data: ")).map((line) => JSON.parse(line.slice(6))));
+			if (events.length >= count) {
+				request.destroy();
+				done(events);
+			}
+		});
+	});
+
+	request.on("error", fail);
+});
 
 await scenario("events are filtered alike by page, long poll and stream", async () => {
 	const { near, far } = await pair();
@@ -320,28 +357,6 @@ await scenario("events are filtered alike by page, long poll and stream", async 
 		"what a long poll with a filter was answered with");
 	await near.stop();
 	await far.stop();
-});
-
-// The first `count` events of a stream.
-const read_stream = (daemon, query, count) => new Promise((done, fail) => {
-	const events = [];
-	let rest = "";
-	const request = http.get({ host: "127.0.0.1", port: daemon.port, path: `/v1/events/stream?${query}`, agent: false }, (response) => {
-		response.setEncoding("utf8");
-		response.on("error", () => {});
-		response.on("data", (text) => {
-			const lines = (rest + text).split("\n");
-
-			rest = lines.pop();
-			events.push(...lines.filter((line) => line.startsWith("data: ")).map((line) => JSON.parse(line.slice(6))));
-			if (events.length >= count) {
-				request.destroy();
-				done(events);
-			}
-		});
-	});
-
-	request.on("error", fail);
 });
 
 // --- Prometheus --------------------------------------------------------------------------------------------------
@@ -429,8 +444,7 @@ await scenario("a Prometheus scrapes busy daemons, fills the dashboard, and tell
 
 	await wrote_something(near);
 	await prometheus.until('count(up{job="verbsd"} == 1) == 2');
-	const rate = await prometheus.until('rate(verbsd_connection_bytes_total{op="write"}[30s]) > 0 and verbsd_bytes_total{op="write"} > 0'
-		.replace(/ and .*/, ""));
+	const rate = await prometheus.until('rate(verbsd_connection_bytes_total{op="write"}[30s]) > 0');
 
 	console.log(`# by Prometheus the busy connection moves ${(Number(rate.value[1]) / 1e6).toFixed(1)} MB/s`);
 	await dashboard_is_filled(prometheus);
@@ -443,7 +457,7 @@ await scenario("a Prometheus scrapes busy daemons, fills the dashboard, and tell
 	await near.refused("POST", "/v1/transfers", { op: "write", connection: wrong.id, buffer: source.id,
 		remote: { addr: target.addr, rkey: "0x00000bad" } }, 30);
 	const alert = await prometheus.firing("VerbsdRemoteAccess");
-	const { meaning, causes, advice } = await near.get("/v1/explain?name=remote_access");
+	const [{ meaning, causes, advice }] = (await near.get("/v1/explain?name=remote_access&kind=end_reason")).items;
 
 	equal(alert.labels.instance, `127.0.0.1:${near.port}`, "whom the alert names");
 	equal(alert.annotations.description, `${meaning}. Likely: ${causes.join("; ")}.`, "what the alert says, beside what the daemon says");
@@ -465,14 +479,14 @@ async function dashboard_is_filled(prometheus) {
 	const dashboard = JSON.parse(readFileSync(`${root}contrib/grafana/verbsd.json`, "utf8"));
 	const asked = queries(dashboard);
 
-	for (const { panel, expr } of asked) {
+	await Promise.all(asked.map(async ({ panel, expr }) => {
 		const filled = filled_in(expr);
 
 		if (MAY_BE_EMPTY.test(filled))
 			await prometheus.query(filled);
 		else
-			await prometheus.until(filled).catch((error) => { throw new Error(`panel ${panel}: ${error.message}`); });
-	}
+			await prometheus.until(filled).catch((error) => { throw new Failure(`panel ${panel}: ${error.message}`); });
+	}));
 	ok(asked.length > 60, `the dashboard asks ${asked.length} queries`);
 	console.log(`# all ${asked.length} queries of the dashboard are answered`);
 }

@@ -167,6 +167,8 @@ export class Daemon {
 			Object.assign(headers, { "Content-Type": type, "Content-Length": Buffer.byteLength(payload) });
 		if (wait_s !== undefined)
 			headers.Prefer = `wait=${wait_s}`;
+		if (this.token)
+			headers.Authorization = `Bearer ${this.token}`;
 		return new Promise((done, fail) => {
 			const request = http.request({ agent, host: "127.0.0.1", port: this.port, method, path, headers },
 				(response) => {
