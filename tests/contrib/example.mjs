@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs of the examples, and a way to a daemon that is worse than any real one.
+
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chmodSync } from "node:fs";
+import http from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+import { PATIENCE_MS, ok, until, write_file } from "../rdma/lib.mjs";
+
+const folder = fileURLToPath(new URL("../../examples/", import.meta.url));
+
+export const URL_OF = ({ port }) => `http://127.0.0.1:${port}`;
+
+// By name: the program in each language.
+const EXAMPLES = {
+	bash: { copy: "bash/copy-buffer", wait: "bash/wait-for-event", drain: "bash/drain-listener" },
+	python: { copy: "python/copy_buffer.py", wait: "python/wait_for_event.py", drain: "python/drain_listener.py" },
+};
+
+// A run of an example: stdout and stderr apart.
+export class Example {
+	constructor(language, name, args, env = {}) {
+		this.said = "";
+		this.output = "";
+		this.child = spawn(folder + EXAMPLES[language][name], args.map(String),
+			{ stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, PATH: `/usr/bin:${process.env.PATH}`, ...env } });
+		this.child.stdout.on("data", (data) => { this.output += data; });
+		this.child.stderr.on("data", (data) => { this.said += data; });
+		this.ended = new Promise((done, fail) => {
+			this.child.on("error", fail);
+			this.child.on("close", (status, signal) => done(status ?? signal));
+		});
+	}
+
+	async ends_with(status) {
+		const timer = setTimeout(() => this.child.kill("SIGKILL"), PATIENCE_MS);
+		const seen = await this.ended;
+
+		clearTimeout(timer);
+		ok(seen === status, `${this.child.spawnargs.join(" ")}: status ${seen}, not ${status}; it said: ${this.said}${this.output}`);
+		return this.output;
+	}
+
+	async says(pattern) {
+		await until(`${this.child.spawnfile} to say ${pattern}`, () => pattern.test(this.said) || this.child.exitCode !== null);
+		ok(pattern.test(this.said), `${this.child.spawnfile} said, instead of ${pattern}: ${this.said}`);
+	}
+
+	get lines() { return this.output.split("\n").filter(Boolean).map((line) => JSON.parse(line)); }
+}
+
+// A way to a daemon that is worse than any real one: the daemon never waits (202 instead of 201), of each third request
+// the answer is lost, and now and then it is full. Streams are cut after some of their text.
+export class BadWay {
+	static async to(daemon) {
+		const way = new BadWay();
+
+		way.target = daemon;
+		way.lost = 0;
+		way.refused = 0;
+		way.count = 0;
+		way.server = http.createServer((request, response) => way.pass(request, response));
+		await new Promise((done) => way.server.listen(0, "127.0.0.1", done));
+		way.port = way.server.address().port;
+		return way;
+	}
+
+	pass(request, response) {
+		const { prefer, ...headers } = request.headers;
+		const number = ++this.count;
+
+		if (number % 8 === 5) {
+			this.refused++;
+			response.writeHead(429, { "Content-Type": "application/problem+json" })
+				.end('{"type":"about:blank","title":"Full","status":429,"code":"limit_reached","detail":"try later"}');
+			return;
+		}
+		const onward = http.request({ host: "127.0.0.1", port: this.target.port, method: request.method, path: request.url,
+			headers: { ...headers, host: `127.0.0.1:${this.target.port}` }, agent: false }, (answer) => {
+			if (/event-stream/.test(answer.headers["content-type"] ?? ""))
+				this.stream(answer, response);
+			else if (number % 3 === 1)
+				this.lose(answer, response);
+			else
+				answer.pipe(response.writeHead(answer.statusCode, answer.headers));
+		});
+
+		onward.on("error", () => response.destroy());
+		request.pipe(onward);
+	}
+
+	lose(answer, response) {
+		this.lost++;
+		answer.resume();
+		answer.on("end", () => response.destroy());
+	}
+
+	stream(answer, response) {
+		let left = 1000;
+
+		response.writeHead(answer.statusCode, answer.headers);
+		answer.on("error", () => {});
+		response.on("close", () => answer.destroy());
+		answer.on("data", (data) => {
+			response.write(data.subarray(0, left), () => {
+				if (left <= 0)
+					response.destroy();
+			});
+			left = Math.max(0, left - data.length);
+		});
+		answer.on("close", () => response.destroy());
+	}
+
+	close() {
+		this.server.closeAllConnections?.();
+		this.server.close();
+	}
+}
+
+export const LANGUAGES = Object.keys(EXAMPLES);
+export const in_each_language = (play) => Promise.all(LANGUAGES.map(play));
+
+export const token = randomBytes(16).toString("hex");
+
+// A file with that token.
+export function token_file() {
+	const path = join(tmpdir(), `verbsd-${process.pid}.token`);
+
+	write_file(path, `${token}\n`);
+	chmodSync(path, 0o600);
+	return path;
+}

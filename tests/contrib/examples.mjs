@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The examples where there is no RDMA device: what they say of themselves and of what is wrong, and waiting for events,
+// over an API that loses answers. (What they do with connections, tests/rdma/examples.mjs tries.)
+
+import http from "node:http";
+
+import { Daemon, equal, finish, ok, scenario } from "../rdma/lib.mjs";
+import { BadWay, Example, LANGUAGES, URL_OF, in_each_language, token, token_file } from "./example.mjs";
+
+const NAMES = ["copy", "wait", "drain"];
+const in_each = (play) => in_each_language((language) => Promise.all(NAMES.map((name) => play(language, name))));
+
+// A request that every daemon refuses, and notes (once a second).
+const be_refused = ({ port }) => new Promise((done, fail) => {
+	http.get({ host: "127.0.0.1", port, path: "/v1", headers: { Host: "elsewhere.example" }, agent: false }, (response) => {
+		response.resume();
+		response.on("end", done);
+	}).on("error", fail);
+});
+
+await scenario("each says how it is used, and what was wrong with the way it was", async () => {
+	const args = { copy: ["http://127.0.0.1:1#a", "http://127.0.0.1:1#b", "--addr", "192.0.2.1", "--timeout", 1], wait: ["http://127.0.0.1:1"],
+		drain: ["door", "http://127.0.0.1:1", "--timeout", 1] };
+
+	await in_each(async (language, name) => {
+		const run = async (status, pattern, ...more) => {
+			const example = new Example(language, name, more);
+
+			await example.ends_with(status);
+			ok(pattern.test(example.said + example.output), `${language} ${name} ${more.join(" ")} said: ${example.said}${example.output}`);
+		};
+
+		await run(0, /usage: .*(copy|wait|drain)[\s\S]*--timeout[\s\S]*Exit status: 0/, "--help");
+		await run(2, /--nonsense/, ...args[name], "--nonsense");
+		await run(2, /number of seconds/, ...args[name], "--timeout", "soon");
+		await run(2, /http:\/\/127\.0\.0\.1:7480|URL#NAME/, ...args[name].map((arg) => String(arg).replace("http:", "gopher:")));
+		await run(1, /http:\/\/127\.0\.0\.1:1: .*(refused|connect)/i, ...args[name]);
+	});
+	await in_each_language(async (language) => {
+		const local = new Example(language, "copy", ["http://127.0.0.1:1#a", "http://127.0.0.1:1#b"]);
+
+		await local.ends_with(2);
+		ok(/--addr is needed/.test(local.said), `without --addr it said: ${local.said}`);
+	});
+});
+
+await scenario("what the daemon refuses is told in its words", async () => {
+	const daemon = await Daemon.start("a");
+	const guarded = await Daemon.start("guarded", ["--set", `control_token_file=${token_file()}`]);
+	const args = { copy: (to) => [`${URL_OF(to)}#nothing`, `${URL_OF(to)}#a`, "--addr", "192.0.2.1"], wait: (to) => [URL_OF(to), "--type", "party"],
+		drain: (to) => ["nothing", URL_OF(to)] };
+
+	await in_each(async (language, name) => {
+		const told = new Example(language, name, args[name](daemon));
+
+		await told.ends_with(1);
+		ok(/can't .+ at http:.+: .+\. .*(nothing|type|party)/.test(told.said), `it said: ${told.said}`);
+		const locked_out = new Example(language, name, args[name](guarded));
+
+		await locked_out.ends_with(1);
+		ok(/A token is needed/.test(locked_out.said), `without a token it said: ${locked_out.said}`);
+		const let_in = new Example(language, name, args[name](guarded), { VERBSD_TOKEN_FILE: token_file() });
+
+		await let_in.ends_with(1);
+		ok(!/A token is needed/.test(let_in.said), `with a token it said: ${let_in.said}`);
+	});
+	guarded.token = token;
+	await daemon.stop();
+	await guarded.stop();
+});
+
+await scenario("an event is waited for, and none is missed", async () => {
+	const daemon = await Daemon.start("a");
+	const next = await Daemon.start("a-again");
+	const way = await BadWay.to(daemon);
+	const after = await daemon.newest_event();
+	const all = LANGUAGES.map((language) => new Example(language, "wait", ["--after", 0, "--count", after + 2, URL_OF(way)]));
+	const restarted = LANGUAGES.map((language) => new Example(language, "wait", ["--type", "device_removed", URL_OF(way)]));
+
+	while (await daemon.newest_event() < after + 2)
+		await be_refused(daemon);
+	const wanted = JSON.stringify((await daemon.get("/v1/events")).items.slice(0, after + 2));
+
+	await Promise.all(all.map(async (example) => {
+		await example.ends_with(0);
+		equal(JSON.stringify(example.lines), wanted, "what it saw over a bad way");
+	}));
+	await in_each_language(async (language) => {
+		await new Example(language, "wait", ["--type", "device_removed", "--timeout", 1, URL_OF(daemon)]).ends_with(3);
+		await new Example(language, "wait", ["--after", 999_999_999, URL_OF(daemon)]).ends_with(4);
+	});
+
+	// Another run of the daemon behind the same URL.
+	await Promise.all(restarted.map((example) => example.says(/waiting for events/)));
+	way.target = next;
+	await daemon.stop();
+	await Promise.all(restarted.map(async (example) => {
+		await example.ends_with(4);
+		ok(/restarted/.test(example.said), `of a restart it said: ${example.said}`);
+	}));
+	way.close();
+	await next.stop();
+});
+
+finish();
