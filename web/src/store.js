@@ -138,9 +138,10 @@ export class Store {
 			after = page.next;
 		} while (after && items.length < ITEMS_MAX);
 		if (only) {
-			const { items: next, left } = merged(entry.items, items, isOpen);
+			const { items: next, left } = merged(entry.items, items, entry.spec.moves);
 			entry.items = next;
-			entry.dirty = left.length > 0;
+			/* An event that came meanwhile may be about one that was not asked for. */
+			entry.dirty ||= left.length > 0;
 		} else {
 			entry.items = new Map(items.map((item) => [item.id, item]));
 			entry.total = total;

@@ -147,6 +147,22 @@ test("many changes are told once", async () => {
 	assert.equal(told, 1);
 });
 
+test("an event that comes during a poll is not lost", async () => {
+	const answers = [];
+	const store = new Store({ request: () => new Promise((done) => answers.push(done)) });
+	const answer = (items) => answers.pop()({ items, total: items.length, next: null });
+	store.setLink({ state: "live" });
+	const stop = store.watch("transfers");
+	answer([{ id: 1, state: "cancelling" }]);
+	await tick();
+	store.poll(store.list("transfers"));
+	store.addEvents([{ seq: 1, object: "transfer/1" }]);
+	answer([]);
+	await tick();
+	assert.equal(store.list("transfers").dirty, true);
+	stop();
+});
+
 test("a poll of those that are open tells who is not among them any more", () => {
 	const before = new Map([1, 2, 3].map((id) => [id, { id, state: id === 3 ? "closed" : "open", n: 0 }]));
 	const { items, left } = merged(

@@ -17,10 +17,10 @@ function number(key, label) {
 
 function columnsFor(may) {
 	return [
-		{ key: "addr", label: "Address", value: (row) => endpoint(row), cell: (row) => <span class="name"><strong class="mono">{endpoint(row)}</strong>{row.name && <span class="faint"> {row.name}</span>}<span class="under narrow-only">{count(row.accepted)} accepted, {count(row.rejected)} rejected</span></span> },
+		{ key: "addr", label: "Address", value: (row) => endpoint(row), cell: (row) => <span class="name"><strong class="mono">{endpoint(row)}</strong>{row.name && <span class="faint"> {row.name}</span>}<span class="under narrow-only">{row.qp.service.replace("_", " ")}, {count(row.accepted)} accepted</span></span> },
 		{ key: "state", label: "State", width: "10%", value: (row) => row.state, cell: (row) => <State state={row.state} title={row.error ?? undefined} /> },
-		{ key: "service", label: "Service", width: "11%", value: (row) => row.qp.service, cell: (row) => row.qp.service.replace("_", " ") },
-		{ key: "accept", label: "Requests are", wide: true, width: "11%", value: (row) => row.accept, cell: (row) => ACCEPTS[row.accept] },
+		{ key: "service", label: "Service", wide: true, width: "11%", value: (row) => row.qp.service, cell: (row) => row.qp.service.replace("_", " ") },
+		{ key: "accept", label: "Peers are", wide: true, width: "11%", value: (row) => row.accept, cell: (row) => ACCEPTS[row.accept] },
 		{ key: "device", label: "Device", wide: true, width: "8%", value: (row) => row.device, cell: (row) => <span class="mono">{row.device ?? "all"}</span> },
 		number("requests", "Requests"),
 		number("accepted", "Accepted"),
