@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "../..");
 const BOOT_TRIES = 3;
-const DEADLINE_S = 270;
+const DEADLINE_S = 480;
 // Below what the kernel gives to clients by itself, so that nobody gets one of them by chance while the guest boots.
 const PORTS = { from: 20000, to: 30000 };
 

@@ -2,8 +2,6 @@
 //
 // What a person does with the page, by what a person sees: names of buttons, labels of fields, texts.
 
-import { equal } from "./world.mjs";
-
 /** Opens a form by its button, fills it in, and gives the dialog; what is in `more` is behind "More". */
 export async function fill_form(page, button, values, more = {}) {
 	await page.getByRole("button", { name: button, exact: true }).click();
@@ -60,7 +58,12 @@ export const go = (page, view) => page.getByRole("navigation").getByRole("link",
 export const sees = (locator) => locator.first().waitFor({ state: "visible" });
 export const row_of = (page, name) => page.locator("tr.row").filter({ hasText: name });
 
-export async function focus_is(page, wanted, what) {
-	equal(await page.evaluate(() => document.activeElement.getAttribute("aria-label") || document.activeElement.name ||
-		document.activeElement.innerText.trim()), wanted, what);
+/** What has the focus: its label, or its name, or what it says. */
+export const name_of_focus = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label") ||
+	document.activeElement.name || document.activeElement.innerText.trim());
+
+/** Until that has the focus. */
+export async function focus_is(page, wanted) {
+	await page.waitForFunction((name) => [document.activeElement.getAttribute("aria-label"), document.activeElement.name,
+		document.activeElement.innerText.trim()].includes(name), wanted);
 }

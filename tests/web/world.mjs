@@ -102,8 +102,8 @@ export class World {
 
 	// --- pages
 
-	/** A page of its own, as of another visitor, at the dashboard of daemon `name`. */
-	async page(name, hash = "", { viewport = WIDE, scheme = "light", scale = 1 } = {}) {
+	/** A page of its own, as of another visitor, at the dashboard of daemon `name`; before(page) comes before it is loaded. */
+	async page(name, hash = "", { viewport = WIDE, scheme = "light", scale = 1, before } = {}) {
 		const context = await this.browser.newContext({ viewport, colorScheme: scheme, deviceScaleFactor: scale,
 			permissions: ["clipboard-read", "clipboard-write"] });
 
@@ -112,6 +112,7 @@ export class World {
 		const page = await context.newPage();
 
 		this.listen_for_wrongs(page);
+		await before?.(page);
 		await page.goto(this.guest.url(name) + hash);
 		return page;
 	}

@@ -4,7 +4,7 @@
 
 import { randomBytes } from "node:crypto";
 
-import { command_of, focus_is, row_of, sees } from "../ui.mjs";
+import { command_of, focus_is, name_of_focus, row_of, sees } from "../ui.mjs";
 import { equal, ok } from "../world.mjs";
 
 const token = () => randomBytes(24).toString("hex");
@@ -30,7 +30,7 @@ async function a_token_opens_it(world) {
 	await sees(page.getByText("read only"));
 	equal(await page.getByRole("button", { name: "Make a buffer" }).count(), 0, "how many forms a reader is offered");
 	equal(await page.getByRole("button", { name: /Delete buffer/ }).count(), 0, "how many deletions");
-	ok(!(await page.content()).includes("0x7f"), "a reader sees an address");
+	equal(await page.getByText("Address · key").count(), 0, "how many columns of addresses a reader sees");
 
 	// A reload keeps it; another tab does not have it; it is in no cookie and no storage that stays.
 	await page.reload();
@@ -49,10 +49,7 @@ async function a_token_opens_it(world) {
 async function tab_to(page, wanted) {
 	for (let i = 0; i < 60; i++) {
 		await page.keyboard.press("Tab");
-		const name = await page.evaluate(() => document.activeElement.getAttribute("aria-label") ||
-			document.activeElement.name || document.activeElement.innerText.trim());
-
-		if (name === wanted)
+		if (await name_of_focus(page) === wanted)
 			return;
 	}
 	throw new Error(`Tab does not lead to ${wanted}`);
@@ -69,6 +66,16 @@ async function focus_is_visible(page) {
 	ok(shown, "what has the focus does not show it");
 }
 
+// "g" and a letter belong together for a moment only, which a busy machine may miss.
+async function chord(page, key, landmark) {
+	for (let tries = 0; tries < 10 && !await landmark.isVisible(); tries++) {
+		await page.keyboard.press("g");
+		await page.keyboard.press(key);
+		await landmark.waitFor({ timeout: 2000 }).catch(() => {});
+	}
+	await sees(landmark);
+}
+
 async function by_keyboard_alone(world) {
 	await world.fresh();
 	await world.make("b", "/v1/listeners", { addr: "0.0.0.0", port: 7471 });
@@ -76,7 +83,7 @@ async function by_keyboard_alone(world) {
 
 	await sees(page.getByText("No connections yet"));
 	await page.keyboard.press("Tab");
-	await focus_is(page, "Skip to the content", "what Tab leads to first");
+	await focus_is(page, "Skip to the content");
 	await page.keyboard.press("Enter");
 	equal(await page.evaluate(() => document.activeElement.id), "main", "where the skip link leads");
 
@@ -84,7 +91,7 @@ async function by_keyboard_alone(world) {
 	await tab_to(page, "Connect");
 	await focus_is_visible(page);
 	await page.keyboard.press("Enter");
-	await page.waitForFunction(() => document.activeElement.name === "dst_addr");
+	await focus_is(page, "dst_addr");
 	await page.keyboard.type(world.addr);
 	await page.keyboard.press("Tab");
 	await page.keyboard.type("7471");
@@ -95,12 +102,8 @@ async function by_keyboard_alone(world) {
 	await sees(page.locator(".view-head").getByText("established"));
 
 	// To another view and back, to the search, and out of it.
-	await page.keyboard.press("g");
-	await page.keyboard.press("e");
-	await sees(page.getByRole("heading", { name: "Events" }));
-	await page.keyboard.press("g");
-	await page.keyboard.press("c");
-	await sees(row_of(page, "keyboard"));
+	await chord(page, "e", page.getByRole("heading", { name: "Events" }));
+	await chord(page, "c", row_of(page, "keyboard"));
 	await page.keyboard.press("/");
 	await page.keyboard.type("nobody of this name");
 	await sees(page.getByText("No connection matches"));
@@ -124,7 +127,7 @@ async function by_keyboard_alone(world) {
 	await sees(page.getByRole("dialog"));
 	await page.keyboard.press("Escape");
 	await page.getByRole("dialog").waitFor({ state: "hidden" });
-	await focus_is(page, "Close", "what has the focus after a dialog");
+	await focus_is(page, "Close");
 }
 
 async function the_theme_is_kept(world) {

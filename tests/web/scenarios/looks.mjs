@@ -5,8 +5,7 @@
 import { row_of, sees } from "../ui.mjs";
 import { PHONE } from "../world.mjs";
 
-const LOOKS = { light: {}, dark: { scheme: "dark" }, phone: { viewport: PHONE, scale: 2 },
-	"phone-dark": { viewport: PHONE, scale: 2, scheme: "dark" } };
+const LOOKS = { light: {}, dark: { scheme: "dark" }, phone: { viewport: PHONE, scale: 2 } };
 const LONG = "a_name_that_is_as_long_as_a_name_may_be_which_is_63_characters_";
 
 // Something of everything, in states that differ.

@@ -78,7 +78,7 @@ async function lose_the_peer(world, page, remote) {
 	await world.shot(page, "connection-busy");
 	await world.kill("b");
 	await busy;
-	return world.until("a", "/v1/connections/1", "its end", ({ end }) => end !== null);
+	return world.until("a", "/v1/connections/1", "its end", ({ state }) => ["closed", "failed"].includes(state));
 }
 
 async function read_why(world, page, { state, end }) {
