@@ -6,15 +6,29 @@
 //   fields   members that the list needs; all when absent
 //   pollMs   how often to ask while somebody looks, where counters move without events; 0 for never
 //   pollOnly parameters of those polls: what can't change needs no asking; moves(item) says whether it is among those
-const COUNTED = "id,name,state,role,transport,bringup,device,peer,local,dst,listener,qp,cq,counters,first_error,end,rtt,created_at,established_at,ended_at,waits_for";
+const COUNTED =
+	"id,name,state,role,transport,bringup,device,peer,local,dst,listener,qp,cq,counters,first_error,end,rtt,created_at,established_at,ended_at,waits_for";
 
 export const collections = {
-	connections: { path: "/v1/connections", kinds: ["connection"], fields: COUNTED, pollMs: 2000, pollOnly: { state: "open" }, moves: isOpen },
+	connections: {
+		path: "/v1/connections",
+		kinds: ["connection"],
+		fields: COUNTED,
+		pollMs: 2000,
+		pollOnly: { state: "open" },
+		moves: isOpen,
+	},
 	devices: { path: "/v1/devices", kinds: ["device"], pollMs: 5000 },
 	listeners: { path: "/v1/listeners", kinds: ["listener", "connection"], pollMs: 0 },
 	buffers: { path: "/v1/buffers", kinds: ["buffer", "window", "transfer"], pollMs: 5000 },
 	windows: { path: "/v1/windows", kinds: ["window"], pollMs: 0 },
-	transfers: { path: "/v1/transfers", kinds: ["transfer"], pollMs: 1000, pollOnly: { state: "running" }, moves: ({ state }) => state === "running" },
+	transfers: {
+		path: "/v1/transfers",
+		kinds: ["transfer"],
+		pollMs: 1000,
+		pollOnly: { state: "running" },
+		moves: ({ state }) => state === "running",
+	},
 	probes: { path: "/v1/probes", kinds: ["probe"], pollMs: 1000 },
 	cqs: { path: "/v1/cqs", kinds: ["cq"], pollMs: 2000 },
 	endpoints: { path: "/v1/endpoints", kinds: ["endpoint"], pollMs: 5000 },

@@ -17,6 +17,20 @@ export function filterEvents(events, { q = "", severity = "", kind = "" }) {
 	return events.filter((event) => {
 		if (SEVERITIES.indexOf(event.severity) < least) return false;
 		if (kind && (event.object ?? "").split("/")[0] !== kind) return false;
-		return !q || matches([event.text, event.type, event.type.replaceAll("_", " "), event.object, event.severity, event.reason, event.seq].join(" "), q);
+		return (
+			!q ||
+			matches(
+				[
+					event.text,
+					event.type,
+					event.type.replaceAll("_", " "),
+					event.object,
+					event.severity,
+					event.reason,
+					event.seq,
+				].join(" "),
+				q,
+			)
+		);
 	});
 }

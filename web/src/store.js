@@ -62,7 +62,8 @@ export class Store {
 	// --- lists and items
 
 	entry(key, make) {
-		if (!this.entries.has(key)) this.entries.set(key, { key, watchers: 0, problem: null, loadedAt: null, busy: false, ...make() });
+		if (!this.entries.has(key))
+			this.entries.set(key, { key, watchers: 0, problem: null, loadedAt: null, busy: false, ...make() });
 		return this.entries.get(key);
 	}
 
@@ -72,7 +73,14 @@ export class Store {
 
 	item(name, ref, part = "") {
 		const path = `${encodeURIComponent(ref)}${part && `/${part}`}`;
-		return this.entry(`${name}/${path}`, () => ({ name, ref, part, path, spec: this.collections[name], item: null }));
+		return this.entry(`${name}/${path}`, () => ({
+			name,
+			ref,
+			part,
+			path,
+			spec: this.collections[name],
+			item: null,
+		}));
 	}
 
 	/** watch - keep a list, one object (ref) or a part of it (`explain`) up to date until what is returned is called */
@@ -160,7 +168,8 @@ export class Store {
 		if (generation !== this.restarts) return;
 		entry.item = item;
 		entry.loadedAt = this.now();
-		if (entry.name === "connections" && !entry.part && isOpen(item)) this.series.note(entry.loadedAt, Date.now(), item);
+		if (entry.name === "connections" && !entry.part && isOpen(item))
+			this.series.note(entry.loadedAt, Date.now(), item);
 	}
 
 	schedule(entry) {
@@ -168,7 +177,8 @@ export class Store {
 		const pollMs = entry.items ? entry.spec.pollMs : entry.part ? PART_POLL_MS : ITEM_POLL_MS;
 		clearTimeout(entry.timer);
 		if (entry.dirty || entry.again) entry.timer = setTimeout(() => this.load(entry), patience);
-		else if (pollMs && !this.isFinal(entry)) entry.timer = setTimeout(() => this.poll(entry), Math.max(pollMs, patience));
+		else if (pollMs && !this.isFinal(entry))
+			entry.timer = setTimeout(() => this.poll(entry), Math.max(pollMs, patience));
 	}
 
 	// A connection that has ended does not move any more; what is not there comes with an event, if it comes.

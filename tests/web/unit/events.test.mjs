@@ -5,9 +5,22 @@ import { filterEvents, kindsOf } from "../../../web/src/events.js";
 
 const events = [
 	{ seq: 1, type: "daemon_started", severity: "notice", object: null, text: "verbsd 0.1.0 started" },
-	{ seq: 2, type: "connection_state", severity: "debug", object: "connection/7", text: "connecting: on route_resolved" },
+	{
+		seq: 2,
+		type: "connection_state",
+		severity: "debug",
+		object: "connection/7",
+		text: "connecting: on route_resolved",
+	},
 	{ seq: 3, type: "buffer_created", severity: "info", object: "buffer/1", text: "4096 bytes" },
-	{ seq: 4, type: "connection_ended", severity: "warning", object: "connection/7", text: "failed", reason: "retry_exceeded" },
+	{
+		seq: 4,
+		type: "connection_ended",
+		severity: "warning",
+		object: "connection/7",
+		text: "failed",
+		reason: "retry_exceeded",
+	},
 ];
 const numbers = (filter) => filterEvents(events, filter).map(({ seq }) => seq);
 

@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import test from "node:test";
-import { collect, fieldAt, initialValues, parseBytes, remoteFrom, visibleFields } from "../../../web/src/forms/fields.js";
+import {
+	collect,
+	fieldAt,
+	initialValues,
+	parseBytes,
+	remoteFrom,
+	visibleFields,
+} from "../../../web/src/forms/fields.js";
 import { actions, afterwards, formRequest, forms } from "../../../web/src/forms/specs.js";
 
 test("bytes are read with and without a unit", () => {
-	const read = { 4096: 4096, "4096 B": 4096, "64k": 65536, "64 KiB": 65536, "1.5 MiB": 1572864, "1 gib": 2 ** 30, "1T": 2 ** 40 };
+	const read = {
+		4096: 4096,
+		"4096 B": 4096,
+		"64k": 65536,
+		"64 KiB": 65536,
+		"1.5 MiB": 1572864,
+		"1 gib": 2 ** 30,
+		"1T": 2 ** 40,
+	};
 
 	for (const [text, value] of Object.entries(read)) assert.equal(parseBytes(text), value, text);
 });
@@ -31,10 +46,23 @@ test("the defaults of the daemon are left out of the body", () => {
 
 test("members of members go where their pointer says", () => {
 	const fields = forms.transfer.fields;
-	const typed = { op: "write", connection: "7", buffer: "source", remote_addr: "0x7f00", rkey: "0x1a", length_bytes: "4 KiB" };
+	const typed = {
+		op: "write",
+		connection: "7",
+		buffer: "source",
+		remote_addr: "0x7f00",
+		rkey: "0x1a",
+		length_bytes: "4 KiB",
+	};
 
 	assert.deepEqual(collect(fields, { ...initialValues(fields), ...typed }), {
-		body: { op: "write", connection: 7, buffer: "source", remote: { addr: "0x7f00", rkey: "0x1a" }, length_bytes: 4096 },
+		body: {
+			op: "write",
+			connection: 7,
+			buffer: "source",
+			remote: { addr: "0x7f00", rkey: "0x1a" },
+			length_bytes: 4096,
+		},
 		errors: {},
 	});
 });
@@ -46,7 +74,13 @@ test("a choice of numbers is a number", () => {
 });
 
 test("what is wrong is told at its field, and the rest is there", () => {
-	const values = { ...initialValues(forms.connect.fields), dst_addr: " ", dst_port: "70000", timeout_ms: "soon", name: "x" };
+	const values = {
+		...initialValues(forms.connect.fields),
+		dst_addr: " ",
+		dst_port: "70000",
+		timeout_ms: "soon",
+		name: "x",
+	};
 	const { body, errors } = collect(forms.connect.fields, values);
 
 	assert.deepEqual(body, { name: "x" });
@@ -111,7 +145,8 @@ test("actions name the object and go by its id", () => {
 
 test("what a buffer is copied as fills address and key", () => {
 	assert.deepEqual(remoteFrom('{"addr": "0x7f00", "rkey": "0x1a"}'), { remote_addr: "0x7f00", rkey: "0x1a" });
-	for (const other of ["0x7f00", "{", '{"addr": 1, "rkey": "0x1"}', "[]", "null", "{}"]) assert.equal(remoteFrom(other), null, other);
+	for (const other of ["0x7f00", "{", '{"addr": 1, "rkey": "0x1"}', "[]", "null", "{}"])
+		assert.equal(remoteFrom(other), null, other);
 });
 
 test("a form leads to what it has made", () => {

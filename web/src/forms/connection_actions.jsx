@@ -14,7 +14,15 @@ export function ConnectionActions({ item }) {
 			</>
 		);
 	}
-	if (!isOpen(item)) return <ActionButton name="forgetConnection" item={item} label="Forget" onDone={() => navigate({ view: "connections" })} />;
+	if (!isOpen(item))
+		return (
+			<ActionButton
+				name="forgetConnection"
+				item={item}
+				label="Forget"
+				onDone={() => navigate({ view: "connections" })}
+			/>
+		);
 	return (
 		<>
 			{item.state === "established" && <FormButton name="transfer" given={{ connection: String(item.id) }} />}

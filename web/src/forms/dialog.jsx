@@ -13,7 +13,13 @@ export function Dialog({ title, onClose, children }) {
 		return () => opener?.focus?.();
 	}, []);
 	return (
-		<dialog ref={dialog} class="dialog" aria-label={title} onClose={onClose} onClick={(event) => event.target === dialog.current && onClose()}>
+		<dialog
+			ref={dialog}
+			class="dialog"
+			aria-label={title}
+			onClose={onClose}
+			onClick={(event) => event.target === dialog.current && onClose()}
+		>
 			<div class="dialog-inside">
 				<header class="dialog-head">
 					<h2>{title}</h2>

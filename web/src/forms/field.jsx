@@ -23,11 +23,16 @@ function Pick({ field, inputProps, value }) {
 	const { states, none } = PICKABLE[field.from];
 	const usable = items.filter((item) => states.includes(item.state));
 	/* Devices go by their name. */
-	const options = usable.map((item) => ({ value: field.from === "devices" ? item.name : String(item.id), label: field.from === "devices" ? item.name : nameOf(item) }));
+	const options = usable.map((item) => ({
+		value: field.from === "devices" ? item.name : String(item.id),
+		label: field.from === "devices" ? item.name : nameOf(item),
+	}));
 	const known = value === "" || options.some((option) => option.value === value);
 	return (
 		<select {...inputProps} value={value}>
-			<option value="">{loadedAt !== null && usable.length === 0 ? none : field.required ? "Choose one" : "Any"}</option>
+			<option value="">
+				{loadedAt !== null && usable.length === 0 ? none : field.required ? "Choose one" : "Any"}
+			</option>
 			{!known && <option value={value}>#{value}</option>}
 			{options.map((option) => (
 				<option key={option.value} value={option.value}>
@@ -45,7 +50,12 @@ function Flags({ field, value, onChange, describedBy }) {
 			<legend>{field.label}</legend>
 			{field.options.map(optionOf).map((option) => (
 				<label key={option.value}>
-					<input type="checkbox" name={option.value} checked={value.includes(option.value)} onChange={() => flip(option.value)} />
+					<input
+						type="checkbox"
+						name={option.value}
+						checked={value.includes(option.value)}
+						onChange={() => flip(option.value)}
+					/>
 					{option.label}
 				</label>
 			))}
@@ -68,7 +78,17 @@ function Input({ field, value, inputProps }) {
 	}
 	const inputMode = field.kind === "integer" ? "numeric" : undefined;
 	const placeholder = field.omit === undefined ? undefined : String(field.omit);
-	return <input {...inputProps} type="text" value={value} inputMode={inputMode} placeholder={placeholder} autocomplete="off" spellcheck={false} />;
+	return (
+		<input
+			{...inputProps}
+			type="text"
+			value={value}
+			inputMode={inputMode}
+			placeholder={placeholder}
+			autocomplete="off"
+			spellcheck={false}
+		/>
+	);
 }
 
 /** Field - onChange(value) is called with every key; error is shown when it is set */

@@ -27,7 +27,11 @@ function useSend(done) {
 			store.refresh();
 			done(answer);
 		} catch (error) {
-			setProblem(error instanceof Problem ? error : new Problem({ status: 0, title: "This page failed", detail: String(error) }));
+			setProblem(
+				error instanceof Problem
+					? error
+					: new Problem({ status: 0, title: "This page failed", detail: String(error) }),
+			);
 			setBusy(false);
 		}
 	}
@@ -49,7 +53,13 @@ function Buttons({ action, busy, danger, onClose }) {
 
 function Fields({ fields, values, errors, set }) {
 	return fields.map((field) => (
-		<Field key={field.name} field={field} value={values[field.name]} error={errors[field.name]} onChange={(value) => set(field, value)} />
+		<Field
+			key={field.name}
+			field={field}
+			value={values[field.name]}
+			error={errors[field.name]}
+			onChange={(value) => set(field, value)}
+		/>
 	));
 }
 
@@ -96,7 +106,12 @@ function FormDialog({ form, given, onClose }) {
 				<div class="dialog-body">
 					{problem && !wrongField && <Trouble problem={problem} />}
 					<div class="form-grid">
-						<Fields fields={fields.filter((field) => !field.more)} values={values} errors={shown} set={set} />
+						<Fields
+							fields={fields.filter((field) => !field.more)}
+							values={values}
+							errors={shown}
+							set={set}
+						/>
 					</div>
 					{more.length > 0 && (
 						<details class="form-more" open={more.some((field) => shown[field.name]) || undefined}>
@@ -139,7 +154,8 @@ function ActionDialog({ action, onClose, onDone }) {
 
 /** FormButton - opens one of `forms`; given are values by field. Nothing at all for who may not act. */
 export function FormButton({ name, given, primary = false, label = forms[name].title }) {
-	const open = () => openDialog((close) => <FormDialog key={name} form={forms[name]} given={given} onClose={close} />);
+	const open = () =>
+		openDialog((close) => <FormDialog key={name} form={forms[name]} given={given} onClose={close} />);
 	if (!useMay()) return null;
 	return (
 		<button type="button" class={`button ${primary ? "button-primary" : ""}`} onClick={open}>
@@ -151,7 +167,8 @@ export function FormButton({ name, given, primary = false, label = forms[name].t
 /** ActionButton - asks, then does one of `actions` to the item; small is for rows of a table */
 export function ActionButton({ name, item, small = false, label, onDone }) {
 	const action = actions[name](item);
-	const open = () => openDialog((close) => <ActionDialog key={action.title} action={action} onClose={close} onDone={onDone} />);
+	const open = () =>
+		openDialog((close) => <ActionDialog key={action.title} action={action} onClose={close} onDone={onDone} />);
 	if (!useMay()) return null;
 	if (small) {
 		return (

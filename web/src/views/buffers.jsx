@@ -33,7 +33,10 @@ function Remote({ item }) {
 			<span class="mono clip" title={`addr ${item.addr}, rkey ${item.rkey}`}>
 				{item.addr} · {item.rkey}
 			</span>
-			<Copy text={JSON.stringify({ addr: item.addr, rkey: item.rkey })} label={`Copy address and key of ${item.name ?? item.id} for the peer`} />
+			<Copy
+				text={JSON.stringify({ addr: item.addr, rkey: item.rkey })}
+				label={`Copy address and key of ${item.name ?? item.id} for the peer`}
+			/>
 		</span>
 	);
 }
@@ -58,7 +61,18 @@ const remoteColumn = {
 };
 
 function acting(may, name) {
-	return may ? [{ key: "act", label: "", fixed: true, end: true, width: "3rem", cell: (row) => <ActionButton small name={name} item={row} /> }] : [];
+	return may
+		? [
+				{
+					key: "act",
+					label: "",
+					fixed: true,
+					end: true,
+					width: "3rem",
+					cell: (row) => <ActionButton small name={name} item={row} />,
+				},
+			]
+		: [];
 }
 
 function memoryOf({ device, kind }) {
@@ -67,13 +81,64 @@ function memoryOf({ device, kind }) {
 
 function bufferColumns(may) {
 	return [
-		{ key: "id", label: "Buffer", value: (row) => row.name ?? row.id, cell: (row) => <Named item={row} under={`${row.kind}, ${row.access.map((right) => RIGHTS[right]).join(", ") || "no access"}`} /> },
-		{ key: "state", label: "State", width: "9%", value: (row) => row.state, cell: (row) => <State state={row.state} title={row.error?.text} /> },
-		{ key: "size", label: "Size", end: true, firstDown: true, width: "8%", value: (row) => row.size_bytes, cell: (row) => <span class="num" title={`${count(row.size_bytes)} bytes`}>{bytes(row.size_bytes)}</span> },
-		{ key: "access", label: "A peer may", wide: true, width: "22%", value: (row) => row.access.join(), cell: (row) => <Access access={row.access} /> },
+		{
+			key: "id",
+			label: "Buffer",
+			value: (row) => row.name ?? row.id,
+			cell: (row) => (
+				<Named
+					item={row}
+					under={`${row.kind}, ${row.access.map((right) => RIGHTS[right]).join(", ") || "no access"}`}
+				/>
+			),
+		},
+		{
+			key: "state",
+			label: "State",
+			width: "9%",
+			value: (row) => row.state,
+			cell: (row) => <State state={row.state} title={row.error?.text} />,
+		},
+		{
+			key: "size",
+			label: "Size",
+			end: true,
+			firstDown: true,
+			width: "8%",
+			value: (row) => row.size_bytes,
+			cell: (row) => (
+				<span class="num" title={`${count(row.size_bytes)} bytes`}>
+					{bytes(row.size_bytes)}
+				</span>
+			),
+		},
+		{
+			key: "access",
+			label: "A peer may",
+			wide: true,
+			width: "22%",
+			value: (row) => row.access.join(),
+			cell: (row) => <Access access={row.access} />,
+		},
 		...(may ? [remoteColumn] : []),
-		{ key: "memory", label: "Memory", wide: true, width: "13%", value: memoryOf, cell: (row) => <span title={row.shm_name ?? undefined}>{memoryOf(row)}</span> },
-		{ key: "users", label: "Users", end: true, wide: true, firstDown: true, width: "6%", value: (row) => row.users, cell: (row) => <span class={row.users ? "num" : "num faint"}>{row.users}</span> },
+		{
+			key: "memory",
+			label: "Memory",
+			wide: true,
+			width: "13%",
+			value: memoryOf,
+			cell: (row) => <span title={row.shm_name ?? undefined}>{memoryOf(row)}</span>,
+		},
+		{
+			key: "users",
+			label: "Users",
+			end: true,
+			wide: true,
+			firstDown: true,
+			width: "6%",
+			value: (row) => row.users,
+			cell: (row) => <span class={row.users ? "num" : "num faint"}>{row.users}</span>,
+		},
 		...acting(may, "deleteBuffer"),
 	];
 }
@@ -81,13 +146,61 @@ function bufferColumns(may) {
 function windowColumns(may, buffers) {
 	const nameOf = (id) => buffers.get(id)?.name ?? `#${id}`;
 	return [
-		{ key: "id", label: "Window", value: (row) => row.name ?? row.id, cell: (row) => <Named item={row} under={`${bytes(row.length_bytes)} of ${nameOf(row.buffer)}`} /> },
-		{ key: "state", label: "State", width: "9%", value: (row) => row.state, cell: (row) => <State state={row.state} title={row.error?.text} /> },
-		{ key: "buffer", label: "Buffer", wide: true, width: "11%", value: (row) => nameOf(row.buffer), cell: (row) => nameOf(row.buffer) },
-		{ key: "range", label: "Range", wide: true, width: "14%", value: (row) => row.offset, cell: (row) => <span class="num">{bytes(row.length_bytes)} from {bytes(row.offset)}</span> },
-		{ key: "access", label: "A peer may", wide: true, width: "15%", value: (row) => row.access.join(), cell: (row) => <Access access={row.access} /> },
+		{
+			key: "id",
+			label: "Window",
+			value: (row) => row.name ?? row.id,
+			cell: (row) => <Named item={row} under={`${bytes(row.length_bytes)} of ${nameOf(row.buffer)}`} />,
+		},
+		{
+			key: "state",
+			label: "State",
+			width: "9%",
+			value: (row) => row.state,
+			cell: (row) => <State state={row.state} title={row.error?.text} />,
+		},
+		{
+			key: "buffer",
+			label: "Buffer",
+			wide: true,
+			width: "11%",
+			value: (row) => nameOf(row.buffer),
+			cell: (row) => nameOf(row.buffer),
+		},
+		{
+			key: "range",
+			label: "Range",
+			wide: true,
+			width: "14%",
+			value: (row) => row.offset,
+			cell: (row) => (
+				<span class="num">
+					{bytes(row.length_bytes)} from {bytes(row.offset)}
+				</span>
+			),
+		},
+		{
+			key: "access",
+			label: "A peer may",
+			wide: true,
+			width: "15%",
+			value: (row) => row.access.join(),
+			cell: (row) => <Access access={row.access} />,
+		},
 		...(may ? [remoteColumn] : []),
-		{ key: "connection", label: "For", wide: true, width: "10%", value: (row) => row.connection, cell: (row) => (row.connection === null ? "any" : <a href={`#/connections/${row.connection}`}>connection {row.connection}</a>) },
+		{
+			key: "connection",
+			label: "For",
+			wide: true,
+			width: "10%",
+			value: (row) => row.connection,
+			cell: (row) =>
+				row.connection === null ? (
+					"any"
+				) : (
+					<a href={`#/connections/${row.connection}`}>connection {row.connection}</a>
+				),
+		},
 		...acting(may, "revokeWindow"),
 	];
 }
@@ -109,9 +222,17 @@ function Windows({ windows, buffers, sort, onSort }) {
 				<FormButton name="window" />
 			</div>
 			{windows.length > 0 ? (
-				<Table label="Memory windows" columns={columns} rows={sorted(windows, columns, sort)} sort={sort} onSort={onSort} />
+				<Table
+					label="Memory windows"
+					columns={columns}
+					rows={sorted(windows, columns, sort)}
+					sort={sort}
+					onSort={onSort}
+				/>
 			) : (
-				<p class="note">None. A window gives a peer access to a range of a buffer, by a key that can be revoked.</p>
+				<p class="note">
+					None. A window gives a peer access to a range of a buffer, by a key that can be revoked.
+				</p>
 			)}
 		</>
 	);
@@ -136,7 +257,8 @@ export function BuffersView({ route }) {
 			</div>
 			{buffers.loadedAt !== null && buffers.items.length > 0 && (
 				<p class="note">
-					{bytes(sum(buffers.items))} registered in {buffers.items.length === 1 ? "one buffer" : `${count(buffers.items.length)} buffers`}.
+					{bytes(sum(buffers.items))} registered in{" "}
+					{buffers.items.length === 1 ? "one buffer" : `${count(buffers.items.length)} buffers`}.
 					{id && (
 						<>
 							{" "}
@@ -145,14 +267,33 @@ export function BuffersView({ route }) {
 					)}
 				</p>
 			)}
-			{buffers.problem && buffers.loadedAt === null && buffers.problem.status !== 0 && <Trouble problem={buffers.problem} />}
-			{rows.length > 0 && <Table label="Buffers" columns={columns} rows={rows} sort={sort} onSort={(value) => set({ sort: value })} />}
+			{buffers.problem && buffers.loadedAt === null && buffers.problem.status !== 0 && (
+				<Trouble problem={buffers.problem} />
+			)}
+			{rows.length > 0 && (
+				<Table
+					label="Buffers"
+					columns={columns}
+					rows={rows}
+					sort={sort}
+					onSort={(value) => set({ sort: value })}
+				/>
+			)}
 			{buffers.loadedAt !== null && rows.length === 0 && (
 				<Empty title={buffers.items.length ? "No buffer matches" : "No buffers yet"}>
-					<p class="muted">{buffers.items.length ? "Clear the search." : "A buffer is memory that a device can reach: what transfers read from and write to."}</p>
+					<p class="muted">
+						{buffers.items.length
+							? "Clear the search."
+							: "A buffer is memory that a device can reach: what transfers read from and write to."}
+					</p>
 				</Empty>
 			)}
-			<Windows windows={windows.items.filter((row) => !windowId || String(row.id) === windowId)} buffers={buffers.byId} sort={wsort} onSort={(value) => set({ wsort: value })} />
+			<Windows
+				windows={windows.items.filter((row) => !windowId || String(row.id) === windowId)}
+				buffers={buffers.byId}
+				sort={wsort}
+				onSort={(value) => set({ wsort: value })}
+			/>
 		</div>
 	);
 }

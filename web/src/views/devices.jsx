@@ -27,7 +27,10 @@ function Memlock({ memlock }) {
 	return (
 		<>
 			{bytes(locked)} of {bytes(limit)}
-			<Meter share={limit > 0 ? locked / limit : 1} label={`${bytes(locked)} of ${bytes(limit)} that may be locked`} />
+			<Meter
+				share={limit > 0 ? locked / limit : 1}
+				label={`${bytes(locked)} of ${bytes(limit)} that may be locked`}
+			/>
 		</>
 	);
 }
@@ -38,7 +41,9 @@ function Gids({ port }) {
 			<table class="plain">
 				<thead>
 					<tr>
-						<th scope="col" class="end">Index</th>
+						<th scope="col" class="end">
+							Index
+						</th>
 						<th scope="col">GID</th>
 						<th scope="col">Type</th>
 						<th scope="col">Scope</th>
@@ -93,11 +98,20 @@ function Counters({ counters }) {
 	return (
 		<details class="part">
 			<summary>
-				Kernel counters <span class="faint">{moved.length} of {rows.length} above 0</span>
+				Kernel counters{" "}
+				<span class="faint">
+					{moved.length} of {rows.length} above 0
+				</span>
 			</summary>
 			<Facts rows={moved.map(([name, value]) => [name, count(value)])} />
 			{moved.length < rows.length && (
-				<p class="note part-note">At 0: {rows.filter(([, value]) => value === 0).map(([name]) => name).join(", ")}</p>
+				<p class="note part-note">
+					At 0:{" "}
+					{rows
+						.filter(([, value]) => value === 0)
+						.map(([name]) => name)
+						.join(", ")}
+				</p>
 			)}
 		</details>
 	);
@@ -123,7 +137,12 @@ function Device({ device }) {
 					["Node GUID", <span class="mono">{device.node_guid}</span>],
 					["Firmware", device.fw_ver],
 					["Locked memory", <Memlock memlock={device.memlock} />],
-					["Asynchronous events", asyncEvents.map(([type, times]) => `${type.replaceAll("_", " ")} × ${count(times)}`).join(", ") || "none"],
+					[
+						"Asynchronous events",
+						asyncEvents
+							.map(([type, times]) => `${type.replaceAll("_", " ")} × ${count(times)}`)
+							.join(", ") || "none",
+					],
 					[device.removed_at ? "Gone since" : "Here since", clock(device.removed_at ?? device.added_at)],
 				]}
 			/>
@@ -161,7 +180,9 @@ export function DevicesView({ route }) {
 			))}
 			{loadedAt !== null && items.length === 0 && (
 				<Empty title="No RDMA device">
-					<p class="muted">verbsd waits for one; it notices by itself. Soft-RoCE makes one of any network interface:</p>
+					<p class="muted">
+						verbsd waits for one; it notices by itself. Soft-RoCE makes one of any network interface:
+					</p>
 					<pre class="command">rdma link add rxe0 type rxe netdev eth0</pre>
 				</Empty>
 			)}

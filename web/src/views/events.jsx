@@ -62,7 +62,13 @@ function Event({ event }) {
 function useFeed(events) {
 	const [held, setHeld] = useState(null);
 	const waiting = held ? events.filter(({ seq }) => seq > (held.at(-1)?.seq ?? 0)).length : 0;
-	return { shown: held ?? events, isHeld: held !== null, waiting, hold: () => setHeld(events), release: () => setHeld(null) };
+	return {
+		shown: held ?? events,
+		isHeld: held !== null,
+		waiting,
+		hold: () => setHeld(events),
+		release: () => setHeld(null),
+	};
 }
 
 export function EventsView({ route }) {
@@ -81,17 +87,30 @@ export function EventsView({ route }) {
 			<div class="view-head">
 				<h1>Events</h1>
 				<Search value={q} label="Search text, type, object …" onInput={(text) => set({ q: text })} />
-				<Select label="Severity" options={SEVERITIES} value={severity} onChange={(value) => set({ severity: value })} />
-				<Select label="About" options={[["", "Any object"], ...kindsOf(store.events).map((name) => [name, name])]} value={kind} onChange={(value) => set({ kind: value })} />
+				<Select
+					label="Severity"
+					options={SEVERITIES}
+					value={severity}
+					onChange={(value) => set({ severity: value })}
+				/>
+				<Select
+					label="About"
+					options={[["", "Any object"], ...kindsOf(store.events).map((name) => [name, name])]}
+					value={kind}
+					onChange={(value) => set({ kind: value })}
+				/>
 				<button type="button" class="button" aria-pressed={isHeld} onClick={isHeld ? release : hold}>
 					{isHeld ? `Go on (${count(waiting)} new)` : "Hold still"}
 				</button>
 			</div>
 			{found.length > 0 && (
 				<ol class="events panel" aria-label="Events, newest first">
-					{found.slice(-limit).reverse().map((event) => (
-						<Event key={event.seq} event={event} />
-					))}
+					{found
+						.slice(-limit)
+						.reverse()
+						.map((event) => (
+							<Event key={event.seq} event={event} />
+						))}
 				</ol>
 			)}
 			{found.length > limit && (
@@ -101,11 +120,16 @@ export function EventsView({ route }) {
 			)}
 			{found.length === 0 && store.link.state === "live" && (
 				<Empty title={store.events.length ? "No event matches" : "Nothing happened yet"}>
-					<p class="muted">{store.events.length ? "Clear the search, or choose another severity." : "What happens shows up here by itself."}</p>
+					<p class="muted">
+						{store.events.length
+							? "Clear the search, or choose another severity."
+							: "What happens shows up here by itself."}
+					</p>
 				</Empty>
 			)}
 			<p class="note">
-				The newest {count(store.events.length)} events that this page knows; the daemon keeps more at <a href="/v1/events">/v1/events</a>.
+				The newest {count(store.events.length)} events that this page knows; the daemon keeps more at{" "}
+				<a href="/v1/events">/v1/events</a>.
 			</p>
 		</div>
 	);

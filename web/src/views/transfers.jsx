@@ -22,7 +22,16 @@ function Progress({ row }) {
 	const share = progressOf(row);
 	const label = `${bytes(row.bytes_done)} of ${bytes(row.length_bytes)}`;
 	return (
-		<span class={`progress progress-${isRunning(row) ? "running" : row.state}`} role="progressbar" aria-label={`Transfer ${row.id}`} aria-valuemin={0} aria-valuemax={100} aria-valuenow={Math.round(share * 100)} aria-valuetext={label} title={label}>
+		<span
+			class={`progress progress-${isRunning(row) ? "running" : row.state}`}
+			role="progressbar"
+			aria-label={`Transfer ${row.id}`}
+			aria-valuemin={0}
+			aria-valuemax={100}
+			aria-valuenow={Math.round(share * 100)}
+			aria-valuetext={label}
+			title={label}
+		>
 			<i style={{ width: `${share * 100}%` }} />
 			<span>{percent(share)}</span>
 		</span>
@@ -40,15 +49,89 @@ function opName(row) {
 
 function columnsFor(may) {
 	return [
-		{ key: "id", label: "Transfer", value: (row) => row.id, cell: (row) => <span class="name"><a href={hashOf({ view: "transfers", query: { id: row.id } })}>#{row.id} {opName(row)}</a><span class="under narrow-only">{bytes(row.length_bytes)} over {row.connection ?? row.endpoint}</span></span> },
-		{ key: "state", label: "State", width: "10%", value: (row) => row.state, cell: (row) => <State state={row.state} title={row.error?.text} /> },
+		{
+			key: "id",
+			label: "Transfer",
+			value: (row) => row.id,
+			cell: (row) => (
+				<span class="name">
+					<a href={hashOf({ view: "transfers", query: { id: row.id } })}>
+						#{row.id} {opName(row)}
+					</a>
+					<span class="under narrow-only">
+						{bytes(row.length_bytes)} over {row.connection ?? row.endpoint}
+					</span>
+				</span>
+			),
+		},
+		{
+			key: "state",
+			label: "State",
+			width: "10%",
+			value: (row) => row.state,
+			cell: (row) => <State state={row.state} title={row.error?.text} />,
+		},
 		{ key: "progress", label: "Progress", width: "20%", value: progressOf, cell: (row) => <Progress row={row} /> },
-		{ key: "size", label: "Size", end: true, wide: true, firstDown: true, width: "9%", value: (row) => row.length_bytes, cell: (row) => <span class="num">{bytes(row.length_bytes)}</span> },
-		{ key: "speed", label: "Speed", end: true, wide: true, firstDown: true, width: "10%", value: speedOf, cell: (row) => <span class="num">{speedOf(row) === null ? "–" : rate(speedOf(row))}</span> },
-		{ key: "wire", label: "Took", end: true, wide: true, firstDown: true, width: "9%", value: (row) => row.wire_ns, cell: (row) => <span class="num">{ns(row.wire_ns)}</span> },
-		{ key: "over", label: "Over", wide: true, width: "12%", value: (row) => row.connection ?? row.endpoint, cell: (row) => <Over row={row} /> },
-		{ key: "begun", label: "Asked at", end: true, wide: true, firstDown: true, width: "9%", value: (row) => Date.parse(row.created_at), cell: (row) => <span class="num faint">{clock(row.created_at)}</span> },
-		...(may ? [{ key: "act", label: "", fixed: true, end: true, width: "3rem", cell: (row) => isRunning(row) && <ActionButton small name="cancelTransfer" item={row} /> }] : []),
+		{
+			key: "size",
+			label: "Size",
+			end: true,
+			wide: true,
+			firstDown: true,
+			width: "9%",
+			value: (row) => row.length_bytes,
+			cell: (row) => <span class="num">{bytes(row.length_bytes)}</span>,
+		},
+		{
+			key: "speed",
+			label: "Speed",
+			end: true,
+			wide: true,
+			firstDown: true,
+			width: "10%",
+			value: speedOf,
+			cell: (row) => <span class="num">{speedOf(row) === null ? "–" : rate(speedOf(row))}</span>,
+		},
+		{
+			key: "wire",
+			label: "Took",
+			end: true,
+			wide: true,
+			firstDown: true,
+			width: "9%",
+			value: (row) => row.wire_ns,
+			cell: (row) => <span class="num">{ns(row.wire_ns)}</span>,
+		},
+		{
+			key: "over",
+			label: "Over",
+			wide: true,
+			width: "12%",
+			value: (row) => row.connection ?? row.endpoint,
+			cell: (row) => <Over row={row} />,
+		},
+		{
+			key: "begun",
+			label: "Asked at",
+			end: true,
+			wide: true,
+			firstDown: true,
+			width: "9%",
+			value: (row) => Date.parse(row.created_at),
+			cell: (row) => <span class="num faint">{clock(row.created_at)}</span>,
+		},
+		...(may
+			? [
+					{
+						key: "act",
+						label: "",
+						fixed: true,
+						end: true,
+						width: "3rem",
+						cell: (row) => isRunning(row) && <ActionButton small name="cancelTransfer" item={row} />,
+					},
+				]
+			: []),
 	];
 }
 
@@ -81,7 +164,13 @@ function One({ id }) {
 			</div>
 			{item.error && (
 				<div class="panel-body">
-					<Trouble problem={{ title: item.error.code.replaceAll("_", " "), detail: item.error.text, hint: item.error.hint }} />
+					<Trouble
+						problem={{
+							title: item.error.code.replaceAll("_", " "),
+							detail: item.error.text,
+							hint: item.error.hint,
+						}}
+					/>
 				</div>
 			)}
 			<Facts
@@ -95,10 +184,18 @@ function One({ id }) {
 					["First post to last completion", item.wire_ns === null ? null : ns(item.wire_ns)],
 					["Cut into", item.chunk_bytes ? bytes(item.chunk_bytes) : null],
 					["Outstanding at most", count(item.window)],
-					["Buffer", item.buffer === null ? null : <a href={hashOf({ view: "buffers", query: { id: item.buffer } })}>#{item.buffer}</a>],
+					[
+						"Buffer",
+						item.buffer === null ? null : (
+							<a href={hashOf({ view: "buffers", query: { id: item.buffer } })}>#{item.buffer}</a>
+						),
+					],
 					["Immediate", item.imm],
 					["Old value", item.old_value],
-					["Received", item.received && `${item.received.op.replace("_", " ")}, ${bytes(item.received.length_bytes)}`],
+					[
+						"Received",
+						item.received && `${item.received.op.replace("_", " ")}, ${bytes(item.received.length_bytes)}`,
+					],
 					["Completion", item.error?.wc_status && <span class="mono">{item.error.wc_status}</span>],
 				]}
 			/>
@@ -135,11 +232,28 @@ export function TransfersView({ route }) {
 			</div>
 			{id && <One key={id} id={id} />}
 			{problem && loadedAt === null && problem.status !== 0 && <Trouble problem={problem} />}
-			{loadedAt !== null && total > items.length && <p class="note">The first {count(items.length)} of {count(total)} are shown.</p>}
-			{rows.length > 0 && <Table label="Transfers" columns={columns} rows={rows} sort={sort} onSort={(value) => set({ sort: value })} href={(row) => hashOf({ view: "transfers", query: { ...route.query, id: row.id } })} />}
+			{loadedAt !== null && total > items.length && (
+				<p class="note">
+					The first {count(items.length)} of {count(total)} are shown.
+				</p>
+			)}
+			{rows.length > 0 && (
+				<Table
+					label="Transfers"
+					columns={columns}
+					rows={rows}
+					sort={sort}
+					onSort={(value) => set({ sort: value })}
+					href={(row) => hashOf({ view: "transfers", query: { ...route.query, id: row.id } })}
+				/>
+			)}
 			{loadedAt !== null && rows.length === 0 && (
 				<Empty title={items.length ? "No transfer matches" : "No transfers yet"}>
-					<p class="muted">{items.length ? "Clear the search, or choose another state." : "A transfer moves bytes of a buffer over a connection: into the peer's memory, out of it, or as messages."}</p>
+					<p class="muted">
+						{items.length
+							? "Clear the search, or choose another state."
+							: "A transfer moves bytes of a buffer over a connection: into the peer's memory, out of it, or as messages."}
+					</p>
 				</Empty>
 			)}
 		</div>
