@@ -28,6 +28,12 @@ for file in "$config" "${@/#//usr/local/}"; do
 done
 [ "$missing" -eq 0 ]
 
+# The dashboard is in the program, not beside it.
+if [ "${WITH_WEB:-}" = 1 ] && ! grep -qa '<div id="app"></div>' "$tree/usr/local/bin/verbsd"; then
+	echo "the installed verbsd has no dashboard in it"
+	exit 1
+fi
+
 echo 'workers: 2' >"$tree$config"
 install_tree
 if [ "$(cat "$tree$config")" != 'workers: 2' ]; then
