@@ -3,7 +3,7 @@
 // A table of many rows of one height, of which only those in sight are in the document.
 //
 // Columns: {key, label, value(row) to sort by, cell(row) to draw, width (CSS), end (right-aligned), firstDown (first click
-// sorts downwards), wide (left out on narrow screens), fixed (no sorting)}. Rows have an `id`. The sort is "key" or "-key".
+// sorts downwards), wide (left out on narrow screens), roomy (left out unless there is much room), fixed (no sorting)}. Rows have an `id`. The sort is "key" or "-key".
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { inSight, nextSort } from "../table.js";
 import { Icon } from "./icon.jsx";
@@ -18,7 +18,11 @@ function HeadCell({ column, sort, onSort }) {
 			{fixed ? (
 				<span class="th-text">{label}</span>
 			) : (
-				<button type="button" class={`sorter ${end ? "end" : ""}`} onClick={() => onSort(nextSort(sort, key, firstDown))}>
+				<button
+					type="button"
+					class={`sorter ${end ? "end" : ""}`}
+					onClick={() => onSort(nextSort(sort, key, firstDown))}
+				>
 					{label}
 					<span class="sort-mark">{(up || down) && <Icon name={up ? "up" : "down"} size={13} />}</span>
 				</button>
@@ -27,13 +31,18 @@ function HeadCell({ column, sort, onSort }) {
 	);
 }
 
-function classOf({ key, end, wide }) {
-	return `col-${key} ${end ? "end" : ""} ${wide ? "wide-only" : ""}`;
+function classOf({ key, end, wide, roomy }) {
+	return `col-${key} ${end ? "end" : ""} ${wide ? "wide-only" : ""} ${roomy ? "wide-only roomy-only" : ""}`;
 }
 
 function Row({ row, index, columns, href }) {
 	return (
-		<tr class="row" data-id={row.id} aria-rowindex={index + 2} onClick={href && ((event) => follow(event, href(row)))}>
+		<tr
+			class="row"
+			data-id={row.id}
+			aria-rowindex={index + 2}
+			onClick={href && ((event) => follow(event, href(row)))}
+		>
 			{columns.map((column) => (
 				<td key={column.key} class={classOf(column)}>
 					{column.cell(row)}
@@ -69,7 +78,9 @@ function useSight(body, count) {
 			if (!box) return;
 			const rowHeight = body.current.querySelector(".row")?.offsetHeight || 36;
 			const next = { ...inSight({ top: -box.top, bottom: innerHeight - box.top, rowHeight, count }), rowHeight };
-			setSight((old) => (old.from === next.from && old.to === next.to && old.rowHeight === next.rowHeight ? old : next));
+			setSight((old) =>
+				old.from === next.from && old.to === next.to && old.rowHeight === next.rowHeight ? old : next,
+			);
 		}
 		const soon = () => (frame ||= requestAnimationFrame(look));
 		look();

@@ -33,6 +33,33 @@ function Finding({ finding }) {
 	);
 }
 
+function List({ findings }) {
+	if (findings.length === 0) return null;
+	return (
+		<ul class="findings" aria-label="Findings">
+			{findings.map((finding) => (
+				<Finding key={finding.code} finding={finding} />
+			))}
+		</ul>
+	);
+}
+
+/* What is only good to know stays out of the way while all is well. */
+function Findings({ findings, folded }) {
+	const notes = folded ? findings.filter(({ severity }) => severity === "info") : [];
+	return (
+		<>
+			<List findings={findings.filter((finding) => !notes.includes(finding))} />
+			{notes.length > 0 && (
+				<details class="notes">
+					<summary>Good to know ({notes.length})</summary>
+					<List findings={notes} />
+				</details>
+			)}
+		</>
+	);
+}
+
 function FirstError({ error }) {
 	const facts = [
 		error.cm_event,
@@ -113,13 +140,7 @@ export function Why({ connection, reference }) {
 						</ul>
 					</div>
 				)}
-				{why.findings.length > 0 && (
-					<ul class="findings" aria-label="Findings">
-						{why.findings.map((finding) => (
-							<Finding key={finding.code} finding={finding} />
-						))}
-					</ul>
-				)}
+				<Findings findings={why.findings} folded={isOpen(connection)} />
 				{!why.findings.some(({ code }) => code === "flushed") && <Noise by={why.followed_by} />}
 			</div>
 		</Panel>

@@ -93,7 +93,7 @@ export function columnsFor(rows, { store, cqs, now }) {
 		{
 			key: "trend",
 			label: "Trend",
-			wide: true,
+			roomy: true,
 			fixed: true,
 			width: "5.6rem",
 			cell: (row) => <Spark values={store.rates.of(row.id).history} />,
