@@ -10,6 +10,8 @@ VBD_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 readonly VBD_ROOT
 
 readonly STATUS_USAGE=2
+# Without a network npm tries for long.
+readonly NPM_TIMEOUT_S=180
 
 # What is said about the work goes to stderr, marked with the script's name.
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
@@ -26,3 +28,13 @@ usage_error() {
 }
 
 have() { command -v "$1" >/dev/null 2>&1; }
+
+# install_npm_packages FOLDER WHAT: those of its lock file, unless they are there
+install_npm_packages() {
+	local folder=$VBD_ROOT/$1
+	[[ ! $folder/node_modules/.package-lock.json -nt $folder/package-lock.json ]] || return 0
+	say "running: npm ci in $1, for $2"
+	(cd "$folder" && timeout "$NPM_TIMEOUT_S" npm ci --ignore-scripts --no-audit --no-fund </dev/null >&2) && return
+	say "npm ci failed in $1, as it says above"
+	return 1
+}
