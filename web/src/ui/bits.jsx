@@ -34,7 +34,10 @@ export function Meter({ share, high = null, label }) {
 export function Spark({ values, width = 72, height = 18 }) {
 	const top = Math.max(...values, 1);
 	const step = width / 31;
-	const points = values.map((value, i) => `${(width - (values.length - 1 - i) * step).toFixed(1)},${(height - 1 - (value / top) * (height - 3)).toFixed(1)}`);
+	const points = values.map(
+		(value, i) =>
+			`${(width - (values.length - 1 - i) * step).toFixed(1)},${(height - 1 - (value / top) * (height - 3)).toFixed(1)}`,
+	);
 	return (
 		<svg class="spark" width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
 			{values.some((value) => value >= 1) && <polyline points={points.join(" ")} />}

@@ -26,7 +26,9 @@ function Nothing({ any }) {
 	return (
 		<Empty title="No connections yet">
 			<p class="muted">One is opened here by a peer that connects to a listener, or by</p>
-			<pre class="command">curl --json '{"{"}"dst_addr": "192.0.2.10", "dst_port": 7471{"}"}' {location.origin}/v1/connections</pre>
+			<pre class="command">
+				curl --json '{"{"}"dst_addr": "192.0.2.10", "dst_port": 7471{"}"}' {location.origin}/v1/connections
+			</pre>
 		</Empty>
 	);
 }
@@ -63,9 +65,20 @@ export function ConnectionsView({ route }) {
 				<FormButton name="connect" primary />
 			</div>
 			{problem && !loadedAt && problem.status !== 0 && <Trouble problem={problem} />}
-			{loadedAt !== null && total > items.length && <p class="note">The first {count(items.length)} of {count(total)} are shown.</p>}
+			{loadedAt !== null && total > items.length && (
+				<p class="note">
+					The first {count(items.length)} of {count(total)} are shown.
+				</p>
+			)}
 			{rows.length > 0 && (
-				<Table label="Connections" columns={columns} rows={rows} sort={sort} onSort={(value) => set({ sort: value })} href={(row) => hashOf({ view: "connections", ref: String(row.id) })} />
+				<Table
+					label="Connections"
+					columns={columns}
+					rows={rows}
+					sort={sort}
+					onSort={(value) => set({ sort: value })}
+					href={(row) => hashOf({ view: "connections", ref: String(row.id) })}
+				/>
 			)}
 			{loadedAt !== null && rows.length === 0 && <Nothing any={items.length > 0} />}
 		</div>
