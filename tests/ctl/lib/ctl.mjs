@@ -9,6 +9,9 @@ export const CTL = process.env.VBD_CTL;
 if (!CTL)
   throw new Error('VBD_CTL must name the verbsctl to test');
 
+// Only so that a test that fails says what it saw.
+export const IN_VAIN_MS = 60000;
+
 const KEPT = ['PATH', 'ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'];
 
 export function environment(extra) {
@@ -48,9 +51,10 @@ export function start(t, server, args, { env = {} } = {}) {
   run.until = async (holds) => {
     let over = false;
     run.ended.then(() => { over = true; });
+    const end = Date.now() + IN_VAIN_MS;
     while (!holds(run)) {
-      if (over)
-        throw new Error(`ended too early: ${run.stdout}${run.stderr}`);
+      if (over || Date.now() > end)
+        throw new Error(`${over ? 'ended too early' : 'waited in vain'} for ${holds}: ${run.stdout}${run.stderr}`);
       await new Promise((resolve) => { setTimeout(resolve, 10); });
     }
   };

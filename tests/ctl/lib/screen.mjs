@@ -2,10 +2,7 @@
 // A terminal as a test sees it: runs verbsctl on a pty that script(1) makes, keeps the picture that it draws, types keys
 // and changes the size.
 import { spawn, spawnSync } from 'node:child_process';
-import { CTL, environment, quoted } from './ctl.mjs';
-
-// Only so that a test that fails says what it saw.
-const IN_VAIN_MS = 60000;
+import { CTL, environment, IN_VAIN_MS, quoted } from './ctl.mjs';
 
 // As much of a terminal as terminfo's "xterm" has ncurses send.
 export class Picture {
