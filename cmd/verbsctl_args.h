@@ -153,6 +153,8 @@ enum vbd_ctl_kind {
 	X(STATE, "state", 0, TEXT, "STATE", "state", "only those in this state")                   \
 	X(SORT, "sort", 0, TEXT, "MEMBER", "sort",                                                 \
 		"sort by this member; -MEMBER turns the order round")                              \
+	X(HISTORY_SORT, "sort", 0, TEXT, "ended_at|reason|duration|bytes|name|state|device",       \
+		"sort", "sort by this; a - before it turns the order round (-ended_at)")           \
 	X(LIMIT, "limit", 0, UINT, "N", NULL, "show N at most")                                    \
 	X(SIZE, "size", 0, SIZE, "BYTES", "size_bytes", "its size (K, M, G: powers of 1024)")      \
 	X(KIND, "kind", 0, TEXT, "anonymous|shared|hugepage", "kind",                              \

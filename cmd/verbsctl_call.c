@@ -157,6 +157,14 @@ enum vbd_ctl_exit vbd_ctl_fetch_list(struct vbd_ctl *ctl, const char *collection
 	return exit_status;
 }
 
+void vbd_ctl_tell_empty(const char *collection)
+{
+	const char *kind = strrchr(collection, '/') + 1;
+
+	if (isatty(STDOUT_FILENO))
+		fprintf(stderr, "no %.*s\n", (int)strcspn(kind, "?"), kind);
+}
+
 enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection,
 	const struct vbd_ctl_column *columns, size_t column_count)
 {
@@ -168,6 +176,8 @@ enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection,
 		return exit_status;
 	if (ctl->json)
 		vbd_ctl_json_put(stdout, list);
+	else if (json_array_size(json_object_get(list, "items")) == 0)
+		vbd_ctl_tell_empty(collection);
 	else
 		vbd_ctl_table_put(
 			columns, column_count, json_object_get(list, "items"), ctl->color);

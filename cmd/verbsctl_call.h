@@ -58,6 +58,13 @@ enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const 
 enum vbd_ctl_exit vbd_ctl_fetch_list(
 	struct vbd_ctl *ctl, const char *collection, json_t **ret_list);
 
+/**
+ * vbd_ctl_tell_empty - say on a terminal that there is nothing in a collection
+ *
+ * A person who sees nothing at all wonders whether it worked; a program counts lines.
+ */
+void vbd_ctl_tell_empty(const char *collection);
+
 /** vbd_ctl_list - fetch a collection and print it, as a table or as JSON */
 enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection,
 	const struct vbd_ctl_column *columns, size_t column_count);

@@ -176,7 +176,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	{.name = "history",
 		.usage = "",
 		.summary = "List connections that ended, the last first, and why",
-		COUNTED(O(SORT), O(LIMIT)),
+		COUNTED(O(HISTORY_SORT), O(LIMIT)),
 		.run = vbd_ctl_history},
 	{.name = "top",
 		.usage = "",

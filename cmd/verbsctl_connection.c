@@ -471,8 +471,10 @@ static void put_counters(const json_t *connection)
 		if (json_array_append_new(rows, row) < 0)
 			vbd_ctl_must(NULL);
 	}
-	vbd_ctl_heading_put("counters");
-	vbd_ctl_table_put(counter_columns, VBD_ARRAY_LEN(counter_columns), rows, false);
+	if (json_array_size(rows)) {
+		vbd_ctl_heading_put("counters");
+		vbd_ctl_table_put(counter_columns, VBD_ARRAY_LEN(counter_columns), rows, false);
+	}
 	json_decref(rows);
 }
 
@@ -489,11 +491,11 @@ static void put_timeline(const json_t *connection)
 			(unsigned long long)vbd_ctl_json_uint(connection, "timeline_dropped"));
 }
 
-static void put_connection(const json_t *connection, bool color)
+/* All but the title. */
+static void put_connection(const json_t *connection)
 {
 	const json_t *qp = vbd_ctl_json_at(connection, "qp");
 
-	vbd_ctl_title_put("connection", connection, color);
 	vbd_ctl_member_put(connection, "role", "role", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "transport", "transport", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "brought up by", "bringup", vbd_ctl_cell_text);
@@ -523,10 +525,22 @@ static void put_connection(const json_t *connection, bool color)
 	put_timeline(connection);
 }
 
-void vbd_ctl_connection_put(const json_t *connection, FILE *out)
+void vbd_ctl_connection_put(const json_t *connection, const json_t *explanation, FILE *out)
 {
+	/* Of one that has ended the first question is why. */
+	bool why_first = explanation && vbd_ctl_json_at(connection, "ended_at");
+
 	vbd_ctl_view_to(out);
-	put_connection(connection, false);
+	vbd_ctl_title_put("connection", connection, false);
+	if (why_first) {
+		vbd_ctl_explanation_put(explanation);
+		vbd_ctl_text_put("");
+	}
+	put_connection(connection);
+	if (explanation && !why_first) {
+		vbd_ctl_text_put("");
+		vbd_ctl_explanation_put(explanation);
+	}
 	vbd_ctl_view_to(NULL);
 }
 
@@ -536,8 +550,10 @@ enum vbd_ctl_exit vbd_ctl_connection_show(struct vbd_ctl *ctl)
 	enum vbd_ctl_exit exit_status =
 		vbd_ctl_get(ctl, CONNECTIONS, ctl->args.operands[0], &answer);
 
-	if (exit_status == VBD_CTL_OK && !ctl->json)
-		put_connection(answer.json, ctl->color);
+	if (exit_status == VBD_CTL_OK && !ctl->json) {
+		vbd_ctl_title_put("connection", answer.json, ctl->color);
+		put_connection(answer.json);
+	}
 	vbd_ctl_answer_fini(&answer);
 	return exit_status;
 }

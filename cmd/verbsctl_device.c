@@ -106,6 +106,8 @@ enum vbd_ctl_exit vbd_ctl_devices(struct vbd_ctl *ctl)
 		return exit_status;
 	if (ctl->json) {
 		vbd_ctl_json_put(stdout, list);
+	} else if (json_array_size(json_object_get(list, "items")) == 0) {
+		vbd_ctl_tell_empty(DEVICES);
 	} else {
 		json_t *rows = rows_of(json_object_get(list, "items"));
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* explain. */
-#include "cmd/verbsctl_call.h"
+#include "cmd/verbsctl_connection.h"
 
+#include "cmd/verbsctl_call.h"
 #include "cmd/verbsctl_json.h"
 
 #include <stdlib.h>
@@ -137,11 +138,11 @@ static void put_followed_by(const json_t *explanation)
 			(unsigned long long)flushed, (unsigned long long)errors);
 }
 
-static void put_explanation(const json_t *explanation)
+void vbd_ctl_explanation_put(const json_t *explanation)
 {
 	char *summary = vbd_ctl_cell_text(vbd_ctl_json_at(explanation, "summary"));
 
-	printf("%s\n", summary);
+	vbd_ctl_text_put(summary);
 	put_causes(vbd_ctl_json_at(explanation, "causes"));
 	put_texts("what to do", vbd_ctl_json_at(explanation, "advice"));
 	vbd_ctl_member_put(explanation, "first error", "first_error.text", vbd_ctl_cell_text);
@@ -161,7 +162,7 @@ static enum vbd_ctl_exit explain_path(struct vbd_ctl *ctl, const char *path)
 	if (exit_status == VBD_CTL_OK && ctl->json)
 		vbd_ctl_json_put(stdout, answer.json);
 	else if (exit_status == VBD_CTL_OK)
-		put_explanation(answer.json);
+		vbd_ctl_explanation_put(answer.json);
 	vbd_ctl_answer_fini(&answer);
 	return exit_status;
 }

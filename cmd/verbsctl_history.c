@@ -17,10 +17,10 @@ static char *cell_received(const json_t *counters)
 	return vbd_ctl_text_of_bytes(vbd_ctl_received_bytes(counters));
 }
 
-/* How long it was established; "-" if it never was. */
-static char *cell_lived(const json_t *connection)
+/* From its beginning to its end, as the server sorts it. */
+static char *cell_duration(const json_t *connection)
 {
-	const char *from = vbd_ctl_json_text(connection, "established_at");
+	const char *from = vbd_ctl_json_text(connection, "created_at");
 	const char *to = vbd_ctl_json_text(connection, "ended_at");
 	uint64_t from_ns, to_ns;
 
@@ -44,7 +44,7 @@ static const struct vbd_ctl_column history_columns[] = {
 	{"ENDED", "ended_at", vbd_ctl_cell_time, 0},
 	{"STATE", "state", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
 	{"REASON", "end.reason", vbd_ctl_cell_text, 0},
-	{"LIVED", "", cell_lived, VBD_CTL_COLUMN_RIGHT},
+	{"DURATION", "", cell_duration, VBD_CTL_COLUMN_RIGHT},
 	{"PEER", "peer", vbd_ctl_cell_endpoint, 0},
 	{"SENT", "counters", cell_sent, VBD_CTL_COLUMN_RIGHT},
 	{"RECV", "counters", cell_received, VBD_CTL_COLUMN_RIGHT},
@@ -53,7 +53,7 @@ static const struct vbd_ctl_column history_columns[] = {
 
 enum vbd_ctl_exit vbd_ctl_history(struct vbd_ctl *ctl)
 {
-	const char *sorted = ctl->args.text[VBD_CTL_OPT_SORT];
+	const char *sorted = ctl->args.text[VBD_CTL_OPT_HISTORY_SORT];
 
 	return vbd_ctl_list(ctl,
 		sorted ? "/v1/connections?state=ended"

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Enough for a sentence; a page of HTML is no message. */
 #define PAGE_TEXT_BYTES 200
@@ -118,8 +119,9 @@ static void put_head(const json_t *problem)
 	const char *detail = vbd_ctl_json_text(problem, "detail");
 	char *object = path ? vbd_ctl_problem_object(path) : NULL;
 
-	if (title && detail && strcmp(title, detail) == 0)
-		title = NULL;
+	/* "The peer rejected the connection: the peer rejected the connection" helps nobody. */
+	if (title && detail && strncasecmp(title, detail, strlen(detail)) == 0)
+		detail = NULL;
 	vbd_ctl_note("%s%s%s%s%s%s%s", object ? object : "", object ? ": " : "",
 		code ? code : "refused", title ? ": " : "", title ? title : "", detail ? ": " : "",
 		detail ? detail : "");

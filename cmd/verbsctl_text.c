@@ -46,6 +46,8 @@ static VBD_PRINTF(1, 0) void report_va(const char *fmt, va_list ap)
 	char *text = format_va(fmt, ap);
 	char *safe = vbd_ctl_text_safe(text, strlen(text));
 
+	/* Where both go to one place, what was printed before stands before it. */
+	(void)fflush(stdout);
 	fprintf(stderr, "verbsctl: %s\n", safe);
 	free(safe);
 	free(text);
@@ -258,6 +260,50 @@ char *vbd_ctl_text_fit(const char *text, size_t columns, bool right)
 	space = (int)(columns - taken);
 	return vbd_ctl_format("%*s%.*s%s%*s", right ? space : 0, "", (int)len, text,
 		cut && columns ? "~" : "", right ? 0 : space, "");
+}
+
+/* Writes one line, of @len bytes, as lines of at most @columns; one word may be longer. */
+static void wrap_line(FILE *out, const char *line, size_t len, size_t columns, size_t indent)
+{
+	char *rest = vbd_ctl_must(strndup(line, len));
+	char *at = rest;
+	size_t room = columns;
+	size_t taken;
+
+	while (vbd_ctl_text_columns(at) > room) {
+		size_t end = fitting(at, room, &taken);
+		size_t word = end;
+
+		while (word && at[word] != ' ')
+			word--;
+		/* Spaces at its start are how it is indented, and no place to break it. */
+		if (word > strspn(at, " "))
+			end = word;
+		if (end == 0)
+			break;
+		fprintf(out, "%.*s\n%*s", (int)end, at, (int)indent, "");
+		at += end;
+		at += strspn(at, " ");
+		room = columns - indent;
+	}
+	fprintf(out, "%s\n", at);
+	free(rest);
+}
+
+char *vbd_ctl_text_wrap(const char *text, size_t columns, size_t indent)
+{
+	char *wrapped = NULL;
+	size_t wrapped_len = 0;
+	FILE *out = vbd_ctl_must(open_memstream(&wrapped, &wrapped_len));
+
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		wrap_line(out, text, len, indent < columns ? columns : SIZE_MAX, indent);
+		text += len + (text[len] == '\n');
+	}
+	(void)fclose(out);
+	return vbd_ctl_must(wrapped);
 }
 
 char *vbd_ctl_text_of_bytes(uint64_t bytes)

@@ -82,6 +82,14 @@ size_t vbd_ctl_text_columns(const char *text);
  */
 char *vbd_ctl_text_fit(const char *text, size_t columns, bool right);
 
+/**
+ * vbd_ctl_text_wrap - the same lines, with those that are longer than @columns broken at spaces;
+ * the caller frees it
+ * @text:   harmless lines
+ * @indent: spaces before the rest of a line that was broken; less than @columns, or none is broken
+ */
+char *vbd_ctl_text_wrap(const char *text, size_t columns, size_t indent);
+
 /** vbd_ctl_text_of_bytes - "1.5 MiB"; below 1 KiB "17 B". The caller frees it. */
 char *vbd_ctl_text_of_bytes(uint64_t bytes);
 

@@ -198,28 +198,45 @@ static bool fetch_list(struct top *top)
 	return cqs;
 }
 
-static bool fetch_detail(struct top *top)
+/* What is known of one connection, and what explains it. NULL: it could not be asked for. */
+static char *detail_of(struct top *top, uint64_t id)
 {
-	uint64_t id = top->view.chosen;
 	char *path = vbd_ctl_format("/v1/connections/%llu", (unsigned long long)id);
+	char *explain = vbd_ctl_format("%s/explain", path);
 	long status;
 	json_t *connection = get(top, path, &status);
-	size_t detail_len = 0;
+	json_t *explanation = connection ? get(top, explain, &status) : NULL;
+	char *text = NULL;
+	size_t text_len = 0;
 	FILE *out;
 
+	free(explain);
 	free(path);
-	if (!connection && status != 404)
-		return false;
-	free(top->detail);
-	out = vbd_ctl_must(open_memstream(&top->detail, &detail_len));
+	if (!explanation && status != 404) {
+		json_decref(connection);
+		return NULL;
+	}
+	out = vbd_ctl_must(open_memstream(&text, &text_len));
 	if (connection)
-		vbd_ctl_connection_put(connection, out);
+		vbd_ctl_connection_put(connection, explanation, out);
 	else
 		fputs("verbsd no longer knows this connection\n", out);
 	(void)fclose(out);
-	vbd_ctl_must(top->detail);
-	top->detail_id = id;
+	json_decref(explanation);
 	json_decref(connection);
+	return vbd_ctl_must(text);
+}
+
+static bool fetch_detail(struct top *top)
+{
+	uint64_t id = top->view.chosen;
+	char *detail = detail_of(top, id);
+
+	if (!detail)
+		return false;
+	free(top->detail);
+	top->detail = detail;
+	top->detail_id = id;
 	return true;
 }
 

@@ -16,6 +16,10 @@
 #define HEAD_LINES 3
 #define FOOT_LINES 1
 
+/* Where the texts behind the labels begin. */
+#define DETAIL_INDENT 16
+#define HELP_INDENT   17
+
 static const char list_help[] =
 	"q quit  enter detail  / filter  < > sort by  r reverse  a ended ones  ? all keys";
 static const char typing_help[] = "enter keep the filter  esc as it was before";
@@ -201,26 +205,27 @@ static void draw_list(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_pi
 }
 
 /* A text of many lines, as far as it is scrolled down. */
-static void draw_text(struct vbd_ctl_top_view *view, const char *text)
+static void draw_text(struct vbd_ctl_top_view *view, const char *lines, size_t indent)
 {
+	char *text = vbd_ctl_text_wrap(lines, columns_of_screen(), indent);
 	size_t room = vbd_ctl_top_page_lines() + 1;
+	const char *from = text;
 	size_t count = 0;
 
-	for (const char *at = text; *at; at += *at == '\n') {
-		at += strcspn(at, "\n");
-		count++;
-	}
+	for (const char *at = text; *at; at++)
+		count += *at == '\n';
 	if (view->scroll + room > count)
 		view->scroll = count > room ? count - room : 0;
 	for (size_t i = 0; i < view->scroll; i++)
-		text += strcspn(text, "\n") + 1;
-	for (size_t i = 0; i < room && *text; i++) {
-		size_t len = strcspn(text, "\n");
+		from = strchr(from, '\n') + 1;
+	for (size_t i = 0; i < room && *from; i++) {
+		size_t len = strcspn(from, "\n");
 
 		put_line(HEAD_LINES + i, VBD_CTL_STYLE_PLAIN,
-			vbd_ctl_format("%.*s", (int)len, text));
-		text += len + (text[len] == '\n');
+			vbd_ctl_format("%.*s", (int)len, from));
+		from += len + 1;
 	}
+	free(text);
 }
 
 /* What every key does. */
@@ -264,11 +269,12 @@ static void draw_page(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_pi
 		draw_list(view, picture);
 		break;
 	case VBD_CTL_TOP_DETAIL:
-		draw_text(view, picture->detail ? picture->detail : "waiting for the answer");
+		draw_text(view, picture->detail ? picture->detail : "waiting for the answer",
+			DETAIL_INDENT);
 		break;
 	case VBD_CTL_TOP_HELP:
 		help = help_text();
-		draw_text(view, help);
+		draw_text(view, help, HELP_INDENT);
 		free(help);
 		break;
 	}

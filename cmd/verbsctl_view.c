@@ -249,6 +249,11 @@ char *vbd_ctl_object_name(const char *kind, const json_t *object)
 	return text;
 }
 
+void vbd_ctl_text_put(const char *text)
+{
+	fprintf(view_out(), "%s\n", text);
+}
+
 void vbd_ctl_heading_put(const char *text)
 {
 	fprintf(view_out(), "\n%s\n", text);

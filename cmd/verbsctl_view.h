@@ -70,6 +70,9 @@ void vbd_ctl_member_put(
 /** vbd_ctl_object_name - "connection/7 (to-b)", harmless; the caller frees it */
 char *vbd_ctl_object_name(const char *kind, const json_t *object);
 
+/** vbd_ctl_text_put - print a harmless text as a line */
+void vbd_ctl_text_put(const char *text);
+
 /** vbd_ctl_heading_put - print an empty line and what comes next: "counters" */
 void vbd_ctl_heading_put(const char *text);
 

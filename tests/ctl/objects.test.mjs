@@ -240,7 +240,7 @@ test('objects: connect fails with the reason when the connection ends while it w
   assert.equal(code, 1);
   assert.equal(stdout, '');
   assert.equal(stderr, [
-    'verbsctl: connection/7: rejected: The peer rejected the connection: the peer rejected the connection',
+    'verbsctl: connection/7: rejected: The peer rejected the connection',
     '  cm event: RDMA_CM_EVENT_REJECTED, status 8', '  hint: Is something listening on that port?', ''].join('\n'));
   const { stderr: json } = await ctl(server, ['connect', 'h:1', '--json']);
   assert.equal(JSON.parse(json).code, 'rejected');

@@ -96,3 +96,12 @@ test('terminal: states are coloured there, and nowhere else', async (t) => {
     assert.doesNotMatch((await ctl(server, args)).stdout, ESC);
   }
 });
+
+test('terminal: an empty list says so there, and is empty for a program', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections': page([]) });
+  for (const command of ['ls', 'history']) {
+    assert.equal((await ctlOnTerminal(server, [command])).stdout, 'no connections\r\n');
+    const { stdout, stderr } = await ctl(server, [command]);
+    assert.equal(stdout + stderr, '');
+  }
+});

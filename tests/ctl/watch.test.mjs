@@ -9,21 +9,21 @@ import { FakeServer, page } from './lib/server.mjs';
 const closed = (over) => connection({ state: 'closed', ended_at: '2026-03-04T06:06:07.612456789Z',
   end: { reason: 'peer_disconnect', text: 'The peer disconnected', hint: 'Nothing is wrong.' }, ...over });
 
-test('history: lists those that ended, the last first, with reason and how long they lived', async (t) => {
+test('history: lists those that ended, the last first, with reason and how long they were there', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections': page([closed({ id: 9 }), rejected({ id: 8, name: null })]) });
   const { code, stdout } = await ctl(server, ['history']);
   assert.equal(code, 0);
   assert.deepEqual(server.requests.map(({ query }) => query), [{ state: 'ended', sort: '-ended_at', limit: '500' }]);
   const [titles, first, second] = stdout.split('\n');
-  assert.match(titles, /^ID NAME +ENDED +STATE +REASON +LIVED +PEER +SENT +RECV WHY$/);
+  assert.match(titles, /^ID NAME +ENDED +STATE +REASON +DURATION +PEER +SENT +RECV WHY$/);
   assert.match(first, /^ 9 to-b 2026-03-04T06:06:07\.612Z closed peer_disconnect +1:00:00 192\.0\.2\.2:7471 +1\.0 MiB +0 B The peer disconnected$/);
-  assert.match(second, /^ 8 - +2026-\S+Z failed rejected +- 192\.0\.2\.2:7471 .* the peer rejected the connection$/);
+  assert.match(second, /^ 8 - +2026-\S+Z failed rejected +20\.000 ms 192\.0\.2\.2:7471 .* the peer rejected the connection$/);
 });
 
 test('history: --sort, --limit and --json as every list', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections': page([closed()]) });
-  assert.equal((await ctl(server, ['history', '--sort', 'name', '--limit', '3'])).code, 0);
-  assert.deepEqual(server.requests[0].query, { state: 'ended', limit: '3', sort: 'name' });
+  assert.equal((await ctl(server, ['history', '--sort', '-bytes', '--limit', '3'])).code, 0);
+  assert.deepEqual(server.requests[0].query, { state: 'ended', limit: '3', sort: '-bytes' });
   assert.equal(JSON.parse((await ctl(server, ['history', '--json'])).stdout).items[0].id, 7);
 });
 

@@ -451,6 +451,27 @@ static void test_text__is_cut_and_filled_by_columns_not_bytes(void **state)
 	assert_int_equal(vbd_ctl_text_columns("\xe6\xbc\xa2x"), 3);
 }
 
+static void assert_wrapped(const char *text, size_t columns, size_t indent, const char *wanted)
+{
+	char *wrapped = vbd_ctl_text_wrap(text, columns, indent);
+
+	assert_string_equal(wrapped, wanted);
+	free(wrapped);
+}
+
+static void test_text__long_lines_are_broken_at_spaces(void **state)
+{
+	(void)state;
+	assert_wrapped("one two three\nfour\n", 8, 2, "one two\n  three\nfour\n");
+	assert_wrapped("  a b c d e", 6, 3, "  a b\n   c d\n   e\n");
+	assert_wrapped("abcdefghij", 4, 1, "abcd\n efg\n hij\n"); /* no space to break at */
+	assert_wrapped("  abcdefgh", 4, 1, "  ab\n cde\n fgh\n");
+	assert_wrapped("\n\nx", 4, 1, "\n\nx\n");
+	assert_wrapped("", 4, 1, "");
+	assert_wrapped("abcdefgh", 3, 3, "abcdefgh\n");
+	assert_wrapped("one two", 7, 2, "one two\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -471,6 +492,7 @@ int main(void)
 		cmocka_unit_test(test_columns__each_has_its_own_letter_and_name),
 		cmocka_unit_test(test_columns__numbers_stay_short),
 		cmocka_unit_test(test_text__is_cut_and_filled_by_columns_not_bytes),
+		cmocka_unit_test(test_text__long_lines_are_broken_at_spaces),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
