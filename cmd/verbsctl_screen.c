@@ -7,6 +7,7 @@
 #include <ncurses.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <termcap.h>
 #include <unistd.h>
 
 /* How long the rest of a key's sequence may take; ncurses would keep Escape back for a second. */
@@ -30,24 +31,27 @@ static void set_colors(void)
 	(void)init_pair(PAIR_ALARM, COLOR_WHITE, COLOR_RED);
 }
 
-/* A terminal without "cup" is a printer, or an editor's shell buffer. */
-static bool can_move(void)
+/*
+ * Is the terminal known, and can it move its cursor? One that can't is a printer, or an editor's
+ * shell buffer. newterm() forgets memory when it doesn't know the terminal, so this is asked
+ * before.
+ */
+static bool can_draw(void)
 {
-	const char *move = tigetstr("cup");
+	const char *type = getenv("TERM");
+	char name[] = "cm";
 
-	return move && move != (const char *)-1;
+	return type && *type && tgetent(NULL, type) == 1 && tgetstr(name, NULL);
 }
 
 bool vbd_ctl_screen_open(bool color, const char **ret_why)
 {
 	*ret_why = "a terminal of this type (TERM) is not known here, or can't move its cursor";
+	if (!can_draw())
+		return false;
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return false;
-	if (!can_move()) {
-		vbd_ctl_screen_close();
-		return false;
-	}
 	(void)cbreak();
 	(void)noecho();
 	(void)nonl();
