@@ -37,6 +37,9 @@ test('completion: commands, verbs, options and values need no server', async () 
   assert.deepEqual(await candidates(nowhere, 'buf', 'get', 'x', '-o', ''), [':file']);
   assert.deepEqual(await candidates(nowhere, '--token-file', ''), [':file']);
   assert.deepEqual(await candidates(nowhere, 'ls', ''), []);
+  assert.deepEqual(await candidates(nowhere, 'top', '--sort', 'r'), ['recv/s', 'rtt', 'rtt99', 'recv', 'reason']);
+  assert.deepEqual(await candidates(nowhere, 'history', '--sort', 'd'), ['duration', 'device']);
+  assert.deepEqual(await candidates(nowhere, 'stats', '--watch', '--w'), ['--watch']);
 });
 
 test('completion: names and ids come from the server of the line', async (t) => {
