@@ -113,7 +113,7 @@ function gidOf({ sgid, gid_type: type, gid_index: index }) {
 
 function deadPeer({ detect_ms: ms, ack_timeout_ns: timeout, retry_count: retries }) {
 	if (ms == null) return timeout === null ? null : "for ever";
-	return `${span(ms) === "0 s" ? `${ms} ms` : ns(ms * 1e6)} at worst (${ns(timeout)} × ${retries} retries)`;
+	return `${span(ms) === "0 s" ? `${ms} ms` : ns(ms * 1e6)} at worst (${ns(timeout)} × ${retries + 1} tries)`;
 }
 
 export function QueuePair({ connection }) {
