@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A queue pair's states as a drawing: where each stands, and what of it this one has been through. Pure.
+import { ns } from "./format.js";
+
 const EDGES = [
 	["RESET", "INIT"],
 	["INIT", "RTR"],
@@ -117,4 +119,10 @@ export function diagram(state, timeline, orientation = "wide") {
 export function told(state, timeline, format) {
 	const way = transitions(timeline).map(({ to, sinceNs }) => `${to} after ${format(sinceNs)}`);
 	return `Queue pair: now ${state}. ${way.length ? `Its way: ${["RESET", ...way].join(", ")}.` : ""}`;
+}
+
+/** deadPeer - how long a dead peer goes unnoticed while something is sent; null before that is known */
+export function deadPeer({ detect_ms: worstMs, ack_timeout_ns: timeoutNs, retry_count: retries }) {
+	if (worstMs != null) return `${ns(worstMs * 1e6)} at worst (${ns(timeoutNs)} × ${retries + 1} tries)`;
+	return timeoutNs == null ? null : "for ever";
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import test from "node:test";
-import { diagram, told, transitions } from "../../../web/src/qp.js";
+import { deadPeer, diagram, told, transitions } from "../../../web/src/qp.js";
 
 const TIMELINE = [
 	{ kind: "call", what: "rdma_create_id", since_start_ns: 1 },
@@ -79,4 +79,11 @@ test("it can be told in words", () => {
 		"Queue pair: now RTS. Its way: RESET, INIT after 10 ns, RTR after 20 ns, RTS after 30 ns.",
 	);
 	assert.equal(told("RESET", [], String), "Queue pair: now RESET. ");
+});
+
+test("how long a dead peer goes unnoticed is told with its sum", () => {
+	const qp = { detect_ms: 336, ack_timeout_ns: 67108864, retry_count: 4 };
+	assert.equal(deadPeer(qp), "336 ms at worst (67.1 ms × 5 tries)");
+	assert.equal(deadPeer({ ...qp, detect_ms: null, retry_count: 7 }), "for ever");
+	assert.equal(deadPeer({ detect_ms: null, ack_timeout_ns: null, retry_count: null }), null);
 });

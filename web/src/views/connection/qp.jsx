@@ -2,8 +2,8 @@
 //
 // The queue pair: its states drawn, with the way it went and where it is.
 import { useEffect, useState } from "preact/hooks";
-import { bytes, hex, ns, span } from "../../format.js";
-import { BOX, diagram, told } from "../../qp.js";
+import { bytes, hex, ns } from "../../format.js";
+import { BOX, deadPeer, diagram, told } from "../../qp.js";
 import { Facts, Panel } from "../../ui/bits.jsx";
 
 function useNarrow() {
@@ -109,11 +109,6 @@ function Diagram({ state, timeline, isOver }) {
 
 function gidOf({ sgid, gid_type: type, gid_index: index }) {
 	return sgid && `${sgid} (${(type ?? "?").replace("roce_v", "RoCE v")}, entry ${index})`;
-}
-
-function deadPeer({ detect_ms: ms, ack_timeout_ns: timeout, retry_count: retries }) {
-	if (ms == null) return timeout === null ? null : "for ever";
-	return `${span(ms) === "0 s" ? `${ms} ms` : ns(ms * 1e6)} at worst (${ns(timeout)} × ${retries + 1} tries)`;
 }
 
 export function QueuePair({ connection }) {
