@@ -113,8 +113,8 @@ def main():
     args = parse()
     say = verbsd.sayer(args.quiet)
     deadline = Deadline(args.timeout)
-    # A wrong URL is to be told now, even by one who waits for ever.
-    daemon = Daemon(args.url, Deadline(FIRST_CONTACT_S), verbsd.token_of("VERBSD_TOKEN"), say)
+    # A wrong URL is to be told now, even to one who waits for ever.
+    daemon = Daemon(args.url, Deadline(min(FIRST_CONTACT_S, args.timeout or FIRST_CONTACT_S)), verbsd.token_of("VERBSD_TOKEN"), say)
     after = daemon.last_event() if args.after is None else args.after
     query = urllib.parse.urlencode(
         {name: value for name in ("type", "object", "severity") if (value := getattr(args, name))})

@@ -20,7 +20,7 @@ const be_refused = ({ port }) => new Promise((done, fail) => {
 });
 
 await scenario("each says how it is used, and what was wrong with the way it was", async () => {
-	const args = { copy: ["http://127.0.0.1:1#a", "http://127.0.0.1:1#b", "--addr", "192.0.2.1", "--timeout", 1], wait: ["http://127.0.0.1:1"],
+	const args = { copy: ["http://127.0.0.1:1#a", "http://127.0.0.1:1#b", "--addr", "192.0.2.1", "--timeout", 1], wait: ["http://127.0.0.1:1", "--timeout", 1],
 		drain: ["door", "http://127.0.0.1:1", "--timeout", 1] };
 
 	await in_each(async (language, name) => {
