@@ -13,7 +13,9 @@ const SIZE = 8 << 20;
 // What stands on the clipboard after the button for it was pressed.
 async function copied(page, label) {
 	await page.getByRole("button", { name: label }).click();
-	return page.evaluate(() => navigator.clipboard.readText());
+	const text = await page.waitForFunction(() => navigator.clipboard.readText());
+
+	return text.jsonValue();
 }
 
 async function offer_a_buffer(world) {
