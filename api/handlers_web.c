@@ -14,7 +14,7 @@
 	"object-src 'none'"
 #define FOR_EVER "public, max-age=31536000, immutable"
 
-const struct vbd_web_file *vbd_web_find(const char *name)
+static const struct vbd_web_file *find(const char *name)
 {
 	for (const struct vbd_web_file *file = vbd_web_files; file->name; file++) {
 		if (strcmp(file->name, name) == 0)
@@ -37,7 +37,7 @@ static void reply_file(
 
 void vbd_get_page(struct vbd_request *req)
 {
-	const struct vbd_web_file *file = vbd_web_find(VBD_WEB_PAGE);
+	const struct vbd_web_file *file = find(VBD_WEB_PAGE);
 	struct vbd_error err = {0};
 
 	if (!file) {
@@ -56,7 +56,7 @@ void vbd_get_page(struct vbd_request *req)
 
 void vbd_get_asset(struct vbd_request *req)
 {
-	const struct vbd_web_file *file = vbd_web_find(req->ref);
+	const struct vbd_web_file *file = find(req->ref);
 	struct vbd_error err = {0};
 
 	if (file && strcmp(file->name, VBD_WEB_PAGE) != 0) {

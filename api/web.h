@@ -7,13 +7,11 @@
 #ifndef VBD_API_WEB_H
 #define VBD_API_WEB_H
 
-#include <stddef.h>
-
 /* The page itself; every other file is served as /assets/NAME and has a hash in its name. */
 #define VBD_WEB_PAGE "index.html"
 
 struct vbd_web_file {
-	const char *name;
+	const char *name; /* without a folder */
 	const char *content_type;
 	const char *etag; /* quoted */
 	const char *start;
@@ -22,8 +20,5 @@ struct vbd_web_file {
 
 /* Ends with a row without a name. */
 extern const struct vbd_web_file vbd_web_files[];
-
-/** vbd_web_find - NULL when there is no such file */
-const struct vbd_web_file *vbd_web_find(const char *name);
 
 #endif
