@@ -161,41 +161,55 @@ static bool ends_with(const char *text, const char *tail)
 	return len >= tail_len && strcmp(text + len - tail_len, tail) == 0;
 }
 
-/* The unit stands at the end of a member's name. */
-static vbd_ctl_cell_fn cell_for(const char *name, const json_t *value)
+/* Ends of members' names that the text of the value says as well. */
+static const struct {
+	const char *tail;
+	vbd_ctl_cell_fn cell;
+} units[] = {
+	{"_at", vbd_ctl_cell_time},
+	{"_bytes", vbd_ctl_cell_bytes},
+	{"_ns", vbd_ctl_cell_ns},
+};
+
+/* How a value is shown. Returns how much of the end of @name is its unit. */
+static size_t cell_for(const char *name, const json_t *value, vbd_ctl_cell_fn *ret_cell)
 {
-	if (json_is_array(value))
-		return vbd_ctl_cell_list;
-	if (ends_with(name, "_at"))
-		return vbd_ctl_cell_time;
-	if (ends_with(name, "_bytes"))
-		return vbd_ctl_cell_bytes;
-	if (ends_with(name, "_ns"))
-		return vbd_ctl_cell_ns;
-	if (ends_with(name, "qpn"))
-		return vbd_ctl_cell_hex;
-	return vbd_ctl_cell_text;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(units); i++) {
+		if (ends_with(name, units[i].tail)) {
+			*ret_cell = units[i].cell;
+			return strlen(units[i].tail);
+		}
+	}
+	*ret_cell = json_is_array(value)     ? vbd_ctl_cell_list
+		    : ends_with(name, "qpn") ? vbd_ctl_cell_hex
+					     : vbd_ctl_cell_text;
+	return 0;
 }
 
-/* Every member that says something, an object's members under its own name. */
-static void put_members(json_t *object, const char *prefix)
+/*
+ * Every member that says something, an object's members under its own name.
+ * @inherited: how they are shown when the object's name has the unit; else NULL
+ */
+static void put_members(json_t *object, const char *prefix, vbd_ctl_cell_fn inherited)
 {
 	const char *name;
 	json_t *value;
 
 	json_object_foreach(object, name, value)
 	{
-		char *label = vbd_ctl_format("%s%s%s", prefix, *prefix ? " " : "", name);
 		bool told = strcmp(name, "id") == 0 || strcmp(name, "name") == 0 ||
 			    strcmp(name, "state") == 0;
+		vbd_ctl_cell_fn cell;
+		size_t unit_len = cell_for(name, value, &cell);
+		char *label = vbd_ctl_format("%s%s%.*s", prefix, *prefix ? " " : "",
+			(int)(strlen(name) - unit_len), name);
 
 		for (char *c = label; *c; c++)
 			*c = *c == '_' ? ' ' : *c;
 		if (json_is_object(value)) {
-			put_members(value, label);
+			put_members(value, label, unit_len ? cell : NULL);
 		} else if (!json_is_null(value) && (*prefix || !told)) {
-			char *text =
-				cell_for(ends_with(prefix, " ns") ? "_ns" : name, value)(value);
+			char *text = inherited ? inherited(value) : cell(value);
 
 			vbd_ctl_line_put(label, "%s", text);
 			free(text);
@@ -211,7 +225,7 @@ static void put_one(struct vbd_ctl *ctl, json_t *object)
 		return;
 	}
 	vbd_ctl_title_put(resource_of(ctl)->kind, object, ctl->color);
-	put_members(object, "");
+	put_members(object, "", NULL);
 }
 
 static char *collection_of(const struct vbd_ctl *ctl)

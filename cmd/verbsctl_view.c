@@ -268,8 +268,10 @@ void vbd_ctl_title_put(const char *kind, const json_t *object, bool color)
 	if (shade)
 		fprintf(view_out(), "%s  \033[%dm%s\033[0m\n", name,
 			strcmp(shade, "green") == 0 ? 32 : 31, state);
-	else
+	else if (vbd_ctl_json_at(object, "state"))
 		fprintf(view_out(), "%s  %s\n", name, state);
+	else
+		fprintf(view_out(), "%s\n", name);
 	free(state);
 	free(name);
 }
