@@ -131,6 +131,11 @@ for line in 'by hand' 'a datagram' 'to all' 'old value +0x0000000000000029' 'wha
 	grep -qE "^ *$line" "$work/tour.out" || fail "docs/guide.md: no \"$line\" in: $(<"$work/tour.out")"
 done
 
+VBD_CTL=$bin/verbsctl node "$root/tests/ctl/live.mjs" "$bin/verbsd" >"$work/live" 2>&1 || {
+	cat "$work/live" >&2
+	fail "live.mjs: what goes on for ever does not"
+}
+
 kill "${daemons[@]}"
 for pid in "${daemons[@]}"; do
 	wait "$pid" || fail "a daemon ended with status $?"
