@@ -46,6 +46,30 @@ await scenario("the way to another machine is told before anybody connects", asy
 	await daemon.stop();
 });
 
+await scenario("a probe tells how long the way to another machine is", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	const { id: connection } = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
+	const probe = () => daemon.post("/v1/probes", { connection, count: 20, interval_ms: 5 }, 60);
+	const near = await probe();
+	const [{ dev: netdev }] = JSON.parse(await run("ip", "-j", "route", "get", peer_addr));
+
+	// Below the ACK timeout: nothing is sent twice.
+	await run("tc", "qdisc", "add", "dev", netdev, "root", "netem", "delay", "30ms");
+	const far = await probe();
+
+	await run("tc", "qdisc", "del", "dev", netdev, "root");
+	for (const { state, completed, lost } of [near, far])
+		equal(`${state} ${completed} ${lost}`, "done 20 0", "state, pings that came back and those that were lost");
+	ok(far.rtt_ns.min >= 30e6, `a round trip of ${far.rtt_ns.min} ns over a way of 30 ms`);
+	ok(far.late > 0, "none was late at an interval shorter than the way");
+	console.log(`# round trips to the other machine: p50 ${(near.rtt_ns.p50 / 1e6).toFixed(2)} ms, p99.9 ` +
+		`${(near.rtt_ns.p999 / 1e6).toFixed(2)} ms; with 30 ms more p50 ${(far.rtt_ns.p50 / 1e6).toFixed(2)} ms`);
+	await daemon.post(`/v1/connections/${connection}/close`, {}, 60);
+	await daemon.stop();
+});
+
 await scenario("bytes cross to another machine, and a power cut ends what is busy", async () => {
 	const before = await resources();
 	const daemon = await Daemon.start("d");
@@ -53,6 +77,7 @@ await scenario("bytes cross to another machine, and a power cut ends what is bus
 	await daemon.ready();
 	const used = await daemon.connect({ dst_addr: peer_addr, dst_port: port, qp: { ack_timeout: 18 } });
 	const idle = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
+	const probed = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
 	const source = await daemon.buffer(target.size_bytes);
 	const bytes = randomBytes(target.size_bytes);
 	await daemon.fill(source, bytes);
@@ -64,6 +89,9 @@ await scenario("bytes cross to another machine, and a power cut ends what is bus
 	const end = busy(daemon, used, source, target);
 	await daemon.until("/v1/stats", "a third transfer", ({ transfers_running, transfers_done }) =>
 		transfers_running > 0 && transfers_done > 2);
+	const probe = await daemon.post("/v1/probes", { connection: probed.id, interval_ms: 100 });
+
+	await daemon.until(`/v1/probes/${probe.id}`, "a ping", ({ completed }) => completed > 0);
 	const worst_ms = await foretold_ms(daemon, used);
 	await run(peer_off);
 	const off_at = Date.now();
@@ -76,6 +104,12 @@ await scenario("bytes cross to another machine, and a power cut ends what is bus
 	const { items: [failed] } = await daemon.get("/v1/transfers?state=failed");
 	if (failed)
 		equal(failed.error.code, "retry_exceeded", "the error of the transfer");
+	// A probe notices it on a connection that nobody uses, too.
+	await daemon.ended_with(probed.id, "retry_exceeded");
+	const { state, lost, error } = await daemon.get(`/v1/probes/${probe.id}`);
+
+	equal(`${state} ${lost} ${error?.code}`, "failed 1 retry_exceeded", "the probe");
+	equal((await daemon.connection(probed.id)).rtt.lost, 1, "lost pings that the connection tells of");
 	// Nothing tells of a silent peer while nothing is sent.
 	equal((await daemon.connection(idle.id)).state, "established", "state of the idle connection");
 	await daemon.post(`/v1/connections/${idle.id}/close`, {}, 60);
