@@ -133,14 +133,15 @@ members() { mapfile -t m < <(member "$1"); }
 # await DAEMON PATH OBJECT CONDITION: until jq's CONDITION holds for what is at PATH, of which $answer has an earlier
 # look, and is left with the last. Looks again at each event of OBJECT ('connection/7'). Returns 1 when it is late.
 await() {
-	local daemon=$1 path=$2 object=$3 condition=$4 last
+	local daemon=$1 path=$2 object=$3 condition=$4 last left
 	! jq -e "$condition" <<<"$answer" >/dev/null || return 0
 	while :; do
 		must "read the event log" GET "$daemon" '/v1/events?limit=1'
 		last=$(member .last)
 		must "read $path" GET "$daemon" "$path"
 		! jq -e "$condition" <<<"$answer" >/dev/null || return 0
-		! is_late || return 1
-		must "wait for $object" GET "$daemon" "/v1/events?after=$last&object=$object&limit=1&wait_ms=2000"
+		left=$(seconds_left)
+		((left > 0)) || return 1
+		must "wait for $object" GET "$daemon" "/v1/events?after=$last&object=$object&limit=1&wait_ms=$((left < 5 ? left * 1000 : 5000))"
 	done
 }

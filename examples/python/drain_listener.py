@@ -46,7 +46,7 @@ def wait_for_ends(daemon, listener_id, deadline):
         left = open_connections(daemon, listener_id)
         if not left or deadline.is_over():
             return left
-        wait_ms = int(deadline.left_s(1) * 1000)
+        wait_ms = int(deadline.left_s(5) * 1000)
         daemon.get(f"/v1/events?after={last}&type=connection_ended&limit=1&wait_ms={wait_ms}")
 
 

@@ -157,7 +157,7 @@ class Daemon:
                 return seen
             if self.deadline.is_over():
                 raise Failure(f"{obj} at {self.url} is {seen.get('state')} and took too long", TIMED_OUT)
-            self.get(f"/v1/events?after={last}&object={obj}&limit=1&wait_ms={int(self.deadline.left_s(2) * 1000)}")
+            self.get(f"/v1/events?after={last}&object={obj}&limit=1&wait_ms={int(self.deadline.left_s(5) * 1000)}")
 
     def list(self, path):
         """All items of a list, page by page."""
