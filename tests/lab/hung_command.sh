@@ -26,11 +26,11 @@ try_deadline() {
 	wait
 }
 
-# A quick try first; a machine too busy to boot a guest in that time gets another.
-deadline=12
+# A quick try first; a machine too busy to boot a guest and hear of its output in that time gets another.
+deadline=20
 try_deadline "$deadline"
-if grep -q 'not finished booting' "$WORK/hang.err"; then
-	deadline=120
+if ! grep -qsx after "$WORK/hang.out"; then
+	deadline=90
 	try_deadline "$deadline"
 fi
 status=$(<"$WORK/status")
