@@ -42,6 +42,12 @@ run() {
 	"$RUN" --guest "$@" >"$WORK/$name.out" 2>"$WORK/$name.err" || status=$?
 }
 
+# The same, and once more when the guests had not booted by the deadline: of some hundred boots of two guests one hung.
+run_booted() {
+	run "$@"
+	! grep -q 'had not finished booting' "$WORK/$1.err" || run "$@"
+}
+
 show() {
 	local name=$1
 	echo "--- stdout of $name"

@@ -25,7 +25,7 @@ done
 grep 'VID: 7' /proc/net/vlan/rdma0.7
 EOF
 
-run more --deadline 250 --second --vlan --peer "sh $WORK/peer" -- sh "$WORK/command"
+run_booted more --deadline 120 --second --vlan --peer "sh $WORK/peer" -- sh "$WORK/command"
 expect_status more 0
 expect_text more out '^link rxe1/1 state ACTIVE .*netdev rdma1'
 expect_text more out '^10\.78\.0\.2 .*rdma-ping-2'

@@ -32,7 +32,7 @@ exit 4
 EOF
 
 cd "$ROOT"
-run two --deadline 250 --time --peer "sh $WORK/peer" -- sh "$WORK/command"
+run_booted two --deadline 120 --time --peer "sh $WORK/peer" -- sh "$WORK/command"
 expect_status two 4
 expect_text two out 'rdma-ping-99'
 expect_text two out 'Sent [1-9]'
