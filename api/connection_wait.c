@@ -6,8 +6,6 @@
 #include "api/waiter.h"
 #include "daemon/connections.h"
 
-#include <stdlib.h>
-
 struct vbd_connection *vbd_connection_of(struct vbd_request *req)
 {
 	struct vbd_error err = {0};
@@ -126,18 +124,14 @@ static void answer_state(struct vbd_waiter *base, enum vbd_wake why)
 void vbd_connection_wait(struct vbd_request *req, struct vbd_connection *connection,
 	enum vbd_goal goal, unsigned int reached_status, bool location)
 {
-	struct state_waiter *waiter = calloc(1, sizeof(*waiter));
-	struct vbd_error err = {0};
+	struct state_waiter waiter = {
+		.waiter.answer = answer_state,
+		.connection = connection,
+		.goal = goal,
+		.reached_status = reached_status,
+		.location = location,
+	};
 
-	if (!waiter) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory to wait");
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	waiter->waiter.answer = answer_state;
-	waiter->connection = connection;
-	waiter->goal = goal;
-	waiter->reached_status = reached_status;
-	waiter->location = location;
-	vbd_waiter_run(&waiter->waiter, req, &connection->watches, (uint64_t)req->wait_s * 1000);
+	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &connection->watches,
+		(uint64_t)req->wait_s * 1000);
 }

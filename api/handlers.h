@@ -39,8 +39,9 @@ bool vbd_request_knows_tag(struct vbd_request *req, const char *etag);
 #define VBD_REF_TEXT_BYTES 24
 const char *vbd_ref_text(const struct vbd_json_ref *ref, char buf[VBD_REF_TEXT_BYTES]);
 
-/* For lists of what is in a registry (api/page.h); the items are struct vbd_object. */
-void vbd_walk_registry(const struct vbd_registry *registry, vbd_page_visit_cb visit, void *visitor);
+/* For lists of what is in a registry (api/page.h), which is what is listed; the items are struct
+ * vbd_object. */
+void vbd_walk_registry(void *registry, vbd_page_visit_cb visit, void *visitor);
 uint64_t vbd_object_id(const void *item);
 int vbd_object_compare_name(const void *a, const void *b);
 
@@ -153,6 +154,10 @@ extern const struct vbd_field vbd_remote_fields[VBD_REMOTE_FIELDS];
 /** vbd_encode_latency - Latency; null of none */
 struct vbd_histogram;
 json_t *vbd_encode_latency(const struct vbd_histogram *times_ns);
+
+/** vbd_encode_benchmark - Benchmark */
+struct vbd_benchmark;
+json_t *vbd_encode_benchmark(const struct vbd_benchmark *benchmark);
 
 /** vbd_encode_probe - Probe */
 struct vbd_probe_record;

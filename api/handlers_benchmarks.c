@@ -1,147 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/encode.h"
 #include "api/handlers.h"
 #include "api/page.h"
-#include "api/waiter.h"
-#include "base/clock.h"
+#include "api/task.h"
 #include "daemon/benchmarks.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* --- one benchmark --------------------------------------------------------------------------- */
+/* --- a task ---------------------------------------------------------------------------------- */
 
-static json_t *encode_error(const struct vbd_benchmark *benchmark)
+static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	struct vbd_error error = {0};
-
-	if (benchmark->state == VBD_BENCHMARK_FAILED)
-		vbd_benchmark_problem(benchmark, &error);
-	return vbd_encode_error(&error);
+	return vbd_benchmark_find(daemon, ref, err);
 }
 
-static uint64_t per_second(uint64_t what, uint64_t elapsed_ns)
+static json_t *encode_item(const void *item, struct vbd_request *req)
 {
-	return (uint64_t)((double)what * (double)VBD_NS_PER_S / (double)elapsed_ns);
+	(void)req;
+	return vbd_encode_benchmark(item);
 }
 
-static void put_result(struct vbd_encoder *out, const struct vbd_benchmark *benchmark)
+static const struct vbd_benchmark *benchmark_of(const void *item)
 {
-	const struct vbd_benchmark_result result = vbd_benchmark_result(benchmark);
-	bool began = result.elapsed_ns != 0;
-
-	vbd_put_u64(out, "messages", result.messages);
-	vbd_put_u64(out, "bytes", result.bytes);
-	vbd_put_u64_or_null(out, "elapsed_ns", began, result.elapsed_ns);
-	vbd_put_u64_or_null(
-		out, "bytes_per_s", began, began ? per_second(result.bytes, result.elapsed_ns) : 0);
-	vbd_put_u64_or_null(out, "messages_per_s", began,
-		began ? per_second(result.messages, result.elapsed_ns) : 0);
-	vbd_put(out, "latency_ns", vbd_encode_latency(&benchmark->latency_ns));
+	return item;
 }
 
-static json_t *encode_benchmark(const struct vbd_benchmark *benchmark)
+static enum vbd_task_state task_state(const void *item)
 {
-	bool by_time = benchmark->duration_ms != 0;
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_u64(&out, "id", benchmark->object.id);
-	vbd_put_text(&out, "state", vbd_benchmark_state_name(benchmark->state));
-	vbd_put_u64(&out, "connection", benchmark->connection_id);
-	vbd_put_u64(&out, "transfer", benchmark->transfer_id);
-	vbd_put_text(&out, "op", vbd_op_name(benchmark->op));
-	vbd_put_u64(&out, "size_bytes", benchmark->size_bytes);
-	vbd_put_u64(&out, "window", benchmark->window);
-	vbd_put_u64_or_null(&out, "count", !by_time, benchmark->count);
-	vbd_put_u64_or_null(&out, "duration_ms", by_time, benchmark->duration_ms);
-	vbd_put_u64_or_null(&out, "buffer", benchmark->buffer_id != 0, benchmark->buffer_id);
-	vbd_put_u64(&out, "timeout_ms", benchmark->timeout_ms);
-	put_result(&out, benchmark);
-	vbd_put_time(&out, "created_at", benchmark->created_ns);
-	vbd_put_time(&out, "ended_at", benchmark->ended_ns);
-	vbd_put(&out, "error", encode_error(benchmark));
-	return vbd_encode_end(&out);
+	switch (benchmark_of(item)->state) {
+	case VBD_BENCHMARK_DONE:
+		return VBD_TASK_DONE;
+	case VBD_BENCHMARK_FAILED:
+		return VBD_TASK_FAILED;
+	case VBD_BENCHMARK_RUNNING:
+	case VBD_BENCHMARK_STATE_COUNT:
+		break;
+	}
+	return VBD_TASK_RUNNING;
 }
 
-static struct vbd_benchmark *find(struct vbd_request *req)
+static void tell_problem(const void *item, struct vbd_error *ret_err)
 {
-	struct vbd_error err = {0};
-	struct vbd_benchmark *benchmark =
-		vbd_benchmark_find(vbd_request_daemon(req), req->ref, &err);
-
-	if (!benchmark)
-		vbd_reply_problem(req, &err);
-	return benchmark;
+	vbd_benchmark_problem(item, ret_err);
 }
+
+static void cancel(void *item)
+{
+	vbd_benchmark_cancel(item);
+}
+
+static void forget(void *item)
+{
+	vbd_benchmark_forget(item);
+}
+
+static const struct vbd_task_kind benchmark_task = {
+	.collection = "benchmarks",
+	.gone = "the benchmark was deleted meanwhile",
+	.find = find,
+	.encode = encode_item,
+	.state = task_state,
+	.problem = tell_problem,
+	.cancel = cancel,
+	.forget = forget,
+};
 
 void vbd_get_benchmark(struct vbd_request *req)
 {
-	struct vbd_benchmark *benchmark = find(req);
-
-	if (benchmark)
-		vbd_reply_json(req, 200, encode_benchmark(benchmark));
+	vbd_task_get(req, &benchmark_task);
 }
 
 void vbd_delete_benchmark(struct vbd_request *req)
 {
-	struct vbd_benchmark *benchmark = find(req);
-
-	if (!benchmark)
-		return;
-	if (benchmark->state != VBD_BENCHMARK_RUNNING) {
-		vbd_benchmark_forget(benchmark);
-		vbd_reply_empty(req, 204);
-	} else {
-		vbd_benchmark_cancel(benchmark);
-		vbd_reply_json(req, 202, encode_benchmark(benchmark));
-	}
-}
-
-/* --- waiting for the end --------------------------------------------------------------------- */
-
-struct end_waiter {
-	struct vbd_waiter waiter; /* first */
-	struct vbd_benchmark *benchmark;
-};
-
-static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
-{
-	const struct end_waiter *waiter = VBD_CONTAINER_OF(base, struct end_waiter, waiter);
-	const struct vbd_benchmark *benchmark = waiter->benchmark;
-	struct vbd_request *req = base->req;
-	struct vbd_error err = {0};
-
-	if (why == VBD_WAKE_OBJECT_GONE) {
-		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the benchmark was deleted meanwhile");
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	/* Without a wait the state is told as it is; with one, what ended it is the answer. */
-	if (benchmark->state == VBD_BENCHMARK_FAILED && req->wait_asked) {
-		vbd_benchmark_problem(benchmark, &err);
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	if (benchmark->state == VBD_BENCHMARK_RUNNING && why != VBD_WAKE_TIMEOUT)
-		return;
-	vbd_request_add_location(req, "benchmarks", benchmark->object.id);
-	vbd_reply_json(req, benchmark->state == VBD_BENCHMARK_DONE ? 201 : 202,
-		encode_benchmark(benchmark));
-}
-
-static void answer_when_ended(struct vbd_request *req, struct vbd_benchmark *benchmark)
-{
-	struct end_waiter *waiter = calloc(1, sizeof(*waiter));
-	struct vbd_error err = {0};
-
-	if (!waiter) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory to wait");
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	waiter->waiter.answer = answer_end;
-	waiter->benchmark = benchmark;
-	vbd_waiter_run(&waiter->waiter, req, &benchmark->watches, (uint64_t)req->wait_s * 1000);
+	vbd_task_delete(req, &benchmark_task);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -289,28 +219,12 @@ void vbd_create_benchmark(struct vbd_request *req)
 	struct vbd_error err = {0};
 
 	if (create(req, &benchmark, &err) == VBD_OK)
-		answer_when_ended(req, benchmark);
+		vbd_task_answer(req, &benchmark_task, benchmark, &benchmark->watches);
 	else
 		vbd_reply_problem(req, &err);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
-
-static json_t *encode_item(const void *item, struct vbd_request *req)
-{
-	(void)req;
-	return encode_benchmark(item);
-}
-
-static void walk_benchmarks(void *context, vbd_page_visit_cb visit, void *visitor)
-{
-	vbd_walk_registry(((struct vbd_api *)context)->daemon->benchmarks, visit, visitor);
-}
-
-static const struct vbd_benchmark *benchmark_of(const void *item)
-{
-	return item;
-}
 
 static bool benchmark_in_state(const void *item, const char *state)
 {
@@ -341,11 +255,11 @@ static const struct vbd_page_source benchmark_page = {
 	.states = benchmark_states,
 	.in_state = benchmark_in_state,
 	.id = vbd_object_id,
-	.walk = walk_benchmarks,
+	.walk = vbd_walk_registry,
 	.encode = encode_item,
 };
 
 void vbd_list_benchmarks(struct vbd_request *req)
 {
-	vbd_page_reply(req, &benchmark_page);
+	vbd_page_reply(req, &benchmark_page, vbd_request_daemon(req)->benchmarks);
 }

@@ -214,19 +214,14 @@ static uint64_t wait_ms(const struct vbd_request *req)
 
 static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
 {
-	struct registration_waiter *waiter = calloc(1, sizeof(*waiter));
+	struct registration_waiter waiter = {.waiter.answer = answer_registered};
 	struct vbd_error err = {0};
 
-	if (!waiter)
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the request");
-	if (!waiter ||
-		vbd_buffer_create(vbd_request_daemon(req), spec, &waiter->buffer, &err) != VBD_OK) {
-		free(waiter);
+	if (vbd_buffer_create(vbd_request_daemon(req), spec, &waiter.buffer, &err) == VBD_OK)
+		vbd_waiter_run(
+			&waiter.waiter, sizeof(waiter), req, &waiter.buffer->watches, wait_ms(req));
+	else
 		vbd_reply_problem(req, &err);
-		return;
-	}
-	waiter->waiter.answer = answer_registered;
-	vbd_waiter_run(&waiter->waiter, req, &waiter->buffer->watches, wait_ms(req));
 }
 
 static enum vbd_status find_pd(const struct vbd_request *req, const struct vbd_json_ref *ref,
@@ -272,11 +267,6 @@ void vbd_create_buffer(struct vbd_request *req)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static void walk_buffers(void *context, vbd_page_visit_cb visit, void *visitor)
-{
-	vbd_walk_registry(((struct vbd_api *)context)->daemon->buffers, visit, visitor);
-}
-
 static bool buffer_in_state(const void *item, const char *state)
 {
 	return strcmp(vbd_buffer_state_name(((const struct vbd_buffer *)item)->state), state) == 0;
@@ -313,11 +303,11 @@ static const struct vbd_page_source buffer_page = {
 	.states = buffer_states,
 	.in_state = buffer_in_state,
 	.id = vbd_object_id,
-	.walk = walk_buffers,
+	.walk = vbd_walk_registry,
 	.encode = encode_buffer,
 };
 
 void vbd_list_buffers(struct vbd_request *req)
 {
-	vbd_page_reply(req, &buffer_page);
+	vbd_page_reply(req, &buffer_page, vbd_request_daemon(req)->buffers);
 }

@@ -55,7 +55,7 @@ json_t *vbd_encode_error(const struct vbd_error *err)
 	return vbd_encode_end(&out);
 }
 
-void vbd_walk_registry(const struct vbd_registry *registry, vbd_page_visit_cb visit, void *visitor)
+void vbd_walk_registry(void *registry, vbd_page_visit_cb visit, void *visitor)
 {
 	for (struct vbd_object *object = vbd_registry_first(registry); object;
 		object = vbd_registry_next(object))

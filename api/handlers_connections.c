@@ -288,11 +288,6 @@ static json_t *encode_item(const void *item, struct vbd_request *req)
 	return vbd_encode_connection(item, req->role, false);
 }
 
-static void walk_connections(void *context, vbd_page_visit_cb visit, void *visitor)
-{
-	vbd_walk_registry(((struct vbd_api *)context)->daemon->connections, visit, visitor);
-}
-
 static const struct vbd_conn *conn_of(const void *item)
 {
 	return ((const struct vbd_connection *)item)->conn;
@@ -374,7 +369,7 @@ static const struct vbd_page_source connection_page = {
 	.states = connection_states,
 	.in_state = connection_in_state,
 	.id = vbd_object_id,
-	.walk = walk_connections,
+	.walk = vbd_walk_registry,
 	.encode = encode_item,
 };
 
@@ -384,5 +379,5 @@ void vbd_list_connections(struct vbd_request *req)
 
 	if (sort && strcmp(sort + (*sort == '-'), "bytes") == 0)
 		vbd_connections_count_bytes(vbd_request_daemon(req));
-	vbd_page_reply(req, &connection_page);
+	vbd_page_reply(req, &connection_page, vbd_request_daemon(req)->connections);
 }

@@ -195,9 +195,9 @@ static bool device_in_state(const void *item, const char *state)
 	return strcmp(vbd_device_state_name(((const struct vbd_device *)item)->state), state) == 0;
 }
 
-static void walk_devices(void *context, vbd_page_visit_cb visit, void *visitor)
+static void walk_devices(void *listed, vbd_page_visit_cb visit, void *visitor)
 {
-	struct vbd_fabric *fabric = ((struct vbd_api *)context)->daemon->fabric;
+	const struct vbd_fabric *fabric = listed;
 
 	vbd_list_for_each (link, &fabric->devices)
 		visit(VBD_CONTAINER_OF(link, struct vbd_device, link), visitor);
@@ -249,7 +249,7 @@ static const struct vbd_page_source device_page = {
 
 void vbd_list_devices(struct vbd_request *req)
 {
-	vbd_page_reply(req, &device_page);
+	vbd_page_reply(req, &device_page, vbd_request_daemon(req)->fabric);
 }
 
 void vbd_get_device(struct vbd_request *req)

@@ -7,7 +7,7 @@
 #include "api/message.h"
 #include "api/page.h"
 #include "api/private_data.h"
-#include "api/waiter.h"
+#include "api/task.h"
 #include "daemon/addr.h"
 #include "daemon/endpoints.h"
 #include "daemon/resources.h"
@@ -133,67 +133,43 @@ json_t *vbd_encode_endpoint(const struct vbd_endpoint_record *record, enum vbd_r
 	return vbd_encode_end(&out);
 }
 
-/* The endpoint of the path; NULL, and an answer, if there is none. */
-static struct vbd_endpoint_record *find(struct vbd_request *req)
-{
-	struct vbd_error err = {0};
-	struct vbd_endpoint_record *record =
-		vbd_endpoint_find(vbd_request_daemon(req), req->ref, &err);
+/* --- its task: the end ----------------------------------------------------------------------- */
 
-	if (!record)
-		vbd_reply_problem(req, &err);
-	return record;
+static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+{
+	return vbd_endpoint_find(daemon, ref, err);
 }
+
+static json_t *encode_item(const void *item, struct vbd_request *req)
+{
+	return vbd_encode_endpoint(item, req->role);
+}
+
+static const struct vbd_task_kind endpoint_task = {
+	.collection = "endpoints",
+	.gone = "the endpoint was deleted meanwhile",
+	.find = find,
+	.encode = encode_item,
+};
 
 void vbd_get_endpoint(struct vbd_request *req)
 {
-	struct vbd_endpoint_record *record = find(req);
-
-	if (record)
-		vbd_reply_json(req, 200, vbd_encode_endpoint(record, req->role));
-}
-
-/* --- the end --------------------------------------------------------------------------------- */
-
-struct end_waiter {
-	struct vbd_waiter waiter; /* first */
-	struct vbd_endpoint_record *record;
-};
-
-static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
-{
-	struct end_waiter *waiter = VBD_CONTAINER_OF(base, struct end_waiter, waiter);
-
-	if (why == VBD_WAKE_OBJECT_GONE)
-		vbd_reply_empty(base->req, 204);
-	else if (why == VBD_WAKE_TIMEOUT)
-		vbd_reply_json(
-			base->req, 202, vbd_encode_endpoint(waiter->record, base->req->role));
+	vbd_task_get(req, &endpoint_task);
 }
 
 void vbd_delete_endpoint(struct vbd_request *req)
 {
-	struct vbd_endpoint_record *record = find(req);
-	struct vbd_error err = {0};
-	struct end_waiter *waiter;
+	struct vbd_endpoint_record *record = vbd_task_find(req, &endpoint_task);
+	bool ended;
 
 	if (!record)
 		return;
-	if (record->ended) {
-		vbd_endpoint_forget(record);
-		vbd_reply_empty(req, 204);
-		return;
-	}
-	waiter = calloc(1, sizeof(*waiter));
-	if (!waiter) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory to wait");
-		vbd_reply_problem(req, &err);
-		return;
-	}
+	ended = record->ended;
 	vbd_endpoint_forget(record);
-	waiter->waiter.answer = answer_end;
-	waiter->record = record;
-	vbd_waiter_run(&waiter->waiter, req, &record->watches, (uint64_t)req->wait_s * 1000);
+	if (ended)
+		vbd_reply_empty(req, 204);
+	else
+		vbd_task_answer_gone(req, &endpoint_task, record, &record->watches);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -409,7 +385,7 @@ static bool is_over(const void *owner)
 
 void vbd_list_endpoint_messages(struct vbd_request *req)
 {
-	struct vbd_endpoint_record *record = find(req);
+	struct vbd_endpoint_record *record = vbd_task_find(req, &endpoint_task);
 
 	if (!record)
 		return;
@@ -424,7 +400,7 @@ void vbd_list_endpoint_messages(struct vbd_request *req)
 
 void vbd_delete_endpoint_messages(struct vbd_request *req)
 {
-	struct vbd_endpoint_record *record = find(req);
+	struct vbd_endpoint_record *record = vbd_task_find(req, &endpoint_task);
 	struct vbd_error err = {0};
 	uint64_t through = 0;
 
@@ -486,7 +462,7 @@ static enum vbd_status send_message(const struct vbd_request *req,
 
 void vbd_send_endpoint_message(struct vbd_request *req)
 {
-	struct vbd_endpoint_record *record = find(req);
+	struct vbd_endpoint_record *record = vbd_task_find(req, &endpoint_task);
 	struct vbd_transfer_record *transfer;
 	struct vbd_error err = {0};
 
@@ -499,16 +475,6 @@ void vbd_send_endpoint_message(struct vbd_request *req)
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
-
-static json_t *encode_item(const void *item, struct vbd_request *req)
-{
-	return vbd_encode_endpoint(item, req->role);
-}
-
-static void walk_endpoints(void *context, vbd_page_visit_cb visit, void *visitor)
-{
-	vbd_walk_registry(((struct vbd_api *)context)->daemon->endpoints, visit, visitor);
-}
 
 static const struct vbd_endpoint *endpoint_of(const void *item)
 {
@@ -550,11 +516,11 @@ static const struct vbd_page_source endpoint_page = {
 	.states = endpoint_states,
 	.in_state = endpoint_in_state,
 	.id = vbd_object_id,
-	.walk = walk_endpoints,
+	.walk = vbd_walk_registry,
 	.encode = encode_item,
 };
 
 void vbd_list_endpoints(struct vbd_request *req)
 {
-	vbd_page_reply(req, &endpoint_page);
+	vbd_page_reply(req, &endpoint_page, vbd_request_daemon(req)->endpoints);
 }

@@ -147,23 +147,19 @@ static enum vbd_status parse(const struct vbd_request *req, struct event_waiter 
 
 void vbd_list_events(struct vbd_request *req)
 {
-	struct event_waiter *waiter = calloc(1, sizeof(*waiter));
+	struct event_waiter waiter = {
+		.waiter.answer = answer_events,
+		.eventlog = vbd_request_daemon(req)->eventlog,
+		.limit = 100,
+	};
 	struct vbd_error err = {0};
 	uint64_t wait_ms = 0;
 
-	if (!waiter) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the list");
+	if (parse(req, &waiter, &wait_ms, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	waiter->waiter.answer = answer_events;
-	waiter->eventlog = vbd_request_daemon(req)->eventlog;
-	waiter->limit = 100;
-	if (parse(req, waiter, &wait_ms, &err) != VBD_OK) {
-		free(waiter);
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	waiter->looked_at = waiter->after;
-	vbd_waiter_run(&waiter->waiter, req, vbd_eventlog_watches(waiter->eventlog), wait_ms);
+	waiter.looked_at = waiter.after;
+	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, vbd_eventlog_watches(waiter.eventlog),
+		wait_ms);
 }

@@ -2,17 +2,21 @@
 #include "api/encode.h"
 #include "api/handlers.h"
 #include "api/page.h"
-#include "api/waiter.h"
+#include "api/task.h"
 #include "daemon/groups.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* --- one group ------------------------------------------------------------------------------- */
 
+static const struct vbd_group_record *record_of(const void *item)
+{
+	return item;
+}
+
 static json_t *encode_group(const void *item, struct vbd_request *req)
 {
-	const struct vbd_group_record *record = item;
+	const struct vbd_group_record *record = record_of(item);
 	const struct vbd_group *group = &record->group;
 	struct vbd_encoder out = vbd_encode_begin();
 	char mgid[VBD_GID_TEXT_BYTES];
@@ -37,87 +41,44 @@ static json_t *encode_group(const void *item, struct vbd_request *req)
 	return vbd_encode_end(&out);
 }
 
-/* The group of the path; NULL, and an answer, if there is none. */
-static struct vbd_group_record *find(struct vbd_request *req)
-{
-	struct vbd_error err = {0};
-	struct vbd_group_record *record = vbd_group_find(vbd_request_daemon(req), req->ref, &err);
+/* --- its task: the join ---------------------------------------------------------------------- */
 
-	if (!record)
-		vbd_reply_problem(req, &err);
-	return record;
+static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+{
+	return vbd_group_find(daemon, ref, err);
 }
+
+static enum vbd_task_state task_state(const void *item)
+{
+	enum vbd_group_state state = record_of(item)->group.state;
+
+	if (state == VBD_GROUP_IS_JOINED)
+		return VBD_TASK_DONE;
+	return state == VBD_GROUP_IS_FAILED ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
+}
+
+static void tell_problem(const void *item, struct vbd_error *ret_err)
+{
+	vbd_group_problem(record_of(item), ret_err);
+}
+
+static const struct vbd_task_kind group_task = {
+	.collection = "groups",
+	.gone = "the group was left meanwhile",
+	.find = find,
+	.encode = encode_group,
+	.state = task_state,
+	.problem = tell_problem,
+};
 
 void vbd_get_group(struct vbd_request *req)
 {
-	struct vbd_group_record *record = find(req);
-
-	if (record)
-		vbd_reply_json(req, 200, encode_group(record, req));
-}
-
-/* --- waiting --------------------------------------------------------------------------------- */
-
-struct group_waiter {
-	struct vbd_waiter waiter; /* first */
-	struct vbd_group_record *record;
-};
-
-static void answer_join(struct vbd_waiter *base, enum vbd_wake why)
-{
-	struct group_waiter *waiter = VBD_CONTAINER_OF(base, struct group_waiter, waiter);
-	struct vbd_group_record *record = waiter->record;
-	struct vbd_request *req = base->req;
-	struct vbd_error err = {0};
-	bool joined;
-
-	if (why == VBD_WAKE_OBJECT_GONE) {
-		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the group was left meanwhile");
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	joined = record->group.state == VBD_GROUP_IS_JOINED;
-	/* Without a wait the state is told as it is; with one, why it failed is the answer. */
-	if (record->group.state == VBD_GROUP_IS_FAILED && req->wait_asked) {
-		vbd_group_problem(record, &err);
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	if (!joined && why != VBD_WAKE_TIMEOUT)
-		return;
-	vbd_request_add_location(req, "groups", record->object.id);
-	vbd_reply_json(req, joined ? 201 : 202, encode_group(record, req));
-}
-
-static void answer_leave(struct vbd_waiter *base, enum vbd_wake why)
-{
-	struct group_waiter *waiter = VBD_CONTAINER_OF(base, struct group_waiter, waiter);
-
-	if (why == VBD_WAKE_OBJECT_GONE)
-		vbd_reply_empty(base->req, 204);
-	else if (why == VBD_WAKE_TIMEOUT)
-		vbd_reply_json(base->req, 202, encode_group(waiter->record, base->req));
-}
-
-static void wait_for(struct vbd_request *req, struct vbd_group_record *record,
-	void (*answer)(struct vbd_waiter *waiter, enum vbd_wake why))
-{
-	struct group_waiter *waiter = calloc(1, sizeof(*waiter));
-	struct vbd_error err = {0};
-
-	if (!waiter) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory to wait");
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	waiter->waiter.answer = answer;
-	waiter->record = record;
-	vbd_waiter_run(&waiter->waiter, req, &record->watches, (uint64_t)req->wait_s * 1000);
+	vbd_task_get(req, &group_task);
 }
 
 void vbd_delete_group(struct vbd_request *req)
 {
-	struct vbd_group_record *record = find(req);
+	struct vbd_group_record *record = vbd_task_find(req, &group_task);
 
 	if (!record)
 		return;
@@ -125,7 +86,7 @@ void vbd_delete_group(struct vbd_request *req)
 	if (vbd_group_state_ended(record->group.state) && record->group.users == 0)
 		vbd_reply_empty(req, 204);
 	else
-		wait_for(req, record, answer_leave);
+		vbd_task_answer_gone(req, &group_task, record, &record->watches);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -205,20 +166,10 @@ void vbd_create_group(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	wait_for(req, record, answer_join);
+	vbd_task_answer(req, &group_task, record, &record->watches);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
-
-static void walk_groups(void *context, vbd_page_visit_cb visit, void *visitor)
-{
-	vbd_walk_registry(((struct vbd_api *)context)->daemon->groups, visit, visitor);
-}
-
-static const struct vbd_group_record *record_of(const void *item)
-{
-	return item;
-}
 
 static bool group_in_state(const void *item, const char *state)
 {
@@ -247,11 +198,11 @@ static const struct vbd_page_source group_page = {
 	.states = group_states,
 	.in_state = group_in_state,
 	.id = vbd_object_id,
-	.walk = walk_groups,
+	.walk = vbd_walk_registry,
 	.encode = encode_group,
 };
 
 void vbd_list_groups(struct vbd_request *req)
 {
-	vbd_page_reply(req, &group_page);
+	vbd_page_reply(req, &group_page, vbd_request_daemon(req)->groups);
 }

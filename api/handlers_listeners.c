@@ -287,11 +287,6 @@ void vbd_patch_listener(struct vbd_request *req)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static void walk_listeners(void *context, vbd_page_visit_cb visit, void *visitor)
-{
-	vbd_walk_registry(((struct vbd_api *)context)->daemon->listeners, visit, visitor);
-}
-
 static bool listener_in_state(const void *item, const char *state)
 {
 	return strcmp(vbd_listener_state_name(((const struct vbd_listener *)item)->state), state) ==
@@ -335,11 +330,11 @@ static const struct vbd_page_source listener_page = {
 	.states = listener_states,
 	.in_state = listener_in_state,
 	.id = vbd_object_id,
-	.walk = walk_listeners,
+	.walk = vbd_walk_registry,
 	.encode = encode_listener,
 };
 
 void vbd_list_listeners(struct vbd_request *req)
 {
-	vbd_page_reply(req, &listener_page);
+	vbd_page_reply(req, &listener_page, vbd_request_daemon(req)->listeners);
 }

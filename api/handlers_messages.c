@@ -125,25 +125,19 @@ static enum vbd_status parse_list(const struct vbd_request *req, struct inbox_wa
 
 void vbd_reply_inbox(struct vbd_request *req, const struct vbd_inbox_view *view)
 {
-	struct inbox_waiter *waiter = calloc(1, sizeof(*waiter));
+	struct inbox_waiter waiter = {
+		.waiter.answer = answer_inbox,
+		.view = *view,
+		.limit = 100,
+		.encoding = VBD_ENCODING_AUTO,
+	};
 	struct vbd_error err = {0};
 	uint64_t wait_ms = 0;
 
-	if (!waiter) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the list");
+	if (parse_list(req, &waiter, &wait_ms, &err) == VBD_OK)
+		vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, view->watches, wait_ms);
+	else
 		vbd_reply_problem(req, &err);
-		return;
-	}
-	waiter->waiter.answer = answer_inbox;
-	waiter->view = *view;
-	waiter->limit = 100;
-	waiter->encoding = VBD_ENCODING_AUTO;
-	if (parse_list(req, waiter, &wait_ms, &err) != VBD_OK) {
-		free(waiter);
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	vbd_waiter_run(&waiter->waiter, req, view->watches, wait_ms);
 }
 
 static bool is_over(const void *owner)

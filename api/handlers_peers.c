@@ -3,11 +3,10 @@
 #include "api/handlers.h"
 #include "api/page.h"
 #include "api/private_data.h"
-#include "api/waiter.h"
+#include "api/task.h"
 #include "daemon/peers.h"
 
 #include <arpa/inet.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- one peer -------------------------------------------------------------------------------- */
@@ -53,9 +52,14 @@ static void put_secrets(struct vbd_encoder *out, const struct vbd_peer *peer)
 	vbd_put(out, "private_data", encode_private_data(peer));
 }
 
+static const struct vbd_peer_record *record_of(const void *item)
+{
+	return item;
+}
+
 static json_t *encode_peer(const void *item, struct vbd_request *req)
 {
-	const struct vbd_peer_record *record = item;
+	const struct vbd_peer_record *record = record_of(item);
 	const struct vbd_peer *peer = &record->peer;
 	struct vbd_encoder out = vbd_encode_begin();
 
@@ -76,28 +80,44 @@ static json_t *encode_peer(const void *item, struct vbd_request *req)
 	return vbd_encode_end(&out);
 }
 
-/* The peer of the path; NULL, and an answer, if there is none. */
-static struct vbd_peer_record *find(struct vbd_request *req)
-{
-	struct vbd_error err = {0};
-	struct vbd_peer_record *record = vbd_peer_find(vbd_request_daemon(req), req->ref, &err);
+/* --- its task: the resolution ---------------------------------------------------------------- */
 
-	if (!record)
-		vbd_reply_problem(req, &err);
-	return record;
+static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+{
+	return vbd_peer_find(daemon, ref, err);
 }
+
+static enum vbd_task_state task_state(const void *item)
+{
+	enum vbd_peer_state state = record_of(item)->peer.state;
+
+	if (state == VBD_PEER_READY)
+		return VBD_TASK_DONE;
+	return state == VBD_PEER_FAILED ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
+}
+
+static void tell_problem(const void *item, struct vbd_error *ret_err)
+{
+	vbd_peer_problem(record_of(item), ret_err);
+}
+
+static const struct vbd_task_kind peer_task = {
+	.collection = "peers",
+	.gone = "the peer was deleted meanwhile",
+	.find = find,
+	.encode = encode_peer,
+	.state = task_state,
+	.problem = tell_problem,
+};
 
 void vbd_get_peer(struct vbd_request *req)
 {
-	struct vbd_peer_record *record = find(req);
-
-	if (record)
-		vbd_reply_json(req, 200, encode_peer(record, req));
+	vbd_task_get(req, &peer_task);
 }
 
 void vbd_delete_peer(struct vbd_request *req)
 {
-	struct vbd_peer_record *record = find(req);
+	struct vbd_peer_record *record = vbd_task_find(req, &peer_task);
 	struct vbd_error err = {0};
 
 	if (!record)
@@ -106,54 +126,6 @@ void vbd_delete_peer(struct vbd_request *req)
 		vbd_reply_empty(req, 204);
 	else
 		vbd_reply_problem(req, &err);
-}
-
-/* --- waiting --------------------------------------------------------------------------------- */
-
-struct peer_waiter {
-	struct vbd_waiter waiter; /* first */
-	struct vbd_peer_record *record;
-};
-
-static void answer_peer(struct vbd_waiter *base, enum vbd_wake why)
-{
-	struct peer_waiter *waiter = VBD_CONTAINER_OF(base, struct peer_waiter, waiter);
-	struct vbd_peer_record *record = waiter->record;
-	struct vbd_request *req = base->req;
-	struct vbd_error err = {0};
-	bool ready;
-
-	if (why == VBD_WAKE_OBJECT_GONE) {
-		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the peer was deleted meanwhile");
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	ready = record->peer.state == VBD_PEER_READY;
-	/* Without a wait the state is told as it is; with one, why it failed is the answer. */
-	if (record->peer.state == VBD_PEER_FAILED && req->wait_asked) {
-		vbd_peer_problem(record, &err);
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	if (!ready && why != VBD_WAKE_TIMEOUT)
-		return;
-	vbd_request_add_location(req, "peers", record->object.id);
-	vbd_reply_json(req, ready ? 201 : 202, encode_peer(record, req));
-}
-
-static void wait_for(struct vbd_request *req, struct vbd_peer_record *record)
-{
-	struct peer_waiter *waiter = calloc(1, sizeof(*waiter));
-	struct vbd_error err = {0};
-
-	if (!waiter) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory to wait");
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	waiter->waiter.answer = answer_peer;
-	waiter->record = record;
-	vbd_waiter_run(&waiter->waiter, req, &record->watches, (uint64_t)req->wait_s * 1000);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -400,20 +372,10 @@ void vbd_create_peer(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	wait_for(req, record);
+	vbd_task_answer(req, &peer_task, record, &record->watches);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
-
-static void walk_peers(void *context, vbd_page_visit_cb visit, void *visitor)
-{
-	vbd_walk_registry(((struct vbd_api *)context)->daemon->peers, visit, visitor);
-}
-
-static const struct vbd_peer_record *record_of(const void *item)
-{
-	return item;
-}
 
 static bool peer_in_state(const void *item, const char *state)
 {
@@ -443,11 +405,11 @@ static const struct vbd_page_source peer_page = {
 	.states = peer_states,
 	.in_state = peer_in_state,
 	.id = vbd_object_id,
-	.walk = walk_peers,
+	.walk = vbd_walk_registry,
 	.encode = encode_peer,
 };
 
 void vbd_list_peers(struct vbd_request *req)
 {
-	vbd_page_reply(req, &peer_page);
+	vbd_page_reply(req, &peer_page, vbd_request_daemon(req)->peers);
 }

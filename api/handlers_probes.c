@@ -1,91 +1,77 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/handlers.h"
 #include "api/page.h"
-#include "api/waiter.h"
+#include "api/task.h"
 #include "daemon/probes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* --- one probe ------------------------------------------------------------------------------- */
+/* --- a task ---------------------------------------------------------------------------------- */
 
-static struct vbd_probe_record *find(struct vbd_request *req)
+static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	struct vbd_error err = {0};
-	struct vbd_probe_record *record = vbd_probe_find(vbd_request_daemon(req), req->ref, &err);
-
-	if (!record)
-		vbd_reply_problem(req, &err);
-	return record;
+	return vbd_probe_find(daemon, ref, err);
 }
+
+static json_t *encode_item(const void *item, struct vbd_request *req)
+{
+	(void)req;
+	return vbd_encode_probe(item);
+}
+
+static const struct vbd_probe_record *record_of(const void *item)
+{
+	return item;
+}
+
+static enum vbd_task_state task_state(const void *item)
+{
+	switch (record_of(item)->state) {
+	case VBD_PROBE_DONE:
+		return VBD_TASK_DONE;
+	case VBD_PROBE_FAILED:
+		return VBD_TASK_FAILED;
+	case VBD_PROBE_RUNNING:
+	case VBD_PROBE_STATE_COUNT:
+		break;
+	}
+	return VBD_TASK_RUNNING;
+}
+
+static void tell_problem(const void *item, struct vbd_error *ret_err)
+{
+	vbd_probe_problem(item, ret_err);
+}
+
+static void cancel(void *item)
+{
+	vbd_probe_cancel(item);
+}
+
+static void forget(void *item)
+{
+	vbd_probe_forget(item);
+}
+
+static const struct vbd_task_kind probe_task = {
+	.collection = "probes",
+	.gone = "the probe was deleted meanwhile",
+	.find = find,
+	.encode = encode_item,
+	.state = task_state,
+	.problem = tell_problem,
+	.cancel = cancel,
+	.forget = forget,
+};
 
 void vbd_get_probe(struct vbd_request *req)
 {
-	struct vbd_probe_record *record = find(req);
-
-	if (record)
-		vbd_reply_json(req, 200, vbd_encode_probe(record));
+	vbd_task_get(req, &probe_task);
 }
 
 void vbd_delete_probe(struct vbd_request *req)
 {
-	struct vbd_probe_record *record = find(req);
-
-	if (!record)
-		return;
-	if (record->state != VBD_PROBE_RUNNING) {
-		vbd_probe_forget(record);
-		vbd_reply_empty(req, 204);
-	} else {
-		vbd_probe_cancel(record);
-		vbd_reply_json(req, 202, vbd_encode_probe(record));
-	}
-}
-
-/* --- waiting for the end --------------------------------------------------------------------- */
-
-struct end_waiter {
-	struct vbd_waiter waiter; /* first */
-	struct vbd_probe_record *record;
-};
-
-static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
-{
-	const struct end_waiter *waiter = VBD_CONTAINER_OF(base, struct end_waiter, waiter);
-	const struct vbd_probe_record *record = waiter->record;
-	struct vbd_request *req = base->req;
-	struct vbd_error err = {0};
-
-	if (why == VBD_WAKE_OBJECT_GONE) {
-		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the probe was deleted meanwhile");
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	/* Without a wait the state is told as it is; with one, what ended it is the answer. */
-	if (record->state == VBD_PROBE_FAILED && req->wait_asked) {
-		vbd_probe_problem(record, &err);
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	if (record->state == VBD_PROBE_RUNNING && why != VBD_WAKE_TIMEOUT)
-		return;
-	vbd_request_add_location(req, "probes", record->object.id);
-	vbd_reply_json(req, record->state == VBD_PROBE_DONE ? 201 : 202, vbd_encode_probe(record));
-}
-
-static void answer_when_ended(struct vbd_request *req, struct vbd_probe_record *record)
-{
-	struct end_waiter *waiter = calloc(1, sizeof(*waiter));
-	struct vbd_error err = {0};
-
-	if (!waiter) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory to wait");
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	waiter->waiter.answer = answer_end;
-	waiter->record = record;
-	vbd_waiter_run(&waiter->waiter, req, &record->watches, (uint64_t)req->wait_s * 1000);
+	vbd_task_delete(req, &probe_task);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -200,28 +186,12 @@ void vbd_create_probe(struct vbd_request *req)
 	struct vbd_error err = {0};
 
 	if (create(req, &record, &err) == VBD_OK)
-		answer_when_ended(req, record);
+		vbd_task_answer(req, &probe_task, record, &record->watches);
 	else
 		vbd_reply_problem(req, &err);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
-
-static json_t *encode_item(const void *item, struct vbd_request *req)
-{
-	(void)req;
-	return vbd_encode_probe(item);
-}
-
-static void walk_probes(void *context, vbd_page_visit_cb visit, void *visitor)
-{
-	vbd_walk_registry(((struct vbd_api *)context)->daemon->probes, visit, visitor);
-}
-
-static const struct vbd_probe_record *record_of(const void *item)
-{
-	return item;
-}
 
 static bool probe_in_state(const void *item, const char *state)
 {
@@ -251,11 +221,11 @@ static const struct vbd_page_source probe_page = {
 	.states = probe_states,
 	.in_state = probe_in_state,
 	.id = vbd_object_id,
-	.walk = walk_probes,
+	.walk = vbd_walk_registry,
 	.encode = encode_item,
 };
 
 void vbd_list_probes(struct vbd_request *req)
 {
-	vbd_page_reply(req, &probe_page);
+	vbd_page_reply(req, &probe_page, vbd_request_daemon(req)->probes);
 }

@@ -122,9 +122,9 @@ static uint64_t pd_id(const void *item)
 	return ((const struct vbd_pd *)item)->id;
 }
 
-static void walk_pds(void *context, vbd_page_visit_cb visit, void *visitor)
+static void walk_pds(void *listed, vbd_page_visit_cb visit, void *visitor)
 {
-	struct vbd_fabric *fabric = ((struct vbd_api *)context)->daemon->fabric;
+	const struct vbd_fabric *fabric = listed;
 
 	vbd_list_for_each (link, &fabric->pds) {
 		struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);
@@ -164,7 +164,7 @@ static const struct vbd_page_source pd_page = {
 
 void vbd_list_pds(struct vbd_request *req)
 {
-	vbd_page_reply(req, &pd_page);
+	vbd_page_reply(req, &pd_page, vbd_request_daemon(req)->fabric);
 }
 
 /* --- completion queues ----------------------------------------------------------------------- */
@@ -326,9 +326,9 @@ static uint64_t cq_id(const void *item)
 	return ((const struct vbd_cq *)item)->id;
 }
 
-static void walk_cqs(void *context, vbd_page_visit_cb visit, void *visitor)
+static void walk_cqs(void *listed, vbd_page_visit_cb visit, void *visitor)
 {
-	struct vbd_fabric *fabric = ((struct vbd_api *)context)->daemon->fabric;
+	const struct vbd_fabric *fabric = listed;
 
 	vbd_list_for_each (link, &fabric->cqs) {
 		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
@@ -384,5 +384,5 @@ static const struct vbd_page_source cq_page = {
 
 void vbd_list_cqs(struct vbd_request *req)
 {
-	vbd_page_reply(req, &cq_page);
+	vbd_page_reply(req, &cq_page, vbd_request_daemon(req)->fabric);
 }

@@ -207,9 +207,9 @@ static uint64_t srq_id(const void *item)
 	return ((const struct vbd_srq *)item)->id;
 }
 
-static void walk_srqs(void *context, vbd_page_visit_cb visit, void *visitor)
+static void walk_srqs(void *listed, vbd_page_visit_cb visit, void *visitor)
 {
-	struct vbd_fabric *fabric = ((struct vbd_api *)context)->daemon->fabric;
+	const struct vbd_fabric *fabric = listed;
 
 	vbd_list_for_each (link, &fabric->srqs) {
 		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
@@ -250,7 +250,7 @@ static const struct vbd_page_source srq_page = {
 
 void vbd_list_srqs(struct vbd_request *req)
 {
-	vbd_page_reply(req, &srq_page);
+	vbd_page_reply(req, &srq_page, vbd_request_daemon(req)->fabric);
 }
 
 /* --- QpParams -------------------------------------------------------------------------------- */

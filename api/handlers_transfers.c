@@ -2,11 +2,10 @@
 #include "api/encode.h"
 #include "api/handlers.h"
 #include "api/page.h"
-#include "api/waiter.h"
+#include "api/task.h"
 #include "daemon/transfers.h"
 #include "rdma/names.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* --- one transfer ---------------------------------------------------------------------------- */
@@ -122,88 +121,72 @@ json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
 	return vbd_encode_end(&out);
 }
 
-/* The transfer of the path; NULL, and an answer, if there is none. */
-static struct vbd_transfer_record *find(struct vbd_request *req)
-{
-	struct vbd_error err = {0};
-	struct vbd_transfer_record *record =
-		vbd_transfer_find(vbd_request_daemon(req), req->ref, &err);
+/* --- a task ---------------------------------------------------------------------------------- */
 
-	if (!record)
-		vbd_reply_problem(req, &err);
-	return record;
+static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+{
+	return vbd_transfer_find(daemon, ref, err);
 }
+
+static json_t *encode_item(const void *item, struct vbd_request *req)
+{
+	(void)req;
+	return vbd_encode_transfer(item);
+}
+
+static const struct vbd_transfer_record *record_of(const void *item)
+{
+	return item;
+}
+
+static enum vbd_task_state task_state(const void *item)
+{
+	enum vbd_transfer_state state = record_of(item)->transfer.state;
+
+	if (state == VBD_TRANSFER_DONE)
+		return VBD_TASK_DONE;
+	return vbd_transfer_state_ended(state) ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
+}
+
+static void tell_problem(const void *item, struct vbd_error *ret_err)
+{
+	vbd_transfer_problem(item, ret_err);
+}
+
+static void cancel(void *item)
+{
+	vbd_transfer_cancel(item);
+}
+
+static void forget(void *item)
+{
+	vbd_transfer_forget(item);
+}
+
+static const struct vbd_task_kind transfer_task = {
+	.collection = "transfers",
+	.gone = "the transfer was deleted meanwhile",
+	.find = find,
+	.encode = encode_item,
+	.state = task_state,
+	.problem = tell_problem,
+	.cancel = cancel,
+	.forget = forget,
+};
 
 void vbd_get_transfer(struct vbd_request *req)
 {
-	struct vbd_transfer_record *record = find(req);
-
-	if (record)
-		vbd_reply_json(req, 200, vbd_encode_transfer(record));
+	vbd_task_get(req, &transfer_task);
 }
 
 void vbd_delete_transfer(struct vbd_request *req)
 {
-	struct vbd_transfer_record *record = find(req);
-
-	if (!record)
-		return;
-	if (vbd_transfer_state_ended(record->transfer.state)) {
-		vbd_transfer_forget(record);
-		vbd_reply_empty(req, 204);
-	} else {
-		vbd_transfer_cancel(record);
-		vbd_reply_json(req, 202, vbd_encode_transfer(record));
-	}
-}
-
-/* --- waiting for the end --------------------------------------------------------------------- */
-
-struct end_waiter {
-	struct vbd_waiter waiter; /* first */
-	struct vbd_transfer_record *record;
-};
-
-static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
-{
-	const struct end_waiter *waiter = VBD_CONTAINER_OF(base, struct end_waiter, waiter);
-	const struct vbd_transfer_record *record = waiter->record;
-	struct vbd_request *req = base->req;
-	struct vbd_error err = {0};
-	bool done, failed;
-
-	if (why == VBD_WAKE_OBJECT_GONE) {
-		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the transfer was deleted meanwhile");
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	done = record->transfer.state == VBD_TRANSFER_DONE;
-	failed = !done && vbd_transfer_state_ended(record->transfer.state);
-	/* Without a wait the state is told as it is; with one, what ended it is the answer. */
-	if (failed && req->wait_asked) {
-		vbd_transfer_problem(record, &err);
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	if (!done && why != VBD_WAKE_TIMEOUT)
-		return;
-	vbd_request_add_location(req, "transfers", record->object.id);
-	vbd_reply_json(req, done ? 201 : 202, vbd_encode_transfer(record));
+	vbd_task_delete(req, &transfer_task);
 }
 
 void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record)
 {
-	struct end_waiter *waiter = calloc(1, sizeof(*waiter));
-	struct vbd_error err = {0};
-
-	if (!waiter) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory to wait");
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	waiter->waiter.answer = answer_end;
-	waiter->record = record;
-	vbd_waiter_run(&waiter->waiter, req, &record->watches, (uint64_t)req->wait_s * 1000);
+	vbd_task_answer(req, &transfer_task, record, &record->watches);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -225,22 +208,6 @@ void vbd_create_transfer(struct vbd_request *req)
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
-
-static json_t *encode_item(const void *item, struct vbd_request *req)
-{
-	(void)req;
-	return vbd_encode_transfer(item);
-}
-
-static void walk_transfers(void *context, vbd_page_visit_cb visit, void *visitor)
-{
-	vbd_walk_registry(((struct vbd_api *)context)->daemon->transfers, visit, visitor);
-}
-
-static const struct vbd_transfer_record *record_of(const void *item)
-{
-	return item;
-}
 
 static bool transfer_in_state(const void *item, const char *state)
 {
@@ -275,11 +242,11 @@ static const struct vbd_page_source transfer_page = {
 	.states = transfer_states,
 	.in_state = transfer_in_state,
 	.id = vbd_object_id,
-	.walk = walk_transfers,
+	.walk = vbd_walk_registry,
 	.encode = encode_item,
 };
 
 void vbd_list_transfers(struct vbd_request *req)
 {
-	vbd_page_reply(req, &transfer_page);
+	vbd_page_reply(req, &transfer_page, vbd_request_daemon(req)->transfers);
 }

@@ -2,18 +2,22 @@
 #include "api/encode.h"
 #include "api/handlers.h"
 #include "api/page.h"
-#include "api/waiter.h"
+#include "api/task.h"
 #include "daemon/windows.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* --- one window ------------------------------------------------------------------------------ */
 
+static const struct vbd_window_record *record_of(const void *item)
+{
+	return item;
+}
+
 static json_t *encode_window(const void *item, struct vbd_request *req)
 {
-	const struct vbd_window_record *record = item;
+	const struct vbd_window_record *record = record_of(item);
 	const struct vbd_window *window = &record->window;
 	const struct vbd_window_range *range = &window->range;
 	struct vbd_encoder out = vbd_encode_begin();
@@ -40,116 +44,57 @@ static json_t *encode_window(const void *item, struct vbd_request *req)
 	return vbd_encode_end(&out);
 }
 
-/* The window of the path; NULL, and an answer, if there is none. */
-static struct vbd_window_record *find(struct vbd_request *req)
-{
-	struct vbd_error err = {0};
-	struct vbd_window_record *record = vbd_window_find(vbd_request_daemon(req), req->ref, &err);
+/* --- its task: the binding ------------------------------------------------------------------- */
 
-	if (!record)
-		vbd_reply_problem(req, &err);
-	return record;
+static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+{
+	return vbd_window_find(daemon, ref, err);
 }
+
+static enum vbd_task_state task_state(const void *item)
+{
+	enum vbd_window_state state = record_of(item)->window.state;
+
+	if (state == VBD_WINDOW_READY)
+		return VBD_TASK_DONE;
+	return vbd_window_state_ended(state) ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
+}
+
+static void tell_problem(const void *item, struct vbd_error *ret_err)
+{
+	const struct vbd_window_record *record = record_of(item);
+
+	*ret_err = record->error;
+	if (ret_err->status == VBD_OK)
+		(void)vbd_error_set(ret_err, VBD_E_CANCELLED, "the window was revoked meanwhile");
+	(void)vbd_registry_path(record->daemon->windows, record->object.id, ret_err->object);
+}
+
+static const struct vbd_task_kind window_task = {
+	.collection = "windows",
+	.gone = "the window was deleted meanwhile",
+	.find = find,
+	.encode = encode_window,
+	.state = task_state,
+	.problem = tell_problem,
+};
 
 void vbd_get_window(struct vbd_request *req)
 {
-	struct vbd_window_record *record = find(req);
-
-	if (record)
-		vbd_reply_json(req, 200, encode_window(record, req));
-}
-
-/* --- waiting --------------------------------------------------------------------------------- */
-
-struct window_waiter {
-	struct vbd_waiter waiter; /* first */
-	struct vbd_window_record *record;
-};
-
-static bool is_over(const struct vbd_window_record *record)
-{
-	return vbd_window_state_ended(record->window.state);
-}
-
-static void reply_end(struct vbd_request *req, const struct vbd_window_record *record)
-{
-	struct vbd_error err = record->error;
-
-	if (err.status == VBD_OK)
-		(void)vbd_error_set(&err, VBD_E_CANCELLED, "the window was revoked meanwhile");
-	(void)vbd_registry_path(record->daemon->windows, record->object.id, err.object);
-	vbd_reply_problem(req, &err);
-}
-
-static void reply_gone(struct vbd_request *req)
-{
-	struct vbd_error err = {0};
-
-	(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the window was deleted meanwhile");
-	vbd_reply_problem(req, &err);
-}
-
-static void answer_bound(struct vbd_waiter *base, enum vbd_wake why)
-{
-	const struct vbd_window_record *record =
-		VBD_CONTAINER_OF(base, struct window_waiter, waiter)->record;
-	struct vbd_request *req = base->req;
-	bool ready;
-
-	if (why == VBD_WAKE_OBJECT_GONE) {
-		reply_gone(req);
-		return;
-	}
-	/* Without a wait the state is told as it is; with one, what ended it is the answer. */
-	if (is_over(record) && req->wait_asked) {
-		reply_end(req, record);
-		return;
-	}
-	ready = record->window.state == VBD_WINDOW_READY;
-	if (!ready && why != VBD_WAKE_TIMEOUT)
-		return;
-	vbd_request_add_location(req, "windows", record->object.id);
-	vbd_reply_json(req, ready ? 201 : 202, encode_window(record, req));
-}
-
-static void answer_forgotten(struct vbd_waiter *base, enum vbd_wake why)
-{
-	const struct vbd_window_record *record =
-		VBD_CONTAINER_OF(base, struct window_waiter, waiter)->record;
-
-	if (why == VBD_WAKE_OBJECT_GONE)
-		vbd_reply_empty(base->req, 204);
-	else if (why == VBD_WAKE_TIMEOUT)
-		vbd_reply_json(base->req, 202, encode_window(record, base->req));
-}
-
-static void wait_for(struct vbd_request *req, struct vbd_window_record *record,
-	void (*answer)(struct vbd_waiter *waiter, enum vbd_wake why))
-{
-	struct window_waiter *waiter = calloc(1, sizeof(*waiter));
-	struct vbd_error err = {0};
-
-	if (!waiter) {
-		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory to wait");
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	waiter->waiter.answer = answer;
-	waiter->record = record;
-	vbd_waiter_run(&waiter->waiter, req, &record->watches, (uint64_t)req->wait_s * 1000);
+	vbd_task_get(req, &window_task);
 }
 
 void vbd_delete_window(struct vbd_request *req)
 {
-	struct vbd_window_record *record = find(req);
+	struct vbd_window_record *record = vbd_task_find(req, &window_task);
 
 	if (!record)
 		return;
 	vbd_window_forget(record);
-	if (is_over(record))
+	if (vbd_window_state_ended(record->window.state))
 		vbd_reply_empty(req, 204);
 	else
-		wait_for(req, record, answer_forgotten);
+		vbd_task_answer_gone(req, &window_task, record, &record->watches);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -271,22 +216,12 @@ void vbd_create_window(struct vbd_request *req)
 	struct vbd_error err = {0};
 
 	if (create_window(req, &record, &err) == VBD_OK)
-		wait_for(req, record, answer_bound);
+		vbd_task_answer(req, &window_task, record, &record->watches);
 	else
 		vbd_reply_problem(req, &err);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
-
-static void walk_windows(void *context, vbd_page_visit_cb visit, void *visitor)
-{
-	vbd_walk_registry(((struct vbd_api *)context)->daemon->windows, visit, visitor);
-}
-
-static const struct vbd_window_record *record_of(const void *item)
-{
-	return item;
-}
 
 static bool window_in_state(const void *item, const char *state)
 {
@@ -319,11 +254,11 @@ static const struct vbd_page_source window_page = {
 	.states = window_states,
 	.in_state = window_in_state,
 	.id = vbd_object_id,
-	.walk = walk_windows,
+	.walk = vbd_walk_registry,
 	.encode = encode_window,
 };
 
 void vbd_list_windows(struct vbd_request *req)
 {
-	vbd_page_reply(req, &window_page);
+	vbd_page_reply(req, &window_page, vbd_request_daemon(req)->windows);
 }

@@ -208,7 +208,7 @@ static json_t *encode(const struct page *page, size_t start, struct vbd_request 
 		"items", items);
 }
 
-void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source)
+void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source, void *listed)
 {
 	struct page page = {.source = source, .limit = 100};
 	struct vbd_error err = {0};
@@ -216,7 +216,7 @@ void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *sourc
 	enum vbd_status status = parse(&page, req, &err);
 
 	if (status == VBD_OK) {
-		source->walk(req->context, collect, &page);
+		source->walk(listed, collect, &page);
 		if (page.failed)
 			status = vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the list");
 	}

@@ -29,13 +29,14 @@ struct vbd_page_source {
 	bool (*in_state)(const void *item, const char *state);
 	uint64_t (*id)(const void *item);
 	/* Calls @visit with every item, ids ascending. */
-	void (*walk)(void *context, vbd_page_visit_cb visit, void *visitor);
+	void (*walk)(void *listed, vbd_page_visit_cb visit, void *visitor);
 	/* A new reference; NULL without memory. */
 	json_t *(*encode)(const void *item, struct vbd_request *req);
 };
 
-/** vbd_page_reply - answer a list request */
-void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source);
+/** vbd_page_reply - answer a list request
+ * @listed: what `walk` goes through */
+void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source, void *listed);
 
 /** vbd_compare_u64 - for compare functions */
 static inline int vbd_compare_u64(uint64_t a, uint64_t b)

@@ -2,6 +2,7 @@
 #include "api/waiter.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static void end(struct vbd_waiter *waiter)
 {
@@ -36,27 +37,40 @@ static void on_gone(struct vbd_request *req, void *arg)
 	end(waiter);
 }
 
-void vbd_waiter_run(struct vbd_waiter *waiter, struct vbd_request *req, struct vbd_link *watches,
-	uint64_t wait_ms)
+static enum vbd_status park(const struct vbd_waiter *waiter, size_t size_bytes,
+	struct vbd_link *watches, uint64_t timeout_ms, struct vbd_error *err)
+{
+	struct vbd_waiter *parked = malloc(size_bytes);
+	enum vbd_status status;
+
+	if (!parked)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to wait");
+	memcpy(parked, waiter, size_bytes);
+	vbd_list_init(&parked->watch.link);
+	parked->watch.cb = on_changed;
+	status = vbd_request_park(parked->req, timeout_ms, on_timeout, on_gone, parked, err);
+	if (status == VBD_OK)
+		vbd_watch_add(watches, &parked->watch);
+	else
+		free(parked);
+	return status;
+}
+
+void vbd_waiter_run(struct vbd_waiter *waiter, size_t size_bytes, struct vbd_request *req,
+	struct vbd_link *watches, uint64_t wait_ms)
 {
 	uint64_t timeout_ms = wait_ms == VBD_WAIT_UNBOUNDED ? 0 : wait_ms;
 	struct vbd_error err = {0};
 
-	vbd_list_init(&waiter->watch.link);
-	waiter->watch.cb = on_changed;
 	waiter->req = req;
 	waiter->answer(waiter, VBD_WAKE_CHANGED);
 	if (!req->reply.status && !wait_ms)
 		waiter->answer(waiter, VBD_WAKE_TIMEOUT);
-	if (!req->reply.status &&
-		vbd_request_park(req, timeout_ms, on_timeout, on_gone, waiter, &err) == VBD_OK) {
-		vbd_watch_add(watches, &waiter->watch);
+	if (req->reply.status || park(waiter, size_bytes, watches, timeout_ms, &err) == VBD_OK)
 		return;
-	}
 	/* What a POST began goes on, whether anybody can wait for it or not. */
-	if (!req->reply.status && req->method != VBD_METHOD_GET)
+	if (req->method != VBD_METHOD_GET)
 		waiter->answer(waiter, VBD_WAKE_TIMEOUT);
-	else if (!req->reply.status)
+	else
 		vbd_reply_problem(req, &err);
-	end(waiter);
 }

@@ -16,7 +16,7 @@ enum vbd_wake {
 	VBD_WAKE_OBJECT_GONE, /* the object is not to be touched any more: reply */
 };
 
-/* Embedded as the first member of what a handler needs for its answer; from calloc(). */
+/* Embedded as the first member of what a handler needs for its answer. */
 struct vbd_waiter {
 	struct vbd_watch watch;
 	struct vbd_request *req;
@@ -27,14 +27,16 @@ struct vbd_waiter {
 
 /**
  * vbd_waiter_run - answer now if possible, else when the object changes, else at the deadline
- * @waiter:  taken over, and freed when there is an answer; `answer` is set
- * @watches: the object's list
- * @wait_ms: 0 answers at once; VBD_WAIT_UNBOUNDED for what is sure to end by itself
+ * @waiter:     the caller's; `answer` is set
+ * @size_bytes: of what @waiter is the first member of; that much is copied if it comes to waiting
+ * @watches:    the object's list
+ * @wait_ms:    0 answers at once; VBD_WAIT_UNBOUNDED for what is sure to end by itself
  *
  * When the client leaves or the server stops, a GET is dropped; anything else is answered as at its
- * deadline, so that a repeat under the same Idempotency-Key learns what has come of it.
+ * deadline, so that a repeat under the same Idempotency-Key learns what has come of it. So it is
+ * when it can't wait at all, for want of memory or because too many do; a GET is told that.
  */
-void vbd_waiter_run(struct vbd_waiter *waiter, struct vbd_request *req, struct vbd_link *watches,
-	uint64_t wait_ms);
+void vbd_waiter_run(struct vbd_waiter *waiter, size_t size_bytes, struct vbd_request *req,
+	struct vbd_link *watches, uint64_t wait_ms);
 
 #endif

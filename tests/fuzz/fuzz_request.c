@@ -63,9 +63,9 @@ static void say(struct vbd_request *req)
 
 static const uint64_t items[] = {1, 2, 3, 5, 8};
 
-static void walk(void *context, vbd_page_visit_cb visit, void *visitor)
+static void walk(void *listed, vbd_page_visit_cb visit, void *visitor)
 {
-	(void)context;
+	(void)listed;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(items); i++)
 		visit(&items[i], visitor);
 }
@@ -104,7 +104,7 @@ static const struct vbd_page_source source = {.fields = fields,
 
 static void list(struct vbd_request *req)
 {
-	vbd_page_reply(req, &source);
+	vbd_page_reply(req, &source, NULL);
 }
 
 static const struct vbd_route routes[] = {

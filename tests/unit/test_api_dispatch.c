@@ -125,9 +125,9 @@ struct item {
 
 static const struct item items[] = {{1, 30}, {2, 10}, {3, 20}, {5, 10}, {8, 40}};
 
-static void walk(void *context, vbd_page_visit_cb visit, void *visitor)
+static void walk(void *listed, vbd_page_visit_cb visit, void *visitor)
 {
-	(void)context;
+	(void)listed;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(items); i++)
 		visit(&items[i], visitor);
 }
@@ -170,7 +170,7 @@ static const struct vbd_page_source source = {.fields = fields,
 
 static void list_items(struct vbd_request *req)
 {
-	vbd_page_reply(req, &source);
+	vbd_page_reply(req, &source, NULL);
 }
 
 static void answer_wait(struct vbd_waiter *waiter, enum vbd_wake why)
@@ -183,10 +183,9 @@ static void answer_wait(struct vbd_waiter *waiter, enum vbd_wake why)
 
 static void wait_for_change(struct vbd_request *req)
 {
-	struct vbd_waiter *waiter = calloc(1, sizeof(*waiter));
+	struct vbd_waiter waiter = {.answer = answer_wait};
 
-	waiter->answer = answer_wait;
-	vbd_waiter_run(waiter, req, &test.watches, (uint64_t)req->wait_s * 1000);
+	vbd_waiter_run(&waiter, sizeof(waiter), req, &test.watches, (uint64_t)req->wait_s * 1000);
 }
 
 static const struct vbd_route routes[] = {

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/task.h"
+
+#include "api/handlers.h"
+#include "api/waiter.h"
+
+void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
+{
+	struct vbd_error err = {0};
+	void *task = kind->find(vbd_request_daemon(req), req->ref, &err);
+
+	if (!task)
+		vbd_reply_problem(req, &err);
+	return task;
+}
+
+void vbd_task_get(struct vbd_request *req, const struct vbd_task_kind *kind)
+{
+	const void *task = vbd_task_find(req, kind);
+
+	if (task)
+		vbd_reply_json(req, 200, kind->encode(task, req));
+}
+
+void vbd_task_delete(struct vbd_request *req, const struct vbd_task_kind *kind)
+{
+	void *task = vbd_task_find(req, kind);
+
+	if (!task)
+		return;
+	if (kind->state(task) == VBD_TASK_RUNNING) {
+		kind->cancel(task);
+		vbd_reply_json(req, 202, kind->encode(task, req));
+	} else {
+		kind->forget(task);
+		vbd_reply_empty(req, 204);
+	}
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+struct task_waiter {
+	struct vbd_waiter waiter; /* first */
+	const struct vbd_task_kind *kind;
+	const void *task;
+};
+
+static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
+{
+	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
+	const struct vbd_task_kind *kind = waiter->kind;
+	struct vbd_request *req = base->req;
+	struct vbd_error err = {0};
+	enum vbd_task_state state;
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "%s", kind->gone);
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	state = kind->state(waiter->task);
+	/* Without a wait the state is told as it is; with one, what ended it is the answer. */
+	if (state == VBD_TASK_FAILED && req->wait_asked) {
+		kind->problem(waiter->task, &err);
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	if (state == VBD_TASK_RUNNING && why != VBD_WAKE_TIMEOUT)
+		return;
+	vbd_request_add_location(req, kind->collection, vbd_object_id(waiter->task));
+	vbd_reply_json(req, state == VBD_TASK_DONE ? 201 : 202, kind->encode(waiter->task, req));
+}
+
+static void answer_gone(struct vbd_waiter *base, enum vbd_wake why)
+{
+	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
+
+	if (why == VBD_WAKE_OBJECT_GONE)
+		vbd_reply_empty(base->req, 204);
+	else if (why == VBD_WAKE_TIMEOUT)
+		vbd_reply_json(base->req, 202, waiter->kind->encode(waiter->task, base->req));
+}
+
+static void run(struct vbd_request *req, struct task_waiter *waiter, struct vbd_link *watches)
+{
+	vbd_waiter_run(
+		&waiter->waiter, sizeof(*waiter), req, watches, (uint64_t)req->wait_s * 1000);
+}
+
+void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, void *task,
+	struct vbd_link *watches)
+{
+	run(req, &(struct task_waiter){.waiter.answer = answer_end, .kind = kind, .task = task},
+		watches);
+}
+
+void vbd_task_answer_gone(struct vbd_request *req, const struct vbd_task_kind *kind, void *task,
+	struct vbd_link *watches)
+{
+	run(req, &(struct task_waiter){.waiter.answer = answer_gone, .kind = kind, .task = task},
+		watches);
+}

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What all tasks share, over a task of the test's; transport and daemon are played by the test. */
+#include "api/handlers.h"
+#include "api/task.h"
+#include "api/waiter.h"
+#include "daemon/watch.h"
+#include "tests/fake/provider_fake.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+struct errand {
+	struct vbd_object object; /* first */
+	enum vbd_task_state state;
+	struct vbd_link watches;
+	int cancelled, forgotten;
+};
+
+static struct {
+	struct vbd_api api;
+	struct vbd_request req;
+	struct errand errand;
+	bool unknown; /* nothing is found */
+	int answered; /* parked requests that were answered */
+	uint64_t timeout_ms;
+	vbd_request_cb on_timeout, on_gone;
+	void *park_arg;
+	enum vbd_status park_status;
+} test;
+
+/* --- a transport ----------------------------------------------------------------------------- */
+
+static enum vbd_status park(struct vbd_request *req, uint64_t timeout_ms, vbd_request_cb on_timeout,
+	vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+{
+	(void)req;
+	if (test.park_status != VBD_OK)
+		return vbd_error_set(err, test.park_status, "no");
+	test.timeout_ms = timeout_ms;
+	test.on_timeout = on_timeout;
+	test.on_gone = on_gone;
+	test.park_arg = arg;
+	return VBD_OK;
+}
+
+static void answered(struct vbd_request *req)
+{
+	(void)req;
+	test.answered++;
+}
+
+static const struct vbd_transport transport = {.park = park, .answered = answered};
+
+/* --- a task ---------------------------------------------------------------------------------- */
+
+static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+{
+	(void)daemon;
+	if (!test.unknown)
+		return &test.errand;
+	(void)vbd_error_set(err, VBD_E_NOT_FOUND, "there is no errand %s", ref);
+	return NULL;
+}
+
+static json_t *encode(const void *task, struct vbd_request *req)
+{
+	const struct errand *errand = task;
+
+	(void)req;
+	return json_pack(
+		"{s:I, s:i}", "id", (json_int_t)errand->object.id, "state", (int)errand->state);
+}
+
+static enum vbd_task_state task_state(const void *task)
+{
+	return ((const struct errand *)task)->state;
+}
+
+static void tell_problem(const void *task, struct vbd_error *ret_err)
+{
+	(void)task;
+	(void)vbd_error_set(ret_err, VBD_E_CANCELLED, "it went wrong");
+}
+
+static void cancel(void *task)
+{
+	((struct errand *)task)->cancelled++;
+}
+
+static void forget(void *task)
+{
+	((struct errand *)task)->forgotten++;
+}
+
+static const struct vbd_task_kind kind = {
+	.collection = "errands",
+	.gone = "the errand was deleted meanwhile",
+	.find = find,
+	.encode = encode,
+	.state = task_state,
+	.problem = tell_problem,
+	.cancel = cancel,
+	.forget = forget,
+};
+
+/* --- requests -------------------------------------------------------------------------------- */
+
+static int set_up(void **state)
+{
+	(void)state;
+	memset(&test, 0, sizeof(test));
+	vbd_list_init(&test.errand.watches);
+	test.errand.object.id = 7;
+	test.req = (struct vbd_request){.transport = &transport,
+		.method = VBD_METHOD_POST,
+		.ref = "7",
+		.context = &test.api};
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	fake_memory_fail_nth(0);
+	vbd_request_fini(&test.req);
+	return 0;
+}
+
+/* POST, with `Prefer: wait=` if @wait_s is not 0; its HTTP status, 0 while it waits. */
+static unsigned int post(unsigned int wait_s)
+{
+	test.req.wait_s = wait_s;
+	test.req.wait_asked = wait_s != 0;
+	vbd_task_answer(&test.req, &kind, &test.errand, &test.errand.watches);
+	return test.req.reply.status;
+}
+
+static unsigned int delete_and_wait(unsigned int wait_s)
+{
+	test.req.method = VBD_METHOD_DELETE;
+	test.req.wait_s = wait_s;
+	test.req.wait_asked = wait_s != 0;
+	vbd_task_answer_gone(&test.req, &kind, &test.errand, &test.errand.watches);
+	return test.req.reply.status;
+}
+
+static void becomes(enum vbd_task_state state)
+{
+	test.errand.state = state;
+	vbd_watch_notify(&test.errand.watches, false);
+}
+
+static bool answer_has(const char *text)
+{
+	return memmem(test.req.reply.body, test.req.reply.body_bytes, text, strlen(text)) != NULL;
+}
+
+static void assert_answer(unsigned int status, const char *text)
+{
+	assert_int_equal(test.req.reply.status, status);
+	if (text)
+		assert_true(answer_has(text));
+	else
+		assert_int_equal(test.req.reply.body_bytes, 0);
+	assert_true(vbd_list_empty(&test.errand.watches));
+}
+
+static void assert_location(const char *location)
+{
+	const char *header = vbd_reply_find_header(&test.req.reply, "Location");
+
+	if (location)
+		assert_string_equal(header, location);
+	else
+		assert_null(header);
+}
+
+/* --- GET and DELETE -------------------------------------------------------------------------- */
+
+static void test_task__it_is_shown(void **state)
+{
+	(void)state;
+	test.req.method = VBD_METHOD_GET;
+	vbd_task_get(&test.req, &kind);
+	assert_answer(200, "\"id\":7");
+}
+
+static void test_task__what_is_not_there_is_a_problem(void **state)
+{
+	(void)state;
+	test.unknown = true;
+	vbd_task_get(&test.req, &kind);
+	assert_answer(404, "there is no errand 7");
+	vbd_request_fini(&test.req);
+	test.req.reply = (struct vbd_reply){0};
+	vbd_task_delete(&test.req, &kind);
+	assert_answer(404, "not_found");
+	assert_int_equal(test.errand.cancelled + test.errand.forgotten, 0);
+}
+
+static void test_task__a_deletion_cancels_what_runs(void **state)
+{
+	(void)state;
+	vbd_task_delete(&test.req, &kind);
+	assert_answer(202, "\"id\":7");
+	assert_int_equal(test.errand.cancelled, 1);
+	assert_int_equal(test.errand.forgotten, 0);
+}
+
+static void test_task__a_deletion_forgets_what_has_ended(void **state)
+{
+	static const enum vbd_task_state ended[] = {VBD_TASK_DONE, VBD_TASK_FAILED};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(ended); i++) {
+		(void)set_up(state);
+		test.errand.state = ended[i];
+		vbd_task_delete(&test.req, &kind);
+		assert_answer(204, NULL);
+		assert_int_equal(test.errand.cancelled, 0);
+		assert_int_equal(test.errand.forgotten, 1);
+	}
+}
+
+/* --- POST ------------------------------------------------------------------------------------ */
+
+static void test_task__without_a_wait_its_state_is_told(void **state)
+{
+	static const struct {
+		enum vbd_task_state state;
+		unsigned int status;
+	} cases[] = {{VBD_TASK_RUNNING, 202}, {VBD_TASK_DONE, 201}, {VBD_TASK_FAILED, 202}};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
+		(void)set_up(state);
+		test.errand.state = cases[i].state;
+		assert_int_equal(post(0), cases[i].status);
+		assert_answer(cases[i].status, "\"id\":7");
+		assert_location("/v1/errands/7");
+		vbd_request_fini(&test.req);
+	}
+}
+
+static void test_task__who_waits_is_told_when_it_is_done(void **state)
+{
+	(void)state;
+	assert_int_equal(post(10), 0);
+	assert_int_equal(test.timeout_ms, 10000);
+	becomes(VBD_TASK_RUNNING);
+	assert_int_equal(test.req.reply.status, 0);
+	becomes(VBD_TASK_DONE);
+	assert_answer(201, "\"id\":7");
+	assert_location("/v1/errands/7");
+	assert_int_equal(test.answered, 1);
+}
+
+static void test_task__who_waits_is_told_why_it_failed(void **state)
+{
+	(void)state;
+	assert_int_equal(post(10), 0);
+	becomes(VBD_TASK_FAILED);
+	assert_int_equal(test.req.reply.status, vbd_status_http(VBD_E_CANCELLED));
+	assert_answer(test.req.reply.status, "it went wrong");
+	assert_location(NULL);
+}
+
+static void test_task__a_wait_that_is_over_tells_the_state(void **state)
+{
+	(void)state;
+	assert_int_equal(post(10), 0);
+	test.on_timeout(&test.req, test.park_arg);
+	assert_answer(202, "\"id\":7");
+	assert_location("/v1/errands/7");
+}
+
+static void test_task__its_deletion_answers_who_waits(void **state)
+{
+	(void)state;
+	assert_int_equal(post(10), 0);
+	vbd_watch_notify(&test.errand.watches, true);
+	assert_answer(404, "the errand was deleted meanwhile");
+	assert_int_equal(test.answered, 1);
+}
+
+/* What is kept for a repeat under the same Idempotency-Key. */
+static void test_task__a_client_that_leaves_leaves_an_answer(void **state)
+{
+	(void)state;
+	assert_int_equal(post(10), 0);
+	test.req.abandoned = true; /* as the server does */
+	test.on_gone(&test.req, test.park_arg);
+	assert_answer(202, "\"id\":7");
+	assert_int_equal(test.answered, 0);
+	becomes(VBD_TASK_DONE);
+}
+
+static void test_task__without_memory_to_wait_its_state_is_told(void **state)
+{
+	(void)state;
+	fake_memory_fail_nth(1);
+	assert_int_equal(post(10), 202);
+	assert_true(fake_memory_failed());
+	assert_answer(202, "\"id\":7");
+	assert_location("/v1/errands/7");
+	assert_null(test.park_arg);
+}
+
+static void test_task__where_too_many_wait_its_state_is_told(void **state)
+{
+	(void)state;
+	test.park_status = VBD_E_LIMIT_REACHED;
+	assert_int_equal(post(10), 202);
+	assert_answer(202, "\"id\":7");
+}
+
+static void test_task__what_ends_at_once_takes_no_memory_to_wait(void **state)
+{
+	(void)state;
+	test.errand.state = VBD_TASK_DONE;
+	test.park_status = VBD_E_INTERNAL;
+	assert_int_equal(post(10), 201);
+	assert_null(test.park_arg);
+}
+
+/* --- DELETE that waits ----------------------------------------------------------------------- */
+
+static void test_task__a_deletion_is_told_when_the_record_is_gone(void **state)
+{
+	(void)state;
+	assert_int_equal(delete_and_wait(10), 0);
+	becomes(VBD_TASK_FAILED);
+	assert_int_equal(test.req.reply.status, 0);
+	vbd_watch_notify(&test.errand.watches, true);
+	assert_answer(204, NULL);
+}
+
+static void test_task__a_deletion_that_takes_longer_is_under_way(void **state)
+{
+	(void)state;
+	assert_int_equal(delete_and_wait(0), 202);
+	assert_answer(202, "\"id\":7");
+	vbd_request_fini(&test.req);
+	(void)set_up(state);
+	assert_int_equal(delete_and_wait(10), 0);
+	test.on_timeout(&test.req, test.park_arg);
+	assert_answer(202, "\"id\":7");
+}
+
+static void test_task__a_deletion_without_memory_to_wait_is_under_way(void **state)
+{
+	(void)state;
+	fake_memory_fail_nth(1);
+	assert_int_equal(delete_and_wait(10), 202);
+	assert_true(fake_memory_failed());
+	assert_answer(202, "\"id\":7");
+}
+
+/* --- what began nothing ---------------------------------------------------------------------- */
+
+static void answer_never(struct vbd_waiter *waiter, enum vbd_wake why)
+{
+	(void)waiter;
+	(void)why;
+}
+
+static void test_waiter__a_get_without_memory_to_wait_is_told_so(void **state)
+{
+	struct vbd_waiter waiter = {.answer = answer_never};
+
+	(void)state;
+	test.req.method = VBD_METHOD_GET;
+	fake_memory_fail_nth(1);
+	vbd_waiter_run(&waiter, sizeof(waiter), &test.req, &test.errand.watches, 10);
+	assert_answer(507, "no memory to wait");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_task__it_is_shown),
+		TEST(test_task__what_is_not_there_is_a_problem),
+		TEST(test_task__a_deletion_cancels_what_runs),
+		TEST(test_task__a_deletion_forgets_what_has_ended),
+		TEST(test_task__without_a_wait_its_state_is_told),
+		TEST(test_task__who_waits_is_told_when_it_is_done),
+		TEST(test_task__who_waits_is_told_why_it_failed),
+		TEST(test_task__a_wait_that_is_over_tells_the_state),
+		TEST(test_task__its_deletion_answers_who_waits),
+		TEST(test_task__a_client_that_leaves_leaves_an_answer),
+		TEST(test_task__without_memory_to_wait_its_state_is_told),
+		TEST(test_task__where_too_many_wait_its_state_is_told),
+		TEST(test_task__what_ends_at_once_takes_no_memory_to_wait),
+		TEST(test_task__a_deletion_is_told_when_the_record_is_gone),
+		TEST(test_task__a_deletion_that_takes_longer_is_under_way),
+		TEST(test_task__a_deletion_without_memory_to_wait_is_under_way),
+		TEST(test_waiter__a_get_without_memory_to_wait_is_told_so),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
