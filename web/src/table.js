@@ -31,6 +31,18 @@ export function matches(text, query) {
 		.every((word) => low.includes(word));
 }
 
+/**
+ * narrowed - what a search and a choice leave of rows, as {shown, counts}
+ * choices are [key, label, test(row)], and an unknown `show` is the first of them; counts are what each would leave of
+ * what was found, by key. With `only` (an id, as text) all others are left out.
+ */
+export function narrowed(rows, { q = "", textOf, choices = [], show, only = "" }) {
+	const found = rows.filter((row) => (!q || matches(textOf(row), q)) && (!only || String(row.id) === only));
+	const counts = Object.fromEntries(choices.map(([key, , test]) => [key, found.filter(test).length]));
+	const chosen = choices.find(([key]) => key === show) ?? choices[0];
+	return { shown: chosen ? found.filter(chosen[2]) : found, counts };
+}
+
 /** nextSort - what a click on a column's head leads to */
 export function nextSort(sort, key, firstDown = false) {
 	if (sort === key) return `-${key}`;

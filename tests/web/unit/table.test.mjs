@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import test from "node:test";
-import { inSight, matches, nextSort, sorted } from "../../../web/src/table.js";
+import { inSight, matches, narrowed, nextSort, sorted } from "../../../web/src/table.js";
 
 const columns = [
 	{ key: "name", value: (row) => row.name },
@@ -47,5 +47,47 @@ test("of a thousand rows only those in sight are drawn, and some more", () => {
 	assert.deepEqual(at(8000), { from: 195, to: 225 });
 	assert.deepEqual(at(40000), { from: 995, to: 1000 });
 	assert.deepEqual(at(-5000), { from: 0, to: 0 });
-	assert.deepEqual(inSight({ top: 0, bottom: 800, rowHeight: 40, count: 0 }), { from: 0, to: 0 });
+	assert.deepEqual(inSight({ top: 0, bottom: 800, rowHeight: 40, count: 0 }), {
+		from: 0,
+		to: 0,
+	});
+});
+
+const CHOICES = [
+	["all", "All", () => true],
+	["open", "Open", ({ state }) => state === "open"],
+	["failed", "Failed", ({ state }) => state === "failed"],
+];
+const FOUND = [
+	{ id: 1, name: "left", state: "open" },
+	{ id: 2, name: "right", state: "failed" },
+	{ id: 12, name: "upright", state: "open" },
+];
+const textOf = ({ name }) => name;
+
+test("a choice is counted for what the search has found", () => {
+	const { shown, counts } = narrowed(FOUND, {
+		q: "right",
+		textOf,
+		choices: CHOICES,
+		show: "open",
+	});
+
+	assert.deepEqual(ids(shown), [12]);
+	assert.deepEqual(counts, { all: 2, open: 1, failed: 1 });
+});
+
+test("without a choice, or with an unknown one, all that is found is shown", () => {
+	for (const show of [undefined, "", "odd", "toString"])
+		assert.deepEqual(ids(narrowed(FOUND, { textOf, choices: CHOICES, show }).shown), [1, 2, 12]);
+	assert.deepEqual(narrowed(FOUND, { q: "left", textOf }), {
+		shown: [FOUND[0]],
+		counts: {},
+	});
+});
+
+test("the one that was asked for is the only one, if it is there", () => {
+	assert.deepEqual(ids(narrowed(FOUND, { textOf, only: "2" }).shown), [2]);
+	assert.deepEqual(ids(narrowed(FOUND, { textOf, only: "3" }).shown), []);
+	assert.deepEqual(ids(narrowed(FOUND, { textOf, only: "" }).shown), [1, 2, 12]);
 });

@@ -4,10 +4,9 @@
 import { bytes, count } from "../format.js";
 import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useList, useMay } from "../hooks.js";
-import { navigate } from "../router.js";
-import { matches, sorted } from "../table.js";
-import { Copy, Empty, State, Trouble } from "../ui/bits.jsx";
-import { Search } from "../ui/search.jsx";
+import { sorted } from "../table.js";
+import { Copy, Empty, State } from "../ui/bits.jsx";
+import { List, useQuery } from "../ui/list.jsx";
 import { Table } from "../ui/table.jsx";
 
 const RIGHTS = { remote_write: "write", remote_read: "read", remote_atomic: "atomic", mw_bind: "windows" };
@@ -238,56 +237,42 @@ function Windows({ windows, buffers, sort, onSort }) {
 	);
 }
 
+function Registered({ buffers }) {
+	if (buffers.length === 0) return null;
+	return (
+		<p class="note">
+			{bytes(sum(buffers))} registered in{" "}
+			{buffers.length === 1 ? "one buffer" : `${count(buffers.length)} buffers`}.
+		</p>
+	);
+}
+
 export function BuffersView({ route }) {
 	const buffers = useList("buffers");
 	const windows = useList("windows");
-	const may = useMay();
-	const { q = "", id = "", window: windowId = "", sort = "-id", wsort = "-id" } = route.query;
-	const set = (query) => navigate({ view: "buffers", query: { ...route.query, ...query } }, { replace: true });
-	const columns = bufferColumns(may);
-	const isFound = (row) => (!q || matches(textOf(row), q)) && (!id || String(row.id) === id);
-	const rows = sorted(buffers.items.filter(isFound), columns, sort);
-
+	const [{ id, window: windowId = "", wsort = "-id" }, set] = useQuery(route);
 	return (
 		<div class="view">
-			<div class="view-head">
-				<h1>Buffers</h1>
-				<Search value={q} label="Search name, state, access …" onInput={(text) => set({ q: text })} />
-				<FormButton name="buffer" primary />
-			</div>
-			{buffers.loadedAt !== null && buffers.items.length > 0 && (
-				<p class="note">
-					{bytes(sum(buffers.items))} registered in{" "}
-					{buffers.items.length === 1 ? "one buffer" : `${count(buffers.items.length)} buffers`}.
-					{id && (
-						<>
-							{" "}
-							Only #{id} is shown. <a href="#/buffers">Show all</a>
-						</>
-					)}
-				</p>
-			)}
-			{buffers.problem && buffers.loadedAt === null && buffers.problem.status !== 0 && (
-				<Trouble problem={buffers.problem} />
-			)}
-			{rows.length > 0 && (
-				<Table
-					label="Buffers"
-					columns={columns}
-					rows={rows}
-					sort={sort}
-					onSort={(value) => set({ sort: value })}
-				/>
-			)}
-			{buffers.loadedAt !== null && rows.length === 0 && (
-				<Empty title={buffers.items.length ? "No buffer matches" : "No buffers yet"}>
-					<p class="muted">
-						{buffers.items.length
-							? "Clear the search."
-							: "A buffer is memory that a device can reach: what transfers read from and write to."}
-					</p>
-				</Empty>
-			)}
+			<List
+				route={route}
+				title="Buffers"
+				list={buffers}
+				noun="buffer"
+				search="Search name, state, access …"
+				textOf={textOf}
+				only={id}
+				columns={bufferColumns(useMay())}
+				action={<FormButton name="buffer" primary />}
+				empty={
+					<Empty title="No buffers yet">
+						<p class="muted">
+							A buffer is memory that a device can reach: what transfers read from and write to.
+						</p>
+					</Empty>
+				}
+			>
+				<Registered buffers={buffers.items} />
+			</List>
 			<Windows
 				windows={windows.items.filter((row) => !windowId || String(row.id) === windowId)}
 				buffers={buffers.byId}

@@ -5,9 +5,9 @@ import { useEffect, useState } from "preact/hooks";
 import { filterEvents, kindsOf } from "../events.js";
 import { clock, count } from "../format.js";
 import { useStore } from "../hooks.js";
-import { navigate, objectHash } from "../router.js";
+import { objectHash } from "../router.js";
 import { Empty } from "../ui/bits.jsx";
-import { Search } from "../ui/search.jsx";
+import { ListHead, useQuery } from "../ui/list.jsx";
 
 const PAGE = 200;
 const SEVERITIES = [
@@ -75,8 +75,7 @@ export function EventsView({ route }) {
 	const store = useStore();
 	const { shown, isHeld, waiting, hold, release } = useFeed(store.events);
 	const [limit, setLimit] = useState(PAGE);
-	const { q = "", severity = "", kind = "" } = route.query;
-	const set = (query) => navigate({ view: "events", query: { ...route.query, ...query } }, { replace: true });
+	const [{ q = "", severity = "", kind = "" }, set] = useQuery(route);
 	const found = filterEvents(shown, { q, severity, kind });
 
 	useEffect(() => setLimit(PAGE), [q, severity, kind]);
@@ -84,9 +83,7 @@ export function EventsView({ route }) {
 	useEffect(release, [store.restarts]);
 	return (
 		<div class="view">
-			<div class="view-head">
-				<h1>Events</h1>
-				<Search value={q} label="Search text, type, object …" onInput={(text) => set({ q: text })} />
+			<ListHead route={route} title="Events" search="Search text, type, object …">
 				<Select
 					label="Severity"
 					options={SEVERITIES}
@@ -102,7 +99,7 @@ export function EventsView({ route }) {
 				<button type="button" class="button" aria-pressed={isHeld} onClick={isHeld ? release : hold}>
 					{isHeld ? `Go on (${count(waiting)} new)` : "Hold still"}
 				</button>
-			</div>
+			</ListHead>
 			{found.length > 0 && (
 				<ol class="events panel" aria-label="Events, newest first">
 					{found

@@ -4,10 +4,8 @@
 import { count, endpoint } from "../format.js";
 import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useList, useMay } from "../hooks.js";
-import { navigate } from "../router.js";
-import { sorted } from "../table.js";
-import { Empty, State, Trouble } from "../ui/bits.jsx";
-import { Table } from "../ui/table.jsx";
+import { Empty, State } from "../ui/bits.jsx";
+import { List } from "../ui/list.jsx";
 
 const ACCEPTS = { auto: "accepted", manual: "kept waiting", reject: "rejected" };
 
@@ -90,33 +88,30 @@ function columnsFor(may) {
 	];
 }
 
-export function ListenersView({ route }) {
-	const { items, problem, loadedAt } = useList("listeners");
-	const { sort = "-id" } = route.query;
-	const columns = columnsFor(useMay());
-	const rows = sorted(items, columns, sort);
+function textOf(row) {
+	return [row.id, row.name, endpoint(row), row.state, row.qp.service, row.device].join(" ");
+}
 
+export function ListenersView({ route }) {
+	const list = useList("listeners");
 	return (
 		<div class="view">
-			<div class="view-head">
-				<h1>Listeners</h1>
-				<FormButton name="listen" primary />
-			</div>
-			{problem && loadedAt === null && problem.status !== 0 && <Trouble problem={problem} />}
-			{rows.length > 0 && (
-				<Table
-					label="Listeners"
-					columns={columns}
-					rows={rows}
-					sort={sort}
-					onSort={(value) => navigate({ view: "listeners", query: { sort: value } }, { replace: true })}
-				/>
-			)}
-			{loadedAt !== null && rows.length === 0 && (
-				<Empty title="Nobody is listened for">
-					<p class="muted">A listener takes connections in at an address and a port.</p>
-				</Empty>
-			)}
+			<List
+				route={route}
+				title="Listeners"
+				list={list}
+				noun="listener"
+				search="Search address, name, state, service …"
+				textOf={textOf}
+				only={route.query.id}
+				columns={columnsFor(useMay())}
+				action={<FormButton name="listen" primary />}
+				empty={
+					<Empty title="Nobody is listened for">
+						<p class="muted">A listener takes connections in at an address and a port.</p>
+					</Empty>
+				}
+			/>
 		</div>
 	);
 }

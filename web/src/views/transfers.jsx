@@ -4,19 +4,17 @@
 import { bytes, clock, count, ns, percent, rate } from "../format.js";
 import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useItem, useList, useMay } from "../hooks.js";
-import { hashOf, navigate } from "../router.js";
-import { matches, sorted } from "../table.js";
+import { hashOf } from "../router.js";
 import { isRunning, progressOf, speedOf } from "../transfers.js";
 import { Empty, Facts, Panel, State, Trouble } from "../ui/bits.jsx";
-import { Choice, Search } from "../ui/search.jsx";
-import { Table } from "../ui/table.jsx";
+import { List } from "../ui/list.jsx";
 
-const FILTERS = {
-	all: () => true,
-	running: isRunning,
-	done: (row) => row.state === "done",
-	failed: (row) => ["failed", "timed_out", "cancelled"].includes(row.state),
-};
+const CHOICES = [
+	["all", "All", () => true],
+	["running", "Running", isRunning],
+	["done", "Done", (row) => row.state === "done"],
+	["failed", "Failed", (row) => ["failed", "timed_out", "cancelled"].includes(row.state)],
+];
 
 function Progress({ row }) {
 	const share = progressOf(row);
@@ -204,58 +202,32 @@ function One({ id }) {
 }
 
 export function TransfersView({ route }) {
-	const { items, total, problem, loadedAt } = useList("transfers");
-	const { q = "", id = "", sort = "-id", show = "all" } = route.query;
-	const set = (query) => navigate({ view: "transfers", query: { ...route.query, ...query } }, { replace: true });
-	const columns = columnsFor(useMay());
-	const found = q ? items.filter((row) => matches(textOf(row), q)) : items;
-	const rows = sorted(found.filter(FILTERS[show] ?? FILTERS.all), columns, sort);
-	const counts = (name) => count(found.filter(FILTERS[name]).length);
-
+	const list = useList("transfers");
+	const { id } = route.query;
 	return (
 		<div class="view">
-			<div class="view-head">
-				<h1>Transfers</h1>
-				<Search value={q} label="Search operation, state, error …" onInput={(text) => set({ q: text })} />
-				<Choice
-					label="Which to show"
-					value={show}
-					options={[
-						["all", "All", counts("all")],
-						["running", "Running", counts("running")],
-						["done", "Done", counts("done")],
-						["failed", "Failed", counts("failed")],
-					]}
-					onChange={(value) => set({ show: value === "all" ? "" : value })}
-				/>
-				<FormButton name="transfer" primary />
-			</div>
-			{id && <One key={id} id={id} />}
-			{problem && loadedAt === null && problem.status !== 0 && <Trouble problem={problem} />}
-			{loadedAt !== null && total > items.length && (
-				<p class="note">
-					The first {count(items.length)} of {count(total)} are shown.
-				</p>
-			)}
-			{rows.length > 0 && (
-				<Table
-					label="Transfers"
-					columns={columns}
-					rows={rows}
-					sort={sort}
-					onSort={(value) => set({ sort: value })}
-					href={(row) => hashOf({ view: "transfers", query: { ...route.query, id: row.id } })}
-				/>
-			)}
-			{loadedAt !== null && rows.length === 0 && (
-				<Empty title={items.length ? "No transfer matches" : "No transfers yet"}>
-					<p class="muted">
-						{items.length
-							? "Clear the search, or choose another state."
-							: "A transfer moves bytes of a buffer over a connection: into the peer's memory, out of it, or as messages."}
-					</p>
-				</Empty>
-			)}
+			<List
+				route={route}
+				title="Transfers"
+				list={list}
+				noun="transfer"
+				search="Search operation, state, error …"
+				textOf={textOf}
+				choices={CHOICES}
+				columns={columnsFor(useMay())}
+				href={(row) => hashOf({ view: "transfers", query: { ...route.query, id: row.id } })}
+				action={<FormButton name="transfer" primary />}
+				empty={
+					<Empty title="No transfers yet">
+						<p class="muted">
+							A transfer moves bytes of a buffer over a connection: into the peer's memory, out of it, or
+							as messages.
+						</p>
+					</Empty>
+				}
+			>
+				{id && <One key={id} id={id} />}
+			</List>
 		</div>
 	);
 }
