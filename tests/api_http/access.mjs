@@ -3,9 +3,9 @@
 // Who may ask: hosts, origins, tokens, and the unix socket.
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import os from "node:os";
 import path from "node:path";
 import test from "node:test";
+import { scratch_folder } from "../scratch.mjs";
 import { Client, Server, head, withServer, JSON_TYPE } from "./lib.mjs";
 
 const CONTROL = "control-control-control";
@@ -49,14 +49,10 @@ async function ask(socket, role) {
 	client.destroy();
 }
 
-function socketFolder(t) {
-	const folder = fs.mkdtempSync(path.join(os.tmpdir(), "verbsd-test-"));
-	t.after(() => fs.rmSync(folder, { recursive: true }));
-	return path.join(folder, "api.sock");
-}
+const socketPath = () => path.join(scratch_folder("socket"), "api.sock");
 
 test("the unix socket knows its callers, and is there for them only", { timeout: 60000 }, async (t) => {
-	const socket = socketFolder(t);
+	const socket = socketPath();
 	const server = await Server.start({ ...TOKENS, unixPath: socket });
 	t.after(() => server.process.kill("SIGKILL"));
 	assert.equal(fs.statSync(socket).mode & 0o777, 0o660);
@@ -65,7 +61,7 @@ test("the unix socket knows its callers, and is there for them only", { timeout:
 });
 
 test("a stale socket is replaced, a living one is not", { timeout: 60000 }, async (t) => {
-	const socket = socketFolder(t);
+	const socket = socketPath();
 	const killed = await Server.start({ unixPath: socket });
 	await killed.kill();
 	assert.ok(fs.existsSync(socket));
@@ -82,7 +78,7 @@ test("a stale socket is replaced, a living one is not", { timeout: 60000 }, asyn
 });
 
 test("a flood of TCP clients does not reach the unix socket", { timeout: 60000 }, async (t) => {
-	const socket = socketFolder(t);
+	const socket = socketPath();
 	const server = await Server.start({ unixPath: socket, env: { TEST_CONNECTIONS_MAX: "4" } });
 	t.after(() => server.process.kill("SIGKILL"));
 	const flood = await Promise.all(Array.from({ length: 20 }, () => server.connect()));

@@ -4,11 +4,10 @@
 // queries answer something is tried against a live Prometheus, in tests/rdma/examples.mjs.)
 
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
+import { scratch_file } from "../scratch.mjs";
 import { filled_in, queries } from "./dashboard_queries.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -76,15 +75,11 @@ function check_queries() {
 
 // As recording rules, since promtool can check those.
 function check_syntax(asked) {
-	const folder = mkdtempSync(join(tmpdir(), "verbsd-dashboard-"));
-	const file = join(folder, "rules.json");
 	const rules = asked.map(({ expr }, i) => ({ record: `query:${i}`, expr: filled_in(expr) }));
-
-	writeFileSync(file, JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
+	const file = scratch_file("rules.json", JSON.stringify({ groups: [{ name: "dashboard", rules }] }));
 	const { status, stdout, stderr } = spawnSync("promtool", ["check", "rules", file], { encoding: "utf8" });
 
 	check(status === 0, `promtool says: ${stdout}${stderr}`);
-	rmSync(folder, { recursive: true });
 }
 
 check_frame();

@@ -4,13 +4,11 @@
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmodSync } from "node:fs";
 import http from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-import { ok, until, write_file } from "../rdma/lib.mjs";
+import { ok, until } from "../rdma/lib.mjs";
+import { scratch_file } from "../scratch.mjs";
 
 const folder = fileURLToPath(new URL("../../examples/", import.meta.url));
 
@@ -143,10 +141,4 @@ export const in_each_language = (play) => Promise.all(LANGUAGES.map(play));
 export const token = randomBytes(16).toString("hex");
 
 // A file with that token.
-export function token_file() {
-	const path = join(tmpdir(), `verbsd-${process.pid}.token`);
-
-	write_file(path, `${token}\n`);
-	chmodSync(path, 0o600);
-	return path;
-}
+export const token_file = () => scratch_file("token", `${token}\n`, 0o600);

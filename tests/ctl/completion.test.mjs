@@ -69,7 +69,7 @@ test('completion: a name that means something to a shell is not offered', async 
 
 // What bash makes of a line that ends at the cursor.
 async function inBash(t, line, { url }) {
-  const dir = folder(t);
+  const dir = folder();
   symlinkSync(CTL, join(dir, 'verbsctl'));
   mkdirSync(join(dir, 'work'));
   writeFileSync(join(dir, 'work', 'some file'), '');

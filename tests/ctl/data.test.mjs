@@ -18,7 +18,7 @@ const unsatisfiable = { status: 416, json: problem({ status: 416, code: 'range_n
   reason: undefined, cm_event: undefined }) };
 
 function fileOf(t, bytes) {
-  const path = join(folder(t), 'file');
+  const path = join(folder(), 'file');
   writeFileSync(path, bytes);
   return path;
 }
@@ -46,7 +46,7 @@ test('data: buf put does not hold the file in memory', async (t) => {
     request.on('data', (chunk) => { seen += chunk.length; });
     request.on('end', () => response.writeHead(204).end());
   });
-  const path = join(folder(t), 'sparse');
+  const path = join(folder(), 'sparse');
   spawnSync('truncate', ['-s', '256M', path]);
   // Twice the file would not fit into this address space; AddressSanitizer needs terabytes of it.
   const limit = process.env.VBD_CTL_SANITIZED ? '' : 'ulimit -v 262144; ';
@@ -84,7 +84,7 @@ test('data: an empty file is the server\'s to judge', async (t) => {
 
 test('data: buf put tells why a file can not be read, and asks nothing', async (t) => {
   const server = await FakeServer.start(t);
-  const dir = folder(t);
+  const dir = folder();
   mkdirSync(join(dir, 'inner'));
   for (const [name, says] of [['missing', /missing: No such file/], ['inner', /inner: Is a directory/]]) {
     const { code, stderr } = await ctl(server, ['buf', 'put', 'target', join(dir, name)]);

@@ -194,7 +194,7 @@ test('errors: a proxy of the environment sees nothing', async (t) => {
 
 test('errors: the token comes from --token-file, VERBSD_TOKEN or VERBSD_TOKEN_FILE, in this order', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/stats': { json: {} } });
-  const dir = folder(t);
+  const dir = folder();
   const file = (name, text) => { writeFileSync(join(dir, name), text); return join(dir, name); };
   const first = file('first', 'one\n# a comment\n');
   const second = file('second', 'two \r\n');
@@ -208,7 +208,7 @@ test('errors: the token comes from --token-file, VERBSD_TOKEN or VERBSD_TOKEN_FI
 
 test('errors: a token that could add a header is refused', async (t) => {
   const server = await FakeServer.start(t);
-  const dir = folder(t);
+  const dir = folder();
   writeFileSync(join(dir, 'empty'), '\n');
   for (const options of [{ env: { VERBSD_TOKEN: 'a b' } }, { env: { VERBSD_TOKEN: 'ü' } },
     { env: { VERBSD_TOKEN_FILE: join(dir, 'empty') } }]) {

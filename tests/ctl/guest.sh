@@ -14,7 +14,8 @@ if [[ $1 != --inside ]]; then
 		echo "skipped: lab/prepare failed, as it says above"
 		exit 77
 	}
-	exec "$root/lab/run" --deadline 270 -- "$self" --inside "$(realpath "$1")"
+	bin=$(realpath "$1")
+	exec "$root/lab/run" --deadline 270 --results "$bin/../tests/ctl/guest" -- "$self" --inside "$bin"
 fi
 
 bin=$2

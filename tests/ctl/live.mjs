@@ -31,7 +31,7 @@ async function done(server, args) {
 }
 
 test('live: top shows what moves, why it ended, and a restart; events and stats tell what they missed', async (t) => {
-  const work = folder(t);
+  const work = folder();
   const a = await daemon(t, A, join(work, 'a.log'));
   const b = await daemon(t, B, join(work, 'b.log'));
   await done(B, ['listen', '0.0.0.0:7484', '--name', 'front', '--service', 'sink']);

@@ -42,7 +42,7 @@ test('terminal: there is no bar when standard error is none', async (t) => {
 });
 
 test('terminal: a long put shows a bar', async (t) => {
-  const path = join(folder(t), 'file');
+  const path = join(folder(), 'file');
   writeFileSync(path, Buffer.alloc(8 * 1024 * 1024));
   const server = await FakeServer.start(t);
   server.server.removeAllListeners('request');
@@ -60,7 +60,7 @@ test('terminal: a long put shows a bar', async (t) => {
 });
 
 test('terminal: a long get shows a bar, and a short one none', async (t) => {
-  const path = join(folder(t), 'file');
+  const path = join(folder(), 'file');
   const octets = { 'Content-Type': 'application/octet-stream' };
   const server = await FakeServer.start(t, { 'GET /v1/buffers/short/data': { headers: octets, body: 'x' },
     'GET /v1/buffers/long/data': (_, response) => {

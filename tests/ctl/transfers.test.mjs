@@ -46,7 +46,7 @@ test('transfers: the token for one verbsd is not shown to another', async (t) =>
   const peer = await FakeServer.start(t, { 'GET /v1/buffers/target': { json: buffer() } });
   await ctl(server, ['write', ...base, '--remote', `${peer.url}#target`], { env: { VERBSD_TOKEN: 'mine' } });
   assert.equal(peer.requests[0].headers.authorization, undefined);
-  const file = join(folder(t), 'token');
+  const file = join(folder(), 'token');
   writeFileSync(file, 'theirs\n');
   await ctl(server, ['write', ...base, '--remote', `${peer.url}#target`, '--peer-token-file', file]);
   assert.equal(peer.requests[1].headers.authorization, 'Bearer theirs');
@@ -139,7 +139,7 @@ test('transfers: the problem that ended it is told', async (t) => {
 test('transfers: send carries text, bytes of a file and standard input', async (t) => {
   const server = await FakeServer.start(t, { [MESSAGES]: { status: 201, json: transfer({ op: 'send', buffer: null,
     length_bytes: 5, bytes_done: 5, wire_ns: null }) } });
-  const file = join(folder(t), 'message');
+  const file = join(folder(), 'message');
   writeFileSync(file, Buffer.from([0, 255, 1]));
   const text = await ctl(server, ['send', 'to-b', 'hällo', '--timeout', '2s']);
   assert.equal(text.code, 0, text.stderr);

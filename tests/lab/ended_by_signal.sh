@@ -8,9 +8,6 @@
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 needs_guest
 
-export TMPDIR=$WORK/tmp
-mkdir "$TMPDIR"
-
 # The run's folder is in the arguments of all its processes, so they can be told from others'.
 processes() { pgrep -f -- "$TMPDIR" || true; }
 none_left() { [[ -z $(processes) ]]; }

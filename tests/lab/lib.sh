@@ -12,6 +12,9 @@ readonly RUN=$ROOT/lab/run
 WORK=$(mktemp -d)
 readonly WORK
 trap 'rm -rf "$WORK"' EXIT
+# Also for what lab/run leaves on purpose: the console of a guest that failed.
+export TMPDIR=$WORK/tmp
+mkdir "$TMPDIR"
 
 fail() {
 	echo "FAILED: $*" >&2

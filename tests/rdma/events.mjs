@@ -6,7 +6,8 @@ import { readFileSync } from "node:fs";
 import http from "node:http";
 import net from "node:net";
 
-import { Daemon, Failure, config_file, equal, finish, ok, run, scenario, until } from "./lib.mjs";
+import { Daemon, Failure, equal, finish, ok, run, scenario, until } from "./lib.mjs";
+import { scratch_file } from "../scratch.mjs";
 
 const PORT = 7471;
 const CHUNK = Buffer.alloc(65536);
@@ -129,7 +130,7 @@ await scenario("10,000 events are the same by long poll and as a stream that is 
 });
 
 await scenario("who comes too late is told what is missing, and who comes from another run is told that", async () => {
-	const daemon = await Daemon.start("short", ["--config", config_file("short.yaml", "events: 64\n")]);
+	const daemon = await Daemon.start("short", ["--config", scratch_file("short.yaml", "events: 64\n")]);
 
 	await daemon.ready();
 	await daemon.listen({ port: PORT });
@@ -208,7 +209,7 @@ await scenario("a thousand clients that do not read cost little, stall nobody, a
 	const CLIENTS = 1000;
 	// What is the HTTP library's for each client, with its request, a block and an event of ours; rounded up by a third.
 	const CLIENT_KIB = 96;
-	const config = config_file("crowd.yaml",
+	const config = scratch_file("crowd.yaml",
 		"events: 64\nhistory: 16\nlimits:\n  http_clients: 1400\n  event_streams: 1000\n");
 
 	// Or the kernel would keep for them what they don't read.

@@ -4,14 +4,14 @@
 // answers; the filters of the event log, by all three ways of reading it; Prometheus, with the rules and the dashboard.
 
 import { randomBytes } from "node:crypto";
-import { mkdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import http from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 import { filled_in, queries } from "../contrib/dashboard_queries.mjs";
 import { BadWay, Example, LANGUAGES, URL_OF, in_each_language } from "../contrib/example.mjs";
+import { scratch_folder } from "../scratch.mjs";
 import { Daemon, Failure, Program, addr, busy, dev, equal, finish, ok, scenario, until, write_file, wrote_something } from "./lib.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -208,11 +208,10 @@ const PROMETHEUS_PORT = 9090;
 class Prometheus {
 	// The rules as they are, but that none waits to be sure; the configuration of the example, but for times and targets.
 	static async start(daemons) {
-		const folder = join(tmpdir(), "prometheus");
+		const folder = scratch_folder("prometheus");
 		const example = (name) => readFileSync(`${root}contrib/prometheus/${name}`, "utf8");
 		const targets = daemons.map(({ port }) => `'127.0.0.1:${port}'`).join(", ");
 
-		mkdirSync(folder, { recursive: true });
 		write_file(join(folder, "verbsd.rules.yml"), example("verbsd.rules.yml").replace(/^ +for: .*\n/gm, ""));
 		write_file(join(folder, "prometheus.yml"), example("prometheus.yml").replaceAll("15s", "2s")
 			.replace("['127.0.0.1:7480']", `[${targets}]`).replace("#params:", "params:"));

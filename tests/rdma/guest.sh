@@ -28,7 +28,7 @@ if [[ $suite == examples ]]; then
 		command -v "$program" >/dev/null || skip "there is no $program"
 	done
 fi
-options=(--deadline "$DEADLINE_S")
+options=(--deadline "$DEADLINE_S" --results "$build/tests/rdma/$suite")
 prepare=()
 case $suite in
 two_guests) options+=(--peer "${NODE[*]} '$here/two_guests_peer.mjs' '$build'") ;;

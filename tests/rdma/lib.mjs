@@ -5,10 +5,11 @@
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { closeSync, mkdtempSync, openSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
 import http from "node:http";
-import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
+
+import { scratch_path } from "../scratch.mjs";
 
 export const build = realpathSync(process.argv[2] ?? "build/dev");
 export const dev = process.env.LAB_DEV ?? "";
@@ -18,7 +19,6 @@ export const addr = process.env.LAB_ADDR ?? "";
 // something is fast, but for the one bound that the daemon promises (see unplug.mjs).
 export const PATIENCE_MS = 60_000;
 
-const work = mkdtempSync(join(tmpdir(), "verbsd-rdma-"));
 const daemons = new Set();
 const programs = new Set();
 let passed = 0;
@@ -143,7 +143,7 @@ export class Daemon {
 			...args];
 
 		this.name = name;
-		this.log_path = join(work, `${name}-${this.port}.log`);
+		this.log_path = scratch_path(`${name}-${this.port}.log`);
 		const log = openSync(this.log_path, "w");
 		this.child = spawn(file, rest, { stdio: ["ignore", log, log] });
 		closeSync(log);
@@ -375,16 +375,8 @@ export async function scenario(name, play) {
 }
 
 export function finish() {
-	rmSync(work, { recursive: true, force: true });
 	console.log(`${passed} passed, ${failed} failed`);
 	process.exit(failed === 0 && passed > 0 ? 0 : 1);
 }
 
 export const write_file = (path, text) => writeFileSync(path, text);
-
-export function config_file(name, text) {
-	const path = join(work, name);
-
-	writeFileSync(path, text);
-	return path;
-}

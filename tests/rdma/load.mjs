@@ -9,7 +9,8 @@
 //   LOAD_TRACE=1      prints each request and its answer
 
 import { readdirSync, readlinkSync } from "node:fs";
-import { Daemon, Failure, addr, config_file, dev, finish, ok, run, scenario, until } from "./lib.mjs";
+import { Daemon, Failure, addr, dev, finish, ok, run, scenario, until } from "./lib.mjs";
+import { scratch_file } from "../scratch.mjs";
 
 const number = (name, otherwise) => Number(process.env[name] || otherwise);
 const SEED = number("LOAD_SEED", 746_635);
@@ -362,7 +363,7 @@ async function settled(daemon, before, what, look, kinds) {
 }
 
 await scenario("ten thousand mixed requests leave the kernel as it was", async () => {
-	const daemon = await Daemon.start("d", ["--workers", "2", "--config", config_file("load.yaml", CONFIG)]);
+	const daemon = await Daemon.start("d", ["--workers", "2", "--config", scratch_file("load.yaml", CONFIG)]);
 
 	console.log(`seed ${SEED}, ${REQUESTS} requests, ${LANES} at a time`);
 	await daemon.ready();

@@ -14,8 +14,8 @@
 struct fixture {
 	struct vbd_config config;
 	struct vbd_error err;
-	char path[64];
-	char second_path[64];
+	char path[256];
+	char second_path[256];
 	int warnings;
 	char warning[256];
 };
@@ -30,11 +30,11 @@ static void on_log(enum vbd_log_level level, const char *object, const char *tex
 	strncpy(f->warning, text, sizeof(f->warning) - 1);
 }
 
-static void make_file(char *path)
+static void make_file(char *path, size_t size)
 {
 	int fd;
 
-	strcpy(path, "/tmp/test_config_XXXXXX");
+	(void)snprintf(path, size, "%s/test_config_XXXXXX", unit_tmpdir());
 	fd = mkstemp(path);
 	assert_true(fd >= 0);
 	(void)close(fd);
@@ -46,8 +46,8 @@ static int setup(void **state)
 
 	assert_non_null(f);
 	vbd_config_init(&f->config);
-	make_file(f->path);
-	make_file(f->second_path);
+	make_file(f->path, sizeof(f->path));
+	make_file(f->second_path, sizeof(f->second_path));
 	vbd_log_set_observer(on_log, f);
 	*state = f;
 	return 0;

@@ -252,7 +252,7 @@ static void on_counter(const char *name, uint64_t value, void *arg)
 
 static void write_file(const char *dir, const char *name, const char *text)
 {
-	char path[200];
+	char path[300];
 	FILE *file;
 
 	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
@@ -264,7 +264,7 @@ static void write_file(const char *dir, const char *name, const char *text)
 
 static void remove_file(const char *dir, const char *name)
 {
-	char path[200];
+	char path[300];
 
 	(void)snprintf(path, sizeof(path), "%s/%s", dir, name);
 	(void)remove(path);
@@ -273,12 +273,13 @@ static void remove_file(const char *dir, const char *name)
 static void test_device__counters_that_can_not_be_read_hide_no_others(void **state)
 {
 	static const char *const parts[] = {"/ports", "/ports/1", "/ports/1/hw_counters"};
-	char root[] = "/tmp/test_device.XXXXXX";
 	struct rig *rig = *state;
 	struct found found = {0};
 	struct vbd_device *device = device_of(rig);
-	char dir[100];
+	char root[200];
+	char dir[256];
 
+	(void)snprintf(root, sizeof(root), "%s/test_device.XXXXXX", unit_tmpdir());
 	assert_non_null(mkdtemp(root));
 	for (size_t i = 0; i < VBD_ARRAY_LEN(parts); i++) {
 		(void)snprintf(dir, sizeof(dir), "%s%s", root, parts[i]);
@@ -290,9 +291,6 @@ static void test_device__counters_that_can_not_be_read_hide_no_others(void **sta
 	write_file(dir, "lifespan", "10\n");
 	(void)snprintf(device->ibdev_path, sizeof(device->ibdev_path), "%s", root);
 	vbd_device_counters(device, on_counter, &found);
-	assert_int_equal(found.count, 1);
-	assert_string_equal(found.names[0], "1/hw_counters/sent_pkts");
-	assert_int_equal(found.values[0], UINT64_MAX);
 	remove_file(dir, "sent_pkts");
 	remove_file(dir, "broken");
 	remove_file(dir, "empty");
@@ -300,6 +298,9 @@ static void test_device__counters_that_can_not_be_read_hide_no_others(void **sta
 	for (size_t i = VBD_ARRAY_LEN(parts); i-- > 0;)
 		remove_file(root, parts[i]);
 	assert_int_equal(rmdir(root), 0);
+	assert_int_equal(found.count, 1);
+	assert_string_equal(found.names[0], "1/hw_counters/sent_pkts");
+	assert_int_equal(found.values[0], UINT64_MAX);
 }
 
 /* Memory. */

@@ -20,9 +20,10 @@ struct fixture {
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof(*f));
-	char path[] = "/tmp/test_log_XXXXXX";
+	char path[256];
 
 	assert_non_null(f);
+	(void)snprintf(path, sizeof(path), "%s/test_log_XXXXXX", unit_tmpdir());
 	f->saved_stderr = dup(STDERR_FILENO);
 	f->file = mkstemp(path);
 	assert_true(f->file >= 0);

@@ -10,5 +10,14 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdlib.h>
+
+/* Where temporary files go, as in every other test. */
+static inline const char *unit_tmpdir(void)
+{
+	const char *dir = getenv("TMPDIR");
+
+	return dir && dir[0] != '\0' ? dir : "/tmp";
+}
 
 #endif

@@ -5,17 +5,17 @@
 // sides: a daemon only answers to the host and port it listens at.
 
 import { spawn } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import http from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
+import { scratch_file, scratch_path } from "../scratch.mjs";
+
 const [, , build, port] = process.argv;
-const work = mkdtempSync(join(tmpdir(), "verbsd-web-"));
 const daemons = new Map();
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
-const log_path = (name) => join(work, `${name}.log`);
+const log_path = (name) => scratch_path(`${name}.log`);
 
 function answers(at, path) {
 	return new Promise((done) => {
@@ -33,10 +33,7 @@ async function start({ name, port: at, args = [], tokens = {} }) {
 	const options = [];
 
 	for (const [role, token] of Object.entries(tokens)) {
-		const path = join(work, `${name}.${role}`);
-
-		writeFileSync(path, `${token}\n`, { mode: 0o600 });
-		options.push(`--${role}-token-file`, path);
+		options.push(`--${role}-token-file`, scratch_file(`${name}.${role}`, `${token}\n`, 0o600));
 	}
 	const log = openSync(log_path(name), "a");
 	const child = spawn(join(build, "cmd/verbsd"), ["--listen", `127.0.0.1:${at}`, ...options, ...args],
@@ -74,10 +71,7 @@ async function quit() {
 		daemon.child.kill("SIGTERM");
 		ends[name] = await daemon.ended;
 	}
-	setTimeout(() => {
-		rmSync(work, { recursive: true, force: true });
-		process.exit(0);
-	}, 100);
+	setTimeout(() => process.exit(0), 100);
 	return ends;
 }
 

@@ -98,7 +98,7 @@ export class Guest {
 		Object.assign(this, { a, b, control, gone: null });
 		const forwards = [a, b, control].flatMap((port) => ["--forward", String(port)]);
 
-		this.child = spawn(join(root, "lab/run"), ["--deadline", String(DEADLINE_S), ...forwards, "--",
+		this.child = spawn(join(root, "lab/run"), ["--deadline", String(DEADLINE_S), "--results", join(build, "web-artefacts"), ...forwards, "--",
 			"node", join(here, "guest.mjs"), build, String(control)], { stdio: ["ignore", "inherit", "inherit"] });
 		this.ended = new Promise((done) => this.child.on("close", (status, signal) => {
 			this.gone = { status, signal };

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Raw requests: what a server that is fooled by one sends back must be seen.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { sendRaw } from '../lib/http.mjs';
+import { scratch_folder } from '../../scratch.mjs';
 import { main } from '../run.mjs';
 import { startMock } from './mock.mjs';
-
-const scratch = mkdtempSync(join(tmpdir(), 'verbsd-api-selftest-'));
-after(() => rmSync(scratch, { recursive: true }));
 
 const answerOf = (status, body = '') =>
   `HTTP/1.1 ${status} X\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -72,7 +69,7 @@ test('a connection that stays open is told from one that closes', () =>
 async function playRaw(expect) {
   const mock = await startMock();
   try {
-    const folder = mkdtempSync(join(scratch, 'cases-'));
+    const folder = scratch_folder('cases');
     mkdirSync(join(folder, 'cases/it'), { recursive: true });
     const bytes = [
       'GET /livez HTTP/1.1',

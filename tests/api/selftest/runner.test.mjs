@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The runner passes a daemon that keeps the contract, and fails one that breaks it in any single way.
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { scratch_folder } from '../../scratch.mjs';
 import { main } from '../run.mjs';
 import { startMock } from './mock.mjs';
 
 const OWN_CASES = fileURLToPath(new URL('fixture', import.meta.url));
-const scratch = mkdtempSync(join(tmpdir(), 'verbsd-api-selftest-'));
-after(() => rmSync(scratch, { recursive: true }));
 
 async function run(mock, ...more) {
   const lines = [];
@@ -30,7 +28,7 @@ async function withMock(spoil, body) {
 
 // A folder with one case of one step, in place of the fixture.
 function caseFolder(name, request, expect) {
-  const folder = mkdtempSync(join(scratch, 'cases-'));
+  const folder = scratch_folder('cases');
   mkdirSync(join(folder, 'cases', name), { recursive: true });
   writeFileSync(
     join(folder, 'cases', name, 'request.json'),
@@ -371,7 +369,7 @@ test('wrong usage is told from failure', async () => {
 
 test('coverage is written, and its gaps are found', () =>
   withMock(undefined, async (mock) => {
-    const folder = join(scratch, 'coverage');
+    const folder = scratch_folder('coverage');
     await run(mock, '--coverage', folder);
     const { seen } = JSON.parse(readFileSync(join(folder, 'native.json'), 'utf8'));
     assert.ok(seen.includes('GET /v1/buffers 200'));
@@ -387,7 +385,7 @@ test('coverage without gaps passes', async () => {
   const { Contract } = await import('../lib/contract.mjs');
   const contract = Contract.load(new URL('../../../openapi.yaml', import.meta.url));
   const excuses = JSON.parse(readFileSync(new URL('../unprovoked.json', import.meta.url), 'utf8'));
-  const folder = mkdtempSync(join(scratch, 'full-'));
+  const folder = scratch_folder('full');
   const seen = contract
     .operations()
     .flatMap(({ method, template, statuses }) =>

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs verbsctl ($VBD_CTL) with an environment that holds nothing of the caller's.
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { scratch_folder } from '../../scratch.mjs';
 
 export const CTL = process.env.VBD_CTL;
 if (!CTL)
@@ -73,8 +71,4 @@ export function ctlOnTerminal(server, args, { env = {}, redirect = '' } = {}) {
     { env: environment({ VERBSD_URL: server.url, SHELL: '/bin/sh', ...env }) }));
 }
 
-export function folder(t) {
-  const path = mkdtempSync(join(tmpdir(), 'ctl-'));
-  t.after(() => rmSync(path, { recursive: true }));
-  return path;
-}
+export const folder = () => scratch_folder('ctl');

@@ -2,9 +2,8 @@
 // A verbsd that says what the test tells it to, and remembers what it was asked.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { scratch_folder } from '../../scratch.mjs';
 import { violationsOf } from './contract.mjs';
 
 async function bodyOf(request) {
@@ -45,18 +44,16 @@ export class FakeServer {
   // Requests that openapi.yaml does not allow fail the test, unless `anything` goes.
   static async start(t, routes, { port = 0, unix = false, anything = false } = {}) {
     const fake = new FakeServer(routes);
-    const folder = unix ? mkdtempSync(join(tmpdir(), 'ctl-')) : null;
+    const socket = unix ? join(scratch_folder('server'), 'socket') : null;
     await new Promise((resolve) => {
       if (unix)
-        fake.server.listen(join(folder, 'socket'), resolve);
+        fake.server.listen(socket, resolve);
       else
         fake.server.listen(port, '127.0.0.1', resolve);
     });
-    fake.url = unix ? `unix:${join(folder, 'socket')}` : `http://127.0.0.1:${fake.server.address().port}`;
+    fake.url = unix ? `unix:${socket}` : `http://127.0.0.1:${fake.server.address().port}`;
     t.after(async () => {
       await fake.stop();
-      if (folder)
-        rmSync(folder, { recursive: true });
       if (!anything)
         assert.deepEqual(fake.violations, []);
     });
