@@ -22,6 +22,7 @@ host_number() { case $1 in a) echo 1 ;; b) echo 2 ;; esac }
 mac() { printf '%s:%02x:0%d' "$LAB_MAC" "$1" "$(host_number "$2")"; }
 other() { case $1 in a) echo b ;; b) echo a ;; esac }
 roles() { echo a ${opt_peer:+b}; }
+guest_name() { case $1 in a) echo 'the guest' ;; b) echo 'the second guest' ;; esac }
 rdma_addr() { echo "$LAB_RDMA_NET.$(host_number "$1")"; }
 siw_addr() { echo "$LAB_SIW_NET.$(host_number "$1")"; }
 second_addr() { echo "$LAB_SECOND_NET.$(host_number "$1")"; }
@@ -153,7 +154,7 @@ qemu_machine() {
 	local append="console=ttyS0 loglevel=5 panic=-1 nowatchdog mitigations=off"
 	append+=" no_timer_check cryptomgr.notests lab.role=$1"
 	qemu_args=(-nodefaults -no-user-config -display none -no-reboot
-		-m "$opt_memory" -smp "$opt_cpus" "${accel_args[@]}"
+		-m "$opt_memory" "${accel_args[@]}"
 		-kernel "$LAB_CACHE/kernel/vmlinux" -initrd "$LAB_CACHE/initramfs" -append "$append"
 		-serial "file:$run_dir/$1/console" -serial stdio)
 }
@@ -235,7 +236,7 @@ follow_peer() {
 
 last_console_lines() {
 	[[ -s $run_dir/$1/console ]] || return 0
-	say "last lines of the console:"
+	say "last lines of the console of $(guest_name "$1"):"
 	tail -n 25 "$run_dir/$1/console" | tr -d '\r' | sed 's/^/lab:   /' >&2
 }
 
@@ -297,8 +298,8 @@ guest_has_gone() {
 
 # Either its kernel gave up, or QEMU did: a port in use, no memory.
 guest_has_died() {
-	local name='the guest'
-	[[ $1 == a ]] || name='the second guest'
+	local name
+	name=$(guest_name "$1")
 	if grep -qa 'Kernel panic' "$run_dir/$1/console" 2>/dev/null; then
 		say "the kernel of $name panicked before CMD had ended"
 	else
@@ -345,10 +346,15 @@ deadline_reached() {
 	cmd_status=$LAB_STATUS_DEADLINE
 	if all_ready; then
 		say "deadline of $opt_deadline s reached: CMD was still running and has been ended with its guest"
-	else
-		say "deadline of $opt_deadline s reached: the guest had not finished booting"
-		last_console_lines a
+		return
 	fi
+	local role
+	for role in $(roles); do
+		[[ -z ${guest_ready[$role]:-} ]] || continue
+		say "deadline of $opt_deadline s reached: $(guest_name "$role") had not finished booting"
+		last_console_lines "$role"
+		keep_console_of_failure "$role"
+	done
 }
 
 watch_guests() {

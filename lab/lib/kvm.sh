@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Chooses KVM or emulation. Sourced by lab/run.
+# Chooses KVM or emulation, and how many processors a guest has. Sourced by lab/run.
 #
 # /dev/kvm can exist and yet hang a guest before the kernel's first line (seen in nested machines),
 # and QEMU doesn't notice. So KVM is used only where the processor has it and a guest has really
@@ -13,6 +13,10 @@ readonly LAB_KVM_PROBE_SECONDS=8
 # lets the guest's random generator start at once.
 readonly -a LAB_TCG_ARGS=(-accel "tcg,thread=multi" -cpu "Nehalem,+rdrand")
 readonly -a LAB_KVM_ARGS=(-accel kvm -cpu host)
+
+# A second emulated processor costs a third more of the host's time for the same work: each atomic
+# instruction becomes a real one, and each wake-up on the other processor a trap into QEMU.
+readonly LAB_TCG_CPUS=1 LAB_KVM_CPUS=2
 
 kvm_is_plausible() {
 	[[ -r /dev/kvm && -w /dev/kvm ]] && grep -qwE 'vmx|svm' /proc/cpuinfo
@@ -43,8 +47,11 @@ kvm_verdict() {
 }
 
 choose_accelerator() {
+	local cpus=$LAB_TCG_CPUS
 	accel_args=("${LAB_TCG_ARGS[@]}")
 	if kvm_is_plausible && kvm_verdict; then
 		accel_args=("${LAB_KVM_ARGS[@]}")
+		cpus=$LAB_KVM_CPUS
 	fi
+	accel_args+=(-smp "${opt_cpus:-$cpus}")
 }

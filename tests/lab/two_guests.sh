@@ -1,17 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Two guests: rping crosses from the first to the second; the first can lose packets to it with netem,
-# and cut its power.
+# Two guests with every device there is: rping crosses from the first to the second on rxe, a second rxe, a VLAN and
+# siw; the first can lose packets to it with netem, and cut its power.
 
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
-needs_guest
+needs_siw
 
 cat >"$WORK/peer" <<'EOF'
-rping -s -P -a "$LAB_ADDR" &
-until rdma resource show cm_id | grep -q LISTEN; do sleep 0.1; done
-echo "on $(cat /proc/sys/kernel/hostname), port open"
+for addr in "$LAB_ADDR" "$LAB_SECOND_ADDR" "$LAB_VLAN_ADDR" "$LAB_VLAN_ADDR6" "$LAB_SIW_ADDR"; do
+	rping -s -P -a "$addr" &
+done
+until [ "$(rdma resource show cm_id | grep -c LISTEN)" = 5 ]; do sleep 0.1; done
+echo "on $(cat /proc/sys/kernel/hostname), ports open"
 touch "$LAB_SHARED/open"
 wait
 EOF
@@ -20,7 +22,12 @@ EOF
 cat >"$WORK/command" <<'EOF'
 set -e
 until [ -e "$LAB_SHARED/open" ]; do sleep 0.1; done
-rping -c -a "$LAB_PEER_ADDR" -C 100 -v | tail -n 1
+rdma link
+cat "/sys/class/infiniband/$LAB_SECOND_DEV/ports/1/state"
+for addr in "$LAB_PEER_ADDR" "$LAB_PEER_SECOND_ADDR" "$LAB_PEER_VLAN_ADDR" "$LAB_PEER_VLAN_ADDR6" "$LAB_PEER_SIW_ADDR"; do
+	rping -c -a "$addr" -C 100 -v | tail -n 1 | sed "s/^/$addr /"
+done
+grep 'VID: 7' /proc/net/vlan/rdma0.7
 tc qdisc add dev rdma0 root netem delay 300ms
 rping -c -a "$LAB_PEER_ADDR" -C 1
 tc -s qdisc show dev rdma0 | grep Sent
@@ -32,11 +39,15 @@ exit 4
 EOF
 
 cd "$ROOT"
-run_booted two --deadline 120 --time --peer "sh $WORK/peer" -- sh "$WORK/command"
+run_booted two --deadline 120 --time --second --vlan --siw --peer "sh $WORK/peer" -- sh "$WORK/command"
 expect_status two 4
-expect_text two out 'rdma-ping-99'
+for device in rxe0 rxe1 siw0; do expect_text two out "^link $device/1 state ACTIVE"; done
+for addr in 10.76.0.2 10.78.0.2 10.76.7.2 fd00:76:7::2 10.77.0.2; do
+	expect_text two out "^${addr//./\\.} .*rdma-ping-99"
+done
+expect_text two out 'VID: 7'
 expect_text two out 'Sent [1-9]'
 expect_text two out '^peer is off$'
-expect_text two err '^peer: on lab-b, port open$'
+expect_text two err '^peer: on lab-b, ports open$'
 expect_text two err '^lab: switching the second guest off$'
 grep '^lab: time' "$WORK/two.err"

@@ -34,6 +34,7 @@ case $suite in
 two_guests) options+=(--peer "${NODE[*]} '$here/two_guests_peer.mjs' '$build'") ;;
 memory) options+=(--memory 2560 --siw) prepare=(--siw) ;;
 services | verbs | ways) options+=(--siw) prepare=(--siw) ;;
+load) options+=(--cpus 2) ;; # races want two
 manual | ud) options+=(--vlan) ;;
 network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;
 esac
