@@ -128,7 +128,7 @@ static void put_resources(struct vbd_metrics_text *out, const struct vbd_daemon 
 	gauge(out, "verbsd_pinned_bytes", "Memory of all buffers.", daemon->pinned_bytes);
 	gauge(out, "verbsd_receive_bytes", "Memory of all receives.", daemon->messages_bytes);
 	gauge(out, "verbsd_windows", "Memory windows that are bound or being bound.",
-		vbd_registry_count(daemon->windows) - daemon->ended_windows_count);
+		vbd_registry_count(daemon->windows) - daemon->ended_windows.count);
 	gauge(out, "verbsd_endpoints", "Datagram endpoints that have not ended.",
 		daemon->endpoints_open);
 	counter(out, "verbsd_endpoints_failed_total", "Datagram endpoints that failed.",

@@ -23,18 +23,10 @@ static struct vbd_benchmark *benchmark_of(struct vbd_object *object)
 	return VBD_CONTAINER_OF(object, struct vbd_benchmark, object);
 }
 
-static void leave_history(struct vbd_benchmark *benchmark)
-{
-	if (vbd_list_empty(&benchmark->ended_link))
-		return;
-	vbd_list_remove(&benchmark->ended_link);
-	benchmark->daemon->ended_benchmarks_count--;
-}
-
 static void free_benchmark(struct vbd_benchmark *benchmark)
 {
 	vbd_list_remove(&benchmark->reap.link);
-	leave_history(benchmark);
+	vbd_history_leave(&benchmark->daemon->ended_benchmarks, &benchmark->ended_link);
 	vbd_watch_remove(&benchmark->transfer_watch);
 	vbd_registry_remove(benchmark->daemon->benchmarks, &benchmark->object);
 	vbd_watch_notify(&benchmark->watches, true);
@@ -48,13 +40,11 @@ static void reap(struct vbd_deferred *deferred)
 
 static void bound_history(struct vbd_daemon *daemon)
 {
-	struct vbd_benchmark *oldest;
+	struct vbd_link *oldest =
+		vbd_history_take_oldest(&daemon->ended_benchmarks, daemon->config->benchmarks_kept);
 
-	if (daemon->ended_benchmarks_count <= daemon->config->benchmarks_kept)
-		return;
-	oldest = VBD_LIST_FIRST(&daemon->ended_benchmarks, struct vbd_benchmark, ended_link);
-	leave_history(oldest);
-	vbd_benchmark_forget(oldest);
+	if (oldest)
+		vbd_benchmark_forget(VBD_CONTAINER_OF(oldest, struct vbd_benchmark, ended_link));
 }
 
 static struct vbd_benchmark_result result_so_far(const struct vbd_transfer *transfer)
@@ -90,8 +80,7 @@ static void ended(struct vbd_benchmark *benchmark)
 		vbd_transfer_problem(record, &benchmark->error);
 	benchmark->transfer = NULL;
 	daemon->benchmarks_open--;
-	vbd_list_append(&daemon->ended_benchmarks, &benchmark->ended_link);
-	daemon->ended_benchmarks_count++;
+	vbd_history_add(&daemon->ended_benchmarks, &benchmark->ended_link);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BENCHMARK_ENDED,
 		done ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_KIND_BENCHMARK,
 		benchmark->object.id, VBD_REASON_NONE,

@@ -156,24 +156,14 @@ static void time_phase(struct vbd_connection *connection, enum vbd_conn_state le
 	connection->phase_ns = now_ns;
 }
 
-static void leave_history(struct vbd_connection *connection)
-{
-	if (vbd_list_empty(&connection->ended_link))
-		return;
-	vbd_list_remove(&connection->ended_link);
-	connection->daemon->ended_connections_count--;
-}
-
 /* The closed history is a ring: the oldest record makes room. */
 static void bound_history(struct vbd_daemon *daemon)
 {
-	struct vbd_connection *oldest;
+	struct vbd_link *oldest =
+		vbd_history_take_oldest(&daemon->ended_connections, daemon->config->history);
 
-	if (daemon->ended_connections_count <= daemon->config->history)
-		return;
-	oldest = VBD_LIST_FIRST(&daemon->ended_connections, struct vbd_connection, ended_link);
-	leave_history(oldest);
-	vbd_connection_forget(oldest);
+	if (oldest)
+		vbd_connection_forget(VBD_CONTAINER_OF(oldest, struct vbd_connection, ended_link));
 }
 
 static void ended(struct vbd_connection *connection)
@@ -193,8 +183,7 @@ static void ended(struct vbd_connection *connection)
 		daemon->connections_failed++;
 	daemon->ended_by_reason[conn->reason]++;
 	count_totals(&daemon->ended_totals, conn);
-	vbd_list_append(&daemon->ended_connections, &connection->ended_link);
-	daemon->ended_connections_count++;
+	vbd_history_add(&daemon->ended_connections, &connection->ended_link);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_ENDED,
 		clean ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_KIND_CONNECTION,
 		connection->object.id, conn->reason, "%s: %s%s%s", vbd_conn_state_name(conn->state),
@@ -304,7 +293,7 @@ static void free_connection(struct vbd_connection *connection)
 	vbd_list_remove(&connection->reap.link);
 	vbd_resolve_cancel(connection->resolution);
 	vbd_timer_destroy(connection->deadline);
-	leave_history(connection);
+	vbd_history_leave(&connection->daemon->ended_connections, &connection->ended_link);
 	vbd_registry_remove(daemon->connections, &connection->object);
 	vbd_watch_notify(&connection->watches, true);
 	vbd_inbox_clear(&connection->inbox);

@@ -78,11 +78,11 @@ enum vbd_status vbd_daemon_create(
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the daemon");
 	daemon->config = config;
 	daemon->started_ns = vbd_clock_mono_ns();
-	vbd_list_init(&daemon->ended_connections);
-	vbd_list_init(&daemon->ended_transfers);
-	vbd_list_init(&daemon->ended_probes);
-	vbd_list_init(&daemon->ended_benchmarks);
-	vbd_list_init(&daemon->ended_windows);
+	vbd_history_init(&daemon->ended_connections);
+	vbd_history_init(&daemon->ended_transfers);
+	vbd_history_init(&daemon->ended_probes);
+	vbd_history_init(&daemon->ended_benchmarks);
+	vbd_history_init(&daemon->ended_windows);
 	vbd_deferred_init(&daemon->stop_check, on_stop_checked);
 	make_registries(daemon);
 	status = make_server_id(daemon, err);

@@ -13,6 +13,7 @@
 #include "base/histogram.h"
 #include "daemon/config.h"
 #include "daemon/eventlog.h"
+#include "daemon/history.h"
 #include "daemon/loop.h"
 #include "daemon/registry.h"
 #include "rdma/op.h"
@@ -98,15 +99,13 @@ struct vbd_daemon {
 	void *stopped_arg;
 	struct vbd_timer *stop_timer;
 	struct vbd_deferred stop_check;
-	struct vbd_link ended_connections; /* of struct vbd_connection, the oldest first */
-	struct vbd_link ended_transfers;   /* of struct vbd_transfer_record, the oldest first */
-	struct vbd_link ended_probes;	   /* of struct vbd_probe_record, the oldest first */
-	struct vbd_link ended_benchmarks;  /* of struct vbd_benchmark, the oldest first */
-	struct vbd_link ended_windows;	   /* of struct vbd_window_record, the oldest first */
-	uint32_t ended_connections_count, ended_transfers_count, ended_probes_count;
-	uint32_t ended_windows_count, ended_benchmarks_count;
-	uint64_t messages_bytes;	    /* memory of all receives */
-	struct vbd_registry registries[10]; /* what the pointers above point at */
+	struct vbd_history ended_connections; /* of struct vbd_connection */
+	struct vbd_history ended_transfers;   /* of struct vbd_transfer_record */
+	struct vbd_history ended_probes;      /* of struct vbd_probe_record */
+	struct vbd_history ended_benchmarks;  /* of struct vbd_benchmark */
+	struct vbd_history ended_windows;     /* of struct vbd_window_record */
+	uint64_t messages_bytes;	      /* memory of all receives */
+	struct vbd_registry registries[10];   /* what the pointers above point at */
 };
 
 /** vbd_daemon_create - loop, log, registries, fabric with running workers; devices that are there

@@ -30,18 +30,10 @@ static struct vbd_probe_record *record_of(struct vbd_object *object)
 	return VBD_CONTAINER_OF(object, struct vbd_probe_record, object);
 }
 
-static void leave_history(struct vbd_probe_record *record)
-{
-	if (vbd_list_empty(&record->ended_link))
-		return;
-	vbd_list_remove(&record->ended_link);
-	record->daemon->ended_probes_count--;
-}
-
 static void free_record(struct vbd_probe_record *record)
 {
 	vbd_list_remove(&record->reap.link);
-	leave_history(record);
+	vbd_history_leave(&record->daemon->ended_probes, &record->ended_link);
 	vbd_registry_remove(record->daemon->probes, &record->object);
 	vbd_watch_notify(&record->watches, true);
 	vbd_timer_destroy(record->deadline);
@@ -55,13 +47,11 @@ static void reap(struct vbd_deferred *deferred)
 
 static void bound_history(struct vbd_daemon *daemon)
 {
-	struct vbd_probe_record *oldest;
+	struct vbd_link *oldest =
+		vbd_history_take_oldest(&daemon->ended_probes, daemon->config->probes_kept);
 
-	if (daemon->ended_probes_count <= daemon->config->probes_kept)
-		return;
-	oldest = VBD_LIST_FIRST(&daemon->ended_probes, struct vbd_probe_record, ended_link);
-	leave_history(oldest);
-	vbd_probe_forget(oldest);
+	if (oldest)
+		vbd_probe_forget(VBD_CONTAINER_OF(oldest, struct vbd_probe_record, ended_link));
 }
 
 #define PROGRESS_BYTES 48
@@ -142,8 +132,7 @@ static void on_ended(struct vbd_probe *probe, void *arg)
 		daemon->probes_done++;
 	else
 		daemon->probes_failed++;
-	vbd_list_append(&daemon->ended_probes, &record->ended_link);
-	daemon->ended_probes_count++;
+	vbd_history_add(&daemon->ended_probes, &record->ended_link);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_PROBE_ENDED,
 		done ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_KIND_PROBE, record->object.id,
 		VBD_REASON_NONE, "%s, %s over connection %llu%s%s",

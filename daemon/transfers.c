@@ -20,18 +20,10 @@ static struct vbd_transfer_record *record_of(struct vbd_object *object)
 	return VBD_CONTAINER_OF(object, struct vbd_transfer_record, object);
 }
 
-static void leave_history(struct vbd_transfer_record *record)
-{
-	if (vbd_list_empty(&record->ended_link))
-		return;
-	vbd_list_remove(&record->ended_link);
-	record->daemon->ended_transfers_count--;
-}
-
 static void free_record(struct vbd_transfer_record *record)
 {
 	vbd_list_remove(&record->reap.link);
-	leave_history(record);
+	vbd_history_leave(&record->daemon->ended_transfers, &record->ended_link);
 	vbd_registry_remove(record->daemon->transfers, &record->object);
 	vbd_watch_notify(&record->watches, true);
 	vbd_timer_destroy(record->deadline);
@@ -48,13 +40,12 @@ static void reap(struct vbd_deferred *deferred)
 
 static void bound_history(struct vbd_daemon *daemon)
 {
-	struct vbd_transfer_record *oldest;
+	struct vbd_link *oldest =
+		vbd_history_take_oldest(&daemon->ended_transfers, daemon->config->transfers_kept);
 
-	if (daemon->ended_transfers_count <= daemon->config->transfers_kept)
-		return;
-	oldest = VBD_LIST_FIRST(&daemon->ended_transfers, struct vbd_transfer_record, ended_link);
-	leave_history(oldest);
-	vbd_transfer_forget(oldest);
+	if (oldest)
+		vbd_transfer_forget(
+			VBD_CONTAINER_OF(oldest, struct vbd_transfer_record, ended_link));
 }
 
 /* A flush is not why it failed: the end of what carried it is. */
@@ -141,8 +132,7 @@ static void on_ended(struct vbd_transfer *transfer, void *arg)
 	daemon->transfers_open--;
 	count_end(daemon, transfer->state);
 	time_transfer(daemon, transfer);
-	vbd_list_append(&daemon->ended_transfers, &record->ended_link);
-	daemon->ended_transfers_count++;
+	vbd_history_add(&daemon->ended_transfers, &record->ended_link);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_TRANSFER_ENDED,
 		transfer->state == VBD_TRANSFER_DONE ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,
 		VBD_KIND_TRANSFER, record->object.id, VBD_REASON_NONE,

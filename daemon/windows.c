@@ -24,19 +24,11 @@ static bool has_ended(const struct vbd_window_record *record)
 	return vbd_window_state_ended(record->window.state);
 }
 
-static void leave_history(struct vbd_window_record *record)
-{
-	if (vbd_list_empty(&record->ended_link))
-		return;
-	vbd_list_remove(&record->ended_link);
-	record->daemon->ended_windows_count--;
-}
-
 static void free_record(struct vbd_window_record *record)
 {
 	vbd_list_remove(&record->reap.link);
 	vbd_list_remove(&record->link);
-	leave_history(record);
+	vbd_history_leave(&record->daemon->ended_windows, &record->ended_link);
 	vbd_registry_remove(record->daemon->windows, &record->object);
 	vbd_watch_notify(&record->watches, true);
 	vbd_timer_destroy(record->deadline);
@@ -146,8 +138,7 @@ static void let_go(void *arg)
 
 	vbd_buffer_release_user(record->buffer);
 	record->buffer = NULL;
-	vbd_list_append(&daemon->ended_windows, &record->ended_link);
-	daemon->ended_windows_count++;
+	vbd_history_add(&daemon->ended_windows, &record->ended_link);
 	if (record->forget)
 		vbd_loop_defer(daemon->loop, &record->reap);
 	job_done(daemon);
@@ -301,13 +292,14 @@ static enum vbd_status check_carrier(
 static void make_room(struct vbd_daemon *daemon, const char *name)
 {
 	struct vbd_object *holder = vbd_registry_find_name(daemon->windows, name);
+	struct vbd_link *oldest = NULL;
 
 	if (holder && has_ended(record_of(holder)))
 		(void)!vbd_registry_set_name(daemon->windows, holder, "", NULL);
-	if (daemon->ended_windows_count &&
-		vbd_registry_count(daemon->windows) >= daemon->config->limits.windows)
-		free_record(VBD_LIST_FIRST(
-			&daemon->ended_windows, struct vbd_window_record, ended_link));
+	if (vbd_registry_count(daemon->windows) >= daemon->config->limits.windows)
+		oldest = vbd_history_take_oldest(&daemon->ended_windows, 0);
+	if (oldest)
+		free_record(VBD_CONTAINER_OF(oldest, struct vbd_window_record, ended_link));
 }
 
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_window_spec *spec,

@@ -490,7 +490,7 @@ static void test_services_connections__forgetting_an_ended_one_ends_the_record(v
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 2);
 	svc_turn(svc);
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 1);
-	assert_int_equal(svc->daemon->ended_connections_count, 1);
+	assert_int_equal(svc->daemon->ended_connections.count, 1);
 }
 
 static void test_services_connections__the_history_keeps_the_newest(void **state)
@@ -507,7 +507,7 @@ static void test_services_connections__the_history_keeps_the_newest(void **state
 		SVC_UNTIL(svc, connection->ended);
 	}
 	svc_turn(svc);
-	assert_int_equal(svc->daemon->ended_connections_count, 3);
+	assert_int_equal(svc->daemon->ended_connections.count, 3);
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 3);
 	for (struct vbd_object *object = vbd_registry_first(svc->daemon->connections); object;
 		object = vbd_registry_next(object))
@@ -516,7 +516,7 @@ static void test_services_connections__the_history_keeps_the_newest(void **state
 	/* Forgetting one of them by hand leaves the count right. */
 	vbd_connection_forget(vbd_connection_find(svc->daemon, "9", &svc->err));
 	svc_turn(svc);
-	assert_int_equal(svc->daemon->ended_connections_count, 2);
+	assert_int_equal(svc->daemon->ended_connections.count, 2);
 }
 
 /* The inbox. */

@@ -510,14 +510,14 @@ static void test_services_transfers__the_newest_records_are_kept(void **state)
 	for (int i = 0; i < 5; i++)
 		wait_for_end(svc, begin(&scene, &spec));
 	svc_turn(svc);
-	assert_int_equal(svc->daemon->ended_transfers_count, 2);
+	assert_int_equal(svc->daemon->ended_transfers.count, 2);
 	for (struct vbd_object *object = vbd_registry_first(svc->daemon->transfers); object;
 		object = vbd_registry_next(object))
 		assert_int_equal(object->id, expected++);
 	assert_int_equal(expected, 6);
 	vbd_transfer_forget(vbd_transfer_find(svc->daemon, "5", &svc->err));
 	svc_turn(svc);
-	assert_int_equal(svc->daemon->ended_transfers_count, 1);
+	assert_int_equal(svc->daemon->ended_transfers.count, 1);
 	assert_int_equal(svc->daemon->transfers_done, 5);
 }
 

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/history.h"
+
+#include "tests/unit/unit.h"
+
+struct fixture {
+	struct vbd_history history;
+	struct vbd_link ended[3];
+};
+
+static void end_all(struct fixture *f)
+{
+	vbd_history_init(&f->history);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(f->ended); i++) {
+		vbd_list_init(&f->ended[i]);
+		vbd_history_add(&f->history, &f->ended[i]);
+	}
+}
+
+static void the_oldest_leaves_when_there_are_more_than_may_stay(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	end_all(&f);
+	assert_null(vbd_history_take_oldest(&f.history, 3));
+	assert_ptr_equal(vbd_history_take_oldest(&f.history, 2), &f.ended[0]);
+	assert_true(vbd_list_empty(&f.ended[0]));
+	assert_null(vbd_history_take_oldest(&f.history, 2));
+	assert_int_equal(f.history.count, 2);
+}
+
+static void where_nothing_may_stay_all_leave_in_turn(void **state)
+{
+	struct fixture f;
+
+	(void)state;
+	end_all(&f);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(f.ended); i++)
+		assert_ptr_equal(vbd_history_take_oldest(&f.history, 0), &f.ended[i]);
+	assert_null(vbd_history_take_oldest(&f.history, 0));
+	assert_int_equal(f.history.count, 0);
+}
+
+static void leaving_twice_or_before_the_end_counts_nothing(void **state)
+{
+	struct vbd_link lives;
+	struct fixture f;
+
+	(void)state;
+	end_all(&f);
+	vbd_list_init(&lives);
+	vbd_history_leave(&f.history, &lives);
+	vbd_history_leave(&f.history, &f.ended[1]);
+	vbd_history_leave(&f.history, &f.ended[1]);
+	assert_int_equal(f.history.count, 2);
+	assert_ptr_equal(vbd_history_take_oldest(&f.history, 1), &f.ended[0]);
+	assert_ptr_equal(vbd_history_take_oldest(&f.history, 0), &f.ended[2]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_oldest_leaves_when_there_are_more_than_may_stay),
+		cmocka_unit_test(where_nothing_may_stay_all_leave_in_turn),
+		cmocka_unit_test(leaving_twice_or_before_the_end_counts_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
