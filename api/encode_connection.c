@@ -24,8 +24,8 @@ static json_t *encode_endpoint(const struct sockaddr_storage *address)
 static void put_detect_ms(struct vbd_encoder *out, const struct vbd_qp_info *info)
 {
 	uint64_t ms = 0;
-	bool known =
-		info->sends_known && vbd_dead_peer_ms(info->ack_timeout, info->retry_count, &ms);
+	bool known = info->sends_known &&
+		     vbd_dead_peer_ms(info->ack_timeout, info->retry_count, info->soft_roce, &ms);
 
 	vbd_put_u64_or_null(out, "detect_ms", known, ms);
 }

@@ -100,6 +100,7 @@ static void gather_qp(const struct vbd_conn *conn, struct vbd_facts *facts)
 
 	facts->reliable = conn->params.transport == VBD_TRANSPORT_RC;
 	facts->iwarp = facts->iwarp || info->iwarp;
+	facts->soft_roce = info->soft_roce;
 	facts->path_mtu_bytes = info->path_known && !info->iwarp ? info->path_mtu_bytes : 0;
 	facts->mtu_asked = conn->params.path_mtu_bytes != 0;
 	facts->timers_known = info->sends_known && !info->iwarp;

@@ -37,7 +37,7 @@ struct vbd_conn_params {
 	uint32_t max_recv_sge;	  /* 1 to VBD_SGES_MAX */
 	uint32_t inline_bytes;	  /* 0 to 1024 */
 	uint32_t signal_every;	  /* 1 to sq_depth */
-	uint8_t retry_count;	  /* 0 to 7; 7 is for ever on rxe */
+	uint8_t retry_count;	  /* 0 to 7; 7 is for ever on Soft-RoCE, seven elsewhere */
 	uint8_t rnr_retry;	  /* 0 to 7; 7 is for ever */
 	uint8_t ack_timeout;	  /* 4.096 us * 2^n, 0 to 31; 0 is for ever */
 	uint8_t min_rnr_timer;	  /* IBTA code, 0 to 31 */
@@ -64,6 +64,7 @@ struct vbd_qp_info {
 	uint32_t lqpn;
 	uint32_t rqpn;
 	bool iwarp;	  /* then responder_resources and initiator_depth are all of it */
+	bool soft_roce;	  /* then a retry_count of 7 is for ever */
 	bool path_known;  /* the members below are there */
 	bool sends_known; /* so are those that a QP gets with RTS: sq_psn, timers, retries */
 	uint32_t sq_psn, rq_psn;

@@ -462,6 +462,7 @@ void vbd_conn_refresh_qp(struct vbd_conn *conn)
 		    NULL) != VBD_OK)
 		return;
 	info->iwarp = vbd_device_is_iwarp(conn->device);
+	info->soft_roce = vbd_device_is_soft_roce(conn->device);
 	/* siw does not tell the state (siw_verbs.c, 6.1): it then reads RESET, where no connection
 	 * of iWARP ever is. */
 	if (!info->iwarp || attr.qp_state != IBV_QPS_RESET)

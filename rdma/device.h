@@ -183,6 +183,9 @@ const char *vbd_gid_scope(const uint8_t raw[16]);
 /** vbd_device_is_iwarp - it has no GIDs that are addresses, no path MTU, no timers of a QP */
 bool vbd_device_is_iwarp(const struct vbd_device *device);
 
+/** vbd_device_is_soft_roce - its driver is rdma_rxe */
+bool vbd_device_is_soft_roce(const struct vbd_device *device);
+
 /**
  * vbd_counters_read - vbd_device_counters() of the device with this folder in sysfs; any thread
  *

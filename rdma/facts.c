@@ -127,7 +127,7 @@ static void judge_mtu(const struct vbd_facts *facts, struct vbd_findings *findin
 bool vbd_facts_dead_peer_ms(const struct vbd_facts *facts, uint64_t *ret_ms)
 {
 	return facts->timers_known && facts->reliable && !facts->iwarp &&
-	       vbd_dead_peer_ms(facts->ack_timeout, facts->retry_count, ret_ms);
+	       vbd_dead_peer_ms(facts->ack_timeout, facts->retry_count, facts->soft_roce, ret_ms);
 }
 
 static void judge_dead_peer(const struct vbd_facts *facts, struct vbd_findings *findings)
@@ -138,8 +138,9 @@ static void judge_dead_peer(const struct vbd_facts *facts, struct vbd_findings *
 
 	if (!vbd_facts_dead_peer_ms(facts, &ms)) {
 		found(findings, VBD_FINDING_DEAD_PEER_FOR_EVER,
-			"A dead peer may never be noticed: ack_timeout is %u, retry_count is %u.",
-			facts->ack_timeout, facts->retry_count);
+			"A dead peer may never be noticed: ack_timeout is %u, retry_count is %u%s.",
+			facts->ack_timeout, facts->retry_count,
+			facts->ack_timeout ? ", which is for ever on Soft-RoCE" : "");
 		return;
 	}
 	found(findings, ms > SLOW_MS ? VBD_FINDING_DEAD_PEER_SLOW : VBD_FINDING_DEAD_PEER,

@@ -31,6 +31,7 @@ struct vbd_facts {
 	char device[64]; /* "" if unknown */
 	bool device_gone;
 	bool iwarp;
+	bool soft_roce;
 	bool port_fell;		      /* it went down while the connection lived */
 	uint64_t port_fell_before_ms; /* its first error, its end, or now */
 	bool port_known;

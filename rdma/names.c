@@ -333,11 +333,12 @@ uint64_t vbd_ack_timeout_ns(unsigned int code)
 	return code ? 4096ULL << (code & 31) : 0;
 }
 
-bool vbd_dead_peer_ms(unsigned int ack_timeout, unsigned int retry_count, uint64_t *ret_ms)
+bool vbd_dead_peer_ms(
+	unsigned int ack_timeout, unsigned int retry_count, bool soft_roce, uint64_t *ret_ms)
 {
 	uint64_t ns = vbd_ack_timeout_ns(ack_timeout) * (retry_count + 1);
 
-	if (!ack_timeout || retry_count >= 7)
+	if (!ack_timeout || (soft_roce && retry_count >= 7))
 		return false;
 	*ret_ms = (ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS;
 	return true;

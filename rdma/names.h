@@ -87,8 +87,10 @@ uint64_t vbd_ack_timeout_ns(unsigned int code);
  * vbd_dead_peer_ms - the longest that a dead peer goes unnoticed while data is sent, rounded up
  *
  * Every try waits for the ACK timeout once. False if that is for ever: with code 0, and with a
- * @retry_count of 7 on Soft-RoCE (rxe_comp.c, 6.1).
+ * @retry_count of 7 where @soft_roce, whose driver does not count that down (rxe_comp.c, 6.1). On
+ * other devices it is seven retries: only rnr_retry has a value that is for ever.
  */
-bool vbd_dead_peer_ms(unsigned int ack_timeout, unsigned int retry_count, uint64_t *ret_ms);
+bool vbd_dead_peer_ms(
+	unsigned int ack_timeout, unsigned int retry_count, bool soft_roce, uint64_t *ret_ms);
 
 #endif

@@ -110,7 +110,7 @@ static bool needs_own_mr(const struct vbd_window *window)
 {
 	const struct vbd_window_range *range = &window->range;
 
-	return window->mem->pd->device->attr.vendor_id == VBD_VENDOR_RXE &&
+	return vbd_device_is_soft_roce(window->mem->pd->device) &&
 	       (range->offset > 0 || range->length_bytes < window->mem->size_bytes);
 }
 

@@ -288,9 +288,14 @@ await scenario("100,000 messages arrive in order though the reader is slower", a
 		there: { rq_depth: 2048, recv_size_bytes: BYTES },
 	});
 	const { near, far, connection, peer } = world;
+	const { facts, findings } = await near.get(`/v1/connections/${connection.id}/explain`);
 	const source = await near.buffer(COUNT * BYTES);
 	const path = `/v1/connections/${peer.id}/messages`;
 	const rnr_before = hw_counter("rcvd_rnr_err");
+
+	// Soft-RoCE does not count seven retries down, and that is foretold.
+	equal(facts.dead_peer_worst_ms, null, "the longest that a dead peer goes unnoticed");
+	ok(findings.some(({ code }) => code === "dead_peer_for_ever"), `findings: ${JSON.stringify(findings)}`);
 
 	await near.fill(source, Buffer.from(Array.from({ length: COUNT }, (_, i) => numbered(i + 1)).join("")));
 	const sending = await near.transfer("send", connection, source, null, { message_bytes: BYTES }, 0);

@@ -155,16 +155,41 @@ static void test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try(void **st
 	assert_only(&facts, VBD_FINDING_DEAD_PEER_SLOW);
 }
 
+/* Only rdma_rxe takes 7 for ever; rnr_retry has a value for that on every device. */
+static void test_facts__seven_retries_are_counted_elsewhere_than_on_soft_roce(void **state)
+{
+	struct vbd_facts facts = good();
+	struct vbd_findings findings;
+	uint64_t ms = 0;
+
+	(void)state;
+	facts.retry_count = 7;
+	assert_true(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_int_equal(ms, 537);
+	vbd_facts_judge(&facts, &findings);
+	assert_null(find(&findings, VBD_FINDING_DEAD_PEER_FOR_EVER));
+	assert_non_null(strstr(find(&findings, VBD_FINDING_DEAD_PEER)->text, "x 8 tries"));
+	facts.soft_roce = true;
+	vbd_facts_judge(&facts, &findings);
+	assert_null(find(&findings, VBD_FINDING_DEAD_PEER));
+	assert_non_null(strstr(find(&findings, VBD_FINDING_DEAD_PEER_FOR_EVER)->text,
+		"retry_count is 7, which is for ever on Soft-RoCE."));
+	facts.retry_count = 6;
+	assert_true(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_int_equal(ms, 470);
+}
+
 static void test_facts__what_never_ends_has_no_time(void **state)
 {
 	struct vbd_facts facts = good();
 	uint64_t ms = 1234;
 
 	(void)state;
+	facts.soft_roce = true;
 	facts.retry_count = 7;
 	assert_false(vbd_facts_dead_peer_ms(&facts, &ms));
 	assert_only(&facts, VBD_FINDING_DEAD_PEER_FOR_EVER);
-	facts.retry_count = 4;
+	facts = good();
 	facts.ack_timeout = 0;
 	assert_false(vbd_facts_dead_peer_ms(&facts, &ms));
 	assert_only(&facts, VBD_FINDING_DEAD_PEER_FOR_EVER);
@@ -355,6 +380,7 @@ int main(void)
 		cmocka_unit_test(test_facts__of_what_is_well_only_the_times_are_told),
 		cmocka_unit_test(test_facts__of_nothing_nothing_follows),
 		cmocka_unit_test(test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try),
+		cmocka_unit_test(test_facts__seven_retries_are_counted_elsewhere_than_on_soft_roce),
 		cmocka_unit_test(test_facts__what_never_ends_has_no_time),
 		cmocka_unit_test(test_facts__timers_that_hurt_are_told),
 		cmocka_unit_test(test_facts__device_and_port_are_looked_at),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/explain.h"
 #include "daemon/way.h"
+#include "rdma/caps.h"
 #include "rdma/fabric.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
@@ -90,6 +91,37 @@ static void test_explain__the_first_failure_is_the_cause_and_flushes_are_counted
 	assert_true(has(VBD_FINDING_FLUSHED));
 	assert_false(has(VBD_FINDING_PEER_BUSY_HANG_UP));
 	assert_false(has(VBD_FINDING_DEAD_PEER)); /* it has nothing to foretell any more */
+}
+
+/* Over a device of @vendor_id, whose driver goes by it: false if that is for ever. */
+static bool seven_retries_end(struct svc *svc, uint32_t vendor_id, uint64_t *ret_ms)
+{
+	struct vbd_connection_spec spec;
+	struct vbd_connection *active;
+
+	svc->device->attr.vendor_id = vendor_id;
+	svc_restart(svc);
+	spec = svc_spec_to(svc_listen(svc, NULL));
+	spec.params.retry_count = 7;
+	active = svc_connect(svc, &spec);
+	SVC_UNTIL(svc, active->conn->state == VBD_CONN_ESTABLISHED);
+	vbd_explain_connection(active, NULL, &explained);
+	return vbd_facts_dead_peer_ms(&explained.facts, ret_ms);
+}
+
+static void test_explain__seven_retries_are_for_ever_on_soft_roce(void **state)
+{
+	uint64_t ms;
+
+	assert_false(seven_retries_end(*state, VBD_VENDOR_RXE, &ms));
+}
+
+static void test_explain__seven_retries_are_counted_on_other_devices(void **state)
+{
+	uint64_t ms;
+
+	assert_true(seven_retries_end(*state, 0x02c9, &ms));
+	assert_int_equal(ms, 537);
 }
 
 static void test_explain__a_rejection_names_its_reason(void **state)
@@ -385,6 +417,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, svc_setup, svc_teardown)
 		TEST(test_explain__a_connection_that_is_well),
 		TEST(test_explain__the_first_failure_is_the_cause_and_flushes_are_counted),
+		TEST(test_explain__seven_retries_are_for_ever_on_soft_roce),
+		TEST(test_explain__seven_retries_are_counted_on_other_devices),
 		TEST(test_explain__a_rejection_names_its_reason),
 		TEST(test_explain__a_closed_one_says_by_whom),
 		TEST(test_explain__one_on_its_way_says_what_it_waits_for),
