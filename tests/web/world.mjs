@@ -139,11 +139,16 @@ export class World {
 		await page.screenshot({ path: join(this.artefacts, `${name}.png`), animations: "disabled" });
 	}
 
-	/** Nothing is wider than the window. */
+	/** Nothing is wider than the window, and where there is room nothing scrolls sideways in it. */
 	async fits(page, what) {
-		const over = await page.evaluate(() => document.scrollingElement.scrollWidth - innerWidth);
+		const { over, inside } = await page.evaluate((wide) => ({
+			over: document.scrollingElement.scrollWidth - innerWidth,
+			inside: [...document.querySelectorAll(innerWidth < wide ? "nav" : "nav, .scroll-x")]
+				.filter((it) => it.scrollWidth > it.clientWidth).map((it) => it.getAttribute("aria-label")),
+		}), WIDE.width);
 
 		ok(over <= 0, `${what} is ${over} px wider than the window`);
+		ok(inside.length === 0, `${what}: not all of "${inside}" is in sight`);
 	}
 
 	// --- scenarios

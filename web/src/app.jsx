@@ -19,6 +19,7 @@ function Navigation({ current }) {
 				<a
 					key={view}
 					class="rail-link"
+					title={title}
 					href={hashOf({ view })}
 					aria-current={view === current ? "page" : undefined}
 				>

@@ -34,6 +34,11 @@ export function count(value) {
 	return value == null ? NONE : String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
+/** amount - a count of which only the size matters where it is large: "9 876 543", "12.3 M" */
+export function amount(value) {
+	return value == null || value < 1e7 ? count(value) : scaled(value, ["", "k", "M", "G", "T", "P"], 1000);
+}
+
 /** ns - a duration in nanoseconds: "850 ns", "12.3 µs", "1.20 ms", "3.40 s" */
 export function ns(value) {
 	if (value == null) return NONE;

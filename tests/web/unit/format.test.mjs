@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import test from "node:test";
-import { ago, bytes, count, endpoint, hex, ns, percent, rate, span } from "../../../web/src/format.js";
+import { amount, ago, bytes, count, endpoint, hex, ns, percent, rate, span } from "../../../web/src/format.js";
 
 test("bytes have three digits and a binary unit", () => {
 	assert.equal(bytes(0), "0 B");
@@ -59,4 +59,11 @@ test("shares and queue pair numbers", () => {
 	assert.equal(percent(0.256), "26 %");
 	assert.equal(hex(17), "0x000011");
 	assert.equal(hex(null), "–");
+});
+
+test("an amount is exact until it is long", () => {
+	assert.equal(amount(9876543), "9\u202f876\u202f543");
+	assert.equal(amount(12345678), "12.3 M");
+	assert.equal(amount(4567890123), "4.57 G");
+	assert.equal(amount(null), "–");
 });

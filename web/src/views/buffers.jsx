@@ -55,7 +55,7 @@ const remoteColumn = {
 	label: "Address · key",
 	wide: true,
 	fixed: true,
-	width: "25%",
+	width: "24%",
 	cell: (row) => <Remote item={row} />,
 };
 
@@ -115,7 +115,7 @@ function bufferColumns(may) {
 			key: "access",
 			label: "A peer may",
 			wide: true,
-			width: "22%",
+			width: "24%",
 			value: (row) => row.access.join(),
 			cell: (row) => <Access access={row.access} />,
 		},

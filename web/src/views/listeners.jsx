@@ -101,7 +101,7 @@ export function ListenersView({ route }) {
 				title="Listeners"
 				list={list}
 				noun="listener"
-				search="Search address, name, state, service …"
+				search="Search address, name, service …"
 				textOf={textOf}
 				only={route.query.id}
 				columns={columnsFor(useMay())}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Who is connected to whom, how, and what has been counted.
-import { bytes, clock, count, endpoint, NONE, ns } from "../../format.js";
+import { amount, bytes, clock, count, endpoint, NONE, ns } from "../../format.js";
 import { useItem } from "../../hooks.js";
 import { hashOf } from "../../router.js";
 import { Copy, Facts, Meter, Panel } from "../../ui/bits.jsx";
@@ -78,6 +78,14 @@ export function Ends({ connection }) {
 	);
 }
 
+function Times({ value, tone = "" }) {
+	return (
+		<td class={`end num ${tone}`} title={count(value)}>
+			{amount(value)}
+		</td>
+	);
+}
+
 export function Counters({ connection }) {
 	const rows = Object.entries(connection.counters).filter(
 		([, { posted, completed, errors, flushed }]) => posted + completed + errors + flushed > 0,
@@ -90,7 +98,11 @@ export function Counters({ connection }) {
 					<thead>
 						<tr>
 							{["Operation", "Posted", "Completed", "Bytes", "Errors", "Flushed"].map((label, i) => (
-								<th key={label} scope="col" class={i ? "end" : ""}>
+								<th
+									key={label}
+									scope="col"
+									class={`${i ? "end" : ""} ${label === "Posted" ? "wide-only" : ""}`}
+								>
 									{label}
 								</th>
 							))}
@@ -100,11 +112,13 @@ export function Counters({ connection }) {
 						{rows.map(([op, one]) => (
 							<tr key={op}>
 								<th scope="row">{op.replaceAll("_", " ")}</th>
-								<td class="end num">{count(one.posted)}</td>
-								<td class="end num">{count(one.completed)}</td>
-								<td class="end num">{bytes(one.bytes)}</td>
-								<td class={`end num ${one.errors ? "bad-text" : "faint"}`}>{count(one.errors)}</td>
-								<td class="end num faint">{count(one.flushed)}</td>
+								<Times value={one.posted} tone="wide-only" />
+								<Times value={one.completed} />
+								<td class="end num" title={`${count(one.bytes)} bytes`}>
+									{bytes(one.bytes)}
+								</td>
+								<Times value={one.errors} tone={one.errors ? "bad-text" : "faint"} />
+								<Times value={one.flushed} tone="faint" />
 							</tr>
 						))}
 					</tbody>
