@@ -59,7 +59,7 @@ test("each field is a member of the request, of the same kind", { skip }, () => 
 
 	each_field((form, field, what) => {
 		if (kinds[field.kind])
-			assert.equal(member(form, field).type, kinds[field.kind], what);
+			assert.equal([member(form, field).type].flat()[0], kinds[field.kind], what);
 	});
 });
 
@@ -114,7 +114,8 @@ test("a body with every field filled in is one that the contract allows", { skip
 
 	ajv.addSchema({ $id: "contract", components: contract.components });
 	for (const [name, form] of Object.entries(forms)) {
-		const choices = name === "transfer" ? values_of(form.fields[0]).map((op) => ({ op })) : [{}];
+		const [first] = form.fields;
+		const choices = first.name === "op" ? values_of(first).map((op) => ({ op })) : [{}];
 
 		for (const choice of choices) {
 			const { body, errors } = collect(form.fields, filled(form, choice));

@@ -29,6 +29,13 @@ export const collections = {
 		pollOnly: { state: "running" },
 		moves: ({ state }) => state === "running",
 	},
+	benchmarks: {
+		path: "/v1/benchmarks",
+		kinds: ["benchmark"],
+		pollMs: 1000,
+		pollOnly: { state: "running" },
+		moves: ({ state }) => state === "running",
+	},
 	probes: { path: "/v1/probes", kinds: ["probe"], pollMs: 1000 },
 	cqs: { path: "/v1/cqs", kinds: ["cq"], pollMs: 2000 },
 	endpoints: { path: "/v1/endpoints", kinds: ["endpoint"], pollMs: 5000 },

@@ -17,6 +17,15 @@ export function hashOf({ view, ref = null, query = {} }) {
 	return `#/${path.join("/")}${text ? `?${text}` : ""}`;
 }
 
+/** nextView - where a letter leads to from a view: the next whose name begins with it; undefined if none does */
+export function nextView(views, letter, from) {
+	const after = views.findIndex(({ view }) => view === from) + 1;
+	return [...views.slice(after), ...views.slice(0, after)].find(({ view }) => view.startsWith(letter));
+}
+
+/* What is shown below the list of a view. */
+const BESIDE = ["window", "probe"];
+
 /** objectHash - where an object of an event ("connection/7") is shown; null if nowhere */
 export function objectHash(object) {
 	const [kind, id] = (object ?? "").split("/");
@@ -27,10 +36,12 @@ export function objectHash(object) {
 		transfer: "transfers",
 		window: "buffers",
 		listener: "listeners",
+		benchmark: "benchmarks",
+		probe: "benchmarks",
 	};
 	if (!views[kind] || !id) return null;
 	if (kind === "connection") return hashOf({ view: views[kind], ref: id });
-	return hashOf({ view: views[kind], query: kind === "window" ? { window: id } : { id } });
+	return hashOf({ view: views[kind], query: { [BESIDE.includes(kind) ? kind : "id"]: id } });
 }
 
 function decode(text) {

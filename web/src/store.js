@@ -181,10 +181,11 @@ export class Store {
 			entry.timer = setTimeout(() => this.poll(entry), Math.max(pollMs, patience));
 	}
 
-	// A connection that has ended does not move any more; what is not there comes with an event, if it comes.
+	// What has ended does not move any more; what is not there comes with an event, if it comes.
 	isFinal(entry) {
 		if (entry.problem?.status === 404) return true;
-		return entry.name === "connections" && entry.item != null && !isOpen(entry.item);
+		if (entry.name === "connections") return entry.item != null && !isOpen(entry.item);
+		return Boolean(entry.item?.ended_at);
 	}
 
 	poll(entry) {

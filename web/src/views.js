@@ -2,6 +2,7 @@
 //
 // The views, in the order of the navigation. `view` is the first part of the fragment; with a ref behind it, as in
 // #/connections/7, `One` is shown.
+import { BenchmarksView } from "./views/benchmarks.jsx";
 import { BuffersView } from "./views/buffers.jsx";
 import { ConnectionView } from "./views/connection.jsx";
 import { ConnectionsView } from "./views/connections.jsx";
@@ -15,6 +16,7 @@ export const views = [
 	{ view: "listeners", title: "Listeners", icon: "listeners", All: ListenersView },
 	{ view: "transfers", title: "Transfers", icon: "transfers", All: TransfersView },
 	{ view: "buffers", title: "Buffers", icon: "buffers", All: BuffersView },
+	{ view: "benchmarks", title: "Benchmarks", icon: "benchmarks", All: BenchmarksView },
 	{ view: "devices", title: "Devices", icon: "devices", All: DevicesView },
 	{ view: "events", title: "Events", icon: "events", All: EventsView },
 ];

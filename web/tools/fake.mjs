@@ -292,7 +292,12 @@ export class Fake {
 		const one = list?.find(({ id, name: own }) => String(id) === ref || own === ref);
 		if (one && !more) return json({ ...this.clean(one), timeline: this.timeline(one), timeline_dropped: 0 });
 		if (one && more === "explain") return json(this.explanation(one));
-		if (["devices", "buffers", "listeners", "windows", "transfers", "probes", "endpoints"].includes(name) && !ref)
+		if (
+			["devices", "buffers", "listeners", "windows", "transfers", "benchmarks", "probes", "endpoints"].includes(
+				name,
+			) &&
+			!ref
+		)
 			return json({ total: 0, next: null, items: [] });
 		return json(
 			{

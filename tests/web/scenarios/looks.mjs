@@ -24,6 +24,11 @@ async function furnish(world) {
 	await world.make("a", "/v1/transfers", { op: "write", connection: "steady", buffer: "source", remote });
 	await world.try("a", "POST", "/v1/transfers", { op: "write", connection: LONG, buffer: "source",
 		remote: { ...remote, rkey: "0x1" } }, 60);
+	await world.make("a", "/v1/benchmarks", { connection: "steady", op: "write", size_bytes: 65536, count: 20,
+		buffer: "source", remote });
+	await world.make("a", "/v1/probes", { connection: "steady", count: 3, interval_ms: 0 });
+	// It goes on: nobody takes the messages out of the inbox.
+	await world.call("a", "POST", "/v1/benchmarks", { connection: "steady", op: "send", size_bytes: 1000, count: 1000000 });
 	await world.try("a", "POST", "/v1/connections", { dst_addr: world.addr, dst_port: 7999, name: "nobody" }, 60);
 	await world.until("a", "/v1/connections?state=failed", "two that failed", ({ total }) => total === 2);
 }
@@ -34,6 +39,7 @@ const VIEWS = [
 	["connection-failed", `#/connections/${LONG}`, (page) => page.locator(".view-head").getByText("failed")],
 	["listeners", "#/listeners", (page) => row_of(page, "here")],
 	["transfers", "#/transfers?id=2", (page) => page.getByRole("region", { name: "Transfer 2: write" })],
+	["benchmarks", "#/benchmarks?id=1", (page) => page.getByRole("region", { name: "Benchmark 1: write" })],
 	["buffers", "#/buffers", (page) => row_of(page, "slot")],
 	["devices", "#/devices", (page) => page.getByRole("heading", { name: "Port 1" })],
 	["events", "#/events", (page) => page.locator(".event").filter({ hasText: "nobody listens" })],

@@ -115,6 +115,31 @@ test("fields that do not matter are neither shown nor sent", () => {
 	assert.deepEqual(collect(fields, values), { body: { op: "send", connection: 1, buffer: 2 }, errors: {} });
 });
 
+test("a benchmark of sends has no memory of the peer, and one of no bytes is one", () => {
+	const fields = forms.benchmark.fields;
+	const values = { ...initialValues(fields), connection: "1", size_bytes: "0", window: "1", rkey: "nonsense" };
+
+	assert.deepEqual(collect(fields, { ...values, op: "send" }), {
+		body: { op: "send", connection: 1, size_bytes: 0, window: 1 },
+		errors: {},
+	});
+	assert.deepEqual(Object.keys(collect(fields, values).errors), ["remote_addr", "rkey"]);
+});
+
+test("what a probe does by itself is left out of its body", () => {
+	const fields = forms.probe.fields;
+	const values = { ...initialValues(fields), connection: "1", size_bytes: "64" };
+
+	assert.deepEqual(collect(fields, values).body, { connection: 1 });
+	assert.deepEqual(collect(fields, { ...values, kind: "echo", interval_ms: "0", count: "5" }).body, {
+		connection: 1,
+		kind: "echo",
+		interval_ms: 0,
+		count: 5,
+		size_bytes: 64,
+	});
+});
+
 test("flags that must be given are asked for", () => {
 	const values = { ...initialValues(forms.window.fields), buffer: "b" };
 
@@ -152,4 +177,6 @@ test("what a buffer is copied as fills address and key", () => {
 test("a form leads to what it has made", () => {
 	assert.equal(afterwards(forms.connect, { id: 7 }), "#/connections/7");
 	assert.equal(afterwards(forms.transfer, { id: 3 }), "#/transfers?id=3");
+	assert.equal(afterwards(forms.benchmark, { id: 3, connection: 7 }), "#/benchmarks?id=3");
+	assert.equal(afterwards(forms.probe, { id: 3, connection: 7 }), "#/connections/7", "where round trips are drawn");
 });

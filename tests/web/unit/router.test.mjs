@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import test from "node:test";
-import { hashOf, objectHash, parseHash } from "../../../web/src/router.js";
+import { hashOf, nextView, objectHash, parseHash } from "../../../web/src/router.js";
 
 test("a route survives its way through the address", () => {
 	for (const route of [
@@ -30,6 +30,20 @@ test("objects of events lead to where they are shown", () => {
 	assert.equal(objectHash("connection/7"), "#/connections/7");
 	assert.equal(objectHash("buffer/3"), "#/buffers?id=3");
 	assert.equal(objectHash("window/3"), "#/buffers?window=3");
+	assert.equal(objectHash("benchmark/3"), "#/benchmarks?id=3");
+	assert.equal(objectHash("probe/3"), "#/benchmarks?probe=3");
 	assert.equal(objectHash(null), null);
 	assert.equal(objectHash("cq/1"), null);
+});
+
+test("a letter leads to its view, and again to the next of the same letter", () => {
+	const views = ["connections", "buffers", "benchmarks", "events"].map((view) => ({ view }));
+	const lead = (letter, from) => nextView(views, letter, from)?.view;
+
+	assert.equal(lead("b", "connections"), "buffers");
+	assert.equal(lead("b", "buffers"), "benchmarks");
+	assert.equal(lead("b", "benchmarks"), "buffers");
+	assert.equal(lead("b", ""), "buffers");
+	assert.equal(lead("e", "events"), "events");
+	assert.equal(lead("x", "buffers"), undefined);
 });

@@ -163,6 +163,18 @@ test("an event that comes during a poll is not lost", async () => {
 	stop();
 });
 
+test("an object that has ended is not asked for any more, one that goes on is", async () => {
+	const { store } = setUp({
+		"/v1/benchmarks/1": { id: 1, state: "running", ended_at: null },
+		"/v1/benchmarks/2": { id: 2, state: "done", ended_at: "2026-01-01T00:00:00Z" },
+	});
+	const stops = ["1", "2"].map((ref) => store.watch("benchmarks", ref));
+	await tick();
+	assert.ok(store.item("benchmarks", "1").timer);
+	assert.equal(store.item("benchmarks", "2").timer ?? null, null);
+	stops.forEach((stop) => stop());
+});
+
 test("a poll of those that are open tells who is not among them any more", () => {
 	const before = new Map([1, 2, 3].map((id) => [id, { id, state: id === 3 ? "closed" : "open", n: 0 }]));
 	const { items, left } = merged(

@@ -25,7 +25,12 @@ export function ConnectionActions({ item }) {
 		);
 	return (
 		<>
-			{item.state === "established" && <FormButton name="transfer" given={{ connection: String(item.id) }} />}
+			{item.state === "established" && (
+				<>
+					<FormButton name="transfer" given={{ connection: String(item.id) }} />
+					<FormButton name="benchmark" given={{ connection: String(item.id) }} />
+				</>
+			)}
 			<ActionButton name="closeConnection" item={item} label="Close" />
 		</>
 	);

@@ -31,7 +31,11 @@ function Pick({ field, inputProps, value }) {
 	return (
 		<select {...inputProps} value={value}>
 			<option value="">
-				{loadedAt !== null && usable.length === 0 ? none : field.required ? "Choose one" : "Any"}
+				{loadedAt !== null && usable.length === 0
+					? none
+					: field.required
+						? "Choose one"
+						: (field.blank ?? "Any")}
 			</option>
 			{!known && <option value={value}>#{value}</option>}
 			{options.map((option) => (

@@ -9,7 +9,7 @@
 //   omit      the daemon's own default, which is left out of the body
 //   min, max  of an integer, and of bytes
 //   options   of a choice or flags: strings, or {value, label}; number: the choice is one of numbers
-//   from      of a ref: the collection of the store that it is picked from
+//   from      of a ref: the collection of the store that it is picked from; blank: what it is when none is picked
 //   hint      a line beneath it; more: shown on demand only
 //   when      function of all values: false hides it and leaves it out
 const UNITS = { "": 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };

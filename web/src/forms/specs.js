@@ -32,6 +32,29 @@ const QP_FIELDS = [
 	qp("min_rnr_timer", "RNR timer", { max: 31, omit: 12, hint: "IBTA code; 12 is 0.64 ms" }),
 ];
 
+/* What is on the other side of a write, a read or an atomic. */
+const hasRemote = ({ op }) => !isSend({ op }) && op !== "recv";
+const REMOTE_FIELDS = [
+	{
+		name: "remote_addr",
+		pointer: "/remote/addr",
+		label: "Address there",
+		kind: "hex",
+		required: true,
+		when: hasRemote,
+		hint: "what the peer's page copies fills in both",
+	},
+	{
+		name: "rkey",
+		pointer: "/remote/rkey",
+		label: "Key there",
+		kind: "hex",
+		required: true,
+		when: hasRemote,
+		hint: "its rkey",
+	},
+];
+
 export const forms = {
 	listen: {
 		title: "Listen",
@@ -72,7 +95,7 @@ export const forms = {
 		action: "Connect",
 		path: "/v1/connections",
 		view: "connections",
-		one: true,
+		one: "id",
 		fields: [
 			{ name: "dst_addr", label: "Host", kind: "text", required: true, hint: "address or name" },
 			{ name: "dst_port", label: "Port", kind: "integer", required: true, min: 1, max: 65535 },
@@ -182,24 +205,7 @@ export const forms = {
 			},
 			{ name: "connection", label: "Connection", kind: "ref", from: "connections", required: true },
 			{ name: "buffer", label: "Buffer here", kind: "ref", from: "buffers", required: true },
-			{
-				name: "remote_addr",
-				pointer: "/remote/addr",
-				label: "Address there",
-				kind: "hex",
-				required: true,
-				when: ({ op }) => !isSend({ op }) && op !== "recv",
-				hint: "what the peer's page copies fills in both",
-			},
-			{
-				name: "rkey",
-				pointer: "/remote/rkey",
-				label: "Key there",
-				kind: "hex",
-				required: true,
-				when: ({ op }) => !isSend({ op }) && op !== "recv",
-				hint: "its rkey",
-			},
+			...REMOTE_FIELDS,
 			{
 				name: "imm",
 				label: "Immediate",
@@ -254,6 +260,139 @@ export const forms = {
 				max: 3600000,
 				omit: 30000,
 				more: true,
+			},
+		],
+	},
+	benchmark: {
+		title: "Run a benchmark",
+		action: "Start",
+		path: "/v1/benchmarks",
+		view: "benchmarks",
+		fields: [
+			{
+				name: "op",
+				label: "Operation",
+				kind: "choice",
+				initial: "write",
+				options: [
+					{ value: "write", label: "write to the peer's memory" },
+					{ value: "read", label: "read from the peer's memory" },
+					{ value: "send", label: "send messages" },
+				],
+			},
+			{
+				name: "connection",
+				label: "Connection",
+				kind: "ref",
+				from: "connections",
+				required: true,
+				hint: "to a peer whose service is sink, if messages are sent",
+			},
+			{
+				name: "size_bytes",
+				label: "Size",
+				kind: "bytes",
+				required: true,
+				max: 2 ** 30,
+				initial: "4 KiB",
+				hint: "of each message",
+			},
+			{
+				name: "window",
+				label: "Outstanding at most",
+				kind: "integer",
+				min: 1,
+				max: 16384,
+				hint: "the send queue's depth when empty; 1 for the latency of a single message",
+			},
+			...REMOTE_FIELDS,
+			{
+				name: "duration_ms",
+				label: "For (ms)",
+				kind: "integer",
+				min: 1,
+				max: 600000,
+				hint: "a second when empty, if there is no count either",
+			},
+			{
+				name: "count",
+				label: "Or so many messages",
+				kind: "integer",
+				min: 1,
+				max: 1000000000,
+				hint: "instead of a time",
+			},
+			{
+				name: "buffer",
+				label: "Buffer here",
+				kind: "ref",
+				from: "buffers",
+				more: true,
+				blank: "None",
+				hint: "without one, up to 16 KiB of zeroes",
+			},
+			{
+				name: "timeout_ms",
+				label: "Give up after (ms)",
+				kind: "integer",
+				min: 1,
+				max: 3600000,
+				more: true,
+				hint: "30 s more than it may take when empty",
+			},
+		],
+	},
+	probe: {
+		title: "Measure round trips",
+		action: "Start",
+		path: "/v1/probes",
+		view: "connections",
+		one: "connection",
+		fields: [
+			{ name: "connection", label: "Connection", kind: "ref", from: "connections", required: true },
+			{
+				name: "kind",
+				label: "A ping is",
+				kind: "choice",
+				initial: "",
+				options: [
+					{ value: "", label: "what fits the service" },
+					{ value: "ack", label: "an empty write, which the peer's device acknowledges" },
+					{ value: "rping", label: "a round of rping, with the service rping_client" },
+					{ value: "echo", label: "a message, from the service sink to echo" },
+				],
+			},
+			{
+				name: "interval_ms",
+				label: "Every (ms)",
+				kind: "integer",
+				max: 3600000,
+				hint: "a second when empty; 0 when the last one is back",
+			},
+			{
+				name: "count",
+				label: "So many times",
+				kind: "integer",
+				min: 1,
+				max: 1000000,
+				hint: "until it is stopped when empty; 10 times of rping",
+			},
+			{
+				name: "size_bytes",
+				label: "Size",
+				kind: "bytes",
+				max: 65535,
+				when: ({ kind }) => kind === "rping" || kind === "echo",
+				hint: "64 bytes of rping when empty, 16 of echo",
+			},
+			{
+				name: "timeout_ms",
+				label: "Give up after (ms)",
+				kind: "integer",
+				min: 1,
+				max: 3600000,
+				more: true,
+				hint: "for all pings",
 			},
 		],
 	},
@@ -314,9 +453,9 @@ export function formRequest(form, values) {
 	return { request: { method: "POST", path: form.path, body }, errors };
 }
 
-/** afterwards - where to see what a form has made */
+/** afterwards - where to see what a form has made; `one` is the member of the answer that names whose page that is */
 export function afterwards({ view, one }, answer) {
-	return one ? `#/${view}/${answer.id}` : `#/${view}?id=${answer.id}`;
+	return one ? `#/${view}/${answer[one]}` : `#/${view}?id=${answer.id}`;
 }
 
 function onObject(method, collection, { id }, rest = "") {
@@ -370,6 +509,30 @@ export const actions = {
 		action: "Revoke it",
 		text: "A peer that uses its key loses its connection. The buffer and its other windows stay.",
 		request: onObject("DELETE", "windows", window),
+	}),
+	cancelBenchmark: (benchmark) => ({
+		title: `Stop benchmark ${label(benchmark)}`,
+		action: "Stop it",
+		text: "Nothing more is posted. It has failed then, with the code cancelled; what it has come to stays in its record.",
+		request: onObject("DELETE", "benchmarks", benchmark),
+	}),
+	forgetBenchmark: (benchmark) => ({
+		title: `Forget benchmark ${label(benchmark)}`,
+		action: "Forget it",
+		text: "Its record, with what it has measured, is gone then.",
+		request: onObject("DELETE", "benchmarks", benchmark),
+	}),
+	stopProbe: (probe) => ({
+		title: `Stop probe ${label(probe)}`,
+		action: "Stop it",
+		text: "No more pings are sent. What it has measured stays in its record.",
+		request: onObject("DELETE", "probes", probe),
+	}),
+	forgetProbe: (probe) => ({
+		title: `Forget probe ${label(probe)}`,
+		action: "Forget it",
+		text: "Its record, with what it has measured, is gone then.",
+		request: onObject("DELETE", "probes", probe),
 	}),
 	cancelTransfer: (transfer) => ({
 		title: `Cancel transfer ${label(transfer)}`,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keys that work everywhere: "/" goes to the search field, "g" and a letter to a view.
+// Keys that work everywhere: "/" goes to the search field, "g" and a letter to a view, and again to
+// the next that begins with it.
 import { useEffect } from "preact/hooks";
-import { navigate } from "../router.js";
+import { navigate, nextView, parseHash } from "../router.js";
 import { views } from "../views.js";
 
 const CHORD_MS = 1200;
@@ -26,7 +27,7 @@ export function useShortcuts() {
 				leader = Date.now();
 			} else if (Date.now() - leader < CHORD_MS) {
 				leader = 0;
-				const found = views.find(({ view }) => view.startsWith(event.key));
+				const found = nextView(views, event.key, parseHash(location.hash).view);
 				if (found) navigate({ view: found.view });
 			}
 		}

@@ -30,6 +30,25 @@ export function Meter({ share, high = null, label }) {
 	);
 }
 
+/** Progress - a share from 0 to 1 of something whose name and present state are given, and that in words */
+export function Progress({ share, state, name, text }) {
+	return (
+		<span
+			class={`progress progress-${state}`}
+			role="progressbar"
+			aria-label={name}
+			aria-valuemin={0}
+			aria-valuemax={100}
+			aria-valuenow={Math.round(share * 100)}
+			aria-valuetext={text}
+			title={text}
+		>
+			<i style={{ width: `${share * 100}%` }} />
+			<span>{percent(share)}</span>
+		</span>
+	);
+}
+
 /** Spark - the last values as a line without axes */
 export function Spark({ values, width = 72, height = 18 }) {
 	const top = Math.max(...values, 1);

@@ -9,6 +9,7 @@ const PATHS = {
 	devices: "M4 5h12v10H4zM7 15v2M13 15v2M7 8h6M7 11h3",
 	buffers: "M4 4h12v4H4zM4 8h12v4H4zM4 12h12v4H4z",
 	transfers: "M4 7h11l-3-3M16 13H5l3 3",
+	benchmarks: "M3.5 15a7 7 0 1 1 13 0M10 12.5l3.5-4M10 12.5v.1",
 	events: "M4 5h12M4 10h12M4 15h7",
 	sun: "M10 6.5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7zM10 2v1.5M10 16.5V18M2 10h1.5M16.5 10H18M4.3 4.3l1.1 1.1M14.6 14.6l1.1 1.1M4.3 15.7l1.1-1.1M14.6 5.4l1.1-1.1",
 	moon: "M15.5 12.5A6.5 6.5 0 0 1 7.5 4.5a6.5 6.5 0 1 0 8 8z",

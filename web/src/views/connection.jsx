@@ -7,9 +7,10 @@ import { totals } from "../rates.js";
 import { hashOf } from "../router.js";
 import { State, Trouble } from "../ui/bits.jsx";
 import { Icon } from "../ui/icon.jsx";
-import { Rates, RoundTrips } from "./connection/charts.jsx";
 import { Counters, Ends } from "./connection/facts.jsx";
 import { QueuePair } from "./connection/qp.jsx";
+import { Rates } from "./connection/rates.jsx";
+import { RoundTrips } from "./connection/round_trips.jsx";
 import { Timeline } from "./connection/timeline.jsx";
 import { Why } from "./connection/why.jsx";
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Transfers, how far each is, and why one failed.
-import { bytes, clock, count, ns, percent, rate } from "../format.js";
+import { bytes, clock, count, ns, rate } from "../format.js";
 import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useItem, useList, useMay } from "../hooks.js";
 import { hashOf } from "../router.js";
 import { isRunning, progressOf, speedOf } from "../transfers.js";
-import { Empty, Facts, Panel, State, Trouble } from "../ui/bits.jsx";
+import { Empty, Progress, State } from "../ui/bits.jsx";
+import { Detail } from "../ui/detail.jsx";
 import { List } from "../ui/list.jsx";
 
 const CHOICES = [
@@ -16,23 +17,14 @@ const CHOICES = [
 	["failed", "Failed", (row) => ["failed", "timed_out", "cancelled"].includes(row.state)],
 ];
 
-function Progress({ row }) {
-	const share = progressOf(row);
-	const label = `${bytes(row.bytes_done)} of ${bytes(row.length_bytes)}`;
+function HowFar({ row }) {
 	return (
-		<span
-			class={`progress progress-${isRunning(row) ? "running" : row.state}`}
-			role="progressbar"
-			aria-label={`Transfer ${row.id}`}
-			aria-valuemin={0}
-			aria-valuemax={100}
-			aria-valuenow={Math.round(share * 100)}
-			aria-valuetext={label}
-			title={label}
-		>
-			<i style={{ width: `${share * 100}%` }} />
-			<span>{percent(share)}</span>
-		</span>
+		<Progress
+			state={isRunning(row) ? "running" : row.state}
+			share={progressOf(row)}
+			name={`Transfer ${row.id}`}
+			text={`${bytes(row.bytes_done)} of ${bytes(row.length_bytes)}`}
+		/>
 	);
 }
 
@@ -69,7 +61,7 @@ function columnsFor(may) {
 			value: (row) => row.state,
 			cell: (row) => <State state={row.state} title={row.error?.text} />,
 		},
-		{ key: "progress", label: "Progress", width: "20%", value: progressOf, cell: (row) => <Progress row={row} /> },
+		{ key: "progress", label: "Progress", width: "20%", value: progressOf, cell: (row) => <HowFar row={row} /> },
 		{
 			key: "size",
 			label: "Size",
@@ -137,67 +129,43 @@ function textOf(row) {
 	return [row.id, row.op, row.state, row.error?.code, `connection ${row.connection}`, row.error?.wc_status].join(" ");
 }
 
-/** One - a transfer in full, above the table it was picked from */
-function One({ id }) {
+function rowsOf(item) {
+	return [
+		["Over", <Over row={item} />],
+		["Moved", `${bytes(item.bytes_done)} of ${bytes(item.length_bytes)}`],
+		["Work requests done", count(item.wrs_done)],
+		["Messages sent", item.messages_done === null ? null : count(item.messages_done)],
+		["Speed", speedOf(item) === null ? null : rate(speedOf(item))],
+		["Waited to be posted", item.queue_ns === null ? null : ns(item.queue_ns)],
+		["First post to last completion", item.wire_ns === null ? null : ns(item.wire_ns)],
+		["Cut into", item.chunk_bytes ? bytes(item.chunk_bytes) : null],
+		["Outstanding at most", count(item.window)],
+		[
+			"Buffer",
+			item.buffer === null ? null : (
+				<a href={hashOf({ view: "buffers", query: { id: item.buffer } })}>#{item.buffer}</a>
+			),
+		],
+		["Immediate", item.imm],
+		["Old value", item.old_value],
+		["Received", item.received && `${item.received.op.replace("_", " ")}, ${bytes(item.received.length_bytes)}`],
+		["Completion", item.error?.wc_status && <span class="mono">{item.error.wc_status}</span>],
+	];
+}
+
+function One({ id, back }) {
 	const { item, problem } = useItem("transfers", id);
-	const close = (
-		<a class="button" href="#/transfers">
-			Close
-		</a>
-	);
-	if (!item) return problem && problem.status !== 0 ? <Trouble problem={problem}>{close}</Trouble> : null;
 	return (
-		<Panel
-			title={`Transfer ${item.id}: ${opName(item)}`}
-			aside={
-				<span class="aside">
-					<State state={item.state} />
-					{isRunning(item) && <ActionButton name="cancelTransfer" item={item} label="Cancel" />}
-					{close}
-				</span>
-			}
+		<Detail
+			item={item}
+			problem={problem}
+			back={back}
+			title={() => `Transfer ${item.id}: ${opName(item)}`}
+			actions={() => isRunning(item) && <ActionButton name="cancelTransfer" item={item} label="Cancel" />}
+			rows={rowsOf}
 		>
-			<div class="panel-body">
-				<Progress row={item} />
-			</div>
-			{item.error && (
-				<div class="panel-body">
-					<Trouble
-						problem={{
-							title: item.error.code.replaceAll("_", " "),
-							detail: item.error.text,
-							hint: item.error.hint,
-						}}
-					/>
-				</div>
-			)}
-			<Facts
-				rows={[
-					["Over", <Over row={item} />],
-					["Moved", `${bytes(item.bytes_done)} of ${bytes(item.length_bytes)}`],
-					["Work requests done", count(item.wrs_done)],
-					["Messages sent", item.messages_done === null ? null : count(item.messages_done)],
-					["Speed", speedOf(item) === null ? null : rate(speedOf(item))],
-					["Waited to be posted", item.queue_ns === null ? null : ns(item.queue_ns)],
-					["First post to last completion", item.wire_ns === null ? null : ns(item.wire_ns)],
-					["Cut into", item.chunk_bytes ? bytes(item.chunk_bytes) : null],
-					["Outstanding at most", count(item.window)],
-					[
-						"Buffer",
-						item.buffer === null ? null : (
-							<a href={hashOf({ view: "buffers", query: { id: item.buffer } })}>#{item.buffer}</a>
-						),
-					],
-					["Immediate", item.imm],
-					["Old value", item.old_value],
-					[
-						"Received",
-						item.received && `${item.received.op.replace("_", " ")}, ${bytes(item.received.length_bytes)}`,
-					],
-					["Completion", item.error?.wc_status && <span class="mono">{item.error.wc_status}</span>],
-				]}
-			/>
-		</Panel>
+			{() => <HowFar row={item} />}
+		</Detail>
 	);
 }
 
@@ -226,7 +194,7 @@ export function TransfersView({ route }) {
 					</Empty>
 				}
 			>
-				{id && <One key={id} id={id} />}
+				{id && <One key={id} id={id} back={hashOf({ view: "transfers", query: { ...route.query, id: "" } })} />}
 			</List>
 		</div>
 	);
