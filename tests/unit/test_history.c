@@ -17,7 +17,7 @@ static void end_all(struct fixture *f)
 	}
 }
 
-static void the_oldest_leaves_when_there_are_more_than_may_stay(void **state)
+static void test_history__the_oldest_leaves_when_there_are_more_than_may_stay(void **state)
 {
 	struct fixture f;
 
@@ -30,7 +30,7 @@ static void the_oldest_leaves_when_there_are_more_than_may_stay(void **state)
 	assert_int_equal(f.history.count, 2);
 }
 
-static void where_nothing_may_stay_all_leave_in_turn(void **state)
+static void test_history__where_nothing_may_stay_all_leave_in_turn(void **state)
 {
 	struct fixture f;
 
@@ -42,7 +42,7 @@ static void where_nothing_may_stay_all_leave_in_turn(void **state)
 	assert_int_equal(f.history.count, 0);
 }
 
-static void leaving_twice_or_before_the_end_counts_nothing(void **state)
+static void test_history__leaving_twice_or_before_the_end_counts_nothing(void **state)
 {
 	struct vbd_link lives;
 	struct fixture f;
@@ -61,9 +61,9 @@ static void leaving_twice_or_before_the_end_counts_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_oldest_leaves_when_there_are_more_than_may_stay),
-		cmocka_unit_test(where_nothing_may_stay_all_leave_in_turn),
-		cmocka_unit_test(leaving_twice_or_before_the_end_counts_nothing),
+		cmocka_unit_test(test_history__the_oldest_leaves_when_there_are_more_than_may_stay),
+		cmocka_unit_test(test_history__where_nothing_may_stay_all_leave_in_turn),
+		cmocka_unit_test(test_history__leaving_twice_or_before_the_end_counts_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
