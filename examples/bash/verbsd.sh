@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# What the examples share: asking a verbsd, saying what went wrong, and waiting for an object. To be sourced.
+# What the examples share: asking a verbsd, saying what went wrong, waiting for an object, and cleaning up. To be sourced.
+#
+# Commands stand in backquotes where a trap may come between: bash 5.2 parses $(…) and <(…) each time that it expands them,
+# and a trap that it runs then is taken for a part of them ("unexpected EOF"), with 2 for a status.
+# shellcheck disable=SC2006
 
 PROGRAM=${0##*/}
 # Of one request. The daemon waits at most 60 s for what it is asked to wait for.
@@ -9,6 +13,7 @@ WAIT_S=10 REQUEST_S=30
 # Statuses to end with, besides 0.
 FAILED=1 USAGE=2 TIMED_OUT=3 MISSED=4
 
+shopt -s lastpipe # for `members`
 declare -A url token
 quiet=''
 deadline=$((SECONDS + 60)) # in bash's seconds; see set_timeout
@@ -26,6 +31,24 @@ die() {
 }
 
 usage_error() { die "$USAGE" "$* (see $PROGRAM --help)"; }
+
+# undo_with FUNCTION: has it called once, however the script ends. A signal makes the status 128 and its number; one that
+# comes while FUNCTION runs does not cut it short.
+undo_with() {
+	undo=$1
+	trap 'end $?' EXIT
+	trap 'end 129' HUP
+	trap 'end 130' INT
+	trap 'end 143' TERM
+}
+
+end() {
+	trap '' HUP INT TERM
+	trap - EXIT
+	set_timeout 10
+	"$undo" || true
+	exit "$1"
+}
 
 need_programs() {
 	local program
@@ -78,7 +101,7 @@ send() {
 may_pass() {
 	case $status in
 	429 | 503) return 0 ;;
-	409) [[ $(jq -r '.code? // ""' <<<"$answer" 2>/dev/null) == idempotency_conflict ]] ;;
+	409) [[ `jq -r '.code? // ""' <<<"$answer" 2>/dev/null` == idempotency_conflict ]] ;;
 	*) return 1 ;;
 	esac
 }
@@ -93,7 +116,7 @@ ask() {
 	[[ -z $json ]] || options+=(-H 'Content-Type: application/json' -d "$json")
 	while :; do
 		status='' answer='' curl_said=''
-		if said=$(send "$daemon" "$REQUEST_S" "${options[@]}" "${url[$daemon]}$path"); then
+		if said=`send "$daemon" "$REQUEST_S" "${options[@]}" "${url[$daemon]}$path"`; then
 			status=${said##*$'\n'} answer=${said%$'\n'*}
 			[[ $status != 2?? && ! ($method == DELETE && $status == 404) ]] || return 0
 			may_pass || return 1
@@ -101,9 +124,12 @@ ask() {
 			curl_said=${said%%$'\n'*}
 		fi
 		! is_late || return 1
-		[[ $pause != 0.1 ]] || say "${url[$daemon]}: $(problem); trying again"
+		[[ $pause != 0.1 ]] || say "${url[$daemon]}: `problem`; trying again"
 		sleep "$pause"
-		pause=$([[ $pause == 0.1 ]] && echo 0.5 || echo 1)
+		case $pause in
+		0.1) pause=0.5 ;;
+		*) pause=1 ;;
+		esac
 	done
 }
 
@@ -121,14 +147,14 @@ problem() {
 must() {
 	local what=$1
 	shift
-	ask "$@" || die "$FAILED" "can't $what at ${url[$2]}: $(problem)"
+	ask "$@" || die "$FAILED" "can't $what at ${url[$2]}: `problem`"
 }
 
 # member FILTER: of the last answer, by jq
 member() { jq -r "$1" <<<"$answer"; }
 
 # members FILTER: the values that jq's FILTER gives of the last answer, into the array `m`
-members() { mapfile -t m < <(member "$1"); }
+members() { member "$1" | mapfile -t m || die "$FAILED" "can't make sense of the answer: ${answer:0:200}"; }
 
 # await DAEMON PATH OBJECT CONDITION: until jq's CONDITION holds for what is at PATH, of which $answer has an earlier
 # look, and is left with the last. Looks again at each event of OBJECT ('connection/7'). Returns 1 when it is late.
@@ -137,10 +163,10 @@ await() {
 	! jq -e "$condition" <<<"$answer" >/dev/null || return 0
 	while :; do
 		must "read the event log" GET "$daemon" '/v1/events?limit=1'
-		last=$(member .last)
+		last=`member .last`
 		must "read $path" GET "$daemon" "$path"
 		! jq -e "$condition" <<<"$answer" >/dev/null || return 0
-		left=$(seconds_left)
+		left=`seconds_left`
 		((left > 0)) || return 1
 		must "wait for $object" GET "$daemon" "/v1/events?after=$last&object=$object&limit=1&wait_ms=$((left < 5 ? left * 1000 : 5000))"
 	done
