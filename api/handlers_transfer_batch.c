@@ -78,7 +78,7 @@ static void blame_item(struct vbd_error *err, size_t index)
 	char text[sizeof(err->text)];
 	bool named = *err->pointer && strncmp(err->text, err->pointer, strlen(err->pointer)) == 0;
 
-	(void)snprintf(pointer, sizeof(pointer), "/transfers/%zu%.70s", index, err->pointer);
+	(void)snprintf(pointer, sizeof(pointer), "/transfers/%zu%.60s", index, err->pointer);
 	(void)snprintf(text, sizeof(text), "%s%zu%s%.200s", named ? "/transfers/" : "transfer ",
 		index, named ? "" : ": ", err->text);
 	memcpy(err->pointer, pointer, sizeof(pointer));
