@@ -102,7 +102,7 @@ enum vbd_ctl_kind {
 	X(INITIAL_STATE, "initial-state", 0, TEXT, "RESET|INIT", "initial_state",                  \
 		"state that the queue pair is left in")                                            \
 	X(FROM, "from", 0, TEXT, "URL#CONNECTION", NULL,                                           \
-		"take the peer's values from its verbsd; #CONNECTION is one of this server")       \
+		"the peer's queue pair, asked of its verbsd; #CONNECTION: one here")               \
 	X(GID, "gid", 0, TEXT, "GID", "gid", "the peer's GID")                                     \
 	X(LID, "lid", 0, UINT, "N", "lid", "the peer's LID (InfiniBand)")                          \
 	X(QPN, "qpn", 0, UINT, "N", "qpn", "the peer's queue pair number")                         \
@@ -175,15 +175,14 @@ enum vbd_ctl_kind {
 	X(CONNECTION, "connection", 0, REF, "CONNECTION", "connection", "the connection to use")   \
 	X(BUFFER, "buffer", 0, REF, "BUFFER", "buffer", "the local buffer")                        \
 	X(REMOTE, "remote", 0, TEXT, "URL#BUFFER", NULL,                                           \
-		"the peer's buffer, looked up at the peer's verbsd; #BUFFER is one of this "       \
-		"server")                                                                          \
+		"the peer's buffer, asked of its verbsd; #BUFFER: one here")                       \
 	X(REMOTE_OFFSET, "remote-offset", 0, SIZE, "BYTES", NULL,                                  \
 		"start so far into the peer's buffer")                                             \
 	X(REMOTE_ADDR, "remote-addr", 0, HEX, "HEX", NULL,                                         \
 		"remote address, when there is no verbsd to ask")                                  \
 	X(REMOTE_RKEY, "remote-rkey", 0, HEX, "HEX", NULL, "remote key that belongs to it")        \
 	X(PEER_TOKEN_FILE, "peer-token-file", 0, TEXT, "FILE", NULL,                               \
-		"token for the verbsd of --remote")                                                \
+		"token for the peer's verbsd")                                                     \
 	X(CHUNK, "chunk", 0, SIZE, "BYTES", "chunk_bytes", "longest single work request")          \
 	X(FILE, "file", 0, TEXT, "FILE", NULL, "send the bytes of FILE; - is standard input")      \
 	X(FOLLOW_MESSAGES, "follow", 'f', FLAG, NULL, NULL, "go on until the connection ends")     \

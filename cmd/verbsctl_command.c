@@ -369,9 +369,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.verb = "create",
 		.usage = "",
 		.summary = "Measure round trips over a connection",
-		.text = "Kind rping, where the connection's service is rping_client and the peer "
-			"runs "
-			"`rping -s`; else ack, until it is removed.",
+		.text = "Kind rping, where the connection's service is rping_client and the peer\n"
+			"runs `rping -s`; else ack, until it is removed.",
 		COUNTED(O(CONNECTION), O(PROBE_KIND), O(PROBE_COUNT), O(INTERVAL), O(PROBE_SIZE),
 			O(TIMEOUT), O(NO_WAIT)),
 		.run = vbd_ctl_resource_create},
@@ -419,7 +418,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.run = vbd_ctl_events},
 	{.name = "explain",
 		.usage = "[CONNECTION|NAME]",
-		.summary = "Say what became of a connection, or what a name means, and what to do",
+		.summary = "Say why a connection ended, or what a name means, and what to do",
 		.text = "CONNECTION is an id or a name. NAME is a CM event, reject reason, "
 			"completion status,\nasync event, QP state or reason of an end, as in "
 			"IBV_WC_RETRY_EXC_ERR or rnr_exceeded.\nWith --dst it says which way a "

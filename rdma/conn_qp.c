@@ -366,8 +366,7 @@ void vbd_conn_qp_moved(struct vbd_conn *conn, int state)
 	conn->qp_info.state = state;
 	if (old == state) {
 		vbd_conn_note(conn, VBD_TIMELINE_CALL, "ibv_modify_qp",
-			"%s again, with the access that the CM agreed on",
-			vbd_qp_state_name(state));
+			"%s again: access as agreed", vbd_qp_state_name(state));
 		return;
 	}
 	(void)snprintf(

@@ -82,7 +82,7 @@
 		"Connect again.") \
 	X(IB_REJECT, IB_CM_REJ_INVALID_SERVICE_ID, \
 		"nobody listens on that port; the listener is bound to another address or device; its backlog was full", \
-		"Start the listener on the peer (`verbsctl listeners` or `ss` won't show others: `rdma resource show cm_id`), and check the port number.") \
+		"Start the listener on the peer, and check the port number. `rdma resource show cm_id` there lists who listens, of any program.") \
 	X(IB_REJECT, IB_CM_REJ_INVALID_TRANSPORT_TYPE, \
 		"the peer expects another transport than this one, as UC or UD instead of RC", \
 		"Make both sides agree.") \
