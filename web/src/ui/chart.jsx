@@ -7,6 +7,7 @@ import { clock } from "../format.js";
 import { useTheme } from "../hooks.js";
 import { token } from "../theme.js";
 
+const END_PX = 26; /* half of the last label of the time is beside the lines */
 const LEAST_S = 60; /* a chart that begins is not stretched */
 /* Steps of an axis of bytes: powers of two, so that its labels are round. */
 const BINARY = Array.from({ length: 60 }, (_, i) => 2 ** i);
@@ -56,7 +57,7 @@ function optionsFor({ series, format, scale, height, width }) {
 	return {
 		width,
 		height,
-		padding: [10, 8, 0, 0],
+		padding: [10, END_PX, 0, 0],
 		cursor: { y: false, points: { size: 6 } },
 		legend: { live: true },
 		scales: {
