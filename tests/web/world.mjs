@@ -39,6 +39,12 @@ export class World {
 		}
 	}
 
+	/** Daemons, in whatever state they are: for what asks nothing of them. */
+	async some() {
+		if (this.running.size < 2)
+			await this.fresh();
+	}
+
 	async start(name, more) {
 		await this.guest.start(name, more);
 		this.running.add(name);

@@ -131,7 +131,7 @@ async function by_keyboard_alone(world) {
 }
 
 async function the_theme_is_kept(world) {
-	await world.fresh();
+	await world.some();
 	const page = await world.page("a", "", { scheme: "dark" });
 	const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 	const dark = await background();
