@@ -124,7 +124,8 @@ async function kernel_complaints() {
 // --- daemons -----------------------------------------------------------------------------------------------------
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
-let next_port = 7480;
+// Outside of the lab a daemon of somebody else may be where daemons usually are.
+let next_port = process.env.LAB ? 7480 : 20000 + process.pid % 10000;
 
 export class Daemon {
 	static async start(name, args = [], options = {}) {
