@@ -210,19 +210,51 @@ const probes_work = async (column, daemons, connect) => {
 	const [{ id: connection }] = await connect(daemons, { service: "echo", rq_depth: 32 }, { service: "sink", rq_depth: 32 });
 	const ack = { connection, kind: "ack", count: 20, interval_ms: 2 };
 
-	if (column.startsWith("rc"))
+	if (column.startsWith("rc")) {
 		is_good(await near.post("/v1/probes", ack, 60), 20);
-	else
-		equal((await near.refused("POST", "/v1/probes", ack)).code, "not_supported", "code");
+		proof("probe_ack", column);
+	} else {
+		const { code } = await near.refused("POST", "/v1/probes", ack);
+
+		equal(code, "not_supported", "code");
+		refusal("probe_ack", column, code);
+	}
 	// A ping must fit into the work request.
 	for (const size_bytes of [16, 64])
 		is_good(await near.post("/v1/probes", { ...ack, kind: "echo", size_bytes }, 60), 20);
+	proof("probe_echo", column);
 	const { rtt, counters } = await near.connection(connection);
 
 	equal(rtt.completed, 20, "pings that the connection tells of");
 	ok(0 < rtt.p50_ns && rtt.p50_ns <= rtt.p999_ns, `round trips: ${JSON.stringify(rtt)}`);
 	equal(counters.send.completed, 40, "messages sent");
 	equal(counters.recv.completed, 40, "messages that came back");
+};
+
+// Over UC nothing waits for receives: what finds none is lost, so the peer has as many as are sent.
+const benchmarks_work = async (column, daemons, connect) => {
+	const [near, far] = daemons;
+	const count = 32, size_bytes = 2048;
+	const [{ id: connection, device }] =
+		await connect(daemons, { service: "sink", rq_depth: count }, { service: "inbox", rq_depth: 32 });
+	const { addr, rkey } = await far.buffer(size_bytes, { device, access: ["remote_write", "remote_read"] });
+
+	for (const op of ["send", "write", "read"]) {
+		const spec = { connection, op, size_bytes, count, ...(op !== "send" && { remote: { addr, rkey } }) };
+
+		if (column === "uc" && op === "read") {
+			const { code } = await near.refused("POST", "/v1/benchmarks", spec);
+
+			equal(code, "not_supported", "code");
+			refusal("bench_read", column, code);
+			continue;
+		}
+		const { state, messages, bytes, bytes_per_s, latency_ns: { min, p50, max } } = await near.post("/v1/benchmarks", spec, 60);
+
+		equal(`${state} ${messages} ${bytes}`, `done ${count} ${count * size_bytes}`, `the benchmark of ${op}`);
+		ok(bytes_per_s > 0 && 0 < min && min <= p50 && p50 <= max, `latency of ${op}: ${min} ${p50} ${max}`);
+		proof(`bench_${op}`, column);
+	}
 };
 
 const play_services = async (column, connect, names) => {
@@ -234,9 +266,10 @@ const play_services = async (column, connect, names) => {
 		await services[service](daemons, await connect(daemons, { service, rq_depth: 32 }, { service: here, rq_depth: 32 }));
 		proof(service, column);
 		if (service === "rping")
-			proof("rping_client", column);
+			["rping_client", "probe_rping"].forEach((row) => proof(row, column));
 	}
 	await probes_work(column, daemons, connect);
+	await benchmarks_work(column, daemons, connect);
 	for (const daemon of daemons)
 		await daemon.stop();
 };
@@ -259,6 +292,7 @@ await scenario("every service over UC but rping, which reads", async () => {
 		ok(detail.includes("uc"), `the refusal does not name the transport: ${detail}`);
 		refusal(service, "uc", code);
 	}
+	refusal("probe_rping", "uc", "not_supported");
 	equal((await daemon.get("/v1/connections")).total, 0, "connections");
 	await daemon.stop();
 });

@@ -258,6 +258,13 @@ await scenario("what datagrams can't do is refused by name", async () => {
 
 		refusal(`window_type_${type}`, "ud", window.code);
 	}
+	for (const kind of ["ack", "echo", "rping"])
+		refusal(`probe_${kind}`, "ud", (await daemon.refused("POST", "/v1/probes", { endpoint: here.id, kind })).code);
+	for (const op of ["send", "write", "read"]) {
+		const benchmark = { endpoint: here.id, op, size_bytes: 64, ...(op !== "send" && { remote }) };
+
+		refusal(`bench_${op}`, "ud", (await daemon.refused("POST", "/v1/benchmarks", benchmark)).code);
+	}
 	equal((await daemon.get(`${ENDPOINT}/${here.id}`)).state, "ready", "state");
 	await daemon.stop();
 });

@@ -23,6 +23,7 @@ const ROWS = {
 		"zero_length", "signal_every"],
 	Resources: ["manual_bringup", "private_data", "pd", "cq", "cq_moderation", "srq", "window_type_1", "window_type_2", "multicast"],
 	Services: ["inbox", "echo", "sink", "rping", "rping_client"],
+	Measurements: ["probe_ack", "probe_echo", "probe_rping", "bench_send", "bench_write", "bench_read"],
 	Networks: ["ipv4", "ipv6", "ipv6_link_local", "vlan"],
 };
 const PROGRAM = /^peer:[\w.-]+$/;
