@@ -4,7 +4,7 @@
  * errno, a positive errno, a negative count, an event status of either sign) become one: enum
  * vbd_status and a vbd_error that keeps the call and the raw number.
  *
- * Two implementations, chosen at link time: provider_verbs.c (the libraries) and
+ * Two implementations, chosen at link time: provider_*.c (the libraries) and
  * tests/fake/provider_fake.c (scripted: queued events and completions, fail the n-th call).
  *
  * Thread: the control thread, except where a function says "worker". Blocks: no, but for what the

@@ -160,7 +160,7 @@ void fake_note(const char *call);
 /** fake_enter - record a call; 0, or the errno that it shall fail with */
 int fake_enter(const char *call);
 
-/** fake_result - VBD_OK for errnum 0, else the error that provider_verbs.c makes of it */
+/** fake_result - VBD_OK for errnum 0, else the error that the real provider makes of it */
 enum vbd_status fake_result(const char *call, int errnum, struct vbd_error *err);
 
 /** fake_broken - remember a breach of the rules */

@@ -117,7 +117,7 @@ const char *fake_failed_call(void)
 	return g_fake.failed_call;
 }
 
-/* The statuses that provider_verbs.c gives (nearly) whatever the errno; the others follow the
+/* The statuses that the real provider gives (nearly) whatever the errno; the others follow the
  * errno. */
 static enum vbd_status status_of(const char *call, int errnum)
 {
