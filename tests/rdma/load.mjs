@@ -20,7 +20,7 @@ const TRACE = process.env.LOAD_TRACE === "1";
 const PORTS = [7471, 7472, 7473, 7474];
 const ALIVE_AT_MOST = 24;
 // Lists are asked for often, and what has ended is of no interest in them.
-const CONFIG = "history: 32\ntransfers_kept: 32\nprobes_kept: 32\n";
+const CONFIG = "history: 32\ntransfers_kept: 32\nprobes_kept: 32\nbenchmarks_kept: 32\n";
 const GROUP_ADDR = "239.1.2.";
 
 // --- chance ------------------------------------------------------------------------------------------------------
@@ -42,11 +42,12 @@ const some_of = (...values) => values.filter(() => random() < 0.5);
 // --- what there is -----------------------------------------------------------------------------------------------
 
 // In the order in which they can be deleted. Those that verbsd does not have are left out below.
-const KINDS = ["probes", "transfers", "windows", "groups", "peers", "connections", "endpoints", "listeners", "srqs", "cqs",
-	"pds", "buffers"];
+const KINDS = ["probes", "benchmarks", "transfers", "windows", "groups", "peers", "connections", "endpoints", "listeners", "srqs",
+	"cqs", "pds", "buffers"];
 const ENDED = new Set(["closed", "failed", "done", "cancelled", "timed_out", "left", "revoked"]);
 const alive = Object.fromEntries(KINDS.map((kind) => [kind, []]));
 const gone = Object.fromEntries(KINDS.map((kind) => [kind, ["99999999"]]));
+const established = new Map(); // connections, with their service
 const exchanges = [];
 const keys = [];
 
@@ -79,6 +80,10 @@ const qp = () => ({
 	...maybe(0.1, () => ({ signal_every: one_of(1, 2, 4), inline_bytes: one_of(0, 64, 256), max_send_sge: one_of(1, 4, 33) })),
 });
 
+// A ping of kind echo or rping needs one service there and another one here, which by chance alone would seldom meet.
+const PINGED = { 7473: ["echo", "sink"], 7474: ["rping", "rping_client"] };
+const serving = (port, side) => (port in PINGED ? maybe(0.7, () => ({ service: PINGED[port][side] })) : {});
+
 const private_data = () => one_of({ data: "hello", encoding: "text" }, { data: "00ff", encoding: "hex" },
 	{ data: "x".repeat(300), encoding: "text" });
 
@@ -108,6 +113,35 @@ function transfer() {
 	};
 }
 
+// Mostly one that can be measured.
+const open_one = () => (established.size && random() < 0.8 ? one_of(...established.keys()) : ref("connections"));
+
+// Mostly of the kind that the connection is there for. Some go on until they are deleted, or their connection ends.
+function probe() {
+	const connection = open_one();
+	const fitting = { sink: "echo", rping_client: "rping" }[established.get(connection)] ?? "ack";
+	const kind = random() < 0.7 ? fitting : one_of("rping", "ack", "echo");
+	const sizes = { rping: [8, 64, 4096], echo: [16, 64] }[kind];
+	const goes_on = kind !== "rping" && random() < 0.3;
+
+	return {
+		connection, kind, ...(sizes && { size_bytes: one_of(...sizes) }),
+		...(goes_on ? { count: null, interval_ms: one_of(20, 1000) } : { count: 1 + below(5), timeout_ms: one_of(10, 500) }),
+		...(!goes_on && maybe(0.5, () => ({ interval_ms: one_of(0, 1, 20) }))),
+	};
+}
+
+function benchmark() {
+	const op = one_of("send", "write", "read");
+
+	return {
+		connection: open_one(), op, size_bytes: one_of(0, 1, 64, 4096), count: one_of(1, 10, 100), timeout_ms: one_of(10, 500),
+		...(op !== "send" && { remote: remote() }),
+		...maybe(0.3, () => ({ window: one_of(1, 4, 64) })),
+		...maybe(0.3, () => ({ buffer: ref("buffers") })),
+	};
+}
+
 const bodies = {
 	pds: () => ({ ...named(), ...placed(0.9) }),
 	cqs: () => ({ ...named(), ...placed(0.9), depth_cqe: one_of(1, 16, 256, 1 << 30),
@@ -124,15 +158,15 @@ const bodies = {
 	windows: () => ({ ...named(), buffer: ref("buffers"), connection: ref("connections"), type: one_of(1, 2),
 		...maybe(0.5, () => ({ offset: one_of(0, 64), length_bytes: one_of(0, 64, 4096) })),
 		access: some_of("remote_write", "remote_read", "remote_atomic") }),
-	listeners: () => ({
-		...named(), addr: one_of(addr, addr, "0.0.0.0", "192.0.2.1"), port: one_of(...PORTS),
-		accept: one_of("auto", "auto", "auto", "manual", "reject"), accept_timeout_ms: one_of(100, 1000), qp: qp(),
-		...maybe(0.1, () => ({ private_data: private_data() })), ...placed(0.05),
+	listeners: (port = one_of(...PORTS)) => ({
+		...named(), addr: one_of(addr, addr, "0.0.0.0", "192.0.2.1"), port,
+		accept: one_of("auto", "auto", "auto", "manual", "reject"), accept_timeout_ms: one_of(100, 1000),
+		qp: { ...qp(), ...serving(port, 0) }, ...maybe(0.1, () => ({ private_data: private_data() })), ...placed(0.05),
 	}),
-	connections: () => (random() < 0.85
-		? { ...named(), dst_addr: one_of(addr, addr, addr, addr, "192.0.2.1"), dst_port: one_of(...PORTS, 7999),
-			timeout_ms: one_of(20, 500, 2000), qp: qp(), ...maybe(0.1, () => ({ private_data: private_data() })),
-			...placed(0.05) }
+	connections: (dst_port = one_of(...PORTS, 7999)) => (random() < 0.85
+		? { ...named(), dst_addr: one_of(addr, addr, addr, addr, "192.0.2.1"), dst_port,
+			timeout_ms: one_of(20, 500, 2000), qp: { ...qp(), ...serving(dst_port, 1) },
+			...maybe(0.1, () => ({ private_data: private_data() })), ...placed(0.05) }
 		: { ...named(), bringup: "manual", transport: one_of("rc", "uc"), device: dev, qp: qp(),
 			...maybe(0.3, () => ({ initial_state: "RESET" })), ...maybe(0.3, () => ({ gid_index: one_of(0, 1, 2, 99) })) }),
 	endpoints: () => ({ ...named(), service: one_of("inbox", "inbox", "echo", "sink"),
@@ -144,8 +178,8 @@ const bodies = {
 	groups: () => ({ ...named(), endpoint: ref("endpoints"), addr: GROUP_ADDR + below(5), mode: one_of("full", "send_only"),
 		timeout_ms: one_of(10, 1000) }),
 	transfers: () => (random() < 0.9 ? transfer() : { transfers: Array.from({ length: 1 + below(4) }, transfer) }),
-	probes: () => ({ connection: ref("connections"), kind: "rping", count: 1 + below(5), size_bytes: one_of(8, 64, 4096),
-		timeout_ms: one_of(10, 500) }),
+	probes: probe,
+	benchmarks: benchmark,
 };
 
 // What else is done with one of a kind: [kind, method, rest of the path, body].
@@ -207,6 +241,10 @@ function draw_request(kinds) {
 function learn(kind, item) {
 	const id = String(item.id);
 
+	if (kind === "connections" && item.state === "established")
+		established.set(id, item.params.service);
+	else if (kind === "connections")
+		established.delete(id);
 	if (ENDED.has(item.state))
 		return;
 	if (!alive[kind].includes(id))
@@ -219,6 +257,8 @@ function learn(kind, item) {
 
 function forget(kind, id) {
 	alive[kind] = alive[kind].filter((other) => other !== id);
+	if (kind === "connections")
+		established.delete(id);
 	if (gone[kind].push(id) > 50)
 		gone[kind].shift();
 }
@@ -252,6 +292,8 @@ function complaint_of_item(daemon, { id, first_error }, kind) {
 }
 
 const counts = new Map();
+const made = new Map();
+const MEASUREMENTS = ["probes", "benchmarks"];
 const complaints = new Map();
 
 function complain(text, request, index) {
@@ -272,6 +314,11 @@ async function play(daemon, request, index) {
 		console.log(index, method, path, JSON.stringify(body) ?? "", answer.status, answer.body?.code ?? "",
 			answer.status >= 400 ? answer.body?.detail : answer.body?.id ?? "");
 	counts.set(result, (counts.get(result) ?? 0) + 1);
+	if (method === "POST" && MEASUREMENTS.includes(kind) && answer.status < 300) {
+		const what = `${kind} of ${body.kind ?? body.op}`;
+
+		made.set(what, (made.get(what) ?? 0) + 1);
+	}
 	if (text)
 		complain(text, request, index);
 	if (method === "DELETE" && kind && answer.status < 300)
@@ -323,11 +370,12 @@ const fds_held = (pid) => readdirSync(`/proc/${pid}/fd`).filter((fd) => {
 	}
 }).length;
 
-const held = async () => {
+async function held(daemon) {
 	const [{ ifindex, ifname, ...counts }] = JSON.parse(await run("rdma", "-j", "resource", "show"));
+	const { transfers_running, probes_running, benchmarks_running } = await daemon.get("/v1/stats");
 
-	return counts;
-};
+	return { ...counts, fds: fds_held(daemon.pid), transfers_running, probes_running, benchmarks_running };
+}
 
 // What stays once it is there: the context, its PD and the pool of its messages, a CQ.
 async function warm_up(daemon) {
@@ -371,8 +419,7 @@ await scenario("ten thousand mixed requests leave the kernel as it was", async (
 	const kinds = KINDS.filter((kind) => contract.includes(`\n  /v1/${kind}:\n    get:`) &&
 		contract.split(`\n  /v1/${kind}:\n`)[1].split("\n  /v1/")[0].includes("\n    post:"));
 	await warm_up(daemon);
-	const nothing = await held();
-	const before = { ...nothing, fds: fds_held(daemon.pid) };
+	const before = await held(daemon);
 	let next = 0;
 	const lane = async () => {
 		while (next < REQUESTS && !daemon.gone)
@@ -380,11 +427,13 @@ await scenario("ten thousand mixed requests leave the kernel as it was", async (
 	};
 
 	await Promise.all(Array.from({ length: LANES }, lane));
-	console.log([...counts].sort(([, a], [, b]) => b - a).map(([code, count]) => `${code} ${count}`).join(", "));
+	for (const numbers of [counts, made])
+		console.log([...numbers].sort(([, a], [, b]) => b - a).map(([what, count]) => `${what} ${count}`).join(", "));
+	console.log(Object.entries(await daemon.get("/v1/stats")).filter(([name]) => /^probes?_.*(done|failed|completed)$/.test(name))
+		.map(([name, count]) => `${name} ${count}`).join(", "));
 	await daemon.is_fine();
 	await delete_all(daemon, kinds);
-	const after = await settled(daemon, before, "what was there before", async () =>
-		({ ...await held(), fds: fds_held(daemon.pid) }), kinds);
+	const after = await settled(daemon, before, "what was there before", () => held(daemon), kinds);
 	console.log(`held before ${JSON.stringify(before)}, after ${JSON.stringify(after)}`);
 	ok(complaints.size === 0, `${complaints.size} complaints:\n${[...complaints.values()].join("\n")}`);
 	await daemon.stop();
