@@ -21,7 +21,7 @@ void vbd_history_leave(struct vbd_history *history, struct vbd_link *link)
 	history->count--;
 }
 
-struct vbd_link *vbd_history_take_oldest(struct vbd_history *history, uint32_t kept)
+struct vbd_link *vbd_history_take_oldest(struct vbd_history *history, uint64_t kept)
 {
 	struct vbd_link *oldest = history->ended.next;
 

@@ -36,6 +36,6 @@ void vbd_history_leave(struct vbd_history *history, struct vbd_link *link);
  *
  * Returns its link, which is on no list now, or NULL.
  */
-struct vbd_link *vbd_history_take_oldest(struct vbd_history *history, uint32_t kept);
+struct vbd_link *vbd_history_take_oldest(struct vbd_history *history, uint64_t kept);
 
 #endif
