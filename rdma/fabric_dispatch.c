@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/fabric_parts.h"
+
+#include "base/attr.h"
+#include "rdma/conn.h"
+#include "rdma/cq.h"
+#include "rdma/endpoint.h"
+#include "rdma/group.h"
+#include "rdma/listener.h"
+#include "rdma/peer.h"
+#include "rdma/probe.h"
+#include "rdma/provider.h"
+#include "rdma/resources.h"
+#include "rdma/transfer.h"
+#include "rdma/worker.h"
+
+#include <assert.h>
+
+/* CM events handled before the loop gets its turn. */
+#define CM_BATCH 64
+
+/* Letters handled before the loop gets its turn. */
+#define LETTER_BATCH 256
+
+int vbd_fabric_cm_fd(const struct vbd_fabric *fabric)
+{
+	return fabric->channel ? vbd_pv_event_channel_fd(fabric->channel) : -1;
+}
+
+static void dispatch_cm_event(const struct vbd_pv_cm_event *event)
+{
+	struct vbd_cm_tag *tag = event->id_context;
+
+	switch (tag->kind) {
+	case VBD_CM_CONN:
+		vbd_conn_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_conn, tag), event);
+		break;
+	case VBD_CM_LISTENER:
+		vbd_cm_listener_on_cm_event(
+			VBD_CONTAINER_OF(tag, struct vbd_cm_listener, tag), event);
+		break;
+	case VBD_CM_ENDPOINT:
+		vbd_endpoint_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_endpoint, tag), event);
+		break;
+	case VBD_CM_PEER:
+		vbd_peer_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_peer, tag), event);
+		break;
+	case VBD_CM_GROUP:
+		vbd_group_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_group, tag), event);
+		break;
+	}
+}
+
+static struct vbd_counter *cm_event_counter(struct vbd_fabric *fabric, int type)
+{
+	static_assert(RDMA_CM_EVENT_TIMEWAIT_EXIT + 2 == VBD_CM_EVENT_TYPES, "all and one more");
+	size_t last = VBD_CM_EVENT_TYPES - 1;
+
+	return &fabric->cm_events[(size_t)type < last ? (size_t)type : last];
+}
+
+void vbd_fabric_dispatch_cm(struct vbd_fabric *fabric)
+{
+	struct vbd_pv_cm_event event;
+
+	for (int i = 0; i < CM_BATCH && vbd_pv_next_cm_event(fabric->channel, &event); i++) {
+		struct vbd_device *removed = NULL;
+		const char *name;
+
+		vbd_counter_add(cm_event_counter(fabric, event.type), 1);
+		if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
+			name = vbd_pv_id_device(event.id);
+			removed = name ? vbd_fabric_device(fabric, name) : NULL;
+		}
+		dispatch_cm_event(&event);
+		/* One object heard of it; the rest of the device's must go as well. */
+		if (removed)
+			vbd_fabric_remove_device(fabric, removed);
+	}
+}
+
+int vbd_fabric_control_fd(const struct vbd_fabric *fabric)
+{
+	return vbd_mailbox_fd(&fabric->control);
+}
+
+static void on_cq_removed(struct vbd_fabric *fabric, struct vbd_cq *cq)
+{
+	struct vbd_device *device = cq->device;
+
+	/* The message pool's reference and the CQ's may be the last two: the pool first. */
+	vbd_fabric_release_device(fabric, device);
+	vbd_cq_destroy(cq);
+}
+
+static void handle_letter(struct vbd_fabric *fabric, struct vbd_mail *mail)
+{
+	enum vbd_control_letter letter = (enum vbd_control_letter)mail->kind;
+	struct vbd_channel *channel;
+	struct vbd_recv_slot *slot;
+
+	switch (letter) {
+	case VBD_CONTROL_CQ_REMOVED:
+		on_cq_removed(fabric, VBD_CONTAINER_OF(mail, struct vbd_cq, mail_remove));
+		break;
+	case VBD_CONTROL_DRAINED:
+		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_drain);
+		channel->drained = true;
+		channel->owner_ops->on_letter_back(channel->owner);
+		break;
+	case VBD_CONTROL_FENCED:
+		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_sweep);
+		channel->owner_ops->on_fenced(channel->owner);
+		break;
+	case VBD_CONTROL_SWEPT:
+		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_sweep);
+		channel->swept = true;
+		channel->owner_ops->on_letter_back(channel->owner);
+		break;
+	case VBD_CONTROL_CHANNEL_ERROR:
+		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_error);
+		channel->owner_ops->on_error(channel->owner);
+		break;
+	case VBD_CONTROL_MESSAGE:
+		slot = VBD_CONTAINER_OF(mail, struct vbd_recv_slot, mail);
+		channel = slot->channel;
+		channel->owner_ops->on_message(channel->owner, slot);
+		break;
+	case VBD_CONTROL_TRANSFER_STARTED:
+		vbd_fabric_on_transfer_letter(
+			VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_started), letter);
+		break;
+	case VBD_CONTROL_TRANSFER_ENDED:
+		vbd_fabric_on_transfer_letter(
+			VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_ended), letter);
+		break;
+	case VBD_CONTROL_SRQ_LIMIT_SEEN:
+		vbd_resources_srq_limit_seen(VBD_CONTAINER_OF(mail, struct vbd_srq, mail_limit));
+		break;
+	case VBD_CONTROL_SRQ_REMOVED:
+		vbd_resources_srq_removed(
+			fabric, VBD_CONTAINER_OF(mail, struct vbd_srq, mail_remove));
+		break;
+	case VBD_CONTROL_CANCEL_SEEN:
+		vbd_fabric_on_transfer_letter(
+			VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_cancel), letter);
+		break;
+	case VBD_CONTROL_PROBE_ENDED:
+		vbd_probe_on_letter(VBD_CONTAINER_OF(mail, struct vbd_probe, mail_ended), letter);
+		break;
+	case VBD_CONTROL_PROBE_STOP_SEEN:
+		vbd_probe_on_letter(VBD_CONTAINER_OF(mail, struct vbd_probe, mail_stop), letter);
+		break;
+	}
+}
+
+void vbd_fabric_dispatch_control(struct vbd_fabric *fabric)
+{
+	struct vbd_mail *mail;
+
+	vbd_mailbox_rearm(&fabric->control);
+	for (int i = 0; i < LETTER_BATCH; i++) {
+		mail = vbd_mailbox_take(&fabric->control);
+		if (!mail)
+			return;
+		handle_letter(fabric, mail);
+	}
+	vbd_mailbox_poke(&fabric->control);
+}

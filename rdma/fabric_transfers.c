@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/fabric_parts.h"
+
+#include "base/log.h"
+#include "rdma/channel.h"
+#include "rdma/transfer.h"
+#include "rdma/worker.h"
+
+#include <infiniband/verbs.h>
+
+static enum vbd_transfer_event outcome(const struct vbd_transfer *transfer)
+{
+	bool flushed = transfer->wc_status == IBV_WC_WR_FLUSH_ERR || transfer->wc_status < 0;
+
+	if (transfer->error.status == VBD_OK)
+		return VBD_TRANSFER_EV_DONE;
+	/* One that would not stop is flushed with its connection: it was cancelled all the same. */
+	if (transfer->error.status == VBD_E_CANCELLED ||
+		(transfer->state == VBD_TRANSFER_CANCELLING && flushed))
+		return transfer->late ? VBD_TRANSFER_EV_STOPPED_LATE : VBD_TRANSFER_EV_STOPPED;
+	return VBD_TRANSFER_EV_FAILED;
+}
+
+/* The one setter of a transfer's state. */
+static void set_transfer_state(struct vbd_transfer *transfer, enum vbd_transfer_event event)
+{
+	const struct vbd_transfer_rule *rule = vbd_transfer_rule(transfer->state, event);
+
+	vbd_log(VBD_LOG_DEBUG, "transfer", "%llu %s -> %s (%s: %s)",
+		(unsigned long long)transfer->id, vbd_transfer_state_name(transfer->state),
+		vbd_transfer_state_name(rule->next), vbd_transfer_event_name(event), rule->note);
+	transfer->state = rule->next;
+}
+
+/* It has ended when every letter of it is back: its memory may go then. */
+static void check_transfer_letters(struct vbd_transfer *transfer)
+{
+	if (!transfer->ended_back || !transfer->started_back)
+		return;
+	if (transfer->cancel_sent && !transfer->cancel_back)
+		return;
+	set_transfer_state(transfer, outcome(transfer));
+	transfer->ended(transfer, transfer->arg);
+}
+
+void vbd_fabric_on_transfer_letter(struct vbd_transfer *transfer, enum vbd_control_letter letter)
+{
+	if (letter == VBD_CONTROL_TRANSFER_STARTED) {
+		transfer->started_back = true;
+		set_transfer_state(transfer, VBD_TRANSFER_EV_STARTED);
+		if (transfer->started)
+			transfer->started(transfer, transfer->arg);
+	} else if (letter == VBD_CONTROL_TRANSFER_ENDED) {
+		transfer->ended_back = true;
+	} else {
+		transfer->cancel_back = true;
+	}
+	check_transfer_letters(transfer);
+}
+
+void vbd_fabric_start_transfer(struct vbd_transfer *transfer)
+{
+	transfer->wc_status = -1;
+	vbd_list_init(&transfer->link);
+	vbd_worker_send(
+		transfer->channel->worker, &transfer->mail_start, VBD_WORKER_START_TRANSFER);
+}
+
+void vbd_fabric_cancel_transfer(struct vbd_transfer *transfer, bool late)
+{
+	if (transfer->cancel_sent || transfer->ended_back)
+		return;
+	transfer->late = late;
+	set_transfer_state(transfer, VBD_TRANSFER_EV_CANCEL);
+	/* The drain ends it anyway, and a letter behind the drain letter could outlive the channel.
+	 */
+	if (transfer->channel->drain_sent)
+		return;
+	transfer->cancel_sent = true;
+	vbd_worker_send(
+		transfer->channel->worker, &transfer->mail_cancel, VBD_WORKER_CANCEL_TRANSFER);
+}
