@@ -110,7 +110,7 @@ struct vbd_conn {
 	struct vbd_conn_params params;
 	struct vbd_cm_params cm; /* its private data is what it has sent, or is about to send */
 
-	enum vbd_conn_state state; /* written by set_state() in conn.c only */
+	enum vbd_conn_state state; /* written by set_state() in conn_step.c only */
 	enum vbd_reason reason;	   /* why it ends; NONE until something begins the end */
 	bool cause_open;	   /* DRAINING after a flush: the CM may still say why */
 	uint64_t errors_after_first;
@@ -242,7 +242,7 @@ void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const cha
  * fine. */
 void vbd_conn_destroy(struct vbd_conn *conn);
 
-/* The way in for rdma/conn_manual.c. @event: QP_UP, QP_DOWN, CMD_MOVE. */
+/* An event without a cause; of conn_manual.c: QP_UP, QP_DOWN, CMD_MOVE. */
 void vbd_conn_raise(struct vbd_conn *conn, enum vbd_conn_event event);
 void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms);
 

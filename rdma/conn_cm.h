@@ -2,7 +2,7 @@
 /*
  * What a connection asks of the CM and hears from it: addresses, options, parameters, private data.
  *
- * Control thread; used by rdma/conn.c only.
+ * Control thread; used by the files that rdma/conn_parts.h names.
  */
 #ifndef VBD_RDMA_CONN_CM_H
 #define VBD_RDMA_CONN_CM_H

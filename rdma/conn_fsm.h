@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The life of a connection as one pure table: (state, event) -> (next state, action, why). Every
- * pair is decided; "ignore" carries its reason. Nothing here calls anything: rdma/conn.c looks up,
- * sets the state and performs the action.
+ * pair is decided; "ignore" carries its reason. Nothing here calls anything: rdma/conn_step.c looks
+ * up, sets the state and performs the action.
  *
  * Any thread.
  */

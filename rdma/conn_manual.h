@@ -136,7 +136,7 @@ void vbd_conn_move_work(struct vbd_conn *conn);
 void vbd_conn_moved(struct vbd_conn *conn);
 
 /*
- * For rdma/conn.c and rdma/conn_qp.c.
+ * For rdma/conn_step.c, rdma/conn.c and rdma/conn_qp.c.
  */
 
 /** vbd_manual_attributes - what ibv_modify_qp(3) wants for the move to @attr->qp_state: IBTA tables

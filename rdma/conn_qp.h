@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The QP of a connection: making it, moving it from state to state, taking it apart. The part of
- * rdma/conn.c that talks to the device.
+ * a connection that talks to the device.
  *
- * Control thread; used by rdma/conn.c and rdma/conn_manual.c only.
+ * Control thread; used by the files that rdma/conn_parts.h names.
  */
 #ifndef VBD_RDMA_CONN_QP_H
 #define VBD_RDMA_CONN_QP_H

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/conn_parts.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "rdma/conn_cm.h"
+#include "rdma/conn_qp.h"
+#include "rdma/device.h"
+#include "rdma/fabric.h"
+#include "rdma/provider.h"
+#include "rdma/worker.h"
+
+/* How long the CM may take to say why a QP was flushed. */
+#define CAUSE_WAIT_MS 1000
+
+/* The one setter of the state. */
+static void set_state(struct vbd_conn *conn, enum vbd_conn_state next, enum vbd_conn_event event)
+{
+	if (conn->state == next)
+		return;
+	vbd_log(VBD_LOG_DEBUG, "conn", "%llu %s -> %s (%s)", (unsigned long long)conn->id,
+		vbd_conn_state_name(conn->state), vbd_conn_state_name(next),
+		vbd_conn_event_name(event));
+	conn->state = next;
+	if (vbd_conn_state_terminal(next))
+		conn->ended_ns = vbd_clock_mono_ns();
+}
+
+static enum vbd_status make_qp(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_conn_qp_open(conn, err);
+
+	return status ? status : vbd_conn_qp_attach(conn, err);
+}
+
+static enum vbd_status do_connect(struct vbd_conn *conn, struct vbd_error *err)
+{
+	struct rdma_conn_param param;
+	enum vbd_status status;
+
+	status = vbd_pv_set_ack_timeout(conn->cm_id, conn->params.ack_timeout, err);
+	if (!status)
+		status = make_qp(conn, err);
+	if (status)
+		return status;
+	param = vbd_conn_cm_param(conn);
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_connect", "qp_num 0x%06x", param.qp_num);
+	return vbd_pv_connect(conn->cm_id, &param, err);
+}
+
+static enum vbd_status qp_to_rts(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_RTR, err);
+
+	return status ? status : vbd_conn_qp_move(conn, IBV_QPS_RTS, err);
+}
+
+static enum vbd_status confirmed(struct vbd_conn *conn)
+{
+	conn->cm_connected = conn->cm_id != NULL;
+	if (!conn->established_ns)
+		conn->established_ns = vbd_clock_mono_ns();
+	vbd_conn_set_deadline(conn, 0);
+	vbd_conn_refresh_qp(conn);
+	return VBD_OK;
+}
+
+static enum vbd_status go_rts(struct vbd_conn *conn, struct vbd_error *err)
+{
+	/* Once more to INIT: only now does the CM know which access the peer may have (librdmacm
+	 * does the same). */
+	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_INIT, err);
+
+	conn->cm_connected = true;
+	if (!status)
+		status = qp_to_rts(conn, err);
+	if (status)
+		return status;
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_establish", "%s", "");
+	status = vbd_pv_establish(conn->cm_id, err);
+	return status ? status : confirmed(conn);
+}
+
+static enum vbd_status confirm_iwarp(struct vbd_conn *conn)
+{
+	conn->qp_info.state = IBV_QPS_RTS;
+	vbd_conn_note(conn, VBD_TIMELINE_QP, "INIT -> RTS", "by the kernel's iWARP CM, lqpn 0x%06x",
+		conn->qp_info.lqpn);
+	return confirmed(conn);
+}
+
+static enum vbd_status do_accept(struct vbd_conn *conn, struct vbd_error *err)
+{
+	struct rdma_conn_param param;
+	enum vbd_status status;
+
+	status = vbd_pv_set_ack_timeout(conn->cm_id, conn->params.ack_timeout, err);
+	if (!status)
+		status = make_qp(conn, err);
+	if (!status)
+		status = qp_to_rts(conn, err);
+	if (status)
+		return status;
+	param = vbd_conn_cm_param(conn);
+	conn->cm_connected = true;
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_accept", "qp_num 0x%06x", param.qp_num);
+	vbd_conn_set_deadline(conn, conn->timeout_ms);
+	return vbd_pv_accept(conn->cm_id, &param, err);
+}
+
+static void let_go_of_id(struct vbd_conn *conn)
+{
+	vbd_conn_set_deadline(conn, 0);
+	if (!conn->cm_id)
+		return;
+	vbd_pv_destroy_id(conn->cm_id);
+	conn->cm_id = NULL;
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "%s", "");
+}
+
+static enum vbd_status reject(struct vbd_conn *conn)
+{
+	vbd_conn_cm_reject(conn);
+	let_go_of_id(conn);
+	return VBD_OK;
+}
+
+/* Every letter that was sent must be back before its memory goes. */
+static bool is_drained(const struct vbd_channel *channel)
+{
+	return !channel || !channel->attached ||
+	       (channel->drained && channel->sweep_sent == channel->swept);
+}
+
+void vbd_conn_drained(struct vbd_conn *conn)
+{
+	if (conn->cause_open)
+		return;
+	vbd_conn_raise(conn, vbd_reason_clean(conn->reason) ? VBD_CONN_EV_DRAINED_CLEAN
+							    : VBD_CONN_EV_DRAINED_FAILED);
+}
+
+static void disconnect(struct vbd_conn *conn)
+{
+	struct vbd_error error = {0};
+
+	if (!conn->cm_connected || !conn->cm_id)
+		return;
+	conn->cm_connected = false;
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_disconnect", "%s", "");
+	if (vbd_pv_disconnect(conn->cm_id, &error) != VBD_OK)
+		vbd_log(VBD_LOG_DEBUG, "conn", "%s", error.text);
+}
+
+/* Nothing more is heard of why it was flushed, or it has been heard. */
+static void settle_cause(struct vbd_conn *conn)
+{
+	conn->cause_open = false;
+	disconnect(conn);
+	if (is_drained(conn->channel))
+		vbd_conn_drained(conn);
+	else
+		vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
+}
+
+/* The QP can't go before its worker has taken the drain letter: until then it may post on it. */
+static enum vbd_status force(struct vbd_conn *conn)
+{
+	struct vbd_channel *channel = conn->channel;
+
+	if (conn->cause_open) {
+		settle_cause(conn);
+		return VBD_OK;
+	}
+	if (channel->sweep_sent)
+		return VBD_OK;
+	channel->sweep_sent = true;
+	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_FENCE);
+	return VBD_OK;
+}
+
+static void go_down(struct vbd_conn *conn)
+{
+	struct vbd_channel *channel = conn->channel;
+	struct vbd_error error = {0};
+
+	/* The kernel still works on the QP: the drain goes on in vbd_conn_moved(). */
+	if (conn->manual.move) {
+		vbd_conn_set_deadline(conn, 0);
+		return;
+	}
+	if (!channel || !channel->attached) {
+		vbd_conn_drained(conn);
+		return;
+	}
+	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
+	if (channel->drain_sent)
+		return;
+	channel->drain_sent = true;
+	vbd_worker_send(channel->worker, &channel->mail_drain, VBD_WORKER_DRAIN);
+	/* A device that no longer takes orders will not flush either. */
+	if (vbd_conn_qp_move(conn, IBV_QPS_ERR, &error) != VBD_OK)
+		(void)force(conn);
+}
+
+void vbd_conn_drain(struct vbd_conn *conn)
+{
+	disconnect(conn);
+	go_down(conn);
+}
+
+/* Only the CM of iWARP moves a QP by itself. Our own disconnect waits: the CM would report it like
+ * the peer's. */
+static enum vbd_status await_cause(struct vbd_conn *conn)
+{
+	if (!conn->cm_id || !vbd_device_is_iwarp(conn->device)) {
+		vbd_conn_drain(conn);
+		return VBD_OK;
+	}
+	go_down(conn);
+	conn->cause_open = true;
+	vbd_conn_set_deadline(conn, CAUSE_WAIT_MS);
+	return VBD_OK;
+}
+
+static enum vbd_status finish(struct vbd_conn *conn)
+{
+	vbd_conn_qp_release(conn);
+	let_go_of_id(conn);
+	return VBD_OK;
+}
+
+static enum vbd_status notify(struct vbd_conn *conn, struct vbd_error *err)
+{
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_notify", "IBV_EVENT_COMM_EST");
+	return vbd_pv_notify_established(conn->cm_id, err);
+}
+
+static enum vbd_status perform(
+	struct vbd_conn *conn, enum vbd_conn_action action, struct vbd_error *err)
+{
+	switch (action) {
+	case VBD_CONN_DO_RESOLVE_ROUTE:
+		return vbd_conn_cm_resolve_route(conn, err);
+	case VBD_CONN_DO_CONNECT:
+		return do_connect(conn, err);
+	case VBD_CONN_DO_ACCEPT:
+		return do_accept(conn, err);
+	case VBD_CONN_DO_REJECT:
+		return reject(conn);
+	case VBD_CONN_DO_GO_RTS:
+		return go_rts(conn, err);
+	case VBD_CONN_DO_CONFIRM:
+		return confirmed(conn);
+	case VBD_CONN_DO_CONFIRM_IWARP:
+		return confirm_iwarp(conn);
+	case VBD_CONN_DO_MOVE_QP:
+		vbd_manual_step(conn);
+		return VBD_OK;
+	case VBD_CONN_DO_PARK:
+		vbd_manual_park(conn);
+		return VBD_OK;
+	case VBD_CONN_DO_PARKED:
+		return vbd_manual_parked(conn, err);
+	case VBD_CONN_DO_END_EMPTY:
+		let_go_of_id(conn);
+		return VBD_OK;
+	case VBD_CONN_DO_DRAIN:
+		vbd_conn_drain(conn);
+		return VBD_OK;
+	case VBD_CONN_DO_AWAIT_CAUSE:
+		return await_cause(conn);
+	case VBD_CONN_DO_NAME_CAUSE:
+		if (conn->cause_open)
+			settle_cause(conn);
+		return VBD_OK;
+	case VBD_CONN_DO_NOTIFY:
+		return notify(conn, err);
+	case VBD_CONN_DO_FORCE:
+		return force(conn);
+	case VBD_CONN_DO_FINISH:
+		return finish(conn);
+	case VBD_CONN_DO_COUNT:
+	case VBD_CONN_DO_IGNORE:
+	case VBD_CONN_DO_REFUSE:
+	case VBD_CONN_ACTION_COUNT:
+		break;
+	}
+	return VBD_OK;
+}
+
+static bool begins_the_end(enum vbd_conn_action action)
+{
+	return action == VBD_CONN_DO_DRAIN || action == VBD_CONN_DO_AWAIT_CAUSE ||
+	       action == VBD_CONN_DO_END_EMPTY || action == VBD_CONN_DO_REJECT;
+}
+
+void vbd_conn_step(
+	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_conn_cause *cause)
+{
+	const struct vbd_conn_rule *rule = vbd_conn_rule(conn->state, event);
+	enum vbd_conn_state old = conn->state;
+	struct vbd_error error = {0};
+
+	if (begins_the_end(rule->action))
+		vbd_conn_remember(conn, event, cause);
+	else if (rule->action == VBD_CONN_DO_COUNT)
+		vbd_conn_count_error(conn, event, cause);
+	else if (rule->action == VBD_CONN_DO_NAME_CAUSE)
+		vbd_conn_name_cause(conn, event, cause);
+	else if (rule->action == VBD_CONN_DO_IGNORE)
+		vbd_log(VBD_LOG_DEBUG, "conn", "%llu ignores %s in %s: %s",
+			(unsigned long long)conn->id, vbd_conn_event_name(event),
+			vbd_conn_state_name(old), rule->note);
+	set_state(conn, rule->next, event);
+	if (perform(conn, rule->action, &error) != VBD_OK) {
+		const struct vbd_conn_cause failure = {.error = &error, .opcode = -1};
+
+		vbd_conn_step(conn, VBD_CONN_EV_CALL_FAILED, &failure);
+		return;
+	}
+	/* An action may have gone a step further by itself; then that step has told. */
+	if (conn->state == old || conn->state != rule->next)
+		return;
+	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "on %s",
+		vbd_conn_event_name(event));
+	if (conn->ops->state_changed)
+		conn->ops->state_changed(conn, old, conn->ops_arg);
+}
+
+void vbd_conn_step_error(
+	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_error *error)
+{
+	const struct vbd_conn_cause cause = {.error = error, .opcode = -1};
+
+	vbd_conn_step(conn, event, &cause);
+}
+
+void vbd_conn_raise(struct vbd_conn *conn, enum vbd_conn_event event)
+{
+	const struct vbd_conn_cause none = {.opcode = -1};
+
+	vbd_conn_step(conn, event, &none);
+}
