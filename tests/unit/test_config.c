@@ -88,7 +88,7 @@ static enum vbd_status load(struct fixture *f, const char *yaml)
 /* The error begins with "PATH:LINE: " and goes on with @rest. */
 static void assert_complaint(struct fixture *f, unsigned int line, const char *rest)
 {
-	char head[128];
+	char head[sizeof(f->path) + 16];
 
 	(void)snprintf(head, sizeof(head), "%s:%u: ", f->path, line);
 	if (strncmp(f->err.text, head, strlen(head)) != 0)
