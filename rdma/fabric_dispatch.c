@@ -67,7 +67,7 @@ void vbd_fabric_dispatch_cm(struct vbd_fabric *fabric)
 		struct vbd_device *removed = NULL;
 		const char *name;
 
-		vbd_counter_add(cm_event_counter(fabric, event.type), 1);
+		vbd_counter_add(cm_event_counter(fabric, (int)event.type), 1);
 		if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
 			name = vbd_pv_id_device(event.id);
 			removed = name ? vbd_fabric_device(fabric, name) : NULL;
