@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the configuration share: config.c (keys, their values in and out),
- * config_file.c (the YAML file), config_check.c (tokens, and what has to fit together). The last
- * two call the first.
+ * What the files of the configuration share:
+ *
+ *   config_check.c  tokens, and what has to fit together
+ *   config_file.c   the YAML file
+ *   config.c        keys, their values in and out
+ *
+ * Each calls those below it in this list only.
  */
 #ifndef VBD_DAEMON_CONFIG_PARTS_H
 #define VBD_DAEMON_CONFIG_PARTS_H
