@@ -357,14 +357,16 @@ deadline_reached() {
 	done
 }
 
+# Bash reads the text of $(…) again each time, and a trap that comes right then fails with a syntax error: none of it
+# where lab/run spends its life.
 watch_guests() {
-	local deadline_us=$((started_us + opt_deadline * 1000000)) left role word rest
+	local deadline_us=$((started_us + opt_deadline * 1000000)) left patience role word rest
 	while [[ -z $cmd_status ]]; do
-		left=$((deadline_us - $(now_us)))
+		left=$((deadline_us - ${EPOCHREALTIME/./}))
+		printf -v patience '%d.%06d' $((left / 1000000)) $((left % 1000000))
 		if ((left <= 0)); then
 			deadline_reached
-		elif read -r -t "$((left / 1000000)).$(printf %06d $((left % 1000000)))" -u "$events" \
-			role word rest; then
+		elif read -r -t "$patience" -u "$events" role word rest; then
 			handle_event "$role" "$word" "$rest"
 		fi
 	done
