@@ -106,6 +106,11 @@ static struct MHD_Response *make_feed(struct vbd_exchange *exchange)
 		free(feed);
 		return NULL;
 	}
+	/* Without a body MHD 0.9.75 still sends its last chunk, which the client would take for the
+	 * next answer. HTTP/1.0 has no chunks, and ends with the connection. */
+	if (exchange->req.head)
+		(void)MHD_set_response_options(
+			response, MHD_RF_HTTP_VERSION_1_0_RESPONSE, MHD_RO_END);
 	exchange->req.reply.feed = (struct vbd_feed){0};
 	vbd_exchange_follow(exchange);
 	return response;

@@ -162,6 +162,26 @@ static void get_stream(struct vbd_request *req)
 		vbd_reply_stream(req, 200, &reader);
 }
 
+static size_t read_nothing(void *arg, char *buf, size_t size)
+{
+	(void)arg;
+	(void)buf;
+	(void)size;
+	return 0;
+}
+
+static void free_nothing(void *arg)
+{
+	(void)arg;
+}
+
+static void get_feed(struct vbd_request *req)
+{
+	const struct vbd_feed feed = {.read = read_nothing, .free = free_nothing};
+
+	vbd_reply_feed(req, "text/event-stream", &feed);
+}
+
 static const struct vbd_route routes[] = {
 	{.method = VBD_METHOD_GET, .pattern = "/livez", .handler = get_ping},
 	{.method = VBD_METHOD_GET,
@@ -212,6 +232,10 @@ static const struct vbd_route routes[] = {
 		.role = VBD_ROLE_CONTROL,
 		.query = {"bytes"},
 		.handler = get_stream},
+	{.method = VBD_METHOD_GET,
+		.pattern = "/v1/feed",
+		.role = VBD_ROLE_CONTROL,
+		.handler = get_feed},
 };
 
 static void on_stopped(void *arg)
