@@ -9,7 +9,7 @@
 needs_guest
 command -v curl >/dev/null || skip "needs curl"
 
-readonly REQUESTS=300 UPLOAD_MB=16
+readonly REQUESTS=100 UPLOAD_MB=16
 port=$((20000 + RANDOM % 10000))
 url=http://127.0.0.1:$port
 results=$WORK/results

@@ -29,7 +29,7 @@ for addr in "$LAB_PEER_ADDR" "$LAB_PEER_SECOND_ADDR" "$LAB_PEER_VLAN_ADDR" "$LAB
 done
 grep 'VID: 7' /proc/net/vlan/rdma0.7
 tc qdisc add dev rdma0 root netem delay 300ms
-rping -c -a "$LAB_PEER_ADDR" -C 1
+rping -c -a "$LAB_PEER_ADDR" -C 1 -v | grep rdma-ping-0
 tc -s qdisc show dev rdma0 | grep Sent
 tc qdisc del dev rdma0 root
 lab/peer-off
