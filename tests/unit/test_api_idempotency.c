@@ -179,7 +179,7 @@ static void test_idempotency__with_all_running_a_new_key_hits_the_limit(void **s
 {
 	struct vbd_idem_entry *running[4], *entry;
 	struct vbd_reply reply;
-	char key[8];
+	char key[16];
 
 	(void)state;
 	for (int i = 0; i < 4; i++) {
