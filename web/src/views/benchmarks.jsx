@@ -6,11 +6,12 @@ import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useItem, useList, useMay } from "../hooks.js";
 import { isMeasuring, latencyRows, lengthOf, shareOf } from "../measures.js";
 import { hashOf } from "../router.js";
-import { Empty, Progress, State } from "../ui/bits.jsx";
+import { Empty, Progress } from "../ui/bits.jsx";
+import { measure, stateColumn } from "../ui/columns.jsx";
 import { Detail } from "../ui/detail.jsx";
 import { List, useQuery } from "../ui/list.jsx";
 import { Probes } from "./benchmarks/probes.jsx";
-import { action, measure, Over } from "./benchmarks/cells.jsx";
+import { action, Over } from "./benchmarks/cells.jsx";
 
 const CHOICES = [
 	["all", "All", () => true],
@@ -37,13 +38,7 @@ function Named({ row }) {
 function columnsFor(may, forgotten) {
 	return [
 		{ key: "id", label: "Benchmark", value: (row) => row.id, cell: (row) => <Named row={row} /> },
-		{
-			key: "state",
-			label: "State",
-			width: "9%",
-			value: (row) => row.state,
-			cell: (row) => <State state={row.state} title={row.error?.text} />,
-		},
+		stateColumn("9%"),
 		{
 			key: "over",
 			label: "Connection",

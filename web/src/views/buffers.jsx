@@ -5,7 +5,8 @@ import { bytes, count } from "../format.js";
 import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useList, useMay } from "../hooks.js";
 import { sorted } from "../table.js";
-import { Copy, Empty, State } from "../ui/bits.jsx";
+import { Copy, Empty } from "../ui/bits.jsx";
+import { measure, stateColumn } from "../ui/columns.jsx";
 import { List, useQuery } from "../ui/list.jsx";
 import { Table } from "../ui/table.jsx";
 
@@ -91,13 +92,7 @@ function bufferColumns(may) {
 				/>
 			),
 		},
-		{
-			key: "state",
-			label: "State",
-			width: "9%",
-			value: (row) => row.state,
-			cell: (row) => <State state={row.state} title={row.error?.text} />,
-		},
+		stateColumn("9%"),
 		{
 			key: "size",
 			label: "Size",
@@ -128,16 +123,7 @@ function bufferColumns(may) {
 			value: memoryOf,
 			cell: (row) => <span title={row.shm_name ?? undefined}>{memoryOf(row)}</span>,
 		},
-		{
-			key: "users",
-			label: "Users",
-			end: true,
-			wide: true,
-			firstDown: true,
-			width: "6%",
-			value: (row) => row.users,
-			cell: (row) => <span class={row.users ? "num" : "num faint"}>{row.users}</span>,
-		},
+		measure("users", "Users", (row) => row.users, count, "6%"),
 		...acting(may, "deleteBuffer"),
 	];
 }
@@ -151,13 +137,7 @@ function windowColumns(may, buffers) {
 			value: (row) => row.name ?? row.id,
 			cell: (row) => <Named item={row} under={`${bytes(row.length_bytes)} of ${nameOf(row.buffer)}`} />,
 		},
-		{
-			key: "state",
-			label: "State",
-			width: "9%",
-			value: (row) => row.state,
-			cell: (row) => <State state={row.state} title={row.error?.text} />,
-		},
+		stateColumn("9%"),
 		{
 			key: "buffer",
 			label: "Buffer",

@@ -4,23 +4,13 @@
 import { count, endpoint } from "../format.js";
 import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useList, useMay } from "../hooks.js";
-import { Empty, State } from "../ui/bits.jsx";
+import { Empty } from "../ui/bits.jsx";
+import { measure, stateColumn } from "../ui/columns.jsx";
 import { List } from "../ui/list.jsx";
 
 const ACCEPTS = { auto: "accepted", manual: "kept waiting", reject: "rejected" };
 
-function number(key, label) {
-	return {
-		key,
-		label,
-		end: true,
-		wide: true,
-		firstDown: true,
-		width: "9%",
-		value: (row) => row[key],
-		cell: (row) => <span class={row[key] ? "num" : "num faint"}>{count(row[key])}</span>,
-	};
-}
+const number = (key, label) => measure(key, label, (row) => row[key], count, "9%");
 
 function columnsFor(may) {
 	return [
@@ -38,13 +28,7 @@ function columnsFor(may) {
 				</span>
 			),
 		},
-		{
-			key: "state",
-			label: "State",
-			width: "10%",
-			value: (row) => row.state,
-			cell: (row) => <State state={row.state} title={row.error ?? undefined} />,
-		},
+		stateColumn("10%"),
 		{
 			key: "service",
 			label: "Service",

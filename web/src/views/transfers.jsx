@@ -6,7 +6,8 @@ import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useItem, useList, useMay } from "../hooks.js";
 import { hashOf } from "../router.js";
 import { isRunning, progressOf, speedOf } from "../transfers.js";
-import { Empty, Progress, State } from "../ui/bits.jsx";
+import { Empty, Progress } from "../ui/bits.jsx";
+import { measure, stateColumn } from "../ui/columns.jsx";
 import { Detail } from "../ui/detail.jsx";
 import { List } from "../ui/list.jsx";
 
@@ -54,44 +55,11 @@ function columnsFor(may) {
 				</span>
 			),
 		},
-		{
-			key: "state",
-			label: "State",
-			width: "10%",
-			value: (row) => row.state,
-			cell: (row) => <State state={row.state} title={row.error?.text} />,
-		},
+		stateColumn("10%"),
 		{ key: "progress", label: "Progress", width: "20%", value: progressOf, cell: (row) => <HowFar row={row} /> },
-		{
-			key: "size",
-			label: "Size",
-			end: true,
-			wide: true,
-			firstDown: true,
-			width: "9%",
-			value: (row) => row.length_bytes,
-			cell: (row) => <span class="num">{bytes(row.length_bytes)}</span>,
-		},
-		{
-			key: "speed",
-			label: "Speed",
-			end: true,
-			wide: true,
-			firstDown: true,
-			width: "10%",
-			value: speedOf,
-			cell: (row) => <span class="num">{speedOf(row) === null ? "–" : rate(speedOf(row))}</span>,
-		},
-		{
-			key: "wire",
-			label: "Took",
-			end: true,
-			wide: true,
-			firstDown: true,
-			width: "9%",
-			value: (row) => row.wire_ns,
-			cell: (row) => <span class="num">{ns(row.wire_ns)}</span>,
-		},
+		measure("size", "Size", (row) => row.length_bytes, bytes, "9%"),
+		measure("speed", "Speed", speedOf, rate, "10%"),
+		measure("wire", "Took", (row) => row.wire_ns, ns, "9%"),
 		{
 			key: "over",
 			label: "Over",

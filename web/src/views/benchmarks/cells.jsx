@@ -8,20 +8,6 @@ export function Over({ connection }) {
 	return <a href={hashOf({ view: "connections", ref: String(connection) })}>connection {connection}</a>;
 }
 
-/** measure - a column of numbers, told by format(value) */
-export function measure(key, label, value, format, width) {
-	return {
-		key,
-		label,
-		end: true,
-		wide: true,
-		firstDown: true,
-		width,
-		value,
-		cell: (row) => <span class={value(row) ? "num" : "num faint"}>{format(value(row))}</span>,
-	};
-}
-
 /** action - the column that does actionOf(row) to a row, for who may; done(row) comes after it */
 export function action(may, actionOf, done) {
 	if (!may) return [];

@@ -7,10 +7,10 @@ import { useItem, useList, useMay } from "../../hooks.js";
 import { isMeasuring, latencyRows, lostOf, rhythmOf } from "../../measures.js";
 import { hashOf } from "../../router.js";
 import { sorted } from "../../table.js";
-import { State } from "../../ui/bits.jsx";
+import { measure, stateColumn } from "../../ui/columns.jsx";
 import { Detail } from "../../ui/detail.jsx";
 import { Table } from "../../ui/table.jsx";
-import { action, measure, Over } from "./cells.jsx";
+import { action, Over } from "./cells.jsx";
 
 const actionOf = (row) => (isMeasuring(row) ? "stopProbe" : "forgetProbe");
 
@@ -30,13 +30,7 @@ function Named({ row }) {
 function columnsFor(may, forgotten) {
 	return [
 		{ key: "id", label: "Probe", value: (row) => row.id, cell: (row) => <Named row={row} /> },
-		{
-			key: "state",
-			label: "State",
-			width: "9%",
-			value: (row) => row.state,
-			cell: (row) => <State state={row.state} title={row.error?.text} />,
-		},
+		stateColumn("9%"),
 		{
 			key: "over",
 			label: "Connection",
