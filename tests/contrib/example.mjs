@@ -140,5 +140,6 @@ export const in_each_language = (play) => Promise.all(LANGUAGES.map(play));
 
 export const token = randomBytes(16).toString("hex");
 
-// A file with that token.
-export const token_file = () => scratch_file("token", `${token}\n`, 0o600);
+// A file with that token. Written once: an example may be reading it.
+let file_of_token;
+export const token_file = () => file_of_token ??= scratch_file("token", `${token}\n`, 0o600);
