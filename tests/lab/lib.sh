@@ -11,7 +11,6 @@ readonly ROOT
 readonly RUN=$ROOT/lab/run
 WORK=$(mktemp -d)
 readonly WORK
-export TMPDIR=$WORK
 trap 'rm -rf "$WORK"' EXIT
 # Also for what lab/run leaves on purpose: the console of a guest that failed.
 export TMPDIR=$WORK/tmp
