@@ -8,7 +8,7 @@
 #ifndef VBD_DAEMON_BUFFERS_H
 #define VBD_DAEMON_BUFFERS_H
 
-#include "daemon/daemon.h"
+#include "daemon/context.h"
 #include "daemon/watch.h"
 #include "rdma/mem.h"
 

@@ -2,7 +2,7 @@
 #include "daemon/connection_parts.h"
 
 #include "base/clock.h"
-#include "daemon/stats.h"
+#include "daemon/totals.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #ifndef VBD_DAEMON_CONNECTIONS_H
 #define VBD_DAEMON_CONNECTIONS_H
 
-#include "daemon/daemon.h"
+#include "daemon/context.h"
 #include "daemon/inbox.h"
 #include "daemon/watch.h"
 #include "rdma/conn.h"

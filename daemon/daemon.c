@@ -5,7 +5,7 @@
 #include "daemon/benchmarks.h"
 #include "daemon/buffers.h"
 #include "daemon/connections.h"
-#include "daemon/devices.h"
+#include "daemon/hotplug.h"
 #include "daemon/endpoints.h"
 #include "daemon/kernel.h"
 #include "daemon/listeners.h"
@@ -99,20 +99,13 @@ enum vbd_status vbd_daemon_create(
 		(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DAEMON_STARTED,
 			VBD_SEVERITY_NOTICE, VBD_KIND_NONE, 0, VBD_REASON_NONE, "server %s",
 			daemon->server_id);
-		status = vbd_devices_create(daemon, err);
+		status = vbd_hotplug_create(daemon, err);
 	}
 	if (status) {
 		vbd_daemon_destroy(daemon);
 		return status;
 	}
 	*ret_daemon = daemon;
-	return VBD_OK;
-}
-
-enum vbd_status vbd_daemon_accepts_work(const struct vbd_daemon *daemon, struct vbd_error *err)
-{
-	if (daemon->stopping)
-		return vbd_error_set(err, VBD_E_STOPPING, "the daemon is stopping");
 	return VBD_OK;
 }
 
@@ -151,12 +144,6 @@ static void on_stop_timeout(void *arg)
 	has_stopped(daemon);
 }
 
-void vbd_daemon_check_stop(struct vbd_daemon *daemon)
-{
-	if (daemon->stopping)
-		vbd_loop_defer(daemon->loop, &daemon->stop_check);
-}
-
 void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void *arg)
 {
 	if (daemon->stopping)
@@ -185,7 +172,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 {
 	if (!daemon)
 		return;
-	if (daemon->devices) {
+	if (daemon->hotplug) {
 		vbd_listeners_close_all(daemon);
 		vbd_transfers_destroy_all(daemon);
 		vbd_benchmarks_destroy_all(daemon);
@@ -194,7 +181,7 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 		vbd_connections_destroy_all(daemon);
 		vbd_endpoints_destroy_all(daemon);
 		vbd_buffers_destroy_all(daemon);
-		vbd_devices_destroy(daemon);
+		vbd_hotplug_destroy(daemon);
 	}
 	vbd_timer_destroy(daemon->stop_timer);
 	vbd_loop_destroy(daemon->loop);

@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices coming and going: kernel uevents, async events, the CM channel, and the one teardown that
- * every sign of a removal leads to.
+ * The devices that requests name, and whether the daemon has one that works.
  *
  * Control thread.
  */
 #ifndef VBD_DAEMON_DEVICES_H
 #define VBD_DAEMON_DEVICES_H
 
-#include "daemon/daemon.h"
+#include "daemon/context.h"
 #include "rdma/fabric.h"
-
-/** vbd_devices_create - fabric and uevents; devices that are there are opened */
-enum vbd_status vbd_devices_create(struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
-void vbd_devices_destroy(struct vbd_daemon *daemon);
 
 /** vbd_device_find_ref - by id or name, also a removed one (the newest of that name); NULL and
  * not_found */

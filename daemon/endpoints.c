@@ -5,7 +5,7 @@
 #include "daemon/devices.h"
 #include "daemon/groups.h"
 #include "daemon/peers.h"
-#include "daemon/stats.h"
+#include "daemon/totals.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -301,17 +301,6 @@ struct vbd_endpoint_record *vbd_endpoint_find(
 	struct vbd_object *object = vbd_registry_find_ref(daemon->endpoints, ref, err);
 
 	return object ? record_of(object) : NULL;
-}
-
-enum vbd_status vbd_endpoint_check_ready(
-	const struct vbd_endpoint_record *record, const char *pointer, struct vbd_error *err)
-{
-	if (record->endpoint->state == VBD_ENDPOINT_READY)
-		return VBD_OK;
-	return vbd_error_input(err, VBD_E_WRONG_STATE, pointer,
-		"endpoint %llu is %s; only a ready one can be used",
-		(unsigned long long)record->object.id,
-		vbd_endpoint_state_name(record->endpoint->state));
 }
 
 /* Commands. */

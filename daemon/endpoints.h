@@ -7,7 +7,7 @@
 #ifndef VBD_DAEMON_ENDPOINTS_H
 #define VBD_DAEMON_ENDPOINTS_H
 
-#include "daemon/daemon.h"
+#include "daemon/context.h"
 #include "daemon/inbox.h"
 #include "daemon/watch.h"
 #include "rdma/endpoint.h"

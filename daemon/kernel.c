@@ -249,7 +249,7 @@ static void looked(void *arg)
 	struct vbd_kernel *kernel = VBD_CONTAINER_OF(arg, struct vbd_kernel, job);
 
 	/* The daemon is being destroyed: what was held is gone. */
-	if (!kernel->daemon->devices) {
+	if (!kernel->daemon->hotplug) {
 		free(kernel->job.view.counters);
 		end_job(&kernel->job);
 		return;

@@ -9,7 +9,7 @@
 #ifndef VBD_DAEMON_KERNEL_H
 #define VBD_DAEMON_KERNEL_H
 
-#include "daemon/daemon.h"
+#include "daemon/context.h"
 #include "daemon/watch.h"
 #include "rdma/account.h"
 

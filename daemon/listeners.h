@@ -7,7 +7,7 @@
 #ifndef VBD_DAEMON_LISTENERS_H
 #define VBD_DAEMON_LISTENERS_H
 
-#include "daemon/daemon.h"
+#include "daemon/context.h"
 #include "rdma/listener.h"
 
 /* X(SYMBOL, json name) */

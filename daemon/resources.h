@@ -12,7 +12,7 @@
 #ifndef VBD_DAEMON_RESOURCES_H
 #define VBD_DAEMON_RESOURCES_H
 
-#include "daemon/daemon.h"
+#include "daemon/context.h"
 #include "rdma/conn.h"
 #include "rdma/resources.h"
 

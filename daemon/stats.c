@@ -25,18 +25,6 @@ static uint64_t sum(const struct vbd_counter *counters, size_t count)
 	return total;
 }
 
-void vbd_totals_add(
-	struct vbd_totals *totals, enum vbd_op op, const struct vbd_op_counters *counters)
-{
-	struct vbd_op_totals *to = &totals->ops[op];
-
-	to->posted += vbd_counter_get(&counters->posted);
-	to->completed += vbd_counter_get(&counters->completed);
-	to->errors += vbd_counter_get(&counters->errors);
-	to->flushed += vbd_counter_get(&counters->flushed);
-	to->bytes += vbd_counter_get(&counters->bytes);
-}
-
 void vbd_totals_of(const struct vbd_daemon *daemon, struct vbd_totals *ret_totals)
 {
 	vbd_connections_totals(daemon, ret_totals);

@@ -8,11 +8,7 @@
 #ifndef VBD_DAEMON_STATS_H
 #define VBD_DAEMON_STATS_H
 
-#include "daemon/daemon.h"
-
-/** vbd_totals_add - what @counters say of @op goes into the totals by operation */
-void vbd_totals_add(
-	struct vbd_totals *totals, enum vbd_op op, const struct vbd_op_counters *counters);
+#include "daemon/context.h"
 
 /** vbd_totals_of - what all connections and endpoints, open and ended, have moved */
 void vbd_totals_of(const struct vbd_daemon *daemon, struct vbd_totals *ret_totals);

@@ -8,7 +8,7 @@
 #ifndef VBD_DAEMON_WAY_H
 #define VBD_DAEMON_WAY_H
 
-#include "daemon/daemon.h"
+#include "daemon/context.h"
 #include "rdma/way.h"
 
 /** vbd_way_cb - @way is NULL if the kernel could not be asked, then @err says why */

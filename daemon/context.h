@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The daemon's context: everything that the control thread owns, put together. Services take the
+ * context as their first argument; the layer above reads objects directly and changes them through
+ * the services only.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_CONTEXT_H
+#define VBD_DAEMON_CONTEXT_H
+
+#include "base/error.h"
+#include "base/histogram.h"
+#include "daemon/config.h"
+#include "daemon/eventlog.h"
+#include "daemon/history.h"
+#include "daemon/loop.h"
+#include "daemon/registry.h"
+#include "daemon/totals.h"
+#include "rdma/op.h"
+#include "rdma/reason.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vbd_fabric;
+struct vbd_hotplug;
+struct vbd_kernel;
+
+/* X(SYMBOL, name): a part of the way to `established`, by the state that it is spent in */
+#define VBD_PHASE_MAP(X)                   \
+	X(ADDR, "addr", RESOLVING_ADDR)    \
+	X(ROUTE, "route", RESOLVING_ROUTE) \
+	X(CONNECT, "connect", CONNECTING)  \
+	X(ACCEPT, "accept", ACCEPTING)
+
+enum vbd_phase {
+#define VBD_PHASE_ENUM(sym, name, state) VBD_PHASE_##sym,
+	VBD_PHASE_MAP(VBD_PHASE_ENUM)
+#undef VBD_PHASE_ENUM
+		VBD_PHASE_COUNT
+};
+
+/** vbd_phase_name - "addr" */
+const char *vbd_phase_name(enum vbd_phase phase);
+
+/* How long things took, in ns; only what came to a good end. */
+struct vbd_daemon_times {
+	struct vbd_histogram phases[VBD_PHASE_COUNT];
+	struct vbd_histogram
+		queued[VBD_OP_COUNT];		 /* transfers: from the request to the first post */
+	struct vbd_histogram wire[VBD_OP_COUNT]; /* the same: from there to the last completion */
+};
+
+struct vbd_daemon {
+	const struct vbd_config *config;
+	struct vbd_loop *loop;
+	struct vbd_fabric *fabric;
+	struct vbd_eventlog *eventlog;
+	struct vbd_hotplug *hotplug;	/* the watches of devices and of the fabric */
+	struct vbd_kernel *kernel;	/* what the kernel counts and holds */
+	struct vbd_registry *buffers;	/* of struct vbd_buffer */
+	struct vbd_registry *listeners; /* of struct vbd_listener */
+	struct vbd_registry
+		*connections; /* of struct vbd_connection, also ended ones (the closed history) */
+	struct vbd_registry *transfers;	 /* of struct vbd_transfer_record, also ended ones */
+	struct vbd_registry *probes;	 /* of struct vbd_probe_record, also ended ones */
+	struct vbd_registry *benchmarks; /* of struct vbd_benchmark, also ended ones */
+	struct vbd_registry *windows;	 /* of struct vbd_window_record, also ended ones */
+	struct vbd_registry *endpoints;	 /* of struct vbd_endpoint_record, also ended ones */
+	struct vbd_registry *peers;	 /* of struct vbd_peer_record */
+	struct vbd_registry *groups;	 /* of struct vbd_group_record */
+	char server_id[17];		 /* random, hex; differs for every run */
+	uint64_t started_ns;
+	bool stopping;
+	uint64_t pinned_bytes;
+	uint32_t connections_open;
+	uint32_t endpoints_open;  /* not ended */
+	uint32_t transfers_open;  /* not ended */
+	uint32_t probes_open;	  /* the same */
+	uint32_t benchmarks_open; /* the same; each has a transfer that is open */
+	uint32_t pool_jobs;	  /* registrations, checksums, address handles on the thread pool */
+	/* totals of what ended */
+	uint64_t connections_closed, connections_failed, endpoints_failed;
+	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;
+	uint64_t probes_done, probes_failed;
+	uint64_t windows_revoked, windows_failed;
+	/* what ended connections and endpoints had moved; that of the open ones is added when
+	 * the totals are asked for */
+	struct vbd_totals ended_totals;
+	struct vbd_daemon_times times;
+	uint64_t ended_by_reason[VBD_REASON_COUNT]; /* connections */
+	void (*stopped)(void *arg);		    /* see vbd_daemon_stop() */
+	void *stopped_arg;
+	struct vbd_timer *stop_timer;
+	struct vbd_deferred stop_check;
+	struct vbd_history ended_connections; /* of struct vbd_connection */
+	struct vbd_history ended_transfers;   /* of struct vbd_transfer_record */
+	struct vbd_history ended_probes;      /* of struct vbd_probe_record */
+	struct vbd_history ended_benchmarks;  /* of struct vbd_benchmark */
+	struct vbd_history ended_windows;     /* of struct vbd_window_record */
+	uint64_t messages_bytes;	      /* memory of all receives */
+	struct vbd_registry registries[10];   /* what the pointers above point at */
+};
+
+/** vbd_daemon_accepts_work - VBD_OK, or stopping */
+enum vbd_status vbd_daemon_accepts_work(
+	const struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_daemon_check_stop - something ended: if it was the last and the daemon stops, it has stopped
+ * (next turn) */
+void vbd_daemon_check_stop(struct vbd_daemon *daemon);
+
+#endif

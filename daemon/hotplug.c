@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/hotplug.h"
+
+#include "base/attr.h"
+#include "daemon/buffers.h"
+#include "daemon/connections.h"
+#include "daemon/endpoints.h"
+#include "daemon/listeners.h"
+#include "daemon/uevent.h"
+#include "daemon/windows.h"
+#include "rdma/fabric.h"
+#include "rdma/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A device that can't be opened at once (its node is not there yet) is tried this often, this far
+ * apart. */
+#define RETRIES	 5
+#define RETRY_MS 1000
+
+/* Only where the kernel's uevents can't be heard. */
+#define RESCAN_MS 5000
+
+/* Records of removed devices that are kept. */
+#define REMOVED_KEPT 16
+
+/* The watch of one device's async events. */
+struct async_watch {
+	struct vbd_link link;
+	struct vbd_device *device;
+	struct vbd_fd_watch *fd_watch;
+};
+
+struct vbd_hotplug {
+	struct vbd_daemon *daemon;
+	struct vbd_fd_watch *cm_watch;
+	struct vbd_fd_watch *control_watch;
+	struct vbd_uevent *uevent; /* NULL where there are none */
+	struct vbd_fd_watch *uevent_watch;
+	struct vbd_timer *rescan_timer;
+	unsigned int retries_left;
+	bool destroying;
+	struct vbd_link async_watches;
+	struct vbd_deferred forget_old;
+};
+
+static void log_failure(const char *what, const struct vbd_error *error)
+{
+	vbd_log(VBD_LOG_WARNING, NULL, "%s: %s", what, error->text);
+}
+
+static void on_cm_readable(unsigned int events, void *arg)
+{
+	const struct vbd_hotplug *hotplug = arg;
+
+	(void)events;
+	vbd_fabric_dispatch_cm(hotplug->daemon->fabric);
+}
+
+static void on_control_readable(unsigned int events, void *arg)
+{
+	const struct vbd_hotplug *hotplug = arg;
+
+	(void)events;
+	vbd_fabric_dispatch_control(hotplug->daemon->fabric);
+}
+
+static void on_async_readable(unsigned int events, void *arg)
+{
+	const struct async_watch *watch = arg;
+
+	(void)events;
+	vbd_device_drain_async(watch->device);
+}
+
+static void stop_async_watch(struct async_watch *watch)
+{
+	vbd_list_remove(&watch->link);
+	vbd_fd_watch_stop(watch->fd_watch);
+	free(watch);
+}
+
+static void watch_async(struct vbd_hotplug *hotplug, struct vbd_device *device)
+{
+	struct async_watch *watch = calloc(1, sizeof(*watch));
+	struct vbd_error error = {0};
+
+	if (!watch)
+		return;
+	watch->device = device;
+	if (vbd_fd_watch_start(hotplug->daemon->loop, vbd_device_async_fd(device), VBD_FD_READ,
+		    on_async_readable, watch, &watch->fd_watch, &error) != VBD_OK) {
+		log_failure("async events are not watched", &error);
+		free(watch);
+		return;
+	}
+	vbd_list_append(&hotplug->async_watches, &watch->link);
+}
+
+static void on_cm_opened(void *arg)
+{
+	struct vbd_hotplug *hotplug = ((struct vbd_daemon *)arg)->hotplug;
+	struct vbd_error error = {0};
+
+	if (vbd_fd_watch_start(hotplug->daemon->loop, vbd_fabric_cm_fd(hotplug->daemon->fabric),
+		    VBD_FD_READ, on_cm_readable, hotplug, &hotplug->cm_watch, &error) != VBD_OK)
+		log_failure("CM events are not watched", &error);
+}
+
+static void on_device_added(struct vbd_device *device, void *arg)
+{
+	struct vbd_daemon *daemon = arg;
+	bool failed = device->state == VBD_DEVICE_FAILED;
+
+	(void)vbd_eventlog_append(daemon->eventlog,
+		failed ? VBD_EVENT_DEVICE_FAILED : VBD_EVENT_DEVICE_ADDED,
+		failed ? VBD_SEVERITY_ERROR : VBD_SEVERITY_NOTICE, VBD_KIND_DEVICE, device->id,
+		VBD_REASON_NONE, "%s: %s", device->name,
+		failed ? device->error.text : device->transport);
+	if (failed) {
+		if (daemon->hotplug->retries_left > 0) {
+			daemon->hotplug->retries_left--;
+			vbd_timer_set(daemon->hotplug->rescan_timer, RETRY_MS);
+		}
+		return;
+	}
+	watch_async(daemon->hotplug, device);
+	vbd_listeners_device_added(daemon);
+}
+
+static void on_device_removing(struct vbd_device *device, void *arg)
+{
+	struct vbd_daemon *daemon = arg;
+
+	vbd_list_for_each (link, &daemon->hotplug->async_watches) {
+		struct async_watch *watch = VBD_CONTAINER_OF(link, struct async_watch, link);
+
+		if (watch->device == device)
+			stop_async_watch(watch);
+	}
+	vbd_log(VBD_LOG_NOTICE, device->name, "is being removed");
+	vbd_listeners_device_removing(daemon, device->name);
+	vbd_connections_device_removing(daemon, device->name);
+	vbd_windows_device_removing(daemon, device);
+	vbd_endpoints_device_removing(daemon, device);
+	vbd_buffers_device_removing(daemon, device);
+}
+
+static void on_device_removed(struct vbd_device *device, void *arg)
+{
+	struct vbd_daemon *daemon = arg;
+	struct vbd_hotplug *hotplug = daemon->hotplug;
+
+	if (!hotplug || hotplug->destroying)
+		return;
+	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DEVICE_REMOVED, VBD_SEVERITY_NOTICE,
+		VBD_KIND_DEVICE, device->id, VBD_REASON_NONE,
+		"%s: nothing of ours holds it any more", device->name);
+	vbd_loop_defer(daemon->loop, &hotplug->forget_old);
+	if (daemon->fabric->rescan_owed)
+		vbd_timer_set(hotplug->rescan_timer, 0);
+}
+
+static void on_async_event(struct vbd_device *device, int type, int port_num, void *arg)
+{
+	struct vbd_daemon *daemon = arg;
+
+	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DEVICE_ASYNC, VBD_SEVERITY_NOTICE,
+		VBD_KIND_DEVICE, device->id, VBD_REASON_NONE, "%s port %d: %s: %s", device->name,
+		port_num, vbd_async_event_name(type), vbd_async_event_text(type));
+	/* A listener's address may be back now. */
+	vbd_listeners_device_added(daemon);
+}
+
+static const struct vbd_fabric_ops fabric_ops = {
+	.device_added = on_device_added,
+	.device_removing = on_device_removing,
+	.device_removed = on_device_removed,
+	.async_event = on_async_event,
+	.cm_opened = on_cm_opened,
+};
+
+/* Records of removed devices don't pile up when one comes and goes for ever. */
+static void forget_old(struct vbd_deferred *deferred)
+{
+	struct vbd_hotplug *hotplug = VBD_CONTAINER_OF(deferred, struct vbd_hotplug, forget_old);
+	struct vbd_fabric *fabric = hotplug->daemon->fabric;
+	unsigned int removed = 0;
+
+	vbd_list_for_each (link, &fabric->devices)
+		removed += VBD_CONTAINER_OF(link, struct vbd_device, link)->state ==
+			   VBD_DEVICE_REMOVED;
+	vbd_list_for_each (link, &fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (removed <= REMOVED_KEPT)
+			return;
+		if (device->state != VBD_DEVICE_REMOVED)
+			continue;
+		vbd_device_destroy(device);
+		removed--;
+	}
+}
+
+static void on_uevent(const char *action, const char *sysname, void *arg)
+{
+	struct vbd_hotplug *hotplug = arg;
+
+	if (strcmp(action, "remove") == 0)
+		vbd_fabric_remove_uverbs(hotplug->daemon->fabric, sysname);
+	hotplug->retries_left = RETRIES;
+	vbd_fabric_rescan(hotplug->daemon->fabric);
+}
+
+static void on_uevent_readable(unsigned int events, void *arg)
+{
+	struct vbd_hotplug *hotplug = arg;
+
+	(void)events;
+	if (!vbd_uevent_drain(hotplug->uevent, on_uevent, hotplug))
+		vbd_fabric_rescan(hotplug->daemon->fabric);
+}
+
+static void on_rescan(void *arg)
+{
+	struct vbd_hotplug *hotplug = arg;
+
+	if (!hotplug->uevent)
+		vbd_timer_set(hotplug->rescan_timer, RESCAN_MS);
+	vbd_fabric_rescan(hotplug->daemon->fabric);
+}
+
+static enum vbd_status watch_uevents(struct vbd_hotplug *hotplug, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_uevent_create(&hotplug->uevent, err);
+
+	if (status)
+		return status;
+	return vbd_fd_watch_start(hotplug->daemon->loop, vbd_uevent_fd(hotplug->uevent),
+		VBD_FD_READ, on_uevent_readable, hotplug, &hotplug->uevent_watch, err);
+}
+
+static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
+{
+	struct vbd_daemon *daemon = hotplug->daemon;
+	struct vbd_error uevent_error = {0};
+	enum vbd_status status;
+
+	status = vbd_timer_create(daemon->loop, on_rescan, hotplug, &hotplug->rescan_timer, err);
+	if (status)
+		return status;
+	status = vbd_fabric_create((unsigned int)daemon->config->workers,
+		(uint32_t)daemon->config->cq_depth, (uint32_t)daemon->config->drain_timeout_ms,
+		&fabric_ops, daemon, &daemon->fabric, err);
+	if (status)
+		return status;
+	if (daemon->fabric->channel)
+		on_cm_opened(daemon);
+	status = vbd_fd_watch_start(daemon->loop, vbd_fabric_control_fd(daemon->fabric),
+		VBD_FD_READ, on_control_readable, hotplug, &hotplug->control_watch, err);
+	if (!status)
+		status = vbd_fabric_start(daemon->fabric, err);
+	if (status)
+		return status;
+	if (watch_uevents(hotplug, &uevent_error) != VBD_OK) {
+		log_failure("no uevents, looking at the devices now and again", &uevent_error);
+		vbd_timer_set(hotplug->rescan_timer, RESCAN_MS);
+	}
+	/* After the uevents are watched, so that no device slips through in between. */
+	vbd_fabric_rescan(daemon->fabric);
+	if (!vbd_fabric_default_device(daemon->fabric))
+		vbd_log(VBD_LOG_NOTICE, NULL,
+			"no RDMA device yet; one that comes is taken up by itself");
+	return VBD_OK;
+}
+
+enum vbd_status vbd_hotplug_create(struct vbd_daemon *daemon, struct vbd_error *err)
+{
+	struct vbd_hotplug *hotplug = calloc(1, sizeof(*hotplug));
+	enum vbd_status status;
+
+	if (!hotplug)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the devices");
+	hotplug->daemon = daemon;
+	hotplug->retries_left = RETRIES;
+	vbd_list_init(&hotplug->async_watches);
+	vbd_deferred_init(&hotplug->forget_old, forget_old);
+	daemon->hotplug = hotplug;
+	status = start(hotplug, err);
+	if (status)
+		vbd_hotplug_destroy(daemon);
+	return status;
+}
+
+void vbd_hotplug_destroy(struct vbd_daemon *daemon)
+{
+	struct vbd_hotplug *hotplug = daemon->hotplug;
+
+	if (!hotplug)
+		return;
+	hotplug->destroying = true;
+	vbd_list_remove(&hotplug->forget_old.link);
+	vbd_list_for_each (link, &hotplug->async_watches)
+		stop_async_watch(VBD_CONTAINER_OF(link, struct async_watch, link));
+	vbd_fd_watch_stop(hotplug->cm_watch);
+	vbd_fd_watch_stop(hotplug->control_watch);
+	vbd_fd_watch_stop(hotplug->uevent_watch);
+	vbd_uevent_destroy(hotplug->uevent);
+	vbd_timer_destroy(hotplug->rescan_timer);
+	vbd_fabric_destroy(daemon->fabric);
+	daemon->fabric = NULL;
+	daemon->hotplug = NULL;
+	free(hotplug);
+}
