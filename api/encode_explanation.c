@@ -11,6 +11,39 @@
 #include <stdio.h>
 #include <string.h>
 
+/* --- a name ----------------------------------------------------------------------------------- */
+
+/* The table separates causes with "; ". */
+static json_t *encode_why_causes(const char *causes)
+{
+	json_t *list = json_array();
+
+	while (list && *causes) {
+		const char *end = strstr(causes, "; ");
+		size_t len = end ? (size_t)(end - causes) : strlen(causes);
+
+		if (json_array_append_new(list, json_stringn(causes, len)) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+		causes += len + (end ? 2 : 0);
+	}
+	return list;
+}
+
+json_t *vbd_encode_why(const struct vbd_why *why)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_text(&out, "kind", vbd_why_kind_name(why->kind));
+	vbd_put_text(&out, "name", why->name);
+	vbd_put_u64(&out, "number", (uint64_t)why->number);
+	vbd_put_text(&out, "meaning", why->meaning);
+	vbd_put(&out, "causes", encode_why_causes(why->causes));
+	vbd_put_text(&out, "advice", why->advice);
+	return vbd_encode_end(&out);
+}
+
 /* --- facts ----------------------------------------------------------------------------------- */
 
 /* No message of the CM tells the type of the peer's GID; but RoCE v1 and v2 don't hear each other,

@@ -8,37 +8,6 @@
 
 #include <string.h>
 
-/* The table separates causes with "; ". */
-static json_t *encode_causes(const char *causes)
-{
-	json_t *list = json_array();
-
-	while (list && *causes) {
-		const char *end = strstr(causes, "; ");
-		size_t len = end ? (size_t)(end - causes) : strlen(causes);
-
-		if (json_array_append_new(list, json_stringn(causes, len)) < 0) {
-			json_decref(list);
-			return NULL;
-		}
-		causes += len + (end ? 2 : 0);
-	}
-	return list;
-}
-
-json_t *vbd_encode_why(const struct vbd_why *why)
-{
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_text(&out, "kind", vbd_why_kind_name(why->kind));
-	vbd_put_text(&out, "name", why->name);
-	vbd_put_u64(&out, "number", (uint64_t)why->number);
-	vbd_put_text(&out, "meaning", why->meaning);
-	vbd_put(&out, "causes", encode_causes(why->causes));
-	vbd_put_text(&out, "advice", why->advice);
-	return vbd_encode_end(&out);
-}
-
 /* Rows of @kind (VBD_WHY_KIND_COUNT: of all) and of @name (NULL: of all). */
 static json_t *find_rows(size_t kind, const char *name)
 {
