@@ -40,7 +40,7 @@ static struct vbd_server_config configure(struct vbd_api *api, int tcp_fd, int u
 	server.connections_max = (unsigned int)config->limits.http_clients;
 	server.parked_max = (unsigned int)config->limits.long_polls;
 	server.feeds_max = (unsigned int)config->limits.event_streams;
-	server.dispatch.router = vbd_routes();
+	server.dispatch.router = api->router;
 	server.dispatch.json_max_bytes = config->limits.http_body_bytes;
 	server.dispatch.idem_max = config->limits.idempotency_keys;
 	server.dispatch.context = api;
@@ -64,6 +64,7 @@ enum vbd_status vbd_api_create(struct vbd_daemon *daemon, int tcp_fd, int unix_f
 	if (!api)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the API");
 	api->daemon = daemon;
+	api->router = vbd_routes();
 	config = configure(api, tcp_fd, unix_fd);
 	status = vbd_server_create(daemon->loop, &config, &api->server, err);
 	if (status != VBD_OK) {

@@ -81,6 +81,67 @@ static json_t *encode_qp(const struct vbd_conn *conn)
 	return vbd_encode_end(&out);
 }
 
+/* --- bring-up by hand ------------------------------------------------------------------------- */
+
+const char *const vbd_bringup_names[VBD_BRINGUP_COUNT] = {
+	[VBD_BRINGUP_CM] = "cm",
+	[VBD_BRINGUP_MANUAL] = "manual",
+};
+
+/* By enum vbd_qp_transport. A connection is never UD: endpoints are. */
+const char *const vbd_connection_transport_names[VBD_CONNECTION_TRANSPORT_COUNT] = {
+	[VBD_TRANSPORT_RC] = "rc",
+	[VBD_TRANSPORT_UC] = "uc",
+};
+
+/* The members that the user posts to the peer as its `remote`. */
+static json_t *encode_exchange(const struct vbd_conn *conn)
+{
+	const struct vbd_manual_local *local = &conn->manual.local;
+	struct vbd_encoder out;
+	char gid[VBD_GID_TEXT_BYTES];
+
+	if (!conn->manual.on || !conn->had_qp)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_u64(&out, "lid", local->lid);
+	vbd_put_text(&out, "gid", vbd_gid_text(local->gid, gid));
+	vbd_put_u64(&out, "gid_index", local->gid_index);
+	vbd_put_u64(&out, "qpn", conn->qp_info.lqpn);
+	vbd_put_u64(&out, "psn", local->psn);
+	vbd_put_u64(&out, "mtu_bytes", local->mtu_bytes);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_remote(const struct vbd_conn *conn)
+{
+	const struct vbd_manual_remote *remote = &conn->manual.remote;
+	struct vbd_encoder out;
+	char gid[VBD_GID_TEXT_BYTES];
+
+	if (!conn->manual.has_remote)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_u64(&out, "lid", remote->lid);
+	vbd_put_text(&out, "gid", vbd_gid_text(remote->gid, gid));
+	vbd_put_u64(&out, "qpn", remote->qpn);
+	vbd_put_u64(&out, "psn", remote->psn);
+	vbd_put_u64_or_null(&out, "mtu_bytes", remote->mtu_bytes != 0, remote->mtu_bytes);
+	vbd_put_u64(&out, "sl", remote->sl);
+	vbd_put_u64(&out, "hop_limit", remote->hop_limit);
+	vbd_put_u64(&out, "traffic_class", remote->traffic_class);
+	vbd_put_u64(&out, "flow_label", remote->flow_label);
+	return vbd_encode_end(&out);
+}
+
+static void put_bringup(struct vbd_encoder *out, const struct vbd_conn *conn)
+{
+	vbd_put_text(out, "bringup",
+		vbd_bringup_names[conn->manual.on ? VBD_BRINGUP_MANUAL : VBD_BRINGUP_CM]);
+	vbd_put(out, "exchange", encode_exchange(conn));
+	vbd_put(out, "remote", encode_remote(conn));
+}
+
 /* --- counters and inbox ---------------------------------------------------------------------- */
 
 static json_t *encode_counters(const struct vbd_conn *conn)
@@ -190,7 +251,7 @@ json_t *vbd_encode_connection(
 	else
 		vbd_put_text(&out, "role", conn->passive ? "passive" : "active");
 	vbd_put_text(&out, "transport", vbd_transport_name(conn->params.transport));
-	vbd_put_manual(&out, conn);
+	put_bringup(&out, conn);
 	vbd_put_text_or_null(&out, "device", conn->device_name);
 	vbd_put_u64_or_null(&out, "port_num", conn->port_num != 0, conn->port_num);
 	vbd_put_u64_or_null(

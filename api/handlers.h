@@ -10,6 +10,7 @@
 #include "api/decode.h"
 #include "api/page.h"
 #include "api/request.h"
+#include "api/router.h"
 #include "daemon/daemon.h"
 #include "daemon/inbox.h"
 #include "rdma/conn.h"
@@ -20,6 +21,7 @@ struct vbd_server;
 struct vbd_api {
 	struct vbd_daemon *daemon;
 	struct vbd_server *server;
+	struct vbd_router router;
 	uint64_t refused_told_ns; /* when a refusal last went to the event log */
 	uint64_t refused_untold;  /* refusals since */
 	const char *allowed_hosts[VBD_ALLOWED_HOSTS_MAX];
@@ -133,10 +135,6 @@ enum vbd_status vbd_manual_refuse_members(
 
 /** vbd_create_manual_connection - POST /v1/connections with `bringup: manual` */
 void vbd_create_manual_connection(struct vbd_request *req);
-
-/** vbd_put_manual - the members `bringup`, `exchange` and `remote` of a Connection */
-struct vbd_encoder;
-void vbd_put_manual(struct vbd_encoder *out, const struct vbd_conn *conn);
 
 /** vbd_encode_connection - Connection; with its timeline unless it is one of a list */
 struct vbd_connection;

@@ -24,17 +24,6 @@ void vbd_get_connection(struct vbd_request *req)
 
 /* --- creation -------------------------------------------------------------------------------- */
 
-const char *const vbd_bringup_names[VBD_BRINGUP_COUNT] = {
-	[VBD_BRINGUP_CM] = "cm",
-	[VBD_BRINGUP_MANUAL] = "manual",
-};
-
-/* Of enum vbd_qp_transport; UD is for endpoints. */
-const char *const vbd_connection_transport_names[VBD_CONNECTION_TRANSPORT_COUNT] = {
-	[VBD_TRANSPORT_RC] = "rc",
-	[VBD_TRANSPORT_UC] = "uc",
-};
-
 struct connection_create {
 	enum vbd_bringup bringup;
 	enum vbd_qp_transport transport;

@@ -5,7 +5,6 @@
 #include "api/encode.h"
 #include "api/handlers.h"
 #include "api/look.h"
-#include "api/routes.h"
 #include "api/server.h"
 #include "base/clock.h"
 #include "daemon/devices.h"
@@ -120,13 +119,12 @@ static json_t *encode_links(void)
 	return vbd_encode_end(&out);
 }
 
-static json_t *encode_routes(void)
+static json_t *encode_routes(const struct vbd_router *router)
 {
-	const struct vbd_router router = vbd_routes();
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < router.n_routes; i++) {
-		const struct vbd_route *route = &router.routes[i];
+	for (size_t i = 0; i < router->n_routes; i++) {
+		const struct vbd_route *route = &router->routes[i];
 		struct vbd_encoder out = vbd_encode_begin();
 
 		vbd_put_text(&out, "method", vbd_method_name(route->method));
@@ -142,7 +140,8 @@ static json_t *encode_routes(void)
 
 void vbd_get_index(struct vbd_request *req)
 {
-	const struct vbd_daemon *daemon = vbd_request_daemon(req);
+	const struct vbd_api *api = req->context;
+	const struct vbd_daemon *daemon = api->daemon;
 	struct vbd_encoder out = vbd_encode_begin();
 	uint64_t now_ns = vbd_clock_mono_ns();
 
@@ -154,7 +153,7 @@ void vbd_get_index(struct vbd_request *req)
 	vbd_put_time(&out, "now", now_ns);
 	vbd_put_u64(&out, "uptime_ms", (now_ns - daemon->started_ns) / VBD_NS_PER_MS);
 	vbd_put(&out, "links", encode_links());
-	vbd_put(&out, "routes", encode_routes());
+	vbd_put(&out, "routes", encode_routes(&api->router));
 	vbd_reply_json(req, 200, vbd_encode_end(&out));
 }
 
