@@ -10,7 +10,7 @@ import { CTL, ctl, folder } from './lib/ctl.mjs';
 import { buffer, connection } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
-const SCRIPT = fileURLToPath(new URL('../../cmd/verbsctl.bash-completion', import.meta.url));
+const SCRIPT = fileURLToPath(new URL('../../cmd/verbsctl/verbsctl.bash-completion', import.meta.url));
 
 async function candidates(server, ...words) {
   const { code, stdout, stderr } = await ctl(server, ['__complete', '--', ...words]);

@@ -2,10 +2,10 @@
 /* What `verbsctl top` makes of two answers: rates, order, filter, columns, keys. */
 #include "tests/unit/unit.h"
 
-#include "cmd/verbsctl_text.h"
-#include "cmd/verbsctl_top_columns.h"
-#include "cmd/verbsctl_top_rows.h"
-#include "cmd/verbsctl_top_view.h"
+#include "cmd/verbsctl/common/text.h"
+#include "cmd/verbsctl/top/columns.h"
+#include "cmd/verbsctl/top/rows.h"
+#include "cmd/verbsctl/top/view.h"
 
 #include <jansson.h>
 #include <locale.h>

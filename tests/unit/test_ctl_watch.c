@@ -2,9 +2,9 @@
 /* What `verbsctl stats --watch` and `history` make of numbers and times. */
 #include "tests/unit/unit.h"
 
-#include "cmd/verbsctl_json.h"
-#include "cmd/verbsctl_text.h"
-#include "cmd/verbsctl_watch.h"
+#include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/common/text.h"
+#include "cmd/verbsctl/common/watch.h"
 
 #include <jansson.h>
 

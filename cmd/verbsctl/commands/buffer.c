@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* buf create, ls, show, put, get, sum, rm. */
+#include "cmd/verbsctl/common/call.h"
+
+#include "cmd/verbsctl/common/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUFFERS	     "/v1/buffers"
+#define SUM_WITHIN_S 900 /* sha256 of a terabyte or so; nothing is heard of it until it is done */
+
+static const struct vbd_ctl_column buffer_columns[] = {
+	{"ID", "id", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"NAME", "name", vbd_ctl_cell_text, 0},
+	{"STATE", "state", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
+	{"SIZE", "size_bytes", vbd_ctl_cell_bytes, VBD_CTL_COLUMN_RIGHT},
+	{"KIND", "kind", vbd_ctl_cell_text, 0},
+	{"ACCESS", "access", vbd_ctl_cell_list, 0},
+	{"DEVICE", "device", vbd_ctl_cell_text, 0},
+	{"SHM", "shm_name", vbd_ctl_cell_text, 0},
+	{"USERS", "users", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+};
+
+static void put_buffer(struct vbd_ctl *ctl, const json_t *buffer)
+{
+	vbd_ctl_title_put("buffer", buffer, ctl->color);
+	vbd_ctl_member_put(buffer, "bytes", "size_bytes", vbd_ctl_cell_text);
+	vbd_ctl_member_put(buffer, "kind", "kind", vbd_ctl_cell_text);
+	vbd_ctl_member_put(buffer, "shm name", "shm_name", vbd_ctl_cell_text);
+	vbd_ctl_member_put(buffer, "device", "device", vbd_ctl_cell_text);
+	vbd_ctl_member_put(buffer, "access", "access", vbd_ctl_cell_list);
+	/* Without access for a peer they open nothing. */
+	if (json_array_size(vbd_ctl_json_at(buffer, "access"))) {
+		vbd_ctl_member_put(buffer, "remote addr", "addr", vbd_ctl_cell_text);
+		vbd_ctl_member_put(buffer, "remote key", "rkey", vbd_ctl_cell_text);
+	}
+	vbd_ctl_member_put(buffer, "used by", "users", vbd_ctl_cell_text);
+	vbd_ctl_member_put(buffer, "created", "created_at", vbd_ctl_cell_time);
+}
+
+enum vbd_ctl_exit vbd_ctl_buffer_create(struct vbd_ctl *ctl)
+{
+	const char *name = ctl->args.operand_count ? ctl->args.operands[0] : NULL;
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status;
+	json_t *body;
+
+	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_SIZE))
+		return vbd_ctl_usage("buf create: needs --size; see `verbsctl buf create --help`");
+	if (name && !vbd_ctl_text_is_utf8(name, strlen(name)))
+		return vbd_ctl_usage("buf create: the name must be UTF-8");
+	body = vbd_ctl_args_body(&ctl->args);
+	if (name)
+		vbd_ctl_json_set(body, "name", vbd_ctl_must(json_string(name)));
+	exit_status = vbd_ctl_call(ctl, "POST", BUFFERS, body, VBD_CTL_NO_WAIT, &answer);
+	if (exit_status == VBD_CTL_OK && ctl->json)
+		vbd_ctl_json_put(stdout, answer.json);
+	else if (exit_status == VBD_CTL_OK)
+		put_buffer(ctl, answer.json);
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_buffers(struct vbd_ctl *ctl)
+{
+	return vbd_ctl_list(ctl, BUFFERS, buffer_columns, VBD_ARRAY_LEN(buffer_columns));
+}
+
+enum vbd_ctl_exit vbd_ctl_buffer_show(struct vbd_ctl *ctl)
+{
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status = vbd_ctl_get(ctl, BUFFERS, ctl->args.operands[0], &answer);
+
+	if (exit_status == VBD_CTL_OK && !ctl->json)
+		put_buffer(ctl, answer.json);
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+static char *data_path(struct vbd_ctl *ctl, const char *tail)
+{
+	char *path = NULL;
+	size_t path_len = 0;
+	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
+	char *object = vbd_ctl_path(BUFFERS, ctl->args.operands[0], tail);
+
+	fputs(object, out);
+	vbd_ctl_args_put_query(&ctl->args, out, '?');
+	(void)fclose(out);
+	free(object);
+	return vbd_ctl_must(path);
+}
+
+/*
+ * Opens what is to be put. The length of a regular file is told to the server, which can then
+ * refuse it before the bytes travel; of a pipe nobody knows it.
+ */
+static enum vbd_ctl_exit open_source(const char *name, struct vbd_ctl_upload *ret_upload)
+{
+	bool is_stdin = strcmp(name, "-") == 0;
+	struct vbd_ctl_upload upload = {.bytes = -1};
+	struct stat status = {0};
+
+	upload.fd = is_stdin ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
+	if (upload.fd < 0)
+		return vbd_ctl_fail("%s: %s", name, strerror(errno));
+	if (fstat(upload.fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+		if (!is_stdin)
+			(void)close(upload.fd);
+		return vbd_ctl_fail("%s: %s", name, strerror(EISDIR));
+	}
+	/* Standard input may be a file that somebody has read the beginning of. */
+	upload.start = lseek(upload.fd, 0, SEEK_CUR);
+	if (upload.start >= 0 && S_ISREG(status.st_mode) && upload.start <= status.st_size)
+		upload.bytes = status.st_size - upload.start;
+	*ret_upload = upload;
+	return VBD_CTL_OK;
+}
+
+enum vbd_ctl_exit vbd_ctl_buffer_put(struct vbd_ctl *ctl)
+{
+	struct vbd_ctl_upload upload;
+	struct vbd_ctl_progress progress;
+	struct vbd_ctl_request request = {
+		.method = "PUT", .upload = &upload, .progress = &progress};
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status;
+	char *path;
+	char *what;
+
+	exit_status = open_source(ctl->args.operands[1], &upload);
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	path = data_path(ctl, "/data");
+	what = vbd_ctl_format("put %s", ctl->args.operands[0]);
+	request.path = path;
+	vbd_ctl_progress_init(&progress, what);
+	exit_status = vbd_ctl_http_call(&ctl->http, &request, &answer);
+	if (exit_status == VBD_CTL_OK && !ctl->json)
+		printf("%llu bytes put\n", (unsigned long long)upload.sent_bytes);
+	vbd_ctl_answer_fini(&answer);
+	if (upload.fd != STDIN_FILENO)
+		(void)close(upload.fd);
+	free(what);
+	free(path);
+	return exit_status;
+}
+
+/* Where the bytes of a buffer go. A file is only opened, and emptied, once the server has said yes.
+ */
+struct target {
+	const char *name; /* NULL for standard output */
+	int fd;		  /* -1 while it is not open */
+	uint64_t bytes;
+};
+
+static bool on_bytes(const char *bytes, size_t len, void *arg)
+{
+	struct target *target = arg;
+
+	if (target->fd < 0)
+		target->fd = open(target->name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (target->fd < 0) {
+		vbd_ctl_fail("%s: %s", target->name, strerror(errno));
+		return false;
+	}
+	while (len) {
+		ssize_t n = write(target->fd, bytes, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			vbd_ctl_fail("%s: %s", target->name ? target->name : "standard output",
+				strerror(errno));
+			return false;
+		}
+		bytes += n;
+		len -= (size_t)n;
+		target->bytes += (uint64_t)n;
+	}
+	return true;
+}
+
+static enum vbd_ctl_exit close_target(const struct target *target, enum vbd_ctl_exit exit_status)
+{
+	if (!target->name || target->fd < 0)
+		return exit_status;
+	if (close(target->fd) < 0 && exit_status == VBD_CTL_OK)
+		return vbd_ctl_fail("%s: %s", target->name, strerror(errno));
+	if (exit_status != VBD_CTL_OK)
+		vbd_ctl_note("%s has only the first %llu bytes", target->name,
+			(unsigned long long)target->bytes);
+	return exit_status;
+}
+
+static bool is_range(const char *text)
+{
+	size_t first = strspn(text, "0123456789");
+
+	return first && text[first] == '-' &&
+	       text[first + 1 + strspn(text + first + 1, "0123456789")] == '\0';
+}
+
+enum vbd_ctl_exit vbd_ctl_buffer_get(struct vbd_ctl *ctl)
+{
+	const char *output = ctl->args.text[VBD_CTL_OPT_OUTPUT];
+	struct target target = {.name = output, .fd = -1};
+	struct vbd_ctl_progress progress;
+	struct vbd_ctl_request request = {.method = "GET",
+		.range = ctl->args.text[VBD_CTL_OPT_RANGE],
+		.sink = on_bytes,
+		.sink_arg = &target,
+		.progress = &progress};
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status;
+	char *path;
+	char *what;
+
+	if (request.range && !is_range(request.range))
+		return vbd_ctl_usage(
+			"buf get: --range must be FIRST-LAST, not \"%s\"", request.range);
+	if (!output && isatty(STDOUT_FILENO))
+		return vbd_ctl_usage("buf get: raw bytes may upset the terminal; use -o FILE, or "
+				     "-o - if you mean it");
+	if (!output || strcmp(output, "-") == 0)
+		target = (struct target){.fd = STDOUT_FILENO};
+	path = vbd_ctl_path(BUFFERS, ctl->args.operands[0], "/data");
+	what = vbd_ctl_format("get %s", ctl->args.operands[0]);
+	request.path = path;
+	vbd_ctl_progress_init(&progress, what);
+	exit_status = vbd_ctl_http_call(&ctl->http, &request, &answer);
+	exit_status = close_target(&target, exit_status);
+	vbd_ctl_answer_fini(&answer);
+	free(what);
+	free(path);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_buffer_sum(struct vbd_ctl *ctl)
+{
+	char *path = data_path(ctl, "/checksum");
+	const struct vbd_ctl_request request = {
+		.method = "GET", .path = path, .wait_s = SUM_WITHIN_S};
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status = vbd_ctl_http_call(&ctl->http, &request, &answer);
+
+	if (exit_status == VBD_CTL_OK && ctl->json) {
+		vbd_ctl_json_put(stdout, answer.json);
+	} else if (exit_status == VBD_CTL_OK) {
+		char *sum = vbd_ctl_cell_text(vbd_ctl_json_at(answer.json, "checksum"));
+		char *name =
+			vbd_ctl_text_safe(ctl->args.operands[0], strlen(ctl->args.operands[0]));
+
+		/* As sha256sum(1) prints it, so that two of them compare by eye and by `cut`. */
+		printf("%s  %s\n", sum, name);
+		free(name);
+		free(sum);
+	}
+	vbd_ctl_answer_fini(&answer);
+	free(path);
+	return exit_status;
+}
+
+static enum vbd_ctl_exit rm_one(struct vbd_ctl *ctl, const char *ref)
+{
+	return vbd_ctl_delete(ctl, BUFFERS, "buffer", ref, VBD_CTL_NO_WAIT);
+}
+
+enum vbd_ctl_exit vbd_ctl_buffer_rm(struct vbd_ctl *ctl)
+{
+	return vbd_ctl_each(ctl, rm_one);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* status: verbsd itself. */
+#include "cmd/verbsctl/common/call.h"
+
+#include "cmd/verbsctl/common/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const struct vbd_ctl_column check_columns[] = {
+	{"CHECK", "name", vbd_ctl_cell_text, 0},
+	{"STATUS", "status", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
+	{"DETAIL", "detail", vbd_ctl_cell_text, 0},
+};
+
+static void put_index(const json_t *index)
+{
+	char *version = vbd_ctl_cell_text(vbd_ctl_json_at(index, "version"));
+	char *role = vbd_ctl_cell_text(vbd_ctl_json_at(index, "role"));
+
+	printf("verbsd %s, up %.1f s; your role is %s\n", version,
+		(double)vbd_ctl_json_uint(index, "uptime_ms") / 1e3, role);
+	free(role);
+	free(version);
+}
+
+/* 503 is an answer here too: its body says which check fails. */
+static enum vbd_ctl_exit get_health(struct vbd_ctl *ctl, struct vbd_ctl_answer *ret_answer)
+{
+	const struct vbd_ctl_request request = {.method = "GET", .path = "/readyz?verbose"};
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	enum vbd_ctl_outcome outcome;
+	char *why;
+
+	outcome = vbd_ctl_http_perform(&ctl->http, &request, ret_answer, &why);
+	if (outcome == VBD_CTL_ANSWERED)
+		ret_answer->json = json_loadb(ret_answer->body, ret_answer->body_len, 0, NULL);
+	if (!vbd_ctl_json_text(ret_answer->json, "status"))
+		exit_status = vbd_ctl_http_report(&ctl->http, outcome, ret_answer, why);
+	free(why);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_status(struct vbd_ctl *ctl)
+{
+	struct vbd_ctl_answer health;
+	struct vbd_ctl_answer index = {0};
+	enum vbd_ctl_exit exit_status = get_health(ctl, &health);
+
+	if (exit_status == VBD_CTL_OK && ctl->json) {
+		vbd_ctl_json_put(stdout, health.json);
+	} else if (exit_status == VBD_CTL_OK) {
+		exit_status = vbd_ctl_call(ctl, "GET", "/v1", NULL, VBD_CTL_NO_WAIT, &index);
+		if (exit_status == VBD_CTL_OK)
+			put_index(index.json);
+		vbd_ctl_table_put(check_columns, VBD_ARRAY_LEN(check_columns),
+			vbd_ctl_json_at(health.json, "checks"), ctl->color);
+	}
+	if (exit_status == VBD_CTL_OK && !vbd_ctl_json_is(health.json, "status", "ok")) {
+		exit_status = VBD_CTL_FAILED;
+		if (!ctl->json)
+			vbd_ctl_note("verbsd at %s is not ready", ctl->http.shown);
+	}
+	vbd_ctl_answer_fini(&index);
+	vbd_ctl_answer_fini(&health);
+	return exit_status;
+}

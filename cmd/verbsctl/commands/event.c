@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* events. */
+#include "cmd/verbsctl/common/call.h"
+
+#include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/common/retry.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE_EVENTS	500
+#define FOLLOW_LINES	10 /* shown of the past before following; as journalctl -f does */
+#define LONG_POLL_MS	30000
+#define EARLY_ANSWER_MS 1000 /* an empty page before this is no long poll: slow down */
+#define EARLY_PAUSE_MS	500
+
+/* A reader of the event log. */
+struct reader {
+	struct vbd_ctl *ctl;
+	bool follows;
+	char *server_id; /* of the run that the numbers belong to; NULL before it is known */
+	uint64_t after;
+	struct vbd_ctl_retry retry;
+};
+
+static void put_event(struct vbd_ctl *ctl, const json_t *event)
+{
+	char *seq = vbd_ctl_cell_text(vbd_ctl_json_at(event, "seq"));
+	char *at = vbd_ctl_cell_time(vbd_ctl_json_at(event, "at"));
+	char *severity = vbd_ctl_cell_text(vbd_ctl_json_at(event, "severity"));
+	char *object = vbd_ctl_cell_text(vbd_ctl_json_at(event, "object"));
+	char *type = vbd_ctl_cell_text(vbd_ctl_json_at(event, "type"));
+	char *text = vbd_ctl_cell_text(vbd_ctl_json_at(event, "text"));
+	const char *shade = strcmp(severity, "error") == 0     ? "\033[31m"
+			    : strcmp(severity, "warning") == 0 ? "\033[33m"
+							       : NULL;
+
+	if (!ctl->color)
+		shade = NULL;
+	printf("%6s %s %s%-7s%s %-15s %-22s %s\n", seq, at, shade ? shade : "", severity,
+		shade ? "\033[0m" : "", object, type, text);
+	free(text);
+	free(type);
+	free(object);
+	free(severity);
+	free(at);
+	free(seq);
+}
+
+static char *page_path(const struct reader *reader, uint64_t after, unsigned int wait_ms)
+{
+	char *path = NULL;
+	size_t path_len = 0;
+	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
+
+	fprintf(out, "/v1/events?limit=%d&after=%llu", PAGE_EVENTS, (unsigned long long)after);
+	if (wait_ms)
+		fprintf(out, "&wait_ms=%u", wait_ms);
+	vbd_ctl_args_put_query(&reader->ctl->args, out, '&');
+	(void)fclose(out);
+	return vbd_ctl_must(path);
+}
+
+/* Where to go on behind a page. A number that does not grow would have us ask the same for ever. */
+static uint64_t next_of(const json_t *page, uint64_t after)
+{
+	uint64_t next = vbd_ctl_json_uint(page, "next");
+
+	return next > after ? next : after;
+}
+
+/* Adds a page to @log, of whose head the first one counts, and its events to @items. */
+static void add_page(json_t *log, json_t *items, const json_t *page, uint64_t after)
+{
+	static const char *const head[] = {"first", "last", "compacted"};
+	json_t *more = vbd_ctl_json_at(page, "items");
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(head); i++) {
+		json_t *value = vbd_ctl_json_at(page, head[i]);
+
+		if (value && !json_object_get(log, head[i]))
+			vbd_ctl_json_set(log, head[i], json_incref(value));
+	}
+	vbd_ctl_json_set(log, "next", vbd_ctl_must(json_integer((json_int_t)after)));
+	if (json_array_size(more) && json_array_extend(items, more) < 0)
+		vbd_ctl_must(NULL);
+}
+
+/*
+ * Reads what the log holds now, without waiting, into one page. @ret_log has first, last, next,
+ * compacted and items.
+ */
+static enum vbd_ctl_exit fetch_log(struct reader *reader, json_t **ret_log)
+{
+	json_t *items = vbd_ctl_must(json_array());
+	json_t *log = vbd_ctl_must(json_object());
+	enum vbd_ctl_exit exit_status;
+	bool goes_on;
+
+	do {
+		char *path = page_path(reader, reader->after, 0);
+		struct vbd_ctl_answer answer;
+		uint64_t next;
+
+		exit_status =
+			vbd_ctl_call(reader->ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer);
+		next = next_of(answer.json, reader->after);
+		goes_on = next > reader->after &&
+			  json_array_size(vbd_ctl_json_at(answer.json, "items")) > 0;
+		reader->after = next;
+		add_page(log, items, answer.json, next);
+		vbd_ctl_answer_fini(&answer);
+		free(path);
+	} while (exit_status == VBD_CTL_OK && goes_on);
+	vbd_ctl_json_set(log, "items", items);
+	if (exit_status == VBD_CTL_OK)
+		*ret_log = log;
+	else
+		json_decref(log);
+	return exit_status;
+}
+
+/* Drops all but the last @lines items. */
+static void keep_last(json_t *items, uint64_t lines)
+{
+	size_t count = json_array_size(items);
+	json_t *kept;
+
+	if (count <= lines)
+		return;
+	kept = vbd_ctl_must(json_array());
+	for (size_t i = count - (size_t)lines; i < count; i++) {
+		if (json_array_append(kept, json_array_get(items, i)) < 0)
+			vbd_ctl_must(NULL);
+	}
+	if (json_array_clear(items) < 0 || json_array_extend(items, kept) < 0)
+		vbd_ctl_must(NULL);
+	json_decref(kept);
+}
+
+static enum vbd_ctl_exit put_items(struct reader *reader, const json_t *items)
+{
+	for (size_t i = 0; i < json_array_size(items); i++) {
+		if (reader->ctl->json)
+			vbd_ctl_json_put_line(stdout, json_array_get(items, i));
+		else
+			put_event(reader->ctl, json_array_get(items, i));
+	}
+	/* A reader behind a pipe waits for each of them. */
+	if (fflush(stdout) != 0)
+		return vbd_ctl_fail("standard output: %s", strerror(errno));
+	return VBD_CTL_OK;
+}
+
+static void tell_compacted(const json_t *page, uint64_t after)
+{
+	if (json_is_true(vbd_ctl_json_at(page, "compacted")))
+		vbd_ctl_note("events are lost: the log no longer holds those between %llu and %llu",
+			(unsigned long long)after,
+			(unsigned long long)vbd_ctl_json_uint(page, "first"));
+}
+
+/* What the log holds, as far as --lines and --after ask for it. */
+static enum vbd_ctl_exit put_log(struct reader *reader)
+{
+	const struct vbd_ctl_args *args = &reader->ctl->args;
+	bool has_after = vbd_ctl_args_has(args, VBD_CTL_OPT_AFTER);
+	uint64_t lines = reader->follows && !has_after ? FOLLOW_LINES : UINT64_MAX;
+	uint64_t after = reader->after;
+	enum vbd_ctl_exit exit_status;
+	json_t *items;
+	json_t *log;
+
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_LINES))
+		lines = args->number[VBD_CTL_OPT_LINES];
+	exit_status = fetch_log(reader, &log);
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	items = vbd_ctl_json_at(log, "items");
+	keep_last(items, lines);
+	/* Who did not ask for a beginning misses nothing when the log does not start at 1. */
+	if (has_after)
+		tell_compacted(log, after);
+	if (reader->ctl->json && !reader->follows)
+		vbd_ctl_json_put(stdout, log);
+	else
+		exit_status = put_items(reader, items);
+	json_decref(log);
+	return exit_status;
+}
+
+/* Which run of the daemon answers, as far as can be told. */
+enum run {
+	RUN_SAME,
+	RUN_OTHER,
+	RUN_AWAY, /* it does not answer, just now */
+};
+
+/* Takes in which run it is that says @index. */
+static enum run take_run(struct reader *reader, const json_t *index)
+{
+	const char *id = vbd_ctl_json_text(index, "server_id");
+	bool other = id && reader->server_id && strcmp(reader->server_id, id) != 0;
+
+	if (other) {
+		vbd_ctl_note("verbsd was restarted: its events are numbered from 1 again; "
+			     "what came behind event %llu before that is lost",
+			(unsigned long long)reader->after);
+		reader->after = 0;
+	}
+	if (id) {
+		free(reader->server_id);
+		reader->server_id = vbd_ctl_format("%s", id);
+	}
+	return other ? RUN_OTHER : RUN_SAME;
+}
+
+/*
+ * Asks which run of the daemon answers. Numbers start anew with each, so after a restart ours mean
+ * nothing.
+ */
+static enum vbd_ctl_exit check_run(struct reader *reader, enum run *ret_run)
+{
+	const struct vbd_ctl_request request = {.method = "GET", .path = "/v1"};
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_outcome outcome;
+	char *why;
+
+	outcome = vbd_ctl_http_perform(&reader->ctl->http, &request, &answer, &why);
+	if (reader->server_id && vbd_ctl_may_pass(outcome, &answer)) {
+		*ret_run = RUN_AWAY;
+		vbd_ctl_retry_wait(&reader->retry, &reader->ctl->http, why);
+	} else if (outcome != VBD_CTL_ANSWERED || answer.status != 200) {
+		exit_status = vbd_ctl_http_report(&reader->ctl->http, outcome, &answer, why);
+	} else {
+		answer.json = json_loadb(answer.body, answer.body_len, 0, NULL);
+		*ret_run = take_run(reader, answer.json);
+	}
+	vbd_ctl_answer_fini(&answer);
+	free(why);
+	return exit_status;
+}
+
+static enum vbd_ctl_exit put_page(struct reader *reader, const json_t *page, uint64_t asked_ns)
+{
+	const json_t *items = vbd_ctl_json_at(page, "items");
+
+	tell_compacted(page, reader->after);
+	reader->after = next_of(page, reader->after);
+	if (json_array_size(items) == 0 &&
+		vbd_clock_mono_ns() - asked_ns < EARLY_ANSWER_MS * VBD_NS_PER_MS)
+		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
+	return put_items(reader, items);
+}
+
+/* A page counts only if it is of the run that our numbers belong to. */
+static enum vbd_ctl_exit take_answer(
+	struct reader *reader, struct vbd_ctl_answer *answer, uint64_t asked_ns)
+{
+	bool was_away = vbd_ctl_retry_over(&reader->retry, &reader->ctl->http);
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	enum run run = RUN_SAME;
+	bool beyond;
+
+	answer->json = json_loadb(answer->body, answer->body_len, 0, NULL);
+	if (!answer->json)
+		return vbd_ctl_fail("%s answered something that is not JSON; is it verbsd?",
+			reader->ctl->http.shown);
+	beyond = vbd_ctl_json_has_uint(answer->json, "last") &&
+		 vbd_ctl_json_uint(answer->json, "last") < reader->after;
+	if (was_away || answer->reconnected || beyond)
+		exit_status = check_run(reader, &run);
+	if (exit_status != VBD_CTL_OK || run != RUN_SAME)
+		return exit_status;
+	/* Without a server_id to go by, numbers below ours mean another run as well. */
+	if (beyond && !reader->server_id) {
+		reader->after = 0;
+		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
+		return VBD_CTL_OK;
+	}
+	return put_page(reader, answer->json, asked_ns);
+}
+
+/* One long poll, and whatever has to be done about its outcome. */
+static enum vbd_ctl_exit follow_once(struct reader *reader)
+{
+	char *path = page_path(reader, reader->after, LONG_POLL_MS);
+	const struct vbd_ctl_request request = {
+		.method = "GET", .path = path, .wait_s = LONG_POLL_MS / 1000};
+	uint64_t asked_ns = vbd_clock_mono_ns();
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_outcome outcome;
+	char *why;
+
+	outcome = vbd_ctl_http_perform(&reader->ctl->http, &request, &answer, &why);
+	if (vbd_ctl_may_pass(outcome, &answer))
+		vbd_ctl_retry_wait(&reader->retry, &reader->ctl->http, why);
+	else if (outcome != VBD_CTL_ANSWERED || answer.status != 200)
+		exit_status = vbd_ctl_http_report(&reader->ctl->http, outcome, &answer, why);
+	else
+		exit_status = take_answer(reader, &answer, asked_ns);
+	vbd_ctl_answer_fini(&answer);
+	free(why);
+	free(path);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_events(struct vbd_ctl *ctl)
+{
+	struct reader reader = {
+		.ctl = ctl,
+		.follows = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_FOLLOW),
+		.after = ctl->args.number[VBD_CTL_OPT_AFTER],
+	};
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	enum run run;
+
+	if (reader.follows)
+		exit_status = check_run(&reader, &run);
+	if (exit_status == VBD_CTL_OK)
+		exit_status = put_log(&reader);
+	while (exit_status == VBD_CTL_OK && reader.follows)
+		exit_status = follow_once(&reader);
+	free(reader.server_id);
+	return exit_status;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* history. */
+#include "cmd/verbsctl/common/call.h"
+
+#include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/top/rows.h"
+
+#include <stdlib.h>
+
+static char *cell_sent(const json_t *counters)
+{
+	return vbd_ctl_text_of_bytes(vbd_ctl_sent_bytes(counters));
+}
+
+static char *cell_received(const json_t *counters)
+{
+	return vbd_ctl_text_of_bytes(vbd_ctl_received_bytes(counters));
+}
+
+/* From its beginning to its end, as the server sorts it. */
+static char *cell_duration(const json_t *connection)
+{
+	const char *from = vbd_ctl_json_text(connection, "created_at");
+	const char *to = vbd_ctl_json_text(connection, "ended_at");
+	uint64_t from_ns, to_ns;
+
+	if (!from || !to || !vbd_ctl_parse_time(from, &from_ns) ||
+		!vbd_ctl_parse_time(to, &to_ns) || to_ns < from_ns)
+		return vbd_ctl_cell_text(NULL);
+	return vbd_ctl_text_of_span(to_ns - from_ns);
+}
+
+/* The first error tells more than the reason; without one the reason's text is all there is. */
+static char *cell_why(const json_t *connection)
+{
+	const json_t *text = vbd_ctl_json_at(connection, "first_error.text");
+
+	return vbd_ctl_cell_text(text ? text : vbd_ctl_json_at(connection, "end.text"));
+}
+
+static const struct vbd_ctl_column history_columns[] = {
+	{"ID", "id", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"NAME", "name", vbd_ctl_cell_text, 0},
+	{"ENDED", "ended_at", vbd_ctl_cell_time, 0},
+	{"STATE", "state", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
+	{"REASON", "end.reason", vbd_ctl_cell_text, 0},
+	{"DURATION", "", cell_duration, VBD_CTL_COLUMN_RIGHT},
+	{"PEER", "peer", vbd_ctl_cell_endpoint, 0},
+	{"SENT", "counters", cell_sent, VBD_CTL_COLUMN_RIGHT},
+	{"RECV", "counters", cell_received, VBD_CTL_COLUMN_RIGHT},
+	{"WHY", "", cell_why, VBD_CTL_COLUMN_TRUNC},
+};
+
+enum vbd_ctl_exit vbd_ctl_history(struct vbd_ctl *ctl)
+{
+	const char *sorted = ctl->args.text[VBD_CTL_OPT_HISTORY_SORT];
+
+	return vbd_ctl_list(ctl,
+		sorted ? "/v1/connections?state=ended"
+		       : "/v1/connections?state=ended&sort=-ended_at",
+		history_columns, VBD_ARRAY_LEN(history_columns));
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* probe, bench: something that is measured while the program waits, and is gone with it. */
+#include "cmd/verbsctl/common/call.h"
+
+#include "cmd/verbsctl/commands/transfer.h"
+#include "cmd/verbsctl/common/json.h"
+
+#include "base/clock.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROBES	   "/v1/probes"
+#define BENCHMARKS "/v1/benchmarks"
+#define POLL_MS	   200
+#define ROW_NS	   VBD_NS_PER_S
+
+static volatile sig_atomic_t interrupted;
+
+static void on_signal(int signum)
+{
+	(void)signum;
+	interrupted = 1;
+}
+
+/* The first Ctrl-C ends what is measured, a second one the program. Without SA_RESTART it wakes
+ * who sleeps. */
+static void catch_signals(void)
+{
+	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+
+	(void)sigaction(SIGINT, &action, NULL);
+	(void)sigaction(SIGTERM, &action, NULL);
+}
+
+/* What is measured, as it was seen last. */
+struct measure {
+	struct vbd_ctl *ctl;
+	const char *collection;
+	char *path;
+	struct vbd_ctl_answer seen;
+	bool deleted; /* its end was asked for */
+	bool gone;    /* so is its record */
+	uint64_t row_ns;
+	void (*put_row)(const json_t *object);
+};
+
+static bool is_running(const struct measure *measure)
+{
+	return vbd_ctl_json_is(measure->seen.json, "state", "running");
+}
+
+/* Takes @body over. */
+static enum vbd_ctl_exit begin(struct measure *measure, json_t *body)
+{
+	enum vbd_ctl_exit exit_status = vbd_ctl_call(
+		measure->ctl, "POST", measure->collection, body, VBD_CTL_NO_WAIT, &measure->seen);
+
+	if (exit_status == VBD_CTL_OK)
+		measure->path = vbd_ctl_format("%s/%llu", measure->collection,
+			(unsigned long long)vbd_ctl_json_uint(measure->seen.json, "id"));
+	measure->row_ns = vbd_clock_mono_ns();
+	return exit_status;
+}
+
+static enum vbd_ctl_exit look(struct measure *measure)
+{
+	vbd_ctl_answer_fini(&measure->seen);
+	return vbd_ctl_call(
+		measure->ctl, "GET", measure->path, NULL, VBD_CTL_NO_WAIT, &measure->seen);
+}
+
+static enum vbd_ctl_exit end(struct measure *measure)
+{
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_call(measure->ctl, "DELETE", measure->path, NULL, VBD_CTL_NO_WAIT, &answer);
+
+	/* Only what has ended goes at once. */
+	measure->gone = exit_status == VBD_CTL_OK && answer.status == 204;
+	measure->deleted = true;
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+static void put_row(struct measure *measure)
+{
+	uint64_t now_ns = vbd_clock_mono_ns();
+
+	if (!measure->put_row || now_ns - measure->row_ns < ROW_NS)
+		return;
+	measure->row_ns = now_ns;
+	if (measure->ctl->json)
+		vbd_ctl_json_put_line(stdout, measure->seen.json);
+	else
+		measure->put_row(measure->seen.json);
+	(void)fflush(stdout);
+}
+
+/* Sees it to its end, which an interrupt brings about. */
+static enum vbd_ctl_exit follow(struct measure *measure)
+{
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+
+	while (exit_status == VBD_CTL_OK && is_running(measure) && !measure->gone) {
+		put_row(measure);
+		if (!interrupted || measure->deleted)
+			vbd_ctl_pause_ms(POLL_MS);
+		if (interrupted && !measure->deleted)
+			exit_status = end(measure);
+		if (exit_status == VBD_CTL_OK && !measure->gone)
+			exit_status = look(measure);
+	}
+	return exit_status;
+}
+
+/* One that was interrupted did what was asked of it. */
+static bool ended_well(const struct measure *measure)
+{
+	return interrupted || vbd_ctl_json_is(measure->seen.json, "state", "done");
+}
+
+/* Takes @body over. */
+static enum vbd_ctl_exit run(
+	struct measure *measure, json_t *body, void (*put)(const json_t *object))
+{
+	enum vbd_ctl_exit exit_status;
+
+	catch_signals();
+	exit_status = begin(measure, body);
+	if (exit_status == VBD_CTL_OK)
+		exit_status = follow(measure);
+	if (exit_status == VBD_CTL_OK) {
+		if (measure->ctl->json)
+			vbd_ctl_json_put_line(stdout, measure->seen.json);
+		else
+			put(measure->seen.json);
+		(void)fflush(stdout);
+		/* Its record is of no use to anybody else. */
+		if (!measure->gone)
+			exit_status = end(measure);
+	}
+	if (exit_status == VBD_CTL_OK && !ended_well(measure))
+		exit_status = vbd_ctl_report_problem(
+			measure->ctl, vbd_ctl_problem_of(measure->collection, measure->seen.json));
+	vbd_ctl_answer_fini(&measure->seen);
+	free(measure->path);
+	return exit_status;
+}
+
+/* "min 9.000 us, p50 10.500 us, …"; nothing before the first. */
+static void put_latency(const json_t *object, const char *member, const char *label)
+{
+	static const struct {
+		const char *name, *shown;
+	} parts[] = {{"min", "min"}, {"mean", "mean"}, {"p50", "p50"}, {"p90", "p90"},
+		{"p99", "p99"}, {"p999", "p99.9"}, {"max", "max"}};
+	const json_t *times = vbd_ctl_json_at(object, member);
+
+	for (size_t i = 0; times && i < VBD_ARRAY_LEN(parts); i++) {
+		char *text = vbd_ctl_cell_ns(vbd_ctl_json_at(times, parts[i].name));
+
+		printf("%s%s %s", i ? ", " : label, parts[i].shown, text);
+		free(text);
+	}
+	if (times)
+		putchar('\n');
+}
+
+/* --- probe ----------------------------------------------------------------------------------- */
+
+static void put_probe_counts(const json_t *probe)
+{
+	printf("%llu sent, %llu back, %llu late, %llu lost",
+		(unsigned long long)vbd_ctl_json_uint(probe, "sent"),
+		(unsigned long long)vbd_ctl_json_uint(probe, "completed"),
+		(unsigned long long)vbd_ctl_json_uint(probe, "late"),
+		(unsigned long long)vbd_ctl_json_uint(probe, "lost"));
+	if (vbd_ctl_json_uint(probe, "mismatched"))
+		printf(", %llu with other bytes",
+			(unsigned long long)vbd_ctl_json_uint(probe, "mismatched"));
+}
+
+static void put_probe_row(const json_t *probe)
+{
+	char *last = vbd_ctl_cell_ns(vbd_ctl_json_at(probe, "last_ns"));
+	char *p50 = vbd_ctl_cell_ns(vbd_ctl_json_at(probe, "rtt_ns.p50"));
+	char *p99 = vbd_ctl_cell_ns(vbd_ctl_json_at(probe, "rtt_ns.p99"));
+
+	put_probe_counts(probe);
+	printf("; last %s, p50 %s, p99 %s\n", last, p50, p99);
+	free(p99);
+	free(p50);
+	free(last);
+}
+
+static void put_probe(const json_t *probe)
+{
+	char *jitter = vbd_ctl_cell_ns(vbd_ctl_json_at(probe, "jitter_ns"));
+	char *kind = vbd_ctl_cell_text(vbd_ctl_json_at(probe, "kind"));
+
+	printf("--- %s over connection/%llu\n", kind,
+		(unsigned long long)vbd_ctl_json_uint(probe, "connection"));
+	put_probe_counts(probe);
+	printf(", jitter %s\n", jitter);
+	put_latency(probe, "rtt_ns", "round trip ");
+	free(kind);
+	free(jitter);
+}
+
+enum vbd_ctl_exit vbd_ctl_probe(struct vbd_ctl *ctl)
+{
+	struct measure measure = {.ctl = ctl, .collection = PROBES, .put_row = put_probe_row};
+	const char *ref = ctl->args.operands[0];
+	json_t *body = vbd_ctl_args_body(&ctl->args);
+	uint64_t id;
+
+	if (!vbd_ctl_text_is_utf8(ref, strlen(ref))) {
+		json_decref(body);
+		return vbd_ctl_usage("probe: the connection's name must be UTF-8");
+	}
+	vbd_ctl_json_set(body, "connection",
+		vbd_ctl_must(vbd_ctl_parse_uint(ref, &id) ? json_integer((json_int_t)id)
+							  : json_string(ref)));
+	return run(&measure, body, put_probe);
+}
+
+/* --- bench ----------------------------------------------------------------------------------- */
+
+static void put_benchmark(const json_t *benchmark)
+{
+	char *op = vbd_ctl_cell_text(vbd_ctl_json_at(benchmark, "op"));
+	char *size = vbd_ctl_cell_bytes(vbd_ctl_json_at(benchmark, "size_bytes"));
+	char *bytes = vbd_ctl_cell_bytes(vbd_ctl_json_at(benchmark, "bytes"));
+	char *elapsed = vbd_ctl_cell_ns(vbd_ctl_json_at(benchmark, "elapsed_ns"));
+	char *rate = vbd_ctl_cell_bytes(vbd_ctl_json_at(benchmark, "bytes_per_s"));
+
+	printf("%s of %s over connection/%llu, %llu at a time: %llu messages, %s in %s\n", op, size,
+		(unsigned long long)vbd_ctl_json_uint(benchmark, "connection"),
+		(unsigned long long)vbd_ctl_json_uint(benchmark, "window"),
+		(unsigned long long)vbd_ctl_json_uint(benchmark, "messages"), bytes, elapsed);
+	printf("rate %s/s, %llu messages/s\n", rate,
+		(unsigned long long)vbd_ctl_json_uint(benchmark, "messages_per_s"));
+	put_latency(benchmark, "latency_ns", "latency ");
+	free(rate);
+	free(elapsed);
+	free(bytes);
+	free(size);
+	free(op);
+}
+
+static const char *op_of(const struct vbd_ctl_args *args)
+{
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_BENCH_OP))
+		return args->text[VBD_CTL_OPT_BENCH_OP];
+	return vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE) ||
+			       vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_ADDR)
+		       ? "write"
+		       : "send";
+}
+
+enum vbd_ctl_exit vbd_ctl_bench(struct vbd_ctl *ctl)
+{
+	struct measure measure = {.ctl = ctl, .collection = BENCHMARKS};
+	const struct vbd_ctl_args *args = &ctl->args;
+	const char *op = op_of(args);
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	json_t *body;
+
+	if (!vbd_ctl_args_has(args, VBD_CTL_OPT_CONNECTION) ||
+		!vbd_ctl_args_has(args, VBD_CTL_OPT_PROBE_SIZE))
+		return vbd_ctl_usage("bench: needs --connection and --size");
+	body = vbd_ctl_args_body(args);
+	vbd_ctl_json_set(body, "op", vbd_ctl_must(json_string(op)));
+	if (strcmp(op, "send") != 0)
+		exit_status = vbd_ctl_transfer_set_remote(
+			ctl, strcmp(op, "read") == 0 ? "remote_read" : "remote_write", body);
+	if (exit_status != VBD_CTL_OK) {
+		json_decref(body);
+		return exit_status;
+	}
+	return run(&measure, body, put_benchmark);
+}

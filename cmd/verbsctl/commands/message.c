@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* send, recv. */
+#include "cmd/verbsctl/commands/transfer.h"
+#include "cmd/verbsctl/common/base64.h"
+#include "cmd/verbsctl/common/call.h"
+#include "cmd/verbsctl/common/json.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define INLINE_LIMIT_BYTES 16384 /* MessageSend in openapi.yaml */
+#define PAGE_MESSAGES	   100
+#define LONG_POLL_MS	   30000
+#define EARLY_ANSWER_MS	   1000 /* an empty page before this is no long poll: slow down */
+#define EARLY_PAUSE_MS	   200
+
+/* `send` and `recv` are a connection's, `endpoints send` and `endpoints recv` an endpoint's. */
+static const char *owner_kind(const struct vbd_ctl *ctl)
+{
+	return ctl->args.command->verb ? "endpoint" : "connection";
+}
+
+static char *messages_path(const struct vbd_ctl *ctl, const char *tail)
+{
+	char *collection = vbd_ctl_format("/v1/%ss", owner_kind(ctl));
+	char *path = vbd_ctl_path(collection, ctl->args.operands[0], tail);
+
+	free(collection);
+	return path;
+}
+
+/*
+ * Reads all of a file, and one byte more than may be sent, to tell a message that is too long.
+ * Returns false, told, if it can't be read.
+ */
+static bool read_message(const char *name, char **ret_bytes, size_t *ret_len)
+{
+	FILE *file = strcmp(name, "-") == 0 ? stdin : fopen(name, "re");
+	char *bytes;
+	size_t len;
+	bool good;
+
+	if (!file) {
+		vbd_ctl_fail("%s: %s", name, strerror(errno));
+		return false;
+	}
+	bytes = vbd_ctl_must(malloc(INLINE_LIMIT_BYTES + 1));
+	errno = 0;
+	len = fread(bytes, 1, INLINE_LIMIT_BYTES + 1, file);
+	good = !ferror(file);
+	if (!good)
+		vbd_ctl_fail("%s: %s", name, strerror(errno));
+	if (file != stdin)
+		(void)fclose(file);
+	if (!good) {
+		free(bytes);
+		return false;
+	}
+	*ret_bytes = bytes;
+	*ret_len = len;
+	return true;
+}
+
+static enum vbd_ctl_exit send_inline(struct vbd_ctl *ctl, const char *bytes, size_t len)
+{
+	json_t *body;
+	char *path;
+	enum vbd_ctl_exit exit_status;
+
+	if (len > INLINE_LIMIT_BYTES)
+		return vbd_ctl_fail("send: the message is longer than %d bytes; put it into a "
+				    "buffer and use --buffer",
+			INLINE_LIMIT_BYTES);
+	body = vbd_ctl_args_body(&ctl->args);
+	if (vbd_ctl_text_is_utf8(bytes, len)) {
+		vbd_ctl_json_set(body, "data", vbd_ctl_must(json_stringn(bytes, len)));
+	} else {
+		char *text = vbd_ctl_base64_encode(bytes, len);
+
+		vbd_ctl_json_set(body, "data", vbd_ctl_must(json_string(text)));
+		vbd_ctl_json_set(body, "encoding", vbd_ctl_must(json_string("base64")));
+		free(text);
+	}
+	path = messages_path(ctl, "/messages");
+	exit_status = vbd_ctl_transfer_run(ctl, path, body);
+	free(path);
+	return exit_status;
+}
+
+static enum vbd_ctl_exit send_buffer(struct vbd_ctl *ctl)
+{
+	const char *owner = ctl->args.operands[0];
+	enum vbd_ctl_exit exit_status;
+	json_t *body;
+	uint64_t id;
+
+	if (!vbd_ctl_text_is_utf8(owner, strlen(owner)))
+		return vbd_ctl_usage("send: the %s's name must be UTF-8", owner_kind(ctl));
+	body = vbd_ctl_args_body(&ctl->args);
+	exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
+	if (exit_status != VBD_CTL_OK) {
+		json_decref(body);
+		return exit_status;
+	}
+	vbd_ctl_json_set(body, "op",
+		vbd_ctl_must(json_string(
+			vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM) ? "send_imm" : "send")));
+	vbd_ctl_json_set(body, owner_kind(ctl),
+		vbd_ctl_must(vbd_ctl_parse_uint(owner, &id) ? json_integer((json_int_t)id)
+							    : json_string(owner)));
+	return vbd_ctl_transfer_run(ctl, "/v1/transfers", body);
+}
+
+enum vbd_ctl_exit vbd_ctl_send(struct vbd_ctl *ctl)
+{
+	const struct vbd_ctl_args *args = &ctl->args;
+	const char *text = args->operand_count > 1 ? args->operands[1] : NULL;
+	const char *file = args->text[VBD_CTL_OPT_FILE];
+	bool buffer = vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER) ||
+		      vbd_ctl_args_has(args, VBD_CTL_OPT_SGES);
+	enum vbd_ctl_exit exit_status;
+	char *bytes;
+	size_t len;
+
+	if (!!text + !!file + buffer != 1)
+		return vbd_ctl_usage("send: needs one of TEXT, --file, --buffer and --sges");
+	if (!buffer && (vbd_ctl_args_has(args, VBD_CTL_OPT_OFFSET) ||
+			       vbd_ctl_args_has(args, VBD_CTL_OPT_LENGTH)))
+		return vbd_ctl_usage("send: --offset and --length belong to --buffer");
+	if (buffer)
+		return send_buffer(ctl);
+	if (text && strcmp(text, "-") != 0)
+		return send_inline(ctl, text, strlen(text));
+	if (!read_message(file ? file : "-", &bytes, &len))
+		return VBD_CTL_FAILED;
+	exit_status = send_inline(ctl, bytes, len);
+	free(bytes);
+	return exit_status;
+}
+
+/* A run of recv. */
+struct receiver {
+	struct vbd_ctl *ctl;
+	char *connection; /* its path */
+	uint64_t wanted;  /* messages; UINT64_MAX without a limit */
+	uint64_t taken;
+	uint64_t after;	     /* the number of the last one taken */
+	bool waits;	     /* for messages that are not there yet */
+	bool once;	     /* done with the first page that has any */
+	uint64_t idle_ms;    /* how long to wait for the next one; 0 for ever */
+	uint64_t expires_ns; /* when that is over; 0 for never */
+};
+
+static bool put_raw(const json_t *message)
+{
+	const char *data = vbd_ctl_json_text(message, "data");
+	char *bytes;
+	size_t len;
+
+	if (!data || !vbd_ctl_json_is(message, "encoding", "base64") ||
+		!vbd_ctl_base64_decode(data, &bytes, &len)) {
+		vbd_ctl_fail("recv: the server sent a message that is not base64");
+		return false;
+	}
+	fwrite(bytes, 1, len, stdout);
+	free(bytes);
+	return true;
+}
+
+static void put_text(const json_t *message)
+{
+	char *data = vbd_ctl_cell_text(vbd_ctl_json_at(message, "data"));
+	char *encoding = vbd_ctl_cell_text(vbd_ctl_json_at(message, "encoding"));
+
+	if (strcmp(encoding, "text") == 0)
+		printf("%s\n", data);
+	else
+		printf("%s:%s\n", encoding, data);
+	free(encoding);
+	free(data);
+}
+
+/* A message is only deleted once it has really been written. */
+static enum vbd_ctl_exit put_message(struct receiver *receiver, const json_t *message)
+{
+	struct vbd_ctl *ctl = receiver->ctl;
+
+	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_RAW)) {
+		if (!put_raw(message))
+			return VBD_CTL_FAILED;
+	} else if (ctl->json) {
+		vbd_ctl_json_put_line(stdout, message);
+	} else {
+		put_text(message);
+	}
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return vbd_ctl_fail("standard output: %s", strerror(errno));
+	return VBD_CTL_OK;
+}
+
+static enum vbd_ctl_exit forget_messages(struct receiver *receiver)
+{
+	char *path = vbd_ctl_format("%s/messages?through=%llu", receiver->connection,
+		(unsigned long long)receiver->after);
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_call(receiver->ctl, "DELETE", path, NULL, VBD_CTL_NO_WAIT, &answer);
+
+	vbd_ctl_answer_fini(&answer);
+	free(path);
+	return exit_status;
+}
+
+static void start_waiting(struct receiver *receiver)
+{
+	if (receiver->idle_ms)
+		receiver->expires_ns = vbd_clock_mono_ns() + receiver->idle_ms * VBD_NS_PER_MS;
+}
+
+/* Prints and deletes the messages of a page. Sets how many it had. */
+static enum vbd_ctl_exit take_page(struct receiver *receiver, const json_t *page, size_t *ret_count)
+{
+	const json_t *items = vbd_ctl_json_at(page, "items");
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	size_t n = 0;
+
+	for (; n < json_array_size(items) && receiver->taken < receiver->wanted; n++) {
+		const json_t *message = json_array_get(items, n);
+
+		if (vbd_ctl_json_uint(message, "seq") <= receiver->after)
+			return vbd_ctl_fail("recv: the server numbers its messages in no order");
+		exit_status = put_message(receiver, message);
+		if (exit_status != VBD_CTL_OK)
+			break;
+		receiver->after = vbd_ctl_json_uint(message, "seq");
+		receiver->taken++;
+	}
+	*ret_count = n;
+	if (n) {
+		receiver->waits = receiver->waits && !receiver->once;
+		start_waiting(receiver);
+	}
+	if (n && !vbd_ctl_args_has(&receiver->ctl->args, VBD_CTL_OPT_KEEP)) {
+		enum vbd_ctl_exit forgot = forget_messages(receiver);
+
+		return exit_status == VBD_CTL_OK ? forgot : exit_status;
+	}
+	return exit_status;
+}
+
+/* How long the next request may wait for a message. */
+static unsigned int patience_ms(const struct receiver *receiver)
+{
+	uint64_t now_ns = vbd_clock_mono_ns();
+	uint64_t left_ms;
+
+	if (!receiver->waits)
+		return 0;
+	if (receiver->expires_ns == 0)
+		return LONG_POLL_MS;
+	if (now_ns >= receiver->expires_ns)
+		return 0;
+	left_ms = (receiver->expires_ns - now_ns) / VBD_NS_PER_MS + 1;
+	return left_ms < LONG_POLL_MS ? (unsigned int)left_ms : LONG_POLL_MS;
+}
+
+static enum vbd_ctl_exit get_page(
+	struct receiver *receiver, unsigned int wait_ms, struct vbd_ctl_answer *ret_answer)
+{
+	bool raw = vbd_ctl_args_has(&receiver->ctl->args, VBD_CTL_OPT_RAW);
+	uint64_t left = receiver->wanted - receiver->taken;
+	char *path = vbd_ctl_format("%s/messages?limit=%llu&after=%llu&wait_ms=%u%s",
+		receiver->connection,
+		(unsigned long long)(left < PAGE_MESSAGES ? left : PAGE_MESSAGES),
+		(unsigned long long)receiver->after, wait_ms, raw ? "&encoding=base64" : "");
+	const struct vbd_ctl_request request = {
+		.method = "GET", .path = path, .wait_s = wait_ms / 1000 + 1};
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_http_call(&receiver->ctl->http, &request, ret_answer);
+
+	free(path);
+	return exit_status;
+}
+
+/* An ended connection gets no more messages. */
+static enum vbd_ctl_exit check_open(struct receiver *receiver, bool *ret_open)
+{
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status = vbd_ctl_call(
+		receiver->ctl, "GET", receiver->connection, NULL, VBD_CTL_NO_WAIT, &answer);
+	const char *reason = vbd_ctl_json_text(answer.json, "end.reason");
+
+	*ret_open = !vbd_ctl_json_is(answer.json, "state", "closed") &&
+		    !vbd_ctl_json_is(answer.json, "state", "failed");
+	if (exit_status == VBD_CTL_OK && !*ret_open)
+		vbd_ctl_note("connection/%llu has ended%s%s",
+			(unsigned long long)vbd_ctl_json_uint(answer.json, "id"),
+			reason ? ": " : "", reason ? reason : "");
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+/* After an empty page: is there reason to go on? */
+static enum vbd_ctl_exit idle(struct receiver *receiver, uint64_t asked_ns, bool *ret_go_on)
+{
+	enum vbd_ctl_exit exit_status;
+	uint64_t now_ns;
+
+	*ret_go_on = false;
+	if (!receiver->waits)
+		return VBD_CTL_OK;
+	exit_status = check_open(receiver, ret_go_on);
+	now_ns = vbd_clock_mono_ns();
+	if (receiver->expires_ns && now_ns >= receiver->expires_ns)
+		*ret_go_on = false;
+	else if (*ret_go_on && now_ns - asked_ns < EARLY_ANSWER_MS * VBD_NS_PER_MS)
+		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
+	return exit_status;
+}
+
+static enum vbd_ctl_exit receive(struct receiver *receiver)
+{
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+	bool go_on = true;
+
+	while (exit_status == VBD_CTL_OK && go_on && receiver->taken < receiver->wanted) {
+		uint64_t asked_ns = vbd_clock_mono_ns();
+		struct vbd_ctl_answer answer;
+		size_t count = 0;
+
+		exit_status = get_page(receiver, patience_ms(receiver), &answer);
+		if (exit_status == VBD_CTL_OK)
+			exit_status = take_page(receiver, answer.json, &count);
+		vbd_ctl_answer_fini(&answer);
+		if (exit_status == VBD_CTL_OK && count == 0)
+			exit_status = idle(receiver, asked_ns, &go_on);
+	}
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_recv(struct vbd_ctl *ctl)
+{
+	const struct vbd_ctl_args *args = &ctl->args;
+	bool count = vbd_ctl_args_has(args, VBD_CTL_OPT_COUNT);
+	bool limited = vbd_ctl_args_has(args, VBD_CTL_OPT_WAIT);
+	bool follows = vbd_ctl_args_has(args, VBD_CTL_OPT_FOLLOW_MESSAGES);
+	struct receiver receiver = {
+		.ctl = ctl,
+		.wanted = count ? args->number[VBD_CTL_OPT_COUNT] : UINT64_MAX,
+		.waits = count || follows || limited,
+		.once = !count && !follows,
+		.idle_ms = args->number[VBD_CTL_OPT_WAIT],
+	};
+	enum vbd_ctl_exit exit_status;
+
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_RAW) && isatty(STDOUT_FILENO))
+		return vbd_ctl_usage("recv: raw bytes may upset the terminal; send them elsewhere");
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_RAW) && ctl->json)
+		return vbd_ctl_usage("recv: --raw and --json exclude each other");
+	start_waiting(&receiver);
+	receiver.connection = messages_path(ctl, "");
+	exit_status = receive(&receiver);
+	if (exit_status == VBD_CTL_OK && count && receiver.taken < receiver.wanted)
+		exit_status = vbd_ctl_fail("recv: %llu of %llu messages came",
+			(unsigned long long)receiver.taken, (unsigned long long)receiver.wanted);
+	else if (exit_status == VBD_CTL_OK && limited && receiver.taken == 0)
+		exit_status = vbd_ctl_fail("recv: no message came");
+	free(receiver.connection);
+	return exit_status;
+}

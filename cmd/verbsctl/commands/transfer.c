@@ -1,0 +1,533 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* write, read, fetch-add, compare-swap, post-recv, transfers. */
+#include "cmd/verbsctl/commands/transfer.h"
+
+#include "cmd/verbsctl/common/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TRANSFERS	   "/v1/transfers"
+#define DEFAULT_TIMEOUT_MS 30000 /* of TransferCreate and MessageSend in openapi.yaml */
+#define POLL_MS		   200
+#define WINDOW_PREFIX	   "windows/" /* of what stands behind the # of --remote */
+
+/* Bytes of the transfer over the time on the wire. */
+static char *cell_rate(const json_t *transfer)
+{
+	uint64_t wire_ns = vbd_ctl_json_uint(transfer, "wire_ns");
+	uint64_t bytes = vbd_ctl_json_uint(transfer, "bytes_done");
+	char *amount;
+	char *text;
+
+	if (wire_ns == 0)
+		return vbd_ctl_cell_text(NULL);
+	amount = vbd_ctl_text_of_bytes((uint64_t)((double)bytes * 1e9 / (double)wire_ns));
+	text = vbd_ctl_format("%s/s", amount);
+	free(amount);
+	return text;
+}
+
+static const struct vbd_ctl_column transfer_columns[] = {
+	{"ID", "id", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"STATE", "state", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
+	{"OP", "op", vbd_ctl_cell_text, 0},
+	{"CONN", "connection", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"BUFFER", "buffer", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"LENGTH", "length_bytes", vbd_ctl_cell_bytes, VBD_CTL_COLUMN_RIGHT},
+	{"DONE", "bytes_done", vbd_ctl_cell_bytes, VBD_CTL_COLUMN_RIGHT},
+	{"WRS", "wrs_done", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	{"QUEUED", "queue_ns", vbd_ctl_cell_ns, VBD_CTL_COLUMN_RIGHT},
+	{"WIRE", "wire_ns", vbd_ctl_cell_ns, VBD_CTL_COLUMN_RIGHT},
+	{"RATE", "", cell_rate, VBD_CTL_COLUMN_RIGHT},
+	{"ERROR", "error.code", vbd_ctl_cell_text, VBD_CTL_COLUMN_TRUNC},
+};
+
+static bool is_under_way(const json_t *transfer)
+{
+	return vbd_ctl_json_is(transfer, "state", "queued") ||
+	       vbd_ctl_json_is(transfer, "state", "running") ||
+	       vbd_ctl_json_is(transfer, "state", "cancelling");
+}
+
+json_t *vbd_ctl_problem_of(const char *collection, const json_t *object)
+{
+	static const char *const members[] = {"code", "hint", "wc_status", "vendor_err"};
+	const json_t *error = vbd_ctl_json_at(object, "error");
+	json_t *problem = vbd_ctl_must(json_object());
+	char *path = vbd_ctl_format(
+		"%s/%llu", collection, (unsigned long long)vbd_ctl_json_uint(object, "id"));
+
+	vbd_ctl_json_set(problem, "instance", vbd_ctl_must(json_string(path)));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(members); i++) {
+		json_t *value = vbd_ctl_json_at(error, members[i]);
+
+		if (value)
+			vbd_ctl_json_set(problem, members[i], json_incref(value));
+	}
+	if (vbd_ctl_json_at(error, "text"))
+		vbd_ctl_json_set(problem, "detail", json_incref(vbd_ctl_json_at(error, "text")));
+	if (!json_object_get(problem, "code") && vbd_ctl_json_at(object, "state"))
+		vbd_ctl_json_set(problem, "code", json_incref(vbd_ctl_json_at(object, "state")));
+	free(path);
+	return problem;
+}
+
+static void put_line(const json_t *transfer)
+{
+	char *id = vbd_ctl_cell_text(vbd_ctl_json_at(transfer, "id"));
+	char *state = vbd_ctl_cell_text(vbd_ctl_json_at(transfer, "state"));
+	char *op = vbd_ctl_cell_text(vbd_ctl_json_at(transfer, "op"));
+	char *bytes = vbd_ctl_cell_text(vbd_ctl_json_at(transfer, "length_bytes"));
+	char *wire = vbd_ctl_cell_ns(vbd_ctl_json_at(transfer, "wire_ns"));
+	char *rate = cell_rate(transfer);
+
+	printf("transfer/%s: %s of %s bytes %s", id, op, bytes, state);
+	if (vbd_ctl_json_at(transfer, "wire_ns"))
+		printf(", %s on the wire, %s", wire, rate);
+	putchar('\n');
+	vbd_ctl_member_put(transfer, "old value", "old_value", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "received", "received.length_bytes", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "immediate", "received.imm", vbd_ctl_cell_text);
+	free(rate);
+	free(wire);
+	free(bytes);
+	free(op);
+	free(state);
+	free(id);
+}
+
+/*
+ * Without a progress bar the server does the waiting. With one it may wait for a moment, in which
+ * most transfers end, and is then asked how far the transfer has come.
+ */
+static int wait_s_of(const struct vbd_ctl *ctl, const struct vbd_ctl_progress *progress)
+{
+	uint64_t timeout_ms = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_TIMEOUT)
+				      ? ctl->args.number[VBD_CTL_OPT_TIMEOUT]
+				      : DEFAULT_TIMEOUT_MS;
+
+	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT))
+		return VBD_CTL_NO_WAIT;
+	if (progress->enabled)
+		return 1;
+	if (timeout_ms / 1000 + 2 > VBD_CTL_WAIT_MAX_S)
+		return VBD_CTL_WAIT_MAX_S;
+	return (int)(timeout_ms / 1000) + 2;
+}
+
+static enum vbd_ctl_exit follow(
+	struct vbd_ctl *ctl, struct vbd_ctl_progress *progress, struct vbd_ctl_answer *answer)
+{
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+
+	while (exit_status == VBD_CTL_OK && is_under_way(answer->json)) {
+		char *path = vbd_ctl_format(TRANSFERS "/%llu",
+			(unsigned long long)vbd_ctl_json_uint(answer->json, "id"));
+
+		vbd_ctl_progress_update(progress, vbd_ctl_json_uint(answer->json, "bytes_done"),
+			vbd_ctl_json_uint(answer->json, "length_bytes"));
+		vbd_ctl_pause_ms(POLL_MS);
+		vbd_ctl_answer_fini(answer);
+		exit_status = vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, answer);
+		free(path);
+	}
+	vbd_ctl_progress_fini(progress);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, json_t *body)
+{
+	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
+	struct vbd_ctl_progress progress;
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status;
+
+	vbd_ctl_progress_init(&progress, ctl->args.command->name);
+	exit_status = vbd_ctl_call(ctl, "POST", path, body, wait_s_of(ctl, &progress), &answer);
+	if (exit_status == VBD_CTL_OK && wait)
+		exit_status = follow(ctl, &progress, &answer);
+	if (exit_status == VBD_CTL_OK && wait && !vbd_ctl_json_is(answer.json, "state", "done"))
+		exit_status =
+			vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(TRANSFERS, answer.json));
+	else if (exit_status == VBD_CTL_OK && ctl->json)
+		vbd_ctl_json_put(stdout, answer.json);
+	else if (exit_status == VBD_CTL_OK)
+		put_line(answer.json);
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+/* The peer's memory, as its own verbsd describes it. */
+static enum vbd_ctl_exit fetch_remote(
+	struct vbd_ctl *ctl, const char *remote, struct vbd_ctl_answer *ret_answer)
+{
+	const char *window = strstr(remote, "#" WINDOW_PREFIX);
+	enum vbd_ctl_exit exit_status;
+	char *where;
+
+	if (!window)
+		return vbd_ctl_get_at(ctl, "--remote", remote, "/v1/buffers", ret_answer);
+	where = vbd_ctl_format(
+		"%.*s#%s", (int)(window - remote), remote, window + strlen("#" WINDOW_PREFIX));
+	exit_status = vbd_ctl_get_at(ctl, "--remote", where, "/v1/windows", ret_answer);
+	free(where);
+	return exit_status;
+}
+
+/* Did the peer grant this kind of access? A refusal on the wire would cost the connection. */
+static bool grants(const json_t *buffer, const char *access)
+{
+	const json_t *list = vbd_ctl_json_at(buffer, "access");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *granted = json_string_value(json_array_get(list, i));
+
+		if (granted && strcmp(granted, access) == 0)
+			return true;
+	}
+	return !list;
+}
+
+/* One piece of --sges, "BUFFER[:OFFSET[:LENGTH]]", of @len bytes; NULL if it reads otherwise. */
+static json_t *sge_of(const char *text, size_t len)
+{
+	char *piece = vbd_ctl_must(strndup(text, len));
+	char *offset = strchr(piece, ':');
+	char *length = offset ? strchr(offset + 1, ':') : NULL;
+	json_t *sge = vbd_ctl_must(json_object());
+	uint64_t number;
+	bool good = true;
+
+	if (offset)
+		*offset++ = '\0';
+	if (length)
+		*length++ = '\0';
+	vbd_ctl_json_set(sge, "buffer",
+		vbd_ctl_must(vbd_ctl_parse_uint(piece, &number) ? json_integer((json_int_t)number)
+								: json_string(piece)));
+	if (offset && (good = vbd_ctl_parse_size(offset, &number)))
+		vbd_ctl_json_set(sge, "offset", vbd_ctl_must(json_integer((json_int_t)number)));
+	if (good && length && (good = vbd_ctl_parse_size(length, &number)))
+		vbd_ctl_json_set(
+			sge, "length_bytes", vbd_ctl_must(json_integer((json_int_t)number)));
+	free(piece);
+	if (good)
+		return sge;
+	json_decref(sge);
+	return NULL;
+}
+
+enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, json_t *body)
+{
+	const char *text = args->text[VBD_CTL_OPT_SGES];
+	json_t *sges;
+
+	if (!!text + vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER) != 1)
+		return vbd_ctl_usage("%s: needs one of --buffer and --sges", args->command->name);
+	if (!text)
+		return VBD_CTL_OK;
+	sges = vbd_ctl_must(json_array());
+	while (*text) {
+		size_t len = strcspn(text, ",");
+		json_t *sge = sge_of(text, len);
+
+		if (!sge) {
+			json_decref(sges);
+			return vbd_ctl_usage(
+				"%s: --sges must be BUFFER:OFFSET:LENGTH,..., not \"%s\"",
+				args->command->name, args->text[VBD_CTL_OPT_SGES]);
+		}
+		if (json_array_append_new(sges, sge) < 0)
+			vbd_ctl_must(NULL);
+		text += len;
+		text += *text == ',';
+	}
+	vbd_ctl_json_set(body, "sges", sges);
+	return VBD_CTL_OK;
+}
+
+/* Sum of the pieces; false if one of them reaches to its buffer's end, wherever that is. */
+static bool length_of_sges(const json_t *body, uint64_t *ret_bytes)
+{
+	const json_t *sges = vbd_ctl_json_at(body, "sges");
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < json_array_size(sges); i++) {
+		const json_t *sge = json_array_get(sges, i);
+
+		if (!vbd_ctl_json_has_uint(sge, "length_bytes"))
+			return false;
+		bytes += vbd_ctl_json_uint(sge, "length_bytes");
+	}
+	*ret_bytes = bytes;
+	return true;
+}
+
+/* How many bytes will move: --size of a benchmark, --length, or what is left of the local buffer.
+ */
+static enum vbd_ctl_exit find_length(struct vbd_ctl *ctl, const json_t *body, uint64_t *ret_bytes)
+{
+	const struct vbd_ctl_args *args = &ctl->args;
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status;
+	char *path;
+	uint64_t size;
+
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_PROBE_SIZE)) {
+		*ret_bytes = args->number[VBD_CTL_OPT_PROBE_SIZE];
+		return VBD_CTL_OK;
+	}
+	if (!vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER)) {
+		/* What is not known here the peer's device will judge. */
+		if (!length_of_sges(body, ret_bytes))
+			*ret_bytes = 0;
+		return VBD_CTL_OK;
+	}
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_LENGTH)) {
+		*ret_bytes = args->number[VBD_CTL_OPT_LENGTH];
+		return VBD_CTL_OK;
+	}
+	path = vbd_ctl_path("/v1/buffers", args->text[VBD_CTL_OPT_BUFFER], "");
+	exit_status = vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer);
+	size = vbd_ctl_json_uint(answer.json, "size_bytes");
+	if (exit_status == VBD_CTL_OK)
+		*ret_bytes = size > args->number[VBD_CTL_OPT_OFFSET]
+				     ? size - args->number[VBD_CTL_OPT_OFFSET]
+				     : 0;
+	vbd_ctl_answer_fini(&answer);
+	free(path);
+	return exit_status;
+}
+
+static void set_hex(json_t *body, const char *member, uint64_t value)
+{
+	char *text = vbd_ctl_format("0x%llx", (unsigned long long)value);
+
+	vbd_ctl_json_set(body, member, vbd_ctl_must(json_string(text)));
+	free(text);
+}
+
+/*
+ * Checks here what the peer's device could only answer by breaking the connection: access and
+ * length. Sets remote.addr and remote.rkey.
+ */
+static enum vbd_ctl_exit aim(
+	struct vbd_ctl *ctl, const json_t *buffer, const char *access, json_t *body)
+{
+	const char *addr = vbd_ctl_json_text(buffer, "addr");
+	const char *rkey = vbd_ctl_json_text(buffer, "rkey");
+	const char *remote = ctl->args.text[VBD_CTL_OPT_REMOTE];
+	uint64_t offset = ctl->args.number[VBD_CTL_OPT_REMOTE_OFFSET];
+	const char *size_member =
+		vbd_ctl_json_has_uint(buffer, "size_bytes") ? "size_bytes" : "length_bytes";
+	uint64_t size = vbd_ctl_json_uint(buffer, size_member);
+	enum vbd_ctl_exit exit_status;
+	uint64_t length;
+	uint64_t base;
+
+	if (!addr || !rkey || !vbd_ctl_parse_hex(addr, &base))
+		return vbd_ctl_fail("%s: that verbsd does not tell address and key; only the "
+				    "control role sees them (--peer-token-file)",
+			remote);
+	if (!grants(buffer, access))
+		return vbd_ctl_fail("%s: it does not grant %s; create it with --access %s", remote,
+			access, access);
+	exit_status = find_length(ctl, body, &length);
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	if (vbd_ctl_json_has_uint(buffer, size_member) && (offset > size || length > size - offset))
+		return vbd_ctl_fail("%s: %llu bytes at %llu don't fit into its %llu bytes", remote,
+			(unsigned long long)length, (unsigned long long)offset,
+			(unsigned long long)size);
+	set_hex(body, "remote.addr", base + offset);
+	vbd_ctl_json_set(body, "remote.rkey", vbd_ctl_must(json_string(rkey)));
+	return VBD_CTL_OK;
+}
+
+static enum vbd_ctl_exit put_remote(struct vbd_ctl *ctl, const char *access, json_t *body)
+{
+	const struct vbd_ctl_args *args = &ctl->args;
+	const char *remote = args->text[VBD_CTL_OPT_REMOTE];
+	uint64_t addr = args->number[VBD_CTL_OPT_REMOTE_ADDR];
+	struct vbd_ctl_answer answer = {0};
+	enum vbd_ctl_exit exit_status;
+
+	if (!remote) {
+		set_hex(body, "remote.addr", addr + args->number[VBD_CTL_OPT_REMOTE_OFFSET]);
+		set_hex(body, "remote.rkey", args->number[VBD_CTL_OPT_REMOTE_RKEY]);
+		return VBD_CTL_OK;
+	}
+	exit_status = fetch_remote(ctl, remote, &answer);
+	if (exit_status == VBD_CTL_OK)
+		exit_status = aim(ctl, answer.json, access, body);
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+/* Whether the options name the peer's memory in one of the two ways. */
+static enum vbd_ctl_exit check_remote(const struct vbd_ctl_args *args)
+{
+	bool by_name = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE);
+	bool by_addr = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_ADDR) &&
+		       vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_RKEY);
+	bool any_addr = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_ADDR) ||
+			vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_RKEY);
+
+	if (!vbd_ctl_args_has(args, VBD_CTL_OPT_CONNECTION))
+		return vbd_ctl_usage("%s: needs --connection", args->command->name);
+	if (by_name ? any_addr : !by_addr)
+		return vbd_ctl_usage(
+			"%s: needs --remote, or --remote-addr and --remote-rkey instead",
+			args->command->name);
+	return VBD_CTL_OK;
+}
+
+enum vbd_ctl_exit vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, const char *access, json_t *body)
+{
+	enum vbd_ctl_exit exit_status = check_remote(&ctl->args);
+
+	return exit_status == VBD_CTL_OK ? put_remote(ctl, access, body) : exit_status;
+}
+
+/* Takes @body over. */
+static enum vbd_ctl_exit run_at_remote(
+	struct vbd_ctl *ctl, const char *op, const char *access, json_t *body)
+{
+	enum vbd_ctl_exit exit_status;
+
+	vbd_ctl_json_set(body, "op", vbd_ctl_must(json_string(op)));
+	exit_status = put_remote(ctl, access, body);
+	if (exit_status == VBD_CTL_OK)
+		return vbd_ctl_transfer_run(ctl, TRANSFERS, body);
+	json_decref(body);
+	return exit_status;
+}
+
+static enum vbd_ctl_exit run_one_sided(struct vbd_ctl *ctl, const char *op, const char *access)
+{
+	enum vbd_ctl_exit exit_status = check_remote(&ctl->args);
+	json_t *body;
+
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	body = vbd_ctl_args_body(&ctl->args);
+	exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
+	if (exit_status == VBD_CTL_OK)
+		return run_at_remote(ctl, op, access, body);
+	json_decref(body);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_write(struct vbd_ctl *ctl)
+{
+	bool imm = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM);
+
+	return run_one_sided(ctl, imm ? "write_imm" : "write", "remote_write");
+}
+
+enum vbd_ctl_exit vbd_ctl_read(struct vbd_ctl *ctl)
+{
+	return run_one_sided(ctl, "read", "remote_read");
+}
+
+/* Eight bytes are all it moves, so nothing local needs to be named. */
+static enum vbd_ctl_exit run_atomic(struct vbd_ctl *ctl, const char *op)
+{
+	enum vbd_ctl_exit exit_status = check_remote(&ctl->args);
+
+	if (exit_status != VBD_CTL_OK)
+		return exit_status;
+	return run_at_remote(ctl, op, "remote_atomic", vbd_ctl_args_body(&ctl->args));
+}
+
+enum vbd_ctl_exit vbd_ctl_fetch_add(struct vbd_ctl *ctl)
+{
+	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_ADD))
+		return vbd_ctl_usage("fetch-add: needs --add");
+	return run_atomic(ctl, "fetch_add");
+}
+
+enum vbd_ctl_exit vbd_ctl_compare_swap(struct vbd_ctl *ctl)
+{
+	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_COMPARE) ||
+		!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_SWAP))
+		return vbd_ctl_usage("compare-swap: needs --compare and --swap");
+	return run_atomic(ctl, "compare_swap");
+}
+
+enum vbd_ctl_exit vbd_ctl_post_recv(struct vbd_ctl *ctl)
+{
+	enum vbd_ctl_exit exit_status;
+	json_t *body;
+
+	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_CONNECTION))
+		return vbd_ctl_usage("post-recv: needs --connection");
+	body = vbd_ctl_args_body(&ctl->args);
+	exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
+	if (exit_status != VBD_CTL_OK) {
+		json_decref(body);
+		return exit_status;
+	}
+	vbd_ctl_json_set(body, "op", vbd_ctl_must(json_string("recv")));
+	return vbd_ctl_transfer_run(ctl, TRANSFERS, body);
+}
+
+enum vbd_ctl_exit vbd_ctl_transfers(struct vbd_ctl *ctl)
+{
+	return vbd_ctl_list(ctl, TRANSFERS, transfer_columns, VBD_ARRAY_LEN(transfer_columns));
+}
+
+static void put_transfer(struct vbd_ctl *ctl, const json_t *transfer)
+{
+	vbd_ctl_title_put("transfer", transfer, ctl->color);
+	vbd_ctl_member_put(transfer, "op", "op", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "connection", "connection", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "endpoint", "endpoint", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "peer", "peer", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "group", "group", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "buffer", "buffer", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "sges", "sges", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "immediate", "imm", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "old value", "old_value", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "received", "received.length_bytes", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "  immediate", "received.imm", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "window", "window", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "offset", "offset", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "bytes", "length_bytes", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "bytes done", "bytes_done", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "chunk bytes", "chunk_bytes", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "wrs done", "wrs_done", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "deadline ms", "timeout_ms", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "queued", "queue_ns", vbd_ctl_cell_ns);
+	vbd_ctl_member_put(transfer, "on the wire", "wire_ns", vbd_ctl_cell_ns);
+	vbd_ctl_member_put(transfer, "rate", "", cell_rate);
+	vbd_ctl_member_put(transfer, "created", "created_at", vbd_ctl_cell_time);
+	vbd_ctl_member_put(transfer, "started", "started_at", vbd_ctl_cell_time);
+	vbd_ctl_member_put(transfer, "ended", "ended_at", vbd_ctl_cell_time);
+	vbd_ctl_member_put(transfer, "error", "error.code", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "  means", "error.text", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "  wc status", "error.wc_status", vbd_ctl_cell_text);
+	vbd_ctl_member_put(transfer, "  hint", "error.hint", vbd_ctl_cell_text);
+}
+
+enum vbd_ctl_exit vbd_ctl_transfer_show(struct vbd_ctl *ctl)
+{
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status = vbd_ctl_get(ctl, TRANSFERS, ctl->args.operands[0], &answer);
+
+	if (exit_status == VBD_CTL_OK && !ctl->json)
+		put_transfer(ctl, answer.json);
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+static enum vbd_ctl_exit rm_one(struct vbd_ctl *ctl, const char *ref)
+{
+	return vbd_ctl_delete(ctl, TRANSFERS, "transfer", ref, VBD_CTL_NO_WAIT);
+}
+
+enum vbd_ctl_exit vbd_ctl_transfer_rm(struct vbd_ctl *ctl)
+{
+	return vbd_ctl_each(ctl, rm_one);
+}

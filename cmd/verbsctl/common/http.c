@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/verbsctl/common/http.h"
+
+#include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/common/problem.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEFAULT_PORT	  "7480"
+#define CONNECT_TIMEOUT_S 10L
+#define STALLED_AFTER_S	  60L /* bytes that stand still for this long are given up */
+#define ANSWER_WITHIN_S	  30L /* beyond what the server may wait on purpose */
+#define BODY_LIMIT_BYTES  ((size_t)256 * 1024 * 1024)
+#define TOKEN_LIMIT_BYTES 4096
+
+/* One request on its way: what libcurl's callbacks work with. */
+struct exchange {
+	CURL *curl;
+	const struct vbd_ctl_request *request;
+	FILE *kept; /* the body, unless it goes to the sink */
+	size_t kept_len;
+	bool too_long;
+	bool stopped; /* on this side, and told */
+};
+
+/* Splits off what is no address of a server, so that a typo doesn't become a strange request. */
+static bool url_is_plain(CURLU *url)
+{
+	static const CURLUPart unwanted[] = {
+		CURLUPART_USER, CURLUPART_PASSWORD, CURLUPART_QUERY, CURLUPART_FRAGMENT};
+	char *scheme = NULL;
+	bool plain = curl_url_get(url, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+		     (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0);
+
+	curl_free(scheme);
+	for (size_t i = 0; i < sizeof(unwanted) / sizeof(unwanted[0]) && plain; i++) {
+		char *part = NULL;
+
+		if (curl_url_get(url, unwanted[i], &part, 0) == CURLUE_OK)
+			plain = false;
+		curl_free(part);
+	}
+	return plain;
+}
+
+/* "http://127.0.0.1:7480" for what the user wrote, or NULL. */
+static char *base_of(const char *text)
+{
+	char *with_scheme = strstr(text, "://") ? vbd_ctl_format("%s", text)
+						: vbd_ctl_format("http://%s", text);
+	CURLU *url = vbd_ctl_must(curl_url());
+	char *port = NULL;
+	char *whole = NULL;
+	char *base = NULL;
+
+	if (curl_url_set(url, CURLUPART_URL, with_scheme, 0) != CURLUE_OK || !url_is_plain(url))
+		goto out;
+	if (curl_url_get(url, CURLUPART_PORT, &port, 0) == CURLUE_NO_PORT &&
+		curl_url_set(url, CURLUPART_PORT, DEFAULT_PORT, 0) != CURLUE_OK)
+		goto out;
+	if (curl_url_get(url, CURLUPART_URL, &whole, 0) != CURLUE_OK)
+		goto out;
+	base = vbd_ctl_format("%s", whole);
+	for (size_t len = strlen(base); len && base[len - 1] == '/'; len--)
+		base[len - 1] = '\0';
+out:
+	curl_free(whole);
+	curl_free(port);
+	curl_url_cleanup(url);
+	free(with_scheme);
+	return base;
+}
+
+/* A token travels in a header: a control character in it could start another one. */
+static enum vbd_ctl_exit take_token(struct vbd_ctl_http *http, const char *text, const char *source)
+{
+	size_t len = strcspn(text, "\r\n");
+
+	while (len && (text[len - 1] == ' ' || text[len - 1] == '\t'))
+		len--;
+	if (len == 0)
+		return vbd_ctl_usage("%s: no token there", source);
+	for (size_t i = 0; i < len; i++) {
+		if ((unsigned char)text[i] <= 0x20 || (unsigned char)text[i] >= 0x7f)
+			return vbd_ctl_usage(
+				"%s: a token has only printable ASCII characters and no space",
+				source);
+	}
+	http->token = vbd_ctl_must(strndup(text, len));
+	return VBD_CTL_OK;
+}
+
+static enum vbd_ctl_exit read_token(struct vbd_ctl_http *http, const char *path)
+{
+	char text[TOKEN_LIMIT_BYTES + 1];
+	FILE *file = fopen(path, "re");
+	size_t len;
+
+	if (!file)
+		return vbd_ctl_usage("token file %s: %s", path, strerror(errno));
+	len = fread(text, 1, sizeof(text) - 1, file);
+	if (ferror(file)) {
+		(void)fclose(file);
+		return vbd_ctl_usage("token file %s: can't be read", path);
+	}
+	(void)fclose(file);
+	text[len] = '\0';
+	return take_token(http, text, path);
+}
+
+static enum vbd_ctl_exit find_token(
+	struct vbd_ctl_http *http, const struct vbd_ctl_token_source *source)
+{
+	const char *value = getenv(source->variable);
+	const char *file = getenv(source->file_variable);
+
+	if (source->file)
+		return read_token(http, source->file);
+	if (value && *value)
+		return take_token(http, value, source->variable);
+	if (file && *file)
+		return read_token(http, file);
+	return VBD_CTL_OK;
+}
+
+enum vbd_ctl_exit vbd_ctl_http_init(
+	struct vbd_ctl_http *http, const char *url, const struct vbd_ctl_token_source *token)
+{
+	*http = (struct vbd_ctl_http){
+		.shown = vbd_ctl_format("%s", url), .patience_s = ANSWER_WITHIN_S};
+	http->curl = vbd_ctl_must(curl_easy_init());
+	if (strncmp(url, "unix:", 5) == 0) {
+		if (url[5] != '/')
+			return vbd_ctl_usage(
+				"\"%s\" is no address of verbsd: a socket is unix:/PATH", url);
+		http->unix_path = vbd_ctl_format("%s", url + 5);
+		http->base = vbd_ctl_format("http://localhost");
+	} else {
+		http->base = base_of(url);
+		if (!http->base)
+			return vbd_ctl_usage("\"%s\" is no address of verbsd: use "
+					     "http://HOST:PORT or unix:/PATH",
+				url);
+	}
+	return find_token(http, token);
+}
+
+void vbd_ctl_http_fini(struct vbd_ctl_http *http)
+{
+	if (http->token)
+		explicit_bzero(http->token, strlen(http->token));
+	free(http->token);
+	free(http->unix_path);
+	free(http->base);
+	free(http->shown);
+	curl_easy_cleanup(http->curl);
+	*http = (struct vbd_ctl_http){0};
+}
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
+{
+	struct exchange *exchange = arg;
+	const struct vbd_ctl_request *request = exchange->request;
+	size_t len = size * count;
+	long status = 0;
+
+	curl_easy_getinfo(exchange->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (request->sink && status >= 200 && status < 300) {
+		if (request->range && status != 206) {
+			exchange->stopped = true;
+			vbd_ctl_fail("the server took no notice of the range");
+			return 0;
+		}
+		if (request->sink(bytes, len, request->sink_arg))
+			return len;
+		exchange->stopped = true;
+		return 0;
+	}
+	if (len > BODY_LIMIT_BYTES - exchange->kept_len) {
+		exchange->too_long = true;
+		return 0;
+	}
+	exchange->kept_len += len;
+	return fwrite(bytes, 1, len, exchange->kept);
+}
+
+/*
+ * No more than was announced, should the file grow meanwhile; and if it shrinks, the server must
+ * not be left waiting.
+ */
+static size_t on_read(char *bytes, size_t size, size_t count, void *arg)
+{
+	struct exchange *exchange = arg;
+	struct vbd_ctl_upload *upload = exchange->request->upload;
+	size_t wanted = size * count;
+	ssize_t n;
+
+	if (upload->bytes >= 0 && (uint64_t)upload->bytes - upload->sent_bytes < wanted)
+		wanted = (size_t)((uint64_t)upload->bytes - upload->sent_bytes);
+	do {
+		n = read(upload->fd, bytes, wanted);
+	} while (n < 0 && errno == EINTR);
+	if (n > 0 || (n == 0 && (wanted == 0 || upload->bytes < 0))) {
+		upload->sent_bytes += (uint64_t)n;
+		return (size_t)n;
+	}
+	exchange->stopped = true;
+	vbd_ctl_fail("can't read the file: %s", n < 0 ? strerror(errno) : "it became shorter");
+	return CURL_READFUNC_ABORT;
+}
+
+/* libcurl goes back to the start when the server closed a kept connection under the request. */
+static int on_seek(void *arg, curl_off_t offset, int origin)
+{
+	struct exchange *exchange = arg;
+	struct vbd_ctl_upload *upload = exchange->request->upload;
+
+	if (origin != SEEK_SET || upload->start < 0 ||
+		lseek(upload->fd, upload->start + offset, SEEK_SET) < 0)
+		return CURL_SEEKFUNC_CANTSEEK;
+	upload->sent_bytes = (uint64_t)offset;
+	return CURL_SEEKFUNC_OK;
+}
+
+static int on_progress(
+	void *arg, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
+{
+	struct exchange *exchange = arg;
+	const struct vbd_ctl_request *request = exchange->request;
+	bool upload = request->upload;
+
+	if (request->progress)
+		vbd_ctl_progress_update(request->progress, (uint64_t)(upload ? up : down),
+			(uint64_t)(upload ? up_total : down_total));
+	if (request->idle && !request->idle(request->idle_arg))
+		exchange->stopped = true;
+	return exchange->stopped;
+}
+
+static struct curl_slist *header_add(struct curl_slist *headers, const char *text)
+{
+	return vbd_ctl_must(curl_slist_append(headers, text));
+}
+
+static struct curl_slist *headers_of(
+	const struct vbd_ctl_http *http, const struct vbd_ctl_request *request)
+{
+	struct curl_slist *headers = header_add(NULL, "Accept: application/json, */*;q=0.5");
+	char *line;
+
+	/*
+	 * A POST without a body says so too: verbsd asks for this type on every POST, since a
+	 * foreign web page can't send it unasked.
+	 */
+	if (request->upload)
+		headers = header_add(headers, "Content-Type: application/octet-stream");
+	else if (strcmp(request->method, "POST") == 0 || strcmp(request->method, "PATCH") == 0)
+		headers = header_add(headers, "Content-Type: application/json");
+	if (request->prefer_wait) {
+		line = vbd_ctl_format("Prefer: wait=%u", request->wait_s);
+		headers = header_add(headers, line);
+		free(line);
+	}
+	if (http->token) {
+		line = vbd_ctl_format("Authorization: Bearer %s", http->token);
+		headers = header_add(headers, line);
+		explicit_bzero(line, strlen(line));
+		free(line);
+	}
+	return headers;
+}
+
+static void set_server(CURL *curl, const struct vbd_ctl_http *http, const char *url)
+{
+	curl_easy_setopt(curl, CURLOPT_URL, url);
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	/* A name of "." or ".." is the server's to refuse, not libcurl's to resolve. */
+	curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+	/* http_proxy is for the web; a proxy must not see the token. */
+	curl_easy_setopt(curl, CURLOPT_PROXY, "");
+	curl_easy_setopt(curl, CURLOPT_USERAGENT, "verbsctl/" VBD_VERSION);
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_S);
+	if (http->unix_path)
+		curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, http->unix_path);
+}
+
+static void set_body(CURL *curl, struct exchange *exchange, const char *json)
+{
+	const struct vbd_ctl_request *request = exchange->request;
+
+	if (request->upload) {
+		curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+		curl_easy_setopt(
+			curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->upload->bytes);
+		curl_easy_setopt(curl, CURLOPT_READFUNCTION, on_read);
+		curl_easy_setopt(curl, CURLOPT_READDATA, exchange);
+		curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, on_seek);
+		curl_easy_setopt(curl, CURLOPT_SEEKDATA, exchange);
+	} else if (strcmp(request->method, "GET") != 0) {
+		if (json || strcmp(request->method, "DELETE") != 0)
+			curl_easy_setopt(curl, CURLOPT_POSTFIELDS, json ? json : "");
+		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
+	}
+}
+
+static void set_limits(CURL *curl, struct exchange *exchange, long patience_s)
+{
+	const struct vbd_ctl_request *request = exchange->request;
+
+	if (request->upload || request->sink) {
+		curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+		curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, STALLED_AFTER_S);
+	} else {
+		curl_easy_setopt(curl, CURLOPT_TIMEOUT, patience_s + (long)request->wait_s);
+	}
+	if (request->range)
+		curl_easy_setopt(curl, CURLOPT_RANGE, request->range);
+	if (request->progress || request->idle) {
+		curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+		curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+		curl_easy_setopt(curl, CURLOPT_XFERINFODATA, exchange);
+	}
+}
+
+/* Sorts what libcurl says. An error answer counts even if the server then broke off, as it does for
+ * long uploads. */
+static enum vbd_ctl_outcome judge(const struct exchange *exchange, CURLcode code,
+	const struct vbd_ctl_answer *answer, const char *text, char **ret_why)
+{
+	long os_errno = 0;
+
+	*ret_why = NULL;
+	if (exchange->stopped)
+		return VBD_CTL_STOPPED;
+	if (code == CURLE_OK || (answer->status >= 400 && exchange->request->upload))
+		return VBD_CTL_ANSWERED;
+	curl_easy_getinfo(exchange->curl, CURLINFO_OS_ERRNO, &os_errno);
+	if (exchange->too_long)
+		*ret_why = vbd_ctl_format("the answer is too long");
+	else if (code == CURLE_COULDNT_CONNECT && os_errno)
+		*ret_why = vbd_ctl_format("%s", strerror((int)os_errno));
+	else
+		*ret_why = vbd_ctl_format("%s", *text ? text : curl_easy_strerror(code));
+	if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
+		return VBD_CTL_UNREACHABLE;
+	return VBD_CTL_LOST;
+}
+
+enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
+	const struct vbd_ctl_request *request, struct vbd_ctl_answer *ret_answer, char **ret_why)
+{
+	struct exchange exchange = {.curl = http->curl, .request = request};
+	char *url = vbd_ctl_format("%s%s", http->base, request->path);
+	char *json = request->body ? vbd_ctl_must(json_dumps(request->body, JSON_COMPACT)) : NULL;
+	struct curl_slist *headers = headers_of(http, request);
+	char error_text[CURL_ERROR_SIZE] = "";
+	enum vbd_ctl_outcome outcome;
+	const char *type = NULL;
+	long connects = 0;
+	CURLcode code;
+
+	*ret_answer = (struct vbd_ctl_answer){0};
+	exchange.kept = vbd_ctl_must(open_memstream(&ret_answer->body, &ret_answer->body_len));
+	curl_easy_reset(http->curl);
+	set_server(http->curl, http, url);
+	set_body(http->curl, &exchange, json);
+	set_limits(http->curl, &exchange, http->patience_s);
+	curl_easy_setopt(http->curl, CURLOPT_HTTPHEADER, headers);
+	curl_easy_setopt(http->curl, CURLOPT_ERRORBUFFER, error_text);
+	curl_easy_setopt(http->curl, CURLOPT_WRITEFUNCTION, on_body);
+	curl_easy_setopt(http->curl, CURLOPT_WRITEDATA, &exchange);
+	code = curl_easy_perform(http->curl);
+	(void)fclose(exchange.kept);
+	vbd_ctl_must(ret_answer->body);
+	curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
+	curl_easy_getinfo(http->curl, CURLINFO_NUM_CONNECTS, &connects);
+	ret_answer->reconnected = connects > 0;
+	curl_easy_getinfo(http->curl, CURLINFO_CONTENT_TYPE, &type);
+	ret_answer->content_type = vbd_ctl_format("%s", type ? type : "");
+	outcome = judge(&exchange, code, ret_answer, error_text, ret_why);
+	/* The handle must not keep a pointer into this frame. */
+	curl_easy_setopt(http->curl, CURLOPT_ERRORBUFFER, NULL);
+	curl_slist_free_all(headers);
+	free(json);
+	free(url);
+	return outcome;
+}
+
+static enum vbd_ctl_exit report_answer(
+	const struct vbd_ctl_http *http, const struct vbd_ctl_answer *answer)
+{
+	json_t *problem = json_loadb(answer->body, answer->body_len, 0, NULL);
+
+	if (!vbd_ctl_json_text(problem, "code") && !vbd_ctl_json_text(problem, "title"))
+		vbd_ctl_problem_put_page(http->shown, answer->status, answer->body);
+	else if (http->json)
+		vbd_ctl_json_put(stderr, problem);
+	else
+		vbd_ctl_problem_put(problem);
+	if (answer->status == 401 && !http->json)
+		fputs("  hint: give it by --token-file, VERBSD_TOKEN or VERBSD_TOKEN_FILE\n",
+			stderr);
+	json_decref(problem);
+	return VBD_CTL_FAILED;
+}
+
+enum vbd_ctl_exit vbd_ctl_http_report(const struct vbd_ctl_http *http, enum vbd_ctl_outcome outcome,
+	const struct vbd_ctl_answer *answer, const char *why)
+{
+	switch (outcome) {
+	case VBD_CTL_ANSWERED:
+		return report_answer(http, answer);
+	case VBD_CTL_UNREACHABLE:
+		return vbd_ctl_fail(
+			"can't reach verbsd at %s: %s; is it running?", http->shown, why);
+	case VBD_CTL_LOST:
+		return vbd_ctl_fail("no answer from verbsd at %s: %s", http->shown, why);
+	case VBD_CTL_STOPPED:
+		break;
+	}
+	return VBD_CTL_FAILED;
+}
+
+static enum vbd_ctl_exit parse_answer(
+	const struct vbd_ctl_http *http, bool streamed, struct vbd_ctl_answer *answer)
+{
+	json_error_t error;
+
+	if (answer->status == 204 || streamed)
+		return VBD_CTL_OK;
+	if (answer->body_len == 0)
+		return vbd_ctl_fail("%s answered HTTP %ld with nothing in it; is it verbsd?",
+			http->shown, answer->status);
+	answer->json = json_loadb(answer->body, answer->body_len, 0, &error);
+	if (answer->json)
+		return VBD_CTL_OK;
+	return vbd_ctl_fail("%s answered something that is not JSON (%s): %s; is it verbsd?",
+		http->shown, *answer->content_type ? answer->content_type : "no Content-Type",
+		error.text);
+}
+
+enum vbd_ctl_exit vbd_ctl_http_call(struct vbd_ctl_http *http,
+	const struct vbd_ctl_request *request, struct vbd_ctl_answer *ret_answer)
+{
+	enum vbd_ctl_exit exit_status;
+	enum vbd_ctl_outcome outcome;
+	char *why;
+
+	outcome = vbd_ctl_http_perform(http, request, ret_answer, &why);
+	if (request->progress)
+		vbd_ctl_progress_fini(request->progress);
+	if (outcome == VBD_CTL_ANSWERED && ret_answer->status >= 200 && ret_answer->status < 300)
+		exit_status = parse_answer(http, request->sink, ret_answer);
+	else
+		exit_status = vbd_ctl_http_report(http, outcome, ret_answer, why);
+	free(why);
+	return exit_status;
+}
+
+void vbd_ctl_answer_fini(struct vbd_ctl_answer *answer)
+{
+	json_decref(answer->json);
+	free(answer->body);
+	free(answer->content_type);
+	*answer = (struct vbd_ctl_answer){0};
+}
+
+char *vbd_ctl_path(const char *collection, const char *ref, const char *tail)
+{
+	char *path = NULL;
+	size_t path_len = 0;
+	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
+
+	fprintf(out, "%s/", collection);
+	vbd_ctl_text_put_escaped(out, ref);
+	fputs(tail, out);
+	(void)fclose(out);
+	return vbd_ctl_must(path);
+}

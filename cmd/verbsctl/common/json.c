@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/verbsctl/common/json.h"
+
+#include "cmd/verbsctl/common/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Longer than any member that verbsctl asks for; paths are its own constants. */
+#define NAME_MAX_BYTES 64
+
+/* Copies the first name of @path and returns what follows it, or NULL if it was the last. */
+static const char *path_step(const char *path, char name[NAME_MAX_BYTES])
+{
+	size_t len = strcspn(path, ".");
+
+	if (len >= NAME_MAX_BYTES)
+		len = NAME_MAX_BYTES - 1;
+	memcpy(name, path, len);
+	name[len] = '\0';
+	path += strcspn(path, ".");
+	return *path ? path + 1 : NULL;
+}
+
+json_t *vbd_ctl_json_at(const json_t *object, const char *path)
+{
+	json_t *value = (json_t *)object;
+	char name[NAME_MAX_BYTES];
+
+	while (path && *path) {
+		path = path_step(path, name);
+		value = json_object_get(value, name);
+	}
+	return json_is_null(value) ? NULL : value;
+}
+
+const char *vbd_ctl_json_text(const json_t *object, const char *path)
+{
+	return json_string_value(vbd_ctl_json_at(object, path));
+}
+
+bool vbd_ctl_json_has_uint(const json_t *object, const char *path)
+{
+	const json_t *value = vbd_ctl_json_at(object, path);
+
+	return json_is_integer(value) && json_integer_value(value) >= 0;
+}
+
+uint64_t vbd_ctl_json_uint(const json_t *object, const char *path)
+{
+	if (!vbd_ctl_json_has_uint(object, path))
+		return 0;
+	return (uint64_t)json_integer_value(vbd_ctl_json_at(object, path));
+}
+
+bool vbd_ctl_json_is(const json_t *object, const char *path, const char *text)
+{
+	const char *value = vbd_ctl_json_text(object, path);
+
+	return value && strcmp(value, text) == 0;
+}
+
+void vbd_ctl_json_set(json_t *object, const char *path, json_t *value)
+{
+	char name[NAME_MAX_BYTES];
+	const char *rest = path_step(path, name);
+
+	while (rest) {
+		json_t *inner = json_object_get(object, name);
+
+		if (!inner) {
+			inner = vbd_ctl_must(json_object());
+			if (json_object_set_new(object, name, inner) < 0)
+				vbd_ctl_must(NULL);
+		}
+		object = inner;
+		rest = path_step(rest, name);
+	}
+	if (json_object_set_new(object, name, value) < 0)
+		vbd_ctl_must(NULL);
+}
+
+static void put(FILE *out, const json_t *value, size_t flags)
+{
+	char *text = vbd_ctl_must(json_dumps(value, flags | JSON_ENCODE_ANY));
+	char *safe = vbd_ctl_text_safe_json(text);
+
+	fputs(safe, out);
+	fputc('\n', out);
+	free(safe);
+	free(text);
+}
+
+void vbd_ctl_json_put(FILE *out, const json_t *value)
+{
+	put(out, value, JSON_INDENT(2));
+}
+
+void vbd_ctl_json_put_line(FILE *out, const json_t *value)
+{
+	put(out, value, JSON_COMPACT);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/verbsctl/common/problem.h"
+
+#include "base/attr.h"
+#include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/common/text.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* Enough for a sentence; a page of HTML is no message. */
+#define PAGE_TEXT_BYTES 200
+
+char *vbd_ctl_problem_object(const char *path)
+{
+	static const char prefix[] = "/v1/";
+	const char *kind;
+	const char *id;
+
+	if (strncmp(path, prefix, strlen(prefix)) != 0)
+		return vbd_ctl_must(strdup(path));
+	kind = path + strlen(prefix);
+	id = strchr(kind, '/');
+	if (!id || id == kind || id[-1] != 's')
+		return vbd_ctl_must(strdup(path));
+	return vbd_ctl_format("%.*s%s", (int)(id - kind - 1), kind, id);
+}
+
+/* One indented line, made harmless as a whole. */
+static void put_line(const char *label, const char *text)
+{
+	char *safe = vbd_ctl_text_safe(text, strlen(text));
+
+	fprintf(stderr, "  %s: %s\n", label, safe);
+	free(safe);
+}
+
+static void put_text(const json_t *problem, const char *member, const char *label)
+{
+	const char *text = vbd_ctl_json_text(problem, member);
+
+	if (text && *text)
+		put_line(label, text);
+}
+
+/* "RDMA_CM_EVENT_REJECTED, status 8": a name and the number that came with it. */
+static void put_pair(const json_t *problem, const char *member, const char *number,
+	const char *label, const char *number_label)
+{
+	const char *text = vbd_ctl_json_text(problem, member);
+	const json_t *value = vbd_ctl_json_at(problem, number);
+	char *line;
+
+	if (!text)
+		return;
+	if (json_is_integer(value))
+		line = vbd_ctl_format(
+			"%s, %s %lld", text, number_label, (long long)json_integer_value(value));
+	else
+		line = vbd_ctl_format("%s", text);
+	put_line(label, line);
+	free(line);
+}
+
+static void put_path(const json_t *problem, const char *member, const char *label)
+{
+	const char *path = vbd_ctl_json_text(problem, member);
+	char *object;
+
+	if (!path)
+		return;
+	object = vbd_ctl_problem_object(path);
+	put_line(label, object);
+	free(object);
+}
+
+static void put_paths(const json_t *problem, const char *member, const char *label)
+{
+	const json_t *list = vbd_ctl_json_at(problem, member);
+	char *line = NULL;
+	size_t line_len = 0;
+	FILE *out = vbd_ctl_must(open_memstream(&line, &line_len));
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *text = json_string_value(json_array_get(list, i));
+		char *object = vbd_ctl_problem_object(text ? text : "?");
+
+		fprintf(out, "%s%s", i ? ", " : "", object);
+		free(object);
+	}
+	(void)fclose(out);
+	vbd_ctl_must(line);
+	if (*line)
+		put_line(label, line);
+	free(line);
+}
+
+static void put_number(
+	const json_t *problem, const char *member, const char *label, const char *unit)
+{
+	char *line;
+
+	if (!vbd_ctl_json_has_uint(problem, member))
+		return;
+	line = vbd_ctl_format(
+		"%llu%s", (unsigned long long)vbd_ctl_json_uint(problem, member), unit);
+	put_line(label, line);
+	free(line);
+}
+
+static void put_head(const json_t *problem)
+{
+	const char *path = vbd_ctl_json_text(problem, "instance");
+	const char *code = vbd_ctl_json_text(problem, "code");
+	const char *title = vbd_ctl_json_text(problem, "title");
+	const char *detail = vbd_ctl_json_text(problem, "detail");
+	char *object = path ? vbd_ctl_problem_object(path) : NULL;
+
+	/* "The peer rejected the connection: the peer rejected the connection" helps nobody. */
+	if (title && detail && strncasecmp(title, detail, strlen(detail)) == 0)
+		detail = NULL;
+	vbd_ctl_note("%s%s%s%s%s%s%s", object ? object : "", object ? ": " : "",
+		code ? code : "refused", title ? ": " : "", title ? title : "", detail ? ": " : "",
+		detail ? detail : "");
+	free(object);
+}
+
+void vbd_ctl_problem_put(const json_t *problem)
+{
+	const char *reason = vbd_ctl_json_text(problem, "reason");
+
+	put_head(problem);
+	if (reason && !vbd_ctl_json_is(problem, "code", reason))
+		put_line("reason", reason);
+	put_text(problem, "pointer", "at");
+	put_text(problem, "call", "call");
+	put_text(problem, "errno", "errno");
+	put_pair(problem, "cm_event", "cm_status", "cm event", "status");
+	put_pair(problem, "wc_status", "vendor_err", "wc status", "vendor error");
+	put_number(problem, "limit", "limit", "");
+	put_path(problem, "holder", "held by");
+	put_paths(problem, "users", "used by");
+	put_paths(problem, "allow", "allowed");
+	put_number(problem, "retry_after_ms", "try again in", " ms");
+	put_text(problem, "hint", "hint");
+}
+
+void vbd_ctl_problem_put_page(const char *server, long status, const char *body)
+{
+	char text[PAGE_TEXT_BYTES];
+	size_t len = 0;
+	bool tag = false;
+
+	for (; *body && len + 1 < sizeof(text); body++) {
+		bool space = isspace((unsigned char)*body) || *body == '>';
+
+		if (*body == '<')
+			tag = true;
+		if (!tag && !space)
+			text[len++] = *body;
+		else if (len && text[len - 1] != ' ')
+			text[len++] = ' ';
+		if (*body == '>')
+			tag = false;
+	}
+	while (len && text[len - 1] == ' ')
+		len--;
+	text[len] = '\0';
+	vbd_ctl_note("%s answered HTTP %ld%s%s", server, status, len ? ": " : "", text);
+	put_line(
+		"hint", "that is verbsd's HTTP library, which takes no such request, or no verbsd");
+}

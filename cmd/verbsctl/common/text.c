@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/verbsctl/common/text.h"
+
+#include "base/clock.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <wchar.h>
+
+void *vbd_ctl_must(void *ptr)
+{
+	if (ptr)
+		return ptr;
+	fputs("verbsctl: out of memory\n", stderr);
+	exit(VBD_CTL_FAILED);
+}
+
+static VBD_PRINTF(1, 0) char *format_va(const char *fmt, va_list ap)
+{
+	char *text = NULL;
+
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	return vbd_ctl_must(text);
+}
+
+char *vbd_ctl_format(const char *fmt, ...)
+{
+	va_list ap;
+	char *text;
+
+	va_start(ap, fmt);
+	text = format_va(fmt, ap);
+	va_end(ap);
+	return text;
+}
+
+/* Whatever the text quotes, a server's words or the user's, it is one harmless line. */
+static VBD_PRINTF(1, 0) void report_va(const char *fmt, va_list ap)
+{
+	char *text = format_va(fmt, ap);
+	char *safe = vbd_ctl_text_safe(text, strlen(text));
+
+	/* Where both go to one place, what was printed before stands before it. */
+	(void)fflush(stdout);
+	fprintf(stderr, "verbsctl: %s\n", safe);
+	free(safe);
+	free(text);
+}
+
+enum vbd_ctl_exit vbd_ctl_fail(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	report_va(fmt, ap);
+	va_end(ap);
+	return VBD_CTL_FAILED;
+}
+
+enum vbd_ctl_exit vbd_ctl_usage(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	report_va(fmt, ap);
+	va_end(ap);
+	return VBD_CTL_USAGE;
+}
+
+void vbd_ctl_note(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	report_va(fmt, ap);
+	va_end(ap);
+}
+
+/*
+ * The character at @s and its length in bytes (0 if it is not UTF-8 there): no overlong forms, no
+ * surrogates, nothing above U+10FFFF.
+ */
+static size_t utf8_decode(const unsigned char *s, size_t len, uint32_t *ret_char)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t n = s[0] < 0x80		   ? 1
+		   : (s[0] & 0xe0) == 0xc0 ? 2
+		   : (s[0] & 0xf0) == 0xe0 ? 3
+		   : (s[0] & 0xf8) == 0xf0 ? 4
+					   : 0;
+	uint32_t c;
+
+	if (n == 0 || n > len)
+		return 0;
+	if (n == 1) {
+		*ret_char = s[0];
+		return 1;
+	}
+	c = s[0] & (0xffU >> (n + 1));
+	for (size_t i = 1; i < n; i++) {
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (s[i] & 0x3fU);
+	}
+	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	*ret_char = c;
+	return n;
+}
+
+static bool is_unsafe(uint32_t c)
+{
+	if (c < 0x20 || (c >= 0x7f && c <= 0x9f))
+		return true;
+	/* Direction marks, overrides and isolates, and the two separators: a line can be made to
+	 * read otherwise. */
+	return c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
+}
+
+char *vbd_ctl_text_safe(const char *text, size_t len_bytes)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	char *safe = NULL;
+	size_t safe_len = 0;
+	FILE *out = vbd_ctl_must(open_memstream(&safe, &safe_len));
+
+	for (size_t i = 0; i < len_bytes;) {
+		uint32_t c = s[i];
+		size_t n = utf8_decode(s + i, len_bytes - i, &c);
+
+		if (n == 0)
+			fprintf(out, "\\x%02x", s[i]);
+		else if (!is_unsafe(c))
+			fwrite(s + i, 1, n, out);
+		else if (c == '\n')
+			fputs("\\n", out);
+		else if (c == '\t')
+			fputs("\\t", out);
+		else
+			fprintf(out, c < 0x80 ? "\\x%02x" : "\\u%04x", c);
+		i += n ? n : 1;
+	}
+	(void)fclose(out);
+	return vbd_ctl_must(safe);
+}
+
+char *vbd_ctl_text_safe_json(const char *json)
+{
+	const unsigned char *s = (const unsigned char *)json;
+	size_t len = strlen(json);
+	char *safe = NULL;
+	size_t safe_len = 0;
+	FILE *out = vbd_ctl_must(open_memstream(&safe, &safe_len));
+
+	for (size_t i = 0; i < len;) {
+		uint32_t c = s[i];
+		size_t n = utf8_decode(s + i, len - i, &c);
+
+		if (c >= 0x20 && is_unsafe(c))
+			fprintf(out, "\\u%04x", c);
+		else
+			fwrite(s + i, 1, n ? n : 1, out);
+		i += n ? n : 1;
+	}
+	(void)fclose(out);
+	return vbd_ctl_must(safe);
+}
+
+void vbd_ctl_text_put_escaped(FILE *out, const char *text)
+{
+	for (const unsigned char *s = (const unsigned char *)text; *s; s++) {
+		if ((*s < 0x80 && isalnum(*s)) || strchr("-._~", *s))
+			fputc(*s, out);
+		else
+			fprintf(out, "%%%02X", *s);
+	}
+}
+
+bool vbd_ctl_text_is_utf8(const char *text, size_t len_bytes)
+{
+	const unsigned char *s = (const unsigned char *)text;
+
+	for (size_t i = 0; i < len_bytes;) {
+		uint32_t c = 0;
+		size_t n = utf8_decode(s + i, len_bytes - i, &c);
+
+		if (n == 0 || c == 0)
+			return false;
+		i += n;
+	}
+	return true;
+}
+
+/* The character at @text: its length in bytes, and the columns that it takes. */
+static size_t char_at(const char *text, mbstate_t *state, size_t *ret_columns)
+{
+	wchar_t wide;
+	size_t n = mbrtowc(&wide, text, strlen(text), state);
+	int columns;
+
+	*ret_columns = 1;
+	if (n == 0 || n > strlen(text)) {
+		*state = (mbstate_t){0};
+		return 1;
+	}
+	columns = wcwidth(wide);
+	if (columns >= 0)
+		*ret_columns = (size_t)columns;
+	return n;
+}
+
+size_t vbd_ctl_text_columns(const char *text)
+{
+	mbstate_t state = {0};
+	size_t total = 0;
+	size_t columns;
+
+	while (*text) {
+		text += char_at(text, &state, &columns);
+		total += columns;
+	}
+	return total;
+}
+
+/* Bytes of @text that fit into @columns, and the columns that they take. */
+static size_t fitting(const char *text, size_t columns, size_t *ret_taken)
+{
+	mbstate_t state = {0};
+	size_t len = 0;
+	size_t taken;
+
+	*ret_taken = 0;
+	while (text[len]) {
+		size_t n = char_at(text + len, &state, &taken);
+
+		if (*ret_taken + taken > columns)
+			break;
+		len += n;
+		*ret_taken += taken;
+	}
+	return len;
+}
+
+char *vbd_ctl_text_fit(const char *text, size_t columns, bool right)
+{
+	bool cut = vbd_ctl_text_columns(text) > columns;
+	size_t taken;
+	size_t len = fitting(text, cut && columns ? columns - 1 : columns, &taken);
+	int space;
+
+	if (cut && columns)
+		taken++;
+	space = (int)(columns - taken);
+	return vbd_ctl_format("%*s%.*s%s%*s", right ? space : 0, "", (int)len, text,
+		cut && columns ? "~" : "", right ? 0 : space, "");
+}
+
+/* Writes one line, of @len bytes, as lines of at most @columns; one word may be longer. */
+static void wrap_line(FILE *out, const char *line, size_t len, size_t columns, size_t indent)
+{
+	char *rest = vbd_ctl_must(strndup(line, len));
+	char *at = rest;
+	size_t room = columns;
+	size_t taken;
+
+	while (vbd_ctl_text_columns(at) > room) {
+		size_t end = fitting(at, room, &taken);
+		size_t word = end;
+
+		while (word && at[word] != ' ')
+			word--;
+		/* Spaces at its start are how it is indented, and no place to break it. */
+		if (word > strspn(at, " "))
+			end = word;
+		if (end == 0)
+			break;
+		fprintf(out, "%.*s\n%*s", (int)end, at, (int)indent, "");
+		at += end;
+		at += strspn(at, " ");
+		room = columns - indent;
+	}
+	fprintf(out, "%s\n", at);
+	free(rest);
+}
+
+char *vbd_ctl_text_wrap(const char *text, size_t columns, size_t indent)
+{
+	char *wrapped = NULL;
+	size_t wrapped_len = 0;
+	FILE *out = vbd_ctl_must(open_memstream(&wrapped, &wrapped_len));
+
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		wrap_line(out, text, len, indent < columns ? columns : SIZE_MAX, indent);
+		text += len + (text[len] == '\n');
+	}
+	(void)fclose(out);
+	return vbd_ctl_must(wrapped);
+}
+
+char *vbd_ctl_text_of_bytes(uint64_t bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+	double value = (double)bytes;
+	size_t unit = 0;
+
+	/* 1023.95 would be shown as "1024.0". */
+	while (value >= 1023.95 && unit + 1 < VBD_ARRAY_LEN(units)) {
+		value /= 1024;
+		unit++;
+	}
+	return vbd_ctl_format("%.*f %s", unit ? 1 : 0, value, units[unit]);
+}
+
+char *vbd_ctl_text_of_ns(uint64_t ns)
+{
+	if (ns < 1000)
+		return vbd_ctl_format("%d ns", (int)ns);
+	if (ns < 1000000)
+		return vbd_ctl_format("%.3f us", (double)ns / 1e3);
+	if (ns < 1000000000)
+		return vbd_ctl_format("%.3f ms", (double)ns / 1e6);
+	return vbd_ctl_format("%.3f s", (double)ns / 1e9);
+}
+
+char *vbd_ctl_text_of_span(uint64_t ns)
+{
+	uint64_t s = ns / VBD_NS_PER_S;
+
+	if (s < 60)
+		return vbd_ctl_text_of_ns(ns);
+	return vbd_ctl_format("%llu:%02d:%02d", (unsigned long long)(s / 3600), (int)(s / 60 % 60),
+		(int)(s % 60));
+}
+
+bool vbd_ctl_parse_time(const char *text, uint64_t *ret_ns)
+{
+	unsigned int ns;
+	struct tm tm = {0};
+	time_t seconds;
+	int used = 0;
+
+	if (sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d.%9uZ%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+		    &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &ns, &used) != 7 ||
+		used != (int)strlen("2026-01-02T03:04:05.000000006Z") || text[used])
+		return false;
+	tm.tm_year -= 1900;
+	tm.tm_mon -= 1;
+	seconds = timegm(&tm);
+	if (seconds < 0)
+		return false;
+	*ret_ns = (uint64_t)seconds * VBD_NS_PER_S + ns;
+	return true;
+}
+
+bool vbd_ctl_parse_uint(const char *text, uint64_t *ret_value)
+{
+	unsigned long long value;
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno || *end || value > INT64_MAX)
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+bool vbd_ctl_parse_hex(const char *text, uint64_t *ret_value)
+{
+	size_t digits;
+
+	if (text[0] != '0' || text[1] != 'x')
+		return false;
+	digits = strspn(text + 2, "0123456789abcdefABCDEF");
+	if (digits == 0 || digits > 16 || text[2 + digits])
+		return false;
+	*ret_value = strtoull(text, NULL, 16);
+	return true;
+}
+
+bool vbd_ctl_parse_size(const char *text, uint64_t *ret_bytes)
+{
+	static const char letters[] = "KMGT";
+	size_t digits = strspn(text, "0123456789");
+	const char *unit = text + digits;
+	unsigned int shift = 0;
+	uint64_t value;
+	char number[24];
+
+	if (digits == 0 || digits >= sizeof(number))
+		return false;
+	memcpy(number, text, digits);
+	number[digits] = '\0';
+	if (!vbd_ctl_parse_uint(number, &value))
+		return false;
+	if (*unit) {
+		const char *letter = strchr(letters, toupper((unsigned char)*unit));
+
+		if (!letter)
+			return false;
+		shift = 10 * (unsigned int)(letter - letters + 1);
+		unit++;
+		if (*unit && strcasecmp(unit, "iB") != 0 && strcasecmp(unit, "B") != 0)
+			return false;
+	}
+	if (value > (uint64_t)INT64_MAX >> shift)
+		return false;
+	*ret_bytes = value << shift;
+	return true;
+}
+
+bool vbd_ctl_parse_duration(const char *text, uint64_t *ret_ms)
+{
+	static const struct {
+		const char *unit;
+		double ms;
+	} units[] = {{"", 1e3}, {"s", 1e3}, {"ms", 1}, {"m", 6e4}, {"h", 3.6e6}};
+	const char *rest = text + strspn(text, "0123456789.");
+	char *end;
+	double value;
+
+	if (rest == text)
+		return false;
+	value = strtod(text, &end);
+	if (end != rest)
+		return false;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(units); i++) {
+		if (strcmp(rest, units[i].unit) != 0)
+			continue;
+		value *= units[i].ms;
+		if (value > 1e12) /* 30 years, which still fit into nanoseconds */
+			return false;
+		*ret_ms = (uint64_t)(value + 0.5);
+		return true;
+	}
+	return false;
+}

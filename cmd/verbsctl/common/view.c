@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/verbsctl/common/view.h"
+
+#include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/common/text.h"
+
+#include <libsmartcols.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LABEL_COLUMNS 13
+
+/* Where everything goes; NULL is standard output, which is no constant. */
+static FILE *target;
+
+void vbd_ctl_view_to(FILE *out)
+{
+	target = out;
+}
+
+static FILE *view_out(void)
+{
+	return target ? target : stdout;
+}
+
+static char *dash(void)
+{
+	return vbd_ctl_format("-");
+}
+
+char *vbd_ctl_cell_text(const json_t *value)
+{
+	char *text;
+	char *safe;
+
+	if (json_is_string(value))
+		return vbd_ctl_text_safe(json_string_value(value), json_string_length(value));
+	if (!value || json_is_null(value))
+		return dash();
+	text = vbd_ctl_must(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY));
+	safe = vbd_ctl_text_safe(text, strlen(text));
+	free(text);
+	return safe;
+}
+
+char *vbd_ctl_cell_hex(const json_t *value)
+{
+	if (!json_is_integer(value))
+		return dash();
+	return vbd_ctl_format("0x%llx", (unsigned long long)json_integer_value(value));
+}
+
+char *vbd_ctl_cell_bytes(const json_t *value)
+{
+	if (!vbd_ctl_json_has_uint(value, ""))
+		return dash();
+	return vbd_ctl_text_of_bytes(vbd_ctl_json_uint(value, ""));
+}
+
+char *vbd_ctl_cell_ns(const json_t *value)
+{
+	if (!vbd_ctl_json_has_uint(value, ""))
+		return dash();
+	return vbd_ctl_text_of_ns(vbd_ctl_json_uint(value, ""));
+}
+
+char *vbd_ctl_cell_ms(const json_t *value)
+{
+	if (!vbd_ctl_json_has_uint(value, ""))
+		return dash();
+	return vbd_ctl_format("%.3f", (double)vbd_ctl_json_uint(value, "") / 1e6);
+}
+
+char *vbd_ctl_cell_time(const json_t *value)
+{
+	/* "2026-01-02T03:04:05.000000006Z": the last six digits are noise to a reader. */
+	static const char shape[] = "dddd-dd-ddTdd:dd:dd.dddddddddZ";
+	const char *text = json_string_value(value);
+
+	if (!text || strlen(text) != strlen(shape))
+		return vbd_ctl_cell_text(value);
+	for (size_t i = 0; shape[i]; i++) {
+		if (shape[i] == 'd' ? !strchr("0123456789", text[i]) : text[i] != shape[i])
+			return vbd_ctl_cell_text(value);
+	}
+	return vbd_ctl_format("%.23sZ", text);
+}
+
+char *vbd_ctl_cell_endpoint(const json_t *value)
+{
+	const char *addr = vbd_ctl_json_text(value, "addr");
+	bool v6 = addr && strchr(addr, ':');
+	char *text;
+	char *safe;
+
+	if (!addr)
+		return dash();
+	text = vbd_ctl_format(v6 ? "[%s]:%llu" : "%s:%llu", addr,
+		(unsigned long long)vbd_ctl_json_uint(value, "port"));
+	safe = vbd_ctl_text_safe(text, strlen(text));
+	free(text);
+	return safe;
+}
+
+char *vbd_ctl_cell_list(const json_t *value)
+{
+	char *text = NULL;
+	size_t text_len = 0;
+	FILE *out;
+
+	if (json_array_size(value) == 0)
+		return dash();
+	out = vbd_ctl_must(open_memstream(&text, &text_len));
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		char *item = vbd_ctl_cell_text(json_array_get(value, i));
+
+		fprintf(out, "%s%s", i ? "," : "", item);
+		free(item);
+	}
+	(void)fclose(out);
+	return vbd_ctl_must(text);
+}
+
+/* A colour that libsmartcols knows, or NULL. */
+static const char *color_of(const char *state)
+{
+	static const char *const good[] = {
+		"established", "listening", "ready", "present", "active", "done", "ok"};
+	static const char *const bad[] = {
+		"failed", "failing", "lost", "removed", "timed_out", "down"};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++) {
+		if (strcmp(state, good[i]) == 0)
+			return "green";
+	}
+	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++) {
+		if (strcmp(state, bad[i]) == 0)
+			return "red";
+	}
+	return NULL;
+}
+
+static void table_add_row(struct libscols_table *table, const struct vbd_ctl_column *columns,
+	size_t column_count, const json_t *row)
+{
+	struct libscols_line *line = vbd_ctl_must(scols_table_new_line(table, NULL));
+
+	for (size_t i = 0; i < column_count; i++) {
+		char *text = columns[i].cell(vbd_ctl_json_at(row, columns[i].path));
+		const char *color = columns[i].flags & VBD_CTL_COLUMN_STATE ? color_of(text) : NULL;
+
+		if (color && scols_cell_set_color(scols_line_get_cell(line, i), color) < 0)
+			vbd_ctl_must(NULL);
+		/* The line owns the text from here on. */
+		if (scols_line_refer_data(line, i, text) < 0)
+			vbd_ctl_must(NULL);
+	}
+}
+
+void vbd_ctl_table_put(
+	const struct vbd_ctl_column *columns, size_t column_count, const json_t *rows, bool color)
+{
+	struct libscols_table *table = vbd_ctl_must(scols_new_table());
+
+	scols_table_enable_colors(table, color);
+	for (size_t i = 0; i < column_count; i++) {
+		int flags = columns[i].flags & VBD_CTL_COLUMN_RIGHT ? SCOLS_FL_RIGHT : 0;
+
+		if (columns[i].flags & VBD_CTL_COLUMN_TRUNC)
+			flags |= SCOLS_FL_TRUNC;
+		vbd_ctl_must(scols_table_new_column(table, columns[i].title, 0, flags));
+	}
+	for (size_t i = 0; i < json_array_size(rows); i++)
+		table_add_row(table, columns, column_count, json_array_get(rows, i));
+	if (scols_table_set_stream(table, view_out()) < 0)
+		vbd_ctl_must(NULL);
+	(void)scols_print_table(table);
+	scols_unref_table(table);
+}
+
+void vbd_ctl_members_put(json_t *object)
+{
+	static const struct vbd_ctl_column columns[] = {
+		{"NAME", "name", vbd_ctl_cell_text, 0},
+		{"VALUE", "value", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+	};
+	json_t *rows = vbd_ctl_must(json_array());
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(object, name, value)
+	{
+		json_t *row = vbd_ctl_must(json_object());
+
+		vbd_ctl_json_set(row, "name", vbd_ctl_must(json_string(name)));
+		vbd_ctl_json_set(row, "value", json_incref(value));
+		if (json_array_append_new(rows, row) < 0)
+			vbd_ctl_must(NULL);
+	}
+	vbd_ctl_table_put(columns, VBD_ARRAY_LEN(columns), rows, false);
+	json_decref(rows);
+}
+
+void vbd_ctl_line_put(const char *label, const char *fmt, ...)
+{
+	char *text = NULL;
+	char *safe;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		vbd_ctl_must(NULL);
+	va_end(ap);
+	safe = vbd_ctl_text_safe(text, strlen(text));
+	fprintf(view_out(), "  %-*s %s\n", LABEL_COLUMNS, label, safe);
+	free(safe);
+	free(text);
+}
+
+void vbd_ctl_member_put(
+	const json_t *object, const char *label, const char *path, vbd_ctl_cell_fn cell)
+{
+	const json_t *value = vbd_ctl_json_at(object, path);
+	char *text;
+
+	if (!value)
+		return;
+	text = cell(value);
+	fprintf(view_out(), "  %-*s %s\n", LABEL_COLUMNS, label, text);
+	free(text);
+}
+
+char *vbd_ctl_object_name(const char *kind, const json_t *object)
+{
+	const json_t *name = vbd_ctl_json_at(object, "name");
+	char *id = vbd_ctl_cell_text(vbd_ctl_json_at(object, "id"));
+	char *text;
+
+	if (json_is_string(name)) {
+		char *safe = vbd_ctl_cell_text(name);
+
+		text = vbd_ctl_format("%s/%s (%s)", kind, id, safe);
+		free(safe);
+	} else {
+		text = vbd_ctl_format("%s/%s", kind, id);
+	}
+	free(id);
+	return text;
+}
+
+void vbd_ctl_text_put(const char *text)
+{
+	fprintf(view_out(), "%s\n", text);
+}
+
+void vbd_ctl_heading_put(const char *text)
+{
+	fprintf(view_out(), "\n%s\n", text);
+}
+
+void vbd_ctl_title_put(const char *kind, const json_t *object, bool color)
+{
+	char *name = vbd_ctl_object_name(kind, object);
+	char *state = vbd_ctl_cell_text(vbd_ctl_json_at(object, "state"));
+	const char *shade = color ? color_of(state) : NULL;
+
+	if (shade)
+		fprintf(view_out(), "%s  \033[%dm%s\033[0m\n", name,
+			strcmp(shade, "green") == 0 ? 32 : 31, state);
+	else if (vbd_ctl_json_at(object, "state"))
+		fprintf(view_out(), "%s  %s\n", name, state);
+	else
+		fprintf(view_out(), "%s\n", name);
+	free(state);
+	free(name);
+}

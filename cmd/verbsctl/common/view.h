@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a person sees of the server's JSON: tables (libsmartcols) described by columns, and blocks
+ * of labelled lines. Members that are missing, null or of another type than expected are shown as
+ * "-".
+ *
+ * One thread. Writes to standard output, or where vbd_ctl_view_to() says.
+ */
+#ifndef VBD_CMD_VERBSCTL_COMMON_VIEW_H
+#define VBD_CMD_VERBSCTL_COMMON_VIEW_H
+
+#include "base/attr.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/*
+ * The text of one value, harmless for a terminal; the caller frees it. @value may be NULL.
+ */
+typedef char *(*vbd_ctl_cell_fn)(const json_t *value);
+
+char *vbd_ctl_cell_text(const json_t *value);	  /* strings, numbers and booleans as they are */
+char *vbd_ctl_cell_hex(const json_t *value);	  /* 0x1a: queue pair and packet numbers */
+char *vbd_ctl_cell_bytes(const json_t *value);	  /* 1.5 MiB */
+char *vbd_ctl_cell_ns(const json_t *value);	  /* 1.234 ms */
+char *vbd_ctl_cell_ms(const json_t *value);	  /* of nanoseconds: "1.234" */
+char *vbd_ctl_cell_time(const json_t *value);	  /* RFC 3339, cut to milliseconds */
+char *vbd_ctl_cell_endpoint(const json_t *value); /* {addr, port} as 192.0.2.1:7471 or [::1]:7471 */
+char *vbd_ctl_cell_list(const json_t *value);	  /* strings, joined by commas */
+
+enum vbd_ctl_column_flags {
+	VBD_CTL_COLUMN_RIGHT = 1, /* numbers */
+	VBD_CTL_COLUMN_STATE = 2, /* coloured by what it says */
+	VBD_CTL_COLUMN_TRUNC = 4, /* gives way when the terminal is too narrow */
+};
+
+struct vbd_ctl_column {
+	const char *title;
+	const char *path; /* of the member; "" is the whole row */
+	vbd_ctl_cell_fn cell;
+	unsigned int flags;
+};
+
+/**
+ * vbd_ctl_view_to - write to @out from now on; NULL is standard output again
+ *
+ * Tables are as wide as the terminal all the same.
+ */
+void vbd_ctl_view_to(FILE *out);
+
+/**
+ * vbd_ctl_table_put - print an array of objects
+ * @rows: an empty one prints nothing
+ */
+void vbd_ctl_table_put(
+	const struct vbd_ctl_column *columns, size_t column_count, const json_t *rows, bool color);
+
+/** vbd_ctl_members_put - print a flat object as a table of names and values */
+void vbd_ctl_members_put(json_t *object);
+
+/** vbd_ctl_line_put - print "  label        text", the text made harmless */
+void vbd_ctl_line_put(const char *label, const char *fmt, ...) VBD_PRINTF(2, 3);
+
+/** vbd_ctl_member_put - the same with the member at @path; nothing if there is none */
+void vbd_ctl_member_put(
+	const json_t *object, const char *label, const char *path, vbd_ctl_cell_fn cell);
+
+/** vbd_ctl_object_name - "connection/7 (to-b)", harmless; the caller frees it */
+char *vbd_ctl_object_name(const char *kind, const json_t *object);
+
+/** vbd_ctl_text_put - print a harmless text as a line */
+void vbd_ctl_text_put(const char *text);
+
+/** vbd_ctl_heading_put - print an empty line and what comes next: "counters" */
+void vbd_ctl_heading_put(const char *text);
+
+/** vbd_ctl_title_put - print "connection/7 (to-b)  established", the first line of a block */
+void vbd_ctl_title_put(const char *kind, const json_t *object, bool color);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * __complete WORD...: what the last WORD of a command line could become, one candidate a line. For
+ * the completion script, so that commands, options and values are known in one place only. A line
+ * ":file" stands for names of files.
+ */
+#include "cmd/verbsctl/common/call.h"
+
+#include "cmd/verbsctl/common/json.h"
+
+#include <ctype.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Longer than that nobody waits for a tab. */
+#define PATIENCE_S 2
+
+/* The line as far as it is typed. */
+struct line {
+	struct vbd_ctl *ctl;
+	char **words;
+	size_t count; /* without the last one */
+	const char *last;
+	const struct vbd_ctl_command *command;
+	char *group;		  /* of a first word that needs a second one */
+	size_t operands;	  /* typed behind the command */
+	enum vbd_ctl_opt pending; /* the option whose value @last is; COUNT for none */
+};
+
+/* The shell will run what it inserts, and the server chose it: only names that mean nothing to a
+ * shell. */
+static bool is_harmless(const char *word)
+{
+	return *word && *word != '-' &&
+	       word[strspn(word, "abcdefghijklmnopqrstuvwxyz"
+				 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] == '\0';
+}
+
+static void offer(const struct line *line, const char *word)
+{
+	if (strncmp(word, line->last, strlen(line->last)) == 0)
+		puts(word);
+}
+
+/* The option that @word names, fully spelt or by letter, among those that are possible here; COUNT
+ * if none. */
+static enum vbd_ctl_opt option_of(const struct line *line, const char *word)
+{
+	size_t own = line->command ? line->command->option_count : 0;
+
+	for (size_t i = 0; i < own + vbd_ctl_common_option_count; i++) {
+		enum vbd_ctl_opt opt =
+			i < own ? line->command->options[i] : vbd_ctl_common_options[i - own];
+		const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(opt);
+
+		if (strncmp(word, "--", 2) == 0 ? strcmp(word + 2, spec->name) == 0
+						: word[1] == spec->letter && !word[2])
+			return opt;
+	}
+	return VBD_CTL_OPT_END;
+}
+
+/* Takes in one word that is complete. */
+static void take_word(struct line *line, size_t i)
+{
+	char *word = line->words[i];
+	size_t used;
+
+	if (line->pending != VBD_CTL_OPT_END) {
+		line->ctl->args.text[line->pending] = word;
+		line->pending = VBD_CTL_OPT_END;
+		return;
+	}
+	if (word[0] == '-' && word[1]) {
+		line->pending = option_of(line, word);
+		if (line->pending != VBD_CTL_OPT_END &&
+			(vbd_ctl_opt_spec(line->pending)->kind == VBD_CTL_KIND_FLAG ||
+				vbd_ctl_opt_spec(line->pending)->kind == VBD_CTL_KIND_EVERY))
+			line->pending = VBD_CTL_OPT_END;
+		return;
+	}
+	if (line->group) {
+		char *words[] = {line->group, word};
+
+		line->command = vbd_ctl_command_find(words, 2, &used);
+		line->operands = line->command && line->command->verb ? 0 : 1;
+		line->group = NULL;
+	} else if (line->command) {
+		line->operands++;
+	} else if (vbd_ctl_command_is_group(word)) {
+		line->group = word;
+		line->command = vbd_ctl_command_find(&word, 1, &used);
+	} else {
+		line->command = vbd_ctl_command_find(&word, 1, &used);
+	}
+}
+
+static void offer_commands(const struct line *line)
+{
+	const char *before = "";
+
+	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
+		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
+
+		if (command->summary && strcmp(command->name, before) != 0)
+			offer(line, command->name);
+		before = command->name;
+	}
+}
+
+static void offer_verbs(const struct line *line)
+{
+	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
+		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
+
+		if (command->verb && strcmp(command->name, line->group) == 0)
+			offer(line, command->verb);
+	}
+}
+
+static void offer_options(const struct line *line)
+{
+	size_t own = line->command ? line->command->option_count : 0;
+
+	for (size_t i = 0; i < own + vbd_ctl_common_option_count; i++) {
+		enum vbd_ctl_opt opt =
+			i < own ? line->command->options[i] : vbd_ctl_common_options[i - own];
+		char *word = vbd_ctl_format("--%s", vbd_ctl_opt_spec(opt)->name);
+
+		offer(line, word);
+		free(word);
+	}
+}
+
+/* Names, and ids while no name begins like that, of the objects at @collection. */
+static void offer_objects(const struct line *line, const char *collection)
+{
+	char *path = vbd_ctl_format("%s?limit=100&sort=-id&fields=id,name", collection);
+	struct vbd_ctl_answer answer;
+	const json_t *items;
+
+	if (vbd_ctl_call(line->ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer) == VBD_CTL_OK) {
+		items = vbd_ctl_json_at(answer.json, "items");
+		for (size_t i = 0; i < json_array_size(items); i++) {
+			const json_t *item = json_array_get(items, i);
+			const char *name = vbd_ctl_json_text(item, "name");
+			char *id = vbd_ctl_cell_text(vbd_ctl_json_at(item, "id"));
+
+			if (name && is_harmless(name))
+				offer(line, name);
+			if (is_harmless(id))
+				offer(line, id);
+			free(id);
+		}
+	}
+	vbd_ctl_answer_fini(&answer);
+	free(path);
+}
+
+/* The values that a placeholder stands for. */
+static void offer_values(const struct line *line, const char *placeholder)
+{
+	static const struct {
+		const char *placeholder;
+		const char *collection;
+	} kinds[] = {
+		{"BUFFER", "/v1/buffers"},
+		{"CONNECTION", "/v1/connections"},
+		{"CQ", "/v1/cqs"},
+		{"DEVICE", "/v1/devices"},
+		{"ENDPOINT", "/v1/endpoints"},
+		{"GROUP", "/v1/groups"},
+		{"LISTENER", "/v1/listeners"},
+		{"PD", "/v1/pds"},
+		{"PEER", "/v1/peers"},
+		{"PROBE", "/v1/probes"},
+		{"BENCHMARK", "/v1/benchmarks"},
+		{"SRQ", "/v1/srqs"},
+		{"TRANSFER", "/v1/transfers"},
+		{"WINDOW", "/v1/windows"},
+	};
+
+	if (strcmp(placeholder, "FILE") == 0)
+		puts(":file");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(kinds); i++) {
+		if (strcmp(placeholder, kinds[i].placeholder) == 0)
+			offer_objects(line, kinds[i].collection);
+	}
+	while (strchr(placeholder, '|') || islower((unsigned char)*placeholder)) {
+		size_t len = strcspn(placeholder, "|");
+		char *word = vbd_ctl_must(strndup(placeholder, len));
+
+		offer(line, word);
+		free(word);
+		placeholder += len;
+		if (!*placeholder)
+			break;
+		placeholder++;
+	}
+}
+
+static void offer_operands(const struct line *line)
+{
+	char *operand = vbd_ctl_command_operand(line->command, line->operands);
+
+	if (operand)
+		offer_values(line, operand);
+	free(operand);
+}
+
+/* Errors have no place on a line that is being typed. */
+static void silence(void)
+{
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)dup2(fd, STDERR_FILENO);
+	(void)close(fd);
+}
+
+enum vbd_ctl_exit vbd_ctl_complete(struct vbd_ctl *ctl)
+{
+	struct line line = {
+		.ctl = ctl,
+		.words = ctl->args.operands,
+		.count = ctl->args.operand_count - 1,
+		.last = ctl->args.operands[ctl->args.operand_count - 1],
+		.pending = VBD_CTL_OPT_END,
+	};
+
+	silence();
+	for (size_t i = 0; i < line.count; i++)
+		take_word(&line, i);
+	if (vbd_ctl_open(ctl) != VBD_CTL_OK)
+		return VBD_CTL_USAGE;
+	ctl->http.patience_s = PATIENCE_S;
+	if (line.pending != VBD_CTL_OPT_END)
+		offer_values(&line, vbd_ctl_opt_spec(line.pending)->placeholder);
+	else if (*line.last == '-')
+		offer_options(&line);
+	else if (line.group)
+		offer_verbs(&line);
+	else if (line.command)
+		offer_operands(&line);
+	else
+		offer_commands(&line);
+	return VBD_CTL_OK;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* verbsctl: sees and drives the connections of a verbsd over its HTTP API. */
+#include "cmd/verbsctl/common/call.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool wants_color(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) &&
+	       !(term && strcmp(term, "dumb") == 0);
+}
+
+static enum vbd_ctl_exit run(struct vbd_ctl *ctl)
+{
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+
+	ctl->json = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_JSON);
+	ctl->color = wants_color();
+	/* Completion takes the server from the line that is being typed. */
+	if (ctl->args.command->run != vbd_ctl_complete)
+		exit_status = vbd_ctl_open(ctl);
+	if (exit_status == VBD_CTL_OK)
+		exit_status = ctl->args.command->run(ctl);
+	vbd_ctl_http_fini(&ctl->http);
+	return exit_status;
+}
+
+int main(int argc, char **argv)
+{
+	struct vbd_ctl ctl = {0};
+	enum vbd_ctl_exit exit_status;
+
+	/* Only for the width of characters: numbers keep their point in every country. */
+	(void)setlocale(LC_CTYPE, "");
+	exit_status = vbd_ctl_args_parse(argc, argv, &ctl.args);
+	if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_VERSION))
+		puts("verbsctl " VBD_VERSION);
+	else if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_HELP))
+		vbd_ctl_args_help(&ctl.args, stdout);
+	else if (exit_status == VBD_CTL_OK)
+		exit_status = run(&ctl);
+	/* A full disk shows only here; who lost its output has not succeeded. */
+	if ((fflush(stdout) != 0 || ferror(stdout)) && exit_status == VBD_CTL_OK)
+		exit_status = vbd_ctl_fail("standard output: %s", strerror(errno));
+	return (int)exit_status;
+}

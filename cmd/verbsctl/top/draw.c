@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cmd/verbsctl/top/draw.h"
+
+#include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/common/text.h"
+#include "cmd/verbsctl/top/screen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Less than this shows nothing that could be read. */
+#define LEAST_LINES   6
+#define LEAST_COLUMNS 24
+
+/* Lines of a picture: three above the titles, and one below the rows. */
+#define HEAD_LINES 3
+#define FOOT_LINES 1
+
+/* Where the texts behind the labels begin. */
+#define DETAIL_INDENT 16
+#define HELP_INDENT   17
+
+static const char list_help[] =
+	"q quit  enter detail  / filter  < > sort by  r reverse  a ended ones  ? all keys";
+static const char typing_help[] = "enter keep the filter  esc as it was before";
+static const char page_help[] = "q quit  esc back";
+
+static size_t columns_of_screen(void)
+{
+	size_t lines, columns;
+
+	vbd_ctl_screen_size(&lines, &columns);
+	return columns;
+}
+
+static size_t lines_of_screen(void)
+{
+	size_t lines, columns;
+
+	vbd_ctl_screen_size(&lines, &columns);
+	return lines;
+}
+
+size_t vbd_ctl_top_page_lines(void)
+{
+	size_t lines = lines_of_screen();
+	size_t others = HEAD_LINES + 1 + FOOT_LINES;
+
+	return lines > others ? lines - others : 0;
+}
+
+/* A whole line, made harmless and freed. */
+static void put_line(size_t line, enum vbd_ctl_style style, char *text)
+{
+	char *safe = vbd_ctl_text_safe(text, strlen(text));
+
+	vbd_ctl_screen_put(line, 0, columns_of_screen(), style, safe);
+	free(safe);
+	free(text);
+}
+
+static char *uptime_of(const json_t *stats)
+{
+	uint64_t s = vbd_ctl_json_uint(stats, "uptime_ms") / 1000;
+
+	if (s < 86400)
+		return vbd_ctl_format(
+			"%d:%02d:%02d", (int)(s / 3600), (int)(s / 60 % 60), (int)(s % 60));
+	return vbd_ctl_format("%llu d %d:%02d", (unsigned long long)(s / 86400),
+		(int)(s / 3600 % 24), (int)(s / 60 % 60));
+}
+
+static void draw_title(const struct vbd_ctl_top_picture *picture)
+{
+	char *uptime = uptime_of(picture->stats);
+
+	put_line(0, VBD_CTL_STYLE_BOLD,
+		vbd_ctl_format("verbsd%s%s at %s%s%s", picture->version ? " " : "",
+			picture->version ? picture->version : "", picture->server,
+			picture->stats ? ", up " : "", picture->stats ? uptime : ""));
+	free(uptime);
+}
+
+static void draw_summary(const struct vbd_ctl_top_picture *picture)
+{
+	char *sent = vbd_ctl_short_count(picture->rows->sent_rate);
+	char *received = vbd_ctl_short_count(picture->rows->received_rate);
+	const json_t *stats = picture->stats;
+
+	if (stats)
+		put_line(1, VBD_CTL_STYLE_PLAIN,
+			vbd_ctl_format("%llu open, %llu established  sent %s/s  recv %s/s  "
+				       "transfers %llu  ended: %llu closed, %llu failed",
+				(unsigned long long)vbd_ctl_json_uint(stats, "connections_open"),
+				(unsigned long long)vbd_ctl_json_uint(
+					stats, "connections_established"),
+				sent, received,
+				(unsigned long long)vbd_ctl_json_uint(stats, "transfers_running"),
+				(unsigned long long)vbd_ctl_json_uint(stats, "connections_closed"),
+				(unsigned long long)vbd_ctl_json_uint(
+					stats, "connections_failed")));
+	free(received);
+	free(sent);
+}
+
+static char *order_of(
+	const struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
+{
+	const char *name = vbd_ctl_top_column_spec(view->sort)->name;
+	bool partly = picture->total > picture->rows->count;
+	char *part = partly ? vbd_ctl_format(", the newest %zu of %llu", picture->rows->count,
+				      (unsigned long long)picture->total)
+			    : vbd_ctl_format("%s", "");
+	char *filter = view->filter[0] ? vbd_ctl_format(", filter \"%s\": %zu of %zu", view->filter,
+						 view->shown_count, picture->rows->count)
+				       : vbd_ctl_format("%s", "");
+	char *text = vbd_ctl_format("sorted by %s%s%s%s%s", name, view->reverse ? ", reversed" : "",
+		view->ended ? ", ended ones too" : "", part, filter);
+
+	free(filter);
+	free(part);
+	return text;
+}
+
+/* The line between summary and titles has what matters most now. */
+static void draw_news(
+	const struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
+{
+	if (picture->trouble)
+		put_line(2, VBD_CTL_STYLE_ALARM,
+			vbd_ctl_format("stale since %u s: %s; trying again", picture->stale_s,
+				picture->trouble));
+	else if (view->typing)
+		put_line(2, VBD_CTL_STYLE_BOLD, vbd_ctl_format("filter: %s_", view->filter));
+	else if (picture->news)
+		put_line(2, VBD_CTL_STYLE_BOLD, vbd_ctl_format("%s", picture->news));
+	else if (view->page == VBD_CTL_TOP_LIST)
+		put_line(2, VBD_CTL_STYLE_PLAIN, order_of(view, picture));
+}
+
+static enum vbd_ctl_style style_of_state(const struct vbd_ctl_row *row)
+{
+	if (strcmp(row->state, "established") == 0)
+		return VBD_CTL_STYLE_GOOD;
+	return strcmp(row->state, "failed") == 0 ? VBD_CTL_STYLE_BAD : VBD_CTL_STYLE_PLAIN;
+}
+
+/* One line of the table: the titles, if @row is NULL. */
+static void draw_row(const struct vbd_ctl_top_view *view, const struct vbd_ctl_top_layout *layout,
+	size_t line, const struct vbd_ctl_row *row, enum vbd_ctl_style style)
+{
+	size_t at = 0;
+
+	vbd_ctl_screen_put(line, 0, columns_of_screen(), style, "");
+	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
+		enum vbd_ctl_top_column column = (enum vbd_ctl_top_column)i;
+		const struct vbd_ctl_top_column_spec *spec = vbd_ctl_top_column_spec(column);
+		enum vbd_ctl_style cell_style = style;
+		char *cell, *fit;
+
+		if (!layout->width[i])
+			continue;
+		if (!row && column == view->sort)
+			cell_style = VBD_CTL_STYLE_BOLD;
+		else if (row && column == VBD_CTL_TOP_STATE && style == VBD_CTL_STYLE_PLAIN)
+			cell_style = style_of_state(row);
+		cell = row ? vbd_ctl_top_cell(row, column) : vbd_ctl_format("%s", spec->title);
+		fit = vbd_ctl_text_fit(cell, layout->width[i], spec->right);
+		vbd_ctl_screen_put(line, at, layout->width[i], cell_style, fit);
+		at += layout->width[i] + 1;
+		free(fit);
+		free(cell);
+	}
+}
+
+static void draw_nothing(
+	const struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
+{
+	const char *text = "waiting for the first answer";
+
+	if (picture->stats && picture->rows->count)
+		text = "none of them matches the filter; esc takes it away";
+	else if (picture->stats)
+		text = view->ended ? "no connections"
+				   : "no open connections; press a for those that ended";
+	put_line(HEAD_LINES + 1, VBD_CTL_STYLE_PLAIN, vbd_ctl_format("%s", text));
+}
+
+static void draw_list(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
+{
+	size_t lines = vbd_ctl_top_page_lines();
+	struct vbd_ctl_top_layout layout = vbd_ctl_top_layout(
+		view->shown, view->shown_count, columns_of_screen(), view->ended);
+
+	vbd_ctl_top_view_settle(view, lines);
+	draw_row(view, &layout, HEAD_LINES, NULL, VBD_CTL_STYLE_BAR);
+	for (size_t i = 0; i < lines && view->first + i < view->shown_count; i++) {
+		size_t at = view->first + i;
+
+		draw_row(view, &layout, HEAD_LINES + 1 + i, view->shown[at],
+			at == view->chosen_at ? VBD_CTL_STYLE_BAR : VBD_CTL_STYLE_PLAIN);
+	}
+	if (view->shown_count == 0)
+		draw_nothing(view, picture);
+}
+
+/* A text of many lines, as far as it is scrolled down. */
+static void draw_text(struct vbd_ctl_top_view *view, const char *lines, size_t indent)
+{
+	char *text = vbd_ctl_text_wrap(lines, columns_of_screen(), indent);
+	size_t room = vbd_ctl_top_page_lines() + 1;
+	const char *from = text;
+	size_t count = 0;
+
+	for (const char *at = text; *at; at++)
+		count += *at == '\n';
+	if (view->scroll + room > count)
+		view->scroll = count > room ? count - room : 0;
+	for (size_t i = 0; i < view->scroll; i++)
+		from = strchr(from, '\n') + 1;
+	for (size_t i = 0; i < room && *from; i++) {
+		size_t len = strcspn(from, "\n");
+
+		put_line(HEAD_LINES + i, VBD_CTL_STYLE_PLAIN,
+			vbd_ctl_format("%.*s", (int)len, from));
+		from += len + 1;
+	}
+	free(text);
+}
+
+/* What every key does. */
+static char *help_text(void)
+{
+	char *text = NULL;
+	size_t text_len = 0;
+	FILE *out = vbd_ctl_must(open_memstream(&text, &text_len));
+
+	fputs("up down k j      choose a connection; pgup, pgdn, home, end go further\n"
+	      "enter            everything about it; esc goes back\n"
+	      "/                show only those with this text in name, state, peer, device, "
+	      "reason or id\n"
+	      "esc              all of them again\n"
+	      "a                those that ended as well, or only open ones again\n"
+	      "r                turn the order round\n"
+	      "< >              sort by the next column to the left or right\n"
+	      "q                quit\n"
+	      "\nSort by, and a second time the other way round:\n",
+		out);
+	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
+		const struct vbd_ctl_top_column_spec *spec =
+			vbd_ctl_top_column_spec((enum vbd_ctl_top_column)i);
+
+		fprintf(out, "%c  %-10s%s", spec->letter, spec->name, i % 4 == 3 ? "\n" : "  ");
+	}
+	fputs("\n\nSENT and RECV are payload of work requests that completed here, /s per second.\n"
+	      "CQ is how full the connection's completion queue is, RTT the last round trip of a "
+	      "probe on it.\n",
+		out);
+	(void)fclose(out);
+	return vbd_ctl_must(text);
+}
+
+static void draw_page(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
+{
+	char *help;
+
+	switch (view->page) {
+	case VBD_CTL_TOP_LIST:
+		draw_list(view, picture);
+		break;
+	case VBD_CTL_TOP_DETAIL:
+		draw_text(view, picture->detail ? picture->detail : "waiting for the answer",
+			DETAIL_INDENT);
+		break;
+	case VBD_CTL_TOP_HELP:
+		help = help_text();
+		draw_text(view, help, HELP_INDENT);
+		free(help);
+		break;
+	}
+}
+
+void vbd_ctl_top_draw(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
+{
+	const char *help = view->typing			    ? typing_help
+			   : view->page == VBD_CTL_TOP_LIST ? list_help
+							    : page_help;
+
+	vbd_ctl_screen_clear();
+	if (lines_of_screen() < LEAST_LINES || columns_of_screen() < LEAST_COLUMNS) {
+		put_line(0, VBD_CTL_STYLE_PLAIN,
+			vbd_ctl_format("needs %d x %d", LEAST_COLUMNS, LEAST_LINES));
+	} else {
+		draw_title(picture);
+		draw_summary(picture);
+		draw_news(view, picture);
+		draw_page(view, picture);
+		put_line(lines_of_screen() - 1, VBD_CTL_STYLE_PLAIN, vbd_ctl_format("%s", help));
+	}
+	vbd_ctl_screen_show();
+}

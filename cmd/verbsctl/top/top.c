@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* top. */
+#include "cmd/verbsctl/common/call.h"
+
+#include "cmd/verbsctl/commands/connection.h"
+#include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/top/columns.h"
+#include "cmd/verbsctl/top/draw.h"
+#include "cmd/verbsctl/top/rows.h"
+#include "cmd/verbsctl/top/screen.h"
+#include "cmd/verbsctl/top/view.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define INTERVAL_MS	  1000
+#define LEAST_INTERVAL_MS 100
+#define NEWS_NS		  (10 * VBD_NS_PER_S)
+#define REDRAW_NS	  (500 * VBD_NS_PER_MS) /* while nothing but time goes on */
+#define SLOW_NS		  (3 * VBD_NS_PER_S)	/* an answer that takes longer is told */
+
+/* One page is all that is asked for: a person reads the newest thousand at most. */
+#define LIST_QUERY "?limit=1000&sort=-id&fields=id,name,state,device,peer,cq,counters,end"
+#define CQ_PATH	   "/v1/cqs?limit=1000&fields=id,capacity_cqe,outstanding_cqe"
+
+#define ELSEWHERE "`verbsctl ls` and `verbsctl stats --watch` print line by line"
+
+struct top {
+	struct vbd_ctl *ctl;
+	struct vbd_ctl_top_view view;
+	struct vbd_ctl_rows rows;
+	json_t *stats;
+	char *server_id; /* of the run that the rows are of */
+	char *version;
+	char *detail;
+	uint64_t detail_id; /* of the connection that it is of */
+	uint64_t total;
+	bool knows_rtt; /* the server has round trips */
+	bool refetch;	/* a key asked for something that is not there yet */
+
+	char *trouble;
+	const char *news;
+	uint64_t news_ns;  /* since when */
+	uint64_t asked_ns; /* when the answer that is waited for was asked for; 0 for none */
+	uint64_t fresh_ns; /* when all that is shown was answered */
+	uint64_t drawn_ns;
+};
+
+static void draw(struct top *top)
+{
+	uint64_t now_ns = vbd_clock_mono_ns();
+	bool slow = top->asked_ns && now_ns - top->asked_ns > SLOW_NS;
+	const struct vbd_ctl_top_picture picture = {
+		.server = top->ctl->http.shown,
+		.version = top->version,
+		.stats = top->stats,
+		.rows = &top->rows,
+		.total = top->total,
+		.trouble = top->trouble ? top->trouble
+			   : slow	? "it does not answer"
+					: NULL,
+		.stale_s = (unsigned int)((now_ns - top->fresh_ns) / VBD_NS_PER_S),
+		.news = top->news && now_ns - top->news_ns < NEWS_NS ? top->news : NULL,
+		.detail = top->detail_id == top->view.chosen ? top->detail : NULL,
+	};
+
+	vbd_ctl_top_draw(&top->view, &picture);
+	top->drawn_ns = now_ns;
+}
+
+/* Does what the keys say that come within @wait_ms, and returns after the first of them. */
+static void take_key(struct top *top, unsigned int wait_ms)
+{
+	int key = vbd_ctl_screen_key(wait_ms);
+
+	if (key == VBD_CTL_KEY_NONE)
+		return;
+	if (vbd_ctl_top_view_key(&top->view, &top->rows, key, vbd_ctl_top_page_lines()) ==
+		VBD_CTL_TOP_FETCH)
+		top->refetch = true;
+	draw(top);
+}
+
+/* A server that does not answer must not take the keyboard away. */
+static bool on_idle(void *arg)
+{
+	struct top *top = arg;
+
+	take_key(top, 0);
+	if (vbd_clock_mono_ns() - top->drawn_ns > REDRAW_NS)
+		draw(top);
+	return !top->view.quit;
+}
+
+static void tell_trouble(struct top *top, enum vbd_ctl_outcome outcome,
+	const struct vbd_ctl_answer *answer, const char *why)
+{
+	json_t *problem = json_loadb(answer->body, answer->body_len, 0, NULL);
+	const char *title = vbd_ctl_json_text(problem, "title");
+
+	free(top->trouble);
+	if (outcome != VBD_CTL_ANSWERED)
+		top->trouble = vbd_ctl_format("%s", why ? why : "interrupted");
+	else if (title)
+		top->trouble = vbd_ctl_format("%s", title);
+	else
+		top->trouble = vbd_ctl_format("HTTP %ld is no answer of verbsd", answer->status);
+	json_decref(problem);
+}
+
+/* GET without a word on the terminal. Returns NULL, and leaves what is wrong in top->trouble. */
+static json_t *get(struct top *top, const char *path, long *ret_status)
+{
+	const struct vbd_ctl_request request = {
+		.method = "GET", .path = path, .idle = on_idle, .idle_arg = top};
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_outcome outcome;
+	json_t *json = NULL;
+	char *why;
+
+	outcome = vbd_ctl_http_perform(&top->ctl->http, &request, &answer, &why);
+	if (outcome == VBD_CTL_ANSWERED && answer.status == 200)
+		json = json_loadb(answer.body, answer.body_len, 0, NULL);
+	if (!json)
+		tell_trouble(top, outcome, &answer, why);
+	*ret_status = answer.status;
+	vbd_ctl_answer_fini(&answer);
+	free(why);
+	return json;
+}
+
+/* Asks for what the whole daemon counts, which also says which run of it answers. */
+static bool fetch_stats(struct top *top)
+{
+	long status;
+	json_t *stats = get(top, "/v1/stats", &status);
+	const char *id = vbd_ctl_json_text(stats, "server_id");
+	json_t *index;
+
+	if (!stats)
+		return false;
+	json_decref(top->stats);
+	top->stats = stats;
+	if (id && top->server_id && strcmp(id, top->server_id) == 0)
+		return true;
+	if (top->server_id) {
+		top->news = "verbsd was restarted: these are other connections";
+		top->news_ns = vbd_clock_mono_ns();
+	}
+	vbd_ctl_rows_fini(&top->rows);
+	vbd_ctl_top_view_take(&top->view, &top->rows);
+	free(top->server_id);
+	top->server_id = id ? vbd_ctl_format("%s", id) : NULL;
+	index = get(top, "/v1", &status);
+	free(top->version);
+	top->version = index ? vbd_ctl_cell_text(vbd_ctl_json_at(index, "version")) : NULL;
+	json_decref(index);
+	return index;
+}
+
+static json_t *get_list(struct top *top)
+{
+	const char *state = top->view.ended ? "" : "&state=open";
+	long status;
+	char *path = vbd_ctl_format(
+		"/v1/connections" LIST_QUERY "%s%s", top->knows_rtt ? ",rtt" : "", state);
+	json_t *list = get(top, path, &status);
+
+	free(path);
+	if (list || status != 400 || !top->knows_rtt)
+		return list;
+	/* An older daemon refuses a member that it does not know. */
+	top->knows_rtt = false;
+	return get_list(top);
+}
+
+static bool fetch_list(struct top *top)
+{
+	long status;
+	json_t *list = get_list(top);
+	uint64_t at_ns = vbd_clock_mono_ns();
+	json_t *cqs = list ? get(top, CQ_PATH, &status) : NULL;
+	struct vbd_ctl_rows rows;
+
+	if (cqs) {
+		vbd_ctl_rows_init(vbd_ctl_json_at(list, "items"), vbd_ctl_json_at(cqs, "items"),
+			at_ns, top->rows.at_ns ? &top->rows : NULL, &rows);
+		vbd_ctl_top_view_take(&top->view, &rows);
+		vbd_ctl_rows_fini(&top->rows);
+		top->rows = rows;
+		top->total = vbd_ctl_json_uint(list, "total");
+	}
+	json_decref(list);
+	json_decref(cqs);
+	return cqs;
+}
+
+/* What is known of one connection, and what explains it. NULL: it could not be asked for. */
+static char *detail_of(struct top *top, uint64_t id)
+{
+	char *path = vbd_ctl_format("/v1/connections/%llu", (unsigned long long)id);
+	char *explain = vbd_ctl_format("%s/explain", path);
+	long status;
+	json_t *connection = get(top, path, &status);
+	json_t *explanation = connection ? get(top, explain, &status) : NULL;
+	char *text = NULL;
+	size_t text_len = 0;
+	FILE *out;
+
+	free(explain);
+	free(path);
+	if (!explanation && status != 404) {
+		json_decref(connection);
+		return NULL;
+	}
+	out = vbd_ctl_must(open_memstream(&text, &text_len));
+	if (connection)
+		vbd_ctl_connection_put(connection, explanation, out);
+	else
+		fputs("verbsd no longer knows this connection\n", out);
+	(void)fclose(out);
+	json_decref(explanation);
+	json_decref(connection);
+	return vbd_ctl_must(text);
+}
+
+static bool fetch_detail(struct top *top)
+{
+	uint64_t id = top->view.chosen;
+	char *detail = detail_of(top, id);
+
+	if (!detail)
+		return false;
+	free(top->detail);
+	top->detail = detail;
+	top->detail_id = id;
+	return true;
+}
+
+/* Asks for all that the page shows. What is there stays when that fails. */
+static void fetch(struct top *top)
+{
+	bool fresh;
+
+	top->refetch = false;
+	top->asked_ns = vbd_clock_mono_ns();
+	fresh = fetch_stats(top) && fetch_list(top) &&
+		(top->view.page != VBD_CTL_TOP_DETAIL || fetch_detail(top));
+	top->asked_ns = 0;
+	if (!fresh)
+		return;
+	free(top->trouble);
+	top->trouble = NULL;
+	top->fresh_ns = vbd_clock_mono_ns();
+}
+
+static void run(struct top *top, uint64_t interval_ms)
+{
+	while (!top->view.quit) {
+		uint64_t next_ns = vbd_clock_mono_ns() + interval_ms * VBD_NS_PER_MS;
+		uint64_t now_ns;
+
+		fetch(top);
+		draw(top);
+		while (!top->view.quit && !top->refetch && (now_ns = vbd_clock_mono_ns()) < next_ns)
+			take_key(top, (unsigned int)((next_ns - now_ns) / VBD_NS_PER_MS) + 1);
+	}
+}
+
+/* Takes what the command line says into the view. */
+static enum vbd_ctl_exit take_options(struct top *top, uint64_t *ret_interval_ms)
+{
+	const struct vbd_ctl_args *args = &top->ctl->args;
+	const char *sort = args->text[VBD_CTL_OPT_TOP_SORT];
+	const char *filter = args->text[VBD_CTL_OPT_FILTER];
+
+	*ret_interval_ms = INTERVAL_MS;
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_TOP_INTERVAL))
+		*ret_interval_ms = args->number[VBD_CTL_OPT_TOP_INTERVAL];
+	top->view.sort = sort ? vbd_ctl_top_column_of_name(sort) : VBD_CTL_TOP_SENT_RATE;
+	top->view.ended = vbd_ctl_args_has(args, VBD_CTL_OPT_ALL);
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return vbd_ctl_usage("top: needs a terminal to draw on; " ELSEWHERE);
+	if (top->ctl->json)
+		return vbd_ctl_usage("top: draws on a terminal; `verbsctl ls --json` prints JSON");
+	if (*ret_interval_ms < LEAST_INTERVAL_MS)
+		return vbd_ctl_usage("top: --interval must be %d ms at least", LEAST_INTERVAL_MS);
+	if (top->view.sort == VBD_CTL_TOP_COLUMN_END)
+		return vbd_ctl_usage("top: --sort must be one of %s, not \"%s\"",
+			vbd_ctl_opt_spec(VBD_CTL_OPT_TOP_SORT)->placeholder, sort);
+	if (filter && strlen(filter) >= sizeof(top->view.filter))
+		return vbd_ctl_usage("top: --filter is too long");
+	if (filter)
+		memcpy(top->view.filter, filter, strlen(filter) + 1);
+	return VBD_CTL_OK;
+}
+
+/* Before the terminal is taken over, so that what is wrong is told as everywhere else. */
+static enum vbd_ctl_exit try_server(struct vbd_ctl *ctl)
+{
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_call(ctl, "GET", "/v1/stats", NULL, VBD_CTL_NO_WAIT, &answer);
+
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+static void fini(struct top *top)
+{
+	vbd_ctl_top_view_fini(&top->view);
+	vbd_ctl_rows_fini(&top->rows);
+	json_decref(top->stats);
+	free(top->server_id);
+	free(top->version);
+	free(top->detail);
+	free(top->trouble);
+}
+
+enum vbd_ctl_exit vbd_ctl_top(struct vbd_ctl *ctl)
+{
+	struct top top = {
+		.ctl = ctl,
+		.knows_rtt = true,
+		.fresh_ns = vbd_clock_mono_ns(),
+	};
+	uint64_t interval_ms;
+	const char *why;
+	enum vbd_ctl_exit exit_status = take_options(&top, &interval_ms);
+
+	if (exit_status == VBD_CTL_OK)
+		exit_status = try_server(ctl);
+	if (exit_status == VBD_CTL_OK && !vbd_ctl_screen_open(ctl->color, &why))
+		exit_status = vbd_ctl_usage("top: %s; " ELSEWHERE, why);
+	if (exit_status == VBD_CTL_OK)
+		run(&top, interval_ms);
+	vbd_ctl_screen_close();
+	fini(&top);
+	return exit_status;
+}
