@@ -52,7 +52,7 @@ static json_t *encode_qp(const struct vbd_conn *conn)
 	const bool known = info->path_known && !info->iwarp;
 	const bool sends = info->sends_known && !info->iwarp;
 	/* What is acknowledged can be repeated; UC knows nothing of that. */
-	const bool acks = conn->params.transport == VBD_TRANSPORT_RC;
+	const bool acks = conn->params.qp.transport == VBD_TRANSPORT_RC;
 	struct vbd_encoder out;
 
 	if (!conn->had_qp)
@@ -160,7 +160,8 @@ static json_t *encode_inbox(const struct vbd_connection *connection)
 	struct vbd_encoder out = vbd_encode_begin();
 
 	vbd_put_u64(&out, "messages", connection->inbox.count);
-	vbd_put_u64(&out, "capacity", params->service == VBD_SERVICE_INBOX ? params->rq_depth : 0);
+	vbd_put_u64(&out, "capacity",
+		params->qp.service == VBD_SERVICE_INBOX ? params->qp.rq_depth : 0);
 	return vbd_encode_end(&out);
 }
 
@@ -250,7 +251,7 @@ json_t *vbd_encode_connection(
 		vbd_put_null(&out, "role");
 	else
 		vbd_put_text(&out, "role", conn->passive ? "passive" : "active");
-	vbd_put_text(&out, "transport", vbd_transport_name(conn->params.transport));
+	vbd_put_text(&out, "transport", vbd_transport_name(conn->params.qp.transport));
 	put_bringup(&out, conn);
 	vbd_put_text_or_null(&out, "device", conn->device_name);
 	vbd_put_u64_or_null(&out, "port_num", conn->port_num != 0, conn->port_num);
@@ -264,7 +265,7 @@ json_t *vbd_encode_connection(
 	vbd_put_u64_or_null(&out, "cq", conn->cq_id != 0, conn->cq_id);
 	vbd_put(&out, "counters", encode_counters(conn));
 	vbd_put_u64_or_null(&out, "lost_packets",
-		conn->params.transport == VBD_TRANSPORT_UC &&
+		conn->params.qp.transport == VBD_TRANSPORT_UC &&
 			!(conn->pd && vbd_buffers_writable(connection->daemon, conn->pd)),
 		conn->lost_packets);
 	vbd_put(&out, "inbox", encode_inbox(connection));

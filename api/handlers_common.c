@@ -72,12 +72,14 @@ int vbd_object_compare_name(const void *a, const void *b)
 	return strcmp(((const struct vbd_object *)a)->name, ((const struct vbd_object *)b)->name);
 }
 
-#define QP_FIELD(member) VBD_FIELD_AT(struct vbd_qp_input, params.member)
-#define QP_UINT(member, min_, max_)                                                     \
-	{                                                                               \
-		.name = #member, .type = VBD_FIELD_UINT, QP_FIELD(member), .min = min_, \
-		.max = max_                                                             \
+#define QP_FIELD(member) VBD_FIELD_AT(struct vbd_qp_input, params.qp.member)
+#define UINT(name_, member, min_, max_)                                                     \
+	{                                                                                   \
+		.name = name_, .type = VBD_FIELD_UINT,                                      \
+		VBD_FIELD_AT(struct vbd_qp_input, params.member), .min = min_, .max = max_, \
 	}
+#define QP_UINT(member, min, max)   UINT(#member, qp.member, min, max)
+#define CONN_UINT(member, min, max) UINT(#member, member, min, max)
 
 #define QP_REF(member)                                                                             \
 	{                                                                                          \
@@ -112,13 +114,13 @@ const struct vbd_field vbd_qp_fields[VBD_QP_FIELD_COUNT] = {
 	QP_UINT(max_recv_sge, 1, VBD_SGES_MAX),
 	QP_UINT(inline_bytes, 0, 1024),
 	QP_UINT(signal_every, 1, 16384),
-	QP_UINT(retry_count, 0, 7),
-	QP_UINT(rnr_retry, 0, 7),
-	QP_UINT(ack_timeout, 0, 31),
-	QP_UINT(min_rnr_timer, 0, 31),
-	QP_UINT(responder_resources, 0, 255),
-	QP_UINT(initiator_depth, 0, 255),
-	QP_UINT(path_mtu_bytes, 256, 4096),
+	CONN_UINT(retry_count, 0, 7),
+	CONN_UINT(rnr_retry, 0, 7),
+	CONN_UINT(ack_timeout, 0, 31),
+	CONN_UINT(min_rnr_timer, 0, 31),
+	CONN_UINT(responder_resources, 0, 255),
+	CONN_UINT(initiator_depth, 0, 255),
+	CONN_UINT(path_mtu_bytes, 256, 4096),
 };
 
 struct vbd_qp_input vbd_qp_input_default(void)
@@ -133,17 +135,17 @@ enum vbd_status vbd_qp_input_merge(
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/path_mtu_bytes",
 			"/qp/path_mtu_bytes must be 256, 512, 1024, 2048 or 4096, not %u",
 			qp->params.path_mtu_bytes);
-	if (qp->params.signal_every > qp->params.sq_depth)
+	if (qp->params.qp.signal_every > qp->params.qp.sq_depth)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/signal_every",
 			"signal_every is %u; the send queue holds %u work requests",
-			qp->params.signal_every, qp->params.sq_depth);
+			qp->params.qp.signal_every, qp->params.qp.sq_depth);
 	if (!service_seen)
 		return VBD_OK;
-	if (qp->service_seen && qp->params.service != service)
+	if (qp->service_seen && qp->params.qp.service != service)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/service",
 			"service says %s and qp.service says %s", vbd_service_names[service],
-			vbd_service_names[qp->params.service]);
-	qp->params.service = service;
+			vbd_service_names[qp->params.qp.service]);
+	qp->params.qp.service = service;
 	return VBD_OK;
 }
 
@@ -160,23 +162,23 @@ json_t *vbd_encode_params(const struct vbd_conn_params *params)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
-	vbd_put_text(&out, "service", vbd_service_name(params->service));
-	vbd_put_u64(&out, "sq_depth", params->sq_depth);
-	vbd_put_u64(&out, "rq_depth", params->rq_depth);
-	vbd_put_u64(&out, "recv_size_bytes", params->recv_size_bytes);
-	vbd_put_u64(&out, "max_send_sge", params->max_send_sge);
-	vbd_put_u64(&out, "max_recv_sge", params->max_recv_sge);
-	vbd_put_u64(&out, "inline_bytes", params->inline_bytes);
-	vbd_put_u64(&out, "signal_every", params->signal_every);
+	vbd_put_text(&out, "service", vbd_service_name(params->qp.service));
+	vbd_put_u64(&out, "sq_depth", params->qp.sq_depth);
+	vbd_put_u64(&out, "rq_depth", params->qp.rq_depth);
+	vbd_put_u64(&out, "recv_size_bytes", params->qp.recv_size_bytes);
+	vbd_put_u64(&out, "max_send_sge", params->qp.max_send_sge);
+	vbd_put_u64(&out, "max_recv_sge", params->qp.max_recv_sge);
+	vbd_put_u64(&out, "inline_bytes", params->qp.inline_bytes);
+	vbd_put_u64(&out, "signal_every", params->qp.signal_every);
 	vbd_put_u64(&out, "retry_count", params->retry_count);
 	vbd_put_u64(&out, "rnr_retry", params->rnr_retry);
 	vbd_put_u64(&out, "ack_timeout", params->ack_timeout);
 	vbd_put_u64(&out, "min_rnr_timer", params->min_rnr_timer);
 	vbd_put_u64(&out, "responder_resources", params->responder_resources);
 	vbd_put_u64(&out, "initiator_depth", params->initiator_depth);
-	vbd_put_u64_or_null(&out, "pd", params->pd_id != 0, params->pd_id);
-	vbd_put_u64_or_null(&out, "cq", params->cq_id != 0, params->cq_id);
-	vbd_put_u64_or_null(&out, "srq", params->srq_id != 0, params->srq_id);
+	vbd_put_u64_or_null(&out, "pd", params->qp.pd_id != 0, params->qp.pd_id);
+	vbd_put_u64_or_null(&out, "cq", params->qp.cq_id != 0, params->qp.cq_id);
+	vbd_put_u64_or_null(&out, "srq", params->qp.srq_id != 0, params->qp.srq_id);
 	vbd_put_u64_or_null(
 		&out, "path_mtu_bytes", params->path_mtu_bytes != 0, params->path_mtu_bytes);
 	return vbd_encode_end(&out);

@@ -24,16 +24,16 @@ static json_t *encode_qp(const struct vbd_endpoint_params *params)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
-	vbd_put_text(&out, "service", vbd_service_name(params->service));
-	vbd_put_u64(&out, "sq_depth", params->sq_depth);
-	vbd_put_u64(&out, "rq_depth", params->rq_depth);
-	vbd_put_u64(&out, "recv_size_bytes", params->recv_size_bytes);
-	vbd_put_u64(&out, "max_send_sge", params->max_send_sge);
-	vbd_put_u64(&out, "max_recv_sge", params->max_recv_sge);
-	vbd_put_u64(&out, "inline_bytes", params->inline_bytes);
-	vbd_put_u64(&out, "signal_every", params->signal_every);
-	vbd_put_u64_or_null(&out, "pd", params->pd_id != 0, params->pd_id);
-	vbd_put_u64_or_null(&out, "cq", params->cq_id != 0, params->cq_id);
+	vbd_put_text(&out, "service", vbd_service_name(params->qp.service));
+	vbd_put_u64(&out, "sq_depth", params->qp.sq_depth);
+	vbd_put_u64(&out, "rq_depth", params->qp.rq_depth);
+	vbd_put_u64(&out, "recv_size_bytes", params->qp.recv_size_bytes);
+	vbd_put_u64(&out, "max_send_sge", params->qp.max_send_sge);
+	vbd_put_u64(&out, "max_recv_sge", params->qp.max_recv_sge);
+	vbd_put_u64(&out, "inline_bytes", params->qp.inline_bytes);
+	vbd_put_u64(&out, "signal_every", params->qp.signal_every);
+	vbd_put_u64_or_null(&out, "pd", params->qp.pd_id != 0, params->qp.pd_id);
+	vbd_put_u64_or_null(&out, "cq", params->qp.cq_id != 0, params->qp.cq_id);
 	return vbd_encode_end(&out);
 }
 
@@ -57,7 +57,8 @@ static json_t *encode_inbox(const struct vbd_endpoint_record *record)
 	struct vbd_encoder out = vbd_encode_begin();
 
 	vbd_put_u64(&out, "messages", record->inbox.count);
-	vbd_put_u64(&out, "capacity", params->service == VBD_SERVICE_INBOX ? params->rq_depth : 0);
+	vbd_put_u64(&out, "capacity",
+		params->qp.service == VBD_SERVICE_INBOX ? params->qp.rq_depth : 0);
 	return vbd_encode_end(&out);
 }
 
@@ -199,7 +200,7 @@ struct endpoint_create {
 	bool service_seen;
 };
 
-#define QP_FIELD(member) VBD_FIELD_AT(struct endpoint_qp_input, params.member)
+#define QP_FIELD(member) VBD_FIELD_AT(struct endpoint_qp_input, params.qp.member)
 #define QP_UINT(member, min_, max_)                                                     \
 	{                                                                               \
 		.name = #member, .type = VBD_FIELD_UINT, QP_FIELD(member), .min = min_, \
@@ -273,15 +274,15 @@ static const struct vbd_field create_fields[] = {
 static enum vbd_status merge_service(struct endpoint_create *input, struct vbd_error *err)
 {
 	if (input->service_seen) {
-		if (input->qp.service_seen && input->qp.params.service != input->service)
+		if (input->qp.service_seen && input->qp.params.qp.service != input->service)
 			return vbd_error_input(err, VBD_E_BAD_VALUE, "/service",
 				"service says %s and qp.service says %s",
 				vbd_service_name(input->service),
-				vbd_service_name(input->qp.params.service));
-		input->qp.params.service = input->service;
+				vbd_service_name(input->qp.params.qp.service));
+		input->qp.params.qp.service = input->service;
 	}
 	/* A transfer's receive would find the route header in the client's buffer. */
-	if (input->qp.params.service == VBD_SERVICE_NONE)
+	if (input->qp.params.qp.service == VBD_SERVICE_NONE)
 		return vbd_error_input(err, VBD_E_NOT_SUPPORTED,
 			input->service_seen ? "/service" : "/qp/service",
 			"an endpoint keeps or drops its messages (inbox, sink); receives of a "
@@ -296,10 +297,10 @@ static enum vbd_status check_members(const struct endpoint_create *input, struct
 	if (!input->addr && (input->port_seen || input->private_data.data))
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/addr",
 			"/addr is missing: without it the endpoint does not listen");
-	if (params->signal_every > params->sq_depth)
+	if (params->qp.signal_every > params->qp.sq_depth)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/signal_every",
-			"signal_every is %u, the send queue holds %u", params->signal_every,
-			params->sq_depth);
+			"signal_every is %u, the send queue holds %u", params->qp.signal_every,
+			params->qp.sq_depth);
 	return VBD_OK;
 }
 
@@ -316,7 +317,7 @@ static enum vbd_status find_resources(
 			vbd_blame(err, "/qp/pd");
 			return VBD_E_NOT_FOUND;
 		}
-		qp->params.pd_id = pd->id;
+		qp->params.qp.pd_id = pd->id;
 	}
 	if (qp->cq_seen) {
 		cq = vbd_cq_find_ref(daemon, vbd_ref_text(&qp->cq, text), err);
@@ -324,7 +325,7 @@ static enum vbd_status find_resources(
 			vbd_blame(err, "/qp/cq");
 			return VBD_E_NOT_FOUND;
 		}
-		qp->params.cq_id = cq->id;
+		qp->params.qp.cq_id = cq->id;
 	}
 	return VBD_OK;
 }

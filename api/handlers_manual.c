@@ -141,7 +141,7 @@ static enum vbd_status decode_create(
 		.params = input.qp.params,
 		.how = input.how,
 	};
-	spec->params.transport = input.transport;
+	spec->params.qp.transport = input.transport;
 	spec->how.stay_in_reset = input.initial_state != INITIAL_INIT;
 	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
 	vbd_copy_text(spec->device, sizeof(spec->device), input.device);

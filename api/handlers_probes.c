@@ -168,7 +168,7 @@ static enum vbd_status create(
 		vbd_blame(err, "/connection");
 		return VBD_E_NOT_FOUND;
 	}
-	fill_defaults(&input, connection->conn->params.service);
+	fill_defaults(&input, connection->conn->params.qp.service);
 	const struct vbd_probe_spec spec = {
 		.connection = connection,
 		.kind = (enum vbd_probe_kind)input.kind,

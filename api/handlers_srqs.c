@@ -263,14 +263,14 @@ static enum vbd_status find_named(
 	if (qp->pd_seen) {
 		const struct vbd_pd *pd = vbd_pd_find_ref(daemon, vbd_ref_text(&qp->pd, text), err);
 
-		qp->params.pd_id = pd ? pd->id : 0;
+		qp->params.qp.pd_id = pd ? pd->id : 0;
 		if (!pd)
 			vbd_blame(err, "/qp/pd");
 	}
 	if (qp->cq_seen) {
 		const struct vbd_cq *cq = vbd_cq_find_ref(daemon, vbd_ref_text(&qp->cq, text), err);
 
-		qp->params.cq_id = cq ? cq->id : 0;
+		qp->params.qp.cq_id = cq ? cq->id : 0;
 		if (!cq)
 			vbd_blame(err, "/qp/cq");
 	}
@@ -278,7 +278,7 @@ static enum vbd_status find_named(
 		const struct vbd_srq *srq =
 			vbd_srq_find_ref(daemon, vbd_ref_text(&qp->srq, text), err);
 
-		qp->params.srq_id = srq ? srq->id : 0;
+		qp->params.qp.srq_id = srq ? srq->id : 0;
 		if (!srq)
 			vbd_blame(err, "/qp/srq");
 	}

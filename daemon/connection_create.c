@@ -27,7 +27,7 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 	const struct vbd_config_limits *limits = &daemon->config->limits;
 	/* The receives of an SRQ were counted when it was made. */
 	uint64_t receive_bytes =
-		params->srq_id ? 0 : (uint64_t)params->rq_depth * params->recv_size_bytes;
+		params->qp.srq_id ? 0 : (uint64_t)params->qp.rq_depth * params->qp.recv_size_bytes;
 	uint64_t taken_bytes = vbd_receives_bytes(daemon);
 
 	if (daemon->connections_open >= limits->connections) {
@@ -63,7 +63,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
 	status = vbd_daemon_accepts_work(daemon, err);
 	if (!status)
 		status = vbd_service_check(
-			params->service, params->transport, params->recv_size_bytes, err);
+			params->qp.service, params->qp.transport, params->qp.recv_size_bytes, err);
 	if (!status)
 		status = check_limits(daemon, params, &receive_bytes, err);
 	if (status)
@@ -233,7 +233,7 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 	enum vbd_status status;
 
 	status = vbd_device_choose(daemon, spec->device, &device, err);
-	if (!status && spec->params.transport == VBD_TRANSPORT_UC)
+	if (!status && spec->params.qp.transport == VBD_TRANSPORT_UC)
 		status = vbd_device_require(device, VBD_CAP_UC, err);
 	if (!status)
 		status = vbd_manual_choose(device, &spec->how, &local, err);

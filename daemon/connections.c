@@ -65,8 +65,8 @@ enum vbd_status vbd_connection_accept(struct vbd_connection *connection,
 		status = check_private_data(
 			connection, &how->private_data, VBD_CM_MESSAGE_REPLY, err);
 	if (!status && how->service >= 0)
-		status = vbd_service_check((enum vbd_service)how->service, params->transport,
-			params->recv_size_bytes, err);
+		status = vbd_service_check((enum vbd_service)how->service, params->qp.transport,
+			params->qp.recv_size_bytes, err);
 	if (status)
 		return status;
 	if (connection->conn->state == VBD_CONN_REQUESTED) {
@@ -78,7 +78,7 @@ enum vbd_status vbd_connection_accept(struct vbd_connection *connection,
 				return status;
 		}
 		if (how->service >= 0)
-			connection->conn->params.service = (enum vbd_service)how->service;
+			connection->conn->params.qp.service = (enum vbd_service)how->service;
 		if (how->private_data_seen) {
 			connection->conn->cm.private_data = how->private_data;
 			connection->conn->cm.private_data.message = VBD_CM_MESSAGE_REPLY;

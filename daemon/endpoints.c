@@ -164,7 +164,7 @@ static enum vbd_status check_messages(const struct vbd_daemon *daemon,
 {
 	uint64_t limit = daemon->config->limits.messages_bytes;
 	uint64_t receive_bytes =
-		(uint64_t)params->rq_depth * (params->recv_size_bytes + VBD_GRH_BYTES);
+		(uint64_t)params->qp.rq_depth * (params->qp.recv_size_bytes + VBD_GRH_BYTES);
 
 	if (receive_bytes > limit - daemon->messages_bytes) {
 		if (err && err->status == VBD_OK)

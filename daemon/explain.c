@@ -98,7 +98,7 @@ static void gather_qp(const struct vbd_conn *conn, struct vbd_facts *facts)
 {
 	const struct vbd_qp_info *info = &conn->qp_info;
 
-	facts->reliable = conn->params.transport == VBD_TRANSPORT_RC;
+	facts->reliable = conn->params.qp.transport == VBD_TRANSPORT_RC;
 	facts->iwarp = facts->iwarp || info->iwarp;
 	facts->soft_roce = info->soft_roce;
 	facts->path_mtu_bytes = info->path_known && !info->iwarp ? info->path_mtu_bytes : 0;
@@ -152,9 +152,9 @@ static void gather_state(const struct vbd_connection *connection, struct vbd_fac
 		facts->deadline_ms = conn->deadline_ms;
 		facts->waited_ms = (vbd_clock_mono_ns() - conn->deadline_since_ns) / VBD_NS_PER_MS;
 	}
-	if (params->service == VBD_SERVICE_INBOX && !params->srq_id) {
+	if (params->qp.service == VBD_SERVICE_INBOX && !params->qp.srq_id) {
 		facts->inbox_messages = connection->inbox.count;
-		facts->inbox_capacity = params->rq_depth;
+		facts->inbox_capacity = params->qp.rq_depth;
 	}
 }
 

@@ -137,8 +137,8 @@ static enum vbd_status check_spec(const struct vbd_daemon *daemon,
 	enum vbd_status status = check_addr(spec, ret_addr, err);
 
 	if (!status)
-		status = vbd_service_check(spec->params.service, spec->params.transport,
-			spec->params.recv_size_bytes, err);
+		status = vbd_service_check(spec->params.qp.service, spec->params.qp.transport,
+			spec->params.qp.recv_size_bytes, err);
 	if (!status && spec->cm.device[0])
 		status = vbd_device_choose(daemon, spec->cm.device, &device, err);
 	if (!status && device)
@@ -177,7 +177,7 @@ enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_
 		VBD_KIND_LISTENER, listener->object.id, VBD_REASON_NONE,
 		"listens on %s port %u, accept %s, service %s",
 		vbd_addr_format(&listener->addr, text), vbd_addr_port(&listener->addr),
-		vbd_accept_name(listener->accept), vbd_service_name(listener->params.service));
+		vbd_accept_name(listener->accept), vbd_service_name(listener->params.qp.service));
 	*ret_listener = listener;
 	return VBD_OK;
 

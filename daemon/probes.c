@@ -185,7 +185,7 @@ static void on_deadline(void *arg)
 
 static enum vbd_status check_rping(const struct vbd_probe_spec *spec, struct vbd_error *err)
 {
-	enum vbd_service service = spec->connection->conn->params.service;
+	enum vbd_service service = spec->connection->conn->params.qp.service;
 
 	if (service != VBD_SERVICE_RPING_CLIENT)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/connection",
@@ -206,12 +206,12 @@ static enum vbd_status check_ack(const struct vbd_probe_spec *spec, struct vbd_e
 	if (spec->size_bytes)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/size_bytes",
 			"a ping of kind ack has no bytes; it writes nothing");
-	if (conn->params.transport != VBD_TRANSPORT_RC)
+	if (conn->params.qp.transport != VBD_TRANSPORT_RC)
 		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/connection",
 			"connection %llu is %s, which acknowledges nothing; a probe of kind ack "
 			"needs rc",
 			(unsigned long long)spec->connection->object.id,
-			vbd_transport_name(conn->params.transport));
+			vbd_transport_name(conn->params.qp.transport));
 	return VBD_OK;
 }
 
@@ -219,16 +219,16 @@ static enum vbd_status check_echo(const struct vbd_probe_spec *spec, struct vbd_
 {
 	const struct vbd_conn_params *params = &spec->connection->conn->params;
 
-	if (params->service != VBD_SERVICE_SINK)
+	if (params->qp.service != VBD_SERVICE_SINK)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/connection",
 			"connection %llu has the service %s; a probe of kind echo needs sink here, "
 			"and echo at the peer",
 			(unsigned long long)spec->connection->object.id,
-			vbd_service_name(params->service));
-	if (params->transport != VBD_TRANSPORT_RC && !spec->interval_ms)
+			vbd_service_name(params->qp.service));
+	if (params->qp.transport != VBD_TRANSPORT_RC && !spec->interval_ms)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/interval_ms",
 			"over %s a ping may be lost: the next one needs an interval",
-			vbd_transport_name(params->transport));
+			vbd_transport_name(params->qp.transport));
 	return VBD_OK;
 }
 

@@ -157,8 +157,8 @@ static void add_user(struct vbd_resource_users *users, const char *plural, uint6
 static uint64_t named_id(const struct vbd_conn_params *params, const struct kind *kind)
 {
 	if (kind == &pds)
-		return params->pd_id;
-	return kind == &cqs ? params->cq_id : params->srq_id;
+		return params->qp.pd_id;
+	return kind == &cqs ? params->qp.cq_id : params->qp.srq_id;
 }
 
 static void add_those_who_name(const struct vbd_daemon *daemon, const struct kind *kind,
@@ -186,8 +186,8 @@ static void add_those_who_name(const struct vbd_daemon *daemon, const struct kin
 			VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object);
 		const struct vbd_endpoint_params *params = &record->endpoint->params;
 
-		if (!record->ended && ((kind == &pds && params->pd_id == id) ||
-					      (kind == &cqs && params->cq_id == id)))
+		if (!record->ended && ((kind == &pds && params->qp.pd_id == id) ||
+					      (kind == &cqs && params->qp.cq_id == id)))
 			add_user(users, "endpoints", object->id);
 	}
 }
@@ -426,9 +426,9 @@ enum vbd_status vbd_srq_drop(struct vbd_daemon *daemon, struct vbd_srq *srq, str
 enum vbd_status vbd_params_check_resources(const struct vbd_daemon *daemon,
 	const struct vbd_conn_params *params, struct vbd_error *err)
 {
-	const struct vbd_srq *srq = vbd_fabric_srq(daemon->fabric, params->srq_id);
-	const struct vbd_cq *cq = vbd_fabric_cq(daemon->fabric, params->cq_id);
-	const struct vbd_pd *pd = vbd_fabric_pd(daemon->fabric, params->pd_id);
+	const struct vbd_srq *srq = vbd_fabric_srq(daemon->fabric, params->qp.srq_id);
+	const struct vbd_cq *cq = vbd_fabric_cq(daemon->fabric, params->qp.cq_id);
+	const struct vbd_pd *pd = vbd_fabric_pd(daemon->fabric, params->qp.pd_id);
 	char one[40];
 
 	if (!srq && pd && cq && pd->device != cq->device)
@@ -437,7 +437,7 @@ enum vbd_status vbd_params_check_resources(const struct vbd_daemon *daemon,
 			cq->device->name, pd->device->name);
 	if (!srq)
 		return VBD_OK;
-	if (params->service == VBD_SERVICE_NONE)
+	if (params->qp.service == VBD_SERVICE_NONE)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/srq",
 			"without a service the client posts the receives: none can be an SRQ's");
 	if (cq && cq != srq->cq)

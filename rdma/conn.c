@@ -13,27 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-struct vbd_conn_params vbd_conn_params_default(void)
-{
-	return (struct vbd_conn_params){
-		.service = VBD_SERVICE_INBOX,
-		.sq_depth = 64,
-		.rq_depth = 16,
-		.recv_size_bytes = 4096,
-		.max_send_sge = 4,
-		.max_recv_sge = 1,
-		.inline_bytes = VBD_INLINE_BYTES,
-		.signal_every = 1,
-		.retry_count = 4, /* 7 never ends on rxe (rxe_comp.c, 6.1) */
-		.rnr_retry = 7, /* a slow reader holds its sender back; transfers have deadlines */
-		.ack_timeout =
-			14, /* 67 ms: a dead peer is noticed in 0.4 s instead of 8 (rdma_cm's 19) */
-		.min_rnr_timer = 12, /* 0.64 ms; the 0 that rdma_cm leaves there is 655 ms */
-		.responder_resources = 16,
-		.initiator_depth = 16,
-	};
-}
-
 static struct vbd_conn *allocate(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
 	const struct vbd_conn_ops *ops, void *ops_arg)
@@ -149,7 +128,7 @@ enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
 	conn->state = VBD_CONN_REQUESTED;
 	conn->cm_id = request->id;
 	vbd_pv_set_id_context(conn->cm_id, &conn->tag);
-	vbd_conn_take_device_name(conn);
+	vbd_conn_cm_take_device_name(conn);
 	vbd_conn_cm_take_addresses(conn);
 	vbd_conn_cm_take_peer_data(conn, request);
 	*ret_conn = conn;
@@ -176,7 +155,7 @@ enum vbd_status vbd_conn_accept(struct vbd_conn *conn, struct vbd_error *err)
 	if (status)
 		return status;
 	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "accept", "service %s",
-		vbd_service_name(conn->params.service));
+		vbd_service_name(conn->params.qp.service));
 	vbd_conn_raise(conn, VBD_CONN_EV_CMD_ACCEPT);
 	return VBD_OK;
 }

@@ -13,6 +13,7 @@
 #include "rdma/cm_params.h"
 #include "rdma/conn_fsm.h"
 #include "rdma/conn_manual.h"
+#include "rdma/conn_params.h"
 #include "rdma/device.h"
 #include "rdma/reason.h"
 #include "rdma/timeline.h"
@@ -25,37 +26,6 @@ struct rdma_cm_id;
 struct ibv_qp;
 struct vbd_conn;
 struct vbd_fabric;
-
-/* What a connection gets. The defaults are vbd_conn_params_default(). */
-struct vbd_conn_params {
-	enum vbd_qp_transport transport; /* RC or UC */
-	enum vbd_service service;
-	uint32_t sq_depth;	  /* 1 to 16384 */
-	uint32_t rq_depth;	  /* 1 to 16384 */
-	uint32_t recv_size_bytes; /* 1 to 1 MiB */
-	uint32_t max_send_sge;	  /* 1 to VBD_SGES_MAX */
-	uint32_t max_recv_sge;	  /* 1 to VBD_SGES_MAX */
-	uint32_t inline_bytes;	  /* 0 to 1024 */
-	uint32_t signal_every;	  /* 1 to sq_depth */
-	uint8_t retry_count;	  /* 0 to 7; 7 is for ever on Soft-RoCE, seven elsewhere */
-	uint8_t rnr_retry;	  /* 0 to 7; 7 is for ever */
-	uint8_t ack_timeout;	  /* 4.096 us * 2^n, 0 to 31; 0 is for ever */
-	uint8_t min_rnr_timer;	  /* IBTA code, 0 to 31 */
-	uint8_t responder_resources;
-	uint8_t initiator_depth;
-	uint64_t pd_id;		 /* 0: the SRQ's, or the device's default one */
-	uint64_t cq_id;		 /* 0: the SRQ's, or any */
-	uint64_t srq_id;	 /* 0: receives of its own */
-	uint32_t path_mtu_bytes; /* 256 to 4096, at most; 0 for the path's own */
-};
-
-/** vbd_conn_params_default - RC, 64 sends, 16 receives of 4096 bytes, 64 bytes inline, retry 4,
- * rnr_retry 7, ack_timeout 14, min_rnr_timer 12 */
-struct vbd_conn_params vbd_conn_params_default(void);
-
-/** vbd_conn_params_check - not_supported if @device lacks something that @params ask for */
-enum vbd_status vbd_conn_params_check(const struct vbd_conn_params *params,
-	const struct vbd_device *device, struct vbd_error *err) VBD_MUST_CHECK;
 
 /* The QP's facts as last learnt from ibv_query_qp(3) or the CM. `known` until RTR is false for
  * those of the path. */

@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 /* How long the kernel may look for a neighbour or a path; the connection's own deadline may be
@@ -35,6 +36,17 @@ static void take_addr(struct sockaddr_storage *to, const struct sockaddr *from, 
 static uint32_t scope_of(const struct sockaddr_storage *addr)
 {
 	return addr->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)addr)->sin6_scope_id : 0;
+}
+
+void vbd_conn_cm_take_device_name(struct vbd_conn *conn)
+{
+	/* NULL after ADDR_RESOLVED has been seen where the node GUID is 0 (rdma-core PR #1547). */
+	const char *name = vbd_pv_id_device(conn->cm_id);
+
+	if (!name)
+		return;
+	(void)snprintf(conn->device_name, sizeof(conn->device_name), "%s", name);
+	conn->port_num = vbd_pv_id_port_num(conn->cm_id);
 }
 
 void vbd_conn_cm_take_addresses(struct vbd_conn *conn)
@@ -143,7 +155,7 @@ enum vbd_status vbd_conn_cm_resolve(
 
 enum vbd_status vbd_conn_cm_resolve_route(struct vbd_conn *conn, struct vbd_error *err)
 {
-	vbd_conn_take_device_name(conn);
+	vbd_conn_cm_take_device_name(conn);
 	vbd_conn_cm_take_addresses(conn);
 	if (conn->cm.device[0] && strcmp(conn->device_name, conn->cm.device) != 0)
 		return vbd_error_set(err, VBD_E_ROUTE_ERROR,

@@ -26,6 +26,9 @@ struct rdma_conn_param vbd_conn_cm_param(const struct vbd_conn *conn);
 /** vbd_conn_cm_reject - tell the peer no, with the reason and the private data there are */
 void vbd_conn_cm_reject(struct vbd_conn *conn);
 
+/** vbd_conn_cm_take_device_name - remember the device and port that the CM id is bound to */
+void vbd_conn_cm_take_device_name(struct vbd_conn *conn);
+
 /** vbd_conn_cm_take_addresses - remember both addresses of the CM id */
 void vbd_conn_cm_take_addresses(struct vbd_conn *conn);
 

@@ -210,7 +210,7 @@ static int to_init(const struct vbd_conn *conn, struct ibv_qp_attr *attr)
 	attr->port_num = conn->manual.local.port_num;
 	/* What the CM would allow; which memory it reaches is the buffers' to say. */
 	attr->qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-	if (conn->params.transport == VBD_TRANSPORT_RC)
+	if (conn->params.qp.transport == VBD_TRANSPORT_RC)
 		attr->qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 	return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
 }
@@ -223,7 +223,7 @@ static int to_rtr(const struct vbd_conn *conn, struct ibv_qp_attr *attr)
 	attr->path_mtu = (enum ibv_mtu)vbd_mtu_of_bytes(path_mtu_bytes(&conn->manual));
 	attr->dest_qp_num = conn->manual.remote.qpn;
 	attr->rq_psn = conn->manual.remote.psn;
-	if (conn->params.transport == VBD_TRANSPORT_RC)
+	if (conn->params.qp.transport == VBD_TRANSPORT_RC)
 		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
 	return mask;
 }
@@ -235,7 +235,7 @@ static int to_rts(const struct vbd_conn *conn, struct ibv_qp_attr *attr)
 	if (conn->qp_info.state == IBV_QPS_SQD)
 		return IBV_QP_STATE;
 	attr->sq_psn = conn->manual.local.psn;
-	if (conn->params.transport == VBD_TRANSPORT_RC)
+	if (conn->params.qp.transport == VBD_TRANSPORT_RC)
 		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 			IBV_QP_MAX_QP_RD_ATOMIC;
 	return mask;

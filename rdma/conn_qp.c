@@ -18,30 +18,11 @@
 /* Packet numbers have 24 bits. */
 #define PSN_MASK 0xffffffU
 
-void vbd_conn_take_device_name(struct vbd_conn *conn)
-{
-	/* NULL after ADDR_RESOLVED has been seen where the node GUID is 0 (rdma-core PR #1547). */
-	const char *name = vbd_pv_id_device(conn->cm_id);
-
-	if (!name)
-		return;
-	(void)snprintf(conn->device_name, sizeof(conn->device_name), "%s", name);
-	conn->port_num = vbd_pv_id_port_num(conn->cm_id);
-}
-
 uint8_t vbd_conn_lowered(uint8_t wanted, uint32_t limit, uint8_t peer)
 {
 	if (wanted > limit)
 		wanted = (uint8_t)limit;
 	return wanted < peer ? wanted : peer;
-}
-
-enum vbd_status vbd_conn_params_check(const struct vbd_conn_params *params,
-	const struct vbd_device *device, struct vbd_error *err)
-{
-	if (params->path_mtu_bytes)
-		return vbd_device_require(device, VBD_CAP_PATH_MTU, err);
-	return VBD_OK;
 }
 
 static enum vbd_status missing(const char *kind, uint64_t id, struct vbd_error *err)
@@ -59,22 +40,22 @@ static enum vbd_status take_resources(
 	struct vbd_pd *pd = device->pd;
 	char one[40];
 
-	if (params->srq_id) {
-		srq = vbd_fabric_srq(conn->fabric, params->srq_id);
+	if (params->qp.srq_id) {
+		srq = vbd_fabric_srq(conn->fabric, params->qp.srq_id);
 		if (!srq)
-			return missing("shared receive queue", params->srq_id, err);
+			return missing("shared receive queue", params->qp.srq_id, err);
 		pd = srq->pd;
 	}
-	if (params->pd_id) {
-		pd = vbd_fabric_pd(conn->fabric, params->pd_id);
+	if (params->qp.pd_id) {
+		pd = vbd_fabric_pd(conn->fabric, params->qp.pd_id);
 		if (!pd || !pd->ibv_pd)
-			return missing("protection domain", params->pd_id, err);
+			return missing("protection domain", params->qp.pd_id, err);
 	}
 	if (pd->device != device)
 		return vbd_error_set(err, VBD_E_BAD_VALUE,
 			"the connection is on %s, and what it shall use on %s", device->name,
 			pd->device->name);
-	(void)snprintf(one, sizeof(one), "srq %llu", (unsigned long long)params->srq_id);
+	(void)snprintf(one, sizeof(one), "srq %llu", (unsigned long long)params->qp.srq_id);
 	if (srq && vbd_pd_require_same(srq->pd, one, pd, "the connection", err) != VBD_OK)
 		return VBD_E_PD_MISMATCH;
 	conn->device = device;
@@ -92,7 +73,7 @@ static enum vbd_status take_device(struct vbd_conn *conn, struct vbd_error *err)
 	enum vbd_status status;
 
 	if (conn->cm_id)
-		vbd_conn_take_device_name(conn);
+		vbd_conn_cm_take_device_name(conn);
 	device = vbd_fabric_device(conn->fabric, conn->device_name);
 	if (!device)
 		return vbd_error_set(err, VBD_E_NO_DEVICE, "no device \"%s\" to make a QP on",
@@ -109,7 +90,7 @@ static enum vbd_status take_device(struct vbd_conn *conn, struct vbd_error *err)
 /* The receives of an SRQ have their room already. */
 static uint32_t cqe_needed(const struct vbd_conn *conn)
 {
-	return conn->params.sq_depth + (conn->params.srq_id ? 0 : conn->params.rq_depth);
+	return conn->params.qp.sq_depth + (conn->params.qp.srq_id ? 0 : conn->params.qp.rq_depth);
 }
 
 static enum vbd_status admit(struct vbd_conn *conn, struct vbd_cq **ret_cq, struct vbd_error *err)
@@ -117,13 +98,13 @@ static enum vbd_status admit(struct vbd_conn *conn, struct vbd_cq **ret_cq, stru
 	uint32_t cqe = cqe_needed(conn);
 	struct vbd_cq *cq = conn->srq ? conn->srq->cq : NULL;
 
-	if (!cq && !conn->params.cq_id)
+	if (!cq && !conn->params.qp.cq_id)
 		return vbd_fabric_admit(conn->fabric, conn->device, cqe, ret_cq, err);
 	if (!cq)
-		cq = vbd_fabric_cq(conn->fabric, conn->params.cq_id);
+		cq = vbd_fabric_cq(conn->fabric, conn->params.qp.cq_id);
 	if (!cq)
 		return vbd_error_set(err, VBD_E_NOT_FOUND, "there is no completion queue '%llu'",
-			(unsigned long long)conn->params.cq_id);
+			(unsigned long long)conn->params.qp.cq_id);
 	if (cq->device != conn->device)
 		return vbd_error_set(err, VBD_E_BAD_VALUE, "cq %llu is of %s, the connection on %s",
 			(unsigned long long)cq->id, cq->device->name, conn->device->name);
@@ -133,12 +114,12 @@ static enum vbd_status admit(struct vbd_conn *conn, struct vbd_cq **ret_cq, stru
 
 static enum vbd_status check_receives(const struct vbd_conn *conn, struct vbd_error *err)
 {
-	if (!conn->srq || conn->params.service != VBD_SERVICE_NONE)
+	if (!conn->srq || conn->params.qp.service != VBD_SERVICE_NONE)
 		return VBD_OK;
 	return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/srq",
 		"with the service none a client posts the receives; those of srq %llu are there "
 		"already",
-		(unsigned long long)conn->params.srq_id);
+		(unsigned long long)conn->params.qp.srq_id);
 }
 
 /* The default is lowered to what the device has; more than that is refused. */
@@ -146,39 +127,40 @@ static enum vbd_status check_sges(const struct vbd_conn *conn, struct vbd_error 
 {
 	const struct vbd_conn_params *params = &conn->params;
 	uint32_t of_device = conn->device->attr.max_sge;
-	bool send = params->max_send_sge > of_device &&
-		    params->max_send_sge > vbd_conn_params_default().max_send_sge;
+	bool send = params->qp.max_send_sge > of_device &&
+		    params->qp.max_send_sge > vbd_qp_params_default().max_send_sge;
 
-	if (!send && params->max_recv_sge <= of_device)
+	if (!send && params->qp.max_recv_sge <= of_device)
 		return VBD_OK;
 	return vbd_error_input(err, VBD_E_OUT_OF_RANGE,
 		send ? "/qp/max_send_sge" : "/qp/max_recv_sge",
 		"%s is %u; a work request of device %s has %u ranges at most",
 		send ? "max_send_sge" : "max_recv_sge",
-		send ? params->max_send_sge : params->max_recv_sge, conn->device_name, of_device);
+		send ? params->qp.max_send_sge : params->qp.max_recv_sge, conn->device_name,
+		of_device);
 }
 
 static uint32_t lowered_sges(const struct vbd_conn *conn)
 {
 	uint32_t of_device = conn->device->attr.max_sge;
 
-	return conn->params.max_send_sge < of_device ? conn->params.max_send_sge : of_device;
+	return conn->params.qp.max_send_sge < of_device ? conn->params.qp.max_send_sge : of_device;
 }
 
 static enum vbd_status make_channel(struct vbd_conn *conn, struct vbd_error *err)
 {
 	const struct vbd_channel_limits limits = {
-		.transport = conn->params.transport,
-		.sq_depth = conn->params.sq_depth,
-		.rq_depth = conn->srq ? conn->srq->depth : conn->params.rq_depth,
+		.transport = conn->params.qp.transport,
+		.sq_depth = conn->params.qp.sq_depth,
+		.rq_depth = conn->srq ? conn->srq->depth : conn->params.qp.rq_depth,
 		.recv_size_bytes =
-			conn->srq ? conn->srq->recv_size_bytes : conn->params.recv_size_bytes,
+			conn->srq ? conn->srq->recv_size_bytes : conn->params.qp.recv_size_bytes,
 		.srq = conn->srq,
 		.max_send_sge = lowered_sges(conn),
-		.max_recv_sge = conn->params.max_recv_sge,
-		.inline_bytes = conn->params.inline_bytes,
-		.signal_every = conn->params.signal_every,
-		.service = conn->params.service,
+		.max_recv_sge = conn->params.qp.max_recv_sge,
+		.inline_bytes = conn->params.qp.inline_bytes,
+		.signal_every = conn->params.qp.signal_every,
+		.service = conn->params.qp.service,
 	};
 	enum vbd_status status;
 	struct vbd_cq *cq;
@@ -246,7 +228,7 @@ static enum vbd_status create_qp(struct vbd_conn *conn, struct vbd_error *err)
 				.max_recv_sge = channel->limits.max_recv_sge,
 				.max_inline_data = channel->limits.inline_bytes,
 			},
-		.qp_type = conn->params.transport == VBD_TRANSPORT_UC ? IBV_QPT_UC : IBV_QPT_RC,
+		.qp_type = conn->params.qp.transport == VBD_TRANSPORT_UC ? IBV_QPT_UC : IBV_QPT_RC,
 	};
 	enum vbd_status status;
 
@@ -353,7 +335,7 @@ enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct 
 		status = vbd_pv_init_qp_attr(conn->cm_id, attr, ret_mask, err);
 	if (!status)
 		apply_params(conn, attr, *ret_mask);
-	if (!status && state == IBV_QPS_RTR && conn->params.transport == VBD_TRANSPORT_UC)
+	if (!status && state == IBV_QPS_RTR && conn->params.qp.transport == VBD_TRANSPORT_UC)
 		begin_counting(conn, attr);
 	return status;
 }
@@ -472,7 +454,7 @@ void vbd_conn_refresh_qp(struct vbd_conn *conn)
 	info->rqpn = attr.dest_qp_num;
 	info->sq_psn = attr.sq_psn;
 	info->rq_psn = attr.rq_psn;
-	if (conn->params.transport == VBD_TRANSPORT_UC && attr.qp_state != IBV_QPS_ERR)
+	if (conn->params.qp.transport == VBD_TRANSPORT_UC && attr.qp_state != IBV_QPS_ERR)
 		count_lost(conn, attr.rq_psn);
 	info->path_mtu_bytes = vbd_mtu_bytes((int)attr.path_mtu);
 	info->ack_timeout = attr.timeout;

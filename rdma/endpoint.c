@@ -25,18 +25,11 @@
 
 struct vbd_endpoint_params vbd_endpoint_params_default(void)
 {
-	return (struct vbd_endpoint_params){
-		.service = VBD_SERVICE_INBOX,
-		.sq_depth = 64,
-		.rq_depth = 16,
-		.recv_size_bytes = 4096,
-		.max_recv_sge = 1,
-		.inline_bytes = VBD_INLINE_BYTES,
-		.signal_every = 1,
-		.qkey = VBD_CM_QKEY,
-		.port_num = 1,
-		.gid_index = -1,
-	};
+	struct vbd_endpoint_params params = {
+		.qp = vbd_qp_params_default(), .qkey = VBD_CM_QKEY, .port_num = 1, .gid_index = -1};
+
+	params.qp.transport = VBD_TRANSPORT_UD;
+	return params;
 }
 
 /* An event on its way through the table. */
@@ -252,7 +245,7 @@ static enum vbd_status bind_device(struct vbd_endpoint *endpoint, const struct s
 static enum vbd_status choose_pd(const struct vbd_endpoint *endpoint, struct vbd_device *device,
 	struct vbd_pd **ret_pd, struct vbd_error *err)
 {
-	uint64_t pd_id = endpoint->params.pd_id;
+	uint64_t pd_id = endpoint->params.qp.pd_id;
 	struct vbd_pd *pd = pd_id ? vbd_fabric_pd(endpoint->fabric, pd_id) : device->pd;
 
 	if (!pd || !pd->ibv_pd || pd->device != device)
@@ -285,8 +278,8 @@ static enum vbd_status take_device(struct vbd_endpoint *endpoint, struct vbd_dev
 		return status;
 	status = vbd_device_require(device, VBD_CAP_UD, err);
 	if (!status)
-		status = vbd_service_check(endpoint->params.service, VBD_TRANSPORT_UD,
-			endpoint->params.recv_size_bytes, err);
+		status = vbd_service_check(endpoint->params.qp.service,
+			endpoint->params.qp.transport, endpoint->params.qp.recv_size_bytes, err);
 	if (status)
 		return status;
 	endpoint->device = device;

@@ -12,6 +12,7 @@
 #include "rdma/channel.h"
 #include "rdma/cm_tag.h"
 #include "rdma/private_data.h"
+#include "rdma/qp_params.h"
 #include "rdma/reason.h"
 
 #include <stdbool.h>
@@ -88,16 +89,7 @@ const char *vbd_endpoint_action_name(enum vbd_endpoint_action action);
 
 /* What an endpoint gets. The defaults are vbd_endpoint_params_default(). */
 struct vbd_endpoint_params {
-	enum vbd_service service;
-	uint32_t sq_depth;	  /* 1 to 16384 */
-	uint32_t rq_depth;	  /* 1 to 16384 */
-	uint32_t recv_size_bytes; /* 1 to 1 MiB, without the route header */
-	uint32_t max_send_sge;	  /* 1 to VBD_SGES_MAX; 0: 4, or what the device has */
-	uint32_t max_recv_sge;
-	uint32_t inline_bytes;
-	uint32_t signal_every; /* 1 to sq_depth */
-	uint64_t pd_id;	       /* 0: the device's default one */
-	uint64_t cq_id;	       /* 0: one of verbsd's own */
+	struct vbd_qp_params qp; /* its transport is UD */
 	uint32_t qkey;
 	uint32_t psn;	  /* of its first send, 24 bits */
 	uint8_t port_num; /* from 1 */
@@ -106,7 +98,7 @@ struct vbd_endpoint_params {
 	struct vbd_private_data reply; /* goes with its answers to SIDR requests */
 };
 
-/** vbd_endpoint_params_default - as a connection's; qkey VBD_CM_QKEY, port 1 */
+/** vbd_endpoint_params_default - vbd_qp_params_default() of UD; qkey VBD_CM_QKEY, port 1 */
 struct vbd_endpoint_params vbd_endpoint_params_default(void);
 
 /* Upward news. All on the control thread; all must be there. */

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_SEND_SGES 4
-
 /* Port, GID, MTU. */
 
 /* The GID that stands for an IP address on RoCE; false for an address of every interface. */
@@ -120,13 +118,13 @@ enum vbd_status vbd_endpoint_choose(struct vbd_endpoint *endpoint, struct vbd_er
 
 static uint32_t cqe_needed(const struct vbd_endpoint *endpoint)
 {
-	return endpoint->params.sq_depth + endpoint->params.rq_depth;
+	return endpoint->params.qp.sq_depth + endpoint->params.qp.rq_depth;
 }
 
 static enum vbd_status admit(
 	struct vbd_endpoint *endpoint, struct vbd_cq **ret_cq, struct vbd_error *err)
 {
-	uint64_t cq_id = endpoint->params.cq_id;
+	uint64_t cq_id = endpoint->params.qp.cq_id;
 	struct vbd_cq *cq;
 
 	if (!cq_id)
@@ -150,25 +148,25 @@ static enum vbd_status make_channel(struct vbd_endpoint *endpoint,
 	enum vbd_status status;
 	struct vbd_cq *cq;
 
-	if (params->max_send_sge > device_sges || params->max_recv_sge > device_sges)
+	if (params->qp.max_send_sge > device_sges &&
+		params->qp.max_send_sge <= vbd_qp_params_default().max_send_sge)
+		params->qp.max_send_sge = device_sges;
+	if (params->qp.max_send_sge > device_sges || params->qp.max_recv_sge > device_sges)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE,
-			params->max_send_sge > device_sges ? "/qp/max_send_sge"
-							   : "/qp/max_recv_sge",
+			params->qp.max_send_sge > device_sges ? "/qp/max_send_sge"
+							      : "/qp/max_recv_sge",
 			"a work request of device %s has %u ranges at most", endpoint->device_name,
 			device_sges);
-	if (!params->max_send_sge)
-		params->max_send_sge =
-			device_sges < DEFAULT_SEND_SGES ? device_sges : DEFAULT_SEND_SGES;
 	limits = (struct vbd_channel_limits){
-		.transport = VBD_TRANSPORT_UD,
-		.sq_depth = params->sq_depth,
-		.rq_depth = params->rq_depth,
-		.recv_size_bytes = params->recv_size_bytes,
-		.max_send_sge = params->max_send_sge,
-		.max_recv_sge = params->max_recv_sge,
-		.inline_bytes = params->inline_bytes,
-		.signal_every = params->signal_every,
-		.service = params->service,
+		.transport = params->qp.transport,
+		.sq_depth = params->qp.sq_depth,
+		.rq_depth = params->qp.rq_depth,
+		.recv_size_bytes = params->qp.recv_size_bytes,
+		.max_send_sge = params->qp.max_send_sge,
+		.max_recv_sge = params->qp.max_recv_sge,
+		.inline_bytes = params->qp.inline_bytes,
+		.signal_every = params->qp.signal_every,
+		.service = params->qp.service,
 	};
 	status = admit(endpoint, &cq, err);
 	if (status)
@@ -195,7 +193,7 @@ static enum vbd_status refused(const struct vbd_endpoint *endpoint, struct ibv_q
 			vbd_pv_destroy_qp(qp);
 			return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/inline_bytes",
 				"device %s has no room for %u bytes in a work request",
-				endpoint->device_name, endpoint->params.inline_bytes);
+				endpoint->device_name, endpoint->params.qp.inline_bytes);
 		}
 	}
 	if (err && err->status == VBD_OK)

@@ -81,9 +81,9 @@ static struct vbd_conn_params small(void)
 {
 	struct vbd_conn_params params = vbd_conn_params_default();
 
-	params.sq_depth = 4;
-	params.rq_depth = 4;
-	params.recv_size_bytes = 64;
+	params.qp.sq_depth = 4;
+	params.qp.rq_depth = 4;
+	params.qp.recv_size_bytes = 64;
 	return params;
 }
 

@@ -18,8 +18,8 @@ static struct rig_conn *connect_with(struct rig *rig, enum vbd_service service, 
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
 
-	params.service = service;
-	params.sq_depth = sq_depth;
+	params.qp.service = service;
+	params.qp.sq_depth = sq_depth;
 	rc = rig_conn_connect(rig, &params);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 	return rc;
@@ -217,8 +217,8 @@ static void test_channel__an_echo_answers_over_the_wire(void **state)
 	struct rig_conn *client, *server;
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 
-	listener->params.service = VBD_SERVICE_ECHO;
-	listener->params.sq_depth = 1;
+	listener->params.qp.service = VBD_SERVICE_ECHO;
+	listener->params.qp.sq_depth = 1;
 	rig_loop_connect(listener, &client, &server);
 	for (uint32_t i = 0; i < 200; i++) {
 		struct rig_transfer *rt;
@@ -296,8 +296,8 @@ static void rping_connect(struct rig *rig, uint32_t sq_depth, struct rping_clien
 {
 	struct rig_listener *listener = rig_listener(rig);
 
-	listener->params.service = VBD_SERVICE_RPING;
-	listener->params.sq_depth = sq_depth;
+	listener->params.qp.service = VBD_SERVICE_RPING;
+	listener->params.qp.sq_depth = sq_depth;
 	rig_loop_connect(listener, &client->rc, ret_server);
 	client->message = rig_mem(rig, 64, 0);
 	client->source = rig_mem(rig, 65536, VBD_ACCESS_REMOTE_READ);

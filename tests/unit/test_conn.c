@@ -981,8 +981,8 @@ static void test_conn__too_deep_queues_are_refused_with_the_limit(void **test_st
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
 
-	params.sq_depth = 16384;
-	params.rq_depth = 16384;
+	params.qp.sq_depth = 16384;
+	params.qp.rq_depth = 16384;
 	vbd_fabric_device(rig->fabric, "fake0")->attr.max_cqe = 1000;
 	rc = rig_conn_connect(rig, &params);
 	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_RESOURCE_ERROR);

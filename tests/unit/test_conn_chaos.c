@@ -71,9 +71,9 @@ static void connect_one(struct chaos *chaos)
 
 	if (alive(chaos->rig) >= ALIVE || chaos->rig->conn_count >= RIG_CONNS - 1)
 		return;
-	params.service = (enum vbd_service)pick(chaos, VBD_SERVICE_COUNT);
-	params.sq_depth = 1 + pick(chaos, 4);
-	params.signal_every = 1 + pick(chaos, params.sq_depth);
+	params.qp.service = (enum vbd_service)pick(chaos, VBD_SERVICE_COUNT);
+	params.qp.sq_depth = 1 + pick(chaos, 4);
+	params.qp.signal_every = 1 + pick(chaos, params.qp.sq_depth);
 	(void)rig_conn_create(chaos->rig, &params);
 }
 
@@ -83,7 +83,7 @@ static void request_one(struct chaos *chaos)
 		return;
 	chaos->listener->accept = pick(chaos, 2);
 	chaos->listener->refuse = pick(chaos, 4) == 0;
-	chaos->listener->params.service = (enum vbd_service)pick(chaos, VBD_SERVICE_COUNT);
+	chaos->listener->params.qp.service = (enum vbd_service)pick(chaos, VBD_SERVICE_COUNT);
 	if (chaos->listener->cm.cm_id && device_present(chaos->rig))
 		(void)fake_connect_request(chaos->listener->cm.cm_id, chaos->rig->device);
 }
@@ -100,7 +100,7 @@ static void transfer_one(struct chaos *chaos, struct rig_conn *rc)
 
 	if (rc->conn->state != VBD_CONN_ESTABLISHED || rig->transfer_count >= RIG_TRANSFERS)
 		return;
-	if (op == VBD_OP_RECV && rc->conn->params.service != VBD_SERVICE_NONE)
+	if (op == VBD_OP_RECV && rc->conn->params.qp.service != VBD_SERVICE_NONE)
 		return;
 	rt = rig_transfer(rc, op, &mem, pick(chaos, 200), 16 + pick(chaos, 40));
 	rt->transfer.inlined = !vbd_op_is_atomic(op);
@@ -174,7 +174,8 @@ static void completion(struct chaos *chaos, struct rig_conn *rc)
 			fake_recv_failed(qp, errors[pick(chaos, 4)], 1);
 		else
 			fake_recv_done(qp, chaos->bytes,
-				rc->conn->params.service == VBD_SERVICE_NONE ? 0 : pick(chaos, 65));
+				rc->conn->params.qp.service == VBD_SERVICE_NONE ? 0
+										: pick(chaos, 65));
 	}
 }
 

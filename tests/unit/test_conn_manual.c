@@ -118,9 +118,9 @@ static struct pair joined(
 	struct pair pair;
 
 	fake_loopback(true);
-	params.transport = transport;
+	params.qp.transport = transport;
 	pair.a = rig_manual(rig, &params, NULL);
-	params.service = service;
+	params.qp.service = service;
 	pair.b = rig_manual(rig, &params, NULL);
 	to_a = peer_of(pair.a);
 	to_b = peer_of(pair.b);

@@ -334,7 +334,7 @@ static void test_fabric__a_flood_of_letters_leaves_the_loop_its_turn(void **stat
 	struct rig_conn *conns[6];
 	unsigned int messages = 0;
 
-	params.rq_depth = 60;
+	params.qp.rq_depth = 60;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++)
 		conns[i] = rig_conn_connect(rig, &params);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++) {

@@ -14,7 +14,7 @@ static struct rig_conn *connect_with(struct rig *rig, struct vbd_conn_params par
 {
 	struct rig_conn *rc;
 
-	fake_receives_optional(params.service == VBD_SERVICE_NONE);
+	fake_receives_optional(params.qp.service == VBD_SERVICE_NONE);
 	rc = rig_conn_connect(rig, &params);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 	return rc;
@@ -24,9 +24,9 @@ static struct rig_conn *connect_none(struct rig *rig, uint32_t rq_depth)
 {
 	struct vbd_conn_params params = rig_params();
 
-	params.service = VBD_SERVICE_NONE;
-	params.rq_depth = rq_depth;
-	params.max_recv_sge = 3;
+	params.qp.service = VBD_SERVICE_NONE;
+	params.qp.rq_depth = rq_depth;
+	params.qp.max_recv_sge = 3;
 	return connect_with(rig, params);
 }
 
@@ -137,7 +137,7 @@ static void test_ops__an_echo_keeps_the_immediate(void **state)
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
 
-	params.service = VBD_SERVICE_ECHO;
+	params.qp.service = VBD_SERVICE_ECHO;
 	rc = connect_with(*state, params);
 	fake_recv_done_imm(rc->conn->qp, IBV_WC_RECV, "abc", 3, 9);
 	rig_settle(*state);
@@ -247,13 +247,13 @@ static void test_ops__more_ranges_than_the_device_has_are_refused(void **state)
 	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
 
-	params.max_send_sge = 33;
+	params.qp.max_send_sge = 33;
 	assert_too_many(rig, &params, "/qp/max_send_sge");
 	params = rig_params();
-	params.max_recv_sge = 33;
+	params.qp.max_recv_sge = 33;
 	assert_too_many(rig, &params, "/qp/max_recv_sge");
 	params = rig_params();
-	params.max_send_sge = params.max_recv_sge = 32;
+	params.qp.max_send_sge = params.qp.max_recv_sge = 32;
 	(void)connect_with(rig, params);
 }
 
@@ -276,7 +276,7 @@ static void test_ops__too_much_inline_is_named(void **state)
 	struct vbd_conn_params params = rig_params();
 	struct rig_conn *rc;
 
-	params.inline_bytes = 200;
+	params.qp.inline_bytes = 200;
 	rc = connect_with(rig, params);
 	assert_int_equal(rc->conn->channel->limits.inline_bytes, 200);
 	rig_close(rc);
@@ -414,8 +414,8 @@ static void test_ops__each_nth_asks_for_a_completion_and_the_last(void **state)
 	struct rig_transfer *rt;
 	struct rig_conn *rc;
 
-	params.sq_depth = 16;
-	params.signal_every = 3;
+	params.qp.sq_depth = 16;
+	params.qp.signal_every = 3;
 	rc = connect_with(rig, params);
 	rt = rig_transfer(rc, VBD_OP_WRITE, mem, 7, 1);
 	rig_start_transfer(rt);
@@ -446,7 +446,7 @@ static void test_ops__a_full_queue_ends_with_a_completion(void **state)
 	struct rig_transfer *rt;
 	struct rig_conn *rc;
 
-	params.sq_depth = params.signal_every = 4;
+	params.qp.sq_depth = params.qp.signal_every = 4;
 	rc = connect_with(rig, params);
 	rt = rig_transfer(rc, VBD_OP_WRITE, mem, 10, 1);
 	rig_start_transfer(rt);
@@ -466,8 +466,8 @@ static void test_ops__an_error_says_that_those_before_it_went_well(void **state)
 	struct rig_transfer *rt;
 	struct rig_conn *rc;
 
-	params.sq_depth = 8;
-	params.signal_every = 8;
+	params.qp.sq_depth = 8;
+	params.qp.signal_every = 8;
 	rc = connect_with(rig, params);
 	rt = rig_transfer(rc, VBD_OP_WRITE, mem, 8, 1);
 	rig_start_transfer(rt);
@@ -490,8 +490,8 @@ static void test_ops__a_close_leaves_no_work_behind_that_nobody_would_tell_of(vo
 	struct rig_transfer *rt;
 	struct rig_conn *rc;
 
-	params.sq_depth = 8;
-	params.signal_every = 8;
+	params.qp.sq_depth = 8;
+	params.qp.signal_every = 8;
 	rc = connect_with(rig, params);
 	rt = rig_transfer(rc, VBD_OP_WRITE, mem, 20, 1);
 	rig_start_transfer(rt);

@@ -209,7 +209,7 @@ static void test_probe__a_full_queue_makes_it_wait_and_then_it_goes_first(void *
 	struct rig_transfer *rt = rig_transfer(probing.rc, VBD_OP_WRITE, mem, 64, 8);
 
 	rig_start_transfer(rt);
-	assert_int_equal(fake_sends(qp_of(&probing)), params.sq_depth);
+	assert_int_equal(fake_sends(qp_of(&probing)), params.qp.sq_depth);
 	begin(&probing, 1, HOUR_NS);
 	assert_counts(probing.probe, 0, 0, 0);
 	come_due(&probing);
@@ -217,7 +217,7 @@ static void test_probe__a_full_queue_makes_it_wait_and_then_it_goes_first(void *
 	fake_send_done(qp_of(&probing));
 	rig_settle(rig);
 	assert_counts(probing.probe, 1, 0, 0);
-	assert_int_equal(fake_send_at(qp_of(&probing), params.sq_depth - 1).length_bytes, 0);
+	assert_int_equal(fake_send_at(qp_of(&probing), params.qp.sq_depth - 1).length_bytes, 0);
 	while (fake_sends(qp_of(&probing))) {
 		fake_send_done(qp_of(&probing));
 		rig_settle(rig);
@@ -260,7 +260,7 @@ static void begin_echo(
 	struct vbd_probe *probe = calloc(1, sizeof(*probe));
 
 	assert_non_null(probe);
-	params.service = VBD_SERVICE_SINK;
+	params.qp.service = VBD_SERVICE_SINK;
 	*probing = (struct probing){.rc = rig_conn_connect(rig, &params), .probe = probe};
 	probing->rc->conn->channel->limits.transport = transport;
 	probe->kind = VBD_PROBE_ECHO;

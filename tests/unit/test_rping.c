@@ -102,7 +102,7 @@ static struct rig_conn *client(struct rig *rig)
 {
 	struct vbd_conn_params params = rig_params();
 
-	params.service = VBD_SERVICE_RPING_CLIENT;
+	params.qp.service = VBD_SERVICE_RPING_CLIENT;
 	return rig_conn_connect(rig, &params);
 }
 
@@ -274,8 +274,8 @@ static void test_rping__the_client_waits_for_a_send_slot(void **state)
 	struct vbd_probe *probe;
 	struct rig_conn *rc;
 
-	params.service = VBD_SERVICE_RPING_CLIENT;
-	params.sq_depth = 1;
+	params.qp.service = VBD_SERVICE_RPING_CLIENT;
+	params.qp.sq_depth = 1;
 	rc = rig_conn_connect(rig, &params);
 	probe = make_probe(rc, &ended, 1);
 	vbd_probe_start(probe);

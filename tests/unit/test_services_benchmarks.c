@@ -15,7 +15,7 @@ static struct scene make_scene(struct svc *svc)
 {
 	struct vbd_listener_spec listener = svc_listener_spec();
 
-	listener.params.service = VBD_SERVICE_SINK;
+	listener.params.qp.service = VBD_SERVICE_SINK;
 	return (struct scene){
 		.svc = svc,
 		.pair = svc_pair(svc, svc_listen(svc, &listener)),

@@ -387,13 +387,13 @@ static void test_services_connections__rping_needs_reads_and_room_for_its_messag
 		struct vbd_error errs[3] = {0};
 
 		spec = svc_spec_to(NULL);
-		spec.params.service = services[i];
-		spec.params.transport = VBD_TRANSPORT_UC;
+		spec.params.qp.service = services[i];
+		spec.params.qp.transport = VBD_TRANSPORT_UC;
 		assert_int_equal(vbd_connection_create(svc->daemon, &spec, &connection, &errs[0]),
 			VBD_E_NOT_SUPPORTED);
 		assert_string_equal(errs[0].pointer, "/qp/service");
-		spec.params.transport = VBD_TRANSPORT_RC;
-		spec.params.recv_size_bytes = 15;
+		spec.params.qp.transport = VBD_TRANSPORT_RC;
+		spec.params.qp.recv_size_bytes = 15;
 		assert_int_equal(vbd_connection_create(svc->daemon, &spec, &connection, &errs[1]),
 			VBD_E_BAD_VALUE);
 		assert_string_equal(errs[1].pointer, "/qp/recv_size_bytes");
@@ -404,7 +404,7 @@ static void test_services_connections__rping_needs_reads_and_room_for_its_messag
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 0);
 	assert_int_equal(vbd_registry_count(svc->daemon->listeners), 0);
 
-	manual.params.service = VBD_SERVICE_INBOX;
+	manual.params.qp.service = VBD_SERVICE_INBOX;
 	manual.accept = VBD_ACCEPT_MANUAL;
 	listener = svc_listen(svc, &manual);
 	spec = svc_spec_to(listener);
@@ -413,7 +413,7 @@ static void test_services_connections__rping_needs_reads_and_room_for_its_messag
 	passive = svc_newest_of(svc, listener);
 	assert_int_equal(vbd_connection_accept(passive, &how, &svc->err), VBD_E_BAD_VALUE);
 	assert_int_equal(passive->conn->state, VBD_CONN_REQUESTED);
-	assert_int_equal(passive->conn->params.service, VBD_SERVICE_INBOX);
+	assert_int_equal(passive->conn->params.qp.service, VBD_SERVICE_INBOX);
 	svc_close(svc, connection);
 }
 

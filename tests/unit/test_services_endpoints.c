@@ -22,7 +22,7 @@ static struct vbd_endpoint_spec endpoint_spec(uint16_t port)
 		.params = vbd_endpoint_params_default(),
 	};
 
-	spec.params.rq_depth = 4;
+	spec.params.qp.rq_depth = 4;
 	if (port)
 		(void)snprintf(spec.addr, sizeof(spec.addr), "10.0.0.1");
 	return spec;

@@ -150,7 +150,7 @@ static void test_services_listeners__manual_waits_for_a_decision(void **state)
 	assert_int_equal(listener->waiting, 1);
 	assert_int_equal(listener->accepted, 1);
 	SVC_UNTIL(svc, one->conn->state == VBD_CONN_ESTABLISHED);
-	assert_int_equal(one->conn->params.service, VBD_SERVICE_ECHO);
+	assert_int_equal(one->conn->params.qp.service, VBD_SERVICE_ECHO);
 	assert_ptr_equal(vbd_connection_find(svc->daemon, "guest", &svc->err), one);
 	/* The name is taken now; the request waits on. */
 	assert_int_equal(vbd_connection_accept(two, &how, &err), VBD_E_NAME_TAKEN);

@@ -12,9 +12,9 @@ static struct svc_pair pair_to(struct svc *svc, enum vbd_service service)
 	struct vbd_connection_spec spec;
 	struct svc_pair pair;
 
-	listener.params.service = service;
+	listener.params.qp.service = service;
 	spec = svc_spec_to(svc_listen(svc, &listener));
-	spec.params.service = VBD_SERVICE_RPING_CLIENT;
+	spec.params.qp.service = VBD_SERVICE_RPING_CLIENT;
 	pair.active = svc_connect(svc, &spec);
 	SVC_UNTIL(svc, pair.active->conn->state == VBD_CONN_ESTABLISHED);
 	pair.passive = NULL;
@@ -348,10 +348,10 @@ static struct vbd_connection *sink_to_echo(struct svc *svc)
 	struct vbd_connection_spec spec;
 	struct vbd_connection *connection;
 
-	listener.params.service = VBD_SERVICE_ECHO;
+	listener.params.qp.service = VBD_SERVICE_ECHO;
 	spec = svc_spec_to(svc_listen(svc, &listener));
-	spec.params.service = VBD_SERVICE_SINK;
-	spec.params.inline_bytes = 64;
+	spec.params.qp.service = VBD_SERVICE_SINK;
+	spec.params.qp.inline_bytes = 64;
 	connection = svc_connect(svc, &spec);
 	SVC_UNTIL(svc, connection->conn->state == VBD_CONN_ESTABLISHED);
 	return connection;
@@ -376,9 +376,9 @@ static void test_services_probes__the_echo_service_sends_pings_back(void **state
 	spec.size_bytes = 15;
 	assert_refused_at(svc, &spec, VBD_E_OUT_OF_RANGE, "/size_bytes");
 	spec.size_bytes = 16;
-	spec.connection->conn->params.transport = VBD_TRANSPORT_UC;
+	spec.connection->conn->params.qp.transport = VBD_TRANSPORT_UC;
 	assert_refused_at(svc, &spec, VBD_E_BAD_VALUE, "/interval_ms");
-	spec.connection->conn->params.transport = VBD_TRANSPORT_RC;
+	spec.connection->conn->params.qp.transport = VBD_TRANSPORT_RC;
 	spec.connection = svc_pair(svc, svc_listen(svc, NULL)).active;
 	assert_refused(svc, &spec, VBD_E_BAD_VALUE);
 }
@@ -395,9 +395,9 @@ static void test_services_probes__what_a_kind_has_not_is_refused(void **state)
 	spec.size_bytes = 1;
 	assert_refused_at(svc, &spec, VBD_E_BAD_VALUE, "/size_bytes");
 	spec.size_bytes = 0;
-	pair.active->conn->params.transport = VBD_TRANSPORT_UC;
+	pair.active->conn->params.qp.transport = VBD_TRANSPORT_UC;
 	assert_refused(svc, &spec, VBD_E_NOT_SUPPORTED);
-	pair.active->conn->params.transport = VBD_TRANSPORT_RC;
+	pair.active->conn->params.qp.transport = VBD_TRANSPORT_RC;
 	pair = pair_to(svc, VBD_SERVICE_RPING);
 	spec = spec_of(pair.active);
 	spec.size_bytes = 1;

@@ -45,8 +45,8 @@ static struct vbd_listener *listen_shared(
 {
 	struct vbd_listener_spec spec = svc_listener_spec();
 
-	spec.params.srq_id = srq->id;
-	spec.params.service = service;
+	spec.params.qp.srq_id = srq->id;
+	spec.params.qp.service = service;
 	return svc_listen(svc, &spec);
 }
 
@@ -130,8 +130,8 @@ static void test_resources__a_queue_is_never_smaller_than_what_is_reserved(void 
 	struct svc_pair pair;
 	uint32_t need, depth;
 
-	spec.params.cq_id = cq->id;
-	need = spec.params.sq_depth + spec.params.rq_depth;
+	spec.params.qp.cq_id = cq->id;
+	need = spec.params.qp.sq_depth + spec.params.qp.rq_depth;
 	depth = need - 1;
 	listener = svc_listen(svc, &spec);
 	depth = 2 * need;
@@ -154,12 +154,12 @@ static void test_resources__a_full_queue_takes_nobody_more(void **state)
 {
 	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
-	struct vbd_cq *cq = make_cq(svc, "full", spec.params.sq_depth + spec.params.rq_depth);
+	struct vbd_cq *cq = make_cq(svc, "full", spec.params.qp.sq_depth + spec.params.qp.rq_depth);
 	struct vbd_listener *listener;
 	struct vbd_connection *active;
 	struct vbd_connection_spec to;
 
-	spec.params.cq_id = cq->id;
+	spec.params.qp.cq_id = cq->id;
 	listener = svc_listen(svc, &spec);
 	(void)svc_pair(svc, listener);
 	to = svc_spec_to(listener);
@@ -266,8 +266,8 @@ static void test_resources__shared_receives_leave_less_for_connections(void **st
 
 	svc->config.limits.messages_bytes = 1024;
 	svc_restart(svc);
-	spec.params.rq_depth = 8;
-	spec.params.recv_size_bytes = 128;
+	spec.params.qp.rq_depth = 8;
+	spec.params.qp.recv_size_bytes = 128;
 	(void)make_srq(svc, 4, 0);
 	assert_int_equal(vbd_receives_bytes(svc->daemon), 4 * 64);
 	assert_int_equal(
@@ -299,8 +299,8 @@ static void test_resources__two_domains_do_not_meet(void **state)
 		vbd_transfer_create(svc->daemon, &transfer, &record, &err), VBD_E_PD_MISMATCH);
 	assert_non_null(strstr(err.text, "(apart)"));
 	assert_non_null(strstr(err.text, "the default pd of fake0"));
-	params.srq_id = make_srq(svc, 4, 0)->id;
-	params.pd_id = pd->id;
+	params.qp.srq_id = make_srq(svc, 4, 0)->id;
+	params.qp.pd_id = pd->id;
 	assert_int_equal(vbd_params_check_resources(svc->daemon, &params, NULL), VBD_E_PD_MISMATCH);
 }
 
@@ -440,13 +440,13 @@ static void test_resources__what_does_not_fit_together_is_refused(void **state)
 	const struct vbd_cq *cq = make_cq(svc, "other", 64);
 	struct vbd_conn_params params = vbd_conn_params_default();
 
-	params.srq_id = srq->id;
+	params.qp.srq_id = srq->id;
 	assert_int_equal(vbd_params_check_resources(svc->daemon, &params, &svc->err), VBD_OK);
-	params.cq_id = cq->id;
+	params.qp.cq_id = cq->id;
 	assert_int_equal(vbd_params_check_resources(svc->daemon, &params, NULL), VBD_E_BAD_VALUE);
-	params.cq_id = srq->cq->id;
+	params.qp.cq_id = srq->cq->id;
 	assert_int_equal(vbd_params_check_resources(svc->daemon, &params, &svc->err), VBD_OK);
-	params.service = VBD_SERVICE_NONE;
+	params.qp.service = VBD_SERVICE_NONE;
 	assert_int_equal(vbd_params_check_resources(svc->daemon, &params, NULL), VBD_E_BAD_VALUE);
 }
 

@@ -147,7 +147,7 @@ static void test_services_transfers__messages_of_every_size(void **state)
 	struct vbd_error err = {0};
 	struct svc_pair pair;
 
-	listener_spec.params.recv_size_bytes = VBD_MESSAGE_BYTES_MAX;
+	listener_spec.params.qp.recv_size_bytes = VBD_MESSAGE_BYTES_MAX;
 	pair = svc_pair(svc, svc_listen(svc, &listener_spec));
 	for (size_t i = 0; i < VBD_ARRAY_LEN(sizes); i++) {
 		const struct vbd_message *message;
@@ -369,7 +369,7 @@ static void test_services_transfers__a_send_is_cut_into_messages(void **state)
 	spec.length_bytes = 60;
 	spec.window = 16384;
 	record = begin(&scene, &spec);
-	assert_int_equal(record->transfer.window, scene.pair.active->conn->params.sq_depth);
+	assert_int_equal(record->transfer.window, scene.pair.active->conn->params.qp.sq_depth);
 	assert_int_equal(vbd_connection_delete_messages(scene.pair.passive, 4, &svc->err), VBD_OK);
 	wait_for_end(svc, record);
 	assert_int_equal(vbd_counter_get(&record->transfer.wrs_done), 1);

@@ -139,7 +139,7 @@ static void test_transfer__a_full_window_gets_a_completion(void **test_state)
 	struct rig_transfer *rt;
 	struct rig_conn *rc;
 
-	params.signal_every = params.sq_depth;
+	params.qp.signal_every = params.qp.sq_depth;
 	rc = rig_conn_connect(rig, &params);
 	rt = rig_transfer(rc, VBD_OP_WRITE, mem, 400, 100);
 	rt->transfer.window = 2;
@@ -684,7 +684,7 @@ static void test_transfer__only_what_asked_for_a_completion_is_timed(void **test
 	struct rig_conn *rc;
 
 	assert_non_null(latency_ns);
-	params.signal_every = 4;
+	params.qp.signal_every = 4;
 	rc = rig_conn_connect(rig, &params);
 	rt = rig_transfer(rc, VBD_OP_WRITE, rig_mem(rig, 4096, 0), 8 * 8, 8);
 	rt->transfer.repeats = 8;

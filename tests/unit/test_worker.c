@@ -104,7 +104,7 @@ static void test_worker__messages_go_back_and_forth(void **state)
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 
 	listener->accept = true;
-	listener->params.service = VBD_SERVICE_ECHO;
+	listener->params.qp.service = VBD_SERVICE_ECHO;
 	rig_listen(listener);
 	fake_loopback(true);
 	start(rig);
