@@ -116,6 +116,13 @@ enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *er
 enum vbd_status vbd_config_check_addr(const struct vbd_config *config, const struct sockaddr *addr,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
+/**
+ * vbd_config_walk_limits - call @cb for each key below `limits:`
+ * @cb: gets the key without that prefix, "connections", and its value; the name is static
+ */
+void vbd_config_walk_limits(const struct vbd_config *config,
+	void (*cb)(const char *name, uint64_t value, void *arg), void *arg);
+
 /** vbd_config_dump - every key with its value, as YAML that vbd_config_load() takes; no tokens */
 void vbd_config_dump(const struct vbd_config *config, FILE *out);
 

@@ -258,6 +258,11 @@ static void walk_kernel(const struct vbd_kernel_view *view, const struct walk *w
 		walk->cb("leaked", view->leaked, walk->arg);
 }
 
+static void put_limit(const char *name, uint64_t value, void *arg)
+{
+	put(arg, "limit", name, "", value);
+}
+
 void vbd_stats_walk(const struct vbd_daemon *daemon,
 	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
 {
@@ -266,6 +271,7 @@ void vbd_stats_walk(const struct vbd_daemon *daemon,
 
 	vbd_totals_of(daemon, &totals);
 	walk_daemon(daemon, &totals, &walk);
+	vbd_config_walk_limits(daemon->config, put_limit, &walk);
 	walk_connections(daemon, &walk);
 	walk_ops(daemon, &totals, &walk);
 	walk_probes(daemon, &walk);

@@ -206,7 +206,7 @@ static void test_services_daemon__async_events_are_logged_and_counted(void **sta
 
 struct numbers {
 	unsigned int count;
-	uint64_t established, open;
+	uint64_t established, open, limit;
 };
 
 static void on_number(const char *name, uint64_t value, void *arg)
@@ -218,6 +218,8 @@ static void on_number(const char *name, uint64_t value, void *arg)
 		numbers->established = value;
 	if (strcmp(name, "connections_open") == 0)
 		numbers->open = value;
+	if (strcmp(name, "limit_connections") == 0)
+		numbers->limit = value;
 }
 
 static void test_services_daemon__locked_memory_has_a_limit_or_none(void **state)
@@ -248,6 +250,7 @@ static void test_services_daemon__stats_count_what_there_is(void **state)
 	assert_true(numbers.count > 20);
 	assert_int_equal(numbers.established, 2);
 	assert_int_equal(numbers.open, 4);
+	assert_int_equal(numbers.limit, svc->daemon->config->limits.connections);
 }
 
 struct names {
