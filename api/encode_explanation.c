@@ -110,40 +110,41 @@ static json_t *encode_memlock(const struct vbd_facts *facts)
 	return vbd_encode_end(&out);
 }
 
-static json_t *encode_route(const struct vbd_pv_way *way)
+static json_t *encode_route(const struct vbd_pv_netroute *netroute)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
-	vbd_put_text_or_null(&out, "netdev", way->netdev);
-	vbd_put(&out, "local", json_boolean(way->local));
-	vbd_put_address(&out, "src", &way->src);
-	vbd_put(&out, "gateway", json_boolean(way->gateway));
-	vbd_put_address(&out, "next_hop", &way->next);
-	vbd_put_u64_or_null(&out, "mtu_bytes", way->mtu_bytes != 0, way->mtu_bytes);
+	vbd_put_text_or_null(&out, "netdev", netroute->netdev);
+	vbd_put(&out, "local", json_boolean(netroute->local));
+	vbd_put_address(&out, "src", &netroute->src);
+	vbd_put(&out, "gateway", json_boolean(netroute->gateway));
+	vbd_put_address(&out, "next_hop", &netroute->next);
+	vbd_put_u64_or_null(&out, "mtu_bytes", netroute->mtu_bytes != 0, netroute->mtu_bytes);
 	return vbd_encode_end(&out);
 }
 
-static json_t *encode_neighbour(const struct vbd_pv_way *way)
+static json_t *encode_neighbour(const struct vbd_pv_netroute *netroute)
 {
 	struct vbd_encoder out = vbd_encode_begin();
-	char text[sizeof(way->hwaddr) * 3 + 1] = "";
+	char text[sizeof(netroute->hwaddr) * 3 + 1] = "";
 
-	for (size_t i = 0; i < way->hwaddr_bytes; i++)
-		(void)snprintf(text + i * 3, 4, i + 1 < way->hwaddr_bytes ? "%02x:" : "%02x",
-			way->hwaddr[i]);
-	vbd_put_address(&out, "addr", &way->next);
-	vbd_put_text(&out, "state", way->neighbour);
+	for (size_t i = 0; i < netroute->hwaddr_bytes; i++)
+		(void)snprintf(text + i * 3, 4, i + 1 < netroute->hwaddr_bytes ? "%02x:" : "%02x",
+			netroute->hwaddr[i]);
+	vbd_put_address(&out, "addr", &netroute->next);
+	vbd_put_text(&out, "state", netroute->neighbour);
 	vbd_put_text_or_null(&out, "lladdr", text);
 	return vbd_encode_end(&out);
 }
 
-static void put_way(struct vbd_encoder *out, const struct vbd_facts *facts)
+static void put_netroute(struct vbd_encoder *out, const struct vbd_facts *facts)
 {
-	const struct vbd_pv_way *way = &facts->way;
-	bool routed = facts->way_known && !way->route_errnum;
+	const struct vbd_pv_netroute *netroute = &facts->netroute;
+	bool routed = facts->netroute_known && !netroute->route_errnum;
 
-	vbd_put(out, "route", routed ? encode_route(way) : json_null());
-	vbd_put(out, "neighbour", routed && way->neighbour ? encode_neighbour(way) : json_null());
+	vbd_put(out, "route", routed ? encode_route(netroute) : json_null());
+	vbd_put(out, "neighbour",
+		routed && netroute->neighbour ? encode_neighbour(netroute) : json_null());
 }
 
 static json_t *encode_facts(const struct vbd_facts *facts, bool came_up)
@@ -159,7 +160,7 @@ static json_t *encode_facts(const struct vbd_facts *facts, bool came_up)
 	put_timers(&out, facts);
 	vbd_put(&out, "listener", encode_backlog(facts));
 	vbd_put(&out, "memlock", encode_memlock(facts));
-	put_way(&out, facts);
+	put_netroute(&out, facts);
 	return vbd_encode_end(&out);
 }
 

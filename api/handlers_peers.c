@@ -214,64 +214,64 @@ static const struct vbd_field create_fields[] = {
 		SEEN(flow_label_seen)},
 };
 
-enum way {
-	WAY_ASKED = 1, /* by CM */
-	WAY_SENDER = 2,
-	WAY_KNOWN = 4,
+enum peer_source {
+	SOURCE_ASKED = 1, /* by CM */
+	SOURCE_SENDER = 2,
+	SOURCE_KNOWN = 4,
 };
 
 /* A peer is described in one of three ways; what belongs to another one is refused. */
 static enum vbd_status check_members(
-	const struct peer_create *input, enum way way, struct vbd_error *err)
+	const struct peer_create *input, enum peer_source source, struct vbd_error *err)
 {
 	const struct {
 		const char *pointer;
 		bool seen;
-		unsigned int ways;
+		unsigned int sources;
 	} rows[] = {
-		{"/dst_port", input->dst_port_seen, WAY_ASKED},
-		{"/private_data", input->private_data.data != NULL, WAY_ASKED},
-		{"/timeout_ms", input->timeout_seen, WAY_ASKED},
-		{"/message", input->message_seen, WAY_SENDER},
-		{"/gid", input->gid != NULL, WAY_KNOWN},
-		{"/lid", input->lid_seen, WAY_KNOWN},
-		{"/qpn", input->qpn_seen, WAY_KNOWN},
-		{"/qkey", input->qkey_seen, WAY_KNOWN | WAY_SENDER},
-		{"/sl", input->sl_seen, WAY_KNOWN},
-		{"/gid_index", input->gid_index_seen, WAY_KNOWN},
-		{"/hop_limit", input->hop_limit_seen, WAY_KNOWN},
-		{"/traffic_class", input->traffic_class_seen, WAY_KNOWN},
-		{"/flow_label", input->flow_label_seen, WAY_KNOWN},
+		{"/dst_port", input->dst_port_seen, SOURCE_ASKED},
+		{"/private_data", input->private_data.data != NULL, SOURCE_ASKED},
+		{"/timeout_ms", input->timeout_seen, SOURCE_ASKED},
+		{"/message", input->message_seen, SOURCE_SENDER},
+		{"/gid", input->gid != NULL, SOURCE_KNOWN},
+		{"/lid", input->lid_seen, SOURCE_KNOWN},
+		{"/qpn", input->qpn_seen, SOURCE_KNOWN},
+		{"/qkey", input->qkey_seen, SOURCE_KNOWN | SOURCE_SENDER},
+		{"/sl", input->sl_seen, SOURCE_KNOWN},
+		{"/gid_index", input->gid_index_seen, SOURCE_KNOWN},
+		{"/hop_limit", input->hop_limit_seen, SOURCE_KNOWN},
+		{"/traffic_class", input->traffic_class_seen, SOURCE_KNOWN},
+		{"/flow_label", input->flow_label_seen, SOURCE_KNOWN},
 	};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
-		if (rows[i].seen && !(rows[i].ways & way))
+		if (rows[i].seen && !(rows[i].sources & source))
 			return vbd_error_input(err, VBD_E_BAD_VALUE, rows[i].pointer,
 				"%s has no meaning for a peer that is described by %s",
 				rows[i].pointer,
-				way == WAY_ASKED    ? "dst_addr"
-				: way == WAY_SENDER ? "message"
-						    : "qpn");
+				source == SOURCE_ASKED	  ? "dst_addr"
+				: source == SOURCE_SENDER ? "message"
+							  : "qpn");
 	}
 	return VBD_OK;
 }
 
-static enum vbd_status find_way(
-	const struct peer_create *input, enum way *ret_way, struct vbd_error *err)
+static enum vbd_status find_source(
+	const struct peer_create *input, enum peer_source *ret_source, struct vbd_error *err)
 {
 	if (input->dst_addr)
-		*ret_way = WAY_ASKED;
+		*ret_source = SOURCE_ASKED;
 	else if (input->message_seen)
-		*ret_way = WAY_SENDER;
+		*ret_source = SOURCE_SENDER;
 	else if (input->qpn_seen)
-		*ret_way = WAY_KNOWN;
+		*ret_source = SOURCE_KNOWN;
 	else
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/dst_addr",
 			"one of dst_addr, message and qpn says who the peer is; none is there");
 	if (input->dst_addr && !input->dst_port_seen)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/dst_port",
 			"/dst_port is missing: dst_addr is asked at a port");
-	return check_members(input, *ret_way, err);
+	return check_members(input, *ret_source, err);
 }
 
 /* On Ethernet a GID leads to the peer, on InfiniBand a LID, and a GID if it is in another subnet.
@@ -320,7 +320,7 @@ static enum vbd_status find_endpoint(struct vbd_daemon *daemon, const struct vbd
 	return VBD_E_NOT_FOUND;
 }
 
-static enum vbd_status fill_spec(const struct peer_create *input, enum way way,
+static enum vbd_status fill_spec(const struct peer_create *input, enum peer_source source,
 	struct vbd_peer_spec *spec, struct vbd_error *err)
 {
 	enum vbd_status status;
@@ -334,7 +334,7 @@ static enum vbd_status fill_spec(const struct peer_create *input, enum way way,
 	spec->qkey = (uint32_t)input->qkey;
 	vbd_copy_text(spec->name, sizeof(spec->name), input->name);
 	vbd_copy_text(spec->dst_addr, sizeof(spec->dst_addr), input->dst_addr);
-	if (way == WAY_KNOWN)
+	if (source == SOURCE_KNOWN)
 		return known_path(input, spec->endpoint, &spec->path, err);
 	status = vbd_private_data_decode(&input->private_data, &spec->request, err);
 	if (status == VBD_OK)
@@ -349,15 +349,15 @@ static enum vbd_status decode_create(
 	struct peer_create input = {.timeout_ms = 10000};
 	enum vbd_status status =
 		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
-	enum way way = WAY_ASKED;
+	enum peer_source source = SOURCE_ASKED;
 
 	if (status == VBD_OK)
-		status = find_way(&input, &way, err);
+		status = find_source(&input, &source, err);
 	if (status == VBD_OK)
 		status = find_endpoint(
 			vbd_request_daemon(req), &input.endpoint, &spec->endpoint, err);
 	if (status == VBD_OK)
-		status = fill_spec(&input, way, spec, err);
+		status = fill_spec(&input, source, spec, err);
 	return status;
 }
 

@@ -158,7 +158,7 @@ static void gather_state(const struct vbd_connection *connection, struct vbd_fac
 	}
 }
 
-static void gather(const struct vbd_connection *connection, const struct vbd_pv_way *way,
+static void gather(const struct vbd_connection *connection, const struct vbd_pv_netroute *netroute,
 	struct vbd_facts *facts)
 {
 	const struct vbd_conn *conn = connection->conn;
@@ -172,8 +172,8 @@ static void gather(const struct vbd_connection *connection, const struct vbd_pv_
 	gather_listener(connection, facts);
 	facts->memlock_known = true;
 	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
-	if (way)
-		vbd_explain_way(connection->daemon, way, facts);
+	if (netroute)
+		vbd_explain_netroute(connection->daemon, netroute, facts);
 }
 
 /* --- causes ---------------------------------------------------------------------------------- */
@@ -305,11 +305,11 @@ static void summarise(const struct vbd_connection *connection, struct vbd_explan
 	(void)strcat(explanation->summary, "."); /* NOLINT: see above */
 }
 
-void vbd_explain_connection(const struct vbd_connection *connection, const struct vbd_pv_way *way,
-	struct vbd_explanation *ret_explanation)
+void vbd_explain_connection(const struct vbd_connection *connection,
+	const struct vbd_pv_netroute *netroute, struct vbd_explanation *ret_explanation)
 {
 	ret_explanation->cause_count = 0;
-	gather(connection, way, &ret_explanation->facts);
+	gather(connection, netroute, &ret_explanation->facts);
 	vbd_facts_judge(&ret_explanation->facts, &ret_explanation->findings);
 	find_causes(connection->conn, ret_explanation);
 	ret_explanation->preceding = find_preceding(connection->conn);

@@ -31,10 +31,10 @@ bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_s
 
 /**
  * vbd_explain_connection - of a connection in any state, also of the history
- * @way: to its peer, as it is now; NULL if the kernel was not asked
+ * @netroute: to its peer, as it is now; NULL if the kernel was not asked
  */
-void vbd_explain_connection(const struct vbd_connection *connection, const struct vbd_pv_way *way,
-	struct vbd_explanation *ret_explanation);
+void vbd_explain_connection(const struct vbd_connection *connection,
+	const struct vbd_pv_netroute *netroute, struct vbd_explanation *ret_explanation);
 
 /* Where somebody would connect to. */
 struct vbd_destination {
@@ -52,14 +52,14 @@ struct vbd_destination {
 enum vbd_status vbd_destination_choose(const struct vbd_daemon *daemon,
 	struct vbd_destination *destination, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_explain_destination - of the way to an address, before anybody connects
- * @way: to it, from its `src` */
+/** vbd_explain_destination - the facts and findings of a route to an address, without a connection
+ * @netroute: to it, from its `src` */
 void vbd_explain_destination(const struct vbd_daemon *daemon,
-	const struct vbd_destination *destination, const struct vbd_pv_way *way,
+	const struct vbd_destination *destination, const struct vbd_pv_netroute *netroute,
 	struct vbd_explanation *ret_explanation);
 
-/** vbd_explain_way - the facts that @way tells, of a connection or of a destination */
-void vbd_explain_way(
-	const struct vbd_daemon *daemon, const struct vbd_pv_way *way, struct vbd_facts *facts);
+/** vbd_explain_netroute - the facts that @netroute tells, of a connection or of a destination */
+void vbd_explain_netroute(const struct vbd_daemon *daemon, const struct vbd_pv_netroute *netroute,
+	struct vbd_facts *facts);
 
 #endif

@@ -39,16 +39,16 @@ static bool has_rdma(const struct vbd_daemon *daemon, struct search *search, con
 	return false;
 }
 
-void vbd_explain_way(
-	const struct vbd_daemon *daemon, const struct vbd_pv_way *way, struct vbd_facts *facts)
+void vbd_explain_netroute(const struct vbd_daemon *daemon, const struct vbd_pv_netroute *netroute,
+	struct vbd_facts *facts)
 {
 	struct search search = {0};
 
-	facts->way_known = true;
-	facts->way = *way;
-	if (way->route_errnum || getifaddrs(&search.interfaces) != 0)
+	facts->netroute_known = true;
+	facts->netroute = *netroute;
+	if (netroute->route_errnum || getifaddrs(&search.interfaces) != 0)
 		return;
-	facts->way_has_rdma = has_rdma(daemon, &search, way->netdev);
+	facts->netroute_has_rdma = has_rdma(daemon, &search, netroute->netdev);
 	freeifaddrs(search.interfaces);
 }
 
@@ -106,31 +106,31 @@ static uint32_t path_mtu(const struct vbd_facts *facts)
 
 	if (!facts->port_known || facts->iwarp)
 		return 0;
-	if (strcmp(facts->port.link_layer, "ethernet") != 0 || !facts->way.mtu_bytes)
+	if (strcmp(facts->port.link_layer, "ethernet") != 0 || !facts->netroute.mtu_bytes)
 		return mtu_bytes;
-	while (mtu_bytes > 256 && mtu_bytes + ROCE_HEADER_BYTES > facts->way.mtu_bytes)
+	while (mtu_bytes > 256 && mtu_bytes + ROCE_HEADER_BYTES > facts->netroute.mtu_bytes)
 		mtu_bytes /= 2;
 	return mtu_bytes;
 }
 
 static void gather(const struct vbd_daemon *daemon, const struct vbd_destination *destination,
-	const struct vbd_pv_way *way, struct vbd_facts *facts)
+	const struct vbd_pv_netroute *netroute, struct vbd_facts *facts)
 {
 	const struct sockaddr_storage *src =
-		destination->src.ss_family ? &destination->src : &way->src;
+		destination->src.ss_family ? &destination->src : &netroute->src;
 	struct search search = {0};
 
 	*facts = (struct vbd_facts){0};
 	facts->memlock_known = true;
 	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
-	vbd_explain_way(daemon, way, facts);
-	if (way->route_errnum || !src->ss_family || getifaddrs(&search.interfaces) != 0)
+	vbd_explain_netroute(daemon, netroute, facts);
+	if (netroute->route_errnum || !src->ss_family || getifaddrs(&search.interfaces) != 0)
 		return;
 	find_device(daemon, (const struct sockaddr *)src, &search, facts);
 	freeifaddrs(search.interfaces);
 	facts->path_mtu_bytes = path_mtu(facts);
 	/* On this host an address without a device is as bad as a route without one. */
-	facts->gid_none = !*facts->device && (way->local || facts->way_has_rdma);
+	facts->gid_none = !*facts->device && (netroute->local || facts->netroute_has_rdma);
 }
 
 static void summarise(const struct vbd_destination *destination,
@@ -153,21 +153,21 @@ static void summarise(const struct vbd_destination *destination,
 		(void)snprintf(text, room,
 			"A connection to %s would leave by %s over %s port %u with GID index %u "
 			"(%s, %s)%s.",
-			addr, *facts->gid.netdev ? facts->gid.netdev : facts->way.netdev,
+			addr, *facts->gid.netdev ? facts->gid.netdev : facts->netroute.netdev,
 			facts->device, facts->port.port_num, facts->gid.gid_index, facts->gid.type,
 			facts->gid.scope, mtu);
 	else
 		(void)snprintf(text, room, "A connection to %s would leave by %s over %s.", addr,
-			facts->way.netdev, *facts->device ? facts->device : "no known device");
+			facts->netroute.netdev, *facts->device ? facts->device : "no known device");
 }
 
 void vbd_explain_destination(const struct vbd_daemon *daemon,
-	const struct vbd_destination *destination, const struct vbd_pv_way *way,
+	const struct vbd_destination *destination, const struct vbd_pv_netroute *netroute,
 	struct vbd_explanation *ret_explanation)
 {
 	ret_explanation->cause_count = 0;
 	ret_explanation->preceding = NULL;
-	gather(daemon, destination, way, &ret_explanation->facts);
+	gather(daemon, destination, netroute, &ret_explanation->facts);
 	vbd_facts_judge(&ret_explanation->facts, &ret_explanation->findings);
 	summarise(destination, ret_explanation, ret_explanation->summary,
 		sizeof(ret_explanation->summary));

@@ -180,30 +180,30 @@ static void judge_timers(const struct vbd_facts *facts, struct vbd_findings *fin
 			"Reads and atomics are not possible: initiator_depth is 0.");
 }
 
-/* --- the way there --------------------------------------------------------------------------- */
+/* --- the route there ------------------------------------------------------------------------- */
 
 static void judge_neighbour(const struct vbd_facts *facts, struct vbd_findings *findings)
 {
-	const struct vbd_pv_way *way = &facts->way;
-	const char *who = way->gateway ? "The router to the peer" : "The peer";
+	const struct vbd_pv_netroute *netroute = &facts->netroute;
+	const char *who = netroute->gateway ? "The router to the peer" : "The peer";
 
-	if (!way->neighbour || way->local)
+	if (!netroute->neighbour || netroute->local)
 		return;
-	if (strcmp(way->neighbour, "failed") == 0)
+	if (strcmp(netroute->neighbour, "failed") == 0)
 		found(findings, VBD_FINDING_NEIGHBOUR_FAILED,
 			"%s does not answer on %s: the neighbour entry is failed.", who,
-			way->netdev);
-	else if (strcmp(way->neighbour, "incomplete") == 0)
+			netroute->netdev);
+	else if (strcmp(netroute->neighbour, "incomplete") == 0)
 		found(findings, VBD_FINDING_NEIGHBOUR_UNKNOWN,
 			"%s has not answered on %s yet: the neighbour entry is incomplete.", who,
-			way->netdev);
+			netroute->netdev);
 }
 
 static void judge_gateway(const struct vbd_facts *facts, struct vbd_findings *findings)
 {
-	const struct vbd_pv_way *way = &facts->way;
+	const struct vbd_pv_netroute *netroute = &facts->netroute;
 
-	if (!way->gateway)
+	if (!netroute->gateway)
 		return;
 	if (is_roce(facts) &&
 		(strcmp(facts->gid.type, "roce_v1") == 0 || is_link_local(facts->gid.raw)))
@@ -211,31 +211,31 @@ static void judge_gateway(const struct vbd_facts *facts, struct vbd_findings *fi
 			"The way to the peer leads over a router, which passes neither RoCE v1 nor "
 			"link-local addresses.");
 	found(findings, VBD_FINDING_BEHIND_GATEWAY,
-		"The way to the peer leads over a router on %s.", way->netdev);
+		"The way to the peer leads over a router on %s.", netroute->netdev);
 }
 
-static void judge_way(const struct vbd_facts *facts, struct vbd_findings *findings)
+static void judge_netroute(const struct vbd_facts *facts, struct vbd_findings *findings)
 {
-	const struct vbd_pv_way *way = &facts->way;
+	const struct vbd_pv_netroute *netroute = &facts->netroute;
 
-	if (!facts->way_known)
+	if (!facts->netroute_known)
 		return;
-	if (way->route_errnum) {
+	if (netroute->route_errnum) {
 		found(findings, VBD_FINDING_NO_ROUTE, "There is no route to the peer (%s).",
-			vbd_errno_name(way->route_errnum));
+			vbd_errno_name(netroute->route_errnum));
 		return;
 	}
-	if (way->local)
+	if (netroute->local)
 		found(findings, VBD_FINDING_SAME_HOST, "The peer is on this host.");
-	else if (!facts->way_has_rdma)
+	else if (!facts->netroute_has_rdma)
 		found(findings, VBD_FINDING_ROUTE_WITHOUT_RDMA,
 			"The route to the peer leaves by %s, which has no RDMA device.",
-			way->netdev);
+			netroute->netdev);
 	else if (facts->gid_known && *facts->gid.netdev &&
-		 strcmp(facts->gid.netdev, way->netdev) != 0)
+		 strcmp(facts->gid.netdev, netroute->netdev) != 0)
 		found(findings, VBD_FINDING_ROUTE_MOVED,
-			"The route to the peer leaves by %s; the GID belongs to %s.", way->netdev,
-			facts->gid.netdev);
+			"The route to the peer leaves by %s; the GID belongs to %s.",
+			netroute->netdev, facts->gid.netdev);
 	judge_neighbour(facts, findings);
 	judge_gateway(facts, findings);
 }
@@ -306,7 +306,7 @@ void vbd_facts_judge(const struct vbd_facts *facts, struct vbd_findings *ret_fin
 	judge_gid(facts, ret_findings);
 	judge_mtu(facts, ret_findings);
 	judge_timers(facts, ret_findings);
-	judge_way(facts, ret_findings);
+	judge_netroute(facts, ret_findings);
 	judge_limits(facts, ret_findings);
 	judge_progress(facts, ret_findings);
 	sort(ret_findings);

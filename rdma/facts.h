@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of a connection, or of the way to a destination, and what follows from it. Who
+ * What is known of a connection, or of the route to a destination, and what follows from it. Who
  * gathers the facts leaves out what it does not know; nothing is concluded from that.
  *
  * Any thread; reads nothing but its arguments.
@@ -10,7 +10,7 @@
 
 #include "rdma/device.h"
 #include "rdma/finding.h"
-#include "rdma/way.h"
+#include "rdma/netroute.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,9 +57,9 @@ struct vbd_facts {
 
 	uint64_t backlog, waiting; /* of the listener; backlog 0: there is none */
 
-	bool way_known; /* the kernel was asked */
-	struct vbd_pv_way way;
-	bool way_has_rdma; /* a device belongs to the interface of the route */
+	bool netroute_known; /* the kernel was asked */
+	struct vbd_pv_netroute netroute;
+	bool netroute_has_rdma; /* a device belongs to the interface of the route */
 };
 
 struct vbd_finding {

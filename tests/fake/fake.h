@@ -145,8 +145,8 @@ struct fake {
 	bool withhold_flushes;
 	bool receives_optional;
 	bool loopback;
-	bool way_set;
-	struct vbd_pv_way way;
+	bool netroute_set;
+	struct vbd_pv_netroute netroute;
 };
 
 extern struct fake g_fake;

@@ -44,29 +44,29 @@ void fake_lose_mrs(unsigned int count)
 	fake_unlock();
 }
 
-enum vbd_status vbd_pv_find_way(const struct sockaddr *dst, const struct sockaddr *src,
-	struct vbd_pv_way *ret_way, struct vbd_error *err)
+enum vbd_status vbd_pv_find_netroute(const struct sockaddr *dst, const struct sockaddr *src,
+	struct vbd_pv_netroute *ret_netroute, struct vbd_error *err)
 {
-	struct vbd_pv_way way = {.local = true, .netdev = "lo", .mtu_bytes = 65536};
+	struct vbd_pv_netroute netroute = {.local = true, .netdev = "lo", .mtu_bytes = 65536};
 	const size_t len = dst->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
 						      : sizeof(struct sockaddr_in);
 	int errnum;
 
 	(void)src;
-	memcpy(&way.src, dst, len);
-	memcpy(&way.next, dst, len);
+	memcpy(&netroute.src, dst, len);
+	memcpy(&netroute.next, dst, len);
 	fake_lock();
 	errnum = fake_enter("netlink");
 	if (!errnum)
-		*ret_way = g_fake.way_set ? g_fake.way : way;
+		*ret_netroute = g_fake.netroute_set ? g_fake.netroute : netroute;
 	fake_unlock();
 	return fake_result("netlink", errnum, err);
 }
 
-void fake_way(const struct vbd_pv_way *way)
+void fake_netroute(const struct vbd_pv_netroute *netroute)
 {
 	fake_lock();
-	g_fake.way = *way;
-	g_fake.way_set = true;
+	g_fake.netroute = *netroute;
+	g_fake.netroute_set = true;
 	fake_unlock();
 }

@@ -15,7 +15,7 @@
 
 #include "base/list.h"
 #include "rdma/provider.h"
-#include "rdma/way.h"
+#include "rdma/netroute.h"
 
 #include <netinet/in.h>
 
@@ -99,9 +99,9 @@ void fake_device_cm_removal(struct fake_device *device);
 /** fake_device_let_go - can the kernel finish the removal: no context open, no id bound? */
 bool fake_device_let_go(const struct fake_device *device);
 
-/** fake_way - what vbd_pv_find_way() finds from now on; before it is called, that every address is
- * one of this host */
-void fake_way(const struct vbd_pv_way *way);
+/** fake_netroute - what vbd_pv_find_netroute() finds from now on; before it is called, that every
+ * address is one of this host */
+void fake_netroute(const struct vbd_pv_netroute *netroute);
 
 /** fake_device_async - an async event of the device, or of its port @port_num */
 void fake_device_async(struct fake_device *device, enum ibv_event_type type, int port_num);
@@ -121,8 +121,8 @@ void fake_cm_event_with(struct rdma_cm_id *id, const struct vbd_pv_cm_event *eve
  * of 0) */
 void fake_addr_resolved(struct rdma_cm_id *id, struct fake_device *device);
 
-/** fake_connect_response - CONNECT_RESPONSE of a peer with QP 0x77, 16 reads either way; on iWARP
- * ESTABLISHED */
+/** fake_connect_response - CONNECT_RESPONSE of a peer with QP 0x77, 16 reads either netroute; on
+ * iWARP ESTABLISHED */
 void fake_connect_response(struct rdma_cm_id *id);
 
 /**

@@ -46,9 +46,9 @@ static struct vbd_facts good(void)
 		.memlock_known = true,
 		.locked_bytes = 10,
 		.lock_limit_bytes = UINT64_MAX,
-		.way_known = true,
-		.way = {.netdev = "eth0", .neighbour = "reachable"},
-		.way_has_rdma = true,
+		.netroute_known = true,
+		.netroute = {.netdev = "eth0", .neighbour = "reachable"},
+		.netroute_has_rdma = true,
 	};
 
 	memcpy(facts.gid.raw, v4, sizeof(v4));
@@ -281,24 +281,24 @@ static void test_facts__the_way_is_looked_at(void **state)
 	struct vbd_findings findings;
 
 	(void)state;
-	facts.way.route_errnum = ENETUNREACH;
+	facts.netroute.route_errnum = ENETUNREACH;
 	assert_only(&facts, VBD_FINDING_NO_ROUTE);
 	facts = good();
-	facts.way_has_rdma = false;
+	facts.netroute_has_rdma = false;
 	assert_only(&facts, VBD_FINDING_ROUTE_WITHOUT_RDMA);
 	facts = good();
-	(void)snprintf(facts.way.netdev, sizeof(facts.way.netdev), "eth1");
+	(void)snprintf(facts.netroute.netdev, sizeof(facts.netroute.netdev), "eth1");
 	assert_only(&facts, VBD_FINDING_ROUTE_MOVED);
 	facts = good();
-	facts.way.neighbour = "failed";
+	facts.netroute.neighbour = "failed";
 	assert_only(&facts, VBD_FINDING_NEIGHBOUR_FAILED);
-	facts.way.neighbour = "incomplete";
+	facts.netroute.neighbour = "incomplete";
 	assert_only(&facts, VBD_FINDING_NEIGHBOUR_UNKNOWN);
-	facts.way.local = true;
-	facts.way_has_rdma = false;
+	facts.netroute.local = true;
+	facts.netroute_has_rdma = false;
 	assert_only(&facts, VBD_FINDING_SAME_HOST);
 	facts = good();
-	facts.way.gateway = true;
+	facts.netroute.gateway = true;
 	assert_only(&facts, VBD_FINDING_BEHIND_GATEWAY);
 	facts.gid.type = "roce_v1";
 	vbd_facts_judge(&facts, &findings);
@@ -364,7 +364,7 @@ static void test_facts__the_worst_stands_first(void **state)
 	facts.rnr_retry = 7;
 	facts.min_rnr_timer = 0;
 	facts.port.state = IBV_PORT_DOWN;
-	facts.way.neighbour = "failed";
+	facts.netroute.neighbour = "failed";
 	facts.gid.type = "roce_v1";
 	vbd_facts_judge(&facts, &findings);
 	assert_int_equal(findings.items[0].code, VBD_FINDING_PORT_NOT_ACTIVE);

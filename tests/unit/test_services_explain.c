@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/explain.h"
-#include "daemon/way.h"
+#include "daemon/netroute.h"
 #include "rdma/caps.h"
 #include "rdma/fabric.h"
 #include "tests/unit/svc.h"
@@ -60,7 +60,7 @@ static void test_explain__a_connection_that_is_well(void **state)
 	assert_true(explained.facts.gid_known);
 	assert_int_equal(explained.facts.path_mtu_bytes, 1024);
 	assert_int_equal(explained.facts.backlog, 0);
-	assert_false(explained.facts.way_known);
+	assert_false(explained.facts.netroute_known);
 	vbd_explain_connection(pair.passive, NULL, &explained);
 	assert_int_equal(explained.facts.backlog, 8);
 }
@@ -241,17 +241,17 @@ static void test_explain__the_way_to_the_peer_counts(void **state)
 {
 	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
-	struct vbd_pv_way way = {.netdev = "lo", .neighbour = "failed"};
+	struct vbd_pv_netroute netroute = {.netdev = "lo", .neighbour = "failed"};
 
 	svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
-	vbd_explain_connection(pair.active, &way, &explained);
+	vbd_explain_connection(pair.active, &netroute, &explained);
 	assert_true(has(VBD_FINDING_NEIGHBOUR_FAILED));
 	assert_false(has(VBD_FINDING_ROUTE_WITHOUT_RDMA));
-	(void)snprintf(way.netdev, sizeof(way.netdev), "eth9");
-	vbd_explain_connection(pair.active, &way, &explained);
+	(void)snprintf(netroute.netdev, sizeof(netroute.netdev), "eth9");
+	vbd_explain_connection(pair.active, &netroute, &explained);
 	assert_true(has(VBD_FINDING_ROUTE_WITHOUT_RDMA));
-	way.route_errnum = EHOSTUNREACH;
-	vbd_explain_connection(pair.active, &way, &explained);
+	netroute.route_errnum = EHOSTUNREACH;
+	vbd_explain_connection(pair.active, &netroute, &explained);
 	assert_true(has(VBD_FINDING_NO_ROUTE));
 	assert_true(vbd_findings_bad(&explained.findings));
 }
@@ -280,9 +280,9 @@ static void test_explain__what_is_brought_up_by_hand_is_where_its_gids_are(void 
 
 /* --- destinations ---------------------------------------------------------------------------- */
 
-static struct vbd_pv_way way_from(const char *src)
+static struct vbd_pv_netroute netroute_from(const char *src)
 {
-	return (struct vbd_pv_way){
+	return (struct vbd_pv_netroute){
 		.netdev = "lo",
 		.mtu_bytes = 1500,
 		.src = four(src),
@@ -295,20 +295,20 @@ static void test_explain__a_destination_leads_to_the_device_of_the_source(void *
 {
 	struct svc *svc = *state;
 	const struct vbd_destination to = {.addr = four("10.0.0.9")};
-	struct vbd_pv_way way = way_from("10.0.0.1");
+	struct vbd_pv_netroute netroute = netroute_from("10.0.0.1");
 
 	svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
-	vbd_explain_destination(svc->daemon, &to, &way, &explained);
+	vbd_explain_destination(svc->daemon, &to, &netroute, &explained);
 	assert_false(vbd_findings_bad(&explained.findings));
 	assert_said(
 		"A connection to 10.0.0.9 would leave by lo over fake0 port 1 with GID index 0");
 	assert_said("(roce_v2, ipv4_mapped), path MTU 1024.");
 	assert_string_equal(explained.facts.device, "fake0");
-	way.mtu_bytes = 700;
-	vbd_explain_destination(svc->daemon, &to, &way, &explained);
+	netroute.mtu_bytes = 700;
+	vbd_explain_destination(svc->daemon, &to, &netroute, &explained);
 	assert_int_equal(explained.facts.path_mtu_bytes, 512);
-	way.mtu_bytes = 100;
-	vbd_explain_destination(svc->daemon, &to, &way, &explained);
+	netroute.mtu_bytes = 100;
+	vbd_explain_destination(svc->daemon, &to, &netroute, &explained);
 	assert_int_equal(explained.facts.path_mtu_bytes, 256);
 }
 
@@ -316,18 +316,18 @@ static void test_explain__a_destination_that_rdma_does_not_reach(void **state)
 {
 	struct svc *svc = *state;
 	const struct vbd_destination to = {.addr = four("10.0.0.9")};
-	struct vbd_pv_way way = way_from("10.0.0.77");
+	struct vbd_pv_netroute netroute = netroute_from("10.0.0.77");
 
 	svc->device->gids[0].ndev_ifindex = LOOPBACK_INDEX;
-	vbd_explain_destination(svc->daemon, &to, &way, &explained);
+	vbd_explain_destination(svc->daemon, &to, &netroute, &explained);
 	assert_said("RDMA does not reach 10.0.0.9: No RDMA device has a GID");
 	assert_true(has(VBD_FINDING_NO_GID));
-	(void)snprintf(way.netdev, sizeof(way.netdev), "eth9");
-	vbd_explain_destination(svc->daemon, &to, &way, &explained);
+	(void)snprintf(netroute.netdev, sizeof(netroute.netdev), "eth9");
+	vbd_explain_destination(svc->daemon, &to, &netroute, &explained);
 	assert_true(has(VBD_FINDING_ROUTE_WITHOUT_RDMA));
 	assert_false(has(VBD_FINDING_NO_GID));
-	way.route_errnum = ENETUNREACH;
-	vbd_explain_destination(svc->daemon, &to, &way, &explained);
+	netroute.route_errnum = ENETUNREACH;
+	vbd_explain_destination(svc->daemon, &to, &netroute, &explained);
 	assert_said("There is no route to the peer (ENETUNREACH).");
 	assert_int_equal(explained.findings.count, 1);
 }
@@ -364,18 +364,19 @@ static void test_explain__a_destination_is_chosen_as_a_connection_would(void **s
 struct answer {
 	unsigned int calls;
 	bool found;
-	struct vbd_pv_way way;
+	struct vbd_pv_netroute netroute;
 	enum vbd_status status;
 };
 
-static void on_way(const struct vbd_pv_way *way, const struct vbd_error *err, void *arg)
+static void on_netroute(
+	const struct vbd_pv_netroute *netroute, const struct vbd_error *err, void *arg)
 {
 	struct answer *answer = arg;
 
 	answer->calls++;
-	answer->found = way != NULL;
-	if (way)
-		answer->way = *way;
+	answer->found = netroute != NULL;
+	if (netroute)
+		answer->netroute = *netroute;
 	else
 		answer->status = err->status;
 }
@@ -383,18 +384,22 @@ static void on_way(const struct vbd_pv_way *way, const struct vbd_error *err, vo
 static void test_explain__the_way_is_asked_for_on_the_pool(void **state)
 {
 	struct svc *svc = *state;
-	const struct vbd_pv_way way = {.netdev = "eth7", .gateway = true};
+	const struct vbd_pv_netroute netroute = {.netdev = "eth7", .gateway = true};
 	const struct sockaddr_storage dst = four("10.0.0.9");
 	struct answer answer = {0};
 
-	fake_way(&way);
-	assert_int_equal(vbd_way_find(svc->daemon, &dst, NULL, on_way, &answer, &svc->err), VBD_OK);
+	fake_netroute(&netroute);
+	assert_int_equal(
+		vbd_netroute_find(svc->daemon, &dst, NULL, on_netroute, &answer, &svc->err),
+		VBD_OK);
 	assert_int_equal(answer.calls, 0);
 	SVC_UNTIL(svc, answer.calls);
 	assert_true(answer.found);
-	assert_string_equal(answer.way.netdev, "eth7");
+	assert_string_equal(answer.netroute.netdev, "eth7");
 	fake_fail_next("netlink", EPROTONOSUPPORT);
-	assert_int_equal(vbd_way_find(svc->daemon, &dst, NULL, on_way, &answer, &svc->err), VBD_OK);
+	assert_int_equal(
+		vbd_netroute_find(svc->daemon, &dst, NULL, on_netroute, &answer, &svc->err),
+		VBD_OK);
 	SVC_UNTIL(svc, answer.calls == 2);
 	assert_false(answer.found);
 	assert_int_not_equal(answer.status, VBD_OK);
@@ -406,7 +411,9 @@ static void test_explain__who_asks_when_the_daemon_ends_is_answered(void **state
 	const struct sockaddr_storage dst = four("10.0.0.9");
 	struct answer answer = {0};
 
-	assert_int_equal(vbd_way_find(svc->daemon, &dst, NULL, on_way, &answer, &svc->err), VBD_OK);
+	assert_int_equal(
+		vbd_netroute_find(svc->daemon, &dst, NULL, on_netroute, &answer, &svc->err),
+		VBD_OK);
 	svc_stop(svc);
 	assert_int_equal(answer.calls, 1);
 }

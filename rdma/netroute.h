@@ -3,8 +3,8 @@
  * Route and neighbour of an address, as the kernel tells them. A part of the provider (see
  * rdma/provider.h) that needs nothing of the libraries.
  */
-#ifndef VBD_RDMA_WAY_H
-#define VBD_RDMA_WAY_H
+#ifndef VBD_RDMA_NETROUTE_H
+#define VBD_RDMA_NETROUTE_H
 
 #include "base/attr.h"
 #include "base/error.h"
@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* The way to an address, as the kernel would take it now. */
-struct vbd_pv_way {
+/* The route to an address, as the kernel would take it now. */
+struct vbd_pv_netroute {
 	int route_errnum;	      /* why there is no route: ENETUNREACH; 0: there is one */
 	bool local;		      /* the address is one of this host */
 	char netdev[16];	      /* that the route leaves by; "lo" for a local one */
@@ -29,14 +29,14 @@ struct vbd_pv_way {
 };
 
 /**
- * vbd_pv_find_way - route and neighbour of an address, without sending anything
+ * vbd_pv_find_netroute - route and neighbour of an address, without sending anything
  * @dst: IPv4 or IPv6
  * @src: the address to leave from; NULL or ss_family 0 for any
  *
  * Any thread; blocks while somebody else configures network interfaces (the kernel's rtnl lock). No
  * route is no error.
  */
-enum vbd_status vbd_pv_find_way(const struct sockaddr *dst, const struct sockaddr *src,
-	struct vbd_pv_way *ret_way, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_find_netroute(const struct sockaddr *dst, const struct sockaddr *src,
+	struct vbd_pv_netroute *ret_netroute, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

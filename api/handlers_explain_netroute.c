@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What became of a connection, and what would become of one: both ask the kernel for the way to an
- * address first, and wait for that.
+ * What became of a connection, and what would become of one: both ask the kernel for the route to
+ * an address first, and wait for that.
  */
 #include "api/connection_wait.h"
 #include "api/handlers.h"
 #include "daemon/addr.h"
 #include "daemon/explain.h"
-#include "daemon/way.h"
+#include "daemon/netroute.h"
 #include "rdma/source.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A request that waits for a name or a way. */
+/* A request that waits for a name or for a route. */
 struct asking {
 	struct vbd_request *req; /* NULL: the client has left */
 	struct vbd_resolution *resolution;
@@ -29,7 +29,7 @@ static void on_gone(struct vbd_request *req, void *arg)
 
 	(void)req;
 	asking->req = NULL;
-	/* The way comes in any case, and frees it; a name that is not wanted any more does not. */
+	/* The route lookup always calls back, and frees this; a cancelled name lookup does not. */
 	if (!asking->resolution)
 		return;
 	vbd_resolve_cancel(asking->resolution);
@@ -45,18 +45,18 @@ static void refuse(struct asking *asking, const struct vbd_error *err)
 /* --- a connection ---------------------------------------------------------------------------- */
 
 static void explain(struct vbd_request *req, const struct vbd_connection *connection,
-	const struct vbd_pv_way *way)
+	const struct vbd_pv_netroute *netroute)
 {
 	struct vbd_explanation explanation;
 
 	vbd_conn_refresh_qp(connection->conn);
-	vbd_explain_connection(connection, way, &explanation);
+	vbd_explain_connection(connection, netroute, &explanation);
 	vbd_reply_json(req, 200, vbd_encode_explanation(connection, &explanation));
 }
 
-/* Without the way there is still all the rest to tell. */
-static void on_way_of_connection(
-	const struct vbd_pv_way *way, const struct vbd_error *err, void *arg)
+/* A failed route lookup leaves the other facts. */
+static void on_netroute_of_connection(
+	const struct vbd_pv_netroute *netroute, const struct vbd_error *err, void *arg)
 {
 	struct asking *asking = arg;
 	struct vbd_error gone = {0};
@@ -70,7 +70,7 @@ static void on_way_of_connection(
 	object = vbd_registry_find_id(
 		vbd_request_daemon(asking->req)->connections, asking->connection);
 	if (object) {
-		explain(asking->req, (const struct vbd_connection *)(const void *)object, way);
+		explain(asking->req, (const struct vbd_connection *)(const void *)object, netroute);
 		free(asking);
 		return;
 	}
@@ -98,8 +98,8 @@ void vbd_explain_one(struct vbd_request *req)
 	if (asking && vbd_request_park(req, 0, NULL, on_gone, asking, &err) == VBD_OK) {
 		asking->req = req;
 		asking->connection = connection->object.id;
-		if (vbd_way_find(vbd_request_daemon(req), &peer, &local, on_way_of_connection,
-			    asking, &err) == VBD_OK)
+		if (vbd_netroute_find(vbd_request_daemon(req), &peer, &local,
+			    on_netroute_of_connection, asking, &err) == VBD_OK)
 			return;
 	}
 	free(asking);
@@ -108,8 +108,8 @@ void vbd_explain_one(struct vbd_request *req)
 
 /* --- a destination --------------------------------------------------------------------------- */
 
-static void on_way_of_destination(
-	const struct vbd_pv_way *way, const struct vbd_error *err, void *arg)
+static void on_netroute_of_destination(
+	const struct vbd_pv_netroute *netroute, const struct vbd_error *err, void *arg)
 {
 	struct asking *asking = arg;
 	struct vbd_explanation explanation;
@@ -118,19 +118,19 @@ static void on_way_of_destination(
 		free(asking);
 		return;
 	}
-	if (!way) {
+	if (!netroute) {
 		refuse(asking, err);
 		return;
 	}
 	vbd_explain_destination(
-		vbd_request_daemon(asking->req), &asking->destination, way, &explanation);
+		vbd_request_daemon(asking->req), &asking->destination, netroute, &explanation);
 	vbd_reply_json(asking->req, 200,
 		vbd_encode_destination(
 			asking->host, asking->port, &asking->destination, &explanation));
 	free(asking);
 }
 
-static void find_way(struct asking *asking, const struct sockaddr *addr)
+static void find_netroute(struct asking *asking, const struct sockaddr *addr)
 {
 	struct vbd_destination *destination = &asking->destination;
 	struct vbd_daemon *daemon = vbd_request_daemon(asking->req);
@@ -138,8 +138,8 @@ static void find_way(struct asking *asking, const struct sockaddr *addr)
 
 	memcpy(&destination->addr, addr, vbd_sockaddr_bytes(addr));
 	if (vbd_destination_choose(daemon, destination, &err) != VBD_OK ||
-		vbd_way_find(daemon, &destination->addr, &destination->src, on_way_of_destination,
-			asking, &err) != VBD_OK)
+		vbd_netroute_find(daemon, &destination->addr, &destination->src,
+			on_netroute_of_destination, asking, &err) != VBD_OK)
 		refuse(asking, &err);
 }
 
@@ -151,7 +151,7 @@ static void on_resolved(
 	(void)addr_bytes;
 	asking->resolution = NULL;
 	if (addr)
-		find_way(asking, addr);
+		find_netroute(asking, addr);
 	else
 		refuse(asking, err);
 }
@@ -199,7 +199,7 @@ void vbd_explain_way_to(struct vbd_request *req)
 	asking->req = req;
 	/* No route depends on the port: 1 is one that a resolver takes. */
 	if (vbd_addr_parse(asking->host, 1, &addr))
-		find_way(asking, (const struct sockaddr *)&addr);
+		find_netroute(asking, (const struct sockaddr *)&addr);
 	else if (vbd_resolve(vbd_request_daemon(req)->loop, asking->host, 1, on_resolved, asking,
 			 &asking->resolution, &err) != VBD_OK)
 		refuse(asking, &err);

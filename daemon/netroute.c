@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/way.h"
+#include "daemon/netroute.h"
 
 #include <stdlib.h>
 
 struct job {
 	struct sockaddr_storage dst, src;
-	struct vbd_pv_way way;
+	struct vbd_pv_netroute netroute;
 	struct vbd_error err;
 	enum vbd_status status;
-	vbd_way_cb cb;
+	vbd_netroute_cb cb;
 	void *arg;
 };
 
@@ -17,20 +17,20 @@ static void work(void *arg)
 {
 	struct job *job = arg;
 
-	job->status = vbd_pv_find_way((const struct sockaddr *)&job->dst,
-		(const struct sockaddr *)&job->src, &job->way, &job->err);
+	job->status = vbd_pv_find_netroute((const struct sockaddr *)&job->dst,
+		(const struct sockaddr *)&job->src, &job->netroute, &job->err);
 }
 
 static void done(void *arg)
 {
 	struct job *job = arg;
 
-	job->cb(job->status ? NULL : &job->way, &job->err, job->arg);
+	job->cb(job->status ? NULL : &job->netroute, &job->err, job->arg);
 	free(job);
 }
 
-enum vbd_status vbd_way_find(struct vbd_daemon *daemon, const struct sockaddr_storage *dst,
-	const struct sockaddr_storage *src, vbd_way_cb cb, void *arg, struct vbd_error *err)
+enum vbd_status vbd_netroute_find(struct vbd_daemon *daemon, const struct sockaddr_storage *dst,
+	const struct sockaddr_storage *src, vbd_netroute_cb cb, void *arg, struct vbd_error *err)
 {
 	struct job *job = calloc(1, sizeof(*job));
 	enum vbd_status status;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Route and neighbour of an address, as `ip route get` and `ip neigh get` ask for them. */
-#include "rdma/way.h"
+#include "rdma/netroute.h"
 
 #include "base/attr.h"
 #include "rdma/netlink.h"
@@ -23,7 +23,7 @@ struct asking {
 	size_t addr_bytes;
 	unsigned int ifindex;
 	uint32_t route_mtu_bytes;
-	struct vbd_pv_way *way;
+	struct vbd_pv_netroute *netroute;
 };
 
 static const void *bytes_of(const struct sockaddr *addr)
@@ -97,7 +97,7 @@ static int on_metric(const struct nlattr *attr, void *arg)
 static int on_route_attr(const struct nlattr *attr, void *arg)
 {
 	struct asking *asking = arg;
-	struct vbd_pv_way *way = asking->way;
+	struct vbd_pv_netroute *netroute = asking->netroute;
 	const void *payload = mnl_attr_get_payload(attr);
 	size_t len = mnl_attr_get_payload_len(attr);
 
@@ -106,18 +106,18 @@ static int on_route_attr(const struct nlattr *attr, void *arg)
 		asking->ifindex = mnl_attr_get_u32(attr);
 		break;
 	case RTA_PREFSRC:
-		take_addr(asking->family, payload, len, &way->src);
+		take_addr(asking->family, payload, len, &netroute->src);
 		break;
 	case RTA_GATEWAY:
-		way->gateway = true;
-		take_addr(asking->family, payload, len, &way->next);
+		netroute->gateway = true;
+		take_addr(asking->family, payload, len, &netroute->next);
 		break;
 	case RTA_VIA: /* a router of another family: that comes before its address */
 		if (len <= sizeof(uint16_t))
 			break;
-		way->gateway = true;
+		netroute->gateway = true;
 		take_addr(*(const uint16_t *)payload, (const uint8_t *)payload + sizeof(uint16_t),
-			len - sizeof(uint16_t), &way->next);
+			len - sizeof(uint16_t), &netroute->next);
 		break;
 	case RTA_METRICS:
 		return mnl_attr_parse_nested(attr, on_metric, arg);
@@ -132,7 +132,7 @@ static int on_route(const struct nlmsghdr *message, void *arg)
 	const struct rtmsg *route = mnl_nlmsg_get_payload(message);
 	struct asking *asking = arg;
 
-	asking->way->local = route->rtm_type == RTN_LOCAL;
+	asking->netroute->local = route->rtm_type == RTN_LOCAL;
 	return mnl_attr_parse(message, sizeof(*route), on_route_attr, arg);
 }
 
@@ -160,30 +160,31 @@ static int ask_route(struct asking *asking, const struct sockaddr *dst, const st
 static void complete_addresses(struct asking *asking, const struct sockaddr *dst)
 {
 	unsigned int scope = scope_of(dst) ? scope_of(dst) : asking->ifindex;
-	struct vbd_pv_way *way = asking->way;
+	struct vbd_pv_netroute *netroute = asking->netroute;
 
-	if (!way->next.ss_family)
-		take_addr(asking->family, bytes_of(dst), asking->addr_bytes, &way->next);
-	if (!way->src.ss_family && way->local)
-		take_addr(asking->family, bytes_of(dst), asking->addr_bytes, &way->src);
-	set_scope(&way->src, scope);
-	set_scope(&way->next, scope);
+	if (!netroute->next.ss_family)
+		take_addr(asking->family, bytes_of(dst), asking->addr_bytes, &netroute->next);
+	if (!netroute->src.ss_family && netroute->local)
+		take_addr(asking->family, bytes_of(dst), asking->addr_bytes, &netroute->src);
+	set_scope(&netroute->src, scope);
+	set_scope(&netroute->next, scope);
 }
 
 /* --- interface and neighbour ----------------------------------------------------------------- */
 
 static void take_interface(struct asking *asking)
 {
-	struct vbd_pv_way *way = asking->way;
+	struct vbd_pv_netroute *netroute = asking->netroute;
 	struct ifreq ifreq = {0};
 
-	way->mtu_bytes = asking->route_mtu_bytes;
-	if (!asking->ifindex || !if_indextoname(asking->ifindex, way->netdev))
+	netroute->mtu_bytes = asking->route_mtu_bytes;
+	if (!asking->ifindex || !if_indextoname(asking->ifindex, netroute->netdev))
 		return;
-	(void)snprintf(ifreq.ifr_name, sizeof(ifreq.ifr_name), "%s", way->netdev);
+	(void)snprintf(ifreq.ifr_name, sizeof(ifreq.ifr_name), "%s", netroute->netdev);
 	if (ioctl(mnl_socket_get_fd(asking->socket), SIOCGIFMTU, &ifreq) == 0 &&
-		ifreq.ifr_mtu > 0 && (!way->mtu_bytes || (uint32_t)ifreq.ifr_mtu < way->mtu_bytes))
-		way->mtu_bytes = (uint32_t)ifreq.ifr_mtu;
+		ifreq.ifr_mtu > 0 &&
+		(!netroute->mtu_bytes || (uint32_t)ifreq.ifr_mtu < netroute->mtu_bytes))
+		netroute->mtu_bytes = (uint32_t)ifreq.ifr_mtu;
 }
 
 static const char *neighbour_name(uint16_t state)
@@ -211,12 +212,12 @@ static const char *neighbour_name(uint16_t state)
 
 static int on_neighbour_attr(const struct nlattr *attr, void *arg)
 {
-	struct vbd_pv_way *way = ((struct asking *)arg)->way;
+	struct vbd_pv_netroute *netroute = ((struct asking *)arg)->netroute;
 	size_t len = mnl_attr_get_payload_len(attr);
 
-	if (mnl_attr_get_type(attr) == NDA_LLADDR && len <= sizeof(way->hwaddr)) {
-		memcpy(way->hwaddr, mnl_attr_get_payload(attr), len);
-		way->hwaddr_bytes = len;
+	if (mnl_attr_get_type(attr) == NDA_LLADDR && len <= sizeof(netroute->hwaddr)) {
+		memcpy(netroute->hwaddr, mnl_attr_get_payload(attr), len);
+		netroute->hwaddr_bytes = len;
 	}
 	return MNL_CB_OK;
 }
@@ -225,7 +226,7 @@ static int on_neighbour(const struct nlmsghdr *message, void *arg)
 {
 	const struct ndmsg *neighbour = mnl_nlmsg_get_payload(message);
 
-	((struct asking *)arg)->way->neighbour = neighbour_name(neighbour->ndm_state);
+	((struct asking *)arg)->netroute->neighbour = neighbour_name(neighbour->ndm_state);
 	return mnl_attr_parse(message, sizeof(*neighbour), on_neighbour_attr, arg);
 }
 
@@ -235,37 +236,37 @@ static void ask_neighbour(struct asking *asking)
 	_Alignas(struct nlmsghdr) char buffer[512];
 	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
 	struct ndmsg *neighbour = mnl_nlmsg_put_extra_header(request, sizeof(*neighbour));
-	const struct sockaddr *next = (const struct sockaddr *)&asking->way->next;
+	const struct sockaddr *next = (const struct sockaddr *)&asking->netroute->next;
 
 	request->nlmsg_type = RTM_GETNEIGH;
 	neighbour->ndm_family = (unsigned char)next->sa_family;
 	neighbour->ndm_ifindex = (int)asking->ifindex;
 	mnl_attr_put(request, NDA_DST, next->sa_family == AF_INET6 ? 16 : 4, bytes_of(next));
 	if (ask(asking, request, on_neighbour) == ENOENT)
-		asking->way->neighbour = "none";
+		asking->netroute->neighbour = "none";
 }
 
-enum vbd_status vbd_pv_find_way(const struct sockaddr *dst, const struct sockaddr *src,
-	struct vbd_pv_way *ret_way, struct vbd_error *err)
+enum vbd_status vbd_pv_find_netroute(const struct sockaddr *dst, const struct sockaddr *src,
+	struct vbd_pv_netroute *ret_netroute, struct vbd_error *err)
 {
-	struct vbd_pv_way way = {0};
+	struct vbd_pv_netroute netroute = {0};
 	struct asking asking = {
 		.family = dst->sa_family,
 		.addr_bytes = dst->sa_family == AF_INET6 ? 16 : 4,
-		.way = &way,
+		.netroute = &netroute,
 	};
 	enum vbd_status status = vbd_netlink_open(NETLINK_ROUTE, &asking.socket, err);
 
 	if (status)
 		return status;
-	way.route_errnum = ask_route(&asking, dst, src && src->sa_family ? src : NULL);
-	if (!way.route_errnum) {
+	netroute.route_errnum = ask_route(&asking, dst, src && src->sa_family ? src : NULL);
+	if (!netroute.route_errnum) {
 		complete_addresses(&asking, dst);
 		take_interface(&asking);
-		if (!way.local && asking.ifindex)
+		if (!netroute.local && asking.ifindex)
 			ask_neighbour(&asking);
 	}
 	(void)mnl_socket_close(asking.socket);
-	*ret_way = way;
+	*ret_netroute = netroute;
 	return VBD_OK;
 }

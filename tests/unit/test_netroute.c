@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Against the kernel itself: the loopback interface is everywhere. */
+#include "rdma/netroute.h"
+
+#include "tests/unit/unit.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <string.h>
+
+static struct sockaddr_storage four(const char *text)
+{
+	struct sockaddr_storage addr = {.ss_family = AF_INET};
+
+	assert_int_equal(inet_pton(AF_INET, text, &((struct sockaddr_in *)&addr)->sin_addr), 1);
+	return addr;
+}
+
+static struct sockaddr_storage six(const char *text)
+{
+	struct sockaddr_storage addr = {.ss_family = AF_INET6};
+
+	assert_int_equal(inet_pton(AF_INET6, text, &((struct sockaddr_in6 *)&addr)->sin6_addr), 1);
+	return addr;
+}
+
+static struct vbd_pv_netroute netroute_to(
+	const struct sockaddr_storage *dst, const struct sockaddr_storage *src)
+{
+	struct vbd_pv_netroute netroute;
+	struct vbd_error err = {0};
+
+	if (vbd_pv_find_netroute((const struct sockaddr *)dst, (const struct sockaddr *)src,
+		    &netroute, &err) != VBD_OK)
+		fail_msg("%s", err.text);
+	return netroute;
+}
+
+static void test_netroute__loopback_is_this_host(void **state)
+{
+	const struct sockaddr_storage dst = four("127.0.0.1");
+	const struct vbd_pv_netroute netroute = netroute_to(&dst, NULL);
+
+	(void)state;
+	assert_int_equal(netroute.route_errnum, 0);
+	assert_true(netroute.local);
+	assert_false(netroute.gateway);
+	assert_string_equal(netroute.netdev, "lo");
+	assert_true(netroute.mtu_bytes > 0);
+	assert_memory_equal(&netroute.src, &dst, sizeof(struct sockaddr_in));
+	assert_memory_equal(&netroute.next, &dst, sizeof(struct sockaddr_in));
+	assert_null(netroute.neighbour);
+	assert_int_equal(netroute.hwaddr_bytes, 0);
+}
+
+/* Where IPv6 is switched off there is no route, and nothing else either. */
+static void test_netroute__the_ipv6_loopback_is_too(void **state)
+{
+	const struct sockaddr_storage dst = six("::1");
+	const struct vbd_pv_netroute netroute = netroute_to(&dst, NULL);
+
+	(void)state;
+	if (netroute.route_errnum) {
+		assert_string_equal(netroute.netdev, "");
+		return;
+	}
+	assert_true(netroute.local);
+	assert_string_equal(netroute.netdev, "lo");
+	assert_memory_equal(&netroute.src, &dst, sizeof(struct sockaddr_in6));
+}
+
+static void test_netroute__a_source_that_is_not_ours_has_no_route(void **state)
+{
+	const struct sockaddr_storage dst = four("127.0.0.1");
+	const struct sockaddr_storage src = four("192.0.2.1"); /* for documentation: nobody's */
+	const struct vbd_pv_netroute netroute = netroute_to(&dst, &src);
+
+	(void)state;
+	assert_int_not_equal(netroute.route_errnum, 0);
+	assert_false(netroute.local);
+	assert_string_equal(netroute.netdev, "");
+}
+
+static void test_netroute__a_source_of_any_is_none(void **state)
+{
+	const struct sockaddr_storage dst = four("127.0.0.1");
+	const struct sockaddr_storage any = {0};
+	const struct vbd_pv_netroute netroute = netroute_to(&dst, &any);
+
+	(void)state;
+	assert_int_equal(netroute.route_errnum, 0);
+	assert_true(netroute.local);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_netroute__loopback_is_this_host),
+		cmocka_unit_test(test_netroute__the_ipv6_loopback_is_too),
+		cmocka_unit_test(test_netroute__a_source_that_is_not_ours_has_no_route),
+		cmocka_unit_test(test_netroute__a_source_of_any_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
