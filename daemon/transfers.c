@@ -177,7 +177,7 @@ static void stop(struct vbd_transfer_record *record, bool late)
 		return;
 	record->stopping = true;
 	vbd_timer_set(record->deadline, CANCEL_GRACE_MS);
-	vbd_fabric_cancel_transfer(&record->transfer, late);
+	vbd_transfer_request_cancel(&record->transfer, late);
 }
 
 static void on_deadline(void *arg)
@@ -315,7 +315,7 @@ void vbd_transfers_start(struct vbd_transfer_record *const *records, size_t coun
 	for (size_t i = 0; i < count; i++)
 		announce(records[i]);
 	for (size_t i = 0; i < count; i++)
-		vbd_fabric_start_transfer(&records[i]->transfer);
+		vbd_transfer_submit(&records[i]->transfer);
 }
 
 void vbd_transfer_discard(struct vbd_transfer_record *record)

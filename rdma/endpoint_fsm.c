@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/endpoint.h"
+#include "rdma/endpoint_fsm.h"
 
 #define ON(event, next, action, note) \
 	[VBD_ENDPOINT_EV_##event] = {VBD_ENDPOINT_##next, VBD_ENDPOINT_DO_##action, note}

@@ -113,12 +113,6 @@ int vbd_fabric_control_fd(const struct vbd_fabric *fabric);
 /** vbd_fabric_dispatch_control - handle the workers' letters */
 void vbd_fabric_dispatch_control(struct vbd_fabric *fabric);
 
-/** vbd_fabric_start_transfer - hand a prepared transfer to its connection's worker */
-void vbd_fabric_start_transfer(struct vbd_transfer *transfer);
-
-/** vbd_fabric_cancel_transfer - ask the worker to stop it; harmless when it is asked already */
-void vbd_fabric_cancel_transfer(struct vbd_transfer *transfer, bool late);
-
 /** vbd_fabric_admit - a CQ of @device with room for @cqe completions, made if need be, admitted */
 enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *device, uint32_t cqe,
 	struct vbd_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;

@@ -127,11 +127,11 @@ static void handle_letter(struct vbd_fabric *fabric, struct vbd_mail *mail)
 		channel->owner_ops->on_message(channel->owner, slot);
 		break;
 	case VBD_CONTROL_TRANSFER_STARTED:
-		vbd_fabric_on_transfer_letter(
+		vbd_transfer_on_notification(
 			VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_started), letter);
 		break;
 	case VBD_CONTROL_TRANSFER_ENDED:
-		vbd_fabric_on_transfer_letter(
+		vbd_transfer_on_notification(
 			VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_ended), letter);
 		break;
 	case VBD_CONTROL_SRQ_LIMIT_SEEN:
@@ -142,7 +142,7 @@ static void handle_letter(struct vbd_fabric *fabric, struct vbd_mail *mail)
 			fabric, VBD_CONTAINER_OF(mail, struct vbd_srq, mail_remove));
 		break;
 	case VBD_CONTROL_CANCEL_SEEN:
-		vbd_fabric_on_transfer_letter(
+		vbd_transfer_on_notification(
 			VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_cancel), letter);
 		break;
 	case VBD_CONTROL_PROBE_ENDED:

@@ -2,10 +2,9 @@
 /*
  * What the files of the fabric share:
  *
- *   fabric_dispatch.c   CM events and letters: each to whom it is for
- *   fabric_transfers.c  the control thread's half of a transfer: start, cancel, letters, state
- *   fabric.c            its life, devices
- *   fabric_cqs.c        completion queues: room in them, the ones that are made and taken away
+ *   fabric_dispatch.c  hands each CM event and each notification to its object
+ *   fabric.c           its life, devices
+ *   fabric_cqs.c       completion queues: room in them, the ones that are made and taken away
  *
  * Each calls those below it in this list only.
  *
@@ -16,9 +15,6 @@
 
 #include "rdma/fabric.h"
 #include "rdma/worker.h"
-
-/** vbd_fabric_on_transfer_letter - a letter of @transfer is back; it may have ended with it */
-void vbd_fabric_on_transfer_letter(struct vbd_transfer *transfer, enum vbd_control_letter letter);
 
 /** vbd_fabric_remove_idle_cqs - take away those of @device that nobody uses */
 void vbd_fabric_remove_idle_cqs(struct vbd_fabric *fabric, const struct vbd_device *device);

@@ -12,6 +12,17 @@
 /* How long the kernel may look for the device; the group's own deadline may be shorter. */
 #define RESOLVE_TIMEOUT_MS 2000
 
+const char *vbd_group_mode_name(enum vbd_group_mode mode)
+{
+	static const char *const names[VBD_GROUP_MODE_COUNT] = {
+#define MODE_NAME(sym, json) [VBD_GROUP_##sym] = json,
+		VBD_GROUP_MODE_MAP(MODE_NAME)
+#undef MODE_NAME
+	};
+
+	return names[mode];
+}
+
 /* The one setter of the state. */
 static void set_state(
 	struct vbd_group *group, enum vbd_group_state next, enum vbd_group_event event)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/group.h"
+#include "rdma/group_fsm.h"
 
 #define ON(event, next, action, note) \
 	[VBD_GROUP_EV_##event] = {VBD_GROUP_IS_##next, VBD_GROUP_DO_##action, note}
@@ -81,17 +81,6 @@ static const struct vbd_group_rule rules[VBD_GROUP_STATE_COUNT][VBD_GROUP_EVENT_
 const struct vbd_group_rule *vbd_group_rule(enum vbd_group_state state, enum vbd_group_event event)
 {
 	return &rules[state][event];
-}
-
-const char *vbd_group_mode_name(enum vbd_group_mode mode)
-{
-	static const char *const names[VBD_GROUP_MODE_COUNT] = {
-#define MODE_NAME(sym, json) [VBD_GROUP_##sym] = json,
-		VBD_GROUP_MODE_MAP(MODE_NAME)
-#undef MODE_NAME
-	};
-
-	return names[mode];
 }
 
 static const struct {

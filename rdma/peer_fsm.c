@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/peer.h"
+#include "rdma/peer_fsm.h"
 
 #define ON(event, next, action, note) \
 	[VBD_PEER_EV_##event] = {VBD_PEER_##next, VBD_PEER_DO_##action, note}

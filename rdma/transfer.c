@@ -1,83 +1,81 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/transfer.h"
 
-#define ON(event, next, note) [VBD_TRANSFER_EV_##event] = {VBD_TRANSFER_##next, note}
+#include "base/log.h"
+#include "rdma/channel.h"
+#include "rdma/worker.h"
 
-/* clang-format off */
-static const struct vbd_transfer_rule rules[VBD_TRANSFER_STATE_COUNT][VBD_TRANSFER_EVENT_COUNT] = {
-	[VBD_TRANSFER_QUEUED] = {
-		ON(STARTED, RUNNING, "its first work request is posted"),
-		ON(CANCEL, CANCELLING, "the worker has it and must give it back"),
-		ON(DONE, DONE, "a transfer of nothing is done at once"),
-		ON(FAILED, FAILED, "the connection ended before it began"),
-		ON(STOPPED, CANCELLED, "it was given back"),
-		ON(STOPPED_LATE, TIMED_OUT, "it was given back"),
-	},
-	[VBD_TRANSFER_RUNNING] = {
-		ON(STARTED, RUNNING, "it is running already"),
-		ON(CANCEL, CANCELLING, "what the device holds must complete first"),
-		ON(DONE, DONE, "every completion is in"),
-		ON(FAILED, FAILED, "a completion failed, the rest is flushed"),
-		ON(STOPPED, CANCELLED, "every completion is in"),
-		ON(STOPPED_LATE, TIMED_OUT, "every completion is in"),
-	},
-	[VBD_TRANSFER_CANCELLING] = {
-		ON(STARTED, CANCELLING, "it was posted before the cancel arrived"),
-		ON(CANCEL, CANCELLING, "it is being cancelled already"),
-		ON(DONE, DONE, "it was faster than the cancel"),
-		ON(FAILED, FAILED, "it failed before the cancel took effect"),
-		ON(STOPPED, CANCELLED, "every completion is in"),
-		ON(STOPPED_LATE, TIMED_OUT, "every completion is in"),
-	},
-#define ENDED(state)                                                     \
-	[VBD_TRANSFER_##state] = {                                       \
-		ON(STARTED, state, "it has ended"),                      \
-		ON(CANCEL, state, "it has ended"),                       \
-		ON(DONE, state, "it has ended"),                         \
-		ON(FAILED, state, "it has ended"),                       \
-		ON(STOPPED, state, "it has ended"),                      \
-		ON(STOPPED_LATE, state, "it has ended"),                 \
+#include <infiniband/verbs.h>
+
+static enum vbd_transfer_event outcome(const struct vbd_transfer *transfer)
+{
+	bool flushed = transfer->wc_status == IBV_WC_WR_FLUSH_ERR || transfer->wc_status < 0;
+
+	if (transfer->error.status == VBD_OK)
+		return VBD_TRANSFER_EV_DONE;
+	/* A connection's end flushes a transfer that does not stop: report it as cancelled. */
+	if (transfer->error.status == VBD_E_CANCELLED ||
+		(transfer->state == VBD_TRANSFER_CANCELLING && flushed))
+		return transfer->late ? VBD_TRANSFER_EV_STOPPED_LATE : VBD_TRANSFER_EV_STOPPED;
+	return VBD_TRANSFER_EV_FAILED;
+}
+
+/* The one setter of a transfer's state. */
+static void set_transfer_state(struct vbd_transfer *transfer, enum vbd_transfer_event event)
+{
+	const struct vbd_transfer_rule *rule = vbd_transfer_rule(transfer->state, event);
+
+	vbd_log(VBD_LOG_DEBUG, "transfer", "%llu %s -> %s (%s: %s)",
+		(unsigned long long)transfer->id, vbd_transfer_state_name(transfer->state),
+		vbd_transfer_state_name(rule->next), vbd_transfer_event_name(event), rule->note);
+	transfer->state = rule->next;
+}
+
+/* The caller may free the transfer once every mailbox item in it has come back. */
+static void check_transfer_letters(struct vbd_transfer *transfer)
+{
+	if (!transfer->ended_back || !transfer->started_back)
+		return;
+	if (transfer->cancel_sent && !transfer->cancel_back)
+		return;
+	set_transfer_state(transfer, outcome(transfer));
+	transfer->ended(transfer, transfer->arg);
+}
+
+void vbd_transfer_on_notification(struct vbd_transfer *transfer, enum vbd_control_letter letter)
+{
+	if (letter == VBD_CONTROL_TRANSFER_STARTED) {
+		transfer->started_back = true;
+		set_transfer_state(transfer, VBD_TRANSFER_EV_STARTED);
+		if (transfer->started)
+			transfer->started(transfer, transfer->arg);
+	} else if (letter == VBD_CONTROL_TRANSFER_ENDED) {
+		transfer->ended_back = true;
+	} else {
+		transfer->cancel_back = true;
 	}
-	ENDED(DONE),
-	ENDED(FAILED),
-	ENDED(CANCELLED),
-	ENDED(TIMED_OUT),
-#undef ENDED
-};
-/* clang-format on */
-
-const struct vbd_transfer_rule *vbd_transfer_rule(
-	enum vbd_transfer_state state, enum vbd_transfer_event event)
-{
-	return &rules[state][event];
+	check_transfer_letters(transfer);
 }
 
-static const struct {
-	const char *name;
-	bool ended;
-} states[VBD_TRANSFER_STATE_COUNT] = {
-#define VBD_TRANSFER_STATE_ROW(sym, json, ended) [VBD_TRANSFER_##sym] = {json, ended},
-	VBD_TRANSFER_STATE_MAP(VBD_TRANSFER_STATE_ROW)
-#undef VBD_TRANSFER_STATE_ROW
-};
-
-const char *vbd_transfer_state_name(enum vbd_transfer_state state)
+void vbd_transfer_submit(struct vbd_transfer *transfer)
 {
-	return states[state].name;
+	transfer->wc_status = -1;
+	vbd_list_init(&transfer->link);
+	vbd_worker_send(
+		transfer->channel->worker, &transfer->mail_start, VBD_WORKER_START_TRANSFER);
 }
 
-bool vbd_transfer_state_ended(enum vbd_transfer_state state)
+void vbd_transfer_request_cancel(struct vbd_transfer *transfer, bool late)
 {
-	return states[state].ended;
-}
-
-const char *vbd_transfer_event_name(enum vbd_transfer_event event)
-{
-	static const char *const names[VBD_TRANSFER_EVENT_COUNT] = {
-#define VBD_TRANSFER_EVENT_NAME(sym, name) [VBD_TRANSFER_EV_##sym] = name,
-		VBD_TRANSFER_EVENT_MAP(VBD_TRANSFER_EVENT_NAME)
-#undef VBD_TRANSFER_EVENT_NAME
-	};
-
-	return names[event];
+	if (transfer->cancel_sent || transfer->ended_back)
+		return;
+	transfer->late = late;
+	set_transfer_state(transfer, VBD_TRANSFER_EV_CANCEL);
+	/* The drain ends it anyway, and a letter behind the drain letter could outlive the channel.
+	 */
+	if (transfer->channel->drain_sent)
+		return;
+	transfer->cancel_sent = true;
+	vbd_worker_send(
+		transfer->channel->worker, &transfer->mail_cancel, VBD_WORKER_CANCEL_TRANSFER);
 }

@@ -15,6 +15,8 @@
 #include "base/list.h"
 #include "base/mailbox.h"
 #include "rdma/op.h"
+#include "rdma/transfer_fsm.h"
+#include "rdma/worker.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,51 +25,6 @@ struct ibv_ah;
 struct vbd_conn;
 struct vbd_channel;
 struct vbd_window;
-
-/* X(SYMBOL, json name, ended) */
-#define VBD_TRANSFER_STATE_MAP(X)          \
-	X(QUEUED, "queued", false)         \
-	X(RUNNING, "running", false)       \
-	X(CANCELLING, "cancelling", false) \
-	X(DONE, "done", true)              \
-	X(FAILED, "failed", true)          \
-	X(CANCELLED, "cancelled", true)    \
-	X(TIMED_OUT, "timed_out", true)
-
-enum vbd_transfer_state {
-#define VBD_TRANSFER_STATE_ENUM(sym, json, ended) VBD_TRANSFER_##sym,
-	VBD_TRANSFER_STATE_MAP(VBD_TRANSFER_STATE_ENUM)
-#undef VBD_TRANSFER_STATE_ENUM
-		VBD_TRANSFER_STATE_COUNT
-};
-
-/* X(SYMBOL, name) */
-#define VBD_TRANSFER_EVENT_MAP(X)                                                                  \
-	X(STARTED, "started")		/* the first work request is posted */                     \
-	X(CANCEL, "cancel")		/* a client, or the deadline, wants it to stop */          \
-	X(DONE, "done")			/* every byte is moved */                                  \
-	X(FAILED, "failed")		/* a work request failed, or the connection ended */       \
-	X(STOPPED, "stopped")		/* it stopped because of CANCEL; nothing is outstanding */ \
-	X(STOPPED_LATE, "stopped_late") /* the same, when the deadline had cancelled it */
-
-enum vbd_transfer_event {
-#define VBD_TRANSFER_EVENT_ENUM(sym, name) VBD_TRANSFER_EV_##sym,
-	VBD_TRANSFER_EVENT_MAP(VBD_TRANSFER_EVENT_ENUM)
-#undef VBD_TRANSFER_EVENT_ENUM
-		VBD_TRANSFER_EVENT_COUNT
-};
-
-struct vbd_transfer_rule {
-	enum vbd_transfer_state next;
-	const char *note; /* why */
-};
-
-/** vbd_transfer_rule - the pure table: what @event does to @state; every pair is decided */
-const struct vbd_transfer_rule *vbd_transfer_rule(
-	enum vbd_transfer_state state, enum vbd_transfer_event event);
-const char *vbd_transfer_state_name(enum vbd_transfer_state state);
-bool vbd_transfer_state_ended(enum vbd_transfer_state state);
-const char *vbd_transfer_event_name(enum vbd_transfer_event event);
 
 struct vbd_transfer {
 	/* fixed before it is handed over */
@@ -139,5 +96,27 @@ struct vbd_transfer {
 	int wc_status;		      /* of the first completion in error; -1 if none */
 	uint32_t vendor_err;
 };
+
+/**
+ * vbd_transfer_submit - hand a prepared transfer to its channel's worker
+ *
+ * Control thread; does not block. The memory belongs to the worker until `ended` is called.
+ */
+void vbd_transfer_submit(struct vbd_transfer *transfer);
+
+/**
+ * vbd_transfer_request_cancel - ask the worker to stop @transfer
+ * @late: its deadline has passed; false: a client cancels it
+ *
+ * Control thread; does not block. Harmless if the transfer is being cancelled or has ended.
+ */
+void vbd_transfer_request_cancel(struct vbd_transfer *transfer, bool late);
+
+/**
+ * vbd_transfer_on_notification - the worker has returned a mailbox item of @transfer
+ *
+ * Control thread. The transfer may end with it: `ended` is called then.
+ */
+void vbd_transfer_on_notification(struct vbd_transfer *transfer, enum vbd_control_letter letter);
 
 #endif

@@ -20,65 +20,13 @@
 #include "base/error.h"
 #include "rdma/mem.h"
 #include "rdma/transfer.h"
+#include "rdma/window_fsm.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 struct ibv_mw;
 struct ibv_qp;
-
-/* X(SYMBOL, json name, ended) */
-#define VBD_WINDOW_STATE_MAP(X)        \
-	X(BINDING, "binding", false)   \
-	X(READY, "ready", false)       \
-	X(REVOKING, "revoking", false) \
-	X(REVOKED, "revoked", true)    \
-	X(FAILED, "failed", true)
-
-enum vbd_window_state {
-#define VBD_WINDOW_STATE_ENUM(sym, json, ended) VBD_WINDOW_##sym,
-	VBD_WINDOW_STATE_MAP(VBD_WINDOW_STATE_ENUM)
-#undef VBD_WINDOW_STATE_ENUM
-		VBD_WINDOW_STATE_COUNT
-};
-
-/* X(SYMBOL, name) */
-#define VBD_WINDOW_EVENT_MAP(X)                                                              \
-	X(REGISTERED, "registered")	      /* the memory region to bind it to is there */ \
-	X(REGISTER_FAILED, "register_failed") /* it could not be made */                     \
-	X(BOUND, "bound")		      /* its bind has completed */                   \
-	X(BIND_FAILED, "bind_failed")	      /* its bind has not, and never will */         \
-	X(REVOKE, "revoke")		      /* a client wants it revoked */                \
-	X(UNBOUND, "unbound")		      /* its revocation has completed */             \
-	X(UNBIND_FAILED, "unbind_failed")     /* its revocation has not, and never will */   \
-	X(LOST, "lost")			      /* what it was bound on is gone, or has to go */
-
-enum vbd_window_event {
-#define VBD_WINDOW_EVENT_ENUM(sym, name) VBD_WINDOW_EV_##sym,
-	VBD_WINDOW_EVENT_MAP(VBD_WINDOW_EVENT_ENUM)
-#undef VBD_WINDOW_EVENT_ENUM
-		VBD_WINDOW_EVENT_COUNT
-};
-
-enum vbd_window_action {
-	VBD_WINDOW_DO_NOTHING,
-	VBD_WINDOW_DO_BIND,   /* post the bind */
-	VBD_WINDOW_DO_UNBIND, /* post the revocation */
-	VBD_WINDOW_DO_FREE,   /* give the window back to the device: its key is good no more */
-};
-
-struct vbd_window_rule {
-	enum vbd_window_state next;
-	enum vbd_window_action action;
-	const char *note; /* why */
-};
-
-/** vbd_window_rule - the pure table: what @event does to @state; every pair is decided */
-const struct vbd_window_rule *vbd_window_rule(
-	enum vbd_window_state state, enum vbd_window_event event);
-const char *vbd_window_state_name(enum vbd_window_state state);
-bool vbd_window_state_ended(enum vbd_window_state state);
-const char *vbd_window_event_name(enum vbd_window_event event);
 
 /* What a window shall give. */
 struct vbd_window_range {
@@ -89,7 +37,7 @@ struct vbd_window_range {
 };
 
 struct vbd_window {
-	enum vbd_window_state state; /* written by step() in window_work.c only */
+	enum vbd_window_state state; /* written by step() in window.c only */
 	struct vbd_window_range range;
 	struct vbd_mem *mem;	/* registered, with MW_BIND, as long as the window has not ended */
 	uint32_t rkey;		/* good while it is READY */

@@ -4,13 +4,13 @@
  */
 #include "base/status.h"
 #include "rdma/conn_fsm.h"
-#include "rdma/endpoint.h"
-#include "rdma/group.h"
-#include "rdma/peer.h"
+#include "rdma/endpoint_fsm.h"
+#include "rdma/group_fsm.h"
+#include "rdma/peer_fsm.h"
 #include "rdma/reason.h"
 #include "rdma/rping_fsm.h"
-#include "rdma/transfer.h"
-#include "rdma/window.h"
+#include "rdma/transfer_fsm.h"
+#include "rdma/window_fsm.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,14 +30,14 @@ static void cell(const char *text)
 
 static void print_head(void)
 {
-	(void)printf(
-		"<!-- Made from the tables in the code: "
-		"cmake --build build/dev --target states. Not edited by hand. -->\n\n"
-		"# States, events, reasons and error codes\n\n"
-		"Everything here is drawn from the tables that the daemon runs on: "
-		"`rdma/conn_fsm.c`, `rdma/transfer.c`,\n"
-		"`rdma/window.c`, `rdma/endpoint_fsm.c`, `rdma/peer_fsm.c`, `rdma/group_fsm.c`, "
-		"`rdma/rping_fsm.c`,\n`rdma/reason.h` and `base/status.h`.\n");
+	(void)printf("<!-- Made from the tables in the code: "
+		     "cmake --build build/dev --target states. Not edited by hand. -->\n\n"
+		     "# States, events, reasons and error codes\n\n"
+		     "Everything here is drawn from the tables that the daemon runs on: "
+		     "`rdma/conn_fsm.c`, `rdma/transfer_fsm.c`,\n"
+		     "`rdma/window_fsm.c`, `rdma/endpoint_fsm.c`, `rdma/peer_fsm.c`, "
+		     "`rdma/group_fsm.c`, "
+		     "`rdma/rping_fsm.c`,\n`rdma/reason.h` and `base/status.h`.\n");
 }
 
 /* Connections. */

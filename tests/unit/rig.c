@@ -553,13 +553,13 @@ struct rig_transfer *rig_transfer(struct rig_conn *rc, enum vbd_op op, const str
 
 void rig_start_transfer(struct rig_transfer *rt)
 {
-	vbd_fabric_start_transfer(&rt->transfer);
+	vbd_transfer_submit(&rt->transfer);
 	rig_settle(((struct rig_conn *)rt->transfer.conn->ops_arg)->rig);
 }
 
 void rig_cancel_transfer(struct rig_transfer *rt, bool late)
 {
-	vbd_fabric_cancel_transfer(&rt->transfer, late);
+	vbd_transfer_request_cancel(&rt->transfer, late);
 	rig_settle(((struct rig_conn *)rt->transfer.conn->ops_arg)->rig);
 }
 

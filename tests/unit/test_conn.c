@@ -626,7 +626,7 @@ static void send_message(struct rig_conn *rc, struct vbd_transfer *transfer, uin
 		.length_bytes = 1,
 		.chunk_bytes = 64,
 	};
-	vbd_fabric_start_transfer(transfer);
+	vbd_transfer_submit(transfer);
 	rig_settle(rc->rig);
 	assert_int_equal(fake_sends(rc->conn->qp), 1);
 }
@@ -845,7 +845,7 @@ static void test_conn__a_forced_qp_stays_until_its_worker_posts_no_more(void **t
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_SEND, mem, 10, 64);
 
 	/* The worker has the letter to post, and not yet the one to drain. */
-	vbd_fabric_start_transfer(&rt->transfer);
+	vbd_transfer_submit(&rt->transfer);
 	fake_fail_next("ibv_modify_qp", EIO);
 	vbd_conn_close(rc->conn, VBD_REASON_LOCAL_CLOSE);
 	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);

@@ -115,7 +115,7 @@ static void transfer_one(struct chaos *chaos, struct rig_conn *rc)
 		rt->transfer.sges = &nothing;
 		rt->transfer.sge_count = 1;
 	}
-	vbd_fabric_start_transfer(&rt->transfer);
+	vbd_transfer_submit(&rt->transfer);
 }
 
 static void forget_ended_transfers(struct rig *rig)
@@ -136,7 +136,7 @@ static void cancel_one(struct chaos *chaos)
 		return;
 	rt = &rig->transfers[pick(chaos, rig->transfer_count)];
 	if (!rt->ended)
-		vbd_fabric_cancel_transfer(&rt->transfer, pick(chaos, 2));
+		vbd_transfer_request_cancel(&rt->transfer, pick(chaos, 2));
 }
 
 /* What the wire, the device and the operator do. */

@@ -75,7 +75,7 @@ static bool move_messages(struct rig *rig, struct rig_conn *rc)
 	};
 
 	fake_recv_done(rc->conn->qp, "ping", 4);
-	vbd_fabric_start_transfer(&transfer);
+	vbd_transfer_submit(&transfer);
 	rig_settle(rig);
 	if (rc->conn->qp && fake_sends(rc->conn->qp))
 		fake_send_done(rc->conn->qp);

@@ -4,7 +4,7 @@
 #include "rdma/op.h"
 #include "rdma/reason.h"
 #include "rdma/timeline.h"
-#include "rdma/transfer.h"
+#include "rdma/transfer_fsm.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
 

@@ -322,7 +322,7 @@ static void test_transfer__a_cancel_right_behind_the_start_is_in_time(void **tes
 	struct vbd_mem *mem = rig_mem(rig, 4096, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
 
-	vbd_fabric_start_transfer(&rt->transfer);
+	vbd_transfer_submit(&rt->transfer);
 	rig_cancel_transfer(rt, false);
 	assert_not_ended(rt, VBD_TRANSFER_CANCELLING);
 	fake_sends_done(rc->conn->qp, 4);
@@ -416,7 +416,7 @@ static void test_transfer__a_first_post_that_fails_ends_all_that_wait(void **tes
 	struct rig_transfer *second = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
 
 	fake_fail_next("ibv_post_send", ENOMEM);
-	vbd_fabric_start_transfer(&first->transfer);
+	vbd_transfer_submit(&first->transfer);
 	rig_start_transfer(second);
 	assert_ended_as(first, VBD_TRANSFER_FAILED);
 	assert_ended_as(second, VBD_TRANSFER_FAILED);
@@ -479,7 +479,7 @@ static void test_transfer__a_cancel_behind_the_drain_needs_no_letter(void **test
 
 	rig_start_transfer(rt);
 	vbd_conn_close(rc->conn, VBD_REASON_LOCAL_CLOSE);
-	vbd_fabric_cancel_transfer(&rt->transfer, false);
+	vbd_transfer_request_cancel(&rt->transfer, false);
 	assert_false(rt->transfer.cancel_sent);
 	rig_settle(rig);
 	assert_ended_as(rt, VBD_TRANSFER_CANCELLED);
@@ -494,7 +494,7 @@ static void test_transfer__a_cancel_before_the_drain_is_answered(void **test_sta
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
 
 	rig_start_transfer(rt);
-	vbd_fabric_cancel_transfer(&rt->transfer, false);
+	vbd_transfer_request_cancel(&rt->transfer, false);
 	rig_close(rc);
 	assert_int_equal(rt->ended, 1);
 	assert_true(rt->transfer.cancel_back);

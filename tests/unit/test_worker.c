@@ -115,7 +115,7 @@ static void test_worker__messages_go_back_and_forth(void **state)
 		rig->transfer_count = 0;
 		rt = rig_transfer(client, VBD_OP_SEND, mem, sizeof(i), 64);
 		memcpy(mem->addr, &i, sizeof(i));
-		vbd_fabric_start_transfer(&rt->transfer);
+		vbd_transfer_submit(&rt->transfer);
 		run_until(rig, transfer_has_ended, rt);
 		run_until(rig, has_message, client);
 		assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
@@ -147,7 +147,7 @@ static void test_worker__bytes_move_while_others_read_the_counters(void **state)
 	rt = rig_transfer(client, VBD_OP_WRITE, here, 100000, 100);
 	rt->transfer.remote_addr = (uintptr_t)there->addr;
 	rt->transfer.rkey = there->rkey;
-	vbd_fabric_start_transfer(&rt->transfer);
+	vbd_transfer_submit(&rt->transfer);
 	while (!rt->ended) {
 		uint64_t now = vbd_counter_get(&rt->transfer.bytes_done);
 
@@ -182,9 +182,9 @@ static void test_worker__a_close_in_the_middle_ends_everything(void **state)
 		rt = rig_transfer(client, VBD_OP_WRITE, here, 100000, 50);
 		rt->transfer.remote_addr = (uintptr_t)there->addr;
 		rt->transfer.rkey = there->rkey;
-		vbd_fabric_start_transfer(&rt->transfer);
+		vbd_transfer_submit(&rt->transfer);
 		if (round % 3 == 0)
-			vbd_fabric_cancel_transfer(&rt->transfer, round % 2);
+			vbd_transfer_request_cancel(&rt->transfer, round % 2);
 		if (round % 4 == 1)
 			vbd_fabric_dispatch_control(rig->fabric);
 		close_both(rig, round % 2 ? client : server, round % 2 ? server : client);
@@ -212,7 +212,7 @@ static void test_worker__a_device_goes_while_everything_runs(void **state)
 
 		rt->transfer.remote_addr = (uintptr_t)there->addr;
 		rt->transfer.rkey = there->rkey;
-		vbd_fabric_start_transfer(&rt->transfer);
+		vbd_transfer_submit(&rt->transfer);
 	}
 	fake_device_unplug(rig->device);
 	vbd_fabric_rescan(rig->fabric);
