@@ -72,7 +72,6 @@ struct vbd_request {
 	const struct vbd_transport *transport;
 	struct vbd_reply reply;
 	struct vbd_sink sink;
-	struct vbd_error sink_error;
 	struct vbd_idem_entry *idem;
 	char *body;
 	size_t body_bytes;

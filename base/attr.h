@@ -7,7 +7,6 @@
 
 #define VBD_MUST_CHECK	    __attribute__((warn_unused_result))
 #define VBD_PRINTF(fmt, va) __attribute__((format(printf, fmt, va)))
-#define VBD_UNUSED	    __attribute__((unused))
 
 #define VBD_ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -6,15 +6,12 @@
 struct row {
 	const char *code;
 	unsigned int http;
-	enum vbd_blast blast;
 	const char *text;
 	const char *hint;
 };
 
-static const struct row rows[VBD_STATUS_COUNT] = {
-	[VBD_OK] = {"ok", 200, VBD_BLAST_REQUEST, "Success", ""},
-#define VBD_STATUS_ROW(sym, code, http, blast, text, hint) \
-	[VBD_E_##sym] = {code, http, VBD_BLAST_##blast, text, hint},
+static const struct row rows[VBD_STATUS_COUNT] = {[VBD_OK] = {"ok", 200, "Success", ""},
+#define VBD_STATUS_ROW(sym, code, http, text, hint) [VBD_E_##sym] = {code, http, text, hint},
 	VBD_STATUS_MAP(VBD_STATUS_ROW)
 #undef VBD_STATUS_ROW
 };
@@ -44,9 +41,4 @@ const char *vbd_status_text(enum vbd_status status)
 const char *vbd_status_hint(enum vbd_status status)
 {
 	return row_of(status)->hint;
-}
-
-enum vbd_blast vbd_status_blast(enum vbd_status status)
-{
-	return row_of(status)->blast;
 }

@@ -44,31 +44,9 @@ const char *vbd_event_type_name(enum vbd_event_type type)
 	return (unsigned int)type < VBD_EVENT_TYPE_COUNT ? type_names[type] : NULL;
 }
 
-bool vbd_event_type_parse(const char *name, enum vbd_event_type *ret_type)
-{
-	for (unsigned int i = 0; i < VBD_EVENT_TYPE_COUNT; i++) {
-		if (strcmp(type_names[i], name) == 0) {
-			*ret_type = (enum vbd_event_type)i;
-			return true;
-		}
-	}
-	return false;
-}
-
 const char *vbd_severity_name(enum vbd_severity severity)
 {
 	return (unsigned int)severity < VBD_SEVERITY_COUNT ? severities[severity].name : NULL;
-}
-
-bool vbd_severity_parse(const char *name, enum vbd_severity *ret_severity)
-{
-	for (unsigned int i = 0; i < VBD_SEVERITY_COUNT; i++) {
-		if (strcmp(severities[i].name, name) == 0) {
-			*ret_severity = (enum vbd_severity)i;
-			return true;
-		}
-	}
-	return false;
 }
 
 const char *vbd_object_kind_name(enum vbd_object_kind kind)

@@ -134,14 +134,8 @@ struct vbd_eventlog;
 /** vbd_event_type_name - "cm_event"; NULL for a value that is none */
 const char *vbd_event_type_name(enum vbd_event_type type);
 
-/** vbd_event_type_parse - false if @name names none */
-bool vbd_event_type_parse(const char *name, enum vbd_event_type *ret_type);
-
 /** vbd_severity_name - "notice"; NULL for a value that is none */
 const char *vbd_severity_name(enum vbd_severity severity);
-
-/** vbd_severity_parse - false if @name names none */
-bool vbd_severity_parse(const char *name, enum vbd_severity *ret_severity);
 
 /** vbd_object_kind_name - "connection"; NULL for VBD_KIND_NONE and for a value that is none */
 const char *vbd_object_kind_name(enum vbd_object_kind kind);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Talking to systemd: readiness, status, watchdog, sockets that it hands over. Everything here does
+ * Talking to systemd: readiness, watchdog, sockets that it hands over. Everything here does
  * nothing when the daemon was not started by systemd, or was built without libsystemd.
  *
  * Any thread, but vbd_sdnotify_sockets(), which is for the start.
@@ -18,9 +18,6 @@ void vbd_sdnotify_ready(const char *status);
 
 /** vbd_sdnotify_stopping - STOPPING=1 */
 void vbd_sdnotify_stopping(void);
-
-/** vbd_sdnotify_status - a line for `systemctl status` */
-void vbd_sdnotify_status(const char *fmt, ...) VBD_PRINTF(1, 2);
 
 /**
  * vbd_sdnotify_watchdog_ms - how often to call vbd_sdnotify_alive(); 0: never

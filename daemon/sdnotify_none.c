@@ -11,11 +11,6 @@ void vbd_sdnotify_stopping(void)
 {
 }
 
-void vbd_sdnotify_status(const char *fmt, ...)
-{
-	(void)fmt;
-}
-
 uint64_t vbd_sdnotify_watchdog_ms(void)
 {
 	return 0;

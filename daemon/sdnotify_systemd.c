@@ -5,8 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <stddef.h>
 #include <sys/socket.h>
 
 /* systemd that does not listen is no reason for anything: what sd_notify(3) returns is not looked
@@ -20,17 +19,6 @@ void vbd_sdnotify_ready(const char *status)
 void vbd_sdnotify_stopping(void)
 {
 	(void)sd_notify(0, "STOPPING=1\nSTATUS=stopping");
-}
-
-void vbd_sdnotify_status(const char *fmt, ...)
-{
-	char status[200];
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vsnprintf(status, sizeof(status), fmt, ap);
-	va_end(ap);
-	(void)sd_notifyf(0, "STATUS=%s", status);
 }
 
 uint64_t vbd_sdnotify_watchdog_ms(void)

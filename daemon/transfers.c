@@ -208,7 +208,6 @@ static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_t
 	record->transfer = (struct vbd_transfer){
 		.id = record->object.id,
 		.op = spec->op,
-		.conn = spec->carrier.connection ? spec->carrier.connection->conn : NULL,
 		.channel = channel,
 		.length_bytes = spec->repeats && !spec->run_ns ? spec->length_bytes * spec->repeats
 							       : spec->length_bytes,

@@ -107,7 +107,6 @@ struct vbd_conn {
 	/* from the peer's request or reply */
 	uint8_t peer_responder_resources;
 	uint8_t peer_initiator_depth;
-	uint32_t peer_qpn;
 	struct vbd_private_data peer_private_data; /* of the last message that had room for it */
 	bool reject_vendor_option;		   /* the reason of our own rejection */
 

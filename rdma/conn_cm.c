@@ -77,7 +77,6 @@ void vbd_conn_cm_take_peer_data(struct vbd_conn *conn, const struct vbd_pv_cm_ev
 		event->type == RDMA_CM_EVENT_CONNECT_RESPONSE) {
 		conn->peer_responder_resources = event->responder_resources;
 		conn->peer_initiator_depth = event->initiator_depth;
-		conn->peer_qpn = event->qp_num;
 	}
 	if (!event->private_data_bytes)
 		return;

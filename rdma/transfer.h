@@ -22,7 +22,6 @@
 #include <stdint.h>
 
 struct ibv_ah;
-struct vbd_conn;
 struct vbd_channel;
 struct vbd_window;
 
@@ -30,7 +29,6 @@ struct vbd_transfer {
 	/* fixed before it is handed over */
 	uint64_t id;
 	enum vbd_op op;
-	struct vbd_conn *conn;
 	struct vbd_channel *channel;
 	uint8_t *local_addr; /* NULL: nothing but what `sges` says */
 	uint32_t lkey;

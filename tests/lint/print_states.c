@@ -317,31 +317,15 @@ static void print_rping(void)
 
 /* Error codes. */
 
-static const char *blast_name(enum vbd_blast blast)
-{
-	static const char *const names[] = {
-		[VBD_BLAST_REQUEST] = "request",
-		[VBD_BLAST_CONNECTION] = "connection",
-		[VBD_BLAST_LISTENER] = "listener",
-		[VBD_BLAST_DEVICE] = "device",
-		[VBD_BLAST_DAEMON] = "daemon",
-	};
-
-	return names[blast];
-}
-
 static void print_codes(void)
 {
-	(void)printf(
-		"\n## Error codes\n\n"
-		"`code` of every answer with `application/problem+json`. \"Breaks\" is the "
-		"largest thing that does not work then.\n\n"
-		"| code | HTTP | breaks | what it means | what to do |\n|---|---|---|---|---|\n");
+	(void)printf("\n## Error codes\n\n"
+		     "`code` of every answer with `application/problem+json`.\n\n"
+		     "| code | HTTP | what it means | what to do |\n|---|---|---|---|\n");
 	for (unsigned int s = VBD_OK + 1; s < VBD_STATUS_COUNT; s++) {
 		enum vbd_status status = (enum vbd_status)s;
 
-		(void)printf("| `%s` | %u | %s |", vbd_status_code(status), vbd_status_http(status),
-			blast_name(vbd_status_blast(status)));
+		(void)printf("| `%s` | %u |", vbd_status_code(status), vbd_status_http(status));
 		cell(vbd_status_text(status));
 		cell(vbd_status_hint(status));
 		(void)printf("\n");

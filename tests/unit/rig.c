@@ -535,7 +535,6 @@ struct rig_transfer *rig_transfer(struct rig_conn *rc, enum vbd_op op, const str
 			{
 				.id = rig->transfer_count,
 				.op = op,
-				.conn = rc->conn,
 				.channel = rc->conn->channel,
 				.local_addr = mem->addr,
 				.lkey = mem->lkey,
@@ -547,6 +546,7 @@ struct rig_transfer *rig_transfer(struct rig_conn *rc, enum vbd_op op, const str
 				.ended = on_transfer_ended,
 				.arg = rt,
 			},
+		.rig = rig,
 	};
 	return rt;
 }
@@ -554,13 +554,13 @@ struct rig_transfer *rig_transfer(struct rig_conn *rc, enum vbd_op op, const str
 void rig_start_transfer(struct rig_transfer *rt)
 {
 	vbd_transfer_submit(&rt->transfer);
-	rig_settle(((struct rig_conn *)rt->transfer.conn->ops_arg)->rig);
+	rig_settle(rt->rig);
 }
 
 void rig_cancel_transfer(struct rig_transfer *rt, bool late)
 {
 	vbd_transfer_request_cancel(&rt->transfer, late);
-	rig_settle(((struct rig_conn *)rt->transfer.conn->ops_arg)->rig);
+	rig_settle(rt->rig);
 }
 
 /* What tests do with them. */

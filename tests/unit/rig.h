@@ -49,6 +49,7 @@ struct rig_listener {
 
 struct rig_transfer {
 	struct vbd_transfer transfer;
+	struct rig *rig;
 	unsigned int started, ended;
 	enum vbd_transfer_state ended_as;
 };

@@ -64,7 +64,6 @@ static bool move_messages(struct rig *rig, struct rig_conn *rc)
 	ended = false;
 	transfer = (struct vbd_transfer){
 		.op = VBD_OP_SEND,
-		.conn = rc->conn,
 		.channel = rc->conn->channel,
 		.local_addr = &byte,
 		.inlined = true,

@@ -46,8 +46,6 @@ static void test_sdnotify__systemd_hears_what_it_is_told(void **state)
 	(void)state;
 	vbd_sdnotify_ready("no devices");
 	assert_heard(fd, "READY=1\nSTATUS=no devices");
-	vbd_sdnotify_status("%d connections", 3);
-	assert_heard(fd, "STATUS=3 connections");
 	vbd_sdnotify_alive();
 	assert_heard(fd, "WATCHDOG=1");
 	vbd_sdnotify_stopping();
@@ -65,7 +63,6 @@ static void test_sdnotify__without_systemd_nothing_happens(void **state)
 	(void)state;
 	vbd_sdnotify_ready("x");
 	vbd_sdnotify_stopping();
-	vbd_sdnotify_status("x");
 	vbd_sdnotify_alive();
 	assert_int_equal(vbd_sdnotify_watchdog_ms(), 0);
 	assert_int_equal(vbd_sdnotify_sockets(&tcp_fd, &unix_fd, &err), VBD_OK);

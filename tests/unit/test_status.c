@@ -67,7 +67,6 @@ static void test_status__a_value_that_is_no_status_is_internal(void **state)
 	assert_string_equal(vbd_status_code(VBD_STATUS_COUNT), "internal");
 	assert_string_equal(vbd_status_code((enum vbd_status) - 1), "internal");
 	assert_int_equal(vbd_status_http(VBD_STATUS_COUNT), 500);
-	assert_int_equal(vbd_status_blast(VBD_STATUS_COUNT), VBD_BLAST_DAEMON);
 }
 
 int main(void)
