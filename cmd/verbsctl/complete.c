@@ -4,8 +4,9 @@
  * the completion script, so that commands, options and values are known in one place only. A line
  * ":file" stands for names of files.
  */
-#include "cmd/verbsctl/common/call.h"
+#include "cmd/verbsctl/complete.h"
 
+#include "cmd/verbsctl/command.h"
 #include "cmd/verbsctl/common/json.h"
 
 #include <ctype.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verbsctl: sees and drives the connections of a verbsd over its HTTP API. */
-#include "cmd/verbsctl/common/call.h"
+#include "cmd/verbsctl/complete.h"
+#include "cmd/verbsctl/parse.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -23,11 +24,11 @@ static enum vbd_ctl_exit run(struct vbd_ctl *ctl)
 
 	ctl->json = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_JSON);
 	ctl->color = wants_color();
-	/* Completion takes the server from the line that is being typed. */
-	if (ctl->args.command->run != vbd_ctl_complete)
+	if (ctl->args.command->run)
 		exit_status = vbd_ctl_open(ctl);
 	if (exit_status == VBD_CTL_OK)
-		exit_status = ctl->args.command->run(ctl);
+		exit_status = ctl->args.command->run ? ctl->args.command->run(ctl)
+						     : vbd_ctl_complete(ctl);
 	vbd_ctl_http_fini(&ctl->http);
 	return exit_status;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* buf create, ls, show, put, get, sum, rm. */
-#include "cmd/verbsctl/common/call.h"
+#include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/common/json.h"
 

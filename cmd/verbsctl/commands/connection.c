@@ -2,9 +2,9 @@
 /* connect, prepare, remote, modify, ls, show, accept, reject, close, forget. */
 #include "cmd/verbsctl/commands/connection.h"
 
-#include "cmd/verbsctl/common/call.h"
+#include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/top/rows.h"
+#include "cmd/verbsctl/common/counters.h"
 
 #include <stdlib.h>
 #include <string.h>

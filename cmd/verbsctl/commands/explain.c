@@ -2,7 +2,7 @@
 /* explain. */
 #include "cmd/verbsctl/commands/connection.h"
 
-#include "cmd/verbsctl/common/call.h"
+#include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/json.h"
 
 #include <stdlib.h>

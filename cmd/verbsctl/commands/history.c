@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* history. */
-#include "cmd/verbsctl/common/call.h"
+#include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/common/json.h"
-#include "cmd/verbsctl/top/rows.h"
+#include "cmd/verbsctl/common/counters.h"
 
 #include <stdlib.h>
 

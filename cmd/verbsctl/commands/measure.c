@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* probe, bench: something that is measured while the program waits, and is gone with it. */
-#include "cmd/verbsctl/common/call.h"
+#include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/commands/transfer.h"
 #include "cmd/verbsctl/common/json.h"

@@ -2,7 +2,7 @@
 /* send, recv. */
 #include "cmd/verbsctl/commands/transfer.h"
 #include "cmd/verbsctl/common/base64.h"
-#include "cmd/verbsctl/common/call.h"
+#include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/json.h"
 
 #include "base/clock.h"

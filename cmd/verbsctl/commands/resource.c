@@ -4,7 +4,7 @@
  * peers, groups, windows, probes, benchmarks. What tells them apart is a row here and the options
  * of their commands.
  */
-#include "cmd/verbsctl/common/call.h"
+#include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/common/json.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stats. */
-#include "cmd/verbsctl/common/call.h"
+#include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/retry.h"

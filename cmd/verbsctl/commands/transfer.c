@@ -2,6 +2,7 @@
 /* write, read, fetch-add, compare-swap, post-recv, transfers. */
 #include "cmd/verbsctl/commands/transfer.h"
 
+#include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/json.h"
 
 #include <stdlib.h>

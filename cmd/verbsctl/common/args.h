@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The command line. Every option stands once in VBD_CTL_OPT_MAP with its type and the member of the
- * API that it sets; commands (verbsctl/command.h) name the options they take. Parsing, --help,
+ * API that it sets; commands (cmd/verbsctl/command.h) name the options they take. Parsing, --help,
  * completion, request bodies and queries all come from these rows.
  *
  * One thread.
@@ -210,6 +210,8 @@ enum vbd_ctl_kind {
 		"id|name|state|peer|device|sent/s|recv/s|ops/s|cq|rtt|rtt99|sent|recv|reason",     \
 		NULL, "sort by this column")
 
+#define VBD_CTL_OPTIONS_MAX 36 /* of one command */
+
 enum vbd_ctl_opt {
 #define VBD_CTL_OPT_ENUM(sym, name, letter, kind, placeholder, member, help) VBD_CTL_OPT_##sym,
 	VBD_CTL_OPT_MAP(VBD_CTL_OPT_ENUM)
@@ -227,7 +229,19 @@ struct vbd_ctl_opt_spec {
 	const char *help;
 };
 
-struct vbd_ctl_command;
+struct vbd_ctl;
+
+/* A command: one row of the table in cmd/verbsctl/command.c. */
+struct vbd_ctl_command {
+	const char *name;  /* first word */
+	const char *verb;  /* second word, or NULL */
+	const char *usage; /* operands: "BUFFER FILE"; [X] may be left out, X... may be repeated */
+	const char *summary;
+	const char *text; /* what --help adds, or NULL */
+	enum vbd_ctl_opt options[VBD_CTL_OPTIONS_MAX];
+	size_t option_count;
+	enum vbd_ctl_exit (*run)(struct vbd_ctl *ctl);
+};
 
 /* A parsed command line. Texts are borrowed from argv. */
 struct vbd_ctl_args {
@@ -246,16 +260,6 @@ const struct vbd_ctl_opt_spec *vbd_ctl_opt_spec(enum vbd_ctl_opt opt);
 /** vbd_ctl_args_has - was the option given? */
 bool vbd_ctl_args_has(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt);
 
-/**
- * vbd_ctl_args_parse - read the whole command line
- * @ret_args: zeroed by the caller
- * @argv: reordered (getopt_long(3)), and borrowed from for the life of @ret_args
- *
- * Common options may stand before the command and behind it. With --help or --version nothing else
- * is checked. Returns VBD_CTL_USAGE, told, for what is unknown, missing or malformed.
- */
-enum vbd_ctl_exit vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args *ret_args);
-
 /** vbd_ctl_args_body - an object of every option given that has a member; the caller owns it */
 json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args);
 
@@ -264,8 +268,5 @@ json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args);
  * @separator: '?' before the first one, or '&'
  */
 void vbd_ctl_args_put_query(const struct vbd_ctl_args *args, FILE *out, char separator);
-
-/** vbd_ctl_args_help - print what --help says: of the command, or of verbsctl when there is none */
-void vbd_ctl_args_help(const struct vbd_ctl_args *args, FILE *out);
 
 #endif

@@ -8,8 +8,21 @@
 #ifndef VBD_CMD_VERBSCTL_COMMON_CALL_H
 #define VBD_CMD_VERBSCTL_COMMON_CALL_H
 
-#include "cmd/verbsctl/command.h"
+#include "cmd/verbsctl/common/args.h"
+#include "cmd/verbsctl/common/http.h"
 #include "cmd/verbsctl/common/view.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The state of one run of verbsctl. */
+struct vbd_ctl {
+	struct vbd_ctl_args args;
+	struct vbd_ctl_http http;
+	bool json;  /* --json */
+	bool color; /* standard output is a terminal and NO_COLOR is not set */
+};
 
 /* No Prefer header. */
 #define VBD_CTL_NO_WAIT -1

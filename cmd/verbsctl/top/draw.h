@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The picture of `top`: summary, news, and the page that the view is on. Draws on the screen of
- * verbsctl/top/screen.h, which is open.
+ * screen.h, which is open.
  *
  * One thread; never blocks beyond a write to the terminal.
  */

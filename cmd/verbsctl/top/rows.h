@@ -53,15 +53,6 @@ struct vbd_ctl_rows {
 };
 
 /**
- * vbd_ctl_sent_bytes - payload that left by a connection's own work requests
- * @counters: the member of that name of a connection; NULL for none
- */
-uint64_t vbd_ctl_sent_bytes(const json_t *counters);
-
-/** vbd_ctl_received_bytes - payload that came in by a connection's own work requests */
-uint64_t vbd_ctl_received_bytes(const json_t *counters);
-
-/**
  * vbd_ctl_rows_init - rows of what the server answered
  * @connections: array of connections; anything that is none is left out
  * @cqs:         array of completion queues, or NULL

@@ -56,7 +56,7 @@ void vbd_ctl_screen_show(void);
  * vbd_ctl_screen_key - wait for a key
  * @timeout_ms: 0 to take only what is there
  *
- * Returns one of enum vbd_ctl_key (verbsctl/top/view.h), or a byte of a character. A terminal that
+ * Returns one of enum vbd_ctl_key (view.h), or a byte of a character. A terminal that
  * changes its size ends the wait with VBD_CTL_KEY_RESIZE.
  */
 int vbd_ctl_screen_key(unsigned int timeout_ms);

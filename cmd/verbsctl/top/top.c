@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top. */
-#include "cmd/verbsctl/common/call.h"
+#include "cmd/verbsctl/top/top.h"
 
 #include "cmd/verbsctl/commands/connection.h"
 #include "cmd/verbsctl/common/json.h"

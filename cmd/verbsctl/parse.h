@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line, parsed by the rows of the commands (cmd/verbsctl/command.h) and their options
+ * (cmd/verbsctl/common/args.h), and --help, which prints the same rows.
+ *
+ * One thread.
+ */
+#ifndef VBD_CMD_VERBSCTL_PARSE_H
+#define VBD_CMD_VERBSCTL_PARSE_H
+
+#include "cmd/verbsctl/common/args.h"
+
+#include <stdio.h>
+
+/**
+ * vbd_ctl_args_parse - read the whole command line
+ * @ret_args: zeroed by the caller
+ * @argv: reordered (getopt_long(3)), and borrowed from for the life of @ret_args
+ *
+ * Common options may stand before the command and behind it. With --help or --version nothing else
+ * is checked. Returns VBD_CTL_USAGE, told, for what is unknown, missing or malformed.
+ */
+enum vbd_ctl_exit vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args *ret_args);
+
+/** vbd_ctl_args_help - print what --help says: of the command, or of verbsctl when there is none */
+void vbd_ctl_args_help(const struct vbd_ctl_args *args, FILE *out);
+
+#endif
