@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api.h"
 
-#include "api/handlers.h"
+#include "api/context.h"
 #include "api/routes.h"
 #include "api/server.h"
 #include "base/clock.h"

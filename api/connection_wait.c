@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/connection_wait.h"
 
-#include "api/handlers.h"
+#include "api/connections.h"
+#include "api/context.h"
 #include "api/problem.h"
 #include "api/waiter.h"
 #include "daemon/connections.h"
 
-struct vbd_connection *vbd_connection_of(struct vbd_request *req)
+struct vbd_connection *vbd_request_connection(struct vbd_request *req)
 {
 	struct vbd_error err = {0};
 	struct vbd_connection *connection =

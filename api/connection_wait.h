@@ -22,8 +22,9 @@ enum vbd_goal {
 	VBD_GOAL_FORGOTTEN,
 };
 
-/** vbd_connection_of - the connection of the path; NULL, and an answer, if there is none */
-struct vbd_connection *vbd_connection_of(struct vbd_request *req);
+/** vbd_request_connection - the connection that the path names; if there is none, answer and return
+ * NULL */
+struct vbd_connection *vbd_request_connection(struct vbd_request *req);
 
 /** vbd_connection_reply - Connection, with its timeline */
 void vbd_connection_reply(

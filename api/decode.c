@@ -418,3 +418,22 @@ enum vbd_status vbd_decode_at(const json_t *json, const struct vbd_field *fields
 {
 	return decode_object(json, fields, n_fields, pointer, target, err);
 }
+
+const char *vbd_ref_text(const struct vbd_json_ref *ref, char buf[VBD_REF_TEXT_BYTES])
+{
+	if (ref->name)
+		return ref->name;
+	(void)snprintf(buf, VBD_REF_TEXT_BYTES, "%" PRIu64, ref->id);
+	return buf;
+}
+
+void vbd_blame(struct vbd_error *err, const char *pointer)
+{
+	if (!*err->pointer)
+		(void)snprintf(err->pointer, sizeof(err->pointer), "%s", pointer);
+}
+
+void vbd_copy_text(char *to, size_t to_bytes, const char *text)
+{
+	(void)snprintf(to, to_bytes, "%s", text ? text : "");
+}

@@ -3,7 +3,8 @@
  * TransferCreate: which members an operation needs, which have no meaning for it, and the objects
  * that they name.
  */
-#include "api/handlers.h"
+#include "api/request.h"
+#include "api/transfers.h"
 #include "daemon/transfers.h"
 
 #include <stdio.h>

@@ -2,8 +2,9 @@
 /*
  * Benchmarks as JSON: the schema Benchmark of openapi.yaml.
  */
+#include "api/benchmarks.h"
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "api/encode_common.h"
 #include "base/clock.h"
 #include "daemon/benchmarks.h"
 

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What connections, endpoints and transfers have in common as JSON.
+ * Members that several kinds of objects have: counters, errors, ends, latencies, access flags.
  */
+#include "api/encode_common.h"
+
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "base/histogram.h"
+#include "rdma/mem.h"
 #include "rdma/names.h"
 #include "rdma/why.h"
+
+#include <assert.h>
 
 json_t *vbd_encode_op_counters(const struct vbd_op_counters *counters)
 {
@@ -20,7 +25,64 @@ json_t *vbd_encode_op_counters(const struct vbd_op_counters *counters)
 	return vbd_encode_end(&out);
 }
 
+void vbd_put_received(struct vbd_encoder *out, const struct vbd_received *received)
+{
+	vbd_put_text(out, "op", vbd_op_name(received->op));
+	vbd_put_u64(out, "length_bytes", received->length_bytes);
+	vbd_put_u64_or_null(
+		out, "written_bytes", received->op == VBD_OP_WRITE_IMM, received->written_bytes);
+	vbd_put_u64_or_null(out, "imm", received->has_imm, received->imm);
+}
+
+json_t *vbd_encode_latency(const struct vbd_histogram *times_ns)
+{
+	struct vbd_encoder out;
+
+	if (vbd_counter_get(&times_ns->count) == 0)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_u64(&out, "min", vbd_counter_get(&times_ns->min));
+	vbd_put_u64(&out, "mean", vbd_histogram_mean(times_ns));
+	vbd_put_u64(&out, "p50", vbd_histogram_permille(times_ns, 500));
+	vbd_put_u64(&out, "p90", vbd_histogram_permille(times_ns, 900));
+	vbd_put_u64(&out, "p99", vbd_histogram_permille(times_ns, 990));
+	vbd_put_u64(&out, "p999", vbd_histogram_permille(times_ns, 999));
+	vbd_put_u64(&out, "max", vbd_counter_get(&times_ns->max));
+	return vbd_encode_end(&out);
+}
+
+/* By bit of enum vbd_mem_access. */
+const char *const vbd_access_names[VBD_ACCESS_NAME_COUNT] = {
+	"remote_write", "remote_read", "remote_atomic", "mw_bind"};
+static_assert(VBD_ACCESS_REMOTE_WRITE == 1 << 0 && VBD_ACCESS_REMOTE_READ == 1 << 1 &&
+		      VBD_ACCESS_REMOTE_ATOMIC == 1 << 2 && VBD_ACCESS_MW_BIND == 1 << 3,
+	"the decoder sets the bit of the name's index");
+
+json_t *vbd_encode_access(unsigned int access)
+{
+	json_t *list = json_array();
+
+	for (unsigned int i = 0; i < VBD_ACCESS_NAME_COUNT; i++) {
+		if (access & 1u << i)
+			(void)json_array_append_new(list, json_string(vbd_access_names[i]));
+	}
+	return list;
+}
+
 /* --- errors and the end ---------------------------------------------------------------------- */
+
+json_t *vbd_encode_error(const struct vbd_error *err)
+{
+	struct vbd_encoder out;
+
+	if (err->status == VBD_OK)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_text(&out, "code", vbd_status_code(err->status));
+	vbd_put_text(&out, "text", *err->text ? err->text : vbd_status_text(err->status));
+	vbd_put_text(&out, "hint", vbd_why_hint(err));
+	return vbd_encode_end(&out);
+}
 
 static void put_error_source(struct vbd_encoder *out, const struct vbd_first_error *first)
 {

@@ -2,9 +2,12 @@
 /*
  * A connection as JSON: the schema Connection of openapi.yaml.
  */
+#include "api/connections.h"
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "api/encode_common.h"
 #include "api/private_data.h"
+#include "api/probes.h"
+#include "api/qp_params.h"
 #include "daemon/addr.h"
 #include "daemon/buffers.h"
 #include "daemon/connections.h"

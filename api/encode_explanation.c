@@ -3,8 +3,11 @@
  * Explanations as JSON: the schemas ConnectionExplanation and DestinationExplanation of
  * openapi.yaml.
  */
+#include "api/connections.h"
+#include "api/devices.h"
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "api/encode_common.h"
+#include "api/explain.h"
 #include "daemon/explain.h"
 #include "rdma/names.h"
 

@@ -1,32 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes as JSON: the schemas Latency, Probe and ConnectionRtt of openapi.yaml.
+ * Probes as JSON: the schemas Probe and ConnectionRtt of openapi.yaml.
  */
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "api/encode_common.h"
+#include "api/probes.h"
 #include "base/clock.h"
 #include "daemon/probes.h"
 
 static bool any(const struct vbd_histogram *times_ns)
 {
 	return vbd_counter_get(&times_ns->count) != 0;
-}
-
-json_t *vbd_encode_latency(const struct vbd_histogram *times_ns)
-{
-	struct vbd_encoder out;
-
-	if (!any(times_ns))
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_u64(&out, "min", vbd_counter_get(&times_ns->min));
-	vbd_put_u64(&out, "mean", vbd_histogram_mean(times_ns));
-	vbd_put_u64(&out, "p50", vbd_histogram_permille(times_ns, 500));
-	vbd_put_u64(&out, "p90", vbd_histogram_permille(times_ns, 900));
-	vbd_put_u64(&out, "p99", vbd_histogram_permille(times_ns, 990));
-	vbd_put_u64(&out, "p999", vbd_histogram_permille(times_ns, 999));
-	vbd_put_u64(&out, "max", vbd_counter_get(&times_ns->max));
-	return vbd_encode_end(&out);
 }
 
 static json_t *encode_error(const struct vbd_probe_record *record)

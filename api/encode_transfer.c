@@ -3,7 +3,8 @@
  * A transfer as JSON: the schema Transfer of openapi.yaml.
  */
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "api/encode_common.h"
+#include "api/transfers.h"
 #include "daemon/transfers.h"
 #include "rdma/names.h"
 

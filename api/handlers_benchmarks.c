@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/handlers.h"
+#include "api/benchmarks.h"
+#include "api/context.h"
 #include "api/page.h"
 #include "api/task.h"
+#include "api/transfers.h"
 #include "daemon/benchmarks.h"
 
 #include <string.h>

@@ -2,8 +2,11 @@
 /*
  * Buffers as objects. Their bytes are in handlers_data.c.
  */
+#include "api/buffers.h"
+#include "api/context.h"
+#include "api/decode.h"
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "api/encode_common.h"
 #include "api/page.h"
 #include "api/problem.h"
 #include "api/waiter.h"
@@ -22,25 +25,7 @@ static const char *const kind_names[] = {
 	[VBD_MEM_HUGEPAGE] = "hugepage",
 };
 
-/* By bit of enum vbd_mem_access. */
-const char *const vbd_access_names[VBD_ACCESS_NAME_COUNT] = {
-	"remote_write", "remote_read", "remote_atomic", "mw_bind"};
-static_assert(VBD_ACCESS_REMOTE_WRITE == 1 << 0 && VBD_ACCESS_REMOTE_READ == 1 << 1 &&
-		      VBD_ACCESS_REMOTE_ATOMIC == 1 << 2 && VBD_ACCESS_MW_BIND == 1 << 3,
-	"the decoder sets the bit of the name's index");
-
 /* --- one buffer ------------------------------------------------------------------------------ */
-
-json_t *vbd_encode_access(unsigned int access)
-{
-	json_t *list = json_array();
-
-	for (unsigned int i = 0; i < VBD_ACCESS_NAME_COUNT; i++) {
-		if (access & 1u << i)
-			(void)json_array_append_new(list, json_string(vbd_access_names[i]));
-	}
-	return list;
-}
 
 static json_t *encode_buffer(const void *item, struct vbd_request *req)
 {

@@ -3,10 +3,12 @@
  * Connections. How one looks is in encode_connection.c, its messages are in handlers_messages.c.
  */
 #include "api/connection_wait.h"
+#include "api/connections.h"
+#include "api/context.h"
 #include "api/encode.h"
-#include "api/handlers.h"
 #include "api/page.h"
 #include "api/private_data.h"
+#include "api/qp_params.h"
 #include "daemon/connections.h"
 
 #include <stdlib.h>
@@ -14,7 +16,7 @@
 
 void vbd_get_connection(struct vbd_request *req)
 {
-	struct vbd_connection *connection = vbd_connection_of(req);
+	struct vbd_connection *connection = vbd_request_connection(req);
 
 	if (!connection)
 		return;
@@ -178,7 +180,7 @@ static const struct vbd_field accept_fields[] = {
 
 void vbd_accept_connection(struct vbd_request *req)
 {
-	struct vbd_connection *connection = vbd_connection_of(req);
+	struct vbd_connection *connection = vbd_request_connection(req);
 	struct accept_input input = {0};
 	struct vbd_connection_accept how = {0};
 	struct vbd_error err = {0};
@@ -228,7 +230,7 @@ static const struct vbd_field reject_fields[] = {
 
 void vbd_reject_connection(struct vbd_request *req)
 {
-	struct vbd_connection *connection = vbd_connection_of(req);
+	struct vbd_connection *connection = vbd_request_connection(req);
 	struct reject_input input = {.reason = REJECT_CONSUMER};
 	struct vbd_private_data data;
 	struct vbd_error err = {0};
@@ -247,7 +249,7 @@ void vbd_reject_connection(struct vbd_request *req)
 
 void vbd_close_connection(struct vbd_request *req)
 {
-	struct vbd_connection *connection = vbd_connection_of(req);
+	struct vbd_connection *connection = vbd_request_connection(req);
 
 	if (!connection)
 		return;
@@ -257,7 +259,7 @@ void vbd_close_connection(struct vbd_request *req)
 
 void vbd_delete_connection(struct vbd_request *req)
 {
-	struct vbd_connection *connection = vbd_connection_of(req);
+	struct vbd_connection *connection = vbd_request_connection(req);
 	bool over;
 
 	if (!connection)

@@ -3,8 +3,9 @@
  * The bytes of buffers: download, upload, checksum. Each holds the buffer, so that it may be
  * deleted meanwhile.
  */
+#include "api/buffers.h"
+#include "api/context.h"
 #include "api/encode.h"
-#include "api/handlers.h"
 #include "api/range.h"
 #include "daemon/buffers.h"
 

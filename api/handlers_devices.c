@@ -2,8 +2,9 @@
 /*
  * RDMA devices: a list of the fabric, oldest first.
  */
+#include "api/context.h"
+#include "api/devices.h"
 #include "api/encode.h"
-#include "api/handlers.h"
 #include "api/page.h"
 #include "daemon/devices.h"
 #include "rdma/caps.h"

@@ -2,12 +2,16 @@
 /*
  * Endpoints of datagrams, and their messages.
  */
+#include "api/context.h"
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "api/encode_common.h"
+#include "api/endpoints.h"
 #include "api/message.h"
 #include "api/page.h"
 #include "api/private_data.h"
+#include "api/qp_params.h"
 #include "api/task.h"
+#include "api/transfers.h"
 #include "daemon/addr.h"
 #include "daemon/endpoints.h"
 #include "daemon/resources.h"
@@ -108,7 +112,7 @@ static void put_secrets(struct vbd_encoder *out, const struct vbd_endpoint *endp
 	vbd_put(out, "private_data", vbd_encode_private_data(&reply, reply.length_bytes));
 }
 
-json_t *vbd_encode_endpoint(const struct vbd_endpoint_record *record, enum vbd_role role)
+static json_t *encode_endpoint(const struct vbd_endpoint_record *record, enum vbd_role role)
 {
 	const struct vbd_endpoint *endpoint = record->endpoint;
 	struct vbd_encoder out = vbd_encode_begin();
@@ -143,7 +147,7 @@ static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *
 
 static json_t *encode_item(const void *item, struct vbd_request *req)
 {
-	return vbd_encode_endpoint(item, req->role);
+	return encode_endpoint(item, req->role);
 }
 
 static const struct vbd_task_kind endpoint_task = {
@@ -374,7 +378,7 @@ void vbd_create_endpoint(struct vbd_request *req)
 		return;
 	}
 	vbd_request_add_location(req, "endpoints", record->object.id);
-	vbd_reply_json(req, 201, vbd_encode_endpoint(record, req->role));
+	vbd_reply_json(req, 201, encode_endpoint(record, req->role));
 }
 
 /* --- messages -------------------------------------------------------------------------------- */

@@ -2,8 +2,9 @@
 /*
  * The event log: a page, or a long poll.
  */
+#include "api/context.h"
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "api/events.h"
 #include "api/waiter.h"
 
 #include <stdlib.h>

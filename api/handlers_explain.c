@@ -3,7 +3,8 @@
  * What a name means that was seen somewhere: in an event, an error, a state.
  */
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "api/explain.h"
+#include "api/request.h"
 #include "rdma/why.h"
 
 #include <string.h>

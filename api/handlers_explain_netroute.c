@@ -4,7 +4,9 @@
  * an address first, and wait for that.
  */
 #include "api/connection_wait.h"
-#include "api/handlers.h"
+#include "api/context.h"
+#include "api/decode.h"
+#include "api/explain.h"
 #include "daemon/addr.h"
 #include "daemon/explain.h"
 #include "daemon/netroute.h"
@@ -80,7 +82,7 @@ static void on_netroute_of_connection(
 
 void vbd_explain_one(struct vbd_request *req)
 {
-	const struct vbd_connection *connection = vbd_connection_of(req);
+	const struct vbd_connection *connection = vbd_request_connection(req);
 	struct sockaddr_storage local, peer;
 	struct vbd_error err = {0};
 	struct asking *asking;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/context.h"
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "api/listeners.h"
 #include "api/page.h"
 #include "api/private_data.h"
+#include "api/qp_params.h"
 #include "daemon/addr.h"
 #include "daemon/listeners.h"
 

@@ -3,9 +3,11 @@
  * Connections that are brought up by hand: making one, the peer's attributes, steps of the QP.
  */
 #include "api/connection_wait.h"
+#include "api/connections.h"
+#include "api/context.h"
 #include "api/encode.h"
-#include "api/handlers.h"
 #include "api/problem.h"
+#include "api/qp_params.h"
 #include "daemon/connections.h"
 #include "rdma/names.h"
 
@@ -265,7 +267,7 @@ static enum vbd_status decode_remote(
 void vbd_set_remote(struct vbd_request *req)
 {
 	struct remote_input input = {.bring_to = GOAL_RTS, .remote.hop_limit = 64};
-	struct vbd_connection *connection = vbd_connection_of(req);
+	struct vbd_connection *connection = vbd_request_connection(req);
 	struct vbd_error err = {0};
 	enum vbd_status status;
 
@@ -306,7 +308,7 @@ static const struct vbd_field modify_fields[] = {
 
 void vbd_modify_connection(struct vbd_request *req)
 {
-	struct vbd_connection *connection = vbd_connection_of(req);
+	struct vbd_connection *connection = vbd_request_connection(req);
 	struct modify_input input = {0};
 	struct vbd_error err = {0};
 	enum vbd_status status;

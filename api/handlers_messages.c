@@ -3,9 +3,12 @@
  * Messages of a connection: the inbox, and sending one whose bytes stand in the request.
  */
 #include "api/codec.h"
+#include "api/connections.h"
+#include "api/context.h"
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "api/encode_common.h"
 #include "api/message.h"
+#include "api/transfers.h"
 #include "api/waiter.h"
 #include "daemon/connections.h"
 #include "daemon/transfers.h"

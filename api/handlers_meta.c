@@ -2,9 +2,10 @@
 /*
  * Health, index, contract, stats.
  */
+#include "api/context.h"
 #include "api/encode.h"
-#include "api/handlers.h"
 #include "api/look.h"
+#include "api/meta.h"
 #include "api/server.h"
 #include "base/clock.h"
 #include "daemon/devices.h"

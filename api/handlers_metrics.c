@@ -2,8 +2,9 @@
 /*
  * Everything that is counted, for Prometheus.
  */
-#include "api/handlers.h"
+#include "api/context.h"
 #include "api/look.h"
+#include "api/meta.h"
 #include "api/metrics_text.h"
 #include "api/server.h"
 #include "base/clock.h"

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/context.h"
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "api/encode_common.h"
 #include "api/page.h"
+#include "api/peers.h"
 #include "api/private_data.h"
 #include "api/task.h"
 #include "daemon/peers.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/handlers.h"
+#include "api/context.h"
+#include "api/decode.h"
 #include "api/page.h"
+#include "api/probes.h"
 #include "api/task.h"
 #include "daemon/probes.h"
 

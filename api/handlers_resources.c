@@ -3,9 +3,12 @@
  * Protection domains, completion queues, shared receive queues. All are lists of the fabric, ids
  * ascending.
  */
+#include "api/context.h"
+#include "api/cqs.h"
+#include "api/decode.h"
 #include "api/encode.h"
-#include "api/handlers.h"
 #include "api/page.h"
+#include "api/pds.h"
 #include "api/problem.h"
 #include "daemon/resources.h"
 #include "rdma/device.h"

@@ -2,10 +2,12 @@
 /*
  * Shared receive queues, and what names one: the queue pairs of listeners and connections.
  */
+#include "api/context.h"
+#include "api/decode.h"
 #include "api/encode.h"
-#include "api/handlers.h"
 #include "api/page.h"
 #include "api/problem.h"
+#include "api/srqs.h"
 #include "daemon/resources.h"
 #include "rdma/device.h"
 
@@ -251,51 +253,4 @@ static const struct vbd_page_source srq_page = {
 void vbd_list_srqs(struct vbd_request *req)
 {
 	vbd_page_reply(req, &srq_page, vbd_request_daemon(req)->fabric);
-}
-
-/* --- QpParams -------------------------------------------------------------------------------- */
-
-static enum vbd_status find_named(
-	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err)
-{
-	char text[VBD_REF_TEXT_BYTES];
-
-	if (qp->pd_seen) {
-		const struct vbd_pd *pd = vbd_pd_find_ref(daemon, vbd_ref_text(&qp->pd, text), err);
-
-		qp->params.qp.pd_id = pd ? pd->id : 0;
-		if (!pd)
-			vbd_blame(err, "/qp/pd");
-	}
-	if (qp->cq_seen) {
-		const struct vbd_cq *cq = vbd_cq_find_ref(daemon, vbd_ref_text(&qp->cq, text), err);
-
-		qp->params.qp.cq_id = cq ? cq->id : 0;
-		if (!cq)
-			vbd_blame(err, "/qp/cq");
-	}
-	if (qp->srq_seen) {
-		const struct vbd_srq *srq =
-			vbd_srq_find_ref(daemon, vbd_ref_text(&qp->srq, text), err);
-
-		qp->params.qp.srq_id = srq ? srq->id : 0;
-		if (!srq)
-			vbd_blame(err, "/qp/srq");
-	}
-	return err->status;
-}
-
-enum vbd_status vbd_qp_input_resources(
-	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err)
-{
-	enum vbd_status status;
-
-	if (qp->srq_seen && (qp->rq_depth_seen || qp->recv_size_seen)) {
-		const char *pointer = qp->rq_depth_seen ? "/qp/rq_depth" : "/qp/recv_size_bytes";
-
-		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
-			"%s has no meaning beside srq: the receives are the SRQ's", pointer);
-	}
-	status = find_named(daemon, qp, err);
-	return status ? status : vbd_params_check_resources(daemon, &qp->params, err);
 }

@@ -6,8 +6,9 @@
  * A client is a number: how far it has read. The log itself is its queue, so a slow client costs
  * nothing, holds up nobody, and is told when the log went on without it.
  */
+#include "api/context.h"
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "api/events.h"
 #include "daemon/watch.h"
 
 #include <inttypes.h>

@@ -2,8 +2,9 @@
 /*
  * A list of transfers in one request: all are checked, then all are made, then all are started.
  */
+#include "api/context.h"
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "api/transfers.h"
 #include "daemon/transfers.h"
 
 #include <stdio.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/context.h"
 #include "api/encode.h"
-#include "api/handlers.h"
 #include "api/page.h"
 #include "api/task.h"
+#include "api/transfers.h"
 #include "daemon/transfers.h"
 #include "rdma/names.h"
 

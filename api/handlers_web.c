@@ -3,7 +3,8 @@
  * The dashboard: a page and its assets. They are the same for everybody and say nothing of the
  * daemon, so they need no token; what the page asks for does.
  */
-#include "api/handlers.h"
+#include "api/meta.h"
+#include "api/request.h"
 #include "api/web.h"
 
 #include <string.h>

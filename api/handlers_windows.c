@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/context.h"
+#include "api/decode.h"
 #include "api/encode.h"
-#include "api/handlers.h"
+#include "api/encode_common.h"
 #include "api/page.h"
 #include "api/task.h"
+#include "api/windows.h"
 #include "daemon/windows.h"
 
 #include <assert.h>

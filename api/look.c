@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/look.h"
 
-#include "api/handlers.h"
+#include "api/context.h"
 #include "daemon/kernel.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What MessageSend and UdMessageSend of openapi.yaml have in common: a message whose bytes
- * stand in the request.
+ * Messages of connections and endpoints: MessageSend and UdMessageSend of openapi.yaml, whose bytes
+ * stand in the request, and the answers to a request for the messages of an inbox.
  *
  * Control thread.
  */
@@ -10,6 +10,10 @@
 
 #include "api/codec.h"
 #include "api/decode.h"
+
+struct vbd_inbox;
+struct vbd_link;
+struct vbd_request;
 
 /* Decoded with VBD_MESSAGE_FIELDS; the strings are the document's. */
 struct vbd_message_input {
@@ -57,5 +61,24 @@ enum vbd_status vbd_message_decode(const struct vbd_message_input *input, uint8_
 
 /** vbd_message_imm - NULL if it has none; into @input */
 const uint32_t *vbd_message_imm(const struct vbd_message_input *input);
+
+/*
+ * The inbox of a connection or an endpoint, for GET of its messages. The strings are static.
+ */
+struct vbd_inbox_view {
+	const struct vbd_inbox *inbox;
+	struct vbd_link *watches;
+	/* True if no more messages will come. */
+	bool (*over)(const void *owner);
+	const void *owner;
+	const char *kind; /* "connection" */
+};
+
+/** vbd_reply_inbox - answer a GET of messages; waits for news if the request wants that */
+void vbd_reply_inbox(struct vbd_request *req, const struct vbd_inbox_view *view);
+
+/** vbd_query_through - the parameter of a DELETE of messages */
+enum vbd_status vbd_query_through(
+	const struct vbd_request *req, uint64_t *ret_through, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

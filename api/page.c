@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/page.h"
 
+#include "daemon/registry.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,4 +231,21 @@ void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *sourc
 	else
 		vbd_reply_problem(req, &err);
 	free(page.items);
+}
+
+void vbd_walk_registry(void *registry, vbd_page_visit_cb visit, void *visitor)
+{
+	for (struct vbd_object *object = vbd_registry_first(registry); object;
+		object = vbd_registry_next(object))
+		visit(object, visitor);
+}
+
+uint64_t vbd_object_id(const void *item)
+{
+	return ((const struct vbd_object *)item)->id;
+}
+
+int vbd_object_compare_name(const void *a, const void *b)
+{
+	return strcmp(((const struct vbd_object *)a)->name, ((const struct vbd_object *)b)->name);
 }

@@ -15,6 +15,14 @@ const char *vbd_request_header(struct vbd_request *req, const char *name)
 	return req->transport->header(req, name);
 }
 
+/* Tags are compared by what is between the quotes. */
+bool vbd_request_knows_tag(struct vbd_request *req, const char *etag)
+{
+	const char *known = vbd_request_header(req, "If-None-Match");
+
+	return known && (strcmp(known, "*") == 0 || strstr(known, etag));
+}
+
 enum vbd_status vbd_query_text(const struct vbd_request *req, const char *name, size_t max,
 	const char **ret, struct vbd_error *err)
 {

@@ -86,6 +86,9 @@ struct vbd_request {
  */
 const char *vbd_request_header(struct vbd_request *req, const char *name);
 
+/** vbd_request_knows_tag - true if @etag (quoted, weak or not) is among If-None-Match */
+bool vbd_request_knows_tag(struct vbd_request *req, const char *etag);
+
 /** vbd_query_text - a parameter of at most @max characters; *ret is untouched if it is not there */
 enum vbd_status vbd_query_text(const struct vbd_request *req, const char *name, size_t max,
 	const char **ret, struct vbd_error *err) VBD_MUST_CHECK;

@@ -1,7 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/routes.h"
 
-#include "api/handlers.h"
+#include "api/benchmarks.h"
+#include "api/buffers.h"
+#include "api/connections.h"
+#include "api/cqs.h"
+#include "api/devices.h"
+#include "api/endpoints.h"
+#include "api/events.h"
+#include "api/explain.h"
+#include "api/groups.h"
+#include "api/listeners.h"
+#include "api/meta.h"
+#include "api/pds.h"
+#include "api/peers.h"
+#include "api/probes.h"
+#include "api/srqs.h"
+#include "api/transfers.h"
+#include "api/windows.h"
 
 /*
  * One row each: method, operation, role, body, handler, pattern, parameters. What a reader role

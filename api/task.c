@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/task.h"
 
-#include "api/handlers.h"
+#include "api/context.h"
+#include "api/page.h"
 #include "api/waiter.h"
 
 void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)

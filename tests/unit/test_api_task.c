@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What all tasks share, over a task of the test's; transport and daemon are played by the test. */
-#include "api/handlers.h"
+#include "api/context.h"
 #include "api/task.h"
 #include "api/waiter.h"
 #include "daemon/watch.h"

@@ -1,76 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/encode.h"
-#include "api/handlers.h"
-#include "api/page.h"
-#include "rdma/names.h"
-#include "rdma/why.h"
+#include "api/qp_params.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
+#include "api/encode.h"
+#include "api/request.h"
+#include "daemon/resources.h"
+#include "rdma/names.h"
 
 const char *const vbd_service_names[VBD_SERVICE_COUNT] = {
 #define SERVICE_NAME(sym, json) [VBD_SERVICE_##sym] = json,
 	VBD_SERVICE_MAP(SERVICE_NAME)
 #undef SERVICE_NAME
 };
-
-/* Tags are compared by what is between the quotes. */
-bool vbd_request_knows_tag(struct vbd_request *req, const char *etag)
-{
-	const char *known = vbd_request_header(req, "If-None-Match");
-
-	return known && (strcmp(known, "*") == 0 || strstr(known, etag));
-}
-
-const char *vbd_ref_text(const struct vbd_json_ref *ref, char buf[VBD_REF_TEXT_BYTES])
-{
-	if (ref->name)
-		return ref->name;
-	(void)snprintf(buf, VBD_REF_TEXT_BYTES, "%" PRIu64, ref->id);
-	return buf;
-}
-
-void vbd_blame(struct vbd_error *err, const char *pointer)
-{
-	if (!*err->pointer)
-		(void)snprintf(err->pointer, sizeof(err->pointer), "%s", pointer);
-}
-
-void vbd_copy_text(char *to, size_t to_bytes, const char *text)
-{
-	(void)snprintf(to, to_bytes, "%s", text ? text : "");
-}
-
-json_t *vbd_encode_error(const struct vbd_error *err)
-{
-	struct vbd_encoder out;
-
-	if (err->status == VBD_OK)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_text(&out, "code", vbd_status_code(err->status));
-	vbd_put_text(&out, "text", *err->text ? err->text : vbd_status_text(err->status));
-	vbd_put_text(&out, "hint", vbd_why_hint(err));
-	return vbd_encode_end(&out);
-}
-
-void vbd_walk_registry(void *registry, vbd_page_visit_cb visit, void *visitor)
-{
-	for (struct vbd_object *object = vbd_registry_first(registry); object;
-		object = vbd_registry_next(object))
-		visit(object, visitor);
-}
-
-uint64_t vbd_object_id(const void *item)
-{
-	return ((const struct vbd_object *)item)->id;
-}
-
-int vbd_object_compare_name(const void *a, const void *b)
-{
-	return strcmp(((const struct vbd_object *)a)->name, ((const struct vbd_object *)b)->name);
-}
 
 #define QP_FIELD(member) VBD_FIELD_AT(struct vbd_qp_input, params.qp.member)
 #define UINT(name_, member, min_, max_)                                                     \
@@ -149,13 +89,49 @@ enum vbd_status vbd_qp_input_merge(
 	return VBD_OK;
 }
 
-void vbd_put_received(struct vbd_encoder *out, const struct vbd_received *received)
+static enum vbd_status find_named(
+	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err)
 {
-	vbd_put_text(out, "op", vbd_op_name(received->op));
-	vbd_put_u64(out, "length_bytes", received->length_bytes);
-	vbd_put_u64_or_null(
-		out, "written_bytes", received->op == VBD_OP_WRITE_IMM, received->written_bytes);
-	vbd_put_u64_or_null(out, "imm", received->has_imm, received->imm);
+	char text[VBD_REF_TEXT_BYTES];
+
+	if (qp->pd_seen) {
+		const struct vbd_pd *pd = vbd_pd_find_ref(daemon, vbd_ref_text(&qp->pd, text), err);
+
+		qp->params.qp.pd_id = pd ? pd->id : 0;
+		if (!pd)
+			vbd_blame(err, "/qp/pd");
+	}
+	if (qp->cq_seen) {
+		const struct vbd_cq *cq = vbd_cq_find_ref(daemon, vbd_ref_text(&qp->cq, text), err);
+
+		qp->params.qp.cq_id = cq ? cq->id : 0;
+		if (!cq)
+			vbd_blame(err, "/qp/cq");
+	}
+	if (qp->srq_seen) {
+		const struct vbd_srq *srq =
+			vbd_srq_find_ref(daemon, vbd_ref_text(&qp->srq, text), err);
+
+		qp->params.qp.srq_id = srq ? srq->id : 0;
+		if (!srq)
+			vbd_blame(err, "/qp/srq");
+	}
+	return err->status;
+}
+
+enum vbd_status vbd_qp_input_resources(
+	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	if (qp->srq_seen && (qp->rq_depth_seen || qp->recv_size_seen)) {
+		const char *pointer = qp->rq_depth_seen ? "/qp/rq_depth" : "/qp/recv_size_bytes";
+
+		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
+			"%s has no meaning beside srq: the receives are the SRQ's", pointer);
+	}
+	status = find_named(daemon, qp, err);
+	return status ? status : vbd_params_check_resources(daemon, &qp->params, err);
 }
 
 json_t *vbd_encode_params(const struct vbd_conn_params *params)

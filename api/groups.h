@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Multicast groups. Control thread. */
+#ifndef VBD_API_GROUPS_H
+#define VBD_API_GROUPS_H
+
+struct vbd_request;
+
+void vbd_list_groups(struct vbd_request *req);
+void vbd_create_group(struct vbd_request *req);
+void vbd_get_group(struct vbd_request *req);
+void vbd_delete_group(struct vbd_request *req);
+
+#endif

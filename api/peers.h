@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Peers: the destinations of datagrams. Control thread. */
+#ifndef VBD_API_PEERS_H
+#define VBD_API_PEERS_H
+
+struct vbd_request;
+
+void vbd_list_peers(struct vbd_request *req);
+void vbd_create_peer(struct vbd_request *req);
+void vbd_get_peer(struct vbd_request *req);
+void vbd_delete_peer(struct vbd_request *req);
+
+#endif
