@@ -20,6 +20,7 @@ static void free_record(struct vbd_group_record *record)
 	vbd_list_remove(&record->link);
 	vbd_registry_remove(record->daemon->groups, &record->object);
 	vbd_watch_notify(&record->watches, true);
+	vbd_account_close(&record->group.account);
 	free(record);
 }
 

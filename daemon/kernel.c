@@ -2,12 +2,6 @@
 #include "daemon/kernel.h"
 
 #include "base/clock.h"
-#include "daemon/buffers.h"
-#include "daemon/connections.h"
-#include "daemon/endpoints.h"
-#include "daemon/groups.h"
-#include "daemon/listeners.h"
-#include "daemon/peers.h"
 #include "rdma/fabric.h"
 
 #include <stdio.h>
@@ -45,44 +39,6 @@ struct vbd_kernel {
 
 /* --- what we hold ---------------------------------------------------------------------------- */
 
-static void account_connections(const struct vbd_daemon *daemon, uint64_t *counts)
-{
-	for (struct vbd_object *object = vbd_registry_first(daemon->connections); object;
-		object = vbd_registry_next(object)) {
-		const struct vbd_conn *conn =
-			VBD_CONTAINER_OF(object, struct vbd_connection, object)->conn;
-
-		counts[VBD_PV_QP] += conn->qp != NULL;
-		counts[VBD_PV_CM_ID] += conn->cm_id != NULL;
-		vbd_account_channel(conn->channel, counts);
-	}
-}
-
-static void account_endpoint(const struct vbd_endpoint_record *record, uint64_t *counts)
-{
-	const struct vbd_endpoint *endpoint = record->endpoint;
-
-	counts[VBD_PV_QP] += endpoint->qp != NULL;
-	counts[VBD_PV_CM_ID] += endpoint->listen_id != NULL;
-	vbd_account_channel(endpoint->channel, counts);
-	vbd_list_for_each (link, &record->peers) {
-		counts[VBD_PV_CM_ID] +=
-			VBD_CONTAINER_OF(link, struct vbd_peer_record, link)->peer.cm_id != NULL;
-	}
-	vbd_list_for_each (link, &record->groups) {
-		counts[VBD_PV_CM_ID] +=
-			VBD_CONTAINER_OF(link, struct vbd_group_record, link)->group.cm_id != NULL;
-	}
-}
-
-static void account_endpoints(const struct vbd_daemon *daemon, uint64_t *counts)
-{
-	for (struct vbd_object *object = vbd_registry_first(daemon->endpoints); object;
-		object = vbd_registry_next(object))
-		account_endpoint(
-			VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object), counts);
-}
-
 static unsigned int count_devices(const struct vbd_fabric *fabric)
 {
 	unsigned int count = 0;
@@ -95,42 +51,15 @@ static unsigned int count_devices(const struct vbd_fabric *fabric)
 	return count;
 }
 
-/* Of one that listens on every device the kernel makes an id for each of them. */
-static void account_listeners(const struct vbd_daemon *daemon, uint64_t *counts)
+/* The kernel lists an id for each device of a listener on every device, and not the listener's own.
+ */
+static void count_held(const struct vbd_daemon *daemon, uint64_t *ret_counts)
 {
-	unsigned int devices = count_devices(daemon->fabric);
+	const struct vbd_fabric *fabric = daemon->fabric;
 
-	for (struct vbd_object *object = vbd_registry_first(daemon->listeners); object;
-		object = vbd_registry_next(object)) {
-		const struct vbd_cm_listener *listener =
-			&VBD_CONTAINER_OF(object, struct vbd_listener, object)->cm;
-
-		if (listener->cm_id)
-			counts[VBD_PV_CM_ID] += listener->device_name[0] ? 1 : devices;
-	}
-}
-
-/* A pool thread registers and revokes: what it is at counts as held. */
-static void account_buffers(const struct vbd_daemon *daemon, uint64_t *counts)
-{
-	counts[VBD_PV_MR] += daemon->pool_jobs;
-	for (struct vbd_object *object = vbd_registry_first(daemon->buffers); object;
-		object = vbd_registry_next(object)) {
-		const struct vbd_buffer *buffer =
-			VBD_CONTAINER_OF(object, struct vbd_buffer, object);
-
-		counts[VBD_PV_MR] += buffer->state == VBD_BUFFER_READY;
-	}
-}
-
-static void account(const struct vbd_daemon *daemon, uint64_t *ret_counts)
-{
-	memset(ret_counts, 0, VBD_PV_OBJECT_COUNT * sizeof(*ret_counts));
-	vbd_account_fabric(daemon->fabric, ret_counts);
-	account_connections(daemon, ret_counts);
-	account_endpoints(daemon, ret_counts);
-	account_listeners(daemon, ret_counts);
-	account_buffers(daemon, ret_counts);
+	vbd_account_held(ret_counts);
+	ret_counts[VBD_PV_CM_ID] += (uint64_t)fabric->listeners_everywhere * count_devices(fabric);
+	ret_counts[VBD_PV_CM_ID] -= fabric->listeners_everywhere;
 }
 
 /* --- looking, on the thread pool ------------------------------------------------------------- */
@@ -214,7 +143,7 @@ static uint64_t compare(struct vbd_kernel *kernel)
 	struct vbd_kernel_view *view = &kernel->job.view;
 	uint64_t total = 0;
 
-	account(kernel->daemon, view->held);
+	count_held(kernel->daemon, view->held);
 	vbd_account_librdmacm(view->librdmacm);
 	for (size_t i = 0; i < VBD_PV_OBJECT_COUNT; i++) {
 		uint64_t held = view->held[i] > kernel->held_before[i] ? view->held[i]
@@ -257,7 +186,7 @@ static void looked(void *arg)
 	kernel->job.view.leaked = compare(kernel);
 	if (kernel->job.view.leaked && !kernel->again) {
 		kernel->again = true;
-		account(kernel->daemon, kernel->held_before);
+		count_held(kernel->daemon, kernel->held_before);
 		if (vbd_loop_work(kernel->daemon->loop, look_again, looked, &kernel->job, NULL) ==
 			VBD_OK)
 			return;
@@ -275,7 +204,7 @@ uint64_t vbd_kernel_look(struct vbd_daemon *daemon)
 	kernel->started_ns = vbd_clock_mono_ns();
 	kernel->again = false;
 	take_places(kernel);
-	account(daemon, kernel->held_before);
+	count_held(daemon, kernel->held_before);
 	kernel->running = true;
 	if (vbd_loop_work(daemon->loop, look, looked, &kernel->job, NULL) != VBD_OK)
 		finish(kernel);

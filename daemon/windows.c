@@ -32,6 +32,7 @@ static void free_record(struct vbd_window_record *record)
 	vbd_registry_remove(record->daemon->windows, &record->object);
 	vbd_watch_notify(&record->watches, true);
 	vbd_timer_destroy(record->deadline);
+	vbd_account_close(&record->window.account);
 	free(record);
 }
 

@@ -127,6 +127,7 @@ enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
 	conn->passive = true;
 	conn->state = VBD_CONN_REQUESTED;
 	conn->cm_id = request->id;
+	vbd_account_adopt(&conn->account, VBD_PV_CM_ID);
 	vbd_pv_set_id_context(conn->cm_id, &conn->tag);
 	vbd_conn_cm_take_device_name(conn);
 	vbd_conn_cm_take_addresses(conn);
@@ -232,5 +233,6 @@ void vbd_conn_destroy(struct vbd_conn *conn)
 	if (!conn)
 		return;
 	vbd_timeline_fini(&conn->timeline);
+	vbd_account_close(&conn->account);
 	free(conn);
 }

@@ -8,6 +8,7 @@
 #define VBD_RDMA_CONN_H
 
 #include "base/error.h"
+#include "rdma/account.h"
 #include "rdma/channel.h"
 #include "rdma/cm_tag.h"
 #include "rdma/cm_params.h"
@@ -86,6 +87,7 @@ struct vbd_conn {
 	uint64_t errors_after_first;
 	struct vbd_first_error first_error;
 
+	struct vbd_account account;
 	struct rdma_cm_id *cm_id; /* NULL in a manual bring-up */
 	struct vbd_conn_manual manual;
 	struct vbd_device *device;     /* set from the QP's making to its end */

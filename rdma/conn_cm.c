@@ -137,7 +137,8 @@ enum vbd_status vbd_conn_cm_resolve(
 			fabric->channel_error.text);
 	status = choose_source(conn, dst, &src, err);
 	if (!status)
-		status = vbd_pv_create_id(fabric->channel, &conn->tag, &conn->cm_id, err);
+		status = vbd_pv_create_id(
+			&conn->account, fabric->channel, &conn->tag, &conn->cm_id, err);
 	if (status)
 		return status;
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_create_id", "%s", "");

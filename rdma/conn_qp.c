@@ -184,16 +184,16 @@ static enum vbd_status make_channel(struct vbd_conn *conn, struct vbd_error *err
 }
 
 /* No attribute says how much goes inline: the device refuses the queue pair. */
-static bool too_much_inline(const struct vbd_conn *conn, struct ibv_qp_init_attr init)
+static bool too_much_inline(struct vbd_conn *conn, struct ibv_qp_init_attr init)
 {
 	struct ibv_qp *qp;
 
 	if (init.cap.max_inline_data <= VBD_INLINE_BYTES)
 		return false;
 	init.cap.max_inline_data = VBD_INLINE_BYTES;
-	if (vbd_pv_create_qp(conn->pd->ibv_pd, &init, &qp, NULL) != VBD_OK)
+	if (vbd_pv_create_qp(&conn->account, conn->pd->ibv_pd, &init, &qp, NULL) != VBD_OK)
 		return false;
-	vbd_pv_destroy_qp(qp);
+	vbd_pv_destroy_qp(&conn->account, qp);
 	return true;
 }
 
@@ -202,7 +202,8 @@ static enum vbd_status make_qp(
 {
 	uint32_t inline_bytes = init->cap.max_inline_data;
 	struct vbd_error error = {0};
-	enum vbd_status status = vbd_pv_create_qp(conn->pd->ibv_pd, init, &conn->qp, &error);
+	enum vbd_status status =
+		vbd_pv_create_qp(&conn->account, conn->pd->ibv_pd, init, &conn->qp, &error);
 
 	if (status && too_much_inline(conn, *init))
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/inline_bytes",
@@ -471,7 +472,7 @@ void vbd_conn_qp_destroy(struct vbd_conn *conn)
 	if (!conn->qp)
 		return;
 	vbd_fabric_remove_qp(conn);
-	vbd_pv_destroy_qp(conn->qp);
+	vbd_pv_destroy_qp(&conn->account, conn->qp);
 	conn->qp = NULL;
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "ibv_destroy_qp", "lqpn 0x%06x", conn->qp_info.lqpn);
 }

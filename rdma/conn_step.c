@@ -113,7 +113,7 @@ static void let_go_of_id(struct vbd_conn *conn)
 	vbd_conn_set_deadline(conn, 0);
 	if (!conn->cm_id)
 		return;
-	vbd_pv_destroy_id(conn->cm_id);
+	vbd_pv_destroy_id(&conn->account, conn->cm_id);
 	conn->cm_id = NULL;
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "%s", "");
 }

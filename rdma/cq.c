@@ -25,7 +25,8 @@ enum vbd_status vbd_cq_create(uint64_t id, struct vbd_device *device, struct vbd
 	status = vbd_pv_create_comp_channel(device->context, &cq->channel, err);
 	if (status)
 		goto free_cq;
-	status = vbd_pv_create_cq(device->context, depth_cqe, cq, cq->channel, &cq->cq, err);
+	status = vbd_pv_create_cq(
+		&cq->account, device->context, depth_cqe, cq, cq->channel, &cq->cq, err);
 	if (status)
 		goto destroy_channel;
 	cq->capacity_cqe = (uint32_t)cq->cq->cqe;
@@ -44,8 +45,9 @@ free_cq:
 void vbd_cq_destroy(struct vbd_cq *cq)
 {
 	vbd_list_remove(&cq->link);
-	vbd_pv_destroy_cq(cq->cq);
+	vbd_pv_destroy_cq(&cq->account, cq->cq);
 	vbd_pv_destroy_comp_channel(cq->channel);
+	vbd_account_close(&cq->account);
 	vbd_device_unref(cq->device);
 	free(cq);
 }

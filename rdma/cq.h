@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "base/mailbox.h"
+#include "rdma/account.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,6 +29,7 @@ struct vbd_cq {
 	uint64_t id;
 	struct vbd_device *device; /* holds a reference */
 	struct vbd_worker *worker;
+	struct vbd_account account;
 	struct ibv_cq *cq;
 	struct ibv_comp_channel *channel;
 	uint32_t capacity_cqe;

@@ -74,7 +74,7 @@ static enum vbd_status open_device(
 	enum vbd_status status;
 	struct vbd_port port;
 
-	status = vbd_pv_open_device(device->name, &device->context, err);
+	status = vbd_pv_open_device(&device->account, device->name, &device->context, err);
 	if (status)
 		return status;
 	status = vbd_pv_query_device(device->context, &attr, err);
@@ -93,7 +93,7 @@ static enum vbd_status open_device(
 	return VBD_OK;
 
 close:
-	vbd_pv_close_device(device->context);
+	vbd_pv_close_device(&device->account, device->context);
 	device->context = NULL;
 	return status;
 }
@@ -127,6 +127,7 @@ struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *fo
 void vbd_device_destroy(struct vbd_device *device)
 {
 	vbd_list_remove(&device->link);
+	vbd_account_close(&device->account);
 	free(device);
 }
 
@@ -141,7 +142,7 @@ void vbd_device_unref(struct vbd_device *device)
 		return;
 	vbd_pd_destroy(device->pd);
 	device->pd = NULL;
-	vbd_pv_close_device(device->context);
+	vbd_pv_close_device(&device->account, device->context);
 	device->context = NULL;
 	device->state = VBD_DEVICE_REMOVED;
 	device->removed_ns = vbd_clock_mono_ns();

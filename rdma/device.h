@@ -15,6 +15,7 @@
 #include "base/counter.h"
 #include "base/error.h"
 #include "base/list.h"
+#include "rdma/account.h"
 #include "rdma/names.h"
 
 #include <stdbool.h>
@@ -110,6 +111,7 @@ struct vbd_device {
 	enum vbd_device_state state;
 	struct vbd_error error; /* why the state is FAILED */
 	struct vbd_device_attr attr;
+	struct vbd_account account;
 	struct ibv_context *context; /* NULL unless PRESENT or REMOVING */
 	uint64_t caps;		     /* a bit for each enum vbd_cap */
 	struct vbd_pd *pd;	     /* the default one */

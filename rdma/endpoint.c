@@ -73,7 +73,7 @@ static void remember(
 
 static void stop_listening(struct vbd_endpoint *endpoint)
 {
-	vbd_pv_destroy_id(endpoint->listen_id);
+	vbd_pv_destroy_id(&endpoint->account, endpoint->listen_id);
 	endpoint->listen_id = NULL;
 }
 
@@ -225,7 +225,8 @@ static enum vbd_status bind_device(struct vbd_endpoint *endpoint, const struct s
 	if (!fabric->channel)
 		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
 			fabric->channel_error.text);
-	status = vbd_pv_create_udp_id(fabric->channel, &endpoint->tag, &endpoint->listen_id, err);
+	status = vbd_pv_create_udp_id(
+		&endpoint->account, fabric->channel, &endpoint->tag, &endpoint->listen_id, err);
 	if (!status)
 		status = vbd_pv_bind_addr(endpoint->listen_id, addr, err);
 	if (status)
@@ -346,7 +347,7 @@ enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct
 	if (status) {
 		stop_listening(endpoint);
 		vbd_endpoint_qp_release(endpoint);
-		free(endpoint);
+		vbd_endpoint_destroy(endpoint);
 		return status;
 	}
 	*ret_endpoint = endpoint;
@@ -415,6 +416,9 @@ const struct vbd_op_counters *vbd_endpoint_op_counters(
 
 void vbd_endpoint_destroy(struct vbd_endpoint *endpoint)
 {
+	if (!endpoint)
+		return;
+	vbd_account_close(&endpoint->account);
 	free(endpoint);
 }
 
@@ -465,7 +469,7 @@ static void on_request(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_eve
 	}
 	endpoint->ops->asked(endpoint, vbd_pv_id_peer(request->id),
 		refused.status ? &refused : NULL, endpoint->ops_arg);
-	vbd_pv_destroy_id(request->id);
+	vbd_pv_destroy_id(NULL, request->id);
 }
 
 void vbd_endpoint_on_cm_event(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *event)

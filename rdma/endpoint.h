@@ -8,6 +8,7 @@
 #define VBD_RDMA_ENDPOINT_H
 
 #include "base/error.h"
+#include "rdma/account.h"
 #include "rdma/ah.h"
 #include "rdma/channel.h"
 #include "rdma/cm_tag.h"
@@ -74,6 +75,7 @@ struct vbd_endpoint {
 	uint64_t errors_after_first;
 	struct vbd_first_error first_error;
 
+	struct vbd_account account;
 	struct rdma_cm_id *listen_id; /* NULL if it does not listen */
 	struct sockaddr_storage addr; /* it listens or listened there; ss_family 0: nowhere */
 	struct vbd_device *device;    /* NULL once it has ended */

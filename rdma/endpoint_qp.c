@@ -182,15 +182,16 @@ static enum vbd_status make_channel(struct vbd_endpoint *endpoint,
 }
 
 /* No attribute says how much goes inline: the device refuses the queue pair. */
-static enum vbd_status refused(const struct vbd_endpoint *endpoint, struct ibv_qp_init_attr init,
+static enum vbd_status refused(struct vbd_endpoint *endpoint, struct ibv_qp_init_attr init,
 	const struct vbd_error *why, struct vbd_error *err)
 {
 	struct ibv_qp *qp;
 
 	if (init.cap.max_inline_data > VBD_INLINE_BYTES) {
 		init.cap.max_inline_data = VBD_INLINE_BYTES;
-		if (vbd_pv_create_qp(endpoint->pd->ibv_pd, &init, &qp, NULL) == VBD_OK) {
-			vbd_pv_destroy_qp(qp);
+		if (vbd_pv_create_qp(&endpoint->account, endpoint->pd->ibv_pd, &init, &qp, NULL) ==
+			VBD_OK) {
+			vbd_pv_destroy_qp(&endpoint->account, qp);
 			return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/inline_bytes",
 				"device %s has no room for %u bytes in a work request",
 				endpoint->device_name, endpoint->params.qp.inline_bytes);
@@ -220,7 +221,8 @@ static enum vbd_status create_qp(struct vbd_endpoint *endpoint, struct vbd_error
 	};
 	struct vbd_error error = {0};
 
-	if (vbd_pv_create_qp(endpoint->pd->ibv_pd, &init, &endpoint->qp, &error) != VBD_OK)
+	if (vbd_pv_create_qp(&endpoint->account, endpoint->pd->ibv_pd, &init, &endpoint->qp,
+		    &error) != VBD_OK)
 		return refused(endpoint, init, &error, err);
 	channel->qp = endpoint->qp;
 	channel->qpn = endpoint->qp->qp_num;
@@ -289,7 +291,7 @@ void vbd_endpoint_qp_destroy(struct vbd_endpoint *endpoint)
 		return;
 	endpoint->ops->before_qp_goes(endpoint, endpoint->ops_arg);
 	vbd_fabric_remove_endpoint(endpoint);
-	vbd_pv_destroy_qp(endpoint->qp);
+	vbd_pv_destroy_qp(&endpoint->account, endpoint->qp);
 	endpoint->qp = NULL;
 }
 

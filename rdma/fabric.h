@@ -54,6 +54,7 @@ struct vbd_fabric {
 	struct vbd_link srqs;	   /* of struct vbd_srq */
 	bool rescan_owed;	   /* a device waits for one of the same name to be REMOVED */
 	uint64_t last_device_id, last_cq_id, last_pd_id, last_srq_id;
+	unsigned int listeners_everywhere; /* that are bound to every device */
 	struct vbd_counter cm_events[VBD_CM_EVENT_TYPES];
 	const struct vbd_fabric_ops *ops;
 	void *ops_arg;

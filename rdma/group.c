@@ -81,7 +81,7 @@ static void leave(struct vbd_group *group)
 	if (group->asked)
 		vbd_pv_leave_multicast(group->cm_id, (const struct sockaddr *)&group->addr);
 	group->asked = false;
-	vbd_pv_destroy_id(group->cm_id);
+	vbd_pv_destroy_id(&group->account, group->cm_id);
 	group->cm_id = NULL;
 	if (group->users == 0)
 		drop(group);
@@ -140,7 +140,8 @@ static enum vbd_status begin(struct vbd_group *group, struct vbd_error *err)
 	if (!fabric->channel)
 		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
 			fabric->channel_error.text);
-	status = vbd_pv_create_udp_id(fabric->channel, &group->tag, &group->cm_id, err);
+	status = vbd_pv_create_udp_id(
+		&group->account, fabric->channel, &group->tag, &group->cm_id, err);
 	if (status)
 		return status;
 	return vbd_pv_resolve_addr(group->cm_id, has_src ? (const struct sockaddr *)&src : NULL,

@@ -9,6 +9,7 @@
 #define VBD_RDMA_GROUP_H
 
 #include "base/error.h"
+#include "rdma/account.h"
 #include "rdma/ah.h"
 #include "rdma/cm_tag.h"
 #include "rdma/endpoint.h"
@@ -54,6 +55,7 @@ struct vbd_group {
 	enum vbd_group_state state; /* written by set_state() in group.c only */
 	struct vbd_error error;	    /* why it is FAILED */
 	struct sockaddr_storage addr;
+	struct vbd_account account;
 	struct rdma_cm_id *cm_id; /* NULL unless it resolves, joins or is joined */
 	bool asked;		  /* there is something to leave */
 	bool attached;		  /* the QP is */

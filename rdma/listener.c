@@ -95,7 +95,8 @@ enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vb
 	listener->ops_arg = ops_arg;
 	status = choose_addr(fabric, addr, cm, &own, err);
 	if (!status)
-		status = vbd_pv_create_id(fabric->channel, &listener->tag, &listener->cm_id, err);
+		status = vbd_pv_create_id(
+			&listener->account, fabric->channel, &listener->tag, &listener->cm_id, err);
 	if (status)
 		return status;
 	status = open_id(listener, (const struct sockaddr *)&own, cm, backlog, err);
@@ -110,13 +111,19 @@ enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vb
 	device = vbd_pv_id_device(listener->cm_id);
 	(void)snprintf(
 		listener->device_name, sizeof(listener->device_name), "%s", device ? device : "");
+	listener->everywhere = !device;
+	fabric->listeners_everywhere += listener->everywhere;
 	return VBD_OK;
 }
 
 void vbd_cm_listener_close(struct vbd_cm_listener *listener)
 {
-	vbd_pv_destroy_id(listener->cm_id);
+	vbd_pv_destroy_id(&listener->account, listener->cm_id);
 	listener->cm_id = NULL;
+	if (listener->everywhere)
+		listener->fabric->listeners_everywhere--;
+	listener->everywhere = false;
+	vbd_account_close(&listener->account);
 }
 
 static void reject(const struct vbd_pv_cm_event *request)
@@ -125,7 +132,7 @@ static void reject(const struct vbd_pv_cm_event *request)
 
 	if (vbd_pv_reject(request->id, false, NULL, 0, &error) != VBD_OK)
 		vbd_log(VBD_LOG_DEBUG, "listener", "%s", error.text);
-	vbd_pv_destroy_id(request->id);
+	vbd_pv_destroy_id(NULL, request->id);
 }
 
 void vbd_cm_listener_on_cm_event(

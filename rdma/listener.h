@@ -7,6 +7,7 @@
 #ifndef VBD_RDMA_LISTENER_H
 #define VBD_RDMA_LISTENER_H
 
+#include "rdma/account.h"
 #include "rdma/conn.h"
 
 struct vbd_cm_listener;
@@ -26,7 +27,9 @@ struct vbd_cm_listener_ops {
 struct vbd_cm_listener {
 	struct vbd_cm_tag tag; /* first */
 	struct vbd_fabric *fabric;
+	struct vbd_account account;
 	struct rdma_cm_id *cm_id; /* NULL when lost */
+	bool everywhere;	  /* counted in fabric->listeners_everywhere */
 	char device_name[64];	  /* "" when bound to every device */
 	struct sockaddr_storage addr;
 	const struct vbd_cm_listener_ops *ops;

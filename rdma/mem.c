@@ -112,7 +112,8 @@ enum vbd_status vbd_mem_register(struct vbd_mem *mem, struct vbd_pd *pd, struct 
 		access |= IBV_ACCESS_RELAXED_ORDERING;
 	if (mem->on_demand)
 		access |= IBV_ACCESS_ON_DEMAND;
-	status = vbd_pv_reg_mr(pd->ibv_pd, mem->addr, mem->size_bytes, (int)access, &mem->mr, err);
+	status = vbd_pv_reg_mr(
+		&mem->account, pd->ibv_pd, mem->addr, mem->size_bytes, (int)access, &mem->mr, err);
 	if (status)
 		return status;
 	mem->pd = pd;
@@ -123,7 +124,7 @@ enum vbd_status vbd_mem_register(struct vbd_mem *mem, struct vbd_pd *pd, struct 
 
 void vbd_mem_revoke(struct vbd_mem *mem)
 {
-	vbd_pv_dereg_mr(mem->mr);
+	vbd_pv_dereg_mr(&mem->account, mem->mr);
 	mem->mr = NULL;
 }
 
@@ -150,6 +151,7 @@ void vbd_mem_unmap(struct vbd_mem *mem)
 	if (mem->addr)
 		(void)munmap(mem->addr, vbd_mem_mapped_bytes(mem));
 	mem->addr = NULL;
+	vbd_account_close(&mem->account);
 }
 
 void vbd_mem_free(struct vbd_mem *mem)

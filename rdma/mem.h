@@ -10,6 +10,7 @@
 #define VBD_RDMA_MEM_H
 
 #include "base/error.h"
+#include "rdma/account.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,6 +46,7 @@ struct vbd_mem {
 	uint8_t *addr;
 	char shm_name[48]; /* for shm_open(3); "" if anonymous */
 	struct vbd_pd *pd; /* holds a reference while registered */
+	struct vbd_account account;
 	struct ibv_mr *mr; /* NULL while not registered */
 	uint32_t lkey;
 	uint32_t rkey;

@@ -17,7 +17,7 @@ enum vbd_status vbd_pd_create(
 
 	if (!pd)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a protection domain");
-	status = vbd_pv_alloc_pd(device->context, &pd->ibv_pd, err);
+	status = vbd_pv_alloc_pd(&pd->account, device->context, &pd->ibv_pd, err);
 	if (status) {
 		free(pd);
 		return status;
@@ -38,7 +38,7 @@ static void let_go(struct vbd_pd *pd)
 	if (!pd->ibv_pd)
 		return;
 	vbd_msgpool_destroy(pd);
-	vbd_pv_dealloc_pd(pd->ibv_pd);
+	vbd_pv_dealloc_pd(&pd->account, pd->ibv_pd);
 	pd->ibv_pd = NULL;
 	vbd_list_remove(&pd->link);
 	if (!pd->is_default)
@@ -52,6 +52,7 @@ void vbd_pd_destroy(struct vbd_pd *pd)
 	pd->losing = false;
 	vbd_list_remove(&pd->fabric_link);
 	let_go(pd);
+	vbd_account_close(&pd->account);
 	free(pd);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/list.h"
+#include "rdma/account.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,6 +26,7 @@ struct vbd_pd {
 	char name[64]; /* "" if it has none */
 	bool is_default;
 	struct vbd_device *device;
+	struct vbd_account account;
 	struct ibv_pd *ibv_pd;	     /* NULL when lost */
 	struct vbd_msgpool *msgpool; /* made at the first long inline message */
 	unsigned int refs;	     /* registrations, QPs and SRQs, each with a reference to the

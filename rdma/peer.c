@@ -29,7 +29,7 @@ static void set_state(struct vbd_peer *peer, enum vbd_peer_state next, enum vbd_
 
 static void let_go_of_id(struct vbd_peer *peer)
 {
-	vbd_pv_destroy_id(peer->cm_id);
+	vbd_pv_destroy_id(&peer->account, peer->cm_id);
 	peer->cm_id = NULL;
 }
 
@@ -149,7 +149,8 @@ static enum vbd_status begin(
 	if (!fabric->channel)
 		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
 			fabric->channel_error.text);
-	status = vbd_pv_create_udp_id(fabric->channel, &peer->tag, &peer->cm_id, err);
+	status = vbd_pv_create_udp_id(
+		&peer->account, fabric->channel, &peer->tag, &peer->cm_id, err);
 	if (status)
 		return status;
 	return vbd_pv_resolve_addr(peer->cm_id, has_src ? (const struct sockaddr *)&src : NULL, dst,
@@ -223,6 +224,7 @@ void vbd_peer_fini(struct vbd_peer *peer)
 	let_go_of_id(peer);
 	vbd_ah_destroy(peer->ah);
 	peer->ah = NULL;
+	vbd_account_close(&peer->account);
 }
 
 /* What the fabric tells. */

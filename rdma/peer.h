@@ -9,6 +9,7 @@
 #define VBD_RDMA_PEER_H
 
 #include "base/error.h"
+#include "rdma/account.h"
 #include "rdma/ah.h"
 #include "rdma/cm_tag.h"
 #include "rdma/endpoint.h"
@@ -39,8 +40,9 @@ struct vbd_peer {
 	struct vbd_endpoint *endpoint; /* NULL once it has ended */
 	const struct vbd_peer_ops *ops;
 	void *ops_arg;
-	enum vbd_peer_state state;	 /* written by set_state() in peer.c only */
-	struct vbd_error error;		 /* why it is FAILED */
+	enum vbd_peer_state state; /* written by set_state() in peer.c only */
+	struct vbd_error error;	   /* why it is FAILED */
+	struct vbd_account account;
 	struct rdma_cm_id *cm_id;	 /* NULL unless it resolves */
 	struct vbd_private_data request; /* goes with the SIDR request */
 	struct vbd_private_data answer;	 /* came with the answer */

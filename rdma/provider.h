@@ -9,6 +9,9 @@
  *
  * Thread: the control thread, except where a function says "worker". Blocks: no, but for what the
  * kernel takes; functions that may take milliseconds say so.
+ *
+ * Functions that make or destroy what rdma/account.h counts enter it in @account, its owner's. NULL
+ * is that of a connection request's id until an owner adopts it.
  */
 #ifndef VBD_RDMA_PROVIDER_H
 #define VBD_RDMA_PROVIDER_H
@@ -43,9 +46,9 @@ enum vbd_status vbd_pv_list_devices(struct vbd_pv_device **ret_devices, size_t *
 
 /** vbd_pv_open_device - a context of our own, async fd non-blocking. NOT_FOUND (status no_device)
  * if it is gone. */
-enum vbd_status vbd_pv_open_device(
-	const char *name, struct ibv_context **ret_context, struct vbd_error *err) VBD_MUST_CHECK;
-void vbd_pv_close_device(struct ibv_context *context);
+enum vbd_status vbd_pv_open_device(struct vbd_account *account, const char *name,
+	struct ibv_context **ret_context, struct vbd_error *err) VBD_MUST_CHECK;
+void vbd_pv_close_device(struct vbd_account *account, struct ibv_context *context);
 
 enum vbd_status vbd_pv_query_device(struct ibv_context *context,
 	struct ibv_device_attr_ex *ret_attr, struct vbd_error *err) VBD_MUST_CHECK;
@@ -90,16 +93,17 @@ void vbd_pv_own_objects(uint64_t ret_counts[VBD_PV_OBJECT_COUNT]);
 
 /* Protection domains, memory, completion queues. */
 
-enum vbd_status vbd_pv_alloc_pd(
-	struct ibv_context *context, struct ibv_pd **ret_pd, struct vbd_error *err) VBD_MUST_CHECK;
-void vbd_pv_dealloc_pd(struct ibv_pd *pd);
+enum vbd_status vbd_pv_alloc_pd(struct vbd_account *account, struct ibv_context *context,
+	struct ibv_pd **ret_pd, struct vbd_error *err) VBD_MUST_CHECK;
+void vbd_pv_dealloc_pd(struct vbd_account *account, struct ibv_pd *pd);
 
 /** vbd_pv_reg_mr - any thread; takes time in proportion to @length_bytes. ENOMEM gives status
  * memlock or no_memory. */
-enum vbd_status vbd_pv_reg_mr(struct ibv_pd *pd, void *addr, size_t length_bytes, int access,
-	struct ibv_mr **ret_mr, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_reg_mr(struct vbd_account *account, struct ibv_pd *pd, void *addr,
+	size_t length_bytes, int access, struct ibv_mr **ret_mr,
+	struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_dereg_mr - any thread; takes time in proportion to the length */
-void vbd_pv_dereg_mr(struct ibv_mr *mr);
+void vbd_pv_dereg_mr(struct vbd_account *account, struct ibv_mr *mr);
 
 /** vbd_pv_alloc_mw - a memory window, bound to nothing. ENOMEM gives status device_limit. */
 enum vbd_status vbd_pv_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw **ret_mw,
@@ -111,10 +115,10 @@ enum vbd_status vbd_pv_create_comp_channel(struct ibv_context *context,
 	struct ibv_comp_channel **ret_channel, struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *channel);
 
-enum vbd_status vbd_pv_create_cq(struct ibv_context *context, uint32_t depth_cqe, void *cq_context,
-	struct ibv_comp_channel *channel, struct ibv_cq **ret_cq,
-	struct vbd_error *err) VBD_MUST_CHECK;
-void vbd_pv_destroy_cq(struct ibv_cq *cq);
+enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context *context,
+	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *channel,
+	struct ibv_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
+void vbd_pv_destroy_cq(struct vbd_account *account, struct ibv_cq *cq);
 
 /** vbd_pv_resize_cq - at least @depth_cqe entries; ->cqe says how many. A worker may be polling it.
  * EINVAL if it holds more completions than that. */
@@ -135,13 +139,14 @@ unsigned int vbd_pv_poll_cq(struct ibv_cq *cq, struct ibv_wc *wcs, unsigned int 
 /* Queue pairs. */
 
 /** vbd_pv_create_qp - @init's capabilities are updated to what the device gave */
-enum vbd_status vbd_pv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init,
-	struct ibv_qp **ret_qp, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_create_qp(struct vbd_account *account, struct ibv_pd *pd,
+	struct ibv_qp_init_attr *init, struct ibv_qp **ret_qp,
+	struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 	struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *ret_attr, int mask,
 	struct vbd_error *err) VBD_MUST_CHECK;
-void vbd_pv_destroy_qp(struct ibv_qp *qp);
+void vbd_pv_destroy_qp(struct vbd_account *account, struct ibv_qp *qp);
 
 /** vbd_pv_post_send - worker (or control before the QP is handed over); one work request */
 enum vbd_status vbd_pv_post_send(
@@ -184,12 +189,12 @@ void vbd_pv_detach_mcast(struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mli
 
 /* Shared receive queues. */
 
-enum vbd_status vbd_pv_create_srq(struct ibv_pd *pd, uint32_t max_wr, struct ibv_srq **ret_srq,
-	struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_create_srq(struct vbd_account *account, struct ibv_pd *pd, uint32_t max_wr,
+	struct ibv_srq **ret_srq, struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_arm_srq - any thread; one SRQ_LIMIT_REACHED when less than @limit receives are left */
 enum vbd_status vbd_pv_arm_srq(
 	struct ibv_srq *srq, uint32_t limit, struct vbd_error *err) VBD_MUST_CHECK;
-void vbd_pv_destroy_srq(struct ibv_srq *srq);
+void vbd_pv_destroy_srq(struct vbd_account *account, struct ibv_srq *srq);
 /** vbd_pv_post_srq_recv - worker (or control before it is handed over); one work request */
 enum vbd_status vbd_pv_post_srq_recv(
 	struct ibv_srq *srq, struct ibv_recv_wr *wr, struct vbd_error *err) VBD_MUST_CHECK;
@@ -227,13 +232,14 @@ int vbd_pv_event_channel_fd(const struct rdma_event_channel *channel);
 /** vbd_pv_next_cm_event - copy and acknowledge the next one; false when there is none */
 bool vbd_pv_next_cm_event(struct rdma_event_channel *channel, struct vbd_pv_cm_event *ret_event);
 
-enum vbd_status vbd_pv_create_id(struct rdma_event_channel *channel, void *id_context,
-	struct rdma_cm_id **ret_id, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *channel,
+	void *id_context, struct rdma_cm_id **ret_id, struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_create_udp_id - the same, for SIDR and multicast: RDMA_PS_UDP */
-enum vbd_status vbd_pv_create_udp_id(struct rdma_event_channel *channel, void *id_context,
-	struct rdma_cm_id **ret_id, struct vbd_error *err) VBD_MUST_CHECK;
+enum vbd_status vbd_pv_create_udp_id(struct vbd_account *account,
+	struct rdma_event_channel *channel, void *id_context, struct rdma_cm_id **ret_id,
+	struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_destroy_id - NULL is fine; no event of the id comes any more */
-void vbd_pv_destroy_id(struct rdma_cm_id *id);
+void vbd_pv_destroy_id(struct vbd_account *account, struct rdma_cm_id *id);
 void vbd_pv_set_id_context(struct rdma_cm_id *id, void *id_context);
 
 enum vbd_status vbd_pv_bind_addr(

@@ -102,6 +102,7 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *channel, struct vbd_pv_cm_e
 					: event->id->context;
 	switch (event->event) {
 	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		vbd_account_made(NULL, VBD_PV_CM_ID);
 		vbd_cm_context_bound(event->id->verbs);
 		copy_param(event, ret_event);
 		break;
@@ -132,15 +133,16 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *channel, struct vbd_pv_cm_e
 	return true;
 }
 
-enum vbd_status vbd_pv_create_id(struct rdma_event_channel *channel, void *id_context,
-	struct rdma_cm_id **ret_id, struct vbd_error *err)
+enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *channel,
+	void *id_context, struct rdma_cm_id **ret_id, struct vbd_error *err)
 {
 	if (rdma_create_id(channel, ret_id, id_context, RDMA_PS_TCP) != 0)
 		return vbd_error_errno(err, VBD_OK, "rdma_create_id", errno, "no CM id");
+	vbd_account_made(account, VBD_PV_CM_ID);
 	return VBD_OK;
 }
 
-void vbd_pv_destroy_id(struct rdma_cm_id *id)
+void vbd_pv_destroy_id(struct vbd_account *account, struct rdma_cm_id *id)
 {
 	const struct ibv_device *device;
 
@@ -148,6 +150,7 @@ void vbd_pv_destroy_id(struct rdma_cm_id *id)
 		return;
 	device = id->verbs ? id->verbs->device : NULL;
 	(void)rdma_destroy_id(id);
+	vbd_account_destroyed(account, VBD_PV_CM_ID);
 	vbd_cm_context_unbound(device);
 }
 

@@ -60,8 +60,8 @@ enum vbd_status vbd_pv_set_nonblocking(int fd, struct vbd_error *err)
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_open_device(
-	const char *name, struct ibv_context **ret_context, struct vbd_error *err)
+enum vbd_status vbd_pv_open_device(struct vbd_account *account, const char *name,
+	struct ibv_context **ret_context, struct vbd_error *err)
 {
 	struct ibv_context *context = NULL;
 	struct ibv_device **list;
@@ -89,16 +89,18 @@ enum vbd_status vbd_pv_open_device(
 		(void)ibv_close_device(context);
 		return status;
 	}
+	vbd_account_made(account, VBD_PV_CONTEXT);
 	*ret_context = context;
 	return VBD_OK;
 }
 
-void vbd_pv_close_device(struct ibv_context *context)
+void vbd_pv_close_device(struct vbd_account *account, struct ibv_context *context)
 {
 	if (!context)
 		return;
 	vbd_cm_context_device_closed(context->device);
 	(void)ibv_close_device(context);
+	vbd_account_destroyed(account, VBD_PV_CONTEXT);
 }
 
 enum vbd_status vbd_pv_query_device(
@@ -204,21 +206,24 @@ bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_ev
 	return true;
 }
 
-enum vbd_status vbd_pv_alloc_pd(
-	struct ibv_context *context, struct ibv_pd **ret_pd, struct vbd_error *err)
+enum vbd_status vbd_pv_alloc_pd(struct vbd_account *account, struct ibv_context *context,
+	struct ibv_pd **ret_pd, struct vbd_error *err)
 {
 	errno = 0;
 	*ret_pd = ibv_alloc_pd(context);
 	if (!*ret_pd)
 		return vbd_error_errno(err, VBD_OK, "ibv_alloc_pd", errno, "device %s",
 			ibv_get_device_name(context->device));
+	vbd_account_made(account, VBD_PV_PD);
 	return VBD_OK;
 }
 
-void vbd_pv_dealloc_pd(struct ibv_pd *pd)
+void vbd_pv_dealloc_pd(struct vbd_account *account, struct ibv_pd *pd)
 {
-	if (pd)
-		(void)ibv_dealloc_pd(pd);
+	if (!pd)
+		return;
+	(void)ibv_dealloc_pd(pd);
+	vbd_account_destroyed(account, VBD_PV_PD);
 }
 
 /* ENOMEM means the memlock limit far more often than memory: ib_umem_get() answers it for both
@@ -239,8 +244,8 @@ static enum vbd_status pinning_failed(
 		(unsigned long long)limit.rlim_cur);
 }
 
-enum vbd_status vbd_pv_reg_mr(struct ibv_pd *pd, void *addr, size_t length_bytes, int access,
-	struct ibv_mr **ret_mr, struct vbd_error *err)
+enum vbd_status vbd_pv_reg_mr(struct vbd_account *account, struct ibv_pd *pd, void *addr,
+	size_t length_bytes, int access, struct ibv_mr **ret_mr, struct vbd_error *err)
 {
 	struct ibv_mr *mr;
 
@@ -248,14 +253,17 @@ enum vbd_status vbd_pv_reg_mr(struct ibv_pd *pd, void *addr, size_t length_bytes
 	mr = ibv_reg_mr(pd, addr, length_bytes, (unsigned int)access);
 	if (!mr)
 		return pinning_failed("ibv_reg_mr", errno, length_bytes, err);
+	vbd_account_made(account, VBD_PV_MR);
 	*ret_mr = mr;
 	return VBD_OK;
 }
 
-void vbd_pv_dereg_mr(struct ibv_mr *mr)
+void vbd_pv_dereg_mr(struct vbd_account *account, struct ibv_mr *mr)
 {
-	if (mr)
-		(void)ibv_dereg_mr(mr);
+	if (!mr)
+		return;
+	(void)ibv_dereg_mr(mr);
+	vbd_account_destroyed(account, VBD_PV_MR);
 }
 
 enum vbd_status vbd_pv_alloc_mw(
@@ -305,8 +313,9 @@ void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *channel)
 		(void)ibv_destroy_comp_channel(channel);
 }
 
-enum vbd_status vbd_pv_create_cq(struct ibv_context *context, uint32_t depth_cqe, void *cq_context,
-	struct ibv_comp_channel *channel, struct ibv_cq **ret_cq, struct vbd_error *err)
+enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context *context,
+	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *channel,
+	struct ibv_cq **ret_cq, struct vbd_error *err)
 {
 	struct ibv_cq *cq;
 
@@ -315,14 +324,17 @@ enum vbd_status vbd_pv_create_cq(struct ibv_context *context, uint32_t depth_cqe
 	if (!cq)
 		return vbd_error_errno(err, VBD_OK, "ibv_create_cq", errno, "device %s, %u entries",
 			ibv_get_device_name(context->device), depth_cqe);
+	vbd_account_made(account, VBD_PV_CQ);
 	*ret_cq = cq;
 	return VBD_OK;
 }
 
-void vbd_pv_destroy_cq(struct ibv_cq *cq)
+void vbd_pv_destroy_cq(struct vbd_account *account, struct ibv_cq *cq)
 {
-	if (cq)
-		(void)ibv_destroy_cq(cq);
+	if (!cq)
+		return;
+	(void)ibv_destroy_cq(cq);
+	vbd_account_destroyed(account, VBD_PV_CQ);
 }
 
 enum vbd_status vbd_pv_resize_cq(struct ibv_cq *cq, uint32_t depth_cqe, struct vbd_error *err)
@@ -378,8 +390,8 @@ unsigned int vbd_pv_poll_cq(struct ibv_cq *cq, struct ibv_wc *wcs, unsigned int 
 	return count > 0 ? (unsigned int)count : 0;
 }
 
-enum vbd_status vbd_pv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init,
-	struct ibv_qp **ret_qp, struct vbd_error *err)
+enum vbd_status vbd_pv_create_qp(struct vbd_account *account, struct ibv_pd *pd,
+	struct ibv_qp_init_attr *init, struct ibv_qp **ret_qp, struct vbd_error *err)
 {
 	struct ibv_qp *qp;
 
@@ -389,6 +401,7 @@ enum vbd_status vbd_pv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *ini
 		return vbd_error_errno(err, VBD_OK, "ibv_create_qp", errno,
 			"sq_depth %u, rq_depth %u, inline %u bytes", init->cap.max_send_wr,
 			init->cap.max_recv_wr, init->cap.max_inline_data);
+	vbd_account_made(account, VBD_PV_QP);
 	*ret_qp = qp;
 	return VBD_OK;
 }
@@ -416,10 +429,12 @@ enum vbd_status vbd_pv_query_qp(
 	return VBD_OK;
 }
 
-void vbd_pv_destroy_qp(struct ibv_qp *qp)
+void vbd_pv_destroy_qp(struct vbd_account *account, struct ibv_qp *qp)
 {
-	if (qp)
-		(void)ibv_destroy_qp(qp);
+	if (!qp)
+		return;
+	(void)ibv_destroy_qp(qp);
+	vbd_account_destroyed(account, VBD_PV_QP);
 }
 
 enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct vbd_error *err)
@@ -456,8 +471,8 @@ enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, stru
 	return VBD_OK;
 }
 
-enum vbd_status vbd_pv_create_srq(
-	struct ibv_pd *pd, uint32_t max_wr, struct ibv_srq **ret_srq, struct vbd_error *err)
+enum vbd_status vbd_pv_create_srq(struct vbd_account *account, struct ibv_pd *pd, uint32_t max_wr,
+	struct ibv_srq **ret_srq, struct vbd_error *err)
 {
 	struct ibv_srq_init_attr init = {.attr = {.max_wr = max_wr, .max_sge = 1}};
 	struct ibv_srq *srq;
@@ -466,6 +481,7 @@ enum vbd_status vbd_pv_create_srq(
 	srq = ibv_create_srq(pd, &init);
 	if (!srq)
 		return vbd_error_errno(err, VBD_OK, "ibv_create_srq", errno, "%u receives", max_wr);
+	vbd_account_made(account, VBD_PV_SRQ);
 	*ret_srq = srq;
 	return VBD_OK;
 }
@@ -480,10 +496,12 @@ enum vbd_status vbd_pv_arm_srq(struct ibv_srq *srq, uint32_t limit, struct vbd_e
 	return VBD_OK;
 }
 
-void vbd_pv_destroy_srq(struct ibv_srq *srq)
+void vbd_pv_destroy_srq(struct vbd_account *account, struct ibv_srq *srq)
 {
-	if (srq)
-		(void)ibv_destroy_srq(srq);
+	if (!srq)
+		return;
+	(void)ibv_destroy_srq(srq);
+	vbd_account_destroyed(account, VBD_PV_SRQ);
 }
 
 enum vbd_status vbd_pv_post_srq_recv(

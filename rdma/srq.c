@@ -65,7 +65,8 @@ static enum vbd_status fill(struct vbd_srq *srq, struct vbd_error *err)
 	enum vbd_status status = allocate(srq, err);
 
 	if (!status)
-		status = vbd_pv_create_srq(srq->pd->ibv_pd, srq->depth, &srq->srq, err);
+		status = vbd_pv_create_srq(
+			&srq->account, srq->pd->ibv_pd, srq->depth, &srq->srq, err);
 	for (uint32_t i = 0; i < srq->depth && !status; i++)
 		status = post(srq, i, err);
 	return status;
@@ -107,9 +108,10 @@ enum vbd_status vbd_srq_create(uint64_t id, struct vbd_pd *pd, struct vbd_cq *cq
 void vbd_srq_destroy(struct vbd_srq *srq)
 {
 	vbd_list_remove(&srq->link);
-	vbd_pv_destroy_srq(srq->srq);
+	vbd_pv_destroy_srq(&srq->account, srq->srq);
 	if (srq->worker)
 		vbd_worker_give_index(srq->worker, srq->index);
+	vbd_account_close(&srq->account);
 	vbd_mem_free(&srq->mem);
 	vbd_pd_unref(srq->pd);
 	free(srq->slots);

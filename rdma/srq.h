@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "base/mailbox.h"
+#include "rdma/account.h"
 #include "rdma/channel.h"
 
 #include <stdbool.h>
@@ -46,6 +47,7 @@ struct vbd_srq {
 	/* fixed */
 	struct vbd_cq *cq;
 	struct vbd_worker *worker; /* the CQ's; NULL when the workers are gone */
+	struct vbd_account account;
 	struct ibv_srq *srq;
 	uint32_t depth;
 	uint32_t recv_size_bytes;

@@ -133,7 +133,7 @@ void vbd_window_register(struct vbd_window *window)
 
 	if (!window->own_mr)
 		window->mr = mem->mr;
-	else if (vbd_pv_reg_mr(mem->pd->ibv_pd, mem->addr + window->range.offset,
+	else if (vbd_pv_reg_mr(&window->account, mem->pd->ibv_pd, mem->addr + window->range.offset,
 			 window->range.length_bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND,
 			 &window->mr, &window->error) != VBD_OK)
 		window->mr = NULL;
@@ -147,7 +147,7 @@ void vbd_window_registered(struct vbd_window *window)
 void vbd_window_deregister(struct vbd_window *window)
 {
 	if (window->own_mr)
-		vbd_pv_dereg_mr(window->mr);
+		vbd_pv_dereg_mr(&window->account, window->mr);
 	window->mr = NULL;
 }
 

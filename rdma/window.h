@@ -18,6 +18,7 @@
 #define VBD_RDMA_WINDOW_H
 
 #include "base/error.h"
+#include "rdma/account.h"
 #include "rdma/mem.h"
 #include "rdma/transfer.h"
 #include "rdma/window_fsm.h"
@@ -48,6 +49,7 @@ struct vbd_window {
 	struct vbd_conn *(*carrier)(struct vbd_window *window, void *arg);
 	void *arg;
 
+	struct vbd_account account;
 	struct ibv_mr *mr;	/* to bind it to; NULL until vbd_window_register() */
 	bool own_mr;		/* it is the window's, not the memory's */
 	struct ibv_mw *mw;	/* NULL once it has ended */

@@ -174,6 +174,7 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *ibv, struct vbd_pv_cm_event
 		if (!id->known) {
 			id->known = true;
 			g_fake.live.ids++;
+			vbd_account_made(NULL, VBD_PV_CM_ID);
 		}
 		event->on = id;
 		drop_event(channel, event);
@@ -200,8 +201,8 @@ static struct fake_id *new_id(struct rdma_event_channel *channel)
 	return id;
 }
 
-enum vbd_status vbd_pv_create_id(struct rdma_event_channel *channel, void *id_context,
-	struct rdma_cm_id **ret_id, struct vbd_error *err)
+enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *channel,
+	void *id_context, struct rdma_cm_id **ret_id, struct vbd_error *err)
 {
 	struct fake_id *id;
 	int errnum;
@@ -215,6 +216,8 @@ enum vbd_status vbd_pv_create_id(struct rdma_event_channel *channel, void *id_co
 		g_fake.live.ids++;
 		*ret_id = &id->ibv;
 	}
+	if (!errnum)
+		vbd_account_made(account, VBD_PV_CM_ID);
 	fake_unlock();
 	return fake_result("rdma_create_id", errnum, err);
 }
@@ -231,7 +234,7 @@ static void free_id(struct fake_id *id)
 	free(id);
 }
 
-void vbd_pv_destroy_id(struct rdma_cm_id *ibv)
+void vbd_pv_destroy_id(struct vbd_account *account, struct rdma_cm_id *ibv)
 {
 	struct fake_id *id = id_of(ibv);
 
@@ -242,13 +245,15 @@ void vbd_pv_destroy_id(struct rdma_cm_id *ibv)
 	drop_events_of(id);
 	fake_loop_gone(id);
 	free_id(id);
+	vbd_account_destroyed(account, VBD_PV_CM_ID);
 	fake_unlock();
 }
 
-enum vbd_status vbd_pv_create_udp_id(struct rdma_event_channel *channel, void *id_context,
-	struct rdma_cm_id **ret_id, struct vbd_error *err)
+enum vbd_status vbd_pv_create_udp_id(struct vbd_account *account,
+	struct rdma_event_channel *channel, void *id_context, struct rdma_cm_id **ret_id,
+	struct vbd_error *err)
 {
-	enum vbd_status status = vbd_pv_create_id(channel, id_context, ret_id, err);
+	enum vbd_status status = vbd_pv_create_id(account, channel, id_context, ret_id, err);
 
 	if (status)
 		return status;

@@ -99,8 +99,9 @@ static int create_cq(struct fake_context *context, uint32_t depth_cqe, void *cq_
 	return 0;
 }
 
-enum vbd_status vbd_pv_create_cq(struct ibv_context *ibv, uint32_t depth_cqe, void *cq_context,
-	struct ibv_comp_channel *channel, struct ibv_cq **ret_cq, struct vbd_error *err)
+enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context *ibv,
+	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *channel,
+	struct ibv_cq **ret_cq, struct vbd_error *err)
 {
 	int errnum;
 
@@ -108,6 +109,8 @@ enum vbd_status vbd_pv_create_cq(struct ibv_context *ibv, uint32_t depth_cqe, vo
 	errnum = fake_enter("ibv_create_cq");
 	if (!errnum)
 		errnum = create_cq(context_of(ibv), depth_cqe, cq_context, channel, ret_cq);
+	if (!errnum)
+		vbd_account_made(account, VBD_PV_CQ);
 	fake_unlock();
 	return fake_result("ibv_create_cq", errnum, err);
 }
@@ -123,7 +126,7 @@ static void free_cq(struct fake_cq *cq)
 	free(cq);
 }
 
-void vbd_pv_destroy_cq(struct ibv_cq *ibv)
+void vbd_pv_destroy_cq(struct vbd_account *account, struct ibv_cq *ibv)
 {
 	struct fake_cq *cq = cq_of(ibv);
 
@@ -131,10 +134,12 @@ void vbd_pv_destroy_cq(struct ibv_cq *ibv)
 		return;
 	fake_lock();
 	fake_note("ibv_destroy_cq");
-	if (cq->qps)
+	if (cq->qps) {
 		fake_broken("a CQ is destroyed while %u queues use it", cq->qps);
-	else
+	} else {
 		free_cq(cq);
+		vbd_account_destroyed(account, VBD_PV_CQ);
+	}
 	fake_unlock();
 }
 
@@ -331,8 +336,8 @@ static int create_qp(
 	return 0;
 }
 
-enum vbd_status vbd_pv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init,
-	struct ibv_qp **ret_qp, struct vbd_error *err)
+enum vbd_status vbd_pv_create_qp(struct vbd_account *account, struct ibv_pd *pd,
+	struct ibv_qp_init_attr *init, struct ibv_qp **ret_qp, struct vbd_error *err)
 {
 	int errnum;
 
@@ -340,6 +345,8 @@ enum vbd_status vbd_pv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *ini
 	errnum = fake_enter("ibv_create_qp");
 	if (!errnum)
 		errnum = create_qp((struct fake_pd *)(void *)pd, init, ret_qp);
+	if (!errnum)
+		vbd_account_made(account, VBD_PV_QP);
 	fake_unlock();
 	return fake_result("ibv_create_qp", errnum, err);
 }
@@ -374,7 +381,7 @@ static void free_qp(struct fake_qp *qp)
 	free(qp);
 }
 
-void vbd_pv_destroy_qp(struct ibv_qp *ibv)
+void vbd_pv_destroy_qp(struct vbd_account *account, struct ibv_qp *ibv)
 {
 	if (!ibv)
 		return;
@@ -384,6 +391,7 @@ void vbd_pv_destroy_qp(struct ibv_qp *ibv)
 		fake_broken("a QP is destroyed while it is attached to a group");
 	fake_mw_qp_destroyed(qp_of(ibv));
 	free_qp(qp_of(ibv));
+	vbd_account_destroyed(account, VBD_PV_QP);
 	fake_unlock();
 }
 

@@ -10,8 +10,8 @@ static struct fake_srq *srq_of(struct ibv_srq *srq)
 	return (struct fake_srq *)(void *)srq;
 }
 
-enum vbd_status vbd_pv_create_srq(
-	struct ibv_pd *ibv, uint32_t max_wr, struct ibv_srq **ret_srq, struct vbd_error *err)
+enum vbd_status vbd_pv_create_srq(struct vbd_account *account, struct ibv_pd *ibv, uint32_t max_wr,
+	struct ibv_srq **ret_srq, struct vbd_error *err)
 {
 	struct fake_pd *pd = (struct fake_pd *)(void *)ibv;
 	struct fake_srq *srq;
@@ -33,6 +33,8 @@ enum vbd_status vbd_pv_create_srq(
 		vbd_list_append(&g_fake.srqs, &srq->link);
 		*ret_srq = &srq->ibv;
 	}
+	if (!errnum)
+		vbd_account_made(account, VBD_PV_SRQ);
 	fake_unlock();
 	return fake_result("ibv_create_srq", errnum, err);
 }
@@ -51,16 +53,18 @@ static void free_srq(struct fake_srq *srq)
 	free(srq);
 }
 
-void vbd_pv_destroy_srq(struct ibv_srq *ibv)
+void vbd_pv_destroy_srq(struct vbd_account *account, struct ibv_srq *ibv)
 {
 	if (!ibv)
 		return;
 	fake_lock();
 	fake_note("ibv_destroy_srq");
-	if (srq_of(ibv)->qps)
+	if (srq_of(ibv)->qps) {
 		fake_broken("an SRQ is destroyed while %u QPs use it", srq_of(ibv)->qps);
-	else
+	} else {
 		free_srq(srq_of(ibv));
+		vbd_account_destroyed(account, VBD_PV_SRQ);
+	}
 	fake_unlock();
 }
 

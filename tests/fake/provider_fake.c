@@ -217,9 +217,14 @@ struct fake_live fake_live(void)
 unsigned int fake_live_total(void)
 {
 	struct fake_live live = fake_live();
+	uint64_t held[VBD_PV_OBJECT_COUNT];
+	unsigned int unbalanced = 0;
 
-	return live.contexts + live.pds + live.mrs + live.mws + live.comp_channels + live.cqs +
-	       live.srqs + live.qps + live.ahs + live.event_channels + live.ids;
+	vbd_account_held(held);
+	for (size_t i = 0; i < VBD_PV_OBJECT_COUNT; i++)
+		unbalanced += held[i] != 0;
+	return unbalanced + live.contexts + live.pds + live.mrs + live.mws + live.comp_channels +
+	       live.cqs + live.srqs + live.qps + live.ahs + live.event_channels + live.ids;
 }
 
 /* Event descriptors. */
@@ -405,8 +410,8 @@ static int open_context(const char *name, struct ibv_context **ret_context)
 	return 0;
 }
 
-enum vbd_status vbd_pv_open_device(
-	const char *name, struct ibv_context **ret_context, struct vbd_error *err)
+enum vbd_status vbd_pv_open_device(struct vbd_account *account, const char *name,
+	struct ibv_context **ret_context, struct vbd_error *err)
 {
 	int errnum;
 
@@ -414,6 +419,8 @@ enum vbd_status vbd_pv_open_device(
 	errnum = fake_enter("ibv_open_device");
 	if (!errnum)
 		errnum = open_context(name, ret_context);
+	if (!errnum)
+		vbd_account_made(account, VBD_PV_CONTEXT);
 	fake_unlock();
 	return fake_result("ibv_open_device", errnum, err);
 }
@@ -450,7 +457,7 @@ static void free_context(struct fake_context *context)
 	free(context);
 }
 
-void vbd_pv_close_device(struct ibv_context *ibv)
+void vbd_pv_close_device(struct vbd_account *account, struct ibv_context *ibv)
 {
 	struct fake_context *context = (struct fake_context *)(void *)ibv;
 
@@ -458,10 +465,12 @@ void vbd_pv_close_device(struct ibv_context *ibv)
 		return;
 	fake_lock();
 	fake_note("ibv_close_device");
-	if (context->children)
+	if (context->children) {
 		fake_broken("a context is closed with %u objects on it", context->children);
-	else
+	} else {
 		free_context(context);
+		vbd_account_destroyed(account, VBD_PV_CONTEXT);
+	}
 	fake_unlock();
 }
 
@@ -641,8 +650,8 @@ bool vbd_pv_next_async_event(struct ibv_context *ibv, struct vbd_pv_async_event 
 
 /* Protection domains and memory. */
 
-enum vbd_status vbd_pv_alloc_pd(
-	struct ibv_context *ibv, struct ibv_pd **ret_pd, struct vbd_error *err)
+enum vbd_status vbd_pv_alloc_pd(struct vbd_account *account, struct ibv_context *ibv,
+	struct ibv_pd **ret_pd, struct vbd_error *err)
 {
 	struct fake_context *context = (struct fake_context *)(void *)ibv;
 	struct fake_pd *pd;
@@ -659,6 +668,8 @@ enum vbd_status vbd_pv_alloc_pd(
 		vbd_list_append(&g_fake.pds, &pd->link);
 		*ret_pd = &pd->ibv;
 	}
+	if (!errnum)
+		vbd_account_made(account, VBD_PV_PD);
 	fake_unlock();
 	return fake_result("ibv_alloc_pd", errnum, err);
 }
@@ -671,7 +682,7 @@ static void free_pd(struct fake_pd *pd)
 	free(pd);
 }
 
-void vbd_pv_dealloc_pd(struct ibv_pd *ibv)
+void vbd_pv_dealloc_pd(struct vbd_account *account, struct ibv_pd *ibv)
 {
 	struct fake_pd *pd = (struct fake_pd *)(void *)ibv;
 
@@ -679,10 +690,12 @@ void vbd_pv_dealloc_pd(struct ibv_pd *ibv)
 		return;
 	fake_lock();
 	fake_note("ibv_dealloc_pd");
-	if (pd->children)
+	if (pd->children) {
 		fake_broken("a PD is deallocated with %u objects on it", pd->children);
-	else
+	} else {
 		free_pd(pd);
+		vbd_account_destroyed(account, VBD_PV_PD);
+	}
 	fake_unlock();
 }
 
@@ -712,8 +725,8 @@ static int register_memory(
 	return 0;
 }
 
-enum vbd_status vbd_pv_reg_mr(struct ibv_pd *ibv, void *addr, size_t length_bytes, int access,
-	struct ibv_mr **ret_mr, struct vbd_error *err)
+enum vbd_status vbd_pv_reg_mr(struct vbd_account *account, struct ibv_pd *ibv, void *addr,
+	size_t length_bytes, int access, struct ibv_mr **ret_mr, struct vbd_error *err)
 {
 	int errnum;
 
@@ -722,6 +735,8 @@ enum vbd_status vbd_pv_reg_mr(struct ibv_pd *ibv, void *addr, size_t length_byte
 	if (!errnum)
 		errnum = register_memory(
 			(struct fake_pd *)(void *)ibv, addr, length_bytes, access, ret_mr);
+	if (!errnum)
+		vbd_account_made(account, VBD_PV_MR);
 	fake_unlock();
 	return fake_result("ibv_reg_mr", errnum, err);
 }
@@ -734,16 +749,18 @@ static void free_mr(struct fake_mr *mr)
 	free(mr);
 }
 
-void vbd_pv_dereg_mr(struct ibv_mr *ibv)
+void vbd_pv_dereg_mr(struct vbd_account *account, struct ibv_mr *ibv)
 {
 	if (!ibv)
 		return;
 	fake_lock();
 	fake_note("ibv_dereg_mr");
-	if (((struct fake_mr *)(void *)ibv)->windows)
+	if (((struct fake_mr *)(void *)ibv)->windows) {
 		fake_broken("memory is deregistered with windows bound to it");
-	else
+	} else {
 		free_mr((struct fake_mr *)(void *)ibv);
+		vbd_account_destroyed(account, VBD_PV_MR);
+	}
 	fake_unlock();
 }
 

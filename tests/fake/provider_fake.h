@@ -30,7 +30,7 @@ struct fake_live {
 
 struct fake_live fake_live(void);
 
-/** fake_live_total - the sum of them: 0 when nothing leaked */
+/** fake_live_total - the sum of them, and the types that accounts hold: 0 when nothing leaked */
 unsigned int fake_live_total(void);
 
 /** fake_lose_mrs - the kernel holds so many more than were asked for */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 struct fixture {
+	struct vbd_account account;
 	struct fake_device *device;
 	struct ibv_context *context;
 	struct ibv_pd *pd;
@@ -33,7 +34,7 @@ static struct ibv_qp *make_qp(struct fixture *f)
 	};
 	struct ibv_qp *qp = NULL;
 
-	assert_int_equal(vbd_pv_create_qp(f->pd, &init, &qp, &f->err), VBD_OK);
+	assert_int_equal(vbd_pv_create_qp(&f->account, f->pd, &init, &qp, &f->err), VBD_OK);
 	return qp;
 }
 
@@ -44,10 +45,12 @@ static int setup(void **state)
 	assert_non_null(f);
 	fake_reset();
 	f->device = fake_device_add("fake0");
-	assert_int_equal(vbd_pv_open_device("fake0", &f->context, &f->err), VBD_OK);
-	assert_int_equal(vbd_pv_alloc_pd(f->context, &f->pd, &f->err), VBD_OK);
+	assert_int_equal(vbd_pv_open_device(&f->account, "fake0", &f->context, &f->err), VBD_OK);
+	assert_int_equal(vbd_pv_alloc_pd(&f->account, f->context, &f->pd, &f->err), VBD_OK);
 	assert_int_equal(vbd_pv_create_comp_channel(f->context, &f->channel, &f->err), VBD_OK);
-	assert_int_equal(vbd_pv_create_cq(f->context, 3, f, f->channel, &f->cq, &f->err), VBD_OK);
+	assert_int_equal(
+		vbd_pv_create_cq(&f->account, f->context, 3, f, f->channel, &f->cq, &f->err),
+		VBD_OK);
 	f->qp = make_qp(f);
 	*state = f;
 	return 0;
@@ -55,10 +58,13 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
+	struct fixture *f = *state;
+
+	vbd_account_close(&f->account);
 	fake_reset();
 	assert_int_equal(fake_live_total(), 0);
 	assert_null(fake_misuse());
-	free(*state);
+	free(f);
 	return 0;
 }
 
@@ -168,7 +174,8 @@ static void test_fake__memory_needs_its_key(void **state)
 
 	assert_int_equal(move(f, IBV_QPS_INIT, INIT_MASK), VBD_OK);
 	assert_int_equal(
-		vbd_pv_reg_mr(f->pd, bytes, 16, IBV_ACCESS_LOCAL_WRITE, &mr, &f->err), VBD_OK);
+		vbd_pv_reg_mr(&f->account, f->pd, bytes, 16, IBV_ACCESS_LOCAL_WRITE, &mr, &f->err),
+		VBD_OK);
 	sge.lkey = mr->lkey;
 	assert_int_equal(vbd_pv_post_recv(f->qp, &wr, NULL), VBD_E_VERBS_ERROR);
 	assert_noticed("does not cover");
@@ -180,18 +187,18 @@ static void test_fake__what_is_in_use_is_not_destroyed(void **state)
 {
 	struct fixture *f = *state;
 
-	vbd_pv_destroy_cq(f->cq);
+	vbd_pv_destroy_cq(&f->account, f->cq);
 	assert_noticed("CQ is destroyed");
 	assert_int_equal(fake_live().cqs, 1);
-	vbd_pv_dealloc_pd(f->pd);
-	vbd_pv_close_device(f->context);
+	vbd_pv_dealloc_pd(&f->account, f->pd);
+	vbd_pv_close_device(&f->account, f->context);
 	assert_int_equal(fake_live().pds, 1);
 	assert_false(fake_device_let_go(f->device));
-	vbd_pv_destroy_qp(f->qp);
-	vbd_pv_destroy_cq(f->cq);
+	vbd_pv_destroy_qp(&f->account, f->qp);
+	vbd_pv_destroy_cq(&f->account, f->cq);
 	vbd_pv_destroy_comp_channel(f->channel);
-	vbd_pv_dealloc_pd(f->pd);
-	vbd_pv_close_device(f->context);
+	vbd_pv_dealloc_pd(&f->account, f->pd);
+	vbd_pv_close_device(&f->account, f->context);
 	assert_int_equal(fake_live_total(), 0);
 	assert_true(fake_device_let_go(f->device));
 }

@@ -3,6 +3,8 @@
 #include "daemon/kernel.h"
 
 #include "base/log.h"
+#include "daemon/windows.h"
+#include "rdma/caps.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
@@ -40,6 +42,29 @@ static void test_services_kernel__all_that_it_holds_is_known(void **state)
 	assert_int_equal(view->held[VBD_PV_QP], 0);
 }
 
+/* Soft-RoCE binds to the beginning of an MR only, so this window has an MR of its own. */
+static void test_services_kernel__a_window_with_its_own_mr_is_known(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_window_spec spec = {
+		.range = {.type = 1,
+			.offset = 4096,
+			.length_bytes = 100,
+			.access = VBD_ACCESS_REMOTE_WRITE},
+		.timeout_ms = 5000,
+	};
+	struct vbd_window_record *record = NULL;
+
+	svc->device->attr.vendor_id = VBD_VENDOR_RXE;
+	svc_restart(svc);
+	spec.connection = svc_pair(svc, svc_listen(svc, NULL)).passive;
+	spec.buffer = svc_buffer(svc, "", 8192, VBD_ACCESS_MW_BIND);
+	assert_int_equal(vbd_window_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, record->window.state == VBD_WINDOW_READY);
+	assert_true(record->window.own_mr);
+	assert_int_equal(look(svc)->leaked, 0);
+}
+
 static void test_services_kernel__what_nobody_knows_of_is_leaked(void **state)
 {
 	struct svc *svc = *state;
@@ -48,6 +73,24 @@ static void test_services_kernel__what_nobody_knows_of_is_leaked(void **state)
 	assert_int_equal(look(svc)->leaked, 3);
 	assert_int_equal(fake_count("rdma netlink"), 2);
 	fake_lose_mrs(0);
+	assert_int_equal(look(svc)->leaked, 0);
+}
+
+/* A planted leak: the buffer's record ends without its MR. */
+static void test_services_kernel__what_its_owner_left_behind_is_leaked(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_buffer *buffer = svc_buffer(svc, "", 8192, 0);
+	struct ibv_mr *mr = buffer->mem.mr;
+
+	buffer->mem.mr = NULL;
+	assert_int_equal(look(svc)->leaked, 0);
+	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
+	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
+	assert_int_equal(look(svc)->leaked, 1);
+	assert_int_equal(look(svc)->held[VBD_PV_MR], look(svc)->objects[VBD_PV_MR] - 1);
+	vbd_account_made(NULL, VBD_PV_MR);
+	vbd_pv_dereg_mr(NULL, mr);
 	assert_int_equal(look(svc)->leaked, 0);
 }
 
@@ -125,7 +168,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(all_that_it_holds_is_known),
+		TEST(a_window_with_its_own_mr_is_known),
 		TEST(what_nobody_knows_of_is_leaked),
+		TEST(what_its_owner_left_behind_is_leaked),
 		TEST(one_that_does_not_tell_is_no_leak),
 		TEST(who_asks_meanwhile_joins_the_look),
 		TEST(a_daemon_may_end_in_the_middle_of_a_look),
