@@ -84,11 +84,11 @@ static void judge_gid(const struct vbd_facts *facts, struct vbd_findings *findin
 
 	if (facts->gid_known && facts->gid_gone)
 		found(findings, VBD_FINDING_GID_GONE,
-			"GID index %u of %s is no longer the address that the connection has.",
+			"GID index %u of %s no longer holds the connection's address.",
 			gid->gid_index, facts->device);
 	if (facts->gid_none)
 		found(findings, VBD_FINDING_NO_GID,
-			"No RDMA device has a GID for the address that packets would leave from.");
+			"No RDMA device has a GID for the source address of the packets.");
 	if (!is_roce(facts))
 		return;
 	if (facts->peer_gid_known && local != is_link_local(facts->peer_gid))
@@ -97,11 +97,11 @@ static void judge_gid(const struct vbd_facts *facts, struct vbd_findings *findin
 			vbd_gid_scope(facts->peer_gid));
 	else if (local)
 		found(findings, VBD_FINDING_GID_LINK_LOCAL,
-			"The GID (index %u on %s) is link-local: it reaches this link only.",
+			"The GID (index %u on %s) is link-local, so it works on this link only.",
 			gid->gid_index, *gid->netdev ? gid->netdev : facts->device);
 	if (strcmp(gid->type, "roce_v1") == 0)
 		found(findings, VBD_FINDING_GID_ROCE_V1,
-			"GID index %u is of type RoCE v1, which no router passes on.",
+			"GID index %u is of type RoCE v1, which routers do not forward.",
 			gid->gid_index);
 }
 
@@ -118,7 +118,7 @@ static void judge_mtu(const struct vbd_facts *facts, struct vbd_findings *findin
 			facts->path_mtu_bytes, port->active_mtu_bytes);
 	if (port->active_mtu_bytes < port->max_mtu_bytes)
 		found(findings, VBD_FINDING_MTU_OF_PORT,
-			"The port's MTU is %u bytes; the device could have %u.",
+			"The port's MTU is %u bytes; the device allows up to %u.",
 			port->active_mtu_bytes, port->max_mtu_bytes);
 }
 
@@ -140,11 +140,12 @@ static void judge_dead_peer(const struct vbd_facts *facts, struct vbd_findings *
 		found(findings, VBD_FINDING_DEAD_PEER_FOR_EVER,
 			"A dead peer may never be noticed: ack_timeout is %u, retry_count is %u%s.",
 			facts->ack_timeout, facts->retry_count,
-			facts->ack_timeout ? ", which is for ever on Soft-RoCE" : "");
+			facts->ack_timeout ? ", which means for ever on Soft-RoCE" : "");
 		return;
 	}
 	found(findings, ms > SLOW_MS ? VBD_FINDING_DEAD_PEER_SLOW : VBD_FINDING_DEAD_PEER,
-		"While it sends, a dead peer is noticed after %s at the latest: %s (ack_timeout "
+		"While data is sent, a dead peer is noticed after %s at the latest: %s "
+		"(ack_timeout "
 		"%u) x %u tries (retry_count %u).",
 		time_text(ms * VBD_NS_PER_MS, all),
 		time_text(vbd_ack_timeout_ns(facts->ack_timeout), each), facts->ack_timeout,
@@ -160,20 +161,19 @@ static void judge_timers(const struct vbd_facts *facts, struct vbd_findings *fin
 		return;
 	if (facts->iwarp) {
 		found(findings, VBD_FINDING_DEAD_PEER_TCP,
-			"%s is iWARP: TCP decides how long a dead peer goes unnoticed.",
-			facts->device);
+			"%s is iWARP: TCP decides when a dead peer is noticed.", facts->device);
 		return;
 	}
 	if (!facts->timers_known)
 		return;
 	judge_dead_peer(facts, findings);
 	found(findings, rnr_ns > RNR_LONG_NS ? VBD_FINDING_RNR_TIMER_LONG : VBD_FINDING_RNR_TIMER,
-		"Without a receive posted here the peer waits %s before each new try "
+		"While no receive is posted here, the peer waits %s before each retry "
 		"(min_rnr_timer %u).",
 		time_text(rnr_ns, text), facts->min_rnr_timer);
 	if (facts->rnr_retry == 7)
 		found(findings, VBD_FINDING_RNR_FOR_EVER,
-			"A send here waits for ever while the peer has no receive posted "
+			"A send waits without limit while the peer has no receive posted "
 			"(rnr_retry 7).");
 	if (facts->depth_known && !facts->initiator_depth)
 		found(findings, VBD_FINDING_NO_READS,
@@ -208,10 +208,10 @@ static void judge_gateway(const struct vbd_facts *facts, struct vbd_findings *fi
 	if (is_roce(facts) &&
 		(strcmp(facts->gid.type, "roce_v1") == 0 || is_link_local(facts->gid.raw)))
 		found(findings, VBD_FINDING_GATEWAY_WITHOUT_IP,
-			"The way to the peer leads over a router, which passes neither RoCE v1 nor "
+			"The peer is behind a router, and routers forward neither RoCE v1 nor "
 			"link-local addresses.");
-	found(findings, VBD_FINDING_BEHIND_GATEWAY,
-		"The way to the peer leads over a router on %s.", netroute->netdev);
+	found(findings, VBD_FINDING_BEHIND_GATEWAY, "The peer is behind a router on %s.",
+		netroute->netdev);
 }
 
 static void judge_netroute(const struct vbd_facts *facts, struct vbd_findings *findings)
@@ -248,15 +248,16 @@ static void judge_limits(const struct vbd_facts *facts, struct vbd_findings *fin
 	if (facts->memlock_known && facts->lock_limit_bytes != UINT64_MAX &&
 		facts->locked_bytes >= facts->lock_limit_bytes - facts->lock_limit_bytes / 10)
 		found(findings, VBD_FINDING_MEMLOCK_NEAR,
-			"%" PRIu64 " bytes are locked; %" PRIu64 " may be.", facts->locked_bytes,
-			facts->lock_limit_bytes);
+			"%" PRIu64 " bytes are locked; the limit is %" PRIu64 ".",
+			facts->locked_bytes, facts->lock_limit_bytes);
 	if (facts->backlog && facts->waiting >= facts->backlog)
 		found(findings, VBD_FINDING_BACKLOG_FULL,
-			"%" PRIu64 " requests wait at the listener; its backlog is %" PRIu64 ".",
+			"%" PRIu64
+			" requests wait for a decision; the listener's backlog is %" PRIu64 ".",
 			facts->waiting, facts->backlog);
 	if (facts->open && facts->inbox_capacity && facts->inbox_messages >= facts->inbox_capacity)
 		found(findings, VBD_FINDING_INBOX_FULL,
-			"All %" PRIu64 " receives hold messages: the peer is held back.",
+			"All %" PRIu64 " receives hold messages, so the peer has to wait.",
 			facts->inbox_capacity);
 }
 
@@ -266,23 +267,24 @@ static void judge_progress(const struct vbd_facts *facts, struct vbd_findings *f
 	char allowed[TIME_TEXT_BYTES];
 
 	if (facts->deadline_ms && facts->waited_ms > facts->deadline_ms / 2)
-		found(findings, VBD_FINDING_DEADLINE_NEAR, "It has waited %s of %s.",
+		found(findings, VBD_FINDING_DEADLINE_NEAR,
+			"The connection has waited %s of the %s until its deadline.",
 			time_text(facts->waited_ms * VBD_NS_PER_MS, waited),
 			time_text(facts->deadline_ms * VBD_NS_PER_MS, allowed));
 	if (facts->lost_packets)
 		found(findings, VBD_FINDING_PACKETS_LOST,
-			"%" PRIu64 " packets of the peer are in no message that came.",
-			facts->lost_packets);
+			"%" PRIu64 " packets of the peer were lost.", facts->lost_packets);
 	if (facts->established && facts->reliable && !facts->iwarp && !facts->probed)
 		found(findings, VBD_FINDING_IDLE_BLIND,
-			"While nothing is sent, nothing tells of a peer that dies.");
+			"While nothing is sent, a dead peer is not noticed.");
 	if (facts->hung_up && facts->flushed_sends)
 		found(findings, VBD_FINDING_PEER_BUSY_HANG_UP,
-			"The peer hung up while %" PRIu64 " work requests were outstanding.",
+			"The peer disconnected while %" PRIu64 " work requests were outstanding.",
 			facts->flushed_sends);
 	if (facts->flushed_sends || facts->flushed_receives)
 		found(findings, VBD_FINDING_FLUSHED,
-			"%" PRIu64 " sends and %" PRIu64 " receives came back flushed: noise.",
+			"%" PRIu64 " sends and %" PRIu64
+			" receives were flushed, as a consequence of the end.",
 			facts->flushed_sends, facts->flushed_receives);
 }
 

@@ -17,10 +17,10 @@
 /* X(SYMBOL, json name, status symbol, clean, text) */
 #define VBD_REASON_MAP(X)                                                                         \
 	X(PEER_DISCONNECT, "peer_disconnect", PEER_DISCONNECT, true, "The peer disconnected")     \
-	X(LOCAL_CLOSE, "local_close", LOCAL_CLOSE, true, "A client closed it")                    \
+	X(LOCAL_CLOSE, "local_close", LOCAL_CLOSE, true, "A client closed the connection")        \
 	X(SHUTDOWN, "shutdown", STOPPING, true, "The daemon stopped")                             \
 	X(REJECTED, "rejected", REJECTED, false, "The peer rejected the connection")              \
-	X(REJECTED_LOCALLY, "rejected_locally", REJECTED, true, "It was rejected here")           \
+	X(REJECTED_LOCALLY, "rejected_locally", REJECTED, true, "The request was rejected here")  \
 	X(UNREACHABLE, "unreachable", UNREACHABLE, false, "The peer did not answer")              \
 	X(NAME_ERROR, "name_error", NAME_NOT_RESOLVED, false, "The host name has no address")     \
 	X(ADDR_ERROR, "addr_error", ADDR_ERROR, false, "The address could not be resolved")       \
@@ -37,14 +37,14 @@
 	X(REMOTE_OPERATION, "remote_operation", REMOTE_OPERATION, false,                          \
 		"The peer failed an operation")                                                   \
 	X(REMOTE_INVALID, "remote_invalid", REMOTE_INVALID, false,                                \
-		"The peer's device called a request invalid")                                     \
+		"The peer's device rejected a request as invalid")                                \
 	X(LOCAL_ERROR, "local_error", LOCAL_ERROR, false, "The local device failed an operation") \
 	X(DEVICE_REMOVED, "device_removed", DEVICE_REMOVED, false, "The device was removed")      \
 	X(QP_FATAL, "qp_fatal", QP_FATAL, false, "The device moved the QP to the error state")    \
 	X(RESOURCE_ERROR, "resource_error", VERBS_ERROR, false,                                   \
 		"A call that the connection needed failed here")                                  \
 	X(PROTOCOL_ERROR, "protocol_error", INTERNAL, false,                                      \
-		"The CM reported something that can't happen in that state")
+		"The CM reported an event that can't happen in that state")
 
 enum vbd_reason {
 	VBD_REASON_NONE,

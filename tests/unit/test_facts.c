@@ -173,7 +173,7 @@ static void test_facts__seven_retries_are_counted_elsewhere_than_on_soft_roce(vo
 	vbd_facts_judge(&facts, &findings);
 	assert_null(find(&findings, VBD_FINDING_DEAD_PEER));
 	assert_non_null(strstr(find(&findings, VBD_FINDING_DEAD_PEER_FOR_EVER)->text,
-		"retry_count is 7, which is for ever on Soft-RoCE."));
+		"retry_count is 7, which means for ever on Soft-RoCE."));
 	facts.retry_count = 6;
 	assert_true(vbd_facts_dead_peer_ms(&facts, &ms));
 	assert_int_equal(ms, 470);

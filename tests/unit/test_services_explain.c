@@ -148,7 +148,7 @@ static void test_explain__a_closed_one_says_by_whom(void **state)
 	SVC_UNTIL(svc, pair.passive->ended);
 	vbd_explain_connection(pair.active, NULL, &explained);
 	assert_said("It was closed with");
-	assert_said("(local_close): a client closed it");
+	assert_said("(local_close): a client closed the connection");
 	vbd_explain_connection(pair.passive, NULL, &explained);
 	assert_said("(peer_disconnect): the peer disconnected");
 	assert_int_equal(explained.cause_count, 1);

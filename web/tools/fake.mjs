@@ -205,8 +205,8 @@ export class Fake {
 		const finding = {
 			code: "mtu_of_port",
 			severity: "info",
-			text: "The port's MTU is 1024 bytes; the device could have 4096.",
-			advice: "On RoCE an interface MTU of 4200 on both ends makes 4096.",
+			text: "The port's MTU is 1024 bytes; the device allows up to 4096.",
+			advice: "On RoCE, an interface MTU of 4200 on both ends gives a path MTU of 4096.",
 		};
 		const slow = {
 			code: "dead_peer_slow",
@@ -302,7 +302,7 @@ export class Fake {
 		return json(
 			{
 				type: "urn:verbsd:problem:not_found",
-				title: "There is no such thing here",
+				title: "This verbsd has no such object or path",
 				status: 404,
 				code: "not_found",
 				detail: `${url.pathname}: no such path`,
