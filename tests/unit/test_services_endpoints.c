@@ -4,6 +4,7 @@
 #include "daemon/addr.h"
 #include "daemon/groups.h"
 #include "daemon/peers.h"
+#include "rdma/conn_manual.h"
 #include "rdma/fabric.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
@@ -421,6 +422,39 @@ static void test_services_endpoints__one_of_another_device_is_not_told(void **st
 	assert_int_equal(vbd_endpoint_create(svc->daemon, &spec, &here, NULL), VBD_E_BAD_VALUE);
 }
 
+/* The entry that a connection brought up by hand takes on the same port. */
+static uint32_t gid_index_of_connection(struct svc *svc)
+{
+	const struct vbd_manual_params how = {.port_num = 1};
+	struct vbd_manual_local local = {.gid_index = 99};
+
+	assert_int_equal(vbd_manual_choose(vbd_fabric_default_device(svc->daemon->fabric), &how,
+				 &local, &svc->err),
+		VBD_OK);
+	return local.gid_index;
+}
+
+static void set_gid(struct svc *svc, size_t i, uint32_t type, const char *raw)
+{
+	struct ibv_gid_entry *entry = &svc->device->gids[i];
+
+	*entry = (struct ibv_gid_entry){.gid_index = (uint32_t)i, .port_num = 1, .gid_type = type};
+	memcpy(entry->gid.raw, raw, 16);
+	svc->device->gid_count = i + 1;
+}
+
+static void test_services_endpoints__the_gid_is_the_one_that_a_connection_takes(void **state)
+{
+	struct svc *svc = *state;
+	uint32_t gid_index;
+
+	set_gid(svc, 0, IBV_GID_TYPE_ROCE_V2, "\xfd\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1");
+	set_gid(svc, 1, IBV_GID_TYPE_ROCE_V2, "\0\0\0\0\0\0\0\0\0\0\xff\xff\x0a\0\0\1");
+	gid_index = gid_index_of_connection(svc);
+	assert_int_equal(gid_index, 1);
+	assert_int_equal(endpoint(svc, 0)->endpoint->params.gid_index, gid_index);
+}
+
 static void test_services_endpoints__a_datagram_is_not_longer_than_the_mtu(void **state)
 {
 	struct svc *svc = *state;
@@ -553,6 +587,7 @@ int main(void)
 		TEST(flushes_that_never_come_are_not_waited_for),
 		TEST(a_removed_device_is_let_go),
 		TEST(one_of_another_device_is_not_told),
+		TEST(the_gid_is_the_one_that_a_connection_takes),
 		TEST(a_datagram_is_not_longer_than_the_mtu),
 		TEST(each_call_may_fail),
 		TEST(each_allocation_may_fail),
