@@ -7,6 +7,7 @@
 #include "rdma/conn_qp.h"
 #include "rdma/device.h"
 #include "rdma/fabric.h"
+#include "rdma/gid_choice.h"
 #include "rdma/names.h"
 #include "rdma/provider.h"
 #include "rdma/worker.h"
@@ -51,71 +52,26 @@ static bool is_zero(const uint8_t gid[16])
 
 static bool is_ipv4(const uint8_t gid[16])
 {
-	static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-	return memcmp(gid, v4_mapped, sizeof(v4_mapped)) == 0;
-}
-
-/* The less the better: what routes farthest comes first. */
-static unsigned int gid_rank(const struct vbd_gid *gid)
-{
-	unsigned int rank = strcmp(gid->type, "roce_v2") == 0 ? 0 : 3;
-
-	if (strcmp(gid->scope, "ipv4_mapped") == 0)
-		return rank;
-	return rank + (strcmp(gid->scope, "global") == 0 ? 1 : 2);
-}
-
-static const struct vbd_gid *pick_gid(const struct vbd_gid *gids, size_t count,
-	const struct vbd_manual_params *params, bool infiniband)
-{
-	const struct vbd_gid *best = NULL;
-
-	for (size_t i = 0; i < count; i++) {
-		const struct vbd_gid *gid = &gids[i];
-		bool better = !best || gid_rank(gid) < gid_rank(best);
-
-		if (gid->port_num != params->port_num)
-			continue;
-		if (params->gid_index_given && gid->gid_index == params->gid_index)
-			return gid;
-		/* On InfiniBand the first entry is the one that the subnet manager knows. */
-		if (!params->gid_index_given && (infiniband ? !best : better))
-			best = gid;
-	}
-	return best;
+	return strcmp(vbd_gid_scope(gid), "ipv4_mapped") == 0;
 }
 
 static enum vbd_status choose_gid(const struct vbd_device *device,
 	const struct vbd_manual_params *params, struct vbd_manual_local *local,
 	struct vbd_error *err)
 {
-	struct vbd_gid *gids = calloc(VBD_DEVICE_GIDS_MAX, sizeof(*gids));
-	const struct vbd_gid *gid = NULL;
-	enum vbd_status status;
-	size_t count = 0;
+	const struct vbd_gid_criteria criteria = {
+		.port_num = params->port_num,
+		.infiniband = local->infiniband,
+		.gid_index = params->gid_index_given ? (int)params->gid_index : -1,
+	};
+	struct vbd_gid gid;
+	enum vbd_status status = vbd_gid_choose(device, &criteria, &gid, &local->gid_known, err);
 
-	if (!gids)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the GID table");
-	status = vbd_device_query_gids(device, gids, &count, err);
-	if (status)
-		goto out;
-	gid = pick_gid(gids, count, params, local->infiniband);
-	if (gid) {
-		local->gid_known = true;
-		local->gid_index = gid->gid_index;
-		memcpy(local->gid, gid->raw, sizeof(local->gid));
-	} else if (params->gid_index_given) {
-		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/gid_index",
-			"port %u of device %s has no GID at index %u", params->port_num,
-			device->name, params->gid_index);
-	} else if (!local->infiniband) {
-		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/port_num",
-			"port %u of device %s has no GID", params->port_num, device->name);
-	}
-out:
-	free(gids);
-	return status;
+	if (status || !local->gid_known)
+		return status;
+	local->gid_index = gid.gid_index;
+	memcpy(local->gid, gid.raw, sizeof(local->gid));
+	return VBD_OK;
 }
 
 static enum vbd_status choose_psn(
@@ -169,101 +125,6 @@ enum vbd_status vbd_manual_choose(const struct vbd_device *device,
 	if (!status)
 		*ret_local = local;
 	return status;
-}
-
-/* Attributes. */
-
-static void set_path(const struct vbd_conn_manual *manual, struct ibv_ah_attr *ah)
-{
-	const struct vbd_manual_local *local = &manual->local;
-	const struct vbd_manual_remote *remote = &manual->remote;
-
-	*ah = (struct ibv_ah_attr){
-		.dlid = local->infiniband ? remote->lid : 0,
-		.sl = remote->sl,
-		.port_num = local->port_num,
-		/* RoCE has no other address; InfiniBand needs it across subnets only. */
-		.is_global = !local->infiniband || !is_zero(remote->gid),
-	};
-	if (!ah->is_global)
-		return;
-	ah->grh = (struct ibv_global_route){
-		.flow_label = remote->flow_label,
-		.sgid_index = (uint8_t)local->gid_index,
-		.hop_limit = remote->hop_limit,
-		.traffic_class = remote->traffic_class,
-	};
-	memcpy(ah->grh.dgid.raw, remote->gid, sizeof(remote->gid));
-}
-
-static uint32_t path_mtu_bytes(const struct vbd_conn_manual *manual)
-{
-	uint32_t ours = manual->local.mtu_bytes;
-	uint32_t theirs = manual->remote.mtu_bytes;
-
-	return theirs && theirs < ours ? theirs : ours;
-}
-
-static int to_init(const struct vbd_conn *conn, struct ibv_qp_attr *attr)
-{
-	attr->pkey_index = conn->manual.local.pkey_index;
-	attr->port_num = conn->manual.local.port_num;
-	/* What the CM would allow; which memory it reaches is the buffers' to say. */
-	attr->qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-	if (conn->params.qp.transport == VBD_TRANSPORT_RC)
-		attr->qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
-	return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
-}
-
-static int to_rtr(const struct vbd_conn *conn, struct ibv_qp_attr *attr)
-{
-	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
-
-	set_path(&conn->manual, &attr->ah_attr);
-	attr->path_mtu = (enum ibv_mtu)vbd_mtu_of_bytes(path_mtu_bytes(&conn->manual));
-	attr->dest_qp_num = conn->manual.remote.qpn;
-	attr->rq_psn = conn->manual.remote.psn;
-	if (conn->params.qp.transport == VBD_TRANSPORT_RC)
-		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
-	return mask;
-}
-
-static int to_rts(const struct vbd_conn *conn, struct ibv_qp_attr *attr)
-{
-	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
-
-	if (conn->qp_info.state == IBV_QPS_SQD)
-		return IBV_QP_STATE;
-	attr->sq_psn = conn->manual.local.psn;
-	if (conn->params.qp.transport == VBD_TRANSPORT_RC)
-		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-			IBV_QP_MAX_QP_RD_ATOMIC;
-	return mask;
-}
-
-void vbd_manual_attributes(const struct vbd_conn *conn, struct ibv_qp_attr *attr, int *ret_mask)
-{
-	switch (attr->qp_state) {
-	case IBV_QPS_INIT:
-		*ret_mask = to_init(conn, attr);
-		return;
-	case IBV_QPS_RTR:
-		*ret_mask = to_rtr(conn, attr);
-		return;
-	case IBV_QPS_RTS:
-		*ret_mask = to_rts(conn, attr);
-		return;
-	case IBV_QPS_SQD:
-		attr->en_sqd_async_notify = 1;
-		*ret_mask = IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY;
-		return;
-	case IBV_QPS_RESET:
-	case IBV_QPS_SQE:
-	case IBV_QPS_ERR:
-	case IBV_QPS_UNKNOWN:
-		break;
-	}
-	*ret_mask = IBV_QP_STATE;
 }
 
 /* What is possible. */

@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ibv_qp_attr;
 struct vbd_conn;
 struct vbd_device;
 struct vbd_manual_command;
@@ -136,12 +135,8 @@ void vbd_conn_move_work(struct vbd_conn *conn);
 void vbd_conn_moved(struct vbd_conn *conn);
 
 /*
- * For rdma/conn_step.c, rdma/conn.c and rdma/conn_qp.c.
+ * For rdma/conn_step.c and rdma/conn.c.
  */
-
-/** vbd_manual_attributes - what ibv_modify_qp(3) wants for the move to @attr->qp_state: IBTA tables
- * 91 to 95; without the timers and retries that are the connection's */
-void vbd_manual_attributes(const struct vbd_conn *conn, struct ibv_qp_attr *attr, int *ret_mask);
 
 /** vbd_manual_step - the action MOVE_QP: what fails is the command's, not the connection's */
 void vbd_manual_step(struct vbd_conn *conn);

@@ -6,6 +6,7 @@
 #include "rdma/cq.h"
 #include "rdma/device.h"
 #include "rdma/fabric.h"
+#include "rdma/manual_attr.h"
 #include "rdma/names.h"
 #include "rdma/pd.h"
 #include "rdma/provider.h"
@@ -331,7 +332,8 @@ enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct 
 		return VBD_OK;
 	}
 	if (conn->manual.on)
-		vbd_manual_attributes(conn, attr, ret_mask);
+		vbd_manual_attributes(&conn->manual, conn->params.qp.transport, conn->qp_info.state,
+			attr, ret_mask);
 	else
 		status = vbd_pv_init_qp_attr(conn->cm_id, attr, ret_mask, err);
 	if (!status)

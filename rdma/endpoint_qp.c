@@ -4,96 +4,35 @@
 #include "rdma/cq.h"
 #include "rdma/device.h"
 #include "rdma/fabric.h"
+#include "rdma/gid_choice.h"
 #include "rdma/pd.h"
 #include "rdma/provider.h"
 #include "rdma/resources.h"
 #include "rdma/worker.h"
 
-#include <netinet/in.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Port, GID, MTU. */
 
-/* The GID that stands for an IP address on RoCE; false for an address of every interface. */
-static bool gid_of_addr(const struct sockaddr_storage *addr, uint8_t ret_gid[16])
-{
-	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
-
-	if (addr->ss_family == AF_INET6) {
-		memcpy(ret_gid, &in6->sin6_addr, 16);
-		return !IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr);
-	}
-	if (addr->ss_family != AF_INET || in->sin_addr.s_addr == htonl(INADDR_ANY))
-		return false;
-	memset(ret_gid, 0, 10);
-	memset(ret_gid + 10, 0xff, 2);
-	memcpy(ret_gid + 12, &in->sin_addr, 4);
-	return true;
-}
-
-/* RoCE v2 before v1, an address of the host before a link-local one that nobody knows. */
-static unsigned int worth(const struct vbd_gid *gid, const uint8_t *wanted)
-{
-	unsigned int points = 1;
-
-	points += strcmp(gid->scope, "link_local") != 0 ? 1 : 0;
-	points += strcmp(gid->type, "roce_v2") == 0 ? 2 : 0;
-	points += wanted && memcmp(gid->raw, wanted, sizeof(gid->raw)) == 0 ? 4 : 0;
-	return points;
-}
-
-static const struct vbd_gid *pick_gid(
-	const struct vbd_endpoint *endpoint, const struct vbd_gid *gids, size_t count)
-{
-	const struct vbd_endpoint_params *params = &endpoint->params;
-	const struct vbd_gid *best = NULL;
-	uint8_t wanted[16];
-	bool has_wanted = gid_of_addr(&endpoint->addr, wanted);
-	unsigned int most = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		unsigned int points = worth(&gids[i], has_wanted ? wanted : NULL);
-
-		if (gids[i].port_num != params->port_num)
-			continue;
-		if (params->gid_index >= 0 && gids[i].gid_index == (uint32_t)params->gid_index)
-			return &gids[i];
-		if (params->gid_index < 0 && points > most) {
-			best = &gids[i];
-			most = points;
-		}
-	}
-	return best;
-}
-
-static enum vbd_status choose_gid(struct vbd_endpoint *endpoint, struct vbd_error *err)
+static enum vbd_status choose_gid(
+	struct vbd_endpoint *endpoint, bool infiniband, struct vbd_error *err)
 {
 	struct vbd_endpoint_params *params = &endpoint->params;
-	struct vbd_gid *gids = calloc(VBD_DEVICE_GIDS_MAX, sizeof(*gids));
-	const struct vbd_gid *gid;
-	enum vbd_status status;
-	size_t count;
+	const struct vbd_gid_criteria criteria = {
+		.port_num = params->port_num,
+		.infiniband = infiniband,
+		.gid_index = params->gid_index,
+		.addr = &endpoint->addr,
+	};
+	struct vbd_gid gid = {0};
+	bool found;
+	enum vbd_status status = vbd_gid_choose(endpoint->device, &criteria, &gid, &found, err);
 
-	if (!gids)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the GID table");
-	status = vbd_device_query_gids(endpoint->device, gids, &count, err);
 	if (status)
-		goto free_gids;
-	gid = pick_gid(endpoint, gids, count);
-	if (gid) {
-		params->gid_index = (int)gid->gid_index;
-		memcpy(endpoint->gid, gid->raw, sizeof(endpoint->gid));
-	} else {
-		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/gid_index",
-			"port %u of device %s has no such GID", params->port_num,
-			endpoint->device_name);
-	}
-
-free_gids:
-	free(gids);
-	return status;
+		return status;
+	params->gid_index = (int)gid.gid_index;
+	memcpy(endpoint->gid, gid.raw, sizeof(endpoint->gid));
+	return VBD_OK;
 }
 
 enum vbd_status vbd_endpoint_choose(struct vbd_endpoint *endpoint, struct vbd_error *err)
@@ -111,7 +50,7 @@ enum vbd_status vbd_endpoint_choose(struct vbd_endpoint *endpoint, struct vbd_er
 		return status;
 	endpoint->lid = port.lid;
 	endpoint->mtu_bytes = port.active_mtu_bytes;
-	return choose_gid(endpoint, err);
+	return choose_gid(endpoint, strcmp(port.link_layer, "infiniband") == 0, err);
 }
 
 /* The QP. */
