@@ -4,6 +4,7 @@
 #include "daemon/addr.h"
 #include "daemon/listeners.h"
 #include "daemon/windows.h"
+#include "rdma/conn_move.h"
 
 static void on_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms, void *arg)
 {

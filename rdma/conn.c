@@ -90,16 +90,6 @@ void vbd_conn_open_manual(struct vbd_conn *conn, bool stay_in_reset)
 		vbd_conn_step_error(conn, VBD_CONN_EV_CALL_FAILED, &error);
 }
 
-void vbd_conn_moved(struct vbd_conn *conn)
-{
-	/* Nobody waits for the call any more: the waiter finds it there. */
-	(void)!vbd_manual_finish_move(conn, &conn->manual.failure);
-	if (conn->state == VBD_CONN_DRAINING)
-		vbd_conn_drain(conn);
-	else if (conn->ops->stepped)
-		conn->ops->stepped(conn, conn->ops_arg);
-}
-
 void vbd_conn_resolve(struct vbd_conn *conn, const struct sockaddr *dst)
 {
 	struct vbd_error error = {0};

@@ -213,10 +213,6 @@ void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const cha
  * fine. */
 void vbd_conn_destroy(struct vbd_conn *conn);
 
-/* An event without a cause; of conn_manual.c: QP_UP, QP_DOWN, CMD_MOVE. */
-void vbd_conn_raise(struct vbd_conn *conn, enum vbd_conn_event event);
-void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms);
-
 /* The fabric's way in. */
 void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event);
 void vbd_conn_on_async_event(struct vbd_conn *conn, int type);

@@ -76,6 +76,9 @@ enum vbd_conn_event {
 		VBD_CONN_EVENT_COUNT
 };
 
+/* No event follows from an action. */
+#define VBD_CONN_NO_EVENT VBD_CONN_EVENT_COUNT
+
 /* X(SYMBOL, name) */
 #define VBD_CONN_ACTION_MAP(X)                                                                   \
 	X(IGNORE, "ignore") /* nothing; the row's note says why */                               \

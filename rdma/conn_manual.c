@@ -2,19 +2,15 @@
 #include "rdma/conn_manual.h"
 
 #include "rdma/caps.h"
-#include "rdma/channel.h"
-#include "rdma/conn.h"
-#include "rdma/conn_qp.h"
+#include "rdma/conn_move.h"
+#include "rdma/conn_parts.h"
 #include "rdma/device.h"
-#include "rdma/fabric.h"
 #include "rdma/gid_choice.h"
 #include "rdma/names.h"
 #include "rdma/provider.h"
-#include "rdma/worker.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -22,24 +18,6 @@
 
 /* LIDs from here on are multicast (IBTA 4.1.3). */
 #define LID_MULTICAST 0xc000
-
-/* A command on its way through the table. */
-struct vbd_manual_command {
-	int to;
-	int then; /* behind it; the same if nothing is */
-	enum vbd_status status;
-	struct vbd_error *err;
-};
-
-/* A move that may block, with all that the thread that makes it needs. */
-struct vbd_manual_move {
-	struct ibv_qp *qp;
-	struct ibv_qp_attr attr;
-	int mask;
-	int then;
-	enum vbd_status status;
-	struct vbd_error error;
-};
 
 /* Choosing. */
 
@@ -240,166 +218,29 @@ static enum vbd_status check_remote(const struct vbd_manual_local *local,
 	return VBD_OK;
 }
 
-/* Moving. */
-
-static enum vbd_status go_up(struct vbd_conn *conn, struct vbd_error *err)
+void vbd_conn_moved(struct vbd_conn *conn)
 {
-	bool was_up = conn->qp_info.state == IBV_QPS_SQD;
-	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_RTS, err);
-
-	if (status)
-		return status;
-	vbd_channel_resume(conn->channel);
-	if (!was_up)
-		vbd_conn_raise(conn, VBD_CONN_EV_QP_UP);
-	return VBD_OK;
-}
-
-void vbd_conn_move_work(struct vbd_conn *conn)
-{
-	struct vbd_manual_move *move = conn->manual.move;
-
-	move->status = vbd_pv_modify_qp(move->qp, &move->attr, move->mask, &move->error);
-}
-
-/* The neighbour that the kernel asked for did not answer, or there is no way to it. */
-static bool is_unreachable(const struct vbd_error *error)
-{
-	return error->source == VBD_SOURCE_ERRNO &&
-	       (error->raw == ETIMEDOUT || error->raw == EHOSTUNREACH || error->raw == ENETUNREACH);
-}
-
-enum vbd_status vbd_manual_finish_move(struct vbd_conn *conn, struct vbd_error *err)
-{
-	struct vbd_manual_move *move = conn->manual.move;
-	enum vbd_status status = move->status;
-	int then = move->then;
-
-	conn->manual.move = NULL;
-	if (status && is_unreachable(&move->error))
-		status = move->error.status = VBD_E_ADDR_ERROR;
-	if (status)
-		*err = move->error;
-	else
-		vbd_conn_qp_moved(conn, IBV_QPS_RTR);
-	free(move);
-	/* Its end may have begun meanwhile. */
-	if (status || then == IBV_QPS_RTR || conn->state != VBD_CONN_AWAITING_REMOTE)
-		return status;
-	return go_up(conn, err);
-}
-
-/* On RoCE the kernel asks the network for the peer's hardware address, and waits for up to a second
- * (ib_resolve_eth_dmac() in core/verbs.c, 6.1). */
-static enum vbd_status go_to_rtr(struct vbd_conn *conn, int then, struct vbd_error *err)
-{
-	struct vbd_manual_move *move = calloc(1, sizeof(*move));
-	enum vbd_status status;
-
-	if (!move)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a step");
-	move->qp = conn->qp;
-	move->then = then;
-	status = vbd_conn_qp_attributes(conn, IBV_QPS_RTR, &move->attr, &move->mask, err);
-	if (status) {
-		free(move);
-		return status;
-	}
-	conn->manual.move = move;
-	if (conn->ops->move_slowly && conn->ops->move_slowly(conn, conn->ops_arg))
-		return VBD_OK;
-	vbd_conn_move_work(conn);
-	return vbd_manual_finish_move(conn, err);
-}
-
-/* What comes now waits with us instead of in the QP: Soft-RoCE goes on after SQD only when
- * something is posted (rxe_qp.c, 6.1). */
-static enum vbd_status go_to_sqd(struct vbd_conn *conn, struct vbd_error *err)
-{
-	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_SQD, err);
-
-	if (!status)
-		vbd_channel_hold_back(conn->channel);
-	return status;
-}
-
-/* Whatever is posted would be lost without a word in RESET, so the way there is by ERR. */
-static enum vbd_status go_down(struct vbd_conn *conn, int to, struct vbd_error *err)
-{
-	enum vbd_status status;
-
-	if (!conn->channel->attached)
-		return vbd_conn_qp_move(conn, to, err);
-	conn->manual.parking = true;
-	conn->manual.parking_to = to;
-	status = vbd_conn_qp_move(conn, IBV_QPS_ERR, err);
-	if (status)
-		conn->manual.parking = false;
-	else
-		vbd_conn_raise(conn, VBD_CONN_EV_QP_DOWN);
-	return status;
-}
-
-void vbd_manual_step(struct vbd_conn *conn)
-{
-	struct vbd_manual_command *command = conn->manual.command;
-
-	switch (command->to) {
-	case IBV_QPS_INIT:
-		command->status = vbd_conn_qp_attach(conn, command->err);
-		break;
-	case IBV_QPS_RTR:
-		command->status = go_to_rtr(conn, command->then, command->err);
-		break;
-	case IBV_QPS_RTS:
-		command->status = go_up(conn, command->err);
-		break;
-	case IBV_QPS_RESET:
-	case IBV_QPS_ERR:
-		command->status = go_down(conn, command->to, command->err);
-		break;
-	default:
-		command->status = go_to_sqd(conn, command->err);
-		break;
-	}
-}
-
-void vbd_manual_park(struct vbd_conn *conn)
-{
-	struct vbd_channel *channel = conn->channel;
-
-	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
-	channel->drain_sent = true;
-	vbd_worker_send(channel->worker, &channel->mail_drain, VBD_WORKER_DRAIN);
-}
-
-enum vbd_status vbd_manual_parked(struct vbd_conn *conn, struct vbd_error *err)
-{
-	enum vbd_status status = VBD_OK;
-
-	vbd_channel_renew(conn->channel);
-	vbd_channel_hold_back(conn->channel);
-	conn->manual.parking = false;
-	vbd_conn_set_deadline(conn, conn->timeout_ms);
-	if (conn->manual.parking_to == IBV_QPS_RESET)
-		status = vbd_conn_qp_move(conn, IBV_QPS_RESET, err);
-	if (!status && conn->ops->stepped)
+	vbd_conn_raise(conn, vbd_conn_move_finish(conn));
+	if (conn->state == VBD_CONN_DRAINING)
+		vbd_conn_resume_drain(conn);
+	else if (conn->ops->stepped)
 		conn->ops->stepped(conn, conn->ops_arg);
-	return status;
 }
 
+/* A failure that is known when the call returns belongs to the command, not to the connection. */
 static enum vbd_status run(struct vbd_conn *conn, int to, int then, struct vbd_error *err)
 {
-	struct vbd_error error = {0};
-	struct vbd_manual_command command = {.to = to, .then = then, .err = &error};
+	struct vbd_error failure;
 
+	conn->manual.to = to;
+	conn->manual.then = then;
 	conn->manual.failure = (struct vbd_error){0};
-	conn->manual.command = &command;
 	vbd_conn_raise(conn, VBD_CONN_EV_CMD_MOVE);
-	conn->manual.command = NULL;
-	if (command.status && err)
-		*err = error;
-	return command.status;
+	failure = conn->manual.failure;
+	conn->manual.failure = (struct vbd_error){0};
+	if (failure.status && err)
+		*err = failure;
+	return failure.status;
 }
 
 enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_remote *remote,

@@ -16,8 +16,7 @@
 
 struct vbd_conn;
 struct vbd_device;
-struct vbd_manual_command;
-struct vbd_manual_move;
+struct vbd_conn_move;
 
 /* X(SYMBOL, json name): where a client can take a QP */
 #define VBD_QP_STEP_MAP(X) \
@@ -80,11 +79,10 @@ struct vbd_conn_manual {
 	struct vbd_manual_local local;
 	bool has_remote;
 	struct vbd_manual_remote remote;
-	bool parking;		  /* the QP was taken to ERR, its flushes are not in yet */
-	int parking_to;		  /* enum ibv_qp_state: ERR, or RESET behind it */
-	struct vbd_error failure; /* of the last step, if it failed after its call returned */
-	struct vbd_manual_command *command; /* while vbd_conn_modify() or vbd_conn_remote() runs */
-	struct vbd_manual_move *move;	    /* a move that may block is on its way; NULL if none */
+	int to, then;		    /* enum ibv_qp_state: of the last step, and behind it */
+	bool parking;		    /* the QP was taken to ERR, its flushes are not in yet */
+	struct vbd_error failure;   /* of the last step, if it failed after its call returned */
+	struct vbd_conn_move *move; /* a move that may block is under way; NULL if none is */
 };
 
 /**
@@ -127,27 +125,7 @@ enum vbd_status vbd_conn_modify(
  * observers is called, and manual.failure says whether it failed. */
 bool vbd_conn_stepping(const struct vbd_conn *conn);
 
-/** vbd_conn_move_work - any thread, may block for a second: the move that move_slowly() was told
- * of. Nothing else of the connection is touched. */
-void vbd_conn_move_work(struct vbd_conn *conn);
-
-/** vbd_conn_moved - the control thread, after vbd_conn_move_work() */
+/** vbd_conn_moved - the control thread, after vbd_conn_move_work() of rdma/conn_move.h */
 void vbd_conn_moved(struct vbd_conn *conn);
-
-/*
- * For rdma/conn_step.c and rdma/conn.c.
- */
-
-/** vbd_manual_step - the action MOVE_QP: what fails is the command's, not the connection's */
-void vbd_manual_step(struct vbd_conn *conn);
-
-/** vbd_manual_park - the action PARK: have the worker collect the flushes */
-void vbd_manual_park(struct vbd_conn *conn);
-
-/** vbd_manual_parked - the action PARKED: they are in; the channel is as new */
-enum vbd_status vbd_manual_parked(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_manual_finish_move - the move's outcome, and RTS behind it where that was asked for */
-enum vbd_status vbd_manual_finish_move(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

@@ -24,3 +24,10 @@ enum vbd_status vbd_conn_params_check(const struct vbd_conn_params *params,
 		return vbd_device_require(device, VBD_CAP_PATH_MTU, err);
 	return VBD_OK;
 }
+
+uint8_t vbd_conn_lowered(uint8_t wanted, uint32_t limit, uint8_t peer)
+{
+	if (wanted > limit)
+		wanted = (uint8_t)limit;
+	return wanted < peer ? wanted : peer;
+}

@@ -32,4 +32,8 @@ struct vbd_conn_params vbd_conn_params_default(void);
 enum vbd_status vbd_conn_params_check(const struct vbd_conn_params *params,
 	const struct vbd_device *device, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_conn_lowered - @wanted, but not more than the @limit of the device and what the @peer allows
+ */
+uint8_t vbd_conn_lowered(uint8_t wanted, uint32_t limit, uint8_t peer);
+
 #endif

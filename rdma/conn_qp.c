@@ -19,13 +19,6 @@
 /* Packet numbers have 24 bits. */
 #define PSN_MASK 0xffffffU
 
-uint8_t vbd_conn_lowered(uint8_t wanted, uint32_t limit, uint8_t peer)
-{
-	if (wanted > limit)
-		wanted = (uint8_t)limit;
-	return wanted < peer ? wanted : peer;
-}
-
 static enum vbd_status missing(const char *kind, uint64_t id, struct vbd_error *err)
 {
 	return vbd_error_set(

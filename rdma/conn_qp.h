@@ -45,8 +45,4 @@ void vbd_conn_qp_destroy(struct vbd_conn *conn);
  * never attached */
 void vbd_conn_qp_release(struct vbd_conn *conn);
 
-/** vbd_conn_lowered - @wanted, but not more than the @limit of the device and what the @peer allows
- */
-uint8_t vbd_conn_lowered(uint8_t wanted, uint32_t limit, uint8_t peer);
-
 #endif

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "rdma/conn_cm.h"
+#include "rdma/conn_move.h"
 #include "rdma/conn_qp.h"
 #include "rdma/device.h"
 #include "rdma/fabric.h"
@@ -55,14 +56,13 @@ static enum vbd_status qp_to_rts(struct vbd_conn *conn, struct vbd_error *err)
 	return status ? status : vbd_conn_qp_move(conn, IBV_QPS_RTS, err);
 }
 
-static enum vbd_status confirmed(struct vbd_conn *conn)
+static void confirm(struct vbd_conn *conn)
 {
 	conn->cm_connected = conn->cm_id != NULL;
 	if (!conn->established_ns)
 		conn->established_ns = vbd_clock_mono_ns();
 	vbd_conn_set_deadline(conn, 0);
 	vbd_conn_refresh_qp(conn);
-	return VBD_OK;
 }
 
 static enum vbd_status go_rts(struct vbd_conn *conn, struct vbd_error *err)
@@ -78,15 +78,17 @@ static enum vbd_status go_rts(struct vbd_conn *conn, struct vbd_error *err)
 		return status;
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_establish", "%s", "");
 	status = vbd_pv_establish(conn->cm_id, err);
-	return status ? status : confirmed(conn);
+	if (!status)
+		confirm(conn);
+	return status;
 }
 
-static enum vbd_status confirm_iwarp(struct vbd_conn *conn)
+static void confirm_iwarp(struct vbd_conn *conn)
 {
 	conn->qp_info.state = IBV_QPS_RTS;
 	vbd_conn_note(conn, VBD_TIMELINE_QP, "INIT -> RTS", "by the kernel's iWARP CM, lqpn 0x%06x",
 		conn->qp_info.lqpn);
-	return confirmed(conn);
+	confirm(conn);
 }
 
 static enum vbd_status do_accept(struct vbd_conn *conn, struct vbd_error *err)
@@ -118,13 +120,6 @@ static void let_go_of_id(struct vbd_conn *conn)
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "%s", "");
 }
 
-static enum vbd_status reject(struct vbd_conn *conn)
-{
-	vbd_conn_cm_reject(conn);
-	let_go_of_id(conn);
-	return VBD_OK;
-}
-
 /* Every letter that was sent must be back before its memory goes. */
 static bool is_drained(const struct vbd_channel *channel)
 {
@@ -132,12 +127,12 @@ static bool is_drained(const struct vbd_channel *channel)
 	       (channel->drained && channel->sweep_sent == channel->swept);
 }
 
-void vbd_conn_drained(struct vbd_conn *conn)
+static enum vbd_conn_event drained(const struct vbd_conn *conn)
 {
 	if (conn->cause_open)
-		return;
-	vbd_conn_raise(conn, vbd_reason_clean(conn->reason) ? VBD_CONN_EV_DRAINED_CLEAN
-							    : VBD_CONN_EV_DRAINED_FAILED);
+		return VBD_CONN_NO_EVENT;
+	return vbd_reason_clean(conn->reason) ? VBD_CONN_EV_DRAINED_CLEAN
+					      : VBD_CONN_EV_DRAINED_FAILED;
 }
 
 static void disconnect(struct vbd_conn *conn)
@@ -152,82 +147,85 @@ static void disconnect(struct vbd_conn *conn)
 		vbd_log(VBD_LOG_DEBUG, "conn", "%s", error.text);
 }
 
-/* Nothing more is heard of why it was flushed, or it has been heard. */
-static void settle_cause(struct vbd_conn *conn)
+/* The CM has named the reason of the flush, or is not waited for any more. */
+static enum vbd_conn_event settle_cause(struct vbd_conn *conn)
 {
+	if (!conn->cause_open)
+		return VBD_CONN_NO_EVENT;
 	conn->cause_open = false;
 	disconnect(conn);
 	if (is_drained(conn->channel))
-		vbd_conn_drained(conn);
-	else
-		vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
+		return drained(conn);
+	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
+	return VBD_CONN_NO_EVENT;
 }
 
-/* The QP can't go before its worker has taken the drain letter: until then it may post on it. */
-static enum vbd_status force(struct vbd_conn *conn)
+/* The QP can't go before its worker has taken the drain command: until then it may post on it. */
+static void quiesce(struct vbd_channel *channel)
 {
-	struct vbd_channel *channel = conn->channel;
-
-	if (conn->cause_open) {
-		settle_cause(conn);
-		return VBD_OK;
-	}
 	if (channel->sweep_sent)
-		return VBD_OK;
+		return;
 	channel->sweep_sent = true;
 	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_FENCE);
-	return VBD_OK;
 }
 
-static void go_down(struct vbd_conn *conn)
+static enum vbd_conn_event force(struct vbd_conn *conn)
+{
+	if (conn->cause_open)
+		return settle_cause(conn);
+	quiesce(conn->channel);
+	return VBD_CONN_NO_EVENT;
+}
+
+static enum vbd_conn_event flush(struct vbd_conn *conn)
 {
 	struct vbd_channel *channel = conn->channel;
 	struct vbd_error error = {0};
 
-	/* The kernel still works on the QP: the drain goes on in vbd_conn_moved(). */
+	/* The kernel still works on the QP: vbd_conn_resume_drain() goes on. */
 	if (conn->manual.move) {
 		vbd_conn_set_deadline(conn, 0);
-		return;
+		return VBD_CONN_NO_EVENT;
 	}
-	if (!channel || !channel->attached) {
-		vbd_conn_drained(conn);
-		return;
-	}
+	if (!channel || !channel->attached)
+		return drained(conn);
 	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
 	if (channel->drain_sent)
-		return;
+		return VBD_CONN_NO_EVENT;
 	channel->drain_sent = true;
 	vbd_worker_send(channel->worker, &channel->mail_drain, VBD_WORKER_DRAIN);
-	/* A device that no longer takes orders will not flush either. */
+	/* A device that takes no commands any more will not flush either. */
 	if (vbd_conn_qp_move(conn, IBV_QPS_ERR, &error) != VBD_OK)
-		(void)force(conn);
+		quiesce(channel);
+	return VBD_CONN_NO_EVENT;
 }
 
-void vbd_conn_drain(struct vbd_conn *conn)
+static enum vbd_conn_event drain(struct vbd_conn *conn)
 {
 	disconnect(conn);
-	go_down(conn);
+	return flush(conn);
 }
 
 /* Only the CM of iWARP moves a QP by itself. Our own disconnect waits: the CM would report it like
  * the peer's. */
-static enum vbd_status await_cause(struct vbd_conn *conn)
+static enum vbd_conn_event await_cause(struct vbd_conn *conn)
 {
-	if (!conn->cm_id || !vbd_device_is_iwarp(conn->device)) {
-		vbd_conn_drain(conn);
-		return VBD_OK;
-	}
-	go_down(conn);
+	enum vbd_conn_event next;
+
+	if (!conn->cm_id || !vbd_device_is_iwarp(conn->device))
+		return drain(conn);
+	next = flush(conn);
+	if (next != VBD_CONN_NO_EVENT)
+		return next;
 	conn->cause_open = true;
 	vbd_conn_set_deadline(conn, CAUSE_WAIT_MS);
-	return VBD_OK;
+	return VBD_CONN_NO_EVENT;
 }
 
-static enum vbd_status finish(struct vbd_conn *conn)
+static void finish(struct vbd_conn *conn)
 {
 	vbd_conn_qp_release(conn);
 	let_go_of_id(conn);
-	return VBD_OK;
 }
 
 static enum vbd_status notify(struct vbd_conn *conn, struct vbd_error *err)
@@ -236,57 +234,64 @@ static enum vbd_status notify(struct vbd_conn *conn, struct vbd_error *err)
 	return vbd_pv_notify_established(conn->cm_id, err);
 }
 
-static enum vbd_status perform(
+static enum vbd_conn_event after(enum vbd_status status)
+{
+	return status ? VBD_CONN_EV_CALL_FAILED : VBD_CONN_NO_EVENT;
+}
+
+/* Returns the event that follows; with CALL_FAILED @err is set. */
+static enum vbd_conn_event perform(
 	struct vbd_conn *conn, enum vbd_conn_action action, struct vbd_error *err)
 {
 	switch (action) {
 	case VBD_CONN_DO_RESOLVE_ROUTE:
-		return vbd_conn_cm_resolve_route(conn, err);
+		return after(vbd_conn_cm_resolve_route(conn, err));
 	case VBD_CONN_DO_CONNECT:
-		return do_connect(conn, err);
+		return after(do_connect(conn, err));
 	case VBD_CONN_DO_ACCEPT:
-		return do_accept(conn, err);
+		return after(do_accept(conn, err));
 	case VBD_CONN_DO_REJECT:
-		return reject(conn);
+		vbd_conn_cm_reject(conn);
+		let_go_of_id(conn);
+		break;
 	case VBD_CONN_DO_GO_RTS:
-		return go_rts(conn, err);
+		return after(go_rts(conn, err));
 	case VBD_CONN_DO_CONFIRM:
-		return confirmed(conn);
+		confirm(conn);
+		break;
 	case VBD_CONN_DO_CONFIRM_IWARP:
-		return confirm_iwarp(conn);
+		confirm_iwarp(conn);
+		break;
 	case VBD_CONN_DO_MOVE_QP:
-		vbd_manual_step(conn);
-		return VBD_OK;
+		return vbd_conn_move(conn);
 	case VBD_CONN_DO_PARK:
-		vbd_manual_park(conn);
-		return VBD_OK;
+		vbd_conn_move_park(conn);
+		break;
 	case VBD_CONN_DO_PARKED:
-		return vbd_manual_parked(conn, err);
+		return after(vbd_conn_move_parked(conn, err));
 	case VBD_CONN_DO_END_EMPTY:
 		let_go_of_id(conn);
-		return VBD_OK;
+		break;
 	case VBD_CONN_DO_DRAIN:
-		vbd_conn_drain(conn);
-		return VBD_OK;
+		return drain(conn);
 	case VBD_CONN_DO_AWAIT_CAUSE:
 		return await_cause(conn);
 	case VBD_CONN_DO_NAME_CAUSE:
-		if (conn->cause_open)
-			settle_cause(conn);
-		return VBD_OK;
+		return settle_cause(conn);
 	case VBD_CONN_DO_NOTIFY:
-		return notify(conn, err);
+		return after(notify(conn, err));
 	case VBD_CONN_DO_FORCE:
 		return force(conn);
 	case VBD_CONN_DO_FINISH:
-		return finish(conn);
+		finish(conn);
+		break;
 	case VBD_CONN_DO_COUNT:
 	case VBD_CONN_DO_IGNORE:
 	case VBD_CONN_DO_REFUSE:
 	case VBD_CONN_ACTION_COUNT:
 		break;
 	}
-	return VBD_OK;
+	return VBD_CONN_NO_EVENT;
 }
 
 static bool begins_the_end(enum vbd_conn_action action)
@@ -295,13 +300,9 @@ static bool begins_the_end(enum vbd_conn_action action)
 	       action == VBD_CONN_DO_END_EMPTY || action == VBD_CONN_DO_REJECT;
 }
 
-void vbd_conn_step(
-	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_conn_cause *cause)
+static void record_cause(struct vbd_conn *conn, const struct vbd_conn_rule *rule,
+	enum vbd_conn_event event, const struct vbd_conn_cause *cause)
 {
-	const struct vbd_conn_rule *rule = vbd_conn_rule(conn->state, event);
-	enum vbd_conn_state old = conn->state;
-	struct vbd_error error = {0};
-
 	if (begins_the_end(rule->action))
 		vbd_conn_remember(conn, event, cause);
 	else if (rule->action == VBD_CONN_DO_COUNT)
@@ -311,21 +312,48 @@ void vbd_conn_step(
 	else if (rule->action == VBD_CONN_DO_IGNORE)
 		vbd_log(VBD_LOG_DEBUG, "conn", "%llu ignores %s in %s: %s",
 			(unsigned long long)conn->id, vbd_conn_event_name(event),
-			vbd_conn_state_name(old), rule->note);
-	set_state(conn, rule->next, event);
-	if (perform(conn, rule->action, &error) != VBD_OK) {
-		const struct vbd_conn_cause failure = {.error = &error, .opcode = -1};
+			vbd_conn_state_name(conn->state), rule->note);
+}
 
-		vbd_conn_step(conn, VBD_CONN_EV_CALL_FAILED, &failure);
-		return;
+void vbd_conn_step(
+	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_conn_cause *cause)
+{
+	enum vbd_conn_event changed_by = VBD_CONN_NO_EVENT;
+	enum vbd_conn_state old = conn->state;
+	struct vbd_conn_cause follow_up = *cause;
+	struct vbd_error error = {0};
+
+	while (event != VBD_CONN_NO_EVENT) {
+		const struct vbd_conn_rule *rule = vbd_conn_rule(conn->state, event);
+
+		record_cause(conn, rule, event, &follow_up);
+		if (conn->state != rule->next) {
+			old = conn->state;
+			changed_by = event;
+		}
+		set_state(conn, rule->next, event);
+		error = (struct vbd_error){0};
+		event = perform(conn, rule->action, &error);
+		follow_up = (struct vbd_conn_cause){.opcode = -1};
+		if (event == VBD_CONN_EV_CALL_FAILED)
+			follow_up.error = &error;
 	}
-	/* An action may have gone a step further by itself; then that step has told. */
-	if (conn->state == old || conn->state != rule->next)
+	if (changed_by == VBD_CONN_NO_EVENT)
 		return;
 	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "on %s",
-		vbd_conn_event_name(event));
+		vbd_conn_event_name(changed_by));
 	if (conn->ops->state_changed)
 		conn->ops->state_changed(conn, old, conn->ops_arg);
+}
+
+void vbd_conn_drained(struct vbd_conn *conn)
+{
+	vbd_conn_raise(conn, drained(conn));
+}
+
+void vbd_conn_resume_drain(struct vbd_conn *conn)
+{
+	vbd_conn_raise(conn, drain(conn));
 }
 
 void vbd_conn_step_error(

@@ -3,6 +3,7 @@
 
 #include "rdma/caps.h"
 #include "rdma/conn.h"
+#include "rdma/conn_move.h"
 #include "rdma/device.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
