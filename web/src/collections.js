@@ -18,6 +18,7 @@ export const collections = {
 		pollOnly: { state: "open" },
 		moves: isOpen,
 	},
+	connectionNames: { path: "/v1/connections", kinds: ["connection"], fields: "id,name", pollMs: 0 },
 	devices: { path: "/v1/devices", kinds: ["device"], pollMs: 5000 },
 	listeners: { path: "/v1/listeners", kinds: ["listener", "connection"], pollMs: 0 },
 	buffers: { path: "/v1/buffers", kinds: ["buffer", "window", "transfer"], pollMs: 5000 },

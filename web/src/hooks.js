@@ -45,6 +45,12 @@ export function useItem(name, ref, part = "") {
 	return { item, problem, loadedAt };
 }
 
+/** useConnectionNames - a function from a connection's id to its name, or to "connection 7" where it has none */
+export function useConnectionNames() {
+	const { byId } = useList("connectionNames");
+	return (id) => byId.get(id)?.name ?? `connection ${id}`;
+}
+
 /** useMay - may this page act? */
 export function useMay() {
 	return useStore().index?.role === "control";

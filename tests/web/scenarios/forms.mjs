@@ -52,7 +52,7 @@ async function wrongs_are_told_at_the_field(world) {
 	const connect = dialog.getByRole("button", { name: "Connect", exact: true });
 
 	await connect.click();
-	await sees(dialog.getByText("Host: is needed"));
+	await sees(dialog.getByText("Host: is required"));
 	await sees(dialog.getByText("Port: a whole number, 1 to 65535"));
 	await focus_is(page, "dst_addr");
 	equal((await world.get("a", "/v1/connections")).total, 0, "how many connections there are");
@@ -83,8 +83,8 @@ async function what_is_there_can_be_ended(world) {
 	await page.getByRole("button", { name: "Close", exact: true }).click();
 	await submit(page.getByRole("dialog"), "Close it");
 	await sees(page.locator(".view-head").getByText("closed"));
-	await page.getByRole("button", { name: "Forget" }).click();
-	await submit(page.getByRole("dialog"), "Forget it");
+	await page.getByRole("button", { name: "Delete", exact: true }).click();
+	await submit(page.getByRole("dialog"), "Delete it");
 	await sees(page.getByText("No connections yet"));
 
 	const other = await world.page("b", "#/buffers");
@@ -94,7 +94,7 @@ async function what_is_there_can_be_ended(world) {
 	await go(other, "Listeners");
 	await other.getByRole("button", { name: /^Stop listener/ }).click();
 	await submit(other.getByRole("dialog"), "Stop it");
-	await sees(other.getByText("Nobody is listened for"));
+	await sees(other.getByText("No listeners yet"));
 }
 
 async function windows_are_bound_and_revoked(world) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How fast a connection is: a benchmark by the form, and a probe that is begun and stopped.
+// The speed of a connection: a benchmark by the form, and a probe that is started and stopped.
 
 import { fill_form, go, row_of, sees, submit } from "../ui.mjs";
 import { equal, ok } from "../world.mjs";
 
 async function a_benchmark_is_run(page, world) {
 	const dialog = await fill_form(page, "Run a benchmark", { Operation: "send", Size: "1 KiB", "Outstanding at most": "1",
-		"Or so many messages": "20" });
+		"Number of messages": "20" });
 
 	await submit(dialog, "Start");
 	const detail = page.getByRole("region", { name: "Benchmark 1: send" });
@@ -20,10 +20,10 @@ async function a_benchmark_is_run(page, world) {
 	ok(latency.p50 <= latency.p99, "the median is above the 99th percentile");
 	for (const label of ["Bandwidth", "Messages per second", "Latency, p50", "Latency, p99"])
 		await sees(detail.getByText(label, { exact: true }));
-	await sees(row_of(page, "#1 send").getByRole("link", { name: "connection 1" }));
+	await sees(row_of(page, "#1 send").getByRole("link", { name: "measured" }));
 }
 
-// One that would go on for minutes is stopped, and its record forgotten.
+// A benchmark that would run for minutes is stopped, and its record is deleted.
 async function a_benchmark_is_stopped(page, world) {
 	await world.call("a", "POST", "/v1/benchmarks", { connection: 1, op: "send", size_bytes: 0, window: 1, duration_ms: 600000 });
 	await sees(row_of(page, "#2 send").getByText("running"));
@@ -31,8 +31,8 @@ async function a_benchmark_is_stopped(page, world) {
 	await submit(page.getByRole("dialog"), "Stop it");
 	await page.getByRole("button", { name: /^Failed/ }).click();
 	await sees(row_of(page, "#2 send").getByText("failed"));
-	await page.getByRole("button", { name: "Forget benchmark 2" }).click();
-	await submit(page.getByRole("dialog"), "Forget it");
+	await page.getByRole("button", { name: "Delete the record of benchmark 2" }).click();
+	await submit(page.getByRole("dialog"), "Delete it");
 	await sees(page.getByText("No benchmark matches"));
 }
 
@@ -43,8 +43,8 @@ async function a_probe_is_begun_and_stopped(page) {
 	await page.getByRole("button", { name: "Stop measuring" }).click();
 	await sees(page.getByText("is done"));
 
-	// Again, otherwise: what the form asks for is what runs.
-	await submit(await fill_form(page, "Choose how", { "Every (ms)": "0", "So many times": "5" }), "Start");
+	// A second probe runs with the values of the form.
+	await submit(await fill_form(page, "Options", { "Every (ms)": "0", "Number of pings": "5" }), "Start");
 	await sees(page.getByRole("link", { name: "Probe 2" }));
 	await sees(page.getByText("0 of 5"));
 	await page.getByRole("link", { name: "Probe 2" }).click();

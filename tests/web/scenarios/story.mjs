@@ -46,12 +46,12 @@ async function connect(world, page) {
 }
 
 async function move_bytes(world, page, remote) {
-	const dialog = await fill_form(page, "Run a transfer", { "Buffer here": { label: "source (1)" } });
+	const dialog = await fill_form(page, "Run a transfer", { "Local buffer": { label: "source (1)" } });
 
 	// As it is copied from the other page: address and key at once.
-	await fill(dialog, { "Address there": remote });
+	await fill(dialog, { "Remote address": remote });
 	const { rkey } = JSON.parse(remote);
-	await has_value(dialog.getByLabel("Key there"), rkey);
+	await has_value(dialog.getByLabel("Remote key"), rkey);
 	await submit(dialog, "Start");
 	const transfer = page.getByRole("region", { name: "Transfer 1: write" });
 
@@ -96,7 +96,7 @@ async function read_why(world, page, { state, end }) {
 	await sees(row_of(page, "story").getByText(end.reason.replaceAll("_", " ")));
 	await go(page, "Events");
 	await page.getByRole("searchbox").fill("connection_ended");
-	await sees(page.locator(".event").filter({ hasText: end.reason }));
+	await sees(page.locator(".event").filter({ hasText: end.reason.replaceAll("_", " ") }));
 	ok(explained.followed_by !== undefined, "what followed the first error is not counted");
 }
 

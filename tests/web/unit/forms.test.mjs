@@ -85,7 +85,7 @@ test("what is wrong is told at its field, and the rest is there", () => {
 
 	assert.deepEqual(body, { name: "x" });
 	assert.deepEqual(errors, {
-		dst_addr: "is needed",
+		dst_addr: "is required",
 		dst_port: "a whole number, 1 to 65535",
 		timeout_ms: "a whole number, 1 to 600000",
 	});

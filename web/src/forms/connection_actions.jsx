@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What can be done with a connection in its present state.
+// The buttons for a connection in its present state.
 import { isOpen } from "../collections.js";
 import { navigate } from "../router.js";
 import { ActionButton, FormButton } from "./form.jsx";
@@ -17,9 +17,9 @@ export function ConnectionActions({ item }) {
 	if (!isOpen(item))
 		return (
 			<ActionButton
-				name="forgetConnection"
+				name="deleteConnection"
 				item={item}
-				label="Forget"
+				label="Delete"
 				onDone={() => navigate({ view: "connections" })}
 			/>
 		);

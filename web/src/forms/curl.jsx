@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The command that does the same, to be read and taken away.
+// The curl command that makes the same request as the form.
 import { getToken } from "../api.js";
 import { curlCommand } from "../curl.js";
 import { Copy } from "../ui/bits.jsx";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A dialog in front of the page: the browser keeps the focus in it, and Escape closes it.
+// A modal dialog: the browser keeps the focus in it, and Escape closes it.
 import { useEffect, useRef } from "preact/hooks";
 import { Icon } from "../ui/icon.jsx";
 
@@ -23,7 +23,7 @@ export function Dialog({ title, onClose, children }) {
 			<div class="dialog-inside">
 				<header class="dialog-head">
 					<h2>{title}</h2>
-					<button type="button" class="icon-button" aria-label="Close without doing it" onClick={onClose}>
+					<button type="button" class="icon-button" aria-label="Cancel and close" onClick={onClose}>
 						<Icon name="close" size={16} />
 					</button>
 				</header>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One field of a form, with its label, what is wrong with it, and a hint.
+// One field of a form, with its label, its error, and a hint.
 import { useList } from "../hooks.js";
 
-// What can be picked from a collection: only what can be used now.
+// The states in which an object of a collection can be picked, and the text for when there is none.
 const PICKABLE = {
 	connections: { states: ["established"], none: "No connection is established" },
 	buffers: { states: ["ready"], none: "No buffer is ready" },
@@ -22,7 +22,7 @@ function Pick({ field, inputProps, value }) {
 	const { items, loadedAt } = useList(field.from);
 	const { states, none } = PICKABLE[field.from];
 	const usable = items.filter((item) => states.includes(item.state));
-	/* Devices go by their name. */
+	/* Requests refer to devices by name. */
 	const options = usable.map((item) => ({
 		value: field.from === "devices" ? item.name : String(item.id),
 		label: field.from === "devices" ? item.name : nameOf(item),
@@ -95,7 +95,7 @@ function Input({ field, value, inputProps }) {
 	);
 }
 
-/** Field - onChange(value) is called with every key; error is shown when it is set */
+/** Field - onChange(value) is called at every change; error is shown instead of the hint */
 export function Field({ field, value, error, onChange }) {
 	const id = `field-${field.name}`;
 	const note = error ?? field.hint;

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From what was typed into the fields of a form to the body of a request, and back from a refusal to the field. Pure.
+// Makes the body of a request of the texts in the fields of a form, and finds the field that a refusal is about. Pure.
 //
 // A field is a row: name, label, kind (text, integer, bytes, hex, choice, flags or ref), and as it needs them
-//   pointer   where its value goes in the body; /NAME when absent
-//   required  it can't be left empty
-//   initial   what stands in it at first
+//   pointer   JSON pointer of its value in the body; /NAME when absent
+//   required  it must not be empty
+//   initial   its initial text
 //   omit      the daemon's own default, which is left out of the body
 //   min, max  of an integer, and of bytes
-//   options   of a choice or flags: strings, or {value, label}; number: the choice is one of numbers
-//   from      of a ref: the collection of the store that it is picked from; blank: what it is when none is picked
-//   hint      a line beneath it; more: shown on demand only
-//   when      function of all values: false hides it and leaves it out
+//   options   of a choice or flags: strings, or {value, label}; number: the values are numbers
+//   from      of a ref: the collection of the store to pick from; blank: the text for when none is picked
+//   hint      a line below it; more: it is shown on demand only
+//   when      function of all values: false hides the field and leaves it out
 const UNITS = { "": 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30, t: 2 ** 40 };
 
 /** parseBytes - "4096", "64 KiB", "1.5m" -> a whole number of bytes; null for anything else */
@@ -45,7 +45,7 @@ function parseHex(text) {
 	return /^0x[0-9a-f]{1,16}$/.test(text) ? { value: text } : { error: "hexadecimal in lower case, as in 0x7f00" };
 }
 
-// An id or a name; a name never begins with a digit.
+// An id or a name. A name never begins with a digit.
 function parseRef(text) {
 	return { value: /^\d+$/.test(text) ? Number(text) : text };
 }
@@ -59,7 +59,7 @@ const PARSERS = { integer: parseInteger, bytes: parseSize, hex: parseHex, ref: p
 function parse(field, typed) {
 	if (field.kind === "flags") return typed.length || !field.required ? { value: typed } : { error: "at least one" };
 	const text = typed.trim();
-	if (text === "") return field.required ? { error: "is needed" } : {};
+	if (text === "") return field.required ? { error: "is required" } : {};
 	return (PARSERS[field.kind] ?? ((value) => ({ value })))(text, field);
 }
 
@@ -77,23 +77,23 @@ function put(body, pointer, value) {
 	target[last] = value;
 }
 
-/** pointerOf - where the value of a field goes */
+/** pointerOf - the JSON pointer of a field's value in the body */
 export function pointerOf(field) {
 	return field.pointer ?? `/${field.name}`;
 }
 
-/** initialValues - what stands in the fields at first; given has other values, by name */
+/** initialValues - the initial texts of the fields; `given` overrides them, by name */
 export function initialValues(fields, given = {}) {
 	const blank = (field) => field.initial ?? (field.kind === "flags" ? [] : "");
 	return Object.fromEntries(fields.map((field) => [field.name, given[field.name] ?? blank(field)]));
 }
 
-/** visibleFields - those that matter with these values */
+/** visibleFields - the fields that apply with these values */
 export function visibleFields(fields, values) {
 	return fields.filter((field) => !field.when || field.when(values));
 }
 
-/** collect - {body, errors}: errors are texts by field name; body has what is right */
+/** collect - {body, errors}: errors are texts by field name; body has the valid values */
 export function collect(fields, values) {
 	const body = {};
 	const errors = {};
@@ -105,7 +105,7 @@ export function collect(fields, values) {
 	return { body, errors };
 }
 
-/** fieldAt - the name of the field that a refusal's JSON pointer is about; null if it is about none */
+/** fieldAt - the name of the field that the JSON pointer of a refusal is about; null if there is none */
 export function fieldAt(fields, pointer) {
 	if (!pointer) return null;
 	const at = (field) => pointer === pointerOf(field) || pointer.startsWith(`${pointerOf(field)}/`);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A form that makes an object, and a question before something is done to one. Both show the curl command, and both say
-// what the daemon refused, and where.
+// A form that makes an object, and a dialog that asks before an action on an object. Both show the curl command, and both
+// show a refusal of the daemon at the field that it is about.
 import { useRef, useState } from "preact/hooks";
 import { Problem, request as ask } from "../api.js";
 import { useMay, usePage } from "../hooks.js";
@@ -14,7 +14,7 @@ import { fieldAt, initialValues, remoteFrom, visibleFields } from "./fields.js";
 import { openDialog } from "./host.jsx";
 import { actions, afterwards, formRequest, forms } from "./specs.js";
 
-/* Does the request once at a time; done(answer) when it is granted. */
+/* send() makes one request at a time; done(answer) is called when it succeeds. */
 function useSend(done) {
 	const { store } = usePage();
 	const [problem, setProblem] = useState(null);
@@ -30,7 +30,7 @@ function useSend(done) {
 			setProblem(
 				error instanceof Problem
 					? error
-					: new Problem({ status: 0, title: "This page failed", detail: String(error) }),
+					: new Problem({ status: 0, title: "This page has a defect", detail: String(error) }),
 			);
 			setBusy(false);
 		}
@@ -45,7 +45,7 @@ function Buttons({ action, busy, danger, onClose }) {
 				Cancel
 			</button>
 			<button type="submit" class={`button ${danger ? "button-danger" : "button-primary"}`} aria-disabled={busy}>
-				{busy ? "Asking …" : action}
+				{busy ? "Sending …" : action}
 			</button>
 		</footer>
 	);
@@ -63,7 +63,7 @@ function Fields({ fields, values, errors, set }) {
 	));
 }
 
-/* The first field that is wrong gets the focus, once it is drawn. */
+/* The first field with an error gets the focus, once it is drawn. */
 function focusWrong(form) {
 	requestAnimationFrame(() => form.current?.querySelector("[aria-invalid], .is-wrong input")?.focus());
 }
@@ -71,7 +71,7 @@ function focusWrong(form) {
 function FormDialog({ form, given, onClose }) {
 	const element = useRef(null);
 	const [values, setValues] = useState(() => initialValues(form.fields, given));
-	/* What is typed is drawn a moment later, and Enter may come before that. */
+	/* A typed text is drawn a moment later, and Enter may be pressed before that. */
 	const typed = useRef(values);
 	const [isTried, setTried] = useState(false);
 	const { problem, busy, send } = useSend((answer) => {
@@ -85,7 +85,7 @@ function FormDialog({ form, given, onClose }) {
 	const more = fields.filter((field) => field.more);
 
 	function set(field, value) {
-		/* What a buffer's "copy for the peer" gives fills both fields. */
+		/* The text that the copy button of a buffer gives fills in address and key. */
 		const remote = field.kind === "hex" ? remoteFrom(value) : null;
 		typed.current = { ...typed.current, [field.name]: value, ...remote };
 		setValues(typed.current);
@@ -152,7 +152,7 @@ function ActionDialog({ action, onClose, onDone }) {
 	);
 }
 
-/** FormButton - opens one of `forms`; given are values by field. Nothing at all for who may not act. */
+/** FormButton - opens one of `forms`; given are values by field. It is not drawn for clients that may not act. */
 export function FormButton({ name, given, primary = false, label = forms[name].title }) {
 	const open = () =>
 		openDialog((close) => <FormDialog key={name} form={forms[name]} given={given} onClose={close} />);
@@ -164,7 +164,7 @@ export function FormButton({ name, given, primary = false, label = forms[name].t
 	);
 }
 
-/** ActionButton - asks, then does one of `actions` to the item; small is for rows of a table */
+/** ActionButton - asks, then performs one of `actions` on the item; small is for rows of a table */
 export function ActionButton({ name, item, small = false, label, onDone }) {
 	const action = actions[name](item);
 	const open = () =>

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where dialogs are drawn: at the end of the page, and not where their button is, which a list that goes on changing may
-// take away.
+// Draws dialogs at the end of the page. Beside its button, a dialog could vanish: a list that changes may remove the row.
 import { useEffect, useState } from "preact/hooks";
 import { onNavigate } from "../router.js";
 
 let show = () => {};
 
-/** openDialog - draw(close) gives the dialog; one at a time */
+/** openDialog - show the dialog that draw(close) returns, one at a time */
 export function openDialog(draw) {
 	show(() => draw);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The forms: what each asks for, and the request it makes. Ranges and defaults are those of openapi.yaml, and a test
-// holds them against it. Pure.
+// The forms: the fields of each, and the request it makes. Ranges and defaults are those of openapi.yaml; a test compares
+// them. Pure.
 import { collect } from "./fields.js";
 
-const NAME = { name: "name", label: "Name", kind: "text", hint: "to refer to it by; optional" };
+const NAME = { name: "name", label: "Name", kind: "text", hint: "optional; may be used instead of the id" };
 const SERVICES = ["inbox", "echo", "sink", "rping", "rping_client", "none"];
 const SERVICE = {
 	name: "service",
@@ -13,7 +13,7 @@ const SERVICE = {
 	options: SERVICES,
 	initial: "inbox",
 	omit: "inbox",
-	hint: "what is done with messages that come in",
+	hint: "what happens to incoming messages",
 };
 const ATOMICS = ["fetch_add", "compare_swap"];
 const isSend = ({ op }) => op === "send" || op === "send_imm";
@@ -26,32 +26,32 @@ const QP_FIELDS = [
 	qp("sq_depth", "Send queue depth", { min: 1, max: 16384, omit: 64 }),
 	qp("rq_depth", "Receive queue depth", { min: 1, max: 16384, omit: 16 }),
 	qp("recv_size_bytes", "Longest message", { kind: "bytes", min: 1, max: 1048576, omit: 4096 }),
-	qp("ack_timeout", "ACK timeout", { max: 31, omit: 14, hint: "4.096 µs × 2^N; 0 waits for ever" }),
+	qp("ack_timeout", "ACK timeout", { max: 31, omit: 14, hint: "4.096 µs × 2^N; 0 waits without end" }),
 	qp("retry_count", "Retries", { max: 7, omit: 4 }),
-	qp("rnr_retry", "RNR retries", { max: 7, omit: 7, hint: "7 is for ever" }),
+	qp("rnr_retry", "RNR retries", { max: 7, omit: 7, hint: "7 is without end" }),
 	qp("min_rnr_timer", "RNR timer", { max: 31, omit: 12, hint: "IBTA code; 12 is 0.64 ms" }),
 ];
 
-/* What is on the other side of a write, a read or an atomic. */
+/* The peer's memory: the target of a write, a read or an atomic operation. */
 const hasRemote = ({ op }) => !isSend({ op }) && op !== "recv";
 const REMOTE_FIELDS = [
 	{
 		name: "remote_addr",
 		pointer: "/remote/addr",
-		label: "Address there",
+		label: "Remote address",
 		kind: "hex",
 		required: true,
 		when: hasRemote,
-		hint: "what the peer's page copies fills in both",
+		hint: "paste here what the peer's Buffers page copies: it fills in both",
 	},
 	{
 		name: "rkey",
 		pointer: "/remote/rkey",
-		label: "Key there",
+		label: "Remote key",
 		kind: "hex",
 		required: true,
 		when: hasRemote,
-		hint: "its rkey",
+		hint: "the rkey of the peer's buffer or window",
 	},
 ];
 
@@ -70,11 +70,11 @@ export const forms = {
 				initial: "0.0.0.0",
 				hint: "0.0.0.0 or :: for all",
 			},
-			{ name: "port", label: "Port", kind: "integer", max: 65535, hint: "any free one when empty" },
+			{ name: "port", label: "Port", kind: "integer", max: 65535, hint: "any free port when empty" },
 			SERVICE,
 			{
 				name: "accept",
-				label: "Requests are",
+				label: "Connect requests are",
 				kind: "choice",
 				initial: "auto",
 				omit: "auto",
@@ -155,7 +155,7 @@ export const forms = {
 					{ value: "remote_write", label: "write" },
 					{ value: "remote_read", label: "read" },
 					{ value: "remote_atomic", label: "use atomics" },
-					{ value: "mw_bind", label: "get in by memory windows" },
+					{ value: "mw_bind", label: "use memory windows over it" },
 				],
 			},
 			NAME,
@@ -166,9 +166,9 @@ export const forms = {
 				initial: "anonymous",
 				omit: "anonymous",
 				options: [
-					{ value: "anonymous", label: "of the daemon alone" },
+					{ value: "anonymous", label: "private to the daemon" },
 					{ value: "shared", label: "shared with local programs" },
-					{ value: "hugepage", label: "of huge pages" },
+					{ value: "hugepage", label: "huge pages" },
 				],
 			},
 			{
@@ -204,7 +204,7 @@ export const forms = {
 				],
 			},
 			{ name: "connection", label: "Connection", kind: "ref", from: "connections", required: true },
-			{ name: "buffer", label: "Buffer here", kind: "ref", from: "buffers", required: true },
+			{ name: "buffer", label: "Local buffer", kind: "ref", from: "buffers", required: true },
 			...REMOTE_FIELDS,
 			{
 				name: "imm",
@@ -233,7 +233,7 @@ export const forms = {
 			{ name: "offset", label: "Offset in the buffer", kind: "bytes", omit: 0, more: true },
 			{
 				name: "message_bytes",
-				label: "Cut into messages of",
+				label: "Message size",
 				kind: "bytes",
 				min: 1,
 				max: 2 ** 30,
@@ -243,7 +243,7 @@ export const forms = {
 			},
 			{
 				name: "chunk_bytes",
-				label: "Cut into requests of",
+				label: "Work request size",
 				kind: "bytes",
 				min: 1,
 				max: 2 ** 30,
@@ -286,7 +286,7 @@ export const forms = {
 				kind: "ref",
 				from: "connections",
 				required: true,
-				hint: "to a peer whose service is sink, if messages are sent",
+				hint: "for send, the peer's service should be sink",
 			},
 			{
 				name: "size_bytes",
@@ -308,28 +308,28 @@ export const forms = {
 			...REMOTE_FIELDS,
 			{
 				name: "duration_ms",
-				label: "For (ms)",
+				label: "Duration (ms)",
 				kind: "integer",
 				min: 1,
 				max: 600000,
-				hint: "a second when empty, if there is no count either",
+				hint: "one second when empty, unless there is a number of messages",
 			},
 			{
 				name: "count",
-				label: "Or so many messages",
+				label: "Number of messages",
 				kind: "integer",
 				min: 1,
 				max: 1000000000,
-				hint: "instead of a time",
+				hint: "instead of a duration",
 			},
 			{
 				name: "buffer",
-				label: "Buffer here",
+				label: "Local buffer",
 				kind: "ref",
 				from: "buffers",
 				more: true,
 				blank: "None",
-				hint: "without one, up to 16 KiB of zeroes",
+				hint: "without a buffer, messages are zeroes, up to 16 KiB",
 			},
 			{
 				name: "timeout_ms",
@@ -338,7 +338,7 @@ export const forms = {
 				min: 1,
 				max: 3600000,
 				more: true,
-				hint: "30 s more than it may take when empty",
+				hint: "when empty, 30 s more than the duration",
 			},
 		],
 	},
@@ -352,11 +352,11 @@ export const forms = {
 			{ name: "connection", label: "Connection", kind: "ref", from: "connections", required: true },
 			{
 				name: "kind",
-				label: "A ping is",
+				label: "Kind of ping",
 				kind: "choice",
 				initial: "",
 				options: [
-					{ value: "", label: "what fits the service" },
+					{ value: "", label: "the one that fits the service" },
 					{ value: "ack", label: "an empty write, which the peer's device acknowledges" },
 					{ value: "rping", label: "a round of rping, with the service rping_client" },
 					{ value: "echo", label: "a message, from the service sink to echo" },
@@ -367,15 +367,15 @@ export const forms = {
 				label: "Every (ms)",
 				kind: "integer",
 				max: 3600000,
-				hint: "a second when empty; 0 when the last one is back",
+				hint: "1000 when empty; 0 pings again as soon as an answer is back",
 			},
 			{
 				name: "count",
-				label: "So many times",
+				label: "Number of pings",
 				kind: "integer",
 				min: 1,
 				max: 1000000,
-				hint: "until it is stopped when empty; 10 times of rping",
+				hint: "when empty, until it is stopped; for rping 10",
 			},
 			{
 				name: "size_bytes",
@@ -383,7 +383,7 @@ export const forms = {
 				kind: "bytes",
 				max: 65535,
 				when: ({ kind }) => kind === "rping" || kind === "echo",
-				hint: "64 bytes of rping when empty, 16 of echo",
+				hint: "when empty, 64 bytes for rping and 16 for echo",
 			},
 			{
 				name: "timeout_ms",
@@ -392,7 +392,7 @@ export const forms = {
 				min: 1,
 				max: 3600000,
 				more: true,
-				hint: "for all pings",
+				hint: "limit for all pings together",
 			},
 		],
 	},
@@ -401,6 +401,7 @@ export const forms = {
 		action: "Bind",
 		path: "/v1/windows",
 		view: "buffers",
+		query: "window",
 		fields: [
 			{
 				name: "buffer",
@@ -408,7 +409,7 @@ export const forms = {
 				kind: "ref",
 				from: "buffers",
 				required: true,
-				hint: "one with the access mw_bind",
+				hint: "it needs the access mw_bind",
 			},
 			{
 				name: "type",
@@ -417,8 +418,8 @@ export const forms = {
 				number: true,
 				initial: "1",
 				options: [
-					{ value: "1", label: "1: any peer of the protection domain" },
-					{ value: "2", label: "2: one connection" },
+					{ value: "1", label: "1: for any peer of the protection domain" },
+					{ value: "2", label: "2: for one connection" },
 				],
 			},
 			{
@@ -447,15 +448,19 @@ export const forms = {
 	},
 };
 
-/** formRequest - {request, errors} of a form with these values; the request has what is right so far */
+/** formRequest - {request, errors} of a form with these values; the request has the values that are valid */
 export function formRequest(form, values) {
 	const { body, errors } = collect(form.fields, values);
 	return { request: { method: "POST", path: form.path, body }, errors };
 }
 
-/** afterwards - where to see what a form has made; `one` is the member of the answer that names whose page that is */
-export function afterwards({ view, one }, answer) {
-	return one ? `#/${view}/${answer[one]}` : `#/${view}?id=${answer.id}`;
+/**
+ * afterwards - the place of the object that a form has made
+ * one    the member of the answer whose page it is, if the object is shown on a page of its own
+ * query  the member of the address that names the object in its view
+ */
+export function afterwards({ view, one, query = "id" }, answer) {
+	return one ? `#/${view}/${answer[one]}` : `#/${view}?${query}=${answer.id}`;
 }
 
 function onObject(method, collection, { id }, rest = "") {
@@ -466,78 +471,78 @@ function label({ id, name }) {
 	return name ? `${name} (${id})` : `${id}`;
 }
 
-/** What can be done to an object that is there: title, what it means, and the request. */
+/** The actions on an object: title, consequences, and the request. */
 export const actions = {
 	closeConnection: (connection) => ({
 		title: `Close connection ${label(connection)}`,
 		action: "Close it",
-		text: "What is queued is given up, the peer is told, and the queue pair is drained and destroyed. Its record stays.",
+		text: "Queued transfers are cancelled, the peer is notified, and the queue pair is drained and destroyed. The record of the connection stays.",
 		request: onObject("POST", "connections", connection, "/close"),
 	}),
-	forgetConnection: (connection) => ({
-		title: `Forget connection ${label(connection)}`,
-		action: "Forget it",
-		text: "Its record, with why it ended, is gone then.",
+	deleteConnection: (connection) => ({
+		title: `Delete the record of connection ${label(connection)}`,
+		action: "Delete it",
+		text: "The record of the connection is deleted, including the reason for its end.",
 		request: onObject("DELETE", "connections", connection),
 	}),
 	acceptConnection: (connection) => ({
 		title: `Accept connection ${label(connection)}`,
 		action: "Accept it",
-		text: "The peer that waits gets its connection.",
+		text: "The waiting peer gets its connection.",
 		request: { ...onObject("POST", "connections", connection, "/accept"), body: {} },
 	}),
 	rejectConnection: (connection) => ({
 		title: `Reject connection ${label(connection)}`,
 		action: "Reject it",
-		text: "The peer that waits is told no.",
+		text: "The connect request of the waiting peer is refused.",
 		request: { ...onObject("POST", "connections", connection, "/reject"), body: {} },
 	}),
 	stopListening: (listener) => ({
 		title: `Stop listener ${label(listener)}`,
 		action: "Stop it",
-		text: "No more connections come in by it. Those that are there stay.",
+		text: "New connect requests are refused. Connections that were accepted stay.",
 		request: onObject("DELETE", "listeners", listener),
 	}),
 	deleteBuffer: (buffer) => ({
 		title: `Delete buffer ${label(buffer)}`,
 		action: "Delete it",
-		text: "Its memory is given back, bytes and all. A peer that uses its key loses its connection.",
+		text: "The memory and its contents are freed. A peer that still uses the key loses its connection.",
 		request: onObject("DELETE", "buffers", buffer),
 	}),
 	revokeWindow: (window) => ({
 		title: `Revoke window ${label(window)}`,
 		action: "Revoke it",
-		text: "A peer that uses its key loses its connection. The buffer and its other windows stay.",
+		text: "A peer that still uses the key loses its connection. The buffer and its other windows stay.",
 		request: onObject("DELETE", "windows", window),
 	}),
 	cancelBenchmark: (benchmark) => ({
 		title: `Stop benchmark ${label(benchmark)}`,
 		action: "Stop it",
-		text: "Nothing more is posted. It has failed then, with the code cancelled; what it has come to stays in its record.",
+		text: "No more work requests are posted. The benchmark ends as failed, with the code cancelled; its results so far are kept.",
 		request: onObject("DELETE", "benchmarks", benchmark),
 	}),
-	forgetBenchmark: (benchmark) => ({
-		title: `Forget benchmark ${label(benchmark)}`,
-		action: "Forget it",
-		text: "Its record, with what it has measured, is gone then.",
+	deleteBenchmark: (benchmark) => ({
+		title: `Delete the record of benchmark ${label(benchmark)}`,
+		action: "Delete it",
+		text: "The record is deleted, including the results.",
 		request: onObject("DELETE", "benchmarks", benchmark),
 	}),
 	stopProbe: (probe) => ({
 		title: `Stop probe ${label(probe)}`,
 		action: "Stop it",
-		text: "No more pings are sent. What it has measured stays in its record.",
+		text: "No more pings are sent. The results so far are kept.",
 		request: onObject("DELETE", "probes", probe),
 	}),
-	forgetProbe: (probe) => ({
-		title: `Forget probe ${label(probe)}`,
-		action: "Forget it",
-		text: "Its record, with what it has measured, is gone then.",
+	deleteProbe: (probe) => ({
+		title: `Delete the record of probe ${label(probe)}`,
+		action: "Delete it",
+		text: "The record is deleted, including the results.",
 		request: onObject("DELETE", "probes", probe),
 	}),
 	cancelTransfer: (transfer) => ({
 		title: `Cancel transfer ${label(transfer)}`,
 		action: "Cancel it",
-		text: "What is posted is waited for; nothing more is posted. What has arrived stays there.",
+		text: "Posted work requests are completed, and no more are posted. Bytes that have arrived stay where they are.",
 		request: onObject("DELETE", "transfers", transfer),
 	}),
 };

@@ -3,6 +3,7 @@
 // Small pieces that every view uses.
 import { useState } from "preact/hooks";
 import { percent } from "../format.js";
+import { hashOf } from "../router.js";
 import { stateTone } from "../states.js";
 import { Icon } from "./icon.jsx";
 
@@ -13,6 +14,15 @@ export function State({ state, title }) {
 			<i class="dot" aria-hidden="true" />
 			{state.replaceAll("_", " ")}
 		</span>
+	);
+}
+
+/** ConnectionLink - a link to a connection; nameOf is what useConnectionNames() gives */
+export function ConnectionLink({ id, nameOf }) {
+	return (
+		<a class="clip" href={hashOf({ view: "connections", ref: String(id) })} title={`connection ${id}`}>
+			{nameOf(id)}
+		</a>
 	);
 }
 

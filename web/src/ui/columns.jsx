@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Columns that several tables have. What a column is: table.jsx.
-import { State } from "./bits.jsx";
+// Columns that several tables have. The members of a column are described in table.jsx.
+import { ConnectionLink, State } from "./bits.jsx";
 
-/** stateColumn - the state of a row, with what went wrong to be read at it */
+/** stateColumn - the state of a row, with its error as a tooltip */
 export function stateColumn(width) {
 	return {
 		key: "state",
@@ -14,7 +14,24 @@ export function stateColumn(width) {
 	};
 }
 
-/** measure - a column of numbers, told by format(value) */
+/** connectionColumn - a link to the connection of a row; nameOf is what useConnectionNames() gives */
+export function connectionColumn(nameOf, width) {
+	return {
+		key: "over",
+		label: "Connection",
+		wide: true,
+		width,
+		value: (row) => row.connection && nameOf(row.connection),
+		cell: (row) => <ConnectionLink id={row.connection} nameOf={nameOf} />,
+	};
+}
+
+/** actionColumn - the last column, for clients that may act: cell(row) draws a button or nothing; a list of 0 or 1 */
+export function actionColumn(may, cell) {
+	return may ? [{ key: "act", label: "", fixed: true, end: true, width: "3rem", cell }] : [];
+}
+
+/** measure - a column of numbers, drawn by format(value) */
 export function measure(key, label, value, format, width) {
 	return {
 		key,

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How fast connections are: benchmarks, which load one, and probes, which only ping.
+// The speed of connections: benchmarks, which load a connection, and probes, which only ping its peer.
 import { bytes, clock, count, ns, rate } from "../format.js";
-import { ActionButton, FormButton } from "../forms/form.jsx";
-import { useItem, useList, useMay } from "../hooks.js";
+import { FormButton } from "../forms/form.jsx";
+import { useConnectionNames, useList, useMay } from "../hooks.js";
 import { isMeasuring, latencyRows, lengthOf, shareOf } from "../measures.js";
 import { hashOf } from "../router.js";
-import { Empty, Progress } from "../ui/bits.jsx";
-import { measure, stateColumn } from "../ui/columns.jsx";
-import { Detail } from "../ui/detail.jsx";
+import { ConnectionLink, Empty, Progress } from "../ui/bits.jsx";
+import { measure } from "../ui/columns.jsx";
 import { List, useQuery } from "../ui/list.jsx";
+import { columnsOf, One } from "./benchmarks/cells.jsx";
 import { Probes } from "./benchmarks/probes.jsx";
-import { action, Over } from "./benchmarks/cells.jsx";
 
 const CHOICES = [
 	["all", "All", () => true],
@@ -20,52 +19,25 @@ const CHOICES = [
 	["failed", "Failed", ({ state }) => state === "failed"],
 ];
 
-const actionOf = (row) => (isMeasuring(row) ? "cancelBenchmark" : "forgetBenchmark");
+const COLUMNS = [
+	measure("size", "Size", (row) => row.size_bytes, bytes, "8%"),
+	measure("window", "Window", (row) => row.window, count, "8%"),
+	measure("messages", "Messages", (row) => row.messages, count, "9.5%"),
+	{ ...measure("speed", "Bandwidth", (row) => row.bytes_per_s, rate, "10%"), wide: false },
+	measure("rate", "Messages/s", (row) => row.messages_per_s, count, "10%"),
+];
 
-function Named({ row }) {
-	return (
-		<span class="name">
-			<a href={hashOf({ view: "benchmarks", query: { id: row.id } })}>
-				#{row.id} {row.op}
-			</a>
-			<span class="under narrow-only">
-				{bytes(row.size_bytes)} over {row.connection}
-			</span>
-		</span>
-	);
+const actionOf = (row) => (isMeasuring(row) ? "cancelBenchmark" : "deleteBenchmark");
+
+function textOf(row, nameOf) {
+	const over = `connection ${row.connection} ${nameOf(row.connection)}`;
+	return [row.id, row.op, row.state, over, row.error?.code].join(" ");
 }
 
-function columnsFor(may, forgotten) {
+function rowsOf(item, nameOf) {
 	return [
-		{ key: "id", label: "Benchmark", value: (row) => row.id, cell: (row) => <Named row={row} /> },
-		stateColumn("9%"),
-		{
-			key: "over",
-			label: "Connection",
-			wide: true,
-			width: "11.5%",
-			value: (row) => row.connection,
-			cell: (row) => <Over connection={row.connection} />,
-		},
-		measure("size", "Size", (row) => row.size_bytes, bytes, "8%"),
-		measure("window", "Window", (row) => row.window, count, "8%"),
-		measure("messages", "Messages", (row) => row.messages, count, "9.5%"),
-		{ ...measure("speed", "Bandwidth", (row) => row.bytes_per_s, rate, "10%"), wide: false },
-		measure("rate", "Messages/s", (row) => row.messages_per_s, count, "10%"),
-		measure("p50", "p50", (row) => row.latency_ns?.p50, ns, "7.5%"),
-		measure("p99", "p99", (row) => row.latency_ns?.p99, ns, "7.5%"),
-		...action(may, actionOf, forgotten),
-	];
-}
-
-function textOf(row) {
-	return [row.id, row.op, row.state, `connection ${row.connection}`, row.error?.code].join(" ");
-}
-
-function rowsOf(item) {
-	return [
-		["Over", <Over connection={item.connection} />],
-		["Asked for", lengthOf(item)],
+		["Connection", <ConnectionLink id={item.connection} nameOf={nameOf} />],
+		["Ends after", lengthOf(item)],
 		["Messages", `${count(item.messages)} × ${bytes(item.size_bytes)}`],
 		["Bandwidth", item.bytes_per_s !== null && rate(item.bytes_per_s)],
 		["Messages per second", item.messages_per_s !== null && count(item.messages_per_s)],
@@ -78,45 +50,43 @@ function rowsOf(item) {
 				<a href={hashOf({ view: "buffers", query: { id: item.buffer } })}>#{item.buffer}</a>
 			),
 		],
-		["Done by", <a href={hashOf({ view: "transfers", query: { id: item.transfer } })}>transfer {item.transfer}</a>],
-		["Begun", clock(item.created_at), item.created_at],
+		[
+			"Work requests of",
+			<a href={hashOf({ view: "transfers", query: { id: item.transfer } })}>transfer {item.transfer}</a>,
+		],
+		["Started", clock(item.created_at), item.created_at],
 	];
 }
 
-function One({ id, back, forgotten }) {
-	const { item, problem } = useItem("benchmarks", id);
+function HowFar({ item }) {
 	return (
-		<Detail
-			item={item}
-			problem={problem}
-			back={back}
-			title={() => `Benchmark ${item.id}: ${item.op}`}
-			actions={() => (
-				<ActionButton
-					name={actionOf(item)}
-					item={item}
-					label={isMeasuring(item) ? "Stop" : "Forget"}
-					onDone={isMeasuring(item) ? undefined : forgotten}
-				/>
-			)}
-			rows={rowsOf}
-		>
-			{() => (
-				<Progress
-					state={item.state}
-					share={shareOf(item)}
-					name={`Benchmark ${item.id}`}
-					text={`${count(item.messages)} messages; it ends after ${lengthOf(item)}`}
-				/>
-			)}
-		</Detail>
+		<Progress
+			state={item.state}
+			share={shareOf(item)}
+			name={`Benchmark ${item.id}`}
+			text={`${count(item.messages)} messages; it ends after ${lengthOf(item)}`}
+		/>
 	);
 }
 
 export function BenchmarksView({ route }) {
 	const list = useList("benchmarks");
+	const nameOf = useConnectionNames();
+	const may = useMay();
 	const [{ id, probe }, set] = useQuery(route);
-	const forgotten = (row) => String(row.id) === id && set({ id: "" });
+	const linkTo = (row) => hashOf({ view: "benchmarks", query: { ...route.query, id: row?.id ?? "" } });
+	const columns = columnsOf({
+		label: "Benchmark",
+		query: "id",
+		textOf: (row) => row.op,
+		underOf: (row) => `${bytes(row.size_bytes)} over ${nameOf(row.connection)}`,
+		own: COLUMNS,
+		latencyOf: (row) => row.latency_ns,
+		may,
+		nameOf,
+		actionOf,
+		deleted: (row) => String(row.id) === id && set({ id: "" }),
+	});
 	return (
 		<div class="view">
 			<List
@@ -125,16 +95,16 @@ export function BenchmarksView({ route }) {
 				list={list}
 				noun="benchmark"
 				search="Search operation, state, connection …"
-				textOf={textOf}
+				textOf={(row) => textOf(row, nameOf)}
 				choices={CHOICES}
-				columns={columnsFor(useMay(), forgotten)}
-				href={(row) => hashOf({ view: "benchmarks", query: { ...route.query, id: row.id } })}
+				columns={columns}
+				href={linkTo}
 				action={<FormButton name="benchmark" primary />}
 				empty={
 					<Empty title="No benchmarks yet">
 						<p class="muted">
-							A benchmark repeats one message over a connection, and says how many bytes and messages a
-							second went through, and how long each took.
+							A benchmark repeats one message over a connection. It measures the bytes and messages per
+							second, and the latency of the messages.
 						</p>
 					</Empty>
 				}
@@ -142,13 +112,19 @@ export function BenchmarksView({ route }) {
 				{id && (
 					<One
 						key={id}
+						collection="benchmarks"
 						id={id}
-						back={hashOf({ view: "benchmarks", query: { ...route.query, id: "" } })}
-						forgotten={() => set({ id: "" })}
-					/>
+						back={linkTo()}
+						title={(item) => `Benchmark ${item.id}: ${item.op}`}
+						actionOf={actionOf}
+						deleted={() => set({ id: "" })}
+						rows={(item) => rowsOf(item, nameOf)}
+					>
+						{(item) => <HowFar item={item} />}
+					</One>
 				)}
 			</List>
-			<Probes route={route} id={probe} set={set} />
+			<Probes route={route} id={probe} set={set} nameOf={nameOf} may={may} />
 		</div>
 	);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory that is registered, and the windows bound over it.
+// Registered memory, and the memory windows bound over it.
 import { bytes, count } from "../format.js";
 import { ActionButton, FormButton } from "../forms/form.jsx";
-import { useList, useMay } from "../hooks.js";
+import { useConnectionNames, useList, useMay } from "../hooks.js";
 import { sorted } from "../table.js";
-import { Copy, Empty } from "../ui/bits.jsx";
-import { measure, stateColumn } from "../ui/columns.jsx";
+import { ConnectionLink, Copy, Empty } from "../ui/bits.jsx";
+import { actionColumn, measure, stateColumn } from "../ui/columns.jsx";
 import { List, useQuery } from "../ui/list.jsx";
 import { Table } from "../ui/table.jsx";
 
@@ -25,9 +25,11 @@ function Access({ access }) {
 	);
 }
 
-/* Address and key as a transfer's `remote` wants them, which the form there takes whole. */
+/* Address and key in the form of a transfer's `remote`; the form of a transfer takes the copied text as a whole. Without
+   remote access, both are of no use to a peer and are not shown. */
 function Remote({ item }) {
-	if (!item.addr || !item.rkey) return <span class="faint">–</span>;
+	if (!item.addr || !item.rkey || !item.access.some((right) => right.startsWith("remote_")))
+		return <span class="faint">not for peers</span>;
 	return (
 		<span class="remote">
 			<span class="mono clip" title={`addr ${item.addr}, rkey ${item.rkey}`}>
@@ -59,21 +61,6 @@ const remoteColumn = {
 	width: "24%",
 	cell: (row) => <Remote item={row} />,
 };
-
-function acting(may, name) {
-	return may
-		? [
-				{
-					key: "act",
-					label: "",
-					fixed: true,
-					end: true,
-					width: "3rem",
-					cell: (row) => <ActionButton small name={name} item={row} />,
-				},
-			]
-		: [];
-}
 
 function memoryOf({ device, kind }) {
 	return kind === "anonymous" ? device : `${device}, ${kind}`;
@@ -124,11 +111,11 @@ function bufferColumns(may) {
 			cell: (row) => <span title={row.shm_name ?? undefined}>{memoryOf(row)}</span>,
 		},
 		measure("users", "Users", (row) => row.users, count, "6%"),
-		...acting(may, "deleteBuffer"),
+		...actionColumn(may, (row) => <ActionButton small name="deleteBuffer" item={row} />),
 	];
 }
 
-function windowColumns(may, buffers) {
+function windowColumns(may, buffers, connectionOf) {
 	const nameOf = (id) => buffers.get(id)?.name ?? `#${id}`;
 	return [
 		{
@@ -169,18 +156,14 @@ function windowColumns(may, buffers) {
 		...(may ? [remoteColumn] : []),
 		{
 			key: "connection",
-			label: "For",
+			label: "Usable by",
 			wide: true,
 			width: "10%",
 			value: (row) => row.connection,
 			cell: (row) =>
-				row.connection === null ? (
-					"any"
-				) : (
-					<a href={`#/connections/${row.connection}`}>connection {row.connection}</a>
-				),
+				row.connection === null ? "any peer" : <ConnectionLink id={row.connection} nameOf={connectionOf} />,
 		},
-		...acting(may, "revokeWindow"),
+		...actionColumn(may, (row) => <ActionButton small name="revokeWindow" item={row} />),
 	];
 }
 
@@ -193,7 +176,7 @@ function sum(items) {
 }
 
 function Windows({ windows, buffers, sort, onSort }) {
-	const columns = windowColumns(useMay(), buffers);
+	const columns = windowColumns(useMay(), buffers, useConnectionNames());
 	return (
 		<>
 			<div class="view-head">
@@ -210,7 +193,8 @@ function Windows({ windows, buffers, sort, onSort }) {
 				/>
 			) : (
 				<p class="note">
-					None. A window gives a peer access to a range of a buffer, by a key that can be revoked.
+					No memory windows yet. A window gives a peer access to a range of a buffer, with a key that can be
+					revoked.
 				</p>
 			)}
 		</>
@@ -246,7 +230,8 @@ export function BuffersView({ route }) {
 				empty={
 					<Empty title="No buffers yet">
 						<p class="muted">
-							A buffer is memory that a device can reach: what transfers read from and write to.
+							A buffer is memory that a device can read and write. Transfers take their bytes from buffers
+							and put them there.
 						</p>
 					</Empty>
 				}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where connections are accepted.
+// Listeners: the addresses and ports at which connections are accepted.
 import { count, endpoint } from "../format.js";
 import { ActionButton, FormButton } from "../forms/form.jsx";
 import { useList, useMay } from "../hooks.js";
 import { Empty } from "../ui/bits.jsx";
-import { measure, stateColumn } from "../ui/columns.jsx";
+import { actionColumn, measure, stateColumn } from "../ui/columns.jsx";
 import { List } from "../ui/list.jsx";
 
 const ACCEPTS = { auto: "accepted", manual: "kept waiting", reject: "rejected" };
@@ -57,18 +57,7 @@ function columnsFor(may) {
 		number("accepted", "Accepted"),
 		number("rejected", "Rejected"),
 		number("waiting", "Waiting"),
-		...(may
-			? [
-					{
-						key: "act",
-						label: "",
-						fixed: true,
-						end: true,
-						width: "3rem",
-						cell: (row) => <ActionButton small name="stopListening" item={row} />,
-					},
-				]
-			: []),
+		...actionColumn(may, (row) => <ActionButton small name="stopListening" item={row} />),
 	];
 }
 
@@ -91,8 +80,8 @@ export function ListenersView({ route }) {
 				columns={columnsFor(useMay())}
 				action={<FormButton name="listen" primary />}
 				empty={
-					<Empty title="Nobody is listened for">
-						<p class="muted">A listener takes connections in at an address and a port.</p>
+					<Empty title="No listeners yet">
+						<p class="muted">A listener accepts connections at an address and a port.</p>
 					</Empty>
 				}
 			/>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Transfers, how far each is, and why one failed.
+// Transfers: the progress of each, and why it failed.
 import { bytes, clock, count, ns, rate } from "../format.js";
 import { ActionButton, FormButton } from "../forms/form.jsx";
-import { useItem, useList, useMay } from "../hooks.js";
+import { useConnectionNames, useItem, useList, useMay } from "../hooks.js";
 import { hashOf } from "../router.js";
 import { isRunning, progressOf, speedOf } from "../transfers.js";
-import { Empty, Progress } from "../ui/bits.jsx";
-import { measure, stateColumn } from "../ui/columns.jsx";
+import { words } from "../words.js";
+import { ConnectionLink, Empty, Progress } from "../ui/bits.jsx";
+import { actionColumn, measure, stateColumn } from "../ui/columns.jsx";
 import { Detail } from "../ui/detail.jsx";
 import { List } from "../ui/list.jsx";
 
@@ -29,16 +30,20 @@ function HowFar({ row }) {
 	);
 }
 
-function Over({ row }) {
-	if (row.connection === null) return <span class="faint">endpoint {row.endpoint}</span>;
-	return <a href={hashOf({ view: "connections", ref: String(row.connection) })}>connection {row.connection}</a>;
+function Over({ row, nameOf }) {
+	if (row.connection !== null) return <ConnectionLink id={row.connection} nameOf={nameOf} />;
+	return <a href={hashOf({ view: "datagrams", query: { id: row.endpoint } })}>endpoint {row.endpoint}</a>;
+}
+
+function overName(row, nameOf) {
+	return row.connection === null ? `endpoint ${row.endpoint}` : nameOf(row.connection);
 }
 
 function opName(row) {
-	return row.op.replaceAll("_", " ");
+	return words(row.op);
 }
 
-function columnsFor(may) {
+function columnsFor(may, nameOf) {
 	return [
 		{
 			key: "id",
@@ -50,7 +55,7 @@ function columnsFor(may) {
 						#{row.id} {opName(row)}
 					</a>
 					<span class="under narrow-only">
-						{bytes(row.length_bytes)} over {row.connection ?? row.endpoint}
+						{bytes(row.length_bytes)} over {overName(row, nameOf)}
 					</span>
 				</span>
 			),
@@ -65,12 +70,12 @@ function columnsFor(may) {
 			label: "Over",
 			wide: true,
 			width: "12%",
-			value: (row) => row.connection ?? row.endpoint,
-			cell: (row) => <Over row={row} />,
+			value: (row) => overName(row, nameOf),
+			cell: (row) => <Over row={row} nameOf={nameOf} />,
 		},
 		{
 			key: "begun",
-			label: "Asked at",
+			label: "Created",
 			end: true,
 			wide: true,
 			firstDown: true,
@@ -78,35 +83,25 @@ function columnsFor(may) {
 			value: (row) => Date.parse(row.created_at),
 			cell: (row) => <span class="num faint">{clock(row.created_at)}</span>,
 		},
-		...(may
-			? [
-					{
-						key: "act",
-						label: "",
-						fixed: true,
-						end: true,
-						width: "3rem",
-						cell: (row) => isRunning(row) && <ActionButton small name="cancelTransfer" item={row} />,
-					},
-				]
-			: []),
+		...actionColumn(may, (row) => isRunning(row) && <ActionButton small name="cancelTransfer" item={row} />),
 	];
 }
 
-function textOf(row) {
-	return [row.id, row.op, row.state, row.error?.code, `connection ${row.connection}`, row.error?.wc_status].join(" ");
+function textOf(row, nameOf) {
+	const over = `connection ${row.connection} ${overName(row, nameOf)}`;
+	return [row.id, row.op, row.state, row.error?.code, over, row.error?.wc_status].join(" ");
 }
 
-function rowsOf(item) {
+function rowsOf(item, nameOf) {
 	return [
-		["Over", <Over row={item} />],
+		[item.connection === null ? "Endpoint" : "Connection", <Over row={item} nameOf={nameOf} />],
 		["Moved", `${bytes(item.bytes_done)} of ${bytes(item.length_bytes)}`],
 		["Work requests done", count(item.wrs_done)],
 		["Messages sent", item.messages_done === null ? null : count(item.messages_done)],
 		["Speed", speedOf(item) === null ? null : rate(speedOf(item))],
-		["Waited to be posted", item.queue_ns === null ? null : ns(item.queue_ns)],
+		["From the request to the first post", item.queue_ns === null ? null : ns(item.queue_ns)],
 		["First post to last completion", item.wire_ns === null ? null : ns(item.wire_ns)],
-		["Cut into", item.chunk_bytes ? bytes(item.chunk_bytes) : null],
+		["Size of a work request", item.chunk_bytes ? bytes(item.chunk_bytes) : null],
 		["Outstanding at most", count(item.window)],
 		[
 			"Buffer",
@@ -116,12 +111,12 @@ function rowsOf(item) {
 		],
 		["Immediate", item.imm],
 		["Old value", item.old_value],
-		["Received", item.received && `${item.received.op.replace("_", " ")}, ${bytes(item.received.length_bytes)}`],
+		["Received", item.received && `${words(item.received.op)}, ${bytes(item.received.length_bytes)}`],
 		["Completion", item.error?.wc_status && <span class="mono">{item.error.wc_status}</span>],
 	];
 }
 
-function One({ id, back }) {
+function One({ id, back, nameOf }) {
 	const { item, problem } = useItem("transfers", id);
 	return (
 		<Detail
@@ -130,7 +125,7 @@ function One({ id, back }) {
 			back={back}
 			title={() => `Transfer ${item.id}: ${opName(item)}`}
 			actions={() => isRunning(item) && <ActionButton name="cancelTransfer" item={item} label="Cancel" />}
-			rows={rowsOf}
+			rows={() => rowsOf(item, nameOf)}
 		>
 			{() => <HowFar row={item} />}
 		</Detail>
@@ -139,6 +134,7 @@ function One({ id, back }) {
 
 export function TransfersView({ route }) {
 	const list = useList("transfers");
+	const nameOf = useConnectionNames();
 	const { id } = route.query;
 	return (
 		<div class="view">
@@ -148,21 +144,28 @@ export function TransfersView({ route }) {
 				list={list}
 				noun="transfer"
 				search="Search operation, state, error …"
-				textOf={textOf}
+				textOf={(row) => textOf(row, nameOf)}
 				choices={CHOICES}
-				columns={columnsFor(useMay())}
+				columns={columnsFor(useMay(), nameOf)}
 				href={(row) => hashOf({ view: "transfers", query: { ...route.query, id: row.id } })}
 				action={<FormButton name="transfer" primary />}
 				empty={
 					<Empty title="No transfers yet">
 						<p class="muted">
-							A transfer moves bytes of a buffer over a connection: into the peer's memory, out of it, or
-							as messages.
+							A transfer moves bytes between a buffer and a peer: it writes to the peer's memory, reads
+							from it, or sends messages.
 						</p>
 					</Empty>
 				}
 			>
-				{id && <One key={id} id={id} back={hashOf({ view: "transfers", query: { ...route.query, id: "" } })} />}
+				{id && (
+					<One
+						key={id}
+						id={id}
+						back={hashOf({ view: "transfers", query: { ...route.query, id: "" } })}
+						nameOf={nameOf}
+					/>
+				)}
 			</List>
 		</div>
 	);

@@ -1,110 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Probes: the round trips of connections, measured now and then.
+// Probes: they measure the round trips of connections.
 import { bytes, clock, count, ns } from "../../format.js";
-import { ActionButton, FormButton } from "../../forms/form.jsx";
-import { useItem, useList, useMay } from "../../hooks.js";
+import { FormButton } from "../../forms/form.jsx";
+import { useList } from "../../hooks.js";
 import { isMeasuring, latencyRows, lostOf, rhythmOf } from "../../measures.js";
 import { hashOf } from "../../router.js";
 import { sorted } from "../../table.js";
-import { measure, stateColumn } from "../../ui/columns.jsx";
-import { Detail } from "../../ui/detail.jsx";
+import { ConnectionLink } from "../../ui/bits.jsx";
+import { measure } from "../../ui/columns.jsx";
 import { Table } from "../../ui/table.jsx";
-import { action, Over } from "./cells.jsx";
+import { columnsOf, One } from "./cells.jsx";
 
-const actionOf = (row) => (isMeasuring(row) ? "stopProbe" : "forgetProbe");
-
-function Named({ row }) {
-	return (
-		<span class="name">
-			<a href={hashOf({ view: "benchmarks", query: { probe: row.id } })}>
-				#{row.id} {row.kind}
-			</a>
-			<span class="under narrow-only">
-				{lostOf(row)} lost over {row.connection}
+const COLUMNS = [
+	measure(
+		"every",
+		"Every",
+		(row) => row.interval_ms || null,
+		(ms) => ns(ms && ms * 1e6),
+		"8%",
+	),
+	measure("sent", "Sent", (row) => row.sent, count, "8%"),
+	{
+		...measure("lost", "Lost", (row) => row.lost, count, "9.5%"),
+		cell: (row) => (
+			<span class={row.lost ? "num warn-text" : "num faint"} title={lostOf(row)}>
+				{count(row.lost)}
 			</span>
-		</span>
-	);
-}
-
-function columnsFor(may, forgotten) {
-	return [
-		{ key: "id", label: "Probe", value: (row) => row.id, cell: (row) => <Named row={row} /> },
-		stateColumn("9%"),
-		{
-			key: "over",
-			label: "Connection",
-			wide: true,
-			width: "11.5%",
-			value: (row) => row.connection,
-			cell: (row) => <Over connection={row.connection} />,
-		},
-		measure(
-			"every",
-			"Every",
-			(row) => row.interval_ms || null,
-			(ms) => ns(ms && ms * 1e6),
-			"8%",
 		),
-		measure("sent", "Sent", (row) => row.sent, count, "8%"),
-		{
-			...measure("lost", "Lost", (row) => row.lost, count, "9.5%"),
-			cell: (row) => (
-				<span class={row.lost ? "num warn-text" : "num faint"} title={lostOf(row)}>
-					{count(row.lost)}
-				</span>
-			),
-		},
-		measure("last", "Last", (row) => row.last_ns, ns, "10%"),
-		measure("jitter", "Jitter", (row) => row.jitter_ns, ns, "10%"),
-		{ ...measure("p50", "p50", (row) => row.rtt_ns?.p50, ns, "7.5%"), wide: false },
-		measure("p99", "p99", (row) => row.rtt_ns?.p99, ns, "7.5%"),
-		...action(may, actionOf, forgotten),
-	];
-}
+	},
+	measure("last", "Last", (row) => row.last_ns, ns, "10%"),
+	measure("jitter", "Jitter", (row) => row.jitter_ns, ns, "10%"),
+];
 
-function rowsOf(item) {
+const actionOf = (row) => (isMeasuring(row) ? "stopProbe" : "deleteProbe");
+
+function rowsOf(item, nameOf) {
 	return [
-		["Over", <Over connection={item.connection} />],
+		["Connection", <ConnectionLink id={item.connection} nameOf={nameOf} />],
 		["Pings", rhythmOf(item)],
-		["Of", item.size_bytes > 0 && bytes(item.size_bytes)],
-		["Came back", `${count(item.completed)} of ${count(item.sent)}`],
+		["Size of a ping", item.size_bytes > 0 && bytes(item.size_bytes)],
+		["Answered", `${count(item.completed)} of ${count(item.sent)}`],
 		["Lost", lostOf(item)],
-		["Late", count(item.late), "not back when the next one was due, which was left out"],
-		["With other bytes", item.mismatched > 0 && count(item.mismatched)],
+		["Late", count(item.late), "These were not back when the next ping was due, which was left out."],
+		["Answered with other bytes", item.mismatched > 0 && count(item.mismatched)],
 		["Last", item.last_ns !== null && ns(item.last_ns)],
 		["Jitter", item.jitter_ns !== null && ns(item.jitter_ns)],
 		...latencyRows(item.rtt_ns),
-		["Begun", clock(item.created_at), item.created_at],
+		["Started", clock(item.created_at), item.created_at],
 	];
 }
 
-function One({ id, back, forgotten }) {
-	const { item, problem } = useItem("probes", id);
-	return (
-		<Detail
-			item={item}
-			problem={problem}
-			back={back}
-			title={() => `Probe ${item.id}: ${item.kind}`}
-			actions={() => (
-				<ActionButton
-					name={actionOf(item)}
-					item={item}
-					label={isMeasuring(item) ? "Stop" : "Forget"}
-					onDone={isMeasuring(item) ? undefined : forgotten}
-				/>
-			)}
-			rows={rowsOf}
-		/>
-	);
-}
-
-/** Probes - all of them, with the one whose id is given in full; set() changes what stands in the address */
-export function Probes({ route, id, set }) {
+/** Probes - all probes, and the one whose id is given in full; set() changes the query of the address */
+export function Probes({ route, id, set, nameOf, may }) {
 	const { items, loadedAt } = useList("probes");
 	const { psort: sort = "-id" } = route.query;
-	const columns = columnsFor(useMay(), (row) => String(row.id) === id && set({ probe: "" }));
+	const linkTo = (row) => hashOf({ view: "benchmarks", query: { ...route.query, probe: row?.id ?? "" } });
+	const columns = columnsOf({
+		label: "Probe",
+		query: "probe",
+		textOf: (row) => row.kind,
+		underOf: (row) => `${lostOf(row)} lost over ${nameOf(row.connection)}`,
+		own: COLUMNS,
+		latencyOf: (row) => row.rtt_ns,
+		shown: "p50",
+		may,
+		nameOf,
+		actionOf,
+		deleted: (row) => String(row.id) === id && set({ probe: "" }),
+	});
 	return (
 		<>
 			<div class="view-head">
@@ -114,9 +78,13 @@ export function Probes({ route, id, set }) {
 			{id && (
 				<One
 					key={id}
+					collection="probes"
 					id={id}
-					back={hashOf({ view: "benchmarks", query: { ...route.query, probe: "" } })}
-					forgotten={() => set({ probe: "" })}
+					back={linkTo()}
+					title={(item) => `Probe ${item.id}: ${item.kind}`}
+					actionOf={actionOf}
+					deleted={() => set({ probe: "" })}
+					rows={(item) => rowsOf(item, nameOf)}
 				/>
 			)}
 			{items.length > 0 && (
@@ -126,11 +94,13 @@ export function Probes({ route, id, set }) {
 					rows={sorted(items, columns, sort)}
 					sort={sort}
 					onSort={(value) => set({ psort: value })}
-					href={(row) => hashOf({ view: "benchmarks", query: { ...route.query, probe: row.id } })}
+					href={linkTo}
 				/>
 			)}
 			{loadedAt !== null && items.length === 0 && (
-				<p class="note">None. A probe pings a peer, and says how long the round trips of a connection take.</p>
+				<p class="note">
+					No probes yet. A probe pings the peer of a connection and measures how long the round trips take.
+				</p>
 			)}
 		</>
 	);
