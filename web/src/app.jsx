@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The frame around every view.
+// The frame around all views.
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { DialogHost } from "./forms/host.jsx";
 import { usePage, useRoute, useStore } from "./hooks.js";
@@ -38,7 +38,7 @@ function Navigation({ current }) {
 	);
 }
 
-/* Another page begins at its top, and with the focus; one that was left is found as it was. */
+/* A new page begins at its top and gets the focus; a page that was left keeps its scroll position. */
 const scrolls = new Map();
 
 function useArrival({ view, ref }) {
@@ -86,7 +86,7 @@ export function App() {
 	);
 }
 
-/* The fragment is the route, so the browser must not follow this one. */
+/* The fragment is the route, so the browser must not follow this link. */
 function skip(event) {
 	event.preventDefault();
 	document.getElementById("main").focus();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which events to show. Pure.
+// The filters of the list of events. Pure.
 import { matches } from "./table.js";
+import { eventSays, words } from "./words.js";
 
 const SEVERITIES = ["debug", "info", "notice", "warning", "error"];
 
@@ -11,7 +12,7 @@ export function kindsOf(events) {
 	return [...kinds].sort();
 }
 
-/** filterEvents - those at least as severe, about objects of that kind, and with every word of q; "" is any */
+/** filterEvents - the events at least as severe, about objects of that kind, and with every word of q; "" is any */
 export function filterEvents(events, { q = "", severity = "", kind = "" }) {
 	const least = SEVERITIES.indexOf(severity);
 	return events.filter((event) => {
@@ -22,8 +23,9 @@ export function filterEvents(events, { q = "", severity = "", kind = "" }) {
 			matches(
 				[
 					event.text,
+					eventSays(event).text,
 					event.type,
-					event.type.replaceAll("_", " "),
+					words(event.type),
 					event.object,
 					event.severity,
 					event.reason,

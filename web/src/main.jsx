@@ -6,7 +6,7 @@ import { Page } from "./hooks.js";
 import { Link } from "./link.js";
 import { Store } from "./store.js";
 
-/* However fast events come: drawn once a frame, and not at all while nobody sees the page. */
+/* The page is drawn once a frame at most, however fast events come, and not at all while it is hidden. */
 options.debounceRendering = requestAnimationFrame;
 
 const store = new Store({ request, onProblem: (problem) => link.suspect(problem) });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A queue pair's states as a drawing: where each stands, and what of it this one has been through. Pure.
+// The states of a queue pair as a diagram: the place of each state, and the transitions that were made. Pure.
 import { ns } from "./format.js";
 
 const EDGES = [
@@ -44,7 +44,7 @@ const PLACES = {
 };
 export const BOX = { width: 88, height: 44 };
 
-/** transitions - what a timeline says of the queue pair: [{from, to, sinceNs}], oldest first */
+/** transitions - the transitions of the queue pair in a timeline: [{from, to, sinceNs}], oldest first */
 export function transitions(timeline) {
 	return (timeline ?? [])
 		.filter(({ kind }) => kind === "qp")
@@ -53,7 +53,7 @@ export function transitions(timeline) {
 		.map(({ match, sinceNs }) => ({ from: match[1], to: match[2], sinceNs }));
 }
 
-/* Where a line from the middle of one box to the middle of another leaves the first. */
+/* The point where a line from the middle of one box to the middle of another leaves the first box. */
 function rim([x, y], [tx, ty]) {
 	const dx = tx - x;
 	const dy = ty - y;
@@ -61,7 +61,7 @@ function rim([x, y], [tx, ty]) {
 	return [x + dx * scale, y + dy * scale];
 }
 
-/* A pair of opposite edges is drawn side by side. */
+/* Two opposite edges are drawn side by side. */
 function shifted(a, b, by) {
 	const length = Math.hypot(b[0] - a[0], b[1] - a[1]) || 1;
 	const nx = (-(b[1] - a[1]) / length) * by;
@@ -83,8 +83,8 @@ const round = (value) => Math.round(value * 10) / 10;
 
 /**
  * diagram - {size, nodes, edges} of a queue pair in `state` that went through `timeline`
- * nodes: {name, x, y, now, seen, sinceNs (of the last arrival)}; edges: {from, to, path, count, last}. Of the edges only
- * those that belong to every queue pair, and those that this one has taken.
+ * nodes: {name, x, y, now, seen, sinceNs (of the last arrival)}; edges: {from, to, path, count, last}, where count is the
+ * number of times that the queue pair took the edge.
  */
 export function diagram(state, timeline, orientation = "wide") {
 	const places = PLACES[orientation];
@@ -115,14 +115,14 @@ export function diagram(state, timeline, orientation = "wide") {
 	return { size: places.size, nodes, edges };
 }
 
-/** told - the same in words, for those who don't see it */
+/** told - the diagram in words, for screen readers */
 export function told(state, timeline, format) {
 	const way = transitions(timeline).map(({ to, sinceNs }) => `${to} after ${format(sinceNs)}`);
-	return `Queue pair: now ${state}. ${way.length ? `Its way: ${["RESET", ...way].join(", ")}.` : ""}`;
+	return `Queue pair: now ${state}. ${way.length ? `It went through ${["RESET", ...way].join(", ")}.` : ""}`;
 }
 
-/** deadPeer - how long a dead peer goes unnoticed while something is sent; null before that is known */
+/** deadPeer - the time until a dead peer is detected while data is sent; null before that is known */
 export function deadPeer({ detect_ms: worstMs, ack_timeout_ns: timeoutNs, retry_count: retries }) {
 	if (worstMs != null) return `${ns(worstMs * 1e6)} at worst (${ns(timeoutNs)} × ${retries + 1} tries)`;
-	return timeoutNs == null ? null : "for ever";
+	return timeoutNs == null ? null : "never";
 }

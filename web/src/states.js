@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// In which tone a state is shown: ok (as it should be), busy (on its way), bad, or idle (over, or of no concern). Pure.
+// The tone in which a state is shown: ok, busy (for a transition), bad, or idle (ended on purpose). Pure.
 const TONES = {
 	ok: ["established", "listening", "ready", "active", "done", "live", "bound", "joined", "present", "running"],
 	bad: ["failed", "lost", "error", "down", "removed", "invalid"],

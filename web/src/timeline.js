@@ -3,7 +3,7 @@
 // A connection's timeline as rows to draw. Pure.
 const PAUSE_NS = 1e9;
 
-/** rowsOf - the entries with the time since the one before, and a row {pauseNs} where nothing happened for long */
+/** rowsOf - the entries with the time since the entry before, and a row {pauseNs} for each pause of a second or more */
 export function rowsOf(timeline, kinds = null) {
 	const rows = [];
 	let before = null;
@@ -17,7 +17,7 @@ export function rowsOf(timeline, kinds = null) {
 	return rows;
 }
 
-/** toneOf - is an entry good news, bad news, or neither? */
+/** toneOf - "ok" for good news, "bad" for bad news, else "plain" */
 export function toneOf({ kind, what }) {
 	if (kind === "wc") return "bad";
 	if (/ERROR|REJECTED|UNREACHABLE|DEVICE_REMOVAL|-> ERR$|^failed$|FATAL/.test(what)) return "bad";
@@ -25,7 +25,7 @@ export function toneOf({ kind, what }) {
 	return "plain";
 }
 
-/** kindsIn - which kinds there are, with how many entries of each */
+/** kindsIn - [kind, number of entries] of each kind */
 export function kindsIn(timeline) {
 	const counts = new Map();
 	for (const { kind } of timeline ?? []) counts.set(kind, (counts.get(kind) ?? 0) + 1);

@@ -22,7 +22,7 @@ async function a_restart_is_survived(world) {
 
 	await world.start("a");
 	await sees(page.getByRole("banner").getByText("Live"));
-	await sees(page.getByText("verbsd was started anew"));
+	await sees(page.getByText("verbsd was restarted"));
 	await sees(page.getByText("No connections yet"));
 	await page.getByRole("alert").waitFor({ state: "hidden" });
 	await world.connection({ name: "after" });

@@ -76,7 +76,7 @@ test("without a timeline, or in a state that nobody knows, it is still a drawing
 test("it can be told in words", () => {
 	assert.equal(
 		told("RTS", TIMELINE, (ns) => `${ns} ns`),
-		"Queue pair: now RTS. Its way: RESET, INIT after 10 ns, RTR after 20 ns, RTS after 30 ns.",
+		"Queue pair: now RTS. It went through RESET, INIT after 10 ns, RTR after 20 ns, RTS after 30 ns.",
 	);
 	assert.equal(told("RESET", [], String), "Queue pair: now RESET. ");
 });
@@ -84,6 +84,6 @@ test("it can be told in words", () => {
 test("how long a dead peer goes unnoticed is told with its sum", () => {
 	const qp = { detect_ms: 336, ack_timeout_ns: 67108864, retry_count: 4 };
 	assert.equal(deadPeer(qp), "336 ms at worst (67.1 ms × 5 tries)");
-	assert.equal(deadPeer({ ...qp, detect_ms: null, retry_count: 7 }), "for ever");
+	assert.equal(deadPeer({ ...qp, detect_ms: null, retry_count: 7 }), "never");
 	assert.equal(deadPeer({ detect_ms: null, ack_timeout_ns: null, retry_count: null }), null);
 });

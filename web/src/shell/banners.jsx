@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What must not be missed: that the page is out of date, and that the daemon is another one than before.
+// Warnings at the top: the page is out of date, the daemon was restarted, or events were missed.
 import { useState } from "preact/hooks";
 import { clock, span } from "../format.js";
 import { useNow, useStore } from "../hooks.js";
@@ -10,8 +10,8 @@ function Stale({ link, since }) {
 	return (
 		<div class="banner banner-warn" role="alert">
 			<p>
-				<strong>verbsd does not answer.</strong> What you see is how things stood at {clock(since)},{" "}
-				{span(now - since)} ago. This page goes on trying.
+				<strong>verbsd does not answer.</strong> This page shows the state of {clock(since)},{" "}
+				{span(now - since)} ago. It keeps trying.
 			</p>
 			<button class="button" type="button" onClick={() => link.retry()}>
 				Try now
@@ -26,8 +26,8 @@ function Restarted({ at }) {
 	return (
 		<div class="banner banner-info" role="status">
 			<p>
-				<strong>verbsd was started anew</strong> at {clock(at)}. Its objects are those of this run; ids begin
-				again.
+				<strong>verbsd was restarted</strong> at {clock(at)}. The objects on this page are those of the new run,
+				and ids start at 1 again.
 			</p>
 			<button class="button" type="button" onClick={() => setSeen(at)}>
 				Dismiss
@@ -41,7 +41,7 @@ function Missed({ count }) {
 	if (seen === count) return null;
 	return (
 		<div class="banner banner-info" role="status">
-			<p>The event log went on without this page: {count - seen} events are missing below.</p>
+			<p>This page missed {count - seen} events, which the list of events does not have.</p>
 			<button class="button" type="button" onClick={() => setSeen(count)}>
 				Dismiss
 			</button>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The line at the top: which daemon this is, whether we hear of it, and what we may do.
+// The line at the top: the daemon, the state of the connection to it, and the role of this page.
 import { getToken, setToken } from "../api.js";
 import { span } from "../format.js";
 import { useNow, usePage, useStore, useTheme } from "../hooks.js";
@@ -69,7 +69,7 @@ export function Head() {
 	const index = store.link.state === "unauthorized" ? null : store.index;
 	return (
 		<header class="head">
-			<a class="brand" href="#/connections" aria-label="verbsd, connections">
+			<a class="brand" href="#/overview" aria-label="verbsd, overview">
 				<Icon name="brand" />
 				<span>verbsd</span>
 			</a>
@@ -79,7 +79,7 @@ export function Head() {
 						<span class="mono host">{location.host}</span>
 						<span class="wide-only">{index.version}</span>
 						<Uptime index={index} />
-						<span class={`tag tag-${index.role}`} title="What this page may do">
+						<span class={`tag tag-${index.role}`} title="The role of this page">
 							{index.role === "control" ? "control" : "read only"}
 						</span>
 					</>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Asks for the token. It stays in this tab (sessionStorage) and goes nowhere but to this daemon.
+// Asks for the token. The token stays in this tab (sessionStorage) and is sent to this daemon only.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { getToken, setToken } from "../api.js";
 import { usePage } from "../hooks.js";
@@ -23,8 +23,8 @@ export function Login() {
 		<form class="login panel" onSubmit={submit}>
 			<h1>A token is needed</h1>
 			<p class="muted">
-				This verbsd was started with tokens. One for <em>read</em> shows everything but keys and contents; one
-				for <em>control</em> may act as well.
+				This verbsd was started with tokens. The <em>read</em> token shows everything except keys and contents;
+				the <em>control</em> token also allows changes.
 			</p>
 			<label class="field">
 				<span>Token</span>

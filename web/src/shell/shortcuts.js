@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Keys that work everywhere: "/" goes to the search field, "g" and a letter to a view, and again to
-// the next that begins with it.
+// Keys that work everywhere: "/" moves to the search field, "g" and a letter to the next view that begins with the letter.
 import { useEffect } from "preact/hooks";
 import { navigate, nextView, parseHash } from "../router.js";
 import { views } from "../views.js";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One connection: how it is and why, its queue pair, what it moves, and all that happened to it.
+// One connection: its status and the reason for it, its queue pair, its rates, and its timeline.
 import { ConnectionActions } from "../forms/connection_actions.jsx";
 import { useItem } from "../hooks.js";
 import { totals } from "../rates.js";
@@ -32,7 +32,9 @@ function Missing({ problem, reference }) {
 			</div>
 			<Trouble problem={problem}>
 				{problem.status === 404 && (
-					<p class="muted">It may have been of an earlier run of verbsd, or have left the history.</p>
+					<p class="muted">
+						It may belong to an earlier run of verbsd, or its record may no longer be in the history.
+					</p>
 				)}
 			</Trouble>
 		</div>
@@ -53,7 +55,7 @@ export function ConnectionView({ route }) {
 				</h1>
 				<State state={item.state} />
 				<span class="tag">{item.transport.toUpperCase()}</span>
-				<span class="tag">{item.role ?? "by hand"}</span>
+				<span class="tag">{item.role ?? "brought up by hand"}</span>
 				<ConnectionActions item={item} />
 			</div>
 			<div class="columns">

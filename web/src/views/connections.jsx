@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every connection, those that have ended included.
+// All connections, including those that have ended.
 import { isOpen } from "../collections.js";
 import { FormButton } from "../forms/form.jsx";
 import { useList, useNow, useStore } from "../hooks.js";
@@ -20,7 +20,9 @@ const CHOICES = [
 function Nothing() {
 	return (
 		<Empty title="No connections yet">
-			<p class="muted">One is opened here by a peer that connects to a listener, or by</p>
+			<p class="muted">
+				A connection is made when a peer connects to a listener here, by the button above, or by this command:
+			</p>
 			<pre class="command">
 				curl --json '{"{"}"dst_addr": "192.0.2.10", "dst_port": 7471{"}"}' {location.origin}/v1/connections
 			</pre>

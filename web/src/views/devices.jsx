@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The devices, their ports and addresses, and what the kernel counts.
+// The devices, their ports and addresses, and the kernel's counters.
 import { bytes, clock, count } from "../format.js";
 import { useList } from "../hooks.js";
 import { Empty, Facts, Meter, Panel, State, Trouble } from "../ui/bits.jsx";
 
-// Limits that somebody who plans connections looks at first.
+// The limits that matter when connections are planned.
 const LIMITS = [
 	["max_qp", "Queue pairs"],
-	["max_qp_wr", "Requests in a queue"],
+	["max_qp_wr", "Work requests of a queue"],
 	["max_cq", "Completion queues"],
-	["max_cqe", "Entries in one"],
+	["max_cqe", "Entries of a completion queue"],
 	["max_mr", "Memory regions"],
-	["max_sge", "Ranges in a request"],
+	["max_sge", "Ranges of a work request"],
 	["max_qp_rd_atom", "Reads as responder"],
 	["max_qp_init_rd_atom", "Reads as initiator"],
 	["max_srq", "Shared receive queues"],
@@ -90,7 +90,7 @@ function Port({ port }) {
 	);
 }
 
-/* Which counters moved is what matters, so those that stand at 0 are told in one line. */
+/* The counters above 0 are of interest, so the others are named in one line. */
 function Counters({ counters }) {
 	const rows = Object.entries(counters).sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true }));
 	const moved = rows.filter(([, value]) => value > 0);
@@ -143,11 +143,11 @@ function Device({ device }) {
 							.map(([type, times]) => `${type.replaceAll("_", " ")} × ${count(times)}`)
 							.join(", ") || "none",
 					],
-					[device.removed_at ? "Gone since" : "Here since", clock(device.removed_at ?? device.added_at)],
+					[device.removed_at ? "Removed" : "Added", clock(device.removed_at ?? device.added_at)],
 				]}
 			/>
 			{device.capabilities.length > 0 && (
-				<ul class="tags" aria-label="What it can do">
+				<ul class="tags" aria-label="Capabilities">
 					{device.capabilities.map((name) => (
 						<li key={name} class="tag">
 							{name.replaceAll("_", " ")}
@@ -181,7 +181,8 @@ export function DevicesView({ route }) {
 			{loadedAt !== null && items.length === 0 && (
 				<Empty title="No RDMA device">
 					<p class="muted">
-						verbsd waits for one; it notices by itself. Soft-RoCE makes one of any network interface:
+						verbsd detects new devices automatically. Soft-RoCE makes an RDMA device of any network
+						interface:
 					</p>
 					<pre class="command">rdma link add rxe0 type rxe netdev eth0</pre>
 				</Empty>

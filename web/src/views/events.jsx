@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What happened, newest first, as it happens.
+// The events of the daemon, newest first, as they come.
 import { useEffect, useState } from "preact/hooks";
 import { filterEvents, kindsOf } from "../events.js";
 import { clock, count } from "../format.js";
 import { useStore } from "../hooks.js";
 import { objectHash } from "../router.js";
+import { eventSays } from "../words.js";
 import { Empty } from "../ui/bits.jsx";
 import { ListHead, useQuery } from "../ui/list.jsx";
 
@@ -41,6 +42,7 @@ function ObjectLink({ object }) {
 }
 
 function Event({ event }) {
+	const { title, text } = eventSays(event);
 	return (
 		<li class={`event severity-${event.severity}`} data-seq={event.seq}>
 			<time class="num faint" datetime={event.at} title={event.at}>
@@ -51,36 +53,37 @@ function Event({ event }) {
 				<ObjectLink object={event.object} />
 			</span>
 			<span class="event-text">
-				{event.text} <span class="faint">{event.type.replaceAll("_", " ")}</span>
+				<span class="event-type">{title}</span>
+				{text && `: ${text}`}
 			</span>
 			<span class="event-seq num faint">{event.seq}</span>
 		</li>
 	);
 }
 
-/* Held still, the feed shows what was there when it was asked to. */
+/* While it is paused, the feed shows the events that were there when it was paused. */
 function useFeed(events) {
 	const [held, setHeld] = useState(null);
 	const waiting = held ? events.filter(({ seq }) => seq > (held.at(-1)?.seq ?? 0)).length : 0;
 	return {
 		shown: held ?? events,
-		isHeld: held !== null,
+		isPaused: held !== null,
 		waiting,
-		hold: () => setHeld(events),
-		release: () => setHeld(null),
+		pause: () => setHeld(events),
+		resume: () => setHeld(null),
 	};
 }
 
 export function EventsView({ route }) {
 	const store = useStore();
-	const { shown, isHeld, waiting, hold, release } = useFeed(store.events);
+	const { shown, isPaused, waiting, pause, resume } = useFeed(store.events);
 	const [limit, setLimit] = useState(PAGE);
 	const [{ q = "", severity = "", kind = "" }, set] = useQuery(route);
 	const found = filterEvents(shown, { q, severity, kind });
 
 	useEffect(() => setLimit(PAGE), [q, severity, kind]);
-	/* Of another run of the daemon, what is held is of no use. */
-	useEffect(release, [store.restarts]);
+	/* After a restart of the daemon, the events of its earlier run are of no use. */
+	useEffect(resume, [store.restarts]);
 	return (
 		<div class="view">
 			<ListHead route={route} title="Events" search="Search text, type, object …">
@@ -96,8 +99,8 @@ export function EventsView({ route }) {
 					value={kind}
 					onChange={(value) => set({ kind: value })}
 				/>
-				<button type="button" class="button" aria-pressed={isHeld} onClick={isHeld ? release : hold}>
-					{isHeld ? `Go on (${count(waiting)} new)` : "Hold still"}
+				<button type="button" class="button" aria-pressed={isPaused} onClick={isPaused ? resume : pause}>
+					{isPaused ? `Resume (${count(waiting)} new)` : "Pause"}
 				</button>
 			</ListHead>
 			{found.length > 0 && (
@@ -116,16 +119,16 @@ export function EventsView({ route }) {
 				</button>
 			)}
 			{found.length === 0 && store.link.state === "live" && (
-				<Empty title={store.events.length ? "No event matches" : "Nothing happened yet"}>
+				<Empty title={store.events.length ? "No event matches" : "No events yet"}>
 					<p class="muted">
 						{store.events.length
 							? "Clear the search, or choose another severity."
-							: "What happens shows up here by itself."}
+							: "New events appear here automatically."}
 					</p>
 				</Empty>
 			)}
 			<p class="note">
-				The newest {count(store.events.length)} events that this page knows; the daemon keeps more at{" "}
+				This page keeps the newest {count(store.events.length)} events. The daemon keeps more:{" "}
 				<a href="/v1/events">/v1/events</a>.
 			</p>
 		</div>

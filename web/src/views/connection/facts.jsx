@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who is connected to whom, how, and what has been counted.
+// The two ends of a connection, its parameters, and its counters.
 import { amount, bytes, clock, count, endpoint, NONE, ns } from "../../format.js";
 import { useItem } from "../../hooks.js";
 import { hashOf } from "../../router.js";
@@ -13,9 +13,13 @@ function CqUse({ id }) {
 	const { outstanding_cqe: now, capacity_cqe: room, high_water_cqe: high } = item;
 	return (
 		<span class="cq-use">
-			<Meter share={now / room} high={high / room} label={`${now} of ${room} outstanding, at most ${high}`} />
+			<Meter
+				share={now / room}
+				high={high / room}
+				label={`${now} of ${room} entries in use, ${high} at most so far`}
+			/>
 			<span class="faint">
-				#{id}: {count(now)} of {count(room)}, at most {count(high)}
+				CQ {id}: {count(now)} of {count(room)} entries in use, {count(high)} at most so far
 			</span>
 		</span>
 	);
@@ -40,8 +44,8 @@ export function Ends({ connection }) {
 							</span>
 						),
 					],
-					["Here", connection.local?.addr && <Mono>{endpoint(connection.local)}</Mono>],
-					["Asked for", connection.dst && <Mono>{connection.dst}</Mono>],
+					["Local address", connection.local?.addr && <Mono>{endpoint(connection.local)}</Mono>],
+					["Connect to", connection.dst && <Mono>{connection.dst}</Mono>],
 					[
 						"Device",
 						connection.device && (
@@ -56,7 +60,7 @@ export function Ends({ connection }) {
 					[
 						"Inbox",
 						connection.inbox?.capacity > 0 &&
-							`${connection.inbox.messages} of ${connection.inbox.capacity}`,
+							`${connection.inbox.messages} of ${connection.inbox.capacity} messages`,
 					],
 					["Completion queue", connection.cq && isOpen(connection) && <CqUse id={connection.cq} />],
 					["Lost packets", connection.lost_packets],
@@ -67,7 +71,7 @@ export function Ends({ connection }) {
 						connection.established_at,
 					],
 					[
-						"It took",
+						"Time to establish",
 						connection.established_at &&
 							ns((Date.parse(connection.established_at) - Date.parse(connection.created_at)) * 1e6),
 					],

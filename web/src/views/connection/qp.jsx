@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The queue pair: its states drawn, with the way it went and where it is.
+// The queue pair: a diagram of its states, the transitions it has made, and its attributes.
 import { useEffect, useState } from "preact/hooks";
 import { bytes, hex, ns } from "../../format.js";
 import { BOX, deadPeer, diagram, told } from "../../qp.js";
@@ -18,7 +18,7 @@ function useNarrow() {
 	return narrow;
 }
 
-/* Every queue pair ends in ERR: that is bad only where it was not meant to end. */
+/* Every queue pair ends in ERR. That is bad only for a connection that was not closed on purpose. */
 function toneOf({ name, now, seen }, isOver) {
 	if (!now) return seen ? "seen" : "unseen";
 	if (name !== "ERR" && name !== "SQE") return isOver ? "now-over" : "now";
@@ -108,7 +108,8 @@ function Diagram({ state, timeline, isOver }) {
 }
 
 function gidOf({ sgid, gid_type: type, gid_index: index }) {
-	return sgid && `${sgid} (${(type ?? "?").replace("roce_v", "RoCE v")}, entry ${index})`;
+	if (!sgid) return null;
+	return <span class="mono">{`${sgid} (${(type ?? "?").replace("roce_v", "RoCE v")}, index ${index})`}</span>;
 }
 
 export function QueuePair({ connection }) {
@@ -116,7 +117,7 @@ export function QueuePair({ connection }) {
 	if (!qp)
 		return (
 			<Panel title="Queue pair">
-				<p class="panel-body muted">There is none yet.</p>
+				<p class="panel-body muted">This connection has no queue pair yet.</p>
 			</Panel>
 		);
 	return (
@@ -126,23 +127,24 @@ export function QueuePair({ connection }) {
 			</div>
 			<Facts
 				rows={[
-					["Number here → there", <span class="mono">{`${hex(qp.lqpn)} → ${hex(qp.rqpn)}`}</span>],
+					["QP number here", <span class="mono">{hex(qp.lqpn)}</span>],
+					["QP number of the peer", qp.rqpn > 0 && <span class="mono">{hex(qp.rqpn)}</span>],
 					["Path MTU", qp.path_mtu_bytes && bytes(qp.path_mtu_bytes)],
 					[
-						"A dead peer is noticed after",
+						"A dead peer is detected after",
 						deadPeer(qp),
-						"While something is sent: ACK timeout and retries, as the device rounds them",
+						"While data is sent: the ACK timeout times the tries, as the device rounds them",
 					],
 					[
 						"RNR timer",
 						qp.min_rnr_timer_ns &&
-							`${ns(qp.min_rnr_timer_ns)}, retries ${qp.rnr_retry === 7 ? "for ever" : qp.rnr_retry}`,
+							`${ns(qp.min_rnr_timer_ns)}, retries ${qp.rnr_retry === 7 ? "without end" : qp.rnr_retry}`,
 					],
 					[
-						"Reads at once (in / out)",
+						"Concurrent reads (in / out)",
 						qp.responder_resources != null && `${qp.responder_resources} / ${qp.initiator_depth}`,
 					],
-					["GID here", <span class="mono">{gidOf(qp)}</span>],
+					["Local GID", gidOf(qp)],
 					["Interface", qp.netdev && `${qp.netdev}${qp.vlan_id === null ? "" : `, VLAN ${qp.vlan_id}`}`],
 				]}
 			/>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What it moves, since this page looks at it.
+// The rates of a connection, since the page began to show it.
 import { isOpen } from "../../collections.js";
 import { bytes, count, rate } from "../../format.js";
 import { useStore } from "../../hooks.js";
@@ -13,7 +13,7 @@ const RATES = [
 	{ label: "In", token: "--series-2", fill: true },
 ];
 
-/** Now - a value as it is, in the colour of its line */
+/** Now - the present value of a line of the chart, in its colour */
 export function Now({ value, label, series }) {
 	return (
 		<span class="now-value">
@@ -21,6 +21,10 @@ export function Now({ value, label, series }) {
 			<span class="faint">{label}</span> <strong class="num">{value}</strong>
 		</span>
 	);
+}
+
+function moved(byteCount, operations) {
+	return `${bytes(byteCount)} in ${count(operations)} ${operations === 1 ? "operation" : "operations"}`;
 }
 
 export function Rates({ connection, totals }) {
@@ -49,8 +53,8 @@ export function Rates({ connection, totals }) {
 			)}
 			<Facts
 				rows={[
-					["Sent and written", `${bytes(totals.outBytes)} in ${count(totals.outMessages)}`],
-					["Received and read", `${bytes(totals.inBytes)} in ${count(totals.inMessages)}`],
+					["Sent and written", moved(totals.outBytes, totals.outMessages)],
+					["Received and read", moved(totals.inBytes, totals.inMessages)],
 				]}
 			/>
 		</Panel>

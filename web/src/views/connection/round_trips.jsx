@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long a round trip takes, as a probe measures it: begun and stopped here.
+// The round trip times of a connection: the panel starts and stops a probe, and draws its results.
 import { useState } from "preact/hooks";
 import { request } from "../../api.js";
 import { isOpen } from "../../collections.js";
@@ -20,7 +20,7 @@ const TRIPS = [
 	{ label: "p99", token: "--series-3", dash: [2, 3] },
 ];
 
-/* [act, problem]: does it, brings the page up to date, and keeps what was refused. */
+/* [act, problem]: act() makes the request and refreshes the page; problem is the refusal, or null. */
 function useAct(method, path, json) {
 	const store = useStore();
 	const [problem, setProblem] = useState(null);
@@ -47,7 +47,7 @@ function Begin({ connection, label }) {
 				<button class="button" type="button" onClick={begin}>
 					{label}
 				</button>
-				<FormButton name="probe" given={{ connection: String(connection.id) }} label="Choose how" />
+				<FormButton name="probe" given={{ connection: String(connection.id) }} label="Options" />
 			</span>
 			{problem && <Trouble problem={problem} />}
 		</>
@@ -69,7 +69,7 @@ function Stop({ probe }) {
 	);
 }
 
-/* Which probe said this, and what can be done about it. */
+/* The probe that measured this, with the buttons that stop it or start another one. */
 function Foot({ connection, id, probe }) {
 	return (
 		<div class="panel-foot">
@@ -122,8 +122,8 @@ function Trips({ connection, series }) {
 					["p99.9", ns(rtt.p999_ns)],
 					["Jitter", ns(rtt.jitter_ns)],
 					["Lost", lostOf(rtt)],
-					["Late", probe?.late > 0 && count(probe.late), "not back when the next one was due"],
-					["With other bytes", probe?.mismatched > 0 && count(probe.mismatched)],
+					["Late", probe?.late > 0 && count(probe.late), "These were not back when the next ping was due."],
+					["Answered with other bytes", probe?.mismatched > 0 && count(probe.mismatched)],
 				]}
 			/>
 			<Foot connection={connection} id={rtt.probe} probe={probe} />

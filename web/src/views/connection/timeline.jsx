@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Everything that happened to a connection, in its order.
+// The timeline of a connection, oldest entry first.
 import { useState } from "preact/hooks";
 import { clock, count, ns } from "../../format.js";
 import { kindsIn, rowsOf } from "../../timeline.js";
 import { Panel } from "../../ui/bits.jsx";
+import { entrySays } from "../../words.js";
 
 const KINDS = {
 	call: "call",
@@ -18,13 +19,14 @@ const KINDS = {
 
 function Entry({ row }) {
 	if (row.pauseNs) return <li class="tl-pause">{ns(row.pauseNs)} later</li>;
+	const { what, detail } = entrySays(row);
 	return (
 		<li class={`tl-row tl-${row.tone}`} title={clock(row.at, { millis: true })}>
 			<span class="tl-time num">{ns(row.since_start_ns)}</span>
 			<span class={`tl-kind tl-kind-${row.kind}`}>{KINDS[row.kind] ?? row.kind}</span>
 			<span class="tl-what">
-				<span class="mono">{row.what}</span>
-				{row.detail && <span class="faint"> {row.detail}</span>}
+				<span class="mono">{what}</span>
+				{detail && <span class="faint"> {detail}</span>}
 			</span>
 		</li>
 	);
@@ -60,7 +62,7 @@ export function Timeline({ connection }) {
 				))}
 			</ol>
 			{connection.timeline_dropped > 0 && (
-				<p class="panel-body note">{count(connection.timeline_dropped)} entries no longer fit.</p>
+				<p class="panel-body note">{count(connection.timeline_dropped)} older entries were dropped.</p>
 			)}
 		</Panel>
 	);

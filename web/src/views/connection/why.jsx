@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What became of it, why, and what to do: …/explain, or without that what the connection itself says.
+// The status of a connection, the causes, and the advice: from …/explain, or from the connection itself if that fails.
 import { useItem } from "../../hooks.js";
 import { isOpen } from "../../collections.js";
 import { count } from "../../format.js";
 import { Panel } from "../../ui/bits.jsx";
 import { Icon } from "../../ui/icon.jsx";
+import { words } from "../../words.js";
 
 function Cause({ cause }) {
 	return (
@@ -13,7 +14,7 @@ function Cause({ cause }) {
 			<p>
 				<strong>{cause.meaning}</strong> <span class="tag mono">{cause.name}</span>
 			</p>
-			{cause.causes?.length > 0 && <p class="muted">Mostly: {cause.causes.join("; ")}.</p>}
+			{cause.causes?.length > 0 && <p class="muted">Common causes: {cause.causes.join("; ")}.</p>}
 		</li>
 	);
 }
@@ -78,24 +79,22 @@ function FirstError({ error }) {
 	);
 }
 
-/* Flushes behind the first error are its echo. */
+/* Flushes after the first error are a consequence of it. */
 function Noise({ by }) {
 	if (!by || (by.flushed === 0 && by.errors === 0)) return null;
 	return (
 		<p class="note">
 			Followed by {count(by.flushed)} flushed work requests
-			{by.errors > 0 ? ` and ${count(by.errors)} more errors` : ""}: noise, not a cause.
+			{by.errors > 0 ? ` and ${count(by.errors)} more errors` : ""}. They are a consequence, not the cause.
 		</p>
 	);
 }
 
-/* A daemon that can't explain still says how it ended. */
+/* The explanation that the connection itself gives, for when …/explain can't be read. */
 function own({ end, first_error: error, state, waits_for: waits }) {
 	const text =
 		end?.text ??
-		(waits
-			? `It is ${state.replaceAll("_", " ")} and waits for ${waits}.`
-			: `It is ${state.replaceAll("_", " ")}.`);
+		(waits ? `The connection is ${words(state)} and waits for ${waits}.` : `The connection is ${words(state)}.`);
 	return {
 		summary: text,
 		causes: [],
@@ -116,10 +115,7 @@ export function Why({ connection, reference }) {
 	const { item } = useItem("connections", reference, "explain");
 	const why = item ?? own(connection);
 	return (
-		<Panel
-			title={isOpen(connection) ? "How it is" : "What happened"}
-			className={`why why-${toneOf(connection, why)}`}
-		>
+		<Panel title={isOpen(connection) ? "Status" : "What happened"} className={`why why-${toneOf(connection, why)}`}>
 			<div class="panel-body why-body">
 				<p class="why-summary">{why.summary}</p>
 				{why.first_error && <FirstError error={why.first_error} />}

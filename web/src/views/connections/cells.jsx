@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a row of the connections' table says, and how.
+// The cells of the table of connections.
 import { isOpen } from "../../collections.js";
 import { endpoint, percent, rate, span } from "../../format.js";
 import { hashOf } from "../../router.js";
 import { Meter, State } from "../../ui/bits.jsx";
 
-/** peerOf - who is at the other end, or who was asked for */
+/** peerOf - the address of the peer, or the address that was asked for */
 export function peerOf(row) {
 	return row.peer?.addr ? endpoint(row.peer) : (row.dst ?? row.remote?.gid ?? "–");
 }
 
-/** sinceOf - when it became what it is */
+/** sinceOf - the time of its last change: ended, established or created */
 export function sinceOf(row) {
 	return row.ended_at ?? row.established_at ?? row.created_at;
 }
@@ -20,7 +20,7 @@ export function age(row, now) {
 	return span(now - Date.parse(sinceOf(row)), 1);
 }
 
-/** textOf - what a search looks into */
+/** textOf - the text that a search looks into */
 export function textOf(row) {
 	return [
 		row.id,
@@ -75,7 +75,7 @@ export function Rate({ value, open }) {
 	return open ? <span class={value >= 1 ? "num" : "num faint"}>{rate(value)}</span> : <span class="faint">–</span>;
 }
 
-/* Where there is no room for two columns, both rates are in one. */
+/* On narrow screens this column has both rates. */
 export function Rates({ of, open }) {
 	return (
 		<span class="both">

@@ -16,7 +16,7 @@ function Trip({ rtt }) {
 	);
 }
 
-/** columnsFor - the columns that these rows need: round trips only where somebody measures them */
+/** columnsFor - the columns for these rows; the round trips have a column only if a connection is measured */
 export function columnsFor(rows, { store, cqs, now }) {
 	const rateOf = (row) => store.rates.of(row.id).rate;
 	const measured = rows.some(({ rtt }) => rtt);
