@@ -429,7 +429,7 @@ const char *vbd_ref_text(const struct vbd_json_ref *ref, char buf[VBD_REF_TEXT_B
 
 void vbd_blame(struct vbd_error *err, const char *pointer)
 {
-	if (!*err->pointer)
+	if (!*err->pointer && !err->param)
 		(void)snprintf(err->pointer, sizeof(err->pointer), "%s", pointer);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "api/context.h"
 #include "api/encode.h"
+#include "api/problem.h"
 #include "api/transfers.h"
 #include "daemon/transfers.h"
 
@@ -75,11 +76,14 @@ static enum vbd_status find_list(
 /* What is wrong with one item is wrong with the request, there. */
 static void blame_item(struct vbd_error *err, size_t index)
 {
+	char member[VBD_POINTER_BYTES];
 	char pointer[sizeof(err->pointer)];
 	char text[sizeof(err->text)];
-	bool named = *err->pointer && strncmp(err->text, err->pointer, strlen(err->pointer)) == 0;
+	bool named = *vbd_problem_pointer(err, member) &&
+		     strncmp(err->text, member, strlen(member)) == 0;
 
-	(void)snprintf(pointer, sizeof(pointer), "/transfers/%zu%.60s", index, err->pointer);
+	(void)snprintf(pointer, sizeof(pointer), "/transfers/%zu%.60s", index, member);
+	err->param = NULL;
 	(void)snprintf(text, sizeof(text), "%s%zu%s%.200s", named ? "/transfers/" : "transfer ",
 		index, named ? "" : ": ", err->text);
 	memcpy(err->pointer, pointer, sizeof(pointer));

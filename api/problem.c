@@ -3,10 +3,12 @@
 
 #include "api/router.h"
 #include "api/utf8.h"
+#include "base/attr.h"
 #include "rdma/names.h"
 #include "rdma/why.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* Members that stay away when they have nothing to say. */
 static void set_text(json_t *problem, const char *name, const char *text)
@@ -64,10 +66,40 @@ static void set_extra(json_t *problem, const struct vbd_problem_extra *extra)
 			problem, "retry_after_ms", json_integer((json_int_t)extra->retry_after_ms));
 }
 
+/* Parameters of rdma/ that are not members of the request's top level under the same name. */
+static const struct {
+	const char *param;
+	const char *pointer;
+} nested_params[] = {
+	{"cq", "/qp/cq"},
+	{"inline_bytes", "/qp/inline_bytes"},
+	{"max_recv_sge", "/qp/max_recv_sge"},
+	{"max_send_sge", "/qp/max_send_sge"},
+	{"moderation_count", "/moderation/count"},
+	{"moderation_period_us", "/moderation/period_us"},
+	{"pd", "/qp/pd"},
+	{"recv_size_bytes", "/qp/recv_size_bytes"},
+	{"service", "/qp/service"},
+	{"srq", "/qp/srq"},
+	{"srq_cq", "/cq"},
+};
+
+const char *vbd_problem_pointer(const struct vbd_error *err, char room[VBD_POINTER_BYTES])
+{
+	for (size_t i = 0; err->param && i < VBD_ARRAY_LEN(nested_params); i++) {
+		if (strcmp(err->param, nested_params[i].param) == 0)
+			return strcpy(room, nested_params[i].pointer);
+	}
+	(void)snprintf(room, VBD_POINTER_BYTES, "%s%s", err->param ? "/" : "",
+		err->param ? err->param : err->pointer);
+	return room;
+}
+
 json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_extra *extra)
 {
 	const char *code = vbd_status_code(err->status);
 	const char *title = vbd_status_text(err->status);
+	char pointer[VBD_POINTER_BYTES];
 	char type[64];
 	json_t *problem;
 
@@ -78,7 +110,7 @@ json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_e
 	if (!problem)
 		return NULL;
 	set_text(problem, err->status == VBD_E_NAME_TAKEN ? "holder" : "instance", err->object);
-	set_text(problem, "pointer", err->pointer);
+	set_text(problem, "pointer", vbd_problem_pointer(err, pointer));
 	set_text(problem, "hint", vbd_why_hint(err));
 	set_text(problem, "call", err->call);
 	set_text(problem, "device", err->device);

@@ -33,6 +33,16 @@ struct vbd_problem_extra {
  */
 json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_extra *extra);
 
+/* Room for the pointer that vbd_problem_pointer() writes. */
+#define VBD_POINTER_BYTES 96
+
+/**
+ * vbd_problem_pointer - the JSON pointer or query parameter that @err is about
+ *
+ * Returns @room; it holds "" if the error is about no member of the request.
+ */
+const char *vbd_problem_pointer(const struct vbd_error *err, char room[VBD_POINTER_BYTES]);
+
 /** vbd_problem_no_memory - the document for when there is no memory to make one; static */
 const char *vbd_problem_no_memory(void);
 

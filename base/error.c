@@ -70,17 +70,33 @@ enum vbd_status(vbd_error_errno)(struct vbd_error *err, enum vbd_status status, 
 enum vbd_status(vbd_error_input)(
 	struct vbd_error *err, enum vbd_status status, const char *pointer, const char *fmt, ...)
 {
-	char what[200];
 	va_list ap;
 
 	if (!err || err->status != VBD_OK)
 		return status;
-	va_start(ap, fmt);
-	(void)vsnprintf(what, sizeof(what), fmt, ap);
-	va_end(ap);
+	err->status = status;
 	err->source = VBD_SOURCE_INPUT;
 	(void)snprintf(err->pointer, sizeof(err->pointer), "%s", pointer);
-	return vbd_error_set(err, status, "%s", what);
+	va_start(ap, fmt);
+	(void)vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	return status;
+}
+
+enum vbd_status(vbd_error_param)(
+	struct vbd_error *err, enum vbd_status status, const char *param, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!err || err->status != VBD_OK)
+		return status;
+	err->status = status;
+	err->source = VBD_SOURCE_INPUT;
+	err->param = param;
+	va_start(ap, fmt);
+	(void)vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	return status;
 }
 
 const char *vbd_errno_name(int errnum)

@@ -22,7 +22,7 @@ enum vbd_error_source {
 	VBD_SOURCE_ASYNC,    /* kind is the async event type */
 	VBD_SOURCE_GAI,	     /* raw is a getaddrinfo(3) code */
 	VBD_SOURCE_DEADLINE, /* raw is the deadline in ms */
-	VBD_SOURCE_INPUT,    /* pointer names the member */
+	VBD_SOURCE_INPUT,    /* pointer or param names the bad value */
 };
 
 struct vbd_error {
@@ -30,11 +30,12 @@ struct vbd_error {
 	enum vbd_error_source source;
 	int kind;
 	int64_t raw;
-	const char *call;	/* static string: "ibv_reg_mr"; NULL if none */
-	uint64_t limit;		/* the limit reached; 0 if none */
-	char pointer[96];	/* JSON pointer, or the name of a parameter; "" if none */
-	char object[48];	/* path of the object concerned, "/v1/connections/7"; "" if none */
-	char device[64];	/* NOT_SUPPORTED: which device lacks `capability`; "" if none */
+	const char *call;  /* static string: "ibv_reg_mr"; NULL if none */
+	uint64_t limit;	   /* the limit reached; 0 if none */
+	char pointer[96];  /* JSON pointer, or the name of a query parameter; "" if none */
+	const char *param; /* static string: "max_send_sge", a parameter of rdma/; NULL if none */
+	char object[48];   /* path of the object concerned, "/v1/connections/7"; "" if none */
+	char device[64];   /* NOT_SUPPORTED: which device lacks `capability`; "" if none */
 	const char *capability; /* static string: "atomics"; NULL if none */
 	char text[240];		/* one line */
 };
@@ -66,6 +67,13 @@ enum vbd_status vbd_error_errno(struct vbd_error *err, enum vbd_status status, c
 enum vbd_status vbd_error_input(struct vbd_error *err, enum vbd_status status, const char *pointer,
 	const char *fmt, ...) VBD_PRINTF(4, 5);
 
+/**
+ * vbd_error_param - record a bad value of a parameter that a function of rdma/ got
+ * @param: static string, the parameter's name; api/ turns it into a JSON pointer of its request
+ */
+enum vbd_status vbd_error_param(struct vbd_error *err, enum vbd_status status, const char *param,
+	const char *fmt, ...) VBD_PRINTF(4, 5);
+
 /*
  * What these return is never VBD_OK, and here a compiler can see it: otherwise gcc believes that an
  * output which is set on success only may be used without being set (-Wmaybe-uninitialized).
@@ -78,6 +86,7 @@ static inline enum vbd_status vbd_error_failure(enum vbd_status status)
 #define vbd_error_set(...)   vbd_error_failure(vbd_error_set(__VA_ARGS__))
 #define vbd_error_errno(...) vbd_error_failure(vbd_error_errno(__VA_ARGS__))
 #define vbd_error_input(...) vbd_error_failure(vbd_error_input(__VA_ARGS__))
+#define vbd_error_param(...) vbd_error_failure(vbd_error_param(__VA_ARGS__))
 
 /** vbd_errno_name - "ENOMEM" for 12; "E?" for a number nobody knows */
 const char *vbd_errno_name(int errnum);

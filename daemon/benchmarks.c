@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 const char *vbd_benchmark_state_name(enum vbd_benchmark_state state)
 {
@@ -137,13 +136,6 @@ static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_benchmar
 	return VBD_OK;
 }
 
-/* What a transfer calls by another name. */
-static void rename_pointer(struct vbd_error *err)
-{
-	if (err && strcmp(err->pointer, "/length_bytes") == 0)
-		(void)snprintf(err->pointer, sizeof(err->pointer), "/size_bytes");
-}
-
 static enum vbd_status prepare(struct vbd_benchmark *benchmark,
 	const struct vbd_benchmark_spec *spec, struct vbd_error *err)
 {
@@ -163,10 +155,8 @@ static enum vbd_status prepare(struct vbd_benchmark *benchmark,
 	enum vbd_status status =
 		vbd_transfer_prepare(benchmark->daemon, &transfer, &benchmark->transfer, err);
 
-	if (status) {
-		rename_pointer(err);
+	if (status)
 		return status;
-	}
 	benchmark->transfer_id = benchmark->transfer->object.id;
 	benchmark->window = benchmark->transfer->transfer.window;
 	vbd_watch_add(&benchmark->transfer->watches, &benchmark->transfer_watch);

@@ -82,10 +82,10 @@ static enum vbd_status open_cm(struct vbd_listener *listener, struct vbd_error *
 		return VBD_OK;
 	}
 	if (err && err->status == VBD_OK)
-		*err = (struct vbd_error){
-			.source = error.source, .raw = error.raw, .call = error.call};
-	if (err && !*err->pointer)
-		memcpy(err->pointer, error.pointer, sizeof(err->pointer));
+		*err = (struct vbd_error){.source = error.source,
+			.raw = error.raw,
+			.call = error.call,
+			.param = error.param};
 	return vbd_error_set(err, error.status, "%s port %u: %s",
 		vbd_addr_format(&listener->addr, text), vbd_addr_port(&listener->addr), error.text);
 }

@@ -169,6 +169,12 @@ static enum vbd_status check_ranges(const struct vbd_transfer_spec *spec, struct
 	return status;
 }
 
+/* A benchmark repeats one message, whose length its request calls size_bytes. */
+static const char *length_pointer(const struct vbd_transfer_spec *spec)
+{
+	return spec->repeats ? "/size_bytes" : "/length_bytes";
+}
+
 static enum vbd_status check_memory(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	enum vbd_status status;
@@ -178,7 +184,7 @@ static enum vbd_status check_memory(const struct vbd_transfer_spec *spec, struct
 	status = check_buffer(&spec->carrier, spec->buffer, "/buffer", err);
 	return status ? status
 		      : vbd_buffer_check_range(spec->buffer, spec->offset, spec->length_bytes,
-				"/length_bytes", err);
+				length_pointer(spec), err);
 }
 
 uint64_t vbd_transfer_message_bytes(const struct vbd_transfer_spec *spec)
@@ -207,7 +213,7 @@ static uint64_t wr_bytes(const struct vbd_transfer_spec *spec)
 static enum vbd_status check_atomic(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	if (spec->length_bytes != VBD_ATOMIC_BYTES)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/length_bytes",
+		return vbd_error_input(err, VBD_E_BAD_VALUE, length_pointer(spec),
 			"an atomic operation works on %d bytes, not %llu", VBD_ATOMIC_BYTES,
 			(unsigned long long)spec->length_bytes);
 	if (spec->remote_addr % VBD_ATOMIC_BYTES)
@@ -221,7 +227,7 @@ static enum vbd_status check_atomic(const struct vbd_transfer_spec *spec, struct
 static enum vbd_status check_message(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_device *device = vbd_carrier_pd(&spec->carrier)->device;
-	const char *pointer = spec->message_bytes ? "/message_bytes" : "/length_bytes";
+	const char *pointer = spec->message_bytes ? "/message_bytes" : length_pointer(spec);
 	uint32_t max_msg_bytes = device->attr.max_msg_bytes;
 
 	if (spec->carrier.endpoint) {

@@ -85,13 +85,13 @@ enum vbd_status vbd_manual_choose(const struct vbd_device *device,
 	if (status)
 		return status;
 	if (params->port_num < 1 || params->port_num > device->attr.phys_port_cnt)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/port_num",
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "port_num",
 			"device %s has %u ports", device->name, device->attr.phys_port_cnt);
 	status = vbd_device_query_port(device, params->port_num, &port, err);
 	if (status)
 		return status;
 	if (params->pkey_index >= port.pkeys)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/pkey_index",
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "pkey_index",
 			"port %u of device %s has %u partition keys", params->port_num,
 			device->name, port.pkeys);
 	local.infiniband = strcmp(port.link_layer, "infiniband") == 0;
@@ -201,17 +201,17 @@ static enum vbd_status check_remote(const struct vbd_manual_local *local,
 	bool global = !is_zero(remote->gid);
 
 	if (local->infiniband && (remote->lid == 0 || remote->lid >= LID_MULTICAST))
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/lid",
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "lid",
 			"on InfiniBand the peer has a LID from 1 to %u", LID_MULTICAST - 1);
 	if (!local->infiniband && !global)
-		return vbd_error_input(
-			err, VBD_E_BAD_VALUE, "/gid", "on RoCE only a GID leads to the peer");
+		return vbd_error_param(
+			err, VBD_E_BAD_VALUE, "gid", "on RoCE only a GID leads to the peer");
 	if (global && (remote->gid[0] == 0xff || (local->infiniband && !local->gid_known)))
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/gid",
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "gid",
 			remote->gid[0] == 0xff ? "it is a multicast group"
 					       : "there is no GID of ours to answer to");
 	if (!local->infiniband && is_ipv4(remote->gid) != is_ipv4(local->gid))
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/gid",
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "gid",
 			"a RoCE path joins GIDs of one family, and ours at index %u is of an "
 			"IPv%d address",
 			local->gid_index, is_ipv4(local->gid) ? 4 : 6);

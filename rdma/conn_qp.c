@@ -110,7 +110,7 @@ static enum vbd_status check_receives(const struct vbd_conn *conn, struct vbd_er
 {
 	if (!conn->srq || conn->params.qp.service != VBD_SERVICE_NONE)
 		return VBD_OK;
-	return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/srq",
+	return vbd_error_param(err, VBD_E_BAD_VALUE, "srq",
 		"with the service none a client posts the receives; those of srq %llu are there "
 		"already",
 		(unsigned long long)conn->params.qp.srq_id);
@@ -126,8 +126,7 @@ static enum vbd_status check_sges(const struct vbd_conn *conn, struct vbd_error 
 
 	if (!send && params->qp.max_recv_sge <= of_device)
 		return VBD_OK;
-	return vbd_error_input(err, VBD_E_OUT_OF_RANGE,
-		send ? "/qp/max_send_sge" : "/qp/max_recv_sge",
+	return vbd_error_param(err, VBD_E_OUT_OF_RANGE, send ? "max_send_sge" : "max_recv_sge",
 		"%s is %u; a work request of device %s has %u ranges at most",
 		send ? "max_send_sge" : "max_recv_sge",
 		send ? params->qp.max_send_sge : params->qp.max_recv_sge, conn->device_name,
@@ -200,7 +199,7 @@ static enum vbd_status make_qp(
 		vbd_pv_create_qp(&conn->account, conn->pd->ibv_pd, init, &conn->qp, &error);
 
 	if (status && too_much_inline(conn, *init))
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/inline_bytes",
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "inline_bytes",
 			"a work request of device %s has no room for %u bytes", conn->device_name,
 			inline_bytes);
 	if (status && err && err->status == VBD_OK)

@@ -236,7 +236,7 @@ static enum vbd_status bind_device(struct vbd_endpoint *endpoint, const struct s
 	if (!bound)
 		return VBD_OK;
 	if (*device && *device != bound)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/device",
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "device",
 			"the address belongs to device %s, not to %s", bound->name,
 			(*device)->name);
 	*device = bound;
@@ -250,7 +250,7 @@ static enum vbd_status choose_pd(const struct vbd_endpoint *endpoint, struct vbd
 	struct vbd_pd *pd = pd_id ? vbd_fabric_pd(endpoint->fabric, pd_id) : device->pd;
 
 	if (!pd || !pd->ibv_pd || pd->device != device)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/pd",
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "pd",
 			"the endpoint is on %s, protection domain %llu is not", device->name,
 			(unsigned long long)pd_id);
 	*ret_pd = pd;

@@ -43,7 +43,7 @@ enum vbd_status vbd_endpoint_choose(struct vbd_endpoint *endpoint, struct vbd_er
 	struct vbd_port port;
 
 	if (port_num > device->attr.phys_port_cnt)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/port_num", "device %s has %u ports",
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "port_num", "device %s has %u ports",
 			device->name, device->attr.phys_port_cnt);
 	status = vbd_device_query_port(device, port_num, &port, err);
 	if (status)
@@ -71,7 +71,7 @@ static enum vbd_status admit(
 			endpoint->fabric, endpoint->device, cqe_needed(endpoint), ret_cq, err);
 	cq = vbd_fabric_cq(endpoint->fabric, cq_id);
 	if (!cq || cq->device != endpoint->device)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/cq",
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "cq",
 			"the endpoint is on %s, completion queue %llu is not",
 			endpoint->device_name, (unsigned long long)cq_id);
 	*ret_cq = cq;
@@ -91,9 +91,8 @@ static enum vbd_status make_channel(struct vbd_endpoint *endpoint,
 		params->qp.max_send_sge <= vbd_qp_params_default().max_send_sge)
 		params->qp.max_send_sge = device_sges;
 	if (params->qp.max_send_sge > device_sges || params->qp.max_recv_sge > device_sges)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE,
-			params->qp.max_send_sge > device_sges ? "/qp/max_send_sge"
-							      : "/qp/max_recv_sge",
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE,
+			params->qp.max_send_sge > device_sges ? "max_send_sge" : "max_recv_sge",
 			"a work request of device %s has %u ranges at most", endpoint->device_name,
 			device_sges);
 	limits = (struct vbd_channel_limits){
@@ -131,7 +130,7 @@ static enum vbd_status refused(struct vbd_endpoint *endpoint, struct ibv_qp_init
 		if (vbd_pv_create_qp(&endpoint->account, endpoint->pd->ibv_pd, &init, &qp, NULL) ==
 			VBD_OK) {
 			vbd_pv_destroy_qp(&endpoint->account, qp);
-			return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/inline_bytes",
+			return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "inline_bytes",
 				"device %s has no room for %u bytes in a work request",
 				endpoint->device_name, endpoint->params.qp.inline_bytes);
 		}

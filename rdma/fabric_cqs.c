@@ -70,7 +70,7 @@ static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *dev
 	struct vbd_cq *cq;
 
 	if (device->attr.max_cqe && cqe > device->attr.max_cqe)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp",
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "qp",
 			"sq_depth + rq_depth is %u; a completion queue of device %s holds %u", cqe,
 			device->name, device->attr.max_cqe);
 	status = vbd_cq_create(++fabric->last_cq_id, device, worker, depth_cqe, &cq, err);

@@ -64,12 +64,12 @@ static enum vbd_status missing(const struct vbd_device *device,
 	const struct vbd_gid_criteria *criteria, struct vbd_error *err)
 {
 	if (criteria->gid_index >= 0)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/gid_index",
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "gid_index",
 			"port %u of device %s has no GID at index %d", criteria->port_num,
 			device->name, criteria->gid_index);
 	if (criteria->infiniband)
 		return VBD_OK;
-	return vbd_error_input(err, VBD_E_BAD_VALUE, "/port_num", "port %u of device %s has no GID",
+	return vbd_error_param(err, VBD_E_BAD_VALUE, "port_num", "port %u of device %s has no GID",
 		criteria->port_num, device->name);
 }
 

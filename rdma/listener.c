@@ -38,8 +38,8 @@ static enum vbd_status choose_addr(const struct vbd_fabric *fabric, const struct
 		return VBD_OK;
 	device = vbd_fabric_device(fabric, cm->device);
 	if (!device)
-		return vbd_error_input(
-			err, VBD_E_NO_DEVICE, "/device", "there is no device '%s'", cm->device);
+		return vbd_error_param(
+			err, VBD_E_NO_DEVICE, "device", "there is no device '%s'", cm->device);
 	if (!vbd_sockaddr_is_any(addr))
 		return VBD_OK;
 	status = vbd_source_of_device(device, addr, ret_addr, err);
@@ -57,7 +57,7 @@ static enum vbd_status check_device(
 
 	if (!cm->device[0] || (device && strcmp(device, cm->device) == 0))
 		return VBD_OK;
-	return vbd_error_input(err, VBD_E_ADDRESS_NOT_AVAILABLE, "/addr",
+	return vbd_error_param(err, VBD_E_ADDRESS_NOT_AVAILABLE, "addr",
 		"the address is one of device %s; device %s was asked for",
 		device ? device : "none", cm->device);
 }

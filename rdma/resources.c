@@ -39,7 +39,7 @@ enum vbd_status vbd_fabric_check_cq(const struct vbd_device *device, uint32_t de
 	enum vbd_status status;
 
 	if (attr->max_cqe && depth_cqe > attr->max_cqe)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/depth_cqe",
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "depth_cqe",
 			"a completion queue of device %s holds %u at most", device->name,
 			attr->max_cqe);
 	if (!how || (!how->count && !how->period_us))
@@ -48,10 +48,10 @@ enum vbd_status vbd_fabric_check_cq(const struct vbd_device *device, uint32_t de
 	if (status)
 		return status;
 	if (how->count > attr->max_cq_count)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/moderation/count",
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "moderation_count",
 			"device %s counts to %u at most", device->name, attr->max_cq_count);
 	if (how->period_us > attr->max_cq_period_us)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/moderation/period_us",
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "moderation_period_us",
 			"device %s waits %u us at most", device->name, attr->max_cq_period_us);
 	return VBD_OK;
 }
@@ -95,7 +95,7 @@ enum vbd_status vbd_fabric_resize_cq(struct vbd_cq *cq, uint32_t depth_cqe, stru
 	if (status)
 		return status;
 	if (depth_cqe < cq->reserved_cqe)
-		return vbd_error_input(err, VBD_E_IN_USE, "/depth_cqe",
+		return vbd_error_param(err, VBD_E_IN_USE, "depth_cqe",
 			"cq %llu has %u completions reserved, it can't be made smaller than that",
 			(unsigned long long)cq->id, cq->reserved_cqe);
 	status = vbd_pv_resize_cq(cq->cq, depth_cqe, err);
@@ -160,7 +160,7 @@ static enum vbd_status check_srq(
 	if (device->attr.max_cqe && device->attr.max_cqe < most)
 		most = device->attr.max_cqe;
 	if (params->depth > most)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/depth",
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "depth",
 			"a shared receive queue of device %s holds %u at most", device->name, most);
 	return VBD_OK;
 }
@@ -174,7 +174,7 @@ enum vbd_status vbd_fabric_make_srq(struct vbd_fabric *fabric, struct vbd_pd *pd
 	if (status)
 		return status;
 	if (cq && cq->device != pd->device)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/cq",
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "srq_cq",
 			"cq %llu is of %s, the pd of %s", (unsigned long long)cq->id,
 			cq->device->name, pd->device->name);
 	status = cq ? vbd_fabric_admit_in(cq, params->depth, err)

@@ -74,6 +74,48 @@ static void test_problem__an_error_shows_its_source(void **state)
 	json_decref(problem);
 }
 
+/* The parameters that rdma/ names, and where a client finds each in its request. */
+static void test_problem__a_bad_parameter_is_a_member_of_the_request(void **state)
+{
+	static const struct {
+		const char *param;
+		const char *pointer;
+	} members[] = {
+		{"addr", "/addr"},
+		{"cq", "/qp/cq"},
+		{"depth", "/depth"},
+		{"depth_cqe", "/depth_cqe"},
+		{"device", "/device"},
+		{"gid", "/gid"},
+		{"gid_index", "/gid_index"},
+		{"inline_bytes", "/qp/inline_bytes"},
+		{"lid", "/lid"},
+		{"max_recv_sge", "/qp/max_recv_sge"},
+		{"max_send_sge", "/qp/max_send_sge"},
+		{"moderation_count", "/moderation/count"},
+		{"moderation_period_us", "/moderation/period_us"},
+		{"pd", "/qp/pd"},
+		{"pkey_index", "/pkey_index"},
+		{"port_num", "/port_num"},
+		{"qp", "/qp"},
+		{"recv_size_bytes", "/qp/recv_size_bytes"},
+		{"service", "/qp/service"},
+		{"srq", "/qp/srq"},
+		{"srq_cq", "/cq"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(members); i++) {
+		struct vbd_error err = {0};
+		json_t *problem;
+
+		(void)vbd_error_param(&err, VBD_E_BAD_VALUE, members[i].param, "bad");
+		problem = vbd_problem_json(&err, NULL);
+		assert_string_equal(text_of(problem, "pointer"), members[i].pointer);
+		json_decref(problem);
+	}
+}
+
 static void test_problem__a_taken_name_names_its_holder(void **state)
 {
 	struct vbd_error err = {
@@ -141,6 +183,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_problem__every_status_has_its_document),
 		cmocka_unit_test(test_problem__an_error_shows_its_source),
+		cmocka_unit_test(test_problem__a_bad_parameter_is_a_member_of_the_request),
 		cmocka_unit_test(test_problem__a_taken_name_names_its_holder),
 		cmocka_unit_test(test_problem__extra_members_are_lists),
 		cmocka_unit_test(test_problem__text_cut_in_a_character_is_still_json),

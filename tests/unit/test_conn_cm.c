@@ -263,7 +263,7 @@ static void test_conn_cm__a_listener_on_another_devices_address_is_refused(void 
 				 (const struct sockaddr *)&rig->device->addr, &rig->cm, 8, &no_ops,
 				 NULL, &err),
 		VBD_E_ADDRESS_NOT_AVAILABLE);
-	assert_string_equal(err.pointer, "/addr");
+	assert_string_equal(err.param, "addr");
 	assert_non_null(strstr(err.text, "fake0"));
 	assert_non_null(strstr(err.text, "fake1"));
 	strcpy(rig->cm.device, "nope");

@@ -98,6 +98,21 @@ static void test_error__bad_input_names_its_pointer(void **state)
 	assert_string_equal(err.text, "9 is above 8");
 }
 
+static void test_error__a_bad_parameter_is_named(void **state)
+{
+	struct vbd_error err = {0};
+
+	(void)state;
+	assert_int_equal(
+		vbd_error_param(&err, VBD_E_OUT_OF_RANGE, "sq_depth", "%d is above %d", 9, 8),
+		VBD_E_OUT_OF_RANGE);
+	assert_int_equal(
+		vbd_error_param(&err, VBD_E_BAD_VALUE, "rq_depth", "late"), VBD_E_BAD_VALUE);
+	assert_int_equal(err.source, VBD_SOURCE_INPUT);
+	assert_string_equal(err.param, "sq_depth");
+	assert_string_equal(err.text, "9 is above 8");
+}
+
 static void test_error__long_texts_are_cut_and_stay_terminated(void **state)
 {
 	struct vbd_error err = {0};
@@ -128,6 +143,7 @@ int main(void)
 		cmocka_unit_test(test_error__a_status_given_beats_the_one_of_the_errno),
 		cmocka_unit_test(test_error__each_errno_with_a_meaning_of_its_own_has_its_status),
 		cmocka_unit_test(test_error__bad_input_names_its_pointer),
+		cmocka_unit_test(test_error__a_bad_parameter_is_named),
 		cmocka_unit_test(test_error__long_texts_are_cut_and_stay_terminated),
 		cmocka_unit_test(test_error__an_unknown_errno_has_a_name_too),
 	};

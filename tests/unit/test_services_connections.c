@@ -391,12 +391,12 @@ static void test_services_connections__rping_needs_reads_and_room_for_its_messag
 		spec.params.qp.transport = VBD_TRANSPORT_UC;
 		assert_int_equal(vbd_connection_create(svc->daemon, &spec, &connection, &errs[0]),
 			VBD_E_NOT_SUPPORTED);
-		assert_string_equal(errs[0].pointer, "/qp/service");
+		assert_string_equal(errs[0].param, "service");
 		spec.params.qp.transport = VBD_TRANSPORT_RC;
 		spec.params.qp.recv_size_bytes = 15;
 		assert_int_equal(vbd_connection_create(svc->daemon, &spec, &connection, &errs[1]),
 			VBD_E_BAD_VALUE);
-		assert_string_equal(errs[1].pointer, "/qp/recv_size_bytes");
+		assert_string_equal(errs[1].param, "recv_size_bytes");
 		manual.params = spec.params;
 		assert_int_equal(vbd_listener_create(svc->daemon, &manual, &listener, &errs[2]),
 			VBD_E_BAD_VALUE);
