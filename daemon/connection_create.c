@@ -5,7 +5,7 @@
 #include "daemon/addr.h"
 #include "daemon/devices.h"
 #include "daemon/listeners.h"
-#include "daemon/resources.h"
+#include "daemon/receives.h"
 #include "rdma/caps.h"
 #include "rdma/service.h"
 #include "rdma/source.h"
@@ -28,7 +28,7 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 	/* The receives of an SRQ were counted when it was made. */
 	uint64_t receive_bytes =
 		params->qp.srq_id ? 0 : (uint64_t)params->qp.rq_depth * params->qp.recv_size_bytes;
-	uint64_t taken_bytes = vbd_receives_bytes(daemon);
+	enum vbd_status status;
 
 	if (daemon->connections_open >= limits->connections) {
 		if (err && err->status == VBD_OK)
@@ -36,17 +36,9 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
 			"there are %u connections, the limit", daemon->connections_open);
 	}
-	if (taken_bytes > limits->messages_bytes ||
-		receive_bytes > limits->messages_bytes - taken_bytes) {
-		if (err && err->status == VBD_OK)
-			err->limit = limits->messages_bytes;
-		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/qp",
-			"rq_depth x recv_size_bytes is %llu; all connections may have %llu, and "
-			"%llu are taken",
-			(unsigned long long)receive_bytes,
-			(unsigned long long)limits->messages_bytes,
-			(unsigned long long)taken_bytes);
-	}
+	status = vbd_receives_check(daemon, receive_bytes, "/qp", err);
+	if (status)
+		return status;
 	*ret_receive_bytes = receive_bytes;
 	return VBD_OK;
 }

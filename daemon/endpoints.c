@@ -5,6 +5,7 @@
 #include "daemon/devices.h"
 #include "daemon/groups.h"
 #include "daemon/peers.h"
+#include "daemon/receives.h"
 #include "daemon/totals.h"
 
 #include <stdlib.h>
@@ -158,36 +159,15 @@ static void reap(struct vbd_deferred *deferred)
 	free_record(VBD_CONTAINER_OF(deferred, struct vbd_endpoint_record, reap));
 }
 
-static enum vbd_status check_messages(const struct vbd_daemon *daemon,
-	const struct vbd_endpoint_params *params, uint64_t *ret_receive_bytes,
-	struct vbd_error *err)
-{
-	uint64_t limit = daemon->config->limits.messages_bytes;
-	uint64_t receive_bytes =
-		(uint64_t)params->qp.rq_depth * (params->qp.recv_size_bytes + VBD_GRH_BYTES);
-
-	if (receive_bytes > limit - daemon->messages_bytes) {
-		if (err && err->status == VBD_OK)
-			err->limit = limit;
-		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/qp",
-			"rq_depth x (recv_size_bytes + %d) is %llu; all receives may have %llu, "
-			"and %llu are taken",
-			VBD_GRH_BYTES, (unsigned long long)receive_bytes, (unsigned long long)limit,
-			(unsigned long long)daemon->messages_bytes);
-	}
-	*ret_receive_bytes = receive_bytes;
-	return VBD_OK;
-}
-
 /* A record in the registry with its timer; the RDMA side is still missing. */
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_endpoint_spec *spec,
 	struct vbd_endpoint_record **ret_record, struct vbd_error *err)
 {
 	struct vbd_endpoint_record *record;
-	uint64_t receive_bytes = 0;
-	enum vbd_status status;
+	uint64_t receive_bytes = (uint64_t)spec->params.qp.rq_depth *
+				 (spec->params.qp.recv_size_bytes + VBD_GRH_BYTES);
+	enum vbd_status status = vbd_receives_check(daemon, receive_bytes, "/qp", err);
 
-	status = check_messages(daemon, &spec->params, &receive_bytes, err);
 	if (status)
 		return status;
 	record = calloc(1, sizeof(*record));

@@ -6,6 +6,7 @@
 #include "daemon/endpoints.h"
 #include "daemon/devices.h"
 #include "daemon/listeners.h"
+#include "daemon/receives.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -362,32 +363,6 @@ static enum vbd_status choose_pd(struct vbd_daemon *daemon, const struct vbd_srq
 	return status;
 }
 
-uint64_t vbd_receives_bytes(const struct vbd_daemon *daemon)
-{
-	uint64_t bytes = daemon->messages_bytes;
-
-	vbd_list_for_each (link, &daemon->fabric->srqs)
-		bytes += VBD_CONTAINER_OF(link, struct vbd_srq, link)->mem.size_bytes;
-	return bytes;
-}
-
-static enum vbd_status check_memory(
-	const struct vbd_daemon *daemon, const struct vbd_srq_params *params, struct vbd_error *err)
-{
-	uint64_t limit_bytes = daemon->config->limits.messages_bytes;
-	uint64_t bytes = (uint64_t)params->depth * params->recv_size_bytes;
-	uint64_t taken_bytes = vbd_receives_bytes(daemon);
-
-	if (taken_bytes <= limit_bytes && bytes <= limit_bytes - taken_bytes)
-		return VBD_OK;
-	if (err && err->status == VBD_OK)
-		err->limit = limit_bytes;
-	return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/depth",
-		"all receives may have %llu bytes, %llu are taken, and this takes %llu",
-		(unsigned long long)limit_bytes, (unsigned long long)taken_bytes,
-		(unsigned long long)bytes);
-}
-
 enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_spec *spec,
 	struct vbd_srq **ret_srq, struct vbd_error *err)
 {
@@ -401,7 +376,8 @@ enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_
 	if (!status)
 		status = choose_pd(daemon, spec, &pd, err);
 	if (!status)
-		status = check_memory(daemon, &spec->params, err);
+		status = vbd_receives_check(daemon,
+			(uint64_t)spec->params.depth * spec->params.recv_size_bytes, "/depth", err);
 	if (!status)
 		status = vbd_fabric_make_srq(
 			daemon->fabric, pd, spec->cq, &spec->params, ret_srq, err);

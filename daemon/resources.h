@@ -86,8 +86,4 @@ enum vbd_status vbd_srq_drop(
 enum vbd_status vbd_params_check_resources(const struct vbd_daemon *daemon,
 	const struct vbd_conn_params *params, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_receives_bytes - memory of all receives there are: those of connections and the shared ones
- */
-uint64_t vbd_receives_bytes(const struct vbd_daemon *daemon);
-
 #endif

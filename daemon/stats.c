@@ -7,7 +7,7 @@
 #include "daemon/endpoints.h"
 #include "daemon/kernel.h"
 #include "daemon/probes.h"
-#include "daemon/resources.h"
+#include "daemon/receives.h"
 #include "rdma/cq.h"
 #include "rdma/fabric.h"
 #include "rdma/names.h"

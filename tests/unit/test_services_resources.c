@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/resources.h"
 
+#include "daemon/endpoints.h"
+#include "daemon/receives.h"
 #include "rdma/device.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
@@ -275,6 +277,26 @@ static void test_resources__shared_receives_leave_less_for_connections(void **st
 	assert_int_equal(err.limit, 1024);
 }
 
+static void test_resources__shared_receives_leave_less_for_endpoints(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_spec spec = {.params = vbd_endpoint_params_default()};
+	struct vbd_endpoint_record *record;
+	struct vbd_error err = {0};
+
+	spec.params.qp.rq_depth = 4;
+	spec.params.qp.recv_size_bytes = 216; /* and 40 bytes of GRH */
+	svc->config.limits.messages_bytes = 4096;
+	svc_restart(svc);
+	(void)make_srq(svc, 49, 0);
+	assert_int_equal(
+		vbd_endpoint_create(svc->daemon, &spec, &record, &err), VBD_E_LIMIT_REACHED);
+	assert_int_equal(err.limit, 4096);
+	assert_string_equal(err.pointer, "/qp");
+	assert_string_equal(err.text, "all receives may have 4096 bytes, 3136 are taken, and this "
+				      "takes 1024");
+}
+
 /* Protection domains. */
 
 static void test_resources__two_domains_do_not_meet(void **state)
@@ -510,6 +532,7 @@ int main(void)
 		TEST(numbers_beyond_the_device_are_refused),
 		TEST(there_are_as_many_as_the_limits_say),
 		TEST(shared_receives_leave_less_for_connections),
+		TEST(shared_receives_leave_less_for_endpoints),
 		TEST(two_domains_do_not_meet),
 		TEST(what_is_used_is_not_deleted),
 		TEST(each_gets_its_own_messages_in_order),
