@@ -12,6 +12,7 @@
 #include "daemon/connections.h"
 #include "daemon/kernel.h"
 #include "daemon/probes.h"
+#include "daemon/receives.h"
 #include "daemon/stats.h"
 #include "rdma/cq.h"
 #include "rdma/fabric.h"
@@ -98,28 +99,9 @@ static void put_daemon(struct vbd_metrics_text *out, const struct vbd_daemon *da
 		vbd_eventlog_dropped(daemon->eventlog));
 }
 
-static void put_limits(struct vbd_metrics_text *out, const struct vbd_config_limits *limits)
+static void put_limit(const char *name, uint64_t value, void *out)
 {
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {
-		{"connections", limits->connections},
-		{"listeners", limits->listeners},
-		{"endpoints", limits->endpoints},
-		{"buffers", limits->buffers},
-		{"pinned_bytes", limits->pinned_bytes},
-		{"messages_bytes", limits->messages_bytes},
-		{"windows", limits->windows},
-		{"transfers", limits->transfers},
-		{"http_clients", limits->http_clients},
-		{"event_streams", limits->event_streams},
-	};
-
-	vbd_metrics_family(out, "verbsd_limit", "gauge",
-		"What there may be at most, by its key under limits of the configuration.");
-	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
-		put(out, "limit", rows[i].name, rows[i].value);
+	put(out, "limit", name, value);
 }
 
 static void put_resources(struct vbd_metrics_text *out, const struct vbd_daemon *daemon)
@@ -127,7 +109,7 @@ static void put_resources(struct vbd_metrics_text *out, const struct vbd_daemon 
 	gauge(out, "verbsd_listeners", "Listeners.", vbd_registry_count(daemon->listeners));
 	gauge(out, "verbsd_buffers", "Buffers.", vbd_registry_count(daemon->buffers));
 	gauge(out, "verbsd_pinned_bytes", "Memory of all buffers.", daemon->pinned_bytes);
-	gauge(out, "verbsd_receive_bytes", "Memory of all receives.", daemon->messages_bytes);
+	gauge(out, "verbsd_receive_bytes", "Memory of all receives.", vbd_receives_bytes(daemon));
 	gauge(out, "verbsd_windows", "Memory windows that are bound or being bound.",
 		vbd_registry_count(daemon->windows) - daemon->ended_windows.count);
 	gauge(out, "verbsd_endpoints", "Datagram endpoints that have not ended.",
@@ -577,7 +559,9 @@ static void answer(struct vbd_request *req, bool fresh)
 	put_transfers(&out, daemon);
 	put_probes(&out, daemon);
 	put_resources(&out, daemon);
-	put_limits(&out, &daemon->config->limits);
+	vbd_metrics_family(&out, "verbsd_limit", "gauge",
+		"What there may be at most, by its key under limits of the configuration.");
+	vbd_config_walk_limits(daemon->config, put_limit, &out);
 	put_cqs(&out, daemon->fabric);
 	put_devices(&out, daemon->fabric);
 	put_kernel(&out, vbd_kernel_view(daemon), fresh);

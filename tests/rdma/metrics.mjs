@@ -162,6 +162,80 @@ await scenario("endpoints, peers, groups and what is made by request are account
 	await far.stop();
 });
 
+await scenario("no kind of object is taken for a leak, in any protection domain", async () => {
+	const { near, far } = await pair();
+	const nobody_leaks = async (when) => {
+		await nothing_leaked(near, when);
+		await nothing_leaked(far, when);
+	};
+	let port = PORT;
+
+	for (const domain of ["", "extra"]) {
+		const qp = domain && { pd: domain };
+		const place = qp || { device: dev };
+
+		for (const daemon of [near, far])
+			qp && await daemon.post("/v1/pds", { name: domain, device: dev });
+		await near.post("/v1/srqs", { ...place, name: `shared${domain}`, depth: 16, recv_size_bytes: 4096 });
+		await nobody_leaks(`with shared receives in domain '${domain}'`);
+		const target = await far.buffer(4096, { ...place, access: ["remote_write"] });
+		const bound = await near.buffer(8192, { ...place, access: ["mw_bind"] });
+		const made = [];
+
+		for (const [service, peers_service] of [["inbox", "inbox"], ["inbox", "echo"], ["inbox", "sink"], ["rping_client", "rping"]]) {
+			const when = `with ${service} to ${peers_service} in domain '${domain}'`;
+
+			await far.listen({ port: ++port, service: peers_service, ...(qp && { qp }) });
+			const connection = await near.connect({ dst_port: port, service,
+				qp: { ...qp, ...(peers_service === "sink" && { srq: `shared${domain}` }) } });
+			const probe = await near.post("/v1/probes", { connection: connection.id, interval_ms: 5 });
+
+			made.push(`/v1/connections/${connection.id}`);
+			await nobody_leaks(`${when} and a probe`);
+			await near.call("DELETE", `/v1/probes/${probe.id}`, undefined, { wait_s: 60 });
+			if (service === "rping_client")
+				continue;
+			for (const type of [1, 2])
+				await near.post("/v1/windows", { buffer: bound.id, connection: connection.id, type, offset: 4096,
+					access: ["remote_write"] }, 60);
+			await near.post("/v1/benchmarks", { connection: connection.id, op: "write", size_bytes: 64, duration_ms: 60_000,
+				remote: { addr: target.addr, rkey: target.rkey } });
+			await nobody_leaks(`${when}, windows and a benchmark`);
+		}
+		const there = await far.post("/v1/endpoints", { device: dev, addr, port: ++port, ...(qp && { qp }) });
+		const here = await near.post("/v1/endpoints", { device: dev, ...(qp && { qp }) });
+
+		made.push(`/v1/endpoints/${here.id}`);
+		await near.post("/v1/peers", { endpoint: here.id, dst_addr: addr, dst_port: port }, 60);
+		await near.post("/v1/groups", { endpoint: here.id, addr: "239.76.0.1" }, 60);
+		await nobody_leaks(`with endpoints in domain '${domain}'`);
+		const { metrics } = await scrape(near);
+		const stats = await near.get("/v1/stats");
+
+		equal(metrics.get("verbsd_receive_bytes"), stats.receive_bytes, "the memory of receives");
+		await far.call("DELETE", `/v1/endpoints/${there.id}`);
+		for (const path of made) {
+			await near.call("DELETE", path);
+			await nobody_leaks(`without ${path}`);
+		}
+	}
+	await near.stop();
+	await far.stop();
+});
+
+await scenario("each limit of the configuration has a series", async () => {
+	const daemon = await Daemon.start("d");
+
+	await daemon.ready();
+	const { metrics } = await scrape(daemon);
+	const limits = Object.entries(await daemon.get("/v1/stats")).filter(([name]) => name.startsWith("limit_"));
+
+	ok(limits.length >= 20, `${limits.length} limits in the stats`);
+	for (const [name, value] of limits)
+		equal(metrics.get(`verbsd_limit{limit="${name.slice("limit_".length)}"}`), value, name);
+	await daemon.stop();
+});
+
 await scenario("what the kernel holds for the daemon is what `rdma resource` shows", async () => {
 	const { near, far } = await pair();
 
