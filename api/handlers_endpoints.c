@@ -24,23 +24,6 @@
 
 /* --- one endpoint ---------------------------------------------------------------------------- */
 
-static json_t *encode_qp(const struct vbd_endpoint_params *params)
-{
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_text(&out, "service", vbd_service_name(params->qp.service));
-	vbd_put_u64(&out, "sq_depth", params->qp.sq_depth);
-	vbd_put_u64(&out, "rq_depth", params->qp.rq_depth);
-	vbd_put_u64(&out, "recv_size_bytes", params->qp.recv_size_bytes);
-	vbd_put_u64(&out, "max_send_sge", params->qp.max_send_sge);
-	vbd_put_u64(&out, "max_recv_sge", params->qp.max_recv_sge);
-	vbd_put_u64(&out, "inline_bytes", params->qp.inline_bytes);
-	vbd_put_u64(&out, "signal_every", params->qp.signal_every);
-	vbd_put_u64_or_null(&out, "pd", params->qp.pd_id != 0, params->qp.pd_id);
-	vbd_put_u64_or_null(&out, "cq", params->qp.cq_id != 0, params->qp.cq_id);
-	return vbd_encode_end(&out);
-}
-
 /* Each receive has a route header in front: bytes that the peer did not send. */
 static json_t *encode_counters(const struct vbd_endpoint *endpoint)
 {
@@ -124,7 +107,7 @@ static json_t *encode_endpoint(const struct vbd_endpoint_record *record, enum vb
 		put_secrets(&out, endpoint);
 	vbd_put_u64(&out, "mtu_bytes", endpoint->mtu_bytes);
 	vbd_put_u64(&out, "max_message_bytes", endpoint->mtu_bytes);
-	vbd_put(&out, "qp", encode_qp(&endpoint->params));
+	vbd_put(&out, "qp", vbd_encode_ud_params(&endpoint->params.qp));
 	vbd_put_u64(&out, "cq", endpoint->cq_id);
 	vbd_put(&out, "counters", encode_counters(endpoint));
 	vbd_put(&out, "inbox", encode_inbox(record));
@@ -179,13 +162,6 @@ void vbd_delete_endpoint(struct vbd_request *req)
 
 /* --- creation -------------------------------------------------------------------------------- */
 
-struct endpoint_qp_input {
-	struct vbd_endpoint_params params;
-	bool service_seen;
-	struct vbd_json_ref pd, cq;
-	bool pd_seen, cq_seen;
-};
-
 struct endpoint_create {
 	const char *name;
 	const char *addr;
@@ -199,41 +175,9 @@ struct endpoint_create {
 	uint64_t qkey;
 	uint32_t psn;
 	struct vbd_private_data_input private_data;
-	struct endpoint_qp_input qp;
+	struct vbd_qp_input qp;
 	enum vbd_service service;
 	bool service_seen;
-};
-
-#define QP_FIELD(member) VBD_FIELD_AT(struct endpoint_qp_input, params.qp.member)
-#define QP_UINT(member, min_, max_)                                                     \
-	{                                                                               \
-		.name = #member, .type = VBD_FIELD_UINT, QP_FIELD(member), .min = min_, \
-		.max = max_                                                             \
-	}
-
-#define QP_REF(member)                                                  \
-	{                                                               \
-		.name = #member, .type = VBD_FIELD_REF,                 \
-		VBD_FIELD_AT(struct endpoint_qp_input, member),         \
-		VBD_FIELD_SEEN(struct endpoint_qp_input, member##_seen) \
-	}
-
-static const struct vbd_field qp_fields[] = {
-	QP_REF(pd),
-	QP_REF(cq),
-	{.name = "service",
-		.type = VBD_FIELD_ENUM,
-		QP_FIELD(service),
-		.names = vbd_service_names,
-		.n_names = VBD_SERVICE_COUNT,
-		VBD_FIELD_SEEN(struct endpoint_qp_input, service_seen)},
-	QP_UINT(sq_depth, 1, 16384),
-	QP_UINT(rq_depth, 1, 16384),
-	QP_UINT(recv_size_bytes, 1, 1048576),
-	QP_UINT(max_send_sge, 1, VBD_SGES_MAX),
-	QP_UINT(max_recv_sge, 1, VBD_SGES_MAX),
-	QP_UINT(inline_bytes, 0, 1024),
-	QP_UINT(signal_every, 1, 16384),
 };
 
 #define FIELD(member) VBD_FIELD_AT(struct endpoint_create, member)
@@ -262,29 +206,14 @@ static const struct vbd_field create_fields[] = {
 	{.name = "qkey", .type = VBD_FIELD_HEX, FIELD(qkey), .max = UINT32_MAX},
 	{.name = "psn", .type = VBD_FIELD_UINT, FIELD(psn), .max = 0xffffff},
 	VBD_PRIVATE_DATA_FIELD(struct endpoint_create),
-	{.name = "qp",
-		.type = VBD_FIELD_OBJECT,
-		FIELD(qp),
-		.fields = qp_fields,
-		.n_fields = VBD_ARRAY_LEN(qp_fields)},
-	{.name = "service",
-		.type = VBD_FIELD_ENUM,
-		FIELD(service),
-		.names = vbd_service_names,
-		.n_names = VBD_SERVICE_COUNT,
-		VBD_FIELD_SEEN(struct endpoint_create, service_seen)},
+	VBD_UD_QP_FIELDS(struct endpoint_create),
 };
 
-static enum vbd_status merge_service(struct endpoint_create *input, struct vbd_error *err)
+static enum vbd_status check_members(const struct endpoint_create *input, struct vbd_error *err)
 {
-	if (input->service_seen) {
-		if (input->qp.service_seen && input->qp.params.qp.service != input->service)
-			return vbd_error_input(err, VBD_E_BAD_VALUE, "/service",
-				"service says %s and qp.service says %s",
-				vbd_service_name(input->service),
-				vbd_service_name(input->qp.params.qp.service));
-		input->qp.params.qp.service = input->service;
-	}
+	if (!input->addr && (input->port_seen || input->private_data.data))
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/addr",
+			"/addr is missing: without it the endpoint does not listen");
 	/* A transfer's receive would find the route header in the client's buffer. */
 	if (input->qp.params.qp.service == VBD_SERVICE_NONE)
 		return vbd_error_input(err, VBD_E_NOT_SUPPORTED,
@@ -294,63 +223,25 @@ static enum vbd_status merge_service(struct endpoint_create *input, struct vbd_e
 	return VBD_OK;
 }
 
-static enum vbd_status check_members(const struct endpoint_create *input, struct vbd_error *err)
-{
-	const struct vbd_endpoint_params *params = &input->qp.params;
-
-	if (!input->addr && (input->port_seen || input->private_data.data))
-		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/addr",
-			"/addr is missing: without it the endpoint does not listen");
-	if (params->qp.signal_every > params->qp.sq_depth)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/signal_every",
-			"signal_every is %u, the send queue holds %u", params->qp.signal_every,
-			params->qp.sq_depth);
-	return VBD_OK;
-}
-
-static enum vbd_status find_resources(
-	struct vbd_daemon *daemon, struct endpoint_qp_input *qp, struct vbd_error *err)
-{
-	char text[VBD_REF_TEXT_BYTES];
-	const struct vbd_pd *pd;
-	const struct vbd_cq *cq;
-
-	if (qp->pd_seen) {
-		pd = vbd_pd_find_ref(daemon, vbd_ref_text(&qp->pd, text), err);
-		if (!pd) {
-			vbd_blame(err, "/qp/pd");
-			return VBD_E_NOT_FOUND;
-		}
-		qp->params.qp.pd_id = pd->id;
-	}
-	if (qp->cq_seen) {
-		cq = vbd_cq_find_ref(daemon, vbd_ref_text(&qp->cq, text), err);
-		if (!cq) {
-			vbd_blame(err, "/qp/cq");
-			return VBD_E_NOT_FOUND;
-		}
-		qp->params.qp.cq_id = cq->id;
-	}
-	return VBD_OK;
-}
-
 static enum vbd_status decode_create(
 	const struct vbd_request *req, struct vbd_endpoint_spec *spec, struct vbd_error *err)
 {
 	struct endpoint_create input = {
-		.port_num = 1, .qkey = VBD_CM_QKEY, .qp.params = vbd_endpoint_params_default()};
+		.port_num = 1, .qkey = VBD_CM_QKEY, .qp = vbd_qp_input_default()};
 	enum vbd_status status =
 		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status == VBD_OK)
-		status = merge_service(&input, err);
+		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
 	if (status == VBD_OK)
 		status = check_members(&input, err);
 	if (status == VBD_OK)
-		status = find_resources(vbd_request_daemon(req), &input.qp, err);
+		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
 	if (status != VBD_OK)
 		return status;
-	*spec = (struct vbd_endpoint_spec){.port = input.port, .params = input.qp.params};
+	*spec = (struct vbd_endpoint_spec){
+		.port = input.port, .params = vbd_endpoint_params_default()};
+	spec->params.qp = input.qp.params.qp;
 	spec->params.port_num = input.port_num;
 	spec->params.gid_index = input.gid_index_seen ? input.gid_index : -1;
 	spec->params.pkey_index = input.pkey_index;

@@ -133,7 +133,7 @@ static enum vbd_status decode_create(
 	if (status == VBD_OK)
 		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
 	/* A QP that goes to RESET and back would take receives with it that are not its own. */
-	if (status == VBD_OK && input.qp.srq_seen)
+	if (status == VBD_OK && input.qp.seen.srq)
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/srq",
 			"a connection that is brought up by hand has receives of its own");
 	if (status)

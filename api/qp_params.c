@@ -12,56 +12,23 @@ const char *const vbd_service_names[VBD_SERVICE_COUNT] = {
 #undef SERVICE_NAME
 };
 
-#define QP_FIELD(member) VBD_FIELD_AT(struct vbd_qp_input, params.qp.member)
-#define UINT(name_, member, min_, max_)                                                     \
-	{                                                                                   \
-		.name = name_, .type = VBD_FIELD_UINT,                                      \
-		VBD_FIELD_AT(struct vbd_qp_input, params.member), .min = min_, .max = max_, \
-	}
-#define QP_UINT(member, min, max)   UINT(#member, qp.member, min, max)
-#define CONN_UINT(member, min, max) UINT(#member, member, min, max)
+/* How a row of each kind is decoded. */
+#define FIELD(name_, member_)                                       \
+	.name = #name_, VBD_FIELD_AT(struct vbd_qp_input, member_), \
+	VBD_FIELD_SEEN(struct vbd_qp_input, seen.name_)
+#define FIELD_SERVICE(name_, member_, min_, max_)                                          \
+	{FIELD(name_, params.member_), .type = VBD_FIELD_ENUM, .names = vbd_service_names, \
+		.n_names = VBD_SERVICE_COUNT},
+#define FIELD_UINT(name_, member_, min_, max_) \
+	{FIELD(name_, params.member_), .type = VBD_FIELD_UINT, .min = min_, .max = max_},
+#define FIELD_OPTIONAL			      FIELD_UINT
+#define FIELD_REF(name_, member_, min_, max_) {FIELD(name_, refs.name_), .type = VBD_FIELD_REF},
 
-#define QP_REF(member)                                                                             \
-	{                                                                                          \
-		.name = #member, .type = VBD_FIELD_REF, VBD_FIELD_AT(struct vbd_qp_input, member), \
-		VBD_FIELD_SEEN(struct vbd_qp_input, member##_seen)                                 \
-	}
+#define FIELD_ROW(kind_, name_, member_, min_, max_, initial_) \
+	FIELD_##kind_(name_, member_, min_, max_)
 
-const struct vbd_field vbd_qp_fields[VBD_QP_FIELD_COUNT] = {
-	{.name = "service",
-		.type = VBD_FIELD_ENUM,
-		QP_FIELD(service),
-		.names = vbd_service_names,
-		.n_names = VBD_SERVICE_COUNT,
-		VBD_FIELD_SEEN(struct vbd_qp_input, service_seen)},
-	QP_UINT(sq_depth, 1, 16384),
-	{.name = "rq_depth",
-		.type = VBD_FIELD_UINT,
-		QP_FIELD(rq_depth),
-		.min = 1,
-		.max = 16384,
-		VBD_FIELD_SEEN(struct vbd_qp_input, rq_depth_seen)},
-	{.name = "recv_size_bytes",
-		.type = VBD_FIELD_UINT,
-		QP_FIELD(recv_size_bytes),
-		.min = 1,
-		.max = 1048576,
-		VBD_FIELD_SEEN(struct vbd_qp_input, recv_size_seen)},
-	QP_REF(pd),
-	QP_REF(cq),
-	QP_REF(srq),
-	QP_UINT(max_send_sge, 1, VBD_SGES_MAX),
-	QP_UINT(max_recv_sge, 1, VBD_SGES_MAX),
-	QP_UINT(inline_bytes, 0, 1024),
-	QP_UINT(signal_every, 1, 16384),
-	CONN_UINT(retry_count, 0, 7),
-	CONN_UINT(rnr_retry, 0, 7),
-	CONN_UINT(ack_timeout, 0, 31),
-	CONN_UINT(min_rnr_timer, 0, 31),
-	CONN_UINT(responder_resources, 0, 255),
-	CONN_UINT(initiator_depth, 0, 255),
-	CONN_UINT(path_mtu_bytes, 256, 4096),
-};
+const struct vbd_field vbd_qp_fields[] = {VBD_QP_PARAM_MAP(FIELD_ROW, FIELD_ROW)};
+const struct vbd_field vbd_ud_qp_fields[] = {VBD_QP_PARAM_MAP(FIELD_ROW, VBD_QP_PARAM_SKIP)};
 
 struct vbd_qp_input vbd_qp_input_default(void)
 {
@@ -81,7 +48,7 @@ enum vbd_status vbd_qp_input_merge(
 			qp->params.qp.signal_every, qp->params.qp.sq_depth);
 	if (!service_seen)
 		return VBD_OK;
-	if (qp->service_seen && qp->params.qp.service != service)
+	if (qp->seen.service && qp->params.qp.service != service)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/service",
 			"service says %s and qp.service says %s", vbd_service_names[service],
 			vbd_service_names[qp->params.qp.service]);
@@ -94,23 +61,25 @@ static enum vbd_status find_named(
 {
 	char text[VBD_REF_TEXT_BYTES];
 
-	if (qp->pd_seen) {
-		const struct vbd_pd *pd = vbd_pd_find_ref(daemon, vbd_ref_text(&qp->pd, text), err);
+	if (qp->seen.pd) {
+		const struct vbd_pd *pd =
+			vbd_pd_find_ref(daemon, vbd_ref_text(&qp->refs.pd, text), err);
 
 		qp->params.qp.pd_id = pd ? pd->id : 0;
 		if (!pd)
 			vbd_blame(err, "/qp/pd");
 	}
-	if (qp->cq_seen) {
-		const struct vbd_cq *cq = vbd_cq_find_ref(daemon, vbd_ref_text(&qp->cq, text), err);
+	if (qp->seen.cq) {
+		const struct vbd_cq *cq =
+			vbd_cq_find_ref(daemon, vbd_ref_text(&qp->refs.cq, text), err);
 
 		qp->params.qp.cq_id = cq ? cq->id : 0;
 		if (!cq)
 			vbd_blame(err, "/qp/cq");
 	}
-	if (qp->srq_seen) {
+	if (qp->seen.srq) {
 		const struct vbd_srq *srq =
-			vbd_srq_find_ref(daemon, vbd_ref_text(&qp->srq, text), err);
+			vbd_srq_find_ref(daemon, vbd_ref_text(&qp->refs.srq, text), err);
 
 		qp->params.qp.srq_id = srq ? srq->id : 0;
 		if (!srq)
@@ -124,8 +93,8 @@ enum vbd_status vbd_qp_input_resources(
 {
 	enum vbd_status status;
 
-	if (qp->srq_seen && (qp->rq_depth_seen || qp->recv_size_seen)) {
-		const char *pointer = qp->rq_depth_seen ? "/qp/rq_depth" : "/qp/recv_size_bytes";
+	if (qp->seen.srq && (qp->seen.rq_depth || qp->seen.recv_size_bytes)) {
+		const char *pointer = qp->seen.rq_depth ? "/qp/rq_depth" : "/qp/recv_size_bytes";
 
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
 			"%s has no meaning beside srq: the receives are the SRQ's", pointer);
@@ -134,28 +103,35 @@ enum vbd_status vbd_qp_input_resources(
 	return status ? status : vbd_params_check_resources(daemon, &qp->params, err);
 }
 
+/* How a row of each kind is encoded; OPTIONAL and REF: 0 is null. */
+#define PUT_SERVICE(name_, value_)  vbd_put_text(out, #name_, vbd_service_name(value_));
+#define PUT_UINT(name_, value_)	    vbd_put_u64(out, #name_, value_);
+#define PUT_OPTIONAL(name_, value_) vbd_put_u64_or_null(out, #name_, (value_) != 0, value_);
+#define PUT_REF			    PUT_OPTIONAL
+
+#define PUT_ROW(kind_, name_, member_, ...) PUT_##kind_(name_, params->member_)
+
+static void put_params(struct vbd_encoder *out, const struct vbd_conn_params *params)
+{
+	VBD_QP_PARAM_MAP(PUT_ROW, PUT_ROW)
+}
+
+static void put_ud_params(struct vbd_encoder *out, const struct vbd_conn_params *params){
+	VBD_QP_PARAM_MAP(PUT_ROW, VBD_QP_PARAM_SKIP)}
+
 json_t *vbd_encode_params(const struct vbd_conn_params *params)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
-	vbd_put_text(&out, "service", vbd_service_name(params->qp.service));
-	vbd_put_u64(&out, "sq_depth", params->qp.sq_depth);
-	vbd_put_u64(&out, "rq_depth", params->qp.rq_depth);
-	vbd_put_u64(&out, "recv_size_bytes", params->qp.recv_size_bytes);
-	vbd_put_u64(&out, "max_send_sge", params->qp.max_send_sge);
-	vbd_put_u64(&out, "max_recv_sge", params->qp.max_recv_sge);
-	vbd_put_u64(&out, "inline_bytes", params->qp.inline_bytes);
-	vbd_put_u64(&out, "signal_every", params->qp.signal_every);
-	vbd_put_u64(&out, "retry_count", params->retry_count);
-	vbd_put_u64(&out, "rnr_retry", params->rnr_retry);
-	vbd_put_u64(&out, "ack_timeout", params->ack_timeout);
-	vbd_put_u64(&out, "min_rnr_timer", params->min_rnr_timer);
-	vbd_put_u64(&out, "responder_resources", params->responder_resources);
-	vbd_put_u64(&out, "initiator_depth", params->initiator_depth);
-	vbd_put_u64_or_null(&out, "pd", params->qp.pd_id != 0, params->qp.pd_id);
-	vbd_put_u64_or_null(&out, "cq", params->qp.cq_id != 0, params->qp.cq_id);
-	vbd_put_u64_or_null(&out, "srq", params->qp.srq_id != 0, params->qp.srq_id);
-	vbd_put_u64_or_null(
-		&out, "path_mtu_bytes", params->path_mtu_bytes != 0, params->path_mtu_bytes);
+	put_params(&out, params);
+	return vbd_encode_end(&out);
+}
+
+json_t *vbd_encode_ud_params(const struct vbd_qp_params *params)
+{
+	const struct vbd_conn_params all = {.qp = *params};
+	struct vbd_encoder out = vbd_encode_begin();
+
+	put_ud_params(&out, &all);
 	return vbd_encode_end(&out);
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QpParams and QpParamsFull of openapi.yaml: the parameters of a queue pair.
- *
- * A struct with a `struct vbd_qp_input qp`, and `service` beside it, is decoded with
- * VBD_QP_FIELDS.
+ * QpParams, QpParamsFull, UdQpParams and UdQpParamsFull of openapi.yaml: the parameters of a
+ * queue pair, by the rows of rdma/qp_params.h.
  *
  * Control thread.
  */
@@ -11,37 +9,52 @@
 #define VBD_API_QP_PARAMS_H
 
 #include "api/decode.h"
-#include "rdma/conn.h"
+#include "rdma/qp_params.h"
 
 #include <jansson.h>
 
 struct vbd_daemon;
 
+/* The decoded QpParams or UdQpParams. */
 struct vbd_qp_input {
 	struct vbd_conn_params params;
-	struct vbd_json_ref pd, cq, srq;
-	bool service_seen;
-	bool pd_seen, cq_seen, srq_seen, rq_depth_seen, recv_size_seen;
+	struct {
+		struct vbd_json_ref pd, cq, srq;
+	} refs;
+	/* The members that the request has. */
+	struct {
+#define VBD_QP_PARAM_SEEN(kind, name, ...) bool name;
+		VBD_QP_PARAM_MAP(VBD_QP_PARAM_SEEN, VBD_QP_PARAM_SEEN)
+#undef VBD_QP_PARAM_SEEN
+	} seen;
 };
-extern const struct vbd_field vbd_qp_fields[];
+
+#define VBD_QP_PARAM_ONE(...) +1
+enum {
+	VBD_QP_FIELD_COUNT = 0 VBD_QP_PARAM_MAP(VBD_QP_PARAM_ONE, VBD_QP_PARAM_ONE),
+	VBD_UD_QP_FIELD_COUNT = 0 VBD_QP_PARAM_MAP(VBD_QP_PARAM_ONE, VBD_QP_PARAM_SKIP),
+};
+extern const struct vbd_field vbd_qp_fields[VBD_QP_FIELD_COUNT];
+extern const struct vbd_field vbd_ud_qp_fields[VBD_UD_QP_FIELD_COUNT];
 
 /* The members `qp` and `service` of a struct that has `struct vbd_qp_input qp`, `enum vbd_service
  * service` and `bool service_seen`. */
-#define VBD_QP_FIELDS(type_)                                                             \
+#define VBD_QP_FIELDS(type_)	VBD_QP_FIELDS_OF(type_, vbd_qp_fields, VBD_QP_FIELD_COUNT)
+#define VBD_UD_QP_FIELDS(type_) VBD_QP_FIELDS_OF(type_, vbd_ud_qp_fields, VBD_UD_QP_FIELD_COUNT)
+#define VBD_QP_FIELDS_OF(type_, fields_, count_)                                         \
 	{.name = "qp",                                                                   \
 		.type = VBD_FIELD_OBJECT,                                                \
 		VBD_FIELD_AT(type_, qp),                                                 \
-		.fields = vbd_qp_fields,                                                 \
-		.n_fields = VBD_QP_FIELD_COUNT},                                         \
+		.fields = fields_,                                                       \
+		.n_fields = count_},                                                     \
 	{                                                                                \
 		.name = "service", .type = VBD_FIELD_ENUM, VBD_FIELD_AT(type_, service), \
 		.names = vbd_service_names, .n_names = VBD_SERVICE_COUNT,                \
 		VBD_FIELD_SEEN(type_, service_seen)                                      \
 	}
-#define VBD_QP_FIELD_COUNT 18
 extern const char *const vbd_service_names[VBD_SERVICE_COUNT];
 
-/** vbd_qp_input_default - nothing was asked for */
+/** vbd_qp_input_default - the input of a request that names no parameter */
 struct vbd_qp_input vbd_qp_input_default(void);
 
 /** vbd_qp_input_merge - `service` is short for `qp.service`; refused when they differ, when
@@ -56,5 +69,8 @@ enum vbd_status vbd_qp_input_resources(
 
 /** vbd_encode_params - QpParamsFull */
 json_t *vbd_encode_params(const struct vbd_conn_params *params);
+
+/** vbd_encode_ud_params - UdQpParamsFull */
+json_t *vbd_encode_ud_params(const struct vbd_qp_params *params);
 
 #endif

@@ -122,7 +122,7 @@ static enum vbd_status check_sges(const struct vbd_conn *conn, struct vbd_error 
 	const struct vbd_conn_params *params = &conn->params;
 	uint32_t of_device = conn->device->attr.max_sge;
 	bool send = params->qp.max_send_sge > of_device &&
-		    params->qp.max_send_sge > vbd_qp_params_default().max_send_sge;
+		    params->qp.max_send_sge > vbd_conn_params_default().qp.max_send_sge;
 
 	if (!send && params->qp.max_recv_sge <= of_device)
 		return VBD_OK;

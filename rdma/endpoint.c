@@ -25,8 +25,10 @@
 
 struct vbd_endpoint_params vbd_endpoint_params_default(void)
 {
-	struct vbd_endpoint_params params = {
-		.qp = vbd_qp_params_default(), .qkey = VBD_CM_QKEY, .port_num = 1, .gid_index = -1};
+	struct vbd_endpoint_params params = {.qp = vbd_conn_params_default().qp,
+		.qkey = VBD_CM_QKEY,
+		.port_num = 1,
+		.gid_index = -1};
 
 	params.qp.transport = VBD_TRANSPORT_UD;
 	return params;

@@ -39,7 +39,8 @@ struct vbd_endpoint_params {
 	struct vbd_private_data reply; /* goes with its answers to SIDR requests */
 };
 
-/** vbd_endpoint_params_default - vbd_qp_params_default() of UD; qkey VBD_CM_QKEY, port 1 */
+/** vbd_endpoint_params_default - the defaults of rdma/qp_params.h with transport UD; qkey
+ * VBD_CM_QKEY, port 1 */
 struct vbd_endpoint_params vbd_endpoint_params_default(void);
 
 /* Upward news. All on the control thread; all must be there. */

@@ -88,7 +88,7 @@ static enum vbd_status make_channel(struct vbd_endpoint *endpoint,
 	struct vbd_cq *cq;
 
 	if (params->qp.max_send_sge > device_sges &&
-		params->qp.max_send_sge <= vbd_qp_params_default().max_send_sge)
+		params->qp.max_send_sge <= vbd_conn_params_default().qp.max_send_sge)
 		params->qp.max_send_sge = device_sges;
 	if (params->qp.max_send_sge > device_sges || params->qp.max_recv_sge > device_sges)
 		return vbd_error_param(err, VBD_E_OUT_OF_RANGE,

@@ -88,6 +88,59 @@ void openapi_read_property_enum(
 	read_enum(schema, property, ret_enum);
 }
 
+/* The lines below "properties:" of the schema; the caller frees @ret_contract. */
+static const char *find_properties(const char *schema, char **ret_contract)
+{
+	const char *schemas, *at;
+	char head[80];
+
+	*ret_contract = read_contract();
+	schemas = strstr(*ret_contract, "\n  schemas:\n");
+	assert_non_null(schemas);
+	(void)snprintf(head, sizeof(head), "\n    %s:\n", schema);
+	at = strstr(schemas, head);
+	assert_non_null(at);
+	at = strstr(at, "\n      properties:\n");
+	assert_non_null(at);
+	return at + strlen("\n      properties:\n");
+}
+
+#define INDENT "        "
+
+void openapi_read_properties(const char *schema, struct openapi_enum *ret_names)
+{
+	char *contract;
+	const char *at = find_properties(schema, &contract);
+
+	memset(ret_names, 0, sizeof(*ret_names));
+	for (; strncmp(at, INDENT, strlen(INDENT)) == 0; at = strchr(at, '\n') + 1) {
+		const char *name = at + strlen(INDENT);
+		size_t len = strcspn(name, ":\n");
+
+		if (*name == ' ')
+			continue;
+		assert_true(
+			ret_names->count < OPENAPI_ENUM_MAX && len < sizeof(ret_names->values[0]));
+		memcpy(ret_names->values[ret_names->count++], name, len);
+	}
+	free(contract);
+}
+
+void openapi_read_property(
+	const char *schema, const char *property, char ret_text[OPENAPI_PROPERTY_BYTES])
+{
+	char *contract;
+	const char *at = find_properties(schema, &contract);
+	char head[80];
+
+	(void)snprintf(head, sizeof(head), INDENT "%s: {", property);
+	at = strstr(at, head);
+	assert_non_null(at);
+	at += strlen(head);
+	(void)snprintf(ret_text, OPENAPI_PROPERTY_BYTES, "%.*s,", (int)strcspn(at, "}\n"), at);
+	free(contract);
+}
+
 bool openapi_enum_has(const struct openapi_enum *list, const char *value)
 {
 	for (size_t i = 0; i < list->count; i++) {

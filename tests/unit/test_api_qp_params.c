@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of rdma/qp_params.h, against openapi.yaml and against the decoder. */
+#include "api/qp_params.h"
+#include "rdma/channel.h"
+#include "tests/unit/openapi.h"
+#include "tests/unit/unit.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum kind { SERVICE, UINT, OPTIONAL, REF };
+
+static const struct row {
+	const char *name;
+	enum kind kind;
+	uint64_t min, max, initial;
+	bool ud;
+} rows[] = {
+#define ANY(kind, name, member, min, max, initial)  {#name, kind, min, max, initial, true},
+#define CONN(kind, name, member, min, max, initial) {#name, kind, min, max, initial, false},
+	VBD_QP_PARAM_MAP(ANY, CONN)
+#undef ANY
+#undef CONN
+};
+
+static void expect_number(
+	const char *text, const char *word, uint64_t value, const char *schema, const char *name)
+{
+	char want[64];
+
+	(void)snprintf(want, sizeof(want), "%s: %" PRIu64 ",", word, value);
+	if (!strstr(text, want))
+		fail_msg("%s.%s has no \"%s\": %s", schema, name, want, text);
+}
+
+static void test_qp_params__the_contract_has_the_limits_of_the_rows(void **state)
+{
+	char text[OPENAPI_PROPERTY_BYTES];
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		const struct row *row = &rows[i];
+
+		for (int ud = 0; row->kind == UINT && ud <= row->ud; ud++) {
+			const char *schema = ud ? "UdQpParams" : "QpParams";
+
+			openapi_read_property(schema, row->name, text);
+			expect_number(text, "minimum", row->min, schema, row->name);
+			expect_number(text, "maximum", row->max, schema, row->name);
+			expect_number(text, "default", row->initial, schema, row->name);
+		}
+	}
+}
+
+static void expect_members(const char *schema, bool ud)
+{
+	struct openapi_enum members;
+	size_t count = 0;
+
+	openapi_read_properties(schema, &members);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		if (ud && !rows[i].ud)
+			continue;
+		count++;
+		if (!openapi_enum_has(&members, rows[i].name))
+			fail_msg("%s has no %s", schema, rows[i].name);
+	}
+	assert_int_equal(members.count, count);
+}
+
+static void test_qp_params__the_contract_has_the_members_of_the_rows(void **state)
+{
+	(void)state;
+	expect_members("QpParams", false);
+	expect_members("QpParamsFull", false);
+	expect_members("UdQpParams", true);
+	expect_members("UdQpParamsFull", true);
+}
+
+static enum vbd_status decode_one(const char *name, uint64_t value, struct vbd_error *err)
+{
+	struct vbd_qp_input input = vbd_qp_input_default();
+	json_t *json = json_pack("{s:I}", name, (json_int_t)value);
+	enum vbd_status status = vbd_decode(json, vbd_qp_fields, VBD_QP_FIELD_COUNT, &input, err);
+
+	json_decref(json);
+	return status;
+}
+
+static void test_qp_params__a_value_outside_its_limits_is_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		const struct row *row = &rows[i];
+		struct vbd_error err = {0};
+
+		if (row->kind != UINT)
+			continue;
+		assert_int_equal(decode_one(row->name, row->min, NULL), VBD_OK);
+		assert_int_equal(decode_one(row->name, row->max, NULL), VBD_OK);
+		assert_int_equal(decode_one(row->name, row->max + 1, &err), VBD_E_OUT_OF_RANGE);
+		assert_string_equal(err.pointer + 1, row->name);
+		if (row->min)
+			assert_int_equal(
+				decode_one(row->name, row->min - 1, NULL), VBD_E_OUT_OF_RANGE);
+	}
+}
+
+static void test_qp_params__json_shows_the_default_of_each_row(void **state)
+{
+	const struct vbd_conn_params params = vbd_conn_params_default();
+	json_t *all = vbd_encode_params(&params);
+	json_t *ud = vbd_encode_ud_params(&params.qp);
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		const json_t *value = json_object_get(all, rows[i].name);
+
+		assert_non_null(value);
+		if (rows[i].kind == UINT)
+			assert_int_equal(json_integer_value(value), rows[i].initial);
+		assert_int_equal(json_object_get(ud, rows[i].name) != NULL, rows[i].ud);
+	}
+	assert_int_equal(json_object_size(all), VBD_ARRAY_LEN(rows));
+	json_decref(all);
+	json_decref(ud);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_qp_params__the_contract_has_the_limits_of_the_rows),
+		cmocka_unit_test(test_qp_params__the_contract_has_the_members_of_the_rows),
+		cmocka_unit_test(test_qp_params__a_value_outside_its_limits_is_refused),
+		cmocka_unit_test(test_qp_params__json_shows_the_default_of_each_row),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
