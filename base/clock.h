@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time. Monotonic time drives everything; wall-clock time is only shown.
+ * Time. Deadlines, intervals and the order of events use monotonic time. Wall-clock time is only
+ * shown.
  *
- * Any thread; never blocks.
+ * Any thread; nothing here blocks.
  */
 #ifndef VBD_BASE_CLOCK_H
 #define VBD_BASE_CLOCK_H
@@ -13,23 +14,33 @@
 #define VBD_NS_PER_MS 1000000ULL
 #define VBD_NS_PER_S  1000000000ULL
 
-/* "2026-01-02T03:04:05.000000006Z" and its NUL. */
+/* Length of "2026-01-02T03:04:05.000000006Z" with its NUL. */
 #define VBD_TIME_TEXT_BYTES 31
 
-/** vbd_clock_mono_ns - CLOCK_MONOTONIC in ns; never 0 */
+/**
+ * vbd_clock_mono_ns - read CLOCK_MONOTONIC
+ *
+ * Returns nanoseconds, never 0: callers use 0 for "not set".
+ */
 uint64_t vbd_clock_mono_ns(void);
 
 /**
- * vbd_clock_wall_of_ns - wall-clock time, in ns since 1970, of a moment of the monotonic clock
- * @mono_ns: a value of vbd_clock_mono_ns()
+ * vbd_clock_wall_of_ns - convert a moment of the monotonic clock to wall-clock time
+ * @mono_ns: a value of vbd_clock_mono_ns(), in ns
  *
- * The offset between the clocks is read once, at the first call, so that timestamps of one run stay
- * in order when somebody sets the clock.
+ * Returns nanoseconds since 1970-01-01T00:00:00Z. The first call reads the offset between the two
+ * clocks and later calls use the same offset, so that timestamps of one run stay in order when an
+ * administrator sets the clock.
  */
 uint64_t vbd_clock_wall_of_ns(uint64_t mono_ns);
 
-/** vbd_clock_format - RFC 3339 text, UTC with nanoseconds, of a moment of the monotonic clock;
- * returns @text */
+/**
+ * vbd_clock_format - format a moment of the monotonic clock as RFC 3339 text in UTC
+ * @mono_ns: a value of vbd_clock_mono_ns(), in ns
+ * @text:    filled with the time to the nanosecond, NUL-terminated
+ *
+ * Returns @text.
+ */
 char *vbd_clock_format(uint64_t mono_ns, char text[VBD_TIME_TEXT_BYTES]);
 
 #endif

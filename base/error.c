@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The parentheses keep the macro of that name out. */
+/* The parentheses keep the preprocessor from expanding the macro of the same name. */
 enum vbd_status(vbd_error_set)(struct vbd_error *err, enum vbd_status status, const char *fmt, ...)
 {
 	va_list ap;
@@ -40,7 +40,7 @@ static enum vbd_status status_of_errno(int errnum)
 	case EOPNOTSUPP:
 	case ENOSYS:
 		return VBD_E_NOT_SUPPORTED;
-	case EAGAIN: /* the rdma cgroup's answer at its limit; seen on rxe */
+	case EAGAIN: /* the rdma cgroup fails a call with this errno at its limit; seen on rxe */
 		return VBD_E_DEVICE_LIMIT;
 	default:
 		return VBD_E_VERBS_ERROR;

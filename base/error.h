@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An error with its first cause. It travels by value, is set once (the first writer wins), and
- * carries what a person needs: the status, the call that failed, the raw value as the library gave
- * it, the object, and one line of text.
+ * An error with its first cause. Callers pass it down by pointer; the first failure is recorded and
+ * later ones are ignored. It holds the status, the call that failed, the library's raw value, the
+ * object, and one line of text.
  *
- * Any thread; no allocation.
+ * Any thread. No function here allocates or blocks.
  */
 #ifndef VBD_BASE_ERROR_H
 #define VBD_BASE_ERROR_H
@@ -17,8 +17,8 @@
 enum vbd_error_source {
 	VBD_SOURCE_NONE,
 	VBD_SOURCE_ERRNO,    /* raw is a positive errno */
-	VBD_SOURCE_CM_EVENT, /* raw is the event's status; kind is the event type */
-	VBD_SOURCE_WC,	     /* raw is the vendor_err; kind is the wc status */
+	VBD_SOURCE_CM_EVENT, /* raw is the status of the CM event; kind is the event type */
+	VBD_SOURCE_WC,	     /* raw is vendor_err; kind is the status of the work completion */
 	VBD_SOURCE_ASYNC,    /* kind is the async event type */
 	VBD_SOURCE_GAI,	     /* raw is a getaddrinfo(3) code */
 	VBD_SOURCE_DEADLINE, /* raw is the deadline in ms */
@@ -31,52 +31,70 @@ struct vbd_error {
 	int kind;
 	int64_t raw;
 	const char *call;  /* static string: "ibv_reg_mr"; NULL if none */
-	uint64_t limit;	   /* the limit reached; 0 if none */
+	uint64_t limit;	   /* the limit that was reached; 0 if none */
 	char pointer[96];  /* JSON pointer, or the name of a query parameter; "" if none */
 	const char *param; /* static string: "max_send_sge", a parameter of rdma/; NULL if none */
-	char object[48];   /* path of the object concerned, "/v1/connections/7"; "" if none */
-	char device[64];   /* NOT_SUPPORTED: which device lacks `capability`; "" if none */
+	char object[48];   /* path of the object, "/v1/connections/7"; "" if none */
+	char device[64];   /* NOT_SUPPORTED: the device that lacks `capability`; "" if none */
 	const char *capability; /* static string: "atomics"; NULL if none */
 	char text[240];		/* one line */
 };
 
 /**
- * vbd_error_set - record an error unless one is recorded already
- * @err:    may be NULL, then nothing is kept
- * @status: not VBD_OK
- * @fmt:    one line, no stop at its end, naming the object
+ * vbd_error_set - record an error unless @err already holds one
+ * @err:    filled; may be NULL, then nothing is recorded
+ * @status: any status but VBD_OK
+ * @fmt:    printf(3) format of one line without a full stop that names the object
  *
- * Returns @status, so that `return vbd_error_set(err, …)` reads well.
+ * Returns @status, so that a caller can write `return vbd_error_set(err, …)`.
  */
 enum vbd_status vbd_error_set(struct vbd_error *err, enum vbd_status status, const char *fmt, ...)
 	VBD_PRINTF(3, 4);
 
 /**
- * vbd_error_errno - record a failed call
- * @status: VBD_OK to choose it from the errno (ENOMEM: no_memory, EMFILE: fd_limit, EACCES:
- * permission_denied, …)
- * @call:   static string, the function's name
+ * vbd_error_errno - record a failed system or library call, unless @err already holds an error
+ * @err:    filled; may be NULL, then nothing is recorded
+ * @status: VBD_OK to derive the status from @errnum (ENOMEM: no_memory, EMFILE: fd_limit, EACCES:
+ *          permission_denied, …)
+ * @call:   name of the function that failed; a static string, which @err keeps
  * @errnum: positive errno
+ * @fmt:    printf(3) format of the message
  *
- * The text becomes "<message>: <call>: <strerror> (<errno name>)".
+ * The text becomes "<message>: <call>: <strerror> (<errno name>)". Returns the status, never
+ * VBD_OK.
  */
 enum vbd_status vbd_error_errno(struct vbd_error *err, enum vbd_status status, const char *call,
 	int errnum, const char *fmt, ...) VBD_PRINTF(5, 6);
 
-/** vbd_error_input - record bad input at @pointer ("/qp/sq_depth", or "limit" for a parameter) */
+/**
+ * vbd_error_input - record a bad value in a request, unless @err already holds an error
+ * @err:     filled; may be NULL, then nothing is recorded
+ * @status:  any status but VBD_OK
+ * @pointer: JSON pointer of the member ("/qp/sq_depth"), or the name of a query parameter
+ *           ("limit"); copied
+ * @fmt:     printf(3) format of one line without a full stop
+ *
+ * Returns @status.
+ */
 enum vbd_status vbd_error_input(struct vbd_error *err, enum vbd_status status, const char *pointer,
 	const char *fmt, ...) VBD_PRINTF(4, 5);
 
 /**
- * vbd_error_param - record a bad value of a parameter that a function of rdma/ got
- * @param: static string, the parameter's name; api/ turns it into a JSON pointer of its request
+ * vbd_error_param - record a bad value of a parameter of a function in rdma/, unless @err already
+ * holds an error
+ * @err:    filled; may be NULL, then nothing is recorded
+ * @status: any status but VBD_OK
+ * @param:  name of the parameter, a static string, which api/ maps to a JSON pointer
+ * @fmt:    printf(3) format of one line without a full stop
+ *
+ * Returns @status.
  */
 enum vbd_status vbd_error_param(struct vbd_error *err, enum vbd_status status, const char *param,
 	const char *fmt, ...) VBD_PRINTF(4, 5);
 
 /*
- * What these return is never VBD_OK, and here a compiler can see it: otherwise gcc believes that an
- * output which is set on success only may be used without being set (-Wmaybe-uninitialized).
+ * The functions above never return VBD_OK. These wrappers show that to the compiler: without them
+ * gcc warns (-Wmaybe-uninitialized) about every output that a function sets only on success.
  */
 static inline enum vbd_status vbd_error_failure(enum vbd_status status)
 {
@@ -88,7 +106,11 @@ static inline enum vbd_status vbd_error_failure(enum vbd_status status)
 #define vbd_error_input(...) vbd_error_failure(vbd_error_input(__VA_ARGS__))
 #define vbd_error_param(...) vbd_error_failure(vbd_error_param(__VA_ARGS__))
 
-/** vbd_errno_name - "ENOMEM" for 12; "E?" for a number nobody knows */
+/**
+ * vbd_errno_name - the symbol of an errno
+ *
+ * Returns a static string: "ENOMEM" for 12, "E?" for a number without a symbol.
+ */
 const char *vbd_errno_name(int errnum);
 
 #endif

@@ -4,7 +4,8 @@
 #define SUB_BITS 5
 #define SUBS	 (1U << SUB_BITS)
 
-/* Below 32 each value has its bucket; above, the five bits behind the leading one choose it. */
+/* Each value below 32 has its own bucket. Above, the leading bit and the five bits after it choose
+ * the bucket. */
 static unsigned int bucket_of(uint64_t value)
 {
 	unsigned int shift;
@@ -84,7 +85,7 @@ uint64_t vbd_histogram_permille(const struct vbd_histogram *histogram, unsigned 
 	return value > max ? max : value;
 }
 
-/* A power of two begins a bucket, so these counts are exact. */
+/* Each power of two begins a bucket, so these counts are exact. */
 static unsigned int first_bucket(unsigned int bits)
 {
 	if (bits >= VBD_HISTOGRAM_BITS)

@@ -8,7 +8,7 @@
 
 #define SIZES_DIR "/sys/kernel/mm/hugepages"
 
-/* 0 if the kernel has none. */
+/* Returns 0 if the kernel has no huge pages. */
 static uint64_t default_bytes(void)
 {
 	FILE *file = fopen("/proc/meminfo", "re");
@@ -23,7 +23,7 @@ static uint64_t default_bytes(void)
 	return kib << 10;
 }
 
-/* Is the size among those of the kernel? All of them go into @text. */
+/* Whether the kernel has pages of this size. Fills @text with all sizes that it has. */
 static bool look_up(uint64_t wanted_bytes, char *text, size_t text_bytes)
 {
 	const struct dirent *entry;

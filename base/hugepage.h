@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The huge pages that the kernel has: sizes and numbers, from sysfs and procfs.
+ * The sizes and the number of huge pages that the kernel offers, from sysfs and procfs.
  *
- * Any thread; reads some small files of file systems in memory.
+ * Any thread. Functions read a few small files, which are in memory.
  */
 #ifndef VBD_BASE_HUGEPAGE_H
 #define VBD_BASE_HUGEPAGE_H
@@ -12,19 +12,21 @@
 #include <stdint.h>
 
 /**
- * vbd_hugepage_choose - the size that a mapping gets
- * @wanted_bytes: 0 for the kernel's default
+ * vbd_hugepage_choose - choose the page size of a mapping
+ * @wanted_bytes:   a size, or 0 for the kernel's default huge page size
+ * @ret_page_bytes: set on success
  *
- * Returns VBD_OK; VBD_E_NOT_SUPPORTED for a kernel without huge pages; VBD_E_BAD_VALUE for a size
- * that it does not have, naming those that it has.
+ * Returns VBD_OK; VBD_E_NOT_SUPPORTED if the kernel has no huge pages; VBD_E_BAD_VALUE if it has
+ * none of this size, with the sizes that exist in @err.
  */
 enum vbd_status vbd_hugepage_choose(
 	uint64_t wanted_bytes, uint64_t *ret_page_bytes, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_hugepage_shortage - say why a mapping of huge pages was refused, and how to get more
- * @page_bytes: as vbd_hugepage_choose() gave it
- * @pages:      how many the mapping needs
+ * vbd_hugepage_shortage - record why the kernel refused a mapping of huge pages, and how to get
+ * more
+ * @page_bytes: a result of vbd_hugepage_choose()
+ * @pages:      how many pages the mapping needs
  *
  * Returns VBD_E_NO_MEMORY.
  */

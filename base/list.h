@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Intrusive doubly linked list with a sentinel. A link that is not on a list points to itself, so
+ * Intrusive doubly linked list with a sentinel. A link that is on no list points to itself, so
  * removing it twice is harmless.
  *
- * No thread of its own: the list belongs to whoever owns the head.
+ * Not thread-safe: only the owner of the head may use the list. No function here blocks.
  */
 #ifndef VBD_BASE_LIST_H
 #define VBD_BASE_LIST_H
@@ -45,17 +45,17 @@ static inline void vbd_list_append(struct vbd_link *head, struct vbd_link *link)
 	head->prev = link;
 }
 
-/* The same. */
+/* @link must not be on a list. */
 static inline void vbd_list_prepend(struct vbd_link *head, struct vbd_link *link)
 {
 	vbd_list_append(head->next, link);
 }
 
-/* The struct TYPE whose member MEMBER is the first on the list; NULL if it is empty. */
+/* The struct TYPE whose member MEMBER is the first on the list; NULL if the list is empty. */
 #define VBD_LIST_FIRST(head, type, member) \
 	(vbd_list_empty(head) ? NULL : VBD_CONTAINER_OF((head)->next, type, member))
 
-/* Walks the links; the one at hand may be removed. */
+/* Walks the links. The body may remove the current link. */
 #define vbd_list_for_each(link, head)                                                         \
 	for (struct vbd_link *link = (head)->next, *link##_next = link->next; link != (head); \
 		link = link##_next, link##_next = link->next)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The longest text of a line; what is longer is cut. */
+/* Longest text of a line in bytes; the rest is cut off. */
 #define TEXT_BYTES 600
 
 static struct {
@@ -60,7 +60,7 @@ void vbd_log_set_observer(vbd_log_line_cb cb, void *arg)
 	g_log.observer_arg = arg;
 }
 
-/* JSON string escapes of a clean text; @out has room for twice the text. */
+/* Escapes a clean text for a JSON string; @out has room for twice the text. */
 static void escape_json(const char *text, char *out)
 {
 	for (; *text; text++) {
@@ -99,7 +99,7 @@ static int format_line(char *line, size_t line_bytes, enum vbd_log_level level, 
 void vbd_log(enum vbd_log_level level, const char *object, const char *fmt, ...)
 {
 	char text[TEXT_BYTES];
-	char line[2 * TEXT_BYTES + 200]; /* with the escapes of JSON */
+	char line[2 * TEXT_BYTES + 200]; /* with JSON escapes */
 	va_list ap;
 	int len;
 
@@ -108,12 +108,12 @@ void vbd_log(enum vbd_log_level level, const char *object, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	vbd_text_clean(text); /* no byte of it may end the line or steer a terminal */
+	vbd_text_clean(text); /* no byte may end the line or control a terminal */
 	len = format_line(line, sizeof(line), level, object, text);
 	if (len >= (int)sizeof(line))
 		len = (int)sizeof(line) - 1;
 	(void)!write(STDERR_FILENO, line,
-		(size_t)len); /* a log that can't be written is no reason to stop */
+		(size_t)len); /* the daemon goes on when the log can't be written */
 	if (g_log.observer)
 		g_log.observer(level, object, text, g_log.observer_arg);
 }

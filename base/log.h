@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Logging: one line per decision, naming its object. base/ and rdma/ log at debug only; daemon/ and
- * api/ log an error once, where it is decided.
+ * Logging: one line for each decision, with the object that it concerns. base/ and rdma/ log only
+ * at debug level; daemon/ and api/ log an error once, where they decide what to do about it.
  *
- * Any thread. A line is one write(2), so lines of several threads don't mix.
+ * Any thread. Each line is one write(2), so lines of several threads do not mix. The write blocks
+ * while standard error is a full pipe.
  */
 #ifndef VBD_BASE_LOG_H
 #define VBD_BASE_LOG_H
@@ -31,30 +32,40 @@ enum vbd_log_level {
 enum vbd_log_format {
 	VBD_LOG_TEXT,
 	VBD_LOG_JSON,	 /* one JSON object a line */
-	VBD_LOG_JOURNAL, /* "<4>text": the priority prefix that journald reads from stderr */
+	VBD_LOG_JOURNAL, /* "<4>text": journald reads the priority from the prefix */
 };
 
-/** vbd_log_setup - choose what is written and how; before any thread starts */
+/**
+ * vbd_log_setup - choose level and format; call it before any other thread starts
+ * @level:  lines of this level and of more severe ones are written
+ */
 void vbd_log_setup(enum vbd_log_level level, enum vbd_log_format format);
 
-/** vbd_log_enabled - would a line of this level be written? */
+/** vbd_log_enabled - whether lines of this level are written */
 bool vbd_log_enabled(enum vbd_log_level level);
 
-/** vbd_log_level_name - "warning" */
+/** vbd_log_level_name - the name of a level, "warning"; a static string */
 const char *vbd_log_level_name(enum vbd_log_level level);
 
-/** vbd_log_level_parse - false if @name names no level */
+/**
+ * vbd_log_level_parse - find a level by its name
+ * @ret_level: set on success
+ *
+ * Returns false if no level has this name.
+ */
 bool vbd_log_level_parse(const char *name, enum vbd_log_level *ret_level);
 
 /**
- * vbd_log - write a line to stderr
- * @object: what it is about ("connection/7"), or NULL for the daemon itself
+ * vbd_log - write one line to standard error
+ * @object: the object concerned ("connection/7"), or NULL for the daemon itself
+ * @fmt:    printf(3) format; control characters and bytes that are not UTF-8 are replaced
  */
 void vbd_log(enum vbd_log_level level, const char *object, const char *fmt, ...) VBD_PRINTF(3, 4);
 
 /**
- * vbd_log_set_observer - see every line that is written (tests fail on unexpected warnings with it)
- * @cb: NULL for none; called after the line was written, on the thread that wrote it
+ * vbd_log_set_observer - call @cb for every line written; tests fail on unexpected warnings with it
+ * @cb:  runs after the write, on the thread that wrote the line; NULL removes the observer
+ * @arg: passed to @cb
  */
 typedef void (*vbd_log_line_cb)(
 	enum vbd_log_level level, const char *object, const char *text, void *arg);

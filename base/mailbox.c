@@ -65,8 +65,8 @@ struct vbd_mail *vbd_mailbox_take(struct vbd_mailbox *box)
 		return oldest;
 	}
 	if (oldest != atomic_load_explicit(&box->newest, memory_order_acquire))
-		return NULL; /* a sender has swapped itself in and not linked yet */
-	/* The last letter can leave only with something behind it. */
+		return NULL; /* a sender has exchanged its item in and not linked it yet */
+	/* The last item can be removed only while another one follows it. */
 	link_in(box, &box->stub);
 	next = atomic_load_explicit(&oldest->next, memory_order_acquire);
 	if (!next)
@@ -80,7 +80,7 @@ void vbd_mailbox_rearm(struct vbd_mailbox *box)
 	uint64_t count;
 
 	(void)!read(box->event_fd, &count, sizeof(count));
-	/* An exchange, not a store: it takes in what the sender that set the flag had linked
-	 * before. */
+	/* An exchange instead of a store: it acquires the items that were linked by the sender that
+	 * set the flag. */
 	(void)atomic_exchange(&box->signalled, false);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one way in which threads talk: an unbounded queue of letters with any number of senders and
- * one receiver. Lock-free (D. Vyukov's intrusive MPSC queue), with an eventfd that wakes a sleeping
- * receiver. Letters are linked through the sender's own memory, so sending neither allocates nor
- * fails: what bounds the queue is that every letter belongs to an object with a limit of its own.
+ * A queue between threads: any number of senders, one receiver, no bound. Lock-free (D. Vyukov's
+ * intrusive MPSC queue), with an eventfd that wakes a sleeping receiver. Items are linked through
+ * memory of the sender, so sending needs no allocation and can't fail. The queue stays finite
+ * because every item is part of an object whose number is limited.
  */
 #ifndef VBD_BASE_MAILBOX_H
 #define VBD_BASE_MAILBOX_H
@@ -14,51 +14,69 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* The first member of every letter. A letter is on one mailbox at most. */
+/* The first member of every item. An item is in one mailbox at most. */
 struct vbd_mail {
 	struct vbd_mail *_Atomic next;
-	unsigned int kind; /* the receiver's to define */
+	unsigned int kind; /* defined by the receiver */
 };
 
 struct vbd_mailbox {
-	struct vbd_mail *_Atomic newest; /* senders swap themselves in here */
-	struct vbd_mail *oldest;	 /* receiver only */
+	struct vbd_mail *_Atomic newest; /* senders exchange their item into this pointer */
+	struct vbd_mail *oldest;	 /* only the receiver reads and writes it */
 	struct vbd_mail stub;
-	atomic_bool signalled; /* the eventfd has been written and not cleared */
+	atomic_bool signalled; /* the eventfd was written and not yet cleared */
 	int event_fd;
 };
 
-/** vbd_mailbox_init - returns VBD_OK or what eventfd(2) says */
+/**
+ * vbd_mailbox_init - make the mailbox empty and open its eventfd
+ *
+ * Returns VBD_OK, or the status of a failed eventfd(2). Call vbd_mailbox_fini() after success.
+ */
 enum vbd_status vbd_mailbox_init(struct vbd_mailbox *box, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_mailbox_fini - close the eventfd; letters still inside belong to the caller, who drains
- * first */
+/**
+ * vbd_mailbox_fini - close the eventfd
+ *
+ * Items still inside belong to the caller, who empties the mailbox first.
+ */
 void vbd_mailbox_fini(struct vbd_mailbox *box);
 
 /**
- * vbd_mailbox_send - hand a letter over
+ * vbd_mailbox_send - append an item
  * @mail: belongs to the receiver from now on
  *
- * Any thread. Does not block. Wakes the receiver if nobody has since its last vbd_mailbox_rearm().
+ * Any thread; does not block. Wakes the receiver, unless a sender has done so since the receiver's
+ * last vbd_mailbox_rearm().
  */
 void vbd_mailbox_send(struct vbd_mailbox *box, struct vbd_mail *mail);
 
 /**
- * vbd_mailbox_take - the oldest letter, or NULL
+ * vbd_mailbox_take - remove the oldest item
  *
- * Receiver only. NULL can also mean that a sender is between its two steps; that sender signals
- * after the second, so the receiver is woken again.
+ * Only the receiver; does not block. Returns NULL if the mailbox is empty, or if a sender is
+ * between the two steps of vbd_mailbox_send(). That sender wakes the receiver after the second
+ * step.
  */
 struct vbd_mail *vbd_mailbox_take(struct vbd_mailbox *box);
 
-/** vbd_mailbox_rearm - clear the eventfd; call it when the fd is readable, and take() until NULL
- * after it */
+/**
+ * vbd_mailbox_rearm - clear the eventfd
+ *
+ * Only the receiver; does not block. Call it when the eventfd is readable, then call
+ * vbd_mailbox_take() until it returns NULL.
+ */
 void vbd_mailbox_rearm(struct vbd_mailbox *box);
 
-/** vbd_mailbox_poke - make the fd readable: the receiver stopped before it had taken all */
+/**
+ * vbd_mailbox_poke - make the eventfd readable
+ *
+ * Any thread; does not block. A receiver that stops before the mailbox is empty calls it for
+ * itself.
+ */
 void vbd_mailbox_poke(struct vbd_mailbox *box);
 
-/** vbd_mailbox_fd - becomes readable when there are letters */
+/** vbd_mailbox_fd - the eventfd, which is readable while items wait; stays the mailbox's */
 static inline int vbd_mailbox_fd(const struct vbd_mailbox *box)
 {
 	return box->event_fd;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one list of what can go wrong. A row gives the symbol, the `code` in problem+json, the HTTP
- * status, the text of the code and what to do about it. Everything that names an error is generated
- * from it; tests hold it against openapi.yaml.
+ * The list of all errors. A row gives the symbol, the `code` in problem+json, the HTTP status, the
+ * text of the code, and a hint on what to do. Everything that names an error is generated from this
+ * list; tests compare it with openapi.yaml.
  *
- * Any thread.
+ * Any thread. No function here blocks; the texts are static strings.
  */
 #ifndef VBD_BASE_STATUS_H
 #define VBD_BASE_STATUS_H
@@ -137,18 +137,18 @@ enum vbd_status {
 };
 
 /**
- * vbd_status_code - the stable name of a status, as `code` in problem+json
- * @status: any value; one that is not a status gives "internal"
+ * vbd_status_code - the stable name of a status, `code` in problem+json
+ * @status: any value; "internal" if it is not a status
  */
 const char *vbd_status_code(enum vbd_status status);
 
-/** vbd_status_http - the HTTP status (400 to 599; 200 for VBD_OK) */
+/** vbd_status_http - the HTTP status: 400 to 599, or 200 for VBD_OK */
 unsigned int vbd_status_http(enum vbd_status status);
 
-/** vbd_status_text - what the code means, one sentence without its stop */
+/** vbd_status_text - the meaning of the code: one sentence without its full stop */
 const char *vbd_status_text(enum vbd_status status);
 
-/** vbd_status_hint - what to do about it */
+/** vbd_status_hint - what a user can do about the error */
 const char *vbd_status_hint(enum vbd_status status);
 
 #endif

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The shortest form, and no surrogates: what the second byte may be depends on the first (RFC 3629,
- * section 4). */
+/* Accepts only the shortest form and no surrogates: the valid range of the second byte depends on
+ * the first (RFC 3629, section 4). */
 static bool second_byte_fits(unsigned char first, unsigned char second)
 {
 	switch (first) {
@@ -22,8 +22,8 @@ static bool second_byte_fits(unsigned char first, unsigned char second)
 	}
 }
 
-/* Bytes of the character that starts here; 0 if none does. The NUL at the end stops every
- * comparison. */
+/* Length in bytes of the character at the start of the text; 0 if no valid character starts there.
+ * The NUL at the end stops every comparison. */
 static size_t char_bytes(const unsigned char *c)
 {
 	size_t len;
