@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * verbsd: reads its configuration, puts daemon and API together, runs the loop until a signal.
+ * verbsd: reads the configuration, creates the daemon and the API, and runs the loop until a
+ * signal.
  */
 #include "api/api.h"
 #include "api/listen.h"
@@ -19,7 +20,7 @@
 
 #define EXIT_USAGE 2
 
-/* How long clients may take for their last answers. */
+/* Time that clients have to receive their last answers. */
 #define API_GRACE_MS 1000
 
 struct options {
@@ -38,7 +39,7 @@ struct program {
 	bool failed;
 };
 
-/* Options that are settings of the configuration under another spelling. */
+/* Options that set a key of the configuration. */
 static const struct {
 	const char *option;
 	const char *argument;
@@ -112,8 +113,8 @@ static enum vbd_status set_pair(struct vbd_config *config, const char *pair, str
 	return vbd_config_set(config, key, equals + 1, err);
 }
 
-/* Once for --config, and again for all else: the command line overrides the file wherever it
- * stands. */
+/* Called once for --config and once for all other options, so that the command line overrides the
+ * file in any order. */
 static int parse(
 	int argc, char **argv, struct vbd_config *config, struct options *options, bool only_config)
 {
@@ -125,7 +126,7 @@ static int parse(
 	fill_long_options(long_options);
 	optind = 1;
 	while ((option = getopt_long(argc, argv, "", long_options, NULL)) != -1) {
-		if (option == '?') /* getopt_long(3) has said which */
+		if (option == '?') /* getopt_long(3) has printed the error */
 			return usage_error("see above");
 		if (option == OPT_HELP) {
 			print_help();
@@ -195,7 +196,7 @@ static void on_signal(int signum, void *arg)
 
 	if (program->stopping) {
 		vbd_log(VBD_LOG_WARNING, NULL, "second signal (%d): stopping at once", signum);
-		/* The kernel takes back everything that the process holds. */
+		/* The kernel releases the resources of the process. */
 		_exit(EXIT_FAILURE);
 	}
 	program->stopping = true;
@@ -226,8 +227,7 @@ static enum vbd_status start_watchdog(struct program *program, struct vbd_error 
 	return status;
 }
 
-/* Sockets that systemd hands over come first; what it does not hand over is opened as configured.
- */
+/* Uses the sockets that systemd passes, and opens the others as configured. */
 static enum vbd_status open_sockets(
 	const struct vbd_config *config, int *ret_tcp_fd, int *ret_unix_fd, struct vbd_error *err)
 {
@@ -311,7 +311,7 @@ int main(int argc, char **argv)
 	if (options.dump || options.check)
 		return EXIT_SUCCESS;
 	vbd_log_setup(program.config.log_level, program.config.log_format);
-	/* A client that leaves while it is being written to is no reason to die. */
+	/* A client that disconnects during a write must not end the daemon. */
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (start(&program, &error) != VBD_OK) {
 		vbd_log(VBD_LOG_ERROR, NULL, "can't start: %s", error.text);
@@ -327,8 +327,8 @@ int main(int argc, char **argv)
 	if (program.config.unix_socket[0] && program.api)
 		(void)unlink(program.config.unix_socket);
 	vbd_daemon_destroy(program.daemon);
-	/* Everything is released: a second signal that comes now must not turn a clean end into a
-	 * death. */
+	/* All resources are released: another signal must not turn a clean exit into a killed
+	 * process. */
 	(void)signal(SIGTERM, SIG_IGN);
 	(void)signal(SIGINT, SIG_IGN);
 	return program.failed ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -15,7 +15,7 @@
 	.options = {__VA_ARGS__}, \
 	.option_count = sizeof((enum vbd_ctl_opt[]){__VA_ARGS__}) / sizeof(enum vbd_ctl_opt)
 
-/* What a connection is made with, whichever side makes it. */
+/* Options of a queue pair, which commands on both sides of a connection take. */
 #define QP_OPTIONS                                                                             \
 	O(SQ_DEPTH), O(RQ_DEPTH), O(RECV_SIZE), O(RETRY_COUNT), O(RNR_RETRY), O(ACK_TIMEOUT),  \
 		O(MIN_RNR_TIMER), O(RESPONDER_RESOURCES), O(INITIATOR_DEPTH), O(SIGNAL_EVERY), \
@@ -29,7 +29,7 @@
 	O(CONNECTION), O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), REMOTE_OPTIONS, O(CHUNK), \
 		O(WINDOW), O(INLINE), O(TIMEOUT), O(NO_WAIT)
 
-/* Listing, showing and deleting, which all of these have alike. */
+/* Rows for listing, showing and deleting one kind of object. */
 #define RESOURCE(name_, operand_, plural_, ...)                          \
 	{.name = name_,                                                  \
 		.usage = "",                                             \
@@ -462,7 +462,7 @@ const struct vbd_ctl_command *vbd_ctl_command_find(
 	return found;
 }
 
-/* Edits between two words: letters added, dropped or changed. Long words are never close. */
+/* Number of edits between two words: letters added, removed or changed. SIZE_MAX for long words. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t row[24];
@@ -503,7 +503,7 @@ const char *vbd_ctl_command_like(const char *group, const char *word)
 		if (!command->summary || !name || (group && strcmp(command->name, group) != 0))
 			continue;
 		d = strncmp(name, word, strlen(word)) == 0 ? 1 : distance(word, name);
-		/* Three of the letters of "rm" are any word. */
+		/* Three edits turn "rm" into any other short word. */
 		if (d < best && d < strlen(name)) {
 			best = d;
 			like = name;
@@ -521,7 +521,7 @@ bool vbd_ctl_command_is_group(const char *word)
 	return false;
 }
 
-/* The I-th word of @usage, and its length; NULL behind the last. */
+/* The word at index @i of @usage, and its length; NULL behind the last. */
 static const char *usage_word(const char *usage, size_t i, size_t *ret_len)
 {
 	for (;;) {

@@ -14,7 +14,7 @@
 
 #define VBD_CTL_OPERANDS_MAX 1000
 
-/* The table, and its length. */
+/* The table of all commands, and its length. */
 extern const struct vbd_ctl_command vbd_ctl_commands[];
 extern const size_t vbd_ctl_command_count;
 
@@ -23,27 +23,35 @@ extern const enum vbd_ctl_opt vbd_ctl_common_options[];
 extern const size_t vbd_ctl_common_option_count;
 
 /**
- * vbd_ctl_command_find - the row for the words at hand
- * @words:    what stands on the command line from the first word that is no option on
- * @ret_used: how many words the name takes, 1 or 2
+ * vbd_ctl_command_find - the row of a command by its words
+ * @words:    the command line from its first word that is not an option
+ * @ret_used: set to the number of words in the command's name, 1 or 2
  *
- * "listeners rm" goes before "listeners". Returns NULL if there is none.
+ * Prefers "listeners rm" to "listeners". Returns NULL if no command matches.
  */
 const struct vbd_ctl_command *vbd_ctl_command_find(
 	char *const *words, size_t word_count, size_t *ret_used);
 
-/** vbd_ctl_command_like - the name or, behind @group, the verb closest to a mistyped @word; NULL if
- * none is close */
+/**
+ * vbd_ctl_command_like - find the name closest to a mistyped word
+ * @group: first word of the command; NULL to look for a first word
+ * @word:  the mistyped word
+ *
+ * Returns a static string; NULL if no name is close.
+ */
 const char *vbd_ctl_command_like(const char *group, const char *word);
 
-/** vbd_ctl_command_is_group - do commands with a second word start with @word? */
+/** vbd_ctl_command_is_group - whether @word is the first word of commands with two words */
 bool vbd_ctl_command_is_group(const char *word);
 
-/** vbd_ctl_command_operand - the I-th operand's placeholder in @usage, without brackets and dots;
- * NULL behind the last */
+/**
+ * vbd_ctl_command_operand - the placeholder at index @i of the command's usage
+ *
+ * Returns the placeholder without brackets and dots, which the caller frees; NULL behind the last.
+ */
 char *vbd_ctl_command_operand(const struct vbd_ctl_command *command, size_t i);
 
-/** vbd_ctl_command_operand_limits - how many operands a command takes */
+/** vbd_ctl_command_operand_limits - the least and the greatest number of operands of a command */
 void vbd_ctl_command_operand_limits(
 	const struct vbd_ctl_command *command, size_t *ret_min, size_t *ret_max);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * __complete WORD...: what the last WORD of a command line could become, one candidate a line. For
- * the completion script, so that commands, options and values are known in one place only. A line
- * ":file" stands for names of files.
+ * __complete WORD...: the completions of the last WORD, one a line. The completion script of the
+ * shell calls it, so that only verbsctl knows commands, options and values. A line ":file" stands
+ * for file names.
  */
 #include "cmd/verbsctl/complete.h"
 
@@ -15,23 +15,23 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Longer than that nobody waits for a tab. */
+/* A user waits no longer for a completion. */
 #define PATIENCE_S 2
 
-/* The line as far as it is typed. */
+/* The command line up to the cursor. */
 struct line {
 	struct vbd_ctl *ctl;
 	char **words;
-	size_t count; /* without the last one */
+	size_t count; /* without the last word */
 	const char *last;
 	const struct vbd_ctl_command *command;
-	char *group;		  /* of a first word that needs a second one */
-	size_t operands;	  /* typed behind the command */
-	enum vbd_ctl_opt pending; /* the option whose value @last is; COUNT for none */
+	char *group;	 /* first word of a command with two words, until the second word comes */
+	size_t operands; /* number of operands before @last */
+	enum vbd_ctl_opt pending; /* the option whose value @last is; END for none */
 };
 
-/* The shell will run what it inserts, and the server chose it: only names that mean nothing to a
- * shell. */
+/* The shell evaluates the line later, and the server chose these names: offer only names without
+ * characters that are special to a shell. */
 static bool is_harmless(const char *word)
 {
 	return *word && *word != '-' &&
@@ -45,8 +45,8 @@ static void offer(const struct line *line, const char *word)
 		puts(word);
 }
 
-/* The option that @word names, fully spelt or by letter, among those that are possible here; COUNT
- * if none. */
+/* The option with this name or letter, of the command's options and the common ones; END if
+ * none. */
 static enum vbd_ctl_opt option_of(const struct line *line, const char *word)
 {
 	size_t own = line->command ? line->command->option_count : 0;
@@ -63,7 +63,7 @@ static enum vbd_ctl_opt option_of(const struct line *line, const char *word)
 	return VBD_CTL_OPT_END;
 }
 
-/* Takes in one word that is complete. */
+/* Parses one complete word. */
 static void take_word(struct line *line, size_t i)
 {
 	char *word = line->words[i];
@@ -135,7 +135,7 @@ static void offer_options(const struct line *line)
 	}
 }
 
-/* Names, and ids while no name begins like that, of the objects at @collection. */
+/* Offers the names of the objects at @collection, and their ids. */
 static void offer_objects(const struct line *line, const char *collection)
 {
 	char *path = vbd_ctl_format("%s?limit=100&sort=-id&fields=id,name", collection);
@@ -160,7 +160,7 @@ static void offer_objects(const struct line *line, const char *collection)
 	free(path);
 }
 
-/* The values that a placeholder stands for. */
+/* Offers the values for a placeholder. */
 static void offer_values(const struct line *line, const char *placeholder)
 {
 	static const struct {
@@ -211,7 +211,7 @@ static void offer_operands(const struct line *line)
 	free(operand);
 }
 
-/* Errors have no place on a line that is being typed. */
+/* Error messages would break into the line that is being typed. */
 static void silence(void)
 {
 	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC);

@@ -11,8 +11,9 @@
 #include "cmd/verbsctl/common/call.h"
 
 /**
- * vbd_ctl_complete - print the candidates for the last operand, one a line
- * @ctl: parsed; this function opens the server, whose address may stand on the line being typed
+ * vbd_ctl_complete - print the completions of the last operand, one a line
+ * @ctl: with parsed arguments; this function connects, because the address may be on the line
+ *       itself
  *
  * Blocks for two seconds at most. Prints no errors.
  */

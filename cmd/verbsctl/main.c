@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* verbsctl: sees and drives the connections of a verbsd over its HTTP API. */
+/* verbsctl: shows and controls the connections of a verbsd over its HTTP API. */
 #include "cmd/verbsctl/complete.h"
 #include "cmd/verbsctl/parse.h"
 
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 	struct vbd_ctl ctl = {0};
 	enum vbd_ctl_exit exit_status;
 
-	/* Only for the width of characters: numbers keep their point in every country. */
+	/* Only for the width of characters; the decimal point stays a point in every locale. */
 	(void)setlocale(LC_CTYPE, "");
 	exit_status = vbd_ctl_args_parse(argc, argv, &ctl.args);
 	if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_VERSION))
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 		vbd_ctl_args_help(&ctl.args, stdout);
 	else if (exit_status == VBD_CTL_OK)
 		exit_status = run(&ctl);
-	/* A full disk shows only here; who lost its output has not succeeded. */
+	/* A full disk may show only here. Lost output is a failure. */
 	if ((fflush(stdout) != 0 || ferror(stdout)) && exit_status == VBD_CTL_OK)
 		exit_status = vbd_ctl_fail("standard output: %s", strerror(errno));
 	return (int)exit_status;

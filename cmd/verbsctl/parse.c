@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Above every letter, so that getopt_long's answers can't be confused. */
+/* Above all letters, to tell long options from letters in the results of getopt_long(3). */
 #define LONG_BASE 256
 
-/* What getopt_long(3) wants, for the common options and those of one command. */
+/* Arguments of getopt_long(3) for the common options and those of one command. */
 struct getopt_tables {
 	enum vbd_ctl_opt opts[VBD_CTL_OPT_END];
 	size_t count;
@@ -42,7 +42,7 @@ static void tables_add(struct getopt_tables *tables, const enum vbd_ctl_opt *opt
 	}
 }
 
-/* The option that getopt_long answered with or complains about; NULL if it is none of the table. */
+/* The option that getopt_long(3) returned or refused; NULL if the tables do not have it. */
 static const enum vbd_ctl_opt *tables_find(const struct getopt_tables *tables, int answer)
 {
 	for (size_t i = 0; i < tables->count; i++) {
@@ -53,7 +53,7 @@ static const enum vbd_ctl_opt *tables_find(const struct getopt_tables *tables, i
 	return NULL;
 }
 
-/* What to type to learn more: "verbsctl buf put --help". The caller frees it. */
+/* The help command that fits: "verbsctl buf put --help". The caller frees it. */
 static char *help_call(const struct vbd_ctl_args *args)
 {
 	const struct vbd_ctl_command *command = args->command;
@@ -130,8 +130,8 @@ static enum vbd_ctl_exit refuse_option(const struct vbd_ctl_args *args,
 	return exit_status;
 }
 
-/* Reads options until the first operand (@mode "+:") or all of them, operands sorted behind (":").
- */
+/* Parses options up to the first operand (@mode "+:"), or all options, moving operands behind them
+ * (":"). */
 static enum vbd_ctl_exit read_options(
 	struct vbd_ctl_args *args, int argc, char **argv, const char *mode)
 {
@@ -144,13 +144,14 @@ static enum vbd_ctl_exit read_options(
 	if (args->command)
 		tables_add(&tables, args->command->options, args->command->option_count);
 	opterr = 0;
-	optind = 0; /* getopt_long(3): start anew, also in its own state */
+	optind = 0; /* getopt_long(3): 0 also resets its internal state */
 	while ((answer = getopt_long(argc, argv, tables.shorts, tables.longs, NULL)) != -1) {
 		const enum vbd_ctl_opt *opt = tables_find(&tables, answer);
 
 		if (answer == '?' || answer == ':' || !opt)
 			return refuse_option(args, &tables, answer, argv[optind - 1]);
-		/* getopt_long(3) takes such a value only behind "="; people write a space. */
+		/* getopt_long(3) takes an optional argument only behind "="; users write a
+		 * space. */
 		if (vbd_ctl_opt_spec(*opt)->kind == VBD_CTL_KIND_EVERY && !optarg &&
 			optind < argc && isdigit((unsigned char)argv[optind][0]))
 			optarg = argv[optind++];
@@ -191,7 +192,7 @@ static enum vbd_ctl_exit check_operands(const struct vbd_ctl_args *args)
 		exit_status = vbd_ctl_usage("%s\"%s\" is one too many; see `%s`", args->title,
 			args->operands[max], help);
 	for (size_t i = 0; i < args->operand_count && exit_status == VBD_CTL_OK; i++) {
-		/* The word that is being completed may be. */
+		/* The word that is being completed may be empty. */
 		if (!args->operands[i][0] && args->command->summary)
 			exit_status = vbd_ctl_usage(
 				"%san operand must not be empty; see `%s`", args->title, help);
@@ -200,7 +201,7 @@ static enum vbd_ctl_exit check_operands(const struct vbd_ctl_args *args)
 	return exit_status;
 }
 
-/* "verbsctl buf --help" is help on the group, which is no command of its own. */
+/* "verbsctl buf --help" asks about a group, which is not a command. */
 static bool asks_group_help(char *const *words, size_t count)
 {
 	return count > 1 && vbd_ctl_command_is_group(words[0]) &&
@@ -234,7 +235,7 @@ enum vbd_ctl_exit vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args 
 	(void)snprintf(ret_args->title, sizeof(ret_args->title),
 		"%s%s%s: ", ret_args->command->name, used > 1 ? " " : "",
 		used > 1 ? ret_args->command->verb : "");
-	/* getopt takes the last word of the command for the program's name. */
+	/* getopt_long(3) skips the first word, here the last word of the command's name. */
 	words += used - 1;
 	exit_status = read_options(ret_args, (int)(count - used + 1), words, ":");
 	if (exit_status != VBD_CTL_OK || vbd_ctl_args_has(ret_args, VBD_CTL_OPT_HELP))

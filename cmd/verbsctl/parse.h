@@ -13,16 +13,17 @@
 #include <stdio.h>
 
 /**
- * vbd_ctl_args_parse - read the whole command line
+ * vbd_ctl_args_parse - parse the whole command line
+ * @argv:     reordered (getopt_long(3)); @ret_args points into it
  * @ret_args: zeroed by the caller
- * @argv: reordered (getopt_long(3)), and borrowed from for the life of @ret_args
  *
  * Common options may stand before the command and behind it. With --help or --version nothing else
- * is checked. Returns VBD_CTL_USAGE, told, for what is unknown, missing or malformed.
+ * is checked. Prints the error and returns VBD_CTL_USAGE if a word is unknown, missing or
+ * malformed.
  */
 enum vbd_ctl_exit vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args *ret_args);
 
-/** vbd_ctl_args_help - print what --help says: of the command, or of verbsctl when there is none */
+/** vbd_ctl_args_help - print the help of the command, or of verbsctl if args->command is NULL */
 void vbd_ctl_args_help(const struct vbd_ctl_args *args, FILE *out);
 
 #endif

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #define BUFFERS	     "/v1/buffers"
-#define SUM_WITHIN_S 900 /* sha256 of a terabyte or so; nothing is heard of it until it is done */
+#define SUM_WITHIN_S 900 /* seconds; sha256 of a terabyte takes so long */
 
 static const struct vbd_ctl_column buffer_columns[] = {
 	{"ID", "id", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
@@ -34,7 +34,7 @@ static void put_buffer(struct vbd_ctl *ctl, const json_t *buffer)
 	vbd_ctl_member_put(buffer, "shm name", "shm_name", vbd_ctl_cell_text);
 	vbd_ctl_member_put(buffer, "device", "device", vbd_ctl_cell_text);
 	vbd_ctl_member_put(buffer, "access", "access", vbd_ctl_cell_list);
-	/* Without access for a peer they open nothing. */
+	/* Address and key of a buffer without remote access are of no use to a peer. */
 	if (json_array_size(vbd_ctl_json_at(buffer, "access"))) {
 		vbd_ctl_member_put(buffer, "remote addr", "addr", vbd_ctl_cell_text);
 		vbd_ctl_member_put(buffer, "remote key", "rkey", vbd_ctl_cell_text);
@@ -97,8 +97,8 @@ static char *data_path(struct vbd_ctl *ctl, const char *tail)
 }
 
 /*
- * Opens what is to be put. The length of a regular file is told to the server, which can then
- * refuse it before the bytes travel; of a pipe nobody knows it.
+ * Opens the file to send. The request announces the length of a regular file, so that the server
+ * can refuse it before the bytes travel; the length of a pipe is unknown.
  */
 static enum vbd_ctl_exit open_source(const char *name, struct vbd_ctl_upload *ret_upload)
 {
@@ -114,7 +114,7 @@ static enum vbd_ctl_exit open_source(const char *name, struct vbd_ctl_upload *re
 			(void)close(upload.fd);
 		return vbd_ctl_fail("%s: %s", name, strerror(EISDIR));
 	}
-	/* Standard input may be a file that somebody has read the beginning of. */
+	/* Another program may have read the beginning of standard input. */
 	upload.start = lseek(upload.fd, 0, SEEK_CUR);
 	if (upload.start >= 0 && S_ISREG(status.st_mode) && upload.start <= status.st_size)
 		upload.bytes = status.st_size - upload.start;
@@ -151,11 +151,11 @@ enum vbd_ctl_exit vbd_ctl_buffer_put(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
-/* Where the bytes of a buffer go. A file is only opened, and emptied, once the server has said yes.
- */
+/* The destination of a buffer's bytes. The file is opened, and truncated, only after the server has
+ * agreed to send. */
 struct target {
 	const char *name; /* NULL for standard output */
-	int fd;		  /* -1 while it is not open */
+	int fd;		  /* -1 until the file is open */
 	uint64_t bytes;
 };
 
@@ -256,7 +256,8 @@ enum vbd_ctl_exit vbd_ctl_buffer_sum(struct vbd_ctl *ctl)
 		char *name =
 			vbd_ctl_text_safe(ctl->args.operands[0], strlen(ctl->args.operands[0]));
 
-		/* As sha256sum(1) prints it, so that two of them compare by eye and by `cut`. */
+		/* Same format as sha256sum(1), so that two checksums can be compared by eye or with
+		 * `cut`. */
 		printf("%s  %s\n", sum, name);
 		free(name);
 		free(sum);

@@ -10,12 +10,12 @@
 #include <string.h>
 
 #define CONNECTIONS	   "/v1/connections"
-#define DEFAULT_TIMEOUT_MS 10000 /* of ConnectionCreate in openapi.yaml */
+#define DEFAULT_TIMEOUT_MS 10000 /* default of ConnectionCreate in openapi.yaml */
 #define ACCEPT_WAIT_S	   30
 #define CLOSE_WAIT_S	   15
 #define POLL_MS		   200
 
-/* Payload that left by this side's work requests. */
+/* Payload bytes of this side's completed sends and writes. */
 static char *cell_sent(const json_t *counters)
 {
 	if (!counters)
@@ -23,7 +23,7 @@ static char *cell_sent(const json_t *counters)
 	return vbd_ctl_text_of_bytes(vbd_ctl_sent_bytes(counters));
 }
 
-/* Payload that came in by this side's work requests. */
+/* Payload bytes of this side's completed receives and reads. */
 static char *cell_received(const json_t *counters)
 {
 	if (!counters)
@@ -79,7 +79,7 @@ static bool is_under_way(const json_t *connection)
 	return false;
 }
 
-/* Copies a member that tells more of an error. */
+/* Copies one member of a connection's record into the problem, if the record has it. */
 static void copy_member(json_t *problem, const json_t *from, const char *path, const char *name)
 {
 	json_t *value = vbd_ctl_json_at(from, path);
@@ -88,7 +88,8 @@ static void copy_member(json_t *problem, const json_t *from, const char *path, c
 		vbd_ctl_json_set(problem, name, json_incref(value));
 }
 
-/* What a waiting POST would have answered, from the record of a connection that has ended. */
+/* Builds, from the record of an ended connection, the problem that a waiting POST would have
+ * returned. */
 static json_t *problem_of_end(const json_t *connection)
 {
 	json_t *problem = vbd_ctl_must(json_object());
@@ -130,8 +131,7 @@ static void put_established(const json_t *connection)
 	free(name);
 }
 
-/* Of a connection that is brought up by hand: where its queue pair is, and what the peer must know.
- */
+/* The values of a queue pair that its peer needs, for a connection brought up by hand. */
 static void put_exchange(const json_t *connection)
 {
 	char *gid = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "exchange.gid"));
@@ -165,7 +165,8 @@ static void put_state(const json_t *connection)
 	free(name);
 }
 
-/* Longer than the server waits in one answer: ask until the connection is made or has failed. */
+/* Polls the connection until it is established or has ended: one answer may not be delayed so
+ * long. */
 static enum vbd_ctl_exit follow(struct vbd_ctl *ctl, struct vbd_ctl_answer *answer)
 {
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
@@ -182,7 +183,7 @@ static enum vbd_ctl_exit follow(struct vbd_ctl *ctl, struct vbd_ctl_answer *answ
 	return exit_status;
 }
 
-/* The end of connect and accept: wait for the outcome if the user does, and tell it. */
+/* Ends connect and accept: waits for the outcome, unless --no-wait was given, and prints it. */
 static enum vbd_ctl_exit finish(struct vbd_ctl *ctl, struct vbd_ctl_answer *answer)
 {
 	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
@@ -201,7 +202,7 @@ static enum vbd_ctl_exit finish(struct vbd_ctl *ctl, struct vbd_ctl_answer *answ
 	return VBD_CTL_OK;
 }
 
-/* A little more than the deadline, so that the server's own verdict comes first. */
+/* A little longer than the connection's deadline, so that the server reports the timeout. */
 static int connect_wait_s(const struct vbd_ctl *ctl)
 {
 	uint64_t timeout_ms = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_TIMEOUT)
@@ -255,7 +256,8 @@ enum vbd_ctl_exit vbd_ctl_connection_accept(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
-/* POST a command to a connection, and show how it is now. Takes @body over; it may be NULL. */
+/* POSTs a command to a connection, and prints the connection's new state. Takes ownership of @body,
+ * which may be NULL. */
 static enum vbd_ctl_exit command_one(
 	struct vbd_ctl *ctl, const char *ref, const char *verb, json_t *body, int wait_s)
 {
@@ -277,7 +279,7 @@ static enum vbd_ctl_exit reject_one(struct vbd_ctl *ctl, const char *ref)
 	json_t *body = vbd_ctl_args_body(&ctl->args);
 	enum vbd_ctl_exit exit_status;
 
-	/* Without options there is nothing to say. */
+	/* Without options the request has no body. */
 	exit_status = command_one(ctl, ref, "/reject",
 		json_object_size(body) ? json_incref(body) : NULL, VBD_CTL_NO_WAIT);
 	json_decref(body);
@@ -333,7 +335,7 @@ enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
-/* What the peer's verbsd shows as `exchange` becomes the body, under what the options say. */
+/* Completes @body with `exchange` of the peer's connection; members that came from options stay. */
 static enum vbd_ctl_exit take_exchange(struct vbd_ctl *ctl, const char *from, json_t *body)
 {
 	struct vbd_ctl_answer answer = {0};
@@ -391,7 +393,7 @@ static void put_qp(const json_t *qp)
 	free(lqpn);
 }
 
-/* Which of the device's addresses it uses. */
+/* Prints the GIDs of the path, and the local one's index, type and network interface. */
 static void put_path(const json_t *qp)
 {
 	char *gid = vbd_ctl_cell_text(vbd_ctl_json_at(qp, "sgid"));
@@ -410,7 +412,7 @@ static void put_path(const json_t *qp)
 	free(gid);
 }
 
-/* How long a dead peer or a slow one is borne, in time rather than in codes. */
+/* Prints the retry limits, and as times instead of codes the timers behind them. */
 static void put_patience(const json_t *qp)
 {
 	bool has_detect = vbd_ctl_json_has_uint(qp, "detect_ms");
@@ -443,7 +445,7 @@ static void put_ends(const json_t *connection)
 	vbd_ctl_member_put(connection, "  wc status", "first_error.wc_status", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "  call", "first_error.call", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "  errno", "first_error.errno", vbd_ctl_cell_text);
-	/* The end has a hint of its own, mostly the same. */
+	/* An ended connection has a hint of its own, which mostly repeats this one. */
 	if (!vbd_ctl_json_at(connection, "end"))
 		vbd_ctl_member_put(connection, "  hint", "first_error.hint", vbd_ctl_cell_text);
 	vbd_ctl_member_put(connection, "reason", "end.reason", vbd_ctl_cell_text);
@@ -462,7 +464,7 @@ static void put_counters(const json_t *connection)
 	{
 		json_t *row;
 
-		/* Most connections know few of the operations. */
+		/* Leaves out operations that this connection has not posted. */
 		if (!vbd_ctl_json_uint(of_one, "posted"))
 			continue;
 		row = vbd_ctl_must(json_object());
@@ -491,7 +493,7 @@ static void put_timeline(const json_t *connection)
 			(unsigned long long)vbd_ctl_json_uint(connection, "timeline_dropped"));
 }
 
-/* All but the title. */
+/* Prints everything but the title. */
 static void put_connection(const json_t *connection)
 {
 	const json_t *qp = vbd_ctl_json_at(connection, "qp");
@@ -527,7 +529,7 @@ static void put_connection(const json_t *connection)
 
 void vbd_ctl_connection_put(const json_t *connection, const json_t *explanation, FILE *out)
 {
-	/* Of one that has ended the first question is why. */
+	/* An ended connection is printed with its reason first. */
 	bool why_first = explanation && vbd_ctl_json_at(connection, "ended_at");
 
 	vbd_ctl_view_to(out);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection, as `show` prints it, and what `explain` says of it.
+ * Printing a connection and its explanation.
  *
  * One thread.
  */
@@ -11,12 +11,14 @@
 #include <stdio.h>
 
 /**
- * vbd_ctl_connection_put - write all that is known of a connection to @out, without colours
- * @explanation: what GET …/explain says of it, or NULL; of one that has ended it comes first
+ * vbd_ctl_connection_put - print a connection in full, without colours
+ * @connection:  a Connection of the API
+ * @explanation: answer of GET …/explain, or NULL; printed first if the connection has ended
+ * @out:         written to
  */
 void vbd_ctl_connection_put(const json_t *connection, const json_t *explanation, FILE *out);
 
-/** vbd_ctl_explanation_put - print what explains a connection */
+/** vbd_ctl_explanation_put - print an answer of GET …/explain */
 void vbd_ctl_explanation_put(const json_t *explanation);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status: verbsd itself. */
+/* status: the readiness of verbsd. */
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/common/json.h"
@@ -24,7 +24,7 @@ static void put_index(const json_t *index)
 	free(version);
 }
 
-/* 503 is an answer here too: its body says which check fails. */
+/* An answer of status 503 is printed too: its body lists the checks that fail. */
 static enum vbd_ctl_exit get_health(struct vbd_ctl *ctl, struct vbd_ctl_answer *ret_answer)
 {
 	const struct vbd_ctl_request request = {.method = "GET", .path = "/readyz?verbose"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* devices, cqs: what is there to connect with. */
+/* devices: RDMA devices and their ports. */
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/common/json.h"
@@ -27,7 +27,7 @@ static const struct vbd_ctl_column gid_columns[] = {
 	{"ADDRESS", "gid", vbd_ctl_cell_text, 0},
 };
 
-/* The network interfaces behind a port, each once: what an operator knows the port by. */
+/* Names of the network interfaces behind a port, each once: operators know a port by them. */
 static char *cell_netdevs(const json_t *port)
 {
 	const json_t *gids = vbd_ctl_json_at(port, "gids");
@@ -79,7 +79,7 @@ static void add_row(json_t *rows, json_t *device, json_t *port)
 		vbd_ctl_must(NULL);
 }
 
-/* One row for each port, and one for a device that has none to show. */
+/* One row for each port, and one row for a device without ports. */
 static json_t *rows_of(const json_t *devices)
 {
 	json_t *rows = vbd_ctl_must(json_array());
@@ -118,7 +118,7 @@ enum vbd_ctl_exit vbd_ctl_devices(struct vbd_ctl *ctl)
 	return VBD_CTL_OK;
 }
 
-/* A flat object under its title; nothing if it is empty. */
+/* Prints a flat object under a title; nothing if the object is empty. */
 static void put_counts(const char *title, json_t *counts)
 {
 	if (json_object_size(counts) == 0)

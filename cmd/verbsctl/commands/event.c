@@ -12,16 +12,16 @@
 #include <string.h>
 
 #define PAGE_EVENTS	500
-#define FOLLOW_LINES	10 /* shown of the past before following; as journalctl -f does */
+#define FOLLOW_LINES	10 /* old events printed before following, as journalctl -f does */
 #define LONG_POLL_MS	30000
-#define EARLY_ANSWER_MS 1000 /* an empty page before this is no long poll: slow down */
+#define EARLY_ANSWER_MS 1000 /* an earlier empty page was no long poll: slow down */
 #define EARLY_PAUSE_MS	500
 
-/* A reader of the event log. */
+/* State of `verbsctl events`. */
 struct reader {
 	struct vbd_ctl *ctl;
 	bool follows;
-	char *server_id; /* of the run that the numbers belong to; NULL before it is known */
+	char *server_id; /* server_id of the run that `after` belongs to; NULL until it is known */
 	uint64_t after;
 	struct vbd_ctl_retry retry;
 };
@@ -64,7 +64,7 @@ static char *page_path(const struct reader *reader, uint64_t after, unsigned int
 	return vbd_ctl_must(path);
 }
 
-/* Where to go on behind a page. A number that does not grow would have us ask the same for ever. */
+/* The `after` of the next request. It never decreases: the same page would be fetched for ever. */
 static uint64_t next_of(const json_t *page, uint64_t after)
 {
 	uint64_t next = vbd_ctl_json_uint(page, "next");
@@ -72,7 +72,7 @@ static uint64_t next_of(const json_t *page, uint64_t after)
 	return next > after ? next : after;
 }
 
-/* Adds a page to @log, of whose head the first one counts, and its events to @items. */
+/* Appends a page's events to @items. Copies first, last and compacted of the first page to @log. */
 static void add_page(json_t *log, json_t *items, const json_t *page, uint64_t after)
 {
 	static const char *const head[] = {"first", "last", "compacted"};
@@ -90,7 +90,7 @@ static void add_page(json_t *log, json_t *items, const json_t *page, uint64_t af
 }
 
 /*
- * Reads what the log holds now, without waiting, into one page. @ret_log has first, last, next,
+ * Fetches all events that the log holds now, without waiting. @ret_log has first, last, next,
  * compacted and items.
  */
 static enum vbd_ctl_exit fetch_log(struct reader *reader, json_t **ret_log)
@@ -123,7 +123,7 @@ static enum vbd_ctl_exit fetch_log(struct reader *reader, json_t **ret_log)
 	return exit_status;
 }
 
-/* Drops all but the last @lines items. */
+/* Removes all but the last @lines items. */
 static void keep_last(json_t *items, uint64_t lines)
 {
 	size_t count = json_array_size(items);
@@ -149,7 +149,7 @@ static enum vbd_ctl_exit put_items(struct reader *reader, const json_t *items)
 		else
 			put_event(reader->ctl, json_array_get(items, i));
 	}
-	/* A reader behind a pipe waits for each of them. */
+	/* A program that reads our output through a pipe needs each page at once. */
 	if (fflush(stdout) != 0)
 		return vbd_ctl_fail("standard output: %s", strerror(errno));
 	return VBD_CTL_OK;
@@ -163,7 +163,7 @@ static void tell_compacted(const json_t *page, uint64_t after)
 			(unsigned long long)vbd_ctl_json_uint(page, "first"));
 }
 
-/* What the log holds, as far as --lines and --after ask for it. */
+/* Prints the events of the log that --lines and --after select. */
 static enum vbd_ctl_exit put_log(struct reader *reader)
 {
 	const struct vbd_ctl_args *args = &reader->ctl->args;
@@ -181,7 +181,7 @@ static enum vbd_ctl_exit put_log(struct reader *reader)
 		return exit_status;
 	items = vbd_ctl_json_at(log, "items");
 	keep_last(items, lines);
-	/* Who did not ask for a beginning misses nothing when the log does not start at 1. */
+	/* Report lost events only if the user named a start with --after. */
 	if (has_after)
 		tell_compacted(log, after);
 	if (reader->ctl->json && !reader->follows)
@@ -192,14 +192,14 @@ static enum vbd_ctl_exit put_log(struct reader *reader)
 	return exit_status;
 }
 
-/* Which run of the daemon answers, as far as can be told. */
+/* Whether the daemon was restarted since the last answer. */
 enum run {
 	RUN_SAME,
 	RUN_OTHER,
-	RUN_AWAY, /* it does not answer, just now */
+	RUN_AWAY, /* no answer now; try again */
 };
 
-/* Takes in which run it is that says @index. */
+/* Compares the server_id of @index with the known one, and starts anew if it differs. */
 static enum run take_run(struct reader *reader, const json_t *index)
 {
 	const char *id = vbd_ctl_json_text(index, "server_id");
@@ -219,8 +219,8 @@ static enum run take_run(struct reader *reader, const json_t *index)
 }
 
 /*
- * Asks which run of the daemon answers. Numbers start anew with each, so after a restart ours mean
- * nothing.
+ * Finds out whether the daemon was restarted. Event numbers start at 1 in each run, so numbers of
+ * the last run are useless.
  */
 static enum vbd_ctl_exit check_run(struct reader *reader, enum run *ret_run)
 {
@@ -257,7 +257,7 @@ static enum vbd_ctl_exit put_page(struct reader *reader, const json_t *page, uin
 	return put_items(reader, items);
 }
 
-/* A page counts only if it is of the run that our numbers belong to. */
+/* Prints a page, if the run of the daemon that answered is the one that `after` belongs to. */
 static enum vbd_ctl_exit take_answer(
 	struct reader *reader, struct vbd_ctl_answer *answer, uint64_t asked_ns)
 {
@@ -276,7 +276,7 @@ static enum vbd_ctl_exit take_answer(
 		exit_status = check_run(reader, &run);
 	if (exit_status != VBD_CTL_OK || run != RUN_SAME)
 		return exit_status;
-	/* Without a server_id to go by, numbers below ours mean another run as well. */
+	/* The server has no server_id; a last event below ours also means a restart. */
 	if (beyond && !reader->server_id) {
 		reader->after = 0;
 		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
@@ -285,7 +285,7 @@ static enum vbd_ctl_exit take_answer(
 	return put_page(reader, answer->json, asked_ns);
 }
 
-/* One long poll, and whatever has to be done about its outcome. */
+/* Makes one long poll and handles its outcome. */
 static enum vbd_ctl_exit follow_once(struct reader *reader)
 {
 	char *path = page_path(reader, reader->after, LONG_POLL_MS);

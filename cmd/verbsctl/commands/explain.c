@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Texts of a list, each on a line of its own; @label in front of the first one. */
+/* Prints the texts of a list, one a line, with @label before the first. */
 static void put_texts(const char *label, const json_t *texts)
 {
 	for (size_t i = 0; i < json_array_size(texts); i++) {
@@ -61,7 +61,8 @@ static enum vbd_ctl_exit explain_name(struct vbd_ctl *ctl, const char *name)
 
 /* --- connections and destinations ------------------------------------------------------------ */
 
-/* What is likely, of all that fits; the closest to what was seen first. */
+/* Prints the possible causes in the server's order: the best match for the observed values is
+ * first. */
 static void put_causes(const json_t *causes)
 {
 	for (size_t i = 0; i < json_array_size(causes); i++) {
@@ -184,7 +185,8 @@ static enum vbd_ctl_exit explain_destination(struct vbd_ctl *ctl)
 
 /* --- which of them --------------------------------------------------------------------------- */
 
-/* Is there a connection of that name? Whatever goes wrong is told by the request that follows. */
+/* Whether a connection of that name exists. The request that follows reports any error of this
+ * one. */
 static bool is_connection(struct vbd_ctl *ctl, const char *path)
 {
 	const struct vbd_ctl_request request = {.method = "GET", .path = path};

@@ -17,7 +17,7 @@ static char *cell_received(const json_t *counters)
 	return vbd_ctl_text_of_bytes(vbd_ctl_received_bytes(counters));
 }
 
-/* From its beginning to its end, as the server sorts it. */
+/* Time from created_at to ended_at, by which the server sorts too. */
 static char *cell_duration(const json_t *connection)
 {
 	const char *from = vbd_ctl_json_text(connection, "created_at");
@@ -30,7 +30,7 @@ static char *cell_duration(const json_t *connection)
 	return vbd_ctl_text_of_span(to_ns - from_ns);
 }
 
-/* The first error tells more than the reason; without one the reason's text is all there is. */
+/* The first error says more than the reason; the reason's text is the fallback. */
 static char *cell_why(const json_t *connection)
 {
 	const json_t *text = vbd_ctl_json_at(connection, "first_error.text");

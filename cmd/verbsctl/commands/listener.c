@@ -9,7 +9,7 @@
 
 #define LISTENERS "/v1/listeners"
 
-/* The listener itself is an endpoint: it has addr and port. */
+/* A listener has addr and port, as an endpoint of a connection does, and is formatted as one. */
 static const struct vbd_ctl_column listener_columns[] = {
 	{"ID", "id", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
 	{"NAME", "name", vbd_ctl_cell_text, 0},

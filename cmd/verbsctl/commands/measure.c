@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe, bench: something that is measured while the program waits, and is gone with it. */
+/* probe, bench: measurements that run while the program waits and are deleted at its end. */
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/commands/transfer.h"
@@ -24,8 +24,8 @@ static void on_signal(int signum)
 	interrupted = 1;
 }
 
-/* The first Ctrl-C ends what is measured, a second one the program. Without SA_RESTART it wakes
- * who sleeps. */
+/* The first SIGINT ends the measurement, the second one the program. SA_RESTART is not set, so that
+ * the signal interrupts sleeps. */
 static void catch_signals(void)
 {
 	const struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
@@ -34,14 +34,14 @@ static void catch_signals(void)
 	(void)sigaction(SIGTERM, &action, NULL);
 }
 
-/* What is measured, as it was seen last. */
+/* A probe or benchmark, and its state at the last request. */
 struct measure {
 	struct vbd_ctl *ctl;
 	const char *collection;
 	char *path;
 	struct vbd_ctl_answer seen;
-	bool deleted; /* its end was asked for */
-	bool gone;    /* so is its record */
+	bool deleted; /* DELETE was sent */
+	bool gone;    /* the server has no record of the object any more */
 	uint64_t row_ns;
 	void (*put_row)(const json_t *object);
 };
@@ -51,7 +51,7 @@ static bool is_running(const struct measure *measure)
 	return vbd_ctl_json_is(measure->seen.json, "state", "running");
 }
 
-/* Takes @body over. */
+/* Starts the measurement. Takes ownership of @body. */
 static enum vbd_ctl_exit begin(struct measure *measure, json_t *body)
 {
 	enum vbd_ctl_exit exit_status = vbd_ctl_call(
@@ -77,7 +77,7 @@ static enum vbd_ctl_exit end(struct measure *measure)
 	enum vbd_ctl_exit exit_status =
 		vbd_ctl_call(measure->ctl, "DELETE", measure->path, NULL, VBD_CTL_NO_WAIT, &answer);
 
-	/* Only what has ended goes at once. */
+	/* The server answers 204 if the object had ended, and its record is deleted then. */
 	measure->gone = exit_status == VBD_CTL_OK && answer.status == 204;
 	measure->deleted = true;
 	vbd_ctl_answer_fini(&answer);
@@ -98,7 +98,7 @@ static void put_row(struct measure *measure)
 	(void)fflush(stdout);
 }
 
-/* Sees it to its end, which an interrupt brings about. */
+/* Waits for the end of the measurement; ends it after SIGINT. */
 static enum vbd_ctl_exit follow(struct measure *measure)
 {
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
@@ -115,13 +115,13 @@ static enum vbd_ctl_exit follow(struct measure *measure)
 	return exit_status;
 }
 
-/* One that was interrupted did what was asked of it. */
+/* An interrupted measurement has succeeded. */
 static bool ended_well(const struct measure *measure)
 {
 	return interrupted || vbd_ctl_json_is(measure->seen.json, "state", "done");
 }
 
-/* Takes @body over. */
+/* Runs a measurement to its end and prints the result. Takes ownership of @body. */
 static enum vbd_ctl_exit run(
 	struct measure *measure, json_t *body, void (*put)(const json_t *object))
 {
@@ -137,7 +137,7 @@ static enum vbd_ctl_exit run(
 		else
 			put(measure->seen.json);
 		(void)fflush(stdout);
-		/* Its record is of no use to anybody else. */
+		/* Delete the record, which no other client needs. */
 		if (!measure->gone)
 			exit_status = end(measure);
 	}
@@ -149,7 +149,7 @@ static enum vbd_ctl_exit run(
 	return exit_status;
 }
 
-/* "min 9.000 us, p50 10.500 us, …"; nothing before the first. */
+/* Prints "min 9.000 us, p50 10.500 us, …"; nothing without a sample. */
 static void put_latency(const json_t *object, const char *member, const char *label)
 {
 	static const struct {

@@ -12,13 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define INLINE_LIMIT_BYTES 16384 /* MessageSend in openapi.yaml */
+#define INLINE_LIMIT_BYTES 16384 /* limit of MessageSend in openapi.yaml */
 #define PAGE_MESSAGES	   100
 #define LONG_POLL_MS	   30000
-#define EARLY_ANSWER_MS	   1000 /* an empty page before this is no long poll: slow down */
+#define EARLY_ANSWER_MS	   1000 /* an earlier empty page was no long poll: slow down */
 #define EARLY_PAUSE_MS	   200
 
-/* `send` and `recv` are a connection's, `endpoints send` and `endpoints recv` an endpoint's. */
+/* `send` and `recv` act on a connection, `endpoints send` and `endpoints recv` on an endpoint. */
 static const char *owner_kind(const struct vbd_ctl *ctl)
 {
 	return ctl->args.command->verb ? "endpoint" : "connection";
@@ -34,8 +34,8 @@ static char *messages_path(const struct vbd_ctl *ctl, const char *tail)
 }
 
 /*
- * Reads all of a file, and one byte more than may be sent, to tell a message that is too long.
- * Returns false, told, if it can't be read.
+ * Reads a whole file, but at most one byte more than a message may have, which shows that it is too
+ * long. Prints the error and returns false if reading fails.
  */
 static bool read_message(const char *name, char **ret_bytes, size_t *ret_len)
 {
@@ -142,17 +142,17 @@ enum vbd_ctl_exit vbd_ctl_send(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
-/* A run of recv. */
+/* State of one `verbsctl recv`. */
 struct receiver {
 	struct vbd_ctl *ctl;
-	char *connection; /* its path */
-	uint64_t wanted;  /* messages; UINT64_MAX without a limit */
+	char *connection; /* path of the connection or endpoint */
+	uint64_t wanted;  /* number of messages; UINT64_MAX without a limit */
 	uint64_t taken;
-	uint64_t after;	     /* the number of the last one taken */
-	bool waits;	     /* for messages that are not there yet */
-	bool once;	     /* done with the first page that has any */
-	uint64_t idle_ms;    /* how long to wait for the next one; 0 for ever */
-	uint64_t expires_ns; /* when that is over; 0 for never */
+	uint64_t after;	     /* number of the last message taken */
+	bool waits;	     /* wait for messages that are not in the inbox yet */
+	bool once;	     /* stop after the first page that has a message */
+	uint64_t idle_ms;    /* longest wait for the next message; 0 for no limit */
+	uint64_t expires_ns; /* end of that wait; 0 for no limit */
 };
 
 static bool put_raw(const json_t *message)
@@ -184,7 +184,7 @@ static void put_text(const json_t *message)
 	free(data);
 }
 
-/* A message is only deleted once it has really been written. */
+/* The message is deleted from the inbox next: make sure that it has been written. */
 static enum vbd_ctl_exit put_message(struct receiver *receiver, const json_t *message)
 {
 	struct vbd_ctl *ctl = receiver->ctl;
@@ -221,7 +221,7 @@ static void start_waiting(struct receiver *receiver)
 		receiver->expires_ns = vbd_clock_mono_ns() + receiver->idle_ms * VBD_NS_PER_MS;
 }
 
-/* Prints and deletes the messages of a page. Sets how many it had. */
+/* Prints and deletes the messages of a page. @ret_count is their number. */
 static enum vbd_ctl_exit take_page(struct receiver *receiver, const json_t *page, size_t *ret_count)
 {
 	const json_t *items = vbd_ctl_json_at(page, "items");
@@ -252,7 +252,7 @@ static enum vbd_ctl_exit take_page(struct receiver *receiver, const json_t *page
 	return exit_status;
 }
 
-/* How long the next request may wait for a message. */
+/* The wait_ms of the next request. */
 static unsigned int patience_ms(const struct receiver *receiver)
 {
 	uint64_t now_ns = vbd_clock_mono_ns();
@@ -286,7 +286,7 @@ static enum vbd_ctl_exit get_page(
 	return exit_status;
 }
 
-/* An ended connection gets no more messages. */
+/* Sets @ret_open to false, and prints why the connection ended, if no more messages can come. */
 static enum vbd_ctl_exit check_open(struct receiver *receiver, bool *ret_open)
 {
 	struct vbd_ctl_answer answer;
@@ -304,7 +304,7 @@ static enum vbd_ctl_exit check_open(struct receiver *receiver, bool *ret_open)
 	return exit_status;
 }
 
-/* After an empty page: is there reason to go on? */
+/* After an empty page: decides whether to ask again. */
 static enum vbd_ctl_exit idle(struct receiver *receiver, uint64_t asked_ns, bool *ret_go_on)
 {
 	enum vbd_ctl_exit exit_status;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects that are made, listed, shown, changed and deleted alike: pds, cqs, srqs, endpoints,
- * peers, groups, windows, probes, benchmarks. What tells them apart is a row here and the options
- * of their commands.
+ * Objects with the same commands: pds, cqs, srqs, endpoints, peers, groups, windows, probes,
+ * benchmarks. Each kind has a row here, and its commands have options of their own.
  */
 #include "cmd/verbsctl/commands/commands.h"
 
@@ -15,8 +14,8 @@
 #define COLUMNS(columns_) .columns = (columns_), .column_count = VBD_ARRAY_LEN(columns_)
 
 struct resource {
-	const char *name; /* first word of its commands, and the last part of its path */
-	const char *kind; /* of one of them */
+	const char *name; /* first word of the commands, and last part of the path */
+	const char *kind; /* name of one object */
 	const struct vbd_ctl_column *columns;
 	size_t column_count;
 };
@@ -161,7 +160,7 @@ static bool ends_with(const char *text, const char *tail)
 	return len >= tail_len && strcmp(text + len - tail_len, tail) == 0;
 }
 
-/* Ends of members' names that the text of the value says as well. */
+/* Suffixes of member names that the formatted value shows as a unit. */
 static const struct {
 	const char *tail;
 	vbd_ctl_cell_fn cell;
@@ -171,7 +170,7 @@ static const struct {
 	{"_ns", vbd_ctl_cell_ns},
 };
 
-/* How a value is shown. Returns how much of the end of @name is its unit. */
+/* Chooses the format of a value. Returns the length of the suffix of @name that is its unit. */
 static size_t cell_for(const char *name, const json_t *value, vbd_ctl_cell_fn *ret_cell)
 {
 	for (size_t i = 0; i < VBD_ARRAY_LEN(units); i++) {
@@ -187,8 +186,9 @@ static size_t cell_for(const char *name, const json_t *value, vbd_ctl_cell_fn *r
 }
 
 /*
- * Every member that says something, an object's members under its own name.
- * @inherited: how they are shown when the object's name has the unit; else NULL
+ * Prints every member that has a value; members of an inner object follow the name of the object.
+ * @inherited: format for all members, taken from a unit in the object's name; NULL to choose by
+ *             member
  */
 static void put_members(json_t *object, const char *prefix, vbd_ctl_cell_fn inherited)
 {
@@ -260,7 +260,7 @@ enum vbd_ctl_exit vbd_ctl_resource_show(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
-/* What takes its time (a peer that is resolved, a group that is joined) takes --no-wait. */
+/* Resolving a peer and joining a group take time, and have --no-wait. */
 static int wait_s_of(const struct vbd_ctl *ctl)
 {
 	const struct vbd_ctl_command *command = ctl->args.command;

@@ -29,8 +29,8 @@ struct watch {
 	struct vbd_ctl *ctl;
 	struct vbd_ctl_retry retry;
 	unsigned int interval_ms;
-	bool in_place; /* on a terminal that can be cleared */
-	json_t *first; /* of this run of the daemon; NULL before there was one */
+	bool in_place; /* standard output is a terminal that can be cleared */
+	json_t *first; /* first answer of this run of the daemon; NULL before it */
 	json_t *before;
 	uint64_t before_ns;
 };
@@ -42,7 +42,7 @@ static bool can_clear(void)
 	return isatty(STDOUT_FILENO) && !(term && strcmp(term, "dumb") == 0);
 }
 
-/* Drops the rows that the terminal has no line for, so that the titles stay in sight. */
+/* Removes the rows that do not fit on the terminal, so that the column titles stay visible. */
 static void keep_visible(json_t *rows)
 {
 	size_t count = json_array_size(rows);

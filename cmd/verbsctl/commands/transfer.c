@@ -9,11 +9,11 @@
 #include <string.h>
 
 #define TRANSFERS	   "/v1/transfers"
-#define DEFAULT_TIMEOUT_MS 30000 /* of TransferCreate and MessageSend in openapi.yaml */
+#define DEFAULT_TIMEOUT_MS 30000 /* default of TransferCreate and MessageSend in openapi.yaml */
 #define POLL_MS		   200
-#define WINDOW_PREFIX	   "windows/" /* of what stands behind the # of --remote */
+#define WINDOW_PREFIX	   "windows/" /* prefix of memory windows behind the # of --remote */
 
-/* Bytes of the transfer over the time on the wire. */
+/* Bytes of the transfer divided by its time on the wire. */
 static char *cell_rate(const json_t *transfer)
 {
 	uint64_t wire_ns = vbd_ctl_json_uint(transfer, "wire_ns");
@@ -99,8 +99,8 @@ static void put_line(const json_t *transfer)
 }
 
 /*
- * Without a progress bar the server does the waiting. With one it may wait for a moment, in which
- * most transfers end, and is then asked how far the transfer has come.
+ * Without a progress bar the request waits for the end of the transfer. With one it waits for a
+ * moment only, in which most transfers end, and the progress is polled after that.
  */
 static int wait_s_of(const struct vbd_ctl *ctl, const struct vbd_ctl_progress *progress)
 {
@@ -159,7 +159,7 @@ enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, js
 	return exit_status;
 }
 
-/* The peer's memory, as its own verbsd describes it. */
+/* Fetches the description of the peer's memory from the peer's verbsd. */
 static enum vbd_ctl_exit fetch_remote(
 	struct vbd_ctl *ctl, const char *remote, struct vbd_ctl_answer *ret_answer)
 {
@@ -176,7 +176,8 @@ static enum vbd_ctl_exit fetch_remote(
 	return exit_status;
 }
 
-/* Did the peer grant this kind of access? A refusal on the wire would cost the connection. */
+/* Checks that the peer granted this access. Otherwise its device refuses the request and the
+ * connection breaks. */
 static bool grants(const json_t *buffer, const char *access)
 {
 	const json_t *list = vbd_ctl_json_at(buffer, "access");
@@ -190,7 +191,8 @@ static bool grants(const json_t *buffer, const char *access)
 	return !list;
 }
 
-/* One piece of --sges, "BUFFER[:OFFSET[:LENGTH]]", of @len bytes; NULL if it reads otherwise. */
+/* Parses one piece of --sges, "BUFFER[:OFFSET[:LENGTH]]", of @len bytes; NULL if it is
+ * malformed. */
 static json_t *sge_of(const char *text, size_t len)
 {
 	char *piece = vbd_ctl_must(strndup(text, len));
@@ -248,7 +250,8 @@ enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, js
 	return VBD_CTL_OK;
 }
 
-/* Sum of the pieces; false if one of them reaches to its buffer's end, wherever that is. */
+/* Sums the lengths of the pieces; false if a piece has no length, and so reaches to its buffer's
+ * end. */
 static bool length_of_sges(const json_t *body, uint64_t *ret_bytes)
 {
 	const json_t *sges = vbd_ctl_json_at(body, "sges");
@@ -265,8 +268,7 @@ static bool length_of_sges(const json_t *body, uint64_t *ret_bytes)
 	return true;
 }
 
-/* How many bytes will move: --size of a benchmark, --length, or what is left of the local buffer.
- */
+/* Number of bytes to move: --size of a benchmark, --length, or the rest of the local buffer. */
 static enum vbd_ctl_exit find_length(struct vbd_ctl *ctl, const json_t *body, uint64_t *ret_bytes)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
@@ -280,7 +282,7 @@ static enum vbd_ctl_exit find_length(struct vbd_ctl *ctl, const json_t *body, ui
 		return VBD_CTL_OK;
 	}
 	if (!vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER)) {
-		/* What is not known here the peer's device will judge. */
+		/* The length is unknown here; the peer's device will check it. */
 		if (!length_of_sges(body, ret_bytes))
 			*ret_bytes = 0;
 		return VBD_CTL_OK;
@@ -310,8 +312,8 @@ static void set_hex(json_t *body, const char *member, uint64_t value)
 }
 
 /*
- * Checks here what the peer's device could only answer by breaking the connection: access and
- * length. Sets remote.addr and remote.rkey.
+ * Checks access and length, which the peer's device would only check by breaking the connection.
+ * Sets remote.addr and remote.rkey.
  */
 static enum vbd_ctl_exit aim(
 	struct vbd_ctl *ctl, const json_t *buffer, const char *access, json_t *body)
@@ -366,7 +368,7 @@ static enum vbd_ctl_exit put_remote(struct vbd_ctl *ctl, const char *access, jso
 	return exit_status;
 }
 
-/* Whether the options name the peer's memory in one of the two ways. */
+/* Whether the options name the peer's memory, in either of the two ways. */
 static enum vbd_ctl_exit check_remote(const struct vbd_ctl_args *args)
 {
 	bool by_name = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE);
@@ -391,7 +393,7 @@ enum vbd_ctl_exit vbd_ctl_transfer_set_remote(struct vbd_ctl *ctl, const char *a
 	return exit_status == VBD_CTL_OK ? put_remote(ctl, access, body) : exit_status;
 }
 
-/* Takes @body over. */
+/* Starts a one-sided operation. Takes ownership of @body. */
 static enum vbd_ctl_exit run_at_remote(
 	struct vbd_ctl *ctl, const char *op, const char *access, json_t *body)
 {
@@ -432,7 +434,7 @@ enum vbd_ctl_exit vbd_ctl_read(struct vbd_ctl *ctl)
 	return run_one_sided(ctl, "read", "remote_read");
 }
 
-/* Eight bytes are all it moves, so nothing local needs to be named. */
+/* Atomic operations move eight bytes, which the server stores itself: no local buffer is needed. */
 static enum vbd_ctl_exit run_atomic(struct vbd_ctl *ctl, const char *op)
 {
 	enum vbd_ctl_exit exit_status = check_remote(&ctl->args);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Waiting for a transfer, which write, read and send have in common.
+ * Transfers: options and waiting, shared by write, read, send, probe and bench.
  *
  * One thread.
  */
@@ -10,35 +10,40 @@
 #include "cmd/verbsctl/common/call.h"
 
 /**
- * vbd_ctl_transfer_run - start a transfer and, unless --no-wait was given, see it to its end
- * @path: where to POST: /v1/transfers, or a connection's messages
- * @body: taken over
+ * vbd_ctl_transfer_run - start a transfer, print it and, without --no-wait, wait for its end
+ * @path: where to POST: /v1/transfers, or the messages of a connection
+ * @body: freed here
  *
- * Prints the transfer. One that does not end well is VBD_CTL_FAILED, told with its reason. Blocks
- * until the transfer's own deadline at most.
+ * Blocks until the deadline of the transfer at most. Prints the reason and returns VBD_CTL_FAILED
+ * if the transfer fails.
  */
 enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, json_t *body);
 
 /**
- * vbd_ctl_transfer_set_local - exactly one of --buffer and --sges says where the bytes are; adds
- * the latter to @body
+ * vbd_ctl_transfer_set_local - check that either --buffer or --sges is given, and add the pieces of
+ * --sges to @body
  *
- * Returns VBD_CTL_USAGE, told, if that is not so.
+ * Prints the error and returns VBD_CTL_USAGE otherwise.
  */
 enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, json_t *body);
 
 /**
- * vbd_ctl_transfer_set_remote - exactly one way of naming the peer's memory; adds `remote` to @body
- * @access: what the peer must have granted, "remote_write"
+ * vbd_ctl_transfer_set_remote - find the peer's memory from the options, and add `remote` to @body
+ * @access: access that the peer must have granted, "remote_write"
  *
- * Checks access and length where the peer's verbsd tells them: its device could only answer by
- * breaking the connection. Returns VBD_CTL_USAGE or VBD_CTL_FAILED, told.
+ * Checks access and length if the peer's verbsd describes the memory: the peer's device could only
+ * refuse by breaking the connection. Blocks for that request. Prints the error and returns
+ * VBD_CTL_USAGE if the options name the memory in no way or in two, else VBD_CTL_FAILED.
  */
 enum vbd_ctl_exit vbd_ctl_transfer_set_remote(
 	struct vbd_ctl *ctl, const char *access, json_t *body);
 
-/** vbd_ctl_problem_of - what a waiting POST to @collection would have answered, from the record of
- * what did not end well; the caller owns it */
+/**
+ * vbd_ctl_problem_of - build, from the record of a failed object, the problem that a waiting POST
+ * would have returned
+ *
+ * Returns an object that the caller owns.
+ */
 json_t *vbd_ctl_problem_of(const char *collection, const json_t *object);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The command line. Every option stands once in VBD_CTL_OPT_MAP with its type and the member of the
- * API that it sets; commands (cmd/verbsctl/command.h) name the options they take. Parsing, --help,
- * completion, request bodies and queries all come from these rows.
+ * The options of the command line. Every option stands once in VBD_CTL_OPT_MAP with its type and
+ * the member of the API that it sets; commands (cmd/verbsctl/command.h) list the options they take.
+ * Parsing, --help, completion, request bodies and queries use these rows.
  *
- * One thread.
+ * One thread. Nothing here blocks.
  */
 #ifndef VBD_CMD_VERBSCTL_COMMON_ARGS_H
 #define VBD_CMD_VERBSCTL_COMMON_ARGS_H
@@ -16,25 +16,25 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* How an option's value reads, and what it becomes in JSON. */
+/* Syntax of an option's value, and its type in JSON. */
 enum vbd_ctl_kind {
 	VBD_CTL_KIND_FLAG,
 	VBD_CTL_KIND_TEXT,
-	VBD_CTL_KIND_REF, /* an id becomes an integer, a name a string */
+	VBD_CTL_KIND_REF, /* an id becomes an integer, a name becomes a string */
 	VBD_CTL_KIND_UINT,
 	VBD_CTL_KIND_HEX,
-	VBD_CTL_KIND_SIZE,  /* bytes */
-	VBD_CTL_KIND_TIME,  /* becomes milliseconds */
-	VBD_CTL_KIND_EVERY, /* the same, and may be left out: then the number is 0 */
+	VBD_CTL_KIND_SIZE,  /* a number of bytes */
+	VBD_CTL_KIND_TIME,  /* a time; becomes milliseconds */
+	VBD_CTL_KIND_EVERY, /* a time that may be left out: 0 then */
 	VBD_CTL_KIND_LIST,  /* comma-separated; becomes an array of strings */
 };
 
 /*
  * X(SYMBOL, name, letter or 0, kind, placeholder, member of the body or the query or NULL, help)
  *
- * A placeholder with bars ("auto|manual") lists values to complete; the server judges them, since a
- * newer one may know more. One in capitals that names a kind of object ("BUFFER") is completed from
- * the server.
+ * A placeholder with bars ("auto|manual") lists values for completion; the server validates the
+ * value, because a newer server may know more of them. For a placeholder in capitals that names a
+ * kind of object ("BUFFER"), completion fetches names from the server.
  */
 #define VBD_CTL_OPT_MAP(X)                                                                         \
 	X(SERVER, "server", 's', TEXT, "URL", NULL,                                                \
@@ -210,7 +210,7 @@ enum vbd_ctl_kind {
 		"id|name|state|peer|device|sent/s|recv/s|ops/s|cq|rtt|rtt99|sent|recv|reason",     \
 		NULL, "sort by this column")
 
-#define VBD_CTL_OPTIONS_MAX 36 /* of one command */
+#define VBD_CTL_OPTIONS_MAX 36 /* options of one command */
 
 enum vbd_ctl_opt {
 #define VBD_CTL_OPT_ENUM(sym, name, letter, kind, placeholder, member, help) VBD_CTL_OPT_##sym,
@@ -222,10 +222,10 @@ enum vbd_ctl_opt {
 /* One row of the map. */
 struct vbd_ctl_opt_spec {
 	const char *name;
-	char letter; /* 0 if it has none */
+	char letter; /* 0 for none */
 	enum vbd_ctl_kind kind;
 	const char *placeholder; /* NULL for a flag */
-	const char *member;	 /* NULL if it is verbsctl's own */
+	const char *member;	 /* NULL if the server does not get the option */
 	const char *help;
 };
 
@@ -233,23 +233,23 @@ struct vbd_ctl;
 
 /* A command: one row of the table in cmd/verbsctl/command.c. */
 struct vbd_ctl_command {
-	const char *name;  /* first word */
-	const char *verb;  /* second word, or NULL */
+	const char *name;  /* the first word */
+	const char *verb;  /* the second word, or NULL */
 	const char *usage; /* operands: "BUFFER FILE"; [X] may be left out, X... may be repeated */
 	const char *summary;
-	const char *text; /* what --help adds, or NULL */
+	const char *text; /* text that --help adds, or NULL */
 	enum vbd_ctl_opt options[VBD_CTL_OPTIONS_MAX];
 	size_t option_count;
 	enum vbd_ctl_exit (*run)(struct vbd_ctl *ctl);
 };
 
-/* A parsed command line. Texts are borrowed from argv. */
+/* A parsed command line. Texts point into argv. */
 struct vbd_ctl_args {
-	const struct vbd_ctl_command *command; /* NULL before one was found */
-	char title[40];			       /* "buf put: ", for messages; "" before that */
-	const char *group;		       /* of "verbsctl buf --help"; else NULL */
-	const char *text[VBD_CTL_OPT_END];     /* NULL when not given; "" for a flag */
-	uint64_t number[VBD_CTL_OPT_END];      /* of the numeric kinds, in the unit of the API */
+	const struct vbd_ctl_command *command; /* NULL until a command is found */
+	char title[40];	   /* "buf put: ", a prefix of messages; "" until a command is found */
+	const char *group; /* "buf" of "verbsctl buf --help"; else NULL */
+	const char *text[VBD_CTL_OPT_END]; /* NULL when not given; "" for a flag */
+	uint64_t number[VBD_CTL_OPT_END];  /* values of the numeric kinds, in the unit of the API */
 	char **operands;
 	size_t operand_count;
 };
@@ -257,15 +257,20 @@ struct vbd_ctl_args {
 /** vbd_ctl_opt_spec - the row of an option */
 const struct vbd_ctl_opt_spec *vbd_ctl_opt_spec(enum vbd_ctl_opt opt);
 
-/** vbd_ctl_args_has - was the option given? */
+/** vbd_ctl_args_has - whether the option was given */
 bool vbd_ctl_args_has(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt);
 
-/** vbd_ctl_args_body - an object of every option given that has a member; the caller owns it */
+/**
+ * vbd_ctl_args_body - build a request body from the options that have a member
+ *
+ * Returns an object that the caller owns.
+ */
 json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args);
 
 /**
- * vbd_ctl_args_put_query - write the same as a query
- * @separator: '?' before the first one, or '&'
+ * vbd_ctl_args_put_query - write the options that have a member as a query
+ * @out:       written to
+ * @separator: character before the first one: '?' or '&'
  */
 void vbd_ctl_args_put_query(const struct vbd_ctl_args *args, FILE *out, char separator);
 

@@ -10,13 +10,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** vbd_ctl_base64_encode - as text with its padding; the caller frees it */
+/** vbd_ctl_base64_encode - encode bytes, with padding; the caller frees the text */
 char *vbd_ctl_base64_encode(const void *bytes, size_t len_bytes);
 
 /**
- * vbd_ctl_base64_decode - the bytes of @text; the caller frees them
+ * vbd_ctl_base64_decode - decode a text
+ * @text:      base64 with padding
+ * @ret_bytes: set on success; the caller frees it
  *
- * Returns false if @text is not base64 with its padding.
+ * Returns false if @text is malformed.
  */
 bool vbd_ctl_base64_decode(const char *text, char **ret_bytes, size_t *ret_len_bytes);
 

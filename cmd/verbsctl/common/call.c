@@ -11,7 +11,7 @@
 
 #define DEFAULT_URL "http://127.0.0.1:7480"
 
-/* Half of what the server takes: pages that are cheap to make, and few enough round trips. */
+/* Half of the largest page of the server: pages that are quick to make, in few round trips. */
 #define PAGE_ITEMS 500
 
 enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl)
@@ -110,7 +110,7 @@ enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const 
 	return exit_status;
 }
 
-/* Adds @page to @list and says whether there is reason to ask for the next one. */
+/* Appends @page to @list. Returns whether to fetch the next page. */
 static bool take_page(json_t *list, json_t *page, uint64_t wanted)
 {
 	json_t *items = json_object_get(list, "items");
@@ -257,7 +257,7 @@ bool vbd_ctl_split_host(
 		len = (size_t)(end - host);
 		colon = end[1] ? end + 1 : NULL;
 	} else if (colon && strchr(text, ':') != colon) {
-		/* An IPv6 address without brackets: nothing tells where a port would start. */
+		/* In an IPv6 address without brackets the start of a port can't be told. */
 		len = strlen(text);
 		colon = NULL;
 	} else {

@@ -13,22 +13,23 @@
 
 #define DEFAULT_PORT	  "7480"
 #define CONNECT_TIMEOUT_S 10L
-#define STALLED_AFTER_S	  60L /* bytes that stand still for this long are given up */
-#define ANSWER_WITHIN_S	  30L /* beyond what the server may wait on purpose */
+#define STALLED_AFTER_S	  60L /* a transfer without progress for this long is aborted */
+#define ANSWER_WITHIN_S	  30L /* added to the time that the request allows the server */
 #define BODY_LIMIT_BYTES  ((size_t)256 * 1024 * 1024)
 #define TOKEN_LIMIT_BYTES 4096
 
-/* One request on its way: what libcurl's callbacks work with. */
+/* State of one request, used by libcurl's callbacks. */
 struct exchange {
 	CURL *curl;
 	const struct vbd_ctl_request *request;
-	FILE *kept; /* the body, unless it goes to the sink */
+	FILE *kept; /* the body, unless the request has a sink */
 	size_t kept_len;
 	bool too_long;
-	bool stopped; /* on this side, and told */
+	bool stopped; /* aborted by verbsctl; the error is printed */
 };
 
-/* Splits off what is no address of a server, so that a typo doesn't become a strange request. */
+/* Refuses a URL with user, password, query or fragment, so that a mistyped address is not sent as
+ * another request. */
 static bool url_is_plain(CURLU *url)
 {
 	static const CURLUPart unwanted[] = {
@@ -48,7 +49,7 @@ static bool url_is_plain(CURLU *url)
 	return plain;
 }
 
-/* "http://127.0.0.1:7480" for what the user wrote, or NULL. */
+/* Normalizes the user's URL to "http://127.0.0.1:7480"; NULL if it is malformed. */
 static char *base_of(const char *text)
 {
 	char *with_scheme = strstr(text, "://") ? vbd_ctl_format("%s", text)
@@ -76,7 +77,7 @@ out:
 	return base;
 }
 
-/* A token travels in a header: a control character in it could start another one. */
+/* A control character in the token could start another header. */
 static enum vbd_ctl_exit take_token(struct vbd_ctl_http *http, const char *text, const char *source)
 {
 	size_t len = strcspn(text, "\r\n");
@@ -190,8 +191,8 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
 }
 
 /*
- * No more than was announced, should the file grow meanwhile; and if it shrinks, the server must
- * not be left waiting.
+ * Sends no more bytes than announced if the file grows meanwhile. Aborts if it shrinks: the server
+ * would wait for the rest.
  */
 static size_t on_read(char *bytes, size_t size, size_t count, void *arg)
 {
@@ -214,7 +215,7 @@ static size_t on_read(char *bytes, size_t size, size_t count, void *arg)
 	return CURL_READFUNC_ABORT;
 }
 
-/* libcurl goes back to the start when the server closed a kept connection under the request. */
+/* libcurl restarts the upload if the server closes a kept connection during the request. */
 static int on_seek(void *arg, curl_off_t offset, int origin)
 {
 	struct exchange *exchange = arg;
@@ -254,8 +255,8 @@ static struct curl_slist *headers_of(
 	char *line;
 
 	/*
-	 * A POST without a body says so too: verbsd asks for this type on every POST, since a
-	 * foreign web page can't send it unasked.
+	 * Sent even with a POST that has no body: verbsd requires this type on every POST, because
+	 * a page of another site can't set it.
 	 */
 	if (request->upload)
 		headers = header_add(headers, "Content-Type: application/octet-stream");
@@ -279,9 +280,9 @@ static void set_server(CURL *curl, const struct vbd_ctl_http *http, const char *
 {
 	curl_easy_setopt(curl, CURLOPT_URL, url);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-	/* A name of "." or ".." is the server's to refuse, not libcurl's to resolve. */
+	/* The server refuses a name of "." or ".."; libcurl would resolve it as a path. */
 	curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
-	/* http_proxy is for the web; a proxy must not see the token. */
+	/* http_proxy is meant for the web. A proxy must not see the token. */
 	curl_easy_setopt(curl, CURLOPT_PROXY, "");
 	curl_easy_setopt(curl, CURLOPT_USERAGENT, "verbsctl/" VBD_VERSION);
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_S);
@@ -327,8 +328,8 @@ static void set_limits(CURL *curl, struct exchange *exchange, long patience_s)
 	}
 }
 
-/* Sorts what libcurl says. An error answer counts even if the server then broke off, as it does for
- * long uploads. */
+/* Maps libcurl's result to an outcome. An error response counts as an answer even if the server
+ * then closes the connection, as it does during long uploads. */
 static enum vbd_ctl_outcome judge(const struct exchange *exchange, CURLcode code,
 	const struct vbd_ctl_answer *answer, const char *text, char **ret_why)
 {
@@ -383,7 +384,7 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	curl_easy_getinfo(http->curl, CURLINFO_CONTENT_TYPE, &type);
 	ret_answer->content_type = vbd_ctl_format("%s", type ? type : "");
 	outcome = judge(&exchange, code, ret_answer, error_text, ret_why);
-	/* The handle must not keep a pointer into this frame. */
+	/* error_text is on the stack and the handle lives on. */
 	curl_easy_setopt(http->curl, CURLOPT_ERRORBUFFER, NULL);
 	curl_slist_free_all(headers);
 	free(json);

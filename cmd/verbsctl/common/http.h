@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One verbsd as seen from here: its address, the token for it, and requests to it. The only user of
- * libcurl.
+ * Requests to one verbsd: its address, its token, and HTTP. The only user of libcurl.
  *
- * One thread. Every request blocks until it is answered, fails, or has stood still for too long.
+ * One thread. A request blocks until it is answered, fails, or makes no progress for too long.
  */
 #ifndef VBD_CMD_VERBSCTL_COMMON_HTTP_H
 #define VBD_CMD_VERBSCTL_COMMON_HTTP_H
@@ -17,112 +16,117 @@
 #include <stdint.h>
 
 struct vbd_ctl_http {
-	void *curl;	 /* CURL easy handle; keeps the connection between requests */
-	char *shown;	 /* the address as messages name it */
-	char *base;	 /* "http://127.0.0.1:7480", no slash at its end */
+	void *curl;	 /* CURL easy handle; keeps the connection open between requests */
+	char *shown;	 /* the address, for messages */
+	char *base;	 /* "http://127.0.0.1:7480", without a slash at the end */
 	char *unix_path; /* NULL for TCP */
 	char *token;	 /* NULL for none */
-	bool json;	 /* errors are printed as the server's JSON */
-	long patience_s; /* for an answer, beyond what the server may wait on purpose */
+	bool json;	 /* print errors as the server's JSON */
+	long patience_s; /* longest wait for an answer, added to the request's wait_s */
 };
 
-/* Where the token of a server may come from; the first that is there counts. */
+/* The sources of a token, in order of preference. */
 struct vbd_ctl_token_source {
-	const char *file;	   /* from the command line, or NULL */
-	const char *variable;	   /* name of an environment variable that holds it */
-	const char *file_variable; /* name of one that holds a file's name */
+	const char *file;	   /* file named on the command line, or NULL */
+	const char *variable;	   /* environment variable with the token */
+	const char *file_variable; /* environment variable with the name of a file */
 };
 
 /*
- * Takes @len bytes of a body that is not JSON. Returns false to stop; it has told the user why.
+ * Receives a part of a body that is not JSON. Returns false to abort the request, and then has
+ * printed the error.
  */
 typedef bool (*vbd_ctl_sink_cb)(const char *bytes, size_t len, void *arg);
 
-/* A file on its way to the server. */
+/* A file to upload. */
 struct vbd_ctl_upload {
 	int fd;
-	int64_t start;	     /* where in the file it begins; negative if it can't be sought */
-	int64_t bytes;	     /* how long it is; -1 if only its end will tell */
-	uint64_t sent_bytes; /* how much has been read and handed over */
+	int64_t start; /* file offset of the first byte; negative if the file is not seekable */
+	int64_t bytes; /* length; -1 if unknown, as of a pipe */
+	uint64_t sent_bytes; /* bytes given to libcurl so far */
 };
 
 struct vbd_ctl_request {
 	const char *method;
-	const char *path;    /* with its query */
-	const json_t *body;  /* or NULL */
+	const char *path;    /* path and query */
+	const json_t *body;  /* request body, or NULL */
 	bool prefer_wait;    /* send Prefer: wait=… */
-	unsigned int wait_s; /* how long the server may take on purpose */
+	unsigned int wait_s; /* time that the server may wait before it answers */
 	const char *range;   /* "0-1023", or NULL */
 
-	struct vbd_ctl_upload *upload; /* the bytes to send, for PUT; or NULL */
-	vbd_ctl_sink_cb sink; /* gets the body of a good answer; NULL: it is kept as JSON */
+	struct vbd_ctl_upload *upload; /* file to send with PUT; or NULL */
+	vbd_ctl_sink_cb sink;	       /* body of a good answer; NULL: it is kept as JSON */
 	void *sink_arg;
-	struct vbd_ctl_progress *progress; /* or NULL */
+	struct vbd_ctl_progress *progress; /* progress bar, or NULL */
 
-	/* Called while the answer is waited for, at least once a second; false gives it up. */
+	/* Called at least once a second during the request; returns false to abort it. */
 	bool (*idle)(void *arg);
 	void *idle_arg;
 };
 
 struct vbd_ctl_answer {
 	long status;
-	char *content_type; /* never NULL */
-	char *body;	    /* NUL-terminated, never NULL; what did not go to a sink */
+	char *content_type; /* content type, never NULL */
+	char *body;	    /* body that did not go to a sink; NUL-terminated, never NULL */
 	size_t body_len;
-	bool reconnected; /* it came over a connection made for it, so maybe from another run */
-	json_t *json;	  /* of a good answer; NULL if it had no body */
+	bool reconnected; /* over a new connection, so maybe to another run of the daemon */
+	json_t *json;	  /* body of a good answer; NULL if it has none */
 };
 
 /**
- * vbd_ctl_http_init - get ready to talk to the verbsd at @url; nothing is sent
- * @url: http://HOST[:PORT], https://HOST[:PORT], HOST[:PORT] or unix:/PATH; the port is 7480 when
- * left out
+ * vbd_ctl_http_init - set up requests to a verbsd; sends nothing
+ * @url: http://HOST[:PORT], https://HOST[:PORT], HOST[:PORT] or unix:/PATH; the default port is
+ *       7480
  *
- * Returns VBD_CTL_USAGE, told, if the URL is none or a token can't be had. fini it in any case.
+ * Prints the error and returns VBD_CTL_USAGE if the URL is malformed or the token can't be read.
+ * Call vbd_ctl_http_fini() in any case.
  */
 enum vbd_ctl_exit vbd_ctl_http_init(
 	struct vbd_ctl_http *http, const char *url, const struct vbd_ctl_token_source *token);
 
-/** vbd_ctl_http_fini - takes one that is zeroed, too */
+/** vbd_ctl_http_fini - free; a zeroed struct is allowed */
 void vbd_ctl_http_fini(struct vbd_ctl_http *http);
 
-/* How a request went. */
+/* Outcome of a request. */
 enum vbd_ctl_outcome {
-	VBD_CTL_ANSWERED,    /* any HTTP status */
-	VBD_CTL_UNREACHABLE, /* no connection; @ret_why says why */
-	VBD_CTL_LOST,	     /* connected, but no whole answer came; @ret_why says why */
-	VBD_CTL_STOPPED,     /* on this side, told: file or sink failed */
+	VBD_CTL_ANSWERED,    /* the server answered, with any HTTP status */
+	VBD_CTL_UNREACHABLE, /* no connection; @ret_why has the reason */
+	VBD_CTL_LOST,	     /* connected, but the answer is incomplete; @ret_why has the reason */
+	VBD_CTL_STOPPED,     /* aborted by verbsctl: file or sink failed; the error is printed */
 };
 
 /**
- * vbd_ctl_http_perform - send a request and take the answer, whatever it is; tells the user nothing
- * @ret_answer: set in any case; free it with vbd_ctl_answer_fini
- * @ret_why:    what libcurl or the kernel says, if the outcome is UNREACHABLE or LOST; the caller
- * frees it
+ * vbd_ctl_http_perform - send a request and receive the answer; prints nothing
+ * @ret_answer: set in any case; free it with vbd_ctl_answer_fini()
+ * @ret_why:    error text of libcurl or the kernel if the outcome is UNREACHABLE or LOST; the
+ *              caller frees it
+ *
+ * Blocks.
  */
 enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	const struct vbd_ctl_request *request, struct vbd_ctl_answer *ret_answer, char **ret_why);
 
 /**
- * vbd_ctl_http_call - the same, and a good answer (2xx; JSON, if it has a body) is all that counts
+ * vbd_ctl_http_call - send a request and accept only a good answer: 2xx, with JSON if it has a body
+ * @ret_answer: set in any case; free it with vbd_ctl_answer_fini()
  *
- * Anything else is VBD_CTL_FAILED, told with its reason and hint.
+ * Blocks. For any other outcome prints the error with reason and hint, and returns VBD_CTL_FAILED.
  */
 enum vbd_ctl_exit vbd_ctl_http_call(struct vbd_ctl_http *http,
 	const struct vbd_ctl_request *request, struct vbd_ctl_answer *ret_answer);
 
-/** vbd_ctl_http_report - tell why a request that vbd_ctl_http_perform made did not get a good
- * answer */
+/** vbd_ctl_http_report - print why a request of vbd_ctl_http_perform() got no good answer */
 enum vbd_ctl_exit vbd_ctl_http_report(const struct vbd_ctl_http *http, enum vbd_ctl_outcome outcome,
 	const struct vbd_ctl_answer *answer, const char *why);
 
-/** vbd_ctl_answer_fini - takes one that is zeroed, too */
+/** vbd_ctl_answer_fini - free; a zeroed struct is allowed */
 void vbd_ctl_answer_fini(struct vbd_ctl_answer *answer);
 
 /**
- * vbd_ctl_path - "/v1/buffers/NAME/data" from its parts, the middle one percent-encoded; the caller
- * frees it
+ * vbd_ctl_path - build "/v1/buffers/NAME/data", with the middle part percent-encoded
  * @tail: "" for none
+ *
+ * Returns a text that the caller frees.
  */
 char *vbd_ctl_path(const char *collection, const char *ref, const char *tail);
 

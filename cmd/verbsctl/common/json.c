@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Longer than any member that verbsctl asks for; paths are its own constants. */
+/* Longer than any name in a path; all paths are constants of verbsctl. */
 #define NAME_MAX_BYTES 64
 
-/* Copies the first name of @path and returns what follows it, or NULL if it was the last. */
+/* Copies the first name of @path. Returns the rest of the path; NULL behind the last name. */
 static const char *path_step(const char *path, char name[NAME_MAX_BYTES])
 {
 	size_t len = strcspn(path, ".");

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Members of a server's answer, taken by path. Whatever is missing or of another type than expected
- * is NULL or a fallback, never a crash: the server may be newer, older, or something else
- * altogether.
+ * Members of the server's JSON, read by path. A member that is missing or of another type reads as
+ * NULL or a default, because the server may be older or newer, or not a verbsd at all.
  *
- * One thread.
+ * One thread. Nothing here blocks.
  */
 #ifndef VBD_CMD_VERBSCTL_COMMON_JSON_H
 #define VBD_CMD_VERBSCTL_COMMON_JSON_H
@@ -14,32 +13,34 @@
 #include <stdint.h>
 
 /**
- * vbd_ctl_json_at - the member at @path ("qp.lqpn"); "" is @object itself
+ * vbd_ctl_json_at - the member at @path ("qp.lqpn"); "" for @object itself
  *
- * Returns a borrowed value, as changeable as the object is; NULL if there is none or if it is null.
+ * Returns a borrowed reference; NULL if the member is missing or null.
  */
 json_t *vbd_ctl_json_at(const json_t *object, const char *path);
 
-/** vbd_ctl_json_text - the string there, borrowed; NULL if there is none */
+/** vbd_ctl_json_text - the string at @path, borrowed; NULL if there is none */
 const char *vbd_ctl_json_text(const json_t *object, const char *path);
 
-/** vbd_ctl_json_uint - the integer there; 0 if there is none or if it is negative */
+/** vbd_ctl_json_uint - the integer at @path; 0 if there is none or if it is negative */
 uint64_t vbd_ctl_json_uint(const json_t *object, const char *path);
 
-/** vbd_ctl_json_has_uint - is there an integer that is not negative? */
+/** vbd_ctl_json_has_uint - whether there is an integer of at least 0 at @path */
 bool vbd_ctl_json_has_uint(const json_t *object, const char *path);
 
-/** vbd_ctl_json_is - is there a string, and is it @text? */
+/** vbd_ctl_json_is - whether there is a string at @path that equals @text */
 bool vbd_ctl_json_is(const json_t *object, const char *path, const char *text);
 
-/** vbd_ctl_json_set - put @value (taken over) at @path ("qp.sq_depth"), making objects on the way
+/**
+ * vbd_ctl_json_set - set the member at @path ("qp.sq_depth"), creating the objects on the path
+ * @value: the reference moves to @object
  */
 void vbd_ctl_json_set(json_t *object, const char *path, json_t *value);
 
-/** vbd_ctl_json_put - write @value to @out as JSON and a newline, harmless for a terminal */
+/** vbd_ctl_json_put - write @value to @out as JSON and a newline, safe for a terminal */
 void vbd_ctl_json_put(FILE *out, const json_t *value);
 
-/** vbd_ctl_json_put_line - the same on one line */
+/** vbd_ctl_json_put_line - write @value to @out as JSON on one line, safe for a terminal */
 void vbd_ctl_json_put_line(FILE *out, const json_t *value);
 
 #endif

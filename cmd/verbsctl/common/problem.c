@@ -11,7 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Enough for a sentence; a page of HTML is no message. */
+/* Room for a sentence, not for a page of HTML. */
 #define PAGE_TEXT_BYTES 200
 
 char *vbd_ctl_problem_object(const char *path)
@@ -29,7 +29,7 @@ char *vbd_ctl_problem_object(const char *path)
 	return vbd_ctl_format("%.*s%s", (int)(id - kind - 1), kind, id);
 }
 
-/* One indented line, made harmless as a whole. */
+/* Prints one indented line, safe for a terminal. */
 static void put_line(const char *label, const char *text)
 {
 	char *safe = vbd_ctl_text_safe(text, strlen(text));
@@ -46,7 +46,7 @@ static void put_text(const json_t *problem, const char *member, const char *labe
 		put_line(label, text);
 }
 
-/* "RDMA_CM_EVENT_REJECTED, status 8": a name and the number that came with it. */
+/* Prints a name and its number: "RDMA_CM_EVENT_REJECTED, status 8". */
 static void put_pair(const json_t *problem, const char *member, const char *number,
 	const char *label, const char *number_label)
 {
@@ -119,7 +119,7 @@ static void put_head(const json_t *problem)
 	const char *detail = vbd_ctl_json_text(problem, "detail");
 	char *object = path ? vbd_ctl_problem_object(path) : NULL;
 
-	/* "The peer rejected the connection: the peer rejected the connection" helps nobody. */
+	/* Avoids "The peer rejected the connection: the peer rejected the connection". */
 	if (title && detail && strncasecmp(title, detail, strlen(detail)) == 0)
 		detail = NULL;
 	vbd_ctl_note("%s%s%s%s%s%s%s", object ? object : "", object ? ": " : "",

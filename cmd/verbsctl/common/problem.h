@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Errors as verbsd tells them (RFC 9457 problem+json), printed for a person: object, code, what
- * happened, reason, hint.
+ * Printing the server's errors (problem+json, RFC 9457): object, code, detail, reason, hint.
  *
  * One thread.
  */
@@ -11,23 +10,23 @@
 #include <jansson.h>
 
 /**
- * vbd_ctl_problem_object - "connection/7" for "/v1/connections/7"; the caller frees it
+ * vbd_ctl_problem_object - convert "/v1/connections/7" to "connection/7"
  *
- * Anything else stays as it is. Never NULL.
+ * Returns a text that the caller frees, never NULL; other paths are copied unchanged.
  */
 char *vbd_ctl_problem_object(const char *path);
 
 /**
  * vbd_ctl_problem_put - print a problem on standard error
- * @problem: members that are missing are left out
+ * @problem: missing members are left out
  */
 void vbd_ctl_problem_put(const json_t *problem);
 
 /**
- * vbd_ctl_problem_put_page - print an answer that is no problem+json, such as the HTTP library's
- * own
- * @server: where it came from
- * @body:   maybe HTML; its tags are left out
+ * vbd_ctl_problem_put_page - print an error answer that is not problem+json, such as one made by
+ * the HTTP library
+ * @server: address, for the message
+ * @body:   text or HTML, whose tags are removed
  */
 void vbd_ctl_problem_put_page(const char *server, long status, const char *body);
 

@@ -60,7 +60,7 @@ static void draw(
 	char *line = vbd_ctl_format("%s  %s%s  %s/s", progress->what, bar, done, rate);
 	char *safe = vbd_ctl_text_safe(line, strlen(line));
 
-	/* A line that wraps can't be taken back by a carriage return. */
+	/* A carriage return can't overwrite a line that has wrapped. */
 	fprintf(stderr, "\r\033[K%.*s", (int)terminal_columns() - 1, safe);
 	(void)fflush(stderr);
 	free(safe);

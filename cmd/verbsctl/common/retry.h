@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a command that goes on for ever does while the server is away: tell so once, try again at
- * growing intervals, tell when it is back.
+ * Waiting for a server that is away, for commands that run until interrupted: prints the loss once,
+ * waits for growing intervals, and prints the return.
  *
  * One thread.
  */
@@ -12,23 +12,25 @@
 
 #include <stdbool.h>
 
-/* Zeroed to start with. */
+/* Initialize to zero. */
 struct vbd_ctl_retry {
-	unsigned int pause_ms; /* before the next try; 0 while the server answers */
+	unsigned int pause_ms; /* before the next attempt; 0 while the server answers */
 };
 
-/** vbd_ctl_may_pass - is the trouble one that passes: a server that is away, stops or is
- * overloaded? */
+/**
+ * vbd_ctl_may_pass - whether a later attempt may succeed: the server is away, stopping or
+ * overloaded
+ */
 bool vbd_ctl_may_pass(enum vbd_ctl_outcome outcome, const struct vbd_ctl_answer *answer);
 
 /**
- * vbd_ctl_retry_wait - wait for as long as the next try should be put off
- * @why: from vbd_ctl_http_perform(); NULL if the server refused
+ * vbd_ctl_retry_wait - sleep until the next attempt
+ * @why: error text of vbd_ctl_http_perform(); NULL if the server answered with an error
  */
 void vbd_ctl_retry_wait(
 	struct vbd_ctl_retry *retry, const struct vbd_ctl_http *http, const char *why);
 
-/** vbd_ctl_retry_over - the server has answered; returns whether it was away */
+/** vbd_ctl_retry_over - note that the server has answered; returns whether it was away before */
 bool vbd_ctl_retry_over(struct vbd_ctl_retry *retry, const struct vbd_ctl_http *http);
 
 #endif

@@ -40,13 +40,13 @@ char *vbd_ctl_format(const char *fmt, ...)
 	return text;
 }
 
-/* Whatever the text quotes, a server's words or the user's, it is one harmless line. */
+/* Prints one line, safe for a terminal: the text may quote the server or the user. */
 static VBD_PRINTF(1, 0) void report_va(const char *fmt, va_list ap)
 {
 	char *text = format_va(fmt, ap);
 	char *safe = vbd_ctl_text_safe(text, strlen(text));
 
-	/* Where both go to one place, what was printed before stands before it. */
+	/* Keeps the order of the two streams if both go to the same file. */
 	(void)fflush(stdout);
 	fprintf(stderr, "verbsctl: %s\n", safe);
 	free(safe);
@@ -83,8 +83,8 @@ void vbd_ctl_note(const char *fmt, ...)
 }
 
 /*
- * The character at @s and its length in bytes (0 if it is not UTF-8 there): no overlong forms, no
- * surrogates, nothing above U+10FFFF.
+ * Decodes the character at @s. Returns its length in bytes; 0 for invalid UTF-8: overlong forms,
+ * surrogates, and values above U+10FFFF.
  */
 static size_t utf8_decode(const unsigned char *s, size_t len, uint32_t *ret_char)
 {
@@ -118,8 +118,8 @@ static bool is_unsafe(uint32_t c)
 {
 	if (c < 0x20 || (c >= 0x7f && c <= 0x9f))
 		return true;
-	/* Direction marks, overrides and isolates, and the two separators: a line can be made to
-	 * read otherwise. */
+	/* Direction marks, overrides, isolates and the two separators make a line look like another
+	 * one. */
 	return c == 0x061c || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
 	       (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
 }
@@ -198,7 +198,7 @@ bool vbd_ctl_text_is_utf8(const char *text, size_t len_bytes)
 	return true;
 }
 
-/* The character at @text: its length in bytes, and the columns that it takes. */
+/* The length in bytes of the character at @text, and its width in columns. */
 static size_t char_at(const char *text, mbstate_t *state, size_t *ret_columns)
 {
 	wchar_t wide;
@@ -229,7 +229,7 @@ size_t vbd_ctl_text_columns(const char *text)
 	return total;
 }
 
-/* Bytes of @text that fit into @columns, and the columns that they take. */
+/* Number of bytes of @text that fit into @columns, and their width in columns. */
 static size_t fitting(const char *text, size_t columns, size_t *ret_taken)
 {
 	mbstate_t state = {0};
@@ -262,7 +262,7 @@ char *vbd_ctl_text_fit(const char *text, size_t columns, bool right)
 		cut && columns ? "~" : "", right ? 0 : space, "");
 }
 
-/* Writes one line, of @len bytes, as lines of at most @columns; one word may be longer. */
+/* Writes one line of @len bytes as lines of at most @columns; a longer word stays whole. */
 static void wrap_line(FILE *out, const char *line, size_t len, size_t columns, size_t indent)
 {
 	char *rest = vbd_ctl_must(strndup(line, len));
@@ -276,7 +276,7 @@ static void wrap_line(FILE *out, const char *line, size_t len, size_t columns, s
 
 		while (word && at[word] != ' ')
 			word--;
-		/* Spaces at its start are how it is indented, and no place to break it. */
+		/* Do not break within the indentation of a line. */
 		if (word > strspn(at, " "))
 			end = word;
 		if (end == 0)
@@ -312,7 +312,7 @@ char *vbd_ctl_text_of_bytes(uint64_t bytes)
 	double value = (double)bytes;
 	size_t unit = 0;
 
-	/* 1023.95 would be shown as "1024.0". */
+	/* Printed with one digit, 1023.95 would become "1024.0". */
 	while (value >= 1023.95 && unit + 1 < VBD_ARRAY_LEN(units)) {
 		value /= 1024;
 		unit++;
@@ -439,7 +439,7 @@ bool vbd_ctl_parse_duration(const char *text, uint64_t *ret_ms)
 		if (strcmp(rest, units[i].unit) != 0)
 			continue;
 		value *= units[i].ms;
-		if (value > 1e12) /* 30 years, which still fit into nanoseconds */
+		if (value > 1e12) /* 30 years; the product fits into 64 bits of nanoseconds */
 			return false;
 		*ret_ms = (uint64_t)(value + 0.5);
 		return true;

@@ -11,7 +11,7 @@
 
 #define LABEL_COLUMNS 13
 
-/* Where everything goes; NULL is standard output, which is no constant. */
+/* Output file; NULL for standard output, which is not a constant expression. */
 static FILE *target;
 
 void vbd_ctl_view_to(FILE *out)
@@ -74,7 +74,8 @@ char *vbd_ctl_cell_ms(const json_t *value)
 
 char *vbd_ctl_cell_time(const json_t *value)
 {
-	/* "2026-01-02T03:04:05.000000006Z": the last six digits are noise to a reader. */
+	/* "2026-01-02T03:04:05.000000006Z" without its last six digits, which are too many for a
+	 * reader. */
 	static const char shape[] = "dddd-dd-ddTdd:dd:dd.dddddddddZ";
 	const char *text = json_string_value(value);
 
@@ -122,7 +123,7 @@ char *vbd_ctl_cell_list(const json_t *value)
 	return vbd_ctl_must(text);
 }
 
-/* A colour that libsmartcols knows, or NULL. */
+/* The name of a colour in libsmartcols, or NULL. */
 static const char *color_of(const char *state)
 {
 	static const char *const good[] = {
@@ -152,7 +153,7 @@ static void table_add_row(struct libscols_table *table, const struct vbd_ctl_col
 
 		if (color && scols_cell_set_color(scols_line_get_cell(line, i), color) < 0)
 			vbd_ctl_must(NULL);
-		/* The line owns the text from here on. */
+		/* libsmartcols owns the text from now on. */
 		if (scols_line_refer_data(line, i, text) < 0)
 			vbd_ctl_must(NULL);
 	}

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a person sees of the server's JSON: tables (libsmartcols) described by columns, and blocks
- * of labelled lines. Members that are missing, null or of another type than expected are shown as
- * "-".
+ * Printing the server's JSON: tables (libsmartcols) described by columns, and blocks of labelled
+ * lines. A member that is missing, null or of an unexpected type is shown as "-".
  *
- * One thread. Writes to standard output, or where vbd_ctl_view_to() says.
+ * One thread. Output goes to standard output, or to the file of vbd_ctl_view_to().
  */
 #ifndef VBD_CMD_VERBSCTL_COMMON_VIEW_H
 #define VBD_CMD_VERBSCTL_COMMON_VIEW_H
@@ -17,42 +16,42 @@
 #include <stdio.h>
 
 /*
- * The text of one value, harmless for a terminal; the caller frees it. @value may be NULL.
+ * Formats one value, safe for a terminal; the caller frees the text. @value may be NULL.
  */
 typedef char *(*vbd_ctl_cell_fn)(const json_t *value);
 
-char *vbd_ctl_cell_text(const json_t *value);	  /* strings, numbers and booleans as they are */
-char *vbd_ctl_cell_hex(const json_t *value);	  /* 0x1a: queue pair and packet numbers */
-char *vbd_ctl_cell_bytes(const json_t *value);	  /* 1.5 MiB */
-char *vbd_ctl_cell_ns(const json_t *value);	  /* 1.234 ms */
-char *vbd_ctl_cell_ms(const json_t *value);	  /* of nanoseconds: "1.234" */
-char *vbd_ctl_cell_time(const json_t *value);	  /* RFC 3339, cut to milliseconds */
+char *vbd_ctl_cell_text(const json_t *value);  /* strings, numbers and booleans unchanged */
+char *vbd_ctl_cell_hex(const json_t *value);   /* 0x1a, for queue pair numbers and packet numbers */
+char *vbd_ctl_cell_bytes(const json_t *value); /* 1.5 MiB */
+char *vbd_ctl_cell_ns(const json_t *value);    /* 1.234 ms */
+char *vbd_ctl_cell_ms(const json_t *value);    /* nanoseconds as milliseconds: "1.234" */
+char *vbd_ctl_cell_time(const json_t *value);  /* RFC 3339, cut to milliseconds */
 char *vbd_ctl_cell_endpoint(const json_t *value); /* {addr, port} as 192.0.2.1:7471 or [::1]:7471 */
-char *vbd_ctl_cell_list(const json_t *value);	  /* strings, joined by commas */
+char *vbd_ctl_cell_list(const json_t *value);	  /* an array of strings, joined by commas */
 
 enum vbd_ctl_column_flags {
-	VBD_CTL_COLUMN_RIGHT = 1, /* numbers */
-	VBD_CTL_COLUMN_STATE = 2, /* coloured by what it says */
-	VBD_CTL_COLUMN_TRUNC = 4, /* gives way when the terminal is too narrow */
+	VBD_CTL_COLUMN_RIGHT = 1, /* right-aligned, for numbers */
+	VBD_CTL_COLUMN_STATE = 2, /* coloured by the state */
+	VBD_CTL_COLUMN_TRUNC = 4, /* becomes narrower if the terminal is too narrow */
 };
 
 struct vbd_ctl_column {
 	const char *title;
-	const char *path; /* of the member; "" is the whole row */
+	const char *path; /* path of the member; "" for the whole row */
 	vbd_ctl_cell_fn cell;
 	unsigned int flags;
 };
 
 /**
- * vbd_ctl_view_to - write to @out from now on; NULL is standard output again
+ * vbd_ctl_view_to - write to @out from now on; NULL for standard output
  *
- * Tables are as wide as the terminal all the same.
+ * The width of tables still follows the terminal.
  */
 void vbd_ctl_view_to(FILE *out);
 
 /**
- * vbd_ctl_table_put - print an array of objects
- * @rows: an empty one prints nothing
+ * vbd_ctl_table_put - print an array of objects as a table
+ * @rows: prints nothing if it is empty
  */
 void vbd_ctl_table_put(
 	const struct vbd_ctl_column *columns, size_t column_count, const json_t *rows, bool color);
@@ -60,20 +59,23 @@ void vbd_ctl_table_put(
 /** vbd_ctl_members_put - print a flat object as a table of names and values */
 void vbd_ctl_members_put(json_t *object);
 
-/** vbd_ctl_line_put - print "  label        text", the text made harmless */
+/** vbd_ctl_line_put - print " label text", with the text made safe */
 void vbd_ctl_line_put(const char *label, const char *fmt, ...) VBD_PRINTF(2, 3);
 
-/** vbd_ctl_member_put - the same with the member at @path; nothing if there is none */
+/**
+ * vbd_ctl_member_put - print the member at @path as vbd_ctl_line_put() does; nothing if it is
+ * missing
+ */
 void vbd_ctl_member_put(
 	const json_t *object, const char *label, const char *path, vbd_ctl_cell_fn cell);
 
-/** vbd_ctl_object_name - "connection/7 (to-b)", harmless; the caller frees it */
+/** vbd_ctl_object_name - format "connection/7 (to-b)", safe for a terminal; the caller frees it */
 char *vbd_ctl_object_name(const char *kind, const json_t *object);
 
-/** vbd_ctl_text_put - print a harmless text as a line */
+/** vbd_ctl_text_put - print a safe text as a line */
 void vbd_ctl_text_put(const char *text);
 
-/** vbd_ctl_heading_put - print an empty line and what comes next: "counters" */
+/** vbd_ctl_heading_put - print an empty line and a heading: "counters" */
 void vbd_ctl_heading_put(const char *text);
 
 /** vbd_ctl_title_put - print "connection/7 (to-b)  established", the first line of a block */

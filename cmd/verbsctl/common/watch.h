@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What changes between two looks at a flat object of numbers. Pure.
+ * The difference between two snapshots of a flat object of numbers. Pure.
  *
  * One thread.
  */
@@ -11,17 +11,18 @@
 #include <stdbool.h>
 
 /**
- * vbd_ctl_watch_changes - the members that changed, as rows for a table
- * @first:   the first look of all
- * @before:  the one before this one
- * @now:     this one
- * @seconds: between the last two; more than 0
- * @lately:  only those that changed between the last two; else all that changed since @first
+ * vbd_ctl_watch_changes - build rows for a table of the members that changed
+ * @first:   the first snapshot of the run
+ * @before:  the last snapshot but one
+ * @now:     the last snapshot
+ * @seconds: between @before and @now; more than 0
+ * @lately:  true for the members that changed since @before, false for those that changed since
+ *           @first
  *
- * Each row is {name, value, change, per_second}: the change since @before or, unless @lately, since
- * @first ("+12"), and the rate of the last one ("+6.0"). Members that are no integers, that are
- * missing in one of them, or that are nothing but the time are left out. The order is that of @now.
- * The caller owns the array.
+ * Each row is {name, value, change, per_second}. `change` is the difference to @before, or to
+ * @first unless @lately ("+12"); `per_second` is the rate since @before ("+6.0"). Members that are
+ * not integers, that a snapshot lacks, or that only measure time are left out. The order is that of
+ * @now. Returns an array that the caller owns.
  */
 json_t *vbd_ctl_watch_changes(
 	json_t *first, json_t *before, json_t *now, double seconds, bool lately);

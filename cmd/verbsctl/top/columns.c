@@ -42,7 +42,7 @@ char *vbd_ctl_short_count(double count)
 	static const char *const units[] = {"", "K", "M", "G", "T", "P", "E"};
 	size_t unit = 0;
 
-	/* 1023.5 would be shown as "1024". */
+	/* Rounded, 1023.5 would become "1024". */
 	while (count >= 1023.5 && unit + 1 < VBD_ARRAY_LEN(units)) {
 		count /= 1024;
 		unit++;
@@ -71,7 +71,7 @@ static struct vbd_ctl_maybe known(uint64_t value)
 	return (struct vbd_ctl_maybe){.known = true, .value = (double)value};
 }
 
-/* The number of a column; unknown for a column of texts. */
+/* The number that a column shows; unknown for a column of texts. */
 static struct vbd_ctl_maybe number_of(const struct vbd_ctl_row *row, enum vbd_ctl_top_column column)
 {
 	switch (column) {
@@ -104,7 +104,7 @@ static struct vbd_ctl_maybe number_of(const struct vbd_ctl_row *row, enum vbd_ct
 	return (struct vbd_ctl_maybe){0};
 }
 
-/* The text of a column, borrowed; NULL for a column of numbers. */
+/* The borrowed text that a column shows; NULL for a column of numbers. */
 static const char *text_of(const struct vbd_ctl_row *row, enum vbd_ctl_top_column column)
 {
 	switch (column) {
@@ -190,7 +190,7 @@ int vbd_ctl_top_compare(const struct vbd_ctl_row *a, const struct vbd_ctl_row *b
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-/* What the cells of a column need, within its bounds. */
+/* The width of the widest cell of a column, limited by the column's bounds. */
 static size_t wanted_width(
 	const struct vbd_ctl_row *const *rows, size_t count, enum vbd_ctl_top_column column)
 {
@@ -208,8 +208,7 @@ static size_t wanted_width(
 	return width;
 }
 
-/* Columns of the terminal that a layout takes, with each column as wide as it is or as it must be.
- */
+/* Total width of a layout, with each column at its current or at its least width. */
 static size_t total_width(const struct vbd_ctl_top_layout *layout, bool least)
 {
 	size_t total = 0;
@@ -221,7 +220,7 @@ static size_t total_width(const struct vbd_ctl_top_layout *layout, bool least)
 	return total;
 }
 
-/* Takes out the column that is missed least. Returns false if there is but one. */
+/* Removes the least important column. Returns false if only one is left. */
 static bool drop_one(struct vbd_ctl_top_layout *layout)
 {
 	size_t dropped = VBD_CTL_TOP_ID;
@@ -236,7 +235,8 @@ static bool drop_one(struct vbd_ctl_top_layout *layout)
 	return true;
 }
 
-/* Makes the widest of those that can give way one narrower. Returns false if none can. */
+/* Makes the widest column that is above its least width one narrower. Returns false if there is
+ * none. */
 static bool narrow_one(struct vbd_ctl_top_layout *layout)
 {
 	size_t widest = VBD_CTL_TOP_COLUMN_END;

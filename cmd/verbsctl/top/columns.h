@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The columns of `top`: what each says of a row, how rows are ordered by it, and which of them have
- * room in a terminal. Pure.
+ * The columns of `top`: the text of each cell, the order of rows by a column, and the choice of
+ * columns that fit on the terminal. Pure.
  *
  * One thread.
  */
@@ -16,10 +16,10 @@
 /*
  * X(SYMBOL, name of --sort, title, letter, right-aligned, falls, stays, least, most)
  *
- * From left to right. The letter sorts by it. A column that falls has its largest value first.
- * When the terminal is too narrow the column with the lowest "stays" goes first. Least and most are
- * columns of the terminal: it gives way down to the one, and takes what its cells need up to the
- * other.
+ * In order from left to right. The letter is the key that sorts by the column. "falls" means that
+ * the largest value comes first. If the terminal is too narrow, the column with the lowest "stays"
+ * is removed first. "least" and "most" limit the width in columns of the terminal; within them a
+ * column is as wide as its widest cell.
  */
 #define VBD_CTL_TOP_COLUMN_MAP(X)                                   \
 	X(ID, "id", "ID", 'i', true, false, 100, 2, 10)             \
@@ -56,7 +56,7 @@ struct vbd_ctl_top_column_spec {
 	size_t most;
 };
 
-/* Width of each column in a terminal, 0 for one that has no room. One space is between two. */
+/* Width of each column; 0 for a column that does not fit. One space separates two columns. */
 struct vbd_ctl_top_layout {
 	size_t width[VBD_CTL_TOP_COLUMN_END];
 };
@@ -64,40 +64,47 @@ struct vbd_ctl_top_layout {
 /** vbd_ctl_top_column_spec - the row of a column */
 const struct vbd_ctl_top_column_spec *vbd_ctl_top_column_spec(enum vbd_ctl_top_column column);
 
-/** vbd_ctl_top_column_of_letter - the column that @key sorts by; END if there is none */
+/** vbd_ctl_top_column_of_letter - the column that the key sorts by; END if there is none */
 enum vbd_ctl_top_column vbd_ctl_top_column_of_letter(int key);
 
-/** vbd_ctl_top_column_of_name - the column that --sort names; END if there is none */
+/** vbd_ctl_top_column_of_name - the column with this name of --sort; END if there is none */
 enum vbd_ctl_top_column vbd_ctl_top_column_of_name(const char *name);
 
-/** vbd_ctl_top_cell - what a column says of a row; the caller frees it */
+/** vbd_ctl_top_cell - format a column of a row; the caller frees the text */
 char *vbd_ctl_top_cell(const struct vbd_ctl_row *row, enum vbd_ctl_top_column column);
 
 /**
- * vbd_ctl_top_compare - order of two rows by a column: negative when @a comes first
- * @reverse: the other way round than the column has it
+ * vbd_ctl_top_compare - compare two rows by a column
+ * @reverse: reverse the column's own order
  *
- * What is unknown comes last either way, and ids break ties.
+ * Returns a negative number if @a comes first. An unknown value comes last in either order; rows
+ * with equal values are ordered by id.
  */
 int vbd_ctl_top_compare(const struct vbd_ctl_row *a, const struct vbd_ctl_row *b,
 	enum vbd_ctl_top_column column, bool reverse);
 
 /**
- * vbd_ctl_top_layout - which columns there is room for, and how wide they are
- * @rows, @count: what is to be shown
- * @columns:      of the terminal
- * @ended:        are connections that ended shown? Only they have a reason.
+ * vbd_ctl_top_layout - choose the columns that fit, and their widths
+ * @rows:    the rows to show
+ * @count:   number of rows
+ * @columns: width of the terminal
+ * @ended:   whether ended connections are shown; only these have a reason
  *
- * Something is left even if there is no room for it.
+ * At least one column stays, even if it does not fit.
  */
 struct vbd_ctl_top_layout vbd_ctl_top_layout(
 	const struct vbd_ctl_row *const *rows, size_t count, size_t columns, bool ended);
 
-/** vbd_ctl_short_count - at most 5 characters: "17", "99.9K", "1023M" (powers of 1024); the caller
- * frees it */
+/**
+ * vbd_ctl_short_count - format a count in 5 characters or less: "17", "99.9K", "1023M" (powers of
+ * 1024); the caller frees the text
+ */
 char *vbd_ctl_short_count(double count);
 
-/** vbd_ctl_short_ns - at most 6 characters: "980ns", "12.3us", "1.50s"; the caller frees it */
+/**
+ * vbd_ctl_short_ns - format a time in 6 characters or less: "980ns", "12.3us", "1.50s"; the caller
+ * frees the text
+ */
 char *vbd_ctl_short_ns(double ns);
 
 #endif

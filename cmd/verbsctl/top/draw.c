@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Less than this shows nothing that could be read. */
+/* The smallest readable size of a terminal. */
 #define LEAST_LINES   6
 #define LEAST_COLUMNS 24
 
-/* Lines of a picture: three above the titles, and one below the rows. */
+/* Lines of a picture: three above the column titles, one below the rows. */
 #define HEAD_LINES 3
 #define FOOT_LINES 1
 
-/* Where the texts behind the labels begin. */
+/* Column at which the texts behind labels begin. */
 #define DETAIL_INDENT 16
 #define HELP_INDENT   17
 
@@ -49,7 +49,7 @@ size_t vbd_ctl_top_page_lines(void)
 	return lines > others ? lines - others : 0;
 }
 
-/* A whole line, made harmless and freed. */
+/* Draws a whole line. Makes @text safe for the terminal and frees it. */
 static void put_line(size_t line, enum vbd_ctl_style style, char *text)
 {
 	char *safe = vbd_ctl_text_safe(text, strlen(text));
@@ -122,7 +122,7 @@ static char *order_of(
 	return text;
 }
 
-/* The line between summary and titles has what matters most now. */
+/* Draws the line between summary and titles: the most important of error, news and filter. */
 static void draw_news(
 	const struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture)
 {
@@ -145,7 +145,7 @@ static enum vbd_ctl_style style_of_state(const struct vbd_ctl_row *row)
 	return strcmp(row->state, "failed") == 0 ? VBD_CTL_STYLE_BAD : VBD_CTL_STYLE_PLAIN;
 }
 
-/* One line of the table: the titles, if @row is NULL. */
+/* Draws one line of the table; the titles if @row is NULL. */
 static void draw_row(const struct vbd_ctl_top_view *view, const struct vbd_ctl_top_layout *layout,
 	size_t line, const struct vbd_ctl_row *row, enum vbd_ctl_style style)
 {
@@ -204,7 +204,7 @@ static void draw_list(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_pi
 		draw_nothing(view, picture);
 }
 
-/* A text of many lines, as far as it is scrolled down. */
+/* Draws a text of several lines, scrolled. */
 static void draw_text(struct vbd_ctl_top_view *view, const char *lines, size_t indent)
 {
 	char *text = vbd_ctl_text_wrap(lines, columns_of_screen(), indent);
@@ -228,7 +228,7 @@ static void draw_text(struct vbd_ctl_top_view *view, const char *lines, size_t i
 	free(text);
 }
 
-/* What every key does. */
+/* Draws the help on keys. */
 static char *help_text(void)
 {
 	char *text = NULL;

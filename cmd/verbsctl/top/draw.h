@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The picture of `top`: summary, news, and the page that the view is on. Draws on the screen of
- * screen.h, which is open.
+ * Draws the picture of `top` on the open screen (screen.h): summary, news, and the current page.
  *
- * One thread; never blocks beyond a write to the terminal.
+ * One thread. Blocks only while the terminal does not take output.
  */
 #ifndef VBD_CMD_VERBSCTL_TOP_DRAW_H
 #define VBD_CMD_VERBSCTL_TOP_DRAW_H
@@ -15,23 +14,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All that a picture shows. Everything is borrowed, and may be NULL where it says so. */
+/* The content of a picture. All pointers are borrowed; those that may be NULL say so. */
 struct vbd_ctl_top_picture {
-	const char *server;  /* its address */
-	const char *version; /* of the daemon; NULL before it is known */
-	const json_t *stats; /* of GET /v1/stats; NULL before the first answer */
+	const char *server;  /* address of the server */
+	const char *version; /* version of the daemon; NULL until known */
+	const json_t *stats; /* answer of GET /v1/stats; NULL before the first answer */
 	const struct vbd_ctl_rows *rows;
-	uint64_t total;	      /* connections that there are to be seen */
-	const char *trouble;  /* why nothing newer is shown; NULL when all is well */
-	unsigned int stale_s; /* age of what is shown, while there is trouble */
-	const char *news;     /* something to be told for a while; NULL for nothing */
-	const char *detail;   /* text of the chosen connection, in lines; NULL before it is there */
+	uint64_t total;	      /* number of connections on the server */
+	const char *trouble;  /* why the data is old; NULL if it is not */
+	unsigned int stale_s; /* age of the data, if there is trouble */
+	const char *news;     /* message to show for a while; NULL for none */
+	const char *detail;   /* lines about the chosen connection; NULL until fetched */
 };
 
-/** vbd_ctl_top_draw - draw it, for the size that the terminal has now */
+/** vbd_ctl_top_draw - draw the picture for the current size of the terminal */
 void vbd_ctl_top_draw(struct vbd_ctl_top_view *view, const struct vbd_ctl_top_picture *picture);
 
-/** vbd_ctl_top_page_lines - rows that are visible at once, for keys that move by a page */
+/** vbd_ctl_top_page_lines - number of visible rows, for keys that move by a page */
 size_t vbd_ctl_top_page_lines(void);
 
 #endif

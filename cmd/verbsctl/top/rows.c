@@ -11,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A rate of less time says more about when the answers came than about what moved. */
+/* Over a shorter time the rate would show the jitter of the answers. */
 #define SHORTEST_S 0.05
 
-/* Every operation counts, those that a newer server knows too. */
+/* Sums all operations, also those that only a newer server has. */
 static uint64_t completed_of(json_t *counters)
 {
 	uint64_t sum = 0;
@@ -34,7 +34,7 @@ static struct vbd_ctl_maybe number_at(const json_t *object, const char *path)
 		.known = true, .value = (double)vbd_ctl_json_uint(object, path)};
 }
 
-/* How full the queue is that the connection's completions go to. */
+/* Outstanding share of the completion queue that the connection uses. */
 static struct vbd_ctl_maybe cq_share_of(const json_t *connection, const json_t *cqs)
 {
 	uint64_t id = vbd_ctl_json_uint(connection, "cq");
@@ -73,7 +73,7 @@ static struct vbd_ctl_row row_of(const json_t *connection, const json_t *cqs)
 	};
 }
 
-/* A counter that went back is one of another run: it says nothing of the time between. */
+/* A counter that decreased was restarted: its rate is unknown. */
 static struct vbd_ctl_maybe rate_of(uint64_t now, uint64_t before, double seconds)
 {
 	if (now < before)
@@ -83,7 +83,7 @@ static struct vbd_ctl_maybe rate_of(uint64_t now, uint64_t before, double second
 
 static void take_rates(struct vbd_ctl_row *row, const struct vbd_ctl_row *before, double seconds)
 {
-	/* What moved last is no rate of now. */
+	/* An ended connection has no current rate. */
 	if (row->ended)
 		return;
 	if (seconds < SHORTEST_S) {

@@ -10,7 +10,8 @@
 #include <termcap.h>
 #include <unistd.h>
 
-/* How long the rest of a key's sequence may take; ncurses would keep Escape back for a second. */
+/* Longest wait for the rest of a key's escape sequence; ncurses would wait a second after
+ * Escape. */
 #define ESCAPE_MS 25
 
 enum pair {
@@ -32,9 +33,8 @@ static void set_colors(void)
 }
 
 /*
- * Is the terminal known, and can it move its cursor? One that can't is a printer, or an editor's
- * shell buffer. newterm() forgets memory when it doesn't know the terminal, so this is asked
- * before.
+ * Whether the terminal is known and can move its cursor; printers and shell buffers of editors
+ * can't. Checked before newterm(), which leaks memory if it does not know the terminal.
  */
 static bool can_draw(void)
 {
@@ -149,7 +149,7 @@ static int key_of(int code)
 		if (keys[i].code == code)
 			return keys[i].key;
 	}
-	/* Keys that mean nothing here are nothing, rather than some character. */
+	/* Ignore a key without a meaning here, whose code could be taken for a character. */
 	return code > 0xff ? VBD_CTL_KEY_NONE : code;
 }
 
@@ -160,7 +160,7 @@ int vbd_ctl_screen_key(unsigned int timeout_ms)
 
 	timeout((int)timeout_ms);
 	key = key_of(getch());
-	/* On a terminal that is gone reading fails at once, and would do so for ever. */
+	/* If the terminal is gone, reads fail at once, and the caller would loop. */
 	if (key == VBD_CTL_KEY_NONE && poll(&terminal, 1, 0) > 0 &&
 		(terminal.revents & (POLLHUP | POLLERR | POLLNVAL)))
 		return VBD_CTL_KEY_GONE;

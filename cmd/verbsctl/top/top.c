@@ -18,10 +18,10 @@
 #define INTERVAL_MS	  1000
 #define LEAST_INTERVAL_MS 100
 #define NEWS_NS		  (10 * VBD_NS_PER_S)
-#define REDRAW_NS	  (500 * VBD_NS_PER_MS) /* while nothing but time goes on */
-#define SLOW_NS		  (3 * VBD_NS_PER_S)	/* an answer that takes longer is told */
+#define REDRAW_NS	  (500 * VBD_NS_PER_MS) /* redraw interval while a request is under way */
+#define SLOW_NS		  (3 * VBD_NS_PER_S)	/* report an answer that takes longer */
 
-/* One page is all that is asked for: a person reads the newest thousand at most. */
+/* One page of a list is enough: nobody reads more than the newest thousand rows. */
 #define LIST_QUERY "?limit=1000&sort=-id&fields=id,name,state,device,peer,cq,counters,end"
 #define CQ_PATH	   "/v1/cqs?limit=1000&fields=id,capacity_cqe,outstanding_cqe"
 
@@ -32,19 +32,19 @@ struct top {
 	struct vbd_ctl_top_view view;
 	struct vbd_ctl_rows rows;
 	json_t *stats;
-	char *server_id; /* of the run that the rows are of */
+	char *server_id; /* server_id of the run that the rows come from */
 	char *version;
 	char *detail;
-	uint64_t detail_id; /* of the connection that it is of */
+	uint64_t detail_id; /* id of the connection that `detail` describes */
 	uint64_t total;
-	bool knows_rtt; /* the server has round trips */
-	bool refetch;	/* a key asked for something that is not there yet */
+	bool knows_rtt; /* the server knows the member rtt */
+	bool refetch;	/* a key changed what has to be fetched */
 
 	char *trouble;
 	const char *news;
-	uint64_t news_ns;  /* since when */
-	uint64_t asked_ns; /* when the answer that is waited for was asked for; 0 for none */
-	uint64_t fresh_ns; /* when all that is shown was answered */
+	uint64_t news_ns;  /* start of the news */
+	uint64_t asked_ns; /* start of the current request; 0 for none */
+	uint64_t fresh_ns; /* last time that all shown data was fetched */
 	uint64_t drawn_ns;
 };
 
@@ -70,7 +70,7 @@ static void draw(struct top *top)
 	top->drawn_ns = now_ns;
 }
 
-/* Does what the keys say that come within @wait_ms, and returns after the first of them. */
+/* Waits up to @wait_ms for a key and handles it. */
 static void take_key(struct top *top, unsigned int wait_ms)
 {
 	int key = vbd_ctl_screen_key(wait_ms);
@@ -83,7 +83,8 @@ static void take_key(struct top *top, unsigned int wait_ms)
 	draw(top);
 }
 
-/* A server that does not answer must not take the keyboard away. */
+/* Handles keys while a request is under way, so that they work even if the server does not
+ * answer. */
 static bool on_idle(void *arg)
 {
 	struct top *top = arg;
@@ -110,7 +111,7 @@ static void tell_trouble(struct top *top, enum vbd_ctl_outcome outcome,
 	json_decref(problem);
 }
 
-/* GET without a word on the terminal. Returns NULL, and leaves what is wrong in top->trouble. */
+/* GETs @path. Prints nothing: on an error sets top->trouble and returns NULL. */
 static json_t *get(struct top *top, const char *path, long *ret_status)
 {
 	const struct vbd_ctl_request request = {
@@ -131,7 +132,7 @@ static json_t *get(struct top *top, const char *path, long *ret_status)
 	return json;
 }
 
-/* Asks for what the whole daemon counts, which also says which run of it answers. */
+/* Fetches the counters of the daemon, and its server_id, which shows a restart. */
 static bool fetch_stats(struct top *top)
 {
 	long status;
@@ -171,7 +172,7 @@ static json_t *get_list(struct top *top)
 	free(path);
 	if (list || status != 400 || !top->knows_rtt)
 		return list;
-	/* An older daemon refuses a member that it does not know. */
+	/* An older daemon refuses the unknown member. */
 	top->knows_rtt = false;
 	return get_list(top);
 }
@@ -197,7 +198,7 @@ static bool fetch_list(struct top *top)
 	return cqs;
 }
 
-/* What is known of one connection, and what explains it. NULL: it could not be asked for. */
+/* The text about one connection with its explanation; NULL if the request fails. */
 static char *detail_of(struct top *top, uint64_t id)
 {
 	char *path = vbd_ctl_format("/v1/connections/%llu", (unsigned long long)id);
@@ -239,7 +240,7 @@ static bool fetch_detail(struct top *top)
 	return true;
 }
 
-/* Asks for all that the page shows. What is there stays when that fails. */
+/* Fetches everything that the current page shows. On an error the old data stays. */
 static void fetch(struct top *top)
 {
 	bool fresh;
@@ -269,7 +270,7 @@ static void run(struct top *top, uint64_t interval_ms)
 	}
 }
 
-/* Takes what the command line says into the view. */
+/* Copies the options of the command line into the view. */
 static enum vbd_ctl_exit take_options(struct top *top, uint64_t *ret_interval_ms)
 {
 	const struct vbd_ctl_args *args = &top->ctl->args;
@@ -297,7 +298,8 @@ static enum vbd_ctl_exit take_options(struct top *top, uint64_t *ret_interval_ms
 	return VBD_CTL_OK;
 }
 
-/* Before the terminal is taken over, so that what is wrong is told as everywhere else. */
+/* Tries the server before the terminal is taken over, so that an error is printed as for other
+ * commands. */
 static enum vbd_ctl_exit try_server(struct vbd_ctl *ctl)
 {
 	struct vbd_ctl_answer answer;

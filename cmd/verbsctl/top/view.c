@@ -38,12 +38,12 @@ void vbd_ctl_top_view_take(struct vbd_ctl_top_view *view, const struct vbd_ctl_r
 		if (view->holds && view->shown[i]->id == view->chosen)
 			at = i;
 	}
-	/* The detail goes on showing its connection when that is not in the list any more. */
+	/* The detail page keeps showing its connection after the list has lost it. */
 	if (view->page != VBD_CTL_TOP_DETAIL)
 		choose(view, at);
 }
 
-/* Takes the last character off, all the bytes of it. */
+/* Removes the last character with all its bytes. */
 static void filter_shorten(char *filter)
 {
 	size_t len = strlen(filter);
@@ -71,7 +71,7 @@ static void type(struct vbd_ctl_top_view *view, int key)
 	}
 }
 
-/* Where a key that moves goes from @at, of @count; -1 if it is none. */
+/* The new position after a movement key at @at of @count; -1 for other keys. */
 static long moved(int key, size_t at, size_t count, size_t page_lines)
 {
 	size_t page = page_lines > 1 ? page_lines - 1 : 1;
@@ -99,7 +99,7 @@ static long moved(int key, size_t at, size_t count, size_t page_lines)
 	}
 }
 
-/* The sort column @step further to the right or, negative, to the left. */
+/* The column @step places to the right of a column; negative to the left. */
 static enum vbd_ctl_top_column neighbour(enum vbd_ctl_top_column column, int step)
 {
 	return (enum vbd_ctl_top_column)(
@@ -146,7 +146,7 @@ static enum vbd_ctl_top_wish list_key(struct vbd_ctl_top_view *view, int key, si
 
 static void other_page_key(struct vbd_ctl_top_view *view, int key, size_t page_lines)
 {
-	/* How many lines there are only the drawing knows: it takes back what is too far. */
+	/* Only the drawing knows the number of lines; it limits the position. */
 	long at = moved(key, view->scroll, SIZE_MAX / 4, page_lines);
 
 	if (at >= 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How somebody looks at the rows of `top`: order, filter, which row is chosen, how far it is
- * scrolled; and what each key does to that. Pure.
+ * The view on the rows of `top`: order, filter, chosen row, scroll position, and the effect of each
+ * key. Pure.
  *
  * One thread.
  */
@@ -17,10 +17,10 @@
 
 #define VBD_CTL_TOP_FILTER_BYTES 128
 
-/* Keys that are no character. Characters come as the bytes of their UTF-8. */
+/* Keys that are not characters. A character is passed as the bytes of its UTF-8. */
 enum vbd_ctl_key {
 	VBD_CTL_KEY_NONE = -1,
-	VBD_CTL_KEY_GONE = -2, /* there is no terminal any more */
+	VBD_CTL_KEY_GONE = -2, /* the terminal was closed */
 	VBD_CTL_KEY_ENTER = '\n',
 	VBD_CTL_KEY_ESCAPE = 27,
 	VBD_CTL_KEY_BACKSPACE = 127,
@@ -43,48 +43,51 @@ struct vbd_ctl_top_view {
 	enum vbd_ctl_top_page page;
 	enum vbd_ctl_top_column sort;
 	bool reverse;
-	bool ended;  /* connections that ended are asked for as well */
-	bool typing; /* keys go into the filter */
+	bool ended;  /* fetch ended connections too */
+	bool typing; /* keys edit the filter */
 	bool quit;
 	char filter[VBD_CTL_TOP_FILTER_BYTES];
-	char filter_before[VBD_CTL_TOP_FILTER_BYTES]; /* while typing: what Escape brings back */
+	char filter_before[VBD_CTL_TOP_FILTER_BYTES]; /* the filter that Escape restores */
 
-	const struct vbd_ctl_row **shown; /* those that match, in order; borrowed rows */
+	const struct vbd_ctl_row **shown; /* rows that match the filter, in order; borrowed */
 	size_t shown_count;
-	uint64_t chosen;  /* id of the row that is chosen; 0 if there is none */
-	bool holds;	  /* somebody chose it: it stays chosen wherever it moves */
-	size_t chosen_at; /* where it is in @shown */
-	size_t first;	  /* of @shown: the topmost one that is drawn */
-	size_t scroll;	  /* lines that the detail is scrolled down */
+	uint64_t chosen;  /* id of the chosen row; 0 for none */
+	bool holds;	  /* the user chose the row: it stays chosen when the order changes */
+	size_t chosen_at; /* index of the chosen row in @shown */
+	size_t first;	  /* index in @shown of the topmost visible row */
+	size_t scroll;	  /* topmost visible line of the detail */
 };
 
-/* What a key asks of the caller beyond drawing anew. */
+/* The action that the caller takes after a key. */
 enum vbd_ctl_top_wish {
 	VBD_CTL_TOP_DRAW,
-	VBD_CTL_TOP_FETCH, /* something else is to be shown than was asked for last */
+	VBD_CTL_TOP_FETCH, /* fetch, then draw: the view needs other data than was fetched last */
 };
 
 /**
- * vbd_ctl_top_view_take - look at these rows from now on
- * @rows: stay the caller's, and must stay until others are taken
+ * vbd_ctl_top_view_take - show these rows from now on
+ * @rows: borrowed until the next call
  *
- * A row that somebody chose stays chosen wherever it moves; when it is gone the one in its place
- * is. Before that it is the topmost one.
+ * A row that the user chose stays chosen when the order changes. If it is gone, the row at its
+ * place is chosen. Until the user chooses, the topmost row is chosen.
  */
 void vbd_ctl_top_view_take(struct vbd_ctl_top_view *view, const struct vbd_ctl_rows *rows);
 
 /**
- * vbd_ctl_top_view_key - do what a key means
- * @rows: what vbd_ctl_top_view_take() was given
- * @page_lines: rows that are visible at once
+ * vbd_ctl_top_view_key - handle a key
+ * @rows:       the rows of vbd_ctl_top_view_take()
+ * @page_lines: number of visible rows
  */
 enum vbd_ctl_top_wish vbd_ctl_top_view_key(
 	struct vbd_ctl_top_view *view, const struct vbd_ctl_rows *rows, int key, size_t page_lines);
 
-/** vbd_ctl_top_view_settle - scroll so that the chosen row is among @lines visible ones */
+/**
+ * vbd_ctl_top_view_settle - scroll until the chosen row is visible
+ * @lines: number of visible rows
+ */
 void vbd_ctl_top_view_settle(struct vbd_ctl_top_view *view, size_t lines);
 
-/** vbd_ctl_top_view_fini - takes one that is zeroed, too */
+/** vbd_ctl_top_view_fini - free; a zeroed struct is allowed */
 void vbd_ctl_top_view_fini(struct vbd_ctl_top_view *view);
 
 #endif
