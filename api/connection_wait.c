@@ -11,7 +11,7 @@ struct vbd_connection *vbd_request_connection(struct vbd_request *req)
 {
 	struct vbd_error err = {0};
 	struct vbd_connection *connection =
-		vbd_connection_find(vbd_request_daemon(req), req->ref, &err);
+		vbd_object_find(vbd_request_daemon(req)->connections, req->ref, &err);
 
 	if (!connection)
 		vbd_reply_problem(req, &err);
@@ -30,7 +30,7 @@ static void reply_end(struct vbd_request *req, const struct vbd_connection *conn
 	const struct vbd_problem_extra extra = {.reason = connection->conn->reason};
 	struct vbd_error err = {0};
 
-	vbd_connection_problem(connection, &err);
+	vbd_object_problem(&connection->object, &err);
 	vbd_reply_problem_extra(req, &err, &extra);
 }
 
@@ -133,6 +133,6 @@ void vbd_connection_wait(struct vbd_request *req, struct vbd_connection *connect
 		.location = location,
 	};
 
-	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &connection->watches,
+	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &connection->object.watches,
 		(uint64_t)req->wait_s * 1000);
 }

@@ -258,7 +258,7 @@ static enum vbd_status resolve_range(struct vbd_daemon *daemon, const struct ran
 {
 	char text[VBD_REF_TEXT_BYTES];
 
-	range->buffer = vbd_buffer_find(daemon, vbd_ref_text(&input->buffer, text), err);
+	range->buffer = vbd_object_find(daemon->buffers, vbd_ref_text(&input->buffer, text), err);
 	if (!range->buffer) {
 		vbd_blame(err, pointer);
 		return VBD_E_NOT_FOUND;
@@ -330,9 +330,10 @@ static enum vbd_status resolve_carrier(struct vbd_daemon *daemon,
 			"/connection is missing, or /endpoint: one of them moves the bytes");
 	if (input->connection_seen)
 		spec->carrier.connection =
-			vbd_connection_find(daemon, vbd_ref_text(ref, text), err);
+			vbd_object_find(daemon->connections, vbd_ref_text(ref, text), err);
 	else
-		spec->carrier.endpoint = vbd_endpoint_find(daemon, vbd_ref_text(ref, text), err);
+		spec->carrier.endpoint =
+			vbd_object_find(daemon->endpoints, vbd_ref_text(ref, text), err);
 	if (!vbd_carrier_is_gone(&spec->carrier))
 		return VBD_OK;
 	vbd_blame(err, input->connection_seen ? "/connection" : "/endpoint");
@@ -346,14 +347,15 @@ enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
 	char text[VBD_REF_TEXT_BYTES];
 
 	if (input->peer) {
-		spec->peer = vbd_peer_find(daemon, vbd_ref_text(input->peer, text), err);
+		spec->peer = vbd_object_find(daemon->peers, vbd_ref_text(input->peer, text), err);
 		if (!spec->peer) {
 			vbd_blame(err, "/peer");
 			return VBD_E_NOT_FOUND;
 		}
 	}
 	if (input->group) {
-		spec->group = vbd_group_find(daemon, vbd_ref_text(input->group, text), err);
+		spec->group =
+			vbd_object_find(daemon->groups, vbd_ref_text(input->group, text), err);
 		if (!spec->group) {
 			vbd_blame(err, "/group");
 			return VBD_E_NOT_FOUND;

@@ -13,7 +13,7 @@ static json_t *encode_error(const struct vbd_benchmark *benchmark)
 	struct vbd_error error = {0};
 
 	if (benchmark->state == VBD_BENCHMARK_FAILED)
-		vbd_benchmark_problem(benchmark, &error);
+		vbd_object_problem(&benchmark->object, &error);
 	return vbd_encode_error(&error);
 }
 
@@ -54,7 +54,7 @@ json_t *vbd_encode_benchmark(const struct vbd_benchmark *benchmark)
 	vbd_put_u64_or_null(&out, "buffer", benchmark->buffer_id != 0, benchmark->buffer_id);
 	vbd_put_u64(&out, "timeout_ms", benchmark->timeout_ms);
 	put_result(&out, benchmark);
-	vbd_put_time(&out, "created_at", benchmark->created_ns);
+	vbd_put_time(&out, "created_at", benchmark->object.created_ns);
 	vbd_put_time(&out, "ended_at", benchmark->ended_ns);
 	vbd_put(&out, "error", encode_error(benchmark));
 	return vbd_encode_end(&out);

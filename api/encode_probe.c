@@ -18,7 +18,7 @@ static json_t *encode_error(const struct vbd_probe_record *record)
 	struct vbd_error error = {0};
 
 	if (record->state == VBD_PROBE_FAILED)
-		vbd_probe_problem(record, &error);
+		vbd_object_problem(&record->object, &error);
 	return vbd_encode_error(&error);
 }
 
@@ -52,7 +52,7 @@ json_t *vbd_encode_probe(const struct vbd_probe_record *record)
 	vbd_put_u64(&out, "size_bytes", probe->size_bytes);
 	vbd_put_u64_or_null(&out, "timeout_ms", record->timeout_ms != 0, record->timeout_ms);
 	put_counters(&out, probe);
-	vbd_put_time(&out, "created_at", record->created_ns);
+	vbd_put_time(&out, "created_at", record->object.created_ns);
 	vbd_put_time(&out, "ended_at", ended ? vbd_counter_get(&probe->ended_ns) : 0);
 	vbd_put(&out, "error", encode_error(record));
 	return vbd_encode_end(&out);

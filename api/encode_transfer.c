@@ -16,7 +16,7 @@ static json_t *encode_error(const struct vbd_transfer_record *record)
 
 	if (!vbd_transfer_state_ended(transfer->state) || transfer->state == VBD_TRANSFER_DONE)
 		return json_null();
-	vbd_transfer_problem(record, &error);
+	vbd_object_problem(&record->object, &error);
 	out = vbd_encode_begin();
 	vbd_put_text(&out, "code", vbd_status_code(error.status));
 	vbd_put_text(&out, "text", *error.text ? error.text : vbd_status_text(error.status));

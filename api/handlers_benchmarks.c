@@ -12,7 +12,7 @@
 
 static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	return vbd_benchmark_find(daemon, ref, err);
+	return vbd_object_find(daemon->benchmarks, ref, err);
 }
 
 static json_t *encode_item(const void *item, struct vbd_request *req)
@@ -42,17 +42,17 @@ static enum vbd_task_state task_state(const void *item)
 
 static void tell_problem(const void *item, struct vbd_error *ret_err)
 {
-	vbd_benchmark_problem(item, ret_err);
+	vbd_object_problem(item, ret_err);
 }
 
 static void cancel(void *item)
 {
-	vbd_benchmark_cancel(item);
+	vbd_object_cancel(item);
 }
 
 static void forget(void *item)
 {
-	vbd_benchmark_forget(item);
+	vbd_object_delete(item);
 }
 
 static const struct vbd_task_kind benchmark_task = {
@@ -171,14 +171,15 @@ static enum vbd_status find_objects(struct vbd_daemon *daemon, const struct benc
 {
 	char text[VBD_REF_TEXT_BYTES];
 
-	spec->connection = vbd_connection_find(daemon, vbd_ref_text(&input->connection, text), err);
+	spec->connection =
+		vbd_object_find(daemon->connections, vbd_ref_text(&input->connection, text), err);
 	if (!spec->connection) {
 		vbd_blame(err, "/connection");
 		return VBD_E_NOT_FOUND;
 	}
 	if (!input->buffer_seen)
 		return VBD_OK;
-	spec->buffer = vbd_buffer_find(daemon, vbd_ref_text(&input->buffer, text), err);
+	spec->buffer = vbd_object_find(daemon->buffers, vbd_ref_text(&input->buffer, text), err);
 	if (!spec->buffer) {
 		vbd_blame(err, "/buffer");
 		return VBD_E_NOT_FOUND;
@@ -221,7 +222,7 @@ void vbd_create_benchmark(struct vbd_request *req)
 	struct vbd_error err = {0};
 
 	if (create(req, &benchmark, &err) == VBD_OK)
-		vbd_task_answer(req, &benchmark_task, benchmark, &benchmark->watches);
+		vbd_task_answer(req, &benchmark_task, benchmark, &benchmark->object.watches);
 	else
 		vbd_reply_problem(req, &err);
 }
@@ -235,7 +236,6 @@ static bool benchmark_in_state(const void *item, const char *state)
 
 VBD_PAGE_BY(by_state, benchmark_of, state)
 VBD_PAGE_BY(by_connection, benchmark_of, connection_id)
-VBD_PAGE_BY(by_created, benchmark_of, created_ns)
 
 static const char *const benchmark_fields[] = {"id", "state", "connection", "transfer", "op",
 	"size_bytes", "window", "count", "duration_ms", "buffer", "timeout_ms", "messages", "bytes",
@@ -247,7 +247,7 @@ static const char *const benchmark_states[] = {VBD_BENCHMARK_STATE_MAP(VBD_PAGE_
 static const struct vbd_page_key benchmark_keys[] = {
 	{"state", by_state},
 	{"connection", by_connection},
-	{"created_at", by_created},
+	{"created_at", vbd_object_compare_created},
 	{NULL, NULL},
 };
 

@@ -51,7 +51,7 @@ static json_t *encode_buffer(const void *item, struct vbd_request *req)
 		vbd_put_hex(&out, "addr", (uint64_t)(uintptr_t)mem->addr, 1);
 		vbd_put_hex(&out, "rkey", mem->rkey, 8);
 	}
-	vbd_put_time(&out, "created_at", buffer->created_ns);
+	vbd_put_time(&out, "created_at", buffer->object.created_ns);
 	vbd_put_u64(&out, "users", buffer->users);
 	vbd_put(&out, "error",
 		buffer->state == VBD_BUFFER_FAILED ? vbd_encode_error(&buffer->error)
@@ -62,7 +62,8 @@ static json_t *encode_buffer(const void *item, struct vbd_request *req)
 void vbd_get_buffer(struct vbd_request *req)
 {
 	struct vbd_error err = {0};
-	struct vbd_buffer *buffer = vbd_buffer_find(vbd_request_daemon(req), req->ref, &err);
+	struct vbd_buffer *buffer =
+		vbd_object_find(vbd_request_daemon(req)->buffers, req->ref, &err);
 
 	if (buffer)
 		vbd_reply_json(req, 200, encode_buffer(buffer, req));
@@ -88,7 +89,8 @@ static void reply_in_use(
 void vbd_delete_buffer(struct vbd_request *req)
 {
 	struct vbd_error err = {0};
-	struct vbd_buffer *buffer = vbd_buffer_find(vbd_request_daemon(req), req->ref, &err);
+	struct vbd_buffer *buffer =
+		vbd_object_find(vbd_request_daemon(req)->buffers, req->ref, &err);
 
 	if (!buffer)
 		vbd_reply_problem(req, &err);
@@ -203,8 +205,8 @@ static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
 	struct vbd_error err = {0};
 
 	if (vbd_buffer_create(vbd_request_daemon(req), spec, &waiter.buffer, &err) == VBD_OK)
-		vbd_waiter_run(
-			&waiter.waiter, sizeof(waiter), req, &waiter.buffer->watches, wait_ms(req));
+		vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &waiter.buffer->object.watches,
+			wait_ms(req));
 	else
 		vbd_reply_problem(req, &err);
 }
@@ -264,7 +266,6 @@ static const struct vbd_buffer *buffer_of(const void *item)
 
 VBD_PAGE_BY(by_state, buffer_of, state)
 VBD_PAGE_BY(by_size, buffer_of, mem.size_bytes)
-VBD_PAGE_BY(by_created, buffer_of, created_ns)
 VBD_PAGE_BY(by_users, buffer_of, users)
 
 static const char *const buffer_fields[] = {"id", "name", "state", "kind", "size_bytes",
@@ -277,7 +278,7 @@ static const struct vbd_page_key buffer_keys[] = {
 	{"name", vbd_object_compare_name},
 	{"state", by_state},
 	{"size_bytes", by_size},
-	{"created_at", by_created},
+	{"created_at", vbd_object_compare_created},
 	{"users", by_users},
 	{NULL, NULL},
 };

@@ -265,7 +265,7 @@ void vbd_delete_connection(struct vbd_request *req)
 	if (!connection)
 		return;
 	over = vbd_conn_state_terminal(connection->conn->state);
-	vbd_connection_forget(connection);
+	vbd_object_delete(&connection->object);
 	if (over)
 		vbd_reply_empty(req, 204);
 	else

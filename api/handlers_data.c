@@ -17,7 +17,8 @@
 /* A buffer with bytes to read and write; NULL, and an answer, if there is none. */
 static struct vbd_buffer *find_bytes(struct vbd_request *req, struct vbd_error *err)
 {
-	struct vbd_buffer *buffer = vbd_buffer_find(vbd_request_daemon(req), req->ref, err);
+	struct vbd_buffer *buffer =
+		vbd_object_find(vbd_request_daemon(req)->buffers, req->ref, err);
 
 	if (buffer && vbd_buffer_has_bytes(buffer, err) != VBD_OK)
 		return NULL;

@@ -125,7 +125,7 @@ static json_t *encode_endpoint(const struct vbd_endpoint_record *record, enum vb
 
 static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	return vbd_endpoint_find(daemon, ref, err);
+	return vbd_object_find(daemon->endpoints, ref, err);
 }
 
 static json_t *encode_item(const void *item, struct vbd_request *req)
@@ -152,12 +152,12 @@ void vbd_delete_endpoint(struct vbd_request *req)
 
 	if (!record)
 		return;
-	ended = record->ended;
-	vbd_endpoint_forget(record);
+	ended = record->object.ended;
+	vbd_object_delete(&record->object);
 	if (ended)
 		vbd_reply_empty(req, 204);
 	else
-		vbd_task_answer_gone(req, &endpoint_task, record, &record->watches);
+		vbd_task_answer_gone(req, &endpoint_task, record, &record->object.watches);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -276,7 +276,7 @@ void vbd_create_endpoint(struct vbd_request *req)
 
 static bool is_over(const void *owner)
 {
-	return ((const struct vbd_endpoint_record *)owner)->ended;
+	return ((const struct vbd_endpoint_record *)owner)->object.ended;
 }
 
 void vbd_list_endpoint_messages(struct vbd_request *req)
@@ -287,7 +287,7 @@ void vbd_list_endpoint_messages(struct vbd_request *req)
 		return;
 	vbd_reply_inbox(req, &(const struct vbd_inbox_view){
 				     .inbox = &record->inbox,
-				     .watches = &record->watches,
+				     .watches = &record->object.watches,
 				     .over = is_over,
 				     .owner = record,
 				     .kind = "endpoint",

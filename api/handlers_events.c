@@ -76,8 +76,8 @@ static void answer_events(struct vbd_waiter *base, enum vbd_wake why)
 	waiter->looked_at = last;
 }
 
-#define KIND_NAME(sym, name) name ", "
-#define KINDS		     VBD_OBJECT_KIND_MAP(KIND_NAME)
+#define KIND_NAME(sym, singular, plural, open, kept) #singular ", "
+#define KINDS					     "device, cq, " VBD_KIND_MAP(KIND_NAME)
 
 /* "connection" or "connection/7" */
 static enum vbd_status parse_object(

@@ -40,7 +40,7 @@ static json_t *encode_group(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "users", group->users);
 	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
 	vbd_put(&out, "error", vbd_encode_error(&group->error));
-	vbd_put_time(&out, "created_at", record->created_ns);
+	vbd_put_time(&out, "created_at", record->object.created_ns);
 	return vbd_encode_end(&out);
 }
 
@@ -48,7 +48,7 @@ static json_t *encode_group(const void *item, struct vbd_request *req)
 
 static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	return vbd_group_find(daemon, ref, err);
+	return vbd_object_find(daemon->groups, ref, err);
 }
 
 static enum vbd_task_state task_state(const void *item)
@@ -62,7 +62,7 @@ static enum vbd_task_state task_state(const void *item)
 
 static void tell_problem(const void *item, struct vbd_error *ret_err)
 {
-	vbd_group_problem(record_of(item), ret_err);
+	vbd_object_problem(item, ret_err);
 }
 
 static const struct vbd_task_kind group_task = {
@@ -85,11 +85,11 @@ void vbd_delete_group(struct vbd_request *req)
 
 	if (!record)
 		return;
-	vbd_group_forget(record);
+	vbd_object_delete(&record->object);
 	if (vbd_group_state_ended(record->group.state) && record->group.users == 0)
 		vbd_reply_empty(req, 204);
 	else
-		vbd_task_answer_gone(req, &group_task, record, &record->watches);
+		vbd_task_answer_gone(req, &group_task, record, &record->object.watches);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -150,8 +150,8 @@ static enum vbd_status decode_create(
 	*spec = (struct vbd_group_spec){.mode = input.mode, .timeout_ms = input.timeout_ms};
 	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
 	vbd_copy_text(spec->addr, sizeof(spec->addr), input.addr);
-	spec->endpoint = vbd_endpoint_find(
-		vbd_request_daemon(req), vbd_ref_text(&input.endpoint, text), err);
+	spec->endpoint = vbd_object_find(
+		vbd_request_daemon(req)->endpoints, vbd_ref_text(&input.endpoint, text), err);
 	if (spec->endpoint)
 		return VBD_OK;
 	vbd_blame(err, "/endpoint");
@@ -169,7 +169,7 @@ void vbd_create_group(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_task_answer(req, &group_task, record, &record->watches);
+	vbd_task_answer(req, &group_task, record, &record->object.watches);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -181,7 +181,6 @@ static bool group_in_state(const void *item, const char *state)
 
 VBD_PAGE_BY(by_state, record_of, group.state)
 VBD_PAGE_BY(by_endpoint, record_of, endpoint_id)
-VBD_PAGE_BY(by_created, record_of, created_ns)
 
 static const char *const group_fields[] = {"id", "name", "state", "waits_for", "endpoint", "addr",
 	"mode", "mgid", "mlid", "sl", "qkey", "users", "timeout_ms", "error", "created_at", NULL};
@@ -191,7 +190,7 @@ static const struct vbd_page_key group_keys[] = {
 	{"name", vbd_object_compare_name},
 	{"state", by_state},
 	{"endpoint", by_endpoint},
-	{"created_at", by_created},
+	{"created_at", vbd_object_compare_created},
 	{NULL, NULL},
 };
 

@@ -64,7 +64,7 @@ static json_t *encode_listener(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "rejected", listener->rejected);
 	vbd_put_u64(&out, "waiting", listener->waiting);
 	vbd_put_text_or_null(&out, "error", listener->error.text);
-	vbd_put_time(&out, "created_at", listener->created_ns);
+	vbd_put_time(&out, "created_at", listener->object.created_ns);
 	return vbd_encode_end(&out);
 }
 
@@ -72,7 +72,8 @@ static json_t *encode_listener(const void *item, struct vbd_request *req)
 static struct vbd_listener *find(struct vbd_request *req)
 {
 	struct vbd_error err = {0};
-	struct vbd_listener *listener = vbd_listener_find(vbd_request_daemon(req), req->ref, &err);
+	struct vbd_listener *listener =
+		vbd_object_find(vbd_request_daemon(req)->listeners, req->ref, &err);
 
 	if (!listener)
 		vbd_reply_problem(req, &err);
@@ -309,7 +310,6 @@ static int by_port(const void *a, const void *b)
 }
 
 VBD_PAGE_BY(by_requests, listener_of, requests)
-VBD_PAGE_BY(by_created, listener_of, created_ns)
 
 static const char *const listener_fields[] = {"id", "name", "state", "addr", "port", "device",
 	"backlog", "accept", "accept_timeout_ms", "qp", "asked", "private_data", "requests",
@@ -322,7 +322,7 @@ static const struct vbd_page_key listener_keys[] = {
 	{"state", by_state},
 	{"port", by_port},
 	{"requests", by_requests},
-	{"created_at", by_created},
+	{"created_at", vbd_object_compare_created},
 	{NULL, NULL},
 };
 

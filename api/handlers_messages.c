@@ -19,7 +19,7 @@ static struct vbd_connection *find(struct vbd_request *req)
 {
 	struct vbd_error err = {0};
 	struct vbd_connection *connection =
-		vbd_connection_find(vbd_request_daemon(req), req->ref, &err);
+		vbd_object_find(vbd_request_daemon(req)->connections, req->ref, &err);
 
 	if (!connection)
 		vbd_reply_problem(req, &err);
@@ -158,7 +158,7 @@ void vbd_list_messages(struct vbd_request *req)
 		return;
 	vbd_reply_inbox(req, &(const struct vbd_inbox_view){
 				     .inbox = &connection->inbox,
-				     .watches = &connection->watches,
+				     .watches = &connection->object.watches,
 				     .over = is_over,
 				     .owner = connection,
 				     .kind = "connection",

@@ -111,9 +111,9 @@ static void put_resources(struct vbd_metrics_text *out, const struct vbd_daemon 
 	gauge(out, "verbsd_pinned_bytes", "Memory of all buffers.", daemon->pinned_bytes);
 	gauge(out, "verbsd_receive_bytes", "Memory of all receives.", vbd_receives_bytes(daemon));
 	gauge(out, "verbsd_windows", "Memory windows that are bound or being bound.",
-		vbd_registry_count(daemon->windows) - daemon->ended_windows.count);
+		daemon->windows->open);
 	gauge(out, "verbsd_endpoints", "Datagram endpoints that have not ended.",
-		daemon->endpoints_open);
+		daemon->endpoints->open);
 	counter(out, "verbsd_endpoints_failed_total", "Datagram endpoints that failed.",
 		daemon->endpoints_failed);
 }
@@ -201,7 +201,7 @@ static void put_op_times(struct vbd_metrics_text *out, const char *name, const c
 static void put_transfers(struct vbd_metrics_text *out, const struct vbd_daemon *daemon)
 {
 	gauge(out, "verbsd_transfers_running", "Transfers that have not ended.",
-		daemon->transfers_open);
+		daemon->transfers->open);
 	vbd_metrics_family(
 		out, "verbsd_transfers_ended_total", "counter", "Transfers by how they ended.");
 	put(out, "state", "done", daemon->transfers_done);
@@ -248,7 +248,7 @@ static void put_probes(struct vbd_metrics_text *out, const struct vbd_daemon *da
 		offsetof(struct vbd_probe_counters, late));
 	put_pings(out, "verbsd_probe_lost_total", "Pings that never came back.", totals,
 		offsetof(struct vbd_probe_counters, lost));
-	gauge(out, "verbsd_probes_running", "Probes that run.", daemon->probes_open);
+	gauge(out, "verbsd_probes_running", "Probes that run.", daemon->probes->open);
 	vbd_metrics_family(
 		out, "verbsd_probes_ended_total", "counter", "Probes by how they ended.");
 	put(out, "state", "done", daemon->probes_done);
@@ -442,7 +442,7 @@ static void for_each(const struct vbd_daemon *daemon, struct each *each, each_cb
 			VBD_CONTAINER_OF(object, struct vbd_connection, object);
 		char id[24];
 
-		if (connection->ended)
+		if (connection->object.ended)
 			continue;
 		if (each->shown == each->max) {
 			each->left_out++;

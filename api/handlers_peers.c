@@ -78,7 +78,7 @@ static json_t *encode_peer(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "users", peer->users);
 	vbd_put_u64_or_null(&out, "timeout_ms", record->timeout_ms != 0, record->timeout_ms);
 	vbd_put(&out, "error", vbd_encode_error(&peer->error));
-	vbd_put_time(&out, "created_at", record->created_ns);
+	vbd_put_time(&out, "created_at", record->object.created_ns);
 	return vbd_encode_end(&out);
 }
 
@@ -86,7 +86,7 @@ static json_t *encode_peer(const void *item, struct vbd_request *req)
 
 static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	return vbd_peer_find(daemon, ref, err);
+	return vbd_object_find(daemon->peers, ref, err);
 }
 
 static enum vbd_task_state task_state(const void *item)
@@ -100,7 +100,7 @@ static enum vbd_task_state task_state(const void *item)
 
 static void tell_problem(const void *item, struct vbd_error *ret_err)
 {
-	vbd_peer_problem(record_of(item), ret_err);
+	vbd_object_problem(item, ret_err);
 }
 
 static const struct vbd_task_kind peer_task = {
@@ -124,7 +124,7 @@ void vbd_delete_peer(struct vbd_request *req)
 
 	if (!record)
 		return;
-	if (vbd_peer_forget(record, &err) == VBD_OK)
+	if (vbd_peer_delete(record, &err) == VBD_OK)
 		vbd_reply_empty(req, 204);
 	else
 		vbd_reply_problem(req, &err);
@@ -315,7 +315,7 @@ static enum vbd_status find_endpoint(struct vbd_daemon *daemon, const struct vbd
 {
 	char text[VBD_REF_TEXT_BYTES];
 
-	*ret_endpoint = vbd_endpoint_find(daemon, vbd_ref_text(ref, text), err);
+	*ret_endpoint = vbd_object_find(daemon->endpoints, vbd_ref_text(ref, text), err);
 	if (*ret_endpoint)
 		return VBD_OK;
 	vbd_blame(err, "/endpoint");
@@ -374,7 +374,7 @@ void vbd_create_peer(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_task_answer(req, &peer_task, record, &record->watches);
+	vbd_task_answer(req, &peer_task, record, &record->object.watches);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -386,7 +386,6 @@ static bool peer_in_state(const void *item, const char *state)
 
 VBD_PAGE_BY(by_state, record_of, peer.state)
 VBD_PAGE_BY(by_endpoint, record_of, endpoint_id)
-VBD_PAGE_BY(by_created, record_of, created_ns)
 
 static const char *const peer_fields[] = {"id", "name", "state", "waits_for", "endpoint", "dst",
 	"message", "qpn", "path", "qkey", "private_data", "users", "timeout_ms", "error",
@@ -397,7 +396,7 @@ static const struct vbd_page_key peer_keys[] = {
 	{"name", vbd_object_compare_name},
 	{"state", by_state},
 	{"endpoint", by_endpoint},
-	{"created_at", by_created},
+	{"created_at", vbd_object_compare_created},
 	{NULL, NULL},
 };
 

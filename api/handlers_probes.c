@@ -12,7 +12,7 @@
 
 static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	return vbd_probe_find(daemon, ref, err);
+	return vbd_object_find(daemon->probes, ref, err);
 }
 
 static json_t *encode_item(const void *item, struct vbd_request *req)
@@ -42,17 +42,17 @@ static enum vbd_task_state task_state(const void *item)
 
 static void tell_problem(const void *item, struct vbd_error *ret_err)
 {
-	vbd_probe_problem(item, ret_err);
+	vbd_object_problem(item, ret_err);
 }
 
 static void cancel(void *item)
 {
-	vbd_probe_cancel(item);
+	vbd_object_cancel(item);
 }
 
 static void forget(void *item)
 {
-	vbd_probe_forget(item);
+	vbd_object_delete(item);
 }
 
 static const struct vbd_task_kind probe_task = {
@@ -165,7 +165,8 @@ static enum vbd_status create(
 
 	if (status != VBD_OK)
 		return status;
-	connection = vbd_connection_find(daemon, vbd_ref_text(&input.connection, text), err);
+	connection =
+		vbd_object_find(daemon->connections, vbd_ref_text(&input.connection, text), err);
 	if (!connection) {
 		vbd_blame(err, "/connection");
 		return VBD_E_NOT_FOUND;
@@ -188,7 +189,7 @@ void vbd_create_probe(struct vbd_request *req)
 	struct vbd_error err = {0};
 
 	if (create(req, &record, &err) == VBD_OK)
-		vbd_task_answer(req, &probe_task, record, &record->watches);
+		vbd_task_answer(req, &probe_task, record, &record->object.watches);
 	else
 		vbd_reply_problem(req, &err);
 }
@@ -202,7 +203,6 @@ static bool probe_in_state(const void *item, const char *state)
 
 VBD_PAGE_BY(by_state, record_of, state)
 VBD_PAGE_BY(by_connection, record_of, connection_id)
-VBD_PAGE_BY(by_created, record_of, created_ns)
 
 static const char *const probe_fields[] = {"id", "state", "connection", "kind", "count",
 	"interval_ms", "size_bytes", "timeout_ms", "sent", "completed", "late", "lost",
@@ -213,7 +213,7 @@ static const char *const probe_states[] = {VBD_PROBE_STATE_MAP(VBD_PAGE_STATE) N
 static const struct vbd_page_key probe_keys[] = {
 	{"state", by_state},
 	{"connection", by_connection},
-	{"created_at", by_created},
+	{"created_at", vbd_object_compare_created},
 	{NULL, NULL},
 };
 

@@ -200,7 +200,7 @@ static void wait_for_ends(struct batch *batch)
 		vbd_list_init(&item->watch.link);
 		item->watch.cb = on_changed;
 		item->batch = batch;
-		vbd_watch_add(&batch->records[i]->watches, &item->watch);
+		vbd_watch_add(&batch->records[i]->object.watches, &item->watch);
 	}
 }
 

@@ -13,7 +13,7 @@
 
 static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	return vbd_transfer_find(daemon, ref, err);
+	return vbd_object_find(daemon->transfers, ref, err);
 }
 
 static json_t *encode_item(const void *item, struct vbd_request *req)
@@ -38,17 +38,17 @@ static enum vbd_task_state task_state(const void *item)
 
 static void tell_problem(const void *item, struct vbd_error *ret_err)
 {
-	vbd_transfer_problem(item, ret_err);
+	vbd_object_problem(item, ret_err);
 }
 
 static void cancel(void *item)
 {
-	vbd_transfer_cancel(item);
+	vbd_object_cancel(item);
 }
 
 static void forget(void *item)
 {
-	vbd_transfer_forget(item);
+	vbd_object_delete(item);
 }
 
 static const struct vbd_task_kind transfer_task = {
@@ -74,7 +74,7 @@ void vbd_delete_transfer(struct vbd_request *req)
 
 void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record)
 {
-	vbd_task_answer(req, &transfer_task, record, &record->watches);
+	vbd_task_answer(req, &transfer_task, record, &record->object.watches);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ static json_t *encode_window(const void *item, struct vbd_request *req)
 		vbd_put_hex(&out, "rkey", window->rkey, 8);
 	}
 	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
-	vbd_put_time(&out, "created_at", record->created_ns);
+	vbd_put_time(&out, "created_at", record->object.created_ns);
 	vbd_put_time(&out, "ready_at", record->ready_ns);
 	vbd_put_time(&out, "ended_at", record->ended_ns);
 	vbd_put(&out, "error", vbd_encode_error(&record->error));
@@ -51,7 +51,7 @@ static json_t *encode_window(const void *item, struct vbd_request *req)
 
 static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	return vbd_window_find(daemon, ref, err);
+	return vbd_object_find(daemon->windows, ref, err);
 }
 
 static enum vbd_task_state task_state(const void *item)
@@ -65,12 +65,7 @@ static enum vbd_task_state task_state(const void *item)
 
 static void tell_problem(const void *item, struct vbd_error *ret_err)
 {
-	const struct vbd_window_record *record = record_of(item);
-
-	*ret_err = record->error;
-	if (ret_err->status == VBD_OK)
-		(void)vbd_error_set(ret_err, VBD_E_CANCELLED, "the window was revoked meanwhile");
-	(void)vbd_registry_path(record->daemon->windows, record->object.id, ret_err->object);
+	vbd_object_problem(item, ret_err);
 }
 
 static const struct vbd_task_kind window_task = {
@@ -93,11 +88,11 @@ void vbd_delete_window(struct vbd_request *req)
 
 	if (!record)
 		return;
-	vbd_window_forget(record);
+	vbd_object_delete(&record->object);
 	if (vbd_window_state_ended(record->window.state))
 		vbd_reply_empty(req, 204);
 	else
-		vbd_task_answer_gone(req, &window_task, record, &record->watches);
+		vbd_task_answer_gone(req, &window_task, record, &record->object.watches);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -169,7 +164,7 @@ static enum vbd_status resolve(struct vbd_daemon *daemon, const struct window_cr
 {
 	char text[VBD_REF_TEXT_BYTES];
 
-	spec->buffer = vbd_buffer_find(daemon, vbd_ref_text(&input->buffer, text), err);
+	spec->buffer = vbd_object_find(daemon->buffers, vbd_ref_text(&input->buffer, text), err);
 	if (!spec->buffer) {
 		vbd_blame(err, "/buffer");
 		return VBD_E_NOT_FOUND;
@@ -178,7 +173,8 @@ static enum vbd_status resolve(struct vbd_daemon *daemon, const struct window_cr
 		spec->range.length_bytes = spec->buffer->mem.size_bytes - input->offset;
 	if (!input->connection_seen)
 		return VBD_OK;
-	spec->connection = vbd_connection_find(daemon, vbd_ref_text(&input->connection, text), err);
+	spec->connection =
+		vbd_object_find(daemon->connections, vbd_ref_text(&input->connection, text), err);
 	if (!spec->connection) {
 		vbd_blame(err, "/connection");
 		return VBD_E_NOT_FOUND;
@@ -219,7 +215,7 @@ void vbd_create_window(struct vbd_request *req)
 	struct vbd_error err = {0};
 
 	if (create_window(req, &record, &err) == VBD_OK)
-		vbd_task_answer(req, &window_task, record, &record->watches);
+		vbd_task_answer(req, &window_task, record, &record->object.watches);
 	else
 		vbd_reply_problem(req, &err);
 }
@@ -234,7 +230,6 @@ static bool window_in_state(const void *item, const char *state)
 VBD_PAGE_BY(by_state, record_of, window.state)
 VBD_PAGE_BY(by_buffer, record_of, buffer_id)
 VBD_PAGE_BY(by_connection, record_of, connection_id)
-VBD_PAGE_BY(by_created, record_of, created_ns)
 
 static const char *const window_fields[] = {"id", "name", "state", "type", "buffer", "connection",
 	"device", "offset", "length_bytes", "access", "addr", "rkey", "timeout_ms", "created_at",
@@ -247,7 +242,7 @@ static const struct vbd_page_key window_keys[] = {
 	{"state", by_state},
 	{"buffer", by_buffer},
 	{"connection", by_connection},
-	{"created_at", by_created},
+	{"created_at", vbd_object_compare_created},
 	{NULL, NULL},
 };
 

@@ -249,3 +249,9 @@ int vbd_object_compare_name(const void *a, const void *b)
 {
 	return strcmp(((const struct vbd_object *)a)->name, ((const struct vbd_object *)b)->name);
 }
+
+int vbd_object_compare_created(const void *a, const void *b)
+{
+	return vbd_compare_u64(((const struct vbd_object *)a)->created_ns,
+		((const struct vbd_object *)b)->created_ns);
+}

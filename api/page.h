@@ -42,6 +42,7 @@ void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *sourc
 void vbd_walk_registry(void *registry, vbd_page_visit_cb visit, void *visitor);
 uint64_t vbd_object_id(const void *item);
 int vbd_object_compare_name(const void *a, const void *b);
+int vbd_object_compare_created(const void *a, const void *b);
 
 /** vbd_compare_u64 - for compare functions */
 static inline int vbd_compare_u64(uint64_t a, uint64_t b)

@@ -22,30 +22,6 @@ static struct vbd_benchmark *benchmark_of(struct vbd_object *object)
 	return VBD_CONTAINER_OF(object, struct vbd_benchmark, object);
 }
 
-static void free_benchmark(struct vbd_benchmark *benchmark)
-{
-	vbd_list_remove(&benchmark->reap.link);
-	vbd_history_leave(&benchmark->daemon->ended_benchmarks, &benchmark->ended_link);
-	vbd_watch_remove(&benchmark->transfer_watch);
-	vbd_registry_remove(benchmark->daemon->benchmarks, &benchmark->object);
-	vbd_watch_notify(&benchmark->watches, true);
-	free(benchmark);
-}
-
-static void reap(struct vbd_deferred *deferred)
-{
-	free_benchmark(VBD_CONTAINER_OF(deferred, struct vbd_benchmark, reap));
-}
-
-static void bound_history(struct vbd_daemon *daemon)
-{
-	struct vbd_link *oldest =
-		vbd_history_take_oldest(&daemon->ended_benchmarks, daemon->config->benchmarks_kept);
-
-	if (oldest)
-		vbd_benchmark_forget(VBD_CONTAINER_OF(oldest, struct vbd_benchmark, ended_link));
-}
-
 static struct vbd_benchmark_result result_so_far(const struct vbd_transfer *transfer)
 {
 	uint64_t started_ns = vbd_counter_get(&transfer->started_ns);
@@ -76,10 +52,9 @@ static void ended(struct vbd_benchmark *benchmark)
 	benchmark->ended_ns = vbd_counter_get(&record->transfer.ended_ns);
 	benchmark->state = done ? VBD_BENCHMARK_DONE : VBD_BENCHMARK_FAILED;
 	if (!done)
-		vbd_transfer_problem(record, &benchmark->error);
+		vbd_object_problem(&record->object, &benchmark->error);
 	benchmark->transfer = NULL;
-	daemon->benchmarks_open--;
-	vbd_history_add(&daemon->ended_benchmarks, &benchmark->ended_link);
+	vbd_object_end(&benchmark->object);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BENCHMARK_ENDED,
 		done ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_KIND_BENCHMARK,
 		benchmark->object.id, VBD_REASON_NONE,
@@ -89,8 +64,7 @@ static void ended(struct vbd_benchmark *benchmark)
 		(unsigned long long)benchmark->connection_id,
 		(unsigned long long)(benchmark->result.elapsed_ns / VBD_NS_PER_MS),
 		done ? "" : ": ", benchmark->error.text);
-	vbd_watch_notify(&benchmark->watches, false);
-	bound_history(daemon);
+	vbd_watch_notify(&benchmark->object.watches, false);
 }
 
 static void on_transfer_changed(struct vbd_watch *watch, bool gone)
@@ -108,11 +82,13 @@ static void on_transfer_changed(struct vbd_watch *watch, bool gone)
 static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_benchmark_spec *spec,
 	struct vbd_benchmark **ret_benchmark, struct vbd_error *err)
 {
-	struct vbd_benchmark *benchmark = calloc(1, sizeof(*benchmark));
-	enum vbd_status status;
+	struct vbd_benchmark *benchmark;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->benchmarks, "", &object, err);
 
-	if (!benchmark)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a benchmark");
+	if (status)
+		return status;
+	benchmark = benchmark_of(object);
 	benchmark->daemon = daemon;
 	benchmark->connection_id = spec->connection->object.id;
 	benchmark->buffer_id = spec->buffer ? spec->buffer->object.id : 0;
@@ -121,17 +97,8 @@ static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_benchmar
 	benchmark->count = spec->count;
 	benchmark->duration_ms = spec->count ? 0 : spec->duration_ms;
 	benchmark->timeout_ms = spec->timeout_ms;
-	benchmark->created_ns = vbd_clock_mono_ns();
 	benchmark->transfer_watch.cb = on_transfer_changed;
 	vbd_list_init(&benchmark->transfer_watch.link);
-	vbd_list_init(&benchmark->ended_link);
-	vbd_list_init(&benchmark->watches);
-	vbd_deferred_init(&benchmark->reap, reap);
-	status = vbd_registry_add(daemon->benchmarks, &benchmark->object, "", err);
-	if (status) {
-		free(benchmark);
-		return status;
-	}
 	*ret_benchmark = benchmark;
 	return VBD_OK;
 }
@@ -159,7 +126,7 @@ static enum vbd_status prepare(struct vbd_benchmark *benchmark,
 		return status;
 	benchmark->transfer_id = benchmark->transfer->object.id;
 	benchmark->window = benchmark->transfer->transfer.window;
-	vbd_watch_add(&benchmark->transfer->watches, &benchmark->transfer_watch);
+	vbd_watch_add(&benchmark->transfer->object.watches, &benchmark->transfer_watch);
 	return VBD_OK;
 }
 
@@ -179,10 +146,9 @@ enum vbd_status vbd_benchmark_create(struct vbd_daemon *daemon,
 		return status;
 	status = prepare(benchmark, spec, err);
 	if (status) {
-		free_benchmark(benchmark);
+		vbd_object_free(&benchmark->object);
 		return status;
 	}
-	daemon->benchmarks_open++;
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BENCHMARK_CREATED, VBD_SEVERITY_INFO,
 		VBD_KIND_BENCHMARK, benchmark->object.id, VBD_REASON_NONE,
 		"%s, messages of %u bytes, %u at a time, over connection %llu: transfer %llu",
@@ -194,38 +160,28 @@ enum vbd_status vbd_benchmark_create(struct vbd_daemon *daemon,
 	return VBD_OK;
 }
 
-struct vbd_benchmark *vbd_benchmark_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+static void cancel(struct vbd_object *object)
 {
-	struct vbd_object *object = vbd_registry_find_ref(daemon->benchmarks, ref, err);
+	const struct vbd_benchmark *benchmark = benchmark_of(object);
 
-	return object ? benchmark_of(object) : NULL;
-}
-
-void vbd_benchmark_cancel(struct vbd_benchmark *benchmark)
-{
 	if (benchmark->transfer)
-		vbd_transfer_cancel(benchmark->transfer);
+		vbd_object_cancel(&benchmark->transfer->object);
 }
 
-void vbd_benchmark_forget(struct vbd_benchmark *benchmark)
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
 {
-	vbd_loop_defer(benchmark->daemon->loop, &benchmark->reap);
+	*ret_err = ((const struct vbd_benchmark *)object)->error;
 }
 
-void vbd_benchmark_problem(const struct vbd_benchmark *benchmark, struct vbd_error *ret_err)
+static void free_benchmark(struct vbd_object *object)
 {
-	*ret_err = benchmark->error;
-	(void)vbd_registry_path(
-		benchmark->daemon->benchmarks, benchmark->object.id, ret_err->object);
+	vbd_watch_remove(&benchmark_of(object)->transfer_watch);
 }
 
-static void free_object(struct vbd_object *object)
-{
-	free_benchmark(benchmark_of(object));
-}
-
-void vbd_benchmarks_destroy_all(struct vbd_daemon *daemon)
-{
-	vbd_registry_drain(daemon->benchmarks, free_object);
-}
+const struct vbd_kind vbd_benchmark_kind = {
+	.size_bytes = sizeof(struct vbd_benchmark),
+	.keeps_history = true,
+	.cancel = cancel,
+	.problem = get_problem,
+	.free = free_benchmark,
+};

@@ -60,15 +60,13 @@ struct vbd_benchmark {
 	uint64_t buffer_id; /* 0: none */
 	enum vbd_op op;
 	uint32_t size_bytes, window, count, duration_ms, timeout_ms;
-	uint64_t created_ns;
 	uint64_t ended_ns;
 	struct vbd_benchmark_result result; /* once it has ended */
 	struct vbd_error error;		    /* why it is FAILED */
 	struct vbd_histogram latency_ns;
-	struct vbd_link ended_link;
-	struct vbd_link watches;
-	struct vbd_deferred reap;
 };
+
+extern const struct vbd_kind vbd_benchmark_kind;
 
 /**
  * vbd_benchmark_create - check and start
@@ -80,22 +78,7 @@ enum vbd_status vbd_benchmark_create(struct vbd_daemon *daemon,
 	const struct vbd_benchmark_spec *spec, struct vbd_benchmark **ret_benchmark,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-struct vbd_benchmark *vbd_benchmark_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
-
 /** vbd_benchmark_result - what it has come to; so far, while it runs */
 struct vbd_benchmark_result vbd_benchmark_result(const struct vbd_benchmark *benchmark);
-
-/** vbd_benchmark_cancel - begin to end it; harmless when it has ended */
-void vbd_benchmark_cancel(struct vbd_benchmark *benchmark);
-
-/** vbd_benchmark_forget - free one that has ended, at the end of this turn */
-void vbd_benchmark_forget(struct vbd_benchmark *benchmark);
-
-/** vbd_benchmark_problem - the error that stands for how it FAILED */
-void vbd_benchmark_problem(const struct vbd_benchmark *benchmark, struct vbd_error *ret_err);
-
-/** vbd_benchmarks_destroy_all - the daemon has stopped, the transfers are gone */
-void vbd_benchmarks_destroy_all(struct vbd_daemon *daemon);
 
 #endif

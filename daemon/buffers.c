@@ -50,19 +50,9 @@ static void unpin(struct vbd_buffer *buffer)
 	buffer->pinned_bytes = 0;
 }
 
-static void free_buffer(struct vbd_buffer *buffer)
+static struct vbd_buffer *buffer_of(struct vbd_object *object)
 {
-	vbd_list_remove(&buffer->reap.link);
-	vbd_registry_remove(buffer->daemon->buffers, &buffer->object);
-	vbd_watch_notify(&buffer->watches, true);
-	unpin(buffer);
-	vbd_mem_free(&buffer->mem);
-	free(buffer);
-}
-
-static void reap(struct vbd_deferred *deferred)
-{
-	free_buffer(VBD_CONTAINER_OF(deferred, struct vbd_buffer, reap));
+	return VBD_CONTAINER_OF(object, struct vbd_buffer, object);
 }
 
 /* Pool thread. */
@@ -111,7 +101,7 @@ static void created(void *arg)
 	if (buffer->state == VBD_BUFFER_REGISTERING)
 		failed(buffer);
 	free(creation);
-	vbd_watch_notify(&buffer->watches, false);
+	vbd_watch_notify(&buffer->object.watches, false);
 	job_done(daemon);
 }
 
@@ -186,23 +176,17 @@ static enum vbd_status add_buffer(struct vbd_daemon *daemon, const char *name,
 	const struct vbd_mem *mem, const struct vbd_pd *pd, struct vbd_buffer **ret_buffer,
 	struct vbd_error *err)
 {
-	struct vbd_buffer *buffer = calloc(1, sizeof(*buffer));
-	enum vbd_status status;
+	struct vbd_buffer *buffer;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->buffers, name, &object, err);
 
-	if (!buffer)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a buffer");
-	status = vbd_registry_add(daemon->buffers, &buffer->object, name, err);
-	if (status) {
-		free(buffer);
+	if (status)
 		return status;
-	}
+	buffer = buffer_of(object);
 	buffer->daemon = daemon;
 	buffer->state = VBD_BUFFER_REGISTERING;
-	buffer->created_ns = vbd_clock_mono_ns();
 	buffer->mem = *mem;
 	buffer->pinned_bytes = vbd_mem_mapped_bytes(mem);
-	vbd_list_init(&buffer->watches);
-	vbd_deferred_init(&buffer->reap, reap);
 	(void)snprintf(buffer->device_name, sizeof(buffer->device_name), "%s", pd->device->name);
 	buffer->pd_id = pd->id;
 	if (mem->kind == VBD_MEM_SHARED)
@@ -277,19 +261,11 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 		return status;
 	status = begin(buffer, pd, err);
 	if (status) {
-		free_buffer(buffer);
+		vbd_object_free(&buffer->object);
 		return status;
 	}
 	*ret_buffer = buffer;
 	return VBD_OK;
-}
-
-struct vbd_buffer *vbd_buffer_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	struct vbd_object *object = vbd_registry_find_ref(daemon->buffers, ref, err);
-
-	return object ? VBD_CONTAINER_OF(object, struct vbd_buffer, object) : NULL;
 }
 
 /*
@@ -320,13 +296,13 @@ static void unmapped(void *arg)
 	struct vbd_buffer *buffer = arg;
 	struct vbd_daemon *daemon = buffer->daemon;
 
-	free_buffer(buffer);
+	vbd_object_free(&buffer->object);
 	job_done(daemon);
 }
 
 static void free_when_unused(struct vbd_buffer *buffer)
 {
-	if (buffer->deleted && buffer->holds == 0)
+	if (buffer->object.deleted && buffer->holds == 0)
 		on_pool(buffer, unmap, unmapped);
 }
 
@@ -357,15 +333,14 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 		return vbd_error_set(err, VBD_E_IN_USE, "buffer %llu is still being registered",
 			(unsigned long long)id);
 	if (buffer->state == VBD_BUFFER_FAILED) {
-		vbd_registry_remove(daemon->buffers, &buffer->object);
-		vbd_loop_defer(daemon->loop, &buffer->reap);
+		vbd_object_withdraw(&buffer->object);
 		return VBD_OK;
 	}
 	if (buffer->users > 0)
 		return vbd_error_set(err, VBD_E_IN_USE,
 			"buffer %llu has %u user%s, transfers that run or windows",
 			(unsigned long long)id, buffer->users, buffer->users == 1 ? "" : "s");
-	buffer->deleted = true;
+	buffer->object.deleted = true;
 	vbd_registry_remove(daemon->buffers, &buffer->object);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BUFFER_DELETED, VBD_SEVERITY_INFO,
 		VBD_KIND_BUFFER, id, VBD_REASON_NONE, "%zu bytes on %s", buffer->mem.size_bytes,
@@ -524,7 +499,7 @@ void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *d
 {
 	for (struct vbd_object *object = vbd_registry_first(daemon->buffers); object;
 		object = vbd_registry_next(object)) {
-		struct vbd_buffer *buffer = VBD_CONTAINER_OF(object, struct vbd_buffer, object);
+		struct vbd_buffer *buffer = buffer_of(object);
 
 		if (buffer->state != VBD_BUFFER_READY || buffer->mem.pd->device != device)
 			continue;
@@ -547,12 +522,15 @@ void vbd_buffer_release_user(struct vbd_buffer *buffer)
 	vbd_buffer_unhold(buffer);
 }
 
-static void free_object(struct vbd_object *object)
+static void free_buffer(struct vbd_object *object)
 {
-	free_buffer(VBD_CONTAINER_OF(object, struct vbd_buffer, object));
+	struct vbd_buffer *buffer = buffer_of(object);
+
+	unpin(buffer);
+	vbd_mem_free(&buffer->mem);
 }
 
-void vbd_buffers_destroy_all(struct vbd_daemon *daemon)
-{
-	vbd_registry_drain(daemon->buffers, free_object);
-}
+const struct vbd_kind vbd_buffer_kind = {
+	.size_bytes = sizeof(struct vbd_buffer),
+	.free = free_buffer,
+};

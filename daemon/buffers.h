@@ -8,8 +8,7 @@
 #ifndef VBD_DAEMON_BUFFERS_H
 #define VBD_DAEMON_BUFFERS_H
 
-#include "daemon/context.h"
-#include "daemon/watch.h"
+#include "daemon/object.h"
 #include "rdma/mem.h"
 
 /* X(SYMBOL, json name) */
@@ -37,14 +36,12 @@ struct vbd_buffer {
 	uint64_t pinned_bytes;	/* counted in the daemon's */
 	char device_name[64];
 	uint64_t pd_id; /* of the protection domain it was made in */
-	uint64_t created_ns;
 	uint32_t users; /* transfers and windows that use it now */
 	uint32_t holds; /* readers of its bytes: downloads, uploads, checksums, and `users`; freed
 			   at 0 when deleted */
-	bool deleted;	/* out of the registry, waiting for the holds */
-	struct vbd_link watches; /* of struct vbd_watch: called when it is registered, or not */
-	struct vbd_deferred reap;
 };
+
+extern const struct vbd_kind vbd_buffer_kind;
 
 struct vbd_buffer_spec {
 	char name[64]; /* "" for none */
@@ -67,10 +64,6 @@ struct vbd_buffer_spec {
  */
 enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_buffer_spec *spec,
 	struct vbd_buffer **ret_buffer, struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_buffer_find - by id or name; NULL and not_found */
-struct vbd_buffer *vbd_buffer_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
 
 /** vbd_buffer_delete - in_use while it is being registered or used (the users' paths:
  * vbd_buffer_users()); else out of the registry now */
@@ -117,8 +110,5 @@ enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, enum vbd_checksum
 /** vbd_buffers_device_removing - deregister what is on the device: the buffers become LOST */
 struct vbd_device;
 void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *device);
-
-/** vbd_buffers_destroy_all - the daemon has stopped */
-void vbd_buffers_destroy_all(struct vbd_daemon *daemon);
 
 #endif

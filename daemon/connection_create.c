@@ -14,13 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void on_deadline(void *arg)
-{
-	struct vbd_connection *connection = arg;
-
-	vbd_conn_deadline(connection->conn);
-}
-
 static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 	const struct vbd_conn_params *params, uint64_t *ret_receive_bytes, struct vbd_error *err)
 {
@@ -30,11 +23,11 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 		params->qp.srq_id ? 0 : (uint64_t)params->qp.rq_depth * params->qp.recv_size_bytes;
 	enum vbd_status status;
 
-	if (daemon->connections_open >= limits->connections) {
+	if (daemon->connections->open >= limits->connections) {
 		if (err && err->status == VBD_OK)
 			err->limit = limits->connections;
 		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
-			"there are %u connections, the limit", daemon->connections_open);
+			"there are %u connections, the limit", daemon->connections->open);
 	}
 	status = vbd_receives_check(daemon, receive_bytes, "/qp", err);
 	if (status)
@@ -49,6 +42,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
 	struct vbd_error *err)
 {
 	struct vbd_connection *connection;
+	struct vbd_object *object;
 	uint64_t receive_bytes = 0;
 	enum vbd_status status;
 
@@ -58,47 +52,22 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
 			params->qp.service, params->qp.transport, params->qp.recv_size_bytes, err);
 	if (!status)
 		status = check_limits(daemon, params, &receive_bytes, err);
+	if (!status)
+		status = vbd_object_create(daemon->connections, name, &object, err);
 	if (status)
 		return status;
-	connection = calloc(1, sizeof(*connection));
-	if (!connection)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
+	connection = vbd_connection_of(object);
 	connection->daemon = daemon;
 	connection->receive_bytes = receive_bytes;
-	vbd_list_init(&connection->watches);
 	vbd_inbox_init(&connection->inbox);
 	vbd_list_init(&connection->transfers);
 	vbd_list_init(&connection->windows);
-	vbd_list_init(&connection->ended_link);
-	vbd_deferred_init(&connection->reap, vbd_connection_reap);
-	status =
-		vbd_timer_create(daemon->loop, on_deadline, connection, &connection->deadline, err);
-	if (status)
-		goto free_connection;
-	vbd_connection_take_name(daemon, name);
-	status = vbd_registry_add(daemon->connections, &connection->object, name, err);
-	if (status)
-		goto destroy_timer;
 	*ret_connection = connection;
 	return VBD_OK;
-
-destroy_timer:
-	vbd_timer_destroy(connection->deadline);
-free_connection:
-	free(connection);
-	return status;
-}
-
-static void discard_record(struct vbd_connection *connection)
-{
-	vbd_timer_destroy(connection->deadline);
-	vbd_registry_remove(connection->daemon->connections, &connection->object);
-	free(connection);
 }
 
 static void count_open(struct vbd_connection *connection)
 {
-	connection->daemon->connections_open++;
 	connection->daemon->messages_bytes += connection->receive_bytes;
 }
 
@@ -211,7 +180,7 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 	return VBD_OK;
 
 discard:
-	discard_record(connection);
+	vbd_object_free(&connection->object);
 	return status;
 }
 
@@ -237,7 +206,7 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 		device, &local, spec->timeout_ms, &vbd_connection_conn_ops, connection,
 		&connection->conn, err);
 	if (status) {
-		discard_record(connection);
+		vbd_object_free(&connection->object);
 		return status;
 	}
 	memcpy(connection->conn->cm.device, spec->device, sizeof(spec->device));
@@ -281,7 +250,7 @@ bool vbd_connection_from_request(
 		&listener->cm_params, listener->accept_timeout_ms, request,
 		&vbd_connection_conn_ops, connection, &connection->conn, &error);
 	if (status) {
-		discard_record(connection);
+		vbd_object_free(&connection->object);
 		goto refused;
 	}
 	connection->undecided = true;

@@ -12,9 +12,9 @@ static void on_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms, void *ar
 
 	(void)conn;
 	if (timeout_ms)
-		vbd_timer_set(connection->deadline, timeout_ms);
+		vbd_timer_set(connection->object.deadline, timeout_ms);
 	else
-		vbd_timer_clear(connection->deadline);
+		vbd_timer_clear(connection->object.deadline);
 }
 
 static void on_message(struct vbd_conn *conn, struct vbd_recv_slot *slot, void *arg)
@@ -28,7 +28,7 @@ static void on_message(struct vbd_conn *conn, struct vbd_recv_slot *slot, void *
 			(unsigned long long)connection->inbox.last_seq);
 		vbd_conn_release_message(conn, slot);
 	}
-	vbd_watch_notify(&connection->watches, false);
+	vbd_watch_notify(&connection->object.watches, false);
 }
 
 static void on_before_memory_goes(struct vbd_conn *conn, void *arg)
@@ -90,26 +90,15 @@ static void established(const struct vbd_connection *connection)
 		conn->qp_info.lqpn, conn->qp_info.rqpn);
 }
 
-/* The closed history is a ring: the oldest record makes room. */
-static void bound_history(struct vbd_daemon *daemon)
-{
-	struct vbd_link *oldest =
-		vbd_history_take_oldest(&daemon->ended_connections, daemon->config->history);
-
-	if (oldest)
-		vbd_connection_forget(VBD_CONTAINER_OF(oldest, struct vbd_connection, ended_link));
-}
-
 static void ended(struct vbd_connection *connection)
 {
 	struct vbd_daemon *daemon = connection->daemon;
 	const struct vbd_conn *conn = connection->conn;
 	bool clean = vbd_reason_clean(conn->reason);
 
-	connection->ended = true;
+	vbd_object_end(&connection->object);
 	vbd_resolve_cancel(connection->resolution);
 	connection->resolution = NULL;
-	daemon->connections_open--;
 	daemon->messages_bytes -= connection->receive_bytes;
 	if (clean)
 		daemon->connections_closed++;
@@ -117,16 +106,11 @@ static void ended(struct vbd_connection *connection)
 		daemon->connections_failed++;
 	daemon->ended_by_reason[conn->reason]++;
 	vbd_connection_count_totals(&daemon->ended_totals, conn);
-	vbd_history_add(&daemon->ended_connections, &connection->ended_link);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_ENDED,
 		clean ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_KIND_CONNECTION,
 		connection->object.id, conn->reason, "%s: %s%s%s", vbd_conn_state_name(conn->state),
 		vbd_reason_name(conn->reason), conn->first_error.at_ns ? ": " : "",
 		conn->first_error.at_ns ? conn->first_error.error.text : "");
-	if (connection->forget)
-		vbd_loop_defer(daemon->loop, &connection->reap);
-	bound_history(daemon);
-	vbd_daemon_check_stop(daemon);
 }
 
 /* An accept that failed is told as the end that it led to: it counts as a rejection. */
@@ -163,7 +147,7 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 		vbd_windows_connection_left(connection);
 	if (vbd_conn_state_terminal(conn->state))
 		ended(connection);
-	vbd_watch_notify(&connection->watches, false);
+	vbd_watch_notify(&connection->object.watches, false);
 }
 
 /* Pool thread. */
@@ -198,7 +182,7 @@ static void on_stepped(struct vbd_conn *conn, void *arg)
 	struct vbd_connection *connection = arg;
 
 	(void)conn;
-	vbd_watch_notify(&connection->watches, false);
+	vbd_watch_notify(&connection->object.watches, false);
 }
 
 const struct vbd_conn_ops vbd_connection_conn_ops = {

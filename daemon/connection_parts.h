@@ -25,15 +25,6 @@ static inline struct vbd_connection *vbd_connection_of(struct vbd_object *object
 /* connection_events.c: the observer of each */
 extern const struct vbd_conn_ops vbd_connection_conn_ops;
 
-/* connections.c */
-
-/** vbd_connection_take_name - one that has ended keeps its name only until somebody else wants it
- */
-void vbd_connection_take_name(struct vbd_daemon *daemon, const char *name);
-
-/** vbd_connection_reap - free the connection whose `reap` this is */
-void vbd_connection_reap(struct vbd_deferred *deferred);
-
 /* connection_totals.c */
 
 /** vbd_connection_count_totals - add what it has moved to @totals */

@@ -59,7 +59,7 @@ void vbd_connections_totals(const struct vbd_daemon *daemon, struct vbd_totals *
 		object = vbd_registry_next(object)) {
 		const struct vbd_connection *connection = vbd_connection_of(object);
 
-		if (!connection->ended)
+		if (!connection->object.ended)
 			vbd_connection_count_totals(ret_totals, connection->conn);
 	}
 }

@@ -8,42 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void free_connection(struct vbd_connection *connection)
-{
-	struct vbd_daemon *daemon = connection->daemon;
-
-	vbd_list_remove(&connection->reap.link);
-	vbd_resolve_cancel(connection->resolution);
-	vbd_timer_destroy(connection->deadline);
-	vbd_history_leave(&connection->daemon->ended_connections, &connection->ended_link);
-	vbd_registry_remove(daemon->connections, &connection->object);
-	vbd_watch_notify(&connection->watches, true);
-	vbd_inbox_clear(&connection->inbox);
-	vbd_conn_destroy(connection->conn);
-	free(connection);
-}
-
-void vbd_connection_reap(struct vbd_deferred *deferred)
-{
-	free_connection(VBD_CONTAINER_OF(deferred, struct vbd_connection, reap));
-}
-
-void vbd_connection_take_name(struct vbd_daemon *daemon, const char *name)
-{
-	struct vbd_object *holder = vbd_registry_find_name(daemon->connections, name);
-
-	if (holder && vbd_connection_of(holder)->ended)
-		(void)!vbd_registry_set_name(daemon->connections, holder, "", NULL);
-}
-
-struct vbd_connection *vbd_connection_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	struct vbd_object *object = vbd_registry_find_ref(daemon->connections, ref, err);
-
-	return object ? vbd_connection_of(object) : NULL;
-}
-
 static enum vbd_status check_private_data(const struct vbd_connection *connection,
 	const struct vbd_private_data *data, enum vbd_cm_message message, struct vbd_error *err)
 {
@@ -71,9 +35,7 @@ enum vbd_status vbd_connection_accept(struct vbd_connection *connection,
 		return status;
 	if (connection->conn->state == VBD_CONN_REQUESTED) {
 		if (how->name[0]) {
-			vbd_connection_take_name(daemon, how->name);
-			status = vbd_registry_set_name(
-				daemon->connections, &connection->object, how->name, err);
+			status = vbd_object_set_name(&connection->object, how->name, err);
 			if (status)
 				return status;
 		}
@@ -104,33 +66,6 @@ void vbd_connection_close(struct vbd_connection *connection)
 	vbd_conn_close(connection->conn, VBD_REASON_LOCAL_CLOSE);
 }
 
-void vbd_connection_forget(struct vbd_connection *connection)
-{
-	connection->forget = true;
-	if (connection->ended)
-		vbd_loop_defer(connection->daemon->loop, &connection->reap);
-	else
-		vbd_connection_close(connection);
-}
-
-void vbd_connection_problem(const struct vbd_connection *connection, struct vbd_error *ret_err)
-{
-	const struct vbd_conn *conn = connection->conn;
-	enum vbd_status status = vbd_reason_status(conn->reason);
-
-	*ret_err = (struct vbd_error){0};
-	if (conn->first_error.at_ns)
-		*ret_err = conn->first_error.error;
-	else
-		(void)vbd_error_set(ret_err, status, "connection %llu ended: %s",
-			(unsigned long long)connection->object.id, vbd_reason_text(conn->reason));
-	/* A call that failed names its own status; for all else the reason decides. */
-	if (conn->reason != VBD_REASON_RESOURCE_ERROR)
-		ret_err->status = status;
-	(void)vbd_registry_path(
-		connection->daemon->connections, connection->object.id, ret_err->object);
-}
-
 static void release_message(struct vbd_recv_slot *slot, void *arg)
 {
 	const struct vbd_connection *connection = arg;
@@ -150,7 +85,8 @@ void vbd_connections_device_removing(struct vbd_daemon *daemon, const char *devi
 		object = vbd_registry_next(object)) {
 		struct vbd_connection *connection = vbd_connection_of(object);
 
-		if (!connection->ended && strcmp(connection->conn->device_name, device_name) == 0)
+		if (!connection->object.ended &&
+			strcmp(connection->conn->device_name, device_name) == 0)
 			vbd_conn_device_removed(connection->conn);
 	}
 }
@@ -174,12 +110,48 @@ void vbd_connections_close_all(struct vbd_daemon *daemon)
 		vbd_conn_close(vbd_connection_of(object)->conn, VBD_REASON_SHUTDOWN);
 }
 
-static void free_object(struct vbd_object *object)
+static void cancel(struct vbd_object *object)
 {
-	free_connection(vbd_connection_of(object));
+	vbd_connection_close(vbd_connection_of(object));
 }
 
-void vbd_connections_destroy_all(struct vbd_daemon *daemon)
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
 {
-	vbd_registry_drain(daemon->connections, free_object);
+	const struct vbd_conn *conn = ((const struct vbd_connection *)object)->conn;
+	enum vbd_status status = vbd_reason_status(conn->reason);
+
+	*ret_err = (struct vbd_error){0};
+	if (conn->first_error.at_ns)
+		*ret_err = conn->first_error.error;
+	else
+		(void)vbd_error_set(ret_err, status, "connection %llu ended: %s",
+			(unsigned long long)object->id, vbd_reason_text(conn->reason));
+	/* A call that failed names its own status; for all else the reason decides. */
+	if (conn->reason != VBD_REASON_RESOURCE_ERROR)
+		ret_err->status = status;
 }
+
+static void free_connection(struct vbd_object *object)
+{
+	struct vbd_connection *connection = vbd_connection_of(object);
+
+	vbd_resolve_cancel(connection->resolution);
+	vbd_inbox_clear(&connection->inbox);
+	vbd_conn_destroy(connection->conn);
+}
+
+static void on_deadline(void *object)
+{
+	const struct vbd_connection *connection = object;
+
+	vbd_conn_deadline(connection->conn);
+}
+
+const struct vbd_kind vbd_connection_kind = {
+	.size_bytes = sizeof(struct vbd_connection),
+	.keeps_history = true,
+	.on_deadline = on_deadline,
+	.cancel = cancel,
+	.problem = get_problem,
+	.free = free_connection,
+};

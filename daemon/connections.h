@@ -7,9 +7,8 @@
 #ifndef VBD_DAEMON_CONNECTIONS_H
 #define VBD_DAEMON_CONNECTIONS_H
 
-#include "daemon/context.h"
 #include "daemon/inbox.h"
-#include "daemon/watch.h"
+#include "daemon/object.h"
 #include "rdma/conn.h"
 
 struct vbd_listener;
@@ -23,23 +22,20 @@ struct vbd_connection {
 	uint64_t listener_id;  /* 0 on the active side */
 	bool undecided;	       /* its listener has counted the request only */
 	bool counted_waiting;  /* in its listener's `waiting` */
-	struct vbd_timer *deadline;
 	struct vbd_resolution *resolution;
-	struct vbd_link
-		watches; /* of struct vbd_watch: called when the state changes or a message comes */
 	struct vbd_inbox inbox;
 	struct vbd_link transfers;	/* of struct vbd_transfer_record: not ended */
 	struct vbd_probe_record *probe; /* that runs; NULL if none does */
 	uint64_t last_probe_id;		/* 0 before the first */
 	struct vbd_link windows;	/* of struct vbd_window_record: bound on it */
-	bool forget;			/* delete the record when it has ended */
-	bool ended;			/* counted as closed or failed */
-	struct vbd_link ended_link;	/* the daemon's list once it has ended */
 	uint64_t phase_ns;		/* when it came into its state; 0: not followed yet */
 	uint64_t receive_bytes;		/* counted in messages_bytes while it is open */
 	uint64_t moved_bytes;		/* see vbd_connections_count_bytes() */
-	struct vbd_deferred reap;
 };
+
+/* Deleting a connection closes it. Watches are called when the state changes and when a message
+ * comes. */
+extern const struct vbd_kind vbd_connection_kind;
 
 struct vbd_connection_spec {
 	char name[64]; /* "" for none */
@@ -75,9 +71,6 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 bool vbd_connection_from_request(
 	struct vbd_listener *listener, const struct vbd_pv_cm_event *request);
 
-struct vbd_connection *vbd_connection_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
-
 struct vbd_connection_accept {
 	char name[64]; /* "" for none */
 	int service;   /* enum vbd_service; -1 keeps the listener's */
@@ -99,14 +92,6 @@ enum vbd_status vbd_connection_reject(struct vbd_connection *connection,
 /** vbd_connection_close - begin to close; harmless when it is closing or has ended */
 void vbd_connection_close(struct vbd_connection *connection);
 
-/** vbd_connection_forget - close it if need be; the record goes when it has ended (at the end of
- * this turn if it has) */
-void vbd_connection_forget(struct vbd_connection *connection);
-
-/** vbd_connection_problem - the error that stands for how it ended, for a client that waited: first
- * error, hint, path */
-void vbd_connection_problem(const struct vbd_connection *connection, struct vbd_error *ret_err);
-
 /** vbd_connection_delete_messages - forget messages up to @through; not_found if the inbox never
  * had that many */
 enum vbd_status vbd_connection_delete_messages(
@@ -121,9 +106,6 @@ void vbd_connections_listener_gone(struct vbd_daemon *daemon, uint64_t listener_
 
 /** vbd_connections_close_all - the daemon stops */
 void vbd_connections_close_all(struct vbd_daemon *daemon);
-
-/** vbd_connections_destroy_all - the daemon has stopped */
-void vbd_connections_destroy_all(struct vbd_daemon *daemon);
 
 /** vbd_connections_count_states - how many there are in each state, those of the history too */
 void vbd_connections_count_states(

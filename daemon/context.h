@@ -13,7 +13,7 @@
 #include "base/histogram.h"
 #include "daemon/config.h"
 #include "daemon/eventlog.h"
-#include "daemon/history.h"
+#include "daemon/kinds.h"
 #include "daemon/loop.h"
 #include "daemon/registry.h"
 #include "daemon/totals.h"
@@ -57,29 +57,16 @@ struct vbd_daemon {
 	struct vbd_loop *loop;
 	struct vbd_fabric *fabric;
 	struct vbd_eventlog *eventlog;
-	struct vbd_hotplug *hotplug;	/* the watches of devices and of the fabric */
-	struct vbd_kernel *kernel;	/* what the kernel counts and holds */
-	struct vbd_registry *buffers;	/* of struct vbd_buffer */
-	struct vbd_registry *listeners; /* of struct vbd_listener */
-	struct vbd_registry
-		*connections; /* of struct vbd_connection, also ended ones (the closed history) */
-	struct vbd_registry *transfers;	 /* of struct vbd_transfer_record, also ended ones */
-	struct vbd_registry *probes;	 /* of struct vbd_probe_record, also ended ones */
-	struct vbd_registry *benchmarks; /* of struct vbd_benchmark, also ended ones */
-	struct vbd_registry *windows;	 /* of struct vbd_window_record, also ended ones */
-	struct vbd_registry *endpoints;	 /* of struct vbd_endpoint_record, also ended ones */
-	struct vbd_registry *peers;	 /* of struct vbd_peer_record */
-	struct vbd_registry *groups;	 /* of struct vbd_group_record */
-	char server_id[17];		 /* random, hex; differs for every run */
+	struct vbd_hotplug *hotplug; /* the watches of devices and of the fabric */
+	struct vbd_kernel *kernel;   /* what the kernel counts and holds */
+#define VBD_KIND_REGISTRY(sym, singular, plural, open, kept) struct vbd_registry *plural;
+	VBD_KIND_MAP(VBD_KIND_REGISTRY) /* ended objects are in there as well */
+#undef VBD_KIND_REGISTRY
+	char server_id[17]; /* random, hex; differs for every run */
 	uint64_t started_ns;
 	bool stopping;
 	uint64_t pinned_bytes;
-	uint32_t connections_open;
-	uint32_t endpoints_open;  /* not ended */
-	uint32_t transfers_open;  /* not ended */
-	uint32_t probes_open;	  /* the same */
-	uint32_t benchmarks_open; /* the same; each has a transfer that is open */
-	uint32_t pool_jobs;	  /* registrations, checksums, address handles on the thread pool */
+	uint32_t pool_jobs; /* registrations, checksums, address handles on the thread pool */
 	/* totals of what ended */
 	uint64_t connections_closed, connections_failed, endpoints_failed;
 	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;
@@ -94,13 +81,8 @@ struct vbd_daemon {
 	void *stopped_arg;
 	struct vbd_timer *stop_timer;
 	struct vbd_deferred stop_check;
-	struct vbd_history ended_connections; /* of struct vbd_connection */
-	struct vbd_history ended_transfers;   /* of struct vbd_transfer_record */
-	struct vbd_history ended_probes;      /* of struct vbd_probe_record */
-	struct vbd_history ended_benchmarks;  /* of struct vbd_benchmark */
-	struct vbd_history ended_windows;     /* of struct vbd_window_record */
-	uint64_t messages_bytes;	      /* memory of all receives */
-	struct vbd_registry registries[10];   /* what the pointers above point at */
+	uint64_t messages_bytes;			/* memory of all receives */
+	struct vbd_registry registries[VBD_KIND_COUNT]; /* of those kinds that have one */
 };
 
 /** vbd_daemon_accepts_work - VBD_OK, or stopping */

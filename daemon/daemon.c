@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* Ended records that wait for the end of the turn in which they are forgotten. */
+/* Ended objects that wait to be freed at the end of the turn. */
 #define REAP_SLACK 1024
 
 static enum vbd_status make_server_id(struct vbd_daemon *daemon, struct vbd_error *err)
@@ -32,37 +32,26 @@ static enum vbd_status make_server_id(struct vbd_daemon *daemon, struct vbd_erro
 	return VBD_OK;
 }
 
+static void make_registry(struct vbd_daemon *daemon, struct vbd_registry *registry,
+	const struct vbd_kind *kind, uint64_t kept)
+{
+	registry->daemon = daemon;
+	registry->kind = kind;
+	registry->kept = kept;
+	if (kept != VBD_KEPT_WITHIN)
+		registry->limit += kept + REAP_SLACK;
+}
+
 static void make_registries(struct vbd_daemon *daemon)
 {
 	const struct vbd_config *config = daemon->config;
-	const struct vbd_config_limits *limits = &config->limits;
 
-	daemon->buffers = &daemon->registries[0];
-	daemon->listeners = &daemon->registries[1];
-	daemon->connections = &daemon->registries[2];
-	daemon->transfers = &daemon->registries[3];
-	daemon->probes = &daemon->registries[4];
-	daemon->windows = &daemon->registries[5];
-	daemon->endpoints = &daemon->registries[6];
-	daemon->peers = &daemon->registries[7];
-	daemon->groups = &daemon->registries[8];
-	daemon->benchmarks = &daemon->registries[9];
-	vbd_registry_init(daemon->buffers, "buffer", "buffers", limits->buffers);
-	vbd_registry_init(daemon->windows, "window", "windows", limits->windows);
-	vbd_registry_init(daemon->listeners, "listener", "listeners", limits->listeners);
-	/* These two hold ended records as well; the limits on open ones are their services' own. */
-	vbd_registry_init(daemon->connections, "connection", "connections",
-		limits->connections + config->history + REAP_SLACK);
-	vbd_registry_init(daemon->transfers, "transfer", "transfers",
-		limits->transfers + config->transfers_kept + REAP_SLACK);
-	/* One at a time runs over a connection. */
-	vbd_registry_init(daemon->probes, "probe", "probes",
-		limits->connections + config->probes_kept + REAP_SLACK);
-	vbd_registry_init(daemon->benchmarks, "benchmark", "benchmarks",
-		limits->transfers + config->benchmarks_kept + REAP_SLACK);
-	vbd_registry_init(daemon->endpoints, "endpoint", "endpoints", limits->endpoints);
-	vbd_registry_init(daemon->peers, "peer", "peers", limits->peers);
-	vbd_registry_init(daemon->groups, "group", "groups", limits->groups);
+#define MAKE_REGISTRY(sym, singular, plural, open, kept)             \
+	daemon->plural = &daemon->registries[VBD_KIND_##sym];        \
+	vbd_registry_init(daemon->plural, #singular, #plural, open); \
+	make_registry(daemon, daemon->plural, &vbd_##singular##_kind, kept);
+	VBD_KIND_MAP(MAKE_REGISTRY)
+#undef MAKE_REGISTRY
 }
 
 static void on_stop_checked(struct vbd_deferred *deferred);
@@ -78,11 +67,6 @@ enum vbd_status vbd_daemon_create(
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the daemon");
 	daemon->config = config;
 	daemon->started_ns = vbd_clock_mono_ns();
-	vbd_history_init(&daemon->ended_connections);
-	vbd_history_init(&daemon->ended_transfers);
-	vbd_history_init(&daemon->ended_probes);
-	vbd_history_init(&daemon->ended_benchmarks);
-	vbd_history_init(&daemon->ended_windows);
 	vbd_deferred_init(&daemon->stop_check, on_stop_checked);
 	make_registries(daemon);
 	status = make_server_id(daemon, err);
@@ -111,8 +95,8 @@ enum vbd_status vbd_daemon_create(
 
 static bool nothing_left(const struct vbd_daemon *daemon)
 {
-	return daemon->connections_open == 0 && daemon->endpoints_open == 0 &&
-	       daemon->transfers_open == 0 && daemon->probes_open == 0 && daemon->pool_jobs == 0;
+	return daemon->connections->open == 0 && daemon->endpoints->open == 0 &&
+	       daemon->transfers->open == 0 && daemon->probes->open == 0 && daemon->pool_jobs == 0;
 }
 
 static void has_stopped(struct vbd_daemon *daemon)
@@ -139,7 +123,7 @@ static void on_stop_timeout(void *arg)
 
 	vbd_log(VBD_LOG_ERROR, NULL,
 		"%u connections, %u endpoints and %u transfers did not end in %llu ms",
-		daemon->connections_open, daemon->endpoints_open, daemon->transfers_open,
+		daemon->connections->open, daemon->endpoints->open, daemon->transfers->open,
 		(unsigned long long)daemon->config->shutdown_timeout_ms);
 	has_stopped(daemon);
 }
@@ -153,8 +137,8 @@ void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void
 	daemon->stopped_arg = arg;
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DAEMON_STOPPING, VBD_SEVERITY_NOTICE,
 		VBD_KIND_NONE, 0, VBD_REASON_SHUTDOWN,
-		"%u connections, %u endpoints, %u transfers under way", daemon->connections_open,
-		daemon->endpoints_open, daemon->transfers_open);
+		"%u connections, %u endpoints, %u transfers under way", daemon->connections->open,
+		daemon->endpoints->open, daemon->transfers->open);
 	vbd_timer_set(daemon->stop_timer, daemon->config->shutdown_timeout_ms);
 	vbd_listeners_close_all(daemon);
 	vbd_connections_close_all(daemon);
@@ -174,13 +158,13 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 		return;
 	if (daemon->hotplug) {
 		vbd_listeners_close_all(daemon);
-		vbd_transfers_destroy_all(daemon);
-		vbd_benchmarks_destroy_all(daemon);
-		vbd_windows_destroy_all(daemon);
-		vbd_probes_destroy_all(daemon);
-		vbd_connections_destroy_all(daemon);
-		vbd_endpoints_destroy_all(daemon);
-		vbd_buffers_destroy_all(daemon);
+		vbd_objects_free(daemon->transfers);
+		vbd_objects_free(daemon->benchmarks);
+		vbd_objects_free(daemon->windows);
+		vbd_objects_free(daemon->probes);
+		vbd_objects_free(daemon->connections);
+		vbd_objects_free(daemon->endpoints);
+		vbd_objects_free(daemon->buffers);
 		vbd_hotplug_destroy(daemon);
 	}
 	vbd_timer_destroy(daemon->stop_timer);

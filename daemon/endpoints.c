@@ -24,9 +24,9 @@ static void on_set_deadline(struct vbd_endpoint *endpoint, uint64_t timeout_ms, 
 
 	(void)endpoint;
 	if (timeout_ms)
-		vbd_timer_set(record->deadline, timeout_ms);
+		vbd_timer_set(record->object.deadline, timeout_ms);
 	else
-		vbd_timer_clear(record->deadline);
+		vbd_timer_clear(record->object.deadline);
 }
 
 static void on_message(struct vbd_endpoint *endpoint, struct vbd_recv_slot *slot, void *arg)
@@ -40,7 +40,7 @@ static void on_message(struct vbd_endpoint *endpoint, struct vbd_recv_slot *slot
 			(unsigned long long)record->inbox.last_seq);
 		vbd_endpoint_release_message(endpoint, slot);
 	}
-	vbd_watch_notify(&record->watches, false);
+	vbd_watch_notify(&record->object.watches, false);
 }
 
 static void on_before_memory_goes(struct vbd_endpoint *endpoint, void *arg)
@@ -98,8 +98,7 @@ static void ended(struct vbd_endpoint_record *record)
 	const struct vbd_endpoint *endpoint = record->endpoint;
 	bool failed = endpoint->state == VBD_ENDPOINT_FAILED;
 
-	record->ended = true;
-	daemon->endpoints_open--;
+	vbd_object_end(&record->object);
 	daemon->endpoints_failed += failed ? 1 : 0;
 	daemon->messages_bytes -= record->receive_bytes;
 	count_totals(&daemon->ended_totals, endpoint);
@@ -109,9 +108,6 @@ static void ended(struct vbd_endpoint_record *record)
 		vbd_endpoint_state_name(endpoint->state), vbd_reason_name(endpoint->reason),
 		endpoint->first_error.at_ns ? ": " : "",
 		endpoint->first_error.at_ns ? endpoint->first_error.error.text : "");
-	if (record->forget)
-		vbd_loop_defer(daemon->loop, &record->reap);
-	vbd_daemon_check_stop(daemon);
 }
 
 static void on_state_changed(struct vbd_endpoint *endpoint, void *arg)
@@ -120,7 +116,7 @@ static void on_state_changed(struct vbd_endpoint *endpoint, void *arg)
 
 	if (vbd_endpoint_state_ended(endpoint->state))
 		ended(record);
-	vbd_watch_notify(&record->watches, false);
+	vbd_watch_notify(&record->object.watches, false);
 }
 
 static const struct vbd_endpoint_ops endpoint_ops = {
@@ -139,56 +135,29 @@ static void on_deadline(void *arg)
 	vbd_endpoint_deadline(record->endpoint);
 }
 
-/* Making and freeing. */
-
-static void free_record(struct vbd_endpoint_record *record)
-{
-	vbd_list_remove(&record->reap.link);
-	vbd_groups_destroy_of(record);
-	vbd_peers_destroy_of(record);
-	vbd_timer_destroy(record->deadline);
-	vbd_registry_remove(record->daemon->endpoints, &record->object);
-	vbd_watch_notify(&record->watches, true);
-	vbd_inbox_clear(&record->inbox);
-	vbd_endpoint_destroy(record->endpoint);
-	free(record);
-}
-
-static void reap(struct vbd_deferred *deferred)
-{
-	free_record(VBD_CONTAINER_OF(deferred, struct vbd_endpoint_record, reap));
-}
+/* Making. */
 
 /* A record in the registry with its timer; the RDMA side is still missing. */
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_endpoint_spec *spec,
 	struct vbd_endpoint_record **ret_record, struct vbd_error *err)
 {
 	struct vbd_endpoint_record *record;
+	struct vbd_object *object;
 	uint64_t receive_bytes = (uint64_t)spec->params.qp.rq_depth *
 				 (spec->params.qp.recv_size_bytes + VBD_GRH_BYTES);
 	enum vbd_status status = vbd_receives_check(daemon, receive_bytes, "/qp", err);
 
+	if (!status)
+		status = vbd_object_create(daemon->endpoints, spec->name, &object, err);
 	if (status)
 		return status;
-	record = calloc(1, sizeof(*record));
-	if (!record)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for an endpoint");
+	record = record_of(object);
 	record->daemon = daemon;
 	record->receive_bytes = receive_bytes;
-	vbd_list_init(&record->watches);
 	vbd_list_init(&record->peers);
 	vbd_list_init(&record->groups);
 	vbd_list_init(&record->transfers);
 	vbd_inbox_init(&record->inbox);
-	vbd_deferred_init(&record->reap, reap);
-	status = vbd_timer_create(daemon->loop, on_deadline, record, &record->deadline, err);
-	if (!status)
-		status = vbd_registry_add(daemon->endpoints, &record->object, spec->name, err);
-	if (status) {
-		vbd_timer_destroy(record->deadline);
-		free(record);
-		return status;
-	}
 	*ret_record = record;
 	return VBD_OK;
 }
@@ -265,34 +234,16 @@ enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_
 		return status;
 	status = open_endpoint(record, spec, &addr, err);
 	if (status) {
-		free_record(record);
+		vbd_object_free(&record->object);
 		return status;
 	}
-	daemon->endpoints_open++;
 	daemon->messages_bytes += record->receive_bytes;
 	announce(record);
 	*ret_record = record;
 	return VBD_OK;
 }
 
-struct vbd_endpoint_record *vbd_endpoint_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	struct vbd_object *object = vbd_registry_find_ref(daemon->endpoints, ref, err);
-
-	return object ? record_of(object) : NULL;
-}
-
 /* Commands. */
-
-void vbd_endpoint_forget(struct vbd_endpoint_record *record)
-{
-	record->forget = true;
-	if (record->ended)
-		vbd_loop_defer(record->daemon->loop, &record->reap);
-	else
-		vbd_endpoint_close(record->endpoint, VBD_REASON_LOCAL_CLOSE);
-}
 
 static void release_message(struct vbd_recv_slot *slot, void *arg)
 {
@@ -324,7 +275,7 @@ void vbd_endpoints_add_totals(const struct vbd_daemon *daemon, struct vbd_totals
 		object = vbd_registry_next(object)) {
 		const struct vbd_endpoint_record *record = record_of(object);
 
-		if (!record->ended)
+		if (!record->object.ended)
 			count_totals(totals, record->endpoint);
 	}
 }
@@ -336,12 +287,24 @@ void vbd_endpoints_close_all(struct vbd_daemon *daemon)
 		vbd_endpoint_close(record_of(object)->endpoint, VBD_REASON_SHUTDOWN);
 }
 
-static void free_object(struct vbd_object *object)
+static void close_endpoint(struct vbd_object *object)
 {
-	free_record(record_of(object));
+	vbd_endpoint_close(record_of(object)->endpoint, VBD_REASON_LOCAL_CLOSE);
 }
 
-void vbd_endpoints_destroy_all(struct vbd_daemon *daemon)
+static void free_record(struct vbd_object *object)
 {
-	vbd_registry_drain(daemon->endpoints, free_object);
+	struct vbd_endpoint_record *record = record_of(object);
+
+	vbd_groups_destroy_of(record);
+	vbd_peers_destroy_of(record);
+	vbd_inbox_clear(&record->inbox);
+	vbd_endpoint_destroy(record->endpoint);
 }
+
+const struct vbd_kind vbd_endpoint_kind = {
+	.size_bytes = sizeof(struct vbd_endpoint_record),
+	.on_deadline = on_deadline,
+	.cancel = close_endpoint,
+	.free = free_record,
+};

@@ -7,25 +7,19 @@
 #ifndef VBD_DAEMON_ENDPOINTS_H
 #define VBD_DAEMON_ENDPOINTS_H
 
-#include "daemon/context.h"
 #include "daemon/inbox.h"
-#include "daemon/watch.h"
+#include "daemon/object.h"
 #include "rdma/endpoint.h"
 
 struct vbd_endpoint_record {
 	struct vbd_object object; /* first */
 	struct vbd_daemon *daemon;
 	struct vbd_endpoint *endpoint; /* everything about the RDMA side; never NULL */
-	struct vbd_timer *deadline;
-	struct vbd_link watches; /* called when the state changes or a message comes */
 	struct vbd_inbox inbox;
 	struct vbd_link peers;	   /* of struct vbd_peer_record */
 	struct vbd_link groups;	   /* of struct vbd_group_record */
 	struct vbd_link transfers; /* of struct vbd_transfer_record: not ended */
-	bool forget;		   /* delete the record when it has ended */
-	bool ended;		   /* not counted as open any more */
 	uint64_t receive_bytes;	   /* counted in messages_bytes while it is open */
-	struct vbd_deferred reap;
 };
 
 struct vbd_endpoint_spec {
@@ -40,17 +34,13 @@ struct vbd_endpoint_spec {
 enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_endpoint_spec *spec,
 	struct vbd_endpoint_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_endpoint_find - NULL and not_found */
-struct vbd_endpoint_record *vbd_endpoint_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
-
 /** vbd_endpoint_check_ready - VBD_OK, or wrong_state naming its state, blamed on @pointer */
 enum vbd_status vbd_endpoint_check_ready(const struct vbd_endpoint_record *record,
 	const char *pointer, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_endpoint_forget - close it if need be; the record, its peers and its groups go when it has
- * ended (at the end of this turn if it has) */
-void vbd_endpoint_forget(struct vbd_endpoint_record *record);
+/* Deleting an endpoint closes it; its peers and groups are freed with it. Watches are called when
+ * the state changes and when a message comes. */
+extern const struct vbd_kind vbd_endpoint_kind;
 
 /** vbd_endpoint_delete_messages - forget messages up to @through; out_of_range if the inbox never
  * had that many */
@@ -65,8 +55,5 @@ void vbd_endpoints_add_totals(const struct vbd_daemon *daemon, struct vbd_totals
 
 /** vbd_endpoints_close_all - the daemon stops */
 void vbd_endpoints_close_all(struct vbd_daemon *daemon);
-
-/** vbd_endpoints_destroy_all - the daemon has stopped */
-void vbd_endpoints_destroy_all(struct vbd_daemon *daemon);
 
 #endif

@@ -34,9 +34,11 @@ static const struct {
 };
 
 static const char *const kind_names[] = {[VBD_KIND_NONE] = NULL,
-#define VBD_OBJECT_KIND_NAME(sym, name) [VBD_KIND_##sym] = name,
-	VBD_OBJECT_KIND_MAP(VBD_OBJECT_KIND_NAME)
-#undef VBD_OBJECT_KIND_NAME
+	[VBD_KIND_DEVICE] = "device",
+	[VBD_KIND_CQ] = "cq",
+#define VBD_KIND_NAME(sym, singular, plural, open, kept) [VBD_KIND_##sym] = #singular,
+	VBD_KIND_MAP(VBD_KIND_NAME)
+#undef VBD_KIND_NAME
 };
 
 const char *vbd_event_type_name(enum vbd_event_type type)

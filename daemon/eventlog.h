@@ -11,6 +11,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/list.h"
+#include "daemon/kinds.h"
 #include "rdma/reason.h"
 
 #include <stdbool.h>
@@ -81,29 +82,6 @@ enum vbd_severity {
 	VBD_SEVERITY_MAP(VBD_SEVERITY_ENUM)
 #undef VBD_SEVERITY_ENUM
 		VBD_SEVERITY_COUNT
-};
-
-/* X(SYMBOL, json name): what an event can be about; "connection/7" is the name and the id */
-#define VBD_OBJECT_KIND_MAP(X)      \
-	X(DEVICE, "device")         \
-	X(CQ, "cq")                 \
-	X(BUFFER, "buffer")         \
-	X(LISTENER, "listener")     \
-	X(CONNECTION, "connection") \
-	X(TRANSFER, "transfer")     \
-	X(PROBE, "probe")           \
-	X(BENCHMARK, "benchmark")   \
-	X(WINDOW, "window")         \
-	X(ENDPOINT, "endpoint")     \
-	X(PEER, "peer")             \
-	X(GROUP, "group")
-
-enum vbd_object_kind {
-	VBD_KIND_NONE, /* the daemon itself */
-#define VBD_OBJECT_KIND_ENUM(sym, name) VBD_KIND_##sym,
-	VBD_OBJECT_KIND_MAP(VBD_OBJECT_KIND_ENUM)
-#undef VBD_OBJECT_KIND_ENUM
-		VBD_KIND_COUNT
 };
 
 /* "connection/18446744073709551615" and its NUL. */

@@ -13,22 +13,6 @@ static struct vbd_group_record *record_of(struct vbd_object *object)
 	return VBD_CONTAINER_OF(object, struct vbd_group_record, object);
 }
 
-static void free_record(struct vbd_group_record *record)
-{
-	vbd_list_remove(&record->reap.link);
-	vbd_timer_destroy(record->deadline);
-	vbd_list_remove(&record->link);
-	vbd_registry_remove(record->daemon->groups, &record->object);
-	vbd_watch_notify(&record->watches, true);
-	vbd_account_close(&record->group.account);
-	free(record);
-}
-
-static void reap(struct vbd_deferred *deferred)
-{
-	free_record(VBD_CONTAINER_OF(deferred, struct vbd_group_record, reap));
-}
-
 static void log_state(const struct vbd_group_record *record)
 {
 	static const struct {
@@ -52,24 +36,16 @@ static void log_state(const struct vbd_group_record *record)
 		failed ? ": " : "", failed ? group->error.text : "");
 }
 
-/* One that failed stays to be looked at, unless somebody wanted to be rid of it. */
-static void reap_if_over(struct vbd_group_record *record)
-{
-	const struct vbd_group *group = &record->group;
-
-	if (record->forget && vbd_group_state_ended(group->state) && group->users == 0)
-		vbd_loop_defer(record->daemon->loop, &record->reap);
-}
-
 static void on_state_changed(struct vbd_group *group, void *arg)
 {
 	struct vbd_group_record *record = arg;
 
 	log_state(record);
 	if (group->state != VBD_GROUP_IS_JOINING)
-		vbd_timer_clear(record->deadline);
-	reap_if_over(record);
-	vbd_watch_notify(&record->watches, false);
+		vbd_timer_clear(record->object.deadline);
+	if (vbd_group_state_ended(group->state))
+		vbd_object_end(&record->object);
+	vbd_watch_notify(&record->object.watches, false);
 }
 
 static const struct vbd_group_ops group_ops = {.state_changed = on_state_changed};
@@ -141,26 +117,16 @@ static enum vbd_status check_spec(
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_group_spec *spec,
 	struct vbd_group_record **ret_record, struct vbd_error *err)
 {
-	struct vbd_group_record *record = calloc(1, sizeof(*record));
-	enum vbd_status status;
+	struct vbd_group_record *record;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->groups, spec->name, &object, err);
 
-	if (!record)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a group");
+	if (status)
+		return status;
+	record = record_of(object);
 	record->daemon = daemon;
 	record->endpoint_id = spec->endpoint->object.id;
 	record->timeout_ms = spec->timeout_ms;
-	record->created_ns = vbd_clock_mono_ns();
-	vbd_list_init(&record->link);
-	vbd_list_init(&record->watches);
-	vbd_deferred_init(&record->reap, reap);
-	status = vbd_timer_create(daemon->loop, on_deadline, record, &record->deadline, err);
-	if (!status)
-		status = vbd_registry_add(daemon->groups, &record->object, spec->name, err);
-	if (status) {
-		vbd_timer_destroy(record->deadline);
-		free(record);
-		return status;
-	}
 	vbd_list_append(&spec->endpoint->groups, &record->link);
 	*ret_record = record;
 	return VBD_OK;
@@ -182,29 +148,12 @@ enum vbd_status vbd_group_create(struct vbd_daemon *daemon, const struct vbd_gro
 		status = make_record(daemon, spec, &record, err);
 	if (status)
 		return status;
-	vbd_timer_set(record->deadline, spec->timeout_ms);
+	vbd_timer_set(record->object.deadline, spec->timeout_ms);
 	/* From here on a failure is the group's. */
 	vbd_group_join(&record->group, record->object.id, spec->endpoint->endpoint,
 		(const struct sockaddr *)&addr, spec->mode, &group_ops, record);
 	*ret_record = record;
 	return VBD_OK;
-}
-
-struct vbd_group_record *vbd_group_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	struct vbd_object *object = vbd_registry_find_ref(daemon->groups, ref, err);
-
-	return object ? record_of(object) : NULL;
-}
-
-void vbd_group_forget(struct vbd_group_record *record)
-{
-	record->forget = true;
-	if (vbd_group_state_ended(record->group.state))
-		reap_if_over(record);
-	else
-		vbd_group_leave(&record->group);
 }
 
 void vbd_group_hold(struct vbd_group_record *record)
@@ -215,13 +164,7 @@ void vbd_group_hold(struct vbd_group_record *record)
 void vbd_group_release(struct vbd_group_record *record)
 {
 	vbd_group_unuse(&record->group);
-	reap_if_over(record);
-}
-
-void vbd_group_problem(const struct vbd_group_record *record, struct vbd_error *ret_err)
-{
-	*ret_err = record->group.error;
-	(void)vbd_registry_path(record->daemon->groups, record->object.id, ret_err->object);
+	vbd_object_settle(&record->object);
 }
 
 void vbd_groups_endpoint_ended(struct vbd_endpoint_record *endpoint)
@@ -234,5 +177,37 @@ void vbd_groups_endpoint_ended(struct vbd_endpoint_record *endpoint)
 void vbd_groups_destroy_of(struct vbd_endpoint_record *endpoint)
 {
 	vbd_list_for_each (link, &endpoint->groups)
-		free_record(VBD_CONTAINER_OF(link, struct vbd_group_record, link));
+		vbd_object_free(&VBD_CONTAINER_OF(link, struct vbd_group_record, link)->object);
 }
+
+static void leave(struct vbd_object *object)
+{
+	vbd_group_leave(&record_of(object)->group);
+}
+
+static bool is_used(const struct vbd_object *object)
+{
+	return ((const struct vbd_group_record *)object)->group.users > 0;
+}
+
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
+{
+	*ret_err = ((const struct vbd_group_record *)object)->group.error;
+}
+
+static void free_record(struct vbd_object *object)
+{
+	struct vbd_group_record *record = record_of(object);
+
+	vbd_list_remove(&record->link);
+	vbd_account_close(&record->group.account);
+}
+
+const struct vbd_kind vbd_group_kind = {
+	.size_bytes = sizeof(struct vbd_group_record),
+	.on_deadline = on_deadline,
+	.cancel = leave,
+	.is_used = is_used,
+	.problem = get_problem,
+	.free = free_record,
+};

@@ -17,11 +17,6 @@ struct vbd_group_record {
 	struct vbd_link link; /* the endpoint's list */
 	uint64_t endpoint_id;
 	uint32_t timeout_ms;
-	uint64_t created_ns;
-	struct vbd_timer *deadline;
-	struct vbd_link watches;
-	bool forget; /* delete the record when it has ended */
-	struct vbd_deferred reap;
 };
 
 struct vbd_group_spec {
@@ -36,21 +31,13 @@ struct vbd_group_spec {
 enum vbd_status vbd_group_create(struct vbd_daemon *daemon, const struct vbd_group_spec *spec,
 	struct vbd_group_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_group_find - NULL and not_found */
-struct vbd_group_record *vbd_group_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
-
-/** vbd_group_forget - leave it if need be; the record goes when it has ended (at the end of this
- * turn if it has) */
-void vbd_group_forget(struct vbd_group_record *record);
+/* Deleting a group leaves it. A group that failed stays until it is deleted. */
+extern const struct vbd_kind vbd_group_kind;
 
 /** vbd_group_hold - a transfer will send to it; joined */
 void vbd_group_hold(struct vbd_group_record *record);
 /** vbd_group_release - the transfer has ended */
 void vbd_group_release(struct vbd_group_record *record);
-
-/** vbd_group_problem - why it failed, for a client that waited */
-void vbd_group_problem(const struct vbd_group_record *record, struct vbd_error *ret_err);
 
 /** vbd_groups_endpoint_ended - those of the endpoint end */
 void vbd_groups_endpoint_ended(struct vbd_endpoint_record *endpoint);

@@ -90,27 +90,30 @@ static enum vbd_status open_cm(struct vbd_listener *listener, struct vbd_error *
 		vbd_addr_format(&listener->addr, text), vbd_addr_port(&listener->addr), error.text);
 }
 
-static void reap(struct vbd_deferred *deferred)
+static struct vbd_listener *listener_of(struct vbd_object *object)
 {
-	free(VBD_CONTAINER_OF(deferred, struct vbd_listener, reap));
+	return VBD_CONTAINER_OF(object, struct vbd_listener, object);
 }
 
-static struct vbd_listener *make_listener(
-	struct vbd_daemon *daemon, const struct vbd_listener_spec *spec)
+static enum vbd_status make_listener(struct vbd_daemon *daemon,
+	const struct vbd_listener_spec *spec, struct vbd_listener **ret_listener,
+	struct vbd_error *err)
 {
-	struct vbd_listener *listener = calloc(1, sizeof(*listener));
+	struct vbd_listener *listener;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->listeners, spec->name, &object, err);
 
-	if (!listener)
-		return NULL;
+	if (status)
+		return status;
+	listener = listener_of(object);
 	listener->daemon = daemon;
 	listener->backlog = spec->backlog;
 	listener->accept = spec->accept;
 	listener->accept_timeout_ms = spec->accept_timeout_ms;
 	listener->params = spec->params;
 	listener->cm_params = spec->cm;
-	listener->created_ns = vbd_clock_mono_ns();
-	vbd_deferred_init(&listener->reap, reap);
-	return listener;
+	*ret_listener = listener;
+	return VBD_OK;
 }
 
 static enum vbd_status check_addr(const struct vbd_listener_spec *spec,
@@ -160,19 +163,17 @@ enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_
 	status = vbd_daemon_accepts_work(daemon, err);
 	if (!status)
 		status = check_spec(daemon, spec, &addr, err);
+	if (!status)
+		status = make_listener(daemon, spec, &listener, err);
 	if (status)
 		return status;
-	listener = make_listener(daemon, spec);
-	if (!listener)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a listener");
 	listener->asked_addr = addr;
 	listener->addr = addr;
-	status = vbd_registry_add(daemon->listeners, &listener->object, spec->name, err);
-	if (status)
-		goto free_listener;
 	status = open_cm(listener, err);
-	if (status)
-		goto remove;
+	if (status) {
+		vbd_object_free(&listener->object);
+		return status;
+	}
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_LISTENER_CREATED, VBD_SEVERITY_INFO,
 		VBD_KIND_LISTENER, listener->object.id, VBD_REASON_NONE,
 		"listens on %s port %u, accept %s, service %s",
@@ -180,20 +181,6 @@ enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_
 		vbd_accept_name(listener->accept), vbd_service_name(listener->params.qp.service));
 	*ret_listener = listener;
 	return VBD_OK;
-
-remove:
-	vbd_registry_remove(daemon->listeners, &listener->object);
-free_listener:
-	free(listener);
-	return status;
-}
-
-struct vbd_listener *vbd_listener_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	struct vbd_object *object = vbd_registry_find_ref(daemon->listeners, ref, err);
-
-	return object ? VBD_CONTAINER_OF(object, struct vbd_listener, object) : NULL;
 }
 
 void vbd_listener_set_accept(struct vbd_listener *listener, enum vbd_accept accept)
@@ -213,16 +200,10 @@ void vbd_listener_delete(struct vbd_listener *listener)
 
 	vbd_cm_listener_close(&listener->cm);
 	vbd_connections_listener_gone(daemon, id);
-	vbd_registry_remove(daemon->listeners, &listener->object);
+	vbd_object_withdraw(&listener->object);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_LISTENER_DELETED, VBD_SEVERITY_INFO,
 		VBD_KIND_LISTENER, id, VBD_REASON_NONE, "%llu requests, %llu accepted",
 		(unsigned long long)listener->requests, (unsigned long long)listener->accepted);
-	vbd_loop_defer(daemon->loop, &listener->reap);
-}
-
-static struct vbd_listener *listener_of(struct vbd_object *object)
-{
-	return VBD_CONTAINER_OF(object, struct vbd_listener, object);
 }
 
 void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device_name)
@@ -269,3 +250,5 @@ void vbd_listeners_close_all(struct vbd_daemon *daemon)
 		vbd_listener_delete(listener_of(object));
 	}
 }
+
+const struct vbd_kind vbd_listener_kind = {.size_bytes = sizeof(struct vbd_listener)};

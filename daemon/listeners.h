@@ -7,7 +7,7 @@
 #ifndef VBD_DAEMON_LISTENERS_H
 #define VBD_DAEMON_LISTENERS_H
 
-#include "daemon/context.h"
+#include "daemon/object.h"
 #include "rdma/listener.h"
 
 /* X(SYMBOL, json name) */
@@ -52,11 +52,11 @@ struct vbd_listener {
 	struct vbd_conn_params params;
 	struct vbd_cm_params cm_params;
 	struct vbd_error error; /* why it is LOST; status VBD_OK if it is not */
-	uint64_t created_ns;
 	uint64_t requests, accepted, rejected;
 	uint32_t waiting; /* connections in REQUESTED that wait for a decision by hand */
-	struct vbd_deferred reap;
 };
+
+extern const struct vbd_kind vbd_listener_kind;
 
 struct vbd_listener_spec {
 	char name[64]; /* "" for none */
@@ -71,9 +71,6 @@ struct vbd_listener_spec {
 
 enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_listener_spec *spec,
 	struct vbd_listener **ret_listener, struct vbd_error *err) VBD_MUST_CHECK;
-
-struct vbd_listener *vbd_listener_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
 
 /** vbd_listener_set_accept - for later requests */
 void vbd_listener_set_accept(struct vbd_listener *listener, enum vbd_accept accept);

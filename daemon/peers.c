@@ -13,37 +13,6 @@ static struct vbd_peer_record *record_of(struct vbd_object *object)
 	return VBD_CONTAINER_OF(object, struct vbd_peer_record, object);
 }
 
-/* Freeing. */
-
-static void free_record(struct vbd_peer_record *record)
-{
-	vbd_list_remove(&record->reap.link);
-	vbd_timer_destroy(record->deadline);
-	vbd_peer_fini(&record->peer);
-	free(record);
-}
-
-/* The CM may have answered between the withdrawal and the end of the turn: then the thread pool has
- * the record, and on_ah_made() comes back here. */
-static void reap(struct vbd_deferred *deferred)
-{
-	struct vbd_peer_record *record = VBD_CONTAINER_OF(deferred, struct vbd_peer_record, reap);
-
-	if (!record->peer.ah_pending)
-		free_record(record);
-}
-
-/* Nobody finds it any more. */
-static void withdraw(struct vbd_peer_record *record)
-{
-	vbd_resolve_cancel(record->resolution);
-	record->resolution = NULL;
-	vbd_timer_clear(record->deadline);
-	vbd_list_remove(&record->link);
-	vbd_registry_remove(record->daemon->peers, &record->object);
-	vbd_watch_notify(&record->watches, true);
-}
-
 /* What the RDMA side reports. */
 
 static void on_state_changed(struct vbd_peer *peer, void *arg)
@@ -51,7 +20,7 @@ static void on_state_changed(struct vbd_peer *peer, void *arg)
 	struct vbd_peer_record *record = arg;
 	char gid[VBD_ADDR_TEXT_BYTES];
 
-	if (record->orphan)
+	if (record->object.deleted)
 		return;
 	if (peer->state == VBD_PEER_READY)
 		(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_PEER_READY,
@@ -64,8 +33,8 @@ static void on_state_changed(struct vbd_peer *peer, void *arg)
 			VBD_SEVERITY_WARNING, VBD_KIND_PEER, record->object.id, VBD_REASON_NONE,
 			"%s", peer->error.text);
 	if (peer->state == VBD_PEER_READY || peer->state == VBD_PEER_FAILED)
-		vbd_timer_clear(record->deadline);
-	vbd_watch_notify(&record->watches, false);
+		vbd_timer_clear(record->object.deadline);
+	vbd_watch_notify(&record->object.watches, false);
 }
 
 static void make_ah(void *arg)
@@ -82,8 +51,7 @@ static void on_ah_made(void *arg)
 
 	daemon->pool_jobs--;
 	vbd_peer_ah_made(&record->peer);
-	if (record->orphan)
-		vbd_loop_defer(daemon->loop, &record->reap);
+	vbd_object_settle(&record->object);
 	vbd_daemon_check_stop(daemon);
 }
 
@@ -115,26 +83,16 @@ static void on_deadline(void *arg)
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_peer_spec *spec,
 	struct vbd_peer_record **ret_record, struct vbd_error *err)
 {
-	struct vbd_peer_record *record = calloc(1, sizeof(*record));
-	enum vbd_status status;
+	struct vbd_peer_record *record;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->peers, spec->name, &object, err);
 
-	if (!record)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a peer");
+	if (status)
+		return status;
+	record = record_of(object);
 	record->daemon = daemon;
 	record->endpoint_id = spec->endpoint->object.id;
-	record->created_ns = vbd_clock_mono_ns();
 	record->message = spec->message;
-	vbd_list_init(&record->link);
-	vbd_list_init(&record->watches);
-	vbd_deferred_init(&record->reap, reap);
-	status = vbd_timer_create(daemon->loop, on_deadline, record, &record->deadline, err);
-	if (!status)
-		status = vbd_registry_add(daemon->peers, &record->object, spec->name, err);
-	if (status) {
-		vbd_timer_destroy(record->deadline);
-		free(record);
-		return status;
-	}
 	vbd_list_append(&spec->endpoint->peers, &record->link);
 	vbd_peer_init(
 		&record->peer, record->object.id, spec->endpoint->endpoint, &peer_ops, record);
@@ -164,7 +122,7 @@ static void resolve(struct vbd_peer_record *record, const struct vbd_peer_spec *
 	record->peer.request = spec->request;
 	(void)snprintf(record->dst, sizeof(record->dst),
 		strchr(spec->dst_addr, ':') ? "[%s]:%u" : "%s:%u", spec->dst_addr, spec->dst_port);
-	vbd_timer_set(record->deadline, spec->timeout_ms);
+	vbd_timer_set(record->object.deadline, spec->timeout_ms);
 	/* A numeric address needs no detour through the thread pool. */
 	if (vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst))
 		vbd_peer_resolve(&record->peer, (const struct sockaddr *)&dst);
@@ -236,23 +194,18 @@ enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer
 	return VBD_OK;
 }
 
-struct vbd_peer_record *vbd_peer_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	struct vbd_object *object = vbd_registry_find_ref(daemon->peers, ref, err);
-
-	return object ? record_of(object) : NULL;
-}
-
+/* Nobody finds the peer any more. The thread pool may still have it. */
 static void give_up(struct vbd_peer_record *record)
 {
-	withdraw(record);
-	record->orphan = true;
-	if (!record->peer.ah_pending)
-		vbd_loop_defer(record->daemon->loop, &record->reap);
+	vbd_resolve_cancel(record->resolution);
+	record->resolution = NULL;
+	vbd_timer_clear(record->object.deadline);
+	vbd_list_remove(&record->link);
+	vbd_watch_notify(&record->object.watches, true);
+	vbd_object_withdraw(&record->object);
 }
 
-enum vbd_status vbd_peer_forget(struct vbd_peer_record *record, struct vbd_error *err)
+enum vbd_status vbd_peer_delete(struct vbd_peer_record *record, struct vbd_error *err)
 {
 	if (record->peer.users > 0)
 		return vbd_error_set(err, VBD_E_IN_USE, "%u transfers to peer %llu are under way",
@@ -269,12 +222,6 @@ void vbd_peer_hold(struct vbd_peer_record *record)
 void vbd_peer_release(struct vbd_peer_record *record)
 {
 	record->peer.users--;
-}
-
-void vbd_peer_problem(const struct vbd_peer_record *record, struct vbd_error *ret_err)
-{
-	*ret_err = record->peer.error;
-	(void)vbd_registry_path(record->daemon->peers, record->object.id, ret_err->object);
 }
 
 void vbd_peers_endpoint_ended(struct vbd_endpoint_record *endpoint)
@@ -294,3 +241,26 @@ void vbd_peers_destroy_of(struct vbd_endpoint_record *endpoint)
 	vbd_list_for_each (link, &endpoint->peers)
 		give_up(VBD_CONTAINER_OF(link, struct vbd_peer_record, link));
 }
+
+static bool is_used(const struct vbd_object *object)
+{
+	return ((const struct vbd_peer_record *)object)->peer.ah_pending;
+}
+
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
+{
+	*ret_err = ((const struct vbd_peer_record *)object)->peer.error;
+}
+
+static void free_record(struct vbd_object *object)
+{
+	vbd_peer_fini(&record_of(object)->peer);
+}
+
+const struct vbd_kind vbd_peer_kind = {
+	.size_bytes = sizeof(struct vbd_peer_record),
+	.on_deadline = on_deadline,
+	.is_used = is_used,
+	.problem = get_problem,
+	.free = free_record,
+};

@@ -19,13 +19,10 @@ struct vbd_peer_record {
 	char dst[272];	     /* "host:port" as asked for; "" if it was not asked for */
 	uint64_t message;    /* seq of the message that it sent; 0 if it was not taken from one */
 	uint32_t timeout_ms; /* 0: nobody is asked */
-	uint64_t created_ns;
-	struct vbd_timer *deadline;
 	struct vbd_resolution *resolution;
-	struct vbd_link watches;
-	bool orphan; /* deleted, and the thread pool still has it */
-	struct vbd_deferred reap;
 };
+
+extern const struct vbd_kind vbd_peer_kind;
 
 /* One of three: asked for at dst_addr, the sender of a message, or known. */
 struct vbd_peer_spec {
@@ -47,21 +44,14 @@ struct vbd_peer_spec {
 enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer_spec *spec,
 	struct vbd_peer_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_peer_find - NULL and not_found */
-struct vbd_peer_record *vbd_peer_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
-
-/** vbd_peer_forget - in_use while something is being sent to it; else it is gone at once */
-enum vbd_status vbd_peer_forget(
+/** vbd_peer_delete - in_use while something is being sent to it; else it is gone at once */
+enum vbd_status vbd_peer_delete(
 	struct vbd_peer_record *record, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_peer_hold - a transfer will send to it; ready */
 void vbd_peer_hold(struct vbd_peer_record *record);
 /** vbd_peer_release - the transfer has ended */
 void vbd_peer_release(struct vbd_peer_record *record);
-
-/** vbd_peer_problem - why it failed, for a client that waited */
-void vbd_peer_problem(const struct vbd_peer_record *record, struct vbd_error *ret_err);
 
 /** vbd_peers_endpoint_ended - those of the endpoint fail, their address handles go */
 void vbd_peers_endpoint_ended(struct vbd_endpoint_record *endpoint);

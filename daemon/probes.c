@@ -30,30 +30,6 @@ static struct vbd_probe_record *record_of(struct vbd_object *object)
 	return VBD_CONTAINER_OF(object, struct vbd_probe_record, object);
 }
 
-static void free_record(struct vbd_probe_record *record)
-{
-	vbd_list_remove(&record->reap.link);
-	vbd_history_leave(&record->daemon->ended_probes, &record->ended_link);
-	vbd_registry_remove(record->daemon->probes, &record->object);
-	vbd_watch_notify(&record->watches, true);
-	vbd_timer_destroy(record->deadline);
-	free(record);
-}
-
-static void reap(struct vbd_deferred *deferred)
-{
-	free_record(VBD_CONTAINER_OF(deferred, struct vbd_probe_record, reap));
-}
-
-static void bound_history(struct vbd_daemon *daemon)
-{
-	struct vbd_link *oldest =
-		vbd_history_take_oldest(&daemon->ended_probes, daemon->config->probes_kept);
-
-	if (oldest)
-		vbd_probe_forget(VBD_CONTAINER_OF(oldest, struct vbd_probe_record, ended_link));
-}
-
 #define PROGRESS_BYTES 48
 
 /* "3 of 10 pings"; "3 pings" of one without an end. */
@@ -124,23 +100,20 @@ static void on_ended(struct vbd_probe *probe, void *arg)
 
 	judge(record);
 	done = record->state == VBD_PROBE_DONE;
-	vbd_timer_clear(record->deadline);
+	vbd_timer_clear(record->object.deadline);
 	record->connection->probe = NULL;
 	record->connection = NULL;
-	daemon->probes_open--;
 	if (done)
 		daemon->probes_done++;
 	else
 		daemon->probes_failed++;
-	vbd_history_add(&daemon->ended_probes, &record->ended_link);
+	vbd_object_end(&record->object);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_PROBE_ENDED,
 		done ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_KIND_PROBE, record->object.id,
 		VBD_REASON_NONE, "%s, %s over connection %llu%s%s",
 		vbd_probe_state_name(record->state), progress(probe, text),
 		(unsigned long long)record->connection_id, done ? "" : ": ", record->error.text);
-	vbd_watch_notify(&record->watches, false);
-	bound_history(daemon);
-	vbd_daemon_check_stop(daemon);
+	vbd_watch_notify(&record->object.watches, false);
 }
 
 /* The peer does not answer the ping under way. */
@@ -167,7 +140,7 @@ static void stop(struct vbd_probe_record *record, bool late)
 		return;
 	record->stopping = true;
 	record->late = late;
-	vbd_timer_set(record->deadline, STOP_GRACE_MS);
+	vbd_timer_set(record->object.deadline, STOP_GRACE_MS);
 	vbd_probe_stop(&record->probe);
 }
 
@@ -302,25 +275,17 @@ static enum vbd_status check_spec(
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_probe_spec *spec,
 	struct vbd_probe_record **ret_record, struct vbd_error *err)
 {
-	struct vbd_probe_record *record = calloc(1, sizeof(*record));
-	enum vbd_status status;
+	struct vbd_probe_record *record;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->probes, "", &object, err);
 
-	if (!record)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a probe");
+	if (status)
+		return status;
+	record = record_of(object);
 	record->daemon = daemon;
 	record->connection = spec->connection;
 	record->connection_id = spec->connection->object.id;
 	record->timeout_ms = spec->timeout_ms;
-	record->created_ns = vbd_clock_mono_ns();
-	vbd_list_init(&record->watches);
-	vbd_list_init(&record->ended_link);
-	vbd_deferred_init(&record->reap, reap);
-	status = vbd_timer_create(daemon->loop, on_deadline, record, &record->deadline, err);
-	if (status)
-		goto free_record;
-	status = vbd_registry_add(daemon->probes, &record->object, "", err);
-	if (status)
-		goto destroy_timer;
 	record->probe.id = record->object.id;
 	record->probe.channel = spec->connection->conn->channel;
 	record->probe.kind = spec->kind;
@@ -331,12 +296,6 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_p
 	record->probe.arg = record;
 	*ret_record = record;
 	return VBD_OK;
-
-destroy_timer:
-	vbd_timer_destroy(record->deadline);
-free_record:
-	free(record);
-	return status;
 }
 
 static void announce(const struct vbd_probe_record *record)
@@ -366,23 +325,14 @@ enum vbd_status vbd_probe_create(struct vbd_daemon *daemon, const struct vbd_pro
 		status = make_record(daemon, spec, &record, err);
 	if (status)
 		return status;
-	daemon->probes_open++;
 	spec->connection->probe = record;
 	spec->connection->last_probe_id = record->object.id;
 	if (record->timeout_ms)
-		vbd_timer_set(record->deadline, record->timeout_ms);
+		vbd_timer_set(record->object.deadline, record->timeout_ms);
 	announce(record);
 	vbd_probe_start(&record->probe);
 	*ret_record = record;
 	return VBD_OK;
-}
-
-struct vbd_probe_record *vbd_probe_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	struct vbd_object *object = vbd_registry_find_ref(daemon->probes, ref, err);
-
-	return object ? record_of(object) : NULL;
 }
 
 const struct vbd_probe_record *vbd_probe_of(const struct vbd_connection *connection)
@@ -403,28 +353,20 @@ void vbd_probes_totals(const struct vbd_daemon *daemon, enum vbd_probe_kind kind
 		vbd_probe_counters_add(ret_totals, &fabric->workers[i]->probe_totals[kind]);
 }
 
-void vbd_probe_cancel(struct vbd_probe_record *record)
+static void cancel(struct vbd_object *object)
 {
-	stop(record, false);
+	stop(record_of(object), false);
 }
 
-void vbd_probe_forget(struct vbd_probe_record *record)
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
 {
-	vbd_loop_defer(record->daemon->loop, &record->reap);
+	*ret_err = ((const struct vbd_probe_record *)object)->error;
 }
 
-void vbd_probe_problem(const struct vbd_probe_record *record, struct vbd_error *ret_err)
-{
-	*ret_err = record->error;
-	(void)vbd_registry_path(record->daemon->probes, record->object.id, ret_err->object);
-}
-
-static void free_object(struct vbd_object *object)
-{
-	free_record(record_of(object));
-}
-
-void vbd_probes_destroy_all(struct vbd_daemon *daemon)
-{
-	vbd_registry_drain(daemon->probes, free_object);
-}
+const struct vbd_kind vbd_probe_kind = {
+	.size_bytes = sizeof(struct vbd_probe_record),
+	.keeps_history = true,
+	.on_deadline = on_deadline,
+	.cancel = cancel,
+	.problem = get_problem,
+};

@@ -9,7 +9,7 @@
 #define VBD_DAEMON_PROBES_H
 
 #include "daemon/connections.h"
-#include "daemon/watch.h"
+#include "daemon/object.h"
 #include "rdma/probe.h"
 
 #define VBD_PROBE_COUNT_MAX 1000000
@@ -37,16 +37,15 @@ struct vbd_probe_record {
 	enum vbd_probe_state state;
 	struct vbd_connection *connection; /* NULL once it has ended */
 	uint64_t connection_id;
-	uint32_t timeout_ms; /* 0: none */
-	uint64_t created_ns;
-	struct vbd_timer *deadline;
+	uint32_t timeout_ms;	/* 0: none */
 	bool stopping;		/* its deadline has passed or a client cancelled it */
 	bool late;		/* it was the deadline */
 	struct vbd_error error; /* why it is FAILED */
-	struct vbd_link ended_link;
-	struct vbd_link watches;
-	struct vbd_deferred reap;
 };
+
+/* Cancelling a probe ends RPING behind the ping under way, the other kinds at once. A probe without
+ * a count is DONE then. */
+extern const struct vbd_kind vbd_probe_kind;
 
 struct vbd_probe_spec {
 	struct vbd_connection *connection;
@@ -67,9 +66,6 @@ struct vbd_probe_spec {
 enum vbd_status vbd_probe_create(struct vbd_daemon *daemon, const struct vbd_probe_spec *spec,
 	struct vbd_probe_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 
-struct vbd_probe_record *vbd_probe_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
-
 /** vbd_probe_of - the one that runs over @connection, or else its last one while its record is
  * kept; NULL if there is none */
 const struct vbd_probe_record *vbd_probe_of(const struct vbd_connection *connection);
@@ -77,18 +73,5 @@ const struct vbd_probe_record *vbd_probe_of(const struct vbd_connection *connect
 /** vbd_probes_totals - what all probes of @kind have counted since the start */
 void vbd_probes_totals(const struct vbd_daemon *daemon, enum vbd_probe_kind kind,
 	struct vbd_probe_counters *ret_totals);
-
-/** vbd_probe_cancel - end it: RPING behind the ping under way, the others at once. One without a
- * count is DONE then. Harmless when it has ended. */
-void vbd_probe_cancel(struct vbd_probe_record *record);
-
-/** vbd_probe_forget - free the record of one that has ended, at the end of this turn */
-void vbd_probe_forget(struct vbd_probe_record *record);
-
-/** vbd_probe_problem - the error that stands for how it FAILED */
-void vbd_probe_problem(const struct vbd_probe_record *record, struct vbd_error *ret_err);
-
-/** vbd_probes_destroy_all - the daemon has stopped */
-void vbd_probes_destroy_all(struct vbd_daemon *daemon);
 
 #endif

@@ -26,6 +26,7 @@ void vbd_registry_init(
 		.plural = plural,
 		.limit = limit,
 	};
+	vbd_history_init(&registry->ended);
 }
 
 void vbd_registry_fini(struct vbd_registry *registry)
@@ -134,11 +135,11 @@ enum vbd_status vbd_registry_add(struct vbd_registry *registry, struct vbd_objec
 	status = check(registry, name, err);
 	if (status != VBD_OK)
 		return status;
-	memset(object, 0, sizeof(*object));
 	(void)snprintf(object->name, sizeof(object->name), "%s", name);
 	object->id = registry->last_id + 1;
 	if (!insert(registry, object)) {
-		memset(object, 0, sizeof(*object));
+		object->id = 0;
+		object->name[0] = '\0';
 		return vbd_error_set(
 			err, VBD_E_NO_MEMORY, "no memory for another %s", registry->singular);
 	}
@@ -170,7 +171,7 @@ void vbd_registry_remove(struct vbd_registry *registry, struct vbd_object *objec
 		return;
 	delete_name(registry, object);
 	delete_id(registry, object);
-	memset(object, 0, sizeof(*object));
+	object->id = 0;
 }
 
 struct vbd_object *vbd_registry_find_id(const struct vbd_registry *registry, uint64_t id)

@@ -10,6 +10,8 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "daemon/history.h"
+#include "daemon/loop.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,19 +29,36 @@
 /* "/v1/connections/18446744073709551615" and its NUL, with room for longer kinds. */
 #define VBD_PATH_BYTES 48
 
+struct vbd_daemon;
+struct vbd_kind;
+
 /* Embedded in every object that has an id. */
 struct vbd_object {
 	uint64_t id;		   /* 0 while it is in no registry */
 	char name[VBD_NAME_BYTES]; /* "" if it has none */
 	UT_hash_handle by_id;
 	UT_hash_handle by_name;
+	/* Its life; see daemon/object.h. */
+	struct vbd_registry *registry; /* of its kind, also when it is not in there any more */
+	uint64_t created_ns;
+	bool ended;
+	bool deleted;		    /* by a client: nobody wants to see its end */
+	struct vbd_timer *deadline; /* NULL for a kind without one */
+	struct vbd_link watches;    /* of struct vbd_watch */
+	struct vbd_link ended_link; /* the registry's `ended` */
+	struct vbd_deferred reap;   /* frees it */
 };
 
 struct vbd_registry {
+	struct vbd_daemon *daemon;
+	const struct vbd_kind *kind;
 	const char *singular; /* "connection" */
 	const char *plural;   /* "connections", as in paths */
 	uint64_t limit;	      /* objects at most */
 	uint64_t last_id;     /* given to an object; 0 if none was */
+	uint32_t open;	      /* objects that have not ended */
+	struct vbd_history ended;
+	uint64_t kept; /* ended objects at most; the oldest makes room for the next */
 	struct vbd_object *by_id;
 	struct vbd_object *by_name;
 };

@@ -178,7 +178,7 @@ static void add_those_who_name(const struct vbd_daemon *daemon, const struct kin
 		const struct vbd_connection *connection =
 			VBD_CONTAINER_OF(object, struct vbd_connection, object);
 
-		if (!connection->ended && named_id(&connection->conn->params, kind) == id)
+		if (!connection->object.ended && named_id(&connection->conn->params, kind) == id)
 			add_user(users, "connections", object->id);
 	}
 	for (struct vbd_object *object = vbd_registry_first(daemon->endpoints); object;
@@ -187,8 +187,8 @@ static void add_those_who_name(const struct vbd_daemon *daemon, const struct kin
 			VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object);
 		const struct vbd_endpoint_params *params = &record->endpoint->params;
 
-		if (!record->ended && ((kind == &pds && params->qp.pd_id == id) ||
-					      (kind == &cqs && params->qp.cq_id == id)))
+		if (!record->object.ended && ((kind == &pds && params->qp.pd_id == id) ||
+						     (kind == &cqs && params->qp.cq_id == id)))
 			add_user(users, "endpoints", object->id);
 	}
 }

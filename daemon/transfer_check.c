@@ -282,10 +282,10 @@ enum vbd_status vbd_transfer_check(const struct vbd_daemon *daemon,
 		status = check_memory(spec, err);
 	if (!status)
 		status = check_length(spec, err);
-	if (status || daemon->transfers_open < limit)
+	if (status || daemon->transfers->open < limit)
 		return status;
 	if (err && err->status == VBD_OK)
 		err->limit = limit;
 	return vbd_error_set(err, VBD_E_LIMIT_REACHED, "%u transfers are under way, the limit",
-		daemon->transfers_open);
+		daemon->transfers->open);
 }

@@ -20,34 +20,6 @@ static struct vbd_transfer_record *record_of(struct vbd_object *object)
 	return VBD_CONTAINER_OF(object, struct vbd_transfer_record, object);
 }
 
-static void free_record(struct vbd_transfer_record *record)
-{
-	vbd_list_remove(&record->reap.link);
-	vbd_history_leave(&record->daemon->ended_transfers, &record->ended_link);
-	vbd_registry_remove(record->daemon->transfers, &record->object);
-	vbd_watch_notify(&record->watches, true);
-	vbd_timer_destroy(record->deadline);
-	free(record->inline_data);
-	free(record->ranges);
-	free(record->sges);
-	free(record);
-}
-
-static void reap(struct vbd_deferred *deferred)
-{
-	free_record(VBD_CONTAINER_OF(deferred, struct vbd_transfer_record, reap));
-}
-
-static void bound_history(struct vbd_daemon *daemon)
-{
-	struct vbd_link *oldest =
-		vbd_history_take_oldest(&daemon->ended_transfers, daemon->config->transfers_kept);
-
-	if (oldest)
-		vbd_transfer_forget(
-			VBD_CONTAINER_OF(oldest, struct vbd_transfer_record, ended_link));
-}
-
 /* A flush is not why it failed: the end of what carried it is. */
 static void explain(struct vbd_transfer_record *record)
 {
@@ -101,7 +73,7 @@ static void time_transfer(struct vbd_daemon *daemon, const struct vbd_transfer *
 
 static void release_resources(struct vbd_transfer_record *record)
 {
-	vbd_timer_clear(record->deadline);
+	vbd_timer_clear(record->object.deadline);
 	for (uint32_t i = 0; i < record->range_count; i++) {
 		if (record->ranges[i].buffer)
 			vbd_buffer_release_user(record->ranges[i].buffer);
@@ -129,10 +101,9 @@ static void on_ended(struct vbd_transfer *transfer, void *arg)
 	explain(record);
 	(void)vbd_carrier_text(&record->carrier, over);
 	release_resources(record);
-	daemon->transfers_open--;
 	count_end(daemon, transfer->state);
 	time_transfer(daemon, transfer);
-	vbd_history_add(&daemon->ended_transfers, &record->ended_link);
+	vbd_object_end(&record->object);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_TRANSFER_ENDED,
 		transfer->state == VBD_TRANSFER_DONE ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,
 		VBD_KIND_TRANSFER, record->object.id, VBD_REASON_NONE,
@@ -142,9 +113,7 @@ static void on_ended(struct vbd_transfer *transfer, void *arg)
 		(unsigned long long)vbd_transfer_length(transfer), over,
 		transfer->error.status ? ": " : "",
 		transfer->error.status ? transfer->error.text : "");
-	vbd_watch_notify(&record->watches, false);
-	bound_history(daemon);
-	vbd_daemon_check_stop(daemon);
+	vbd_watch_notify(&record->object.watches, false);
 }
 
 static void on_started(struct vbd_transfer *transfer, void *arg)
@@ -152,7 +121,7 @@ static void on_started(struct vbd_transfer *transfer, void *arg)
 	struct vbd_transfer_record *record = arg;
 
 	(void)transfer;
-	vbd_watch_notify(&record->watches, false);
+	vbd_watch_notify(&record->object.watches, false);
 }
 
 /* Its work requests do not come back: only the end of the QP gives the memory back. */
@@ -176,7 +145,7 @@ static void stop(struct vbd_transfer_record *record, bool late)
 	if (vbd_carrier_is_gone(&record->carrier) || record->stopping)
 		return;
 	record->stopping = true;
-	vbd_timer_set(record->deadline, CANCEL_GRACE_MS);
+	vbd_timer_set(record->object.deadline, CANCEL_GRACE_MS);
 	vbd_transfer_request_cancel(&record->transfer, late);
 }
 
@@ -258,11 +227,13 @@ static void take_destination(
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
 	struct vbd_transfer_record **ret_record, struct vbd_error *err)
 {
-	struct vbd_transfer_record *record = calloc(1, sizeof(*record));
-	enum vbd_status status;
+	struct vbd_transfer_record *record;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->transfers, "", &object, err);
 
-	if (!record)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a transfer");
+	if (status)
+		return status;
+	record = record_of(object);
 	record->daemon = daemon;
 	record->carrier = spec->carrier;
 	if (spec->carrier.connection)
@@ -272,27 +243,11 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 	record->timeout_ms = spec->timeout_ms;
 	record->message_slot = -1;
 	vbd_list_init(&record->link);
-	vbd_list_init(&record->watches);
-	vbd_list_init(&record->ended_link);
-	vbd_deferred_init(&record->reap, reap);
-	status = vbd_timer_create(daemon->loop, on_deadline, record, &record->deadline, err);
-	if (status)
-		goto free_record;
-	status = vbd_registry_add(daemon->transfers, &record->object, "", err);
-	if (status)
-		goto destroy_timer;
 	fill_transfer(record, spec);
 	take_destination(record, spec);
-	daemon->transfers_open++;
 	vbd_carrier_add(&record->carrier, &record->link);
 	*ret_record = record;
 	return VBD_OK;
-
-destroy_timer:
-	vbd_timer_destroy(record->deadline);
-free_record:
-	free(record);
-	return status;
 }
 
 /* Known to the world from here on. */
@@ -300,7 +255,7 @@ static void announce(struct vbd_transfer_record *record)
 {
 	char over[VBD_CARRIER_TEXT_BYTES];
 
-	vbd_timer_set(record->deadline, record->timeout_ms);
+	vbd_timer_set(record->object.deadline, record->timeout_ms);
 	(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_TRANSFER_CREATED,
 		VBD_SEVERITY_DEBUG, VBD_KIND_TRANSFER, record->object.id, VBD_REASON_NONE,
 		"%s of %llu bytes over %s", vbd_op_name(record->transfer.op),
@@ -320,8 +275,7 @@ void vbd_transfers_start(struct vbd_transfer_record *const *records, size_t coun
 void vbd_transfer_discard(struct vbd_transfer_record *record)
 {
 	release_resources(record);
-	record->daemon->transfers_open--;
-	free_record(record);
+	vbd_object_free(&record->object);
 }
 
 uint64_t vbd_transfer_length(const struct vbd_transfer *transfer)
@@ -507,27 +461,15 @@ bool vbd_transfer_uses(const struct vbd_transfer_record *record, const struct vb
 	return false;
 }
 
-struct vbd_transfer_record *vbd_transfer_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+static void cancel(struct vbd_object *object)
 {
-	struct vbd_object *object = vbd_registry_find_ref(daemon->transfers, ref, err);
-
-	return object ? record_of(object) : NULL;
+	stop(record_of(object), false);
 }
 
-void vbd_transfer_cancel(struct vbd_transfer_record *record)
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
 {
-	stop(record, false);
-}
-
-void vbd_transfer_forget(struct vbd_transfer_record *record)
-{
-	vbd_loop_defer(record->daemon->loop, &record->reap);
-}
-
-void vbd_transfer_problem(const struct vbd_transfer_record *record, struct vbd_error *ret_err)
-{
-	const struct vbd_transfer *transfer = &record->transfer;
+	const struct vbd_transfer *transfer =
+		&((const struct vbd_transfer_record *)object)->transfer;
 
 	*ret_err = transfer->error;
 	if (transfer->state == VBD_TRANSFER_TIMED_OUT ||
@@ -542,15 +484,22 @@ void vbd_transfer_problem(const struct vbd_transfer_record *record, struct vbd_e
 			(unsigned long long)vbd_counter_get(&transfer->bytes_done),
 			(unsigned long long)vbd_transfer_length(transfer));
 	}
-	(void)vbd_registry_path(record->daemon->transfers, transfer->id, ret_err->object);
 }
 
-static void free_object(struct vbd_object *object)
+static void free_record(struct vbd_object *object)
 {
-	free_record(record_of(object));
+	struct vbd_transfer_record *record = record_of(object);
+
+	free(record->inline_data);
+	free(record->ranges);
+	free(record->sges);
 }
 
-void vbd_transfers_destroy_all(struct vbd_daemon *daemon)
-{
-	vbd_registry_drain(daemon->transfers, free_object);
-}
+const struct vbd_kind vbd_transfer_kind = {
+	.size_bytes = sizeof(struct vbd_transfer_record),
+	.keeps_history = true,
+	.on_deadline = on_deadline,
+	.cancel = cancel,
+	.problem = get_problem,
+	.free = free_record,
+};

@@ -11,7 +11,7 @@
 #include "daemon/carrier.h"
 #include "daemon/groups.h"
 #include "daemon/peers.h"
-#include "daemon/watch.h"
+#include "daemon/object.h"
 #include "rdma/transfer.h"
 
 /* Longest message that a request may carry itself. */
@@ -41,15 +41,13 @@ struct vbd_transfer_record {
 	bool listed;	      /* asked for as a list: one work request */
 	struct vbd_sge *sges; /* the same for the device */
 	uint32_t timeout_ms;
-	struct vbd_timer *deadline;
 	uint8_t *inline_data; /* a message that fits the work request */
 	int message_slot;     /* in the pool of the PD below; -1 if none */
 	struct vbd_pd *message_pd;
-	bool stopping;		    /* its deadline has passed or a client cancelled it */
-	struct vbd_link ended_link; /* the daemon's list once it has ended */
-	struct vbd_link watches;
-	struct vbd_deferred reap;
+	bool stopping; /* its deadline has passed or a client cancelled it */
 };
+
+extern const struct vbd_kind vbd_transfer_kind;
 
 struct vbd_transfer_spec {
 	struct vbd_carrier carrier;
@@ -117,20 +115,5 @@ uint64_t vbd_transfer_length(const struct vbd_transfer *transfer);
 
 /** vbd_transfer_uses - does it still move bytes from or to @buffer? */
 bool vbd_transfer_uses(const struct vbd_transfer_record *record, const struct vbd_buffer *buffer);
-
-struct vbd_transfer_record *vbd_transfer_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
-
-/** vbd_transfer_cancel - begin to cancel; harmless when it has ended */
-void vbd_transfer_cancel(struct vbd_transfer_record *record);
-
-/** vbd_transfer_forget - free the record of one that has ended, at the end of this turn */
-void vbd_transfer_forget(struct vbd_transfer_record *record);
-
-/** vbd_transfer_problem - the error that stands for how it ended (FAILED, CANCELLED, TIMED_OUT) */
-void vbd_transfer_problem(const struct vbd_transfer_record *record, struct vbd_error *ret_err);
-
-/** vbd_transfers_destroy_all - the daemon has stopped */
-void vbd_transfers_destroy_all(struct vbd_daemon *daemon);
 
 #endif

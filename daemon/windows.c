@@ -24,23 +24,6 @@ static bool has_ended(const struct vbd_window_record *record)
 	return vbd_window_state_ended(record->window.state);
 }
 
-static void free_record(struct vbd_window_record *record)
-{
-	vbd_list_remove(&record->reap.link);
-	vbd_list_remove(&record->link);
-	vbd_history_leave(&record->daemon->ended_windows, &record->ended_link);
-	vbd_registry_remove(record->daemon->windows, &record->object);
-	vbd_watch_notify(&record->watches, true);
-	vbd_timer_destroy(record->deadline);
-	vbd_account_close(&record->window.account);
-	free(record);
-}
-
-static void reap(struct vbd_deferred *deferred)
-{
-	free_record(VBD_CONTAINER_OF(deferred, struct vbd_window_record, reap));
-}
-
 /* Binding and its end. */
 
 static bool is_established(const struct vbd_connection *connection)
@@ -75,7 +58,7 @@ static struct vbd_conn *on_carrier(struct vbd_window *window, void *arg)
 		record->carrier = any_carrier(record->daemon, window->mem);
 	if (!record->carrier)
 		return NULL;
-	vbd_timer_set(record->deadline, record->timeout_ms);
+	vbd_timer_set(record->object.deadline, record->timeout_ms);
 	record->late = false;
 	return record->carrier->conn;
 }
@@ -94,7 +77,7 @@ static void tell(const struct vbd_window_record *record, enum vbd_event_type typ
 
 static void bound(struct vbd_window_record *record)
 {
-	vbd_timer_clear(record->deadline);
+	vbd_timer_clear(record->object.deadline);
 	record->error = (struct vbd_error){0}; /* it was faster than being called off */
 	record->ready_ns = vbd_clock_mono_ns();
 	tell(record, VBD_EVENT_WINDOW_BOUND, VBD_SEVERITY_INFO, "");
@@ -139,9 +122,7 @@ static void let_go(void *arg)
 
 	vbd_buffer_release_user(record->buffer);
 	record->buffer = NULL;
-	vbd_history_add(&daemon->ended_windows, &record->ended_link);
-	if (record->forget)
-		vbd_loop_defer(daemon->loop, &record->reap);
+	vbd_object_settle(&record->object);
 	job_done(daemon);
 }
 
@@ -163,12 +144,13 @@ static void ended(struct vbd_window_record *record)
 	struct vbd_daemon *daemon = record->daemon;
 	bool failed = record->window.state == VBD_WINDOW_FAILED;
 
-	vbd_timer_clear(record->deadline);
+	vbd_timer_clear(record->object.deadline);
 	record->ended_ns = vbd_clock_mono_ns();
 	if (failed)
 		explain_failure(record);
 	vbd_list_remove(&record->link);
 	record->connection = NULL;
+	vbd_object_end(&record->object);
 	daemon->windows_revoked += !failed;
 	daemon->windows_failed += failed;
 	if (failed)
@@ -186,7 +168,7 @@ static void on_changed(struct vbd_window *window, void *arg)
 		bound(record);
 	else if (has_ended(record))
 		ended(record);
-	vbd_watch_notify(&record->watches, false);
+	vbd_watch_notify(&record->object.watches, false);
 }
 
 /* As a transfer: first it is called off, and if that is too late its connection ends. */
@@ -207,7 +189,7 @@ static void on_deadline(void *arg)
 	record->late = true;
 	if (record->window.state == VBD_WINDOW_BINDING)
 		record->error = error;
-	vbd_timer_set(record->deadline, CANCEL_GRACE_MS);
+	vbd_timer_set(record->object.deadline, CANCEL_GRACE_MS);
 	vbd_window_give_up(&record->window);
 }
 
@@ -289,35 +271,19 @@ static enum vbd_status check_carrier(
 		spec->buffer->device_name);
 }
 
-/* Who ended makes room, the oldest first, and keeps its name only until somebody else wants it. */
-static void make_room(struct vbd_daemon *daemon, const char *name)
-{
-	struct vbd_object *holder = vbd_registry_find_name(daemon->windows, name);
-	struct vbd_link *oldest = NULL;
-
-	if (holder && has_ended(record_of(holder)))
-		(void)!vbd_registry_set_name(daemon->windows, holder, "", NULL);
-	if (vbd_registry_count(daemon->windows) >= daemon->config->limits.windows)
-		oldest = vbd_history_take_oldest(&daemon->ended_windows, 0);
-	if (oldest)
-		free_record(VBD_CONTAINER_OF(oldest, struct vbd_window_record, ended_link));
-}
-
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_window_spec *spec,
 	struct vbd_window_record **ret_record, struct vbd_error *err)
 {
-	struct vbd_window_record *record = calloc(1, sizeof(*record));
-	enum vbd_status status;
+	struct vbd_window_record *record;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->windows, spec->name, &object, err);
 
-	if (!record)
-		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a window");
+	if (status)
+		return status;
+	record = record_of(object);
 	record->daemon = daemon;
 	record->timeout_ms = spec->timeout_ms;
-	record->created_ns = vbd_clock_mono_ns();
 	vbd_list_init(&record->link);
-	vbd_list_init(&record->watches);
-	vbd_list_init(&record->ended_link);
-	vbd_deferred_init(&record->reap, reap);
 	record->window.range = spec->range;
 	record->window.mem = &spec->buffer->mem;
 	record->window.changed = on_changed;
@@ -326,21 +292,8 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_w
 	record->addr = (uintptr_t)spec->buffer->mem.addr + spec->range.offset;
 	(void)snprintf(
 		record->device_name, sizeof(record->device_name), "%s", spec->buffer->device_name);
-	status = vbd_timer_create(daemon->loop, on_deadline, record, &record->deadline, err);
-	if (status)
-		goto free_record;
-	make_room(daemon, spec->name);
-	status = vbd_registry_add(daemon->windows, &record->object, spec->name, err);
-	if (status)
-		goto destroy_timer;
 	*ret_record = record;
 	return VBD_OK;
-
-destroy_timer:
-	vbd_timer_destroy(record->deadline);
-free_record:
-	free(record);
-	return status;
 }
 
 static void tie(struct vbd_window_record *record, const struct vbd_window_spec *spec)
@@ -403,7 +356,7 @@ enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_wi
 		return status;
 	status = vbd_window_allocate(&record->window, err);
 	if (status) {
-		free_record(record);
+		vbd_object_free(&record->object);
 		return status;
 	}
 	tie(record, spec);
@@ -411,23 +364,6 @@ enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_wi
 	begin(record);
 	*ret_record = record;
 	return VBD_OK;
-}
-
-struct vbd_window_record *vbd_window_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	struct vbd_object *object = vbd_registry_find_ref(daemon->windows, ref, err);
-
-	return object ? record_of(object) : NULL;
-}
-
-void vbd_window_forget(struct vbd_window_record *record)
-{
-	record->forget = true;
-	if (!record->buffer)
-		vbd_loop_defer(record->daemon->loop, &record->reap);
-	else
-		vbd_window_revoke(&record->window);
 }
 
 /* Ends that nobody asked for. */
@@ -472,12 +408,37 @@ void vbd_windows_close_all(struct vbd_daemon *daemon)
 	}
 }
 
-static void free_object(struct vbd_object *object)
+static void revoke(struct vbd_object *object)
 {
-	free_record(record_of(object));
+	vbd_window_revoke(&record_of(object)->window);
 }
 
-void vbd_windows_destroy_all(struct vbd_daemon *daemon)
+static bool is_used(const struct vbd_object *object)
 {
-	vbd_registry_drain(daemon->windows, free_object);
+	return ((const struct vbd_window_record *)object)->buffer;
 }
+
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
+{
+	*ret_err = ((const struct vbd_window_record *)object)->error;
+	if (ret_err->status == VBD_OK)
+		(void)vbd_error_set(ret_err, VBD_E_CANCELLED, "the window was revoked meanwhile");
+}
+
+static void free_record(struct vbd_object *object)
+{
+	struct vbd_window_record *record = record_of(object);
+
+	vbd_list_remove(&record->link);
+	vbd_account_close(&record->window.account);
+}
+
+const struct vbd_kind vbd_window_kind = {
+	.size_bytes = sizeof(struct vbd_window_record),
+	.keeps_history = true,
+	.on_deadline = on_deadline,
+	.cancel = revoke,
+	.is_used = is_used,
+	.problem = get_problem,
+	.free = free_record,
+};

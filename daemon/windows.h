@@ -10,7 +10,7 @@
 
 #include "daemon/buffers.h"
 #include "daemon/connections.h"
-#include "daemon/watch.h"
+#include "daemon/object.h"
 #include "rdma/window.h"
 
 struct vbd_window_record {
@@ -27,13 +27,8 @@ struct vbd_window_record {
 	char device_name[64];
 	struct vbd_error error; /* why it ended, if no client wanted that */
 	uint32_t timeout_ms;
-	struct vbd_timer *deadline;
-	bool late;				 /* its work request was called off */
-	bool forget;				 /* the record goes when it has ended */
-	uint64_t created_ns, ready_ns, ended_ns; /* 0: not yet */
-	struct vbd_link ended_link;		 /* the daemon's list once it has ended */
-	struct vbd_link watches;
-	struct vbd_deferred reap;
+	bool late;		     /* its work request was called off */
+	uint64_t ready_ns, ended_ns; /* 0: not yet */
 };
 
 struct vbd_window_spec {
@@ -54,13 +49,8 @@ struct vbd_window_spec {
 enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_window_spec *spec,
 	struct vbd_window_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_window_find - by id or name; NULL and not_found */
-struct vbd_window_record *vbd_window_find(
-	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
-
-/** vbd_window_forget - revoke it if need be; the record goes when it has ended (at the end of this
- * turn if it has) */
-void vbd_window_forget(struct vbd_window_record *record);
+/* Deleting a window revokes it. */
+extern const struct vbd_kind vbd_window_kind;
 
 /** vbd_windows_connection_left - it is not established any more: its windows of type 2 end */
 void vbd_windows_connection_left(struct vbd_connection *connection);
@@ -70,8 +60,5 @@ void vbd_windows_device_removing(struct vbd_daemon *daemon, const struct vbd_dev
 
 /** vbd_windows_close_all - the daemon stops: the same for all */
 void vbd_windows_close_all(struct vbd_daemon *daemon);
-
-/** vbd_windows_destroy_all - the daemon has stopped */
-void vbd_windows_destroy_all(struct vbd_daemon *daemon);
 
 #endif

@@ -157,7 +157,7 @@ struct svc_pair svc_pair(struct svc *svc, struct vbd_listener *listener)
 void svc_close(struct svc *svc, struct vbd_connection *connection)
 {
 	vbd_connection_close(connection);
-	SVC_UNTIL(svc, connection->ended);
+	SVC_UNTIL(svc, connection->object.ended);
 }
 
 struct vbd_buffer *svc_buffer(

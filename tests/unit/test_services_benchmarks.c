@@ -53,8 +53,8 @@ static void wait_for_end(struct svc *svc, const struct vbd_benchmark *benchmark)
 {
 	SVC_UNTIL(svc, benchmark->state != VBD_BENCHMARK_RUNNING);
 	assert_null(benchmark->transfer);
-	assert_int_equal(svc->daemon->benchmarks_open, 0);
-	assert_int_equal(svc->daemon->transfers_open, 0);
+	assert_int_equal(svc->daemon->benchmarks->open, 0);
+	assert_int_equal(svc->daemon->transfers->open, 0);
 }
 
 static void assert_result(
@@ -78,7 +78,7 @@ static void assert_refused(const struct scene *scene, const struct vbd_benchmark
 	assert_int_equal(vbd_benchmark_create(scene->svc->daemon, spec, &benchmark, &err), status);
 	assert_string_equal(err.pointer, pointer);
 	assert_null(benchmark);
-	assert_int_equal(scene->svc->daemon->benchmarks_open, 0);
+	assert_int_equal(scene->svc->daemon->benchmarks->open, 0);
 	assert_int_equal(vbd_registry_count(scene->svc->daemon->benchmarks), 0);
 	assert_int_equal(vbd_registry_count(scene->svc->daemon->transfers), 0);
 }
@@ -118,15 +118,16 @@ static void test_services_benchmarks__its_transfer_is_one_like_any_other(void **
 	const struct scene scene = make_scene(svc);
 	const struct vbd_benchmark_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	const struct vbd_benchmark *benchmark = begin(&scene, &spec);
-	const struct vbd_transfer_record *record = vbd_transfer_find(svc->daemon, "1", &svc->err);
+	const struct vbd_transfer_record *record =
+		vbd_object_find(svc->daemon->transfers, "1", &svc->err);
 
 	assert_ptr_equal(record, benchmark->transfer);
 	assert_int_equal(benchmark->transfer_id, 1);
 	assert_int_equal(benchmark->window, 2);
 	assert_int_equal(vbd_transfer_length(&record->transfer), 50 * 48);
 	wait_for_end(svc, benchmark);
-	assert_non_null(vbd_benchmark_find(svc->daemon, "1", &svc->err));
-	assert_null(vbd_benchmark_find(svc->daemon, "2", &svc->err));
+	assert_non_null(vbd_object_find(svc->daemon->benchmarks, "1", &svc->err));
+	assert_null(vbd_object_find(svc->daemon->benchmarks, "2", &svc->err));
 }
 
 static void test_services_benchmarks__one_by_time_ends_well_when_it_is_up(void **state)
@@ -159,15 +160,15 @@ static void test_services_benchmarks__a_cancel_keeps_what_it_has_come_to(void **
 	benchmark = begin(&scene, &spec);
 	while (vbd_benchmark_result(benchmark).messages < 10)
 		svc_turn(svc);
-	vbd_benchmark_cancel(benchmark);
-	vbd_benchmark_cancel(benchmark);
+	vbd_object_cancel(&benchmark->object);
+	vbd_object_cancel(&benchmark->object);
 	wait_for_end(svc, benchmark);
-	vbd_benchmark_cancel(benchmark);
-	vbd_benchmark_problem(benchmark, &problem);
+	vbd_object_cancel(&benchmark->object);
+	vbd_object_problem(&benchmark->object, &problem);
 	assert_int_equal(problem.status, VBD_E_CANCELLED);
 	assert_string_equal(problem.object, "/v1/benchmarks/1");
 	assert_true(benchmark->result.messages >= 10);
-	vbd_benchmark_forget(benchmark);
+	vbd_object_delete(&benchmark->object);
 	svc_turn(svc);
 	assert_int_equal(vbd_registry_count(svc->daemon->benchmarks), 0);
 }
@@ -184,7 +185,7 @@ static void test_services_benchmarks__the_end_of_the_connection_is_told(void **s
 	benchmark = begin(&scene, &spec);
 	svc_close(svc, scene.pair.active);
 	wait_for_end(svc, benchmark);
-	vbd_benchmark_problem(benchmark, &problem);
+	vbd_object_problem(&benchmark->object, &problem);
 	assert_int_equal(problem.status, VBD_E_LOCAL_CLOSE);
 }
 
@@ -252,8 +253,8 @@ static void test_services_benchmarks__without_memory_nothing_is_left(void **stat
 			assert_int_equal(err.status, VBD_E_NO_MEMORY);
 		failed = fake_memory_failed();
 		fake_memory_fail_nth(0);
-		assert_int_equal(svc->daemon->benchmarks_open, 0);
-		assert_int_equal(svc->daemon->transfers_open, 0);
+		assert_int_equal(svc->daemon->benchmarks->open, 0);
+		assert_int_equal(svc->daemon->transfers->open, 0);
 	} while (failed);
 }
 

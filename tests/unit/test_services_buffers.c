@@ -36,7 +36,7 @@ static struct vbd_buffer *make(struct svc *svc, const struct vbd_buffer_spec *sp
 	vbd_list_init(&made.watch.link);
 	assert_int_equal(vbd_buffer_create(svc->daemon, spec, &buffer, &svc->err), VBD_OK);
 	assert_int_equal(buffer->state, VBD_BUFFER_REGISTERING);
-	vbd_watch_add(&buffer->watches, &made.watch);
+	vbd_watch_add(&buffer->object.watches, &made.watch);
 	SVC_UNTIL(svc, made.calls);
 	svc_turn(svc);
 	assert_int_equal(made.calls, 1);
@@ -87,10 +87,10 @@ static void test_services_buffers__one_is_zeroed_registered_and_found(void **sta
 		assert_int_equal(buffer->mem.addr[i], 0);
 	assert_int_not_equal(buffer->mem.rkey, 0);
 	assert_int_equal(svc->daemon->pinned_bytes, 5000);
-	assert_ptr_equal(vbd_buffer_find(svc->daemon, "mine", &svc->err), buffer);
-	assert_null(vbd_buffer_find(svc->daemon, "yours", &svc->err));
+	assert_ptr_equal(vbd_object_find(svc->daemon->buffers, "mine", &svc->err), buffer);
+	assert_null(vbd_object_find(svc->daemon->buffers, "yours", &svc->err));
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
-	assert_null(vbd_buffer_find(svc->daemon, "mine", &svc->err));
+	assert_null(vbd_object_find(svc->daemon->buffers, "mine", &svc->err));
 	assert_nothing_left(svc);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_BUFFER_CREATED), 1);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_BUFFER_DELETED), 1);
@@ -212,7 +212,8 @@ static void test_services_buffers__a_shared_one_has_a_file_while_it_lives(void *
 	assert_int_equal(stat(path, &found), 0);
 	assert_int_equal(found.st_size, 4096);
 	assert_int_equal(
-		vbd_buffer_delete(vbd_buffer_find(svc->daemon, "1", &svc->err), &svc->err), VBD_OK);
+		vbd_buffer_delete(vbd_object_find(svc->daemon->buffers, "1", &svc->err), &svc->err),
+		VBD_OK);
 	assert_nothing_left(svc);
 	assert_int_not_equal(stat(path, &found), 0);
 }
@@ -352,7 +353,7 @@ static void test_services_buffers__one_in_use_stays_and_names_its_users(void **s
 	assert_int_equal(vbd_buffer_users(buffer, paths, 4), 0);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	svc_close(svc, pair.active);
-	SVC_UNTIL(svc, pair.passive->ended);
+	SVC_UNTIL(svc, pair.passive->object.ended);
 	assert_nothing_left(svc);
 }
 
@@ -382,7 +383,7 @@ static void test_services_buffers__one_that_is_being_registered_stays(void **sta
 	struct vbd_error err = {0};
 
 	assert_int_equal(vbd_buffer_create(svc->daemon, &spec, &buffer, &svc->err), VBD_OK);
-	assert_ptr_equal(vbd_buffer_find(svc->daemon, "mine", &svc->err), buffer);
+	assert_ptr_equal(vbd_object_find(svc->daemon->buffers, "mine", &svc->err), buffer);
 	assert_int_equal(buffer->state, VBD_BUFFER_REGISTERING);
 	assert_int_equal(vbd_buffer_delete(buffer, &err), VBD_E_IN_USE);
 	assert_int_equal(vbd_buffer_checksum(buffer, VBD_CHECKSUM_CRC32C, 0, 1, NULL, NULL, NULL),

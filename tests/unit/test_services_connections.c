@@ -26,7 +26,7 @@ static void watch(struct watcher *watcher, struct vbd_connection *connection)
 {
 	*watcher = (struct watcher){.watch.cb = on_watch};
 	vbd_list_init(&watcher->watch.link);
-	vbd_watch_add(&connection->watches, &watcher->watch);
+	vbd_watch_add(&connection->object.watches, &watcher->watch);
 }
 
 static const struct vbd_message *message_at(const struct vbd_connection *connection, unsigned int i)
@@ -67,11 +67,11 @@ static void test_services_connections__two_of_one_daemon_connect(void **state)
 	SVC_UNTIL(svc, active->conn->state == VBD_CONN_ESTABLISHED);
 	passive = svc_newest_of(svc, listener);
 	SVC_UNTIL(svc, passive->conn->state == VBD_CONN_ESTABLISHED);
-	assert_int_equal(svc->daemon->connections_open, 2);
-	assert_ptr_equal(vbd_connection_find(svc->daemon, "first", &svc->err), active);
+	assert_int_equal(svc->daemon->connections->open, 2);
+	assert_ptr_equal(vbd_object_find(svc->daemon->connections, "first", &svc->err), active);
 	(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)active->object.id);
-	assert_ptr_equal(vbd_connection_find(svc->daemon, id, &svc->err), active);
-	assert_null(vbd_connection_find(svc->daemon, "4711", &svc->err));
+	assert_ptr_equal(vbd_object_find(svc->daemon->connections, id, &svc->err), active);
+	assert_null(vbd_object_find(svc->daemon->connections, "4711", &svc->err));
 	assert_int_equal(svc->err.status, VBD_E_NOT_FOUND);
 	assert_non_null(strstr(active->dst, "10.0.0.1:"));
 	assert_int_equal(passive->listener_id, listener->object.id);
@@ -97,7 +97,7 @@ static void test_services_connections__a_taken_name_names_its_holder(void **stat
 	one = svc_connect(svc, &spec);
 	assert_int_equal(vbd_connection_create(svc->daemon, &spec, &two, &err), VBD_E_NAME_TAKEN);
 	assert_non_null(strstr(err.object, "/v1/connections/"));
-	assert_int_equal(svc->daemon->connections_open, 1);
+	assert_int_equal(svc->daemon->connections->open, 1);
 	SVC_UNTIL(svc, one->conn->state == VBD_CONN_ESTABLISHED);
 	svc_close(svc, one);
 	/* Who ended gives its name away. */
@@ -206,7 +206,7 @@ static void test_services_connections__a_named_device_says_what_fits(void **stat
 	assert_string_equal(err.capability, "path_mtu");
 	spec.params.path_mtu_bytes = 0;
 	connection = svc_connect(svc, &spec);
-	SVC_UNTIL(svc, connection->ended);
+	SVC_UNTIL(svc, connection->object.ended);
 	/* A fake GID of RoCE leads nowhere on iWARP, but nothing was wrong with the request. */
 	assert_int_not_equal(connection->conn->reason, VBD_REASON_NONE);
 }
@@ -229,11 +229,11 @@ static void test_services_connections__open_ones_are_limited(void **state)
 		vbd_connection_create(svc->daemon, &spec, &connection, &err), VBD_E_LIMIT_REACHED);
 	assert_int_equal(err.limit, 2);
 	svc_close(svc, pair.active);
-	SVC_UNTIL(svc, pair.passive->ended);
+	SVC_UNTIL(svc, pair.passive->object.ended);
 	/* There is room for one: the passive side of it is refused, and the peer hears of it. */
 	connection = svc_connect(svc, &spec);
 	(void)svc_connect(svc, &spec);
-	SVC_UNTIL(svc, connection->ended);
+	SVC_UNTIL(svc, connection->object.ended);
 	assert_int_equal(connection->conn->reason, VBD_REASON_REJECTED);
 	assert_true(svc_count_events(svc, VBD_EVENT_REQUEST_REFUSED) >= 1);
 	assert_true(listener->rejected >= 1);
@@ -254,7 +254,7 @@ static void test_services_connections__the_memory_of_receives_is_limited(void **
 		vbd_connection_create(svc->daemon, &spec, &connection, &err), VBD_E_LIMIT_REACHED);
 	assert_string_equal(err.pointer, "/qp");
 	assert_int_equal(err.limit, 356);
-	SVC_UNTIL(svc, connection->ended);
+	SVC_UNTIL(svc, connection->object.ended);
 	assert_int_equal(svc->daemon->messages_bytes, 0);
 }
 
@@ -267,9 +267,9 @@ static void test_services_connections__nobody_listening_is_a_rejection(void **st
 	struct vbd_connection *connection = svc_connect(svc, &spec);
 	struct vbd_error problem;
 
-	SVC_UNTIL(svc, connection->ended);
+	SVC_UNTIL(svc, connection->object.ended);
 	assert_int_equal(connection->conn->state, VBD_CONN_FAILED);
-	vbd_connection_problem(connection, &problem);
+	vbd_object_problem(&connection->object, &problem);
 	assert_int_equal(problem.status, VBD_E_REJECTED);
 	assert_int_equal(problem.source, VBD_SOURCE_CM_EVENT);
 	assert_non_null(strstr(problem.text, "nobody listens"));
@@ -289,9 +289,9 @@ static void test_services_connections__a_name_that_is_none_fails_the_connection(
 	(void)snprintf(spec.dst_addr, sizeof(spec.dst_addr), "no..such.name");
 	connection = svc_connect(svc, &spec);
 	assert_int_equal(connection->conn->state, VBD_CONN_RESOLVING_ADDR);
-	SVC_UNTIL(svc, connection->ended);
+	SVC_UNTIL(svc, connection->object.ended);
 	assert_int_equal(connection->conn->reason, VBD_REASON_NAME_ERROR);
-	vbd_connection_problem(connection, &problem);
+	vbd_object_problem(&connection->object, &problem);
 	assert_int_equal(problem.status, VBD_E_NAME_NOT_RESOLVED);
 }
 
@@ -321,8 +321,8 @@ static void test_services_connections__a_silent_peer_ends_at_the_deadline(void *
 	fake_loopback(false);
 	spec.timeout_ms = 5;
 	connection = svc_connect(svc, &spec);
-	SVC_UNTIL(svc, connection->ended);
-	vbd_connection_problem(connection, &problem);
+	SVC_UNTIL(svc, connection->object.ended);
+	vbd_object_problem(&connection->object, &problem);
 	assert_int_equal(problem.status, VBD_E_DEADLINE);
 	assert_int_equal(problem.raw, 5);
 }
@@ -336,8 +336,8 @@ static void test_services_connections__a_call_that_fails_names_its_own_status(vo
 
 	fake_fail_next("rdma_create_id", EMFILE);
 	connection = svc_connect(svc, &spec);
-	assert_true(connection->ended);
-	vbd_connection_problem(connection, &problem);
+	assert_true(connection->object.ended);
+	vbd_object_problem(&connection->object, &problem);
 	assert_int_equal(problem.status, VBD_E_FD_LIMIT);
 	assert_string_equal(problem.call, "rdma_create_id");
 }
@@ -364,10 +364,10 @@ static void test_services_connections__a_clean_end_is_a_problem_for_who_waited(v
 	struct vbd_error problem;
 
 	svc_close(svc, pair.active);
-	SVC_UNTIL(svc, pair.passive->ended);
-	vbd_connection_problem(pair.active, &problem);
+	SVC_UNTIL(svc, pair.passive->object.ended);
+	vbd_object_problem(&pair.active->object, &problem);
 	assert_int_equal(problem.status, VBD_E_LOCAL_CLOSE);
-	vbd_connection_problem(pair.passive, &problem);
+	vbd_object_problem(&pair.passive->object, &problem);
 	assert_int_equal(problem.status, VBD_E_PEER_DISCONNECT);
 	assert_true(problem.text[0] != '\0');
 }
@@ -433,15 +433,15 @@ static bool try_pair(struct svc *svc, struct vbd_listener *listener, unsigned in
 		/* Nobody has heard of what is not there. */
 		assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_CREATED), told);
 	} else {
-		SVC_UNTIL(
-			svc, connection->ended || connection->conn->state == VBD_CONN_ESTABLISHED);
+		SVC_UNTIL(svc, connection->object.ended ||
+				       connection->conn->state == VBD_CONN_ESTABLISHED);
 	}
 	failed = fake_memory_failed();
 	fake_memory_fail_nth(0);
 	for (struct vbd_object *object = vbd_registry_first(svc->daemon->connections); object;
 		object = vbd_registry_next(object))
 		vbd_connection_close(VBD_CONTAINER_OF(object, struct vbd_connection, object));
-	SVC_UNTIL(svc, svc->daemon->connections_open == 0);
+	SVC_UNTIL(svc, svc->daemon->connections->open == 0);
 	assert_int_equal(svc->daemon->messages_bytes, 0);
 	assert_int_equal(fake_live().mrs, 0);
 	assert_int_equal(fake_live().qps, 0);
@@ -470,10 +470,10 @@ static void test_services_connections__forgetting_an_open_one_closes_it(void **s
 	struct watcher watcher;
 
 	watch(&watcher, pair.active);
-	vbd_connection_forget(pair.active);
+	vbd_object_delete(&pair.active->object);
 	SVC_UNTIL(svc, watcher.gone);
 	assert_int_equal(watcher.gone, 1);
-	SVC_UNTIL(svc, pair.passive->ended);
+	SVC_UNTIL(svc, pair.passive->object.ended);
 	assert_int_equal(pair.passive->conn->reason, VBD_REASON_PEER_DISCONNECT);
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 1);
 }
@@ -484,13 +484,13 @@ static void test_services_connections__forgetting_an_ended_one_ends_the_record(v
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	svc_close(svc, pair.active);
-	SVC_UNTIL(svc, pair.passive->ended);
-	vbd_connection_forget(pair.active);
-	vbd_connection_forget(pair.active);
+	SVC_UNTIL(svc, pair.passive->object.ended);
+	vbd_object_delete(&pair.active->object);
+	vbd_object_delete(&pair.active->object);
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 2);
 	svc_turn(svc);
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 1);
-	assert_int_equal(svc->daemon->ended_connections.count, 1);
+	assert_int_equal(svc->daemon->connections->ended.count, 1);
 }
 
 static void test_services_connections__the_history_keeps_the_newest(void **state)
@@ -504,19 +504,19 @@ static void test_services_connections__the_history_keeps_the_newest(void **state
 	for (int i = 0; i < 10; i++) {
 		struct vbd_connection *connection = svc_connect(svc, &spec);
 
-		SVC_UNTIL(svc, connection->ended);
+		SVC_UNTIL(svc, connection->object.ended);
 	}
 	svc_turn(svc);
-	assert_int_equal(svc->daemon->ended_connections.count, 3);
+	assert_int_equal(svc->daemon->connections->ended.count, 3);
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 3);
 	for (struct vbd_object *object = vbd_registry_first(svc->daemon->connections); object;
 		object = vbd_registry_next(object))
 		assert_int_equal(object->id, expected++);
 	assert_int_equal(svc->daemon->connections_failed, 10);
 	/* Forgetting one of them by hand leaves the count right. */
-	vbd_connection_forget(vbd_connection_find(svc->daemon, "9", &svc->err));
+	vbd_object_delete(vbd_object_find(svc->daemon->connections, "9", &svc->err));
 	svc_turn(svc);
-	assert_int_equal(svc->daemon->ended_connections.count, 2);
+	assert_int_equal(svc->daemon->connections->ended.count, 2);
 }
 
 /* The inbox. */
@@ -537,7 +537,7 @@ static void test_services_connections__messages_outlive_their_connection(void **
 	assert_memory_equal(vbd_message_data(message_at(pair.passive, 0)), "one", 3);
 	assert_non_null(message_at(pair.passive, 0)->slot);
 	svc_close(svc, pair.active);
-	SVC_UNTIL(svc, pair.passive->ended);
+	SVC_UNTIL(svc, pair.passive->object.ended);
 	assert_int_equal(pair.passive->inbox.count, 3);
 	assert_null(message_at(pair.passive, 0)->slot);
 	assert_memory_equal(vbd_message_data(message_at(pair.passive, 0)), "one", 3);
@@ -600,9 +600,9 @@ static void test_services_connections__what_it_moved_stays_in_the_totals(void **
 	assert_int_equal(totals.messages_received, 1);
 	assert_int_equal(totals.bytes_sent, 12);
 	svc_close(svc, pair.active);
-	SVC_UNTIL(svc, pair.passive->ended);
-	vbd_connection_forget(pair.active);
-	vbd_connection_forget(pair.passive);
+	SVC_UNTIL(svc, pair.passive->object.ended);
+	vbd_object_delete(&pair.active->object);
+	vbd_object_delete(&pair.passive->object);
 	svc_turn(svc);
 	vbd_connections_totals(svc->daemon, &totals);
 	assert_int_equal(totals.messages_sent, 1);
@@ -618,7 +618,7 @@ static void test_services_connections__a_removed_device_ends_them(void **state)
 
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
-	SVC_UNTIL(svc, pair.active->ended && pair.passive->ended);
+	SVC_UNTIL(svc, pair.active->object.ended && pair.passive->object.ended);
 	assert_int_equal(pair.active->conn->reason, VBD_REASON_DEVICE_REMOVED);
 	SVC_UNTIL(svc, fake_device_let_go(svc->device));
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 1);

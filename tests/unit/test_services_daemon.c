@@ -181,7 +181,7 @@ static void test_services_daemon__a_device_that_comes_back_too_early_is_taken_up
 	fake_device_unplug(old);
 	svc->device = fake_device_add("fake0");
 	vbd_fabric_rescan(svc->daemon->fabric);
-	SVC_UNTIL(svc, pair.active->ended && pair.passive->ended);
+	SVC_UNTIL(svc, pair.active->object.ended && pair.passive->object.ended);
 	SVC_UNTIL(svc, fake_device_let_go(old));
 	SVC_UNTIL(svc, (device = vbd_fabric_device(svc->daemon->fabric, "fake0")) &&
 			       device->state == VBD_DEVICE_PRESENT);
@@ -311,8 +311,8 @@ static void test_services_daemon__a_stop_closes_everything_first(void **state)
 	begin_stop(svc);
 	SVC_UNTIL(svc, svc->stopped);
 	assert_true(vbd_daemon_is_drained(svc->daemon));
-	assert_int_equal(svc->daemon->connections_open, 0);
-	assert_true(pair.active->ended && pair.passive->ended && waits->ended);
+	assert_int_equal(svc->daemon->connections->open, 0);
+	assert_true(pair.active->object.ended && pair.passive->object.ended && waits->object.ended);
 	assert_int_equal(pair.active->conn->reason, VBD_REASON_SHUTDOWN);
 	assert_int_equal(vbd_registry_count(svc->daemon->listeners), 0);
 	assert_int_equal(fake_live().ids, 0);
@@ -343,8 +343,8 @@ static void test_services_daemon__nothing_new_begins_while_it_stops(void **state
 				 pair.active, (const uint8_t *)"x", 1, NULL, 100, &record, NULL),
 		VBD_E_STOPPING);
 	assert_false(vbd_daemon_is_drained(svc->daemon));
-	vbd_timer_set(pair.active->deadline, 0);
-	vbd_timer_set(pair.passive->deadline, 0);
+	vbd_timer_set(pair.active->object.deadline, 0);
+	vbd_timer_set(pair.passive->object.deadline, 0);
 	SVC_UNTIL(svc, svc->stopped);
 	assert_true(vbd_daemon_is_drained(svc->daemon));
 }

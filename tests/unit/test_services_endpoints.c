@@ -175,7 +175,7 @@ static void test_services_endpoints__a_port_where_nobody_listens_rejects(void **
 	SVC_UNTIL(svc, peer->peer.state == VBD_PEER_FAILED);
 	assert_int_equal(peer->peer.error.status, VBD_E_REJECTED);
 	assert_null(peer->peer.cm_id);
-	assert_int_equal(vbd_peer_forget(peer, &svc->err), VBD_OK);
+	assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
 	svc_turn(svc);
 	assert_int_equal(vbd_registry_count(svc->daemon->peers), 0);
 }
@@ -202,7 +202,7 @@ static void test_services_endpoints__a_peer_is_forgotten_while_its_handle_is_mad
 
 	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &peer, &svc->err), VBD_OK);
 	assert_true(peer->peer.ah_pending);
-	assert_int_equal(vbd_peer_forget(peer, &svc->err), VBD_OK);
+	assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
 	assert_int_equal(vbd_registry_count(svc->daemon->peers), 0);
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
 	svc_turn(svc);
@@ -210,7 +210,7 @@ static void test_services_endpoints__a_peer_is_forgotten_while_its_handle_is_mad
 
 	/* The same with its endpoint. */
 	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &peer, &svc->err), VBD_OK);
-	vbd_endpoint_forget(here);
+	vbd_object_delete(&here->object);
 	SVC_UNTIL(svc,
 		vbd_registry_count(svc->daemon->endpoints) == 0 && svc->daemon->pool_jobs == 0);
 	svc_turn(svc);
@@ -226,7 +226,7 @@ static void test_services_endpoints__a_peer_is_forgotten_and_answered_in_one_tur
 	struct vbd_peer_record *peer = ask(svc, here, "10.0.0.1", PORT);
 
 	assert_false(peer->peer.ah_pending);
-	assert_int_equal(vbd_peer_forget(peer, &svc->err), VBD_OK);
+	assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
 	vbd_loop_turn(svc->daemon->loop, true);
 	assert_int_equal(svc->daemon->pool_jobs, 1);
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
@@ -244,9 +244,9 @@ static void test_services_endpoints__a_peer_in_use_stays(void **state)
 	struct vbd_error err = {0};
 
 	sent = say(svc, here, peer, NULL, "to myself");
-	assert_int_equal(vbd_peer_forget(peer, &err), VBD_E_IN_USE);
+	assert_int_equal(vbd_peer_delete(peer, &err), VBD_E_IN_USE);
 	SVC_UNTIL(svc, is_over(sent));
-	assert_int_equal(vbd_peer_forget(peer, &svc->err), VBD_OK);
+	assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
 }
 
 static void test_services_endpoints__a_group_is_joined_heard_and_left(void **state)
@@ -265,7 +265,7 @@ static void test_services_endpoints__a_group_is_joined_heard_and_left(void **sta
 	SVC_UNTIL(svc, is_over(sent) && there->inbox.count == 1);
 	assert_newest(there, "to all");
 	assert_int_equal(here->inbox.count, 0);
-	vbd_group_forget(member);
+	vbd_object_delete(&member->object);
 	assert_int_equal(fake_attached(there->endpoint->qp), 0);
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->groups) == 1);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_GROUP_LEFT), 1);
@@ -278,7 +278,7 @@ static void test_services_endpoints__a_group_leaves_when_what_was_sent_is_gone(v
 	struct vbd_group_record *member = joined(svc, here, VBD_GROUP_FULL);
 
 	vbd_group_hold(member);
-	vbd_group_forget(member);
+	vbd_object_delete(&member->object);
 	assert_int_equal(member->group.state, VBD_GROUP_IS_LEAVING);
 	assert_non_null(member->group.ah);
 	assert_null(member->group.cm_id);
@@ -304,7 +304,7 @@ static void test_services_endpoints__a_group_that_can_not_be_attached_fails(void
 		assert_null(record->group.ah);
 		assert_null(record->group.cm_id);
 		assert_int_equal(fake_attached(here->endpoint->qp), 0);
-		vbd_group_forget(record);
+		vbd_object_delete(&record->object);
 		svc_turn(svc);
 	}
 	assert_int_equal(vbd_registry_count(svc->daemon->groups), 0);
@@ -329,7 +329,7 @@ static void test_services_endpoints__an_end_takes_peers_and_groups_along(void **
 
 	(void)asked(svc, here);
 	(void)joined(svc, here, VBD_GROUP_FULL);
-	vbd_endpoint_forget(here);
+	vbd_object_delete(&here->object);
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->endpoints) == 0);
 	assert_int_equal(vbd_registry_count(svc->daemon->peers), 0);
 	assert_int_equal(vbd_registry_count(svc->daemon->groups), 0);
@@ -345,13 +345,13 @@ static void test_services_endpoints__a_failed_completion_ends_it_with_its_error(
 	struct vbd_peer_record *peer = asked(svc, here);
 
 	fake_recv_failed(here->endpoint->qp, IBV_WC_LOC_PROT_ERR, 5);
-	SVC_UNTIL(svc, here->ended);
+	SVC_UNTIL(svc, here->object.ended);
 	assert_int_equal(here->endpoint->state, VBD_ENDPOINT_FAILED);
 	assert_int_equal(here->endpoint->reason, VBD_REASON_LOCAL_ERROR);
 	assert_int_equal(here->endpoint->first_error.error.kind, IBV_WC_LOC_PROT_ERR);
 	assert_int_equal(here->endpoint->first_error.opcode, VBD_OP_RECV);
 	assert_int_equal(peer->peer.state, VBD_PEER_FAILED);
-	assert_int_equal(svc->daemon->endpoints_open, 0);
+	assert_int_equal(svc->daemon->endpoints->open, 0);
 	assert_int_equal(svc->daemon->endpoints_failed, 1);
 }
 
@@ -361,7 +361,7 @@ static void test_services_endpoints__an_async_error_of_the_qp_ends_it(void **sta
 	struct vbd_endpoint_record *here = endpoint(svc, 0);
 
 	fake_qp_async(here->endpoint->qp, IBV_EVENT_QP_FATAL);
-	SVC_UNTIL(svc, here->ended);
+	SVC_UNTIL(svc, here->object.ended);
 	assert_int_equal(here->endpoint->reason, VBD_REASON_QP_FATAL);
 	assert_int_equal(here->endpoint->first_error.error.source, VBD_SOURCE_ASYNC);
 }
@@ -376,7 +376,7 @@ static void test_services_endpoints__flushes_that_never_come_are_not_waited_for(
 	here = endpoint(svc, PORT);
 	(void)joined(svc, here, VBD_GROUP_FULL);
 	fake_flushes_withheld(true);
-	vbd_endpoint_forget(here);
+	vbd_object_delete(&here->object);
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->endpoints) == 0);
 	fake_flushes_withheld(false);
 }
@@ -392,7 +392,7 @@ static void test_services_endpoints__a_removed_device_is_let_go(void **state)
 	fake_device_unplug(svc->device);
 	fake_device_cm_removal(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
-	SVC_UNTIL(svc, here->ended);
+	SVC_UNTIL(svc, here->object.ended);
 	assert_int_equal(here->endpoint->reason, VBD_REASON_DEVICE_REMOVED);
 	SVC_UNTIL(svc, fake_device_let_go(svc->device));
 }
@@ -499,7 +499,7 @@ static void test_services_endpoints__each_call_may_fail(void **state)
 		assert_int_equal(fake_live().qps, 0);
 		assert_int_equal(fake_live().ids, 0);
 	}
-	assert_int_equal(svc->daemon->endpoints_open, 1);
+	assert_int_equal(svc->daemon->endpoints->open, 1);
 }
 
 static void test_services_endpoints__each_allocation_may_fail(void **state)
@@ -519,7 +519,7 @@ static void test_services_endpoints__each_allocation_may_fail(void **state)
 		}
 		fake_memory_fail_nth(0);
 		if (status == VBD_OK) {
-			vbd_endpoint_forget(record);
+			vbd_object_delete(&record->object);
 			SVC_UNTIL(svc, vbd_registry_count(svc->daemon->endpoints) == 0);
 		}
 		assert_int_equal(vbd_registry_count(svc->daemon->endpoints), 0);

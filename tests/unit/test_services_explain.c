@@ -73,7 +73,7 @@ static void test_explain__the_first_failure_is_the_cause_and_flushes_are_counted
 	uint64_t flushed;
 
 	fake_recv_failed(active->conn->qp, IBV_WC_RETRY_EXC_ERR, 0x81);
-	SVC_UNTIL(svc, active->ended);
+	SVC_UNTIL(svc, active->object.ended);
 	vbd_explain_connection(active, NULL, &explained);
 	assert_said("It failed with 10.0.0.1 port");
 	assert_said("(retry_exceeded)");
@@ -130,7 +130,7 @@ static void test_explain__a_rejection_names_its_reason(void **state)
 	const struct vbd_connection_spec spec = svc_spec_to(NULL);
 	struct vbd_connection *connection = svc_connect(svc, &spec);
 
-	SVC_UNTIL(svc, connection->ended);
+	SVC_UNTIL(svc, connection->object.ended);
 	vbd_explain_connection(connection, NULL, &explained);
 	assert_said("(rejected): the peer rejected the connection");
 	assert_int_equal(explained.cause_count, 2);
@@ -145,7 +145,7 @@ static void test_explain__a_closed_one_says_by_whom(void **state)
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 
 	svc_close(svc, pair.active);
-	SVC_UNTIL(svc, pair.passive->ended);
+	SVC_UNTIL(svc, pair.passive->object.ended);
 	vbd_explain_connection(pair.active, NULL, &explained);
 	assert_said("It was closed with");
 	assert_said("(local_close): a client closed the connection");
@@ -185,7 +185,7 @@ static void test_explain__a_device_that_went_is_found_gone(void **state)
 
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
-	SVC_UNTIL(svc, pair.active->ended && pair.passive->ended);
+	SVC_UNTIL(svc, pair.active->object.ended && pair.passive->object.ended);
 	svc_turn(svc);
 	vbd_explain_connection(pair.active, NULL, &explained);
 	assert_said("device_removed");

@@ -36,7 +36,7 @@ static void test_services_kernel__all_that_it_holds_is_known(void **state)
 	assert_int_equal(view->held[VBD_PV_CM_ID], 3);
 	assert_int_equal(view->held[VBD_PV_MR], 3);
 	svc_close(svc, pair.active);
-	SVC_UNTIL(svc, pair.passive->ended);
+	SVC_UNTIL(svc, pair.passive->object.ended);
 	view = look(svc);
 	assert_int_equal(view->leaked, 0);
 	assert_int_equal(view->held[VBD_PV_QP], 0);
@@ -134,7 +134,7 @@ static void test_services_kernel__phases_and_ends_are_counted(void **state)
 	for (size_t phase = 0; phase < VBD_PHASE_COUNT; phase++)
 		assert_int_equal(vbd_counter_get(&daemon->times.phases[phase].count), 1);
 	svc_close(svc, pair.active);
-	SVC_UNTIL(svc, pair.passive->ended);
+	SVC_UNTIL(svc, pair.passive->object.ended);
 	assert_int_equal(daemon->ended_by_reason[VBD_REASON_LOCAL_CLOSE], 1);
 	assert_int_equal(daemon->ended_by_reason[VBD_REASON_PEER_DISCONNECT], 1);
 }
@@ -146,7 +146,7 @@ static void test_services_kernel__a_failed_connection_has_no_phase(void **state)
 	struct vbd_connection *connection = svc_connect(svc, &spec);
 	const struct vbd_daemon *daemon = svc->daemon;
 
-	SVC_UNTIL(svc, connection->ended);
+	SVC_UNTIL(svc, connection->object.ended);
 	assert_int_equal(vbd_counter_get(&daemon->times.phases[VBD_PHASE_CONNECT].count), 0);
 }
 

@@ -57,9 +57,9 @@ static void test_services_listeners__a_port_is_picked_and_shown(void **state)
 	listener = svc_listen(svc, &spec);
 	assert_int_not_equal(vbd_addr_port(&listener->addr), 0);
 	assert_int_equal(listener->state, VBD_LISTENER_LISTENING);
-	assert_ptr_equal(vbd_listener_find(svc->daemon, "door", &svc->err), listener);
-	assert_ptr_equal(vbd_listener_find(svc->daemon, "1", &svc->err), listener);
-	assert_null(vbd_listener_find(svc->daemon, "window", &svc->err));
+	assert_ptr_equal(vbd_object_find(svc->daemon->listeners, "door", &svc->err), listener);
+	assert_ptr_equal(vbd_object_find(svc->daemon->listeners, "1", &svc->err), listener);
+	assert_null(vbd_object_find(svc->daemon->listeners, "window", &svc->err));
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_CREATED), 1);
 }
 
@@ -127,7 +127,7 @@ static void test_services_listeners__reject_makes_no_connection(void **state)
 	const struct vbd_connection_spec spec = svc_spec_to(listener);
 	struct vbd_connection *connection = svc_connect(svc, &spec);
 
-	SVC_UNTIL(svc, connection->ended);
+	SVC_UNTIL(svc, connection->object.ended);
 	assert_int_equal(connection->conn->reason, VBD_REASON_REJECTED);
 	assert_int_equal(connection->conn->first_error.error.raw, 28);
 	assert_int_equal(listener->requests, 1);
@@ -151,14 +151,14 @@ static void test_services_listeners__manual_waits_for_a_decision(void **state)
 	assert_int_equal(listener->accepted, 1);
 	SVC_UNTIL(svc, one->conn->state == VBD_CONN_ESTABLISHED);
 	assert_int_equal(one->conn->params.qp.service, VBD_SERVICE_ECHO);
-	assert_ptr_equal(vbd_connection_find(svc->daemon, "guest", &svc->err), one);
+	assert_ptr_equal(vbd_object_find(svc->daemon->connections, "guest", &svc->err), one);
 	/* The name is taken now; the request waits on. */
 	assert_int_equal(vbd_connection_accept(two, &how, &err), VBD_E_NAME_TAKEN);
 	assert_int_equal(two->conn->state, VBD_CONN_REQUESTED);
 	assert_int_equal(vbd_connection_reject(two, NULL, false, &svc->err), VBD_OK);
 	assert_int_equal(listener->waiting, 0);
 	assert_int_equal(listener->rejected, 1);
-	assert_true(two->ended);
+	assert_true(two->object.ended);
 	memset(&err, 0, sizeof(err));
 	assert_int_equal(vbd_connection_accept(two, &how, &err), VBD_E_WRONG_STATE);
 	assert_int_equal(vbd_connection_reject(one, NULL, false, NULL), VBD_E_WRONG_STATE);
@@ -230,7 +230,7 @@ static void test_services_listeners__an_accept_that_fails_waits_no_more(void **s
 
 		fake_fail_next(calls[i], EIO);
 		assert_int_equal(vbd_connection_accept(connection, &how, &svc->err), VBD_OK);
-		SVC_UNTIL(svc, connection->ended);
+		SVC_UNTIL(svc, connection->object.ended);
 		assert_int_equal(connection->conn->state, VBD_CONN_FAILED);
 		assert_string_equal(connection->conn->first_error.error.call, calls[i]);
 		assert_int_equal(listener->waiting, 0);
@@ -246,7 +246,7 @@ static void test_services_listeners__an_undecided_request_is_rejected_in_time(vo
 
 	vbd_listener_set_accept_timeout(listener, 5);
 	connection = request(svc, listener);
-	SVC_UNTIL(svc, connection->ended);
+	SVC_UNTIL(svc, connection->object.ended);
 	assert_int_equal(connection->conn->reason, VBD_REASON_DEADLINE);
 	assert_int_equal(listener->waiting, 0);
 	assert_int_equal(listener->rejected, 1);
@@ -282,7 +282,7 @@ static void test_services_listeners__a_deleted_one_rejects_what_waits(void **sta
 	waits = request(svc, listener);
 	vbd_listener_delete(listener);
 	assert_int_equal(vbd_registry_count(svc->daemon->listeners), 0);
-	assert_true(waits->ended);
+	assert_true(waits->object.ended);
 	assert_int_equal(waits->conn->reason, VBD_REASON_LOCAL_CLOSE);
 	svc_turn(svc);
 	assert_int_equal(goes_on->conn->state, VBD_CONN_ESTABLISHED);

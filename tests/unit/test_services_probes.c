@@ -51,12 +51,12 @@ static void assert_refused_at(struct svc *svc, const struct vbd_probe_spec *spec
 {
 	struct vbd_probe_record *record = NULL;
 	struct vbd_error err = {0};
-	uint32_t open = svc->daemon->probes_open;
+	uint32_t open = svc->daemon->probes->open;
 
 	assert_int_equal(vbd_probe_create(svc->daemon, spec, &record, &err), status);
 	assert_string_equal(err.pointer, pointer);
 	assert_null(record);
-	assert_int_equal(svc->daemon->probes_open, open);
+	assert_int_equal(svc->daemon->probes->open, open);
 }
 
 static void assert_refused(
@@ -106,12 +106,12 @@ static void test_services_probes__our_rping_answers_our_client(void **state)
 		assert_int_equal(vbd_counter_get(&record->probe.counters.completed), 5);
 		assert_int_equal(vbd_counter_get(&record->probe.mismatched), 0);
 	}
-	assert_int_equal(svc->daemon->probes_open, 0);
+	assert_int_equal(svc->daemon->probes->open, 0);
 	assert_int_equal(svc->daemon->probes_done, 4);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_PROBE_CREATED), 4);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_PROBE_ENDED), 4);
-	assert_non_null(vbd_probe_find(svc->daemon, "4", &svc->err));
-	assert_null(vbd_probe_find(svc->daemon, "5", &svc->err));
+	assert_non_null(vbd_object_find(svc->daemon->probes, "4", &svc->err));
+	assert_null(vbd_object_find(svc->daemon->probes, "5", &svc->err));
 }
 
 static void test_services_probes__what_can_not_work_is_refused(void **state)
@@ -143,12 +143,12 @@ static void test_services_probes__a_peer_that_does_not_answer_costs_the_connecti
 	SVC_UNTIL(svc, record->stopping);
 	assert_int_equal(record->state, VBD_PROBE_RUNNING);
 	/* Its grace is over at once, for this test. */
-	vbd_timer_set(record->deadline, 0);
+	vbd_timer_set(record->object.deadline, 0);
 	wait_for_end(svc, record);
-	vbd_probe_problem(record, &problem);
+	vbd_object_problem(&record->object, &problem);
 	assert_int_equal(problem.status, VBD_E_DEADLINE);
 	assert_string_equal(problem.object, "/v1/probes/1");
-	SVC_UNTIL(svc, pair.active->ended);
+	SVC_UNTIL(svc, pair.active->object.ended);
 	assert_int_equal(pair.active->conn->reason, VBD_REASON_DEADLINE);
 	assert_int_equal(svc->daemon->probes_failed, 1);
 }
@@ -161,16 +161,16 @@ static void test_services_probes__a_cancel_that_is_not_heard_closes(void **state
 	struct vbd_probe_record *record = begin(svc, &spec);
 	struct vbd_error problem;
 
-	vbd_probe_cancel(record);
-	vbd_probe_cancel(record);
-	vbd_timer_set(record->deadline, 0);
+	vbd_object_cancel(&record->object);
+	vbd_object_cancel(&record->object);
+	vbd_timer_set(record->object.deadline, 0);
 	wait_for_end(svc, record);
-	vbd_probe_problem(record, &problem);
+	vbd_object_problem(&record->object, &problem);
 	assert_int_equal(problem.status, VBD_E_CANCELLED);
-	SVC_UNTIL(svc, pair.active->ended);
+	SVC_UNTIL(svc, pair.active->object.ended);
 	assert_int_equal(pair.active->conn->reason, VBD_REASON_LOCAL_CLOSE);
-	vbd_probe_cancel(record);
-	vbd_probe_forget(record);
+	vbd_object_cancel(&record->object);
+	vbd_object_delete(&record->object);
 	svc_turn(svc);
 	assert_int_equal(vbd_registry_count(svc->daemon->probes), 0);
 }
@@ -185,7 +185,7 @@ static void test_services_probes__the_end_of_the_connection_is_told(void **state
 
 	svc_close(svc, pair.active);
 	wait_for_end(svc, record);
-	vbd_probe_problem(record, &problem);
+	vbd_object_problem(&record->object, &problem);
 	assert_int_equal(problem.status, VBD_E_LOCAL_CLOSE);
 }
 
@@ -239,7 +239,7 @@ static void test_services_probes__without_memory_nothing_is_left(void **state)
 		failed = fake_memory_failed();
 		fake_memory_fail_nth(0);
 		assert_null(pair.active->probe);
-		assert_int_equal(svc->daemon->probes_open, 0);
+		assert_int_equal(svc->daemon->probes->open, 0);
 	} while (failed);
 }
 
@@ -257,14 +257,14 @@ static void test_services_probes__one_without_a_count_goes_on_until_it_is_delete
 	assert_int_equal(record->state, VBD_PROBE_RUNNING);
 	assert_ptr_equal(vbd_probe_of(pair.active), record);
 	assert_null(vbd_probe_of(pair.passive));
-	vbd_probe_cancel(record);
+	vbd_object_cancel(&record->object);
 	wait_for_end(svc, record);
 	assert_int_equal(record->state, VBD_PROBE_DONE);
 	assert_int_equal(record->error.status, VBD_OK);
 	assert_int_equal(pair.active->conn->state, VBD_CONN_ESTABLISHED);
 	/* What it found stays with the connection until it is forgotten, or another one runs. */
 	assert_ptr_equal(vbd_probe_of(pair.active), record);
-	vbd_probe_forget(record);
+	vbd_object_delete(&record->object);
 	svc_turn(svc);
 	assert_null(vbd_probe_of(pair.active));
 }
@@ -306,7 +306,7 @@ static void test_services_probes__so_many_acks_can_be_cancelled_and_reach_a_dead
 
 	spec.interval_ms = 3600000;
 	record = begin(svc, &spec);
-	vbd_probe_cancel(record);
+	vbd_object_cancel(&record->object);
 	wait_for_end(svc, record);
 	assert_int_equal(record->error.status, VBD_E_CANCELLED);
 

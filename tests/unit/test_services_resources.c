@@ -166,7 +166,7 @@ static void test_resources__a_full_queue_takes_nobody_more(void **state)
 	(void)svc_pair(svc, listener);
 	to = svc_spec_to(listener);
 	active = svc_connect(svc, &to);
-	SVC_UNTIL(svc, active->ended);
+	SVC_UNTIL(svc, active->object.ended);
 	assert_int_equal(cq->reserved_cqe, cq->capacity_cqe);
 	assert_int_equal(
 		svc_newest_of(svc, listener)->conn->first_error.error.status, VBD_E_LIMIT_REACHED);
@@ -351,7 +351,7 @@ static void test_resources__what_is_used_is_not_deleted(void **state)
 	vbd_listener_delete(listener);
 	assert_int_equal(vbd_srq_drop(svc->daemon, srq, NULL), VBD_E_IN_USE);
 	svc_close(svc, pair.active);
-	SVC_UNTIL(svc, pair.passive->ended);
+	SVC_UNTIL(svc, pair.passive->object.ended);
 	assert_int_equal(vbd_srq_drop(svc->daemon, srq, &svc->err), VBD_OK);
 	/* The worker may still have it: what it is made on goes when it does. */
 	assert_int_equal(vbd_pd_drop(svc->daemon, pd, &svc->err), VBD_OK);
@@ -416,7 +416,7 @@ static void test_resources__who_reads_slowly_holds_all_back_and_loses_nothing(vo
 	svc_close(svc, slow.active);
 	SVC_UNTIL(svc, vbd_transfer_state_ended(record->transfer.state));
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
-	SVC_UNTIL(svc, slow.passive->ended);
+	SVC_UNTIL(svc, slow.passive->object.ended);
 	assert_int_equal(slow.passive->inbox.count, 4);
 	assert_memory_equal(vbd_message_data(vbd_inbox_find(&slow.passive->inbox, 4)), "full", 4);
 	SVC_UNTIL(svc, other.passive->inbox.last_seq == 1);
@@ -438,7 +438,7 @@ static void test_resources__echoes_give_their_receives_back(void **state)
 				vbd_connection_delete_messages(pair.active, n, &svc->err), VBD_OK);
 		}
 		svc_close(svc, pair.active);
-		SVC_UNTIL(svc, pair.passive->ended);
+		SVC_UNTIL(svc, pair.passive->object.ended);
 	}
 	SVC_UNTIL(svc, vbd_counter_get(&srq->posted) == 2);
 }
@@ -510,7 +510,7 @@ static void test_resources__all_goes_with_the_device(void **state)
 	SVC_UNTIL(svc, pair.passive->inbox.count == 1);
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
-	SVC_UNTIL(svc, pair.passive->ended && fake_live().contexts == 0);
+	SVC_UNTIL(svc, pair.passive->object.ended && fake_live().contexts == 0);
 	assert_null(vbd_pd_find_ref(svc->daemon, "p", NULL));
 	assert_null(vbd_cq_find_ref(svc->daemon, "c", NULL));
 	assert_null(vbd_srq_find_ref(svc->daemon, "shared", NULL));

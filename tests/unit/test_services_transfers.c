@@ -73,7 +73,7 @@ static void assert_refused(const struct scene *scene, const struct vbd_transfer_
 	assert_int_equal(vbd_transfer_create(scene->svc->daemon, spec, &record, &err), status);
 	assert_string_equal(err.pointer, pointer);
 	assert_null(record);
-	assert_int_equal(scene->svc->daemon->transfers_open, 0);
+	assert_int_equal(scene->svc->daemon->transfers->open, 0);
 	assert_int_equal(spec->buffer->users, 0);
 }
 
@@ -86,12 +86,12 @@ static void test_services_transfers__a_write_and_a_read(void **state)
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
 	struct vbd_transfer_record *record = begin(&scene, &spec);
 
-	assert_int_equal(svc->daemon->transfers_open, 1);
+	assert_int_equal(svc->daemon->transfers->open, 1);
 	assert_int_equal(scene.here->users, 1);
 	wait_for_end(svc, record);
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
 	assert_memory_equal(scene.here->mem.addr, scene.there->mem.addr, 10000);
-	assert_int_equal(svc->daemon->transfers_open, 0);
+	assert_int_equal(svc->daemon->transfers->open, 0);
 	assert_int_equal(svc->daemon->transfers_done, 1);
 	assert_int_equal(scene.here->users, 0);
 	assert_int_equal(scene.here->holds, 0);
@@ -108,8 +108,8 @@ static void test_services_transfers__a_write_and_a_read(void **state)
 	assert_int_equal(scene.here->mem.addr[99], 0);
 	assert_int_equal(scene.here->mem.addr[300], 0);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_TRANSFER_ENDED), 2);
-	assert_ptr_equal(vbd_transfer_find(svc->daemon, "2", &svc->err), record);
-	assert_null(vbd_transfer_find(svc->daemon, "3", &svc->err));
+	assert_ptr_equal(vbd_object_find(svc->daemon->transfers, "2", &svc->err), record);
+	assert_null(vbd_object_find(svc->daemon->transfers, "3", &svc->err));
 }
 
 static void test_services_transfers__a_chunk_is_no_longer_than_the_port_carries(void **state)
@@ -197,13 +197,13 @@ static void test_services_transfers__long_messages_have_so_many_slots(void **sta
 	assert_int_equal(vbd_transfer_send_message(scene.pair.active, scene.here->mem.addr, 64,
 				 NULL, 10000, &record, &svc->err),
 		VBD_OK);
-	assert_int_equal(svc->daemon->transfers_open, VBD_MSGPOOL_SLOTS + 1);
+	assert_int_equal(svc->daemon->transfers->open, VBD_MSGPOOL_SLOTS + 1);
 	vbd_connection_close(scene.pair.active);
 	wait_for_end(svc, record);
 	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++)
 		wait_for_end(svc, records[i]);
-	SVC_UNTIL(svc, scene.pair.active->ended);
-	assert_int_equal(svc->daemon->transfers_open, 0);
+	SVC_UNTIL(svc, scene.pair.active->object.ended);
+	assert_int_equal(svc->daemon->transfers->open, 0);
 	assert_int_equal(svc->daemon->transfers_failed, VBD_MSGPOOL_SLOTS + 1);
 	vbd_connection_close(scene.pair.passive);
 }
@@ -287,7 +287,7 @@ static void test_services_transfers__without_memory_nothing_is_left(void **state
 		failed = fake_memory_failed();
 		fake_memory_fail_nth(0);
 		assert_int_equal(scene.here->users, 0);
-		assert_int_equal(svc->daemon->transfers_open, 0);
+		assert_int_equal(svc->daemon->transfers->open, 0);
 	} while (failed);
 	nth = 0;
 	do {
@@ -300,7 +300,7 @@ static void test_services_transfers__without_memory_nothing_is_left(void **state
 			wait_for_end(svc, record);
 		failed = fake_memory_failed();
 		fake_memory_fail_nth(0);
-		assert_int_equal(svc->daemon->transfers_open, 0);
+		assert_int_equal(svc->daemon->transfers->open, 0);
 		assert_int_equal(vbd_connection_delete_messages(scene.pair.passive,
 					 scene.pair.passive->inbox.last_seq, &svc->err),
 			VBD_OK);
@@ -320,7 +320,7 @@ static void test_services_transfers__what_is_prepared_moves_when_started(void **
 		assert_int_equal(
 			vbd_transfer_prepare(svc->daemon, &spec, &records[i], &svc->err), VBD_OK);
 	svc_turn(svc);
-	assert_int_equal(svc->daemon->transfers_open, 2);
+	assert_int_equal(svc->daemon->transfers->open, 2);
 	assert_int_equal(scene.here->users, 2);
 	assert_int_equal(records[0]->transfer.state, VBD_TRANSFER_QUEUED);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_TRANSFER_CREATED), 0);
@@ -341,7 +341,7 @@ static void test_services_transfers__what_is_discarded_leaves_nothing(void **sta
 
 	assert_int_equal(vbd_transfer_prepare(svc->daemon, &spec, &record, &svc->err), VBD_OK);
 	vbd_transfer_discard(record);
-	assert_int_equal(svc->daemon->transfers_open, 0);
+	assert_int_equal(svc->daemon->transfers->open, 0);
 	assert_int_equal(scene.here->users, 0);
 	assert_int_equal(scene.here->holds, 0);
 	assert_int_equal(vbd_registry_count(svc->daemon->transfers), 0);
@@ -388,15 +388,15 @@ static void test_services_transfers__a_cancel_ends_it(void **state)
 	fake_loopback(false);
 	first = begin(&scene, &spec);
 	second = begin(&scene, &spec);
-	vbd_transfer_cancel(second);
-	vbd_transfer_cancel(second);
+	vbd_object_cancel(&second->object);
+	vbd_object_cancel(&second->object);
 	wait_for_end(svc, second);
 	assert_int_equal(second->transfer.state, VBD_TRANSFER_CANCELLED);
-	vbd_transfer_problem(second, &problem);
+	vbd_object_problem(&second->object, &problem);
 	assert_int_equal(problem.status, VBD_E_CANCELLED);
 	assert_string_equal(problem.object, "/v1/transfers/2");
-	vbd_transfer_cancel(second);
-	vbd_transfer_cancel(first);
+	vbd_object_cancel(&second->object);
+	vbd_object_cancel(&first->object);
 	SVC_UNTIL(svc, fake_sends(scene.pair.active->conn->qp) == 4);
 	fake_sends_done(scene.pair.active->conn->qp, 4);
 	wait_for_end(svc, first);
@@ -420,7 +420,7 @@ static void test_services_transfers__a_deadline_stops_what_waits(void **state)
 	waiting = begin(&scene, &spec);
 	wait_for_end(svc, waiting);
 	assert_int_equal(waiting->transfer.state, VBD_TRANSFER_TIMED_OUT);
-	vbd_transfer_problem(waiting, &problem);
+	vbd_object_problem(&waiting->object, &problem);
 	assert_int_equal(problem.status, VBD_E_DEADLINE);
 	assert_int_equal(svc->daemon->transfers_timed_out, 1);
 	assert_int_equal(running->transfer.state, VBD_TRANSFER_RUNNING);
@@ -439,10 +439,10 @@ static void test_services_transfers__what_can_not_be_called_back_costs_the_conne
 	record = begin(&scene, &spec);
 	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_CANCELLING);
 	/* Its grace is over at once, for this test. */
-	vbd_timer_set(record->deadline, 0);
+	vbd_timer_set(record->object.deadline, 0);
 	wait_for_end(svc, record);
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_TIMED_OUT);
-	SVC_UNTIL(svc, scene.pair.active->ended);
+	SVC_UNTIL(svc, scene.pair.active->object.ended);
 	assert_int_equal(scene.pair.active->conn->reason, VBD_REASON_DEADLINE);
 	assert_int_equal(scene.pair.active->conn->first_error.transfer, record->object.id);
 }
@@ -456,11 +456,11 @@ static void test_services_transfers__a_cancel_that_is_not_heard_closes(void **st
 
 	fake_loopback(false);
 	record = begin(&scene, &spec);
-	vbd_transfer_cancel(record);
-	vbd_timer_set(record->deadline, 0);
+	vbd_object_cancel(&record->object);
+	vbd_timer_set(record->object.deadline, 0);
 	wait_for_end(svc, record);
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_CANCELLED);
-	SVC_UNTIL(svc, scene.pair.active->ended);
+	SVC_UNTIL(svc, scene.pair.active->object.ended);
 	assert_int_equal(scene.pair.active->conn->reason, VBD_REASON_LOCAL_CLOSE);
 }
 
@@ -480,14 +480,14 @@ static void test_services_transfers__a_wrong_key_fails_it_and_its_connection_onl
 	behind = begin(&scene, &spec);
 	wait_for_end(svc, record);
 	wait_for_end(svc, behind);
-	vbd_transfer_problem(record, &problem);
+	vbd_object_problem(&record->object, &problem);
 	assert_int_equal(problem.status, VBD_E_REMOTE_ACCESS);
 	assert_int_equal(record->transfer.wc_status, IBV_WC_REM_ACCESS_ERR);
 	/* The one behind it says what ended the connection, and not that it was flushed or that
 	 * the peer hung up over it. */
-	vbd_transfer_problem(behind, &problem);
+	vbd_object_problem(&behind->object, &problem);
 	assert_int_equal(problem.status, VBD_E_REMOTE_ACCESS);
-	SVC_UNTIL(svc, scene.pair.active->ended && scene.pair.passive->ended);
+	SVC_UNTIL(svc, scene.pair.active->object.ended && scene.pair.passive->object.ended);
 	assert_int_equal(scene.pair.active->conn->reason, VBD_REASON_REMOTE_ACCESS);
 	assert_int_equal(svc->daemon->transfers_failed, 2);
 	assert_int_equal(other.active->conn->state, VBD_CONN_ESTABLISHED);
@@ -510,14 +510,14 @@ static void test_services_transfers__the_newest_records_are_kept(void **state)
 	for (int i = 0; i < 5; i++)
 		wait_for_end(svc, begin(&scene, &spec));
 	svc_turn(svc);
-	assert_int_equal(svc->daemon->ended_transfers.count, 2);
+	assert_int_equal(svc->daemon->transfers->ended.count, 2);
 	for (struct vbd_object *object = vbd_registry_first(svc->daemon->transfers); object;
 		object = vbd_registry_next(object))
 		assert_int_equal(object->id, expected++);
 	assert_int_equal(expected, 6);
-	vbd_transfer_forget(vbd_transfer_find(svc->daemon, "5", &svc->err));
+	vbd_object_delete(vbd_object_find(svc->daemon->transfers, "5", &svc->err));
 	svc_turn(svc);
-	assert_int_equal(svc->daemon->ended_transfers.count, 1);
+	assert_int_equal(svc->daemon->transfers->ended.count, 1);
 	assert_int_equal(svc->daemon->transfers_done, 5);
 }
 

@@ -129,7 +129,7 @@ static void test_services_windows__a_revoked_one_gives_nothing_and_others_go_on(
 	const struct vbd_window_record *two = open_window(svc, &spec);
 	const struct vbd_window_record was = *one;
 
-	vbd_window_forget(one);
+	vbd_object_delete(&one->object);
 	assert_int_equal(one->window.state, VBD_WINDOW_REVOKING);
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->windows) == 1);
 	assert_int_equal(fake_live().mws, 1);
@@ -173,7 +173,7 @@ static void test_services_windows__bad_ones_are_refused_before_anything_is_made(
 	spec.name[0] = '\0';
 	assert_refused(svc, &spec, VBD_E_DEVICE_LIMIT, "");
 	svc_close(svc, scene.pair.active);
-	SVC_UNTIL(svc, scene.pair.passive->ended);
+	SVC_UNTIL(svc, scene.pair.passive->object.ended);
 	assert_refused(svc, &spec, VBD_E_WRONG_STATE, "/connection");
 	spec.connection = NULL;
 	assert_refused(svc, &spec, VBD_E_WRONG_STATE, "");
@@ -192,7 +192,7 @@ static void test_services_windows__their_buffer_stays_and_names_them(void **stat
 	assert_int_equal(vbd_buffer_users(scene.target, paths, 4), 1);
 	assert_string_equal(paths[0], "/v1/windows/1");
 	assert_int_equal(vbd_buffer_users(scene.target, paths, 0), 0);
-	vbd_window_forget(record);
+	vbd_object_delete(&record->object);
 	SVC_UNTIL(svc, scene.target->users == 0);
 	assert_int_equal(vbd_buffer_delete(scene.target, &svc->err), VBD_OK);
 }
@@ -254,7 +254,7 @@ static void test_services_windows__a_part_gets_a_region_of_its_own_on_rxe(void *
 	assert_ptr_equal(record->window.mr->addr, scene.target->mem.addr + 4096);
 	assert_int_equal(record->window.mr->length, 100);
 	assert_int_equal(reach(svc, &scene, record, VBD_OP_WRITE, 0, 100), VBD_TRANSFER_DONE);
-	vbd_window_forget(record);
+	vbd_object_delete(&record->object);
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->windows) == 0);
 	assert_int_equal(fake_live().mrs, mrs);
 	assert_int_equal(scene.target->users, 0);
@@ -283,7 +283,7 @@ static void test_services_windows__an_end_meets_a_region_on_its_way(void **state
 	svc_restart(svc);
 	scene = set_scene(svc);
 	spec = spec_of(&scene, 2);
-	vbd_window_forget(create(svc, &spec));
+	vbd_object_delete(&create(svc, &spec)->object);
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->windows) == 0);
 	record = create(svc, &spec);
 	vbd_connection_close(scene.pair.passive);
@@ -310,7 +310,7 @@ static void test_services_windows__a_connection_takes_type_2_with_it(void **stat
 	const struct vbd_window_record *goes = open_window(svc, &two);
 
 	svc_close(svc, scene.pair.active);
-	SVC_UNTIL(svc, scene.pair.passive->ended);
+	SVC_UNTIL(svc, scene.pair.passive->object.ended);
 	assert_int_equal(goes->window.state, VBD_WINDOW_REVOKED);
 	assert_int_equal(goes->error.status, VBD_E_PEER_DISCONNECT);
 	assert_int_equal(goes->connection_id, scene.pair.passive->object.id);
@@ -318,7 +318,7 @@ static void test_services_windows__a_connection_takes_type_2_with_it(void **stat
 	assert_int_equal(stays->window.state, VBD_WINDOW_READY);
 	assert_int_equal(scene.target->users, 1);
 	/* Nobody is left to carry its revocation. */
-	vbd_window_forget(stays);
+	vbd_object_delete(&stays->object);
 	assert_int_equal(fake_live().mws, 0);
 	svc_turn(svc);
 	assert_int_equal(vbd_registry_count(svc->daemon->windows), 1);
@@ -337,9 +337,9 @@ static void test_services_windows__another_connection_carries_a_revocation(void 
 	assert_int_equal(record->connection_id, 0);
 	other = svc_pair(svc, svc_listen(svc, NULL));
 	svc_close(svc, scene.pair.active);
-	SVC_UNTIL(svc, scene.pair.passive->ended);
+	SVC_UNTIL(svc, scene.pair.passive->object.ended);
 	assert_int_equal(record->window.state, VBD_WINDOW_READY);
-	vbd_window_forget(record);
+	vbd_object_delete(&record->object);
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->windows) == 0);
 	assert_int_equal(
 		vbd_counter_get(&vbd_conn_op_counters(other.active->conn, VBD_OP_INVALIDATE_WINDOW)
@@ -368,7 +368,7 @@ static void test_services_windows__a_bind_ends_with_its_connection(void **state)
 		assert_int_equal(scene.target->users, 0);
 		fake_loopback(true);
 		vbd_connection_close(scene.pair.active);
-		SVC_UNTIL(svc, scene.pair.active->ended && scene.pair.passive->ended);
+		SVC_UNTIL(svc, scene.pair.active->object.ended && scene.pair.passive->object.ended);
 	}
 	assert_int_equal(svc->daemon->windows_failed + svc->daemon->windows_revoked, 2);
 }
@@ -385,7 +385,7 @@ static void test_services_windows__a_deadline_ends_a_bind_that_does_not_come_bac
 	record = create(svc, &spec);
 	SVC_UNTIL(svc, vbd_window_state_ended(record->window.state));
 	assert_int_equal(record->error.status, VBD_E_DEADLINE);
-	SVC_UNTIL(svc, scene.pair.passive->ended);
+	SVC_UNTIL(svc, scene.pair.passive->object.ended);
 	assert_int_equal(scene.pair.passive->conn->reason, VBD_REASON_DEADLINE);
 	fake_loopback(true);
 }
@@ -438,15 +438,15 @@ static void test_services_windows__those_that_ended_make_room(void **state)
 	(void)open_window(svc, &spec);
 	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED, "");
 	svc_close(svc, scene.pair.active);
-	SVC_UNTIL(svc, scene.pair.passive->ended);
+	SVC_UNTIL(svc, scene.pair.passive->object.ended);
 	assert_int_equal(vbd_registry_count(svc->daemon->windows), 2);
 	scene.pair = svc_pair(svc, svc_listen(svc, NULL));
 	spec.connection = scene.pair.passive;
 	(void)snprintf(spec.name, sizeof(spec.name), "mine");
 	(void)open_window(svc, &spec);
 	assert_int_equal(vbd_registry_count(svc->daemon->windows), 2);
-	assert_non_null(vbd_window_find(svc->daemon, "mine", &svc->err));
-	assert_null(vbd_window_find(svc->daemon, "1", NULL));
+	assert_non_null(vbd_object_find(svc->daemon->windows, "mine", &svc->err));
+	assert_null(vbd_object_find(svc->daemon->windows, "1", NULL));
 }
 
 #define TEST(name) \
