@@ -30,6 +30,7 @@ static enum vbd_status create(struct vbd_pd *pd, struct vbd_error *err)
 	if (status)
 		goto unref;
 	pd->msgpool = pool;
+	pd->destroy_msgpool = vbd_msgpool_destroy;
 	return VBD_OK;
 
 unref:

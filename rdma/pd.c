@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "rdma/device.h"
-#include "rdma/msgpool.h"
 #include "rdma/provider.h"
 
 #include <stdio.h>
@@ -37,7 +36,8 @@ static void let_go(struct vbd_pd *pd)
 {
 	if (!pd->ibv_pd)
 		return;
-	vbd_msgpool_destroy(pd);
+	if (pd->msgpool)
+		pd->destroy_msgpool(pd);
 	vbd_pv_dealloc_pd(&pd->account, pd->ibv_pd);
 	pd->ibv_pd = NULL;
 	vbd_list_remove(&pd->link);

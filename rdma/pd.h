@@ -27,12 +27,13 @@ struct vbd_pd {
 	bool is_default;
 	struct vbd_device *device;
 	struct vbd_account account;
-	struct ibv_pd *ibv_pd;	     /* NULL when lost */
-	struct vbd_msgpool *msgpool; /* made at the first long inline message */
-	unsigned int refs;	     /* registrations, QPs and SRQs, each with a reference to the
-					device too */
-	bool doomed;		     /* deleted: it is freed when it goes */
-	bool losing;		     /* its device goes: the last reference lets it go */
+	struct ibv_pd *ibv_pd;			    /* NULL when lost */
+	struct vbd_msgpool *msgpool;		    /* made at the first long inline message */
+	void (*destroy_msgpool)(struct vbd_pd *pd); /* set with `msgpool` */
+	unsigned int refs; /* registrations, QPs and SRQs, each with a reference to the
+			      device too */
+	bool doomed;	   /* deleted: it is freed when it goes */
+	bool losing;	   /* its device goes: the last reference lets it go */
 	uint64_t created_ns;
 };
 
