@@ -5,6 +5,7 @@
 #include "rdma/caps.h"
 #include "rdma/fabric.h"
 #include "rdma/rping.h"
+#include "rdma/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>

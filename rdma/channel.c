@@ -7,13 +7,12 @@
 #include "rdma/device.h"
 #include "rdma/names.h"
 #include "rdma/pd.h"
-#include "rdma/probe.h"
 #include "rdma/provider.h"
-#include "rdma/service.h"
 #include "rdma/srq.h"
 #include "rdma/transfer.h"
 #include "rdma/wr_id.h"
 #include "rdma/worker.h"
+#include "rdma/worker_messages.h"
 
 #include <endian.h>
 #include <stdlib.h>
@@ -89,15 +88,16 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 	vbd_list_init(&channel->srq_link);
 	vbd_list_init(&channel->transfers);
 	vbd_list_init(&channel->receives);
-	if (!vbd_worker_take_index(channel->worker, &channel->index, &channel->generation)) {
+	if (!vbd_channel_table_reserve(
+		    &channel->worker->channels, &channel->index, &channel->generation)) {
 		free(channel);
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
 	}
 	status = allocate_slots(channel, err);
 	if (!status)
 		status = allocate_memory(channel, pd, err);
-	if (!status)
-		status = vbd_service_create(channel, pd, err);
+	if (!status && limits->service_ops->create)
+		status = limits->service_ops->create(channel, pd, err);
 	if (status) {
 		vbd_channel_destroy(channel);
 		return status;
@@ -110,8 +110,9 @@ void vbd_channel_destroy(struct vbd_channel *channel)
 {
 	if (!channel)
 		return;
-	vbd_worker_give_index(channel->worker, channel->index);
-	vbd_service_destroy(channel);
+	vbd_channel_table_release(&channel->worker->channels, channel->index);
+	if (channel->limits.service_ops->destroy)
+		channel->limits.service_ops->destroy(channel);
 	vbd_mem_free(&channel->mem);
 	free(channel->recv_slots);
 	free(channel->send_slots);
@@ -215,14 +216,15 @@ void vbd_channel_renew(struct vbd_channel *channel)
 {
 	/* Receives that RESET forgot; a drain leaves none. */
 	vbd_counter_add(&channel->ops[VBD_OP_RECV].flushed, channel->rq_outstanding);
-	channel->generation = vbd_worker_renew_index(channel->worker, channel->index);
+	channel->generation = vbd_channel_table_renew(&channel->worker->channels, channel->index);
 	channel->attached = false;
 	channel->drain_sent = channel->drained = false;
 	channel->sweep_sent = channel->swept = false;
 	channel->sq_outstanding = channel->sq_first = channel->sq_unsignalled = 0;
 	channel->rq_outstanding = 0;
 	channel->echo_head = channel->echo_count = 0;
-	vbd_service_renew(channel);
+	if (channel->limits.service_ops->renew)
+		channel->limits.service_ops->renew(channel);
 	channel->known = channel->broken = channel->told = false;
 	channel->draining = channel->gone = false;
 	channel->first_error = (struct vbd_error){0};
@@ -281,7 +283,7 @@ void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why,
 	channel->first_error_transfer = transfer_id;
 	channel->told = worth_telling;
 	if (worth_telling)
-		vbd_worker_reply(channel->worker, &channel->mail_error, VBD_CONTROL_CHANNEL_ERROR);
+		vbd_worker_notify(channel->worker, &channel->mail_error, VBD_CONTROL_CHANNEL_ERROR);
 	vbd_channel_check_transfers(channel);
 }
 
@@ -325,10 +327,11 @@ static void check_drained(struct vbd_channel *channel)
 	if (channel->sq_outstanding > 0 || channel->rq_outstanding > 0)
 		return;
 	vbd_channel_check_transfers(channel);
-	vbd_probe_drained(channel);
+	if (channel->probe)
+		channel->probe_ops->drained(channel->probe);
 	channel->gone = true;
-	vbd_worker_forget_channel(channel->worker, channel->index);
-	vbd_worker_reply(channel->worker, &channel->mail_drain, VBD_CONTROL_DRAINED);
+	vbd_channel_table_clear(&channel->worker->channels, channel->index);
+	vbd_worker_notify(channel->worker, &channel->mail_drain, VBD_CONTROL_DRAINED);
 }
 
 void vbd_channel_drain(struct vbd_channel *channel)
@@ -397,6 +400,12 @@ static void take_message(
 	count_packets(channel, &slot->received);
 }
 
+static void give_to_service(struct vbd_channel *channel, struct vbd_recv_slot *slot)
+{
+	if (channel->limits.service_ops->received)
+		channel->limits.service_ops->received(channel, slot);
+}
+
 /* The transfer that the receive was posted for; the slot is free again. */
 static struct vbd_transfer *take_receiver(struct vbd_channel *channel, struct vbd_recv_slot *slot)
 {
@@ -424,7 +433,7 @@ static void recv_completed(struct vbd_channel *channel, uint32_t index, const st
 		if (transfer)
 			vbd_channel_receive_done(transfer, &slot->received);
 		else
-			vbd_service_received(channel, slot);
+			give_to_service(channel, slot);
 	}
 	if (!transfer)
 		return;
@@ -446,7 +455,7 @@ void vbd_channel_shared_received(
 		take_message(channel, slot, wc);
 		vbd_counter_add(&counters->completed, 1);
 		vbd_counter_add(&counters->bytes, slot->received.length_bytes);
-		vbd_service_received(channel, slot);
+		give_to_service(channel, slot);
 	}
 	vbd_channel_pump(channel);
 	check_drained(channel);
@@ -484,5 +493,5 @@ void vbd_channel_abandon(struct vbd_channel *channel)
 	}
 	if (channel->limits.srq)
 		vbd_srq_forget_channel(channel->limits.srq, channel);
-	vbd_worker_reply(channel->worker, &channel->mail_sweep, VBD_CONTROL_SWEPT);
+	vbd_worker_notify(channel->worker, &channel->mail_sweep, VBD_CONTROL_SWEPT);
 }

@@ -71,6 +71,34 @@ struct vbd_send_slot {
 	const uint8_t *old_value;      /* atomic: where it comes back to */
 };
 
+/* What a channel's service does. NULL where it does nothing. On the worker, but for `create`,
+ * `destroy` and `renew`. */
+struct vbd_service_ops {
+	/* control; the memory that it needs. `destroy` follows also if this fails. */
+	enum vbd_status (*create)(
+		struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err);
+	/* control */
+	void (*destroy)(struct vbd_channel *channel);
+	/* control; as it was when made: vbd_channel_renew() */
+	void (*renew)(struct vbd_channel *channel);
+	/* A message is in @slot, which is the service's until it posts or gives it again. */
+	void (*received)(struct vbd_channel *channel, struct vbd_recv_slot *slot);
+	/* A work request that the service posted has completed well. */
+	void (*sent)(struct vbd_channel *channel, const struct vbd_send_slot *sent);
+	/* Post the work requests that waited for a send slot. */
+	void (*pump)(struct vbd_channel *channel);
+};
+
+/* What a channel tells the probe that runs on it. All on the worker; all must be there. */
+struct vbd_probe_ops {
+	/* Post the ping that waited for a send slot. */
+	void (*pump)(struct vbd_probe *probe);
+	/* The send of the ping with this number has completed. */
+	void (*acked)(struct vbd_probe *probe, uint64_t number);
+	/* Nothing of the channel is outstanding and nothing more will be: the probe ends. */
+	void (*drained)(struct vbd_probe *probe);
+};
+
 struct vbd_channel_limits {
 	enum vbd_qp_transport transport;
 	uint32_t sq_depth;
@@ -81,6 +109,7 @@ struct vbd_channel_limits {
 	uint32_t inline_bytes;
 	uint32_t signal_every; /* 1 to sq_depth */
 	enum vbd_service service;
+	const struct vbd_service_ops *service_ops; /* vbd_service_ops() of it */
 	struct vbd_srq
 		*srq; /* whose receives it uses; NULL: its own. Then rq_depth is the SRQ's. */
 };
@@ -140,7 +169,8 @@ struct vbd_channel {
 	struct vbd_link receives;  /* the same of transfers that receive; service NONE */
 	uint32_t *echo_ring;	   /* receives waiting to be sent back */
 	uint32_t echo_head, echo_count;
-	struct vbd_probe *probe; /* that runs; NULL if none does */
+	struct vbd_probe *probe;	       /* that runs; NULL if none does */
+	const struct vbd_probe_ops *probe_ops; /* valid while `probe` is not NULL */
 	uint64_t last_ping;
 	bool known;  /* the attach letter was taken: it counts in the CQ's usage */
 	bool broken; /* a completion failed, nothing more is posted */

@@ -6,9 +6,7 @@
 #include "base/clock.h"
 #include "rdma/channel_parts.h"
 #include "rdma/cq.h"
-#include "rdma/probe.h"
 #include "rdma/provider.h"
-#include "rdma/service.h"
 #include "rdma/transfer.h"
 #include "rdma/window.h"
 #include "rdma/wr_id.h"
@@ -185,6 +183,15 @@ static void take_result(struct vbd_transfer *transfer, const struct vbd_send_slo
 		memcpy(&transfer->old_value, sent->old_value, sizeof(transfer->old_value));
 }
 
+/* A probe may have ended since it posted the ping. */
+static void tell_poster(struct vbd_channel *channel, const struct vbd_send_slot *sent)
+{
+	if (!sent->ping)
+		channel->limits.service_ops->sent(channel, sent);
+	else if (channel->probe)
+		channel->probe_ops->acked(channel->probe, sent->ping);
+}
+
 /* The oldest one is over; @wc is NULL if it asked for no completion, and then it went well. */
 static void retire_oldest(struct vbd_channel *channel, const struct ibv_wc *wc)
 {
@@ -202,10 +209,8 @@ static void retire_oldest(struct vbd_channel *channel, const struct ibv_wc *wc)
 		time_wr(&sent, wc);
 		if (transfer)
 			take_result(transfer, &sent);
-		else if (sent.ping)
-			vbd_probe_acked(channel, sent.ping);
 		else
-			vbd_service_sent(channel, &sent);
+			tell_poster(channel, &sent);
 	}
 	if (!transfer)
 		return;

@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/clock.h"
 #include "rdma/channel_parts.h"
-#include "rdma/probe.h"
-#include "rdma/service.h"
 #include "rdma/transfer.h"
-#include "rdma/worker.h"
+#include "rdma/worker_messages.h"
 
 static void end_transfer(struct vbd_transfer *transfer)
 {
 	vbd_list_remove(&transfer->link);
 	vbd_counter_set(&transfer->ended_ns, vbd_clock_mono_ns());
-	vbd_worker_reply(
+	vbd_worker_notify(
 		transfer->channel->worker, &transfer->mail_ended, VBD_CONTROL_TRANSFER_ENDED);
 }
 
@@ -193,8 +191,10 @@ static void pump_receives(struct vbd_channel *channel)
 
 void vbd_channel_pump(struct vbd_channel *channel)
 {
-	vbd_service_pump(channel);
-	vbd_probe_pump(channel);
+	if (channel->limits.service_ops->pump)
+		channel->limits.service_ops->pump(channel);
+	if (channel->probe)
+		channel->probe_ops->pump(channel->probe);
 	pump_receives(channel);
 	/* In the order asked for: nothing passes a transfer that waits for its window. */
 	vbd_list_for_each (link, &channel->transfers) {
@@ -225,7 +225,7 @@ void vbd_channel_start_transfer(struct vbd_channel *channel, struct vbd_transfer
 	else
 		vbd_list_append(queue, &transfer->link);
 	vbd_channel_pump(channel);
-	vbd_worker_reply(channel->worker, &transfer->mail_started, VBD_CONTROL_TRANSFER_STARTED);
+	vbd_worker_notify(channel->worker, &transfer->mail_started, VBD_CONTROL_TRANSFER_STARTED);
 	if (channel->broken || channel->draining)
 		vbd_channel_check_transfers(channel);
 }
@@ -236,6 +236,6 @@ void vbd_channel_cancel_transfer(struct vbd_transfer *transfer)
 		transfer->stopping = true;
 		vbd_channel_check_transfer(transfer);
 	}
-	vbd_worker_reply(
+	vbd_worker_notify(
 		transfer->channel->worker, &transfer->mail_cancel, VBD_CONTROL_CANCEL_SEEN);
 }

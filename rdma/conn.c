@@ -8,7 +8,7 @@
 #include "rdma/device.h"
 #include "rdma/names.h"
 #include "rdma/provider.h"
-#include "rdma/worker.h"
+#include "rdma/worker_messages.h"
 
 #include <stdio.h>
 #include <stdlib.h>

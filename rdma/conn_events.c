@@ -6,7 +6,7 @@
 #include "rdma/conn_qp.h"
 #include "rdma/names.h"
 #include "rdma/provider.h"
-#include "rdma/worker.h"
+#include "rdma/worker_messages.h"
 
 /* What a CM event means for the table, and the error that it stands for (VBD_OK: none). */
 static const struct {

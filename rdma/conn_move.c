@@ -5,7 +5,7 @@
 #include "rdma/conn_qp.h"
 #include "rdma/fabric.h"
 #include "rdma/provider.h"
-#include "rdma/worker.h"
+#include "rdma/worker_messages.h"
 
 #include <errno.h>
 #include <stdlib.h>

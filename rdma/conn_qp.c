@@ -11,7 +11,8 @@
 #include "rdma/pd.h"
 #include "rdma/provider.h"
 #include "rdma/resources.h"
-#include "rdma/worker.h"
+#include "rdma/service.h"
+#include "rdma/worker_messages.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -154,6 +155,7 @@ static enum vbd_status make_channel(struct vbd_conn *conn, struct vbd_error *err
 		.inline_bytes = conn->params.qp.inline_bytes,
 		.signal_every = conn->params.qp.signal_every,
 		.service = conn->params.qp.service,
+		.service_ops = vbd_service_ops(conn->params.qp.service),
 	};
 	enum vbd_status status;
 	struct vbd_cq *cq;

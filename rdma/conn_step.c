@@ -9,7 +9,7 @@
 #include "rdma/device.h"
 #include "rdma/fabric.h"
 #include "rdma/provider.h"
-#include "rdma/worker.h"
+#include "rdma/worker_messages.h"
 
 /* How long the CM may take to say why a QP was flushed. */
 #define CAUSE_WAIT_MS 1000

@@ -13,7 +13,7 @@
 #include "rdma/resources.h"
 #include "rdma/service.h"
 #include "rdma/source.h"
-#include "rdma/worker.h"
+#include "rdma/worker_messages.h"
 
 #include <netinet/in.h>
 #include <stdio.h>

@@ -8,7 +8,8 @@
 #include "rdma/pd.h"
 #include "rdma/provider.h"
 #include "rdma/resources.h"
-#include "rdma/worker.h"
+#include "rdma/service.h"
+#include "rdma/worker_messages.h"
 
 #include <string.h>
 
@@ -105,6 +106,7 @@ static enum vbd_status make_channel(struct vbd_endpoint *endpoint,
 		.inline_bytes = params->qp.inline_bytes,
 		.signal_every = params->qp.signal_every,
 		.service = params->qp.service,
+		.service_ops = vbd_service_ops(params->qp.service),
 	};
 	status = admit(endpoint, &cq, err);
 	if (status)

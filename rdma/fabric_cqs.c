@@ -5,6 +5,7 @@
 #include "rdma/cq.h"
 #include "rdma/device.h"
 #include "rdma/worker.h"
+#include "rdma/worker_messages.h"
 
 static void remove_cq_if_idle(struct vbd_cq *cq)
 {

@@ -12,7 +12,7 @@
 #include "rdma/provider.h"
 #include "rdma/resources.h"
 #include "rdma/transfer.h"
-#include "rdma/worker.h"
+#include "rdma/worker_messages.h"
 
 #include <assert.h>
 
@@ -95,7 +95,7 @@ static void on_cq_removed(struct vbd_fabric *fabric, struct vbd_cq *cq)
 
 static void handle_letter(struct vbd_fabric *fabric, struct vbd_mail *mail)
 {
-	enum vbd_control_letter letter = (enum vbd_control_letter)mail->kind;
+	enum vbd_notification letter = (enum vbd_notification)mail->kind;
 	struct vbd_channel *channel;
 	struct vbd_recv_slot *slot;
 

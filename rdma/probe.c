@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "rdma/channel.h"
 #include "rdma/rping.h"
+#include "rdma/worker.h"
 
 #include <limits.h>
 #include <string.h>
@@ -50,7 +51,7 @@ void vbd_probe_stop(struct vbd_probe *probe)
 	vbd_worker_send(probe->channel->worker, &probe->mail_stop, VBD_WORKER_STOP_PROBE);
 }
 
-void vbd_probe_on_letter(struct vbd_probe *probe, enum vbd_control_letter letter)
+void vbd_probe_on_letter(struct vbd_probe *probe, enum vbd_notification letter)
 {
 	if (letter == VBD_CONTROL_PROBE_ENDED)
 		probe->ended_back = true;
@@ -106,7 +107,7 @@ static void end(struct vbd_probe *probe)
 	channel->probe = NULL;
 	vbd_list_remove(&probe->due_link);
 	vbd_counter_set(&probe->ended_ns, vbd_clock_mono_ns());
-	vbd_worker_reply(channel->worker, &probe->mail_ended, VBD_CONTROL_PROBE_ENDED);
+	vbd_worker_notify(channel->worker, &probe->mail_ended, VBD_CONTROL_PROBE_ENDED);
 }
 
 static void posted(struct vbd_probe *probe)
@@ -164,13 +165,13 @@ static void post_ping(struct vbd_probe *probe)
 	posted(probe);
 }
 
-void vbd_probe_pump(struct vbd_channel *channel)
+static void pump(struct vbd_probe *probe)
 {
-	struct vbd_probe *probe = channel->probe;
-
-	if (probe && probe->owed && vbd_channel_can_send(channel))
+	if (probe->owed && vbd_channel_can_send(probe->channel))
 		post_ping(probe);
 }
+
+static void on_rping_back(struct vbd_channel *channel, bool same);
 
 static void begin_ping(struct vbd_probe *probe)
 {
@@ -179,11 +180,12 @@ static void begin_ping(struct vbd_probe *probe)
 	if (probe->kind == VBD_PROBE_RPING) {
 		posted(probe);
 		probe->posted_ns = vbd_clock_mono_ns();
-		vbd_rping_ping(probe->channel);
+		vbd_rping_ping(probe->channel, probe->size_bytes,
+			vbd_counter_get(&probe->counters.sent) - 1, on_rping_back);
 		return;
 	}
 	probe->owed = true;
-	vbd_probe_pump(probe->channel);
+	pump(probe);
 }
 
 static bool all_begun(const struct vbd_probe *probe)
@@ -278,14 +280,6 @@ int vbd_probes_wait_ms(const struct vbd_worker *worker)
 	return wait_ms < INT_MAX ? (int)wait_ms : INT_MAX;
 }
 
-void vbd_probe_started(struct vbd_probe *probe)
-{
-	probe->channel->probe = probe;
-	begin_ping(probe);
-	if (probe->interval_ns)
-		wait_for_due(probe, vbd_clock_mono_ns() + probe->interval_ns);
-}
-
 static void end_stopped(struct vbd_probe *probe)
 {
 	(void)vbd_error_set(&probe->error, VBD_E_CANCELLED, "stopped after %llu pings",
@@ -301,7 +295,7 @@ void vbd_probe_stopping(struct vbd_probe *probe)
 	/* Half a ping of rping would be taken for an answer to the next one. */
 	if (channel->probe == probe && !(probe->kind == VBD_PROBE_RPING && probe->under_way))
 		end_stopped(probe);
-	vbd_worker_reply(channel->worker, &probe->mail_stop, VBD_CONTROL_PROBE_STOP_SEEN);
+	vbd_worker_notify(channel->worker, &probe->mail_stop, VBD_CONTROL_PROBE_STOP_SEEN);
 }
 
 static void note_rtt(struct vbd_probe *probe, uint64_t rtt_ns)
@@ -317,7 +311,7 @@ static void note_rtt(struct vbd_probe *probe, uint64_t rtt_ns)
 	vbd_counter_set(&probe->jitter_ns, probe->jitter_16 / 16);
 }
 
-void vbd_probe_came_back(struct vbd_probe *probe)
+static void came_back(struct vbd_probe *probe)
 {
 	probe->under_way = false;
 	note_rtt(probe, vbd_clock_mono_ns() - probe->posted_ns);
@@ -329,13 +323,18 @@ void vbd_probe_came_back(struct vbd_probe *probe)
 		begin_ping(probe);
 }
 
-void vbd_probe_acked(struct vbd_channel *channel, uint64_t number)
+static void on_rping_back(struct vbd_channel *channel, bool same)
 {
-	struct vbd_probe *probe = channel->probe;
+	if (!same)
+		vbd_counter_add(&channel->probe->mismatched, 1);
+	came_back(channel->probe);
+}
 
-	/* A message has only arrived; its way back is still before it. */
-	if (probe && probe->kind == VBD_PROBE_ACK && probe->under_way && probe->number == number)
-		vbd_probe_came_back(probe);
+static void acked(struct vbd_probe *probe, uint64_t number)
+{
+	/* The completion of an echo says only that the message has arrived. */
+	if (probe->kind == VBD_PROBE_ACK && probe->under_way && probe->number == number)
+		came_back(probe);
 }
 
 void vbd_probe_received(struct vbd_channel *channel, const struct vbd_recv_slot *slot)
@@ -352,18 +351,25 @@ void vbd_probe_received(struct vbd_channel *channel, const struct vbd_recv_slot 
 		return;
 	if (memcmp(bytes, sent, probe->size_bytes) != 0)
 		vbd_counter_add(&probe->mismatched, 1);
-	vbd_probe_came_back(probe);
+	came_back(probe);
 }
 
-void vbd_probe_drained(struct vbd_channel *channel)
+static void drained(struct vbd_probe *probe)
 {
-	struct vbd_probe *probe = channel->probe;
-
-	if (!probe)
-		return;
 	if (probe->under_way)
 		count_lost(probe);
 	(void)vbd_error_set(&probe->error, VBD_E_QP_FATAL, "the connection ended after %llu pings",
 		(unsigned long long)vbd_counter_get(&probe->counters.completed));
 	end(probe);
+}
+
+void vbd_probe_started(struct vbd_probe *probe)
+{
+	static const struct vbd_probe_ops ops = {.pump = pump, .acked = acked, .drained = drained};
+
+	probe->channel->probe = probe;
+	probe->channel->probe_ops = &ops;
+	begin_ping(probe);
+	if (probe->interval_ns)
+		wait_for_due(probe, vbd_clock_mono_ns() + probe->interval_ns);
 }

@@ -15,7 +15,7 @@
 #include "base/histogram.h"
 #include "base/list.h"
 #include "base/mailbox.h"
-#include "rdma/worker.h"
+#include "rdma/worker_messages.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -111,7 +111,7 @@ void vbd_probe_start(struct vbd_probe *probe);
 void vbd_probe_stop(struct vbd_probe *probe);
 
 /** vbd_probe_on_letter - the fabric's way in: PROBE_ENDED or PROBE_STOP_SEEN */
-void vbd_probe_on_letter(struct vbd_probe *probe, enum vbd_control_letter letter);
+void vbd_probe_on_letter(struct vbd_probe *probe, enum vbd_notification letter);
 
 /*
  * The channel's worker.
@@ -123,22 +123,8 @@ void vbd_probe_started(struct vbd_probe *probe);
 /** vbd_probe_stopping - its stop letter */
 void vbd_probe_stopping(struct vbd_probe *probe);
 
-/** vbd_probe_pump - post a ping that could not be posted for want of a send slot */
-void vbd_probe_pump(struct vbd_channel *channel);
-
-/** vbd_probe_acked - the ping of this number is complete; one of a probe that has ended is nobody's
- */
-void vbd_probe_acked(struct vbd_channel *channel, uint64_t number);
-
 /** vbd_probe_received - a message came to the service SINK: maybe a ping of kind ECHO, sent back */
 void vbd_probe_received(struct vbd_channel *channel, const struct vbd_recv_slot *slot);
-
-/** vbd_probe_came_back - the ping under way has come back; the next one may go out */
-void vbd_probe_came_back(struct vbd_probe *probe);
-
-/** vbd_probe_drained - nothing of the channel is outstanding and nothing more will be: a probe that
- * runs has ended with it */
-void vbd_probe_drained(struct vbd_channel *channel);
 
 /** vbd_probes_run_due - send the pings whose time has come */
 void vbd_probes_run_due(struct vbd_worker *worker);

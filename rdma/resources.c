@@ -4,6 +4,7 @@
 #include "rdma/caps.h"
 #include "rdma/provider.h"
 #include "rdma/worker.h"
+#include "rdma/worker_messages.h"
 
 /* Protection domains. */
 

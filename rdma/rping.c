@@ -3,7 +3,6 @@
 
 #include "rdma/device.h"
 #include "rdma/pd.h"
-#include "rdma/probe.h"
 #include "rdma/rping_fsm.h"
 
 #include <assert.h>
@@ -34,10 +33,11 @@ struct vbd_rping {
 	enum vbd_rping_state state;
 	enum vbd_rping_action owed; /* waits for a send slot */
 	struct vbd_mem mem;
+	uint32_t size_bytes; /* of the ping under way */
 	/* server: the range that the client named last */
 	uint64_t addr;
 	uint32_t rkey;
-	uint32_t size_bytes;
+	vbd_rping_back_cb back; /* client */
 };
 
 static struct layout *layout_of(const struct vbd_rping *rping)
@@ -56,8 +56,9 @@ static struct message where(const struct vbd_rping *rping, const uint8_t *bytes)
 }
 
 enum vbd_status vbd_rping_create(
-	struct vbd_channel *channel, struct vbd_pd *pd, bool client, struct vbd_error *err)
+	struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err)
 {
+	bool client = channel->limits.service == VBD_SERVICE_RPING_CLIENT;
 	struct vbd_rping *rping = calloc(1, sizeof(*rping));
 	struct layout *layout;
 	enum vbd_status status;
@@ -66,7 +67,7 @@ enum vbd_status vbd_rping_create(
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for rping");
 	channel->rping = rping;
 	rping->client = client;
-	vbd_rping_renew(rping);
+	vbd_rping_renew(channel);
 	rping->mem.size_bytes = client ? sizeof(struct layout) : offsetof(struct layout, sink);
 	if (client)
 		rping->mem.access = VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE;
@@ -90,16 +91,21 @@ enum vbd_status vbd_rping_create(
 	return VBD_OK;
 }
 
-void vbd_rping_destroy(struct vbd_rping *rping)
+void vbd_rping_destroy(struct vbd_channel *channel)
 {
+	struct vbd_rping *rping = channel->rping;
+
 	if (!rping)
 		return;
+	channel->rping = NULL;
 	vbd_mem_free(&rping->mem);
 	free(rping);
 }
 
-void vbd_rping_renew(struct vbd_rping *rping)
+void vbd_rping_renew(struct vbd_channel *channel)
 {
+	struct vbd_rping *rping = channel->rping;
+
 	rping->state = rping->client ? VBD_RPING_IDLE : VBD_RPING_WAIT_SOURCE;
 	rping->owed = VBD_RPING_NOTHING;
 }
@@ -173,27 +179,27 @@ static void fill(uint8_t *bytes, uint32_t size_bytes, uint64_t ping)
 	bytes[size_bytes - 1] = '\0';
 }
 
-void vbd_rping_ping(struct vbd_channel *channel)
+void vbd_rping_ping(
+	struct vbd_channel *channel, uint32_t size_bytes, uint64_t number, vbd_rping_back_cb back)
 {
-	const struct vbd_probe *probe = channel->probe;
-	struct layout *layout = layout_of(channel->rping);
+	struct vbd_rping *rping = channel->rping;
+	struct layout *layout = layout_of(rping);
 
-	/* The one that begins is counted. */
-	fill(layout->source, probe->size_bytes, vbd_counter_get(&probe->counters.sent) - 1);
-	memset(layout->sink, 0, probe->size_bytes);
+	rping->size_bytes = size_bytes;
+	rping->back = back;
+	fill(layout->source, size_bytes, number);
+	memset(layout->sink, 0, size_bytes);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(layout->said); i++)
-		layout->said[i].size_bytes_be = htobe32(probe->size_bytes);
+		layout->said[i].size_bytes_be = htobe32(size_bytes);
 	step(channel, VBD_RPING_EV_START);
 }
 
 static void check(struct vbd_channel *channel)
 {
-	struct vbd_probe *probe = channel->probe;
-	const struct layout *layout = layout_of(channel->rping);
+	const struct vbd_rping *rping = channel->rping;
+	const struct layout *layout = layout_of(rping);
 
-	if (memcmp(layout->source, layout->sink, probe->size_bytes) != 0)
-		vbd_counter_add(&probe->mismatched, 1);
-	vbd_probe_came_back(probe);
+	rping->back(channel, memcmp(layout->source, layout->sink, rping->size_bytes) == 0);
 }
 
 static bool post(struct vbd_channel *channel, enum vbd_rping_action action)
@@ -231,7 +237,7 @@ static void step(struct vbd_channel *channel, enum vbd_rping_event event)
 		rping->owed = rule->action;
 }
 
-void vbd_rping_received(struct vbd_channel *channel, const struct vbd_recv_slot *slot)
+void vbd_rping_received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
 {
 	struct vbd_rping *rping = channel->rping;
 	struct message message;
@@ -255,9 +261,9 @@ void vbd_rping_received(struct vbd_channel *channel, const struct vbd_recv_slot 
 	step(channel, VBD_RPING_EV_MESSAGE);
 }
 
-void vbd_rping_sent(struct vbd_channel *channel, enum vbd_op op)
+void vbd_rping_sent(struct vbd_channel *channel, const struct vbd_send_slot *sent)
 {
-	if (op == VBD_OP_READ || op == VBD_OP_WRITE)
+	if (sent->op == VBD_OP_READ || sent->op == VBD_OP_WRITE)
 		step(channel, VBD_RPING_EV_MOVED);
 }
 

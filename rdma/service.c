@@ -3,7 +3,7 @@
 
 #include "rdma/probe.h"
 #include "rdma/rping.h"
-#include "rdma/worker.h"
+#include "rdma/worker_messages.h"
 
 static bool speaks_rping(enum vbd_service service)
 {
@@ -27,22 +27,6 @@ enum vbd_status vbd_service_check(enum vbd_service service, enum vbd_qp_transpor
 			"the service %s gets messages of %d bytes; recv_size_bytes is %u",
 			vbd_service_name(service), VBD_RPING_MESSAGE_BYTES, recv_size_bytes);
 	return VBD_OK;
-}
-
-enum vbd_status vbd_service_create(
-	struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err)
-{
-	enum vbd_service service = channel->limits.service;
-
-	if (!speaks_rping(service))
-		return VBD_OK;
-	return vbd_rping_create(channel, pd, service == VBD_SERVICE_RPING_CLIENT, err);
-}
-
-void vbd_service_destroy(struct vbd_channel *channel)
-{
-	vbd_rping_destroy(channel->rping);
-	channel->rping = NULL;
 }
 
 static void echo_pump(struct vbd_channel *channel)
@@ -70,7 +54,7 @@ static void echo_pump(struct vbd_channel *channel)
 	}
 }
 
-static void echo_received(struct vbd_channel *channel, const struct vbd_recv_slot *slot)
+static void echo_received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
 {
 	uint32_t tail = (channel->echo_head + channel->echo_count) % channel->limits.rq_depth;
 
@@ -79,48 +63,41 @@ static void echo_received(struct vbd_channel *channel, const struct vbd_recv_slo
 	echo_pump(channel);
 }
 
-void vbd_service_renew(struct vbd_channel *channel)
+static void echo_sent(struct vbd_channel *channel, const struct vbd_send_slot *sent)
 {
-	if (channel->rping)
-		vbd_rping_renew(channel->rping);
+	vbd_channel_post_recv(channel, sent->recv_index);
 }
 
-void vbd_service_received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
+/* The receive is not posted again until a client deletes the message: RNR makes the sender wait. */
+static void inbox_received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
 {
-	switch (channel->limits.service) {
-	case VBD_SERVICE_INBOX:
-		/* Not posted again until the message is forgotten: the sender is held back by RNR.
-		 */
-		vbd_worker_reply(channel->worker, &slot->mail, VBD_CONTROL_MESSAGE);
-		break;
-	case VBD_SERVICE_ECHO:
-		echo_received(channel, slot);
-		break;
-	case VBD_SERVICE_SINK:
-		vbd_probe_received(channel, slot);
-		vbd_channel_post_recv(channel, slot->index);
-		break;
-	case VBD_SERVICE_RPING:
-	case VBD_SERVICE_RPING_CLIENT:
-		vbd_rping_received(channel, slot);
-		break;
-	case VBD_SERVICE_NONE:
-	case VBD_SERVICE_COUNT:
-		break;
-	}
+	vbd_worker_notify(channel->worker, &slot->mail, VBD_CONTROL_MESSAGE);
 }
 
-void vbd_service_sent(struct vbd_channel *channel, const struct vbd_send_slot *sent)
+static void sink_received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
 {
-	if (channel->limits.service == VBD_SERVICE_ECHO)
-		vbd_channel_post_recv(channel, sent->recv_index);
-	else if (channel->rping)
-		vbd_rping_sent(channel, sent->op);
+	vbd_probe_received(channel, slot);
+	vbd_channel_post_recv(channel, slot->index);
 }
 
-void vbd_service_pump(struct vbd_channel *channel)
+static const struct vbd_service_ops rping_ops = {
+	.create = vbd_rping_create,
+	.destroy = vbd_rping_destroy,
+	.renew = vbd_rping_renew,
+	.received = vbd_rping_received,
+	.sent = vbd_rping_sent,
+	.pump = vbd_rping_pump,
+};
+
+const struct vbd_service_ops *vbd_service_ops(enum vbd_service service)
 {
-	echo_pump(channel);
-	if (channel->rping)
-		vbd_rping_pump(channel);
+	static const struct vbd_service_ops ops[VBD_SERVICE_COUNT] = {
+		[VBD_SERVICE_INBOX] = {.received = inbox_received},
+		[VBD_SERVICE_ECHO] = {.received = echo_received,
+			.sent = echo_sent,
+			.pump = echo_pump},
+		[VBD_SERVICE_SINK] = {.received = sink_received},
+	};
+
+	return speaks_rping(service) ? &rping_ops : &ops[service];
 }

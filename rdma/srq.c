@@ -7,6 +7,7 @@
 #include "rdma/pd.h"
 #include "rdma/provider.h"
 #include "rdma/worker.h"
+#include "rdma/worker_messages.h"
 #include "rdma/wr_id.h"
 
 #include <stdlib.h>
@@ -90,7 +91,7 @@ enum vbd_status vbd_srq_create(uint64_t id, struct vbd_pd *pd, struct vbd_cq *cq
 	srq->recv_size_bytes = params->recv_size_bytes;
 	srq->created_ns = vbd_clock_mono_ns();
 	vbd_counter_set(&srq->limit, params->limit);
-	if (!vbd_worker_take_index(srq->worker, &srq->index, &srq->generation)) {
+	if (!vbd_channel_table_reserve(&srq->worker->channels, &srq->index, &srq->generation)) {
 		free(srq);
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a shared receive queue");
 	}
@@ -110,7 +111,7 @@ void vbd_srq_destroy(struct vbd_srq *srq)
 	vbd_list_remove(&srq->link);
 	vbd_pv_destroy_srq(&srq->account, srq->srq);
 	if (srq->worker)
-		vbd_worker_give_index(srq->worker, srq->index);
+		vbd_channel_table_release(&srq->worker->channels, srq->index);
 	vbd_account_close(&srq->account);
 	vbd_mem_free(&srq->mem);
 	vbd_pd_unref(srq->pd);
@@ -201,7 +202,7 @@ void vbd_srq_removed(struct vbd_srq *srq)
 {
 	vbd_list_remove(&srq->worker_link);
 	uncount_outstanding(srq, vbd_counter_get(&srq->posted));
-	vbd_worker_reply(srq->worker, &srq->mail_remove, VBD_CONTROL_SRQ_REMOVED);
+	vbd_worker_notify(srq->worker, &srq->mail_remove, VBD_CONTROL_SRQ_REMOVED);
 }
 
 /* What can't be posted now stays spare for the next time. */
@@ -228,8 +229,7 @@ void vbd_srq_refill(struct vbd_srq *srq)
 	arm(srq);
 }
 
-/* Down to half of the limit without a word of the device: then nobody waits for its event. */
-static void refill_if_low(struct vbd_srq *srq)
+void vbd_srq_refill_if_low(struct vbd_srq *srq)
 {
 	uint64_t limit = vbd_counter_get(&srq->limit);
 
@@ -243,7 +243,7 @@ void vbd_srq_give(struct vbd_srq *srq, struct vbd_recv_slot *slot)
 {
 	slot->in_service = false;
 	srq->spare[srq->spare_count++] = slot->index;
-	refill_if_low(srq);
+	vbd_srq_refill_if_low(srq);
 }
 
 struct vbd_channel *vbd_srq_channel(struct vbd_srq *srq, uint32_t qp_num)
@@ -261,7 +261,8 @@ struct vbd_channel *vbd_srq_channel(struct vbd_srq *srq, uint32_t qp_num)
 	return NULL;
 }
 
-void vbd_srq_completed(struct vbd_srq *srq, struct vbd_channel *channel, const struct ibv_wc *wc)
+struct vbd_recv_slot *vbd_srq_completed(
+	struct vbd_srq *srq, struct vbd_channel *channel, const struct ibv_wc *wc)
 {
 	struct vbd_recv_slot *slot = &srq->slots[vbd_wr_id_slot(wc->wr_id)];
 
@@ -270,12 +271,11 @@ void vbd_srq_completed(struct vbd_srq *srq, struct vbd_channel *channel, const s
 	slot->channel = channel;
 	if (!channel) {
 		vbd_srq_give(srq, slot);
-		return;
+		return NULL;
 	}
 	if (wc->status == IBV_WC_SUCCESS)
 		vbd_counter_add(&srq->messages, 1);
-	vbd_channel_shared_received(channel, slot, wc);
-	refill_if_low(srq);
+	return slot;
 }
 
 void vbd_srq_forget_channel(struct vbd_srq *srq, struct vbd_channel *channel)

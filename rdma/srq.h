@@ -116,14 +116,24 @@ void vbd_srq_removed(struct vbd_srq *srq);
 /** vbd_srq_refill - post all that is spare, and arm the limit again */
 void vbd_srq_refill(struct vbd_srq *srq);
 
+/** vbd_srq_refill_if_low - post the spare receives; with a limit, only when half of it is left:
+ * then the device's event does not come any more */
+void vbd_srq_refill_if_low(struct vbd_srq *srq);
+
 /** vbd_srq_give - a receive is free again */
 void vbd_srq_give(struct vbd_srq *srq, struct vbd_recv_slot *slot);
 
 /** vbd_srq_channel - whose completion it is; NULL if nobody's */
 struct vbd_channel *vbd_srq_channel(struct vbd_srq *srq, uint32_t qp_num);
 
-/** vbd_srq_completed - a receive completed for @channel; NULL if its QP is gone */
-void vbd_srq_completed(struct vbd_srq *srq, struct vbd_channel *channel, const struct ibv_wc *wc);
+/**
+ * vbd_srq_completed - a receive has completed
+ * @channel: the completion's; NULL if its QP is gone
+ *
+ * Returns the receive, which the caller hands to @channel; NULL if it is free again.
+ */
+struct vbd_recv_slot *vbd_srq_completed(
+	struct vbd_srq *srq, struct vbd_channel *channel, const struct ibv_wc *wc);
 
 /** vbd_srq_forget_channel - it is gone: what its service still had of the receives is free */
 void vbd_srq_forget_channel(struct vbd_srq *srq, struct vbd_channel *channel);

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "rdma/channel.h"
-#include "rdma/worker.h"
+#include "rdma/worker_messages.h"
 
 #include <infiniband/verbs.h>
 
@@ -42,7 +42,7 @@ static void check_transfer_letters(struct vbd_transfer *transfer)
 	transfer->ended(transfer, transfer->arg);
 }
 
-void vbd_transfer_on_notification(struct vbd_transfer *transfer, enum vbd_control_letter letter)
+void vbd_transfer_on_notification(struct vbd_transfer *transfer, enum vbd_notification letter)
 {
 	if (letter == VBD_CONTROL_TRANSFER_STARTED) {
 		transfer->started_back = true;

@@ -16,7 +16,7 @@
 #include "base/mailbox.h"
 #include "rdma/op.h"
 #include "rdma/transfer_fsm.h"
-#include "rdma/worker.h"
+#include "rdma/worker_messages.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -115,6 +115,6 @@ void vbd_transfer_request_cancel(struct vbd_transfer *transfer, bool late);
  *
  * Control thread. The transfer may end with it: `ended` is called then.
  */
-void vbd_transfer_on_notification(struct vbd_transfer *transfer, enum vbd_control_letter letter);
+void vbd_transfer_on_notification(struct vbd_transfer *transfer, enum vbd_notification letter);
 
 #endif

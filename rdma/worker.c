@@ -8,6 +8,7 @@
 #include "rdma/provider.h"
 #include "rdma/srq.h"
 #include "rdma/transfer.h"
+#include "rdma/worker_messages.h"
 #include "rdma/wr_id.h"
 
 #include <errno.h>
@@ -21,9 +22,6 @@
 
 /* Descriptors reported by one epoll_wait(2). */
 #define EPOLL_BATCH 16
-
-/* Channel indexes are made in steps of this many. */
-#define INDEX_STEP 64
 
 /* Control's side. */
 
@@ -106,74 +104,12 @@ void vbd_worker_destroy(struct vbd_worker *worker)
 	}
 	(void)close(worker->epoll_fd);
 	vbd_mailbox_fini(&worker->inbox);
-	free(worker->free_indexes);
-	free(worker->generations);
-	free(worker->channels);
+	vbd_channel_table_fini(&worker->channels);
 	free(worker->probe_totals);
 	free(worker);
 }
 
-void vbd_worker_send(
-	struct vbd_worker *worker, struct vbd_mail *mail, enum vbd_worker_letter letter)
-{
-	mail->kind = letter;
-	vbd_mailbox_send(&worker->inbox, mail);
-}
-
-static bool make_indexes(struct vbd_worker *worker)
-{
-	uint32_t count = worker->index_count + INDEX_STEP;
-	uint16_t *generations;
-	uint32_t *indexes;
-
-	if (count > VBD_WR_INDEX_MAX)
-		return false;
-	indexes = reallocarray(worker->free_indexes, count, sizeof(*indexes));
-	if (!indexes)
-		return false;
-	worker->free_indexes = indexes;
-	generations = reallocarray(worker->generations, count, sizeof(*generations));
-	if (!generations)
-		return false;
-	worker->generations = generations;
-	for (uint32_t i = count; i-- > worker->index_count;) {
-		generations[i] = 0;
-		indexes[worker->free_count++] = i;
-	}
-	worker->index_count = count;
-	return true;
-}
-
-bool vbd_worker_take_index(struct vbd_worker *worker, uint32_t *ret_index, uint16_t *ret_generation)
-{
-	uint32_t index;
-
-	if (!worker->free_count && !make_indexes(worker))
-		return false;
-	index = worker->free_indexes[--worker->free_count];
-	*ret_index = index;
-	*ret_generation = ++worker->generations[index];
-	return true;
-}
-
-uint16_t vbd_worker_renew_index(struct vbd_worker *worker, uint32_t index)
-{
-	return ++worker->generations[index];
-}
-
-void vbd_worker_give_index(struct vbd_worker *worker, uint32_t index)
-{
-	worker->free_indexes[worker->free_count++] = index;
-}
-
 /* The worker's side. */
-
-void vbd_worker_reply(
-	struct vbd_worker *worker, struct vbd_mail *mail, enum vbd_control_letter letter)
-{
-	mail->kind = letter;
-	vbd_mailbox_send(worker->control, mail);
-}
 
 /* An active CQ is polled every turn; one that is not is armed and wakes us through epoll. */
 static void activate(struct vbd_worker *worker, struct vbd_cq *cq)
@@ -197,36 +133,19 @@ static void remove_cq(struct vbd_worker *worker, struct vbd_cq *cq)
 	vbd_list_remove(&cq->active_link);
 	while (vbd_pv_take_cq_event(cq->channel))
 		vbd_counter_add(&cq->events_taken, 1);
-	vbd_worker_reply(worker, &cq->mail_remove, VBD_CONTROL_CQ_REMOVED);
+	vbd_worker_notify(worker, &cq->mail_remove, VBD_CONTROL_CQ_REMOVED);
 }
 
 static void attach(struct vbd_worker *worker, struct vbd_channel *channel)
 {
-	if (channel->index >= worker->channels_len) {
-		uint32_t len = (channel->index / INDEX_STEP + 1) * INDEX_STEP;
-		struct vbd_channel **channels =
-			reallocarray(worker->channels, len, sizeof(struct vbd_channel *));
+	struct vbd_error error = {0};
 
-		if (!channels) {
-			struct vbd_error error = {0};
-
-			(void)vbd_error_set(&error, VBD_E_NO_MEMORY, "no memory for the channel");
-			vbd_channel_break(channel, &error, VBD_OP_RECV, 0);
-			return;
-		}
-		for (uint32_t i = worker->channels_len; i < len; i++)
-			channels[i] = NULL;
-		worker->channels = channels;
-		worker->channels_len = len;
+	if (vbd_channel_table_set(&worker->channels, channel->index, channel)) {
+		vbd_channel_attached(channel);
+		return;
 	}
-	worker->channels[channel->index] = channel;
-	vbd_channel_attached(channel);
-}
-
-void vbd_worker_forget_channel(struct vbd_worker *worker, uint32_t index)
-{
-	if (index < worker->channels_len)
-		worker->channels[index] = NULL;
+	(void)vbd_error_set(&error, VBD_E_NO_MEMORY, "no memory for the channel");
+	vbd_channel_break(channel, &error, VBD_OP_RECV, 0);
 }
 
 static void poll_dry(struct vbd_worker *worker, struct vbd_cq *cq);
@@ -249,14 +168,14 @@ static void release_recv(struct vbd_recv_slot *slot)
 static void limit_reached(struct vbd_worker *worker, struct vbd_srq *srq)
 {
 	vbd_srq_refill(srq);
-	vbd_worker_reply(worker, &srq->mail_limit, VBD_CONTROL_SRQ_LIMIT_SEEN);
+	vbd_worker_notify(worker, &srq->mail_limit, VBD_CONTROL_SRQ_LIMIT_SEEN);
 }
 
 static void handle_letter(struct vbd_worker *worker, struct vbd_mail *mail)
 {
 	struct vbd_transfer *transfer;
 
-	switch ((enum vbd_worker_letter)mail->kind) {
+	switch ((enum vbd_worker_command)mail->kind) {
 	case VBD_WORKER_ADD_CQ:
 		add_cq(worker, VBD_CONTAINER_OF(mail, struct vbd_cq, mail_add));
 		break;
@@ -270,7 +189,7 @@ static void handle_letter(struct vbd_worker *worker, struct vbd_mail *mail)
 		vbd_channel_drain(VBD_CONTAINER_OF(mail, struct vbd_channel, mail_drain));
 		break;
 	case VBD_WORKER_FENCE:
-		vbd_worker_reply(worker, mail, VBD_CONTROL_FENCED);
+		vbd_worker_notify(worker, mail, VBD_CONTROL_FENCED);
 		break;
 	case VBD_WORKER_SWEEP:
 		sweep(worker, VBD_CONTAINER_OF(mail, struct vbd_channel, mail_sweep));
@@ -322,17 +241,6 @@ static bool handle_letters(struct vbd_worker *worker)
 	return any;
 }
 
-static struct vbd_channel *channel_at(const struct vbd_worker *worker, uint64_t wr_id)
-{
-	uint32_t index = vbd_wr_id_index(wr_id);
-	struct vbd_channel *channel;
-
-	channel = index < worker->channels_len ? worker->channels[index] : NULL;
-	if (!channel || channel->generation != vbd_wr_id_generation(wr_id))
-		return NULL;
-	return channel;
-}
-
 static struct vbd_srq *srq_at(const struct vbd_worker *worker, uint64_t wr_id)
 {
 	vbd_list_for_each (link, &worker->srqs) {
@@ -343,6 +251,17 @@ static struct vbd_srq *srq_at(const struct vbd_worker *worker, uint64_t wr_id)
 			return srq;
 	}
 	return NULL;
+}
+
+static void complete_shared(
+	struct vbd_srq *srq, struct vbd_channel *channel, const struct ibv_wc *wc)
+{
+	struct vbd_recv_slot *slot = vbd_srq_completed(srq, channel, wc);
+
+	if (!slot)
+		return;
+	vbd_channel_shared_received(channel, slot, wc);
+	vbd_srq_refill_if_low(srq);
 }
 
 /* False if it is no receive of an SRQ. */
@@ -361,13 +280,13 @@ static bool dispatch_shared(struct vbd_worker *worker, const struct ibv_wc *wc)
 		channel = srq ? vbd_srq_channel(srq, wc->qp_num) : NULL;
 	}
 	if (srq)
-		vbd_srq_completed(srq, channel, wc);
+		complete_shared(srq, channel, wc);
 	return true;
 }
 
 static void dispatch(struct vbd_worker *worker, const struct ibv_wc *wc)
 {
-	struct vbd_channel *channel = channel_at(worker, wc->wr_id);
+	struct vbd_channel *channel = vbd_channel_table_at(&worker->channels, wc->wr_id);
 
 	if (!channel && dispatch_shared(worker, wc))
 		return;
@@ -377,7 +296,7 @@ static void dispatch(struct vbd_worker *worker, const struct ibv_wc *wc)
 		 * control has connected, and the letter was sent before that.
 		 */
 		(void)handle_letters(worker);
-		channel = channel_at(worker, wc->wr_id);
+		channel = vbd_channel_table_at(&worker->channels, wc->wr_id);
 	}
 	if (channel)
 		vbd_channel_completed(channel, wc);

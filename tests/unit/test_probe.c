@@ -2,6 +2,7 @@
 #include "rdma/probe.h"
 
 #include "rdma/channel.h"
+#include "rdma/worker.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 

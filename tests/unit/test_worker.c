@@ -258,19 +258,19 @@ static void test_worker__indexes_are_used_again_with_a_new_generation(void **sta
 	uint32_t index;
 
 	for (uint32_t i = 0; i < 200; i++) {
-		assert_true(vbd_worker_take_index(worker, &indexes[i], &generation));
+		assert_true(vbd_channel_table_reserve(&worker->channels, &indexes[i], &generation));
 		assert_int_equal(generation, 1);
 		for (uint32_t k = 0; k < i; k++)
 			assert_int_not_equal(indexes[k], indexes[i]);
 	}
-	vbd_worker_give_index(worker, indexes[7]);
-	assert_true(vbd_worker_take_index(worker, &index, &generation));
+	vbd_channel_table_release(&worker->channels, indexes[7]);
+	assert_true(vbd_channel_table_reserve(&worker->channels, &index, &generation));
 	assert_int_equal(index, indexes[7]);
 	assert_int_equal(generation, 2);
-	vbd_worker_give_index(worker, index);
+	vbd_channel_table_release(&worker->channels, index);
 	for (uint32_t i = 0; i < 200; i++) {
 		if (i != 7)
-			vbd_worker_give_index(worker, indexes[i]);
+			vbd_channel_table_release(&worker->channels, indexes[i]);
 	}
 }
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/worker_messages.h"
+
+#include "base/mailbox.h"
+#include "rdma/worker.h"
+
+void vbd_worker_send(
+	struct vbd_worker *worker, struct vbd_mail *mail, enum vbd_worker_command command)
+{
+	mail->kind = command;
+	vbd_mailbox_send(&worker->inbox, mail);
+}
+
+void vbd_worker_notify(
+	struct vbd_worker *worker, struct vbd_mail *mail, enum vbd_notification notification)
+{
+	mail->kind = notification;
+	vbd_mailbox_send(worker->control, mail);
+}
