@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the fake provider share.
+ * Declarations shared by the files of the fake provider.
  *
- * Every function here is called with the lock held, but for fake_lock(), and for fake_give_up(),
- * which does not return.
+ * Callers hold the lock, except for fake_lock(), and for fake_give_up(), which does not return.
  */
 #ifndef VBD_TESTS_FAKE_FAKE_H
 #define VBD_TESTS_FAKE_FAKE_H
@@ -15,14 +14,14 @@ struct fake_context {
 	struct vbd_link link;
 	struct fake_device *device;
 	struct vbd_link async_events;
-	unsigned int children; /* PDs, CQs, completion channels */
+	unsigned int children; /* number of PDs, CQs and completion channels */
 };
 
 struct fake_pd {
 	struct ibv_pd ibv;
 	struct vbd_link link;
 	struct fake_context *context;
-	unsigned int children; /* MRs, QPs */
+	unsigned int children; /* number of MRs and QPs */
 };
 
 struct fake_mr {
@@ -30,16 +29,16 @@ struct fake_mr {
 	struct vbd_link link;
 	struct fake_pd *pd;
 	int access;
-	unsigned int windows; /* bound to it */
+	unsigned int windows; /* number of windows bound to it */
 };
 
 struct fake_mw {
 	struct ibv_mw ibv;
 	struct vbd_link link;
 	struct fake_pd *pd;
-	/* while it is bound */
+	/* set while it is bound */
 	struct fake_mr *mr;
-	struct fake_qp *qp; /* type 2 */
+	struct fake_qp *qp; /* type 2 only */
 	uint64_t addr, length_bytes;
 	int access;
 };
@@ -48,7 +47,7 @@ struct fake_comp_channel {
 	struct ibv_comp_channel ibv;
 	struct vbd_link link;
 	struct fake_context *context;
-	unsigned int children; /* CQs */
+	unsigned int children; /* number of CQs */
 };
 
 struct fake_cq {
@@ -58,7 +57,7 @@ struct fake_cq {
 	struct fake_comp_channel *channel;
 	unsigned int qps;
 	bool armed;
-	unsigned int events; /* in the channel */
+	unsigned int events; /* number of events in the channel */
 	struct ibv_wc *wcs;
 	unsigned int first, count, room, high_water;
 	uint16_t moderation_count, moderation_period_us;
@@ -81,10 +80,10 @@ struct fake_qp {
 	struct fake_pd *pd;
 	struct fake_cq *send_cq, *recv_cq;
 	struct ibv_qp_cap cap;
-	struct ibv_qp_attr attr; /* what modify has set */
+	struct ibv_qp_attr attr; /* values set by modify */
 	struct vbd_link sends, recvs;
 	unsigned int send_count, recv_count;
-	unsigned int groups; /* it is attached to */
+	unsigned int groups; /* number of groups that it is attached to */
 };
 
 struct fake_ah {
@@ -100,9 +99,9 @@ enum fake_id_state {
 	FAKE_ID_LISTENING,
 	FAKE_ID_ADDR_RESOLVED,
 	FAKE_ID_ROUTE_RESOLVED,
-	FAKE_ID_CONNECTING, /* the request is out */
-	FAKE_ID_REQUESTED,  /* passive: a request came in */
-	FAKE_ID_ACCEPTED,   /* passive: accepted */
+	FAKE_ID_CONNECTING, /* the request was sent */
+	FAKE_ID_REQUESTED,  /* passive side: a request came in */
+	FAKE_ID_ACCEPTED,   /* passive side: accepted */
 	FAKE_ID_CONNECTED,
 	FAKE_ID_OVER, /* disconnected, rejected or failed */
 };
@@ -112,8 +111,8 @@ struct fake_id {
 	struct vbd_link link;
 	enum fake_id_state state;
 	struct fake_device *device;
-	bool known;	 /* to the caller: counted as live */
-	bool peer_known; /* the peer's parameters came in */
+	bool known;	 /* the caller has it, so it counts as live */
+	bool peer_known; /* the peer's parameters have arrived */
 	uint8_t peer_responder_resources;
 	uint32_t peer_qpn;
 	struct fake_id *peer; /* loopback */
@@ -157,19 +156,19 @@ void fake_unlock(void);
 /** fake_note - record a call that can't fail */
 void fake_note(const char *call);
 
-/** fake_enter - record a call; 0, or the errno that it shall fail with */
+/** fake_enter - record a call; returns 0, or the errno that the script has for it */
 int fake_enter(const char *call);
 
-/** fake_result - VBD_OK for errnum 0, else the error that the real provider makes of it */
+/** fake_result - VBD_OK for errnum 0, else the error of the real provider */
 enum vbd_status fake_result(const char *call, int errnum, struct vbd_error *err);
 
-/** fake_broken - remember a breach of the rules */
+/** fake_broken - record a breach of the libraries' rules */
 void fake_broken(const char *fmt, ...) VBD_PRINTF(1, 2);
 
-/** fake_give_up - the test itself is wrong */
+/** fake_give_up - end the program: the test itself is wrong */
 _Noreturn void fake_give_up(const char *what);
 
-/* Memory that is never made to fail; never NULL. */
+/* Allocates without scripted failures; never NULL. */
 void *fake_allocate(size_t len_bytes);
 void *fake_grow(void *old, size_t len_bytes);
 
@@ -180,34 +179,35 @@ void fake_fd_lower(int fd);
 struct fake_device *fake_device_find(const char *name);
 void fake_async_push(
 	struct fake_device *device, enum ibv_event_type type, struct ibv_qp *qp, int port_num);
-/** fake_async_push_srq - an async event that names an SRQ */
+/** fake_async_push_srq - queue an async event for an SRQ */
 void fake_async_push_srq(struct fake_device *device, enum ibv_event_type type, struct ibv_srq *srq);
-/** fake_async_forget - the QP is destroyed: no event names it any more */
+/** fake_async_forget - remove the events of a QP that is being destroyed */
 void fake_async_forget(const struct ibv_qp *qp);
 
 /* The data path. */
 void fake_data_reset(void);
-/** fake_qp_recv - the receive that the next message takes; NULL if there is none */
+/** fake_qp_recv - the receive for the next message; NULL if none is posted */
 struct fake_wr *fake_qp_recv(struct fake_qp *qp);
-/** fake_srq_taken - one of its receives is used up */
+/** fake_srq_taken - count one receive of the SRQ as used */
 void fake_srq_taken(struct fake_srq *srq);
-/** fake_sges_covered - are they registered in @pd? Otherwise the rules are broken. */
+/** fake_sges_covered - check that the ranges are registered in @pd; records a breach otherwise */
 bool fake_sges_covered(const struct fake_pd *pd, const struct fake_wr *wr);
-/** fake_wr_take_sges - the ranges of a work request, @max at most */
+/** fake_wr_take_sges - copy the ranges into the work request, at most @max */
 void fake_wr_take_sges(struct fake_wr *wr, const struct ibv_sge *sges, int count, uint32_t max);
 void fake_srq_reset(void);
 struct fake_qp *fake_qp_by_number(uint32_t qp_num);
 const char *fake_qp_modify(struct fake_qp *qp, const struct ibv_qp_attr *attr, int mask);
-/** fake_qp_set_state - move it, with the flushes that belong to ERR */
+/** fake_qp_set_state - change the QP's state; ERR also flushes its work */
 void fake_qp_set_state(struct fake_qp *qp, enum ibv_qp_state state);
-/** fake_complete - take @wr off @qp and put its completion into the CQ; an error flushes the rest
+/**
+ * fake_complete - remove @wr from @qp and add its completion to the CQ; an error flushes the rest
  */
 void fake_complete(struct fake_qp *qp, struct fake_wr *wr, enum ibv_wc_status status,
 	uint32_t vendor_err, uint32_t byte_len);
-/** fake_deliver - a receive completes well, as @opcode says, with @imm_data if @has_imm */
+/** fake_deliver - complete a receive with @opcode, and with @imm_data if @has_imm */
 void fake_deliver(struct fake_qp *qp, struct fake_wr *wr, enum ibv_wc_opcode opcode,
 	uint32_t byte_len, bool has_imm, uint32_t imm_data);
-/** fake_deliver_from - a datagram, as from @src_qp, with a global route header */
+/** fake_deliver_from - complete a receive with a datagram of @src_qp, with a global route header */
 void fake_deliver_from(struct fake_qp *qp, struct fake_wr *wr, uint32_t byte_len, uint32_t src_qp);
 const struct fake_mr *fake_mr_by_key(
 	const struct fake_pd *pd, uint32_t key, bool remote, uint64_t addr, uint32_t length_bytes);
@@ -215,23 +215,31 @@ const struct fake_mr *fake_mr_by_key(
 /* Datagrams. */
 void fake_ud_reset(void);
 bool fake_id_is_ud(const struct fake_id *id);
-/** fake_ud_answer - the peer of @id is told its QP; both let go of each other */
+/** fake_ud_answer - send the id's QP to its peer, and disconnect the two */
 void fake_ud_answer(struct fake_id *id);
-/** fake_ud_send - it has completed; who has the QP number (or is attached) and the qkey gets it */
+/**
+ * fake_ud_send - deliver a completed datagram to the QPs with its number, or its group, and its
+ * qkey
+ */
 void fake_ud_send(struct fake_qp *qp, struct fake_wr *wr);
-/** fake_mw_access - what a window of @qp's PD with this key gives, 0 if the range lies not inside;
- * -1 if there is no such window */
+/**
+ * fake_mw_access - the access that a window of @qp's PD with this key grants; 0 if the range is not
+ * inside, -1 if there is no such window
+ */
 int fake_mw_access(const struct fake_qp *qp, uint32_t key, uint64_t addr, uint32_t length_bytes);
 bool fake_is_window_work(const struct fake_wr *wr);
-/** fake_mw_completed - a bind or an invalidation has: it takes effect */
+/** fake_mw_completed - apply a bind or an invalidation that has completed */
 void fake_mw_completed(struct fake_qp *qp, const struct fake_wr *wr);
-/** fake_mw_qp_destroyed - a QP with windows bound on it is not destroyed */
+/** fake_mw_qp_destroyed - record a breach if windows are still bound on the QP */
 void fake_mw_qp_destroyed(const struct fake_qp *qp);
 void fake_mw_reset(void);
 
 /* The connection manager. */
 void fake_cm_reset(void);
-/** fake_event_set_private_data - as the CM delivers it: filled up with zeros, but for iWARP */
+/**
+ * fake_event_set_private_data - set private data as the CM delivers it: padded with zeros, except
+ * on iWARP
+ */
 void fake_event_set_private_data(struct vbd_pv_cm_event *event, const struct fake_id *to,
 	const void *data, uint8_t data_bytes);
 void fake_id_bind(struct fake_id *id, struct fake_device *device);
@@ -242,7 +250,7 @@ struct fake_id *fake_request_push(struct fake_id *listener, struct fake_device *
 	const struct rdma_conn_param *param);
 struct fake_id *fake_listener_on(const struct sockaddr *addr);
 
-/* Loopback: what the peer does about it. */
+/* Loopback: the peer's reaction. */
 void fake_loop_resolve_addr(struct fake_id *id);
 void fake_loop_resolve_route(struct fake_id *id);
 void fake_loop_connect(struct fake_id *id);
@@ -250,9 +258,9 @@ void fake_loop_accept(struct fake_id *id);
 void fake_loop_reject(struct fake_id *id);
 void fake_loop_establish(struct fake_id *id);
 void fake_loop_gone(struct fake_id *id); /* disconnected or destroyed */
-/** fake_loop_pump - do what can be done of the QP's sends */
+/** fake_loop_pump - execute the QP's sends as far as possible */
 void fake_loop_pump(struct fake_qp *qp);
-/** fake_loop_ready - the QP changed or has new receives: its peer may go on */
+/** fake_loop_ready - after a change of the QP or new receives: continue the peer's sends */
 void fake_loop_ready(struct fake_qp *qp);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel would say: that it holds all that was given out and not taken back; the way to an
- * address. */
+/* The kernel's account of objects, which equals the fake's own, and the route to an address. */
 #include "tests/fake/fake.h"
 
 #include <errno.h>

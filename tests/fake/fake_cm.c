@@ -76,7 +76,7 @@ int vbd_pv_event_channel_fd(const struct rdma_event_channel *channel)
 struct cm_event {
 	struct vbd_link link;
 	struct vbd_pv_cm_event event;
-	struct fake_id *on; /* a request is its listener's until it is taken */
+	struct fake_id *on; /* a request belongs to its listener until the caller takes it */
 };
 
 static void free_id(struct fake_id *id);
@@ -295,7 +295,7 @@ static bool is_loopback(const struct sockaddr_in *addr)
 	return ntohl(addr->sin_addr.s_addr) >> 24 == 127;
 }
 
-/* The device that has the address; the first one has 127.0.0.1 as well. */
+/* The device that has the address; the first device also has 127.0.0.1. */
 static struct fake_device *device_at(const struct sockaddr *addr)
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)(const void *)addr;
@@ -347,7 +347,7 @@ enum vbd_status vbd_pv_bind_addr(
 	return fake_result("rdma_bind_addr", errnum, err);
 }
 
-/* sin_port and sin6_port lie at the same place. */
+/* sin_port and sin6_port are at the same offset. */
 static in_port_t *port_of(struct fake_id *id)
 {
 	return &id->ibv.route.addr.src_sin.sin_port;
@@ -465,7 +465,7 @@ enum vbd_status vbd_pv_set_tos(struct rdma_cm_id *id, uint8_t tos, struct vbd_er
 	return set_option(&id_of(id)->asked.tos, tos, err);
 }
 
-/* cm_init_qp_*_attr() and iw_cm_init_qp_attr() of the kernel. */
+/* Follows cm_init_qp_*_attr() and iw_cm_init_qp_attr() of the kernel. */
 static int init_qp_attr(const struct fake_id *id, struct ibv_qp_attr *attr, int *ret_mask)
 {
 	bool iwarp = id->device && id->device->ibv.transport_type == IBV_TRANSPORT_IWARP;
@@ -474,7 +474,7 @@ static int init_qp_attr(const struct fake_id *id, struct ibv_qp_attr *attr, int 
 		return EINVAL;
 	if (attr->qp_state == IBV_QPS_INIT || (iwarp && attr->qp_state == IBV_QPS_RTR)) {
 		attr->qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
-		/* How much the peer may read is known with its answer only. */
+		/* The peer's answer decides whether it may read. */
 		if (iwarp || (id->peer_known && id->peer_responder_resources))
 			attr->qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
 		attr->port_num = 1;
@@ -540,7 +540,7 @@ static void take_private_data(struct fake_id *id, const void *data, uint8_t data
 		memcpy(id->asked.private_data, data, data_bytes);
 }
 
-/* IBTA 12.6; the kernel's CMA takes 36 bytes of a request for itself. */
+/* IBTA 12.6; the kernel's CMA uses 36 bytes of a request itself. */
 static uint8_t room_for(enum rdma_cm_event_type type)
 {
 	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
@@ -711,7 +711,7 @@ const struct sockaddr *vbd_pv_id_peer(struct rdma_cm_id *id)
 	return &id->route.addr.dst_addr;
 }
 
-/* The script. */
+/* Script functions. */
 
 void fake_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type type, int status)
 {

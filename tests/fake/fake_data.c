@@ -395,7 +395,7 @@ void vbd_pv_destroy_qp(struct vbd_account *account, struct ibv_qp *ibv)
 	fake_unlock();
 }
 
-/* The attributes that a move of an RC QP needs: IBTA table 91, as in ib_modify_qp_is_ok(). */
+/* Required attributes for the moves of an RC QP: IBTA table 91, as in ib_modify_qp_is_ok(). */
 static int needed_for(enum ibv_qp_state from, enum ibv_qp_state to)
 {
 	if (from == IBV_QPS_RESET && to == IBV_QPS_INIT)
@@ -409,7 +409,7 @@ static int needed_for(enum ibv_qp_state from, enum ibv_qp_state to)
 	return 0;
 }
 
-/* Table 92: nothing is acknowledged, nothing is repeated. */
+/* IBTA table 92: UC neither acknowledges nor retries. */
 #define OF_RC_ALONE                                                                             \
 	(IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | \
 		IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC)
@@ -438,7 +438,7 @@ static bool may_move(enum ibv_qp_state from, enum ibv_qp_state to)
 	return false;
 }
 
-/* LIDs lead to the peer on InfiniBand, GIDs on RoCE. */
+/* InfiniBand addresses the peer by LID, RoCE by GID. */
 static bool leads_somewhere(const struct fake_qp *qp, const struct ibv_ah_attr *ah)
 {
 	const struct fake_device *device = qp->pd->context->device;
@@ -594,7 +594,7 @@ void fake_complete(struct fake_qp *qp, struct fake_wr *wr, enum ibv_wc_status st
 		if (fake_is_window_work(wr))
 			fake_mw_completed(qp, wr);
 	} else {
-		/* Invalid after an error: ibv_poll_cq(3). */
+		/* Invalid in a completion with an error: ibv_poll_cq(3). */
 		wc.opcode = (enum ibv_wc_opcode)0x5a;
 		wc.byte_len = 0x5a5a5a5a;
 	}
@@ -839,7 +839,7 @@ enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, stru
 	return fake_result("ibv_post_recv", errnum, err);
 }
 
-/* The script. */
+/* Script functions. */
 
 unsigned int fake_sends(struct ibv_qp *qp)
 {

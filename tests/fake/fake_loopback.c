@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The other end of the wire, when both ends are in one program. */
+/* The wire between two ends in the same program. */
 #include "tests/fake/fake.h"
 
 #include <errno.h>
@@ -108,7 +108,7 @@ void fake_loop_accept(struct fake_id *id)
 		return;
 	}
 	if (is_iwarp(id)) {
-		/* Its CM tells both sides at once, and moves the QPs. */
+		/* iWARP's CM notifies both sides at the same time, and moves the QPs. */
 		event.type = RDMA_CM_EVENT_ESTABLISHED;
 		fake_event_push_plain(id, RDMA_CM_EVENT_ESTABLISHED, 0);
 		qp = fake_qp_by_number(param->qp_num);
@@ -157,7 +157,7 @@ void fake_loop_gone(struct fake_id *id)
 		return;
 	id->peer = NULL;
 	peer->peer = NULL;
-	/* A request that nobody answered is refused by the CM itself. */
+	/* The CM rejects a request when its id is destroyed. */
 	if (id->state == FAKE_ID_REQUESTED)
 		fake_event_push_plain(peer, RDMA_CM_EVENT_REJECTED, REJECT_CONSUMER);
 	else
@@ -180,7 +180,7 @@ static struct fake_qp *peer_of(const struct fake_qp *qp)
 	return peer && peer->attr.dest_qp_num == qp->ibv.qp_num ? peer : NULL;
 }
 
-/* The peer's device refuses: both QPs are in error. */
+/* The peer's device refuses the request: both QPs go to ERR. */
 static void refuse(
 	struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr, enum ibv_wc_status status)
 {
@@ -196,7 +196,7 @@ static bool has_imm(const struct fake_wr *wr)
 	return wr->opcode == IBV_WR_SEND_WITH_IMM || wr->opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
-/* Bytes from @wr into @to, which has room for them. */
+/* Copies the bytes of @wr to @to, which has room for them. */
 static void carry(const struct fake_wr *wr, const struct fake_wr *to)
 {
 	uint8_t *bytes = fake_allocate(wr->length_bytes + 1U);
@@ -206,14 +206,14 @@ static void carry(const struct fake_wr *wr, const struct fake_wr *to)
 	free(bytes);
 }
 
-/* Each message is one packet here, whatever its length. */
+/* Every message is one packet here. */
 static void count_packet(const struct fake_qp *qp, struct fake_qp *peer)
 {
 	if (qp->ibv.qp_type == IBV_QPT_UC)
 		peer->attr.rq_psn = (peer->attr.rq_psn + 1) & 0xffffff;
 }
 
-/* False if the peer has no receive for it: it waits (RNR), or is lost where nobody waits (UC). */
+/* Returns false if the peer has no receive: RC waits (RNR), UC loses the message. */
 static bool deliver(struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr)
 {
 	struct fake_wr *recv = fake_qp_recv(peer);
@@ -247,7 +247,7 @@ static int access_for(enum ibv_wr_opcode opcode)
 	return IBV_ACCESS_REMOTE_WRITE;
 }
 
-/* What the peer's memory does; it may be touched. */
+/* Executes a write, read or atomic operation on the peer's memory, which was checked before. */
 static void touch(const struct fake_wr *wr)
 {
 	uint8_t *remote = (uint8_t *)(uintptr_t)wr->remote_addr;
@@ -281,13 +281,13 @@ static int access_of(const struct fake_qp *peer, const struct fake_wr *wr)
 	return mr ? mr->access : 0;
 }
 
-/* False if it waits for a receive of the peer. */
+/* Returns false if the request waits for a receive of the peer. */
 static bool move(struct fake_qp *qp, struct fake_qp *peer, struct fake_wr *wr)
 {
 	int access = access_for(wr->opcode);
 	struct fake_wr *recv = fake_qp_recv(peer);
 
-	/* Of no bytes the key is not looked at: IBTA 9.7.4.1.5. */
+	/* The key of an access of zero bytes is not checked: IBTA 9.7.4.1.5. */
 	if (wr->length_bytes && !(access_of(peer, wr) & access)) {
 		refuse(qp, peer, wr, IBV_WC_REM_ACCESS_ERR);
 		return true;
@@ -327,7 +327,7 @@ void fake_loop_pump(struct fake_qp *qp)
 			fake_complete(qp, wr, IBV_WC_SUCCESS, 0, 0);
 			continue;
 		}
-		/* A peer that went down does not answer; whoever asked finds out by the CM. */
+		/* A QP that is down does not answer; the CM tells the requester. */
 		if (!peer || (peer->ibv.state != IBV_QPS_RTR && peer->ibv.state != IBV_QPS_RTS))
 			return;
 		if (wr->opcode == IBV_WR_SEND || wr->opcode == IBV_WR_SEND_WITH_IMM) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The linker sends every allocation of the program here (-Wl,--wrap). */
+/* The linker redirects every allocation here (-Wl,--wrap). */
 #include "tests/fake/fake.h"
 
 #include <errno.h>

@@ -25,7 +25,7 @@ enum vbd_status vbd_pv_alloc_mw(
 		mw->ibv.context = ibv->context;
 		mw->ibv.pd = ibv;
 		mw->ibv.type = type;
-		/* The lowest byte is the owner's. */
+		/* The lowest byte of the key belongs to the consumer. */
 		mw->ibv.rkey = ++g_fake.last_key << 8;
 		pd->children++;
 		g_fake.live.mws++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Address handles, SIDR's answers, multicast groups, datagrams. */
+/* Address handles, SIDR answers, multicast groups, datagrams. */
 #include "tests/fake/fake.h"
 
 #include <errno.h>
@@ -98,7 +98,7 @@ struct ibv_ah_attr fake_ah_attr(const struct ibv_ah *ah)
 	return ((const struct fake_ah *)(const void *)ah)->attr;
 }
 
-/* What the CM tells. */
+/* Events of the CM. */
 
 static struct vbd_pv_cm_event ud_event(enum rdma_cm_event_type type, uint32_t qpn)
 {
@@ -190,7 +190,7 @@ enum vbd_status vbd_pv_join_multicast(
 	(void)addr;
 	fake_lock();
 	errnum = fake_enter("rdma_join_multicast");
-	/* What the kernel's rdma_join_multicast() asks for. */
+	/* Attributes that the kernel's rdma_join_multicast() requests. */
 	if (!errnum && (!id->device || ibv->qp_type != IBV_QPT_UD))
 		errnum = EINVAL;
 	if (!errnum) {
@@ -216,7 +216,7 @@ void vbd_pv_leave_multicast(struct rdma_cm_id *ibv, const struct sockaddr *addr)
 	fake_unlock();
 }
 
-/* The script. */
+/* Script functions. */
 
 void fake_sidr_answer(struct rdma_cm_id *id, uint32_t qpn)
 {
@@ -258,7 +258,8 @@ static uint16_t checksum(const uint8_t *bytes)
 	return (uint16_t)~sum;
 }
 
-/* What rxe leaves in front of a message: nothing in the first half, the IPv4 header behind it. */
+/* rxe writes this header before a message: the first half is unused, the second one is the IPv4
+ * header. */
 static void fill_grh(uint8_t *grh)
 {
 	uint8_t ip[20] = {0x45, [8] = 64, [9] = 17, [12] = 10, [15] = 99, [16] = 10, [19] = 1};
@@ -270,7 +271,7 @@ static void fill_grh(uint8_t *grh)
 	memcpy(grh + 20, ip, sizeof(ip));
 }
 
-/* Without a receive that has room it is lost. */
+/* A datagram without a receive that is large enough is lost. */
 static void deliver(struct fake_qp *to, uint32_t src_qp, const struct fake_wr *sent)
 {
 	struct fake_wr *wr = VBD_LIST_FIRST(&to->recvs, struct fake_wr, link);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The script itself, devices, protection domains and memory. */
+/* The script, devices, protection domains and memory. */
 #include "tests/fake/fake.h"
 
 #include <arpa/inet.h>
@@ -117,8 +117,8 @@ const char *fake_failed_call(void)
 	return g_fake.failed_call;
 }
 
-/* The statuses that the real provider gives (nearly) whatever the errno; the others follow the
- * errno. */
+/* Statuses that the real provider returns for (nearly) every errno; for other calls the errno
+ * decides. */
 static enum vbd_status status_of(const char *call, int errnum)
 {
 	static const struct {
@@ -361,7 +361,7 @@ enum vbd_status vbd_pv_list_devices(
 	errnum = fake_enter("ibv_get_device_list");
 	vbd_list_for_each (link, &g_fake.devices)
 		count++;
-	/* The real provider allocates here as well. */
+	/* The real provider allocates here too. */
 	if (!errnum) {
 		devices = calloc(count + 1, sizeof(*devices));
 		errnum = devices ? 0 : ENOMEM;
@@ -425,7 +425,7 @@ enum vbd_status vbd_pv_open_device(struct vbd_account *account, const char *name
 	return fake_result("ibv_open_device", errnum, err);
 }
 
-/* An async event on its way. */
+/* A queued async event. */
 struct async_event {
 	struct vbd_link link;
 	struct vbd_pv_async_event event;
@@ -704,7 +704,7 @@ static int register_memory(
 {
 	struct fake_mr *mr;
 
-	/* Registering pins the pages: they must be there. */
+	/* Registration pins the pages, so they must exist. */
 	if (!addr || length_bytes == 0)
 		return EINVAL;
 	if ((access & IBV_ACCESS_REMOTE_WRITE) && !(access & IBV_ACCESS_LOCAL_WRITE))

@@ -25,7 +25,7 @@ static char *read_contract(void)
 	return text;
 }
 
-/* A list of YAML: "[a, b,\n c]", or lines of "- a" up to the first line that is something else. */
+/* A YAML list: "[a, b,\n c]", or lines of "- a" up to the first other line. */
 static void read_values(const char *at, struct openapi_enum *list)
 {
 	static const char word[] =
@@ -52,7 +52,7 @@ static void read_values(const char *at, struct openapi_enum *list)
 	}
 }
 
-/* The enum below the schema, or below the property of it. */
+/* The enum below the schema, or below a property of the schema. */
 static void read_enum(const char *schema, const char *property, struct openapi_enum *ret_enum)
 {
 	char *text = read_contract();

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Enumerations and properties of openapi.yaml, for tests that hold a table of the code against the
- * contract. It reads no more YAML than the contract uses: `Name:` with `enum:` below or beside it,
- * in brackets or as a list; below `properties:` a line of its own for each property.
+ * Enumerations and properties of openapi.yaml, for tests that compare a table of the code with the
+ * contract. Reads only the YAML that the contract uses: `Name:` with `enum:` below or beside it, in
+ * brackets or as a list; below `properties:` one line for each property.
  */
 #ifndef VBD_TESTS_UNIT_OPENAPI_H
 #define VBD_TESTS_UNIT_OPENAPI_H
@@ -17,24 +17,27 @@ struct openapi_enum {
 	char values[OPENAPI_ENUM_MAX][64];
 };
 
-/** openapi_read_enum - the values of the schema's enum, in order; fails the test if there is none
+/**
+ * openapi_read_enum - read the values of a schema's enum, in order; fails the test if it has none
  */
 void openapi_read_enum(const char *schema, struct openapi_enum *ret_enum);
 
-/** openapi_read_property_enum - the values of the enum of the first property with this name at or
- * below the schema's beginning */
+/**
+ * openapi_read_property_enum - read the enum of the first property of this name at or below the
+ * start of the schema
+ */
 void openapi_read_property_enum(
 	const char *schema, const char *property, struct openapi_enum *ret_enum);
 
-/** openapi_read_properties - the names of the schema's properties, which stand one on a line */
+/** openapi_read_properties - read the names of the schema's properties; each has one line */
 void openapi_read_properties(const char *schema, struct openapi_enum *ret_names);
 
-/** openapi_read_property - the line of the schema's property, from its brace on */
+/** openapi_read_property - read the line of a property of the schema, from its brace on */
 #define OPENAPI_PROPERTY_BYTES 512
 void openapi_read_property(
 	const char *schema, const char *property, char ret_text[OPENAPI_PROPERTY_BYTES]);
 
-/** openapi_enum_has - is @value one of them? */
+/** openapi_enum_has - whether @value is in the enum */
 bool openapi_enum_has(const struct openapi_enum *list, const char *value);
 
 #endif

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More turns than anything here needs; a rig that still moves then is stuck in a circle. */
+/* More turns than any test needs; a rig that still moves after them runs in a circle. */
 #define TURNS_MAX 20000
 
 static void on_log(enum vbd_log_level level, const char *object, const char *text, void *arg)
@@ -563,7 +563,7 @@ void rig_cancel_transfer(struct rig_transfer *rt, bool late)
 	rig_settle(rt->rig);
 }
 
-/* What tests do with them. */
+/* Actions of the tests. */
 
 void rig_deadline(struct rig_conn *rc)
 {
@@ -635,7 +635,7 @@ void rig_assert_idle(struct rig *rig)
 	rig_assert_cqs_idle(rig);
 }
 
-/* Its beginning and its end. */
+/* Setup and teardown. */
 
 static void end_conn(struct rig *rig, struct rig_conn *rc)
 {

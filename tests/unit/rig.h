@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A fabric on the fake provider whose workers are turned by hand, and observers that remember. What
- * the tests of connections, channels and devices have in common.
+ * A fabric on the fake provider, with workers that the test turns by hand and observers that record
+ * their calls. Shared by the tests of connections, channels and devices.
  */
 #ifndef VBD_TESTS_UNIT_RIG_H
 #define VBD_TESTS_UNIT_RIG_H
@@ -26,15 +26,15 @@ struct rig;
 struct rig_conn {
 	struct rig *rig;
 	struct vbd_conn *conn;			/* NULL once destroyed */
-	enum vbd_conn_state states[RIG_STATES]; /* as the observer was told */
+	enum vbd_conn_state states[RIG_STATES]; /* states passed to the observer, in order */
 	unsigned int state_count;
-	uint64_t deadline_ms;			      /* 0: none is set */
-	struct vbd_recv_slot *messages[RIG_MESSAGES]; /* not released */
+	uint64_t deadline_ms;			      /* 0 if none is set */
+	struct vbd_recv_slot *messages[RIG_MESSAGES]; /* messages not released yet */
 	unsigned int message_count, messages_ever;
 	bool memory_went;
 	unsigned int stepped;
-	bool moves_slowly;		  /* moves that may block are the test's to make */
-	struct vbd_conn_params accept_as; /* passive: what it was made with */
+	bool moves_slowly;		  /* the test makes the moves that may block */
+	struct vbd_conn_params accept_as; /* passive side: the listener's request it was made for */
 };
 
 struct rig_listener {
@@ -42,7 +42,7 @@ struct rig_listener {
 	struct vbd_cm_listener cm;
 	struct vbd_conn_params params;
 	bool refuse; /* reject without making a connection */
-	bool accept; /* at once */
+	bool accept; /* decide in the observer's call */
 	bool lost;
 	struct rig_conn *last; /* the connection of the last request */
 };
@@ -55,9 +55,9 @@ struct rig_transfer {
 };
 
 struct rig {
-	struct vbd_fabric *fabric; /* NULL if it could not be made */
+	struct vbd_fabric *fabric; /* NULL if creating the connection failed */
 	struct fake_device *device;
-	struct vbd_error err; /* of the last thing that failed */
+	struct vbd_error err; /* of the last failure */
 	struct rig_conn conns[RIG_CONNS];
 	unsigned int conn_count;
 	struct rig_listener listeners[RIG_LISTENERS];
@@ -68,109 +68,115 @@ struct rig {
 	unsigned int transfer_count;
 	unsigned int added, removing, removed, async_events, cm_opened;
 	int last_async_type, last_async_port;
-	bool forget_removed; /* forget each device at the end of rig_settle() */
+	bool forget_removed; /* forget each removed device at the end of rig_settle() */
 	uint64_t decide_timeout_ms;
-	struct vbd_cm_params cm; /* of connections and listeners to come */
-	bool threads;		 /* the workers run: nothing is turned by hand */
-	unsigned int warnings;	 /* log lines above debug: rdma/ has none */
+	struct vbd_cm_params cm; /* of connections and listeners made later */
+	bool threads;		 /* the workers run as threads; nothing is turned by hand */
+	unsigned int warnings;	 /* log lines above debug level, which rdma/ must not write */
 };
 
-/** rig_setup, rig_teardown - cmocka fixtures: one device "fake0", one worker; at the end nothing
- * may be left */
+/**
+ * rig_setup, rig_teardown - cmocka fixtures: one device "fake0", one worker; teardown fails the
+ * test if an object is left
+ */
 int rig_setup(void **state);
 int rig_setup_two_workers(void **state);
 int rig_teardown(void **state);
 
-/** rig_start - make the fabric and look for devices; false if that failed */
+/** rig_start - create the fabric and scan for devices; false if that failed */
 bool rig_start(struct rig *rig, unsigned int workers);
 
-/** rig_stop - end every connection, by force if need be, and take everything down */
+/** rig_stop - end all connections, if necessary by force, and destroy everything */
 void rig_stop(struct rig *rig);
 
-/** rig_settle - turn everything until nothing moves any more */
+/** rig_settle - dispatch events and turn workers until nothing moves */
 void rig_settle(struct rig *rig);
 
-/** rig_turn_workers - one turn of each worker that has something to do; false if none has */
+/** rig_turn_workers - turn each worker that has work once; false if none has */
 bool rig_turn_workers(struct rig *rig);
 
 /** rig_params - small queues: 4 sends, 4 receives of 64 bytes */
 struct vbd_conn_params rig_params(void);
 
-/** rig_conn_create - an active connection to 10.0.0.254:7471, resolving; NULL if it could not be
- * made */
+/** rig_conn_create - start an active connection to 10.0.0.254:7471; NULL if that failed */
 struct rig_conn *rig_conn_create(struct rig *rig, const struct vbd_conn_params *params);
 
-/** rig_manual - a connection to be brought up by hand, in INIT; NULL: rig_params(), the device's
- * first port */
+/**
+ * rig_manual - create a connection that is brought up by hand, in INIT; @params NULL: rig_params()
+ * on the first port of the device
+ */
 struct rig_conn *rig_manual(
 	struct rig *rig, const struct vbd_conn_params *params, const struct vbd_manual_params *how);
 
-/** rig_conn_connect - the same, with the peer's answers, to ESTABLISHED if nothing fails on the way
+/**
+ * rig_conn_connect - create a connection and play the peer's answers up to ESTABLISHED, unless a
+ * call fails
  */
 struct rig_conn *rig_conn_connect(struct rig *rig, const struct vbd_conn_params *params);
 
-/** rig_conn_answer - give the next answer of a willing peer, whatever it waits for; false if it
- * waits for none */
+/** rig_conn_answer - play the answer that the connection waits for; false if it waits for none */
 bool rig_conn_answer(struct rig_conn *rc);
 
-/** rig_conn_in - a new connection in @state, active where it has a choice */
+/** rig_conn_in - create a connection in @state, on the active side if both sides have the state */
 struct rig_conn *rig_conn_in(struct rig *rig, enum vbd_conn_state state);
 
-/** rig_listener - one that does not listen yet, to be told what to do with requests (rig_params(),
- * no decision) */
+/**
+ * rig_listener - create a listener that does not listen yet; requests get rig_params() and no
+ * decision
+ */
 struct rig_listener *rig_listener(struct rig *rig);
 
-/** rig_try_listen - on 0.0.0.0, a port picked; false if it failed */
+/** rig_try_listen - listen on 0.0.0.0 and any free port; false if that failed */
 bool rig_try_listen(struct rig_listener *listener);
 
-/** rig_listen - the same; must not fail */
+/** rig_listen - listen on 0.0.0.0 and any free port; must not fail */
 void rig_listen(struct rig_listener *listener);
 
-/** rig_request - a peer's request, taken; NULL if no connection came of it */
+/** rig_request - deliver a peer's connection request; NULL if no connection results */
 struct rig_conn *rig_request(struct rig_listener *listener);
 
-/** rig_conn_create_to - an active connection to a listener of our own, resolving; for loopback */
+/** rig_conn_create_to - start an active connection to a listener of the test, for loopback */
 struct rig_conn *rig_conn_create_to(struct rig_listener *listener);
 
-/** rig_forget_conns - forget the connections, which have all ended */
+/** rig_forget_conns - forget the connections, which must all have ended */
 void rig_forget_conns(struct rig *rig);
 
-/** rig_loop_connect - two connections to each other, through @listener; loopback is switched on */
+/** rig_loop_connect - connect two connections through @listener; switches loopback on */
 void rig_loop_connect(
 	struct rig_listener *listener, struct rig_conn **ret_active, struct rig_conn **ret_passive);
 
-/** rig_mem - registered memory of @size_bytes, zeroed */
+/** rig_mem - register @size_bytes of zeroed memory */
 struct vbd_mem *rig_mem(struct rig *rig, size_t size_bytes, unsigned int access);
 
-/** rig_transfer - one over @rc, not started; its id counts from 1 */
+/** rig_transfer - create a transfer over @rc without starting it; ids count from 1 */
 struct rig_transfer *rig_transfer(struct rig_conn *rc, enum vbd_op op, const struct vbd_mem *mem,
 	uint64_t length_bytes, uint64_t chunk_bytes);
 
-/** rig_start_transfer - hand it over and let it move */
+/** rig_start_transfer - submit a transfer and settle */
 void rig_start_transfer(struct rig_transfer *rt);
 
-/** rig_cancel_transfer - ask for its end; @late as by a deadline */
+/** rig_cancel_transfer - cancel a transfer; @late: because of its deadline */
 void rig_cancel_transfer(struct rig_transfer *rt, bool late);
 
-/** rig_deadline - the deadline that it set passes */
+/** rig_deadline - let the connection's deadline pass */
 void rig_deadline(struct rig_conn *rc);
 
-/** rig_close - close it and let it drain */
+/** rig_close - close a connection and let it drain */
 void rig_close(struct rig_conn *rc);
 
-/** rig_release - forget the oldest message */
+/** rig_release - release the oldest message */
 void rig_release(struct rig_conn *rc);
 
-/** rig_has_entry - does the timeline have "kind what"? */
+/** rig_has_entry - whether the timeline has the entry "kind what" */
 bool rig_has_entry(const struct rig_conn *rc, enum vbd_timeline_kind kind, const char *what);
 
-/** rig_assert_gone - nothing but the record is left of it */
+/** rig_assert_gone - assert that only the record of the connection is left */
 void rig_assert_gone(const struct rig_conn *rc);
 
-/** rig_assert_cqs_idle - no CQ has users, reservations or outstanding work */
+/** rig_assert_cqs_idle - assert that no CQ has users, reservations or outstanding work */
 void rig_assert_cqs_idle(struct rig *rig);
 
-/** rig_assert_idle - no connection holds anything: only what the fabric itself keeps is live */
+/** rig_assert_idle - assert that no connection holds an object: only the fabric's own are live */
 void rig_assert_idle(struct rig *rig);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A whole daemon on the fake provider, with its real loop and worker threads; loopback is on, so
- * that it can connect to itself. What the tests of the services have in common.
+ * A whole daemon on the fake provider, with its real loop and worker threads. Loopback is on, so
+ * that the daemon can connect to itself. Shared by the tests of the services.
  */
 #ifndef VBD_TESTS_UNIT_SVC_H
 #define VBD_TESTS_UNIT_SVC_H
@@ -17,61 +17,64 @@ struct svc {
 	struct vbd_config config;
 	struct vbd_daemon *daemon;
 	struct fake_device *device;
-	struct vbd_error err; /* of what must not fail */
+	struct vbd_error err; /* set by calls that must not fail */
 	bool stopped;
 };
 
-/** svc_setup, svc_teardown - cmocka fixtures: one device "fake0"; at the end nothing may be left */
+/**
+ * svc_setup, svc_teardown - cmocka fixtures: one device "fake0"; teardown fails the test if an
+ * object is left
+ */
 int svc_setup(void **state);
 int svc_teardown(void **state);
 
-/** svc_start - make the daemon of svc->config; false if that failed */
+/** svc_start - create the daemon from svc->config; false if that failed */
 bool svc_start(struct svc *svc);
 
-/** svc_restart - stop it and start it with svc->config as it is now */
+/** svc_restart - stop the daemon and start it with the current svc->config */
 void svc_restart(struct svc *svc);
 
-/** svc_stop - stop it and destroy it */
+/** svc_stop - stop and destroy the daemon */
 void svc_stop(struct svc *svc);
 
-/* Turn the loop until @condition holds; the runner's timeout is the watchdog. */
+/* Turns the loop until @condition holds. The time limit of the test runner ends a wait for ever. */
 #define SVC_UNTIL(svc, condition)                                 \
 	do {                                                      \
 		while (!(condition))                              \
 			vbd_loop_turn((svc)->daemon->loop, true); \
 	} while (0)
 
-/** svc_turn - let happen what needs no waiting */
+/** svc_turn - turn the loop without waiting */
 void svc_turn(struct svc *svc);
 
-/** svc_listener_spec - 0.0.0.0, a port picked, accept at once, small queues, inbox */
+/** svc_listener_spec - 0.0.0.0, any free port, accept at once, small queues, inbox */
 struct vbd_listener_spec svc_listener_spec(void);
 struct vbd_listener *svc_listen(struct svc *svc, const struct vbd_listener_spec *spec);
 
-/** svc_spec_to - a connection to the listener; NULL: to port 1, where nobody listens */
+/** svc_spec_to - a connection to the listener; NULL: to port 1, where no listener is */
 struct vbd_connection_spec svc_spec_to(const struct vbd_listener *listener);
 
-/** svc_connect - begin to connect; must not fail */
+/** svc_connect - start a connection; must not fail */
 struct vbd_connection *svc_connect(struct svc *svc, const struct vbd_connection_spec *spec);
 
-/** svc_newest_of - the newest connection that came in by @listener; NULL if there is none */
+/** svc_newest_of - the newest connection that @listener accepted; NULL if none */
 struct vbd_connection *svc_newest_of(struct svc *svc, const struct vbd_listener *listener);
 
 struct svc_pair {
 	struct vbd_connection *active, *passive;
 };
 
-/** svc_pair - two connections to each other, established */
+/** svc_pair - establish two connections to each other */
 struct svc_pair svc_pair(struct svc *svc, struct vbd_listener *listener);
 
-/** svc_close - close it and wait for its end */
+/** svc_close - close a connection and wait for its end */
 void svc_close(struct svc *svc, struct vbd_connection *connection);
 
-/** svc_buffer - a ready one */
+/** svc_buffer - create a buffer and wait until it is ready */
 struct vbd_buffer *svc_buffer(
 	struct svc *svc, const char *name, uint64_t size_bytes, unsigned int access);
 
-/** svc_count_events - events of one type so far */
+/** svc_count_events - number of events of a type so far */
 unsigned int svc_count_events(struct svc *svc, enum vbd_event_type type);
 
 #endif

@@ -89,7 +89,7 @@ static enum vbd_status decode(const char *text, struct outer *outer, struct vbd_
 	enum vbd_status status =
 		vbd_decode(json, outer_fields, VBD_ARRAY_LEN(outer_fields), outer, err);
 
-	outer->name = NULL; /* points into what goes now */
+	outer->name = NULL; /* points into the JSON that is freed next */
 	outer->ref.name = NULL;
 	json_decref(json);
 	return status;
@@ -213,7 +213,7 @@ static void test_decode__length_counts_characters(void **state)
 {
 	(void)state;
 	refused("{\"name\":\"abcdef\"}", VBD_E_TOO_LONG, "/name", "6 characters; at most 5");
-	/* Five characters of two bytes: long enough a name for the length, not for the rule. */
+	/* Five characters of two bytes each: short enough, but not letters of a name. */
 	refused("{\"name\":\"\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\"}", VBD_E_BAD_VALUE, "/name",
 		"letter");
 }

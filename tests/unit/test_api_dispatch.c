@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Dispatch, lists and waiting, driven without HTTP: the transport is played by the test. */
+/* Dispatch, lists and waiting without HTTP: the test plays the transport. */
 #include "api/dispatch.h"
 #include "api/page.h"
 #include "api/waiter.h"
@@ -23,8 +23,8 @@ static struct {
 	size_t n_headers;
 	const char *body;
 	struct vbd_auth_peer peer;
-	int handled;  /* how often the handler ran */
-	int answered; /* parked requests that were answered */
+	int handled;  /* number of calls of the handler */
+	int answered; /* number of parked requests that were answered */
 	int refused;
 	vbd_request_cb on_timeout, on_gone;
 	void *park_arg;
@@ -232,7 +232,7 @@ static const struct vbd_route routes[] = {
 		.handler = wait_for_change},
 };
 
-/* --- the play -------------------------------------------------------------------------------- */
+/* --- sending requests ------------------------------------------------------------------------ */
 
 static int set_up(void **state)
 {
@@ -284,7 +284,7 @@ static void begin(const char *method, const char *what, uint64_t content_bytes)
 	vbd_dispatch_head(test.dispatch, &request, method, target, &test.peer);
 }
 
-/* Sends a request; returns its HTTP status, 0 if it waits. */
+/* Sends a request. Returns its HTTP status, or 0 if the request waits. */
 static unsigned int send_request(const char *method, const char *what)
 {
 	size_t len = test.body ? strlen(test.body) : 0;
@@ -296,7 +296,7 @@ static unsigned int send_request(const char *method, const char *what)
 	return request.reply.status;
 }
 
-/* The code of the problem that was answered; "" if there was none. */
+/* The code of the problem in the answer; "" if the answer is no problem. */
 static const char *problem_code(void)
 {
 	static char code[64];
@@ -601,7 +601,7 @@ static void test_waiter__a_change_answers(void **state)
 	assert_int_equal(send_request("POST", "/v1/wait"), 0);
 	vbd_watch_notify(&test.watches, false);
 	assert_int_equal(request.reply.status, 0);
-	test.handled = 1; /* now there is something to say */
+	test.handled = 1; /* the watched object has changed */
 	vbd_watch_notify(&test.watches, false);
 	assert_int_equal(request.reply.status, 200);
 	assert_true(answer_has("changed"));
@@ -636,7 +636,7 @@ static void test_waiter__what_a_client_has_begun_is_told_to_its_repeat(void **st
 	with_header("Prefer", "wait=10");
 	with_header("Idempotency-Key", "k");
 	assert_int_equal(send_request("POST", "/v1/wait"), 0);
-	request.abandoned = true; /* as the server does when the client leaves */
+	request.abandoned = true; /* the server does this when the client disconnects */
 	test.on_gone(&request, test.park_arg);
 	assert_int_equal(test.answered, 0);
 	assert_true(vbd_list_empty(&test.watches));

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The text so far; free(3) it. */
+/* The text written so far; the caller frees it. */
 static char *end(struct vbd_metrics_text *out)
 {
 	size_t len_bytes;

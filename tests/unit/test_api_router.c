@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- openapi.yaml, as far as routes go ------------------------------------------------------- */
+/* --- the routes of openapi.yaml -------------------------------------------------------------- */
 
 #define OPERATIONS_MAX 160
 #define TEXT_MAX       8192
 
-/* One operation: what stands between its method and the next one. */
+/* One operation: the lines between its method and the next method. */
 struct operation {
 	char path[64];
 	char method[8];
@@ -183,7 +183,7 @@ static void test_routes__parameters_are_those_of_the_contract(void **state)
 		}
 		for (size_t k = 0; k < VBD_ROUTE_QUERY_MAX && route->query[k]; k++)
 			known--;
-		assert_int_equal(known, 0); /* or the list of names above is not complete */
+		assert_int_equal(known, 0); /* otherwise the list of names above is incomplete */
 	}
 }
 

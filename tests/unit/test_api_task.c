@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all tasks share, over a task of the test's; transport and daemon are played by the test. */
+/* The code that all tasks share, over a task of the test; the test plays transport and daemon. */
 #include "api/context.h"
 #include "api/task.h"
 #include "api/waiter.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct errand {
-	struct vbd_object object; /* first */
+	struct vbd_object object; /* first member */
 	enum vbd_task_state state;
 	struct vbd_link watches;
 	int cancelled, forgotten;
@@ -20,8 +20,8 @@ static struct {
 	struct vbd_api api;
 	struct vbd_request req;
 	struct errand errand;
-	bool unknown; /* nothing is found */
-	int answered; /* parked requests that were answered */
+	bool unknown; /* the lookup finds nothing */
+	int answered; /* number of parked requests that were answered */
 	uint64_t timeout_ms;
 	vbd_request_cb on_timeout, on_gone;
 	void *park_arg;
@@ -126,7 +126,8 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* POST, with `Prefer: wait=` if @wait_s is not 0; its HTTP status, 0 while it waits. */
+/* POSTs, with `Prefer: wait=` if @wait_s is not 0. Returns the HTTP status, or 0 while the request
+ * waits. */
 static unsigned int post(unsigned int wait_s)
 {
 	test.req.wait_s = wait_s;
@@ -281,12 +282,12 @@ static void test_task__its_deletion_answers_who_waits(void **state)
 	assert_int_equal(test.answered, 1);
 }
 
-/* What is kept for a repeat under the same Idempotency-Key. */
+/* The answer is kept for a repetition with the same Idempotency-Key. */
 static void test_task__a_client_that_leaves_leaves_an_answer(void **state)
 {
 	(void)state;
 	assert_int_equal(post(10), 0);
-	test.req.abandoned = true; /* as the server does */
+	test.req.abandoned = true; /* the server does this when the client disconnects */
 	test.on_gone(&test.req, test.park_arg);
 	assert_answer(202, "\"id\":7");
 	assert_int_equal(test.answered, 0);
@@ -354,7 +355,7 @@ static void test_task__a_deletion_without_memory_to_wait_is_under_way(void **sta
 	assert_answer(202, "\"id\":7");
 }
 
-/* --- what began nothing ---------------------------------------------------------------------- */
+/* --- requests that start nothing ------------------------------------------------------------- */
 
 static void answer_never(struct vbd_waiter *waiter, enum vbd_wake why)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The heads here are laid out as libmicrohttpd 0.9.75 leaves them: '\0' for the separators it has
- * overwritten. That it really does is tested against the server, in tests/api_http.
+ * The heads in these tests have the layout that libmicrohttpd 0.9.75 produces: '\0' in place of the
+ * separators. tests/api_http checks that the real library does this.
  */
 #include "api/wire.h"
 
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* A head as received. The parser below does to it what libmicrohttpd does. */
+/* A request head as received. The parser below changes it as libmicrohttpd does. */
 struct head {
 	char bytes[1024];
 	size_t len;
@@ -147,8 +147,7 @@ static void test_wire__a_nul_is_refused_wherever_it_hides(void **state)
 
 static void test_wire__a_folded_line_is_refused(void **state)
 {
-	/* libmicrohttpd joins the lines in memory of its own: the name is not where it should be.
-	 */
+	/* libmicrohttpd joins the lines in memory of its own, so the name is elsewhere. */
 	static const char text[] = "GET / HTTP/1.1\r\nA: b\r\n c\r\n\r\n";
 	static const char joined_name[] = "A";
 	static const char joined_value[] = "bc\0";

@@ -16,7 +16,7 @@ static struct vbd_device *device_of(struct rig *rig)
 	return vbd_fabric_device(rig->fabric, "fake0");
 }
 
-/* The rig's device with what the test changed about it. */
+/* Replaces the rig's device by one with the test's changes. */
 static struct vbd_device *opened_again(struct rig *rig)
 {
 	fake_device_unplug(rig->device);

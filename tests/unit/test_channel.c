@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a connection does with what comes in, and what its CQ counts of it. */
+/* Incoming messages of a connection, and the accounting of its CQ. */
 #include "rdma/channel.h"
 
 #include "rdma/cq.h"
@@ -116,8 +116,8 @@ static void test_channel__messages_that_come_with_the_end_still_come(void **stat
 	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
 
-	/* In the CQ before the QP goes down; the observer must hear of it before the memory goes.
-	 */
+	/* Completed before the QP goes down; the observer must get it before the memory is
+	 * freed. */
 	fake_recv_done(rc->conn->qp, "last words", 10);
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	vbd_fabric_dispatch_cm(rig->fabric);
@@ -157,7 +157,7 @@ static void test_channel__an_echo_sends_back_what_came(void **state)
 	assert_int_equal(wr.opcode, IBV_WR_SEND);
 	assert_int_equal(wr.length_bytes, 5);
 	assert_memory_equal(wr.addr, "hello", 5);
-	/* Its receive holds the bytes until they are away. */
+	/* The receive holds the bytes until the echo has left. */
 	assert_int_equal(fake_recvs(rc->conn->qp), 3);
 	fake_send_done(rc->conn->qp);
 	rig_settle(rig);
@@ -383,7 +383,7 @@ static void test_channel__rping_waits_for_a_send_slot(void **state)
 	fake_send_done(rc->conn->qp);
 	rig_settle(rig);
 	assert_int_equal(fake_send_at(rc->conn->qp, 0).opcode, IBV_WR_SEND);
-	/* The client is faster than our completion of the go-ahead that it has seen. */
+	/* The client's next message arrives before the completion of our go-ahead. */
 	rping_arrives(rc, 64);
 	assert_int_equal(fake_sends(rc->conn->qp), 1);
 	fake_send_done(rc->conn->qp);
@@ -458,7 +458,7 @@ static void test_channel__a_cq_is_never_promised_more_than_it_holds(void **state
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++)
 		conns[i] = connect_with(rig, VBD_SERVICE_ECHO, 4);
-	/* Everything completes before anybody polls. */
+	/* All work completes before any worker polls. */
 	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++) {
 		for (int k = 0; k < 4; k++)
 			fake_recv_done(conns[i]->conn->qp, "x", 1);
@@ -537,7 +537,7 @@ static void test_channel__completions_before_the_attach_letter_are_not_lost(void
 	struct rig_conn *other = connect_with(rig, VBD_SERVICE_INBOX, 4);
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
 
-	/* The peer's message is in the CQ when the worker has not taken the letter yet. */
+	/* The peer's message is in the CQ before the worker takes the command. */
 	fake_recv_done(other->conn->qp, "x", 1);
 	assert_int_equal(vbd_conn_accept(rc->conn, &rig->err), VBD_OK);
 	fake_recv_done(rc->conn->qp, "early", 5);

@@ -38,7 +38,7 @@ static void test_clock__wall_time_is_that_of_the_system(void **state)
 	uint64_t seconds;
 
 	(void)state;
-	(void)vbd_clock_wall_of_ns(1); /* the offset between the clocks is of the first call */
+	(void)vbd_clock_wall_of_ns(1); /* the first call reads the offset between the clocks */
 	assert_int_equal(clock_gettime(CLOCK_REALTIME, &before), 0);
 	seconds = vbd_clock_wall_of_ns(vbd_clock_mono_ns()) / VBD_NS_PER_S;
 	assert_int_equal(clock_gettime(CLOCK_REALTIME, &after), 0);
@@ -62,7 +62,7 @@ static bool is_rfc3339(const char *text)
 static void test_clock__a_moment_is_written_with_all_its_nanoseconds(void **state)
 {
 	char text[VBD_TIME_TEXT_BYTES];
-	/* the moment whose wall-clock time is 2026-01-02T03:04:05.000000006Z */
+	/* wall-clock time 2026-01-02T03:04:05.000000006Z */
 	uint64_t mono_ns = 1767323045000000006ULL - vbd_clock_wall_of_ns(0);
 
 	(void)state;

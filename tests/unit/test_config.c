@@ -85,7 +85,7 @@ static enum vbd_status load(struct fixture *f, const char *yaml)
 	return vbd_config_load(&f->config, f->path, &f->err);
 }
 
-/* The error begins with "PATH:LINE: " and goes on with @rest. */
+/* Asserts that the error is "PATH:LINE: " followed by @rest. */
 static void assert_complaint(struct fixture *f, unsigned int line, const char *rest)
 {
 	char head[sizeof(f->path) + 16];
@@ -527,7 +527,7 @@ static void test_config__the_example_file_shows_every_key_with_its_default(void 
 	vbd_config_init(&f->config);
 	dump(&f->config, f->path);
 	dumped = read_all(f->path);
-	/* dump quotes words that the example does not need to */
+	/* dump quotes more words than the example does */
 	count = split_lines(example, example_lines);
 	assert_int_equal(split_lines(dumped, dumped_lines), count);
 	for (size_t i = 0; i < count; i++)

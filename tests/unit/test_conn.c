@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* Where a connection can be when something happens to it. */
+/* The states of a connection in which an event can come. */
 static const enum vbd_conn_state open_states[] = {
 	VBD_CONN_RESOLVING_ADDR,
 	VBD_CONN_RESOLVING_ROUTE,
@@ -40,7 +40,7 @@ static void assert_told(const struct rig_conn *rc, const enum vbd_conn_state *st
 		assert_int_equal(rc->states[i], states[i]);
 }
 
-/* The QP's moves as the timeline tells them. */
+/* Asserts the moves of the QP that the timeline has. */
 static void assert_moves(const struct rig_conn *rc, const char *const *moves, size_t count)
 {
 	const struct vbd_timeline *timeline = &rc->conn->timeline;
@@ -179,7 +179,7 @@ static void test_conn__a_tos_and_a_source_reach_the_cm(void **test_state)
 
 	rig->cm.tos = 46;
 	memcpy(&rig->cm.src, &src, sizeof(src));
-	/* An observer that wants to hear nothing is fine too. */
+	/* An observer may leave all callbacks NULL. */
 	assert_int_equal(vbd_conn_create(rig->fabric, 1, &params, &rig->cm, 100, &no_ops, NULL,
 				 &conn, &rig->err),
 		VBD_OK);
@@ -264,7 +264,7 @@ static void test_conn__data_before_established_is_told_to_the_cm(void **test_sta
 	assert_true(rig_conn_answer(rc));
 	rig_settle(rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
-	/* The active side has nobody to tell. */
+	/* Only the passive side calls rdma_notify(). */
 	fake_qp_async(rc->conn->qp, IBV_EVENT_COMM_EST);
 	rig_settle(rig);
 	assert_int_equal(fake_count("rdma_notify"), 1);
@@ -433,7 +433,7 @@ static void test_conn__without_a_cm_there_is_no_connecting(void **test_state)
 	rig_stop(rig);
 	fake_fail_next("rdma_create_event_channel", ENOENT);
 	assert_true(rig_start(rig, 1));
-	/* The rescan behind it has opened the channel meanwhile. */
+	/* The rescan after the failure has opened the channel. */
 	assert_int_equal(rig->cm_opened, 1);
 	rig_stop(rig);
 	assert_int_equal(vbd_fabric_create(1, 16, 1000, &(struct vbd_fabric_ops){0}, NULL,
@@ -526,7 +526,7 @@ static void test_conn__the_peer_disconnects(void **test_state)
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_PEER_DISCONNECT);
 	assert_told(rc, told, VBD_ARRAY_LEN(told));
 	assert_int_equal(rc->conn->first_error.at_ns, 0);
-	/* Our side must say so as well: the QP is still in RTS. */
+	/* Our side has to disconnect too: the QP is still in RTS. */
 	assert_int_equal(fake_count("rdma_disconnect"), 1);
 	assert_true(rig_has_entry(rc, VBD_TIMELINE_QP, "RTS -> ERR"));
 	assert_true(fake_last("ibv_destroy_qp") < fake_last("ibv_dereg_mr"));
@@ -691,7 +691,7 @@ static void test_conn__a_second_error_does_not_replace_the_first(void **test_sta
 	fake_recv_failed(rc->conn->qp, IBV_WC_LOC_LEN_ERR, 5);
 	fake_qp_async(rc->conn->qp, IBV_EVENT_QP_FATAL);
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
-	/* Which of the three is seen first is the loop's business; it is one, and stays. */
+	/* The order of the three events is up to the loop; the first one stays the cause. */
 	rig_settle(rig);
 	assert_true(vbd_conn_state_terminal(rc->conn->state));
 	rig_assert_gone(rc);
@@ -711,7 +711,7 @@ static void test_conn__an_error_is_the_cause_though_the_peer_hangs_up_first(void
 	struct vbd_transfer transfer;
 	uint8_t byte = 1;
 
-	/* The worker has told, and control hears of the disconnect before it. */
+	/* The worker has sent its notification; control handles the disconnect first. */
 	send_message(rc, &transfer, &byte);
 	transfer.ended = no_end;
 	fake_send_failed(rc->conn->qp, IBV_WC_REM_ACCESS_ERR, 0x88);
@@ -721,7 +721,7 @@ static void test_conn__an_error_is_the_cause_though_the_peer_hangs_up_first(void
 	assert_int_equal(rc->conn->reason, VBD_REASON_PEER_DISCONNECT);
 	assert_remote_access(rc);
 
-	/* The worker gets the order to drain before it sees the completion. */
+	/* The worker gets the command to drain before it sees the completion. */
 	rc = rig_conn_connect(rig, NULL);
 	send_message(rc, &transfer, &byte);
 	transfer.ended = no_end;
@@ -804,7 +804,7 @@ static void test_conn__flushes_that_never_come_are_not_waited_for(void **test_st
 	assert_int_equal(fake_live().qps, 1);
 	rig_deadline(rc);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
-	/* What never came back counts as flushed, and the transfer did not arrive. */
+	/* Work without a completion counts as flushed, and the transfer has failed. */
 	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_RECV)->flushed), 4);
 	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_SEND)->flushed), 1);
 	assert_int_equal(transfer.state, VBD_TRANSFER_FAILED);
@@ -816,7 +816,7 @@ static void test_conn__a_deadline_beside_the_last_flush_does_no_harm(void **test
 	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
 
-	/* The flushes are in the CQ and the worker has not seen them when the deadline passes. */
+	/* The flushes are in the CQ, and the deadline passes before the worker polls them. */
 	fake_flush(rc->conn->qp);
 	rig_deadline(rc);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
@@ -840,7 +840,7 @@ static void test_conn__a_forced_qp_stays_until_its_worker_posts_no_more(void **t
 	struct vbd_mem *mem = rig_mem(rig, 64, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_SEND, mem, 10, 64);
 
-	/* The worker has the letter to post, and not yet the one to drain. */
+	/* The worker has the command to post, but not the command to drain. */
 	vbd_transfer_submit(&rt->transfer);
 	fake_fail_next("ibv_modify_qp", EIO);
 	vbd_conn_close(rc->conn, VBD_REASON_LOCAL_CLOSE);
@@ -913,7 +913,8 @@ static void test_conn__a_removed_device_takes_everything_in_every_state(void **t
 		if (rc->conn->state == VBD_CONN_DRAINING)
 			rig_deadline(rc);
 		if (all_states[i] == VBD_CONN_RESOLVING_ADDR) {
-			/* Not bound to any device yet: none of its business. */
+			/* The id is not bound to a device yet, so the removal does not concern
+			 * it. */
 			assert_int_equal(rc->conn->state, VBD_CONN_RESOLVING_ADDR);
 			rig_close(rc);
 		} else if (!was_over && all_states[i] != VBD_CONN_DRAINING) {
@@ -938,7 +939,8 @@ static void test_conn__a_device_that_goes_while_we_connect_is_not_used(void **te
 	struct rig_conn *holder = rig_conn_in(rig, VBD_CONN_DRAINING);
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_RESOLVING_ADDR);
 
-	/* REMOVING while somebody still holds it: it has a context, but nothing new is made. */
+	/* The device is REMOVING but still has users: its context is open, but no object is made on
+	 * it. */
 	fake_device_unplug(rig->device);
 	vbd_fabric_rescan(rig->fabric);
 	assert_int_equal(rig->removed, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything that can happen to connections, in an order that nobody thought of: the same one for
- * the same seed. Whatever it is, each connection and each transfer ends once, and nothing is left.
+ * Random events on connections; the same seed gives the same order. Each connection and each
+ * transfer must end exactly once, and no object may be left.
  */
 #include "rdma/conn.h"
 
@@ -25,7 +25,7 @@ struct chaos {
 	uint8_t bytes[256];
 };
 
-/* xorshift64*: the same everywhere. */
+/* xorshift64*: the same numbers on every machine. */
 static unsigned int pick(struct chaos *chaos, unsigned int below)
 {
 	chaos->random ^= chaos->random >> 12;
@@ -41,7 +41,7 @@ static struct rig_conn *pick_conn(struct chaos *chaos)
 
 	if (!rig->conn_count)
 		return NULL;
-	/* Most of the time one of the newest: the others have ended. */
+	/* Prefer the newest connections; most others have ended. */
 	rc = &rig->conns[rig->conn_count - 1 -
 			 pick(chaos, rig->conn_count < ALIVE + 2 ? rig->conn_count : ALIVE + 2)];
 	return rc->conn ? rc : NULL;
@@ -63,7 +63,7 @@ static bool device_present(const struct rig *rig)
 	return device && device->state == VBD_DEVICE_PRESENT;
 }
 
-/* Making. */
+/* Creating. */
 
 static void connect_one(struct chaos *chaos)
 {
@@ -139,7 +139,7 @@ static void cancel_one(struct chaos *chaos)
 		vbd_transfer_request_cancel(&rt->transfer, pick(chaos, 2));
 }
 
-/* What the wire, the device and the operator do. */
+/* Events of the wire, the device and the operator. */
 
 static void cm_event(struct chaos *chaos, struct rig_conn *rc)
 {
@@ -148,7 +148,7 @@ static void cm_event(struct chaos *chaos, struct rig_conn *rc)
 
 	if (!rc->conn->cm_id || type == RDMA_CM_EVENT_CONNECT_REQUEST)
 		return;
-	/* Only iWARP's CM says so to the active side, and then it has moved the QP. */
+	/* Only iWARP's CM sends this event to the active side, after it has moved the QP. */
 	if (type == RDMA_CM_EVENT_ESTABLISHED && rc->conn->state == VBD_CONN_CONNECTING)
 		return;
 	fake_cm_event(rc->conn->cm_id, type, (int)pick(chaos, 40) - 5);
@@ -161,7 +161,7 @@ static void completion(struct chaos *chaos, struct rig_conn *rc)
 	struct ibv_qp *qp = rc->conn->qp;
 	bool fail = pick(chaos, 12) == 0;
 
-	/* A QP that can't receive has nothing to complete. */
+	/* Work completes only on a QP in RTS or ERR. */
 	if (!qp || (qp->state != IBV_QPS_RTS && qp->state != IBV_QPS_ERR))
 		return;
 	if (pick(chaos, 2) && fake_sends(qp)) {
@@ -263,7 +263,7 @@ static void trouble(struct chaos *chaos)
 	fake_flushes_withheld(pick(chaos, 4) == 0);
 }
 
-/* A part of a turn: who is quick and who is slow is chance. */
+/* A part of a turn: chance decides which thread is faster. */
 static void let_run(struct chaos *chaos)
 {
 	struct rig *rig = chaos->rig;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a connection asks of the CM, over the scripted provider. */
+/* The parameters that a connection passes to the CM, over the scripted provider. */
 #include "rdma/names.h"
 #include "rdma/source.h"
 #include "tests/unit/rig.h"
@@ -92,7 +92,7 @@ static void test_conn_cm__what_was_meant_for_the_reply_is_not_in_a_rejection(voi
 	assert_said(&rc->conn->cm.private_data, VBD_CM_MESSAGE_REJECT, "");
 }
 
-/* Where it goes out. */
+/* The source of a connection. */
 
 static void test_conn_cm__a_device_is_asked_for_by_its_address(void **state)
 {
@@ -171,7 +171,7 @@ static void test_conn_cm__a_port_in_use_says_so(void **state)
 	assert_failed(rc, VBD_REASON_RESOURCE_ERROR, VBD_E_ADDRESS_IN_USE);
 }
 
-/* What the QP gets. */
+/* The attributes of the QP. */
 
 static void test_conn_cm__the_mtu_is_capped_and_no_more(void **state)
 {
@@ -273,7 +273,7 @@ static void test_conn_cm__a_listener_on_another_devices_address_is_refused(void 
 		VBD_E_NO_DEVICE);
 }
 
-/* Why it was flushed. */
+/* The cause of flushes. */
 
 static struct rig_conn *flushed_over_iwarp(struct rig *rig)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of a connection with each provider call, and each allocation, failing in turn. Whatever
- * fails: the connection ends, says so, and leaves nothing behind.
+ * A connection's life with each provider call, and each allocation, failing in turn. Whichever
+ * fails, the connection ends, reports it, and leaves no object behind.
  */
 #include "rdma/conn.h"
 
@@ -12,25 +12,25 @@
 #include <stdio.h>
 #include <string.h>
 
-/* More calls than any of the lives below makes. */
+/* More calls than any life below makes. */
 #define CALLS_MAX 400
 
-/* How far a life came. */
+/* The stages that a life reached. */
 struct life {
 	bool established;
 	bool moved;  /* a message each way */
-	bool closed; /* as it should */
+	bool closed; /* ended without an error */
 };
 
-/* What can fail without the connection failing: facts that are only shown, and what is done on the
- * way out or again later. */
+/* Calls that may fail without the connection failing: reads of facts for display, and calls during
+ * teardown or that are repeated later. */
 static bool is_harmless(const char *call)
 {
 	static const char *const calls[] = {
-		"rdma_create_event_channel", /* the rescan tries again */
-		"ibv_query_qp",		     /* the QP's facts are not known */
-		"ibv_query_gid_ex",	     /* nor what its GID is */
-		"rdma_disconnect",	     /* the QP goes down anyway */
+		"rdma_create_event_channel", /* the next rescan tries again */
+		"ibv_query_qp",		     /* the QP's facts stay unknown */
+		"ibv_query_gid_ex",	     /* the facts of its GID stay unknown */
+		"rdma_disconnect",	     /* the QP is destroyed anyway */
 		"ibv_req_notify_cq",	     /* the CQ is polled instead */
 	};
 
@@ -53,10 +53,10 @@ static void fire_deadlines(struct rig_conn *rc)
 		rig_deadline(rc);
 }
 
-/* A message in, a message out, the first one forgotten. */
+/* Receives a message, sends a message, and forgets the first one. */
 static bool move_messages(struct rig *rig, struct rig_conn *rc)
 {
-	/* Static: when an assertion fails, the teardown still gets it back. */
+	/* Static, so that the teardown can free it after a failed assertion. */
 	static struct vbd_transfer transfer;
 	static uint8_t byte;
 	static bool ended;
@@ -85,7 +85,7 @@ static bool move_messages(struct rig *rig, struct rig_conn *rc)
 	assert_true(ended);
 	if (rc->conn->state != VBD_CONN_ESTABLISHED)
 		return false;
-	/* It lives: then nothing of it may be stuck. */
+	/* The connection lives, so all its work must have completed. */
 	assert_int_equal(transfer.state, VBD_TRANSFER_DONE);
 	assert_int_equal(rc->message_count, 0);
 	assert_int_equal(fake_recvs(rc->conn->qp), 4);
@@ -124,7 +124,7 @@ static struct life connect_life(struct rig *rig)
 	return rc ? live_on(rig, rc) : (struct life){0};
 }
 
-/* The peer's request is there; whether it leads to a connection is the question. */
+/* The peer's request arrives; a failing call may keep it from becoming a connection. */
 static struct life accept_life(struct rig *rig)
 {
 	static const struct life nothing;
@@ -183,7 +183,7 @@ static void each_call_fails(struct rig *rig, struct life (*live)(struct rig *))
 		}
 		end(rig);
 	}
-	/* Otherwise it was not what this test is about. */
+	/* Otherwise the call that failed was not one of this test. */
 	assert_in_range(nth, 25, CALLS_MAX);
 }
 

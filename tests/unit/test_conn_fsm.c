@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Every name of a table, in its order. */
+/* The names of a table, in its order. */
 struct names {
 	const char *values[OPENAPI_ENUM_MAX];
 	size_t count;
@@ -26,7 +26,7 @@ static void add_name(struct names *names, const char *name)
 	names->values[names->count++] = name;
 }
 
-/* The same values; the contract may have them in another order. */
+/* Asserts equal sets of values; the contract may list them in another order. */
 static void assert_same(const struct names *names, const struct openapi_enum *contract)
 {
 	for (size_t i = 0; i < names->count; i++) {
@@ -70,7 +70,7 @@ static void test_conn_fsm__what_changes_nothing_does_nothing(void **test_state)
 				    rule->action == VBD_CONN_DO_PARKED ||
 				    rule->action == VBD_CONN_DO_FORCE;
 
-			/* A QP may be taken to ERR before it was ever up. */
+			/* A QP may be moved to ERR before it was ever in RTS. */
 			if (rule->action != VBD_CONN_DO_PARK)
 				assert_int_equal(rule->next == state, idle);
 		}
@@ -92,7 +92,7 @@ static void test_conn_fsm__an_ended_connection_stays_ended(void **test_state)
 	}
 }
 
-/* With a QP there is something to drain; without one there is not, and an ended one has none. */
+/* A state with a QP drains it; a state without one does not; an ended state has no QP. */
 static void test_conn_fsm__a_qp_is_never_left_behind(void **test_state)
 {
 	(void)test_state;
@@ -116,7 +116,7 @@ static void test_conn_fsm__a_qp_is_never_left_behind(void **test_state)
 	}
 }
 
-/* What can come at any time, whatever we did before (kernel, peer, operator). */
+/* Events from kernel, peer and operator can come in every state. */
 static void test_conn_fsm__what_may_come_any_time_ends_every_open_state(void **test_state)
 {
 	static const enum vbd_conn_event any_time[] = {
@@ -246,7 +246,7 @@ static void test_conn_fsm__the_ops_of_a_transfer_are_those_of_the_contract(void 
 	struct names names = {0};
 
 	(void)test_state;
-	/* What windows are made of is nothing that a client can ask a transfer for. */
+	/* Clients can't request the operations on memory windows as a transfer. */
 	for (unsigned int i = 0; i < VBD_OP_BIND_WINDOW; i++)
 		add_name(&names, vbd_op_name((enum vbd_op)i));
 	openapi_read_enum("TransferOp", &contract);

@@ -15,7 +15,7 @@
 #define PEER_QPN 0x4711
 #define PEER_PSN 0x123456
 
-/* What a peer on RoCE would say of itself. */
+/* Parameters of a peer on RoCE. */
 static struct vbd_manual_remote roce_peer(void)
 {
 	return (struct vbd_manual_remote){
@@ -106,7 +106,7 @@ static struct rig_conn *in_state(struct rig *rig, enum ibv_qp_state state)
 static const enum ibv_qp_state qp_states[] = {
 	IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD, IBV_QPS_ERR};
 
-/* Two that are brought up to each other. */
+/* Two connections that are brought up with each other's parameters. */
 struct pair {
 	struct rig_conn *a, *b;
 };
@@ -138,7 +138,7 @@ static struct rig_transfer *send_five(struct rig_conn *rc, const struct vbd_mem 
 	return rt;
 }
 
-/* Coming up. */
+/* Bring-up. */
 
 static void test_conn_manual__it_waits_in_init(void **state)
 {
@@ -224,7 +224,7 @@ static void test_conn_manual__the_path_has_the_lower_mtu(void **state)
 		uint32_t cap_bytes, theirs_bytes;
 		enum ibv_mtu mtu;
 	} rows[] = {
-		{0, 0, IBV_MTU_1024}, /* the port's */
+		{0, 0, IBV_MTU_1024}, /* of the port */
 		{0, 4096, IBV_MTU_1024},
 		{0, 256, IBV_MTU_256},
 		{512, 0, IBV_MTU_512},
@@ -397,7 +397,7 @@ static void test_conn_manual__on_roce_a_path_needs_a_gid_of_its_family(void **st
 	assert_remote_refused(rc, &remote, "gid");
 }
 
-/* Choosing. */
+/* Choice of device and GID. */
 
 static void set_gid(struct rig *rig, size_t i, uint32_t type, const char *raw)
 {
@@ -487,7 +487,7 @@ static void test_conn_manual__the_psn_is_random_unless_given(void **state)
 	struct rig *rig = *state;
 	uint32_t seen = 0;
 
-	/* 24 bit, and all of them are used: with 64 tries the chance to miss one is 2^-59. */
+	/* 24 bits, all used: with 64 tries the chance to miss one is 2^-59. */
 	for (int i = 0; i < 64; i++) {
 		const struct vbd_manual_params how = {.port_num = 1};
 		struct vbd_manual_local local;
@@ -567,7 +567,7 @@ static void test_conn_manual__rtr_takes_the_peers_attributes(void **state)
 	bring(rc, &remote, VBD_QP_TO_RTR);
 	step(rc, VBD_QP_TO_RESET);
 	step(rc, VBD_QP_TO_INIT);
-	/* It remembers them. */
+	/* INIT kept the parameters. */
 	step(rc, VBD_QP_TO_RTR);
 	assert_int_equal(attr_of(rc).dest_qp_num, PEER_QPN);
 }
@@ -699,7 +699,7 @@ static void test_conn_manual__err_breaks_off_and_parks(void **state)
 	struct rig_transfer *rt;
 
 	step(pair.b, VBD_QP_TO_ERR);
-	/* Its peer does not answer any more, so this stays outstanding. */
+	/* The peer does not answer any more, so these sends stay outstanding. */
 	rt = send_five(pair.a, mem);
 	assert_int_equal(rt->ended, 0);
 	step(pair.a, VBD_QP_TO_ERR);
@@ -730,7 +730,7 @@ static void test_conn_manual__after_reset_it_can_be_brought_up_again(void **stat
 		assert_true(rig_has_entry(both[i], VBD_TIMELINE_QP, "ERR -> RESET"));
 		step(both[i], VBD_QP_TO_INIT);
 	}
-	/* A message still lies in one of them. */
+	/* A message still occupies one of the receives. */
 	assert_int_equal(fake_recvs(pair.a->conn->qp), 4);
 	assert_int_equal(fake_recvs(pair.b->conn->qp), 3);
 	for (enum vbd_qp_step to = VBD_QP_TO_RTR; to <= VBD_QP_TO_RTS; to++) {
@@ -768,7 +768,7 @@ static void test_conn_manual__flushes_behind_a_deliberate_err_are_no_error(void 
 	struct rig *rig = *state;
 	struct rig_conn *rc = in_state(rig, IBV_QPS_RTS);
 
-	/* The worker sees the flushes before it takes the drain letter. */
+	/* The worker sees the flushes before it takes the command to drain. */
 	fake_flushes_withheld(true);
 	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_ERR, NULL), VBD_OK);
 	assert_true(vbd_conn_stepping(rc->conn));
@@ -793,7 +793,7 @@ static void test_conn_manual__a_qp_that_errs_by_itself_fails(void **state)
 	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_QP_FATAL);
 }
 
-/* Ends. */
+/* Endings. */
 
 static void test_conn_manual__it_ends_cleanly_from_each_state(void **state)
 {
@@ -954,7 +954,7 @@ static void test_conn_manual__its_end_waits_for_a_slow_move(void **state)
 	}
 }
 
-/* Whatever fails: a command is refused or the connection fails, and nothing is left behind. */
+/* Each call fails in turn: a command is refused or the connection fails, and no object is left. */
 
 static void live_through(struct rig *rig, unsigned int nth)
 {

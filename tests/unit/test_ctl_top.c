@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `verbsctl top` makes of two answers: rates, order, filter, columns, keys. */
+/* The model of `verbsctl top`: rates, order, filter, columns, keys. */
 #include "tests/unit/unit.h"
 
 #include "cmd/verbsctl/common/text.h"
@@ -128,7 +128,7 @@ static void test_rows__cq_and_rtt_are_shown_where_they_are_known(void **state)
 
 	(void)state;
 	assert_int_equal(rows.count, 3);
-	assert_int_equal(rows.items[0].id, 1); /* ordered by id, whatever the answer's order is */
+	assert_int_equal(rows.items[0].id, 1); /* ordered by id, in whatever order the answer is */
 	assert_cell(&rows.items[1], VBD_CTL_TOP_CQ, "25%");
 	assert_cell(&rows.items[1], VBD_CTL_TOP_RTT, "12.3us");
 	assert_cell(&rows.items[1], VBD_CTL_TOP_RTT_P99, "99.4us");
@@ -187,13 +187,13 @@ static void test_view__sorts_by_key_with_the_unknown_last_either_way(void **stat
 
 	(void)state;
 	vbd_ctl_top_view_take(&view, &rows);
-	assert_order(&view, "1234"); /* ids break the tie */
+	assert_order(&view, "1234"); /* equal values are ordered by id */
 	press(&view, &rows, "t");
 	assert_order(&view, "2314");
 	press(&view, &rows, "t");
 	assert_order(&view, "1234");
 	press(&view, &rows, "n");
-	assert_order(&view, "3214"); /* bytes: capitals come first */
+	assert_order(&view, "3214"); /* byte order: capitals come first */
 	press(&view, &rows, "r");
 	assert_order(&view, "1234");
 	press(&view, &rows, "i");
@@ -220,7 +220,7 @@ static void test_view__filters_while_it_is_typed(void **state)
 	vbd_ctl_top_view_take(&view, &rows);
 	press(&view, &rows, "/store");
 	assert_order(&view, "23");
-	press(&view, &rows, "q"); /* a letter like any other here */
+	press(&view, &rows, "q"); /* part of the filter, not a command */
 	assert_false(view.quit);
 	assert_order(&view, "");
 	press(&view, &rows, "\177\n");
@@ -261,7 +261,7 @@ static void test_view__the_choice_stays_with_its_connection(void **state)
 
 	(void)state;
 	vbd_ctl_top_view_take(&view, &rows);
-	press(&view, &rows, "i"); /* 4321; nobody has chosen, so it is the topmost one */
+	press(&view, &rows, "i"); /* 4321; the user has chosen no row, so the topmost is */
 	assert_int_equal(view.chosen, 4);
 	press(&view, &rows, "jj");
 	assert_int_equal(view.chosen, 2);
@@ -311,7 +311,7 @@ static void test_view__pages_open_and_close(void **state)
 	struct vbd_ctl_rows rows = four();
 
 	(void)state;
-	press(&view, &none, "\n"); /* nothing there to show */
+	press(&view, &none, "\n"); /* no row to show */
 	assert_int_equal(view.page, VBD_CTL_TOP_LIST);
 	vbd_ctl_top_view_take(&view, &rows);
 	assert_int_equal(
@@ -320,7 +320,7 @@ static void test_view__pages_open_and_close(void **state)
 	press(&view, &rows, "jj");
 	assert_int_equal(view.scroll, 2);
 	assert_int_equal(view.chosen, 1);
-	vbd_ctl_top_view_take(&view, &none); /* it ended: its page stays */
+	vbd_ctl_top_view_take(&view, &none); /* the connection ended; its page stays */
 	assert_int_equal(view.page, VBD_CTL_TOP_DETAIL);
 	assert_int_equal(view.chosen, 1);
 	press(&view, &rows, "\033?");
@@ -446,7 +446,7 @@ static void test_text__is_cut_and_filled_by_columns_not_bytes(void **state)
 		4, false,
 		"\xc3\xa4"
 		"bc ");
-	assert_fit("\xe6\xbc\xa2\xe5\xad\x97", 3, false, "\xe6\xbc\xa2~"); /* two columns each */
+	assert_fit("\xe6\xbc\xa2\xe5\xad\x97", 3, false, "\xe6\xbc\xa2~"); /* two columns wide */
 	assert_fit("\xe6\xbc\xa2\xe5\xad\x97", 2, false, "~ ");
 	assert_int_equal(vbd_ctl_text_columns("\xe6\xbc\xa2x"), 3);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What `verbsctl stats --watch` and `history` make of numbers and times. */
+/* Numbers and times in `verbsctl stats --watch` and `history`. */
 #include "tests/unit/unit.h"
 
 #include "cmd/verbsctl/common/json.h"

@@ -24,7 +24,7 @@ static struct vbd_device *device_of(struct rig *rig)
 	return device;
 }
 
-/* As it is after a look for devices with the fake device changed. */
+/* Opens the changed fake device again. */
 static struct vbd_device *opened_again(struct rig *rig)
 {
 	rig_stop(rig);
@@ -327,7 +327,7 @@ static void test_device__shared_memory_has_a_name_while_it_lives(void **state)
 	assert_int_equal(found.st_mode & 0777, 0600);
 	for (size_t i = 0; i < mem.size_bytes; i++)
 		assert_int_equal(mem.addr[i], 0);
-	/* Somebody else's name is not taken over, and not removed either. */
+	/* The shared memory of another program is neither used nor removed. */
 	assert_int_not_equal(vbd_mem_allocate(&same, &rig->err), VBD_OK);
 	assert_string_equal(rig->err.call, "shm_open");
 	vbd_mem_free(&same);

@@ -165,7 +165,7 @@ static void test_eventlog__texts_from_outside_are_cut_and_cleaned(void **state)
 	memset(longest, 'a', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
 	longest[0] = '\n';
-	memcpy(longest + 158, "\xc3\xa4", 2); /* the cut goes through this character */
+	memcpy(longest + 158, "\xc3\xa4", 2); /* the cut falls into this character */
 	(void)vbd_eventlog_append(f->eventlog, VBD_EVENT_CM_EVENT, VBD_SEVERITY_INFO,
 		VBD_KIND_CONNECTION, 1, VBD_REASON_NONE, "%s", longest);
 	event = vbd_eventlog_get(f->eventlog, 1);

@@ -18,7 +18,7 @@ static unsigned int device_count(const struct rig *rig)
 	return count;
 }
 
-/* Looking for devices. */
+/* Scanning for devices. */
 
 static void test_fabric__a_rescan_adds_and_removes(void **state)
 {
@@ -54,7 +54,7 @@ static void test_fabric__a_device_that_comes_back_is_a_new_one(void **state)
 	const struct vbd_device *old = vbd_fabric_device(rig->fabric, "fake0");
 	const struct vbd_device *fresh;
 
-	/* It went and came back between two looks: the uverbs number tells. */
+	/* The device went and came back between two scans: only the uverbs number shows it. */
 	fake_device_unplug(rig->device);
 	rig->device = fake_device_add("fake0");
 	vbd_fabric_rescan(rig->fabric);
@@ -96,7 +96,7 @@ static void test_fabric__one_that_could_not_be_opened_gets_another_try(void **st
 	late->open_errno = 0;
 	vbd_fabric_rescan(rig->fabric);
 	assert_non_null(vbd_fabric_device(rig->fabric, "fake1"));
-	/* One that goes while it has failed is removed as well. */
+	/* A failed device is removed as well. */
 	rig->forget_removed = true;
 	rig_settle(rig);
 	assert_int_equal(device_count(rig), 2);
@@ -134,7 +134,7 @@ static void test_fabric__the_default_device_has_an_active_port(void **state)
 	assert_null(vbd_fabric_default_device(rig->fabric));
 }
 
-/* Everything that can say that a device goes. */
+/* All signs of a removed device. */
 
 enum sign {
 	BY_CM,
@@ -165,8 +165,8 @@ static void give_sign(struct rig *rig, enum sign sign)
 	}
 }
 
-/* Two connections and a buffer on the device, then the signs; @settled: each is dealt with before
- * the next comes. */
+/* Two connections and a buffer on the device, then the signs. @settled: each sign is handled before
+ * the next one. */
 static void remove_by(struct rig *rig, const enum sign *signs, size_t count, bool settled)
 {
 	struct rig_conn *one = rig_conn_connect(rig, NULL);
@@ -212,7 +212,7 @@ static void test_fabric__the_signs_may_come_in_any_order(void **state)
 					(enum sign)a, (enum sign)b, (enum sign)c};
 
 				remove_by(rig, signs, 3, a % 2 == 0);
-				/* A rig has room for so many connections only. */
+				/* The room of a rig for connections is limited. */
 				if (rig->conn_count > RIG_CONNS - 4) {
 					rig_stop(rig);
 					assert_true(rig_start(rig, 1));
@@ -374,7 +374,7 @@ static void test_fabric__workers_take_turns(void **state)
 		assert_int_equal(conns[i]->message_count, 1);
 }
 
-/* What was made because the first was full goes with those that filled it. */
+/* A CQ that was made because the first was full is destroyed with its connections. */
 static void test_fabric__a_cq_that_is_not_needed_any_more_goes(void **state)
 {
 	struct rig *rig = *state;
@@ -420,7 +420,7 @@ static void test_fabric__one_that_could_not_be_made_leaves_nothing(void **state)
 		vbd_fabric_destroy(fabric);
 		assert_int_equal(fake_live_total(), 0);
 	} while (failed);
-	/* The fabric, its list, and three workers with what they count of probes. */
+	/* The fabric, its list, and three workers with their counts of probes. */
 	assert_int_equal(nth, 9);
 }
 

@@ -13,7 +13,7 @@
 static const uint8_t v4[16] = {[10] = 0xff, [11] = 0xff, [12] = 192, [14] = 2, [15] = 1};
 static const uint8_t link_local[16] = {[0] = 0xfe, [1] = 0x80, [15] = 1};
 
-/* An established connection over RoCE v2 of which there is nothing bad to say. */
+/* An established connection over RoCE v2 without a finding. */
 static struct vbd_facts good(void)
 {
 	struct vbd_facts facts = {
@@ -66,7 +66,7 @@ static const struct vbd_finding *find(
 	return NULL;
 }
 
-/* @code is found, and but for what is always there nothing else. */
+/* Asserts the finding @code and no other, apart from those that are always there. */
 static void assert_only(const struct vbd_facts *facts, enum vbd_finding_code code)
 {
 	struct vbd_findings findings;
@@ -155,7 +155,7 @@ static void test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try(void **st
 	assert_only(&facts, VBD_FINDING_DEAD_PEER_SLOW);
 }
 
-/* Only rdma_rxe takes 7 for ever; rnr_retry has a value for that on every device. */
+/* Only rdma_rxe repeats for ever at 7; rnr_retry has a value for ever on every device. */
 static void test_facts__seven_retries_are_counted_elsewhere_than_on_soft_roce(void **state)
 {
 	struct vbd_facts facts = good();
@@ -267,7 +267,7 @@ static void test_facts__gids_of_both_ends_are_compared(void **state)
 	facts.gid_known = false;
 	facts.gid_none = true;
 	assert_only(&facts, VBD_FINDING_NO_GID);
-	/* On InfiniBand a link-local GID is what everybody has. */
+	/* On InfiniBand a link-local GID is normal. */
 	facts = good();
 	facts.gid.type = "ib";
 	memcpy(facts.gid.raw, link_local, sizeof(link_local));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fake provider itself: what breaks the libraries' rules is noticed. */
+/* Tests of the fake provider itself: it detects breaches of the libraries' rules. */
 #include "tests/fake/provider_fake.h"
 
 #include "tests/unit/unit.h"
@@ -252,7 +252,7 @@ static void test_fake__the_nth_call_fails_once(void **state)
 
 static void test_fake__the_nth_allocation_fails_once(void **state)
 {
-	/* Volatile: a compiler may leave out memory that nobody uses. */
+	/* Volatile: a compiler may remove an unused allocation. */
 	void *volatile one, *volatile two, *volatile three;
 
 	(void)state;

@@ -123,7 +123,7 @@ static void test_listener__a_request_without_memory_is_rejected(void **state)
 	assert_int_equal(fake_count("rdma_reject"), 1);
 	assert_int_equal(fake_live().ids, 1);
 	assert_int_equal(rig->err.status, VBD_E_NO_MEMORY);
-	/* One whose rejection fails is let go of as well. */
+	/* The id is destroyed even if rejecting it fails. */
 	listener->refuse = true;
 	fake_fail_next("rdma_reject", EINVAL);
 	assert_null(rig_request(listener));
@@ -150,7 +150,7 @@ static void test_listener__one_on_the_device_is_lost_with_it(void **state)
 	struct rig_listener *any = rig_listener(rig);
 	const struct sockaddr_in ours = address("10.0.0.1", 0);
 
-	/* rig_listen() binds to no device; this one goes to the observer of `bound` by hand. */
+	/* rig_listen() binds to no device; this test calls the observer of `bound` itself. */
 	rig_listen(any);
 	rig_listen(bound);
 	vbd_pv_destroy_id(&bound->cm.account, bound->cm.cm_id);

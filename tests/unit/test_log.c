@@ -47,7 +47,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* What was written since the last call. */
+/* The text written since the last call. */
 static const char *written(struct fixture *f)
 {
 	ssize_t len = pread(f->file, f->written, sizeof(f->written) - 1, 0);
@@ -59,7 +59,7 @@ static const char *written(struct fixture *f)
 	return f->written;
 }
 
-/* The line behind the time, which is "2026-01-02T03:04:05.000000006Z". */
+/* The line without its time, "2026-01-02T03:04:05.000000006Z". */
 static const char *behind_time(const char *line)
 {
 	assert_true(strlen(line) > 30);

@@ -18,10 +18,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What libuv asks the kernel for: the test program's epoll_pwait() stands before glibc's. */
+/* libuv's calls of the kernel: the test program's epoll_pwait() replaces glibc's. */
 static struct {
 	int last_timeout_ms;
-	int wake_fd; /* made readable when the loop wants to sleep for ever; -1: nothing */
+	int wake_fd; /* made readable when the loop waits without a limit; -1 for none */
 } g_epoll = {.wake_fd = -1};
 
 int epoll_pwait(
@@ -43,7 +43,7 @@ int epoll_wait(int epfd, struct epoll_event *events, int maxevents, int timeout_
 	return epoll_pwait(epfd, events, maxevents, timeout_ms, NULL);
 }
 
-/* The linker sends the loop's calloc() here. */
+/* The linker redirects the loop's calloc() to this function. */
 static bool g_no_memory;
 void *__real_calloc(size_t count, size_t len_bytes);
 void *__wrap_calloc(size_t count, size_t len_bytes);
@@ -286,7 +286,7 @@ static void test_loop__a_timer_counts_from_now_and_not_from_the_start_of_the_tur
 	uint64_t set_ns;
 
 	assert_int_equal(vbd_timer_create(f->loop, count, f, &f->timer, &f->err), VBD_OK);
-	vbd_loop_turn(f->loop, false); /* libuv's idea of the time grows old from here */
+	vbd_loop_turn(f->loop, false); /* libuv's cached time ages from here */
 	(void)nanosleep(&pause, NULL);
 	set_ns = vbd_clock_mono_ns();
 	vbd_timer_set(f->timer, 4);

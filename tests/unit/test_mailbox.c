@@ -11,7 +11,7 @@
 #define LETTERS 20000
 
 struct letter {
-	struct vbd_mail mail; /* first */
+	struct vbd_mail mail; /* first member */
 	unsigned int sender;
 	unsigned int number;
 	uint64_t content;
@@ -67,7 +67,7 @@ static void test_mailbox__letters_come_out_in_the_order_they_were_sent(void **st
 	struct vbd_mailbox *box = *state;
 	struct vbd_mail mails[5];
 
-	/* Each round leaves the box empty at another place of the queue. */
+	/* Each round empties the box at another place of the queue. */
 	for (unsigned int round = 1; round <= 5; round++) {
 		for (unsigned int i = 0; i < round; i++) {
 			mails[i].kind = i;
@@ -131,7 +131,7 @@ static void *send_all(void *arg)
 	return NULL;
 }
 
-/* Sleeps in poll() without a limit: a wake-up that got lost hangs the test. */
+/* Waits in poll() without a limit: a lost wake-up hangs the test. */
 static void receive_all(struct vbd_mailbox *box)
 {
 	unsigned int next[SENDERS] = {0};

@@ -14,12 +14,12 @@
 
 #define NUMBERS 64
 
-/* Numbers that no table has. */
+/* Numbers that are in no table. */
 static const int strange[] = {INT_MIN, -1, 255, 1000, INT_MAX};
 
 /*
- * The names of all numbers below NUMBERS, and of strange ones: none NULL, each of its own but for
- * the one that unknown numbers get. Returns how many are known.
+ * Collects the names of all numbers below NUMBERS, and of unusual numbers. Each name is not NULL
+ * and unique, but for the name of unknown numbers. Returns how many numbers are known.
  */
 static unsigned int check_names(const char *(*name_of)(int), const char *unknown)
 {
@@ -122,7 +122,7 @@ static void test_names__port_states_are_those_of_the_contract(void **state)
 	(void)state;
 	assert_int_equal(check_names(vbd_port_state_name, "unknown"), IBV_PORT_ACTIVE_DEFER + 1);
 	assert_int_equal(check_names(vbd_phys_state_name, "unknown"), 8);
-	/* The first enum behind the port's number is that of its state. */
+	/* The enum after the port's number is the port's state. */
 	openapi_read_property_enum("Device", "port_num", &contract);
 	for (int number = 0; number <= IBV_PORT_ACTIVE_DEFER + 1; number++)
 		assert_true(openapi_enum_has(&contract, vbd_port_state_name(number)));
@@ -154,7 +154,7 @@ static void test_names__an_mtu_survives_the_way_there_and_back(void **state)
 	assert_int_equal(vbd_mtu_of_bytes(1500), 0);
 }
 
-/* IBTA table 46: 0 is the longest, the others grow by one or two steps for each doubling. */
+/* IBTA table 46: 0 is the longest time, the others grow by one or two steps for each doubling. */
 static void test_names__rnr_timers_are_those_of_the_standard(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Against the kernel itself: the loopback interface is everywhere. */
+/* Against the real kernel: the loopback interface is always there. */
 #include "rdma/netroute.h"
 
 #include "tests/unit/unit.h"
@@ -53,7 +53,7 @@ static void test_netroute__loopback_is_this_host(void **state)
 	assert_int_equal(netroute.hwaddr_bytes, 0);
 }
 
-/* Where IPv6 is switched off there is no route, and nothing else either. */
+/* A kernel without IPv6 finds no route, and reports nothing else. */
 static void test_netroute__the_ipv6_loopback_is_too(void **state)
 {
 	const struct sockaddr_storage dst = six("::1");
@@ -72,7 +72,7 @@ static void test_netroute__the_ipv6_loopback_is_too(void **state)
 static void test_netroute__a_source_that_is_not_ours_has_no_route(void **state)
 {
 	const struct sockaddr_storage dst = four("127.0.0.1");
-	const struct sockaddr_storage src = four("192.0.2.1"); /* for documentation: nobody's */
+	const struct sockaddr_storage src = four("192.0.2.1"); /* for documentation only */
 	const struct vbd_pv_netroute netroute = netroute_to(&dst, &src);
 
 	(void)state;

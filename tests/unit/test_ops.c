@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each operation posts, what comes of it, and which of its completions are asked for. */
+/* The work requests of each operation, their results, and which of them are signalled. */
 #include "rdma/op.h"
 
 #include "rdma/cq.h"
@@ -48,7 +48,7 @@ static struct vbd_sge range(const struct vbd_mem *mem, uint32_t offset, uint32_t
 	return (struct vbd_sge){mem->addr + offset, length_bytes, mem->lkey};
 }
 
-/* What a transport knows. */
+/* Operations of each transport. */
 
 static void test_ops__each_transport_knows_its_own(void **state)
 {
@@ -336,7 +336,7 @@ static void test_ops__receives_wait_for_room_in_the_queue_and_keep_their_order(v
 		rts[i] = receive(rc, mem, &sges[i], 1);
 	}
 	assert_int_equal(fake_recvs(rc->conn->qp), 2);
-	/* They do not stand in the way of what is sent. */
+	/* Receives do not delay sends. */
 	sent = rig_transfer(rc, VBD_OP_SEND, mem, 4, 4);
 	rig_start_transfer(sent);
 	fake_send_done(rc->conn->qp);
@@ -383,7 +383,7 @@ static void test_ops__receives_end_with_their_connection(void **state)
 	rig_close(rc);
 	assert_int_equal(waiting->ended_as, VBD_TRANSFER_FAILED);
 	assert_int_equal(posted->ended, 0);
-	/* Its flush never comes: the QP is destroyed without it. */
+	/* Its flush never comes: the QP is destroyed first. */
 	rig_deadline(rc);
 	assert_int_equal(posted->ended_as, VBD_TRANSFER_FAILED);
 	rig_assert_cqs_idle(rig);
@@ -424,7 +424,7 @@ static void test_ops__each_nth_asks_for_a_completion_and_the_last(void **state)
 		assert_int_equal(!!(fake_send_at(rc->conn->qp, i).send_flags & IBV_SEND_SIGNALED),
 			wanted[i]);
 	assert_int_equal(vbd_counter_get(&counters_of(rc, VBD_OP_WRITE)->signalled), 3);
-	/* Nothing tells of the first two, until the third is over. */
+	/* The first two are unsignalled; the completion of the third retires them. */
 	fake_sends_done(rc->conn->qp, 2);
 	rig_settle(rig);
 	assert_int_equal(vbd_counter_get(&rt->transfer.wrs_done), 0);

@@ -66,7 +66,7 @@ static void acknowledge(const struct probing *probing)
 	rig_settle(probing->rc->rig);
 }
 
-/* The interval has passed. */
+/* Lets the interval pass. */
 static void come_due(const struct probing *probing)
 {
 	probing->probe->due_ns = 1;
@@ -136,7 +136,7 @@ static void test_probe__an_interval_wakes_the_worker_and_none_does_not(void **st
 	assert_int_equal(vbd_probes_wait_ms(worker), 0);
 	come_due(&probing);
 	assert_int_equal(fake_sends(qp_of(&probing)), 1);
-	/* That was the last: nothing wakes the worker any more. */
+	/* That was the last ping: the worker sets no timer for another. */
 	assert_int_equal(vbd_probes_wait_ms(worker), -1);
 	acknowledge(&probing);
 	assert_int_equal(probing.ended, 1);
@@ -252,7 +252,7 @@ static void test_probe__what_never_comes_back_is_lost_with_the_connection(void *
 	free(probing.probe);
 }
 
-/* Messages that come back. */
+/* Messages that the peer returns. */
 
 static void begin_echo(
 	struct probing *probing, struct rig *rig, enum vbd_qp_transport transport, uint32_t count)
@@ -275,7 +275,7 @@ static void begin_echo(
 	rig_settle(rig);
 }
 
-/* The peer's echo of the oldest message; byte @wrong comes back as another. */
+/* The peer returns the oldest message; with byte @wrong changed. */
 static void echo(const struct probing *probing, int wrong)
 {
 	struct fake_wr wr = fake_send_at(qp_of(probing), 0);
@@ -329,11 +329,11 @@ static void test_probe__what_is_not_back_in_a_second_is_lost_where_that_can_be(v
 	come_due(&probing);
 	assert_int_equal(vbd_counter_get(&probing.probe->counters.lost), 1);
 	assert_counts(probing.probe, 2, 0, 1);
-	/* It does come: too late, and it is not taken for the one under way. */
+	/* The answer arrives late, and is not taken for the answer to the current ping. */
 	fake_recv_done(qp_of(&probing), late, sizeof(late));
 	rig_settle(*state);
 	assert_counts(probing.probe, 2, 0, 1);
-	/* The last one is lost as well, and nobody is waited for. */
+	/* The last answer is lost too, and the probe ends without waiting for it. */
 	acknowledge(&probing);
 	probing.probe->posted_ns = 1;
 	come_due(&probing);

@@ -17,8 +17,8 @@ static bool fails_now(void)
 	return g_memory.failing && g_memory.calls_before_failure-- == 0;
 }
 
-/* The linker sends the registry's allocations here. clang makes calloc() of malloc() and memset().
- */
+/* The linker redirects the registry's allocations to this function. clang turns malloc() and
+ * memset() into calloc(). */
 void *__real_malloc(size_t len_bytes);
 void *__wrap_malloc(size_t len_bytes);
 void *__wrap_malloc(size_t len_bytes)
@@ -257,7 +257,7 @@ static void test_registry__a_path_names_kind_and_id(void **state)
 		"/v1/things/18446744073709551615");
 }
 
-/* Adds with every allocation failing in turn, until one goes through. */
+/* Adds objects with each allocation failing in turn, until an addition succeeds. */
 static void test_registry__memory_that_runs_out_anywhere_leaves_the_registry_as_it_was(void **state)
 {
 	struct fixture *f = *state;

@@ -83,7 +83,7 @@ static void test_rping__services_are_where_they_can_be(void **state)
 	}
 }
 
-/* The client, its peer played by hand. */
+/* The client; the test plays its peer. */
 
 struct ended {
 	struct vbd_probe *probe;
@@ -126,7 +126,7 @@ struct message {
 	uint32_t size_bytes_be;
 } __attribute__((packed));
 
-/* What the client said last; its completion is given. */
+/* The client's last message, whose completion is delivered. */
 static uint8_t *heard(struct rig_conn *rc)
 {
 	struct fake_wr wr = fake_send_at(rc->conn->qp, 0);
@@ -151,7 +151,7 @@ static void answer(struct rig_conn *rc)
 	rig_settle(rc->rig);
 }
 
-/* One ping as rping's server does it; the first @wrong bytes come back as others. */
+/* One ping as rping's server does it; with the first @wrong bytes changed. */
 static void serve(struct rig_conn *rc, const char *expected, size_t wrong)
 {
 	const uint8_t *source = heard(rc);
@@ -191,7 +191,7 @@ static void test_rping__a_probe_counts_times_and_compares(void **state)
 	assert_int_equal(fake_recvs(rc->conn->qp), 4);
 	free(probe);
 
-	/* The next one begins anew. */
+	/* The next client starts at the beginning. */
 	probe = make_probe(rc, &ended, 1);
 	vbd_probe_start(probe);
 	rig_settle(rig);
@@ -280,7 +280,7 @@ static void test_rping__the_client_waits_for_a_send_slot(void **state)
 	probe = make_probe(rc, &ended, 1);
 	vbd_probe_start(probe);
 	rig_settle(rig);
-	/* The server is faster than our completion. */
+	/* The server's answer arrives before our completion. */
 	answer(rc);
 	assert_int_equal(fake_sends(rc->conn->qp), 1);
 	fake_send_done(rc->conn->qp);

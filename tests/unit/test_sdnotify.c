@@ -13,7 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-/* Where systemd would listen: an abstract socket of this process. */
+/* Plays systemd's socket: an abstract socket of this process. */
 static int listen_as_systemd(void)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -80,7 +80,7 @@ static void test_sdnotify__the_watchdog_is_fed_twice_as_often_as_it_bites(void *
 	(void)unsetenv("WATCHDOG_USEC");
 }
 
-/* Puts @fd where systemd puts its n-th socket. */
+/* Puts @fd at the number of systemd's n-th socket. */
 static void hand_over(int fd, int n)
 {
 	char pid[16];
@@ -99,7 +99,7 @@ static int listening_socket(int family)
 	int high;
 
 	assert_int_equal(listen(fd, 1), 0);
-	high = fcntl(fd, F_DUPFD, 20); /* out of the way of the places */
+	high = fcntl(fd, F_DUPFD, 20); /* above the numbers of systemd's sockets */
 	(void)close(fd);
 	return high;
 }

@@ -4,7 +4,7 @@
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 
-/* Two connections, and memory that the one writes to and reads from. */
+/* Two connections, and memory for writes and reads of the active one. */
 struct scene {
 	struct svc *svc;
 	struct svc_pair pair;
@@ -86,7 +86,7 @@ static void assert_refused(const struct scene *scene, const struct vbd_benchmark
 static void test_services_benchmarks__each_op_runs_so_often_with_every_kind_of_memory(void **state)
 {
 	static const enum vbd_op ops[] = {VBD_OP_WRITE, VBD_OP_READ, VBD_OP_SEND};
-	/* None, what fits into the work request, what does not. */
+	/* Empty, small enough to be inlined, and too large for that. */
 	static const uint32_t sizes[] = {0, 48, 64};
 	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
@@ -107,7 +107,7 @@ static void test_services_benchmarks__each_op_runs_so_often_with_every_kind_of_m
 	}
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_BENCHMARK_CREATED), 9);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_BENCHMARK_ENDED), 9);
-	/* How long one takes says nothing of other transfers. */
+	/* Benchmarks do not count in the wire times of other transfers. */
 	assert_int_equal(vbd_counter_get(&svc->daemon->times.wire[VBD_OP_WRITE].count), 0);
 	assert_int_equal(svc->daemon->transfers_done, 9);
 }

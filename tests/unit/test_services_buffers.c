@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Ready or failed, and told to its watches once. */
+/* A watch on a buffer, which is notified once, when the buffer is ready or failed. */
 struct made {
 	struct vbd_watch watch;
 	unsigned int calls;
@@ -245,7 +245,7 @@ static void test_services_buffers__a_range_lies_inside_or_not(void **state)
 	}
 }
 
-/* Whatever the kernel of this machine has. */
+/* The default huge page size of this machine's kernel. */
 static void test_services_buffers__a_page_size_is_the_kernels(void **state)
 {
 	struct svc *svc = *state;
@@ -275,7 +275,7 @@ static void test_services_buffers__huge_pages_that_are_missing_are_told(void **s
 
 	if (vbd_hugepage_choose(0, &page_bytes, &err) != VBD_OK)
 		skip();
-	/* More than any machine has set aside. */
+	/* More than any machine has reserved. */
 	spec.size_bytes = page_bytes << 18;
 	svc->config.limits.buffer_bytes = spec.size_bytes;
 	svc->config.limits.pinned_bytes = spec.size_bytes;
@@ -315,7 +315,7 @@ static void test_services_buffers__what_the_device_can_not_is_refused(void **sta
 		device->caps = UINT64_MAX;
 		assert_int_equal(make(svc, &spec)->state, VBD_BUFFER_READY);
 	}
-	/* One type of windows is enough. */
+	/* One type of window is sufficient. */
 	device->caps = 1ULL << VBD_CAP_MW_TYPE_1;
 	(void)svc_buffer(svc, "", 4096, VBD_ACCESS_MW_BIND);
 }
@@ -367,7 +367,7 @@ static void test_services_buffers__readers_keep_the_bytes_and_no_more(void **sta
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, fake_live().mrs == 0);
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
-	/* No peer reaches it any more, a new one may have the name, its reader reads on. */
+	/* No peer can access the deleted buffer, its name is free, and its reader continues. */
 	assert_int_equal(buffer->mem.addr[7], 42);
 	assert_int_equal(svc->daemon->pinned_bytes, 4096);
 	(void)svc_buffer(svc, "mine", 100, 0);
@@ -424,7 +424,7 @@ static void test_services_buffers__checksums_are_the_known_ones(void **state)
 	struct svc *svc = *state;
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 20, 0);
 
-	/* RFC 3720, B.4 has the CRC32C of "123456789" in its check value; FIPS 180-4 the other. */
+	/* Expected values: RFC 3720, B.4 (CRC32C of "123456789") and FIPS 180-4 (SHA-256). */
 	memcpy(buffer->mem.addr, "xx123456789abc", 14);
 	assert_sum(svc, buffer, VBD_CHECKSUM_CRC32C, 2, 9, "e3069283");
 	assert_sum(svc, buffer, VBD_CHECKSUM_CRC32C, 0, 0, "00000000");

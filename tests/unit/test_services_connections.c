@@ -49,7 +49,7 @@ static void send_text(struct svc *svc, struct vbd_connection *connection, const 
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
 }
 
-/* Making. */
+/* Creating. */
 
 static void test_services_connections__two_of_one_daemon_connect(void **state)
 {
@@ -100,7 +100,7 @@ static void test_services_connections__a_taken_name_names_its_holder(void **stat
 	assert_int_equal(svc->daemon->connections->open, 1);
 	SVC_UNTIL(svc, one->conn->state == VBD_CONN_ESTABLISHED);
 	svc_close(svc, one);
-	/* Who ended gives its name away. */
+	/* An ended connection gives up its name to a new one. */
 	two = svc_connect(svc, &spec);
 	assert_string_equal(two->object.name, "mine");
 	assert_string_equal(one->object.name, "");
@@ -175,7 +175,7 @@ static void test_services_connections__what_no_message_carries_is_refused_at_onc
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 0);
 }
 
-/* The fake device of svc_setup(), as one of iWARP. */
+/* Replaces the fake device of svc_setup() by one of iWARP. */
 static void become_iwarp(struct svc *svc)
 {
 	fake_device_unplug(svc->device);
@@ -207,7 +207,7 @@ static void test_services_connections__a_named_device_says_what_fits(void **stat
 	spec.params.path_mtu_bytes = 0;
 	connection = svc_connect(svc, &spec);
 	SVC_UNTIL(svc, connection->object.ended);
-	/* A fake GID of RoCE leads nowhere on iWARP, but nothing was wrong with the request. */
+	/* The fake RoCE GID is of no use on iWARP, but the request itself was valid. */
 	assert_int_not_equal(connection->conn->reason, VBD_REASON_NONE);
 }
 
@@ -230,7 +230,7 @@ static void test_services_connections__open_ones_are_limited(void **state)
 	assert_int_equal(err.limit, 2);
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, pair.passive->object.ended);
-	/* There is room for one: the passive side of it is refused, and the peer hears of it. */
+	/* The limit allows one: the passive side is refused, and the peer is rejected. */
 	connection = svc_connect(svc, &spec);
 	(void)svc_connect(svc, &spec);
 	SVC_UNTIL(svc, connection->object.ended);
@@ -285,7 +285,7 @@ static void test_services_connections__a_name_that_is_none_fails_the_connection(
 	struct vbd_connection *connection;
 	struct vbd_error problem;
 
-	/* An empty label: no resolver asks anybody for it. */
+	/* An empty label: no resolver sends a query for it. */
 	(void)snprintf(spec.dst_addr, sizeof(spec.dst_addr), "no..such.name");
 	connection = svc_connect(svc, &spec);
 	assert_int_equal(connection->conn->state, VBD_CONN_RESOLVING_ADDR);
@@ -417,8 +417,8 @@ static void test_services_connections__rping_needs_reads_and_room_for_its_messag
 	svc_close(svc, connection);
 }
 
-/* One connection to ourselves, with the nth allocation failing on the way; its end, whatever it is.
- */
+/* Creates one connection to the daemon itself while the nth allocation fails, and waits for its
+ * end. */
 static bool try_pair(struct svc *svc, struct vbd_listener *listener, unsigned int nth)
 {
 	const struct vbd_connection_spec spec = svc_spec_to(listener);
@@ -430,7 +430,7 @@ static bool try_pair(struct svc *svc, struct vbd_listener *listener, unsigned in
 	fake_memory_fail_nth(nth);
 	if (vbd_connection_create(svc->daemon, &spec, &connection, &err) != VBD_OK) {
 		assert_int_equal(err.status, VBD_E_NO_MEMORY);
-		/* Nobody has heard of what is not there. */
+		/* A connection that could not be created raises no event. */
 		assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_CREATED), told);
 	} else {
 		SVC_UNTIL(svc, connection->object.ended ||
@@ -461,7 +461,7 @@ static void test_services_connections__each_allocation_failing_leaves_nothing(vo
 	assert_in_range(nth, 12, 100);
 }
 
-/* Forgetting, and the history. */
+/* Deleting, and the history. */
 
 static void test_services_connections__forgetting_an_open_one_closes_it(void **state)
 {
@@ -513,7 +513,7 @@ static void test_services_connections__the_history_keeps_the_newest(void **state
 		object = vbd_registry_next(object))
 		assert_int_equal(object->id, expected++);
 	assert_int_equal(svc->daemon->connections_failed, 10);
-	/* Forgetting one of them by hand leaves the count right. */
+	/* Deleting one record keeps the count correct. */
 	vbd_object_delete(vbd_object_find(svc->daemon->connections, "9", &svc->err));
 	svc_turn(svc);
 	assert_int_equal(svc->daemon->connections->ended.count, 2);

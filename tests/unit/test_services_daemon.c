@@ -57,7 +57,7 @@ static void test_services_daemon__a_cm_that_comes_late_is_watched(void **state)
 
 	svc_stop(svc);
 	fake_device_unplug(svc->device);
-	/* Neither at the start nor at the first look does the kernel have an rdma_cm. */
+	/* The kernel has no rdma_cm at the start and at the first scan. */
 	fake_fail_next("rdma_create_event_channel", ENOENT);
 	assert_true(svc_start(svc));
 	svc->device = fake_device_add("fake0");
@@ -66,7 +66,7 @@ static void test_services_daemon__a_cm_that_comes_late_is_watched(void **state)
 	(void)svc_pair(svc, svc_listen(svc, NULL));
 }
 
-/* What may fail without the daemon failing: what it can do without, or tries again. */
+/* Calls that may fail without the daemon failing: they are optional or repeated. */
 static bool may_fail(const char *call)
 {
 	return strcmp(call, "rdma_create_event_channel") == 0 ||
@@ -131,7 +131,7 @@ static void test_services_daemon__devices_are_found_by_name_and_id(void **state)
 	svc->device = fake_device_add("fake0");
 	vbd_fabric_rescan(svc->daemon->fabric);
 	svc_turn(svc);
-	/* By name the newest, by id the one that is gone as well. */
+	/* The name finds the newest device, the id finds the removed one too. */
 	fresh = vbd_device_find_ref(svc->daemon, "fake0", &svc->err);
 	assert_ptr_not_equal(fresh, old);
 	assert_ptr_equal(vbd_device_find_ref(svc->daemon, "1", &svc->err), old);
@@ -177,7 +177,7 @@ static void test_services_daemon__a_device_that_comes_back_too_early_is_taken_up
 	struct fake_device *old = svc->device;
 	struct vbd_device *device;
 
-	/* The old one is still held by connections when the new one is there. */
+	/* Connections still use the old device when the new one appears. */
 	fake_device_unplug(old);
 	svc->device = fake_device_add("fake0");
 	vbd_fabric_rescan(svc->daemon->fabric);

@@ -192,7 +192,7 @@ static void test_services_endpoints__a_peer_that_no_handle_leads_to_fails(void *
 	assert_null(peer->peer.ah);
 }
 
-/* The thread pool has it: its memory must wait. */
+/* The thread pool uses the peer, so its memory must stay. */
 static void test_services_endpoints__a_peer_is_forgotten_while_its_handle_is_made(void **state)
 {
 	struct svc *svc = *state;
@@ -208,7 +208,7 @@ static void test_services_endpoints__a_peer_is_forgotten_while_its_handle_is_mad
 	svc_turn(svc);
 	assert_int_equal(fake_live().ahs, 0);
 
-	/* The same with its endpoint. */
+	/* The same, but the endpoint is deleted. */
 	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &peer, &svc->err), VBD_OK);
 	vbd_object_delete(&here->object);
 	SVC_UNTIL(svc,
@@ -217,8 +217,8 @@ static void test_services_endpoints__a_peer_is_forgotten_while_its_handle_is_mad
 	assert_int_equal(fake_live().ahs, 0);
 }
 
-/* Its record goes at the end of a turn; in that turn the CM may still answer, and the thread pool
- * get the record. */
+/* The record is freed at the end of a turn. In that turn the CM may still answer, and the thread
+ * pool get the record. */
 static void test_services_endpoints__a_peer_is_forgotten_and_answered_in_one_turn(void **state)
 {
 	struct svc *svc = *state;
@@ -415,7 +415,7 @@ static void test_services_endpoints__one_of_another_device_is_not_told(void **st
 	assert_int_equal(here->endpoint->sidr_refused, 1);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_ENDPOINT_ASKED), 1);
 
-	/* Nor does its address go with a device that it is not of. */
+	/* An address of another device is refused too. */
 	(void)snprintf(spec.addr, sizeof(spec.addr), "10.0.0.1");
 	(void)snprintf(spec.device, sizeof(spec.device), "fake1");
 	spec.port = PORT + 1;
@@ -478,7 +478,7 @@ static void test_services_endpoints__a_datagram_is_not_longer_than_the_mtu(void 
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
 }
 
-/* Whatever fails leaves nothing: svc_teardown() counts. */
+/* Each call fails in turn and no object is left: svc_teardown() counts. */
 static void test_services_endpoints__each_call_may_fail(void **state)
 {
 	struct svc *svc = *state;

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOOPBACK_INDEX 1 /* of "lo", in every network namespace */
+#define LOOPBACK_INDEX 1 /* index of "lo", in every network namespace */
 
 static struct vbd_explanation explained; /* too large for a stack frame */
 
@@ -84,16 +84,16 @@ static void test_explain__the_first_failure_is_the_cause_and_flushes_are_counted
 	assert_int_equal(explained.causes[1].kind, VBD_WHY_END_REASON);
 	assert_string_equal(explained.causes[1].name, "retry_exceeded");
 	flushed = explained.facts.flushed_sends + explained.facts.flushed_receives;
-	assert_int_equal(flushed, 3); /* of 4 receives one has failed by itself */
+	assert_int_equal(flushed, 3); /* one of the 4 receives has failed by itself */
 	assert_non_null(explained.preceding);
 	assert_int_equal(explained.preceding->kind, VBD_TIMELINE_STATE);
 	assert_string_equal(explained.preceding->what, "established");
 	assert_true(has(VBD_FINDING_FLUSHED));
 	assert_false(has(VBD_FINDING_PEER_BUSY_HANG_UP));
-	assert_false(has(VBD_FINDING_DEAD_PEER)); /* it has nothing to foretell any more */
+	assert_false(has(VBD_FINDING_DEAD_PEER)); /* an ended connection has no predictions */
 }
 
-/* Over a device of @vendor_id, whose driver goes by it: false if that is for ever. */
+/* Whether seven retries end on a device of @vendor_id, whose driver defines the meaning of 7. */
 static bool seven_retries_end(struct svc *svc, uint32_t vendor_id, uint64_t *ret_ms)
 {
 	struct vbd_connection_spec spec;
@@ -190,7 +190,7 @@ static void test_explain__a_device_that_went_is_found_gone(void **state)
 	vbd_explain_connection(pair.active, NULL, &explained);
 	assert_said("device_removed");
 	assert_true(has(VBD_FINDING_DEVICE_GONE));
-	/* It is back, but as another one. */
+	/* The device is back, as another device. */
 	svc->device = fake_device_add("fake0");
 	vbd_fabric_rescan(svc->daemon->fabric);
 	vbd_explain_connection(pair.active, NULL, &explained);
@@ -214,7 +214,7 @@ static void test_explain__a_port_that_went_down_is_remembered(void **state)
 	svc_close(svc, pair.active);
 	vbd_explain_connection(pair.active, NULL, &explained);
 	assert_true(has(VBD_FINDING_PORT_WENT_DOWN));
-	/* Whoever came later has not seen it. */
+	/* A later connection has not seen the port go down. */
 	pair = svc_pair(svc, listener);
 	vbd_explain_connection(pair.active, NULL, &explained);
 	assert_false(has(VBD_FINDING_PORT_WENT_DOWN));
@@ -265,7 +265,7 @@ static void test_explain__what_is_brought_up_by_hand_is_where_its_gids_are(void 
 
 	assert_true(vbd_explain_ends(pair.active, &local, &peer));
 	assert_memory_equal(&peer, &conn->peer, sizeof(peer));
-	/* As it is without a CM. */
+	/* The addresses of a connection without a CM. */
 	conn->peer.ss_family = AF_UNSPEC;
 	conn->qp_info.dgid[15] = 9;
 	assert_true(vbd_explain_ends(pair.active, &local, &peer));
@@ -352,14 +352,15 @@ static void test_explain__a_destination_is_chosen_as_a_connection_would(void **s
 	err = (struct vbd_error){0};
 	assert_int_equal(vbd_destination_choose(svc->daemon, &to, &err), VBD_E_BAD_VALUE);
 	assert_string_equal(err.pointer, "dst");
-	/* Its device has no link-local address either. */
+	/* The device has no link-local address either. */
 	(void)snprintf(to.device, sizeof(to.device), "fake0");
 	err = (struct vbd_error){0};
 	assert_int_equal(
 		vbd_destination_choose(svc->daemon, &to, &err), VBD_E_ADDRESS_NOT_AVAILABLE);
 }
 
-/* --- asking ---------------------------------------------------------------------------------- */
+/* --- requests
+ * ---------------------------------------------------------------------------------- */
 
 struct answer {
 	unsigned int calls;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel holds beside what we know of, and how long things took. */
+/* Objects that the kernel holds beyond verbsd's own count, and times of operations. */
 #include "daemon/kernel.h"
 
 #include "base/log.h"

@@ -152,7 +152,7 @@ static void test_services_listeners__manual_waits_for_a_decision(void **state)
 	SVC_UNTIL(svc, one->conn->state == VBD_CONN_ESTABLISHED);
 	assert_int_equal(one->conn->params.qp.service, VBD_SERVICE_ECHO);
 	assert_ptr_equal(vbd_object_find(svc->daemon->connections, "guest", &svc->err), one);
-	/* The name is taken now; the request waits on. */
+	/* The name is taken now, and the request still waits. */
 	assert_int_equal(vbd_connection_accept(two, &how, &err), VBD_E_NAME_TAKEN);
 	assert_int_equal(two->conn->state, VBD_CONN_REQUESTED);
 	assert_int_equal(vbd_connection_reject(two, NULL, false, &svc->err), VBD_OK);
@@ -319,7 +319,8 @@ static void test_services_listeners__one_is_lost_and_found_with_its_device(void 
 	assert_true(fake_device_let_go(svc->device));
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_LOST), 2);
 
-	/* Back, but its address is not there yet; who asked for the device takes another. */
+	/* The device is back without its address; the listener that named the device gets another
+	 * one. */
 	svc->device = fake_device_add("fake0");
 	port = vbd_addr_port(&named->addr);
 	vbd_fabric_rescan(svc->daemon->fabric);

@@ -65,7 +65,7 @@ static void assert_refused(
 	assert_refused_at(svc, spec, status, "/connection");
 }
 
-/* Until it is cancelled, every millisecond. */
+/* Every millisecond, until cancelled. */
 static struct vbd_probe_spec endless(struct vbd_connection *connection)
 {
 	return (struct vbd_probe_spec){
@@ -80,7 +80,7 @@ static uint64_t completed(const struct vbd_probe_record *record)
 	return vbd_counter_get(&record->probe.counters.completed);
 }
 
-/* The pings themselves do not wake the control thread. */
+/* Single pings do not wake the control thread. */
 static bool on_tick(struct svc *svc)
 {
 	svc_turn(svc);
@@ -129,7 +129,7 @@ static void test_services_probes__what_can_not_work_is_refused(void **state)
 	assert_refused(svc, &spec, VBD_E_WRONG_STATE);
 }
 
-/* An inbox takes the first word and never answers. */
+/* An inbox stores the first message and never answers. */
 static void test_services_probes__a_peer_that_does_not_answer_costs_the_connection(void **state)
 {
 	struct svc *svc = *state;
@@ -142,7 +142,7 @@ static void test_services_probes__a_peer_that_does_not_answer_costs_the_connecti
 	record = begin(svc, &spec);
 	SVC_UNTIL(svc, record->stopping);
 	assert_int_equal(record->state, VBD_PROBE_RUNNING);
-	/* Its grace is over at once, for this test. */
+	/* End the grace period at once. */
 	vbd_timer_set(record->object.deadline, 0);
 	wait_for_end(svc, record);
 	vbd_object_problem(&record->object, &problem);
@@ -225,7 +225,7 @@ static void test_services_probes__without_memory_nothing_is_left(void **state)
 	unsigned int nth = 0;
 	bool failed;
 
-	/* The workers have made room for the connections when one probe is through. */
+	/* The first probe makes the workers allocate room for the connections. */
 	wait_for_end(svc, begin(svc, &spec));
 	do {
 		struct vbd_probe_record *record = NULL;
@@ -262,7 +262,7 @@ static void test_services_probes__one_without_a_count_goes_on_until_it_is_delete
 	assert_int_equal(record->state, VBD_PROBE_DONE);
 	assert_int_equal(record->error.status, VBD_OK);
 	assert_int_equal(pair.active->conn->state, VBD_CONN_ESTABLISHED);
-	/* What it found stays with the connection until it is forgotten, or another one runs. */
+	/* The result stays with the connection until the probe is deleted or another one runs. */
 	assert_ptr_equal(vbd_probe_of(pair.active), record);
 	vbd_object_delete(&record->object);
 	svc_turn(svc);
@@ -341,7 +341,7 @@ static void test_services_probes__the_daemon_knows_what_all_of_a_kind_have_count
 	assert_int_equal(vbd_counter_get(&totals.rtt_ns.count), 5);
 }
 
-/* A sink, and its peer that echoes. */
+/* A sink, and a peer that echoes. */
 static struct vbd_connection *sink_to_echo(struct svc *svc)
 {
 	struct vbd_listener_spec listener = svc_listener_spec();

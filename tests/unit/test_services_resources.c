@@ -249,7 +249,7 @@ static void test_resources__there_are_as_many_as_the_limits_say(void **state)
 	struct vbd_srq *srq;
 	struct vbd_pd *pd;
 
-	svc->config.limits.pds = 2; /* the device's own is one */
+	svc->config.limits.pds = 2; /* the device's own CQ counts as one */
 	svc->config.limits.srqs = 1;
 	svc_restart(svc);
 	(void)make_pd(svc, "one");
@@ -353,7 +353,7 @@ static void test_resources__what_is_used_is_not_deleted(void **state)
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, pair.passive->object.ended);
 	assert_int_equal(vbd_srq_drop(svc->daemon, srq, &svc->err), VBD_OK);
-	/* The worker may still have it: what it is made on goes when it does. */
+	/* The worker may still use the SRQ, so its PD and CQ are freed with it. */
 	assert_int_equal(vbd_pd_drop(svc->daemon, pd, &svc->err), VBD_OK);
 	assert_int_equal(vbd_cq_drop(svc->daemon, cq, &svc->err), VBD_OK);
 	assert_null(vbd_pd_find_ref(svc->daemon, "used", NULL));
@@ -412,7 +412,7 @@ static void test_resources__who_reads_slowly_holds_all_back_and_loses_nothing(vo
 	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_RUNNING);
 	SVC_UNTIL(svc, slow.passive->inbox.count == 4);
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_RUNNING);
-	/* Its end gives the receives back; what was in them can still be read. */
+	/* The end of the connection returns the receives; their messages can still be read. */
 	svc_close(svc, slow.active);
 	SVC_UNTIL(svc, vbd_transfer_state_ended(record->transfer.state));
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);

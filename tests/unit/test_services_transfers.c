@@ -156,7 +156,7 @@ static void test_services_transfers__messages_of_every_size(void **state)
 		assert_int_equal(vbd_transfer_send_message(pair.active, data, sizes[i], NULL, 10000,
 					 &record, &svc->err),
 			VBD_OK);
-		/* The bytes were copied: what the caller does with its own is its affair. */
+		/* The bytes were copied, so the caller may change its own. */
 		memset(data, 0xff, sizeof(data));
 		wait_for_end(svc, record);
 		assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
@@ -183,7 +183,7 @@ static void test_services_transfers__long_messages_have_so_many_slots(void **sta
 	struct vbd_transfer_record *record = NULL;
 	struct vbd_error err = {0};
 
-	/* Nothing completes: the peer's receives are too few, and it waits. */
+	/* Nothing completes: the peer has too few receives. */
 	fake_loopback(false);
 	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++)
 		assert_int_equal(vbd_transfer_send_message(scene.pair.active, scene.here->mem.addr,
@@ -193,7 +193,7 @@ static void test_services_transfers__long_messages_have_so_many_slots(void **sta
 				 NULL, 10000, &record, &err),
 		VBD_E_LIMIT_REACHED);
 	assert_int_equal(err.limit, VBD_MSGPOOL_SLOTS);
-	/* A short one needs no slot. */
+	/* A short message needs no slot. */
 	assert_int_equal(vbd_transfer_send_message(scene.pair.active, scene.here->mem.addr, 64,
 				 NULL, 10000, &record, &svc->err),
 		VBD_OK);
@@ -273,7 +273,7 @@ static void test_services_transfers__without_memory_nothing_is_left(void **state
 	unsigned int nth = 0;
 	bool failed;
 
-	/* The workers have made room for the connections when one transfer is through. */
+	/* The first transfer makes the workers allocate room for the connections. */
 	wait_for_end(svc, begin(&scene, &spec));
 	do {
 		struct vbd_transfer_record *record = NULL;
@@ -438,7 +438,7 @@ static void test_services_transfers__what_can_not_be_called_back_costs_the_conne
 	spec.timeout_ms = 5;
 	record = begin(&scene, &spec);
 	SVC_UNTIL(svc, record->transfer.state == VBD_TRANSFER_CANCELLING);
-	/* Its grace is over at once, for this test. */
+	/* End the grace period at once. */
 	vbd_timer_set(record->object.deadline, 0);
 	wait_for_end(svc, record);
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_TIMED_OUT);
@@ -483,8 +483,8 @@ static void test_services_transfers__a_wrong_key_fails_it_and_its_connection_onl
 	vbd_object_problem(&record->object, &problem);
 	assert_int_equal(problem.status, VBD_E_REMOTE_ACCESS);
 	assert_int_equal(record->transfer.wc_status, IBV_WC_REM_ACCESS_ERR);
-	/* The one behind it says what ended the connection, and not that it was flushed or that
-	 * the peer hung up over it. */
+	/* The transfer behind it reports the cause of the connection's end, not the flush, and not
+	 * the peer's disconnect. */
 	vbd_object_problem(&behind->object, &problem);
 	assert_int_equal(problem.status, VBD_E_REMOTE_ACCESS);
 	SVC_UNTIL(svc, scene.pair.active->object.ended && scene.pair.passive->object.ended);

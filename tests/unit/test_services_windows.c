@@ -14,7 +14,7 @@
 
 #define REMOTE (VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ)
 
-/* The passive side has the memory, the active one reaches for it. */
+/* The passive side owns the memory, the active side accesses it. */
 struct scene {
 	struct svc_pair pair;
 	struct vbd_buffer *target, *source;
@@ -226,7 +226,7 @@ static void test_services_windows__memory_of_another_pd_is_refused(void **state)
 	assert_int_equal(vbd_pd_create(home->device, &pd, &svc->err), VBD_OK);
 	scene.target->mem.pd = pd;
 	assert_refused(svc, &spec, VBD_E_PD_MISMATCH, "");
-	/* Nor does a connection of another one carry a bind. */
+	/* A connection in another protection domain can't bind the window either. */
 	spec = spec_of(&scene, 1);
 	spec.connection = NULL;
 	assert_refused(svc, &spec, VBD_E_WRONG_STATE, "");
@@ -234,7 +234,7 @@ static void test_services_windows__memory_of_another_pd_is_refused(void **state)
 	vbd_pd_destroy(pd);
 }
 
-/* Where the device holds a window to its memory region only. */
+/* Devices that check a window only against its memory region. */
 
 static void test_services_windows__a_part_gets_a_region_of_its_own_on_rxe(void **state)
 {
@@ -258,12 +258,12 @@ static void test_services_windows__a_part_gets_a_region_of_its_own_on_rxe(void *
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->windows) == 0);
 	assert_int_equal(fake_live().mrs, mrs);
 	assert_int_equal(scene.target->users, 0);
-	/* The whole needs none. */
+	/* A window on the whole buffer needs no region of its own. */
 	spec.range.offset = 0;
 	spec.range.length_bytes = 8192;
 	(void)open_window(svc, &spec);
 	assert_int_equal(fake_live().mrs, mrs);
-	/* One that fails is told. */
+	/* A failure is reported. */
 	spec.range.length_bytes = 1;
 	fake_fail_next("ibv_reg_mr", EAGAIN);
 	record = create(svc, &spec);
@@ -299,7 +299,7 @@ static void test_services_windows__an_end_meets_a_region_on_its_way(void **state
 	SVC_UNTIL(svc, fake_device_let_go(svc->device));
 }
 
-/* Ends that nobody asked for. */
+/* Endings without a request. */
 
 static void test_services_windows__a_connection_takes_type_2_with_it(void **state)
 {
@@ -317,7 +317,7 @@ static void test_services_windows__a_connection_takes_type_2_with_it(void **stat
 	assert_null(goes->buffer);
 	assert_int_equal(stays->window.state, VBD_WINDOW_READY);
 	assert_int_equal(scene.target->users, 1);
-	/* Nobody is left to carry its revocation. */
+	/* No connection is left to revoke the window. */
 	vbd_object_delete(&stays->object);
 	assert_int_equal(fake_live().mws, 0);
 	svc_turn(svc);

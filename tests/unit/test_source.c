@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LOOPBACK_INDEX 1 /* of "lo", in every network namespace */
+#define LOOPBACK_INDEX 1 /* index of "lo", in every network namespace */
 
 static struct sockaddr_storage addr_of(const char *text, uint32_t scope_id)
 {
@@ -82,8 +82,7 @@ static void test_source__a_link_local_peer_wants_its_own_interface(void **state)
 	assert_string_equal(picked(&gid, 1, NULL, "fd00::2", 0), "none");
 }
 
-/* 10.76.0.1/24, 10.76.7.1/24 and fd00:76::1/64, fd00:76:7::1/64, as of an interface and its VLAN.
- */
+/* 10.76.0.1/24, 10.76.7.1/24 and fd00:76::1/64, fd00:76:7::1/64, of an interface and its VLAN. */
 static void test_source__an_address_of_the_same_network_is_preferred(void **state)
 {
 	static const char *const addrs[] = {"10.76.0.1", "10.76.7.1", "fd00:76::1", "fd00:76:7::1"};
@@ -114,7 +113,7 @@ static void test_source__an_address_of_the_same_network_is_preferred(void **stat
 	assert_string_equal(picked(gids, 4, list, "fd00:99::9", 0), "fd00:76::1%0");
 }
 
-/* An interface with a hardware address and addresses, as getifaddrs(3) lists them. */
+/* An interface with a hardware address and IP addresses, as getifaddrs(3) lists them. */
 struct interface {
 	union {
 		struct sockaddr_ll ll;

@@ -31,7 +31,7 @@ static void assert_not_ended(const struct rig_transfer *rt, enum vbd_transfer_st
 		vbd_transfer_state_name(rt->transfer.state), vbd_transfer_state_name(state));
 }
 
-/* Its table. */
+/* The state table. */
 
 static void test_transfer__every_pair_is_decided_and_ends_are_final(void **test_state)
 {
@@ -123,7 +123,7 @@ static void test_transfer__no_more_is_outstanding_than_its_window(void **test_st
 		fake_send_done(rc->conn->qp);
 		rig_settle(rig);
 	}
-	/* Its last one is posted: the one behind it goes. */
+	/* The last request of the first transfer is posted, so the next transfer starts. */
 	assert_int_equal(fake_sends(rc->conn->qp), 3);
 	fake_sends_done(rc->conn->qp, 3);
 	rig_settle(rig);
@@ -258,7 +258,7 @@ static void test_transfer__a_running_one_waits_for_what_the_device_holds(void **
 	rig_start_transfer(rt);
 	rig_cancel_transfer(rt, false);
 	assert_not_ended(rt, VBD_TRANSFER_CANCELLING);
-	/* A second request changes nothing. */
+	/* Cancelling again changes nothing. */
 	rig_cancel_transfer(rt, true);
 	fake_sends_done(rc->conn->qp, 3);
 	rig_settle(rig);
@@ -299,13 +299,13 @@ static void test_transfer__one_that_is_faster_than_its_cancel_is_done(void **tes
 	struct rig_transfer *before = rig_transfer(rc, VBD_OP_WRITE, mem, 200, 100);
 	struct rig_transfer *behind = rig_transfer(rc, VBD_OP_WRITE, mem, 200, 100);
 
-	/* The last completion is in the CQ already. */
+	/* The last completion is already in the CQ. */
 	rig_start_transfer(before);
 	fake_sends_done(rc->conn->qp, 2);
 	rig_cancel_transfer(before, false);
 	assert_ended_as(before, VBD_TRANSFER_DONE);
 
-	/* All is posted: there is nothing left to stop. */
+	/* All requests are posted: there is nothing to cancel. */
 	rig_start_transfer(behind);
 	rig_cancel_transfer(behind, false);
 	assert_not_ended(behind, VBD_TRANSFER_CANCELLING);
@@ -459,12 +459,12 @@ static void test_transfer__one_whose_work_never_comes_back_did_not_arrive(void *
 	fake_flushes_withheld(true);
 	rig_close(rc);
 	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
-	/* Why it can't be done may yet come with the work requests that are outstanding. */
+	/* The completions of outstanding requests may still bring the cause. */
 	assert_not_ended(waiting, VBD_TRANSFER_RUNNING);
 	rig_deadline(rc);
 	assert_ended_as(waiting, VBD_TRANSFER_FAILED);
 	assert_ended_as(posted, VBD_TRANSFER_FAILED);
-	/* Nobody will miss the rest of what somebody cancelled. */
+	/* A cancelled transfer is cancelled, even if the connection fails. */
 	assert_ended_as(cancelled, VBD_TRANSFER_CANCELLED);
 	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
 	rig_assert_cqs_idle(rig);
@@ -529,7 +529,7 @@ static void test_transfer__a_write_arrives_and_a_read_brings_it_back(void **test
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
 	assert_memory_equal(here->addr, there->addr, 100000);
 
-	/* The passive side may as well. */
+	/* The passive side may transfer too. */
 	fill(there, 2);
 	rt = rig_transfer(passive, VBD_OP_READ, back, 99999, 4096);
 	rt->transfer.remote_addr = (uintptr_t)there->addr + 1;
@@ -555,7 +555,7 @@ static void assert_access_fails(
 	rig_start_transfer(rt);
 	assert_ended_as(rt, VBD_TRANSFER_FAILED);
 	assert_int_equal(active->conn->reason, VBD_REASON_REMOTE_ACCESS);
-	/* The peer's QP is in error too: its device says so. */
+	/* The peer's QP is in error too; its device reports it. */
 	assert_int_equal(passive->conn->state, VBD_CONN_FAILED);
 	assert_int_equal(passive->conn->reason, VBD_REASON_QP_FATAL);
 	assert_int_equal(bytes_done(rt), past_end ? 3072 : 0);
@@ -597,7 +597,7 @@ static void test_transfer__a_message_longer_than_the_receive_ends_both(void **te
 	assert_int_equal(passive->conn->reason, VBD_REASON_LOCAL_ERROR);
 }
 
-/* A benchmark's. */
+/* Transfers of a benchmark. */
 
 static void complete_oldest(struct rig_conn *rc)
 {
@@ -664,7 +664,7 @@ static void test_transfer__when_the_time_is_up_one_more_goes_out_as_the_last(voi
 	for (unsigned int i = 0; i < 20; i++)
 		complete_oldest(rc);
 	assert_not_ended(rt, VBD_TRANSFER_RUNNING);
-	/* As if it had begun with the clock itself. */
+	/* A start at time 1, long ago. */
 	vbd_counter_set(&rt->transfer.started_ns, 1);
 	rt->transfer.run_ns = 1;
 	complete_oldest(rc);

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* Each pair is decided and says why; nothing leaves an ended state; every state can be reached. */
+/* Each pair has a decision with a reason; no event leaves an ended state; all states are
+ * reachable. */
 #define TEST_TABLE(kind, KIND, is_end, first)                                               \
 	static void test_ud_fsm__every_pair_of_##kind##_is_decided(void **state_)           \
 	{                                                                                   \
@@ -44,7 +45,7 @@ TEST_TABLE(endpoint, ENDPOINT, vbd_endpoint_state_ended, VBD_ENDPOINT_READY)
 TEST_TABLE(peer, PEER, peer_is_over, VBD_PEER_RESOLVING_ADDR)
 TEST_TABLE(group, GROUP, vbd_group_state_ended, VBD_GROUP_IS_RESOLVING)
 
-/* An id that is let go of must not be asked for anything any more, and the other way round. */
+/* A destroyed id must not be used, and an id in use must not be destroyed. */
 static void test_ud_fsm__who_waits_for_the_cm_heeds_its_deadline_and_its_device(void **state_)
 {
 	static const enum vbd_peer_state peers[] = {

@@ -11,7 +11,7 @@ static void must_not_be_called(const char *action, const char *sysname, void *ar
 	fail_msg("a uevent nobody caused: %s %s", action, sysname);
 }
 
-/* That uevents arrive is shown in the guest, where devices can be made. */
+/* Reception of uevents is tested in the guest, where devices can be made. */
 static void test_uevent__draining_nothing_returns_at_once_or_creation_says_why_not(void **state)
 {
 	struct vbd_uevent *uevent = NULL;

@@ -44,7 +44,7 @@ static void test_why__no_number_and_no_name_stands_twice_in_a_kind(void **state)
 	}
 }
 
-/* Whatever the tables of names know must be explained. */
+/* Every name in the tables of names must be explained. */
 static void test_why__whatever_has_a_name_has_a_row(void **state)
 {
 	struct vbd_why why;
@@ -103,7 +103,7 @@ static void test_why__an_error_is_explained_by_what_it_came_from(void **state)
 	assert_true(vbd_why_find_error(&error, &why));
 	assert_string_equal(why.name, "IB_CM_REJ_STALE_CONN");
 	assert_string_equal(vbd_why_hint(&error), why.advice);
-	error.raw = 999; /* no reason that anybody knows: the event itself is explained */
+	error.raw = 999; /* an unknown reason: the event itself is explained */
 	assert_true(vbd_why_find_error(&error, &why));
 	assert_string_equal(why.name, "RDMA_CM_EVENT_REJECTED");
 	error = (struct vbd_error){.source = VBD_SOURCE_WC, .kind = IBV_WC_RETRY_EXC_ERR};

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-/* Its table. */
+/* The state table. */
 
 static void test_window__every_pair_is_decided_and_ends_are_final(void **state)
 {
@@ -25,7 +25,7 @@ static void test_window__every_pair_is_decided_and_ends_are_final(void **state)
 				assert_int_equal(rule->next, s);
 				assert_int_equal(rule->action, VBD_WINDOW_DO_NOTHING);
 			} else {
-				/* Whatever ends gives everything back, and nothing else does. */
+				/* Exactly the actions into an ended state free the window. */
 				assert_int_equal(rule->action == VBD_WINDOW_DO_FREE,
 					vbd_window_state_ended(rule->next));
 			}
@@ -255,7 +255,7 @@ static void test_window__its_work_passes_transfers_and_can_be_called_off(void **
 	struct rig_transfer *rt = rig_transfer(bound.rc, VBD_OP_WRITE, bound.mem, 4096, 512);
 	struct ibv_qp *qp = bound.rc->conn->qp;
 
-	/* Four sends fill the queue: the bind waits, but not for the other four. */
+	/* Four sends fill the queue. The bind waits for one of them, but not for the other four. */
 	rig_start_transfer(rt);
 	assert_int_equal(fake_sends(qp), 4);
 	begin(rig, &bound);
@@ -265,7 +265,7 @@ static void test_window__its_work_passes_transfers_and_can_be_called_off(void **
 	fake_sends_done(qp, 4);
 	rig_settle(rig);
 	assert_state(&bound, VBD_WINDOW_READY);
-	/* What is not posted yet can be called off: then it is freed. */
+	/* A request that is not posted yet can be cancelled; then the window is freed. */
 	assert_int_equal(fake_sends(qp), 4);
 	vbd_window_revoke(&bound.window);
 	vbd_window_give_up(&bound.window);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The worker as a thread of its own, with the fake provider completing at will from the test's. Run
- * under ThreadSanitizer, this is what says that control and worker share nothing but letters.
+ * The worker as a thread, while the test's thread makes the fake provider complete work. Under
+ * ThreadSanitizer this shows that control and worker share nothing but mailbox items.
  */
 #include "rdma/worker.h"
 
@@ -21,7 +21,8 @@ static void start(struct rig *rig)
 	rig->threads = true;
 }
 
-/* Deal with what comes until @done says so; the runner's timeout is the watchdog. */
+/* Handles events until @done returns true. The time limit of the test runner ends a wait for
+ * ever. */
 static void run_until(struct rig *rig, bool (*done)(void *arg), void *arg)
 {
 	while (!done(arg)) {
@@ -80,7 +81,7 @@ static bool all_established(void *arg)
 	return true;
 }
 
-/* An active connection to a listener of our own, and the passive one that comes of it. */
+/* Connects an active connection to a listener of the test, and returns both sides. */
 static void connect_pair(struct rig *rig, struct rig_listener *listener, struct rig_conn **ret_one,
 	struct rig_conn **ret_other)
 {
@@ -175,7 +176,7 @@ static void test_worker__a_close_in_the_middle_ends_everything(void **state)
 		struct rig_conn *client, *server;
 		struct rig_transfer *rt;
 
-		/* The ended ones of earlier rounds would count as not established. */
+		/* Ended connections of earlier rounds would count as not established. */
 		rig_forget_conns(rig);
 		connect_pair(rig, listener, &client, &server);
 		rig->transfer_count = 0;
@@ -233,7 +234,7 @@ static void test_worker__one_that_never_had_work_stops(void **state)
 	start(*state);
 }
 
-/* By hand. */
+/* Turned by hand. */
 
 static void test_worker__an_idle_one_is_not_woken(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmocka with the headers that it needs before it. */
+/* cmocka, preceded by the headers that it needs. */
 #ifndef VBD_TESTS_UNIT_UNIT_H
 #define VBD_TESTS_UNIT_UNIT_H
 
@@ -12,7 +12,7 @@
 #include <cmocka.h>
 #include <stdlib.h>
 
-/* Where temporary files go, as in every other test. */
+/* The folder for temporary files, as in all other tests. */
 static inline const char *unit_tmpdir(void)
 {
 	const char *dir = getenv("TMPDIR");
