@@ -10,11 +10,6 @@
 
 /* --- a task ---------------------------------------------------------------------------------- */
 
-static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	return vbd_object_find(daemon->benchmarks, ref, err);
-}
-
 static json_t *encode_item(const void *item, struct vbd_request *req)
 {
 	(void)req;
@@ -40,30 +35,11 @@ static enum vbd_task_state task_state(const void *item)
 	return VBD_TASK_RUNNING;
 }
 
-static void tell_problem(const void *item, struct vbd_error *ret_err)
-{
-	vbd_object_problem(item, ret_err);
-}
-
-static void cancel(void *item)
-{
-	vbd_object_cancel(item);
-}
-
-static void forget(void *item)
-{
-	vbd_object_delete(item);
-}
-
 static const struct vbd_task_kind benchmark_task = {
-	.collection = "benchmarks",
+	.kind = VBD_KIND_BENCHMARK,
 	.gone = "the benchmark was deleted meanwhile",
-	.find = find,
 	.encode = encode_item,
 	.state = task_state,
-	.problem = tell_problem,
-	.cancel = cancel,
-	.forget = forget,
 };
 
 void vbd_get_benchmark(struct vbd_request *req)
@@ -222,7 +198,7 @@ void vbd_create_benchmark(struct vbd_request *req)
 	struct vbd_error err = {0};
 
 	if (create(req, &benchmark, &err) == VBD_OK)
-		vbd_task_answer(req, &benchmark_task, benchmark, &benchmark->object.watches);
+		vbd_task_answer(req, &benchmark_task, benchmark);
 	else
 		vbd_reply_problem(req, &err);
 }

@@ -123,20 +123,14 @@ static json_t *encode_endpoint(const struct vbd_endpoint_record *record, enum vb
 
 /* --- its task: the end ----------------------------------------------------------------------- */
 
-static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	return vbd_object_find(daemon->endpoints, ref, err);
-}
-
 static json_t *encode_item(const void *item, struct vbd_request *req)
 {
 	return encode_endpoint(item, req->role);
 }
 
 static const struct vbd_task_kind endpoint_task = {
-	.collection = "endpoints",
+	.kind = VBD_KIND_ENDPOINT,
 	.gone = "the endpoint was deleted meanwhile",
-	.find = find,
 	.encode = encode_item,
 };
 
@@ -157,7 +151,7 @@ void vbd_delete_endpoint(struct vbd_request *req)
 	if (ended)
 		vbd_reply_empty(req, 204);
 	else
-		vbd_task_answer_gone(req, &endpoint_task, record, &record->object.watches);
+		vbd_task_answer_gone(req, &endpoint_task, record);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */

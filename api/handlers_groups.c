@@ -46,11 +46,6 @@ static json_t *encode_group(const void *item, struct vbd_request *req)
 
 /* --- its task: the join ---------------------------------------------------------------------- */
 
-static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	return vbd_object_find(daemon->groups, ref, err);
-}
-
 static enum vbd_task_state task_state(const void *item)
 {
 	enum vbd_group_state state = record_of(item)->group.state;
@@ -60,18 +55,11 @@ static enum vbd_task_state task_state(const void *item)
 	return state == VBD_GROUP_IS_FAILED ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
 }
 
-static void tell_problem(const void *item, struct vbd_error *ret_err)
-{
-	vbd_object_problem(item, ret_err);
-}
-
 static const struct vbd_task_kind group_task = {
-	.collection = "groups",
+	.kind = VBD_KIND_GROUP,
 	.gone = "the group was left meanwhile",
-	.find = find,
 	.encode = encode_group,
 	.state = task_state,
-	.problem = tell_problem,
 };
 
 void vbd_get_group(struct vbd_request *req)
@@ -89,7 +77,7 @@ void vbd_delete_group(struct vbd_request *req)
 	if (vbd_group_state_ended(record->group.state) && record->group.users == 0)
 		vbd_reply_empty(req, 204);
 	else
-		vbd_task_answer_gone(req, &group_task, record, &record->object.watches);
+		vbd_task_answer_gone(req, &group_task, record);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -169,7 +157,7 @@ void vbd_create_group(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_task_answer(req, &group_task, record, &record->object.watches);
+	vbd_task_answer(req, &group_task, record);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

@@ -84,11 +84,6 @@ static json_t *encode_peer(const void *item, struct vbd_request *req)
 
 /* --- its task: the resolution ---------------------------------------------------------------- */
 
-static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	return vbd_object_find(daemon->peers, ref, err);
-}
-
 static enum vbd_task_state task_state(const void *item)
 {
 	enum vbd_peer_state state = record_of(item)->peer.state;
@@ -98,18 +93,11 @@ static enum vbd_task_state task_state(const void *item)
 	return state == VBD_PEER_FAILED ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
 }
 
-static void tell_problem(const void *item, struct vbd_error *ret_err)
-{
-	vbd_object_problem(item, ret_err);
-}
-
 static const struct vbd_task_kind peer_task = {
-	.collection = "peers",
+	.kind = VBD_KIND_PEER,
 	.gone = "the peer was deleted meanwhile",
-	.find = find,
 	.encode = encode_peer,
 	.state = task_state,
-	.problem = tell_problem,
 };
 
 void vbd_get_peer(struct vbd_request *req)
@@ -374,7 +362,7 @@ void vbd_create_peer(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_task_answer(req, &peer_task, record, &record->object.watches);
+	vbd_task_answer(req, &peer_task, record);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

@@ -10,11 +10,6 @@
 
 /* --- a task ---------------------------------------------------------------------------------- */
 
-static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	return vbd_object_find(daemon->probes, ref, err);
-}
-
 static json_t *encode_item(const void *item, struct vbd_request *req)
 {
 	(void)req;
@@ -40,30 +35,11 @@ static enum vbd_task_state task_state(const void *item)
 	return VBD_TASK_RUNNING;
 }
 
-static void tell_problem(const void *item, struct vbd_error *ret_err)
-{
-	vbd_object_problem(item, ret_err);
-}
-
-static void cancel(void *item)
-{
-	vbd_object_cancel(item);
-}
-
-static void forget(void *item)
-{
-	vbd_object_delete(item);
-}
-
 static const struct vbd_task_kind probe_task = {
-	.collection = "probes",
+	.kind = VBD_KIND_PROBE,
 	.gone = "the probe was deleted meanwhile",
-	.find = find,
 	.encode = encode_item,
 	.state = task_state,
-	.problem = tell_problem,
-	.cancel = cancel,
-	.forget = forget,
 };
 
 void vbd_get_probe(struct vbd_request *req)
@@ -189,7 +165,7 @@ void vbd_create_probe(struct vbd_request *req)
 	struct vbd_error err = {0};
 
 	if (create(req, &record, &err) == VBD_OK)
-		vbd_task_answer(req, &probe_task, record, &record->object.watches);
+		vbd_task_answer(req, &probe_task, record);
 	else
 		vbd_reply_problem(req, &err);
 }

@@ -11,11 +11,6 @@
 
 /* --- a task ---------------------------------------------------------------------------------- */
 
-static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	return vbd_object_find(daemon->transfers, ref, err);
-}
-
 static json_t *encode_item(const void *item, struct vbd_request *req)
 {
 	(void)req;
@@ -36,30 +31,11 @@ static enum vbd_task_state task_state(const void *item)
 	return vbd_transfer_state_ended(state) ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
 }
 
-static void tell_problem(const void *item, struct vbd_error *ret_err)
-{
-	vbd_object_problem(item, ret_err);
-}
-
-static void cancel(void *item)
-{
-	vbd_object_cancel(item);
-}
-
-static void forget(void *item)
-{
-	vbd_object_delete(item);
-}
-
 static const struct vbd_task_kind transfer_task = {
-	.collection = "transfers",
+	.kind = VBD_KIND_TRANSFER,
 	.gone = "the transfer was deleted meanwhile",
-	.find = find,
 	.encode = encode_item,
 	.state = task_state,
-	.problem = tell_problem,
-	.cancel = cancel,
-	.forget = forget,
 };
 
 void vbd_get_transfer(struct vbd_request *req)
@@ -74,7 +50,7 @@ void vbd_delete_transfer(struct vbd_request *req)
 
 void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record)
 {
-	vbd_task_answer(req, &transfer_task, record, &record->object.watches);
+	vbd_task_answer(req, &transfer_task, record);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */

@@ -49,11 +49,6 @@ static json_t *encode_window(const void *item, struct vbd_request *req)
 
 /* --- its task: the binding ------------------------------------------------------------------- */
 
-static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	return vbd_object_find(daemon->windows, ref, err);
-}
-
 static enum vbd_task_state task_state(const void *item)
 {
 	enum vbd_window_state state = record_of(item)->window.state;
@@ -63,18 +58,11 @@ static enum vbd_task_state task_state(const void *item)
 	return vbd_window_state_ended(state) ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
 }
 
-static void tell_problem(const void *item, struct vbd_error *ret_err)
-{
-	vbd_object_problem(item, ret_err);
-}
-
 static const struct vbd_task_kind window_task = {
-	.collection = "windows",
+	.kind = VBD_KIND_WINDOW,
 	.gone = "the window was deleted meanwhile",
-	.find = find,
 	.encode = encode_window,
 	.state = task_state,
-	.problem = tell_problem,
 };
 
 void vbd_get_window(struct vbd_request *req)
@@ -92,7 +80,7 @@ void vbd_delete_window(struct vbd_request *req)
 	if (vbd_window_state_ended(record->window.state))
 		vbd_reply_empty(req, 204);
 	else
-		vbd_task_answer_gone(req, &window_task, record, &record->object.watches);
+		vbd_task_answer_gone(req, &window_task, record);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -215,7 +203,7 @@ void vbd_create_window(struct vbd_request *req)
 	struct vbd_error err = {0};
 
 	if (create_window(req, &record, &err) == VBD_OK)
-		vbd_task_answer(req, &window_task, record, &record->object.watches);
+		vbd_task_answer(req, &window_task, record);
 	else
 		vbd_reply_problem(req, &err);
 }

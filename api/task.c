@@ -2,13 +2,14 @@
 #include "api/task.h"
 
 #include "api/context.h"
-#include "api/page.h"
 #include "api/waiter.h"
+#include "daemon/object.h"
 
 void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
 {
 	struct vbd_error err = {0};
-	void *task = kind->find(vbd_request_daemon(req), req->ref, &err);
+	void *task =
+		vbd_object_find(&vbd_request_daemon(req)->registries[kind->kind], req->ref, &err);
 
 	if (!task)
 		vbd_reply_problem(req, &err);
@@ -30,10 +31,10 @@ void vbd_task_delete(struct vbd_request *req, const struct vbd_task_kind *kind)
 	if (!task)
 		return;
 	if (kind->state(task) == VBD_TASK_RUNNING) {
-		kind->cancel(task);
+		vbd_object_cancel(task);
 		vbd_reply_json(req, 202, kind->encode(task, req));
 	} else {
-		kind->forget(task);
+		vbd_object_delete(task);
 		vbd_reply_empty(req, 204);
 	}
 }
@@ -43,7 +44,7 @@ void vbd_task_delete(struct vbd_request *req, const struct vbd_task_kind *kind)
 struct task_waiter {
 	struct vbd_waiter waiter; /* first */
 	const struct vbd_task_kind *kind;
-	const void *task;
+	const struct vbd_object *task;
 };
 
 static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
@@ -62,13 +63,13 @@ static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
 	state = kind->state(waiter->task);
 	/* Without a wait the state is told as it is; with one, what ended it is the answer. */
 	if (state == VBD_TASK_FAILED && req->wait_asked) {
-		kind->problem(waiter->task, &err);
+		vbd_object_problem(waiter->task, &err);
 		vbd_reply_problem(req, &err);
 		return;
 	}
 	if (state == VBD_TASK_RUNNING && why != VBD_WAKE_TIMEOUT)
 		return;
-	vbd_request_add_location(req, kind->collection, vbd_object_id(waiter->task));
+	vbd_request_add_location(req, waiter->task->registry->plural, waiter->task->id);
 	vbd_reply_json(req, state == VBD_TASK_DONE ? 201 : 202, kind->encode(waiter->task, req));
 }
 
@@ -82,22 +83,19 @@ static void answer_gone(struct vbd_waiter *base, enum vbd_wake why)
 		vbd_reply_json(base->req, 202, waiter->kind->encode(waiter->task, base->req));
 }
 
-static void run(struct vbd_request *req, struct task_waiter *waiter, struct vbd_link *watches)
+static void run(struct vbd_request *req, struct task_waiter *waiter, struct vbd_object *task)
 {
-	vbd_waiter_run(
-		&waiter->waiter, sizeof(*waiter), req, watches, (uint64_t)req->wait_s * 1000);
+	waiter->task = task;
+	vbd_waiter_run(&waiter->waiter, sizeof(*waiter), req, &task->watches,
+		(uint64_t)req->wait_s * 1000);
 }
 
-void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, void *task,
-	struct vbd_link *watches)
+void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)
 {
-	run(req, &(struct task_waiter){.waiter.answer = answer_end, .kind = kind, .task = task},
-		watches);
+	run(req, &(struct task_waiter){.waiter.answer = answer_end, .kind = kind}, task);
 }
 
-void vbd_task_answer_gone(struct vbd_request *req, const struct vbd_task_kind *kind, void *task,
-	struct vbd_link *watches)
+void vbd_task_answer_gone(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)
 {
-	run(req, &(struct task_waiter){.waiter.answer = answer_gone, .kind = kind, .task = task},
-		watches);
+	run(req, &(struct task_waiter){.waiter.answer = answer_gone, .kind = kind}, task);
 }

@@ -10,11 +10,9 @@
 #define VBD_API_TASK_H
 
 #include "api/request.h"
-#include "base/list.h"
+#include "daemon/kinds.h"
 
 #include <jansson.h>
-
-struct vbd_daemon;
 
 enum vbd_task_state {
 	VBD_TASK_RUNNING, /* also what is on its way out and was never done */
@@ -22,20 +20,14 @@ enum vbd_task_state {
 	VBD_TASK_FAILED,
 };
 
-/* A task is a record of daemon/, its struct vbd_object first. */
+/* A task is an object of daemon/: its struct begins with struct vbd_object. */
 struct vbd_task_kind {
-	const char *collection; /* "transfers": of its path */
+	enum vbd_object_kind kind;
 	const char *gone; /* what is said to who waited: "the transfer was deleted meanwhile" */
-	/* Borrowed; NULL, and @err, if there is none. */
-	void *(*find)(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
 	/* A new reference; NULL without memory. */
 	json_t *(*encode)(const void *task, struct vbd_request *req);
-	/* Of what vbd_task_answer() is for. */
+	/* For vbd_task_answer() and vbd_task_delete(). */
 	enum vbd_task_state (*state)(const void *task);
-	void (*problem)(const void *task, struct vbd_error *ret_err); /* why it FAILED */
-	/* Of what vbd_task_delete() is for. */
-	void (*cancel)(void *task);
-	void (*forget)(void *task);
 };
 
 /** vbd_task_find - the one of the path, borrowed; NULL, and an answer, if there is none */
@@ -50,16 +42,13 @@ void vbd_task_delete(struct vbd_request *req, const struct vbd_task_kind *kind);
 
 /**
  * vbd_task_answer - answer a POST that made @task: 201 when it is done, 202 when the wait is over
- * @watches: those of @task
  *
  * Who asked to wait is told why it failed, instead; who did not is told its state as it is.
  */
-void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, void *task,
-	struct vbd_link *watches);
+void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, void *task);
 
 /** vbd_task_answer_gone - answer a DELETE: 204 when the record is gone, 202 when the wait is over
- * @watches: those of @task */
-void vbd_task_answer_gone(struct vbd_request *req, const struct vbd_task_kind *kind, void *task,
-	struct vbd_link *watches);
+ */
+void vbd_task_answer_gone(struct vbd_request *req, const struct vbd_task_kind *kind, void *task);
 
 #endif

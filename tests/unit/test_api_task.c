@@ -3,7 +3,7 @@
 #include "api/context.h"
 #include "api/task.h"
 #include "api/waiter.h"
-#include "daemon/watch.h"
+#include "daemon/object.h"
 #include "tests/fake/provider_fake.h"
 #include "tests/unit/unit.h"
 
@@ -12,15 +12,14 @@
 struct errand {
 	struct vbd_object object; /* first member */
 	enum vbd_task_state state;
-	struct vbd_link watches;
-	int cancelled, forgotten;
+	int cancelled;
 };
 
 static struct {
 	struct vbd_api api;
+	struct vbd_daemon daemon;
 	struct vbd_request req;
 	struct errand errand;
-	bool unknown; /* the lookup finds nothing */
 	int answered; /* number of parked requests that were answered */
 	uint64_t timeout_ms;
 	vbd_request_cb on_timeout, on_gone;
@@ -53,15 +52,6 @@ static const struct vbd_transport transport = {.park = park, .answered = answere
 
 /* --- a task ---------------------------------------------------------------------------------- */
 
-static void *find(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	(void)daemon;
-	if (!test.unknown)
-		return &test.errand;
-	(void)vbd_error_set(err, VBD_E_NOT_FOUND, "there is no errand %s", ref);
-	return NULL;
-}
-
 static json_t *encode(const void *task, struct vbd_request *req)
 {
 	const struct errand *errand = task;
@@ -76,41 +66,54 @@ static enum vbd_task_state task_state(const void *task)
 	return ((const struct errand *)task)->state;
 }
 
-static void tell_problem(const void *task, struct vbd_error *ret_err)
+static void tell_problem(const struct vbd_object *task, struct vbd_error *ret_err)
 {
 	(void)task;
 	(void)vbd_error_set(ret_err, VBD_E_CANCELLED, "it went wrong");
 }
 
-static void cancel(void *task)
+static void cancel(struct vbd_object *task)
 {
 	((struct errand *)task)->cancelled++;
 }
 
-static void forget(void *task)
+/* So the errand is never freed. */
+static bool is_used(const struct vbd_object *task)
 {
-	((struct errand *)task)->forgotten++;
+	(void)task;
+	return true;
 }
 
+static const struct vbd_kind errand_kind = {
+	.cancel = cancel,
+	.is_used = is_used,
+	.problem = tell_problem,
+};
+
 static const struct vbd_task_kind kind = {
-	.collection = "errands",
+	.kind = VBD_KIND_TRANSFER,
 	.gone = "the errand was deleted meanwhile",
-	.find = find,
 	.encode = encode,
 	.state = task_state,
-	.problem = tell_problem,
-	.cancel = cancel,
-	.forget = forget,
 };
 
 /* --- requests -------------------------------------------------------------------------------- */
 
 static int set_up(void **state)
 {
+	struct vbd_registry *registry = &test.daemon.registries[VBD_KIND_TRANSFER];
+	struct vbd_error err = {0};
+
 	(void)state;
+	vbd_registry_fini(registry);
 	memset(&test, 0, sizeof(test));
-	vbd_list_init(&test.errand.watches);
-	test.errand.object.id = 7;
+	vbd_registry_init(registry, "errand", "errands", 10);
+	registry->kind = &errand_kind;
+	registry->last_id = 6;
+	vbd_list_init(&test.errand.object.watches);
+	test.errand.object.registry = registry;
+	assert_int_equal(vbd_registry_add(registry, &test.errand.object, "", &err), VBD_OK);
+	test.api.daemon = &test.daemon;
 	test.req = (struct vbd_request){.transport = &transport,
 		.method = VBD_METHOD_POST,
 		.ref = "7",
@@ -123,6 +126,7 @@ static int tear_down(void **state)
 	(void)state;
 	fake_memory_fail_nth(0);
 	vbd_request_fini(&test.req);
+	vbd_registry_fini(&test.daemon.registries[VBD_KIND_TRANSFER]);
 	return 0;
 }
 
@@ -132,7 +136,7 @@ static unsigned int post(unsigned int wait_s)
 {
 	test.req.wait_s = wait_s;
 	test.req.wait_asked = wait_s != 0;
-	vbd_task_answer(&test.req, &kind, &test.errand, &test.errand.watches);
+	vbd_task_answer(&test.req, &kind, &test.errand);
 	return test.req.reply.status;
 }
 
@@ -141,14 +145,14 @@ static unsigned int delete_and_wait(unsigned int wait_s)
 	test.req.method = VBD_METHOD_DELETE;
 	test.req.wait_s = wait_s;
 	test.req.wait_asked = wait_s != 0;
-	vbd_task_answer_gone(&test.req, &kind, &test.errand, &test.errand.watches);
+	vbd_task_answer_gone(&test.req, &kind, &test.errand);
 	return test.req.reply.status;
 }
 
 static void becomes(enum vbd_task_state state)
 {
 	test.errand.state = state;
-	vbd_watch_notify(&test.errand.watches, false);
+	vbd_watch_notify(&test.errand.object.watches, false);
 }
 
 static bool answer_has(const char *text)
@@ -163,7 +167,7 @@ static void assert_answer(unsigned int status, const char *text)
 		assert_true(answer_has(text));
 	else
 		assert_int_equal(test.req.reply.body_bytes, 0);
-	assert_true(vbd_list_empty(&test.errand.watches));
+	assert_true(vbd_list_empty(&test.errand.object.watches));
 }
 
 static void assert_location(const char *location)
@@ -189,14 +193,15 @@ static void test_task__it_is_shown(void **state)
 static void test_task__what_is_not_there_is_a_problem(void **state)
 {
 	(void)state;
-	test.unknown = true;
+	vbd_registry_remove(test.errand.object.registry, &test.errand.object);
 	vbd_task_get(&test.req, &kind);
-	assert_answer(404, "there is no errand 7");
+	assert_answer(404, "there is no errand '7'");
 	vbd_request_fini(&test.req);
 	test.req.reply = (struct vbd_reply){0};
 	vbd_task_delete(&test.req, &kind);
 	assert_answer(404, "not_found");
-	assert_int_equal(test.errand.cancelled + test.errand.forgotten, 0);
+	assert_int_equal(test.errand.cancelled, 0);
+	assert_false(test.errand.object.deleted);
 }
 
 static void test_task__a_deletion_cancels_what_runs(void **state)
@@ -205,7 +210,7 @@ static void test_task__a_deletion_cancels_what_runs(void **state)
 	vbd_task_delete(&test.req, &kind);
 	assert_answer(202, "\"id\":7");
 	assert_int_equal(test.errand.cancelled, 1);
-	assert_int_equal(test.errand.forgotten, 0);
+	assert_false(test.errand.object.deleted);
 }
 
 static void test_task__a_deletion_forgets_what_has_ended(void **state)
@@ -215,10 +220,11 @@ static void test_task__a_deletion_forgets_what_has_ended(void **state)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(ended); i++) {
 		(void)set_up(state);
 		test.errand.state = ended[i];
+		test.errand.object.ended = true;
 		vbd_task_delete(&test.req, &kind);
 		assert_answer(204, NULL);
 		assert_int_equal(test.errand.cancelled, 0);
-		assert_int_equal(test.errand.forgotten, 1);
+		assert_true(test.errand.object.deleted);
 	}
 }
 
@@ -277,7 +283,7 @@ static void test_task__its_deletion_answers_who_waits(void **state)
 {
 	(void)state;
 	assert_int_equal(post(10), 0);
-	vbd_watch_notify(&test.errand.watches, true);
+	vbd_watch_notify(&test.errand.object.watches, true);
 	assert_answer(404, "the errand was deleted meanwhile");
 	assert_int_equal(test.answered, 1);
 }
@@ -330,7 +336,7 @@ static void test_task__a_deletion_is_told_when_the_record_is_gone(void **state)
 	assert_int_equal(delete_and_wait(10), 0);
 	becomes(VBD_TASK_FAILED);
 	assert_int_equal(test.req.reply.status, 0);
-	vbd_watch_notify(&test.errand.watches, true);
+	vbd_watch_notify(&test.errand.object.watches, true);
 	assert_answer(204, NULL);
 }
 
@@ -370,7 +376,7 @@ static void test_waiter__a_get_without_memory_to_wait_is_told_so(void **state)
 	(void)state;
 	test.req.method = VBD_METHOD_GET;
 	fake_memory_fail_nth(1);
-	vbd_waiter_run(&waiter, sizeof(waiter), &test.req, &test.errand.watches, 10);
+	vbd_waiter_run(&waiter, sizeof(waiter), &test.req, &test.errand.object.watches, 10);
 	assert_answer(507, "no memory to wait");
 }
 
