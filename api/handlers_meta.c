@@ -101,13 +101,10 @@ static json_t *encode_links(void)
 		{"pds", "/v1/pds"},
 		{"cqs", "/v1/cqs"},
 		{"srqs", "/v1/srqs"},
-		{"buffers", "/v1/buffers"},
-		{"listeners", "/v1/listeners"},
-		{"connections", "/v1/connections"},
-		{"transfers", "/v1/transfers"},
-		{"probes", "/v1/probes"},
-		{"benchmarks", "/v1/benchmarks"},
-		{"events", "/v1/events"},
+#define KIND_LINK(sym, singular, plural, open, kept) {#plural, "/v1/" #plural},
+		VBD_KIND_MAP(KIND_LINK)
+#undef KIND_LINK
+			{"events", "/v1/events"},
 		{"stats", "/v1/stats"},
 		{"metrics", "/metrics"},
 		{"livez", "/livez"},

@@ -66,8 +66,6 @@ struct vbd_benchmark {
 	struct vbd_histogram latency_ns;
 };
 
-extern const struct vbd_kind vbd_benchmark_kind;
-
 /**
  * vbd_benchmark_create - check and start
  *

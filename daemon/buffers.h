@@ -41,8 +41,6 @@ struct vbd_buffer {
 			   at 0 when deleted */
 };
 
-extern const struct vbd_kind vbd_buffer_kind;
-
 struct vbd_buffer_spec {
 	char name[64]; /* "" for none */
 	uint64_t size_bytes;

@@ -147,6 +147,7 @@ static void on_deadline(void *object)
 	vbd_conn_deadline(connection->conn);
 }
 
+/* Deleting a connection closes it. */
 const struct vbd_kind vbd_connection_kind = {
 	.size_bytes = sizeof(struct vbd_connection),
 	.keeps_history = true,

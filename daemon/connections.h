@@ -33,10 +33,6 @@ struct vbd_connection {
 	uint64_t moved_bytes;		/* see vbd_connections_count_bytes() */
 };
 
-/* Deleting a connection closes it. Watches are called when the state changes and when a message
- * comes. */
-extern const struct vbd_kind vbd_connection_kind;
-
 struct vbd_connection_spec {
 	char name[64]; /* "" for none */
 	char dst_addr[256];

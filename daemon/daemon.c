@@ -2,15 +2,12 @@
 #include "daemon/daemon.h"
 
 #include "base/clock.h"
-#include "daemon/benchmarks.h"
-#include "daemon/buffers.h"
 #include "daemon/connections.h"
-#include "daemon/hotplug.h"
 #include "daemon/endpoints.h"
+#include "daemon/hotplug.h"
 #include "daemon/kernel.h"
 #include "daemon/listeners.h"
-#include "daemon/probes.h"
-#include "daemon/transfers.h"
+#include "daemon/object.h"
 #include "daemon/windows.h"
 
 #include <errno.h>
@@ -158,13 +155,8 @@ void vbd_daemon_destroy(struct vbd_daemon *daemon)
 		return;
 	if (daemon->hotplug) {
 		vbd_listeners_close_all(daemon);
-		vbd_objects_free(daemon->transfers);
-		vbd_objects_free(daemon->benchmarks);
-		vbd_objects_free(daemon->windows);
-		vbd_objects_free(daemon->probes);
-		vbd_objects_free(daemon->connections);
-		vbd_objects_free(daemon->endpoints);
-		vbd_objects_free(daemon->buffers);
+		for (size_t i = 0; i < VBD_ARRAY_LEN(daemon->registries); i++)
+			vbd_objects_free(&daemon->registries[i]);
 		vbd_hotplug_destroy(daemon);
 	}
 	vbd_timer_destroy(daemon->stop_timer);

@@ -302,6 +302,7 @@ static void free_record(struct vbd_object *object)
 	vbd_endpoint_destroy(record->endpoint);
 }
 
+/* Deleting an endpoint closes it; its peers and groups are freed with it. */
 const struct vbd_kind vbd_endpoint_kind = {
 	.size_bytes = sizeof(struct vbd_endpoint_record),
 	.on_deadline = on_deadline,

@@ -38,10 +38,6 @@ enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_
 enum vbd_status vbd_endpoint_check_ready(const struct vbd_endpoint_record *record,
 	const char *pointer, struct vbd_error *err) VBD_MUST_CHECK;
 
-/* Deleting an endpoint closes it; its peers and groups are freed with it. Watches are called when
- * the state changes and when a message comes. */
-extern const struct vbd_kind vbd_endpoint_kind;
-
 /** vbd_endpoint_delete_messages - forget messages up to @through; out_of_range if the inbox never
  * had that many */
 enum vbd_status vbd_endpoint_delete_messages(

@@ -203,6 +203,7 @@ static void free_record(struct vbd_object *object)
 	vbd_account_close(&record->group.account);
 }
 
+/* Deleting a group leaves it. A group that failed stays until it is deleted. */
 const struct vbd_kind vbd_group_kind = {
 	.size_bytes = sizeof(struct vbd_group_record),
 	.on_deadline = on_deadline,

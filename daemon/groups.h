@@ -31,9 +31,6 @@ struct vbd_group_spec {
 enum vbd_status vbd_group_create(struct vbd_daemon *daemon, const struct vbd_group_spec *spec,
 	struct vbd_group_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 
-/* Deleting a group leaves it. A group that failed stays until it is deleted. */
-extern const struct vbd_kind vbd_group_kind;
-
 /** vbd_group_hold - a transfer will send to it; joined */
 void vbd_group_hold(struct vbd_group_record *record);
 /** vbd_group_release - the transfer has ended */

@@ -56,8 +56,6 @@ struct vbd_listener {
 	uint32_t waiting; /* connections in REQUESTED that wait for a decision by hand */
 };
 
-extern const struct vbd_kind vbd_listener_kind;
-
 struct vbd_listener_spec {
 	char name[64]; /* "" for none */
 	char addr[256];

@@ -28,6 +28,12 @@ struct vbd_kind {
 	void (*free)(struct vbd_object *object);
 };
 
+/* Each in the file of its service. */
+#define VBD_KIND_EXTERN(sym, singular, plural, open, kept) \
+	extern const struct vbd_kind vbd_##singular##_kind;
+VBD_KIND_MAP(VBD_KIND_EXTERN)
+#undef VBD_KIND_EXTERN
+
 /**
  * vbd_object_create - allocate an object, all zero but its base, and put it into its registry
  * @name: "" for none

@@ -22,8 +22,6 @@ struct vbd_peer_record {
 	struct vbd_resolution *resolution;
 };
 
-extern const struct vbd_kind vbd_peer_kind;
-
 /* One of three: asked for at dst_addr, the sender of a message, or known. */
 struct vbd_peer_spec {
 	char name[64]; /* "" for none */

@@ -364,6 +364,8 @@ static void get_problem(const struct vbd_object *object, struct vbd_error *ret_e
 	*ret_err = ((const struct vbd_probe_record *)object)->error;
 }
 
+/* Cancelling a probe ends RPING behind the ping under way, the other kinds at once. A probe without
+ * a count is DONE then. */
 const struct vbd_kind vbd_probe_kind = {
 	.size_bytes = sizeof(struct vbd_probe_record),
 	.keeps_history = true,

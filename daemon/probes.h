@@ -43,10 +43,6 @@ struct vbd_probe_record {
 	struct vbd_error error; /* why it is FAILED */
 };
 
-/* Cancelling a probe ends RPING behind the ping under way, the other kinds at once. A probe without
- * a count is DONE then. */
-extern const struct vbd_kind vbd_probe_kind;
-
 struct vbd_probe_spec {
 	struct vbd_connection *connection;
 	enum vbd_probe_kind kind;

@@ -47,8 +47,6 @@ struct vbd_transfer_record {
 	bool stopping; /* its deadline has passed or a client cancelled it */
 };
 
-extern const struct vbd_kind vbd_transfer_kind;
-
 struct vbd_transfer_spec {
 	struct vbd_carrier carrier;
 	struct vbd_peer_record *peer; /* over an endpoint: one of these two */

@@ -433,6 +433,7 @@ static void free_record(struct vbd_object *object)
 	vbd_account_close(&record->window.account);
 }
 
+/* Deleting a window revokes it. */
 const struct vbd_kind vbd_window_kind = {
 	.size_bytes = sizeof(struct vbd_window_record),
 	.keeps_history = true,

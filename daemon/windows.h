@@ -49,9 +49,6 @@ struct vbd_window_spec {
 enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_window_spec *spec,
 	struct vbd_window_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 
-/* Deleting a window revokes it. */
-extern const struct vbd_kind vbd_window_kind;
-
 /** vbd_windows_connection_left - it is not established any more: its windows of type 2 end */
 void vbd_windows_connection_left(struct vbd_connection *connection);
 
