@@ -12,7 +12,7 @@ import { scratch_file } from "../scratch.mjs";
 const PORT = 7471;
 const CHUNK = Buffer.alloc(65536);
 
-// One reader of /v1/events/stream. What it was told by name stands in `told`.
+// One reader of /v1/events/stream. `told` holds the events with a name that it received.
 class Stream {
 	constructor(daemon, { after, last_id } = {}) {
 		this.daemon = daemon;
@@ -65,7 +65,7 @@ class Stream {
 			this.last_id = Number(id);
 	}
 
-	// As when the network breaks: what is under way is lost with it.
+	// Simulates a broken network: data on its way is lost.
 	reconnect() {
 		this.text = "";
 		this.request.destroy();
@@ -89,7 +89,7 @@ async function read_by_long_poll(daemon, until_seq) {
 	return events;
 }
 
-// A connection leaves some two dozen events.
+// A connection raises about two dozen events.
 async function make_events(daemon, until_seq) {
 	while (await daemon.newest_event() < until_seq) {
 		const some = await Promise.all(Array.from({ length: 8 }, () => daemon.connect({ dst_port: PORT })));
@@ -153,8 +153,8 @@ await scenario("who comes too late is told what is missing, and who comes from a
 	await daemon.stop();
 });
 
-// A reader that takes nothing from its socket until it is told to, and comes back when it is cut, as a browser would.
-// HTTP/1.0, so that what comes behind the head are the blocks and nothing else.
+// A client that reads nothing from its socket until told to, and reconnects after a disconnect, as a browser does.
+// HTTP/1.0, so that only blocks follow the head.
 class SlowStream extends Stream {
 	connect() {
 		const head = `GET /v1/events/stream HTTP/1.0\r\nHost: 127.0.0.1\r\nAccept: text/event-stream\r\n` +
@@ -176,7 +176,7 @@ class SlowStream extends Stream {
 		this.begun.catch(() => {});
 	}
 
-	// False, and the socket reads no more.
+	// Returns false, which stops reading from the socket.
 	take_bytes(bytes, begun) {
 		if (this.head !== null) {
 			this.head += bytes;
@@ -207,12 +207,12 @@ class SlowStream extends Stream {
 
 await scenario("a thousand clients that do not read cost little, stall nobody, and learn what they missed", async () => {
 	const CLIENTS = 1000;
-	// What is the HTTP library's for each client, with its request, a block and an event of ours; rounded up by a third.
+	// Memory of the HTTP library for each client, its request, a block and one event; rounded up by a third.
 	const CLIENT_KIB = 96;
 	const config = scratch_file("crowd.yaml",
 		"events: 64\nhistory: 16\nlimits:\n  http_clients: 1400\n  event_streams: 1000\n");
 
-	// Or the kernel would keep for them what they don't read.
+	// Otherwise the kernel would buffer the data that the clients do not read.
 	await run("sysctl", "-qw", "net.ipv4.tcp_wmem=4096 8192 8192", "net.ipv4.tcp_rmem=4096 8192 8192");
 	const daemon = await Daemon.start("crowd", ["--config", config]);
 	await daemon.ready();
@@ -230,7 +230,8 @@ await scenario("a thousand clients that do not read cost little, stall nobody, a
 	}
 	equal((await daemon.try("GET", "/v1/events/stream")).status, 429, "one more");
 
-	// So much that a queue for each client would be several times what a client may cost.
+	// Several times the data that one client may hold, in case each client had a queue of its
+	// own.
 	const seen = Buffer.byteLength(JSON.stringify(await daemon.get("/v1/events?limit=64"))) / 64;
 	const wanted = Math.ceil(5 * CLIENT_KIB * 1024 / seen);
 	await make_events(daemon, began + wanted);

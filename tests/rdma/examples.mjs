@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What others take from here, used as they would: the examples, by programs in two languages, over an API that loses
-// answers; the filters of the event log, by all three ways of reading it; Prometheus, with the rules and the dashboard.
+// Things that users take from the project, used as they would use them: the examples as programs in two languages, over
+// an API that loses answers; the filters of the event log, in all three ways of reading it; Prometheus with the rules
+// and the dashboard.
 
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -51,14 +52,15 @@ await scenario("a buffer is copied over ways that lose answers, while somebody w
 		await example.ends_with(0);
 		equal(JSON.stringify(example.lines), JSON.stringify(ended), "what was seen of the connections' ends");
 	}));
-	// Of connection and transfer, and of buffer and listener; and once in a while of others.
+	// Answers about connection and transfer, and about buffer and listener, were lost, and
+	// sometimes others.
 	ok(bad_near.lost >= 2 && bad_far.lost >= 2 && bad_near.refused + bad_far.refused > 0, "answers that were lost");
 	equal((await far.get("/v1/stats")).connections_closed, LANGUAGES.length, "connections that the copies took");
 	equal((await near.get("/v1/stats")).transfers_done, LANGUAGES.length, "transfers that the copies took");
 	bad_near.close();
 	bad_far.close();
 
-	// What can't be copied leaves nothing.
+	// A copy that fails leaves no objects behind.
 	await far.buffer(8, { device: dev, name: "cup", access: ["remote_write"] });
 	const failures = { bash: ["cup", addr, /fewer than the 700001/], python: ["fresh", "192.0.2.1", /connect.* to 192\.0\.2\.1 .+: .+\. .+/] };
 
@@ -93,7 +95,7 @@ await scenario("a listener is drained, and one that is not accepts as before", a
 		await patient.ends_with(143);
 		equal((await far.get(`/v1/listeners/${language}`)).accept, "auto", "accept of one that was not drained");
 
-		// One ends by itself, two are left when the grace is over.
+		// One connection ends by itself, two are left at the end of the grace period.
 		const done = drain("--grace", 8);
 
 		await done.says(/takes no more; 3 connections are open/);
@@ -111,7 +113,7 @@ await scenario("a listener is drained, and one that is not accepts as before", a
 	await far.stop();
 });
 
-// The first `count` events of a stream.
+// Reads the first `count` events of a stream.
 const read_stream = (daemon, query, count) => new Promise((done, fail) => {
 	const events = [];
 	let rest = "";
@@ -172,7 +174,7 @@ await scenario("events are filtered alike by page, long poll and stream", async 
 		equal(JSON.stringify(polled), text, `long polls with ${filter}`);
 		equal(JSON.stringify(await read_stream(near, `after=0&${filter}`, wanted.length)), text, `a stream with ${filter}`);
 	}
-	// Waiting goes by the filter as well: what happens to others wakes nobody.
+	// A waiting request follows the filter too: events of other objects do not wake it.
 	const last = await near.newest_event();
 	const poll = near.get(`/v1/events?after=${last}&object=connection/${second.id}&type=connection_ended&wait_ms=60000`);
 
@@ -205,7 +207,7 @@ const get_json = (port, path) => new Promise((done, fail) => {
 const PROMETHEUS_PORT = 9090;
 
 class Prometheus {
-	// The rules as they are, but that none waits to be sure; the configuration of the example, but for times and targets.
+	// The real rules, with `for` set to 0. The example's configuration, with other times and targets.
 	static async start(daemons) {
 		const folder = scratch_folder("prometheus");
 		const example = (name) => readFileSync(`${root}contrib/prometheus/${name}`, "utf8");
@@ -225,7 +227,7 @@ class Prometheus {
 		return prometheus;
 	}
 
-	// The series that a query gives.
+	// The series that a query returns.
 	async query(expr) {
 		const { status, data, error } = await get_json(PROMETHEUS_PORT, `/api/v1/query?query=${encodeURIComponent(expr)}`);
 
@@ -233,7 +235,7 @@ class Prometheus {
 		return data.result;
 	}
 
-	// The first of them, as soon as there is one.
+	// The first series, as soon as there is one.
 	until(expr) { return until(`Prometheus to have ${expr}`, async () => (await this.query(expr))[0]); }
 
 	async alert(name, { port }) {
@@ -255,7 +257,7 @@ class Prometheus {
 	}
 }
 
-// Queries that have nothing to show on this machine, or while all is well; that they are valid is shown all the same.
+// Queries without data on this machine, or while nothing is wrong. They must still be valid.
 const MAY_BE_EMPTY = />\s*0$|== 0$|port_counters/;
 
 await scenario("a Prometheus scrapes busy daemons, fills the dashboard, and tells of faults", async () => {
@@ -277,7 +279,7 @@ await scenario("a Prometheus scrapes busy daemons, fills the dashboard, and tell
 	await dashboard_is_filled(prometheus);
 	equal(await prometheus.alert("VerbsdRemoteAccess", near), undefined, "the alert before there is a fault");
 
-	// A real fault: the peer's memory is closed to a key that it never gave.
+	// A real fault: a write to memory of the peer with a wrong key.
 	const wrong = await near.connect({ dst_port: PORT, name: "wrong" });
 
 	await near.refused("POST", "/v1/transfers", { op: "write", connection: wrong.id, buffer: source.id,
@@ -288,7 +290,7 @@ await scenario("a Prometheus scrapes busy daemons, fills the dashboard, and tell
 	equal(alert.annotations.description, `${meaning}. Likely: ${causes.join("; ")}.`, "what the alert says, beside what the daemon says");
 	equal(alert.annotations.runbook, advice, "what the alert advises, beside what the daemon does");
 
-	// Another: a daemon is gone.
+	// Another fault: a daemon that is gone.
 	far.kill("SIGKILL");
 	await far.end();
 	await prometheus.firing("VerbsdDown", far);
@@ -299,7 +301,7 @@ await scenario("a Prometheus scrapes busy daemons, fills the dashboard, and tell
 	await near.stop();
 });
 
-// Each query of the dashboard is valid, and has something to show but for those that are fine without.
+// Each query of the dashboard is valid and returns data, except those for faults.
 async function dashboard_is_filled(prometheus) {
 	const dashboard = JSON.parse(readFileSync(`${root}contrib/grafana/verbsd.json`, "utf8"));
 	const asked = queries(dashboard);

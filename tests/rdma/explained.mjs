@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a connection's end is told as: by the API, by verbsctl, and how long it was foretold to take.
+// Checks the explanation of a connection's end, in the API and in verbsctl, and the predicted time
+// of detection.
 
 import { build, equal, ok, run } from "./lib.mjs";
 
 export const explain = (daemon, { id }) => daemon.get(`/v1/connections/${id}/explain`);
 
-// While it lives nothing is to blame; returns how long a dead peer may go unnoticed.
+// Checks that a live connection has no causes. Returns the predicted time until a dead peer is
+// detected.
 export async function foretold_ms(daemon, connection) {
 	const { state, causes, first_error, followed_by, facts } = await explain(daemon, connection);
 
@@ -19,7 +21,8 @@ export async function foretold_ms(daemon, connection) {
 	return facts.dead_peer_worst_ms;
 }
 
-// The reason, or one of those, is named everywhere, and what was flushed is counted and nobody's cause.
+// Checks that the reason, one of `reasons`, is the same everywhere, and that flushed work is counted
+// and is no cause.
 export async function names_its_end(daemon, connection, ...reasons) {
 	const { end, counters } = await daemon.connection(connection.id);
 	const told = await explain(daemon, connection);

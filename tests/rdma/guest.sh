@@ -1,16 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# guest.sh SUITE BUILDDIR [PART]: plays SUITE.mjs with the verbsd of BUILDDIR in the lab, only those scenarios whose
-# name has PART in it. The status of the suite, or 77 where there can't be a lab. What a whole suite says is also put
-# into BUILDDIR/tests/rdma/SUITE.txt, for verbs-table.mjs.
+# guest.sh SUITE BUILDDIR [PART]: runs SUITE.mjs with the verbsd of BUILDDIR in the lab, only the scenarios with PART
+# in their name. Exits with the status of the suite, or with 77 if there can't be a lab. The output of a complete
+# suite is also written to BUILDDIR/tests/rdma/SUITE.txt, for verbs-table.mjs.
 
 set -euo pipefail
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 root=$(realpath "$here/../..")
 suite=$1 build=$(realpath "$2")
 DEADLINE_S=540
-# Where the processor is emulated, code that node makes better while it runs costs more than it saves.
+# On an emulated processor, node's optimizing compiler costs more than it saves.
 NODE=(node --no-opt --max-lazy)
 
 skip() {
@@ -34,13 +34,13 @@ case $suite in
 two_guests) options+=(--peer "${NODE[*]} '$here/two_guests_peer.mjs' '$build'") ;;
 memory) options+=(--memory 2560 --siw) prepare=(--siw) ;;
 services | verbs | ways) options+=(--siw) prepare=(--siw) ;;
-load) options+=(--cpus 2) ;; # races want two
+load) options+=(--cpus 2) ;; # races need two processors
 manual | ud) options+=(--vlan) ;;
 network | knobs) options+=(--siw --second --vlan) prepare=(--siw) ;;
 esac
 "$root/lab/prepare" "${prepare[@]}" || skip "lab/prepare failed, as it says above"
 
-# The guest has an environment of its own.
+# The guest does not inherit the environment.
 for name in ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS LOAD_SEED LOAD_REQUESTS LOAD_LANES LOAD_TRACE; do
 	[[ -z ${!name:-} ]] || options+=(--env "$name=${!name}")
 done

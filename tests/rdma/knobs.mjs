@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the connection manager can be asked for: read back as asked and as in force, on both sides, and seen by programs
-// that nobody here wrote.
+// Parameters of the connection manager: returned as requested and as in force, on both sides, and seen by independent
+// programs.
 
 import { Daemon, Program, addr, dev, equal, finish, listens, ok, proof, refusal, resources, resources_are_back, run,
 	scenario, transfers_work, until } from "./lib.mjs";
@@ -9,7 +9,7 @@ import { Daemon, Program, addr, dev, equal, finish, listens, ok, proof, refusal,
 const PORT = 7471;
 const { LAB_SECOND_ADDR, LAB_SECOND_DEV, LAB_SIW_ADDR, LAB_SIW_DEV, LAB_VLAN_ADDR } = process.env;
 const ROOM = { request: 56, reply: 196, reject: 148 };
-const IWARP_ROOM = 251; // 255, less the four of an enhanced MPA request
+const IWARP_ROOM = 251; // 255 bytes, minus 4 of an enhanced MPA request
 const REJECT_CONSUMER = 28, REJECT_VENDOR_OPTION = 35; // IBTA 12.6.7.2
 
 const members = (object, names) => JSON.stringify(Object.fromEntries(names.map((name) => [name, object[name]])));
@@ -28,7 +28,7 @@ async function two_daemons(play) {
 	await resources_are_back(before);
 }
 
-// The other end, at the daemon that listens.
+// The passive side of the connection, at the listening daemon.
 async function accepted(daemon, state = "established") {
 	const { items: [{ id }] } = await daemon.until(`/v1/connections?state=${state}`, `a connection in ${state}`,
 		({ total }) => total === 1);
@@ -41,7 +41,7 @@ async function close(daemon, { id }, peer, { id: peer_id }) {
 	await peer.ended_with(peer_id, "peer_disconnect");
 }
 
-// Refused before anything is made: there are as many connections as before.
+// Checks that a request is refused and creates no connection.
 async function refused(daemon, path, body, code, pointer) {
 	const { total } = await daemon.get("/v1/connections");
 	const problem = await daemon.refused("POST", path, body);
@@ -71,7 +71,7 @@ await scenario("what either side asks for is in force there", () => two_daemons(
 	same(there.params, asked_b, "params, passive");
 	same(here.asked, from, "asked, active");
 	same(there.asked, { device: null, src_addr: null, src_port: null, tos: 64, reuse_addr: false }, "asked, passive");
-	// Nobody may read more at a time than the other answers.
+	// A side may have no more reads outstanding than the peer accepts.
 	same(here.qp, { ...asked_a, responder_resources: 4, initiator_depth: 2, traffic_class: 32 }, "QP, active");
 	same(there.qp, { ...asked_b, responder_resources: 2, initiator_depth: 4, traffic_class: 64 }, "QP, passive");
 	same(here.local, { addr, port: 40123 }, "local address");
@@ -123,14 +123,14 @@ await scenario("a source port is taken, unless both share it", () => two_daemons
 
 		equal(local.port, 40201, "source port");
 	}
-	// A listener has its port for itself, whatever it asks for (rdma_listen() in cma.c, 6.1).
+	// A listener never shares its port (rdma_listen() in cma.c, 6.1).
 	for (const reuse_addr of [false, true]) {
 		const { code, detail } = await a.refused("POST", "/v1/listeners", { addr, port: 40201, reuse_addr });
 
 		equal(code, "address_in_use", `code (${detail})`);
 	}
 	equal((await a.listen({ addr, reuse_addr: true })).asked.reuse_addr, true, "reuse_addr of a listener");
-	// A port alone will do, too.
+	// A source port without a source address works too.
 	equal((await a.connect({ dst_port: PORT, src_port: 40202 })).local.port, 40202, "source port");
 }));
 
@@ -256,7 +256,7 @@ await scenario("by hand a cap of the path MTU is part of what is exchanged", () 
 	await Promise.all([[a, here], [b, there]].map(([daemon, { id }]) => daemon.post(`/v1/connections/${id}/close`, {}, 60)));
 }));
 
-// librdmacm's sockets say which version they are, and how much may be sent, in 40 bytes of private data (rsocket.c).
+// librdmacm's sockets announce their version and buffer sizes in 40 bytes of private data (rsocket.c).
 await scenario("rstream's private data is seen, and rstream takes ours", async () => {
 	const daemon = await Daemon.start("d");
 
@@ -319,7 +319,7 @@ await scenario("a route to another device is no way to go", () => two_daemons(as
 await scenario("a device is found by a link-local address as well", () => two_daemons(async (a, b) => {
 	await run("ip", "addr", "add", "fe80::76:1/64", "dev", "rdma0", "nodad");
 	await b.listen({ addr: "fe80::76:1%rdma0", port: PORT });
-	// The device tells the interface.
+	// The device determines the interface.
 	const here = await a.connect({ dst_addr: "fe80::76:1", dst_port: PORT, device: dev });
 	const there = await accepted(b);
 	equal(here.device, dev, "device");
@@ -342,7 +342,7 @@ await scenario("iWARP carries private data as it is, and has no path MTU", () =>
 	await b.post(`/v1/connections/${request.id}/accept`, {}, 60);
 	const here = await a.connection_in(id, "established");
 	same(here.private_data.peer, { message: "reply", ...said, length_bytes: IWARP_ROOM }, "what came back");
-	// What a QP has on InfiniBand alone is not made up.
+	// Attributes that only InfiniBand has are null.
 	same(here.qp, { state: "RTS", path_mtu_bytes: null, ack_timeout: null, retry_count: null, gid_type: null }, "QP");
 	await close(a, here, b, request);
 
@@ -353,7 +353,8 @@ await scenario("iWARP carries private data as it is, and has no path MTU", () =>
 	equal(first_error.cm_event, "RDMA_CM_EVENT_REJECTED", "the rejection");
 	equal(private_data.peer?.data, "not today", "what came with it");
 
-	// Where only the route tells the device, what fits everywhere is what fits.
+	// The device is unknown until the route is resolved, so only private data that every
+	// transport can carry is accepted.
 	await refused(a, "/v1/connections", { dst_addr, dst_port: PORT, private_data: said }, "too_long", "/private_data/data");
 	const problem = await refused(a, "/v1/connections", { dst_addr, dst_port: PORT, device, qp: { path_mtu_bytes: 512 } },
 		"not_supported");

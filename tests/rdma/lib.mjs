@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the scenarios share: daemons, the programs they are held against, waiting, counting.
-// Waiting goes by the daemon's event log (long poll), so that it ends as soon as there is something to see.
+// Shared by the scenarios: daemons, the programs they are compared with, waiting, counting. Waiting uses
+// the daemon's event log (long poll), so that it ends as soon as the condition holds.
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -15,8 +15,8 @@ export const build = realpathSync(process.argv[2] ?? "build/dev");
 export const dev = process.env.LAB_DEV ?? "";
 export const addr = process.env.LAB_ADDR ?? "";
 
-// Generous: the guest is emulated, its host is busy, and the daemon may be an ASan build. No scenario says that
-// something is fast, but for the one bound that the daemon promises (see unplug.mjs).
+// Generous: the guest is emulated, its host is busy, and the daemon may be an ASan build. No scenario asserts a
+// time, except for the one limit that the daemon promises (see unplug.mjs).
 export const PATIENCE_MS = 60_000;
 
 const daemons = new Set();
@@ -37,7 +37,8 @@ export function equal(seen, wanted, what) {
 
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
-// Until `look` returns something true, for what no event tells of: the kernel, /proc, other programs.
+// Repeats `look` until it returns something true, for conditions without an event: the kernel, /proc,
+// other programs.
 export async function until(what, look, patience_ms = PATIENCE_MS) {
 	const end = Date.now() + patience_ms;
 	let seen;
@@ -94,11 +95,11 @@ export const run = (command, ...args) => new Program(command, args).success();
 
 // --- what the kernel holds ---------------------------------------------------------------------------------------
 
-// A device that came back has another index.
+// A device that was added again has another index.
 export const resources = async () => JSON.stringify(JSON.parse(await run("rdma", "-j", "resource", "show"))
 	.map(({ ifindex, ...held }) => held));
 
-// What is freed last is freed a moment after its process has gone.
+// The kernel frees the last objects a moment after their process has ended.
 export async function resources_are_back(before) {
 	let seen = "";
 
@@ -124,7 +125,7 @@ async function kernel_complaints() {
 // --- daemons -----------------------------------------------------------------------------------------------------
 
 const agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
-// Outside of the lab a daemon of somebody else may be where daemons usually are.
+// Outside of the lab the default port may belong to another daemon.
 let next_port = process.env.LAB ? 7480 : 20000 + process.pid % 10000;
 
 export class Daemon {
@@ -159,7 +160,7 @@ export class Daemon {
 	get pid() { return this.child.pid; }
 	log() { return readFileSync(this.log_path, "utf8"); }
 
-	// The answer, whatever its status.
+	// Returns the response, whatever its status.
 	try(method, path, body, { wait_s, type = "application/json" } = {}) {
 		const payload = body === undefined || Buffer.isBuffer(body) ? body : JSON.stringify(body);
 		const headers = {};
@@ -190,7 +191,7 @@ export class Daemon {
 		});
 	}
 
-	// The body of a good answer.
+	// Returns the body of a successful response.
 	async call(method, path, body, options) {
 		const answer = await this.try(method, path, body, options);
 
@@ -202,7 +203,7 @@ export class Daemon {
 	get(path) { return this.call("GET", path); }
 	post(path, body, wait_s) { return this.call("POST", path, body, { wait_s }); }
 
-	// The problem that a request is refused with.
+	// Returns the problem of a refused request.
 	async refused(method, path, body, wait_s) {
 		const answer = await this.try(method, path, body, { wait_s });
 
@@ -212,7 +213,7 @@ export class Daemon {
 
 	async newest_event() { return (await this.get("/v1/events?limit=1")).last; }
 
-	// Until what stands at `path` pleases; looks again at every event.
+	// GETs `path` at every event until `pleases` returns true for the body.
 	async until(path, what, pleases, patience_ms = PATIENCE_MS) {
 		const end = Date.now() + patience_ms;
 
@@ -237,7 +238,7 @@ export class Daemon {
 	connections(state) { return this.get(`/v1/connections?state=${state}&limit=1000`); }
 	listen(body) { return this.post("/v1/listeners", { addr: "0.0.0.0", ...body }); }
 
-	// A connection whose deadline is ours.
+	// Creates a connection with the timeout of the scenarios.
 	connect(body, wait_s = 60) {
 		return this.post("/v1/connections", { dst_addr: addr, timeout_ms: PATIENCE_MS, ...body }, wait_s);
 	}
@@ -246,7 +247,7 @@ export class Daemon {
 		return this.until(`/v1/connections/${id}`, `state ${states.join(" or ")}`, ({ state }) => states.includes(state));
 	}
 
-	// How the connection ended.
+	// Returns the end of the connection.
 	async end_of(id) { return (await this.connection_in(id, "closed", "failed")).end; }
 
 	async ended_with(id, ...reasons) {
@@ -283,7 +284,7 @@ export class Daemon {
 		return this.gone;
 	}
 
-	// Exit status 0 also says that ASan found no leak.
+	// With ASan, exit status 0 also means that there is no leak.
 	async stop(signal = "SIGTERM") {
 		this.kill(signal);
 		const { status, signal: by } = await this.end();
@@ -291,7 +292,7 @@ export class Daemon {
 	}
 }
 
-// Writes, one after another, until one fails; gives the problem.
+// Writes again and again until a write fails, and returns its problem.
 export async function busy(daemon, connection, buffer, remote) {
 	for (;;) {
 		const { status, body } = await daemon.try("POST", "/v1/transfers", {
@@ -307,7 +308,7 @@ export async function busy(daemon, connection, buffer, remote) {
 export const wrote_something = (daemon) =>
 	daemon.until("/v1/stats", "bytes written", ({ bytes_written }) => bytes_written > 0);
 
-// A buffer there and one here, and bytes that cross from one into the other and back.
+// Copies bytes from a buffer here to a buffer there and back.
 export async function transfers_work(from, connection, to, size_bytes = 1 << 20, device = dev) {
 	const source = await from.buffer(size_bytes, { device });
 	const target = await to.buffer(size_bytes, { device, access: ["remote_write", "remote_read"] });
@@ -343,8 +344,9 @@ const suite = basename(process.argv[1], ".mjs");
 let playing = "";
 let said = [];
 
-// What docs/verbs.md is drawn from (verbs-table.mjs): this scenario shows that the row (an operation or resource) works
-// in the column (rc_cm, rc_manual, uc, ud, siw), or is refused there with that code. Printed when the scenario has passed.
+// Records for docs/verbs.md (verbs-table.mjs) that the running scenario proves a row (an operation or resource) in a
+// column (rc_cm, rc_manual, uc, ud, siw), or that it is refused there with the given code. Printed when the scenario
+// has passed.
 export function proof(row, column, test = playing) {
 	said.push(`proof: ${row} ${column} ${suite}: ${test}`);
 }
@@ -353,7 +355,7 @@ export function refusal(row, column, code, test = playing) {
 	said.push(`refusal: ${row} ${column} ${code} ${suite}: ${test}`);
 }
 
-// Runs a scenario in a world of its own: what it leaves behind is ended, and the kernel must have had nothing to say.
+// Runs a scenario and ends whatever it leaves running. Fails if the kernel printed a complaint.
 export async function scenario(name, play) {
 	const began = Date.now();
 

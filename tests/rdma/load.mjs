@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Thousands of requests as chance has them: made, used, deleted, in the wrong order, with wrong names and values. None
-// may be answered by accident, and afterwards the kernel holds what it held before.
+// Thousands of random requests: objects are made, used and deleted, in the wrong order, with wrong names and values.
+// No request may be answered wrongly, and afterwards the kernel holds the same objects as before.
 //
-//   LOAD_SEED=N       plays other requests; without it they are the same in each run
-//   LOAD_REQUESTS=N   how many
-//   LOAD_LANES=N      how many at a time; with 1 the order is the same every time
-//   LOAD_TRACE=1      prints each request and its answer
+//     LOAD_SEED=N       another sequence of requests; the default is the same in each run
+//     LOAD_REQUESTS=N   number of requests
+//     LOAD_LANES=N      number of concurrent requests; with 1 the order is always the same
+//     LOAD_TRACE=1      prints each request and its answer
 
 import { readdirSync, readlinkSync } from "node:fs";
 import { Daemon, Failure, addr, dev, finish, ok, run, scenario, until } from "./lib.mjs";
@@ -19,13 +19,13 @@ const LANES = number("LOAD_LANES", 8);
 const TRACE = process.env.LOAD_TRACE === "1";
 const PORTS = [7471, 7472, 7473, 7474];
 const ALIVE_AT_MOST = 24;
-// Lists are asked for often, and what has ended is of no interest in them.
+// Short histories: lists are fetched often, and ended objects do not matter here.
 const CONFIG = "history: 32\ntransfers_kept: 32\nprobes_kept: 32\nbenchmarks_kept: 32\n";
 const GROUP_ADDR = "239.1.2.";
 
 // --- chance ------------------------------------------------------------------------------------------------------
 
-// Mulberry32: small, and the same everywhere.
+// Mulberry32: short, and the same numbers on every machine.
 let state = SEED;
 function random() {
 	state = (state + 0x6d2b79f5) | 0;
@@ -41,17 +41,18 @@ const some_of = (...values) => values.filter(() => random() < 0.5);
 
 // --- what there is -----------------------------------------------------------------------------------------------
 
-// In the order in which they can be deleted. Those that verbsd does not have are left out below.
+// In an order in which they can be deleted. Kinds that this verbsd does not have are removed below.
 const KINDS = ["probes", "benchmarks", "transfers", "windows", "groups", "peers", "connections", "endpoints", "listeners", "srqs",
 	"cqs", "pds", "buffers"];
 const ENDED = new Set(["closed", "failed", "done", "cancelled", "timed_out", "left", "revoked"]);
 const alive = Object.fromEntries(KINDS.map((kind) => [kind, []]));
 const gone = Object.fromEntries(KINDS.map((kind) => [kind, ["99999999"]]));
-const established = new Map(); // connections, with their service
+const established = new Map(); // connections with their services
 const exchanges = [];
 const keys = [];
 
-// Mostly one that is there; else one that has gone, one of another kind, or none at all.
+// Mostly an existing object; otherwise a deleted one, one of another kind, or a name that never
+// existed.
 function ref(kind) {
 	const chance = random();
 
@@ -66,7 +67,7 @@ function ref(kind) {
 
 const by_ref = (kind) => encodeURIComponent(ref(kind));
 
-// A name is taken now and then.
+// Sometimes a name that is taken.
 const named = () => maybe(0.3, () => ({ name: `n${below(300)}` }));
 const placed = (chance) => maybe(chance, () => ({ device: one_of(dev, dev, dev, "nodev0") }));
 
@@ -80,7 +81,7 @@ const qp = () => ({
 	...maybe(0.1, () => ({ signal_every: one_of(1, 2, 4), inline_bytes: one_of(0, 64, 256), max_send_sge: one_of(1, 4, 33) })),
 });
 
-// A ping of kind echo or rping needs one service there and another one here, which by chance alone would seldom meet.
+// Pings of kind echo and rping need matching services on both ends, which random choice alone would rarely produce.
 const PINGED = { 7473: ["echo", "sink"], 7474: ["rping", "rping_client"] };
 const serving = (port, side) => (port in PINGED ? maybe(0.7, () => ({ service: PINGED[port][side] })) : {});
 
@@ -113,10 +114,10 @@ function transfer() {
 	};
 }
 
-// Mostly one that can be measured.
+// Mostly a connection that can be measured.
 const open_one = () => (established.size && random() < 0.8 ? one_of(...established.keys()) : ref("connections"));
 
-// Mostly of the kind that the connection is there for. Some go on until they are deleted, or their connection ends.
+// Mostly the kind that fits the connection's service. Some run until they or their connection are deleted.
 function probe() {
 	const connection = open_one();
 	const fitting = { sink: "echo", rping_client: "rping" }[established.get(connection)] ?? "ack";
@@ -182,7 +183,7 @@ const bodies = {
 	benchmarks: benchmark,
 };
 
-// What else is done with one of a kind: [kind, method, rest of the path, body].
+// Other requests for one object: [kind, method, rest of the path, body].
 const uses = [
 	["listeners", "PATCH", "", () => ({ accept: one_of("auto", "manual", "reject") })],
 	["cqs", "PATCH", "", () => one_of({ depth_cqe: one_of(1, 64, 512) }, { moderation: { count: one_of(0, 8), period_us: 50 } })],
@@ -209,7 +210,7 @@ const uses = [
 
 // --- one request -------------------------------------------------------------------------------------------------
 
-// One member is another, of another type, missing, or one that nobody knows.
+// Changes one member: another value, another type, removed, or an unknown name.
 function spoil(body) {
 	const member = one_of(...Object.keys(body), "surprise");
 	const value = one_of(null, -1, 2 ** 53, "", "?", [], {}, 1.5, true, undefined);
@@ -263,13 +264,13 @@ function forget(kind, id) {
 		gone[kind].shift();
 }
 
-// A bare errno says that something was tried that could have been known to be impossible.
+// A bare errno means that verbsd tried a call that it could have known to fail.
 const BARE = /Invalid argument|EINVAL|Bad file descriptor|Bad address|Operation not supported/;
 
-// What verbsd says when it or the kernel was surprised.
+// Codes of errors that surprised verbsd or the kernel.
 const SURPRISED = ["internal", "verbs_error"];
 
-// An answer that nobody should get.
+// Returns why an answer is wrong, or null.
 function complaint({ status, body }) {
 	if (status < 400)
 		return null;
@@ -361,7 +362,7 @@ async function delete_all(daemon, kinds) {
 	});
 }
 
-// HTTP connections are the agent's to keep; all else is the daemon's.
+// The agent holds HTTP connections; all other descriptors belong to the daemon.
 const fds_held = (pid) => readdirSync(`/proc/${pid}/fd`).filter((fd) => {
 	try {
 		return !readlinkSync(`/proc/${pid}/fd/${fd}`).startsWith("socket:");
@@ -377,7 +378,7 @@ async function held(daemon) {
 	return { ...counts, fds: fds_held(daemon.pid), transfers_running, probes_running, benchmarks_running };
 }
 
-// What stays once it is there: the context, its PD and the pool of its messages, a CQ.
+// Objects that stay once made: the context, its PD and message pool, a CQ.
 async function warm_up(daemon) {
 	const listener = await daemon.listen({ port: PORTS[0] });
 	const connection = await daemon.connect({ dst_port: PORTS[0] });
@@ -387,7 +388,7 @@ async function warm_up(daemon) {
 	await delete_all(daemon, ["connections"]);
 }
 
-// What the daemon still says it has, for who looks for what was left.
+// The objects that the daemon still lists, to find a leak.
 async function remains(daemon, kinds) {
 	const lines = [await run("rdma", "resource", "show", "mr"), await run("rdma", "resource", "show", "qp")];
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Connections that are brought up by hand: two daemons, the pingpongs of libibverbs from both sides, a QP that is
-// walked through its states.
+// Connections brought up by hand: between two daemons, with the pingpongs of libibverbs on either side, and a QP
+// moved through its states.
 
 import net from "node:net";
 
@@ -47,7 +47,7 @@ const hears = async (daemon, { id }, data, count = 1) => {
 	equal(items.at(-1).data, data, "the last message");
 };
 
-// As the kernel has it.
+// The state of the QP in the kernel.
 const kernel_state = async ({ exchange: { qpn } }) => {
 	const qps = JSON.parse(await run("rdma", "-j", "resource", "show", "qp"));
 
@@ -99,7 +99,7 @@ for (const transport of ["rc", "uc"]) {
 	});
 }
 
-// What a GID stands for, as a row of the table.
+// The row of docs/verbs.md for a GID.
 const network_of = ({ scope, vlan_id }) => {
 	if (vlan_id !== null)
 		return "vlan";
@@ -148,13 +148,14 @@ await scenario("a QP of the CM is not moved by hand", async () => {
 	refusal("manual_bringup", "rc_cm", code);
 });
 
-// --- the pingpongs: "LID:QPN:PSN:GID" in hex, from the client first, and "done" behind it ---------------------------
+// --- the pingpongs: "LID:QPN:PSN:GID" in hex, from the client first, then "done"
+// -------------------------------------
 
 const LINE_BYTES = "0000:000000:000000:00000000000000000000000000000000".length + 1;
 
 const hex = (number, digits) => number.toString(16).padStart(digits, "0");
 
-// 32 digits: 16 bytes in the order of the wire.
+// 32 hex digits: 16 bytes in network order.
 const gid_digits = (gid) => {
 	const v4 = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(gid);
 	const text = v4 ? `${v4[1]}${hex(v4[2] * 256 + Number(v4[3]), 4)}:${hex(v4[4] * 256 + Number(v4[5]), 4)}` : gid;
@@ -229,7 +230,7 @@ for (const transport of ["rc", "uc"]) {
 		proof("echo", columns[transport]);
 	});
 
-	// The server sends back what it got, in the buffer that it came in.
+	// The server returns each message from the buffer that received it.
 	await scenario(`ibv_${transport}_pingpong answers messages`, async () => {
 		const iterations = 50;
 		const daemon = await Daemon.start("d");
@@ -285,7 +286,7 @@ await scenario("a learner walks a QP up, looks, walks it down and up again", asy
 		equal(seen.qp.rq_psn, there.exchange.psn, "the PSN that is awaited");
 		equal(seen.qp.sq_psn, null, "the PSN to send in RTR");
 
-		// It may receive already; the echo has to wait for RTS.
+		// It can receive before RTS; the echo has to wait for RTS.
 		await say(b, there, `early ${round}`);
 		await a.until(`${CONNECTION}/${here.id}`, "a message", ({ counters }) => counters.recv.completed === 3 * round - 2);
 		equal((await a.connection(here.id)).counters.send.posted, 3 * (round - 1), "echoes in RTR");
@@ -306,7 +307,7 @@ await scenario("a learner walks a QP up, looks, walks it down and up again", asy
 		await say(b, there, `again ${round}`);
 		await hears(b, there, `again ${round}`, 3 * round);
 
-		// Down by ERR here, at once there.
+		// a goes down by ERR, b at once.
 		seen = await step(a, here, "ERR");
 		equal(seen.counters.recv.flushed, seen.counters.recv.posted - seen.counters.recv.completed, "flushed receives");
 		await looks(a, here, "awaiting_remote", "ERR");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Memory: windows that are bound and revoked while others go on, what they and buffers give and refuse, huge pages,
-// and a registration of a gigabyte beside which everything goes on.
+// Memory: windows that are bound and revoked beside other work, access that windows and buffers grant and refuse,
+// huge pages, and a registration of a gigabyte during which other requests proceed.
 
 import { readFileSync } from "node:fs";
 
@@ -20,7 +20,7 @@ async function pair() {
 	return [a, b];
 }
 
-// A connection from a, and b's end of it.
+// Returns a connection from a and its end at b.
 async function connect(a, b) {
 	const here = await a.connect({ dst_port: PORT });
 	const { lqpn } = (await a.connection(here.id)).qp;
@@ -38,7 +38,7 @@ const revoke = (daemon, { id }) => daemon.call("DELETE", `/v1/windows/${id}`, un
 
 const behind = ({ addr: at, rkey }, bytes) => ({ addr: `0x${(BigInt(at) + BigInt(bytes)).toString(16)}`, rkey });
 
-// A transfer that the peer's device refuses, which ends the connection.
+// Starts a transfer that the peer's device refuses, which ends the connection.
 async function refused_by_peer(daemon, op, connection, buffer, remote, more = {}) {
 	const { code, wc_status } = await daemon.refused("POST", "/v1/transfers",
 		{ op, connection: connection.id, buffer: buffer.id, remote: { addr: remote.addr, rkey: remote.rkey }, ...more }, 60);
@@ -263,7 +263,7 @@ await scenario("a buffer of huge pages takes whole ones and gives them back", as
 	write_file(NR_HUGEPAGES, "0");
 });
 
-// As much as fits beside everything else, a gigabyte at most.
+// As much as fits, but at most a gigabyte.
 function large_bytes() {
 	const [, kib] = /^MemAvailable:\s+(\d+)/m.exec(readFileSync("/proc/meminfo", "utf8"));
 
@@ -283,7 +283,7 @@ await scenario("a large registration holds nothing up", async () => {
 		for (; !registered; transfers++)
 			await a.transfer("write", here, source, target);
 	})();
-	moving.catch(() => {}); // it is told where it is waited for
+	moving.catch(() => {}); // the error is reported where `moving` is awaited
 
 	await until("it to be seen", async () => (await a.get("/v1/buffers")).items.some(({ name }) => name === "large"));
 	while (!registered) {
@@ -311,7 +311,7 @@ await scenario("a large registration holds nothing up", async () => {
 	await a.call("DELETE", "/v1/buffers/large");
 });
 
-// The last one: a device that is added again is not the default one any more.
+// Last scenario: a device that was added again is not the default device any more.
 await scenario("a device goes with windows bound on it", async () => {
 	const netdev = readFileSync(`/sys/class/infiniband/${dev}/ports/1/gid_attrs/ndevs/0`, "utf8").trim();
 	const [a, b] = await pair();

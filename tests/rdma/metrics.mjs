@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a busy daemon tells Prometheus and scripts, held against promtool, the kernel, and itself.
+// The metrics of a busy daemon for Prometheus and scripts, compared with promtool, the kernel, and
+// the API.
 
 import { spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
@@ -11,7 +12,7 @@ import { Daemon, addr, busy, dev, equal, finish, ok, run, scenario, until, wrote
 const PORT = 7471;
 const CHURNED = 6;
 
-// Status, headers, text and how long it took.
+// Returns status, headers, text and duration.
 const fetch_text = (daemon, path, headers = {}) => new Promise((done, fail) => {
 	const began = performance.now();
 
@@ -26,7 +27,7 @@ const fetch_text = (daemon, path, headers = {}) => new Promise((done, fail) => {
 	}).on("error", fail);
 });
 
-// "verbsd_bytes_total{op="write"}" and its value.
+// A line "verbsd_bytes_total{op="write"}" with its value.
 const parse = (text) => {
 	const metrics = new Map();
 
@@ -49,7 +50,7 @@ const scrape = async (daemon, query = "") => {
 	return { text, metrics, took_ms };
 };
 
-// What promtool has to say about a page: nothing, if all is well.
+// The complaints of promtool about a page; empty if there are none.
 const promtool = (text) => new Promise((done, fail) => {
 	const child = spawn("promtool", ["check", "metrics"], { stdio: ["pipe", "pipe", "pipe"] });
 	let said = "";
@@ -243,7 +244,7 @@ await scenario("what the kernel holds for the daemon is what `rdma resource` sho
 	await near.buffer(4096, { device: dev });
 	const { metrics } = await scrape(near);
 
-	// The kernel names the thread: a buffer is registered by one of the pool.
+	// The kernel names the thread: a thread of the pool registers the buffer.
 	const threads = new Set(readdirSync(`/proc/${near.pid}/task`).map(Number));
 
 	for (const type of ["qp", "cq", "mr", "pd", "cm_id"]) {
@@ -278,7 +279,7 @@ await scenario("the tag of the stats changes when something was done, and not by
 
 	await daemon.ready();
 	let tag;
-	// The start, and the kernel, may have something to tell between two looks.
+	// The start of the daemon, or the kernel, may change a value between two requests.
 	const again = await until("the same tag twice", async () => {
 		const first = await fetch_text(daemon, "/v1/stats");
 

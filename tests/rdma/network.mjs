@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The networks below: IPv4, IPv6 with a scope and without, VLANs, two devices; the GIDs that belong to them.
+// Networks: IPv4, IPv6 with and without scope, VLANs, two devices; and the GIDs that belong to them.
 
 import { readFileSync } from "node:fs";
 import { isIPv4 } from "node:net";
@@ -16,7 +16,7 @@ const SIW_ADDR6 = "fd00:77::1";
 const SIW_VLAN = "siwnet0.8";
 const SIW_VLAN_ADDR = "10.77.8.1";
 
-// A dummy interface has one as soon as it is up.
+// A dummy interface gets a link-local address when it is set up.
 async function link_local(netdev) {
 	const interfaces = JSON.parse(await run("ip", "-j", "-6", "addr", "show", "dev", netdev, "scope", "link"));
 	const { local } = interfaces.flatMap(({ addr_info }) => addr_info ?? []).find(({ scope }) => scope === "link");
@@ -24,7 +24,7 @@ async function link_local(netdev) {
 	return `${local}%${netdev}`;
 }
 
-// The 16 bytes as the kernel writes them in its GID table.
+// The 16 bytes in the format of the kernel's GID table.
 function gid_of(address) {
 	const groups = (text) => text.split(":").filter((group) => group !== "");
 	const [bare] = address.split("%");
@@ -41,7 +41,7 @@ function gid_of(address) {
 const expand = (gid) => gid_of(gid.replace(/^::ffff:(?=\d+\.)/, ""));
 const in_sysfs = (device, file) => readFileSync(`/sys/class/infiniband/${device}/ports/1/${file}`, "utf8").trim();
 
-// A connection of the daemon to itself, on which bytes go both ways; what it says of itself.
+// Connects the daemon to itself, moves bytes both ways, and checks the explanation.
 async function connects(daemon, dst_addr, device) {
 	await daemon.listen({ addr: dst_addr, port: PORT, name: "here" });
 	const foreseen = await daemon.get(`/v1/explain?dst=${encodeURIComponent(dst_addr)}`);
@@ -67,7 +67,7 @@ async function gid_in_use(daemon, connection) {
 	return ports[0].gids.find(({ gid_index }) => gid_index === connection.qp.gid_index);
 }
 
-// A QP pair on the address with that index, without the connection manager.
+// Connects two QPs on the address with that GID index, without the connection manager.
 async function by_hand(daemon, transport, gid_index) {
 	const pair = await manual_pair(daemon, daemon, { transport, device: dev, gid_index });
 
@@ -77,7 +77,7 @@ async function by_hand(daemon, transport, gid_index) {
 	await close_pair(pair);
 }
 
-// The connection manager asks an endpoint on the address for its number, from an endpoint there.
+// Resolves an endpoint on the address through the connection manager, from another endpoint there.
 async function by_datagram(daemon, address, gid_index) {
 	const there = await daemon.post("/v1/endpoints", { addr: address, port: PORT });
 	const here = await daemon.post("/v1/endpoints", { device: dev, gid_index });
@@ -174,7 +174,7 @@ await scenario("iWARP over a global IPv6 address", async () => {
 });
 await scenario("iWARP over a link-local IPv6 address", async () =>
 	siw_address("ipv6_link_local", await link_local("siwnet0")));
-// siw knows its interfaces by their MAC, and a VLAN has that of the interface below.
+// siw knows an interface by its MAC address, and a VLAN shares the MAC of the interface below.
 await scenario("iWARP over a VLAN", async () => {
 	await run("ip", "link", "add", "link", "siwnet0", "name", SIW_VLAN, "type", "vlan", "id", "8");
 	await run("ip", "addr", "add", `${SIW_VLAN_ADDR}/24`, "dev", SIW_VLAN);

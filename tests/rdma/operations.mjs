@@ -6,12 +6,12 @@
 
 import { equal, ok, refusal } from "./lib.mjs";
 
-// Few enough for everybody's receives, and so that not every work request is signalled.
+// Within every peer's number of receives, and with unsignalled work requests.
 export const QP = { signal_every: 4, inline_bytes: 64, rq_depth: 32, retry_count: 7 };
 
 // --- pairs -------------------------------------------------------------------------------------------------------
 
-// By the connection manager; the listener has `service`, and both sides `qp`.
+// Connects by the connection manager; the listener gets `service`, and both sides `qp`.
 export async function cm_pair(a, b, { dst_addr, port, device, qp = QP, service = "inbox", here = "inbox" }) {
 	const listener = await b.listen({ addr: dst_addr, port, qp, service });
 	const from = await a.connect({ dst_addr, dst_port: port, qp, service: here });
@@ -22,7 +22,7 @@ export async function cm_pair(a, b, { dst_addr, port, device, qp = QP, service =
 	return { a, b, from, to: items.find((item) => item.listener === listener.id), device };
 }
 
-// By hand: each gets what the other one has.
+// Brings two connections up by hand, each with the other's values.
 export async function manual_pair(a, b, { transport, device, gid_index, qp = QP, service = "inbox", here = "inbox" }) {
 	const ends = await Promise.all([[a, here], [b, service]].map(([daemon, service]) =>
 		daemon.post("/v1/connections", { bringup: "manual", transport, device, gid_index, qp, service }, 60)));
@@ -41,8 +41,8 @@ export async function close_pair({ a, b, from, to }) {
 
 // --- what is refused ---------------------------------------------------------------------------------------------
 
-// A request that is refused with that code. Not supported is something by a device, which is named with what it lacks, or
-// by a kind of connection.
+// Checks that a request is refused with the code. "not_supported" comes from a device, and then names device and
+// capability, or from a kind of connection.
 export async function refuses(row, column, daemon, path, body, code = "not_supported") {
 	const problem = await daemon.refused("POST", path, body, 60);
 

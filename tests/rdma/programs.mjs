@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// verbsd against programs that nobody here wrote, from both sides; the ways a request can be decided; two workers.
+// verbsd against independent programs, on either side; the ways to decide a request; two workers.
 
 import { Daemon, Program, addr, equal, finish, listens, ok, run, scenario, transfers_work } from "./lib.mjs";
 
@@ -31,7 +31,7 @@ await scenario("the echo service answers rdma_client", async () => {
 	await daemon.stop();
 });
 
-// ucmatose leaves the disconnecting to the server, and its messages come after the server's.
+// ucmatose lets the server disconnect first, and sends its messages after the server's.
 const close_all = async (daemon, count) => {
 	const { items } = await daemon.until("/v1/connections?state=established&limit=1000", `${count} connections`,
 		({ total }) => total === count);
@@ -68,8 +68,8 @@ await scenario("ucmatose and the inbox exchange messages", async () => {
 	await daemon.stop();
 });
 
-// When it is through, one thread of rping closes the event channel that the other may still read, which then ends the
-// process with -1 (rdma-core, librdmacm/examples/rping.c, cm_thread()). So the daemon counts the pings as well.
+// At its end one thread of rping closes the event channel that another thread may still read, which ends the process
+// with -1 (rdma-core, librdmacm/examples/rping.c, cm_thread()). Therefore the daemon counts the pings too.
 async function rping(...options) {
 	const program = new Program("rping", ["-c", "-a", addr, "-p", port, "-V", ...options]);
 	const { status } = await program.end();
@@ -79,7 +79,7 @@ async function rping(...options) {
 	ok(!/mismatch/.test(program.output), `${program.what}: ${program.output.slice(-300)}`);
 }
 
-// The server of each ping reads from the client, and writes to it.
+// In each ping the server reads from the client and writes to it.
 async function pings_were_answered(daemon, wanted) {
 	const { items } = await daemon.get("/v1/connections?limit=1000");
 	const all = await Promise.all(items.map(({ id }) => daemon.connection(id)));
@@ -108,7 +108,7 @@ await scenario("the rping service answers eight rpings at once", async () => {
 	await daemon.stop();
 });
 
-// To be killed, so that their ends are seen for what they are. rping's server wants a message first and goes on waiting.
+// Servers to be killed, to check how verbsd reports their end. rping's server waits for a first message.
 const servers = {
 	"rping -s": ["rping", "-s", "-a", addr, "-p", port],
 	ucmatose: ["ucmatose", "-b", addr, "-C", "10", "-p", port],
@@ -160,7 +160,7 @@ await scenario("a request waits and is accepted by hand", async () => {
 	await daemon.stop();
 });
 
-// ucmatose exits with 0 even then, so what it says counts.
+// ucmatose exits with 0 even then, so its output is checked.
 await scenario("a client sees that its request was rejected by hand", async () => {
 	const daemon = await listening({ accept: "manual" });
 	const client = new Program("ucmatose", ["-s", addr, "-C", "0", "-p", port]);

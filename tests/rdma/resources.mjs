@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Protection domains, completion queues and shared receive queues that somebody asked for: shared, mixed up, resized
-// while busy, deleted while in use, and what the device can't do.
+// Protection domains, completion queues and shared receive queues made by a user: shared, mixed up, resized while
+// busy, deleted while in use, and the limits of the device.
 
 import { Daemon, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, scenario } from "./lib.mjs";
 
@@ -23,7 +23,8 @@ const stop_both = async ({ near, far }) => {
 	await far.stop();
 };
 
-// Connections of near, each with its other side. Waiting for receives counts as a retry on Soft-RoCE: for ever.
+// Connections of near with their other sides. Soft-RoCE counts waiting for a receive as a retry, so retries are
+// unlimited.
 const sharers = async ({ near, far }, count) => {
 	const pairs = [];
 
@@ -40,7 +41,7 @@ const sharers = async ({ near, far }, count) => {
 const say = (near, { connection }, text) =>
 	near.post(`/v1/connections/${connection.id}/messages`, { data: text, timeout_ms: 60000 }, 60);
 
-// Read and forget until the last one came; each must be the next.
+// Reads and deletes messages up to the last one; they must come in order.
 const hear = async (far, { peer }, texts) => {
 	for (let seen = 0; seen < texts.length;) {
 		const { items } = await far.get(`/v1/connections/${peer.id}/messages?wait_ms=5000&limit=8&after=${seen}`);
@@ -78,7 +79,7 @@ await scenario("connections share their receives, and each gets its own messages
 	equal(srq.connections, SHARERS, "queue pairs that use it");
 	proof("srq", "rc_cm");
 
-	// A new limit, and none: all of them are posted again.
+	// A new limit, and limit 0: in both cases all receives are posted again.
 	await far.call("PATCH", "/v1/srqs/shared", { limit: 0 });
 	await say(near, pairs[0], "one more");
 	await remove(far, `/v1/connections/${pairs[0].peer.id}/messages?through=${MESSAGES + 1}`).catch(() => {});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Services and transfers as resources: rping from both sides, the sink, an inbox that holds its sender back for as long
-// as it takes, transfers that are cut, windowed, started together, cancelled in every state, and timed out.
+// Services and transfers as resources: rping on both sides, the sink, an inbox that stalls its sender, transfers that
+// are cut into messages, limited in depth, started together, cancelled in every state, and timed out.
 
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const PORT = 7471;
 const port = String(PORT);
 const addr6 = process.env.LAB_ADDR6 ?? "";
 
-// A daemon that listens and one that is connected to it.
+// A listening daemon and one that is connected to it.
 const pair = async ({ here = {}, there = {}, listener = {} } = {}) => {
 	const [near, far] = await Promise.all([Daemon.start("near"), Daemon.start("far")]);
 
@@ -32,7 +32,7 @@ const stop_both = async ({ near, far }) => {
 	await far.stop();
 };
 
-// Messages that say which they are.
+// Messages with their number.
 const BYTES = 16;
 const numbered = (seq) => `message ${String(seq).padStart(BYTES - 8, "0")}`;
 
@@ -154,7 +154,7 @@ const two_daemons = async () => {
 	return daemons;
 };
 
-// The two ends of a connection: what each service is, there and here.
+// Returns the two ends of a connection; `there` and `here` are their services.
 const by_cm = (dst_addr) => async ([near, far], there, here) => {
 	const { id, port: dst_port } = await far.listen({ addr: dst_addr, qp: there });
 	const connection = await near.connect({ dst_addr, dst_port, qp: here });
@@ -203,8 +203,8 @@ const services = {
 		is_good(await near.post("/v1/probes", { connection: here.id, count: 5, size_bytes: 1000 }, 60), 5),
 };
 
-// Where a completion says that the peer's device has the bytes, and nothing is lost, it can be timed; elsewhere that is
-// refused, and a message that is sent back serves.
+// A probe by ACK needs completions that prove delivery and a transport without loss. On other transports it is refused,
+// and an echo probe works.
 const probes_work = async (column, daemons, connect) => {
 	const [near] = daemons;
 	const [{ id: connection }] = await connect(daemons, { service: "echo", rq_depth: 32 }, { service: "sink", rq_depth: 32 });
@@ -219,7 +219,7 @@ const probes_work = async (column, daemons, connect) => {
 		equal(code, "not_supported", "code");
 		refusal("probe_ack", column, code);
 	}
-	// A ping must fit into the work request.
+	// A ping must be inlined in the work request.
 	for (const size_bytes of [16, 64])
 		is_good(await near.post("/v1/probes", { ...ack, kind: "echo", size_bytes }, 60), 20);
 	proof("probe_echo", column);
@@ -231,7 +231,7 @@ const probes_work = async (column, daemons, connect) => {
 	equal(counters.recv.completed, 40, "messages that came back");
 };
 
-// Over UC nothing waits for receives: what finds none is lost, so the peer has as many as are sent.
+// UC loses a message without a receive, so the peer posts as many as are sent.
 const benchmarks_work = async (column, daemons, connect) => {
 	const [near, far] = daemons;
 	const count = 32, size_bytes = 2048;
@@ -327,13 +327,13 @@ await scenario("100,000 messages arrive in order though the reader is slower", a
 	const path = `/v1/connections/${peer.id}/messages`;
 	const rnr_before = hw_counter("rcvd_rnr_err");
 
-	// Soft-RoCE does not count seven retries down, and that is foretold.
+	// Soft-RoCE does not count seven retries down, and verbsd predicts that.
 	equal(facts.dead_peer_worst_ms, null, "the longest that a dead peer goes unnoticed");
 	ok(findings.some(({ code }) => code === "dead_peer_for_ever"), `findings: ${JSON.stringify(findings)}`);
 
 	await near.fill(source, Buffer.from(Array.from({ length: COUNT }, (_, i) => numbered(i + 1)).join("")));
 	const sending = await near.transfer("send", connection, source, null, { message_bytes: BYTES }, 0);
-	// Nobody reads: the sender stands.
+	// No reader: the sender stalls.
 	await far.until(`/v1/connections/${peer.id}`, "a full inbox", ({ inbox }) => inbox.messages === inbox.capacity);
 	await until("the sender to be held back", () => hw_counter("rcvd_rnr_err") > rnr_before);
 	equal((await near.get(`/v1/transfers/${sending.id}`)).state, "running", "state of the transfer");
@@ -396,7 +396,7 @@ await scenario("one wrong transfer in a list, and none is made", async () => {
 	await stop_both(world);
 });
 
-// Three of the receiver's are taken, and nobody reads: what is sent next stands.
+// The peer's three receives are used and nobody reads, so the next message stalls.
 const standing = async () => {
 	const world = await pair({ here: { sq_depth: 4, retry_count: 7 }, there: { rq_depth: 3, recv_size_bytes: 64 } });
 	const source = await world.near.buffer(100);

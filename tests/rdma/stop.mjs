@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Stopping and being killed while busy, many connections one after another and at once, and limits of the kernel.
-// Nothing may be left behind.
+// Stopping and killing a busy daemon, many connections in sequence and in parallel, and limits of the kernel. No
+// object may be left behind.
 
 import { mkdirSync } from "node:fs";
 
@@ -20,7 +20,7 @@ async function pair(args = []) {
 	return [a, b];
 }
 
-// Connections from a to b, some at a time, as their number is not what is tried here.
+// Makes connections from a to b, some at a time, since concurrency is not tested here.
 async function connect_many(a, count) {
 	const connections = [];
 
@@ -32,7 +32,7 @@ async function connect_many(a, count) {
 	return connections;
 }
 
-// Transfers on some of the connections, for ever.
+// Endless transfers on some of the connections.
 async function make_busy(a, b, connections) {
 	const ends = [];
 
@@ -81,7 +81,8 @@ await scenario("SIGTERM stops the daemon that fifty connections with transfers l
 	await resources_are_back(before);
 });
 
-// Stopped by SIGSTOP, the peer can't say that it is gone, which may hold the first signal up. The second must not wait.
+// The peer, stopped by SIGSTOP, can't answer, which may delay the stop after the first signal. The second signal must
+// not wait.
 await scenario("a second signal stops at once", async () => {
 	const before = await resources();
 	const [a, b] = await pair();
@@ -117,7 +118,7 @@ await scenario("a daemon that is killed is a peer that disconnected, and everyth
 		const took_ms = Date.parse((await a.connection(connection.id)).ended_at) - killed_at;
 		ok(took_ms <= worst_ms, `it took ${took_ms} ms; ${worst_ms} were foretold`);
 	}
-	// Where the kernel takes the memory away before it says goodbye, the last write fails over that.
+	// If the kernel frees the memory before it disconnects, the last write fails for that reason.
 	await names_its_end(a, first, "peer_disconnect", "remote_operation", "remote_access");
 	const { first_error } = await names_its_end(a, second, "peer_disconnect");
 	equal(first_error, null, "first error of the idle connection");
@@ -147,7 +148,7 @@ await scenario("two hundred connections come and go", async () => {
 		await Promise.all(Array.from({ length: 5 }, cycle));
 	await open_now();
 	await resources_are_back(resources_then);
-	// Clients of the API have descriptors too, and they come and go.
+	// Clients of the API use descriptors too, and come and go.
 	const slack = 16;
 	ok(open_fds(a.pid) <= fds_a + slack && open_fds(b.pid) <= fds_b + slack,
 		`descriptors grew from ${fds_a} and ${fds_b} to ${open_fds(a.pid)} and ${open_fds(b.pid)}`);
@@ -190,7 +191,7 @@ await scenario("three hundred connections at once", async () => {
 	await resources_are_back(before);
 });
 
-// The n-th object of the kernel fails, for each n that there is on the way.
+// The n-th kernel object can't be made, for each n.
 await scenario("limits of the rdma cgroup are problems, and no more", async () => {
 	const before = await resources();
 	const group = "/sys/fs/cgroup/tight";

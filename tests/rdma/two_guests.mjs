@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A peer on another machine, whose power is cut: no packet says goodbye. What runs there is two_guests_peer.mjs.
+// A peer on another machine that loses power, and so sends no last packet. The peer runs two_guests_peer.mjs.
 
 import { existsSync, readFileSync } from "node:fs";
 import { randomBytes } from "node:crypto";
@@ -15,8 +15,8 @@ const peer_addr = process.env.LAB_PEER_ADDR;
 await until("the peer to be ready", () => existsSync(told));
 const { port, buffer: target } = JSON.parse(readFileSync(told, "utf8"));
 
-// A power cut is noticed by a timer of the device and by nothing else. A device may take up to four times as long as it
-// was told (IBTA 9.7.6.1.3), which here leaves room for a slow machine.
+// Only a timer of the device detects a power cut. A device may take four times the configured time (IBTA 9.7.6.1.3),
+// which also leaves room for a slow machine.
 async function in_time(daemon, { id }, worst_ms, off_at) {
 	const { first_error } = await daemon.connection(id);
 	const took_ms = Date.parse(first_error.at) - off_at;
@@ -55,7 +55,7 @@ await scenario("a probe tells how long the way to another machine is", async () 
 	const near = await probe();
 	const [{ dev: netdev }] = JSON.parse(await run("ip", "-j", "route", "get", peer_addr));
 
-	// Below the ACK timeout: nothing is sent twice.
+	// Below the ACK timeout, so nothing is retransmitted.
 	await run("tc", "qdisc", "add", "dev", netdev, "root", "netem", "delay", "30ms");
 	const far = await probe();
 
@@ -104,13 +104,13 @@ await scenario("bytes cross to another machine, and a power cut ends what is bus
 	const { items: [failed] } = await daemon.get("/v1/transfers?state=failed");
 	if (failed)
 		equal(failed.error.code, "retry_exceeded", "the error of the transfer");
-	// A probe notices it on a connection that nobody uses, too.
+	// A probe detects the power cut on an idle connection too.
 	await daemon.ended_with(probed.id, "retry_exceeded");
 	const { state, lost, error } = await daemon.get(`/v1/probes/${probe.id}`);
 
 	equal(`${state} ${lost} ${error?.code}`, "failed 1 retry_exceeded", "the probe");
 	equal((await daemon.connection(probed.id)).rtt.lost, 1, "lost pings that the connection tells of");
-	// Nothing tells of a silent peer while nothing is sent.
+	// A silent peer goes undetected while nothing is sent.
 	equal((await daemon.connection(idle.id)).state, "established", "state of the idle connection");
 	await daemon.post(`/v1/connections/${idle.id}/close`, {}, 60);
 	await daemon.ended_with(idle.id, "local_close");

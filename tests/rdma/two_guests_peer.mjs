@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The second guest of two_guests.mjs: a daemon with a listener and a buffer, told of in the folder that both share.
+// The second guest of two_guests.mjs: a daemon with a listener and a buffer, whose values it writes to the shared
+// folder.
 
 import { renameSync } from "node:fs";
 

@@ -97,7 +97,7 @@ await scenario("a datagram fills the MTU and is never longer", async () => {
 	equal((await a.refused("POST", "/v1/transfers", send({ length_bytes: max_message_bytes + 1 }))).code,
 		"message_too_long", "code");
 
-	// In parts, gathered from ranges, each one a datagram.
+	// A range cut into datagrams, and a datagram gathered from ranges.
 	await a.post("/v1/transfers", send({ length_bytes: 3 * 256, message_bytes: 256 }), 60);
 	await a.post("/v1/transfers", { op: "send", endpoint: here.id, peer: id, sges: [
 		{ buffer: buffer.id, offset: 0, length_bytes: 10 }, { buffer: buffer.id, offset: 100, length_bytes: 20 }] }, 60);
@@ -143,7 +143,7 @@ await scenario("a wrong qkey is dropped without a word, and nothing breaks", asy
 	equal((await heard(b, there, 1)).map(({ data }) => data).join(), "heard", "what came");
 	equal((await a.get(`${ENDPOINT}/${here.id}`)).state, "ready", "state");
 
-	// One that is gone does not end those who send to it.
+	// An endpoint that is gone does not end its senders.
 	await b.call("DELETE", `${ENDPOINT}/${there.id}`, undefined, { wait_s: 60 });
 	await say(a, here, { peer: right.id }, "to nobody");
 	equal((await a.get(`${ENDPOINT}/${here.id}`)).state, "ready", "state");
@@ -153,7 +153,7 @@ await scenario("a wrong qkey is dropped without a word, and nothing breaks", asy
 	proof("send", "ud");
 });
 
-// A reader who does not delete holds nobody back.
+// A reader that does not delete its messages stalls no sender.
 await scenario("what finds no receive is lost, and what is deleted makes room", async () => {
 	const [a, b] = await two_daemons();
 	const there = await listening(b, PORT, { qp: { rq_depth: 4 } });
@@ -171,7 +171,7 @@ await scenario("what finds no receive is lost, and what is deleted makes room", 
 	proof("inbox", "ud");
 });
 
-// --- what it can be made of, and what not ------------------------------------------------------------------------
+// --- valid and invalid parameters -------------------------------------------------------------------------------
 
 await scenario("an endpoint uses the protection domain and completion queue that it names", async () => {
 	const before = await resources();
@@ -271,7 +271,7 @@ await scenario("what datagrams can't do is refused by name", async () => {
 
 // --- by hand, over each GID --------------------------------------------------------------------------------------
 
-// What a GID stands for, as a row of the table.
+// The row of docs/verbs.md for a GID.
 const network_of = ({ scope, vlan_id }) => {
 	if (vlan_id !== null)
 		return "vlan";
@@ -322,7 +322,7 @@ await scenario("udaddy serves an endpoint", async () => {
 	const here = await endpoint(daemon);
 	const { id } = await asked(daemon, here);
 
-	// Its replies go to the QP that the immediate names.
+	// It replies to the QP in the immediate data.
 	for (let i = 0; i < MESSAGES; i++)
 		await say(daemon, here, { peer: id }, "x".repeat(100), { imm: here.qpn });
 	const messages = await heard(daemon, here, MESSAGES);
@@ -351,7 +351,8 @@ await scenario("udaddy asks an endpoint", async () => {
 	proof("peer:udaddy", "ud");
 });
 
-// --- ibv_ud_pingpong: "LID:QPN:PSN:GID" in hex, from the client first, and "done" behind it --------------------------
+// --- ibv_ud_pingpong: "LID:QPN:PSN:GID" in hex, from the client first, then "done"
+// ------------------------------------
 
 const LINE_BYTES = "0000:000000:000000:00000000000000000000000000000000".length + 1;
 const PINGPONG_PORT = 18515;
@@ -400,7 +401,7 @@ const connected = (port) => new Promise((done, fail) => {
 const pingpong = ({ gid_index }, ...more) => new Program("ibv_ud_pingpong", [
 	"-d", dev, "-g", String(gid_index), "-s", "1024", "-r", "20", "-n", String(MESSAGES), ...more]);
 
-// The client sends first; each answer brings the next.
+// The client sends first; each answer triggers the next message.
 await scenario("an endpoint answers ibv_ud_pingpong", async () => {
 	const daemon = await Daemon.start("d");
 	const server = net.createServer();
@@ -466,7 +467,7 @@ await scenario("a group hears its members, a send-only one does not hear it", as
 	equal(message.data, "to all", "what came");
 	equal((await inbox(a, here)).length, 0, "messages of the send-only member");
 
-	// Back to who sent it, though it came to no address of ours.
+	// A reply to the sender of a multicast message.
 	const { id } = await peer(b, there, { message: message.seq });
 	await say(b, there, { peer: id }, "to you");
 	equal((await heard(a, here, 1))[0].data, "to you", "the reply");
@@ -511,7 +512,7 @@ for (const mode of ["full", "send_only"]) {
 		await daemon.ready();
 		const here = await endpoint(daemon, { addr, qp: { rq_depth: 64 } });
 		const { id } = await group(daemon, here, { mode });
-		// It says so line by line only to a terminal.
+		// It flushes each line only to a terminal.
 		const receiver = new Program("mckey", ["-m", GROUP, "-b", addr, "-C", String(MESSAGES)],
 			{ prefix: ["stdbuf", "-oL"] });
 
@@ -559,7 +560,7 @@ await scenario("the daemon stops with endpoints, peers and groups in use", async
 		await asked(daemon, here, PORT + i);
 		await group(daemon, here);
 	}
-	// One that nobody will ever answer is under way.
+	// A request that gets no answer is under way.
 	await daemon.post("/v1/peers", { endpoint: 1, dst_addr: "203.0.113.1", dst_port: 1, timeout_ms: 60000 });
 	await daemon.stop();
 	await resources_are_back(before);

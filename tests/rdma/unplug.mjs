@@ -10,11 +10,11 @@ const WILD_PORT = 7472;
 const NETDEV = (await run("cat", `/sys/class/infiniband/${dev}/ports/1/gid_attrs/ndevs/0`)).trim();
 const NETWORK = addr.slice(0, addr.lastIndexOf("."));
 
-// Whoever deletes the device does not wait for us, however busy it was: some tenths of a second where nothing is
-// emulated. A daemon that held it up would do so for ever.
+// Deleting the device must not wait for verbsd, even a busy one: some tenths of a second without emulation. A
+// daemon that blocked it would do so for ever.
 const DELETE_LIMIT_S = 30;
 
-// Both daemons are on the device, and the one that hears of the removal first disconnects from the other.
+// Both daemons use the device. The one that learns of the removal first disconnects the other.
 const WHY = ["device_removed", "peer_disconnect"];
 
 const add = () => run("rdma", "link", "add", dev, "type", "rxe", "netdev", NETDEV);
@@ -29,7 +29,7 @@ async function unplug() {
 
 const present = (daemon) => daemon.get("/v1/devices?state=present");
 
-// All that a daemon had on the device, after it has gone.
+// Checks that all objects of a daemon on the removed device have ended.
 async function all_is_lost(daemon) {
 	await daemon.is_fine();
 	await daemon.ready(false);
@@ -49,7 +49,7 @@ async function refuses_new_work(daemon) {
 
 const is_there = async () => (await run("rdma", "link", "show")).includes(dev);
 
-// For one scenario each: whatever the one before it came to, there is a device.
+// Runs a scenario with a device, which the scenario before may have removed.
 const with_device = (name, play) => scenario(name, async () => {
 	if (!await is_there())
 		await add();
@@ -62,7 +62,7 @@ async function plug(daemons) {
 		await daemon.ready();
 }
 
-// Two daemons with connections both ways and transfers on them.
+// Two daemons with connections both ways and running transfers.
 async function make_busy(a, b) {
 	const ways = [];
 
@@ -89,7 +89,8 @@ async function one_unplugging(a, b) {
 	await all_is_lost(b);
 	for (const { from, connection, end } of ways) {
 		await from.ended_with(connection.id, ...WHY);
-		// A transfer that was just done is followed by one that finds the connection ended.
+		// After a transfer that had just completed, the next one finds the connection
+		// ended.
 		const code = end ? (await end).code : WHY[0];
 		ok([...WHY, "wrong_state"].includes(code), `what ended the transfers is ${code}`);
 	}
@@ -146,7 +147,7 @@ await with_device("the device is unplugged from an idle daemon", async () => {
 	await daemon.stop();
 });
 
-// One neighbour that never answers, one address that nobody has, and a name server that never answers either.
+// One neighbour that never answers, an unused address, and a name server that never answers.
 await with_device("the device is unplugged while connections are on their way", async () => {
 	const silent = `${NETWORK}.253`;
 
@@ -208,8 +209,8 @@ await with_device("a link that goes down and comes up is told of", async () => {
 	await daemon.stop();
 });
 
-// The kernel tells its clients in the reverse order of their loading. In this order, which is that of a machine that
-// boots from NVMe over RDMA, no CM event comes, and the uevent is all there is.
+// The kernel notifies its clients in the reverse order of loading. In this order, as on a machine that boots from
+// NVMe over RDMA, no CM event comes, and the uevent is the only sign.
 await with_device("the device is unplugged, and no CM event tells of it", async () => {
 	await unplug();
 	await run("modprobe", "-r", "rdma_ucm", "rdma_cm", "rdma_rxe", "ib_umad", "ib_uverbs");

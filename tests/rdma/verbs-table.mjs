@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// verbs-table.mjs BUILDDIR [--write]: holds the tables of docs/verbs.md against what the suites of BUILDDIR proved in
-// their last run (guest.sh keeps what they said), or draws them anew. No cell of the first table may be empty.
+// verbs-table.mjs BUILDDIR [--write]: compares the tables of docs/verbs.md with the proofs of the last run of the
+// suites in BUILDDIR (guest.sh keeps their output), or writes the tables. No cell of the first table may be empty.
 
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -17,7 +17,7 @@ const END = "<!-- as far as this -->";
 
 const COLUMNS = { rc_cm: "RC, CM", rc_manual: "RC, manual", uc: "UC", ud: "UD", siw: "iWARP (siw)" };
 
-// In the order of the table; what a suite names besides these is a mistake.
+// In the order of the table; any other suite is an error.
 const ROWS = {
 	Operations: ["send", "send_imm", "write", "write_imm", "read", "fetch_add", "compare_swap", "recv", "sge_list", "inline",
 		"zero_length", "signal_every"],
@@ -30,9 +30,9 @@ const PROGRAM = /^peer:[\w.-]+$/;
 
 const mistakes = [];
 
-// --- what was said -----------------------------------------------------------------------------------------------
+// --- reading the output of the suites ----------------------------------------------------------------------------
 
-// A proof or refusal for each line: row, column, code (of a refusal), suite, test.
+// One proof or refusal for each line: row, column, code (of a refusal), suite, test.
 function read_suite(file) {
 	const found = [];
 
@@ -53,9 +53,9 @@ function read_all() {
 	return suites.sort().map((suite) => `${suite}.txt`).filter((file) => existsSync(join(said_in, file))).flatMap(read_suite);
 }
 
-// --- drawing -----------------------------------------------------------------------------------------------------
+// --- writing the tables ------------------------------------------------------------------------------------------
 
-// Each test has a number within its suite, in the order of their names.
+// Each test has a number within its suite, in the order of the names.
 function number_tests(said) {
 	const suites = new Map();
 
@@ -128,7 +128,7 @@ function draw(said) {
 		...draw_programs(tests, said), ...draw_tests(tests), END].join("\n");
 }
 
-// --- all of it ---------------------------------------------------------------------------------------------------
+// --- main --------------------------------------------------------------------------------------------------------
 
 function check_names(said) {
 	const rows = new Set(Object.values(ROWS).flat());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every operation, between two daemons, over each way of connecting: what arrives is held against what was sent, byte by
-// byte. What a way can't do is refused before anything is made.
+// Every operation between two daemons, over each kind of connection: the received bytes are compared with the sent
+// ones. An operation that a kind does not have is refused before any object is made.
 
 import { randomBytes } from "node:crypto";
 
@@ -12,7 +12,7 @@ const CONNECTION = "/v1/connections";
 const OPEN = ["remote_write", "remote_read", "remote_atomic"];
 const IMMS = [0, 1, 0x12345678, 0xffffffff];
 
-// --- the ways ----------------------------------------------------------------------------------------------------
+// --- the kinds of connection -------------------------------------------------------------------------------------
 
 const by_cm = (dst_addr) => async ({ a, b }, qp, theirs) => {
 	const { port } = await b.listen({ addr: dst_addr, port: 0, qp: theirs });
@@ -37,7 +37,7 @@ const WAYS = {
 	siw: { connect: by_cm(process.env.LAB_SIW_ADDR), device: process.env.LAB_SIW_DEV, iwarp: true },
 };
 
-// A world of two daemons, in which `play` gets what it needs; nothing is left behind.
+// Runs `play` with two daemons of a kind; no object may be left behind.
 async function with_daemons(way, play) {
 	const before = await resources();
 	const [a, b] = [await Daemon.start("a"), await Daemon.start("b")];
@@ -46,7 +46,7 @@ async function with_daemons(way, play) {
 	await Promise.all([a.ready(), b.ready()]);
 	world.join = (qp = {}, theirs = {}) => way.connect(world, qp, theirs);
 	world.buffer = (daemon, size_bytes, more = {}) => daemon.buffer(size_bytes, { device: way.device, ...more });
-	// Filled with bytes that nobody else has.
+	// A buffer filled with random bytes.
 	world.filled = async (daemon, size_bytes, more = {}) => {
 		const buffer = await world.buffer(daemon, size_bytes, more);
 		const bytes = randomBytes(size_bytes);
@@ -72,7 +72,7 @@ const is_done = (seen, wanted) => {
 	return seen;
 };
 
-// The message with this number, once it is there.
+// The message with this number, as soon as it has arrived.
 async function message(daemon, { id }, seq) {
 	const path = `${CONNECTION}/${id}/messages?encoding=base64&after=${seq - 1}`;
 	const { items } = await daemon.until(path, `message ${seq}`, (seen) => seen.items.length > 0);
@@ -85,7 +85,7 @@ const forget = (daemon, { id }, through) => daemon.call("DELETE", `${CONNECTION}
 
 const same = (seen, wanted, what) => ok(wanted.equals(seen), `${what}: the bytes are others`);
 
-// An unreliable write has left when it is done, and may be lost: again, until it is there.
+// An unreliable write is done when it has left, and may be lost: repeat it until it has arrived.
 async function written({ a, b, unreliable }, connection, target, bytes, what, op, more) {
 	const write = () => transfer(a, connection, op, more);
 	let seen = await write();
@@ -112,10 +112,10 @@ const not_supported = async (daemon, connection, op, more, capability) => {
 
 const SOMEWHERE = { addr: "0x1000", rkey: "0x1" };
 
-// Of no bytes the key is not looked at; but siw does.
+// The key of an access of zero bytes is not checked, except by siw.
 const nowhere = ({ iwarp }, target) => iwarp ? remote(target) : SOMEWHERE;
 
-// --- what each does ----------------------------------------------------------------------------------------------
+// --- the operations ----------------------------------------------------------------------------------------------
 
 async function sends(world, column) {
 	const { a, b, filled, join, iwarp } = world;
@@ -186,7 +186,7 @@ async function writes_and_reads(world, column) {
 		refusal("write_imm", column, "not_supported");
 		return;
 	}
-	// Each announces itself once, whatever it is cut into.
+	// Each transfer sends its immediate data once, into however many requests it is cut.
 	let seq = 0;
 	for (const imm of IMMS) {
 		const bytes = randomBytes(size_bytes);
@@ -243,7 +243,7 @@ async function atomics(world, column) {
 	is_done(await transfer(a, here, "fetch_add", { add: "0x100", buffer: result.id, offset: 16, ...at }),
 		{ old_value: "0x0000000000000005", buffer: result.id, offset: 16, length_bytes: 8 });
 	same((await a.bytes(result)).subarray(16, 24), word(0x5n), "the old value in a buffer");
-	// Many at once, none lost.
+	// Many at once; none is lost.
 	await a.post("/v1/transfers", { transfers: Array.from({ length: 100 }, () =>
 		({ connection: here.id, op: "fetch_add", add: "0x1000", ...at })) }, 60);
 	await holds(0x5n + 0x100n + 100n * 0x1000n, "a hundred sums");
@@ -260,7 +260,8 @@ async function atomics(world, column) {
 	proof("compare_swap", column);
 }
 
-// `count` ranges of unlike lengths, scattered over a buffer, the last first; and what they are together.
+// `count` ranges of different lengths, scattered over a buffer in reverse order, and their concatenated
+// bytes.
 function ranges_of({ id, bytes }, count) {
 	const sges = Array.from({ length: count }, (_, i) =>
 		({ buffer: id, offset: (count - 1 - i) * 200 + (i % 7), length_bytes: 1 + (i * 37) % 150 }));
@@ -272,7 +273,7 @@ function ranges_of({ id, bytes }, count) {
 	};
 }
 
-// What they hold now.
+// The current bytes of the ranges.
 const bytes_of = (bytes, sges) =>
 	Buffer.concat(sges.map(({ offset, length_bytes }) => bytes.subarray(offset, offset + length_bytes)));
 
@@ -285,7 +286,8 @@ async function lists(world, column) {
 	const from = ranges_of(source, max_sge);
 	const into = ranges_of({ id: target.id }, max_sge);
 
-	// Gathered by the send, scattered by the receive; what lies between stays.
+	// The send gathers ranges, the receive scatters them; bytes between the ranges stay
+	// unchanged.
 	const received = transfer(b, there, "recv", { sges: into.sges });
 	await b.until(`${CONNECTION}/${there.id}`, "a receive", ({ counters }) => counters.recv.posted === 1);
 	is_done(await transfer(a, here, "send", { sges: from.sges }),
@@ -301,7 +303,7 @@ async function lists(world, column) {
 	}
 	same(now, wanted, "all of the buffer");
 
-	// Empty ranges between, and a second buffer.
+	// With empty ranges in between, and a second buffer.
 	const second = await filled(a, 50);
 	const mixed = [{ buffer: source.id, offset: 3, length_bytes: 10 }, { buffer: source.id, offset: 0, length_bytes: 0 },
 		{ buffer: second.id }];
@@ -349,7 +351,7 @@ async function receives(world, column) {
 		({ counters }) => counters.recv.posted === count);
 	const ended = ({ id }) => b.until(`/v1/transfers/${id}`, "its end", ({ ended_at }) => ended_at !== null);
 
-	// Four asked for, two fit into the queue: the others follow when these are done, in their order.
+	// Four are requested and two fit into the queue; the others follow in order when these are done.
 	const four = [];
 	for (let i = 0; i < 4; i++)
 		four.push(await receive({ buffer: target.id, offset: i * 250, length_bytes: 250 }));
@@ -364,7 +366,7 @@ async function receives(world, column) {
 	for (let i = 0; i < 4; i++)
 		same(now.subarray(i * 250, i * 250 + 250 - i), source.bytes.subarray(i * 250, i * 250 + 250 - i), "what came");
 
-	// Room for nothing takes a message of nothing.
+	// A receive of zero bytes takes an empty message.
 	const empty = await receive({ length_bytes: 0 });
 	await posted(5);
 	await transfer(a, here, "send", { length_bytes: 0 });
@@ -428,14 +430,14 @@ async function signals(world, column) {
 	ok(write.signalled < write.posted / 2, `${write.signalled} of ${write.posted} writes asked for a completion`);
 	if (!unreliable)
 		equal(write.bytes, size_bytes, "bytes counted");
-	// Never with the queue full of work that nobody would tell of, nor with a window that is.
+	// The queue and the limit of outstanding requests never fill up with unsignalled requests.
 	is_done(await transfer(a, here, "write", { ...more, window: 3 }), { wrs_done: CHUNKS });
 	const [slow] = await join({ signal_every: 4, sq_depth: 4 });
 	is_done(await transfer(a, slow, "write", more), { wrs_done: CHUNKS });
 	proof("signal_every", column);
 }
 
-// Nobody waits for a receive that is not there, and nobody calls that an error.
+// A missing receive neither delays the sender nor is it an error.
 async function loses({ a, b, join }) {
 	const RECEIVES = 4;
 	const SENT = 20;
@@ -447,7 +449,7 @@ async function loses({ a, b, join }) {
 	for (let i = 1; i <= RECEIVES; i++)
 		equal((await message(b, there, i)).bytes.toString(), `message ${i}`, "a message with a receive");
 	await forget(b, there, RECEIVES);
-	// It may be lost too, while the receives are being posted again.
+	// A message may also be lost while receives are being posted again.
 	let said = SENT;
 	await until("a message behind those that are lost", async () => {
 		await say(`message ${++said}`);
@@ -467,12 +469,12 @@ async function loses({ a, b, join }) {
 		equal(first_error, null, "first error");
 	}
 	equal((await a.connection(here.id)).counters.send.completed, said, "messages sent");
-	// What a write brings nobody sees: then nobody can tell.
+	// Writes of the peer are invisible here, so the number of lost packets is unknown.
 	await b.buffer(64, { device: dev, access: ["remote_write"] });
 	equal((await b.connection(there.id)).lost_packets, null, "lost packets beside memory open to writes");
 }
 
-// --- what is wrong whatever the way ------------------------------------------------------------------------------
+// --- errors on every kind of connection --------------------------------------------------------------------------
 
 const WRONG = [
 	["a misaligned atomic", { op: "fetch_add", add: "0x1", remote: { addr: "0x1004", rkey: "0x1" } }, "bad_value", "/remote/addr"],

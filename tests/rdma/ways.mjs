@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Named resources and windows over queue pairs by hand and over iWARP, what connections lack of datagrams, and two devices
-// of which one goes.
+// Named resources and windows on queue pairs brought up by hand and on iWARP, datagram operations on connections
+// (refused), and the removal of one of two devices.
 
 import { Daemon, Program, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, run, scenario,
 	transfers_work, until } from "./lib.mjs";
@@ -25,7 +25,7 @@ async function with_two(play) {
 	await resources_are_back(before);
 }
 
-// Both ends in a protection domain and on a completion queue of that name; memory of another domain can't be used.
+// Both ends use a protection domain and a completion queue by name; memory of another domain can't be used.
 async function resources_work(a, b, device, column, make) {
 	for (const daemon of [a, b]) {
 		await daemon.post("/v1/pds", { name: "apart", device });
@@ -116,7 +116,8 @@ await scenario("what only datagrams have", () => with_two(async (a, b) => {
 		await close_pair(pair);
 }));
 
-// What must hold when the only device goes holds for one of two as well; librdmacm has the other one still open.
+// Removing one of two devices meets the same checks as removing the only one; librdmacm keeps the other one
+// open.
 await scenario("one of two devices is unplugged and comes back", async () => {
 	const before = await resources();
 	const [{ netdev }] = JSON.parse(await run("rdma", "-j", "link", "show", `${LAB_SIW_DEV}/1`));
