@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Folders and files for the time that a test runs. All are in one folder, which goes with the process: also when a test
-// fails, and when a signal ends it (but for SIGKILL).
+// Temporary folders and files. All are in one folder, which is removed when the process ends, even after a failed test
+// or a signal (except SIGKILL).
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { constants, tmpdir } from "node:os";
@@ -13,10 +13,10 @@ process.on("exit", () => rmSync(work, { recursive: true, force: true }));
 for (const signal of ["SIGHUP", "SIGINT", "SIGTERM"])
 	process.on(signal, () => process.exit(128 + constants.signals[signal]));
 
-// A new folder.
+// Returns a new folder.
 export const scratch_folder = (name) => mkdtempSync(join(work, `${name}-`));
 
-// A path for a file of that name, the same each time.
+// Returns the path of a file of that name, the same each time.
 export const scratch_path = (name) => join(work, name);
 
 export function scratch_file(name, text, mode = 0o644) {

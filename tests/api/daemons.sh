@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Starts and stops the daemons that the API cases are played against. Sourced by run-native.sh and run-guest.sh.
+# Starts and stops the daemons for the API cases. Sourced by run-native.sh and run-guest.sh.
 
 API_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-START_TRIES=200 STOP_TRIES=200 # of a tenth of a second
-STATUS_SKIPPED=77              # as ctest knows it
+START_TRIES=200 STOP_TRIES=200 # in tenths of a second
+STATUS_SKIPPED=77              # ctest's status for a skipped test
 declare -A daemon_pid=()
 verbsd='' work='' passed=0 failed=0 skipped=0
 
@@ -20,7 +20,7 @@ need_packages() {
 	exit "$STATUS_SKIPPED"
 }
 
-# The folder of all that a run needs; its end ends the daemons, on every way out.
+# The folder of the run. Its removal, on every exit, also ends the daemons.
 prepare_run() {
 	verbsd=$(find_verbsd "$1")
 	need_packages
@@ -48,7 +48,7 @@ clean_up() {
 	rm -rf "$work"
 }
 
-# Prints that many free TCP ports, all different.
+# Prints as many free TCP ports, all different.
 free_ports() {
 	node -e '
 		const net = require("node:net");
@@ -66,7 +66,7 @@ make_tokens() {
 	done
 }
 
-# start_daemon NAME PORT [ARG…]: runs verbsd, through the command in daemon_prefix if there is one.
+# start_daemon NAME PORT [ARG…]: runs verbsd, prefixed by the command in daemon_prefix if set.
 daemon_prefix=() token_vars=()
 start_daemon() {
 	local name=$1 port=$2
@@ -89,9 +89,7 @@ await_alive() {
 	die "daemon $1 did not come up"
 }
 
-# Daemon t of the cases: it has tokens, a short event log and small limits. What run.mjs must know of it is left in
-# token_vars.
-# shellcheck disable=SC2034 # used by those that source this
+# Daemon t of the cases: with tokens, a short event log and small limits. Sets token_vars for run.mjs.
 start_small_daemon() {
 	make_tokens
 	printf '%s\n' 'events: 64' 'limits:' '  listeners: 2' >"$work/t.yaml"
@@ -101,7 +99,7 @@ start_small_daemon() {
 		--var "READ_TOKEN=$(<"$work/read")")
 }
 
-# Counts a check of our own like a case.
+# Counts a check of this script like a case.
 check() {
 	local name=$1
 	shift
@@ -114,7 +112,7 @@ check() {
 	fi
 }
 
-# Ends a daemon by SIGTERM; true when it exits with 0 within some seconds.
+# Ends a daemon by SIGTERM; succeeds if it exits with 0 within some seconds.
 stop_daemon() {
 	local pid=${daemon_pid[$1]} tries status=0
 	kill -TERM "$pid" 2>/dev/null
@@ -150,7 +148,7 @@ play() {
 	skipped=$((skipped + ${BASH_REMATCH[4]:-0}))
 }
 
-# Prints the logs of a failed run, then the counts alone on the last line; the status of the whole script.
+# Prints the logs of a failed run, then the counts as the last line. Returns the status of the script.
 summary() {
 	if ((failed > 0)) && [[ -n ${API_LOGS:-} ]]; then
 		mkdir -p "$API_LOGS"

@@ -1,13 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Plays the API cases against daemons on a real RDMA device. To be run where one is:
+# Plays the API cases against daemons on a real RDMA device. Run it where one is:
 #
 # usage: lab/run tests/api/run-guest.sh [BUILDDIR [OPTION OF run.mjs…]]
 #
 # BUILDDIR is build/dev by default. LAB_DEV, LAB_ADDR and LAB_ADDR6 name the device and the addresses of its interface,
-# as lab/run does. SILENT_ADDR and NOBODY_ADDR may name other addresses of its network than the two highest: one whose neighbour
-# is made up here, and one that nobody has. API_LOGS names a folder that gets the daemons' logs when something failed.
+# as set by lab/run. SILENT_ADDR and NOBODY_ADDR may replace the two highest addresses of its network: the first is a
+# neighbour simulated here that never answers, the second one is unused. API_LOGS names a folder for the daemons' logs
+# of a failed run.
 
 set -euo pipefail
 # shellcheck source=tests/api/daemons.sh
@@ -16,8 +17,8 @@ set -euo pipefail
 NOBODYS_UID=65534 SMALL_MEMLOCK_KIB=64
 netdev='' silent_addr='' nobody_addr='' was_noarp=''
 
-# A neighbour that never answers, and an interface that asks for those it does not know: a dummy interface takes every
-# address for reachable otherwise.
+# A neighbour that never answers, and an interface that resolves addresses: a dummy interface would take every address
+# for reachable.
 make_neighbours() {
 	local network=${LAB_ADDR%.*}
 	netdev=$(<"/sys/class/infiniband/$LAB_DEV/ports/1/gid_attrs/ndevs/0")
@@ -35,7 +36,7 @@ forget_neighbours() {
 	[[ -z $was_noarp ]] || ip link set dev "$netdev" arp off || true
 }
 
-# Run as nobody, whom RLIMIT_MEMLOCK binds; root would pass it.
+# As nobody, to whom RLIMIT_MEMLOCK applies; root is exempt.
 start_memlock_daemon() {
 	daemon_prefix=(bash -c "ulimit -l $SMALL_MEMLOCK_KIB && exec \"\$@\"" -
 		setpriv --reuid "$NOBODYS_UID" --regid "$NOBODYS_UID" --clear-groups --)
@@ -45,7 +46,7 @@ start_memlock_daemon() {
 
 resources() { rdma -j resource show | jq -cS .; }
 
-# What the daemons had must be gone with them; the kernel frees the last of it a moment later.
+# All objects of the daemons must be gone with them; the kernel frees the last ones a moment later.
 resources_are_back() {
 	local before=$1 tries
 	for ((tries = 0; tries < 50; tries++)); do

@@ -5,7 +5,7 @@
 #
 # usage: tests/api/run-native.sh [BUILDDIR [OPTION OF run.mjs…]]
 #
-# BUILDDIR is build/dev by default. API_LOGS names a folder that gets the daemons' logs when something failed.
+# BUILDDIR is build/dev by default. API_LOGS names a folder for the daemons' logs of a failed run.
 
 set -euo pipefail
 # shellcheck source=tests/api/daemons.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests of the runner and of the cases themselves; no daemon takes part.
+# Tests of the runner and of the cases themselves, without a daemon.
 
 set -euo pipefail
 # shellcheck source=tests/api/daemons.sh

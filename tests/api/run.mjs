@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Plays the cases against running daemons. README.md says how a case is written.
+// Plays the cases against running daemons. README.md describes the format of a case.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -29,7 +29,8 @@ Plays tests/api/cases against verbsd at URL_A, and at URL_B where a case needs t
 
 Exit status: 0 all passed, 1 some failed, 2 wrong usage.`;
 
-// What each word of a case's `needs` asks for: the sets that have it, and the variables without which it is skipped.
+// The meaning of each word in a case's `needs`: the sets that fulfil it, and the variables without which the case is
+// skipped.
 const NEEDS = {
   none: { sets: ['native', 'guest'], vars: [] },
   no_rdma: { sets: ['native'], vars: [] },
@@ -110,7 +111,7 @@ async function hasDevice(url) {
     const { body } = await send(url, { method: 'GET', path: '/v1/devices?state=present' });
     return JSON.parse(body.toString('utf8')).total > 0;
   } catch {
-    return false; // the cases will say what is wrong
+    return false; // the cases will report the error
   }
 }
 
@@ -131,7 +132,7 @@ class Report {
     failures.forEach((line) => this.print(`     ${line}`));
   }
 
-  // Cases that were never played count as failed: nobody knows what they would have shown.
+  // Cases that were not played count as failed, because their result is unknown.
   abandon(names) {
     this.failed += names.length;
     this.print(

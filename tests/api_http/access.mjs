@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who may ask: hosts, origins, tokens, and the unix socket.
+// Access control: hosts, origins, tokens, and the unix socket.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Bodies: large, endless, unwanted, announced and not; and answers of any size.
+// Bodies: large, endless, unwanted, with and without a declared length; and answers of any size.
 import assert from "node:assert/strict";
 import { head, withServer, JSON_TYPE } from "./lib.mjs";
 
@@ -164,7 +164,7 @@ withServer("HEAD is GET without the body", {}, async (server) => {
 	client.destroy();
 });
 
-// libmicrohttpd 0.9.75 sends the last chunk of an answer that has no body: the client would take it for the next answer.
+// libmicrohttpd 0.9.75 sends the last chunk even if the answer has no body; a client would take it for the next answer.
 withServer("HEAD of what has no end is answered by its head, and nothing follows", {}, async (server) => {
 	const client = await server.connect();
 	client.send(head("HEAD", "/v1/feed"));

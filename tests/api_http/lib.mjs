@@ -27,7 +27,7 @@ export class Server {
 		return server;
 	}
 
-	// Ends it as the daemon would be ended; returns its exit status.
+	// Stops the server with SIGTERM, as the daemon is stopped; returns its exit status.
 	async stop() {
 		this.process.kill("SIGTERM");
 		const [status, signal] = await this.ended;
@@ -43,7 +43,7 @@ export class Server {
 		return Client.connect({ host: "127.0.0.1", port: this.port });
 	}
 
-	// One request on a connection of its own.
+	// Sends one request on a connection of its own.
 	async request(method, path, { headers = {}, body } = {}) {
 		const client = await this.connect();
 		client.send(head(method, path, { Connection: "close", ...headers, ...length(body) }));
@@ -57,7 +57,7 @@ export class Server {
 		return (await this.request("GET", "/v1/stats")).json;
 	}
 
-	// Asks until the stats are as wanted: what is awaited comes by itself, or the test's own limit ends it.
+	// Polls the stats until the condition holds. The time limit of the test ends a wait for ever.
 	async until(wanted) {
 		for (;;) {
 			const stats = await this.stats();
@@ -110,7 +110,8 @@ export class Client {
 		while (!this.closed) await this.more();
 	}
 
-	// The next answer; null if the connection ends before one is complete. Skips 100 Continue.
+	// Returns the next answer; null if the connection ends before the answer is complete. Skips
+	// 100 Continue.
 	async answer(method = "GET") {
 		for (;;) {
 			const answer = this.take(method);
@@ -162,7 +163,7 @@ export function length(body) {
 
 export const JSON_TYPE = { "Content-Type": "application/json" };
 
-// A test with a server of its own, which must stop cleanly and have nothing to complain about afterwards.
+// Runs a test with a server of its own, which must stop cleanly and log no complaint.
 export function withServer(name, options, body) {
 	test(name, { timeout: 60000 }, async (t) => {
 		const server = await Server.start(options);

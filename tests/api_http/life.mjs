@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Clients that wait, leave, dawdle and flood; and a server that stops meanwhile.
+// Clients that wait, leave, send slowly or flood; and a server that stops meanwhile.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Server, head, length, withServer, JSON_TYPE } from "./lib.mjs";
@@ -164,7 +164,7 @@ withServer("an idle server does not wake up, waiting clients or not", {}, async 
 
 const HASTY = { env: { TEST_HEADER_TIMEOUT_MS: "300", TEST_PROGRESS_TIMEOUT_MS: "300" } };
 
-// A byte again and again, until the other side has had enough.
+// Sends one byte repeatedly until the server closes the connection.
 async function dribble(client, bytes) {
 	for (let i = 0; !client.closed; i++) {
 		client.send(bytes[i % bytes.length]);

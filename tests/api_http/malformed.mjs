@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What two parsers in a row could read differently is refused, and the connection closed: what follows on it is never
+// A request that two parsers could read differently is refused, and the connection is closed: no bytes after it are
 // taken for a request.
 import assert from "node:assert/strict";
 import { withServer } from "./lib.mjs";
@@ -54,7 +54,7 @@ const MALFORMED = {
 	"a method that is no token": `G<>T /v1/ping HTTP/1.1\r\n${HOST}\r\n`,
 };
 
-// Refused by libmicrohttpd itself, in words of its own.
+// Requests that libmicrohttpd itself refuses, with texts of its own.
 const LIBRARY = {
 	"a negative Content-Length": [400, post(`${HOST}Content-Length: -1\r\n`, "")],
 	"a signed Content-Length": [400, post(`${HOST}Content-Length: +4\r\n`, "")],

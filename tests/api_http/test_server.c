@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The API's core with some routes that do nothing useful, for tests that speak raw HTTP to it.
- * Prints its port, serves until SIGTERM, then stops as the daemon does: exit status 0 means that
- * the stop was clean.
+ * The core of the API with some simple routes, for tests that speak raw HTTP to it. Prints its port
+ * and serves until SIGTERM, then stops as the daemon does: exit status 0 means that the stop was
+ * clean.
  *
  * Usage: test_server [UNIX_SOCKET_PATH]. TEST_CONTROL_TOKEN and TEST_READ_TOKEN set tokens.
  */
@@ -21,9 +21,9 @@
 static struct {
 	struct vbd_loop *loop;
 	struct vbd_server *server;
-	struct vbd_link waiting; /* of struct waiter */
-	uint64_t echoes;	 /* how often the handler of /v1/echo ran */
-	uint64_t left;		 /* waiters whose client left */
+	struct vbd_link waiting; /* a list of struct waiter */
+	uint64_t echoes;	 /* calls of the handler of /v1/echo */
+	uint64_t left;		 /* waiters whose client has left */
 	uint64_t sunk_bytes;
 	uint64_t sinks_closed;
 } test;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The Grafana dashboard without a Grafana: whether it can be imported, looks right, and asks for what there is. (That its
-// queries answer something is tried against a live Prometheus, in tests/rdma/examples.mjs.)
+// The Grafana dashboard without Grafana: it can be imported, has the right layout, and queries series that exist. (That
+// the queries return data is tested against a live Prometheus in tests/rdma/examples.mjs.)
 
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -73,7 +73,7 @@ function check_queries() {
 	check_syntax(asked);
 }
 
-// As recording rules, since promtool can check those.
+// As recording rules, which promtool can check.
 function check_syntax(asked) {
 	const rules = asked.map(({ expr }, i) => ({ record: `query:${i}`, expr: filled_in(expr) }));
 	const file = scratch_file("rules.json", JSON.stringify({ groups: [{ name: "dashboard", rules }] }));

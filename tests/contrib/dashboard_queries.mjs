@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the dashboard asks of Prometheus.
+// The queries of the dashboard.
 
-// Grafana puts these in: its variables, as when nothing is picked, and a range that fits a scrape every second.
+// Values that Grafana inserts: its variables with nothing selected, and a range for a scrape interval of one
+// second.
 const VARIABLES = { job: "verbsd", instance: ".*", device: ".*", __rate_interval: "30s" };
 
 export const filled_in = (expr) => expr.replace(/\$\{?(\w+)\}?/g, (_, name) => VARIABLES[name]);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Runs of the examples, and a way to a daemon that is worse than any real one.
+// Runs the examples, over a proxy that is worse than any real network.
 
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -14,16 +14,16 @@ const folder = fileURLToPath(new URL("../../examples/", import.meta.url));
 
 export const URL_OF = ({ port }) => `http://127.0.0.1:${port}`;
 
-// In an emulated guest, on a busy host, starting a program may take a second, and an example in bash starts many.
+// In an emulated guest on a busy host, starting a program may take a second, and an example in bash starts many.
 const PATIENCE_MS = 240_000;
 
-// By name: the program in each language.
+// The program in each language, by name.
 const EXAMPLES = {
 	bash: { copy: "bash/copy-buffer", wait: "bash/wait-for-event", drain: "bash/drain-listener" },
 	python: { copy: "python/copy_buffer.py", wait: "python/wait_for_event.py", drain: "python/drain_listener.py" },
 };
 
-// A run of an example: stdout and stderr apart.
+// Runs an example, with separate stdout and stderr.
 export class Example {
 	constructor(language, name, args, env = {}) {
 		this.said = "";
@@ -55,8 +55,8 @@ export class Example {
 	get lines() { return this.output.split("\n").filter(Boolean).map((line) => JSON.parse(line)); }
 }
 
-// A way to a daemon that is worse than any real one: the daemon never waits (202 instead of 201), of every POST the answer
-// is lost once, and so is that of every eighth other request; another eighth finds it full. Streams are cut again and again.
+// A proxy that is worse than any real network. The daemon never waits (202 instead of 201); the answer of every POST is
+// lost once, and that of every eighth other request; another eighth gets "limit reached". Streams are cut repeatedly.
 export class BadWay {
 	static async to(daemon) {
 		const way = new BadWay();
@@ -72,7 +72,7 @@ export class BadWay {
 		return way;
 	}
 
-	// What becomes of a request, by its number and, of a POST, by whether it was sent before.
+	// The fate of a request, by its number and, for a POST, by whether it was sent before.
 	fate({ "idempotency-key": key }) {
 		const number = ++this.count % 8;
 
@@ -140,6 +140,6 @@ export const in_each_language = (play) => Promise.all(LANGUAGES.map(play));
 
 export const token = randomBytes(16).toString("hex");
 
-// A file with that token. Written once: an example may be reading it.
+// A file with that token. Written once, because an example may be reading it.
 let file_of_token;
 export const token_file = () => file_of_token ??= scratch_file("token", `${token}\n`, 0o600);

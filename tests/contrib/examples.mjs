@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The examples where there is no RDMA device: what they say of themselves and of what is wrong, and waiting for events,
-// over an API that loses answers. (What they do with connections, tests/rdma/examples.mjs tries.)
+// The examples without an RDMA device: usage, errors, and waiting for events, over an API that loses answers. (Their
+// work on connections is tested in tests/rdma/examples.mjs.)
 
 import http from "node:http";
 
@@ -11,7 +11,7 @@ import { BadWay, Example, LANGUAGES, URL_OF, in_each_language, token, token_file
 const NAMES = ["copy", "wait", "drain"];
 const in_each = (play) => in_each_language((language) => Promise.all(NAMES.map((name) => play(language, name))));
 
-// A request that every daemon refuses, and notes (once a second).
+// Sends, once a second, a request that every daemon refuses and logs.
 const be_refused = ({ port }) => new Promise((done, fail) => {
 	http.get({ host: "127.0.0.1", port, path: "/v1", headers: { Host: "elsewhere.example" }, agent: false }, (response) => {
 		response.resume();
@@ -91,7 +91,7 @@ await scenario("an event is waited for, and none is missed", async () => {
 		await new Example(language, "wait", ["--after", 999_999_999, URL_OF(daemon)]).ends_with(4);
 	});
 
-	// Another run of the daemon behind the same URL.
+	// Another run of the daemon at the same URL.
 	await Promise.all(restarted.map((example) => example.says(/waiting for events/)));
 	way.target = next;
 	await daemon.stop();

@@ -26,7 +26,7 @@ const read = (path) => readFileSync(root + path, "utf8");
 const findings = [];
 const finding = (text) => findings.push(text);
 
-// By name: what it means, likely causes, and what to do.
+// By name: meaning, likely causes, and advice.
 function why() {
 	const rows = new Map();
 
@@ -85,7 +85,7 @@ function check_rule(name, rule) {
 			finding(`${name}: the daemon has no ${metric}`);
 }
 
-// Histograms stand there without the suffixes of their series.
+// The page has histograms without the suffixes of their series.
 const known_metrics = new Set(read("api/handlers_metrics.c").match(/verbsd_\w+/g));
 
 function check_tests(name, tests) {

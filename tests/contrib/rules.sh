@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The example of a scrape and the alert rules are what Prometheus takes; each rule fires when it should, is silent when
-# it should, and says what the daemon says.
+# Prometheus accepts the example of a scrape and the alert rules. Each rule fires when it should, is silent when it
+# should, and has the daemon's texts.
 set -euo pipefail
 here=$(dirname "$(realpath "${BASH_SOURCE[0]}")")
 # shellcheck source=tests/lint/lib.sh

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Completion, asked of the program and of bash itself.
+// Completion, requested from the program and from bash itself.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -67,7 +67,7 @@ test('completion: a name that means something to a shell is not offered', async 
   assert.deepEqual(offered.filter((word) => !/^\d+$/.test(word)), ['good']);
 });
 
-// What bash makes of a line that ends at the cursor.
+// Bash's completions of a line that ends at the cursor.
 async function inBash(t, line, { url }) {
   const dir = folder();
   symlinkSync(CTL, join(dir, 'verbsctl'));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the fake server answers is what openapi.yaml says, so that the other tests are about verbsd.
+// The fake server's answers follow openapi.yaml, so that the other tests are valid for verbsd.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { contract } from './lib/contract.mjs';

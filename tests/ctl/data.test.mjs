@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes in and out of buffers: streamed, whole, and honest about what arrived.
+// Bytes into and out of buffers: streamed, complete, and with true byte counts.
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -48,7 +48,8 @@ test('data: buf put does not hold the file in memory', async (t) => {
   });
   const path = join(folder(), 'sparse');
   spawnSync('truncate', ['-s', '256M', path]);
-  // Twice the file would not fit into this address space; AddressSanitizer needs terabytes of it.
+  // An address space too small for twice the file. Not under AddressSanitizer, which needs
+  // terabytes of it.
   const limit = process.env.VBD_CTL_SANITIZED ? '' : 'ulimit -v 262144; ';
   const { code, stderr } = await ctlInShell(server, `${limit}exec "$0" buf put target "$1"`, [path]);
   assert.equal(code, 0, stderr);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever a server answers, or none does: exit status 1, a message that says why, and never a crash.
+// For any answer, or none: exit status 1, a message with the reason, and no crash.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -67,7 +67,7 @@ test('errors: a unix socket that is not there', async () => {
   assert.match(stderr, /can't reach verbsd at unix:\/nonexistent\/verbsd\.sock: .*is it running\?/);
 });
 
-// Answers with these bytes and closes, whatever it is asked.
+// A server that sends these bytes and closes, whatever the request.
 async function rawServer(t, bytes) {
   const server = createServer((socket) => {
     socket.on('error', () => {});
@@ -108,7 +108,7 @@ const READS = [['ls'], ['show', '7'], ['devices'], ['devices', 'show', 'x'], ['c
   ['write', '--connection', '7', '--buffer', '3', '--remote', '#3'],
   ['listeners', 'set', '1', '--accept', 'auto']];
 
-// Each of these stands for a whole answer and for an item of a list.
+// Each one is tried as a whole answer and as an item of a list.
 const ODD = [{}, [], { items: {} }, { items: [null, 3, 'x', [], {}, { id: 'x' }] }, { next: 5, items: [{}] },
   { id: {}, name: [], state: 5, qp: 'x', counters: 7, end: 'no', peer: [], timeline: [1, null], access: 'all',
     ports: [null, { gids: [null, 7] }], checks: 'all', status: 'ok', size_bytes: -1, addr: 5 },

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// events -f: nothing twice, nothing missing without a word, whatever happens to the server.
+// events -f: no event twice, no silent gap, whatever happens to the server.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ctl, start } from './lib/ctl.mjs';
 import { event, index, problem } from './lib/samples.mjs';
 import { FakeServer } from './lib/server.mjs';
 
-// A log that answers as openapi.yaml says; a poll with nothing to report hangs until something is added.
+// An event log that answers as openapi.yaml says. A poll without a result waits until an event is added.
 class Log {
   constructor(count, { first = 1, serverId = 'a1' } = {}) {
     this.first = first;
@@ -113,7 +113,8 @@ test('events: -f sees a restart between two polls, whatever the new numbers are'
   const server = await FakeServer.start(t, log.routes);
   const run = start(t, server, ['events', '-f']);
   await run.until(() => log.waiting.length === 1);
-  // This poll is still answered; at the next one another run has come further than this one was.
+  // This poll is answered; at the next one another run of the daemon has higher numbers than this
+  // run had.
   server.routes = new Log(6, { serverId: 'b2' }).routes;
   log.add();
   await run.until(({ stdout }) => numbers(stdout).length === 10);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# guest.sh BIN: verbsctl drives two daemons over a real RDMA device; BIN is where verbsd and verbsctl are. Exits 0, 1
-# (with what was wrong) or 77 (can't be tried here). In the lab it calls itself as guest.sh --inside BIN.
+# guest.sh BIN: verbsctl controls two daemons over a real RDMA device; BIN is the folder of verbsd and verbsctl.
+# Exits with 0, 1 (with the reason) or 77 (can't run here). In the lab it calls itself as guest.sh --inside BIN.
 
 set -euo pipefail
 
@@ -34,7 +34,7 @@ finish() {
 }
 trap finish EXIT
 
-# Each of them talks to its own daemon.
+# Each function talks to its own daemon.
 a() { "$bin/verbsctl" -s 127.0.0.1:7480 "$@"; }
 b() { "$bin/verbsctl" -s 127.0.0.1:7481 "$@"; }
 
@@ -43,7 +43,7 @@ fail() {
 	exit 1
 }
 
-# says REGEX COMMAND...: it succeeds, and its output matches.
+# says REGEX COMMAND...: the command must succeed, with matching output
 says() {
 	local regex=$1 out
 	shift
@@ -51,7 +51,7 @@ says() {
 	[[ $out =~ $regex ]] || fail "$*: no \"$regex\" in: $out"
 }
 
-# refuses REGEX COMMAND...: it exits with 1, and its output matches.
+# refuses REGEX COMMAND...: the command must exit with 1, with matching output
 refuses() {
 	local regex=$1 out status=0
 	shift
@@ -60,7 +60,7 @@ refuses() {
 	[[ $out =~ $regex ]] || fail "$*: no \"$regex\" in: $out"
 }
 
-# await COMMAND...: tries it for a while.
+# await COMMAND...: repeat the command until it succeeds, for a limited time
 await() {
 	local end=$((SECONDS + 60))
 	until "$@" >/dev/null 2>&1; do
@@ -122,7 +122,7 @@ says 'gone' a buf rm source
 says 'connection_ended' a events --object connection/1 --type connection_ended
 says 'bytes_written +3000000' a stats
 
-# The tour of docs/guide.md goes as it is written there, and each message is the one that was sent.
+# The tour of docs/guide.md works as written, and each received message is the one sent.
 sed -n "s/^    //p" "$root/docs/guide.md" | sed "s/10\.76\.0\.1/$LAB_ADDR/g" >"$work/tour"
 (cd "$work" && PATH=$bin:$PATH bash -euo pipefail tour) >"$work/tour.out" 2>&1 || {
 	tail -n 20 "$work/tour.out" >&2

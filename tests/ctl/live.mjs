@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// live.mjs VERBSD: top, events -f, stats --watch and history over two real daemons, one of which dies and one of which is
-// restarted. Runs in a guest of the lab ($LAB_ADDR is its device's address), for guest.sh; $VBD_CTL is the verbsctl.
+// live.mjs VERBSD: top, events -f, stats --watch and history over two real daemons; one of them is killed and one
+// restarted. Runs in a guest of the lab ($LAB_ADDR is the address of its device), started by guest.sh; $VBD_CTL is the
+// verbsctl.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { openSync } from 'node:fs';
@@ -14,7 +15,7 @@ const { LAB_ADDR } = process.env;
 const A = { url: 'http://127.0.0.1:7482' };
 const B = { url: 'http://127.0.0.1:7483' };
 
-// Starts a daemon and waits until it answers; it is killed with the test.
+// Starts a daemon and waits until it answers; the end of the test kills it.
 async function daemon(t, server, log) {
   const child = spawn(verbsd, ['--listen', server.url.slice('http://'.length)], { stdio: ['ignore', 'ignore', openSync(log, 'a')] });
   child.ended = new Promise((resolve) => child.on('close', resolve));
@@ -46,7 +47,8 @@ test('live: top shows what moves, why it ended, and a restart; events and stats 
   await events.until(({ stdout }) => stdout.includes('connection_established'));
   const watch = start(t, A, ['stats', '--watch', '300ms']);
 
-  // Bytes that move show as a rate, which puts their connection on top; the other one stands still.
+  // Moving bytes show as a rate, which puts their connection on top; the other connection shows
+  // none.
   let moving = true;
   const mover = (async () => {
     while (moving)
@@ -62,7 +64,7 @@ test('live: top shows what moves, why it ended, and a restart; events and stats 
   await done(A, ['probes', 'create', '--connection', 'quiet', '--no-wait']);
   await top.until((picture) => /% +[\d.]+[num]s/.test(line(picture, 'quiet')));
 
-  // The peer dies under a connection that is looked at.
+  // The peer dies while its connection is shown.
   top.type('/to-b\r');
   await top.until(/filter "to-b": 1 of 2/);
   top.type('\r');
@@ -70,7 +72,7 @@ test('live: top shows what moves, why it ended, and a restart; events and stats 
   b.kill('SIGKILL');
   await b.ended;
   await ctl(A, ['send', 'to-b', 'anyone?']);
-  // The kernel may still say goodbye for it, or the sender finds out.
+  // Either the kernel disconnects for it, or a send fails.
   await top.until(/connection\/1 \(to-b\) {2}(closed|failed)/);
   top.type('\u001b');
   await top.until(/no open connections|none of them matches/);
@@ -79,12 +81,12 @@ test('live: top shows what moves, why it ended, and a restart; events and stats 
   const history = await done(A, ['history']);
   assert.match(history, /^ *1 to-b .* (closed|failed) +[a-z_]+ /m);
 
-  // A restart: nothing is taken for what it was before.
+  // A restart: no data of the run before is shown as current.
   a.kill('SIGTERM');
   assert.equal(await a.ended, 0);
   await top.until(/stale since \d+ s: .*; trying again/);
   await events.until(({ stderr }) => stderr.includes('trying again'));
-  // That is told for ten seconds only, which may pass before the daemon is ready.
+  // The message is shown for ten seconds only, which may pass before the daemon is ready.
   const again = daemon(t, A, join(work, 'a.log'));
   await top.until(/verbsd was restarted/);
   await again;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// probe, bench: started, watched until the end or an interrupt, and cleared away.
+// probe, bench: started, followed to the end or an interrupt, and deleted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ctl, start } from './lib/ctl.mjs';
@@ -11,7 +11,7 @@ const ping = (over) => probe({ kind: 'ack', count: null, interval_ms: 1000, size
 const running = { state: 'running', ended_at: null };
 const cancelled = { code: 'cancelled', text: 'was cancelled', hint: 'Somebody deleted it.' };
 
-// What a DELETE answers: the first one stops it, the second one forgets it.
+// Answers of DELETE: the first one stops the object, the second one deletes its record.
 const stopping = (sample) => {
   const state = { stopped: false };
   state.answer = () => {

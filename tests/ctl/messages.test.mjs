@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// recv: nothing is deleted before it is printed, and nothing is waited for that can't come.
+// recv: a message is printed before it is deleted, and verbsctl waits only for messages that can
+// come.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CTL, ctl, start } from './lib/ctl.mjs';
@@ -11,7 +12,7 @@ const DELETE = 'DELETE /v1/connections/7/messages';
 const STATE = 'GET /v1/connections/7';
 const gone = { status: 204 };
 
-// An inbox that forgets what it is told to forget.
+// An inbox that deletes messages on request.
 function inbox(messages) {
   return {
     [GET]: ({ query }) => page(messages.filter(({ seq }) => seq > Number(query.after ?? 0)).slice(0, Number(query.limit))),

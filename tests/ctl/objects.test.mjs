@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each command asks the server, and what it shows of the answer.
+// The requests of each command, and its output for the answer.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ctl } from './lib/ctl.mjs';
 import { buffer, connection, cq, device, event, index, listener, rejected, transfer } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
-// Cells of a table, without its heading.
+// Cells of a table, without its titles.
 const rowsOf = (text) => text.trimEnd().split('\n').slice(1).map((line) => line.trim().split(/ {1,}/));
 
 async function succeeds(server, args) {

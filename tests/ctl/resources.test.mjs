@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects that are made, listed, shown, changed and deleted alike.
+// Objects that have the same commands: create, list, show, change and delete.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ctl } from './lib/ctl.mjs';

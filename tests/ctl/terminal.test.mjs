@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is only for a terminal (bars, colours, care with raw bytes), on a pty that script(1) makes.
+// Output for terminals only (progress bars, colours, escaping of raw bytes), on a pty made by
+// script(1).
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +17,7 @@ if (!hasScript) {
 const write = ['write', '--connection', '7', '--buffer', '3', '--remote-addr', '0x1', '--remote-rkey', '0x2'];
 const BAR = /write {2} ?\d+% \[=*>? *\] [\d.]+ [KM]?i?B {2}[\d.]+ [KMG]?i?B\/s/;
 
-// A transfer that takes a second or so, told in ten steps.
+// A transfer of about a second that reports progress in ten steps.
 function slowTransfer() {
   const steps = Array.from({ length: 6 }, (_, i) => ({ json: transfer({ state: 'running', bytes_done: i * 200000 }) }));
   return { 'POST /v1/transfers': { status: 202, json: transfer({ state: 'queued', bytes_done: 0 }) },

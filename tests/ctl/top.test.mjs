@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// top: what stands on the terminal, and what keys, sizes and the server's absence do to it.
+// top: the content of the screen, and its reaction to keys, sizes and a server that is away.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ctl, ctlOnTerminal, hasScript } from './lib/ctl.mjs';
@@ -15,7 +15,8 @@ if (!hasScript) {
 const FAST = ['top', '--interval', '100ms'];
 const none = { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0, signalled: 0 };
 
-// A daemon whose connections move `speed` bytes more with every look; `over` is what each has of its own.
+// A daemon whose connections move `speed` more bytes with every request; `over` has the members of each
+// connection.
 class Daemon {
   constructor({ serverId = 'a1', speeds = { 1: 0, 2: 1000000, 3: 5000 } } = {}) {
     this.serverId = serverId;
@@ -57,7 +58,7 @@ const start = async (t, daemon, args = FAST, options = {}) => {
   return { server, run: startOnTerminal(t, server, args, options) };
 };
 
-// The table's lines below the titles, as the ids that they begin with.
+// The ids at the start of the lines below the titles.
 const idsOf = ({ text }) => text.split('\n').slice(4).map((line) => /^ *(\d+) /.exec(line)?.[1]).filter(Boolean).join('');
 const shows = (ids) => (picture) => idsOf(picture) === ids;
 const lineOf = (picture, name) => picture.text.split('\n').find((line) => line.includes(name)) ?? '';
@@ -76,7 +77,7 @@ test('top: shows the daemon, and a row for each connection with its rates', asyn
   await run.until(shows('231'));
   run.type('q');
   assert.equal(await run.ended, 0);
-  assert.match(run.raw, /\u001b\[\?1049l/); // the terminal is as it was
+  assert.match(run.raw, /\u001b\[\?1049l/); // the terminal has its old content
 });
 
 test('top: asks for what it shows and no more', async (t) => {
@@ -151,10 +152,10 @@ test('top: Enter shows all of the chosen connection, and Escape the list again',
   const daemon = new Daemon();
   const { run } = await start(t, daemon, [...FAST, '--sort', 'id']);
   await run.until(shows('123'));
-  run.type('j\u001bOB\r'); // down twice
+  run.type('j\u001bOB\r'); // two steps down
   await run.until(/connection\/3 \(conn-3\) {2}established/);
   await run.until(/dead peer is noticed within 336 ms/);
-  await run.until(({ text }) => !/timeline/.test(text)); // that is further down
+  await run.until(({ text }) => !/timeline/.test(text)); // the timeline is further down
   run.type('G');
   await run.until(/RESET|RTR -> RTS/);
   run.type('g');
@@ -233,7 +234,7 @@ test('top: says since when it is stale while the server is away, and goes on whe
   await server.stop();
   await run.until(/stale since \d+ s: .*; trying again/);
   await run.until(shows('231'));
-  run.type('i'); // keys go on working
+  run.type('i'); // keys still work
   await run.until(shows('123'));
   await FakeServer.start(t, daemon.routes, { port });
   await run.until(/sorted by id/);

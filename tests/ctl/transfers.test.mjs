@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// write, read and send: what is asked for, what is checked before, and how the outcome is told.
+// write, read and send: the requests, the checks before them, and the report of the outcome.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line itself: what is refused before anything is sent, and what explains it.
+// The command line itself: errors found before any request, and help.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -15,7 +15,7 @@ async function helpLines(args) {
   return stdout.split('\n');
 }
 
-// "buf put" of every line of the command list.
+// "buf put" of each line in the list of commands.
 async function commands() {
   const lines = await helpLines(['--help']);
   const from = lines.indexOf('Commands:') + 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Queue pairs that are brought up by hand, and the operations beside write, read and send.
+// Queue pairs brought up by hand, and the operations other than write, read and send.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ctl } from './lib/ctl.mjs';

@@ -27,7 +27,7 @@ test('history: --sort, --limit and --json as every list', async (t) => {
   assert.equal(JSON.parse((await ctl(server, ['history', '--json'])).stdout).items[0].id, 7);
 });
 
-// Answers the numbers of each look in turn; the last one stays.
+// Returns the numbers of one snapshot after the other; the last one repeats.
 const stats = (...looks) => ({ 'GET /v1/stats': looks.map((json) => ({ json: { server_id: 'a1', uptime_ms: 5, ...json } })) });
 
 test('stats: --watch prints what changed, and by how much a second', async (t) => {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes, as the JSON body of a request with members of every type. */
+/* Random bytes as the JSON body of a request with members of every type. */
 #include "api/decode.h"
 #include "daemon/registry.h"
 
@@ -71,7 +71,7 @@ static const struct vbd_field outer_fields[] = {
 		VBD_FIELD_SEEN(struct outer, remote_seen)},
 };
 
-/* What must hold of any error. */
+/* Invariants of every error. */
 static void check_error(enum vbd_status status, const struct vbd_error *err)
 {
 	if (err->status != status || !*err->text || !memchr(err->text, 0, sizeof(err->text)) ||

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes, as a request on its way to a handler: method, target, some headers, body, each on a
- * line of its own. Nothing may crash, and every request must end with exactly one answer that is
- * JSON.
+ * Random bytes as a request to a handler: method, target, some headers and body, one on each line.
+ * The code must not crash, and every request must end with exactly one answer in JSON.
  */
 #include "api/dispatch.h"
 #include "api/page.h"
@@ -17,7 +16,7 @@ static const char *const header_names[] = {
 
 #define LINES (2 + VBD_ARRAY_LEN(header_names))
 
-/* The input, cut into lines. */
+/* The input, split into lines. */
 static struct {
 	char *lines[LINES];
 	const char *body;

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Usage: tree.sh CMAKE BUILD_FOLDER CONFIG FILE...
-# An installation has these files (under its prefix) and this configuration, which it leaves alone
-# once it is edited, and its unit is one that systemd takes.
+# An installation has these files (under its prefix) and this configuration. It does not overwrite
+# an edited configuration. systemd accepts its unit.
 set -euo pipefail
 
 cmake=$1
@@ -14,7 +14,7 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 
 install_tree() {
-	# DESTDIR goes before absolute paths as well, so that nothing is written into the machine itself.
+	# DESTDIR precedes absolute paths too, so that nothing is written into the machine itself.
 	DESTDIR=$tree "$cmake" --install "$build" --prefix /usr/local >/dev/null
 }
 
@@ -28,7 +28,7 @@ for file in "$config" "${@/#//usr/local/}"; do
 done
 [ "$missing" -eq 0 ]
 
-# The dashboard is in the program, not beside it.
+# The dashboard is part of the program; no file of it is installed.
 if [ "${WITH_WEB:-}" = 1 ] && ! grep -qa '<div id="app"></div>' "$tree/usr/local/bin/verbsd"; then
 	echo "the installed verbsd has no dashboard in it"
 	exit 1
@@ -45,7 +45,7 @@ if ! command -v systemd-analyze >/dev/null; then
 	echo "systemd-analyze is not installed: the unit was not verified"
 	exit 0
 fi
-# The programs of the unit are not where it says, and neither are its man pages.
+# The unit's programs and man pages are not at their final paths.
 sed -e 's,^ExecStart=[^ ]*,ExecStart=/bin/true,' -e '/^Documentation=/d' \
 	"$tree/usr/local/lib/systemd/system/verbsd.service" >"$tree/verbsd.service"
 if ! systemd-analyze verify "$tree/verbsd.service" >"$tree/said" 2>&1 || [ -s "$tree/said" ]; then

@@ -1,19 +1,19 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# SIGTERM ends lab/run at once, with both guests and every helper, and leaves no file behind; a guest
-# doesn't outlive a lab/run that was killed outright; and the reader of the output may leave early.
+# SIGTERM ends lab/run at once, with both guests and every helper, and leaves no file behind. A guest
+# does not outlive a lab/run killed by SIGKILL. The reader of the output may leave early.
 
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 needs_guest
 
-# The run's folder is in the arguments of all its processes, so they can be told from others'.
+# The processes of a run have the run's folder in their arguments, which tells them from others.
 processes() { pgrep -f -- "$TMPDIR" || true; }
 none_left() { [[ -z $(processes) ]]; }
 
 start() {
-	: >"$WORK/run.out" # the shell of the job below may be late in emptying it
+	: >"$WORK/run.out" # the shell of the job below may empty the file later
 	"$RUN" --guest "$@" -- sh -c 'echo up; sleep 1000' >"$WORK/run.out" 2>"$WORK/run.err" &
 	lab=$!
 	await 120 grep -qx up "$WORK/run.out"
@@ -29,7 +29,7 @@ none_left || fail "left running: $(ps -o pid,args -p "$(processes | paste -sd,)"
 [[ -z $(ls "$TMPDIR") ]] || fail "files left: $(ls "$TMPDIR")"
 
 start
-disown "$lab" # or the shell would tell of its death
+disown "$lab" # otherwise the shell prints that the job was killed
 kill -KILL "$lab"
 await 60 none_left
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A command that fails: its status comes through, its output too, processes it leaves behind don't
-# hold the guest up, and a complaint of the guest's kernel is told.
+# A command that fails: its status and output are returned, processes that it leaves behind do not
+# delay the end of the guest, and a complaint of the guest's kernel is reported.
 
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A server in the guest that listens on loopback only answers on the host: many short requests, some
-# at once, a stream that stays open, a large upload. Results come out while the guest runs.
+# The host reaches a server that listens on loopback in the guest: many short requests, some of them
+# concurrent, a stream that stays open, a large upload. Results come out while the guest runs.
 
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -14,8 +14,8 @@ port=$((20000 + RANDOM % 10000))
 url=http://127.0.0.1:$port
 results=$WORK/results
 
-# One script answers the upload with its checksum; the other sends its second event only when the
-# test has received the first.
+# One script answers the upload with its checksum. The other one sends its second event only after
+# the test has received the first.
 mkdir -p "$WORK/www/cgi-bin"
 cat >"$WORK/www/cgi-bin/sum" <<'EOF'
 #!/bin/sh
@@ -45,10 +45,10 @@ trap 'kill "$guest" 2>/dev/null || true; wait; rm -rf "$WORK"' EXIT
 get() { curl -sS --fail --max-time 60 "$@"; }
 
 await 120 get "$url/hello"
-# One after the other, each on a connection of its own, as busybox httpd closes them.
+# One after the other, each on its own connection, which busybox httpd closes.
 get --max-time 60 "$url/hello?[1-$REQUESTS]" >"$WORK/in-turn" || fail "a request failed in turn"
 [[ $(grep -cx hello "$WORK/in-turn") == "$REQUESTS" ]] || fail "an answer is missing in turn"
-# Not more at once than busybox httpd has room for in its backlog, which is 9.
+# No more at once than the backlog of busybox httpd, which is 9.
 seq 60 | xargs -P 6 -I{} curl -sS --fail --max-time 60 "$url/hello?{}" >"$WORK/at-once" ||
 	fail "a request failed among 6 at once"
 [[ $(grep -cx hello "$WORK/at-once") == 60 ]] || fail "an answer is missing among 6 at once"

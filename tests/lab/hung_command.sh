@@ -1,14 +1,14 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A command that hangs is ended at its deadline: status 124, a message, and what it wrote until then.
-# Its output comes while it runs. A guest too slow to boot is told apart.
+# A command that hangs is ended at its deadline: status 124, a message, and its output so far. Output
+# comes while the command runs. A guest that is too slow to boot is reported differently.
 
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 needs_guest
 
-# It ignores signals, and waits for the test to have seen its output before it hangs.
+# The command ignores signals. It hangs only after the test has seen its output.
 run_hanging() {
 	# shellcheck disable=SC2016 # expanded in the guest
 	run hang --deadline "$1" --results "$WORK/results" -- sh -c 'trap "" TERM INT
@@ -26,7 +26,7 @@ try_deadline() {
 	wait
 }
 
-# A quick try first; a machine too busy to boot a guest and hear of its output in that time gets another.
+# A short deadline first; a longer one for a machine that is too busy to boot a guest in that time.
 deadline=20
 try_deadline "$deadline"
 if ! grep -qsx after "$WORK/hang.out"; then

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A panic of the guest's kernel is told, with the end of the console, and ends the run with 125.
-# (What CMD wrote is on the host once the guest has copied it there: the panic waits for that.)
+# A panic of the guest's kernel is reported with the end of the console, and ends the run with 125.
+# (The output of CMD is on the host as soon as the guest has copied it: the panic waits for that.)
 
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

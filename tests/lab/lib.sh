@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# For tests of the lab: sourced first. A test is a script whose name says what must hold; it exits
-# 0 (holds), 1 (doesn't, with a reason) or 77 (can't be tried here, with a reason).
+# For tests of the lab, which source this file first. The name of a test is the property that it
+# checks; it exits with 0 (holds), 1 (does not hold, with the reason) or 77 (can't run here, with
+# the reason).
 
 set -euo pipefail
 
@@ -12,7 +13,7 @@ readonly RUN=$ROOT/lab/run
 WORK=$(mktemp -d)
 readonly WORK
 trap 'rm -rf "$WORK"' EXIT
-# Also for what lab/run leaves on purpose: the console of a guest that failed.
+# Also contains files that lab/run keeps on purpose: the console of a guest that failed.
 export TMPDIR=$WORK/tmp
 mkdir "$TMPDIR"
 
@@ -26,7 +27,8 @@ skip() {
 	exit 77
 }
 
-# For tests of guests: needs the host's packages and the kernel, and a machine that is no guest.
+# For tests that boot guests: needs the host's packages, the kernel, and a machine that is not a
+# guest.
 needs_guest() {
 	[[ ${LAB:-} != 1 ]] || skip "this is already a guest of the lab"
 	"$ROOT/lab/prepare" || skip "lab/prepare failed, as it says above"
@@ -37,7 +39,8 @@ needs_siw() {
 	"$ROOT/lab/prepare" --siw || skip "lab/prepare --siw failed, as it says above"
 }
 
-# run NAME ARG…: runs lab/run --guest ARG…, keeps $WORK/NAME.out and .err, and its status in $status.
+# run NAME ARG…: runs lab/run --guest ARG…; output goes to $WORK/NAME.out and .err, the status to
+# $status.
 run() {
 	local name=$1
 	shift
@@ -45,7 +48,8 @@ run() {
 	"$RUN" --guest "$@" >"$WORK/$name.out" 2>"$WORK/$name.err" || status=$?
 }
 
-# The same, and once more when the guests had not booted by the deadline: of some hundred boots of two guests one hung.
+# Like run, but repeated once if the guests did not boot within the deadline: about one of a hundred boots of two
+# guests hangs.
 run_booted() {
 	run "$@"
 	! grep -q 'had not finished booting' "$WORK/$1.err" || run "$@"
@@ -75,7 +79,7 @@ expect_text() {
 	}
 }
 
-# await SECONDS COMMAND…: tries it until it succeeds.
+# await SECONDS COMMAND…: repeats the command until it succeeds.
 await() {
 	local end=$((SECONDS + $1))
 	shift

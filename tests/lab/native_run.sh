@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Where there is an RDMA device, lab/run says so and uses it; where the kernel can make one, it makes
-# it. A guest of the lab is such a machine, so it is tried there.
+# On a machine with an RDMA device lab/run reports and uses it; if the kernel can make one, lab/run
+# makes it. A guest of the lab is such a machine, so the test runs there.
 
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

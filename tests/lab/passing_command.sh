@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# A command that passes: status 0, each stream exact to the byte, an active device and when it was
-# there, the promised surroundings, and a real rping from the guest to itself.
+# A command that passes: status 0, each stream exact to the byte, an active device and the time when
+# it was ready, the documented environment, and a real rping from the guest to itself.
 
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -30,7 +30,7 @@ setpriv --reuid nobody --regid nogroup --clear-groups dd if=/dev/infiniband/uver
 rping -s -a "$LAB_ADDR" -C 100 &
 until rdma resource show cm_id | grep LISTEN; do sleep 0.1; done
 rping -c -a "$LAB_ADDR" -C 100 -v | tail -n 1
-wait $! || true # it may trip over its own end
+wait $! || true # rping may fail while it ends
 EOF
 
 cd "$WORK"
@@ -45,7 +45,7 @@ tac "$WORK/random" >"$WORK/reversed"
 cmp -n "$(stat -c %s "$WORK/reversed")" "$WORK/reversed" "$WORK/pass.err" || fail "stderr differs"
 grep -q 'rdma-ping-99' "$WORK/results/log" || fail "rping did not reach its 100th message"
 
-# What follows CMD's own bytes on stderr is the lab's; nothing else is allowed there.
+# After CMD's own bytes, stderr may only contain messages of the lab.
 tail -c "+$(($(stat -c %s "$WORK/reversed") + 1))" "$WORK/pass.err" >"$WORK/said"
 if grep -v '^lab: time: ' "$WORK/said"; then fail "the lab said more than the time"; fi
 grep -q "active device after" "$WORK/said" || fail "--time does not tell when the device was active"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Two guests with every device there is: rping crosses from the first to the second on rxe, a second rxe, a VLAN and
-# siw; the first can lose packets to it with netem, and cut its power.
+# Two guests with all devices: rping from the first to the second guest on rxe, a second rxe, a VLAN and siw. The
+# first guest can drop packets with netem, and power off the second.
 
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
@@ -18,7 +18,7 @@ touch "$LAB_SHARED/open"
 wait
 EOF
 
-# The last rping must not reach a guest that is off: no answer to its first packet.
+# The last rping must not reach a guest that is off: its first packet gets no answer.
 cat >"$WORK/command" <<'EOF'
 set -e
 until [ -e "$LAB_SHARED/open" ]; do sleep 0.1; done

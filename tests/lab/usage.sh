@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Wrong usage is refused with status 2 and a word about it, before anything is started.
+# Wrong usage is refused with status 2 and a message, before anything starts.
 
 # shellcheck source=tests/lab/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What the lint checks share. Every check takes the root of the tree as its first argument, prints
-# one line for each finding, and ends with 0 (clean), 1 (findings) or 77 (its tool is missing).
+# Shared by the lint checks. Every check takes the root of the tree as its first argument, prints
+# one line for each finding, and exits with 0 (clean), 1 (findings) or 77 (its tool is missing).
 
-# lint_files ROOT PATTERN...: the files of the project that match one of the patterns, from the
-# root: what git knows or would add; without git, everything but the build.
+# lint_files ROOT PATTERN...: print the files that match one of the patterns, relative to the root:
+# tracked by git or about to be; without git all files outside of build folders.
 lint_files() {
 	local root=$1
 	shift
@@ -28,7 +28,7 @@ lint_files() {
 	fi | sort
 }
 
-# lint_need TOOL: end as skipped when the tool is not there.
+# lint_need TOOL: exit with 77 if the tool is missing.
 lint_need() {
 	command -v "$1" >/dev/null && return
 	echo "skipped: $1 is not installed"
@@ -37,13 +37,13 @@ lint_need() {
 
 findings=0
 
-# lint_finding FILE:LINE TEXT
+# lint_finding FILE:LINE TEXT: print a finding.
 lint_finding() {
 	printf '%s: %s\n' "$1" "$2"
 	findings=$((findings + 1))
 }
 
-# lint_end: the verdict
+# lint_end: exit with the result.
 lint_end() {
 	[ "$findings" -eq 0 ] && exit 0
 	printf '%d findings\n' "$findings"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints docs/states.md from the tables in the code. tests/lint/states holds the file against it.
+ * Prints docs/states.md from the tables in the code. tests/lint/states compares the output with the
+ * file.
  */
 #include "base/status.h"
 #include "rdma/conn_fsm.h"
@@ -16,7 +17,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A text in a cell of a table. */
+/* Prints a text into a cell of a table. */
 static void cell(const char *text)
 {
 	(void)printf(" ");
@@ -97,7 +98,7 @@ static bool same_rule(const struct vbd_conn_rule *a, const struct vbd_conn_rule 
 	return a->next == b->next && a->action == b->action && strcmp(a->note, b->note) == 0;
 }
 
-/* Has an earlier event of this state the same row? */
+/* Whether an earlier event of this state has the same row. */
 static bool is_repeated(enum vbd_conn_state state, enum vbd_conn_event event)
 {
 	for (unsigned int e = 0; e < event; e++) {

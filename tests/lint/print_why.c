@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* docs/why.md, from the tables in rdma/why.c and rdma/finding.c. */
+/* Prints docs/why.md from the tables in rdma/why.c and rdma/finding.c. */
 #include "rdma/finding.h"
 #include "rdma/why.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* A bar would end the cell. */
+/* A bar would end the cell of the table. */
 static void put_text(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {

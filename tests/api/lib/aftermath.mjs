@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What must be so after every case: the daemons live, and nothing that it made is left.
+// Checks after every case: the daemons are alive, and all objects of the case are gone.
 import { send } from './http.mjs';
 
-const SETTLE_TRIES = 6; // how often the gauges are looked at until nothing is left
+const SETTLE_TRIES = 6; // number of polls until all objects must be gone
 const GAUGES = ['connections_open', 'listeners', 'buffers', 'windows', 'endpoints_open', 'peers', 'groups', 'transfers_running'];
 
 export class Aftermath {
@@ -11,7 +11,7 @@ export class Aftermath {
     this.daemons = client.daemons;
   }
 
-  /** The daemons that nobody can connect to. */
+  /** The daemons that refuse TCP connections. */
   async deadDaemons() {
     const dead = [];
     for (const [on, url] of Object.entries(this.daemons))
@@ -19,13 +19,13 @@ export class Aftermath {
     return dead;
   }
 
-  /** Before a case: what each daemon holds. After another case that is known. */
+  /** Before a case: records the objects of each daemon. After another case they are known. */
   async begin() {
     this.held ??= await this.gauges();
     this.client.asked.clear();
   }
 
-  /** After a case: what is wrong with the daemons that it asked anything of. */
+  /** After a case: returns errors of the daemons that it used. */
   async end() {
     const asked = [...this.client.asked].filter((on) => on in this.daemons);
     const failures = await this.checkAlive(asked);
@@ -34,7 +34,7 @@ export class Aftermath {
     return failures;
   }
 
-  // Those that do not say that they are alive.
+  // The daemons that do not report being alive.
   async checkAlive(names) {
     const failures = [];
     for (const on of names) {
@@ -60,20 +60,20 @@ export class Aftermath {
     return Object.fromEntries(GAUGES.map((name) => [name, response.json?.[name]]));
   }
 
-  /** How many objects each daemon has now. */
+  /** Returns the number of objects of each daemon. */
   async gauges() {
     const found = {};
     for (const on of Object.keys(this.daemons)) {
       try {
         found[on] = await this.gaugesOf(on);
       } catch {
-        found[on] = null; // the case's own requests will say what is wrong
+        found[on] = null; // the case's own requests will show the error
       }
     }
     return found;
   }
 
-  // Until there is no more, or less, than before.
+  // Waits until the numbers are those of before, or lower.
   async settle(on) {
     const before = this.held[on];
     for (let i = 1; ; i++) {

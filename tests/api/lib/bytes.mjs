@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes as the cases describe them, and the checksums that verbsd computes of them.
+// Bytes described by cases, and verbsd's checksums of them.
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = new URL('../../../', import.meta.url);
 
-const CRC32C_POLYNOMIAL = 0x82f63b78; // Castagnoli, reflected
+const CRC32C_POLYNOMIAL = 0x82f63b78; // the polynomial of Castagnoli, reflected
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, byte) => {
   let crc = byte;
@@ -24,7 +24,8 @@ export function sha256(bytes) {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-// Bytes without a pattern that would hide an offset mistake, the same in every run (xorshift32).
+// Bytes without a regular pattern, which could hide a wrong offset; the same in every run
+// (xorshift32).
 function noise(length, seed) {
   const bytes = Buffer.alloc(length);
   let x = (seed * 2654435761 + 1) >>> 0;
@@ -53,8 +54,9 @@ const makers = {
 };
 
 /**
- * A string is its UTF-8. An object is one of {text} {hex} {base64} {noise: LENGTH, seed} {repeat: BYTES, times}
- * {concat: [BYTES…]} {slice: BYTES, from, to} {file: PATH from the project's root}.
+ * Converts a description to bytes. A string stands for its UTF-8. An object is one of {text} {hex} {base64} {noise:
+ * LENGTH, seed} {repeat: BYTES, times} {concat: [BYTES…]} {slice: BYTES, from, to} {file: PATH from the project's
+ * root}.
  */
 export function bytesOf(spec) {
   if (typeof spec === 'string') return Buffer.from(spec, 'utf8');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the case folders into one shape: {name, about, needs, steps, cleanup}.
+// Reads the folders of cases into one form: {name, about, needs, steps, cleanup}.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -31,7 +31,7 @@ function refuseUnknown(where, object, known) {
   if (extra.length > 0) throw new Error(`${where}: unknown member ${extra}`);
 }
 
-// In a fragment "<name>" stands for a parameter; variables ("${name}") are left for the player.
+// In a fragment "<name>" is a parameter; variables ("${name}") are replaced by the player.
 function fillText(text, parameters) {
   const whole = /^<([a-z_]+)>$/.exec(text);
   const valueOf = (name) => {
@@ -50,7 +50,7 @@ function fill(value, parameters) {
   );
 }
 
-// Puts the steps of the shared fragment that "use" names in its place. What it made is cleaned up in reverse order.
+// Replaces "use" by the steps of the shared fragment. Cleanup runs in reverse order.
 function expandUse(folder, { use, with: given = {} }, cleanup) {
   const path = join(folder, `${use}.json`);
   const { about, defaults = {}, steps, cleanup: own = [], ...rest } = readJson(path);
@@ -72,7 +72,7 @@ function checkStep(where, step) {
     throw new Error(`${where}: a step is exactly one of ${KINDS}`);
 }
 
-// A folder of request.json and expect.json is a case of one step.
+// A folder with request.json and expect.json is a case with one step.
 function readFolder(path) {
   const steps = join(path, 'steps.json');
   if (existsSync(steps)) return readJson(steps);
@@ -97,7 +97,7 @@ function readCase(folder, name) {
   return { name, about: found.about, needs: found.needs.split(' '), steps, cleanup };
 }
 
-/** All cases below `folder`, in the order of their names. */
+/** All cases below `folder`, ordered by name. */
 export function readCases(folder) {
   return readdirSync(join(folder, 'cases'), { withFileTypes: true })
     .filter((entry) => entry.isDirectory())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checks drawn from the contract itself rather than written as cases.
+// Checks derived from the contract itself instead of cases.
 import { methodList } from './contract.mjs';
 import { send } from './http.mjs';
 
@@ -7,7 +7,7 @@ const ALL_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 const sorted = (list) => [...list].sort().join(', ');
 
-/** The routes that GET /v1 lists and the operations of the contract are the same. */
+/** GET /v1 lists exactly the operations of the contract. */
 export async function routesAgree(base, contract) {
   const { status, body } = await send(base, { method: 'GET', path: '/v1' });
   if (status !== 200) return [`GET /v1 answers ${status}`];
@@ -28,7 +28,7 @@ export async function routesAgree(base, contract) {
   ];
 }
 
-/** The operations that need no token by the contract are those that the index gives the role `none`. */
+/** The operations that need no token in the contract are those with the role `none` in the index. */
 export async function openRoutesAgree(base, contract) {
   const { body } = await send(base, { method: 'GET', path: '/v1' });
   const open = JSON.parse(body.toString('utf8')).routes.filter(({ role }) => role === 'none');
@@ -58,7 +58,7 @@ async function checkMethod(base, contract, method, route) {
   return failures.map((line) => `${method} ${path}: ${line}`);
 }
 
-/** Every method that the contract does not have on a path is 405, and Allow names those that it has. */
+/** A method that the contract does not have on a path gets 405, and Allow lists those that it has. */
 export async function otherMethodsAreRefused(base, contract) {
   const failures = [];
   for (const route of contract.routes)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests as the cases describe them, to the daemons, with every answer held against the contract.
+// Sends the requests of the cases to the daemons, and compares every answer with the contract.
 import { bytesOf } from './bytes.mjs';
 import { send } from './http.mjs';
 import { show } from './match.mjs';
 import { substitute } from './vars.mjs';
 
-const WAKE_MS = 2000; // how long to wait for an event before looking again
+const WAKE_MS = 2000; // longest wait for an event before the next poll
 const REQUEST_MEMBERS = [
   'on',
   'token',
@@ -18,7 +18,7 @@ const REQUEST_MEMBERS = [
   'chunked',
   'invalid',
 ];
-/** Throws when an object of a case has a member that nobody knows. */
+/** Throws if an object of a case has an unknown member. */
 export function refuseUnknown(what, object, known) {
   const extra = Object.keys(object).filter((key) => !known.includes(key));
   if (extra.length > 0) throw new Error(`${what} has unknown members ${extra}`);
@@ -35,14 +35,14 @@ function bodyOf({ json, body, data }) {
 const withoutNulls = (object) =>
   Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null));
 
-/** A request for a person to read. */
+/** Formats a request for a person. */
 export function describe(request) {
   const body =
     request.body === undefined ? '' : ` ${show(request.body.subarray(0, 300).toString('latin1'))}`;
   return `${request.method} ${request.path} on ${request.on}${body}`;
 }
 
-/** An answer for a person to read. */
+/** Formats an answer for a person. */
 export function describeAnswer({ status, headers, body }) {
   const shown = body.subarray(0, 1500).toString('utf8');
   return `${status} ${headers['content-type'] ?? ''} ${shown}`.trim();
@@ -50,13 +50,13 @@ export function describeAnswer({ status, headers, body }) {
 
 export class Client {
   /**
-   * @param daemons   {a: URL, b: URL, …}, those that are there
-   * @param tokens    {control, read} of daemon t
-   * @param contract  Contract
+   * @param daemons {a: URL, b: URL, …}, those that are running
+   * @param tokens {control, read} of daemon t
+   * @param contract Contract
    */
   constructor({ daemons, tokens, contract }) {
     Object.assign(this, { daemons, tokens, contract });
-    this.asked = new Set(); // the daemons that were, for who looks what became of them
+    this.asked = new Set(); // daemons that got a request, for the checks after the case
   }
 
   authorization(on, token) {
@@ -64,7 +64,7 @@ export class Client {
     return name === 'none' ? {} : { Authorization: `Bearer ${this.tokens[name] ?? name}` };
   }
 
-  /** The request that a case describes, with these variables in it. */
+  /** Returns the request of a case with the variables replaced. */
   buildRequest(template, vars) {
     const spec = substitute(template, vars);
     refuseUnknown('a request', spec, REQUEST_MEMBERS);
@@ -78,7 +78,7 @@ export class Client {
     return { on, token, method, path, headers: withoutNulls(all), body: bytes, chunked, invalid };
   }
 
-  // A case says of each request whether the contract allows it, so that neither can drift from the other.
+  // A case says whether the contract allows each request, so that case and contract can't drift apart.
   checkRequest(request, status) {
     const against = this.contract.checkRequest(request);
     if (against === null) return [];
@@ -90,7 +90,7 @@ export class Client {
     return against.map((line) => `the contract does not allow the request${meant}: ${line}`);
   }
 
-  /** Resolves to {response, failures}: what the contract does not allow about the answer. */
+  /** Sends a request. Resolves to {response, failures}: the violations of the contract by the answer. */
   async fetch(request, signal) {
     this.asked.add(request.on);
     const response = await send(this.daemons[request.on], { ...request, signal });
@@ -113,12 +113,12 @@ export class Client {
     return response.json;
   }
 
-  /** The number of the newest event of the daemon that a request goes to. */
+  /** Returns the number of the newest event of the daemon that a request goes to. */
   async lastEvent(request) {
     return (await this.events(request, 'limit=1')).last;
   }
 
-  /** Waits, by the daemon's own long poll, for something to happen after that event; not for ever. */
+  /** Waits for an event after the given one, by the daemon's long poll, for a limited time. */
   async nextEvent(request, seen) {
     await this.events(request, `after=${seen}&limit=1&wait_ms=${WAKE_MS}`);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds requests and responses against openapi.yaml.
+// Compares requests and responses with openapi.yaml.
 import { readFileSync } from 'node:fs';
 import Ajv2020 from 'ajv/dist/2020.js';
 import YAML from 'yaml';
@@ -8,12 +8,12 @@ const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const JSON_TYPES = ['application/json', 'application/problem+json'];
 const SCHEMAS = 'openapi.yaml';
 
-/** The media type of a Content-Type, without its parameters. */
+/** Returns the media type of a Content-Type, without its parameters. */
 export function mediaType(header) {
   return header === undefined ? undefined : header.split(';')[0].trim().toLowerCase();
 }
 
-// References to the document's schemas, made absolute so that any part of it compiles alone.
+// Makes references to schemas absolute, so that any part of the document compiles alone.
 function absolute(node) {
   if (Array.isArray(node)) return node.map(absolute);
   if (node === null || typeof node !== 'object') return node;
@@ -45,13 +45,13 @@ function templatePattern(template) {
   return new RegExp(`^${escaped.replace(/\{[a-z_]+\}/g, '([^/]+)')}$`);
 }
 
-/** The methods of an Allow header, but those that a server may answer without documenting them. */
+/** The methods of an Allow header, without those that a server may answer without documenting them. */
 export function methodList(header = '') {
   const all = header.split(',').map((method) => method.trim());
   return all.filter((method) => method && !['HEAD', 'OPTIONS'].includes(method)).sort();
 }
 
-// A query or path value as its schema sees it.
+// Converts a query or path value to the type of its schema.
 function coerce(text, schema) {
   if (schema.type === 'integer' && /^-?\d+$/.test(text)) return Number(text);
   return text;
@@ -118,7 +118,7 @@ export class Contract {
     };
   }
 
-  /** Every operation as {method, template, statuses}; `default` is not among the statuses. */
+  /** All operations as {method, template, statuses}; `default` is not among the statuses. */
   operations() {
     return this.routes.flatMap(({ template, item }) =>
       this.methodsOf({ item }).map((method) => ({
@@ -131,7 +131,7 @@ export class Contract {
     );
   }
 
-  /** What a value violates of a schema, as lines of text. */
+  /** Violations of a schema by a value, as lines of text. */
   validate(key, schema, value) {
     if (!this.validators.has(key)) this.validators.set(key, this.ajv.compile(absolute(schema)));
     const check = this.validators.get(key);
@@ -144,7 +144,7 @@ export class Contract {
 
   // --- requests
 
-  /** What the contract holds against a request, as lines of text; null when it knows no such operation. */
+  /** Violations of the contract by a request, as lines of text; null for an unknown operation. */
   checkRequest({ method, path, headers, body }) {
     const url = new URL(path, 'http://h');
     const operation = this.operation(method, url.pathname);
@@ -216,10 +216,7 @@ export class Contract {
 
   // --- responses
 
-  /**
-   * Everything about a response that the contract does not allow, as lines of text. `response.json` is set when the
-   * body is JSON.
-   */
+  /** Violations of the contract by a response, as lines of text. `response.json` is set if the body is JSON. */
   checkResponse(request, response) {
     const url = new URL(request.path, 'http://h');
     const head = request.method === 'HEAD';
@@ -252,7 +249,7 @@ export class Contract {
       : this.checkThin(key, content.schema, value, fields);
   }
 
-  // A list asked for some `fields` gives items with these and the id, and nothing else.
+  // Items of a list that was requested with `fields` have these members and the id, and no others.
   checkThin(key, schema, value, fields) {
     const items = { ...this.resolve(schema.properties.items.items) };
     delete items.required;
@@ -291,7 +288,7 @@ export class Contract {
     return failures;
   }
 
-  // A path that the service gives must be one that it documents.
+  // A path in a response must be a documented one.
   checkLink(what, path) {
     if (typeof path !== 'string' || !this.route(path))
       return [`${what} is ${path}, which is no path of the contract`];
@@ -330,7 +327,7 @@ export class Contract {
       : [`the header Allow has ${list}, the member allow ${member}`];
   }
 
-  /** What a 405 must allow on this path, or null when there is no such path. */
+  /** The methods that a 405 must allow on this path, or null for an unknown path. */
   allowOf(pathname) {
     const route = this.route(pathname);
     return route && this.methodsOf(route);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What of the contract the cases have seen: kept per run in a file, judged over the union of all runs.
+// The parts of the contract that the cases have used: stored in a file for each run, and checked for
+// all runs together.
 import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
@@ -8,15 +9,15 @@ const byName = (a, b) => (a < b ? -1 : 1);
 export class Coverage {
   constructor() {
     this.seen = new Set(); // "GET /v1/buffers/{ref} 200"
-    this.codes = new Set(); // problem codes
+    this.codes = new Set(); // codes of problems
   }
 
   add(contract, request, response) {
-    // The body of a stream that never ends is not waited for.
+    // The body of an endless stream is not read.
     const method = request.method === 'HEAD' ? 'GET' : request.method;
     const operation = contract.operation(method, request.path.split('?')[0]);
     if (operation) this.seen.add(`${method} ${operation.template} ${response.status}`);
-    // A transfer that ended badly carries the same codes in its `error`.
+    // The `error` of a transfer has the same codes.
     for (const code of [response.json?.code, response.json?.error?.code])
       if (typeof code === 'string') this.codes.add(code);
   }
@@ -35,7 +36,7 @@ export class Coverage {
     }
   }
 
-  /** Every documented 2xx and 503 that no case has seen, and every code neither seen nor excused. */
+  /** Every documented 2xx and 503 that no case has received, and every code neither received nor excused. */
   gaps(contract, excuses) {
     const wanted = contract
       .operations()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request over HTTP, and bytes over a socket for requests that no HTTP client would send.
+// Sends one request over HTTP, or raw bytes over a socket for requests that no HTTP client would
+// send.
 import http from 'node:http';
 import net from 'node:net';
 
@@ -7,7 +8,7 @@ const REQUEST_TIMEOUT_MS = 90_000;
 const SOCKET_TIMEOUT_MS = 10_000;
 const LARGE_BYTES = 65_536;
 
-// A new connection costs several times what a request does, where the daemon's machine is emulated.
+// If the daemon's machine is emulated, a new connection takes several times as long as a request.
 const kept = new http.Agent({ keepAlive: true, maxFreeSockets: 4 });
 
 function collect(response, started, resolve, reject) {
@@ -29,21 +30,21 @@ function write(request, body, chunked) {
   request.end(chunked ? undefined : body);
 }
 
-// What the server may refuse before it has read it goes on a connection of its own.
+// A request that the server may refuse before it has read it gets a connection of its own.
 const agentFor = ({ body, chunked, headers }) =>
   chunked || body?.length > LARGE_BYTES || Object.keys(headers).some((name) => /^(connection|expect)$/i.test(name))
     ? false
     : kept;
 
 /**
- * Sends one request and resolves to {status, headers, body, took_ms}. Header names are in lower case. A body goes with
- * its Content-Length unless `chunked`.
+ * Sends one request and resolves to {status, headers, body, took_ms}. Header names are in lower case. A body has a
+ * Content-Length, unless `chunked` is set.
  */
 export async function send(base, request) {
   try {
     return await sendOnce(base, { headers: {}, ...request });
   } catch (error) {
-    // The server may end a connection that was kept, before it has seen the request.
+    // The server may close a kept connection before it has read the request.
     if (!error.onKeptConnection) throw error;
     return sendOnce(base, { headers: {}, ...request, agent: false });
   }
@@ -70,7 +71,8 @@ function sendOnce(base, options) {
       answered = true;
       collect(response, started, resolve, reject);
     });
-    // A server that refuses a body may close before it has read it: what counts is its answer.
+    // A server that refuses a body may close the connection before it has read all: then the answer
+    // decides.
     request.on('error', (error) => {
       error.onKeptConnection = request.reusedSocket && error.code === 'ECONNRESET';
       if (!answered) reject(error);
@@ -91,7 +93,7 @@ function parseHead(text) {
   return { status: Number(status), headers };
 }
 
-// Splits what came into answers. Every answer of verbsd to such a request carries a Content-Length.
+// Splits received bytes into answers. All answers of verbsd to such requests have a Content-Length.
 function parseAnswers(bytes) {
   const answers = [];
   let rest = bytes;
@@ -108,8 +110,8 @@ function parseAnswers(bytes) {
 }
 
 /**
- * Sends bytes as they are and resolves to {answers, closed, rest}: when the server closes, or, unless `untilClosed`,
- * when the answers waited for have come; at the latest when nothing more has come for some seconds.
+ * Sends raw bytes and resolves to {answers, closed, rest}: when the server closes, or, unless `untilClosed` is set,
+ * when the expected number of answers has come; at the latest after some seconds without data.
  */
 export function sendRaw(base, bytes, { answers: wanted, untilClosed }) {
   const { hostname, port } = new URL(base);
@@ -126,7 +128,8 @@ export function sendRaw(base, bytes, { answers: wanted, untilClosed }) {
       if (!untilClosed && parseAnswers(received).answers.length >= wanted) finish(false);
     });
     socket.on('end', () => finish(true));
-    // A reset after the answer is a close, too; before any byte it is a failure that the caller sees as no answer.
+    // A reset after the answer counts as a close. Before any byte it is an error, which the caller sees as no
+    // answer.
     socket.on('error', (error) => (error.code === 'ECONNREFUSED' ? reject(error) : finish(true)));
   });
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds what came against what a case expects, and says every difference with its JSON pointer.
+// Compares a value with the expectation of a case, and lists every difference with its JSON pointer.
 //
-// Objects match partially, arrays item by item, the rest by equality. A string that begins with `$`, and an object
-// whose members all begin with `$`, are matchers; README.md lists them.
+// Objects match partially, arrays item by item, other values by equality. A string that begins with `$`, and an
+// object whose members all begin with `$`, are matchers; README.md lists them.
 import { bytesOf, crc32c, sha256 } from './bytes.mjs';
 
 const isObject = (value) => value !== null && typeof value === 'object' && !Array.isArray(value);
@@ -48,7 +48,7 @@ function matchWord(expected, value, at, captures) {
   return wordsWithArgument[name](argument, value, captures) ? [] : differs(at, expected, value);
 }
 
-// Captures of a try that failed must not leak into the case.
+// Captures of a failed try must not be used by the case.
 function attempt(expected, value, captures) {
   const mine = {};
   const failures = match(expected, value, mine);
@@ -56,7 +56,7 @@ function attempt(expected, value, captures) {
   return failures.length === 0;
 }
 
-// Items must be found in this order; others may stand between them.
+// The items must occur in this order; others may be between them.
 function matchOrdered(expected, value, at, captures) {
   let from = 0;
   for (const wanted of expected) {
@@ -141,7 +141,7 @@ function matchArray(expected, value, at, captures) {
 
 const isOperator = (name) => name in operators || name in arrayOperators;
 
-/** The matchers that an expectation names and nobody knows. */
+/** The unknown matchers of an expectation. */
 export function unknownMatchers(expected) {
   if (typeof expected === 'string')
     return !expected.startsWith('$') ||
@@ -156,7 +156,7 @@ export function unknownMatchers(expected) {
   return [...names, ...Object.values(expected).flatMap(unknownMatchers)];
 }
 
-/** The differences, as lines of text; none when it matches. What $capture takes is put into `captures`. */
+/** Returns the differences as lines of text. Values for $capture are stored in `captures`. */
 export function match(expected, value, captures = {}, at = '') {
   if (typeof expected === 'string' && expected.startsWith('$'))
     return matchWord(expected, value, at, captures);

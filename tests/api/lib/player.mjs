@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plays one case against the daemons, and collects what is wrong as lines of text.
+// Plays one case against the daemons, and collects the failures as lines of text.
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { Aftermath } from './aftermath.mjs';
@@ -25,10 +25,10 @@ const EXPECT_MEMBERS = [
 
 export class Player {
   /**
-   * @param daemons   {a: URL, b: URL, …}, those that are there
-   * @param vars      variables of all cases; must have CONTROL_TOKEN and READ_TOKEN when daemon t is there
-   * @param contract  Contract
-   * @param coverage  Coverage
+   * @param daemons {a: URL, b: URL, …}, those that are running
+   * @param vars variables of all cases; must have CONTROL_TOKEN and READ_TOKEN if daemon t runs
+   * @param contract Contract
+   * @param coverage Coverage
    */
   constructor({ daemons, vars, contract, coverage }) {
     const tokens = { control: vars.CONTROL_TOKEN, read: vars.READ_TOKEN };
@@ -42,7 +42,7 @@ export class Player {
     }
   }
 
-  /** Plays a case with its cleanup and resolves to the failures, none when it passed. */
+  /** Plays a case with its cleanup. Resolves to the failures. */
   async play(testCase) {
     this.vars = { ...this.shared };
     this.background = new Map();
@@ -65,7 +65,8 @@ export class Player {
     return [];
   }
 
-  // What a failed case never created has no id: such a step of its cleanup has nothing to do.
+  // A failed case may not have created an object, and has no id for it: its cleanup step is
+  // skipped.
   async cleanUp(steps) {
     const failures = [];
     for (const running of this.background.values()) running.controller.abort();
@@ -143,7 +144,7 @@ export class Player {
     return this.tryRequest(request, expect, expect.until ?? 1);
   }
 
-  // Between two tries it waits for the daemon's next event, by the daemon's own long poll.
+  // Between two tries it waits for the daemon's next event, by the daemon's long poll.
   async tryRequest(request, expect, tries) {
     for (let i = 1; ; i++) {
       const seen = tries > 1 ? await this.client.lastEvent(request) : 0;
@@ -220,7 +221,7 @@ export class Player {
     return failures.length ? [show(sent.toString('latin1')), ...failures, ...shown] : [];
   }
 
-  // Which path a malformed request means is anybody's guess, so its answer is held against Problem only.
+  // The path of a malformed request is ambiguous, so its answer is compared with Problem only.
   compareRaw(expect, answer, outside) {
     const wrong =
       outside || answer.status < 400
@@ -229,7 +230,7 @@ export class Player {
     return [...wrong, ...this.compare(expect, answer)];
   }
 
-  // Follows `next` from page to page; what is matched is {pages, total, items} of all of them.
+  // Fetches all pages by `next`. The value to match is {pages, total, items} of all pages.
   async playWalk({ walk: template, expect = {} }) {
     const all = { pages: 0, total: null, items: [] };
     for (let after = null; ;) {
@@ -251,7 +252,7 @@ export class Player {
     return twice.length ? [`items on two pages: ${twice}`, ...failures] : failures;
   }
 
-  // Memory under /dev/shm as any other program of this host sees it.
+  // Reads memory under /dev/shm as any other program of this host can.
   async playShm({ shm: template, expect = {} }) {
     const { name, write: bytes, offset = 0, length, absent } = substitute(template, this.vars);
     const path = join('/dev/shm', name);

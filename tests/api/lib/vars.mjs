@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables in cases: "${name}" anywhere in a string, and "${name+N}" to count on from a number or a hex string.
+// Variables in cases: "${name}" anywhere in a string, and "${name+N}" for a number or hex string plus N.
 
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?:([+-])(\d+|[A-Za-z_][A-Za-z0-9_]*))?\}/g;
 
@@ -23,14 +23,15 @@ function valueOf(vars, [, name, sign, operand]) {
   return add(value, sign === '-' ? -number : number);
 }
 
-// A string that is one reference keeps the variable's type; within a longer string it becomes text.
+// A string that is only a reference keeps the type of the variable; in a longer string it becomes
+// text.
 function inString(text, vars) {
   const matches = [...text.matchAll(REFERENCE)];
   if (matches.length === 1 && matches[0][0] === text) return valueOf(vars, matches[0]);
   return text.replace(REFERENCE, (...match) => String(valueOf(vars, match)));
 }
 
-/** A copy of the value in which every reference is replaced; throws UnknownVariable. */
+/** Returns a copy of the value with all references replaced; throws UnknownVariable. */
 export function substitute(value, vars) {
   if (typeof value === 'string') return inString(value, vars);
   if (Array.isArray(value)) return value.map((item) => substitute(item, vars));

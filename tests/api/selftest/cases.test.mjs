@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cases themselves, without a daemon: that they are well formed and say of each request whether the contract
-// allows it.
+// The cases themselves, without a daemon: they are well formed, and say correctly whether the contract allows
+// each request.
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -28,7 +28,7 @@ const GIVEN = [
 const contract = Contract.load(new URL('../../../openapi.yaml', import.meta.url));
 const cases = readCases(FOLDER);
 
-// A value of the kind that a variable of this name has.
+// A value of the type of the variable.
 function sample(name) {
   if (/(^|_)(rkey|addr|target_addr)$/.test(name)) return '0x1000';
   if (/ADDR|HOST/.test(name)) return '192.0.2.1';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What openapi.yaml gives as an example is one.
+// The examples of openapi.yaml are valid.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import test from 'node:test';
@@ -7,7 +7,7 @@ import { Contract } from '../lib/contract.mjs';
 
 const contract = new Contract(readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'utf8'));
 
-// Every media type with a schema and an example, with the way to it.
+// Every media type with a schema and an example, with its path in the document.
 function* examples(node, path = '') {
   if (node === null || typeof node !== 'object') return;
   if (node.schema && node.example !== undefined) yield [path, node];

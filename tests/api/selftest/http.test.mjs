@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Raw requests: what a server that is fooled by one sends back must be seen.
+// Raw requests: the test client must notice a server that is fooled by one.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
@@ -13,7 +13,7 @@ import { startMock } from './mock.mjs';
 const answerOf = (status, body = '') =>
   `HTTP/1.1 ${status} X\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 
-// A server that answers any first bytes with these pieces, and then closes or does not.
+// A server that answers its first bytes with these pieces, and then closes the connection or not.
 async function withServer(pieces, close, body) {
   const server = net.createServer((socket) => {
     socket.on('error', () => {});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for verbsd that keeps buffers without memory: enough of the contract to see the runner pass, and a hook
-// that spoils an answer, to see it fail.
+// A mock of verbsd with buffers that have no memory: enough of the contract for the runner to pass, and a hook that
+// changes an answer, for the runner to fail.
 import http from 'node:http';
 import { readFileSync } from 'node:fs';
 import YAML from 'yaml';
@@ -127,7 +127,8 @@ class State {
     });
   }
 
-  // Every event of the mock is a buffer's; a long poll that would wait is answered empty at once.
+  // All events of the mock concern buffers; a long poll that would wait gets an empty answer at
+  // once.
   eventPage(query) {
     const after = Number(query.get('after') ?? 0);
     const limit = Number(query.get('limit') ?? 100);
@@ -217,7 +218,7 @@ function reply(response, { status, headers, json, text }) {
 
 /**
  * Starts the mock on a free port and resolves to {url, state, stop}. `spoil` gets {method, path} and the answer
- * {status, headers, json or text}, and may change it.
+ * {status, headers, json or text}, which it may change.
  */
 export async function startMock(spoil = () => {}) {
   const state = new State();

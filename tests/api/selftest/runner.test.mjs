@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The runner passes a daemon that keeps the contract, and fails one that breaks it in any single way.
+// The runner passes a daemon that keeps the contract, and fails one that violates it in any single
+// way.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +27,7 @@ async function withMock(spoil, body) {
   }
 }
 
-// A folder with one case of one step, in place of the fixture.
+// A folder with one case of one step, which replaces the fixture.
 function caseFolder(name, request, expect) {
   const folder = scratch_folder('cases');
   mkdirSync(join(folder, 'cases', name), { recursive: true });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// openapi.yaml by the validator of tests/api, which brings ajv from npm; null where that is not installed.
+// openapi.yaml with the validator of tests/api, which needs ajv from npm; null if that is not installed.
 import { fileURLToPath } from 'node:url';
 
 async function load() {
@@ -15,7 +15,7 @@ async function load() {
 
 export const contract = await load();
 
-// What the contract holds against a request that verbsctl sent, as lines of text.
+// Violations of the contract by a request of verbsctl, as lines of text.
 export function violationsOf({ method, url, headers, body }) {
   const lines = contract?.checkRequest({ method, path: url, headers, body });
   if (lines === undefined)

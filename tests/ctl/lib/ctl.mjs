@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs verbsctl ($VBD_CTL) with an environment that holds nothing of the caller's.
+// Runs verbsctl ($VBD_CTL) with an environment that inherits nothing.
 import { spawn, spawnSync } from 'node:child_process';
 import { scratch_folder } from '../../scratch.mjs';
 
@@ -7,7 +7,7 @@ export const CTL = process.env.VBD_CTL;
 if (!CTL)
   throw new Error('VBD_CTL must name the verbsctl to test');
 
-// Only so that a test that fails says what it saw.
+// A failed test then shows the command, its output and the requests.
 export const IN_VAIN_MS = 60000;
 
 const KEPT = ['PATH', 'ASAN_OPTIONS', 'UBSAN_OPTIONS', 'TSAN_OPTIONS'];
@@ -32,20 +32,21 @@ function collect(child, input) {
   });
 }
 
-// The server's url goes into VERBSD_URL, unless there is none.
+// Sets VERBSD_URL to the server's URL, if there is a server.
 export function ctl(server, args, { env = {}, input } = {}) {
   const where = server ? { VERBSD_URL: server.url } : {};
   return collect(spawn(CTL, args, { env: environment({ ...where, ...env }) }), input);
 }
 
-// Starts it and hands out the child, for commands that do not end by themselves; it is killed with the test.
+// Starts verbsctl and returns the child process, for commands that do not end by themselves. The end of the
+// test kills it.
 export function start(t, server, args, { env = {} } = {}) {
   const child = spawn(CTL, args, { env: environment({ VERBSD_URL: server.url, ...env }) });
   const run = { child, stdout: '', stderr: '', ended: new Promise((resolve) => child.on('close', resolve)) };
   child.stdin.end();
   child.stdout.on('data', (chunk) => { run.stdout += chunk; });
   child.stderr.on('data', (chunk) => { run.stderr += chunk; });
-  // Resolves when the condition holds, which may be about the server: so it is looked at now and again.
+  // Resolves when the condition holds. Polls, because the condition may concern the server.
   run.until = async (holds) => {
     let over = false;
     run.ended.then(() => { over = true; });
@@ -64,7 +65,7 @@ export const hasScript = spawnSync('script', ['--version']).status === 0;
 
 export const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
 
-// The same on a terminal: standard input, output and error are one pty, made by script(1).
+// Runs verbsctl on a terminal: standard input, output and error are one pty, made by script(1).
 export function ctlOnTerminal(server, args, { env = {}, redirect = '' } = {}) {
   const line = [CTL, ...args].map(quoted).join(' ') + redirect;
   return collect(spawn('script', ['-qefc', line, '/dev/null'],

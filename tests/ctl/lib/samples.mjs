@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Objects as openapi.yaml describes them, with all their required members; `over` replaces some.
+// Objects of openapi.yaml with all required members; `over` replaces some.
 const at = (ms) => `2026-03-04T05:06:07.${String(ms).padStart(3, '0')}456789Z`;
 
 export const qpParams = (over = {}) => ({

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A terminal as a test sees it: runs verbsctl on a pty that script(1) makes, keeps the picture that it draws, types keys
-// and changes the size.
+// A terminal for tests: runs verbsctl on a pty made by script(1), keeps the screen's content, sends keys and changes
+// the size.
 import { spawn, spawnSync } from 'node:child_process';
 import { CTL, environment, IN_VAIN_MS, quoted } from './ctl.mjs';
 
-// As much of a terminal as terminfo's "xterm" has ncurses send.
+// The part of terminfo's "xterm" that ncurses uses.
 export class Picture {
   constructor(lines, columns) {
     this.line = 0;
@@ -26,7 +26,8 @@ export class Picture {
 
   write(text) {
     const all = this.rest + text;
-    // One character, one control character, or a whole sequence; what is not whole yet waits for more.
+    // Handles a character, a control character, or a complete escape sequence; an incomplete one waits
+    // for more.
     const token = /\u001b\[([?>]?)([\d;]*)([@-~])|\u001b[()].|\u001b[=>78Mc]|\u001b\][^\u0007]*\u0007|[^\u001b]/gu;
     let end = 0;
     for (let found = token.exec(all); found && found.index === end; found = token.exec(all)) {
@@ -68,7 +69,7 @@ export class Picture {
       this.line = Math.max(this.line - 1, 0);
   }
 
-  // Moves the lines from this one to the region's end down by n, or up.
+  // Moves the lines from the cursor to the region's end down by n; negative: up.
   #scroll(line, n) {
     const moving = this.cells.splice(line, this.region[1] - line + 1);
     const fresh = Array.from({ length: Math.min(Math.abs(n), moving.length) }, () => Array(this.columns).fill(' '));
@@ -118,8 +119,8 @@ export class Picture {
   }
 }
 
-// Starts verbsctl on a terminal of this size; it is killed with the test. The first line that the terminal sees is its
-// own name, so that stty(1) can change its size from outside.
+// Starts verbsctl on a terminal of this size; the end of the test kills it. First the shell prints the terminal's
+// name, so that stty(1) can change its size from outside.
 export function startOnTerminal(t, server, args, { lines = 24, columns = 80, env = {} } = {}) {
   const line = `tty; stty rows ${lines} cols ${columns}; exec ${[CTL, ...args].map(quoted).join(' ')}`;
   const child = spawn('script', ['-qefc', line, '/dev/null'],
@@ -139,7 +140,7 @@ export function startOnTerminal(t, server, args, { lines = 24, columns = 80, env
     spawnSync('stty', ['-F', /^\S+/.exec(run.raw)[0], 'rows', String(newLines), 'cols', String(newColumns)]);
   };
   run.ended = ended;
-  // Resolves when the picture shows what is wanted.
+  // Resolves when the screen fulfils the condition.
   run.until = async (holds) => {
     const is = typeof holds === 'function' ? holds : ({ text }) => holds.test(text);
     const end = Date.now() + IN_VAIN_MS;

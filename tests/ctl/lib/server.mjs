@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A verbsd that says what the test tells it to, and remembers what it was asked.
+// A fake verbsd that gives the test's answers and records the requests.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
@@ -32,8 +32,8 @@ function write(response, answer) {
 
 export class FakeServer {
   // routes: { 'GET /v1/buffers': answer }. An answer is { status, headers, json | body }, a function of the recorded
-  // request that returns one (or writes to the response itself and returns nothing), or an array of them, of which each
-  // request takes one and the last one stays. A route that is missing answers 404.
+  // request that returns one (or writes the response itself and returns nothing), or an array of them, one for each
+  // request; the last one repeats. A request without a route gets 404.
   constructor(routes = {}) {
     this.routes = routes;
     this.requests = [];
@@ -41,7 +41,7 @@ export class FakeServer {
     this.server = createServer((request, response) => this.#serve(request, response));
   }
 
-  // Requests that openapi.yaml does not allow fail the test, unless `anything` goes.
+  // A request that openapi.yaml does not allow fails the test, unless `anything` is set.
   static async start(t, routes, { port = 0, unix = false, anything = false } = {}) {
     const fake = new FakeServer(routes);
     const socket = unix ? join(scratch_folder('server'), 'socket') : null;
@@ -72,7 +72,7 @@ export class FakeServer {
     await closed;
   }
 
-  // "METHOD path" of every request, for comparing at a glance.
+  // "METHOD path" of every request, for comparisons.
   get calls() {
     return this.requests.map(({ method, path }) => `${method} ${path}`);
   }
