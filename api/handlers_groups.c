@@ -6,6 +6,7 @@
 #include "api/groups.h"
 #include "api/page.h"
 #include "api/task.h"
+#include "base/enum.h"
 #include "daemon/groups.h"
 
 #include <string.h>
@@ -90,11 +91,7 @@ struct group_create {
 	uint32_t timeout_ms;
 };
 
-static const char *const mode_names[VBD_GROUP_MODE_COUNT] = {
-#define MODE_NAME(sym, json) [VBD_GROUP_##sym] = json,
-	VBD_GROUP_MODE_MAP(MODE_NAME)
-#undef MODE_NAME
-};
+static const char *const mode_names[VBD_GROUP_MODE_COUNT] = {VBD_GROUP_MODE_MAP(VBD_ENUM_NAME)};
 
 static const struct vbd_field create_fields[] = {
 	{.name = "name",

@@ -5,16 +5,13 @@
 #include "api/page.h"
 #include "api/private_data.h"
 #include "api/qp_params.h"
+#include "base/enum.h"
 #include "daemon/addr.h"
 #include "daemon/listeners.h"
 
 #include <string.h>
 
-static const char *const accept_names[VBD_ACCEPT_COUNT] = {
-#define ACCEPT_NAME(sym, json) [VBD_ACCEPT_##sym] = json,
-	VBD_ACCEPT_MAP(ACCEPT_NAME)
-#undef ACCEPT_NAME
-};
+static const char *const accept_names[VBD_ACCEPT_COUNT] = {VBD_ACCEPT_MAP(VBD_ENUM_NAME)};
 
 #define ACCEPT_TIMEOUT_MIN_MS 100
 #define ACCEPT_TIMEOUT_MAX_MS 60000

@@ -4,6 +4,7 @@
 #include "api/page.h"
 #include "api/probes.h"
 #include "api/task.h"
+#include "base/enum.h"
 #include "daemon/probes.h"
 
 #include <string.h>
@@ -54,11 +55,7 @@ void vbd_delete_probe(struct vbd_request *req)
 
 /* --- creation -------------------------------------------------------------------------------- */
 
-static const char *const kind_names[VBD_PROBE_KIND_COUNT] = {
-#define KIND_NAME(sym, json) [VBD_PROBE_##sym] = json,
-	VBD_PROBE_KIND_MAP(KIND_NAME)
-#undef KIND_NAME
-};
+static const char *const kind_names[VBD_PROBE_KIND_COUNT] = {VBD_PROBE_KIND_MAP(VBD_ENUM_NAME)};
 
 struct probe_create {
 	struct vbd_json_ref connection;

@@ -3,14 +3,11 @@
 
 #include "api/encode.h"
 #include "api/request.h"
+#include "base/enum.h"
 #include "daemon/resources.h"
 #include "rdma/names.h"
 
-const char *const vbd_service_names[VBD_SERVICE_COUNT] = {
-#define SERVICE_NAME(sym, json) [VBD_SERVICE_##sym] = json,
-	VBD_SERVICE_MAP(SERVICE_NAME)
-#undef SERVICE_NAME
-};
+const char *const vbd_service_names[VBD_SERVICE_COUNT] = {VBD_SERVICE_MAP(VBD_ENUM_NAME)};
 
 /* How a row of each kind is decoded. */
 #define FIELD(name_, member_)                                       \

@@ -22,7 +22,7 @@ static const struct {
 	const char *name;
 	int priority;
 } levels[VBD_LOG_LEVEL_COUNT] = {
-#define VBD_LOG_LEVEL_ROW(sym, name, prio) [VBD_LOG_##sym] = {name, prio},
+#define VBD_LOG_LEVEL_ROW(sym, name, prio) [sym] = {name, prio},
 	VBD_LOG_LEVEL_MAP(VBD_LOG_LEVEL_ROW)
 #undef VBD_LOG_LEVEL_ROW
 };

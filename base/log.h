@@ -10,24 +10,20 @@
 #define VBD_BASE_LOG_H
 
 #include "base/attr.h"
+#include "base/enum.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
 
 /* X(SYMBOL, name, syslog priority) */
-#define VBD_LOG_LEVEL_MAP(X)     \
-	X(ERROR, "error", 3)     \
-	X(WARNING, "warning", 4) \
-	X(NOTICE, "notice", 5)   \
-	X(INFO, "info", 6)       \
-	X(DEBUG, "debug", 7)
+#define VBD_LOG_LEVEL_MAP(X)             \
+	X(VBD_LOG_ERROR, "error", 3)     \
+	X(VBD_LOG_WARNING, "warning", 4) \
+	X(VBD_LOG_NOTICE, "notice", 5)   \
+	X(VBD_LOG_INFO, "info", 6)       \
+	X(VBD_LOG_DEBUG, "debug", 7)
 
-enum vbd_log_level {
-#define VBD_LOG_LEVEL_ENUM(sym, name, prio) VBD_LOG_##sym,
-	VBD_LOG_LEVEL_MAP(VBD_LOG_LEVEL_ENUM)
-#undef VBD_LOG_LEVEL_ENUM
-		VBD_LOG_LEVEL_COUNT
-};
+enum vbd_log_level { VBD_LOG_LEVEL_MAP(VBD_ENUM_ROW) VBD_LOG_LEVEL_COUNT };
 
 enum vbd_log_format {
 	VBD_LOG_TEXT,

@@ -2,20 +2,12 @@
 #include "daemon/benchmarks.h"
 
 #include "base/clock.h"
+#include "base/enum.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-const char *vbd_benchmark_state_name(enum vbd_benchmark_state state)
-{
-	static const char *const names[VBD_BENCHMARK_STATE_COUNT] = {
-#define VBD_BENCHMARK_STATE_NAME(sym, json) [VBD_BENCHMARK_##sym] = json,
-		VBD_BENCHMARK_STATE_MAP(VBD_BENCHMARK_STATE_NAME)
-#undef VBD_BENCHMARK_STATE_NAME
-	};
-
-	return names[state];
-}
+VBD_ENUM_NAMES(vbd_benchmark_state_name, enum vbd_benchmark_state, VBD_BENCHMARK_STATE_MAP)
 
 static struct vbd_benchmark *benchmark_of(struct vbd_object *object)
 {

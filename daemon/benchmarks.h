@@ -9,6 +9,7 @@
 #ifndef VBD_DAEMON_BENCHMARKS_H
 #define VBD_DAEMON_BENCHMARKS_H
 
+#include "base/enum.h"
 #include "daemon/transfers.h"
 
 #define VBD_BENCHMARK_COUNT_MAX	   1000000000
@@ -16,17 +17,12 @@
 #define VBD_BENCHMARK_SIZE_MAX	   (UINT32_C(1) << 30)
 
 /* X(SYMBOL, json name) */
-#define VBD_BENCHMARK_STATE_MAP(X) \
-	X(RUNNING, "running")      \
-	X(DONE, "done")            \
-	X(FAILED, "failed")
+#define VBD_BENCHMARK_STATE_MAP(X)          \
+	X(VBD_BENCHMARK_RUNNING, "running") \
+	X(VBD_BENCHMARK_DONE, "done")       \
+	X(VBD_BENCHMARK_FAILED, "failed")
 
-enum vbd_benchmark_state {
-#define VBD_BENCHMARK_STATE_ENUM(sym, json) VBD_BENCHMARK_##sym,
-	VBD_BENCHMARK_STATE_MAP(VBD_BENCHMARK_STATE_ENUM)
-#undef VBD_BENCHMARK_STATE_ENUM
-		VBD_BENCHMARK_STATE_COUNT
-};
+enum vbd_benchmark_state { VBD_BENCHMARK_STATE_MAP(VBD_ENUM_ROW) VBD_BENCHMARK_STATE_COUNT };
 
 /** vbd_benchmark_state_name - "running" */
 const char *vbd_benchmark_state_name(enum vbd_benchmark_state state);

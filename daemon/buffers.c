@@ -2,6 +2,7 @@
 #include "daemon/buffers.h"
 
 #include "base/clock.h"
+#include "base/enum.h"
 #include "base/hugepage.h"
 #include "daemon/devices.h"
 #include "rdma/caps.h"
@@ -21,16 +22,7 @@
 /* crc32_iscsi() takes its length as an int. */
 #define CRC_STEP_BYTES (1U << 30)
 
-const char *vbd_buffer_state_name(enum vbd_buffer_state state)
-{
-	static const char *const names[VBD_BUFFER_STATE_COUNT] = {
-#define VBD_BUFFER_STATE_NAME(sym, json) [VBD_BUFFER_##sym] = json,
-		VBD_BUFFER_STATE_MAP(VBD_BUFFER_STATE_NAME)
-#undef VBD_BUFFER_STATE_NAME
-	};
-
-	return names[state];
-}
+VBD_ENUM_NAMES(vbd_buffer_state_name, enum vbd_buffer_state, VBD_BUFFER_STATE_MAP)
 
 static void job_done(struct vbd_daemon *daemon)
 {

@@ -8,22 +8,18 @@
 #ifndef VBD_DAEMON_BUFFERS_H
 #define VBD_DAEMON_BUFFERS_H
 
+#include "base/enum.h"
 #include "daemon/object.h"
 #include "rdma/mem.h"
 
 /* X(SYMBOL, json name) */
-#define VBD_BUFFER_STATE_MAP(X)                                                 \
-	X(REGISTERING, "registering")                                           \
-	X(READY, "ready")                                                       \
-	X(LOST, "lost")	    /* its device is gone; the bytes are still there */ \
-	X(FAILED, "failed") /* it could not be registered; `error` says why */
+#define VBD_BUFFER_STATE_MAP(X)                                                            \
+	X(VBD_BUFFER_REGISTERING, "registering")                                           \
+	X(VBD_BUFFER_READY, "ready")                                                       \
+	X(VBD_BUFFER_LOST, "lost")     /* its device is gone; the bytes are still there */ \
+	X(VBD_BUFFER_FAILED, "failed") /* it could not be registered; `error` says why */
 
-enum vbd_buffer_state {
-#define VBD_BUFFER_STATE_ENUM(sym, json) VBD_BUFFER_##sym,
-	VBD_BUFFER_STATE_MAP(VBD_BUFFER_STATE_ENUM)
-#undef VBD_BUFFER_STATE_ENUM
-		VBD_BUFFER_STATE_COUNT
-};
+enum vbd_buffer_state { VBD_BUFFER_STATE_MAP(VBD_ENUM_ROW) VBD_BUFFER_STATE_COUNT };
 
 const char *vbd_buffer_state_name(enum vbd_buffer_state state);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/enum.h"
 #include "daemon/connection_parts.h"
 
 #include "base/clock.h"
@@ -21,22 +22,13 @@ void vbd_connection_count_totals(struct vbd_totals *totals, const struct vbd_con
 		vbd_totals_add(totals, op, vbd_conn_op_counters(conn, op));
 }
 
-const char *vbd_phase_name(enum vbd_phase phase)
-{
-	static const char *const names[VBD_PHASE_COUNT] = {
-#define PHASE_NAME(sym, name, state) [VBD_PHASE_##sym] = name,
-		VBD_PHASE_MAP(PHASE_NAME)
-#undef PHASE_NAME
-	};
-
-	return names[phase];
-}
+VBD_ENUM_NAMES(vbd_phase_name, enum vbd_phase, VBD_PHASE_MAP)
 
 /* Of a state that was left for a better one only: what failed says nothing of how long it takes. */
 void vbd_connection_time_phase(struct vbd_connection *connection, enum vbd_conn_state left)
 {
 	static const enum vbd_conn_state states[VBD_PHASE_COUNT] = {
-#define PHASE_STATE(sym, name, state) [VBD_PHASE_##sym] = VBD_CONN_##state,
+#define PHASE_STATE(sym, name, state) [sym] = VBD_CONN_##state,
 		VBD_PHASE_MAP(PHASE_STATE)
 #undef PHASE_STATE
 	};

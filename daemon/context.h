@@ -9,6 +9,7 @@
 #ifndef VBD_DAEMON_CONTEXT_H
 #define VBD_DAEMON_CONTEXT_H
 
+#include "base/enum.h"
 #include "base/error.h"
 #include "base/histogram.h"
 #include "daemon/config.h"
@@ -28,18 +29,13 @@ struct vbd_hotplug;
 struct vbd_kernel;
 
 /* X(SYMBOL, name): a part of the way to `established`, by the state that it is spent in */
-#define VBD_PHASE_MAP(X)                   \
-	X(ADDR, "addr", RESOLVING_ADDR)    \
-	X(ROUTE, "route", RESOLVING_ROUTE) \
-	X(CONNECT, "connect", CONNECTING)  \
-	X(ACCEPT, "accept", ACCEPTING)
+#define VBD_PHASE_MAP(X)                             \
+	X(VBD_PHASE_ADDR, "addr", RESOLVING_ADDR)    \
+	X(VBD_PHASE_ROUTE, "route", RESOLVING_ROUTE) \
+	X(VBD_PHASE_CONNECT, "connect", CONNECTING)  \
+	X(VBD_PHASE_ACCEPT, "accept", ACCEPTING)
 
-enum vbd_phase {
-#define VBD_PHASE_ENUM(sym, name, state) VBD_PHASE_##sym,
-	VBD_PHASE_MAP(VBD_PHASE_ENUM)
-#undef VBD_PHASE_ENUM
-		VBD_PHASE_COUNT
-};
+enum vbd_phase { VBD_PHASE_MAP(VBD_ENUM_ROW) VBD_PHASE_COUNT };
 
 /** vbd_phase_name - "addr" */
 const char *vbd_phase_name(enum vbd_phase phase);

@@ -2,6 +2,7 @@
 #include "daemon/eventlog.h"
 
 #include "base/clock.h"
+#include "base/enum.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "daemon/watch.h"
@@ -18,17 +19,13 @@ struct vbd_eventlog {
 	struct vbd_event ring[]; /* number N lies at N % capacity */
 };
 
-static const char *const type_names[] = {
-#define VBD_EVENT_TYPE_NAME(sym, name) [VBD_EVENT_##sym] = name,
-	VBD_EVENT_TYPE_MAP(VBD_EVENT_TYPE_NAME)
-#undef VBD_EVENT_TYPE_NAME
-};
+static const char *const type_names[] = {VBD_EVENT_TYPE_MAP(VBD_ENUM_NAME)};
 
 static const struct {
 	const char *name;
 	enum vbd_log_level level;
 } severities[] = {
-#define VBD_SEVERITY_ROW(sym, name, level) [VBD_SEVERITY_##sym] = {name, VBD_LOG_##level},
+#define VBD_SEVERITY_ROW(sym, name, level) [sym] = {name, VBD_LOG_##level},
 	VBD_SEVERITY_MAP(VBD_SEVERITY_ROW)
 #undef VBD_SEVERITY_ROW
 };

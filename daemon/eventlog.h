@@ -9,6 +9,7 @@
 #define VBD_DAEMON_EVENTLOG_H
 
 #include "base/attr.h"
+#include "base/enum.h"
 #include "base/error.h"
 #include "base/list.h"
 #include "daemon/kinds.h"
@@ -18,71 +19,61 @@
 #include <stdint.h>
 
 /* X(SYMBOL, json name); EventType in openapi.yaml */
-#define VBD_EVENT_TYPE_MAP(X)                               \
-	X(DAEMON_STARTED, "daemon_started")                 \
-	X(DAEMON_STOPPING, "daemon_stopping")               \
-	X(DEVICE_ADDED, "device_added")                     \
-	X(DEVICE_REMOVED, "device_removed")                 \
-	X(DEVICE_FAILED, "device_failed")                   \
-	X(DEVICE_ASYNC, "device_async")                     \
-	X(LISTENER_CREATED, "listener_created")             \
-	X(LISTENER_DELETED, "listener_deleted")             \
-	X(LISTENER_LOST, "listener_lost")                   \
-	X(LISTENER_RESTORED, "listener_restored")           \
-	X(CONNECTION_CREATED, "connection_created")         \
-	X(CONNECTION_REQUESTED, "connection_requested")     \
-	X(CONNECTION_STATE, "connection_state")             \
-	X(CONNECTION_ESTABLISHED, "connection_established") \
-	X(CONNECTION_ENDED, "connection_ended")             \
-	X(QP_TRANSITION, "qp_transition")                   \
-	X(CM_EVENT, "cm_event")                             \
-	X(CONNECTION_ASYNC, "connection_async")             \
-	X(BUFFER_CREATED, "buffer_created")                 \
-	X(BUFFER_FAILED, "buffer_failed")                   \
-	X(BUFFER_DELETED, "buffer_deleted")                 \
-	X(BUFFER_LOST, "buffer_lost")                       \
-	X(TRANSFER_CREATED, "transfer_created")             \
-	X(TRANSFER_ENDED, "transfer_ended")                 \
-	X(PROBE_CREATED, "probe_created")                   \
-	X(PROBE_ENDED, "probe_ended")                       \
-	X(BENCHMARK_CREATED, "benchmark_created")           \
-	X(BENCHMARK_ENDED, "benchmark_ended")               \
-	X(WINDOW_CREATED, "window_created")                 \
-	X(WINDOW_BOUND, "window_bound")                     \
-	X(WINDOW_REVOKED, "window_revoked")                 \
-	X(WINDOW_FAILED, "window_failed")                   \
-	X(ENDPOINT_CREATED, "endpoint_created")             \
-	X(ENDPOINT_ASKED, "endpoint_asked")                 \
-	X(ENDPOINT_LOST_MESSAGE, "endpoint_lost_message")   \
-	X(ENDPOINT_ENDED, "endpoint_ended")                 \
-	X(PEER_READY, "peer_ready")                         \
-	X(PEER_FAILED, "peer_failed")                       \
-	X(GROUP_JOINED, "group_joined")                     \
-	X(GROUP_LEFT, "group_left")                         \
-	X(GROUP_FAILED, "group_failed")                     \
-	X(REQUEST_REFUSED, "request_refused")
+#define VBD_EVENT_TYPE_MAP(X)                                         \
+	X(VBD_EVENT_DAEMON_STARTED, "daemon_started")                 \
+	X(VBD_EVENT_DAEMON_STOPPING, "daemon_stopping")               \
+	X(VBD_EVENT_DEVICE_ADDED, "device_added")                     \
+	X(VBD_EVENT_DEVICE_REMOVED, "device_removed")                 \
+	X(VBD_EVENT_DEVICE_FAILED, "device_failed")                   \
+	X(VBD_EVENT_DEVICE_ASYNC, "device_async")                     \
+	X(VBD_EVENT_LISTENER_CREATED, "listener_created")             \
+	X(VBD_EVENT_LISTENER_DELETED, "listener_deleted")             \
+	X(VBD_EVENT_LISTENER_LOST, "listener_lost")                   \
+	X(VBD_EVENT_LISTENER_RESTORED, "listener_restored")           \
+	X(VBD_EVENT_CONNECTION_CREATED, "connection_created")         \
+	X(VBD_EVENT_CONNECTION_REQUESTED, "connection_requested")     \
+	X(VBD_EVENT_CONNECTION_STATE, "connection_state")             \
+	X(VBD_EVENT_CONNECTION_ESTABLISHED, "connection_established") \
+	X(VBD_EVENT_CONNECTION_ENDED, "connection_ended")             \
+	X(VBD_EVENT_QP_TRANSITION, "qp_transition")                   \
+	X(VBD_EVENT_CM_EVENT, "cm_event")                             \
+	X(VBD_EVENT_CONNECTION_ASYNC, "connection_async")             \
+	X(VBD_EVENT_BUFFER_CREATED, "buffer_created")                 \
+	X(VBD_EVENT_BUFFER_FAILED, "buffer_failed")                   \
+	X(VBD_EVENT_BUFFER_DELETED, "buffer_deleted")                 \
+	X(VBD_EVENT_BUFFER_LOST, "buffer_lost")                       \
+	X(VBD_EVENT_TRANSFER_CREATED, "transfer_created")             \
+	X(VBD_EVENT_TRANSFER_ENDED, "transfer_ended")                 \
+	X(VBD_EVENT_PROBE_CREATED, "probe_created")                   \
+	X(VBD_EVENT_PROBE_ENDED, "probe_ended")                       \
+	X(VBD_EVENT_BENCHMARK_CREATED, "benchmark_created")           \
+	X(VBD_EVENT_BENCHMARK_ENDED, "benchmark_ended")               \
+	X(VBD_EVENT_WINDOW_CREATED, "window_created")                 \
+	X(VBD_EVENT_WINDOW_BOUND, "window_bound")                     \
+	X(VBD_EVENT_WINDOW_REVOKED, "window_revoked")                 \
+	X(VBD_EVENT_WINDOW_FAILED, "window_failed")                   \
+	X(VBD_EVENT_ENDPOINT_CREATED, "endpoint_created")             \
+	X(VBD_EVENT_ENDPOINT_ASKED, "endpoint_asked")                 \
+	X(VBD_EVENT_ENDPOINT_LOST_MESSAGE, "endpoint_lost_message")   \
+	X(VBD_EVENT_ENDPOINT_ENDED, "endpoint_ended")                 \
+	X(VBD_EVENT_PEER_READY, "peer_ready")                         \
+	X(VBD_EVENT_PEER_FAILED, "peer_failed")                       \
+	X(VBD_EVENT_GROUP_JOINED, "group_joined")                     \
+	X(VBD_EVENT_GROUP_LEFT, "group_left")                         \
+	X(VBD_EVENT_GROUP_FAILED, "group_failed")                     \
+	X(VBD_EVENT_REQUEST_REFUSED, "request_refused")
 
-enum vbd_event_type {
-#define VBD_EVENT_TYPE_ENUM(sym, name) VBD_EVENT_##sym,
-	VBD_EVENT_TYPE_MAP(VBD_EVENT_TYPE_ENUM)
-#undef VBD_EVENT_TYPE_ENUM
-		VBD_EVENT_TYPE_COUNT
-};
+enum vbd_event_type { VBD_EVENT_TYPE_MAP(VBD_ENUM_ROW) VBD_EVENT_TYPE_COUNT };
 
 /* X(SYMBOL, json name, log level), rising; Severity in openapi.yaml */
-#define VBD_SEVERITY_MAP(X)            \
-	X(DEBUG, "debug", DEBUG)       \
-	X(INFO, "info", INFO)          \
-	X(NOTICE, "notice", NOTICE)    \
-	X(WARNING, "warning", WARNING) \
-	X(ERROR, "error", ERROR)
+#define VBD_SEVERITY_MAP(X)                         \
+	X(VBD_SEVERITY_DEBUG, "debug", DEBUG)       \
+	X(VBD_SEVERITY_INFO, "info", INFO)          \
+	X(VBD_SEVERITY_NOTICE, "notice", NOTICE)    \
+	X(VBD_SEVERITY_WARNING, "warning", WARNING) \
+	X(VBD_SEVERITY_ERROR, "error", ERROR)
 
-enum vbd_severity {
-#define VBD_SEVERITY_ENUM(sym, name, level) VBD_SEVERITY_##sym,
-	VBD_SEVERITY_MAP(VBD_SEVERITY_ENUM)
-#undef VBD_SEVERITY_ENUM
-		VBD_SEVERITY_COUNT
-};
+enum vbd_severity { VBD_SEVERITY_MAP(VBD_ENUM_ROW) VBD_SEVERITY_COUNT };
 
 /* "connection/18446744073709551615" and its NUL. */
 #define VBD_OBJECT_TEXT_BYTES 40

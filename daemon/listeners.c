@@ -2,6 +2,7 @@
 #include "daemon/listeners.h"
 
 #include "base/clock.h"
+#include "base/enum.h"
 #include "daemon/addr.h"
 #include "daemon/connections.h"
 #include "daemon/devices.h"
@@ -13,27 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *vbd_accept_name(enum vbd_accept accept)
-{
-	static const char *const names[VBD_ACCEPT_COUNT] = {
-#define VBD_ACCEPT_NAME(sym, json) [VBD_ACCEPT_##sym] = json,
-		VBD_ACCEPT_MAP(VBD_ACCEPT_NAME)
-#undef VBD_ACCEPT_NAME
-	};
+VBD_ENUM_NAMES(vbd_accept_name, enum vbd_accept, VBD_ACCEPT_MAP)
 
-	return names[accept];
-}
-
-const char *vbd_listener_state_name(enum vbd_listener_state state)
-{
-	static const char *const names[VBD_LISTENER_STATE_COUNT] = {
-#define VBD_LISTENER_STATE_NAME(sym, json) [VBD_LISTENER_##sym] = json,
-		VBD_LISTENER_STATE_MAP(VBD_LISTENER_STATE_NAME)
-#undef VBD_LISTENER_STATE_NAME
-	};
-
-	return names[state];
-}
+VBD_ENUM_NAMES(vbd_listener_state_name, enum vbd_listener_state, VBD_LISTENER_STATE_MAP)
 
 static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event *request, void *arg)
 {

@@ -7,35 +7,27 @@
 #ifndef VBD_DAEMON_LISTENERS_H
 #define VBD_DAEMON_LISTENERS_H
 
+#include "base/enum.h"
 #include "daemon/object.h"
 #include "rdma/listener.h"
 
 /* X(SYMBOL, json name) */
-#define VBD_ACCEPT_MAP(X)   \
-	X(AUTO, "auto")     \
-	X(MANUAL, "manual") \
-	X(REJECT, "reject")
+#define VBD_ACCEPT_MAP(X)              \
+	X(VBD_ACCEPT_AUTO, "auto")     \
+	X(VBD_ACCEPT_MANUAL, "manual") \
+	X(VBD_ACCEPT_REJECT, "reject")
 
-enum vbd_accept {
-#define VBD_ACCEPT_ENUM(sym, json) VBD_ACCEPT_##sym,
-	VBD_ACCEPT_MAP(VBD_ACCEPT_ENUM)
-#undef VBD_ACCEPT_ENUM
-		VBD_ACCEPT_COUNT
-};
+enum vbd_accept { VBD_ACCEPT_MAP(VBD_ENUM_ROW) VBD_ACCEPT_COUNT };
 
 const char *vbd_accept_name(enum vbd_accept accept);
 
 /* X(SYMBOL, json name) */
-#define VBD_LISTENER_STATE_MAP(X) \
-	X(LISTENING, "listening") \
-	X(LOST, "lost") /* its device is gone; it listens again when the address is back */
+#define VBD_LISTENER_STATE_MAP(X)              \
+	X(VBD_LISTENER_LISTENING, "listening") \
+	X(VBD_LISTENER_LOST,                   \
+		"lost") /* its device is gone; it listens again when the address is back */
 
-enum vbd_listener_state {
-#define VBD_LISTENER_STATE_ENUM(sym, json) VBD_LISTENER_##sym,
-	VBD_LISTENER_STATE_MAP(VBD_LISTENER_STATE_ENUM)
-#undef VBD_LISTENER_STATE_ENUM
-		VBD_LISTENER_STATE_COUNT
-};
+enum vbd_listener_state { VBD_LISTENER_STATE_MAP(VBD_ENUM_ROW) VBD_LISTENER_STATE_COUNT };
 
 const char *vbd_listener_state_name(enum vbd_listener_state state);
 

@@ -2,6 +2,7 @@
 #include "daemon/probes.h"
 
 #include "base/clock.h"
+#include "base/enum.h"
 #include "rdma/caps.h"
 #include "rdma/fabric.h"
 #include "rdma/rping.h"
@@ -15,16 +16,7 @@
  * would take the next probe's first word for an answer to it. */
 #define STOP_GRACE_MS 1000
 
-const char *vbd_probe_state_name(enum vbd_probe_state state)
-{
-	static const char *const names[VBD_PROBE_STATE_COUNT] = {
-#define VBD_PROBE_STATE_NAME(sym, json) [VBD_PROBE_##sym] = json,
-		VBD_PROBE_STATE_MAP(VBD_PROBE_STATE_NAME)
-#undef VBD_PROBE_STATE_NAME
-	};
-
-	return names[state];
-}
+VBD_ENUM_NAMES(vbd_probe_state_name, enum vbd_probe_state, VBD_PROBE_STATE_MAP)
 
 static struct vbd_probe_record *record_of(struct vbd_object *object)
 {

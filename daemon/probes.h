@@ -8,6 +8,7 @@
 #ifndef VBD_DAEMON_PROBES_H
 #define VBD_DAEMON_PROBES_H
 
+#include "base/enum.h"
 #include "daemon/connections.h"
 #include "daemon/object.h"
 #include "rdma/probe.h"
@@ -15,17 +16,12 @@
 #define VBD_PROBE_COUNT_MAX 1000000
 
 /* X(SYMBOL, json name) */
-#define VBD_PROBE_STATE_MAP(X) \
-	X(RUNNING, "running")  \
-	X(DONE, "done")        \
-	X(FAILED, "failed")
+#define VBD_PROBE_STATE_MAP(X)          \
+	X(VBD_PROBE_RUNNING, "running") \
+	X(VBD_PROBE_DONE, "done")       \
+	X(VBD_PROBE_FAILED, "failed")
 
-enum vbd_probe_state {
-#define VBD_PROBE_STATE_ENUM(sym, json) VBD_PROBE_##sym,
-	VBD_PROBE_STATE_MAP(VBD_PROBE_STATE_ENUM)
-#undef VBD_PROBE_STATE_ENUM
-		VBD_PROBE_STATE_COUNT
-};
+enum vbd_probe_state { VBD_PROBE_STATE_MAP(VBD_ENUM_ROW) VBD_PROBE_STATE_COUNT };
 
 /** vbd_probe_state_name - "running" */
 const char *vbd_probe_state_name(enum vbd_probe_state state);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/account.h"
 
+#include "base/enum.h"
 #include "rdma/provider.h"
 
 #include <stdatomic.h>
@@ -9,16 +10,7 @@
 /* Of the whole process, as the kernel counts. Several threads write. */
 static _Atomic uint64_t held[VBD_PV_OBJECT_COUNT];
 
-const char *vbd_object_type_name(enum vbd_pv_object type)
-{
-	static const char *const names[VBD_PV_OBJECT_COUNT] = {
-#define OBJECT_NAME(sym, name) [VBD_PV_##sym] = name,
-		VBD_PV_OBJECT_MAP(OBJECT_NAME)
-#undef OBJECT_NAME
-	};
-
-	return names[type];
-}
+VBD_ENUM_NAMES(vbd_object_type_name, enum vbd_pv_object, VBD_PV_OBJECT_MAP)
 
 void vbd_account_made(struct vbd_account *account, enum vbd_pv_object type)
 {

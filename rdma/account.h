@@ -9,26 +9,22 @@
 #ifndef VBD_RDMA_ACCOUNT_H
 #define VBD_RDMA_ACCOUNT_H
 
+#include "base/enum.h"
 #include "base/error.h"
 
 #include <stdint.h>
 
 /* X(SYMBOL, name): what the kernel keeps account of for each process */
-#define VBD_PV_OBJECT_MAP(X)  \
-	X(QP, "qp")           \
-	X(CQ, "cq")           \
-	X(MR, "mr")           \
-	X(PD, "pd")           \
-	X(CM_ID, "cm_id")     \
-	X(CONTEXT, "context") \
-	X(SRQ, "srq")
+#define VBD_PV_OBJECT_MAP(X)         \
+	X(VBD_PV_QP, "qp")           \
+	X(VBD_PV_CQ, "cq")           \
+	X(VBD_PV_MR, "mr")           \
+	X(VBD_PV_PD, "pd")           \
+	X(VBD_PV_CM_ID, "cm_id")     \
+	X(VBD_PV_CONTEXT, "context") \
+	X(VBD_PV_SRQ, "srq")
 
-enum vbd_pv_object {
-#define VBD_PV_OBJECT_ENUM(sym, name) VBD_PV_##sym,
-	VBD_PV_OBJECT_MAP(VBD_PV_OBJECT_ENUM)
-#undef VBD_PV_OBJECT_ENUM
-		VBD_PV_OBJECT_COUNT
-};
+enum vbd_pv_object { VBD_PV_OBJECT_MAP(VBD_ENUM_ROW) VBD_PV_OBJECT_COUNT };
 
 /* Of something that this kernel keeps no account of. */
 #define VBD_PV_UNKNOWN UINT64_MAX

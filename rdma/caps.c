@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/caps.h"
 
+#include "base/enum.h"
 #include "rdma/device.h"
 #include "rdma/provider.h"
 
 #include <stdio.h>
 
-const char *vbd_cap_name(enum vbd_cap cap)
-{
-	static const char *const names[VBD_CAP_COUNT] = {
-#define CAP_NAME(sym, json, text) [VBD_CAP_##sym] = json,
-		VBD_CAP_MAP(CAP_NAME)
-#undef CAP_NAME
-	};
-
-	return names[cap];
-}
+VBD_ENUM_NAMES(vbd_cap_name, enum vbd_cap, VBD_CAP_MAP)
 
 static uint64_t bit(enum vbd_cap cap, bool has)
 {

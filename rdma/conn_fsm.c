@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn_fsm.h"
 
+#include "base/enum.h"
+
 #include <stddef.h>
 
 #define ON(event, next, action, note) \
@@ -352,7 +354,7 @@ static const struct {
 	const char *waits_for;
 	bool terminal;
 } states[VBD_CONN_STATE_COUNT] = {
-#define VBD_CONN_STATE_ROW(sym, json, terminal, waits) [VBD_CONN_##sym] = {json, waits, terminal},
+#define VBD_CONN_STATE_ROW(sym, json, terminal, waits) [sym] = {json, waits, terminal},
 	VBD_CONN_STATE_MAP(VBD_CONN_STATE_ROW)
 #undef VBD_CONN_STATE_ROW
 };
@@ -372,24 +374,6 @@ bool vbd_conn_state_terminal(enum vbd_conn_state state)
 	return states[state].terminal;
 }
 
-const char *vbd_conn_event_name(enum vbd_conn_event event)
-{
-	static const char *const names[VBD_CONN_EVENT_COUNT] = {
-#define VBD_CONN_EVENT_NAME(sym, name) [VBD_CONN_EV_##sym] = name,
-		VBD_CONN_EVENT_MAP(VBD_CONN_EVENT_NAME)
-#undef VBD_CONN_EVENT_NAME
-	};
+VBD_ENUM_NAMES(vbd_conn_event_name, enum vbd_conn_event, VBD_CONN_EVENT_MAP)
 
-	return names[event];
-}
-
-const char *vbd_conn_action_name(enum vbd_conn_action action)
-{
-	static const char *const names[VBD_CONN_ACTION_COUNT] = {
-#define VBD_CONN_ACTION_NAME(sym, name) [VBD_CONN_DO_##sym] = name,
-		VBD_CONN_ACTION_MAP(VBD_CONN_ACTION_NAME)
-#undef VBD_CONN_ACTION_NAME
-	};
-
-	return names[action];
-}
+VBD_ENUM_NAMES(vbd_conn_action_name, enum vbd_conn_action, VBD_CONN_ACTION_MAP)

@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 #include "base/clock.h"
+#include "base/enum.h"
 #include "rdma/caps.h"
 #include "rdma/pd.h"
 #include "rdma/provider.h"
@@ -15,16 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *vbd_device_state_name(enum vbd_device_state state)
-{
-	static const char *const names[VBD_DEVICE_STATE_COUNT] = {
-#define VBD_DEVICE_STATE_NAME(sym, json) [VBD_DEVICE_##sym] = json,
-		VBD_DEVICE_STATE_MAP(VBD_DEVICE_STATE_NAME)
-#undef VBD_DEVICE_STATE_NAME
-	};
-
-	return names[state];
-}
+VBD_ENUM_NAMES(vbd_device_state_name, enum vbd_device_state, VBD_DEVICE_STATE_MAP)
 
 static void take_attr(struct vbd_device *device, const struct ibv_device_attr_ex *attr_ex)
 {

@@ -13,6 +13,7 @@
 #define VBD_RDMA_DEVICE_H
 
 #include "base/counter.h"
+#include "base/enum.h"
 #include "base/error.h"
 #include "base/list.h"
 #include "rdma/account.h"
@@ -29,18 +30,13 @@ struct vbd_pd;
 struct vbd_pv_device;
 
 /* X(SYMBOL, json name) */
-#define VBD_DEVICE_STATE_MAP(X)                                               \
-	X(PRESENT, "present")                                                 \
-	X(REMOVING, "removing") /* what was made on it is being taken down */ \
-	X(REMOVED, "removed")                                                 \
-	X(FAILED, "failed") /* it is there and can't be opened; `error` says why */
+#define VBD_DEVICE_STATE_MAP(X)                                                          \
+	X(VBD_DEVICE_PRESENT, "present")                                                 \
+	X(VBD_DEVICE_REMOVING, "removing") /* what was made on it is being taken down */ \
+	X(VBD_DEVICE_REMOVED, "removed")                                                 \
+	X(VBD_DEVICE_FAILED, "failed") /* it is there and can't be opened; `error` says why */
 
-enum vbd_device_state {
-#define VBD_DEVICE_STATE_ENUM(sym, json) VBD_DEVICE_##sym,
-	VBD_DEVICE_STATE_MAP(VBD_DEVICE_STATE_ENUM)
-#undef VBD_DEVICE_STATE_ENUM
-		VBD_DEVICE_STATE_COUNT
-};
+enum vbd_device_state { VBD_DEVICE_STATE_MAP(VBD_ENUM_ROW) VBD_DEVICE_STATE_COUNT };
 
 /** vbd_device_state_name - "present" */
 const char *vbd_device_state_name(enum vbd_device_state state);

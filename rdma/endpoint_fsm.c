@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/endpoint_fsm.h"
 
+#include "base/enum.h"
+
 #define ON(event, next, action, note) \
 	[VBD_ENDPOINT_EV_##event] = {VBD_ENDPOINT_##next, VBD_ENDPOINT_DO_##action, note}
 
@@ -53,7 +55,7 @@ static const struct {
 	const char *name;
 	bool ended;
 } states[VBD_ENDPOINT_STATE_COUNT] = {
-#define STATE_ROW(sym, json, ended) [VBD_ENDPOINT_##sym] = {json, ended},
+#define STATE_ROW(sym, json, ended) [sym] = {json, ended},
 	VBD_ENDPOINT_STATE_MAP(STATE_ROW)
 #undef STATE_ROW
 };
@@ -68,24 +70,6 @@ bool vbd_endpoint_state_ended(enum vbd_endpoint_state state)
 	return states[state].ended;
 }
 
-const char *vbd_endpoint_event_name(enum vbd_endpoint_event event)
-{
-	static const char *const names[VBD_ENDPOINT_EVENT_COUNT] = {
-#define EVENT_NAME(sym, name) [VBD_ENDPOINT_EV_##sym] = name,
-		VBD_ENDPOINT_EVENT_MAP(EVENT_NAME)
-#undef EVENT_NAME
-	};
+VBD_ENUM_NAMES(vbd_endpoint_event_name, enum vbd_endpoint_event, VBD_ENDPOINT_EVENT_MAP)
 
-	return names[event];
-}
-
-const char *vbd_endpoint_action_name(enum vbd_endpoint_action action)
-{
-	static const char *const names[VBD_ENDPOINT_ACTION_COUNT] = {
-#define ACTION_NAME(sym, name) [VBD_ENDPOINT_DO_##sym] = name,
-		VBD_ENDPOINT_ACTION_MAP(ACTION_NAME)
-#undef ACTION_NAME
-	};
-
-	return names[action];
-}
+VBD_ENUM_NAMES(vbd_endpoint_action_name, enum vbd_endpoint_action, VBD_ENDPOINT_ACTION_MAP)

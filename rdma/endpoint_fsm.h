@@ -9,54 +9,41 @@
 #ifndef VBD_RDMA_ENDPOINT_FSM_H
 #define VBD_RDMA_ENDPOINT_FSM_H
 
+#include "base/enum.h"
+
 #include <stdbool.h>
 
 /* X(SYMBOL, json name, ended) */
-#define VBD_ENDPOINT_STATE_MAP(X)                                    \
-	X(READY, "ready", false)                                     \
-	X(CLOSING, "closing", false) /* what it has is given back */ \
-	X(CLOSED, "closed", true)                                    \
-	X(FAILED, "failed", true)
+#define VBD_ENDPOINT_STATE_MAP(X)                                                 \
+	X(VBD_ENDPOINT_READY, "ready", false)                                     \
+	X(VBD_ENDPOINT_CLOSING, "closing", false) /* what it has is given back */ \
+	X(VBD_ENDPOINT_CLOSED, "closed", true)                                    \
+	X(VBD_ENDPOINT_FAILED, "failed", true)
 
-enum vbd_endpoint_state {
-#define VBD_ENDPOINT_STATE_ENUM(sym, json, ended) VBD_ENDPOINT_##sym,
-	VBD_ENDPOINT_STATE_MAP(VBD_ENDPOINT_STATE_ENUM)
-#undef VBD_ENDPOINT_STATE_ENUM
-		VBD_ENDPOINT_STATE_COUNT
-};
+enum vbd_endpoint_state { VBD_ENDPOINT_STATE_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_STATE_COUNT };
 
 /* X(SYMBOL, name) */
-#define VBD_ENDPOINT_EVENT_MAP(X)                                                \
-	X(WC_ERROR, "wc_error") /* a completion failed */                        \
-	X(QP_ERROR, "qp_error") /* async event, or a flush */                    \
-	X(DEVICE_REMOVAL, "device_removal")                                      \
-	X(CMD_CLOSE, "cmd_close")                                                \
-	X(SHUTDOWN, "shutdown")                                                  \
-	X(DEADLINE, "deadline")		  /* of the flushes */                   \
-	X(DRAINED_CLEAN, "drained_clean") /* all completions are in; no error */ \
-	X(DRAINED_FAILED, "drained_failed")
+#define VBD_ENDPOINT_EVENT_MAP(X)                                                                \
+	X(VBD_ENDPOINT_EV_WC_ERROR, "wc_error") /* a completion failed */                        \
+	X(VBD_ENDPOINT_EV_QP_ERROR, "qp_error") /* async event, or a flush */                    \
+	X(VBD_ENDPOINT_EV_DEVICE_REMOVAL, "device_removal")                                      \
+	X(VBD_ENDPOINT_EV_CMD_CLOSE, "cmd_close")                                                \
+	X(VBD_ENDPOINT_EV_SHUTDOWN, "shutdown")                                                  \
+	X(VBD_ENDPOINT_EV_DEADLINE, "deadline")		  /* of the flushes */                   \
+	X(VBD_ENDPOINT_EV_DRAINED_CLEAN, "drained_clean") /* all completions are in; no error */ \
+	X(VBD_ENDPOINT_EV_DRAINED_FAILED, "drained_failed")
 
-enum vbd_endpoint_event {
-#define VBD_ENDPOINT_EVENT_ENUM(sym, name) VBD_ENDPOINT_EV_##sym,
-	VBD_ENDPOINT_EVENT_MAP(VBD_ENDPOINT_EVENT_ENUM)
-#undef VBD_ENDPOINT_EVENT_ENUM
-		VBD_ENDPOINT_EVENT_COUNT
-};
+enum vbd_endpoint_event { VBD_ENDPOINT_EVENT_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_EVENT_COUNT };
 
 /* X(SYMBOL, name) */
-#define VBD_ENDPOINT_ACTION_MAP(X)                                            \
-	X(IGNORE, "ignore") /* nothing; the row's note says why */            \
-	X(DRAIN, "drain")   /* listen no more, QP to ERR, wait for flushes */ \
-	X(FORCE, "force")   /* destroy the QP without its flushes */          \
-	X(FINISH, "finish") /* give back the QP, the memory and the device */ \
-	X(COUNT, "count")   /* a failure after the first: count it */
+#define VBD_ENDPOINT_ACTION_MAP(X)                                                            \
+	X(VBD_ENDPOINT_DO_IGNORE, "ignore") /* nothing; the row's note says why */            \
+	X(VBD_ENDPOINT_DO_DRAIN, "drain")   /* listen no more, QP to ERR, wait for flushes */ \
+	X(VBD_ENDPOINT_DO_FORCE, "force")   /* destroy the QP without its flushes */          \
+	X(VBD_ENDPOINT_DO_FINISH, "finish") /* give back the QP, the memory and the device */ \
+	X(VBD_ENDPOINT_DO_COUNT, "count")   /* a failure after the first: count it */
 
-enum vbd_endpoint_action {
-#define VBD_ENDPOINT_ACTION_ENUM(sym, name) VBD_ENDPOINT_DO_##sym,
-	VBD_ENDPOINT_ACTION_MAP(VBD_ENDPOINT_ACTION_ENUM)
-#undef VBD_ENDPOINT_ACTION_ENUM
-		VBD_ENDPOINT_ACTION_COUNT
-};
+enum vbd_endpoint_action { VBD_ENDPOINT_ACTION_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_ACTION_COUNT };
 
 struct vbd_endpoint_rule {
 	enum vbd_endpoint_state next;

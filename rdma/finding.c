@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/finding.h"
 
+#include "base/enum.h"
+
 static const struct row {
 	const char *name;
 	enum vbd_finding_severity severity;
@@ -23,16 +25,7 @@ enum vbd_finding_severity vbd_finding_severity(enum vbd_finding_code code)
 	return rows[code].severity;
 }
 
-const char *vbd_finding_severity_name(enum vbd_finding_severity severity)
-{
-	static const char *const names[VBD_FINDING_SEVERITY_COUNT] = {
-#define SEVERITY_NAME(sym, json) [VBD_FINDING_IS_##sym] = json,
-		VBD_FINDING_SEVERITY_MAP(SEVERITY_NAME)
-#undef SEVERITY_NAME
-	};
-
-	return names[severity];
-}
+VBD_ENUM_NAMES(vbd_finding_severity_name, enum vbd_finding_severity, VBD_FINDING_SEVERITY_MAP)
 
 const char *vbd_finding_when(enum vbd_finding_code code)
 {

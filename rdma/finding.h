@@ -8,20 +8,16 @@
 #ifndef VBD_RDMA_FINDING_H
 #define VBD_RDMA_FINDING_H
 
+#include "base/enum.h"
 #include "rdma/finding_rows.h"
 
 /* X(SYMBOL, json name): the worst first */
-#define VBD_FINDING_SEVERITY_MAP(X) \
-	X(ERROR, "error")           \
-	X(WARNING, "warning")       \
-	X(INFO, "info")
+#define VBD_FINDING_SEVERITY_MAP(X)          \
+	X(VBD_FINDING_IS_ERROR, "error")     \
+	X(VBD_FINDING_IS_WARNING, "warning") \
+	X(VBD_FINDING_IS_INFO, "info")
 
-enum vbd_finding_severity {
-#define VBD_FINDING_SEVERITY_ENUM(sym, json) VBD_FINDING_IS_##sym,
-	VBD_FINDING_SEVERITY_MAP(VBD_FINDING_SEVERITY_ENUM)
-#undef VBD_FINDING_SEVERITY_ENUM
-		VBD_FINDING_SEVERITY_COUNT
-};
+enum vbd_finding_severity { VBD_FINDING_SEVERITY_MAP(VBD_ENUM_ROW) VBD_FINDING_SEVERITY_COUNT };
 
 /* The rows stand in the order of their severity, and so do findings. */
 enum vbd_finding_code {

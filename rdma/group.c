@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/group.h"
 
+#include "base/enum.h"
 #include "base/log.h"
 #include "rdma/fabric.h"
 #include "rdma/names.h"
@@ -12,16 +13,7 @@
 /* How long the kernel may look for the device; the group's own deadline may be shorter. */
 #define RESOLVE_TIMEOUT_MS 2000
 
-const char *vbd_group_mode_name(enum vbd_group_mode mode)
-{
-	static const char *const names[VBD_GROUP_MODE_COUNT] = {
-#define MODE_NAME(sym, json) [VBD_GROUP_##sym] = json,
-		VBD_GROUP_MODE_MAP(MODE_NAME)
-#undef MODE_NAME
-	};
-
-	return names[mode];
-}
+VBD_ENUM_NAMES(vbd_group_mode_name, enum vbd_group_mode, VBD_GROUP_MODE_MAP)
 
 /* The one setter of the state. */
 static void set_state(

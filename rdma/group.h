@@ -8,6 +8,7 @@
 #ifndef VBD_RDMA_GROUP_H
 #define VBD_RDMA_GROUP_H
 
+#include "base/enum.h"
 #include "base/error.h"
 #include "rdma/account.h"
 #include "rdma/ah.h"
@@ -24,16 +25,11 @@ struct vbd_group;
 struct vbd_pv_cm_event;
 
 /* X(SYMBOL, json name) */
-#define VBD_GROUP_MODE_MAP(X)                                                 \
-	X(FULL, "full")		  /* it receives what is sent to the group */ \
-	X(SEND_ONLY, "send_only") /* it does not */
+#define VBD_GROUP_MODE_MAP(X)                                                           \
+	X(VBD_GROUP_FULL, "full")	    /* it receives what is sent to the group */ \
+	X(VBD_GROUP_SEND_ONLY, "send_only") /* it does not */
 
-enum vbd_group_mode {
-#define VBD_GROUP_MODE_ENUM(sym, json) VBD_GROUP_##sym,
-	VBD_GROUP_MODE_MAP(VBD_GROUP_MODE_ENUM)
-#undef VBD_GROUP_MODE_ENUM
-		VBD_GROUP_MODE_COUNT
-};
+enum vbd_group_mode { VBD_GROUP_MODE_MAP(VBD_ENUM_ROW) VBD_GROUP_MODE_COUNT };
 
 /** vbd_group_mode_name - "send_only" */
 const char *vbd_group_mode_name(enum vbd_group_mode mode);

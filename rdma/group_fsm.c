@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/group_fsm.h"
 
+#include "base/enum.h"
+
 #define ON(event, next, action, note) \
 	[VBD_GROUP_EV_##event] = {VBD_GROUP_IS_##next, VBD_GROUP_DO_##action, note}
 
@@ -89,7 +91,7 @@ static const struct {
 	const char *waits_for;
 	bool ended;
 } states[VBD_GROUP_STATE_COUNT] = {
-#define STATE_ROW(sym, name, json, waits, ended) [VBD_GROUP_IS_##sym] = {name, json, waits, ended},
+#define STATE_ROW(sym, name, json, waits, ended) [sym] = {name, json, waits, ended},
 	VBD_GROUP_STATE_MAP(STATE_ROW)
 #undef STATE_ROW
 };
@@ -114,24 +116,6 @@ bool vbd_group_state_ended(enum vbd_group_state state)
 	return states[state].ended;
 }
 
-const char *vbd_group_event_name(enum vbd_group_event event)
-{
-	static const char *const names[VBD_GROUP_EVENT_COUNT] = {
-#define EVENT_NAME(sym, name) [VBD_GROUP_EV_##sym] = name,
-		VBD_GROUP_EVENT_MAP(EVENT_NAME)
-#undef EVENT_NAME
-	};
+VBD_ENUM_NAMES(vbd_group_event_name, enum vbd_group_event, VBD_GROUP_EVENT_MAP)
 
-	return names[event];
-}
-
-const char *vbd_group_action_name(enum vbd_group_action action)
-{
-	static const char *const names[VBD_GROUP_ACTION_COUNT] = {
-#define ACTION_NAME(sym, name) [VBD_GROUP_DO_##sym] = name,
-		VBD_GROUP_ACTION_MAP(ACTION_NAME)
-#undef ACTION_NAME
-	};
-
-	return names[action];
-}
+VBD_ENUM_NAMES(vbd_group_action_name, enum vbd_group_action, VBD_GROUP_ACTION_MAP)

@@ -1,16 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/op.h"
 
-const char *vbd_transport_name(enum vbd_qp_transport transport)
-{
-	static const char *const names[VBD_TRANSPORT_COUNT] = {
-#define VBD_TRANSPORT_NAME(sym, json) [VBD_TRANSPORT_##sym] = json,
-		VBD_TRANSPORT_MAP(VBD_TRANSPORT_NAME)
-#undef VBD_TRANSPORT_NAME
-	};
+#include "base/enum.h"
 
-	return names[transport];
-}
+VBD_ENUM_NAMES(vbd_transport_name, enum vbd_qp_transport, VBD_TRANSPORT_MAP)
 
 const char *vbd_op_name(enum vbd_op op)
 {
@@ -55,16 +48,7 @@ bool vbd_op_allowed(enum vbd_op op, enum vbd_qp_transport transport)
 	return false;
 }
 
-const char *vbd_service_name(enum vbd_service service)
-{
-	static const char *const names[VBD_SERVICE_COUNT] = {
-#define VBD_SERVICE_NAME(sym, json) [VBD_SERVICE_##sym] = json,
-		VBD_SERVICE_MAP(VBD_SERVICE_NAME)
-#undef VBD_SERVICE_NAME
-	};
-
-	return names[service];
-}
+VBD_ENUM_NAMES(vbd_service_name, enum vbd_service, VBD_SERVICE_MAP)
 
 void vbd_op_counters_copy(struct vbd_op_counters *to, const struct vbd_op_counters *from)
 {

@@ -9,23 +9,19 @@
 #define VBD_RDMA_OP_H
 
 #include "base/counter.h"
+#include "base/enum.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* X(SYMBOL, json name) */
-#define VBD_TRANSPORT_MAP(X) \
-	X(RC, "rc")          \
-	X(UC, "uc")          \
-	X(UD, "ud")
+#define VBD_TRANSPORT_MAP(X)      \
+	X(VBD_TRANSPORT_RC, "rc") \
+	X(VBD_TRANSPORT_UC, "uc") \
+	X(VBD_TRANSPORT_UD, "ud")
 
 /* What kind of queue pair moves the messages. */
-enum vbd_qp_transport {
-#define VBD_TRANSPORT_ENUM(sym, json) VBD_TRANSPORT_##sym,
-	VBD_TRANSPORT_MAP(VBD_TRANSPORT_ENUM)
-#undef VBD_TRANSPORT_ENUM
-		VBD_TRANSPORT_COUNT
-};
+enum vbd_qp_transport { VBD_TRANSPORT_MAP(VBD_ENUM_ROW) VBD_TRANSPORT_COUNT };
 
 /** vbd_transport_name - "rc" */
 const char *vbd_transport_name(enum vbd_qp_transport transport);
@@ -85,21 +81,16 @@ struct vbd_sge {
 };
 
 /* X(SYMBOL, json name) */
-#define VBD_SERVICE_MAP(X) \
-	X(INBOX, "inbox")  \
-	X(ECHO, "echo")    \
-	X(RPING, "rping")  \
-	X(SINK, "sink")    \
-	X(NONE, "none")    \
-	X(RPING_CLIENT, "rping_client")
+#define VBD_SERVICE_MAP(X)            \
+	X(VBD_SERVICE_INBOX, "inbox") \
+	X(VBD_SERVICE_ECHO, "echo")   \
+	X(VBD_SERVICE_RPING, "rping") \
+	X(VBD_SERVICE_SINK, "sink")   \
+	X(VBD_SERVICE_NONE, "none")   \
+	X(VBD_SERVICE_RPING_CLIENT, "rping_client")
 
 /* What a connection does with incoming messages. */
-enum vbd_service {
-#define VBD_SERVICE_ENUM(sym, json) VBD_SERVICE_##sym,
-	VBD_SERVICE_MAP(VBD_SERVICE_ENUM)
-#undef VBD_SERVICE_ENUM
-		VBD_SERVICE_COUNT
-};
+enum vbd_service { VBD_SERVICE_MAP(VBD_ENUM_ROW) VBD_SERVICE_COUNT };
 
 /** vbd_service_name - "inbox" */
 const char *vbd_service_name(enum vbd_service service);

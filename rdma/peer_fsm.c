@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/peer_fsm.h"
 
+#include "base/enum.h"
+
 #define ON(event, next, action, note) \
 	[VBD_PEER_EV_##event] = {VBD_PEER_##next, VBD_PEER_DO_##action, note}
 
@@ -125,7 +127,7 @@ static const struct {
 	const char *json;
 	const char *waits_for;
 } states[VBD_PEER_STATE_COUNT] = {
-#define STATE_ROW(sym, name, json, waits) [VBD_PEER_##sym] = {name, json, waits},
+#define STATE_ROW(sym, name, json, waits) [sym] = {name, json, waits},
 	VBD_PEER_STATE_MAP(STATE_ROW)
 #undef STATE_ROW
 };
@@ -145,24 +147,6 @@ const char *vbd_peer_state_waits_for(enum vbd_peer_state state)
 	return states[state].waits_for;
 }
 
-const char *vbd_peer_event_name(enum vbd_peer_event event)
-{
-	static const char *const names[VBD_PEER_EVENT_COUNT] = {
-#define EVENT_NAME(sym, name) [VBD_PEER_EV_##sym] = name,
-		VBD_PEER_EVENT_MAP(EVENT_NAME)
-#undef EVENT_NAME
-	};
+VBD_ENUM_NAMES(vbd_peer_event_name, enum vbd_peer_event, VBD_PEER_EVENT_MAP)
 
-	return names[event];
-}
-
-const char *vbd_peer_action_name(enum vbd_peer_action action)
-{
-	static const char *const names[VBD_PEER_ACTION_COUNT] = {
-#define ACTION_NAME(sym, name) [VBD_PEER_DO_##sym] = name,
-		VBD_PEER_ACTION_MAP(ACTION_NAME)
-#undef ACTION_NAME
-	};
-
-	return names[action];
-}
+VBD_ENUM_NAMES(vbd_peer_action_name, enum vbd_peer_action, VBD_PEER_ACTION_MAP)

@@ -6,8 +6,7 @@ static const struct {
 	uint8_t ib_bytes;
 	uint8_t iwarp_bytes;
 } messages[VBD_CM_MESSAGE_COUNT] = {
-#define VBD_CM_MESSAGE_ROW(sym, json, ib_bytes, iwarp_bytes) \
-	[VBD_CM_MESSAGE_##sym] = {json, ib_bytes, iwarp_bytes},
+#define VBD_CM_MESSAGE_ROW(sym, json, ib_bytes, iwarp_bytes) [sym] = {json, ib_bytes, iwarp_bytes},
 	VBD_CM_MESSAGE_MAP(VBD_CM_MESSAGE_ROW)
 #undef VBD_CM_MESSAGE_ROW
 };

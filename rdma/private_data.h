@@ -8,6 +8,7 @@
 #define VBD_RDMA_PRIVATE_DATA_H
 
 #include "base/attr.h"
+#include "base/enum.h"
 #include "base/error.h"
 
 #include <stdbool.h>
@@ -26,19 +27,14 @@
  * IBTA 12.6 and 12.11, less the 36 bytes of the CMA's own header in a request (kernel
  * rdma/ib_cm.h, cma.c). MPA has room for 512 bytes, librdmacm for less.
  */
-#define VBD_CM_MESSAGE_MAP(X)                                             \
-	X(REQUEST, "request", 56, VBD_PRIVATE_DATA_IWARP_MAX)             \
-	X(REPLY, "reply", 196, VBD_PRIVATE_DATA_IWARP_MAX)                \
-	X(REJECT, "reject", 148, VBD_PRIVATE_DATA_IWARP_MAX)              \
-	X(SIDR_REQUEST, "sidr_request", 180, 0) /* UD: no iWARP has it */ \
-	X(SIDR_REPLY, "sidr_reply", 136, 0)
+#define VBD_CM_MESSAGE_MAP(X)                                                            \
+	X(VBD_CM_MESSAGE_REQUEST, "request", 56, VBD_PRIVATE_DATA_IWARP_MAX)             \
+	X(VBD_CM_MESSAGE_REPLY, "reply", 196, VBD_PRIVATE_DATA_IWARP_MAX)                \
+	X(VBD_CM_MESSAGE_REJECT, "reject", 148, VBD_PRIVATE_DATA_IWARP_MAX)              \
+	X(VBD_CM_MESSAGE_SIDR_REQUEST, "sidr_request", 180, 0) /* UD: no iWARP has it */ \
+	X(VBD_CM_MESSAGE_SIDR_REPLY, "sidr_reply", 136, 0)
 
-enum vbd_cm_message {
-#define VBD_CM_MESSAGE_ENUM(sym, json, ib_bytes, iwarp_bytes) VBD_CM_MESSAGE_##sym,
-	VBD_CM_MESSAGE_MAP(VBD_CM_MESSAGE_ENUM)
-#undef VBD_CM_MESSAGE_ENUM
-		VBD_CM_MESSAGE_COUNT
-};
+enum vbd_cm_message { VBD_CM_MESSAGE_MAP(VBD_ENUM_ROW) VBD_CM_MESSAGE_COUNT };
 
 struct vbd_private_data {
 	enum vbd_cm_message message; /* what carries it */

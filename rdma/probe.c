@@ -2,6 +2,7 @@
 #include "rdma/probe.h"
 
 #include "base/clock.h"
+#include "base/enum.h"
 #include "rdma/channel.h"
 #include "rdma/rping.h"
 #include "rdma/worker.h"
@@ -12,16 +13,7 @@
 /* A message over an unreliable connection that is not back by then never will be. */
 #define LOST_AFTER_NS VBD_NS_PER_S
 
-const char *vbd_probe_kind_name(enum vbd_probe_kind kind)
-{
-	static const char *const names[VBD_PROBE_KIND_COUNT] = {
-#define VBD_PROBE_KIND_NAME(sym, json) [VBD_PROBE_##sym] = json,
-		VBD_PROBE_KIND_MAP(VBD_PROBE_KIND_NAME)
-#undef VBD_PROBE_KIND_NAME
-	};
-
-	return names[kind];
-}
+VBD_ENUM_NAMES(vbd_probe_kind_name, enum vbd_probe_kind, VBD_PROBE_KIND_MAP)
 
 void vbd_probe_counters_add(
 	struct vbd_probe_counters *counters, const struct vbd_probe_counters *other)

@@ -11,6 +11,7 @@
 #define VBD_RDMA_PROBE_H
 
 #include "base/counter.h"
+#include "base/enum.h"
 #include "base/error.h"
 #include "base/histogram.h"
 #include "base/list.h"
@@ -24,22 +25,17 @@ struct vbd_channel;
 struct vbd_recv_slot;
 
 /* X(SYMBOL, json name) */
-#define VBD_PROBE_KIND_MAP(X)                                                             \
-	X(ACK, "ack")	  /* a write of no bytes, which the peer's device acknowledges */ \
-	X(RPING, "rping") /* rping's: the peer reads the bytes and writes them back */    \
-	X(ECHO, "echo")	  /* a message that the peer's service sends back */
+#define VBD_PROBE_KIND_MAP(X)                                                                    \
+	X(VBD_PROBE_ACK, "ack") /* a write of no bytes, which the peer's device acknowledges */  \
+	X(VBD_PROBE_RPING, "rping") /* rping's: the peer reads the bytes and writes them back */ \
+	X(VBD_PROBE_ECHO, "echo")   /* a message that the peer's service sends back */
 
 /* Of ECHO: what tells a ping from other messages. */
 #define VBD_ECHO_BYTES_MIN 16
 /* Work requests carry it themselves. */
 #define VBD_ECHO_BYTES_MAX 1024
 
-enum vbd_probe_kind {
-#define VBD_PROBE_KIND_ENUM(sym, json) VBD_PROBE_##sym,
-	VBD_PROBE_KIND_MAP(VBD_PROBE_KIND_ENUM)
-#undef VBD_PROBE_KIND_ENUM
-		VBD_PROBE_KIND_COUNT
-};
+enum vbd_probe_kind { VBD_PROBE_KIND_MAP(VBD_ENUM_ROW) VBD_PROBE_KIND_COUNT };
 
 /** vbd_probe_kind_name - "ack" */
 const char *vbd_probe_kind_name(enum vbd_probe_kind kind);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/rping_fsm.h"
 
+#include "base/enum.h"
+
 #define ON(event, next, action, note) \
 	[VBD_RPING_EV_##event] = {VBD_RPING_##next, VBD_RPING_##action, note}
 #define SERVER_STARTS(state) ON(START, state, NOTHING, "a server begins nothing")
@@ -54,7 +56,7 @@ const struct vbd_rping_rule *vbd_rping_rule(enum vbd_rping_state state, enum vbd
 static const struct {
 	const char *name, *text;
 } states[VBD_RPING_STATE_COUNT] = {
-#define VBD_RPING_STATE_ROW(sym, name, text) [VBD_RPING_##sym] = {name, text},
+#define VBD_RPING_STATE_ROW(sym, name, text) [sym] = {name, text},
 	VBD_RPING_STATE_MAP(VBD_RPING_STATE_ROW)
 #undef VBD_RPING_STATE_ROW
 };
@@ -69,24 +71,6 @@ const char *vbd_rping_state_text(enum vbd_rping_state state)
 	return states[state].text;
 }
 
-const char *vbd_rping_event_name(enum vbd_rping_event event)
-{
-	static const char *const names[VBD_RPING_EVENT_COUNT] = {
-#define VBD_RPING_EVENT_NAME(sym, name) [VBD_RPING_EV_##sym] = name,
-		VBD_RPING_EVENT_MAP(VBD_RPING_EVENT_NAME)
-#undef VBD_RPING_EVENT_NAME
-	};
+VBD_ENUM_NAMES(vbd_rping_event_name, enum vbd_rping_event, VBD_RPING_EVENT_MAP)
 
-	return names[event];
-}
-
-const char *vbd_rping_action_text(enum vbd_rping_action action)
-{
-	static const char *const texts[VBD_RPING_ACTION_COUNT] = {
-#define VBD_RPING_ACTION_TEXT(sym, text) [VBD_RPING_##sym] = text,
-		VBD_RPING_ACTION_MAP(VBD_RPING_ACTION_TEXT)
-#undef VBD_RPING_ACTION_TEXT
-	};
-
-	return texts[action];
-}
+VBD_ENUM_NAMES(vbd_rping_action_text, enum vbd_rping_action, VBD_RPING_ACTION_MAP)

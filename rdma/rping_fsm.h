@@ -7,53 +7,42 @@
 #ifndef VBD_RDMA_RPING_FSM_H
 #define VBD_RDMA_RPING_FSM_H
 
-/* X(SYMBOL, name, what it waits for) */
-#define VBD_RPING_STATE_MAP(X)                                                            \
-	X(WAIT_SOURCE, "wait_source", "server: where the client's bytes are")             \
-	X(READING, "reading", "server: the bytes")                                        \
-	X(WAIT_SINK, "wait_sink", "server: where the bytes shall go")                     \
-	X(WRITING, "writing", "server: the bytes' arrival")                               \
-	X(IDLE, "idle", "client: a probe")                                                \
-	X(WAIT_READ, "wait_read", "client: the server's word that it has read the bytes") \
-	X(WAIT_WRITTEN, "wait_written", "client: the server's word that it has written them")
+#include "base/enum.h"
 
-enum vbd_rping_state {
-#define VBD_RPING_STATE_ENUM(sym, name, text) VBD_RPING_##sym,
-	VBD_RPING_STATE_MAP(VBD_RPING_STATE_ENUM)
-#undef VBD_RPING_STATE_ENUM
-		VBD_RPING_STATE_COUNT
-};
+/* X(SYMBOL, name, what it waits for) */
+#define VBD_RPING_STATE_MAP(X)                                                          \
+	X(VBD_RPING_WAIT_SOURCE, "wait_source", "server: where the client's bytes are") \
+	X(VBD_RPING_READING, "reading", "server: the bytes")                            \
+	X(VBD_RPING_WAIT_SINK, "wait_sink", "server: where the bytes shall go")         \
+	X(VBD_RPING_WRITING, "writing", "server: the bytes' arrival")                   \
+	X(VBD_RPING_IDLE, "idle", "client: a probe")                                    \
+	X(VBD_RPING_WAIT_READ, "wait_read",                                             \
+		"client: the server's word that it has read the bytes")                 \
+	X(VBD_RPING_WAIT_WRITTEN, "wait_written",                                       \
+		"client: the server's word that it has written them")
+
+enum vbd_rping_state { VBD_RPING_STATE_MAP(VBD_ENUM_ROW) VBD_RPING_STATE_COUNT };
 
 /* X(SYMBOL, name) */
-#define VBD_RPING_EVENT_MAP(X)                              \
-	X(START, "start")     /* one ping more */           \
-	X(MESSAGE, "message") /* the peer said something */ \
-	X(MOVED, "moved")     /* our read or write is done */
+#define VBD_RPING_EVENT_MAP(X)                                           \
+	X(VBD_RPING_EV_START, "start")	   /* one ping more */           \
+	X(VBD_RPING_EV_MESSAGE, "message") /* the peer said something */ \
+	X(VBD_RPING_EV_MOVED, "moved")	   /* our read or write is done */
 
-enum vbd_rping_event {
-#define VBD_RPING_EVENT_ENUM(sym, name) VBD_RPING_EV_##sym,
-	VBD_RPING_EVENT_MAP(VBD_RPING_EVENT_ENUM)
-#undef VBD_RPING_EVENT_ENUM
-		VBD_RPING_EVENT_COUNT
-};
+enum vbd_rping_event { VBD_RPING_EVENT_MAP(VBD_ENUM_ROW) VBD_RPING_EVENT_COUNT };
 
 /* X(SYMBOL, what it is) */
-#define VBD_RPING_ACTION_MAP(X)                         \
-	X(NOTHING, "-")                                 \
-	X(READ, "read the client's bytes")              \
-	X(WRITE, "write them back")                     \
-	X(SAY_DONE, "say so")                           \
-	X(SAY_SOURCE, "say where the bytes are")        \
-	X(SAY_SINK, "say where they shall go")          \
-	X(CHECK, "compare what came back, and time it") \
-	X(REFUSE, "end the connection: this is not rping")
+#define VBD_RPING_ACTION_MAP(X)                                   \
+	X(VBD_RPING_NOTHING, "-")                                 \
+	X(VBD_RPING_READ, "read the client's bytes")              \
+	X(VBD_RPING_WRITE, "write them back")                     \
+	X(VBD_RPING_SAY_DONE, "say so")                           \
+	X(VBD_RPING_SAY_SOURCE, "say where the bytes are")        \
+	X(VBD_RPING_SAY_SINK, "say where they shall go")          \
+	X(VBD_RPING_CHECK, "compare what came back, and time it") \
+	X(VBD_RPING_REFUSE, "end the connection: this is not rping")
 
-enum vbd_rping_action {
-#define VBD_RPING_ACTION_ENUM(sym, text) VBD_RPING_##sym,
-	VBD_RPING_ACTION_MAP(VBD_RPING_ACTION_ENUM)
-#undef VBD_RPING_ACTION_ENUM
-		VBD_RPING_ACTION_COUNT
-};
+enum vbd_rping_action { VBD_RPING_ACTION_MAP(VBD_ENUM_ROW) VBD_RPING_ACTION_COUNT };
 
 struct vbd_rping_rule {
 	enum vbd_rping_state next;

@@ -2,6 +2,7 @@
 #include "rdma/timeline.h"
 
 #include "base/clock.h"
+#include "base/enum.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -10,16 +11,7 @@
 
 #define FIRST_CAPACITY 24
 
-const char *vbd_timeline_kind_name(enum vbd_timeline_kind kind)
-{
-	static const char *const names[VBD_TIMELINE_KIND_COUNT] = {
-#define VBD_TIMELINE_KIND_NAME(sym, json) [VBD_TIMELINE_##sym] = json,
-		VBD_TIMELINE_KIND_MAP(VBD_TIMELINE_KIND_NAME)
-#undef VBD_TIMELINE_KIND_NAME
-	};
-
-	return names[kind];
-}
+VBD_ENUM_NAMES(vbd_timeline_kind_name, enum vbd_timeline_kind, VBD_TIMELINE_KIND_MAP)
 
 static bool make_room(struct vbd_timeline *timeline)
 {

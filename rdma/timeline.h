@@ -9,27 +9,23 @@
 #define VBD_RDMA_TIMELINE_H
 
 #include "base/attr.h"
+#include "base/enum.h"
 
 #include <stdint.h>
 
 #define VBD_TIMELINE_MAX 96
 
 /* X(SYMBOL, json name) */
-#define VBD_TIMELINE_KIND_MAP(X)      \
-	X(CALL, "call")               \
-	X(CM_EVENT, "cm_event")       \
-	X(QP, "qp")                   \
-	X(STATE, "state")             \
-	X(ASYNC_EVENT, "async_event") \
-	X(WC, "wc")                   \
-	X(COMMAND, "command")
+#define VBD_TIMELINE_KIND_MAP(X)                   \
+	X(VBD_TIMELINE_CALL, "call")               \
+	X(VBD_TIMELINE_CM_EVENT, "cm_event")       \
+	X(VBD_TIMELINE_QP, "qp")                   \
+	X(VBD_TIMELINE_STATE, "state")             \
+	X(VBD_TIMELINE_ASYNC_EVENT, "async_event") \
+	X(VBD_TIMELINE_WC, "wc")                   \
+	X(VBD_TIMELINE_COMMAND, "command")
 
-enum vbd_timeline_kind {
-#define VBD_TIMELINE_KIND_ENUM(sym, json) VBD_TIMELINE_##sym,
-	VBD_TIMELINE_KIND_MAP(VBD_TIMELINE_KIND_ENUM)
-#undef VBD_TIMELINE_KIND_ENUM
-		VBD_TIMELINE_KIND_COUNT
-};
+enum vbd_timeline_kind { VBD_TIMELINE_KIND_MAP(VBD_ENUM_ROW) VBD_TIMELINE_KIND_COUNT };
 
 const char *vbd_timeline_kind_name(enum vbd_timeline_kind kind);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/transfer_fsm.h"
 
+#include "base/enum.h"
+
 #define ON(event, next, note) [VBD_TRANSFER_EV_##event] = {VBD_TRANSFER_##next, note}
 
 /* clang-format off */
@@ -56,7 +58,7 @@ static const struct {
 	const char *name;
 	bool ended;
 } states[VBD_TRANSFER_STATE_COUNT] = {
-#define VBD_TRANSFER_STATE_ROW(sym, json, ended) [VBD_TRANSFER_##sym] = {json, ended},
+#define VBD_TRANSFER_STATE_ROW(sym, json, ended) [sym] = {json, ended},
 	VBD_TRANSFER_STATE_MAP(VBD_TRANSFER_STATE_ROW)
 #undef VBD_TRANSFER_STATE_ROW
 };
@@ -71,13 +73,4 @@ bool vbd_transfer_state_ended(enum vbd_transfer_state state)
 	return states[state].ended;
 }
 
-const char *vbd_transfer_event_name(enum vbd_transfer_event event)
-{
-	static const char *const names[VBD_TRANSFER_EVENT_COUNT] = {
-#define VBD_TRANSFER_EVENT_NAME(sym, name) [VBD_TRANSFER_EV_##sym] = name,
-		VBD_TRANSFER_EVENT_MAP(VBD_TRANSFER_EVENT_NAME)
-#undef VBD_TRANSFER_EVENT_NAME
-	};
-
-	return names[event];
-}
+VBD_ENUM_NAMES(vbd_transfer_event_name, enum vbd_transfer_event, VBD_TRANSFER_EVENT_MAP)

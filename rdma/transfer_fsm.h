@@ -8,40 +8,34 @@
 #ifndef VBD_RDMA_TRANSFER_FSM_H
 #define VBD_RDMA_TRANSFER_FSM_H
 
+#include "base/enum.h"
+
 #include <stdbool.h>
 
 /* X(SYMBOL, json name, ended) */
-#define VBD_TRANSFER_STATE_MAP(X)          \
-	X(QUEUED, "queued", false)         \
-	X(RUNNING, "running", false)       \
-	X(CANCELLING, "cancelling", false) \
-	X(DONE, "done", true)              \
-	X(FAILED, "failed", true)          \
-	X(CANCELLED, "cancelled", true)    \
-	X(TIMED_OUT, "timed_out", true)
+#define VBD_TRANSFER_STATE_MAP(X)                       \
+	X(VBD_TRANSFER_QUEUED, "queued", false)         \
+	X(VBD_TRANSFER_RUNNING, "running", false)       \
+	X(VBD_TRANSFER_CANCELLING, "cancelling", false) \
+	X(VBD_TRANSFER_DONE, "done", true)              \
+	X(VBD_TRANSFER_FAILED, "failed", true)          \
+	X(VBD_TRANSFER_CANCELLED, "cancelled", true)    \
+	X(VBD_TRANSFER_TIMED_OUT, "timed_out", true)
 
-enum vbd_transfer_state {
-#define VBD_TRANSFER_STATE_ENUM(sym, json, ended) VBD_TRANSFER_##sym,
-	VBD_TRANSFER_STATE_MAP(VBD_TRANSFER_STATE_ENUM)
-#undef VBD_TRANSFER_STATE_ENUM
-		VBD_TRANSFER_STATE_COUNT
-};
+enum vbd_transfer_state { VBD_TRANSFER_STATE_MAP(VBD_ENUM_ROW) VBD_TRANSFER_STATE_COUNT };
 
 /* X(SYMBOL, name) */
 #define VBD_TRANSFER_EVENT_MAP(X)                                                                  \
-	X(STARTED, "started")		/* the first work request is posted */                     \
-	X(CANCEL, "cancel")		/* a client, or the deadline, wants it to stop */          \
-	X(DONE, "done")			/* every byte is moved */                                  \
-	X(FAILED, "failed")		/* a work request failed, or the connection ended */       \
-	X(STOPPED, "stopped")		/* it stopped because of CANCEL; nothing is outstanding */ \
-	X(STOPPED_LATE, "stopped_late") /* the same, when the deadline had cancelled it */
+	X(VBD_TRANSFER_EV_STARTED, "started") /* the first work request is posted */               \
+	X(VBD_TRANSFER_EV_CANCEL, "cancel")   /* a client, or the deadline, wants it to stop */    \
+	X(VBD_TRANSFER_EV_DONE, "done")	      /* every byte is moved */                            \
+	X(VBD_TRANSFER_EV_FAILED, "failed")   /* a work request failed, or the connection ended */ \
+	X(VBD_TRANSFER_EV_STOPPED,                                                                 \
+		"stopped") /* it stopped because of CANCEL; nothing is outstanding */              \
+	X(VBD_TRANSFER_EV_STOPPED_LATE,                                                            \
+		"stopped_late") /* the same, when the deadline had cancelled it */
 
-enum vbd_transfer_event {
-#define VBD_TRANSFER_EVENT_ENUM(sym, name) VBD_TRANSFER_EV_##sym,
-	VBD_TRANSFER_EVENT_MAP(VBD_TRANSFER_EVENT_ENUM)
-#undef VBD_TRANSFER_EVENT_ENUM
-		VBD_TRANSFER_EVENT_COUNT
-};
+enum vbd_transfer_event { VBD_TRANSFER_EVENT_MAP(VBD_ENUM_ROW) VBD_TRANSFER_EVENT_COUNT };
 
 struct vbd_transfer_rule {
 	enum vbd_transfer_state next;

@@ -2,6 +2,7 @@
 #include "rdma/why.h"
 
 #include "base/attr.h"
+#include "base/enum.h"
 #include "rdma/names.h"
 #include "rdma/reason.h"
 #include "rdma/why_rows.h"
@@ -75,21 +76,12 @@ static const struct row {
 #undef ROW
 };
 
-const char *vbd_why_kind_name(enum vbd_why_kind kind)
-{
-	static const char *const names[VBD_WHY_KIND_COUNT] = {
-#define KIND_NAME(sym, json, heading) [VBD_WHY_##sym] = json,
-		VBD_WHY_KIND_MAP(KIND_NAME)
-#undef KIND_NAME
-	};
-
-	return names[kind];
-}
+VBD_ENUM_NAMES(vbd_why_kind_name, enum vbd_why_kind, VBD_WHY_KIND_MAP)
 
 const char *vbd_why_kind_heading(enum vbd_why_kind kind)
 {
 	static const char *const headings[VBD_WHY_KIND_COUNT] = {
-#define KIND_HEADING(sym, json, heading) [VBD_WHY_##sym] = heading,
+#define KIND_HEADING(sym, json, heading) [sym] = heading,
 		VBD_WHY_KIND_MAP(KIND_HEADING)
 #undef KIND_HEADING
 	};

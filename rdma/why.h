@@ -9,27 +9,23 @@
 #ifndef VBD_RDMA_WHY_H
 #define VBD_RDMA_WHY_H
 
+#include "base/enum.h"
 #include "base/error.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /* X(SYMBOL, json name, heading) */
-#define VBD_WHY_KIND_MAP(X)                                                 \
-	X(CM_EVENT, "cm_event", "CM events")                                \
-	X(IB_REJECT, "ib_reject", "CM reject reasons, InfiniBand and RoCE") \
-	X(IWARP_REJECT, "iwarp_reject", "CM reject reasons, iWARP")         \
-	X(WC_STATUS, "wc_status", "Work completion statuses")               \
-	X(ASYNC_EVENT, "async_event", "Asynchronous events")                \
-	X(QP_STATE, "qp_state", "Queue pair states")                        \
-	X(END_REASON, "end_reason", "Reasons of a connection's end")
+#define VBD_WHY_KIND_MAP(X)                                                         \
+	X(VBD_WHY_CM_EVENT, "cm_event", "CM events")                                \
+	X(VBD_WHY_IB_REJECT, "ib_reject", "CM reject reasons, InfiniBand and RoCE") \
+	X(VBD_WHY_IWARP_REJECT, "iwarp_reject", "CM reject reasons, iWARP")         \
+	X(VBD_WHY_WC_STATUS, "wc_status", "Work completion statuses")               \
+	X(VBD_WHY_ASYNC_EVENT, "async_event", "Asynchronous events")                \
+	X(VBD_WHY_QP_STATE, "qp_state", "Queue pair states")                        \
+	X(VBD_WHY_END_REASON, "end_reason", "Reasons of a connection's end")
 
-enum vbd_why_kind {
-#define VBD_WHY_KIND_ENUM(sym, json, heading) VBD_WHY_##sym,
-	VBD_WHY_KIND_MAP(VBD_WHY_KIND_ENUM)
-#undef VBD_WHY_KIND_ENUM
-		VBD_WHY_KIND_COUNT
-};
+enum vbd_why_kind { VBD_WHY_KIND_MAP(VBD_ENUM_ROW) VBD_WHY_KIND_COUNT };
 
 struct vbd_why {
 	enum vbd_why_kind kind;

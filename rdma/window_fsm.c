@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/window_fsm.h"
 
+#include "base/enum.h"
+
 #define ON(event, next, action, note) \
 	[VBD_WINDOW_EV_##event] = {VBD_WINDOW_##next, VBD_WINDOW_DO_##action, note}
 
@@ -63,7 +65,7 @@ static const struct {
 	const char *name;
 	bool ended;
 } states[VBD_WINDOW_STATE_COUNT] = {
-#define VBD_WINDOW_STATE_ROW(sym, json, ended) [VBD_WINDOW_##sym] = {json, ended},
+#define VBD_WINDOW_STATE_ROW(sym, json, ended) [sym] = {json, ended},
 	VBD_WINDOW_STATE_MAP(VBD_WINDOW_STATE_ROW)
 #undef VBD_WINDOW_STATE_ROW
 };
@@ -78,13 +80,4 @@ bool vbd_window_state_ended(enum vbd_window_state state)
 	return states[state].ended;
 }
 
-const char *vbd_window_event_name(enum vbd_window_event event)
-{
-	static const char *const names[VBD_WINDOW_EVENT_COUNT] = {
-#define VBD_WINDOW_EVENT_NAME(sym, name) [VBD_WINDOW_EV_##sym] = name,
-		VBD_WINDOW_EVENT_MAP(VBD_WINDOW_EVENT_NAME)
-#undef VBD_WINDOW_EVENT_NAME
-	};
-
-	return names[event];
-}
+VBD_ENUM_NAMES(vbd_window_event_name, enum vbd_window_event, VBD_WINDOW_EVENT_MAP)

@@ -9,40 +9,33 @@
 #ifndef VBD_RDMA_WINDOW_FSM_H
 #define VBD_RDMA_WINDOW_FSM_H
 
+#include "base/enum.h"
+
 #include <stdbool.h>
 
 /* X(SYMBOL, json name, ended) */
-#define VBD_WINDOW_STATE_MAP(X)        \
-	X(BINDING, "binding", false)   \
-	X(READY, "ready", false)       \
-	X(REVOKING, "revoking", false) \
-	X(REVOKED, "revoked", true)    \
-	X(FAILED, "failed", true)
+#define VBD_WINDOW_STATE_MAP(X)                   \
+	X(VBD_WINDOW_BINDING, "binding", false)   \
+	X(VBD_WINDOW_READY, "ready", false)       \
+	X(VBD_WINDOW_REVOKING, "revoking", false) \
+	X(VBD_WINDOW_REVOKED, "revoked", true)    \
+	X(VBD_WINDOW_FAILED, "failed", true)
 
-enum vbd_window_state {
-#define VBD_WINDOW_STATE_ENUM(sym, json, ended) VBD_WINDOW_##sym,
-	VBD_WINDOW_STATE_MAP(VBD_WINDOW_STATE_ENUM)
-#undef VBD_WINDOW_STATE_ENUM
-		VBD_WINDOW_STATE_COUNT
-};
+enum vbd_window_state { VBD_WINDOW_STATE_MAP(VBD_ENUM_ROW) VBD_WINDOW_STATE_COUNT };
 
 /* X(SYMBOL, name) */
-#define VBD_WINDOW_EVENT_MAP(X)                                                              \
-	X(REGISTERED, "registered")	      /* the memory region to bind it to is there */ \
-	X(REGISTER_FAILED, "register_failed") /* it could not be made */                     \
-	X(BOUND, "bound")		      /* its bind has completed */                   \
-	X(BIND_FAILED, "bind_failed")	      /* its bind has not, and never will */         \
-	X(REVOKE, "revoke")		      /* a client wants it revoked */                \
-	X(UNBOUND, "unbound")		      /* its revocation has completed */             \
-	X(UNBIND_FAILED, "unbind_failed")     /* its revocation has not, and never will */   \
-	X(LOST, "lost")			      /* what it was bound on is gone, or has to go */
+#define VBD_WINDOW_EVENT_MAP(X)                                                                    \
+	X(VBD_WINDOW_EV_REGISTERED, "registered") /* the memory region to bind it to is there */   \
+	X(VBD_WINDOW_EV_REGISTER_FAILED, "register_failed") /* it could not be made */             \
+	X(VBD_WINDOW_EV_BOUND, "bound")			    /* its bind has completed */           \
+	X(VBD_WINDOW_EV_BIND_FAILED, "bind_failed")	    /* its bind has not, and never will */ \
+	X(VBD_WINDOW_EV_REVOKE, "revoke")		    /* a client wants it revoked */        \
+	X(VBD_WINDOW_EV_UNBOUND, "unbound")		    /* its revocation has completed */     \
+	X(VBD_WINDOW_EV_UNBIND_FAILED,                                                             \
+		"unbind_failed")      /* its revocation has not, and never will */                 \
+	X(VBD_WINDOW_EV_LOST, "lost") /* what it was bound on is gone, or has to go */
 
-enum vbd_window_event {
-#define VBD_WINDOW_EVENT_ENUM(sym, name) VBD_WINDOW_EV_##sym,
-	VBD_WINDOW_EVENT_MAP(VBD_WINDOW_EVENT_ENUM)
-#undef VBD_WINDOW_EVENT_ENUM
-		VBD_WINDOW_EVENT_COUNT
-};
+enum vbd_window_event { VBD_WINDOW_EVENT_MAP(VBD_ENUM_ROW) VBD_WINDOW_EVENT_COUNT };
 
 enum vbd_window_action {
 	VBD_WINDOW_DO_NOTHING,

@@ -9,6 +9,7 @@
 #ifndef VBD_CMD_VERBSCTL_COMMON_ARGS_H
 #define VBD_CMD_VERBSCTL_COMMON_ARGS_H
 
+#include "base/enum.h"
 #include "cmd/verbsctl/common/text.h"
 
 #include <jansson.h>
@@ -37,187 +38,219 @@ enum vbd_ctl_kind {
  * kind of object ("BUFFER"), completion fetches names from the server.
  */
 #define VBD_CTL_OPT_MAP(X)                                                                         \
-	X(SERVER, "server", 's', TEXT, "URL", NULL,                                                \
+	X(VBD_CTL_OPT_SERVER, "server", 's', TEXT, "URL", NULL,                                    \
 		"where verbsd listens: http://HOST:PORT or unix:/PATH")                            \
-	X(TOKEN_FILE, "token-file", 0, TEXT, "FILE", NULL, "file whose first line is the token")   \
-	X(JSON, "json", 0, FLAG, NULL, NULL, "print the server's JSON")                            \
-	X(HELP, "help", 'h', FLAG, NULL, NULL, "explain the command")                              \
-	X(VERSION, "version", 'V', FLAG, NULL, NULL, "print the version")                          \
-	X(NAME, "name", 0, TEXT, "NAME", "name", "name of the new object")                         \
-	X(SERVICE, "service", 0, TEXT, "inbox|echo|sink|rping|rping_client|none", "service",       \
-		"what is done with incoming messages")                                             \
-	X(ACCEPT, "accept", 0, TEXT, "auto|manual|reject", "accept", "what is done with requests") \
-	X(ACCEPT_TIMEOUT, "accept-timeout", 0, TIME, "TIME", "accept_timeout_ms",                  \
+	X(VBD_CTL_OPT_TOKEN_FILE, "token-file", 0, TEXT, "FILE", NULL,                             \
+		"file whose first line is the token")                                              \
+	X(VBD_CTL_OPT_JSON, "json", 0, FLAG, NULL, NULL, "print the server's JSON")                \
+	X(VBD_CTL_OPT_HELP, "help", 'h', FLAG, NULL, NULL, "explain the command")                  \
+	X(VBD_CTL_OPT_VERSION, "version", 'V', FLAG, NULL, NULL, "print the version")              \
+	X(VBD_CTL_OPT_NAME, "name", 0, TEXT, "NAME", "name", "name of the new object")             \
+	X(VBD_CTL_OPT_SERVICE, "service", 0, TEXT, "inbox|echo|sink|rping|rping_client|none",      \
+		"service", "what is done with incoming messages")                                  \
+	X(VBD_CTL_OPT_ACCEPT, "accept", 0, TEXT, "auto|manual|reject", "accept",                   \
+		"what is done with requests")                                                      \
+	X(VBD_CTL_OPT_ACCEPT_TIMEOUT, "accept-timeout", 0, TIME, "TIME", "accept_timeout_ms",      \
 		"how long a request waits to be accepted by hand")                                 \
-	X(BACKLOG, "backlog", 0, UINT, "N", "backlog", "requests the kernel holds")                \
-	X(TIMEOUT, "timeout", 0, TIME, "TIME", "timeout_ms", "deadline for the whole of it")       \
-	X(WAIT, "timeout", 0, TIME, "TIME", NULL, "give up after this long without a message")     \
-	X(SRC, "src", 0, TEXT, "ADDR", "src_addr", "address to connect from")                      \
-	X(TOS, "tos", 0, UINT, "N", "tos", "type of service of the path")                          \
-	X(SQ_DEPTH, "sq-depth", 0, UINT, "N", "qp.sq_depth",                                       \
+	X(VBD_CTL_OPT_BACKLOG, "backlog", 0, UINT, "N", "backlog", "requests the kernel holds")    \
+	X(VBD_CTL_OPT_TIMEOUT, "timeout", 0, TIME, "TIME", "timeout_ms",                           \
+		"deadline for the whole of it")                                                    \
+	X(VBD_CTL_OPT_WAIT, "timeout", 0, TIME, "TIME", NULL,                                      \
+		"give up after this long without a message")                                       \
+	X(VBD_CTL_OPT_SRC, "src", 0, TEXT, "ADDR", "src_addr", "address to connect from")          \
+	X(VBD_CTL_OPT_TOS, "tos", 0, UINT, "N", "tos", "type of service of the path")              \
+	X(VBD_CTL_OPT_SQ_DEPTH, "sq-depth", 0, UINT, "N", "qp.sq_depth",                           \
 		"send work requests outstanding at most")                                          \
-	X(RQ_DEPTH, "rq-depth", 0, UINT, "N", "qp.rq_depth", "receives kept posted")               \
-	X(RECV_SIZE, "recv-size", 0, SIZE, "BYTES", "qp.recv_size_bytes",                          \
+	X(VBD_CTL_OPT_RQ_DEPTH, "rq-depth", 0, UINT, "N", "qp.rq_depth", "receives kept posted")   \
+	X(VBD_CTL_OPT_RECV_SIZE, "recv-size", 0, SIZE, "BYTES", "qp.recv_size_bytes",              \
 		"longest message it can receive")                                                  \
-	X(RETRY_COUNT, "retry-count", 0, UINT, "N", "qp.retry_count", "transport retries, 0 to 7") \
-	X(RNR_RETRY, "rnr-retry", 0, UINT, "N", "qp.rnr_retry",                                    \
+	X(VBD_CTL_OPT_RETRY_COUNT, "retry-count", 0, UINT, "N", "qp.retry_count",                  \
+		"transport retries, 0 to 7")                                                       \
+	X(VBD_CTL_OPT_RNR_RETRY, "rnr-retry", 0, UINT, "N", "qp.rnr_retry",                        \
 		"receiver-not-ready retries; 7 is for ever")                                       \
-	X(ACK_TIMEOUT, "ack-timeout", 0, UINT, "N", "qp.ack_timeout",                              \
+	X(VBD_CTL_OPT_ACK_TIMEOUT, "ack-timeout", 0, UINT, "N", "qp.ack_timeout",                  \
 		"4.096 us x 2^N; 0 is for ever")                                                   \
-	X(MIN_RNR_TIMER, "min-rnr-timer", 0, UINT, "N", "qp.min_rnr_timer",                        \
+	X(VBD_CTL_OPT_MIN_RNR_TIMER, "min-rnr-timer", 0, UINT, "N", "qp.min_rnr_timer",            \
 		"IBTA code; 12 is 0.64 ms")                                                        \
-	X(RESPONDER_RESOURCES, "responder-resources", 0, UINT, "N", "qp.responder_resources",      \
-		"RDMA reads the peer may have outstanding")                                        \
-	X(INITIATOR_DEPTH, "initiator-depth", 0, UINT, "N", "qp.initiator_depth",                  \
+	X(VBD_CTL_OPT_RESPONDER_RESOURCES, "responder-resources", 0, UINT, "N",                    \
+		"qp.responder_resources", "RDMA reads the peer may have outstanding")              \
+	X(VBD_CTL_OPT_INITIATOR_DEPTH, "initiator-depth", 0, UINT, "N", "qp.initiator_depth",      \
 		"RDMA reads this side may have outstanding")                                       \
-	X(SIGNAL_EVERY, "signal-every", 0, UINT, "N", "qp.signal_every",                           \
+	X(VBD_CTL_OPT_SIGNAL_EVERY, "signal-every", 0, UINT, "N", "qp.signal_every",               \
 		"ask for a completion of every Nth work request only")                             \
-	X(SEND_SGES, "max-send-sge", 0, UINT, "N", "qp.max_send_sge",                              \
+	X(VBD_CTL_OPT_SEND_SGES, "max-send-sge", 0, UINT, "N", "qp.max_send_sge",                  \
 		"pieces of memory that a send, write or read may have")                            \
-	X(RECV_SGES, "max-recv-sge", 0, UINT, "N", "qp.max_recv_sge",                              \
+	X(VBD_CTL_OPT_RECV_SGES, "max-recv-sge", 0, UINT, "N", "qp.max_recv_sge",                  \
 		"pieces of memory that a receive may have")                                        \
-	X(INLINE_BYTES, "inline-bytes", 0, UINT, "N", "qp.inline_bytes",                           \
+	X(VBD_CTL_OPT_INLINE_BYTES, "inline-bytes", 0, UINT, "N", "qp.inline_bytes",               \
 		"bytes that a work request can carry itself")                                      \
-	X(PATH_MTU, "path-mtu", 0, UINT, "256|512|1024|2048|4096", "qp.path_mtu_bytes",            \
-		"largest path MTU to use")                                                         \
-	X(QP_PD, "pd", 0, REF, "PD", "qp.pd", "protection domain; else the device's default one")  \
-	X(QP_CQ, "cq", 0, REF, "CQ", "qp.cq", "completion queue; else one that has room")          \
-	X(QP_SRQ, "srq", 0, REF, "SRQ", "qp.srq", "take receives from this shared queue")          \
-	X(PRIVATE_DATA, "private-data", 0, TEXT, "TEXT", "private_data.data",                      \
+	X(VBD_CTL_OPT_PATH_MTU, "path-mtu", 0, UINT, "256|512|1024|2048|4096",                     \
+		"qp.path_mtu_bytes", "largest path MTU to use")                                    \
+	X(VBD_CTL_OPT_QP_PD, "pd", 0, REF, "PD", "qp.pd",                                          \
+		"protection domain; else the device's default one")                                \
+	X(VBD_CTL_OPT_QP_CQ, "cq", 0, REF, "CQ", "qp.cq",                                          \
+		"completion queue; else one that has room")                                        \
+	X(VBD_CTL_OPT_QP_SRQ, "srq", 0, REF, "SRQ", "qp.srq",                                      \
+		"take receives from this shared queue")                                            \
+	X(VBD_CTL_OPT_PRIVATE_DATA, "private-data", 0, TEXT, "TEXT", "private_data.data",          \
 		"bytes for the peer's program, with the CM message")                               \
-	X(PRIVATE_ENCODING, "private-encoding", 0, TEXT, "text|hex|base64",                        \
+	X(VBD_CTL_OPT_PRIVATE_ENCODING, "private-encoding", 0, TEXT, "text|hex|base64",            \
 		"private_data.encoding", "how --private-data is written")                          \
-	X(REJECT_REASON, "reason", 0, TEXT, "consumer|vendor_option_not_supported", "reason",      \
-		"what the peer's CM is told")                                                      \
-	X(SRC_PORT, "src-port", 0, UINT, "PORT", "src_port", "port to connect from")               \
-	X(REUSE_ADDR, "reuse-addr", 0, FLAG, NULL, "reuse_addr",                                   \
+	X(VBD_CTL_OPT_REJECT_REASON, "reason", 0, TEXT, "consumer|vendor_option_not_supported",    \
+		"reason", "what the peer's CM is told")                                            \
+	X(VBD_CTL_OPT_SRC_PORT, "src-port", 0, UINT, "PORT", "src_port", "port to connect from")   \
+	X(VBD_CTL_OPT_REUSE_ADDR, "reuse-addr", 0, FLAG, NULL, "reuse_addr",                       \
 		"take an address that another one of this kind has")                               \
-	X(V6_ONLY, "v6-only", 0, FLAG, NULL, "v6_only", "no IPv4 on an IPv6 address")              \
-	X(TRANSPORT, "transport", 0, TEXT, "rc|uc", "transport", "kind of queue pair")             \
-	X(PORT_NUM, "port-num", 0, UINT, "N", "port_num", "port of the device")                    \
-	X(GID_INDEX, "gid-index", 0, UINT, "N", "gid_index", "entry of the port's GID table")      \
-	X(PKEY_INDEX, "pkey-index", 0, UINT, "N", "pkey_index", "entry of the port's P_Key table") \
-	X(SL, "sl", 0, UINT, "N", "sl", "service level of the path")                               \
-	X(PSN, "psn", 0, UINT, "N", "psn", "first packet number; else a random one")               \
-	X(INITIAL_STATE, "initial-state", 0, TEXT, "RESET|INIT", "initial_state",                  \
+	X(VBD_CTL_OPT_V6_ONLY, "v6-only", 0, FLAG, NULL, "v6_only", "no IPv4 on an IPv6 address")  \
+	X(VBD_CTL_OPT_TRANSPORT, "transport", 0, TEXT, "rc|uc", "transport", "kind of queue pair") \
+	X(VBD_CTL_OPT_PORT_NUM, "port-num", 0, UINT, "N", "port_num", "port of the device")        \
+	X(VBD_CTL_OPT_GID_INDEX, "gid-index", 0, UINT, "N", "gid_index",                           \
+		"entry of the port's GID table")                                                   \
+	X(VBD_CTL_OPT_PKEY_INDEX, "pkey-index", 0, UINT, "N", "pkey_index",                        \
+		"entry of the port's P_Key table")                                                 \
+	X(VBD_CTL_OPT_SL, "sl", 0, UINT, "N", "sl", "service level of the path")                   \
+	X(VBD_CTL_OPT_PSN, "psn", 0, UINT, "N", "psn", "first packet number; else a random one")   \
+	X(VBD_CTL_OPT_INITIAL_STATE, "initial-state", 0, TEXT, "RESET|INIT", "initial_state",      \
 		"state that the queue pair is left in")                                            \
-	X(FROM, "from", 0, TEXT, "URL#CONNECTION", NULL,                                           \
+	X(VBD_CTL_OPT_FROM, "from", 0, TEXT, "URL#CONNECTION", NULL,                               \
 		"the peer's queue pair, asked of its verbsd; #CONNECTION: one here")               \
-	X(GID, "gid", 0, TEXT, "GID", "gid", "the peer's GID")                                     \
-	X(LID, "lid", 0, UINT, "N", "lid", "the peer's LID (InfiniBand)")                          \
-	X(QPN, "qpn", 0, UINT, "N", "qpn", "the peer's queue pair number")                         \
-	X(QKEY, "qkey", 0, HEX, "HEX", "qkey", "Q_Key")                                            \
-	X(MTU, "mtu", 0, UINT, "256|512|1024|2048|4096", "mtu_bytes", "the peer's MTU")            \
-	X(BRING_TO, "bring-to", 0, TEXT, "RTR|RTS", "bring_to", "how far to move the queue pair")  \
-	X(DEPTH_CQE, "depth", 0, UINT, "N", "depth_cqe", "completions that it can hold")           \
-	X(MODERATION_COUNT, "moderation-count", 0, UINT, "N", "moderation.count",                  \
+	X(VBD_CTL_OPT_GID, "gid", 0, TEXT, "GID", "gid", "the peer's GID")                         \
+	X(VBD_CTL_OPT_LID, "lid", 0, UINT, "N", "lid", "the peer's LID (InfiniBand)")              \
+	X(VBD_CTL_OPT_QPN, "qpn", 0, UINT, "N", "qpn", "the peer's queue pair number")             \
+	X(VBD_CTL_OPT_QKEY, "qkey", 0, HEX, "HEX", "qkey", "Q_Key")                                \
+	X(VBD_CTL_OPT_MTU, "mtu", 0, UINT, "256|512|1024|2048|4096", "mtu_bytes",                  \
+		"the peer's MTU")                                                                  \
+	X(VBD_CTL_OPT_BRING_TO, "bring-to", 0, TEXT, "RTR|RTS", "bring_to",                        \
+		"how far to move the queue pair")                                                  \
+	X(VBD_CTL_OPT_DEPTH_CQE, "depth", 0, UINT, "N", "depth_cqe",                               \
+		"completions that it can hold")                                                    \
+	X(VBD_CTL_OPT_MODERATION_COUNT, "moderation-count", 0, UINT, "N", "moderation.count",      \
 		"completions that raise one event together")                                       \
-	X(MODERATION_PERIOD, "moderation-period", 0, UINT, "MICROSECONDS", "moderation.period_us", \
-		"an event at the latest after this time")                                          \
-	X(PD, "pd", 0, REF, "PD", "pd", "protection domain; else the device's default one")        \
-	X(CQ, "cq", 0, REF, "CQ", "cq", "completion queue; else one that has room")                \
-	X(SRQ_DEPTH, "depth", 0, UINT, "N", "depth", "receives that it holds")                     \
-	X(SRQ_RECV_SIZE, "recv-size", 0, SIZE, "BYTES", "recv_size_bytes",                         \
+	X(VBD_CTL_OPT_MODERATION_PERIOD, "moderation-period", 0, UINT, "MICROSECONDS",             \
+		"moderation.period_us", "an event at the latest after this time")                  \
+	X(VBD_CTL_OPT_PD, "pd", 0, REF, "PD", "pd",                                                \
+		"protection domain; else the device's default one")                                \
+	X(VBD_CTL_OPT_CQ, "cq", 0, REF, "CQ", "cq", "completion queue; else one that has room")    \
+	X(VBD_CTL_OPT_SRQ_DEPTH, "depth", 0, UINT, "N", "depth", "receives that it holds")         \
+	X(VBD_CTL_OPT_SRQ_RECV_SIZE, "recv-size", 0, SIZE, "BYTES", "recv_size_bytes",             \
 		"longest message of a receive")                                                    \
-	X(SRQ_LIMIT, "limit", 0, UINT, "N", "limit",                                               \
+	X(VBD_CTL_OPT_SRQ_LIMIT, "limit", 0, UINT, "N", "limit",                                   \
 		"fill it up again when fewer are posted; 0: at once")                              \
-	X(ADDR, "addr", 0, TEXT, "ADDR", "addr", "numeric address")                                \
-	X(PORT, "port", 0, UINT, "PORT", "port", "port to be resolved at")                         \
-	X(ENDPOINT, "endpoint", 0, REF, "ENDPOINT", "endpoint", "the endpoint that it belongs to") \
-	X(PEER_MESSAGE, "message", 0, UINT, "SEQ", "message", "whoever sent this message")         \
-	X(PEER, "peer", 0, REF, "PEER", "peer", "the peer that it is for")                         \
-	X(GROUP, "group", 0, REF, "GROUP", "group", "the multicast group that it is for")          \
-	X(GROUP_MODE, "mode", 0, TEXT, "full|send_only", "mode", "kind of membership")             \
-	X(WINDOW_TYPE, "type", 0, UINT, "1|2", "type", "type of the memory window")                \
-	X(WINDOW_ACCESS, "access", 0, LIST, "remote_write|remote_read|remote_atomic", "access",    \
-		"what a peer may do; several are separated by commas")                             \
-	X(PROBE_KIND, "kind", 0, TEXT, "ack|rping|echo", "kind", "what a ping is")                 \
-	X(INTERVAL, "interval", 0, TIME, "TIME", "interval_ms", "from ping to ping")               \
-	X(PROBE_COUNT, "count", 'n', UINT, "N", "count", "round trips")                            \
-	X(PROBE_SIZE, "size", 0, SIZE, "BYTES", "size_bytes", "payload of each")                   \
-	X(BENCH_OP, "op", 0, TEXT, "write|read|send", "op", "what is measured")                    \
-	X(BENCH_COUNT, "count", 'n', UINT, "N", "count", "messages, instead of --duration")        \
-	X(DURATION, "duration", 0, TIME, "TIME", "duration_ms", "how long messages are posted")    \
-	X(IMM, "imm", 0, UINT, "N", "imm", "immediate data, which the peer sees with the message") \
-	X(INLINE, "inline", 0, FLAG, NULL, "inline", "carry the bytes in the work request")        \
-	X(WINDOW, "window", 0, UINT, "N", "window", "work requests outstanding at most")           \
-	X(MESSAGE_BYTES, "message-bytes", 0, SIZE, "BYTES", "message_bytes",                       \
+	X(VBD_CTL_OPT_ADDR, "addr", 0, TEXT, "ADDR", "addr", "numeric address")                    \
+	X(VBD_CTL_OPT_PORT, "port", 0, UINT, "PORT", "port", "port to be resolved at")             \
+	X(VBD_CTL_OPT_ENDPOINT, "endpoint", 0, REF, "ENDPOINT", "endpoint",                        \
+		"the endpoint that it belongs to")                                                 \
+	X(VBD_CTL_OPT_PEER_MESSAGE, "message", 0, UINT, "SEQ", "message",                          \
+		"whoever sent this message")                                                       \
+	X(VBD_CTL_OPT_PEER, "peer", 0, REF, "PEER", "peer", "the peer that it is for")             \
+	X(VBD_CTL_OPT_GROUP, "group", 0, REF, "GROUP", "group",                                    \
+		"the multicast group that it is for")                                              \
+	X(VBD_CTL_OPT_GROUP_MODE, "mode", 0, TEXT, "full|send_only", "mode", "kind of membership") \
+	X(VBD_CTL_OPT_WINDOW_TYPE, "type", 0, UINT, "1|2", "type", "type of the memory window")    \
+	X(VBD_CTL_OPT_WINDOW_ACCESS, "access", 0, LIST, "remote_write|remote_read|remote_atomic",  \
+		"access", "what a peer may do; several are separated by commas")                   \
+	X(VBD_CTL_OPT_PROBE_KIND, "kind", 0, TEXT, "ack|rping|echo", "kind", "what a ping is")     \
+	X(VBD_CTL_OPT_INTERVAL, "interval", 0, TIME, "TIME", "interval_ms", "from ping to ping")   \
+	X(VBD_CTL_OPT_PROBE_COUNT, "count", 'n', UINT, "N", "count", "round trips")                \
+	X(VBD_CTL_OPT_PROBE_SIZE, "size", 0, SIZE, "BYTES", "size_bytes", "payload of each")       \
+	X(VBD_CTL_OPT_BENCH_OP, "op", 0, TEXT, "write|read|send", "op", "what is measured")        \
+	X(VBD_CTL_OPT_BENCH_COUNT, "count", 'n', UINT, "N", "count",                               \
+		"messages, instead of --duration")                                                 \
+	X(VBD_CTL_OPT_DURATION, "duration", 0, TIME, "TIME", "duration_ms",                        \
+		"how long messages are posted")                                                    \
+	X(VBD_CTL_OPT_IMM, "imm", 0, UINT, "N", "imm",                                             \
+		"immediate data, which the peer sees with the message")                            \
+	X(VBD_CTL_OPT_INLINE, "inline", 0, FLAG, NULL, "inline",                                   \
+		"carry the bytes in the work request")                                             \
+	X(VBD_CTL_OPT_WINDOW, "window", 0, UINT, "N", "window",                                    \
+		"work requests outstanding at most")                                               \
+	X(VBD_CTL_OPT_MESSAGE_BYTES, "message-bytes", 0, SIZE, "BYTES", "message_bytes",           \
 		"cut the range of --buffer into messages of this length")                          \
-	X(PAGE_BYTES, "page-size", 0, SIZE, "BYTES", "page_bytes", "size of the huge pages")       \
-	X(SGES, "sges", 0, TEXT, "BUFFER:OFFSET:LENGTH,...", NULL,                                 \
+	X(VBD_CTL_OPT_PAGE_BYTES, "page-size", 0, SIZE, "BYTES", "page_bytes",                     \
+		"size of the huge pages")                                                          \
+	X(VBD_CTL_OPT_SGES, "sges", 0, TEXT, "BUFFER:OFFSET:LENGTH,...", NULL,                     \
 		"one work request of these pieces, instead of --buffer")                           \
-	X(ADD, "add", 0, HEX, "HEX", "add", "what is added")                                       \
-	X(COMPARE, "compare", 0, HEX, "HEX", "compare", "what must be there")                      \
-	X(SWAP, "swap", 0, HEX, "HEX", "swap", "what is put there then")                           \
-	X(NO_WAIT, "no-wait", 0, FLAG, NULL, NULL, "return as soon as it is under way")            \
-	X(STATE, "state", 0, TEXT, "STATE", "state", "only those in this state")                   \
-	X(SORT, "sort", 0, TEXT, "MEMBER", "sort",                                                 \
+	X(VBD_CTL_OPT_ADD, "add", 0, HEX, "HEX", "add", "what is added")                           \
+	X(VBD_CTL_OPT_COMPARE, "compare", 0, HEX, "HEX", "compare", "what must be there")          \
+	X(VBD_CTL_OPT_SWAP, "swap", 0, HEX, "HEX", "swap", "what is put there then")               \
+	X(VBD_CTL_OPT_NO_WAIT, "no-wait", 0, FLAG, NULL, NULL,                                     \
+		"return as soon as it is under way")                                               \
+	X(VBD_CTL_OPT_STATE, "state", 0, TEXT, "STATE", "state", "only those in this state")       \
+	X(VBD_CTL_OPT_SORT, "sort", 0, TEXT, "MEMBER", "sort",                                     \
 		"sort by this member; -MEMBER turns the order round")                              \
-	X(HISTORY_SORT, "sort", 0, TEXT, "ended_at|reason|duration|bytes|name|state|device",       \
-		"sort", "sort by this; a - before it turns the order round (-ended_at)")           \
-	X(LIMIT, "limit", 0, UINT, "N", NULL, "show N at most")                                    \
-	X(SIZE, "size", 0, SIZE, "BYTES", "size_bytes", "its size (K, M, G: powers of 1024)")      \
-	X(KIND, "kind", 0, TEXT, "anonymous|shared|hugepage", "kind",                              \
+	X(VBD_CTL_OPT_HISTORY_SORT, "sort", 0, TEXT,                                               \
+		"ended_at|reason|duration|bytes|name|state|device", "sort",                        \
+		"sort by this; a - before it turns the order round (-ended_at)")                   \
+	X(VBD_CTL_OPT_LIMIT, "limit", 0, UINT, "N", NULL, "show N at most")                        \
+	X(VBD_CTL_OPT_SIZE, "size", 0, SIZE, "BYTES", "size_bytes",                                \
+		"its size (K, M, G: powers of 1024)")                                              \
+	X(VBD_CTL_OPT_KIND, "kind", 0, TEXT, "anonymous|shared|hugepage", "kind",                  \
 		"shared: local programs can map it")                                               \
-	X(ACCESS, "access", 0, LIST, "remote_write|remote_read|remote_atomic|mw_bind", "access",   \
-		"what a peer may do; several are separated by commas")                             \
-	X(DEVICE, "device", 0, TEXT, "DEVICE", "device", "the device to use")                      \
-	X(RELAXED, "relaxed-ordering", 0, FLAG, NULL, "relaxed_ordering",                          \
+	X(VBD_CTL_OPT_ACCESS, "access", 0, LIST, "remote_write|remote_read|remote_atomic|mw_bind", \
+		"access", "what a peer may do; several are separated by commas")                   \
+	X(VBD_CTL_OPT_DEVICE, "device", 0, TEXT, "DEVICE", "device", "the device to use")          \
+	X(VBD_CTL_OPT_RELAXED, "relaxed-ordering", 0, FLAG, NULL, "relaxed_ordering",              \
 		"writes of peers may be seen in another order")                                    \
-	X(ON_DEMAND, "on-demand", 0, FLAG, NULL, "on_demand", "pin no page before it is used")     \
-	X(OFFSET, "offset", 0, SIZE, "BYTES", "offset", "start so far into the buffer")            \
-	X(LENGTH, "length", 0, SIZE, "BYTES", "length_bytes",                                      \
+	X(VBD_CTL_OPT_ON_DEMAND, "on-demand", 0, FLAG, NULL, "on_demand",                          \
+		"pin no page before it is used")                                                   \
+	X(VBD_CTL_OPT_OFFSET, "offset", 0, SIZE, "BYTES", "offset",                                \
+		"start so far into the buffer")                                                    \
+	X(VBD_CTL_OPT_LENGTH, "length", 0, SIZE, "BYTES", "length_bytes",                          \
 		"so many bytes; else to the buffer's end")                                         \
-	X(ALGORITHM, "algorithm", 0, TEXT, "crc32c|sha256", "algorithm", "kind of checksum")       \
-	X(RANGE, "range", 0, TEXT, "FIRST-LAST", NULL,                                             \
+	X(VBD_CTL_OPT_ALGORITHM, "algorithm", 0, TEXT, "crc32c|sha256", "algorithm",               \
+		"kind of checksum")                                                                \
+	X(VBD_CTL_OPT_RANGE, "range", 0, TEXT, "FIRST-LAST", NULL,                                 \
 		"only these bytes, counted from 0, LAST included")                                 \
-	X(OUTPUT, "output", 'o', TEXT, "FILE", NULL, "write to FILE; - is standard output")        \
-	X(CONNECTION, "connection", 0, REF, "CONNECTION", "connection", "the connection to use")   \
-	X(BUFFER, "buffer", 0, REF, "BUFFER", "buffer", "the local buffer")                        \
-	X(REMOTE, "remote", 0, TEXT, "URL#BUFFER", NULL,                                           \
+	X(VBD_CTL_OPT_OUTPUT, "output", 'o', TEXT, "FILE", NULL,                                   \
+		"write to FILE; - is standard output")                                             \
+	X(VBD_CTL_OPT_CONNECTION, "connection", 0, REF, "CONNECTION", "connection",                \
+		"the connection to use")                                                           \
+	X(VBD_CTL_OPT_BUFFER, "buffer", 0, REF, "BUFFER", "buffer", "the local buffer")            \
+	X(VBD_CTL_OPT_REMOTE, "remote", 0, TEXT, "URL#BUFFER", NULL,                               \
 		"the peer's buffer, asked of its verbsd; #BUFFER: one here")                       \
-	X(REMOTE_OFFSET, "remote-offset", 0, SIZE, "BYTES", NULL,                                  \
+	X(VBD_CTL_OPT_REMOTE_OFFSET, "remote-offset", 0, SIZE, "BYTES", NULL,                      \
 		"start so far into the peer's buffer")                                             \
-	X(REMOTE_ADDR, "remote-addr", 0, HEX, "HEX", NULL,                                         \
+	X(VBD_CTL_OPT_REMOTE_ADDR, "remote-addr", 0, HEX, "HEX", NULL,                             \
 		"remote address, when there is no verbsd to ask")                                  \
-	X(REMOTE_RKEY, "remote-rkey", 0, HEX, "HEX", NULL, "remote key that belongs to it")        \
-	X(PEER_TOKEN_FILE, "peer-token-file", 0, TEXT, "FILE", NULL,                               \
+	X(VBD_CTL_OPT_REMOTE_RKEY, "remote-rkey", 0, HEX, "HEX", NULL,                             \
+		"remote key that belongs to it")                                                   \
+	X(VBD_CTL_OPT_PEER_TOKEN_FILE, "peer-token-file", 0, TEXT, "FILE", NULL,                   \
 		"token for the peer's verbsd")                                                     \
-	X(CHUNK, "chunk", 0, SIZE, "BYTES", "chunk_bytes", "longest single work request")          \
-	X(FILE, "file", 0, TEXT, "FILE", NULL, "send the bytes of FILE; - is standard input")      \
-	X(FOLLOW_MESSAGES, "follow", 'f', FLAG, NULL, NULL, "go on until the connection ends")     \
-	X(COUNT, "count", 'n', UINT, "N", NULL, "wait for N messages, then end")                   \
-	X(KEEP, "keep", 0, FLAG, NULL, NULL, "leave the messages in the inbox")                    \
-	X(RAW, "raw", 0, FLAG, NULL, NULL,                                                         \
+	X(VBD_CTL_OPT_CHUNK, "chunk", 0, SIZE, "BYTES", "chunk_bytes",                             \
+		"longest single work request")                                                     \
+	X(VBD_CTL_OPT_FILE, "file", 0, TEXT, "FILE", NULL,                                         \
+		"send the bytes of FILE; - is standard input")                                     \
+	X(VBD_CTL_OPT_FOLLOW_MESSAGES, "follow", 'f', FLAG, NULL, NULL,                            \
+		"go on until the connection ends")                                                 \
+	X(VBD_CTL_OPT_COUNT, "count", 'n', UINT, "N", NULL, "wait for N messages, then end")       \
+	X(VBD_CTL_OPT_KEEP, "keep", 0, FLAG, NULL, NULL, "leave the messages in the inbox")        \
+	X(VBD_CTL_OPT_RAW, "raw", 0, FLAG, NULL, NULL,                                             \
 		"write the bytes as they came, nothing between messages")                          \
-	X(FOLLOW, "follow", 'f', FLAG, NULL, NULL, "wait for more, until interrupted")             \
-	X(LINES, "lines", 'n', UINT, "N", NULL, "only the last N of those held (with -f: 10)")     \
-	X(AFTER, "after", 0, UINT, "SEQ", NULL, "only events behind this number")                  \
-	X(TYPE, "type", 0, TEXT, "TYPE", "type", "only events of this type")                       \
-	X(OBJECT, "object", 0, TEXT, "KIND[/ID]", "object",                                        \
+	X(VBD_CTL_OPT_FOLLOW, "follow", 'f', FLAG, NULL, NULL, "wait for more, until interrupted") \
+	X(VBD_CTL_OPT_LINES, "lines", 'n', UINT, "N", NULL,                                        \
+		"only the last N of those held (with -f: 10)")                                     \
+	X(VBD_CTL_OPT_AFTER, "after", 0, UINT, "SEQ", NULL, "only events behind this number")      \
+	X(VBD_CTL_OPT_TYPE, "type", 0, TEXT, "TYPE", "type", "only events of this type")           \
+	X(VBD_CTL_OPT_OBJECT, "object", 0, TEXT, "KIND[/ID]", "object",                            \
 		"only events of connections, or of connection/7")                                  \
-	X(DST, "dst", 0, TEXT, "HOST", "dst", "where a connection would go to")                    \
-	X(DST_SRC, "src", 0, TEXT, "ADDR", "src", "address to leave from")                         \
-	X(SEVERITY, "severity", 0, TEXT, "debug|info|notice|warning|error", "severity",            \
-		"only events at least this severe")                                                \
-	X(WATCH, "watch", 'w', EVERY, "[TIME]", NULL,                                              \
+	X(VBD_CTL_OPT_DST, "dst", 0, TEXT, "HOST", "dst", "where a connection would go to")        \
+	X(VBD_CTL_OPT_DST_SRC, "src", 0, TEXT, "ADDR", "src", "address to leave from")             \
+	X(VBD_CTL_OPT_SEVERITY, "severity", 0, TEXT, "debug|info|notice|warning|error",            \
+		"severity", "only events at least this severe")                                    \
+	X(VBD_CTL_OPT_WATCH, "watch", 'w', EVERY, "[TIME]", NULL,                                  \
 		"print what changes, every TIME (1 s), until interrupted")                         \
-	X(TOP_INTERVAL, "interval", 'd', TIME, "TIME", NULL, "look again after this long (1 s)")   \
-	X(FILTER, "filter", 0, TEXT, "TEXT", NULL,                                                 \
+	X(VBD_CTL_OPT_TOP_INTERVAL, "interval", 'd', TIME, "TIME", NULL,                           \
+		"look again after this long (1 s)")                                                \
+	X(VBD_CTL_OPT_FILTER, "filter", 0, TEXT, "TEXT", NULL,                                     \
 		"only those with this text in what is shown of them")                              \
-	X(ALL, "all", 'a', FLAG, NULL, NULL, "show connections that ended as well")                \
-	X(TOP_SORT, "sort", 0, TEXT,                                                               \
+	X(VBD_CTL_OPT_ALL, "all", 'a', FLAG, NULL, NULL, "show connections that ended as well")    \
+	X(VBD_CTL_OPT_TOP_SORT, "sort", 0, TEXT,                                                   \
 		"id|name|state|peer|device|sent/s|recv/s|ops/s|cq|rtt|rtt99|sent|recv|reason",     \
 		NULL, "sort by this column")
 
 #define VBD_CTL_OPTIONS_MAX 36 /* options of one command */
 
-enum vbd_ctl_opt {
-#define VBD_CTL_OPT_ENUM(sym, name, letter, kind, placeholder, member, help) VBD_CTL_OPT_##sym,
-	VBD_CTL_OPT_MAP(VBD_CTL_OPT_ENUM)
-#undef VBD_CTL_OPT_ENUM
-		VBD_CTL_OPT_END
-};
+enum vbd_ctl_opt { VBD_CTL_OPT_MAP(VBD_ENUM_ROW) VBD_CTL_OPT_END };
 
 /* One row of the map. */
 struct vbd_ctl_opt_spec {

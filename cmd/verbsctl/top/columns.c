@@ -9,7 +9,7 @@
 
 static const struct vbd_ctl_top_column_spec specs[VBD_CTL_TOP_COLUMN_END] = {
 #define VBD_CTL_TOP_COLUMN_SPEC(sym, name, title, letter, right, falls, stays, least, most) \
-	[VBD_CTL_TOP_##sym] = {name, title, letter, right, falls, stays, least, most},
+	[sym] = {name, title, letter, right, falls, stays, least, most},
 	VBD_CTL_TOP_COLUMN_MAP(VBD_CTL_TOP_COLUMN_SPEC)
 #undef VBD_CTL_TOP_COLUMN_SPEC
 };

@@ -8,6 +8,7 @@
 #ifndef VBD_CMD_VERBSCTL_TOP_COLUMNS_H
 #define VBD_CMD_VERBSCTL_TOP_COLUMNS_H
 
+#include "base/enum.h"
 #include "cmd/verbsctl/top/rows.h"
 
 #include <stdbool.h>
@@ -21,28 +22,23 @@
  * is removed first. "least" and "most" limit the width in columns of the terminal; within them a
  * column is as wide as its widest cell.
  */
-#define VBD_CTL_TOP_COLUMN_MAP(X)                                   \
-	X(ID, "id", "ID", 'i', true, false, 100, 2, 10)             \
-	X(NAME, "name", "NAME", 'n', false, false, 90, 10, 24)      \
-	X(STATE, "state", "STATE", 's', false, false, 99, 11, 15)   \
-	X(PEER, "peer", "PEER", 'p', false, false, 60, 16, 47)      \
-	X(DEVICE, "device", "DEVICE", 'd', false, false, 30, 6, 16) \
-	X(SENT_RATE, "sent/s", "SENT/s", 't', true, true, 98, 6, 6) \
-	X(RECV_RATE, "recv/s", "RECV/s", 'v', true, true, 97, 6, 6) \
-	X(OPS_RATE, "ops/s", "OPS/s", 'o', true, true, 70, 5, 6)    \
-	X(CQ, "cq", "CQ", 'c', true, true, 75, 4, 4)                \
-	X(RTT, "rtt", "RTT", 'l', true, true, 80, 6, 6)             \
-	X(RTT_P99, "rtt99", "RTT99", '9', true, true, 40, 6, 6)     \
-	X(SENT, "sent", "SENT", 'T', true, true, 35, 5, 6)          \
-	X(RECV, "recv", "RECV", 'V', true, true, 34, 5, 6)          \
-	X(REASON, "reason", "REASON", 'w', false, false, 50, 6, 24)
+#define VBD_CTL_TOP_COLUMN_MAP(X)                                               \
+	X(VBD_CTL_TOP_ID, "id", "ID", 'i', true, false, 100, 2, 10)             \
+	X(VBD_CTL_TOP_NAME, "name", "NAME", 'n', false, false, 90, 10, 24)      \
+	X(VBD_CTL_TOP_STATE, "state", "STATE", 's', false, false, 99, 11, 15)   \
+	X(VBD_CTL_TOP_PEER, "peer", "PEER", 'p', false, false, 60, 16, 47)      \
+	X(VBD_CTL_TOP_DEVICE, "device", "DEVICE", 'd', false, false, 30, 6, 16) \
+	X(VBD_CTL_TOP_SENT_RATE, "sent/s", "SENT/s", 't', true, true, 98, 6, 6) \
+	X(VBD_CTL_TOP_RECV_RATE, "recv/s", "RECV/s", 'v', true, true, 97, 6, 6) \
+	X(VBD_CTL_TOP_OPS_RATE, "ops/s", "OPS/s", 'o', true, true, 70, 5, 6)    \
+	X(VBD_CTL_TOP_CQ, "cq", "CQ", 'c', true, true, 75, 4, 4)                \
+	X(VBD_CTL_TOP_RTT, "rtt", "RTT", 'l', true, true, 80, 6, 6)             \
+	X(VBD_CTL_TOP_RTT_P99, "rtt99", "RTT99", '9', true, true, 40, 6, 6)     \
+	X(VBD_CTL_TOP_SENT, "sent", "SENT", 'T', true, true, 35, 5, 6)          \
+	X(VBD_CTL_TOP_RECV, "recv", "RECV", 'V', true, true, 34, 5, 6)          \
+	X(VBD_CTL_TOP_REASON, "reason", "REASON", 'w', false, false, 50, 6, 24)
 
-enum vbd_ctl_top_column {
-#define VBD_CTL_TOP_COLUMN_ENUM(sym, ...) VBD_CTL_TOP_##sym,
-	VBD_CTL_TOP_COLUMN_MAP(VBD_CTL_TOP_COLUMN_ENUM)
-#undef VBD_CTL_TOP_COLUMN_ENUM
-		VBD_CTL_TOP_COLUMN_END
-};
+enum vbd_ctl_top_column { VBD_CTL_TOP_COLUMN_MAP(VBD_ENUM_ROW) VBD_CTL_TOP_COLUMN_END };
 
 /* One row of the map. */
 struct vbd_ctl_top_column_spec {
