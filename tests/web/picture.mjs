@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// picture.mjs BUILDDIR FILE: the picture of the README anew, as the page of a busy connection looks: two daemons in the
-// guest, a probe, and writes of a size that changes.
+// picture.mjs BUILDDIR FILE: makes the picture of the README. It shows the overview of a busy daemon: connections to a
+// second daemon in the guest, a probe, writes of a size that changes, and a connection that failed.
 
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
@@ -26,8 +26,10 @@ async function draw(world) {
 
 	await world.make("a", "/v1/buffers", { size_bytes: 4 << 20, name: "source" });
 	await world.connection({ name: "to-b" }, 7472);
+	await world.connection({ name: "backup" }, 7472);
 	await world.call("a", "POST", "/v1/probes", { connection: "to-b" });
-	const page = await world.page("a", "#/connections/to-b", { viewport: SIZE });
+	await world.try("a", "POST", "/v1/connections", { dst_addr: world.addr, dst_port: 7999, name: "to-c" }, 60);
+	const page = await world.page("a", "#/overview", { viewport: SIZE });
 
 	await keep_busy(world, { addr, rkey }, Date.now() + WATCHED_MS);
 	await page.screenshot({ path: resolve(file), animations: "disabled" });

@@ -19,7 +19,7 @@ const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking
 	"--disable-sync", "--disable-dev-shm-usage"];
 // Generous: the guest is emulated, and its host is busy. Nothing here says that something is fast.
 const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 60_000);
-const SUITES = ["story", "forms", "measure", "events", "access", "restart", "many", "looks"];
+const SUITES = ["story", "overview", "datagrams", "forms", "measure", "events", "access", "restart", "many", "looks"];
 
 function skip(why) {
 	console.log(`skipped: ${why}`);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a person does with the page, by what a person sees: names of buttons, labels of fields, texts.
+// The actions of a user on the page. They find things by visible names: of buttons, labels and texts.
 
-/** Opens a form by its button, fills it in, and gives the dialog; what is in `more` is behind "More". */
+const TABS_MAX = 60;
+
+/** Opens a form by its button, fills it in, and returns the dialog; the fields of `more` are those behind "More". */
 export async function fill_form(page, button, values, more = {}) {
 	await page.getByRole("button", { name: button, exact: true }).click();
 	const dialog = page.getByRole("dialog");
@@ -29,13 +31,13 @@ export async function fill(dialog, values) {
 	}
 }
 
-/** Submits, and waits until the dialog is gone, which it is when the daemon granted it. */
+/** Submits, and waits until the dialog closes, which it does after success. */
 export async function submit(dialog, button) {
 	await dialog.getByRole("button", { name: button, exact: true }).click();
 	await dialog.waitFor({ state: "hidden" });
 }
 
-/** The curl command that a dialog shows, once it has `part` in it. */
+/** The curl command of a dialog, as soon as it contains `part`. */
 export async function command_of(dialog, part) {
 	const command = dialog.getByRole("figure", { name: "The same with curl" }).locator("pre").filter({ hasText: part });
 
@@ -43,7 +45,7 @@ export async function command_of(dialog, part) {
 	return command.innerText();
 }
 
-/** Until a field has that value. */
+/** Waits until a field has that value. */
 export async function has_value(field, value) {
 	await field.evaluate((element, wanted) => new Promise((done) => {
 		const look = () => (element.value === wanted ? done() : requestAnimationFrame(look));
@@ -58,12 +60,50 @@ export const go = (page, view) => page.getByRole("navigation").getByRole("link",
 export const sees = (locator) => locator.first().waitFor({ state: "visible" });
 export const row_of = (page, name) => page.locator("tr.row").filter({ hasText: name });
 
-/** What has the focus: its label, or its name, or what it says. */
+/** The label, name or text of the element with the focus. */
 export const name_of_focus = (page) => page.evaluate(() => document.activeElement.getAttribute("aria-label") ||
 	document.activeElement.name || document.activeElement.innerText.trim());
 
-/** Until that has the focus. */
+/** Waits until the element of that label, name or text has the focus. */
 export async function focus_is(page, wanted) {
 	await page.waitForFunction((name) => [document.activeElement.getAttribute("aria-label"), document.activeElement.name,
 		document.activeElement.innerText.trim()].includes(name), wanted);
+}
+
+/** Presses Tab until the element of that label, name or text has the focus. */
+export async function tab_to(page, wanted) {
+	for (let i = 0; i < TABS_MAX; i++) {
+		await page.keyboard.press("Tab");
+		if (await name_of_focus(page) === wanted)
+			return;
+	}
+	throw new Error(`Tab does not lead to ${wanted}`);
+}
+
+/** Fails unless an outline or a shadow marks the element with the focus. */
+export async function focus_is_visible(page) {
+	const shown = await page.evaluate(() => {
+		const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(document.activeElement);
+
+		return (outlineStyle !== "none" && parseFloat(outlineWidth) > 0) || boxShadow !== "none";
+	});
+
+	if (!shown)
+		throw new Error("the element with the focus is not marked");
+}
+
+/** Presses "g" and a letter until `landmark` is there: the pause between the two may be too long on a busy machine. */
+export async function chord(page, key, landmark) {
+	for (let tries = 0; tries < 10 && !await landmark.isVisible(); tries++) {
+		await page.keyboard.press("g");
+		await page.keyboard.press(key);
+		await landmark.waitFor({ timeout: 2000 }).catch(() => {});
+	}
+	await sees(landmark);
+}
+
+/** Enters a token. */
+export async function unlock(page, token) {
+	await page.getByRole("textbox", { name: "Token" }).fill(token);
+	await page.getByRole("button", { name: "Unlock" }).click();
 }

@@ -30,6 +30,8 @@ function Navigation({ current }) {
 			<p class="rail-hint wide-only" aria-hidden="true">
 				<kbd>/</kbd> search
 				<br />
+				<kbd>g</kbd> <kbd>o</kbd> overview
+				<br />
 				<kbd>g</kbd> <kbd>c</kbd> connections
 				<br />
 				<kbd>g</kbd> <kbd>e</kbd> events …

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the store can hold, one row each:
+// The collections that the store can hold, one row each:
 //   path     of the list; an item is at path/REF
-//   kinds    objects whose events make the list out of date
+//   kinds    kinds of objects whose events make the list out of date
 //   fields   members that the list needs; all when absent
-//   pollMs   how often to ask while somebody looks, where counters move without events; 0 for never
-//   pollOnly parameters of those polls: what can't change needs no asking; moves(item) says whether it is among those
+//   pollMs   interval of the polls while the list is shown, for counters that change without events; 0 for none
+//   pollOnly parameters of those polls, which leave out items that can't change; moves(item) says whether an item can
+//   load     function of request() that returns the items, for a list that is not read page by page from path
+//   sampleOf the {id, counters} of an item to keep for charts, or null
+import { countersOf } from "./overview.js";
+
 const COUNTED =
 	"id,name,state,role,transport,bringup,device,peer,local,dst,listener,qp,cq,counters,first_error,end,rtt,created_at,established_at,ended_at,waits_for";
 
@@ -17,7 +21,14 @@ export const collections = {
 		pollMs: 2000,
 		pollOnly: { state: "open" },
 		moves: isOpen,
+		sampleOf: (item) => (isOpen(item) ? item : null),
 	},
+	stats: {
+		path: "/v1/stats",
+		kinds: [],
+		sampleOf: (stats) => ({ id: "daemon", counters: countersOf(stats) }),
+	},
+	warnings: { path: "/v1/events", kinds: [], pollMs: 0, load: loadWarnings },
 	connectionNames: { path: "/v1/connections", kinds: ["connection"], fields: "id,name", pollMs: 0 },
 	devices: { path: "/v1/devices", kinds: ["device"], pollMs: 5000 },
 	listeners: { path: "/v1/listeners", kinds: ["listener", "connection"], pollMs: 0 },
@@ -39,14 +50,31 @@ export const collections = {
 	},
 	probes: { path: "/v1/probes", kinds: ["probe"], pollMs: 1000 },
 	cqs: { path: "/v1/cqs", kinds: ["cq"], pollMs: 2000 },
-	endpoints: { path: "/v1/endpoints", kinds: ["endpoint"], pollMs: 5000 },
+	endpoints: { path: "/v1/endpoints", kinds: ["endpoint", "peer", "group"], pollMs: 2000 },
+	peers: { path: "/v1/peers", kinds: ["peer", "endpoint"], pollMs: 5000 },
+	groups: { path: "/v1/groups", kinds: ["group", "endpoint"], pollMs: 5000 },
 };
 
 export const PAGE_ITEMS = 1000;
-/* A page that holds more than this is of no use to anybody; the list then says how many it left out. */
+/* A longer list would be of no use on a page; the view says how many items it leaves out. */
 export const ITEMS_MAX = 5000;
 
-/** listPath - where a page of a collection is */
+const EVENTS_SEARCHED = 20000;
+
+/* The warnings and errors among the newest events, oldest first, with their numbers as ids. */
+async function loadWarnings(request) {
+	const { first, last } = await request("GET", "/v1/events?limit=1");
+	const items = [];
+	let after = Math.max(first - 1, last - EVENTS_SEARCHED, 0);
+	for (;;) {
+		const page = await request("GET", `/v1/events?severity=warning&limit=${PAGE_ITEMS}&after=${after}`);
+		items.push(...page.items.map((event) => ({ ...event, id: event.seq })));
+		if (page.items.length < PAGE_ITEMS) return items;
+		after = items.at(-1).seq;
+	}
+}
+
+/** listPath - the path of a page of a collection */
 export function listPath(spec, { after = 0, only = {} } = {}) {
 	const query = new URLSearchParams({ limit: PAGE_ITEMS, ...(after ? { after } : {}), ...only });
 	if (spec.fields) query.set("fields", spec.fields);
@@ -54,8 +82,8 @@ export function listPath(spec, { after = 0, only = {} } = {}) {
 }
 
 /**
- * merged - a collection's items after a poll that only asked for some of them
- * Returns {items, left}: left are the ids that were among those asked for and are not any more.
+ * merged - the items of a collection after a poll that asked for some of them only
+ * Returns {items, left}: left are the ids that the poll asked for and that were not in its answer any more.
  */
 export function merged(items, polled, isAsked) {
 	const next = new Map(items);

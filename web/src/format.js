@@ -12,7 +12,7 @@ function scaled(value, units, base) {
 	return `${digits(value, i)} ${units[i]}`;
 }
 
-// Three significant digits, none behind the point of whole units.
+// Three significant digits; whole units have no decimals.
 function digits(value, scale = 1) {
 	if (scale === 0) return String(Math.round(value));
 	return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
@@ -34,7 +34,12 @@ export function count(value) {
 	return value == null ? NONE : String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, "\u202f");
 }
 
-/** amount - a count of which only the size matters where it is large: "9 876 543", "12.3 M" */
+/** counted - "1 transfer", "2 transfers", "no transfers" */
+export function counted(value, noun) {
+	return `${value === 0 ? "no" : count(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
+/** amount - a count, rounded when it is large: "9 876 543", "12.3 M" */
 export function amount(value) {
 	return value == null || value < 1e7 ? count(value) : scaled(value, ["", "k", "M", "G", "T", "P"], 1000);
 }
@@ -65,14 +70,14 @@ export function span(ms, units = 2) {
 		.join(" ");
 }
 
-/** ago - how long since a time, as "4 s ago" */
+/** ago - the time since a moment, as "4 s ago" */
 export function ago(time, now = Date.now()) {
 	if (!time) return NONE;
 	const ms = now - Date.parse(time);
 	return ms < 1000 ? "now" : `${span(ms)} ago`;
 }
 
-/** clock - the time of day here, with milliseconds if asked */
+/** clock - the local time of day, with milliseconds on request */
 export function clock(time, { millis = false } = {}) {
 	if (!time) return NONE;
 	const at = new Date(time);

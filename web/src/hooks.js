@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How views look into the store.
+// The hooks by which views read the store.
 import { createContext } from "preact";
 import { useContext, useEffect, useReducer, useState } from "preact/hooks";
 import { onNavigate } from "./router.js";
@@ -12,7 +12,7 @@ export function usePage() {
 	return useContext(Page);
 }
 
-/** useStore - the store; what uses it is drawn again whenever it changes */
+/** useStore - the store; the component is drawn again after every change of it */
 export function useStore() {
 	const { store } = usePage();
 	const [, redraw] = useReducer((n) => n + 1, 0);
@@ -51,7 +51,12 @@ export function useConnectionNames() {
 	return (id) => byId.get(id)?.name ?? `connection ${id}`;
 }
 
-/** useMay - may this page act? */
+/** useStats - {item, problem, loadedAt} of /v1/stats */
+export function useStats() {
+	return useItem("stats", "");
+}
+
+/** useMay - whether this page has the role control */
 export function useMay() {
 	return useStore().index?.role === "control";
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where the page is, kept in the fragment: #/connections/7?q=text. Pure but for the last part.
+// The route of the page, kept in the fragment: #/connections/7?q=text. Pure, except for the last part.
 
 /** parseHash - {view, ref, query}; view "" for an empty or unknown form */
 export function parseHash(hash) {
@@ -17,16 +17,16 @@ export function hashOf({ view, ref = null, query = {} }) {
 	return `#/${path.join("/")}${text ? `?${text}` : ""}`;
 }
 
-/** nextView - where a letter leads to from a view: the next whose name begins with it; undefined if none does */
+/** nextView - the next view after `from` whose name begins with a letter; undefined if there is none */
 export function nextView(views, letter, from) {
 	const after = views.findIndex(({ view }) => view === from) + 1;
 	return [...views.slice(after), ...views.slice(0, after)].find(({ view }) => view.startsWith(letter));
 }
 
-/* What is shown below the list of a view. */
-const BESIDE = ["window", "probe"];
+/* Kinds that are shown below the main list of a view. */
+const BESIDE = ["window", "probe", "peer", "group"];
 
-/** objectHash - where an object of an event ("connection/7") is shown; null if nowhere */
+/** objectHash - the address at which an object of an event ("connection/7") is shown; null if it is not shown */
 export function objectHash(object) {
 	const [kind, id] = (object ?? "").split("/");
 	const views = {
@@ -38,6 +38,9 @@ export function objectHash(object) {
 		listener: "listeners",
 		benchmark: "benchmarks",
 		probe: "benchmarks",
+		endpoint: "datagrams",
+		peer: "datagrams",
+		group: "datagrams",
 	};
 	if (!views[kind] || !id) return null;
 	if (kind === "connection") return hashOf({ view: views[kind], ref: id });
@@ -61,7 +64,7 @@ export function navigate(to, { replace = false } = {}) {
 	dispatchEvent(new Event("verbsd:navigate"));
 }
 
-/** onNavigate - call with the route, now and whenever it changes; returns what ends that */
+/** onNavigate - call `tell` with the route now and after every change; returns the function that ends that */
 export function onNavigate(tell) {
 	const changed = () => tell(parseHash(location.hash));
 	addEventListener("hashchange", changed);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the page knows: lists and single objects for as long as somebody looks at them, the newest events, and how
-// things stand with the daemon. Events say what is out of date; it is then asked for again, at most as often as the
-// daemon takes it well. Nothing of the browser is in here but timers.
+// The data of the page: lists and single objects while a view shows them, the newest events, and the state of the link to
+// the daemon. An event marks lists and objects as out of date; they are then read again, not more often than the daemon
+// can bear. Of the browser, only timers are used here.
 import { ITEMS_MAX, collections as allCollections, isOpen, listPath, merged } from "./collections.js";
 import { RateBook } from "./rates.js";
 import { SeriesBook } from "./series.js";
 
 const EVENTS_KEPT = 2000;
 const SETTLE_MS = 300; /* events come in bunches */
-const SHARE = 8; /* of the time at most one part is spent on one list */
+const SHARE = 8; /* reading one list takes at most one part in so many of the time */
 const ITEM_POLL_MS = 1000;
 const PART_POLL_MS = 5000;
 
@@ -26,7 +26,7 @@ function concerns(object, { spec, items, item, ref }) {
 }
 
 export class Store {
-	/** request(method, path) as in api.js; onProblem is told of what can't be read; now() is in ms */
+	/** request(method, path) as in api.js; onProblem is called with each failed read; now() is in ms */
 	constructor({ request, onProblem = () => {}, now = () => performance.now(), collections = allCollections }) {
 		Object.assign(this, { request, onProblem, now, collections });
 		this.listeners = new Set();
@@ -42,9 +42,9 @@ export class Store {
 		this.scheduled = false;
 	}
 
-	// --- telling
+	// --- subscribers
 
-	/** subscribe - call when anything changed; returns what ends that */
+	/** subscribe - call `tell` after every change; returns the function that ends the subscription */
 	subscribe(tell) {
 		this.listeners.add(tell);
 		return () => this.listeners.delete(tell);
@@ -83,7 +83,7 @@ export class Store {
 		}));
 	}
 
-	/** watch - keep a list, one object (ref) or a part of it (`explain`) up to date until what is returned is called */
+	/** watch - keep a list, one object (ref) or a part of it (`explain`) up to date until the returned function is called */
 	watch(name, ref = null, part = "") {
 		const entry = ref === null ? this.list(name) : this.item(name, ref, part);
 		entry.watchers++;
@@ -96,14 +96,14 @@ export class Store {
 		};
 	}
 
-	/** refresh - ask again now for all that is looked at; of one collection, if it is named */
+	/** refresh - read again now all that is watched, or one collection of it */
 	refresh(name = null) {
 		for (const entry of this.entries.values()) {
 			if (entry.watchers > 0 && (name === null || entry.name === name)) this.load(entry);
 		}
 	}
 
-	/** pause - while nobody sees the page, nothing is polled */
+	/** pause - stop polling while the page is hidden */
 	pause(paused) {
 		if (this.paused === paused) return;
 		this.paused = paused;
@@ -135,27 +135,35 @@ export class Store {
 	}
 
 	async loadList(entry, only, generation) {
+		const { load } = entry.spec;
+		const { items, total } = load
+			? { items: await load(this.request), total: null }
+			: await this.pages(entry, only);
+		if (generation !== this.restarts) return;
+		if (only) {
+			const { items: next, left } = merged(entry.items, items, entry.spec.moves);
+			entry.items = next;
+			/* An event that came meanwhile may be about an item that this poll did not ask for. */
+			entry.dirty ||= left.length > 0;
+		} else {
+			entry.items = new Map(items.map((item) => [item.id, item]));
+			entry.total = total ?? items.length;
+		}
+		entry.loadedAt = this.now();
+		if (entry.name === "connections") this.noteRates(entry, items);
+	}
+
+	async pages(entry, only) {
 		const items = [];
 		let after = 0;
 		let total = 0;
 		do {
 			const page = await this.request("GET", listPath(entry.spec, { after, only: only ?? {} }));
-			if (generation !== this.restarts) return;
 			items.push(...page.items);
 			total = page.total;
 			after = page.next;
 		} while (after && items.length < ITEMS_MAX);
-		if (only) {
-			const { items: next, left } = merged(entry.items, items, entry.spec.moves);
-			entry.items = next;
-			/* An event that came meanwhile may be about one that was not asked for. */
-			entry.dirty ||= left.length > 0;
-		} else {
-			entry.items = new Map(items.map((item) => [item.id, item]));
-			entry.total = total;
-		}
-		entry.loadedAt = this.now();
-		if (entry.name === "connections") this.noteRates(entry, items);
+		return { items, total };
 	}
 
 	noteRates(entry, items) {
@@ -164,12 +172,13 @@ export class Store {
 	}
 
 	async loadItem(entry, generation) {
-		const item = await this.request("GET", `${entry.spec.path}/${entry.path}`);
+		const { path, sampleOf } = entry.spec;
+		const item = await this.request("GET", entry.path ? `${path}/${entry.path}` : path);
 		if (generation !== this.restarts) return;
 		entry.item = item;
 		entry.loadedAt = this.now();
-		if (entry.name === "connections" && !entry.part && isOpen(item))
-			this.series.note(entry.loadedAt, Date.now(), item);
+		const sample = entry.part ? null : sampleOf?.(item);
+		if (sample) this.series.note(entry.loadedAt, Date.now(), sample);
 	}
 
 	schedule(entry) {
@@ -181,7 +190,7 @@ export class Store {
 			entry.timer = setTimeout(() => this.poll(entry), Math.max(pollMs, patience));
 	}
 
-	// What has ended does not move any more; what is not there comes with an event, if it comes.
+	// An object that has ended does not change any more. An object that is missing is announced by an event.
 	isFinal(entry) {
 		if (entry.problem?.status === 404) return true;
 		if (entry.name === "connections") return entry.item != null && !isOpen(entry.item);
@@ -215,7 +224,7 @@ export class Store {
 		}
 	}
 
-	/** addMissed - the event log went on without us */
+	/** addMissed - the daemon dropped `count` events before this page could read them */
 	addMissed(count) {
 		this.missed += count;
 		this.refresh();
@@ -232,7 +241,7 @@ export class Store {
 		this.changed();
 	}
 
-	/** setIndex - what GET /v1 says; another server_id means that everything known is of another run */
+	/** setIndex - the answer of GET /v1; another server_id means that all data is of an earlier run of the daemon */
 	setIndex(index) {
 		const restarted = this.index !== null && this.index.server_id !== index.server_id;
 		this.index = index;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Dark or light: what the system says, until somebody chooses. Styles read data-theme of the root element; what draws
-// on a canvas listens here.
+// The theme, dark or light: that of the system until the user chooses one. Styles read data-theme of the root element; the
+// charts, which draw on a canvas, listen here.
 const KEY = "verbsd.theme";
 const listeners = new Set();
 const system = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
@@ -23,7 +23,7 @@ export function toggleTheme() {
 	listeners.forEach((tell) => tell());
 }
 
-/** onTheme - call when colours change; returns what ends that */
+/** onTheme - call `tell` after every change of the colours; returns the function that ends that */
 export function onTheme(tell) {
 	listeners.add(tell);
 	return () => listeners.delete(tell);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A stand-in for a daemon with many connections, for looking at the page: answers what the page asks for, and moves.
-// What it says has the shapes of openapi.yaml; what it means is made up.
+// A stand-in for a daemon with many connections, for looking at the page: it answers the requests of the page, and its
+// counters move. The answers have the shapes of openapi.yaml; their values are made up.
 import { randomUUID } from "node:crypto";
 
 const OPS = [
@@ -29,6 +29,7 @@ function counters(scale) {
 }
 
 const at = (ms) => new Date(ms).toISOString();
+const OP_COUNTERS = { posted: 900, completed: 880, errors: 0, flushed: 0, bytes: 901120, signalled: 900 };
 
 export class Fake {
 	constructor(size = 1000) {
@@ -40,6 +41,22 @@ export class Fake {
 		this.cqs = Array.from({ length: 8 }, (_, i) => this.cq(i + 1));
 		for (const one of this.connections.slice(-40))
 			this.say("connection_established", "notice", `connection/${one.id}`, `established with ${one.peer.addr}`);
+		for (const one of this.connections.filter(({ state }) => state === "failed").slice(-12))
+			this.say(
+				"connection_ended",
+				"warning",
+				`connection/${one.id}`,
+				`failed: ${one.end.reason}: ${one.end.text}`,
+				one.end.reason,
+			);
+		this.lists = {
+			connections: this.connections,
+			cqs: this.cqs,
+			devices: this.devices(),
+			transfers: this.transfers(),
+			probes: this.probes(),
+			...this.datagrams(),
+		};
 		setInterval(() => this.tick(), 1000).unref();
 	}
 
@@ -161,6 +178,230 @@ export class Fake {
 		};
 	}
 
+	devices() {
+		const gid = {
+			gid_index: 3,
+			gid: "::ffff:10.76.0.1",
+			type: "roce_v2",
+			scope: "global",
+			netdev: "ens1f0",
+			vlan_id: null,
+		};
+		const device = (id, name, state) => ({
+			id,
+			name,
+			state: "present",
+			transport: "roce",
+			node_guid: "0x506b4b0300f4a1c2",
+			sys_image_guid: "0x506b4b0300f4a1c2",
+			fw_ver: "22.31.1014",
+			vendor_id: 713,
+			vendor_part_id: 4125,
+			error: null,
+			capabilities: ["rc", "ud", "srq"],
+			limits: {},
+			ports: [
+				{
+					port_num: 1,
+					state,
+					phys_state: "link_up",
+					link_layer: "ethernet",
+					lid: 0,
+					sm_lid: 0,
+					max_mtu_bytes: 4096,
+					active_mtu_bytes: 4096,
+					gids: [gid],
+				},
+			],
+			async_events: {},
+			counters: {},
+			memlock: { locked_bytes: 7.4e9, limit_bytes: 8 * 2 ** 30 },
+			added_at: at(this.startedMs),
+			removed_at: null,
+		});
+		return [device(1, "mlx5_0", "active"), device(2, "mlx5_1", "down")];
+	}
+
+	transfers() {
+		return [1, 2].map((id) => ({
+			id,
+			state: "running",
+			op: id === 1 ? "write" : "read",
+			connection: id,
+			endpoint: null,
+			peer: null,
+			group: null,
+			buffer: 1,
+			offset: 0,
+			sges: null,
+			length_bytes: 2 ** 34,
+			chunk_bytes: 262144,
+			window: 64,
+			bytes_done: id * 3e9,
+			wrs_done: 9000,
+			messages_done: null,
+			inline: false,
+			imm: null,
+			old_value: null,
+			received: null,
+			timeout_ms: 30000,
+			created_at: at(Date.now() - 5000),
+			started_at: at(Date.now() - 5000),
+			ended_at: null,
+			queue_ns: 4000,
+			wire_ns: 4e9,
+			error: null,
+		}));
+	}
+
+	probes() {
+		return [
+			{
+				id: 1,
+				state: "running",
+				connection: 2,
+				kind: "ack",
+				count: null,
+				interval_ms: 1000,
+				size_bytes: 0,
+				timeout_ms: null,
+				sent: 900,
+				completed: 899,
+				late: 0,
+				lost: 1,
+				mismatched: 0,
+				last_ns: 5100,
+				jitter_ns: 600,
+				rtt_ns: { min: 4000, mean: 5200, p50: 5100, p90: 6900, p99: 41180, p999: 94010, max: 120000 },
+				created_at: at(this.startedMs),
+				ended_at: null,
+				error: null,
+			},
+		];
+	}
+
+	datagrams() {
+		const common = { waits_for: null, users: 0, timeout_ms: 10000, error: null, created_at: at(this.startedMs) };
+		const endpoint = (id, name, addr) => ({
+			id,
+			name,
+			state: "ready",
+			addr,
+			port: addr && 7174,
+			device: "mlx5_0",
+			port_num: 1,
+			lid: 0,
+			gid: "::ffff:10.76.0.1",
+			gid_index: 3,
+			pkey_index: 0,
+			qpn: 200 + id,
+			qkey: "0x01234567",
+			psn: 0,
+			private_data: null,
+			mtu_bytes: 4096,
+			max_message_bytes: 4096,
+			qp: { service: "inbox", sq_depth: 64, rq_depth: 16, recv_size_bytes: 4096 },
+			cq: 1,
+			counters: { send: OP_COUNTERS, send_imm: counters(0).send_imm, recv: OP_COUNTERS, grh_bytes: 36000 },
+			inbox: { messages: 3 * id, capacity: 16 },
+			sidr: { requests: 4, answered: 3, refused: 1 },
+			peers: 1,
+			groups: 1,
+			first_error: null,
+			end: null,
+			created_at: at(this.startedMs),
+			ended_at: null,
+		});
+		const path = {
+			gid: "::ffff:10.76.0.9",
+			gid_index: 3,
+			hop_limit: 64,
+			traffic_class: 0,
+			flow_label: 0,
+			lid: 0,
+			sl: 0,
+			port_num: 1,
+		};
+		return {
+			endpoints: [endpoint(1, "beacon", "10.76.0.1"), endpoint(2, null, null)],
+			peers: [
+				{
+					id: 1,
+					name: "b",
+					state: "ready",
+					endpoint: 1,
+					dst: "10.76.0.9:7174",
+					message: null,
+					qpn: 17,
+					qkey: "0x01234567",
+					path,
+					...common,
+				},
+				{
+					id: 2,
+					name: null,
+					state: "failed",
+					endpoint: 1,
+					dst: "10.76.0.8:7174",
+					message: null,
+					qpn: null,
+					path: null,
+					...common,
+					error: { code: "unreachable", text: "Nobody answered in 10 s.", hint: "Is the endpoint there?" },
+				},
+			],
+			groups: [
+				{
+					id: 1,
+					name: "alarms",
+					state: "joined",
+					endpoint: 1,
+					addr: "239.1.1.1",
+					mode: "full",
+					mgid: "ff0e::ffff:ef01:101",
+					mlid: null,
+					sl: null,
+					qkey: "0x01234567",
+					...common,
+				},
+			],
+		};
+	}
+
+	stats() {
+		const number = (test) => this.connections.filter(test).length;
+		const stats = {
+			server_id: this.serverId,
+			connections_open: number(({ end }) => !end),
+			connections_established: number(({ state }) => state === "established"),
+			connections_connecting: number(({ state }) => state === "connecting"),
+			connections_closed: number(({ state }) => state === "closed"),
+			connections_failed: number(({ state }) => state === "failed"),
+			transfers_running: 2,
+			probes_running: 1,
+			listeners: 3,
+			endpoints_open: 2,
+			buffers: 40,
+			pinned_bytes: 7.4e9,
+			cqs_outstanding: this.cqs.reduce((sum, cq) => sum + cq.outstanding_cqe, 0),
+			cqs_capacity: 8 * 4096,
+			limit_connections: 1000,
+			limit_listeners: 256,
+			limit_endpoints: 1000,
+			limit_buffers: 4096,
+			limit_pinned_bytes: 2 ** 36,
+			loop_lag_p99_ns: 410000,
+			loop_lag_max_ns: 9100000,
+			leaked: 0,
+		};
+		for (const one of this.connections)
+			for (const [op, { bytes, completed }] of Object.entries(one.counters)) {
+				stats[`op_${op}_bytes`] = (stats[`op_${op}_bytes`] ?? 0) + bytes;
+				stats[`op_${op}_completed`] = (stats[`op_${op}_completed`] ?? 0) + completed;
+			}
+		return stats;
+	}
+
 	timeline(one) {
 		const start = Date.parse(one.created_at);
 		const steps = [
@@ -253,8 +494,8 @@ export class Fake {
 			);
 	}
 
-	say(type, severity, object, text) {
-		const event = { seq: this.events.length + 1, at: at(Date.now()), type, severity, object, text };
+	say(type, severity, object, text, reason) {
+		const event = { seq: this.events.length + 1, at: at(Date.now()), type, severity, object, text, reason };
 		this.events.push(event);
 		for (const response of this.streams) this.send(response, event);
 	}
@@ -285,19 +526,19 @@ export class Fake {
 				routes: [],
 			});
 		if (name === "events" && ref === "stream") return this.stream(url, response);
-		if (name === "events")
-			return json({ first: 1, last: this.events.length, next: 1, compacted: false, items: [] });
-		const list = { connections: this.connections, cqs: this.cqs }[name];
+		if (name === "events") {
+			const after = Number(url.searchParams.get("after") ?? 0);
+			const items = this.events.filter(({ seq, severity }) => seq > after && severity === "warning");
+			return json({ first: 1, last: this.events.length, next: 1, compacted: false, items });
+		}
+		if (name === "stats") return json(this.stats());
+		const list = this.lists[name];
 		if (list && !ref) return json(this.page(list, url));
 		const one = list?.find(({ id, name: own }) => String(id) === ref || own === ref);
+		if (one && name !== "connections") return json(one);
 		if (one && !more) return json({ ...this.clean(one), timeline: this.timeline(one), timeline_dropped: 0 });
 		if (one && more === "explain") return json(this.explanation(one));
-		if (
-			["devices", "buffers", "listeners", "windows", "transfers", "benchmarks", "probes", "endpoints"].includes(
-				name,
-			) &&
-			!ref
-		)
+		if (["buffers", "listeners", "windows", "benchmarks"].includes(name) && !ref)
 			return json({ total: 0, next: null, items: [] });
 		return json(
 			{
@@ -326,7 +567,7 @@ export class Fake {
 	}
 
 	clean(one) {
-		if (!one.counters) return one;
+		if (!one.peer || !one.counters) return one;
 		const counted = Object.entries(one.counters).map(([op, { scale, ...rest }]) => [op, rest]);
 		return { ...one, counters: Object.fromEntries(counted) };
 	}

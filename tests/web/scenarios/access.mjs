@@ -1,18 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who may do what, and without a mouse.
+// Tokens and roles, the use of the page by keyboard alone, and the theme.
 
 import { randomBytes } from "node:crypto";
 
-import { command_of, focus_is, name_of_focus, row_of, sees } from "../ui.mjs";
+import { chord, command_of, focus_is, focus_is_visible, row_of, sees, tab_to, unlock } from "../ui.mjs";
 import { equal, ok } from "../world.mjs";
 
 const token = () => randomBytes(24).toString("hex");
-
-async function unlock(page, what) {
-	await page.getByRole("textbox", { name: "Token" }).fill(what);
-	await page.getByRole("button", { name: "Unlock" }).click();
-}
 
 async function a_token_opens_it(world) {
 	const tokens = { read: token(), control: token() };
@@ -32,7 +27,7 @@ async function a_token_opens_it(world) {
 	equal(await page.getByRole("button", { name: /Delete buffer/ }).count(), 0, "how many deletions");
 	equal(await page.getByText("Address · key").count(), 0, "how many columns of addresses a reader sees");
 
-	// A reload keeps it; another tab does not have it; it is in no cookie and no storage that stays.
+	// A reload keeps the token. It is in no cookie and no storage that outlives the tab.
 	await page.reload();
 	await sees(row_of(page, "kept"));
 	const stays = await page.evaluate(() => JSON.stringify({ ...localStorage }) + document.cookie + location.href);
@@ -45,41 +40,10 @@ async function a_token_opens_it(world) {
 	ok(command.includes("$VERBSD_TOKEN") && !command.includes(tokens.control), "the command shows the token");
 }
 
-// Tab until something has the focus; how often is bounded by what can have it.
-async function tab_to(page, wanted) {
-	for (let i = 0; i < 60; i++) {
-		await page.keyboard.press("Tab");
-		if (await name_of_focus(page) === wanted)
-			return;
-	}
-	throw new Error(`Tab does not lead to ${wanted}`);
-}
-
-// Of what has the focus, something must show that.
-async function focus_is_visible(page) {
-	const shown = await page.evaluate(() => {
-		const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(document.activeElement);
-
-		return (outlineStyle !== "none" && parseFloat(outlineWidth) > 0) || boxShadow !== "none";
-	});
-
-	ok(shown, "what has the focus does not show it");
-}
-
-// "g" and a letter belong together for a moment only, which a busy machine may miss.
-async function chord(page, key, landmark) {
-	for (let tries = 0; tries < 10 && !await landmark.isVisible(); tries++) {
-		await page.keyboard.press("g");
-		await page.keyboard.press(key);
-		await landmark.waitFor({ timeout: 2000 }).catch(() => {});
-	}
-	await sees(landmark);
-}
-
 async function by_keyboard_alone(world) {
 	await world.fresh();
 	await world.make("b", "/v1/listeners", { addr: "0.0.0.0", port: 7471 });
-	const page = await world.page("a");
+	const page = await world.page("a", "#/connections");
 
 	await sees(page.getByText("No connections yet"));
 	await page.keyboard.press("Tab");
@@ -87,7 +51,7 @@ async function by_keyboard_alone(world) {
 	await page.keyboard.press("Enter");
 	equal(await page.evaluate(() => document.activeElement.id), "main", "where the skip link leads");
 
-	// The form: opened, filled in and sent without a mouse.
+	// The form is opened, filled in and sent without a mouse.
 	await tab_to(page, "Connect");
 	await focus_is_visible(page);
 	await page.keyboard.press("Enter");
@@ -101,7 +65,7 @@ async function by_keyboard_alone(world) {
 	await sees(page.getByRole("heading", { name: "keyboard" }));
 	await sees(page.locator(".view-head").getByText("established"));
 
-	// To another view and back, to the search, and out of it.
+	// Keys lead to another view and back, into the search and out of it.
 	await chord(page, "e", page.getByRole("heading", { name: "Events" }));
 	await chord(page, "c", row_of(page, "keyboard"));
 	await page.keyboard.press("/");
@@ -110,14 +74,14 @@ async function by_keyboard_alone(world) {
 	await page.keyboard.press("Escape");
 	await sees(row_of(page, "keyboard"));
 
-	// A column's head sorts, and says so.
+	// The head of a column sorts the table and names the order.
 	await tab_to(page, "State");
 	await page.keyboard.press("Enter");
 	await sees(page.locator('th[aria-sort="ascending"]').filter({ hasText: "State" }));
 	await page.keyboard.press("Enter");
 	await sees(page.locator('th[aria-sort="descending"]').filter({ hasText: "State" }));
 
-	// Escape leaves a dialog, and the focus is where it was.
+	// Escape closes a dialog, and the focus returns to its button.
 	await tab_to(page, "keyboard");
 	await page.keyboard.press("Enter");
 	await sees(page.getByRole("heading", { name: "keyboard" }));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How it looks: every view in light, dark and on a phone, kept as screenshots, and nothing wider than the window.
+// Every view in light, dark and on a phone: screenshots are kept, and nothing may be wider than the window.
 
 import { row_of, sees } from "../ui.mjs";
 import { PHONE } from "../world.mjs";
@@ -8,7 +8,7 @@ import { PHONE } from "../world.mjs";
 const LOOKS = { light: {}, dark: { scheme: "dark" }, phone: { viewport: PHONE, scale: 2 } };
 const LONG = "a_name_that_is_as_long_as_a_name_may_be_which_is_63_characters_";
 
-// Something of everything, in states that differ.
+// Objects of every kind, in various states.
 async function furnish(world) {
 	await world.fresh();
 	const target = await world.make("b", "/v1/buffers", { size_bytes: 1 << 20, access: ["remote_write"] });
@@ -27,17 +27,23 @@ async function furnish(world) {
 	await world.make("a", "/v1/benchmarks", { connection: "steady", op: "write", size_bytes: 65536, count: 20,
 		buffer: "source", remote });
 	await world.make("a", "/v1/probes", { connection: "steady", count: 3, interval_ms: 0 });
-	// It goes on: nobody takes the messages out of the inbox.
+	await world.make("a", "/v1/endpoints", { name: "beacon", addr: world.addr, port: 7174 });
+	await world.make("a", "/v1/peers", { name: "itself", endpoint: "beacon", dst_addr: world.addr, dst_port: 7174 });
+	await world.make("a", "/v1/groups", { name: "alarms", endpoint: "beacon", addr: "239.1.1.1" });
+	await world.make("a", "/v1/endpoints/beacon/messages", { peer: "itself", data: "hello" });
+	// This benchmark keeps running, since nobody takes the messages out of the inbox.
 	await world.call("a", "POST", "/v1/benchmarks", { connection: "steady", op: "send", size_bytes: 1000, count: 1000000 });
 	await world.try("a", "POST", "/v1/connections", { dst_addr: world.addr, dst_port: 7999, name: "nobody" }, 60);
 	await world.until("a", "/v1/connections?state=failed", "two that failed", ({ total }) => total === 2);
 }
 
 const VIEWS = [
+	["overview", "", (page) => page.getByRole("list", { name: "Failures, newest first" }).getByText("nobody", { exact: true })],
 	["connections", "#/connections", (page) => row_of(page, "nobody")],
 	["connection", "#/connections/steady", (page) => page.locator('.qp-node[data-state="RTS"][data-now]')],
 	["connection-failed", `#/connections/${LONG}`, (page) => page.locator(".view-head").getByText("failed")],
 	["listeners", "#/listeners", (page) => row_of(page, "here")],
+	["datagrams", "#/datagrams?id=1", (page) => row_of(page, "alarms")],
 	["transfers", "#/transfers?id=2", (page) => page.getByRole("region", { name: "Transfer 2: write" })],
 	["benchmarks", "#/benchmarks?id=1", (page) => page.getByRole("region", { name: "Benchmark 1: write" })],
 	["buffers", "#/buffers", (page) => row_of(page, "slot")],

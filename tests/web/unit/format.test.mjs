@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import test from "node:test";
-import { amount, ago, bytes, count, endpoint, hex, ns, percent, rate, span } from "../../../web/src/format.js";
+import { amount, ago, bytes, count, counted, endpoint, hex, ns, percent, rate, span } from "../../../web/src/format.js";
 
 test("bytes have three digits and a binary unit", () => {
 	assert.equal(bytes(0), "0 B");
@@ -66,4 +66,11 @@ test("an amount is exact until it is long", () => {
 	assert.equal(amount(12345678), "12.3 M");
 	assert.equal(amount(4567890123), "4.57 G");
 	assert.equal(amount(null), "–");
+});
+
+test("a counted noun has its plural", () => {
+	assert.deepEqual(
+		[0, 1, 2, 12345].map((value) => counted(value, "peer")),
+		["no peers", "1 peer", "2 peers", "12\u202f345 peers"],
+	);
 });

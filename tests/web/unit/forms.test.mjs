@@ -178,5 +178,16 @@ test("a form leads to what it has made", () => {
 	assert.equal(afterwards(forms.connect, { id: 7 }), "#/connections/7");
 	assert.equal(afterwards(forms.transfer, { id: 3 }), "#/transfers?id=3");
 	assert.equal(afterwards(forms.benchmark, { id: 3, connection: 7 }), "#/benchmarks?id=3");
+	assert.equal(afterwards(forms.window, { id: 3 }), "#/buffers?window=3", "beside the buffers");
+	assert.equal(afterwards(forms.peer, { id: 3 }), "#/datagrams?peer=3");
 	assert.equal(afterwards(forms.probe, { id: 3, connection: 7 }), "#/connections/7", "where round trips are drawn");
+});
+
+test("a peer is named by where it listens, or by its queue pair", () => {
+	const shown = (values) =>
+		visibleFields(forms.peer.fields, { ...initialValues(forms.peer.fields), ...values }).map(({ name }) => name);
+
+	assert.deepEqual(shown({}), ["endpoint", "dst_addr", "qpn", "name", "timeout_ms"]);
+	assert.deepEqual(shown({ dst_addr: "b" }), ["endpoint", "dst_addr", "dst_port", "name", "timeout_ms"]);
+	assert.deepEqual(shown({ qpn: "17" }), ["endpoint", "qpn", "gid", "qkey", "name", "timeout_ms"]);
 });

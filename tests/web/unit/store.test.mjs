@@ -190,3 +190,36 @@ test("a poll of those that are open tells who is not among them any more", () =>
 	assert.equal(items.get(1).n, 1);
 	assert.equal(items.get(2).n, 0);
 });
+
+test("the stats are one object, whose counters are kept for a chart", async () => {
+	let written = 0;
+	const request = async () => ({ op_write_bytes: (written += 1000), connections_open: 1 });
+	const store = new Store({ request });
+	const stop = store.watch("stats", "");
+
+	await tick();
+	assert.equal(store.item("stats", "").item.connections_open, 1);
+	store.refresh("stats");
+	await tick();
+	assert.equal(store.series.of("daemon").columns.out.length, 1);
+	stop();
+});
+
+test("warnings are read to the end of the log, however many there are", async () => {
+	const log = Array.from({ length: 1500 }, (_, i) => ({ seq: i + 1, severity: "warning" }));
+	const asked = [];
+	const request = async (method, target) => {
+		const { searchParams } = new URL(target, "http://h");
+		const after = Number(searchParams.get("after") ?? 0);
+		asked.push(target);
+		return { first: 1, last: 1500, items: log.slice(after, after + Number(searchParams.get("limit"))) };
+	};
+	const store = new Store({ request });
+	const stop = store.watch("warnings");
+
+	await tick();
+	assert.equal(store.list("warnings").items.size, 1500);
+	assert.equal(store.list("warnings").items.get(1500).seq, 1500);
+	assert.equal(asked.length, 3);
+	stop();
+});

@@ -8,6 +8,7 @@ const PICKABLE = {
 	connections: { states: ["established"], none: "No connection is established" },
 	buffers: { states: ["ready"], none: "No buffer is ready" },
 	devices: { states: ["present"], none: "There is no device" },
+	endpoints: { states: ["ready"], none: "No endpoint is ready" },
 };
 
 function optionOf(option) {

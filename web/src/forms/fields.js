@@ -8,7 +8,8 @@
 //   initial   its initial text
 //   omit      the daemon's own default, which is left out of the body
 //   min, max  of an integer, and of bytes
-//   options   of a choice or flags: strings, or {value, label}; number: the values are numbers
+//   options   of a choice or flags: strings, or {value, label}; number: the values are numbers; subset: a
+//             reason why the form offers some of the contract's values only
 //   from      of a ref: the collection of the store to pick from; blank: the text for when none is picked
 //   hint      a line below it; more: it is shown on demand only
 //   when      function of all values: false hides the field and leaves it out

@@ -15,6 +15,17 @@ const SERVICE = {
 	omit: "inbox",
 	hint: "what happens to incoming messages",
 };
+const DEVICE = { name: "device", label: "Device", kind: "ref", from: "devices", more: true };
+const ENDPOINT = { name: "endpoint", label: "Endpoint", kind: "ref", from: "endpoints", required: true };
+const JOIN_MS = {
+	name: "timeout_ms",
+	label: "Give up after (ms)",
+	kind: "integer",
+	min: 1,
+	max: 600000,
+	omit: 10000,
+	more: true,
+};
 const ATOMICS = ["fetch_add", "compare_swap"];
 const isSend = ({ op }) => op === "send" || op === "send_imm";
 
@@ -22,10 +33,13 @@ function qp(name, label, more) {
 	return { name, pointer: `/qp/${name}`, label, kind: "integer", more: true, ...more };
 }
 
-const QP_FIELDS = [
+const QUEUE_FIELDS = [
 	qp("sq_depth", "Send queue depth", { min: 1, max: 16384, omit: 64 }),
 	qp("rq_depth", "Receive queue depth", { min: 1, max: 16384, omit: 16 }),
 	qp("recv_size_bytes", "Longest message", { kind: "bytes", min: 1, max: 1048576, omit: 4096 }),
+];
+const QP_FIELDS = [
+	...QUEUE_FIELDS,
 	qp("ack_timeout", "ACK timeout", { max: 31, omit: 14, hint: "4.096 µs × 2^N; 0 waits without end" }),
 	qp("retry_count", "Retries", { max: 7, omit: 4 }),
 	qp("rnr_retry", "RNR retries", { max: 7, omit: 7, hint: "7 is without end" }),
@@ -54,6 +68,10 @@ const REMOTE_FIELDS = [
 		hint: "the rkey of the peer's buffer or window",
 	},
 ];
+
+/* One of the two ways to name a peer: where it listens, or its queue pair. */
+const isAsked = ({ qpn = "" }) => qpn.trim() === "";
+const isNumbered = ({ dst_addr: host = "" }) => host.trim() === "";
 
 export const forms = {
 	listen: {
@@ -446,6 +464,136 @@ export const forms = {
 			NAME,
 		],
 	},
+	endpoint: {
+		title: "Make an endpoint",
+		action: "Make it",
+		path: "/v1/endpoints",
+		view: "datagrams",
+		fields: [
+			{
+				name: "addr",
+				label: "Listen on address",
+				kind: "text",
+				hint: "optional; without an address, peers must be told the QP number, Q_Key and GID",
+			},
+			{
+				name: "port",
+				label: "Port",
+				kind: "integer",
+				max: 65535,
+				omit: 0,
+				when: ({ addr = "" }) => addr.trim() !== "",
+				hint: "any free port when empty",
+			},
+			{
+				...SERVICE,
+				options: ["inbox", "sink"],
+				subset: "an endpoint has no other services",
+				hint: "inbox keeps incoming messages, sink counts and drops them",
+			},
+			NAME,
+			{ ...DEVICE, hint: "by the address, or the first with an active port, when empty" },
+			{ name: "port_num", label: "Port of the device", kind: "integer", min: 1, max: 255, omit: 1, more: true },
+			{
+				name: "gid_index",
+				label: "GID index",
+				kind: "integer",
+				max: 255,
+				more: true,
+				hint: "the best one when empty",
+			},
+			{
+				name: "qkey",
+				label: "Q_Key",
+				kind: "hex",
+				more: true,
+				hint: "0x01234567 when empty, as rdma_cm uses it",
+			},
+			...QUEUE_FIELDS,
+		],
+	},
+	peer: {
+		title: "Add a peer",
+		action: "Add it",
+		path: "/v1/peers",
+		view: "datagrams",
+		query: "peer",
+		fields: [
+			ENDPOINT,
+			{
+				name: "dst_addr",
+				label: "Host",
+				kind: "text",
+				when: isAsked,
+				hint: "address or name at which the peer's endpoint listens",
+			},
+			{
+				name: "dst_port",
+				label: "Port",
+				kind: "integer",
+				required: true,
+				min: 1,
+				max: 65535,
+				when: (values) => isAsked(values) && !isNumbered(values),
+			},
+			{
+				name: "qpn",
+				label: "QP number",
+				kind: "integer",
+				min: 1,
+				max: 16777215,
+				when: isNumbered,
+				hint: "instead of host and port, together with the GID",
+			},
+			{
+				name: "gid",
+				label: "GID",
+				kind: "text",
+				required: true,
+				when: (values) => isNumbered(values) && !isAsked(values),
+				hint: "of the peer's port, as in ::ffff:192.0.2.11",
+			},
+			{
+				name: "qkey",
+				label: "Q_Key",
+				kind: "hex",
+				when: (values) => isNumbered(values) && !isAsked(values),
+				hint: "that of the endpoint when empty",
+			},
+			NAME,
+			JOIN_MS,
+		],
+	},
+	group: {
+		title: "Join a group",
+		action: "Join",
+		path: "/v1/groups",
+		view: "datagrams",
+		query: "group",
+		fields: [
+			ENDPOINT,
+			{
+				name: "addr",
+				label: "Multicast address",
+				kind: "text",
+				required: true,
+				hint: "in 224.0.0.0/4 or ff00::/8, as 239.1.1.1",
+			},
+			{
+				name: "mode",
+				label: "Messages are",
+				kind: "choice",
+				initial: "full",
+				omit: "full",
+				options: [
+					{ value: "full", label: "sent and received" },
+					{ value: "send_only", label: "only sent" },
+				],
+			},
+			NAME,
+			JOIN_MS,
+		],
+	},
 };
 
 /** formRequest - {request, errors} of a form with these values; the request has the values that are valid */
@@ -538,6 +686,24 @@ export const actions = {
 		action: "Delete it",
 		text: "The record is deleted, including the results.",
 		request: onObject("DELETE", "probes", probe),
+	}),
+	deleteEndpoint: (endpoint) => ({
+		title: `Delete endpoint ${label(endpoint)}`,
+		action: "Delete it",
+		text: "The endpoint leaves its groups, and its peers and the messages in its inbox are deleted with it.",
+		request: onObject("DELETE", "endpoints", endpoint),
+	}),
+	deletePeer: (peer) => ({
+		title: `Delete peer ${label(peer)}`,
+		action: "Delete it",
+		text: "Its address handle is destroyed. The peer itself is not notified.",
+		request: onObject("DELETE", "peers", peer),
+	}),
+	leaveGroup: (group) => ({
+		title: `Leave group ${label(group)}`,
+		action: "Leave it",
+		text: "The endpoint receives no more messages of the group, and the record of the membership is deleted.",
+		request: onObject("DELETE", "groups", group),
 	}),
 	cancelTransfer: (transfer) => ({
 		title: `Cancel transfer ${label(transfer)}`,

@@ -3,6 +3,8 @@
 // Line icons on a grid of 20, in the colour of the text.
 const PATHS = {
 	brand: "M3 7h14m-4-4 4 4-4 4M17 13H3m4-4-4 4 4 4",
+	overview: "M4 4h5v7H4zM11 4h5v4h-5zM11 10h5v6h-5zM4 13h5v3H4z",
+	datagrams: "M3 6h9v7H3zM3 6l4.5 4L12 6M14.5 8H17M14.5 11H17M13.5 14H16",
 	connections: "M4 10h12M4 7v6M16 7v6M8 10v0M12 10v0",
 	listeners:
 		"M10 10v7M7 17h6M10 8.5v0M6.8 11.7a4.5 4.5 0 0 1 0-6.4M13.2 5.3a4.5 4.5 0 0 1 0 6.4M4.3 14a8 8 0 0 1 0-11M15.7 3a8 8 0 0 1 0 11",

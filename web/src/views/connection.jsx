@@ -7,7 +7,7 @@ import { totals } from "../rates.js";
 import { hashOf } from "../router.js";
 import { State, Trouble } from "../ui/bits.jsx";
 import { Icon } from "../ui/icon.jsx";
-import { Counters, Ends } from "./connection/facts.jsx";
+import { Ends, WorkRequests } from "./connection/facts.jsx";
 import { QueuePair } from "./connection/qp.jsx";
 import { Rates } from "./connection/rates.jsx";
 import { RoundTrips } from "./connection/round_trips.jsx";
@@ -68,7 +68,7 @@ export function ConnectionView({ route }) {
 					<Rates connection={item} totals={totals(item.counters)} />
 					<RoundTrips connection={item} />
 					<Ends connection={item} />
-					<Counters connection={item} />
+					<WorkRequests counters={item.counters} />
 				</div>
 			</div>
 		</div>

@@ -90,8 +90,9 @@ function Times({ value, tone = "" }) {
 	);
 }
 
-export function Counters({ connection }) {
-	const rows = Object.entries(connection.counters).filter(
+/** WorkRequests - the counters of a connection or an endpoint, by operation; nothing before the first work request */
+export function WorkRequests({ counters }) {
+	const rows = Object.entries(counters).filter(
 		([, { posted, completed, errors, flushed }]) => posted + completed + errors + flushed > 0,
 	);
 	if (rows.length === 0) return null;

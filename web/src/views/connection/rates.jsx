@@ -2,13 +2,13 @@
 //
 // The rates of a connection, since the page began to show it.
 import { isOpen } from "../../collections.js";
-import { bytes, count, rate } from "../../format.js";
+import { bytes, counted, rate } from "../../format.js";
 import { useStore } from "../../hooks.js";
 import { hasValues } from "../../series.js";
 import { Facts, Panel } from "../../ui/bits.jsx";
 import { Chart } from "../../ui/chart.jsx";
 
-const RATES = [
+export const RATES = [
 	{ label: "Out", token: "--series-1", fill: true },
 	{ label: "In", token: "--series-2", fill: true },
 ];
@@ -24,7 +24,7 @@ export function Now({ value, label, series }) {
 }
 
 function moved(byteCount, operations) {
-	return `${bytes(byteCount)} in ${count(operations)} ${operations === 1 ? "operation" : "operations"}`;
+	return `${bytes(byteCount)} in ${counted(operations, "operation")}`;
 }
 
 export function Rates({ connection, totals }) {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import test from "node:test";
+import {
+	busiest,
+	causesOf,
+	countersOf,
+	failureSays,
+	failuresOf,
+	limitRows,
+	openStates,
+} from "../../../web/src/overview.js";
+import { totals } from "../../../web/src/rates.js";
+
+test("the daemon's counters have the form of a connection's", () => {
+	const stats = { op_write_bytes: 100, op_write_completed: 2, op_recv_bytes: 30, op_recv_completed: 1 };
+	const { outBytes, inBytes, outMessages, inMessages } = totals(countersOf(stats));
+
+	assert.deepEqual([outBytes, inBytes, outMessages, inMessages], [100, 30, 2, 1]);
+});
+
+test("states of no connection are left out, except established", () => {
+	assert.deepEqual(openStates({ connections_established: 0, connections_draining: 2, connections_requested: 0 }), [
+		{ state: "established", number: 0 },
+		{ state: "draining", number: 2 },
+	]);
+});
+
+test("the limit that is nearest to its end comes first", () => {
+	const stats = {
+		connections_open: 5,
+		limit_connections: 10,
+		listeners: 9,
+		limit_listeners: 10,
+		limit_pds: 3,
+		cqs_outstanding: 1,
+		cqs_capacity: 100,
+	};
+	const devices = [
+		{ memlock: { locked_bytes: 7, limit_bytes: 10 } },
+		{ memlock: { locked_bytes: 7, limit_bytes: 10 } },
+	];
+	const rows = limitRows(stats, devices);
+
+	assert.deepEqual(
+		rows.map(({ name, share }) => [name, share]),
+		[
+			["listeners", 0.9],
+			["memlock", 0.7],
+			["connections", 0.5],
+			["cqs", 0.01],
+		],
+	);
+	assert.equal(limitRows(stats, [{ memlock: { locked_bytes: 7, limit_bytes: null } }]).length, 3);
+});
+
+const NOW = Date.parse("2026-01-01T12:00:00Z");
+const event = (seq, at, more) => ({
+	seq,
+	at: `2026-01-01T${at}Z`,
+	severity: "warning",
+	text: "",
+	type: "x_failed",
+	...more,
+});
+
+test("failures are the warnings and errors of the last hour, each once, newest first", () => {
+	const old = event(1, "10:59:59");
+	const early = event(2, "11:30:00");
+	const late = event(3, "11:50:00", { severity: "error" });
+	const harmless = event(4, "11:55:00", { severity: "info" });
+
+	assert.deepEqual(
+		failuresOf([old, early], [early, late, harmless], NOW).map(({ seq }) => seq),
+		[3, 2],
+	);
+});
+
+test("a failure names its reason, and then only what the reason does not say", () => {
+	const ended = { type: "connection_ended", reason: "retry_exceeded" };
+
+	assert.deepEqual(failureSays({ ...ended, text: "failed: retry_exceeded: write: no answer" }), {
+		cause: "retry exceeded",
+		text: "write: no answer",
+	});
+	assert.deepEqual(failureSays({ ...ended, text: "failed: retry_exceeded" }), { cause: "retry exceeded", text: "" });
+	assert.deepEqual(failureSays({ type: "transfer_ended", text: "write failed" }), {
+		cause: "Transfer failed",
+		text: "write failed",
+	});
+});
+
+test("causes are counted, the most frequent first", () => {
+	const failures = [
+		{ type: "device_failed", text: "rxe0" },
+		{ type: "connection_ended", reason: "rejected", text: "failed: rejected" },
+		{ type: "connection_ended", reason: "rejected", text: "failed: rejected" },
+	];
+
+	assert.deepEqual(causesOf(failures), [
+		["rejected", 2],
+		["Device failed", 1],
+	]);
+});
+
+test("the busiest connections are those that move bytes, the fastest first", () => {
+	const rate = { 1: { out: 5, in: 0 }, 2: { out: 0, in: 9 }, 3: { out: 0, in: 0 }, 4: null };
+	const rates = { of: (id) => ({ rate: rate[id], history: [] }) };
+	const rows = busiest([{ id: 1 }, { id: 2 }, { id: 3 }, { id: 4 }], rates, 5);
+
+	assert.deepEqual(
+		rows.map(({ connection }) => connection.id),
+		[2, 1],
+	);
+	assert.equal(busiest([{ id: 1 }, { id: 2 }], rates, 1).length, 1);
+});

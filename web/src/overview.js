@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The figures of the view Overview, out of /v1/stats, the devices and the events. Pure.
+import { bytes, count } from "./format.js";
+import { eventSays, words } from "./words.js";
+
+const HOUR_MS = 3600e3;
+const OPS = ["send", "recv", "write", "read", "send_imm", "write_imm", "fetch_add", "compare_swap"];
+const MEMBERS = ["posted", "completed", "errors", "flushed", "bytes"];
+
+/** countersOf - the counters of the whole daemon, in the form that those of a connection have */
+export function countersOf(stats) {
+	const of = (op) => Object.fromEntries(MEMBERS.map((member) => [member, stats[`op_${op}_${member}`] ?? 0]));
+	return Object.fromEntries(OPS.map((op) => [op, of(op)]));
+}
+
+const OPEN_STATES = [
+	"established",
+	"resolving_addr",
+	"resolving_route",
+	"connecting",
+	"requested",
+	"accepting",
+	"awaiting_remote",
+	"draining",
+];
+
+/** openStates - [{state, number}] of the connections that have not ended; states of none are left out, except established */
+export function openStates(stats) {
+	return OPEN_STATES.map((state) => ({ state, number: stats[`connections_${state}`] ?? 0 })).filter(
+		({ state, number }) => number > 0 || state === "established",
+	);
+}
+
+/* [key under `limits` of the configuration, label, name of the used amount in /v1/stats, format] */
+const LIMITS = [
+	["connections", "Connections", "connections_open", count],
+	["listeners", "Listeners", "listeners", count],
+	["endpoints", "Endpoints", "endpoints_open", count],
+	["peers", "Peers", "peers", count],
+	["groups", "Groups", "groups", count],
+	["transfers", "Running transfers", "transfers_running", count],
+	["buffers", "Buffers", "buffers", count],
+	["pinned_bytes", "Memory of buffers", "pinned_bytes", bytes],
+	["messages_bytes", "Memory of receives", "receive_bytes", bytes],
+	["windows", "Memory windows", "windows", count],
+	["http_clients", "HTTP clients", "http_connections_open", count],
+	["event_streams", "Event streams", "http_event_streams", count],
+	["long_polls", "Waiting requests", "http_requests_waiting", count],
+];
+
+/* RLIMIT_MEMLOCK is one limit of the process; every device reports it. */
+function memlockRow(devices) {
+	const memlock = devices.find(({ memlock: it }) => it?.limit_bytes)?.memlock;
+	if (!memlock) return [];
+	const { locked_bytes: used, limit_bytes: limit } = memlock;
+	return [{ name: "memlock", label: "Locked memory", used, limit, format: bytes }];
+}
+
+function queueRow({ cqs_outstanding: used, cqs_capacity: limit }) {
+	return limit > 0 ? [{ name: "cqs", label: "Completion queue entries", used, limit, format: count }] : [];
+}
+
+export const NEAR = 0.8;
+
+/** limitRows - [{name, label, used, limit, share, format}] of all limits whose use is known, the nearest to its end first */
+export function limitRows(stats, devices) {
+	const rows = LIMITS.filter(([name, , used]) => stats[`limit_${name}`] > 0 && stats[used] !== undefined).map(
+		([name, label, used, format]) => ({ name, label, used: stats[used], limit: stats[`limit_${name}`], format }),
+	);
+	return [...rows, ...queueRow(stats), ...memlockRow(devices)]
+		.map((row) => ({ ...row, share: row.used / row.limit }))
+		.sort((a, b) => b.share - a.share);
+}
+
+/** failuresOf - the warnings and errors of the last hour, newest first; both lists may have the same events */
+export function failuresOf(warnings, events, now) {
+	const known = new Map(warnings.map((event) => [event.seq, event]));
+	for (const event of events) if (["warning", "error"].includes(event.severity)) known.set(event.seq, event);
+	return [...known.values()].filter(({ at }) => now - Date.parse(at) < HOUR_MS).sort((a, b) => b.seq - a.seq);
+}
+
+/** failureSays - {cause, text} of a failure: the reason in words, or the type of the event; text may be "" */
+export function failureSays(event) {
+	const { title, text } = eventSays(event);
+	if (!event.reason) return { cause: title.replace(/ended$/, "failed"), text };
+	const cause = words(event.reason);
+	const rest = text.replace(/^\w+: /, "");
+	return { cause, text: rest.startsWith(cause) ? rest.slice(cause.length).replace(/^: /, "") : rest };
+}
+
+/** causesOf - [cause, number of failures], the most frequent first */
+export function causesOf(failures) {
+	const numbers = new Map();
+	for (const event of failures) {
+		const { cause } = failureSays(event);
+		numbers.set(cause, (numbers.get(cause) ?? 0) + 1);
+	}
+	return [...numbers].sort((a, b) => b[1] - a[1]);
+}
+
+/** busiest - the connections that move bytes, the fastest first, at most `most`: [{connection, rate, history}] */
+export function busiest(connections, rates, most) {
+	return connections
+		.map((connection) => ({ connection, ...rates.of(connection.id) }))
+		.filter(({ rate }) => rate && rate.out + rate.in >= 1)
+		.sort((a, b) => b.rate.out + b.rate.in - a.rate.out - a.rate.in)
+		.slice(0, most);
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Datagrams: the endpoints, the peers to which they send, and the multicast groups of which they are members.
+import { count, endpoint as addressOf, hex } from "../format.js";
+import { ActionButton, FormButton } from "../forms/form.jsx";
+import { useList, useMay } from "../hooks.js";
+import { hashOf } from "../router.js";
+import { Empty, Meter } from "../ui/bits.jsx";
+import { actionColumn, measure, stateColumn } from "../ui/columns.jsx";
+import { List, useQuery } from "../ui/list.jsx";
+import { Endpoint } from "./datagrams/endpoint.jsx";
+import { Groups } from "./datagrams/groups.jsx";
+import { monoColumn, nameColumn } from "./datagrams/cells.jsx";
+import { Peers } from "./datagrams/peers.jsx";
+
+const CHOICES = [
+	["all", "All", () => true],
+	["ready", "Ready", ({ state }) => state === "ready"],
+	["failed", "Failed", ({ state }) => state === "failed"],
+];
+
+const listensAt = (row) => (row.addr ? addressOf(row) : null);
+
+function Inbox({ row }) {
+	const { messages, capacity } = row.inbox;
+	if (!capacity) return <span class="faint">–</span>;
+	return <Meter share={messages / capacity} label={`${messages} of ${capacity} messages in the inbox`} />;
+}
+
+function columnsFor(may, linkTo) {
+	return [
+		nameColumn("Endpoint", linkTo, (row) => listensAt(row) ?? `QP ${hex(row.qpn)}`),
+		stateColumn("8%"),
+		monoColumn("addr", "Listens on", (row) => listensAt(row), "16%"),
+		monoColumn("device", "Device", (row) => row.device, "8%"),
+		monoColumn("qpn", "QP number", (row) => hex(row.qpn), "11%"),
+		...(may ? [monoColumn("qkey", "Q_Key", (row) => row.qkey, "9%")] : []),
+		measure("sent", "Sent", (row) => row.counters.send.completed + row.counters.send_imm.completed, count, "7%"),
+		measure("received", "Received", (row) => row.counters.recv.completed, count, "8.5%"),
+		{
+			key: "inbox",
+			label: "Inbox",
+			wide: true,
+			firstDown: true,
+			width: "9.5%",
+			value: (row) => row.inbox.messages,
+			cell: (row) => <Inbox row={row} />,
+		},
+		...actionColumn(may, (row) => <ActionButton small name="deleteEndpoint" item={row} />),
+	];
+}
+
+function textOf(row) {
+	return [row.id, row.name, row.state, listensAt(row), row.device, row.gid, row.qpn, hex(row.qpn)].join(" ");
+}
+
+export function DatagramsView({ route }) {
+	const endpoints = useList("endpoints");
+	const [query, set] = useQuery(route);
+	const { id, peer, group } = query;
+	const may = useMay();
+	const linkTo = (member) => (row) => hashOf({ view: "datagrams", query: { ...query, [member]: row?.id ?? "" } });
+	const endpointName = (ref) => endpoints.byId.get(ref)?.name ?? `endpoint ${ref}`;
+	const endpointLink = (ref) => <a href={linkTo("id")({ id: ref })}>{endpointName(ref)}</a>;
+	return (
+		<div class="view">
+			<List
+				route={route}
+				title="Datagrams"
+				list={endpoints}
+				noun="endpoint"
+				search="Search name, address, QP number …"
+				textOf={textOf}
+				choices={CHOICES}
+				columns={columnsFor(may, linkTo("id"))}
+				href={linkTo("id")}
+				action={<FormButton name="endpoint" primary />}
+				empty={
+					<Empty title="No endpoints yet">
+						<p class="muted">
+							An endpoint sends and receives datagrams: single messages, to any peer, without a
+							connection.
+						</p>
+					</Empty>
+				}
+			>
+				{id && <Endpoint key={id} id={id} back={linkTo("id")()} />}
+			</List>
+			<Peers id={peer} linkTo={linkTo("peer")} endpointLink={endpointLink} may={may} query={query} set={set} />
+			<Groups id={group} linkTo={linkTo("group")} endpointLink={endpointLink} may={may} query={query} set={set} />
+		</div>
+	);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One endpoint in full: its address for peers, its inbox, its counters, and how it ended.
+import { bytes, clock, count, endpoint as addressOf, hex } from "../../format.js";
+import { ActionButton } from "../../forms/form.jsx";
+import { useItem } from "../../hooks.js";
+import { hashOf, navigate } from "../../router.js";
+import { Copy, Trouble } from "../../ui/bits.jsx";
+import { Detail } from "../../ui/detail.jsx";
+import { words } from "../../words.js";
+import { WorkRequests } from "../connection/facts.jsx";
+
+function Mono({ children }) {
+	return <span class="mono">{children}</span>;
+}
+
+/* The members of POST /v1/peers that name this endpoint. Readers are not shown the Q_Key. */
+function ForPeers({ item }) {
+	const { qpn, gid, lid, qkey } = item;
+	const text = JSON.stringify({ qpn, gid, ...(lid ? { lid } : {}), ...(qkey ? { qkey } : {}) });
+	return (
+		<span class="with-copy">
+			<Mono>{hex(qpn)}</Mono>
+			<Copy text={text} label="Copy QP number, GID and Q_Key for a peer" />
+		</span>
+	);
+}
+
+function sidrOf({ requests, answered, refused }) {
+	return requests > 0 && `${count(requests)} requests, ${count(answered)} answered, ${count(refused)} refused`;
+}
+
+function rowsOf(item) {
+	const { qp, inbox } = item;
+	return [
+		["Listens on", item.addr ? <Mono>{addressOf(item)}</Mono> : "no address"],
+		[
+			"Device",
+			<a href={hashOf({ view: "devices", query: { id: item.device } })}>
+				{item.device} port {item.port_num}
+			</a>,
+		],
+		["QP number", <ForPeers item={item} />],
+		["Q_Key", item.qkey && <Mono>{item.qkey}</Mono>],
+		["GID", <Mono>{`${item.gid} (index ${item.gid_index})`}</Mono>],
+		["LID", item.lid > 0 && item.lid, "Only InfiniBand has LIDs."],
+		["Longest message", bytes(item.max_message_bytes), "A datagram is one packet."],
+		["Service", qp.service],
+		["Queues (send / receive)", `${qp.sq_depth} / ${qp.rq_depth}`],
+		["Inbox", inbox.capacity > 0 && `${count(inbox.messages)} of ${count(inbox.capacity)} messages`],
+		["Asked for its number", sidrOf(item.sidr), "SIDR requests of rdma_cm programs"],
+		["Peers", count(item.peers)],
+		["Groups", count(item.groups)],
+		["Completion queue", `#${item.cq}`],
+		["Created", clock(item.created_at), item.created_at],
+		["Ended", item.ended_at && clock(item.ended_at), item.ended_at],
+	];
+}
+
+function End({ item }) {
+	const { end, first_error: error } = item;
+	if (!end) return null;
+	return <Trouble problem={{ title: words(end.reason), detail: error?.text ?? end.text, hint: end.hint }} />;
+}
+
+export function Endpoint({ id, back }) {
+	const { item, problem } = useItem("endpoints", id);
+	const { grh_bytes: _, ...counters } = item?.counters ?? {};
+	return (
+		<>
+			<Detail
+				item={item}
+				problem={problem}
+				back={back}
+				title={() => `Endpoint ${item.name ?? item.id}`}
+				actions={() => (
+					<ActionButton name="deleteEndpoint" item={item} label="Delete" onDone={() => navigate(back)} />
+				)}
+				rows={rowsOf}
+			>
+				{item?.end && (() => <End item={item} />)}
+			</Detail>
+			{item && <WorkRequests counters={counters} />}
+		</>
+	);
+}
