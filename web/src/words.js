@@ -61,7 +61,7 @@ function stateText(text) {
 
 /** eventSays - {title, text} of an event: its type and its text in plain words */
 export function eventSays({ type, text, reason }) {
-	const title = capitalized(words(type));
+	const title = capitalized(words(type)).replace(/^(Qp|Cm)\b/, (name) => name.toUpperCase());
 	if (type === "connection_state") return { title, text: stateText(text) };
 	const plain = reason ? text.replaceAll(reason, words(reason)) : text;
 	return { title, text: plain.replace(/\btimed_out\b/, "timed out") };

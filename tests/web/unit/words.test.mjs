@@ -30,6 +30,7 @@ test("a change of state is told without the names of the state table", () => {
 		title: "Connection state",
 		text: "failed: all work requests are completed, after an error",
 	});
+	assert.equal(eventSays({ type: "qp_transition", text: "INIT -> RTR" }).title, "QP transition");
 	assert.equal(says("resolving_addr").text, "resolving addr");
 	assert.equal(says("draining: on something_new").text, "draining");
 	assert.equal(says("something else altogether").text, "something else altogether");

@@ -28,7 +28,7 @@ function Finding({ finding }) {
 					<span class="sr-only">{finding.severity}: </span>
 					{finding.text}
 				</p>
-				{finding.advice !== "Nothing." && <p class="muted">{finding.advice}</p>}
+				{!/^Nothing\b/.test(finding.advice) && <p class="muted">{finding.advice}</p>}
 			</div>
 		</li>
 	);

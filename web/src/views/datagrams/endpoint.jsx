@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One endpoint in full: its address for peers, its inbox, its counters, and how it ended.
-import { bytes, clock, count, endpoint as addressOf, hex } from "../../format.js";
+import { bytes, clock, count, counted, endpoint as addressOf, hex } from "../../format.js";
 import { ActionButton } from "../../forms/form.jsx";
 import { useItem } from "../../hooks.js";
 import { hashOf, navigate } from "../../router.js";
@@ -21,13 +21,13 @@ function ForPeers({ item }) {
 	return (
 		<span class="with-copy">
 			<Mono>{hex(qpn)}</Mono>
-			<Copy text={text} label="Copy QP number, GID and Q_Key for a peer" />
+			<Copy text={text} label={`Copy QP number${qkey ? ", Q_Key" : ""} and GID for a peer`} />
 		</span>
 	);
 }
 
 function sidrOf({ requests, answered, refused }) {
-	return requests > 0 && `${count(requests)} requests, ${count(answered)} answered, ${count(refused)} refused`;
+	return requests > 0 && `${counted(requests, "request")}, ${count(answered)} answered, ${count(refused)} refused`;
 }
 
 function rowsOf(item) {

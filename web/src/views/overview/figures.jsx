@@ -60,7 +60,7 @@ export function Figures({ stats, failures }) {
 			<Figure
 				label="Established connections"
 				value={count(stats.connections_established)}
-				note={`${count(stats.connections_open)} open in all`}
+				note={`${count(stats.connections_open)} open in total`}
 				href={hashOf({ view: "connections", query: { show: "open" } })}
 			/>
 			<Moving stats={stats} />

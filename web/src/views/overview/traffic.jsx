@@ -5,7 +5,6 @@ import { rate } from "../../format.js";
 import { useList, useStore } from "../../hooks.js";
 import { busiest } from "../../overview.js";
 import { hashOf } from "../../router.js";
-import { hasValues } from "../../series.js";
 import { Panel, Spark } from "../../ui/bits.jsx";
 import { Chart } from "../../ui/chart.jsx";
 import { Now, RATES } from "../connection/rates.jsx";
@@ -32,6 +31,7 @@ export function Traffic() {
 	const { items } = useList("connections");
 	const series = store.series.of("daemon");
 	const rows = busiest(items, store.rates, MOST);
+	const moved = ["out", "in"].some((name) => series?.columns[name].some((value) => value > 0));
 	const last = (name) => series?.columns[name].at(-1);
 	return (
 		<Panel
@@ -43,7 +43,7 @@ export function Traffic() {
 				</span>
 			}
 		>
-			{hasValues(series, ["out", "in"]) && (
+			{moved && (
 				<Chart
 					label={`Bytes per second of all connections: out ${rate(last("out"))}, in ${rate(last("in"))}`}
 					series={RATES}
