@@ -4,11 +4,13 @@
  */
 #include "api/context.h"
 #include "api/encode.h"
+#include "api/api_stats.h"
 #include "api/look.h"
 #include "api/meta.h"
 #include "api/server.h"
 #include "base/clock.h"
 #include "daemon/devices.h"
+#include "daemon/kernel.h"
 #include "daemon/stats.h"
 #include "rdma/fabric.h"
 
@@ -193,7 +195,7 @@ static uint64_t hash(uint64_t tag, const void *bytes, size_t len_bytes)
 	return tag;
 }
 
-static void put_stat(const char *name, uint64_t value, void *arg)
+static void put_value(const char *name, uint64_t value, void *arg)
 {
 	struct stats *stats = arg;
 
@@ -204,41 +206,25 @@ static void put_stat(const char *name, uint64_t value, void *arg)
 	stats->tag = hash(stats->tag, &value, sizeof(value));
 }
 
-static void put_http_stats(
-	struct stats *stats, const struct vbd_request *req, const struct vbd_server_stats *http)
+static void put_stat(const struct vbd_stat *stat, void *stats)
 {
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {
-		{"http_requests", http->requests},
-		{"http_responses_2xx", http->responses_2xx},
-		{"http_responses_3xx", http->responses_3xx},
-		{"http_responses_4xx", http->responses_4xx},
-		{"http_responses_5xx", http->responses_5xx},
-		{"http_connections", http->connections},
-		{"http_connections_open", http->connections_open},
-		{"http_requests_waiting", vbd_look_others_waiting(req, http->parked)},
-		{"http_event_streams", http->feeds},
-		{"http_too_slow", http->too_slow},
-	};
-
-	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
-		put_stat(rows[i].name, rows[i].value, stats);
+	vbd_stat_flatten(stat, put_value, stats);
 }
 
 static void reply_stats(struct vbd_request *req, bool fresh)
 {
 	const struct vbd_api *api = req->context;
+	const struct vbd_server_stats *http = vbd_server_stats(api->server);
 	const struct vbd_daemon *daemon = api->daemon;
 	struct stats stats = {vbd_encode_begin(), UINT64_C(0xcbf29ce484222325)};
 	char tag[32] = "W/";
 
 	vbd_put_text(&stats.out, "server_id", daemon->server_id);
 	stats.tag = hash(stats.tag, daemon->server_id, strlen(daemon->server_id));
-	put_http_stats(&stats, req, vbd_server_stats(api->server));
+	vbd_api_stats_walk(
+		http, vbd_look_others_waiting(req, http->parked), fresh, put_stat, &stats);
 	vbd_stats_walk(daemon, put_stat, &stats);
-	put_stat("kernel_look_success", fresh, &stats);
+	vbd_stats_walk_kernel(vbd_kernel_view(daemon), put_stat, &stats);
 	(void)snprintf(tag + 2, sizeof(tag) - 2, "\"%016llx\"", (unsigned long long)stats.tag);
 	vbd_request_add_header(req, "ETag", tag);
 	if (!vbd_request_knows_tag(req, tag + 2)) {

@@ -31,178 +31,323 @@ void vbd_totals_of(const struct vbd_daemon *daemon, struct vbd_totals *ret_total
 	vbd_endpoints_add_totals(daemon, ret_totals);
 }
 
-static void count_devices(
-	const struct vbd_fabric *fabric, uint64_t *ret_present, uint64_t *ret_async_events)
-{
-	*ret_present = 0;
-	*ret_async_events = 0;
-	vbd_list_for_each (link, &fabric->devices) {
-		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-
-		*ret_present += device->state == VBD_DEVICE_PRESENT;
-		*ret_async_events += sum(device->async_events, VBD_ASYNC_EVENT_TYPES);
-	}
-}
-
 struct walk {
-	void (*cb)(const char *name, uint64_t value, void *arg);
+	vbd_stat_cb cb;
 	void *arg;
 };
 
-/* A name of up to three parts, "op_write_bytes". */
-static void put(const struct walk *walk, const char *first, const char *second, const char *third,
+static void put_rows(const struct walk *walk, const struct vbd_stat *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		walk->cb(&rows[i], walk->arg);
+}
+
+/* The row of one value of its label. */
+static void put_of(const struct walk *walk, const struct vbd_stat *row, const char *label_value,
 	uint64_t value)
 {
-	char name[192];
+	struct vbd_stat stat = *row;
 
-	(void)snprintf(name, sizeof(name), "%s_%s%s%s", first, second, third[0] ? "_" : "", third);
-	walk->cb(name, value, walk->arg);
+	stat.label_value = label_value;
+	stat.value = value;
+	walk->cb(&stat, walk->arg);
 }
 
-static void put_times(const struct walk *walk, const char *first, const char *second,
+static void put_times(const struct walk *walk, const struct vbd_stat *row, const char *label_value,
 	const struct vbd_histogram *times)
 {
-	put(walk, first, second, "count", vbd_counter_get(&times->count));
-	put(walk, first, second, "sum_ns", vbd_counter_get(&times->sum));
-	put(walk, first, second, "p50_ns", vbd_histogram_permille(times, 500));
-	put(walk, first, second, "p99_ns", vbd_histogram_permille(times, 990));
-	put(walk, first, second, "p999_ns", vbd_histogram_permille(times, 999));
-	put(walk, first, second, "max_ns", vbd_counter_get(&times->max));
+	struct vbd_stat stat = *row;
+
+	stat.label_value = label_value;
+	stat.times = times;
+	walk->cb(&stat, walk->arg);
 }
 
-static void walk_daemon(
-	const struct vbd_daemon *daemon, const struct vbd_totals *totals, const struct walk *walk)
+static void walk_daemon(const struct vbd_daemon *daemon, const struct walk *walk)
 {
-	uint64_t states[VBD_CONN_STATE_COUNT];
-	uint64_t devices;
-	uint64_t async_events;
-
-	vbd_connections_count_states(daemon, states);
-	count_devices(daemon->fabric, &devices, &async_events);
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {
-		{"uptime_ms", (vbd_clock_mono_ns() - daemon->started_ns) / VBD_NS_PER_MS},
-		{"devices", devices},
-		{"connections_open", daemon->connections->open},
-		{"connections_established", states[VBD_CONN_ESTABLISHED]},
-		{"connections_closed", daemon->connections_closed},
-		{"connections_failed", daemon->connections_failed},
-		{"connections_kept", daemon->connections->ended.count},
-		{"listeners", vbd_registry_count(daemon->listeners)},
-		{"endpoints_open", daemon->endpoints->open},
-		{"endpoints_failed", daemon->endpoints_failed},
-		{"peers", vbd_registry_count(daemon->peers)},
-		{"groups", vbd_registry_count(daemon->groups)},
-		{"buffers", vbd_registry_count(daemon->buffers)},
-		{"pinned_bytes", daemon->pinned_bytes},
-		{"receive_bytes", vbd_receives_bytes(daemon)},
-		{"transfers_running", daemon->transfers->open},
-		{"transfers_done", daemon->transfers_done},
-		{"transfers_failed", daemon->transfers_failed},
-		{"transfers_cancelled", daemon->transfers_cancelled},
-		{"transfers_timed_out", daemon->transfers_timed_out},
-		{"probes_running", daemon->probes->open},
-		{"probes_done", daemon->probes_done},
-		{"probes_failed", daemon->probes_failed},
-		{"benchmarks_running", daemon->benchmarks->open},
-		{"windows", daemon->windows->open},
-		{"windows_revoked", daemon->windows_revoked},
-		{"windows_failed", daemon->windows_failed},
-		{"messages_sent", totals->messages_sent},
-		{"messages_received", totals->messages_received},
-		{"bytes_sent", totals->bytes_sent},
-		{"bytes_received", totals->bytes_received},
-		{"bytes_written", totals->bytes_written},
-		{"bytes_read", totals->bytes_read},
-		{"events_total", vbd_eventlog_last(daemon->eventlog)},
-		{"events_dropped", vbd_eventlog_dropped(daemon->eventlog)},
-		{"async_events", async_events},
-		{"cm_events", sum(daemon->fabric->cm_events, VBD_CM_EVENT_TYPES)},
+	const struct vbd_histogram *lag = vbd_loop_lag(daemon->loop);
+	uint64_t up_ns = vbd_clock_mono_ns() - daemon->started_ns;
+	const struct vbd_stat rows[] = {
+		VBD_STAT("uptime_ms", NULL, GAUGE, "Time since it was started.",
+			.value = up_ns / VBD_NS_PER_MS),
+		VBD_STAT(NULL, "verbsd_uptime_seconds", SECONDS, "Time since it was started.",
+			.value = up_ns),
+		VBD_STAT("loop_lag", "verbsd_loop_lag_seconds", TIMES,
+			"How long news may have waited for the control loop, each time it was "
+			"awake.",
+			.times = lag),
+		VBD_STAT(NULL, "verbsd_loop_lag_max_seconds", SECONDS,
+			"The longest of verbsd_loop_lag_seconds since the start.",
+			.value = vbd_counter_get(&lag->max)),
+		VBD_STAT("events_total", "verbsd_events_total", COUNTER,
+			"Events that went into the event log.",
+			.value = vbd_eventlog_last(daemon->eventlog)),
+		VBD_STAT("events_dropped", "verbsd_events_dropped_total", COUNTER,
+			"Events that the log holds no longer.",
+			.value = vbd_eventlog_dropped(daemon->eventlog)),
 	};
 
-	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
-		walk->cb(rows[i].name, rows[i].value, walk->arg);
+	put_rows(walk, rows, VBD_ARRAY_LEN(rows));
+}
+
+static void walk_objects(const struct vbd_daemon *daemon, const struct walk *walk)
+{
+	const struct vbd_stat rows[] = {
+		VBD_STAT("connections_open", NULL, GAUGE, "Connections that have not ended.",
+			.value = daemon->connections->open),
+		VBD_STAT("connections_closed", NULL, COUNTER, "Connections that were closed.",
+			.value = daemon->connections_closed),
+		VBD_STAT("connections_failed", NULL, COUNTER, "Connections that failed.",
+			.value = daemon->connections_failed),
+		VBD_STAT("connections_kept", NULL, GAUGE, "Records of ended connections.",
+			.value = daemon->connections->ended.count),
+		VBD_STAT("listeners", "verbsd_listeners", GAUGE, "Listeners.",
+			.value = vbd_registry_count(daemon->listeners)),
+		VBD_STAT("buffers", "verbsd_buffers", GAUGE, "Buffers.",
+			.value = vbd_registry_count(daemon->buffers)),
+		VBD_STAT("pinned_bytes", "verbsd_pinned_bytes", GAUGE, "Memory of all buffers.",
+			.value = daemon->pinned_bytes),
+		VBD_STAT("receive_bytes", "verbsd_receive_bytes", GAUGE, "Memory of all receives.",
+			.value = vbd_receives_bytes(daemon)),
+		VBD_STAT("windows", "verbsd_windows", GAUGE,
+			"Memory windows that are bound or being bound.",
+			.value = daemon->windows->open),
+		VBD_STAT("windows_revoked", NULL, COUNTER, "Memory windows that were revoked.",
+			.value = daemon->windows_revoked),
+		VBD_STAT("windows_failed", NULL, COUNTER, "Memory windows that failed.",
+			.value = daemon->windows_failed),
+		VBD_STAT("endpoints_open", "verbsd_endpoints", GAUGE,
+			"Datagram endpoints that have not ended.",
+			.value = daemon->endpoints->open),
+		VBD_STAT("endpoints_failed", "verbsd_endpoints_failed_total", COUNTER,
+			"Datagram endpoints that failed.", .value = daemon->endpoints_failed),
+		VBD_STAT("peers", NULL, GAUGE, "Peers of endpoints.",
+			.value = vbd_registry_count(daemon->peers)),
+		VBD_STAT("groups", NULL, GAUGE, "Multicast groups of endpoints.",
+			.value = vbd_registry_count(daemon->groups)),
+		VBD_STAT("benchmarks_running", NULL, GAUGE, "Benchmarks that run.",
+			.value = daemon->benchmarks->open),
+	};
+
+	put_rows(walk, rows, VBD_ARRAY_LEN(rows));
+}
+
+static void put_limit(const char *name, uint64_t value, void *arg)
+{
+	static const struct vbd_stat row = VBD_STAT("limit_*", "verbsd_limit", GAUGE,
+		"What there may be at most, by its key under limits of the configuration.",
+		.label = "limit");
+
+	put_of(arg, &row, name, value);
 }
 
 static void walk_connections(const struct vbd_daemon *daemon, const struct walk *walk)
 {
+	static const struct vbd_stat states_row = VBD_STAT("connections_*", "verbsd_connections",
+		GAUGE, "Connections that have not ended, by state.", .label = "state");
+	static const struct vbd_stat ended_row =
+		VBD_STAT("ended_*", "verbsd_connections_ended_total", COUNTER,
+			"Connections that ended, by reason.", .label = "reason");
+	static const struct vbd_stat phase_row = VBD_STAT("phase_*", "verbsd_connect_phase_seconds",
+		TIMES, "Time that connections took for a part of the way to established.",
+		.label = "phase");
 	uint64_t states[VBD_CONN_STATE_COUNT];
 
 	vbd_connections_count_states(daemon, states);
 	for (enum vbd_conn_state state = 0; state < VBD_CONN_STATE_COUNT; state++) {
-		if (!vbd_conn_state_terminal(state) && state != VBD_CONN_ESTABLISHED)
-			put(walk, "connections", vbd_conn_state_name(state), "", states[state]);
+		if (!vbd_conn_state_terminal(state))
+			put_of(walk, &states_row, vbd_conn_state_name(state), states[state]);
 	}
 	for (enum vbd_reason reason = VBD_REASON_NONE + 1; reason < VBD_REASON_COUNT; reason++)
-		put(walk, "ended", vbd_reason_name(reason), "", daemon->ended_by_reason[reason]);
+		put_of(walk, &ended_row, vbd_reason_name(reason), daemon->ended_by_reason[reason]);
+	for (enum vbd_phase phase = 0; phase < VBD_PHASE_COUNT; phase++)
+		put_times(walk, &phase_row, vbd_phase_name(phase), &daemon->times.phases[phase]);
+}
+
+static void walk_cm_events(const struct vbd_fabric *fabric, const struct walk *walk)
+{
+	static const struct vbd_stat row = VBD_STAT("cm_event_*", "verbsd_cm_events_total", COUNTER,
+		"Events of the connection manager, by type.", .label = "event");
+	const struct vbd_stat total =
+		VBD_STAT("cm_events", NULL, COUNTER, "Events of the connection manager.",
+			.value = sum(fabric->cm_events, VBD_CM_EVENT_TYPES));
+
+	walk->cb(&total, walk->arg);
 	for (int type = 0; type < VBD_CM_EVENT_TYPES; type++) {
 		char key[VBD_CM_EVENT_KEY_BYTES];
 
-		put(walk, "cm_event", vbd_cm_event_key(type, key), "",
-			vbd_counter_get(&daemon->fabric->cm_events[type]));
+		put_of(walk, &row, vbd_cm_event_key(type, key),
+			vbd_counter_get(&fabric->cm_events[type]));
 	}
-	for (enum vbd_phase phase = 0; phase < VBD_PHASE_COUNT; phase++)
-		put_times(walk, "phase", vbd_phase_name(phase), &daemon->times.phases[phase]);
 }
 
-static void walk_ops(
-	const struct vbd_daemon *daemon, const struct vbd_totals *totals, const struct walk *walk)
+static void walk_ops(const struct vbd_totals *totals, const struct walk *walk)
 {
-	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
-		const struct vbd_op_totals *of = &totals->ops[op];
-		const char *name = vbd_op_name(op);
+	static const struct {
+		struct vbd_stat row;
+		size_t offset;
+	} rows[] = {
+		{VBD_STAT("op_*_posted", "verbsd_work_requests_posted_total", COUNTER,
+			 "Work requests posted, by operation.", .label = "op"),
+			offsetof(struct vbd_op_totals, posted)},
+		{VBD_STAT("op_*_completed", "verbsd_messages_total", COUNTER,
+			 "Work requests that completed well, by operation.", .label = "op"),
+			offsetof(struct vbd_op_totals, completed)},
+		{VBD_STAT("op_*_bytes", "verbsd_bytes_total", COUNTER,
+			 "Bytes that completed work requests moved, by operation.", .label = "op"),
+			offsetof(struct vbd_op_totals, bytes)},
+		{VBD_STAT("op_*_errors", "verbsd_work_request_errors_total", COUNTER,
+			 "Completions in error but for flushes, by operation.", .label = "op"),
+			offsetof(struct vbd_op_totals, errors)},
+		{VBD_STAT("op_*_flushed", "verbsd_work_requests_flushed_total", COUNTER,
+			 "Work requests flushed when their queue pair ended, by operation.",
+			 .label = "op"),
+			offsetof(struct vbd_op_totals, flushed)},
+	};
+	const struct vbd_stat sums[] = {
+		VBD_STAT("messages_sent", NULL, COUNTER, "Messages that were sent.",
+			.value = totals->messages_sent),
+		VBD_STAT("messages_received", NULL, COUNTER, "Messages that were received.",
+			.value = totals->messages_received),
+		VBD_STAT("bytes_sent", NULL, COUNTER, "Bytes of messages that were sent.",
+			.value = totals->bytes_sent),
+		VBD_STAT("bytes_received", NULL, COUNTER, "Bytes of messages that were received.",
+			.value = totals->bytes_received),
+		VBD_STAT("bytes_written", NULL, COUNTER, "Bytes of RDMA writes.",
+			.value = totals->bytes_written),
+		VBD_STAT("bytes_read", NULL, COUNTER, "Bytes of RDMA reads.",
+			.value = totals->bytes_read),
+	};
 
-		put(walk, "op", name, "posted", of->posted);
-		put(walk, "op", name, "completed", of->completed);
-		put(walk, "op", name, "errors", of->errors);
-		put(walk, "op", name, "flushed", of->flushed);
-		put(walk, "op", name, "bytes", of->bytes);
-		put_times(walk, "transfer_queue", name, &daemon->times.queued[op]);
-		put_times(walk, "transfer_wire", name, &daemon->times.wire[op]);
+	put_rows(walk, sums, VBD_ARRAY_LEN(sums));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
+			uint64_t value;
+
+			memcpy(&value, (const char *)&totals->ops[op] + rows[i].offset,
+				sizeof(value));
+			put_of(walk, &rows[i].row, vbd_op_name(op), value);
+		}
+	}
+}
+
+static void walk_transfers(const struct vbd_daemon *daemon, const struct walk *walk)
+{
+	static const struct vbd_stat ended_row =
+		VBD_STAT("transfers_*", "verbsd_transfers_ended_total", COUNTER,
+			"Transfers by how they ended.", .label = "state");
+	static const struct vbd_stat queue_row =
+		VBD_STAT("transfer_queue_*", "verbsd_transfer_queue_seconds", TIMES,
+			"From the request to the first work request, of transfers that were done.",
+			.label = "op");
+	static const struct vbd_stat wire_row = VBD_STAT("transfer_wire_*",
+		"verbsd_transfer_wire_seconds", TIMES,
+		"From the first work request to the last completion, of transfers that were done.",
+		.label = "op");
+	const struct vbd_stat running = VBD_STAT("transfers_running", "verbsd_transfers_running",
+		GAUGE, "Transfers that have not ended.", .value = daemon->transfers->open);
+
+	walk->cb(&running, walk->arg);
+	put_of(walk, &ended_row, "done", daemon->transfers_done);
+	put_of(walk, &ended_row, "failed", daemon->transfers_failed);
+	put_of(walk, &ended_row, "cancelled", daemon->transfers_cancelled);
+	put_of(walk, &ended_row, "timed_out", daemon->transfers_timed_out);
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
+		put_times(walk, &queue_row, vbd_op_name(op), &daemon->times.queued[op]);
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
+		put_times(walk, &wire_row, vbd_op_name(op), &daemon->times.wire[op]);
+}
+
+static void walk_pings(const struct vbd_probe_counters totals[VBD_PROBE_KIND_COUNT],
+	const struct vbd_stat *row, size_t offset, const struct walk *walk)
+{
+	for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++) {
+		const struct vbd_counter *counter =
+			(const void *)((const char *)&totals[kind] + offset);
+
+		put_of(walk, row, vbd_probe_kind_name(kind), vbd_counter_get(counter));
 	}
 }
 
 static void walk_probes(const struct vbd_daemon *daemon, const struct walk *walk)
 {
-	for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++) {
-		const char *name = vbd_probe_kind_name(kind);
-		struct vbd_probe_counters totals;
+	static const struct {
+		struct vbd_stat row;
+		size_t offset;
+	} rows[] = {
+		{VBD_STAT("probe_*_sent", "verbsd_probe_sent_total", COUNTER,
+			 "Pings that probes sent.", .label = "kind"),
+			offsetof(struct vbd_probe_counters, sent)},
+		{VBD_STAT("probe_*_completed", NULL, COUNTER, "Pings that came back.",
+			 .label = "kind"),
+			offsetof(struct vbd_probe_counters, completed)},
+		{VBD_STAT("probe_*_late", "verbsd_probe_late_total", COUNTER,
+			 "Pings that were not back when the next one was due.", .label = "kind"),
+			offsetof(struct vbd_probe_counters, late)},
+		{VBD_STAT("probe_*_lost", "verbsd_probe_lost_total", COUNTER,
+			 "Pings that never came back.", .label = "kind"),
+			offsetof(struct vbd_probe_counters, lost)},
+	};
+	static const struct vbd_stat rtt_row = VBD_STAT("probe_rtt_*", "verbsd_probe_rtt_seconds",
+		TIMES, "Round trips of probes, by what a ping is.", .label = "kind");
+	static const struct vbd_stat ended_row = VBD_STAT("probes_*", "verbsd_probes_ended_total",
+		COUNTER, "Probes by how they ended.", .label = "state");
+	const struct vbd_stat running = VBD_STAT("probes_running", "verbsd_probes_running", GAUGE,
+		"Probes that run.", .value = daemon->probes->open);
+	struct vbd_probe_counters totals[VBD_PROBE_KIND_COUNT];
 
-		vbd_probes_totals(daemon, kind, &totals);
-		put(walk, "probe", name, "sent", vbd_counter_get(&totals.sent));
-		put(walk, "probe", name, "completed", vbd_counter_get(&totals.completed));
-		put(walk, "probe", name, "late", vbd_counter_get(&totals.late));
-		put(walk, "probe", name, "lost", vbd_counter_get(&totals.lost));
-		put_times(walk, "probe_rtt", name, &totals.rtt_ns);
-	}
+	for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++)
+		vbd_probes_totals(daemon, kind, &totals[kind]);
+	for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++)
+		put_times(walk, &rtt_row, vbd_probe_kind_name(kind), &totals[kind].rtt_ns);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
+		walk_pings(totals, &rows[i].row, rows[i].offset, walk);
+	walk->cb(&running, walk->arg);
+	put_of(walk, &ended_row, "done", daemon->probes_done);
+	put_of(walk, &ended_row, "failed", daemon->probes_failed);
 }
 
 static void walk_cqs(const struct vbd_fabric *fabric, const struct walk *walk)
 {
-	uint64_t outstanding = 0;
-	uint64_t high_water = 0;
-	uint64_t capacity = 0;
-	uint64_t count = 0;
+	struct vbd_stat rows[] = {
+		VBD_STAT("cqs_count", NULL, GAUGE, "Completion queues.", .value = 0),
+		VBD_STAT("cqs_outstanding", NULL, GAUGE,
+			"Work requests whose completions may still come, of all queues.",
+			.value = 0),
+		VBD_STAT("cqs_high_water", NULL, GAUGE,
+			"The most that was outstanding at a time in one queue.", .value = 0),
+		VBD_STAT("cqs_capacity", NULL, GAUGE, "Completions that all queues hold.",
+			.value = 0),
+	};
 
 	vbd_list_for_each (link, &fabric->cqs) {
 		const struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
 		uint64_t most = vbd_counter_get(&cq->high_water);
 
-		count++;
-		outstanding += vbd_counter_get(&cq->outstanding);
-		high_water = most > high_water ? most : high_water;
-		capacity += cq->capacity_cqe;
+		rows[0].value++;
+		rows[1].value += vbd_counter_get(&cq->outstanding);
+		rows[2].value = most > rows[2].value ? most : rows[2].value;
+		rows[3].value += cq->capacity_cqe;
 	}
-	put(walk, "cqs", "count", "", count);
-	put(walk, "cqs", "outstanding", "", outstanding);
-	put(walk, "cqs", "high_water", "", high_water);
-	put(walk, "cqs", "capacity", "", capacity);
+	put_rows(walk, rows, VBD_ARRAY_LEN(rows));
 }
 
-static void walk_async_events(const struct vbd_fabric *fabric, const struct walk *walk)
+static void walk_devices(const struct vbd_fabric *fabric, const struct walk *walk)
 {
+	static const struct vbd_stat row = VBD_STAT("async_event_*", NULL, COUNTER,
+		"Async events of all devices, by type.", .label = "event");
+	struct vbd_stat sums[] = {
+		VBD_STAT("devices", NULL, GAUGE, "Devices that are present.", .value = 0),
+		VBD_STAT("async_events", NULL, COUNTER, "Async events of all devices.", .value = 0),
+	};
+
+	vbd_list_for_each (link, &fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		sums[0].value += device->state == VBD_DEVICE_PRESENT;
+		sums[1].value += sum(device->async_events, VBD_ASYNC_EVENT_TYPES);
+	}
+	put_rows(walk, sums, VBD_ARRAY_LEN(sums));
 	for (int type = 0; type < VBD_ASYNC_EVENT_TYPES; type++) {
 		uint64_t count = 0;
 
@@ -211,30 +356,62 @@ static void walk_async_events(const struct vbd_fabric *fabric, const struct walk
 		vbd_list_for_each (link, &fabric->devices)
 			count += vbd_counter_get(&VBD_CONTAINER_OF(link, struct vbd_device, link)
 							  ->async_events[type]);
-		put(walk, "async_event", vbd_async_event_name(type), "", count);
+		put_of(walk, &row, vbd_async_event_name(type), count);
 	}
 }
 
-/* "1/hw_counters/sent_pkts" of rxe0: kernel_hw_rxe0_1_sent_pkts */
-static void walk_kernel_ports(const struct vbd_kernel_view *view, const struct walk *walk)
+void vbd_stats_walk(const struct vbd_daemon *daemon, vbd_stat_cb cb, void *arg)
 {
+	struct walk walk = {cb, arg};
+	struct vbd_totals totals;
+
+	vbd_totals_of(daemon, &totals);
+	walk_daemon(daemon, &walk);
+	walk_objects(daemon, &walk);
+	vbd_config_walk_limits(daemon->config, put_limit, &walk);
+	walk_connections(daemon, &walk);
+	walk_cm_events(daemon->fabric, &walk);
+	walk_ops(&totals, &walk);
+	walk_transfers(daemon, &walk);
+	walk_probes(daemon, &walk);
+	walk_cqs(daemon->fabric, &walk);
+	walk_devices(daemon->fabric, &walk);
+}
+
+/* The kernel. */
+
+/* "1/hw_counters/sent_pkts" of rxe0: kernel_hw_rxe0_1_sent_pkts */
+static void walk_ports(const struct vbd_kernel_view *view, const struct walk *walk)
+{
+	static const struct vbd_stat rows[] = {
+		VBD_STAT("kernel_hw_*", NULL, COUNTER,
+			"What the driver counts for a port, by device, port and counter.",
+			.value = 0),
+		VBD_STAT("kernel_port_*", NULL, COUNTER,
+			"What a port counts as InfiniBand has it, by device, port and counter.",
+			.value = 0),
+	};
+
 	for (size_t i = 0; i < view->counter_count; i++) {
 		const struct vbd_kernel_counter *counter = &view->counters[i];
-		char port[8], set[16], name[80], place[80];
+		char port[8], set[16], name[80], place[160];
 
 		if (sscanf(counter->name, "%7[0-9]/%15[^/]/%79s", port, set, name) != 3 ||
 			(strcmp(set, "hw_counters") != 0 && strcmp(set, "counters") != 0))
 			continue;
-		(void)snprintf(place, sizeof(place), "%s_%s", counter->device, port);
-		put(walk, set[0] == 'h' ? "kernel_hw" : "kernel_port", place, name, counter->value);
+		(void)snprintf(place, sizeof(place), "%s_%s_%s", counter->device, port, name);
+		put_of(walk, &rows[set[0] == 'c'], place, counter->value);
 	}
 }
 
-/* Those of all messages, ports and devices together. */
-static void walk_kernel(const struct vbd_kernel_view *view, const struct walk *walk)
+/* Of all messages, ports and devices together. */
+static void walk_cm_messages(const struct vbd_kernel_view *view, const struct walk *walk)
 {
 	static const char *const sets[] = {
 		"cm_tx_msgs", "cm_tx_retries", "cm_rx_msgs", "cm_rx_duplicates"};
+	static const struct vbd_stat row = VBD_STAT("kernel_*", NULL, COUNTER,
+		"CM messages of all ports: sent, sent again, received, received more than once.",
+		.value = 0);
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(sets); i++) {
 		uint64_t total = 0;
@@ -242,41 +419,89 @@ static void walk_kernel(const struct vbd_kernel_view *view, const struct walk *w
 		for (size_t n = 0; n < view->counter_count; n++)
 			total += strstr(view->counters[n].name, sets[i]) ? view->counters[n].value
 									 : 0;
-		put(walk, "kernel", sets[i], "", total);
+		put_of(walk, &row, sets[i], total);
 	}
+}
+
+static void walk_held(const struct vbd_kernel_view *view, const struct walk *walk)
+{
+	static const char help[] = "Objects of this process: those that the kernel holds, and who "
+				   "knows of them.";
+	const struct vbd_stat rows[] = {
+		VBD_STAT("objects_kernel_*", "verbsd_objects", GAUGE, help, .label = "type",
+			.by = "kernel"),
+		VBD_STAT("objects_verbsd_*", "verbsd_objects", GAUGE, help, .label = "type",
+			.by = "verbsd"),
+		VBD_STAT("objects_librdmacm_*", "verbsd_objects", GAUGE, help, .label = "type",
+			.by = "librdmacm"),
+	};
+	const struct vbd_stat leaked = VBD_STAT("leaked", "verbsd_leaked", GAUGE,
+		"Objects that the kernel holds for this process and nobody knows of.",
+		.value = view->leaked);
+
 	for (enum vbd_pv_object type = 0; type < VBD_PV_OBJECT_COUNT; type++) {
 		const char *name = vbd_object_type_name(type);
 
 		if (view->objects_known && view->objects[type] != VBD_PV_UNKNOWN)
-			put(walk, "objects_kernel", name, "", view->objects[type]);
-		put(walk, "objects_verbsd", name, "", view->held[type]);
-		put(walk, "objects_librdmacm", name, "", view->librdmacm[type]);
+			put_of(walk, &rows[0], name, view->objects[type]);
+		put_of(walk, &rows[1], name, view->held[type]);
+		put_of(walk, &rows[2], name, view->librdmacm[type]);
 	}
-	walk_kernel_ports(view, walk);
-	put(walk, "kernel", "look_ns", "", view->took_ns);
 	if (view->objects_known)
-		walk->cb("leaked", view->leaked, walk->arg);
+		walk->cb(&leaked, walk->arg);
 }
 
-static void put_limit(const char *name, uint64_t value, void *arg)
-{
-	put(arg, "limit", name, "", value);
-}
-
-void vbd_stats_walk(const struct vbd_daemon *daemon,
-	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
+void vbd_stats_walk_kernel(const struct vbd_kernel_view *view, vbd_stat_cb cb, void *arg)
 {
 	struct walk walk = {cb, arg};
-	struct vbd_totals totals;
+	const struct vbd_stat took = VBD_STAT("kernel_look_ns", "verbsd_kernel_look_seconds",
+		SECONDS, "How long the kernel took to answer.", .value = view->took_ns);
 
-	vbd_totals_of(daemon, &totals);
-	walk_daemon(daemon, &totals, &walk);
-	vbd_config_walk_limits(daemon->config, put_limit, &walk);
-	walk_connections(daemon, &walk);
-	walk_ops(daemon, &totals, &walk);
-	walk_probes(daemon, &walk);
-	walk_cqs(daemon->fabric, &walk);
-	walk_async_events(daemon->fabric, &walk);
-	put_times(&walk, "loop", "lag", vbd_loop_lag(daemon->loop));
-	walk_kernel(vbd_kernel_view(daemon), &walk);
+	walk.cb(&took, walk.arg);
+	walk_held(view, &walk);
+	walk_cm_messages(view, &walk);
+	walk_ports(view, &walk);
+}
+
+/* Flat names. */
+
+static void flatten_times(const struct vbd_histogram *times, char *name, size_t name_bytes,
+	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
+{
+	const struct {
+		const char *suffix;
+		uint64_t value;
+	} rows[] = {
+		{"_count", vbd_counter_get(&times->count)},
+		{"_sum_ns", vbd_counter_get(&times->sum)},
+		{"_p50_ns", vbd_histogram_permille(times, 500)},
+		{"_p99_ns", vbd_histogram_permille(times, 990)},
+		{"_p999_ns", vbd_histogram_permille(times, 999)},
+		{"_max_ns", vbd_counter_get(&times->max)},
+	};
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		(void)snprintf(name + len, name_bytes - len, "%s", rows[i].suffix);
+		cb(name, rows[i].value, arg);
+	}
+}
+
+void vbd_stat_flatten(const struct vbd_stat *stat,
+	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
+{
+	const char *star = stat->name ? strchr(stat->name, '*') : NULL;
+	char name[256];
+
+	if (!stat->name)
+		return;
+	if (star)
+		(void)snprintf(name, sizeof(name), "%.*s%s%s", (int)(star - stat->name), stat->name,
+			stat->label_value, star + 1);
+	else
+		(void)snprintf(name, sizeof(name), "%s", stat->name);
+	if (stat->times)
+		flatten_times(stat->times, name, sizeof(name), cb, arg);
+	else
+		cb(name, stat->value, arg);
 }

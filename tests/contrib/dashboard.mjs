@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 
 import { scratch_file } from "../scratch.mjs";
 import { filled_in, queries } from "./dashboard_queries.mjs";
+import { metric_names } from "./metric_names.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const ROWS = [/state and end reason/, /manager: outcomes/, /throughput/i, /latency/, /round trips/i, /completion queues/i, /async events/,
@@ -16,8 +17,6 @@ const ROWS = [/state and end reason/, /manager: outcomes/, /throughput/i, /laten
 
 const text = readFileSync(`${root}contrib/grafana/verbsd.json`, "utf8");
 const dashboard = JSON.parse(text);
-const source = readFileSync(`${root}api/handlers_metrics.c`, "utf8");
-const metrics = new Set(source.match(/verbsd_\w+/g));
 const histograms = new Set([...text.matchAll(/(verbsd_\w+)_bucket/g)].map(([, name]) => name));
 const findings = [];
 const check = (condition, finding) => { if (!condition) findings.push(finding); };
@@ -68,7 +67,7 @@ function check_queries() {
 		for (const [name] of expr.matchAll(/\bverbsd_\w+/g)) {
 			const family = name.replace(/_(bucket|sum|count)$/, "");
 
-			check(metrics.has(histograms.has(family) ? family : name), `${panel}: the daemon has no ${name}`);
+			check(metric_names.has(histograms.has(family) ? family : name), `${panel}: the daemon has no ${name}`);
 		}
 	check_syntax(asked);
 }

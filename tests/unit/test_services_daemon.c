@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "daemon/devices.h"
+#include "daemon/kernel.h"
 #include "daemon/resources.h"
 #include "daemon/stats.h"
 #include "rdma/cq.h"
@@ -209,7 +210,7 @@ struct numbers {
 	uint64_t established, open, limit;
 };
 
-static void on_number(const char *name, uint64_t value, void *arg)
+static void on_value(const char *name, uint64_t value, void *arg)
 {
 	struct numbers *numbers = arg;
 
@@ -220,6 +221,11 @@ static void on_number(const char *name, uint64_t value, void *arg)
 		numbers->open = value;
 	if (strcmp(name, "limit_connections") == 0)
 		numbers->limit = value;
+}
+
+static void on_number(const struct vbd_stat *stat, void *numbers)
+{
+	vbd_stat_flatten(stat, on_value, numbers);
 }
 
 static void test_services_daemon__locked_memory_has_a_limit_or_none(void **state)
@@ -258,7 +264,7 @@ struct names {
 	size_t count;
 };
 
-static void on_name(const char *name, uint64_t value, void *arg)
+static void on_flat_name(const char *name, uint64_t value, void *arg)
 {
 	struct names *names = arg;
 
@@ -269,12 +275,18 @@ static void on_name(const char *name, uint64_t value, void *arg)
 	names->names[names->count++] = strdup(name);
 }
 
+static void on_name(const struct vbd_stat *stat, void *names)
+{
+	vbd_stat_flatten(stat, on_flat_name, names);
+}
+
 static void test_services_daemon__stats_say_each_name_once(void **state)
 {
 	struct svc *svc = *state;
 	struct names names = {0};
 
 	vbd_stats_walk(svc->daemon, on_name, &names);
+	vbd_stats_walk_kernel(vbd_kernel_view(svc->daemon), on_name, &names);
 	while (names.count)
 		free(names.names[--names.count]);
 }
