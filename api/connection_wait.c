@@ -27,7 +27,7 @@ void vbd_connection_reply(
 /* What ended it, as the answer to somebody who waited for it. */
 static void reply_end(struct vbd_request *req, const struct vbd_connection *connection)
 {
-	const struct vbd_problem_extra extra = {.reason = connection->conn->reason};
+	const struct vbd_problem_extra extra = {.reason = connection->conn->qp.reason};
 	struct vbd_error err = {0};
 
 	vbd_object_problem(&connection->object, &err);

@@ -51,14 +51,14 @@ static void put_grh(struct vbd_encoder *out, const struct vbd_qp_info *info)
 
 static json_t *encode_qp(const struct vbd_conn *conn)
 {
-	const struct vbd_qp_info *info = &conn->qp_info;
+	const struct vbd_qp_info *info = &conn->qp.info;
 	const bool known = info->path_known && !info->iwarp;
 	const bool sends = info->sends_known && !info->iwarp;
 	/* What is acknowledged can be repeated; UC knows nothing of that. */
 	const bool acks = conn->params.qp.transport == VBD_TRANSPORT_RC;
 	struct vbd_encoder out;
 
-	if (!conn->had_qp)
+	if (!conn->qp.info.lqpn)
 		return json_null();
 	out = vbd_encode_begin();
 	vbd_put_u64(&out, "lqpn", info->lqpn);
@@ -104,13 +104,13 @@ static json_t *encode_exchange(const struct vbd_conn *conn)
 	struct vbd_encoder out;
 	char gid[VBD_GID_TEXT_BYTES];
 
-	if (!conn->manual.on || !conn->had_qp)
+	if (!conn->manual.on || !conn->qp.info.lqpn)
 		return json_null();
 	out = vbd_encode_begin();
 	vbd_put_u64(&out, "lid", local->lid);
 	vbd_put_text(&out, "gid", vbd_gid_text(local->gid, gid));
 	vbd_put_u64(&out, "gid_index", local->gid_index);
-	vbd_put_u64(&out, "qpn", conn->qp_info.lqpn);
+	vbd_put_u64(&out, "qpn", conn->qp.info.lqpn);
 	vbd_put_u64(&out, "psn", local->psn);
 	vbd_put_u64(&out, "mtu_bytes", local->mtu_bytes);
 	return vbd_encode_end(&out);
@@ -153,7 +153,7 @@ static json_t *encode_counters(const struct vbd_conn *conn)
 
 	for (unsigned int op = 0; op < VBD_OP_COUNT; op++)
 		vbd_put(&out, vbd_op_name((enum vbd_op)op),
-			vbd_encode_op_counters(vbd_conn_op_counters(conn, (enum vbd_op)op)));
+			vbd_encode_op_counters(vbd_qp_op_counters(&conn->qp, (enum vbd_op)op)));
 	return vbd_encode_end(&out);
 }
 
@@ -265,16 +265,16 @@ json_t *vbd_encode_connection(
 	if (*connection->dst)
 		vbd_put_text(&out, "dst", connection->dst);
 	vbd_put(&out, "qp", encode_qp(conn));
-	vbd_put_u64_or_null(&out, "cq", conn->cq_id != 0, conn->cq_id);
+	vbd_put_u64_or_null(&out, "cq", conn->qp.cq_id != 0, conn->qp.cq_id);
 	vbd_put(&out, "counters", encode_counters(conn));
 	vbd_put_u64_or_null(&out, "lost_packets",
 		conn->params.qp.transport == VBD_TRANSPORT_UC &&
-			!(conn->pd && vbd_buffers_writable(connection->daemon, conn->pd)),
+			!(conn->qp.pd && vbd_buffers_writable(connection->daemon, conn->qp.pd)),
 		conn->lost_packets);
 	vbd_put(&out, "inbox", encode_inbox(connection));
 	vbd_put(&out, "rtt", vbd_encode_rtt(connection));
-	vbd_put(&out, "first_error", vbd_encode_first_error(&conn->first_error));
-	vbd_put(&out, "end", vbd_encode_end_reason(conn->reason));
+	vbd_put(&out, "first_error", vbd_encode_first_error(&conn->qp.first_error));
+	vbd_put(&out, "end", vbd_encode_end_reason(conn->qp.reason));
 	put_times(&out, conn);
 	vbd_put(&out, "params", vbd_encode_params(&conn->params));
 	vbd_put(&out, "asked", encode_asked(&conn->cm));

@@ -254,7 +254,7 @@ static json_t *encode_followed_by(const struct vbd_conn *conn, const struct vbd_
 	vbd_put_u64(&out, "flushed", facts->flushed_sends + facts->flushed_receives);
 	vbd_put_u64(&out, "flushed_sends", facts->flushed_sends);
 	vbd_put_u64(&out, "flushed_receives", facts->flushed_receives);
-	vbd_put_u64(&out, "errors", conn->errors_after_first);
+	vbd_put_u64(&out, "errors", conn->qp.errors_after_first);
 	return vbd_encode_end(&out);
 }
 
@@ -268,10 +268,10 @@ json_t *vbd_encode_explanation(
 	vbd_put_text(&out, "state", vbd_conn_state_name(conn->state));
 	vbd_put_text(&out, "summary", explanation->summary);
 	vbd_put(&out, "causes", encode_causes(explanation));
-	vbd_put(&out, "advice", encode_advice(explanation, &conn->first_error));
+	vbd_put(&out, "advice", encode_advice(explanation, &conn->qp.first_error));
 	vbd_put(&out, "findings", encode_findings(&explanation->findings));
 	vbd_put(&out, "facts", encode_facts(&explanation->facts, conn->established_ns != 0));
-	vbd_put(&out, "first_error", vbd_encode_first_error(&conn->first_error));
+	vbd_put(&out, "first_error", vbd_encode_first_error(&conn->qp.first_error));
 	vbd_put(&out, "preceded_by",
 		explanation->preceding
 			? vbd_encode_timeline_entry(explanation->preceding, conn->created_ns)

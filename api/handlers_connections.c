@@ -309,8 +309,8 @@ VBD_PAGE_BY(by_ended, conn_of, ended_ns)
 /* What has not ended has no reason, and comes first. */
 static int by_reason(const void *a, const void *b)
 {
-	enum vbd_reason one = conn_of(a)->reason;
-	enum vbd_reason other = conn_of(b)->reason;
+	enum vbd_reason one = conn_of(a)->qp.reason;
+	enum vbd_reason other = conn_of(b)->qp.reason;
 
 	return strcmp(one ? vbd_reason_name(one) : "", other ? vbd_reason_name(other) : "");
 }

@@ -28,12 +28,12 @@
 static json_t *encode_counters(const struct vbd_endpoint *endpoint)
 {
 	static const enum vbd_op ops[] = {VBD_OP_SEND, VBD_OP_SEND_IMM, VBD_OP_RECV};
-	const struct vbd_op_counters *recv = vbd_endpoint_op_counters(endpoint, VBD_OP_RECV);
+	const struct vbd_op_counters *recv = vbd_qp_op_counters(&endpoint->qp, VBD_OP_RECV);
 	struct vbd_encoder out = vbd_encode_begin();
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(ops); i++)
 		vbd_put(&out, vbd_op_name(ops[i]),
-			vbd_encode_op_counters(vbd_endpoint_op_counters(endpoint, ops[i])));
+			vbd_encode_op_counters(vbd_qp_op_counters(&endpoint->qp, ops[i])));
 	vbd_put_u64(&out, "grh_bytes", vbd_counter_get(&recv->completed) * VBD_GRH_BYTES);
 	return vbd_encode_end(&out);
 }
@@ -82,7 +82,7 @@ static void put_where(struct vbd_encoder *out, const struct vbd_endpoint *endpoi
 	vbd_put_text(out, "gid", vbd_gid_text(endpoint->gid, gid));
 	vbd_put_u64(out, "gid_index", (uint64_t)params->gid_index);
 	vbd_put_u64(out, "pkey_index", params->pkey_index);
-	vbd_put_u64(out, "qpn", endpoint->qpn);
+	vbd_put_u64(out, "qpn", endpoint->qp.info.lqpn);
 	vbd_put_u64(out, "psn", params->psn);
 }
 
@@ -108,14 +108,14 @@ static json_t *encode_endpoint(const struct vbd_endpoint_record *record, enum vb
 	vbd_put_u64(&out, "mtu_bytes", endpoint->mtu_bytes);
 	vbd_put_u64(&out, "max_message_bytes", endpoint->mtu_bytes);
 	vbd_put(&out, "qp", vbd_encode_ud_params(&endpoint->params.qp));
-	vbd_put_u64(&out, "cq", endpoint->cq_id);
+	vbd_put_u64(&out, "cq", endpoint->qp.cq_id);
 	vbd_put(&out, "counters", encode_counters(endpoint));
 	vbd_put(&out, "inbox", encode_inbox(record));
 	vbd_put(&out, "sidr", encode_sidr(endpoint));
 	vbd_put_u64(&out, "peers", count_list(&record->peers));
 	vbd_put_u64(&out, "groups", count_list(&record->groups));
-	vbd_put(&out, "first_error", vbd_encode_first_error(&endpoint->first_error));
-	vbd_put(&out, "end", vbd_encode_end_reason(endpoint->reason));
+	vbd_put(&out, "first_error", vbd_encode_first_error(&endpoint->qp.first_error));
+	vbd_put(&out, "end", vbd_encode_end_reason(endpoint->qp.reason));
 	vbd_put_time(&out, "created_at", endpoint->created_ns);
 	vbd_put_time(&out, "ended_at", endpoint->ended_ns);
 	return vbd_encode_end(&out);

@@ -248,7 +248,7 @@ static void put_moved(struct vbd_metrics_text *out, const char *id,
 	const struct vbd_connection *connection, bool bytes)
 {
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
-		const struct vbd_op_counters *ops = vbd_conn_op_counters(connection->conn, op);
+		const struct vbd_op_counters *ops = vbd_qp_op_counters(&connection->conn->qp, op);
 
 		if (vbd_counter_get(&ops->posted))
 			vbd_metrics_put(out,

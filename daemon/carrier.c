@@ -24,7 +24,8 @@ enum vbd_status vbd_carrier_check(const struct vbd_carrier *carrier, struct vbd_
 	const struct vbd_connection *connection = carrier->connection;
 
 	if (!connection)
-		return vbd_endpoint_check_ready(carrier->endpoint, "/endpoint", err);
+		return carrier->endpoint->endpoint->qp.ops->check_usable(
+			&carrier->endpoint->endpoint->qp, err);
 	if (connection->conn->state == VBD_CONN_ESTABLISHED)
 		return VBD_OK;
 	return vbd_error_input(err, VBD_E_WRONG_STATE, "/connection",
@@ -35,20 +36,20 @@ enum vbd_status vbd_carrier_check(const struct vbd_carrier *carrier, struct vbd_
 
 struct vbd_channel *vbd_carrier_channel(const struct vbd_carrier *carrier)
 {
-	return carrier->connection ? carrier->connection->conn->channel
-				   : carrier->endpoint->endpoint->channel;
+	return carrier->connection ? carrier->connection->conn->qp.channel
+				   : carrier->endpoint->endpoint->qp.channel;
 }
 
 struct vbd_pd *vbd_carrier_pd(const struct vbd_carrier *carrier)
 {
-	return carrier->connection ? carrier->connection->conn->pd
-				   : carrier->endpoint->endpoint->pd;
+	return carrier->connection ? carrier->connection->conn->qp.pd
+				   : carrier->endpoint->endpoint->qp.pd;
 }
 
 enum vbd_reason vbd_carrier_reason(const struct vbd_carrier *carrier)
 {
-	return carrier->connection ? carrier->connection->conn->reason
-				   : carrier->endpoint->endpoint->reason;
+	return carrier->connection ? carrier->connection->conn->qp.reason
+				   : carrier->endpoint->endpoint->qp.reason;
 }
 
 void vbd_carrier_add(const struct vbd_carrier *carrier, struct vbd_link *link)
@@ -62,9 +63,11 @@ void vbd_carrier_fail(
 	const struct vbd_carrier *carrier, const struct vbd_error *why, uint64_t transfer)
 {
 	if (carrier->connection)
-		vbd_conn_fail(carrier->connection->conn, why, transfer);
+		carrier->connection->conn->qp.ops->end_failed(
+			&carrier->connection->conn->qp, why, transfer);
 	else
-		vbd_endpoint_fail(carrier->endpoint->endpoint, why, transfer);
+		carrier->endpoint->endpoint->qp.ops->end_failed(
+			&carrier->endpoint->endpoint->qp, why, transfer);
 }
 
 void vbd_carrier_close(const struct vbd_carrier *carrier)

@@ -26,7 +26,7 @@ static void on_message(struct vbd_conn *conn, struct vbd_recv_slot *slot, void *
 			VBD_SEVERITY_ERROR, VBD_KIND_CONNECTION, connection->object.id,
 			VBD_REASON_NONE, "message %llu is lost: no memory",
 			(unsigned long long)connection->inbox.last_seq);
-		vbd_conn_release_message(conn, slot);
+		vbd_qp_release_message(&conn->qp, slot);
 	}
 	vbd_watch_notify(&connection->object.watches, false);
 }
@@ -79,7 +79,7 @@ static void established(const struct vbd_connection *connection)
 			VBD_EVENT_CONNECTION_ESTABLISHED, VBD_SEVERITY_INFO, VBD_KIND_CONNECTION,
 			connection->object.id, VBD_REASON_NONE,
 			"by hand on %s, lqpn 0x%06x, rqpn 0x%06x", conn->device_name,
-			conn->qp_info.lqpn, conn->qp_info.rqpn);
+			conn->qp.info.lqpn, conn->qp.info.rqpn);
 		return;
 	}
 	(void)vbd_eventlog_append(connection->daemon->eventlog, VBD_EVENT_CONNECTION_ESTABLISHED,
@@ -87,14 +87,14 @@ static void established(const struct vbd_connection *connection)
 		"%s:%u -> %s:%u on %s, lqpn 0x%06x, rqpn 0x%06x",
 		vbd_addr_format(&conn->local, local), vbd_addr_port(&conn->local),
 		vbd_addr_format(&conn->peer, peer), vbd_addr_port(&conn->peer), conn->device_name,
-		conn->qp_info.lqpn, conn->qp_info.rqpn);
+		conn->qp.info.lqpn, conn->qp.info.rqpn);
 }
 
 static void ended(struct vbd_connection *connection)
 {
 	struct vbd_daemon *daemon = connection->daemon;
 	const struct vbd_conn *conn = connection->conn;
-	bool clean = vbd_reason_clean(conn->reason);
+	bool clean = vbd_reason_clean(conn->qp.reason);
 
 	vbd_object_end(&connection->object);
 	vbd_resolve_cancel(connection->resolution);
@@ -104,13 +104,14 @@ static void ended(struct vbd_connection *connection)
 		daemon->connections_closed++;
 	else
 		daemon->connections_failed++;
-	daemon->ended_by_reason[conn->reason]++;
+	daemon->ended_by_reason[conn->qp.reason]++;
 	vbd_connection_count_totals(&daemon->ended_totals, conn);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_ENDED,
 		clean ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_KIND_CONNECTION,
-		connection->object.id, conn->reason, "%s: %s%s%s", vbd_conn_state_name(conn->state),
-		vbd_reason_name(conn->reason), conn->first_error.at_ns ? ": " : "",
-		conn->first_error.at_ns ? conn->first_error.error.text : "");
+		connection->object.id, conn->qp.reason, "%s: %s%s%s",
+		vbd_conn_state_name(conn->state), vbd_reason_name(conn->qp.reason),
+		conn->qp.first_error.at_ns ? ": " : "",
+		conn->qp.first_error.at_ns ? conn->qp.first_error.error.text : "");
 }
 
 /* An accept that failed is told as the end that it led to: it counts as a rejection. */

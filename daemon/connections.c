@@ -70,7 +70,7 @@ static void release_message(struct vbd_recv_slot *slot, void *arg)
 {
 	const struct vbd_connection *connection = arg;
 
-	vbd_conn_release_message(connection->conn, slot);
+	vbd_qp_release_message(&connection->conn->qp, slot);
 }
 
 enum vbd_status vbd_connection_delete_messages(
@@ -118,16 +118,16 @@ static void cancel(struct vbd_object *object)
 static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
 {
 	const struct vbd_conn *conn = ((const struct vbd_connection *)object)->conn;
-	enum vbd_status status = vbd_reason_status(conn->reason);
+	enum vbd_status status = vbd_reason_status(conn->qp.reason);
 
 	*ret_err = (struct vbd_error){0};
-	if (conn->first_error.at_ns)
-		*ret_err = conn->first_error.error;
+	if (conn->qp.first_error.at_ns)
+		*ret_err = conn->qp.first_error.error;
 	else
 		(void)vbd_error_set(ret_err, status, "connection %llu ended: %s",
-			(unsigned long long)object->id, vbd_reason_text(conn->reason));
+			(unsigned long long)object->id, vbd_reason_text(conn->qp.reason));
 	/* A call that failed names its own status; for all else the reason decides. */
-	if (conn->reason != VBD_REASON_RESOURCE_ERROR)
+	if (conn->qp.reason != VBD_REASON_RESOURCE_ERROR)
 		ret_err->status = status;
 }
 

@@ -38,7 +38,7 @@ static void on_message(struct vbd_endpoint *endpoint, struct vbd_recv_slot *slot
 			VBD_SEVERITY_ERROR, VBD_KIND_ENDPOINT, record->object.id, VBD_REASON_NONE,
 			"message %llu is lost: no memory",
 			(unsigned long long)record->inbox.last_seq);
-		vbd_endpoint_release_message(endpoint, slot);
+		vbd_qp_release_message(&endpoint->qp, slot);
 	}
 	vbd_watch_notify(&record->object.watches, false);
 }
@@ -78,10 +78,10 @@ static void on_asked(struct vbd_endpoint *endpoint, const struct sockaddr *peer,
 static void count_totals(struct vbd_totals *totals, const struct vbd_endpoint *endpoint)
 {
 	static const enum vbd_op sends[] = {VBD_OP_SEND, VBD_OP_SEND_IMM};
-	const struct vbd_op_counters *recv = vbd_endpoint_op_counters(endpoint, VBD_OP_RECV);
+	const struct vbd_op_counters *recv = vbd_qp_op_counters(&endpoint->qp, VBD_OP_RECV);
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(sends); i++) {
-		const struct vbd_op_counters *send = vbd_endpoint_op_counters(endpoint, sends[i]);
+		const struct vbd_op_counters *send = vbd_qp_op_counters(&endpoint->qp, sends[i]);
 
 		totals->messages_sent += vbd_counter_get(&send->completed);
 		totals->bytes_sent += vbd_counter_get(&send->bytes);
@@ -89,7 +89,7 @@ static void count_totals(struct vbd_totals *totals, const struct vbd_endpoint *e
 	totals->messages_received += vbd_counter_get(&recv->completed);
 	totals->bytes_received += vbd_counter_get(&recv->bytes);
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
-		vbd_totals_add(totals, op, vbd_endpoint_op_counters(endpoint, op));
+		vbd_totals_add(totals, op, vbd_qp_op_counters(&endpoint->qp, op));
 }
 
 static void ended(struct vbd_endpoint_record *record)
@@ -104,10 +104,10 @@ static void ended(struct vbd_endpoint_record *record)
 	count_totals(&daemon->ended_totals, endpoint);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_ENDPOINT_ENDED,
 		failed ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO, VBD_KIND_ENDPOINT,
-		record->object.id, endpoint->reason, "%s: %s%s%s",
-		vbd_endpoint_state_name(endpoint->state), vbd_reason_name(endpoint->reason),
-		endpoint->first_error.at_ns ? ": " : "",
-		endpoint->first_error.at_ns ? endpoint->first_error.error.text : "");
+		record->object.id, endpoint->qp.reason, "%s: %s%s%s",
+		vbd_endpoint_state_name(endpoint->state), vbd_reason_name(endpoint->qp.reason),
+		endpoint->qp.first_error.at_ns ? ": " : "",
+		endpoint->qp.first_error.at_ns ? endpoint->qp.first_error.error.text : "");
 }
 
 static void on_state_changed(struct vbd_endpoint *endpoint, void *arg)
@@ -213,7 +213,7 @@ static void announce(const struct vbd_endpoint_record *record)
 
 	(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_ENDPOINT_CREATED,
 		VBD_SEVERITY_INFO, VBD_KIND_ENDPOINT, record->object.id, VBD_REASON_NONE,
-		"on %s, qpn 0x%06x, %s %s port %u", endpoint->device_name, endpoint->qpn,
+		"on %s, qpn 0x%06x, %s %s port %u", endpoint->device_name, endpoint->qp.info.lqpn,
 		endpoint->listen_id ? "listens on" : "does not listen",
 		vbd_addr_format(&endpoint->addr, text), vbd_addr_port(&endpoint->addr));
 }
@@ -249,7 +249,7 @@ static void release_message(struct vbd_recv_slot *slot, void *arg)
 {
 	const struct vbd_endpoint_record *record = arg;
 
-	vbd_endpoint_release_message(record->endpoint, slot);
+	vbd_qp_release_message(&record->endpoint->qp, slot);
 }
 
 enum vbd_status vbd_endpoint_delete_messages(
@@ -264,7 +264,7 @@ void vbd_endpoints_device_removing(struct vbd_daemon *daemon, const struct vbd_d
 		object = vbd_registry_next(object)) {
 		struct vbd_endpoint *endpoint = record_of(object)->endpoint;
 
-		if (endpoint->device == device)
+		if (endpoint->qp.device == device)
 			vbd_endpoint_device_removed(endpoint);
 	}
 }

@@ -34,10 +34,6 @@ struct vbd_endpoint_spec {
 enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_endpoint_spec *spec,
 	struct vbd_endpoint_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_endpoint_check_ready - VBD_OK, or wrong_state naming its state, blamed on @pointer */
-enum vbd_status vbd_endpoint_check_ready(const struct vbd_endpoint_record *record,
-	const char *pointer, struct vbd_error *err) VBD_MUST_CHECK;
-
 /** vbd_endpoint_delete_messages - forget messages up to @through; out_of_range if the inbox never
  * had that many */
 enum vbd_status vbd_endpoint_delete_messages(

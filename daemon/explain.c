@@ -18,7 +18,7 @@ bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_s
 	struct sockaddr_storage *ret_peer)
 {
 	const struct vbd_conn *conn = connection->conn;
-	const struct vbd_qp_info *info = &conn->qp_info;
+	const struct vbd_qp_info *info = &conn->qp.info;
 	struct vbd_gid peer = info->sgid;
 
 	*ret_local = conn->local;
@@ -37,16 +37,16 @@ bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_s
 static bool device_gone(const struct vbd_conn *conn, const struct vbd_device *device)
 {
 	return !device || device->state != VBD_DEVICE_PRESENT ||
-	       (conn->device && conn->device != device) ||
-	       (conn->had_qp && device->added_ns > conn->created_ns);
+	       (conn->qp.device && conn->qp.device != device) ||
+	       (conn->qp.info.lqpn && device->added_ns > conn->created_ns);
 }
 
 static void gather_fall(
 	const struct vbd_conn *conn, const struct vbd_device *device, struct vbd_facts *facts)
 {
-	uint64_t until_ns = conn->first_error.at_ns ? conn->first_error.at_ns
-			    : conn->ended_ns	    ? conn->ended_ns
-						    : vbd_clock_mono_ns();
+	uint64_t until_ns = conn->qp.first_error.at_ns ? conn->qp.first_error.at_ns
+			    : conn->ended_ns	       ? conn->ended_ns
+						       : vbd_clock_mono_ns();
 
 	if (device->port_err_ns <= conn->created_ns || device->port_err_ns > until_ns)
 		return;
@@ -67,7 +67,7 @@ static void gather_device(
 	if (!device)
 		return;
 	facts->iwarp = vbd_device_is_iwarp(device);
-	if (conn->had_qp && !facts->device_gone)
+	if (conn->qp.info.lqpn && !facts->device_gone)
 		gather_fall(conn, device, facts);
 	if (!facts->device_gone && conn->port_num)
 		facts->port_known =
@@ -78,7 +78,7 @@ static void gather_gids(
 	const struct vbd_daemon *daemon, const struct vbd_conn *conn, struct vbd_facts *facts)
 {
 	const struct vbd_device *device = vbd_fabric_device(daemon->fabric, conn->device_name);
-	const struct vbd_qp_info *info = &conn->qp_info;
+	const struct vbd_qp_info *info = &conn->qp.info;
 	struct vbd_gid now;
 
 	if (info->iwarp)
@@ -96,7 +96,7 @@ static void gather_gids(
 
 static void gather_qp(const struct vbd_conn *conn, struct vbd_facts *facts)
 {
-	const struct vbd_qp_info *info = &conn->qp_info;
+	const struct vbd_qp_info *info = &conn->qp.info;
 
 	facts->reliable = conn->params.qp.transport == VBD_TRANSPORT_RC;
 	facts->iwarp = facts->iwarp || info->iwarp;
@@ -115,7 +115,7 @@ static void gather_qp(const struct vbd_conn *conn, struct vbd_facts *facts)
 static void gather_counts(const struct vbd_conn *conn, struct vbd_facts *facts)
 {
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
-		uint64_t flushed = vbd_counter_get(&vbd_conn_op_counters(conn, op)->flushed);
+		uint64_t flushed = vbd_counter_get(&vbd_qp_op_counters(&conn->qp, op)->flushed);
 
 		if (op == VBD_OP_RECV)
 			facts->flushed_receives += flushed;
@@ -146,7 +146,7 @@ static void gather_state(const struct vbd_connection *connection, struct vbd_fac
 
 	facts->open = !vbd_conn_state_terminal(conn->state);
 	facts->established = conn->state == VBD_CONN_ESTABLISHED;
-	facts->hung_up = conn->reason == VBD_REASON_PEER_DISCONNECT;
+	facts->hung_up = conn->qp.reason == VBD_REASON_PEER_DISCONNECT;
 	facts->probed = connection->probe != NULL;
 	if (facts->open && !facts->established && conn->deadline_ms) {
 		facts->deadline_ms = conn->deadline_ms;
@@ -186,17 +186,17 @@ static void add_cause(struct vbd_explanation *explanation, enum vbd_why_kind kin
 
 static void find_causes(const struct vbd_conn *conn, struct vbd_explanation *explanation)
 {
-	if (conn->first_error.at_ns &&
-		vbd_why_find_error(&conn->first_error.error, explanation->causes))
+	if (conn->qp.first_error.at_ns &&
+		vbd_why_find_error(&conn->qp.first_error.error, explanation->causes))
 		explanation->cause_count = 1;
-	if (conn->reason != VBD_REASON_NONE)
-		add_cause(explanation, VBD_WHY_END_REASON, (int)conn->reason);
+	if (conn->qp.reason != VBD_REASON_NONE)
+		add_cause(explanation, VBD_WHY_END_REASON, (int)conn->qp.reason);
 }
 
 /* The error's own entry is the last one, where an event brought it. */
 static const struct vbd_timeline_entry *find_preceding(const struct vbd_conn *conn)
 {
-	const struct vbd_first_error *first = &conn->first_error;
+	const struct vbd_first_error *first = &conn->qp.first_error;
 	const enum vbd_error_source source = first->error.source;
 	const enum vbd_timeline_kind own = source == VBD_SOURCE_WC	   ? VBD_TIMELINE_WC
 					   : source == VBD_SOURCE_CM_EVENT ? VBD_TIMELINE_CM_EVENT
@@ -265,10 +265,10 @@ static void say_end(struct sentence *sentence, const struct vbd_connection *conn
 		: conn->state == VBD_CONN_FAILED ? "It failed"
 						 : "It was closed");
 	say_peer(sentence, connection);
-	say(sentence, " (%s): ", vbd_reason_name(conn->reason));
-	say_lower(sentence, vbd_reason_text(conn->reason));
-	if (conn->first_error.at_ns && *conn->first_error.error.text)
-		say(sentence, " [%s]", conn->first_error.error.text);
+	say(sentence, " (%s): ", vbd_reason_name(conn->qp.reason));
+	say_lower(sentence, vbd_reason_text(conn->qp.reason));
+	if (conn->qp.first_error.at_ns && *conn->qp.first_error.error.text)
+		say(sentence, " [%s]", conn->qp.first_error.error.text);
 	if (flushed)
 		say(sentence, "; %" PRIu64 " work requests were flushed after that", flushed);
 }
@@ -298,7 +298,7 @@ static void summarise(const struct vbd_connection *connection, struct vbd_explan
 	struct sentence sentence = {
 		.text = explanation->summary, .room = sizeof(explanation->summary) - 1};
 
-	if (connection->conn->reason != VBD_REASON_NONE)
+	if (connection->conn->qp.reason != VBD_REASON_NONE)
 		say_end(&sentence, connection, &explanation->facts);
 	else
 		say_alive(&sentence, connection, &explanation->findings);

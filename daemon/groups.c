@@ -141,7 +141,8 @@ enum vbd_status vbd_group_create(struct vbd_daemon *daemon, const struct vbd_gro
 
 	status = vbd_daemon_accepts_work(daemon, err);
 	if (!status)
-		status = vbd_endpoint_check_ready(spec->endpoint, "/endpoint", err);
+		status = spec->endpoint->endpoint->qp.ops->check_usable(
+			&spec->endpoint->endpoint->qp, err);
 	if (!status)
 		status = check_spec(spec, &addr, err);
 	if (!status)

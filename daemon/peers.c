@@ -144,7 +144,7 @@ static enum vbd_status path_of_message(const struct vbd_peer_spec *spec,
 			"the inbox of endpoint %llu has no message %llu",
 			(unsigned long long)spec->endpoint->object.id,
 			(unsigned long long)spec->message);
-	status = vbd_ah_path_back(endpoint->device, endpoint->params.port_num,
+	status = vbd_ah_path_back(endpoint->qp.device, endpoint->params.port_num,
 		(uint8_t)endpoint->params.gid_index, &message->source, ret_path, &error);
 	if (status)
 		return vbd_error_input(err, status, "/message", "%s", error.text);
@@ -177,7 +177,8 @@ enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer
 
 	status = vbd_daemon_accepts_work(daemon, err);
 	if (!status)
-		status = vbd_endpoint_check_ready(spec->endpoint, "/endpoint", err);
+		status = spec->endpoint->endpoint->qp.ops->check_usable(
+			&spec->endpoint->endpoint->qp, err);
 	if (!status && !spec->dst_addr[0])
 		status = known_path(spec, &path, &qpn, err);
 	if (!status)

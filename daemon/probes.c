@@ -40,7 +40,7 @@ static const char *progress(const struct vbd_probe *probe, char text[PROGRESS_BY
 /* The worker tells what it saw; who stopped it, and what ended its connection, is known here. */
 static void explain(struct vbd_probe_record *record)
 {
-	enum vbd_reason reason = record->connection->conn->reason;
+	enum vbd_reason reason = record->connection->conn->qp.reason;
 	const struct vbd_error *error = &record->probe.error;
 	uint64_t mismatched = vbd_counter_get(&record->probe.mismatched);
 	char text[PROGRESS_BYTES];
@@ -66,7 +66,7 @@ static void explain(struct vbd_probe_record *record)
 static bool ended_well(const struct vbd_probe_record *record)
 {
 	const struct vbd_probe *probe = &record->probe;
-	enum vbd_reason reason = record->connection->conn->reason;
+	enum vbd_reason reason = record->connection->conn->qp.reason;
 
 	if (vbd_counter_get(&probe->mismatched))
 		return false;
@@ -124,7 +124,7 @@ static void give_up(struct vbd_probe_record *record)
 	(void)vbd_error_set(&error, VBD_E_DEADLINE,
 		"probe %llu did not complete in %u ms, and the peer does not answer its ping",
 		(unsigned long long)record->object.id, record->timeout_ms);
-	vbd_conn_fail(record->connection->conn, &error, 0);
+	record->connection->conn->qp.ops->end_failed(&record->connection->conn->qp, &error, 0);
 }
 
 static void stop(struct vbd_probe_record *record, bool late)
@@ -201,7 +201,7 @@ static enum vbd_status check_echo(const struct vbd_probe_spec *spec, struct vbd_
 /* The message is in the work request, and comes back into a receive. */
 static enum vbd_status check_echo_size(const struct vbd_probe_spec *spec, struct vbd_error *err)
 {
-	const struct vbd_channel_limits *limits = &spec->connection->conn->channel->limits;
+	const struct vbd_channel_limits *limits = &spec->connection->conn->qp.channel->limits;
 	uint32_t most = VBD_ECHO_BYTES_MAX;
 
 	if (most > limits->inline_bytes)
@@ -252,7 +252,7 @@ static enum vbd_status check_spec(
 			vbd_conn_state_name(conn->state));
 	/* Only an established connection surely has its device. */
 	if (spec->kind == VBD_PROBE_ACK)
-		status = vbd_device_require(conn->device, VBD_CAP_WRITE_ACK, err);
+		status = vbd_device_require(conn->qp.device, VBD_CAP_WRITE_ACK, err);
 	else if (spec->kind == VBD_PROBE_ECHO)
 		status = check_echo_size(spec, err);
 	if (status)
@@ -280,7 +280,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_p
 	record->connection_id = spec->connection->object.id;
 	record->timeout_ms = spec->timeout_ms;
 	record->probe.id = record->object.id;
-	record->probe.channel = spec->connection->conn->channel;
+	record->probe.channel = spec->connection->conn->qp.channel;
 	record->probe.kind = spec->kind;
 	record->probe.count = spec->count;
 	record->probe.interval_ns = spec->interval_ms * VBD_NS_PER_MS;

@@ -40,7 +40,7 @@ static struct vbd_connection *any_carrier(
 		struct vbd_connection *connection =
 			VBD_CONTAINER_OF(object, struct vbd_connection, object);
 
-		if (is_established(connection) && connection->conn->pd == mem->pd)
+		if (is_established(connection) && connection->conn->qp.pd == mem->pd)
 			return connection;
 	}
 	return NULL;
@@ -85,7 +85,7 @@ static void bound(struct vbd_window_record *record)
 
 static void explain(struct vbd_window_record *record, const struct vbd_connection *connection)
 {
-	enum vbd_reason reason = connection->conn->reason;
+	enum vbd_reason reason = connection->conn->qp.reason;
 
 	if (record->error.status == VBD_OK && reason != VBD_REASON_NONE)
 		(void)vbd_error_set(&record->error, vbd_reason_status(reason),
@@ -183,7 +183,7 @@ static void on_deadline(void *arg)
 		"the work request of window %llu did not complete in %u ms",
 		(unsigned long long)record->object.id, record->timeout_ms);
 	if (record->late) {
-		vbd_conn_fail(record->carrier->conn, &error, 0);
+		record->carrier->conn->qp.ops->end_failed(&record->carrier->conn->qp, &error, 0);
 		return;
 	}
 	record->late = true;
@@ -234,7 +234,7 @@ static enum vbd_status check_pd(const struct vbd_buffer *buffer,
 	(void)snprintf(one, sizeof(one), "buffer %llu", (unsigned long long)buffer->object.id);
 	(void)snprintf(
 		other, sizeof(other), "connection %llu", (unsigned long long)connection->object.id);
-	return vbd_pd_require_same(buffer->mem.pd, one, connection->conn->pd, other, err);
+	return vbd_pd_require_same(buffer->mem.pd, one, connection->conn->qp.pd, other, err);
 }
 
 static enum vbd_status check_connection(const struct vbd_window_spec *spec, struct vbd_error *err)
@@ -252,7 +252,7 @@ static enum vbd_status check_connection(const struct vbd_window_spec *spec, stru
 			"connection %llu is %s; a window is bound on an established one",
 			(unsigned long long)connection->object.id,
 			vbd_conn_state_name(connection->conn->state));
-	if (connection->conn->device != buffer->mem.pd->device)
+	if (connection->conn->qp.device != buffer->mem.pd->device)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/buffer",
 			"buffer %llu is registered with %s, connection %llu runs on %s",
 			(unsigned long long)buffer->object.id, buffer->device_name,

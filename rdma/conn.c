@@ -8,7 +8,6 @@
 #include "rdma/device.h"
 #include "rdma/names.h"
 #include "rdma/provider.h"
-#include "rdma/worker_messages.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,6 @@ static struct vbd_conn *allocate(struct vbd_fabric *fabric, uint64_t id,
 	if (!conn)
 		return NULL;
 	conn->tag.kind = VBD_CM_CONN;
-	vbd_list_init(&conn->fabric_link);
 	conn->id = id;
 	conn->fabric = fabric;
 	conn->params = *params;
@@ -30,6 +28,7 @@ static struct vbd_conn *allocate(struct vbd_fabric *fabric, uint64_t id,
 	conn->timeout_ms = timeout_ms;
 	conn->ops = ops;
 	conn->ops_arg = ops_arg;
+	vbd_qp_init(&conn->qp, fabric, &conn->account, id, &vbd_conn_qp_ops);
 	conn->created_ns = vbd_clock_mono_ns();
 	conn->peer_responder_resources = UINT8_MAX;
 	conn->peer_initiator_depth = UINT8_MAX;
@@ -83,7 +82,7 @@ void vbd_conn_open_manual(struct vbd_conn *conn, bool stay_in_reset)
 
 	vbd_conn_set_deadline(conn, conn->timeout_ms);
 	if (!status)
-		vbd_channel_hold_back(conn->channel);
+		vbd_channel_hold_back(conn->qp.channel);
 	if (!status && !stay_in_reset)
 		status = vbd_conn_qp_attach(conn, &error);
 	if (status)
@@ -166,56 +165,6 @@ enum vbd_status vbd_conn_reject(struct vbd_conn *conn, const struct vbd_private_
 		conn->cm.private_data.length_bytes);
 	vbd_conn_raise(conn, VBD_CONN_EV_CMD_REJECT);
 	return VBD_OK;
-}
-
-void vbd_conn_close(struct vbd_conn *conn, enum vbd_reason reason)
-{
-	if (vbd_conn_state_terminal(conn->state))
-		return;
-	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "close", "%s", vbd_reason_name(reason));
-	vbd_conn_raise(
-		conn, reason == VBD_REASON_SHUTDOWN ? VBD_CONN_EV_SHUTDOWN : VBD_CONN_EV_CMD_CLOSE);
-}
-
-void vbd_conn_fail(struct vbd_conn *conn, const struct vbd_error *why, uint64_t transfer)
-{
-	const struct vbd_conn_cause cause = {.error = why, .opcode = -1, .transfer = transfer};
-
-	vbd_conn_step(conn, VBD_CONN_EV_CALL_FAILED, &cause);
-}
-
-void vbd_conn_deadline(struct vbd_conn *conn)
-{
-	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = (int64_t)conn->deadline_ms};
-
-	(void)vbd_error_set(&error, VBD_E_DEADLINE, "%llu ms passed in %s, waiting for %s",
-		(unsigned long long)conn->deadline_ms, vbd_conn_state_name(conn->state),
-		vbd_conn_state_waits_for(conn->state));
-	vbd_conn_step_error(conn, VBD_CONN_EV_DEADLINE, &error);
-}
-
-void vbd_conn_device_removed(struct vbd_conn *conn)
-{
-	struct vbd_error error = {0};
-
-	(void)vbd_error_set(
-		&error, VBD_E_DEVICE_REMOVED, "device %s is being removed", conn->device_name);
-	vbd_conn_step_error(conn, VBD_CONN_EV_DEVICE_REMOVAL, &error);
-}
-
-void vbd_conn_release_message(struct vbd_conn *conn, struct vbd_recv_slot *slot)
-{
-	/* While it drains the receive would only be flushed, and its letter could outlive the
-	 * channel. */
-	slot->held = false;
-	if (!slot->srq && (!conn->channel->attached || conn->channel->drain_sent))
-		return;
-	vbd_worker_send(conn->channel->worker, &slot->mail, VBD_WORKER_RELEASE_RECV);
-}
-
-const struct vbd_op_counters *vbd_conn_op_counters(const struct vbd_conn *conn, enum vbd_op op)
-{
-	return conn->channel ? &conn->channel->ops[op] : &conn->ended_ops[op];
 }
 
 void vbd_conn_destroy(struct vbd_conn *conn)

@@ -9,13 +9,11 @@
 
 #include "base/error.h"
 #include "rdma/account.h"
-#include "rdma/channel.h"
 #include "rdma/cm_params.h"
 #include "rdma/cm_tag.h"
 #include "rdma/conn_fsm.h"
 #include "rdma/conn_manual.h"
-#include "rdma/device.h"
-#include "rdma/qp_params.h"
+#include "rdma/qp.h"
 #include "rdma/reason.h"
 #include "rdma/timeline.h"
 
@@ -24,31 +22,8 @@
 #include <sys/socket.h>
 
 struct rdma_cm_id;
-struct ibv_qp;
 struct vbd_conn;
 struct vbd_fabric;
-
-/* The QP's facts as last learnt from ibv_query_qp(3) or the CM. `known` until RTR is false for
- * those of the path. */
-struct vbd_qp_info {
-	int state; /* enum ibv_qp_state */
-	uint32_t lqpn;
-	uint32_t rqpn;
-	bool iwarp;	  /* then responder_resources and initiator_depth are all of it */
-	bool soft_roce;	  /* then a retry_count of 7 is for ever */
-	bool path_known;  /* the members below are there */
-	bool sends_known; /* so are those that a QP gets with RTS: sq_psn, timers, retries */
-	uint32_t sq_psn, rq_psn;
-	uint32_t path_mtu_bytes;
-	uint8_t ack_timeout, retry_count, rnr_retry, min_rnr_timer;
-	uint8_t responder_resources, initiator_depth;
-	bool gid_known; /* these too: the path has a GRH, as always on RoCE */
-	uint32_t gid_index;
-	uint8_t dgid[16];
-	uint8_t traffic_class, hop_limit;
-	bool sgid_known; /* our own entry of the GID table */
-	struct vbd_gid sgid;
-};
 
 /* Upward news. All on the control thread; any may be NULL. */
 struct vbd_conn_ops {
@@ -57,7 +32,7 @@ struct vbd_conn_ops {
 	void (*state_changed)(struct vbd_conn *conn, enum vbd_conn_state old, void *arg);
 	/* Call vbd_conn_deadline() in @timeout_ms; 0: not any more. */
 	void (*set_deadline)(struct vbd_conn *conn, uint64_t timeout_ms, void *arg);
-	/* A message came in; the slot is the observer's until vbd_conn_release_message(). */
+	/* A message came in; the slot is the observer's until vbd_qp_release_message(). */
 	void (*message)(struct vbd_conn *conn, struct vbd_recv_slot *slot, void *arg);
 	/* Before the receives' memory goes: messages still held must be copied. */
 	void (*before_memory_goes)(struct vbd_conn *conn, void *arg);
@@ -71,8 +46,7 @@ struct vbd_conn_ops {
 };
 
 struct vbd_conn {
-	struct vbd_cm_tag tag;	     /* first */
-	struct vbd_link fabric_link; /* while it has a QP */
+	struct vbd_cm_tag tag; /* first */
 	uint64_t id;
 	struct vbd_fabric *fabric;
 	const struct vbd_conn_ops *ops;
@@ -82,29 +56,18 @@ struct vbd_conn {
 	struct vbd_cm_params cm; /* its private data is what it has sent, or is about to send */
 
 	enum vbd_conn_state state; /* written by set_state() in conn_step.c only */
-	enum vbd_reason reason;	   /* why it ends; NONE until something begins the end */
 	bool cause_open;	   /* DRAINING after a flush: the CM may still say why */
-	uint64_t errors_after_first;
-	struct vbd_first_error first_error;
 
 	struct vbd_account account;
 	struct rdma_cm_id *cm_id; /* NULL in a manual bring-up */
 	struct vbd_conn_manual manual;
-	struct vbd_device *device;     /* set from the QP's making to its end */
-	struct vbd_pd *pd;	       /* the same; holds a reference */
-	struct vbd_srq *srq;	       /* the same, counted in its users; NULL: none */
 	char device_name[64];	       /* "" until known */
 	uint8_t port_num;	       /* 0 until known */
 	struct sockaddr_storage local; /* ss_family 0 until known */
 	struct sockaddr_storage peer;
 	bool cm_connected; /* there is something to disconnect */
 
-	struct ibv_qp *qp;
-	struct vbd_qp_info qp_info; /* stays when the QP is gone */
-	bool had_qp;
-	uint64_t cq_id; /* 0 until it has one */
-	struct vbd_channel *channel;
-	struct vbd_op_counters ended_ops[VBD_OP_COUNT]; /* the channel's, once it is gone */
+	struct vbd_qp qp;
 
 	/* from the peer's request or reply */
 	uint8_t peer_responder_resources;
@@ -186,24 +149,14 @@ enum vbd_status vbd_conn_reject(struct vbd_conn *conn, const struct vbd_private_
  * or SHUTDOWN. */
 void vbd_conn_close(struct vbd_conn *conn, enum vbd_reason reason);
 
-/** vbd_conn_fail - end it with an error of the layer above (a transfer's deadline whose work can't
- * be called back) */
-void vbd_conn_fail(struct vbd_conn *conn, const struct vbd_error *why, uint64_t transfer);
-
 /** vbd_conn_deadline - the deadline asked for by set_deadline() has passed */
 void vbd_conn_deadline(struct vbd_conn *conn);
 
 /** vbd_conn_device_removed - its device goes away */
 void vbd_conn_device_removed(struct vbd_conn *conn);
 
-/** vbd_conn_release_message - a message is forgotten: its receive is posted again */
-void vbd_conn_release_message(struct vbd_conn *conn, struct vbd_recv_slot *slot);
-
 /** vbd_conn_refresh_qp - ask the device for the QP's present state; what it can't tell stays */
 void vbd_conn_refresh_qp(struct vbd_conn *conn);
-
-/** vbd_conn_ops_counters - the counters of @op, also when the channel is gone */
-const struct vbd_op_counters *vbd_conn_op_counters(const struct vbd_conn *conn, enum vbd_op op);
 
 /** vbd_conn_note - add an entry to the timeline and tell the observer */
 void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,
@@ -213,11 +166,7 @@ void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const cha
  * fine. */
 void vbd_conn_destroy(struct vbd_conn *conn);
 
-/* The fabric's way in. */
+/* For the fabric. */
 void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event);
-void vbd_conn_on_async_event(struct vbd_conn *conn, int type);
-
-/* Its channel's way in: the owner is the struct vbd_conn. */
-extern const struct vbd_channel_owner_ops vbd_conn_channel_ops;
 
 #endif

@@ -168,7 +168,7 @@ enum vbd_status vbd_conn_cm_resolve_route(struct vbd_conn *conn, struct vbd_erro
 
 struct rdma_conn_param vbd_conn_cm_param(const struct vbd_conn *conn)
 {
-	const struct vbd_device_attr *limits = &conn->device->attr;
+	const struct vbd_device_attr *limits = &conn->qp.device->attr;
 	const struct vbd_private_data *data = &conn->cm.private_data;
 
 	return (struct rdma_conn_param){
@@ -181,7 +181,7 @@ struct rdma_conn_param vbd_conn_cm_param(const struct vbd_conn *conn)
 		.flow_control = 1,
 		.retry_count = conn->params.retry_count,
 		.rnr_retry_count = conn->params.rnr_retry,
-		.qp_num = conn->qp->qp_num,
+		.qp_num = conn->qp.ibv_qp->qp_num,
 	};
 }
 

@@ -3,10 +3,10 @@
 
 #include "base/attr.h"
 #include "rdma/conn_cm.h"
-#include "rdma/conn_qp.h"
 #include "rdma/names.h"
 #include "rdma/provider.h"
-#include "rdma/worker_messages.h"
+
+#include <stdio.h>
 
 /* What a CM event means for the table, and the error that it stands for (VBD_OK: none). */
 static const struct {
@@ -43,7 +43,7 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 		.kind = (int)event->type,
 		.raw = event->status,
 	};
-	const struct vbd_conn_cause cause = {.error = status ? &error : NULL, .opcode = -1};
+	const struct vbd_cause cause = {.error = status ? &error : NULL, .opcode = -1};
 
 	vbd_conn_cm_take_peer_data(conn, event);
 	vbd_conn_note(conn, VBD_TIMELINE_CM_EVENT, vbd_cm_event_name((int)event->type),
@@ -54,12 +54,50 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 		conn, known ? cm_meanings[event->type].event : VBD_CONN_EV_UNEXPECTED_CM, &cause);
 }
 
-void vbd_conn_on_async_event(struct vbd_conn *conn, int type)
+/* The layer above. */
+
+void vbd_conn_close(struct vbd_conn *conn, enum vbd_reason reason)
 {
+	if (vbd_conn_state_terminal(conn->state))
+		return;
+	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "close", "%s", vbd_reason_name(reason));
+	vbd_conn_raise(
+		conn, reason == VBD_REASON_SHUTDOWN ? VBD_CONN_EV_SHUTDOWN : VBD_CONN_EV_CMD_CLOSE);
+}
+
+void vbd_conn_deadline(struct vbd_conn *conn)
+{
+	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = (int64_t)conn->deadline_ms};
+
+	(void)vbd_error_set(&error, VBD_E_DEADLINE, "%llu ms passed in %s, waiting for %s",
+		(unsigned long long)conn->deadline_ms, vbd_conn_state_name(conn->state),
+		vbd_conn_state_waits_for(conn->state));
+	vbd_conn_step_error(conn, VBD_CONN_EV_DEADLINE, &error);
+}
+
+void vbd_conn_device_removed(struct vbd_conn *conn)
+{
+	struct vbd_error error = {0};
+
+	(void)vbd_error_set(
+		&error, VBD_E_DEVICE_REMOVED, "device %s is being removed", conn->device_name);
+	vbd_conn_step_error(conn, VBD_CONN_EV_DEVICE_REMOVAL, &error);
+}
+
+/* The queue pair. */
+
+static struct vbd_conn *conn_of(struct vbd_qp *qp)
+{
+	return VBD_CONTAINER_OF(qp, struct vbd_conn, qp);
+}
+
+static void on_async(struct vbd_qp *qp, int type)
+{
+	struct vbd_conn *conn = conn_of(qp);
 	struct vbd_error error = {.source = VBD_SOURCE_ASYNC, .kind = type};
 
 	vbd_conn_note(conn, VBD_TIMELINE_ASYNC_EVENT, vbd_async_event_name(type), "lqpn 0x%06x",
-		conn->qp_info.lqpn);
+		qp->info.lqpn);
 	if (type == IBV_EVENT_COMM_EST) {
 		vbd_conn_raise(conn, VBD_CONN_EV_COMM_EST);
 		return;
@@ -71,65 +109,96 @@ void vbd_conn_on_async_event(struct vbd_conn *conn, int type)
 	vbd_conn_step_error(conn, VBD_CONN_EV_QP_ERROR, &error);
 }
 
-static void on_channel_error(void *owner)
+static void on_error(struct vbd_qp *qp, const struct vbd_cause *cause, bool flushed)
 {
-	struct vbd_conn *conn = owner;
-	const struct vbd_channel *channel = conn->channel;
-	const struct vbd_error *error = &channel->first_error;
-	const struct vbd_conn_cause cause = {
-		.error = error,
-		.opcode = (int)channel->first_error_op,
-		.transfer = channel->first_error_transfer,
-	};
-	bool flushed = error->source == VBD_SOURCE_WC && error->kind == IBV_WC_WR_FLUSH_ERR;
+	struct vbd_conn *conn = conn_of(qp);
+	const struct vbd_error *error = cause->error;
 
 	if (error->source == VBD_SOURCE_WC)
 		vbd_conn_note(conn, VBD_TIMELINE_WC, vbd_wc_status_name(error->kind),
-			"%s, vendor_err %lld", vbd_op_name(channel->first_error_op),
+			"%s, vendor_err %lld", vbd_op_name((enum vbd_op)cause->opcode),
 			(long long)error->raw);
 	if (conn->manual.parking)
-		vbd_conn_step(conn, VBD_CONN_EV_LATE_ERROR, &cause);
+		vbd_conn_step(conn, VBD_CONN_EV_LATE_ERROR, cause);
 	else
-		vbd_conn_step(conn, flushed ? VBD_CONN_EV_FLUSHED : VBD_CONN_EV_WC_ERROR, &cause);
+		vbd_conn_step(conn, flushed ? VBD_CONN_EV_FLUSHED : VBD_CONN_EV_WC_ERROR, cause);
 }
 
-static void on_fenced(void *owner)
+static void on_drained(struct vbd_qp *qp)
 {
-	struct vbd_conn *conn = owner;
-	struct vbd_channel *channel = conn->channel;
-
-	vbd_conn_qp_destroy(conn);
-	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_SWEEP);
+	vbd_conn_drained(conn_of(qp));
 }
 
-static void on_letter_back(void *owner)
+static void on_message(struct vbd_qp *qp, struct vbd_recv_slot *slot)
 {
-	struct vbd_conn *conn = owner;
-	struct vbd_channel *channel = conn->channel;
+	struct vbd_conn *conn = conn_of(qp);
 
-	/* Receives of an SRQ don't say when the last one is over, as some devices never raise
-	 * LAST_WQE_REACHED (rxe, 6.1): without a QP there are no more than the CQ has. */
-	if (channel->drained && channel->limits.srq && !channel->sweep_sent) {
-		channel->sweep_sent = true;
-		on_fenced(conn);
-		return;
-	}
-	if (channel->drained && channel->sweep_sent == channel->swept)
-		vbd_conn_drained(conn);
-}
-
-static void on_message(void *owner, struct vbd_recv_slot *slot)
-{
-	struct vbd_conn *conn = owner;
-
-	slot->held = true;
 	if (conn->ops->message)
 		conn->ops->message(conn, slot, conn->ops_arg);
 }
 
-const struct vbd_channel_owner_ops vbd_conn_channel_ops = {
-	.on_error = on_channel_error,
-	.on_fenced = on_fenced,
-	.on_letter_back = on_letter_back,
+static void on_moved(struct vbd_qp *qp, int old_state)
+{
+	struct vbd_conn *conn = conn_of(qp);
+	const char *name = vbd_qp_state_name(qp->info.state);
+	char what[32];
+
+	if (old_state == qp->info.state) {
+		vbd_conn_note(conn, VBD_TIMELINE_CALL, "ibv_modify_qp",
+			"%s again: access as agreed", name);
+		return;
+	}
+	(void)snprintf(what, sizeof(what), "%s -> %s", vbd_qp_state_name(old_state), name);
+	vbd_conn_note(conn, VBD_TIMELINE_QP, what, "lqpn 0x%06x", qp->info.lqpn);
+}
+
+static void before_destroy(struct vbd_qp *qp)
+{
+	vbd_conn_note(
+		conn_of(qp), VBD_TIMELINE_CALL, "ibv_destroy_qp", "lqpn 0x%06x", qp->info.lqpn);
+}
+
+static void before_memory_freed(struct vbd_qp *qp)
+{
+	struct vbd_conn *conn = conn_of(qp);
+
+	if (conn->ops->before_memory_goes)
+		conn->ops->before_memory_goes(conn, conn->ops_arg);
+}
+
+static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *err)
+{
+	const struct vbd_conn *conn = VBD_CONTAINER_OF(qp, struct vbd_conn, qp);
+
+	if (conn->state == VBD_CONN_ESTABLISHED)
+		return VBD_OK;
+	return vbd_error_param(err, VBD_E_WRONG_STATE, "connection",
+		"connection %llu is %s; data moves only while it is established",
+		(unsigned long long)conn->id, vbd_conn_state_name(conn->state));
+}
+
+static void end_failed(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
+{
+	const struct vbd_cause cause = {.error = why, .opcode = -1, .transfer = transfer};
+
+	vbd_conn_step(conn_of(qp), VBD_CONN_EV_CALL_FAILED, &cause);
+}
+
+static void close_conn(struct vbd_qp *qp)
+{
+	vbd_conn_close(conn_of(qp), VBD_REASON_LOCAL_CLOSE);
+}
+
+const struct vbd_qp_ops vbd_conn_qp_ops = {
+	.owner = "connection",
+	.check_usable = check_usable,
+	.end_failed = end_failed,
+	.close = close_conn,
+	.on_error = on_error,
+	.on_async = on_async,
+	.on_drained = on_drained,
 	.on_message = on_message,
+	.moved = on_moved,
+	.before_destroy = before_destroy,
+	.before_memory_freed = before_memory_freed,
 };

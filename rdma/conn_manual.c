@@ -137,7 +137,7 @@ static unsigned int steps_from(int state)
 
 static enum vbd_status refuse_step(const struct vbd_conn *conn, int to, struct vbd_error *err)
 {
-	unsigned int possible = steps_from(conn->qp_info.state);
+	unsigned int possible = steps_from(conn->qp.info.state);
 	char list[40] = "";
 	size_t used = 0;
 
@@ -148,7 +148,7 @@ static enum vbd_status refuse_step(const struct vbd_conn *conn, int to, struct v
 	}
 	return vbd_error_set(err, VBD_E_WRONG_STATE,
 		"the QP of connection %llu is in %s and can't go to %s; possible: %s",
-		(unsigned long long)conn->id, vbd_qp_state_name(conn->qp_info.state),
+		(unsigned long long)conn->id, vbd_qp_state_name(conn->qp.info.state),
 		vbd_qp_state_name(to), list);
 }
 
@@ -178,18 +178,19 @@ static enum vbd_status check_step(const struct vbd_conn *conn, int to, struct vb
 {
 	struct ibv_qp_attr attr = {0};
 
-	if (!(steps_from(conn->qp_info.state) & (1U << to)))
+	if (!(steps_from(conn->qp.info.state) & (1U << to)))
 		return refuse_step(conn, to, err);
-	if (to == IBV_QPS_SQD && !vbd_device_can(conn->device, VBD_CAP_SQD))
-		return vbd_device_require(conn->device, VBD_CAP_SQD, err);
+	if (to == IBV_QPS_SQD && !vbd_device_can(conn->qp.device, VBD_CAP_SQD))
+		return vbd_device_require(conn->qp.device, VBD_CAP_SQD, err);
 	if (to == IBV_QPS_RTR && !conn->manual.has_remote)
 		return vbd_error_set(err, VBD_E_WRONG_STATE,
 			"RTR takes the peer's attributes, and connection %llu has none yet: "
 			"POST …/remote",
 			(unsigned long long)conn->id);
-	if (conn->qp_info.state != IBV_QPS_SQD || to != IBV_QPS_RTS)
+	if (conn->qp.info.state != IBV_QPS_SQD || to != IBV_QPS_RTS)
 		return VBD_OK;
-	if (vbd_pv_query_qp(conn->qp, &attr, IBV_QP_STATE, NULL) != VBD_OK || !attr.sq_draining)
+	if (vbd_pv_query_qp(conn->qp.ibv_qp, &attr, IBV_QP_STATE, NULL) != VBD_OK ||
+		!attr.sq_draining)
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_WRONG_STATE,
 		"the send queue of connection %llu still drains", (unsigned long long)conn->id);
@@ -249,11 +250,11 @@ enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_r
 	int then = state_of(bring_to);
 	enum vbd_status status = check_movable(conn, err);
 
-	if (!status && conn->qp_info.state != IBV_QPS_INIT)
+	if (!status && conn->qp.info.state != IBV_QPS_INIT)
 		return vbd_error_set(err, VBD_E_WRONG_STATE,
 			"the QP of connection %llu is in %s, and takes the peer's attributes in "
 			"INIT only",
-			(unsigned long long)conn->id, vbd_qp_state_name(conn->qp_info.state));
+			(unsigned long long)conn->id, vbd_qp_state_name(conn->qp.info.state));
 	if (!status)
 		status = check_remote(&conn->manual.local, remote, err);
 	if (status)

@@ -5,7 +5,6 @@
 #include "rdma/conn_qp.h"
 #include "rdma/fabric.h"
 #include "rdma/provider.h"
-#include "rdma/worker_messages.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -38,13 +37,13 @@ static enum vbd_conn_event attach(struct vbd_conn *conn)
 
 static enum vbd_conn_event go_up(struct vbd_conn *conn)
 {
-	bool was_up = conn->qp_info.state == IBV_QPS_SQD;
+	bool was_up = conn->qp.info.state == IBV_QPS_SQD;
 	struct vbd_error error = {0};
 	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_RTS, &error);
 
 	if (status)
 		return failed(conn, status, &error);
-	vbd_channel_resume(conn->channel);
+	vbd_channel_resume(conn->qp.channel);
 	return was_up ? VBD_CONN_NO_EVENT : VBD_CONN_EV_QP_UP;
 }
 
@@ -72,7 +71,7 @@ enum vbd_conn_event vbd_conn_move_finish(struct vbd_conn *conn)
 		(void)failed(conn, is_unreachable(&move->error) ? VBD_E_ADDR_ERROR : status,
 			&move->error);
 	else
-		vbd_conn_qp_moved(conn, IBV_QPS_RTR);
+		vbd_qp_moved(&conn->qp, IBV_QPS_RTR);
 	free(move);
 	/* The connection's end may have begun meanwhile. */
 	if (status || conn->manual.then == IBV_QPS_RTR || conn->state != VBD_CONN_AWAITING_REMOTE)
@@ -91,7 +90,7 @@ static enum vbd_conn_event go_to_rtr(struct vbd_conn *conn)
 	if (!move)
 		return failed(conn, vbd_error_set(&error, VBD_E_NO_MEMORY, "no memory for a step"),
 			&error);
-	move->qp = conn->qp;
+	move->qp = conn->qp.ibv_qp;
 	status = vbd_conn_qp_attributes(conn, IBV_QPS_RTR, &move->attr, &move->mask, &error);
 	if (status) {
 		free(move);
@@ -113,14 +112,14 @@ static enum vbd_conn_event go_to_sqd(struct vbd_conn *conn)
 
 	if (status)
 		return failed(conn, status, &error);
-	vbd_channel_hold_back(conn->channel);
+	vbd_channel_hold_back(conn->qp.channel);
 	return VBD_CONN_NO_EVENT;
 }
 
 /* RESET would lose what is posted without a completion, so the QP goes there by ERR. */
 static enum vbd_conn_event go_down(struct vbd_conn *conn)
 {
-	bool attached = conn->channel->attached;
+	bool attached = conn->qp.channel->attached;
 	struct vbd_error error = {0};
 	enum vbd_status status =
 		vbd_conn_qp_move(conn, attached ? IBV_QPS_ERR : conn->manual.to, &error);
@@ -152,19 +151,16 @@ enum vbd_conn_event vbd_conn_move(struct vbd_conn *conn)
 
 void vbd_conn_move_park(struct vbd_conn *conn)
 {
-	struct vbd_channel *channel = conn->channel;
-
 	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
-	channel->drain_sent = true;
-	vbd_worker_send(channel->worker, &channel->mail_drain, VBD_WORKER_DRAIN);
+	vbd_qp_collect_flushes(&conn->qp);
 }
 
 enum vbd_status vbd_conn_move_parked(struct vbd_conn *conn, struct vbd_error *err)
 {
 	enum vbd_status status = VBD_OK;
 
-	vbd_channel_renew(conn->channel);
-	vbd_channel_hold_back(conn->channel);
+	vbd_channel_renew(conn->qp.channel);
+	vbd_channel_hold_back(conn->qp.channel);
 	conn->manual.parking = false;
 	vbd_conn_set_deadline(conn, conn->timeout_ms);
 	if (conn->manual.to == IBV_QPS_RESET)

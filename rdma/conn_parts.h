@@ -3,7 +3,7 @@
  * What the files of a connection share:
  *
  *   conn.c         creation, commands; conn_manual.c  commands of a manual bring-up
- *   conn_events.c  events of the CM, the device and the worker
+ *   conn_events.c  events of the CM, the QP and the layer above
  *   conn_step.c    a step through the table, and the actions; conn_move.c  actions of a manual
  *                  bring-up
  *   conn_qp.c      the QP; conn_cm.c  the CM id
@@ -18,12 +18,9 @@
 
 #include "rdma/conn.h"
 
-/* What an event on its way through the table brings along. */
-struct vbd_conn_cause {
-	const struct vbd_error *error; /* NULL if it is none */
-	int opcode;		       /* enum vbd_op; -1 if none */
-	uint64_t transfer;
-};
+/* --- conn_events.c --------------------------------------------------------------------------- */
+
+extern const struct vbd_qp_ops vbd_conn_qp_ops;
 
 /* --- conn_step.c ----------------------------------------------------------------------------- */
 
@@ -34,8 +31,7 @@ struct vbd_conn_cause {
  * state's own row. Observers are notified once, of the last state, when no event follows any more.
  * Without a cause: vbd_conn_raise().
  */
-void vbd_conn_step(
-	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_conn_cause *cause);
+void vbd_conn_step(struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause);
 
 /** vbd_conn_step_error - the same, @error being the cause */
 void vbd_conn_step_error(
@@ -59,15 +55,15 @@ void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms);
 /** vbd_conn_remember - the end begins: the first cause stays, what comes behind it is noise of the
  * same fall */
 void vbd_conn_remember(
-	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_conn_cause *cause);
+	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause);
 
 /** vbd_conn_name_cause - a flush is nobody's cause: what led to it is */
 void vbd_conn_name_cause(
-	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_conn_cause *cause);
+	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause);
 
 /** vbd_conn_count_error - a peer may hang up over an error that we learn of a moment later: then
  * the error is the cause; else it is counted */
 void vbd_conn_count_error(
-	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_conn_cause *cause);
+	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause);
 
 #endif

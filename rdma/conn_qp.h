@@ -12,7 +12,7 @@
 
 struct ibv_qp_attr;
 
-/** vbd_conn_qp_open - device, CQ, channel and QP, in RESET */
+/** vbd_conn_qp_open - find the device, and vbd_qp_open() on it */
 enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_conn_qp_attach - the QP to INIT, receives posted, handed to the worker; if that fails it is
@@ -30,19 +30,9 @@ enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err)
 enum vbd_status vbd_conn_qp_move(
 	struct vbd_conn *conn, int state, struct vbd_error *err) VBD_MUST_CHECK;
 
-/*
- * The halves of vbd_conn_qp_move(), for a move that another thread makes: what ibv_modify_qp(3)
- * shall get, and what is to be remembered of its success.
- */
+/** vbd_conn_qp_attributes - the first half of vbd_conn_qp_move(), for a move that another thread
+ * makes: the attributes for ibv_modify_qp(3). vbd_qp_moved() is the other half. */
 enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct ibv_qp_attr *attr,
 	int *ret_mask, struct vbd_error *err) VBD_MUST_CHECK;
-void vbd_conn_qp_moved(struct vbd_conn *conn, int state);
-
-/** vbd_conn_qp_destroy - destroy the QP without its channel; harmless without a QP */
-void vbd_conn_qp_destroy(struct vbd_conn *conn);
-
-/** vbd_conn_qp_release - QP, channel, CQ reservation and device; the channel is drained or was
- * never attached */
-void vbd_conn_qp_release(struct vbd_conn *conn);
 
 #endif

@@ -30,7 +30,7 @@ void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms)
 		conn->ops->set_deadline(conn, timeout_ms, conn->ops_arg);
 }
 
-static enum vbd_reason reason_of(enum vbd_conn_event event, const struct vbd_conn_cause *cause)
+static enum vbd_reason reason_of(enum vbd_conn_event event, const struct vbd_cause *cause)
 {
 	static const enum vbd_reason reasons[VBD_CONN_EVENT_COUNT] = {
 		[VBD_CONN_EV_NAME_FAILED] = VBD_REASON_NAME_ERROR,
@@ -60,41 +60,28 @@ static enum vbd_reason reason_of(enum vbd_conn_event event, const struct vbd_con
 }
 
 void vbd_conn_remember(
-	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_conn_cause *cause)
+	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
 {
-	if (conn->reason == VBD_REASON_NONE)
-		conn->reason = reason_of(event, cause);
-	if (!cause->error)
-		return;
-	if (conn->first_error.at_ns) {
-		conn->errors_after_first++;
-		return;
-	}
-	conn->first_error = (struct vbd_first_error){
-		.at_ns = vbd_clock_mono_ns(),
-		.error = *cause->error,
-		.opcode = cause->opcode,
-		.transfer = cause->transfer,
-	};
+	vbd_qp_remember(&conn->qp, reason_of(event, cause), cause);
 }
 
 void vbd_conn_name_cause(
-	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_conn_cause *cause)
+	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
 {
 	if (!conn->cause_open)
 		return;
-	conn->reason = VBD_REASON_NONE;
-	conn->first_error = (struct vbd_first_error){0};
+	conn->qp.reason = VBD_REASON_NONE;
+	conn->qp.first_error = (struct vbd_first_error){0};
 	vbd_conn_remember(conn, event, cause);
 }
 
 void vbd_conn_count_error(
-	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_conn_cause *cause)
+	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
 {
-	if (conn->reason == VBD_REASON_PEER_DISCONNECT && event == VBD_CONN_EV_WC_ERROR) {
-		conn->reason = VBD_REASON_NONE;
+	if (conn->qp.reason == VBD_REASON_PEER_DISCONNECT && event == VBD_CONN_EV_WC_ERROR) {
+		conn->qp.reason = VBD_REASON_NONE;
 		vbd_conn_remember(conn, event, cause);
 	} else {
-		conn->errors_after_first++;
+		conn->qp.errors_after_first++;
 	}
 }

@@ -9,7 +9,6 @@
 #include "rdma/device.h"
 #include "rdma/fabric.h"
 #include "rdma/provider.h"
-#include "rdma/worker_messages.h"
 
 /* How long the CM may take to say why a QP was flushed. */
 #define CAUSE_WAIT_MS 1000
@@ -85,9 +84,9 @@ static enum vbd_status go_rts(struct vbd_conn *conn, struct vbd_error *err)
 
 static void confirm_iwarp(struct vbd_conn *conn)
 {
-	conn->qp_info.state = IBV_QPS_RTS;
+	conn->qp.info.state = IBV_QPS_RTS;
 	vbd_conn_note(conn, VBD_TIMELINE_QP, "INIT -> RTS", "by the kernel's iWARP CM, lqpn 0x%06x",
-		conn->qp_info.lqpn);
+		conn->qp.info.lqpn);
 	confirm(conn);
 }
 
@@ -120,19 +119,12 @@ static void let_go_of_id(struct vbd_conn *conn)
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "%s", "");
 }
 
-/* Every letter that was sent must be back before its memory goes. */
-static bool is_drained(const struct vbd_channel *channel)
-{
-	return !channel || !channel->attached ||
-	       (channel->drained && channel->sweep_sent == channel->swept);
-}
-
 static enum vbd_conn_event drained(const struct vbd_conn *conn)
 {
 	if (conn->cause_open)
 		return VBD_CONN_NO_EVENT;
-	return vbd_reason_clean(conn->reason) ? VBD_CONN_EV_DRAINED_CLEAN
-					      : VBD_CONN_EV_DRAINED_FAILED;
+	return vbd_reason_clean(conn->qp.reason) ? VBD_CONN_EV_DRAINED_CLEAN
+						 : VBD_CONN_EV_DRAINED_FAILED;
 }
 
 static void disconnect(struct vbd_conn *conn)
@@ -154,49 +146,31 @@ static enum vbd_conn_event settle_cause(struct vbd_conn *conn)
 		return VBD_CONN_NO_EVENT;
 	conn->cause_open = false;
 	disconnect(conn);
-	if (is_drained(conn->channel))
+	if (vbd_qp_is_drained(&conn->qp))
 		return drained(conn);
 	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
 	return VBD_CONN_NO_EVENT;
-}
-
-/* The QP can't go before its worker has taken the drain command: until then it may post on it. */
-static void quiesce(struct vbd_channel *channel)
-{
-	if (channel->sweep_sent)
-		return;
-	channel->sweep_sent = true;
-	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_FENCE);
 }
 
 static enum vbd_conn_event force(struct vbd_conn *conn)
 {
 	if (conn->cause_open)
 		return settle_cause(conn);
-	quiesce(conn->channel);
+	vbd_qp_force(&conn->qp);
 	return VBD_CONN_NO_EVENT;
 }
 
 static enum vbd_conn_event flush(struct vbd_conn *conn)
 {
-	struct vbd_channel *channel = conn->channel;
-	struct vbd_error error = {0};
-
 	/* The kernel still works on the QP: vbd_conn_resume_drain() goes on. */
 	if (conn->manual.move) {
 		vbd_conn_set_deadline(conn, 0);
 		return VBD_CONN_NO_EVENT;
 	}
-	if (!channel || !channel->attached)
+	if (vbd_qp_is_drained(&conn->qp))
 		return drained(conn);
 	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
-	if (channel->drain_sent)
-		return VBD_CONN_NO_EVENT;
-	channel->drain_sent = true;
-	vbd_worker_send(channel->worker, &channel->mail_drain, VBD_WORKER_DRAIN);
-	/* A device that takes no commands any more will not flush either. */
-	if (vbd_conn_qp_move(conn, IBV_QPS_ERR, &error) != VBD_OK)
-		quiesce(channel);
+	vbd_qp_drain(&conn->qp);
 	return VBD_CONN_NO_EVENT;
 }
 
@@ -212,7 +186,7 @@ static enum vbd_conn_event await_cause(struct vbd_conn *conn)
 {
 	enum vbd_conn_event next;
 
-	if (!conn->cm_id || !vbd_device_is_iwarp(conn->device))
+	if (!conn->cm_id || !vbd_device_is_iwarp(conn->qp.device))
 		return drain(conn);
 	next = flush(conn);
 	if (next != VBD_CONN_NO_EVENT)
@@ -224,7 +198,7 @@ static enum vbd_conn_event await_cause(struct vbd_conn *conn)
 
 static void finish(struct vbd_conn *conn)
 {
-	vbd_conn_qp_release(conn);
+	vbd_qp_release(&conn->qp);
 	let_go_of_id(conn);
 }
 
@@ -301,7 +275,7 @@ static bool begins_the_end(enum vbd_conn_action action)
 }
 
 static void record_cause(struct vbd_conn *conn, const struct vbd_conn_rule *rule,
-	enum vbd_conn_event event, const struct vbd_conn_cause *cause)
+	enum vbd_conn_event event, const struct vbd_cause *cause)
 {
 	if (begins_the_end(rule->action))
 		vbd_conn_remember(conn, event, cause);
@@ -315,12 +289,11 @@ static void record_cause(struct vbd_conn *conn, const struct vbd_conn_rule *rule
 			vbd_conn_state_name(conn->state), rule->note);
 }
 
-void vbd_conn_step(
-	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_conn_cause *cause)
+void vbd_conn_step(struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
 {
 	enum vbd_conn_event changed_by = VBD_CONN_NO_EVENT;
 	enum vbd_conn_state old = conn->state;
-	struct vbd_conn_cause follow_up = *cause;
+	struct vbd_cause follow_up = *cause;
 	struct vbd_error error = {0};
 
 	while (event != VBD_CONN_NO_EVENT) {
@@ -334,7 +307,7 @@ void vbd_conn_step(
 		set_state(conn, rule->next, event);
 		error = (struct vbd_error){0};
 		event = perform(conn, rule->action, &error);
-		follow_up = (struct vbd_conn_cause){.opcode = -1};
+		follow_up = (struct vbd_cause){.opcode = -1};
 		if (event == VBD_CONN_EV_CALL_FAILED)
 			follow_up.error = &error;
 	}
@@ -359,14 +332,14 @@ void vbd_conn_resume_drain(struct vbd_conn *conn)
 void vbd_conn_step_error(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_error *error)
 {
-	const struct vbd_conn_cause cause = {.error = error, .opcode = -1};
+	const struct vbd_cause cause = {.error = error, .opcode = -1};
 
 	vbd_conn_step(conn, event, &cause);
 }
 
 void vbd_conn_raise(struct vbd_conn *conn, enum vbd_conn_event event)
 {
-	const struct vbd_conn_cause none = {.opcode = -1};
+	const struct vbd_cause none = {.opcode = -1};
 
 	vbd_conn_step(conn, event, &none);
 }

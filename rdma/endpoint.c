@@ -8,12 +8,9 @@
 #include "rdma/endpoint_qp.h"
 #include "rdma/fabric.h"
 #include "rdma/names.h"
-#include "rdma/pd.h"
 #include "rdma/provider.h"
-#include "rdma/resources.h"
 #include "rdma/service.h"
 #include "rdma/source.h"
-#include "rdma/worker_messages.h"
 
 #include <netinet/in.h>
 #include <stdio.h>
@@ -34,15 +31,8 @@ struct vbd_endpoint_params vbd_endpoint_params_default(void)
 	return params;
 }
 
-/* An event on its way through the table. */
-struct cause {
-	const struct vbd_error *error; /* NULL if it is none */
-	int opcode;		       /* enum vbd_op; -1 if none */
-	uint64_t transfer;
-};
-
 static void step(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
-	enum vbd_reason reason, const struct cause *cause);
+	enum vbd_reason reason, const struct vbd_cause *cause);
 
 /* The one setter of the state. */
 static void set_state(
@@ -58,57 +48,24 @@ static void set_state(
 		endpoint->ended_ns = vbd_clock_mono_ns();
 }
 
-/* The first cause stays; what comes behind it is noise of the same fall. */
-static void remember(
-	struct vbd_endpoint *endpoint, enum vbd_reason reason, const struct cause *cause)
-{
-	endpoint->reason = reason;
-	if (!cause->error)
-		return;
-	endpoint->first_error = (struct vbd_first_error){
-		.at_ns = vbd_clock_mono_ns(),
-		.error = *cause->error,
-		.opcode = cause->opcode,
-		.transfer = cause->transfer,
-	};
-}
-
 static void stop_listening(struct vbd_endpoint *endpoint)
 {
 	vbd_pv_destroy_id(&endpoint->account, endpoint->listen_id);
 	endpoint->listen_id = NULL;
 }
 
-/* The QP can't go before its worker has taken the drain letter: until then it may post on it. */
-static void force(struct vbd_endpoint *endpoint)
-{
-	struct vbd_channel *channel = endpoint->channel;
-
-	if (channel->sweep_sent)
-		return;
-	channel->sweep_sent = true;
-	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_FENCE);
-}
-
 static void drain(struct vbd_endpoint *endpoint)
 {
-	struct vbd_channel *channel = endpoint->channel;
-	struct vbd_error error = {0};
-
 	stop_listening(endpoint);
 	endpoint->ops->set_deadline(
 		endpoint, endpoint->fabric->drain_timeout_ms, endpoint->ops_arg);
-	channel->drain_sent = true;
-	vbd_worker_send(channel->worker, &channel->mail_drain, VBD_WORKER_DRAIN);
-	/* A device that no longer takes orders will not flush either. */
-	if (vbd_endpoint_qp_to_err(endpoint, &error) != VBD_OK)
-		force(endpoint);
+	vbd_qp_drain(&endpoint->qp);
 }
 
 static void finish(struct vbd_endpoint *endpoint)
 {
 	endpoint->ops->set_deadline(endpoint, 0, endpoint->ops_arg);
-	vbd_endpoint_qp_release(endpoint);
+	vbd_qp_release(&endpoint->qp);
 }
 
 static void perform(struct vbd_endpoint *endpoint, enum vbd_endpoint_action action)
@@ -118,13 +75,13 @@ static void perform(struct vbd_endpoint *endpoint, enum vbd_endpoint_action acti
 		drain(endpoint);
 		break;
 	case VBD_ENDPOINT_DO_FORCE:
-		force(endpoint);
+		vbd_qp_force(&endpoint->qp);
 		break;
 	case VBD_ENDPOINT_DO_FINISH:
 		finish(endpoint);
 		break;
 	case VBD_ENDPOINT_DO_COUNT:
-		endpoint->errors_after_first++;
+		endpoint->qp.errors_after_first++;
 		break;
 	case VBD_ENDPOINT_DO_IGNORE:
 	case VBD_ENDPOINT_ACTION_COUNT:
@@ -134,13 +91,13 @@ static void perform(struct vbd_endpoint *endpoint, enum vbd_endpoint_action acti
 
 /* Look the pair up, set the state, act, tell. */
 static void step(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
-	enum vbd_reason reason, const struct cause *cause)
+	enum vbd_reason reason, const struct vbd_cause *cause)
 {
 	const struct vbd_endpoint_rule *rule = vbd_endpoint_rule(endpoint->state, event);
 	enum vbd_endpoint_state old = endpoint->state;
 
 	if (rule->action == VBD_ENDPOINT_DO_DRAIN)
-		remember(endpoint, reason, cause);
+		vbd_qp_remember(&endpoint->qp, reason, cause);
 	set_state(endpoint, rule->next, event);
 	perform(endpoint, rule->action);
 	if (endpoint->state != old)
@@ -150,67 +107,109 @@ static void step(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
 static void step_error(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
 	enum vbd_reason reason, const struct vbd_error *error)
 {
-	const struct cause cause = {.error = error, .opcode = -1};
+	const struct vbd_cause cause = {.error = error, .opcode = -1};
 
 	step(endpoint, event, reason, &cause);
 }
 
-/* What the channel tells. */
+/* The queue pair. */
 
-static void on_channel_error(void *owner)
+static struct vbd_endpoint *endpoint_of(struct vbd_qp *qp)
 {
-	struct vbd_endpoint *endpoint = owner;
-	const struct vbd_channel *channel = endpoint->channel;
-	const struct vbd_error *error = &channel->first_error;
-	const struct cause cause = {
-		.error = error,
-		.opcode = (int)channel->first_error_op,
-		.transfer = channel->first_error_transfer,
-	};
-	bool flushed = error->source == VBD_SOURCE_WC && error->kind == IBV_WC_WR_FLUSH_ERR;
+	return VBD_CONTAINER_OF(qp, struct vbd_endpoint, qp);
+}
 
+static void on_error(struct vbd_qp *qp, const struct vbd_cause *cause, bool flushed)
+{
 	if (flushed)
-		step(endpoint, VBD_ENDPOINT_EV_QP_ERROR, VBD_REASON_QP_FATAL, &cause);
+		step(endpoint_of(qp), VBD_ENDPOINT_EV_QP_ERROR, VBD_REASON_QP_FATAL, cause);
 	else
-		step(endpoint, VBD_ENDPOINT_EV_WC_ERROR, vbd_reason_of_status(error->status),
-			&cause);
+		step(endpoint_of(qp), VBD_ENDPOINT_EV_WC_ERROR,
+			vbd_reason_of_status(cause->error->status), cause);
 }
 
-static void on_fenced(void *owner)
+static void on_async(struct vbd_qp *qp, int type)
 {
-	struct vbd_endpoint *endpoint = owner;
-	struct vbd_channel *channel = endpoint->channel;
+	struct vbd_error error = {.source = VBD_SOURCE_ASYNC, .kind = type};
 
-	vbd_endpoint_qp_destroy(endpoint);
-	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_SWEEP);
-}
-
-static void on_letter_back(void *owner)
-{
-	struct vbd_endpoint *endpoint = owner;
-	const struct vbd_channel *channel = endpoint->channel;
-
-	/* Each letter that was sent must be back before its memory goes. */
-	if (!channel->drained || channel->sweep_sent != channel->swept)
+	if (type != IBV_EVENT_QP_FATAL && type != IBV_EVENT_QP_REQ_ERR &&
+		type != IBV_EVENT_QP_ACCESS_ERR)
 		return;
-	step_error(endpoint,
-		vbd_reason_clean(endpoint->reason) ? VBD_ENDPOINT_EV_DRAINED_CLEAN
-						   : VBD_ENDPOINT_EV_DRAINED_FAILED,
-		endpoint->reason, NULL);
+	(void)vbd_error_set(&error, VBD_E_QP_FATAL, "%s", vbd_async_event_text(type));
+	step_error(endpoint_of(qp), VBD_ENDPOINT_EV_QP_ERROR, VBD_REASON_QP_FATAL, &error);
 }
 
-static void on_message(void *owner, struct vbd_recv_slot *slot)
+static void on_drained(struct vbd_qp *qp)
 {
-	struct vbd_endpoint *endpoint = owner;
+	step_error(endpoint_of(qp),
+		vbd_reason_clean(qp->reason) ? VBD_ENDPOINT_EV_DRAINED_CLEAN
+					     : VBD_ENDPOINT_EV_DRAINED_FAILED,
+		qp->reason, NULL);
+}
+
+static void on_message(struct vbd_qp *qp, struct vbd_recv_slot *slot)
+{
+	struct vbd_endpoint *endpoint = endpoint_of(qp);
 
 	endpoint->ops->message(endpoint, slot, endpoint->ops_arg);
 }
 
-static const struct vbd_channel_owner_ops channel_ops = {
-	.on_error = on_channel_error,
-	.on_fenced = on_fenced,
-	.on_letter_back = on_letter_back,
+/* An endpoint has no timeline. */
+static void on_moved(struct vbd_qp *qp, int old_state)
+{
+	vbd_log(VBD_LOG_DEBUG, "endpoint", "%llu: QP %s -> %s", (unsigned long long)qp->owner_id,
+		vbd_qp_state_name(old_state), vbd_qp_state_name(qp->info.state));
+}
+
+static void before_destroy(struct vbd_qp *qp)
+{
+	struct vbd_endpoint *endpoint = endpoint_of(qp);
+
+	endpoint->ops->before_qp_goes(endpoint, endpoint->ops_arg);
+}
+
+static void before_memory_freed(struct vbd_qp *qp)
+{
+	struct vbd_endpoint *endpoint = endpoint_of(qp);
+
+	endpoint->ops->before_memory_goes(endpoint, endpoint->ops_arg);
+}
+
+static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *err)
+{
+	const struct vbd_endpoint *endpoint = VBD_CONTAINER_OF(qp, struct vbd_endpoint, qp);
+
+	if (endpoint->state == VBD_ENDPOINT_READY)
+		return VBD_OK;
+	return vbd_error_param(err, VBD_E_WRONG_STATE, "endpoint",
+		"endpoint %llu is %s; only a ready one can be used",
+		(unsigned long long)endpoint->id, vbd_endpoint_state_name(endpoint->state));
+}
+
+static void end_failed(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
+{
+	const struct vbd_cause cause = {.error = why, .opcode = -1, .transfer = transfer};
+
+	step(endpoint_of(qp), VBD_ENDPOINT_EV_WC_ERROR, vbd_reason_of_status(why->status), &cause);
+}
+
+static void close_endpoint(struct vbd_qp *qp)
+{
+	vbd_endpoint_close(endpoint_of(qp), VBD_REASON_LOCAL_CLOSE);
+}
+
+static const struct vbd_qp_ops qp_ops = {
+	.owner = "endpoint",
+	.check_usable = check_usable,
+	.end_failed = end_failed,
+	.close = close_endpoint,
+	.on_error = on_error,
+	.on_async = on_async,
+	.on_drained = on_drained,
 	.on_message = on_message,
+	.moved = on_moved,
+	.before_destroy = before_destroy,
+	.before_memory_freed = before_memory_freed,
 };
 
 /* Making one. */
@@ -245,53 +244,32 @@ static enum vbd_status bind_device(struct vbd_endpoint *endpoint, const struct s
 	return VBD_OK;
 }
 
-static enum vbd_status choose_pd(const struct vbd_endpoint *endpoint, struct vbd_device *device,
-	struct vbd_pd **ret_pd, struct vbd_error *err)
+static enum vbd_status choose_device(struct vbd_endpoint *endpoint, const struct sockaddr *addr,
+	struct vbd_device **device, struct vbd_error *err)
 {
-	uint64_t pd_id = endpoint->params.qp.pd_id;
-	struct vbd_pd *pd = pd_id ? vbd_fabric_pd(endpoint->fabric, pd_id) : device->pd;
-
-	if (!pd || !pd->ibv_pd || pd->device != device)
-		return vbd_error_param(err, VBD_E_BAD_VALUE, "pd",
-			"the endpoint is on %s, protection domain %llu is not", device->name,
-			(unsigned long long)pd_id);
-	*ret_pd = pd;
-	return VBD_OK;
-}
-
-static enum vbd_status take_device(struct vbd_endpoint *endpoint, struct vbd_device *device,
-	const struct sockaddr *addr, struct vbd_error *err)
-{
+	const struct vbd_qp_params *params = &endpoint->params.qp;
 	enum vbd_status status = VBD_OK;
 
 	if (addr) {
-		memcpy(&endpoint->addr, addr,
-			addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-						    : sizeof(struct sockaddr_in));
-		status = bind_device(endpoint, addr, &device, err);
+		memcpy(&endpoint->addr, addr, vbd_sockaddr_bytes(addr));
+		status = bind_device(endpoint, addr, device, err);
 	}
 	if (status)
 		return status;
-	if (!device)
-		device = vbd_fabric_default_device(endpoint->fabric);
-	if (!device)
+	if (!*device)
+		*device = vbd_fabric_default_device(endpoint->fabric);
+	if (!*device)
 		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no RDMA device");
-	status = vbd_device_usable(device, err);
-	if (status)
-		return status;
-	status = vbd_device_require(device, VBD_CAP_UD, err);
+	status = vbd_device_usable(*device, err);
 	if (!status)
-		status = vbd_service_check(endpoint->params.qp.service,
-			endpoint->params.qp.transport, endpoint->params.qp.recv_size_bytes, err);
+		status = vbd_device_require(*device, VBD_CAP_UD, err);
+	if (!status)
+		status = vbd_service_check(
+			params->service, params->transport, params->recv_size_bytes, err);
 	if (status)
 		return status;
-	endpoint->device = device;
-	(void)snprintf(endpoint->device_name, sizeof(endpoint->device_name), "%s", device->name);
-	status = choose_pd(endpoint, device, &endpoint->pd, err);
-	if (status)
-		return status;
-	vbd_pd_ref(endpoint->pd);
-	return vbd_endpoint_choose(endpoint, err);
+	(void)snprintf(endpoint->device_name, sizeof(endpoint->device_name), "%s", (*device)->name);
+	return vbd_endpoint_choose(endpoint, *device, err);
 }
 
 static enum vbd_status start_listening(struct vbd_endpoint *endpoint, struct vbd_error *err)
@@ -305,9 +283,7 @@ static enum vbd_status start_listening(struct vbd_endpoint *endpoint, struct vbd
 	if (status)
 		return status;
 	bound = vbd_pv_id_local(endpoint->listen_id);
-	memcpy(&endpoint->addr, bound,
-		bound->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					     : sizeof(struct sockaddr_in));
+	memcpy(&endpoint->addr, bound, vbd_sockaddr_bytes(bound));
 	return VBD_OK;
 }
 
@@ -319,13 +295,13 @@ static struct vbd_endpoint *allocate(struct vbd_fabric *fabric, uint64_t id,
 	if (!endpoint)
 		return NULL;
 	endpoint->tag.kind = VBD_CM_ENDPOINT;
-	vbd_list_init(&endpoint->fabric_link);
 	endpoint->id = id;
 	endpoint->fabric = fabric;
 	endpoint->params = *params;
 	endpoint->ops = ops;
 	endpoint->ops_arg = ops_arg;
 	endpoint->created_ns = vbd_clock_mono_ns();
+	vbd_qp_init(&endpoint->qp, fabric, &endpoint->account, id, &qp_ops);
 	return endpoint;
 }
 
@@ -339,16 +315,16 @@ enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct
 
 	if (!endpoint)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for an endpoint");
-	status = take_device(endpoint, device, addr, err);
+	status = choose_device(endpoint, addr, &device, err);
 	/* Bound and not yet listening, the port is ours: what can fail for want of it fails before
 	 * the QP is made and the worker knows it. */
 	if (!status)
 		status = start_listening(endpoint, err);
 	if (!status)
-		status = vbd_endpoint_qp_make(endpoint, &channel_ops, err);
+		status = vbd_endpoint_qp_make(endpoint, device, err);
 	if (status) {
 		stop_listening(endpoint);
-		vbd_endpoint_qp_release(endpoint);
+		vbd_qp_release(&endpoint->qp);
 		vbd_endpoint_destroy(endpoint);
 		return status;
 	}
@@ -362,7 +338,8 @@ bool vbd_endpoint_source(const struct vbd_endpoint *endpoint, const struct socka
 	const struct sockaddr *own = (const struct sockaddr *)&endpoint->addr;
 
 	if (!endpoint->addr.ss_family || vbd_sockaddr_is_any(own))
-		return vbd_source_of_device(endpoint->device, towards, ret_source, NULL) == VBD_OK;
+		return vbd_source_of_device(endpoint->qp.device, towards, ret_source, NULL) ==
+		       VBD_OK;
 	*ret_source = endpoint->addr;
 	/* sin6_port lies at the same place. */
 	((struct sockaddr_in *)ret_source)->sin_port = 0;
@@ -379,14 +356,6 @@ void vbd_endpoint_close(struct vbd_endpoint *endpoint, enum vbd_reason reason)
 		reason, NULL);
 }
 
-void vbd_endpoint_fail(
-	struct vbd_endpoint *endpoint, const struct vbd_error *why, uint64_t transfer)
-{
-	const struct cause cause = {.error = why, .opcode = -1, .transfer = transfer};
-
-	step(endpoint, VBD_ENDPOINT_EV_WC_ERROR, vbd_reason_of_status(why->status), &cause);
-}
-
 void vbd_endpoint_deadline(struct vbd_endpoint *endpoint)
 {
 	step_error(endpoint, VBD_ENDPOINT_EV_DEADLINE, VBD_REASON_DEADLINE, NULL);
@@ -399,21 +368,6 @@ void vbd_endpoint_device_removed(struct vbd_endpoint *endpoint)
 	(void)vbd_error_set(
 		&error, VBD_E_DEVICE_REMOVED, "device %s is being removed", endpoint->device_name);
 	step_error(endpoint, VBD_ENDPOINT_EV_DEVICE_REMOVAL, VBD_REASON_DEVICE_REMOVED, &error);
-}
-
-void vbd_endpoint_release_message(struct vbd_endpoint *endpoint, struct vbd_recv_slot *slot)
-{
-	/* While it drains the receive would only be flushed, and its letter could outlive the
-	 * channel. */
-	if (endpoint->state != VBD_ENDPOINT_READY)
-		return;
-	vbd_worker_send(endpoint->channel->worker, &slot->mail, VBD_WORKER_RELEASE_RECV);
-}
-
-const struct vbd_op_counters *vbd_endpoint_op_counters(
-	const struct vbd_endpoint *endpoint, enum vbd_op op)
-{
-	return endpoint->channel ? &endpoint->channel->ops[op] : &endpoint->ended_ops[op];
 }
 
 void vbd_endpoint_destroy(struct vbd_endpoint *endpoint)
@@ -431,7 +385,7 @@ static enum vbd_status may_answer(const struct vbd_endpoint *endpoint,
 {
 	const char *name = vbd_pv_id_device(request->id);
 
-	if (!endpoint->qp)
+	if (!endpoint->qp.ibv_qp)
 		return vbd_error_set(err, VBD_E_WRONG_STATE, "its QP is not there yet");
 	/* One that listens on every address hears of every device. */
 	if (!name || strcmp(name, endpoint->device_name) != 0)
@@ -446,7 +400,7 @@ static enum vbd_status answer(
 {
 	const struct vbd_private_data *reply = &endpoint->params.reply;
 	struct rdma_conn_param param = {
-		.qp_num = endpoint->qpn,
+		.qp_num = endpoint->qp.info.lqpn,
 		.private_data = reply->length_bytes ? reply->bytes : NULL,
 		.private_data_len = reply->length_bytes,
 	};
@@ -501,15 +455,4 @@ void vbd_endpoint_on_cm_event(struct vbd_endpoint *endpoint, const struct vbd_pv
 		break;
 	}
 	vbd_log(VBD_LOG_DEBUG, "endpoint", "ignores %s", vbd_cm_event_name((int)event->type));
-}
-
-void vbd_endpoint_on_async_event(struct vbd_endpoint *endpoint, int type)
-{
-	struct vbd_error error = {.source = VBD_SOURCE_ASYNC, .kind = type};
-
-	if (type != IBV_EVENT_QP_FATAL && type != IBV_EVENT_QP_REQ_ERR &&
-		type != IBV_EVENT_QP_ACCESS_ERR)
-		return;
-	(void)vbd_error_set(&error, VBD_E_QP_FATAL, "%s", vbd_async_event_text(type));
-	step_error(endpoint, VBD_ENDPOINT_EV_QP_ERROR, VBD_REASON_QP_FATAL, &error);
 }

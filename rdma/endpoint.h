@@ -10,11 +10,10 @@
 #include "base/error.h"
 #include "rdma/account.h"
 #include "rdma/ah.h"
-#include "rdma/channel.h"
 #include "rdma/cm_tag.h"
 #include "rdma/endpoint_fsm.h"
 #include "rdma/private_data.h"
-#include "rdma/qp_params.h"
+#include "rdma/qp.h"
 #include "rdma/reason.h"
 
 #include <stdbool.h>
@@ -22,10 +21,8 @@
 #include <sys/socket.h>
 
 struct rdma_cm_id;
-struct ibv_qp;
 struct vbd_endpoint;
 struct vbd_fabric;
-struct vbd_pd;
 struct vbd_pv_cm_event;
 
 /* What an endpoint gets. The defaults are vbd_endpoint_params_default(). */
@@ -50,7 +47,7 @@ struct vbd_endpoint_ops {
 	void (*state_changed)(struct vbd_endpoint *endpoint, void *arg);
 	/* Call vbd_endpoint_deadline() in @timeout_ms; 0: not any more. */
 	void (*set_deadline)(struct vbd_endpoint *endpoint, uint64_t timeout_ms, void *arg);
-	/* A message came in; the slot is the observer's until vbd_endpoint_release_message(). */
+	/* A message came in; the slot is the observer's until vbd_qp_release_message(). */
 	void (*message)(struct vbd_endpoint *endpoint, struct vbd_recv_slot *slot, void *arg);
 	/* Before the receives' memory goes: messages still held must be copied. */
 	void (*before_memory_goes)(struct vbd_endpoint *endpoint, void *arg);
@@ -63,8 +60,7 @@ struct vbd_endpoint_ops {
 };
 
 struct vbd_endpoint {
-	struct vbd_cm_tag tag;	     /* first */
-	struct vbd_link fabric_link; /* while it has a QP */
+	struct vbd_cm_tag tag; /* first */
 	uint64_t id;
 	struct vbd_fabric *fabric;
 	const struct vbd_endpoint_ops *ops;
@@ -72,25 +68,16 @@ struct vbd_endpoint {
 	struct vbd_endpoint_params params; /* with what was chosen for 0 and -1 */
 
 	enum vbd_endpoint_state state; /* written by set_state() in endpoint.c only */
-	enum vbd_reason reason;	       /* why it ends; NONE until something begins the end */
-	uint64_t errors_after_first;
-	struct vbd_first_error first_error;
 
 	struct vbd_account account;
 	struct rdma_cm_id *listen_id; /* NULL if it does not listen */
 	struct sockaddr_storage addr; /* it listens or listened there; ss_family 0: nowhere */
-	struct vbd_device *device;    /* NULL once it has ended */
-	struct vbd_pd *pd;	      /* holds a reference to it, and so to the device */
 	char device_name[64];
 
-	struct ibv_qp *qp;
-	uint32_t qpn; /* stays when the QP is gone, as do all below */
+	struct vbd_qp qp;
 	uint16_t lid;
 	uint8_t gid[16];
 	uint32_t mtu_bytes; /* of its port when it was made: the longest message */
-	uint64_t cq_id;
-	struct vbd_channel *channel;
-	struct vbd_op_counters ended_ops[VBD_OP_COUNT]; /* the channel's, once it is gone */
 
 	uint64_t sidr_requests, sidr_answered, sidr_refused;
 	uint64_t created_ns, ended_ns; /* 0: not yet */
@@ -118,30 +105,17 @@ bool vbd_endpoint_source(const struct vbd_endpoint *endpoint, const struct socka
  * SHUTDOWN. */
 void vbd_endpoint_close(struct vbd_endpoint *endpoint, enum vbd_reason reason);
 
-/** vbd_endpoint_fail - end it with an error of the layer above (a transfer whose work can't be
- * called back) */
-void vbd_endpoint_fail(
-	struct vbd_endpoint *endpoint, const struct vbd_error *why, uint64_t transfer);
-
 /** vbd_endpoint_deadline - the deadline asked for by set_deadline() has passed */
 void vbd_endpoint_deadline(struct vbd_endpoint *endpoint);
 
 /** vbd_endpoint_device_removed - its device goes away */
 void vbd_endpoint_device_removed(struct vbd_endpoint *endpoint);
 
-/** vbd_endpoint_release_message - a message is forgotten: its receive is posted again */
-void vbd_endpoint_release_message(struct vbd_endpoint *endpoint, struct vbd_recv_slot *slot);
-
-/** vbd_endpoint_op_counters - the counters of @op, also when the channel is gone */
-const struct vbd_op_counters *vbd_endpoint_op_counters(
-	const struct vbd_endpoint *endpoint, enum vbd_op op);
-
 /** vbd_endpoint_destroy - free the record; CLOSED or FAILED, and not from inside an observer. NULL
  * is fine. */
 void vbd_endpoint_destroy(struct vbd_endpoint *endpoint);
 
-/* The fabric's way in. */
+/* For the fabric. */
 void vbd_endpoint_on_cm_event(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *event);
-void vbd_endpoint_on_async_event(struct vbd_endpoint *endpoint, int type);
 
 #endif

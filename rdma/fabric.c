@@ -3,12 +3,11 @@
 
 #include "base/attr.h"
 #include "base/log.h"
-#include "rdma/conn.h"
 #include "rdma/cq.h"
-#include "rdma/endpoint.h"
 #include "rdma/fabric_parts.h"
 #include "rdma/msgpool.h"
 #include "rdma/provider.h"
+#include "rdma/qp.h"
 #include "rdma/resources.h"
 #include "rdma/worker.h"
 
@@ -42,8 +41,7 @@ enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t cq_depth,
 	vbd_list_init(&fabric->cqs);
 	vbd_list_init(&fabric->pds);
 	vbd_list_init(&fabric->srqs);
-	vbd_list_init(&fabric->conns);
-	vbd_list_init(&fabric->endpoints);
+	vbd_list_init(&fabric->qps);
 	status = vbd_mailbox_init(&fabric->control, err);
 	if (status) {
 		free(fabric);
@@ -127,20 +125,11 @@ static void on_qp_event(struct vbd_device *device, int type, uint32_t qp_num, vo
 {
 	struct vbd_fabric *fabric = arg;
 
-	vbd_list_for_each (link, &fabric->conns) {
-		struct vbd_conn *conn = VBD_CONTAINER_OF(link, struct vbd_conn, fabric_link);
+	vbd_list_for_each (link, &fabric->qps) {
+		struct vbd_qp *qp = VBD_CONTAINER_OF(link, struct vbd_qp, fabric_link);
 
-		if (conn->device == device && conn->qp_info.lqpn == qp_num) {
-			vbd_conn_on_async_event(conn, type);
-			return;
-		}
-	}
-	vbd_list_for_each (link, &fabric->endpoints) {
-		struct vbd_endpoint *endpoint =
-			VBD_CONTAINER_OF(link, struct vbd_endpoint, fabric_link);
-
-		if (endpoint->device == device && endpoint->qpn == qp_num) {
-			vbd_endpoint_on_async_event(endpoint, type);
+		if (qp->device == device && qp->info.lqpn == qp_num) {
+			qp->ops->on_async(qp, type);
 			return;
 		}
 	}
@@ -303,24 +292,4 @@ struct vbd_device *vbd_fabric_default_device(const struct vbd_fabric *fabric)
 			first = device;
 	}
 	return first;
-}
-
-void vbd_fabric_add_qp(struct vbd_fabric *fabric, struct vbd_conn *conn)
-{
-	vbd_list_append(&fabric->conns, &conn->fabric_link);
-}
-
-void vbd_fabric_remove_qp(struct vbd_conn *conn)
-{
-	vbd_list_remove(&conn->fabric_link);
-}
-
-void vbd_fabric_add_endpoint(struct vbd_fabric *fabric, struct vbd_endpoint *endpoint)
-{
-	vbd_list_append(&fabric->endpoints, &endpoint->fabric_link);
-}
-
-void vbd_fabric_remove_endpoint(struct vbd_endpoint *endpoint)
-{
-	vbd_list_remove(&endpoint->fabric_link);
 }

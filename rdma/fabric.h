@@ -17,9 +17,7 @@
 #include <stdint.h>
 
 struct rdma_event_channel;
-struct vbd_conn;
 struct vbd_cq;
-struct vbd_endpoint;
 struct vbd_transfer;
 struct vbd_worker;
 
@@ -58,8 +56,7 @@ struct vbd_fabric {
 	struct vbd_counter cm_events[VBD_CM_EVENT_TYPES];
 	const struct vbd_fabric_ops *ops;
 	void *ops_arg;
-	struct vbd_link conns;	   /* of struct vbd_conn that have a QP */
-	struct vbd_link endpoints; /* of struct vbd_endpoint that have a QP */
+	struct vbd_link qps; /* of struct vbd_qp: async events name QPs */
 };
 
 /**
@@ -117,11 +114,5 @@ void vbd_fabric_dispatch_control(struct vbd_fabric *fabric);
 /** vbd_fabric_admit - a CQ of @device with room for @cqe completions, made if need be, admitted */
 enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *device, uint32_t cqe,
 	struct vbd_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
-
-/* A QP appears and disappears: async events name QPs. */
-void vbd_fabric_add_qp(struct vbd_fabric *fabric, struct vbd_conn *conn);
-void vbd_fabric_remove_qp(struct vbd_conn *conn);
-void vbd_fabric_add_endpoint(struct vbd_fabric *fabric, struct vbd_endpoint *endpoint);
-void vbd_fabric_remove_endpoint(struct vbd_endpoint *endpoint);
 
 #endif

@@ -93,6 +93,15 @@ static void on_cq_removed(struct vbd_fabric *fabric, struct vbd_cq *cq)
 	vbd_cq_destroy(cq);
 }
 
+static void on_srq_removed(struct vbd_fabric *fabric, struct vbd_srq *srq)
+{
+	struct vbd_device *device = srq->pd->device;
+
+	vbd_resources_srq_removed(srq);
+	/* The CQ still holds the device. */
+	vbd_fabric_release_device(fabric, device);
+}
+
 static void handle_letter(struct vbd_fabric *fabric, struct vbd_mail *mail)
 {
 	enum vbd_notification letter = (enum vbd_notification)mail->kind;
@@ -138,8 +147,7 @@ static void handle_letter(struct vbd_fabric *fabric, struct vbd_mail *mail)
 		vbd_resources_srq_limit_seen(VBD_CONTAINER_OF(mail, struct vbd_srq, mail_limit));
 		break;
 	case VBD_CONTROL_SRQ_REMOVED:
-		vbd_resources_srq_removed(
-			fabric, VBD_CONTAINER_OF(mail, struct vbd_srq, mail_remove));
+		on_srq_removed(fabric, VBD_CONTAINER_OF(mail, struct vbd_srq, mail_remove));
 		break;
 	case VBD_CONTROL_CANCEL_SEEN:
 		vbd_transfer_on_notification(

@@ -50,10 +50,10 @@ static enum vbd_status attach(struct vbd_group *group, struct vbd_error *err)
 	struct vbd_endpoint *endpoint = group->endpoint;
 	enum vbd_status status;
 
-	status = vbd_ah_make(endpoint->pd, &group->path, &group->ah, err);
+	status = vbd_ah_make(endpoint->qp.pd, &group->path, &group->ah, err);
 	if (status || group->mode == VBD_GROUP_SEND_ONLY)
 		return status;
-	status = vbd_pv_attach_mcast(endpoint->qp, group->path.dgid, group->path.dlid, err);
+	status = vbd_pv_attach_mcast(endpoint->qp.ibv_qp, group->path.dgid, group->path.dlid, err);
 	group->attached = status == VBD_OK;
 	return status;
 }
@@ -68,7 +68,7 @@ static void drop(struct vbd_group *group)
 static void leave(struct vbd_group *group)
 {
 	if (group->attached)
-		vbd_pv_detach_mcast(group->endpoint->qp, group->path.dgid, group->path.dlid);
+		vbd_pv_detach_mcast(group->endpoint->qp.ibv_qp, group->path.dgid, group->path.dlid);
 	group->attached = false;
 	if (group->asked)
 		vbd_pv_leave_multicast(group->cm_id, (const struct sockaddr *)&group->addr);

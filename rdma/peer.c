@@ -50,7 +50,7 @@ static enum vbd_status resolve_route(struct vbd_peer *peer, struct vbd_error *er
 static enum vbd_status ask(struct vbd_peer *peer, struct vbd_error *err)
 {
 	struct rdma_conn_param param = {
-		.qp_num = peer->endpoint->qpn,
+		.qp_num = peer->endpoint->qp.info.lqpn,
 		.private_data = peer->request.length_bytes ? peer->request.bytes : NULL,
 		.private_data_len = peer->request.length_bytes,
 	};
@@ -63,7 +63,7 @@ static void make_ah(struct vbd_peer *peer)
 	/* All it was for is known. */
 	let_go_of_id(peer);
 	peer->ah_pending = true;
-	peer->ah_pd = peer->endpoint->pd;
+	peer->ah_pd = peer->endpoint->qp.pd;
 	vbd_pd_ref(peer->ah_pd);
 	peer->ops->make_ah(peer, peer->ops_arg);
 }

@@ -62,6 +62,13 @@ struct vbd_first_error {
 	uint64_t transfer; /* id; 0 if none */
 };
 
+/* The error that an event brings along. */
+struct vbd_cause {
+	const struct vbd_error *error; /* NULL if there is none */
+	int opcode;		       /* enum vbd_op; -1 if none */
+	uint64_t transfer;	       /* id; 0 if none */
+};
+
 /** vbd_reason_name - "peer_disconnect"; "none" for VBD_REASON_NONE */
 const char *vbd_reason_name(enum vbd_reason reason);
 

@@ -225,9 +225,8 @@ void vbd_resources_srq_limit_seen(struct vbd_srq *srq)
 	remove_srq_if_idle(srq);
 }
 
-void vbd_resources_srq_removed(struct vbd_fabric *fabric, struct vbd_srq *srq)
+void vbd_resources_srq_removed(struct vbd_srq *srq)
 {
-	struct vbd_device *device = srq->pd->device;
 	uint32_t depth = srq->depth;
 	struct vbd_cq *cq = srq->cq;
 
@@ -235,8 +234,6 @@ void vbd_resources_srq_removed(struct vbd_fabric *fabric, struct vbd_srq *srq)
 	vbd_cq_release(cq, depth);
 	if (cq->deleted)
 		remove_cq_if_idle(cq);
-	/* The CQ still holds the device. */
-	vbd_fabric_release_device(fabric, device);
 }
 
 void vbd_resources_srq_event(

@@ -79,6 +79,6 @@ void vbd_resources_abandon(struct vbd_fabric *fabric, const struct vbd_device *d
 void vbd_resources_srq_event(
 	struct vbd_fabric *fabric, const struct ibv_srq *ibv_srq, int event_type);
 void vbd_resources_srq_limit_seen(struct vbd_srq *srq);
-void vbd_resources_srq_removed(struct vbd_fabric *fabric, struct vbd_srq *srq);
+void vbd_resources_srq_removed(struct vbd_srq *srq);
 
 #endif

@@ -36,7 +36,7 @@ static void begin(struct vbd_window *window, struct vbd_conn *conn, enum vbd_op 
 	window->op = (struct vbd_transfer){
 		.op = op,
 		.mw = window,
-		.channel = conn->channel,
+		.channel = conn->qp.channel,
 		.chunk_bytes = 1,
 		.created_ns = vbd_clock_mono_ns(),
 		.state = VBD_TRANSFER_QUEUED,

@@ -171,9 +171,9 @@ static void on_state(struct vbd_conn *conn, enum vbd_conn_state old, void *arg)
 	rc->states[rc->state_count++] = conn->state;
 	if (vbd_conn_state_terminal(conn->state)) {
 		assert_null(conn->cm_id);
-		assert_null(conn->qp);
-		assert_null(conn->channel);
-		assert_null(conn->device);
+		assert_null(conn->qp.ibv_qp);
+		assert_null(conn->qp.channel);
+		assert_null(conn->qp.device);
 		assert_int_equal(rc->deadline_ms, 0);
 	}
 }
@@ -198,7 +198,7 @@ static void on_memory_goes(struct vbd_conn *conn, void *arg)
 {
 	struct rig_conn *rc = arg;
 
-	assert_non_null(conn->channel);
+	assert_non_null(conn->qp.channel);
 	assert_false(rc->memory_went);
 	rc->memory_went = true;
 	rc->message_count = 0;
@@ -535,7 +535,7 @@ struct rig_transfer *rig_transfer(struct rig_conn *rc, enum vbd_op op, const str
 			{
 				.id = rig->transfer_count,
 				.op = op,
-				.channel = rc->conn->channel,
+				.channel = rc->conn->qp.channel,
 				.local_addr = mem->addr,
 				.lkey = mem->lkey,
 				.length_bytes = length_bytes,
@@ -582,7 +582,7 @@ void rig_close(struct rig_conn *rc)
 void rig_release(struct rig_conn *rc)
 {
 	assert_in_range(rc->message_count, 1, RIG_MESSAGES);
-	vbd_conn_release_message(rc->conn, rc->messages[0]);
+	vbd_qp_release_message(&rc->conn->qp, rc->messages[0]);
 	rc->message_count--;
 	memmove(&rc->messages[0], &rc->messages[1],
 		rc->message_count * sizeof(struct vbd_recv_slot *));
@@ -605,13 +605,13 @@ void rig_assert_gone(const struct rig_conn *rc)
 {
 	assert_true(vbd_conn_state_terminal(rc->conn->state));
 	assert_null(rc->conn->cm_id);
-	assert_null(rc->conn->qp);
-	assert_null(rc->conn->channel);
-	assert_null(rc->conn->device);
+	assert_null(rc->conn->qp.ibv_qp);
+	assert_null(rc->conn->qp.channel);
+	assert_null(rc->conn->qp.device);
 	assert_int_not_equal(rc->conn->ended_ns, 0);
-	assert_int_not_equal(rc->conn->reason, VBD_REASON_NONE);
+	assert_int_not_equal(rc->conn->qp.reason, VBD_REASON_NONE);
 	assert_int_equal(rc->deadline_ms, 0);
-	assert_true(rc->memory_went || !rc->conn->had_qp);
+	assert_true(rc->memory_went || !rc->conn->qp.info.lqpn);
 }
 
 void rig_assert_cqs_idle(struct rig *rig)

@@ -27,7 +27,7 @@ static struct rig_conn *connect_with(struct rig *rig, enum vbd_service service, 
 
 static uint64_t completed(const struct rig_conn *rc, enum vbd_op op)
 {
-	return vbd_counter_get(&vbd_conn_op_counters(rc->conn, op)->completed);
+	return vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, op)->completed);
 }
 
 static struct vbd_cq *only_cq(struct rig *rig)
@@ -46,11 +46,11 @@ static void test_channel__a_full_inbox_posts_no_receives(void **state)
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
 
 	for (size_t i = 0; i < 4; i++) {
-		fake_recv_done(rc->conn->qp, texts[i], (uint32_t)strlen(texts[i]));
+		fake_recv_done(rc->conn->qp.ibv_qp, texts[i], (uint32_t)strlen(texts[i]));
 		rig_settle(rig);
 	}
 	assert_int_equal(rc->message_count, 4);
-	assert_int_equal(fake_recvs(rc->conn->qp), 0);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 0);
 	for (size_t i = 0; i < 4; i++) {
 		assert_int_equal(rc->messages[i]->received.length_bytes, strlen(texts[i]));
 		assert_memory_equal(
@@ -58,14 +58,14 @@ static void test_channel__a_full_inbox_posts_no_receives(void **state)
 		assert_int_not_equal(rc->messages[i]->received_ns, 0);
 	}
 	rig_release(rc);
-	assert_int_equal(fake_recvs(rc->conn->qp), 1);
-	fake_recv_done(rc->conn->qp, "five", 4);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 1);
+	fake_recv_done(rc->conn->qp.ibv_qp, "five", 4);
 	rig_settle(rig);
 	assert_int_equal(rc->message_count, 4);
 	assert_memory_equal(vbd_channel_recv_data(rc->messages[3]), "five", 4);
 	for (int i = 0; i < 4; i++)
 		rig_release(rc);
-	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 	assert_int_equal(completed(rc, VBD_OP_RECV), 5);
 }
 
@@ -74,7 +74,7 @@ static void test_channel__a_message_of_nothing_is_a_message(void **state)
 	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
 
-	fake_recv_done(rc->conn->qp, "", 0);
+	fake_recv_done(rc->conn->qp.ibv_qp, "", 0);
 	rig_settle(rig);
 	assert_int_equal(rc->message_count, 1);
 	assert_int_equal(rc->messages[0]->received.length_bytes, 0);
@@ -86,13 +86,13 @@ static void test_channel__a_message_forgotten_while_it_drains_is_not_posted(void
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
 	long posts;
 
-	fake_recv_done(rc->conn->qp, "x", 1);
+	fake_recv_done(rc->conn->qp.ibv_qp, "x", 1);
 	rig_settle(rig);
 	posts = (long)fake_count("ibv_post_recv");
 	fake_flushes_withheld(true);
 	rig_close(rc);
 	rig_release(rc);
-	fake_flush(rc->conn->qp);
+	fake_flush(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
 	assert_int_equal(fake_count("ibv_post_recv"), posts);
@@ -103,9 +103,9 @@ static void test_channel__a_release_just_before_the_close_does_no_harm(void **st
 	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
 
-	fake_recv_done(rc->conn->qp, "x", 1);
+	fake_recv_done(rc->conn->qp.ibv_qp, "x", 1);
 	rig_settle(rig);
-	vbd_conn_release_message(rc->conn, rc->messages[0]);
+	vbd_qp_release_message(&rc->conn->qp, rc->messages[0]);
 	rig_close(rc);
 	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
 	rig_assert_idle(rig);
@@ -118,7 +118,7 @@ static void test_channel__messages_that_come_with_the_end_still_come(void **stat
 
 	/* Completed before the QP goes down; the observer must get it before the memory is
 	 * freed. */
-	fake_recv_done(rc->conn->qp, "last words", 10);
+	fake_recv_done(rc->conn->qp.ibv_qp, "last words", 10);
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	vbd_fabric_dispatch_cm(rig->fabric);
 	while (rig_turn_workers(rig))
@@ -134,12 +134,12 @@ static void test_channel__a_receive_that_can_not_be_posted_again_ends_it(void **
 	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
 
-	fake_recv_done(rc->conn->qp, "x", 1);
+	fake_recv_done(rc->conn->qp.ibv_qp, "x", 1);
 	rig_settle(rig);
 	fake_fail_next("ibv_post_recv", ENOMEM);
 	rig_release(rc);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-	assert_string_equal(rc->conn->first_error.error.call, "ibv_post_recv");
+	assert_string_equal(rc->conn->qp.first_error.error.call, "ibv_post_recv");
 }
 
 /* Echo. */
@@ -150,18 +150,18 @@ static void test_channel__an_echo_sends_back_what_came(void **state)
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_ECHO, 4);
 	struct fake_wr wr;
 
-	fake_recv_done(rc->conn->qp, "hello", 5);
+	fake_recv_done(rc->conn->qp.ibv_qp, "hello", 5);
 	rig_settle(rig);
-	assert_int_equal(fake_sends(rc->conn->qp), 1);
-	wr = fake_send_at(rc->conn->qp, 0);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 1);
+	wr = fake_send_at(rc->conn->qp.ibv_qp, 0);
 	assert_int_equal(wr.opcode, IBV_WR_SEND);
 	assert_int_equal(wr.length_bytes, 5);
 	assert_memory_equal(wr.addr, "hello", 5);
 	/* The receive holds the bytes until the echo has left. */
-	assert_int_equal(fake_recvs(rc->conn->qp), 3);
-	fake_send_done(rc->conn->qp);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 3);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
-	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 	assert_int_equal(rc->message_count, 0);
 }
 
@@ -172,21 +172,21 @@ static void test_channel__echoes_wait_for_a_send_slot_and_keep_their_order(void 
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_ECHO, 1);
 
 	for (size_t i = 0; i < 4; i++)
-		fake_recv_done(rc->conn->qp, texts[i], (uint32_t)strlen(texts[i]));
+		fake_recv_done(rc->conn->qp.ibv_qp, texts[i], (uint32_t)strlen(texts[i]));
 	rig_settle(rig);
 	for (size_t i = 0; i < 4; i++) {
 		struct fake_wr wr;
 
-		assert_int_equal(fake_sends(rc->conn->qp), 1);
-		wr = fake_send_at(rc->conn->qp, 0);
+		assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 1);
+		wr = fake_send_at(rc->conn->qp.ibv_qp, 0);
 		assert_int_equal(wr.length_bytes, strlen(texts[i]));
 		if (wr.length_bytes)
 			assert_memory_equal(wr.addr, texts[i], wr.length_bytes);
-		fake_send_done(rc->conn->qp);
+		fake_send_done(rc->conn->qp.ibv_qp);
 		rig_settle(rig);
 	}
-	assert_int_equal(fake_sends(rc->conn->qp), 0);
-	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 0);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 }
 
 static void test_channel__the_echo_ring_turns(void **state)
@@ -195,19 +195,19 @@ static void test_channel__the_echo_ring_turns(void **state)
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_ECHO, 1);
 
 	for (int i = 0; i < 30; i++) {
-		fake_recv_done(rc->conn->qp, &i, sizeof(i));
+		fake_recv_done(rc->conn->qp.ibv_qp, &i, sizeof(i));
 		if (i % 3 == 0) {
-			fake_recv_done(rc->conn->qp, &i, sizeof(i));
+			fake_recv_done(rc->conn->qp.ibv_qp, &i, sizeof(i));
 			rig_settle(rig);
-			fake_send_done(rc->conn->qp);
+			fake_send_done(rc->conn->qp.ibv_qp);
 		}
 		rig_settle(rig);
-		assert_memory_equal(fake_send_at(rc->conn->qp, 0).addr, &i, sizeof(i));
-		fake_send_done(rc->conn->qp);
+		assert_memory_equal(fake_send_at(rc->conn->qp.ibv_qp, 0).addr, &i, sizeof(i));
+		fake_send_done(rc->conn->qp.ibv_qp);
 		rig_settle(rig);
 	}
 	assert_int_equal(completed(rc, VBD_OP_SEND), 40);
-	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 }
 
 static void test_channel__an_echo_answers_over_the_wire(void **state)
@@ -244,14 +244,15 @@ static void test_channel__a_sink_counts_and_posts_again(void **state)
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_SINK, 4);
 
 	for (unsigned int i = 0; i < 10; i++) {
-		fake_recv_done(rc->conn->qp, "message", i % 8);
+		fake_recv_done(rc->conn->qp.ibv_qp, "message", i % 8);
 		rig_settle(rig);
-		assert_int_equal(fake_recvs(rc->conn->qp), 4);
+		assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 	}
 	assert_int_equal(completed(rc, VBD_OP_RECV), 10);
-	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_RECV)->bytes), 29);
+	assert_int_equal(
+		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_RECV)->bytes), 29);
 	assert_int_equal(rc->messages_ever, 0);
-	assert_int_equal(fake_sends(rc->conn->qp), 0);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 0);
 }
 
 /* rping, with the layout of rdma-core's librdmacm/examples/rping.c. */
@@ -339,8 +340,8 @@ static void test_channel__rping_refuses_too_much(void **state)
 	rping_connect(rig, 4, &client, &server);
 	say(&client, client.source, 65537);
 	assert_int_equal(server->conn->state, VBD_CONN_FAILED);
-	assert_int_equal(server->conn->reason, VBD_REASON_REMOTE_OPERATION);
-	assert_non_null(strstr(server->conn->first_error.error.text, "64 KiB"));
+	assert_int_equal(server->conn->qp.reason, VBD_REASON_REMOTE_OPERATION);
+	assert_non_null(strstr(server->conn->qp.first_error.error.text, "64 KiB"));
 }
 
 static void test_channel__rping_that_may_not_read_fails(void **state)
@@ -352,8 +353,8 @@ static void test_channel__rping_that_may_not_read_fails(void **state)
 	rping_connect(rig, 4, &client, &server);
 	say(&client, client.sink, 64);
 	assert_int_equal(server->conn->state, VBD_CONN_FAILED);
-	assert_int_equal(server->conn->reason, VBD_REASON_REMOTE_ACCESS);
-	assert_int_equal(server->conn->first_error.opcode, VBD_OP_READ);
+	assert_int_equal(server->conn->qp.reason, VBD_REASON_REMOTE_ACCESS);
+	assert_int_equal(server->conn->qp.first_error.opcode, VBD_OP_READ);
 }
 
 static void rping_arrives(struct rig_conn *rc, uint32_t size_bytes)
@@ -364,7 +365,7 @@ static void rping_arrives(struct rig_conn *rc, uint32_t size_bytes)
 		.size_be = htobe32(size_bytes),
 	};
 
-	fake_recv_done(rc->conn->qp, &message, sizeof(message));
+	fake_recv_done(rc->conn->qp.ibv_qp, &message, sizeof(message));
 	rig_settle(rc->rig);
 }
 
@@ -375,25 +376,25 @@ static void test_channel__rping_waits_for_a_send_slot(void **state)
 	struct fake_wr wr;
 
 	rping_arrives(rc, 64);
-	wr = fake_send_at(rc->conn->qp, 0);
+	wr = fake_send_at(rc->conn->qp.ibv_qp, 0);
 	assert_int_equal(wr.opcode, IBV_WR_RDMA_READ);
 	assert_int_equal(wr.remote_addr, 0x7000);
 	assert_int_equal(wr.rkey, 0x77);
 	assert_int_equal(wr.length_bytes, 64);
-	fake_send_done(rc->conn->qp);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
-	assert_int_equal(fake_send_at(rc->conn->qp, 0).opcode, IBV_WR_SEND);
+	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 0).opcode, IBV_WR_SEND);
 	/* The client's next message arrives before the completion of our go-ahead. */
 	rping_arrives(rc, 64);
-	assert_int_equal(fake_sends(rc->conn->qp), 1);
-	fake_send_done(rc->conn->qp);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 1);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
-	assert_int_equal(fake_sends(rc->conn->qp), 1);
-	assert_int_equal(fake_send_at(rc->conn->qp, 0).opcode, IBV_WR_RDMA_WRITE);
-	fake_send_done(rc->conn->qp);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 1);
+	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 0).opcode, IBV_WR_RDMA_WRITE);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
-	assert_int_equal(fake_send_at(rc->conn->qp, 0).opcode, IBV_WR_SEND);
-	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 0).opcode, IBV_WR_SEND);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 }
 
 static void test_channel__rping_refuses_what_is_not_rping(void **state)
@@ -401,17 +402,17 @@ static void test_channel__rping_refuses_what_is_not_rping(void **state)
 	struct rig *rig = *state;
 	struct rig_conn *rc = connect_with(rig, VBD_SERVICE_RPING, 4);
 
-	fake_recv_done(rc->conn->qp, "hello", 5);
+	fake_recv_done(rc->conn->qp.ibv_qp, "hello", 5);
 	rig_settle(rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-	assert_int_equal(rc->conn->reason, VBD_REASON_REMOTE_OPERATION);
-	assert_non_null(strstr(rc->conn->first_error.error.text, "rping"));
+	assert_int_equal(rc->conn->qp.reason, VBD_REASON_REMOTE_OPERATION);
+	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "rping"));
 
 	rc = connect_with(rig, VBD_SERVICE_RPING, 4);
 	rping_arrives(rc, 64);
 	rping_arrives(rc, 64);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-	assert_non_null(strstr(rc->conn->first_error.error.text, "out of turn"));
+	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "out of turn"));
 }
 
 /* CQ usage. */
@@ -426,19 +427,19 @@ static void test_channel__the_cq_counts_what_is_outstanding(void **state)
 	assert_int_equal(cq->capacity_cqe, RIG_CQ_DEPTH);
 	assert_int_equal(cq->reserved_cqe, 8);
 	assert_int_equal(cq->connections, 1);
-	assert_int_equal(cq->id, rc->conn->cq_id);
+	assert_int_equal(cq->id, rc->conn->qp.cq_id);
 	assert_int_equal(vbd_counter_get(&cq->outstanding), 4);
 	assert_int_equal(vbd_counter_get(&cq->high_water), 4);
 	assert_int_equal(vbd_counter_get(&cq->completions), 0);
 	armed = vbd_counter_get(&cq->events_armed);
 	assert_int_not_equal(armed, 0);
-	fake_recv_done(rc->conn->qp, "x", 1);
+	fake_recv_done(rc->conn->qp.ibv_qp, "x", 1);
 	rig_settle(rig);
 	assert_int_equal(vbd_counter_get(&cq->completions), 1);
 	assert_int_equal(vbd_counter_get(&cq->events_taken), 1);
 	assert_int_equal(vbd_counter_get(&cq->events_armed), armed + 1);
 	assert_int_equal(vbd_counter_get(&cq->outstanding), 4);
-	fake_send_done(rc->conn->qp);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
 	assert_int_equal(vbd_counter_get(&cq->outstanding), 4);
 	assert_int_equal(vbd_counter_get(&cq->high_water), 4);
@@ -461,13 +462,13 @@ static void test_channel__a_cq_is_never_promised_more_than_it_holds(void **state
 	/* All work completes before any worker polls. */
 	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++) {
 		for (int k = 0; k < 4; k++)
-			fake_recv_done(conns[i]->conn->qp, "x", 1);
+			fake_recv_done(conns[i]->conn->qp.ibv_qp, "x", 1);
 	}
 	rig_settle(rig);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++)
-		fake_sends_done(conns[i]->conn->qp, 4);
+		fake_sends_done(conns[i]->conn->qp.ibv_qp, 4);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++)
-		fake_qp_to_err(conns[i]->conn->qp);
+		fake_qp_to_err(conns[i]->conn->qp.ibv_qp);
 	vbd_list_for_each (link, &rig->fabric->cqs) {
 		const struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
 
@@ -515,11 +516,12 @@ static void test_channel__a_completion_of_the_indexs_last_owner_finds_nobody(voi
 	struct ibv_wc late = {.status = IBV_WC_SUCCESS, .byte_len = 5, .opcode = IBV_WC_RECV};
 	struct rig_conn *rc;
 
-	late.wr_id = vbd_wr_id(old->conn->channel->generation, old->conn->channel->index, true, 2);
+	late.wr_id =
+		vbd_wr_id(old->conn->qp.channel->generation, old->conn->qp.channel->index, true, 2);
 	rig_close(old);
 	rc = connect_with(rig, VBD_SERVICE_INBOX, 4);
-	assert_int_equal(rc->conn->channel->index, vbd_wr_id_index(late.wr_id));
-	assert_int_not_equal(rc->conn->channel->generation, vbd_wr_id_generation(late.wr_id));
+	assert_int_equal(rc->conn->qp.channel->index, vbd_wr_id_index(late.wr_id));
+	assert_int_not_equal(rc->conn->qp.channel->generation, vbd_wr_id_generation(late.wr_id));
 	fake_cq_push(only_cq(rig)->cq, &late);
 	late.wr_id = vbd_wr_id(1, 4711, false, 0);
 	fake_cq_push(only_cq(rig)->cq, &late);
@@ -538,9 +540,9 @@ static void test_channel__completions_before_the_attach_letter_are_not_lost(void
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
 
 	/* The peer's message is in the CQ before the worker takes the command. */
-	fake_recv_done(other->conn->qp, "x", 1);
+	fake_recv_done(other->conn->qp.ibv_qp, "x", 1);
 	assert_int_equal(vbd_conn_accept(rc->conn, &rig->err), VBD_OK);
-	fake_recv_done(rc->conn->qp, "early", 5);
+	fake_recv_done(rc->conn->qp.ibv_qp, "early", 5);
 	rig_settle(rig);
 	assert_int_equal(rc->message_count, 1);
 	assert_int_equal(other->message_count, 1);

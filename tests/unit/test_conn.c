@@ -59,7 +59,7 @@ static void assert_ended(struct rig_conn *rc, enum vbd_conn_state state, enum vb
 {
 	rig_settle(rc->rig);
 	assert_int_equal(rc->conn->state, state);
-	assert_string_equal(vbd_reason_name(rc->conn->reason), vbd_reason_name(reason));
+	assert_string_equal(vbd_reason_name(rc->conn->qp.reason), vbd_reason_name(reason));
 	rig_assert_gone(rc);
 	rig_assert_idle(rc->rig);
 }
@@ -76,13 +76,13 @@ static void test_conn__an_active_connection_comes_up(void **test_state)
 
 	assert_told(rc, told, VBD_ARRAY_LEN(told));
 	assert_moves(rc, moves, VBD_ARRAY_LEN(moves));
-	assert_int_equal(rc->conn->qp->state, IBV_QPS_RTS);
+	assert_int_equal(rc->conn->qp.ibv_qp->state, IBV_QPS_RTS);
 	assert_int_not_equal(rc->conn->established_ns, 0);
 	assert_int_equal(rc->deadline_ms, 0);
 	assert_string_equal(rc->conn->device_name, "fake0");
 	assert_int_equal(rc->conn->port_num, 1);
 	assert_false(rc->conn->passive);
-	assert_int_equal(rc->conn->reason, VBD_REASON_NONE);
+	assert_int_equal(rc->conn->qp.reason, VBD_REASON_NONE);
 	rig_close(rc);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
@@ -93,7 +93,7 @@ static void test_conn__receives_are_posted_before_the_peer_hears_of_us(void **te
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
 	assert_int_equal(fake_count("ibv_post_recv"), 4);
-	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 	assert_true(fake_last("ibv_post_recv") < fake_first("rdma_connect"));
 	assert_true(fake_first("rdma_establish") > fake_last("ibv_modify_qp"));
 	assert_true(fake_id_asked(rc->conn->cm_id).established);
@@ -121,8 +121,8 @@ static void test_conn__the_qp_gets_what_was_asked_for(void **test_state)
 	assert_int_equal(asked.param.rnr_retry_count, 2);
 	assert_int_equal(asked.param.responder_resources, 5);
 	assert_int_equal(asked.param.initiator_depth, 6);
-	assert_int_equal(asked.param.qp_num, rc->conn->qp_info.lqpn);
-	info = &rc->conn->qp_info;
+	assert_int_equal(asked.param.qp_num, rc->conn->qp.info.lqpn);
+	info = &rc->conn->qp.info;
 	assert_true(info->path_known);
 	assert_int_equal(info->state, IBV_QPS_RTS);
 	assert_int_equal(info->rqpn, 0x77);
@@ -164,8 +164,8 @@ static void test_conn__reads_are_lowered_to_what_device_and_peer_allow(void **te
 	fake_cm_event_with(rc->conn->cm_id, &response);
 	rig_settle(rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
-	assert_int_equal(rc->conn->qp_info.initiator_depth, 10);
-	assert_int_equal(rc->conn->qp_info.responder_resources, 3);
+	assert_int_equal(rc->conn->qp.info.initiator_depth, 10);
+	assert_int_equal(rc->conn->qp.info.responder_resources, 3);
 }
 
 static void test_conn__a_tos_and_a_source_reach_the_cm(void **test_state)
@@ -202,7 +202,7 @@ static void test_conn__on_iwarp_established_comes_without_a_response(void **test
 	rc = rig_conn_connect(rig, NULL);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 	assert_moves(rc, moves, VBD_ARRAY_LEN(moves));
-	assert_int_equal(rc->conn->qp_info.state, IBV_QPS_RTS);
+	assert_int_equal(rc->conn->qp.info.state, IBV_QPS_RTS);
 	assert_false(fake_id_asked(rc->conn->cm_id).established);
 	rig_close(rc);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
@@ -224,7 +224,7 @@ static void test_conn__a_passive_connection_comes_up(void **test_state)
 	assert_int_equal(((const struct sockaddr_in *)&rc->conn->peer)->sin_port, htons(40000));
 	assert_string_equal(rc->conn->device_name, "fake0");
 	assert_int_equal(vbd_conn_accept(rc->conn, &rig->err), VBD_OK);
-	assert_int_equal(rc->conn->qp->state, IBV_QPS_RTS);
+	assert_int_equal(rc->conn->qp.ibv_qp->state, IBV_QPS_RTS);
 	assert_true(fake_last("ibv_post_recv") < fake_first("rdma_accept"));
 	assert_int_equal(rc->deadline_ms, 5000);
 	assert_true(rig_conn_answer(rc));
@@ -248,7 +248,7 @@ static void test_conn__on_iwarp_the_kernel_moves_the_accepted_qp(void **test_sta
 	assert_true(rig_conn_answer(rc));
 	rig_settle(rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
-	assert_int_equal(rc->conn->qp_info.state, IBV_QPS_RTS);
+	assert_int_equal(rc->conn->qp.info.state, IBV_QPS_RTS);
 }
 
 static void test_conn__data_before_established_is_told_to_the_cm(void **test_state)
@@ -256,7 +256,7 @@ static void test_conn__data_before_established_is_told_to_the_cm(void **test_sta
 	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_ACCEPTING);
 
-	fake_qp_async(rc->conn->qp, IBV_EVENT_COMM_EST);
+	fake_qp_async(rc->conn->qp.ibv_qp, IBV_EVENT_COMM_EST);
 	rig_settle(rig);
 	assert_true(fake_id_asked(rc->conn->cm_id).notified);
 	assert_int_equal(rc->conn->state, VBD_CONN_ACCEPTING);
@@ -265,7 +265,7 @@ static void test_conn__data_before_established_is_told_to_the_cm(void **test_sta
 	rig_settle(rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 	/* Only the passive side calls rdma_notify(). */
-	fake_qp_async(rc->conn->qp, IBV_EVENT_COMM_EST);
+	fake_qp_async(rc->conn->qp.ibv_qp, IBV_EVENT_COMM_EST);
 	rig_settle(rig);
 	assert_int_equal(fake_count("rdma_notify"), 1);
 }
@@ -303,7 +303,7 @@ static void test_conn__ids_without_a_device_fail_cleanly(void **test_state)
 	assert_string_equal(rc->conn->device_name, "");
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_RESOURCE_ERROR);
-	assert_int_equal(rc->conn->first_error.error.status, VBD_E_NO_DEVICE);
+	assert_int_equal(rc->conn->qp.first_error.error.status, VBD_E_NO_DEVICE);
 }
 
 /* Not coming up. */
@@ -312,7 +312,7 @@ static void test_conn__a_rejection_keeps_its_reason(void **test_state)
 {
 	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_CONNECTING);
-	const struct vbd_error *error = &rc->conn->first_error.error;
+	const struct vbd_error *error = &rc->conn->qp.first_error.error;
 
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_REJECTED, 8);
 	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_REJECTED);
@@ -322,7 +322,7 @@ static void test_conn__a_rejection_keeps_its_reason(void **test_state)
 	assert_int_equal(error->raw, 8);
 	assert_non_null(strstr(error->text, "nobody listens on that port"));
 	assert_true(vbd_status_hint(error->status)[0] != '\0');
-	assert_int_equal(rc->conn->first_error.opcode, -1);
+	assert_int_equal(rc->conn->qp.first_error.opcode, -1);
 	assert_true(rig_has_entry(rc, VBD_TIMELINE_CM_EVENT, "RDMA_CM_EVENT_REJECTED"));
 	assert_int_equal(fake_count("rdma_disconnect"), 0);
 }
@@ -359,9 +359,9 @@ static void test_conn__a_cm_error_becomes_the_reason(void **test_state)
 
 		fake_cm_event(rc->conn->cm_id, rows[i].event, -110);
 		assert_ended(rc, VBD_CONN_FAILED, rows[i].reason);
-		assert_int_equal(rc->conn->first_error.error.status, rows[i].status);
+		assert_int_equal(rc->conn->qp.first_error.error.status, rows[i].status);
 		if (rows[i].status)
-			assert_int_equal(rc->conn->first_error.error.raw, -110);
+			assert_int_equal(rc->conn->qp.first_error.error.raw, -110);
 	}
 }
 
@@ -374,7 +374,7 @@ static void test_conn__unreachable_ends_every_state(void **test_state)
 
 		fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_UNREACHABLE, -110);
 		assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_UNREACHABLE);
-		assert_int_equal(rc->conn->first_error.error.kind, RDMA_CM_EVENT_UNREACHABLE);
+		assert_int_equal(rc->conn->qp.first_error.error.kind, RDMA_CM_EVENT_UNREACHABLE);
 	}
 }
 
@@ -389,9 +389,9 @@ static void test_conn__a_deadline_ends_every_waiting_state(void **test_state)
 			continue;
 		rig_deadline(rc);
 		assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_DEADLINE);
-		assert_int_equal(rc->conn->first_error.error.source, VBD_SOURCE_DEADLINE);
-		assert_int_equal(rc->conn->first_error.error.raw, 5000);
-		assert_non_null(strstr(rc->conn->first_error.error.text,
+		assert_int_equal(rc->conn->qp.first_error.error.source, VBD_SOURCE_DEADLINE);
+		assert_int_equal(rc->conn->qp.first_error.error.raw, 5000);
+		assert_non_null(strstr(rc->conn->qp.first_error.error.text,
 			vbd_conn_state_waits_for(open_states[i])));
 	}
 	assert_int_equal(fake_count("rdma_reject"), 1);
@@ -420,8 +420,8 @@ static void test_conn__a_name_without_address_fails(void **test_state)
 	(void)vbd_error_set(&why, VBD_E_NAME_NOT_RESOLVED, "no such host");
 	vbd_conn_name_failed(conn, &why);
 	assert_int_equal(conn->state, VBD_CONN_FAILED);
-	assert_int_equal(conn->reason, VBD_REASON_NAME_ERROR);
-	assert_int_equal(conn->first_error.error.raw, -2);
+	assert_int_equal(conn->qp.reason, VBD_REASON_NAME_ERROR);
+	assert_int_equal(conn->qp.first_error.error.raw, -2);
 	vbd_conn_destroy(conn);
 }
 
@@ -445,8 +445,8 @@ static void test_conn__without_a_cm_there_is_no_connecting(void **test_state)
 	assert_int_equal(vbd_fabric_cm_fd(rig->fabric), -1);
 	rc = rig_conn_create(rig, NULL);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-	assert_int_equal(rc->conn->reason, VBD_REASON_RESOURCE_ERROR);
-	assert_int_equal(rc->conn->first_error.error.status, VBD_E_NO_DEVICE);
+	assert_int_equal(rc->conn->qp.reason, VBD_REASON_RESOURCE_ERROR);
+	assert_int_equal(rc->conn->qp.first_error.error.status, VBD_E_NO_DEVICE);
 }
 
 /* Decisions. */
@@ -525,7 +525,7 @@ static void test_conn__the_peer_disconnects(void **test_state)
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_PEER_DISCONNECT);
 	assert_told(rc, told, VBD_ARRAY_LEN(told));
-	assert_int_equal(rc->conn->first_error.at_ns, 0);
+	assert_int_equal(rc->conn->qp.first_error.at_ns, 0);
 	/* Our side has to disconnect too: the QP is still in RTS. */
 	assert_int_equal(fake_count("rdma_disconnect"), 1);
 	assert_true(rig_has_entry(rc, VBD_TIMELINE_QP, "RTS -> ERR"));
@@ -555,7 +555,7 @@ static void test_conn__a_local_close_ends_every_state(void **test_state)
 		rig_close(rc);
 		assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 		assert_true(rig_has_entry(rc, VBD_TIMELINE_COMMAND, "close"));
-		assert_int_equal(rc->conn->first_error.at_ns, 0);
+		assert_int_equal(rc->conn->qp.first_error.at_ns, 0);
 	}
 }
 
@@ -580,9 +580,9 @@ static void test_conn__an_error_from_above_ends_every_state(void **test_state)
 		struct vbd_error why = {.source = VBD_SOURCE_DEADLINE};
 
 		(void)vbd_error_set(&why, VBD_E_DEADLINE, "the transfer's deadline");
-		vbd_conn_fail(rc->conn, &why, 42);
+		rc->conn->qp.ops->end_failed(&rc->conn->qp, &why, 42);
 		assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_DEADLINE);
-		assert_int_equal(rc->conn->first_error.transfer, 42);
+		assert_int_equal(rc->conn->qp.first_error.transfer, 42);
 	}
 }
 
@@ -603,10 +603,10 @@ static void test_conn__closing_twice_is_closing_once(void **test_state)
 
 	vbd_conn_close(rc->conn, VBD_REASON_SHUTDOWN);
 	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
-	fake_flush(rc->conn->qp);
+	fake_flush(rc->conn->qp.ibv_qp);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 	vbd_conn_close(rc->conn, VBD_REASON_SHUTDOWN);
-	assert_int_equal(rc->conn->reason, VBD_REASON_LOCAL_CLOSE);
+	assert_int_equal(rc->conn->qp.reason, VBD_REASON_LOCAL_CLOSE);
 }
 
 /* The data path fails. */
@@ -616,7 +616,7 @@ static void send_message(struct rig_conn *rc, struct vbd_transfer *transfer, uin
 	*transfer = (struct vbd_transfer){
 		.id = 9,
 		.op = VBD_OP_SEND,
-		.channel = rc->conn->channel,
+		.channel = rc->conn->qp.channel,
 		.local_addr = byte,
 		.inlined = true,
 		.length_bytes = 1,
@@ -624,7 +624,7 @@ static void send_message(struct rig_conn *rc, struct vbd_transfer *transfer, uin
 	};
 	vbd_transfer_submit(transfer);
 	rig_settle(rc->rig);
-	assert_int_equal(fake_sends(rc->conn->qp), 1);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 1);
 }
 
 static void no_end(struct vbd_transfer *transfer, void *arg)
@@ -642,16 +642,18 @@ static void test_conn__a_wrong_rkey_is_the_first_error_and_flushes_are_counted(v
 
 	send_message(rc, &transfer, &byte);
 	transfer.ended = no_end;
-	fake_send_failed(rc->conn->qp, IBV_WC_REM_ACCESS_ERR, 0x88);
+	fake_send_failed(rc->conn->qp.ibv_qp, IBV_WC_REM_ACCESS_ERR, 0x88);
 	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_REMOTE_ACCESS);
-	assert_int_equal(rc->conn->first_error.error.source, VBD_SOURCE_WC);
-	assert_int_equal(rc->conn->first_error.error.kind, IBV_WC_REM_ACCESS_ERR);
-	assert_int_equal(rc->conn->first_error.error.raw, 0x88);
-	assert_int_equal(rc->conn->first_error.opcode, VBD_OP_SEND);
-	assert_int_equal(rc->conn->first_error.transfer, 9);
+	assert_int_equal(rc->conn->qp.first_error.error.source, VBD_SOURCE_WC);
+	assert_int_equal(rc->conn->qp.first_error.error.kind, IBV_WC_REM_ACCESS_ERR);
+	assert_int_equal(rc->conn->qp.first_error.error.raw, 0x88);
+	assert_int_equal(rc->conn->qp.first_error.opcode, VBD_OP_SEND);
+	assert_int_equal(rc->conn->qp.first_error.transfer, 9);
 	assert_true(rig_has_entry(rc, VBD_TIMELINE_WC, "IBV_WC_REM_ACCESS_ERR"));
-	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_RECV)->flushed), 4);
-	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_SEND)->errors), 1);
+	assert_int_equal(
+		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_RECV)->flushed), 4);
+	assert_int_equal(
+		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_SEND)->errors), 1);
 	assert_int_equal(transfer.state, VBD_TRANSFER_FAILED);
 	assert_int_equal(transfer.wc_status, IBV_WC_REM_ACCESS_ERR);
 	assert_int_equal(transfer.vendor_err, 0x88);
@@ -677,9 +679,9 @@ static void test_conn__the_wc_class_becomes_the_reason(void **test_state)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
-		fake_recv_failed(rc->conn->qp, rows[i].wc, 0);
+		fake_recv_failed(rc->conn->qp.ibv_qp, rows[i].wc, 0);
 		assert_ended(rc, VBD_CONN_FAILED, rows[i].reason);
-		assert_int_equal(rc->conn->first_error.opcode, VBD_OP_RECV);
+		assert_int_equal(rc->conn->qp.first_error.opcode, VBD_OP_RECV);
 	}
 }
 
@@ -688,8 +690,8 @@ static void test_conn__a_second_error_does_not_replace_the_first(void **test_sta
 	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
-	fake_recv_failed(rc->conn->qp, IBV_WC_LOC_LEN_ERR, 5);
-	fake_qp_async(rc->conn->qp, IBV_EVENT_QP_FATAL);
+	fake_recv_failed(rc->conn->qp.ibv_qp, IBV_WC_LOC_LEN_ERR, 5);
+	fake_qp_async(rc->conn->qp.ibv_qp, IBV_EVENT_QP_FATAL);
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	/* The order of the three events is up to the loop; the first one stays the cause. */
 	rig_settle(rig);
@@ -700,8 +702,8 @@ static void test_conn__a_second_error_does_not_replace_the_first(void **test_sta
 static void assert_remote_access(struct rig_conn *rc)
 {
 	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_REMOTE_ACCESS);
-	assert_int_equal(rc->conn->first_error.error.status, VBD_E_REMOTE_ACCESS);
-	assert_int_equal(rc->conn->errors_after_first, 0);
+	assert_int_equal(rc->conn->qp.first_error.error.status, VBD_E_REMOTE_ACCESS);
+	assert_int_equal(rc->conn->qp.errors_after_first, 0);
 }
 
 static void test_conn__an_error_is_the_cause_though_the_peer_hangs_up_first(void **test_state)
@@ -714,18 +716,18 @@ static void test_conn__an_error_is_the_cause_though_the_peer_hangs_up_first(void
 	/* The worker has sent its notification; control handles the disconnect first. */
 	send_message(rc, &transfer, &byte);
 	transfer.ended = no_end;
-	fake_send_failed(rc->conn->qp, IBV_WC_REM_ACCESS_ERR, 0x88);
+	fake_send_failed(rc->conn->qp.ibv_qp, IBV_WC_REM_ACCESS_ERR, 0x88);
 	rig_turn_workers(rig);
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	vbd_fabric_dispatch_cm(rig->fabric);
-	assert_int_equal(rc->conn->reason, VBD_REASON_PEER_DISCONNECT);
+	assert_int_equal(rc->conn->qp.reason, VBD_REASON_PEER_DISCONNECT);
 	assert_remote_access(rc);
 
 	/* The worker gets the command to drain before it sees the completion. */
 	rc = rig_conn_connect(rig, NULL);
 	send_message(rc, &transfer, &byte);
 	transfer.ended = no_end;
-	fake_send_failed(rc->conn->qp, IBV_WC_REM_ACCESS_ERR, 0x88);
+	fake_send_failed(rc->conn->qp.ibv_qp, IBV_WC_REM_ACCESS_ERR, 0x88);
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	vbd_fabric_dispatch_cm(rig->fabric);
 	assert_remote_access(rc);
@@ -736,10 +738,10 @@ static void test_conn__an_error_after_a_local_close_is_counted_only(void **test_
 	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
-	fake_recv_failed(rc->conn->qp, IBV_WC_LOC_LEN_ERR, 5);
+	fake_recv_failed(rc->conn->qp.ibv_qp, IBV_WC_LOC_LEN_ERR, 5);
 	rig_close(rc);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
-	assert_int_equal(rc->conn->errors_after_first, 1);
+	assert_int_equal(rc->conn->qp.errors_after_first, 1);
 }
 
 static void test_conn__an_async_error_of_the_qp_ends_it(void **test_state)
@@ -752,12 +754,12 @@ static void test_conn__an_async_error_of_the_qp_ends_it(void **test_state)
 		struct rig_conn *other = rig_conn_connect(rig, NULL);
 		struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
-		fake_qp_async(rc->conn->qp, types[i]);
+		fake_qp_async(rc->conn->qp.ibv_qp, types[i]);
 		rig_settle(rig);
 		assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-		assert_int_equal(rc->conn->reason, VBD_REASON_QP_FATAL);
-		assert_int_equal(rc->conn->first_error.error.source, VBD_SOURCE_ASYNC);
-		assert_int_equal(rc->conn->first_error.error.kind, types[i]);
+		assert_int_equal(rc->conn->qp.reason, VBD_REASON_QP_FATAL);
+		assert_int_equal(rc->conn->qp.first_error.error.source, VBD_SOURCE_ASYNC);
+		assert_int_equal(rc->conn->qp.first_error.error.kind, types[i]);
 		assert_int_equal(other->conn->state, VBD_CONN_ESTABLISHED);
 		rig_close(other);
 	}
@@ -769,8 +771,8 @@ static void test_conn__other_async_events_of_the_qp_are_noted_only(void **test_s
 	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
-	fake_qp_async(rc->conn->qp, IBV_EVENT_SQ_DRAINED);
-	fake_qp_async(rc->conn->qp, IBV_EVENT_QP_LAST_WQE_REACHED);
+	fake_qp_async(rc->conn->qp.ibv_qp, IBV_EVENT_SQ_DRAINED);
+	fake_qp_async(rc->conn->qp.ibv_qp, IBV_EVENT_QP_LAST_WQE_REACHED);
 	rig_settle(rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 	assert_true(rig_has_entry(rc, VBD_TIMELINE_ASYNC_EVENT, "sq_drained"));
@@ -781,9 +783,9 @@ static void test_conn__a_flush_out_of_the_blue_is_qp_fatal(void **test_state)
 	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
-	fake_qp_to_err(rc->conn->qp);
+	fake_qp_to_err(rc->conn->qp.ibv_qp);
 	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_QP_FATAL);
-	assert_int_equal(rc->conn->first_error.error.kind, IBV_WC_WR_FLUSH_ERR);
+	assert_int_equal(rc->conn->qp.first_error.error.kind, IBV_WC_WR_FLUSH_ERR);
 }
 
 /* Draining. */
@@ -805,8 +807,10 @@ static void test_conn__flushes_that_never_come_are_not_waited_for(void **test_st
 	rig_deadline(rc);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 	/* Work without a completion counts as flushed, and the transfer has failed. */
-	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_RECV)->flushed), 4);
-	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_SEND)->flushed), 1);
+	assert_int_equal(
+		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_RECV)->flushed), 4);
+	assert_int_equal(
+		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_SEND)->flushed), 1);
 	assert_int_equal(transfer.state, VBD_TRANSFER_FAILED);
 	assert_true(fake_first("ibv_destroy_qp") < fake_last("ibv_dereg_mr"));
 }
@@ -817,10 +821,11 @@ static void test_conn__a_deadline_beside_the_last_flush_does_no_harm(void **test
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
 
 	/* The flushes are in the CQ, and the deadline passes before the worker polls them. */
-	fake_flush(rc->conn->qp);
+	fake_flush(rc->conn->qp.ibv_qp);
 	rig_deadline(rc);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
-	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_RECV)->flushed), 4);
+	assert_int_equal(
+		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_RECV)->flushed), 4);
 }
 
 static void test_conn__a_device_that_takes_no_orders_is_forced_at_once(void **test_state)
@@ -869,13 +874,13 @@ static void test_conn__late_events_of_an_ended_one_find_nobody(void **test_state
 
 			vbd_conn_on_cm_event(rc->conn, &event);
 		}
-		vbd_conn_on_async_event(rc->conn, IBV_EVENT_QP_FATAL);
+		rc->conn->qp.ops->on_async(&rc->conn->qp, IBV_EVENT_QP_FATAL);
 		vbd_conn_device_removed(rc->conn);
 		vbd_conn_deadline(rc->conn);
 		vbd_conn_refresh_qp(rc->conn);
 		assert_int_equal(rc->conn->state, ended[i]);
-		assert_int_equal(rc->conn->reason, before.reason);
-		assert_int_equal(rc->conn->first_error.at_ns, before.first_error.at_ns);
+		assert_int_equal(rc->conn->qp.reason, before.qp.reason);
+		assert_int_equal(rc->conn->qp.first_error.at_ns, before.qp.first_error.at_ns);
 		assert_int_equal(rc->conn->ended_ns, before.ended_ns);
 		rig_assert_idle(rig);
 	}
@@ -892,7 +897,7 @@ static void test_conn__events_while_it_drains_change_nothing(void **test_state)
 		vbd_conn_on_cm_event(rc->conn, &event);
 	}
 	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
-	fake_flush(rc->conn->qp);
+	fake_flush(rc->conn->qp.ibv_qp);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 }
 
@@ -919,8 +924,9 @@ static void test_conn__a_removed_device_takes_everything_in_every_state(void **t
 			rig_close(rc);
 		} else if (!was_over && all_states[i] != VBD_CONN_DRAINING) {
 			assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-			assert_int_equal(rc->conn->reason, VBD_REASON_DEVICE_REMOVED);
-			assert_int_equal(rc->conn->first_error.error.status, VBD_E_DEVICE_REMOVED);
+			assert_int_equal(rc->conn->qp.reason, VBD_REASON_DEVICE_REMOVED);
+			assert_int_equal(
+				rc->conn->qp.first_error.error.status, VBD_E_DEVICE_REMOVED);
 		}
 		rig_assert_gone(rc);
 		rig_assert_idle(rig);
@@ -949,7 +955,7 @@ static void test_conn__a_device_that_goes_while_we_connect_is_not_used(void **te
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 	rig_settle(rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-	assert_int_equal(rc->conn->reason, VBD_REASON_DEVICE_REMOVED);
+	assert_int_equal(rc->conn->qp.reason, VBD_REASON_DEVICE_REMOVED);
 	rig_assert_gone(rc);
 	rig_deadline(holder);
 	assert_int_equal(rig->removed, 1);
@@ -969,8 +975,8 @@ static void test_conn__a_device_that_could_not_be_opened_says_why(void **test_st
 	rig_settle(rig);
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
 	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_RESOURCE_ERROR);
-	assert_int_equal(rc->conn->first_error.error.status, VBD_E_NO_DEVICE);
-	assert_non_null(strstr(rc->conn->first_error.error.text, "fake1"));
+	assert_int_equal(rc->conn->qp.first_error.error.status, VBD_E_NO_DEVICE);
+	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "fake1"));
 }
 
 static void test_conn__too_deep_queues_are_refused_with_the_limit(void **test_state)
@@ -984,8 +990,8 @@ static void test_conn__too_deep_queues_are_refused_with_the_limit(void **test_st
 	vbd_fabric_device(rig->fabric, "fake0")->attr.max_cqe = 1000;
 	rc = rig_conn_connect(rig, &params);
 	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_RESOURCE_ERROR);
-	assert_int_equal(rc->conn->first_error.error.status, VBD_E_OUT_OF_RANGE);
-	assert_non_null(strstr(rc->conn->first_error.error.text, "1000"));
+	assert_int_equal(rc->conn->qp.first_error.error.status, VBD_E_OUT_OF_RANGE);
+	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "1000"));
 }
 
 /* The record. */
@@ -997,7 +1003,7 @@ static void test_conn__the_timeline_is_bounded_and_in_order(void **test_state)
 	const struct vbd_timeline *timeline = &rc->conn->timeline;
 
 	for (int i = 0; i < 200; i++)
-		fake_qp_async(rc->conn->qp, IBV_EVENT_SQ_DRAINED);
+		fake_qp_async(rc->conn->qp.ibv_qp, IBV_EVENT_SQ_DRAINED);
 	rig_settle(rig);
 	assert_int_equal(timeline->count, VBD_TIMELINE_MAX);
 	assert_true(timeline->dropped > 100);
@@ -1028,7 +1034,7 @@ static void test_conn__what_it_moved_is_known_after_its_end(void **test_state)
 	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
-	fake_recv_done(rc->conn->qp, "hello", 5);
+	fake_recv_done(rc->conn->qp.ibv_qp, "hello", 5);
 	rig_settle(rig);
 	assert_int_equal(rc->message_count, 1);
 	assert_int_equal(rc->messages[0]->received.length_bytes, 5);
@@ -1037,9 +1043,11 @@ static void test_conn__what_it_moved_is_known_after_its_end(void **test_state)
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
 	assert_true(rc->memory_went);
 	assert_int_equal(
-		vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_RECV)->completed), 1);
-	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_RECV)->bytes), 5);
-	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_RECV)->posted), 4);
+		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_RECV)->completed), 1);
+	assert_int_equal(
+		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_RECV)->bytes), 5);
+	assert_int_equal(
+		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_RECV)->posted), 4);
 }
 
 static void test_conn__a_qp_that_can_not_be_queried_keeps_its_facts(void **test_state)
@@ -1049,11 +1057,11 @@ static void test_conn__a_qp_that_can_not_be_queried_keeps_its_facts(void **test_
 
 	fake_fail_next("ibv_query_qp", EIO);
 	vbd_conn_refresh_qp(rc->conn);
-	assert_int_equal(rc->conn->qp_info.rqpn, 0x77);
+	assert_int_equal(rc->conn->qp.info.rqpn, 0x77);
 	fake_flushes_withheld(true);
-	fake_qp_to_err(rc->conn->qp);
+	fake_qp_to_err(rc->conn->qp.ibv_qp);
 	vbd_conn_refresh_qp(rc->conn);
-	assert_int_equal(rc->conn->qp_info.state, IBV_QPS_ERR);
+	assert_int_equal(rc->conn->qp.info.state, IBV_QPS_ERR);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_conn__##name, rig_setup, rig_teardown)

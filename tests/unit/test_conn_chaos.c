@@ -158,7 +158,7 @@ static void completion(struct chaos *chaos, struct rig_conn *rc)
 {
 	static const enum ibv_wc_status errors[] = {IBV_WC_REM_ACCESS_ERR, IBV_WC_RETRY_EXC_ERR,
 		IBV_WC_LOC_QP_OP_ERR, IBV_WC_WR_FLUSH_ERR};
-	struct ibv_qp *qp = rc->conn->qp;
+	struct ibv_qp *qp = rc->conn->qp.ibv_qp;
 	bool fail = pick(chaos, 12) == 0;
 
 	/* Work completes only on a QP in RTS or ERR. */
@@ -184,8 +184,8 @@ static void async_event(struct chaos *chaos, struct rig_conn *rc)
 	static const enum ibv_event_type types[] = {IBV_EVENT_COMM_EST, IBV_EVENT_SQ_DRAINED,
 		IBV_EVENT_QP_FATAL, IBV_EVENT_QP_ACCESS_ERR};
 
-	if (rc->conn->qp)
-		fake_qp_async(rc->conn->qp, types[pick(chaos, VBD_ARRAY_LEN(types))]);
+	if (rc->conn->qp.ibv_qp)
+		fake_qp_async(rc->conn->qp.ibv_qp, types[pick(chaos, VBD_ARRAY_LEN(types))]);
 }
 
 static void command(struct chaos *chaos, struct rig_conn *rc)
@@ -204,7 +204,7 @@ static void command(struct chaos *chaos, struct rig_conn *rc)
 		break;
 	case 3:
 		(void)vbd_error_set(&why, VBD_E_DEADLINE, "chaos");
-		vbd_conn_fail(rc->conn, &why, 7);
+		rc->conn->qp.ops->end_failed(&rc->conn->qp, &why, 7);
 		break;
 	case 4:
 		vbd_conn_refresh_qp(rc->conn);
@@ -223,7 +223,7 @@ static void release_one(struct rig_conn *rc)
 	if (!rc->message_count)
 		return;
 	rc->message_count--;
-	vbd_conn_release_message(rc->conn, rc->messages[rc->message_count]);
+	vbd_qp_release_message(&rc->conn->qp, rc->messages[rc->message_count]);
 }
 
 static void device_event(struct chaos *chaos)

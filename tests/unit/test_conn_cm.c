@@ -27,8 +27,8 @@ static void assert_failed(struct rig_conn *rc, enum vbd_reason reason, enum vbd_
 {
 	rig_settle(rc->rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-	assert_string_equal(vbd_reason_name(rc->conn->reason), vbd_reason_name(reason));
-	assert_int_equal(rc->conn->first_error.error.status, status);
+	assert_string_equal(vbd_reason_name(rc->conn->qp.reason), vbd_reason_name(reason));
+	assert_int_equal(rc->conn->qp.first_error.error.status, status);
 }
 
 static const struct sockaddr_in *source_of(const struct rig_conn *rc)
@@ -73,7 +73,7 @@ static void test_conn_cm__a_rejection_carries_a_reason_and_private_data(void **s
 			VBD_OK);
 		assert_said(&listener->last->conn->cm.private_data, VBD_CM_MESSAGE_REJECT, "full");
 		assert_failed(active, VBD_REASON_REJECTED, VBD_E_REJECTED);
-		assert_int_equal(active->conn->first_error.error.raw, vendor_option ? 35 : 28);
+		assert_int_equal(active->conn->qp.first_error.error.raw, vendor_option ? 35 : 28);
 		assert_said(&active->conn->peer_private_data, VBD_CM_MESSAGE_REJECT, "full");
 	}
 	vbd_cm_listener_close(&listener->cm);
@@ -123,8 +123,8 @@ static void test_conn_cm__a_route_to_another_device_names_both(void **state)
 	rc = rig_conn_create(rig, NULL);
 	fake_addr_resolved(rc->conn->cm_id, rig->device);
 	assert_failed(rc, VBD_REASON_ROUTE_ERROR, VBD_E_ROUTE_ERROR);
-	assert_non_null(strstr(rc->conn->first_error.error.text, "fake0"));
-	assert_non_null(strstr(rc->conn->first_error.error.text, "fake1"));
+	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "fake0"));
+	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "fake1"));
 }
 
 static void test_conn_cm__a_device_that_is_not_there_or_has_no_address(void **state)
@@ -184,7 +184,7 @@ static void test_conn_cm__the_mtu_is_capped_and_no_more(void **state)
 		struct vbd_conn_params params = rig_params();
 
 		params.path_mtu_bytes = caps[i].asked;
-		assert_int_equal(rig_conn_connect(rig, &params)->conn->qp_info.path_mtu_bytes,
+		assert_int_equal(rig_conn_connect(rig, &params)->conn->qp.info.path_mtu_bytes,
 			caps[i].given);
 	}
 }
@@ -198,10 +198,10 @@ static void test_conn_cm__the_tos_of_a_listener_marks_its_own_packets(void **sta
 	rc = rig_conn_in(rig, VBD_CONN_ACCEPTING);
 	assert_true(rig_conn_answer(rc));
 	rig_settle(rig);
-	assert_int_equal(rc->conn->qp_info.traffic_class, 64);
-	assert_true(rc->conn->qp_info.sgid_known);
-	assert_string_equal(rc->conn->qp_info.sgid.type, "roce_v2");
-	assert_int_equal(rc->conn->qp_info.sgid.vlan_id, -1);
+	assert_int_equal(rc->conn->qp.info.traffic_class, 64);
+	assert_true(rc->conn->qp.info.sgid_known);
+	assert_string_equal(rc->conn->qp.info.sgid.type, "roce_v2");
+	assert_int_equal(rc->conn->qp.info.sgid.vlan_id, -1);
 }
 
 static void test_conn_cm__on_iwarp_only_what_there_is_is_shown(void **state)
@@ -218,7 +218,7 @@ static void test_conn_cm__on_iwarp_only_what_there_is_is_shown(void **state)
 	rig->device->plugged = true;
 	vbd_fabric_rescan(rig->fabric);
 	rc = rig_conn_connect(rig, NULL);
-	info = &rc->conn->qp_info;
+	info = &rc->conn->qp.info;
 	assert_true(info->iwarp);
 	assert_true(info->path_known);
 	assert_false(info->gid_known);
@@ -287,7 +287,7 @@ static struct rig_conn *flushed_over_iwarp(struct rig *rig)
 	rig->device->plugged = true;
 	vbd_fabric_rescan(rig->fabric);
 	rc = rig_conn_connect(rig, NULL);
-	fake_qp_to_err(rc->conn->qp);
+	fake_qp_to_err(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
 	assert_false(fake_id_asked(rc->conn->cm_id).disconnected);
@@ -302,8 +302,8 @@ static void test_conn_cm__a_flush_before_the_peers_hang_up_is_the_peers(void **s
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	rig_settle(rig);
 	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
-	assert_string_equal(vbd_reason_name(rc->conn->reason), "peer_disconnect");
-	assert_int_equal(rc->conn->first_error.at_ns, 0);
+	assert_string_equal(vbd_reason_name(rc->conn->qp.reason), "peer_disconnect");
+	assert_int_equal(rc->conn->qp.first_error.at_ns, 0);
 }
 
 static void test_conn_cm__a_flush_that_nobody_explains_is_qp_fatal(void **state)
@@ -313,7 +313,7 @@ static void test_conn_cm__a_flush_that_nobody_explains_is_qp_fatal(void **state)
 
 	rig_deadline(rc);
 	assert_failed(rc, VBD_REASON_QP_FATAL, VBD_E_QP_FATAL);
-	assert_int_equal(rc->conn->first_error.error.kind, IBV_WC_WR_FLUSH_ERR);
+	assert_int_equal(rc->conn->qp.first_error.error.kind, IBV_WC_WR_FLUSH_ERR);
 }
 
 static void test_conn_cm__a_flush_before_the_device_goes_is_the_devices(void **state)

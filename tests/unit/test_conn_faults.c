@@ -64,7 +64,7 @@ static bool move_messages(struct rig *rig, struct rig_conn *rc)
 	ended = false;
 	transfer = (struct vbd_transfer){
 		.op = VBD_OP_SEND,
-		.channel = rc->conn->channel,
+		.channel = rc->conn->qp.channel,
 		.local_addr = &byte,
 		.inlined = true,
 		.length_bytes = 1,
@@ -73,11 +73,11 @@ static bool move_messages(struct rig *rig, struct rig_conn *rc)
 		.arg = &ended,
 	};
 
-	fake_recv_done(rc->conn->qp, "ping", 4);
+	fake_recv_done(rc->conn->qp.ibv_qp, "ping", 4);
 	vbd_transfer_submit(&transfer);
 	rig_settle(rig);
-	if (rc->conn->qp && fake_sends(rc->conn->qp))
-		fake_send_done(rc->conn->qp);
+	if (rc->conn->qp.ibv_qp && fake_sends(rc->conn->qp.ibv_qp))
+		fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
 	if (rc->message_count)
 		rig_release(rc);
@@ -88,7 +88,7 @@ static bool move_messages(struct rig *rig, struct rig_conn *rc)
 	/* The connection lives, so all its work must have completed. */
 	assert_int_equal(transfer.state, VBD_TRANSFER_DONE);
 	assert_int_equal(rc->message_count, 0);
-	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 	return true;
 }
 
@@ -106,8 +106,8 @@ static struct life live_on(struct rig *rig, struct rig_conn *rc)
 	life.closed = rc->conn->state == VBD_CONN_CLOSED;
 	if (!life.closed) {
 		assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-		assert_int_not_equal(rc->conn->first_error.at_ns, 0);
-		assert_true(rc->conn->first_error.error.text[0] != '\0');
+		assert_int_not_equal(rc->conn->qp.first_error.at_ns, 0);
+		assert_true(rc->conn->qp.first_error.error.text[0] != '\0');
 	}
 	rig_assert_gone(rc);
 	rig_assert_cqs_idle(rig);

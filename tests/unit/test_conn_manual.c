@@ -31,7 +31,7 @@ static struct vbd_manual_remote peer_of(const struct rig_conn *rc)
 	const struct vbd_manual_local *local = &rc->conn->manual.local;
 	struct vbd_manual_remote remote = {
 		.lid = local->lid,
-		.qpn = rc->conn->qp_info.lqpn,
+		.qpn = rc->conn->qp.info.lqpn,
 		.psn = local->psn,
 		.mtu_bytes = local->mtu_bytes,
 		.hop_limit = 64,
@@ -62,15 +62,15 @@ static void step(struct rig_conn *rc, enum vbd_qp_step to)
 static void assert_is(const struct rig_conn *rc, enum vbd_conn_state state, enum ibv_qp_state qp)
 {
 	assert_string_equal(vbd_conn_state_name(rc->conn->state), vbd_conn_state_name(state));
-	assert_int_equal(rc->conn->qp_info.state, qp);
-	assert_int_equal(rc->conn->qp->state, qp);
+	assert_int_equal(rc->conn->qp.info.state, qp);
+	assert_int_equal(rc->conn->qp.ibv_qp->state, qp);
 }
 
 static void assert_ended(struct rig_conn *rc, enum vbd_conn_state state, enum vbd_reason reason)
 {
 	rig_settle(rc->rig);
 	assert_string_equal(vbd_conn_state_name(rc->conn->state), vbd_conn_state_name(state));
-	assert_string_equal(vbd_reason_name(rc->conn->reason), vbd_reason_name(reason));
+	assert_string_equal(vbd_reason_name(rc->conn->qp.reason), vbd_reason_name(reason));
 	rig_assert_gone(rc);
 	rig_assert_idle(rc->rig);
 }
@@ -79,7 +79,7 @@ static struct ibv_qp_attr attr_of(const struct rig_conn *rc)
 {
 	struct ibv_qp_attr attr;
 
-	assert_int_equal(vbd_pv_query_qp(rc->conn->qp, &attr, IBV_QP_STATE, NULL), VBD_OK);
+	assert_int_equal(vbd_pv_query_qp(rc->conn->qp.ibv_qp, &attr, IBV_QP_STATE, NULL), VBD_OK);
 	return attr;
 }
 
@@ -99,7 +99,7 @@ static struct rig_conn *in_state(struct rig *rig, enum ibv_qp_state state)
 	if (state == IBV_QPS_ERR)
 		step(rc, VBD_QP_TO_ERR);
 	rig_settle(rig);
-	assert_int_equal(rc->conn->qp->state, state);
+	assert_int_equal(rc->conn->qp.ibv_qp->state, state);
 	return rc;
 }
 
@@ -148,7 +148,7 @@ static void test_conn_manual__it_waits_in_init(void **state)
 
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_INIT);
 	assert_int_equal(fake_count("rdma_create_id"), 0);
-	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 	assert_int_equal(rc->deadline_ms, 0);
 	assert_int_equal(local->lid, 0);
 	assert_int_equal(local->mtu_bytes, 1024);
@@ -166,10 +166,10 @@ static void test_conn_manual__it_may_stay_in_reset(void **state)
 
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_RESET);
 	assert_int_equal(fake_count("ibv_modify_qp"), 0);
-	assert_int_equal(fake_recvs(rc->conn->qp), 0);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 0);
 	step(rc, VBD_QP_TO_INIT);
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_INIT);
-	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 }
 
 static void test_conn_manual__the_peers_attributes_take_it_up(void **state)
@@ -249,7 +249,7 @@ static void test_conn_manual__the_path_has_the_lower_mtu(void **state)
 static void test_conn_manual__each_step_shows_what_it_brought(void **state)
 {
 	struct rig_conn *rc = in_state(*state, IBV_QPS_RTR);
-	struct vbd_qp_info *info = &rc->conn->qp_info;
+	struct vbd_qp_info *info = &rc->conn->qp.info;
 
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_RTR);
 	vbd_conn_refresh_qp(rc->conn);
@@ -273,7 +273,7 @@ static void test_conn_manual__uc_knows_no_timers_and_carries_messages(void **sta
 	struct pair pair = joined(rig, VBD_TRANSPORT_UC, VBD_SERVICE_INBOX);
 	const struct vbd_mem *mem = rig_mem(rig, 64, 0);
 
-	assert_int_equal(pair.a->conn->qp->qp_type, IBV_QPT_UC);
+	assert_int_equal(pair.a->conn->qp.ibv_qp->qp_type, IBV_QPT_UC);
 	assert_int_equal(attr_of(pair.a).qp_access_flags, IBV_ACCESS_REMOTE_WRITE);
 	assert_int_equal(attr_of(pair.a).timeout, 0);
 	assert_int_equal(send_five(pair.a, mem)->ended, 1);
@@ -550,7 +550,7 @@ static void test_conn_manual__an_impossible_step_names_those_that_are_possible(v
 			(void)snprintf(end, sizeof(end), "possible: %s", rows[i].possible);
 			if (!strstr(err.text, end))
 				fail_msg("\"%s\" does not say \"%s\"", err.text, end);
-			assert_int_equal(rc->conn->qp->state, rows[i].from);
+			assert_int_equal(rc->conn->qp.ibv_qp->state, rows[i].from);
 		}
 	}
 }
@@ -624,18 +624,18 @@ static void test_conn_manual__a_refused_step_leaves_the_qp_where_it_was(void **s
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_INIT);
 	bring(rc, &remote, VBD_QP_TO_RTR);
 	for (enum vbd_qp_step to = VBD_QP_TO_RTS; to < VBD_QP_STEP_COUNT; to++) {
-		enum ibv_qp_state was = rc->conn->qp->state;
+		enum ibv_qp_state was = rc->conn->qp.ibv_qp->state;
 
 		fake_fail_next("ibv_modify_qp", EINVAL);
 		assert_int_equal(vbd_conn_modify(rc->conn, to, NULL), VBD_E_VERBS_ERROR);
-		assert_int_equal(rc->conn->qp->state, was);
+		assert_int_equal(rc->conn->qp.ibv_qp->state, was);
 		assert_false(vbd_conn_stepping(rc->conn));
 		step(rc, to);
 	}
 	fake_fail_next("ibv_modify_qp", EINVAL);
 	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_RESET, NULL), VBD_E_VERBS_ERROR);
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_ERR);
-	assert_int_equal(rc->conn->reason, VBD_REASON_NONE);
+	assert_int_equal(rc->conn->qp.reason, VBD_REASON_NONE);
 }
 
 static void test_conn_manual__a_receive_that_can_not_be_posted_is_a_refused_init(void **state)
@@ -646,7 +646,7 @@ static void test_conn_manual__a_receive_that_can_not_be_posted_is_a_refused_init
 	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_INIT, NULL), VBD_E_VERBS_ERROR);
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_RESET);
 	step(rc, VBD_QP_TO_INIT);
-	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 }
 
 /* The data path. */
@@ -658,7 +658,7 @@ static void test_conn_manual__in_rtr_it_receives_and_sends_nothing(void **state)
 	const struct vbd_mem *mem = rig_mem(rig, 64, 0);
 
 	(void)send_five(pair.a, mem);
-	assert_int_equal(fake_sends(pair.b->conn->qp), 0);
+	assert_int_equal(fake_sends(pair.b->conn->qp.ibv_qp), 0);
 	assert_int_equal(pair.a->message_count, 0);
 	step(pair.b, VBD_QP_TO_RTS);
 	assert_int_equal(pair.a->message_count, 1);
@@ -677,12 +677,12 @@ static void test_conn_manual__in_sqd_what_is_to_be_sent_waits(void **state)
 	assert_is(pair.a, VBD_CONN_ESTABLISHED, IBV_QPS_SQD);
 	rt = send_five(pair.a, mem);
 	assert_int_equal(rt->ended, 0);
-	assert_int_equal(fake_sends(pair.a->conn->qp), 0);
-	fake_qp_draining(pair.a->conn->qp, true);
+	assert_int_equal(fake_sends(pair.a->conn->qp.ibv_qp), 0);
+	fake_qp_draining(pair.a->conn->qp.ibv_qp, true);
 	assert_int_equal(vbd_conn_modify(pair.a->conn, VBD_QP_TO_RTS, &err), VBD_E_WRONG_STATE);
 	assert_non_null(strstr(err.text, "drains"));
-	fake_qp_draining(pair.a->conn->qp, false);
-	fake_qp_async(pair.a->conn->qp, IBV_EVENT_SQ_DRAINED);
+	fake_qp_draining(pair.a->conn->qp.ibv_qp, false);
+	fake_qp_async(pair.a->conn->qp.ibv_qp, IBV_EVENT_SQ_DRAINED);
 	rig_settle(rig);
 	assert_true(rig_has_entry(pair.a, VBD_TIMELINE_ASYNC_EVENT, "sq_drained"));
 	step(pair.a, VBD_QP_TO_RTS);
@@ -707,8 +707,8 @@ static void test_conn_manual__err_breaks_off_and_parks(void **state)
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_FAILED);
 	assert_is(pair.a, VBD_CONN_AWAITING_REMOTE, IBV_QPS_ERR);
 	assert_int_equal(pair.a->stepped, 1);
-	assert_int_equal(pair.a->conn->first_error.at_ns, 0);
-	assert_int_equal(pair.a->conn->reason, VBD_REASON_NONE);
+	assert_int_equal(pair.a->conn->qp.first_error.at_ns, 0);
+	assert_int_equal(pair.a->conn->qp.reason, VBD_REASON_NONE);
 	assert_false(pair.a->memory_went);
 }
 
@@ -731,8 +731,8 @@ static void test_conn_manual__after_reset_it_can_be_brought_up_again(void **stat
 		step(both[i], VBD_QP_TO_INIT);
 	}
 	/* A message still occupies one of the receives. */
-	assert_int_equal(fake_recvs(pair.a->conn->qp), 4);
-	assert_int_equal(fake_recvs(pair.b->conn->qp), 3);
+	assert_int_equal(fake_recvs(pair.a->conn->qp.ibv_qp), 4);
+	assert_int_equal(fake_recvs(pair.b->conn->qp.ibv_qp), 3);
 	for (enum vbd_qp_step to = VBD_QP_TO_RTR; to <= VBD_QP_TO_RTS; to++) {
 		step(pair.a, to);
 		step(pair.b, to);
@@ -744,7 +744,7 @@ static void test_conn_manual__after_reset_it_can_be_brought_up_again(void **stat
 	rig_release(pair.b);
 	rig_release(pair.b);
 	rig_settle(rig);
-	assert_int_equal(fake_recvs(pair.b->conn->qp), 4);
+	assert_int_equal(fake_recvs(pair.b->conn->qp.ibv_qp), 4);
 }
 
 static void test_conn_manual__a_message_released_while_parked_is_posted_with_init(void **state)
@@ -760,7 +760,7 @@ static void test_conn_manual__a_message_released_while_parked_is_posted_with_ini
 	rig_release(pair.b);
 	step(pair.b, VBD_QP_TO_RESET);
 	step(pair.b, VBD_QP_TO_INIT);
-	assert_int_equal(fake_recvs(pair.b->conn->qp), 4);
+	assert_int_equal(fake_recvs(pair.b->conn->qp.ibv_qp), 4);
 }
 
 static void test_conn_manual__flushes_behind_a_deliberate_err_are_no_error(void **state)
@@ -772,14 +772,14 @@ static void test_conn_manual__flushes_behind_a_deliberate_err_are_no_error(void 
 	fake_flushes_withheld(true);
 	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_ERR, NULL), VBD_OK);
 	assert_true(vbd_conn_stepping(rc->conn));
-	vbd_channel_break(rc->conn->channel,
+	vbd_channel_break(rc->conn->qp.channel,
 		&(const struct vbd_error){.status = VBD_E_QP_FATAL, .source = VBD_SOURCE_WC},
 		VBD_OP_RECV, 0);
 	fake_flushes_withheld(false);
-	fake_flush(rc->conn->qp);
+	fake_flush(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_ERR);
-	assert_int_equal(rc->conn->reason, VBD_REASON_NONE);
+	assert_int_equal(rc->conn->qp.reason, VBD_REASON_NONE);
 	step(rc, VBD_QP_TO_RESET);
 	step(rc, VBD_QP_TO_INIT);
 }
@@ -789,7 +789,7 @@ static void test_conn_manual__a_qp_that_errs_by_itself_fails(void **state)
 	struct rig *rig = *state;
 	struct rig_conn *rc = in_state(rig, IBV_QPS_RTS);
 
-	fake_qp_to_err(rc->conn->qp);
+	fake_qp_to_err(rc->conn->qp.ibv_qp);
 	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_QP_FATAL);
 }
 
@@ -867,7 +867,7 @@ static void test_conn_manual__each_stay_without_a_peer_has_its_deadline(void **s
 	assert_int_equal(rc->deadline_ms, 700);
 	rig_deadline(rc);
 	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_DEADLINE);
-	assert_non_null(strstr(rc->conn->first_error.error.text, "700 ms"));
+	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "700 ms"));
 }
 
 static void test_conn_manual__what_can_not_be_made_fails_it(void **state)
@@ -878,7 +878,7 @@ static void test_conn_manual__what_can_not_be_made_fails_it(void **state)
 	fake_fail_next("ibv_create_qp", ENOMEM);
 	rc = rig_manual(rig, NULL, NULL);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-	assert_int_equal(rc->conn->reason, VBD_REASON_RESOURCE_ERROR);
+	assert_int_equal(rc->conn->qp.reason, VBD_REASON_RESOURCE_ERROR);
 	rig_assert_idle(rig);
 	fake_fail_next("ibv_post_recv", ENOMEM);
 	rc = rig_manual(rig, NULL, NULL);
@@ -945,7 +945,7 @@ static void test_conn_manual__its_end_waits_for_a_slow_move(void **state)
 		rig_close(rc);
 		assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
 		assert_int_equal(rc->deadline_ms, 0);
-		assert_int_equal(rc->conn->qp->state, IBV_QPS_INIT);
+		assert_int_equal(rc->conn->qp.ibv_qp->state, IBV_QPS_INIT);
 		if (fails)
 			fake_fail_next("ibv_modify_qp", EINVAL);
 		move(rc);
@@ -982,7 +982,7 @@ static void live_through(struct rig *rig, unsigned int nth)
 		rig_deadline(rc);
 	rig_settle(rig);
 	assert_true(vbd_conn_state_terminal(rc->conn->state));
-	assert_null(rc->conn->qp);
+	assert_null(rc->conn->qp.ibv_qp);
 	rig_assert_idle(rig);
 }
 

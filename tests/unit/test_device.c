@@ -227,7 +227,7 @@ static void test_device__an_event_of_a_qp_that_is_gone_is_gone(void **state)
 	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
 
-	fake_qp_async(rc->conn->qp, IBV_EVENT_QP_FATAL);
+	fake_qp_async(rc->conn->qp.ibv_qp, IBV_EVENT_QP_FATAL);
 	rig_deadline(rc);
 	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
 	assert_int_equal(rig->async_events, 0);

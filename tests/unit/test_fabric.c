@@ -179,8 +179,8 @@ static void remove_by(struct rig *rig, const enum sign *signs, size_t count, boo
 			rig_settle(rig);
 	}
 	rig_settle(rig);
-	assert_int_equal(one->conn->reason, VBD_REASON_DEVICE_REMOVED);
-	assert_int_equal(two->conn->reason, VBD_REASON_DEVICE_REMOVED);
+	assert_int_equal(one->conn->qp.reason, VBD_REASON_DEVICE_REMOVED);
+	assert_int_equal(two->conn->qp.reason, VBD_REASON_DEVICE_REMOVED);
 	rig_assert_gone(one);
 	rig_assert_gone(two);
 	assert_int_equal(rig->removing, before + 1);
@@ -283,7 +283,7 @@ static void test_fabric__nothing_new_is_made_on_a_device_that_goes(void **state)
 	vbd_fabric_rescan(rig->fabric);
 	rc = rig_conn_connect(rig, NULL);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-	assert_int_equal(rc->conn->reason, VBD_REASON_DEVICE_REMOVED);
+	assert_int_equal(rc->conn->qp.reason, VBD_REASON_DEVICE_REMOVED);
 	rig_deadline(holder);
 	assert_int_equal(rig->removed, 1);
 }
@@ -339,7 +339,7 @@ static void test_fabric__a_flood_of_letters_leaves_the_loop_its_turn(void **stat
 		conns[i] = rig_conn_connect(rig, &params);
 	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++) {
 		for (int k = 0; k < 60; k++)
-			fake_recv_done(conns[i]->conn->qp, "x", 1);
+			fake_recv_done(conns[i]->conn->qp.ibv_qp, "x", 1);
 	}
 	while (rig_turn_workers(rig))
 		;
@@ -364,8 +364,8 @@ static void test_fabric__workers_take_turns(void **state)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(conns); i++) {
 		conns[i] = rig_conn_connect(rig, NULL);
 		assert_int_equal(conns[i]->conn->state, VBD_CONN_ESTABLISHED);
-		of_first += conns[i]->conn->channel->worker == rig->fabric->workers[0];
-		fake_recv_done(conns[i]->conn->qp, "x", 1);
+		of_first += conns[i]->conn->qp.channel->worker == rig->fabric->workers[0];
+		fake_recv_done(conns[i]->conn->qp.ibv_qp, "x", 1);
 	}
 	assert_int_equal(of_first, 3);
 	assert_int_equal(fake_live().cqs, 2);

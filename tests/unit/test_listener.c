@@ -194,11 +194,11 @@ static void test_listener__two_connections_of_one_program_talk(void **state)
 	struct rig_conn *active, *passive;
 
 	rig_loop_connect(listener, &active, &passive);
-	assert_int_equal(active->conn->qp_info.rqpn, passive->conn->qp_info.lqpn);
-	assert_int_equal(passive->conn->qp_info.rqpn, active->conn->qp_info.lqpn);
+	assert_int_equal(active->conn->qp.info.rqpn, passive->conn->qp.info.lqpn);
+	assert_int_equal(passive->conn->qp.info.rqpn, active->conn->qp.info.lqpn);
 	rig_close(active);
-	assert_int_equal(active->conn->reason, VBD_REASON_LOCAL_CLOSE);
-	assert_int_equal(passive->conn->reason, VBD_REASON_PEER_DISCONNECT);
+	assert_int_equal(active->conn->qp.reason, VBD_REASON_LOCAL_CLOSE);
+	assert_int_equal(passive->conn->qp.reason, VBD_REASON_PEER_DISCONNECT);
 	assert_int_equal(passive->conn->state, VBD_CONN_CLOSED);
 }
 

@@ -40,7 +40,7 @@ static void assert_done(const struct rig_transfer *rt, uint64_t bytes, uint64_t 
 
 static const struct vbd_op_counters *counters_of(const struct rig_conn *rc, enum vbd_op op)
 {
-	return vbd_conn_op_counters(rc->conn, op);
+	return vbd_qp_op_counters(&rc->conn->qp, op);
 }
 
 static struct vbd_sge range(const struct vbd_mem *mem, uint32_t offset, uint32_t length_bytes)
@@ -76,10 +76,10 @@ static void test_ops__a_send_carries_its_immediate(void **state)
 
 	rt->transfer.imm = 0x12345678;
 	rig_start_transfer(rt);
-	wr = fake_send_at(rc->conn->qp, 0);
+	wr = fake_send_at(rc->conn->qp.ibv_qp, 0);
 	assert_int_equal(wr.opcode, IBV_WR_SEND_WITH_IMM);
 	assert_int_equal(be32toh(wr.imm_data), 0x12345678);
-	fake_send_done(rc->conn->qp);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(*state);
 	assert_done(rt, 64, 1);
 	assert_int_equal(vbd_counter_get(&counters_of(rc, VBD_OP_SEND_IMM)->completed), 1);
@@ -94,13 +94,13 @@ static void test_ops__only_the_end_of_a_write_tells_the_peer(void **state)
 
 	rt->transfer.imm = 7;
 	rig_start_transfer(rt);
-	assert_int_equal(fake_sends(rc->conn->qp), 3);
-	assert_int_equal(fake_send_at(rc->conn->qp, 0).opcode, IBV_WR_RDMA_WRITE);
-	assert_int_equal(fake_send_at(rc->conn->qp, 1).opcode, IBV_WR_RDMA_WRITE);
-	assert_int_equal(fake_send_at(rc->conn->qp, 2).opcode, IBV_WR_RDMA_WRITE_WITH_IMM);
-	assert_int_equal(fake_send_at(rc->conn->qp, 2).length_bytes, 10);
-	assert_int_equal(fake_send_at(rc->conn->qp, 2).remote_addr, 0x10000 + 40);
-	fake_sends_done(rc->conn->qp, 3);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 3);
+	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 0).opcode, IBV_WR_RDMA_WRITE);
+	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 1).opcode, IBV_WR_RDMA_WRITE);
+	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 2).opcode, IBV_WR_RDMA_WRITE_WITH_IMM);
+	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 2).length_bytes, 10);
+	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 2).remote_addr, 0x10000 + 40);
+	fake_sends_done(rc->conn->qp.ibv_qp, 3);
 	rig_settle(*state);
 	assert_done(rt, 50, 3);
 	assert_int_equal(vbd_counter_get(&counters_of(rc, VBD_OP_WRITE)->completed), 2);
@@ -112,9 +112,9 @@ static void test_ops__messages_tell_what_the_peer_did(void **state)
 	struct rig_conn *rc = rig_conn_connect(*state, NULL);
 	const struct vbd_received *received;
 
-	fake_recv_done_imm(rc->conn->qp, IBV_WC_RECV, "abc", 3, UINT32_MAX);
-	fake_recv_done_imm(rc->conn->qp, IBV_WC_RECV_RDMA_WITH_IMM, NULL, 5000, 0);
-	fake_recv_done(rc->conn->qp, "d", 1);
+	fake_recv_done_imm(rc->conn->qp.ibv_qp, IBV_WC_RECV, "abc", 3, UINT32_MAX);
+	fake_recv_done_imm(rc->conn->qp.ibv_qp, IBV_WC_RECV_RDMA_WITH_IMM, NULL, 5000, 0);
+	fake_recv_done(rc->conn->qp.ibv_qp, "d", 1);
 	rig_settle(*state);
 	assert_int_equal(rc->message_count, 3);
 	received = &rc->messages[0]->received;
@@ -139,10 +139,10 @@ static void test_ops__an_echo_keeps_the_immediate(void **state)
 
 	params.qp.service = VBD_SERVICE_ECHO;
 	rc = connect_with(*state, params);
-	fake_recv_done_imm(rc->conn->qp, IBV_WC_RECV, "abc", 3, 9);
+	fake_recv_done_imm(rc->conn->qp.ibv_qp, IBV_WC_RECV, "abc", 3, 9);
 	rig_settle(*state);
-	assert_int_equal(fake_send_at(rc->conn->qp, 0).opcode, IBV_WR_SEND_WITH_IMM);
-	assert_int_equal(be32toh(fake_send_at(rc->conn->qp, 0).imm_data), 9);
+	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 0).opcode, IBV_WR_SEND_WITH_IMM);
+	assert_int_equal(be32toh(fake_send_at(rc->conn->qp.ibv_qp, 0).imm_data), 9);
 }
 
 /* Atomics. */
@@ -202,7 +202,7 @@ static void test_ops__an_atomic_on_memory_without_that_access_is_refused(void **
 	rt->transfer.rkey = there->rkey;
 	rig_start_transfer(rt);
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_FAILED);
-	assert_int_equal(active->conn->reason, VBD_REASON_REMOTE_ACCESS);
+	assert_int_equal(active->conn->qp.reason, VBD_REASON_REMOTE_ACCESS);
 }
 
 /* Lists. */
@@ -219,13 +219,13 @@ static void test_ops__a_list_is_one_work_request_without_its_empty_ranges(void *
 	rt->transfer.sges = sges;
 	rt->transfer.sge_count = 3;
 	rig_start_transfer(rt);
-	assert_int_equal(fake_sends(rc->conn->qp), 1);
-	wr = fake_send_at(rc->conn->qp, 0);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 1);
+	wr = fake_send_at(rc->conn->qp.ibv_qp, 0);
 	assert_int_equal(wr.sge_count, 2);
 	assert_int_equal(wr.sges[0].addr, (uintptr_t)mem->addr + 10);
 	assert_int_equal(wr.sges[1].addr, (uintptr_t)mem->addr);
 	assert_int_equal(wr.length_bytes, 12);
-	fake_send_done(rc->conn->qp);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(*state);
 	assert_done(rt, 12, 1);
 }
@@ -236,9 +236,9 @@ static void assert_too_many(
 	struct rig_conn *rc = rig_conn_connect(rig, params);
 
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-	assert_int_equal(rc->conn->first_error.error.status, VBD_E_OUT_OF_RANGE);
-	assert_string_equal(rc->conn->first_error.error.param, param);
-	assert_false(rc->conn->had_qp);
+	assert_int_equal(rc->conn->qp.first_error.error.status, VBD_E_OUT_OF_RANGE);
+	assert_string_equal(rc->conn->qp.first_error.error.param, param);
+	assert_false(rc->conn->qp.info.lqpn);
 	rig_assert_cqs_idle(rig);
 }
 
@@ -267,7 +267,7 @@ static void test_ops__the_default_is_lowered_to_what_the_device_has(void **state
 	assert_true(rig_start(rig, 1));
 	rc = rig_conn_connect(rig, NULL);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
-	assert_int_equal(rc->conn->channel->limits.max_send_sge, 2);
+	assert_int_equal(rc->conn->qp.channel->limits.max_send_sge, 2);
 }
 
 static void test_ops__too_much_inline_is_named(void **state)
@@ -278,7 +278,7 @@ static void test_ops__too_much_inline_is_named(void **state)
 
 	params.qp.inline_bytes = 200;
 	rc = connect_with(rig, params);
-	assert_int_equal(rc->conn->channel->limits.inline_bytes, 200);
+	assert_int_equal(rc->conn->qp.channel->limits.inline_bytes, 200);
 	rig_close(rc);
 	fake_fail_next("ibv_create_qp", EINVAL);
 	assert_too_many(rig, &params, "inline_bytes");
@@ -307,10 +307,10 @@ static void test_ops__a_receive_is_scattered(void **state)
 	const struct vbd_sge sges[] = {range(mem, 20, 2), range(mem, 0, 2), range(mem, 40, 10)};
 	struct rig_transfer *rt;
 
-	assert_int_equal(fake_recvs(rc->conn->qp), 0);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 0);
 	rt = receive(rc, mem, sges, 3);
 	assert_int_equal(rt->transfer.state, VBD_TRANSFER_RUNNING);
-	fake_recv_done_imm(rc->conn->qp, IBV_WC_RECV, "abcdef", 6, 3);
+	fake_recv_done_imm(rc->conn->qp.ibv_qp, IBV_WC_RECV, "abcdef", 6, 3);
 	rig_settle(*state);
 	assert_done(rt, 6, 1);
 	assert_memory_equal(mem->addr + 20, "ab", 2);
@@ -335,22 +335,22 @@ static void test_ops__receives_wait_for_room_in_the_queue_and_keep_their_order(v
 		sges[i] = range(mem, i * 4, 4);
 		rts[i] = receive(rc, mem, &sges[i], 1);
 	}
-	assert_int_equal(fake_recvs(rc->conn->qp), 2);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 2);
 	/* Receives do not delay sends. */
 	sent = rig_transfer(rc, VBD_OP_SEND, mem, 4, 4);
 	rig_start_transfer(sent);
-	fake_send_done(rc->conn->qp);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
 	assert_done(sent, 4, 1);
 	for (uint32_t i = 0; i < 5; i++) {
 		char letter = (char)('a' + i);
 
-		fake_recv_done(rc->conn->qp, &letter, 1);
+		fake_recv_done(rc->conn->qp.ibv_qp, &letter, 1);
 		rig_settle(rig);
 		assert_done(rts[i], 1, 1);
 		assert_int_equal(mem->addr[i * 4], letter);
 	}
-	assert_int_equal(fake_recvs(rc->conn->qp), 0);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 0);
 }
 
 static void test_ops__a_receive_that_waits_is_cancelled_at_once(void **state)
@@ -419,20 +419,21 @@ static void test_ops__each_nth_asks_for_a_completion_and_the_last(void **state)
 	rc = connect_with(rig, params);
 	rt = rig_transfer(rc, VBD_OP_WRITE, mem, 7, 1);
 	rig_start_transfer(rt);
-	assert_int_equal(fake_sends(rc->conn->qp), 7);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 7);
 	for (unsigned int i = 0; i < 7; i++)
-		assert_int_equal(!!(fake_send_at(rc->conn->qp, i).send_flags & IBV_SEND_SIGNALED),
+		assert_int_equal(
+			!!(fake_send_at(rc->conn->qp.ibv_qp, i).send_flags & IBV_SEND_SIGNALED),
 			wanted[i]);
 	assert_int_equal(vbd_counter_get(&counters_of(rc, VBD_OP_WRITE)->signalled), 3);
 	/* The first two are unsignalled; the completion of the third retires them. */
-	fake_sends_done(rc->conn->qp, 2);
+	fake_sends_done(rc->conn->qp.ibv_qp, 2);
 	rig_settle(rig);
 	assert_int_equal(vbd_counter_get(&rt->transfer.wrs_done), 0);
-	fake_send_done(rc->conn->qp);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
 	assert_int_equal(vbd_counter_get(&rt->transfer.wrs_done), 3);
 	assert_int_equal(vbd_counter_get(&rt->transfer.bytes_done), 3);
-	fake_sends_done(rc->conn->qp, 4);
+	fake_sends_done(rc->conn->qp.ibv_qp, 4);
 	rig_settle(rig);
 	assert_done(rt, 7, 7);
 	assert_int_equal(vbd_counter_get(&counters_of(rc, VBD_OP_WRITE)->completed), 7);
@@ -451,8 +452,8 @@ static void test_ops__a_full_queue_ends_with_a_completion(void **state)
 	rt = rig_transfer(rc, VBD_OP_WRITE, mem, 10, 1);
 	rig_start_transfer(rt);
 	for (unsigned int done = 0; done < 10; done++) {
-		assert_int_not_equal(fake_sends(rc->conn->qp), 0);
-		fake_send_done(rc->conn->qp);
+		assert_int_not_equal(fake_sends(rc->conn->qp.ibv_qp), 0);
+		fake_send_done(rc->conn->qp.ibv_qp);
 		rig_settle(rig);
 	}
 	assert_done(rt, 10, 10);
@@ -471,12 +472,12 @@ static void test_ops__an_error_says_that_those_before_it_went_well(void **state)
 	rc = connect_with(rig, params);
 	rt = rig_transfer(rc, VBD_OP_WRITE, mem, 8, 1);
 	rig_start_transfer(rt);
-	fake_sends_done(rc->conn->qp, 3);
-	fake_send_failed(rc->conn->qp, IBV_WC_REM_ACCESS_ERR, 0x88);
+	fake_sends_done(rc->conn->qp.ibv_qp, 3);
+	fake_send_failed(rc->conn->qp.ibv_qp, IBV_WC_REM_ACCESS_ERR, 0x88);
 	rig_settle(rig);
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_FAILED);
 	assert_int_equal(vbd_counter_get(&rt->transfer.wrs_done), 3);
-	assert_int_equal(rc->conn->reason, VBD_REASON_REMOTE_ACCESS);
+	assert_int_equal(rc->conn->qp.reason, VBD_REASON_REMOTE_ACCESS);
 	assert_int_equal(vbd_counter_get(&counters_of(rc, VBD_OP_WRITE)->completed), 3);
 	assert_int_equal(vbd_counter_get(&counters_of(rc, VBD_OP_WRITE)->errors), 1);
 	assert_int_equal(vbd_counter_get(&counters_of(rc, VBD_OP_WRITE)->flushed), 4);
@@ -495,7 +496,7 @@ static void test_ops__a_close_leaves_no_work_behind_that_nobody_would_tell_of(vo
 	rc = connect_with(rig, params);
 	rt = rig_transfer(rc, VBD_OP_WRITE, mem, 20, 1);
 	rig_start_transfer(rt);
-	fake_sends_done(rc->conn->qp, 5);
+	fake_sends_done(rc->conn->qp.ibv_qp, 5);
 	rig_close(rc);
 	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
 	assert_int_equal(rt->ended, 1);

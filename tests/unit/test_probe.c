@@ -31,7 +31,7 @@ static struct vbd_worker *worker_of(const struct probing *probing)
 
 static struct ibv_qp *qp_of(const struct probing *probing)
 {
-	return probing->rc->conn->qp;
+	return probing->rc->conn->qp.ibv_qp;
 }
 
 static void begin(struct probing *probing, uint32_t count, uint64_t interval_ns)
@@ -40,7 +40,7 @@ static void begin(struct probing *probing, uint32_t count, uint64_t interval_ns)
 
 	assert_non_null(probe);
 	probe->kind = VBD_PROBE_ACK;
-	probe->channel = probing->rc->conn->channel;
+	probe->channel = probing->rc->conn->qp.channel;
 	probe->count = count;
 	probe->interval_ns = interval_ns;
 	probe->ended = on_ended;
@@ -123,7 +123,7 @@ static void test_probe__an_interval_wakes_the_worker_and_none_does_not(void **st
 	struct rig *rig = *state;
 	const struct vbd_conn_params params = rig_params();
 	struct probing probing = {.rc = rig_conn_connect(rig, &params)};
-	const struct vbd_worker *worker = probing.rc->conn->channel->worker;
+	const struct vbd_worker *worker = probing.rc->conn->qp.channel->worker;
 
 	assert_int_equal(vbd_probes_wait_ms(worker), -1);
 	begin(&probing, 2, HOUR_NS);
@@ -247,7 +247,7 @@ static void test_probe__what_never_comes_back_is_lost_with_the_connection(void *
 	assert_int_equal(vbd_counter_get(&probing.probe->counters.lost), 1);
 	assert_int_equal(probing.probe->error.status, VBD_E_QP_FATAL);
 	assert_int_equal(probing.rc->conn->state, VBD_CONN_FAILED);
-	assert_int_equal(probing.rc->conn->reason, VBD_REASON_RETRY_EXCEEDED);
+	assert_int_equal(probing.rc->conn->qp.reason, VBD_REASON_RETRY_EXCEEDED);
 	assert_int_equal(vbd_probes_wait_ms(worker), -1);
 	free(probing.probe);
 }
@@ -263,9 +263,9 @@ static void begin_echo(
 	assert_non_null(probe);
 	params.qp.service = VBD_SERVICE_SINK;
 	*probing = (struct probing){.rc = rig_conn_connect(rig, &params), .probe = probe};
-	probing->rc->conn->channel->limits.transport = transport;
+	probing->rc->conn->qp.channel->limits.transport = transport;
 	probe->kind = VBD_PROBE_ECHO;
-	probe->channel = probing->rc->conn->channel;
+	probe->channel = probing->rc->conn->qp.channel;
 	probe->count = count;
 	probe->interval_ns = HOUR_NS;
 	probe->size_bytes = 40;

@@ -112,7 +112,7 @@ static struct vbd_probe *make_probe(struct rig_conn *rc, struct ended *ended, ui
 
 	assert_non_null(probe);
 	probe->kind = VBD_PROBE_RPING;
-	probe->channel = rc->conn->channel;
+	probe->channel = rc->conn->qp.channel;
 	probe->count = count;
 	probe->size_bytes = 20;
 	probe->ended = on_ended;
@@ -129,16 +129,16 @@ struct message {
 /* The client's last message, whose completion is delivered. */
 static uint8_t *heard(struct rig_conn *rc)
 {
-	struct fake_wr wr = fake_send_at(rc->conn->qp, 0);
+	struct fake_wr wr = fake_send_at(rc->conn->qp.ibv_qp, 0);
 	struct message message;
 
-	assert_int_equal(fake_sends(rc->conn->qp), 1);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 1);
 	assert_int_equal(wr.opcode, IBV_WR_SEND);
 	assert_int_equal(wr.length_bytes, sizeof(message));
 	memcpy(&message, wr.addr, sizeof(message));
 	assert_int_equal(be32toh(message.size_bytes_be), 20);
 	assert_int_not_equal(message.rkey_be, 0);
-	fake_send_done(rc->conn->qp);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rc->rig);
 	return (uint8_t *)(uintptr_t)be64toh(message.addr_be);
 }
@@ -147,7 +147,7 @@ static void answer(struct rig_conn *rc)
 {
 	const struct message message = {0};
 
-	fake_recv_done(rc->conn->qp, &message, sizeof(message));
+	fake_recv_done(rc->conn->qp.ibv_qp, &message, sizeof(message));
 	rig_settle(rc->rig);
 }
 
@@ -188,7 +188,7 @@ static void test_rping__a_probe_counts_times_and_compares(void **state)
 	assert_int_equal(vbd_counter_get(&probe->counters.completed), 3);
 	assert_int_equal(vbd_counter_get(&probe->mismatched), 1);
 	assert_int_equal(vbd_counter_get(&probe->counters.rtt_ns.count), 3);
-	assert_int_equal(fake_recvs(rc->conn->qp), 4);
+	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 	free(probe);
 
 	/* The next client starts at the beginning. */
@@ -262,8 +262,8 @@ static void test_rping__a_word_out_of_turn_ends_the_connection(void **state)
 
 	answer(rc);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-	assert_int_equal(rc->conn->reason, VBD_REASON_REMOTE_OPERATION);
-	assert_non_null(strstr(rc->conn->first_error.error.text, "out of turn"));
+	assert_int_equal(rc->conn->qp.reason, VBD_REASON_REMOTE_OPERATION);
+	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "out of turn"));
 }
 
 static void test_rping__the_client_waits_for_a_send_slot(void **state)
@@ -282,10 +282,10 @@ static void test_rping__the_client_waits_for_a_send_slot(void **state)
 	rig_settle(rig);
 	/* The server's answer arrives before our completion. */
 	answer(rc);
-	assert_int_equal(fake_sends(rc->conn->qp), 1);
-	fake_send_done(rc->conn->qp);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 1);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
-	assert_int_equal(fake_sends(rc->conn->qp), 1);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 1);
 	(void)heard(rc);
 	answer(rc);
 	assert_int_equal(ended.times, 1);

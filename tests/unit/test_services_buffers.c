@@ -347,8 +347,8 @@ static void test_services_buffers__one_in_use_stays_and_names_its_users(void **s
 	assert_string_equal(paths[0], "/v1/transfers/1");
 	assert_string_equal(paths[1], "/v1/transfers/2");
 	assert_int_equal(vbd_buffer_users(buffer, paths, 1), 1);
-	SVC_UNTIL(svc, fake_sends(pair.active->conn->qp) == 2);
-	fake_sends_done(pair.active->conn->qp, 2);
+	SVC_UNTIL(svc, fake_sends(pair.active->conn->qp.ibv_qp) == 2);
+	fake_sends_done(pair.active->conn->qp.ibv_qp, 2);
 	SVC_UNTIL(svc, buffer->users == 0);
 	assert_int_equal(vbd_buffer_users(buffer, paths, 4), 0);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);

@@ -208,7 +208,7 @@ static void test_services_connections__a_named_device_says_what_fits(void **stat
 	connection = svc_connect(svc, &spec);
 	SVC_UNTIL(svc, connection->object.ended);
 	/* The fake RoCE GID is of no use on iWARP, but the request itself was valid. */
-	assert_int_not_equal(connection->conn->reason, VBD_REASON_NONE);
+	assert_int_not_equal(connection->conn->qp.reason, VBD_REASON_NONE);
 }
 
 static void test_services_connections__open_ones_are_limited(void **state)
@@ -234,7 +234,7 @@ static void test_services_connections__open_ones_are_limited(void **state)
 	connection = svc_connect(svc, &spec);
 	(void)svc_connect(svc, &spec);
 	SVC_UNTIL(svc, connection->object.ended);
-	assert_int_equal(connection->conn->reason, VBD_REASON_REJECTED);
+	assert_int_equal(connection->conn->qp.reason, VBD_REASON_REJECTED);
 	assert_true(svc_count_events(svc, VBD_EVENT_REQUEST_REFUSED) >= 1);
 	assert_true(listener->rejected >= 1);
 }
@@ -290,7 +290,7 @@ static void test_services_connections__a_name_that_is_none_fails_the_connection(
 	connection = svc_connect(svc, &spec);
 	assert_int_equal(connection->conn->state, VBD_CONN_RESOLVING_ADDR);
 	SVC_UNTIL(svc, connection->object.ended);
-	assert_int_equal(connection->conn->reason, VBD_REASON_NAME_ERROR);
+	assert_int_equal(connection->conn->qp.reason, VBD_REASON_NAME_ERROR);
 	vbd_object_problem(&connection->object, &problem);
 	assert_int_equal(problem.status, VBD_E_NAME_NOT_RESOLVED);
 }
@@ -474,7 +474,7 @@ static void test_services_connections__forgetting_an_open_one_closes_it(void **s
 	SVC_UNTIL(svc, watcher.gone);
 	assert_int_equal(watcher.gone, 1);
 	SVC_UNTIL(svc, pair.passive->object.ended);
-	assert_int_equal(pair.passive->conn->reason, VBD_REASON_PEER_DISCONNECT);
+	assert_int_equal(pair.passive->conn->qp.reason, VBD_REASON_PEER_DISCONNECT);
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 1);
 }
 
@@ -619,7 +619,7 @@ static void test_services_connections__a_removed_device_ends_them(void **state)
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, pair.active->object.ended && pair.passive->object.ended);
-	assert_int_equal(pair.active->conn->reason, VBD_REASON_DEVICE_REMOVED);
+	assert_int_equal(pair.active->conn->qp.reason, VBD_REASON_DEVICE_REMOVED);
 	SVC_UNTIL(svc, fake_device_let_go(svc->device));
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_DEVICE_REMOVED), 1);
 }

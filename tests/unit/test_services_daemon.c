@@ -147,7 +147,7 @@ static void test_services_daemon__cqs_are_found_by_id(void **state)
 	struct vbd_cq *cq = vbd_cq_find_ref(svc->daemon, "1", &svc->err);
 
 	assert_non_null(cq);
-	assert_int_equal(pair.active->conn->cq_id, 1);
+	assert_int_equal(pair.active->conn->qp.cq_id, 1);
 	assert_int_equal(cq->connections, 2);
 	assert_null(vbd_cq_find_ref(svc->daemon, "2", NULL));
 	assert_null(vbd_cq_find_ref(svc->daemon, "first", &svc->err));
@@ -325,7 +325,7 @@ static void test_services_daemon__a_stop_closes_everything_first(void **state)
 	assert_true(vbd_daemon_is_drained(svc->daemon));
 	assert_int_equal(svc->daemon->connections->open, 0);
 	assert_true(pair.active->object.ended && pair.passive->object.ended && waits->object.ended);
-	assert_int_equal(pair.active->conn->reason, VBD_REASON_SHUTDOWN);
+	assert_int_equal(pair.active->conn->qp.reason, VBD_REASON_SHUTDOWN);
 	assert_int_equal(vbd_registry_count(svc->daemon->listeners), 0);
 	assert_int_equal(fake_live().ids, 0);
 	assert_int_equal(fake_live().qps, 0);
@@ -373,8 +373,8 @@ static void test_services_daemon__a_stop_waits_for_drains_and_for_the_pool(void 
 	svc_turn(svc);
 	assert_false(svc->stopped);
 	assert_int_equal(pair.active->conn->state, VBD_CONN_DRAINING);
-	fake_flush(pair.active->conn->qp);
-	fake_flush(pair.passive->conn->qp);
+	fake_flush(pair.active->conn->qp.ibv_qp);
+	fake_flush(pair.passive->conn->qp.ibv_qp);
 	SVC_UNTIL(svc, svc->stopped);
 	assert_int_equal(svc->daemon->pool_jobs, 0);
 	assert_int_equal(svc->daemon->connections_closed, 2);
@@ -394,8 +394,8 @@ static void test_services_daemon__a_stop_that_takes_too_long_is_told(void **stat
 	SVC_UNTIL(svc, svc->stopped);
 	assert_false(vbd_daemon_is_drained(svc->daemon));
 	/* It may not be destroyed yet; it drains all the same. */
-	fake_flush(pair.active->conn->qp);
-	fake_flush(pair.passive->conn->qp);
+	fake_flush(pair.active->conn->qp.ibv_qp);
+	fake_flush(pair.passive->conn->qp.ibv_qp);
 	SVC_UNTIL(svc, vbd_daemon_is_drained(svc->daemon));
 }
 

@@ -107,7 +107,7 @@ static void test_services_endpoints__two_ask_and_talk(void **state)
 	struct vbd_peer_record *peer = asked(svc, here);
 	struct vbd_transfer_record *sent;
 
-	assert_int_equal(peer->peer.qpn, there->endpoint->qpn);
+	assert_int_equal(peer->peer.qpn, there->endpoint->qp.info.lqpn);
 	assert_int_equal(peer->peer.qkey, VBD_CM_QKEY);
 	assert_null(peer->peer.cm_id);
 	assert_int_equal(there->endpoint->sidr_answered, 1);
@@ -135,7 +135,7 @@ static void test_services_endpoints__a_message_names_its_sender(void **state)
 	SVC_UNTIL(svc, there->inbox.count == 1);
 	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &back, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, back->peer.state == VBD_PEER_READY);
-	assert_int_equal(back->peer.qpn, here->endpoint->qpn);
+	assert_int_equal(back->peer.qpn, here->endpoint->qp.info.lqpn);
 	assert_int_equal(back->peer.path.dgid[15], 99);
 	assert_true(vbd_ah_source_gid(&vbd_inbox_find(&there->inbox, 1)->source, gid));
 	assert_int_equal(gid[15], 99);
@@ -149,7 +149,7 @@ static void test_services_endpoints__a_wrong_qkey_breaks_nothing(void **state)
 	struct vbd_endpoint_record *there = endpoint(svc, PORT);
 	struct vbd_endpoint_record *here = endpoint(svc, 0);
 	struct vbd_peer_spec spec = {.endpoint = here,
-		.qpn = there->endpoint->qpn,
+		.qpn = there->endpoint->qp.info.lqpn,
 		.has_qkey = true,
 		.qkey = 0xbad,
 		.gid_index = -1,
@@ -258,15 +258,15 @@ static void test_services_endpoints__a_group_is_joined_heard_and_left(void **sta
 	struct vbd_group_record *sender = joined(svc, here, VBD_GROUP_SEND_ONLY);
 	struct vbd_transfer_record *sent;
 
-	assert_int_equal(fake_attached(there->endpoint->qp), 1);
-	assert_int_equal(fake_attached(here->endpoint->qp), 0);
+	assert_int_equal(fake_attached(there->endpoint->qp.ibv_qp), 1);
+	assert_int_equal(fake_attached(here->endpoint->qp.ibv_qp), 0);
 	assert_int_equal(member->group.qpn, GROUP_QPN);
 	sent = say(svc, here, NULL, sender, "to all");
 	SVC_UNTIL(svc, is_over(sent) && there->inbox.count == 1);
 	assert_newest(there, "to all");
 	assert_int_equal(here->inbox.count, 0);
 	vbd_object_delete(&member->object);
-	assert_int_equal(fake_attached(there->endpoint->qp), 0);
+	assert_int_equal(fake_attached(there->endpoint->qp.ibv_qp), 0);
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->groups) == 1);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_GROUP_LEFT), 1);
 }
@@ -303,7 +303,7 @@ static void test_services_endpoints__a_group_that_can_not_be_attached_fails(void
 		SVC_UNTIL(svc, record->group.state == VBD_GROUP_IS_FAILED);
 		assert_null(record->group.ah);
 		assert_null(record->group.cm_id);
-		assert_int_equal(fake_attached(here->endpoint->qp), 0);
+		assert_int_equal(fake_attached(here->endpoint->qp.ibv_qp), 0);
 		vbd_object_delete(&record->object);
 		svc_turn(svc);
 	}
@@ -318,7 +318,7 @@ static void test_services_endpoints__a_membership_can_be_lost(void **state)
 
 	fake_cm_event(member->group.cm_id, RDMA_CM_EVENT_MULTICAST_ERROR, -ENETDOWN);
 	SVC_UNTIL(svc, member->group.state == VBD_GROUP_IS_FAILED);
-	assert_int_equal(fake_attached(here->endpoint->qp), 0);
+	assert_int_equal(fake_attached(here->endpoint->qp.ibv_qp), 0);
 	assert_int_equal(here->endpoint->state, VBD_ENDPOINT_READY);
 }
 
@@ -344,12 +344,12 @@ static void test_services_endpoints__a_failed_completion_ends_it_with_its_error(
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 	struct vbd_peer_record *peer = asked(svc, here);
 
-	fake_recv_failed(here->endpoint->qp, IBV_WC_LOC_PROT_ERR, 5);
+	fake_recv_failed(here->endpoint->qp.ibv_qp, IBV_WC_LOC_PROT_ERR, 5);
 	SVC_UNTIL(svc, here->object.ended);
 	assert_int_equal(here->endpoint->state, VBD_ENDPOINT_FAILED);
-	assert_int_equal(here->endpoint->reason, VBD_REASON_LOCAL_ERROR);
-	assert_int_equal(here->endpoint->first_error.error.kind, IBV_WC_LOC_PROT_ERR);
-	assert_int_equal(here->endpoint->first_error.opcode, VBD_OP_RECV);
+	assert_int_equal(here->endpoint->qp.reason, VBD_REASON_LOCAL_ERROR);
+	assert_int_equal(here->endpoint->qp.first_error.error.kind, IBV_WC_LOC_PROT_ERR);
+	assert_int_equal(here->endpoint->qp.first_error.opcode, VBD_OP_RECV);
 	assert_int_equal(peer->peer.state, VBD_PEER_FAILED);
 	assert_int_equal(svc->daemon->endpoints->open, 0);
 	assert_int_equal(svc->daemon->endpoints_failed, 1);
@@ -360,10 +360,10 @@ static void test_services_endpoints__an_async_error_of_the_qp_ends_it(void **sta
 	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, 0);
 
-	fake_qp_async(here->endpoint->qp, IBV_EVENT_QP_FATAL);
+	fake_qp_async(here->endpoint->qp.ibv_qp, IBV_EVENT_QP_FATAL);
 	SVC_UNTIL(svc, here->object.ended);
-	assert_int_equal(here->endpoint->reason, VBD_REASON_QP_FATAL);
-	assert_int_equal(here->endpoint->first_error.error.source, VBD_SOURCE_ASYNC);
+	assert_int_equal(here->endpoint->qp.reason, VBD_REASON_QP_FATAL);
+	assert_int_equal(here->endpoint->qp.first_error.error.source, VBD_SOURCE_ASYNC);
 }
 
 static void test_services_endpoints__flushes_that_never_come_are_not_waited_for(void **state)
@@ -393,7 +393,7 @@ static void test_services_endpoints__a_removed_device_is_let_go(void **state)
 	fake_device_cm_removal(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, here->object.ended);
-	assert_int_equal(here->endpoint->reason, VBD_REASON_DEVICE_REMOVED);
+	assert_int_equal(here->endpoint->qp.reason, VBD_REASON_DEVICE_REMOVED);
 	SVC_UNTIL(svc, fake_device_let_go(svc->device));
 }
 

@@ -72,7 +72,7 @@ static void test_explain__the_first_failure_is_the_cause_and_flushes_are_counted
 	struct vbd_connection *active = pair.active;
 	uint64_t flushed;
 
-	fake_recv_failed(active->conn->qp, IBV_WC_RETRY_EXC_ERR, 0x81);
+	fake_recv_failed(active->conn->qp.ibv_qp, IBV_WC_RETRY_EXC_ERR, 0x81);
 	SVC_UNTIL(svc, active->object.ended);
 	vbd_explain_connection(active, NULL, &explained);
 	assert_said("It failed with 10.0.0.1 port");
@@ -267,13 +267,13 @@ static void test_explain__what_is_brought_up_by_hand_is_where_its_gids_are(void 
 	assert_memory_equal(&peer, &conn->peer, sizeof(peer));
 	/* The addresses of a connection without a CM. */
 	conn->peer.ss_family = AF_UNSPEC;
-	conn->qp_info.dgid[15] = 9;
+	conn->qp.info.dgid[15] = 9;
 	assert_true(vbd_explain_ends(pair.active, &local, &peer));
 	assert_int_equal(((const struct sockaddr_in *)&peer)->sin_addr.s_addr, htonl(0x0a000009));
 	assert_int_equal(((const struct sockaddr_in *)&local)->sin_addr.s_addr, htonl(0x0a000001));
-	conn->qp_info.sgid.type = "ib";
+	conn->qp.info.sgid.type = "ib";
 	assert_false(vbd_explain_ends(pair.active, &local, &peer));
-	conn->qp_info.sgid_known = false;
+	conn->qp.info.sgid_known = false;
 	assert_false(vbd_explain_ends(pair.active, &local, &peer));
 	conn->peer.ss_family = AF_INET;
 }

@@ -128,8 +128,8 @@ static void test_services_listeners__reject_makes_no_connection(void **state)
 	struct vbd_connection *connection = svc_connect(svc, &spec);
 
 	SVC_UNTIL(svc, connection->object.ended);
-	assert_int_equal(connection->conn->reason, VBD_REASON_REJECTED);
-	assert_int_equal(connection->conn->first_error.error.raw, 28);
+	assert_int_equal(connection->conn->qp.reason, VBD_REASON_REJECTED);
+	assert_int_equal(connection->conn->qp.first_error.error.raw, 28);
 	assert_int_equal(listener->requests, 1);
 	assert_int_equal(listener->rejected, 1);
 	assert_null(svc_newest_of(svc, listener));
@@ -232,7 +232,7 @@ static void test_services_listeners__an_accept_that_fails_waits_no_more(void **s
 		assert_int_equal(vbd_connection_accept(connection, &how, &svc->err), VBD_OK);
 		SVC_UNTIL(svc, connection->object.ended);
 		assert_int_equal(connection->conn->state, VBD_CONN_FAILED);
-		assert_string_equal(connection->conn->first_error.error.call, calls[i]);
+		assert_string_equal(connection->conn->qp.first_error.error.call, calls[i]);
 		assert_int_equal(listener->waiting, 0);
 		assert_int_equal(listener->requests, listener->accepted + listener->rejected);
 	}
@@ -247,7 +247,7 @@ static void test_services_listeners__an_undecided_request_is_rejected_in_time(vo
 	vbd_listener_set_accept_timeout(listener, 5);
 	connection = request(svc, listener);
 	SVC_UNTIL(svc, connection->object.ended);
-	assert_int_equal(connection->conn->reason, VBD_REASON_DEADLINE);
+	assert_int_equal(connection->conn->qp.reason, VBD_REASON_DEADLINE);
 	assert_int_equal(listener->waiting, 0);
 	assert_int_equal(listener->rejected, 1);
 	assert_int_equal(fake_count("rdma_reject"), 1);
@@ -283,7 +283,7 @@ static void test_services_listeners__a_deleted_one_rejects_what_waits(void **sta
 	vbd_listener_delete(listener);
 	assert_int_equal(vbd_registry_count(svc->daemon->listeners), 0);
 	assert_true(waits->object.ended);
-	assert_int_equal(waits->conn->reason, VBD_REASON_LOCAL_CLOSE);
+	assert_int_equal(waits->conn->qp.reason, VBD_REASON_LOCAL_CLOSE);
 	svc_turn(svc);
 	assert_int_equal(goes_on->conn->state, VBD_CONN_ESTABLISHED);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_LISTENER_DELETED), 1);

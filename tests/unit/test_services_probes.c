@@ -149,7 +149,7 @@ static void test_services_probes__a_peer_that_does_not_answer_costs_the_connecti
 	assert_int_equal(problem.status, VBD_E_DEADLINE);
 	assert_string_equal(problem.object, "/v1/probes/1");
 	SVC_UNTIL(svc, pair.active->object.ended);
-	assert_int_equal(pair.active->conn->reason, VBD_REASON_DEADLINE);
+	assert_int_equal(pair.active->conn->qp.reason, VBD_REASON_DEADLINE);
 	assert_int_equal(svc->daemon->probes_failed, 1);
 }
 
@@ -168,7 +168,7 @@ static void test_services_probes__a_cancel_that_is_not_heard_closes(void **state
 	vbd_object_problem(&record->object, &problem);
 	assert_int_equal(problem.status, VBD_E_CANCELLED);
 	SVC_UNTIL(svc, pair.active->object.ended);
-	assert_int_equal(pair.active->conn->reason, VBD_REASON_LOCAL_CLOSE);
+	assert_int_equal(pair.active->conn->qp.reason, VBD_REASON_LOCAL_CLOSE);
 	vbd_object_cancel(&record->object);
 	vbd_object_delete(&record->object);
 	svc_turn(svc);
@@ -285,7 +285,7 @@ static void test_services_probes__a_clean_end_of_the_connection_is_one_of_the_pr
 	spec = endless(pair.active);
 	record = begin(svc, &spec);
 	(void)vbd_error_set(&error, VBD_E_DEADLINE, "as if");
-	vbd_conn_fail(pair.active->conn, &error, 0);
+	pair.active->conn->qp.ops->end_failed(&pair.active->conn->qp, &error, 0);
 	wait_for_end(svc, record);
 	assert_int_equal(record->state, VBD_PROBE_FAILED);
 	assert_int_equal(record->error.status, VBD_E_DEADLINE);
@@ -414,7 +414,7 @@ static void test_services_probes__a_write_that_nobody_acknowledges_tells_nothing
 	struct vbd_probe_record *record = NULL;
 	struct vbd_error err = {0};
 
-	pair.active->conn->device->caps &= ~(UINT64_C(1) << VBD_CAP_WRITE_ACK);
+	pair.active->conn->qp.device->caps &= ~(UINT64_C(1) << VBD_CAP_WRITE_ACK);
 	assert_int_equal(vbd_probe_create(svc->daemon, &spec, &record, &err), VBD_E_NOT_SUPPORTED);
 	assert_string_equal(err.capability, "write_ack");
 	assert_string_equal(err.device, "fake0");

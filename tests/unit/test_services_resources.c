@@ -140,7 +140,7 @@ static void test_resources__a_queue_is_never_smaller_than_what_is_reserved(void 
 	assert_int_equal(vbd_cq_change(cq, &depth, NULL, &svc->err), VBD_OK);
 	pair = svc_pair(svc, listener);
 	assert_int_equal(cq->reserved_cqe, need);
-	assert_int_equal(pair.passive->conn->cq_id, cq->id);
+	assert_int_equal(pair.passive->conn->qp.cq_id, cq->id);
 	depth = need - 1;
 	assert_int_equal(vbd_cq_change(cq, &depth, NULL, &err), VBD_E_IN_USE);
 	assert_int_equal(cq->capacity_cqe, 2 * need);
@@ -168,8 +168,8 @@ static void test_resources__a_full_queue_takes_nobody_more(void **state)
 	active = svc_connect(svc, &to);
 	SVC_UNTIL(svc, active->object.ended);
 	assert_int_equal(cq->reserved_cqe, cq->capacity_cqe);
-	assert_int_equal(
-		svc_newest_of(svc, listener)->conn->first_error.error.status, VBD_E_LIMIT_REACHED);
+	assert_int_equal(svc_newest_of(svc, listener)->conn->qp.first_error.error.status,
+		VBD_E_LIMIT_REACHED);
 }
 
 static void test_resources__moderation_is_the_devices(void **state)

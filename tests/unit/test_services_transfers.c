@@ -397,8 +397,8 @@ static void test_services_transfers__a_cancel_ends_it(void **state)
 	assert_string_equal(problem.object, "/v1/transfers/2");
 	vbd_object_cancel(&second->object);
 	vbd_object_cancel(&first->object);
-	SVC_UNTIL(svc, fake_sends(scene.pair.active->conn->qp) == 4);
-	fake_sends_done(scene.pair.active->conn->qp, 4);
+	SVC_UNTIL(svc, fake_sends(scene.pair.active->conn->qp.ibv_qp) == 4);
+	fake_sends_done(scene.pair.active->conn->qp.ibv_qp, 4);
 	wait_for_end(svc, first);
 	assert_int_equal(first->transfer.state, VBD_TRANSFER_CANCELLED);
 	assert_int_equal(vbd_counter_get(&first->transfer.bytes_done), 4000);
@@ -443,8 +443,8 @@ static void test_services_transfers__what_can_not_be_called_back_costs_the_conne
 	wait_for_end(svc, record);
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_TIMED_OUT);
 	SVC_UNTIL(svc, scene.pair.active->object.ended);
-	assert_int_equal(scene.pair.active->conn->reason, VBD_REASON_DEADLINE);
-	assert_int_equal(scene.pair.active->conn->first_error.transfer, record->object.id);
+	assert_int_equal(scene.pair.active->conn->qp.reason, VBD_REASON_DEADLINE);
+	assert_int_equal(scene.pair.active->conn->qp.first_error.transfer, record->object.id);
 }
 
 static void test_services_transfers__a_cancel_that_is_not_heard_closes(void **state)
@@ -461,7 +461,7 @@ static void test_services_transfers__a_cancel_that_is_not_heard_closes(void **st
 	wait_for_end(svc, record);
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_CANCELLED);
 	SVC_UNTIL(svc, scene.pair.active->object.ended);
-	assert_int_equal(scene.pair.active->conn->reason, VBD_REASON_LOCAL_CLOSE);
+	assert_int_equal(scene.pair.active->conn->qp.reason, VBD_REASON_LOCAL_CLOSE);
 }
 
 /* Failing. */
@@ -488,7 +488,7 @@ static void test_services_transfers__a_wrong_key_fails_it_and_its_connection_onl
 	vbd_object_problem(&behind->object, &problem);
 	assert_int_equal(problem.status, VBD_E_REMOTE_ACCESS);
 	SVC_UNTIL(svc, scene.pair.active->object.ended && scene.pair.passive->object.ended);
-	assert_int_equal(scene.pair.active->conn->reason, VBD_REASON_REMOTE_ACCESS);
+	assert_int_equal(scene.pair.active->conn->qp.reason, VBD_REASON_REMOTE_ACCESS);
 	assert_int_equal(svc->daemon->transfers_failed, 2);
 	assert_int_equal(other.active->conn->state, VBD_CONN_ESTABLISHED);
 	assert_int_equal(other.passive->conn->state, VBD_CONN_ESTABLISHED);

@@ -341,12 +341,12 @@ static void test_services_windows__another_connection_carries_a_revocation(void 
 	assert_int_equal(record->window.state, VBD_WINDOW_READY);
 	vbd_object_delete(&record->object);
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->windows) == 0);
-	assert_int_equal(
-		vbd_counter_get(&vbd_conn_op_counters(other.active->conn, VBD_OP_INVALIDATE_WINDOW)
-					 ->completed) +
-			vbd_counter_get(
-				&vbd_conn_op_counters(other.passive->conn, VBD_OP_INVALIDATE_WINDOW)
-					 ->completed),
+	assert_int_equal(vbd_counter_get(&vbd_qp_op_counters(
+				 &other.active->conn->qp, VBD_OP_INVALIDATE_WINDOW)
+						  ->completed) +
+				 vbd_counter_get(&vbd_qp_op_counters(
+					 &other.passive->conn->qp, VBD_OP_INVALIDATE_WINDOW)
+							  ->completed),
 		1);
 }
 
@@ -361,7 +361,7 @@ static void test_services_windows__a_bind_ends_with_its_connection(void **state)
 
 		fake_loopback(false);
 		record = create(svc, &spec);
-		SVC_UNTIL(svc, fake_sends(scene.pair.passive->conn->qp) == 1);
+		SVC_UNTIL(svc, fake_sends(scene.pair.passive->conn->qp.ibv_qp) == 1);
 		vbd_connection_close(scene.pair.passive);
 		SVC_UNTIL(svc, vbd_window_state_ended(record->window.state));
 		assert_int_equal(record->error.status, VBD_E_LOCAL_CLOSE);
@@ -386,7 +386,7 @@ static void test_services_windows__a_deadline_ends_a_bind_that_does_not_come_bac
 	SVC_UNTIL(svc, vbd_window_state_ended(record->window.state));
 	assert_int_equal(record->error.status, VBD_E_DEADLINE);
 	SVC_UNTIL(svc, scene.pair.passive->object.ended);
-	assert_int_equal(scene.pair.passive->conn->reason, VBD_REASON_DEADLINE);
+	assert_int_equal(scene.pair.passive->conn->qp.reason, VBD_REASON_DEADLINE);
 	fake_loopback(true);
 }
 

@@ -63,9 +63,9 @@ static void test_transfer__a_write_is_cut_into_chunks(void **test_state)
 
 	rig_start_transfer(rt);
 	assert_not_ended(rt, VBD_TRANSFER_RUNNING);
-	assert_int_equal(fake_sends(rc->conn->qp), 4);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 4);
 	for (unsigned int i = 0; i < 4; i++) {
-		struct fake_wr wr = fake_send_at(rc->conn->qp, i);
+		struct fake_wr wr = fake_send_at(rc->conn->qp.ibv_qp, i);
 
 		assert_int_equal(wr.opcode, IBV_WR_RDMA_WRITE);
 		assert_int_equal(wr.length_bytes, lengths[i]);
@@ -75,18 +75,19 @@ static void test_transfer__a_write_is_cut_into_chunks(void **test_state)
 		assert_int_equal(wr.lkey, mem->lkey);
 		assert_true(wr.send_flags & IBV_SEND_SIGNALED);
 	}
-	fake_sends_done(rc->conn->qp, 3);
+	fake_sends_done(rc->conn->qp.ibv_qp, 3);
 	rig_settle(rig);
 	assert_not_ended(rt, VBD_TRANSFER_RUNNING);
 	assert_int_equal(bytes_done(rt), 900);
-	fake_send_done(rc->conn->qp);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
 	assert_int_equal(bytes_done(rt), 1000);
 	assert_int_equal(vbd_counter_get(&rt->transfer.wrs_done), 4);
 	assert_int_equal(
-		vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_WRITE)->bytes), 1000);
-	assert_int_equal(vbd_counter_get(&vbd_conn_op_counters(rc->conn, VBD_OP_WRITE)->posted), 4);
+		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_WRITE)->bytes), 1000);
+	assert_int_equal(
+		vbd_counter_get(&vbd_qp_op_counters(&rc->conn->qp, VBD_OP_WRITE)->posted), 4);
 }
 
 static void test_transfer__no_more_is_posted_than_the_queue_holds(void **test_state)
@@ -98,9 +99,9 @@ static void test_transfer__no_more_is_posted_than_the_queue_holds(void **test_st
 
 	rig_start_transfer(rt);
 	for (unsigned int left = 10; left > 0; left--) {
-		assert_int_equal(fake_sends(rc->conn->qp), left < 4 ? left : 4);
-		assert_int_equal(fake_send_at(rc->conn->qp, 0).opcode, IBV_WR_RDMA_READ);
-		fake_send_done(rc->conn->qp);
+		assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), left < 4 ? left : 4);
+		assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 0).opcode, IBV_WR_RDMA_READ);
+		fake_send_done(rc->conn->qp.ibv_qp);
 		rig_settle(rig);
 	}
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
@@ -118,14 +119,14 @@ static void test_transfer__no_more_is_outstanding_than_its_window(void **test_st
 	rig_start_transfer(rt);
 	rig_start_transfer(behind);
 	for (unsigned int left = 5; left > 2; left--) {
-		assert_int_equal(fake_sends(rc->conn->qp), 2);
+		assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 2);
 		assert_int_equal(vbd_counter_get(&behind->transfer.started_ns), 0);
-		fake_send_done(rc->conn->qp);
+		fake_send_done(rc->conn->qp.ibv_qp);
 		rig_settle(rig);
 	}
 	/* The last request of the first transfer is posted, so the next transfer starts. */
-	assert_int_equal(fake_sends(rc->conn->qp), 3);
-	fake_sends_done(rc->conn->qp, 3);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 3);
+	fake_sends_done(rc->conn->qp.ibv_qp, 3);
 	rig_settle(rig);
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
 	assert_ended_as(behind, VBD_TRANSFER_DONE);
@@ -144,13 +145,13 @@ static void test_transfer__a_full_window_gets_a_completion(void **test_state)
 	rt = rig_transfer(rc, VBD_OP_WRITE, mem, 400, 100);
 	rt->transfer.window = 2;
 	rig_start_transfer(rt);
-	assert_int_equal(fake_sends(rc->conn->qp), 2);
-	assert_false(fake_send_at(rc->conn->qp, 0).send_flags & IBV_SEND_SIGNALED);
-	assert_true(fake_send_at(rc->conn->qp, 1).send_flags & IBV_SEND_SIGNALED);
-	fake_sends_done(rc->conn->qp, 2);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 2);
+	assert_false(fake_send_at(rc->conn->qp.ibv_qp, 0).send_flags & IBV_SEND_SIGNALED);
+	assert_true(fake_send_at(rc->conn->qp.ibv_qp, 1).send_flags & IBV_SEND_SIGNALED);
+	fake_sends_done(rc->conn->qp.ibv_qp, 2);
 	rig_settle(rig);
-	assert_int_equal(fake_sends(rc->conn->qp), 2);
-	fake_sends_done(rc->conn->qp, 2);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 2);
+	fake_sends_done(rc->conn->qp.ibv_qp, 2);
 	rig_settle(rig);
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
 }
@@ -166,17 +167,17 @@ static void test_transfer__they_go_in_order(void **test_state)
 	rig_start_transfer(first);
 	rig_start_transfer(second);
 	assert_int_equal(vbd_counter_get(&second->transfer.started_ns), 0);
-	fake_sends_done(rc->conn->qp, 4);
+	fake_sends_done(rc->conn->qp.ibv_qp, 4);
 	rig_settle(rig);
-	assert_int_equal(fake_sends(rc->conn->qp), 3);
-	assert_int_equal(fake_send_at(rc->conn->qp, 1).opcode, IBV_WR_RDMA_WRITE);
-	assert_int_equal(fake_send_at(rc->conn->qp, 2).opcode, IBV_WR_SEND);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 3);
+	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 1).opcode, IBV_WR_RDMA_WRITE);
+	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 2).opcode, IBV_WR_SEND);
 	assert_int_not_equal(vbd_counter_get(&second->transfer.started_ns), 0);
-	fake_sends_done(rc->conn->qp, 2);
+	fake_sends_done(rc->conn->qp.ibv_qp, 2);
 	rig_settle(rig);
 	assert_ended_as(first, VBD_TRANSFER_DONE);
 	assert_not_ended(second, VBD_TRANSFER_RUNNING);
-	fake_send_done(rc->conn->qp);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
 	assert_ended_as(second, VBD_TRANSFER_DONE);
 }
@@ -192,9 +193,9 @@ static void test_transfer__one_of_nothing_is_one_work_request(void **test_state)
 		struct rig_transfer *rt = rig_transfer(rc, ops[i], mem, 0, 100);
 
 		rig_start_transfer(rt);
-		assert_int_equal(fake_sends(rc->conn->qp), 1);
-		assert_null(fake_send_at(rc->conn->qp, 0).addr);
-		fake_send_done(rc->conn->qp);
+		assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 1);
+		assert_null(fake_send_at(rc->conn->qp.ibv_qp, 0).addr);
+		fake_send_done(rc->conn->qp.ibv_qp);
 		rig_settle(rig);
 		assert_ended_as(rt, VBD_TRANSFER_DONE);
 		assert_int_equal(vbd_counter_get(&rt->transfer.wrs_done), 1);
@@ -214,7 +215,7 @@ static void test_transfer__inline_bytes_are_copied(void **test_state)
 	rt->transfer.lkey = 0;
 	rig_start_transfer(rt);
 	memset(mem->addr, 'b', VBD_INLINE_BYTES);
-	wr = fake_send_at(rc->conn->qp, 0);
+	wr = fake_send_at(rc->conn->qp.ibv_qp, 0);
 	assert_true(wr.send_flags & IBV_SEND_INLINE);
 	for (size_t i = 0; i < VBD_INLINE_BYTES; i++)
 		assert_int_equal(wr.inlined[i], 'a');
@@ -239,10 +240,10 @@ static void test_transfer__a_queued_one_is_cancelled_at_once(void **test_state)
 	assert_int_equal(bytes_done(second), 0);
 	assert_int_equal(second->transfer.error.status, VBD_E_CANCELLED);
 	assert_not_ended(first, VBD_TRANSFER_RUNNING);
-	fake_sends_done(rc->conn->qp, 4);
+	fake_sends_done(rc->conn->qp.ibv_qp, 4);
 	rig_settle(rig);
 	assert_ended_as(first, VBD_TRANSFER_DONE);
-	fake_send_done(rc->conn->qp);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
 	assert_ended_as(third, VBD_TRANSFER_DONE);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
@@ -260,15 +261,15 @@ static void test_transfer__a_running_one_waits_for_what_the_device_holds(void **
 	assert_not_ended(rt, VBD_TRANSFER_CANCELLING);
 	/* Cancelling again changes nothing. */
 	rig_cancel_transfer(rt, true);
-	fake_sends_done(rc->conn->qp, 3);
+	fake_sends_done(rc->conn->qp.ibv_qp, 3);
 	rig_settle(rig);
 	assert_not_ended(rt, VBD_TRANSFER_CANCELLING);
-	assert_int_equal(fake_sends(rc->conn->qp), 1);
-	fake_send_done(rc->conn->qp);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 1);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
 	assert_ended_as(rt, VBD_TRANSFER_CANCELLED);
 	assert_int_equal(bytes_done(rt), 400);
-	assert_int_equal(fake_sends(rc->conn->qp), 0);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 0);
 	rig_cancel_transfer(rt, false);
 	assert_ended_as(rt, VBD_TRANSFER_CANCELLED);
 }
@@ -286,7 +287,7 @@ static void test_transfer__what_its_deadline_stopped_timed_out(void **test_state
 	rig_cancel_transfer(queued, true);
 	assert_ended_as(queued, VBD_TRANSFER_TIMED_OUT);
 	rig_cancel_transfer(running, true);
-	fake_sends_done(rc->conn->qp, 4);
+	fake_sends_done(rc->conn->qp.ibv_qp, 4);
 	rig_settle(rig);
 	assert_ended_as(running, VBD_TRANSFER_TIMED_OUT);
 }
@@ -301,7 +302,7 @@ static void test_transfer__one_that_is_faster_than_its_cancel_is_done(void **tes
 
 	/* The last completion is already in the CQ. */
 	rig_start_transfer(before);
-	fake_sends_done(rc->conn->qp, 2);
+	fake_sends_done(rc->conn->qp.ibv_qp, 2);
 	rig_cancel_transfer(before, false);
 	assert_ended_as(before, VBD_TRANSFER_DONE);
 
@@ -309,7 +310,7 @@ static void test_transfer__one_that_is_faster_than_its_cancel_is_done(void **tes
 	rig_start_transfer(behind);
 	rig_cancel_transfer(behind, false);
 	assert_not_ended(behind, VBD_TRANSFER_CANCELLING);
-	fake_sends_done(rc->conn->qp, 2);
+	fake_sends_done(rc->conn->qp.ibv_qp, 2);
 	rig_settle(rig);
 	assert_ended_as(behind, VBD_TRANSFER_DONE);
 	assert_int_equal(bytes_done(behind), 200);
@@ -325,7 +326,7 @@ static void test_transfer__a_cancel_right_behind_the_start_is_in_time(void **tes
 	vbd_transfer_submit(&rt->transfer);
 	rig_cancel_transfer(rt, false);
 	assert_not_ended(rt, VBD_TRANSFER_CANCELLING);
-	fake_sends_done(rc->conn->qp, 4);
+	fake_sends_done(rc->conn->qp.ibv_qp, 4);
 	rig_settle(rig);
 	assert_ended_as(rt, VBD_TRANSFER_CANCELLED);
 }
@@ -339,10 +340,10 @@ static void test_transfer__a_cancel_that_meets_a_failure_failed(void **test_stat
 
 	rig_start_transfer(rt);
 	rig_cancel_transfer(rt, false);
-	fake_send_failed(rc->conn->qp, IBV_WC_RETRY_EXC_ERR, 1);
+	fake_send_failed(rc->conn->qp.ibv_qp, IBV_WC_RETRY_EXC_ERR, 1);
 	rig_settle(rig);
 	assert_ended_as(rt, VBD_TRANSFER_FAILED);
-	assert_int_equal(rc->conn->reason, VBD_REASON_RETRY_EXCEEDED);
+	assert_int_equal(rc->conn->qp.reason, VBD_REASON_RETRY_EXCEEDED);
 }
 
 /* Failing. */
@@ -357,9 +358,9 @@ static void test_transfer__an_error_midway_ends_it_and_those_behind_it(void **te
 
 	rig_start_transfer(rt);
 	rig_start_transfer(behind);
-	fake_send_done(rc->conn->qp);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rig);
-	fake_send_failed(rc->conn->qp, IBV_WC_REM_ACCESS_ERR, 0x88);
+	fake_send_failed(rc->conn->qp.ibv_qp, IBV_WC_REM_ACCESS_ERR, 0x88);
 	rig_settle(rig);
 	assert_ended_as(rt, VBD_TRANSFER_FAILED);
 	assert_int_equal(bytes_done(rt), 100);
@@ -370,8 +371,8 @@ static void test_transfer__an_error_midway_ends_it_and_those_behind_it(void **te
 	assert_int_equal(behind->transfer.wc_status, -1);
 	assert_int_equal(behind->transfer.error.status, VBD_E_QP_FATAL);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-	assert_int_equal(rc->conn->first_error.transfer, 1);
-	assert_int_equal(rc->conn->first_error.opcode, VBD_OP_WRITE);
+	assert_int_equal(rc->conn->qp.first_error.transfer, 1);
+	assert_int_equal(rc->conn->qp.first_error.opcode, VBD_OP_WRITE);
 	rig_assert_gone(rc);
 }
 
@@ -383,7 +384,7 @@ static void test_transfer__an_only_work_request_that_fails_ends_it_once(void **t
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 100, 100);
 
 	rig_start_transfer(rt);
-	fake_send_failed(rc->conn->qp, IBV_WC_REM_ACCESS_ERR, 0x88);
+	fake_send_failed(rc->conn->qp.ibv_qp, IBV_WC_REM_ACCESS_ERR, 0x88);
 	rig_settle(rig);
 	assert_ended_as(rt, VBD_TRANSFER_FAILED);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
@@ -397,14 +398,14 @@ static void test_transfer__a_post_that_fails_ends_the_connection(void **test_sta
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 1000, 100);
 
 	rig_start_transfer(rt);
-	fake_send_done(rc->conn->qp);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	fake_fail_next("ibv_post_send", ENOMEM);
 	rig_settle(rig);
 	assert_ended_as(rt, VBD_TRANSFER_FAILED);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-	assert_int_equal(rc->conn->reason, VBD_REASON_RESOURCE_ERROR);
-	assert_string_equal(rc->conn->first_error.error.call, "ibv_post_send");
-	assert_int_equal(rc->conn->first_error.transfer, 1);
+	assert_int_equal(rc->conn->qp.reason, VBD_REASON_RESOURCE_ERROR);
+	assert_string_equal(rc->conn->qp.first_error.error.call, "ibv_post_send");
+	assert_int_equal(rc->conn->qp.first_error.transfer, 1);
 }
 
 static void test_transfer__a_first_post_that_fails_ends_all_that_wait(void **test_state)
@@ -435,7 +436,7 @@ static void test_transfer__a_close_ends_what_runs_and_what_waits(void **test_sta
 
 	rig_start_transfer(running);
 	rig_start_transfer(waiting);
-	fake_send_done(rc->conn->qp);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_close(rc);
 	assert_ended_as(running, VBD_TRANSFER_FAILED);
 	assert_ended_as(waiting, VBD_TRANSFER_FAILED);
@@ -554,10 +555,10 @@ static void assert_access_fails(
 	rt->transfer.rkey = there->rkey + key_error;
 	rig_start_transfer(rt);
 	assert_ended_as(rt, VBD_TRANSFER_FAILED);
-	assert_int_equal(active->conn->reason, VBD_REASON_REMOTE_ACCESS);
+	assert_int_equal(active->conn->qp.reason, VBD_REASON_REMOTE_ACCESS);
 	/* The peer's QP is in error too; its device reports it. */
 	assert_int_equal(passive->conn->state, VBD_CONN_FAILED);
-	assert_int_equal(passive->conn->reason, VBD_REASON_QP_FATAL);
+	assert_int_equal(passive->conn->qp.reason, VBD_REASON_QP_FATAL);
 	assert_int_equal(bytes_done(rt), past_end ? 3072 : 0);
 }
 
@@ -593,15 +594,15 @@ static void test_transfer__a_message_longer_than_the_receive_ends_both(void **te
 	rt = rig_transfer(active, VBD_OP_SEND, here, 65, 4096);
 	rig_start_transfer(rt);
 	assert_ended_as(rt, VBD_TRANSFER_FAILED);
-	assert_int_equal(active->conn->reason, VBD_REASON_REMOTE_INVALID);
-	assert_int_equal(passive->conn->reason, VBD_REASON_LOCAL_ERROR);
+	assert_int_equal(active->conn->qp.reason, VBD_REASON_REMOTE_INVALID);
+	assert_int_equal(passive->conn->qp.reason, VBD_REASON_LOCAL_ERROR);
 }
 
 /* Transfers of a benchmark. */
 
 static void complete_oldest(struct rig_conn *rc)
 {
-	fake_send_done(rc->conn->qp);
+	fake_send_done(rc->conn->qp.ibv_qp);
 	rig_settle(rc->rig);
 }
 
@@ -619,9 +620,9 @@ static void test_transfer__a_repeated_one_moves_the_same_bytes_again(void **test
 	rt->transfer.latency_ns = latency_ns;
 	rig_start_transfer(rt);
 	for (unsigned int i = 0; i < 5; i++) {
-		struct fake_wr wr = fake_send_at(rc->conn->qp, 0);
+		struct fake_wr wr = fake_send_at(rc->conn->qp.ibv_qp, 0);
 
-		assert_int_equal(fake_sends(rc->conn->qp), i < 4 ? 2 : 1);
+		assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), i < 4 ? 2 : 1);
 		assert_ptr_equal(wr.addr, mem->addr);
 		assert_int_equal(wr.length_bytes, 300);
 		assert_int_equal(wr.remote_addr, 0x10000);
@@ -644,8 +645,8 @@ static void test_transfer__nothing_can_be_repeated_too(void **test_state)
 	rt->transfer.local_addr = NULL;
 	rt->transfer.repeats = 3;
 	rig_start_transfer(rt);
-	assert_int_equal(fake_sends(rc->conn->qp), 3);
-	fake_sends_done(rc->conn->qp, 3);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 3);
+	fake_sends_done(rc->conn->qp.ibv_qp, 3);
 	rig_settle(rig);
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
 	assert_int_equal(vbd_counter_get(&rt->transfer.wrs_done), 3);
@@ -669,7 +670,7 @@ static void test_transfer__when_the_time_is_up_one_more_goes_out_as_the_last(voi
 	rt->transfer.run_ns = 1;
 	complete_oldest(rc);
 	assert_not_ended(rt, VBD_TRANSFER_RUNNING);
-	assert_int_equal(fake_sends(rc->conn->qp), 1);
+	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 1);
 	complete_oldest(rc);
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
 	assert_int_equal(bytes_done(rt), 22 * 64);
@@ -690,8 +691,8 @@ static void test_transfer__only_what_asked_for_a_completion_is_timed(void **test
 	rt->transfer.repeats = 8;
 	rt->transfer.latency_ns = latency_ns;
 	rig_start_transfer(rt);
-	while (fake_sends(rc->conn->qp)) {
-		fake_sends_done(rc->conn->qp, fake_sends(rc->conn->qp));
+	while (fake_sends(rc->conn->qp.ibv_qp)) {
+		fake_sends_done(rc->conn->qp.ibv_qp, fake_sends(rc->conn->qp.ibv_qp));
 		rig_settle(rig);
 	}
 	assert_ended_as(rt, VBD_TRANSFER_DONE);

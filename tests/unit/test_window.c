@@ -98,7 +98,7 @@ static void begin(struct rig *rig, struct bound *bound)
 
 static void complete(struct rig *rig, struct bound *bound)
 {
-	fake_send_done(bound->rc->conn->qp);
+	fake_send_done(bound->rc->conn->qp.ibv_qp);
 	rig_settle(rig);
 }
 
@@ -119,7 +119,7 @@ static void test_window__both_types_are_bound_to_their_range_and_revoked(void **
 
 	for (unsigned int type = 1; type <= 2; type++) {
 		struct bound bound = make(rig, type);
-		struct ibv_qp *qp = bound.rc->conn->qp;
+		struct ibv_qp *qp = bound.rc->conn->qp.ibv_qp;
 		struct fake_wr wr;
 		uint32_t rkey;
 
@@ -147,7 +147,7 @@ static void test_window__both_types_are_bound_to_their_range_and_revoked(void **
 		assert_state(&bound, VBD_WINDOW_REVOKED);
 		assert_int_equal(bound.changes, 3);
 		assert_int_equal(
-			vbd_counter_get(&vbd_conn_op_counters(bound.rc->conn, VBD_OP_BIND_WINDOW)
+			vbd_counter_get(&vbd_qp_op_counters(&bound.rc->conn->qp, VBD_OP_BIND_WINDOW)
 						 ->completed),
 			1);
 	}
@@ -163,7 +163,7 @@ static void test_window__one_that_can_not_be_allocated_leaves_nothing(void **sta
 	fake_fail_next("ibv_alloc_mw", EMFILE);
 	assert_int_equal(vbd_window_allocate(&bound.window, &err), VBD_E_FD_LIMIT);
 	assert_false(bound.window.busy);
-	assert_int_equal(fake_sends(bound.rc->conn->qp), 0);
+	assert_int_equal(fake_sends(bound.rc->conn->qp.ibv_qp), 0);
 }
 
 static void test_window__a_bind_that_fails_frees_it(void **state)
@@ -172,7 +172,7 @@ static void test_window__a_bind_that_fails_frees_it(void **state)
 	struct bound bound = make(rig, 2);
 
 	begin(rig, &bound);
-	fake_send_failed(bound.rc->conn->qp, IBV_WC_MW_BIND_ERR, 3);
+	fake_send_failed(bound.rc->conn->qp.ibv_qp, IBV_WC_MW_BIND_ERR, 3);
 	rig_settle(rig);
 	assert_state(&bound, VBD_WINDOW_FAILED);
 	assert_int_equal(bound.window.error.status, VBD_E_LOCAL_ERROR);
@@ -200,7 +200,7 @@ static void test_window__one_revoked_while_it_is_bound_is_revoked_behind(void **
 	vbd_window_revoke(&bound.window);
 	rig_settle(rig);
 	assert_state(&bound, VBD_WINDOW_REVOKING);
-	assert_int_equal(fake_sends(bound.rc->conn->qp), 1);
+	assert_int_equal(fake_sends(bound.rc->conn->qp.ibv_qp), 1);
 	complete(rig, &bound);
 	assert_state(&bound, VBD_WINDOW_REVOKING);
 	complete(rig, &bound);
@@ -245,7 +245,7 @@ static void test_window__one_that_is_lost_is_freed_without_a_work_request(void *
 	complete(rig, &bound);
 	vbd_window_lose(&bound.window);
 	assert_state(&bound, VBD_WINDOW_REVOKED);
-	assert_int_equal(fake_sends(bound.rc->conn->qp), 0);
+	assert_int_equal(fake_sends(bound.rc->conn->qp.ibv_qp), 0);
 }
 
 static void test_window__its_work_passes_transfers_and_can_be_called_off(void **state)
@@ -253,7 +253,7 @@ static void test_window__its_work_passes_transfers_and_can_be_called_off(void **
 	struct rig *rig = *state;
 	struct bound bound = make(rig, 2);
 	struct rig_transfer *rt = rig_transfer(bound.rc, VBD_OP_WRITE, bound.mem, 4096, 512);
-	struct ibv_qp *qp = bound.rc->conn->qp;
+	struct ibv_qp *qp = bound.rc->conn->qp.ibv_qp;
 
 	/* Four sends fill the queue. The bind waits for one of them, but not for the other four. */
 	rig_start_transfer(rt);

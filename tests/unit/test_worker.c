@@ -67,7 +67,7 @@ static void release(struct rig_conn *rc)
 	rc->message_count--;
 	memmove(&rc->messages[0], &rc->messages[1],
 		rc->message_count * sizeof(struct vbd_recv_slot *));
-	vbd_conn_release_message(rc->conn, slot);
+	vbd_qp_release_message(&rc->conn->qp, slot);
 }
 
 static bool all_established(void *arg)
@@ -125,7 +125,7 @@ static void test_worker__messages_go_back_and_forth(void **state)
 	}
 	close_both(rig, client, server);
 	assert_int_equal(
-		vbd_counter_get(&vbd_conn_op_counters(server->conn, VBD_OP_SEND)->completed),
+		vbd_counter_get(&vbd_qp_op_counters(&server->conn->qp, VBD_OP_SEND)->completed),
 		MESSAGES);
 }
 
@@ -240,7 +240,7 @@ static void test_worker__an_idle_one_is_not_woken(void **state)
 {
 	struct rig *rig = *state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
-	const struct vbd_cq *cq = rc->conn->channel->cq;
+	const struct vbd_cq *cq = rc->conn->qp.channel->cq;
 	uint64_t polls = vbd_counter_get(&cq->polls);
 
 	rig_settle(rig);
