@@ -11,7 +11,7 @@
 #include "api/problem.h"
 #include "api/waiter.h"
 #include "daemon/buffers.h"
-#include "daemon/resources.h"
+#include "daemon/shared.h"
 
 #include <assert.h>
 #include <stdlib.h>

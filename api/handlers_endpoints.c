@@ -14,7 +14,7 @@
 #include "api/transfers.h"
 #include "daemon/addr.h"
 #include "daemon/endpoints.h"
-#include "daemon/resources.h"
+#include "daemon/shared.h"
 #include "daemon/transfers.h"
 #include "rdma/cq.h"
 #include "rdma/pd.h"

@@ -211,8 +211,7 @@ static void for_each(const struct vbd_daemon *daemon, struct each *each, each_cb
 {
 	each->shown = 0;
 	each->left_out = 0;
-	for (struct vbd_object *object = vbd_registry_first(daemon->connections); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->connections) {
 		const struct vbd_connection *connection =
 			VBD_CONTAINER_OF(object, struct vbd_connection, object);
 		char id[24];

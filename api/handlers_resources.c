@@ -10,15 +10,15 @@
 #include "api/page.h"
 #include "api/pds.h"
 #include "api/problem.h"
-#include "daemon/resources.h"
+#include "daemon/shared.h"
 #include "rdma/device.h"
 #include "rdma/worker.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static void reply_in_use(struct vbd_request *req, const struct vbd_resource_users *users,
-	const struct vbd_error *err)
+static void reply_in_use(
+	struct vbd_request *req, const struct vbd_shared_users *users, const struct vbd_error *err)
 {
 	const char *paths[VBD_USERS_SHOWN_MAX];
 	const struct vbd_problem_extra extra = {.users = paths, .n_users = users->shown};
@@ -52,7 +52,7 @@ static json_t *encode_pd(const void *item, struct vbd_request *req)
 {
 	const struct vbd_pd *pd = item;
 	struct vbd_encoder out = vbd_encode_begin();
-	struct vbd_resource_users users;
+	struct vbd_shared_users users;
 
 	vbd_pd_users_of(vbd_request_daemon(req), pd, &users);
 	vbd_put_u64(&out, "id", pd->id);
@@ -86,7 +86,7 @@ void vbd_delete_pd(struct vbd_request *req)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_pd *pd = find_pd(req);
-	struct vbd_resource_users users;
+	struct vbd_shared_users users;
 	struct vbd_error err = {0};
 
 	if (!pd)
@@ -185,7 +185,7 @@ static json_t *encode_cq(const void *item, struct vbd_request *req)
 {
 	const struct vbd_cq *cq = item;
 	struct vbd_encoder out = vbd_encode_begin();
-	struct vbd_resource_users users;
+	struct vbd_shared_users users;
 
 	vbd_cq_users_of(vbd_request_daemon(req), cq, &users);
 	vbd_put_u64(&out, "id", cq->id);
@@ -232,7 +232,7 @@ void vbd_delete_cq(struct vbd_request *req)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_cq *cq = find_cq(req);
-	struct vbd_resource_users users;
+	struct vbd_shared_users users;
 	struct vbd_error err = {0};
 
 	if (!cq)

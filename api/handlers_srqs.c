@@ -8,7 +8,7 @@
 #include "api/page.h"
 #include "api/problem.h"
 #include "api/srqs.h"
-#include "daemon/resources.h"
+#include "daemon/shared.h"
 #include "rdma/device.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static json_t *encode_srq(const void *item, struct vbd_request *req)
 {
 	const struct vbd_srq *srq = item;
 	struct vbd_encoder out = vbd_encode_begin();
-	struct vbd_resource_users users;
+	struct vbd_shared_users users;
 
 	vbd_srq_users_of(vbd_request_daemon(req), srq, &users);
 	vbd_put_u64(&out, "id", srq->id);
@@ -62,7 +62,7 @@ void vbd_delete_srq(struct vbd_request *req)
 	struct vbd_srq *srq = find_srq(req);
 	const char *paths[VBD_USERS_SHOWN_MAX];
 	struct vbd_problem_extra extra = {.users = paths};
-	struct vbd_resource_users users;
+	struct vbd_shared_users users;
 	struct vbd_error err = {0};
 
 	if (!srq)

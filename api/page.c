@@ -235,8 +235,7 @@ void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *sourc
 
 void vbd_walk_registry(void *registry, vbd_page_visit_cb visit, void *visitor)
 {
-	for (struct vbd_object *object = vbd_registry_first(registry); object;
-		object = vbd_registry_next(object))
+	vbd_registry_for_each (object, registry)
 		visit(object, visitor);
 }
 

@@ -4,7 +4,7 @@
 #include "api/encode.h"
 #include "api/request.h"
 #include "base/enum.h"
-#include "daemon/resources.h"
+#include "daemon/shared.h"
 #include "rdma/names.h"
 
 const char *const vbd_service_names[VBD_SERVICE_COUNT] = {VBD_SERVICE_MAP(VBD_ENUM_NAME)};
@@ -97,7 +97,7 @@ enum vbd_status vbd_qp_input_resources(
 			"%s has no meaning beside srq: the receives are the SRQ's", pointer);
 	}
 	status = find_named(daemon, qp, err);
-	return status ? status : vbd_params_check_resources(daemon, &qp->params, err);
+	return status ? status : vbd_shared_check(daemon, &qp->params, err);
 }
 
 /* How a row of each kind is encoded; OPTIONAL and REF: 0 is null. */

@@ -347,8 +347,7 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 
 bool vbd_buffers_writable(const struct vbd_daemon *daemon, const struct vbd_pd *pd)
 {
-	for (struct vbd_object *object = vbd_registry_first(daemon->buffers); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->buffers) {
 		const struct vbd_buffer *buffer =
 			VBD_CONTAINER_OF(object, struct vbd_buffer, object);
 
@@ -489,8 +488,7 @@ enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, enum vbd_checksum
 /* Transfers over its connections have ended by then: connections go first. */
 void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *device)
 {
-	for (struct vbd_object *object = vbd_registry_first(daemon->buffers); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->buffers) {
 		struct vbd_buffer *buffer = buffer_of(object);
 
 		if (buffer->state != VBD_BUFFER_READY || buffer->mem.pd->device != device)

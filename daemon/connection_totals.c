@@ -48,8 +48,7 @@ void vbd_connection_time_phase(struct vbd_connection *connection, enum vbd_conn_
 void vbd_connections_totals(const struct vbd_daemon *daemon, struct vbd_totals *ret_totals)
 {
 	*ret_totals = daemon->ended_totals;
-	for (struct vbd_object *object = vbd_registry_first(daemon->connections); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->connections) {
 		const struct vbd_connection *connection = vbd_connection_of(object);
 
 		if (!connection->object.ended)
@@ -59,8 +58,7 @@ void vbd_connections_totals(const struct vbd_daemon *daemon, struct vbd_totals *
 
 void vbd_connections_count_bytes(struct vbd_daemon *daemon)
 {
-	for (struct vbd_object *object = vbd_registry_first(daemon->connections); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->connections) {
 		struct vbd_connection *connection = vbd_connection_of(object);
 
 		connection->moved_bytes = 0;
@@ -74,7 +72,6 @@ void vbd_connections_count_states(
 	const struct vbd_daemon *daemon, uint64_t ret_counts[VBD_CONN_STATE_COUNT])
 {
 	memset(ret_counts, 0, VBD_CONN_STATE_COUNT * sizeof(*ret_counts));
-	for (struct vbd_object *object = vbd_registry_first(daemon->connections); object;
-		object = vbd_registry_next(object))
+	vbd_registry_for_each (object, daemon->connections)
 		ret_counts[vbd_connection_of(object)->conn->state]++;
 }

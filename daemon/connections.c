@@ -81,8 +81,7 @@ enum vbd_status vbd_connection_delete_messages(
 
 void vbd_connections_device_removing(struct vbd_daemon *daemon, const char *device_name)
 {
-	for (struct vbd_object *object = vbd_registry_first(daemon->connections); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->connections) {
 		struct vbd_connection *connection = vbd_connection_of(object);
 
 		if (!connection->object.ended &&
@@ -93,8 +92,7 @@ void vbd_connections_device_removing(struct vbd_daemon *daemon, const char *devi
 
 void vbd_connections_listener_gone(struct vbd_daemon *daemon, uint64_t listener_id)
 {
-	for (struct vbd_object *object = vbd_registry_first(daemon->connections); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->connections) {
 		struct vbd_connection *connection = vbd_connection_of(object);
 
 		if (connection->listener_id == listener_id &&
@@ -105,8 +103,7 @@ void vbd_connections_listener_gone(struct vbd_daemon *daemon, uint64_t listener_
 
 void vbd_connections_close_all(struct vbd_daemon *daemon)
 {
-	for (struct vbd_object *object = vbd_registry_first(daemon->connections); object;
-		object = vbd_registry_next(object))
+	vbd_registry_for_each (object, daemon->connections)
 		vbd_conn_close(vbd_connection_of(object)->conn, VBD_REASON_SHUTDOWN);
 }
 

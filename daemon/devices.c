@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/devices.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-
-static bool parse_id(const char *ref, uint64_t *ret_id)
-{
-	char *end;
-
-	if (*ref < '0' || *ref > '9')
-		return false;
-	errno = 0;
-	*ret_id = strtoull(ref, &end, 10);
-	return *end == '\0' && errno == 0;
-}
 
 struct vbd_device *vbd_device_find_ref(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
 	struct vbd_device *found = NULL;
 	uint64_t id = 0;
-	bool by_id = parse_id(ref, &id);
+	bool by_id = vbd_ref_is_id(ref, &id);
 
 	vbd_list_for_each (link, &daemon->fabric->devices) {
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);

@@ -260,8 +260,7 @@ enum vbd_status vbd_endpoint_delete_messages(
 
 void vbd_endpoints_device_removing(struct vbd_daemon *daemon, const struct vbd_device *device)
 {
-	for (struct vbd_object *object = vbd_registry_first(daemon->endpoints); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->endpoints) {
 		struct vbd_endpoint *endpoint = record_of(object)->endpoint;
 
 		if (endpoint->qp.device == device)
@@ -271,8 +270,7 @@ void vbd_endpoints_device_removing(struct vbd_daemon *daemon, const struct vbd_d
 
 void vbd_endpoints_add_totals(const struct vbd_daemon *daemon, struct vbd_totals *totals)
 {
-	for (struct vbd_object *object = vbd_registry_first(daemon->endpoints); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->endpoints) {
 		const struct vbd_endpoint_record *record = record_of(object);
 
 		if (!record->object.ended)
@@ -282,8 +280,7 @@ void vbd_endpoints_add_totals(const struct vbd_daemon *daemon, struct vbd_totals
 
 void vbd_endpoints_close_all(struct vbd_daemon *daemon)
 {
-	for (struct vbd_object *object = vbd_registry_first(daemon->endpoints); object;
-		object = vbd_registry_next(object))
+	vbd_registry_for_each (object, daemon->endpoints)
 		vbd_endpoint_close(record_of(object)->endpoint, VBD_REASON_SHUTDOWN);
 }
 

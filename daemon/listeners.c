@@ -191,8 +191,7 @@ void vbd_listener_delete(struct vbd_listener *listener)
 
 void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device_name)
 {
-	for (struct vbd_object *object = vbd_registry_first(daemon->listeners); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->listeners) {
 		struct vbd_listener *listener = listener_of(object);
 
 		if (strcmp(listener->cm.device_name, device_name) != 0)
@@ -204,8 +203,7 @@ void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device
 
 void vbd_listeners_device_added(struct vbd_daemon *daemon)
 {
-	for (struct vbd_object *object = vbd_registry_first(daemon->listeners); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->listeners) {
 		struct vbd_listener *listener = listener_of(object);
 		struct vbd_error error = {0};
 

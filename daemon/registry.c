@@ -190,21 +190,21 @@ struct vbd_object *vbd_registry_find_name(const struct vbd_registry *registry, c
 	return object;
 }
 
-static struct vbd_object *find_ref(const struct vbd_registry *registry, const char *ref)
+bool vbd_ref_is_id(const char *ref, uint64_t *ret_id)
 {
-	unsigned long long id;
-
 	if (ref[0] == '\0' || ref[strspn(ref, digits)] != '\0')
-		return vbd_registry_find_name(registry, ref);
+		return false;
 	errno = 0;
-	id = strtoull(ref, NULL, 10);
-	return errno ? NULL : vbd_registry_find_id(registry, id);
+	*ret_id = strtoull(ref, NULL, 10);
+	return errno == 0;
 }
 
 struct vbd_object *vbd_registry_find_ref(
 	const struct vbd_registry *registry, const char *ref, struct vbd_error *err)
 {
-	struct vbd_object *object = find_ref(registry, ref);
+	uint64_t id;
+	struct vbd_object *object = vbd_ref_is_id(ref, &id) ? vbd_registry_find_id(registry, id)
+							    : vbd_registry_find_name(registry, ref);
 
 	if (!object)
 		(void)vbd_error_set(

@@ -67,6 +67,9 @@ struct vbd_registry {
  */
 bool vbd_name_valid(const char *name);
 
+/** vbd_ref_is_id - is what a client wrote an id, in decimal? Else it can only be a name. */
+bool vbd_ref_is_id(const char *ref, uint64_t *ret_id);
+
 /**
  * vbd_registry_init - a registry without objects
  * @singular: static string, for messages
@@ -125,6 +128,11 @@ struct vbd_object *vbd_registry_first(const struct vbd_registry *registry);
 
 /** vbd_registry_next - the object with the next id; NULL behind the last; ask before a removal */
 struct vbd_object *vbd_registry_next(const struct vbd_object *object);
+
+/** vbd_registry_for_each - each object, the lowest id first; the body takes no object out */
+#define vbd_registry_for_each(object_, registry_)                                 \
+	for (struct vbd_object *object_ = vbd_registry_first(registry_); object_; \
+		object_ = vbd_registry_next(object_))
 
 /** vbd_registry_drain - have each object freed, the one with the lowest id first; @free_object may
  * take that object out, and no other */

@@ -35,8 +35,7 @@ static bool is_established(const struct vbd_connection *connection)
 static struct vbd_connection *any_carrier(
 	const struct vbd_daemon *daemon, const struct vbd_mem *mem)
 {
-	for (struct vbd_object *object = vbd_registry_first(daemon->connections); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->connections) {
 		struct vbd_connection *connection =
 			VBD_CONTAINER_OF(object, struct vbd_connection, object);
 
@@ -386,8 +385,7 @@ void vbd_windows_connection_left(struct vbd_connection *connection)
 
 void vbd_windows_device_removing(struct vbd_daemon *daemon, const struct vbd_device *device)
 {
-	for (struct vbd_object *object = vbd_registry_first(daemon->windows); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->windows) {
 		struct vbd_window_record *record = record_of(object);
 
 		if (has_ended(record) || record->buffer->mem.pd->device != device)
@@ -399,8 +397,7 @@ void vbd_windows_device_removing(struct vbd_daemon *daemon, const struct vbd_dev
 
 void vbd_windows_close_all(struct vbd_daemon *daemon)
 {
-	for (struct vbd_object *object = vbd_registry_first(daemon->windows); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->windows) {
 		struct vbd_window_record *record = record_of(object);
 
 		if (!has_ended(record) && vbd_daemon_accepts_work(daemon, &record->error) != VBD_OK)

@@ -131,8 +131,7 @@ struct vbd_connection *svc_newest_of(struct svc *svc, const struct vbd_listener 
 {
 	struct vbd_connection *newest = NULL;
 
-	for (struct vbd_object *object = vbd_registry_first(svc->daemon->connections); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, svc->daemon->connections) {
 		struct vbd_connection *connection =
 			VBD_CONTAINER_OF(object, struct vbd_connection, object);
 

@@ -438,8 +438,7 @@ static bool try_pair(struct svc *svc, struct vbd_listener *listener, unsigned in
 	}
 	failed = fake_memory_failed();
 	fake_memory_fail_nth(0);
-	for (struct vbd_object *object = vbd_registry_first(svc->daemon->connections); object;
-		object = vbd_registry_next(object))
+	vbd_registry_for_each (object, svc->daemon->connections)
 		vbd_connection_close(VBD_CONTAINER_OF(object, struct vbd_connection, object));
 	SVC_UNTIL(svc, svc->daemon->connections->open == 0);
 	assert_int_equal(svc->daemon->messages_bytes, 0);
@@ -509,8 +508,7 @@ static void test_services_connections__the_history_keeps_the_newest(void **state
 	svc_turn(svc);
 	assert_int_equal(svc->daemon->connections->ended.count, 3);
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 3);
-	for (struct vbd_object *object = vbd_registry_first(svc->daemon->connections); object;
-		object = vbd_registry_next(object))
+	vbd_registry_for_each (object, svc->daemon->connections)
 		assert_int_equal(object->id, expected++);
 	assert_int_equal(svc->daemon->connections_failed, 10);
 	/* Deleting one record keeps the count correct. */

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "daemon/devices.h"
 #include "daemon/kernel.h"
-#include "daemon/resources.h"
+#include "daemon/shared.h"
 #include "daemon/stats.h"
 #include "rdma/cq.h"
 #include "rdma/device.h"

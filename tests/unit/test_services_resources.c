@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/resources.h"
+#include "daemon/shared.h"
 
 #include "daemon/endpoints.h"
 #include "daemon/receives.h"
@@ -323,7 +323,7 @@ static void test_resources__two_domains_do_not_meet(void **state)
 	assert_non_null(strstr(err.text, "the default pd of fake0"));
 	params.qp.srq_id = make_srq(svc, 4, 0)->id;
 	params.qp.pd_id = pd->id;
-	assert_int_equal(vbd_params_check_resources(svc->daemon, &params, NULL), VBD_E_PD_MISMATCH);
+	assert_int_equal(vbd_shared_check(svc->daemon, &params, NULL), VBD_E_PD_MISMATCH);
 }
 
 static void test_resources__what_is_used_is_not_deleted(void **state)
@@ -333,7 +333,7 @@ static void test_resources__what_is_used_is_not_deleted(void **state)
 	struct vbd_cq *cq = make_cq(svc, "used", 200);
 	const struct vbd_srq_spec spec = {
 		.pd = pd, .cq = cq, .params = {.depth = 8, .recv_size_bytes = 64}};
-	struct vbd_resource_users users;
+	struct vbd_shared_users users;
 	struct vbd_listener *listener;
 	struct vbd_srq *srq;
 	struct svc_pair pair;
@@ -463,13 +463,13 @@ static void test_resources__what_does_not_fit_together_is_refused(void **state)
 	struct vbd_conn_params params = vbd_conn_params_default();
 
 	params.qp.srq_id = srq->id;
-	assert_int_equal(vbd_params_check_resources(svc->daemon, &params, &svc->err), VBD_OK);
+	assert_int_equal(vbd_shared_check(svc->daemon, &params, &svc->err), VBD_OK);
 	params.qp.cq_id = cq->id;
-	assert_int_equal(vbd_params_check_resources(svc->daemon, &params, NULL), VBD_E_BAD_VALUE);
+	assert_int_equal(vbd_shared_check(svc->daemon, &params, NULL), VBD_E_BAD_VALUE);
 	params.qp.cq_id = srq->cq->id;
-	assert_int_equal(vbd_params_check_resources(svc->daemon, &params, &svc->err), VBD_OK);
+	assert_int_equal(vbd_shared_check(svc->daemon, &params, &svc->err), VBD_OK);
 	params.qp.service = VBD_SERVICE_NONE;
-	assert_int_equal(vbd_params_check_resources(svc->daemon, &params, NULL), VBD_E_BAD_VALUE);
+	assert_int_equal(vbd_shared_check(svc->daemon, &params, NULL), VBD_E_BAD_VALUE);
 }
 
 static void test_resources__a_failing_call_leaves_nothing(void **state)

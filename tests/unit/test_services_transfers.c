@@ -511,8 +511,7 @@ static void test_services_transfers__the_newest_records_are_kept(void **state)
 		wait_for_end(svc, begin(&scene, &spec));
 	svc_turn(svc);
 	assert_int_equal(svc->daemon->transfers->ended.count, 2);
-	for (struct vbd_object *object = vbd_registry_first(svc->daemon->transfers); object;
-		object = vbd_registry_next(object))
+	vbd_registry_for_each (object, svc->daemon->transfers)
 		assert_int_equal(object->id, expected++);
 	assert_int_equal(expected, 6);
 	vbd_object_delete(vbd_object_find(svc->daemon->transfers, "5", &svc->err));

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protection domains, completion queues and shared receive queues as resources: names, who uses
- * them, limits.
+ * The objects that several queue pairs share: protection domains, completion queues and shared
+ * receive queues. The fabric lists them; their names, limits and users are here.
  *
- * They are referred to by id, never by pointer: one that goes with its device is then not found.
- * One in use is not deleted; its users are listeners, connections that have not ended, buffers and
- * shared receive queues.
+ * Other objects refer to one by its id, never by a pointer: when its device goes, the object is not
+ * found any more. An object in use is not deleted. Its users are listeners, connections and
+ * endpoints that have not ended, buffers and shared receive queues.
  *
  * Control thread.
  */
-#ifndef VBD_DAEMON_RESOURCES_H
-#define VBD_DAEMON_RESOURCES_H
+#ifndef VBD_DAEMON_SHARED_H
+#define VBD_DAEMON_SHARED_H
 
 #include "daemon/context.h"
 #include "rdma/conn.h"
@@ -18,7 +18,7 @@
 
 #define VBD_USERS_SHOWN_MAX 16
 
-struct vbd_resource_users {
+struct vbd_shared_users {
 	size_t total;
 	size_t shown; /* of paths */
 	char paths[VBD_USERS_SHOWN_MAX][VBD_PATH_BYTES];
@@ -29,13 +29,13 @@ struct vbd_pd *vbd_pd_find_ref(struct vbd_daemon *daemon, const char *ref, struc
 struct vbd_cq *vbd_cq_find_ref(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
 struct vbd_srq *vbd_srq_find_ref(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
 
-/** vbd_pd_users_of - who would be without it */
+/** vbd_pd_users_of - the objects that name it */
 void vbd_pd_users_of(const struct vbd_daemon *daemon, const struct vbd_pd *pd,
-	struct vbd_resource_users *ret_users);
+	struct vbd_shared_users *ret_users);
 void vbd_cq_users_of(const struct vbd_daemon *daemon, const struct vbd_cq *cq,
-	struct vbd_resource_users *ret_users);
+	struct vbd_shared_users *ret_users);
 void vbd_srq_users_of(const struct vbd_daemon *daemon, const struct vbd_srq *srq,
-	struct vbd_resource_users *ret_users);
+	struct vbd_shared_users *ret_users);
 
 /** vbd_pd_request - make one; name_taken, limit_reached, no_device, device_limit, stopping
  * @device_name: "" for the default device */
@@ -82,8 +82,8 @@ enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_
 enum vbd_status vbd_srq_drop(
 	struct vbd_daemon *daemon, struct vbd_srq *srq, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_params_check_resources - do the PD, CQ and SRQ that @params name by id fit together? */
-enum vbd_status vbd_params_check_resources(const struct vbd_daemon *daemon,
+/** vbd_shared_check - do the PD, CQ and SRQ that @params name by id fit together? */
+enum vbd_status vbd_shared_check(const struct vbd_daemon *daemon,
 	const struct vbd_conn_params *params, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/resources.h"
+#include "daemon/shared.h"
 
 #include "daemon/buffers.h"
 #include "daemon/connections.h"
@@ -8,9 +8,7 @@
 #include "daemon/listeners.h"
 #include "daemon/receives.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* What the three kinds have in common, so that one search serves all. */
@@ -68,22 +66,11 @@ static bool is_there(const struct kind *kind, const void *item)
 	return !cq->removing && !cq->deleted;
 }
 
-static bool parse_id(const char *ref, uint64_t *ret_id)
-{
-	char *end;
-
-	if (*ref < '0' || *ref > '9')
-		return false;
-	errno = 0;
-	*ret_id = strtoull(ref, &end, 10);
-	return *end == '\0' && errno == 0;
-}
-
 static void *find_ref(const struct kind *kind, const struct vbd_link *list, const char *ref,
 	struct vbd_error *err)
 {
 	uint64_t id = 0;
-	bool by_id = parse_id(ref, &id);
+	bool by_id = vbd_ref_is_id(ref, &id);
 
 	vbd_list_for_each (link, list) {
 		void *item = item_of(kind, link);
@@ -146,7 +133,7 @@ static enum vbd_status check_new(const struct vbd_daemon *daemon, const struct k
 
 /* Users. */
 
-static void add_user(struct vbd_resource_users *users, const char *plural, uint64_t id)
+static void add_user(struct vbd_shared_users *users, const char *plural, uint64_t id)
 {
 	users->total++;
 	if (users->shown == VBD_USERS_SHOWN_MAX)
@@ -163,26 +150,23 @@ static uint64_t named_id(const struct vbd_conn_params *params, const struct kind
 }
 
 static void add_those_who_name(const struct vbd_daemon *daemon, const struct kind *kind,
-	uint64_t id, struct vbd_resource_users *users)
+	uint64_t id, struct vbd_shared_users *users)
 {
-	for (struct vbd_object *object = vbd_registry_first(daemon->listeners); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->listeners) {
 		const struct vbd_listener *listener =
 			VBD_CONTAINER_OF(object, struct vbd_listener, object);
 
 		if (named_id(&listener->params, kind) == id)
 			add_user(users, "listeners", object->id);
 	}
-	for (struct vbd_object *object = vbd_registry_first(daemon->connections); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->connections) {
 		const struct vbd_connection *connection =
 			VBD_CONTAINER_OF(object, struct vbd_connection, object);
 
 		if (!connection->object.ended && named_id(&connection->conn->params, kind) == id)
 			add_user(users, "connections", object->id);
 	}
-	for (struct vbd_object *object = vbd_registry_first(daemon->endpoints); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->endpoints) {
 		const struct vbd_endpoint_record *record =
 			VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object);
 		const struct vbd_endpoint_params *params = &record->endpoint->params;
@@ -194,9 +178,9 @@ static void add_those_who_name(const struct vbd_daemon *daemon, const struct kin
 }
 
 void vbd_pd_users_of(const struct vbd_daemon *daemon, const struct vbd_pd *pd,
-	struct vbd_resource_users *ret_users)
+	struct vbd_shared_users *ret_users)
 {
-	*ret_users = (struct vbd_resource_users){0};
+	*ret_users = (struct vbd_shared_users){0};
 	add_those_who_name(daemon, &pds, pd->id, ret_users);
 	vbd_list_for_each (link, &daemon->fabric->srqs) {
 		const struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
@@ -204,8 +188,7 @@ void vbd_pd_users_of(const struct vbd_daemon *daemon, const struct vbd_pd *pd,
 		if (srq->pd == pd && !srq->removing)
 			add_user(ret_users, "srqs", srq->id);
 	}
-	for (struct vbd_object *object = vbd_registry_first(daemon->buffers); object;
-		object = vbd_registry_next(object)) {
+	vbd_registry_for_each (object, daemon->buffers) {
 		const struct vbd_buffer *buffer =
 			VBD_CONTAINER_OF(object, struct vbd_buffer, object);
 
@@ -216,9 +199,9 @@ void vbd_pd_users_of(const struct vbd_daemon *daemon, const struct vbd_pd *pd,
 }
 
 void vbd_cq_users_of(const struct vbd_daemon *daemon, const struct vbd_cq *cq,
-	struct vbd_resource_users *ret_users)
+	struct vbd_shared_users *ret_users)
 {
-	*ret_users = (struct vbd_resource_users){0};
+	*ret_users = (struct vbd_shared_users){0};
 	add_those_who_name(daemon, &cqs, cq->id, ret_users);
 	vbd_list_for_each (link, &daemon->fabric->srqs) {
 		const struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
@@ -229,14 +212,14 @@ void vbd_cq_users_of(const struct vbd_daemon *daemon, const struct vbd_cq *cq,
 }
 
 void vbd_srq_users_of(const struct vbd_daemon *daemon, const struct vbd_srq *srq,
-	struct vbd_resource_users *ret_users)
+	struct vbd_shared_users *ret_users)
 {
-	*ret_users = (struct vbd_resource_users){0};
+	*ret_users = (struct vbd_shared_users){0};
 	add_those_who_name(daemon, &srqs, srq->id, ret_users);
 }
 
 static enum vbd_status check_unused(const struct kind *kind, uint64_t id,
-	const struct vbd_resource_users *users, struct vbd_error *err)
+	const struct vbd_shared_users *users, struct vbd_error *err)
 {
 	if (!users->total)
 		return VBD_OK;
@@ -270,7 +253,7 @@ enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const char *name, cons
 
 enum vbd_status vbd_pd_drop(struct vbd_daemon *daemon, struct vbd_pd *pd, struct vbd_error *err)
 {
-	struct vbd_resource_users users;
+	struct vbd_shared_users users;
 	enum vbd_status status;
 
 	if (pd->is_default)
@@ -330,7 +313,7 @@ enum vbd_status vbd_cq_change(struct vbd_cq *cq, const uint32_t *depth_cqe,
 
 enum vbd_status vbd_cq_drop(struct vbd_daemon *daemon, struct vbd_cq *cq, struct vbd_error *err)
 {
-	struct vbd_resource_users users;
+	struct vbd_shared_users users;
 	enum vbd_status status;
 
 	if (!cq->asked_for)
@@ -388,7 +371,7 @@ enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_
 
 enum vbd_status vbd_srq_drop(struct vbd_daemon *daemon, struct vbd_srq *srq, struct vbd_error *err)
 {
-	struct vbd_resource_users users;
+	struct vbd_shared_users users;
 	enum vbd_status status;
 
 	vbd_srq_users_of(daemon, srq, &users);
@@ -399,7 +382,7 @@ enum vbd_status vbd_srq_drop(struct vbd_daemon *daemon, struct vbd_srq *srq, str
 }
 
 /* What is of two devices, or of two domains, can't be used by one queue pair. */
-enum vbd_status vbd_params_check_resources(const struct vbd_daemon *daemon,
+enum vbd_status vbd_shared_check(const struct vbd_daemon *daemon,
 	const struct vbd_conn_params *params, struct vbd_error *err)
 {
 	const struct vbd_srq *srq = vbd_fabric_srq(daemon->fabric, params->qp.srq_id);
