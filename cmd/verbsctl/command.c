@@ -15,13 +15,10 @@
 	.options = {__VA_ARGS__}, \
 	.option_count = sizeof((enum vbd_ctl_opt[]){__VA_ARGS__}) / sizeof(enum vbd_ctl_opt)
 
-/* Options of a queue pair, which commands on both sides of a connection take. */
-#define QP_OPTIONS                                                                             \
-	O(SQ_DEPTH), O(RQ_DEPTH), O(RECV_SIZE), O(RETRY_COUNT), O(RNR_RETRY), O(ACK_TIMEOUT),  \
-		O(MIN_RNR_TIMER), O(RESPONDER_RESOURCES), O(INITIATOR_DEPTH), O(SIGNAL_EVERY), \
-		O(SEND_SGES), O(RECV_SGES), O(INLINE_BYTES), O(PATH_MTU), O(QP_PD), O(QP_CQ),  \
-		O(QP_SRQ)
-#define PRIVATE_DATA_OPTIONS O(PRIVATE_DATA), O(PRIVATE_ENCODING)
+/* The options of a queue pair, each followed by a comma. */
+#define QP_OPTION(option, ...) option,
+#define QP_OPTIONS	       VBD_CTL_QP_OPT_MAP(QP_OPTION)
+#define PRIVATE_DATA_OPTIONS   O(PRIVATE_DATA), O(PRIVATE_ENCODING)
 
 #define REMOTE_OPTIONS \
 	O(REMOTE), O(REMOTE_OFFSET), O(PEER_TOKEN_FILE), O(REMOTE_ADDR), O(REMOTE_RKEY)
@@ -143,7 +140,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"address "
 			"or a name;\nIPv6 addresses stand in brackets.",
 		COUNTED(O(NAME), O(SERVICE), O(TIMEOUT), O(DEVICE), O(SRC), O(SRC_PORT),
-			O(REUSE_ADDR), O(TOS), PRIVATE_DATA_OPTIONS, QP_OPTIONS, O(NO_WAIT)),
+			O(REUSE_ADDR), O(TOS), PRIVATE_DATA_OPTIONS, QP_OPTIONS O(NO_WAIT)),
 		.run = vbd_ctl_connect},
 	{.name = "prepare",
 		.usage = "[NAME]",

@@ -37,6 +37,42 @@ enum vbd_ctl_kind {
  * value, because a newer server may know more of them. For a placeholder in capitals that names a
  * kind of object ("BUFFER"), completion fetches names from the server.
  */
+/* The parameters of a connection's queue pair, for each command that makes one. */
+#define VBD_CTL_QP_OPT_MAP(X)                                                                    \
+	X(VBD_CTL_OPT_SQ_DEPTH, "sq-depth", 0, UINT, "N", "qp.sq_depth",                         \
+		"send work requests outstanding at most")                                        \
+	X(VBD_CTL_OPT_RQ_DEPTH, "rq-depth", 0, UINT, "N", "qp.rq_depth", "receives kept posted") \
+	X(VBD_CTL_OPT_RECV_SIZE, "recv-size", 0, SIZE, "BYTES", "qp.recv_size_bytes",            \
+		"longest message it can receive")                                                \
+	X(VBD_CTL_OPT_RETRY_COUNT, "retry-count", 0, UINT, "N", "qp.retry_count",                \
+		"transport retries, 0 to 7")                                                     \
+	X(VBD_CTL_OPT_RNR_RETRY, "rnr-retry", 0, UINT, "N", "qp.rnr_retry",                      \
+		"receiver-not-ready retries; 7 is for ever")                                     \
+	X(VBD_CTL_OPT_ACK_TIMEOUT, "ack-timeout", 0, UINT, "N", "qp.ack_timeout",                \
+		"4.096 us x 2^N; 0 is for ever")                                                 \
+	X(VBD_CTL_OPT_MIN_RNR_TIMER, "min-rnr-timer", 0, UINT, "N", "qp.min_rnr_timer",          \
+		"IBTA code; 12 is 0.64 ms")                                                      \
+	X(VBD_CTL_OPT_RESPONDER_RESOURCES, "responder-resources", 0, UINT, "N",                  \
+		"qp.responder_resources", "RDMA reads the peer may have outstanding")            \
+	X(VBD_CTL_OPT_INITIATOR_DEPTH, "initiator-depth", 0, UINT, "N", "qp.initiator_depth",    \
+		"RDMA reads this side may have outstanding")                                     \
+	X(VBD_CTL_OPT_SIGNAL_EVERY, "signal-every", 0, UINT, "N", "qp.signal_every",             \
+		"ask for a completion of every Nth work request only")                           \
+	X(VBD_CTL_OPT_SEND_SGES, "max-send-sge", 0, UINT, "N", "qp.max_send_sge",                \
+		"pieces of memory that a send, write or read may have")                          \
+	X(VBD_CTL_OPT_RECV_SGES, "max-recv-sge", 0, UINT, "N", "qp.max_recv_sge",                \
+		"pieces of memory that a receive may have")                                      \
+	X(VBD_CTL_OPT_INLINE_BYTES, "inline-bytes", 0, UINT, "N", "qp.inline_bytes",             \
+		"bytes that a work request can carry itself")                                    \
+	X(VBD_CTL_OPT_PATH_MTU, "path-mtu", 0, UINT, "256|512|1024|2048|4096",                   \
+		"qp.path_mtu_bytes", "largest path MTU to use")                                  \
+	X(VBD_CTL_OPT_QP_PD, "pd", 0, REF, "PD", "qp.pd",                                        \
+		"protection domain; else the device's default one")                              \
+	X(VBD_CTL_OPT_QP_CQ, "cq", 0, REF, "CQ", "qp.cq",                                        \
+		"completion queue; else one that has room")                                      \
+	X(VBD_CTL_OPT_QP_SRQ, "srq", 0, REF, "SRQ", "qp.srq",                                    \
+		"take receives from this shared queue")
+
 #define VBD_CTL_OPT_MAP(X)                                                                         \
 	X(VBD_CTL_OPT_SERVER, "server", 's', TEXT, "URL", NULL,                                    \
 		"where verbsd listens: http://HOST:PORT or unix:/PATH")                            \
@@ -59,39 +95,7 @@ enum vbd_ctl_kind {
 		"give up after this long without a message")                                       \
 	X(VBD_CTL_OPT_SRC, "src", 0, TEXT, "ADDR", "src_addr", "address to connect from")          \
 	X(VBD_CTL_OPT_TOS, "tos", 0, UINT, "N", "tos", "type of service of the path")              \
-	X(VBD_CTL_OPT_SQ_DEPTH, "sq-depth", 0, UINT, "N", "qp.sq_depth",                           \
-		"send work requests outstanding at most")                                          \
-	X(VBD_CTL_OPT_RQ_DEPTH, "rq-depth", 0, UINT, "N", "qp.rq_depth", "receives kept posted")   \
-	X(VBD_CTL_OPT_RECV_SIZE, "recv-size", 0, SIZE, "BYTES", "qp.recv_size_bytes",              \
-		"longest message it can receive")                                                  \
-	X(VBD_CTL_OPT_RETRY_COUNT, "retry-count", 0, UINT, "N", "qp.retry_count",                  \
-		"transport retries, 0 to 7")                                                       \
-	X(VBD_CTL_OPT_RNR_RETRY, "rnr-retry", 0, UINT, "N", "qp.rnr_retry",                        \
-		"receiver-not-ready retries; 7 is for ever")                                       \
-	X(VBD_CTL_OPT_ACK_TIMEOUT, "ack-timeout", 0, UINT, "N", "qp.ack_timeout",                  \
-		"4.096 us x 2^N; 0 is for ever")                                                   \
-	X(VBD_CTL_OPT_MIN_RNR_TIMER, "min-rnr-timer", 0, UINT, "N", "qp.min_rnr_timer",            \
-		"IBTA code; 12 is 0.64 ms")                                                        \
-	X(VBD_CTL_OPT_RESPONDER_RESOURCES, "responder-resources", 0, UINT, "N",                    \
-		"qp.responder_resources", "RDMA reads the peer may have outstanding")              \
-	X(VBD_CTL_OPT_INITIATOR_DEPTH, "initiator-depth", 0, UINT, "N", "qp.initiator_depth",      \
-		"RDMA reads this side may have outstanding")                                       \
-	X(VBD_CTL_OPT_SIGNAL_EVERY, "signal-every", 0, UINT, "N", "qp.signal_every",               \
-		"ask for a completion of every Nth work request only")                             \
-	X(VBD_CTL_OPT_SEND_SGES, "max-send-sge", 0, UINT, "N", "qp.max_send_sge",                  \
-		"pieces of memory that a send, write or read may have")                            \
-	X(VBD_CTL_OPT_RECV_SGES, "max-recv-sge", 0, UINT, "N", "qp.max_recv_sge",                  \
-		"pieces of memory that a receive may have")                                        \
-	X(VBD_CTL_OPT_INLINE_BYTES, "inline-bytes", 0, UINT, "N", "qp.inline_bytes",               \
-		"bytes that a work request can carry itself")                                      \
-	X(VBD_CTL_OPT_PATH_MTU, "path-mtu", 0, UINT, "256|512|1024|2048|4096",                     \
-		"qp.path_mtu_bytes", "largest path MTU to use")                                    \
-	X(VBD_CTL_OPT_QP_PD, "pd", 0, REF, "PD", "qp.pd",                                          \
-		"protection domain; else the device's default one")                                \
-	X(VBD_CTL_OPT_QP_CQ, "cq", 0, REF, "CQ", "qp.cq",                                          \
-		"completion queue; else one that has room")                                        \
-	X(VBD_CTL_OPT_QP_SRQ, "srq", 0, REF, "SRQ", "qp.srq",                                      \
-		"take receives from this shared queue")                                            \
+	VBD_CTL_QP_OPT_MAP(X)                                                                      \
 	X(VBD_CTL_OPT_PRIVATE_DATA, "private-data", 0, TEXT, "TEXT", "private_data.data",          \
 		"bytes for the peer's program, with the CM message")                               \
 	X(VBD_CTL_OPT_PRIVATE_ENCODING, "private-encoding", 0, TEXT, "text|hex|base64",            \
