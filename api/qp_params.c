@@ -2,6 +2,7 @@
 #include "api/qp_params.h"
 
 #include "api/encode.h"
+#include "api/encode_common.h"
 #include "api/request.h"
 #include "base/enum.h"
 #include "daemon/shared.h"
@@ -18,7 +19,11 @@ const char *const vbd_service_names[VBD_SERVICE_COUNT] = {VBD_SERVICE_MAP(VBD_EN
 		.n_names = VBD_SERVICE_COUNT},
 #define FIELD_UINT(name_, member_, min_, max_) \
 	{FIELD(name_, params.member_), .type = VBD_FIELD_UINT, .min = min_, .max = max_},
-#define FIELD_OPTIONAL			      FIELD_UINT
+#define FIELD_OPTIONAL FIELD_UINT
+/* mw_bind, the last one, is a buffer's. */
+#define FIELD_ACCESS(name_, member_, min_, max_)                                              \
+	{FIELD(name_, params.member_), .type = VBD_FIELD_ENUM_SET, .names = vbd_access_names, \
+		.n_names = VBD_ACCESS_NAME_COUNT - 1},
 #define FIELD_REF(name_, member_, min_, max_) {FIELD(name_, refs.name_), .type = VBD_FIELD_REF},
 
 #define FIELD_ROW(kind_, name_, member_, min_, max_, initial_) \
@@ -104,6 +109,7 @@ enum vbd_status vbd_qp_input_resources(
 #define PUT_SERVICE(name_, value_)  vbd_put_text(out, #name_, vbd_service_name(value_));
 #define PUT_UINT(name_, value_)	    vbd_put_u64(out, #name_, value_);
 #define PUT_OPTIONAL(name_, value_) vbd_put_u64_or_null(out, #name_, (value_) != 0, value_);
+#define PUT_ACCESS(name_, value_)   vbd_put(out, #name_, vbd_encode_access(value_));
 #define PUT_REF			    PUT_OPTIONAL
 
 #define PUT_ROW(kind_, name_, member_, ...) PUT_##kind_(name_, params->member_)

@@ -67,6 +67,8 @@ static void apply_params(const struct vbd_conn *conn, struct ibv_qp_attr *attr, 
 {
 	const struct vbd_device_attr *limits = &conn->qp.device->attr;
 
+	if (mask & IBV_QP_ACCESS_FLAGS)
+		attr->qp_access_flags &= vbd_mem_access_flags(conn->params.remote_access);
 	if (mask & IBV_QP_PATH_MTU)
 		attr->path_mtu = capped_mtu(conn, attr->path_mtu);
 	/* The passive side answers with the traffic class of the request (kernel cm.c, 6.1),

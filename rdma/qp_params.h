@@ -10,6 +10,7 @@
 
 #include "base/attr.h"
 #include "base/error.h"
+#include "rdma/mem.h"
 #include "rdma/op.h"
 
 #include <stdint.h>
@@ -47,8 +48,13 @@ struct vbd_device;
 	ANY(REF, pd, qp.pd_id, 0, 0, 0) \
 	ANY(REF, cq, qp.cq_id, 0, 0, 0) \
 	CONN(REF, srq, qp.srq_id, 0, 0, 0) \
-	CONN(OPTIONAL, path_mtu_bytes, path_mtu_bytes, 256, 4096, 0)
+	CONN(OPTIONAL, path_mtu_bytes, path_mtu_bytes, 256, 4096, 0) \
+	/* The default is what the CM grants (cm_init_qp_init_attr() in cm.c, 6.1). */ \
+	CONN(ACCESS, remote_access, remote_access, 0, VBD_ACCESS_REMOTE_ALL, VBD_ACCESS_REMOTE_ALL)
 /* clang-format on */
+
+#define VBD_ACCESS_REMOTE_ALL \
+	(VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_ATOMIC)
 
 /* In place of ANY or CONN, for a table without these rows. */
 #define VBD_QP_PARAM_SKIP(...)
@@ -78,6 +84,7 @@ struct vbd_conn_params {
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
 	uint32_t path_mtu_bytes; /* at most; 0 for the path's own */
+	uint32_t remote_access;	 /* enum vbd_mem_access: what the peer may do through this QP */
 };
 
 /** vbd_conn_params_default - the defaults of the rows, with transport RC */

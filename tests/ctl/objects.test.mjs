@@ -149,9 +149,10 @@ test('objects: a reader is shown no key', async (t) => {
 });
 
 const QP_ARGS = ['--sq-depth', '8', '--rq-depth', '9', '--recv-size', '64K', '--retry-count', '1', '--rnr-retry', '2',
-  '--ack-timeout', '3', '--min-rnr-timer', '4', '--responder-resources', '5', '--initiator-depth', '6'];
+  '--ack-timeout', '3', '--min-rnr-timer', '4', '--responder-resources', '5', '--initiator-depth', '6',
+  '--remote-access', 'remote_read,remote_write'];
 const QP_BODY = { sq_depth: 8, rq_depth: 9, recv_size_bytes: 65536, retry_count: 1, rnr_retry: 2, ack_timeout: 3,
-  min_rnr_timer: 4, responder_resources: 5, initiator_depth: 6 };
+  min_rnr_timer: 4, responder_resources: 5, initiator_depth: 6, remote_access: ['remote_read', 'remote_write'] };
 
 const CHANGES = [
   { args: ['listen', '0.0.0.0:7471', '--name', 'front', '--service', 'echo', '--accept', 'manual', '--accept-timeout', '5s',

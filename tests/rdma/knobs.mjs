@@ -111,6 +111,45 @@ await scenario("a connection names its GID's type, interface and VLAN", () => tw
 	ok(gids.some(({ netdev, vlan_id }) => netdev === "rdma0.7" && vlan_id === 7), "no GID of the VLAN");
 }));
 
+// The buffer allows everything. The device that answers looks at its queue pair first (check_op_valid() in rxe_resp.c, 6.1).
+await scenario("a peer may do what the queue pair permits, whatever the buffer allows", () => two_daemons(async (a, b) => {
+	const everything = ["remote_write", "remote_read", "remote_atomic"];
+	const remote_access = ["remote_read"];
+	const here = await a.buffer(4096), there = await b.buffer(4096, { access: everything });
+
+	await b.listen({ port: PORT, qp: { remote_access } });
+	for (const more of [{ op: "write", buffer: here.id }, { op: "fetch_add", add: "0x1" }]) {
+		const connection = await a.connect({ dst_port: PORT });
+		const peer = await accepted(b);
+
+		same(connection.params, { remote_access: everything }, "access of the side that asked for nothing");
+		same(peer.params, { remote_access }, "access of the listener's side");
+		await a.transfer("read", connection, here, there);
+		const { code, detail } = await a.refused("POST", "/v1/transfers",
+			{ connection: connection.id, remote: { addr: there.addr, rkey: there.rkey }, ...more }, 60);
+		equal(code, "remote_invalid", `code of a ${more.op} (${detail})`);
+		await a.ended_with(connection.id, "remote_invalid");
+		await b.end_of(peer.id);
+	}
+	ok((await b.bytes(there)).every((byte) => byte === 0), "something was written");
+	await refused(a, "/v1/listeners", { addr, qp: { remote_access: ["mw_bind"] } }, "bad_value", "/qp/remote_access/0");
+}));
+
+await scenario("by hand, a peer may do what the queue pair permits", () => two_daemons(async (a, b) => {
+	const make = (daemon, qp) => daemon.post("/v1/connections", { bringup: "manual", device: dev, qp }, 60);
+	const at = (daemon, connection, { exchange }) => daemon.post(`/v1/connections/${connection.id}/remote`, exchange, 60);
+	const here = await a.buffer(4096), there = await b.buffer(4096, { access: ["remote_write", "remote_read"] });
+	const ours = await make(a, {}), theirs = await make(b, { remote_access: ["remote_read"] });
+
+	await Promise.all([at(a, ours, theirs), at(b, theirs, ours)]);
+	await a.transfer("read", ours, here, there);
+	const { code, detail } = await a.refused("POST", "/v1/transfers", { op: "write", connection: ours.id, buffer: here.id,
+		remote: { addr: there.addr, rkey: there.rkey } }, 60);
+	equal(code, "remote_invalid", `code of a write (${detail})`);
+	await a.ended_with(ours.id, "remote_invalid");
+	await b.post(`/v1/connections/${theirs.id}/close`, {}, 60);
+}));
+
 await scenario("a source port is taken, unless both share it", () => two_daemons(async (a, b) => {
 	await b.listen({ port: PORT });
 	await b.listen({ port: PORT + 1 });

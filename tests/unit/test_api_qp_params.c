@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rows of rdma/qp_params.h, against openapi.yaml and against the decoder. */
+#include "api/encode_common.h"
 #include "api/qp_params.h"
 #include "rdma/channel.h"
 #include "tests/unit/openapi.h"
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kind { SERVICE, UINT, OPTIONAL, REF };
+enum kind { SERVICE, UINT, OPTIONAL, ACCESS, REF };
 
 static const struct row {
 	const char *name;
@@ -107,6 +108,27 @@ static void test_qp_params__a_value_outside_its_limits_is_refused(void **state)
 	}
 }
 
+static void test_qp_params__remote_access_is_a_list_of_names(void **state)
+{
+	struct vbd_qp_input input = vbd_qp_input_default();
+	struct openapi_enum names;
+	struct vbd_error err = {0};
+	json_t *json = json_pack("{s:[s]}", "remote_access", "remote_read");
+	json_t *bind = json_pack("{s:[s]}", "remote_access", "mw_bind");
+
+	(void)state;
+	assert_int_equal(vbd_decode(json, vbd_qp_fields, VBD_QP_FIELD_COUNT, &input, &err), VBD_OK);
+	assert_int_equal(input.params.remote_access, VBD_ACCESS_REMOTE_READ);
+	assert_int_equal(
+		vbd_decode(bind, vbd_qp_fields, VBD_QP_FIELD_COUNT, &input, &err), VBD_E_BAD_VALUE);
+	openapi_read_enum("WindowAccess", &names);
+	assert_int_equal(names.count, 3);
+	for (size_t i = 0; i < names.count; i++)
+		assert_string_equal(names.values[i], vbd_access_names[i]);
+	json_decref(json);
+	json_decref(bind);
+}
+
 static void test_qp_params__json_shows_the_default_of_each_row(void **state)
 {
 	const struct vbd_conn_params params = vbd_conn_params_default();
@@ -133,6 +155,7 @@ int main(void)
 		cmocka_unit_test(test_qp_params__the_contract_has_the_limits_of_the_rows),
 		cmocka_unit_test(test_qp_params__the_contract_has_the_members_of_the_rows),
 		cmocka_unit_test(test_qp_params__a_value_outside_its_limits_is_refused),
+		cmocka_unit_test(test_qp_params__remote_access_is_a_list_of_names),
 		cmocka_unit_test(test_qp_params__json_shows_the_default_of_each_row),
 	};
 

@@ -281,6 +281,41 @@ static void test_conn_manual__uc_knows_no_timers_and_carries_messages(void **sta
 	assert_int_equal(pair.b->message_count, 1);
 }
 
+/* Move 8 bytes between the two halves of @mem, the second being the peer's: how does that end? */
+static enum vbd_transfer_state reach(struct rig_conn *rc, enum vbd_op op, const struct vbd_mem *mem)
+{
+	struct rig_transfer *rt = rig_transfer(rc, op, mem, 8, 8);
+
+	rt->transfer.remote_addr = (uintptr_t)mem->addr + 8;
+	rt->transfer.rkey = mem->rkey;
+	rig_start_transfer(rt);
+	rig_settle(rc->rig);
+	return rt->ended_as;
+}
+
+static void test_conn_manual__the_peer_may_do_what_remote_access_says(void **state)
+{
+	struct vbd_conn_params params = rig_params();
+	struct vbd_manual_remote to_a, to_b;
+	struct rig *rig = *state;
+	const struct vbd_mem *mem = rig_mem(rig, 16, VBD_ACCESS_REMOTE_ALL);
+	struct rig_conn *a, *b;
+
+	fake_loopback(true);
+	a = rig_manual(rig, &params, NULL);
+	params.remote_access = VBD_ACCESS_REMOTE_READ;
+	b = rig_manual(rig, &params, NULL);
+	assert_int_equal(attr_of(b).qp_access_flags, IBV_ACCESS_REMOTE_READ);
+	to_a = peer_of(a);
+	to_b = peer_of(b);
+	bring(a, &to_b, VBD_QP_TO_RTS);
+	bring(b, &to_a, VBD_QP_TO_RTS);
+	assert_int_equal(reach(a, VBD_OP_READ, mem), VBD_TRANSFER_DONE);
+	assert_int_equal(reach(b, VBD_OP_WRITE, mem), VBD_TRANSFER_DONE);
+	assert_int_equal(reach(a, VBD_OP_WRITE, mem), VBD_TRANSFER_FAILED);
+	assert_int_equal(a->conn->qp.reason, VBD_REASON_REMOTE_INVALID);
+}
+
 /* InfiniBand. */
 
 static void make_infiniband(struct rig *rig)
@@ -1009,6 +1044,7 @@ int main(void)
 		TEST(test_conn_manual__the_path_has_the_lower_mtu),
 		TEST(test_conn_manual__each_step_shows_what_it_brought),
 		TEST(test_conn_manual__uc_knows_no_timers_and_carries_messages),
+		TEST(test_conn_manual__the_peer_may_do_what_remote_access_says),
 		TEST(test_conn_manual__on_infiniband_a_lid_leads_to_the_peer),
 		TEST(test_conn_manual__on_infiniband_a_gid_adds_a_route_header),
 		TEST(test_conn_manual__on_infiniband_a_path_needs_a_unicast_lid),

@@ -187,6 +187,25 @@ static void test_ops__an_atomic_brings_the_old_value(void **state)
 	assert_int_equal(word, 1);
 }
 
+static void test_ops__an_atomic_on_a_queue_pair_without_that_access_is_refused(void **state)
+{
+	struct rig *rig = *state;
+	struct rig_listener *listener = rig_listener(rig);
+	struct rig_conn *active, *passive;
+	struct vbd_mem *there = rig_mem(rig, 64, VBD_ACCESS_REMOTE_ATOMIC);
+	struct rig_transfer *rt;
+
+	listener->params.remote_access = VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ;
+	rig_loop_connect(listener, &active, &passive);
+	rt = rig_transfer(active, VBD_OP_FETCH_ADD, there, VBD_ATOMIC_BYTES, VBD_ATOMIC_BYTES);
+	rt->transfer.local_addr = NULL;
+	rt->transfer.remote_addr = (uintptr_t)there->addr;
+	rt->transfer.rkey = there->rkey;
+	rig_start_transfer(rt);
+	assert_int_equal(rt->ended_as, VBD_TRANSFER_FAILED);
+	assert_int_equal(active->conn->qp.reason, VBD_REASON_REMOTE_INVALID);
+}
+
 static void test_ops__an_atomic_on_memory_without_that_access_is_refused(void **state)
 {
 	struct rig *rig = *state;
@@ -514,6 +533,7 @@ int main(void)
 		TEST(messages_tell_what_the_peer_did),
 		TEST(an_echo_keeps_the_immediate),
 		TEST(an_atomic_brings_the_old_value),
+		TEST(an_atomic_on_a_queue_pair_without_that_access_is_refused),
 		TEST(an_atomic_on_memory_without_that_access_is_refused),
 		TEST(a_list_is_one_work_request_without_its_empty_ranges),
 		TEST(more_ranges_than_the_device_has_are_refused),

@@ -66,6 +66,9 @@ enum vbd_ctl_kind {
 		"bytes that a work request can carry itself")                                    \
 	X(VBD_CTL_OPT_PATH_MTU, "path-mtu", 0, UINT, "256|512|1024|2048|4096",                   \
 		"qp.path_mtu_bytes", "largest path MTU to use")                                  \
+	X(VBD_CTL_OPT_REMOTE_ACCESS, "remote-access", 0, LIST,                                   \
+		"remote_write|remote_read|remote_atomic", "qp.remote_access",                    \
+		"what the peer may do; several are separated by commas")                         \
 	X(VBD_CTL_OPT_QP_PD, "pd", 0, REF, "PD", "qp.pd",                                        \
 		"protection domain; else the device's default one")                              \
 	X(VBD_CTL_OPT_QP_CQ, "cq", 0, REF, "CQ", "qp.cq",                                        \
