@@ -204,10 +204,11 @@ struct each {
 	uint64_t max, shown, left_out;
 };
 
-typedef void (*each_cb)(
-	struct vbd_metrics_text *out, const char *id, const struct vbd_connection *connection);
+/* Put the series of one connection. @offset: of the counter that the family has. */
+typedef void (*each_cb)(struct vbd_metrics_text *out, const char *id,
+	const struct vbd_connection *connection, size_t offset);
 
-static void for_each(const struct vbd_daemon *daemon, struct each *each, each_cb cb)
+static void for_each(const struct vbd_daemon *daemon, struct each *each, each_cb cb, size_t offset)
 {
 	each->shown = 0;
 	each->left_out = 0;
@@ -224,16 +225,22 @@ static void for_each(const struct vbd_daemon *daemon, struct each *each, each_cb
 		}
 		each->shown++;
 		(void)snprintf(id, sizeof(id), "%" PRIu64, object->id);
-		cb(each->out, id, connection);
+		cb(each->out, id, connection, offset);
 	}
 }
 
-static void put_info(
-	struct vbd_metrics_text *out, const char *id, const struct vbd_connection *connection)
+static const struct vbd_counter *counter_at(const void *counters, size_t offset)
+{
+	return (const void *)((const char *)counters + offset);
+}
+
+static void put_info(struct vbd_metrics_text *out, const char *id,
+	const struct vbd_connection *connection, size_t offset)
 {
 	const struct vbd_conn *conn = connection->conn;
 	char peer[VBD_ADDR_TEXT_BYTES] = "";
 
+	(void)offset;
 	if (conn->peer.ss_family)
 		(void)vbd_addr_format(&conn->peer, peer);
 	vbd_metrics_put(out,
@@ -244,7 +251,7 @@ static void put_info(
 }
 
 static void put_moved(struct vbd_metrics_text *out, const char *id,
-	const struct vbd_connection *connection, bool bytes)
+	const struct vbd_connection *connection, size_t offset)
 {
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
 		const struct vbd_op_counters *ops = vbd_qp_op_counters(&connection->conn->qp, op);
@@ -252,61 +259,48 @@ static void put_moved(struct vbd_metrics_text *out, const char *id,
 		if (vbd_counter_get(&ops->posted))
 			vbd_metrics_put(out,
 				LABELS(LABEL("connection", id), LABEL("op", vbd_op_name(op))),
-				vbd_counter_get(bytes ? &ops->bytes : &ops->completed));
+				vbd_counter_get(counter_at(ops, offset)));
 	}
 }
 
-static void put_bytes(
-	struct vbd_metrics_text *out, const char *id, const struct vbd_connection *connection)
-{
-	put_moved(out, id, connection, true);
-}
-
-static void put_messages(
-	struct vbd_metrics_text *out, const char *id, const struct vbd_connection *connection)
-{
-	put_moved(out, id, connection, false);
-}
-
-static void put_rtt(
-	struct vbd_metrics_text *out, const char *id, const struct vbd_connection *connection)
+static void put_probe_time(struct vbd_metrics_text *out, const char *id,
+	const struct vbd_connection *connection, size_t offset)
 {
 	const struct vbd_probe_record *record = connection->probe;
 
 	if (record && vbd_counter_get(&record->probe.last_ns))
 		vbd_metrics_put_seconds(out, LABELS(LABEL("connection", id)),
-			vbd_counter_get(&record->probe.last_ns));
-}
-
-static void put_jitter(
-	struct vbd_metrics_text *out, const char *id, const struct vbd_connection *connection)
-{
-	const struct vbd_probe_record *record = connection->probe;
-
-	if (record && vbd_counter_get(&record->probe.last_ns))
-		vbd_metrics_put_seconds(out, LABELS(LABEL("connection", id)),
-			vbd_counter_get(&record->probe.jitter_ns));
+			vbd_counter_get(counter_at(&record->probe, offset)));
 }
 
 static void put_each_connection(struct vbd_metrics_text *out, const struct vbd_daemon *daemon)
 {
+	static const struct {
+		const char *name, *type, *help;
+		each_cb cb;
+		size_t offset;
+	} families[] = {
+		{"verbsd_connection_info", "gauge",
+			"Always 1, of each connection that has not ended.", put_info, 0},
+		{"verbsd_connection_bytes_total", "counter",
+			"verbsd_bytes_total of one connection.", put_moved,
+			offsetof(struct vbd_op_counters, bytes)},
+		{"verbsd_connection_messages_total", "counter",
+			"verbsd_messages_total of one connection.", put_moved,
+			offsetof(struct vbd_op_counters, completed)},
+		{"verbsd_connection_rtt_seconds", "gauge",
+			"The newest round trip of the probe that runs over a connection.",
+			put_probe_time, offsetof(struct vbd_probe, last_ns)},
+		{"verbsd_connection_rtt_jitter_seconds", "gauge",
+			"The change from one round trip to the next, smoothed.", put_probe_time,
+			offsetof(struct vbd_probe, jitter_ns)},
+	};
 	struct each each = {.out = out, .max = daemon->config->limits.metrics_connections};
 
-	vbd_metrics_family(out, "verbsd_connection_info", "gauge",
-		"Always 1, of each connection that has not ended.");
-	for_each(daemon, &each, put_info);
-	vbd_metrics_family(out, "verbsd_connection_bytes_total", "counter",
-		"verbsd_bytes_total of one connection.");
-	for_each(daemon, &each, put_bytes);
-	vbd_metrics_family(out, "verbsd_connection_messages_total", "counter",
-		"verbsd_messages_total of one connection.");
-	for_each(daemon, &each, put_messages);
-	vbd_metrics_family(out, "verbsd_connection_rtt_seconds", "gauge",
-		"The newest round trip of the probe that runs over a connection.");
-	for_each(daemon, &each, put_rtt);
-	vbd_metrics_family(out, "verbsd_connection_rtt_jitter_seconds", "gauge",
-		"The change from one round trip to the next, smoothed.");
-	for_each(daemon, &each, put_jitter);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(families); i++) {
+		vbd_metrics_family(out, families[i].name, families[i].type, families[i].help);
+		for_each(daemon, &each, families[i].cb, families[i].offset);
+	}
 	gauge(out, "verbsd_connections_left_out",
 		"Connections that have no series of their own because of "
 		"limits.metrics_connections.",
