@@ -90,6 +90,7 @@ await_alive() {
 }
 
 # Daemon t of the cases: with tokens, a short event log and small limits. Sets token_vars for run.mjs.
+# shellcheck disable=SC2034 # used by those that source this
 start_small_daemon() {
 	make_tokens
 	printf '%s\n' 'events: 64' 'limits:' '  listeners: 2' >"$work/t.yaml"
