@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The least that libmicrohttpd can do: one thread, one epoll, every request gets the same body with
- * the headers that verbsd sends. What verbsd is slower than this is its own work.
+ * The least work that libmicrohttpd can do: one thread, one epoll, and for every request the same
+ * body with the headers of verbsd. The difference to verbsd is verbsd's own work.
  *
  * usage: bare_mhd PORT BODYFILE
  */
@@ -22,7 +22,7 @@ struct body {
 	char bytes[BODY_MAX_BYTES];
 };
 
-/* As in verbsd a response is made for each answer: a body that changes allows nothing else. */
+/* A new response for each answer, as in verbsd, whose bodies change. */
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *url,
 	const char *method, const char *version, const char *upload, size_t *upload_bytes,
 	void **request_context)
@@ -33,7 +33,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 
 	(void)url, (void)method, (void)version, (void)upload, (void)upload_bytes;
 	if (!*request_context) {
-		*request_context = body; /* the first call has the head alone */
+		*request_context = body; /* in the first call only the head is complete */
 		return MHD_YES;
 	}
 	response = MHD_create_response_from_buffer(

@@ -2,8 +2,9 @@
 //
 // usage: measure.mjs native|rdma OPTIONS
 //
-// Takes the measurements that need no device (native), or one (rdma), and prints them as JSON. OPTIONS is a JSON object:
-// verbsd, bare: programs; work: a folder; pairs: how many; wrk_s, opens, transfer_mib: the size of one sample.
+// Takes the measurements without a device (native), or with one (rdma), and prints them as JSON. OPTIONS is a JSON
+// object: verbsd, bare: programs; work: a folder; pairs: number of samples; wrk_s, opens, transfer_mib: size of one
+// sample.
 import { writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
@@ -25,7 +26,7 @@ function median(values) {
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
-// Takes one sample of each in turn, as often as there are pairs: { name: [value, …] }.
+// Takes one sample of each in turn, `pairs` times: { name: [value, …] }.
 async function inTurn(title, samplers) {
   const values = Object.fromEntries(Object.keys(samplers).map((name) => [name, []]));
   for (let pair = 1; pair <= options.pairs; pair++) {
@@ -36,7 +37,7 @@ async function inTurn(title, samplers) {
   return values;
 }
 
-// The ratios of A and B, pair by pair. Both are { label, values }.
+// The ratios of A to B for each pair. Both are { label, values }.
 function result(title, unit, better, a, b, note) {
   const ratios = a.values.map((value, pair) => value / b.values[pair]);
   const summary = { median: median(ratios), min: Math.min(...ratios), max: Math.max(...ratios) };
@@ -58,7 +59,7 @@ async function measureGet(id, title, url, note) {
   const bodyFile = path.join(options.work, "body.json");
   writeFileSync(bodyFile, body);
   const bare = await startBare(options.bare, bodyFile);
-  await wrk(url); // warms both up: the first run of a program is slow under emulation
+  await wrk(url); // a warm-up for both: the first run of a program is slow under emulation
   await wrk(bare.url);
   const values = await inTurn(title, { verbsd: () => wrk(url), bare: () => wrk(bare.url) });
   await stop(bare.child);
@@ -78,9 +79,9 @@ async function measureNative() {
   return rows;
 }
 
-// --- programs of others that listen by rdma_cm -----------------------------------------------------------------------
+// --- other programs that listen by rdma_cm ---------------------------------------------------------------------------
 
-// Such a listener is no TCP port that can be asked, but the kernel lists it.
+// The listener has no TCP port that could be tried, but the kernel lists it.
 async function isListening(port) {
   const ids = JSON.parse((await output("rdma", ["-j", "resource", "show", "cm_id"])) || "[]");
   return ids.some((id) => id.state === "LISTEN" && String(id["src-addr"]?.split(":").at(-1) ?? id["src-port"]) === String(port));
@@ -141,7 +142,8 @@ async function measureBandwidth(pair) {
 
 // --- opening a connection --------------------------------------------------------------------------------------------
 
-// Opens connections by curl, as one keep-alive connection does or all at once: the seconds each took for the client.
+// Opens connections by curl, one after the other over one keep-alive connection, or all at once. Returns the seconds
+// that each took for the client.
 async function openByHttp(pair, count, ...more) {
   const body = JSON.stringify({ dst_addr: process.env.LAB_ADDR, dst_port: pair.listener.port });
   const format = "%{http_code} %{num_connects} %{time_total}\n";
@@ -158,7 +160,7 @@ async function closeOthers(pair) {
   for (const { id } of items) if (id !== pair.connection.id) await call("DELETE", `${pair.a.url}/v1/connections/${id}`, 204);
 }
 
-// In µs. The first one, which also opens the TCP connection, does not count.
+// In µs. Without the first one, which also opens the TCP connection.
 async function openInTurn(pair) {
   const [, ...lines] = await openByHttp(pair, options.opens + 1);
   if (lines.some(([, connects]) => connects !== 0)) throw new Error("curl did not keep its connection");
@@ -185,7 +187,7 @@ async function cmtime(connections) {
   return steps.reduce((sum, step) => sum + step);
 }
 
-// One connection has nothing to be averaged over, so the median of some runs.
+// A single connection has no average, so the median of some runs.
 async function cmtimeAlone() {
   const runs = [];
   while (runs.length < CMTIME_RUNS) runs.push(await cmtime(1));
@@ -193,7 +195,7 @@ async function cmtimeAlone() {
 }
 
 async function measureOpen(pair) {
-  await openInTurn(pair); // the first ones fault pages in
+  await openInTurn(pair); // the first transfers fault pages in
   const title = "open a connection";
   const count = options.opens;
   const values = await inTurn(title, {

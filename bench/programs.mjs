@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Starts programs, waits for them, reads what they print.
+// Starts programs, waits for them, and reads their output.
 import { spawn, execFile } from "node:child_process";
 import { once } from "node:events";
 import { openSync, closeSync, readFileSync } from "node:fs";
@@ -19,7 +19,7 @@ export function setWorkFolder(folder) {
   work = folder;
 }
 
-// The standard output of a program that must succeed.
+// Runs a program, which must succeed, and returns its standard output.
 export async function output(program, args) {
   const { stdout } = await run(program, args, { maxBuffer: 1 << 24, timeout: RUN_MS }).catch((error) => {
     throw new Error(`${program} ${args.join(" ")}: ${error.message}`);
@@ -27,7 +27,7 @@ export async function output(program, args) {
   return stdout;
 }
 
-// Starts a program that stays; what it prints goes to a file in the work folder.
+// Starts a program in the background; its output goes to a file in the work folder.
 export function start(name, program, args) {
   const log = path.join(work, `${name}.log`);
   const fd = openSync(log, "w");
@@ -51,7 +51,7 @@ export async function stopAll() {
   await Promise.all([...running].map((child) => stop(child, "SIGKILL")));
 }
 
-// Asks again and again until the answer is true, as long as the program that is to bring it about lives.
+// Polls until the condition holds; throws if the child ends first.
 export async function until(what, child, isSo) {
   const end = Date.now() + AWAIT_MS;
   while (!(await isSo())) {
@@ -77,7 +77,7 @@ async function answers(url) {
   );
 }
 
-// A verbsd on a free port; with a device it must be ready to connect.
+// Starts verbsd on a free port; with a device it must be ready to connect.
 export async function startVerbsd(name, verbsd, readyPath) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -94,7 +94,7 @@ export async function startBare(program, bodyFile) {
   return { child, url };
 }
 
-// A request that must be answered with this status; the parsed JSON of the answer.
+// Sends a request, which must be answered with this status; returns the parsed JSON.
 export async function call(method, url, status, body) {
   const response = await fetch(url, {
     method,

@@ -2,7 +2,7 @@
 //
 // usage: report.mjs NATIVE.json RDMA.json VERSIONS [FILE]
 //
-// Prints the table, and the JSON into FILE or behind the table.
+// Prints the table. Writes the JSON to FILE, or prints it after the table.
 import { readFileSync, writeFileSync } from "node:fs";
 
 const [nativeFile, rdmaFile, versions, jsonFile] = process.argv.slice(2);
