@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# What every part of the lab needs: messages, paths, host packages, the lock. Sourced, never run.
+# Shared by all parts of the lab: messages, paths, host packages, the lock. Sourced, never run.
 
-# Numbers with a point, messages that can be read by programs.
+# A decimal point in numbers, and untranslated messages, which scripts can parse.
 export LC_ALL=C
 
-# The lab's own failures, so that a caller can tell them from CMD's status. 124 is what timeout(1)
-# returns and 125 what docker-run(1) and timeout(1) return when they themselves fail.
+# Statuses of the lab's own failures, different from CMD's. 124 is the status of timeout(1), and 125
+# that of docker-run(1) and timeout(1) when they themselves fail.
 readonly LAB_STATUS_USAGE=2
 readonly LAB_STATUS_DEADLINE=124
 readonly LAB_STATUS_BROKEN=125
@@ -16,7 +16,7 @@ LAB_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 readonly LAB_ROOT
 readonly LAB_CACHE=${VERBSD_LAB_CACHE:-$LAB_ROOT/build/lab}
 
-# Everything the lab says goes to stderr, marked: stdout belongs to CMD.
+# All messages of the lab go to stderr with a mark: stdout belongs to CMD.
 say() { printf 'lab: %s\n' "$*" >&2; }
 
 die() {
@@ -32,7 +32,7 @@ usage_error() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# Quotes one word for any POSIX shell. Bash's own ${x@Q} writes $'…', which dash can't read.
+# Quotes one word for any POSIX shell. Bash's own ${x@Q} writes $'…', which dash does not know.
 shell_quote() {
 	local escaped=\'\\\'\'
 	printf "'%s'" "${1//\'/"$escaped"}"
@@ -46,8 +46,8 @@ seconds_between() {
 	printf '%d.%02d' $((us / 1000000)) $((us % 1000000 / 10000))
 }
 
-# Runs a function with the cache locked, so that two lab/run started at once prepare it only once.
-# The lock is the open file, so it is gone with its process, however that ends.
+# Runs a function with the cache locked, so that two lab/run started together prepare it only once.
+# The lock is an open file, which the kernel closes when the process ends.
 with_cache_lock() {
 	mkdir -p "$LAB_CACHE" || die "can't create the cache folder $LAB_CACHE (VERBSD_LAB_CACHE moves it)"
 	local lock

@@ -3,13 +3,14 @@
 #
 # Runs CMD in one QEMU guest, or CMD and CMD2 in two. Sourced by lab/run, which sets opt_* and CMD.
 #
-# How it talks: each guest's second serial port is QEMU's stdout and carries single lines ("ready",
-# "status 0"). A pump per guest marks them with the guest's role and writes them to one FIFO, the
-# events, on which lab/run sleeps. Output of CMD goes to files in the run folder, shared over 9p, and
-# is followed from there. When CMD has ended the guest is simply killed: nothing of it is worth the
-# seconds of a shutdown.
+# Communication: the second serial port of each guest is QEMU's stdout and carries single lines
+# ("ready", "status 0"). A pump for each guest adds the guest's role and writes the lines to one
+# FIFO, from which lab/run reads events. CMD's output goes to files in the run folder, which is
+# shared over 9p, and lab/run follows them. When CMD has ended, the guest is killed: a shutdown would
+# take seconds, and the guest has no data worth keeping.
 
-# Addresses: one /24 for rxe, its VLAN, siw and the second rxe; a is the guest that runs CMD, b the peer.
+# Addresses: one /24 for each of rxe, its VLAN, siw and the second rxe; a is the guest that runs CMD, b
+# the peer.
 readonly LAB_RDMA_NET=10.76.0 LAB_SIW_NET=10.77.0 LAB_SECOND_NET=10.78.0 LAB_RDMA_NET6=fd00:76:
 readonly LAB_VLAN=7 LAB_VLAN_NET=10.76.7 LAB_VLAN_NET6=fd00:76:7:
 readonly LAB_MAC=52:54:00:4c
@@ -29,7 +30,7 @@ second_addr() { echo "$LAB_SECOND_NET.$(host_number "$1")"; }
 vlan_addr() { echo "$LAB_VLAN_NET.$(host_number "$1")"; }
 vlan_addr6() { echo "$LAB_VLAN_NET6:$(host_number "$1")"; }
 
-# --- what the guest is told ----------------------------------------------------------------------
+# --- the guest's job ------------------------------------------------------------------------------
 
 job_variable() {
 	printf '%s=' "$1"
@@ -52,14 +53,15 @@ job_environment() {
 	fi
 }
 
-# job_addresses PREFIX ROLE: of what was asked for.
+# job_addresses PREFIX ROLE: addresses of the requested devices.
 job_addresses() {
 	[[ -z $opt_siw ]] || echo "$1_SIW_ADDR=$(siw_addr "$2")"
 	[[ -z $opt_second ]] || echo "$1_SECOND_ADDR=$(second_addr "$2")"
 	[[ -z $opt_vlan ]] || printf '%s\n' "$1_VLAN_ADDR=$(vlan_addr "$2")" "$1_VLAN_ADDR6=$(vlan_addr6 "$2")"
 }
 
-# A function for the guest's shell that becomes the command, with exactly the environment of lab.
+# Writes a function for the guest's shell that executes the command, with exactly the lab's
+# environment.
 job_function() {
 	local role=$1 word
 	shift
@@ -78,7 +80,7 @@ job_hosts() {
 	[[ -z $opt_peer ]] || printf '%s lab-b\n' "$(rdma_addr b)"
 }
 
-# The MACs of the network cards that the guest has; other interfaces are dummies.
+# The MACs of the guest's network cards; other interfaces are dummies.
 cards() {
 	[[ -z $opt_peer ]] || printf '%s ' "$(mac 1 "$1")"
 	[[ -z $opt_peer || -z $opt_siw ]] || printf '%s ' "$(mac 2 "$1")"
@@ -121,7 +123,7 @@ write_job() {
 
 # --- QEMU ----------------------------------------------------------------------------------------
 
-# A comma ends an option's value in QEMU unless doubled.
+# A comma ends the value of a QEMU option, unless doubled.
 qemu_path() { printf '%s' "${1//,/,,}"; }
 
 share() {
@@ -130,7 +132,7 @@ share() {
 		-device "virtio-9p-pci,fsdev=$tag,mount_tag=$tag")
 }
 
-# wire NAME NUMBER ROLE: a cable between the two guests, as a Unix socket that a listens on.
+# wire NAME NUMBER ROLE: a cable between the two guests: a Unix socket on which a listens.
 wire() {
 	local server=off
 	[[ $3 == b ]] || server=on
@@ -138,7 +140,7 @@ wire() {
 		-device "virtio-net-pci,netdev=$1,mac=$(mac "$2" "$3"),romfile=")
 }
 
-# restrict=on: the guest reaches nothing of the host or beyond; forwarded ports still work.
+# restrict=on: the guest reaches neither the host nor any network; forwarded ports still work.
 forward_card() {
 	local forward rules=''
 	for forward in "${opt_forward[@]}"; do
@@ -148,8 +150,8 @@ forward_card() {
 		-device "virtio-net-pci,netdev=forward,mac=$(mac 3 a),romfile=")
 }
 
-# The kernel's warnings go to the console, where lab/run looks for them. nowatchdog: a busy host can
-# keep an emulated processor waiting for many seconds, which is no soft lockup of the guest.
+# The kernel's warnings go to the console, where lab/run finds them. nowatchdog: a busy host can
+# stop an emulated processor for many seconds, which the guest would report as a soft lockup.
 qemu_machine() {
 	local append="console=ttyS0 loglevel=5 panic=-1 nowatchdog mitigations=off"
 	append+=" no_timer_check cryptomgr.notests lab.role=$1"
@@ -171,7 +173,7 @@ qemu_command() {
 	[[ $role != a || ${#opt_forward[@]} -eq 0 ]] || forward_card
 }
 
-# Marks a guest's lines with its role, and says when it has gone.
+# Adds the role to a guest's lines, and reports the end of its QEMU.
 pump() {
 	local line
 	while read -r line; do
@@ -180,7 +182,7 @@ pump() {
 	printf '%s gone\n' "$1"
 }
 
-# pdeathsig: no guest outlives lab/run, even one killed with SIGKILL.
+# pdeathsig: no guest outlives lab/run, even after SIGKILL.
 start_guest() {
 	local role=$1 line
 	local -a qemu_args
@@ -205,8 +207,8 @@ await_wires() {
 
 # --- output --------------------------------------------------------------------------------------
 
-# follow ROLE FILE: copies what the guest writes as it comes, until its QEMU has gone and all has
-# been copied. The reader of our output may leave before that, as in lab/run … | head -1.
+# follow ROLE FILE: copies the guest's output as it comes, until QEMU has ended and all is copied.
+# The reader of our output may leave earlier, as in lab/run … | head -1.
 follow() {
 	local pid status=0
 	tail -c +1 -f -s 0.1 --pid="${qemu_pid[$1]}" "$run_dir/$1/$2" 2>>"$run_dir/tail" &
@@ -240,7 +242,7 @@ last_console_lines() {
 	tail -n 25 "$run_dir/$1/console" | tr -d '\r' | sed 's/^/lab:   /' >&2
 }
 
-# Kernel complaints of either guest, for tests to watch for.
+# Reports complaints of either guest's kernel.
 report_kernel_complaints() {
 	local role prefix pattern='WARNING: |BUG: |Oops|general protection fault|Kernel panic|'
 	pattern+='blocked for more than|rcu.*(stall|detected)|refcount_t|KASAN'
@@ -259,7 +261,7 @@ end_guest() {
 	kill -KILL "${qemu_pid[$1]}" 2>/dev/null || true
 }
 
-# Ends everything that lab/run started, on every way out.
+# Ends all processes that lab/run started, on every exit.
 clean_up() {
 	local role
 	for role in a b; do end_guest "$role"; done
@@ -296,7 +298,7 @@ guest_has_gone() {
 	fi
 }
 
-# Either its kernel gave up, or QEMU did: a port in use, no memory.
+# Either the kernel failed, or QEMU did: a port in use, no memory.
 guest_has_died() {
 	local name
 	name=$(guest_name "$1")
@@ -310,7 +312,7 @@ guest_has_died() {
 	keep_console_of_failure "$1"
 }
 
-# With --results it is kept anyway.
+# With --results the folder is kept anyway.
 keep_console_of_failure() {
 	[[ -z $opt_results && -s $run_dir/$1/console ]] || return 0
 	local kept
@@ -332,7 +334,7 @@ handle_event() {
 	b.status) peer_command_ended "$rest" ;;
 	a.peer-off) cut_peer ;;
 	?.note) say "$rest" ;;
-	a.unread) cmd_status=141 ;; # 128 + SIGPIPE, what CMD would have got
+	a.unread) cmd_status=141 ;; # 128 + SIGPIPE, CMD's status in a pipe
 	?.gone) guest_has_gone "$role" ;;
 	?.fail)
 		say "guest $role: $rest"
@@ -357,8 +359,8 @@ deadline_reached() {
 	done
 }
 
-# Bash reads the text of $(…) again each time, and a trap that comes right then fails with a syntax error: none of it
-# where lab/run spends its life.
+# Bash parses the text of $(…) at each expansion, and a trap that runs at that moment fails with a syntax error: no
+# $(…) in the loop where lab/run spends its time.
 watch_guests() {
 	local deadline_us=$((started_us + opt_deadline * 1000000)) left patience role word rest
 	while [[ -z $cmd_status ]]; do
@@ -372,7 +374,7 @@ watch_guests() {
 	done
 }
 
-# The followers end when QEMU has gone; only then is all output out.
+# The followers end after QEMU has; only then all output is written.
 finish() {
 	local role
 	for role in $(roles); do end_guest "$role"; done

@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Chooses KVM or emulation, and how many processors a guest has. Sourced by lab/run.
+# Chooses KVM or emulation, and the number of processors of a guest. Sourced by lab/run.
 #
-# /dev/kvm can exist and yet hang a guest before the kernel's first line (seen in nested machines),
-# and QEMU doesn't notice. So KVM is used only where the processor has it and a guest has really
-# booted with it within a few seconds. The verdict holds until the host boots again.
+# In nested machines /dev/kvm can exist and yet hang a guest before the first line of its kernel,
+# which QEMU does not notice. So KVM is used only if a guest has booted with it within a few
+# seconds. The result is kept until the host boots again.
 
 readonly LAB_KVM_PROBE_SECONDS=8
 
-# Nehalem: quicker to emulate than QEMU's full model, and enough for binaries of x86-64-v2. rdrand
-# lets the guest's random generator start at once.
+# Nehalem is faster to emulate than QEMU's full model, and runs binaries for x86-64-v2. With rdrand
+# the guest's random generator starts at once.
 readonly -a LAB_TCG_ARGS=(-accel "tcg,thread=multi" -cpu "Nehalem,+rdrand")
 readonly -a LAB_KVM_ARGS=(-accel kvm -cpu host)
 
-# A second emulated processor costs a third more of the host's time for the same work: each atomic
-# instruction becomes a real one, and each wake-up on the other processor a trap into QEMU.
+# A second emulated processor costs a third more of the host's time for the same work: QEMU emulates
+# atomic instructions as real ones, and each wake-up of the other processor is a trap.
 readonly LAB_TCG_CPUS=1 LAB_KVM_CPUS=2
 
 kvm_is_plausible() {
 	[[ -r /dev/kvm && -w /dev/kvm ]] && grep -qwE 'vmx|svm' /proc/cpuinfo
 }
 
-# Boots as far as the initramfs, which answers on the second serial port and switches off.
+# Boots only the initramfs, which answers on the second serial port and switches off.
 kvm_boots() {
 	local answer
 	answer=$(timeout -k 1 "$LAB_KVM_PROBE_SECONDS" qemu-system-x86_64 -nodefaults -no-user-config \

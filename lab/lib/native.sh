@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Runs CMD on this machine itself, where it has an RDMA device or its kernel can make one. Sourced by
-# lab/run, which sets opt_* and CMD. CMD sees the same variables and the same ends as in a guest:
-# deadline, signals, and nothing left running after it.
+# Runs CMD on this machine, if it has an RDMA device or its kernel can make one. Sourced by lab/run,
+# which sets opt_* and CMD. CMD has the same variables as in a guest, and ends for the same reasons:
+# deadline, signals; its processes are ended with it.
 
 readonly LAB_NATIVE_NET=10.76.0 LAB_NATIVE_SIW_NET=10.77.0
 
-# devices_of KIND: the machine's RDMA devices, siw or all others.
+# devices_of KIND: the machine's RDMA devices: siw, or all others.
 devices_of() {
 	local path name
 	for path in /sys/class/infiniband/*; do
@@ -21,7 +21,7 @@ devices_of() {
 	done
 }
 
-# The first that is up, else the first: CMD will say what is wrong with it.
+# The first device that is up, else the first one: CMD will report what is wrong with it.
 first_device() {
 	local name
 	for name in $(devices_of "$1"); do
@@ -33,8 +33,8 @@ first_device() {
 	devices_of "$1" | head -n 1
 }
 
-# A RoCE or iWARP port names its interface with its GIDs; an InfiniBand port's IPoIB interface hangs
-# on the same piece of hardware.
+# The GIDs of a RoCE or iWARP port name its interface. An IPoIB interface belongs to the same
+# hardware as its InfiniBand port.
 interface_of() {
 	local device=/sys/class/infiniband/$1 path
 	if cat "$device/ports/1/gid_attrs/ndevs/0" 2>/dev/null; then return; fi
@@ -65,8 +65,8 @@ make_device() {
 	return 1
 }
 
-# ensure_device KIND TYPE MODULE NAME INTERFACE ADDRESS: why it can't be made is of no interest: a
-# guest is used instead.
+# ensure_device KIND TYPE MODULE NAME INTERFACE ADDRESS: without error messages, because a guest is
+# used if it fails.
 ensure_device() {
 	[[ -z $(devices_of "$1") ]] || return 0
 	make_device "${@:2}" 2>/dev/null || return 1
@@ -91,7 +91,7 @@ native_environment() {
 	fi
 }
 
-# There is nothing to cross, so a forwarded port needs work only where the numbers differ.
+# CMD runs on this machine, so a port is forwarded only if the two numbers differ.
 relay_ports() {
 	local forward host guest
 	for forward in "${opt_forward[@]}"; do
@@ -111,7 +111,7 @@ end_natively() {
 
 native_status() {
 	local status=0
-	{ wait "$native_pid"; } 2>/dev/null || status=$? # without the shell's word that it was killed
+	{ wait "$native_pid"; } 2>/dev/null || status=$? # without the shell's message that it was killed
 	if (($(now_us) - started_us >= opt_deadline * 1000000)); then
 		status=$LAB_STATUS_DEADLINE
 		say "deadline of $opt_deadline s reached: CMD was still running and has been ended"
