@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# What the scripts of this folder share: the root of the project, messages. Sourced, never run.
+# Shared by the scripts of this folder: the root of the project, messages. Sourced, never run.
 
-# Numbers with a point, messages that can be read by programs.
+# A decimal point in numbers, and untranslated messages, which scripts can parse.
 export LC_ALL=C
 
 VBD_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 readonly VBD_ROOT
 
 readonly STATUS_USAGE=2
-# Without a network npm tries for long.
+# Without a network npm tries for a long time.
 readonly NPM_TIMEOUT_S=180
 
-# What is said about the work goes to stderr, marked with the script's name.
+# Messages about the work go to stderr, marked with the script's name.
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 
 die() {
@@ -29,7 +29,8 @@ usage_error() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
-# install_npm_packages FOLDER WHAT: those of its lock file, unless they are there
+# install_npm_packages FOLDER WHAT: installs the packages of its lock file, unless they are
+# installed
 install_npm_packages() {
 	local folder=$VBD_ROOT/$1
 	[[ ! $folder/node_modules/.package-lock.json -nt $folder/package-lock.json ]] || return 0
