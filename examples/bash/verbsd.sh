@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# What the examples share: asking a verbsd, saying what went wrong, waiting for an object, and cleaning up. To be sourced.
+# Shared by the examples: requests to a verbsd, error messages, waiting for an object, and cleaning up. To be sourced.
 #
-# Commands stand in backquotes where a trap may come between: bash 5.2 parses $(…) and <(…) each time that it expands them,
-# and a trap that it runs then is taken for a part of them ("unexpected EOF"), with 2 for a status.
+# Command substitutions use backquotes if a trap may run in between: bash 5.2 parses $(…) and <(…) again at each
+# expansion, and takes a trap that runs then for a part of them ("unexpected EOF", status 2).
 # shellcheck disable=SC2006
 
 PROGRAM=${0##*/}
-# Of one request. The daemon waits at most 60 s for what it is asked to wait for.
+# For one request. The daemon delays an answer by 60 s at most.
 WAIT_S=10 REQUEST_S=30
-# Statuses to end with, besides 0.
+# Exit statuses besides 0.
 FAILED=1 USAGE=2 TIMED_OUT=3 MISSED=4
 
-shopt -s lastpipe # for `members`
+shopt -s lastpipe # `members` needs it
 declare -A url token
 quiet=''
-deadline=$((SECONDS + 60)) # in bash's seconds; see set_timeout
+deadline=$((SECONDS + 60)) # in seconds of bash; see set_timeout
 status='' answer='' curl_said=''
 m=()
 
@@ -32,8 +32,8 @@ die() {
 
 usage_error() { die "$USAGE" "$* (see $PROGRAM --help)"; }
 
-# undo_with FUNCTION: has it called once, however the script ends. A signal makes the status 128 and its number; one that
-# comes while FUNCTION runs does not cut it short.
+# undo_with FUNCTION: calls it once at the end of the script. After a signal the status is 128 plus its number; a signal
+# during FUNCTION does not interrupt it.
 undo_with() {
 	undo=$1
 	trap 'end $?' EXIT
@@ -57,7 +57,7 @@ need_programs() {
 	done
 }
 
-# set_timeout SECONDS: 0 is for ever.
+# set_timeout SECONDS: 0 for no limit.
 set_timeout() {
 	[[ $1 =~ ^[0-9]{1,7}$ ]] || usage_error "a number of seconds is wanted, not '$1'"
 	deadline=$((SECONDS + 10#$1))
@@ -67,8 +67,8 @@ set_timeout() {
 is_late() { ((SECONDS >= deadline)); }
 seconds_left() { echo $((deadline > SECONDS ? deadline - SECONDS : 0)); }
 
-# set_daemon NAME URL [TOKEN_VARIABLE]: the daemon that ask knows as NAME. Its token is in the variable, or in the file
-# that TOKEN_VARIABLE_FILE names.
+# set_daemon NAME URL [TOKEN_VARIABLE]: defines the daemon NAME for ask. The token is in the variable, or in the file
+# named by TOKEN_VARIABLE_FILE.
 set_daemon() {
 	local variable=${3:-VERBSD_TOKEN} file
 	[[ $2 =~ ^https?://[^/?#]+/?$ ]] || usage_error "the URL of a verbsd is wanted, as in http://127.0.0.1:7480, not '$2'"
@@ -80,12 +80,13 @@ set_daemon() {
 	fi
 }
 
-# need_ref WHAT REF: an id or a name, which can stand in a path as it is.
+# need_ref WHAT REF: REF must be an id or a name, which needs no encoding in a path.
 need_ref() {
 	[[ $2 =~ ^([0-9]{1,19}|[A-Za-z_][A-Za-z0-9._-]{0,62})$ ]] || usage_error "$1 wants an id or a name, not '$2'"
 }
 
-# The token goes by a descriptor, since everybody on the host sees the arguments of a program.
+# The token is passed by a descriptor, because every user of the host can see the arguments of a
+# program.
 send() {
 	local daemon=$1 seconds=$2
 	shift 2
@@ -97,7 +98,7 @@ send() {
 	fi
 }
 
-# Worth another try: the daemon is full or not ready, or still at the same request.
+# Worth another try: the daemon is full or not ready, or still executes the same request.
 may_pass() {
 	case $status in
 	429 | 503) return 0 ;;
@@ -106,9 +107,10 @@ may_pass() {
 	esac
 }
 
-# ask METHOD DAEMON PATH [JSON]: leaves the HTTP status in $status ('' if there was no answer) and the body in $answer.
-# Returns 0 for a status of 2xx, and for a DELETE of what is gone. What got no answer, or one that may pass, is tried again until the deadline: a POST
-# carries an Idempotency-Key, so that it is done once however often it is sent.
+# ask METHOD DAEMON PATH [JSON]: sets $status to the HTTP status ('' without an answer) and $answer to the body. Returns
+# 0 for a status of 2xx, and for the DELETE of an object that is gone. Repeats a request without an answer, or with a
+# temporary error, until the deadline. A POST carries an Idempotency-Key, so that it is executed once however often it
+# is sent.
 ask() {
 	local method=$1 daemon=$2 path=$3 json=${4:-} said pause=0.1 options
 	options=(-X "$method" -H "Prefer: wait=$WAIT_S")
@@ -133,7 +135,7 @@ ask() {
 	done
 }
 
-# What the last answer complains of.
+# The error in the last answer.
 problem() {
 	if [[ -z $status ]]; then
 		printf '%s' "$curl_said"
@@ -143,21 +145,22 @@ problem() {
 	fi
 }
 
-# must WHAT METHOD DAEMON PATH [JSON]: asks, or ends with what was wrong.
+# must WHAT METHOD DAEMON PATH [JSON]: asks; on an error ends the script with a message.
 must() {
 	local what=$1
 	shift
 	ask "$@" || die "$FAILED" "can't $what at ${url[$2]}: `problem`"
 }
 
-# member FILTER: of the last answer, by jq
+# member FILTER: one value of the last answer, by jq
 member() { jq -r "$1" <<<"$answer"; }
 
-# members FILTER: the values that jq's FILTER gives of the last answer, into the array `m`
+# members FILTER: sets the array `m` to the values of the last answer, by jq
 members() { member "$1" | mapfile -t m || die "$FAILED" "can't make sense of the answer: ${answer:0:200}"; }
 
-# await DAEMON PATH OBJECT CONDITION: until jq's CONDITION holds for what is at PATH, of which $answer has an earlier
-# look, and is left with the last. Looks again at each event of OBJECT ('connection/7'). Returns 1 when it is late.
+# await DAEMON PATH OBJECT CONDITION: waits until jq's CONDITION holds for the object at PATH. $answer has a state of
+# it before, and the last one after. Checks again at each event of OBJECT ('connection/7'). Returns 1 when time is
+# up.
 await() {
 	local daemon=$1 path=$2 object=$3 condition=$4 last left
 	! jq -e "$condition" <<<"$answer" >/dev/null || return 0

@@ -56,7 +56,7 @@ def ready_buffer(daemon, name):
 
 
 def take_target(daemon, name, size_bytes, cleanup):
-    """The destination; made if it is not there, and then taken away again if the copy fails."""
+    """Yields the destination. A destination made here is deleted again if the copy fails."""
     try:
         target = ready_buffer(daemon, name)
     except Problem as problem:
@@ -78,7 +78,7 @@ def take_target(daemon, name, size_bytes, cleanup):
 
 @contextlib.contextmanager
 def connected(near, far, addr, port, source, target):
-    """A connection from near to far, with queue pairs of the buffers' own protection domains."""
+    """Yields a connection from near to far, with queue pairs in the protection domains of the buffers."""
     with contextlib.ExitStack() as cleanup:
         listener = far.ask("listen", "POST", "/v1/listeners", {
             "addr": "::" if ":" in addr else "0.0.0.0", "port": port, "qp": {"pd": target["pd"]}})

@@ -34,13 +34,13 @@ def parse():
 
 
 def open_connections(daemon, listener_id):
-    """Ids of connections that came by the listener and have not ended."""
+    """Returns the ids of the listener's connections that have not ended."""
     items = daemon.list("/v1/connections?state=open&fields=listener")
     return [item["id"] for item in items if item["listener"] == listener_id]
 
 
 def wait_for_ends(daemon, listener_id, deadline):
-    """Those that are still open when all have ended, or time is up."""
+    """Waits until all connections have ended or time is up; returns the ids of those still open."""
     while True:
         last = daemon.last_event()
         left = open_connections(daemon, listener_id)
@@ -51,7 +51,7 @@ def wait_for_ends(daemon, listener_id, deadline):
 
 
 def close(daemon, ids):
-    """Asks for all before it waits for any, so that they close at the same time."""
+    """Closes all before it waits for any, so that they close in parallel."""
     for number in ids:
         try:
             daemon.ask(f"close connection {number}", "POST", f"/v1/connections/{number}/close", wait_s=0)
@@ -61,7 +61,7 @@ def close(daemon, ids):
 
 
 def drain(daemon, listener_id, args):
-    """How many ended by themselves, and how many were closed."""
+    """Returns the number of connections that ended by themselves, and of those that were closed."""
     daemon.deadline = Deadline(args.timeout and args.grace + args.timeout)
     came = open_connections(daemon, listener_id)
     daemon.say(f"listener {listener_id} takes no more; {len(came)} connections are open")

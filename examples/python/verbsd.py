@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the examples share: a client of verbsd's API, of nothing but the standard library."""
+"""Shared by the examples: a client of verbsd's API that needs only the standard library."""
 
 import argparse
 import http.client
@@ -13,12 +13,12 @@ import urllib.parse
 import uuid
 
 FAILED, USAGE, TIMED_OUT, MISSED = 1, 2, 3, 4
-WAIT_S = 10  # that the daemon is asked to wait for the outcome; it waits 60 s at most
+WAIT_S = 10  # for Prefer: wait; the daemon delays an answer by 60 s at most
 REQUEST_S = 30
 
 
 class Failure(Exception):
-    """What can't be done, in words, and the status to exit with."""
+    """An error message, and the exit status."""
 
     def __init__(self, text, status=FAILED):
         super().__init__(text)
@@ -26,7 +26,7 @@ class Failure(Exception):
 
 
 class Problem(Failure):
-    """An answer of 4xx or 5xx: what the daemon complains of (application/problem+json)."""
+    """An answer of 4xx or 5xx, with the daemon's problem (application/problem+json)."""
 
     def __init__(self, what, url, http_status, body):
         self.http_status = http_status
@@ -37,7 +37,7 @@ class Problem(Failure):
 
 
 class Deadline:
-    """The end of all patience; `seconds` of 0 is for ever."""
+    """A point in time after which requests are not repeated; `seconds` of 0 for none."""
 
     def __init__(self, seconds):
         self.end = time.monotonic() + seconds if seconds else None
@@ -52,7 +52,7 @@ class Deadline:
 
 
 def token_of(variable):
-    """The token in an environment variable, or in the file that VARIABLE_FILE names; None without."""
+    """Returns the token of an environment variable, or of the file named by VARIABLE_FILE; None if there is none."""
     if os.environ.get(variable):
         return os.environ[variable]
     path = os.environ.get(variable + "_FILE")
@@ -66,7 +66,7 @@ def token_of(variable):
 
 
 class Daemon:
-    """One verbsd. Every request is answered, or tried again until the deadline."""
+    """One verbsd. A request without an answer is repeated until the deadline."""
 
     def __init__(self, url, deadline, token=None, say=lambda text: None):
         parts = urllib.parse.urlsplit(url)
@@ -79,7 +79,7 @@ class Daemon:
         self.say = say
 
     def connect(self, timeout_s):
-        """A connection of its own for each request: nothing is left half-read by one that failed."""
+        """Opens a connection for one request, so that a failed request leaves no half-read answer to the next one."""
         kind = http.client.HTTPSConnection if self.parts.scheme == "https" else http.client.HTTPConnection
         return kind(self.parts.hostname, self.parts.port, timeout=timeout_s)
 
@@ -103,10 +103,10 @@ class Daemon:
             return response.status, {"detail": text[:200].decode("utf-8", "replace")}
 
     def ask(self, what, method, path, body=None, wait_s=WAIT_S):
-        """The JSON of a good answer. `what` is what a failure says could not be done.
+        """Returns the JSON of a successful answer. `what` names the action in error messages.
 
-        What got no answer, or one that may pass, is tried again until the deadline. A POST carries an
-        Idempotency-Key, so that it is done once however often it is sent.
+        Repeats a request without an answer, or with a temporary error, until the deadline. A POST carries an
+        Idempotency-Key, so that it is executed once however often it is sent.
         """
         headers = self.headers({"Prefer": f"wait={wait_s}"})
         if method == "POST":
@@ -133,7 +133,7 @@ class Daemon:
             pause_s = 1
 
     def take_away(self, path):
-        """DELETE, for cleaning up: a failure is only said."""
+        """Deletes an object during cleanup: a failure is only reported."""
         self.deadline = Deadline(10)
         try:
             self.ask(f"take {path} away", "DELETE", path)
@@ -147,7 +147,7 @@ class Daemon:
         return self.get("/v1/events?limit=1")["last"]
 
     def wait(self, path, obj, seen, pleases):
-        """What is at `path`, seen as `seen` before, once it pleases; looks again at each event of `obj` ("buffer/7")."""
+        """Polls `path` until `pleases` is true for its object. `seen` is its known state; `obj` is "buffer/7"."""
         if pleases(seen):
             return seen
         while True:
@@ -160,7 +160,7 @@ class Daemon:
             self.get(f"/v1/events?after={last}&object={obj}&limit=1&wait_ms={int(self.deadline.left_s(5) * 1000)}")
 
     def list(self, path):
-        """All items of a list, page by page."""
+        """Returns all items of a list, fetched page by page."""
         after = 0
         while after is not None:
             page = self.get(f"{path}{'&' if '?' in path else '?'}limit=1000&after={after}")
@@ -169,14 +169,14 @@ class Daemon:
 
 
 def ref(text):
-    """For argparse: an id or a name."""
+    """Type for argparse: an id or a name."""
     if not re.fullmatch(r"[0-9]{1,19}|[A-Za-z_][A-Za-z0-9._-]{0,62}", text):
         raise argparse.ArgumentTypeError(f"an id or a name is wanted, not {text!r}")
     return text
 
 
 def seconds(text):
-    """For argparse: 0 or more."""
+    """Type for argparse: a number of 0 or more."""
     try:
         value = float(text)
     except ValueError:
@@ -187,7 +187,7 @@ def seconds(text):
 
 
 def run(main):
-    """Runs main() as a program: says what it failed of, and gives the exit status."""
+    """Runs main() as a program: prints its error and exits with its status."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         status = main()
@@ -197,13 +197,13 @@ def run(main):
     except KeyboardInterrupt:
         status = 130
     except BrokenPipeError:
-        # Who read the output has gone. The interpreter must not flush into it again.
+        # The reader of the output has gone. The interpreter must not flush into it again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = FAILED
     sys.exit(status or 0)
 
 
 def sayer(quiet):
-    """A function that tells on stderr what is going on."""
+    """Returns a function that prints progress on stderr."""
     name = os.path.basename(sys.argv[0])
     return (lambda text: None) if quiet else (lambda text: print(f"{name}: {text}", file=sys.stderr))

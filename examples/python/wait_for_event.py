@@ -21,7 +21,7 @@ import urllib.parse
 import verbsd
 from verbsd import MISSED, TIMED_OUT, Daemon, Deadline, Failure, Problem
 
-SILENCE_S = 40  # a comment comes every 15 s: who says nothing for so long is gone
+SILENCE_S = 40  # a comment comes every 15 s; a longer silence means that the server is gone
 FIRST_CONTACT_S = 10
 
 
@@ -48,7 +48,7 @@ def number(text):
 
 
 def blocks(socket, response, deadline):
-    """The fields of each block of a stream of server-sent events."""
+    """Yields the fields of each block of a stream of server-sent events."""
     fields = {}
     while not deadline.is_over():
         socket.settimeout(deadline.left_s(SILENCE_S) or 0.001)
@@ -65,7 +65,7 @@ def blocks(socket, response, deadline):
 
 
 def follow(daemon, query, after, deadline):
-    """Events behind number `after`, for as long as one stream lasts."""
+    """Yields events after number `after`, until the stream ends."""
     connection = daemon.connect(deadline.left_s(SILENCE_S) or 0.001)
     try:
         connection.request("GET", f"/v1/events/stream?{query}", headers=daemon.headers({"Last-Event-ID": str(after)}))
@@ -87,7 +87,7 @@ def follow(daemon, query, after, deadline):
 
 
 def events(daemon, query, after, deadline, say):
-    """Events behind number `after`, over as many streams as it takes."""
+    """Yields events after number `after`, opening a new stream when one ends."""
     server_id = daemon.get("/v1")["server_id"]
     daemon.deadline = deadline
     while not deadline.is_over():
@@ -113,7 +113,7 @@ def main():
     args = parse()
     say = verbsd.sayer(args.quiet)
     deadline = Deadline(args.timeout)
-    # A wrong URL is to be told now, even to one who waits for ever.
+    # Report a wrong URL now, even if there is no time limit.
     daemon = Daemon(args.url, Deadline(min(FIRST_CONTACT_S, args.timeout or FIRST_CONTACT_S)), verbsd.token_of("VERBSD_TOKEN"), say)
     after = daemon.last_event() if args.after is None else args.after
     query = urllib.parse.urlencode(
