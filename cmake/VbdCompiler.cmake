@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# How every target is compiled: vbd_options (language, include path, hardening) and vbd_warnings.
+# Options for every target: vbd_options (language, include path, hardening) and vbd_warnings.
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)
@@ -19,13 +19,13 @@ if(VBD_CCACHE AND NOT CMAKE_C_COMPILER_LAUNCHER)
   set(CMAKE_C_COMPILER_LAUNCHER ${VBD_CCACHE})
 endif()
 
-# Ninja starts two jobs more than there are processors; the machine may be somebody else's as well.
+# Ninja starts two jobs more than there are processors, but the machine may have other users.
 cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
 set_property(GLOBAL APPEND PROPERTY JOB_POOLS compile=${cores})
 set(CMAKE_JOB_POOL_COMPILE compile)
 set(CMAKE_JOB_POOL_LINK compile)
 
-# The project is found by -iquote and never by -I: under -I a file of rdma/ would shadow <rdma/…> of the system.
+# Only -iquote, never -I: with -I a file of rdma/ would hide the system's <rdma/…>.
 add_library(vbd_options INTERFACE)
 target_compile_definitions(vbd_options INTERFACE _GNU_SOURCE)
 target_compile_options(vbd_options INTERFACE

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Every dependency, by pkg-config, as PkgConfig::NAME. The versions are the oldest that verbsd was built with.
+# All dependencies, by pkg-config, as PkgConfig::NAME. The versions are the oldest ones tested.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
@@ -26,7 +26,7 @@ if(BUILD_TESTING)
   pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET GLOBAL cmocka>=1.1.5)
 endif()
 
-# uthash is headers only and has no .pc file.
+# uthash consists of headers only and has no .pc file.
 include(CheckIncludeFile)
 check_include_file(uthash.h VBD_HAVE_UTHASH)
 if(NOT VBD_HAVE_UTHASH)

@@ -2,8 +2,8 @@
 
 # vbd_library(<name> [OBJECT] SOURCES <file>... LINK <target>...)
 #
-# The library of one folder. OBJECT is for code that is chosen at link time (the providers): its objects are always
-# linked, wherever they stand on the command line.
+# The library of one folder. OBJECT is for code chosen at link time (the providers): the linker always takes its
+# objects, in any order of the command line.
 function(vbd_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "OBJECT" "" "SOURCES;LINK")
   if(NOT arg_SOURCES)
@@ -27,7 +27,7 @@ function(vbd_program name)
   target_link_libraries(${name} PRIVATE vbd_warnings vbd_options ${arg_LINK})
 endfunction()
 
-# vbd_test_environment(<test>...): what every test runs under, whatever the sanitizer
+# vbd_test_environment(<test>...): the environment of every test, with any sanitizer
 function(vbd_test_environment)
   set_property(TEST ${ARGV} APPEND PROPERTY ENVIRONMENT
     "ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1"
@@ -38,7 +38,7 @@ endfunction()
 
 # vbd_unit_test(<name> [SOURCES <file>...] [LINK <target>...])
 #
-# A cmocka program made of <name>.c and further sources. It is one process, one ctest of label `unit`.
+# A cmocka program of <name>.c and other sources: one process, one ctest of label `unit`.
 function(vbd_unit_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
   add_executable(${name} ${name}.c ${arg_SOURCES})
