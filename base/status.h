@@ -148,7 +148,7 @@ unsigned int vbd_status_http(enum vbd_status status);
 /** vbd_status_text - the meaning of the code: one sentence without its full stop */
 const char *vbd_status_text(enum vbd_status status);
 
-/** vbd_status_hint - what a user can do about the error */
+/** vbd_status_hint - advice for the user */
 const char *vbd_status_hint(enum vbd_status status);
 
 #endif

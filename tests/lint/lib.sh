@@ -17,7 +17,7 @@ lint_files() {
 		(cd "$root" && find . \( -name build -o -name node_modules \) -prune -o -type f -print |
 			sed 's,^\./,,' | while IFS= read -r file; do
 			for pattern; do
-				# shellcheck disable=SC2254 # it is meant as a pattern
+				# shellcheck disable=SC2254 # meant as a pattern
 				case $file in $pattern)
 					printf '%s\n' "$file"
 					break

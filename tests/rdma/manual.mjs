@@ -286,7 +286,7 @@ await scenario("a learner walks a QP up, looks, walks it down and up again", asy
 		equal(seen.qp.rq_psn, there.exchange.psn, "the PSN that is awaited");
 		equal(seen.qp.sq_psn, null, "the PSN to send in RTR");
 
-		// It can receive before RTS; the echo has to wait for RTS.
+		// The peer can receive before RTS; the echo has to wait for RTS.
 		await say(b, there, `early ${round}`);
 		await a.until(`${CONNECTION}/${here.id}`, "a message", ({ counters }) => counters.recv.completed === 3 * round - 2);
 		equal((await a.connection(here.id)).counters.send.posted, 3 * (round - 1), "echoes in RTR");

@@ -322,7 +322,7 @@ await scenario("udaddy serves an endpoint", async () => {
 	const here = await endpoint(daemon);
 	const { id } = await asked(daemon, here);
 
-	// It replies to the QP in the immediate data.
+	// udaddy replies to the QP in the immediate data.
 	for (let i = 0; i < MESSAGES; i++)
 		await say(daemon, here, { peer: id }, "x".repeat(100), { imm: here.qpn });
 	const messages = await heard(daemon, here, MESSAGES);
@@ -512,7 +512,7 @@ for (const mode of ["full", "send_only"]) {
 		await daemon.ready();
 		const here = await endpoint(daemon, { addr, qp: { rq_depth: 64 } });
 		const { id } = await group(daemon, here, { mode });
-		// It flushes each line only to a terminal.
+		// mckey flushes each line only to a terminal.
 		const receiver = new Program("mckey", ["-m", GROUP, "-b", addr, "-C", String(MESSAGES)],
 			{ prefix: ["stdbuf", "-oL"] });
 

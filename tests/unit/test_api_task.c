@@ -77,7 +77,7 @@ static void cancel(struct vbd_object *task)
 	((struct errand *)task)->cancelled++;
 }
 
-/* So the errand is never freed. */
+/* The errand is never freed. */
 static bool is_used(const struct vbd_object *task)
 {
 	(void)task;

@@ -393,7 +393,7 @@ static void test_services_daemon__a_stop_that_takes_too_long_is_told(void **stat
 	begin_stop(svc);
 	SVC_UNTIL(svc, svc->stopped);
 	assert_false(vbd_daemon_is_drained(svc->daemon));
-	/* It may not be destroyed yet; it drains all the same. */
+	/* The daemon may not be destroyed yet, but it still drains. */
 	fake_flush(pair.active->conn->qp.ibv_qp);
 	fake_flush(pair.passive->conn->qp.ibv_qp);
 	SVC_UNTIL(svc, vbd_daemon_is_drained(svc->daemon));

@@ -232,7 +232,7 @@ static void test_services_endpoints__a_peer_is_forgotten_and_answered_in_one_tur
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
 	svc_turn(svc);
 	assert_int_equal(fake_live().ahs, 0);
-	assert_int_equal(fake_live().ids, 1); /* it listens */
+	assert_int_equal(fake_live().ids, 1); /* the listening id */
 }
 
 static void test_services_endpoints__a_peer_in_use_stays(void **state)
