@@ -66,7 +66,7 @@ async function ctlInShell(server, line, args) {
   return { code, stderr };
 }
 
-test('data: buf put takes standard input, whose length nobody knows', async (t) => {
+test('data: buf put takes standard input, whose length is unknown', async (t) => {
   const server = await FakeServer.start(t, { [PUT]: { status: 204 } });
   const bytes = randomBytes(200000);
   const { code, stdout } = await ctl(server, ['buf', 'put', 'target', '-'], { input: bytes });

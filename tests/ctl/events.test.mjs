@@ -140,7 +140,7 @@ test('events: -f through a server that closes every connection prints each event
   assert.equal(run.stderr, '');
 });
 
-test('events: -f goes on when the server falls over again while it is asked who it is', async (t) => {
+test('events: -f goes on when the server fails again during the check of its id', async (t) => {
   const log = new Log(3);
   const server = await FakeServer.start(t, log.routes);
   const { port } = server;

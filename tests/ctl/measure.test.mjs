@@ -113,7 +113,7 @@ test('bench: a write aims at the buffer of the peer', async (t) => {
   assert.match(stdout, /^latency min 9\.000 us, .*p99\.9 30\.000 us/m);
 });
 
-test('bench: what does not fit into the buffer of the peer is seen before it costs the connection', async (t) => {
+test('bench: a range beyond the buffer of the peer is refused before it breaks the connection', async (t) => {
   const server = await FakeServer.start(t, {
     'GET /v1/buffers/target': { json: buffer({ name: 'target', size_bytes: 4096, access: ['remote_read'] }) },
   });
@@ -124,7 +124,7 @@ test('bench: what does not fit into the buffer of the peer is seen before it cos
   assert.match(stderr, /4097 bytes at 0 don't fit into its 4096 bytes/);
 });
 
-test('bench: a send needs nothing of the peer, and an interrupt tells what it has come to', async (t) => {
+test('bench: a send needs nothing of the peer, and an interrupt prints the result so far', async (t) => {
   const state = stopping(benchmark(running));
   const server = await FakeServer.start(t, {
     'POST /v1/benchmarks': { status: 202, json: benchmark(running) },
@@ -140,7 +140,7 @@ test('bench: a send needs nothing of the peer, and an interrupt tells what it ha
   assert.match(run.stdout, /20000 messages/);
 });
 
-test('bench: without what it needs nothing is asked', async (t) => {
+test('bench: a missing option is refused before any request', async (t) => {
   const server = await FakeServer.start(t, {});
 
   for (const args of [[], ['--connection', '7'], ['--size', '64'], ['--connection', '7', '--size', '64', '--op', 'write']])

@@ -279,7 +279,7 @@ test('objects: events --lines shows the last ones, and --json the page', async (
   assert.deepEqual(JSON.parse(stdout), { ...answer, items: [event(3)] });
 });
 
-test('objects: events --after tells when what it asks for is gone', async (t) => {
+test('objects: events --after reports events that the log no longer has', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/events':
     { json: { first: 90, last: 90, next: 90, compacted: true, items: [event(90)] } } });
   const { code, stdout, stderr } = await ctl(server, ['events', '--after', '5']);

@@ -204,7 +204,7 @@ static void test_conn_cm__the_tos_of_a_listener_marks_its_own_packets(void **sta
 	assert_int_equal(rc->conn->qp.info.sgid.vlan_id, -1);
 }
 
-static void test_conn_cm__on_iwarp_only_what_there_is_is_shown(void **state)
+static void test_conn_cm__iwarp_shows_only_attributes_that_it_has(void **state)
 {
 	struct rig *rig = *state;
 	struct vbd_qp_info *info;
@@ -353,7 +353,7 @@ int main(void)
 		TEST(a_port_in_use_says_so),
 		TEST(the_mtu_is_capped_and_no_more),
 		TEST(the_tos_of_a_listener_marks_its_own_packets),
-		TEST(on_iwarp_only_what_there_is_is_shown),
+		TEST(iwarp_shows_only_attributes_that_it_has),
 		TEST(a_listener_of_one_device_has_one_of_its_addresses),
 		TEST(a_listener_on_another_devices_address_is_refused),
 		TEST(a_flush_before_the_peers_hang_up_is_the_peers),

@@ -278,7 +278,7 @@ static void print_table(void)
 	}
 }
 
-static void test_conn_fsm__the_table_is_the_one_that_was_reviewed(void **test_state)
+static void test_conn_fsm__the_table_equals_the_reviewed_one(void **test_state)
 {
 	FILE *golden = fopen(VBD_SOURCE_DIR "/tests/unit/conn_fsm.golden", "r");
 	char expected[200];
@@ -318,7 +318,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_conn_fsm__events_and_actions_have_names_of_their_own),
 		cmocka_unit_test(test_conn_fsm__the_other_names_are_those_of_the_contract),
 		cmocka_unit_test(test_conn_fsm__the_ops_of_a_transfer_are_those_of_the_contract),
-		cmocka_unit_test(test_conn_fsm__the_table_is_the_one_that_was_reviewed),
+		cmocka_unit_test(test_conn_fsm__the_table_equals_the_reviewed_one),
 	};
 
 	if (argc > 1 && strcmp(argv[1], "--print") == 0) {

@@ -246,7 +246,7 @@ static void test_conn_manual__the_path_has_the_lower_mtu(void **state)
 	}
 }
 
-static void test_conn_manual__each_step_shows_what_it_brought(void **state)
+static void test_conn_manual__each_step_shows_its_result(void **state)
 {
 	struct rig_conn *rc = in_state(*state, IBV_QPS_RTR);
 	struct vbd_qp_info *info = &rc->conn->qp.info;
@@ -634,7 +634,7 @@ static void test_conn_manual__a_qp_of_the_cm_is_not_moved_by_hand(void **state)
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_conn_manual__one_that_has_ended_is_not_moved(void **state)
+static void test_conn_manual__an_ended_connection_is_not_moved(void **state)
 {
 	struct rig_conn *rc = in_state(*state, IBV_QPS_INIT);
 	const struct vbd_manual_remote remote = roce_peer();
@@ -700,7 +700,7 @@ static void test_conn_manual__in_rtr_it_receives_and_sends_nothing(void **state)
 	assert_is(pair.b, VBD_CONN_ESTABLISHED, IBV_QPS_RTS);
 }
 
-static void test_conn_manual__in_sqd_what_is_to_be_sent_waits(void **state)
+static void test_conn_manual__in_sqd_sends_wait(void **state)
 {
 	struct rig *rig = *state;
 	struct pair pair = joined(rig, VBD_TRANSPORT_RC, VBD_SERVICE_INBOX);
@@ -1042,7 +1042,7 @@ int main(void)
 		TEST(test_conn_manual__it_may_stay_in_reset),
 		TEST(test_conn_manual__the_peers_attributes_take_it_up),
 		TEST(test_conn_manual__the_path_has_the_lower_mtu),
-		TEST(test_conn_manual__each_step_shows_what_it_brought),
+		TEST(test_conn_manual__each_step_shows_its_result),
 		TEST(test_conn_manual__uc_knows_no_timers_and_carries_messages),
 		TEST(test_conn_manual__the_peer_may_do_what_remote_access_says),
 		TEST(test_conn_manual__on_infiniband_a_lid_leads_to_the_peer),
@@ -1059,11 +1059,11 @@ int main(void)
 		TEST(test_conn_manual__rtr_takes_the_peers_attributes),
 		TEST(test_conn_manual__attributes_are_taken_in_init_only),
 		TEST(test_conn_manual__a_qp_of_the_cm_is_not_moved_by_hand),
-		TEST(test_conn_manual__one_that_has_ended_is_not_moved),
+		TEST(test_conn_manual__an_ended_connection_is_not_moved),
 		TEST(test_conn_manual__a_refused_step_leaves_the_qp_where_it_was),
 		TEST(test_conn_manual__a_receive_that_can_not_be_posted_is_a_refused_init),
 		TEST(test_conn_manual__in_rtr_it_receives_and_sends_nothing),
-		TEST(test_conn_manual__in_sqd_what_is_to_be_sent_waits),
+		TEST(test_conn_manual__in_sqd_sends_wait),
 		TEST(test_conn_manual__err_breaks_off_and_parks),
 		TEST(test_conn_manual__after_reset_it_can_be_brought_up_again),
 		TEST(test_conn_manual__a_message_released_while_parked_is_posted_with_init),

@@ -79,7 +79,7 @@ static void test_device__its_transport_follows_driver_and_link(void **state)
 	}
 }
 
-static void test_device__one_that_can_not_be_opened_says_why(void **state)
+static void test_device__a_device_that_can_not_be_opened_says_why(void **state)
 {
 	static const char *const calls[] = {
 		"ibv_open_device", "ibv_query_device_ex", "ibv_query_port", "ibv_alloc_pd"};
@@ -442,7 +442,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(tells_what_the_device_said),
 		TEST(its_transport_follows_driver_and_link),
-		TEST(one_that_can_not_be_opened_says_why),
+		TEST(a_device_that_can_not_be_opened_says_why),
 		TEST(its_ports_are_asked_every_time),
 		TEST(gids_have_type_and_scope),
 		TEST(the_last_to_let_go_closes_it),

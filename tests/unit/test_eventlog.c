@@ -81,7 +81,7 @@ static void test_eventlog__an_empty_log_starts_at_1(void **state)
 	assert_null(vbd_eventlog_next(f->eventlog, 0, &all));
 }
 
-static void test_eventlog__an_event_keeps_what_it_was_given(void **state)
+static void test_eventlog__an_event_keeps_its_values(void **state)
 {
 	struct fixture *f = *state;
 	const struct vbd_event *event;
@@ -308,7 +308,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		EVENTLOG_TEST(an_empty_log_starts_at_1),
-		EVENTLOG_TEST(an_event_keeps_what_it_was_given),
+		EVENTLOG_TEST(an_event_keeps_its_values),
 		EVENTLOG_TEST(an_event_is_a_log_line_of_its_severity),
 		EVENTLOG_TEST(a_full_ring_drops_the_oldest_and_counts_it),
 		EVENTLOG_TEST(a_filter_lets_through_what_it_names),

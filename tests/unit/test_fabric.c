@@ -84,7 +84,7 @@ static void test_fabric__a_device_that_is_busy_comes_back_when_it_is_free(void *
 	assert_int_equal(vbd_fabric_device(rig->fabric, "fake0")->state, VBD_DEVICE_PRESENT);
 }
 
-static void test_fabric__one_that_could_not_be_opened_gets_another_try(void **state)
+static void test_fabric__a_device_that_could_not_be_opened_is_tried_again(void **state)
 {
 	struct rig *rig = *state;
 	struct fake_device *late = fake_device_add("fake1");
@@ -398,7 +398,7 @@ static void test_fabric__a_cq_that_is_not_needed_any_more_goes(void **state)
 	assert_ptr_equal(VBD_CONTAINER_OF(rig->fabric->cqs.next, struct vbd_cq, link), cqs[0]);
 }
 
-static void test_fabric__one_that_could_not_be_made_leaves_nothing(void **state)
+static void test_fabric__a_failed_creation_leaves_nothing(void **state)
 {
 	static const struct vbd_fabric_ops no_ops;
 	struct rig *rig = *state;
@@ -432,7 +432,7 @@ int main(void)
 		TEST(a_rescan_adds_and_removes),
 		TEST(a_device_that_comes_back_is_a_new_one),
 		TEST(a_device_that_is_busy_comes_back_when_it_is_free),
-		TEST(one_that_could_not_be_opened_gets_another_try),
+		TEST(a_device_that_could_not_be_opened_is_tried_again),
 		TEST(a_list_that_can_not_be_had_removes_nothing),
 		TEST(the_default_device_has_an_active_port),
 		TEST(each_sign_alone_removes_a_device),
@@ -448,7 +448,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_fabric__workers_take_turns, rig_setup_two_workers, rig_teardown),
 		TEST(a_cq_that_is_not_needed_any_more_goes),
-		TEST(one_that_could_not_be_made_leaves_nothing),
+		TEST(a_failed_creation_leaves_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

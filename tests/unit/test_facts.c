@@ -110,7 +110,7 @@ static void test_facts__the_contract_has_the_same_codes(void **state)
 		assert_string_equal(contract.values[i], vbd_finding_name((enum vbd_finding_code)i));
 }
 
-static void test_facts__of_what_is_well_only_the_times_are_told(void **state)
+static void test_facts__a_healthy_connection_has_only_times(void **state)
 {
 	struct vbd_facts facts = good();
 	struct vbd_findings findings;
@@ -377,7 +377,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_facts__each_code_says_something_in_the_same_form),
 		cmocka_unit_test(test_facts__the_contract_has_the_same_codes),
-		cmocka_unit_test(test_facts__of_what_is_well_only_the_times_are_told),
+		cmocka_unit_test(test_facts__a_healthy_connection_has_only_times),
 		cmocka_unit_test(test_facts__of_nothing_nothing_follows),
 		cmocka_unit_test(test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try),
 		cmocka_unit_test(test_facts__seven_retries_are_counted_elsewhere_than_on_soft_roce),

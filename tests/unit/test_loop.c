@@ -295,7 +295,7 @@ static void test_loop__a_timer_counts_from_now_and_not_from_the_start_of_the_tur
 	vbd_timer_destroy(f->timer);
 }
 
-static void test_loop__a_timer_cleared_or_set_again_forgets_what_it_was(void **state)
+static void test_loop__a_timer_cleared_or_set_again_drops_its_old_time(void **state)
 {
 	struct fixture *f = *state;
 
@@ -805,7 +805,7 @@ int main(void)
 		LOOP_TEST(an_epoll_descriptor_can_be_watched),
 		LOOP_TEST(a_timer_comes_once_and_never_early),
 		LOOP_TEST(a_timer_counts_from_now_and_not_from_the_start_of_the_turn),
-		LOOP_TEST(a_timer_cleared_or_set_again_forgets_what_it_was),
+		LOOP_TEST(a_timer_cleared_or_set_again_drops_its_old_time),
 		LOOP_TEST(a_timer_of_0_ms_that_sets_itself_again_does_not_hold_the_turn),
 		LOOP_TEST(a_timer_may_destroy_itself_and_one_that_is_due),
 		LOOP_TEST(stopping_nothing_is_fine),

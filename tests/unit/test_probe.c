@@ -143,7 +143,7 @@ static void test_probe__an_interval_wakes_the_worker_and_none_does_not(void **st
 	free(probing.probe);
 }
 
-static void test_probe__one_that_is_not_back_is_late_once_and_waited_for(void **state)
+static void test_probe__a_late_ping_is_counted_once_and_waited_for(void **state)
 {
 	struct probing probing;
 
@@ -163,7 +163,7 @@ static void test_probe__one_that_is_not_back_is_late_once_and_waited_for(void **
 	free(probing.probe);
 }
 
-static void test_probe__a_stop_does_not_wait_and_what_it_left_is_nobodys(void **state)
+static void test_probe__a_stop_does_not_wait_for_the_last_ping(void **state)
 {
 	struct probing probing;
 
@@ -394,8 +394,8 @@ int main(void)
 		TEST(a_ping_is_a_write_of_nothing),
 		TEST(the_next_goes_out_when_one_is_back),
 		TEST(an_interval_wakes_the_worker_and_none_does_not),
-		TEST(one_that_is_not_back_is_late_once_and_waited_for),
-		TEST(a_stop_does_not_wait_and_what_it_left_is_nobodys),
+		TEST(a_late_ping_is_counted_once_and_waited_for),
+		TEST(a_stop_does_not_wait_for_the_last_ping),
 		TEST(a_stop_that_comes_late_changes_nothing),
 		TEST(a_full_queue_makes_it_wait_and_then_it_goes_first),
 		TEST(what_never_comes_back_is_lost_with_the_connection),

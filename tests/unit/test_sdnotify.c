@@ -39,7 +39,7 @@ static void assert_heard(int fd, const char *text)
 	assert_string_equal(heard, text);
 }
 
-static void test_sdnotify__systemd_hears_what_it_is_told(void **state)
+static void test_sdnotify__systemd_gets_each_notification(void **state)
 {
 	int fd = listen_as_systemd();
 
@@ -158,7 +158,7 @@ static void test_sdnotify__a_socket_nobody_can_use_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sdnotify__systemd_hears_what_it_is_told),
+		cmocka_unit_test(test_sdnotify__systemd_gets_each_notification),
 		cmocka_unit_test(test_sdnotify__without_systemd_nothing_happens),
 		cmocka_unit_test(test_sdnotify__the_watchdog_is_fed_twice_as_often_as_it_bites),
 		cmocka_unit_test(test_sdnotify__sockets_are_told_apart_and_made_non_blocking),

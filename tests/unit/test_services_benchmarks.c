@@ -148,7 +148,7 @@ static void test_services_benchmarks__one_by_time_ends_well_when_it_is_up(void *
 	assert_int_equal(svc->daemon->transfers_done, 1);
 }
 
-static void test_services_benchmarks__a_cancel_keeps_what_it_has_come_to(void **state)
+static void test_services_benchmarks__a_cancel_keeps_the_result_so_far(void **state)
 {
 	struct svc *svc = *state;
 	const struct scene scene = make_scene(svc);
@@ -267,7 +267,7 @@ int main(void)
 		TEST(each_op_runs_so_often_with_every_kind_of_memory),
 		TEST(its_transfer_is_one_like_any_other),
 		TEST(one_by_time_ends_well_when_it_is_up),
-		TEST(a_cancel_keeps_what_it_has_come_to),
+		TEST(a_cancel_keeps_the_result_so_far),
 		TEST(the_end_of_the_connection_is_told),
 		TEST(what_can_not_work_is_refused),
 		TEST(the_newest_records_are_kept),

@@ -163,7 +163,7 @@ static void test_services_buffers__a_registration_that_fails_leaves_its_error(vo
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_BUFFER_FAILED), 2);
 }
 
-static void test_services_buffers__one_that_failed_goes_with_the_daemon(void **state)
+static void test_services_buffers__a_failed_buffer_is_freed_with_the_daemon(void **state)
 {
 	struct svc *svc = *state;
 	const struct vbd_buffer_spec spec = {.name = "mine", .size_bytes = 4096};
@@ -375,7 +375,7 @@ static void test_services_buffers__readers_keep_the_bytes_and_no_more(void **sta
 	SVC_UNTIL(svc, svc->daemon->pinned_bytes == 100);
 }
 
-static void test_services_buffers__one_that_is_being_registered_stays(void **state)
+static void test_services_buffers__a_buffer_stays_while_it_is_registered(void **state)
 {
 	struct svc *svc = *state;
 	const struct vbd_buffer_spec spec = {.name = "mine", .size_bytes = 4096};
@@ -518,7 +518,7 @@ int main(void)
 		TEST(limits_names_and_devices_are_checked_first),
 		TEST(without_a_device_there_is_none),
 		TEST(a_registration_that_fails_leaves_its_error),
-		TEST(one_that_failed_goes_with_the_daemon),
+		TEST(a_failed_buffer_is_freed_with_the_daemon),
 		TEST(what_the_device_can_not_is_refused),
 		TEST(a_page_size_is_the_kernels),
 		TEST(huge_pages_that_are_missing_are_told),
@@ -527,7 +527,7 @@ int main(void)
 		TEST(a_range_lies_inside_or_not),
 		TEST(one_in_use_stays_and_names_its_users),
 		TEST(readers_keep_the_bytes_and_no_more),
-		TEST(one_that_is_being_registered_stays),
+		TEST(a_buffer_stays_while_it_is_registered),
 		TEST(checksums_are_the_known_ones),
 		TEST(a_checksum_outlives_a_delete),
 		TEST(the_bytes_survive_their_device),

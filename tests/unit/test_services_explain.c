@@ -154,7 +154,7 @@ static void test_explain__a_closed_one_says_by_whom(void **state)
 	assert_int_equal(explained.cause_count, 1);
 }
 
-static void test_explain__one_on_its_way_says_what_it_waits_for(void **state)
+static void test_explain__a_connection_in_progress_says_what_it_waits_for(void **state)
 {
 	struct svc *svc = *state;
 	struct vbd_listener_spec spec = svc_listener_spec();
@@ -429,7 +429,7 @@ int main(void)
 		TEST(test_explain__seven_retries_are_counted_on_other_devices),
 		TEST(test_explain__a_rejection_names_its_reason),
 		TEST(test_explain__a_closed_one_says_by_whom),
-		TEST(test_explain__one_on_its_way_says_what_it_waits_for),
+		TEST(test_explain__a_connection_in_progress_says_what_it_waits_for),
 		TEST(test_explain__a_device_that_went_is_found_gone),
 		TEST(test_explain__a_port_that_went_down_is_remembered),
 		TEST(test_explain__an_address_that_was_taken_away_is_found),

@@ -317,7 +317,7 @@ static void test_services_probes__so_many_acks_can_be_cancelled_and_reach_a_dead
 	assert_int_equal(pair.active->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_services_probes__the_daemon_knows_what_all_of_a_kind_have_counted(void **state)
+static void test_services_probes__the_daemon_sums_counters_by_kind(void **state)
 {
 	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
@@ -437,7 +437,7 @@ int main(void)
 		TEST(one_without_a_count_goes_on_until_it_is_deleted),
 		TEST(a_clean_end_of_the_connection_is_one_of_the_probe),
 		TEST(so_many_acks_can_be_cancelled_and_reach_a_deadline),
-		TEST(the_daemon_knows_what_all_of_a_kind_have_counted),
+		TEST(the_daemon_sums_counters_by_kind),
 		TEST(the_echo_service_sends_pings_back),
 		TEST(what_a_kind_has_not_is_refused),
 		TEST(a_write_that_nobody_acknowledges_tells_nothing),

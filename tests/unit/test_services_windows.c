@@ -422,7 +422,7 @@ static void test_services_windows__a_daemon_that_stops_takes_them_down(void **st
 	assert_int_equal(fake_live_total(), 0);
 }
 
-static void test_services_windows__those_that_ended_make_room(void **state)
+static void test_services_windows__ended_windows_make_room(void **state)
 {
 	struct svc *svc = *state;
 	struct vbd_window_spec spec;
@@ -470,7 +470,7 @@ int main(void)
 		TEST(a_deadline_ends_a_bind_that_does_not_come_back),
 		TEST(a_device_that_goes_takes_them_with_it),
 		TEST(a_daemon_that_stops_takes_them_down),
-		TEST(those_that_ended_make_room),
+		TEST(ended_windows_make_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

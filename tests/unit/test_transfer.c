@@ -292,7 +292,7 @@ static void test_transfer__what_its_deadline_stopped_timed_out(void **test_state
 	assert_ended_as(running, VBD_TRANSFER_TIMED_OUT);
 }
 
-static void test_transfer__one_that_is_faster_than_its_cancel_is_done(void **test_state)
+static void test_transfer__a_transfer_faster_than_its_cancel_is_done(void **test_state)
 {
 	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
@@ -444,7 +444,7 @@ static void test_transfer__a_close_ends_what_runs_and_what_waits(void **test_sta
 	assert_int_equal(rc->conn->state, VBD_CONN_CLOSED);
 }
 
-static void test_transfer__one_whose_work_never_comes_back_did_not_arrive(void **test_state)
+static void test_transfer__a_transfer_without_completions_has_failed(void **test_state)
 {
 	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
@@ -676,7 +676,7 @@ static void test_transfer__when_the_time_is_up_one_more_goes_out_as_the_last(voi
 	assert_int_equal(bytes_done(rt), 22 * 64);
 }
 
-static void test_transfer__only_what_asked_for_a_completion_is_timed(void **test_state)
+static void test_transfer__only_signalled_requests_are_timed(void **test_state)
 {
 	struct rig *rig = *test_state;
 	struct vbd_conn_params params = rig_params();
@@ -717,7 +717,7 @@ int main(void)
 		TEST(a_queued_one_is_cancelled_at_once),
 		TEST(a_running_one_waits_for_what_the_device_holds),
 		TEST(what_its_deadline_stopped_timed_out),
-		TEST(one_that_is_faster_than_its_cancel_is_done),
+		TEST(a_transfer_faster_than_its_cancel_is_done),
 		TEST(a_cancel_right_behind_the_start_is_in_time),
 		TEST(a_cancel_that_meets_a_failure_failed),
 		TEST(an_error_midway_ends_it_and_those_behind_it),
@@ -725,7 +725,7 @@ int main(void)
 		TEST(a_post_that_fails_ends_the_connection),
 		TEST(a_first_post_that_fails_ends_all_that_wait),
 		TEST(a_close_ends_what_runs_and_what_waits),
-		TEST(one_whose_work_never_comes_back_did_not_arrive),
+		TEST(a_transfer_without_completions_has_failed),
 		TEST(a_cancel_behind_the_drain_needs_no_letter),
 		TEST(a_cancel_before_the_drain_is_answered),
 		TEST(a_write_arrives_and_a_read_brings_it_back),
@@ -737,7 +737,7 @@ int main(void)
 		TEST(a_repeated_one_moves_the_same_bytes_again),
 		TEST(nothing_can_be_repeated_too),
 		TEST(when_the_time_is_up_one_more_goes_out_as_the_last),
-		TEST(only_what_asked_for_a_completion_is_timed),
+		TEST(only_signalled_requests_are_timed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ TEST_TABLE(peer, PEER, peer_is_over, VBD_PEER_RESOLVING_ADDR)
 TEST_TABLE(group, GROUP, vbd_group_state_ended, VBD_GROUP_IS_RESOLVING)
 
 /* A destroyed id must not be used, and an id in use must not be destroyed. */
-static void test_ud_fsm__who_waits_for_the_cm_heeds_its_deadline_and_its_device(void **state_)
+static void test_ud_fsm__a_wait_for_the_cm_ends_by_deadline_or_device(void **state_)
 {
 	static const enum vbd_peer_state peers[] = {
 		VBD_PEER_RESOLVING_ADDR, VBD_PEER_RESOLVING_ROUTE, VBD_PEER_ASKING};
@@ -71,8 +71,7 @@ int main(void)
 		cmocka_unit_test(test_ud_fsm__every_pair_of_endpoint_is_decided),
 		cmocka_unit_test(test_ud_fsm__every_pair_of_peer_is_decided),
 		cmocka_unit_test(test_ud_fsm__every_pair_of_group_is_decided),
-		cmocka_unit_test(
-			test_ud_fsm__who_waits_for_the_cm_heeds_its_deadline_and_its_device),
+		cmocka_unit_test(test_ud_fsm__a_wait_for_the_cm_ends_by_deadline_or_device),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -153,7 +153,7 @@ static void test_window__both_types_are_bound_to_their_range_and_revoked(void **
 	}
 }
 
-static void test_window__one_that_can_not_be_allocated_leaves_nothing(void **state)
+static void test_window__a_window_that_can_not_be_allocated_leaves_nothing(void **state)
 {
 	struct rig *rig = *state;
 	struct bound bound = make(rig, 2);
@@ -236,7 +236,7 @@ static void test_window__a_revocation_that_is_flushed_frees_it(void **state)
 	assert_state(&bound, VBD_WINDOW_REVOKED);
 }
 
-static void test_window__one_that_is_lost_is_freed_without_a_work_request(void **state)
+static void test_window__a_lost_window_is_freed_without_a_work_request(void **state)
 {
 	struct rig *rig = *state;
 	struct bound bound = make(rig, 2);
@@ -285,13 +285,13 @@ int main(void)
 		cmocka_unit_test(test_window__every_pair_is_decided_and_ends_are_final),
 		cmocka_unit_test(test_window__states_are_those_of_the_contract),
 		TEST(both_types_are_bound_to_their_range_and_revoked),
-		TEST(one_that_can_not_be_allocated_leaves_nothing),
+		TEST(a_window_that_can_not_be_allocated_leaves_nothing),
 		TEST(a_bind_that_fails_frees_it),
 		TEST(a_bind_that_can_not_be_posted_frees_it),
 		TEST(one_revoked_while_it_is_bound_is_revoked_behind),
 		TEST(without_a_carrier_it_is_freed_at_once),
 		TEST(a_revocation_that_is_flushed_frees_it),
-		TEST(one_that_is_lost_is_freed_without_a_work_request),
+		TEST(a_lost_window_is_freed_without_a_work_request),
 		TEST(its_work_passes_transfers_and_can_be_called_off),
 	};
 

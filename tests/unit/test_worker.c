@@ -229,7 +229,7 @@ static void test_worker__a_device_goes_while_everything_runs(void **state)
 	assert_true(fake_device_let_go(rig->device));
 }
 
-static void test_worker__one_that_never_had_work_stops(void **state)
+static void test_worker__a_worker_without_work_stops(void **state)
 {
 	start(*state);
 }
@@ -286,7 +286,7 @@ int main(void)
 		TEST_OF_TWO(bytes_move_while_others_read_the_counters),
 		TEST_OF_TWO(a_close_in_the_middle_ends_everything),
 		TEST_OF_TWO(a_device_goes_while_everything_runs),
-		TEST(one_that_never_had_work_stops),
+		TEST(a_worker_without_work_stops),
 		TEST(an_idle_one_is_not_woken),
 		TEST(indexes_are_used_again_with_a_new_generation),
 	};

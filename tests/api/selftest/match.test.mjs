@@ -109,7 +109,7 @@ test('checksums are those of other implementations', () => {
   assert.ok(matches({ $base64: { hex: '00ff80' } }, 'AP+A'));
 });
 
-test('bytes are what they are described to be', () => {
+test('bytes follow their description', () => {
   assert.deepEqual(
     bytesOf({ concat: ['a', { hex: '00' }, { repeat: 'bc', times: 2 }] }),
     Buffer.from('a\0bcbc'),

@@ -338,7 +338,7 @@ test('items on two pages fail', async () => {
   });
 });
 
-test('a case that needs what is not there is skipped, and counted', () =>
+test('a case whose needs are not met is skipped, and counted', () =>
   withMock(undefined, async (mock) => {
     const folder = caseFolder('it', { path: '/v1', needs: 'rdma2' }, { status: 200 });
     const { text, lines } = await run(
