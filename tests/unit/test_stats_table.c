@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of counters against docs/monitoring.md and Stats of openapi.yaml. `--print` prints the
- * rows for the former.
+ * rows of docs/monitoring.md.
  */
 #include "api/api_stats.h"
 
@@ -54,7 +54,7 @@ static const char *type_name(enum vbd_stat_type type)
 	return "";
 }
 
-/* Of Stats: a property, or an item of its description. */
+/* Formats a member of Stats: a property, or an item of its description. */
 static void format_member(char text[ROW_CHARS], const struct vbd_stat *stat)
 {
 	bool times = stat->type == VBD_STAT_TIMES;
@@ -87,7 +87,7 @@ static void add_row(const struct vbd_stat *stat, void *arg)
 	assert_true(table->count < ROWS_MAX);
 }
 
-/* A view with a counter of each set, as a kernel with a device gives it. */
+/* A view with a counter of each set, as from a kernel with a device. */
 static void read_table(const struct svc *svc, struct table *table)
 {
 	struct vbd_kernel_counter counters[] = {
