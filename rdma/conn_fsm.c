@@ -137,8 +137,8 @@ static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COU
 		ON(QP_DOWN, REQUESTED, IGNORE, "there is no QP yet: nothing of it can be meant"),
 		ON(CALL_FAILED, FAILED, END_EMPTY, "there is no QP to drain"),
 		ON(DEADLINE, FAILED, REJECT, "nobody decided; the peer need not wait for its own deadline"),
-		ON(CMD_ACCEPT, ACCEPTING, ACCEPT, "a client, or the listener's policy, accepted"),
-		ON(CMD_REJECT, CLOSED, REJECT, "a client, or the listener's policy, rejected"),
+		ON(CMD_ACCEPT, ACCEPTING, ACCEPT, "a client, or the listener with policy auto, accepted the request"),
+		ON(CMD_REJECT, CLOSED, REJECT, "a client rejected the request"),
 		ON(CMD_MOVE, REQUESTED, REFUSE, "the CM moves the QP, not a client"),
 		ON(CMD_CLOSE, CLOSED, REJECT, "closing an undecided request rejects it"),
 		ON(SHUTDOWN, CLOSED, REJECT, "tell the peer at once"),
@@ -375,5 +375,14 @@ bool vbd_conn_state_terminal(enum vbd_conn_state state)
 }
 
 VBD_ENUM_NAMES(vbd_conn_event_name, enum vbd_conn_event, VBD_CONN_EVENT_MAP)
+
+#define VBD_CONN_EVENT_TEXT(sym, name, text) [sym] = text,
+const char *vbd_conn_event_text(enum vbd_conn_event event)
+{
+	static const char *const texts[] = {VBD_CONN_EVENT_MAP(VBD_CONN_EVENT_TEXT)};
+
+	return texts[event];
+}
+#undef VBD_CONN_EVENT_TEXT
 
 VBD_ENUM_NAMES(vbd_conn_action_name, enum vbd_conn_action, VBD_CONN_ACTION_MAP)

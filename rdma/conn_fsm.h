@@ -28,44 +28,44 @@
 
 enum vbd_conn_state { VBD_CONN_STATE_MAP(VBD_ENUM_ROW) VBD_CONN_STATE_COUNT };
 
-/* X(SYMBOL, name) */
+/* X(SYMBOL, name, text): a timeline shows the text */
 #define VBD_CONN_EVENT_MAP(X)                                                                  \
 	/* the host name resolver */                                                           \
-	X(VBD_CONN_EV_NAME_FAILED, "name_failed")                                              \
+	X(VBD_CONN_EV_NAME_FAILED, "name_failed", "the host name has no address")              \
 	/* CM events */                                                                        \
-	X(VBD_CONN_EV_ADDR_RESOLVED, "addr_resolved")                                          \
-	X(VBD_CONN_EV_ADDR_ERROR, "addr_error")                                                \
-	X(VBD_CONN_EV_ROUTE_RESOLVED, "route_resolved")                                        \
-	X(VBD_CONN_EV_ROUTE_ERROR, "route_error")                                              \
-	X(VBD_CONN_EV_CONNECT_RESPONSE, "connect_response")                                    \
-	X(VBD_CONN_EV_CONNECT_ERROR, "connect_error")                                          \
-	X(VBD_CONN_EV_UNREACHABLE, "unreachable")                                              \
-	X(VBD_CONN_EV_REJECTED, "rejected")                                                    \
-	X(VBD_CONN_EV_ESTABLISHED, "established")                                              \
-	X(VBD_CONN_EV_DISCONNECTED, "disconnected")                                            \
-	X(VBD_CONN_EV_DEVICE_REMOVAL, "device_removal")                                        \
-	X(VBD_CONN_EV_ADDR_CHANGE, "addr_change")                                              \
-	X(VBD_CONN_EV_TIMEWAIT_EXIT, "timewait_exit")                                          \
-	X(VBD_CONN_EV_UNEXPECTED_CM, "unexpected_cm") /* a CM event that no connection gets */ \
+	X(VBD_CONN_EV_ADDR_RESOLVED, "addr_resolved", "the address is resolved")               \
+	X(VBD_CONN_EV_ADDR_ERROR, "addr_error", "the address could not be resolved")           \
+	X(VBD_CONN_EV_ROUTE_RESOLVED, "route_resolved", "the route is resolved")               \
+	X(VBD_CONN_EV_ROUTE_ERROR, "route_error", "no path to the peer was found")             \
+	X(VBD_CONN_EV_CONNECT_RESPONSE, "connect_response", "the peer accepted")               \
+	X(VBD_CONN_EV_CONNECT_ERROR, "connect_error", "the CM could not connect")              \
+	X(VBD_CONN_EV_UNREACHABLE, "unreachable", "the peer does not answer")                  \
+	X(VBD_CONN_EV_REJECTED, "rejected", "the peer rejected the connection")                \
+	X(VBD_CONN_EV_ESTABLISHED, "established", "both sides are connected")                  \
+	X(VBD_CONN_EV_DISCONNECTED, "disconnected", "the peer disconnected")                   \
+	X(VBD_CONN_EV_DEVICE_REMOVAL, "device_removal", "the device is being removed")         \
+	X(VBD_CONN_EV_ADDR_CHANGE, "addr_change", "the network device of the address changed") \
+	X(VBD_CONN_EV_TIMEWAIT_EXIT, "timewait_exit", "the QP number may be used again")       \
+	X(VBD_CONN_EV_UNEXPECTED_CM, "unexpected_cm", "the CM reported an unexpected event")   \
 	/* the data path and the device */                                                     \
-	X(VBD_CONN_EV_WC_ERROR, "wc_error")	/* a completion failed */                      \
-	X(VBD_CONN_EV_QP_ERROR, "qp_error")	/* async event */                              \
-	X(VBD_CONN_EV_FLUSHED, "flushed")	/* a flush out of the blue: nobody said why */ \
-	X(VBD_CONN_EV_LATE_ERROR, "late_error") /* either, behind a deliberate ERR */          \
-	X(VBD_CONN_EV_COMM_EST, "comm_est")	/* data came before ESTABLISHED did */         \
-	X(VBD_CONN_EV_DRAINED_CLEAN,                                                           \
-		"drained_clean") /* all completions are in, nothing went wrong */              \
-	X(VBD_CONN_EV_DRAINED_FAILED, "drained_failed")                                        \
-	X(VBD_CONN_EV_QP_UP, "qp_up")	  /* a QP that is moved by hand came to RTS */         \
-	X(VBD_CONN_EV_QP_DOWN, "qp_down") /* it was taken to ERR */                            \
+	X(VBD_CONN_EV_WC_ERROR, "wc_error", "a completion failed")                             \
+	X(VBD_CONN_EV_QP_ERROR, "qp_error", "the device reported an error of the QP")          \
+	X(VBD_CONN_EV_FLUSHED, "flushed", "a work request was flushed")                        \
+	X(VBD_CONN_EV_LATE_ERROR, "late_error", "an error after the QP was moved to ERR")      \
+	X(VBD_CONN_EV_COMM_EST, "comm_est", "data arrived")                                    \
+	X(VBD_CONN_EV_DRAINED_CLEAN, "drained_clean", "all work requests are completed")       \
+	X(VBD_CONN_EV_DRAINED_FAILED, "drained_failed",                                        \
+		"all work requests are completed, after an error")                             \
+	X(VBD_CONN_EV_QP_UP, "qp_up", "the QP is in RTS")                                      \
+	X(VBD_CONN_EV_QP_DOWN, "qp_down", "the QP is in ERR")                                  \
 	/* ourselves */                                                                        \
-	X(VBD_CONN_EV_CALL_FAILED, "call_failed") /* a call that an action made */             \
-	X(VBD_CONN_EV_DEADLINE, "deadline")                                                    \
-	X(VBD_CONN_EV_CMD_ACCEPT, "cmd_accept")                                                \
-	X(VBD_CONN_EV_CMD_REJECT, "cmd_reject")                                                \
-	X(VBD_CONN_EV_CMD_MOVE, "cmd_move") /* manual bring-up: a step of the QP */            \
-	X(VBD_CONN_EV_CMD_CLOSE, "cmd_close")                                                  \
-	X(VBD_CONN_EV_SHUTDOWN, "shutdown")
+	X(VBD_CONN_EV_CALL_FAILED, "call_failed", "a call failed")                             \
+	X(VBD_CONN_EV_DEADLINE, "deadline", "the deadline passed")                             \
+	X(VBD_CONN_EV_CMD_ACCEPT, "cmd_accept", "a client accepted the request")               \
+	X(VBD_CONN_EV_CMD_REJECT, "cmd_reject", "a client rejected the request")               \
+	X(VBD_CONN_EV_CMD_MOVE, "cmd_move", "a client moved the QP")                           \
+	X(VBD_CONN_EV_CMD_CLOSE, "cmd_close", "a client closed the connection")                \
+	X(VBD_CONN_EV_SHUTDOWN, "shutdown", "the daemon is stopping")
 
 enum vbd_conn_event { VBD_CONN_EVENT_MAP(VBD_ENUM_ROW) VBD_CONN_EVENT_COUNT };
 
@@ -123,6 +123,9 @@ bool vbd_conn_state_terminal(enum vbd_conn_state state);
 
 /** vbd_conn_event_name - "addr_resolved" */
 const char *vbd_conn_event_name(enum vbd_conn_event event);
+
+/** vbd_conn_event_text - "the address is resolved", for people */
+const char *vbd_conn_event_text(enum vbd_conn_event event);
 
 /** vbd_conn_action_name - "resolve_route" */
 const char *vbd_conn_action_name(enum vbd_conn_action action);

@@ -313,8 +313,8 @@ void vbd_conn_step(struct vbd_conn *conn, enum vbd_conn_event event, const struc
 	}
 	if (changed_by == VBD_CONN_NO_EVENT)
 		return;
-	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "on %s",
-		vbd_conn_event_name(changed_by));
+	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "%s",
+		vbd_conn_event_text(changed_by));
 	if (conn->ops->state_changed)
 		conn->ops->state_changed(conn, old, conn->ops_arg);
 }
