@@ -30,7 +30,7 @@ enum vbd_status vbd_addr_parse_own(const char *text, const char *pointer,
 
 	if (!vbd_addr_parse(text, 0, &addr))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
-			"'%.80s' is no numeric IPv4 or IPv6 address of this host", text);
+			"'%.80s' is not a numeric IPv4 or IPv6 address of this host", text);
 	if (vbd_sockaddr_needs_scope((const struct sockaddr *)&addr))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
 			"'%.80s' is link-local: name the interface as well, as in fe80::1%%eth0",

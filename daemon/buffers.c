@@ -107,14 +107,15 @@ static enum vbd_status check_limits(
 		if (err && err->status == VBD_OK)
 			err->limit = limits->buffer_bytes;
 		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/size_bytes",
-			"a buffer may have %llu bytes at most",
+			"a buffer can have %llu bytes at most",
 			(unsigned long long)limits->buffer_bytes);
 	}
 	if (mapped_bytes > limits->pinned_bytes - daemon->pinned_bytes) {
 		if (err && err->status == VBD_OK)
 			err->limit = limits->pinned_bytes;
 		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/size_bytes",
-			"all buffers may have %llu bytes, %llu are taken, and this takes %llu",
+			"all buffers together can have %llu bytes; %llu are in use, and %llu are "
+			"needed",
 			(unsigned long long)limits->pinned_bytes,
 			(unsigned long long)daemon->pinned_bytes, (unsigned long long)mapped_bytes);
 	}
@@ -140,7 +141,7 @@ static enum vbd_status describe(
 			return status;
 	} else if (spec->page_bytes) {
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/page_bytes",
-			"/page_bytes has a meaning for kind hugepage only");
+			"/page_bytes is allowed for kind hugepage only");
 	} else {
 		ret_mem->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	}
@@ -224,7 +225,7 @@ static enum vbd_status choose_pd(const struct vbd_daemon *daemon,
 	}
 	if (spec->device_name[0] && strcmp(pd->device->name, spec->device_name) != 0)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/device",
-			"device says %s, and pd %llu is of %s", spec->device_name,
+			"device is %s, but pd %llu belongs to %s", spec->device_name,
 			(unsigned long long)pd->id, pd->device->name);
 	*ret_pd = pd;
 	return vbd_device_usable(pd->device, err);
@@ -330,7 +331,7 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 	}
 	if (buffer->users > 0)
 		return vbd_error_set(err, VBD_E_IN_USE,
-			"buffer %llu has %u user%s, transfers that run or windows",
+			"buffer %llu has %u user%s (running transfers or windows)",
 			(unsigned long long)id, buffer->users, buffer->users == 1 ? "" : "s");
 	buffer->object.deleted = true;
 	vbd_registry_remove(daemon->buffers, &buffer->object);
@@ -364,7 +365,7 @@ enum vbd_status vbd_buffer_has_bytes(const struct vbd_buffer *buffer, struct vbd
 	if (buffer->state == VBD_BUFFER_READY || buffer->state == VBD_BUFFER_LOST)
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_WRONG_STATE,
-		"buffer %llu is %s; only one that is ready or lost has bytes",
+		"buffer %llu is %s; only a ready or lost buffer has bytes",
 		(unsigned long long)buffer->object.id, vbd_buffer_state_name(buffer->state));
 }
 
@@ -387,7 +388,7 @@ enum vbd_status vbd_buffer_check_range(const struct vbd_buffer *buffer, uint64_t
 	if (offset <= size_bytes && length_bytes <= size_bytes - offset)
 		return VBD_OK;
 	return vbd_error_input(err, VBD_E_RANGE_NOT_SATISFIABLE, pointer,
-		"%llu bytes from %llu on reach past the end of buffer %llu, which has %llu bytes",
+		"%llu bytes at offset %llu reach past the end of buffer %llu, which has %llu bytes",
 		(unsigned long long)length_bytes, (unsigned long long)offset,
 		(unsigned long long)buffer->object.id, (unsigned long long)size_bytes);
 }
@@ -497,7 +498,7 @@ void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *d
 		(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BUFFER_LOST,
 			VBD_SEVERITY_WARNING, VBD_KIND_BUFFER, object->id,
 			VBD_REASON_DEVICE_REMOVED,
-			"device %s is going; its %zu bytes are still here", device->name,
+			"device %s is being removed; the buffer's %zu bytes are kept", device->name,
 			buffer->mem.size_bytes);
 		if (buffer->users == 0)
 			vbd_mem_deregister(&buffer->mem);

@@ -24,8 +24,8 @@ enum vbd_status vbd_config_check_addr(
 	if (config->control_token_file[0] || is_loopback(addr))
 		return VBD_OK;
 	return vbd_error_input(err, VBD_E_PERMISSION_DENIED, "listen",
-		"listen: an address that other hosts reach needs control_token_file, for whoever "
-		"controls verbsd reads and writes the memory of its peers");
+		"listen: an address that other hosts reach needs control_token_file, since a "
+		"client with the role control can read and write the memory of peers");
 }
 
 /* A token is the first line of its file. */
@@ -70,7 +70,7 @@ static enum vbd_status check_pairs(const struct vbd_config *config, struct vbd_e
 {
 	if (config->control_token[0] && strcmp(config->control_token, config->read_token) == 0)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "read_token_file",
-			"read_token_file: its token is that of control_token_file");
+			"read_token_file: its token is the same as that of control_token_file");
 	if (config->drain_timeout_ms > config->shutdown_timeout_ms)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "shutdown_timeout_ms",
 			"shutdown_timeout_ms: %llu is below drain_timeout_ms, %llu",
@@ -78,8 +78,8 @@ static enum vbd_status check_pairs(const struct vbd_config *config, struct vbd_e
 			(unsigned long long)config->drain_timeout_ms);
 	if (config->limits.long_polls + config->limits.event_streams >= config->limits.http_clients)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "limits.long_polls",
-			"limits.long_polls: %llu and limits.event_streams, %llu, leave nothing of "
-			"limits.http_clients, %llu",
+			"limits.long_polls (%llu) and limits.event_streams (%llu) together must be "
+			"below limits.http_clients (%llu)",
 			(unsigned long long)config->limits.long_polls,
 			(unsigned long long)config->limits.event_streams,
 			(unsigned long long)config->limits.http_clients);

@@ -27,7 +27,7 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 		if (err && err->status == VBD_OK)
 			err->limit = limits->connections;
 		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
-			"there are %u connections, the limit", daemon->connections->open);
+			"there are %u connections, which is the limit", daemon->connections->open);
 	}
 	status = vbd_receives_check(daemon, receive_bytes, "/qp", err);
 	if (status)
@@ -118,7 +118,7 @@ static enum vbd_status check_dst(const struct vbd_connection_spec *spec,
 			       : VBD_OK;
 	if (cm->src.ss_family && cm->src.ss_family != dst.ss_family)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/src_addr",
-			"src_addr and dst_addr are not of one family");
+			"src_addr and dst_addr are of different address families");
 	if (vbd_sockaddr_needs_scope((const struct sockaddr *)&dst) && !cm->device[0] &&
 		(!cm->src.ss_family || vbd_sockaddr_needs_scope(src)))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/dst_addr",
@@ -213,7 +213,7 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 	count_open(connection);
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
 		VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE,
-		"to be brought up by hand on %s port %u", device->name, local.port_num);
+		"for bring-up by hand on %s port %u", device->name, local.port_num);
 	*ret_connection = connection;
 	vbd_conn_open_manual(connection->conn, spec->how.stay_in_reset);
 	return VBD_OK;

@@ -78,7 +78,7 @@ static void established(const struct vbd_connection *connection)
 		(void)vbd_eventlog_append(connection->daemon->eventlog,
 			VBD_EVENT_CONNECTION_ESTABLISHED, VBD_SEVERITY_INFO, VBD_KIND_CONNECTION,
 			connection->object.id, VBD_REASON_NONE,
-			"by hand on %s, lqpn 0x%06x, rqpn 0x%06x", conn->device_name,
+			"brought up by hand on %s, lqpn 0x%06x, rqpn 0x%06x", conn->device_name,
 			conn->qp.info.lqpn, conn->qp.info.rqpn);
 		return;
 	}

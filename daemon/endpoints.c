@@ -71,7 +71,7 @@ static void on_asked(struct vbd_endpoint *endpoint, const struct sockaddr *peer,
 	(void)endpoint;
 	(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_ENDPOINT_ASKED,
 		refused ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO, VBD_KIND_ENDPOINT,
-		record->object.id, VBD_REASON_NONE, "%s asked for its QP number%s%s",
+		record->object.id, VBD_REASON_NONE, "%s requested the QP number%s%s",
 		vbd_addr_format(from, text), refused ? ": " : "", refused ? refused->text : "");
 }
 
@@ -170,11 +170,10 @@ static enum vbd_status check_spec(const struct vbd_endpoint_spec *spec,
 		return VBD_OK;
 	if (!vbd_addr_parse(spec->addr, spec->port, ret_addr))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
-			"'%.80s' is no numeric IPv4 or IPv6 address", spec->addr);
+			"'%.80s' is not a numeric IPv4 or IPv6 address", spec->addr);
 	if (spec->params.qkey != VBD_CM_QKEY)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qkey",
-			"the CM tells whoever asks at an address that the qkey is 0x%08x",
-			VBD_CM_QKEY);
+			"the CM answers every SIDR request with qkey 0x%08x", VBD_CM_QKEY);
 	return VBD_OK;
 }
 

@@ -289,7 +289,7 @@ static void say_alive(struct sentence *sentence, const struct vbd_connection *co
 	else
 		say(sentence, " and waits for %s", vbd_conn_state_waits_for(conn->state));
 	if (grave)
-		say(sentence, "; %zu finding%s a look", grave, grave == 1 ? " wants" : "s want");
+		say(sentence, "; %zu finding%s attention", grave, grave == 1 ? " needs" : "s need");
 }
 
 static void summarise(const struct vbd_connection *connection, struct vbd_explanation *explanation)

@@ -61,8 +61,8 @@ enum vbd_status vbd_destination_choose(
 	enum vbd_status status = VBD_OK;
 
 	if (src->sa_family && src->sa_family != dst->sa_family)
-		return vbd_error_input(
-			err, VBD_E_BAD_VALUE, "src", "src and dst are not of one family");
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "src",
+			"src and dst are of different address families");
 	if (vbd_sockaddr_needs_scope(dst) && !*destination->device && !src->sa_family)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "dst",
 			"a link-local address needs its interface as well, as in fe80::1%%eth0");

@@ -90,7 +90,8 @@ static enum vbd_status check_new(const struct vbd_group_spec *spec,
 		if (same_addr(&other->group.addr, addr) &&
 			!vbd_group_state_ended(other->group.state))
 			return vbd_error_input(err, VBD_E_WRONG_STATE, "/addr",
-				"group %llu is the endpoint's membership of %.80s, it is %s",
+				"group %llu is already the endpoint's membership in %.80s; it is "
+				"%s",
 				(unsigned long long)other->object.id, spec->addr,
 				vbd_group_state_json(other->group.state));
 	}
@@ -104,12 +105,12 @@ static enum vbd_status check_spec(
 
 	if (!vbd_addr_parse(spec->addr, 0, ret_addr) || !is_multicast(ret_addr))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
-			"'%.80s' is no multicast address (224.0.0.0/4 or ff00::/8)", spec->addr);
+			"'%.80s' is not a multicast address (224.0.0.0/4 or ff00::/8)", spec->addr);
 	/* The device would drop every message of the group without a word. */
 	if (spec->mode == VBD_GROUP_FULL && endpoint->params.qkey != VBD_CM_QKEY)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/mode",
-			"groups have the qkey 0x%08x, endpoint %llu has another and would receive "
-			"nothing",
+			"groups have the qkey 0x%08x; endpoint %llu has another qkey and would "
+			"receive nothing",
 			VBD_CM_QKEY, (unsigned long long)spec->endpoint->object.id);
 	return check_new(spec, ret_addr, err);
 }

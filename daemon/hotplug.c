@@ -157,7 +157,7 @@ static void on_device_removed(struct vbd_device *device, void *arg)
 		return;
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DEVICE_REMOVED, VBD_SEVERITY_NOTICE,
 		VBD_KIND_DEVICE, device->id, VBD_REASON_NONE,
-		"%s: nothing of ours holds it any more", device->name);
+		"%s: closed, as no object of verbsd uses it any more", device->name);
 	vbd_loop_defer(daemon->loop, &hotplug->forget_old);
 	if (daemon->fabric->rescan_owed)
 		vbd_timer_set(hotplug->rescan_timer, 0);
@@ -265,14 +265,15 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 	if (status)
 		return status;
 	if (watch_uevents(hotplug, &uevent_error) != VBD_OK) {
-		log_failure("no uevents, looking at the devices now and again", &uevent_error);
+		log_failure("no uevents from the kernel: scanning for devices periodically",
+			&uevent_error);
 		vbd_timer_set(hotplug->rescan_timer, RESCAN_MS);
 	}
 	/* After the uevents are watched, so that no device slips through in between. */
 	vbd_fabric_rescan(daemon->fabric);
 	if (!vbd_fabric_default_device(daemon->fabric))
 		vbd_log(VBD_LOG_NOTICE, NULL,
-			"no RDMA device yet; one that comes is taken up by itself");
+			"no RDMA device yet; new devices are detected automatically");
 	return VBD_OK;
 }
 

@@ -88,7 +88,8 @@ enum vbd_status vbd_inbox_delete(struct vbd_inbox *inbox, uint64_t through,
 {
 	if (through > inbox->last_seq)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "through",
-			"%llu messages were received so far", (unsigned long long)inbox->last_seq);
+			"only %llu messages have been received so far",
+			(unsigned long long)inbox->last_seq);
 	vbd_list_for_each (link, &inbox->messages) {
 		struct vbd_message *message = VBD_CONTAINER_OF(link, struct vbd_message, link);
 

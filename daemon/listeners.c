@@ -47,7 +47,7 @@ static void become_lost(struct vbd_listener *listener, const char *why)
 static void on_lost(struct vbd_cm_listener *cm, void *arg)
 {
 	(void)cm;
-	become_lost(arg, "its device was removed");
+	become_lost(arg, "the listener's device was removed");
 }
 
 static const struct vbd_cm_listener_ops cm_ops = {.request = on_request, .lost = on_lost};
@@ -104,14 +104,14 @@ static enum vbd_status check_addr(const struct vbd_listener_spec *spec,
 {
 	if (!vbd_addr_parse(spec->addr, spec->port, ret_addr))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
-			"'%.80s' is no numeric IPv4 or IPv6 address of this host", spec->addr);
+			"'%.80s' is not a numeric IPv4 or IPv6 address of this host", spec->addr);
 	if (vbd_sockaddr_needs_scope((const struct sockaddr *)ret_addr))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
 			"'%.80s' is link-local: name the interface as well, as in fe80::1%%eth0",
 			spec->addr);
 	if (spec->cm.v6_only != VBD_CHOICE_NONE && ret_addr->ss_family != AF_INET6)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/v6_only",
-			"v6_only is for IPv6 addresses; %.80s is none", spec->addr);
+			"v6_only is for IPv6 addresses; %.80s is an IPv4 address", spec->addr);
 	return VBD_OK;
 }
 
@@ -159,7 +159,7 @@ enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_
 	}
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_LISTENER_CREATED, VBD_SEVERITY_INFO,
 		VBD_KIND_LISTENER, listener->object.id, VBD_REASON_NONE,
-		"listens on %s port %u, accept %s, service %s",
+		"listening on %s port %u, accept %s, service %s",
 		vbd_addr_format(&listener->addr, text), vbd_addr_port(&listener->addr),
 		vbd_accept_name(listener->accept), vbd_service_name(listener->params.qp.service));
 	*ret_listener = listener;
@@ -197,7 +197,7 @@ void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device
 		if (strcmp(listener->cm.device_name, device_name) != 0)
 			continue;
 		vbd_cm_listener_close(&listener->cm);
-		become_lost(listener, "its device was removed");
+		become_lost(listener, "the listener's device was removed");
 	}
 }
 
@@ -217,7 +217,7 @@ void vbd_listeners_device_added(struct vbd_daemon *daemon)
 		listener->error = (struct vbd_error){0};
 		(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_LISTENER_RESTORED,
 			VBD_SEVERITY_NOTICE, VBD_KIND_LISTENER, object->id, VBD_REASON_NONE,
-			"listens again, on device %s", listener->cm.device_name);
+			"listening again, on device %s", listener->cm.device_name);
 	}
 }
 

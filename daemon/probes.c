@@ -48,7 +48,7 @@ static void explain(struct vbd_probe_record *record)
 	(void)progress(&record->probe, text);
 	if (error->status == VBD_OK)
 		(void)vbd_error_set(&record->error, VBD_E_REMOTE_OPERATION,
-			"other bytes came back with %llu of %s", (unsigned long long)mismatched,
+			"%llu of %s returned with other bytes", (unsigned long long)mismatched,
 			text);
 	else if (record->stopping)
 		(void)vbd_error_set(&record->error, record->late ? VBD_E_DEADLINE : VBD_E_CANCELLED,
@@ -122,7 +122,7 @@ static void give_up(struct vbd_probe_record *record)
 		return;
 	}
 	(void)vbd_error_set(&error, VBD_E_DEADLINE,
-		"probe %llu did not complete in %u ms, and the peer does not answer its ping",
+		"probe %llu did not complete in %u ms: the peer does not answer the ping",
 		(unsigned long long)record->object.id, record->timeout_ms);
 	record->connection->conn->qp.ops->end_failed(&record->connection->conn->qp, &error, 0);
 }
@@ -171,10 +171,10 @@ static enum vbd_status check_ack(const struct vbd_probe_spec *spec, struct vbd_e
 
 	if (spec->size_bytes)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/size_bytes",
-			"a ping of kind ack has no bytes; it writes nothing");
+			"a ping of kind ack carries no bytes, so /size_bytes is not allowed");
 	if (conn->params.qp.transport != VBD_TRANSPORT_RC)
 		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/connection",
-			"connection %llu is %s, which acknowledges nothing; a probe of kind ack "
+			"connection %llu is %s and has no acknowledgements; a probe of kind ack "
 			"needs rc",
 			(unsigned long long)spec->connection->object.id,
 			vbd_transport_name(conn->params.qp.transport));
@@ -193,7 +193,7 @@ static enum vbd_status check_echo(const struct vbd_probe_spec *spec, struct vbd_
 			vbd_service_name(params->qp.service));
 	if (params->qp.transport != VBD_TRANSPORT_RC && !spec->interval_ms)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/interval_ms",
-			"over %s a ping may be lost: the next one needs an interval",
+			"over %s a ping may be lost, so the probe needs an interval",
 			vbd_transport_name(params->qp.transport));
 	return VBD_OK;
 }
@@ -247,7 +247,8 @@ static enum vbd_status check_spec(
 		return status;
 	if (conn->state != VBD_CONN_ESTABLISHED)
 		return vbd_error_input(err, VBD_E_WRONG_STATE, "/connection",
-			"connection %llu is %s; it can be probed only while it is established",
+			"connection %llu is %s; a connection can be probed only while it is "
+			"established",
 			(unsigned long long)connection->object.id,
 			vbd_conn_state_name(conn->state));
 	/* Only an established connection surely has its device. */
@@ -259,7 +260,8 @@ static enum vbd_status check_spec(
 		return status;
 	if (connection->probe)
 		return vbd_error_input(err, VBD_E_IN_USE, "/connection",
-			"probe %llu runs over connection %llu; there is one at a time",
+			"probe %llu already runs over connection %llu; a connection has one probe "
+			"at a time",
 			(unsigned long long)connection->probe->object.id,
 			(unsigned long long)connection->object.id);
 	return VBD_OK;
@@ -295,7 +297,7 @@ static void announce(const struct vbd_probe_record *record)
 {
 	const struct vbd_probe *probe = &record->probe;
 	char count[24] = "endless";
-	char pace[32] = "one behind the other";
+	char pace[32] = "without an interval";
 
 	if (probe->count)
 		(void)snprintf(count, sizeof(count), "%u", probe->count);

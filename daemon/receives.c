@@ -24,7 +24,7 @@ enum vbd_status vbd_receives_check(const struct vbd_daemon *daemon, uint64_t rec
 	if (err && err->status == VBD_OK)
 		err->limit = limit_bytes;
 	return vbd_error_input(err, VBD_E_LIMIT_REACHED, pointer,
-		"all receives may have %llu bytes, %llu are taken, and this takes %llu",
+		"all receives together can have %llu bytes; %llu are in use, and %llu are needed",
 		(unsigned long long)limit_bytes, (unsigned long long)taken_bytes,
 		(unsigned long long)receive_bytes);
 }

@@ -79,7 +79,8 @@ static enum vbd_status check(
 	if (vbd_registry_count(registry) >= registry->limit) {
 		if (err && err->status == VBD_OK)
 			err->limit = registry->limit;
-		return vbd_error_set(err, VBD_E_LIMIT_REACHED, "there are %llu %s, the limit",
+		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
+			"there are %llu %s, which is the limit",
 			(unsigned long long)registry->limit, registry->plural);
 	}
 	return VBD_OK;

@@ -127,7 +127,7 @@ static enum vbd_status check_new(const struct vbd_daemon *daemon, const struct k
 		return VBD_OK;
 	if (err && err->status == VBD_OK)
 		err->limit = limit;
-	return vbd_error_set(err, VBD_E_LIMIT_REACHED, "there are %llu %s, the limit",
+	return vbd_error_set(err, VBD_E_LIMIT_REACHED, "there are %llu %s, which is the limit",
 		(unsigned long long)count, kind->plural);
 }
 
@@ -230,8 +230,8 @@ static enum vbd_status check_unused(const struct kind *kind, uint64_t id,
 static enum vbd_status goes_by_itself(const struct kind *kind, uint64_t id, struct vbd_error *err)
 {
 	return vbd_error_set(err, VBD_E_WRONG_STATE,
-		"%s %llu was made by verbsd itself, and goes by itself", kind->singular,
-		(unsigned long long)id);
+		"%s %llu was created by verbsd itself and can't be deleted by a client",
+		kind->singular, (unsigned long long)id);
 }
 
 /* Protection domains. */
@@ -300,7 +300,8 @@ enum vbd_status vbd_cq_change(struct vbd_cq *cq, const uint32_t *depth_cqe,
 	/* Queue pairs that name none would find no room, and get another one each. */
 	if (depth_cqe && !cq->asked_for && *depth_cqe < cq->capacity_cqe)
 		return vbd_error_input(err, VBD_E_WRONG_STATE, "/depth_cqe",
-			"cq %llu was made by verbsd itself with %u entries, and only gets deeper",
+			"cq %llu was created by verbsd itself with %u entries and can't be smaller "
+			"than that",
 			(unsigned long long)cq->id, cq->capacity_cqe);
 	if (moderation)
 		status = vbd_fabric_check_cq(cq->device, 0, moderation, err);
@@ -337,7 +338,7 @@ static enum vbd_status choose_pd(struct vbd_daemon *daemon, const struct vbd_srq
 
 	if (device && spec->device_name[0] && strcmp(device->name, spec->device_name) != 0)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/device",
-			"device says %s, and what it shall use is of %s", spec->device_name,
+			"device is %s, but the given object belongs to %s", spec->device_name,
 			device->name);
 	status = device ? vbd_device_usable(device, err)
 			: vbd_device_choose(daemon, spec->device_name, &device, err);
@@ -392,16 +393,17 @@ enum vbd_status vbd_shared_check(const struct vbd_daemon *daemon,
 
 	if (!srq && pd && cq && pd->device != cq->device)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/cq",
-			"cq %llu is of %s, the pd of %s", (unsigned long long)cq->id,
-			cq->device->name, pd->device->name);
+			"cq %llu belongs to %s, but the pd belongs to %s",
+			(unsigned long long)cq->id, cq->device->name, pd->device->name);
 	if (!srq)
 		return VBD_OK;
 	if (params->qp.service == VBD_SERVICE_NONE)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/srq",
-			"without a service the client posts the receives: none can be an SRQ's");
+			"with the service none the client posts the receives, so srq is not "
+			"allowed");
 	if (cq && cq != srq->cq)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/cq",
-			"srq %llu belongs to cq %llu, and its users with it",
+			"srq %llu uses cq %llu, so its queue pairs must use that cq too",
 			(unsigned long long)srq->id, (unsigned long long)srq->cq->id);
 	(void)snprintf(one, sizeof(one), "srq %llu", (unsigned long long)srq->id);
 	return pd ? vbd_pd_require_same(srq->pd, one, pd, "the queue pair", err) : VBD_OK;

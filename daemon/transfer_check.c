@@ -36,8 +36,8 @@ static enum vbd_status check_op(const struct vbd_transfer_spec *spec, struct vbd
 	(void)vbd_carrier_text(&spec->carrier, over);
 	if (!vbd_op_allowed(spec->op, limits->transport))
 		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/op",
-			"%s is %s, which knows no %s", over, vbd_transport_name(limits->transport),
-			vbd_op_name(spec->op));
+			"%s is %s, which does not support %s", over,
+			vbd_transport_name(limits->transport), vbd_op_name(spec->op));
 	if (spec->op == VBD_OP_RECV && spec->carrier.endpoint)
 		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/op",
 			"%s has the service %s, which takes all messages of a ud queue pair; recv "
@@ -62,7 +62,7 @@ static enum vbd_status check_peer(const struct vbd_transfer_spec *spec, struct v
 	if (peer->peer.state == VBD_PEER_READY)
 		return VBD_OK;
 	return vbd_error_input(err, VBD_E_WRONG_STATE, "/peer",
-		"peer %llu is %s; only a ready one can be sent to",
+		"peer %llu is %s; data can be sent to a ready peer only",
 		(unsigned long long)peer->object.id, vbd_peer_state_json(peer->peer.state));
 }
 
@@ -78,7 +78,7 @@ static enum vbd_status check_group(const struct vbd_transfer_spec *spec, struct 
 	if (group->group.state == VBD_GROUP_IS_JOINED)
 		return VBD_OK;
 	return vbd_error_input(err, VBD_E_WRONG_STATE, "/group",
-		"group %llu is %s; only one that is joined can be sent to",
+		"group %llu is %s; data can be sent to a joined group only",
 		(unsigned long long)group->object.id, vbd_group_state_json(group->group.state));
 }
 
@@ -90,7 +90,7 @@ static enum vbd_status check_destination(
 		if (!spec->peer && !spec->group)
 			return VBD_OK;
 		return vbd_error_input(err, VBD_E_BAD_VALUE, spec->peer ? "/peer" : "/group",
-			"a connection has one peer; only an endpoint sends to others");
+			"a connection has one peer; only an endpoint sends to a given peer");
 	}
 	if (spec->peer && spec->group)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/group",
@@ -100,7 +100,7 @@ static enum vbd_status check_destination(
 	if (spec->group)
 		return check_group(spec, err);
 	return vbd_error_input(err, VBD_E_MISSING_FIELD, "/peer",
-		"/peer is missing, or /group: an endpoint sends to one of them");
+		"/peer or /group is missing: an endpoint sends to one of them");
 }
 
 static enum vbd_status check_pd(
@@ -121,12 +121,12 @@ static enum vbd_status check_buffer(const struct vbd_carrier *carrier,
 
 	if (buffer->state != VBD_BUFFER_READY)
 		return vbd_error_input(err, VBD_E_WRONG_STATE, pointer,
-			"buffer %llu is %s; only a ready one can be used",
+			"buffer %llu is %s; only a ready buffer can be used",
 			(unsigned long long)buffer->object.id,
 			vbd_buffer_state_name(buffer->state));
 	if (buffer->mem.pd->device != device)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
-			"buffer %llu is registered with %s, %s runs on %s",
+			"buffer %llu is registered with %s, but %s is on %s",
 			(unsigned long long)buffer->object.id, buffer->device_name,
 			vbd_carrier_text(carrier, over), device->name);
 	return check_pd(buffer, carrier, err);
@@ -153,7 +153,7 @@ static enum vbd_status check_ranges(const struct vbd_transfer_spec *spec, struct
 
 	if (spec->range_count > max)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/sges",
-			"%u ranges; a %s over %s has %u at most", spec->range_count,
+			"there are %u ranges; a %s over %s can have %u at most", spec->range_count,
 			vbd_op_name(spec->op), vbd_carrier_text(&spec->carrier, over), max);
 	for (uint32_t i = 0; i < spec->range_count && !status; i++) {
 		const struct vbd_transfer_range *range = &spec->ranges[i];
@@ -218,7 +218,7 @@ static enum vbd_status check_atomic(const struct vbd_transfer_spec *spec, struct
 			(unsigned long long)spec->length_bytes);
 	if (spec->remote_addr % VBD_ATOMIC_BYTES)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/remote/addr",
-			"0x%llx is no multiple of %d, as an atomic operation needs",
+			"0x%llx is not a multiple of %d; an atomic operation needs one",
 			(unsigned long long)spec->remote_addr, VBD_ATOMIC_BYTES);
 	return VBD_OK;
 }
@@ -286,6 +286,6 @@ enum vbd_status vbd_transfer_check(const struct vbd_daemon *daemon,
 		return status;
 	if (err && err->status == VBD_OK)
 		err->limit = limit;
-	return vbd_error_set(err, VBD_E_LIMIT_REACHED, "%u transfers are under way, the limit",
-		daemon->transfers->open);
+	return vbd_error_set(err, VBD_E_LIMIT_REACHED,
+		"%u transfers are running, which is the limit", daemon->transfers->open);
 }

@@ -131,8 +131,8 @@ static void give_up(struct vbd_transfer_record *record)
 
 	if (record->transfer.late) {
 		(void)vbd_error_set(&error, VBD_E_DEADLINE,
-			"transfer %llu did not complete in %u ms, and its work requests do not "
-			"come back",
+			"transfer %llu did not complete in %u ms, and its work requests can't be "
+			"cancelled",
 			(unsigned long long)record->object.id, record->timeout_ms);
 		vbd_carrier_fail(&record->carrier, &error, record->object.id);
 	} else {
@@ -402,8 +402,8 @@ static enum vbd_status send_message(struct vbd_daemon *daemon, const struct vbd_
 
 	if (spec->length_bytes > VBD_MESSAGE_BYTES_MAX)
 		return vbd_error_input(err, VBD_E_TOO_LONG, "/data",
-			"a message in a request has %d bytes at most; send a longer one from a "
-			"buffer",
+			"a message in a request has %d bytes at most; send a longer message "
+			"from a buffer",
 			VBD_MESSAGE_BYTES_MAX);
 	status = vbd_transfer_check(daemon, spec, err);
 	if (!status)

@@ -69,7 +69,7 @@ static void tell(const struct vbd_window_record *record, enum vbd_event_type typ
 
 	(void)vbd_eventlog_append(record->daemon->eventlog, type, severity, VBD_KIND_WINDOW,
 		record->object.id, VBD_REASON_NONE,
-		"type %u, %llu bytes from %llu on of buffer %llu%s%s", range->type,
+		"type %u, %llu bytes at offset %llu of buffer %llu%s%s", range->type,
 		(unsigned long long)range->length_bytes, (unsigned long long)range->offset,
 		(unsigned long long)record->buffer_id, *why ? ": " : "", why);
 }
@@ -212,7 +212,7 @@ static enum vbd_status check_buffer(const struct vbd_window_spec *spec, struct v
 
 	if (buffer->state != VBD_BUFFER_READY)
 		return vbd_error_input(err, VBD_E_WRONG_STATE, "/buffer",
-			"buffer %llu is %s; only a ready one can have windows",
+			"buffer %llu is %s; only a ready buffer can have windows",
 			(unsigned long long)buffer->object.id,
 			vbd_buffer_state_name(buffer->state));
 	if (check_device(spec, err) != VBD_OK)
@@ -243,7 +243,7 @@ static enum vbd_status check_connection(const struct vbd_window_spec *spec, stru
 
 	if (!connection && spec->range.type == 2)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/connection",
-			"/connection is missing: a window of type 2 belongs to one");
+			"/connection is missing: a window of type 2 belongs to a connection");
 	if (!connection)
 		return VBD_OK;
 	if (!is_established(connection))
@@ -253,7 +253,7 @@ static enum vbd_status check_connection(const struct vbd_window_spec *spec, stru
 			vbd_conn_state_name(connection->conn->state));
 	if (connection->conn->qp.device != buffer->mem.pd->device)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/buffer",
-			"buffer %llu is registered with %s, connection %llu runs on %s",
+			"buffer %llu is registered with %s, but connection %llu is on %s",
 			(unsigned long long)buffer->object.id, buffer->device_name,
 			(unsigned long long)connection->object.id, connection->conn->device_name);
 	return check_pd(buffer, connection, err);
@@ -266,7 +266,7 @@ static enum vbd_status check_carrier(
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_WRONG_STATE,
 		"no connection on %s in the buffer's protection domain is established: a bind is a "
-		"work request, and has to be posted on one",
+		"work request, and must be posted on such a connection",
 		spec->buffer->device_name);
 }
 
@@ -419,7 +419,8 @@ static void get_problem(const struct vbd_object *object, struct vbd_error *ret_e
 {
 	*ret_err = ((const struct vbd_window_record *)object)->error;
 	if (ret_err->status == VBD_OK)
-		(void)vbd_error_set(ret_err, VBD_E_CANCELLED, "the window was revoked meanwhile");
+		(void)vbd_error_set(
+			ret_err, VBD_E_CANCELLED, "the window was revoked in the meantime");
 }
 
 static void free_record(struct vbd_object *object)

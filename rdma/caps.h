@@ -22,26 +22,27 @@ struct vbd_device;
 #define VBD_VENDOR_SIW 0x626d74
 
 /* X(SYMBOL, json name, text) */
-#define VBD_CAP_MAP(X)                                                                            \
-	X(VBD_CAP_RC, "rc", "reliable connections")                                               \
-	X(VBD_CAP_UC, "uc", "unreliable connections")                                             \
-	X(VBD_CAP_UD, "ud", "datagrams")                                                          \
-	X(VBD_CAP_SRQ, "srq", "shared receive queues")                                            \
-	X(VBD_CAP_MULTICAST, "multicast", "multicast groups")                                     \
-	X(VBD_CAP_ATOMICS, "atomics", "fetch_add and compare_swap")                               \
-	X(VBD_CAP_WRITE_IMM, "write_imm", "write with immediate data")                            \
-	X(VBD_CAP_SEND_IMM, "send_imm", "send with immediate data")                               \
-	X(VBD_CAP_MW_TYPE_1, "mw_type_1", "memory windows of type 1")                             \
-	X(VBD_CAP_MW_TYPE_2, "mw_type_2", "memory windows of type 2")                             \
-	X(VBD_CAP_ON_DEMAND_PAGING, "on_demand_paging", "memory that is not pinned")              \
-	X(VBD_CAP_RELAXED_ORDERING, "relaxed_ordering",                                           \
-		"writes in the order that the bus likes best")                                    \
-	X(VBD_CAP_CQ_MODERATION, "cq_moderation", "completion events by count and period")        \
-	X(VBD_CAP_CQ_RESIZE, "cq_resize", "completion queues that change their depth")            \
-	X(VBD_CAP_MANUAL_BRINGUP, "manual_bringup", "queue pairs without the connection manager") \
-	X(VBD_CAP_PATH_MTU, "path_mtu", "a packet size of the connection's own")                  \
-	X(VBD_CAP_SQD, "sqd", "queue pairs that stop sending for a while")                        \
-	X(VBD_CAP_WRITE_ACK, "write_ack", "writes that complete when the peer has them")
+#define VBD_CAP_MAP(X)                                                                           \
+	X(VBD_CAP_RC, "rc", "reliable connections")                                              \
+	X(VBD_CAP_UC, "uc", "unreliable connections")                                            \
+	X(VBD_CAP_UD, "ud", "datagrams")                                                         \
+	X(VBD_CAP_SRQ, "srq", "shared receive queues")                                           \
+	X(VBD_CAP_MULTICAST, "multicast", "multicast groups")                                    \
+	X(VBD_CAP_ATOMICS, "atomics", "fetch_add and compare_swap")                              \
+	X(VBD_CAP_WRITE_IMM, "write_imm", "write with immediate data")                           \
+	X(VBD_CAP_SEND_IMM, "send_imm", "send with immediate data")                              \
+	X(VBD_CAP_MW_TYPE_1, "mw_type_1", "memory windows of type 1")                            \
+	X(VBD_CAP_MW_TYPE_2, "mw_type_2", "memory windows of type 2")                            \
+	X(VBD_CAP_ON_DEMAND_PAGING, "on_demand_paging",                                          \
+		"memory that is not pinned (on-demand paging)")                                  \
+	X(VBD_CAP_RELAXED_ORDERING, "relaxed_ordering", "relaxed ordering of the peer's writes") \
+	X(VBD_CAP_CQ_MODERATION, "cq_moderation", "moderation of completion events")             \
+	X(VBD_CAP_CQ_RESIZE, "cq_resize", "resizing completion queues")                          \
+	X(VBD_CAP_MANUAL_BRINGUP, "manual_bringup",                                              \
+		"queue pairs brought up without the connection manager")                         \
+	X(VBD_CAP_PATH_MTU, "path_mtu", "a path MTU for each connection")                        \
+	X(VBD_CAP_SQD, "sqd", "pausing a send queue (SQD)")                                      \
+	X(VBD_CAP_WRITE_ACK, "write_ack", "writes that complete only when the peer has the data")
 
 enum vbd_cap { VBD_CAP_MAP(VBD_ENUM_ROW) VBD_CAP_COUNT };
 

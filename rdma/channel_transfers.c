@@ -23,7 +23,8 @@ void vbd_channel_check_transfer(struct vbd_transfer *transfer)
 	} else if (transfer->all_posted) {
 		end_transfer(transfer);
 	} else if (transfer->stopping) {
-		(void)vbd_error_set(&transfer->error, VBD_E_CANCELLED, "stopped after %llu bytes",
+		(void)vbd_error_set(&transfer->error, VBD_E_CANCELLED,
+			"the transfer was cancelled after %llu bytes",
 			(unsigned long long)vbd_counter_get(&transfer->bytes_done));
 		end_transfer(transfer);
 	} else if (channel->draining && channel->sq_outstanding == 0) {
@@ -49,7 +50,8 @@ void vbd_channel_lose_wr(struct vbd_transfer *transfer)
 	if (transfer->broken)
 		return;
 	transfer->broken = true;
-	(void)vbd_error_set(&transfer->error, VBD_E_QP_FATAL, "its work requests never came back");
+	(void)vbd_error_set(
+		&transfer->error, VBD_E_QP_FATAL, "the transfer's work requests did not complete");
 }
 
 static void note_started(struct vbd_transfer *transfer)

@@ -48,7 +48,7 @@ static void close_files(struct cm_context *context)
 
 	if (null_fd < 0) {
 		vbd_log(VBD_LOG_WARNING, "rdma_cm",
-			"a removed device is held by librdmacm: /dev/null can't be opened");
+			"librdmacm keeps a removed device open, because /dev/null can't be opened");
 		return;
 	}
 	if (is_open(context)) {

@@ -134,7 +134,7 @@ static enum vbd_status check_requested(const struct vbd_conn *conn, struct vbd_e
 	if (vbd_conn_rule(conn->state, VBD_CONN_EV_CMD_ACCEPT)->action != VBD_CONN_DO_REFUSE)
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_WRONG_STATE,
-		"connection %llu is %s; only a requested one can be accepted or rejected",
+		"connection %llu is %s; only a requested connection can be accepted or rejected",
 		(unsigned long long)conn->id, vbd_conn_state_name(conn->state));
 }
 

@@ -159,8 +159,8 @@ enum vbd_status vbd_conn_cm_resolve_route(struct vbd_conn *conn, struct vbd_erro
 	vbd_conn_cm_take_addresses(conn);
 	if (conn->cm.device[0] && strcmp(conn->device_name, conn->cm.device) != 0)
 		return vbd_error_set(err, VBD_E_ROUTE_ERROR,
-			"the route led to device %s; device %s was asked for", conn->device_name,
-			conn->cm.device);
+			"the route leaves by device %s, but device %s was requested",
+			conn->device_name, conn->cm.device);
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_resolve_route", "device %s port %u",
 		conn->device_name, conn->port_num);
 	return vbd_pv_resolve_route(conn->cm_id, RESOLVE_TIMEOUT_MS, err);

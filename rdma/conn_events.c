@@ -69,7 +69,8 @@ void vbd_conn_deadline(struct vbd_conn *conn)
 {
 	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = (int64_t)conn->deadline_ms};
 
-	(void)vbd_error_set(&error, VBD_E_DEADLINE, "%llu ms passed in %s, waiting for %s",
+	(void)vbd_error_set(&error, VBD_E_DEADLINE,
+		"the deadline of %llu ms passed in state %s, waiting for %s",
 		(unsigned long long)conn->deadline_ms, vbd_conn_state_name(conn->state),
 		vbd_conn_state_waits_for(conn->state));
 	vbd_conn_step_error(conn, VBD_CONN_EV_DEADLINE, &error);
@@ -145,7 +146,7 @@ static void on_moved(struct vbd_qp *qp, int old_state)
 
 	if (old_state == qp->info.state) {
 		vbd_conn_note(conn, VBD_TIMELINE_CALL, "ibv_modify_qp",
-			"%s again: access as agreed", name);
+			"%s again, to set the access flags", name);
 		return;
 	}
 	(void)snprintf(what, sizeof(what), "%s -> %s", vbd_qp_state_name(old_state), name);

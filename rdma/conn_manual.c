@@ -163,14 +163,14 @@ static enum vbd_status check_movable(const struct vbd_conn *conn, struct vbd_err
 
 	if (!conn->manual.on)
 		return vbd_error_set(err, VBD_E_WRONG_STATE,
-			"connection %llu was not made with bringup manual: the CM moves its QP",
+			"connection %llu was not created with bringup manual: the CM moves its QP",
 			id);
 	if (vbd_conn_rule(conn->state, VBD_CONN_EV_CMD_MOVE)->action == VBD_CONN_DO_REFUSE)
 		return vbd_error_set(err, VBD_E_WRONG_STATE, "connection %llu is %s", id,
 			vbd_conn_state_name(conn->state));
 	if (vbd_conn_stepping(conn))
 		return vbd_error_set(err, VBD_E_WRONG_STATE,
-			"the QP of connection %llu is still taking a step", id);
+			"an earlier move of the QP of connection %llu is not complete yet", id);
 	return VBD_OK;
 }
 
@@ -184,8 +184,8 @@ static enum vbd_status check_step(const struct vbd_conn *conn, int to, struct vb
 		return vbd_device_require(conn->qp.device, VBD_CAP_SQD, err);
 	if (to == IBV_QPS_RTR && !conn->manual.has_remote)
 		return vbd_error_set(err, VBD_E_WRONG_STATE,
-			"RTR takes the peer's attributes, and connection %llu has none yet: "
-			"POST …/remote",
+			"RTR needs the peer's attributes, and connection %llu has none yet: POST "
+			"…/remote",
 			(unsigned long long)conn->id);
 	if (conn->qp.info.state != IBV_QPS_SQD || to != IBV_QPS_RTS)
 		return VBD_OK;
@@ -193,7 +193,8 @@ static enum vbd_status check_step(const struct vbd_conn *conn, int to, struct vb
 		!attr.sq_draining)
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_WRONG_STATE,
-		"the send queue of connection %llu still drains", (unsigned long long)conn->id);
+		"the send queue of connection %llu is still draining",
+		(unsigned long long)conn->id);
 }
 
 static enum vbd_status check_remote(const struct vbd_manual_local *local,
@@ -203,18 +204,19 @@ static enum vbd_status check_remote(const struct vbd_manual_local *local,
 
 	if (local->infiniband && (remote->lid == 0 || remote->lid >= LID_MULTICAST))
 		return vbd_error_param(err, VBD_E_BAD_VALUE, "lid",
-			"on InfiniBand the peer has a LID from 1 to %u", LID_MULTICAST - 1);
+			"on InfiniBand the peer's LID is a number from 1 to %u", LID_MULTICAST - 1);
 	if (!local->infiniband && !global)
 		return vbd_error_param(
-			err, VBD_E_BAD_VALUE, "gid", "on RoCE only a GID leads to the peer");
+			err, VBD_E_BAD_VALUE, "gid", "on RoCE the peer's GID is needed");
 	if (global && (remote->gid[0] == 0xff || (local->infiniband && !local->gid_known)))
 		return vbd_error_param(err, VBD_E_BAD_VALUE, "gid",
-			remote->gid[0] == 0xff ? "it is a multicast group"
-					       : "there is no GID of ours to answer to");
+			remote->gid[0] == 0xff
+				? "the GID is that of a multicast group"
+				: "the local port has no GID to which the peer could answer");
 	if (!local->infiniband && is_ipv4(remote->gid) != is_ipv4(local->gid))
 		return vbd_error_param(err, VBD_E_BAD_VALUE, "gid",
-			"a RoCE path joins GIDs of one family, and ours at index %u is of an "
-			"IPv%d address",
+			"both GIDs of a RoCE path must be of one family, and the local GID at "
+			"index %u is of an IPv%d address",
 			local->gid_index, is_ipv4(local->gid) ? 4 : 6);
 	return VBD_OK;
 }
@@ -252,7 +254,7 @@ enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_r
 
 	if (!status && conn->qp.info.state != IBV_QPS_INIT)
 		return vbd_error_set(err, VBD_E_WRONG_STATE,
-			"the QP of connection %llu is in %s, and takes the peer's attributes in "
+			"the QP of connection %llu is in %s; the peer's attributes can be set in "
 			"INIT only",
 			(unsigned long long)conn->id, vbd_qp_state_name(conn->qp.info.state));
 	if (!status)

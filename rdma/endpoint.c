@@ -182,7 +182,7 @@ static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *e
 	if (endpoint->state == VBD_ENDPOINT_READY)
 		return VBD_OK;
 	return vbd_error_param(err, VBD_E_WRONG_STATE, "endpoint",
-		"endpoint %llu is %s; only a ready one can be used",
+		"endpoint %llu is %s; only a ready endpoint can be used",
 		(unsigned long long)endpoint->id, vbd_endpoint_state_name(endpoint->state));
 }
 
@@ -386,11 +386,11 @@ static enum vbd_status may_answer(const struct vbd_endpoint *endpoint,
 	const char *name = vbd_pv_id_device(request->id);
 
 	if (!endpoint->qp.ibv_qp)
-		return vbd_error_set(err, VBD_E_WRONG_STATE, "its QP is not there yet");
+		return vbd_error_set(err, VBD_E_WRONG_STATE, "the endpoint's QP is not ready yet");
 	/* One that listens on every address hears of every device. */
 	if (!name || strcmp(name, endpoint->device_name) != 0)
 		return vbd_error_set(err, VBD_E_BAD_VALUE,
-			"it came by device %s, and the QP is on %s", name ? name : "?",
+			"the request came by device %s, but the QP is on %s", name ? name : "?",
 			endpoint->device_name);
 	return VBD_OK;
 }

@@ -100,8 +100,9 @@ enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *d
 	if (status)
 		return status;
 	if (!vbd_cq_admit(cq, cqe))
-		return vbd_error_set(err, VBD_E_DEVICE_LIMIT, "device %s gave a CQ of %u for %u",
-			device->name, cq->capacity_cqe, cqe);
+		return vbd_error_set(err, VBD_E_DEVICE_LIMIT,
+			"device %s made a CQ of %u entries; %u were requested", device->name,
+			cq->capacity_cqe, cqe);
 admitted:
 	fabric->next_worker = (fabric->next_worker + 1) % fabric->worker_count;
 	*ret_cq = cq;

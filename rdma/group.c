@@ -37,7 +37,7 @@ static enum vbd_status join(struct vbd_group *group, struct vbd_error *err)
 	/* A QP is attached on its own device only. */
 	if (!name || strcmp(name, group->endpoint->device_name) != 0)
 		return vbd_error_set(err, VBD_E_ADDR_ERROR,
-			"the way to the group begins at device %s, the endpoint's QP is on %s",
+			"the group is reached by device %s, but the endpoint's QP is on %s",
 			name ? name : "?", group->endpoint->device_name);
 	status = vbd_pv_join_multicast(group->cm_id, (const struct sockaddr *)&group->addr,
 		group->mode == VBD_GROUP_SEND_ONLY, err);
@@ -182,7 +182,8 @@ void vbd_group_deadline(struct vbd_group *group)
 {
 	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE};
 
-	(void)vbd_error_set(&error, VBD_E_DEADLINE, "the deadline passed; it waited for %s",
+	(void)vbd_error_set(&error, VBD_E_DEADLINE,
+		"the deadline passed while the group waited for %s",
 		vbd_group_state_waits_for(group->state));
 	step(group, VBD_GROUP_EV_DEADLINE, &error);
 }
@@ -191,7 +192,7 @@ void vbd_group_endpoint_ended(struct vbd_group *group)
 {
 	struct vbd_error error = {0};
 
-	(void)vbd_error_set(&error, VBD_E_WRONG_STATE, "its endpoint ended");
+	(void)vbd_error_set(&error, VBD_E_WRONG_STATE, "the group's endpoint ended");
 	step(group, VBD_GROUP_EV_ENDPOINT_ENDED, &error);
 	group->endpoint = NULL;
 }

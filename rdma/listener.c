@@ -58,7 +58,7 @@ static enum vbd_status check_device(
 	if (!cm->device[0] || (device && strcmp(device, cm->device) == 0))
 		return VBD_OK;
 	return vbd_error_param(err, VBD_E_ADDRESS_NOT_AVAILABLE, "addr",
-		"the address is one of device %s; device %s was asked for",
+		"the address belongs to device %s, but device %s was requested",
 		device ? device : "none", cm->device);
 }
 

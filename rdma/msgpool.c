@@ -56,7 +56,7 @@ enum vbd_status vbd_msgpool_take(struct vbd_pd *pd, int *ret_slot, uint8_t **ret
 		if (err && err->status == VBD_OK)
 			err->limit = VBD_MSGPOOL_SLOTS;
 		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
-			"device %s has %d messages under way, as many as it may", pd->device->name,
+			"device %s has %d messages in flight, the limit", pd->device->name,
 			VBD_MSGPOOL_SLOTS);
 	}
 	slot = __builtin_ctzll(~pool->taken);

@@ -42,7 +42,7 @@ static enum vbd_status resolve_route(struct vbd_peer *peer, struct vbd_error *er
 	/* A QP sends by its own device only. */
 	if (!name || strcmp(name, peer->endpoint->device_name) != 0)
 		return vbd_error_set(err, VBD_E_ADDR_ERROR,
-			"the way there begins at device %s, the endpoint's QP is on %s",
+			"the peer is reached by device %s, but the endpoint's QP is on %s",
 			name ? name : "?", peer->endpoint->device_name);
 	return vbd_pv_resolve_route(peer->cm_id, RESOLVE_TIMEOUT_MS, err);
 }
@@ -205,7 +205,8 @@ void vbd_peer_deadline(struct vbd_peer *peer)
 {
 	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE};
 
-	(void)vbd_error_set(&error, VBD_E_DEADLINE, "the deadline passed; it waited for %s",
+	(void)vbd_error_set(&error, VBD_E_DEADLINE,
+		"the deadline passed while the peer waited for %s",
 		vbd_peer_state_waits_for(peer->state));
 	step(peer, VBD_PEER_EV_DEADLINE, &error);
 }
@@ -214,7 +215,7 @@ void vbd_peer_endpoint_ended(struct vbd_peer *peer)
 {
 	struct vbd_error error = {0};
 
-	(void)vbd_error_set(&error, VBD_E_WRONG_STATE, "its endpoint ended");
+	(void)vbd_error_set(&error, VBD_E_WRONG_STATE, "the peer's endpoint ended");
 	step(peer, VBD_PEER_EV_ENDPOINT_ENDED, &error);
 	peer->endpoint = NULL;
 }

@@ -274,7 +274,8 @@ int vbd_probes_wait_ms(const struct vbd_worker *worker)
 
 static void end_stopped(struct vbd_probe *probe)
 {
-	(void)vbd_error_set(&probe->error, VBD_E_CANCELLED, "stopped after %llu pings",
+	(void)vbd_error_set(&probe->error, VBD_E_CANCELLED,
+		"the probe was cancelled after %llu pings",
 		(unsigned long long)vbd_counter_get(&probe->counters.completed));
 	end(probe);
 }

@@ -239,8 +239,8 @@ enum vbd_status vbd_pv_init_qp_attr(
 		return VBD_OK;
 	/* The kernel's word for a connection that it has given up, whose event is on its way. */
 	if (errno == EINVAL)
-		return vbd_error_set(
-			err, VBD_E_PEER_DISCONNECT, "the peer gave up before the QP was ready");
+		return vbd_error_set(err, VBD_E_PEER_DISCONNECT,
+			"the peer disconnected before the QP was ready");
 	return vbd_error_errno(
 		err, VBD_E_VERBS_ERROR, "rdma_init_qp_attr", errno, "no attributes for the QP");
 }

@@ -35,7 +35,7 @@ enum vbd_status vbd_pv_ah_attr_of_wc(struct ibv_context *context, uint8_t port_n
 	memcpy(&header, grh, sizeof(header));
 	if (ibv_init_ah_from_wc(context, port_num, wc, &header, ret_attr) != 0)
 		return vbd_error_set(err, VBD_E_ADDR_ERROR,
-			"ibv_init_ah_from_wc: the message does not say where it came from");
+			"ibv_init_ah_from_wc: the message has no source address");
 	return VBD_OK;
 }
 

@@ -90,8 +90,7 @@ static enum vbd_status check_receives(
 	if (!qp->srq || params->service != VBD_SERVICE_NONE)
 		return VBD_OK;
 	return vbd_error_param(err, VBD_E_BAD_VALUE, "srq",
-		"with the service none a client posts the receives; those of srq %llu are there "
-		"already",
+		"with the service none a client posts the receives; srq %llu has its own receives",
 		(unsigned long long)qp->srq->id);
 }
 

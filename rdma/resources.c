@@ -50,10 +50,11 @@ enum vbd_status vbd_fabric_check_cq(const struct vbd_device *device, uint32_t de
 		return status;
 	if (how->count > attr->max_cq_count)
 		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "moderation_count",
-			"device %s counts to %u at most", device->name, attr->max_cq_count);
+			"device %s allows a count of %u at most", device->name, attr->max_cq_count);
 	if (how->period_us > attr->max_cq_period_us)
 		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "moderation_period_us",
-			"device %s waits %u us at most", device->name, attr->max_cq_period_us);
+			"device %s allows a period of %u us at most", device->name,
+			attr->max_cq_period_us);
 	return VBD_OK;
 }
 
@@ -97,7 +98,7 @@ enum vbd_status vbd_fabric_resize_cq(struct vbd_cq *cq, uint32_t depth_cqe, stru
 		return status;
 	if (depth_cqe < cq->reserved_cqe)
 		return vbd_error_param(err, VBD_E_IN_USE, "depth_cqe",
-			"cq %llu has %u completions reserved, it can't be made smaller than that",
+			"cq %llu has %u completions reserved and can't be smaller than that",
 			(unsigned long long)cq->id, cq->reserved_cqe);
 	status = vbd_pv_resize_cq(cq->cq, depth_cqe, err);
 	if (!status)
@@ -176,8 +177,8 @@ enum vbd_status vbd_fabric_make_srq(struct vbd_fabric *fabric, struct vbd_pd *pd
 		return status;
 	if (cq && cq->device != pd->device)
 		return vbd_error_param(err, VBD_E_BAD_VALUE, "srq_cq",
-			"cq %llu is of %s, the pd of %s", (unsigned long long)cq->id,
-			cq->device->name, pd->device->name);
+			"cq %llu belongs to %s, but the pd belongs to %s",
+			(unsigned long long)cq->id, cq->device->name, pd->device->name);
 	status = cq ? vbd_fabric_admit_in(cq, params->depth, err)
 		    : vbd_fabric_admit(fabric, pd->device, params->depth, &cq, err);
 	if (status)

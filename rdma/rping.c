@@ -232,7 +232,7 @@ static void step(struct vbd_channel *channel, enum vbd_rping_event event)
 	if (rule->action == VBD_RPING_CHECK)
 		check(channel);
 	else if (rule->action == VBD_RPING_REFUSE)
-		refuse(channel, "a message out of turn");
+		refuse(channel, "an unexpected message arrived");
 	else if (!post(channel, rule->action))
 		rping->owed = rule->action;
 }
@@ -243,7 +243,7 @@ void vbd_rping_received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
 	struct message message;
 
 	if (slot->received.length_bytes != sizeof(message)) {
-		refuse(channel, "a message of another length than 16 bytes");
+		refuse(channel, "a message does not have 16 bytes");
 		return;
 	}
 	memcpy(&message, vbd_channel_recv_data(slot), sizeof(message));
@@ -254,7 +254,7 @@ void vbd_rping_received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
 		rping->addr = be64toh(message.addr_be);
 		rping->rkey = be32toh(message.rkey_be);
 		if (rping->size_bytes > DATA_BYTES) {
-			refuse(channel, "more than 64 KiB of data");
+			refuse(channel, "the data is longer than 64 KiB");
 			return;
 		}
 	}

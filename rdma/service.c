@@ -15,16 +15,16 @@ enum vbd_status vbd_service_check(enum vbd_service service, enum vbd_qp_transpor
 {
 	if (service == VBD_SERVICE_ECHO && transport == VBD_TRANSPORT_UD)
 		return vbd_error_param(err, VBD_E_NOT_SUPPORTED, "service",
-			"the service echo answers over the connection that asked; ud has none");
+			"the service echo answers over a connection, and ud has no connection");
 	if (!speaks_rping(service))
 		return VBD_OK;
 	if (!vbd_op_allowed(VBD_OP_READ, transport))
 		return vbd_error_param(err, VBD_E_NOT_SUPPORTED, "service",
-			"the service %s needs RDMA read, which %s does not know",
+			"the service %s needs RDMA read, which %s does not support",
 			vbd_service_name(service), vbd_transport_name(transport));
 	if (recv_size_bytes < VBD_RPING_MESSAGE_BYTES)
 		return vbd_error_param(err, VBD_E_BAD_VALUE, "recv_size_bytes",
-			"the service %s gets messages of %d bytes; recv_size_bytes is %u",
+			"the service %s receives messages of %d bytes; recv_size_bytes is only %u",
 			vbd_service_name(service), VBD_RPING_MESSAGE_BYTES, recv_size_bytes);
 	return VBD_OK;
 }

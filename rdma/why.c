@@ -93,9 +93,9 @@ static const char *qp_state_meaning(int state)
 {
 	switch (state) {
 	case IBV_QPS_RESET:
-		return "The QP exists and does nothing";
+		return "The QP exists, and neither sends nor receives";
 	case IBV_QPS_INIT:
-		return "The QP has its port and access, and takes receives";
+		return "Port and access of the QP are set; receives can be posted";
 	case IBV_QPS_RTR:
 		return "Ready to receive";
 	case IBV_QPS_RTS:
@@ -105,7 +105,7 @@ static const char *qp_state_meaning(int state)
 	case IBV_QPS_SQE:
 		return "The send queue failed; receiving goes on";
 	default:
-		return "The QP failed or was ended: all that is posted is flushed";
+		return "The QP failed or was closed: all posted work is flushed";
 	}
 }
 

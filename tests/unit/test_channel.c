@@ -412,7 +412,7 @@ static void test_channel__rping_refuses_what_is_not_rping(void **state)
 	rping_arrives(rc, 64);
 	rping_arrives(rc, 64);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
-	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "out of turn"));
+	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "unexpected message"));
 }
 
 /* CQ usage. */

@@ -263,7 +263,7 @@ static void test_rping__a_word_out_of_turn_ends_the_connection(void **state)
 	answer(rc);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
 	assert_int_equal(rc->conn->qp.reason, VBD_REASON_REMOTE_OPERATION);
-	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "out of turn"));
+	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "unexpected message"));
 }
 
 static void test_rping__the_client_waits_for_a_send_slot(void **state)

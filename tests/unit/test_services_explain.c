@@ -175,7 +175,7 @@ static void test_explain__a_connection_in_progress_says_what_it_waits_for(void *
 	vbd_explain_connection(svc_newest_of(svc, listener), NULL, &explained);
 	assert_said("It is requested with");
 	assert_true(has(VBD_FINDING_BACKLOG_FULL));
-	assert_said("wants a look");
+	assert_said("needs attention");
 }
 
 static void test_explain__a_device_that_went_is_found_gone(void **state)

@@ -293,8 +293,8 @@ static void test_resources__shared_receives_leave_less_for_endpoints(void **stat
 		vbd_endpoint_create(svc->daemon, &spec, &record, &err), VBD_E_LIMIT_REACHED);
 	assert_int_equal(err.limit, 4096);
 	assert_string_equal(err.pointer, "/qp");
-	assert_string_equal(err.text, "all receives may have 4096 bytes, 3136 are taken, and this "
-				      "takes 1024");
+	assert_string_equal(err.text,
+		"all receives together can have 4096 bytes; 3136 are in use, and 1024 are needed");
 }
 
 /* Protection domains. */
