@@ -25,15 +25,15 @@ static enum vbd_status role_of_token(const struct vbd_auth_rules *rules, const c
 	bool control, read;
 
 	if (strncasecmp(authorization, "Bearer ", 7) != 0)
-		return vbd_error_set(
-			err, VBD_E_UNAUTHORIZED, "the Authorization is not of the kind Bearer");
+		return vbd_error_set(err, VBD_E_UNAUTHORIZED,
+			"the Authorization header is not of the kind Bearer");
 	authorization += 7;
 	authorization += strspn(authorization, " ");
 	/* Both are compared always, so that time does not tell them apart. */
 	control = rules->control_token && same_secret(rules->control_token, authorization);
 	read = rules->read_token && same_secret(rules->read_token, authorization);
 	if (!control && !read)
-		return vbd_error_set(err, VBD_E_UNAUTHORIZED, "the token is not one that I know");
+		return vbd_error_set(err, VBD_E_UNAUTHORIZED, "the token is unknown");
 	*ret_role = control ? VBD_ROLE_CONTROL : VBD_ROLE_READ;
 	return VBD_OK;
 }
@@ -110,7 +110,7 @@ enum vbd_status vbd_auth_host(const struct vbd_auth_rules *rules, const struct v
 		return VBD_OK;
 	if (!host_name(host, &start, &len) || len >= sizeof(name))
 		return vbd_error_set(
-			err, VBD_E_BAD_HOST, "'%.64s' is not a host with or without port", host);
+			err, VBD_E_BAD_HOST, "'%.64s' is not a host, with or without a port", host);
 	memcpy(name, start, len);
 	name[len] = '\0';
 	if (is_loopback_name(name) || (peer->local_addr && same_addr(name, peer->local_addr)))
@@ -120,7 +120,7 @@ enum vbd_status vbd_auth_host(const struct vbd_auth_rules *rules, const struct v
 			return VBD_OK;
 	}
 	return vbd_error_set(err, VBD_E_BAD_HOST,
-		"'%.64s' is neither the loopback, nor the address that was connected to, nor in "
+		"'%.64s' is neither the loopback, nor the address of this connection, nor in "
 		"allowed_hosts",
 		name);
 }
@@ -136,5 +136,5 @@ enum vbd_status vbd_auth_origin(const char *origin, const char *host, struct vbd
 		(strncasecmp(origin, "http://", 7) == 0 || strncasecmp(origin, "https://", 8) == 0))
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_BAD_ORIGIN,
-		"the request comes from a page of '%.64s', which is not this server", origin);
+		"the request comes from a page of '%.64s', not from a page of this server", origin);
 }

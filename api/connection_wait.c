@@ -55,7 +55,7 @@ static void reply_gone(struct vbd_request *req, enum vbd_goal goal)
 		vbd_reply_empty(req, 204);
 		return;
 	}
-	(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the connection was deleted meanwhile");
+	(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the connection was deleted in the meantime");
 	vbd_reply_problem(req, &err);
 }
 

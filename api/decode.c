@@ -238,7 +238,7 @@ static enum vbd_status decode_enum_set(const struct vbd_field *field, const json
 			return refuse_name(field, item_pointer, json_string_value(item), err);
 		if (set & UINT64_C(1) << index)
 			return vbd_error_input(err, VBD_E_BAD_VALUE, item_pointer,
-				"%s is there twice", json_string_value(item));
+				"%s is given twice", json_string_value(item));
 		set |= UINT64_C(1) << index;
 	}
 	store(target, field, set);

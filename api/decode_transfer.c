@@ -183,7 +183,7 @@ static enum vbd_status check_member(enum vbd_op op, const char *pointer, bool se
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, pointer,
 			"%s is missing: %s needs it", pointer, vbd_op_name(op));
 	if (!wanted && seen)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer, "%s has no meaning for %s%s",
+		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer, "%s is not allowed for %s%s",
 			pointer, vbd_op_name(op), why);
 	return VBD_OK;
 }
@@ -195,7 +195,7 @@ static enum vbd_status check_operands(const struct transfer_create *input, struc
 	enum vbd_status status;
 
 	status = check_member(op, "/remote", input->remote_seen, remote,
-		op == VBD_OP_RECV ? ": the peer sends" : ": the peer's receive takes the bytes",
+		op == VBD_OP_RECV ? ": the peer sends" : ": the data goes into the peer's receive",
 		err);
 	if (!status)
 		status = check_member(op, "/imm", input->imm_seen, vbd_op_has_imm(op), "", err);
@@ -216,11 +216,11 @@ static enum vbd_status check_cutting(const struct transfer_create *input, struct
 
 	if (input->inlined && !sends(op) && !writes(op))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/inline",
-			"/inline has no meaning for %s: nothing is sent", vbd_op_name(op));
+			"/inline is not allowed for %s: the request carries no data",
+			vbd_op_name(op));
 	if (input->message_bytes && !sends(op))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/message_bytes",
-			"/message_bytes has no meaning for %s: chunk_bytes cuts it",
-			vbd_op_name(op));
+			"/message_bytes is not allowed for %s: use /chunk_bytes", vbd_op_name(op));
 	if (input->sges && (input->message_bytes || input->chunk_seen))
 		return vbd_error_input(err, VBD_E_BAD_VALUE,
 			input->chunk_seen ? "/chunk_bytes" : "/message_bytes",
@@ -238,16 +238,16 @@ static enum vbd_status check_ranges(const struct transfer_create *input, struct 
 			input->buffer_seen   ? "/buffer"
 			: input->offset_seen ? "/offset"
 					     : "/length_bytes",
-			"the ranges stand in /sges");
+			"with /sges the range is given there");
 	if (input->sges && vbd_op_is_atomic(op))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/sges",
-			"/sges has no meaning for %s: the old value is eight bytes, and goes to "
-			"/buffer if there is one",
+			"/sges is not allowed for %s: the old value has eight bytes, and is stored "
+			"in /buffer if that is given",
 			vbd_op_name(op));
 	if (input->sges || input->buffer_seen || vbd_op_is_atomic(op) || nothing)
 		return VBD_OK;
 	return vbd_error_input(err, VBD_E_MISSING_FIELD, "/buffer",
-		"/buffer is missing; without it, or /sges, /length_bytes must be 0");
+		"/buffer or /sges is missing; without them /length_bytes must be 0");
 }
 
 /* --- what it names --------------------------------------------------------------------------- */
@@ -324,10 +324,10 @@ static enum vbd_status resolve_carrier(struct vbd_daemon *daemon,
 
 	if (input->connection_seen && input->endpoint_seen)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/endpoint",
-			"bytes move over a connection or an endpoint, not over both");
+			"give /connection or /endpoint, not both");
 	if (!input->connection_seen && !input->endpoint_seen)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/connection",
-			"/connection is missing, or /endpoint: one of them moves the bytes");
+			"/connection or /endpoint is missing");
 	if (input->connection_seen)
 		spec->carrier.connection =
 			vbd_object_find(daemon->connections, vbd_ref_text(ref, text), err);

@@ -90,7 +90,7 @@ static enum vbd_status check_role(struct vbd_dispatch *dispatch, struct vbd_requ
 	if (status != VBD_OK)
 		return status;
 	if (req->role == VBD_ROLE_NONE)
-		return vbd_error_set(err, VBD_E_UNAUTHORIZED, "%s must show a token", req->client);
+		return vbd_error_set(err, VBD_E_UNAUTHORIZED, "%s needs a token", req->client);
 	if (req->role < needed)
 		return vbd_error_set(err, VBD_E_FORBIDDEN, "%s needs the role %s; this is %s",
 			req->path, vbd_role_name(needed), vbd_role_name(req->role));
@@ -180,7 +180,7 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 
 		if (allow)
 			(void)vbd_error_set(&err, VBD_E_METHOD_NOT_ALLOWED,
-				"%.128s does not know the method %.16s", req->path, method);
+				"%.128s does not support the method %.16s", req->path, method);
 		else
 			(void)vbd_error_set(
 				&err, VBD_E_NOT_FOUND, "%.128s: no such path", req->path);

@@ -37,7 +37,7 @@ static enum vbd_task_state task_state(const void *item)
 
 static const struct vbd_task_kind benchmark_task = {
 	.kind = VBD_KIND_BENCHMARK,
-	.gone = "the benchmark was deleted meanwhile",
+	.gone = "the benchmark was deleted in the meantime",
 	.encode = encode_item,
 	.state = task_state,
 };
@@ -135,10 +135,10 @@ static enum vbd_status check_input(const struct benchmark_create *input, struct 
 			"/remote is missing: %s needs it", ops[input->op].name);
 	if (!remote && input->remote_seen)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/remote",
-			"/remote has no meaning for send: the peer's receive takes the bytes");
+			"/remote is not allowed for send: the data goes into the peer's receive");
 	if (input->count && input->duration_ms)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/duration_ms",
-			"a benchmark ends after a count or after a time, not both");
+			"a benchmark ends after a number of messages or after a time, not both");
 	return VBD_OK;
 }
 

@@ -180,7 +180,8 @@ static void answer_registered(struct vbd_waiter *base, enum vbd_wake why)
 	struct vbd_error err = {0};
 
 	if (why == VBD_WAKE_OBJECT_GONE) {
-		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the buffer was deleted meanwhile");
+		(void)vbd_error_set(
+			&err, VBD_E_NOT_FOUND, "the buffer was deleted in the meantime");
 		vbd_reply_problem(req, &err);
 	} else if (buffer->state == VBD_BUFFER_FAILED) {
 		reply_failure(req, buffer);

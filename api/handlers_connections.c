@@ -110,7 +110,7 @@ static enum vbd_status decode_create(
 		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
 	if (status == VBD_OK && input.transport != VBD_TRANSPORT_RC)
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/transport",
-			"the CM brings up rc only; uc takes bringup manual");
+			"the CM brings up rc only; uc needs bringup manual");
 	*spec = (struct vbd_connection_spec){
 		.dst_port = input.dst_port,
 		.timeout_ms = input.timeout_ms,

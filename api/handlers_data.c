@@ -84,7 +84,7 @@ static void reply_outside(struct vbd_request *req, const struct vbd_buffer *buff
 	(void)snprintf(text, sizeof(text), "bytes */%zu", buffer->mem.size_bytes);
 	vbd_request_add_header(req, "Content-Range", text);
 	(void)vbd_error_input(&err, VBD_E_RANGE_NOT_SATISFIABLE, "Range",
-		"the Range begins behind the end of buffer %" PRIu64 ", which has %zu bytes",
+		"the Range begins after the end of buffer %" PRIu64 ", which has %zu bytes",
 		buffer->object.id, buffer->mem.size_bytes);
 	vbd_reply_problem(req, &err);
 }

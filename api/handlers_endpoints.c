@@ -130,7 +130,7 @@ static json_t *encode_item(const void *item, struct vbd_request *req)
 
 static const struct vbd_task_kind endpoint_task = {
 	.kind = VBD_KIND_ENDPOINT,
-	.gone = "the endpoint was deleted meanwhile",
+	.gone = "the endpoint was deleted in the meantime",
 	.encode = encode_item,
 };
 

@@ -38,7 +38,8 @@ static enum vbd_status check_question(const struct vbd_request *req, struct vbd_
 	for (size_t i = 0; others[i]; i++) {
 		if (vbd_uri_param(&req->uri, others[i]))
 			return vbd_error_input(err, VBD_E_BAD_VALUE, others[i],
-				dst ? "%s does not go with dst" : "%s goes with dst only",
+				dst ? "%s is not allowed together with dst"
+				    : "%s is allowed together with dst only",
 				others[i]);
 	}
 	return VBD_OK;
@@ -73,7 +74,7 @@ void vbd_explain(struct vbd_request *req)
 	if (items && name && json_array_size(items) == 0) {
 		json_decref(items);
 		(void)vbd_error_input(&err, VBD_E_NOT_FOUND, "name",
-			"nothing is known of '%.64s'; GET /v1/explain lists every name", name);
+			"the name '%.64s' is unknown; GET /v1/explain lists all names", name);
 		vbd_reply_problem(req, &err);
 		return;
 	}

@@ -76,7 +76,7 @@ static void on_netroute_of_connection(
 		free(asking);
 		return;
 	}
-	(void)vbd_error_set(&gone, VBD_E_NOT_FOUND, "the connection has been deleted meanwhile");
+	(void)vbd_error_set(&gone, VBD_E_NOT_FOUND, "the connection was deleted in the meantime");
 	refuse(asking, &gone);
 }
 

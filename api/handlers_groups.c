@@ -58,7 +58,7 @@ static enum vbd_task_state task_state(const void *item)
 
 static const struct vbd_task_kind group_task = {
 	.kind = VBD_KIND_GROUP,
-	.gone = "the group was left meanwhile",
+	.gone = "the group was left in the meantime",
 	.encode = encode_group,
 	.state = task_state,
 };

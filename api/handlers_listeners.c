@@ -262,7 +262,7 @@ static enum vbd_status decode_patch(
 
 	if (status == VBD_OK && !patch->accept_seen && !patch->accept_timeout_seen)
 		return vbd_error_set(err, VBD_E_MISSING_FIELD,
-			"there is nothing to change: give accept or accept_timeout_ms");
+			"the body changes nothing: give accept or accept_timeout_ms");
 	return status;
 }
 

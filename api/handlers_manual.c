@@ -32,7 +32,7 @@ static enum vbd_status refuse_members(const struct vbd_request *req, const char 
 			continue;
 		(void)snprintf(pointer, sizeof(pointer), "/%s", *members);
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
-			"%s goes with bringup %s only", *members, bringup);
+			"%s is allowed with bringup %s only", *members, bringup);
 	}
 	return VBD_OK;
 }

@@ -100,8 +100,8 @@ static void answer_inbox(struct vbd_waiter *base, enum vbd_wake why)
 	struct vbd_error err = {0};
 
 	if (why == VBD_WAKE_OBJECT_GONE) {
-		(void)vbd_error_set(
-			&err, VBD_E_NOT_FOUND, "the %s was deleted meanwhile", waiter->view.kind);
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the %s was deleted in the meantime",
+			waiter->view.kind);
 		vbd_reply_problem(base->req, &err);
 		return;
 	}
@@ -170,7 +170,7 @@ enum vbd_status vbd_query_through(
 {
 	if (!vbd_uri_param(&req->uri, "through"))
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "through",
-			"the parameter through is missing: the seq of the last message to forget");
+			"the parameter through is missing: the seq of the last message to delete");
 	return vbd_query_u64(req, "through", 1, INT64_MAX, ret_through, err);
 }
 

@@ -67,7 +67,7 @@ void vbd_get_livez(struct vbd_request *req)
 	struct health health = {.checks = json_array()};
 	char detail[40];
 
-	check(&health, "loop", true, "it answers, so it turns");
+	check(&health, "loop", true, "the control loop is running");
 	(void)snprintf(detail, sizeof(detail), "%u data workers", fabric->worker_count);
 	check(&health, "workers", fabric->worker_count != 0, detail);
 	reply_health(req, &health);

@@ -95,7 +95,7 @@ static enum vbd_task_state task_state(const void *item)
 
 static const struct vbd_task_kind peer_task = {
 	.kind = VBD_KIND_PEER,
-	.gone = "the peer was deleted meanwhile",
+	.gone = "the peer was deleted in the meantime",
 	.encode = encode_peer,
 	.state = task_state,
 };
@@ -237,8 +237,7 @@ static enum vbd_status check_members(
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		if (rows[i].seen && !(rows[i].sources & source))
 			return vbd_error_input(err, VBD_E_BAD_VALUE, rows[i].pointer,
-				"%s has no meaning for a peer that is described by %s",
-				rows[i].pointer,
+				"%s is not allowed for a peer that is given by %s", rows[i].pointer,
 				source == SOURCE_ASKED	  ? "dst_addr"
 				: source == SOURCE_SENDER ? "message"
 							  : "qpn");
@@ -257,10 +256,10 @@ static enum vbd_status find_source(
 		*ret_source = SOURCE_KNOWN;
 	else
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/dst_addr",
-			"one of dst_addr, message and qpn says who the peer is; none is there");
+			"the peer is given by one of dst_addr, message and qpn; all are missing");
 	if (input->dst_addr && !input->dst_port_seen)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/dst_port",
-			"/dst_port is missing: dst_addr is asked at a port");
+			"/dst_port is missing: dst_addr needs a port");
 	return check_members(input, *ret_source, err);
 }
 
@@ -282,7 +281,7 @@ static enum vbd_status known_path(const struct peer_create *input,
 	};
 	if (input->gid && inet_pton(AF_INET6, input->gid, ret_path->dgid) != 1)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/gid",
-			"'%s' is no GID; it is written as an IPv6 address", input->gid);
+			"'%s' is not a GID; a GID is written like an IPv6 address", input->gid);
 	if (infiniband && !input->lid_seen)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/lid",
 			"/lid is missing: device %s is on InfiniBand",
@@ -293,7 +292,7 @@ static enum vbd_status known_path(const struct peer_create *input,
 			endpoint->endpoint->device_name);
 	if (!infiniband && input->lid_seen)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/lid",
-			"/lid has no meaning on Ethernet, where device %s is",
+			"/lid is not allowed on Ethernet, and device %s is on Ethernet",
 			endpoint->endpoint->device_name);
 	return VBD_OK;
 }

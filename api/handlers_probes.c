@@ -38,7 +38,7 @@ static enum vbd_task_state task_state(const void *item)
 
 static const struct vbd_task_kind probe_task = {
 	.kind = VBD_KIND_PROBE,
-	.gone = "the probe was deleted meanwhile",
+	.gone = "the probe was deleted in the meantime",
 	.encode = encode_item,
 	.state = task_state,
 };

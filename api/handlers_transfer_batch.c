@@ -60,7 +60,7 @@ static enum vbd_status find_list(
 			continue;
 		(void)snprintf(pointer, sizeof(pointer), "/%.64s", name);
 		return vbd_error_input(err, VBD_E_UNKNOWN_FIELD, pointer,
-			"%s is not known beside /transfers", pointer);
+			"%s is not allowed together with /transfers", pointer);
 	}
 	if (!json_is_array(list))
 		return vbd_error_input(

@@ -33,7 +33,7 @@ static enum vbd_task_state task_state(const void *item)
 
 static const struct vbd_task_kind transfer_task = {
 	.kind = VBD_KIND_TRANSFER,
-	.gone = "the transfer was deleted meanwhile",
+	.gone = "the transfer was deleted in the meantime",
 	.encode = encode_item,
 	.state = task_state,
 };

@@ -43,7 +43,7 @@ void vbd_get_page(struct vbd_request *req)
 
 	if (!file) {
 		(void)vbd_error_set(&err, VBD_E_NOT_FOUND,
-			"this verbsd was built without its dashboard; the API begins at /v1");
+			"this verbsd was built without the dashboard; the API begins at /v1");
 		vbd_reply_problem(req, &err);
 		return;
 	}

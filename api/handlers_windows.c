@@ -60,7 +60,7 @@ static enum vbd_task_state task_state(const void *item)
 
 static const struct vbd_task_kind window_task = {
 	.kind = VBD_KIND_WINDOW,
-	.gone = "the window was deleted meanwhile",
+	.gone = "the window was deleted in the meantime",
 	.encode = encode_window,
 	.state = task_state,
 };
@@ -182,7 +182,7 @@ static enum vbd_status create_window(
 		return status;
 	if (!input.access)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/access",
-			"/access is empty: a window that gives nothing is of no use");
+			"/access is empty: a window must grant at least one kind of access");
 	spec = (struct vbd_window_spec){
 		.range = {.type = input.type,
 			.offset = input.offset,

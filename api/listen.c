@@ -89,18 +89,18 @@ static enum vbd_status remove_stale(const struct sockaddr_un *where, struct vbd_
 	if (lstat(where->sun_path, &st) < 0)
 		return errno == ENOENT ? VBD_OK
 				       : vbd_error_errno(err, VBD_OK, "lstat", errno,
-						 "can't look at %s", where->sun_path);
+						 "can't stat %s", where->sun_path);
 	if (!S_ISSOCK(st.st_mode))
-		return vbd_error_set(
-			err, VBD_E_ADDRESS_IN_USE, "%s is there and is no socket", where->sun_path);
+		return vbd_error_set(err, VBD_E_ADDRESS_IN_USE, "%s exists and is not a socket",
+			where->sun_path);
 	status = open_socket(AF_UNIX, &fd, err);
 	if (status != VBD_OK)
 		return status;
 	rc = connect(fd, (const struct sockaddr *)where, sizeof(*where)) < 0 ? errno : 0;
 	(void)close(fd);
 	if (rc != ECONNREFUSED)
-		return vbd_error_set(err, VBD_E_ADDRESS_IN_USE, "somebody listens on %s already",
-			where->sun_path);
+		return vbd_error_set(err, VBD_E_ADDRESS_IN_USE,
+			"another process already listens on %s", where->sun_path);
 	if (unlink(where->sun_path) < 0)
 		return vbd_error_errno(err, VBD_OK, "unlink", errno,
 			"can't remove the stale socket %s", where->sun_path);

@@ -93,8 +93,8 @@ static enum vbd_status parse_fields(
 
 		if (!bit)
 			return vbd_error_input(err, VBD_E_BAD_VALUE, "fields",
-				"'%.*s' is not a member of these items", len < 40 ? (int)len : 40,
-				fields);
+				"'%.*s' is not a member of the listed items",
+				len < 40 ? (int)len : 40, fields);
 		page->fields |= bit;
 		fields += len + (fields[len] == ',');
 	}
@@ -169,7 +169,8 @@ static enum vbd_status find_start(const struct page *page, size_t *ret_start, st
 			i++;
 		if (i == page->count)
 			return vbd_error_input(err, VBD_E_BAD_VALUE, "after",
-				"the item to go on behind is gone: begin again, or sort by id");
+				"the last item of the previous page is gone: begin again, or sort "
+				"by id");
 		i++;
 	}
 	*ret_start = i;

@@ -52,7 +52,7 @@ enum vbd_status vbd_qp_input_merge(
 		return VBD_OK;
 	if (qp->seen.service && qp->params.qp.service != service)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/service",
-			"service says %s and qp.service says %s", vbd_service_names[service],
+			"service is %s but qp.service is %s", vbd_service_names[service],
 			vbd_service_names[qp->params.qp.service]);
 	qp->params.qp.service = service;
 	return VBD_OK;
@@ -99,7 +99,7 @@ enum vbd_status vbd_qp_input_resources(
 		const char *pointer = qp->seen.rq_depth ? "/qp/rq_depth" : "/qp/recv_size_bytes";
 
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
-			"%s has no meaning beside srq: the receives are the SRQ's", pointer);
+			"%s is not allowed together with srq: the SRQ has the receives", pointer);
 	}
 	status = find_named(daemon, qp, err);
 	return status ? status : vbd_shared_check(daemon, &qp->params, err);

@@ -113,7 +113,7 @@ enum vbd_status vbd_route_check_query(
 			used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",
 				k ? ", " : "", route->query[k]);
 		return vbd_error_input(err, VBD_E_UNKNOWN_FIELD, name,
-			"this path takes no parameter '%.32s'; it takes: %s", name, known);
+			"this path has no parameter '%.32s'; its parameters are: %s", name, known);
 	}
 	return VBD_OK;
 }

@@ -31,7 +31,8 @@ static void on_client_timer(void *arg)
 	client->deadline_ns = 0;
 	if (client->exchange) {
 		client->endpoint->server->stats.too_slow++;
-		vbd_log(VBD_LOG_INFO, client->name, "too slow: the connection is cut");
+		vbd_log(VBD_LOG_INFO, client->name,
+			"the client is too slow; the connection is closed");
 	}
 	/* MHD sees the end of the connection and cleans up: it can't be told to. */
 	(void)shutdown(client->fd, SHUT_RDWR);

@@ -85,7 +85,7 @@ static enum vbd_status check_may_park(struct vbd_server *server, struct vbd_erro
 		return VBD_OK;
 	if (err && err->status == VBD_OK)
 		err->limit = server->config.parked_max;
-	return vbd_error_set(err, VBD_E_LIMIT_REACHED, "%u requests are waiting already",
+	return vbd_error_set(err, VBD_E_LIMIT_REACHED, "%u requests are already waiting",
 		server->config.parked_max);
 }
 
@@ -158,7 +158,7 @@ static enum vbd_status transport_may_feed(struct vbd_request *req, struct vbd_er
 		return VBD_OK;
 	if (err && err->status == VBD_OK)
 		err->limit = server->config.feeds_max;
-	return vbd_error_set(err, VBD_E_LIMIT_REACHED, "%u clients follow the events already",
+	return vbd_error_set(err, VBD_E_LIMIT_REACHED, "%u clients already follow the events",
 		server->config.feeds_max);
 }
 

@@ -34,7 +34,7 @@ static enum vbd_status decode(char *text, bool in_query, struct vbd_error *err)
 		low = high < 0 ? -1 : hex_digit(in[2]);
 		if (low < 0)
 			return vbd_error_set(err, VBD_E_MALFORMED_REQUEST,
-				"the request target has a '%%' that two hex digits don't follow");
+				"the request target has a '%%' without two hex digits after it");
 		*out = (char)(unsigned char)(high << 4 | low);
 		in += 2;
 		if ((*out >= '\0' && *out < ' ') || (*out == '/' && !in_query))
@@ -93,7 +93,7 @@ static enum vbd_status parse_query(char *query, struct vbd_uri *uri, struct vbd_
 			return status;
 		if (vbd_uri_param(uri, name))
 			return vbd_error_input(err, VBD_E_MALFORMED_REQUEST, name,
-				"the parameter '%.64s' is there twice", name);
+				"the parameter '%.64s' is given twice", name);
 		if (uri->n_params == VBD_URI_PARAMS_MAX)
 			return vbd_error_set(err, VBD_E_MALFORMED_REQUEST,
 				"the request target has more than %d parameters",

@@ -21,7 +21,7 @@ void vbd_wire_begin(struct vbd_wire *wire, const char *method, const char *versi
 	if (wire->target != method + strlen(method) + 1 ||
 		version != wire->target + wire->target_bytes + 1 || strlen(version) != 8 ||
 		version[9] != '\0') {
-		fault(wire, "the request line has spare spaces, a NUL, or no CR LF at its end");
+		fault(wire, "the request line has extra spaces, a NUL, or no CR LF at its end");
 		return;
 	}
 	wire->http_1_1 = strcmp(version, "HTTP/1.0") != 0;
@@ -69,7 +69,7 @@ static void take_framing(struct vbd_wire *wire, const char *name, size_t name_by
 		wire->lengths++;
 		wire->content_bytes = 0;
 		if (!value_bytes || value_bytes > 19)
-			fault(wire, "the Content-Length is not a number that anybody could mean");
+			fault(wire, "the Content-Length is empty or has more than 19 digits");
 		for (size_t i = 0; i < value_bytes && i < 19; i++) {
 			if (value[i] < '0' || value[i] > '9')
 				fault(wire, "the Content-Length is not a decimal number");
@@ -99,7 +99,7 @@ void vbd_wire_header(struct vbd_wire *wire, const char *name, size_t name_bytes,
 	}
 	for (const char *gap = name + name_bytes + 1; gap != value; gap++) {
 		if (*gap != ' ' && *gap != '\t') {
-			fault(wire, "a header line has something odd behind its colon");
+			fault(wire, "a header line has invalid characters after its colon");
 			return;
 		}
 	}
@@ -119,7 +119,7 @@ static void check_framing(struct vbd_wire *wire)
 	if (wire->lengths > 1)
 		fault(wire, "there is more than one Content-Length");
 	if (wire->encodings > 1 || (wire->encodings && !wire->http_1_1))
-		fault(wire, "there is a Transfer-Encoding too many");
+		fault(wire, "there is more than one Transfer-Encoding");
 	if (wire->lengths && wire->encodings)
 		fault(wire, "there are both Content-Length and Transfer-Encoding");
 }

@@ -46,13 +46,16 @@ static const struct {
 	const char *key;
 	const char *help;
 } settings[] = {
-	{"listen", "ADDR:PORT", "listen", "serve HTTP there (127.0.0.1:7480; empty: no TCP)"},
-	{"unix-socket", "PATH", "unix_socket", "serve HTTP on a unix socket"},
-	{"control-token-file", "FILE", "control_token_file", "the token of role control"},
-	{"read-token-file", "FILE", "read_token_file", "the token of role read"},
-	{"workers", "N", "workers", "data worker threads"},
-	{"log-level", "LEVEL", "log_level", "error, warning, notice, info or debug"},
-	{"log-format", "FORMAT", "log_format", "text, json or journal"},
+	{"listen", "ADDR:PORT", "listen",
+		"address to serve HTTP on (127.0.0.1:7480; empty: no TCP)"},
+	{"unix-socket", "PATH", "unix_socket", "unix socket to serve HTTP on"},
+	{"control-token-file", "FILE", "control_token_file",
+		"file with the token of the role control"},
+	{"read-token-file", "FILE", "read_token_file", "file with the token of the role read"},
+	{"workers", "N", "workers", "number of data worker threads"},
+	{"log-level", "LEVEL", "log_level",
+		"log messages of this level and above: error, warning, notice, info or debug"},
+	{"log-format", "FORMAT", "log_format", "format of the log: text, json or journal"},
 };
 
 static void print_option(const char *option, const char *argument, const char *help)
@@ -67,7 +70,7 @@ static void print_help(void)
 	print_option("config", "FILE", "read the configuration from a YAML file");
 	for (size_t i = 0; i < VBD_ARRAY_LEN(settings); i++)
 		print_option(settings[i].option, settings[i].argument, settings[i].help);
-	print_option("set", "KEY=VALUE", "any key of the configuration file");
+	print_option("set", "KEY=VALUE", "set any key of the configuration file");
 	print_option("check-config", "", "check the configuration and exit");
 	print_option("dump-config", "", "print the configuration in force and exit");
 	print_option("help", "", "print this and exit");

@@ -47,7 +47,7 @@
 	"Needs --connection, --buffer or --sges, and the peer's memory: either --remote\n"        \
 	"URL#BUFFER (URL#windows/WINDOW for a memory window), which asks the peer's verbsd for\n" \
 	"its address and key, or --remote-addr and --remote-rkey.\n"                              \
-	"Waits until it is done. Interrupting verbsctl does not cancel the transfer;\n"           \
+	"Waits until the transfer is done. Interrupting verbsctl does not cancel the transfer;\n" \
 	"`verbsctl transfers rm ID` does."
 
 const enum vbd_ctl_opt vbd_ctl_common_options[] = {
@@ -57,8 +57,8 @@ const size_t vbd_ctl_common_option_count = VBD_ARRAY_LEN(vbd_ctl_common_options)
 const struct vbd_ctl_command vbd_ctl_commands[] = {
 	{.name = "status",
 		.usage = "",
-		.summary = "Show whether verbsd is ready, and what it waits for",
-		.text = "Exits with 1 when it is not ready.",
+		.summary = "Show whether verbsd is ready, and what is missing",
+		.text = "Exits with 1 when verbsd is not ready.",
 		.run = vbd_ctl_status},
 	{.name = "devices",
 		.usage = "",
@@ -74,14 +74,14 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	{.name = "pds",
 		.verb = "create",
 		.usage = "[NAME]",
-		.summary = "Make a protection domain",
+		.summary = "Create a protection domain",
 		COUNTED(O(DEVICE)),
 		.run = vbd_ctl_resource_create},
 	RESOURCE("cqs", "CQ", "completion queues", O(SORT), O(LIMIT)),
 	{.name = "cqs",
 		.verb = "create",
 		.usage = "[NAME]",
-		.summary = "Make a completion queue",
+		.summary = "Create a completion queue",
 		COUNTED(O(DEVICE), O(DEPTH_CQE), O(MODERATION_COUNT), O(MODERATION_PERIOD)),
 		.run = vbd_ctl_resource_create},
 	{.name = "cqs",
@@ -94,13 +94,13 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	{.name = "srqs",
 		.verb = "create",
 		.usage = "[NAME]",
-		.summary = "Make a shared receive queue",
+		.summary = "Create a shared receive queue",
 		COUNTED(O(DEVICE), O(PD), O(CQ), O(SRQ_DEPTH), O(SRQ_RECV_SIZE), O(SRQ_LIMIT)),
 		.run = vbd_ctl_resource_create},
 	{.name = "srqs",
 		.verb = "set",
 		.usage = "SRQ",
-		.summary = "Change when it is filled up again",
+		.summary = "Change the limit below which receives are posted again",
 		COUNTED(O(SRQ_LIMIT)),
 		.run = vbd_ctl_resource_set},
 	{.name = "listen",
@@ -131,7 +131,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	{.name = "listeners",
 		.verb = "rm",
 		.usage = "LISTENER...",
-		.summary = "Stop listening; what was accepted goes on",
+		.summary = "Stop listening; accepted connections stay",
 		.run = vbd_ctl_listener_rm},
 	{.name = "connect",
 		.usage = "HOST:PORT",
@@ -144,45 +144,45 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.run = vbd_ctl_connect},
 	{.name = "prepare",
 		.usage = "[NAME]",
-		.summary = "Make a queue pair that is brought up by hand",
-		.text = "It waits for the peer's values; give them with `verbsctl remote`. Its own "
-			"are shown.",
+		.summary = "Create a queue pair that is brought up by hand",
+		.text = "Prints the values for the peer. Give the peer's values with `verbsctl "
+			"remote`.",
 		COUNTED(O(TRANSPORT), O(SERVICE), O(DEVICE), O(PORT_NUM), O(GID_INDEX),
 			O(PKEY_INDEX), O(SL), O(PSN), O(INITIAL_STATE), QP_OPTIONS),
 		.run = vbd_ctl_prepare},
 	{.name = "remote",
 		.usage = "CONNECTION",
 		.summary = "Give a queue pair its peer's values, and move it to RTR and RTS",
-		.text = "Either --from URL#CONNECTION, which asks the peer's verbsd, or the "
+		.text = "Needs --from URL#CONNECTION, which asks the peer's verbsd, or the peer's "
 			"values.",
 		COUNTED(O(FROM), O(PEER_TOKEN_FILE), O(GID), O(LID), O(QPN), O(PSN), O(MTU), O(SL),
 			O(BRING_TO)),
 		.run = vbd_ctl_remote},
 	{.name = "modify",
 		.usage = "CONNECTION STATE",
-		.summary = "Take a queue pair that is brought up by hand one step further",
+		.summary = "Move a queue pair that is brought up by hand to another state",
 		.text = "STATE is RESET, INIT, RTR, RTS, SQD or ERR.",
 		.run = vbd_ctl_modify},
 	{.name = "ls",
 		.usage = "",
 		.summary = "List connections, ended ones included",
-		.text = "--state open leaves out those that ended. SENT and RECV are the payload "
+		.text = "--state open leaves out ended connections. SENT and RECV are the payload "
 			"of "
 			"completed\nwork requests: sends and writes, receives and reads. What a "
 			"peer "
-			"writes or reads here\npasses unseen.",
+			"writes or reads here\nis not counted.",
 		COUNTED(O(STATE), O(SORT), O(LIMIT)),
 		.run = vbd_ctl_connections},
 	{.name = "history",
 		.usage = "",
-		.summary = "List connections that ended, the last first, and why",
+		.summary = "List ended connections, the latest first, and why they ended",
 		COUNTED(O(HISTORY_SORT), O(LIMIT)),
 		.run = vbd_ctl_history},
 	{.name = "top",
 		.usage = "",
 		.summary = "Watch connections: rates, completion queues, round trips",
-		.text = "Takes the terminal; q gives it back and ? tells the keys. Lives through "
-			"a restart\nof verbsd.",
+		.text = "Uses the whole terminal; q quits and ? lists the keys. Continues after a "
+			"restart\nof verbsd.",
 		COUNTED(O(TOP_INTERVAL), O(TOP_SORT), O(FILTER), O(ALL)),
 		.run = vbd_ctl_top},
 	{.name = "show",
@@ -191,30 +191,28 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.run = vbd_ctl_connection_show},
 	{.name = "accept",
 		.usage = "CONNECTION",
-		.summary = "Accept a connection that waits for a decision",
+		.summary = "Accept a waiting connect request",
 		COUNTED(O(NAME), O(SERVICE), PRIVATE_DATA_OPTIONS, O(NO_WAIT)),
 		.run = vbd_ctl_connection_accept},
 	{.name = "reject",
 		.usage = "CONNECTION...",
-		.summary = "Reject connections that wait for a decision",
+		.summary = "Reject waiting connect requests",
 		COUNTED(O(REJECT_REASON), PRIVATE_DATA_OPTIONS),
 		.run = vbd_ctl_connection_reject},
 	{.name = "close",
 		.usage = "CONNECTION...",
-		.summary = "Disconnect; the record stays in the history",
+		.summary = "Disconnect, and keep the record in the history",
 		COUNTED(O(NO_WAIT)),
 		.run = vbd_ctl_connection_close},
 	{.name = "forget",
 		.usage = "CONNECTION...",
-		.summary = "Disconnect if still open, and forget the record",
+		.summary = "Disconnect if still open, and delete the record",
 		.run = vbd_ctl_connection_forget},
 	{.name = "buf",
 		.verb = "create",
 		.usage = "[NAME]",
 		.summary = "Register memory",
-		.text = "Needs --size. Nobody but this host reaches the memory unless --access "
-			"says "
-			"so.",
+		.text = "Needs --size. Peers can't reach the memory unless --access allows it.",
 		COUNTED(O(SIZE), O(ACCESS), O(KIND), O(PAGE_BYTES), O(DEVICE), O(PD), O(RELAXED),
 			O(ON_DEMAND)),
 		.run = vbd_ctl_buffer_create},
@@ -235,14 +233,15 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.summary = "Copy a file into a buffer",
 		.text = "FILE - is standard input. The buffer must exist and be long enough; what "
 			"the "
-			"file does\nnot cover stays as it was.",
+			"file does\nnot cover is not changed.",
 		COUNTED(O(OFFSET)),
 		.run = vbd_ctl_buffer_put},
 	{.name = "buf",
 		.verb = "get",
 		.usage = "BUFFER",
-		.summary = "Copy a buffer's bytes out",
-		.text = "To standard output unless -o names a file; to a terminal only with -o -.",
+		.summary = "Copy a buffer's bytes into a file",
+		.text = "Writes to standard output unless -o names a file; to a terminal only with "
+			"-o -.",
 		COUNTED(O(OUTPUT), O(RANGE)),
 		.run = vbd_ctl_buffer_get},
 	{.name = "buf",
@@ -261,15 +260,17 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.summary = "Send one message",
 		.text = "The message is TEXT, the bytes of --file, standard input if TEXT is -, or "
 			"a "
-			"range of\n--buffer, which may be longer than the others' 16384 bytes.",
+			"range of\n--buffer. Only a range of --buffer can be longer than 16384 "
+			"bytes.",
 		COUNTED(O(FILE), O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), O(MESSAGE_BYTES),
 			O(WINDOW), O(INLINE), O(IMM), O(TIMEOUT), O(NO_WAIT)),
 		.run = vbd_ctl_send},
 	{.name = "recv",
 		.usage = "CONNECTION",
 		.summary = "Take messages out of a connection's inbox",
-		.text = "Prints those that are there, one a line, and deletes each once it is "
-			"printed. With\n--count, --follow or --timeout it waits. Bytes that are "
+		.text = "Prints the messages, one on each line, and deletes each when it is "
+			"printed. With\n--count, --follow or --timeout, waits for messages. Bytes "
+			"that are "
 			"not "
 			"text are printed as\n\"base64:...\".",
 		COUNTED(O(FOLLOW_MESSAGES), O(COUNT), O(KEEP), O(RAW), O(WAIT)),
@@ -288,19 +289,21 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.run = vbd_ctl_read},
 	{.name = "fetch-add",
 		.usage = "",
-		.summary = "Add to eight bytes of the peer's memory, and print what was there",
+		.summary = "Add to eight bytes of the peer's memory, and print the old value",
 		COUNTED(O(CONNECTION), REMOTE_OPTIONS, O(ADD), O(TIMEOUT), O(NO_WAIT)),
 		.run = vbd_ctl_fetch_add},
 	{.name = "compare-swap",
 		.usage = "",
-		.summary = "Replace eight bytes of the peer's memory if they are as expected",
-		.text = "Prints what was there: it has been replaced if that is --compare.",
+		.summary =
+			"Replace eight bytes of the peer's memory if they have the expected value",
+		.text = "Prints the old value; if that is --compare, it has been replaced.",
 		COUNTED(O(CONNECTION), REMOTE_OPTIONS, O(COMPARE), O(SWAP), O(TIMEOUT), O(NO_WAIT)),
 		.run = vbd_ctl_compare_swap},
 	{.name = "post-recv",
 		.usage = "",
 		.summary = "Receive one message into buffers",
-		.text = "The connection's service must be none: it has no receives but these.",
+		.text = "The connection's service must be none: then the client posts all "
+			"receives.",
 		COUNTED(O(CONNECTION), O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), O(TIMEOUT),
 			O(NO_WAIT)),
 		.run = vbd_ctl_post_recv},
@@ -308,8 +311,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	{.name = "endpoints",
 		.verb = "create",
 		.usage = "[NAME]",
-		.summary = "Make an unreliable-datagram queue pair",
-		.text = "With --addr and --port it can be resolved by `verbsctl peers resolve`.",
+		.summary = "Create an unreliable-datagram queue pair",
+		.text = "With --addr and --port, peers can find it by `verbsctl peers resolve`.",
 		COUNTED(O(ADDR), O(PORT), O(SERVICE), O(DEVICE), O(PORT_NUM), O(GID_INDEX),
 			O(PKEY_INDEX), O(QKEY), O(PSN), PRIVATE_DATA_OPTIONS, O(SQ_DEPTH),
 			O(RQ_DEPTH), O(RECV_SIZE), O(SEND_SGES), O(RECV_SGES), O(INLINE_BYTES),
@@ -319,7 +322,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.verb = "send",
 		.usage = "ENDPOINT [TEXT]",
 		.summary = "Send one datagram to --peer or --group",
-		.text = "It must fit into the path MTU.",
+		.text = "The datagram must fit into the path MTU.",
 		COUNTED(O(PEER), O(GROUP), O(FILE), O(BUFFER), O(OFFSET), O(LENGTH), O(IMM),
 			O(TIMEOUT), O(NO_WAIT)),
 		.run = vbd_ctl_send},
@@ -340,7 +343,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	{.name = "peers",
 		.verb = "create",
 		.usage = "[NAME]",
-		.summary = "Make a peer of known values, or of who sent a message",
+		.summary = "Create a peer from known values, or from the sender of a message",
 		.text = "Needs --endpoint, and --gid or --lid with --qpn and --qkey, or --message.",
 		COUNTED(O(ENDPOINT), O(GID), O(LID), O(QPN), O(QKEY), O(SL), O(GID_INDEX),
 			O(PEER_MESSAGE)),
@@ -350,14 +353,14 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.verb = "create",
 		.usage = "[NAME]",
 		.summary = "Join a multicast group",
-		.text = "Needs --endpoint and --addr. Deleting it leaves the group.",
+		.text = "Needs --endpoint and --addr. Deleting the group object leaves the group.",
 		COUNTED(O(ENDPOINT), O(ADDR), O(GROUP_MODE), O(TIMEOUT), O(NO_WAIT)),
 		.run = vbd_ctl_resource_create},
 	RESOURCE("windows", "WINDOW", "memory windows", O(STATE), O(SORT), O(LIMIT)),
 	{.name = "windows",
 		.verb = "create",
 		.usage = "[NAME]",
-		.summary = "Open a part of a buffer to peers, until it is deleted",
+		.summary = "Open a part of a buffer to peers, until the window is deleted",
 		.text = "Needs --buffer, created with --access mw_bind and what the window grants, "
 			"and "
 			"--connection.",
@@ -369,26 +372,27 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.verb = "create",
 		.usage = "",
 		.summary = "Measure round trips over a connection",
-		.text = "Kind rping, where the connection's service is rping_client and the peer\n"
-			"runs `rping -s`; else ack, until it is removed.",
+		.text = "Runs until it is removed. Its kind is rping where the connection's "
+			"service is\n"
+			"rping_client and the peer runs `rping -s`; otherwise ack.",
 		COUNTED(O(CONNECTION), O(PROBE_KIND), O(PROBE_COUNT), O(INTERVAL), O(PROBE_SIZE),
 			O(TIMEOUT), O(NO_WAIT)),
 		.run = vbd_ctl_resource_create},
 	{.name = "probe",
 		.usage = "CONNECTION",
 		.summary = "Time round trips over a connection, as ping does",
-		.text = "Once a second, until interrupted or --count is reached. Nothing is asked "
-			"of "
-			"the peer\nbut its device: see --kind in verbsctl(1).",
+		.text = "Pings once a second, until interrupted or --count is reached. Only the "
+			"peer's\ndevice takes part, no program there: see --kind in verbsctl(1).",
 		COUNTED(O(PROBE_KIND), O(PROBE_COUNT), O(INTERVAL), O(PROBE_SIZE), O(TIMEOUT)),
 		.run = vbd_ctl_probe},
 	RESOURCE("benchmarks", "BENCHMARK", "benchmarks", O(STATE), O(SORT), O(LIMIT)),
 	{.name = "bench",
 		.usage = "",
 		.summary = "Measure rate and latency of a connection",
-		.text = "Needs --connection and --size, and but for a send the peer's memory: "
-			"--remote, or\n--remote-addr and --remote-rkey. A send wants the service "
-			"sink there.",
+		.text = "Needs --connection and --size; a write or read also needs the peer's "
+			"memory: --remote,\nor --remote-addr and --remote-rkey. A send needs the "
+			"service sink at the peer. Messages\nof more than 16384 bytes need "
+			"--buffer.",
 		COUNTED(O(CONNECTION), O(BENCH_OP), O(PROBE_SIZE), O(WINDOW), O(BENCH_COUNT),
 			O(DURATION), O(BUFFER), O(REMOTE), O(REMOTE_OFFSET), O(REMOTE_ADDR),
 			O(REMOTE_RKEY), O(PEER_TOKEN_FILE), O(TIMEOUT)),
@@ -406,14 +410,14 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	{.name = "transfers",
 		.verb = "rm",
 		.usage = "TRANSFER...",
-		.summary = "Cancel transfers that run, forget those that ended",
+		.summary = "Cancel running transfers, delete ended ones",
 		.run = vbd_ctl_transfer_rm},
 	{.name = "events",
 		.usage = "",
-		.summary = "Print the event log, and with -f what happens from now on",
-		.text = "With -f it takes up again when verbsd was restarted or out of reach, and "
-			"says "
-			"when\nevents were lost.",
+		.summary = "Print the event log; with -f also new events",
+		.text = "-f begins with the last 10 events; use -n 0 for new events only. It "
+			"continues "
+			"when\nverbsd was restarted or out of reach, and reports lost events.",
 		COUNTED(O(FOLLOW), O(LINES), O(AFTER), O(TYPE), O(OBJECT), O(SEVERITY)),
 		.run = vbd_ctl_events},
 	{.name = "explain",
@@ -421,15 +425,15 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.summary = "Say why a connection ended, or what a name means, and what to do",
 		.text = "CONNECTION is an id or a name. NAME is a CM event, reject reason, "
 			"completion status,\nasync event, QP state or reason of an end, as in "
-			"IBV_WC_RETRY_EXC_ERR or rnr_exceeded.\nWith --dst it says which way a "
-			"connection to HOST would go, and what stands in it.",
+			"IBV_WC_RETRY_EXC_ERR or rnr_exceeded.\n--dst explains which "
+			"device and route a\nconnection to HOST would use, and what prevents it.",
 		COUNTED(O(DST), O(DST_SRC), O(DEVICE)),
 		.run = vbd_ctl_explain},
 	{.name = "stats",
 		.usage = "",
-		.summary = "Print every counter and gauge, or with -w what changes",
-		.text = "With --watch it takes up again when verbsd was restarted or out of reach. "
-			"--json prints\none object a look then, with all of them.",
+		.summary = "Print every counter and gauge, or with -w the changes",
+		.text = "--watch continues when verbsd was restarted or out of reach. With --json "
+			"it prints\none object for each reading, with all values.",
 		COUNTED(O(WATCH)),
 		.run = vbd_ctl_stats},
 	/* For the completion script: without a summary --help leaves the row out. main.c runs the

@@ -189,8 +189,8 @@ static enum vbd_ctl_exit check_operands(const struct vbd_ctl_args *args)
 		exit_status = vbd_ctl_usage(
 			"%sneeds %s; see `%s`", args->title, args->command->usage, help);
 	else if (args->operand_count > max)
-		exit_status = vbd_ctl_usage("%s\"%s\" is one too many; see `%s`", args->title,
-			args->operands[max], help);
+		exit_status = vbd_ctl_usage("%s\"%s\" is one operand too many; see `%s`",
+			args->title, args->operands[max], help);
 	for (size_t i = 0; i < args->operand_count && exit_status == VBD_CTL_OK; i++) {
 		/* The word that is being completed may be empty. */
 		if (!args->operands[i][0] && args->command->summary)

@@ -68,12 +68,12 @@ test("a stale socket is replaced, a living one is not", { timeout: 60000 }, asyn
 	const server = await Server.start({ unixPath: socket });
 	t.after(() => server.process.kill("SIGKILL"));
 	await ask(socket, "control");
-	await assert.rejects(Server.start({ unixPath: socket }), /somebody listens/);
+	await assert.rejects(Server.start({ unixPath: socket }), /another process already listens/);
 	await ask(socket, "control");
 	assert.equal(await server.stop(), 0);
 	fs.rmSync(socket);
 	fs.writeFileSync(socket, "precious");
-	await assert.rejects(Server.start({ unixPath: socket }), /is no socket/);
+	await assert.rejects(Server.start({ unixPath: socket }), /is not a socket/);
 	assert.equal(fs.readFileSync(socket, "utf8"), "precious");
 });
 

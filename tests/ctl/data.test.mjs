@@ -132,7 +132,7 @@ test('data: buf get asks for a range, and takes nothing else for it', async (t) 
   const whole = await ctl(server, ['buf', 'get', 'target', '--range', '2-3']);
   assert.equal(whole.code, 1);
   assert.equal(whole.stdout, '');
-  assert.match(whole.stderr, /took no notice of the range/);
+  assert.match(whole.stderr, /ignored the range/);
 });
 
 test('data: buf get leaves a file alone when it is refused', async (t) => {

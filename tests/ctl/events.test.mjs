@@ -102,7 +102,7 @@ test('events: -f starts anew after a restart, whose numbers mean other events', 
   await FakeServer.start(t, new Log(5, { serverId: 'b2' }).routes, { port });
   await run.until(({ stdout }) => numbers(stdout).length === 8);
   assert.deepEqual(numbers(run.stdout), [1, 2, 3, 1, 2, 3, 4, 5]);
-  assert.match(run.stderr, /verbsd was restarted: its events are numbered from 1 again; what came behind event 3 before that is lost\n/);
+  assert.match(run.stderr, /verbsd was restarted: its events are numbered from 1 again; any events after event 3 before the restart are lost\n/);
 });
 
 test('events: -f sees a restart between two polls, whatever the new numbers are', async (t) => {
@@ -119,7 +119,7 @@ test('events: -f sees a restart between two polls, whatever the new numbers are'
   log.add();
   await run.until(({ stdout }) => numbers(stdout).length === 10);
   assert.deepEqual(numbers(run.stdout), [1, 2, 3, 4, 1, 2, 3, 4, 5, 6]);
-  assert.match(run.stderr, /^verbsctl: verbsd was restarted: .*behind event 4 before that is lost\n$/);
+  assert.match(run.stderr, /^verbsctl: verbsd was restarted: .*after event 4 before the restart are lost\n$/);
 });
 
 test('events: -f through a server that closes every connection prints each event once', async (t) => {

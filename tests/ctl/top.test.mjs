@@ -133,7 +133,7 @@ test('top: the filter narrows the list while it is typed, and Escape brings all 
   run.type('\r');
   await run.until(/filter "conn-3": 1 of 3/);
   run.type('/zzz\r');
-  await run.until(/none of them matches the filter/);
+  await run.until(/no connection matches the filter/);
   run.type('\u001b');
   await run.until(shows('123'));
 });
@@ -178,7 +178,7 @@ test('top: a connection that is forgotten while it is looked at is told as that'
   await run.until(/connection\/1 /);
   delete daemon.routes['GET /v1/connections/1'];
   delete daemon.speeds[1];
-  await run.until(/no longer knows this connection/);
+  await run.until(/no longer has this connection/);
   run.type('\u001b');
   await run.until(shows('23'));
 });
@@ -187,7 +187,7 @@ test('top: ? tells the keys', async (t) => {
   const { run } = await start(t, new Daemon());
   await run.until(/conn-1/);
   run.type('?');
-  await run.until(/those that ended as well/);
+  await run.until(/show ended connections too/);
   await run.until(/t {2}sent\/s/);
   run.type('q');
   assert.equal(await run.ended, 0);
@@ -256,7 +256,7 @@ test('top: a server that takes requests and does not answer leaves the keys work
   const { run } = await start(t, daemon);
   await run.until(shows('231'));
   daemon.routes['GET /v1/stats'] = () => new Promise(() => {});
-  await run.until(/stale since \d+ s: it does not answer/);
+  await run.until(/stale since \d+ s: verbsd does not answer/);
   run.type('i');
   await run.until(shows('123'));
   run.type('q');

@@ -97,5 +97,5 @@ test('stats: on a terminal --watch keeps its place', { skip: !hasScript }, async
   assert.equal(code, 1);
   const pictures = stdout.split('\u001b[H\u001b[2J');
   assert.equal(pictures.length, 3);
-  assert.match(pictures[2], /what changed since this began\r\nNAME[^\n]*\na +3 +\+2 +\+0\.0\r\nb +2 +\+1 /);
+  assert.match(pictures[2], /changed since the start\r\nNAME[^\n]*\na +3 +\+2 +\+0\.0\r\nb +2 +\+1 /);
 });

@@ -207,7 +207,7 @@ static enum run take_run(struct reader *reader, const json_t *index)
 
 	if (other) {
 		vbd_ctl_note("verbsd was restarted: its events are numbered from 1 again; "
-			     "what came behind event %llu before that is lost",
+			     "any events after event %llu before the restart are lost",
 			(unsigned long long)reader->after);
 		reader->after = 0;
 	}

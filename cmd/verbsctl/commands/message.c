@@ -232,7 +232,7 @@ static enum vbd_ctl_exit take_page(struct receiver *receiver, const json_t *page
 		const json_t *message = json_array_get(items, n);
 
 		if (vbd_ctl_json_uint(message, "seq") <= receiver->after)
-			return vbd_ctl_fail("recv: the server numbers its messages in no order");
+			return vbd_ctl_fail("recv: the server's message numbers are not in order");
 		exit_status = put_message(receiver, message);
 		if (exit_status != VBD_CTL_OK)
 			break;

@@ -62,7 +62,7 @@ static void put_changes(struct watch *watch, json_t *rows)
 		keep_visible(rows);
 		fputs("\033[H\033[2J", stdout);
 	}
-	printf("%.19sZ  %s\n", now, watch->in_place ? "what changed since this began" : "changed");
+	printf("%.19sZ  %s\n", now, watch->in_place ? "changed since the start" : "changed");
 	vbd_ctl_table_put(change_columns, VBD_ARRAY_LEN(change_columns), rows, false);
 	if (json_array_size(rows) == 0)
 		puts("nothing");

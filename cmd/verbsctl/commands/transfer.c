@@ -330,12 +330,12 @@ static enum vbd_ctl_exit aim(
 	uint64_t base;
 
 	if (!addr || !rkey || !vbd_ctl_parse_hex(addr, &base))
-		return vbd_ctl_fail("%s: that verbsd does not tell address and key; only the "
+		return vbd_ctl_fail("%s: that verbsd does not show address and key; only the "
 				    "control role sees them (--peer-token-file)",
 			remote);
 	if (!grants(buffer, access))
-		return vbd_ctl_fail("%s: it does not grant %s; create it with --access %s", remote,
-			access, access);
+		return vbd_ctl_fail("%s: the buffer does not grant %s; create it with --access %s",
+			remote, access, access);
 	exit_status = find_length(ctl, body, &length);
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;

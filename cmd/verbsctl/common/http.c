@@ -85,7 +85,7 @@ static enum vbd_ctl_exit take_token(struct vbd_ctl_http *http, const char *text,
 	while (len && (text[len - 1] == ' ' || text[len - 1] == '\t'))
 		len--;
 	if (len == 0)
-		return vbd_ctl_usage("%s: no token there", source);
+		return vbd_ctl_usage("%s: the token is missing", source);
 	for (size_t i = 0; i < len; i++) {
 		if ((unsigned char)text[i] <= 0x20 || (unsigned char)text[i] >= 0x7f)
 			return vbd_ctl_usage(
@@ -138,13 +138,13 @@ enum vbd_ctl_exit vbd_ctl_http_init(
 	if (strncmp(url, "unix:", 5) == 0) {
 		if (url[5] != '/')
 			return vbd_ctl_usage(
-				"\"%s\" is no address of verbsd: a socket is unix:/PATH", url);
+				"\"%s\" is not an address of verbsd: a socket is unix:/PATH", url);
 		http->unix_path = vbd_ctl_format("%s", url + 5);
 		http->base = vbd_ctl_format("http://localhost");
 	} else {
 		http->base = base_of(url);
 		if (!http->base)
-			return vbd_ctl_usage("\"%s\" is no address of verbsd: use "
+			return vbd_ctl_usage("\"%s\" is not an address of verbsd: use "
 					     "http://HOST:PORT or unix:/PATH",
 				url);
 	}
@@ -174,7 +174,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
 	if (request->sink && status >= 200 && status < 300) {
 		if (request->range && status != 206) {
 			exchange->stopped = true;
-			vbd_ctl_fail("the server took no notice of the range");
+			vbd_ctl_fail("the server ignored the range");
 			return 0;
 		}
 		if (request->sink(bytes, len, request->sink_arg))
@@ -211,7 +211,8 @@ static size_t on_read(char *bytes, size_t size, size_t count, void *arg)
 		return (size_t)n;
 	}
 	exchange->stopped = true;
-	vbd_ctl_fail("can't read the file: %s", n < 0 ? strerror(errno) : "it became shorter");
+	vbd_ctl_fail(
+		"can't read the file: %s", n < 0 ? strerror(errno) : "the file became shorter");
 	return CURL_READFUNC_ABORT;
 }
 
@@ -435,7 +436,7 @@ static enum vbd_ctl_exit parse_answer(
 	if (answer->status == 204 || streamed)
 		return VBD_CTL_OK;
 	if (answer->body_len == 0)
-		return vbd_ctl_fail("%s answered HTTP %ld with nothing in it; is it verbsd?",
+		return vbd_ctl_fail("%s answered HTTP %ld with an empty body; is it verbsd?",
 			http->shown, answer->status);
 	answer->json = json_loadb(answer->body, answer->body_len, 0, &error);
 	if (answer->json)

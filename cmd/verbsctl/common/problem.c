@@ -170,6 +170,5 @@ void vbd_ctl_problem_put_page(const char *server, long status, const char *body)
 		len--;
 	text[len] = '\0';
 	vbd_ctl_note("%s answered HTTP %ld%s%s", server, status, len ? ": " : "", text);
-	put_line(
-		"hint", "that is verbsd's HTTP library, which takes no such request, or no verbsd");
+	put_line("hint", "verbsd's HTTP library refused the request, or the server is not verbsd");
 }

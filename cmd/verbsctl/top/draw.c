@@ -22,7 +22,7 @@
 
 static const char list_help[] =
 	"q quit  enter detail  / filter  < > sort by  r reverse  a ended ones  ? all keys";
-static const char typing_help[] = "enter keep the filter  esc as it was before";
+static const char typing_help[] = "enter keep the filter  esc undo the change";
 static const char page_help[] = "q quit  esc back";
 
 static size_t columns_of_screen(void)
@@ -179,10 +179,10 @@ static void draw_nothing(
 	const char *text = "waiting for the first answer";
 
 	if (picture->stats && picture->rows->count)
-		text = "none of them matches the filter; esc takes it away";
+		text = "no connection matches the filter; esc removes the filter";
 	else if (picture->stats)
 		text = view->ended ? "no connections"
-				   : "no open connections; press a for those that ended";
+				   : "no open connections; press a to show ended ones";
 	put_line(HEAD_LINES + 1, VBD_CTL_STYLE_PLAIN, vbd_ctl_format("%s", text));
 }
 
@@ -236,15 +236,15 @@ static char *help_text(void)
 	FILE *out = vbd_ctl_must(open_memstream(&text, &text_len));
 
 	fputs("up down k j      choose a connection; pgup, pgdn, home, end go further\n"
-	      "enter            everything about it; esc goes back\n"
-	      "/                show only those with this text in name, state, peer, device, "
+	      "enter            all details of the connection; esc goes back\n"
+	      "/                show only connections with this text in name, state, peer, device, "
 	      "reason or id\n"
-	      "esc              all of them again\n"
-	      "a                those that ended as well, or only open ones again\n"
-	      "r                turn the order round\n"
+	      "esc              show all connections again\n"
+	      "a                show ended connections too, or only open ones again\n"
+	      "r                reverse the order\n"
 	      "< >              sort by the next column to the left or right\n"
 	      "q                quit\n"
-	      "\nSort by, and a second time the other way round:\n",
+	      "\nSort by (a second time reverses the order):\n",
 		out);
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
 		const struct vbd_ctl_top_column_spec *spec =
@@ -252,7 +252,8 @@ static char *help_text(void)
 
 		fprintf(out, "%c  %-10s%s", spec->letter, spec->name, i % 4 == 3 ? "\n" : "  ");
 	}
-	fputs("\n\nSENT and RECV are payload of work requests that completed here, /s per second.\n"
+	fputs("\n\nSENT and RECV are the payload of work requests completed here; /s is per "
+	      "second.\n"
 	      "CQ is how full the connection's completion queue is, RTT the last round trip of a "
 	      "probe on it.\n",
 		out);

@@ -59,7 +59,7 @@ static void draw(struct top *top)
 		.rows = &top->rows,
 		.total = top->total,
 		.trouble = top->trouble ? top->trouble
-			   : slow	? "it does not answer"
+			   : slow	? "verbsd does not answer"
 					: NULL,
 		.stale_s = (unsigned int)((now_ns - top->fresh_ns) / VBD_NS_PER_S),
 		.news = top->news && now_ns - top->news_ns < NEWS_NS ? top->news : NULL,
@@ -107,7 +107,8 @@ static void tell_trouble(struct top *top, enum vbd_ctl_outcome outcome,
 	else if (title)
 		top->trouble = vbd_ctl_format("%s", title);
 	else
-		top->trouble = vbd_ctl_format("HTTP %ld is no answer of verbsd", answer->status);
+		top->trouble =
+			vbd_ctl_format("HTTP %ld is not an answer of verbsd", answer->status);
 	json_decref(problem);
 }
 
@@ -147,7 +148,7 @@ static bool fetch_stats(struct top *top)
 	if (id && top->server_id && strcmp(id, top->server_id) == 0)
 		return true;
 	if (top->server_id) {
-		top->news = "verbsd was restarted: these are other connections";
+		top->news = "verbsd was restarted; all connections are new";
 		top->news_ns = vbd_clock_mono_ns();
 	}
 	vbd_ctl_rows_fini(&top->rows);
@@ -220,7 +221,7 @@ static char *detail_of(struct top *top, uint64_t id)
 	if (connection)
 		vbd_ctl_connection_put(connection, explanation, out);
 	else
-		fputs("verbsd no longer knows this connection\n", out);
+		fputs("verbsd no longer has this connection\n", out);
 	(void)fclose(out);
 	json_decref(explanation);
 	json_decref(connection);
