@@ -61,6 +61,9 @@ struct vbd_field {
 	enum vbd_field_type type;
 };
 
+/* The beginning of a row: the member @name_ of the JSON goes to a member of a struct. */
+#define VBD_FIELD(kind_, name_, struct_, member_) \
+	.name = (name_), .type = VBD_FIELD_##kind_, VBD_FIELD_AT(struct_, member_)
 #define VBD_FIELD_AT(type_, member) \
 	.offset = offsetof(type_, member), .size = sizeof(((const type_ *)NULL)->member)
 #define VBD_FIELD_SEEN(type_, flag) .has_seen = true, .seen_offset = offsetof(type_, flag)
@@ -90,9 +93,14 @@ enum vbd_status vbd_decode(const json_t *json, const struct vbd_field *fields, s
 enum vbd_status vbd_decode_at(const json_t *json, const struct vbd_field *fields, size_t n_fields,
 	const char *pointer, void *target, struct vbd_error *err) VBD_MUST_CHECK;
 
-/* What to say of a name that vbd_name_valid() refuses. */
+/* Why vbd_name_valid() refuses a name. */
 #define VBD_NAME_RULE \
 	"must start with a letter or '_', and go on with letters, digits, '.', '_' or '-'"
+
+/* The row of an object's name. */
+#define VBD_FIELD_NAME(struct_)                                                       \
+	VBD_FIELD(STRING, "name", struct_, name), .max = 63, .check = vbd_name_valid, \
+						  .check_text = VBD_NAME_RULE
 
 /** vbd_ref_text - an object's reference as the services take it; returns @buf or the name itself */
 #define VBD_REF_TEXT_BYTES 24

@@ -174,31 +174,18 @@ struct endpoint_create {
 	bool service_seen;
 };
 
-#define FIELD(member) VBD_FIELD_AT(struct endpoint_create, member)
-
 static const struct vbd_field create_fields[] = {
-	{.name = "name",
-		.type = VBD_FIELD_STRING,
-		FIELD(name),
-		.max = 63,
-		.check = vbd_name_valid,
-		.check_text = VBD_NAME_RULE},
-	{.name = "addr", .type = VBD_FIELD_STRING, FIELD(addr), .min = 1, .max = 255},
-	{.name = "port",
-		.type = VBD_FIELD_UINT,
-		FIELD(port),
-		.max = 65535,
+	{VBD_FIELD_NAME(struct endpoint_create)},
+	{VBD_FIELD(STRING, "addr", struct endpoint_create, addr), .min = 1, .max = 255},
+	{VBD_FIELD(UINT, "port", struct endpoint_create, port), .max = 65535,
 		VBD_FIELD_SEEN(struct endpoint_create, port_seen)},
-	{.name = "device", .type = VBD_FIELD_STRING, FIELD(device), .min = 1, .max = 63},
-	{.name = "port_num", .type = VBD_FIELD_UINT, FIELD(port_num), .min = 1, .max = 255},
-	{.name = "gid_index",
-		.type = VBD_FIELD_UINT,
-		FIELD(gid_index),
-		.max = 255,
+	{VBD_FIELD(STRING, "device", struct endpoint_create, device), .min = 1, .max = 63},
+	{VBD_FIELD(UINT, "port_num", struct endpoint_create, port_num), .min = 1, .max = 255},
+	{VBD_FIELD(UINT, "gid_index", struct endpoint_create, gid_index), .max = 255,
 		VBD_FIELD_SEEN(struct endpoint_create, gid_index_seen)},
-	{.name = "pkey_index", .type = VBD_FIELD_UINT, FIELD(pkey_index), .max = 65535},
-	{.name = "qkey", .type = VBD_FIELD_HEX, FIELD(qkey), .max = UINT32_MAX},
-	{.name = "psn", .type = VBD_FIELD_UINT, FIELD(psn), .max = 0xffffff},
+	{VBD_FIELD(UINT, "pkey_index", struct endpoint_create, pkey_index), .max = 65535},
+	{VBD_FIELD(HEX, "qkey", struct endpoint_create, qkey), .max = UINT32_MAX},
+	{VBD_FIELD(UINT, "psn", struct endpoint_create, psn), .max = 0xffffff},
 	VBD_PRIVATE_DATA_FIELD(struct endpoint_create),
 	VBD_UD_QP_FIELDS(struct endpoint_create),
 };
@@ -312,13 +299,9 @@ struct message_send {
 };
 
 static const struct vbd_field send_fields[] = {
-	{.name = "peer",
-		.type = VBD_FIELD_REF,
-		VBD_FIELD_AT(struct message_send, peer),
+	{VBD_FIELD(REF, "peer", struct message_send, peer),
 		VBD_FIELD_SEEN(struct message_send, peer_seen)},
-	{.name = "group",
-		.type = VBD_FIELD_REF,
-		VBD_FIELD_AT(struct message_send, group),
+	{VBD_FIELD(REF, "group", struct message_send, group),
 		VBD_FIELD_SEEN(struct message_send, group_seen)},
 	VBD_MESSAGE_FIELDS(struct message_send),
 };

@@ -94,32 +94,13 @@ struct group_create {
 static const char *const mode_names[VBD_GROUP_MODE_COUNT] = {VBD_GROUP_MODE_MAP(VBD_ENUM_NAME)};
 
 static const struct vbd_field create_fields[] = {
-	{.name = "name",
-		.type = VBD_FIELD_STRING,
-		VBD_FIELD_AT(struct group_create, name),
-		.max = 63,
-		.check = vbd_name_valid,
-		.check_text = VBD_NAME_RULE},
-	{.name = "endpoint",
-		.type = VBD_FIELD_REF,
-		.required = true,
-		VBD_FIELD_AT(struct group_create, endpoint)},
-	{.name = "addr",
-		.type = VBD_FIELD_STRING,
-		.required = true,
-		VBD_FIELD_AT(struct group_create, addr),
-		.min = 1,
+	{VBD_FIELD_NAME(struct group_create)},
+	{VBD_FIELD(REF, "endpoint", struct group_create, endpoint), .required = true},
+	{VBD_FIELD(STRING, "addr", struct group_create, addr), .required = true, .min = 1,
 		.max = 255},
-	{.name = "mode",
-		.type = VBD_FIELD_ENUM,
-		VBD_FIELD_AT(struct group_create, mode),
-		.names = mode_names,
+	{VBD_FIELD(ENUM, "mode", struct group_create, mode), .names = mode_names,
 		.n_names = VBD_GROUP_MODE_COUNT},
-	{.name = "timeout_ms",
-		.type = VBD_FIELD_UINT,
-		VBD_FIELD_AT(struct group_create, timeout_ms),
-		.min = 1,
-		.max = 600000},
+	{VBD_FIELD(UINT, "timeout_ms", struct group_create, timeout_ms), .min = 1, .max = 600000},
 };
 
 static enum vbd_status decode_create(

@@ -245,14 +245,8 @@ void vbd_delete_cq(struct vbd_request *req)
 }
 
 static const struct vbd_field moderation_fields[] = {
-	{.name = "count",
-		.type = VBD_FIELD_UINT,
-		VBD_FIELD_AT(struct vbd_cq_moderation, count),
-		.max = UINT16_MAX},
-	{.name = "period_us",
-		.type = VBD_FIELD_UINT,
-		VBD_FIELD_AT(struct vbd_cq_moderation, period_us),
-		.max = UINT16_MAX},
+	{VBD_FIELD(UINT, "count", struct vbd_cq_moderation, count), .max = UINT16_MAX},
+	{VBD_FIELD(UINT, "period_us", struct vbd_cq_moderation, period_us), .max = UINT16_MAX},
 };
 
 struct cq_input {
@@ -270,16 +264,9 @@ struct cq_input {
 static const struct vbd_field cq_fields[] = {
 	NAME_FIELD(struct cq_input),
 	DEVICE_FIELD(struct cq_input),
-	{.name = "depth_cqe",
-		.type = VBD_FIELD_UINT,
-		VBD_FIELD_AT(struct cq_input, depth_cqe),
-		.min = 1,
-		.max = 4194304,
+	{VBD_FIELD(UINT, "depth_cqe", struct cq_input, depth_cqe), .min = 1, .max = 4194304,
 		VBD_FIELD_SEEN(struct cq_input, depth_seen)},
-	{.name = "moderation",
-		.type = VBD_FIELD_OBJECT,
-		VBD_FIELD_AT(struct cq_input, moderation),
-		.fields = moderation_fields,
+	{VBD_FIELD(OBJECT, "moderation", struct cq_input, moderation), .fields = moderation_fields,
 		.n_fields = VBD_ARRAY_LEN(moderation_fields),
 		VBD_FIELD_SEEN(struct cq_input, moderation_seen)},
 };

@@ -88,39 +88,14 @@ struct srq_input {
 };
 
 static const struct vbd_field srq_fields[] = {
-	{.name = "name",
-		.type = VBD_FIELD_STRING,
-		VBD_FIELD_AT(struct srq_input, name),
-		.max = 63,
-		.check = vbd_name_valid,
-		.check_text = VBD_NAME_RULE},
-	{.name = "device",
-		.type = VBD_FIELD_STRING,
-		VBD_FIELD_AT(struct srq_input, device),
-		.min = 1,
-		.max = 63},
-	{.name = "pd",
-		.type = VBD_FIELD_REF,
-		VBD_FIELD_AT(struct srq_input, pd),
-		VBD_FIELD_SEEN(struct srq_input, pd_seen)},
-	{.name = "cq",
-		.type = VBD_FIELD_REF,
-		VBD_FIELD_AT(struct srq_input, cq),
-		VBD_FIELD_SEEN(struct srq_input, cq_seen)},
-	{.name = "depth",
-		.type = VBD_FIELD_UINT,
-		VBD_FIELD_AT(struct srq_input, params.depth),
-		.min = 1,
-		.max = 65536},
-	{.name = "recv_size_bytes",
-		.type = VBD_FIELD_UINT,
-		VBD_FIELD_AT(struct srq_input, params.recv_size_bytes),
-		.min = 1,
+	{VBD_FIELD_NAME(struct srq_input)},
+	{VBD_FIELD(STRING, "device", struct srq_input, device), .min = 1, .max = 63},
+	{VBD_FIELD(REF, "pd", struct srq_input, pd), VBD_FIELD_SEEN(struct srq_input, pd_seen)},
+	{VBD_FIELD(REF, "cq", struct srq_input, cq), VBD_FIELD_SEEN(struct srq_input, cq_seen)},
+	{VBD_FIELD(UINT, "depth", struct srq_input, params.depth), .min = 1, .max = 65536},
+	{VBD_FIELD(UINT, "recv_size_bytes", struct srq_input, params.recv_size_bytes), .min = 1,
 		.max = 1048576},
-	{.name = "limit",
-		.type = VBD_FIELD_UINT,
-		VBD_FIELD_AT(struct srq_input, params.limit),
-		.max = 65536},
+	{VBD_FIELD(UINT, "limit", struct srq_input, params.limit), .max = 65536},
 };
 
 static enum vbd_status find_members(struct vbd_daemon *daemon, const struct srq_input *input,
@@ -174,11 +149,7 @@ struct srq_change {
 };
 
 static const struct vbd_field srq_change_fields[] = {
-	{.name = "limit",
-		.type = VBD_FIELD_UINT,
-		.required = true,
-		VBD_FIELD_AT(struct srq_change, limit),
-		.max = 65536},
+	{VBD_FIELD(UINT, "limit", struct srq_change, limit), .required = true, .max = 65536},
 };
 
 void vbd_patch_srq(struct vbd_request *req)

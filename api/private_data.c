@@ -8,16 +8,10 @@
 #include <string.h>
 
 const struct vbd_field vbd_private_data_fields[VBD_PRIVATE_DATA_FIELD_COUNT] = {
-	{.name = "data",
-		.type = VBD_FIELD_STRING,
-		.required = true,
-		VBD_FIELD_AT(struct vbd_private_data_input, data),
+	{VBD_FIELD(STRING, "data", struct vbd_private_data_input, data), .required = true,
 		.max = 1024},
-	{.name = "encoding",
-		.type = VBD_FIELD_ENUM,
-		VBD_FIELD_AT(struct vbd_private_data_input, encoding),
-		.names = vbd_encoding_names,
-		.n_names = VBD_ENCODING_AUTO},
+	{VBD_FIELD(ENUM, "encoding", struct vbd_private_data_input, encoding),
+		.names = vbd_encoding_names, .n_names = VBD_ENCODING_AUTO},
 };
 
 enum vbd_status vbd_private_data_decode(const struct vbd_private_data_input *input,
