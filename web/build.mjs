@@ -2,8 +2,8 @@
 //
 // Usage: node build.mjs OUTDIR
 //
-// Bundles the dashboard into OUTDIR, under names that have a hash of what is in them, and makes what the compiler needs
-// to have it in the binary: web_files.c, the table of api/web.h, web_embed.S, the bytes, and web.d, what it was made of.
+// Bundles the dashboard into OUTDIR, under names that contain a hash of the contents, and writes the files by which the
+// compiler embeds it: web_files.c with the table of api/web.h, web_embed.S with the bytes, and web.d with the dependencies.
 import { createHash } from "node:crypto";
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";

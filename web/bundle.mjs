@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is bundled, and the page around it: for build.mjs and dev.mjs.
+// The options of the bundler and the page around the bundle, for build.mjs and dev.mjs.
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,7 @@ const here = path.dirname(fileURLToPath(import.meta.url));
 const template = path.join(here, "src/index.html");
 
 export const entries = {
-	// boot.js runs before the page is drawn, so that it never flashes in the wrong theme.
+	// boot.js runs before the page is drawn, so that the page never flashes in the wrong theme.
 	points: ["src/boot.js", "src/main.jsx", "src/style.css", "src/icon.svg"],
 	extra: [template],
 };
@@ -29,7 +29,7 @@ export const options = {
 	logLevel: "warning",
 };
 
-// The name under which an entry point came out.
+// The name of the bundle of an entry point.
 function outputOf(metafile, entry) {
 	const found = Object.entries(metafile.outputs).find(
 		([, output]) => output.entryPoint === entry || entry in output.inputs,
@@ -38,7 +38,7 @@ function outputOf(metafile, entry) {
 	return path.basename(found[0]);
 }
 
-/** The page: its template, with each {{file}} replaced by the path of the asset. */
+/** page - the template of the page, with each {{file}} replaced by the path of the asset */
 export function page(metafile) {
 	return readFileSync(template, "utf8").replace(
 		/\{\{([a-z.]+)\}\}/g,

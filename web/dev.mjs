@@ -2,8 +2,8 @@
 //
 // Usage: node dev.mjs [--port PORT] [--fake CONNECTIONS] [DAEMON]
 //
-// The dashboard as it is in src/, bundled anew for each visit, in front of a daemon (http://127.0.0.1:7480), or in front
-// of a stand-in that makes things up.
+// Serves the dashboard of src/, bundled at each visit, in front of a daemon (http://127.0.0.1:7480) or of a stand-in with
+// made-up data.
 import http from "node:http";
 import path from "node:path";
 import { parseArgs } from "node:util";
@@ -18,7 +18,7 @@ const { values, positionals } = parseArgs({
 const daemon = new URL(positionals[0] ?? "http://127.0.0.1:7480");
 const fake = values.fake === undefined ? null : new Fake(Number(values.fake));
 const TYPES = { ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml" };
-/* As the daemon sends it, so that what it forbids is noticed here. */
+/* The policy that the daemon sends, so that violations show up during development. */
 const POLICY = "default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; object-src 'none'";
 let assets = new Map();
 

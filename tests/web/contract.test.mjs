@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The dashboard's forms against openapi.yaml: what they send is what the daemon takes, and their ranges, choices and
-// defaults are its own. Wants the packages of tests/api; without them it is skipped.
+// Compares the forms of the dashboard with openapi.yaml: the bodies that they send, their ranges, choices and defaults. It
+// needs the packages of tests/api and is skipped without them.
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
@@ -32,7 +32,7 @@ function schema_of(form) {
 	return resolve(contract.paths[form.path].post.requestBody.content["application/json"].schema);
 }
 
-// Of a list or one object, as for transfers, the object.
+// The members of a schema. A request for a list or one object, as for transfers, has those of the object.
 function members_of(schema) {
 	const found = schema.anyOf ?? schema.oneOf;
 
@@ -74,7 +74,7 @@ test("ranges are the contract's", { skip }, () => {
 	});
 });
 
-test("what is left out is what the daemon takes then", { skip }, () => {
+test("a value that is left out is the default of the daemon", { skip }, () => {
 	each_field((form, field, what) => {
 		const { default: taken, description = "" } = member(form, field);
 
@@ -85,7 +85,7 @@ test("what is left out is what the daemon takes then", { skip }, () => {
 	});
 });
 
-test("choices are the contract's, all of them", { skip }, () => {
+test("choices are all those of the contract", { skip }, () => {
 	each_field((form, field, what) => {
 		if (!field.options)
 			return;
@@ -101,7 +101,7 @@ test("choices are the contract's, all of them", { skip }, () => {
 
 const range = ({ minimum, maximum }) => Array.from({ length: maximum - minimum + 1 }, (_, i) => minimum + i);
 
-// Something for every field that is shown, so that nothing of the form is left untried.
+// A value for every field that is shown, so that all fields are tested.
 function filled(form, choice) {
 	const samples = { text: "sample", integer: (field) => String(field.min ?? 1), bytes: (field) => String(field.min ?? 8),
 		hex: "0x10", ref: "sample", flags: (field) => values_of(field), choice: (field) => values_of(field).at(-1) };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// guest.mjs BUILDDIR PORT: runs in the lab, next to the RDMA device, and does what the browser tests on the host ask for at
-// PORT: POST /start, /signal and /quit, GET /log. The daemons listen at the ports that the host says, which are the same on both
-// sides: a daemon only answers to the host and port it listens at.
+// guest.mjs BUILDDIR PORT: runs in the lab, next to the RDMA device, and serves the browser tests on the host at PORT:
+// POST /start, /signal and /quit, GET /log. The host chooses the ports of the daemons. They are the same in the guest and on
+// the host, since a daemon answers only to the host and port at which it listens.
 
 import { spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
@@ -28,7 +28,7 @@ function answers(at, path) {
 	});
 }
 
-// The host's own deadline ends a daemon that never gets there.
+// The deadline of the host ends a daemon that never becomes ready.
 async function start({ name, port: at, args = [], tokens = {} }) {
 	const options = [];
 
@@ -61,7 +61,7 @@ async function signal({ name, signal: which }) {
 	return ["SIGKILL", "SIGTERM"].includes(which) ? daemon.ended : {};
 }
 
-// How each daemon that still ran ended; 0 says that it gave everything back.
+// Stops the running daemons and returns how each ended; status 0 means that it freed all its objects.
 async function quit() {
 	const ends = {};
 

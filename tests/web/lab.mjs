@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The guest, from the host's side: boots it, and has daemons started and ended there.
+// The guest, seen from the host: boots it, and starts and ends daemons in it.
 
 import { spawn, spawnSync } from "node:child_process";
 import http from "node:http";
@@ -12,7 +12,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const root = join(here, "../..");
 const BOOT_TRIES = 3;
 const DEADLINE_S = 480;
-// Below what the kernel gives to clients by itself, so that nobody gets one of them by chance while the guest boots.
+// These are below the ports that the kernel gives to clients, so that none is taken by chance while the guest boots.
 const PORTS = { from: 20000, to: 30000 };
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -38,7 +38,7 @@ async function free_ports(count) {
 	return [...ports];
 }
 
-/** The JSON that a request is answered with, as {status, body}. */
+/** ask - the answer to a request, as {status, type, body}; body is parsed if it is JSON */
 export function ask(port, method, path, body, headers = {}) {
 	const payload = body === undefined ? undefined : JSON.stringify(body);
 
@@ -81,14 +81,14 @@ export function lab_is_there() {
 }
 
 export class Guest {
-	/** Booted, with nothing started yet; a, b are the ports of two daemons. */
+	/** boot - a booted guest without daemons; a and b are the ports for two of them */
 	static async boot(build) {
 		for (let tries = 1; ; tries++) {
 			const guest = new Guest(build, await free_ports(3));
 
 			if (await guest.is_up())
 				return guest;
-			// A port that somebody else took meanwhile, or a guest that did not boot: lab/run has said which.
+			// Another program took a port meanwhile, or the guest did not boot; lab/run has printed the reason.
 			if (tries === BOOT_TRIES)
 				throw new Error(`the lab ended with status ${guest.gone.status}`);
 		}
@@ -139,6 +139,6 @@ export class Guest {
 		return ends;
 	}
 
-	// For a run that ends early; lab/run takes its guest with it.
+	// For a run that ends early: lab/run ends its guest.
 	kill() { this.child.kill("SIGTERM"); }
 }

@@ -2,9 +2,9 @@
 //
 // Usage: run.mjs BUILDDIR [PART]
 //
-// The dashboard of BUILDDIR's verbsd in Debian's Chromium on this machine, against two daemons and a real RDMA device in
-// one guest of the lab; only the scenarios whose name has PART in it. Screenshots stay in BUILDDIR/web-artefacts. Ends
-// with "N passed, N failed", and 77 where it can't be tried.
+// Tests the dashboard of BUILDDIR's verbsd in Debian's Chromium on this machine, with two daemons and a real RDMA device in
+// one guest of the lab. PART selects the scenarios whose name contains it. Screenshots stay in BUILDDIR/web-artefacts. The
+// last line is "N passed, N failed"; the status is 77 where the test can't run.
 
 import { existsSync, mkdirSync, realpathSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -17,7 +17,7 @@ const [, , folder = "build/dev", only = ""] = process.argv;
 const CHROMIUM = process.env.VERBSD_CHROMIUM ?? "/usr/bin/chromium";
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
 	"--disable-sync", "--disable-dev-shm-usage"];
-// Generous: the guest is emulated, and its host is busy. Nothing here says that something is fast.
+// This is generous, since the guest is emulated and its host may be busy. No scenario asserts a time.
 const PATIENCE_MS = Number(process.env.PATIENCE_MS ?? 60_000);
 const SUITES = ["story", "overview", "datagrams", "forms", "measure", "events", "access", "restart", "many", "looks"];
 

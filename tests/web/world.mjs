@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a scenario has at hand: fresh daemons, pages that complain when something is wrong with them, and the API.
+// The tools of a scenario: fresh daemons, the API, and pages that report exceptions and forbidden requests.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -31,7 +31,7 @@ export class World {
 
 	// --- daemons
 
-	/** Daemons anew, so that ids begin at 1 and nobody's leftovers are in sight. */
+	/** fresh - start both daemons again, so that ids begin at 1 and no objects are left */
 	async fresh(more = {}) {
 		for (const name of ["a", "b"]) {
 			await this.kill(name);
@@ -39,7 +39,7 @@ export class World {
 		}
 	}
 
-	/** Daemons, in whatever state they are: for what asks nothing of them. */
+	/** some - make sure that both daemons run, in any state */
 	async some() {
 		if (this.running.size < 2)
 			await this.fresh();
@@ -74,7 +74,7 @@ export class World {
 		});
 	}
 
-	/** The body of a good answer. */
+	/** call - the body of the answer to a request, which must succeed */
 	async call(name, method, path, body, wait_s) {
 		const answer = await this.try(name, method, path, body, wait_s);
 
@@ -85,7 +85,7 @@ export class World {
 	get(name, path) { return this.call(name, "GET", path); }
 	make(name, path, body) { return this.call(name, "POST", path, body, 60); }
 
-	/** Until what stands at `path` pleases; looks again at every event. */
+	/** until - read `path` after every event until pleases(body) is true, and return the body; `what` is for the message */
 	async until(name, path, what, pleases) {
 		const end = Date.now() + this.patience_ms;
 
@@ -100,7 +100,7 @@ export class World {
 		}
 	}
 
-	/** A connection from a to b, and the port that b listens at. */
+	/** connection - a new connection from a to b; b listens at `port` */
 	async connection(more = {}, port = 7471) {
 		await this.try("b", "POST", "/v1/listeners", { addr: "0.0.0.0", port });
 		return this.make("a", "/v1/connections", { dst_addr: this.addr, dst_port: port, timeout_ms: 60000, ...more });
@@ -108,7 +108,7 @@ export class World {
 
 	// --- pages
 
-	/** A page of its own, as of another visitor, at the dashboard of daemon `name`; before(page) comes before it is loaded. */
+	/** page - a page of a new visitor at the dashboard of daemon `name`; before(page) is called before it is loaded */
 	async page(name, hash = "", { viewport = WIDE, scheme = "light", scale = 1, before } = {}) {
 		const context = await this.browser.newContext({ viewport, colorScheme: scheme, deviceScaleFactor: scale,
 			permissions: ["clipboard-read", "clipboard-write"] });
@@ -131,7 +131,7 @@ export class World {
 			if (/Content Security Policy/.test(message.text()))
 				this.wrongs.push(`the page broke its own policy: ${message.text()}`);
 		});
-		// Nothing is loaded from anywhere else.
+		// A page must send requests to its own daemon only.
 		page.on("request", (request) => {
 			const url = new URL(request.url());
 
@@ -140,12 +140,12 @@ export class World {
 		});
 	}
 
-	/** A screenshot that is kept. */
+	/** shot - keep a screenshot */
 	async shot(page, name) {
 		await page.screenshot({ path: join(this.artefacts, `${name}.png`), animations: "disabled" });
 	}
 
-	/** Nothing is wider than the window, and where there is room nothing scrolls sideways in it. */
+	/** fits - fail if the page is wider than the window, or if a part of it scrolls sideways in a wide window */
 	async fits(page, what) {
 		const { over, inside } = await page.evaluate((wide) => ({
 			over: document.scrollingElement.scrollWidth - innerWidth,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The daemon's HTTP API, as this page asks it. A token stays in this tab only.
+// Requests to the daemon's HTTP API. The token stays in this tab only.
 const TOKEN_KEY = "verbsd.token";
-const TIMEOUT_MS = 8000; /* to the head of an answer */
-const WHOLE_MS = 20000; /* to the end of one that is read whole */
+const TIMEOUT_MS = 8000; /* until the head of an answer */
+const WHOLE_MS = 20000; /* from there until the end of an answer that is read whole */
 
-/** What the daemon refused: the members of problem+json, with status 0 when it did not answer. */
+/** Problem - a refusal of the daemon: the members of problem+json; status is 0 if the daemon did not answer */
 export class Problem extends Error {
 	constructor(members) {
 		super(members.detail || members.title || "the request failed");
@@ -40,14 +40,14 @@ async function problemOf(response) {
 	try {
 		members = await response.json();
 	} catch {
-		// A proxy's own page, perhaps.
+		// The answer is not JSON. It may come from a proxy.
 	}
 	return new Problem({ title: response.statusText, code: "unknown", ...members, status: response.status });
 }
 
 /**
- * open - the response to a request, its body unread
- * Throws a Problem when it is refused, or when nobody answers in time.
+ * open - the response to a request, with its body unread
+ * Throws a Problem if the request is refused or not answered in time.
  */
 export async function open(method, path, { json, headers, signal, timeoutMs = TIMEOUT_MS } = {}) {
 	const aborter = new AbortController();
@@ -78,7 +78,7 @@ export async function open(method, path, { json, headers, signal, timeoutMs = TI
 }
 
 /**
- * request - the JSON that a request is answered with; null when there is none
+ * request - the JSON of the answer to a request; null for an empty answer
  * Options: json (a body), headers, timeoutMs.
  */
 export async function request(method, path, { timeoutMs = TIMEOUT_MS, ...options } = {}) {
@@ -91,7 +91,7 @@ export async function request(method, path, { timeoutMs = TIMEOUT_MS, ...options
 		throw new Problem({
 			status: 0,
 			code: "unanswered",
-			title: "the answer broke off",
+			title: "The answer was cut off",
 			detail: String(error.message),
 		});
 	}

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The curl command that makes the same request as the page would. Pure, so that tests hold it against a real shell.
+// The curl command that makes the same request as the page would. Pure, so that tests can run it in a real shell.
 
-// What no POSIX shell, nor curl, gives a meaning of its own.
+// Characters that have no special meaning for a POSIX shell or for curl.
 const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
-/** One word of a POSIX shell command that stands for exactly `text`. */
+/** quote - one word of a POSIX shell command whose value is exactly `text` */
 export function quote(text) {
 	if (text.includes("\0")) {
 		throw new RangeError("a shell command can't have a zero byte in it");
@@ -14,14 +14,14 @@ export function quote(text) {
 }
 
 /**
- * The command for `request`: method, path, and if it has them body (an object) and waitS (seconds for `Prefer`).
- * With a token the command takes it from $VERBSD_TOKEN: the token itself is not for screens and shell histories.
+ * curlCommand - the command for `request`: method, path, and optionally body (an object) and waitS (seconds for `Prefer`)
+ * A command that needs a token takes it from $VERBSD_TOKEN, so that it appears on no screen and in no shell history.
  */
 export function curlCommand(request, { origin, hasToken = false }) {
 	const { method, path, body, waitS } = request;
 	const parts = [];
 
-	// With data curl POSTs by itself.
+	// With data, curl uses POST.
 	parts.push(method === "GET" || (method === "POST" && body) ? "curl -sS" : `curl -sS -X ${quote(method)}`);
 	if (hasToken) {
 		parts.push('-H "Authorization: Bearer $VERBSD_TOKEN"');
@@ -30,10 +30,10 @@ export function curlCommand(request, { origin, hasToken = false }) {
 		parts.push(`-H 'Prefer: wait=${Math.trunc(waitS)}'`);
 	}
 	if (body) {
-		// A JSON object never begins with @, which would have curl read a file.
+		// A JSON object never begins with @, which would make curl read a file.
 		parts.push("-H 'Content-Type: application/json'", `-d ${quote(JSON.stringify(body))}`);
 	}
-	// -g, or curl takes brackets and braces for patterns.
+	// Without -g, curl treats brackets and braces as patterns.
 	parts.push(`${/[[\]{}]/.test(origin + path) ? "-g " : ""}${quote(origin + path)}`);
 	return parts.join(" \\\n  ");
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The page's line to the daemon: the event stream, taken up again whenever it breaks, from where it broke. It tells the
-// store what comes, and whether what the store holds is still so.
+// The link to the daemon: the event stream. After a break it continues with the first event that the page has not seen. It
+// gives the events to the store, and tells it whether the data is live or stale.
 import { Problem, open, request } from "./api.js";
 import { sseParser } from "./sse.js";
 
-const BACKLOG = 500; /* events of before the page was opened */
-const SILENCE_MS = 40000; /* the daemon says something every 15 s */
+const BACKLOG = 500; /* events from before the page was opened */
+const SILENCE_MS = 40000; /* the daemon sends a comment every 15 s */
 const RETRY_MS = [300, 700, 1500, 3000];
 
 export class Link {
@@ -19,7 +19,7 @@ export class Link {
 		this.wake = () => {};
 	}
 
-	/** run - until stop() */
+	/** run - follow the events until stop() */
 	async run() {
 		this.running = true;
 		while (this.running) {
@@ -38,13 +38,13 @@ export class Link {
 		this.wake();
 	}
 
-	/** retry - now, rather than when the time has come */
+	/** retry - try again now instead of after the pause */
 	retry() {
 		this.tries = 0;
 		this.wake();
 	}
 
-	/** restart - begin anew, with another token; resolves when it is known how that went */
+	/** restart - connect again, with another token; resolves when the outcome is known */
 	async restart() {
 		this.restarting = true;
 		this.store.setLink({ state: "connecting" });
@@ -59,7 +59,7 @@ export class Link {
 		});
 	}
 
-	/** suspect - somebody else's request was not answered: the stream may be dead as well */
+	/** suspect - another request was not answered, so check whether the stream is dead as well */
 	suspect(problem) {
 		if (problem.unanswered) this.aborter?.abort();
 		if (problem.status === 401) this.lost(problem);
@@ -74,10 +74,10 @@ export class Link {
 		this.heard();
 		this.store.setLink({ state: "live" });
 		await this.read(response.body.getReader());
-		throw new Problem({ status: 0, code: "unanswered", title: "the event stream ended" });
+		throw new Problem({ status: 0, code: "unanswered", title: "The event stream ended" });
 	}
 
-	/* Who is there, and from which event on we want to hear. */
+	/* Reads the identity of the daemon, and chooses the first event to follow. */
 	async greet() {
 		const index = await request("GET", "/v1");
 		const restarted = this.store.setIndex(index);
@@ -139,7 +139,7 @@ export class Link {
 		if (this.restarting || !this.running) return null;
 		const ms = RETRY_MS[Math.min(this.tries++, RETRY_MS.length - 1)];
 		return new Promise((done) => {
-			/* Without a token there is nothing to try. */
+			/* Without a token, another try would fail as well. */
 			const timer = this.store.link.state === "unauthorized" ? null : setTimeout(done, ms);
 			this.wake = () => {
 				clearTimeout(timer);

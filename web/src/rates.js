@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// From counters to rates. Pure.
+// Makes rates of counters. Pure.
 const OUT = ["send", "write", "send_imm", "write_imm"];
 const IN = ["recv", "read", "fetch_add", "compare_swap"];
 const KEPT = 32;
 
-/** totals - what a connection has moved: bytes and completed messages, out and in */
+/** totals - the bytes and completed operations of a connection, out and in, and its errors */
 export function totals(counters) {
 	const sum = (ops, member) => ops.reduce((all, op) => all + (counters?.[op]?.[member] ?? 0), 0);
 	return {
@@ -32,7 +32,7 @@ export class RateBook {
 		this.rows = new Map();
 	}
 
-	/** note - counters of a connection, as they stood at a time in ms */
+	/** note - add the counters of a connection at a time in ms */
 	note(id, at, counters) {
 		const sample = { at, ...totals(counters) };
 		const row = this.rows.get(id) ?? { sample: null, rate: null, history: [] };
@@ -49,7 +49,7 @@ export class RateBook {
 		return this.rows.get(id) ?? { sample: null, rate: null, history: [] };
 	}
 
-	/** keep - forget all others */
+	/** keep - drop the connections that are not among ids */
 	keep(ids) {
 		for (const id of this.rows.keys()) if (!ids.has(id)) this.rows.delete(id);
 	}

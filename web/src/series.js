@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How a connection went while somebody looked, for charts. Pure.
+// The course of a connection while a page shows it, for charts. Pure.
 import { difference, totals } from "./rates.js";
 
 const KEPT = 900;
@@ -28,19 +28,19 @@ class Series {
 		for (const name of COLUMNS) this.columns[name].shift();
 	}
 
-	/** data - what uPlot takes: the times, then a row for each name */
+	/** data - the data of a chart for uPlot: the times, then a row for each name */
 	data(names) {
 		return [this.times, ...names.map((name) => this.columns[name])];
 	}
 }
 
-/** The series of the connections that were looked at last, by id. */
+/** The series of the connections that were shown last, by id. */
 export class SeriesBook {
 	constructor() {
 		this.rows = new Map();
 	}
 
-	/** note - at in ms of a clock that does not jump, epochMs in that of people */
+	/** note - add a sample {id, counters, rtt}; at is in ms of a monotonic clock, epochMs in ms since 1970 */
 	note(at, epochMs, connection) {
 		const series = this.rows.get(connection.id) ?? new Series();
 		this.rows.delete(connection.id);
@@ -54,7 +54,7 @@ export class SeriesBook {
 	}
 }
 
-/** hasValues - is there anything to draw in one of these columns? */
+/** hasValues - whether one of these columns has a value to draw */
 export function hasValues(series, names) {
 	return Boolean(series) && names.some((name) => series.columns[name].some((value) => value !== null));
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Server-sent events out of bytes as they come. EventSource would do that, but can't send a token.
+// A parser of server-sent events. EventSource would do this as well, but it can't send a token.
 
 /**
- * sseParser - returns feed(text), to be called with each piece of the stream
- * onEvent({id, event, data}) is called for every event, whatever pieces it came in.
+ * sseParser - returns feed(text), which takes the stream piece by piece
+ * onEvent({id, event, data}) is called for every event. A piece may end anywhere, also within an event.
  */
 export function sseParser(onEvent) {
 	let rest = "";

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a table shows of its rows: search, order, and which of a thousand are in sight. Pure.
+// The rows that a table shows: search, order, and the part that is in sight. Pure.
 
-/** compare - numbers as numbers, texts as people sort them, nothing last */
+/** compare - numbers by value, texts with their digits as numbers; null comes last */
 export function compare(a, b) {
 	if (a == null || b == null) return a == null ? (b == null ? 0 : 1) : -1;
 	if (typeof a === "number" && typeof b === "number") return a - b;
 	return String(a).localeCompare(String(b), "en", { numeric: true, sensitivity: "base" });
 }
 
-/** sorted - by "key" or "-key" of the columns ({key, value(row)}); ids break ties */
+/** sorted - the rows by "key" or "-key" of the columns ({key, value(row)}); ids break ties */
 export function sorted(rows, columns, sort) {
 	const down = sort.startsWith("-");
 	const column = columns.find(({ key }) => key === sort.replace(/^-/, ""));
@@ -22,7 +22,7 @@ export function sorted(rows, columns, sort) {
 	return keyed.map(([, row]) => row);
 }
 
-/** matches - does the text hold every word of the query? */
+/** matches - whether the text contains every word of the query */
 export function matches(text, query) {
 	const low = text.toLowerCase();
 	return query
@@ -32,9 +32,9 @@ export function matches(text, query) {
 }
 
 /**
- * narrowed - what a search and a choice leave of rows, as {shown, counts}
- * choices are [key, label, test(row)], and an unknown `show` is the first of them; counts are what each would leave of
- * what was found, by key. With `only` (an id, as text) all others are left out.
+ * narrowed - the rows that pass a search and a choice, as {shown, counts}
+ * choices are [key, label, test(row)]; an unknown `show` means the first of them. counts has, by key, the number of rows
+ * that pass the search and that choice. With `only` (an id, as text) all other rows are left out.
  */
 export function narrowed(rows, { q = "", textOf, choices = [], show, only = "" }) {
 	const found = rows.filter((row) => (!q || matches(textOf(row), q)) && (!only || String(row.id) === only));
@@ -43,14 +43,14 @@ export function narrowed(rows, { q = "", textOf, choices = [], show, only = "" }
 	return { shown: chosen ? found.filter(chosen[2]) : found, counts };
 }
 
-/** nextSort - what a click on a column's head leads to */
+/** nextSort - the order after a click on the head of a column */
 export function nextSort(sort, key, firstDown = false) {
 	if (sort === key) return `-${key}`;
 	if (sort === `-${key}`) return key;
 	return firstDown ? `-${key}` : key;
 }
 
-/** inSight - {from, to} of the rows to draw: those between top and bottom (px in the table), and some more */
+/** inSight - {from, to} of the rows to draw: those between top and bottom (px in the table), and some spare ones */
 export function inSight({ top, bottom, rowHeight, count, spare = 12 }) {
 	const from = Math.max(0, Math.min(count, Math.floor(top / rowHeight) - spare));
 	const to = Math.max(from, Math.min(count, Math.ceil(bottom / rowHeight) + spare));

@@ -18,7 +18,7 @@ export function toggleTheme() {
 	try {
 		localStorage.setItem(KEY, theme);
 	} catch {
-		// It then lasts as long as the page.
+		// Without storage, the choice lasts as long as the page.
 	}
 	listeners.forEach((tell) => tell());
 }

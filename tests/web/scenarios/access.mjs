@@ -31,7 +31,7 @@ async function a_token_opens_it(world) {
 	await page.reload();
 	await sees(row_of(page, "kept"));
 	const stays = await page.evaluate(() => JSON.stringify({ ...localStorage }) + document.cookie + location.href);
-	ok(!stays.includes(tokens.read), "the token is stored where it stays");
+	ok(!stays.includes(tokens.read), "the token is in a storage that outlives the tab");
 
 	await page.getByRole("button", { name: "Forget the token" }).click();
 	await unlock(page, tokens.control);
@@ -110,7 +110,7 @@ async function the_theme_is_kept(world) {
 }
 
 export const scenarios = [
-	["a token opens it, for as much as its role may", a_token_opens_it],
-	["all of it can be done by keyboard", by_keyboard_alone],
-	["the theme follows the system until somebody chooses", the_theme_is_kept],
+	["a token opens the page, with the rights of its role", a_token_opens_it],
+	["the page can be used by keyboard alone", by_keyboard_alone],
+	["the theme follows the system until the user chooses one", the_theme_is_kept],
 ];

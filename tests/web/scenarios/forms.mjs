@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Forms: the curl command that each shows does the same, and what is wrong is told where it is wrong.
+// Forms: the curl command of a form makes the same request, and errors are shown at their fields.
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
@@ -10,7 +10,7 @@ import { equal, ok } from "../world.mjs";
 
 const PORT = 7471;
 
-// As a person would: pasted into a shell on this machine.
+// Runs a command in a shell on this machine, as a user does who pastes it there.
 async function run(command, env = {}) {
 	const { stdout } = await promisify(execFile)("/bin/sh", ["-c", command], { env: { PATH: process.env.PATH, ...env } });
 
@@ -27,7 +27,7 @@ async function commands_do_the_same(world) {
 	equal(made.access.join(), "remote_read", "its access");
 	await dialog.getByRole("button", { name: "Cancel" }).click();
 	await sees(row_of(page, "by_curl"));
-	equal((await world.get("a", "/v1/buffers")).total, 1, "how many buffers there are, as the form itself was cancelled");
+	equal((await world.get("a", "/v1/buffers")).total, 1, "the number of buffers, since the form itself was cancelled");
 
 	await world.make("b", "/v1/listeners", { addr: "0.0.0.0", port: PORT });
 	await go(page, "Connections");
@@ -45,7 +45,7 @@ async function commands_do_the_same(world) {
 	await sees(page.locator(".view-head").getByText("closed"));
 }
 
-async function wrongs_are_told_at_the_field(world) {
+async function errors_are_shown_at_the_field(world) {
 	await world.fresh();
 	const page = await world.page("a", "#/connections");
 	const dialog = await fill_form(page, "Connect", { Port: "70000" });
@@ -55,9 +55,9 @@ async function wrongs_are_told_at_the_field(world) {
 	await sees(dialog.getByText("Host: is required"));
 	await sees(dialog.getByText("Port: a whole number, 1 to 65535"));
 	await focus_is(page, "dst_addr");
-	equal((await world.get("a", "/v1/connections")).total, 0, "how many connections there are");
+	equal((await world.get("a", "/v1/connections")).total, 0, "the number of connections");
 
-	// What only the daemon knows is told at the field that it names.
+	// An error that only the daemon can find is shown at the field that the refusal names.
 	await dialog.getByLabel("Host", { exact: true }).fill(world.addr);
 	await dialog.getByLabel("Port", { exact: true }).fill(String(PORT));
 	await dialog.getByLabel("Name", { exact: true }).fill("7 is no name");
@@ -65,7 +65,7 @@ async function wrongs_are_told_at_the_field(world) {
 	await sees(dialog.locator(".is-wrong").filter({ has: page.getByLabel("Name", { exact: true }) }));
 	await focus_is(page, "name");
 
-	// Once it is right it goes through, and the page says what became of it.
+	// With valid values the request is made, and the page shows the result.
 	await dialog.getByLabel("Name", { exact: true }).fill("");
 	await dialog.getByText("More", { exact: true }).click();
 	await dialog.getByLabel("From address", { exact: true }).fill("192.0.2.77");
@@ -74,7 +74,7 @@ async function wrongs_are_told_at_the_field(world) {
 	await sees(page.locator(".view-head").getByText("failed"));
 }
 
-async function what_is_there_can_be_ended(world) {
+async function objects_can_be_ended(world) {
 	await world.fresh();
 	await world.connection({ name: "short" });
 	await world.make("b", "/v1/buffers", { size_bytes: 4096, name: "gone" });
@@ -99,7 +99,7 @@ async function what_is_there_can_be_ended(world) {
 
 async function windows_are_bound_and_revoked(world) {
 	await world.fresh();
-	// A bind is a work request, and has to be posted somewhere.
+	// A bind is a work request, which needs the queue pair of a connection.
 	await world.connection();
 	await world.make("a", "/v1/buffers", { size_bytes: 65536, name: "wide", access: ["mw_bind"] });
 	const page = await world.page("a", "#/buffers");
@@ -108,7 +108,7 @@ async function windows_are_bound_and_revoked(world) {
 
 	await submit(dialog, "Bind");
 	await sees(row_of(page, "narrow").getByText("ready"));
-	// What can't be done yet is refused, and the page says why.
+	// A buffer with a window can't be deleted, and the page shows the reason.
 	await page.getByRole("button", { name: /^Delete buffer wide/ }).click();
 	await page.getByRole("dialog").getByRole("button", { name: "Delete it" }).click();
 	await sees(page.getByRole("dialog").getByRole("alert"));
@@ -122,7 +122,7 @@ async function a_running_transfer_is_seen_and_cancelled(world) {
 	await world.fresh();
 	const { id } = await world.connection();
 	await world.make("a", "/v1/buffers", { size_bytes: 4096 });
-	// A receive that nobody sends for stays until it is cancelled.
+	// A receive without a matching send stays until it is cancelled.
 	const { status } = await world.try("a", "POST", "/v1/transfers", { op: "recv", connection: id, buffer: 1 });
 
 	ok(status >= 400, "a receive beside a service is refused");
@@ -140,8 +140,8 @@ async function a_running_transfer_is_seen_and_cancelled(world) {
 
 export const scenarios = [
 	["the curl command of a form does what the form does", commands_do_the_same],
-	["what is wrong with a form is told at its field", wrongs_are_told_at_the_field],
-	["what is there can be closed, forgotten, deleted and stopped", what_is_there_can_be_ended],
+	["an error in a form is shown at its field", errors_are_shown_at_the_field],
+	["objects can be closed, deleted and stopped", objects_can_be_ended],
 	["a memory window is bound and revoked", windows_are_bound_and_revoked],
-	["a running transfer is seen, and cancelled", a_running_transfer_is_seen_and_cancelled],
+	["a running transfer is shown, and can be cancelled", a_running_transfer_is_seen_and_cancelled],
 ];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A thousand connections in one table. To open as many takes an emulated device a minute, and is tried elsewhere; here
-// the daemon's own answer is multiplied on its way to the page.
+// A thousand connections in one table. An emulated device would need a minute to open them, and other tests do that. Here
+// the answer of the daemon is multiplied on its way to the page.
 
 import { row_of, sees } from "../ui.mjs";
 import { ok } from "../world.mjs";
@@ -9,7 +9,7 @@ import { ok } from "../world.mjs";
 const MANY = 1000;
 const FAILED_EACH = 10;
 
-// One of many, made of two: how it moves on, `round` by round, and that each tenth has failed.
+// One of the many connections, a copy of one of two. Its counters grow with every `round`, and every tenth has failed.
 function one_of(id, round, { open, failed }) {
 	const template = id % FAILED_EACH === 0 ? failed : open;
 	const copy = structuredClone(template);
@@ -55,7 +55,7 @@ async function a_thousand_rows(world) {
 		route.fulfill({ json: crowd.answer(route.request().url().includes("state=open")) })) });
 
 	await rows_are(page, MANY);
-	// Only those in sight are in the document.
+	// Only the rows in sight are in the document.
 	const drawn = await page.locator("tr.row").count();
 	ok(drawn < MANY / 5, `${drawn} rows are in the document`);
 	await sees(row_of(page, "row_0001"));
@@ -72,14 +72,14 @@ async function a_thousand_rows(world) {
 	await rows_are(page, 100);
 	await page.getByRole("searchbox").fill("row_0777");
 	await rows_are(page, 1);
-	// The counters of all of them move meanwhile.
+	// The counters of all connections move meanwhile.
 	await page.waitForFunction(() => /\d (B|.iB)\/s/.test(document.querySelector("tr.row")?.textContent));
 	await page.getByRole("searchbox").fill("");
 	await page.getByRole("button", { name: /^Failed/ }).click();
 	await rows_are(page, MANY / FAILED_EACH);
 	await world.shot(page, "a-thousand");
 
-	// All of them end at once, which an event tells.
+	// All connections end at once, and one event announces it.
 	crowd.gone = true;
 	await world.call("a", "POST", `/v1/connections/${crowd.templates.open.id}/close`, {}, 60);
 	await rows_are(page, MANY);
@@ -87,4 +87,4 @@ async function a_thousand_rows(world) {
 	await sees(page.getByText("No connection matches"));
 }
 
-export const scenarios = [["a thousand connections are a table like another", a_thousand_rows]];
+export const scenarios = [["a thousand connections fit into a table", a_thousand_rows]];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A daemon that is gone, comes back as another, or hangs.
+// A daemon that is killed and started again, and a daemon that hangs.
 
 import { go, row_of, sees } from "../ui.mjs";
 
@@ -12,7 +12,7 @@ async function a_restart_is_survived(world) {
 	const page = await world.page("a", "#/connections");
 
 	await sees(row_of(page, "before").getByText("established"));
-	// Another page load would lose this.
+	// A reload of the page would lose this mark.
 	await page.evaluate(() => { window.same_page = true; });
 	await world.kill("a");
 	await sees(page.getByRole("alert").filter({ hasText: STALE }));
@@ -42,12 +42,12 @@ async function a_daemon_that_hangs_is_noticed(world) {
 	await world.guest.signal("a", "SIGCONT");
 	await sees(page.getByRole("banner").getByText("Live"));
 	await page.getByRole("alert").waitFor({ state: "hidden" });
-	// And it hears again what happens.
+	// The page receives events again.
 	await world.connection({ name: "later" });
 	await sees(row_of(page, "later"));
 }
 
 export const scenarios = [
-	["a restart of the daemon is told, and survived", a_restart_is_survived],
-	["a daemon that hangs makes the page say so, until it goes on", a_daemon_that_hangs_is_noticed],
+	["the page survives a restart of the daemon and announces it", a_restart_is_survived],
+	["the page says that it is stale while the daemon hangs", a_daemon_that_hangs_is_noticed],
 ];

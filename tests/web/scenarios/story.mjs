@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The whole of it, by hand: listen, connect, watch, move bytes, lose the peer, and read why.
+// The life of a connection by hand: listen, connect, watch, move bytes, lose the peer, and read the reason.
 
 import { randomBytes } from "node:crypto";
 
@@ -10,7 +10,7 @@ import { equal, ok } from "../world.mjs";
 const PORT = "7471";
 const SIZE = 8 << 20;
 
-// What stands on the clipboard after the button for it was pressed.
+// Presses a copy button, and returns the text on the clipboard.
 async function copied(page, label) {
 	await page.getByRole("button", { name: label }).click();
 	const text = await page.waitForFunction(() => navigator.clipboard.readText());
@@ -48,7 +48,7 @@ async function connect(world, page) {
 async function move_bytes(world, page, remote) {
 	const dialog = await fill_form(page, "Run a transfer", { "Local buffer": { label: "source (1)" } });
 
-	// As it is copied from the other page: address and key at once.
+	// The text that was copied on the other page fills in address and key.
 	await fill(dialog, { "Remote address": remote });
 	const { rkey } = JSON.parse(remote);
 	await has_value(dialog.getByLabel("Remote key"), rkey);
@@ -61,7 +61,7 @@ async function move_bytes(world, page, remote) {
 	equal(sums[1].checksum, sums[0].checksum, "the checksum of what arrived");
 }
 
-// Writes one after another until one fails.
+// Writes again and again until a write fails.
 async function keep_busy(world, { addr, rkey }) {
 	for (;;) {
 		const { status } = await world.try("a", "POST", "/v1/transfers", { op: "write", connection: "story", buffer: "source",
@@ -97,11 +97,11 @@ async function read_why(world, page, { state, end }) {
 	await go(page, "Events");
 	await page.getByRole("searchbox").fill("connection_ended");
 	await sees(page.locator(".event").filter({ hasText: end.reason.replaceAll("_", " ") }));
-	ok(explained.followed_by !== undefined, "what followed the first error is not counted");
+	ok(explained.followed_by !== undefined, "errors after the first one are not counted");
 }
 
 export const scenarios = [
-	["a connection made by the form reaches RTS, moves bytes, and says why it ended when its peer is killed", async (world) => {
+	["a connection made by the form reaches RTS, moves bytes, and shows why it ended after its peer was killed", async (world) => {
 		await world.fresh();
 		const { remote } = await offer_a_buffer(world);
 		const page = await world.page("a");

@@ -6,7 +6,7 @@ import { curlCommand, quote } from "../../../web/src/curl.js";
 
 const origin = "http://127.0.0.1:7480";
 
-// What curl would be called with: the shell says, with a function in curl's place.
+// The arguments that curl would get: the shell prints them, by a function named curl.
 function argumentsOf(command, env = {}) {
 	const script = `curl() { for word; do printf '%s\\0' "$word"; done; }\n${command}\n`;
 	const said = execFileSync("/bin/sh", ["-c", script], { env: { PATH: process.env.PATH, ...env } });
@@ -45,11 +45,11 @@ test("a word that needs no quotes has none", () => {
 	assert.equal(quote("http://127.0.0.1:7480/v1"), "http://127.0.0.1:7480/v1");
 });
 
-test("a zero byte is refused, as no command can have one", () => {
+test("a zero byte is refused, since no command can contain one", () => {
 	assert.throws(() => quote("a\0b"), RangeError);
 });
 
-test("whatever is typed into a form arrives as it is, and is run by no shell", () => {
+test("a text typed into a form arrives unchanged, and no shell runs it", () => {
 	for (const text of NASTY) {
 		const body = { name: text };
 		const words = argumentsOf(curlCommand({ method: "POST", path: "/v1/buffers", body }, { origin }));
@@ -72,7 +72,7 @@ test("a POST with a body needs no -X", () => {
 	);
 });
 
-test("a POST without a body, and a DELETE, say their method", () => {
+test("a POST without a body and a DELETE name their method", () => {
 	const close = argumentsOf(curlCommand({ method: "POST", path: "/v1/connections/7/close" }, { origin }));
 	const forget = argumentsOf(curlCommand({ method: "DELETE", path: "/v1/connections/7" }, { origin }));
 
@@ -80,7 +80,7 @@ test("a POST without a body, and a DELETE, say their method", () => {
 	assert.deepEqual(forget, ["-sS", "-X", "DELETE", `${origin}/v1/connections/7`]);
 });
 
-test("the token comes from a variable, and is not in the command", () => {
+test("the command takes the token from a variable", () => {
 	const command = curlCommand({ method: "GET", path: "/v1" }, { origin, hasToken: true });
 
 	assert.deepEqual(argumentsOf(command, { VERBSD_TOKEN: "s3cret token" }).slice(0, 3), [
@@ -90,7 +90,7 @@ test("the token comes from a variable, and is not in the command", () => {
 	]);
 });
 
-test("brackets of an IPv6 address are no pattern of curl's", () => {
+test("curl does not treat the brackets of an IPv6 address as a pattern", () => {
 	const words = argumentsOf(curlCommand({ method: "GET", path: "/v1" }, { origin: "http://[::1]:7480" }));
 
 	assert.deepEqual(words, ["-sS", "-g", "http://[::1]:7480/v1"]);

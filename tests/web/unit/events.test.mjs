@@ -29,13 +29,13 @@ test("without a filter every event is there, in its order", () => {
 	assert.deepEqual(numbers({ q: "", severity: "", kind: "" }), [1, 2, 3, 4]);
 });
 
-test("a severity lets what is more severe through", () => {
+test("a severity also selects more severe events", () => {
 	assert.deepEqual(numbers({ severity: "info" }), [1, 3, 4]);
 	assert.deepEqual(numbers({ severity: "warning" }), [4]);
 	assert.deepEqual(numbers({ severity: "error" }), []);
 });
 
-test("a kind is that of the object, not of the type", () => {
+test("a kind is the kind of the object, not of the type", () => {
 	assert.deepEqual(numbers({ kind: "connection" }), [2, 4]);
 	assert.deepEqual(numbers({ kind: "daemon" }), []);
 });
@@ -47,10 +47,10 @@ test("a search goes through text, type with spaces, object and reason", () => {
 	assert.deepEqual(numbers({ q: "nowhere" }), []);
 });
 
-test("filters hold together", () => {
+test("filters are combined", () => {
 	assert.deepEqual(numbers({ q: "7", severity: "warning", kind: "connection" }), [4]);
 });
 
-test("the kinds are those of the events that are there", () => {
+test("the kinds are those of the given events", () => {
 	assert.deepEqual(kindsOf(events), ["buffer", "connection"]);
 });

@@ -12,7 +12,7 @@ test("bytes have three digits and a binary unit", () => {
 	assert.equal(bytes(null), "–");
 });
 
-test("a rate below one byte per second is nothing", () => {
+test("a rate below one byte per second is shown as 0", () => {
 	assert.equal(rate(0.4), "0");
 	assert.equal(rate(2048), "2.00 KiB/s");
 	assert.equal(rate(undefined), "–");
@@ -31,7 +31,7 @@ test("nanoseconds become the unit that people read", () => {
 	assert.equal(ns(90e9), "1 min 30 s");
 });
 
-test("longer times have their two largest units, without nothings", () => {
+test("longer times have their two largest units, without zeroes", () => {
 	assert.equal(span(900), "0 s");
 	assert.equal(span(200e3), "3 min 20 s");
 	assert.equal(span(3600e3), "1 h");
@@ -41,7 +41,7 @@ test("longer times have their two largest units, without nothings", () => {
 	assert.equal(span(200e3, 1), "3 min");
 });
 
-test("what was just now is now, also when the clocks differ", () => {
+test("a time of just now is now, also when the clocks differ", () => {
 	const at = "2026-01-01T00:00:00.000000000Z";
 	assert.equal(ago(at, Date.parse(at) - 3000), "now");
 	assert.equal(ago(at, Date.parse(at) + 4000), "4 s ago");
@@ -61,7 +61,7 @@ test("shares and queue pair numbers", () => {
 	assert.equal(hex(null), "–");
 });
 
-test("an amount is exact until it is long", () => {
+test("an amount is exact unless it is large", () => {
 	assert.equal(amount(9876543), "9\u202f876\u202f543");
 	assert.equal(amount(12345678), "12.3 M");
 	assert.equal(amount(4567890123), "4.57 G");

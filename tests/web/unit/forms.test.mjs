@@ -25,7 +25,7 @@ test("bytes are read with and without a unit", () => {
 	for (const [text, value] of Object.entries(read)) assert.equal(parseBytes(text), value, text);
 });
 
-test("what is no number of bytes is none", () => {
+test("a text that is no number of bytes gives none", () => {
 	for (const text of ["", "KiB", "-1", "1,5 MiB", "1.3", "1e3", "0x10", "1 XiB", "9999999 TiB", "1 MiB 2"]) {
 		assert.equal(parseBytes(text), null, text);
 	}
@@ -44,7 +44,7 @@ test("the defaults of the daemon are left out of the body", () => {
 	});
 });
 
-test("members of members go where their pointer says", () => {
+test("nested members are placed by their pointer", () => {
 	const fields = forms.transfer.fields;
 	const typed = {
 		op: "write",
@@ -73,7 +73,7 @@ test("a choice of numbers is a number", () => {
 	assert.deepEqual(collect(forms.connect.fields, values).body.qp, { path_mtu_bytes: 1024 });
 });
 
-test("what is wrong is told at its field, and the rest is there", () => {
+test("an error belongs to its field, and the other values are in the body", () => {
 	const values = {
 		...initialValues(forms.connect.fields),
 		dst_addr: " ",
@@ -98,7 +98,7 @@ test("numbers that JavaScript can't hold are refused rather than rounded", () =>
 	assert.deepEqual(collect(fields, { n: "9007199254740991" }).body, { n: 9007199254740991 });
 });
 
-test("hex is taken in the form that the contract has", () => {
+test("hexadecimal numbers have the form of the contract", () => {
 	const fields = [{ name: "addr", kind: "hex" }];
 
 	for (const bad of ["7f00", "0x", "0xAB", "0x12345678901234567", "0x1 "]) {
@@ -106,7 +106,7 @@ test("hex is taken in the form that the contract has", () => {
 	}
 });
 
-test("fields that do not matter are neither shown nor sent", () => {
+test("fields that do not apply are neither shown nor sent", () => {
 	const fields = forms.transfer.fields;
 	const values = { ...initialValues(fields), op: "send", connection: "1", buffer: "2", rkey: "nonsense", imm: "5" };
 	const shown = visibleFields(fields, values).map(({ name }) => name);
@@ -115,7 +115,7 @@ test("fields that do not matter are neither shown nor sent", () => {
 	assert.deepEqual(collect(fields, values), { body: { op: "send", connection: 1, buffer: 2 }, errors: {} });
 });
 
-test("a benchmark of sends has no memory of the peer, and one of no bytes is one", () => {
+test("a benchmark of sends needs no memory of the peer, and its messages may be empty", () => {
 	const fields = forms.benchmark.fields;
 	const values = { ...initialValues(fields), connection: "1", size_bytes: "0", window: "1", rkey: "nonsense" };
 
@@ -126,7 +126,7 @@ test("a benchmark of sends has no memory of the peer, and one of no bytes is one
 	assert.deepEqual(Object.keys(collect(fields, values).errors), ["remote_addr", "rkey"]);
 });
 
-test("what a probe does by itself is left out of its body", () => {
+test("the defaults of a probe are left out of its body", () => {
 	const fields = forms.probe.fields;
 	const values = { ...initialValues(fields), connection: "1", size_bytes: "64" };
 
@@ -140,7 +140,7 @@ test("what a probe does by itself is left out of its body", () => {
 	});
 });
 
-test("flags that must be given are asked for", () => {
+test("required flags must be given", () => {
 	const values = { ...initialValues(forms.window.fields), buffer: "b" };
 
 	assert.equal(collect(forms.window.fields, values).errors.access, "at least one");
@@ -151,7 +151,7 @@ test("flags that must be given are asked for", () => {
 	});
 });
 
-test("a refusal is told at the field that its pointer names", () => {
+test("a refusal is shown at the field that its pointer names", () => {
 	assert.equal(fieldAt(forms.connect.fields, "/dst_addr"), "dst_addr");
 	assert.equal(fieldAt(forms.connect.fields, "/qp/sq_depth"), "sq_depth");
 	assert.equal(fieldAt(forms.transfer.fields, "/remote/rkey"), "rkey");
@@ -168,13 +168,13 @@ test("actions name the object and go by its id", () => {
 	assert.deepEqual(actions.deleteBuffer({ id: 3, name: null }).request, { method: "DELETE", path: "/v1/buffers/3" });
 });
 
-test("what a buffer is copied as fills address and key", () => {
+test("the copied text of a buffer fills in address and key", () => {
 	assert.deepEqual(remoteFrom('{"addr": "0x7f00", "rkey": "0x1a"}'), { remote_addr: "0x7f00", rkey: "0x1a" });
 	for (const other of ["0x7f00", "{", '{"addr": 1, "rkey": "0x1"}', "[]", "null", "{}"])
 		assert.equal(remoteFrom(other), null, other);
 });
 
-test("a form leads to what it has made", () => {
+test("a form leads to the object that it has made", () => {
 	assert.equal(afterwards(forms.connect, { id: 7 }), "#/connections/7");
 	assert.equal(afterwards(forms.transfer, { id: 3 }), "#/transfers?id=3");
 	assert.equal(afterwards(forms.benchmark, { id: 3, connection: 7 }), "#/benchmarks?id=3");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The line to the daemon, over a daemon of a few lines.
+// The link to the daemon, tested with a daemon of a few lines.
 import assert from "node:assert/strict";
 import test from "node:test";
 import { setToken } from "../../../web/src/api.js";
@@ -43,7 +43,7 @@ class Daemon {
 		try {
 			end();
 		} catch {
-			// It was closed before.
+			// The stream was closed before.
 		}
 	}
 
@@ -60,7 +60,7 @@ class Daemon {
 	}
 }
 
-// What is awaited comes by itself; the test's own limit ends a wait for what does not.
+// Waits until condition() is true. The time limit of the test ends a wait in vain.
 async function until(condition) {
 	while (!condition()) await new Promise((done) => setTimeout(done, 5));
 }
@@ -82,7 +82,7 @@ function setUp(t, prepare = () => {}) {
 
 const streamsOf = (daemon) => daemon.asked.filter((path) => path.startsWith("/v1/events/stream"));
 
-test("it begins some events back, and hears what comes", { timeout: 30000 }, async (t) => {
+test("it begins some events back and follows new ones", { timeout: 30000 }, async (t) => {
 	const { daemon, store, live } = setUp(t, (daemon) => Object.assign(daemon, { first: 100, last: 5000 }));
 	await live();
 	assert.deepEqual(daemon.asked, ["/v1", "/v1/events?limit=1", "/v1/events/stream?after=4500"]);
@@ -91,13 +91,13 @@ test("it begins some events back, and hears what comes", { timeout: 30000 }, asy
 	assert.equal(store.events[0].seq, 4501);
 });
 
-test("a log that is shorter is read from its begin", { timeout: 30000 }, async (t) => {
+test("a shorter log is read from its beginning", { timeout: 30000 }, async (t) => {
 	const { daemon, live } = setUp(t, (daemon) => Object.assign(daemon, { first: 7, last: 9 }));
 	await live();
 	assert.deepEqual(streamsOf(daemon), ["/v1/events/stream?after=6"]);
 });
 
-test("a stream that breaks is taken up where it broke", { timeout: 30000 }, async (t) => {
+test("a broken stream continues where it broke", { timeout: 30000 }, async (t) => {
 	const { daemon, store, live } = setUp(t);
 	await live();
 	daemon.event(1);
@@ -112,7 +112,7 @@ test("a stream that breaks is taken up where it broke", { timeout: 30000 }, asyn
 	assert.equal(store.events.length, 2);
 });
 
-test("stale is told since when, however often it tries", { timeout: 30000 }, async (t) => {
+test("the time since when it is stale does not change with further tries", { timeout: 30000 }, async (t) => {
 	const { daemon, store, link, live } = setUp(t);
 	await live();
 	daemon.up = false;
@@ -129,7 +129,7 @@ test("stale is told since when, however often it tries", { timeout: 30000 }, asy
 	await live();
 });
 
-test("another run of the daemon is noticed, and heard from its begin", { timeout: 30000 }, async (t) => {
+test("another run of the daemon is noticed and followed from its first event", { timeout: 30000 }, async (t) => {
 	const { daemon, store, live } = setUp(t);
 	await live();
 	daemon.event(1);
@@ -142,7 +142,7 @@ test("another run of the daemon is noticed, and heard from its begin", { timeout
 	assert.equal(streamsOf(daemon).at(-1), "/v1/events/stream?after=0");
 });
 
-test("what the log dropped is counted, and the rest goes on", { timeout: 30000 }, async (t) => {
+test("events that the log dropped are counted, and the others follow", { timeout: 30000 }, async (t) => {
 	const { daemon, store, live } = setUp(t);
 	await live();
 	daemon.say('event: compacted\ndata: {"first":50,"missed":49}\n\n');
@@ -151,7 +151,7 @@ test("what the log dropped is counted, and the rest goes on", { timeout: 30000 }
 	assert.equal(store.missed, 49);
 });
 
-test("without a token it waits for one, and asks no more meanwhile", { timeout: 30000 }, async (t) => {
+test("without a token it waits for one and makes no requests", { timeout: 30000 }, async (t) => {
 	const { daemon, store, link, live } = setUp(t, (daemon) => (daemon.token = "secret"));
 	await until(() => store.link.state === "unauthorized");
 	const asked = daemon.asked.length;
@@ -164,7 +164,7 @@ test("without a token it waits for one, and asks no more meanwhile", { timeout: 
 	await live();
 });
 
-test("a request that nobody answered makes the stream suspect", { timeout: 30000 }, async (t) => {
+test("an unanswered request makes the stream suspect", { timeout: 30000 }, async (t) => {
 	const { daemon, store, link, live } = setUp(t);
 	await live();
 	link.suspect({ status: 404, unanswered: false });

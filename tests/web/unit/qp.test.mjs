@@ -14,7 +14,7 @@ const DOWN = [...TIMELINE, { kind: "qp", what: "RTS -> ERR", since_start_ns: 99 
 const node = ({ nodes }, name) => nodes.find((one) => one.name === name);
 const edge = ({ edges }, from, to) => edges.find((one) => one.from === from && one.to === to);
 
-test("the way is read from the timeline", () => {
+test("transitions are read from the timeline", () => {
 	assert.deepEqual(
 		transitions(DOWN).map(({ from, to, sinceNs }) => [from, to, sinceNs]),
 		[
@@ -28,7 +28,7 @@ test("the way is read from the timeline", () => {
 	assert.deepEqual(transitions([{ kind: "qp", what: "something else", since_start_ns: 1 }]), []);
 });
 
-test("one state is lit, those that it went through are marked", () => {
+test("the present state is lit, and past states are marked", () => {
 	const drawing = diagram("RTS", TIMELINE);
 	assert.deepEqual(
 		drawing.nodes.filter(({ now }) => now).map(({ name }) => name),
@@ -52,7 +52,7 @@ test("an error is the last step, and leads back to RESET only if it was taken", 
 	assert.equal(edge(drawing, "ERR", "RESET").count, 0);
 });
 
-test("a queue pair that was walked round and round counts its steps and has its last times", () => {
+test("a queue pair that repeats states counts the transitions and has the last times", () => {
 	const again = [
 		...DOWN,
 		{ kind: "qp", what: "ERR -> RESET", since_start_ns: 200 },
@@ -64,7 +64,7 @@ test("a queue pair that was walked round and round counts its steps and has its 
 	assert.equal(node(drawing, "RESET").sinceNs, 200);
 });
 
-test("without a timeline, or in a state that nobody knows, it is still a drawing", () => {
+test("there is a diagram without a timeline and for an unknown state as well", () => {
 	for (const orientation of ["wide", "tall"]) {
 		assert.equal(diagram("INIT", undefined, orientation).nodes.length, 7);
 		assert.equal(diagram("UNKNOWN", [], orientation).nodes.filter(({ now }) => now).length, 0);
@@ -73,7 +73,7 @@ test("without a timeline, or in a state that nobody knows, it is still a drawing
 	}
 });
 
-test("it can be told in words", () => {
+test("the diagram can be put into words", () => {
 	assert.equal(
 		told("RTS", TIMELINE, (ns) => `${ns} ns`),
 		"Queue pair: now RTS. It went through RESET, INIT after 10 ns, RTR after 20 ns, RTS after 30 ns.",
@@ -81,7 +81,7 @@ test("it can be told in words", () => {
 	assert.equal(told("RESET", [], String), "Queue pair: now RESET. ");
 });
 
-test("how long a dead peer goes unnoticed is told with its sum", () => {
+test("the time until a dead peer is detected, with its calculation", () => {
 	const qp = { detect_ms: 336, ack_timeout_ns: 67108864, retry_count: 4 };
 	assert.equal(deadPeer(qp), "336 ms at worst (67.1 ms × 5 tries)");
 	assert.equal(deadPeer({ ...qp, detect_ms: null, retry_count: 7 }), "never");

@@ -8,7 +8,7 @@ const counters = (write, recv = 0) => ({
 	recv: { bytes: recv, completed: 1, errors: 0, flushed: 0 },
 });
 
-test("out is what this side sends and writes, in what comes to it", () => {
+test("out is sent and written, in is received and read", () => {
 	assert.deepEqual(totals(counters(100, 50)), {
 		outBytes: 100,
 		inBytes: 50,
@@ -20,19 +20,19 @@ test("out is what this side sends and writes, in what comes to it", () => {
 	assert.equal(totals(undefined).outBytes, 0);
 });
 
-test("a rate is per second of the time between two looks", () => {
+test("a rate is per second of the time between two samples", () => {
 	const rate = difference({ at: 1000, ...totals(counters(100)) }, { at: 3000, ...totals(counters(300, 40)) });
 	assert.equal(rate.out, 100);
 	assert.equal(rate.in, 20);
 });
 
-test("two looks at once, or counters that went back, make no nonsense", () => {
+test("two samples of one time, or counters that went back, give no wrong rate", () => {
 	const sample = { at: 1000, ...totals(counters(100)) };
 	assert.equal(difference(sample, sample), null);
 	assert.equal(difference(sample, { at: 2000, ...totals(counters(50)) }).out, 0);
 });
 
-test("a book has no rate after the first look, and a bounded history", () => {
+test("a book has no rate after the first sample, and a bounded history", () => {
 	const book = new RateBook();
 	book.note(7, 0, counters(0));
 	assert.equal(book.of(7).rate, null);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 import { hashOf, nextView, objectHash, parseHash } from "../../../web/src/router.js";
 
-test("a route survives its way through the address", () => {
+test("a route becomes an address and back again", () => {
 	for (const route of [
 		{ view: "connections", ref: null, query: {} },
 		{ view: "connections", ref: "7", query: {} },
@@ -26,7 +26,7 @@ test("empty parts of a query are left out", () => {
 	);
 });
 
-test("objects of events lead to where they are shown", () => {
+test("objects of events have the address at which they are shown", () => {
 	assert.equal(objectHash("connection/7"), "#/connections/7");
 	assert.equal(objectHash("buffer/3"), "#/buffers?id=3");
 	assert.equal(objectHash("window/3"), "#/buffers?window=3");
@@ -39,7 +39,7 @@ test("objects of events lead to where they are shown", () => {
 	assert.equal(objectHash("cq/1"), null);
 });
 
-test("a letter leads to its view, and again to the next of the same letter", () => {
+test("a letter leads to its view, and then to the next view of the same letter", () => {
 	const views = ["connections", "buffers", "benchmarks", "events"].map((view) => ({ view }));
 	const lead = (letter, from) => nextView(views, letter, from)?.view;
 

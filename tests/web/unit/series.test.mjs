@@ -9,7 +9,7 @@ const connection = (id, bytes, rtt = null) => ({
 	counters: { write: { bytes, completed: 0, errors: 0, flushed: 0 } },
 });
 
-test("the first look gives no rate, each further one a point", () => {
+test("the first sample gives no rate, each further one a point", () => {
 	const book = new SeriesBook();
 	book.note(0, 1e12, connection(1, 0));
 	assert.deepEqual(book.of(1).times, []);
@@ -26,7 +26,7 @@ test("round trips are points of their own", () => {
 	assert.deepEqual(book.of(1).data(["last", "p50", "p99", "out"]), [[1e9], [5000], [4000], [9000], [null]]);
 });
 
-test("a long look keeps the newest points, rows all of one length", () => {
+test("a long series keeps the newest points, in rows of one length", () => {
 	const book = new SeriesBook();
 	for (let i = 0; i < 2000; i++) book.note(i * 1000, i * 1000, connection(1, i));
 	const data = book.of(1).data(["out", "in", "last"]);

@@ -16,13 +16,13 @@ const EVENTS = [
 	{ id: "2", event: "compacted", data: '{"first":9}' },
 ];
 
-test("events come out however the stream is cut", () => {
+test("events are complete wherever the stream is cut", () => {
 	assert.deepEqual(parse([TEXT]), EVENTS);
 	assert.deepEqual(parse([...TEXT]), EVENTS);
 	for (let cut = 1; cut < TEXT.length; cut++) assert.deepEqual(parse([TEXT.slice(0, cut), TEXT.slice(cut)]), EVENTS);
 });
 
-test("lines may end as in any of the three ways", () => {
+test("lines may end in any of the three ways", () => {
 	const dos = TEXT.replaceAll("\n", "\r\n");
 	assert.deepEqual(parse([dos]), EVENTS);
 	assert.deepEqual(parse([...dos]), EVENTS);
@@ -32,12 +32,12 @@ test("lines may end as in any of the three ways", () => {
 	);
 });
 
-test("an event that is not complete is not told", () => {
+test("an incomplete event is not reported", () => {
 	assert.deepEqual(parse(['id: 1\ndata: {"seq"']), []);
 	assert.deepEqual(parse(["data: a\n"]), []);
 });
 
-test("what has no data is no event, and lines of data are one text", () => {
+test("without data there is no event, and lines of data are one text", () => {
 	assert.deepEqual(parse(["event: x\n\ndata: a\ndata:b\ndata\n\n"]), [
 		{ id: null, event: "message", data: "a\nb\n" },
 	]);

@@ -6,7 +6,7 @@ import { Store } from "../../../web/src/store.js";
 
 const tick = () => new Promise((done) => setImmediate(done));
 
-// A daemon of a few objects: `lists` by path, `asked` is what was requested.
+// A daemon of a few objects: `lists` are by path, `asked` has the requests.
 function setUp(lists, options = {}) {
 	const asked = [];
 	const request = async (method, target) => {
@@ -30,7 +30,7 @@ function setUp(lists, options = {}) {
 
 const connection = (id, state = "established") => ({ id, state, counters: {} });
 
-test("a list is read whole, page by page, once somebody looks", async () => {
+test("a list is read whole, page by page, once it is watched", async () => {
 	const { store, asked } = setUp({ "/v1/devices": [1, 2, 3].map((id) => ({ id })) });
 	assert.equal(store.list("devices").items.size, 0);
 	const stop = store.watch("devices");
@@ -41,7 +41,7 @@ test("a list is read whole, page by page, once somebody looks", async () => {
 	stop();
 });
 
-test("an event makes what it is about out of date, and nothing else", async () => {
+test("an event makes its object out of date, and nothing else", async () => {
 	const { store, asked } = setUp({
 		"/v1/devices": [{ id: 1 }],
 		"/v1/windows": [{ id: 1 }],
@@ -60,7 +60,7 @@ test("an event makes what it is about out of date, and nothing else", async () =
 	stops.forEach((stop) => stop());
 });
 
-test("what nobody looks at is not asked for", async () => {
+test("data that is not watched is not read", async () => {
 	const { store, asked } = setUp({ "/v1/devices": [{ id: 1 }] });
 	store.watch("devices")();
 	await tick();
@@ -71,7 +71,7 @@ test("what nobody looks at is not asked for", async () => {
 	assert.equal(store.list("devices").timer ?? null, null);
 });
 
-test("a refusal stays with what was asked for, and goes with the next answer", async () => {
+test("a refusal is kept until the next answer", async () => {
 	const told = [];
 	const lists = {};
 	const { store } = setUp(lists, { onProblem: (problem) => told.push(problem.status) });
@@ -87,7 +87,7 @@ test("a refusal stays with what was asked for, and goes with the next answer", a
 	stop();
 });
 
-test("another run of the daemon makes everything unknown", async () => {
+test("another run of the daemon empties the store", async () => {
 	const lists = { "/v1/devices": [{ id: 1 }, { id: 2 }] };
 	const { store } = setUp(lists);
 	const stop = store.watch("devices");
@@ -103,7 +103,7 @@ test("another run of the daemon makes everything unknown", async () => {
 	stop();
 });
 
-test("an answer of the run before is not taken for one of this run", async () => {
+test("an answer of the earlier run is dropped", async () => {
 	let answer;
 	const store = new Store({ request: () => new Promise((done) => (answer = done)) });
 	store.setIndex({ server_id: "a" });
@@ -115,7 +115,7 @@ test("an answer of the run before is not taken for one of this run", async () =>
 	stop();
 });
 
-test("coming back after a silence asks for everything again", async () => {
+test("after a silence all that is watched is read again", async () => {
 	const { store, asked } = setUp({ "/v1/devices": [{ id: 1 }] });
 	const stop = store.watch("devices");
 	await tick();
@@ -129,14 +129,14 @@ test("coming back after a silence asks for everything again", async () => {
 	stop();
 });
 
-test("the events kept are bounded, the newest stay", () => {
+test("the number of kept events is bounded, and the newest stay", () => {
 	const { store } = setUp({});
 	store.addEvents(Array.from({ length: 3000 }, (_, i) => ({ seq: i + 1, object: null })));
 	assert.equal(store.events.length, 2000);
 	assert.equal(store.events.at(-1).seq, 3000);
 });
 
-test("many changes are told once", async () => {
+test("many changes make one notification", async () => {
 	const { store } = setUp({});
 	let told = 0;
 	await tick();
@@ -163,7 +163,7 @@ test("an event that comes during a poll is not lost", async () => {
 	stop();
 });
 
-test("an object that has ended is not asked for any more, one that goes on is", async () => {
+test("an object that has ended is not polled, a running one is", async () => {
 	const { store } = setUp({
 		"/v1/benchmarks/1": { id: 1, state: "running", ended_at: null },
 		"/v1/benchmarks/2": { id: 2, state: "done", ended_at: "2026-01-01T00:00:00Z" },
@@ -175,7 +175,7 @@ test("an object that has ended is not asked for any more, one that goes on is", 
 	stops.forEach((stop) => stop());
 });
 
-test("a poll of those that are open tells who is not among them any more", () => {
+test("a poll of the open connections finds those that have ended", () => {
 	const before = new Map([1, 2, 3].map((id) => [id, { id, state: id === 3 ? "closed" : "open", n: 0 }]));
 	const { items, left } = merged(
 		before,

@@ -14,17 +14,17 @@ const rows = [
 ];
 const ids = (list) => list.map(({ id }) => id);
 
-test("rows are sorted as people would, ids break ties", () => {
+test("rows are sorted naturally, and ids break ties", () => {
 	assert.deepEqual(ids(sorted(rows, columns, "name")), [1, 2, 3]);
 	assert.deepEqual(ids(sorted(rows, columns, "-name")), [3, 1, 2]);
 });
 
-test("what has no value is last, whichever way", () => {
+test("rows without a value come last in both directions", () => {
 	assert.deepEqual(ids(sorted(rows, columns, "rate")), [3, 2, 1]);
 	assert.deepEqual(ids(sorted(rows, columns, "-rate")), [2, 3, 1]);
 });
 
-test("an unknown column leaves the order", () => {
+test("an unknown column keeps the order", () => {
 	assert.deepEqual(ids(sorted(rows, columns, "colour")), [3, 1, 2]);
 });
 
@@ -34,14 +34,14 @@ test("every word of a query must be there", () => {
 	assert.ok(matches("anything", ""));
 });
 
-test("a click on a head turns the order round", () => {
+test("a click on a head reverses the order", () => {
 	assert.equal(nextSort("name", "rate"), "rate");
 	assert.equal(nextSort("name", "rate", true), "-rate");
 	assert.equal(nextSort("rate", "rate"), "-rate");
 	assert.equal(nextSort("-rate", "rate"), "rate");
 });
 
-test("of a thousand rows only those in sight are drawn, and some more", () => {
+test("of a thousand rows only those in sight and some spare ones are drawn", () => {
 	const at = (top) => inSight({ top, bottom: top + 800, rowHeight: 40, count: 1000, spare: 5 });
 	assert.deepEqual(at(0), { from: 0, to: 25 });
 	assert.deepEqual(at(8000), { from: 195, to: 225 });
@@ -65,7 +65,7 @@ const FOUND = [
 ];
 const textOf = ({ name }) => name;
 
-test("a choice is counted for what the search has found", () => {
+test("the numbers of the choices count the rows that the search found", () => {
 	const { shown, counts } = narrowed(FOUND, {
 		q: "right",
 		textOf,
@@ -77,7 +77,7 @@ test("a choice is counted for what the search has found", () => {
 	assert.deepEqual(counts, { all: 2, open: 1, failed: 1 });
 });
 
-test("without a choice, or with an unknown one, all that is found is shown", () => {
+test("without a choice, or with an unknown one, all found rows are shown", () => {
 	for (const show of [undefined, "", "odd", "toString"])
 		assert.deepEqual(ids(narrowed(FOUND, { textOf, choices: CHOICES, show }).shown), [1, 2, 12]);
 	assert.deepEqual(narrowed(FOUND, { q: "left", textOf }), {
@@ -86,7 +86,7 @@ test("without a choice, or with an unknown one, all that is found is shown", () 
 	});
 });
 
-test("the one that was asked for is the only one, if it is there", () => {
+test("with an id, only its row is shown", () => {
 	assert.deepEqual(ids(narrowed(FOUND, { textOf, only: "2" }).shown), [2]);
 	assert.deepEqual(ids(narrowed(FOUND, { textOf, only: "3" }).shown), []);
 	assert.deepEqual(ids(narrowed(FOUND, { textOf, only: "" }).shown), [1, 2, 12]);

@@ -5,7 +5,7 @@ import { kindsIn, rowsOf, toneOf } from "../../../web/src/timeline.js";
 
 const entry = (kind, what, since_start_ns) => ({ kind, what, since_start_ns });
 
-test("each row knows how long after the one before it is, and long silences are rows", () => {
+test("each row has the time since the row before, and long pauses are rows", () => {
 	const rows = rowsOf([entry("call", "a", 5), entry("call", "b", 20), entry("qp", "RTS -> ERR", 4e9)]);
 	assert.deepEqual(
 		rows.map(({ gapNs, pauseNs }) => gapNs ?? pauseNs),
@@ -15,7 +15,7 @@ test("each row knows how long after the one before it is, and long silences are 
 	assert.deepEqual(rowsOf(undefined), []);
 });
 
-test("kinds that are not wanted are left out, and don't count as time", () => {
+test("kinds that are switched off are left out, also from the times", () => {
 	const rows = rowsOf(
 		[entry("call", "a", 5), entry("qp", "RESET -> INIT", 20), entry("call", "b", 30)],
 		new Set(["call"]),
@@ -29,7 +29,7 @@ test("kinds that are not wanted are left out, and don't count as time", () => {
 	);
 });
 
-test("good and bad news are told from the rest", () => {
+test("good and bad news have tones of their own", () => {
 	assert.equal(toneOf(entry("state", "established", 1)), "ok");
 	assert.equal(toneOf(entry("qp", "RTR -> RTS", 1)), "ok");
 	assert.equal(toneOf(entry("qp", "RTS -> ERR", 1)), "bad");

@@ -58,7 +58,7 @@ for (const [theme, values] of Object.entries({ light, dark })) {
 	});
 }
 
-test("dark is the same whether the system or the reader chose it", () => {
+test("dark is the same whether the system or the user chose it", () => {
 	assert.deepEqual(colours(':root:not([data-theme="light"]) {'), dark);
 	assert.deepEqual(Object.keys(dark).sort(), Object.keys(light).sort());
 });

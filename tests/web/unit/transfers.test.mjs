@@ -8,23 +8,23 @@ test("progress is the share of bytes that are done", () => {
 	assert.equal(progressOf({ state: "failed", bytes_done: 0, length_bytes: 1024 }), 0);
 });
 
-test("a transfer of no bytes is done when it says so", () => {
+test("a transfer of no bytes is complete when its state is done", () => {
 	assert.equal(progressOf({ state: "running", bytes_done: 0, length_bytes: 0 }), 0);
 	assert.equal(progressOf({ state: "done", bytes_done: 0, length_bytes: 0 }), 1);
 });
 
-test("a receive that is done is whole, however short its message was", () => {
+test("a finished receive is complete, also with a short message", () => {
 	assert.equal(progressOf({ state: "done", bytes_done: 5, length_bytes: 4096 }), 1);
 });
 
-test("speed is known when there was time on the wire, and bytes", () => {
+test("speed needs a time on the wire and bytes", () => {
 	assert.equal(speedOf({ bytes_done: 1000, wire_ns: 1e9 }), 1000);
 	assert.equal(speedOf({ bytes_done: 0, wire_ns: 1e9 }), null);
 	assert.equal(speedOf({ bytes_done: 1000, wire_ns: null }), null);
 	assert.equal(speedOf({ bytes_done: 1000, wire_ns: 0 }), null);
 });
 
-test("what is being cancelled still runs", () => {
+test("a transfer that is being cancelled still runs", () => {
 	for (const state of ["queued", "running", "cancelling"]) assert.ok(isRunning({ state }));
 	for (const state of ["done", "failed", "cancelled", "timed_out"]) assert.ok(!isRunning({ state }));
 });

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Small pieces that every view uses.
+// Small components that all views use.
 import { useState } from "preact/hooks";
 import { percent } from "../format.js";
 import { hashOf } from "../router.js";
 import { stateTone } from "../states.js";
 import { Icon } from "./icon.jsx";
 
-/** State - the state of anything, in its tone */
+/** State - the state of an object, in the colour of its tone */
 export function State({ state, title }) {
 	return (
 		<span class={`state state-${stateTone(state)}`} title={title}>
@@ -26,7 +26,7 @@ export function ConnectionLink({ id, nameOf }) {
 	);
 }
 
-/** Meter - a share from 0 to 1 as a bar, with the most it has been as a mark */
+/** Meter - a share from 0 to 1 as a bar; high, the highest share so far, is a mark on it */
 export function Meter({ share, high = null, label }) {
 	const tone = share > 0.9 ? "bad" : share > 0.7 ? "warn" : "ok";
 	return (
@@ -40,7 +40,7 @@ export function Meter({ share, high = null, label }) {
 	);
 }
 
-/** Progress - a share from 0 to 1 of something whose name and present state are given, and that in words */
+/** Progress - a share from 0 to 1 as a progress bar; name is its label, text the progress in words */
 export function Progress({ share, state, name, text }) {
 	return (
 		<span
@@ -59,7 +59,7 @@ export function Progress({ share, state, name, text }) {
 	);
 }
 
-/** Spark - the last values as a line without axes */
+/** Spark - the newest values as a line without axes */
 export function Spark({ values, width = 72, height = 18 }) {
 	const top = Math.max(...values, 1);
 	const step = width / 31;
@@ -90,7 +90,7 @@ export function Facts({ rows }) {
 	);
 }
 
-/** Panel - a titled part of a page */
+/** Panel - a part of a page with a title */
 export function Panel({ title, aside = null, children, className = "" }) {
 	return (
 		<section class={`panel ${className}`} aria-label={title}>
@@ -103,7 +103,7 @@ export function Panel({ title, aside = null, children, className = "" }) {
 	);
 }
 
-/** Trouble - a Problem, as words and what to do */
+/** Trouble - the title, detail and hint of a Problem */
 export function Trouble({ problem, children }) {
 	return (
 		<div class="trouble" role="alert">
@@ -120,7 +120,7 @@ export function Trouble({ problem, children }) {
 	);
 }
 
-/** Empty - nothing here, and what to do about it */
+/** Empty - the text in place of an empty list; children say how to fill it */
 export function Empty({ title, children }) {
 	return (
 		<div class="empty">
@@ -137,7 +137,7 @@ export function Copy({ text, label = "Copy" }) {
 		try {
 			await navigator.clipboard.writeText(text);
 		} catch {
-			return; /* no clipboard without TLS on another host: the text is there to be marked */
+			return; /* Other hosts need TLS for the clipboard. The text can still be selected. */
 		}
 		setDone(true);
 		setTimeout(() => setDone(false), 1500);

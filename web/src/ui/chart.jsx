@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Lines over time, by uPlot. series: [{label, token (a colour of the design system), dash}]; data as uPlot takes it.
+// Lines over time, drawn by uPlot. series are [{label, token (a colour of the design system), dash}]; data is as for uPlot.
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { clock } from "../format.js";
 import { useTheme } from "../hooks.js";
 import { token } from "../theme.js";
 
-const END_PX = 26; /* half of the last label of the time is beside the lines */
-const LEAST_S = 60; /* a chart that begins is not stretched */
-/* Steps of an axis of bytes: powers of two, so that its labels are round. */
+const END_PX = 26; /* room for the half of the last time label that is beside the lines */
+const LEAST_S = 60; /* shortest time axis, so that the first points are not stretched */
+/* The steps of an axis of bytes are powers of two, which makes its labels round numbers. */
 const BINARY = Array.from({ length: 60 }, (_, i) => 2 ** i);
 const TIMES = [1, 5, 10, 15, 30, 60, 120, 300, 600];
 
@@ -36,12 +36,12 @@ function axisOf({ grid, ...extra }) {
 	};
 }
 
-/* Of the lines between powers of ten none is drawn. */
+/* Only the grid lines at powers of ten are drawn. */
 function powersOnly(_, splits) {
 	return splits.map((value) => (Math.abs(Math.log10(value) - Math.round(Math.log10(value))) < 1e-6 ? value : null));
 }
 
-/* From a power of ten to a power of ten, so that what differs by a thousand can be seen beside each other. */
+/* The axis goes from a power of ten to a power of ten, so that values of very different size can be compared. */
 function decades(_, low, high) {
 	const power = (value, round) => 10 ** round(Math.log10(Math.max(value ?? 1, 1)));
 	return [power(low, Math.floor), Math.max(power(high, Math.ceil), power(low, Math.floor) * 10)];
@@ -77,7 +77,11 @@ function optionsFor({ series, format, scale, height, width }) {
 	};
 }
 
-/** Chart - `scale` is "binary" for bytes, "decades" for what differs much; drawn anew when the theme changes, and as wide as it may be; `version` says that data has grown */
+/**
+ * Chart - as wide as its place, drawn again when the theme changes
+ * scale     "binary" for bytes, "decades" for values of very different size
+ * version   changes whenever data has grown
+ */
 export function Chart({ label, series, data, version, format, scale, height = 190 }) {
 	const holder = useRef(null);
 	const plot = useRef(null);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One of a list in full, above the table it was picked from.
+// The details of one item, above the table that it was selected from.
 import { Facts, Panel, State, Trouble } from "./bits.jsx";
 
 function Error({ error }) {
@@ -12,8 +12,8 @@ function Error({ error }) {
 }
 
 /**
- * Detail - item and problem are what useItem() gives; back is where the page goes when it is closed
- * title(item); actions(item) stand in its head, children(item) above the facts, whose rows are rows(item)
+ * Detail - the details of an item; item and problem are what useItem() returns, back is the address without the details
+ * title(item) and actions(item) are in its head, children(item) above the facts, whose rows are rows(item)
  */
 export function Detail({ item, problem, back, title, actions, rows, children }) {
 	const close = (

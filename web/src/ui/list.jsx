@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The list of a collection: its head, what narrows it, its table, and what stands there when there is none.
+// The list of a collection: its head with search and choices, and its table or the text for an empty list.
 import { useMemo } from "preact/hooks";
 import { count } from "../format.js";
 import { hashOf, navigate } from "../router.js";
@@ -9,14 +9,14 @@ import { Empty, Trouble } from "./bits.jsx";
 import { Choice, Search } from "./search.jsx";
 import { Table } from "./table.jsx";
 
-/** useQuery - [query, set]: what stands behind the view in the address, and what changes some of it */
+/** useQuery - [query, set]: the query of the address, and the function that changes some of its members */
 export function useQuery({ view, query }) {
 	return [query, (more) => navigate({ view, query: { ...query, ...more } }, { replace: true })];
 }
 
 /**
- * ListHead - the title of a list and what narrows it; children are more of that, and what can be done
- * search and show are labels. choices are [key, label, test(row)], the first is for all of them; counts go by key.
+ * ListHead - the title of a list, its search and its choices; children are further controls
+ * search and show are labels. choices are [key, label, test(row)], the first one for all rows; counts are by key.
  */
 export function ListHead({ route, title, search, show = "Which to show", choices, counts, children }) {
 	const [query, set] = useQuery(route);
@@ -37,7 +37,7 @@ export function ListHead({ route, title, search, show = "Which to show", choices
 	);
 }
 
-/* What is not shown, and why. */
+/* A note about rows that are not shown. */
 function Left({ items, total, only, view }) {
 	if (only)
 		return (
@@ -63,15 +63,15 @@ function NoMatch({ noun, choices }) {
 
 /**
  * List - a view of a collection
- * list       what useList() gives
- * noun       what one of them is called
- * search     label of the search box, and textOf(row) what is searched
- * choices    as of ListHead
- * only       the id of the one to show, if it is one
- * sort       by which column at first
- * action     what stands at the end of the head
- * empty      what is shown when there is nothing at all
- * children   stand between the head and the table
+ * list       the result of useList()
+ * noun       the word for an item
+ * search     label of the search box; textOf(row) is the text to search
+ * choices    as for ListHead
+ * only       the id of the only row to show, if there is one
+ * sort       the initial order
+ * action     a button at the end of the head
+ * empty      shown in place of an empty list
+ * children   between the head and the table
  */
 export function List({ route, title, list, noun, search, textOf, choices, only, sort = "-id", ...rest }) {
 	const { items, total, problem, loadedAt } = list;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Icon } from "./icon.jsx";
 
-/** Search - the field that "/" goes to */
+/** Search - the field to which "/" moves the focus */
 export function Search({ value, onInput, label }) {
 	return (
 		<label class="search">
@@ -21,7 +21,7 @@ export function Search({ value, onInput, label }) {
 	);
 }
 
-/** Choice - one of a few, as buttons: options are [value, label, count] */
+/** Choice - a choice of a few options as buttons: options are [value, label, count] */
 export function Choice({ label, options, value, onChange }) {
 	return (
 		<div class="choice" role="group" aria-label={label}>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table of many rows of one height, of which only those in sight are in the document.
+// A table of many rows of one height. Only the rows in sight are in the document.
 //
-// Columns: {key, label, value(row) to sort by, cell(row) to draw, width (CSS), end (right-aligned), firstDown (first click
-// sorts downwards), wide (left out on narrow screens), roomy (left out unless there is much room), fixed (no sorting)}. Rows have an `id`. The sort is "key" or "-key".
+// Columns are {key, label, value(row) to sort by, cell(row) to draw, width (CSS), end (right-aligned), firstDown (the first
+// click sorts downwards), wide (left out on narrow screens), roomy (left out except on wide screens), fixed (not sortable)}.
+// Rows have an `id`. The sort is "key" or "-key".
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { inSight, nextSort } from "../table.js";
 import { Icon } from "./icon.jsx";
@@ -52,7 +53,7 @@ function Row({ row, index, columns, href }) {
 	);
 }
 
-/* A click anywhere in a row follows it, but on something that is there to be clicked, or to mark a text. */
+/* A click anywhere in a row follows its link, except on controls and while text is selected. */
 function follow(event, href) {
 	if (event.target.closest("a,button,input") || String(getSelection())) return;
 	location.hash = href;
@@ -67,7 +68,7 @@ function Spacer({ rows, height }) {
 	);
 }
 
-/* The part of the body between the edges of the window. */
+/* The rows of the table that are within the window. */
 function useSight(body, count) {
 	const [sight, setSight] = useState({ from: 0, to: Math.min(count, 40), rowHeight: 36 });
 	useLayoutEffect(() => {
@@ -98,7 +99,7 @@ function useSight(body, count) {
 export function Table({ label, columns, rows, sort, onSort, href }) {
 	const body = useRef(null);
 	const { from, to, rowHeight } = useSight(body, rows.length);
-	/* A list that has just become short is drawn from its end until the window has followed. */
+	/* A list that has just become shorter is drawn from its end until the window has scrolled. */
 	const last = Math.min(to, rows.length);
 	const first = Math.max(0, Math.min(from, last - (to - from)));
 	return (
@@ -121,7 +122,7 @@ export function Table({ label, columns, rows, sort, onSort, href }) {
 	);
 }
 
-/* Up and down go from row to row. */
+/* The keys up and down move the focus from row to row. */
 function step(event) {
 	const steps = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" };
 	const link = event.target.closest(".row")?.[steps[event.key]]?.querySelector("a");

@@ -2,7 +2,7 @@
 //
 // The queue pair: a diagram of its states, the transitions it has made, and its attributes.
 import { useEffect, useState } from "preact/hooks";
-import { bytes, hex, ns } from "../../format.js";
+import { hex, ns } from "../../format.js";
 import { BOX, deadPeer, diagram, told } from "../../qp.js";
 import { Facts, Panel } from "../../ui/bits.jsx";
 
@@ -129,7 +129,7 @@ export function QueuePair({ connection }) {
 				rows={[
 					["QP number here", <span class="mono">{hex(qp.lqpn)}</span>],
 					["QP number of the peer", qp.rqpn > 0 && <span class="mono">{hex(qp.rqpn)}</span>],
-					["Path MTU", qp.path_mtu_bytes && bytes(qp.path_mtu_bytes)],
+					["Path MTU", qp.path_mtu_bytes && `${qp.path_mtu_bytes} bytes`],
 					[
 						"A dead peer is detected after",
 						deadPeer(qp),

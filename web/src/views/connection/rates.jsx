@@ -24,7 +24,7 @@ export function Now({ value, label, series }) {
 }
 
 function moved(byteCount, operations) {
-	return `${bytes(byteCount)} in ${counted(operations, "operation")}`;
+	return operations === 0 ? "nothing" : `${bytes(byteCount)} in ${counted(operations, "operation")}`;
 }
 
 export function Rates({ connection, totals }) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One endpoint in full: its address for peers, its inbox, its counters, and how it ended.
-import { bytes, clock, count, counted, endpoint as addressOf, hex } from "../../format.js";
+import { clock, count, counted, endpoint as addressOf, hex } from "../../format.js";
 import { ActionButton } from "../../forms/form.jsx";
 import { useItem } from "../../hooks.js";
 import { hashOf, navigate } from "../../router.js";
@@ -44,7 +44,7 @@ function rowsOf(item) {
 		["Q_Key", item.qkey && <Mono>{item.qkey}</Mono>],
 		["GID", <Mono>{`${item.gid} (index ${item.gid_index})`}</Mono>],
 		["LID", item.lid > 0 && item.lid, "Only InfiniBand has LIDs."],
-		["Longest message", bytes(item.max_message_bytes), "A datagram is one packet."],
+		["Longest message", `${count(item.max_message_bytes)} bytes`, "A datagram is one packet."],
 		["Service", qp.service],
 		["Queues (send / receive)", `${qp.sq_depth} / ${qp.rq_depth}`],
 		["Inbox", inbox.capacity > 0 && `${count(inbox.messages)} of ${count(inbox.capacity)} messages`],
