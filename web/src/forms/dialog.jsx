@@ -23,7 +23,7 @@ export function Dialog({ title, onClose, children }) {
 			<div class="dialog-inside">
 				<header class="dialog-head">
 					<h2>{title}</h2>
-					<button type="button" class="icon-button" aria-label="Cancel and close" onClick={onClose}>
+					<button type="button" class="icon-button" aria-label="Close the dialog" onClick={onClose}>
 						<Icon name="close" size={16} />
 					</button>
 				</header>
