@@ -16,19 +16,19 @@ struct vbd_counter {
 	_Atomic uint64_t value;
 };
 
-/* Any thread. */
+/** vbd_counter_get - read the value; any thread */
 static inline uint64_t vbd_counter_get(const struct vbd_counter *counter)
 {
 	return atomic_load_explicit(&counter->value, memory_order_relaxed);
 }
 
-/* Only the thread that writes this counter. */
+/** vbd_counter_set - replace the value; only the thread that writes this counter */
 static inline void vbd_counter_set(struct vbd_counter *counter, uint64_t value)
 {
 	atomic_store_explicit(&counter->value, value, memory_order_relaxed);
 }
 
-/* Only the thread that writes this counter. */
+/** vbd_counter_add - add @n to the value; only the thread that writes this counter */
 static inline void vbd_counter_add(struct vbd_counter *counter, uint64_t n)
 {
 	vbd_counter_set(counter, vbd_counter_get(counter) + n);

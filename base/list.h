@@ -18,17 +18,20 @@ struct vbd_link {
 	struct vbd_link *next;
 };
 
+/** vbd_list_init - make @link an empty list's head, or a link that is on no list */
 static inline void vbd_list_init(struct vbd_link *link)
 {
 	link->prev = link;
 	link->next = link;
 }
 
+/** vbd_list_empty - whether the list has no links */
 static inline bool vbd_list_empty(const struct vbd_link *head)
 {
 	return head->next == head;
 }
 
+/** vbd_list_remove - take @link off its list; does nothing if it is on none */
 static inline void vbd_list_remove(struct vbd_link *link)
 {
 	link->prev->next = link->next;
@@ -36,7 +39,7 @@ static inline void vbd_list_remove(struct vbd_link *link)
 	vbd_list_init(link);
 }
 
-/* @link must not be on a list. */
+/** vbd_list_append - add @link, which must not be on a list, at the end */
 static inline void vbd_list_append(struct vbd_link *head, struct vbd_link *link)
 {
 	link->prev = head->prev;
@@ -45,7 +48,7 @@ static inline void vbd_list_append(struct vbd_link *head, struct vbd_link *link)
 	head->prev = link;
 }
 
-/* @link must not be on a list. */
+/** vbd_list_prepend - add @link, which must not be on a list, at the beginning */
 static inline void vbd_list_prepend(struct vbd_link *head, struct vbd_link *link)
 {
 	vbd_list_append(head->next, link);

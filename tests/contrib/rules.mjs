@@ -2,9 +2,10 @@
 //
 // rules.mjs --check | --write
 //
-// Draws what can be drawn of the alert rules and of their tests: the texts of a rule with an annotation `explain` are
-// those of docs/why.md (which lint.why holds against the daemon), the annotations that a test expects are the rule's.
-// --check says what differs; and that each rule has all it needs, and a test in which it fires and one in which it must not.
+// Writes parts of the alert rules and of their tests: the texts of a rule with an annotation `explain` come from
+// docs/why.md (which lint.why compares with the daemon), the annotations that a test expects come from the rule.
+// --check reports differences; it also checks that each rule has all its parts, a test in which it fires, and one in
+// which it does not.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
