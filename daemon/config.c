@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIB (1ULL << 40)
-
 #define OFFSET(member) offsetof(struct vbd_config, member)
 #define NUMBER(member, text, min, max)                                         \
 	{                                                                      \
@@ -25,7 +23,8 @@
 			sizeof(((struct vbd_config *)NULL)->member) \
 	}
 
-/* The only list of the keys. What begins with "limits." stands below `limits:` in a file. */
+/* The only list of the keys. A key "limits.NAME" is written as NAME below `limits:` in a file. */
+/* clang-format off */
 const struct vbd_config_key vbd_config_keys[] = {
 	TEXT(VBD_CONFIG_LISTEN, listen, "127.0.0.1:7480"),
 	TEXT(VBD_CONFIG_TEXT, unix_socket, ""),
@@ -43,27 +42,11 @@ const struct vbd_config_key vbd_config_keys[] = {
 	NUMBER(probes_kept, "100", 0, 1000000),
 	NUMBER(benchmarks_kept, "100", 0, 1000000),
 	NUMBER(events, "16384", 16, 16777216),
-	NUMBER(limits.connections, "10000", 1, 1000000),
-	NUMBER(limits.listeners, "256", 1, 65536),
-	NUMBER(limits.buffers, "4096", 1, 1000000),
-	NUMBER(limits.buffer_bytes, "17179869184", 4096, TIB),
-	NUMBER(limits.pinned_bytes, "68719476736", 4096, 1024 * TIB),
-	NUMBER(limits.messages_bytes, "4294967296", 4096, 1024 * TIB),
-	NUMBER(limits.transfers, "10000", 1, 1000000),
-	NUMBER(limits.pds, "1024", 1, 1000000),
-	NUMBER(limits.cqs, "1024", 1, 1000000),
-	NUMBER(limits.srqs, "1024", 1, 1000000),
-	NUMBER(limits.windows, "4096", 1, 1000000),
-	NUMBER(limits.endpoints, "1000", 1, 1000000),
-	NUMBER(limits.peers, "10000", 1, 1000000),
-	NUMBER(limits.groups, "1000", 1, 1000000),
-	NUMBER(limits.http_clients, "256", 8, 65536),
-	NUMBER(limits.http_body_bytes, "262144", 1024, 16777216),
-	NUMBER(limits.long_polls, "128", 1, 65536),
-	NUMBER(limits.event_streams, "64", 1, 65536),
-	NUMBER(limits.metrics_connections, "1000", 1, 10000),
-	NUMBER(limits.idempotency_keys, "1000", 1, 1000000),
+#define LIMIT(name, text, min, max) NUMBER(limits.name, text, min, max),
+	VBD_LIMIT_MAP(LIMIT)
+#undef LIMIT
 };
+/* clang-format on */
 
 static_assert(VBD_ARRAY_LEN(vbd_config_keys) <= VBD_CONFIG_KEYS_MAX, "a file's texts have room");
 const size_t vbd_config_key_count = VBD_ARRAY_LEN(vbd_config_keys);

@@ -21,28 +21,39 @@
 #define VBD_TOKEN_MAX_CHARS   512
 #define VBD_ALLOWED_HOSTS_MAX 16
 
-/* How much of each there may be; what goes over it gets limit_reached. */
+#define VBD_TIB (UINT64_C(1) << 40)
+
+/*
+ * X(name, default, min, max): how much of each there may be; a request that would exceed a limit
+ * gets limit_reached. In a file the names are keys below `limits:`.
+ */
+#define VBD_LIMIT_MAP(X)                                                              \
+	X(connections, "10000", 1, 1000000) /* not ended */                           \
+	X(listeners, "256", 1, 65536)                                                 \
+	X(buffers, "4096", 1, 1000000)                                                \
+	X(buffer_bytes, "17179869184", 4096, VBD_TIB)	     /* of one buffer */      \
+	X(pinned_bytes, "68719476736", 4096, 1024 * VBD_TIB) /* of all buffers */     \
+	/* memory of all receives, and so of the inboxes */                           \
+	X(messages_bytes, "4294967296", 4096, 1024 * VBD_TIB)                         \
+	X(transfers, "10000", 1, 1000000) /* not ended */                             \
+	X(pds, "1024", 1, 1000000)                                                    \
+	X(cqs, "1024", 1, 1000000)                                                    \
+	X(srqs, "1024", 1, 1000000)                                                   \
+	X(windows, "4096", 1, 1000000)                                                \
+	X(endpoints, "1000", 1, 1000000)                                              \
+	X(peers, "10000", 1, 1000000)                                                 \
+	X(groups, "1000", 1, 1000000)                                                 \
+	X(http_clients, "256", 8, 65536)                                              \
+	X(http_body_bytes, "262144", 1024, 16777216) /* of a JSON body */             \
+	X(long_polls, "128", 1, 65536)                                                \
+	X(event_streams, "64", 1, 65536)                                              \
+	X(metrics_connections, "1000", 1, 10000) /* that /metrics shows one by one */ \
+	X(idempotency_keys, "1000", 1, 1000000)
+
 struct vbd_config_limits {
-	uint64_t connections; /* not ended */
-	uint64_t listeners;
-	uint64_t buffers;
-	uint64_t buffer_bytes;	 /* of one buffer */
-	uint64_t pinned_bytes;	 /* of all buffers */
-	uint64_t messages_bytes; /* memory of all receives, and so of the inboxes */
-	uint64_t transfers;	 /* not ended */
-	uint64_t pds;
-	uint64_t cqs;
-	uint64_t srqs;
-	uint64_t windows;
-	uint64_t endpoints;
-	uint64_t peers;
-	uint64_t groups;
-	uint64_t http_clients;
-	uint64_t http_body_bytes; /* of a JSON body */
-	uint64_t long_polls;
-	uint64_t event_streams;
-	uint64_t metrics_connections; /* that /metrics shows one by one */
-	uint64_t idempotency_keys;
+#define VBD_LIMIT_MEMBER(name, text, min, max) uint64_t name;
+	VBD_LIMIT_MAP(VBD_LIMIT_MEMBER)
+#undef VBD_LIMIT_MEMBER
 };
 
 struct vbd_config {
