@@ -36,7 +36,6 @@ struct vbd_benchmark_result vbd_benchmark_result(const struct vbd_benchmark *ben
 static void ended(struct vbd_benchmark *benchmark)
 {
 	const struct vbd_transfer_record *record = benchmark->transfer;
-	struct vbd_daemon *daemon = benchmark->daemon;
 	bool done = record->transfer.state == VBD_TRANSFER_DONE;
 
 	vbd_watch_remove(&benchmark->transfer_watch);
@@ -47,9 +46,8 @@ static void ended(struct vbd_benchmark *benchmark)
 		vbd_object_problem(&record->object, &benchmark->error);
 	benchmark->transfer = NULL;
 	vbd_object_end(&benchmark->object);
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BENCHMARK_ENDED,
-		done ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_KIND_BENCHMARK,
-		benchmark->object.id, VBD_REASON_NONE,
+	vbd_object_log(&benchmark->object, VBD_EVENT_BENCHMARK_ENDED,
+		done ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_REASON_NONE,
 		"%s, %llu messages of %u bytes over connection %llu in %llu ms%s%s",
 		vbd_benchmark_state_name(benchmark->state),
 		(unsigned long long)benchmark->result.messages, benchmark->size_bytes,
@@ -141,8 +139,8 @@ enum vbd_status vbd_benchmark_create(struct vbd_daemon *daemon,
 		vbd_object_free(&benchmark->object);
 		return status;
 	}
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BENCHMARK_CREATED, VBD_SEVERITY_INFO,
-		VBD_KIND_BENCHMARK, benchmark->object.id, VBD_REASON_NONE,
+	vbd_object_log(&benchmark->object, VBD_EVENT_BENCHMARK_CREATED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE,
 		"%s, messages of %u bytes, %u at a time, over connection %llu: transfer %llu",
 		vbd_op_name(spec->op), spec->size_bytes, benchmark->window,
 		(unsigned long long)benchmark->connection_id,

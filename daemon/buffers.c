@@ -63,9 +63,8 @@ static void allocate_and_register(void *arg)
 static void ready(struct vbd_buffer *buffer)
 {
 	buffer->state = VBD_BUFFER_READY;
-	(void)vbd_eventlog_append(buffer->daemon->eventlog, VBD_EVENT_BUFFER_CREATED,
-		VBD_SEVERITY_INFO, VBD_KIND_BUFFER, buffer->object.id, VBD_REASON_NONE,
-		"%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
+	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_CREATED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
 }
 
 static void failed(struct vbd_buffer *buffer)
@@ -73,9 +72,8 @@ static void failed(struct vbd_buffer *buffer)
 	buffer->state = VBD_BUFFER_FAILED;
 	vbd_mem_free(&buffer->mem);
 	unpin(buffer);
-	(void)vbd_eventlog_append(buffer->daemon->eventlog, VBD_EVENT_BUFFER_FAILED,
-		VBD_SEVERITY_WARNING, VBD_KIND_BUFFER, buffer->object.id, VBD_REASON_NONE,
-		"%zu bytes on %s: %s", buffer->mem.size_bytes, buffer->device_name,
+	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_FAILED, VBD_SEVERITY_WARNING,
+		VBD_REASON_NONE, "%zu bytes on %s: %s", buffer->mem.size_bytes, buffer->device_name,
 		buffer->error.text);
 }
 
@@ -334,10 +332,9 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 			"buffer %llu has %u user%s (running transfers or windows)",
 			(unsigned long long)id, buffer->users, buffer->users == 1 ? "" : "s");
 	buffer->object.deleted = true;
+	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_DELETED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
 	vbd_registry_remove(daemon->buffers, &buffer->object);
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BUFFER_DELETED, VBD_SEVERITY_INFO,
-		VBD_KIND_BUFFER, id, VBD_REASON_NONE, "%zu bytes on %s", buffer->mem.size_bytes,
-		buffer->device_name);
 	/* At once, not with the last reader: no peer may reach it any more, and it must not hold
 	 * its device. */
 	vbd_mem_unlink(&buffer->mem);
@@ -495,8 +492,7 @@ void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *d
 		if (buffer->state != VBD_BUFFER_READY || buffer->mem.pd->device != device)
 			continue;
 		buffer->state = VBD_BUFFER_LOST;
-		(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_BUFFER_LOST,
-			VBD_SEVERITY_WARNING, VBD_KIND_BUFFER, object->id,
+		vbd_object_log(object, VBD_EVENT_BUFFER_LOST, VBD_SEVERITY_WARNING,
 			VBD_REASON_DEVICE_REMOVED,
 			"device %s is being removed; the buffer's %zu bytes are kept", device->name,
 			buffer->mem.size_bytes);

@@ -170,9 +170,8 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 	if (status)
 		goto discard;
 	count_open(connection);
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
-		VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE, "to %.100s, %u ms",
-		connection->dst, spec->timeout_ms);
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "to %.100s, %u ms", connection->dst, spec->timeout_ms);
 	*ret_connection = connection;
 	/* From here on a failure is the connection's: its record has been seen in the event log. */
 	if (begin(connection, spec, &error) != VBD_OK)
@@ -211,9 +210,9 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 	}
 	memcpy(connection->conn->cm.device, spec->device, sizeof(spec->device));
 	count_open(connection);
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
-		VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE,
-		"for bring-up by hand on %s port %u", device->name, local.port_num);
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "for bring-up by hand on %s port %u", device->name,
+		local.port_num);
 	*ret_connection = connection;
 	vbd_conn_open_manual(connection->conn, spec->how.stay_in_reset);
 	return VBD_OK;
@@ -255,16 +254,15 @@ bool vbd_connection_from_request(
 	}
 	connection->undecided = true;
 	count_open(connection);
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_REQUESTED,
-		VBD_SEVERITY_INFO, VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE,
-		"from %s port %u by listener %llu", vbd_addr_format(&connection->conn->peer, peer),
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_REQUESTED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "from %s port %u by listener %llu",
+		vbd_addr_format(&connection->conn->peer, peer),
 		vbd_addr_port(&connection->conn->peer), (unsigned long long)listener->object.id);
 	decide(listener, connection);
 	return true;
 
 refused:
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_REQUEST_REFUSED, VBD_SEVERITY_WARNING,
-		VBD_KIND_LISTENER, listener->object.id, VBD_REASON_NONE, "a connect request: %s",
-		error.text);
+	vbd_object_log(&listener->object, VBD_EVENT_REQUEST_REFUSED, VBD_SEVERITY_WARNING,
+		VBD_REASON_NONE, "a connect request: %s", error.text);
 	return false;
 }

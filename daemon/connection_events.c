@@ -22,8 +22,7 @@ static void on_message(struct vbd_conn *conn, struct vbd_recv_slot *slot, void *
 	struct vbd_connection *connection = arg;
 
 	if (!vbd_inbox_add(&connection->inbox, slot)) {
-		(void)vbd_eventlog_append(connection->daemon->eventlog, VBD_EVENT_CONNECTION_ASYNC,
-			VBD_SEVERITY_ERROR, VBD_KIND_CONNECTION, connection->object.id,
+		vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ASYNC, VBD_SEVERITY_ERROR,
 			VBD_REASON_NONE, "message %llu is lost: no memory",
 			(unsigned long long)connection->inbox.last_seq);
 		vbd_qp_release_message(&conn->qp, slot);
@@ -63,9 +62,8 @@ static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *ent
 	case VBD_TIMELINE_KIND_COUNT:
 		return;
 	}
-	(void)vbd_eventlog_append(connection->daemon->eventlog, type, VBD_SEVERITY_DEBUG,
-		VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE, "%s%s%s", entry->what,
-		entry->detail[0] ? ": " : "", entry->detail);
+	vbd_object_log(&connection->object, type, VBD_SEVERITY_DEBUG, VBD_REASON_NONE, "%s%s%s",
+		entry->what, entry->detail[0] ? ": " : "", entry->detail);
 }
 
 static void established(const struct vbd_connection *connection)
@@ -75,16 +73,14 @@ static void established(const struct vbd_connection *connection)
 	char peer[VBD_ADDR_TEXT_BYTES];
 
 	if (conn->manual.on) {
-		(void)vbd_eventlog_append(connection->daemon->eventlog,
-			VBD_EVENT_CONNECTION_ESTABLISHED, VBD_SEVERITY_INFO, VBD_KIND_CONNECTION,
-			connection->object.id, VBD_REASON_NONE,
+		vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ESTABLISHED,
+			VBD_SEVERITY_INFO, VBD_REASON_NONE,
 			"brought up by hand on %s, lqpn 0x%06x, rqpn 0x%06x", conn->device_name,
 			conn->qp.info.lqpn, conn->qp.info.rqpn);
 		return;
 	}
-	(void)vbd_eventlog_append(connection->daemon->eventlog, VBD_EVENT_CONNECTION_ESTABLISHED,
-		VBD_SEVERITY_INFO, VBD_KIND_CONNECTION, connection->object.id, VBD_REASON_NONE,
-		"%s:%u -> %s:%u on %s, lqpn 0x%06x, rqpn 0x%06x",
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ESTABLISHED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "%s:%u -> %s:%u on %s, lqpn 0x%06x, rqpn 0x%06x",
 		vbd_addr_format(&conn->local, local), vbd_addr_port(&conn->local),
 		vbd_addr_format(&conn->peer, peer), vbd_addr_port(&conn->peer), conn->device_name,
 		conn->qp.info.lqpn, conn->qp.info.rqpn);
@@ -106,9 +102,8 @@ static void ended(struct vbd_connection *connection)
 		daemon->connections_failed++;
 	daemon->ended_by_reason[conn->qp.reason]++;
 	vbd_connection_count_totals(&daemon->ended_totals, conn);
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_CONNECTION_ENDED,
-		clean ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_KIND_CONNECTION,
-		connection->object.id, conn->qp.reason, "%s: %s%s%s",
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ENDED,
+		clean ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, conn->qp.reason, "%s: %s%s%s",
 		vbd_conn_state_name(conn->state), vbd_reason_name(conn->qp.reason),
 		conn->qp.first_error.at_ns ? ": " : "",
 		conn->qp.first_error.at_ns ? conn->qp.first_error.error.text : "");

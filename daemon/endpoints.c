@@ -34,9 +34,8 @@ static void on_message(struct vbd_endpoint *endpoint, struct vbd_recv_slot *slot
 	struct vbd_endpoint_record *record = arg;
 
 	if (!vbd_inbox_add(&record->inbox, slot)) {
-		(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_ENDPOINT_LOST_MESSAGE,
-			VBD_SEVERITY_ERROR, VBD_KIND_ENDPOINT, record->object.id, VBD_REASON_NONE,
-			"message %llu is lost: no memory",
+		vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_LOST_MESSAGE, VBD_SEVERITY_ERROR,
+			VBD_REASON_NONE, "message %llu is lost: no memory",
 			(unsigned long long)record->inbox.last_seq);
 		vbd_qp_release_message(&endpoint->qp, slot);
 	}
@@ -69,10 +68,10 @@ static void on_asked(struct vbd_endpoint *endpoint, const struct sockaddr *peer,
 	char text[VBD_ADDR_TEXT_BYTES];
 
 	(void)endpoint;
-	(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_ENDPOINT_ASKED,
-		refused ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO, VBD_KIND_ENDPOINT,
-		record->object.id, VBD_REASON_NONE, "%s requested the QP number%s%s",
-		vbd_addr_format(from, text), refused ? ": " : "", refused ? refused->text : "");
+	vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_ASKED,
+		refused ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO, VBD_REASON_NONE,
+		"%s requested the QP number%s%s", vbd_addr_format(from, text), refused ? ": " : "",
+		refused ? refused->text : "");
 }
 
 static void count_totals(struct vbd_totals *totals, const struct vbd_endpoint *endpoint)
@@ -102,11 +101,10 @@ static void ended(struct vbd_endpoint_record *record)
 	daemon->endpoints_failed += failed ? 1 : 0;
 	daemon->messages_bytes -= record->receive_bytes;
 	count_totals(&daemon->ended_totals, endpoint);
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_ENDPOINT_ENDED,
-		failed ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO, VBD_KIND_ENDPOINT,
-		record->object.id, endpoint->qp.reason, "%s: %s%s%s",
-		vbd_endpoint_state_name(endpoint->state), vbd_reason_name(endpoint->qp.reason),
-		endpoint->qp.first_error.at_ns ? ": " : "",
+	vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_ENDED,
+		failed ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO, endpoint->qp.reason,
+		"%s: %s%s%s", vbd_endpoint_state_name(endpoint->state),
+		vbd_reason_name(endpoint->qp.reason), endpoint->qp.first_error.at_ns ? ": " : "",
 		endpoint->qp.first_error.at_ns ? endpoint->qp.first_error.error.text : "");
 }
 
@@ -210,10 +208,9 @@ static void announce(const struct vbd_endpoint_record *record)
 	const struct vbd_endpoint *endpoint = record->endpoint;
 	char text[VBD_ADDR_TEXT_BYTES];
 
-	(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_ENDPOINT_CREATED,
-		VBD_SEVERITY_INFO, VBD_KIND_ENDPOINT, record->object.id, VBD_REASON_NONE,
-		"on %s, qpn 0x%06x, %s %s port %u", endpoint->device_name, endpoint->qp.info.lqpn,
-		endpoint->listen_id ? "listens on" : "does not listen",
+	vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_CREATED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "on %s, qpn 0x%06x, %s %s port %u", endpoint->device_name,
+		endpoint->qp.info.lqpn, endpoint->listen_id ? "listens on" : "does not listen",
 		vbd_addr_format(&endpoint->addr, text), vbd_addr_port(&endpoint->addr));
 }
 

@@ -98,14 +98,13 @@ void vbd_eventlog_destroy(struct vbd_eventlog *eventlog)
 	free(eventlog);
 }
 
-uint64_t vbd_eventlog_append(struct vbd_eventlog *eventlog, enum vbd_event_type type,
+uint64_t vbd_eventlog_vappend(struct vbd_eventlog *eventlog, enum vbd_event_type type,
 	enum vbd_severity severity, enum vbd_object_kind kind, uint64_t object_id,
-	enum vbd_reason reason, const char *fmt, ...)
+	enum vbd_reason reason, const char *fmt, va_list ap)
 {
 	uint64_t seq = ++eventlog->last;
 	struct vbd_event *event = &eventlog->ring[seq % eventlog->capacity];
 	char object[VBD_OBJECT_TEXT_BYTES];
-	va_list ap;
 
 	*event = (struct vbd_event){
 		.seq = seq,
@@ -116,13 +115,24 @@ uint64_t vbd_eventlog_append(struct vbd_eventlog *eventlog, enum vbd_event_type 
 		.object_id = object_id,
 		.reason = reason,
 	};
-	va_start(ap, fmt);
 	(void)vsnprintf(event->text, sizeof(event->text), fmt, ap);
-	va_end(ap);
 	vbd_text_clean(event->text);
 	vbd_log(severities[severity].level, vbd_object_text(kind, object_id, object), "%s: %s",
 		type_names[type], event->text);
 	vbd_watch_notify(&eventlog->watches, false);
+	return seq;
+}
+
+uint64_t vbd_eventlog_append(struct vbd_eventlog *eventlog, enum vbd_event_type type,
+	enum vbd_severity severity, enum vbd_object_kind kind, uint64_t object_id,
+	enum vbd_reason reason, const char *fmt, ...)
+{
+	uint64_t seq;
+	va_list ap;
+
+	va_start(ap, fmt);
+	seq = vbd_eventlog_vappend(eventlog, type, severity, kind, object_id, reason, fmt, ap);
+	va_end(ap);
 	return seq;
 }
 

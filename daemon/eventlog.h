@@ -15,6 +15,7 @@
 #include "daemon/kinds.h"
 #include "rdma/reason.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -136,6 +137,11 @@ void vbd_eventlog_destroy(struct vbd_eventlog *eventlog);
 uint64_t vbd_eventlog_append(struct vbd_eventlog *eventlog, enum vbd_event_type type,
 	enum vbd_severity severity, enum vbd_object_kind kind, uint64_t object_id,
 	enum vbd_reason reason, const char *fmt, ...) VBD_PRINTF(7, 8);
+
+/** vbd_eventlog_vappend - as vbd_eventlog_append() */
+uint64_t vbd_eventlog_vappend(struct vbd_eventlog *eventlog, enum vbd_event_type type,
+	enum vbd_severity severity, enum vbd_object_kind kind, uint64_t object_id,
+	enum vbd_reason reason, const char *fmt, va_list ap) VBD_PRINTF(7, 0);
 
 /** vbd_eventlog_first - number of the oldest event held; with none held, of the next to come */
 uint64_t vbd_eventlog_first(const struct vbd_eventlog *eventlog);

@@ -29,9 +29,8 @@ static void log_state(const struct vbd_group_record *record)
 
 	if (!events[group->state].type)
 		return;
-	(void)vbd_eventlog_append(record->daemon->eventlog, events[group->state].type,
-		events[group->state].severity, VBD_KIND_GROUP, record->object.id, VBD_REASON_NONE,
-		"%s %s, endpoint %llu%s%s", vbd_addr_format(&group->addr, text),
+	vbd_object_log(&record->object, events[group->state].type, events[group->state].severity,
+		VBD_REASON_NONE, "%s %s, endpoint %llu%s%s", vbd_addr_format(&group->addr, text),
 		vbd_group_mode_name(group->mode), (unsigned long long)record->endpoint_id,
 		failed ? ": " : "", failed ? group->error.text : "");
 }

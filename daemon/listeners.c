@@ -39,8 +39,7 @@ static void become_lost(struct vbd_listener *listener, const char *why)
 	listener->state = VBD_LISTENER_LOST;
 	listener->error = (struct vbd_error){0};
 	(void)vbd_error_set(&listener->error, VBD_E_DEVICE_REMOVED, "%s", why);
-	(void)vbd_eventlog_append(listener->daemon->eventlog, VBD_EVENT_LISTENER_LOST,
-		VBD_SEVERITY_WARNING, VBD_KIND_LISTENER, listener->object.id,
+	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_LOST, VBD_SEVERITY_WARNING,
 		VBD_REASON_DEVICE_REMOVED, "%s", why);
 }
 
@@ -157,9 +156,8 @@ enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_
 		vbd_object_free(&listener->object);
 		return status;
 	}
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_LISTENER_CREATED, VBD_SEVERITY_INFO,
-		VBD_KIND_LISTENER, listener->object.id, VBD_REASON_NONE,
-		"listening on %s port %u, accept %s, service %s",
+	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_CREATED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "listening on %s port %u, accept %s, service %s",
 		vbd_addr_format(&listener->addr, text), vbd_addr_port(&listener->addr),
 		vbd_accept_name(listener->accept), vbd_service_name(listener->params.qp.service));
 	*ret_listener = listener;
@@ -183,10 +181,10 @@ void vbd_listener_delete(struct vbd_listener *listener)
 
 	vbd_cm_listener_close(&listener->cm);
 	vbd_connections_listener_gone(daemon, id);
-	vbd_object_withdraw(&listener->object);
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_LISTENER_DELETED, VBD_SEVERITY_INFO,
-		VBD_KIND_LISTENER, id, VBD_REASON_NONE, "%llu requests, %llu accepted",
+	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_DELETED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "%llu requests, %llu accepted",
 		(unsigned long long)listener->requests, (unsigned long long)listener->accepted);
+	vbd_object_withdraw(&listener->object);
 }
 
 void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device_name)
@@ -215,9 +213,8 @@ void vbd_listeners_device_added(struct vbd_daemon *daemon)
 		}
 		listener->state = VBD_LISTENER_LISTENING;
 		listener->error = (struct vbd_error){0};
-		(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_LISTENER_RESTORED,
-			VBD_SEVERITY_NOTICE, VBD_KIND_LISTENER, object->id, VBD_REASON_NONE,
-			"listening again, on device %s", listener->cm.device_name);
+		vbd_object_log(object, VBD_EVENT_LISTENER_RESTORED, VBD_SEVERITY_NOTICE,
+			VBD_REASON_NONE, "listening again, on device %s", listener->cm.device_name);
 	}
 }
 

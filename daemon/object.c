@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 
-#include <stdio.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,6 +116,19 @@ enum vbd_status vbd_object_set_name(
 void *vbd_object_find(const struct vbd_registry *registry, const char *ref, struct vbd_error *err)
 {
 	return vbd_registry_find_ref(registry, ref, err);
+}
+
+void vbd_object_log(const struct vbd_object *object, enum vbd_event_type type,
+	enum vbd_severity severity, enum vbd_reason reason, const char *fmt, ...)
+{
+	const struct vbd_registry *registry = object->registry;
+	const struct vbd_daemon *daemon = registry->daemon;
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vbd_eventlog_vappend(daemon->eventlog, type, severity,
+		(enum vbd_object_kind)(registry - daemon->registries), object->id, reason, fmt, ap);
+	va_end(ap);
 }
 
 void vbd_object_settle(struct vbd_object *object)

@@ -52,6 +52,11 @@ enum vbd_status vbd_object_set_name(
  * VBD_E_NOT_FOUND */
 void *vbd_object_find(const struct vbd_registry *registry, const char *ref, struct vbd_error *err);
 
+/** vbd_object_log - append an event about the object, which is in its registry, to the event log;
+ * see vbd_eventlog_append() */
+void vbd_object_log(const struct vbd_object *object, enum vbd_event_type type,
+	enum vbd_severity severity, enum vbd_reason reason, const char *fmt, ...) VBD_PRINTF(5, 6);
+
 /** vbd_object_end - the object has ended: it goes into the history of its kind, or is freed if a
  * client deleted it */
 void vbd_object_end(struct vbd_object *object);

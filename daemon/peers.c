@@ -23,15 +23,13 @@ static void on_state_changed(struct vbd_peer *peer, void *arg)
 	if (record->object.deleted)
 		return;
 	if (peer->state == VBD_PEER_READY)
-		(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_PEER_READY,
-			VBD_SEVERITY_INFO, VBD_KIND_PEER, record->object.id, VBD_REASON_NONE,
-			"qpn 0x%06x at %s, for endpoint %llu", peer->qpn,
+		vbd_object_log(&record->object, VBD_EVENT_PEER_READY, VBD_SEVERITY_INFO,
+			VBD_REASON_NONE, "qpn 0x%06x at %s, for endpoint %llu", peer->qpn,
 			vbd_addr_format_gid(peer->path.dgid, gid),
 			(unsigned long long)record->endpoint_id);
 	else if (peer->state == VBD_PEER_FAILED)
-		(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_PEER_FAILED,
-			VBD_SEVERITY_WARNING, VBD_KIND_PEER, record->object.id, VBD_REASON_NONE,
-			"%s", peer->error.text);
+		vbd_object_log(&record->object, VBD_EVENT_PEER_FAILED, VBD_SEVERITY_WARNING,
+			VBD_REASON_NONE, "%s", peer->error.text);
 	if (peer->state == VBD_PEER_READY || peer->state == VBD_PEER_FAILED)
 		vbd_timer_clear(record->object.deadline);
 	vbd_watch_notify(&record->object.watches, false);

@@ -101,11 +101,11 @@ static void on_ended(struct vbd_probe *probe, void *arg)
 	else
 		daemon->probes_failed++;
 	vbd_object_end(&record->object);
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_PROBE_ENDED,
-		done ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_KIND_PROBE, record->object.id,
-		VBD_REASON_NONE, "%s, %s over connection %llu%s%s",
-		vbd_probe_state_name(record->state), progress(probe, text),
-		(unsigned long long)record->connection_id, done ? "" : ": ", record->error.text);
+	vbd_object_log(&record->object, VBD_EVENT_PROBE_ENDED,
+		done ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_REASON_NONE,
+		"%s, %s over connection %llu%s%s", vbd_probe_state_name(record->state),
+		progress(probe, text), (unsigned long long)record->connection_id, done ? "" : ": ",
+		record->error.text);
 	vbd_watch_notify(&record->object.watches, false);
 }
 
@@ -304,8 +304,7 @@ static void announce(const struct vbd_probe_record *record)
 	if (probe->interval_ns)
 		(void)snprintf(pace, sizeof(pace), "every %llu ms",
 			(unsigned long long)(probe->interval_ns / VBD_NS_PER_MS));
-	(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_PROBE_CREATED,
-		VBD_SEVERITY_INFO, VBD_KIND_PROBE, record->object.id, VBD_REASON_NONE,
+	vbd_object_log(&record->object, VBD_EVENT_PROBE_CREATED, VBD_SEVERITY_INFO, VBD_REASON_NONE,
 		"%s pings (%s), %s, over connection %llu", count, vbd_probe_kind_name(probe->kind),
 		pace, (unsigned long long)record->connection_id);
 }

@@ -104,10 +104,9 @@ static void on_ended(struct vbd_transfer *transfer, void *arg)
 	count_end(daemon, transfer->state);
 	time_transfer(daemon, transfer);
 	vbd_object_end(&record->object);
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_TRANSFER_ENDED,
+	vbd_object_log(&record->object, VBD_EVENT_TRANSFER_ENDED,
 		transfer->state == VBD_TRANSFER_DONE ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,
-		VBD_KIND_TRANSFER, record->object.id, VBD_REASON_NONE,
-		"%s %s, %llu of %llu bytes over %s%s%s", vbd_op_name(transfer->op),
+		VBD_REASON_NONE, "%s %s, %llu of %llu bytes over %s%s%s", vbd_op_name(transfer->op),
 		vbd_transfer_state_name(transfer->state),
 		(unsigned long long)vbd_counter_get(&transfer->bytes_done),
 		(unsigned long long)vbd_transfer_length(transfer), over,
@@ -256,9 +255,8 @@ static void announce(struct vbd_transfer_record *record)
 	char over[VBD_CARRIER_TEXT_BYTES];
 
 	vbd_timer_set(record->object.deadline, record->timeout_ms);
-	(void)vbd_eventlog_append(record->daemon->eventlog, VBD_EVENT_TRANSFER_CREATED,
-		VBD_SEVERITY_DEBUG, VBD_KIND_TRANSFER, record->object.id, VBD_REASON_NONE,
-		"%s of %llu bytes over %s", vbd_op_name(record->transfer.op),
+	vbd_object_log(&record->object, VBD_EVENT_TRANSFER_CREATED, VBD_SEVERITY_DEBUG,
+		VBD_REASON_NONE, "%s of %llu bytes over %s", vbd_op_name(record->transfer.op),
 		(unsigned long long)vbd_transfer_length(&record->transfer),
 		vbd_carrier_text(&record->carrier, over));
 }

@@ -67,8 +67,7 @@ static void tell(const struct vbd_window_record *record, enum vbd_event_type typ
 {
 	const struct vbd_window_range *range = &record->window.range;
 
-	(void)vbd_eventlog_append(record->daemon->eventlog, type, severity, VBD_KIND_WINDOW,
-		record->object.id, VBD_REASON_NONE,
+	vbd_object_log(&record->object, type, severity, VBD_REASON_NONE,
 		"type %u, %llu bytes at offset %llu of buffer %llu%s%s", range->type,
 		(unsigned long long)range->length_bytes, (unsigned long long)range->offset,
 		(unsigned long long)record->buffer_id, *why ? ": " : "", why);
