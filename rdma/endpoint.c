@@ -298,6 +298,7 @@ static struct vbd_endpoint *allocate(struct vbd_fabric *fabric, uint64_t id,
 	endpoint->id = id;
 	endpoint->fabric = fabric;
 	endpoint->params = *params;
+	endpoint->params.qp.transport = VBD_TRANSPORT_UD;
 	endpoint->ops = ops;
 	endpoint->ops_arg = ops_arg;
 	endpoint->created_ns = vbd_clock_mono_ns();

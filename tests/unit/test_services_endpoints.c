@@ -99,6 +99,18 @@ static void assert_newest(const struct vbd_endpoint_record *record, const char *
 	assert_memory_equal(vbd_message_data(message), text, strlen(text));
 }
 
+/* The qp of a request has the parameters of any queue pair, with the transport of a connection. */
+static void test_services_endpoints__its_queue_pair_is_ud(void **state)
+{
+	struct svc *svc = *state;
+	struct vbd_endpoint_spec spec = endpoint_spec(0);
+	struct vbd_endpoint_record *record = NULL;
+
+	spec.params.qp = vbd_conn_params_default().qp;
+	assert_int_equal(vbd_endpoint_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
+	assert_int_equal(record->endpoint->qp.channel->limits.transport, VBD_TRANSPORT_UD);
+}
+
 static void test_services_endpoints__two_ask_and_talk(void **state)
 {
 	struct svc *svc = *state;
@@ -569,6 +581,7 @@ static void test_services_endpoints__stopping_ends_what_is_under_way(void **stat
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(its_queue_pair_is_ud),
 		TEST(two_ask_and_talk),
 		TEST(a_message_names_its_sender),
 		TEST(a_wrong_qkey_breaks_nothing),
