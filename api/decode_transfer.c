@@ -11,11 +11,7 @@
 #include <string.h>
 
 /* Decoded as the value itself; the last two are windows' own, and left out below. */
-static const char *const op_names[VBD_OP_COUNT] = {
-#define OP_NAME(sym, json) [VBD_OP_##sym] = json,
-	VBD_OP_MAP(OP_NAME)
-#undef OP_NAME
-};
+static const char *const op_names[VBD_OP_COUNT] = {VBD_OP_MAP(VBD_ENUM_NAME)};
 
 struct range_input {
 	struct vbd_json_ref buffer;
@@ -113,16 +109,6 @@ static const struct vbd_field create_fields[] = {
 
 /* --- what goes together ---------------------------------------------------------------------- */
 
-static bool sends(enum vbd_op op)
-{
-	return op == VBD_OP_SEND || op == VBD_OP_SEND_IMM;
-}
-
-static bool writes(enum vbd_op op)
-{
-	return op == VBD_OP_WRITE || op == VBD_OP_WRITE_IMM;
-}
-
 /* Does an operation need a member (true and false), and why not, if it has no meaning? */
 static enum vbd_status check_member(enum vbd_op op, const char *pointer, bool seen, bool wanted,
 	const char *why, struct vbd_error *err)
@@ -139,14 +125,13 @@ static enum vbd_status check_member(enum vbd_op op, const char *pointer, bool se
 static enum vbd_status check_operands(const struct transfer_create *input, struct vbd_error *err)
 {
 	enum vbd_op op = input->op;
-	bool remote = !sends(op) && op != VBD_OP_RECV;
 	enum vbd_status status;
 
-	status = check_member(op, "/remote", input->remote_seen, remote,
+	status = check_member(op, "/remote", input->remote_seen, vbd_ops[op].needs_remote,
 		op == VBD_OP_RECV ? ": the peer sends" : ": the data goes into the peer's receive",
 		err);
 	if (!status)
-		status = check_member(op, "/imm", input->imm_seen, vbd_op_has_imm(op), "", err);
+		status = check_member(op, "/imm", input->imm_seen, vbd_ops[op].has_imm, "", err);
 	if (!status)
 		status = check_member(op, "/add", input->add_seen, op == VBD_OP_FETCH_ADD, "", err);
 	if (!status)
@@ -162,11 +147,11 @@ static enum vbd_status check_cutting(const struct transfer_create *input, struct
 {
 	enum vbd_op op = input->op;
 
-	if (input->inlined && !sends(op) && !writes(op))
+	if (input->inlined && !vbd_ops[op].may_inline)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/inline",
 			"/inline is not allowed for %s: the request carries no data",
 			vbd_op_name(op));
-	if (input->message_bytes && !sends(op))
+	if (input->message_bytes && !vbd_ops[op].sends)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/message_bytes",
 			"/message_bytes is not allowed for %s: use /chunk_bytes", vbd_op_name(op));
 	if (input->sges && (input->message_bytes || input->chunk_seen))
@@ -187,12 +172,12 @@ static enum vbd_status check_ranges(const struct transfer_create *input, struct 
 			: input->offset_seen ? "/offset"
 					     : "/length_bytes",
 			"with /sges the range is given there");
-	if (input->sges && vbd_op_is_atomic(op))
+	if (input->sges && vbd_ops[op].is_atomic)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/sges",
 			"/sges is not allowed for %s: the old value has eight bytes, and is stored "
 			"in /buffer if that is given",
 			vbd_op_name(op));
-	if (input->sges || input->buffer_seen || vbd_op_is_atomic(op) || nothing)
+	if (input->sges || input->buffer_seen || vbd_ops[op].is_atomic || nothing)
 		return VBD_OK;
 	return vbd_error_input(err, VBD_E_MISSING_FIELD, "/buffer",
 		"/buffer or /sges is missing; without them /length_bytes must be 0");
@@ -249,7 +234,7 @@ static enum vbd_status resolve_memory(struct vbd_daemon *daemon,
 
 	if (input->sges)
 		return resolve_list(daemon, input->sges, spec, err);
-	if (vbd_op_is_atomic(input->op) && !whole.length_seen) {
+	if (vbd_ops[input->op].is_atomic && !whole.length_seen) {
 		whole.length_bytes = VBD_ATOMIC_BYTES;
 		whole.length_seen = true;
 	}
@@ -343,15 +328,19 @@ enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *jso
 		return status;
 	*ret_spec = (struct vbd_transfer_spec){
 		.op = input.op,
-		.remote_addr = input.remote.addr,
-		.rkey = input.remote.rkey,
 		.chunk_bytes = input.chunk_bytes,
 		.message_bytes = input.message_bytes,
 		.window = input.window,
-		.inlined = input.inlined,
-		.imm = input.imm,
-		.compare_add = input.op == VBD_OP_COMPARE_SWAP ? input.compare : input.add,
-		.swap = input.swap,
+		.wr =
+			{
+				.inlined = input.inlined,
+				.imm = input.imm,
+				.remote_addr = input.remote.addr,
+				.rkey = input.remote.rkey,
+				.compare_add =
+					input.op == VBD_OP_COMPARE_SWAP ? input.compare : input.add,
+				.swap = input.swap,
+			},
 		.timeout_ms = input.timeout_ms,
 	};
 	return resolve(daemon, &input, ret_spec, err);

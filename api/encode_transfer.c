@@ -82,9 +82,9 @@ static void put_operands(struct vbd_encoder *out, const struct vbd_transfer *tra
 {
 	bool done = transfer->state == VBD_TRANSFER_DONE;
 
-	vbd_put(out, "inline", json_boolean(transfer->inlined));
-	vbd_put_u64_or_null(out, "imm", vbd_op_has_imm(transfer->op), transfer->imm);
-	if (vbd_op_is_atomic(transfer->op) && done)
+	vbd_put(out, "inline", json_boolean(transfer->wr.inlined));
+	vbd_put_u64_or_null(out, "imm", vbd_ops[transfer->op].has_imm, transfer->wr.imm);
+	if (vbd_ops[transfer->op].is_atomic && done)
 		vbd_put_hex(out, "old_value", transfer->old_value, 16);
 	else
 		vbd_put_null(out, "old_value");
@@ -109,8 +109,7 @@ json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
 	vbd_put_u64(&out, "window", transfer->window);
 	vbd_put_u64(&out, "bytes_done", vbd_counter_get(&transfer->bytes_done));
 	vbd_put_u64(&out, "wrs_done", vbd_counter_get(&transfer->wrs_done));
-	vbd_put_u64_or_null(&out, "messages_done",
-		transfer->op == VBD_OP_SEND || transfer->op == VBD_OP_SEND_IMM,
+	vbd_put_u64_or_null(&out, "messages_done", vbd_ops[transfer->op].sends,
 		vbd_counter_get(&transfer->wrs_done));
 	put_operands(&out, transfer);
 	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);

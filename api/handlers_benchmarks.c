@@ -156,8 +156,7 @@ static enum vbd_status create(
 		.window = input.window,
 		.count = input.count,
 		.duration_ms = input.duration_ms,
-		.remote_addr = input.remote.addr,
-		.rkey = input.remote.rkey,
+		.wr = {.remote_addr = input.remote.addr, .rkey = input.remote.rkey},
 		.timeout_ms = input.timeout_ms ? input.timeout_ms : input.duration_ms + SLACK_MS,
 	};
 	status = find_objects(daemon, &input, &spec, err);

@@ -35,8 +35,7 @@ struct vbd_benchmark_spec {
 	uint32_t count;	      /* messages, up to VBD_BENCHMARK_COUNT_MAX; 0: by time */
 	uint32_t duration_ms; /* without a count: 1 to VBD_BENCHMARK_DURATION_MAX */
 	struct vbd_buffer *buffer; /* its first size_bytes; NULL: the daemon's own memory */
-	uint64_t remote_addr;
-	uint32_t rkey;
+	struct vbd_wr_params wr;   /* of WRITE and READ: remote_addr, rkey */
 	uint32_t timeout_ms;
 };
 

@@ -7,22 +7,13 @@
 
 #include <stdio.h>
 
-static bool sends(enum vbd_op op)
-{
-	return op == VBD_OP_SEND || op == VBD_OP_SEND_IMM;
-}
-
 static enum vbd_status check_device(
 	const struct vbd_device *device, enum vbd_op op, struct vbd_error *err)
 {
-	enum vbd_status status = VBD_OK;
+	enum vbd_cap capability = vbd_ops[op].capability;
+	enum vbd_status status =
+		capability == VBD_CAP_COUNT ? VBD_OK : vbd_device_require(device, capability, err);
 
-	if (vbd_op_is_atomic(op))
-		status = vbd_device_require(device, VBD_CAP_ATOMICS, err);
-	else if (op == VBD_OP_SEND_IMM)
-		status = vbd_device_require(device, VBD_CAP_SEND_IMM, err);
-	else if (op == VBD_OP_WRITE_IMM)
-		status = vbd_device_require(device, VBD_CAP_WRITE_IMM, err);
 	if (status && err)
 		(void)snprintf(err->pointer, sizeof(err->pointer), "/op");
 	return status;
@@ -196,8 +187,7 @@ uint64_t vbd_transfer_message_bytes(const struct vbd_transfer_spec *spec)
 
 bool vbd_transfer_is_whole(const struct vbd_transfer_spec *spec)
 {
-	return sends(spec->op) || spec->op == VBD_OP_RECV || vbd_op_is_atomic(spec->op) ||
-	       spec->range_count;
+	return !vbd_ops[spec->op].is_cut || spec->range_count;
 }
 
 /* Of the longest work request. */
@@ -216,10 +206,10 @@ static enum vbd_status check_atomic(const struct vbd_transfer_spec *spec, struct
 		return vbd_error_input(err, VBD_E_BAD_VALUE, length_pointer(spec),
 			"an atomic operation works on %d bytes, not %llu", VBD_ATOMIC_BYTES,
 			(unsigned long long)spec->length_bytes);
-	if (spec->remote_addr % VBD_ATOMIC_BYTES)
+	if (spec->wr.remote_addr % VBD_ATOMIC_BYTES)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/remote/addr",
 			"0x%llx is not a multiple of %d; an atomic operation needs one",
-			(unsigned long long)spec->remote_addr, VBD_ATOMIC_BYTES);
+			(unsigned long long)spec->wr.remote_addr, VBD_ATOMIC_BYTES);
 	return VBD_OK;
 }
 
@@ -255,11 +245,11 @@ static enum vbd_status check_length(const struct vbd_transfer_spec *spec, struct
 	enum vbd_status status = VBD_OK;
 	char over[VBD_CARRIER_TEXT_BYTES];
 
-	if (vbd_op_is_atomic(spec->op))
+	if (vbd_ops[spec->op].is_atomic)
 		status = check_atomic(spec, err);
 	if (!status && (spec->repeats || vbd_transfer_is_whole(spec)))
 		status = check_message(spec, err);
-	if (!status && spec->inlined && wr_bytes(spec) > inline_bytes)
+	if (!status && spec->wr.inlined && wr_bytes(spec) > inline_bytes)
 		status = vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/inline",
 			"%llu bytes; %s has inline_bytes %u", (unsigned long long)wr_bytes(spec),
 			vbd_carrier_text(&spec->carrier, over), inline_bytes);

@@ -184,12 +184,7 @@ static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_t
 		.run_ns = spec->run_ns,
 		.latency_ns = spec->latency_ns,
 		.window = spec->window && spec->window < sq_depth ? spec->window : sq_depth,
-		.inlined = spec->inlined,
-		.remote_addr = spec->remote_addr,
-		.rkey = spec->rkey,
-		.imm = spec->imm,
-		.compare_add = spec->compare_add,
-		.swap = spec->swap,
+		.wr = spec->wr,
 		.created_ns = vbd_clock_mono_ns(),
 		.state = VBD_TRANSFER_QUEUED,
 		.ended = on_ended,
@@ -206,17 +201,17 @@ static void take_destination(
 	struct vbd_transfer *transfer = &record->transfer;
 
 	if (spec->peer) {
-		transfer->ah = spec->peer->peer.ah;
-		transfer->remote_qpn = spec->peer->peer.qpn;
-		transfer->remote_qkey = spec->peer->peer.qkey;
+		transfer->wr.ah = spec->peer->peer.ah;
+		transfer->wr.remote_qpn = spec->peer->peer.qpn;
+		transfer->wr.remote_qkey = spec->peer->peer.qkey;
 		record->peer = spec->peer;
 		record->peer_id = spec->peer->object.id;
 		vbd_peer_hold(spec->peer);
 	}
 	if (spec->group) {
-		transfer->ah = spec->group->group.ah;
-		transfer->remote_qpn = spec->group->group.qpn;
-		transfer->remote_qkey = spec->group->group.qkey;
+		transfer->wr.ah = spec->group->group.ah;
+		transfer->wr.remote_qpn = spec->group->group.qpn;
+		transfer->wr.remote_qkey = spec->group->group.qkey;
 		record->group = spec->group;
 		record->group_id = spec->group->object.id;
 		vbd_group_hold(spec->group);
@@ -320,7 +315,7 @@ static enum vbd_status take_ranges(struct vbd_transfer_record *record,
 		range->buffer->users++;
 		vbd_buffer_hold(range->buffer);
 	}
-	if (record->listed || spec->op == VBD_OP_RECV || vbd_op_is_atomic(spec->op)) {
+	if (record->listed || spec->op == VBD_OP_RECV || vbd_ops[spec->op].is_atomic) {
 		transfer->sges = record->sges;
 		transfer->sge_count = count;
 	} else {
@@ -336,7 +331,7 @@ static enum vbd_status place_message(struct vbd_transfer_record *record, const u
 {
 	struct vbd_transfer *transfer = &record->transfer;
 	bool inlined = length_bytes <= transfer->channel->limits.inline_bytes &&
-		       transfer->op != VBD_OP_READ;
+		       vbd_ops[transfer->op].may_inline;
 	enum vbd_status status;
 
 	if (inlined) {
@@ -344,7 +339,7 @@ static enum vbd_status place_message(struct vbd_transfer_record *record, const u
 		if (!record->inline_data)
 			return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a message");
 		transfer->local_addr = record->inline_data;
-		transfer->inlined = true;
+		transfer->wr.inlined = true;
 	} else {
 		record->message_pd = vbd_carrier_pd(&record->carrier);
 		status = vbd_msgpool_take(record->message_pd, &record->message_slot,
@@ -425,7 +420,7 @@ enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, con
 	const struct vbd_transfer_spec spec = {
 		.carrier.connection = connection,
 		.op = imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
-		.imm = imm ? *imm : 0,
+		.wr.imm = imm ? *imm : 0,
 		.length_bytes = length_bytes,
 		.timeout_ms = timeout_ms,
 	};
@@ -442,7 +437,7 @@ enum vbd_status vbd_transfer_send_datagram(const struct vbd_transfer_spec *to, c
 		.peer = to->peer,
 		.group = to->group,
 		.op = imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
-		.imm = imm ? *imm : 0,
+		.wr.imm = imm ? *imm : 0,
 		.length_bytes = length_bytes,
 		.timeout_ms = timeout_ms,
 	};

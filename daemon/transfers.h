@@ -57,12 +57,8 @@ struct vbd_transfer_spec {
 	uint64_t length_bytes; /* of all ranges together, where there are some */
 	struct vbd_transfer_range ranges[VBD_SGES_MAX];
 	uint32_t range_count;
-	bool inlined;
-	uint32_t imm;
-	uint64_t compare_add; /* as in struct vbd_transfer */
-	uint64_t swap;
-	uint64_t remote_addr;
-	uint32_t rkey;
+	struct vbd_wr_params
+		wr; /* but ah, remote_qpn and remote_qkey: the peer or the group has them */
 	uint64_t chunk_bytes;
 	uint64_t message_bytes; /* SEND, SEND_IMM: cut into messages of this many; 0: one message */
 	uint32_t window; /* work requests outstanding at most; 0: as many as the queue holds */

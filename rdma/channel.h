@@ -19,7 +19,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ibv_ah;
 struct ibv_qp;
 struct ibv_wc;
 struct vbd_channel;
@@ -29,7 +28,6 @@ struct vbd_probe;
 struct vbd_rping;
 struct vbd_srq;
 struct vbd_transfer;
-struct vbd_window;
 struct vbd_worker;
 
 /* Bytes that fit into a send work request itself, where nothing else was asked for. */
@@ -265,17 +263,8 @@ struct vbd_send_request {
 	enum vbd_op op;
 	const struct vbd_sge *sges; /* copied; an atomic without any gets its old value anyway */
 	uint32_t sge_count;	    /* at most the channel's max_send_sge; 0: nothing is moved */
-	bool inlined;		    /* copy the bytes too; at most the channel's inline_bytes */
 	bool more; /* the caller posts another at once if it can: this one needs no completion */
-	uint32_t imm;
-	uint64_t remote_addr;
-	uint32_t rkey;
-	uint64_t compare_add; /* FETCH_ADD: what to add; COMPARE_SWAP: what must be there */
-	uint64_t swap;
-	struct ibv_ah *ah; /* UD, and the two below */
-	uint32_t remote_qpn;
-	uint32_t remote_qkey;
-	const struct vbd_window *mw; /* BIND_WINDOW, INVALIDATE_WINDOW */
+	struct vbd_wr_params wr; /* inlined: at most the channel's inline_bytes */
 	struct vbd_transfer *transfer;
 	uint32_t recv_index;
 	uint64_t ping;

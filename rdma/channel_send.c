@@ -25,39 +25,24 @@ static uint32_t slot_behind(const struct vbd_channel *channel, uint32_t outstand
 	return (uint32_t)(((uint64_t)channel->sq_first + outstanding) % channel->limits.sq_depth);
 }
 
-static enum ibv_wr_opcode opcode_of(enum vbd_op op)
-{
-	static const enum ibv_wr_opcode opcodes[VBD_OP_COUNT] = {
-		[VBD_OP_SEND] = IBV_WR_SEND,
-		[VBD_OP_SEND_IMM] = IBV_WR_SEND_WITH_IMM,
-		[VBD_OP_WRITE] = IBV_WR_RDMA_WRITE,
-		[VBD_OP_WRITE_IMM] = IBV_WR_RDMA_WRITE_WITH_IMM,
-		[VBD_OP_READ] = IBV_WR_RDMA_READ,
-		[VBD_OP_FETCH_ADD] = IBV_WR_ATOMIC_FETCH_AND_ADD,
-		[VBD_OP_COMPARE_SWAP] = IBV_WR_ATOMIC_CMP_AND_SWP,
-	};
-
-	return opcodes[op];
-}
-
 /* The union of what the operation and the transport need. */
 static void fill_remote(const struct vbd_channel *channel, const struct vbd_send_request *request,
 	struct ibv_send_wr *wr)
 {
-	if (vbd_op_has_imm(request->op))
-		wr->imm_data = htobe32(request->imm);
+	if (vbd_ops[request->op].has_imm)
+		wr->imm_data = htobe32(request->wr.imm);
 	if (channel->limits.transport == VBD_TRANSPORT_UD) {
-		wr->wr.ud.ah = request->ah;
-		wr->wr.ud.remote_qpn = request->remote_qpn;
-		wr->wr.ud.remote_qkey = request->remote_qkey;
-	} else if (vbd_op_is_atomic(request->op)) {
-		wr->wr.atomic.remote_addr = request->remote_addr;
-		wr->wr.atomic.rkey = request->rkey;
-		wr->wr.atomic.compare_add = request->compare_add;
-		wr->wr.atomic.swap = request->swap;
+		wr->wr.ud.ah = request->wr.ah;
+		wr->wr.ud.remote_qpn = request->wr.remote_qpn;
+		wr->wr.ud.remote_qkey = request->wr.remote_qkey;
+	} else if (vbd_ops[request->op].is_atomic) {
+		wr->wr.atomic.remote_addr = request->wr.remote_addr;
+		wr->wr.atomic.rkey = request->wr.rkey;
+		wr->wr.atomic.compare_add = request->wr.compare_add;
+		wr->wr.atomic.swap = request->wr.swap;
 	} else {
-		wr->wr.rdma.remote_addr = request->remote_addr;
-		wr->wr.rdma.rkey = request->rkey;
+		wr->wr.rdma.remote_addr = request->wr.remote_addr;
+		wr->wr.rdma.rkey = request->wr.rkey;
 	}
 }
 
@@ -121,9 +106,9 @@ static void posted(struct vbd_channel *channel, enum vbd_op op, bool signalled)
 static enum vbd_status post(const struct vbd_channel *channel,
 	const struct vbd_send_request *request, struct ibv_send_wr *wr, struct vbd_error *err)
 {
-	if (request->mw)
+	if (request->wr.mw)
 		return vbd_window_post(
-			request->mw, channel->qp, request->op, wr->wr_id, wr->send_flags, err);
+			request->wr.mw, channel->qp, request->op, wr->wr_id, wr->send_flags, err);
 	return vbd_pv_post_send(channel->qp, wr, err);
 }
 
@@ -137,9 +122,9 @@ bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_re
 	struct ibv_send_wr wr = {
 		.wr_id = vbd_wr_id(channel->generation, channel->index, false, index),
 		.sg_list = list,
-		.opcode = opcode_of(request->op),
+		.opcode = (enum ibv_wr_opcode)vbd_ops[request->op].opcode,
 		.send_flags = (signalled ? IBV_SEND_SIGNALED : 0U) |
-			      (request->inlined ? IBV_SEND_INLINE : 0U),
+			      (request->wr.inlined ? IBV_SEND_INLINE : 0U),
 	};
 
 	if (!vbd_channel_can_send(channel))
@@ -152,7 +137,7 @@ bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_re
 	};
 	if (signalled && request->transfer && request->transfer->latency_ns)
 		slot->posted_ns = vbd_clock_mono_ns();
-	if (vbd_op_is_atomic(request->op))
+	if (vbd_ops[request->op].is_atomic)
 		wr.num_sge = fill_old_value(channel, index, request, list);
 	else
 		wr.num_sge = vbd_channel_fill_sges(

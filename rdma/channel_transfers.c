@@ -106,23 +106,17 @@ static bool window_full(const struct vbd_transfer *transfer, uint32_t more)
 static struct vbd_send_request request_of(
 	struct vbd_transfer *transfer, const struct vbd_sge *chunk, bool last)
 {
-	return (struct vbd_send_request){
+	struct vbd_send_request request = {
 		.op = op_of_chunk(transfer, last),
 		.sges = transfer->sge_count ? transfer->sges : chunk,
 		.sge_count = transfer->sge_count ? transfer->sge_count : chunk->addr != NULL,
-		.inlined = transfer->inlined,
 		.more = !last && !window_full(transfer, 1),
-		.imm = transfer->imm,
-		.remote_addr = transfer->remote_addr + next_offset(transfer),
-		.rkey = transfer->rkey,
-		.compare_add = transfer->compare_add,
-		.swap = transfer->swap,
-		.ah = transfer->ah,
-		.remote_qpn = transfer->remote_qpn,
-		.remote_qkey = transfer->remote_qkey,
-		.mw = transfer->mw,
+		.wr = transfer->wr,
 		.transfer = transfer,
 	};
+
+	request.wr.remote_addr += next_offset(transfer);
+	return request;
 }
 
 /* Post the next work request of a transfer; false if it could not be posted now. */
@@ -222,7 +216,7 @@ void vbd_channel_start_transfer(struct vbd_channel *channel, struct vbd_transfer
 		transfer->op == VBD_OP_RECV ? &channel->receives : &channel->transfers;
 
 	/* A memory window's work does not wait behind gigabytes: revoking is urgent. */
-	if (transfer->mw)
+	if (transfer->wr.mw)
 		vbd_list_prepend(queue, &transfer->link);
 	else
 		vbd_list_append(queue, &transfer->link);

@@ -3,49 +3,27 @@
 
 #include "base/enum.h"
 
+#include <infiniband/verbs.h>
+
 VBD_ENUM_NAMES(vbd_transport_name, enum vbd_qp_transport, VBD_TRANSPORT_MAP)
+
+const struct vbd_op_traits vbd_ops[VBD_OP_COUNT] = {
+#define VBD_OP_ROW(                                                                                \
+	sym, json, rc, uc, ud, remote, imm, atomic, sends, may_inline, chunks, capability, opcode) \
+	[sym] = {json, {rc, uc, ud}, remote, imm, atomic, sends, may_inline, chunks,               \
+		VBD_CAP_##capability, IBV_WR_##opcode},
+	VBD_OP_MAP(VBD_OP_ROW)
+#undef VBD_OP_ROW
+};
 
 const char *vbd_op_name(enum vbd_op op)
 {
-	static const char *const names[VBD_OP_COUNT] = {
-#define VBD_OP_NAME(sym, json) [VBD_OP_##sym] = json,
-		VBD_OP_MAP(VBD_OP_NAME)
-#undef VBD_OP_NAME
-	};
-
-	return names[op];
-}
-
-bool vbd_op_is_atomic(enum vbd_op op)
-{
-	return op == VBD_OP_FETCH_ADD || op == VBD_OP_COMPARE_SWAP;
-}
-
-bool vbd_op_has_imm(enum vbd_op op)
-{
-	return op == VBD_OP_SEND_IMM || op == VBD_OP_WRITE_IMM;
+	return vbd_ops[op].name;
 }
 
 bool vbd_op_allowed(enum vbd_op op, enum vbd_qp_transport transport)
 {
-	switch (op) {
-	case VBD_OP_SEND:
-	case VBD_OP_SEND_IMM:
-	case VBD_OP_RECV:
-		return true;
-	case VBD_OP_WRITE:
-	case VBD_OP_WRITE_IMM:
-	case VBD_OP_BIND_WINDOW:
-	case VBD_OP_INVALIDATE_WINDOW:
-		return transport != VBD_TRANSPORT_UD;
-	case VBD_OP_READ:
-	case VBD_OP_FETCH_ADD:
-	case VBD_OP_COMPARE_SWAP:
-		return transport == VBD_TRANSPORT_RC;
-	case VBD_OP_COUNT:
-		break;
-	}
-	return false;
+	return vbd_ops[op].transports[transport];
 }
 
 VBD_ENUM_NAMES(vbd_service_name, enum vbd_service, VBD_SERVICE_MAP)

@@ -10,9 +10,13 @@
 
 #include "base/counter.h"
 #include "base/enum.h"
+#include "rdma/caps.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+struct ibv_ah;
+struct vbd_window;
 
 /* X(SYMBOL, json name) */
 #define VBD_TRANSPORT_MAP(X)      \
@@ -26,25 +30,44 @@ enum vbd_qp_transport { VBD_TRANSPORT_MAP(VBD_ENUM_ROW) VBD_TRANSPORT_COUNT };
 /** vbd_transport_name - "rc" */
 const char *vbd_transport_name(enum vbd_qp_transport transport);
 
-/* X(SYMBOL, json name) */
-#define VBD_OP_MAP(X)                   \
-	X(SEND, "send")                 \
-	X(RECV, "recv")                 \
-	X(WRITE, "write")               \
-	X(READ, "read")                 \
-	X(SEND_IMM, "send_imm")         \
-	X(WRITE_IMM, "write_imm")       \
-	X(FETCH_ADD, "fetch_add")       \
-	X(COMPARE_SWAP, "compare_swap") \
-	X(BIND_WINDOW, "bind_window")   \
-	X(INVALIDATE_WINDOW, "invalidate_window")
+/*
+ * X(SYMBOL, json name, RC, UC, UD, remote, imm, atomic, sends, inline, chunks, capability, opcode)
+ *
+ *   RC, UC, UD  a queue pair of this transport can do it
+ *   remote      it needs the address and the rkey of the peer's memory
+ *   imm         it carries an immediate
+ *   atomic      it works on VBD_ATOMIC_BYTES, and the old value comes back
+ *   sends       it takes a receive of the peer's, which keeps the bytes
+ *   inline      its bytes may be in the work request
+ *   chunks      a transfer of it is cut into chunks
+ *   capability  of the device, VBD_CAP_*; COUNT: it needs none
+ *   opcode      IBV_WR_* of its send work request
+ */
+/* clang-format off */
+#define VBD_OP_MAP(X)                                                                     \
+	X(VBD_OP_SEND,              "send",                                               \
+		1, 1, 1, 0, 0, 0, 1, 1, 0, COUNT, SEND)                                   \
+	X(VBD_OP_RECV,              "recv",                                               \
+		1, 1, 1, 0, 0, 0, 0, 0, 0, COUNT, SEND)                                   \
+	X(VBD_OP_WRITE,             "write",                                              \
+		1, 1, 0, 1, 0, 0, 0, 1, 1, COUNT, RDMA_WRITE)                             \
+	X(VBD_OP_READ,              "read",                                               \
+		1, 0, 0, 1, 0, 0, 0, 0, 1, COUNT, RDMA_READ)                              \
+	X(VBD_OP_SEND_IMM,          "send_imm",                                           \
+		1, 1, 1, 0, 1, 0, 1, 1, 0, SEND_IMM, SEND_WITH_IMM)                       \
+	X(VBD_OP_WRITE_IMM,         "write_imm",                                          \
+		1, 1, 0, 1, 1, 0, 0, 1, 1, WRITE_IMM, RDMA_WRITE_WITH_IMM)                \
+	X(VBD_OP_FETCH_ADD,         "fetch_add",                                          \
+		1, 0, 0, 1, 0, 1, 0, 0, 0, ATOMICS, ATOMIC_FETCH_AND_ADD)                 \
+	X(VBD_OP_COMPARE_SWAP,      "compare_swap",                                       \
+		1, 0, 0, 1, 0, 1, 0, 0, 0, ATOMICS, ATOMIC_CMP_AND_SWP)                   \
+	X(VBD_OP_BIND_WINDOW,       "bind_window",                                        \
+		1, 1, 0, 0, 0, 0, 0, 0, 0, COUNT, BIND_MW)                                \
+	X(VBD_OP_INVALIDATE_WINDOW, "invalidate_window",                                  \
+		1, 1, 0, 0, 0, 0, 0, 0, 0, COUNT, LOCAL_INV)
+/* clang-format on */
 
-enum vbd_op {
-#define VBD_OP_ENUM(sym, json) VBD_OP_##sym,
-	VBD_OP_MAP(VBD_OP_ENUM)
-#undef VBD_OP_ENUM
-		VBD_OP_COUNT
-};
+enum vbd_op { VBD_OP_MAP(VBD_ENUM_ROW) VBD_OP_COUNT };
 
 /** vbd_op_name - "write" */
 const char *vbd_op_name(enum vbd_op op);
@@ -52,11 +75,21 @@ const char *vbd_op_name(enum vbd_op op);
 /** vbd_op_allowed - does a queue pair of @transport know @op? */
 bool vbd_op_allowed(enum vbd_op op, enum vbd_qp_transport transport);
 
-/** vbd_op_is_atomic - fetch_add or compare_swap: eight bytes, and the old value comes back */
-bool vbd_op_is_atomic(enum vbd_op op);
+/* A row of the table above. */
+struct vbd_op_traits {
+	const char *name;
+	bool transports[VBD_TRANSPORT_COUNT];
+	bool needs_remote;
+	bool has_imm;
+	bool is_atomic;
+	bool sends;
+	bool may_inline;
+	bool is_cut;
+	enum vbd_cap capability; /* VBD_CAP_COUNT: none */
+	int opcode;		 /* enum ibv_wr_opcode */
+};
 
-/** vbd_op_has_imm - does it carry an immediate? */
-bool vbd_op_has_imm(enum vbd_op op);
+extern const struct vbd_op_traits vbd_ops[VBD_OP_COUNT];
 
 /* What an atomic operation works on. */
 #define VBD_ATOMIC_BYTES 8
@@ -78,6 +111,20 @@ struct vbd_sge {
 	uint8_t *addr;
 	uint32_t length_bytes;
 	uint32_t lkey;
+};
+
+/* What a send work request has besides its operation and its local memory. */
+struct vbd_wr_params {
+	bool inlined; /* the bytes are copied into the work request */
+	uint32_t imm; /* of the last work request of a write, of each message of a send */
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint64_t compare_add; /* FETCH_ADD: what to add; COMPARE_SWAP: what must be there */
+	uint64_t swap;
+	struct ibv_ah *ah; /* UD: to whom, and the two below */
+	uint32_t remote_qpn;
+	uint32_t remote_qkey;
+	const struct vbd_window *mw; /* of its bind or invalidation; else NULL */
 };
 
 /* X(SYMBOL, json name) */

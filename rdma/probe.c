@@ -128,7 +128,7 @@ static bool post_echo(struct vbd_channel *channel, uint32_t size_bytes, uint64_t
 		.op = VBD_OP_SEND,
 		.sges = &sge,
 		.sge_count = 1,
-		.inlined = true,
+		.wr.inlined = true,
 		.ping = number,
 	};
 

@@ -139,8 +139,7 @@ static bool move(struct vbd_channel *channel, enum vbd_op op)
 		.op = op,
 		.sges = &sge,
 		.sge_count = sge.length_bytes ? 1 : 0,
-		.remote_addr = rping->addr,
-		.rkey = rping->rkey,
+		.wr = {.remote_addr = rping->addr, .rkey = rping->rkey},
 	};
 
 	return vbd_channel_post_send(channel, &request);

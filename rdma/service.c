@@ -43,7 +43,7 @@ static void echo_pump(struct vbd_channel *channel)
 			.op = slot->received.has_imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
 			.sges = &sge,
 			.sge_count = slot->received.length_bytes ? 1 : 0,
-			.imm = slot->received.imm,
+			.wr.imm = slot->received.imm,
 			.recv_index = index,
 		};
 

@@ -21,9 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct ibv_ah;
 struct vbd_channel;
-struct vbd_window;
 
 struct vbd_transfer {
 	/* fixed before it is handed over */
@@ -34,7 +32,7 @@ struct vbd_transfer {
 	uint32_t lkey;
 	const struct vbd_sge *sges; /* instead of local_addr: one work request of all these */
 	uint32_t sge_count;	    /* 0: local_addr is cut into chunks */
-	bool inlined;		    /* the bytes are copied into the work request */
+	struct vbd_wr_params wr;
 	uint64_t length_bytes;
 	uint64_t chunk_bytes;
 	uint32_t window; /* work requests outstanding at most; 0: what the queue holds */
@@ -45,16 +43,7 @@ struct vbd_transfer {
 	/* The worker writes: from the post to the completion, of work requests that ask for one.
 	 * NULL: nobody wants to know. */
 	struct vbd_histogram *latency_ns;
-	uint64_t remote_addr;
-	uint32_t rkey;
-	uint32_t imm;	      /* of the last work request of a write, of each message of a send */
-	uint64_t compare_add; /* FETCH_ADD: what to add; COMPARE_SWAP: what must be there */
-	uint64_t swap;
-	struct ibv_ah *ah; /* UD: to whom, and the two below */
-	uint32_t remote_qpn;
-	uint32_t remote_qkey;
 	uint64_t created_ns;
-	const struct vbd_window *mw; /* its bind or invalidation; else NULL */
 
 	/* control */
 	enum vbd_transfer_state state;

@@ -35,7 +35,7 @@ static void begin(struct vbd_window *window, struct vbd_conn *conn, enum vbd_op 
 	window->busy = true;
 	window->op = (struct vbd_transfer){
 		.op = op,
-		.mw = window,
+		.wr.mw = window,
 		.channel = conn->qp.channel,
 		.chunk_bytes = 1,
 		.created_ns = vbd_clock_mono_ns(),

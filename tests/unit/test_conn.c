@@ -618,7 +618,7 @@ static void send_message(struct rig_conn *rc, struct vbd_transfer *transfer, uin
 		.op = VBD_OP_SEND,
 		.channel = rc->conn->qp.channel,
 		.local_addr = byte,
-		.inlined = true,
+		.wr.inlined = true,
 		.length_bytes = 1,
 		.chunk_bytes = 64,
 	};

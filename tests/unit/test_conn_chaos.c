@@ -103,11 +103,11 @@ static void transfer_one(struct chaos *chaos, struct rig_conn *rc)
 	if (op == VBD_OP_RECV && rc->conn->params.qp.service != VBD_SERVICE_NONE)
 		return;
 	rt = rig_transfer(rc, op, &mem, pick(chaos, 200), 16 + pick(chaos, 40));
-	rt->transfer.inlined = !vbd_op_is_atomic(op);
+	rt->transfer.wr.inlined = !vbd_ops[op].is_atomic;
 	if (op == VBD_OP_SEND || op == VBD_OP_SEND_IMM) {
 		rt->transfer.length_bytes %= VBD_INLINE_BYTES + 1;
 		rt->transfer.chunk_bytes = VBD_INLINE_BYTES;
-	} else if (vbd_op_is_atomic(op)) {
+	} else if (vbd_ops[op].is_atomic) {
 		rt->transfer.local_addr = NULL;
 		rt->transfer.length_bytes = VBD_ATOMIC_BYTES;
 	} else if (op == VBD_OP_RECV) {

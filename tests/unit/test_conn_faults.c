@@ -66,7 +66,7 @@ static bool move_messages(struct rig *rig, struct rig_conn *rc)
 		.op = VBD_OP_SEND,
 		.channel = rc->conn->qp.channel,
 		.local_addr = &byte,
-		.inlined = true,
+		.wr.inlined = true,
 		.length_bytes = 1,
 		.chunk_bytes = 64,
 		.ended = on_ended,

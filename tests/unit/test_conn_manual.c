@@ -286,8 +286,8 @@ static enum vbd_transfer_state reach(struct rig_conn *rc, enum vbd_op op, const 
 {
 	struct rig_transfer *rt = rig_transfer(rc, op, mem, 8, 8);
 
-	rt->transfer.remote_addr = (uintptr_t)mem->addr + 8;
-	rt->transfer.rkey = mem->rkey;
+	rt->transfer.wr.remote_addr = (uintptr_t)mem->addr + 8;
+	rt->transfer.wr.rkey = mem->rkey;
 	rig_start_transfer(rt);
 	rig_settle(rc->rig);
 	return rt->ended_as;

@@ -74,7 +74,7 @@ static void test_ops__a_send_carries_its_immediate(void **state)
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_SEND_IMM, mem, 64, 64);
 	struct fake_wr wr;
 
-	rt->transfer.imm = 0x12345678;
+	rt->transfer.wr.imm = 0x12345678;
 	rig_start_transfer(rt);
 	wr = fake_send_at(rc->conn->qp.ibv_qp, 0);
 	assert_int_equal(wr.opcode, IBV_WR_SEND_WITH_IMM);
@@ -92,7 +92,7 @@ static void test_ops__only_the_end_of_a_write_tells_the_peer(void **state)
 	struct vbd_mem *mem = rig_mem(*state, 64, 0);
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE_IMM, mem, 50, 20);
 
-	rt->transfer.imm = 7;
+	rt->transfer.wr.imm = 7;
 	rig_start_transfer(rt);
 	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 3);
 	assert_int_equal(fake_send_at(rc->conn->qp.ibv_qp, 0).opcode, IBV_WR_RDMA_WRITE);
@@ -162,9 +162,9 @@ static void test_ops__an_atomic_brings_the_old_value(void **state)
 	memcpy(there->addr + 8, &word, sizeof(word));
 	rt = rig_transfer(active, VBD_OP_FETCH_ADD, here, VBD_ATOMIC_BYTES, VBD_ATOMIC_BYTES);
 	rt->transfer.local_addr = NULL;
-	rt->transfer.remote_addr = (uintptr_t)there->addr + 8;
-	rt->transfer.rkey = there->rkey;
-	rt->transfer.compare_add = 2;
+	rt->transfer.wr.remote_addr = (uintptr_t)there->addr + 8;
+	rt->transfer.wr.rkey = there->rkey;
+	rt->transfer.wr.compare_add = 2;
 	rig_start_transfer(rt);
 	assert_done(rt, 8, 1);
 	assert_int_equal(rt->transfer.old_value, 40);
@@ -174,10 +174,10 @@ static void test_ops__an_atomic_brings_the_old_value(void **state)
 	rt->transfer.local_addr = NULL;
 	rt->transfer.sges = &place;
 	rt->transfer.sge_count = 1;
-	rt->transfer.remote_addr = (uintptr_t)there->addr + 8;
-	rt->transfer.rkey = there->rkey;
-	rt->transfer.compare_add = 42;
-	rt->transfer.swap = 1;
+	rt->transfer.wr.remote_addr = (uintptr_t)there->addr + 8;
+	rt->transfer.wr.rkey = there->rkey;
+	rt->transfer.wr.compare_add = 42;
+	rt->transfer.wr.swap = 1;
 	rig_start_transfer(rt);
 	assert_done(rt, 8, 1);
 	assert_int_equal(rt->transfer.old_value, 42);
@@ -199,8 +199,8 @@ static void test_ops__an_atomic_on_a_queue_pair_without_that_access_is_refused(v
 	rig_loop_connect(listener, &active, &passive);
 	rt = rig_transfer(active, VBD_OP_FETCH_ADD, there, VBD_ATOMIC_BYTES, VBD_ATOMIC_BYTES);
 	rt->transfer.local_addr = NULL;
-	rt->transfer.remote_addr = (uintptr_t)there->addr;
-	rt->transfer.rkey = there->rkey;
+	rt->transfer.wr.remote_addr = (uintptr_t)there->addr;
+	rt->transfer.wr.rkey = there->rkey;
 	rig_start_transfer(rt);
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_FAILED);
 	assert_int_equal(active->conn->qp.reason, VBD_REASON_REMOTE_INVALID);
@@ -217,8 +217,8 @@ static void test_ops__an_atomic_on_memory_without_that_access_is_refused(void **
 	rig_loop_connect(listener, &active, &passive);
 	rt = rig_transfer(active, VBD_OP_FETCH_ADD, there, VBD_ATOMIC_BYTES, VBD_ATOMIC_BYTES);
 	rt->transfer.local_addr = NULL;
-	rt->transfer.remote_addr = (uintptr_t)there->addr;
-	rt->transfer.rkey = there->rkey;
+	rt->transfer.wr.remote_addr = (uintptr_t)there->addr;
+	rt->transfer.wr.rkey = there->rkey;
 	rig_start_transfer(rt);
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_FAILED);
 	assert_int_equal(active->conn->qp.reason, VBD_REASON_REMOTE_ACCESS);

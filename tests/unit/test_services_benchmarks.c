@@ -32,8 +32,8 @@ static struct vbd_benchmark_spec spec_of(const struct scene *scene, enum vbd_op 
 		.size_bytes = 48,
 		.window = 2,
 		.count = 50,
-		.remote_addr = (uintptr_t)scene->there->mem.addr,
-		.rkey = scene->there->mem.rkey,
+		.wr.remote_addr = (uintptr_t)scene->there->mem.addr,
+		.wr.rkey = scene->there->mem.rkey,
 		.timeout_ms = 30000,
 	};
 }

@@ -40,8 +40,8 @@ static struct vbd_transfer_spec spec_of(const struct scene *scene, enum vbd_op o
 		.buffer = scene->here,
 		.op = op,
 		.length_bytes = 10000,
-		.remote_addr = (uintptr_t)scene->there->mem.addr,
-		.rkey = scene->there->mem.rkey,
+		.wr.remote_addr = (uintptr_t)scene->there->mem.addr,
+		.wr.rkey = scene->there->mem.rkey,
 		.chunk_bytes = 1000,
 		.timeout_ms = 30000,
 	};
@@ -475,7 +475,7 @@ static void test_services_transfers__a_wrong_key_fails_it_and_its_connection_onl
 	struct vbd_transfer_record *record, *behind;
 	struct vbd_error problem;
 
-	spec.rkey += 1000;
+	spec.wr.rkey += 1000;
 	record = begin(&scene, &spec);
 	behind = begin(&scene, &spec);
 	wait_for_end(svc, record);

@@ -83,8 +83,8 @@ static enum vbd_transfer_state reach(struct svc *svc, const struct scene *scene,
 		.op = op,
 		.length_bytes = length_bytes,
 		.chunk_bytes = 4096,
-		.remote_addr = window->addr + skip,
-		.rkey = window->window.rkey,
+		.wr.remote_addr = window->addr + skip,
+		.wr.rkey = window->window.rkey,
 		.timeout_ms = 5000,
 	};
 	struct vbd_transfer_record *record = NULL;

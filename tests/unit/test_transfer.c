@@ -211,7 +211,7 @@ static void test_transfer__inline_bytes_are_copied(void **test_state)
 	struct fake_wr wr;
 
 	memset(mem->addr, 'a', VBD_INLINE_BYTES);
-	rt->transfer.inlined = true;
+	rt->transfer.wr.inlined = true;
 	rt->transfer.lkey = 0;
 	rig_start_transfer(rt);
 	memset(mem->addr, 'b', VBD_INLINE_BYTES);
@@ -524,8 +524,8 @@ static void test_transfer__a_write_arrives_and_a_read_brings_it_back(void **test
 	rig_loop_connect(listener, &active, &passive);
 	fill(here, 1);
 	rt = rig_transfer(active, VBD_OP_WRITE, here, 100000, 777);
-	rt->transfer.remote_addr = (uintptr_t)there->addr;
-	rt->transfer.rkey = there->rkey;
+	rt->transfer.wr.remote_addr = (uintptr_t)there->addr;
+	rt->transfer.wr.rkey = there->rkey;
 	rig_start_transfer(rt);
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
 	assert_memory_equal(here->addr, there->addr, 100000);
@@ -533,8 +533,8 @@ static void test_transfer__a_write_arrives_and_a_read_brings_it_back(void **test
 	/* The passive side may transfer too. */
 	fill(there, 2);
 	rt = rig_transfer(passive, VBD_OP_READ, back, 99999, 4096);
-	rt->transfer.remote_addr = (uintptr_t)there->addr + 1;
-	rt->transfer.rkey = there->rkey;
+	rt->transfer.wr.remote_addr = (uintptr_t)there->addr + 1;
+	rt->transfer.wr.rkey = there->rkey;
 	rig_start_transfer(rt);
 	assert_ended_as(rt, VBD_TRANSFER_DONE);
 	assert_memory_equal(back->addr, there->addr + 1, 99999);
@@ -551,8 +551,8 @@ static void assert_access_fails(
 
 	rig_loop_connect(listener, &active, &passive);
 	rt = rig_transfer(active, op, here, 4096, 1024);
-	rt->transfer.remote_addr = (uintptr_t)there->addr + past_end;
-	rt->transfer.rkey = there->rkey + key_error;
+	rt->transfer.wr.remote_addr = (uintptr_t)there->addr + past_end;
+	rt->transfer.wr.rkey = there->rkey + key_error;
 	rig_start_transfer(rt);
 	assert_ended_as(rt, VBD_TRANSFER_FAILED);
 	assert_int_equal(active->conn->qp.reason, VBD_REASON_REMOTE_ACCESS);

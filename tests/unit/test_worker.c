@@ -146,8 +146,8 @@ static void test_worker__bytes_move_while_others_read_the_counters(void **state)
 	connect_pair(rig, listener, &client, &server);
 	memset(here->addr, 0x5a, here->size_bytes);
 	rt = rig_transfer(client, VBD_OP_WRITE, here, 100000, 100);
-	rt->transfer.remote_addr = (uintptr_t)there->addr;
-	rt->transfer.rkey = there->rkey;
+	rt->transfer.wr.remote_addr = (uintptr_t)there->addr;
+	rt->transfer.wr.rkey = there->rkey;
 	vbd_transfer_submit(&rt->transfer);
 	while (!rt->ended) {
 		uint64_t now = vbd_counter_get(&rt->transfer.bytes_done);
@@ -181,8 +181,8 @@ static void test_worker__a_close_in_the_middle_ends_everything(void **state)
 		connect_pair(rig, listener, &client, &server);
 		rig->transfer_count = 0;
 		rt = rig_transfer(client, VBD_OP_WRITE, here, 100000, 50);
-		rt->transfer.remote_addr = (uintptr_t)there->addr;
-		rt->transfer.rkey = there->rkey;
+		rt->transfer.wr.remote_addr = (uintptr_t)there->addr;
+		rt->transfer.wr.rkey = there->rkey;
 		vbd_transfer_submit(&rt->transfer);
 		if (round % 3 == 0)
 			vbd_transfer_request_cancel(&rt->transfer, round % 2);
@@ -211,8 +211,8 @@ static void test_worker__a_device_goes_while_everything_runs(void **state)
 	for (size_t i = 0; i < CONNS; i++) {
 		struct rig_transfer *rt = rig_transfer(pairs[i][0], VBD_OP_WRITE, here, 100000, 50);
 
-		rt->transfer.remote_addr = (uintptr_t)there->addr;
-		rt->transfer.rkey = there->rkey;
+		rt->transfer.wr.remote_addr = (uintptr_t)there->addr;
+		rt->transfer.wr.rkey = there->rkey;
 		vbd_transfer_submit(&rt->transfer);
 	}
 	fake_device_unplug(rig->device);
