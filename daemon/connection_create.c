@@ -228,7 +228,7 @@ static void decide(struct vbd_listener *listener, struct vbd_connection *connect
 		listener->waiting++;
 		return;
 	}
-	if (vbd_conn_accept(connection->conn, &error) != VBD_OK)
+	if (vbd_conn_accept(connection->conn, -1, NULL, &error) != VBD_OK)
 		vbd_log(VBD_LOG_DEBUG, "connection", "%s", error.text);
 }
 

@@ -33,20 +33,13 @@ enum vbd_status vbd_connection_accept(struct vbd_connection *connection,
 			params->qp.recv_size_bytes, err);
 	if (status)
 		return status;
-	if (connection->conn->state == VBD_CONN_REQUESTED) {
-		if (how->name[0]) {
-			status = vbd_object_set_name(&connection->object, how->name, err);
-			if (status)
-				return status;
-		}
-		if (how->service >= 0)
-			connection->conn->params.qp.service = (enum vbd_service)how->service;
-		if (how->private_data_seen) {
-			connection->conn->cm.private_data = how->private_data;
-			connection->conn->cm.private_data.message = VBD_CM_MESSAGE_REPLY;
-		}
+	if (how->name[0] && connection->conn->state == VBD_CONN_REQUESTED) {
+		status = vbd_object_set_name(&connection->object, how->name, err);
+		if (status)
+			return status;
 	}
-	return vbd_conn_accept(connection->conn, err);
+	return vbd_conn_accept(connection->conn, how->service,
+		how->private_data_seen ? &how->private_data : NULL, err);
 }
 
 enum vbd_status vbd_connection_reject(struct vbd_connection *connection,

@@ -92,8 +92,8 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_p
 	record->endpoint_id = spec->endpoint->object.id;
 	record->message = spec->message;
 	vbd_list_append(&spec->endpoint->peers, &record->link);
-	vbd_peer_init(
-		&record->peer, record->object.id, spec->endpoint->endpoint, &peer_ops, record);
+	vbd_peer_init(&record->peer, record->object.id, spec->endpoint->endpoint, &spec->request,
+		&peer_ops, record);
 	*ret_record = record;
 	return VBD_OK;
 }
@@ -117,7 +117,6 @@ static void resolve(struct vbd_peer_record *record, const struct vbd_peer_spec *
 	struct sockaddr_storage dst;
 
 	record->timeout_ms = spec->timeout_ms;
-	record->peer.request = spec->request;
 	(void)snprintf(record->dst, sizeof(record->dst),
 		strchr(spec->dst_addr, ':') ? "[%s]:%u" : "%s:%u", spec->dst_addr, spec->dst_port);
 	vbd_timer_set(record->object.deadline, spec->timeout_ms);
@@ -206,21 +205,21 @@ static void give_up(struct vbd_peer_record *record)
 
 enum vbd_status vbd_peer_delete(struct vbd_peer_record *record, struct vbd_error *err)
 {
-	if (record->peer.users > 0)
+	if (record->users > 0)
 		return vbd_error_set(err, VBD_E_IN_USE, "%u transfers to peer %llu are under way",
-			record->peer.users, (unsigned long long)record->object.id);
+			record->users, (unsigned long long)record->object.id);
 	give_up(record);
 	return VBD_OK;
 }
 
 void vbd_peer_hold(struct vbd_peer_record *record)
 {
-	record->peer.users++;
+	record->users++;
 }
 
 void vbd_peer_release(struct vbd_peer_record *record)
 {
-	record->peer.users--;
+	record->users--;
 }
 
 void vbd_peers_endpoint_ended(struct vbd_endpoint_record *endpoint)

@@ -20,6 +20,7 @@ struct vbd_peer_record {
 	uint64_t message;    /* seq of the message that it sent; 0 if it was not taken from one */
 	uint32_t timeout_ms; /* 0: nobody is asked */
 	struct vbd_resolution *resolution;
+	unsigned int users; /* sends that use its address handle */
 };
 
 /* One of three: asked for at dst_addr, the sender of a message, or known. */

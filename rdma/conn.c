@@ -138,12 +138,19 @@ static enum vbd_status check_requested(const struct vbd_conn *conn, struct vbd_e
 		(unsigned long long)conn->id, vbd_conn_state_name(conn->state));
 }
 
-enum vbd_status vbd_conn_accept(struct vbd_conn *conn, struct vbd_error *err)
+enum vbd_status vbd_conn_accept(struct vbd_conn *conn, int service,
+	const struct vbd_private_data *reply, struct vbd_error *err)
 {
 	enum vbd_status status = check_requested(conn, err);
 
 	if (status)
 		return status;
+	if (service >= 0)
+		conn->params.qp.service = (enum vbd_service)service;
+	if (reply) {
+		conn->cm.private_data = *reply;
+		conn->cm.private_data.message = VBD_CM_MESSAGE_REPLY;
+	}
 	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "accept", "service %s",
 		vbd_service_name(conn->params.qp.service));
 	vbd_conn_raise(conn, VBD_CONN_EV_CMD_ACCEPT);

@@ -133,9 +133,15 @@ enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
  * @stay_in_reset. A failure is the connection's. */
 void vbd_conn_open_manual(struct vbd_conn *conn, bool stay_in_reset);
 
-/** vbd_conn_accept - accept a requested connection; wrong_state otherwise. What fails later is the
- * connection's. */
-enum vbd_status vbd_conn_accept(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
+/**
+ * vbd_conn_accept - accept a requested connection
+ * @service: enum vbd_service; -1: the listener's
+ * @reply:   private data of the answer; NULL: the listener's
+ *
+ * wrong_state unless it is REQUESTED. The connection's own state tells of a later failure.
+ */
+enum vbd_status vbd_conn_accept(struct vbd_conn *conn, int service,
+	const struct vbd_private_data *reply, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_conn_reject - reject a requested connection; wrong_state otherwise

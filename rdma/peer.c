@@ -128,11 +128,12 @@ static void step(struct vbd_peer *peer, enum vbd_peer_event event, const struct 
 }
 
 void vbd_peer_init(struct vbd_peer *peer, uint64_t id, struct vbd_endpoint *endpoint,
-	const struct vbd_peer_ops *ops, void *ops_arg)
+	const struct vbd_private_data *request, const struct vbd_peer_ops *ops, void *ops_arg)
 {
 	peer->tag.kind = VBD_CM_PEER;
 	peer->id = id;
 	peer->endpoint = endpoint;
+	peer->request = *request;
 	peer->ops = ops;
 	peer->ops_arg = ops_arg;
 	peer->state = VBD_PEER_RESOLVING_ADDR;

@@ -51,16 +51,19 @@ struct vbd_peer {
 	uint32_t qpn;
 	uint32_t qkey;
 	struct ibv_ah *ah;    /* NULL unless READY */
-	unsigned int users;   /* sends that use it */
 	bool ah_pending;      /* make_ah was called and ah_made was not */
 	struct vbd_pd *ah_pd; /* holds a reference while ah_pending */
 	struct ibv_ah *made;  /* vbd_peer_make_ah()'s, until ah_made */
 	struct vbd_error ah_error;
 };
 
-/** vbd_peer_init - in RESOLVING_ADDR, nothing is sent yet; @peer: zeroed memory of the caller's */
+/**
+ * vbd_peer_init - in RESOLVING_ADDR, nothing is sent yet
+ * @peer:    zeroed memory of the caller's
+ * @request: private data of the SIDR request that vbd_peer_resolve() sends
+ */
 void vbd_peer_init(struct vbd_peer *peer, uint64_t id, struct vbd_endpoint *endpoint,
-	const struct vbd_peer_ops *ops, void *ops_arg);
+	const struct vbd_private_data *request, const struct vbd_peer_ops *ops, void *ops_arg);
 
 /** vbd_peer_resolve - ask for it by CM. A failure is the peer's: its state says so. */
 void vbd_peer_resolve(struct vbd_peer *peer, const struct sockaddr *dst);
@@ -82,7 +85,8 @@ void vbd_peer_deadline(struct vbd_peer *peer);
 /** vbd_peer_endpoint_ended - nothing is sent any more: it fails, and its address handle goes */
 void vbd_peer_endpoint_ended(struct vbd_peer *peer);
 
-/** vbd_peer_fini - give back what it has; not while ah_pending, or with users */
+/** vbd_peer_fini - free what it has; not while ah_pending, or while a send uses its address handle
+ */
 void vbd_peer_fini(struct vbd_peer *peer);
 
 /* The fabric's way in. */

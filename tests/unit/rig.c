@@ -346,7 +346,7 @@ static struct rig_conn *passive_in(struct rig *rig, enum vbd_conn_state state)
 	rc = rig_request(listener);
 	assert_non_null(rc);
 	if (state == VBD_CONN_ACCEPTING)
-		assert_int_equal(vbd_conn_accept(rc->conn, &rig->err), VBD_OK);
+		assert_int_equal(vbd_conn_accept(rc->conn, -1, NULL, &rig->err), VBD_OK);
 	rig_settle(rig);
 	vbd_cm_listener_close(&listener->cm);
 	rig->listener_count--;
@@ -403,7 +403,7 @@ static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event 
 	}
 	listener->last = rc;
 	if (listener->accept)
-		assert_int_equal(vbd_conn_accept(rc->conn, &rig->err), VBD_OK);
+		assert_int_equal(vbd_conn_accept(rc->conn, -1, NULL, &rig->err), VBD_OK);
 	return true;
 }
 

@@ -223,7 +223,7 @@ static void test_conn__a_passive_connection_comes_up(void **test_state)
 	assert_true(rc->conn->passive);
 	assert_int_equal(((const struct sockaddr_in *)&rc->conn->peer)->sin_port, htons(40000));
 	assert_string_equal(rc->conn->device_name, "fake0");
-	assert_int_equal(vbd_conn_accept(rc->conn, &rig->err), VBD_OK);
+	assert_int_equal(vbd_conn_accept(rc->conn, -1, NULL, &rig->err), VBD_OK);
 	assert_int_equal(rc->conn->qp.ibv_qp->state, IBV_QPS_RTS);
 	assert_true(fake_last("ibv_post_recv") < fake_first("rdma_accept"));
 	assert_int_equal(rc->deadline_ms, 5000);
@@ -492,7 +492,7 @@ static void test_conn__only_a_request_can_be_accepted_or_rejected(void **test_st
 		if (all_states[i] == VBD_CONN_REQUESTED)
 			continue;
 		rc = rig_conn_in(rig, all_states[i]);
-		assert_int_equal(vbd_conn_accept(rc->conn, &err), VBD_E_WRONG_STATE);
+		assert_int_equal(vbd_conn_accept(rc->conn, -1, NULL, &err), VBD_E_WRONG_STATE);
 		assert_non_null(strstr(err.text, vbd_conn_state_name(all_states[i])));
 		assert_int_equal(vbd_conn_reject(rc->conn, NULL, false, NULL), VBD_E_WRONG_STATE);
 		assert_int_equal(rc->conn->state, all_states[i]);

@@ -197,7 +197,7 @@ static void command(struct chaos *chaos, struct rig_conn *rc)
 		vbd_conn_close(rc->conn, VBD_REASON_LOCAL_CLOSE);
 		break;
 	case 1:
-		(void)!vbd_conn_accept(rc->conn, NULL);
+		(void)!vbd_conn_accept(rc->conn, -1, NULL, NULL);
 		break;
 	case 2:
 		(void)!vbd_conn_reject(rc->conn, NULL, false, NULL);

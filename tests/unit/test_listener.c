@@ -104,7 +104,7 @@ static void test_listener__requests_come_one_by_one(void **state)
 	one = rig_request(listener);
 	two = rig_request(listener);
 	assert_ptr_not_equal(one, two);
-	assert_int_equal(vbd_conn_accept(two->conn, &rig->err), VBD_OK);
+	assert_int_equal(vbd_conn_accept(two->conn, -1, NULL, &rig->err), VBD_OK);
 	assert_int_equal(vbd_conn_reject(one->conn, NULL, false, &rig->err), VBD_OK);
 	rig_settle(rig);
 	assert_int_equal(one->conn->state, VBD_CONN_CLOSED);

@@ -124,10 +124,10 @@ static void test_services_endpoints__two_ask_and_talk(void **state)
 	assert_null(peer->peer.cm_id);
 	assert_int_equal(there->endpoint->sidr_answered, 1);
 	sent = say(svc, here, peer, NULL, "hello");
-	assert_int_equal(peer->peer.users, 1);
+	assert_int_equal(peer->users, 1);
 	SVC_UNTIL(svc, is_over(sent) && there->inbox.count == 1);
 	assert_int_equal(sent->transfer.state, VBD_TRANSFER_DONE);
-	assert_int_equal(peer->peer.users, 0);
+	assert_int_equal(peer->users, 0);
 	assert_newest(there, "hello");
 }
 
