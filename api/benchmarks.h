@@ -15,9 +15,6 @@ struct vbd_request;
 /** vbd_encode_benchmark - Benchmark */
 json_t *vbd_encode_benchmark(const struct vbd_benchmark *benchmark);
 
-void vbd_list_benchmarks(struct vbd_request *req);
 void vbd_create_benchmark(struct vbd_request *req);
-void vbd_get_benchmark(struct vbd_request *req);
-void vbd_delete_benchmark(struct vbd_request *req);
 
 #endif

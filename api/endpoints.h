@@ -5,9 +5,7 @@
 
 struct vbd_request;
 
-void vbd_list_endpoints(struct vbd_request *req);
 void vbd_create_endpoint(struct vbd_request *req);
-void vbd_get_endpoint(struct vbd_request *req);
 void vbd_delete_endpoint(struct vbd_request *req);
 
 void vbd_list_endpoint_messages(struct vbd_request *req);

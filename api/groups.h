@@ -5,9 +5,7 @@
 
 struct vbd_request;
 
-void vbd_list_groups(struct vbd_request *req);
 void vbd_create_group(struct vbd_request *req);
-void vbd_get_group(struct vbd_request *req);
 void vbd_delete_group(struct vbd_request *req);
 
 #endif

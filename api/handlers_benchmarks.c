@@ -35,23 +35,6 @@ static enum vbd_task_state task_state(const void *item)
 	return VBD_TASK_RUNNING;
 }
 
-static const struct vbd_task_kind benchmark_task = {
-	.kind = VBD_KIND_BENCHMARK,
-	.gone = "the benchmark was deleted in the meantime",
-	.encode = encode_item,
-	.state = task_state,
-};
-
-void vbd_get_benchmark(struct vbd_request *req)
-{
-	vbd_task_get(req, &benchmark_task);
-}
-
-void vbd_delete_benchmark(struct vbd_request *req)
-{
-	vbd_task_delete(req, &benchmark_task);
-}
-
 /* --- creation -------------------------------------------------------------------------------- */
 
 #define DURATION_MS 1000  /* when nothing is said */
@@ -169,7 +152,7 @@ void vbd_create_benchmark(struct vbd_request *req)
 	struct vbd_error err = {0};
 
 	if (create(req, &benchmark, &err) == VBD_OK)
-		vbd_task_answer(req, &benchmark_task, benchmark);
+		vbd_task_answer(req, &vbd_benchmark_task, benchmark);
 	else
 		vbd_reply_problem(req, &err);
 }
@@ -203,12 +186,13 @@ static const struct vbd_page_source benchmark_page = {
 	.keys = benchmark_keys,
 	.states = benchmark_states,
 	.in_state = benchmark_in_state,
-	.id = vbd_object_id,
-	.walk = vbd_walk_registry,
 	.encode = encode_item,
 };
 
-void vbd_list_benchmarks(struct vbd_request *req)
-{
-	vbd_page_reply(req, &benchmark_page, vbd_request_daemon(req)->benchmarks);
-}
+const struct vbd_task_kind vbd_benchmark_task = {
+	.kind = VBD_KIND_BENCHMARK,
+	.gone = "the benchmark was deleted in the meantime",
+	.encode = encode_item,
+	.state = task_state,
+	.page = &benchmark_page,
+};

@@ -262,8 +262,6 @@ static const struct vbd_page_source buffer_page = {
 	.keys = buffer_keys,
 	.states = buffer_states,
 	.in_state = buffer_in_state,
-	.id = vbd_object_id,
-	.walk = vbd_walk_registry,
 	.encode = encode_buffer,
 };
 

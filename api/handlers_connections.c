@@ -314,8 +314,6 @@ static const struct vbd_page_source connection_page = {
 	.keys = connection_keys,
 	.states = connection_states,
 	.in_state = connection_in_state,
-	.id = vbd_object_id,
-	.walk = vbd_walk_registry,
 	.encode = encode_item,
 };
 

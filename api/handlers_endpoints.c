@@ -128,20 +128,9 @@ static json_t *encode_item(const void *item, struct vbd_request *req)
 	return encode_endpoint(item, req->role);
 }
 
-static const struct vbd_task_kind endpoint_task = {
-	.kind = VBD_KIND_ENDPOINT,
-	.gone = "the endpoint was deleted in the meantime",
-	.encode = encode_item,
-};
-
-void vbd_get_endpoint(struct vbd_request *req)
-{
-	vbd_task_get(req, &endpoint_task);
-}
-
 void vbd_delete_endpoint(struct vbd_request *req)
 {
-	struct vbd_endpoint_record *record = vbd_task_find(req, &endpoint_task);
+	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_endpoint_task);
 	bool ended;
 
 	if (!record)
@@ -151,7 +140,7 @@ void vbd_delete_endpoint(struct vbd_request *req)
 	if (ended)
 		vbd_reply_empty(req, 204);
 	else
-		vbd_task_answer_gone(req, &endpoint_task, record);
+		vbd_task_answer_gone(req, &vbd_endpoint_task, record);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -262,7 +251,7 @@ static bool is_over(const void *owner)
 
 void vbd_list_endpoint_messages(struct vbd_request *req)
 {
-	struct vbd_endpoint_record *record = vbd_task_find(req, &endpoint_task);
+	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_endpoint_task);
 
 	if (!record)
 		return;
@@ -277,7 +266,7 @@ void vbd_list_endpoint_messages(struct vbd_request *req)
 
 void vbd_delete_endpoint_messages(struct vbd_request *req)
 {
-	struct vbd_endpoint_record *record = vbd_task_find(req, &endpoint_task);
+	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_endpoint_task);
 	struct vbd_error err = {0};
 	uint64_t through = 0;
 
@@ -335,7 +324,7 @@ static enum vbd_status send_message(const struct vbd_request *req,
 
 void vbd_send_endpoint_message(struct vbd_request *req)
 {
-	struct vbd_endpoint_record *record = vbd_task_find(req, &endpoint_task);
+	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_endpoint_task);
 	struct vbd_transfer_record *transfer;
 	struct vbd_error err = {0};
 
@@ -388,12 +377,12 @@ static const struct vbd_page_source endpoint_page = {
 	.keys = endpoint_keys,
 	.states = endpoint_states,
 	.in_state = endpoint_in_state,
-	.id = vbd_object_id,
-	.walk = vbd_walk_registry,
 	.encode = encode_item,
 };
 
-void vbd_list_endpoints(struct vbd_request *req)
-{
-	vbd_page_reply(req, &endpoint_page, vbd_request_daemon(req)->endpoints);
-}
+const struct vbd_task_kind vbd_endpoint_task = {
+	.kind = VBD_KIND_ENDPOINT,
+	.gone = "the endpoint was deleted in the meantime",
+	.encode = encode_item,
+	.page = &endpoint_page,
+};

@@ -56,21 +56,9 @@ static enum vbd_task_state task_state(const void *item)
 	return state == VBD_GROUP_IS_FAILED ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
 }
 
-static const struct vbd_task_kind group_task = {
-	.kind = VBD_KIND_GROUP,
-	.gone = "the group was left in the meantime",
-	.encode = encode_group,
-	.state = task_state,
-};
-
-void vbd_get_group(struct vbd_request *req)
-{
-	vbd_task_get(req, &group_task);
-}
-
 void vbd_delete_group(struct vbd_request *req)
 {
-	struct vbd_group_record *record = vbd_task_find(req, &group_task);
+	struct vbd_group_record *record = vbd_task_find(req, &vbd_group_task);
 
 	if (!record)
 		return;
@@ -78,7 +66,7 @@ void vbd_delete_group(struct vbd_request *req)
 	if (vbd_group_state_ended(record->group.state) && record->group.users == 0)
 		vbd_reply_empty(req, 204);
 	else
-		vbd_task_answer_gone(req, &group_task, record);
+		vbd_task_answer_gone(req, &vbd_group_task, record);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -135,7 +123,7 @@ void vbd_create_group(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_task_answer(req, &group_task, record);
+	vbd_task_answer(req, &vbd_group_task, record);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -165,12 +153,13 @@ static const struct vbd_page_source group_page = {
 	.keys = group_keys,
 	.states = group_states,
 	.in_state = group_in_state,
-	.id = vbd_object_id,
-	.walk = vbd_walk_registry,
 	.encode = encode_group,
 };
 
-void vbd_list_groups(struct vbd_request *req)
-{
-	vbd_page_reply(req, &group_page, vbd_request_daemon(req)->groups);
-}
+const struct vbd_task_kind vbd_group_task = {
+	.kind = VBD_KIND_GROUP,
+	.gone = "the group was left in the meantime",
+	.encode = encode_group,
+	.state = task_state,
+	.page = &group_page,
+};

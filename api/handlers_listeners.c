@@ -288,8 +288,6 @@ static const struct vbd_page_source listener_page = {
 	.keys = listener_keys,
 	.states = listener_states,
 	.in_state = listener_in_state,
-	.id = vbd_object_id,
-	.walk = vbd_walk_registry,
 	.encode = encode_listener,
 };
 

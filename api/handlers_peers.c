@@ -93,21 +93,9 @@ static enum vbd_task_state task_state(const void *item)
 	return state == VBD_PEER_FAILED ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
 }
 
-static const struct vbd_task_kind peer_task = {
-	.kind = VBD_KIND_PEER,
-	.gone = "the peer was deleted in the meantime",
-	.encode = encode_peer,
-	.state = task_state,
-};
-
-void vbd_get_peer(struct vbd_request *req)
-{
-	vbd_task_get(req, &peer_task);
-}
-
 void vbd_delete_peer(struct vbd_request *req)
 {
-	struct vbd_peer_record *record = vbd_task_find(req, &peer_task);
+	struct vbd_peer_record *record = vbd_task_find(req, &vbd_peer_task);
 	struct vbd_error err = {0};
 
 	if (!record)
@@ -328,7 +316,7 @@ void vbd_create_peer(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_task_answer(req, &peer_task, record);
+	vbd_task_answer(req, &vbd_peer_task, record);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -359,12 +347,13 @@ static const struct vbd_page_source peer_page = {
 	.keys = peer_keys,
 	.states = peer_states,
 	.in_state = peer_in_state,
-	.id = vbd_object_id,
-	.walk = vbd_walk_registry,
 	.encode = encode_peer,
 };
 
-void vbd_list_peers(struct vbd_request *req)
-{
-	vbd_page_reply(req, &peer_page, vbd_request_daemon(req)->peers);
-}
+const struct vbd_task_kind vbd_peer_task = {
+	.kind = VBD_KIND_PEER,
+	.gone = "the peer was deleted in the meantime",
+	.encode = encode_peer,
+	.state = task_state,
+	.page = &peer_page,
+};

@@ -36,23 +36,6 @@ static enum vbd_task_state task_state(const void *item)
 	return VBD_TASK_RUNNING;
 }
 
-static const struct vbd_task_kind probe_task = {
-	.kind = VBD_KIND_PROBE,
-	.gone = "the probe was deleted in the meantime",
-	.encode = encode_item,
-	.state = task_state,
-};
-
-void vbd_get_probe(struct vbd_request *req)
-{
-	vbd_task_get(req, &probe_task);
-}
-
-void vbd_delete_probe(struct vbd_request *req)
-{
-	vbd_task_delete(req, &probe_task);
-}
-
 /* --- creation -------------------------------------------------------------------------------- */
 
 static const char *const kind_names[VBD_PROBE_KIND_COUNT] = {VBD_PROBE_KIND_MAP(VBD_ENUM_NAME)};
@@ -141,7 +124,7 @@ void vbd_create_probe(struct vbd_request *req)
 	struct vbd_error err = {0};
 
 	if (create(req, &record, &err) == VBD_OK)
-		vbd_task_answer(req, &probe_task, record);
+		vbd_task_answer(req, &vbd_probe_task, record);
 	else
 		vbd_reply_problem(req, &err);
 }
@@ -174,12 +157,13 @@ static const struct vbd_page_source probe_page = {
 	.keys = probe_keys,
 	.states = probe_states,
 	.in_state = probe_in_state,
-	.id = vbd_object_id,
-	.walk = vbd_walk_registry,
 	.encode = encode_item,
 };
 
-void vbd_list_probes(struct vbd_request *req)
-{
-	vbd_page_reply(req, &probe_page, vbd_request_daemon(req)->probes);
-}
+const struct vbd_task_kind vbd_probe_task = {
+	.kind = VBD_KIND_PROBE,
+	.gone = "the probe was deleted in the meantime",
+	.encode = encode_item,
+	.state = task_state,
+	.page = &probe_page,
+};

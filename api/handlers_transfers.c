@@ -31,26 +31,9 @@ static enum vbd_task_state task_state(const void *item)
 	return vbd_transfer_state_ended(state) ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
 }
 
-static const struct vbd_task_kind transfer_task = {
-	.kind = VBD_KIND_TRANSFER,
-	.gone = "the transfer was deleted in the meantime",
-	.encode = encode_item,
-	.state = task_state,
-};
-
-void vbd_get_transfer(struct vbd_request *req)
-{
-	vbd_task_get(req, &transfer_task);
-}
-
-void vbd_delete_transfer(struct vbd_request *req)
-{
-	vbd_task_delete(req, &transfer_task);
-}
-
 void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record)
 {
-	vbd_task_answer(req, &transfer_task, record);
+	vbd_task_answer(req, &vbd_transfer_task, record);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -105,12 +88,13 @@ static const struct vbd_page_source transfer_page = {
 	.keys = transfer_keys,
 	.states = transfer_states,
 	.in_state = transfer_in_state,
-	.id = vbd_object_id,
-	.walk = vbd_walk_registry,
 	.encode = encode_item,
 };
 
-void vbd_list_transfers(struct vbd_request *req)
-{
-	vbd_page_reply(req, &transfer_page, vbd_request_daemon(req)->transfers);
-}
+const struct vbd_task_kind vbd_transfer_task = {
+	.kind = VBD_KIND_TRANSFER,
+	.gone = "the transfer was deleted in the meantime",
+	.encode = encode_item,
+	.state = task_state,
+	.page = &transfer_page,
+};

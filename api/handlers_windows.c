@@ -58,21 +58,9 @@ static enum vbd_task_state task_state(const void *item)
 	return vbd_window_state_ended(state) ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
 }
 
-static const struct vbd_task_kind window_task = {
-	.kind = VBD_KIND_WINDOW,
-	.gone = "the window was deleted in the meantime",
-	.encode = encode_window,
-	.state = task_state,
-};
-
-void vbd_get_window(struct vbd_request *req)
-{
-	vbd_task_get(req, &window_task);
-}
-
 void vbd_delete_window(struct vbd_request *req)
 {
-	struct vbd_window_record *record = vbd_task_find(req, &window_task);
+	struct vbd_window_record *record = vbd_task_find(req, &vbd_window_task);
 
 	if (!record)
 		return;
@@ -80,7 +68,7 @@ void vbd_delete_window(struct vbd_request *req)
 	if (vbd_window_state_ended(record->window.state))
 		vbd_reply_empty(req, 204);
 	else
-		vbd_task_answer_gone(req, &window_task, record);
+		vbd_task_answer_gone(req, &vbd_window_task, record);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -173,7 +161,7 @@ void vbd_create_window(struct vbd_request *req)
 	struct vbd_error err = {0};
 
 	if (create_window(req, &record, &err) == VBD_OK)
-		vbd_task_answer(req, &window_task, record);
+		vbd_task_answer(req, &vbd_window_task, record);
 	else
 		vbd_reply_problem(req, &err);
 }
@@ -209,12 +197,13 @@ static const struct vbd_page_source window_page = {
 	.keys = window_keys,
 	.states = window_states,
 	.in_state = window_in_state,
-	.id = vbd_object_id,
-	.walk = vbd_walk_registry,
 	.encode = encode_window,
 };
 
-void vbd_list_windows(struct vbd_request *req)
-{
-	vbd_page_reply(req, &window_page, vbd_request_daemon(req)->windows);
-}
+const struct vbd_task_kind vbd_window_task = {
+	.kind = VBD_KIND_WINDOW,
+	.gone = "the window was deleted in the meantime",
+	.encode = encode_window,
+	.state = task_state,
+	.page = &window_page,
+};

@@ -25,6 +25,11 @@ struct page {
 	bool failed;
 };
 
+static uint64_t id_of(const struct vbd_page_source *source, const void *item)
+{
+	return source->id ? source->id(item) : ((const struct vbd_object *)item)->id;
+}
+
 /* --- parameters ------------------------------------------------------------------------------ */
 
 static enum vbd_status parse_sort(
@@ -139,6 +144,17 @@ static void collect(const void *item, void *visitor)
 	page->items[page->count++] = item;
 }
 
+static void walk(const struct vbd_page_source *source, void *listed, struct page *page)
+{
+	if (source->walk) {
+		source->walk(listed, collect, page);
+		return;
+	}
+	for (const struct vbd_object *object = vbd_registry_first(listed); object;
+		object = vbd_registry_next(object))
+		collect(object, page);
+}
+
 static int compare(const void *left, const void *right, void *arg)
 {
 	const struct page *page = arg;
@@ -147,7 +163,7 @@ static int compare(const void *left, const void *right, void *arg)
 	int order = page->key ? page->key->compare(a, b) : 0;
 
 	if (!order)
-		order = vbd_compare_u64(page->source->id(a), page->source->id(b));
+		order = vbd_compare_u64(id_of(page->source, a), id_of(page->source, b));
 	return page->descending ? -order : order;
 }
 
@@ -158,14 +174,14 @@ static enum vbd_status find_start(const struct page *page, size_t *ret_start, st
 	size_t i = 0;
 
 	if (page->after && by_id && !page->descending) {
-		while (i < page->count && page->source->id(page->items[i]) <= page->after)
+		while (i < page->count && id_of(page->source, page->items[i]) <= page->after)
 			i++;
 	} else if (page->after && by_id) {
-		while (i < page->count && page->source->id(page->items[i]) >= page->after)
+		while (i < page->count && id_of(page->source, page->items[i]) >= page->after)
 			i++;
 	} else if (page->after) {
 		/* An item that is gone has left no key to find its place by. */
-		while (i < page->count && page->source->id(page->items[i]) != page->after)
+		while (i < page->count && id_of(page->source, page->items[i]) != page->after)
 			i++;
 		if (i == page->count)
 			return vbd_error_input(err, VBD_E_BAD_VALUE, "after",
@@ -206,7 +222,7 @@ static json_t *encode(const struct page *page, size_t start, struct vbd_request 
 	}
 	more = end < page->count;
 	return json_pack("{s:I, s:o, s:o}", "total", (json_int_t)page->count, "next",
-		more ? json_integer((json_int_t)page->source->id(page->items[end - 1]))
+		more ? json_integer((json_int_t)id_of(page->source, page->items[end - 1]))
 		     : json_null(),
 		"items", items);
 }
@@ -219,7 +235,7 @@ void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *sourc
 	enum vbd_status status = parse(&page, req, &err);
 
 	if (status == VBD_OK) {
-		source->walk(listed, collect, &page);
+		walk(source, listed, &page);
 		if (page.failed)
 			status = vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the list");
 	}
@@ -232,17 +248,6 @@ void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *sourc
 	else
 		vbd_reply_problem(req, &err);
 	free(page.items);
-}
-
-void vbd_walk_registry(void *registry, vbd_page_visit_cb visit, void *visitor)
-{
-	vbd_registry_for_each (object, registry)
-		visit(object, visitor);
-}
-
-uint64_t vbd_object_id(const void *item)
-{
-	return ((const struct vbd_object *)item)->id;
 }
 
 int vbd_object_compare_name(const void *a, const void *b)

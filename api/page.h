@@ -27,8 +27,9 @@ struct vbd_page_source {
 	const struct vbd_page_key *keys; /* to sort by, besides id */
 	const char *const *states; /* that `state` may ask for; NULL ends; NULL if there are none */
 	bool (*in_state)(const void *item, const char *state);
+	/* NULL for the objects of a registry. */
 	uint64_t (*id)(const void *item);
-	/* Calls @visit with every item, ids ascending. */
+	/* Call @visit with every item, ids ascending. NULL: @listed is a registry. */
 	void (*walk)(void *listed, vbd_page_visit_cb visit, void *visitor);
 	/* A new reference; NULL without memory. */
 	json_t *(*encode)(const void *item, struct vbd_request *req);
@@ -38,9 +39,7 @@ struct vbd_page_source {
  * @listed: what `walk` goes through */
 void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source, void *listed);
 
-/* For lists of what is in a registry; the items are struct vbd_object. */
-void vbd_walk_registry(void *registry, vbd_page_visit_cb visit, void *visitor);
-uint64_t vbd_object_id(const void *item);
+/** vbd_object_compare_name - for lists of objects of a registry */
 int vbd_object_compare_name(const void *a, const void *b);
 int vbd_object_compare_created(const void *a, const void *b);
 

@@ -5,9 +5,7 @@
 
 struct vbd_request;
 
-void vbd_list_peers(struct vbd_request *req);
 void vbd_create_peer(struct vbd_request *req);
-void vbd_get_peer(struct vbd_request *req);
 void vbd_delete_peer(struct vbd_request *req);
 
 #endif

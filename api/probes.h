@@ -19,9 +19,6 @@ json_t *vbd_encode_probe(const struct vbd_probe_record *record);
 /** vbd_encode_rtt - ConnectionRtt of the connection's running or last probe; null if it had none */
 json_t *vbd_encode_rtt(const struct vbd_connection *connection);
 
-void vbd_list_probes(struct vbd_request *req);
 void vbd_create_probe(struct vbd_request *req);
-void vbd_get_probe(struct vbd_request *req);
-void vbd_delete_probe(struct vbd_request *req);
 
 #endif

@@ -16,6 +16,7 @@
 #include <stddef.h>
 
 struct vbd_request;
+struct vbd_task_kind;
 
 enum vbd_method {
 	VBD_METHOD_GET,
@@ -45,6 +46,7 @@ struct vbd_route {
 	const char *query[VBD_ROUTE_QUERY_MAX]; /* parameters it takes; the rest is refused */
 	/* Called with the whole request; replies, or parks it. */
 	void (*handler)(struct vbd_request *req);
+	const struct vbd_task_kind *task; /* for the handlers of api/task.h */
 	/* VBD_BODY_STREAM only: called before the body; sets a sink, or replies. */
 	void (*open)(struct vbd_request *req);
 };

@@ -2,6 +2,7 @@
 #include "api/task.h"
 
 #include "api/context.h"
+#include "api/page.h"
 #include "api/waiter.h"
 #include "daemon/object.h"
 
@@ -16,16 +17,25 @@ void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
 	return task;
 }
 
-void vbd_task_get(struct vbd_request *req, const struct vbd_task_kind *kind)
+void vbd_task_list(struct vbd_request *req)
 {
+	const struct vbd_task_kind *kind = req->route->task;
+
+	vbd_page_reply(req, kind->page, &vbd_request_daemon(req)->registries[kind->kind]);
+}
+
+void vbd_task_get(struct vbd_request *req)
+{
+	const struct vbd_task_kind *kind = req->route->task;
 	const void *task = vbd_task_find(req, kind);
 
 	if (task)
 		vbd_reply_json(req, 200, kind->encode(task, req));
 }
 
-void vbd_task_delete(struct vbd_request *req, const struct vbd_task_kind *kind)
+void vbd_task_delete(struct vbd_request *req)
 {
+	const struct vbd_task_kind *kind = req->route->task;
 	void *task = vbd_task_find(req, kind);
 
 	if (!task)

@@ -14,6 +14,8 @@
 
 #include <jansson.h>
 
+struct vbd_page_source;
+
 enum vbd_task_state {
 	VBD_TASK_RUNNING, /* also what is on its way out and was never done */
 	VBD_TASK_DONE,
@@ -28,17 +30,30 @@ struct vbd_task_kind {
 	json_t *(*encode)(const void *task, struct vbd_request *req);
 	/* For vbd_task_answer() and vbd_task_delete(). */
 	enum vbd_task_state (*state)(const void *task);
+	const struct vbd_page_source *page;
 };
 
-/** vbd_task_find - the one of the path, borrowed; NULL, and an answer, if there is none */
+/* Each with the handlers of its kind; not every kind has one. */
+#define VBD_TASK_EXTERN(sym, singular, plural, open, kept) \
+	extern const struct vbd_task_kind vbd_##singular##_task;
+VBD_KIND_MAP(VBD_TASK_EXTERN)
+#undef VBD_TASK_EXTERN
+
+/** vbd_task_find - the object that the path names, borrowed; if there is none, answer and return
+ * NULL */
 void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind);
 
-/** vbd_task_get - answer with the one of the path */
-void vbd_task_get(struct vbd_request *req, const struct vbd_task_kind *kind);
+/* Handlers for the routes with a `task`. */
 
-/** vbd_task_delete - forget the one of the path if it has ended, 204; else begin to cancel it, 202
- */
-void vbd_task_delete(struct vbd_request *req, const struct vbd_task_kind *kind);
+/** vbd_task_list - answer with a page of the objects of the kind */
+void vbd_task_list(struct vbd_request *req);
+
+/** vbd_task_get - answer with the object that the path names */
+void vbd_task_get(struct vbd_request *req);
+
+/** vbd_task_delete - delete the object that the path names if it has ended, 204; else begin to
+ * cancel it, 202 */
+void vbd_task_delete(struct vbd_request *req);
 
 /**
  * vbd_task_answer - answer a POST that made @task: 201 when it is done, 202 when the wait is over

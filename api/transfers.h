@@ -49,9 +49,6 @@ void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *re
 /** vbd_create_transfers - TransferBatch: a list of transfers that start together, or none */
 void vbd_create_transfers(struct vbd_request *req);
 
-void vbd_list_transfers(struct vbd_request *req);
 void vbd_create_transfer(struct vbd_request *req);
-void vbd_get_transfer(struct vbd_request *req);
-void vbd_delete_transfer(struct vbd_request *req);
 
 #endif

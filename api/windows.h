@@ -5,9 +5,7 @@
 
 struct vbd_request;
 
-void vbd_list_windows(struct vbd_request *req);
 void vbd_create_window(struct vbd_request *req);
-void vbd_get_window(struct vbd_request *req);
 void vbd_delete_window(struct vbd_request *req);
 
 #endif

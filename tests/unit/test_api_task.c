@@ -97,6 +97,8 @@ static const struct vbd_task_kind kind = {
 	.state = task_state,
 };
 
+static const struct vbd_route route = {.task = &kind};
+
 /* --- requests -------------------------------------------------------------------------------- */
 
 static int set_up(void **state)
@@ -116,6 +118,7 @@ static int set_up(void **state)
 	test.api.daemon = &test.daemon;
 	test.req = (struct vbd_request){.transport = &transport,
 		.method = VBD_METHOD_POST,
+		.route = &route,
 		.ref = "7",
 		.context = &test.api};
 	return 0;
@@ -186,7 +189,7 @@ static void test_task__it_is_shown(void **state)
 {
 	(void)state;
 	test.req.method = VBD_METHOD_GET;
-	vbd_task_get(&test.req, &kind);
+	vbd_task_get(&test.req);
 	assert_answer(200, "\"id\":7");
 }
 
@@ -194,11 +197,11 @@ static void test_task__what_is_not_there_is_a_problem(void **state)
 {
 	(void)state;
 	vbd_registry_remove(test.errand.object.registry, &test.errand.object);
-	vbd_task_get(&test.req, &kind);
+	vbd_task_get(&test.req);
 	assert_answer(404, "there is no errand '7'");
 	vbd_request_fini(&test.req);
 	test.req.reply = (struct vbd_reply){0};
-	vbd_task_delete(&test.req, &kind);
+	vbd_task_delete(&test.req);
 	assert_answer(404, "not_found");
 	assert_int_equal(test.errand.cancelled, 0);
 	assert_false(test.errand.object.deleted);
@@ -207,7 +210,7 @@ static void test_task__what_is_not_there_is_a_problem(void **state)
 static void test_task__a_deletion_cancels_what_runs(void **state)
 {
 	(void)state;
-	vbd_task_delete(&test.req, &kind);
+	vbd_task_delete(&test.req);
 	assert_answer(202, "\"id\":7");
 	assert_int_equal(test.errand.cancelled, 1);
 	assert_false(test.errand.object.deleted);
@@ -221,7 +224,7 @@ static void test_task__a_deletion_forgets_what_has_ended(void **state)
 		(void)set_up(state);
 		test.errand.state = ended[i];
 		test.errand.object.ended = true;
-		vbd_task_delete(&test.req, &kind);
+		vbd_task_delete(&test.req);
 		assert_answer(204, NULL);
 		assert_int_equal(test.errand.cancelled, 0);
 		assert_true(test.errand.object.deleted);
