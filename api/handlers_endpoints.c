@@ -212,6 +212,7 @@ static enum vbd_status decode_create(
 	*spec = (struct vbd_endpoint_spec){
 		.port = input.port, .params = vbd_endpoint_params_default()};
 	spec->params.qp = input.qp.params.qp;
+	spec->params.qp.transport = VBD_TRANSPORT_UD;
 	spec->params.port_num = input.port_num;
 	spec->params.gid_index = input.gid_index_seen ? input.gid_index : -1;
 	spec->params.pkey_index = input.pkey_index;
