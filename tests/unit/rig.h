@@ -34,7 +34,7 @@ struct rig_conn {
 	bool memory_went;
 	unsigned int stepped;
 	bool moves_slowly;		  /* the test makes the moves that may block */
-	struct vbd_conn_params accept_as; /* passive side: the listener's request it was made for */
+	struct vbd_conn_params accept_as; /* passive side: parameters it was made with */
 };
 
 struct rig_listener {

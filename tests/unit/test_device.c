@@ -24,7 +24,7 @@ static struct vbd_device *device_of(struct rig *rig)
 	return device;
 }
 
-/* Opens the changed fake device again. */
+/* Restarts the rig, which opens the fake device with the test's changes. */
 static struct vbd_device *opened_again(struct rig *rig)
 {
 	rig_stop(rig);

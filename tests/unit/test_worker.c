@@ -81,7 +81,7 @@ static bool all_established(void *arg)
 	return true;
 }
 
-/* Connects an active connection to a listener of the test, and returns both sides. */
+/* Connects to a listener of the test and waits until both sides are established. */
 static void connect_pair(struct rig *rig, struct rig_listener *listener, struct rig_conn **ret_one,
 	struct rig_conn **ret_other)
 {
