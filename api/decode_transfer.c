@@ -248,8 +248,24 @@ static enum vbd_status resolve_memory(struct vbd_daemon *daemon,
 	return status;
 }
 
-static enum vbd_status resolve_carrier(struct vbd_daemon *daemon,
-	const struct transfer_create *input, struct vbd_transfer_spec *spec, struct vbd_error *err)
+static struct vbd_qp *qp_of_connection(
+	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+{
+	struct vbd_connection *connection = vbd_object_find(daemon->connections, ref, err);
+
+	return connection ? &connection->conn->qp : NULL;
+}
+
+static struct vbd_qp *qp_of_endpoint(
+	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+{
+	struct vbd_endpoint_record *record = vbd_object_find(daemon->endpoints, ref, err);
+
+	return record ? &record->endpoint->qp : NULL;
+}
+
+static enum vbd_status resolve_qp(struct vbd_daemon *daemon, const struct transfer_create *input,
+	struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_json_ref *ref =
 		input->connection_seen ? &input->connection : &input->endpoint;
@@ -261,13 +277,9 @@ static enum vbd_status resolve_carrier(struct vbd_daemon *daemon,
 	if (!input->connection_seen && !input->endpoint_seen)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/connection",
 			"/connection or /endpoint is missing");
-	if (input->connection_seen)
-		spec->carrier.connection =
-			vbd_object_find(daemon->connections, vbd_ref_text(ref, text), err);
-	else
-		spec->carrier.endpoint =
-			vbd_object_find(daemon->endpoints, vbd_ref_text(ref, text), err);
-	if (!vbd_carrier_is_gone(&spec->carrier))
+	spec->qp = input->connection_seen ? qp_of_connection(daemon, vbd_ref_text(ref, text), err)
+					  : qp_of_endpoint(daemon, vbd_ref_text(ref, text), err);
+	if (spec->qp)
 		return VBD_OK;
 	vbd_blame(err, input->connection_seen ? "/connection" : "/endpoint");
 	return VBD_E_NOT_FOUND;
@@ -304,7 +316,7 @@ static enum vbd_status resolve(struct vbd_daemon *daemon, const struct transfer_
 		.peer = input->peer_seen ? &input->peer : NULL,
 		.group = input->group_seen ? &input->group : NULL,
 	};
-	enum vbd_status status = resolve_carrier(daemon, input, spec, err);
+	enum vbd_status status = resolve_qp(daemon, input, spec, err);
 
 	if (!status)
 		status = vbd_destination_resolve(daemon, &to, spec, err);

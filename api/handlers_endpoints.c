@@ -301,7 +301,7 @@ static enum vbd_status send_message(const struct vbd_request *req,
 	struct vbd_error *err)
 {
 	struct message_send input = {.message = VBD_MESSAGE_INPUT_DEFAULT};
-	struct vbd_transfer_spec to = {.carrier.endpoint = record};
+	struct vbd_transfer_spec to = {.qp = &record->endpoint->qp};
 	uint32_t len_bytes;
 	uint8_t *bytes;
 	enum vbd_status status =
@@ -317,8 +317,8 @@ static enum vbd_status send_message(const struct vbd_request *req,
 		status = vbd_message_decode(&input.message, &bytes, &len_bytes, err);
 	if (status != VBD_OK)
 		return status;
-	status = vbd_transfer_send_datagram(&to, bytes, len_bytes, vbd_message_imm(&input.message),
-		input.message.timeout_ms, ret_transfer, err);
+	status = vbd_transfer_send_datagram(vbd_request_daemon(req), &to, bytes, len_bytes,
+		vbd_message_imm(&input.message), input.message.timeout_ms, ret_transfer, err);
 	free(bytes);
 	return status;
 }

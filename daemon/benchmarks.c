@@ -97,7 +97,7 @@ static enum vbd_status prepare(struct vbd_benchmark *benchmark,
 	const struct vbd_benchmark_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_transfer_spec transfer = {
-		.carrier.connection = spec->connection,
+		.qp = &spec->connection->conn->qp,
 		.buffer = spec->buffer,
 		.op = spec->op,
 		.length_bytes = spec->size_bytes,

@@ -60,7 +60,6 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
 	connection->daemon = daemon;
 	connection->receive_bytes = receive_bytes;
 	vbd_inbox_init(&connection->inbox);
-	vbd_list_init(&connection->transfers);
 	vbd_list_init(&connection->windows);
 	*ret_connection = connection;
 	return VBD_OK;

@@ -24,7 +24,6 @@ struct vbd_connection {
 	bool counted_waiting;  /* in its listener's `waiting` */
 	struct vbd_resolution *resolution;
 	struct vbd_inbox inbox;
-	struct vbd_link transfers;	/* of struct vbd_transfer_record: not ended */
 	struct vbd_probe_record *probe; /* that runs; NULL if none does */
 	uint64_t last_probe_id;		/* 0 before the first */
 	struct vbd_link windows;	/* of struct vbd_window_record: bound on it */

@@ -154,7 +154,6 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_e
 	record->receive_bytes = receive_bytes;
 	vbd_list_init(&record->peers);
 	vbd_list_init(&record->groups);
-	vbd_list_init(&record->transfers);
 	vbd_inbox_init(&record->inbox);
 	*ret_record = record;
 	return VBD_OK;

@@ -16,10 +16,9 @@ struct vbd_endpoint_record {
 	struct vbd_daemon *daemon;
 	struct vbd_endpoint *endpoint; /* everything about the RDMA side; never NULL */
 	struct vbd_inbox inbox;
-	struct vbd_link peers;	   /* of struct vbd_peer_record */
-	struct vbd_link groups;	   /* of struct vbd_group_record */
-	struct vbd_link transfers; /* of struct vbd_transfer_record: not ended */
-	uint64_t receive_bytes;	   /* counted in messages_bytes while it is open */
+	struct vbd_link peers;	/* of struct vbd_peer_record */
+	struct vbd_link groups; /* of struct vbd_group_record */
+	uint64_t receive_bytes; /* counted in messages_bytes while it is open */
 };
 
 struct vbd_endpoint_spec {

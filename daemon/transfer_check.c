@@ -3,9 +3,15 @@
 
 #include "rdma/caps.h"
 #include "rdma/device.h"
+#include "rdma/endpoint.h"
 #include "rdma/pd.h"
 
 #include <stdio.h>
+
+static bool is_ud(const struct vbd_qp *qp)
+{
+	return qp->channel->limits.transport == VBD_TRANSPORT_UD;
+}
 
 static enum vbd_status check_device(
 	const struct vbd_device *device, enum vbd_op op, struct vbd_error *err)
@@ -21,32 +27,32 @@ static enum vbd_status check_device(
 
 static enum vbd_status check_op(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
-	const struct vbd_channel_limits *limits = &vbd_carrier_channel(&spec->carrier)->limits;
-	char over[VBD_CARRIER_TEXT_BYTES];
+	const struct vbd_channel_limits *limits = &spec->qp->channel->limits;
+	char over[VBD_QP_OWNER_BYTES];
 
-	(void)vbd_carrier_text(&spec->carrier, over);
+	(void)vbd_qp_owner_text(spec->qp, over);
 	if (!vbd_op_allowed(spec->op, limits->transport))
 		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/op",
 			"%s is %s, which does not support %s", over,
 			vbd_transport_name(limits->transport), vbd_op_name(spec->op));
-	if (spec->op == VBD_OP_RECV && spec->carrier.endpoint)
+	if (spec->op == VBD_OP_RECV && is_ud(spec->qp))
 		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/op",
 			"%s has the service %s, which takes all messages of a ud queue pair; recv "
 			"is for connections",
 			over, vbd_service_name(limits->service));
 	if (spec->op == VBD_OP_RECV && limits->service != VBD_SERVICE_NONE)
-		return vbd_error_input(err, VBD_E_WRONG_STATE, vbd_carrier_pointer(&spec->carrier),
+		return vbd_error_input(err, VBD_E_WRONG_STATE, "/connection",
 			"%s has the service %s, which takes the messages; recv needs the service "
 			"none",
 			over, vbd_service_name(limits->service));
-	return check_device(vbd_carrier_pd(&spec->carrier)->device, spec->op, err);
+	return check_device(spec->qp->device, spec->op, err);
 }
 
 static enum vbd_status check_peer(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_peer_record *peer = spec->peer;
 
-	if (peer->endpoint_id != spec->carrier.endpoint->object.id)
+	if (peer->endpoint_id != spec->qp->owner_id)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/peer",
 			"peer %llu is one of endpoint %llu", (unsigned long long)peer->object.id,
 			(unsigned long long)peer->endpoint_id);
@@ -61,7 +67,7 @@ static enum vbd_status check_group(const struct vbd_transfer_spec *spec, struct 
 {
 	const struct vbd_group_record *group = spec->group;
 
-	if (group->endpoint_id != spec->carrier.endpoint->object.id)
+	if (group->endpoint_id != spec->qp->owner_id)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/group",
 			"group %llu is a membership of endpoint %llu",
 			(unsigned long long)group->object.id,
@@ -77,7 +83,7 @@ static enum vbd_status check_group(const struct vbd_transfer_spec *spec, struct 
 static enum vbd_status check_destination(
 	const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
-	if (spec->carrier.connection) {
+	if (!is_ud(spec->qp)) {
 		if (!spec->peer && !spec->group)
 			return VBD_OK;
 		return vbd_error_input(err, VBD_E_BAD_VALUE, spec->peer ? "/peer" : "/group",
@@ -95,20 +101,19 @@ static enum vbd_status check_destination(
 }
 
 static enum vbd_status check_pd(
-	const struct vbd_buffer *buffer, const struct vbd_carrier *carrier, struct vbd_error *err)
+	const struct vbd_buffer *buffer, const struct vbd_qp *qp, struct vbd_error *err)
 {
-	char one[40], other[VBD_CARRIER_TEXT_BYTES];
+	char one[40], other[VBD_QP_OWNER_BYTES];
 
 	(void)snprintf(one, sizeof(one), "buffer %llu", (unsigned long long)buffer->object.id);
-	return vbd_pd_require_same(buffer->mem.pd, one, vbd_carrier_pd(carrier),
-		vbd_carrier_text(carrier, other), err);
+	return vbd_pd_require_same(buffer->mem.pd, one, qp->pd, vbd_qp_owner_text(qp, other), err);
 }
 
-static enum vbd_status check_buffer(const struct vbd_carrier *carrier,
-	const struct vbd_buffer *buffer, const char *pointer, struct vbd_error *err)
+static enum vbd_status check_buffer(const struct vbd_qp *qp, const struct vbd_buffer *buffer,
+	const char *pointer, struct vbd_error *err)
 {
-	const struct vbd_device *device = vbd_carrier_pd(carrier)->device;
-	char over[VBD_CARRIER_TEXT_BYTES];
+	const struct vbd_device *device = qp->device;
+	char over[VBD_QP_OWNER_BYTES];
 
 	if (buffer->state != VBD_BUFFER_READY)
 		return vbd_error_input(err, VBD_E_WRONG_STATE, pointer,
@@ -119,15 +124,15 @@ static enum vbd_status check_buffer(const struct vbd_carrier *carrier,
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
 			"buffer %llu is registered with %s, but %s is on %s",
 			(unsigned long long)buffer->object.id, buffer->device_name,
-			vbd_carrier_text(carrier, over), device->name);
-	return check_pd(buffer, carrier, err);
+			vbd_qp_owner_text(qp, over), device->name);
+	return check_pd(buffer, qp, err);
 }
 
 /* How many ranges a work request may be of. */
-static uint32_t ranges_max(const struct vbd_carrier *carrier, enum vbd_op op)
+static uint32_t ranges_max(const struct vbd_qp *qp, enum vbd_op op)
 {
-	const struct vbd_channel_limits *limits = &vbd_carrier_channel(carrier)->limits;
-	uint32_t of_reads = vbd_carrier_pd(carrier)->device->attr.max_sge_rd;
+	const struct vbd_channel_limits *limits = &qp->channel->limits;
+	uint32_t of_reads = qp->device->attr.max_sge_rd;
 
 	if (op == VBD_OP_RECV)
 		return limits->max_recv_sge;
@@ -138,20 +143,20 @@ static uint32_t ranges_max(const struct vbd_carrier *carrier, enum vbd_op op)
 
 static enum vbd_status check_ranges(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
-	uint32_t max = ranges_max(&spec->carrier, spec->op);
+	uint32_t max = ranges_max(spec->qp, spec->op);
 	enum vbd_status status = VBD_OK;
-	char over[VBD_CARRIER_TEXT_BYTES];
+	char over[VBD_QP_OWNER_BYTES];
 
 	if (spec->range_count > max)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/sges",
 			"there are %u ranges; a %s over %s can have %u at most", spec->range_count,
-			vbd_op_name(spec->op), vbd_carrier_text(&spec->carrier, over), max);
+			vbd_op_name(spec->op), vbd_qp_owner_text(spec->qp, over), max);
 	for (uint32_t i = 0; i < spec->range_count && !status; i++) {
 		const struct vbd_transfer_range *range = &spec->ranges[i];
 		char pointer[40];
 
 		(void)snprintf(pointer, sizeof(pointer), "/sges/%u/buffer", i);
-		status = check_buffer(&spec->carrier, range->buffer, pointer, err);
+		status = check_buffer(spec->qp, range->buffer, pointer, err);
 		(void)snprintf(pointer, sizeof(pointer), "/sges/%u/length_bytes", i);
 		if (!status)
 			status = vbd_buffer_check_range(
@@ -172,7 +177,7 @@ static enum vbd_status check_memory(const struct vbd_transfer_spec *spec, struct
 
 	if (!spec->buffer)
 		return check_ranges(spec, err);
-	status = check_buffer(&spec->carrier, spec->buffer, "/buffer", err);
+	status = check_buffer(spec->qp, spec->buffer, "/buffer", err);
 	return status ? status
 		      : vbd_buffer_check_range(spec->buffer, spec->offset, spec->length_bytes,
 				length_pointer(spec), err);
@@ -216,12 +221,12 @@ static enum vbd_status check_atomic(const struct vbd_transfer_spec *spec, struct
 /* A datagram is one packet, a message of a connection as many as it takes. */
 static enum vbd_status check_message(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
-	const struct vbd_device *device = vbd_carrier_pd(&spec->carrier)->device;
+	const struct vbd_device *device = spec->qp->device;
 	const char *pointer = spec->message_bytes ? "/message_bytes" : length_pointer(spec);
 	uint32_t max_msg_bytes = device->attr.max_msg_bytes;
 
-	if (spec->carrier.endpoint) {
-		uint32_t mtu_bytes = spec->carrier.endpoint->endpoint->mtu_bytes;
+	if (is_ud(spec->qp)) {
+		uint32_t mtu_bytes = VBD_CONTAINER_OF(spec->qp, struct vbd_endpoint, qp)->mtu_bytes;
 
 		if (wr_bytes(spec) <= mtu_bytes)
 			return VBD_OK;
@@ -230,8 +235,8 @@ static enum vbd_status check_message(const struct vbd_transfer_spec *spec, struc
 		return vbd_error_input(err, VBD_E_MESSAGE_TOO_LONG, pointer,
 			"%llu bytes; a datagram of endpoint %llu has %u at most, the MTU of its "
 			"port",
-			(unsigned long long)wr_bytes(spec),
-			(unsigned long long)spec->carrier.endpoint->object.id, mtu_bytes);
+			(unsigned long long)wr_bytes(spec), (unsigned long long)spec->qp->owner_id,
+			mtu_bytes);
 	}
 	if (wr_bytes(spec) <= max_msg_bytes)
 		return VBD_OK;
@@ -241,9 +246,9 @@ static enum vbd_status check_message(const struct vbd_transfer_spec *spec, struc
 
 static enum vbd_status check_length(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
-	uint32_t inline_bytes = vbd_carrier_channel(&spec->carrier)->limits.inline_bytes;
+	uint32_t inline_bytes = spec->qp->channel->limits.inline_bytes;
 	enum vbd_status status = VBD_OK;
-	char over[VBD_CARRIER_TEXT_BYTES];
+	char over[VBD_QP_OWNER_BYTES];
 
 	if (vbd_ops[spec->op].is_atomic)
 		status = check_atomic(spec, err);
@@ -252,7 +257,7 @@ static enum vbd_status check_length(const struct vbd_transfer_spec *spec, struct
 	if (!status && spec->wr.inlined && wr_bytes(spec) > inline_bytes)
 		status = vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/inline",
 			"%llu bytes; %s has inline_bytes %u", (unsigned long long)wr_bytes(spec),
-			vbd_carrier_text(&spec->carrier, over), inline_bytes);
+			vbd_qp_owner_text(spec->qp, over), inline_bytes);
 	return status;
 }
 
@@ -263,7 +268,7 @@ enum vbd_status vbd_transfer_check(const struct vbd_daemon *daemon,
 	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
 
 	if (!status)
-		status = vbd_carrier_check(&spec->carrier, err);
+		status = spec->qp->ops->check_usable(spec->qp, err);
 	if (!status)
 		status = check_op(spec, err);
 	if (!status)

@@ -20,19 +20,19 @@ static struct vbd_transfer_record *record_of(struct vbd_object *object)
 	return VBD_CONTAINER_OF(object, struct vbd_transfer_record, object);
 }
 
-/* A flush is not why it failed: the end of what carried it is. */
+/* Replace a flush by the reason why the owner of the queue pair ended. */
 static void explain(struct vbd_transfer_record *record)
 {
-	enum vbd_reason reason = vbd_carrier_reason(&record->carrier);
+	enum vbd_reason reason = record->qp->reason;
 	struct vbd_transfer *transfer = &record->transfer;
-	char over[VBD_CARRIER_TEXT_BYTES];
+	char over[VBD_QP_OWNER_BYTES];
 
 	if (transfer->state != VBD_TRANSFER_FAILED || transfer->error.status != VBD_E_QP_FATAL ||
 		reason == VBD_REASON_NONE)
 		return;
 	transfer->error = (struct vbd_error){0};
 	(void)vbd_error_set(&transfer->error, vbd_reason_status(reason),
-		"%s ended after %llu bytes of it: %s", vbd_carrier_text(&record->carrier, over),
+		"%s ended after %llu bytes of it: %s", vbd_qp_owner_text(record->qp, over),
 		(unsigned long long)vbd_counter_get(&transfer->bytes_done),
 		vbd_reason_text(reason));
 }
@@ -89,17 +89,17 @@ static void release_resources(struct vbd_transfer_record *record)
 		vbd_group_release(record->group);
 	record->group = NULL;
 	vbd_list_remove(&record->link);
-	record->carrier = (struct vbd_carrier){0};
+	record->qp = NULL;
 }
 
 static void on_ended(struct vbd_transfer *transfer, void *arg)
 {
 	struct vbd_transfer_record *record = arg;
 	struct vbd_daemon *daemon = record->daemon;
-	char over[VBD_CARRIER_TEXT_BYTES];
+	char over[VBD_QP_OWNER_BYTES];
 
 	explain(record);
-	(void)vbd_carrier_text(&record->carrier, over);
+	(void)vbd_qp_owner_text(record->qp, over);
 	release_resources(record);
 	count_end(daemon, transfer->state);
 	time_transfer(daemon, transfer);
@@ -133,15 +133,15 @@ static void give_up(struct vbd_transfer_record *record)
 			"transfer %llu did not complete in %u ms, and its work requests can't be "
 			"cancelled",
 			(unsigned long long)record->object.id, record->timeout_ms);
-		vbd_carrier_fail(&record->carrier, &error, record->object.id);
+		record->qp->ops->end_failed(record->qp, &error, record->object.id);
 	} else {
-		vbd_carrier_close(&record->carrier);
+		record->qp->ops->close(record->qp);
 	}
 }
 
 static void stop(struct vbd_transfer_record *record, bool late)
 {
-	if (vbd_carrier_is_gone(&record->carrier) || record->stopping)
+	if (!record->qp || record->stopping)
 		return;
 	record->stopping = true;
 	vbd_timer_set(record->object.deadline, CANCEL_GRACE_MS);
@@ -152,7 +152,7 @@ static void on_deadline(void *arg)
 {
 	struct vbd_transfer_record *record = arg;
 
-	if (vbd_carrier_is_gone(&record->carrier))
+	if (!record->qp)
 		return;
 	if (record->stopping)
 		give_up(record);
@@ -162,8 +162,8 @@ static void on_deadline(void *arg)
 
 static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_transfer_spec *spec)
 {
-	struct vbd_channel *channel = vbd_carrier_channel(&spec->carrier);
-	uint32_t max_msg_bytes = vbd_carrier_pd(&spec->carrier)->device->attr.max_msg_bytes;
+	struct vbd_channel *channel = spec->qp->channel;
+	uint32_t max_msg_bytes = spec->qp->device->attr.max_msg_bytes;
 	uint64_t chunk_bytes = spec->chunk_bytes;
 	uint32_t sq_depth = channel->limits.sq_depth;
 
@@ -229,17 +229,17 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 		return status;
 	record = record_of(object);
 	record->daemon = daemon;
-	record->carrier = spec->carrier;
-	if (spec->carrier.connection)
-		record->connection_id = spec->carrier.connection->object.id;
+	record->qp = spec->qp;
+	if (spec->qp->channel->limits.transport == VBD_TRANSPORT_UD)
+		record->endpoint_id = spec->qp->owner_id;
 	else
-		record->endpoint_id = spec->carrier.endpoint->object.id;
+		record->connection_id = spec->qp->owner_id;
 	record->timeout_ms = spec->timeout_ms;
 	record->message_slot = -1;
 	vbd_list_init(&record->link);
 	fill_transfer(record, spec);
 	take_destination(record, spec);
-	vbd_carrier_add(&record->carrier, &record->link);
+	vbd_list_append(&record->qp->transfers, &record->link);
 	*ret_record = record;
 	return VBD_OK;
 }
@@ -247,13 +247,13 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 /* Known to the world from here on. */
 static void announce(struct vbd_transfer_record *record)
 {
-	char over[VBD_CARRIER_TEXT_BYTES];
+	char over[VBD_QP_OWNER_BYTES];
 
 	vbd_timer_set(record->object.deadline, record->timeout_ms);
 	vbd_object_log(&record->object, VBD_EVENT_TRANSFER_CREATED, VBD_SEVERITY_DEBUG,
 		VBD_REASON_NONE, "%s of %llu bytes over %s", vbd_op_name(record->transfer.op),
 		(unsigned long long)vbd_transfer_length(&record->transfer),
-		vbd_carrier_text(&record->carrier, over));
+		vbd_qp_owner_text(record->qp, over));
 }
 
 void vbd_transfers_start(struct vbd_transfer_record *const *records, size_t count)
@@ -341,7 +341,7 @@ static enum vbd_status place_message(struct vbd_transfer_record *record, const u
 		transfer->local_addr = record->inline_data;
 		transfer->wr.inlined = true;
 	} else {
-		record->message_pd = vbd_carrier_pd(&record->carrier);
+		record->message_pd = record->qp->pd;
 		status = vbd_msgpool_take(record->message_pd, &record->message_slot,
 			&transfer->local_addr, &transfer->lkey, err);
 		if (status)
@@ -418,7 +418,7 @@ enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, con
 	struct vbd_transfer_record **ret_record, struct vbd_error *err)
 {
 	const struct vbd_transfer_spec spec = {
-		.carrier.connection = connection,
+		.qp = &connection->conn->qp,
 		.op = imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
 		.wr.imm = imm ? *imm : 0,
 		.length_bytes = length_bytes,
@@ -428,12 +428,13 @@ enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, con
 	return send_message(connection->daemon, &spec, data, ret_record, err);
 }
 
-enum vbd_status vbd_transfer_send_datagram(const struct vbd_transfer_spec *to, const uint8_t *data,
-	uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
-	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+enum vbd_status vbd_transfer_send_datagram(struct vbd_daemon *daemon,
+	const struct vbd_transfer_spec *to, const uint8_t *data, uint32_t length_bytes,
+	const uint32_t *imm, uint32_t timeout_ms, struct vbd_transfer_record **ret_record,
+	struct vbd_error *err)
 {
 	const struct vbd_transfer_spec spec = {
-		.carrier = to->carrier,
+		.qp = to->qp,
 		.peer = to->peer,
 		.group = to->group,
 		.op = imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
@@ -442,7 +443,7 @@ enum vbd_status vbd_transfer_send_datagram(const struct vbd_transfer_spec *to, c
 		.timeout_ms = timeout_ms,
 	};
 
-	return send_message(to->carrier.endpoint->daemon, &spec, data, ret_record, err);
+	return send_message(daemon, &spec, data, ret_record, err);
 }
 
 bool vbd_transfer_uses(const struct vbd_transfer_record *record, const struct vbd_buffer *buffer)

@@ -8,7 +8,7 @@
 #define VBD_DAEMON_TRANSFERS_H
 
 #include "daemon/buffers.h"
-#include "daemon/carrier.h"
+#include "daemon/connections.h"
 #include "daemon/groups.h"
 #include "daemon/peers.h"
 #include "daemon/object.h"
@@ -29,9 +29,9 @@ struct vbd_transfer_record {
 	struct vbd_object object; /* first */
 	struct vbd_daemon *daemon;
 	struct vbd_transfer transfer;
-	struct vbd_link link;	    /* its carrier's list while it has not ended */
-	struct vbd_carrier carrier; /* none once it has ended */
-	uint64_t connection_id;	    /* 0 over an endpoint, and the other way round */
+	struct vbd_link link;	/* the QP's list while the transfer has not ended */
+	struct vbd_qp *qp;	/* NULL once the transfer has ended */
+	uint64_t connection_id; /* 0 over an endpoint, and the other way round */
 	uint64_t endpoint_id;
 	struct vbd_peer_record *peer;	   /* NULL once it has ended */
 	struct vbd_group_record *group;	   /* NULL once it has ended */
@@ -48,7 +48,7 @@ struct vbd_transfer_record {
 };
 
 struct vbd_transfer_spec {
-	struct vbd_carrier carrier;
+	struct vbd_qp *qp;	      /* of a connection or an endpoint */
 	struct vbd_peer_record *peer; /* over an endpoint: one of these two */
 	struct vbd_group_record *group;
 	struct vbd_buffer *buffer; /* NULL: `ranges`, or nothing */
@@ -99,10 +99,11 @@ enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, con
 	struct vbd_transfer_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_transfer_send_datagram - the same over an endpoint
- * @to: its `carrier`, and `peer` or `group`; the rest of it is not looked at */
-enum vbd_status vbd_transfer_send_datagram(const struct vbd_transfer_spec *to, const uint8_t *data,
-	uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
-	struct vbd_transfer_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
+ * @to: its `qp`, and `peer` or `group`; the rest of it is not read */
+enum vbd_status vbd_transfer_send_datagram(struct vbd_daemon *daemon,
+	const struct vbd_transfer_spec *to, const uint8_t *data, uint32_t length_bytes,
+	const uint32_t *imm, uint32_t timeout_ms, struct vbd_transfer_record **ret_record,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_transfer_length - the bytes that it is to move; of a benchmark by time those that it has */
 uint64_t vbd_transfer_length(const struct vbd_transfer *transfer);

@@ -32,34 +32,33 @@ static bool is_established(const struct vbd_connection *connection)
 }
 
 /* Any connection of the memory's protection domain can carry a bind of type 1. */
-static struct vbd_connection *any_carrier(
-	const struct vbd_daemon *daemon, const struct vbd_mem *mem)
+static struct vbd_qp *any_qp(const struct vbd_daemon *daemon, const struct vbd_mem *mem)
 {
 	vbd_registry_for_each (object, daemon->connections) {
 		struct vbd_connection *connection =
 			VBD_CONTAINER_OF(object, struct vbd_connection, object);
 
 		if (is_established(connection) && connection->conn->qp.pd == mem->pd)
-			return connection;
+			return &connection->conn->qp;
 	}
 	return NULL;
 }
 
 /* The revocation goes where the client wanted the bind; for type 1 another will do. */
-static struct vbd_conn *on_carrier(struct vbd_window *window, void *arg)
+static struct vbd_qp *choose_qp(struct vbd_window *window, void *arg)
 {
 	struct vbd_window_record *record = arg;
 
-	record->carrier = record->connection;
-	if (record->carrier && !is_established(record->carrier))
-		record->carrier = NULL;
-	if (!record->carrier && window->range.type == 1)
-		record->carrier = any_carrier(record->daemon, window->mem);
-	if (!record->carrier)
+	record->qp = NULL;
+	if (record->connection && is_established(record->connection))
+		record->qp = &record->connection->conn->qp;
+	if (!record->qp && window->range.type == 1)
+		record->qp = any_qp(record->daemon, window->mem);
+	if (!record->qp)
 		return NULL;
 	vbd_timer_set(record->object.deadline, record->timeout_ms);
 	record->late = false;
-	return record->carrier->conn;
+	return record->qp;
 }
 
 static void tell(const struct vbd_window_record *record, enum vbd_event_type type,
@@ -81,21 +80,20 @@ static void bound(struct vbd_window_record *record)
 	tell(record, VBD_EVENT_WINDOW_BOUND, VBD_SEVERITY_INFO, "");
 }
 
-static void explain(struct vbd_window_record *record, const struct vbd_connection *connection)
+static void explain(struct vbd_window_record *record, const struct vbd_qp *qp)
 {
-	enum vbd_reason reason = connection->conn->qp.reason;
+	char owner[VBD_QP_OWNER_BYTES];
 
-	if (record->error.status == VBD_OK && reason != VBD_REASON_NONE)
-		(void)vbd_error_set(&record->error, vbd_reason_status(reason),
-			"connection %llu ended: %s", (unsigned long long)connection->object.id,
-			vbd_reason_text(reason));
+	if (record->error.status == VBD_OK && qp->reason != VBD_REASON_NONE)
+		(void)vbd_error_set(&record->error, vbd_reason_status(qp->reason), "%s ended: %s",
+			vbd_qp_owner_text(qp, owner), vbd_reason_text(qp->reason));
 }
 
 /* A flush is not why it failed: the connection's end is. */
 static void explain_failure(struct vbd_window_record *record)
 {
 	if (record->window.error.status == VBD_E_QP_FATAL)
-		explain(record, record->carrier);
+		explain(record, record->qp);
 	if (record->error.status == VBD_OK)
 		record->error = record->window.error;
 }
@@ -181,7 +179,7 @@ static void on_deadline(void *arg)
 		"the work request of window %llu did not complete in %u ms",
 		(unsigned long long)record->object.id, record->timeout_ms);
 	if (record->late) {
-		record->carrier->conn->qp.ops->end_failed(&record->carrier->conn->qp, &error, 0);
+		record->qp->ops->end_failed(record->qp, &error, 0);
 		return;
 	}
 	record->late = true;
@@ -258,10 +256,10 @@ static enum vbd_status check_connection(const struct vbd_window_spec *spec, stru
 	return check_pd(buffer, connection, err);
 }
 
-static enum vbd_status check_carrier(
+static enum vbd_status check_qp(
 	const struct vbd_daemon *daemon, const struct vbd_window_spec *spec, struct vbd_error *err)
 {
-	if (spec->connection || any_carrier(daemon, &spec->buffer->mem))
+	if (spec->connection || any_qp(daemon, &spec->buffer->mem))
 		return VBD_OK;
 	return vbd_error_set(err, VBD_E_WRONG_STATE,
 		"no connection on %s in the buffer's protection domain is established: a bind is a "
@@ -285,7 +283,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_w
 	record->window.range = spec->range;
 	record->window.mem = &spec->buffer->mem;
 	record->window.changed = on_changed;
-	record->window.carrier = on_carrier;
+	record->window.choose_qp = choose_qp;
 	record->window.arg = record;
 	record->addr = (uintptr_t)spec->buffer->mem.addr + spec->range.offset;
 	(void)snprintf(
@@ -347,7 +345,7 @@ enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_wi
 	if (!status)
 		status = check_connection(spec, err);
 	if (!status)
-		status = check_carrier(daemon, spec, err);
+		status = check_qp(daemon, spec, err);
 	if (!status)
 		status = make_record(daemon, spec, &record, err);
 	if (status)
@@ -377,7 +375,7 @@ void vbd_windows_connection_left(struct vbd_connection *connection)
 		record->connection = NULL;
 		if (record->window.range.type != 2)
 			continue;
-		explain(record, connection);
+		explain(record, &connection->conn->qp);
 		vbd_window_lose(&record->window);
 	}
 }

@@ -19,9 +19,9 @@ struct vbd_window_record {
 	struct vbd_window window;
 	struct vbd_link link;		   /* the connection's list */
 	struct vbd_connection *connection; /* asked for; NULL if none was, or it has ended */
-	struct vbd_connection *carrier; /* its work request is there; not looked at without one */
-	uint64_t connection_id;		/* 0 if none was asked for */
-	struct vbd_buffer *buffer;	/* NULL once it has ended and let go */
+	struct vbd_qp *qp;	   /* its work request is on this QP; meaningless without one */
+	uint64_t connection_id;	   /* 0 if none was asked for */
+	struct vbd_buffer *buffer; /* NULL once it has ended and let go */
 	uint64_t buffer_id;
 	uint64_t addr; /* of its first byte */
 	char device_name[64];

@@ -76,7 +76,7 @@ static void assert_refused(const struct scene *scene, const struct vbd_benchmark
 	struct vbd_error err = {0};
 
 	assert_int_equal(vbd_benchmark_create(scene->svc->daemon, spec, &benchmark, &err), status);
-	assert_string_equal(err.pointer, pointer);
+	assert_string_equal(err.param ? err.param : err.pointer, err.param ? pointer + 1 : pointer);
 	assert_null(benchmark);
 	assert_int_equal(scene->svc->daemon->benchmarks->open, 0);
 	assert_int_equal(vbd_registry_count(scene->svc->daemon->benchmarks), 0);

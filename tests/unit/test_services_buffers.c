@@ -328,7 +328,7 @@ static void test_services_buffers__one_in_use_stays_and_names_its_users(void **s
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 4096, 0);
 	const struct vbd_transfer_spec spec = {
-		.carrier.connection = pair.active,
+		.qp = &pair.active->conn->qp,
 		.buffer = buffer,
 		.op = VBD_OP_WRITE,
 		.length_bytes = 4096,
@@ -472,7 +472,7 @@ static void test_services_buffers__a_device_that_goes_waits_for_those_in_use(voi
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 4096, 0);
 	const struct vbd_transfer_spec spec = {
-		.carrier.connection = pair.active,
+		.qp = &pair.active->conn->qp,
 		.buffer = buffer,
 		.op = VBD_OP_WRITE,
 		.length_bytes = 4096,

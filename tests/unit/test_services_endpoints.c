@@ -75,10 +75,10 @@ static struct vbd_transfer_record *say(struct svc *svc, struct vbd_endpoint_reco
 	struct vbd_peer_record *peer, struct vbd_group_record *group, const char *text)
 {
 	const struct vbd_transfer_spec to = {
-		.carrier.endpoint = from, .peer = peer, .group = group};
+		.qp = &from->endpoint->qp, .peer = peer, .group = group};
 	struct vbd_transfer_record *record = NULL;
 
-	assert_int_equal(vbd_transfer_send_datagram(&to, (const uint8_t *)text,
+	assert_int_equal(vbd_transfer_send_datagram(svc->daemon, &to, (const uint8_t *)text,
 				 (uint32_t)strlen(text), NULL, 10000, &record, &svc->err),
 		VBD_OK);
 	return record;
@@ -471,20 +471,20 @@ static void test_services_endpoints__a_datagram_is_not_longer_than_the_mtu(void 
 {
 	struct svc *svc = *state;
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
-	const struct vbd_transfer_spec to = {.carrier.endpoint = here, .peer = asked(svc, here)};
+	const struct vbd_transfer_spec to = {.qp = &here->endpoint->qp, .peer = asked(svc, here)};
 	static uint8_t data[8192];
 	struct vbd_transfer_record *record = NULL;
 	struct vbd_error err = {0};
 	char mtu[16];
 
 	(void)snprintf(mtu, sizeof(mtu), " %u ", here->endpoint->mtu_bytes);
-	assert_int_equal(vbd_transfer_send_datagram(&to, data, here->endpoint->mtu_bytes + 1, NULL,
-				 1000, &record, &err),
+	assert_int_equal(vbd_transfer_send_datagram(svc->daemon, &to, data,
+				 here->endpoint->mtu_bytes + 1, NULL, 1000, &record, &err),
 		VBD_E_MESSAGE_TOO_LONG);
 	assert_string_equal(err.pointer, "/data");
 	assert_non_null(strstr(err.text, mtu));
-	assert_int_equal(vbd_transfer_send_datagram(&to, data, here->endpoint->mtu_bytes, NULL,
-				 10000, &record, &svc->err),
+	assert_int_equal(vbd_transfer_send_datagram(svc->daemon, &to, data,
+				 here->endpoint->mtu_bytes, NULL, 10000, &record, &svc->err),
 		VBD_OK);
 	SVC_UNTIL(svc, is_over(record));
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);

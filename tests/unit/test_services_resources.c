@@ -305,7 +305,7 @@ static void test_resources__two_domains_do_not_meet(void **state)
 	const struct vbd_pd *pd = make_pd(svc, "apart");
 	struct vbd_buffer_spec buffer_spec = {.size_bytes = 64, .pd_id = pd->id};
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
-	struct vbd_transfer_spec transfer = {.carrier.connection = pair.active, .timeout_ms = 1000};
+	struct vbd_transfer_spec transfer = {.qp = &pair.active->conn->qp, .timeout_ms = 1000};
 	struct vbd_conn_params params = vbd_conn_params_default();
 	struct vbd_transfer_record *record;
 	struct vbd_error err = {0};

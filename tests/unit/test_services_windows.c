@@ -78,7 +78,7 @@ static enum vbd_transfer_state reach(struct svc *svc, const struct scene *scene,
 	uint64_t length_bytes)
 {
 	const struct vbd_transfer_spec spec = {
-		.carrier.connection = scene->pair.active,
+		.qp = &scene->pair.active->conn->qp,
 		.buffer = scene->source,
 		.op = op,
 		.length_bytes = length_bytes,

@@ -52,7 +52,7 @@ static void test_window__states_are_those_of_the_contract(void **state)
 struct bound {
 	struct rig_conn *rc;
 	struct vbd_mem *mem;
-	struct vbd_conn *carrier;
+	struct vbd_qp *qp;
 	struct vbd_window window;
 	unsigned int changes;
 };
@@ -65,10 +65,10 @@ static void on_changed(struct vbd_window *window, void *arg)
 	bound->changes++;
 }
 
-static struct vbd_conn *on_carrier(struct vbd_window *window, void *arg)
+static struct vbd_qp *choose_qp(struct vbd_window *window, void *arg)
 {
 	(void)window;
-	return ((struct bound *)arg)->carrier;
+	return ((struct bound *)arg)->qp;
 }
 
 static struct bound make(struct rig *rig, unsigned int type)
@@ -78,7 +78,7 @@ static struct bound make(struct rig *rig, unsigned int type)
 		.mem = rig_mem(rig, 4096, VBD_ACCESS_MW_BIND),
 	};
 
-	bound.carrier = bound.rc->conn;
+	bound.qp = &bound.rc->conn->qp;
 	bound.window.range = (struct vbd_window_range){
 		.type = type, .offset = 100, .length_bytes = 200, .access = VBD_ACCESS_REMOTE_READ};
 	return bound;
@@ -88,7 +88,7 @@ static void begin(struct rig *rig, struct bound *bound)
 {
 	bound->window.mem = bound->mem;
 	bound->window.changed = on_changed;
-	bound->window.carrier = on_carrier;
+	bound->window.choose_qp = choose_qp;
 	bound->window.arg = bound;
 	assert_int_equal(vbd_window_allocate(&bound->window, &rig->err), VBD_OK);
 	vbd_window_register(&bound->window);
@@ -208,14 +208,14 @@ static void test_window__one_revoked_while_it_is_bound_is_revoked_behind(void **
 	assert_int_equal(bound.changes, 2);
 }
 
-static void test_window__without_a_carrier_it_is_freed_at_once(void **state)
+static void test_window__without_a_qp_it_is_freed_at_once(void **state)
 {
 	struct rig *rig = *state;
 	struct bound bound = make(rig, 1);
 
 	begin(rig, &bound);
 	complete(rig, &bound);
-	bound.carrier = NULL;
+	bound.qp = NULL;
 	vbd_window_revoke(&bound.window);
 	assert_state(&bound, VBD_WINDOW_REVOKED);
 	assert_int_equal(bound.changes, 2);
@@ -289,7 +289,7 @@ int main(void)
 		TEST(a_bind_that_fails_frees_it),
 		TEST(a_bind_that_can_not_be_posted_frees_it),
 		TEST(one_revoked_while_it_is_bound_is_revoked_behind),
-		TEST(without_a_carrier_it_is_freed_at_once),
+		TEST(without_a_qp_it_is_freed_at_once),
 		TEST(a_revocation_that_is_flushed_frees_it),
 		TEST(a_lost_window_is_freed_without_a_work_request),
 		TEST(its_work_passes_transfers_and_can_be_called_off),
