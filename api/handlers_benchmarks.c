@@ -100,22 +100,14 @@ static enum vbd_status check_input(const struct benchmark_create *input, struct 
 static enum vbd_status find_objects(struct vbd_daemon *daemon, const struct benchmark_create *input,
 	struct vbd_benchmark_spec *spec, struct vbd_error *err)
 {
-	char text[VBD_REF_TEXT_BYTES];
-
 	spec->connection =
-		vbd_object_find(daemon->connections, vbd_ref_text(&input->connection, text), err);
-	if (!spec->connection) {
-		vbd_blame(err, "/connection");
+		vbd_member_find(daemon->connections, &input->connection, "/connection", err);
+	if (!spec->connection)
 		return VBD_E_NOT_FOUND;
-	}
 	if (!input->buffer_seen)
 		return VBD_OK;
-	spec->buffer = vbd_object_find(daemon->buffers, vbd_ref_text(&input->buffer, text), err);
-	if (!spec->buffer) {
-		vbd_blame(err, "/buffer");
-		return VBD_E_NOT_FOUND;
-	}
-	return VBD_OK;
+	spec->buffer = vbd_member_find(daemon->buffers, &input->buffer, "/buffer", err);
+	return spec->buffer ? VBD_OK : VBD_E_NOT_FOUND;
 }
 
 static enum vbd_status create(

@@ -8,7 +8,7 @@
 #include "api/encode.h"
 #include "api/encode_common.h"
 #include "api/page.h"
-#include "api/problem.h"
+#include "api/task.h"
 #include "api/waiter.h"
 #include "daemon/buffers.h"
 #include "daemon/shared.h"
@@ -16,8 +16,6 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define USERS_SHOWN_MAX 16
 
 static const char *const kind_names[] = {
 	[VBD_MEM_ANONYMOUS] = "anonymous",
@@ -71,33 +69,20 @@ void vbd_get_buffer(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 }
 
-static void reply_in_use(
-	struct vbd_request *req, const struct vbd_buffer *buffer, const struct vbd_error *err)
-{
-	char paths[USERS_SHOWN_MAX][48];
-	const char *users[USERS_SHOWN_MAX];
-	struct vbd_problem_extra extra = {
-		.users = users,
-		.n_users = vbd_buffer_users(buffer, paths, USERS_SHOWN_MAX),
-	};
-
-	for (size_t i = 0; i < extra.n_users; i++)
-		users[i] = paths[i];
-	vbd_reply_problem_extra(req, err, &extra);
-}
-
 void vbd_delete_buffer(struct vbd_request *req)
 {
 	struct vbd_error err = {0};
 	struct vbd_buffer *buffer =
 		vbd_object_find(vbd_request_daemon(req)->buffers, req->ref, &err);
+	char paths[VBD_USERS_SHOWN_MAX][VBD_PATH_BYTES];
 
 	if (!buffer)
 		vbd_reply_problem(req, &err);
 	else if (vbd_buffer_delete(buffer, &err) == VBD_OK)
 		vbd_reply_empty(req, 204);
 	else
-		reply_in_use(req, buffer, &err);
+		vbd_reply_in_use(
+			req, &err, paths, vbd_buffer_users(buffer, paths, VBD_USERS_SHOWN_MAX));
 }
 
 /* --- creation -------------------------------------------------------------------------------- */

@@ -196,8 +196,9 @@ static enum vbd_status check_members(const struct endpoint_create *input, struct
 static enum vbd_status decode_create(
 	const struct vbd_request *req, struct vbd_endpoint_spec *spec, struct vbd_error *err)
 {
-	struct endpoint_create input = {
-		.port_num = 1, .qkey = VBD_CM_QKEY, .qp = vbd_qp_input_default()};
+	struct endpoint_create input = {.port_num = 1,
+		.qkey = VBD_CM_QKEY,
+		.qp.params.qp = vbd_endpoint_params_default().qp};
 	enum vbd_status status =
 		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
@@ -212,7 +213,6 @@ static enum vbd_status decode_create(
 	*spec = (struct vbd_endpoint_spec){
 		.port = input.port, .params = vbd_endpoint_params_default()};
 	spec->params.qp = input.qp.params.qp;
-	spec->params.qp.transport = VBD_TRANSPORT_UD;
 	spec->params.port_num = input.port_num;
 	spec->params.gid_index = input.gid_index_seen ? input.gid_index : -1;
 	spec->params.pkey_index = input.pkey_index;
@@ -239,8 +239,7 @@ void vbd_create_endpoint(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_request_add_location(req, "endpoints", record->object.id);
-	vbd_reply_json(req, 201, encode_endpoint(record, req->role));
+	vbd_reply_created(req, "endpoints", record->object.id, encode_endpoint(record, req->role));
 }
 
 /* --- messages -------------------------------------------------------------------------------- */

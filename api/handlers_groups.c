@@ -95,7 +95,6 @@ static enum vbd_status decode_create(
 	const struct vbd_request *req, struct vbd_group_spec *spec, struct vbd_error *err)
 {
 	struct group_create input = {.timeout_ms = 10000};
-	char text[VBD_REF_TEXT_BYTES];
 	enum vbd_status status =
 		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
@@ -104,12 +103,9 @@ static enum vbd_status decode_create(
 	*spec = (struct vbd_group_spec){.mode = input.mode, .timeout_ms = input.timeout_ms};
 	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
 	vbd_copy_text(spec->addr, sizeof(spec->addr), input.addr);
-	spec->endpoint = vbd_object_find(
-		vbd_request_daemon(req)->endpoints, vbd_ref_text(&input.endpoint, text), err);
-	if (spec->endpoint)
-		return VBD_OK;
-	vbd_blame(err, "/endpoint");
-	return VBD_E_NOT_FOUND;
+	spec->endpoint = vbd_member_find(
+		vbd_request_daemon(req)->endpoints, &input.endpoint, "/endpoint", err);
+	return spec->endpoint ? VBD_OK : VBD_E_NOT_FOUND;
 }
 
 void vbd_create_group(struct vbd_request *req)

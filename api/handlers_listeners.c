@@ -193,8 +193,7 @@ void vbd_create_listener(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_request_add_location(req, "listeners", listener->object.id);
-	vbd_reply_json(req, 201, encode_listener(listener, req));
+	vbd_reply_created(req, "listeners", listener->object.id, encode_listener(listener, req));
 }
 
 /* --- change ---------------------------------------------------------------------------------- */

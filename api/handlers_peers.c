@@ -255,13 +255,8 @@ static enum vbd_status known_path(const struct peer_create *input,
 static enum vbd_status find_endpoint(struct vbd_daemon *daemon, const struct vbd_json_ref *ref,
 	struct vbd_endpoint_record **ret_endpoint, struct vbd_error *err)
 {
-	char text[VBD_REF_TEXT_BYTES];
-
-	*ret_endpoint = vbd_object_find(daemon->endpoints, vbd_ref_text(ref, text), err);
-	if (*ret_endpoint)
-		return VBD_OK;
-	vbd_blame(err, "/endpoint");
-	return VBD_E_NOT_FOUND;
+	*ret_endpoint = vbd_member_find(daemon->endpoints, ref, "/endpoint", err);
+	return *ret_endpoint ? VBD_OK : VBD_E_NOT_FOUND;
 }
 
 static enum vbd_status fill_spec(const struct peer_create *input, enum peer_source source,

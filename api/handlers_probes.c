@@ -94,18 +94,14 @@ static enum vbd_status create(
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_connection *connection;
 	struct probe_create input = {0};
-	char text[VBD_REF_TEXT_BYTES];
 	enum vbd_status status =
 		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status != VBD_OK)
 		return status;
-	connection =
-		vbd_object_find(daemon->connections, vbd_ref_text(&input.connection, text), err);
-	if (!connection) {
-		vbd_blame(err, "/connection");
+	connection = vbd_member_find(daemon->connections, &input.connection, "/connection", err);
+	if (!connection)
 		return VBD_E_NOT_FOUND;
-	}
 	fill_defaults(&input, connection->conn->params.qp.service);
 	const struct vbd_probe_spec spec = {
 		.connection = connection,

@@ -6,8 +6,8 @@
 #include "api/decode.h"
 #include "api/encode.h"
 #include "api/page.h"
-#include "api/problem.h"
 #include "api/srqs.h"
+#include "api/task.h"
 #include "daemon/shared.h"
 #include "rdma/device.h"
 
@@ -60,21 +60,16 @@ void vbd_delete_srq(struct vbd_request *req)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_srq *srq = find_srq(req);
-	const char *paths[VBD_USERS_SHOWN_MAX];
-	struct vbd_problem_extra extra = {.users = paths};
 	struct vbd_shared_users users;
 	struct vbd_error err = {0};
 
 	if (!srq)
 		return;
 	vbd_srq_users_of(daemon, srq, &users);
-	if (vbd_srq_drop(daemon, srq, &err) == VBD_OK) {
+	if (vbd_srq_drop(daemon, srq, &err) == VBD_OK)
 		vbd_reply_empty(req, 204);
-		return;
-	}
-	for (; extra.n_users < users.shown; extra.n_users++)
-		paths[extra.n_users] = users.paths[extra.n_users];
-	vbd_reply_problem_extra(req, &err, &extra);
+	else
+		vbd_reply_in_use(req, &err, users.paths, users.shown);
 }
 
 /* --- creation and change --------------------------------------------------------------------- */
@@ -140,8 +135,7 @@ void vbd_create_srq(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_request_add_location(req, "srqs", srq->id);
-	vbd_reply_json(req, 201, encode_srq(srq, req));
+	vbd_reply_created(req, "srqs", srq->id, encode_srq(srq, req));
 }
 
 struct srq_change {

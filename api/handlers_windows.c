@@ -108,24 +108,16 @@ static const struct vbd_field create_fields[] = {
 static enum vbd_status resolve(struct vbd_daemon *daemon, const struct window_create *input,
 	struct vbd_window_spec *spec, struct vbd_error *err)
 {
-	char text[VBD_REF_TEXT_BYTES];
-
-	spec->buffer = vbd_object_find(daemon->buffers, vbd_ref_text(&input->buffer, text), err);
-	if (!spec->buffer) {
-		vbd_blame(err, "/buffer");
+	spec->buffer = vbd_member_find(daemon->buffers, &input->buffer, "/buffer", err);
+	if (!spec->buffer)
 		return VBD_E_NOT_FOUND;
-	}
 	if (!input->length_seen && input->offset < spec->buffer->mem.size_bytes)
 		spec->range.length_bytes = spec->buffer->mem.size_bytes - input->offset;
 	if (!input->connection_seen)
 		return VBD_OK;
 	spec->connection =
-		vbd_object_find(daemon->connections, vbd_ref_text(&input->connection, text), err);
-	if (!spec->connection) {
-		vbd_blame(err, "/connection");
-		return VBD_E_NOT_FOUND;
-	}
-	return VBD_OK;
+		vbd_member_find(daemon->connections, &input->connection, "/connection", err);
+	return spec->connection ? VBD_OK : VBD_E_NOT_FOUND;
 }
 
 static enum vbd_status create_window(

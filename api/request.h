@@ -151,6 +151,9 @@ void vbd_reply_problem(struct vbd_request *req, const struct vbd_error *err);
 void vbd_reply_problem_extra(struct vbd_request *req, const struct vbd_error *err,
 	const struct vbd_problem_extra *extra);
 
+/** vbd_reply_created - 201 with a document and its `Location: /v1/KIND/ID` */
+void vbd_reply_created(struct vbd_request *req, const char *kind, uint64_t id, json_t *json);
+
 /* --- waiting --------------------------------------------------------------------------------- */
 
 /**

@@ -2,9 +2,12 @@
 #include "api/task.h"
 
 #include "api/context.h"
+#include "api/decode.h"
 #include "api/page.h"
+#include "api/problem.h"
 #include "api/waiter.h"
 #include "daemon/object.h"
+#include "daemon/shared.h"
 
 void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
 {
@@ -15,6 +18,17 @@ void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
 	if (!task)
 		vbd_reply_problem(req, &err);
 	return task;
+}
+
+void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_json_ref *ref,
+	const char *pointer, struct vbd_error *err)
+{
+	char text[VBD_REF_TEXT_BYTES];
+	void *object = vbd_object_find(registry, vbd_ref_text(ref, text), err);
+
+	if (!object)
+		vbd_blame(err, pointer);
+	return object;
 }
 
 void vbd_task_list(struct vbd_request *req)
@@ -108,4 +122,15 @@ void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, 
 void vbd_task_answer_gone(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)
 {
 	run(req, &(struct task_waiter){.waiter.answer = answer_gone, .kind = kind}, task);
+}
+
+void vbd_reply_in_use(struct vbd_request *req, const struct vbd_error *err,
+	char (*paths)[VBD_PATH_BYTES], size_t n_paths)
+{
+	const char *users[VBD_USERS_SHOWN_MAX];
+	const struct vbd_problem_extra extra = {.users = users, .n_users = n_paths};
+
+	for (size_t i = 0; i < n_paths; i++)
+		users[i] = paths[i];
+	vbd_reply_problem_extra(req, err, &extra);
 }

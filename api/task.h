@@ -11,9 +11,11 @@
 
 #include "api/request.h"
 #include "daemon/kinds.h"
+#include "daemon/registry.h"
 
 #include <jansson.h>
 
+struct vbd_json_ref;
 struct vbd_page_source;
 
 enum vbd_task_state {
@@ -43,6 +45,11 @@ VBD_KIND_MAP(VBD_TASK_EXTERN)
  * NULL */
 void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind);
 
+/** vbd_member_find - the object that the member at @pointer of a request names, borrowed; NULL, and
+ * not_found at @pointer, if there is none */
+void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_json_ref *ref,
+	const char *pointer, struct vbd_error *err);
+
 /* Handlers for the routes with a `task`. */
 
 /** vbd_task_list - answer with a page of the objects of the kind */
@@ -65,5 +72,10 @@ void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, 
 /** vbd_task_answer_gone - answer a DELETE: 204 when the record is gone, 202 when the wait is over
  */
 void vbd_task_answer_gone(struct vbd_request *req, const struct vbd_task_kind *kind, void *task);
+
+/** vbd_reply_in_use - answer with an error that lists users of an object
+ * @paths: "/v1/transfers/9", @n_paths of them, at most VBD_USERS_SHOWN_MAX */
+void vbd_reply_in_use(struct vbd_request *req, const struct vbd_error *err,
+	char (*paths)[VBD_PATH_BYTES], size_t n_paths);
 
 #endif

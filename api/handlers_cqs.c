@@ -1,176 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Protection domains, completion queues, shared receive queues. All are lists of the fabric, ids
- * ascending.
- */
+/* Completion queues: a list of the fabric, ids ascending. */
 #include "api/context.h"
 #include "api/cqs.h"
 #include "api/decode.h"
 #include "api/encode.h"
 #include "api/page.h"
-#include "api/pds.h"
-#include "api/problem.h"
+#include "api/task.h"
 #include "daemon/shared.h"
 #include "rdma/device.h"
 #include "rdma/worker.h"
 
-#include <stdio.h>
 #include <string.h>
-
-static void reply_in_use(
-	struct vbd_request *req, const struct vbd_shared_users *users, const struct vbd_error *err)
-{
-	const char *paths[VBD_USERS_SHOWN_MAX];
-	const struct vbd_problem_extra extra = {.users = paths, .n_users = users->shown};
-
-	for (size_t i = 0; i < users->shown; i++)
-		paths[i] = users->paths[i];
-	vbd_reply_problem_extra(req, err, &extra);
-}
-
-/* Members that all three have. */
-#define NAME_FIELD(type_)                                                                       \
-	{                                                                                       \
-		.name = "name", .type = VBD_FIELD_STRING, VBD_FIELD_AT(type_, name), .max = 63, \
-		.check = vbd_name_valid, .check_text = VBD_NAME_RULE                            \
-	}
-#define DEVICE_FIELD(type_)                                                                        \
-	{                                                                                          \
-		.name = "device", .type = VBD_FIELD_STRING, VBD_FIELD_AT(type_, device), .min = 1, \
-		.max = 63                                                                          \
-	}
-
-static void created(struct vbd_request *req, const char *plural, uint64_t id, json_t *body)
-{
-	vbd_request_add_location(req, plural, id);
-	vbd_reply_json(req, 201, body);
-}
-
-/* --- protection domains ---------------------------------------------------------------------- */
-
-static json_t *encode_pd(const void *item, struct vbd_request *req)
-{
-	const struct vbd_pd *pd = item;
-	struct vbd_encoder out = vbd_encode_begin();
-	struct vbd_shared_users users;
-
-	vbd_pd_users_of(vbd_request_daemon(req), pd, &users);
-	vbd_put_u64(&out, "id", pd->id);
-	vbd_put_text_or_null(&out, "name", pd->name);
-	vbd_put_text(&out, "device", pd->device->name);
-	vbd_put(&out, "default", json_boolean(pd->is_default));
-	vbd_put_u64(&out, "users", pd->is_default ? vbd_pd_users(pd) : users.total);
-	vbd_put_time(&out, "created_at", pd->created_ns);
-	return vbd_encode_end(&out);
-}
-
-static struct vbd_pd *find_pd(struct vbd_request *req)
-{
-	struct vbd_error err = {0};
-	struct vbd_pd *pd = vbd_pd_find_ref(vbd_request_daemon(req), req->ref, &err);
-
-	if (!pd)
-		vbd_reply_problem(req, &err);
-	return pd;
-}
-
-void vbd_get_pd(struct vbd_request *req)
-{
-	const struct vbd_pd *pd = find_pd(req);
-
-	if (pd)
-		vbd_reply_json(req, 200, encode_pd(pd, req));
-}
-
-void vbd_delete_pd(struct vbd_request *req)
-{
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct vbd_pd *pd = find_pd(req);
-	struct vbd_shared_users users;
-	struct vbd_error err = {0};
-
-	if (!pd)
-		return;
-	vbd_pd_users_of(daemon, pd, &users);
-	if (vbd_pd_drop(daemon, pd, &err) == VBD_OK)
-		vbd_reply_empty(req, 204);
-	else
-		reply_in_use(req, &users, &err);
-}
-
-struct pd_create {
-	const char *name;
-	const char *device;
-};
-
-static const struct vbd_field pd_fields[] = {
-	NAME_FIELD(struct pd_create), DEVICE_FIELD(struct pd_create)};
-
-void vbd_create_pd(struct vbd_request *req)
-{
-	struct pd_create input = {0};
-	struct vbd_error err = {0};
-	struct vbd_pd *pd;
-
-	if (vbd_decode(req->json, pd_fields, VBD_ARRAY_LEN(pd_fields), &input, &err) != VBD_OK ||
-		vbd_pd_request(vbd_request_daemon(req), input.name ? input.name : "",
-			input.device ? input.device : "", &pd, &err) != VBD_OK)
-		vbd_reply_problem(req, &err);
-	else
-		created(req, "pds", pd->id, encode_pd(pd, req));
-}
-
-static uint64_t pd_id(const void *item)
-{
-	return ((const struct vbd_pd *)item)->id;
-}
-
-static void walk_pds(void *listed, vbd_page_visit_cb visit, void *visitor)
-{
-	const struct vbd_fabric *fabric = listed;
-
-	vbd_list_for_each (link, &fabric->pds) {
-		struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);
-
-		if (pd->ibv_pd)
-			visit(pd, visitor);
-	}
-}
-
-static int by_pd_name(const void *a, const void *b)
-{
-	return strcmp(((const struct vbd_pd *)a)->name, ((const struct vbd_pd *)b)->name);
-}
-
-static int by_pd_device(const void *a, const void *b)
-{
-	return strcmp(
-		((const struct vbd_pd *)a)->device->name, ((const struct vbd_pd *)b)->device->name);
-}
-
-static const char *const pd_names[] = {
-	"id", "name", "device", "default", "users", "created_at", NULL};
-
-static const struct vbd_page_key pd_keys[] = {
-	{"name", by_pd_name},
-	{"device", by_pd_device},
-	{NULL, NULL},
-};
-
-static const struct vbd_page_source pd_page = {
-	.fields = pd_names,
-	.keys = pd_keys,
-	.id = pd_id,
-	.walk = walk_pds,
-	.encode = encode_pd,
-};
-
-void vbd_list_pds(struct vbd_request *req)
-{
-	vbd_page_reply(req, &pd_page, vbd_request_daemon(req)->fabric);
-}
-
-/* --- completion queues ----------------------------------------------------------------------- */
 
 static json_t *encode_moderation(const struct vbd_cq *cq)
 {
@@ -241,7 +81,7 @@ void vbd_delete_cq(struct vbd_request *req)
 	if (vbd_cq_drop(daemon, cq, &err) == VBD_OK)
 		vbd_reply_empty(req, 204);
 	else
-		reply_in_use(req, &users, &err);
+		vbd_reply_in_use(req, &err, users.paths, users.shown);
 }
 
 static const struct vbd_field moderation_fields[] = {
@@ -258,12 +98,12 @@ struct cq_input {
 	bool moderation_seen;
 };
 
-/* Those that can be changed come last. */
+/* The members that a PATCH takes are the last ones. */
 #define CQ_CHANGEABLE 2
 
 static const struct vbd_field cq_fields[] = {
-	NAME_FIELD(struct cq_input),
-	DEVICE_FIELD(struct cq_input),
+	{VBD_FIELD_NAME(struct cq_input)},
+	{VBD_FIELD(STRING, "device", struct cq_input, device), .min = 1, .max = 63},
 	{VBD_FIELD(UINT, "depth_cqe", struct cq_input, depth_cqe), .min = 1, .max = 4194304,
 		VBD_FIELD_SEEN(struct cq_input, depth_seen)},
 	{VBD_FIELD(OBJECT, "moderation", struct cq_input, moderation), .fields = moderation_fields,
@@ -287,7 +127,7 @@ void vbd_create_cq(struct vbd_request *req)
 	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
 	vbd_copy_text(spec.device_name, sizeof(spec.device_name), input.device);
 	if (vbd_cq_request(daemon, &spec, &cq, &err) == VBD_OK)
-		created(req, "cqs", cq->id, encode_cq(cq, req));
+		vbd_reply_created(req, "cqs", cq->id, encode_cq(cq, req));
 	else
 		vbd_reply_problem(req, &err);
 }
