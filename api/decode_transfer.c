@@ -4,6 +4,7 @@
  * that they name.
  */
 #include "api/request.h"
+#include "api/task.h"
 #include "api/transfers.h"
 #include "daemon/transfers.h"
 
@@ -189,13 +190,9 @@ static enum vbd_status check_ranges(const struct transfer_create *input, struct 
 static enum vbd_status resolve_range(struct vbd_daemon *daemon, const struct range_input *input,
 	struct vbd_transfer_range *range, const char *pointer, struct vbd_error *err)
 {
-	char text[VBD_REF_TEXT_BYTES];
-
-	range->buffer = vbd_object_find(daemon->buffers, vbd_ref_text(&input->buffer, text), err);
-	if (!range->buffer) {
-		vbd_blame(err, pointer);
+	range->buffer = vbd_member_find(daemon->buffers, &input->buffer, pointer, err);
+	if (!range->buffer)
 		return VBD_E_NOT_FOUND;
-	}
 	range->offset = input->offset;
 	range->length_bytes = input->length_bytes;
 	if (!input->length_seen && input->offset < range->buffer->mem.size_bytes)
@@ -289,22 +286,15 @@ enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
 	const struct vbd_destination_input *input, struct vbd_transfer_spec *spec,
 	struct vbd_error *err)
 {
-	char text[VBD_REF_TEXT_BYTES];
-
 	if (input->peer) {
-		spec->peer = vbd_object_find(daemon->peers, vbd_ref_text(input->peer, text), err);
-		if (!spec->peer) {
-			vbd_blame(err, "/peer");
+		spec->peer = vbd_member_find(daemon->peers, input->peer, "/peer", err);
+		if (!spec->peer)
 			return VBD_E_NOT_FOUND;
-		}
 	}
 	if (input->group) {
-		spec->group =
-			vbd_object_find(daemon->groups, vbd_ref_text(input->group, text), err);
-		if (!spec->group) {
-			vbd_blame(err, "/group");
+		spec->group = vbd_member_find(daemon->groups, input->group, "/group", err);
+		if (!spec->group)
 			return VBD_E_NOT_FOUND;
-		}
 	}
 	return VBD_OK;
 }
