@@ -16,7 +16,7 @@ struct event_waiter {
 	struct vbd_event_filter filter;
 	uint64_t limit;
 	uint64_t after;
-	uint64_t looked_at; /* events up to this one are known not to match */
+	uint64_t examined; /* events up to this one are known not to match */
 };
 
 json_t *vbd_encode_event(const struct vbd_event *event)
@@ -71,9 +71,9 @@ static void answer_events(struct vbd_waiter *base, enum vbd_wake why)
 	}
 	/* A number from the future is of another run of the daemon: say so at once. */
 	if (why == VBD_WAKE_TIMEOUT || waiter->after > last ||
-		vbd_eventlog_next(waiter->eventlog, waiter->looked_at, &waiter->filter))
+		vbd_eventlog_next(waiter->eventlog, waiter->examined, &waiter->filter))
 		vbd_reply_json(base->req, 200, encode_page(waiter));
-	waiter->looked_at = last;
+	waiter->examined = last;
 }
 
 #define KIND_NAME(sym, singular, plural, open, kept) #singular ", "
@@ -160,7 +160,7 @@ void vbd_list_events(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	waiter.looked_at = waiter.after;
+	waiter.examined = waiter.after;
 	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, vbd_eventlog_watches(waiter.eventlog),
 		wait_ms);
 }

@@ -5,7 +5,7 @@
 #include "api/context.h"
 #include "api/encode.h"
 #include "api/api_stats.h"
-#include "api/look.h"
+#include "api/kernel_snapshot.h"
 #include "api/meta.h"
 #include "api/server.h"
 #include "base/clock.h"
@@ -221,8 +221,8 @@ static void reply_stats(struct vbd_request *req, bool fresh)
 
 	vbd_put_text(&stats.out, "server_id", daemon->server_id);
 	stats.tag = hash(stats.tag, daemon->server_id, strlen(daemon->server_id));
-	vbd_api_stats_walk(
-		http, vbd_look_others_waiting(req, http->parked), fresh, put_stat, &stats);
+	vbd_api_stats_walk(http, vbd_kernel_snapshot_others_waiting(req, http->parked), fresh,
+		put_stat, &stats);
 	vbd_stats_walk(daemon, put_stat, &stats);
 	vbd_stats_walk_kernel(vbd_kernel_view(daemon), put_stat, &stats);
 	(void)snprintf(tag + 2, sizeof(tag) - 2, "\"%016llx\"", (unsigned long long)stats.tag);
@@ -237,5 +237,5 @@ static void reply_stats(struct vbd_request *req, bool fresh)
 
 void vbd_get_stats(struct vbd_request *req)
 {
-	vbd_look_run(req, reply_stats);
+	vbd_kernel_snapshot_await(req, reply_stats);
 }

@@ -4,7 +4,7 @@
  */
 #include "api/context.h"
 #include "api/api_stats.h"
-#include "api/look.h"
+#include "api/kernel_snapshot.h"
 #include "api/meta.h"
 #include "api/metrics_text.h"
 #include "api/server.h"
@@ -325,7 +325,8 @@ static void answer(struct vbd_request *req, bool fresh)
 	vbd_metrics_family(
 		&out, "verbsd_build_info", "gauge", "Always 1; its labels say what runs.");
 	put(&out, "version", VBD_VERSION, 1);
-	vbd_api_stats_walk(http, vbd_look_others_waiting(req, http->parked), fresh, put_stat, &out);
+	vbd_api_stats_walk(
+		http, vbd_kernel_snapshot_others_waiting(req, http->parked), fresh, put_stat, &out);
 	vbd_stats_walk(daemon, put_stat, &out);
 	put_cqs(&out, daemon->fabric);
 	put_devices(&out, daemon->fabric);
@@ -350,5 +351,5 @@ void vbd_get_metrics(struct vbd_request *req)
 		    &err) != VBD_OK)
 		vbd_reply_problem(req, &err);
 	else
-		vbd_look_run(req, answer);
+		vbd_kernel_snapshot_await(req, answer);
 }

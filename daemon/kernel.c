@@ -87,7 +87,7 @@ static void on_counter(const char *name, uint64_t value, void *arg)
 	counters->value = value;
 }
 
-static void look(void *arg)
+static void take_snapshot(void *arg)
 {
 	struct job *job = arg;
 
@@ -97,7 +97,7 @@ static void look(void *arg)
 	job->view.objects_known = vbd_account_kernel(job->view.objects, NULL) == VBD_OK;
 }
 
-static void look_again(void *arg)
+static void take_second_snapshot(void *arg)
 {
 	struct job *job = arg;
 
@@ -173,7 +173,7 @@ static void finish(struct vbd_kernel *kernel)
 	vbd_watch_notify(&kernel->watches, false);
 }
 
-static void looked(void *arg)
+static void snapshot_taken(void *arg)
 {
 	struct vbd_kernel *kernel = VBD_CONTAINER_OF(arg, struct vbd_kernel, job);
 
@@ -187,14 +187,14 @@ static void looked(void *arg)
 	if (kernel->job.view.leaked && !kernel->again) {
 		kernel->again = true;
 		count_held(kernel->daemon, kernel->held_before);
-		if (vbd_loop_work(kernel->daemon->loop, look_again, looked, &kernel->job, NULL) ==
-			VBD_OK)
+		if (vbd_loop_work(kernel->daemon->loop, take_second_snapshot, snapshot_taken,
+			    &kernel->job, NULL) == VBD_OK)
 			return;
 	}
 	finish(kernel);
 }
 
-uint64_t vbd_kernel_look(struct vbd_daemon *daemon)
+uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon)
 {
 	struct vbd_kernel *kernel = daemon->kernel;
 
@@ -206,12 +206,13 @@ uint64_t vbd_kernel_look(struct vbd_daemon *daemon)
 	take_places(kernel);
 	count_held(daemon, kernel->held_before);
 	kernel->running = true;
-	if (vbd_loop_work(daemon->loop, look, looked, &kernel->job, NULL) != VBD_OK)
+	if (vbd_loop_work(daemon->loop, take_snapshot, snapshot_taken, &kernel->job, NULL) !=
+		VBD_OK)
 		finish(kernel);
 	return kernel->begun;
 }
 
-uint64_t vbd_kernel_looked(const struct vbd_daemon *daemon)
+uint64_t vbd_kernel_snapshots_taken(const struct vbd_daemon *daemon)
 {
 	return daemon->kernel->over;
 }

@@ -22,7 +22,7 @@ struct vbd_kernel_counter {
 	uint64_t value;
 };
 
-/* What a look has found. */
+/* What a snapshot contains. */
 struct vbd_kernel_view {
 	struct vbd_kernel_counter *counters; /* by device and port, the files of a set together */
 	size_t counter_count;
@@ -30,26 +30,28 @@ struct vbd_kernel_view {
 	uint64_t objects[VBD_PV_OBJECT_COUNT]; /* VBD_PV_UNKNOWN: no account is kept of those */
 	uint64_t held[VBD_PV_OBJECT_COUNT];    /* what we know of */
 	uint64_t librdmacm[VBD_PV_OBJECT_COUNT];
-	uint64_t leaked; /* how many more the kernel had than both, at each of two looks */
+	uint64_t leaked; /* how many more the kernel had than both, in each of two snapshots */
 	uint64_t took_ns;
 };
 
-/** vbd_kernel_create - for a daemon; no look has been taken */
+/** vbd_kernel_create - for a daemon; without a snapshot */
 enum vbd_status vbd_kernel_create(struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_kernel_destroy - the loop is gone, so no look is under way */
+/** vbd_kernel_destroy - the loop is gone, so no snapshot is being taken */
 void vbd_kernel_destroy(struct vbd_daemon *daemon);
 
 /**
- * vbd_kernel_look - begin to look, or join the look that is under way
+ * vbd_kernel_snapshot_begin - begin a snapshot, or join the one under way
  *
- * Returns its number: it is over when vbd_kernel_looked() is that or more. The watches hear of it.
+ * Returns its number: it is over when vbd_kernel_snapshots_taken() is that or more. The watches
+ * hear of it.
  */
-uint64_t vbd_kernel_look(struct vbd_daemon *daemon);
-uint64_t vbd_kernel_looked(const struct vbd_daemon *daemon);
+uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon);
+uint64_t vbd_kernel_snapshots_taken(const struct vbd_daemon *daemon);
 struct vbd_link *vbd_kernel_watches(struct vbd_daemon *daemon);
 
-/** vbd_kernel_view - of the last look that is over; all zero before; until the next is over */
+/** vbd_kernel_view - the last complete snapshot; all zero before the first; valid until the next is
+ * complete */
 const struct vbd_kernel_view *vbd_kernel_view(const struct vbd_daemon *daemon);
 
 #endif

@@ -47,7 +47,7 @@ typedef void (*vbd_stat_cb)(const struct vbd_stat *stat, void *arg);
 /** vbd_stats_walk - call @cb with each row; rows of one metric come together */
 void vbd_stats_walk(const struct vbd_daemon *daemon, vbd_stat_cb cb, void *arg);
 
-/** vbd_stats_walk_kernel - the same of what the last look at the kernel has found */
+/** vbd_stats_walk_kernel - the same for the last snapshot of the kernel */
 void vbd_stats_walk_kernel(const struct vbd_kernel_view *view, vbd_stat_cb cb, void *arg);
 
 /** vbd_stat_flatten - call @cb with each name and value that @stat has in /v1/stats; the names are

@@ -21,7 +21,7 @@ static json_t *parse(const char *text)
 	return json;
 }
 
-static struct vbd_ctl_rows look(
+static struct vbd_ctl_rows take_snapshot(
 	const char *connections, const char *cqs, uint64_t at_ms, const struct vbd_ctl_rows *before)
 {
 	json_t *list = parse(connections);
@@ -45,11 +45,11 @@ static void assert_cell(
 
 static void test_rows__rates_are_per_second_between_two_looks(void **state)
 {
-	struct vbd_ctl_rows first = look(
+	struct vbd_ctl_rows first = take_snapshot(
 		"[{\"id\": 7, \"state\": \"established\", \"counters\": {\"send\": {\"bytes\": "
 		"1000, \"completed\": 10}, \"recv\": {\"bytes\": 0, \"completed\": 4}}}]",
 		NULL, 1000, NULL);
-	struct vbd_ctl_rows second = look(
+	struct vbd_ctl_rows second = take_snapshot(
 		"[{\"id\": 7, \"state\": \"established\", \"counters\": {\"send\": {\"bytes\": "
 		"3000, \"completed\": 20}, \"write_imm\": {\"bytes\": 500, \"completed\": 1}, "
 		"\"recv\": {\"bytes\": 100, \"completed\": 5}, \"read\": {\"bytes\": 400}}}]",
@@ -70,11 +70,11 @@ static void test_rows__rates_are_per_second_between_two_looks(void **state)
 
 static void test_rows__a_counter_that_went_back_and_a_new_connection_have_no_rate(void **state)
 {
-	struct vbd_ctl_rows first = look(
+	struct vbd_ctl_rows first = take_snapshot(
 		"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 1000}}}]", NULL, 1000, NULL);
 	struct vbd_ctl_rows second =
-		look("[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 10}}},"
-		     " {\"id\": 8, \"counters\": {\"send\": {\"bytes\": 10}}}]",
+		take_snapshot("[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 10}}},"
+			      " {\"id\": 8, \"counters\": {\"send\": {\"bytes\": 10}}}]",
 			NULL, 2000, &first);
 
 	(void)state;
@@ -88,9 +88,9 @@ static void test_rows__a_counter_that_went_back_and_a_new_connection_have_no_rat
 static void test_rows__an_ended_connection_has_no_rate(void **state)
 {
 	struct vbd_ctl_rows first =
-		look("[{\"id\": 7, \"state\": \"established\"}]", NULL, 0, NULL);
-	struct vbd_ctl_rows second = look("[{\"id\": 7, \"state\": \"failed\", \"end\": "
-					  "{\"reason\": \"peer_unreachable\"}}]",
+		take_snapshot("[{\"id\": 7, \"state\": \"established\"}]", NULL, 0, NULL);
+	struct vbd_ctl_rows second = take_snapshot("[{\"id\": 7, \"state\": \"failed\", \"end\": "
+						   "{\"reason\": \"peer_unreachable\"}}]",
 		NULL, 1000, &first);
 
 	(void)state;
@@ -106,9 +106,9 @@ static void test_rows__a_look_of_just_now_has_its_rates_taken_over(void **state)
 	const char *json[] = {"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 0}}}]",
 		"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 1000}}}]",
 		"[{\"id\": 7, \"counters\": {\"send\": {\"bytes\": 900000}}}]"};
-	struct vbd_ctl_rows first = look(json[0], NULL, 1000, NULL);
-	struct vbd_ctl_rows second = look(json[1], NULL, 2000, &first);
-	struct vbd_ctl_rows third = look(json[2], NULL, 2001, &second);
+	struct vbd_ctl_rows first = take_snapshot(json[0], NULL, 1000, NULL);
+	struct vbd_ctl_rows second = take_snapshot(json[1], NULL, 2000, &first);
+	struct vbd_ctl_rows third = take_snapshot(json[2], NULL, 2001, &second);
 
 	(void)state;
 	assert_true(third.items[0].sent_rate.value == 1000);
@@ -119,7 +119,7 @@ static void test_rows__a_look_of_just_now_has_its_rates_taken_over(void **state)
 
 static void test_rows__cq_and_rtt_are_shown_where_they_are_known(void **state)
 {
-	struct vbd_ctl_rows rows = look(
+	struct vbd_ctl_rows rows = take_snapshot(
 		"[{\"id\": 2, \"cq\": 5, \"rtt\": {\"last_ns\": 12345, \"p99_ns\": 99400}},"
 		" {\"id\": 1, \"cq\": 6, \"rtt\": null}, {\"id\": 3}, {\"name\": \"none\"}, 17]",
 		"[{\"id\": 5, \"capacity_cqe\": 1000, \"outstanding_cqe\": 250},"
@@ -142,7 +142,8 @@ static void test_rows__cq_and_rtt_are_shown_where_they_are_known(void **state)
 
 static void test_rows__names_can_not_steer_the_terminal(void **state)
 {
-	struct vbd_ctl_rows rows = look("[{\"id\": 1, \"name\": \"\\u001b[2J\"}]", NULL, 0, NULL);
+	struct vbd_ctl_rows rows =
+		take_snapshot("[{\"id\": 1, \"name\": \"\\u001b[2J\"}]", NULL, 0, NULL);
 
 	(void)state;
 	assert_cell(&rows.items[0], VBD_CTL_TOP_NAME, "\\x1b[2J");
@@ -152,8 +153,9 @@ static void test_rows__names_can_not_steer_the_terminal(void **state)
 /* Four connections: 4 has no rate, the others 300, 100 and 100. */
 static struct vbd_ctl_rows four(void)
 {
-	struct vbd_ctl_rows first = look("[{\"id\": 1}, {\"id\": 2}, {\"id\": 3}]", NULL, 0, NULL);
-	struct vbd_ctl_rows rows = look(
+	struct vbd_ctl_rows first =
+		take_snapshot("[{\"id\": 1}, {\"id\": 2}, {\"id\": 3}]", NULL, 0, NULL);
+	struct vbd_ctl_rows rows = take_snapshot(
 		"[{\"id\": 1, \"name\": \"web\", \"counters\": {\"send\": {\"bytes\": 300}}},"
 		" {\"id\": 2, \"name\": \"store-a\", \"counters\": {\"send\": {\"bytes\": 100}}},"
 		" {\"id\": 3, \"name\": \"Store-B\", \"counters\": {\"send\": {\"bytes\": 100}},"
@@ -268,7 +270,7 @@ static void test_view__the_choice_stays_with_its_connection(void **state)
 	press(&view, &rows, "i"); /* 1234 */
 	assert_int_equal(view.chosen, 2);
 	assert_int_equal(view.chosen_at, 1);
-	fewer = look("[{\"id\": 1}, {\"id\": 3}]", NULL, 0, NULL);
+	fewer = take_snapshot("[{\"id\": 1}, {\"id\": 3}]", NULL, 0, NULL);
 	vbd_ctl_top_view_take(&view, &fewer);
 	assert_int_equal(view.chosen, 3);
 	press(&view, &fewer, "G");
@@ -349,11 +351,12 @@ static size_t width_of(const struct vbd_ctl_top_layout *layout)
 static void test_columns__those_that_matter_least_go_first(void **state)
 {
 	struct vbd_ctl_top_view view = {.sort = VBD_CTL_TOP_ID};
-	struct vbd_ctl_rows rows = look("[{\"id\": 123456, \"name\": \"a-name-of-24-characters!!\","
-					" \"state\": \"resolving_route\", \"device\": \"rxe0\","
-					" \"peer\": {\"addr\": \"fe80::5054:ff:fe12:3456\", "
-					"\"port\": 7471}}]",
-		NULL, 0, NULL);
+	struct vbd_ctl_rows rows =
+		take_snapshot("[{\"id\": 123456, \"name\": \"a-name-of-24-characters!!\","
+			      " \"state\": \"resolving_route\", \"device\": \"rxe0\","
+			      " \"peer\": {\"addr\": \"fe80::5054:ff:fe12:3456\", "
+			      "\"port\": 7471}}]",
+			NULL, 0, NULL);
 	struct vbd_ctl_top_layout layout;
 
 	(void)state;

@@ -10,25 +10,25 @@
 
 #include <errno.h>
 
-static const struct vbd_kernel_view *look(struct svc *svc)
+static const struct vbd_kernel_view *take_snapshot(struct svc *svc)
 {
-	uint64_t number = vbd_kernel_look(svc->daemon);
+	uint64_t number = vbd_kernel_snapshot_begin(svc->daemon);
 
-	SVC_UNTIL(svc, vbd_kernel_looked(svc->daemon) >= number);
+	SVC_UNTIL(svc, vbd_kernel_snapshots_taken(svc->daemon) >= number);
 	return vbd_kernel_view(svc->daemon);
 }
 
 static void test_services_kernel__all_that_it_holds_is_known(void **state)
 {
 	struct svc *svc = *state;
-	const struct vbd_kernel_view *view = look(svc);
+	const struct vbd_kernel_view *view = take_snapshot(svc);
 	struct svc_pair pair;
 
 	assert_true(view->objects_known);
 	assert_int_equal(view->leaked, 0);
 	pair = svc_pair(svc, svc_listen(svc, NULL));
 	(void)svc_buffer(svc, "held", 8192, 0);
-	view = look(svc);
+	view = take_snapshot(svc);
 	assert_int_equal(view->leaked, 0);
 	for (size_t i = 0; i < VBD_PV_OBJECT_COUNT; i++)
 		assert_int_equal(view->held[i], view->objects[i]);
@@ -37,7 +37,7 @@ static void test_services_kernel__all_that_it_holds_is_known(void **state)
 	assert_int_equal(view->held[VBD_PV_MR], 3);
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, pair.passive->object.ended);
-	view = look(svc);
+	view = take_snapshot(svc);
 	assert_int_equal(view->leaked, 0);
 	assert_int_equal(view->held[VBD_PV_QP], 0);
 }
@@ -62,7 +62,7 @@ static void test_services_kernel__a_window_with_its_own_mr_is_known(void **state
 	assert_int_equal(vbd_window_create(svc->daemon, &spec, &record, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, record->window.state == VBD_WINDOW_READY);
 	assert_true(record->window.own_mr);
-	assert_int_equal(look(svc)->leaked, 0);
+	assert_int_equal(take_snapshot(svc)->leaked, 0);
 }
 
 static void test_services_kernel__what_nobody_knows_of_is_leaked(void **state)
@@ -70,10 +70,10 @@ static void test_services_kernel__what_nobody_knows_of_is_leaked(void **state)
 	struct svc *svc = *state;
 
 	fake_lose_mrs(3);
-	assert_int_equal(look(svc)->leaked, 3);
+	assert_int_equal(take_snapshot(svc)->leaked, 3);
 	assert_int_equal(fake_count("rdma netlink"), 2);
 	fake_lose_mrs(0);
-	assert_int_equal(look(svc)->leaked, 0);
+	assert_int_equal(take_snapshot(svc)->leaked, 0);
 }
 
 /* A planted leak: the buffer's record ends without its MR. */
@@ -84,14 +84,15 @@ static void test_services_kernel__what_its_owner_left_behind_is_leaked(void **st
 	struct ibv_mr *mr = buffer->mem.mr;
 
 	buffer->mem.mr = NULL;
-	assert_int_equal(look(svc)->leaked, 0);
+	assert_int_equal(take_snapshot(svc)->leaked, 0);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
-	assert_int_equal(look(svc)->leaked, 1);
-	assert_int_equal(look(svc)->held[VBD_PV_MR], look(svc)->objects[VBD_PV_MR] - 1);
+	assert_int_equal(take_snapshot(svc)->leaked, 1);
+	assert_int_equal(
+		take_snapshot(svc)->held[VBD_PV_MR], take_snapshot(svc)->objects[VBD_PV_MR] - 1);
 	vbd_account_made(NULL, VBD_PV_MR);
 	vbd_pv_dereg_mr(NULL, mr);
-	assert_int_equal(look(svc)->leaked, 0);
+	assert_int_equal(take_snapshot(svc)->leaked, 0);
 }
 
 static void test_services_kernel__one_that_does_not_tell_is_no_leak(void **state)
@@ -100,29 +101,29 @@ static void test_services_kernel__one_that_does_not_tell_is_no_leak(void **state
 
 	fake_lose_mrs(3);
 	fake_fail_next("rdma netlink", EPROTONOSUPPORT);
-	assert_false(look(svc)->objects_known);
+	assert_false(take_snapshot(svc)->objects_known);
 	assert_int_equal(vbd_kernel_view(svc->daemon)->leaked, 0);
 }
 
 static void test_services_kernel__who_asks_meanwhile_joins_the_look(void **state)
 {
 	struct svc *svc = *state;
-	uint64_t first = vbd_kernel_look(svc->daemon);
+	uint64_t first = vbd_kernel_snapshot_begin(svc->daemon);
 
-	assert_int_equal(vbd_kernel_look(svc->daemon), first);
-	SVC_UNTIL(svc, vbd_kernel_looked(svc->daemon) >= first);
+	assert_int_equal(vbd_kernel_snapshot_begin(svc->daemon), first);
+	SVC_UNTIL(svc, vbd_kernel_snapshots_taken(svc->daemon) >= first);
 	assert_int_equal(fake_count("rdma netlink"), 1);
-	assert_int_equal(vbd_kernel_look(svc->daemon), first + 1);
-	SVC_UNTIL(svc, vbd_kernel_looked(svc->daemon) > first);
+	assert_int_equal(vbd_kernel_snapshot_begin(svc->daemon), first + 1);
+	SVC_UNTIL(svc, vbd_kernel_snapshots_taken(svc->daemon) > first);
 }
 
 static void test_services_kernel__a_daemon_may_end_in_the_middle_of_a_look(void **state)
 {
 	struct svc *svc = *state;
 
-	(void)vbd_kernel_look(svc->daemon);
+	(void)vbd_kernel_snapshot_begin(svc->daemon);
 	svc_restart(svc);
-	assert_int_equal(look(svc)->leaked, 0);
+	assert_int_equal(take_snapshot(svc)->leaked, 0);
 }
 
 static void test_services_kernel__phases_and_ends_are_counted(void **state)
@@ -156,7 +157,7 @@ static void test_services_kernel__the_loop_counts_its_turns(void **state)
 	const struct vbd_histogram *lag = vbd_loop_lag(svc->daemon->loop);
 	uint64_t before = vbd_counter_get(&lag->count);
 
-	(void)look(svc);
+	(void)take_snapshot(svc);
 	svc_turn(svc);
 	assert_true(vbd_counter_get(&lag->count) > before);
 }

@@ -64,7 +64,7 @@ static enum vbd_ctl_exit begin(struct measure *measure, json_t *body)
 	return exit_status;
 }
 
-static enum vbd_ctl_exit look(struct measure *measure)
+static enum vbd_ctl_exit take_snapshot(struct measure *measure)
 {
 	vbd_ctl_answer_fini(&measure->seen);
 	return vbd_ctl_call(
@@ -110,7 +110,7 @@ static enum vbd_ctl_exit follow(struct measure *measure)
 		if (interrupted && !measure->deleted)
 			exit_status = end(measure);
 		if (exit_status == VBD_CTL_OK && !measure->gone)
-			exit_status = look(measure);
+			exit_status = take_snapshot(measure);
 	}
 	return exit_status;
 }

@@ -104,7 +104,7 @@ static enum vbd_ctl_exit take(struct watch *watch, json_t *now)
 	return VBD_CTL_OK;
 }
 
-static enum vbd_ctl_exit look(struct watch *watch)
+static enum vbd_ctl_exit take_snapshot(struct watch *watch)
 {
 	const struct vbd_ctl_request request = {.method = "GET", .path = STATS};
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
@@ -141,7 +141,7 @@ static enum vbd_ctl_exit watch_stats(struct vbd_ctl *ctl)
 		return vbd_ctl_usage("stats: --watch must be %d ms at least", LEAST_INTERVAL_MS);
 	watch.interval_ms = (unsigned int)interval_ms;
 	while (exit_status == VBD_CTL_OK)
-		exit_status = look(&watch);
+		exit_status = take_snapshot(&watch);
 	forget(&watch);
 	return exit_status;
 }
