@@ -48,7 +48,7 @@ bool vbd_sockaddr_needs_scope(const struct sockaddr *addr)
 }
 
 /* An address of ours for one of theirs. Whoever asks for any address takes any that is routed. */
-static bool suits(const struct sockaddr *own, const struct sockaddr *towards)
+static bool matches(const struct sockaddr *own, const struct sockaddr *towards)
 {
 	if (own->sa_family != towards->sa_family || is_link_local(own) != is_link_local(towards))
 		return false;
@@ -86,16 +86,16 @@ static bool is_near(const struct sockaddr *own, const struct sockaddr *towards,
 }
 
 /* What is being looked for: first of all an address that is near. */
-struct wish {
+struct criteria {
 	const struct sockaddr *towards;
 	const struct ifaddrs *interfaces;
 	bool near;
 };
 
-static bool is_wanted(const struct sockaddr *own, const struct wish *wish)
+static bool is_wanted(const struct sockaddr *own, const struct criteria *criteria)
 {
-	return suits(own, wish->towards) &&
-	       (!wish->near || is_near(own, wish->towards, wish->interfaces));
+	return matches(own, criteria->towards) &&
+	       (!criteria->near || is_near(own, criteria->towards, criteria->interfaces));
 }
 
 /* On RoCE a GID is an address of the interface, IPv4 ones mapped into IPv6. */
@@ -135,11 +135,11 @@ static bool is_interface_of(const struct sockaddr_ll *hardware, const struct vbd
 }
 
 static bool pick_of_interface(
-	const char *name, const struct wish *wish, struct sockaddr_storage *ret_addr)
+	const char *name, const struct criteria *criteria, struct sockaddr_storage *ret_addr)
 {
-	for (const struct ifaddrs *each = wish->interfaces; each; each = each->ifa_next) {
+	for (const struct ifaddrs *each = criteria->interfaces; each; each = each->ifa_next) {
 		if (!each->ifa_addr || strcmp(each->ifa_name, name) != 0 ||
-			!is_wanted(each->ifa_addr, wish))
+			!is_wanted(each->ifa_addr, criteria))
 			continue;
 		memset(ret_addr, 0, sizeof(*ret_addr));
 		memcpy(ret_addr, each->ifa_addr, vbd_sockaddr_bytes(each->ifa_addr));
@@ -148,32 +148,32 @@ static bool pick_of_interface(
 	return false;
 }
 
-static bool pick_by_hardware(
-	const struct vbd_gid *gid, const struct wish *wish, struct sockaddr_storage *ret_addr)
+static bool pick_by_hardware(const struct vbd_gid *gid, const struct criteria *criteria,
+	struct sockaddr_storage *ret_addr)
 {
-	for (const struct ifaddrs *each = wish->interfaces; each; each = each->ifa_next) {
+	for (const struct ifaddrs *each = criteria->interfaces; each; each = each->ifa_next) {
 		if (each->ifa_addr && each->ifa_addr->sa_family == AF_PACKET &&
 			is_interface_of(
 				(const struct sockaddr_ll *)(const void *)each->ifa_addr, gid) &&
-			pick_of_interface(each->ifa_name, wish, ret_addr))
+			pick_of_interface(each->ifa_name, criteria, ret_addr))
 			return true;
 	}
 	return false;
 }
 
-static bool pick(const struct vbd_gid *gids, size_t gid_count, const struct wish *wish,
+static bool pick(const struct vbd_gid *gids, size_t gid_count, const struct criteria *criteria,
 	struct sockaddr_storage *ret_addr)
 {
 	struct sockaddr_storage addr;
 
 	for (size_t i = 0; i < gid_count; i++) {
 		if (!is_roce(&gids[i])) {
-			if (pick_by_hardware(&gids[i], wish, ret_addr))
+			if (pick_by_hardware(&gids[i], criteria, ret_addr))
 				return true;
 			continue;
 		}
 		address_of_gid(&gids[i], &addr);
-		if (!is_wanted((const struct sockaddr *)&addr, wish))
+		if (!is_wanted((const struct sockaddr *)&addr, criteria))
 			continue;
 		*ret_addr = addr;
 		return true;
@@ -184,12 +184,12 @@ static bool pick(const struct vbd_gid *gids, size_t gid_count, const struct wish
 bool vbd_source_pick(const struct vbd_gid *gids, size_t gid_count, const struct ifaddrs *interfaces,
 	const struct sockaddr *towards, struct sockaddr_storage *ret_addr)
 {
-	struct wish wish = {.towards = towards, .interfaces = interfaces, .near = true};
+	struct criteria criteria = {.towards = towards, .interfaces = interfaces, .near = true};
 
-	if (pick(gids, gid_count, &wish, ret_addr))
+	if (pick(gids, gid_count, &criteria, ret_addr))
 		return true;
-	wish.near = false;
-	return pick(gids, gid_count, &wish, ret_addr);
+	criteria.near = false;
+	return pick(gids, gid_count, &criteria, ret_addr);
 }
 
 static bool is_same(const struct sockaddr *a, const struct sockaddr *b)

@@ -194,7 +194,7 @@ static void test_services_listeners__an_answer_has_private_data_of_its_own(void 
 	assert_int_equal(fake_id_asked(two->conn->cm_id).private_data[0], 'l');
 }
 
-static void test_services_listeners__wishes_that_can_not_be_met_are_refused(void **state)
+static void test_services_listeners__criteria_that_can_not_be_met_are_refused(void **state)
 {
 	struct svc *svc = *state;
 	struct vbd_listener *listener = NULL;
@@ -388,7 +388,7 @@ int main(void)
 		TEST(reject_makes_no_connection),
 		TEST(manual_waits_for_a_decision),
 		TEST(an_answer_has_private_data_of_its_own),
-		TEST(wishes_that_can_not_be_met_are_refused),
+		TEST(criteria_that_can_not_be_met_are_refused),
 		TEST(an_accept_that_fails_waits_no_more),
 		TEST(an_undecided_request_is_rejected_in_time),
 		TEST(a_new_policy_is_for_later_requests),

@@ -112,7 +112,7 @@ static void sort_by(struct vbd_ctl_top_view *view, enum vbd_ctl_top_column colum
 	view->sort = column;
 }
 
-static enum vbd_ctl_top_wish list_key(struct vbd_ctl_top_view *view, int key, size_t page_lines)
+static enum vbd_ctl_top_action list_key(struct vbd_ctl_top_view *view, int key, size_t page_lines)
 {
 	long at = moved(key, view->chosen_at, view->shown_count, page_lines);
 	enum vbd_ctl_top_column column = vbd_ctl_top_column_of_letter(key);
@@ -156,10 +156,10 @@ static void other_page_key(struct vbd_ctl_top_view *view, int key, size_t page_l
 		view->page = VBD_CTL_TOP_LIST;
 }
 
-enum vbd_ctl_top_wish vbd_ctl_top_view_key(
+enum vbd_ctl_top_action vbd_ctl_top_view_key(
 	struct vbd_ctl_top_view *view, const struct vbd_ctl_rows *rows, int key, size_t page_lines)
 {
-	enum vbd_ctl_top_wish wish = VBD_CTL_TOP_DRAW;
+	enum vbd_ctl_top_action action = VBD_CTL_TOP_DRAW;
 
 	if (key == VBD_CTL_KEY_GONE) {
 		view->quit = true;
@@ -173,10 +173,10 @@ enum vbd_ctl_top_wish vbd_ctl_top_view_key(
 		view->page = VBD_CTL_TOP_HELP;
 		view->scroll = 0;
 	} else {
-		wish = list_key(view, key, page_lines);
+		action = list_key(view, key, page_lines);
 	}
 	vbd_ctl_top_view_take(view, rows);
-	return wish;
+	return action;
 }
 
 void vbd_ctl_top_view_settle(struct vbd_ctl_top_view *view, size_t lines)

@@ -59,7 +59,7 @@ struct vbd_ctl_top_view {
 };
 
 /* The action that the caller takes after a key. */
-enum vbd_ctl_top_wish {
+enum vbd_ctl_top_action {
 	VBD_CTL_TOP_DRAW,
 	VBD_CTL_TOP_FETCH, /* fetch, then draw: the view needs other data than was fetched last */
 };
@@ -78,7 +78,7 @@ void vbd_ctl_top_view_take(struct vbd_ctl_top_view *view, const struct vbd_ctl_r
  * @rows:       the rows of vbd_ctl_top_view_take()
  * @page_lines: number of visible rows
  */
-enum vbd_ctl_top_wish vbd_ctl_top_view_key(
+enum vbd_ctl_top_action vbd_ctl_top_view_key(
 	struct vbd_ctl_top_view *view, const struct vbd_ctl_rows *rows, int key, size_t page_lines);
 
 /**
