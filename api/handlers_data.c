@@ -48,7 +48,7 @@ static void free_download(void *arg)
 {
 	struct download *download = arg;
 
-	vbd_buffer_unhold(download->buffer);
+	vbd_buffer_unref(download->buffer);
 	free(download);
 }
 
@@ -69,7 +69,7 @@ static void reply_range(struct vbd_request *req, struct vbd_buffer *buffer, unsi
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_buffer_hold(buffer);
+	vbd_buffer_ref(buffer);
 	download->buffer = buffer;
 	download->offset = offset;
 	download->length_bytes = length_bytes;
@@ -143,7 +143,7 @@ static void close_upload(void *arg)
 {
 	struct upload *upload = arg;
 
-	vbd_buffer_unhold(upload->buffer);
+	vbd_buffer_unref(upload->buffer);
 	free(upload);
 }
 
@@ -163,7 +163,7 @@ static enum vbd_status open_upload(
 	upload = calloc(1, sizeof(*upload));
 	if (!upload)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the upload");
-	vbd_buffer_hold(buffer);
+	vbd_buffer_ref(buffer);
 	upload->buffer = buffer;
 	upload->at = offset;
 	sink.arg = upload;

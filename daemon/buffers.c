@@ -311,7 +311,7 @@ static void revoked(void *arg)
 	struct vbd_daemon *daemon = buffer->daemon;
 
 	vbd_mem_deregister(&buffer->mem);
-	vbd_buffer_unhold(buffer);
+	vbd_buffer_unref(buffer);
 	job_done(daemon);
 }
 
@@ -338,7 +338,7 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 	/* At once, not with the last reader: no peer may reach it any more, and it must not hold
 	 * its device. */
 	vbd_mem_unlink(&buffer->mem);
-	vbd_buffer_hold(buffer);
+	vbd_buffer_ref(buffer);
 	on_pool(buffer, revoke_keys, revoked);
 	return VBD_OK;
 }
@@ -366,12 +366,12 @@ enum vbd_status vbd_buffer_has_bytes(const struct vbd_buffer *buffer, struct vbd
 		(unsigned long long)buffer->object.id, vbd_buffer_state_name(buffer->state));
 }
 
-void vbd_buffer_hold(struct vbd_buffer *buffer)
+void vbd_buffer_ref(struct vbd_buffer *buffer)
 {
 	buffer->holds++;
 }
 
-void vbd_buffer_unhold(struct vbd_buffer *buffer)
+void vbd_buffer_unref(struct vbd_buffer *buffer)
 {
 	buffer->holds--;
 	free_when_unused(buffer);
@@ -446,7 +446,7 @@ static void checksum_computed(void *arg)
 	if (sum->rc < 0)
 		(void)vbd_error_set(&error, VBD_E_INTERNAL, "gnutls_hash_fast: %d", sum->rc);
 	sum->cb(sum->rc < 0 ? NULL : sum->hex, &error, sum->arg);
-	vbd_buffer_unhold(sum->buffer);
+	vbd_buffer_unref(sum->buffer);
 	free(sum);
 	job_done(daemon);
 }
@@ -472,10 +472,10 @@ enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, enum vbd_checksum
 		.cb = cb,
 		.arg = arg,
 	};
-	vbd_buffer_hold(buffer);
+	vbd_buffer_ref(buffer);
 	status = vbd_loop_work(buffer->daemon->loop, compute_checksum, checksum_computed, sum, err);
 	if (status) {
-		vbd_buffer_unhold(buffer);
+		vbd_buffer_unref(buffer);
 		free(sum);
 		return status;
 	}
@@ -501,12 +501,12 @@ void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *d
 	}
 }
 
-void vbd_buffer_release_user(struct vbd_buffer *buffer)
+void vbd_buffer_unref_user(struct vbd_buffer *buffer)
 {
 	buffer->users--;
 	if (buffer->state == VBD_BUFFER_LOST && buffer->users == 0)
 		vbd_mem_deregister(&buffer->mem);
-	vbd_buffer_unhold(buffer);
+	vbd_buffer_unref(buffer);
 }
 
 static void free_buffer(struct vbd_object *object)

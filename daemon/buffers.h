@@ -75,12 +75,12 @@ enum vbd_status vbd_buffer_has_bytes(
 /** vbd_buffers_writable - may a peer write into any buffer of @pd? */
 bool vbd_buffers_writable(const struct vbd_daemon *daemon, const struct vbd_pd *pd);
 
-/** vbd_buffer_hold - its bytes stay readable and writable until vbd_buffer_unhold() */
-void vbd_buffer_hold(struct vbd_buffer *buffer);
-void vbd_buffer_unhold(struct vbd_buffer *buffer);
+/** vbd_buffer_ref - its bytes stay readable and writable until vbd_buffer_unref() */
+void vbd_buffer_ref(struct vbd_buffer *buffer);
+void vbd_buffer_unref(struct vbd_buffer *buffer);
 
-/** vbd_buffer_release_user - a transfer or window (in `users` and `holds`) has ended */
-void vbd_buffer_release_user(struct vbd_buffer *buffer);
+/** vbd_buffer_unref_user - a transfer or window (in `users` and `holds`) has ended */
+void vbd_buffer_unref_user(struct vbd_buffer *buffer);
 
 /** vbd_buffer_check_range - range_not_satisfiable unless offset + length lies inside (pointer:
  * which member to blame) */

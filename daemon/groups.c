@@ -157,12 +157,12 @@ enum vbd_status vbd_group_create(struct vbd_daemon *daemon, const struct vbd_gro
 	return VBD_OK;
 }
 
-void vbd_group_hold(struct vbd_group_record *record)
+void vbd_group_ref(struct vbd_group_record *record)
 {
-	vbd_group_use(&record->group);
+	vbd_group_ref_ah(&record->group);
 }
 
-void vbd_group_release(struct vbd_group_record *record)
+void vbd_group_unref(struct vbd_group_record *record)
 {
 	vbd_group_unuse(&record->group);
 	vbd_object_settle(&record->object);

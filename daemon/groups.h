@@ -31,10 +31,10 @@ struct vbd_group_spec {
 enum vbd_status vbd_group_create(struct vbd_daemon *daemon, const struct vbd_group_spec *spec,
 	struct vbd_group_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_group_hold - a transfer will send to it; joined */
-void vbd_group_hold(struct vbd_group_record *record);
-/** vbd_group_release - the transfer has ended */
-void vbd_group_release(struct vbd_group_record *record);
+/** vbd_group_ref - a transfer will send to it; joined */
+void vbd_group_ref(struct vbd_group_record *record);
+/** vbd_group_unref - the transfer has ended */
+void vbd_group_unref(struct vbd_group_record *record);
 
 /** vbd_groups_endpoint_ended - those of the endpoint end */
 void vbd_groups_endpoint_ended(struct vbd_endpoint_record *endpoint);

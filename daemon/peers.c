@@ -212,12 +212,12 @@ enum vbd_status vbd_peer_delete(struct vbd_peer_record *record, struct vbd_error
 	return VBD_OK;
 }
 
-void vbd_peer_hold(struct vbd_peer_record *record)
+void vbd_peer_ref(struct vbd_peer_record *record)
 {
 	record->users++;
 }
 
-void vbd_peer_release(struct vbd_peer_record *record)
+void vbd_peer_unref(struct vbd_peer_record *record)
 {
 	record->users--;
 }

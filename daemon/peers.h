@@ -47,10 +47,10 @@ enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer
 enum vbd_status vbd_peer_delete(
 	struct vbd_peer_record *record, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_peer_hold - a transfer will send to it; ready */
-void vbd_peer_hold(struct vbd_peer_record *record);
-/** vbd_peer_release - the transfer has ended */
-void vbd_peer_release(struct vbd_peer_record *record);
+/** vbd_peer_ref - a transfer will send to it; ready */
+void vbd_peer_ref(struct vbd_peer_record *record);
+/** vbd_peer_unref - the transfer has ended */
+void vbd_peer_unref(struct vbd_peer_record *record);
 
 /** vbd_peers_endpoint_ended - those of the endpoint fail, their address handles go */
 void vbd_peers_endpoint_ended(struct vbd_endpoint_record *endpoint);

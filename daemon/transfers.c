@@ -76,17 +76,17 @@ static void release_resources(struct vbd_transfer_record *record)
 	vbd_timer_clear(record->object.deadline);
 	for (uint32_t i = 0; i < record->range_count; i++) {
 		if (record->ranges[i].buffer)
-			vbd_buffer_release_user(record->ranges[i].buffer);
+			vbd_buffer_unref_user(record->ranges[i].buffer);
 		record->ranges[i].buffer = NULL;
 	}
 	if (record->message_slot >= 0)
 		vbd_msgpool_give(record->message_pd, record->message_slot);
 	record->message_slot = -1;
 	if (record->peer)
-		vbd_peer_release(record->peer);
+		vbd_peer_unref(record->peer);
 	record->peer = NULL;
 	if (record->group)
-		vbd_group_release(record->group);
+		vbd_group_unref(record->group);
 	record->group = NULL;
 	vbd_list_remove(&record->link);
 	record->qp = NULL;
@@ -206,7 +206,7 @@ static void take_destination(
 		transfer->wr.remote_qkey = spec->peer->peer.qkey;
 		record->peer = spec->peer;
 		record->peer_id = spec->peer->object.id;
-		vbd_peer_hold(spec->peer);
+		vbd_peer_ref(spec->peer);
 	}
 	if (spec->group) {
 		transfer->wr.ah = spec->group->group.ah;
@@ -214,7 +214,7 @@ static void take_destination(
 		transfer->wr.remote_qkey = spec->group->group.qkey;
 		record->group = spec->group;
 		record->group_id = spec->group->object.id;
-		vbd_group_hold(spec->group);
+		vbd_group_ref(spec->group);
 	}
 }
 
@@ -313,7 +313,7 @@ static enum vbd_status take_ranges(struct vbd_transfer_record *record,
 			.lkey = range->buffer->mem.lkey,
 		};
 		range->buffer->users++;
-		vbd_buffer_hold(range->buffer);
+		vbd_buffer_ref(range->buffer);
 	}
 	if (record->listed || spec->op == VBD_OP_RECV || vbd_ops[spec->op].is_atomic) {
 		transfer->sges = record->sges;

@@ -116,7 +116,7 @@ static void let_go(void *arg)
 	struct vbd_window_record *record = arg;
 	struct vbd_daemon *daemon = record->daemon;
 
-	vbd_buffer_release_user(record->buffer);
+	vbd_buffer_unref_user(record->buffer);
 	record->buffer = NULL;
 	vbd_object_settle(&record->object);
 	job_done(daemon);
@@ -297,7 +297,7 @@ static void tie(struct vbd_window_record *record, const struct vbd_window_spec *
 	record->buffer = spec->buffer;
 	record->buffer_id = spec->buffer->object.id;
 	spec->buffer->users++;
-	vbd_buffer_hold(spec->buffer);
+	vbd_buffer_ref(spec->buffer);
 	record->connection = spec->connection;
 	if (!spec->connection)
 		return;

@@ -167,7 +167,7 @@ void vbd_group_leave(struct vbd_group *group)
 		step(group, VBD_GROUP_EV_IDLE, NULL);
 }
 
-void vbd_group_use(struct vbd_group *group)
+void vbd_group_ref_ah(struct vbd_group *group)
 {
 	group->users++;
 }

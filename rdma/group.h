@@ -76,8 +76,8 @@ void vbd_group_join(struct vbd_group *group, uint64_t id, struct vbd_endpoint *e
 /** vbd_group_leave - begin to leave; harmless when it has ended */
 void vbd_group_leave(struct vbd_group *group);
 
-/** vbd_group_use - a send will use the address handle; JOINED */
-void vbd_group_use(struct vbd_group *group);
+/** vbd_group_ref_ah - a send will use the address handle; JOINED */
+void vbd_group_ref_ah(struct vbd_group *group);
 /** vbd_group_unuse - it has completed */
 void vbd_group_unuse(struct vbd_group *group);
 

@@ -363,7 +363,7 @@ static void test_services_buffers__readers_keep_the_bytes_and_no_more(void **sta
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 4096, VBD_ACCESS_REMOTE_WRITE);
 
 	buffer->mem.addr[7] = 42;
-	vbd_buffer_hold(buffer);
+	vbd_buffer_ref(buffer);
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 	SVC_UNTIL(svc, fake_live().mrs == 0);
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
@@ -371,7 +371,7 @@ static void test_services_buffers__readers_keep_the_bytes_and_no_more(void **sta
 	assert_int_equal(buffer->mem.addr[7], 42);
 	assert_int_equal(svc->daemon->pinned_bytes, 4096);
 	(void)svc_buffer(svc, "mine", 100, 0);
-	vbd_buffer_unhold(buffer);
+	vbd_buffer_unref(buffer);
 	SVC_UNTIL(svc, svc->daemon->pinned_bytes == 100);
 }
 

@@ -289,12 +289,12 @@ static void test_services_endpoints__a_group_leaves_when_what_was_sent_is_gone(v
 	struct vbd_endpoint_record *here = endpoint(svc, PORT);
 	struct vbd_group_record *member = joined(svc, here, VBD_GROUP_FULL);
 
-	vbd_group_hold(member);
+	vbd_group_ref(member);
 	vbd_object_delete(&member->object);
 	assert_int_equal(member->group.state, VBD_GROUP_IS_LEAVING);
 	assert_non_null(member->group.ah);
 	assert_null(member->group.cm_id);
-	vbd_group_release(member);
+	vbd_group_unref(member);
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->groups) == 0);
 }
 
