@@ -80,7 +80,7 @@ static void release_resources(struct vbd_transfer_record *record)
 		record->ranges[i].buffer = NULL;
 	}
 	if (record->message_slot >= 0)
-		vbd_msgpool_give(record->message_pd, record->message_slot);
+		vbd_msgpool_free(record->message_pd, record->message_slot);
 	record->message_slot = -1;
 	if (record->peer)
 		vbd_peer_unref(record->peer);
@@ -342,7 +342,7 @@ static enum vbd_status place_message(struct vbd_transfer_record *record, const u
 		transfer->wr.inlined = true;
 	} else {
 		record->message_pd = record->qp->pd;
-		status = vbd_msgpool_take(record->message_pd, &record->message_slot,
+		status = vbd_msgpool_alloc(record->message_pd, &record->message_slot,
 			&transfer->local_addr, &transfer->lkey, err);
 		if (status)
 			return status;

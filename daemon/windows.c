@@ -186,7 +186,7 @@ static void on_deadline(void *arg)
 	if (record->window.state == VBD_WINDOW_BINDING)
 		record->error = error;
 	vbd_timer_set(record->object.deadline, CANCEL_GRACE_MS);
-	vbd_window_give_up(&record->window);
+	vbd_window_cancel(&record->window);
 }
 
 /* Making. */

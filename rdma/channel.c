@@ -303,7 +303,7 @@ void vbd_channel_post_recv(struct vbd_channel *channel, uint32_t index)
 	struct vbd_error error = {0};
 
 	if (channel->limits.srq) {
-		vbd_srq_give(channel->limits.srq, vbd_channel_recv_slot(channel, index));
+		vbd_srq_release(channel->limits.srq, vbd_channel_recv_slot(channel, index));
 		return;
 	}
 	if (channel->broken || channel->draining)
@@ -400,7 +400,7 @@ static void take_message(
 	count_packets(channel, &slot->received);
 }
 
-static void give_to_service(struct vbd_channel *channel, struct vbd_recv_slot *slot)
+static void pass_to_service(struct vbd_channel *channel, struct vbd_recv_slot *slot)
 {
 	if (channel->limits.service_ops->received)
 		channel->limits.service_ops->received(channel, slot);
@@ -433,7 +433,7 @@ static void recv_completed(struct vbd_channel *channel, uint32_t index, const st
 		if (transfer)
 			vbd_channel_receive_done(transfer, &slot->received);
 		else
-			give_to_service(channel, slot);
+			pass_to_service(channel, slot);
 	}
 	if (!transfer)
 		return;
@@ -449,13 +449,13 @@ void vbd_channel_shared_received(
 	vbd_counter_add(&counters->posted, 1);
 	vbd_counter_add(&counters->signalled, 1);
 	if (wc->status != IBV_WC_SUCCESS) {
-		vbd_srq_give(slot->srq, slot);
+		vbd_srq_release(slot->srq, slot);
 		vbd_channel_fail(channel, VBD_OP_RECV, wc, NULL);
 	} else {
 		take_message(channel, slot, wc);
 		vbd_counter_add(&counters->completed, 1);
 		vbd_counter_add(&counters->bytes, slot->received.length_bytes);
-		give_to_service(channel, slot);
+		pass_to_service(channel, slot);
 	}
 	vbd_channel_pump(channel);
 	check_drained(channel);

@@ -41,7 +41,7 @@ free_pool:
 	return status;
 }
 
-enum vbd_status vbd_msgpool_take(struct vbd_pd *pd, int *ret_slot, uint8_t **ret_addr,
+enum vbd_status vbd_msgpool_alloc(struct vbd_pd *pd, int *ret_slot, uint8_t **ret_addr,
 	uint32_t *ret_lkey, struct vbd_error *err)
 {
 	struct vbd_msgpool *pool;
@@ -67,7 +67,7 @@ enum vbd_status vbd_msgpool_take(struct vbd_pd *pd, int *ret_slot, uint8_t **ret
 	return VBD_OK;
 }
 
-void vbd_msgpool_give(struct vbd_pd *pd, int slot)
+void vbd_msgpool_free(struct vbd_pd *pd, int slot)
 {
 	if (pd->msgpool)
 		pd->msgpool->taken &= ~(1ULL << slot);

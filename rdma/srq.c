@@ -239,7 +239,7 @@ void vbd_srq_refill_if_low(struct vbd_srq *srq)
 		vbd_srq_refill(srq);
 }
 
-void vbd_srq_give(struct vbd_srq *srq, struct vbd_recv_slot *slot)
+void vbd_srq_release(struct vbd_srq *srq, struct vbd_recv_slot *slot)
 {
 	slot->in_service = false;
 	srq->spare[srq->spare_count++] = slot->index;
@@ -270,7 +270,7 @@ struct vbd_recv_slot *vbd_srq_completed(
 	slot->in_service = true;
 	slot->channel = channel;
 	if (!channel) {
-		vbd_srq_give(srq, slot);
+		vbd_srq_release(srq, slot);
 		return NULL;
 	}
 	if (wc->status == IBV_WC_SUCCESS)
@@ -286,6 +286,6 @@ void vbd_srq_forget_channel(struct vbd_srq *srq, struct vbd_channel *channel)
 		struct vbd_recv_slot *slot = &srq->slots[i];
 
 		if (slot->in_service && slot->channel == channel)
-			vbd_srq_give(srq, slot);
+			vbd_srq_release(srq, slot);
 	}
 }

@@ -120,8 +120,8 @@ void vbd_srq_refill(struct vbd_srq *srq);
  * then the device's event does not come any more */
 void vbd_srq_refill_if_low(struct vbd_srq *srq);
 
-/** vbd_srq_give - a receive is free again */
-void vbd_srq_give(struct vbd_srq *srq, struct vbd_recv_slot *slot);
+/** vbd_srq_release - a receive is free again */
+void vbd_srq_release(struct vbd_srq *srq, struct vbd_recv_slot *slot);
 
 /** vbd_srq_channel - whose completion it is; NULL if nobody's */
 struct vbd_channel *vbd_srq_channel(struct vbd_srq *srq, uint32_t qp_num);

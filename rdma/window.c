@@ -161,7 +161,7 @@ void vbd_window_lose(struct vbd_window *window)
 	step(window, VBD_WINDOW_EV_LOST);
 }
 
-void vbd_window_give_up(struct vbd_window *window)
+void vbd_window_cancel(struct vbd_window *window)
 {
 	if (window->busy)
 		vbd_transfer_request_cancel(&window->op, true);

@@ -82,8 +82,8 @@ void vbd_window_revoke(struct vbd_window *window);
 /** vbd_window_lose - what it was bound on ends, or its memory has to go: without a work request */
 void vbd_window_lose(struct vbd_window *window);
 
-/** vbd_window_give_up - its work request takes too long: called off if it is not posted yet */
-void vbd_window_give_up(struct vbd_window *window);
+/** vbd_window_cancel - its work request takes too long: called off if it is not posted yet */
+void vbd_window_cancel(struct vbd_window *window);
 
 /** vbd_window_post - worker; post the bind or the invalidation (@op) with this wr_id and these
  * IBV_SEND_* flags */

@@ -160,7 +160,7 @@ static void sweep(struct vbd_worker *worker, struct vbd_channel *channel)
 static void release_recv(struct vbd_recv_slot *slot)
 {
 	if (slot->srq)
-		vbd_srq_give(slot->srq, slot);
+		vbd_srq_release(slot->srq, slot);
 	else
 		vbd_channel_release_recv(slot->channel, slot);
 }

@@ -2,7 +2,7 @@
 /*
  * Declarations shared by the files of the fake provider.
  *
- * Callers hold the lock, except for fake_lock(), and for fake_give_up(), which does not return.
+ * Callers hold the lock, except for fake_lock(), and for fake_abort(), which does not return.
  */
 #ifndef VBD_TESTS_FAKE_FAKE_H
 #define VBD_TESTS_FAKE_FAKE_H
@@ -165,8 +165,8 @@ enum vbd_status fake_result(const char *call, int errnum, struct vbd_error *err)
 /** fake_broken - record a breach of the libraries' rules */
 void fake_broken(const char *fmt, ...) VBD_PRINTF(1, 2);
 
-/** fake_give_up - end the program: the test itself is wrong */
-_Noreturn void fake_give_up(const char *what);
+/** fake_abort - end the program: the test itself is wrong */
+_Noreturn void fake_abort(const char *what);
 
 /* Allocates without scripted failures; never NULL. */
 void *fake_allocate(size_t len_bytes);

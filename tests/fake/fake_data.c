@@ -676,7 +676,7 @@ bool fake_sges_covered(const struct fake_pd *pd, const struct fake_wr *wr)
 void fake_wr_take_sges(struct fake_wr *wr, const struct ibv_sge *sges, int count, uint32_t max)
 {
 	if (count > FAKE_SGES || (uint32_t)count > max)
-		fake_give_up("more ranges than the QP has");
+		fake_abort("more ranges than the QP has");
 	for (int i = 0; i < count; i++) {
 		wr->sges[i] = sges[i];
 		wr->length_bytes += sges[i].length;
@@ -866,7 +866,7 @@ static struct fake_wr *oldest(struct vbd_link *wrs)
 	struct fake_wr *wr = VBD_LIST_FIRST(wrs, struct fake_wr, link);
 
 	if (!wr)
-		fake_give_up("no work request is outstanding");
+		fake_abort("no work request is outstanding");
 	return wr;
 }
 
@@ -881,7 +881,7 @@ struct fake_wr fake_send_at(struct ibv_qp *qp, unsigned int i)
 			found = VBD_CONTAINER_OF(link, struct fake_wr, link);
 	}
 	if (!found)
-		fake_give_up("no such send is outstanding");
+		fake_abort("no such send is outstanding");
 	copy = *found;
 	fake_unlock();
 	return copy;
@@ -919,7 +919,7 @@ static void recv_done(struct ibv_qp *qp, enum ibv_wc_opcode opcode, const void *
 	fake_lock();
 	wr = oldest(qp_of(qp)->srq ? &qp_of(qp)->srq->recvs : &qp_of(qp)->recvs);
 	if (!written && length_bytes > wr->length_bytes)
-		fake_give_up("the message is longer than the receive");
+		fake_abort("the message is longer than the receive");
 	if (!written)
 		fake_wr_scatter(wr, data, length_bytes);
 	fake_deliver(qp_of(qp), wr, opcode, length_bytes, has_imm, htobe32(imm));

@@ -78,7 +78,7 @@ void *fake_allocate(size_t len_bytes)
 	void *memory = __real_calloc(1, len_bytes);
 
 	if (!memory)
-		fake_give_up("out of memory");
+		fake_abort("out of memory");
 	return memory;
 }
 
@@ -87,6 +87,6 @@ void *fake_grow(void *old, size_t len_bytes)
 	void *memory = __real_realloc(old, len_bytes);
 
 	if (!memory)
-		fake_give_up("out of memory");
+		fake_abort("out of memory");
 	return memory;
 }

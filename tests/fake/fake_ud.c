@@ -313,7 +313,7 @@ void fake_datagram(struct ibv_qp *ibv, uint32_t src_qp, const void *data, uint32
 	fake_lock();
 	wr = VBD_LIST_FIRST(&qp->recvs, struct fake_wr, link);
 	if (!wr || wr->length_bytes < GRH_BYTES + length_bytes)
-		fake_give_up("no receive has room for the datagram");
+		fake_abort("no receive has room for the datagram");
 	bytes = fake_allocate(GRH_BYTES + length_bytes);
 	fill_grh(bytes);
 	if (length_bytes)

@@ -48,7 +48,7 @@ void fake_unlock(void)
 	(void)pthread_mutex_unlock(&g_lock);
 }
 
-void fake_give_up(const char *what)
+void fake_abort(const char *what)
 {
 	(void)fprintf(stderr, "fake provider: %s\n", what);
 	abort();
@@ -234,7 +234,7 @@ int fake_eventfd(int flags)
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK | flags);
 
 	if (fd < 0)
-		fake_give_up("no eventfd");
+		fake_abort("no eventfd");
 	return fd;
 }
 
@@ -243,7 +243,7 @@ void fake_fd_raise(int fd)
 	const uint64_t one = 1;
 
 	if (write(fd, &one, sizeof(one)) != (ssize_t)sizeof(one))
-		fake_give_up("an eventfd can't be written");
+		fake_abort("an eventfd can't be written");
 }
 
 void fake_fd_lower(int fd)
@@ -325,7 +325,7 @@ struct fake_device *fake_device_add(const char *name)
 
 	fake_lock();
 	if (fake_device_find(name))
-		fake_give_up("the device is plugged already");
+		fake_abort("the device is plugged already");
 	describe(device, name, ++g_fake.devices_made);
 	device->plugged = true;
 	vbd_list_append(&g_fake.devices, &device->link);

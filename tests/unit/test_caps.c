@@ -122,8 +122,8 @@ static void test_caps__a_domain_holds_its_device_as_long_as_it_is_used(void **st
 
 	assert_int_equal(vbd_pd_create(device, &idle, &rig->err), VBD_OK);
 	assert_int_equal(vbd_pd_create(device, &used, &rig->err), VBD_OK);
-	assert_int_equal(vbd_msgpool_take(used, &slot, &addr, &lkey, &rig->err), VBD_OK);
-	vbd_msgpool_give(used, slot);
+	assert_int_equal(vbd_msgpool_alloc(used, &slot, &addr, &lkey, &rig->err), VBD_OK);
+	vbd_msgpool_free(used, slot);
 	vbd_pd_ref(used);
 	assert_int_equal(vbd_pd_users(used), 1);
 	fake_device_unplug(rig->device);

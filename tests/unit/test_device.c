@@ -371,7 +371,7 @@ static void test_device__messages_have_a_slot_each(void **state)
 
 	for (int i = 0; i < VBD_MSGPOOL_SLOTS; i++) {
 		assert_int_equal(
-			vbd_msgpool_take(device->pd, &slot, &addrs[i], &lkey, &rig->err), VBD_OK);
+			vbd_msgpool_alloc(device->pd, &slot, &addrs[i], &lkey, &rig->err), VBD_OK);
 		assert_int_equal(slot, i);
 		memset(addrs[i], i, VBD_MSGPOOL_SLOT_BYTES);
 	}
@@ -379,17 +379,17 @@ static void test_device__messages_have_a_slot_each(void **state)
 		assert_int_equal(addrs[i][VBD_MSGPOOL_SLOT_BYTES - 1], i);
 	assert_int_equal(fake_live().mrs, 1);
 	assert_int_equal(
-		vbd_msgpool_take(device->pd, &slot, &addr, &lkey, &err), VBD_E_LIMIT_REACHED);
+		vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &err), VBD_E_LIMIT_REACHED);
 	assert_int_equal(err.limit, VBD_MSGPOOL_SLOTS);
 	assert_int_equal(
-		vbd_msgpool_take(device->pd, &slot, &addr, &lkey, NULL), VBD_E_LIMIT_REACHED);
-	vbd_msgpool_give(device->pd, 17);
-	assert_int_equal(vbd_msgpool_take(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
+		vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, NULL), VBD_E_LIMIT_REACHED);
+	vbd_msgpool_free(device->pd, 17);
+	assert_int_equal(vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
 	assert_int_equal(slot, 17);
 	assert_ptr_equal(addr, addrs[17]);
 	vbd_msgpool_destroy(device->pd);
 	vbd_msgpool_destroy(device->pd);
-	vbd_msgpool_give(device->pd, 17);
+	vbd_msgpool_free(device->pd, 17);
 	assert_int_equal(fake_live().mrs, 0);
 }
 
@@ -406,15 +406,15 @@ static void test_device__a_pool_that_can_not_be_made_leaves_nothing(void **state
 	for (unsigned int nth = 1; nth <= 2; nth++) {
 		fake_memory_fail_nth(nth);
 		assert_int_not_equal(
-			vbd_msgpool_take(device->pd, &slot, &addr, &lkey, &err), VBD_OK);
+			vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &err), VBD_OK);
 		assert_true(fake_memory_failed());
 	}
 	fake_fail_next("ibv_reg_mr", EAGAIN);
 	assert_int_equal(
-		vbd_msgpool_take(device->pd, &slot, &addr, &lkey, NULL), VBD_E_DEVICE_LIMIT);
+		vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, NULL), VBD_E_DEVICE_LIMIT);
 	assert_int_equal(device->refs, refs);
-	assert_int_equal(vbd_msgpool_take(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
-	vbd_msgpool_give(device->pd, slot);
+	assert_int_equal(vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
+	vbd_msgpool_free(device->pd, slot);
 }
 
 static void test_device__the_pool_goes_with_the_device(void **state)
@@ -426,8 +426,8 @@ static void test_device__the_pool_goes_with_the_device(void **state)
 	int slot;
 
 	(void)rig_conn_connect(rig, NULL);
-	assert_int_equal(vbd_msgpool_take(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
-	vbd_msgpool_give(device->pd, slot);
+	assert_int_equal(vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
+	vbd_msgpool_free(device->pd, slot);
 	fake_device_unplug(rig->device);
 	vbd_fabric_rescan(rig->fabric);
 	rig_settle(rig);

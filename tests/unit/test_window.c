@@ -268,13 +268,13 @@ static void test_window__its_work_passes_transfers_and_can_be_called_off(void **
 	/* A request that is not posted yet can be cancelled; then the window is freed. */
 	assert_int_equal(fake_sends(qp), 4);
 	vbd_window_revoke(&bound.window);
-	vbd_window_give_up(&bound.window);
+	vbd_window_cancel(&bound.window);
 	rig_settle(rig);
 	assert_state(&bound, VBD_WINDOW_REVOKED);
 	fake_sends_done(qp, 4);
 	rig_settle(rig);
 	assert_int_equal(rt->ended_as, VBD_TRANSFER_DONE);
-	vbd_window_give_up(&bound.window);
+	vbd_window_cancel(&bound.window);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(test_window__##name, rig_setup, rig_teardown)
