@@ -78,7 +78,7 @@ void vbd_delete_cq(struct vbd_request *req)
 	if (!cq)
 		return;
 	vbd_cq_users_of(daemon, cq, &users);
-	if (vbd_cq_drop(daemon, cq, &err) == VBD_OK)
+	if (vbd_cq_delete_unused(daemon, cq, &err) == VBD_OK)
 		vbd_reply_empty(req, 204);
 	else
 		vbd_reply_in_use(req, &err, users.paths, users.shown);

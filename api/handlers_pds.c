@@ -55,7 +55,7 @@ void vbd_delete_pd(struct vbd_request *req)
 	if (!pd)
 		return;
 	vbd_pd_users_of(daemon, pd, &users);
-	if (vbd_pd_drop(daemon, pd, &err) == VBD_OK)
+	if (vbd_pd_delete_unused(daemon, pd, &err) == VBD_OK)
 		vbd_reply_empty(req, 204);
 	else
 		vbd_reply_in_use(req, &err, users.paths, users.shown);

@@ -66,7 +66,7 @@ void vbd_delete_srq(struct vbd_request *req)
 	if (!srq)
 		return;
 	vbd_srq_users_of(daemon, srq, &users);
-	if (vbd_srq_drop(daemon, srq, &err) == VBD_OK)
+	if (vbd_srq_delete_unused(daemon, srq, &err) == VBD_OK)
 		vbd_reply_empty(req, 204);
 	else
 		vbd_reply_in_use(req, &err, users.paths, users.shown);

@@ -111,7 +111,7 @@ static enum vbd_status prepare(
 			continue;
 		blame_item(err, i);
 		while (i > 0)
-			vbd_transfer_discard(batch->records[--i]);
+			vbd_transfer_free(batch->records[--i]);
 		return status;
 	}
 	return VBD_OK;

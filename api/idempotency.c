@@ -40,7 +40,7 @@ struct vbd_idem *vbd_idem_create(size_t max)
 	return idem;
 }
 
-static void forget(struct vbd_idem *idem, struct vbd_idem_entry *entry)
+static void delete_entry(struct vbd_idem *idem, struct vbd_idem_entry *entry)
 {
 	HASH_DEL(idem->by_key, entry);
 	vbd_list_remove(&entry->link);
@@ -55,7 +55,7 @@ void vbd_idem_destroy(struct vbd_idem *idem)
 	if (!idem)
 		return;
 	vbd_list_for_each (link, &idem->entries)
-		forget(idem, VBD_CONTAINER_OF(link, struct vbd_idem_entry, link));
+		delete_entry(idem, VBD_CONTAINER_OF(link, struct vbd_idem_entry, link));
 	free(idem);
 }
 
@@ -69,7 +69,7 @@ static void make_room(struct vbd_idem *idem, uint64_t now_ns)
 		if (!old && idem->count < idem->max && idem->bytes < VBD_IDEM_BYTES_MAX)
 			return;
 		if (!entry->running)
-			forget(idem, entry);
+			delete_entry(idem, entry);
 	}
 }
 
@@ -202,17 +202,17 @@ void vbd_idem_store(struct vbd_idem_entry *entry, const struct vbd_reply *reply)
 	struct vbd_idem *idem = entry->idem;
 
 	if (reply->status >= 500 || reply->reader.read || !copy_reply(&entry->reply, reply)) {
-		forget(idem, entry);
+		delete_entry(idem, entry);
 		return;
 	}
 	entry->running = false;
 	idem->bytes += entry->reply.body_bytes;
 }
 
-void vbd_idem_drop(struct vbd_idem_entry *entry)
+void vbd_idem_delete(struct vbd_idem_entry *entry)
 {
 	if (entry)
-		forget(entry->idem, entry);
+		delete_entry(entry->idem, entry);
 }
 
 size_t vbd_idem_count(const struct vbd_idem *idem)

@@ -45,7 +45,7 @@ void vbd_idem_destroy(struct vbd_idem *idem);
 /**
  * vbd_idem_begin - look a key up, and claim it if it is new
  * @now_ns:    monotonic
- * @ret_entry: the claimed entry, which the caller ends with vbd_idem_store() or vbd_idem_drop()
+ * @ret_entry: the claimed entry, which the caller ends with vbd_idem_store() or vbd_idem_delete()
  * @ret_reply: a copy of the first answer, when there was one: then @ret_entry is NULL
  *
  * Returns VBD_E_BAD_VALUE or VBD_E_TOO_LONG for a bad key, VBD_E_IDEMPOTENCY_CONFLICT while the
@@ -64,8 +64,8 @@ enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_requ
  */
 void vbd_idem_store(struct vbd_idem_entry *entry, const struct vbd_reply *reply);
 
-/** vbd_idem_drop - the request ended without an answer */
-void vbd_idem_drop(struct vbd_idem_entry *entry);
+/** vbd_idem_delete - the request ended without an answer */
+void vbd_idem_delete(struct vbd_idem_entry *entry);
 
 /** vbd_idem_count - entries held, for tests and stats */
 size_t vbd_idem_count(const struct vbd_idem *idem);

@@ -261,7 +261,7 @@ void vbd_request_set_sink(struct vbd_request *req, const struct vbd_sink *sink)
 void vbd_request_fini(struct vbd_request *req)
 {
 	if (req->idem)
-		vbd_idem_drop(req->idem);
+		vbd_idem_delete(req->idem);
 	req->idem = NULL;
 	if (req->sink.close)
 		req->sink.close(req->sink.arg);

@@ -324,7 +324,7 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 		return vbd_error_set(err, VBD_E_IN_USE, "buffer %llu is still being registered",
 			(unsigned long long)id);
 	if (buffer->state == VBD_BUFFER_FAILED) {
-		vbd_object_withdraw(&buffer->object);
+		vbd_object_unregister(&buffer->object);
 		return VBD_OK;
 	}
 	if (buffer->users > 0)

@@ -167,7 +167,7 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 	status = vbd_conn_create(daemon->fabric, connection->object.id, &spec->params, &cm,
 		spec->timeout_ms, &vbd_connection_conn_ops, connection, &connection->conn, err);
 	if (status)
-		goto discard;
+		goto free_record;
 	count_open(connection);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
 		VBD_REASON_NONE, "to %.100s, %u ms", connection->dst, spec->timeout_ms);
@@ -177,7 +177,7 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 		vbd_conn_name_failed(connection->conn, &error);
 	return VBD_OK;
 
-discard:
+free_record:
 	vbd_object_free(&connection->object);
 	return status;
 }

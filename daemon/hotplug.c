@@ -43,7 +43,7 @@ struct vbd_hotplug {
 	unsigned int retries_left;
 	bool destroying;
 	struct vbd_link async_watches;
-	struct vbd_deferred forget_old;
+	struct vbd_deferred free_removed;
 };
 
 static void log_failure(const char *what, const struct vbd_error *error)
@@ -158,7 +158,7 @@ static void on_device_removed(struct vbd_device *device, void *arg)
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DEVICE_REMOVED, VBD_SEVERITY_NOTICE,
 		VBD_KIND_DEVICE, device->id, VBD_REASON_NONE,
 		"%s: closed, as no object of verbsd uses it any more", device->name);
-	vbd_loop_defer(daemon->loop, &hotplug->forget_old);
+	vbd_loop_defer(daemon->loop, &hotplug->free_removed);
 	if (daemon->fabric->rescan_owed)
 		vbd_timer_set(hotplug->rescan_timer, 0);
 }
@@ -183,9 +183,9 @@ static const struct vbd_fabric_ops fabric_ops = {
 };
 
 /* Records of removed devices don't pile up when one comes and goes for ever. */
-static void forget_old(struct vbd_deferred *deferred)
+static void free_removed(struct vbd_deferred *deferred)
 {
-	struct vbd_hotplug *hotplug = VBD_CONTAINER_OF(deferred, struct vbd_hotplug, forget_old);
+	struct vbd_hotplug *hotplug = VBD_CONTAINER_OF(deferred, struct vbd_hotplug, free_removed);
 	struct vbd_fabric *fabric = hotplug->daemon->fabric;
 	unsigned int removed = 0;
 
@@ -287,7 +287,7 @@ enum vbd_status vbd_hotplug_create(struct vbd_daemon *daemon, struct vbd_error *
 	hotplug->daemon = daemon;
 	hotplug->retries_left = RETRIES;
 	vbd_list_init(&hotplug->async_watches);
-	vbd_deferred_init(&hotplug->forget_old, forget_old);
+	vbd_deferred_init(&hotplug->free_removed, free_removed);
 	daemon->hotplug = hotplug;
 	status = start(hotplug, err);
 	if (status)
@@ -302,7 +302,7 @@ void vbd_hotplug_destroy(struct vbd_daemon *daemon)
 	if (!hotplug)
 		return;
 	hotplug->destroying = true;
-	vbd_list_remove(&hotplug->forget_old.link);
+	vbd_list_remove(&hotplug->free_removed.link);
 	vbd_list_for_each (link, &hotplug->async_watches)
 		stop_async_watch(VBD_CONTAINER_OF(link, struct async_watch, link));
 	vbd_fd_watch_stop(hotplug->cm_watch);

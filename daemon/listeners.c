@@ -184,7 +184,7 @@ void vbd_listener_delete(struct vbd_listener *listener)
 	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_DELETED, VBD_SEVERITY_INFO,
 		VBD_REASON_NONE, "%llu requests, %llu accepted",
 		(unsigned long long)listener->requests, (unsigned long long)listener->accepted);
-	vbd_object_withdraw(&listener->object);
+	vbd_object_unregister(&listener->object);
 }
 
 void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device_name)

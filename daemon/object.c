@@ -166,7 +166,7 @@ void vbd_object_delete(struct vbd_object *object)
 	vbd_object_settle(object);
 }
 
-void vbd_object_withdraw(struct vbd_object *object)
+void vbd_object_unregister(struct vbd_object *object)
 {
 	vbd_registry_remove(object->registry, object);
 	object->deleted = true;

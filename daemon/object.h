@@ -68,9 +68,9 @@ void vbd_object_cancel(struct vbd_object *object);
  * nothing uses it, not before the end of this turn */
 void vbd_object_delete(struct vbd_object *object);
 
-/** vbd_object_withdraw - take the object out of its registry at once; it is freed as after
+/** vbd_object_unregister - take the object out of its registry at once; it is freed as after
  * vbd_object_delete(). Its watches are called then, unless the caller calls them first. */
-void vbd_object_withdraw(struct vbd_object *object);
+void vbd_object_unregister(struct vbd_object *object);
 
 /** vbd_object_settle - something stopped using the object: free it if only that was missing */
 void vbd_object_settle(struct vbd_object *object);

@@ -200,7 +200,7 @@ static void give_up(struct vbd_peer_record *record)
 	vbd_timer_clear(record->object.deadline);
 	vbd_list_remove(&record->link);
 	vbd_watch_notify(&record->object.watches, true);
-	vbd_object_withdraw(&record->object);
+	vbd_object_unregister(&record->object);
 }
 
 enum vbd_status vbd_peer_delete(struct vbd_peer_record *record, struct vbd_error *err)

@@ -251,7 +251,8 @@ enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const char *name, cons
 	return status;
 }
 
-enum vbd_status vbd_pd_drop(struct vbd_daemon *daemon, struct vbd_pd *pd, struct vbd_error *err)
+enum vbd_status vbd_pd_delete_unused(
+	struct vbd_daemon *daemon, struct vbd_pd *pd, struct vbd_error *err)
 {
 	struct vbd_shared_users users;
 	enum vbd_status status;
@@ -312,7 +313,8 @@ enum vbd_status vbd_cq_change(struct vbd_cq *cq, const uint32_t *depth_cqe,
 	return status;
 }
 
-enum vbd_status vbd_cq_drop(struct vbd_daemon *daemon, struct vbd_cq *cq, struct vbd_error *err)
+enum vbd_status vbd_cq_delete_unused(
+	struct vbd_daemon *daemon, struct vbd_cq *cq, struct vbd_error *err)
 {
 	struct vbd_shared_users users;
 	enum vbd_status status;
@@ -370,7 +372,8 @@ enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_
 	return status;
 }
 
-enum vbd_status vbd_srq_drop(struct vbd_daemon *daemon, struct vbd_srq *srq, struct vbd_error *err)
+enum vbd_status vbd_srq_delete_unused(
+	struct vbd_daemon *daemon, struct vbd_srq *srq, struct vbd_error *err)
 {
 	struct vbd_shared_users users;
 	enum vbd_status status;

@@ -42,8 +42,8 @@ void vbd_srq_users_of(const struct vbd_daemon *daemon, const struct vbd_srq *srq
 enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const char *name, const char *device_name,
 	struct vbd_pd **ret_pd, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_pd_drop - in_use; wrong_state for a default one, which goes with its device */
-enum vbd_status vbd_pd_drop(
+/** vbd_pd_delete_unused - in_use; wrong_state for a default one, which goes with its device */
+enum vbd_status vbd_pd_delete_unused(
 	struct vbd_daemon *daemon, struct vbd_pd *pd, struct vbd_error *err) VBD_MUST_CHECK;
 
 struct vbd_cq_spec {
@@ -62,8 +62,8 @@ enum vbd_status vbd_cq_request(struct vbd_daemon *daemon, const struct vbd_cq_sp
 enum vbd_status vbd_cq_change(struct vbd_cq *cq, const uint32_t *depth_cqe,
 	const struct vbd_cq_moderation *moderation, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_cq_drop - in_use; wrong_state for one that verbsd made by itself */
-enum vbd_status vbd_cq_drop(
+/** vbd_cq_delete_unused - in_use; wrong_state for one that verbsd made by itself */
+enum vbd_status vbd_cq_delete_unused(
 	struct vbd_daemon *daemon, struct vbd_cq *cq, struct vbd_error *err) VBD_MUST_CHECK;
 
 struct vbd_srq_spec {
@@ -78,8 +78,8 @@ struct vbd_srq_spec {
 enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_spec *spec,
 	struct vbd_srq **ret_srq, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_srq_drop - in_use */
-enum vbd_status vbd_srq_drop(
+/** vbd_srq_delete_unused - in_use */
+enum vbd_status vbd_srq_delete_unused(
 	struct vbd_daemon *daemon, struct vbd_srq *srq, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_shared_check - do the PD, CQ and SRQ that @params name by id fit together? */

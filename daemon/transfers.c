@@ -265,7 +265,7 @@ void vbd_transfers_start(struct vbd_transfer_record *const *records, size_t coun
 		vbd_transfer_submit(&records[i]->transfer);
 }
 
-void vbd_transfer_discard(struct vbd_transfer_record *record)
+void vbd_transfer_free(struct vbd_transfer_record *record)
 {
 	release_resources(record);
 	vbd_object_free(&record->object);
@@ -370,7 +370,7 @@ enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
 	if (!status && spec->repeats && !spec->buffer && spec->length_bytes)
 		status = place_message(record, NULL, (uint32_t)spec->length_bytes, err);
 	if (status) {
-		vbd_transfer_discard(record);
+		vbd_transfer_free(record);
 		return status;
 	}
 	*ret_record = record;
@@ -405,7 +405,7 @@ static enum vbd_status send_message(struct vbd_daemon *daemon, const struct vbd_
 		return status;
 	status = place_message(record, data, (uint32_t)spec->length_bytes, err);
 	if (status) {
-		vbd_transfer_discard(record);
+		vbd_transfer_free(record);
 		return status;
 	}
 	vbd_transfers_start(&record, 1);

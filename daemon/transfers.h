@@ -76,7 +76,7 @@ struct vbd_transfer_spec {
  * wrong_state (connection not established, buffer not ready, a service takes the messages),
  * range_not_satisfiable, limit_reached, out_of_range (too much for the queue pair), bad_value (the
  * buffer is on another device, an address is not aligned), not_supported. The record goes to
- * vbd_transfers_start() or to vbd_transfer_discard() before the loop turns.
+ * vbd_transfers_start() or to vbd_transfer_free() before the loop turns.
  */
 enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
 	const struct vbd_transfer_spec *spec, struct vbd_transfer_record **ret_record,
@@ -85,8 +85,8 @@ enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
 /** vbd_transfers_start - start what is prepared, one right behind the other; can't fail */
 void vbd_transfers_start(struct vbd_transfer_record *const *records, size_t count);
 
-/** vbd_transfer_discard - free what is prepared and shall not start; nobody has heard of it */
-void vbd_transfer_discard(struct vbd_transfer_record *record);
+/** vbd_transfer_free - free what is prepared and shall not start; nobody has heard of it */
+void vbd_transfer_free(struct vbd_transfer_record *record);
 
 /** vbd_transfer_create - prepare and start one; errors as of vbd_transfer_prepare() */
 enum vbd_status vbd_transfer_create(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,

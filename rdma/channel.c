@@ -214,7 +214,7 @@ void vbd_channel_resume(struct vbd_channel *channel)
 
 void vbd_channel_renew(struct vbd_channel *channel)
 {
-	/* Receives that RESET forgot; a drain leaves none. */
+	/* Receives that RESET deleted; a drain leaves none. */
 	vbd_counter_add(&channel->ops[VBD_OP_RECV].flushed, channel->rq_outstanding);
 	channel->generation = vbd_channel_table_renew(&channel->worker->channels, channel->index);
 	channel->attached = false;
@@ -492,6 +492,6 @@ void vbd_channel_abandon(struct vbd_channel *channel)
 		check_drained(channel);
 	}
 	if (channel->limits.srq)
-		vbd_srq_forget_channel(channel->limits.srq, channel);
+		vbd_srq_remove_channel(channel->limits.srq, channel);
 	vbd_worker_notify(channel->worker, &channel->mail_sweep, VBD_CONTROL_SWEPT);
 }

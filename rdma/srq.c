@@ -278,7 +278,7 @@ struct vbd_recv_slot *vbd_srq_completed(
 	return slot;
 }
 
-void vbd_srq_forget_channel(struct vbd_srq *srq, struct vbd_channel *channel)
+void vbd_srq_remove_channel(struct vbd_srq *srq, struct vbd_channel *channel)
 {
 	vbd_list_remove(&channel->srq_link);
 	/* Messages of an inbox are control's. */

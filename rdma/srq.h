@@ -135,7 +135,7 @@ struct vbd_channel *vbd_srq_channel(struct vbd_srq *srq, uint32_t qp_num);
 struct vbd_recv_slot *vbd_srq_completed(
 	struct vbd_srq *srq, struct vbd_channel *channel, const struct ibv_wc *wc);
 
-/** vbd_srq_forget_channel - it is gone: what its service still had of the receives is free */
-void vbd_srq_forget_channel(struct vbd_srq *srq, struct vbd_channel *channel);
+/** vbd_srq_remove_channel - it is gone: what its service still had of the receives is free */
+void vbd_srq_remove_channel(struct vbd_srq *srq, struct vbd_channel *channel);
 
 #endif

@@ -181,8 +181,8 @@ void fake_async_push(
 	struct fake_device *device, enum ibv_event_type type, struct ibv_qp *qp, int port_num);
 /** fake_async_push_srq - queue an async event for an SRQ */
 void fake_async_push_srq(struct fake_device *device, enum ibv_event_type type, struct ibv_srq *srq);
-/** fake_async_forget - remove the events of a QP that is being destroyed */
-void fake_async_forget(const struct ibv_qp *qp);
+/** fake_async_remove - remove the events of a QP that is being destroyed */
+void fake_async_remove(const struct ibv_qp *qp);
 
 /* The data path. */
 void fake_data_reset(void);

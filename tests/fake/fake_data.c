@@ -370,7 +370,7 @@ static void drop_wrs(struct fake_qp *qp)
 static void free_qp(struct fake_qp *qp)
 {
 	drop_wrs(qp);
-	fake_async_forget(&qp->ibv);
+	fake_async_remove(&qp->ibv);
 	vbd_list_remove(&qp->link);
 	if (qp->srq)
 		qp->srq->qps--;

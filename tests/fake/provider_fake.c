@@ -602,7 +602,7 @@ static bool names_qp(int type)
 	       type == IBV_EVENT_PATH_MIG_ERR || type == IBV_EVENT_QP_LAST_WQE_REACHED;
 }
 
-void fake_async_forget(const struct ibv_qp *qp)
+void fake_async_remove(const struct ibv_qp *qp)
 {
 	struct fake_context *context = (struct fake_context *)(void *)qp->context;
 

@@ -127,7 +127,7 @@ static bool drain_async(struct rig *rig)
 	return any;
 }
 
-static void forget_removed(struct rig *rig)
+static void free_removed(struct rig *rig)
 {
 	vbd_list_for_each (link, &rig->fabric->devices) {
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
@@ -156,8 +156,8 @@ void rig_settle(struct rig *rig)
 		any |= drain_async(rig);
 	} while (any && turns++ < TURNS_MAX);
 	assert_in_range(turns, 0, TURNS_MAX);
-	if (rig->forget_removed)
-		forget_removed(rig);
+	if (rig->free_removed)
+		free_removed(rig);
 }
 
 /* Connections. */
@@ -652,7 +652,7 @@ static void end_conn(struct rig *rig, struct rig_conn *rc)
 	rc->conn = NULL;
 }
 
-void rig_forget_conns(struct rig *rig)
+void rig_free_conns(struct rig *rig)
 {
 	for (unsigned int i = 0; i < rig->conn_count; i++)
 		end_conn(rig, &rig->conns[i]);
@@ -661,7 +661,7 @@ void rig_forget_conns(struct rig *rig)
 
 void rig_stop(struct rig *rig)
 {
-	rig_forget_conns(rig);
+	rig_free_conns(rig);
 	for (unsigned int i = 0; i < rig->listener_count; i++)
 		vbd_cm_listener_close(&rig->listeners[i].cm);
 	for (unsigned int i = 0; i < rig->mem_count; i++)

@@ -68,7 +68,7 @@ struct rig {
 	unsigned int transfer_count;
 	unsigned int added, removing, removed, async_events, cm_opened;
 	int last_async_type, last_async_port;
-	bool forget_removed; /* forget each removed device at the end of rig_settle() */
+	bool free_removed; /* forget each removed device at the end of rig_settle() */
 	uint64_t decide_timeout_ms;
 	struct vbd_cm_params cm; /* of connections and listeners made later */
 	bool threads;		 /* the workers run as threads; nothing is turned by hand */
@@ -138,8 +138,8 @@ struct rig_conn *rig_request(struct rig_listener *listener);
 /** rig_conn_create_to - start an active connection to a listener of the test, for loopback */
 struct rig_conn *rig_conn_create_to(struct rig_listener *listener);
 
-/** rig_forget_conns - forget the connections, which must all have ended */
-void rig_forget_conns(struct rig *rig);
+/** rig_free_conns - forget the connections, which must all have ended */
+void rig_free_conns(struct rig *rig);
 
 /** rig_loop_connect - connect two connections through @listener; switches loopback on */
 void rig_loop_connect(

@@ -93,10 +93,10 @@ static void test_idempotency__a_running_request_conflicts(void **state)
 	(void)state;
 	assert_int_equal(begin("k", "{}", 1, &first, &reply), VBD_OK);
 	assert_int_equal(begin("k", "{}", 2, &entry, &reply), VBD_E_IDEMPOTENCY_CONFLICT);
-	vbd_idem_drop(first);
+	vbd_idem_delete(first);
 	assert_int_equal(begin("k", "{}", 3, &entry, &reply), VBD_OK);
 	assert_non_null(entry);
-	vbd_idem_drop(entry);
+	vbd_idem_delete(entry);
 }
 
 static void test_idempotency__another_request_with_the_key_mismatches(void **state)
@@ -153,7 +153,7 @@ static void test_idempotency__entries_grow_old(void **state)
 	vbd_reply_fini(&reply);
 	assert_int_equal(begin("k", "{}", VBD_IDEM_AGE_MAX_NS + 1, &entry, &reply), VBD_OK);
 	assert_non_null(entry);
-	vbd_idem_drop(entry);
+	vbd_idem_delete(entry);
 }
 
 static void test_idempotency__the_oldest_goes_first_and_running_ones_stay(void **state)
@@ -170,9 +170,9 @@ static void test_idempotency__the_oldest_goes_first_and_running_ones_stay(void *
 	assert_int_equal(vbd_idem_count(idem), 4);
 	assert_int_equal(begin("a", "{}", 6, &entry, &reply), VBD_OK);
 	assert_non_null(entry); /* was forgotten */
-	vbd_idem_drop(entry);
+	vbd_idem_delete(entry);
 	assert_int_equal(begin("running", "{}", 7, &entry, &reply), VBD_E_IDEMPOTENCY_CONFLICT);
-	vbd_idem_drop(running);
+	vbd_idem_delete(running);
 }
 
 static void test_idempotency__with_all_running_a_new_key_hits_the_limit(void **state)
@@ -188,7 +188,7 @@ static void test_idempotency__with_all_running_a_new_key_hits_the_limit(void **s
 	}
 	assert_int_equal(begin("more", "{}", 1, &entry, &reply), VBD_E_LIMIT_REACHED);
 	for (int i = 0; i < 4; i++)
-		vbd_idem_drop(running[i]);
+		vbd_idem_delete(running[i]);
 }
 
 static void test_idempotency__bad_keys_are_refused(void **state)
@@ -203,7 +203,7 @@ static void test_idempotency__bad_keys_are_refused(void **state)
 	assert_int_equal(begin(key, "{}", 1, &entry, &reply), VBD_E_TOO_LONG);
 	key[VBD_IDEM_KEY_MAX] = '\0';
 	assert_int_equal(begin(key, "{}", 1, &entry, &reply), VBD_OK);
-	vbd_idem_drop(entry);
+	vbd_idem_delete(entry);
 	assert_int_equal(begin("", "{}", 1, &entry, &reply), VBD_E_BAD_VALUE);
 	assert_int_equal(begin("a b", "{}", 1, &entry, &reply), VBD_E_BAD_VALUE);
 	assert_int_equal(begin("\xc3\xa9", "{}", 1, &entry, &reply), VBD_E_BAD_VALUE);

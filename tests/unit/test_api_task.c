@@ -216,7 +216,7 @@ static void test_task__a_deletion_cancels_what_runs(void **state)
 	assert_false(test.errand.object.deleted);
 }
 
-static void test_task__a_deletion_forgets_what_has_ended(void **state)
+static void test_task__a_deletion_frees_what_has_ended(void **state)
 {
 	static const enum vbd_task_state ended[] = {VBD_TASK_DONE, VBD_TASK_FAILED};
 
@@ -391,7 +391,7 @@ int main(void)
 		TEST(test_task__it_is_shown),
 		TEST(test_task__what_is_not_there_is_a_problem),
 		TEST(test_task__a_deletion_cancels_what_runs),
-		TEST(test_task__a_deletion_forgets_what_has_ended),
+		TEST(test_task__a_deletion_frees_what_has_ended),
 		TEST(test_task__without_a_wait_its_state_is_told),
 		TEST(test_task__who_waits_is_told_when_it_is_done),
 		TEST(test_task__who_waits_is_told_why_it_failed),

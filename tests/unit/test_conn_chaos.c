@@ -118,7 +118,7 @@ static void transfer_one(struct chaos *chaos, struct rig_conn *rc)
 	vbd_transfer_submit(&rt->transfer);
 }
 
-static void forget_ended_transfers(struct rig *rig)
+static void free_ended_transfers(struct rig *rig)
 {
 	for (unsigned int i = 0; i < rig->transfer_count; i++) {
 		if (!rig->transfers[i].ended)
@@ -282,7 +282,7 @@ static void let_run(struct chaos *chaos)
 		rig_settle(rig);
 		break;
 	}
-	forget_ended_transfers(rig);
+	free_ended_transfers(rig);
 }
 
 static void step(struct chaos *chaos)
@@ -325,7 +325,7 @@ static void run(struct rig *rig, uint64_t seed)
 	fake_reset();
 	fake_receives_optional(true);
 	rig->device = fake_device_add("fake0");
-	rig->forget_removed = true;
+	rig->free_removed = true;
 	assert_true(rig_start(rig, 2));
 	chaos.listener = rig_listener(rig);
 	rig_listen(chaos.listener);
@@ -333,7 +333,7 @@ static void run(struct rig *rig, uint64_t seed)
 		step(&chaos);
 	fake_memory_fail_nth(0);
 	fake_fail_next("", 0);
-	rig_forget_conns(rig);
+	rig_free_conns(rig);
 	for (unsigned int i = 0; i < rig->transfer_count; i++)
 		assert_int_equal(rig->transfers[i].ended, 1);
 	rig_stop(rig);

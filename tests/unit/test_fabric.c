@@ -97,7 +97,7 @@ static void test_fabric__a_device_that_could_not_be_opened_is_tried_again(void *
 	vbd_fabric_rescan(rig->fabric);
 	assert_non_null(vbd_fabric_device(rig->fabric, "fake1"));
 	/* A failed device is removed as well. */
-	rig->forget_removed = true;
+	rig->free_removed = true;
 	rig_settle(rig);
 	assert_int_equal(device_count(rig), 2);
 }

@@ -462,7 +462,7 @@ static void test_services_connections__each_allocation_failing_leaves_nothing(vo
 
 /* Deleting, and the history. */
 
-static void test_services_connections__forgetting_an_open_one_closes_it(void **state)
+static void test_services_connections__deleting_an_open_one_closes_it(void **state)
 {
 	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
@@ -477,7 +477,7 @@ static void test_services_connections__forgetting_an_open_one_closes_it(void **s
 	assert_int_equal(vbd_registry_count(svc->daemon->connections), 1);
 }
 
-static void test_services_connections__forgetting_an_ended_one_ends_the_record(void **state)
+static void test_services_connections__deleting_an_ended_one_frees_the_record(void **state)
 {
 	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
@@ -660,8 +660,8 @@ int main(void)
 		TEST(a_name_is_looked_up),
 		TEST(a_clean_end_is_a_problem_for_who_waited),
 		TEST(each_allocation_failing_leaves_nothing),
-		TEST(forgetting_an_open_one_closes_it),
-		TEST(forgetting_an_ended_one_ends_the_record),
+		TEST(deleting_an_open_one_closes_it),
+		TEST(deleting_an_ended_one_frees_the_record),
 		TEST(the_history_keeps_the_newest),
 		TEST(messages_outlive_their_connection),
 		TEST(a_full_inbox_holds_the_sender_back),

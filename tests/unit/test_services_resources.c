@@ -96,9 +96,9 @@ static void test_resources__what_verbsd_made_goes_by_itself(void **state)
 	cq = vbd_cq_find_ref(svc->daemon, "1", &svc->err);
 	assert_non_null(cq);
 	assert_false(cq->asked_for);
-	assert_int_equal(vbd_cq_drop(svc->daemon, cq, NULL), VBD_E_WRONG_STATE);
-	assert_int_equal(
-		vbd_pd_drop(svc->daemon, vbd_pd_find_ref(svc->daemon, "1", &svc->err), NULL),
+	assert_int_equal(vbd_cq_delete_unused(svc->daemon, cq, NULL), VBD_E_WRONG_STATE);
+	assert_int_equal(vbd_pd_delete_unused(
+				 svc->daemon, vbd_pd_find_ref(svc->daemon, "1", &svc->err), NULL),
 		VBD_E_WRONG_STATE);
 }
 
@@ -339,23 +339,23 @@ static void test_resources__what_is_used_is_not_deleted(void **state)
 	struct svc_pair pair;
 
 	assert_int_equal(vbd_srq_request(svc->daemon, &spec, &srq, &svc->err), VBD_OK);
-	assert_int_equal(vbd_pd_drop(svc->daemon, pd, NULL), VBD_E_IN_USE);
-	assert_int_equal(vbd_cq_drop(svc->daemon, cq, NULL), VBD_E_IN_USE);
+	assert_int_equal(vbd_pd_delete_unused(svc->daemon, pd, NULL), VBD_E_IN_USE);
+	assert_int_equal(vbd_cq_delete_unused(svc->daemon, cq, NULL), VBD_E_IN_USE);
 	listener = listen_shared(svc, srq, VBD_SERVICE_INBOX);
 	pair = svc_pair(svc, listener);
-	assert_int_equal(vbd_srq_drop(svc->daemon, srq, NULL), VBD_E_IN_USE);
+	assert_int_equal(vbd_srq_delete_unused(svc->daemon, srq, NULL), VBD_E_IN_USE);
 	vbd_srq_users_of(svc->daemon, srq, &users);
 	assert_int_equal(users.total, 2);
 	assert_non_null(strstr(users.paths[0], "/v1/listeners/"));
 	assert_non_null(strstr(users.paths[1], "/v1/connections/"));
 	vbd_listener_delete(listener);
-	assert_int_equal(vbd_srq_drop(svc->daemon, srq, NULL), VBD_E_IN_USE);
+	assert_int_equal(vbd_srq_delete_unused(svc->daemon, srq, NULL), VBD_E_IN_USE);
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, pair.passive->object.ended);
-	assert_int_equal(vbd_srq_drop(svc->daemon, srq, &svc->err), VBD_OK);
+	assert_int_equal(vbd_srq_delete_unused(svc->daemon, srq, &svc->err), VBD_OK);
 	/* The worker may still use the SRQ, so its PD and CQ are freed with it. */
-	assert_int_equal(vbd_pd_drop(svc->daemon, pd, &svc->err), VBD_OK);
-	assert_int_equal(vbd_cq_drop(svc->daemon, cq, &svc->err), VBD_OK);
+	assert_int_equal(vbd_pd_delete_unused(svc->daemon, pd, &svc->err), VBD_OK);
+	assert_int_equal(vbd_cq_delete_unused(svc->daemon, cq, &svc->err), VBD_OK);
 	assert_null(vbd_pd_find_ref(svc->daemon, "used", NULL));
 	assert_null(vbd_cq_find_ref(svc->daemon, "used", NULL));
 	SVC_UNTIL(svc, fake_live().srqs == 0 && fake_live().pds == 1);

@@ -332,7 +332,7 @@ static void test_services_transfers__what_is_prepared_moves_when_started(void **
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_TRANSFER_CREATED), 2);
 }
 
-static void test_services_transfers__what_is_discarded_leaves_nothing(void **state)
+static void test_services_transfers__what_is_freed_unstarted_leaves_nothing(void **state)
 {
 	struct svc *svc = *state;
 	struct scene scene = make_scene(svc);
@@ -340,7 +340,7 @@ static void test_services_transfers__what_is_discarded_leaves_nothing(void **sta
 	struct vbd_transfer_record *record = NULL;
 
 	assert_int_equal(vbd_transfer_prepare(svc->daemon, &spec, &record, &svc->err), VBD_OK);
-	vbd_transfer_discard(record);
+	vbd_transfer_free(record);
 	assert_int_equal(svc->daemon->transfers->open, 0);
 	assert_int_equal(scene.here->users, 0);
 	assert_int_equal(scene.here->holds, 0);
@@ -535,7 +535,7 @@ int main(void)
 		TEST(open_ones_are_limited),
 		TEST(without_memory_nothing_is_left),
 		TEST(what_is_prepared_moves_when_started),
-		TEST(what_is_discarded_leaves_nothing),
+		TEST(what_is_freed_unstarted_leaves_nothing),
 		TEST(a_send_is_cut_into_messages),
 		TEST(a_cancel_ends_it),
 		TEST(a_deadline_stops_what_waits),

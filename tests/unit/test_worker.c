@@ -177,7 +177,7 @@ static void test_worker__a_close_in_the_middle_ends_everything(void **state)
 		struct rig_transfer *rt;
 
 		/* Ended connections of earlier rounds would count as not established. */
-		rig_forget_conns(rig);
+		rig_free_conns(rig);
 		connect_pair(rig, listener, &client, &server);
 		rig->transfer_count = 0;
 		rt = rig_transfer(client, VBD_OP_WRITE, here, 100000, 50);

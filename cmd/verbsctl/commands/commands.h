@@ -30,7 +30,7 @@ enum vbd_ctl_exit vbd_ctl_connection_show(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connection_accept(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connection_reject(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connection_close(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_connection_forget(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_connection_delete(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_remote(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_modify(struct vbd_ctl *ctl);

@@ -303,14 +303,14 @@ enum vbd_ctl_exit vbd_ctl_connection_close(struct vbd_ctl *ctl)
 	return vbd_ctl_each(ctl, close_one);
 }
 
-static enum vbd_ctl_exit forget_one(struct vbd_ctl *ctl, const char *ref)
+static enum vbd_ctl_exit delete_one(struct vbd_ctl *ctl, const char *ref)
 {
 	return vbd_ctl_delete(ctl, CONNECTIONS, "connection", ref, CLOSE_WAIT_S);
 }
 
-enum vbd_ctl_exit vbd_ctl_connection_forget(struct vbd_ctl *ctl)
+enum vbd_ctl_exit vbd_ctl_connection_delete(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_each(ctl, forget_one);
+	return vbd_ctl_each(ctl, delete_one);
 }
 
 enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl)

@@ -202,7 +202,7 @@ static enum vbd_ctl_exit put_message(struct receiver *receiver, const json_t *me
 	return VBD_CTL_OK;
 }
 
-static enum vbd_ctl_exit forget_messages(struct receiver *receiver)
+static enum vbd_ctl_exit delete_messages(struct receiver *receiver)
 {
 	char *path = vbd_ctl_format("%s/messages?through=%llu", receiver->connection,
 		(unsigned long long)receiver->after);
@@ -245,9 +245,9 @@ static enum vbd_ctl_exit take_page(struct receiver *receiver, const json_t *page
 		start_waiting(receiver);
 	}
 	if (n && !vbd_ctl_args_has(&receiver->ctl->args, VBD_CTL_OPT_KEEP)) {
-		enum vbd_ctl_exit forgot = forget_messages(receiver);
+		enum vbd_ctl_exit deleted = delete_messages(receiver);
 
-		return exit_status == VBD_CTL_OK ? forgot : exit_status;
+		return exit_status == VBD_CTL_OK ? deleted : exit_status;
 	}
 	return exit_status;
 }

@@ -68,7 +68,7 @@ static void put_changes(struct watch *watch, json_t *rows)
 		puts("nothing");
 }
 
-static void forget(struct watch *watch)
+static void delete_entry(struct watch *watch)
 {
 	json_decref(watch->before);
 	json_decref(watch->first);
@@ -83,7 +83,7 @@ static enum vbd_ctl_exit take(struct watch *watch, json_t *now)
 	if (watch->first && !json_equal(json_object_get(watch->first, "server_id"),
 				    json_object_get(now, "server_id"))) {
 		vbd_ctl_note("verbsd was restarted: its counters begin at 0 again");
-		forget(watch);
+		delete_entry(watch);
 	}
 	if (watch->ctl->json) {
 		vbd_ctl_json_put_line(stdout, now);
@@ -142,7 +142,7 @@ static enum vbd_ctl_exit watch_stats(struct vbd_ctl *ctl)
 	watch.interval_ms = (unsigned int)interval_ms;
 	while (exit_status == VBD_CTL_OK)
 		exit_status = take_snapshot(&watch);
-	forget(&watch);
+	delete_entry(&watch);
 	return exit_status;
 }
 
