@@ -376,7 +376,7 @@ void vbd_windows_connection_left(struct vbd_connection *connection)
 		if (record->window.range.type != 2)
 			continue;
 		explain(record, &connection->conn->qp);
-		vbd_window_lose(&record->window);
+		vbd_window_revoke_at_once(&record->window);
 	}
 }
 
@@ -388,7 +388,7 @@ void vbd_windows_device_removing(struct vbd_daemon *daemon, const struct vbd_dev
 		if (has_ended(record) || record->buffer->mem.pd->device != device)
 			continue;
 		if (vbd_device_usable(device, &record->error) != VBD_OK)
-			vbd_window_lose(&record->window);
+			vbd_window_revoke_at_once(&record->window);
 	}
 }
 
@@ -398,7 +398,7 @@ void vbd_windows_close_all(struct vbd_daemon *daemon)
 		struct vbd_window_record *record = record_of(object);
 
 		if (!has_ended(record) && vbd_daemon_accepts_work(daemon, &record->error) != VBD_OK)
-			vbd_window_lose(&record->window);
+			vbd_window_revoke_at_once(&record->window);
 	}
 }
 

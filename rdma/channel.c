@@ -484,7 +484,7 @@ void vbd_channel_abandon(struct vbd_channel *channel)
 			struct vbd_recv_slot *slot = &channel->recv_slots[i];
 
 			if (slot->transfer)
-				vbd_channel_lose_wr(take_receiver(channel, slot));
+				vbd_channel_fail_wr(take_receiver(channel, slot));
 		}
 		vbd_channel_abandon_sends(channel);
 		channel->rq_outstanding = 0;

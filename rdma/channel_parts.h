@@ -34,8 +34,8 @@ enum vbd_status vbd_channel_post_sges(struct vbd_channel *channel, uint32_t inde
 /** vbd_channel_receive_done - a message came for @transfer */
 void vbd_channel_receive_done(struct vbd_transfer *transfer, const struct vbd_received *received);
 
-/** vbd_channel_lose_wr - a work request of @transfer never comes back: it must not count as done */
-void vbd_channel_lose_wr(struct vbd_transfer *transfer);
+/** vbd_channel_fail_wr - a work request of @transfer never comes back: it must not count as done */
+void vbd_channel_fail_wr(struct vbd_transfer *transfer);
 
 /** vbd_channel_fail - a work request completed in error: count it, fail its transfer (may be NULL),
  * break the channel */

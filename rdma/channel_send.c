@@ -226,6 +226,6 @@ void vbd_channel_abandon_sends(struct vbd_channel *channel)
 		channel->sq_first = slot_behind(channel, 1);
 		vbd_counter_add(&channel->ops[slot->op].flushed, 1);
 		if (slot->transfer)
-			vbd_channel_lose_wr(slot->transfer);
+			vbd_channel_fail_wr(slot->transfer);
 	}
 }

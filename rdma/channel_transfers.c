@@ -44,7 +44,7 @@ void vbd_channel_check_transfers(struct vbd_channel *channel)
 		vbd_channel_check_transfer(VBD_CONTAINER_OF(link, struct vbd_transfer, link));
 }
 
-void vbd_channel_lose_wr(struct vbd_transfer *transfer)
+void vbd_channel_fail_wr(struct vbd_transfer *transfer)
 {
 	transfer->outstanding_wrs--;
 	if (transfer->broken)

@@ -59,14 +59,14 @@ void vbd_pd_destroy(struct vbd_pd *pd)
 void vbd_pd_delete(struct vbd_pd *pd)
 {
 	vbd_list_remove(&pd->fabric_link);
-	pd->doomed = true;
+	pd->delete_pending = true;
 	if (vbd_pd_users(pd) == 0)
 		vbd_pd_destroy(pd);
 	else
 		pd->losing = true;
 }
 
-void vbd_pd_lose(struct vbd_pd *pd)
+void vbd_pd_revoke(struct vbd_pd *pd)
 {
 	pd->losing = vbd_pd_users(pd) > 0;
 	if (!pd->losing)
@@ -85,10 +85,10 @@ void vbd_pd_unref(struct vbd_pd *pd)
 
 	pd->refs--;
 	if (pd->losing && vbd_pd_users(pd) == 0) {
-		if (pd->doomed)
+		if (pd->delete_pending)
 			vbd_pd_destroy(pd);
 		else
-			vbd_pd_lose(pd);
+			vbd_pd_revoke(pd);
 	}
 	vbd_device_unref(device);
 }

@@ -30,10 +30,10 @@ struct vbd_pd {
 	struct ibv_pd *ibv_pd;			    /* NULL when lost */
 	struct vbd_msgpool *msgpool;		    /* made at the first long inline message */
 	void (*destroy_msgpool)(struct vbd_pd *pd); /* set with `msgpool` */
-	unsigned int refs; /* registrations, QPs and SRQs, each with a reference to the
-			      device too */
-	bool doomed;	   /* deleted: it is freed when it goes */
-	bool losing;	   /* its device goes: the last reference lets it go */
+	unsigned int refs;   /* registrations, QPs and SRQs, each with a reference to the
+				device too */
+	bool delete_pending; /* deleted: it is freed when it goes */
+	bool losing;	     /* its device goes: the last reference lets it go */
 	uint64_t created_ns;
 };
 
@@ -48,9 +48,9 @@ enum vbd_status vbd_pd_create(
 /** vbd_pd_destroy - nobody uses it. NULL is fine. */
 void vbd_pd_destroy(struct vbd_pd *pd);
 
-/** vbd_pd_lose - its device is being removed: gone at the latest with its last user. The record
+/** vbd_pd_revoke - its device is being removed: gone at the latest with its last user. The record
  * stays until vbd_pd_destroy(). Not for a default one. */
-void vbd_pd_lose(struct vbd_pd *pd);
+void vbd_pd_revoke(struct vbd_pd *pd);
 
 /** vbd_pd_delete - nobody finds it from now on; gone with its last user */
 void vbd_pd_delete(struct vbd_pd *pd);

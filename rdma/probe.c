@@ -193,7 +193,7 @@ static bool all_over(const struct vbd_probe *probe)
 }
 
 /* Unreliable connections repeat nothing, and nobody tells of what is gone. */
-static bool may_lose(const struct vbd_probe *probe)
+static bool may_be_lost(const struct vbd_probe *probe)
 {
 	return probe->channel->limits.transport != VBD_TRANSPORT_RC;
 }
@@ -204,7 +204,7 @@ static void wait_for_due(struct vbd_probe *probe, uint64_t due_ns)
 	struct vbd_link *head = &probe->channel->worker->probes;
 	struct vbd_link *before = head->prev;
 
-	if (all_begun(probe) && !may_lose(probe))
+	if (all_begun(probe) && !may_be_lost(probe))
 		return;
 	probe->due_ns = due_ns;
 	while (before != head && probe_of(before)->due_ns > due_ns)
@@ -213,9 +213,9 @@ static void wait_for_due(struct vbd_probe *probe, uint64_t due_ns)
 }
 
 /* False when that was the last one. */
-static bool lose_what_is_gone(struct vbd_probe *probe, uint64_t now_ns)
+static bool count_lost_ping(struct vbd_probe *probe, uint64_t now_ns)
 {
-	if (!probe->under_way || !may_lose(probe) || now_ns < probe->posted_ns + LOST_AFTER_NS)
+	if (!probe->under_way || !may_be_lost(probe) || now_ns < probe->posted_ns + LOST_AFTER_NS)
 		return true;
 	probe->under_way = false;
 	count_lost(probe);
@@ -233,7 +233,7 @@ static void come_due(struct vbd_probe *probe, uint64_t now_ns)
 	/* The drain ends it. */
 	if (probe->channel->broken || probe->channel->draining)
 		return;
-	if (!lose_what_is_gone(probe, now_ns))
+	if (!count_lost_ping(probe, now_ns))
 		return;
 	if (probe->under_way || probe->owed) {
 		if (!probe->told_late)

@@ -262,7 +262,7 @@ void vbd_resources_device_removing(struct vbd_fabric *fabric, const struct vbd_d
 		struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);
 
 		if (pd->device == device && !pd->is_default)
-			vbd_pd_lose(pd);
+			vbd_pd_revoke(pd);
 	}
 }
 

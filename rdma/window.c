@@ -156,7 +156,7 @@ void vbd_window_revoke(struct vbd_window *window)
 	step(window, VBD_WINDOW_EV_REVOKE);
 }
 
-void vbd_window_lose(struct vbd_window *window)
+void vbd_window_revoke_at_once(struct vbd_window *window)
 {
 	step(window, VBD_WINDOW_EV_LOST);
 }

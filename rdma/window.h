@@ -79,8 +79,9 @@ void vbd_window_deregister(struct vbd_window *window);
 /** vbd_window_revoke - begin to revoke it; harmless when that is under way or it has ended */
 void vbd_window_revoke(struct vbd_window *window);
 
-/** vbd_window_lose - what it was bound on ends, or its memory has to go: without a work request */
-void vbd_window_lose(struct vbd_window *window);
+/** vbd_window_revoke_at_once - what it was bound on ends, or its memory has to go: without a work
+ * request */
+void vbd_window_revoke_at_once(struct vbd_window *window);
 
 /** vbd_window_cancel - its work request takes too long: called off if it is not posted yet */
 void vbd_window_cancel(struct vbd_window *window);

@@ -36,7 +36,7 @@ void vbd_pv_own_objects(uint64_t ret_counts[VBD_PV_OBJECT_COUNT])
 	memset(ret_counts, 0, VBD_PV_OBJECT_COUNT * sizeof(*ret_counts));
 }
 
-void fake_lose_mrs(unsigned int count)
+void fake_leak_mrs(unsigned int count)
 {
 	fake_lock();
 	g_fake.lost_mrs = count;

@@ -33,8 +33,8 @@ struct fake_live fake_live(void);
 /** fake_live_total - the sum of all members and of the types in accounts: 0 if nothing leaked */
 unsigned int fake_live_total(void);
 
-/** fake_lose_mrs - make the kernel's account show so many more MRs */
-void fake_lose_mrs(unsigned int count);
+/** fake_leak_mrs - make the kernel's account show so many more MRs */
+void fake_leak_mrs(unsigned int count);
 
 /** fake_misuse - the first breach of the libraries' rules; NULL if none */
 const char *fake_misuse(void);

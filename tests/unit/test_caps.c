@@ -128,8 +128,8 @@ static void test_caps__a_domain_holds_its_device_as_long_as_it_is_used(void **st
 	assert_int_equal(vbd_pd_users(used), 1);
 	fake_device_unplug(rig->device);
 	vbd_fabric_rescan(rig->fabric);
-	vbd_pd_lose(idle);
-	vbd_pd_lose(used);
+	vbd_pd_revoke(idle);
+	vbd_pd_revoke(used);
 	assert_null(idle->ibv_pd);
 	assert_non_null(used->ibv_pd);
 	rig_settle(rig);

@@ -69,10 +69,10 @@ static void test_services_kernel__what_nobody_knows_of_is_leaked(void **state)
 {
 	struct svc *svc = *state;
 
-	fake_lose_mrs(3);
+	fake_leak_mrs(3);
 	assert_int_equal(take_snapshot(svc)->leaked, 3);
 	assert_int_equal(fake_count("rdma netlink"), 2);
-	fake_lose_mrs(0);
+	fake_leak_mrs(0);
 	assert_int_equal(take_snapshot(svc)->leaked, 0);
 }
 
@@ -99,7 +99,7 @@ static void test_services_kernel__one_that_does_not_tell_is_no_leak(void **state
 {
 	struct svc *svc = *state;
 
-	fake_lose_mrs(3);
+	fake_leak_mrs(3);
 	fake_fail_next("rdma netlink", EPROTONOSUPPORT);
 	assert_false(take_snapshot(svc)->objects_known);
 	assert_int_equal(vbd_kernel_view(svc->daemon)->leaked, 0);

@@ -230,7 +230,7 @@ static void test_window__a_revocation_that_is_flushed_frees_it(void **state)
 	complete(rig, &bound);
 	vbd_window_revoke(&bound.window);
 	rig_settle(rig);
-	vbd_window_lose(&bound.window);
+	vbd_window_revoke_at_once(&bound.window);
 	assert_state(&bound, VBD_WINDOW_REVOKING);
 	rig_close(bound.rc);
 	assert_state(&bound, VBD_WINDOW_REVOKED);
@@ -243,7 +243,7 @@ static void test_window__a_lost_window_is_freed_without_a_work_request(void **st
 
 	begin(rig, &bound);
 	complete(rig, &bound);
-	vbd_window_lose(&bound.window);
+	vbd_window_revoke_at_once(&bound.window);
 	assert_state(&bound, VBD_WINDOW_REVOKED);
 	assert_int_equal(fake_sends(bound.rc->conn->qp.ibv_qp), 0);
 }
