@@ -427,7 +427,7 @@ const char *vbd_ref_text(const struct vbd_json_ref *ref, char buf[VBD_REF_TEXT_B
 	return buf;
 }
 
-void vbd_blame(struct vbd_error *err, const char *pointer)
+void vbd_set_pointer(struct vbd_error *err, const char *pointer)
 {
 	if (!*err->pointer && !err->param)
 		(void)snprintf(err->pointer, sizeof(err->pointer), "%s", pointer);

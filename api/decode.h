@@ -106,8 +106,8 @@ enum vbd_status vbd_decode_at(const json_t *json, const struct vbd_field *fields
 #define VBD_REF_TEXT_BYTES 24
 const char *vbd_ref_text(const struct vbd_json_ref *ref, char buf[VBD_REF_TEXT_BYTES]);
 
-/** vbd_blame - name the member of the request that an error of a service is about */
-void vbd_blame(struct vbd_error *err, const char *pointer);
+/** vbd_set_pointer - name the member of the request that an error of a service is about */
+void vbd_set_pointer(struct vbd_error *err, const char *pointer);
 
 /** vbd_copy_text - copy text that the decoder has found short enough */
 void vbd_copy_text(char *to, size_t to_bytes, const char *text);

@@ -278,7 +278,7 @@ static enum vbd_status resolve_qp(struct vbd_daemon *daemon, const struct transf
 					  : qp_of_endpoint(daemon, vbd_ref_text(ref, text), err);
 	if (spec->qp)
 		return VBD_OK;
-	vbd_blame(err, input->connection_seen ? "/connection" : "/endpoint");
+	vbd_set_pointer(err, input->connection_seen ? "/connection" : "/endpoint");
 	return VBD_E_NOT_FOUND;
 }
 

@@ -178,7 +178,7 @@ static enum vbd_status find_pd(const struct vbd_request *req, const struct vbd_j
 		vbd_pd_find_ref(vbd_request_daemon(req), vbd_ref_text(ref, text), err);
 
 	if (!pd) {
-		vbd_blame(err, "/pd");
+		vbd_set_pointer(err, "/pd");
 		return VBD_E_NOT_FOUND;
 	}
 	spec->pd_id = pd->id;

@@ -101,14 +101,14 @@ static enum vbd_status find_members(struct vbd_daemon *daemon, const struct srq_
 	if (input->pd_seen) {
 		spec->pd = vbd_pd_find_ref(daemon, vbd_ref_text(&input->pd, text), err);
 		if (!spec->pd) {
-			vbd_blame(err, "/pd");
+			vbd_set_pointer(err, "/pd");
 			return VBD_E_NOT_FOUND;
 		}
 	}
 	if (input->cq_seen) {
 		spec->cq = vbd_cq_find_ref(daemon, vbd_ref_text(&input->cq, text), err);
 		if (!spec->cq) {
-			vbd_blame(err, "/cq");
+			vbd_set_pointer(err, "/cq");
 			return VBD_E_NOT_FOUND;
 		}
 	}

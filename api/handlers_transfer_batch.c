@@ -74,7 +74,7 @@ static enum vbd_status find_list(
 }
 
 /* What is wrong with one item is wrong with the request, there. */
-static void blame_item(struct vbd_error *err, size_t index)
+static void set_item_pointer(struct vbd_error *err, size_t index)
 {
 	char member[VBD_POINTER_BYTES];
 	char pointer[sizeof(err->pointer)];
@@ -109,7 +109,7 @@ static enum vbd_status prepare(
 		status = prepare_one(daemon, json_array_get(list, i), &batch->records[i], err);
 		if (!status)
 			continue;
-		blame_item(err, i);
+		set_item_pointer(err, i);
 		while (i > 0)
 			vbd_transfer_free(batch->records[--i]);
 		return status;

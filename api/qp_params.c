@@ -69,7 +69,7 @@ static enum vbd_status find_named(
 
 		qp->params.qp.pd_id = pd ? pd->id : 0;
 		if (!pd)
-			vbd_blame(err, "/qp/pd");
+			vbd_set_pointer(err, "/qp/pd");
 	}
 	if (qp->seen.cq) {
 		const struct vbd_cq *cq =
@@ -77,7 +77,7 @@ static enum vbd_status find_named(
 
 		qp->params.qp.cq_id = cq ? cq->id : 0;
 		if (!cq)
-			vbd_blame(err, "/qp/cq");
+			vbd_set_pointer(err, "/qp/cq");
 	}
 	if (qp->seen.srq) {
 		const struct vbd_srq *srq =
@@ -85,7 +85,7 @@ static enum vbd_status find_named(
 
 		qp->params.qp.srq_id = srq ? srq->id : 0;
 		if (!srq)
-			vbd_blame(err, "/qp/srq");
+			vbd_set_pointer(err, "/qp/srq");
 	}
 	return err->status;
 }

@@ -27,7 +27,7 @@ void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_json
 	void *object = vbd_object_find(registry, vbd_ref_text(ref, text), err);
 
 	if (!object)
-		vbd_blame(err, pointer);
+		vbd_set_pointer(err, pointer);
 	return object;
 }
 
