@@ -16,16 +16,16 @@ static void on_refused(void *context, const char *client, const struct vbd_error
 	struct vbd_api *api = context;
 	uint64_t now_ns = vbd_clock_mono_ns();
 
-	if (api->refused_told_ns && now_ns - api->refused_told_ns < VBD_NS_PER_S) {
-		api->refused_untold++;
+	if (api->refused_logged_ns && now_ns - api->refused_logged_ns < VBD_NS_PER_S) {
+		api->refused_unlogged++;
 		return;
 	}
 	(void)vbd_eventlog_append(api->daemon->eventlog, VBD_EVENT_REQUEST_REFUSED,
 		VBD_SEVERITY_NOTICE, VBD_KIND_NONE, 0, VBD_REASON_NONE,
 		"%s from %s (%" PRIu64 " more since the last): %.80s", vbd_status_code(err->status),
-		client, api->refused_untold, err->text);
-	api->refused_told_ns = now_ns;
-	api->refused_untold = 0;
+		client, api->refused_unlogged, err->text);
+	api->refused_logged_ns = now_ns;
+	api->refused_unlogged = 0;
 }
 
 static struct vbd_server_config configure(struct vbd_api *api, int tcp_fd, int unix_fd)

@@ -18,8 +18,8 @@ struct vbd_api {
 	struct vbd_daemon *daemon;
 	struct vbd_server *server;
 	struct vbd_router router;
-	uint64_t refused_told_ns; /* when a refusal last went to the event log */
-	uint64_t refused_untold;  /* refusals since */
+	uint64_t refused_logged_ns; /* when a refusal last went to the event log */
+	uint64_t refused_unlogged;  /* refusals since */
 	const char *allowed_hosts[VBD_ALLOWED_HOSTS_MAX];
 };
 

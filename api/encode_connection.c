@@ -226,7 +226,7 @@ static json_t *encode_private_data(const struct vbd_conn *conn)
 	struct vbd_encoder out = vbd_encode_begin();
 
 	vbd_put(&out, "local", vbd_encode_private_data(local, local->length_bytes));
-	vbd_put(&out, "peer", vbd_encode_private_data(peer, vbd_private_data_told(peer)));
+	vbd_put(&out, "peer", vbd_encode_private_data(peer, vbd_private_data_shown_bytes(peer)));
 	return vbd_encode_end(&out);
 }
 

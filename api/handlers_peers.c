@@ -41,7 +41,8 @@ static json_t *encode_private_data(const struct vbd_peer *peer)
 	local.message = VBD_CM_MESSAGE_SIDR_REQUEST;
 	vbd_put(&out, "local", vbd_encode_private_data(&local, local.length_bytes));
 	vbd_put(&out, "peer",
-		vbd_encode_private_data(&peer->answer, vbd_private_data_told(&peer->answer)));
+		vbd_encode_private_data(
+			&peer->answer, vbd_private_data_shown_bytes(&peer->answer)));
 	return vbd_encode_end(&out);
 }
 

@@ -34,7 +34,7 @@ enum vbd_status vbd_private_data_decode(const struct vbd_private_data_input *inp
 	struct vbd_private_data *ret_data, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_encode_private_data - PrivateDataFull: text where it is printable, else hex; null if there
- * is none. @told_bytes: as many of the bytes as are shown. */
-json_t *vbd_encode_private_data(const struct vbd_private_data *data, uint8_t told_bytes);
+ * is none. @shown_bytes: as many of the bytes as are shown. */
+json_t *vbd_encode_private_data(const struct vbd_private_data *data, uint8_t shown_bytes);
 
 #endif

@@ -211,9 +211,9 @@ enum vbd_status vbd_server_create(struct vbd_loop *loop, const struct vbd_server
 
 static void tell_stopped(struct vbd_server *server)
 {
-	if (server->stopped_told)
+	if (server->stopped_notified)
 		return;
-	server->stopped_told = true;
+	server->stopped_notified = true;
 	vbd_timer_clear(server->stop_timer);
 	server->stopped(server->stopped_arg);
 }

@@ -54,7 +54,7 @@ struct vbd_server {
 	struct vbd_linger *linger;
 	struct vbd_server_endpoint endpoints[2];
 	bool stopping;
-	bool stopped_told;
+	bool stopped_notified;
 	struct vbd_timer *stop_timer; /* server_client.c sets it when the last client is gone */
 	void (*stopped)(void *arg);
 	void *stopped_arg;

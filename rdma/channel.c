@@ -225,7 +225,7 @@ void vbd_channel_renew(struct vbd_channel *channel)
 	channel->echo_head = channel->echo_count = 0;
 	if (channel->limits.service_ops->renew)
 		channel->limits.service_ops->renew(channel);
-	channel->known = channel->broken = channel->told = false;
+	channel->known = channel->broken = channel->notified = false;
 	channel->draining = channel->gone = false;
 	channel->first_error = (struct vbd_error){0};
 	channel->first_error_transfer = 0;
@@ -275,13 +275,13 @@ void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why,
 	 * up, even behind a flush. */
 	bool worth_telling = !channel->draining || !is_flush(why);
 
-	if (channel->broken && (channel->told || !worth_telling))
+	if (channel->broken && (channel->notified || !worth_telling))
 		return;
 	channel->broken = true;
 	channel->first_error = *why;
 	channel->first_error_op = op;
 	channel->first_error_transfer = transfer_id;
-	channel->told = worth_telling;
+	channel->notified = worth_telling;
 	if (worth_telling)
 		vbd_worker_notify(channel->worker, &channel->mail_error, VBD_CONTROL_CHANNEL_ERROR);
 	vbd_channel_check_transfers(channel);

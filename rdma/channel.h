@@ -170,9 +170,9 @@ struct vbd_channel {
 	struct vbd_probe *probe;	       /* that runs; NULL if none does */
 	const struct vbd_probe_ops *probe_ops; /* valid while `probe` is not NULL */
 	uint64_t last_ping;
-	bool known;  /* the attach letter was taken: it counts in the CQ's usage */
-	bool broken; /* a completion failed, nothing more is posted */
-	bool told;   /* control has mail_error */
+	bool known;    /* the attach letter was taken: it counts in the CQ's usage */
+	bool broken;   /* a completion failed, nothing more is posted */
+	bool notified; /* control has mail_error */
 	bool draining;
 	bool gone; /* the drain letter has gone back */
 

@@ -33,7 +33,7 @@ enum vbd_status vbd_private_data_check(const struct vbd_private_data *data,
 		messages[message].name, room, iwarp ? "iWARP" : "InfiniBand and RoCE");
 }
 
-uint8_t vbd_private_data_told(const struct vbd_private_data *data)
+uint8_t vbd_private_data_shown_bytes(const struct vbd_private_data *data)
 {
 	uint8_t told = data->length_bytes;
 

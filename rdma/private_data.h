@@ -60,11 +60,11 @@ enum vbd_status vbd_private_data_check(const struct vbd_private_data *data,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_private_data_told - how many of the bytes say something
+ * vbd_private_data_shown_bytes - how many of the bytes say something
  *
  * On InfiniBand and RoCE the CM fills a message up with zero bytes, and nobody can tell them from
  * zero bytes that were sent: those at the end are not counted.
  */
-uint8_t vbd_private_data_told(const struct vbd_private_data *data);
+uint8_t vbd_private_data_shown_bytes(const struct vbd_private_data *data);
 
 #endif

@@ -168,7 +168,7 @@ static void on_rping_back(struct vbd_channel *channel, bool same);
 static void begin_ping(struct vbd_probe *probe)
 {
 	probe->begun++;
-	probe->told_late = false;
+	probe->counted_late = false;
 	if (probe->kind == VBD_PROBE_RPING) {
 		posted(probe);
 		probe->posted_ns = vbd_clock_mono_ns();
@@ -236,9 +236,9 @@ static void come_due(struct vbd_probe *probe, uint64_t now_ns)
 	if (!count_lost_ping(probe, now_ns))
 		return;
 	if (probe->under_way || probe->owed) {
-		if (!probe->told_late)
+		if (!probe->counted_late)
 			count_late(probe);
-		probe->told_late = true;
+		probe->counted_late = true;
 	} else if (!all_begun(probe)) {
 		begin_ping(probe);
 	}

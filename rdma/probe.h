@@ -82,7 +82,7 @@ struct vbd_probe {
 	uint32_t begun;	    /* pings, that which is owed too */
 	bool owed;	    /* a ping waits for a send slot */
 	bool under_way;	    /* a ping is not back */
-	bool told_late;	    /* it is counted as late */
+	bool counted_late;  /* it is counted as late */
 	uint64_t number;    /* of the channel's pings: that which is under way */
 	uint64_t posted_ns; /* the same */
 	uint64_t jitter_16; /* 16 times the jitter */

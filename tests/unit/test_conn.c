@@ -33,7 +33,8 @@ static const enum vbd_conn_state all_states[] = {
 	VBD_CONN_FAILED,
 };
 
-static void assert_told(const struct rig_conn *rc, const enum vbd_conn_state *states, size_t count)
+static void assert_notified(
+	const struct rig_conn *rc, const enum vbd_conn_state *states, size_t count)
 {
 	assert_int_equal(rc->state_count, count);
 	for (size_t i = 0; i < count; i++)
@@ -74,7 +75,7 @@ static void test_conn__an_active_connection_comes_up(void **test_state)
 	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
 
-	assert_told(rc, told, VBD_ARRAY_LEN(told));
+	assert_notified(rc, told, VBD_ARRAY_LEN(told));
 	assert_moves(rc, moves, VBD_ARRAY_LEN(moves));
 	assert_int_equal(rc->conn->qp.ibv_qp->state, IBV_QPS_RTS);
 	assert_int_not_equal(rc->conn->established_ns, 0);
@@ -229,7 +230,7 @@ static void test_conn__a_passive_connection_comes_up(void **test_state)
 	assert_int_equal(rc->deadline_ms, 5000);
 	assert_true(rig_conn_answer(rc));
 	rig_settle(rig);
-	assert_told(rc, told, VBD_ARRAY_LEN(told));
+	assert_notified(rc, told, VBD_ARRAY_LEN(told));
 	assert_moves(rc, moves, VBD_ARRAY_LEN(moves));
 	assert_int_equal(rc->deadline_ms, 0);
 	assert_int_equal(fake_id_asked(rc->conn->cm_id).ack_timeout, 14);
@@ -524,7 +525,7 @@ static void test_conn__the_peer_disconnects(void **test_state)
 
 	fake_cm_event(rc->conn->cm_id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_PEER_DISCONNECT);
-	assert_told(rc, told, VBD_ARRAY_LEN(told));
+	assert_notified(rc, told, VBD_ARRAY_LEN(told));
 	assert_int_equal(rc->conn->qp.first_error.at_ns, 0);
 	/* Our side has to disconnect too: the QP is still in RTS. */
 	assert_int_equal(fake_count("rdma_disconnect"), 1);

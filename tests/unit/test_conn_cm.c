@@ -19,7 +19,7 @@ static void assert_said(
 	const struct vbd_private_data *data, enum vbd_cm_message message, const char *text)
 {
 	assert_int_equal(data->message, message);
-	assert_int_equal(vbd_private_data_told(data), strlen(text));
+	assert_int_equal(vbd_private_data_shown_bytes(data), strlen(text));
 	assert_memory_equal(data->bytes, text, strlen(text));
 }
 

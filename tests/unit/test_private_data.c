@@ -48,13 +48,13 @@ static void test_private_data__zeros_at_the_end_say_nothing(void **state)
 	struct vbd_private_data data = {.length_bytes = 196};
 
 	(void)state;
-	assert_int_equal(vbd_private_data_told(&data), 0);
+	assert_int_equal(vbd_private_data_shown_bytes(&data), 0);
 	data.bytes[3] = 1;
-	assert_int_equal(vbd_private_data_told(&data), 4);
+	assert_int_equal(vbd_private_data_shown_bytes(&data), 4);
 	data.bytes[195] = 1;
-	assert_int_equal(vbd_private_data_told(&data), 196);
+	assert_int_equal(vbd_private_data_shown_bytes(&data), 196);
 	data.length_bytes = 0;
-	assert_int_equal(vbd_private_data_told(&data), 0);
+	assert_int_equal(vbd_private_data_shown_bytes(&data), 0);
 }
 
 int main(void)
