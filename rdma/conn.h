@@ -56,7 +56,7 @@ struct vbd_conn {
 	struct vbd_cm_params cm; /* its private data is what it has sent, or is about to send */
 
 	enum vbd_conn_state state; /* written by set_state() in conn_step.c only */
-	bool cause_open;	   /* DRAINING after a flush: the CM may still say why */
+	bool reason_pending;	   /* DRAINING after a flush: the CM may still say why */
 
 	struct vbd_account account;
 	struct rdma_cm_id *cm_id; /* NULL in a manual bring-up */

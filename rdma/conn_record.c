@@ -68,7 +68,7 @@ void vbd_conn_remember(
 void vbd_conn_name_cause(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
 {
-	if (!conn->cause_open)
+	if (!conn->reason_pending)
 		return;
 	conn->qp.reason = VBD_REASON_NONE;
 	conn->qp.first_error = (struct vbd_first_error){0};

@@ -121,7 +121,7 @@ static void let_go_of_id(struct vbd_conn *conn)
 
 static enum vbd_conn_event drained(const struct vbd_conn *conn)
 {
-	if (conn->cause_open)
+	if (conn->reason_pending)
 		return VBD_CONN_NO_EVENT;
 	return vbd_reason_clean(conn->qp.reason) ? VBD_CONN_EV_DRAINED_CLEAN
 						 : VBD_CONN_EV_DRAINED_FAILED;
@@ -142,9 +142,9 @@ static void disconnect(struct vbd_conn *conn)
 /* The CM has named the reason of the flush, or is not waited for any more. */
 static enum vbd_conn_event settle_cause(struct vbd_conn *conn)
 {
-	if (!conn->cause_open)
+	if (!conn->reason_pending)
 		return VBD_CONN_NO_EVENT;
-	conn->cause_open = false;
+	conn->reason_pending = false;
 	disconnect(conn);
 	if (vbd_qp_is_drained(&conn->qp))
 		return drained(conn);
@@ -154,7 +154,7 @@ static enum vbd_conn_event settle_cause(struct vbd_conn *conn)
 
 static enum vbd_conn_event force(struct vbd_conn *conn)
 {
-	if (conn->cause_open)
+	if (conn->reason_pending)
 		return settle_cause(conn);
 	vbd_qp_force(&conn->qp);
 	return VBD_CONN_NO_EVENT;
@@ -191,7 +191,7 @@ static enum vbd_conn_event await_cause(struct vbd_conn *conn)
 	next = flush(conn);
 	if (next != VBD_CONN_NO_EVENT)
 		return next;
-	conn->cause_open = true;
+	conn->reason_pending = true;
 	vbd_conn_set_deadline(conn, CAUSE_WAIT_MS);
 	return VBD_CONN_NO_EVENT;
 }
