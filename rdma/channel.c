@@ -193,16 +193,16 @@ enum vbd_status vbd_channel_post_receives(struct vbd_channel *channel, struct vb
 	return status;
 }
 
-void vbd_channel_hold_back(struct vbd_channel *channel)
+void vbd_channel_pause(struct vbd_channel *channel)
 {
-	vbd_counter_set(&channel->held_back, 1);
+	vbd_counter_set(&channel->paused, 1);
 }
 
 void vbd_channel_resume(struct vbd_channel *channel)
 {
 	uint64_t sent = vbd_counter_get(&channel->resumes_sent);
 
-	vbd_counter_set(&channel->held_back, 0);
+	vbd_counter_set(&channel->paused, 0);
 	/* The letter is one: while the worker has it, it need not be sent again. With the fence
 	 * either we see that it was taken, or the worker that nothing is held back. */
 	atomic_thread_fence(memory_order_seq_cst);

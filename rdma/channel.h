@@ -146,7 +146,7 @@ struct vbd_channel {
 	bool attached;
 	bool drain_sent, drained;
 	bool sweep_sent, swept;
-	struct vbd_counter held_back; /* 1: the QP is in no state to send; the worker reads */
+	struct vbd_counter paused; /* 1: the QP is in no state to send; the worker reads */
 	struct vbd_counter resumes_sent;
 
 	/* letters */
@@ -204,9 +204,9 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 /** vbd_channel_destroy - control; not attached, or drained. NULL is fine. */
 void vbd_channel_destroy(struct vbd_channel *channel);
 
-/** vbd_channel_hold_back - control; post no sends until it is resumed. Receives stay as they are.
+/** vbd_channel_pause - control; post no sends until it is resumed. Receives stay as they are.
  */
-void vbd_channel_hold_back(struct vbd_channel *channel);
+void vbd_channel_pause(struct vbd_channel *channel);
 
 /** vbd_channel_resume - control; the QP may send: post what has gathered. Attached, not draining.
  */

@@ -17,7 +17,7 @@
 bool vbd_channel_can_send(const struct vbd_channel *channel)
 {
 	return channel->sq_outstanding < channel->limits.sq_depth && !channel->broken &&
-	       !channel->draining && !vbd_counter_get(&channel->held_back);
+	       !channel->draining && !vbd_counter_get(&channel->paused);
 }
 
 static uint32_t slot_behind(const struct vbd_channel *channel, uint32_t outstanding)

@@ -82,7 +82,7 @@ void vbd_conn_open_manual(struct vbd_conn *conn, bool stay_in_reset)
 
 	vbd_conn_set_deadline(conn, conn->timeout_ms);
 	if (!status)
-		vbd_channel_hold_back(conn->qp.channel);
+		vbd_channel_pause(conn->qp.channel);
 	if (!status && !stay_in_reset)
 		status = vbd_conn_qp_attach(conn, &error);
 	if (status)

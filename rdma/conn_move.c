@@ -112,7 +112,7 @@ static enum vbd_conn_event go_to_sqd(struct vbd_conn *conn)
 
 	if (status)
 		return failed(conn, status, &error);
-	vbd_channel_hold_back(conn->qp.channel);
+	vbd_channel_pause(conn->qp.channel);
 	return VBD_CONN_NO_EVENT;
 }
 
@@ -160,7 +160,7 @@ enum vbd_status vbd_conn_move_parked(struct vbd_conn *conn, struct vbd_error *er
 	enum vbd_status status = VBD_OK;
 
 	vbd_channel_renew(conn->qp.channel);
-	vbd_channel_hold_back(conn->qp.channel);
+	vbd_channel_pause(conn->qp.channel);
 	conn->manual.parking = false;
 	vbd_conn_set_deadline(conn, conn->timeout_ms);
 	if (conn->manual.to == IBV_QPS_RESET)
