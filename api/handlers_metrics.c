@@ -86,14 +86,13 @@ static void put_cqs(struct vbd_metrics_text *out, const struct vbd_fabric *fabri
 	static const struct {
 		const char *name, *type, *help;
 	} rows[] = {
-		{"verbsd_cq_outstanding", "gauge",
-			"Work requests whose completions may still come to the queue."},
-		{"verbsd_cq_high_water", "gauge", "The most that was outstanding at a time."},
-		{"verbsd_cq_reserved", "gauge",
-			"Completions that its queue pairs may have at most."},
+		{"verbsd_cq_outstanding", "gauge", "Work requests without a completion yet."},
+		{"verbsd_cq_high_water", "gauge", "Most work requests outstanding at a time."},
+		{"verbsd_cq_reserved", "gauge", "Entries reserved for queue pairs."},
 		{"verbsd_cq_capacity", "gauge", "Completions that the queue holds."},
 		{"verbsd_cq_completions_total", "counter", "Completions taken from the queue."},
-		{"verbsd_cq_error_completions_total", "counter", "The same of those in error."},
+		{"verbsd_cq_error_completions_total", "counter",
+			"Completions in error taken from the queue."},
 	};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
@@ -144,7 +143,7 @@ static void put_devices(struct vbd_metrics_text *out, const struct vbd_fabric *f
 	for (enum vbd_device_state state = 0; state < VBD_DEVICE_STATE_COUNT; state++)
 		put(out, "state", vbd_device_state_name(state), states[state]);
 	vbd_metrics_family(out, "verbsd_async_events_total", "counter",
-		"Async events of devices that are there, by type.");
+		"Async events of present devices, by type.");
 	/* Only one of a name is there at a time. */
 	vbd_list_for_each (link, &fabric->devices) {
 		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
@@ -185,9 +184,9 @@ static void put_kernel_counters(struct vbd_metrics_text *out, const struct vbd_k
 		{"cm_rx_duplicates", "verbsd_kernel_cm_rx_duplicates_total", "message",
 			"CM messages that the kernel received more than once."},
 		{"hw_counters", "verbsd_kernel_hw_counters_total", "counter",
-			"What the driver counts for a port (hw_counters), of all processes."},
+			"Driver's counters of a port (hw_counters), of all processes."},
 		{"counters", "verbsd_kernel_port_counters_total", "counter",
-			"What a port counts as InfiniBand has it (counters), of all processes."},
+			"Port counters as defined by InfiniBand (counters), of all processes."},
 	};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
@@ -280,8 +279,8 @@ static void put_each_connection(struct vbd_metrics_text *out, const struct vbd_d
 		each_cb cb;
 		size_t offset;
 	} families[] = {
-		{"verbsd_connection_info", "gauge",
-			"Always 1, of each connection that has not ended.", put_info, 0},
+		{"verbsd_connection_info", "gauge", "Always 1, for each open connection.", put_info,
+			0},
 		{"verbsd_connection_bytes_total", "counter",
 			"verbsd_bytes_total of one connection.", put_moved,
 			offsetof(struct vbd_op_counters, bytes)},
@@ -289,11 +288,11 @@ static void put_each_connection(struct vbd_metrics_text *out, const struct vbd_d
 			"verbsd_messages_total of one connection.", put_moved,
 			offsetof(struct vbd_op_counters, completed)},
 		{"verbsd_connection_rtt_seconds", "gauge",
-			"The newest round trip of the probe that runs over a connection.",
-			put_probe_time, offsetof(struct vbd_probe, last_ns)},
+			"Last round trip of the running probe of a connection.", put_probe_time,
+			offsetof(struct vbd_probe, last_ns)},
 		{"verbsd_connection_rtt_jitter_seconds", "gauge",
-			"The change from one round trip to the next, smoothed.", put_probe_time,
-			offsetof(struct vbd_probe, jitter_ns)},
+			"Jitter: the smoothed change from one round trip to the next.",
+			put_probe_time, offsetof(struct vbd_probe, jitter_ns)},
 	};
 	struct each each = {.out = out, .max = daemon->config->limits.metrics_connections};
 
@@ -323,7 +322,7 @@ static void answer(struct vbd_request *req, bool fresh)
 	char *text;
 
 	vbd_metrics_family(
-		&out, "verbsd_build_info", "gauge", "Always 1; its labels say what runs.");
+		&out, "verbsd_build_info", "gauge", "Always 1; the labels have the version.");
 	put(&out, "version", VBD_VERSION, 1);
 	vbd_api_stats_walk(
 		http, vbd_kernel_snapshot_others_waiting(req, http->parked), fresh, put_stat, &out);

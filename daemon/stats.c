@@ -68,22 +68,22 @@ static void walk_daemon(const struct vbd_daemon *daemon, const struct walk *walk
 	const struct vbd_histogram *lag = vbd_loop_lag(daemon->loop);
 	uint64_t up_ns = vbd_clock_mono_ns() - daemon->started_ns;
 	const struct vbd_stat rows[] = {
-		VBD_STAT("uptime_ms", NULL, GAUGE, "Time since it was started.",
+		VBD_STAT("uptime_ms", NULL, GAUGE, "Time since the daemon was started.",
 			.value = up_ns / VBD_NS_PER_MS),
-		VBD_STAT(NULL, "verbsd_uptime_seconds", SECONDS, "Time since it was started.",
-			.value = up_ns),
+		VBD_STAT(NULL, "verbsd_uptime_seconds", SECONDS,
+			"Time since the daemon was started.", .value = up_ns),
 		VBD_STAT("loop_lag", "verbsd_loop_lag_seconds", TIMES,
-			"How long news may have waited for the control loop, each time it was "
-			"awake.",
+			"Longest time that an event waited for the control loop, in each turn of "
+			"the loop.",
 			.times = lag),
 		VBD_STAT(NULL, "verbsd_loop_lag_max_seconds", SECONDS,
-			"The longest of verbsd_loop_lag_seconds since the start.",
+			"Maximum of verbsd_loop_lag_seconds since the start.",
 			.value = vbd_counter_get(&lag->max)),
 		VBD_STAT("events_total", "verbsd_events_total", COUNTER,
-			"Events that went into the event log.",
+			"Events appended to the event log.",
 			.value = vbd_eventlog_last(daemon->eventlog)),
 		VBD_STAT("events_dropped", "verbsd_events_dropped_total", COUNTER,
-			"Events that the log holds no longer.",
+			"Events that the log no longer has.",
 			.value = vbd_eventlog_dropped(daemon->eventlog)),
 	};
 
@@ -125,7 +125,7 @@ static void walk_objects(const struct vbd_daemon *daemon, const struct walk *wal
 			.value = vbd_registry_count(daemon->peers)),
 		VBD_STAT("groups", NULL, GAUGE, "Multicast groups of endpoints.",
 			.value = vbd_registry_count(daemon->groups)),
-		VBD_STAT("benchmarks_running", NULL, GAUGE, "Benchmarks that run.",
+		VBD_STAT("benchmarks_running", NULL, GAUGE, "Running benchmarks.",
 			.value = daemon->benchmarks->open),
 	};
 
@@ -135,8 +135,7 @@ static void walk_objects(const struct vbd_daemon *daemon, const struct walk *wal
 static void put_limit(const char *name, uint64_t value, void *arg)
 {
 	static const struct vbd_stat row = VBD_STAT("limit_*", "verbsd_limit", GAUGE,
-		"What there may be at most, by its key under limits of the configuration.",
-		.label = "limit");
+		"Configured limits, by key under limits of the configuration.", .label = "limit");
 
 	put_of(arg, &row, name, value);
 }
@@ -149,8 +148,7 @@ static void walk_connections(const struct vbd_daemon *daemon, const struct walk 
 		VBD_STAT("ended_*", "verbsd_connections_ended_total", COUNTER,
 			"Connections that ended, by reason.", .label = "reason");
 	static const struct vbd_stat phase_row = VBD_STAT("phase_*", "verbsd_connect_phase_seconds",
-		TIMES, "Time that connections took for a part of the way to established.",
-		.label = "phase");
+		TIMES, "Duration of each phase of a connect.", .label = "phase");
 	uint64_t states[VBD_CONN_STATE_COUNT];
 
 	vbd_connections_count_states(daemon, states);
@@ -191,13 +189,13 @@ static void walk_ops(const struct vbd_totals *totals, const struct walk *walk)
 			 "Work requests posted, by operation.", .label = "op"),
 			offsetof(struct vbd_op_totals, posted)},
 		{VBD_STAT("op_*_completed", "verbsd_messages_total", COUNTER,
-			 "Work requests that completed well, by operation.", .label = "op"),
+			 "Work requests completed without error, by operation.", .label = "op"),
 			offsetof(struct vbd_op_totals, completed)},
 		{VBD_STAT("op_*_bytes", "verbsd_bytes_total", COUNTER,
 			 "Bytes that completed work requests moved, by operation.", .label = "op"),
 			offsetof(struct vbd_op_totals, bytes)},
 		{VBD_STAT("op_*_errors", "verbsd_work_request_errors_total", COUNTER,
-			 "Completions in error but for flushes, by operation.", .label = "op"),
+			 "Completions in error, without flushes, by operation.", .label = "op"),
 			offsetof(struct vbd_op_totals, errors)},
 		{VBD_STAT("op_*_flushed", "verbsd_work_requests_flushed_total", COUNTER,
 			 "Work requests flushed when their queue pair ended, by operation.",
@@ -235,14 +233,14 @@ static void walk_transfers(const struct vbd_daemon *daemon, const struct walk *w
 {
 	static const struct vbd_stat ended_row =
 		VBD_STAT("transfers_*", "verbsd_transfers_ended_total", COUNTER,
-			"Transfers by how they ended.", .label = "state");
+			"Ended transfers, by state.", .label = "state");
 	static const struct vbd_stat queue_row =
 		VBD_STAT("transfer_queue_*", "verbsd_transfer_queue_seconds", TIMES,
-			"From the request to the first work request, of transfers that were done.",
+			"Time from the request to the first work request, of completed transfers.",
 			.label = "op");
 	static const struct vbd_stat wire_row = VBD_STAT("transfer_wire_*",
 		"verbsd_transfer_wire_seconds", TIMES,
-		"From the first work request to the last completion, of transfers that were done.",
+		"Time from the first work request to the last completion, of completed transfers.",
 		.label = "op");
 	const struct vbd_stat running = VBD_STAT("transfers_running", "verbsd_transfers_running",
 		GAUGE, "Transfers that have not ended.", .value = daemon->transfers->open);
@@ -278,22 +276,22 @@ static void walk_probes(const struct vbd_daemon *daemon, const struct walk *walk
 		{VBD_STAT("probe_*_sent", "verbsd_probe_sent_total", COUNTER,
 			 "Pings that probes sent.", .label = "kind"),
 			offsetof(struct vbd_probe_counters, sent)},
-		{VBD_STAT("probe_*_completed", NULL, COUNTER, "Pings that came back.",
+		{VBD_STAT("probe_*_completed", NULL, COUNTER, "Pings that returned.",
 			 .label = "kind"),
 			offsetof(struct vbd_probe_counters, completed)},
 		{VBD_STAT("probe_*_late", "verbsd_probe_late_total", COUNTER,
-			 "Pings that were not back when the next one was due.", .label = "kind"),
+			 "Pings that had not returned when the next one was due.", .label = "kind"),
 			offsetof(struct vbd_probe_counters, late)},
 		{VBD_STAT("probe_*_lost", "verbsd_probe_lost_total", COUNTER,
-			 "Pings that never came back.", .label = "kind"),
+			 "Pings that never returned.", .label = "kind"),
 			offsetof(struct vbd_probe_counters, lost)},
 	};
 	static const struct vbd_stat rtt_row = VBD_STAT("probe_rtt_*", "verbsd_probe_rtt_seconds",
-		TIMES, "Round trips of probes, by what a ping is.", .label = "kind");
+		TIMES, "Round trips of probes, by kind of ping.", .label = "kind");
 	static const struct vbd_stat ended_row = VBD_STAT("probes_*", "verbsd_probes_ended_total",
-		COUNTER, "Probes by how they ended.", .label = "state");
+		COUNTER, "Ended probes, by state.", .label = "state");
 	const struct vbd_stat running = VBD_STAT("probes_running", "verbsd_probes_running", GAUGE,
-		"Probes that run.", .value = daemon->probes->open);
+		"Running probes.", .value = daemon->probes->open);
 	struct vbd_probe_counters totals[VBD_PROBE_KIND_COUNT];
 
 	for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++)
@@ -312,10 +310,9 @@ static void walk_cqs(const struct vbd_fabric *fabric, const struct walk *walk)
 	struct vbd_stat rows[] = {
 		VBD_STAT("cqs_count", NULL, GAUGE, "Completion queues.", .value = 0),
 		VBD_STAT("cqs_outstanding", NULL, GAUGE,
-			"Work requests whose completions may still come, of all queues.",
-			.value = 0),
+			"Work requests without a completion yet, of all queues.", .value = 0),
 		VBD_STAT("cqs_high_water", NULL, GAUGE,
-			"The most that was outstanding at a time in one queue.", .value = 0),
+			"Most work requests outstanding at a time in one queue.", .value = 0),
 		VBD_STAT("cqs_capacity", NULL, GAUGE, "Completions that all queues hold.",
 			.value = 0),
 	};
@@ -385,10 +382,11 @@ static void walk_ports(const struct vbd_kernel_view *view, const struct walk *wa
 {
 	static const struct vbd_stat rows[] = {
 		VBD_STAT("kernel_hw_*", NULL, COUNTER,
-			"What the driver counts for a port, by device, port and counter.",
+			"Driver's counters of a port (hw_counters), by device, port and counter.",
 			.value = 0),
 		VBD_STAT("kernel_port_*", NULL, COUNTER,
-			"What a port counts as InfiniBand has it, by device, port and counter.",
+			"Port counters as defined by InfiniBand (counters), by device, port and "
+			"counter.",
 			.value = 0),
 	};
 
@@ -425,8 +423,8 @@ static void walk_cm_messages(const struct vbd_kernel_view *view, const struct wa
 
 static void walk_held(const struct vbd_kernel_view *view, const struct walk *walk)
 {
-	static const char help[] = "Objects of this process: those that the kernel holds, and who "
-				   "knows of them.";
+	static const char help[] = "Objects of this process that the kernel holds, and objects "
+				   "that verbsd and librdmacm know.";
 	const struct vbd_stat rows[] = {
 		VBD_STAT("objects_kernel_*", "verbsd_objects", GAUGE, help, .label = "type",
 			.by = "kernel"),
@@ -436,7 +434,8 @@ static void walk_held(const struct vbd_kernel_view *view, const struct walk *wal
 			.by = "librdmacm"),
 	};
 	const struct vbd_stat leaked = VBD_STAT("leaked", "verbsd_leaked", GAUGE,
-		"Objects that the kernel holds for this process and nobody knows of.",
+		"Objects that the kernel holds for this process and that neither verbsd nor "
+		"librdmacm knows.",
 		.value = view->leaked);
 
 	for (enum vbd_pv_object type = 0; type < VBD_PV_OBJECT_COUNT; type++) {
@@ -455,7 +454,7 @@ void vbd_stats_walk_kernel(const struct vbd_kernel_view *view, vbd_stat_cb cb, v
 {
 	struct walk walk = {cb, arg};
 	const struct vbd_stat took = VBD_STAT("kernel_look_ns", "verbsd_kernel_look_seconds",
-		SECONDS, "How long the kernel took to answer.", .value = view->took_ns);
+		SECONDS, "Time that the kernel took to answer.", .value = view->took_ns);
 
 	walk.cb(&took, walk.arg);
 	walk_held(view, &walk);
