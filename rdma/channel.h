@@ -117,7 +117,7 @@ struct vbd_channel_owner_ops {
 	/* A completion failed (channel->first_error): nothing more is posted. Once at most. */
 	void (*on_error)(void *owner);
 	/* The worker posts no more: the QP may be destroyed. */
-	void (*on_fenced)(void *owner);
+	void (*on_quiesced)(void *owner);
 	/* The drain letter or the sweep letter is back: see channel->drained and swept. */
 	void (*on_letter_back)(void *owner);
 	/* A message came in; the slot is the owner's until it is released to the worker. */

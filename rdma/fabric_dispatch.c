@@ -117,9 +117,9 @@ static void handle_letter(struct vbd_fabric *fabric, struct vbd_mail *mail)
 		channel->drained = true;
 		channel->owner_ops->on_letter_back(channel->owner);
 		break;
-	case VBD_CONTROL_FENCED:
+	case VBD_CONTROL_QUIESCED:
 		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_sweep);
-		channel->owner_ops->on_fenced(channel->owner);
+		channel->owner_ops->on_quiesced(channel->owner);
 		break;
 	case VBD_CONTROL_SWEPT:
 		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_sweep);

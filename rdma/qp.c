@@ -72,7 +72,7 @@ void vbd_qp_force(struct vbd_qp *qp)
 	if (channel->sweep_sent)
 		return;
 	channel->sweep_sent = true;
-	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_FENCE);
+	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_QUIESCE);
 }
 
 void vbd_qp_drain(struct vbd_qp *qp)
@@ -148,7 +148,7 @@ static void on_message(void *owner, struct vbd_recv_slot *slot)
 
 const struct vbd_channel_owner_ops vbd_qp_channel_ops = {
 	.on_error = on_channel_error,
-	.on_fenced = on_quiesced,
+	.on_quiesced = on_quiesced,
 	.on_letter_back = on_command_back,
 	.on_message = on_message,
 };

@@ -188,8 +188,8 @@ static void handle_letter(struct vbd_worker *worker, struct vbd_mail *mail)
 	case VBD_WORKER_DRAIN:
 		vbd_channel_drain(VBD_CONTAINER_OF(mail, struct vbd_channel, mail_drain));
 		break;
-	case VBD_WORKER_FENCE:
-		vbd_worker_notify(worker, mail, VBD_CONTROL_FENCED);
+	case VBD_WORKER_QUIESCE:
+		vbd_worker_notify(worker, mail, VBD_CONTROL_QUIESCED);
 		break;
 	case VBD_WORKER_SWEEP:
 		sweep(worker, VBD_CONTAINER_OF(mail, struct vbd_channel, mail_sweep));
