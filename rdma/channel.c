@@ -219,7 +219,7 @@ void vbd_channel_renew(struct vbd_channel *channel)
 	channel->generation = vbd_channel_table_renew(&channel->worker->channels, channel->index);
 	channel->attached = false;
 	channel->drain_sent = channel->drained = false;
-	channel->sweep_sent = channel->swept = false;
+	channel->purge_sent = channel->purged = false;
 	channel->sq_outstanding = channel->sq_first = channel->sq_unsignalled = 0;
 	channel->rq_outstanding = 0;
 	channel->echo_head = channel->echo_count = 0;
@@ -493,5 +493,5 @@ void vbd_channel_abandon(struct vbd_channel *channel)
 	}
 	if (channel->limits.srq)
 		vbd_srq_remove_channel(channel->limits.srq, channel);
-	vbd_worker_notify(channel->worker, &channel->mail_sweep, VBD_CONTROL_SWEPT);
+	vbd_worker_notify(channel->worker, &channel->mail_purge, VBD_CONTROL_PURGED);
 }

@@ -118,7 +118,7 @@ struct vbd_channel_owner_ops {
 	void (*on_error)(void *owner);
 	/* The worker posts no more: the QP may be destroyed. */
 	void (*on_quiesced)(void *owner);
-	/* The drain letter or the sweep letter is back: see channel->drained and swept. */
+	/* The drain letter or the purge command is back: see channel->drained and purged. */
 	void (*on_letter_back)(void *owner);
 	/* A message came in; the slot is the owner's until it is released to the worker. */
 	void (*on_message)(void *owner, struct vbd_recv_slot *slot);
@@ -145,14 +145,14 @@ struct vbd_channel {
 	/* control */
 	bool attached;
 	bool drain_sent, drained;
-	bool sweep_sent, swept;
+	bool purge_sent, purged;
 	struct vbd_counter paused; /* 1: the QP is in no state to send; the worker reads */
 	struct vbd_counter resumes_sent;
 
 	/* letters */
 	struct vbd_mail mail_attach;
 	struct vbd_mail mail_drain;
-	struct vbd_mail mail_sweep;
+	struct vbd_mail mail_purge;
 	struct vbd_mail mail_resume; /* in the worker's hands while sent and taken differ */
 	struct vbd_mail mail_error;  /* worker to control: the first completion in error */
 
@@ -290,7 +290,7 @@ void vbd_channel_post_recv(struct vbd_channel *channel, uint32_t index);
 void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why, enum vbd_op op,
 	uint64_t transfer_id);
 
-/** vbd_channel_abandon - its QP is destroyed and the CQ swept: count what never came back as
+/** vbd_channel_abandon - its QP is destroyed and the CQ purged: count what never came back as
  * flushed, and let go */
 void vbd_channel_abandon(struct vbd_channel *channel);
 

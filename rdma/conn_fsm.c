@@ -268,7 +268,7 @@ static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COU
 		ON(QP_UP, DRAINING, IGNORE, "its end is under way already"),
 		ON(QP_DOWN, DRAINING, IGNORE, "its end is under way already"),
 		ON(CALL_FAILED, DRAINING, COUNT, "only the first error is the cause"),
-		ON(DEADLINE, DRAINING, FORCE, "the flushes do not come: destroy the QP, then sweep the CQ"),
+		ON(DEADLINE, DRAINING, FORCE, "the flushes do not come: destroy the QP, then purge the CQ"),
 		ON(CMD_ACCEPT, DRAINING, REFUSE, "only a requested connection can be accepted or rejected"),
 		ON(CMD_REJECT, DRAINING, REFUSE, "only a requested connection can be accepted or rejected"),
 		ON(CMD_MOVE, DRAINING, REFUSE, "its end is under way already"),

@@ -118,12 +118,12 @@ static void handle_letter(struct vbd_fabric *fabric, struct vbd_mail *mail)
 		channel->owner_ops->on_letter_back(channel->owner);
 		break;
 	case VBD_CONTROL_QUIESCED:
-		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_sweep);
+		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_purge);
 		channel->owner_ops->on_quiesced(channel->owner);
 		break;
-	case VBD_CONTROL_SWEPT:
-		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_sweep);
-		channel->swept = true;
+	case VBD_CONTROL_PURGED:
+		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_purge);
+		channel->purged = true;
 		channel->owner_ops->on_letter_back(channel->owner);
 		break;
 	case VBD_CONTROL_CHANNEL_ERROR:

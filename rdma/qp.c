@@ -52,7 +52,7 @@ bool vbd_qp_is_drained(const struct vbd_qp *qp)
 	const struct vbd_channel *channel = qp->channel;
 
 	return !channel || !channel->attached ||
-	       (channel->drained && channel->sweep_sent == channel->swept);
+	       (channel->drained && channel->purge_sent == channel->purged);
 }
 
 void vbd_qp_collect_flushes(struct vbd_qp *qp)
@@ -69,10 +69,10 @@ void vbd_qp_force(struct vbd_qp *qp)
 {
 	struct vbd_channel *channel = qp->channel;
 
-	if (channel->sweep_sent)
+	if (channel->purge_sent)
 		return;
-	channel->sweep_sent = true;
-	vbd_worker_send(channel->worker, &channel->mail_sweep, VBD_WORKER_QUIESCE);
+	channel->purge_sent = true;
+	vbd_worker_send(channel->worker, &channel->mail_purge, VBD_WORKER_QUIESCE);
 }
 
 void vbd_qp_drain(struct vbd_qp *qp)
@@ -102,7 +102,7 @@ static void on_quiesced(void *owner)
 	struct vbd_qp *qp = owner;
 
 	destroy(qp);
-	vbd_worker_send(qp->channel->worker, &qp->channel->mail_sweep, VBD_WORKER_SWEEP);
+	vbd_worker_send(qp->channel->worker, &qp->channel->mail_purge, VBD_WORKER_PURGE);
 }
 
 static void on_command_back(void *owner)
@@ -112,8 +112,8 @@ static void on_command_back(void *owner)
 
 	/* Receives of an SRQ don't say when the last one is over, as some devices never raise
 	 * LAST_WQE_REACHED (rxe, 6.1): without a QP there are no more than the CQ has. */
-	if (channel->drained && qp->srq && !channel->sweep_sent) {
-		channel->sweep_sent = true;
+	if (channel->drained && qp->srq && !channel->purge_sent) {
+		channel->purge_sent = true;
 		on_quiesced(qp);
 		return;
 	}

@@ -150,7 +150,7 @@ static void attach(struct vbd_worker *worker, struct vbd_channel *channel)
 
 static void poll_dry(struct vbd_worker *worker, struct vbd_cq *cq);
 
-static void sweep(struct vbd_worker *worker, struct vbd_channel *channel)
+static void purge(struct vbd_worker *worker, struct vbd_channel *channel)
 {
 	/* Its QP is destroyed: no completion of it can come after those that are in the CQ now. */
 	poll_dry(worker, channel->cq);
@@ -191,8 +191,8 @@ static void handle_letter(struct vbd_worker *worker, struct vbd_mail *mail)
 	case VBD_WORKER_QUIESCE:
 		vbd_worker_notify(worker, mail, VBD_CONTROL_QUIESCED);
 		break;
-	case VBD_WORKER_SWEEP:
-		sweep(worker, VBD_CONTAINER_OF(mail, struct vbd_channel, mail_sweep));
+	case VBD_WORKER_PURGE:
+		purge(worker, VBD_CONTAINER_OF(mail, struct vbd_channel, mail_purge));
 		break;
 	case VBD_WORKER_RESUME:
 		vbd_channel_resumed(VBD_CONTAINER_OF(mail, struct vbd_channel, mail_resume));

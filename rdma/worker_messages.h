@@ -16,7 +16,7 @@ enum vbd_worker_command {
 	VBD_WORKER_ATTACH,    /* a channel, its receives posted */
 	VBD_WORKER_DRAIN,     /* a channel; comes back as CONTROL_DRAINED */
 	VBD_WORKER_QUIESCE,   /* a channel behind its drain; comes back as CONTROL_QUIESCED */
-	VBD_WORKER_SWEEP,     /* a channel whose QP is destroyed; comes back as CONTROL_SWEPT */
+	VBD_WORKER_PURGE,     /* a channel whose QP is destroyed; comes back as CONTROL_PURGED */
 	VBD_WORKER_RESUME,    /* a channel that was held back */
 	VBD_WORKER_START_TRANSFER,
 	VBD_WORKER_CANCEL_TRANSFER, /* comes back as CONTROL_CANCEL_SEEN */
@@ -34,7 +34,7 @@ enum vbd_notification {
 	VBD_CONTROL_CQ_REMOVED,
 	VBD_CONTROL_DRAINED,
 	VBD_CONTROL_QUIESCED,
-	VBD_CONTROL_SWEPT,
+	VBD_CONTROL_PURGED,
 	VBD_CONTROL_CHANNEL_ERROR,
 	VBD_CONTROL_MESSAGE,	      /* a receive slot with a message for the inbox */
 	VBD_CONTROL_TRANSFER_STARTED, /* the worker has the transfer */
