@@ -25,13 +25,13 @@ void vbd_mailbox_fini(struct vbd_mailbox *box)
 	box->event_fd = -1;
 }
 
-static void link_in(struct vbd_mailbox *box, struct vbd_mail *mail)
+static void link_in(struct vbd_mailbox *box, struct vbd_mailbox_item *item)
 {
-	struct vbd_mail *before;
+	struct vbd_mailbox_item *before;
 
-	atomic_store_explicit(&mail->next, NULL, memory_order_relaxed);
-	before = atomic_exchange_explicit(&box->newest, mail, memory_order_acq_rel);
-	atomic_store_explicit(&before->next, mail, memory_order_release);
+	atomic_store_explicit(&item->next, NULL, memory_order_relaxed);
+	before = atomic_exchange_explicit(&box->newest, item, memory_order_acq_rel);
+	atomic_store_explicit(&before->next, item, memory_order_release);
 }
 
 void vbd_mailbox_poke(struct vbd_mailbox *box)
@@ -42,16 +42,16 @@ void vbd_mailbox_poke(struct vbd_mailbox *box)
 		(void)!write(box->event_fd, &one, sizeof(one)); /* fails only at 2^64-1 unread */
 }
 
-void vbd_mailbox_send(struct vbd_mailbox *box, struct vbd_mail *mail)
+void vbd_mailbox_send(struct vbd_mailbox *box, struct vbd_mailbox_item *item)
 {
-	link_in(box, mail);
+	link_in(box, item);
 	vbd_mailbox_poke(box);
 }
 
-struct vbd_mail *vbd_mailbox_take(struct vbd_mailbox *box)
+struct vbd_mailbox_item *vbd_mailbox_take(struct vbd_mailbox *box)
 {
-	struct vbd_mail *oldest = box->oldest;
-	struct vbd_mail *next = atomic_load_explicit(&oldest->next, memory_order_acquire);
+	struct vbd_mailbox_item *oldest = box->oldest;
+	struct vbd_mailbox_item *next = atomic_load_explicit(&oldest->next, memory_order_acquire);
 
 	if (oldest == &box->stub) {
 		if (!next)

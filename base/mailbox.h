@@ -15,15 +15,15 @@
 #include <stdbool.h>
 
 /* The first member of every item. An item is in one mailbox at most. */
-struct vbd_mail {
-	struct vbd_mail *_Atomic next;
+struct vbd_mailbox_item {
+	struct vbd_mailbox_item *_Atomic next;
 	unsigned int kind; /* defined by the receiver */
 };
 
 struct vbd_mailbox {
-	struct vbd_mail *_Atomic newest; /* senders exchange their item into this pointer */
-	struct vbd_mail *oldest;	 /* only the receiver reads and writes it */
-	struct vbd_mail stub;
+	struct vbd_mailbox_item *_Atomic newest; /* senders exchange their item into this pointer */
+	struct vbd_mailbox_item *oldest;	 /* only the receiver reads and writes it */
+	struct vbd_mailbox_item stub;
 	atomic_bool signalled; /* the eventfd was written and not yet cleared */
 	int event_fd;
 };
@@ -44,12 +44,12 @@ void vbd_mailbox_fini(struct vbd_mailbox *box);
 
 /**
  * vbd_mailbox_send - append an item
- * @mail: belongs to the receiver from now on
+ * @item: belongs to the receiver from now on
  *
  * Any thread; does not block. Wakes the receiver, unless a sender has done so since the receiver's
  * last vbd_mailbox_rearm().
  */
-void vbd_mailbox_send(struct vbd_mailbox *box, struct vbd_mail *mail);
+void vbd_mailbox_send(struct vbd_mailbox *box, struct vbd_mailbox_item *item);
 
 /**
  * vbd_mailbox_take - remove the oldest item
@@ -58,7 +58,7 @@ void vbd_mailbox_send(struct vbd_mailbox *box, struct vbd_mail *mail);
  * between the two steps of vbd_mailbox_send(). That sender wakes the receiver after the second
  * step.
  */
-struct vbd_mail *vbd_mailbox_take(struct vbd_mailbox *box);
+struct vbd_mailbox_item *vbd_mailbox_take(struct vbd_mailbox *box);
 
 /**
  * vbd_mailbox_rearm - clear the eventfd

@@ -258,7 +258,7 @@ static void announce(struct vbd_transfer_record *record)
 
 void vbd_transfers_start(struct vbd_transfer_record *const *records, size_t count)
 {
-	/* The log may take its time: the letters go out behind it, all together. */
+	/* Writing the log may take long: send the start commands after it, all together. */
 	for (size_t i = 0; i < count; i++)
 		announce(records[i]);
 	for (size_t i = 0; i < count; i++)

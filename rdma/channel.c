@@ -203,13 +203,13 @@ void vbd_channel_resume(struct vbd_channel *channel)
 	uint64_t sent = vbd_counter_get(&channel->resumes_sent);
 
 	vbd_counter_set(&channel->paused, 0);
-	/* The letter is one: while the worker has it, it need not be sent again. With the fence
-	 * either we see that it was taken, or the worker that nothing is held back. */
+	/* There is one resume command: while the worker has it, it is not sent again. With the
+	 * fence either we see that it was taken, or the worker that nothing is held back. */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (sent != vbd_counter_get(&channel->resumes_taken))
 		return;
 	vbd_counter_set(&channel->resumes_sent, sent + 1);
-	vbd_worker_send(channel->worker, &channel->mail_resume, VBD_WORKER_RESUME);
+	vbd_worker_send(channel->worker, &channel->resume_command, VBD_WORKER_RESUME);
 }
 
 void vbd_channel_renew(struct vbd_channel *channel)
@@ -283,7 +283,8 @@ void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why,
 	channel->first_error_transfer = transfer_id;
 	channel->notified = worth_telling;
 	if (worth_telling)
-		vbd_worker_notify(channel->worker, &channel->mail_error, VBD_CONTROL_CHANNEL_ERROR);
+		vbd_worker_notify(
+			channel->worker, &channel->error_notification, VBD_CONTROL_CHANNEL_ERROR);
 	vbd_channel_check_transfers(channel);
 }
 
@@ -331,7 +332,7 @@ static void check_drained(struct vbd_channel *channel)
 		channel->probe_ops->drained(channel->probe);
 	channel->gone = true;
 	vbd_channel_table_clear(&channel->worker->channels, channel->index);
-	vbd_worker_notify(channel->worker, &channel->mail_drain, VBD_CONTROL_DRAINED);
+	vbd_worker_notify(channel->worker, &channel->drain_command, VBD_CONTROL_DRAINED);
 }
 
 void vbd_channel_drain(struct vbd_channel *channel)
@@ -493,5 +494,5 @@ void vbd_channel_abandon(struct vbd_channel *channel)
 	}
 	if (channel->limits.srq)
 		vbd_srq_remove_channel(channel->limits.srq, channel);
-	vbd_worker_notify(channel->worker, &channel->mail_purge, VBD_CONTROL_PURGED);
+	vbd_worker_notify(channel->worker, &channel->purge_command, VBD_CONTROL_PURGED);
 }

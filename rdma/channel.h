@@ -4,8 +4,8 @@
  * transfers.
  *
  * The control thread makes it, posts its first receives (they must be there before the peer can
- * send) and hands it to its worker with the attach letter. From then on only the worker posts on
- * the QP and touches the members marked so, until the drain letter comes back.
+ * send) and hands it to its worker with the attach command. From then on only the worker posts on
+ * the QP and touches the members marked so, until the drain command comes back.
  */
 #ifndef VBD_RDMA_CHANNEL_H
 #define VBD_RDMA_CHANNEL_H
@@ -37,11 +37,11 @@ struct vbd_worker;
 #define VBD_GRH_BYTES 40
 
 /*
- * A receive. As a letter it carries a message from the worker to the inbox, and back when the
+ * A receive. As a mailbox item it carries a message from the worker to the inbox, and back when the
  * message is forgotten.
  */
 struct vbd_recv_slot {
-	struct vbd_mail mail;
+	struct vbd_mailbox_item item;
 	struct vbd_channel *channel; /* of a shared one: whose message it last took */
 	struct vbd_srq *srq;	     /* NULL if it is the channel's own */
 	uint32_t index;
@@ -118,8 +118,8 @@ struct vbd_channel_owner_ops {
 	void (*on_error)(void *owner);
 	/* The worker posts no more: the QP may be destroyed. */
 	void (*on_quiesced)(void *owner);
-	/* The drain letter or the purge command is back: see channel->drained and purged. */
-	void (*on_letter_back)(void *owner);
+	/* The drain command or the purge command is back: see channel->drained and purged. */
+	void (*on_command_back)(void *owner);
 	/* A message came in; the slot is the owner's until it is released to the worker. */
 	void (*on_message)(void *owner, struct vbd_recv_slot *slot);
 };
@@ -149,12 +149,14 @@ struct vbd_channel {
 	struct vbd_counter paused; /* 1: the QP is in no state to send; the worker reads */
 	struct vbd_counter resumes_sent;
 
-	/* letters */
-	struct vbd_mail mail_attach;
-	struct vbd_mail mail_drain;
-	struct vbd_mail mail_purge;
-	struct vbd_mail mail_resume; /* in the worker's hands while sent and taken differ */
-	struct vbd_mail mail_error;  /* worker to control: the first completion in error */
+	/* mailbox items */
+	struct vbd_mailbox_item attach_command;
+	struct vbd_mailbox_item drain_command;
+	struct vbd_mailbox_item purge_command;
+	struct vbd_mailbox_item
+		resume_command; /* in the worker's hands while sent and taken differ */
+	struct vbd_mailbox_item
+		error_notification; /* worker to control: the first completion in error */
 
 	/* worker */
 	uint32_t sq_outstanding;
@@ -170,13 +172,13 @@ struct vbd_channel {
 	struct vbd_probe *probe;	       /* that runs; NULL if none does */
 	const struct vbd_probe_ops *probe_ops; /* valid while `probe` is not NULL */
 	uint64_t last_ping;
-	bool known;    /* the attach letter was taken: it counts in the CQ's usage */
+	bool known;    /* the attach command was taken: it counts in the CQ's usage */
 	bool broken;   /* a completion failed, nothing more is posted */
-	bool notified; /* control has mail_error */
+	bool notified; /* control has error_notification */
 	bool draining;
-	bool gone; /* the drain letter has gone back */
+	bool gone; /* the drain command has gone back */
 
-	/* the worker writes before it sends mail_error; control reads after */
+	/* the worker writes before it sends error_notification; control reads after */
 	struct vbd_error first_error;
 	enum vbd_op first_error_op;
 	uint64_t first_error_transfer; /* 0 if none */
@@ -255,7 +257,8 @@ void vbd_channel_cancel_transfer(struct vbd_transfer *transfer);
 /** vbd_channel_release_recv - post a receive again */
 void vbd_channel_release_recv(struct vbd_channel *channel, struct vbd_recv_slot *slot);
 
-/** vbd_channel_drain - post nothing more; the drain letter goes back when nothing is outstanding */
+/** vbd_channel_drain - post nothing more; the drain command goes back when nothing is outstanding
+ */
 void vbd_channel_drain(struct vbd_channel *channel);
 
 /* A send work request that a service, a transfer or a probe wants posted. */

@@ -8,8 +8,8 @@ static void end_transfer(struct vbd_transfer *transfer)
 {
 	vbd_list_remove(&transfer->link);
 	vbd_counter_set(&transfer->ended_ns, vbd_clock_mono_ns());
-	vbd_worker_notify(
-		transfer->channel->worker, &transfer->mail_ended, VBD_CONTROL_TRANSFER_ENDED);
+	vbd_worker_notify(transfer->channel->worker, &transfer->ended_notification,
+		VBD_CONTROL_TRANSFER_ENDED);
 }
 
 void vbd_channel_check_transfer(struct vbd_transfer *transfer)
@@ -221,7 +221,8 @@ void vbd_channel_start_transfer(struct vbd_channel *channel, struct vbd_transfer
 	else
 		vbd_list_append(queue, &transfer->link);
 	vbd_channel_pump(channel);
-	vbd_worker_notify(channel->worker, &transfer->mail_started, VBD_CONTROL_TRANSFER_STARTED);
+	vbd_worker_notify(
+		channel->worker, &transfer->started_notification, VBD_CONTROL_TRANSFER_STARTED);
 	if (channel->broken || channel->draining)
 		vbd_channel_check_transfers(channel);
 }
@@ -233,5 +234,5 @@ void vbd_channel_cancel_transfer(struct vbd_transfer *transfer)
 		vbd_channel_check_transfer(transfer);
 	}
 	vbd_worker_notify(
-		transfer->channel->worker, &transfer->mail_cancel, VBD_CONTROL_CANCEL_SEEN);
+		transfer->channel->worker, &transfer->cancel_command, VBD_CONTROL_CANCEL_SEEN);
 }

@@ -35,9 +35,9 @@ struct vbd_cq {
 	uint32_t capacity_cqe;
 	uint32_t reserved_cqe;
 	uint32_t connections;
-	/* letters, each on its way to the worker or back */
-	struct vbd_mail mail_add;
-	struct vbd_mail mail_remove;
+	/* mailbox items, each with the worker or on the way back */
+	struct vbd_mailbox_item add_command;
+	struct vbd_mailbox_item remove_command;
 	bool removing;
 	bool asked_for; /* by somebody: only those who name it get room */
 	bool deleted;	/* nobody finds it any more; it goes with its last user */

@@ -39,7 +39,7 @@ struct vbd_fabric_ops {
 struct vbd_fabric {
 	struct rdma_event_channel *channel; /* NULL while the kernel has no rdma_cm */
 	struct vbd_error channel_error;	    /* why it is NULL */
-	struct vbd_mailbox control;	    /* letters from the workers */
+	struct vbd_mailbox control;	    /* notifications of the workers */
 	struct vbd_worker **workers;
 	unsigned int worker_count;
 	unsigned int next_worker;
@@ -108,7 +108,7 @@ void vbd_fabric_dispatch_cm(struct vbd_fabric *fabric);
 /** vbd_fabric_control_fd - readable when workers have written */
 int vbd_fabric_control_fd(const struct vbd_fabric *fabric);
 
-/** vbd_fabric_dispatch_control - handle the workers' letters */
+/** vbd_fabric_dispatch_control - handle the notifications of the workers */
 void vbd_fabric_dispatch_control(struct vbd_fabric *fabric);
 
 /** vbd_fabric_admit - a CQ of @device with room for @cqe completions, made if need be, admitted */

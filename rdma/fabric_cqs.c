@@ -12,7 +12,7 @@ static void remove_cq_if_idle(struct vbd_cq *cq)
 	if (cq->removing || cq->connections > 0)
 		return;
 	cq->removing = true;
-	vbd_worker_send(cq->worker, &cq->mail_remove, VBD_WORKER_REMOVE_CQ);
+	vbd_worker_send(cq->worker, &cq->remove_command, VBD_WORKER_REMOVE_CQ);
 }
 
 void vbd_fabric_remove_idle_cqs(struct vbd_fabric *fabric, const struct vbd_device *device)
@@ -78,7 +78,7 @@ static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *dev
 	if (status)
 		return status;
 	vbd_list_append(&fabric->cqs, &cq->link);
-	vbd_worker_send(worker, &cq->mail_add, VBD_WORKER_ADD_CQ);
+	vbd_worker_send(worker, &cq->add_command, VBD_WORKER_ADD_CQ);
 	*ret_cq = cq;
 	return VBD_OK;
 }

@@ -20,7 +20,7 @@
 #define CM_BATCH 64
 
 /* Letters handled before the loop gets its turn. */
-#define LETTER_BATCH 256
+#define letter_BATCH 256
 
 int vbd_fabric_cm_fd(const struct vbd_fabric *fabric)
 {
@@ -102,76 +102,81 @@ static void on_srq_removed(struct vbd_fabric *fabric, struct vbd_srq *srq)
 	vbd_fabric_release_device(fabric, device);
 }
 
-static void handle_letter(struct vbd_fabric *fabric, struct vbd_mail *mail)
+static void handle_item(struct vbd_fabric *fabric, struct vbd_mailbox_item *item)
 {
-	enum vbd_notification letter = (enum vbd_notification)mail->kind;
+	enum vbd_notification notification = (enum vbd_notification)item->kind;
 	struct vbd_channel *channel;
 	struct vbd_recv_slot *slot;
 
-	switch (letter) {
+	switch (notification) {
 	case VBD_CONTROL_CQ_REMOVED:
-		on_cq_removed(fabric, VBD_CONTAINER_OF(mail, struct vbd_cq, mail_remove));
+		on_cq_removed(fabric, VBD_CONTAINER_OF(item, struct vbd_cq, remove_command));
 		break;
 	case VBD_CONTROL_DRAINED:
-		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_drain);
+		channel = VBD_CONTAINER_OF(item, struct vbd_channel, drain_command);
 		channel->drained = true;
-		channel->owner_ops->on_letter_back(channel->owner);
+		channel->owner_ops->on_command_back(channel->owner);
 		break;
 	case VBD_CONTROL_QUIESCED:
-		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_purge);
+		channel = VBD_CONTAINER_OF(item, struct vbd_channel, purge_command);
 		channel->owner_ops->on_quiesced(channel->owner);
 		break;
 	case VBD_CONTROL_PURGED:
-		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_purge);
+		channel = VBD_CONTAINER_OF(item, struct vbd_channel, purge_command);
 		channel->purged = true;
-		channel->owner_ops->on_letter_back(channel->owner);
+		channel->owner_ops->on_command_back(channel->owner);
 		break;
 	case VBD_CONTROL_CHANNEL_ERROR:
-		channel = VBD_CONTAINER_OF(mail, struct vbd_channel, mail_error);
+		channel = VBD_CONTAINER_OF(item, struct vbd_channel, error_notification);
 		channel->owner_ops->on_error(channel->owner);
 		break;
 	case VBD_CONTROL_MESSAGE:
-		slot = VBD_CONTAINER_OF(mail, struct vbd_recv_slot, mail);
+		slot = VBD_CONTAINER_OF(item, struct vbd_recv_slot, item);
 		channel = slot->channel;
 		channel->owner_ops->on_message(channel->owner, slot);
 		break;
 	case VBD_CONTROL_TRANSFER_STARTED:
 		vbd_transfer_on_notification(
-			VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_started), letter);
+			VBD_CONTAINER_OF(item, struct vbd_transfer, started_notification),
+			notification);
 		break;
 	case VBD_CONTROL_TRANSFER_ENDED:
 		vbd_transfer_on_notification(
-			VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_ended), letter);
+			VBD_CONTAINER_OF(item, struct vbd_transfer, ended_notification),
+			notification);
 		break;
 	case VBD_CONTROL_SRQ_LIMIT_SEEN:
-		vbd_resources_srq_limit_seen(VBD_CONTAINER_OF(mail, struct vbd_srq, mail_limit));
+		vbd_resources_srq_limit_seen(
+			VBD_CONTAINER_OF(item, struct vbd_srq, limit_notification));
 		break;
 	case VBD_CONTROL_SRQ_REMOVED:
-		on_srq_removed(fabric, VBD_CONTAINER_OF(mail, struct vbd_srq, mail_remove));
+		on_srq_removed(fabric, VBD_CONTAINER_OF(item, struct vbd_srq, remove_command));
 		break;
 	case VBD_CONTROL_CANCEL_SEEN:
 		vbd_transfer_on_notification(
-			VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_cancel), letter);
+			VBD_CONTAINER_OF(item, struct vbd_transfer, cancel_command), notification);
 		break;
 	case VBD_CONTROL_PROBE_ENDED:
-		vbd_probe_on_letter(VBD_CONTAINER_OF(mail, struct vbd_probe, mail_ended), letter);
+		vbd_probe_on_notification(
+			VBD_CONTAINER_OF(item, struct vbd_probe, ended_notification), notification);
 		break;
 	case VBD_CONTROL_PROBE_STOP_SEEN:
-		vbd_probe_on_letter(VBD_CONTAINER_OF(mail, struct vbd_probe, mail_stop), letter);
+		vbd_probe_on_notification(
+			VBD_CONTAINER_OF(item, struct vbd_probe, stop_command), notification);
 		break;
 	}
 }
 
 void vbd_fabric_dispatch_control(struct vbd_fabric *fabric)
 {
-	struct vbd_mail *mail;
+	struct vbd_mailbox_item *item;
 
 	vbd_mailbox_rearm(&fabric->control);
-	for (int i = 0; i < LETTER_BATCH; i++) {
-		mail = vbd_mailbox_take(&fabric->control);
-		if (!mail)
+	for (int i = 0; i < letter_BATCH; i++) {
+		item = vbd_mailbox_take(&fabric->control);
+		if (!item)
 			return;
-		handle_letter(fabric, mail);
+		handle_item(fabric, item);
 	}
 	vbd_mailbox_poke(&fabric->control);
 }

@@ -30,26 +30,27 @@ void vbd_probe_counters_add(
 void vbd_probe_start(struct vbd_probe *probe)
 {
 	vbd_list_init(&probe->due_link);
-	vbd_worker_send(probe->channel->worker, &probe->mail_start, VBD_WORKER_START_PROBE);
+	vbd_worker_send(probe->channel->worker, &probe->start_command, VBD_WORKER_START_PROBE);
 }
 
 void vbd_probe_stop(struct vbd_probe *probe)
 {
-	/* The drain ends it anyway, and a letter behind the drain letter could outlive the channel.
+	/* The drain ends it anyway, and a command behind the drain command could outlive the
+	 * channel.
 	 */
 	if (probe->stop_sent || probe->ended_back || probe->channel->drain_sent)
 		return;
 	probe->stop_sent = true;
-	vbd_worker_send(probe->channel->worker, &probe->mail_stop, VBD_WORKER_STOP_PROBE);
+	vbd_worker_send(probe->channel->worker, &probe->stop_command, VBD_WORKER_STOP_PROBE);
 }
 
-void vbd_probe_on_letter(struct vbd_probe *probe, enum vbd_notification letter)
+void vbd_probe_on_notification(struct vbd_probe *probe, enum vbd_notification notification)
 {
-	if (letter == VBD_CONTROL_PROBE_ENDED)
+	if (notification == VBD_CONTROL_PROBE_ENDED)
 		probe->ended_back = true;
 	else
 		probe->stop_back = true;
-	/* With every letter back its memory may go. */
+	/* Once every command is back, its memory may be freed. */
 	if (probe->ended_back && (!probe->stop_sent || probe->stop_back))
 		probe->ended(probe, probe->arg);
 }
@@ -99,7 +100,7 @@ static void end(struct vbd_probe *probe)
 	channel->probe = NULL;
 	vbd_list_remove(&probe->due_link);
 	vbd_counter_set(&probe->ended_ns, vbd_clock_mono_ns());
-	vbd_worker_notify(channel->worker, &probe->mail_ended, VBD_CONTROL_PROBE_ENDED);
+	vbd_worker_notify(channel->worker, &probe->ended_notification, VBD_CONTROL_PROBE_ENDED);
 }
 
 static void posted(struct vbd_probe *probe)
@@ -288,7 +289,7 @@ void vbd_probe_stopping(struct vbd_probe *probe)
 	/* Half a ping of rping would be taken for an answer to the next one. */
 	if (channel->probe == probe && !(probe->kind == VBD_PROBE_RPING && probe->under_way))
 		end_stopped(probe);
-	vbd_worker_notify(channel->worker, &probe->mail_stop, VBD_CONTROL_PROBE_STOP_SEEN);
+	vbd_worker_notify(channel->worker, &probe->stop_command, VBD_CONTROL_PROBE_STOP_SEEN);
 }
 
 static void note_rtt(struct vbd_probe *probe, uint64_t rtt_ns)

@@ -5,7 +5,7 @@
  *
  * The control thread makes it, hands it to the connection's worker, and gets it back ended, exactly
  * once. While the worker has it, control reads only the counters and the fixed members. The worker
- * knows by itself when the next ping is due: no letter goes to and fro for it.
+ * knows by itself when the next ping is due: no command or notification is sent for it.
  */
 #ifndef VBD_RDMA_PROBE_H
 #define VBD_RDMA_PROBE_H
@@ -67,14 +67,14 @@ struct vbd_probe {
 	void *arg;
 
 	/* control */
-	bool stop_sent; /* mail_stop is on its way or back */
+	bool stop_sent; /* stop_command is on its way or back */
 	bool stop_back;
 	bool ended_back;
 
-	/* letters */
-	struct vbd_mail mail_start;
-	struct vbd_mail mail_stop;
-	struct vbd_mail mail_ended;
+	/* mailbox items */
+	struct vbd_mailbox_item start_command;
+	struct vbd_mailbox_item stop_command;
+	struct vbd_mailbox_item ended_notification;
 
 	/* worker */
 	struct vbd_link due_link; /* the worker's list while a ping is to come at an interval */
@@ -106,17 +106,17 @@ void vbd_probe_start(struct vbd_probe *probe);
  * Harmless when it has ended. */
 void vbd_probe_stop(struct vbd_probe *probe);
 
-/** vbd_probe_on_letter - the fabric's way in: PROBE_ENDED or PROBE_STOP_SEEN */
-void vbd_probe_on_letter(struct vbd_probe *probe, enum vbd_notification letter);
+/** vbd_probe_on_notification - the fabric's way in: PROBE_ENDED or PROBE_STOP_SEEN */
+void vbd_probe_on_notification(struct vbd_probe *probe, enum vbd_notification notification);
 
 /*
  * The channel's worker.
  */
 
-/** vbd_probe_started - its start letter: the first ping */
+/** vbd_probe_started - its start command: the first ping */
 void vbd_probe_started(struct vbd_probe *probe);
 
-/** vbd_probe_stopping - its stop letter */
+/** vbd_probe_stopping - its stop command */
 void vbd_probe_stopping(struct vbd_probe *probe);
 
 /** vbd_probe_received - a message came to the service SINK: maybe a ping of kind ECHO, sent back */

@@ -23,7 +23,7 @@ void vbd_qp_init(struct vbd_qp *qp, struct vbd_fabric *fabric, struct vbd_accoun
 void vbd_qp_attach(struct vbd_qp *qp)
 {
 	qp->channel->attached = true;
-	vbd_worker_send(qp->channel->worker, &qp->channel->mail_attach, VBD_WORKER_ATTACH);
+	vbd_worker_send(qp->channel->worker, &qp->channel->attach_command, VBD_WORKER_ATTACH);
 }
 
 void vbd_qp_moved(struct vbd_qp *qp, int state)
@@ -60,7 +60,7 @@ void vbd_qp_collect_flushes(struct vbd_qp *qp)
 	struct vbd_channel *channel = qp->channel;
 
 	channel->drain_sent = true;
-	vbd_worker_send(channel->worker, &channel->mail_drain, VBD_WORKER_DRAIN);
+	vbd_worker_send(channel->worker, &channel->drain_command, VBD_WORKER_DRAIN);
 }
 
 /* The QP can't be destroyed before its worker has taken the drain command: until then it may post
@@ -72,7 +72,7 @@ void vbd_qp_force(struct vbd_qp *qp)
 	if (channel->purge_sent)
 		return;
 	channel->purge_sent = true;
-	vbd_worker_send(channel->worker, &channel->mail_purge, VBD_WORKER_QUIESCE);
+	vbd_worker_send(channel->worker, &channel->purge_command, VBD_WORKER_QUIESCE);
 }
 
 void vbd_qp_drain(struct vbd_qp *qp)
@@ -102,7 +102,7 @@ static void on_quiesced(void *owner)
 	struct vbd_qp *qp = owner;
 
 	destroy(qp);
-	vbd_worker_send(qp->channel->worker, &qp->channel->mail_purge, VBD_WORKER_PURGE);
+	vbd_worker_send(qp->channel->worker, &qp->channel->purge_command, VBD_WORKER_PURGE);
 }
 
 static void on_command_back(void *owner)
@@ -149,7 +149,7 @@ static void on_message(void *owner, struct vbd_recv_slot *slot)
 const struct vbd_channel_owner_ops vbd_qp_channel_ops = {
 	.on_error = on_channel_error,
 	.on_quiesced = on_quiesced,
-	.on_letter_back = on_command_back,
+	.on_command_back = on_command_back,
 	.on_message = on_message,
 };
 
@@ -160,7 +160,7 @@ void vbd_qp_release_message(struct vbd_qp *qp, struct vbd_recv_slot *slot)
 	slot->held = false;
 	if (!slot->srq && (!qp->channel->attached || qp->channel->drain_sent))
 		return;
-	vbd_worker_send(qp->channel->worker, &slot->mail, VBD_WORKER_RELEASE_RECV);
+	vbd_worker_send(qp->channel->worker, &slot->item, VBD_WORKER_RELEASE_RECV);
 }
 
 /* Release. */

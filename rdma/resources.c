@@ -72,7 +72,7 @@ enum vbd_status vbd_fabric_make_cq(struct vbd_fabric *fabric, struct vbd_device 
 	cq->asked_for = true;
 	fabric->next_worker = (fabric->next_worker + 1) % fabric->worker_count;
 	vbd_list_append(&fabric->cqs, &cq->link);
-	vbd_worker_send(worker, &cq->mail_add, VBD_WORKER_ADD_CQ);
+	vbd_worker_send(worker, &cq->add_command, VBD_WORKER_ADD_CQ);
 	*ret_cq = cq;
 	return VBD_OK;
 }
@@ -139,7 +139,7 @@ static void remove_cq_if_idle(struct vbd_cq *cq)
 	if (cq->removing || cq->connections > 0)
 		return;
 	cq->removing = true;
-	vbd_worker_send(cq->worker, &cq->mail_remove, VBD_WORKER_REMOVE_CQ);
+	vbd_worker_send(cq->worker, &cq->remove_command, VBD_WORKER_REMOVE_CQ);
 }
 
 void vbd_fabric_delete_cq(struct vbd_cq *cq)
@@ -189,7 +189,7 @@ enum vbd_status vbd_fabric_make_srq(struct vbd_fabric *fabric, struct vbd_pd *pd
 		return status;
 	}
 	vbd_list_append(&fabric->srqs, &srq->link);
-	vbd_worker_send(srq->worker, &srq->mail_add, VBD_WORKER_ADD_SRQ);
+	vbd_worker_send(srq->worker, &srq->add_command, VBD_WORKER_ADD_SRQ);
 	*ret_srq = srq;
 	return VBD_OK;
 }
@@ -205,13 +205,13 @@ struct vbd_srq *vbd_fabric_srq(const struct vbd_fabric *fabric, uint64_t id)
 	return NULL;
 }
 
-/* The limit's letter must be back before the remove letter may end it. */
+/* The limit command must be back before the remove command may free the SRQ. */
 static void remove_srq_if_idle(struct vbd_srq *srq)
 {
 	if (!srq->removing || srq->remove_sent || srq->limit_sent || srq->users > 0)
 		return;
 	srq->remove_sent = true;
-	vbd_worker_send(srq->worker, &srq->mail_remove, VBD_WORKER_REMOVE_SRQ);
+	vbd_worker_send(srq->worker, &srq->remove_command, VBD_WORKER_REMOVE_SRQ);
 }
 
 void vbd_fabric_delete_srq(struct vbd_srq *srq)

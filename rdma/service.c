@@ -71,7 +71,7 @@ static void echo_sent(struct vbd_channel *channel, const struct vbd_send_slot *s
 /* The receive is not posted again until a client deletes the message: RNR makes the sender wait. */
 static void inbox_received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
 {
-	vbd_worker_notify(channel->worker, &slot->mail, VBD_CONTROL_MESSAGE);
+	vbd_worker_notify(channel->worker, &slot->item, VBD_CONTROL_MESSAGE);
 }
 
 static void sink_received(struct vbd_channel *channel, struct vbd_recv_slot *slot)

@@ -120,7 +120,7 @@ void vbd_srq_destroy(struct vbd_srq *srq)
 	free(srq);
 }
 
-/* The letter is one: while the worker has it, another follows when it is back. */
+/* There is one limit command: when it comes back, the next is sent. */
 static void send_limit(struct vbd_srq *srq)
 {
 	if (srq->removing)
@@ -129,7 +129,7 @@ static void send_limit(struct vbd_srq *srq)
 	if (srq->limit_sent)
 		return;
 	srq->limit_sent = true;
-	vbd_worker_send(srq->worker, &srq->mail_limit, VBD_WORKER_SRQ_LIMIT);
+	vbd_worker_send(srq->worker, &srq->limit_notification, VBD_WORKER_SRQ_LIMIT);
 }
 
 void vbd_srq_set_limit(struct vbd_srq *srq, uint32_t limit)
@@ -159,7 +159,7 @@ void vbd_srq_release_held(struct vbd_srq *srq, const struct vbd_channel *channel
 		if (!slot->held || slot->channel != channel)
 			continue;
 		slot->held = false;
-		vbd_worker_send(srq->worker, &slot->mail, VBD_WORKER_RELEASE_RECV);
+		vbd_worker_send(srq->worker, &slot->item, VBD_WORKER_RELEASE_RECV);
 	}
 }
 
@@ -202,7 +202,7 @@ void vbd_srq_removed(struct vbd_srq *srq)
 {
 	vbd_list_remove(&srq->worker_link);
 	uncount_outstanding(srq, vbd_counter_get(&srq->posted));
-	vbd_worker_notify(srq->worker, &srq->mail_remove, VBD_CONTROL_SRQ_REMOVED);
+	vbd_worker_notify(srq->worker, &srq->remove_command, VBD_CONTROL_SRQ_REMOVED);
 }
 
 /* What can't be posted now stays spare for the next time. */

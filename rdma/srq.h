@@ -8,8 +8,8 @@
  * in one go. The event is the device's to send; when only half as many are left, nobody waits for
  * it any more.
  *
- * The control thread creates, fills and destroys it; from the add letter until the remove letter is
- * back only its worker posts on it.
+ * The control thread creates, fills and destroys it; from the add command until the remove command
+ * is back only its worker posts on it.
  */
 #ifndef VBD_RDMA_SRQ_H
 #define VBD_RDMA_SRQ_H
@@ -39,7 +39,7 @@ struct vbd_srq {
 	unsigned int users; /* QPs */
 	bool removing;	    /* nobody finds it any more */
 	bool remove_sent;
-	bool limit_sent; /* its letter is with the worker */
+	bool limit_sent; /* the limit command is with the worker */
 	bool limit_owed; /* and another is to follow */
 	uint64_t created_ns;
 	struct vbd_counter limit; /* the worker reads */
@@ -55,10 +55,10 @@ struct vbd_srq {
 	struct vbd_recv_slot *slots;
 	uint32_t index; /* in every wr_id; its generation too */
 	uint16_t generation;
-	/* letters */
-	struct vbd_mail mail_add;
-	struct vbd_mail mail_limit; /* comes back as CONTROL_SRQ_LIMIT_SEEN */
-	struct vbd_mail mail_remove;
+	/* mailbox items */
+	struct vbd_mailbox_item add_command;
+	struct vbd_mailbox_item limit_notification; /* comes back as CONTROL_SRQ_LIMIT_SEEN */
+	struct vbd_mailbox_item remove_command;
 	/* worker */
 	struct vbd_link worker_link; /* the worker's list */
 	struct vbd_link channels; /* of struct vbd_channel, the last one that got a message first */
@@ -93,7 +93,7 @@ void vbd_srq_set_limit(struct vbd_srq *srq, uint32_t limit);
 /** vbd_srq_on_limit_event - control; the device says that few are left */
 void vbd_srq_on_limit_event(struct vbd_srq *srq);
 
-/** vbd_srq_on_limit_seen - control; the letter is back */
+/** vbd_srq_on_limit_seen - control; the limit command is back */
 void vbd_srq_on_limit_seen(struct vbd_srq *srq);
 
 /** vbd_srq_release_held - control; @channel goes: messages of its that control still held are not

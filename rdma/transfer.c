@@ -32,7 +32,7 @@ static void set_transfer_state(struct vbd_transfer *transfer, enum vbd_transfer_
 }
 
 /* The caller may free the transfer once every mailbox item in it has come back. */
-static void check_transfer_letters(struct vbd_transfer *transfer)
+static void check_transfer_items(struct vbd_transfer *transfer)
 {
 	if (!transfer->ended_back || !transfer->started_back)
 		return;
@@ -42,19 +42,19 @@ static void check_transfer_letters(struct vbd_transfer *transfer)
 	transfer->ended(transfer, transfer->arg);
 }
 
-void vbd_transfer_on_notification(struct vbd_transfer *transfer, enum vbd_notification letter)
+void vbd_transfer_on_notification(struct vbd_transfer *transfer, enum vbd_notification notification)
 {
-	if (letter == VBD_CONTROL_TRANSFER_STARTED) {
+	if (notification == VBD_CONTROL_TRANSFER_STARTED) {
 		transfer->started_back = true;
 		set_transfer_state(transfer, VBD_TRANSFER_EV_STARTED);
 		if (transfer->started)
 			transfer->started(transfer, transfer->arg);
-	} else if (letter == VBD_CONTROL_TRANSFER_ENDED) {
+	} else if (notification == VBD_CONTROL_TRANSFER_ENDED) {
 		transfer->ended_back = true;
 	} else {
 		transfer->cancel_back = true;
 	}
-	check_transfer_letters(transfer);
+	check_transfer_items(transfer);
 }
 
 void vbd_transfer_submit(struct vbd_transfer *transfer)
@@ -62,7 +62,7 @@ void vbd_transfer_submit(struct vbd_transfer *transfer)
 	transfer->wc_status = -1;
 	vbd_list_init(&transfer->link);
 	vbd_worker_send(
-		transfer->channel->worker, &transfer->mail_start, VBD_WORKER_START_TRANSFER);
+		transfer->channel->worker, &transfer->start_command, VBD_WORKER_START_TRANSFER);
 }
 
 void vbd_transfer_request_cancel(struct vbd_transfer *transfer, bool late)
@@ -71,11 +71,12 @@ void vbd_transfer_request_cancel(struct vbd_transfer *transfer, bool late)
 		return;
 	transfer->late = late;
 	set_transfer_state(transfer, VBD_TRANSFER_EV_CANCEL);
-	/* The drain ends it anyway, and a letter behind the drain letter could outlive the channel.
+	/* The drain ends it anyway, and a command behind the drain command could outlive the
+	 * channel.
 	 */
 	if (transfer->channel->drain_sent)
 		return;
 	transfer->cancel_sent = true;
 	vbd_worker_send(
-		transfer->channel->worker, &transfer->mail_cancel, VBD_WORKER_CANCEL_TRANSFER);
+		transfer->channel->worker, &transfer->cancel_command, VBD_WORKER_CANCEL_TRANSFER);
 }

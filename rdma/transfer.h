@@ -47,7 +47,7 @@ struct vbd_transfer {
 
 	/* control */
 	enum vbd_transfer_state state;
-	bool cancel_sent; /* mail_cancel is on its way or back */
+	bool cancel_sent; /* cancel_command is on its way or back */
 	bool cancel_back;
 	bool started_back;
 	bool ended_back;
@@ -57,11 +57,11 @@ struct vbd_transfer {
 	void (*started)(struct vbd_transfer *transfer, void *arg); /* may be NULL */
 	void *arg;
 
-	/* letters */
-	struct vbd_mail mail_start;
-	struct vbd_mail mail_started;
-	struct vbd_mail mail_cancel;
-	struct vbd_mail mail_ended;
+	/* mailbox items */
+	struct vbd_mailbox_item start_command;
+	struct vbd_mailbox_item started_notification;
+	struct vbd_mailbox_item cancel_command;
+	struct vbd_mailbox_item ended_notification;
 
 	/* worker */
 	struct vbd_link link; /* the channel's queue */
@@ -104,6 +104,7 @@ void vbd_transfer_request_cancel(struct vbd_transfer *transfer, bool late);
  *
  * Control thread. The transfer may end with it: `ended` is called then.
  */
-void vbd_transfer_on_notification(struct vbd_transfer *transfer, enum vbd_notification letter);
+void vbd_transfer_on_notification(
+	struct vbd_transfer *transfer, enum vbd_notification notification);
 
 #endif

@@ -17,7 +17,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Completions taken from one CQ before the others and the letters get their turn. */
+/* Completions taken from one CQ before the other CQs and the commands get their turn. */
 #define POLL_BATCH 32
 
 /* Descriptors reported by one epoll_wait(2). */
@@ -99,7 +99,7 @@ void vbd_worker_destroy(struct vbd_worker *worker)
 	if (!worker)
 		return;
 	if (worker->running) {
-		vbd_worker_send(worker, &worker->mail_stop, VBD_WORKER_STOP);
+		vbd_worker_send(worker, &worker->stop_command, VBD_WORKER_STOP);
 		(void)pthread_join(worker->thread, NULL);
 	}
 	(void)close(worker->epoll_fd);
@@ -133,7 +133,7 @@ static void remove_cq(struct vbd_worker *worker, struct vbd_cq *cq)
 	vbd_list_remove(&cq->active_link);
 	while (vbd_pv_take_cq_event(cq->channel))
 		vbd_counter_add(&cq->events_taken, 1);
-	vbd_worker_notify(worker, &cq->mail_remove, VBD_CONTROL_CQ_REMOVED);
+	vbd_worker_notify(worker, &cq->remove_command, VBD_CONTROL_CQ_REMOVED);
 }
 
 static void attach(struct vbd_worker *worker, struct vbd_channel *channel)
@@ -168,60 +168,60 @@ static void release_recv(struct vbd_recv_slot *slot)
 static void limit_reached(struct vbd_worker *worker, struct vbd_srq *srq)
 {
 	vbd_srq_refill(srq);
-	vbd_worker_notify(worker, &srq->mail_limit, VBD_CONTROL_SRQ_LIMIT_SEEN);
+	vbd_worker_notify(worker, &srq->limit_notification, VBD_CONTROL_SRQ_LIMIT_SEEN);
 }
 
-static void handle_letter(struct vbd_worker *worker, struct vbd_mail *mail)
+static void handle_item(struct vbd_worker *worker, struct vbd_mailbox_item *item)
 {
 	struct vbd_transfer *transfer;
 
-	switch ((enum vbd_worker_command)mail->kind) {
+	switch ((enum vbd_worker_command)item->kind) {
 	case VBD_WORKER_ADD_CQ:
-		add_cq(worker, VBD_CONTAINER_OF(mail, struct vbd_cq, mail_add));
+		add_cq(worker, VBD_CONTAINER_OF(item, struct vbd_cq, add_command));
 		break;
 	case VBD_WORKER_REMOVE_CQ:
-		remove_cq(worker, VBD_CONTAINER_OF(mail, struct vbd_cq, mail_remove));
+		remove_cq(worker, VBD_CONTAINER_OF(item, struct vbd_cq, remove_command));
 		break;
 	case VBD_WORKER_ATTACH:
-		attach(worker, VBD_CONTAINER_OF(mail, struct vbd_channel, mail_attach));
+		attach(worker, VBD_CONTAINER_OF(item, struct vbd_channel, attach_command));
 		break;
 	case VBD_WORKER_DRAIN:
-		vbd_channel_drain(VBD_CONTAINER_OF(mail, struct vbd_channel, mail_drain));
+		vbd_channel_drain(VBD_CONTAINER_OF(item, struct vbd_channel, drain_command));
 		break;
 	case VBD_WORKER_QUIESCE:
-		vbd_worker_notify(worker, mail, VBD_CONTROL_QUIESCED);
+		vbd_worker_notify(worker, item, VBD_CONTROL_QUIESCED);
 		break;
 	case VBD_WORKER_PURGE:
-		purge(worker, VBD_CONTAINER_OF(mail, struct vbd_channel, mail_purge));
+		purge(worker, VBD_CONTAINER_OF(item, struct vbd_channel, purge_command));
 		break;
 	case VBD_WORKER_RESUME:
-		vbd_channel_resumed(VBD_CONTAINER_OF(mail, struct vbd_channel, mail_resume));
+		vbd_channel_resumed(VBD_CONTAINER_OF(item, struct vbd_channel, resume_command));
 		break;
 	case VBD_WORKER_START_TRANSFER:
-		transfer = VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_start);
+		transfer = VBD_CONTAINER_OF(item, struct vbd_transfer, start_command);
 		vbd_channel_start_transfer(transfer->channel, transfer);
 		break;
 	case VBD_WORKER_CANCEL_TRANSFER:
-		transfer = VBD_CONTAINER_OF(mail, struct vbd_transfer, mail_cancel);
+		transfer = VBD_CONTAINER_OF(item, struct vbd_transfer, cancel_command);
 		vbd_channel_cancel_transfer(transfer);
 		break;
 	case VBD_WORKER_RELEASE_RECV:
-		release_recv(VBD_CONTAINER_OF(mail, struct vbd_recv_slot, mail));
+		release_recv(VBD_CONTAINER_OF(item, struct vbd_recv_slot, item));
 		break;
 	case VBD_WORKER_ADD_SRQ:
-		vbd_srq_added(VBD_CONTAINER_OF(mail, struct vbd_srq, mail_add));
+		vbd_srq_added(VBD_CONTAINER_OF(item, struct vbd_srq, add_command));
 		break;
 	case VBD_WORKER_SRQ_LIMIT:
-		limit_reached(worker, VBD_CONTAINER_OF(mail, struct vbd_srq, mail_limit));
+		limit_reached(worker, VBD_CONTAINER_OF(item, struct vbd_srq, limit_notification));
 		break;
 	case VBD_WORKER_REMOVE_SRQ:
-		vbd_srq_removed(VBD_CONTAINER_OF(mail, struct vbd_srq, mail_remove));
+		vbd_srq_removed(VBD_CONTAINER_OF(item, struct vbd_srq, remove_command));
 		break;
 	case VBD_WORKER_START_PROBE:
-		vbd_probe_started(VBD_CONTAINER_OF(mail, struct vbd_probe, mail_start));
+		vbd_probe_started(VBD_CONTAINER_OF(item, struct vbd_probe, start_command));
 		break;
 	case VBD_WORKER_STOP_PROBE:
-		vbd_probe_stopping(VBD_CONTAINER_OF(mail, struct vbd_probe, mail_stop));
+		vbd_probe_stopping(VBD_CONTAINER_OF(item, struct vbd_probe, stop_command));
 		break;
 	case VBD_WORKER_STOP:
 		worker->stopping = true;
@@ -229,14 +229,14 @@ static void handle_letter(struct vbd_worker *worker, struct vbd_mail *mail)
 	}
 }
 
-static bool handle_letters(struct vbd_worker *worker)
+static bool handle_items(struct vbd_worker *worker)
 {
-	struct vbd_mail *mail;
+	struct vbd_mailbox_item *item;
 	bool any = false;
 
-	while ((mail = vbd_mailbox_take(&worker->inbox))) {
+	while ((item = vbd_mailbox_take(&worker->inbox))) {
 		any = true;
-		handle_letter(worker, mail);
+		handle_item(worker, item);
 	}
 	return any;
 }
@@ -274,8 +274,8 @@ static bool dispatch_shared(struct vbd_worker *worker, const struct ibv_wc *wc)
 		return false;
 	channel = vbd_srq_channel(srq, wc->qp_num);
 	if (!channel) {
-		/* As below: the attach letter may be behind. */
-		(void)handle_letters(worker);
+		/* As below: the attach command may be behind. */
+		(void)handle_items(worker);
 		srq = srq_at(worker, wc->wr_id);
 		channel = srq ? vbd_srq_channel(srq, wc->qp_num) : NULL;
 	}
@@ -292,10 +292,10 @@ static void dispatch(struct vbd_worker *worker, const struct ibv_wc *wc)
 		return;
 	if (!channel) {
 		/*
-		 * A message can be faster than the attach letter: the peer may send as soon as
-		 * control has connected, and the letter was sent before that.
+		 * A message can be faster than the attach command: the peer may send as soon as
+		 * control has connected, and the command was sent before that.
 		 */
-		(void)handle_letters(worker);
+		(void)handle_items(worker);
 		channel = vbd_channel_table_at(&worker->channels, wc->wr_id);
 	}
 	if (channel)
@@ -349,7 +349,7 @@ static bool poll_all(struct vbd_worker *worker)
 	struct vbd_link now;
 	bool any = false;
 
-	/* A letter taken while dispatching may add or remove CQs: walk a list of our own. */
+	/* A command taken while dispatching may add or remove CQs: walk a list of our own. */
 	vbd_list_init(&now);
 	while (!vbd_list_empty(&worker->active_cqs)) {
 		struct vbd_link *link = worker->active_cqs.next;
@@ -379,7 +379,7 @@ static void sleep_until_woken(struct vbd_worker *worker, bool wait)
 	int count = epoll_wait(
 		worker->epoll_fd, events, EPOLL_BATCH, wait ? vbd_probes_wait_ms(worker) : 0);
 
-	/* The CQs first: a letter may remove the CQ of an event behind it. */
+	/* The CQs first: a command may remove the CQ of an event behind it. */
 	for (int i = 0; i < count; i++) {
 		if (events[i].data.ptr)
 			take_cq_events(worker, events[i].data.ptr);
@@ -392,7 +392,7 @@ static void sleep_until_woken(struct vbd_worker *worker, bool wait)
 
 void vbd_worker_turn(struct vbd_worker *worker, bool wait)
 {
-	bool busy = handle_letters(worker);
+	bool busy = handle_items(worker);
 
 	busy |= poll_all(worker);
 	vbd_probes_run_due(worker);

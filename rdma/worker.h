@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A data worker: one thread that polls CQs, posts work and runs the services. It sleeps in epoll
- * when nothing moves. It shares nothing with the control thread but letters and counters.
+ * when nothing moves. It shares nothing with the control thread but commands, notifications and
+ * counters.
  */
 #ifndef VBD_RDMA_WORKER_H
 #define VBD_RDMA_WORKER_H
@@ -20,8 +21,8 @@ struct vbd_probe_counters;
 struct vbd_worker {
 	unsigned int number;
 	struct vbd_mailbox inbox;
-	struct vbd_mailbox *control; /* where its letters go */
-	struct vbd_mail mail_stop;
+	struct vbd_mailbox *control; /* where its notifications go */
+	struct vbd_mailbox_item stop_command;
 	/* Of all probes it has had, by their kinds; the worker writes, anybody reads. */
 	struct vbd_probe_counters *probe_totals;
 	struct vbd_channel_table channels;
@@ -36,7 +37,7 @@ struct vbd_worker {
 	struct vbd_link srqs;	/* of struct vbd_srq; their indexes are none of a channel */
 };
 
-/** vbd_worker_create - a worker that does not run yet; letters go to @control */
+/** vbd_worker_create - a worker that does not run yet; notifications go to @control */
 enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *control,
 	struct vbd_worker **ret_worker, struct vbd_error *err) VBD_MUST_CHECK;
 

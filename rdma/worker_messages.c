@@ -5,15 +5,15 @@
 #include "rdma/worker.h"
 
 void vbd_worker_send(
-	struct vbd_worker *worker, struct vbd_mail *mail, enum vbd_worker_command command)
+	struct vbd_worker *worker, struct vbd_mailbox_item *item, enum vbd_worker_command command)
 {
-	mail->kind = command;
-	vbd_mailbox_send(&worker->inbox, mail);
+	item->kind = command;
+	vbd_mailbox_send(&worker->inbox, item);
 }
 
-void vbd_worker_notify(
-	struct vbd_worker *worker, struct vbd_mail *mail, enum vbd_notification notification)
+void vbd_worker_notify(struct vbd_worker *worker, struct vbd_mailbox_item *item,
+	enum vbd_notification notification)
 {
-	mail->kind = notification;
-	vbd_mailbox_send(worker->control, mail);
+	item->kind = notification;
+	vbd_mailbox_send(worker->control, item);
 }

@@ -6,7 +6,7 @@
 #ifndef VBD_RDMA_WORKER_MESSAGES_H
 #define VBD_RDMA_WORKER_MESSAGES_H
 
-struct vbd_mail;
+struct vbd_mailbox_item;
 struct vbd_worker;
 
 /* Commands to a worker. The mailbox item is a member of the object that the command is about. */
@@ -48,10 +48,10 @@ enum vbd_notification {
 
 /** vbd_worker_send - control; give @worker a command. Does not block. */
 void vbd_worker_send(
-	struct vbd_worker *worker, struct vbd_mail *mail, enum vbd_worker_command command);
+	struct vbd_worker *worker, struct vbd_mailbox_item *item, enum vbd_worker_command command);
 
 /** vbd_worker_notify - @worker's thread; send the control thread a notification. Does not block. */
-void vbd_worker_notify(
-	struct vbd_worker *worker, struct vbd_mail *mail, enum vbd_notification notification);
+void vbd_worker_notify(struct vbd_worker *worker, struct vbd_mailbox_item *item,
+	enum vbd_notification notification);
 
 #endif

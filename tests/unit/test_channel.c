@@ -533,7 +533,7 @@ static void test_channel__a_completion_of_the_indexs_last_owner_finds_nobody(voi
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 }
 
-static void test_channel__completions_before_the_attach_letter_are_not_lost(void **state)
+static void test_channel__completions_before_the_attach_command_are_not_lost(void **state)
 {
 	struct rig *rig = *state;
 	struct rig_conn *other = connect_with(rig, VBD_SERVICE_INBOX, 4);
@@ -593,7 +593,7 @@ int main(void)
 		TEST(room_that_is_given_back_is_used_again),
 		TEST(a_cq_is_as_deep_as_one_connection_needs),
 		TEST(a_completion_of_the_indexs_last_owner_finds_nobody),
-		TEST(completions_before_the_attach_letter_are_not_lost),
+		TEST(completions_before_the_attach_command_are_not_lost),
 		cmocka_unit_test(test_channel__a_wr_id_keeps_its_parts),
 	};
 

@@ -327,7 +327,7 @@ static void test_fabric__a_flood_of_events_leaves_the_loop_its_turn(void **state
 	assert_int_equal(vbd_counter_get(counter), 1000);
 }
 
-static void test_fabric__a_flood_of_letters_leaves_the_loop_its_turn(void **state)
+static void test_fabric__a_flood_of_notifications_leaves_the_loop_its_turn(void **state)
 {
 	struct rig *rig = *state;
 	struct vbd_conn_params params = rig_params();
@@ -444,7 +444,7 @@ int main(void)
 		TEST(cm_events_are_counted_by_type),
 		TEST(cm_events_of_no_known_type_are_counted_together),
 		TEST(a_flood_of_events_leaves_the_loop_its_turn),
-		TEST(a_flood_of_letters_leaves_the_loop_its_turn),
+		TEST(a_flood_of_notifications_leaves_the_loop_its_turn),
 		cmocka_unit_test_setup_teardown(
 			test_fabric__workers_take_turns, rig_setup_two_workers, rig_teardown),
 		TEST(a_cq_that_is_not_needed_any_more_goes),

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 
 #define SENDERS 4
-#define LETTERS 20000
+#define ENTRIES 20000
 
-struct letter {
-	struct vbd_mail mail; /* first member */
+struct entry {
+	struct vbd_mailbox_item item; /* first member */
 	unsigned int sender;
 	unsigned int number;
 	uint64_t content;
@@ -19,7 +19,7 @@ struct letter {
 
 struct sender {
 	struct vbd_mailbox *box;
-	struct letter *letters;
+	struct entry *entries;
 	unsigned int id;
 };
 
@@ -62,32 +62,32 @@ static void test_mailbox__an_empty_box_gives_nothing_and_is_silent(void **state)
 	assert_false(readable(box));
 }
 
-static void test_mailbox__letters_come_out_in_the_order_they_were_sent(void **state)
+static void test_mailbox__items_come_out_in_the_order_they_were_sent(void **state)
 {
 	struct vbd_mailbox *box = *state;
-	struct vbd_mail mails[5];
+	struct vbd_mailbox_item items[5];
 
 	/* Each round empties the box at another place of the queue. */
 	for (unsigned int round = 1; round <= 5; round++) {
 		for (unsigned int i = 0; i < round; i++) {
-			mails[i].kind = i;
-			vbd_mailbox_send(box, &mails[i]);
+			items[i].kind = i;
+			vbd_mailbox_send(box, &items[i]);
 		}
 		for (unsigned int i = 0; i < round; i++) {
-			struct vbd_mail *mail = vbd_mailbox_take(box);
+			struct vbd_mailbox_item *item = vbd_mailbox_take(box);
 
-			assert_ptr_equal(mail, &mails[i]);
-			assert_int_equal(mail->kind, i);
+			assert_ptr_equal(item, &items[i]);
+			assert_int_equal(item->kind, i);
 		}
 		assert_null(vbd_mailbox_take(box));
 	}
 }
 
-static void test_mailbox__a_letter_may_be_sent_again_once_it_is_taken(void **state)
+static void test_mailbox__an_item_may_be_sent_again_once_it_is_taken(void **state)
 {
 	struct vbd_mailbox *box = *state;
-	struct vbd_mail a = {.kind = 1};
-	struct vbd_mail b = {.kind = 2};
+	struct vbd_mailbox_item a = {.kind = 1};
+	struct vbd_mailbox_item b = {.kind = 2};
 
 	vbd_mailbox_send(box, &a);
 	vbd_mailbox_send(box, &b);
@@ -101,32 +101,32 @@ static void test_mailbox__a_letter_may_be_sent_again_once_it_is_taken(void **sta
 static void test_mailbox__the_receiver_is_woken_once_until_it_rearms(void **state)
 {
 	struct vbd_mailbox *box = *state;
-	struct vbd_mail mails[3];
+	struct vbd_mailbox_item items[3];
 
-	vbd_mailbox_send(box, &mails[0]);
+	vbd_mailbox_send(box, &items[0]);
 	assert_true(readable(box));
-	vbd_mailbox_send(box, &mails[1]);
+	vbd_mailbox_send(box, &items[1]);
 	vbd_mailbox_rearm(box);
 	assert_false(readable(box));
-	assert_ptr_equal(vbd_mailbox_take(box), &mails[0]);
-	assert_ptr_equal(vbd_mailbox_take(box), &mails[1]);
+	assert_ptr_equal(vbd_mailbox_take(box), &items[0]);
+	assert_ptr_equal(vbd_mailbox_take(box), &items[1]);
 	assert_null(vbd_mailbox_take(box));
-	vbd_mailbox_send(box, &mails[2]);
+	vbd_mailbox_send(box, &items[2]);
 	assert_true(readable(box));
-	assert_ptr_equal(vbd_mailbox_take(box), &mails[2]);
+	assert_ptr_equal(vbd_mailbox_take(box), &items[2]);
 }
 
 static void *send_all(void *arg)
 {
 	struct sender *sender = arg;
 
-	for (unsigned int i = 0; i < LETTERS; i++) {
-		struct letter *letter = &sender->letters[i];
+	for (unsigned int i = 0; i < ENTRIES; i++) {
+		struct entry *entry = &sender->entries[i];
 
-		letter->sender = sender->id;
-		letter->number = i;
-		letter->content = (uint64_t)sender->id << 32 | i;
-		vbd_mailbox_send(sender->box, &letter->mail);
+		entry->sender = sender->id;
+		entry->number = i;
+		entry->content = (uint64_t)sender->id << 32 | i;
+		vbd_mailbox_send(sender->box, &entry->item);
 	}
 	return NULL;
 }
@@ -137,25 +137,25 @@ static void receive_all(struct vbd_mailbox *box)
 	unsigned int next[SENDERS] = {0};
 	unsigned int total = 0;
 
-	while (total < SENDERS * LETTERS) {
+	while (total < SENDERS * ENTRIES) {
 		struct pollfd fd = {.fd = vbd_mailbox_fd(box), .events = POLLIN};
-		struct vbd_mail *mail;
+		struct vbd_mailbox_item *item;
 
 		assert_int_equal(poll(&fd, 1, -1), 1);
 		vbd_mailbox_rearm(box);
-		while ((mail = vbd_mailbox_take(box))) {
-			struct letter *letter = VBD_CONTAINER_OF(mail, struct letter, mail);
+		while ((item = vbd_mailbox_take(box))) {
+			struct entry *entry = VBD_CONTAINER_OF(item, struct entry, item);
 
-			assert_int_equal(letter->number, next[letter->sender]);
-			assert_true(letter->content ==
-				    ((uint64_t)letter->sender << 32 | letter->number));
-			next[letter->sender]++;
+			assert_int_equal(entry->number, next[entry->sender]);
+			assert_true(
+				entry->content == ((uint64_t)entry->sender << 32 | entry->number));
+			next[entry->sender]++;
 			total++;
 		}
 	}
 }
 
-static void test_mailbox__every_letter_of_every_thread_arrives_once_and_in_order(void **state)
+static void test_mailbox__every_item_of_every_thread_arrives_once_and_in_order(void **state)
 {
 	struct vbd_mailbox *box = *state;
 	struct sender senders[SENDERS];
@@ -164,17 +164,17 @@ static void test_mailbox__every_letter_of_every_thread_arrives_once_and_in_order
 	for (unsigned int i = 0; i < SENDERS; i++) {
 		senders[i] = (struct sender){
 			.box = box,
-			.letters = calloc(LETTERS, sizeof(struct letter)),
+			.entries = calloc(ENTRIES, sizeof(struct entry)),
 			.id = i,
 		};
-		assert_non_null(senders[i].letters);
+		assert_non_null(senders[i].entries);
 		assert_int_equal(pthread_create(&threads[i], NULL, send_all, &senders[i]), 0);
 	}
 	receive_all(box);
 	assert_null(vbd_mailbox_take(box));
 	for (unsigned int i = 0; i < SENDERS; i++) {
 		assert_int_equal(pthread_join(threads[i], NULL), 0);
-		free(senders[i].letters);
+		free(senders[i].entries);
 	}
 }
 
@@ -184,10 +184,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		MAILBOX_TEST(an_empty_box_gives_nothing_and_is_silent),
-		MAILBOX_TEST(letters_come_out_in_the_order_they_were_sent),
-		MAILBOX_TEST(a_letter_may_be_sent_again_once_it_is_taken),
+		MAILBOX_TEST(items_come_out_in_the_order_they_were_sent),
+		MAILBOX_TEST(an_item_may_be_sent_again_once_it_is_taken),
 		MAILBOX_TEST(the_receiver_is_woken_once_until_it_rearms),
-		MAILBOX_TEST(every_letter_of_every_thread_arrives_once_and_in_order),
+		MAILBOX_TEST(every_item_of_every_thread_arrives_once_and_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

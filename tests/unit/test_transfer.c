@@ -471,7 +471,7 @@ static void test_transfer__a_transfer_without_completions_has_failed(void **test
 	rig_assert_cqs_idle(rig);
 }
 
-static void test_transfer__a_cancel_behind_the_drain_needs_no_letter(void **test_state)
+static void test_transfer__a_cancel_behind_the_drain_needs_no_command(void **test_state)
 {
 	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_connect(rig, NULL);
@@ -726,7 +726,7 @@ int main(void)
 		TEST(a_first_post_that_fails_ends_all_that_wait),
 		TEST(a_close_ends_what_runs_and_what_waits),
 		TEST(a_transfer_without_completions_has_failed),
-		TEST(a_cancel_behind_the_drain_needs_no_letter),
+		TEST(a_cancel_behind_the_drain_needs_no_command),
 		TEST(a_cancel_before_the_drain_is_answered),
 		TEST(a_write_arrives_and_a_read_brings_it_back),
 		TEST(a_wrong_key_is_refused),
