@@ -7,13 +7,13 @@
 	[VBD_PEER_EV_##event] = {VBD_PEER_##next, VBD_PEER_DO_##action, note}
 
 /* What ends every state in which it is asked for by CM. */
-#define ASKED_FOR(state)                                                                 \
-	ON(DEVICE_REMOVAL, FAILED, FAIL, "the kernel waits for us to let go of the id"), \
-		ON(OTHER_CM, state, IGNORE, "it says nothing about a peer"),             \
-		ON(AH_MADE, state, DROP_AH, "nobody had asked for it"),                  \
-		ON(AH_FAILED, state, IGNORE, "nobody had asked for it"),                 \
-		ON(CALL_FAILED, FAILED, FAIL, "a call that it needs failed"),            \
-		ON(DEADLINE, FAILED, FAIL, "it took too long"),                          \
+#define ASKED_FOR(state)                                                                \
+	ON(DEVICE_REMOVAL, FAILED, FAIL, "the kernel waits until the id is destroyed"), \
+		ON(OTHER_CM, state, IGNORE, "it says nothing about a peer"),            \
+		ON(AH_MADE, state, DROP_AH, "nobody had asked for it"),                 \
+		ON(AH_FAILED, state, IGNORE, "nobody had asked for it"),                \
+		ON(CALL_FAILED, FAILED, FAIL, "a call that the action needs failed"),   \
+		ON(DEADLINE, FAILED, FAIL, "the deadline has passed"),                  \
 		ON(ENDPOINT_ENDED, FAILED, FAIL, "there is nothing to send from any more")
 
 /* clang-format off */
@@ -34,7 +34,7 @@ static const struct vbd_peer_rule rules[VBD_PEER_STATE_COUNT][VBD_PEER_EVENT_COU
 	[VBD_PEER_RESOLVING_ROUTE] = {
 		ON(KNOWN, RESOLVING_ROUTE, IGNORE, "it is asked for"),
 		ON(NAME_FAILED, RESOLVING_ROUTE, IGNORE, "its address is known"),
-		ON(ADDR_RESOLVED, RESOLVING_ROUTE, IGNORE, "a second time: known already"),
+		ON(ADDR_RESOLVED, RESOLVING_ROUTE, IGNORE, "repeated: the table already has this information"),
 		ON(ADDR_ERROR, FAILED, FAIL, "the address was lost"),
 		ON(ROUTE_RESOLVED, ASKING, ASK, "the peer can be asked"),
 		ON(ROUTE_ERROR, FAILED, FAIL, "no path"),
@@ -47,52 +47,52 @@ static const struct vbd_peer_rule rules[VBD_PEER_STATE_COUNT][VBD_PEER_EVENT_COU
 	[VBD_PEER_ASKING] = {
 		ON(KNOWN, ASKING, IGNORE, "it is asked for"),
 		ON(NAME_FAILED, ASKING, IGNORE, "its address is known"),
-		ON(ADDR_RESOLVED, ASKING, IGNORE, "a second time: known already"),
+		ON(ADDR_RESOLVED, ASKING, IGNORE, "repeated: the table already has this information"),
 		ON(ADDR_ERROR, FAILED, FAIL, "the address was lost"),
-		ON(ROUTE_RESOLVED, ASKING, IGNORE, "a second time: known already"),
+		ON(ROUTE_RESOLVED, ASKING, IGNORE, "repeated: the table already has this information"),
 		ON(ROUTE_ERROR, FAILED, FAIL, "the path was lost"),
 		ON(ANSWERED, MAKING_AH, MAKE_AH, "QP number, qkey and path are there"),
-		ON(REJECTED, FAILED, FAIL, "nobody listens there, or who does refused"),
-		ON(UNREACHABLE, FAILED, FAIL, "nobody answered"),
+		ON(REJECTED, FAILED, FAIL, "no program listens there, or the program refused"),
+		ON(UNREACHABLE, FAILED, FAIL, "no answer arrived"),
 		ON(CONNECT_ERROR, FAILED, FAIL, "the answer could not be used"),
 		ASKED_FOR(ASKING),
 	},
 	[VBD_PEER_MAKING_AH] = {
-		ON(KNOWN, MAKING_AH, IGNORE, "that is why"),
+		ON(KNOWN, MAKING_AH, IGNORE, "this event is the cause"),
 		ON(NAME_FAILED, MAKING_AH, IGNORE, "its address is known"),
-		ON(ADDR_RESOLVED, MAKING_AH, IGNORE, "the id is gone"),
-		ON(ADDR_ERROR, MAKING_AH, IGNORE, "the id is gone"),
-		ON(ROUTE_RESOLVED, MAKING_AH, IGNORE, "the id is gone"),
-		ON(ROUTE_ERROR, MAKING_AH, IGNORE, "the id is gone"),
-		ON(ANSWERED, MAKING_AH, IGNORE, "the id is gone"),
-		ON(REJECTED, MAKING_AH, IGNORE, "the id is gone"),
-		ON(UNREACHABLE, MAKING_AH, IGNORE, "the id is gone"),
-		ON(CONNECT_ERROR, MAKING_AH, IGNORE, "the id is gone"),
+		ON(ADDR_RESOLVED, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(ADDR_ERROR, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(ROUTE_RESOLVED, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(ROUTE_ERROR, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(ANSWERED, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(REJECTED, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(UNREACHABLE, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(CONNECT_ERROR, MAKING_AH, IGNORE, "the CM id is destroyed"),
 		ON(DEVICE_REMOVAL, FAILED, FAIL, "the handle would be of a device that goes"),
-		ON(OTHER_CM, MAKING_AH, IGNORE, "the id is gone"),
+		ON(OTHER_CM, MAKING_AH, IGNORE, "the CM id is destroyed"),
 		ON(AH_MADE, READY, KEEP_AH, "it can be sent to"),
 		ON(AH_FAILED, FAILED, FAIL, "no neighbour on the way, or no memory"),
-		ON(CALL_FAILED, FAILED, FAIL, "a call that it needs failed"),
+		ON(CALL_FAILED, FAILED, FAIL, "a call that the action needs failed"),
 		ON(DEADLINE, FAILED, FAIL, "it took too long; the handle is dropped when it comes"),
 		ON(ENDPOINT_ENDED, FAILED, FAIL, "there is nothing to send from any more"),
 	},
 	[VBD_PEER_READY] = {
 		ON(KNOWN, READY, IGNORE, "it is"),
 		ON(NAME_FAILED, READY, IGNORE, "its address is known"),
-		ON(ADDR_RESOLVED, READY, IGNORE, "the id is gone"),
-		ON(ADDR_ERROR, READY, IGNORE, "the id is gone"),
-		ON(ROUTE_RESOLVED, READY, IGNORE, "the id is gone"),
-		ON(ROUTE_ERROR, READY, IGNORE, "the id is gone"),
-		ON(ANSWERED, READY, IGNORE, "the id is gone"),
-		ON(REJECTED, READY, IGNORE, "the id is gone"),
-		ON(UNREACHABLE, READY, IGNORE, "the id is gone"),
-		ON(CONNECT_ERROR, READY, IGNORE, "the id is gone"),
+		ON(ADDR_RESOLVED, READY, IGNORE, "the CM id is destroyed"),
+		ON(ADDR_ERROR, READY, IGNORE, "the CM id is destroyed"),
+		ON(ROUTE_RESOLVED, READY, IGNORE, "the CM id is destroyed"),
+		ON(ROUTE_ERROR, READY, IGNORE, "the CM id is destroyed"),
+		ON(ANSWERED, READY, IGNORE, "the CM id is destroyed"),
+		ON(REJECTED, READY, IGNORE, "the CM id is destroyed"),
+		ON(UNREACHABLE, READY, IGNORE, "the CM id is destroyed"),
+		ON(CONNECT_ERROR, READY, IGNORE, "the CM id is destroyed"),
 		ON(DEVICE_REMOVAL, READY, IGNORE, "its endpoint is about to end, and takes it along"),
-		ON(OTHER_CM, READY, IGNORE, "the id is gone"),
+		ON(OTHER_CM, READY, IGNORE, "the CM id is destroyed"),
 		ON(AH_MADE, READY, DROP_AH, "it has one"),
 		ON(AH_FAILED, READY, IGNORE, "it has one"),
 		ON(CALL_FAILED, READY, IGNORE, "it needs none any more"),
-		ON(DEADLINE, READY, IGNORE, "it was in time; the timer was late"),
+		ON(DEADLINE, READY, IGNORE, "the operation was in time; the timer fired late"),
 		ON(ENDPOINT_ENDED, FAILED, FAIL, "there is nothing to send from any more"),
 	},
 	[VBD_PEER_FAILED] = {
@@ -108,7 +108,7 @@ static const struct vbd_peer_rule rules[VBD_PEER_STATE_COUNT][VBD_PEER_EVENT_COU
 		ON(CONNECT_ERROR, FAILED, IGNORE, "it is over"),
 		ON(DEVICE_REMOVAL, FAILED, IGNORE, "it is over"),
 		ON(OTHER_CM, FAILED, IGNORE, "it is over"),
-		ON(AH_MADE, FAILED, DROP_AH, "it came too late"),
+		ON(AH_MADE, FAILED, DROP_AH, "the event arrived too late"),
 		ON(AH_FAILED, FAILED, IGNORE, "it is over"),
 		ON(CALL_FAILED, FAILED, IGNORE, "it is over"),
 		ON(DEADLINE, FAILED, IGNORE, "it is over"),

@@ -278,10 +278,10 @@ static void print_datagrams(void)
 	(void)printf("\n## The states of an endpoint\n\n");
 	print_endpoint_rows();
 	(void)printf("\n## The states of a peer\n\n"
-		     "The first four are told as `resolving`.\n\n");
+		     "The API shows the first four as `resolving`.\n\n");
 	print_peer_rows();
 	(void)printf("\n## The states of a group's membership\n\n"
-		     "The first two are told as `joining`.\n\n");
+		     "The API shows the first two as `joining`.\n\n");
 	print_group_rows();
 }
 
@@ -290,9 +290,10 @@ static void print_datagrams(void)
 static void print_rping(void)
 {
 	(void)printf("\n## rping\n\n"
-		     "Both halves of its protocol: the service `rping` is a server, a connection "
-		     "with `rping_client` a client while it is probed. A message is the other "
-		     "half's; nobody is told of these states.\n\n"
+		     "Both sides of the protocol: the service `rping` is the server, and a "
+		     "connection with `rping_client` is the client while a probe runs. The event "
+		     "`message` is a message of the other side. The API does not show these "
+		     "states.\n\n"
 		     "| state | waits for | event | next | action | why |\n"
 		     "|---|---|---|---|---|---|\n");
 	for (unsigned int s = 0; s < VBD_RPING_STATE_COUNT; s++) {

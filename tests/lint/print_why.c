@@ -50,12 +50,11 @@ static void put_kind(enum vbd_why_kind kind)
 
 static void put_findings(void)
 {
-	(void)printf(
-		"\n## Findings\n\n"
-		"What can be found in the facts of a connection, or of the way to a destination: "
-		"`findings` in\n`GET /v1/connections/{ref}/explain` and `GET "
-		"/v1/explain?dst=`. The codes are stable.\n\n"
-		"| code | severity | found when | what to do |\n|---|---|---|---|\n");
+	(void)printf("\n## Findings\n\n"
+		     "Findings in the facts of a connection, or of the path to a destination: "
+		     "`findings` in\n`GET /v1/connections/{ref}/explain` and `GET "
+		     "/v1/explain?dst=`. The codes are stable.\n\n"
+		     "| code | severity | found when | what to do |\n|---|---|---|---|\n");
 	for (unsigned int i = 0; i < VBD_FINDING_COUNT; i++) {
 		enum vbd_finding_code code = (enum vbd_finding_code)i;
 
@@ -73,8 +72,9 @@ int main(void)
 	(void)printf("<!-- Drawn from rdma/why.c and rdma/finding.c: cmake --build build/dev "
 		     "--target why -->\n"
 		     "# Why\n\n"
-		     "What can be seen of a connection, what mostly causes it, and what to do. The "
-		     "same text is in `GET /v1/explain`\nand `verbsctl explain NAME`.\n");
+		     "Every event, status and reason of a connection: what it means, its likely "
+		     "causes, and what to do. The\nsame text is in `GET /v1/explain` and `verbsctl "
+		     "explain NAME`.\n");
 	for (unsigned int kind = 0; kind < VBD_WHY_KIND_COUNT; kind++)
 		put_kind((enum vbd_why_kind)kind);
 	put_findings();
