@@ -111,6 +111,23 @@ static void test_services_endpoints__its_queue_pair_is_ud(void **state)
 	assert_int_equal(record->endpoint->qp.channel->limits.transport, VBD_TRANSPORT_UD);
 }
 
+static void test_services_endpoints__its_event_names_an_address_only_if_it_listens(void **state)
+{
+	const struct vbd_event_filter filter = {
+		.one_type = true, .type = VBD_EVENT_ENDPOINT_CREATED};
+	struct svc *svc = *state;
+	const struct vbd_event *event;
+
+	(void)endpoint(svc, 0);
+	event = vbd_eventlog_next(svc->daemon->eventlog, 0, &filter);
+	assert_non_null(event);
+	assert_null(strstr(event->text, " port "));
+	(void)endpoint(svc, PORT);
+	event = vbd_eventlog_next(svc->daemon->eventlog, event->seq, &filter);
+	assert_non_null(event);
+	assert_non_null(strstr(event->text, "listens on 10.0.0.1 port 7174"));
+}
+
 static void test_services_endpoints__two_ask_and_talk(void **state)
 {
 	struct svc *svc = *state;
@@ -582,6 +599,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(its_queue_pair_is_ud),
+		TEST(its_event_names_an_address_only_if_it_listens),
 		TEST(two_ask_and_talk),
 		TEST(a_message_names_its_sender),
 		TEST(a_wrong_qkey_breaks_nothing),
