@@ -207,10 +207,16 @@ static void announce(const struct vbd_endpoint_record *record)
 	const struct vbd_endpoint *endpoint = record->endpoint;
 	char text[VBD_ADDR_TEXT_BYTES];
 
+	if (!endpoint->listen_id) {
+		vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_CREATED, VBD_SEVERITY_INFO,
+			VBD_REASON_NONE, "on %s, qpn 0x%06x", endpoint->device_name,
+			endpoint->qp.info.lqpn);
+		return;
+	}
 	vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_CREATED, VBD_SEVERITY_INFO,
-		VBD_REASON_NONE, "on %s, qpn 0x%06x, %s %s port %u", endpoint->device_name,
-		endpoint->qp.info.lqpn, endpoint->listen_id ? "listens on" : "does not listen",
-		vbd_addr_format(&endpoint->addr, text), vbd_addr_port(&endpoint->addr));
+		VBD_REASON_NONE, "on %s, qpn 0x%06x, listens on %s port %u", endpoint->device_name,
+		endpoint->qp.info.lqpn, vbd_addr_format(&endpoint->addr, text),
+		vbd_addr_port(&endpoint->addr));
 }
 
 enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_endpoint_spec *spec,
