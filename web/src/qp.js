@@ -115,8 +115,8 @@ export function diagram(state, timeline, orientation = "wide") {
 	return { size: places.size, nodes, edges };
 }
 
-/** told - the diagram in words, for screen readers */
-export function told(state, timeline, format) {
+/** inWords - the diagram in words, for screen readers */
+export function inWords(state, timeline, format) {
 	const way = transitions(timeline).map(({ to, sinceNs }) => `${to} after ${format(sinceNs)}`);
 	return `Queue pair: now ${state}. ${way.length ? `It went through ${["RESET", ...way].join(", ")}.` : ""}`;
 }

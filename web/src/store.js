@@ -245,12 +245,12 @@ export class Store {
 	setIndex(index) {
 		const restarted = this.index !== null && this.index.server_id !== index.server_id;
 		this.index = index;
-		if (restarted) this.forget();
+		if (restarted) this.clear();
 		this.changed();
 		return restarted;
 	}
 
-	forget() {
+	clear() {
 		this.restarts++;
 		this.events = [];
 		this.missed = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import test from "node:test";
-import { deadPeer, diagram, told, transitions } from "../../../web/src/qp.js";
+import { deadPeer, diagram, inWords, transitions } from "../../../web/src/qp.js";
 
 const TIMELINE = [
 	{ kind: "call", what: "rdma_create_id", since_start_ns: 1 },
@@ -75,10 +75,10 @@ test("there is a diagram without a timeline and for an unknown state as well", (
 
 test("the diagram can be put into words", () => {
 	assert.equal(
-		told("RTS", TIMELINE, (ns) => `${ns} ns`),
+		inWords("RTS", TIMELINE, (ns) => `${ns} ns`),
 		"Queue pair: now RTS. It went through RESET, INIT after 10 ns, RTR after 20 ns, RTS after 30 ns.",
 	);
-	assert.equal(told("RESET", [], String), "Queue pair: now RESET. ");
+	assert.equal(inWords("RESET", [], String), "Queue pair: now RESET. ");
 });
 
 test("the time until a dead peer is detected, with its calculation", () => {

@@ -69,7 +69,7 @@ const REMOTE_FIELDS = [
 	},
 ];
 
-/* One of the two ways to name a peer: where it listens, or its queue pair. */
+/* A peer is named either by the address at which it listens, or by its queue pair. */
 const isAsked = ({ qpn = "" }) => qpn.trim() === "";
 const isNumbered = ({ dst_addr: host = "" }) => host.trim() === "";
 

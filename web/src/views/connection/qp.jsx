@@ -3,7 +3,7 @@
 // The queue pair: a diagram of its states, the transitions it has made, and its attributes.
 import { useEffect, useState } from "preact/hooks";
 import { hex, ns } from "../../format.js";
-import { BOX, deadPeer, diagram, told } from "../../qp.js";
+import { BOX, deadPeer, diagram, inWords } from "../../qp.js";
 import { Facts, Panel } from "../../ui/bits.jsx";
 
 function useNarrow() {
@@ -90,7 +90,7 @@ function Diagram({ state, timeline, isOver }) {
 			viewBox={`0 0 ${size[0]} ${size[1]}`}
 			style={{ maxWidth: `${size[0]}px` }}
 			role="img"
-			aria-label={told(state, timeline, ns)}
+			aria-label={inWords(state, timeline, ns)}
 		>
 			<defs>
 				{["open", "taken", "last"].map((kind) => (

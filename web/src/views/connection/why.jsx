@@ -45,7 +45,7 @@ function List({ findings }) {
 	);
 }
 
-/* What is only good to know stays out of the way while all is well. */
+/* While all is well, findings without consequences are folded away. */
 function Findings({ findings, folded }) {
 	const notes = folded ? findings.filter(({ severity }) => severity === "info") : [];
 	return (
