@@ -5,6 +5,7 @@
 //   kinds    kinds of objects whose events make the list out of date
 //   fields   members that the list needs; all when absent
 //   pollMs   interval of the polls while the list is shown, for counters that change without events; 0 for none
+//   itemMs   interval of the polls of a single object, 1000 when absent
 //   pollOnly parameters of those polls, which leave out items that can't change; moves(item) says whether an item can
 //   load     function of request() that returns the items, for a list that is not read page by page from path
 //   sampleOf the {id, counters} of an item to keep for charts, or null
@@ -26,6 +27,7 @@ export const collections = {
 	stats: {
 		path: "/v1/stats",
 		kinds: [],
+		itemMs: 2000,
 		sampleOf: (stats) => ({ id: "daemon", counters: countersOf(stats) }),
 	},
 	warnings: { path: "/v1/events", kinds: [], pollMs: 0, load: loadWarnings },

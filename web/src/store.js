@@ -183,7 +183,8 @@ export class Store {
 
 	schedule(entry) {
 		const patience = Math.max(SETTLE_MS, entry.took * SHARE);
-		const pollMs = entry.items ? entry.spec.pollMs : entry.part ? PART_POLL_MS : ITEM_POLL_MS;
+		const itemMs = entry.part ? PART_POLL_MS : (entry.spec.itemMs ?? ITEM_POLL_MS);
+		const pollMs = entry.items ? entry.spec.pollMs : itemMs;
 		clearTimeout(entry.timer);
 		if (entry.dirty || entry.again) entry.timer = setTimeout(() => this.load(entry), patience);
 		else if (pollMs && !this.isFinal(entry))
