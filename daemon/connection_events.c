@@ -3,7 +3,6 @@
 
 #include "daemon/addr.h"
 #include "daemon/listeners.h"
-#include "daemon/windows.h"
 #include "rdma/conn_move.h"
 
 static void on_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms, void *arg)
@@ -140,7 +139,7 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 	if (conn->state == VBD_CONN_ESTABLISHED)
 		established(connection);
 	else
-		vbd_windows_connection_left(connection);
+		connection->daemon->connection_left(connection);
 	if (vbd_conn_state_terminal(conn->state))
 		ended(connection);
 	vbd_watch_notify(&connection->object.watches, false);

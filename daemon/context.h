@@ -24,6 +24,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct vbd_connection;
 struct vbd_fabric;
 struct vbd_hotplug;
 struct vbd_kernel;
@@ -73,7 +74,9 @@ struct vbd_daemon {
 	struct vbd_totals ended_totals;
 	struct vbd_daemon_times times;
 	uint64_t ended_by_reason[VBD_REASON_COUNT]; /* connections */
-	void (*stopped)(void *arg);		    /* see vbd_daemon_stop() */
+	/* A connection is established no more. daemon.c sets the hook: windows end with it. */
+	void (*connection_left)(struct vbd_connection *connection);
+	void (*stopped)(void *arg); /* see vbd_daemon_stop() */
 	void *stopped_arg;
 	struct vbd_timer *stop_timer;
 	struct vbd_deferred stop_check;

@@ -64,6 +64,7 @@ enum vbd_status vbd_daemon_create(
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the daemon");
 	daemon->config = config;
 	daemon->started_ns = vbd_clock_mono_ns();
+	daemon->connection_left = vbd_windows_connection_left;
 	vbd_deferred_init(&daemon->stop_check, on_stop_checked);
 	make_registries(daemon);
 	status = make_server_id(daemon, err);

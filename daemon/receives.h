@@ -8,7 +8,7 @@
 #ifndef VBD_DAEMON_RECEIVES_H
 #define VBD_DAEMON_RECEIVES_H
 
-#include "daemon/daemon.h"
+#include "daemon/context.h"
 
 /** vbd_receives_bytes - memory of all receives that there are */
 uint64_t vbd_receives_bytes(const struct vbd_daemon *daemon);

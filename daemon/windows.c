@@ -45,7 +45,7 @@ static struct vbd_qp *any_qp(const struct vbd_daemon *daemon, const struct vbd_m
 }
 
 /* The revocation goes where the client wanted the bind; for type 1 another will do. */
-static struct vbd_qp *choose_qp(struct vbd_window *window, void *arg)
+static struct vbd_channel *choose_channel(struct vbd_window *window, void *arg)
 {
 	struct vbd_window_record *record = arg;
 
@@ -58,7 +58,7 @@ static struct vbd_qp *choose_qp(struct vbd_window *window, void *arg)
 		return NULL;
 	vbd_timer_set(record->object.deadline, record->timeout_ms);
 	record->late = false;
-	return record->qp;
+	return record->qp->channel;
 }
 
 static void tell(const struct vbd_window_record *record, enum vbd_event_type type,
@@ -283,7 +283,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_w
 	record->window.range = spec->range;
 	record->window.mem = &spec->buffer->mem;
 	record->window.changed = on_changed;
-	record->window.choose_qp = choose_qp;
+	record->window.choose_channel = choose_channel;
 	record->window.arg = record;
 	record->addr = (uintptr_t)spec->buffer->mem.addr + spec->range.offset;
 	(void)snprintf(

@@ -7,7 +7,6 @@
 #include "rdma/fabric_parts.h"
 #include "rdma/msgpool.h"
 #include "rdma/provider.h"
-#include "rdma/qp.h"
 #include "rdma/resources.h"
 #include "rdma/worker.h"
 
@@ -126,10 +125,10 @@ static void on_qp_event(struct vbd_device *device, int type, uint32_t qp_num, vo
 	struct vbd_fabric *fabric = arg;
 
 	vbd_list_for_each (link, &fabric->qps) {
-		struct vbd_qp *qp = VBD_CONTAINER_OF(link, struct vbd_qp, fabric_link);
+		struct vbd_fabric_qp *qp = VBD_CONTAINER_OF(link, struct vbd_fabric_qp, link);
 
-		if (qp->device == device && qp->info.lqpn == qp_num) {
-			qp->ops->on_async(qp, type);
+		if (qp->device == device && qp->lqpn == qp_num) {
+			qp->on_async(qp, type);
 			return;
 		}
 	}

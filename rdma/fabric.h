@@ -36,6 +36,14 @@ struct vbd_fabric_ops {
 	void (*cm_opened)(void *arg);
 };
 
+/* A queue pair as the fabric knows it: the receiver of an async event that names the queue pair. */
+struct vbd_fabric_qp {
+	struct vbd_link link;
+	const struct vbd_device *device;
+	uint32_t lqpn;
+	void (*on_async)(struct vbd_fabric_qp *qp, int type); /* @type: enum ibv_event_type */
+};
+
 struct vbd_fabric {
 	struct rdma_event_channel *channel; /* NULL while the kernel has no rdma_cm */
 	struct vbd_error channel_error;	    /* why it is NULL */
@@ -56,7 +64,7 @@ struct vbd_fabric {
 	struct vbd_counter cm_events[VBD_CM_EVENT_TYPES];
 	const struct vbd_fabric_ops *ops;
 	void *ops_arg;
-	struct vbd_link qps; /* of struct vbd_qp: async events name QPs */
+	struct vbd_link qps; /* of struct vbd_fabric_qp */
 };
 
 /**

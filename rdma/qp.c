@@ -16,7 +16,7 @@ void vbd_qp_init(struct vbd_qp *qp, struct vbd_fabric *fabric, struct vbd_accoun
 {
 	*qp = (struct vbd_qp){
 		.ops = ops, .fabric = fabric, .account = account, .owner_id = owner_id};
-	vbd_list_init(&qp->fabric_link);
+	vbd_list_init(&qp->in_fabric.link);
 	vbd_list_init(&qp->transfers);
 }
 
@@ -92,7 +92,7 @@ static void destroy(struct vbd_qp *qp)
 	if (!qp->ibv_qp)
 		return;
 	qp->ops->before_destroy(qp);
-	vbd_list_remove(&qp->fabric_link);
+	vbd_list_remove(&qp->in_fabric.link);
 	vbd_pv_destroy_qp(qp->account, qp->ibv_qp);
 	qp->ibv_qp = NULL;
 }

@@ -17,6 +17,7 @@
 #include "rdma/account.h"
 #include "rdma/channel.h"
 #include "rdma/device.h"
+#include "rdma/fabric.h"
 #include "rdma/qp_params.h"
 #include "rdma/reason.h"
 
@@ -25,7 +26,6 @@
 
 struct ibv_qp;
 struct ibv_qp_attr;
-struct vbd_fabric;
 struct vbd_qp;
 
 /* The owner of a QP. All members must be there. */
@@ -89,12 +89,12 @@ struct vbd_qp {
 
 	/* From vbd_qp_open() to vbd_qp_release(). */
 	struct vbd_device *device;
-	struct vbd_pd *pd;	     /* holds a reference to it, and so to the device */
-	struct vbd_srq *srq;	     /* counted in its users; NULL: receives of its own */
-	struct vbd_channel *channel; /* the data path */
-	uint32_t reserved_cqe;	     /* in the channel's CQ */
-	struct ibv_qp *ibv_qp;	     /* NULL already when a drain was forced */
-	struct vbd_link fabric_link; /* while ibv_qp is there */
+	struct vbd_pd *pd;		/* holds a reference to it, and so to the device */
+	struct vbd_srq *srq;		/* counted in its users; NULL: receives of its own */
+	struct vbd_channel *channel;	/* the data path */
+	uint32_t reserved_cqe;		/* in the channel's CQ */
+	struct ibv_qp *ibv_qp;		/* NULL already when a drain was forced */
+	struct vbd_fabric_qp in_fabric; /* listed while ibv_qp is there */
 
 	/* These members outlive the rest. */
 	uint64_t cq_id; /* 0 until it has one */

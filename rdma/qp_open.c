@@ -195,6 +195,13 @@ static enum vbd_status refused(const struct vbd_qp *qp, const struct ibv_qp_init
 	return vbd_error_failure(why->status);
 }
 
+static void on_async(struct vbd_fabric_qp *in_fabric, int type)
+{
+	struct vbd_qp *qp = VBD_CONTAINER_OF(in_fabric, struct vbd_qp, in_fabric);
+
+	qp->ops->on_async(qp, type);
+}
+
 static enum vbd_status create_qp(struct vbd_qp *qp, struct vbd_error *err)
 {
 	struct vbd_channel *channel = qp->channel;
@@ -220,7 +227,10 @@ static enum vbd_status create_qp(struct vbd_qp *qp, struct vbd_error *err)
 	channel->qp = qp->ibv_qp;
 	channel->qpn = qp->ibv_qp->qp_num;
 	qp->info = (struct vbd_qp_info){.state = IBV_QPS_RESET, .lqpn = qp->ibv_qp->qp_num};
-	vbd_list_append(&qp->fabric->qps, &qp->fabric_link);
+	qp->in_fabric.device = qp->device;
+	qp->in_fabric.lqpn = qp->info.lqpn;
+	qp->in_fabric.on_async = on_async;
+	vbd_list_append(&qp->fabric->qps, &qp->in_fabric.link);
 	return VBD_OK;
 }
 

@@ -7,7 +7,6 @@
 #include "rdma/device.h"
 #include "rdma/pd.h"
 #include "rdma/provider.h"
-#include "rdma/qp.h"
 
 static void step(struct vbd_window *window, enum vbd_window_event event);
 
@@ -30,13 +29,13 @@ static void on_op_ended(struct vbd_transfer *op, void *arg)
 	step(window, event);
 }
 
-static void begin(struct vbd_window *window, struct vbd_qp *qp, enum vbd_op op)
+static void begin(struct vbd_window *window, struct vbd_channel *channel, enum vbd_op op)
 {
 	window->busy = true;
 	window->op = (struct vbd_transfer){
 		.op = op,
 		.wr.mw = window,
-		.channel = qp->channel,
+		.channel = channel,
 		.chunk_bytes = 1,
 		.created_ns = vbd_clock_mono_ns(),
 		.state = VBD_TRANSFER_QUEUED,
@@ -48,20 +47,20 @@ static void begin(struct vbd_window *window, struct vbd_qp *qp, enum vbd_op op)
 
 static void unbind(struct vbd_window *window)
 {
-	struct vbd_qp *qp = window->choose_qp(window, window->arg);
+	struct vbd_channel *channel = window->choose_channel(window, window->arg);
 
-	if (qp)
-		begin(window, qp, VBD_OP_INVALIDATE_WINDOW);
+	if (channel)
+		begin(window, channel, VBD_OP_INVALIDATE_WINDOW);
 	else
 		step(window, VBD_WINDOW_EV_UNBOUND);
 }
 
 static void bind_now(struct vbd_window *window)
 {
-	struct vbd_qp *qp = window->choose_qp(window, window->arg);
+	struct vbd_channel *channel = window->choose_channel(window, window->arg);
 
-	if (qp) {
-		begin(window, qp, VBD_OP_BIND_WINDOW);
+	if (channel) {
+		begin(window, channel, VBD_OP_BIND_WINDOW);
 		return;
 	}
 	(void)vbd_error_set(

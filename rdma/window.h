@@ -45,8 +45,8 @@ struct vbd_window {
 	struct vbd_error error; /* why it FAILED, or could not be revoked by a work request */
 	/* The state has changed; when it has ended nothing of the device is left. */
 	void (*changed)(struct vbd_window *window, void *arg);
-	/* A QP to post its work request on; NULL if there is none. */
-	struct vbd_qp *(*choose_qp)(struct vbd_window *window, void *arg);
+	/* The channel to post the work request on; NULL if there is none. */
+	struct vbd_channel *(*choose_channel)(struct vbd_window *window, void *arg);
 	void *arg;
 
 	struct vbd_account account;
@@ -59,7 +59,7 @@ struct vbd_window {
 
 /**
  * vbd_window_allocate - a window that is BINDING, and waits for vbd_window_registered()
- * @window: zeroed, with range, mem, changed, choose_qp and arg; lives until it has ended
+ * @window: zeroed, with range, mem, changed, choose_channel and arg; lives until it has ended
  *
  * An error leaves nothing; what fails later is told by `changed`.
  */

@@ -65,10 +65,12 @@ static void on_changed(struct vbd_window *window, void *arg)
 	bound->changes++;
 }
 
-static struct vbd_qp *choose_qp(struct vbd_window *window, void *arg)
+static struct vbd_channel *choose_channel(struct vbd_window *window, void *arg)
 {
+	struct vbd_qp *qp = ((struct bound *)arg)->qp;
+
 	(void)window;
-	return ((struct bound *)arg)->qp;
+	return qp ? qp->channel : NULL;
 }
 
 static struct bound make(struct rig *rig, unsigned int type)
@@ -88,7 +90,7 @@ static void begin(struct rig *rig, struct bound *bound)
 {
 	bound->window.mem = bound->mem;
 	bound->window.changed = on_changed;
-	bound->window.choose_qp = choose_qp;
+	bound->window.choose_channel = choose_channel;
 	bound->window.arg = bound;
 	assert_int_equal(vbd_window_allocate(&bound->window, &rig->err), VBD_OK);
 	vbd_window_register(&bound->window);
