@@ -19,7 +19,7 @@ struct vbd_api;
  * @tcp_fd:  listening TCP socket, taken over by a success; -1 for none
  * @unix_fd: the same, of a unix socket
  *
- * The sockets come from api/listen.h or from whoever started the daemon.
+ * The sockets come from api/http/listen.h or from whoever started the daemon.
  */
 enum vbd_status vbd_api_create(struct vbd_daemon *daemon, int tcp_fd, int unix_fd,
 	struct vbd_api **ret_api, struct vbd_error *err) VBD_MUST_CHECK;

@@ -5,7 +5,7 @@
 #ifndef VBD_API_ROUTES_H
 #define VBD_API_ROUTES_H
 
-#include "api/router.h"
+#include "api/http/router.h"
 
 /** vbd_routes - static */
 struct vbd_router vbd_routes(void);

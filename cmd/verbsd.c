@@ -4,10 +4,10 @@
  * signal.
  */
 #include "api/api.h"
-#include "api/listen.h"
+#include "api/http/listen.h"
 #include "base/log.h"
-#include "daemon/addr.h"
-#include "daemon/config.h"
+#include "daemon/core/addr.h"
+#include "daemon/config/config.h"
 #include "daemon/daemon.h"
 #include "daemon/sdnotify.h"
 

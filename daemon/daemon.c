@@ -2,13 +2,13 @@
 #include "daemon/daemon.h"
 
 #include "base/clock.h"
-#include "daemon/connections.h"
-#include "daemon/endpoints.h"
+#include "daemon/connections/connections.h"
+#include "daemon/datagrams/endpoints.h"
 #include "daemon/hotplug.h"
-#include "daemon/kernel.h"
-#include "daemon/listeners.h"
-#include "daemon/object.h"
-#include "daemon/windows.h"
+#include "daemon/observe/kernel.h"
+#include "daemon/connections/listeners.h"
+#include "daemon/core/object.h"
+#include "daemon/memory/windows.h"
 
 #include <errno.h>
 #include <stdio.h>

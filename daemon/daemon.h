@@ -7,7 +7,7 @@
 #ifndef VBD_DAEMON_DAEMON_H
 #define VBD_DAEMON_DAEMON_H
 
-#include "daemon/context.h"
+#include "daemon/core/context.h"
 
 /** vbd_daemon_create - loop, log, registries, fabric with running workers; devices that are there
  * are opened */

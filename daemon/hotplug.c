@@ -2,14 +2,14 @@
 #include "daemon/hotplug.h"
 
 #include "base/attr.h"
-#include "daemon/buffers.h"
-#include "daemon/connections.h"
-#include "daemon/endpoints.h"
-#include "daemon/listeners.h"
+#include "daemon/memory/buffers.h"
+#include "daemon/connections/connections.h"
+#include "daemon/datagrams/endpoints.h"
+#include "daemon/connections/listeners.h"
 #include "daemon/uevent.h"
-#include "daemon/windows.h"
-#include "rdma/fabric.h"
-#include "rdma/names.h"
+#include "daemon/memory/windows.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/names/names.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef VBD_DAEMON_HOTPLUG_H
 #define VBD_DAEMON_HOTPLUG_H
 
-#include "daemon/context.h"
+#include "daemon/core/context.h"
 
 /** vbd_hotplug_create - make the fabric, watch uevents, and open the devices that exist */
 enum vbd_status vbd_hotplug_create(struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;

@@ -6,9 +6,9 @@
  *
  * Usage: test_server [UNIX_SOCKET_PATH]. TEST_CONTROL_TOKEN and TEST_READ_TOKEN set tokens.
  */
-#include "api/listen.h"
-#include "api/problem.h"
-#include "api/server.h"
+#include "api/http/listen.h"
+#include "api/http/problem.h"
+#include "api/http/server.h"
 
 #include <signal.h>
 #include <stdio.h>

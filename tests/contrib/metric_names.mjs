@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const SOURCES = ["daemon/stats.c", "api/api_stats.c", "api/handlers_metrics.c"];
+const SOURCES = ["daemon/observe/stats.c", "api/resources/api_stats.c", "api/resources/metrics.c"];
 
 // The page has histograms without the suffixes of their series.
 export const metric_names = new Set(SOURCES.flatMap((source) => readFileSync(root + source, "utf8").match(/verbsd_\w+/g)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Random bytes as the JSON body of a request with members of every type. */
-#include "api/decode.h"
-#include "daemon/registry.h"
+#include "api/json/decode.h"
+#include "daemon/core/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,9 +3,9 @@
  * Random bytes as a request to a handler: method, target, some headers and body, one on each line.
  * The code must not crash, and every request must end with exactly one answer in JSON.
  */
-#include "api/dispatch.h"
-#include "api/page.h"
-#include "api/utf8.h"
+#include "api/http/dispatch.h"
+#include "api/http/page.h"
+#include "api/json/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,14 +4,14 @@
  * file.
  */
 #include "base/status.h"
-#include "rdma/conn_fsm.h"
-#include "rdma/endpoint_fsm.h"
-#include "rdma/group_fsm.h"
-#include "rdma/peer_fsm.h"
-#include "rdma/reason.h"
-#include "rdma/rping_fsm.h"
-#include "rdma/transfer_fsm.h"
-#include "rdma/window_fsm.h"
+#include "rdma/conn/conn_fsm.h"
+#include "rdma/ud/endpoint_fsm.h"
+#include "rdma/ud/group_fsm.h"
+#include "rdma/ud/peer_fsm.h"
+#include "rdma/names/reason.h"
+#include "rdma/data/rping_fsm.h"
+#include "rdma/data/transfer_fsm.h"
+#include "rdma/data/window_fsm.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -35,10 +35,10 @@ static void print_head(void)
 		     "cmake --build build/dev --target states. Not edited by hand. -->\n\n"
 		     "# States, events, reasons and error codes\n\n"
 		     "Everything here is drawn from the tables that the daemon runs on: "
-		     "`rdma/conn_fsm.c`, `rdma/transfer_fsm.c`,\n"
-		     "`rdma/window_fsm.c`, `rdma/endpoint_fsm.c`, `rdma/peer_fsm.c`, "
-		     "`rdma/group_fsm.c`, "
-		     "`rdma/rping_fsm.c`,\n`rdma/reason.h` and `base/status.h`.\n");
+		     "`rdma/conn/conn_fsm.c`, `rdma/data/transfer_fsm.c`,\n"
+		     "`rdma/data/window_fsm.c`, `rdma/ud/endpoint_fsm.c`, `rdma/ud/peer_fsm.c`, "
+		     "`rdma/ud/group_fsm.c`, "
+		     "`rdma/data/rping_fsm.c`,\n`rdma/names/reason.h` and `base/status.h`.\n");
 }
 
 /* Connections. */

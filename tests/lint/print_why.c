@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints docs/why.md from the tables in rdma/why.c and rdma/finding.c. */
-#include "rdma/finding.h"
-#include "rdma/why.h"
+/* Prints docs/why.md from the tables in rdma/diagnose/why.c and rdma/diagnose/finding.c. */
+#include "rdma/diagnose/finding.h"
+#include "rdma/diagnose/why.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -69,7 +69,8 @@ static void put_findings(void)
 
 int main(void)
 {
-	(void)printf("<!-- Drawn from rdma/why.c and rdma/finding.c: cmake --build build/dev "
+	(void)printf("<!-- Drawn from rdma/diagnose/why.c and rdma/diagnose/finding.c: cmake "
+		     "--build build/dev "
 		     "--target why -->\n"
 		     "# Why\n\n"
 		     "Every event, status and reason of a connection: what it means, its likely "

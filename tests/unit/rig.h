@@ -6,11 +6,11 @@
 #ifndef VBD_TESTS_UNIT_RIG_H
 #define VBD_TESTS_UNIT_RIG_H
 
-#include "rdma/conn.h"
-#include "rdma/fabric.h"
-#include "rdma/listener.h"
-#include "rdma/mem.h"
-#include "rdma/transfer.h"
+#include "rdma/conn/conn.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/conn/listener.h"
+#include "rdma/device/mem.h"
+#include "rdma/data/transfer.h"
 #include "tests/fake/provider_fake.h"
 
 #define RIG_LISTENERS 4

@@ -2,7 +2,7 @@
 #include "tests/unit/svc.h"
 
 #include "base/log.h"
-#include "daemon/addr.h"
+#include "daemon/core/addr.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>

@@ -6,11 +6,11 @@
 #ifndef VBD_TESTS_UNIT_SVC_H
 #define VBD_TESTS_UNIT_SVC_H
 
-#include "daemon/buffers.h"
-#include "daemon/connections.h"
+#include "daemon/memory/buffers.h"
+#include "daemon/connections/connections.h"
 #include "daemon/daemon.h"
-#include "daemon/listeners.h"
-#include "daemon/transfers.h"
+#include "daemon/connections/listeners.h"
+#include "daemon/work/transfers.h"
 #include "tests/fake/provider_fake.h"
 
 struct svc {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/auth.h"
+#include "api/http/auth.h"
 
 #include "tests/unit/unit.h"
 

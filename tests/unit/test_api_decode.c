@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/decode.h"
+#include "api/json/decode.h"
 
-#include "daemon/registry.h"
+#include "daemon/core/registry.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Dispatch, lists and waiting without HTTP: the test plays the transport. */
-#include "api/dispatch.h"
-#include "api/page.h"
-#include "api/waiter.h"
+#include "api/http/dispatch.h"
+#include "api/http/page.h"
+#include "api/http/waiter.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST /v1/endpoints, over a whole daemon on the fake provider. */
-#include "api/context.h"
-#include "api/endpoints.h"
-#include "daemon/endpoints.h"
+#include "api/resources/context.h"
+#include "api/resources/endpoints.h"
+#include "daemon/datagrams/endpoints.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 

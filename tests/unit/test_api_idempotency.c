@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/idempotency.h"
+#include "api/http/idempotency.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text format of Prometheus. */
-#include "api/metrics_text.h"
+#include "api/resources/metrics_text.h"
 #include "tests/unit/unit.h"
 
 #include <stdlib.h>

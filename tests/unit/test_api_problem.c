@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/problem.h"
+#include "api/http/problem.h"
 
-#include "api/router.h"
-#include "rdma/names.h"
+#include "api/http/router.h"
+#include "rdma/names/names.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of rdma/qp_params.h, against openapi.yaml and against the decoder. */
-#include "api/encode_common.h"
-#include "api/qp_params.h"
-#include "rdma/channel.h"
+/* The rows of rdma/qp/qp_params.h, against openapi.yaml and against the decoder. */
+#include "api/resources/common_json.h"
+#include "api/resources/qp_params.h"
+#include "rdma/data/channel.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/router.h"
+#include "api/http/router.h"
 #include "api/routes.h"
 
 #include "tests/unit/unit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/uri.h"
+#include "api/http/uri.h"
 
 #include "tests/unit/unit.h"
 

@@ -3,7 +3,7 @@
  * The heads in these tests have the layout that libmicrohttpd 0.9.75 produces: '\0' in place of the
  * separators. tests/api_http checks that the real library does this.
  */
-#include "api/wire.h"
+#include "api/http/wire.h"
 
 #include "tests/unit/unit.h"
 

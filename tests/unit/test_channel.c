@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Incoming messages of a connection, and the accounting of its CQ. */
-#include "rdma/channel.h"
+#include "rdma/data/channel.h"
 
-#include "rdma/cq.h"
-#include "rdma/worker.h"
-#include "rdma/wr_id.h"
+#include "rdma/device/cq.h"
+#include "rdma/data/worker.h"
+#include "rdma/names/wr_id.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 

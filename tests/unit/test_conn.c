@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/conn.h"
+#include "rdma/conn/conn.h"
 
 #include "base/log.h"
-#include "rdma/cq.h"
-#include "rdma/device.h"
+#include "rdma/device/cq.h"
+#include "rdma/device/device.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 

@@ -3,9 +3,9 @@
  * Random events on connections; the same seed gives the same order. Each connection and each
  * transfer must end exactly once, and no object may be left.
  */
-#include "rdma/conn.h"
+#include "rdma/conn/conn.h"
 
-#include "rdma/worker.h"
+#include "rdma/data/worker.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 

@@ -3,7 +3,7 @@
  * A connection's life with each provider call, and each allocation, failing in turn. Whichever
  * fails, the connection ends, reports it, and leaves no object behind.
  */
-#include "rdma/conn.h"
+#include "rdma/conn/conn.h"
 
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"

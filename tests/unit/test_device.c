@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/device.h"
+#include "rdma/device/device.h"
 
-#include "rdma/mem.h"
-#include "rdma/msgpool.h"
-#include "rdma/pd.h"
+#include "rdma/device/mem.h"
+#include "rdma/device/msgpool.h"
+#include "rdma/device/pd.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/eventlog.h"
+#include "daemon/core/eventlog.h"
 
 #include "base/log.h"
-#include "daemon/watch.h"
+#include "daemon/core/watch.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
 

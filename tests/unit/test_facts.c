@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/facts.h"
+#include "rdma/diagnose/facts.h"
 
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"

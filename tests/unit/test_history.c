@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/history.h"
+#include "daemon/core/history.h"
 
 #include "tests/unit/unit.h"
 

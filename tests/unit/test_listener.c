@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/listener.h"
+#include "rdma/conn/listener.h"
 
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"

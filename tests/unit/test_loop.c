@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/loop.h"
+#include "daemon/core/loop.h"
 
 #include "base/clock.h"
 #include "tests/unit/unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/names.h"
+#include "rdma/names/names.h"
 
-#include "rdma/device.h"
+#include "rdma/device/device.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
 

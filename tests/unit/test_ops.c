@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The work requests of each operation, their results, and which of them are signalled. */
-#include "rdma/op.h"
+#include "rdma/device/op.h"
 
-#include "rdma/cq.h"
+#include "rdma/device/cq.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 

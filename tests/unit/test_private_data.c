@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/private_data.h"
+#include "rdma/device/private_data.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/probe.h"
+#include "rdma/data/probe.h"
 
-#include "rdma/channel.h"
-#include "rdma/worker.h"
+#include "rdma/data/channel.h"
+#include "rdma/data/worker.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 

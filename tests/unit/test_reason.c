@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/reason.h"
+#include "rdma/names/reason.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/registry.h"
+#include "daemon/core/registry.h"
 
 #include "tests/unit/unit.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/rping.h"
+#include "rdma/data/rping.h"
 
-#include "rdma/probe.h"
-#include "rdma/rping_fsm.h"
-#include "rdma/service.h"
+#include "rdma/data/probe.h"
+#include "rdma/data/rping_fsm.h"
+#include "rdma/data/service.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/benchmarks.h"
+#include "daemon/work/benchmarks.h"
 
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"

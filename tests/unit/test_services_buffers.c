@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/buffers.h"
+#include "daemon/memory/buffers.h"
 
 #include "base/hugepage.h"
-#include "rdma/caps.h"
-#include "rdma/device.h"
-#include "rdma/fabric.h"
+#include "rdma/device/caps.h"
+#include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/connections.h"
+#include "daemon/connections/connections.h"
 
-#include "rdma/fabric.h"
+#include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 

@@ -3,12 +3,12 @@
 #include "daemon/daemon.h"
 
 #include "base/log.h"
-#include "daemon/devices.h"
-#include "daemon/kernel.h"
-#include "daemon/shared.h"
-#include "daemon/stats.h"
-#include "rdma/cq.h"
-#include "rdma/device.h"
+#include "daemon/core/devices.h"
+#include "daemon/observe/kernel.h"
+#include "daemon/memory/shared.h"
+#include "daemon/observe/stats.h"
+#include "rdma/device/cq.h"
+#include "rdma/device/device.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 

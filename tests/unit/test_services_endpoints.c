@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/endpoints.h"
+#include "daemon/datagrams/endpoints.h"
 
-#include "daemon/addr.h"
-#include "daemon/groups.h"
-#include "daemon/peers.h"
-#include "rdma/conn_manual.h"
-#include "rdma/fabric.h"
+#include "daemon/core/addr.h"
+#include "daemon/datagrams/groups.h"
+#include "daemon/datagrams/peers.h"
+#include "rdma/conn/conn_manual.h"
+#include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/explain.h"
-#include "daemon/netroute.h"
-#include "rdma/caps.h"
-#include "rdma/fabric.h"
+#include "daemon/observe/explain.h"
+#include "daemon/observe/netroute.h"
+#include "rdma/device/caps.h"
+#include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 

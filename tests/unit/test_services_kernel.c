@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Objects that the kernel holds beyond verbsd's own count, and times of operations. */
-#include "daemon/kernel.h"
+#include "daemon/observe/kernel.h"
 
 #include "base/log.h"
-#include "daemon/windows.h"
-#include "rdma/caps.h"
+#include "daemon/memory/windows.h"
+#include "rdma/device/caps.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 

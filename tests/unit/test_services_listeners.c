@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/listeners.h"
+#include "daemon/connections/listeners.h"
 
-#include "daemon/addr.h"
-#include "rdma/fabric.h"
+#include "daemon/core/addr.h"
+#include "rdma/fabric/fabric.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/probes.h"
+#include "daemon/work/probes.h"
 
-#include "rdma/caps.h"
+#include "rdma/device/caps.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 

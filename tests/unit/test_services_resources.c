@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/shared.h"
+#include "daemon/memory/shared.h"
 
-#include "daemon/endpoints.h"
-#include "daemon/receives.h"
-#include "rdma/device.h"
+#include "daemon/datagrams/endpoints.h"
+#include "daemon/core/receives.h"
+#include "rdma/device/device.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 

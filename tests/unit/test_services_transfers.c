@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/transfers.h"
+#include "daemon/work/transfers.h"
 
-#include "rdma/device.h"
-#include "rdma/fabric.h"
-#include "rdma/msgpool.h"
+#include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/device/msgpool.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/windows.h"
+#include "daemon/memory/windows.h"
 
-#include "rdma/caps.h"
-#include "rdma/device.h"
-#include "rdma/fabric.h"
-#include "rdma/pd.h"
+#include "rdma/device/caps.h"
+#include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/device/pd.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/source.h"
+#include "rdma/device/source.h"
 
 #include "tests/unit/unit.h"
 

@@ -3,11 +3,11 @@
  * The table of counters against docs/monitoring.md and Stats of openapi.yaml. `--print` prints the
  * rows of docs/monitoring.md.
  */
-#include "api/api_stats.h"
+#include "api/resources/api_stats.h"
 
-#include "api/server.h"
+#include "api/http/server.h"
 #include "base/attr.h"
-#include "daemon/kernel.h"
+#include "daemon/observe/kernel.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 

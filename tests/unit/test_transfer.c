@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/transfer.h"
+#include "rdma/data/transfer.h"
 
-#include "rdma/cq.h"
+#include "rdma/device/cq.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/endpoint_fsm.h"
-#include "rdma/group_fsm.h"
-#include "rdma/peer_fsm.h"
+#include "rdma/ud/endpoint_fsm.h"
+#include "rdma/ud/group_fsm.h"
+#include "rdma/ud/peer_fsm.h"
 #include "tests/unit/unit.h"
 
 #include <string.h>

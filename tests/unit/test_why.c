@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/why.h"
+#include "rdma/diagnose/why.h"
 
-#include "rdma/names.h"
-#include "rdma/reason.h"
+#include "rdma/names/names.h"
+#include "rdma/names/reason.h"
 #include "tests/unit/unit.h"
 
 #include <infiniband/verbs.h>

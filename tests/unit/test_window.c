@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rdma/window.h"
+#include "rdma/data/window.h"
 
 #include "tests/unit/openapi.h"
 #include "tests/unit/rig.h"

@@ -3,9 +3,9 @@
  * The worker as a thread, while the test's thread makes the fake provider complete work. Under
  * ThreadSanitizer this shows that control and worker share nothing but mailbox items.
  */
-#include "rdma/worker.h"
+#include "rdma/data/worker.h"
 
-#include "rdma/cq.h"
+#include "rdma/device/cq.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 

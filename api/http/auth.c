@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/http/auth.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+/* Takes time that depends on the length of @given only. */
+static bool same_secret(const char *secret, const char *given)
+{
+	size_t secret_len = strlen(secret);
+	size_t given_len = strlen(given);
+	unsigned char differ = secret_len != given_len;
+
+	for (size_t i = 0; i < given_len; i++)
+		differ = (unsigned char)(differ |
+					 (secret[secret_len ? i % secret_len : 0] ^ given[i]));
+	return !differ;
+}
+
+static enum vbd_status role_of_token(const struct vbd_auth_rules *rules, const char *authorization,
+	enum vbd_role *ret_role, struct vbd_error *err)
+{
+	bool control, read;
+
+	if (strncasecmp(authorization, "Bearer ", 7) != 0)
+		return vbd_error_set(err, VBD_E_UNAUTHORIZED,
+			"the Authorization header is not of the kind Bearer");
+	authorization += 7;
+	authorization += strspn(authorization, " ");
+	/* Both are compared always, so that time does not tell them apart. */
+	control = rules->control_token && same_secret(rules->control_token, authorization);
+	read = rules->read_token && same_secret(rules->read_token, authorization);
+	if (!control && !read)
+		return vbd_error_set(err, VBD_E_UNAUTHORIZED, "the token is unknown");
+	*ret_role = control ? VBD_ROLE_CONTROL : VBD_ROLE_READ;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_auth_role(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
+	const char *authorization, enum vbd_role *ret_role, struct vbd_error *err)
+{
+	bool tokens = rules->control_token || rules->read_token;
+
+	if (tokens && authorization)
+		return role_of_token(rules, authorization, ret_role, err);
+	if (peer->unix_socket)
+		*ret_role =
+			peer->uid == 0 || peer->uid == geteuid() ? VBD_ROLE_CONTROL : VBD_ROLE_READ;
+	else
+		*ret_role = !tokens && peer->loopback ? VBD_ROLE_CONTROL : VBD_ROLE_NONE;
+	return VBD_OK;
+}
+
+/* The part of "name:port", "[::1]:port" or either without port that names the host; false if @host
+ * is neither. */
+static bool host_name(const char *host, const char **ret_name, size_t *ret_len)
+{
+	const char *port;
+
+	if (host[0] == '[') {
+		port = strchr(host, ']');
+		if (!port)
+			return false;
+		*ret_name = host + 1;
+		*ret_len = (size_t)(port - host - 1);
+		port++;
+	} else {
+		*ret_name = host;
+		*ret_len = strcspn(host, ":");
+		port = host + *ret_len;
+	}
+	if (*port == ':')
+		port += 1 + strspn(port + 1, "0123456789");
+	return *port == '\0' && *ret_len != 0;
+}
+
+static bool is_loopback_name(const char *name)
+{
+	struct in_addr v4;
+	struct in6_addr v6;
+
+	if (strcasecmp(name, "localhost") == 0)
+		return true;
+	if (inet_pton(AF_INET, name, &v4) == 1)
+		return ntohl(v4.s_addr) >> 24 == 127;
+	return inet_pton(AF_INET6, name, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+/* The same address may be spelt in many ways. */
+static bool same_addr(const char *a, const char *b)
+{
+	unsigned char x[sizeof(struct in6_addr)], y[sizeof(struct in6_addr)];
+
+	if (inet_pton(AF_INET, a, x) == 1)
+		return inet_pton(AF_INET, b, y) == 1 && memcmp(x, y, 4) == 0;
+	return inet_pton(AF_INET6, a, x) == 1 && inet_pton(AF_INET6, b, y) == 1 &&
+	       memcmp(x, y, 16) == 0;
+}
+
+enum vbd_status vbd_auth_host(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
+	const char *host, struct vbd_error *err)
+{
+	char name[256];
+	const char *start;
+	size_t len;
+
+	if (!host || peer->unix_socket)
+		return VBD_OK;
+	if (!host_name(host, &start, &len) || len >= sizeof(name))
+		return vbd_error_set(
+			err, VBD_E_BAD_HOST, "'%.64s' is not a host, with or without a port", host);
+	memcpy(name, start, len);
+	name[len] = '\0';
+	if (is_loopback_name(name) || (peer->local_addr && same_addr(name, peer->local_addr)))
+		return VBD_OK;
+	for (size_t i = 0; i < rules->n_allowed_hosts; i++) {
+		if (strcasecmp(name, rules->allowed_hosts[i]) == 0)
+			return VBD_OK;
+	}
+	return vbd_error_set(err, VBD_E_BAD_HOST,
+		"'%.64s' is neither the loopback, nor the address of this connection, nor in "
+		"allowed_hosts",
+		name);
+}
+
+enum vbd_status vbd_auth_origin(const char *origin, const char *host, struct vbd_error *err)
+{
+	const char *authority;
+
+	if (!origin)
+		return VBD_OK;
+	authority = strstr(origin, "://");
+	if (host && authority && strcasecmp(authority + 3, host) == 0 &&
+		(strncasecmp(origin, "http://", 7) == 0 || strncasecmp(origin, "https://", 8) == 0))
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_BAD_ORIGIN,
+		"the request comes from a page of '%.64s', not from a page of this server", origin);
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/http/dispatch.h"
+
+#include "api/json/decode.h"
+#include "api/http/idempotency.h"
+#include "api/http/prefer.h"
+#include "api/http/problem.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+struct vbd_dispatch {
+	struct vbd_dispatch_config config;
+	struct vbd_idem *idem;
+};
+
+struct vbd_dispatch *vbd_dispatch_create(const struct vbd_dispatch_config *config)
+{
+	struct vbd_dispatch *dispatch = calloc(1, sizeof(*dispatch));
+
+	if (!dispatch)
+		return NULL;
+	dispatch->config = *config;
+	dispatch->idem = vbd_idem_create(config->idem_max);
+	if (!dispatch->idem) {
+		free(dispatch);
+		return NULL;
+	}
+	return dispatch;
+}
+
+void vbd_dispatch_destroy(struct vbd_dispatch *dispatch)
+{
+	if (!dispatch)
+		return;
+	vbd_idem_destroy(dispatch->idem);
+	free(dispatch);
+}
+
+/* --- the head -------------------------------------------------------------------------------- */
+
+static bool is_token(const char *text)
+{
+	if (!*text)
+		return false;
+	for (; *text; text++) {
+		if (*text <= ' ' || *text >= 0x7f || strchr("\"(),/:;<=>?@[\\]{}", *text))
+			return false;
+	}
+	return true;
+}
+
+static enum vbd_status parse_target(
+	struct vbd_request *req, const char *method, char *target, struct vbd_error *err)
+{
+	if (!is_token(method))
+		return vbd_error_set(
+			err, VBD_E_MALFORMED_REQUEST, "the method is not a token of letters");
+	req->method = vbd_method_parse(method);
+	req->head = strcmp(method, "HEAD") == 0;
+	return vbd_uri_parse(target, &req->uri, err);
+}
+
+/* Host and Origin come before everything else: a page elsewhere learns nothing, not even paths. */
+static enum vbd_status check_site(struct vbd_dispatch *dispatch, struct vbd_request *req,
+	const struct vbd_auth_peer *peer, struct vbd_error *err)
+{
+	const char *host = vbd_request_header(req, "Host");
+	enum vbd_status status = vbd_auth_host(&dispatch->config.auth, peer, host, err);
+
+	if (status != VBD_OK)
+		return status;
+	return vbd_auth_origin(vbd_request_header(req, "Origin"), host, err);
+}
+
+static enum vbd_status check_role(struct vbd_dispatch *dispatch, struct vbd_request *req,
+	const struct vbd_auth_peer *peer, struct vbd_error *err)
+{
+	/* Whether a path exists is not told to somebody who may not read. */
+	enum vbd_role needed = req->route ? req->route->role : VBD_ROLE_READ;
+	enum vbd_status status;
+
+	if (needed == VBD_ROLE_NONE)
+		return VBD_OK;
+	status = vbd_auth_role(&dispatch->config.auth, peer,
+		vbd_request_header(req, "Authorization"), &req->role, err);
+	if (status != VBD_OK)
+		return status;
+	if (req->role == VBD_ROLE_NONE)
+		return vbd_error_set(err, VBD_E_UNAUTHORIZED, "%s needs a token", req->client);
+	if (req->role < needed)
+		return vbd_error_set(err, VBD_E_FORBIDDEN, "%s needs the role %s; this is %s",
+			req->path, vbd_role_name(needed), vbd_role_name(req->role));
+	return VBD_OK;
+}
+
+/* @type without parameters, case-insensitive. */
+static bool media_type_is(const char *header, const char *type)
+{
+	size_t len = strlen(type);
+
+	if (strncasecmp(header, type, len) != 0)
+		return false;
+	header += len;
+	header += strspn(header, " \t");
+	return *header == '\0' || *header == ';';
+}
+
+static enum vbd_status check_media_type(struct vbd_request *req, struct vbd_error *err)
+{
+	const char *type = vbd_request_header(req, "Content-Type");
+	bool stream = req->route->body == VBD_BODY_STREAM;
+	const char *want = stream ? "application/octet-stream" : "application/json";
+
+	if (req->content_bytes == 0 && !stream)
+		return VBD_OK;
+	if (stream ? !type || media_type_is(type, want) : type && media_type_is(type, want))
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_UNSUPPORTED_MEDIA_TYPE,
+		"the Content-Type is %.64s; %s takes %s", type ? type : "absent", req->path, want);
+}
+
+static enum vbd_status too_large(struct vbd_dispatch *dispatch, struct vbd_error *err)
+{
+	if (err->status == VBD_OK)
+		err->limit = dispatch->config.json_max_bytes;
+	return vbd_error_set(err, VBD_E_BODY_TOO_LARGE, "a JSON body has at most %zu bytes",
+		dispatch->config.json_max_bytes);
+}
+
+static enum vbd_status check_form(
+	struct vbd_dispatch *dispatch, struct vbd_request *req, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_route_check_query(req->route, &req->uri, err);
+
+	if (status == VBD_OK)
+		status = check_media_type(req, err);
+	if (status == VBD_OK && req->route->body != VBD_BODY_STREAM &&
+		req->content_bytes != UINT64_MAX &&
+		req->content_bytes > dispatch->config.json_max_bytes)
+		status = too_large(dispatch, err);
+	return status;
+}
+
+static void refuse(
+	struct vbd_dispatch *dispatch, struct vbd_request *req, const struct vbd_error *err)
+{
+	if (dispatch->config.on_refused)
+		dispatch->config.on_refused(dispatch->config.context, req->client, err);
+	vbd_reply_problem(req, err);
+}
+
+void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, const char *method,
+	char *target, const struct vbd_auth_peer *peer)
+{
+	struct vbd_error err = {0};
+	unsigned int allow = 0;
+
+	req->context = dispatch->config.context;
+	if (parse_target(req, method, target, &err) != VBD_OK) {
+		req->reply.close = true; /* what follows on this connection can't be trusted */
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	if (check_site(dispatch, req, peer, &err) != VBD_OK) {
+		refuse(dispatch, req, &err);
+		return;
+	}
+	req->route = vbd_router_find(
+		&dispatch->config.router, req->method, &req->uri, &req->ref, &allow);
+	if (check_role(dispatch, req, peer, &err) != VBD_OK) {
+		refuse(dispatch, req, &err);
+		return;
+	}
+	if (!req->route) {
+		struct vbd_problem_extra extra = {.allow = allow};
+
+		if (allow)
+			(void)vbd_error_set(&err, VBD_E_METHOD_NOT_ALLOWED,
+				"%.128s does not support the method %.16s", req->path, method);
+		else
+			(void)vbd_error_set(
+				&err, VBD_E_NOT_FOUND, "%.128s: no such path", req->path);
+		vbd_reply_problem_extra(req, &err, &extra);
+		return;
+	}
+	if (check_form(dispatch, req, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	if (req->route->prefer) {
+		const char *prefer = vbd_request_header(req, "Prefer");
+
+		req->wait_asked = vbd_prefer_wait(prefer, &req->wait_s);
+		req->respond_async = vbd_prefer_async(prefer);
+	}
+	if (req->route->open)
+		req->route->open(req);
+}
+
+/* --- the body -------------------------------------------------------------------------------- */
+
+static enum vbd_status collect(struct vbd_dispatch *dispatch, struct vbd_request *req,
+	const void *bytes, size_t len_bytes, struct vbd_error *err)
+{
+	if (len_bytes > dispatch->config.json_max_bytes - req->body_bytes)
+		return too_large(dispatch, err);
+	if (req->body_bytes + len_bytes > req->body_room_bytes) {
+		size_t room = req->body_room_bytes ? req->body_room_bytes * 2 : 1024;
+		char *body;
+
+		while (room < req->body_bytes + len_bytes)
+			room *= 2;
+		body = realloc(req->body, room);
+		if (!body)
+			return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the body");
+		req->body = body;
+		req->body_room_bytes = room;
+	}
+	memcpy(req->body + req->body_bytes, bytes, len_bytes);
+	req->body_bytes += len_bytes;
+	return VBD_OK;
+}
+
+void vbd_dispatch_body(
+	struct vbd_dispatch *dispatch, struct vbd_request *req, const void *bytes, size_t len_bytes)
+{
+	struct vbd_error err = {0};
+	enum vbd_status status;
+
+	if (req->route->body == VBD_BODY_STREAM)
+		status = req->sink.write(req->sink.arg, bytes, len_bytes, &err);
+	else
+		status = collect(dispatch, req, bytes, len_bytes, &err);
+	if (status != VBD_OK)
+		vbd_reply_problem(req, &err);
+}
+
+static enum vbd_status parse_body(struct vbd_request *req, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	if (req->route->body == VBD_BODY_STREAM)
+		return VBD_OK;
+	if (!req->body_bytes) {
+		if (req->route->body == VBD_BODY_JSON)
+			return vbd_error_set(err, VBD_E_MALFORMED_JSON,
+				"the body is empty; a JSON object is needed");
+		return VBD_OK;
+	}
+	status = vbd_json_parse(req->body, req->body_bytes, &req->json, err);
+	if (status == VBD_OK && req->route->body == VBD_BODY_NONE)
+		status = vbd_decode(req->json, NULL, 0, NULL, err);
+	return status;
+}
+
+/* Returns whether the handler is to be called. */
+static bool claim_key(struct vbd_dispatch *dispatch, struct vbd_request *req)
+{
+	const char *key = vbd_request_header(req, "Idempotency-Key");
+	const struct vbd_idem_request request = {
+		.key = key,
+		.method = vbd_method_name(req->method),
+		.target = req->path,
+		.role = vbd_role_name(req->role),
+		.body = req->body,
+		.body_bytes = req->body_bytes,
+	};
+	struct vbd_reply first = {0};
+	struct vbd_error err = {0};
+
+	if (!key || req->method != VBD_METHOD_POST)
+		return true;
+	if (vbd_idem_begin(dispatch->idem, &request, vbd_clock_mono_ns(), &req->idem, &first,
+		    &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return false;
+	}
+	if (!req->idem)
+		req->reply = first;
+	return req->idem != NULL;
+}
+
+void vbd_dispatch_run(struct vbd_dispatch *dispatch, struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+
+	if (req->reply.status)
+		return;
+	if (parse_body(req, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	if (!claim_key(dispatch, req))
+		return;
+	req->route->handler(req);
+	if (req->reply.status || req->parked)
+		return;
+	vbd_log(VBD_LOG_ERROR, req->path, "the handler of %s left without an answer",
+		req->route->operation);
+	(void)vbd_error_set(&err, VBD_E_INTERNAL, "the handler left without an answer");
+	vbd_reply_problem(req, &err);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/http/idempotency.h"
+
+#include "base/list.h"
+#include "daemon/core/registry.h" /* uthash, set up for the project */
+
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct vbd_idem_entry {
+	struct vbd_idem *idem;
+	struct vbd_link link; /* oldest first */
+	UT_hash_handle hh;
+	uint64_t begun_ns;
+	bool running;
+	uint8_t print[VBD_IDEM_PRINT_BYTES];
+	struct vbd_reply reply;
+	char key[];
+};
+
+struct vbd_idem {
+	struct vbd_idem_entry *by_key;
+	struct vbd_link entries;
+	size_t max;
+	size_t count;
+	size_t bytes; /* of the bodies kept */
+};
+
+struct vbd_idem *vbd_idem_create(size_t max)
+{
+	struct vbd_idem *idem = calloc(1, sizeof(*idem));
+
+	if (!idem)
+		return NULL;
+	vbd_list_init(&idem->entries);
+	idem->max = max;
+	return idem;
+}
+
+static void delete_entry(struct vbd_idem *idem, struct vbd_idem_entry *entry)
+{
+	HASH_DEL(idem->by_key, entry);
+	vbd_list_remove(&entry->link);
+	idem->count--;
+	idem->bytes -= entry->reply.body_bytes;
+	vbd_reply_fini(&entry->reply);
+	free(entry);
+}
+
+void vbd_idem_destroy(struct vbd_idem *idem)
+{
+	if (!idem)
+		return;
+	vbd_list_for_each (link, &idem->entries)
+		delete_entry(idem, VBD_CONTAINER_OF(link, struct vbd_idem_entry, link));
+	free(idem);
+}
+
+/* Drops what is too old, then the oldest ones until there is room for one more. */
+static void make_room(struct vbd_idem *idem, uint64_t now_ns)
+{
+	vbd_list_for_each (link, &idem->entries) {
+		struct vbd_idem_entry *entry = VBD_CONTAINER_OF(link, struct vbd_idem_entry, link);
+		bool old = now_ns - entry->begun_ns >= VBD_IDEM_AGE_MAX_NS;
+
+		if (!old && idem->count < idem->max && idem->bytes < VBD_IDEM_BYTES_MAX)
+			return;
+		if (!entry->running)
+			delete_entry(idem, entry);
+	}
+}
+
+static enum vbd_status check_key(const char *key, struct vbd_error *err)
+{
+	size_t len = strlen(key);
+
+	if (len > VBD_IDEM_KEY_MAX)
+		return vbd_error_input(err, VBD_E_TOO_LONG, "Idempotency-Key",
+			"the Idempotency-Key has %zu characters; at most %d are allowed", len,
+			VBD_IDEM_KEY_MAX);
+	if (!len)
+		return vbd_error_input(
+			err, VBD_E_BAD_VALUE, "Idempotency-Key", "the Idempotency-Key is empty");
+	for (size_t i = 0; i < len; i++) {
+		if (key[i] < '!' || key[i] > '~')
+			return vbd_error_input(err, VBD_E_BAD_VALUE, "Idempotency-Key",
+				"the Idempotency-Key has characters other than visible ASCII");
+	}
+	return VBD_OK;
+}
+
+/* Each part with its NUL, so that no two requests run together. */
+static bool fingerprint(const struct vbd_idem_request *request, uint8_t print[VBD_IDEM_PRINT_BYTES])
+{
+	const char *const parts[] = {request->method, request->target, request->role};
+	gnutls_hash_hd_t hash;
+	int rc = 0;
+
+	if (gnutls_hash_init(&hash, GNUTLS_DIG_SHA256) < 0)
+		return false;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		rc |= gnutls_hash(hash, parts[i], strlen(parts[i]) + 1);
+	if (request->body_bytes)
+		rc |= gnutls_hash(hash, request->body, request->body_bytes);
+	gnutls_hash_deinit(hash, print);
+	return rc == 0;
+}
+
+static bool copy_reply(struct vbd_reply *copy, const struct vbd_reply *reply)
+{
+	char *body = NULL;
+
+	if (reply->body_bytes) {
+		body = malloc(reply->body_bytes);
+		if (!body)
+			return false;
+		memcpy(body, reply->body ? reply->body : reply->static_body, reply->body_bytes);
+	}
+	*copy = *reply;
+	copy->body = body;
+	copy->static_body = NULL;
+	return true;
+}
+
+static enum vbd_status repeat(struct vbd_idem_entry *entry,
+	const uint8_t print[VBD_IDEM_PRINT_BYTES], struct vbd_reply *ret_reply,
+	struct vbd_error *err)
+{
+	if (memcmp(entry->print, print, VBD_IDEM_PRINT_BYTES) != 0)
+		return vbd_error_set(err, VBD_E_IDEMPOTENCY_MISMATCH,
+			"the Idempotency-Key was used for a request with another path, body or "
+			"role");
+	if (entry->running)
+		return vbd_error_set(err, VBD_E_IDEMPOTENCY_CONFLICT,
+			"the first request with this Idempotency-Key has no answer yet");
+	if (!copy_reply(ret_reply, &entry->reply))
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the answer");
+	return VBD_OK;
+}
+
+static struct vbd_idem_entry *claim(struct vbd_idem *idem, const struct vbd_idem_request *request,
+	const uint8_t print[VBD_IDEM_PRINT_BYTES], uint64_t now_ns)
+{
+	size_t len = strlen(request->key);
+	struct vbd_idem_entry *entry = calloc(1, sizeof(*entry) + len + 1);
+
+	if (!entry)
+		return NULL;
+	memcpy(entry->key, request->key, len + 1);
+	memcpy(entry->print, print, VBD_IDEM_PRINT_BYTES);
+	entry->idem = idem;
+	entry->begun_ns = now_ns;
+	entry->running = true;
+	HASH_ADD_KEYPTR(hh, idem->by_key, entry->key, len, entry);
+	if (!entry->hh.tbl) { /* what HASH_NONFATAL_OOM leaves */
+		free(entry);
+		return NULL;
+	}
+	vbd_list_append(&idem->entries, &entry->link);
+	idem->count++;
+	return entry;
+}
+
+enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_request *request,
+	uint64_t now_ns, struct vbd_idem_entry **ret_entry, struct vbd_reply *ret_reply,
+	struct vbd_error *err)
+{
+	uint8_t print[VBD_IDEM_PRINT_BYTES];
+	struct vbd_idem_entry *entry;
+	enum vbd_status status = check_key(request->key, err);
+
+	if (status != VBD_OK)
+		return status;
+	if (!fingerprint(request, print))
+		return vbd_error_set(err, VBD_E_INTERNAL, "SHA-256 is not available");
+	make_room(idem, now_ns);
+	HASH_FIND_STR(idem->by_key, request->key, entry);
+	if (entry) {
+		status = repeat(entry, print, ret_reply, err);
+		if (status == VBD_OK)
+			*ret_entry = NULL;
+		return status;
+	}
+	if (idem->count >= idem->max) {
+		if (err && err->status == VBD_OK)
+			err->limit = idem->max;
+		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
+			"%zu requests with an Idempotency-Key are still running", idem->max);
+	}
+	entry = claim(idem, request, print, now_ns);
+	if (!entry)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for an Idempotency-Key");
+	*ret_entry = entry;
+	return VBD_OK;
+}
+
+void vbd_idem_store(struct vbd_idem_entry *entry, const struct vbd_reply *reply)
+{
+	struct vbd_idem *idem = entry->idem;
+
+	if (reply->status >= 500 || reply->reader.read || !copy_reply(&entry->reply, reply)) {
+		delete_entry(idem, entry);
+		return;
+	}
+	entry->running = false;
+	idem->bytes += entry->reply.body_bytes;
+}
+
+void vbd_idem_delete(struct vbd_idem_entry *entry)
+{
+	if (entry)
+		delete_entry(entry->idem, entry);
+}
+
+size_t vbd_idem_count(const struct vbd_idem *idem)
+{
+	return idem->count;
+}

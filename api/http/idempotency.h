@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Idempotency keys: what a POST with a key was answered, so that its repeat gets the same answer
+ * and does nothing. Bounded in entries, bytes and age; the one used longest ago goes first. Entries
+ * of requests that still run are never dropped.
+ *
+ * Control thread.
+ */
+#ifndef VBD_API_HTTP_IDEMPOTENCY_H
+#define VBD_API_HTTP_IDEMPOTENCY_H
+
+#include "api/http/reply.h"
+#include "base/attr.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VBD_IDEM_BYTES_MAX   ((size_t)16777216)
+#define VBD_IDEM_AGE_MAX_NS  (600 * UINT64_C(1000000000))
+#define VBD_IDEM_KEY_MAX     255
+#define VBD_IDEM_PRINT_BYTES 32
+
+struct vbd_idem;
+struct vbd_idem_entry;
+
+/* What makes two requests the same one: SHA-256 over it. */
+struct vbd_idem_request {
+	const char *key;
+	const char *method;
+	const char *target; /* path; POSTs take no query */
+	const char *role;
+	const void *body;
+	size_t body_bytes;
+};
+
+/** vbd_idem_create - an empty store of at most @max entries; the caller owns it; NULL without
+ * memory */
+struct vbd_idem *vbd_idem_create(size_t max);
+
+/** vbd_idem_destroy - NULL is fine; no request of it may still run */
+void vbd_idem_destroy(struct vbd_idem *idem);
+
+/**
+ * vbd_idem_begin - look a key up, and claim it if it is new
+ * @now_ns:    monotonic
+ * @ret_entry: the claimed entry, which the caller ends with vbd_idem_store() or vbd_idem_delete()
+ * @ret_reply: a copy of the first answer, when there was one: then @ret_entry is NULL
+ *
+ * Returns VBD_E_BAD_VALUE or VBD_E_TOO_LONG for a bad key, VBD_E_IDEMPOTENCY_CONFLICT while the
+ * first request runs, VBD_E_IDEMPOTENCY_MISMATCH when it was another request,
+ * VBD_E_LIMIT_REACHED when every entry belongs to a running request, VBD_E_NO_MEMORY.
+ */
+enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_request *request,
+	uint64_t now_ns, struct vbd_idem_entry **ret_entry, struct vbd_reply *ret_reply,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_idem_store - the request was answered
+ *
+ * An answer of 500 or above is not kept, so that the client can try again; neither is one that
+ * there is no memory for.
+ */
+void vbd_idem_store(struct vbd_idem_entry *entry, const struct vbd_reply *reply);
+
+/** vbd_idem_delete - the request ended without an answer */
+void vbd_idem_delete(struct vbd_idem_entry *entry);
+
+/** vbd_idem_count - entries held, for tests and stats */
+size_t vbd_idem_count(const struct vbd_idem *idem);
+
+#endif

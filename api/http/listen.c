@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/http/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define BACKLOG 512
+
+static enum vbd_status fill_tcp(const char *addr, uint16_t port, struct sockaddr_storage *ret_addr,
+	socklen_t *ret_len, struct vbd_error *err)
+{
+	struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_port = htons(port)};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
+
+	if (inet_pton(AF_INET, addr, &v4.sin_addr) == 1) {
+		memcpy(ret_addr, &v4, sizeof(v4));
+		*ret_len = sizeof(v4);
+	} else if (inet_pton(AF_INET6, addr, &v6.sin6_addr) == 1) {
+		memcpy(ret_addr, &v6, sizeof(v6));
+		*ret_len = sizeof(v6);
+	} else {
+		return vbd_error_set(
+			err, VBD_E_BAD_VALUE, "'%.128s' is not a numeric address", addr);
+	}
+	return VBD_OK;
+}
+
+static enum vbd_status bind_and_listen(
+	int fd, const struct sockaddr *addr, socklen_t len, const char *what, struct vbd_error *err)
+{
+	if (bind(fd, addr, len) < 0)
+		return vbd_error_errno(err, VBD_OK, "bind", errno, "can't listen on %.128s", what);
+	if (listen(fd, BACKLOG) < 0)
+		return vbd_error_errno(
+			err, VBD_OK, "listen", errno, "can't listen on %.128s", what);
+	return VBD_OK;
+}
+
+static enum vbd_status open_socket(int family, int *ret_fd, struct vbd_error *err)
+{
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd < 0)
+		return vbd_error_errno(err, VBD_OK, "socket", errno, "can't make a socket");
+	*ret_fd = fd;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_listen_tcp(const char *addr, uint16_t port, int *ret_fd, struct vbd_error *err)
+{
+	struct sockaddr_storage where;
+	char what[80];
+	socklen_t len = 0;
+	const int on = 1;
+	int fd = -1;
+	enum vbd_status status = fill_tcp(addr, port, &where, &len, err);
+
+	if (status == VBD_OK)
+		status = open_socket(where.ss_family, &fd, err);
+	if (status != VBD_OK)
+		return status;
+	(void)snprintf(what, sizeof(what), "%.64s port %u", addr, port);
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (where.ss_family == AF_INET6)
+		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
+	status = bind_and_listen(fd, (struct sockaddr *)&where, len, what, err);
+	if (status != VBD_OK) {
+		(void)close(fd);
+		return status;
+	}
+	*ret_fd = fd;
+	return VBD_OK;
+}
+
+/* A daemon that was killed leaves its socket file: it is removed when nobody answers on it. */
+static enum vbd_status remove_stale(const struct sockaddr_un *where, struct vbd_error *err)
+{
+	struct stat st;
+	int fd = -1, rc;
+	enum vbd_status status;
+
+	if (lstat(where->sun_path, &st) < 0)
+		return errno == ENOENT ? VBD_OK
+				       : vbd_error_errno(err, VBD_OK, "lstat", errno,
+						 "can't stat %s", where->sun_path);
+	if (!S_ISSOCK(st.st_mode))
+		return vbd_error_set(err, VBD_E_ADDRESS_IN_USE, "%s exists and is not a socket",
+			where->sun_path);
+	status = open_socket(AF_UNIX, &fd, err);
+	if (status != VBD_OK)
+		return status;
+	rc = connect(fd, (const struct sockaddr *)where, sizeof(*where)) < 0 ? errno : 0;
+	(void)close(fd);
+	if (rc != ECONNREFUSED)
+		return vbd_error_set(err, VBD_E_ADDRESS_IN_USE,
+			"another process already listens on %s", where->sun_path);
+	if (unlink(where->sun_path) < 0)
+		return vbd_error_errno(err, VBD_OK, "unlink", errno,
+			"can't remove the stale socket %s", where->sun_path);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_listen_unix(const char *path, int *ret_fd, struct vbd_error *err)
+{
+	struct sockaddr_un where = {.sun_family = AF_UNIX};
+	enum vbd_status status;
+	mode_t mask;
+	int fd = -1;
+
+	if (strlen(path) >= sizeof(where.sun_path))
+		return vbd_error_set(err, VBD_E_TOO_LONG,
+			"the path of the unix socket has more than %zu bytes: %.64s",
+			sizeof(where.sun_path) - 1, path);
+	memcpy(where.sun_path, path, strlen(path) + 1);
+	status = remove_stale(&where, err);
+	if (status == VBD_OK)
+		status = open_socket(AF_UNIX, &fd, err);
+	if (status != VBD_OK)
+		return status;
+	/* The mask, not a later chmod(2): there is no moment in which others could connect. */
+	mask = umask(S_IXUSR | S_IXGRP | S_IRWXO);
+	status = bind_and_listen(fd, (struct sockaddr *)&where, sizeof(where), path, err);
+	(void)umask(mask);
+	if (status != VBD_OK) {
+		(void)close(fd);
+		return status;
+	}
+	*ret_fd = fd;
+	return VBD_OK;
+}
+
+uint16_t vbd_listen_port(int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	} addr;
+	socklen_t len = sizeof(addr);
+
+	memset(&addr, 0, sizeof(addr));
+	if (getsockname(fd, &addr.any, &len) < 0)
+		return 0;
+	if (addr.any.sa_family == AF_INET)
+		return ntohs(addr.v4.sin_port);
+	return addr.any.sa_family == AF_INET6 ? ntohs(addr.v6.sin6_port) : 0;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/http/problem.h"
+
+#include "api/http/router.h"
+#include "api/json/utf8.h"
+#include "base/attr.h"
+#include "rdma/names/names.h"
+#include "rdma/diagnose/why.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Members that stay away when they have nothing to say. */
+static void set_text(json_t *problem, const char *name, const char *text)
+{
+	if (text && *text)
+		(void)json_object_set_new(problem, name, vbd_json_text(text));
+}
+
+static void set_source(json_t *problem, const struct vbd_error *err)
+{
+	switch (err->source) {
+	case VBD_SOURCE_ERRNO:
+		set_text(problem, "errno", vbd_errno_name((int)err->raw));
+		break;
+	case VBD_SOURCE_CM_EVENT:
+		set_text(problem, "cm_event", vbd_cm_event_name(err->kind));
+		(void)json_object_set_new(problem, "cm_status", json_integer(err->raw));
+		break;
+	case VBD_SOURCE_WC:
+		set_text(problem, "wc_status", vbd_wc_status_name(err->kind));
+		(void)json_object_set_new(problem, "vendor_err", json_integer(err->raw));
+		break;
+	case VBD_SOURCE_NONE:
+	case VBD_SOURCE_ASYNC:
+	case VBD_SOURCE_GAI:
+	case VBD_SOURCE_DEADLINE:
+	case VBD_SOURCE_INPUT:
+		break; /* the text says it */
+	}
+}
+
+static void set_extra(json_t *problem, const struct vbd_problem_extra *extra)
+{
+	if (extra->reason != VBD_REASON_NONE)
+		set_text(problem, "reason", vbd_reason_name(extra->reason));
+	if (extra->n_users) {
+		json_t *users = json_array();
+
+		for (size_t i = 0; i < extra->n_users; i++)
+			(void)json_array_append_new(users, vbd_json_text(extra->users[i]));
+		(void)json_object_set_new(problem, "users", users);
+	}
+	if (extra->allow) {
+		json_t *allow = json_array();
+
+		for (unsigned int i = 0; i < VBD_METHOD_OTHER; i++) {
+			if (extra->allow & 1u << i)
+				(void)json_array_append_new(
+					allow, json_string(vbd_method_name((enum vbd_method)i)));
+		}
+		(void)json_object_set_new(problem, "allow", allow);
+	}
+	if (extra->retry_after_ms)
+		(void)json_object_set_new(
+			problem, "retry_after_ms", json_integer((json_int_t)extra->retry_after_ms));
+}
+
+/* Parameters of rdma/ that are not members of the request's top level under the same name. */
+static const struct {
+	const char *param;
+	const char *pointer;
+} nested_params[] = {
+	{"cq", "/qp/cq"},
+	{"inline_bytes", "/qp/inline_bytes"},
+	{"max_recv_sge", "/qp/max_recv_sge"},
+	{"max_send_sge", "/qp/max_send_sge"},
+	{"moderation_count", "/moderation/count"},
+	{"moderation_period_us", "/moderation/period_us"},
+	{"pd", "/qp/pd"},
+	{"recv_size_bytes", "/qp/recv_size_bytes"},
+	{"service", "/qp/service"},
+	{"srq", "/qp/srq"},
+	{"srq_cq", "/cq"},
+};
+
+const char *vbd_problem_pointer(const struct vbd_error *err, char room[VBD_POINTER_BYTES])
+{
+	for (size_t i = 0; err->param && i < VBD_ARRAY_LEN(nested_params); i++) {
+		if (strcmp(err->param, nested_params[i].param) == 0)
+			return strcpy(room, nested_params[i].pointer);
+	}
+	(void)snprintf(room, VBD_POINTER_BYTES, "%s%s", err->param ? "/" : "",
+		err->param ? err->param : err->pointer);
+	return room;
+}
+
+json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_extra *extra)
+{
+	const char *code = vbd_status_code(err->status);
+	const char *title = vbd_status_text(err->status);
+	char pointer[VBD_POINTER_BYTES];
+	char type[64];
+	json_t *problem;
+
+	(void)snprintf(type, sizeof(type), "urn:verbsd:problem:%s", code);
+	problem = json_pack("{s:s, s:s, s:i, s:s, s:o}", "type", type, "title", title, "status",
+		(int)vbd_status_http(err->status), "code", code, "detail",
+		vbd_json_text(*err->text ? err->text : title));
+	if (!problem)
+		return NULL;
+	set_text(problem, err->status == VBD_E_NAME_TAKEN ? "holder" : "instance", err->object);
+	set_text(problem, "pointer", vbd_problem_pointer(err, pointer));
+	set_text(problem, "hint", vbd_why_hint(err));
+	set_text(problem, "call", err->call);
+	set_text(problem, "device", err->device);
+	set_text(problem, "capability", err->capability);
+	set_source(problem, err);
+	if (err->limit)
+		(void)json_object_set_new(problem, "limit", json_integer((json_int_t)err->limit));
+	if (extra)
+		set_extra(problem, extra);
+	return problem;
+}
+
+const char *vbd_problem_no_memory(void)
+{
+	return "{\"type\":\"urn:verbsd:problem:no_memory\",\"title\":\"Out of memory\","
+	       "\"status\":507,\"code\":\"no_memory\",\"detail\":\"no memory for the answer\"}\n";
+}

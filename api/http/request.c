@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/http/request.h"
+
+#include "api/http/idempotency.h"
+#include "api/http/problem.h"
+#include "api/json/utf8.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *vbd_request_header(struct vbd_request *req, const char *name)
+{
+	return req->transport->header(req, name);
+}
+
+/* Tags are compared by what is between the quotes. */
+bool vbd_request_knows_tag(struct vbd_request *req, const char *etag)
+{
+	const char *known = vbd_request_header(req, "If-None-Match");
+
+	return known && (strcmp(known, "*") == 0 || strstr(known, etag));
+}
+
+enum vbd_status vbd_query_text(const struct vbd_request *req, const char *name, size_t max,
+	const char **ret, struct vbd_error *err)
+{
+	const char *value = vbd_uri_param(&req->uri, name);
+
+	if (!value)
+		return VBD_OK;
+	if (vbd_utf8_length(value) > max)
+		return vbd_error_input(err, VBD_E_TOO_LONG, name,
+			"%s has %zu characters; at most %zu are allowed", name,
+			vbd_utf8_length(value), max);
+	*ret = value;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_query_u64(const struct vbd_request *req, const char *name, uint64_t min,
+	uint64_t max, uint64_t *ret, struct vbd_error *err)
+{
+	const char *value = vbd_uri_param(&req->uri, name);
+	uint64_t number = 0;
+	bool fits = true;
+
+	if (!value)
+		return VBD_OK;
+	if (!*value || strspn(value, "0123456789") != strlen(value))
+		return vbd_error_input(err, VBD_E_WRONG_TYPE, name,
+			"%s must be a decimal number, not '%.32s'", name, value);
+	for (const char *at = value; *at && fits; at++) {
+		unsigned int digit = (unsigned int)(*at - '0');
+
+		fits = number <= (UINT64_MAX - digit) / 10;
+		number = fits ? number * 10 + digit : number;
+	}
+	if (!fits || number < min || number > max)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, name,
+			"%s must be from %" PRIu64 " to %" PRIu64 ", not %.32s", name, min, max,
+			value);
+	*ret = number;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_query_enum(const struct vbd_request *req, const char *name,
+	const char *const *names, size_t n_names, size_t *ret, struct vbd_error *err)
+{
+	const char *value = vbd_uri_param(&req->uri, name);
+	char known[180] = "";
+
+	if (!value)
+		return VBD_OK;
+	for (size_t i = 0; i < n_names; i++) {
+		size_t used = strlen(known);
+
+		if (strcmp(value, names[i]) == 0) {
+			*ret = i;
+			return VBD_OK;
+		}
+		(void)snprintf(known + used, sizeof(known) - used, "%s%s", i ? ", " : "", names[i]);
+	}
+	return vbd_error_input(err, VBD_E_BAD_VALUE, name, "%s must be one of: %s", name, known);
+}
+
+void vbd_request_add_header(struct vbd_request *req, const char *name, const char *value)
+{
+	vbd_reply_add_header(&req->reply, name, value);
+}
+
+void vbd_request_add_location(struct vbd_request *req, const char *kind, uint64_t id)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/v1/%s/%" PRIu64, kind, id);
+	vbd_request_add_header(req, "Location", path);
+}
+
+/* The answer is complete: keep it for repeats, and let the transport send it. */
+static void answered(struct vbd_request *req, unsigned int status)
+{
+	req->reply.status = status;
+	if (req->wait_asked && (status == 200 || status == 201 || status == 202)) {
+		char wait[16];
+
+		(void)snprintf(wait, sizeof(wait), "wait=%u", req->wait_s);
+		vbd_request_add_header(req, "Preference-Applied", wait);
+	} else if (req->respond_async && status == 202) {
+		vbd_request_add_header(req, "Preference-Applied", "respond-async");
+	}
+	if (req->idem) {
+		vbd_idem_store(req->idem, &req->reply);
+		req->idem = NULL;
+	}
+	if (req->parked && !req->abandoned)
+		req->transport->answered(req);
+}
+
+static void set_document(struct vbd_request *req, const char *content_type, json_t *json)
+{
+	char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+
+	json_decref(json);
+	req->reply.content_type = content_type;
+	if (!text) {
+		req->reply.content_type = "application/problem+json";
+		req->reply.static_body = vbd_problem_no_memory();
+		req->reply.body_bytes = strlen(req->reply.static_body);
+		req->reply.status = 507;
+		return;
+	}
+	req->reply.body_bytes = strlen(text);
+	/* The closing NUL makes room for the newline that a terminal wants to see. */
+	text[req->reply.body_bytes++] = '\n';
+	req->reply.body = text;
+}
+
+void vbd_reply_json(struct vbd_request *req, unsigned int status, json_t *json)
+{
+	set_document(req, "application/json", json);
+	answered(req, req->reply.status ? req->reply.status : status);
+}
+
+void vbd_reply_empty(struct vbd_request *req, unsigned int status)
+{
+	answered(req, status);
+}
+
+void vbd_reply_static(
+	struct vbd_request *req, const char *content_type, const void *bytes, size_t len_bytes)
+{
+	req->reply.content_type = content_type;
+	req->reply.static_body = bytes;
+	req->reply.body_bytes = len_bytes;
+	answered(req, 200);
+}
+
+void vbd_reply_text(
+	struct vbd_request *req, const char *content_type, char *bytes, size_t len_bytes)
+{
+	struct vbd_error err = {0};
+
+	if (!bytes) {
+		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the answer");
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	req->reply.content_type = content_type;
+	req->reply.body = bytes;
+	req->reply.body_bytes = len_bytes;
+	answered(req, 200);
+}
+
+void vbd_reply_stream(struct vbd_request *req, unsigned int status, const struct vbd_reader *reader)
+{
+	req->reply.content_type = "application/octet-stream";
+	req->reply.reader = *reader;
+	answered(req, status);
+}
+
+void vbd_reply_feed(struct vbd_request *req, const char *content_type, const struct vbd_feed *feed)
+{
+	struct vbd_error err = {0};
+
+	if (req->transport->may_feed(req, &err) != VBD_OK) {
+		feed->free(feed->arg);
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	req->reply.content_type = content_type;
+	req->reply.feed = *feed;
+	answered(req, 200);
+}
+
+void vbd_request_wake(struct vbd_request *req)
+{
+	req->transport->wake(req);
+}
+
+static void add_allow(struct vbd_request *req, unsigned int allow)
+{
+	char text[64];
+	size_t used = 0;
+
+	for (unsigned int i = 0; i < VBD_METHOD_OTHER; i++) {
+		if (!(allow & 1u << i))
+			continue;
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s%s",
+			used ? ", " : "", vbd_method_name((enum vbd_method)i),
+			i == VBD_METHOD_GET ? ", HEAD" : "");
+	}
+	vbd_request_add_header(req, "Allow", text);
+}
+
+void vbd_reply_problem_extra(
+	struct vbd_request *req, const struct vbd_error *err, const struct vbd_problem_extra *extra)
+{
+	if (err->status == VBD_E_UNAUTHORIZED)
+		vbd_request_add_header(req, "WWW-Authenticate", "Bearer realm=\"verbsd\"");
+	if (extra && extra->allow)
+		add_allow(req, extra->allow);
+	if (extra && extra->retry_after_ms) {
+		char seconds[24];
+
+		(void)snprintf(
+			seconds, sizeof(seconds), "%" PRIu64, (extra->retry_after_ms + 999) / 1000);
+		vbd_request_add_header(req, "Retry-After", seconds);
+	}
+	set_document(req, "application/problem+json", vbd_problem_json(err, extra));
+	answered(req, req->reply.status ? req->reply.status : vbd_status_http(err->status));
+}
+
+void vbd_reply_problem(struct vbd_request *req, const struct vbd_error *err)
+{
+	vbd_reply_problem_extra(req, err, NULL);
+}
+
+void vbd_reply_created(struct vbd_request *req, const char *kind, uint64_t id, json_t *json)
+{
+	vbd_request_add_location(req, kind, id);
+	vbd_reply_json(req, 201, json);
+}
+
+enum vbd_status vbd_request_park(struct vbd_request *req, uint64_t timeout_ms,
+	vbd_request_cb on_timeout, vbd_request_cb on_gone, void *arg, struct vbd_error *err)
+{
+	enum vbd_status status =
+		req->transport->park(req, timeout_ms, on_timeout, on_gone, arg, err);
+
+	if (status == VBD_OK)
+		req->parked = true;
+	return status;
+}
+
+void vbd_request_set_sink(struct vbd_request *req, const struct vbd_sink *sink)
+{
+	req->sink = *sink;
+}
+
+void vbd_request_fini(struct vbd_request *req)
+{
+	if (req->idem)
+		vbd_idem_delete(req->idem);
+	req->idem = NULL;
+	if (req->sink.close)
+		req->sink.close(req->sink.arg);
+	req->sink = (struct vbd_sink){0};
+	json_decref(req->json);
+	req->json = NULL;
+	free(req->body);
+	req->body = NULL;
+	vbd_reply_fini(&req->reply);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/http/server.h"
+
+#include "api/http/server_parts.h"
+#include "base/log.h"
+
+#include <microhttpd.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Holds a request's head, and is the unit in which bodies come in. */
+#define CLIENT_MEMORY_BYTES ((size_t)65536)
+
+/* --- libmicrohttpd's callbacks --------------------------------------------------------------- */
+
+static struct vbd_client *client_of(struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+/* The request line is there, not decoded yet. What this returns is the exchange from then on. */
+static void *on_target(void *arg, const char *target, struct MHD_Connection *mhd)
+{
+	struct vbd_client *client = client_of(mhd);
+
+	(void)arg;
+	return client && target ? vbd_exchange_create(client, mhd, target) : NULL;
+}
+
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const char *url,
+	const char *method, const char *version, const char *upload, size_t *upload_bytes,
+	void **request_context)
+{
+	struct vbd_exchange *exchange = *request_context;
+	size_t len_bytes = *upload_bytes;
+
+	(void)arg;
+	(void)mhd;
+	(void)url; /* decoded too generously: the raw target was kept */
+	*upload_bytes = 0;
+	if (!exchange)
+		return MHD_NO;
+	return vbd_exchange_go_on(exchange, method, version, upload, len_bytes) ? MHD_YES : MHD_NO;
+}
+
+static void on_completed(void *arg, struct MHD_Connection *mhd, void **request_context,
+	enum MHD_RequestTerminationCode why)
+{
+	struct vbd_exchange *exchange = *request_context;
+
+	(void)arg;
+	(void)mhd;
+	(void)why;
+	*request_context = NULL;
+	if (exchange)
+		vbd_exchange_destroy(exchange);
+}
+
+static void on_connection(void *arg, struct MHD_Connection *mhd, void **socket_context,
+	enum MHD_ConnectionNotificationCode what)
+{
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		*socket_context = vbd_client_create(arg, mhd);
+	} else if (*socket_context) {
+		vbd_client_destroy(*socket_context);
+		*socket_context = NULL;
+	}
+}
+
+/* --- start and stop -------------------------------------------------------------------------- */
+
+static void VBD_PRINTF(2, 0) on_mhd_log(void *arg, const char *fmt, va_list ap)
+{
+	char text[240];
+
+	(void)arg;
+	if (!vbd_log_enabled(VBD_LOG_DEBUG))
+		return;
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	text[strcspn(text, "\n")] = '\0';
+	vbd_log(VBD_LOG_DEBUG, "http", "libmicrohttpd: %s", text);
+}
+
+static void on_mhd_panic(void *arg, const char *file, unsigned int line, const char *reason)
+{
+	(void)arg;
+	vbd_log(VBD_LOG_ERROR, "http", "libmicrohttpd gave up: %s (%s:%u)",
+		reason ? reason : "no reason given", file, line);
+	abort(); /* MHD's state is not to be trusted any more, and it does not expect to return */
+}
+
+static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
+	struct vbd_server *server, int fd, bool is_unix, struct vbd_error *err)
+{
+	const union MHD_DaemonInfo *info;
+	enum vbd_status status;
+
+	endpoint->server = server;
+	endpoint->is_unix = is_unix;
+	status = vbd_timer_create(
+		server->loop, vbd_server_on_timer, endpoint, &endpoint->timer, err);
+	if (status != VBD_OK)
+		return status;
+	/* The logger must be the first option, or what the others say goes to stderr. */
+	endpoint->mhd =
+		MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+			NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log,
+			NULL, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+			server->config.connections_max, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+			CLIENT_MEMORY_BYTES, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
+			MHD_OPTION_NOTIFY_COMPLETED, on_completed, server,
+			MHD_OPTION_NOTIFY_CONNECTION, on_connection, endpoint, MHD_OPTION_END);
+	if (!endpoint->mhd)
+		return vbd_error_set(err, VBD_E_INTERNAL, "libmicrohttpd did not start");
+	info = MHD_get_daemon_info(endpoint->mhd, MHD_DAEMON_INFO_EPOLL_FD);
+	if (!info)
+		return vbd_error_set(err, VBD_E_INTERNAL, "libmicrohttpd has no epoll descriptor");
+	status = vbd_fd_watch_start(server->loop, info->epoll_fd, VBD_FD_READ, vbd_server_on_ready,
+		endpoint, &endpoint->watch, err);
+	if (status == VBD_OK)
+		vbd_server_run_soon(endpoint);
+	return status;
+}
+
+/* @keep_socket: the listening socket is its maker's again. */
+static void endpoint_stop(struct vbd_server_endpoint *endpoint, bool keep_socket)
+{
+	vbd_fd_watch_stop(endpoint->watch);
+	endpoint->watch = NULL;
+	if (endpoint->mhd && keep_socket)
+		(void)MHD_quiesce_daemon(endpoint->mhd);
+	if (endpoint->mhd)
+		MHD_stop_daemon(endpoint->mhd);
+	endpoint->mhd = NULL;
+	vbd_timer_destroy(endpoint->timer);
+	endpoint->timer = NULL;
+}
+
+struct vbd_server_config vbd_server_config_default(void)
+{
+	return (struct vbd_server_config){
+		.dispatch = {.json_max_bytes = 262144, .idem_max = 1024},
+		.tcp_fd = -1,
+		.unix_fd = -1,
+		.connections_max = 512,
+		.parked_max = 256,
+		.feeds_max = 64,
+		.header_timeout_ms = 10000,
+		.progress_timeout_ms = 30000,
+		.idle_timeout_ms = 75000,
+	};
+}
+
+static void on_stop_timer(void *arg);
+
+static enum vbd_status start(struct vbd_server *server, struct vbd_error *err)
+{
+	const struct vbd_server_config *config = &server->config;
+	enum vbd_status status;
+
+	server->dispatch = vbd_dispatch_create(&config->dispatch);
+	server->linger = vbd_linger_create(server->loop);
+	if (!server->dispatch || !server->linger)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the HTTP server");
+	status = vbd_timer_create(server->loop, on_stop_timer, server, &server->stop_timer, err);
+	if (status == VBD_OK && config->tcp_fd >= 0)
+		status = endpoint_start(&server->endpoints[0], server, config->tcp_fd, false, err);
+	if (status == VBD_OK && config->unix_fd >= 0)
+		status = endpoint_start(&server->endpoints[1], server, config->unix_fd, true, err);
+	return status;
+}
+
+static void free_server(struct vbd_server *server, bool keep_sockets)
+{
+	for (size_t i = 0; i < VBD_ARRAY_LEN(server->endpoints); i++)
+		endpoint_stop(&server->endpoints[i], keep_sockets);
+	vbd_timer_destroy(server->stop_timer);
+	vbd_linger_destroy(server->linger);
+	vbd_dispatch_destroy(server->dispatch);
+	free(server);
+}
+
+enum vbd_status vbd_server_create(struct vbd_loop *loop, const struct vbd_server_config *config,
+	struct vbd_server **ret_server, struct vbd_error *err)
+{
+	struct vbd_server *server = calloc(1, sizeof(*server));
+	enum vbd_status status;
+
+	if (!server)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the HTTP server");
+	MHD_set_panic_func(on_mhd_panic, NULL);
+	server->loop = loop;
+	server->config = *config;
+	vbd_list_init(&server->clients);
+	vbd_list_init(&server->parked);
+	vbd_list_init(&server->feeds);
+	status = start(server, err);
+	if (status != VBD_OK) {
+		free_server(server, true);
+		return status;
+	}
+	*ret_server = server;
+	return VBD_OK;
+}
+
+static void tell_stopped(struct vbd_server *server)
+{
+	if (server->stopped_notified)
+		return;
+	server->stopped_notified = true;
+	vbd_timer_clear(server->stop_timer);
+	server->stopped(server->stopped_arg);
+}
+
+static void on_stop_timer(void *arg)
+{
+	tell_stopped(arg);
+}
+
+void vbd_server_stop(
+	struct vbd_server *server, uint64_t grace_ms, void (*stopped)(void *arg), void *arg)
+{
+	if (server->stopping)
+		return;
+	server->stopping = true;
+	server->stopped = stopped;
+	server->stopped_arg = arg;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(server->endpoints); i++) {
+		struct vbd_server_endpoint *endpoint = &server->endpoints[i];
+
+		if (endpoint->mhd)
+			(void)close(MHD_quiesce_daemon(endpoint->mhd));
+	}
+	vbd_server_end_parked(server);
+	vbd_server_wake_feeds(server);
+	vbd_server_cut_idle(server);
+	vbd_timer_set(server->stop_timer, vbd_list_empty(&server->clients) ? 0 : grace_ms);
+}
+
+void vbd_server_destroy(struct vbd_server *server)
+{
+	if (!server)
+		return;
+	vbd_server_end_parked(server);
+	vbd_server_wake_feeds(server);
+	free_server(server, false);
+}
+
+const struct vbd_server_stats *vbd_server_stats(const struct vbd_server *server)
+{
+	return &server->stats;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/http/server_parts.h"
+
+#include <microhttpd.h>
+
+#include <stdlib.h>
+
+#define STREAM_BLOCK_BYTES ((size_t)262144)
+/* There may be a thousand feeds, each with a block of its own. */
+#define FEED_BLOCK_BYTES ((size_t)4096)
+
+/* A stream while it is sent; MHD owns it. */
+struct stream {
+	struct vbd_reader reader;
+	struct vbd_client *client;
+};
+
+static ssize_t on_stream_read(void *arg, uint64_t offset, char *buf, size_t size)
+{
+	struct stream *stream = arg;
+	size_t got = stream->reader.read(stream->reader.arg, offset, buf, size);
+
+	/* MHD comes back when the client has taken the last block. */
+	vbd_client_set_deadline(
+		stream->client, stream->client->endpoint->server->config.progress_timeout_ms *
+					(1 + got / VBD_PROGRESS_BYTES));
+	return got ? (ssize_t)got : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void on_stream_free(void *arg)
+{
+	struct stream *stream = arg;
+
+	if (stream->reader.free)
+		stream->reader.free(stream->reader.arg);
+	free(stream);
+}
+
+static struct MHD_Response *make_stream(struct vbd_exchange *exchange)
+{
+	struct vbd_reply *reply = &exchange->req.reply;
+	struct stream *stream = calloc(1, sizeof(*stream));
+	struct MHD_Response *response;
+
+	if (!stream)
+		return NULL;
+	stream->client = exchange->client;
+	stream->reader = reply->reader;
+	response = MHD_create_response_from_callback(reply->reader.length_bytes, STREAM_BLOCK_BYTES,
+		on_stream_read, stream, on_stream_free);
+	if (!response) {
+		free(stream);
+		return NULL;
+	}
+	reply->reader = (struct vbd_reader){0};
+	return response;
+}
+
+/* A feed while it is sent; MHD owns it. */
+struct feed {
+	struct vbd_feed feed;
+	struct vbd_exchange *exchange; /* MHD asks for no bytes after its end */
+};
+
+static ssize_t on_feed_read(void *arg, uint64_t offset, char *buf, size_t size)
+{
+	struct feed *feed = arg;
+	struct vbd_exchange *exchange = feed->exchange;
+	const struct vbd_server *server = exchange->client->endpoint->server;
+	size_t got;
+
+	(void)offset;
+	if (exchange->gone)
+		return MHD_CONTENT_READER_END_WITH_ERROR;
+	got = feed->feed.read(feed->feed.arg, buf, size);
+	if (got) {
+		/* MHD comes back when the client has taken it. */
+		vbd_client_set_deadline(exchange->client, server->config.progress_timeout_ms);
+		return (ssize_t)got;
+	}
+	if (server->stopping)
+		return MHD_CONTENT_READER_END_OF_STREAM;
+	return vbd_exchange_rest(exchange) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static void on_feed_free(void *arg)
+{
+	struct feed *feed = arg;
+
+	feed->feed.free(feed->feed.arg);
+	free(feed);
+}
+
+static struct MHD_Response *make_feed(struct vbd_exchange *exchange)
+{
+	struct feed *feed = calloc(1, sizeof(*feed));
+	struct MHD_Response *response;
+
+	if (!feed)
+		return NULL;
+	feed->feed = exchange->req.reply.feed;
+	feed->exchange = exchange;
+	response = MHD_create_response_from_callback(
+		MHD_SIZE_UNKNOWN, FEED_BLOCK_BYTES, on_feed_read, feed, on_feed_free);
+	if (!response) {
+		free(feed);
+		return NULL;
+	}
+	/* Without a body MHD 0.9.75 still sends its last chunk, which the client would take for the
+	 * next answer. HTTP/1.0 has no chunks, and ends with the connection. */
+	if (exchange->req.head)
+		(void)MHD_set_response_options(
+			response, MHD_RF_HTTP_VERSION_1_0_RESPONSE, MHD_RO_END);
+	exchange->req.reply.feed = (struct vbd_feed){0};
+	vbd_exchange_follow(exchange);
+	return response;
+}
+
+/* What the reply owns passes to the response. */
+static struct MHD_Response *make_response(struct vbd_exchange *exchange)
+{
+	struct vbd_reply *reply = &exchange->req.reply;
+	struct MHD_Response *response;
+
+	if (reply->feed.read)
+		return make_feed(exchange);
+
+	if (reply->reader.read && reply->reader.length_bytes)
+		return make_stream(exchange);
+	if (reply->body) {
+		response = MHD_create_response_from_buffer(
+			reply->body_bytes, reply->body, MHD_RESPMEM_MUST_FREE);
+		if (response)
+			reply->body = NULL;
+		return response;
+	}
+	/* MHD takes the bytes as changeable and does not change them. */
+	return MHD_create_response_from_buffer(reply->body_bytes,
+		(void *)(reply->static_body ? reply->static_body : ""), MHD_RESPMEM_PERSISTENT);
+}
+
+static void add_headers(struct vbd_exchange *exchange, struct MHD_Response *response)
+{
+	const struct vbd_reply *reply = &exchange->req.reply;
+
+	if (!vbd_reply_find_header(reply, "Cache-Control"))
+		(void)MHD_add_response_header(response, "Cache-Control", "no-store");
+	(void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (reply->content_type)
+		(void)MHD_add_response_header(response, "Content-Type", reply->content_type);
+	if (reply->close || exchange->client->endpoint->server->stopping)
+		(void)MHD_add_response_header(response, "Connection", "close");
+	for (size_t i = 0; i < reply->n_headers; i++)
+		(void)MHD_add_response_header(
+			response, reply->headers[i].name, reply->headers[i].value);
+}
+
+static void count_answer(struct vbd_server *server, unsigned int status)
+{
+	if (status < 300)
+		server->stats.responses_2xx++;
+	else if (status < 400)
+		server->stats.responses_3xx++;
+	else if (status < 500)
+		server->stats.responses_4xx++;
+	else
+		server->stats.responses_5xx++;
+}
+
+bool vbd_exchange_send_answer(struct vbd_exchange *exchange)
+{
+	struct vbd_server *server = exchange->client->endpoint->server;
+	const struct vbd_reply *reply = &exchange->req.reply;
+	uint64_t body_bytes = reply->reader.read ? 0 : reply->body_bytes;
+	struct MHD_Response *response = make_response(exchange);
+	enum MHD_Result queued;
+
+	if (!response)
+		return false;
+	add_headers(exchange, response);
+	vbd_client_set_deadline(exchange->client,
+		server->config.progress_timeout_ms * (1 + body_bytes / VBD_PROGRESS_BYTES));
+	count_answer(server, reply->status);
+	queued = MHD_queue_response(exchange->mhd, reply->status, response);
+	MHD_destroy_response(response);
+	return queued == MHD_YES;
+}

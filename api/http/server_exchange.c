@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/http/server_parts.h"
+
+#include <microhttpd.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A refused request with a longer body gets its answer before the body. */
+#define EARLY_BYTES UINT64_C(65536)
+/* A body that is not wanted is read and dropped up to this; beyond it the connection is cut. */
+#define UNWANTED_BYTES_MAX UINT64_C(67108864)
+
+struct vbd_exchange *vbd_exchange_create(
+	struct vbd_client *client, struct MHD_Connection *mhd, const char *target)
+{
+	size_t len = strlen(target);
+	struct vbd_exchange *exchange = calloc(1, sizeof(*exchange) + 2 * (len + 1));
+
+	if (!exchange)
+		return NULL;
+	memcpy(exchange->target, target, len + 1);
+	exchange->path = exchange->target + len + 1;
+	memcpy(exchange->path, target, strcspn(target, "?"));
+	exchange->client = client;
+	exchange->mhd = mhd;
+	vbd_list_init(&exchange->link);
+	vbd_wire_target(&exchange->wire, target);
+	vbd_client_begin(client, exchange);
+	return exchange;
+}
+
+static enum MHD_Result on_header(void *arg, enum MHD_ValueKind kind, const char *name,
+	size_t name_bytes, const char *value, size_t value_bytes)
+{
+	(void)kind;
+	vbd_wire_header(arg, name, name_bytes, value ? value : name + name_bytes + 1, value_bytes);
+	return MHD_YES;
+}
+
+static enum vbd_status check_wire(struct vbd_exchange *exchange, const char *method,
+	const char *version, struct vbd_error *err)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(exchange->mhd, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+
+	vbd_wire_begin(&exchange->wire, method, version);
+	(void)MHD_get_connection_values_n(
+		exchange->mhd, MHD_HEADER_KIND, on_header, &exchange->wire);
+	return vbd_wire_end(&exchange->wire, method, info ? info->header_size : 0,
+		&exchange->req.content_bytes, err);
+}
+
+/* A refusal whose body is not worth waiting for is sent at once, and ends the connection. */
+static bool answer_early(struct vbd_exchange *exchange)
+{
+	struct vbd_request *req = &exchange->req;
+
+	if (!req->reply.status)
+		return false;
+	return req->reply.close || req->content_bytes > EARLY_BYTES ||
+	       vbd_request_header(req, "Expect");
+}
+
+static bool begin(struct vbd_exchange *exchange, const char *method, const char *version)
+{
+	struct vbd_request *req = &exchange->req;
+	struct vbd_client *client = exchange->client;
+	struct vbd_server *server = client->endpoint->server;
+	struct vbd_error err = {0};
+	enum vbd_status status;
+
+	exchange->begun = true;
+	server->stats.requests++;
+	req->transport = &vbd_server_transport;
+	req->path = exchange->path;
+	(void)snprintf(req->client, sizeof(req->client), "%s", client->name);
+	status = check_wire(exchange, method, version, &err);
+	if (status == VBD_OK && server->stopping)
+		status = vbd_error_set(&err, VBD_E_STOPPING, "the server is stopping");
+	if (status == VBD_OK) {
+		vbd_dispatch_head(server->dispatch, req, method, exchange->target, &client->peer);
+	} else {
+		req->reply.close = true;
+		vbd_reply_problem(req, &err);
+	}
+	if (req->content_bytes)
+		vbd_client_set_deadline(client, server->config.progress_timeout_ms);
+	if (!answer_early(exchange))
+		return true;
+	client->unread = true;
+	return vbd_exchange_send_answer(exchange);
+}
+
+static bool take_body(struct vbd_exchange *exchange, const char *bytes, size_t len_bytes)
+{
+	struct vbd_server *server = exchange->client->endpoint->server;
+
+	exchange->got_bytes += len_bytes;
+	if (exchange->got_bytes - exchange->progress_bytes >= VBD_PROGRESS_BYTES) {
+		exchange->progress_bytes = exchange->got_bytes;
+		vbd_client_set_deadline(exchange->client, server->config.progress_timeout_ms);
+	}
+	if (!exchange->req.reply.status)
+		vbd_dispatch_body(server->dispatch, &exchange->req, bytes, len_bytes);
+	else
+		exchange->unwanted_bytes += len_bytes;
+	return exchange->unwanted_bytes <= UNWANTED_BYTES_MAX;
+}
+
+/* The request is complete; called again when a parked one is resumed. */
+static bool finish(struct vbd_exchange *exchange)
+{
+	struct vbd_request *req = &exchange->req;
+
+	if (!exchange->ran) {
+		exchange->ran = true;
+		vbd_client_clear_deadline(exchange->client);
+		vbd_dispatch_run(exchange->client->endpoint->server->dispatch, req);
+	}
+	if (exchange->gone)
+		return false;
+	if (req->reply.status)
+		return vbd_exchange_send_answer(exchange);
+	vbd_exchange_suspend(exchange);
+	return true;
+}
+
+bool vbd_exchange_go_on(struct vbd_exchange *exchange, const char *method, const char *version,
+	const char *bytes, size_t len_bytes)
+{
+	if (!exchange->begun)
+		return begin(exchange, method, version);
+	return len_bytes ? take_body(exchange, bytes, len_bytes) : finish(exchange);
+}
+
+void vbd_exchange_destroy(struct vbd_exchange *exchange)
+{
+	struct vbd_client *client = exchange->client;
+
+	vbd_exchange_unpark(exchange);
+	vbd_request_fini(&exchange->req);
+	free(exchange);
+	vbd_client_end(client);
+}

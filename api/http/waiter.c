@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/http/waiter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void end(struct vbd_waiter *waiter)
+{
+	vbd_watch_remove(&waiter->watch);
+	free(waiter);
+}
+
+static void on_changed(struct vbd_watch *watch, bool gone)
+{
+	struct vbd_waiter *waiter = VBD_CONTAINER_OF(watch, struct vbd_waiter, watch);
+
+	waiter->answer(waiter, gone ? VBD_WAKE_OBJECT_GONE : VBD_WAKE_CHANGED);
+	if (waiter->req->reply.status)
+		end(waiter);
+}
+
+static void on_timeout(struct vbd_request *req, void *arg)
+{
+	struct vbd_waiter *waiter = arg;
+
+	(void)req;
+	waiter->answer(waiter, VBD_WAKE_TIMEOUT);
+	end(waiter);
+}
+
+static void on_gone(struct vbd_request *req, void *arg)
+{
+	struct vbd_waiter *waiter = arg;
+
+	if (req->method != VBD_METHOD_GET)
+		waiter->answer(waiter, VBD_WAKE_TIMEOUT);
+	end(waiter);
+}
+
+static enum vbd_status park(const struct vbd_waiter *waiter, size_t size_bytes,
+	struct vbd_link *watches, uint64_t timeout_ms, struct vbd_error *err)
+{
+	struct vbd_waiter *parked = malloc(size_bytes);
+	enum vbd_status status;
+
+	if (!parked)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to wait");
+	memcpy(parked, waiter, size_bytes);
+	vbd_list_init(&parked->watch.link);
+	parked->watch.cb = on_changed;
+	status = vbd_request_park(parked->req, timeout_ms, on_timeout, on_gone, parked, err);
+	if (status == VBD_OK)
+		vbd_watch_add(watches, &parked->watch);
+	else
+		free(parked);
+	return status;
+}
+
+void vbd_waiter_run(struct vbd_waiter *waiter, size_t size_bytes, struct vbd_request *req,
+	struct vbd_link *watches, uint64_t wait_ms)
+{
+	uint64_t timeout_ms = wait_ms == VBD_WAIT_UNBOUNDED ? 0 : wait_ms;
+	struct vbd_error err = {0};
+
+	waiter->req = req;
+	waiter->answer(waiter, VBD_WAKE_CHANGED);
+	if (!req->reply.status && !wait_ms)
+		waiter->answer(waiter, VBD_WAKE_TIMEOUT);
+	if (req->reply.status || park(waiter, size_bytes, watches, timeout_ms, &err) == VBD_OK)
+		return;
+	/* What a POST began goes on, whether anybody can wait for it or not. */
+	if (req->method != VBD_METHOD_GET)
+		waiter->answer(waiter, VBD_WAKE_TIMEOUT);
+	else
+		vbd_reply_problem(req, &err);
+}

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/json/decode.h"
+
+#include "api/json/utf8.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define POINTER_BYTES 96
+
+/* --- the document ---------------------------------------------------------------------------- */
+
+static enum vbd_status status_of(enum json_error_code code)
+{
+	switch ((unsigned int)code) {
+	case json_error_invalid_utf8:
+		return VBD_E_BAD_UTF8;
+	case json_error_numeric_overflow:
+		return VBD_E_OUT_OF_RANGE;
+	case json_error_out_of_memory:
+		return VBD_E_NO_MEMORY;
+	default:
+		return VBD_E_MALFORMED_JSON;
+	}
+}
+
+enum vbd_status vbd_json_parse(
+	const char *bytes, size_t len_bytes, json_t **ret_json, struct vbd_error *err)
+{
+	json_error_t problem;
+	/* Any type is let through, so that a lone scalar is "wrong type" rather than "malformed".
+	 */
+	json_t *json =
+		json_loadb(bytes, len_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &problem);
+
+	if (!json)
+		return vbd_error_set(err, status_of(json_error_code(&problem)),
+			"line %d, column %d: %s", problem.line, problem.column, problem.text);
+	*ret_json = json;
+	return VBD_OK;
+}
+
+/* --- pointers (RFC 6901) --------------------------------------------------------------------- */
+
+static void pointer_add(char pointer[POINTER_BYTES], const char *name)
+{
+	size_t used = strlen(pointer);
+
+	if (used + 1 < POINTER_BYTES)
+		pointer[used++] = '/';
+	for (; *name && used + 2 < POINTER_BYTES; name++) {
+		if (*name == '~' || *name == '/') {
+			pointer[used++] = '~';
+			pointer[used++] = *name == '~' ? '0' : '1';
+		} else {
+			pointer[used++] = *name;
+		}
+	}
+	pointer[used] = '\0';
+}
+
+static void pointer_add_index(char pointer[POINTER_BYTES], size_t index)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%zu", index);
+	pointer_add(pointer, text);
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+static const char *type_name(const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		return "an object";
+	case JSON_ARRAY:
+		return "an array";
+	case JSON_STRING:
+		return "a string";
+	case JSON_INTEGER:
+		return "an integer";
+	case JSON_REAL:
+		return "a fraction";
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return "a boolean";
+	case JSON_NULL:
+		return "null";
+	}
+	return "something else";
+}
+
+static enum vbd_status wrong_type(
+	const char *pointer, const char *want, const json_t *value, struct vbd_error *err)
+{
+	return vbd_error_input(err, VBD_E_WRONG_TYPE, pointer, "%s must be %s, not %s",
+		*pointer ? pointer : "the body", want, type_name(value));
+}
+
+static void store(void *target, const struct vbd_field *field, uint64_t value)
+{
+	char *at = (char *)target + field->offset;
+	uint32_t u32 = (uint32_t)value;
+	uint16_t u16 = (uint16_t)value;
+	uint8_t u8 = (uint8_t)value;
+
+	switch (field->size) {
+	case sizeof(u8):
+		memcpy(at, &u8, sizeof(u8));
+		break;
+	case sizeof(u16):
+		memcpy(at, &u16, sizeof(u16));
+		break;
+	case sizeof(u32):
+		memcpy(at, &u32, sizeof(u32));
+		break;
+	default:
+		memcpy(at, &value, sizeof(value));
+		break;
+	}
+}
+
+static enum vbd_status decode_string(const struct vbd_field *field, const json_t *value,
+	const char *pointer, void *target, struct vbd_error *err)
+{
+	const char *text = json_string_value(value);
+	size_t length;
+
+	if (!text)
+		return wrong_type(pointer, "a string", value, err);
+	length = vbd_utf8_length(text);
+	if (length < field->min)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
+			"%s must have at least %" PRIu64 " characters", pointer, field->min);
+	if (length > field->max)
+		return vbd_error_input(err, VBD_E_TOO_LONG, pointer,
+			"%s has %zu characters; at most %" PRIu64 " are allowed", pointer, length,
+			field->max);
+	if (field->check && !field->check(text))
+		return vbd_error_input(
+			err, VBD_E_BAD_VALUE, pointer, "%s %s", pointer, field->check_text);
+	memcpy((char *)target + field->offset, &text, sizeof(text));
+	return VBD_OK;
+}
+
+static enum vbd_status decode_uint(const struct vbd_field *field, const json_t *value,
+	const char *pointer, void *target, struct vbd_error *err)
+{
+	json_int_t number = json_integer_value(value);
+
+	if (field->nullable && json_is_null(value)) {
+		store(target, field, 0);
+		return VBD_OK;
+	}
+	if (!json_is_integer(value))
+		return wrong_type(
+			pointer, field->nullable ? "an integer or null" : "an integer", value, err);
+	if (number < 0 || (uint64_t)number < field->min || (uint64_t)number > field->max)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, pointer,
+			"%s must be from %" PRIu64 " to %" PRIu64 ", not %" JSON_INTEGER_FORMAT,
+			pointer, field->min, field->max, number);
+	store(target, field, (uint64_t)number);
+	return VBD_OK;
+}
+
+static enum vbd_status decode_bool(const struct vbd_field *field, const json_t *value,
+	const char *pointer, void *target, struct vbd_error *err)
+{
+	bool on = json_is_true(value);
+
+	if (!json_is_boolean(value))
+		return wrong_type(pointer, "true or false", value, err);
+	memcpy((char *)target + field->offset, &on, sizeof(on));
+	return VBD_OK;
+}
+
+/* Index of a name; n_names if it is not there. */
+static size_t find_name(const struct vbd_field *field, const char *text)
+{
+	size_t i = 0;
+
+	while (i < field->n_names && (!field->names[i] || strcmp(field->names[i], text) != 0))
+		i++;
+	return i;
+}
+
+static enum vbd_status refuse_name(
+	const struct vbd_field *field, const char *pointer, const char *text, struct vbd_error *err)
+{
+	char known[120] = "";
+
+	for (size_t i = 0; i < field->n_names; i++) {
+		size_t used = strlen(known);
+
+		if (field->names[i])
+			(void)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
+				field->names[i]);
+	}
+	return vbd_error_input(err, VBD_E_BAD_VALUE, pointer, "%s must be one of: %s; not '%.32s'",
+		pointer, known, text);
+}
+
+static enum vbd_status decode_enum(const struct vbd_field *field, const json_t *value,
+	const char *pointer, void *target, struct vbd_error *err)
+{
+	const char *text = json_string_value(value);
+	size_t index;
+
+	if (!text)
+		return wrong_type(pointer, "a string", value, err);
+	index = find_name(field, text);
+	if (index == field->n_names)
+		return refuse_name(field, pointer, text, err);
+	store(target, field, index);
+	return VBD_OK;
+}
+
+static enum vbd_status decode_enum_set(const struct vbd_field *field, const json_t *value,
+	const char *pointer, void *target, struct vbd_error *err)
+{
+	uint64_t set = 0;
+
+	if (!json_is_array(value))
+		return wrong_type(pointer, "an array", value, err);
+	for (size_t i = 0; i < json_array_size(value); i++) {
+		const json_t *item = json_array_get(value, i);
+		char item_pointer[POINTER_BYTES];
+		size_t index;
+
+		(void)snprintf(item_pointer, sizeof(item_pointer), "%s", pointer);
+		pointer_add_index(item_pointer, i);
+		if (!json_is_string(item))
+			return wrong_type(item_pointer, "a string", item, err);
+		index = find_name(field, json_string_value(item));
+		if (index == field->n_names)
+			return refuse_name(field, item_pointer, json_string_value(item), err);
+		if (set & UINT64_C(1) << index)
+			return vbd_error_input(err, VBD_E_BAD_VALUE, item_pointer,
+				"%s is given twice", json_string_value(item));
+		set |= UINT64_C(1) << index;
+	}
+	store(target, field, set);
+	return VBD_OK;
+}
+
+static enum vbd_status decode_hex(const struct vbd_field *field, const json_t *value,
+	const char *pointer, void *target, struct vbd_error *err)
+{
+	const char *text = json_string_value(value);
+	uint64_t number = 0;
+	size_t digits;
+
+	if (!text)
+		return wrong_type(pointer, "a string of hex digits after 0x", value, err);
+	digits = strncmp(text, "0x", 2) == 0 ? strspn(text + 2, "0123456789abcdef") : 0;
+	if (digits == 0 || text[2 + digits] != '\0')
+		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
+			"%s must be 0x and lower-case hex digits, not '%.32s'", pointer, text);
+	for (size_t i = 0; i < digits && digits <= 16; i++) {
+		char c = text[2 + i];
+
+		number = number << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
+	}
+	if (digits > 16 || number > field->max)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, pointer,
+			"%s must be at most 0x%" PRIx64 ", not %.32s", pointer, field->max, text);
+	store(target, field, number);
+	return VBD_OK;
+}
+
+static enum vbd_status decode_ref(const struct vbd_field *field, const json_t *value,
+	const char *pointer, void *target, struct vbd_error *err)
+{
+	struct vbd_json_ref ref = {0};
+
+	if (json_is_integer(value)) {
+		if (json_integer_value(value) < 1)
+			return vbd_error_input(err, VBD_E_OUT_OF_RANGE, pointer,
+				"%s must be an id from 1 on, or a name", pointer);
+		ref.id = (uint64_t)json_integer_value(value);
+	} else if (json_is_string(value)) {
+		ref.name = json_string_value(value);
+		if (!*ref.name)
+			return vbd_error_input(
+				err, VBD_E_BAD_VALUE, pointer, "%s must not be empty", pointer);
+		if (vbd_utf8_length(ref.name) > 63)
+			return vbd_error_input(err, VBD_E_TOO_LONG, pointer,
+				"%s has more than 63 characters", pointer);
+	} else {
+		return wrong_type(pointer, "an id or a name", value, err);
+	}
+	memcpy((char *)target + field->offset, &ref, sizeof(ref));
+	return VBD_OK;
+}
+
+static enum vbd_status decode_array(const struct vbd_field *field, const json_t *value,
+	const char *pointer, void *target, struct vbd_error *err)
+{
+	size_t count = json_array_size(value);
+
+	if (!json_is_array(value))
+		return wrong_type(pointer, "an array", value, err);
+	if (count < field->min || count > field->max)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, pointer,
+			"%s must have from %" PRIu64 " to %" PRIu64 " items, not %zu", pointer,
+			field->min, field->max, count);
+	memcpy((char *)target + field->offset, &value, sizeof(value));
+	return VBD_OK;
+}
+
+static enum vbd_status decode_object(const json_t *json, const struct vbd_field *fields,
+	size_t n_fields, const char *pointer, void *target, struct vbd_error *err);
+
+static enum vbd_status decode_value(const struct vbd_field *field, const json_t *value,
+	const char *pointer, void *target, struct vbd_error *err)
+{
+	switch (field->type) {
+	case VBD_FIELD_STRING:
+		return decode_string(field, value, pointer, target, err);
+	case VBD_FIELD_UINT:
+		return decode_uint(field, value, pointer, target, err);
+	case VBD_FIELD_BOOL:
+		return decode_bool(field, value, pointer, target, err);
+	case VBD_FIELD_ENUM:
+		return decode_enum(field, value, pointer, target, err);
+	case VBD_FIELD_ENUM_SET:
+		return decode_enum_set(field, value, pointer, target, err);
+	case VBD_FIELD_HEX:
+		return decode_hex(field, value, pointer, target, err);
+	case VBD_FIELD_REF:
+		return decode_ref(field, value, pointer, target, err);
+	case VBD_FIELD_OBJECT:
+		return decode_object(value, field->fields, field->n_fields, pointer,
+			(char *)target + field->offset, err);
+	case VBD_FIELD_ARRAY:
+		return decode_array(field, value, pointer, target, err);
+	}
+	return vbd_error_input(err, VBD_E_INTERNAL, pointer, "%s has no decoder", pointer);
+}
+
+/* --- objects --------------------------------------------------------------------------------- */
+
+static const struct vbd_field *find_field(
+	const struct vbd_field *fields, size_t n_fields, const char *name)
+{
+	for (size_t i = 0; i < n_fields; i++) {
+		if (strcmp(fields[i].name, name) == 0)
+			return &fields[i];
+	}
+	return NULL;
+}
+
+static enum vbd_status check_required(const json_t *json, const struct vbd_field *fields,
+	size_t n_fields, const char *pointer, struct vbd_error *err)
+{
+	for (size_t i = 0; i < n_fields; i++) {
+		char missing[POINTER_BYTES];
+
+		if (!fields[i].required || json_object_get(json, fields[i].name))
+			continue;
+		(void)snprintf(missing, sizeof(missing), "%s", pointer);
+		pointer_add(missing, fields[i].name);
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, missing, "%s is missing", missing);
+	}
+	return VBD_OK;
+}
+
+static enum vbd_status decode_object(const json_t *json, const struct vbd_field *fields,
+	size_t n_fields, const char *pointer, void *target, struct vbd_error *err)
+{
+	const char *name;
+	json_t *value;
+
+	if (!json_is_object(json))
+		return wrong_type(pointer, "an object", json, err);
+	json_object_foreach((json_t *)json, name, value)
+	{
+		const struct vbd_field *field = find_field(fields, n_fields, name);
+		char member[POINTER_BYTES];
+		enum vbd_status status;
+		const bool seen = true;
+
+		(void)snprintf(member, sizeof(member), "%s", pointer);
+		pointer_add(member, name);
+		if (!field)
+			return vbd_error_input(err, VBD_E_UNKNOWN_FIELD, member,
+				"%s is not a member of this request", member);
+		status = decode_value(field, value, member, target, err);
+		if (status != VBD_OK)
+			return status;
+		if (field->has_seen)
+			memcpy((char *)target + field->seen_offset, &seen, sizeof(seen));
+	}
+	return check_required(json, fields, n_fields, pointer, err);
+}
+
+enum vbd_status vbd_decode(const json_t *json, const struct vbd_field *fields, size_t n_fields,
+	void *target, struct vbd_error *err)
+{
+	json_t *empty = NULL;
+	enum vbd_status status;
+
+	if (!json) {
+		empty = json_object();
+		if (!empty)
+			return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to decode a body");
+		json = empty;
+	}
+	status = decode_object(json, fields, n_fields, "", target, err);
+	json_decref(empty);
+	return status;
+}
+
+enum vbd_status vbd_decode_at(const json_t *json, const struct vbd_field *fields, size_t n_fields,
+	const char *pointer, void *target, struct vbd_error *err)
+{
+	return decode_object(json, fields, n_fields, pointer, target, err);
+}
+
+const char *vbd_ref_text(const struct vbd_json_ref *ref, char buf[VBD_REF_TEXT_BYTES])
+{
+	if (ref->name)
+		return ref->name;
+	(void)snprintf(buf, VBD_REF_TEXT_BYTES, "%" PRIu64, ref->id);
+	return buf;
+}
+
+void vbd_set_pointer(struct vbd_error *err, const char *pointer)
+{
+	if (!*err->pointer && !err->param)
+		(void)snprintf(err->pointer, sizeof(err->pointer), "%s", pointer);
+}
+
+void vbd_copy_text(char *to, size_t to_bytes, const char *text)
+{
+	(void)snprintf(to, to_bytes, "%s", text ? text : "");
+}

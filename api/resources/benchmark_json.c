@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Benchmarks as JSON: the schema Benchmark of openapi.yaml.
+ */
+#include "api/resources/benchmarks.h"
+#include "api/json/encode.h"
+#include "api/resources/common_json.h"
+#include "base/clock.h"
+#include "daemon/work/benchmarks.h"
+
+static json_t *encode_error(const struct vbd_benchmark *benchmark)
+{
+	struct vbd_error error = {0};
+
+	if (benchmark->state == VBD_BENCHMARK_FAILED)
+		vbd_object_problem(&benchmark->object, &error);
+	return vbd_encode_error(&error);
+}
+
+static uint64_t per_second(uint64_t what, uint64_t elapsed_ns)
+{
+	return (uint64_t)((double)what * (double)VBD_NS_PER_S / (double)elapsed_ns);
+}
+
+static void put_result(struct vbd_encoder *out, const struct vbd_benchmark *benchmark)
+{
+	const struct vbd_benchmark_result result = vbd_benchmark_result(benchmark);
+	bool began = result.elapsed_ns != 0;
+
+	vbd_put_u64(out, "messages", result.messages);
+	vbd_put_u64(out, "bytes", result.bytes);
+	vbd_put_u64_or_null(out, "elapsed_ns", began, result.elapsed_ns);
+	vbd_put_u64_or_null(
+		out, "bytes_per_s", began, began ? per_second(result.bytes, result.elapsed_ns) : 0);
+	vbd_put_u64_or_null(out, "messages_per_s", began,
+		began ? per_second(result.messages, result.elapsed_ns) : 0);
+	vbd_put(out, "latency_ns", vbd_encode_latency(&benchmark->latency_ns));
+}
+
+json_t *vbd_encode_benchmark(const struct vbd_benchmark *benchmark)
+{
+	bool by_time = benchmark->duration_ms != 0;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_u64(&out, "id", benchmark->object.id);
+	vbd_put_text(&out, "state", vbd_benchmark_state_name(benchmark->state));
+	vbd_put_u64(&out, "connection", benchmark->connection_id);
+	vbd_put_u64(&out, "transfer", benchmark->transfer_id);
+	vbd_put_text(&out, "op", vbd_op_name(benchmark->op));
+	vbd_put_u64(&out, "size_bytes", benchmark->size_bytes);
+	vbd_put_u64(&out, "window", benchmark->window);
+	vbd_put_u64_or_null(&out, "count", !by_time, benchmark->count);
+	vbd_put_u64_or_null(&out, "duration_ms", by_time, benchmark->duration_ms);
+	vbd_put_u64_or_null(&out, "buffer", benchmark->buffer_id != 0, benchmark->buffer_id);
+	vbd_put_u64(&out, "timeout_ms", benchmark->timeout_ms);
+	put_result(&out, benchmark);
+	vbd_put_time(&out, "created_at", benchmark->object.created_ns);
+	vbd_put_time(&out, "ended_at", benchmark->ended_ns);
+	vbd_put(&out, "error", encode_error(benchmark));
+	return vbd_encode_end(&out);
+}

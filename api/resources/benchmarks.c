@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/benchmarks.h"
+#include "api/resources/context.h"
+#include "api/http/page.h"
+#include "api/resources/task.h"
+#include "api/resources/transfers.h"
+#include "daemon/work/benchmarks.h"
+
+#include <string.h>
+
+/* --- a task ---------------------------------------------------------------------------------- */
+
+static json_t *encode_item(const void *item, struct vbd_request *req)
+{
+	(void)req;
+	return vbd_encode_benchmark(item);
+}
+
+static const struct vbd_benchmark *benchmark_of(const void *item)
+{
+	return item;
+}
+
+static enum vbd_task_state task_state(const void *item)
+{
+	switch (benchmark_of(item)->state) {
+	case VBD_BENCHMARK_DONE:
+		return VBD_TASK_DONE;
+	case VBD_BENCHMARK_FAILED:
+		return VBD_TASK_FAILED;
+	case VBD_BENCHMARK_RUNNING:
+	case VBD_BENCHMARK_STATE_COUNT:
+		break;
+	}
+	return VBD_TASK_RUNNING;
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+#define DURATION_MS 1000  /* when nothing is said */
+#define SLACK_MS    30000 /* beyond the duration, until its deadline */
+
+static const struct {
+	const char *name;
+	enum vbd_op op;
+} ops[] = {{"write", VBD_OP_WRITE}, {"read", VBD_OP_READ}, {"send", VBD_OP_SEND}};
+
+static const char *const op_names[] = {"write", "read", "send"};
+
+struct benchmark_create {
+	struct vbd_json_ref connection;
+	uint32_t op; /* index in ops */
+	uint32_t size_bytes;
+	uint32_t window;
+	uint32_t count;
+	uint32_t duration_ms;
+	struct vbd_json_ref buffer;
+	bool buffer_seen;
+	struct vbd_remote_input remote;
+	bool remote_seen;
+	uint32_t timeout_ms;
+};
+
+static const struct vbd_field create_fields[] = {
+	{VBD_FIELD(REF, "connection", struct benchmark_create, connection), .required = true},
+	{VBD_FIELD(ENUM, "op", struct benchmark_create, op), .required = true, .names = op_names,
+		.n_names = VBD_ARRAY_LEN(op_names)},
+	{VBD_FIELD(UINT, "size_bytes", struct benchmark_create, size_bytes), .required = true,
+		.max = VBD_BENCHMARK_SIZE_MAX},
+	{VBD_FIELD(UINT, "window", struct benchmark_create, window), .min = 1, .max = 16384},
+	{VBD_FIELD(UINT, "count", struct benchmark_create, count), .min = 1,
+		.max = VBD_BENCHMARK_COUNT_MAX},
+	{VBD_FIELD(UINT, "duration_ms", struct benchmark_create, duration_ms), .min = 1,
+		.max = VBD_BENCHMARK_DURATION_MAX},
+	{VBD_FIELD(REF, "buffer", struct benchmark_create, buffer),
+		VBD_FIELD_SEEN(struct benchmark_create, buffer_seen)},
+	{VBD_FIELD(OBJECT, "remote", struct benchmark_create, remote), .fields = vbd_remote_fields,
+		.n_fields = VBD_REMOTE_FIELDS,
+		VBD_FIELD_SEEN(struct benchmark_create, remote_seen)},
+	{VBD_FIELD(UINT, "timeout_ms", struct benchmark_create, timeout_ms), .min = 1,
+		.max = 3600000},
+};
+
+static enum vbd_status check_input(const struct benchmark_create *input, struct vbd_error *err)
+{
+	bool remote = ops[input->op].op != VBD_OP_SEND;
+
+	if (remote && !input->remote_seen)
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/remote",
+			"/remote is missing: %s needs it", ops[input->op].name);
+	if (!remote && input->remote_seen)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/remote",
+			"/remote is not allowed for send: the data goes into the peer's receive");
+	if (input->count && input->duration_ms)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/duration_ms",
+			"a benchmark ends after a number of messages or after a time, not both");
+	return VBD_OK;
+}
+
+static enum vbd_status find_objects(struct vbd_daemon *daemon, const struct benchmark_create *input,
+	struct vbd_benchmark_spec *spec, struct vbd_error *err)
+{
+	spec->connection =
+		vbd_member_find(daemon->connections, &input->connection, "/connection", err);
+	if (!spec->connection)
+		return VBD_E_NOT_FOUND;
+	if (!input->buffer_seen)
+		return VBD_OK;
+	spec->buffer = vbd_member_find(daemon->buffers, &input->buffer, "/buffer", err);
+	return spec->buffer ? VBD_OK : VBD_E_NOT_FOUND;
+}
+
+static enum vbd_status create(
+	const struct vbd_request *req, struct vbd_benchmark **ret_benchmark, struct vbd_error *err)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct benchmark_create input = {0};
+	struct vbd_benchmark_spec spec;
+	enum vbd_status status =
+		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+
+	if (!status)
+		status = check_input(&input, err);
+	if (status)
+		return status;
+	if (!input.count && !input.duration_ms)
+		input.duration_ms = DURATION_MS;
+	spec = (struct vbd_benchmark_spec){
+		.op = ops[input.op].op,
+		.size_bytes = input.size_bytes,
+		.window = input.window,
+		.count = input.count,
+		.duration_ms = input.duration_ms,
+		.wr = {.remote_addr = input.remote.addr, .rkey = input.remote.rkey},
+		.timeout_ms = input.timeout_ms ? input.timeout_ms : input.duration_ms + SLACK_MS,
+	};
+	status = find_objects(daemon, &input, &spec, err);
+	return status ? status : vbd_benchmark_create(daemon, &spec, ret_benchmark, err);
+}
+
+void vbd_create_benchmark(struct vbd_request *req)
+{
+	struct vbd_benchmark *benchmark;
+	struct vbd_error err = {0};
+
+	if (create(req, &benchmark, &err) == VBD_OK)
+		vbd_task_answer(req, &vbd_benchmark_task, benchmark);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static bool benchmark_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_benchmark_state_name(benchmark_of(item)->state), state) == 0;
+}
+
+VBD_PAGE_BY(by_state, benchmark_of, state)
+VBD_PAGE_BY(by_connection, benchmark_of, connection_id)
+
+static const char *const benchmark_fields[] = {"id", "state", "connection", "transfer", "op",
+	"size_bytes", "window", "count", "duration_ms", "buffer", "timeout_ms", "messages", "bytes",
+	"elapsed_ns", "bytes_per_s", "messages_per_s", "latency_ns", "created_at", "ended_at",
+	"error", NULL};
+
+static const char *const benchmark_states[] = {VBD_BENCHMARK_STATE_MAP(VBD_PAGE_STATE) NULL};
+
+static const struct vbd_page_key benchmark_keys[] = {
+	{"state", by_state},
+	{"connection", by_connection},
+	{"created_at", vbd_object_compare_created},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source benchmark_page = {
+	.fields = benchmark_fields,
+	.keys = benchmark_keys,
+	.states = benchmark_states,
+	.in_state = benchmark_in_state,
+	.encode = encode_item,
+};
+
+const struct vbd_task_kind vbd_benchmark_task = {
+	.kind = VBD_KIND_BENCHMARK,
+	.gone = "the benchmark was deleted in the meantime",
+	.encode = encode_item,
+	.state = task_state,
+	.page = &benchmark_page,
+};

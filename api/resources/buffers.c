@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Buffers as objects. Their bytes are in handlers_data.c.
+ */
+#include "api/resources/buffers.h"
+#include "api/resources/context.h"
+#include "api/json/decode.h"
+#include "api/json/encode.h"
+#include "api/resources/common_json.h"
+#include "api/http/page.h"
+#include "api/resources/task.h"
+#include "api/http/waiter.h"
+#include "daemon/memory/buffers.h"
+#include "daemon/memory/shared.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const kind_names[] = {
+	[VBD_MEM_ANONYMOUS] = "anonymous",
+	[VBD_MEM_SHARED] = "shared",
+	[VBD_MEM_HUGEPAGE] = "hugepage",
+};
+
+/* --- one buffer ------------------------------------------------------------------------------ */
+
+static json_t *encode_buffer(const void *item, struct vbd_request *req)
+{
+	const struct vbd_buffer *buffer = item;
+	const struct vbd_mem *mem = &buffer->mem;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_object(&out, &buffer->object);
+	vbd_put_text(&out, "state", vbd_buffer_state_name(buffer->state));
+	vbd_put_text(&out, "kind", kind_names[mem->kind]);
+	vbd_put_u64(&out, "size_bytes", mem->size_bytes);
+	vbd_put_u64(&out, "page_bytes", mem->page_bytes);
+	vbd_put(&out, "access", vbd_encode_access(mem->access));
+	vbd_put(&out, "relaxed_ordering", json_boolean(mem->relaxed_ordering));
+	vbd_put(&out, "on_demand", json_boolean(mem->on_demand));
+	vbd_put_text(&out, "device", buffer->device_name);
+	vbd_put_u64(&out, "pd", buffer->pd_id);
+	/* While it is being registered the pool thread has it. */
+	vbd_put_text_or_null(
+		&out, "shm_name", buffer->state == VBD_BUFFER_REGISTERING ? "" : mem->shm_name);
+	/* Together they are the right to reach this memory from afar: not for readers. */
+	if (req->role == VBD_ROLE_CONTROL && buffer->state == VBD_BUFFER_READY) {
+		vbd_put_hex(&out, "addr", (uint64_t)(uintptr_t)mem->addr, 1);
+		vbd_put_hex(&out, "rkey", mem->rkey, 8);
+	}
+	vbd_put_time(&out, "created_at", buffer->object.created_ns);
+	vbd_put_u64(&out, "users", buffer->users);
+	vbd_put(&out, "error",
+		buffer->state == VBD_BUFFER_FAILED ? vbd_encode_error(&buffer->error)
+						   : json_null());
+	return vbd_encode_end(&out);
+}
+
+void vbd_get_buffer(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_buffer *buffer =
+		vbd_object_find(vbd_request_daemon(req)->buffers, req->ref, &err);
+
+	if (buffer)
+		vbd_reply_json(req, 200, encode_buffer(buffer, req));
+	else
+		vbd_reply_problem(req, &err);
+}
+
+void vbd_delete_buffer(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_buffer *buffer =
+		vbd_object_find(vbd_request_daemon(req)->buffers, req->ref, &err);
+	char paths[VBD_USERS_SHOWN_MAX][VBD_PATH_BYTES];
+
+	if (!buffer)
+		vbd_reply_problem(req, &err);
+	else if (vbd_buffer_delete(buffer, &err) == VBD_OK)
+		vbd_reply_empty(req, 204);
+	else
+		vbd_reply_in_use(
+			req, &err, paths, vbd_buffer_users(buffer, paths, VBD_USERS_SHOWN_MAX));
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+struct buffer_create {
+	const char *name;
+	uint64_t size_bytes;
+	enum vbd_mem_kind kind;
+	uint64_t page_bytes;
+	unsigned int access;
+	bool relaxed_ordering;
+	bool on_demand;
+	const char *device;
+	struct vbd_json_ref pd;
+	bool pd_seen;
+};
+
+static const struct vbd_field create_fields[] = {
+	{VBD_FIELD_NAME(struct buffer_create)},
+	{VBD_FIELD(UINT, "size_bytes", struct buffer_create, size_bytes), .required = true,
+		.min = 1, .max = UINT64_C(1) << 40},
+	{VBD_FIELD(ENUM, "kind", struct buffer_create, kind), .names = kind_names,
+		.n_names = VBD_ARRAY_LEN(kind_names)},
+	{VBD_FIELD(UINT, "page_bytes", struct buffer_create, page_bytes), .min = 4096,
+		.max = UINT64_C(1) << 40},
+	{VBD_FIELD(ENUM_SET, "access", struct buffer_create, access), .names = vbd_access_names,
+		.n_names = VBD_ACCESS_NAME_COUNT},
+	{VBD_FIELD(BOOL, "relaxed_ordering", struct buffer_create, relaxed_ordering)},
+	{VBD_FIELD(BOOL, "on_demand", struct buffer_create, on_demand)},
+	{VBD_FIELD(STRING, "device", struct buffer_create, device), .max = 64},
+	{VBD_FIELD(REF, "pd", struct buffer_create, pd),
+		VBD_FIELD_SEEN(struct buffer_create, pd_seen)},
+};
+
+struct registration_waiter {
+	struct vbd_waiter waiter; /* first */
+	struct vbd_buffer *buffer;
+};
+
+/* Nobody has learnt of it by another way: it goes with the answer. */
+static void reply_failure(struct vbd_request *req, struct vbd_buffer *buffer)
+{
+	vbd_reply_problem(req, &buffer->error);
+	(void)!vbd_buffer_delete(buffer, NULL);
+}
+
+static void answer_registered(struct vbd_waiter *base, enum vbd_wake why)
+{
+	struct registration_waiter *waiter =
+		VBD_CONTAINER_OF(base, struct registration_waiter, waiter);
+	struct vbd_buffer *buffer = waiter->buffer;
+	struct vbd_request *req = base->req;
+	struct vbd_error err = {0};
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		(void)vbd_error_set(
+			&err, VBD_E_NOT_FOUND, "the buffer was deleted in the meantime");
+		vbd_reply_problem(req, &err);
+	} else if (buffer->state == VBD_BUFFER_FAILED) {
+		reply_failure(req, buffer);
+	} else if (buffer->state != VBD_BUFFER_REGISTERING || why == VBD_WAKE_TIMEOUT) {
+		vbd_request_add_location(req, "buffers", buffer->object.id);
+		vbd_reply_json(req, buffer->state == VBD_BUFFER_REGISTERING ? 202 : 201,
+			encode_buffer(buffer, req));
+	}
+}
+
+/* Without a preference the answer comes when it is registered, however long that takes. */
+static uint64_t wait_ms(const struct vbd_request *req)
+{
+	if (req->wait_asked)
+		return (uint64_t)req->wait_s * 1000;
+	return req->respond_async ? 0 : VBD_WAIT_UNBOUNDED;
+}
+
+static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
+{
+	struct registration_waiter waiter = {.waiter.answer = answer_registered};
+	struct vbd_error err = {0};
+
+	if (vbd_buffer_create(vbd_request_daemon(req), spec, &waiter.buffer, &err) == VBD_OK)
+		vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &waiter.buffer->object.watches,
+			wait_ms(req));
+	else
+		vbd_reply_problem(req, &err);
+}
+
+static enum vbd_status find_pd(const struct vbd_request *req, const struct vbd_json_ref *ref,
+	struct vbd_buffer_spec *spec, struct vbd_error *err)
+{
+	char text[VBD_REF_TEXT_BYTES];
+	const struct vbd_pd *pd =
+		vbd_pd_find_ref(vbd_request_daemon(req), vbd_ref_text(ref, text), err);
+
+	if (!pd) {
+		vbd_set_pointer(err, "/pd");
+		return VBD_E_NOT_FOUND;
+	}
+	spec->pd_id = pd->id;
+	return VBD_OK;
+}
+
+void vbd_create_buffer(struct vbd_request *req)
+{
+	struct buffer_create input = {.kind = VBD_MEM_ANONYMOUS};
+	struct vbd_buffer_spec spec = {0};
+	struct vbd_error err = {0};
+
+	if (vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, &err) !=
+		VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	if (input.pd_seen && find_pd(req, &input.pd, &spec, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
+	vbd_copy_text(spec.device_name, sizeof(spec.device_name), input.device);
+	spec.size_bytes = input.size_bytes;
+	spec.kind = input.kind;
+	spec.page_bytes = input.page_bytes;
+	spec.access = input.access;
+	spec.relaxed_ordering = input.relaxed_ordering;
+	spec.on_demand = input.on_demand;
+	create(req, &spec);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static bool buffer_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_buffer_state_name(((const struct vbd_buffer *)item)->state), state) == 0;
+}
+
+static const struct vbd_buffer *buffer_of(const void *item)
+{
+	return item;
+}
+
+VBD_PAGE_BY(by_state, buffer_of, state)
+VBD_PAGE_BY(by_size, buffer_of, mem.size_bytes)
+VBD_PAGE_BY(by_users, buffer_of, users)
+
+static const char *const buffer_fields[] = {"id", "name", "state", "kind", "size_bytes",
+	"page_bytes", "access", "relaxed_ordering", "on_demand", "device", "pd", "shm_name", "addr",
+	"rkey", "created_at", "users", "error", NULL};
+
+static const char *const buffer_states[] = {VBD_BUFFER_STATE_MAP(VBD_PAGE_STATE) NULL};
+
+static const struct vbd_page_key buffer_keys[] = {
+	{"name", vbd_object_compare_name},
+	{"state", by_state},
+	{"size_bytes", by_size},
+	{"created_at", vbd_object_compare_created},
+	{"users", by_users},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source buffer_page = {
+	.fields = buffer_fields,
+	.keys = buffer_keys,
+	.states = buffer_states,
+	.in_state = buffer_in_state,
+	.encode = encode_buffer,
+};
+
+void vbd_list_buffers(struct vbd_request *req)
+{
+	vbd_page_reply(req, &buffer_page, vbd_request_daemon(req)->buffers);
+}

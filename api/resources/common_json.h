@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * JSON that several kinds of objects share.
+ *
+ * Control thread.
+ */
+#ifndef VBD_API_RESOURCES_COMMON_JSON_H
+#define VBD_API_RESOURCES_COMMON_JSON_H
+
+#include "rdma/device/op.h"
+#include "rdma/names/reason.h"
+
+#include <jansson.h>
+
+struct vbd_encoder;
+struct vbd_error;
+struct vbd_first_error;
+struct vbd_histogram;
+struct vbd_received;
+
+/** vbd_encode_error - ObjectError: code, text, hint; null for VBD_OK */
+json_t *vbd_encode_error(const struct vbd_error *err);
+
+/** vbd_encode_first_error - FirstError; null if there was none */
+json_t *vbd_encode_first_error(const struct vbd_first_error *first);
+
+/** vbd_encode_end_reason - End; null for VBD_REASON_NONE */
+json_t *vbd_encode_end_reason(enum vbd_reason reason);
+
+/** vbd_encode_op_counters - OpCounters */
+json_t *vbd_encode_op_counters(const struct vbd_op_counters *counters);
+
+/** vbd_encode_latency - Latency; null if nothing was measured */
+json_t *vbd_encode_latency(const struct vbd_histogram *times_ns);
+
+/** vbd_put_received - `op`, `length_bytes`, `written_bytes` and `imm` of a message */
+void vbd_put_received(struct vbd_encoder *out, const struct vbd_received *received);
+
+/* The names of enum vbd_mem_access, by bit. */
+#define VBD_ACCESS_NAME_COUNT 4
+extern const char *const vbd_access_names[VBD_ACCESS_NAME_COUNT];
+
+/** vbd_encode_access - the names of the bits of @access as an array */
+json_t *vbd_encode_access(unsigned int access);
+
+#endif

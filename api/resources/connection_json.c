@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A connection as JSON: the schema Connection of openapi.yaml.
+ */
+#include "api/resources/connections.h"
+#include "api/json/encode.h"
+#include "api/resources/common_json.h"
+#include "api/resources/private_data.h"
+#include "api/resources/probes.h"
+#include "api/resources/qp_params.h"
+#include "daemon/core/addr.h"
+#include "daemon/memory/buffers.h"
+#include "daemon/connections/connections.h"
+#include "rdma/names/names.h"
+
+static json_t *encode_endpoint(const struct sockaddr_storage *address)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_address(&out, "addr", address);
+	vbd_put_u64(&out, "port", vbd_addr_port(address));
+	return vbd_encode_end(&out);
+}
+
+/* --- the QP ---------------------------------------------------------------------------------- */
+
+static void put_detect_ms(struct vbd_encoder *out, const struct vbd_qp_info *info)
+{
+	uint64_t ms = 0;
+	bool known = info->sends_known &&
+		     vbd_dead_peer_ms(info->ack_timeout, info->retry_count, info->soft_roce, &ms);
+
+	vbd_put_u64_or_null(out, "detect_ms", known, ms);
+}
+
+static void put_grh(struct vbd_encoder *out, const struct vbd_qp_info *info)
+{
+	const struct vbd_gid *sgid = info->sgid_known ? &info->sgid : NULL;
+	char text[VBD_GID_TEXT_BYTES];
+
+	vbd_put_u64_or_null(out, "gid_index", info->gid_known, info->gid_index);
+	vbd_put_text(out, "dgid", info->gid_known ? vbd_gid_text(info->dgid, text) : NULL);
+	vbd_put_text(out, "sgid", sgid ? vbd_gid_text(sgid->raw, text) : NULL);
+	vbd_put_text(out, "gid_type", sgid ? sgid->type : NULL);
+	vbd_put_text_or_null(out, "netdev", sgid ? sgid->netdev : "");
+	vbd_put_u64_or_null(
+		out, "vlan_id", sgid && sgid->vlan_id >= 0, sgid ? (uint64_t)sgid->vlan_id : 0);
+	vbd_put_u64_or_null(out, "traffic_class", info->gid_known, info->traffic_class);
+	vbd_put_u64_or_null(out, "hop_limit", info->gid_known, info->hop_limit);
+}
+
+static json_t *encode_qp(const struct vbd_conn *conn)
+{
+	const struct vbd_qp_info *info = &conn->qp.info;
+	const bool known = info->path_known && !info->iwarp;
+	const bool sends = info->sends_known && !info->iwarp;
+	/* What is acknowledged can be repeated; UC knows nothing of that. */
+	const bool acks = conn->params.qp.transport == VBD_TRANSPORT_RC;
+	struct vbd_encoder out;
+
+	if (!conn->qp.info.lqpn)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_u64(&out, "lqpn", info->lqpn);
+	vbd_put_u64_or_null(&out, "rqpn", info->rqpn != 0, info->rqpn);
+	vbd_put_text(&out, "state", vbd_qp_state_name(info->state));
+	vbd_put_u64_or_null(&out, "sq_psn", sends, info->sq_psn);
+	vbd_put_u64_or_null(&out, "rq_psn", known, info->rq_psn);
+	vbd_put_u64_or_null(&out, "path_mtu_bytes", known, info->path_mtu_bytes);
+	vbd_put_u64_or_null(&out, "ack_timeout", sends && acks, info->ack_timeout);
+	vbd_put_u64_or_null(&out, "ack_timeout_ns", sends && acks && info->ack_timeout,
+		vbd_ack_timeout_ns(info->ack_timeout));
+	vbd_put_u64_or_null(&out, "retry_count", sends && acks, info->retry_count);
+	vbd_put_u64_or_null(&out, "rnr_retry", sends && acks, info->rnr_retry);
+	vbd_put_u64_or_null(&out, "min_rnr_timer", known && acks, info->min_rnr_timer);
+	vbd_put_u64_or_null(
+		&out, "min_rnr_timer_ns", known && acks, vbd_rnr_timer_ns(info->min_rnr_timer));
+	vbd_put_u64_or_null(
+		&out, "responder_resources", info->path_known && acks, info->responder_resources);
+	vbd_put_u64_or_null(
+		&out, "initiator_depth", info->sends_known && acks, info->initiator_depth);
+	put_grh(&out, info);
+	put_detect_ms(&out, info);
+	return vbd_encode_end(&out);
+}
+
+/* --- bring-up by hand ------------------------------------------------------------------------- */
+
+const char *const vbd_bringup_names[VBD_BRINGUP_COUNT] = {
+	[VBD_BRINGUP_CM] = "cm",
+	[VBD_BRINGUP_MANUAL] = "manual",
+};
+
+/* By enum vbd_qp_transport. A connection is never UD: endpoints are. */
+const char *const vbd_connection_transport_names[VBD_CONNECTION_TRANSPORT_COUNT] = {
+	[VBD_TRANSPORT_RC] = "rc",
+	[VBD_TRANSPORT_UC] = "uc",
+};
+
+/* The members that the user posts to the peer as its `remote`. */
+static json_t *encode_exchange(const struct vbd_conn *conn)
+{
+	const struct vbd_manual_local *local = &conn->manual.local;
+	struct vbd_encoder out;
+	char gid[VBD_GID_TEXT_BYTES];
+
+	if (!conn->manual.on || !conn->qp.info.lqpn)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_u64(&out, "lid", local->lid);
+	vbd_put_text(&out, "gid", vbd_gid_text(local->gid, gid));
+	vbd_put_u64(&out, "gid_index", local->gid_index);
+	vbd_put_u64(&out, "qpn", conn->qp.info.lqpn);
+	vbd_put_u64(&out, "psn", local->psn);
+	vbd_put_u64(&out, "mtu_bytes", local->mtu_bytes);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_remote(const struct vbd_conn *conn)
+{
+	const struct vbd_manual_remote *remote = &conn->manual.remote;
+	struct vbd_encoder out;
+	char gid[VBD_GID_TEXT_BYTES];
+
+	if (!conn->manual.has_remote)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_u64(&out, "lid", remote->lid);
+	vbd_put_text(&out, "gid", vbd_gid_text(remote->gid, gid));
+	vbd_put_u64(&out, "qpn", remote->qpn);
+	vbd_put_u64(&out, "psn", remote->psn);
+	vbd_put_u64_or_null(&out, "mtu_bytes", remote->mtu_bytes != 0, remote->mtu_bytes);
+	vbd_put_u64(&out, "sl", remote->sl);
+	vbd_put_u64(&out, "hop_limit", remote->hop_limit);
+	vbd_put_u64(&out, "traffic_class", remote->traffic_class);
+	vbd_put_u64(&out, "flow_label", remote->flow_label);
+	return vbd_encode_end(&out);
+}
+
+static void put_bringup(struct vbd_encoder *out, const struct vbd_conn *conn)
+{
+	vbd_put_text(out, "bringup",
+		vbd_bringup_names[conn->manual.on ? VBD_BRINGUP_MANUAL : VBD_BRINGUP_CM]);
+	vbd_put(out, "exchange", encode_exchange(conn));
+	vbd_put(out, "remote", encode_remote(conn));
+}
+
+/* --- counters and inbox ---------------------------------------------------------------------- */
+
+static json_t *encode_counters(const struct vbd_conn *conn)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	for (unsigned int op = 0; op < VBD_OP_COUNT; op++)
+		vbd_put(&out, vbd_op_name((enum vbd_op)op),
+			vbd_encode_op_counters(vbd_qp_op_counters(&conn->qp, (enum vbd_op)op)));
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_inbox(const struct vbd_connection *connection)
+{
+	const struct vbd_conn_params *params = &connection->conn->params;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_u64(&out, "messages", connection->inbox.count);
+	vbd_put_u64(&out, "capacity",
+		params->qp.service == VBD_SERVICE_INBOX ? params->qp.rq_depth : 0);
+	return vbd_encode_end(&out);
+}
+
+/* --- timeline -------------------------------------------------------------------------------- */
+
+json_t *vbd_encode_timeline_entry(const struct vbd_timeline_entry *entry, uint64_t start_ns)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_time(&out, "at", entry->at_ns);
+	vbd_put_u64(&out, "since_start_ns", entry->at_ns > start_ns ? entry->at_ns - start_ns : 0);
+	vbd_put_text(&out, "kind", vbd_timeline_kind_name(entry->kind));
+	vbd_put_text(&out, "what", entry->what);
+	if (*entry->detail)
+		vbd_put_text(&out, "detail", entry->detail);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_timeline(const struct vbd_conn *conn)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < conn->timeline.count; i++) {
+		if (json_array_append_new(
+			    list, vbd_encode_timeline_entry(
+					  &conn->timeline.entries[i], conn->created_ns)) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+
+static void put_state(struct vbd_encoder *out, const struct vbd_conn *conn)
+{
+	bool over = vbd_conn_state_terminal(conn->state);
+
+	vbd_put_text(out, "state", vbd_conn_state_name(conn->state));
+	vbd_put_text(out, "waits_for",
+		over || conn->state == VBD_CONN_ESTABLISHED
+			? NULL
+			: vbd_conn_state_waits_for(conn->state));
+}
+
+static void put_times(struct vbd_encoder *out, const struct vbd_conn *conn)
+{
+	vbd_put_time(out, "created_at", conn->created_ns);
+	vbd_put_time(out, "established_at", conn->established_ns);
+	vbd_put_time(out, "ended_at", conn->ended_ns);
+	vbd_put_u64_or_null(out, "timeout_ms", conn->timeout_ms != 0, conn->timeout_ms);
+}
+
+static json_t *encode_private_data(const struct vbd_conn *conn)
+{
+	const struct vbd_private_data *local = &conn->cm.private_data;
+	const struct vbd_private_data *peer = &conn->peer_private_data;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put(&out, "local", vbd_encode_private_data(local, local->length_bytes));
+	vbd_put(&out, "peer", vbd_encode_private_data(peer, vbd_private_data_shown_bytes(peer)));
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_asked(const struct vbd_cm_params *cm)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_text_or_null(&out, "device", cm->device);
+	vbd_put_address(&out, "src_addr", &cm->src);
+	vbd_put_u64_or_null(&out, "src_port", cm->src_port != 0, cm->src_port);
+	vbd_put_u64_or_null(&out, "tos", cm->tos >= 0, (uint64_t)cm->tos);
+	vbd_put(&out, "reuse_addr", json_boolean(cm->reuse_addr));
+	return vbd_encode_end(&out);
+}
+
+json_t *vbd_encode_connection(
+	const struct vbd_connection *connection, enum vbd_role role, bool with_timeline)
+{
+	const struct vbd_conn *conn = connection->conn;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_object(&out, &connection->object);
+	put_state(&out, conn);
+	if (conn->manual.on)
+		vbd_put_null(&out, "role");
+	else
+		vbd_put_text(&out, "role", conn->passive ? "passive" : "active");
+	vbd_put_text(&out, "transport", vbd_transport_name(conn->params.qp.transport));
+	put_bringup(&out, conn);
+	vbd_put_text_or_null(&out, "device", conn->device_name);
+	vbd_put_u64_or_null(&out, "port_num", conn->port_num != 0, conn->port_num);
+	vbd_put_u64_or_null(
+		&out, "listener", connection->listener_id != 0, connection->listener_id);
+	vbd_put(&out, "local", encode_endpoint(&conn->local));
+	vbd_put(&out, "peer", encode_endpoint(&conn->peer));
+	if (*connection->dst)
+		vbd_put_text(&out, "dst", connection->dst);
+	vbd_put(&out, "qp", encode_qp(conn));
+	vbd_put_u64_or_null(&out, "cq", conn->qp.cq_id != 0, conn->qp.cq_id);
+	vbd_put(&out, "counters", encode_counters(conn));
+	vbd_put_u64_or_null(&out, "lost_packets",
+		conn->params.qp.transport == VBD_TRANSPORT_UC &&
+			!(conn->qp.pd && vbd_buffers_writable(connection->daemon, conn->qp.pd)),
+		conn->lost_packets);
+	vbd_put(&out, "inbox", encode_inbox(connection));
+	vbd_put(&out, "rtt", vbd_encode_rtt(connection));
+	vbd_put(&out, "first_error", vbd_encode_first_error(&conn->qp.first_error));
+	vbd_put(&out, "end", vbd_encode_end_reason(conn->qp.reason));
+	put_times(&out, conn);
+	vbd_put(&out, "params", vbd_encode_params(&conn->params));
+	vbd_put(&out, "asked", encode_asked(&conn->cm));
+	if (role == VBD_ROLE_CONTROL)
+		vbd_put(&out, "private_data", encode_private_data(conn));
+	if (with_timeline) {
+		vbd_put(&out, "timeline", encode_timeline(conn));
+		vbd_put_u64(&out, "timeline_dropped", conn->timeline.dropped);
+	}
+	return vbd_encode_end(&out);
+}

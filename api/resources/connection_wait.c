@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/connection_wait.h"
+
+#include "api/resources/connections.h"
+#include "api/resources/context.h"
+#include "api/http/problem.h"
+#include "api/http/waiter.h"
+#include "daemon/connections/connections.h"
+
+struct vbd_connection *vbd_request_connection(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_connection *connection =
+		vbd_object_find(vbd_request_daemon(req)->connections, req->ref, &err);
+
+	if (!connection)
+		vbd_reply_problem(req, &err);
+	return connection;
+}
+
+void vbd_connection_reply(
+	struct vbd_request *req, unsigned int status, const struct vbd_connection *connection)
+{
+	vbd_reply_json(req, status, vbd_encode_connection(connection, req->role, true));
+}
+
+/* What ended it, as the answer to somebody who waited for it. */
+static void reply_end(struct vbd_request *req, const struct vbd_connection *connection)
+{
+	const struct vbd_problem_extra extra = {.reason = connection->conn->qp.reason};
+	struct vbd_error err = {0};
+
+	vbd_object_problem(&connection->object, &err);
+	vbd_reply_problem_extra(req, &err, &extra);
+}
+
+struct state_waiter {
+	struct vbd_waiter waiter; /* first */
+	struct vbd_connection *connection;
+	enum vbd_goal goal;
+	unsigned int reached_status;
+	bool location;
+};
+
+static bool is_ending(enum vbd_conn_state state)
+{
+	return state == VBD_CONN_DRAINING || vbd_conn_state_terminal(state);
+}
+
+static void reply_gone(struct vbd_request *req, enum vbd_goal goal)
+{
+	struct vbd_error err = {0};
+
+	if (goal == VBD_GOAL_FORGOTTEN) {
+		vbd_reply_empty(req, 204);
+		return;
+	}
+	(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the connection was deleted in the meantime");
+	vbd_reply_problem(req, &err);
+}
+
+static bool is_reached(const struct vbd_conn *conn, enum vbd_goal goal)
+{
+	switch (goal) {
+	case VBD_GOAL_ESTABLISHED:
+		return conn->state == VBD_CONN_ESTABLISHED;
+	case VBD_GOAL_OPEN:
+		return !is_ending(conn->state);
+	case VBD_GOAL_STEPPED:
+		return !is_ending(conn->state) && !vbd_conn_stepping(conn);
+	case VBD_GOAL_ENDED:
+		return vbd_conn_state_terminal(conn->state);
+	case VBD_GOAL_FORGOTTEN:
+		break;
+	}
+	return false;
+}
+
+/* Is its end the answer? Who did not want to wait for it to come up is told its state as it is. */
+static bool ended_instead(const struct vbd_conn *conn, enum vbd_goal goal, bool wait_asked)
+{
+	if (!is_ending(conn->state) || goal == VBD_GOAL_ENDED || goal == VBD_GOAL_FORGOTTEN)
+		return false;
+	return wait_asked || goal != VBD_GOAL_ESTABLISHED;
+}
+
+static void reply_reached(struct vbd_request *req, const struct state_waiter *waiter)
+{
+	struct vbd_conn *conn = waiter->connection->conn;
+
+	if (waiter->goal == VBD_GOAL_STEPPED && conn->manual.failure.status != VBD_OK) {
+		vbd_reply_problem(req, &conn->manual.failure);
+		return;
+	}
+	if (waiter->goal == VBD_GOAL_STEPPED)
+		vbd_conn_refresh_qp(conn);
+	vbd_connection_reply(req, waiter->reached_status, waiter->connection);
+}
+
+static void answer_state(struct vbd_waiter *base, enum vbd_wake why)
+{
+	struct state_waiter *waiter = VBD_CONTAINER_OF(base, struct state_waiter, waiter);
+	struct vbd_request *req = base->req;
+	bool reached;
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		reply_gone(req, waiter->goal);
+		return;
+	}
+	if (ended_instead(waiter->connection->conn, waiter->goal, req->wait_asked)) {
+		reply_end(req, waiter->connection);
+		return;
+	}
+	reached = is_reached(waiter->connection->conn, waiter->goal);
+	if (!reached && why != VBD_WAKE_TIMEOUT)
+		return;
+	if (waiter->location)
+		vbd_request_add_location(req, "connections", waiter->connection->object.id);
+	if (reached)
+		reply_reached(req, waiter);
+	else
+		vbd_connection_reply(req, 202, waiter->connection);
+}
+
+void vbd_connection_wait(struct vbd_request *req, struct vbd_connection *connection,
+	enum vbd_goal goal, unsigned int reached_status, bool location)
+{
+	struct state_waiter waiter = {
+		.waiter.answer = answer_state,
+		.connection = connection,
+		.goal = goal,
+		.reached_status = reached_status,
+		.location = location,
+	};
+
+	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &connection->object.watches,
+		(uint64_t)req->wait_s * 1000);
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Connections. How one looks is in encode_connection.c, its messages are in handlers_messages.c.
+ */
+#include "api/resources/connection_wait.h"
+#include "api/resources/connections.h"
+#include "api/resources/context.h"
+#include "api/json/encode.h"
+#include "api/http/page.h"
+#include "api/resources/private_data.h"
+#include "api/resources/qp_params.h"
+#include "daemon/connections/connections.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void vbd_get_connection(struct vbd_request *req)
+{
+	struct vbd_connection *connection = vbd_request_connection(req);
+
+	if (!connection)
+		return;
+	vbd_conn_refresh_qp(connection->conn);
+	vbd_connection_reply(req, 200, connection);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+struct connection_create {
+	enum vbd_bringup bringup;
+	enum vbd_qp_transport transport;
+	const char *name;
+	const char *dst_addr;
+	uint16_t dst_port;
+	const char *src_addr;
+	uint32_t timeout_ms;
+	uint8_t tos;
+	bool tos_seen;
+	const char *device;
+	uint16_t src_port;
+	bool reuse_addr;
+	struct vbd_private_data_input private_data;
+	struct vbd_qp_input qp;
+	enum vbd_service service;
+	bool service_seen;
+};
+
+static const struct vbd_field create_fields[] = {
+	VBD_BRINGUP_FIELDS(struct connection_create),
+	{VBD_FIELD_NAME(struct connection_create)},
+	{VBD_FIELD(STRING, "dst_addr", struct connection_create, dst_addr), .required = true,
+		.min = 1, .max = 255},
+	{VBD_FIELD(UINT, "dst_port", struct connection_create, dst_port), .required = true,
+		.min = 1, .max = 65535},
+	{VBD_FIELD(STRING, "src_addr", struct connection_create, src_addr), .min = 1, .max = 255},
+	{VBD_FIELD(UINT, "timeout_ms", struct connection_create, timeout_ms), .min = 1,
+		.max = 600000},
+	{VBD_FIELD(UINT, "tos", struct connection_create, tos), .max = 255,
+		VBD_FIELD_SEEN(struct connection_create, tos_seen)},
+	{VBD_FIELD(STRING, "device", struct connection_create, device), .min = 1, .max = 63},
+	{VBD_FIELD(UINT, "src_port", struct connection_create, src_port), .min = 1, .max = 65535},
+	{VBD_FIELD(BOOL, "reuse_addr", struct connection_create, reuse_addr)},
+	VBD_PRIVATE_DATA_FIELD(struct connection_create),
+	VBD_QP_FIELDS(struct connection_create),
+};
+
+static enum vbd_status decode_create(
+	const struct vbd_request *req, struct vbd_connection_spec *spec, struct vbd_error *err)
+{
+	struct connection_create input = {.timeout_ms = 10000, .qp = vbd_qp_input_default()};
+	enum vbd_status status =
+		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+
+	if (status == VBD_OK)
+		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
+	if (status == VBD_OK)
+		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
+	if (status == VBD_OK && input.transport != VBD_TRANSPORT_RC)
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/transport",
+			"the CM brings up rc only; uc needs bringup manual");
+	*spec = (struct vbd_connection_spec){
+		.dst_port = input.dst_port,
+		.timeout_ms = input.timeout_ms,
+		.params = input.qp.params,
+		.cm =
+			{
+				.src_port = input.src_port,
+				.tos = input.tos_seen ? input.tos : -1,
+				.reuse_addr = input.reuse_addr,
+			},
+	};
+	if (status == VBD_OK)
+		status = vbd_private_data_decode(&input.private_data, &spec->cm.private_data, err);
+	if (status != VBD_OK)
+		return status;
+	vbd_copy_text(spec->cm.device, sizeof(spec->cm.device), input.device);
+	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
+	vbd_copy_text(spec->dst_addr, sizeof(spec->dst_addr), input.dst_addr);
+	vbd_copy_text(spec->src_addr, sizeof(spec->src_addr), input.src_addr);
+	return VBD_OK;
+}
+
+void vbd_create_connection(struct vbd_request *req)
+{
+	struct vbd_connection_spec spec;
+	struct vbd_connection *connection;
+	struct vbd_error err = {0};
+
+	if (vbd_manual_asked_for(req)) {
+		vbd_create_manual_connection(req);
+		return;
+	}
+	if (vbd_manual_refuse_members(req, &err) != VBD_OK ||
+		decode_create(req, &spec, &err) != VBD_OK ||
+		vbd_connection_create(vbd_request_daemon(req), &spec, &connection, &err) !=
+			VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_connection_wait(req, connection, VBD_GOAL_ESTABLISHED, 201, true);
+}
+
+/* --- commands -------------------------------------------------------------------------------- */
+
+struct accept_input {
+	const char *name;
+	enum vbd_service service;
+	bool service_seen;
+	struct vbd_private_data_input private_data;
+};
+
+static const struct vbd_field accept_fields[] = {
+	{VBD_FIELD_NAME(struct accept_input)},
+	{VBD_FIELD(ENUM, "service", struct accept_input, service), .names = vbd_service_names,
+		.n_names = VBD_SERVICE_COUNT, VBD_FIELD_SEEN(struct accept_input, service_seen)},
+	VBD_PRIVATE_DATA_FIELD(struct accept_input),
+};
+
+void vbd_accept_connection(struct vbd_request *req)
+{
+	struct vbd_connection *connection = vbd_request_connection(req);
+	struct accept_input input = {0};
+	struct vbd_connection_accept how = {0};
+	struct vbd_error err = {0};
+	enum vbd_status status;
+
+	if (!connection)
+		return;
+	status = vbd_decode(req->json, accept_fields, VBD_ARRAY_LEN(accept_fields), &input, &err);
+	if (status == VBD_OK)
+		status = vbd_private_data_decode(&input.private_data, &how.private_data, &err);
+	if (status == VBD_OK) {
+		how.private_data_seen = input.private_data.data != NULL;
+		vbd_copy_text(how.name, sizeof(how.name), input.name);
+		how.service = input.service_seen ? (int)input.service : -1;
+		status = vbd_connection_accept(connection, &how, &err);
+	}
+	if (status != VBD_OK)
+		vbd_reply_problem(req, &err);
+	else
+		vbd_connection_wait(req, connection, VBD_GOAL_ESTABLISHED, 200, false);
+}
+
+/* CM reject reasons that a user may give (rdma_reject(3), rdma_reject_ece(3)). */
+enum reject_reason {
+	REJECT_CONSUMER,
+	REJECT_VENDOR_OPTION_NOT_SUPPORTED,
+};
+
+static const char *const reject_names[] = {
+	[REJECT_CONSUMER] = "consumer",
+	[REJECT_VENDOR_OPTION_NOT_SUPPORTED] = "vendor_option_not_supported",
+};
+
+struct reject_input {
+	enum reject_reason reason;
+	struct vbd_private_data_input private_data;
+};
+
+static const struct vbd_field reject_fields[] = {
+	{VBD_FIELD(ENUM, "reason", struct reject_input, reason), .names = reject_names,
+		.n_names = VBD_ARRAY_LEN(reject_names)},
+	VBD_PRIVATE_DATA_FIELD(struct reject_input),
+};
+
+void vbd_reject_connection(struct vbd_request *req)
+{
+	struct vbd_connection *connection = vbd_request_connection(req);
+	struct reject_input input = {.reason = REJECT_CONSUMER};
+	struct vbd_private_data data;
+	struct vbd_error err = {0};
+
+	if (!connection)
+		return;
+	if (vbd_decode(req->json, reject_fields, VBD_ARRAY_LEN(reject_fields), &input, &err) !=
+			VBD_OK ||
+		vbd_private_data_decode(&input.private_data, &data, &err) != VBD_OK ||
+		vbd_connection_reject(connection, &data,
+			input.reason == REJECT_VENDOR_OPTION_NOT_SUPPORTED, &err) != VBD_OK)
+		vbd_reply_problem(req, &err);
+	else
+		vbd_connection_reply(req, 200, connection);
+}
+
+void vbd_close_connection(struct vbd_request *req)
+{
+	struct vbd_connection *connection = vbd_request_connection(req);
+
+	if (!connection)
+		return;
+	vbd_connection_close(connection);
+	vbd_connection_wait(req, connection, VBD_GOAL_ENDED, 200, false);
+}
+
+void vbd_delete_connection(struct vbd_request *req)
+{
+	struct vbd_connection *connection = vbd_request_connection(req);
+	bool over;
+
+	if (!connection)
+		return;
+	over = vbd_conn_state_terminal(connection->conn->state);
+	vbd_object_delete(&connection->object);
+	if (over)
+		vbd_reply_empty(req, 204);
+	else
+		vbd_connection_wait(req, connection, VBD_GOAL_FORGOTTEN, 204, false);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static json_t *encode_item(const void *item, struct vbd_request *req)
+{
+	return vbd_encode_connection(item, req->role, false);
+}
+
+static const struct vbd_conn *conn_of(const void *item)
+{
+	return ((const struct vbd_connection *)item)->conn;
+}
+
+static bool connection_in_state(const void *item, const char *state)
+{
+	enum vbd_conn_state now = conn_of(item)->state;
+
+	if (strcmp(state, "open") == 0)
+		return !vbd_conn_state_terminal(now);
+	if (strcmp(state, "ended") == 0)
+		return vbd_conn_state_terminal(now);
+	return strcmp(vbd_conn_state_name(now), state) == 0;
+}
+
+VBD_PAGE_BY(by_state, conn_of, state)
+
+static int by_device(const void *a, const void *b)
+{
+	return strcmp(conn_of(a)->device_name, conn_of(b)->device_name);
+}
+
+VBD_PAGE_BY(by_created, conn_of, created_ns)
+VBD_PAGE_BY(by_established, conn_of, established_ns)
+VBD_PAGE_BY(by_ended, conn_of, ended_ns)
+
+/* What has not ended has no reason, and comes first. */
+static int by_reason(const void *a, const void *b)
+{
+	enum vbd_reason one = conn_of(a)->qp.reason;
+	enum vbd_reason other = conn_of(b)->qp.reason;
+
+	return strcmp(one ? vbd_reason_name(one) : "", other ? vbd_reason_name(other) : "");
+}
+
+/* All that still live have lived until the same moment. */
+static uint64_t duration_ns(const struct vbd_conn *conn)
+{
+	return (conn->ended_ns ? conn->ended_ns : UINT64_MAX) - conn->created_ns;
+}
+
+static int by_duration(const void *a, const void *b)
+{
+	return vbd_compare_u64(duration_ns(conn_of(a)), duration_ns(conn_of(b)));
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return vbd_compare_u64(((const struct vbd_connection *)a)->moved_bytes,
+		((const struct vbd_connection *)b)->moved_bytes);
+}
+
+static const char *const connection_fields[] = {"id", "name", "state", "waits_for", "role",
+	"transport", "bringup", "exchange", "remote", "device", "port_num", "listener", "local",
+	"peer", "dst", "qp", "cq", "counters", "lost_packets", "inbox", "rtt", "first_error", "end",
+	"created_at", "established_at", "ended_at", "timeout_ms", "params", "asked", "private_data",
+	NULL};
+
+static const char *const connection_states[] = {
+	"open", "ended", VBD_CONN_STATE_MAP(VBD_PAGE_STATE) NULL};
+
+static const struct vbd_page_key connection_keys[] = {
+	{"name", vbd_object_compare_name},
+	{"state", by_state},
+	{"device", by_device},
+	{"created_at", by_created},
+	{"established_at", by_established},
+	{"ended_at", by_ended},
+	{"reason", by_reason},
+	{"duration", by_duration},
+	{"bytes", by_bytes},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source connection_page = {
+	.fields = connection_fields,
+	.keys = connection_keys,
+	.states = connection_states,
+	.in_state = connection_in_state,
+	.encode = encode_item,
+};
+
+void vbd_list_connections(struct vbd_request *req)
+{
+	const char *sort = vbd_uri_param(&req->uri, "sort");
+
+	if (sort && strcmp(sort + (*sort == '-'), "bytes") == 0)
+		vbd_connections_count_bytes(vbd_request_daemon(req));
+	vbd_page_reply(req, &connection_page, vbd_request_daemon(req)->connections);
+}

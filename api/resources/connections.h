@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Connections: their JSON, their commands and their messages.
+ *
+ * Control thread.
+ */
+#ifndef VBD_API_RESOURCES_CONNECTIONS_H
+#define VBD_API_RESOURCES_CONNECTIONS_H
+
+#include "api/json/decode.h"
+#include "api/http/role.h"
+#include "rdma/device/op.h"
+
+#include <jansson.h>
+
+struct vbd_connection;
+struct vbd_request;
+struct vbd_timeline_entry;
+
+/* How a connection comes up. */
+enum vbd_bringup { VBD_BRINGUP_CM, VBD_BRINGUP_MANUAL, VBD_BRINGUP_COUNT };
+#define VBD_CONNECTION_TRANSPORT_COUNT 2
+extern const char *const vbd_bringup_names[VBD_BRINGUP_COUNT];
+extern const char *const vbd_connection_transport_names[VBD_CONNECTION_TRANSPORT_COUNT];
+
+/* The members `bringup` and `transport` of a struct that has `enum vbd_bringup bringup` and `enum
+ * vbd_qp_transport transport`. */
+#define VBD_BRINGUP_FIELDS(type_)                                                                  \
+	{.name = "bringup",                                                                        \
+		.type = VBD_FIELD_ENUM,                                                            \
+		VBD_FIELD_AT(type_, bringup),                                                      \
+		.names = vbd_bringup_names,                                                        \
+		.n_names = VBD_BRINGUP_COUNT},                                                     \
+	{                                                                                          \
+		.name = "transport", .type = VBD_FIELD_ENUM, VBD_FIELD_AT(type_, transport),       \
+		.names = vbd_connection_transport_names, .n_names = VBD_CONNECTION_TRANSPORT_COUNT \
+	}
+
+/** vbd_encode_connection - Connection; its timeline is left out of lists */
+json_t *vbd_encode_connection(
+	const struct vbd_connection *connection, enum vbd_role role, bool with_timeline);
+
+/** vbd_encode_timeline_entry - TimelineEntry; @start_ns: when the connection was made */
+json_t *vbd_encode_timeline_entry(const struct vbd_timeline_entry *entry, uint64_t start_ns);
+
+/** vbd_manual_asked_for - true if the body says `bringup: manual`; such a body has other members */
+bool vbd_manual_asked_for(const struct vbd_request *req);
+
+/** vbd_manual_refuse_members - bad_value if the body has a member that only a manual bring-up has
+ */
+enum vbd_status vbd_manual_refuse_members(
+	const struct vbd_request *req, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_create_manual_connection - POST /v1/connections with `bringup: manual` */
+void vbd_create_manual_connection(struct vbd_request *req);
+
+void vbd_list_connections(struct vbd_request *req);
+void vbd_create_connection(struct vbd_request *req);
+void vbd_get_connection(struct vbd_request *req);
+void vbd_delete_connection(struct vbd_request *req);
+void vbd_accept_connection(struct vbd_request *req);
+void vbd_reject_connection(struct vbd_request *req);
+void vbd_close_connection(struct vbd_request *req);
+void vbd_set_remote(struct vbd_request *req);
+void vbd_modify_connection(struct vbd_request *req);
+
+void vbd_list_messages(struct vbd_request *req);
+void vbd_send_message(struct vbd_request *req);
+void vbd_delete_messages(struct vbd_request *req);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The context of a request: the daemon that it acts on and the server that it came to.
+ *
+ * Control thread.
+ */
+#ifndef VBD_API_RESOURCES_CONTEXT_H
+#define VBD_API_RESOURCES_CONTEXT_H
+
+#include "api/http/request.h"
+#include "api/http/router.h"
+#include "daemon/daemon.h"
+
+struct vbd_server;
+
+/* req->context points to this. */
+struct vbd_api {
+	struct vbd_daemon *daemon;
+	struct vbd_server *server;
+	struct vbd_router router;
+	uint64_t refused_logged_ns; /* when a refusal last went to the event log */
+	uint64_t refused_unlogged;  /* refusals since */
+	const char *allowed_hosts[VBD_ALLOWED_HOSTS_MAX];
+};
+
+static inline struct vbd_daemon *vbd_request_daemon(const struct vbd_request *req)
+{
+	return ((const struct vbd_api *)req->context)->daemon;
+}
+
+#endif

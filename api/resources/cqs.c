@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Completion queues: a list of the fabric, ids ascending. */
+#include "api/resources/context.h"
+#include "api/resources/cqs.h"
+#include "api/json/decode.h"
+#include "api/json/encode.h"
+#include "api/http/page.h"
+#include "api/resources/task.h"
+#include "daemon/memory/shared.h"
+#include "rdma/device/device.h"
+#include "rdma/data/worker.h"
+
+#include <string.h>
+
+static json_t *encode_moderation(const struct vbd_cq *cq)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_u64(&out, "count", cq->moderation_count);
+	vbd_put_u64(&out, "period_us", cq->moderation_period_us);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_cq(const void *item, struct vbd_request *req)
+{
+	const struct vbd_cq *cq = item;
+	struct vbd_encoder out = vbd_encode_begin();
+	struct vbd_shared_users users;
+
+	vbd_cq_users_of(vbd_request_daemon(req), cq, &users);
+	vbd_put_u64(&out, "id", cq->id);
+	vbd_put_text_or_null(&out, "name", cq->name);
+	vbd_put_text(&out, "device", cq->device->name);
+	vbd_put(&out, "auto", json_boolean(!cq->asked_for));
+	vbd_put_u64(&out, "worker", cq->worker->number);
+	vbd_put_u64(&out, "capacity_cqe", cq->capacity_cqe);
+	vbd_put_u64(&out, "reserved_cqe", cq->reserved_cqe);
+	vbd_put_u64(&out, "outstanding_cqe", vbd_counter_get(&cq->outstanding));
+	vbd_put_u64(&out, "high_water_cqe", vbd_counter_get(&cq->high_water));
+	vbd_put(&out, "moderation", encode_moderation(cq));
+	vbd_put_u64(&out, "completions", vbd_counter_get(&cq->completions));
+	vbd_put_u64(&out, "error_completions", vbd_counter_get(&cq->error_completions));
+	vbd_put_u64(&out, "polls", vbd_counter_get(&cq->polls));
+	vbd_put_u64(&out, "empty_polls", vbd_counter_get(&cq->empty_polls));
+	vbd_put_u64(&out, "events_armed", vbd_counter_get(&cq->events_armed));
+	vbd_put_u64(&out, "events_taken", vbd_counter_get(&cq->events_taken));
+	vbd_put_u64(&out, "connections", cq->connections);
+	vbd_put_u64(&out, "users", users.total);
+	vbd_put_time(&out, "created_at", cq->created_ns);
+	return vbd_encode_end(&out);
+}
+
+static struct vbd_cq *find_cq(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_cq *cq = vbd_cq_find_ref(vbd_request_daemon(req), req->ref, &err);
+
+	if (!cq)
+		vbd_reply_problem(req, &err);
+	return cq;
+}
+
+void vbd_get_cq(struct vbd_request *req)
+{
+	const struct vbd_cq *cq = find_cq(req);
+
+	if (cq)
+		vbd_reply_json(req, 200, encode_cq(cq, req));
+}
+
+void vbd_delete_cq(struct vbd_request *req)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct vbd_cq *cq = find_cq(req);
+	struct vbd_shared_users users;
+	struct vbd_error err = {0};
+
+	if (!cq)
+		return;
+	vbd_cq_users_of(daemon, cq, &users);
+	if (vbd_cq_delete_unused(daemon, cq, &err) == VBD_OK)
+		vbd_reply_empty(req, 204);
+	else
+		vbd_reply_in_use(req, &err, users.paths, users.shown);
+}
+
+static const struct vbd_field moderation_fields[] = {
+	{VBD_FIELD(UINT, "count", struct vbd_cq_moderation, count), .max = UINT16_MAX},
+	{VBD_FIELD(UINT, "period_us", struct vbd_cq_moderation, period_us), .max = UINT16_MAX},
+};
+
+struct cq_input {
+	const char *name;
+	const char *device;
+	uint32_t depth_cqe;
+	bool depth_seen;
+	struct vbd_cq_moderation moderation;
+	bool moderation_seen;
+};
+
+/* The members that a PATCH takes are the last ones. */
+#define CQ_CHANGEABLE 2
+
+static const struct vbd_field cq_fields[] = {
+	{VBD_FIELD_NAME(struct cq_input)},
+	{VBD_FIELD(STRING, "device", struct cq_input, device), .min = 1, .max = 63},
+	{VBD_FIELD(UINT, "depth_cqe", struct cq_input, depth_cqe), .min = 1, .max = 4194304,
+		VBD_FIELD_SEEN(struct cq_input, depth_seen)},
+	{VBD_FIELD(OBJECT, "moderation", struct cq_input, moderation), .fields = moderation_fields,
+		.n_fields = VBD_ARRAY_LEN(moderation_fields),
+		VBD_FIELD_SEEN(struct cq_input, moderation_seen)},
+};
+
+void vbd_create_cq(struct vbd_request *req)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct cq_input input = {.depth_cqe = (uint32_t)daemon->config->cq_depth};
+	struct vbd_error err = {0};
+	struct vbd_cq_spec spec;
+	struct vbd_cq *cq;
+
+	if (vbd_decode(req->json, cq_fields, VBD_ARRAY_LEN(cq_fields), &input, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	spec = (struct vbd_cq_spec){.depth_cqe = input.depth_cqe, .moderation = input.moderation};
+	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
+	vbd_copy_text(spec.device_name, sizeof(spec.device_name), input.device);
+	if (vbd_cq_request(daemon, &spec, &cq, &err) == VBD_OK)
+		vbd_reply_created(req, "cqs", cq->id, encode_cq(cq, req));
+	else
+		vbd_reply_problem(req, &err);
+}
+
+void vbd_patch_cq(struct vbd_request *req)
+{
+	struct vbd_cq *cq = find_cq(req);
+	struct cq_input input = {0};
+	struct vbd_error err = {0};
+
+	if (!cq)
+		return;
+	input.moderation.count = cq->moderation_count;
+	input.moderation.period_us = cq->moderation_period_us;
+	if (vbd_decode(req->json, &cq_fields[VBD_ARRAY_LEN(cq_fields) - CQ_CHANGEABLE],
+		    CQ_CHANGEABLE, &input, &err) == VBD_OK &&
+		vbd_cq_change(cq, input.depth_seen ? &input.depth_cqe : NULL,
+			input.moderation_seen ? &input.moderation : NULL, &err) == VBD_OK)
+		vbd_reply_json(req, 200, encode_cq(cq, req));
+	else
+		vbd_reply_problem(req, &err);
+}
+
+static uint64_t cq_id(const void *item)
+{
+	return ((const struct vbd_cq *)item)->id;
+}
+
+static void walk_cqs(void *listed, vbd_page_visit_cb visit, void *visitor)
+{
+	const struct vbd_fabric *fabric = listed;
+
+	vbd_list_for_each (link, &fabric->cqs) {
+		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+
+		if (!cq->deleted)
+			visit(cq, visitor);
+	}
+}
+
+static int by_cq_name(const void *a, const void *b)
+{
+	return strcmp(((const struct vbd_cq *)a)->name, ((const struct vbd_cq *)b)->name);
+}
+
+static int by_cq_device(const void *a, const void *b)
+{
+	return strcmp(
+		((const struct vbd_cq *)a)->device->name, ((const struct vbd_cq *)b)->device->name);
+}
+
+static int by_cq_worker(const void *a, const void *b)
+{
+	return vbd_compare_u64(((const struct vbd_cq *)a)->worker->number,
+		((const struct vbd_cq *)b)->worker->number);
+}
+
+static int by_cq_reserved(const void *a, const void *b)
+{
+	return vbd_compare_u64(
+		((const struct vbd_cq *)a)->reserved_cqe, ((const struct vbd_cq *)b)->reserved_cqe);
+}
+
+static const char *const cq_names[] = {"id", "name", "device", "auto", "worker", "capacity_cqe",
+	"reserved_cqe", "outstanding_cqe", "high_water_cqe", "moderation", "completions",
+	"error_completions", "polls", "empty_polls", "events_armed", "events_taken", "connections",
+	"users", "created_at", NULL};
+
+static const struct vbd_page_key cq_keys[] = {
+	{"name", by_cq_name},
+	{"device", by_cq_device},
+	{"worker", by_cq_worker},
+	{"reserved_cqe", by_cq_reserved},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source cq_page = {
+	.fields = cq_names,
+	.keys = cq_keys,
+	.id = cq_id,
+	.walk = walk_cqs,
+	.encode = encode_cq,
+};
+
+void vbd_list_cqs(struct vbd_request *req)
+{
+	vbd_page_reply(req, &cq_page, vbd_request_daemon(req)->fabric);
+}

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * RDMA devices: a list of the fabric, oldest first.
+ */
+#include "api/resources/context.h"
+#include "api/resources/devices.h"
+#include "api/json/encode.h"
+#include "api/http/page.h"
+#include "daemon/core/devices.h"
+#include "rdma/device/caps.h"
+
+#include <string.h>
+
+/* --- devices --------------------------------------------------------------------------------- */
+
+static json_t *encode_limits(const struct vbd_device_attr *attr)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_u64(&out, "max_qp", attr->max_qp);
+	vbd_put_u64(&out, "max_qp_wr", attr->max_qp_wr);
+	vbd_put_u64(&out, "max_sge", attr->max_sge);
+	vbd_put_u64(&out, "max_sge_rd", attr->max_sge_rd);
+	vbd_put_u64(&out, "max_cq", attr->max_cq);
+	vbd_put_u64(&out, "max_cqe", attr->max_cqe);
+	vbd_put_u64(&out, "max_mr", attr->max_mr);
+	vbd_put_hex(&out, "max_mr_size_bytes", attr->max_mr_size_bytes, 1);
+	vbd_put_u64(&out, "max_pd", attr->max_pd);
+	vbd_put_u64(&out, "max_qp_rd_atom", attr->max_qp_rd_atom);
+	vbd_put_u64(&out, "max_qp_init_rd_atom", attr->max_qp_init_rd_atom);
+	vbd_put_u64(&out, "max_srq", attr->max_srq);
+	vbd_put_u64(&out, "max_srq_wr", attr->max_srq_wr);
+	vbd_put_u64(&out, "max_mw", attr->max_mw);
+	vbd_put_u64(&out, "max_ah", attr->max_ah);
+	vbd_put_u64(&out, "max_mcast_grp", attr->max_mcast_grp);
+	vbd_put_u64(&out, "max_cq_moderation_count", attr->max_cq_count);
+	vbd_put_u64(&out, "max_cq_moderation_period_us", attr->max_cq_period_us);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_capabilities(const struct vbd_device *device)
+{
+	json_t *list = json_array();
+
+	for (unsigned int cap = 0; cap < VBD_CAP_COUNT; cap++) {
+		if (vbd_device_can(device, (enum vbd_cap)cap) &&
+			json_array_append_new(list, json_string(vbd_cap_name((enum vbd_cap)cap))) <
+				0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+json_t *vbd_encode_gid(const struct vbd_gid *gid)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+	char text[VBD_GID_TEXT_BYTES];
+
+	vbd_put_u64(&out, "gid_index", gid->gid_index);
+	vbd_put_text(&out, "gid", vbd_gid_text(gid->raw, text));
+	vbd_put_text(&out, "type", gid->type);
+	vbd_put_text(&out, "scope", gid->scope);
+	vbd_put_text_or_null(&out, "netdev", gid->netdev);
+	vbd_put_u64_or_null(&out, "vlan_id", gid->vlan_id >= 0, (uint64_t)gid->vlan_id);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_gids(const struct vbd_gid *gids, size_t count, uint8_t port_num)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		if (gids[i].port_num == port_num &&
+			json_array_append_new(list, vbd_encode_gid(&gids[i])) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static json_t *encode_port(const struct vbd_port *port, const struct vbd_gid *gids, size_t count)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_u64(&out, "port_num", port->port_num);
+	vbd_put_text(&out, "state", vbd_port_state_name(port->state));
+	vbd_put_text(&out, "phys_state", vbd_phys_state_name(port->phys_state));
+	vbd_put_text(&out, "link_layer", port->link_layer);
+	vbd_put_u64(&out, "lid", port->lid);
+	vbd_put_u64(&out, "sm_lid", port->sm_lid);
+	vbd_put_u64(&out, "max_mtu_bytes", port->max_mtu_bytes);
+	vbd_put_u64(&out, "active_mtu_bytes", port->active_mtu_bytes);
+	vbd_put(&out, "gids", encode_gids(gids, count, port->port_num));
+	return vbd_encode_end(&out);
+}
+
+/* A port that can't be asked any more, because its device is going, is left out. */
+static json_t *encode_ports(const struct vbd_device *device)
+{
+	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
+	size_t count = 0;
+	json_t *list = json_array();
+
+	if (device->state != VBD_DEVICE_PRESENT)
+		return list;
+	if (vbd_device_query_gids(device, gids, &count, NULL) != VBD_OK)
+		count = 0;
+	for (unsigned int i = 1; i <= device->attr.phys_port_cnt; i++) {
+		struct vbd_port port;
+
+		if (vbd_device_query_port(device, (uint8_t)i, &port, NULL) == VBD_OK &&
+			json_array_append_new(list, encode_port(&port, gids, count)) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static json_t *encode_async_events(const struct vbd_device *device)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	for (int type = 0; type < VBD_ASYNC_EVENT_TYPES; type++) {
+		uint64_t count = vbd_counter_get(&device->async_events[type]);
+
+		if (count)
+			vbd_put_u64(&out, vbd_async_event_name(type), count);
+	}
+	return vbd_encode_end(&out);
+}
+
+static void put_counter(const char *name, uint64_t value, void *arg)
+{
+	vbd_put_u64(arg, name, value);
+}
+
+static json_t *encode_counters(const struct vbd_device *device)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	if (device->state == VBD_DEVICE_PRESENT)
+		vbd_device_counters(device, put_counter, &out);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_memlock(void)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+	uint64_t locked_bytes, limit_bytes;
+
+	vbd_memlock(&locked_bytes, &limit_bytes);
+	vbd_put_u64(&out, "locked_bytes", locked_bytes);
+	vbd_put_u64_or_null(&out, "limit_bytes", limit_bytes != UINT64_MAX, limit_bytes);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_device(const void *item, struct vbd_request *req)
+{
+	const struct vbd_device *device = item;
+	const struct vbd_device_attr *attr = &device->attr;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	(void)req;
+	vbd_put_u64(&out, "id", device->id);
+	vbd_put_text(&out, "name", device->name);
+	vbd_put_text(&out, "state", vbd_device_state_name(device->state));
+	vbd_put_text(&out, "transport", device->transport);
+	vbd_put_hex(&out, "node_guid", attr->node_guid, 16);
+	vbd_put_hex(&out, "sys_image_guid", attr->sys_image_guid, 16);
+	vbd_put_text(&out, "fw_ver", attr->fw_ver);
+	vbd_put_u64(&out, "vendor_id", attr->vendor_id);
+	vbd_put_u64(&out, "vendor_part_id", attr->vendor_part_id);
+	vbd_put_text_or_null(&out, "error", device->error.text);
+	vbd_put(&out, "capabilities", encode_capabilities(device));
+	vbd_put(&out, "limits", encode_limits(attr));
+	vbd_put(&out, "ports", encode_ports(device));
+	vbd_put(&out, "async_events", encode_async_events(device));
+	vbd_put(&out, "counters", encode_counters(device));
+	vbd_put(&out, "memlock", encode_memlock());
+	vbd_put_time(&out, "added_at", device->added_ns);
+	vbd_put_time(&out, "removed_at", device->removed_ns);
+	return vbd_encode_end(&out);
+}
+
+static uint64_t device_id(const void *item)
+{
+	return ((const struct vbd_device *)item)->id;
+}
+
+static bool device_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_device_state_name(((const struct vbd_device *)item)->state), state) == 0;
+}
+
+static void walk_devices(void *listed, vbd_page_visit_cb visit, void *visitor)
+{
+	const struct vbd_fabric *fabric = listed;
+
+	vbd_list_for_each (link, &fabric->devices)
+		visit(VBD_CONTAINER_OF(link, struct vbd_device, link), visitor);
+}
+
+static int by_device_name(const void *a, const void *b)
+{
+	return strcmp(((const struct vbd_device *)a)->name, ((const struct vbd_device *)b)->name);
+}
+
+static int by_device_state(const void *a, const void *b)
+{
+	return strcmp(vbd_device_state_name(((const struct vbd_device *)a)->state),
+		vbd_device_state_name(((const struct vbd_device *)b)->state));
+}
+
+static int by_device_added(const void *a, const void *b)
+{
+	return vbd_compare_u64(
+		((const struct vbd_device *)a)->added_ns, ((const struct vbd_device *)b)->added_ns);
+}
+
+static const char *const device_fields[] = {"id", "name", "state", "transport", "node_guid",
+	"sys_image_guid", "fw_ver", "vendor_id", "vendor_part_id", "error", "capabilities",
+	"limits", "ports", "async_events", "counters", "memlock", "added_at", "removed_at", NULL};
+
+static const char *const device_states[] = {
+#define STATE_NAME(sym, json) json,
+	VBD_DEVICE_STATE_MAP(STATE_NAME)
+#undef STATE_NAME
+		NULL};
+
+static const struct vbd_page_key device_keys[] = {
+	{"name", by_device_name},
+	{"state", by_device_state},
+	{"added_at", by_device_added},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source device_page = {
+	.fields = device_fields,
+	.keys = device_keys,
+	.states = device_states,
+	.in_state = device_in_state,
+	.id = device_id,
+	.walk = walk_devices,
+	.encode = encode_device,
+};
+
+void vbd_list_devices(struct vbd_request *req)
+{
+	vbd_page_reply(req, &device_page, vbd_request_daemon(req)->fabric);
+}
+
+void vbd_get_device(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_device *device = vbd_device_find_ref(vbd_request_daemon(req), req->ref, &err);
+
+	if (device)
+		vbd_reply_json(req, 200, encode_device(device, req));
+	else
+		vbd_reply_problem(req, &err);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Devices, their ports and GIDs.
+ *
+ * Control thread.
+ */
+#ifndef VBD_API_RESOURCES_DEVICES_H
+#define VBD_API_RESOURCES_DEVICES_H
+
+#include <jansson.h>
+
+struct vbd_request;
+struct vbd_gid;
+
+/** vbd_encode_gid - Gid */
+json_t *vbd_encode_gid(const struct vbd_gid *gid);
+
+void vbd_list_devices(struct vbd_request *req);
+void vbd_get_device(struct vbd_request *req);
+
+#endif

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Endpoints of datagrams, and their messages.
+ */
+#include "api/resources/context.h"
+#include "api/json/encode.h"
+#include "api/resources/common_json.h"
+#include "api/resources/endpoints.h"
+#include "api/http/message.h"
+#include "api/http/page.h"
+#include "api/resources/private_data.h"
+#include "api/resources/qp_params.h"
+#include "api/resources/task.h"
+#include "api/resources/transfers.h"
+#include "daemon/core/addr.h"
+#include "daemon/datagrams/endpoints.h"
+#include "daemon/memory/shared.h"
+#include "daemon/work/transfers.h"
+#include "rdma/device/cq.h"
+#include "rdma/device/pd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- one endpoint ---------------------------------------------------------------------------- */
+
+/* Each receive has a route header in front: bytes that the peer did not send. */
+static json_t *encode_counters(const struct vbd_endpoint *endpoint)
+{
+	static const enum vbd_op ops[] = {VBD_OP_SEND, VBD_OP_SEND_IMM, VBD_OP_RECV};
+	const struct vbd_op_counters *recv = vbd_qp_op_counters(&endpoint->qp, VBD_OP_RECV);
+	struct vbd_encoder out = vbd_encode_begin();
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(ops); i++)
+		vbd_put(&out, vbd_op_name(ops[i]),
+			vbd_encode_op_counters(vbd_qp_op_counters(&endpoint->qp, ops[i])));
+	vbd_put_u64(&out, "grh_bytes", vbd_counter_get(&recv->completed) * VBD_GRH_BYTES);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_inbox(const struct vbd_endpoint_record *record)
+{
+	const struct vbd_endpoint_params *params = &record->endpoint->params;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_u64(&out, "messages", record->inbox.count);
+	vbd_put_u64(&out, "capacity",
+		params->qp.service == VBD_SERVICE_INBOX ? params->qp.rq_depth : 0);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_sidr(const struct vbd_endpoint *endpoint)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_u64(&out, "requests", endpoint->sidr_requests);
+	vbd_put_u64(&out, "answered", endpoint->sidr_answered);
+	vbd_put_u64(&out, "refused", endpoint->sidr_refused);
+	return vbd_encode_end(&out);
+}
+
+static uint64_t count_list(const struct vbd_link *list)
+{
+	uint64_t count = 0;
+
+	vbd_list_for_each (link, list)
+		count++;
+	return count;
+}
+
+static void put_where(struct vbd_encoder *out, const struct vbd_endpoint *endpoint)
+{
+	const struct vbd_endpoint_params *params = &endpoint->params;
+	bool listens = endpoint->addr.ss_family != 0;
+	char gid[VBD_GID_TEXT_BYTES];
+
+	vbd_put_address(out, "addr", &endpoint->addr);
+	vbd_put_u64_or_null(out, "port", listens, vbd_addr_port(&endpoint->addr));
+	vbd_put_text(out, "device", endpoint->device_name);
+	vbd_put_u64(out, "port_num", params->port_num);
+	vbd_put_u64(out, "lid", endpoint->lid);
+	vbd_put_text(out, "gid", vbd_gid_text(endpoint->gid, gid));
+	vbd_put_u64(out, "gid_index", (uint64_t)params->gid_index);
+	vbd_put_u64(out, "pkey_index", params->pkey_index);
+	vbd_put_u64(out, "qpn", endpoint->qp.info.lqpn);
+	vbd_put_u64(out, "psn", params->psn);
+}
+
+static void put_secrets(struct vbd_encoder *out, const struct vbd_endpoint *endpoint)
+{
+	struct vbd_private_data reply = endpoint->params.reply;
+
+	reply.message = VBD_CM_MESSAGE_SIDR_REPLY;
+	vbd_put_hex(out, "qkey", endpoint->params.qkey, 8);
+	vbd_put(out, "private_data", vbd_encode_private_data(&reply, reply.length_bytes));
+}
+
+static json_t *encode_endpoint(const struct vbd_endpoint_record *record, enum vbd_role role)
+{
+	const struct vbd_endpoint *endpoint = record->endpoint;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_object(&out, &record->object);
+	vbd_put_text(&out, "state", vbd_endpoint_state_name(endpoint->state));
+	put_where(&out, endpoint);
+	if (role == VBD_ROLE_CONTROL)
+		put_secrets(&out, endpoint);
+	vbd_put_u64(&out, "mtu_bytes", endpoint->mtu_bytes);
+	vbd_put_u64(&out, "max_message_bytes", endpoint->mtu_bytes);
+	vbd_put(&out, "qp", vbd_encode_ud_params(&endpoint->params.qp));
+	vbd_put_u64(&out, "cq", endpoint->qp.cq_id);
+	vbd_put(&out, "counters", encode_counters(endpoint));
+	vbd_put(&out, "inbox", encode_inbox(record));
+	vbd_put(&out, "sidr", encode_sidr(endpoint));
+	vbd_put_u64(&out, "peers", count_list(&record->peers));
+	vbd_put_u64(&out, "groups", count_list(&record->groups));
+	vbd_put(&out, "first_error", vbd_encode_first_error(&endpoint->qp.first_error));
+	vbd_put(&out, "end", vbd_encode_end_reason(endpoint->qp.reason));
+	vbd_put_time(&out, "created_at", endpoint->created_ns);
+	vbd_put_time(&out, "ended_at", endpoint->ended_ns);
+	return vbd_encode_end(&out);
+}
+
+/* --- its task: the end ----------------------------------------------------------------------- */
+
+static json_t *encode_item(const void *item, struct vbd_request *req)
+{
+	return encode_endpoint(item, req->role);
+}
+
+void vbd_delete_endpoint(struct vbd_request *req)
+{
+	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_endpoint_task);
+	bool ended;
+
+	if (!record)
+		return;
+	ended = record->object.ended;
+	vbd_object_delete(&record->object);
+	if (ended)
+		vbd_reply_empty(req, 204);
+	else
+		vbd_task_answer_gone(req, &vbd_endpoint_task, record);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+struct endpoint_create {
+	const char *name;
+	const char *addr;
+	uint16_t port;
+	bool port_seen;
+	const char *device;
+	uint8_t port_num;
+	uint8_t gid_index;
+	bool gid_index_seen;
+	uint16_t pkey_index;
+	uint64_t qkey;
+	uint32_t psn;
+	struct vbd_private_data_input private_data;
+	struct vbd_qp_input qp;
+	enum vbd_service service;
+	bool service_seen;
+};
+
+static const struct vbd_field create_fields[] = {
+	{VBD_FIELD_NAME(struct endpoint_create)},
+	{VBD_FIELD(STRING, "addr", struct endpoint_create, addr), .min = 1, .max = 255},
+	{VBD_FIELD(UINT, "port", struct endpoint_create, port), .max = 65535,
+		VBD_FIELD_SEEN(struct endpoint_create, port_seen)},
+	{VBD_FIELD(STRING, "device", struct endpoint_create, device), .min = 1, .max = 63},
+	{VBD_FIELD(UINT, "port_num", struct endpoint_create, port_num), .min = 1, .max = 255},
+	{VBD_FIELD(UINT, "gid_index", struct endpoint_create, gid_index), .max = 255,
+		VBD_FIELD_SEEN(struct endpoint_create, gid_index_seen)},
+	{VBD_FIELD(UINT, "pkey_index", struct endpoint_create, pkey_index), .max = 65535},
+	{VBD_FIELD(HEX, "qkey", struct endpoint_create, qkey), .max = UINT32_MAX},
+	{VBD_FIELD(UINT, "psn", struct endpoint_create, psn), .max = 0xffffff},
+	VBD_PRIVATE_DATA_FIELD(struct endpoint_create),
+	VBD_UD_QP_FIELDS(struct endpoint_create),
+};
+
+static enum vbd_status check_members(const struct endpoint_create *input, struct vbd_error *err)
+{
+	if (!input->addr && (input->port_seen || input->private_data.data))
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/addr",
+			"/addr is missing: without it the endpoint does not listen");
+	/* A transfer's receive would find the route header in the client's buffer. */
+	if (input->qp.params.qp.service == VBD_SERVICE_NONE)
+		return vbd_error_input(err, VBD_E_NOT_SUPPORTED,
+			input->service_seen ? "/service" : "/qp/service",
+			"an endpoint keeps or drops its messages (inbox, sink); receives of a "
+			"client's own are a connection's");
+	return VBD_OK;
+}
+
+static enum vbd_status decode_create(
+	const struct vbd_request *req, struct vbd_endpoint_spec *spec, struct vbd_error *err)
+{
+	struct endpoint_create input = {.port_num = 1,
+		.qkey = VBD_CM_QKEY,
+		.qp.params.qp = vbd_endpoint_params_default().qp};
+	enum vbd_status status =
+		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+
+	if (status == VBD_OK)
+		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
+	if (status == VBD_OK)
+		status = check_members(&input, err);
+	if (status == VBD_OK)
+		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
+	if (status != VBD_OK)
+		return status;
+	*spec = (struct vbd_endpoint_spec){
+		.port = input.port, .params = vbd_endpoint_params_default()};
+	spec->params.qp = input.qp.params.qp;
+	spec->params.port_num = input.port_num;
+	spec->params.gid_index = input.gid_index_seen ? input.gid_index : -1;
+	spec->params.pkey_index = input.pkey_index;
+	spec->params.qkey = (uint32_t)input.qkey;
+	spec->params.psn = input.psn;
+	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
+	vbd_copy_text(spec->addr, sizeof(spec->addr), input.addr);
+	vbd_copy_text(spec->device, sizeof(spec->device), input.device);
+	status = vbd_private_data_decode(&input.private_data, &spec->params.reply, err);
+	if (status == VBD_OK)
+		status = vbd_private_data_check(&spec->params.reply, VBD_CM_MESSAGE_SIDR_REPLY,
+			false, "/private_data/data", err);
+	return status;
+}
+
+void vbd_create_endpoint(struct vbd_request *req)
+{
+	struct vbd_endpoint_record *record;
+	struct vbd_endpoint_spec spec;
+	struct vbd_error err = {0};
+
+	if (decode_create(req, &spec, &err) != VBD_OK ||
+		vbd_endpoint_create(vbd_request_daemon(req), &spec, &record, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_reply_created(req, "endpoints", record->object.id, encode_endpoint(record, req->role));
+}
+
+/* --- messages -------------------------------------------------------------------------------- */
+
+static bool is_over(const void *owner)
+{
+	return ((const struct vbd_endpoint_record *)owner)->object.ended;
+}
+
+void vbd_list_endpoint_messages(struct vbd_request *req)
+{
+	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_endpoint_task);
+
+	if (!record)
+		return;
+	vbd_reply_inbox(req, &(const struct vbd_inbox_view){
+				     .inbox = &record->inbox,
+				     .watches = &record->object.watches,
+				     .over = is_over,
+				     .owner = record,
+				     .kind = "endpoint",
+			     });
+}
+
+void vbd_delete_endpoint_messages(struct vbd_request *req)
+{
+	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_endpoint_task);
+	struct vbd_error err = {0};
+	uint64_t through = 0;
+
+	if (!record)
+		return;
+	if (vbd_query_through(req, &through, &err) == VBD_OK &&
+		vbd_endpoint_delete_messages(record, through, &err) == VBD_OK)
+		vbd_reply_empty(req, 204);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+struct message_send {
+	struct vbd_json_ref peer;
+	bool peer_seen;
+	struct vbd_json_ref group;
+	bool group_seen;
+	struct vbd_message_input message;
+};
+
+static const struct vbd_field send_fields[] = {
+	{VBD_FIELD(REF, "peer", struct message_send, peer),
+		VBD_FIELD_SEEN(struct message_send, peer_seen)},
+	{VBD_FIELD(REF, "group", struct message_send, group),
+		VBD_FIELD_SEEN(struct message_send, group_seen)},
+	VBD_MESSAGE_FIELDS(struct message_send),
+};
+
+static enum vbd_status send_message(const struct vbd_request *req,
+	struct vbd_endpoint_record *record, struct vbd_transfer_record **ret_transfer,
+	struct vbd_error *err)
+{
+	struct message_send input = {.message = VBD_MESSAGE_INPUT_DEFAULT};
+	struct vbd_transfer_spec to = {.qp = &record->endpoint->qp};
+	uint32_t len_bytes;
+	uint8_t *bytes;
+	enum vbd_status status =
+		vbd_decode(req->json, send_fields, VBD_ARRAY_LEN(send_fields), &input, err);
+	const struct vbd_destination_input destination = {
+		.peer = input.peer_seen ? &input.peer : NULL,
+		.group = input.group_seen ? &input.group : NULL,
+	};
+
+	if (status == VBD_OK)
+		status = vbd_destination_resolve(vbd_request_daemon(req), &destination, &to, err);
+	if (status == VBD_OK)
+		status = vbd_message_decode(&input.message, &bytes, &len_bytes, err);
+	if (status != VBD_OK)
+		return status;
+	status = vbd_transfer_send_datagram(vbd_request_daemon(req), &to, bytes, len_bytes,
+		vbd_message_imm(&input.message), input.message.timeout_ms, ret_transfer, err);
+	free(bytes);
+	return status;
+}
+
+void vbd_send_endpoint_message(struct vbd_request *req)
+{
+	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_endpoint_task);
+	struct vbd_transfer_record *transfer;
+	struct vbd_error err = {0};
+
+	if (!record)
+		return;
+	if (send_message(req, record, &transfer, &err) == VBD_OK)
+		vbd_transfer_answer(req, transfer);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static const struct vbd_endpoint *endpoint_of(const void *item)
+{
+	return ((const struct vbd_endpoint_record *)item)->endpoint;
+}
+
+static bool endpoint_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_endpoint_state_name(endpoint_of(item)->state), state) == 0;
+}
+
+VBD_PAGE_BY(by_state, endpoint_of, state)
+
+static int by_device(const void *a, const void *b)
+{
+	return strcmp(endpoint_of(a)->device_name, endpoint_of(b)->device_name);
+}
+
+VBD_PAGE_BY(by_created, endpoint_of, created_ns)
+
+static const char *const endpoint_fields[] = {"id", "name", "state", "addr", "port", "device",
+	"port_num", "lid", "gid", "gid_index", "pkey_index", "qpn", "psn", "qkey", "private_data",
+	"mtu_bytes", "max_message_bytes", "qp", "cq", "counters", "inbox", "sidr", "peers",
+	"groups", "first_error", "end", "created_at", "ended_at", NULL};
+
+static const char *const endpoint_states[] = {VBD_ENDPOINT_STATE_MAP(VBD_PAGE_STATE) NULL};
+
+static const struct vbd_page_key endpoint_keys[] = {
+	{"name", vbd_object_compare_name},
+	{"state", by_state},
+	{"device", by_device},
+	{"created_at", by_created},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source endpoint_page = {
+	.fields = endpoint_fields,
+	.keys = endpoint_keys,
+	.states = endpoint_states,
+	.in_state = endpoint_in_state,
+	.encode = encode_item,
+};
+
+const struct vbd_task_kind vbd_endpoint_task = {
+	.kind = VBD_KIND_ENDPOINT,
+	.gone = "the endpoint was deleted in the meantime",
+	.encode = encode_item,
+	.page = &endpoint_page,
+};

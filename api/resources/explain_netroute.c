@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What became of a connection, and what would become of one: both ask the kernel for the route to
+ * an address first, and wait for that.
+ */
+#include "api/resources/connection_wait.h"
+#include "api/resources/context.h"
+#include "api/json/decode.h"
+#include "api/resources/explain.h"
+#include "daemon/core/addr.h"
+#include "daemon/observe/explain.h"
+#include "daemon/observe/netroute.h"
+#include "rdma/device/source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A request that waits for a name or for a route. */
+struct asking {
+	struct vbd_request *req; /* NULL: the client has left */
+	struct vbd_resolution *resolution;
+	uint64_t connection;
+	char host[256];
+	uint64_t port; /* 0: not said */
+	struct vbd_destination destination;
+};
+
+static void on_gone(struct vbd_request *req, void *arg)
+{
+	struct asking *asking = arg;
+
+	(void)req;
+	asking->req = NULL;
+	/* The route lookup always calls back, and frees this; a cancelled name lookup does not. */
+	if (!asking->resolution)
+		return;
+	vbd_resolve_cancel(asking->resolution);
+	free(asking);
+}
+
+static void refuse(struct asking *asking, const struct vbd_error *err)
+{
+	vbd_reply_problem(asking->req, err);
+	free(asking);
+}
+
+/* --- a connection ---------------------------------------------------------------------------- */
+
+static void explain(struct vbd_request *req, const struct vbd_connection *connection,
+	const struct vbd_pv_netroute *netroute)
+{
+	struct vbd_explanation explanation;
+
+	vbd_conn_refresh_qp(connection->conn);
+	vbd_explain_connection(connection, netroute, &explanation);
+	vbd_reply_json(req, 200, vbd_encode_explanation(connection, &explanation));
+}
+
+/* A failed route lookup leaves the other facts. */
+static void on_netroute_of_connection(
+	const struct vbd_pv_netroute *netroute, const struct vbd_error *err, void *arg)
+{
+	struct asking *asking = arg;
+	struct vbd_error gone = {0};
+	const struct vbd_object *object;
+
+	(void)err;
+	if (!asking->req) {
+		free(asking);
+		return;
+	}
+	object = vbd_registry_find_id(
+		vbd_request_daemon(asking->req)->connections, asking->connection);
+	if (object) {
+		explain(asking->req, (const struct vbd_connection *)(const void *)object, netroute);
+		free(asking);
+		return;
+	}
+	(void)vbd_error_set(&gone, VBD_E_NOT_FOUND, "the connection was deleted in the meantime");
+	refuse(asking, &gone);
+}
+
+void vbd_explain_one(struct vbd_request *req)
+{
+	const struct vbd_connection *connection = vbd_request_connection(req);
+	struct sockaddr_storage local, peer;
+	struct vbd_error err = {0};
+	struct asking *asking;
+
+	if (!connection)
+		return;
+	/* A host name may have no address, and by hand it may not have been told its peer yet. */
+	if (!vbd_explain_ends(connection, &local, &peer)) {
+		explain(req, connection, NULL);
+		return;
+	}
+	asking = calloc(1, sizeof(*asking));
+	if (!asking)
+		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the explanation");
+	if (asking && vbd_request_park(req, 0, NULL, on_gone, asking, &err) == VBD_OK) {
+		asking->req = req;
+		asking->connection = connection->object.id;
+		if (vbd_netroute_find(vbd_request_daemon(req), &peer, &local,
+			    on_netroute_of_connection, asking, &err) == VBD_OK)
+			return;
+	}
+	free(asking);
+	vbd_reply_problem(req, &err);
+}
+
+/* --- a destination --------------------------------------------------------------------------- */
+
+static void on_netroute_of_destination(
+	const struct vbd_pv_netroute *netroute, const struct vbd_error *err, void *arg)
+{
+	struct asking *asking = arg;
+	struct vbd_explanation explanation;
+
+	if (!asking->req) {
+		free(asking);
+		return;
+	}
+	if (!netroute) {
+		refuse(asking, err);
+		return;
+	}
+	vbd_explain_destination(
+		vbd_request_daemon(asking->req), &asking->destination, netroute, &explanation);
+	vbd_reply_json(asking->req, 200,
+		vbd_encode_destination(
+			asking->host, asking->port, &asking->destination, &explanation));
+	free(asking);
+}
+
+static void find_netroute(struct asking *asking, const struct sockaddr *addr)
+{
+	struct vbd_destination *destination = &asking->destination;
+	struct vbd_daemon *daemon = vbd_request_daemon(asking->req);
+	struct vbd_error err = {0};
+
+	memcpy(&destination->addr, addr, vbd_sockaddr_bytes(addr));
+	if (vbd_destination_choose(daemon, destination, &err) != VBD_OK ||
+		vbd_netroute_find(daemon, &destination->addr, &destination->src,
+			on_netroute_of_destination, asking, &err) != VBD_OK)
+		refuse(asking, &err);
+}
+
+static void on_resolved(
+	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg)
+{
+	struct asking *asking = arg;
+
+	(void)addr_bytes;
+	asking->resolution = NULL;
+	if (addr)
+		find_netroute(asking, addr);
+	else
+		refuse(asking, err);
+}
+
+static enum vbd_status parse(
+	const struct vbd_request *req, struct asking *asking, struct vbd_error *err)
+{
+	const char *host = NULL;
+	const char *device = NULL;
+	const char *src = NULL;
+	enum vbd_status status = vbd_query_text(req, "dst", sizeof(asking->host) - 1, &host, err);
+
+	if (!status)
+		status = vbd_query_text(
+			req, "device", sizeof(asking->destination.device) - 1, &device, err);
+	if (!status)
+		status = vbd_query_text(req, "src", 255, &src, err);
+	if (!status)
+		status = vbd_query_u64(req, "port", 1, 65535, &asking->port, err);
+	if (!status && src)
+		status = vbd_addr_parse_own(src, "src", &asking->destination.src, err);
+	if (!status && !*host)
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, "dst", "dst is empty");
+	if (status)
+		return status;
+	vbd_copy_text(asking->host, sizeof(asking->host), host);
+	vbd_copy_text(asking->destination.device, sizeof(asking->destination.device), device);
+	return VBD_OK;
+}
+
+void vbd_explain_way_to(struct vbd_request *req)
+{
+	struct asking *asking = calloc(1, sizeof(*asking));
+	struct sockaddr_storage addr;
+	struct vbd_error err = {0};
+
+	if (!asking)
+		(void)vbd_error_set(&err, VBD_E_NO_MEMORY, "no memory for the explanation");
+	if (!asking || parse(req, asking, &err) != VBD_OK ||
+		vbd_request_park(req, 0, NULL, on_gone, asking, &err) != VBD_OK) {
+		free(asking);
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	asking->req = req;
+	/* No route depends on the port: 1 is one that a resolver takes. */
+	if (vbd_addr_parse(asking->host, 1, &addr))
+		find_netroute(asking, (const struct sockaddr *)&addr);
+	else if (vbd_resolve(vbd_request_daemon(req)->loop, asking->host, 1, on_resolved, asking,
+			 &asking->resolution, &err) != VBD_OK)
+		refuse(asking, &err);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/context.h"
+#include "api/json/decode.h"
+#include "api/json/encode.h"
+#include "api/resources/common_json.h"
+#include "api/resources/groups.h"
+#include "api/http/page.h"
+#include "api/resources/task.h"
+#include "base/enum.h"
+#include "daemon/datagrams/groups.h"
+
+#include <string.h>
+
+/* --- one group ------------------------------------------------------------------------------- */
+
+static const struct vbd_group_record *record_of(const void *item)
+{
+	return item;
+}
+
+static json_t *encode_group(const void *item, struct vbd_request *req)
+{
+	const struct vbd_group_record *record = record_of(item);
+	const struct vbd_group *group = &record->group;
+	struct vbd_encoder out = vbd_encode_begin();
+	char mgid[VBD_GID_TEXT_BYTES];
+
+	vbd_put_object(&out, &record->object);
+	vbd_put_text(&out, "state", vbd_group_state_json(group->state));
+	vbd_put_text_or_null(&out, "waits_for", vbd_group_state_waits_for(group->state));
+	vbd_put_u64(&out, "endpoint", record->endpoint_id);
+	vbd_put_address(&out, "addr", &group->addr);
+	vbd_put_text(&out, "mode", vbd_group_mode_name(group->mode));
+	vbd_put_text(&out, "mgid", group->known ? vbd_gid_text(group->path.dgid, mgid) : NULL);
+	vbd_put_u64_or_null(&out, "mlid", group->known, group->path.dlid);
+	vbd_put_u64_or_null(&out, "sl", group->known, group->path.sl);
+	if (req->role == VBD_ROLE_CONTROL && group->known)
+		vbd_put_hex(&out, "qkey", group->qkey, 8);
+	else if (req->role == VBD_ROLE_CONTROL)
+		vbd_put_null(&out, "qkey");
+	vbd_put_u64(&out, "users", group->users);
+	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
+	vbd_put(&out, "error", vbd_encode_error(&group->error));
+	vbd_put_time(&out, "created_at", record->object.created_ns);
+	return vbd_encode_end(&out);
+}
+
+/* --- its task: the join ---------------------------------------------------------------------- */
+
+static enum vbd_task_state task_state(const void *item)
+{
+	enum vbd_group_state state = record_of(item)->group.state;
+
+	if (state == VBD_GROUP_IS_JOINED)
+		return VBD_TASK_DONE;
+	return state == VBD_GROUP_IS_FAILED ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
+}
+
+void vbd_delete_group(struct vbd_request *req)
+{
+	struct vbd_group_record *record = vbd_task_find(req, &vbd_group_task);
+
+	if (!record)
+		return;
+	vbd_object_delete(&record->object);
+	if (vbd_group_state_ended(record->group.state) && record->group.users == 0)
+		vbd_reply_empty(req, 204);
+	else
+		vbd_task_answer_gone(req, &vbd_group_task, record);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+struct group_create {
+	const char *name;
+	struct vbd_json_ref endpoint;
+	const char *addr;
+	enum vbd_group_mode mode;
+	uint32_t timeout_ms;
+};
+
+static const char *const mode_names[VBD_GROUP_MODE_COUNT] = {VBD_GROUP_MODE_MAP(VBD_ENUM_NAME)};
+
+static const struct vbd_field create_fields[] = {
+	{VBD_FIELD_NAME(struct group_create)},
+	{VBD_FIELD(REF, "endpoint", struct group_create, endpoint), .required = true},
+	{VBD_FIELD(STRING, "addr", struct group_create, addr), .required = true, .min = 1,
+		.max = 255},
+	{VBD_FIELD(ENUM, "mode", struct group_create, mode), .names = mode_names,
+		.n_names = VBD_GROUP_MODE_COUNT},
+	{VBD_FIELD(UINT, "timeout_ms", struct group_create, timeout_ms), .min = 1, .max = 600000},
+};
+
+static enum vbd_status decode_create(
+	const struct vbd_request *req, struct vbd_group_spec *spec, struct vbd_error *err)
+{
+	struct group_create input = {.timeout_ms = 10000};
+	enum vbd_status status =
+		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+
+	if (status != VBD_OK)
+		return status;
+	*spec = (struct vbd_group_spec){.mode = input.mode, .timeout_ms = input.timeout_ms};
+	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
+	vbd_copy_text(spec->addr, sizeof(spec->addr), input.addr);
+	spec->endpoint = vbd_member_find(
+		vbd_request_daemon(req)->endpoints, &input.endpoint, "/endpoint", err);
+	return spec->endpoint ? VBD_OK : VBD_E_NOT_FOUND;
+}
+
+void vbd_create_group(struct vbd_request *req)
+{
+	struct vbd_group_record *record;
+	struct vbd_group_spec spec;
+	struct vbd_error err = {0};
+
+	if (decode_create(req, &spec, &err) != VBD_OK ||
+		vbd_group_create(vbd_request_daemon(req), &spec, &record, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_task_answer(req, &vbd_group_task, record);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static bool group_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_group_state_json(record_of(item)->group.state), state) == 0;
+}
+
+VBD_PAGE_BY(by_state, record_of, group.state)
+VBD_PAGE_BY(by_endpoint, record_of, endpoint_id)
+
+static const char *const group_fields[] = {"id", "name", "state", "waits_for", "endpoint", "addr",
+	"mode", "mgid", "mlid", "sl", "qkey", "users", "timeout_ms", "error", "created_at", NULL};
+static const char *const group_states[] = {"joining", "joined", "leaving", "left", "failed", NULL};
+
+static const struct vbd_page_key group_keys[] = {
+	{"name", vbd_object_compare_name},
+	{"state", by_state},
+	{"endpoint", by_endpoint},
+	{"created_at", vbd_object_compare_created},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source group_page = {
+	.fields = group_fields,
+	.keys = group_keys,
+	.states = group_states,
+	.in_state = group_in_state,
+	.encode = encode_group,
+};
+
+const struct vbd_task_kind vbd_group_task = {
+	.kind = VBD_KIND_GROUP,
+	.gone = "the group was left in the meantime",
+	.encode = encode_group,
+	.state = task_state,
+	.page = &group_page,
+};

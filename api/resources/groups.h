@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Multicast groups. Control thread. */
+#ifndef VBD_API_RESOURCES_GROUPS_H
+#define VBD_API_RESOURCES_GROUPS_H
+
+struct vbd_request;
+
+void vbd_create_group(struct vbd_request *req);
+void vbd_delete_group(struct vbd_request *req);
+
+#endif

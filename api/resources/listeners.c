@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/context.h"
+#include "api/json/encode.h"
+#include "api/resources/listeners.h"
+#include "api/http/page.h"
+#include "api/resources/private_data.h"
+#include "api/resources/qp_params.h"
+#include "base/enum.h"
+#include "daemon/core/addr.h"
+#include "daemon/connections/listeners.h"
+
+#include <string.h>
+
+static const char *const accept_names[VBD_ACCEPT_COUNT] = {VBD_ACCEPT_MAP(VBD_ENUM_NAME)};
+
+#define ACCEPT_TIMEOUT_MIN_MS 100
+#define ACCEPT_TIMEOUT_MAX_MS 60000
+
+/* --- one listener ---------------------------------------------------------------------------- */
+
+static json_t *encode_asked(const struct vbd_cm_params *cm)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_text_or_null(&out, "device", cm->device);
+	vbd_put_u64_or_null(&out, "tos", cm->tos >= 0, (uint64_t)cm->tos);
+	vbd_put(&out, "reuse_addr", json_boolean(cm->reuse_addr));
+	vbd_put(&out, "v6_only",
+		cm->v6_only == VBD_CHOICE_NONE ? json_null()
+					       : json_boolean(cm->v6_only == VBD_CHOICE_YES));
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_private_data(const struct vbd_cm_params *cm)
+{
+	struct vbd_private_data data = cm->private_data;
+
+	data.message = VBD_CM_MESSAGE_REPLY;
+	return vbd_encode_private_data(&data, data.length_bytes);
+}
+
+static json_t *encode_listener(const void *item, struct vbd_request *req)
+{
+	const struct vbd_listener *listener = item;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_object(&out, &listener->object);
+	vbd_put_text(&out, "state", vbd_listener_state_name(listener->state));
+	vbd_put_address(&out, "addr", &listener->addr);
+	vbd_put_u64(&out, "port", vbd_addr_port(&listener->addr));
+	vbd_put_text_or_null(&out, "device", listener->cm.device_name);
+	vbd_put_u64(&out, "backlog", listener->backlog);
+	vbd_put_text(&out, "accept", vbd_accept_name(listener->accept));
+	vbd_put_u64(&out, "accept_timeout_ms", listener->accept_timeout_ms);
+	vbd_put(&out, "qp", vbd_encode_params(&listener->params));
+	vbd_put(&out, "asked", encode_asked(&listener->cm_params));
+	if (req->role == VBD_ROLE_CONTROL)
+		vbd_put(&out, "private_data", encode_private_data(&listener->cm_params));
+	vbd_put_u64(&out, "requests", listener->requests);
+	vbd_put_u64(&out, "accepted", listener->accepted);
+	vbd_put_u64(&out, "rejected", listener->rejected);
+	vbd_put_u64(&out, "waiting", listener->waiting);
+	vbd_put_text_or_null(&out, "error", listener->error.text);
+	vbd_put_time(&out, "created_at", listener->object.created_ns);
+	return vbd_encode_end(&out);
+}
+
+/* The listener of the path; NULL, and an answer, if there is none. */
+static struct vbd_listener *find(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_listener *listener =
+		vbd_object_find(vbd_request_daemon(req)->listeners, req->ref, &err);
+
+	if (!listener)
+		vbd_reply_problem(req, &err);
+	return listener;
+}
+
+void vbd_get_listener(struct vbd_request *req)
+{
+	struct vbd_listener *listener = find(req);
+
+	if (listener)
+		vbd_reply_json(req, 200, encode_listener(listener, req));
+}
+
+void vbd_delete_listener(struct vbd_request *req)
+{
+	struct vbd_listener *listener = find(req);
+
+	if (!listener)
+		return;
+	vbd_listener_delete(listener);
+	vbd_reply_empty(req, 204);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+struct listener_create {
+	const char *name;
+	const char *addr;
+	uint16_t port;
+	uint32_t backlog;
+	enum vbd_accept accept;
+	uint32_t accept_timeout_ms;
+	const char *device;
+	uint8_t tos;
+	bool tos_seen;
+	bool reuse_addr;
+	bool v6_only;
+	bool v6_only_seen;
+	struct vbd_private_data_input private_data;
+	struct vbd_qp_input qp;
+	enum vbd_service service;
+	bool service_seen;
+};
+
+static const struct vbd_field create_fields[] = {
+	{VBD_FIELD_NAME(struct listener_create)},
+	{VBD_FIELD(STRING, "addr", struct listener_create, addr), .required = true, .min = 1,
+		.max = 255},
+	{VBD_FIELD(UINT, "port", struct listener_create, port), .max = 65535},
+	{VBD_FIELD(UINT, "backlog", struct listener_create, backlog), .min = 1, .max = 65535},
+	{VBD_FIELD(ENUM, "accept", struct listener_create, accept), .names = accept_names,
+		.n_names = VBD_ACCEPT_COUNT},
+	{VBD_FIELD(UINT, "accept_timeout_ms", struct listener_create, accept_timeout_ms),
+		.min = ACCEPT_TIMEOUT_MIN_MS, .max = ACCEPT_TIMEOUT_MAX_MS},
+	{VBD_FIELD(STRING, "device", struct listener_create, device), .min = 1, .max = 63},
+	{VBD_FIELD(UINT, "tos", struct listener_create, tos), .max = 255,
+		VBD_FIELD_SEEN(struct listener_create, tos_seen)},
+	{VBD_FIELD(BOOL, "reuse_addr", struct listener_create, reuse_addr)},
+	{VBD_FIELD(BOOL, "v6_only", struct listener_create, v6_only),
+		VBD_FIELD_SEEN(struct listener_create, v6_only_seen)},
+	VBD_PRIVATE_DATA_FIELD(struct listener_create),
+	VBD_QP_FIELDS(struct listener_create),
+};
+
+static enum vbd_choice choice_of(bool seen, bool yes)
+{
+	if (!seen)
+		return VBD_CHOICE_NONE;
+	return yes ? VBD_CHOICE_YES : VBD_CHOICE_NO;
+}
+
+static enum vbd_status decode_create(
+	const struct vbd_request *req, struct vbd_listener_spec *spec, struct vbd_error *err)
+{
+	struct listener_create input = {
+		.backlog = 1024,
+		.accept = VBD_ACCEPT_AUTO,
+		.accept_timeout_ms = 20000,
+		.qp = vbd_qp_input_default(),
+	};
+	enum vbd_status status =
+		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+
+	if (status == VBD_OK)
+		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
+	if (status == VBD_OK)
+		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
+	*spec = (struct vbd_listener_spec){
+		.port = input.port,
+		.backlog = input.backlog,
+		.accept = input.accept,
+		.accept_timeout_ms = input.accept_timeout_ms,
+		.params = input.qp.params,
+		.cm =
+			{
+				.tos = input.tos_seen ? input.tos : -1,
+				.reuse_addr = input.reuse_addr,
+				.v6_only = choice_of(input.v6_only_seen, input.v6_only),
+			},
+	};
+	if (status == VBD_OK)
+		status = vbd_private_data_decode(&input.private_data, &spec->cm.private_data, err);
+	if (status != VBD_OK)
+		return status;
+	vbd_copy_text(spec->cm.device, sizeof(spec->cm.device), input.device);
+	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
+	vbd_copy_text(spec->addr, sizeof(spec->addr), input.addr);
+	return VBD_OK;
+}
+
+void vbd_create_listener(struct vbd_request *req)
+{
+	struct vbd_listener_spec spec;
+	struct vbd_listener *listener;
+	struct vbd_error err = {0};
+
+	if (decode_create(req, &spec, &err) != VBD_OK ||
+		vbd_listener_create(vbd_request_daemon(req), &spec, &listener, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_reply_created(req, "listeners", listener->object.id, encode_listener(listener, req));
+}
+
+/* --- change ---------------------------------------------------------------------------------- */
+
+struct listener_patch {
+	enum vbd_accept accept;
+	bool accept_seen;
+	uint32_t accept_timeout_ms;
+	bool accept_timeout_seen;
+};
+
+static const struct vbd_field patch_fields[] = {
+	{VBD_FIELD(ENUM, "accept", struct listener_patch, accept), .names = accept_names,
+		.n_names = VBD_ACCEPT_COUNT, VBD_FIELD_SEEN(struct listener_patch, accept_seen)},
+	{VBD_FIELD(UINT, "accept_timeout_ms", struct listener_patch, accept_timeout_ms),
+		.min = ACCEPT_TIMEOUT_MIN_MS, .max = ACCEPT_TIMEOUT_MAX_MS,
+		VBD_FIELD_SEEN(struct listener_patch, accept_timeout_seen)},
+};
+
+static enum vbd_status decode_patch(
+	const struct vbd_request *req, struct listener_patch *patch, struct vbd_error *err)
+{
+	enum vbd_status status =
+		vbd_decode(req->json, patch_fields, VBD_ARRAY_LEN(patch_fields), patch, err);
+
+	if (status == VBD_OK && !patch->accept_seen && !patch->accept_timeout_seen)
+		return vbd_error_set(err, VBD_E_MISSING_FIELD,
+			"the body changes nothing: give accept or accept_timeout_ms");
+	return status;
+}
+
+void vbd_patch_listener(struct vbd_request *req)
+{
+	struct vbd_listener *listener = find(req);
+	struct listener_patch patch = {0};
+	struct vbd_error err = {0};
+
+	if (!listener)
+		return;
+	if (decode_patch(req, &patch, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	if (patch.accept_seen)
+		vbd_listener_set_accept(listener, patch.accept);
+	if (patch.accept_timeout_seen)
+		vbd_listener_set_accept_timeout(listener, patch.accept_timeout_ms);
+	vbd_reply_json(req, 200, encode_listener(listener, req));
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static bool listener_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_listener_state_name(((const struct vbd_listener *)item)->state), state) ==
+	       0;
+}
+
+static const struct vbd_listener *listener_of(const void *item)
+{
+	return item;
+}
+
+VBD_PAGE_BY(by_state, listener_of, state)
+
+static int by_port(const void *a, const void *b)
+{
+	return vbd_compare_u64(vbd_addr_port(&((const struct vbd_listener *)a)->addr),
+		vbd_addr_port(&((const struct vbd_listener *)b)->addr));
+}
+
+VBD_PAGE_BY(by_requests, listener_of, requests)
+
+static const char *const listener_fields[] = {"id", "name", "state", "addr", "port", "device",
+	"backlog", "accept", "accept_timeout_ms", "qp", "asked", "private_data", "requests",
+	"accepted", "rejected", "waiting", "error", "created_at", NULL};
+
+static const char *const listener_states[] = {VBD_LISTENER_STATE_MAP(VBD_PAGE_STATE) NULL};
+
+static const struct vbd_page_key listener_keys[] = {
+	{"name", vbd_object_compare_name},
+	{"state", by_state},
+	{"port", by_port},
+	{"requests", by_requests},
+	{"created_at", vbd_object_compare_created},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source listener_page = {
+	.fields = listener_fields,
+	.keys = listener_keys,
+	.states = listener_states,
+	.in_state = listener_in_state,
+	.encode = encode_listener,
+};
+
+void vbd_list_listeners(struct vbd_request *req)
+{
+	vbd_page_reply(req, &listener_page, vbd_request_daemon(req)->listeners);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Connections that are brought up by hand: making one, the peer's attributes, steps of the QP.
+ */
+#include "api/resources/connection_wait.h"
+#include "api/resources/connections.h"
+#include "api/resources/context.h"
+#include "api/json/encode.h"
+#include "api/http/problem.h"
+#include "api/resources/qp_params.h"
+#include "daemon/connections/connections.h"
+#include "rdma/names/names.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+/* The members of ConnectionCreate that only one kind of bring-up has. */
+static const char *const cm_members[] = {
+	"dst_addr", "dst_port", "src_addr", "src_port", "tos", "private_data", "reuse_addr", NULL};
+static const char *const manual_members[] = {
+	"port_num", "gid_index", "pkey_index", "sl", "psn", "initial_state", NULL};
+
+static enum vbd_status refuse_members(const struct vbd_request *req, const char *const *members,
+	const char *bringup, struct vbd_error *err)
+{
+	char pointer[40];
+
+	for (; *members; members++) {
+		if (!json_object_get(req->json, *members))
+			continue;
+		(void)snprintf(pointer, sizeof(pointer), "/%s", *members);
+		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
+			"%s is allowed with bringup %s only", *members, bringup);
+	}
+	return VBD_OK;
+}
+
+bool vbd_manual_asked_for(const struct vbd_request *req)
+{
+	const char *bringup = json_string_value(json_object_get(req->json, "bringup"));
+
+	return bringup && strcmp(bringup, vbd_bringup_names[VBD_BRINGUP_MANUAL]) == 0;
+}
+
+enum vbd_status vbd_manual_refuse_members(const struct vbd_request *req, struct vbd_error *err)
+{
+	return refuse_members(req, manual_members, "manual", err);
+}
+
+struct manual_create {
+	enum vbd_bringup bringup;
+	enum vbd_qp_transport transport;
+	const char *name;
+	const char *device;
+	uint32_t timeout_ms;
+	struct vbd_manual_params how;
+	unsigned int initial_state;
+	struct vbd_qp_input qp;
+	enum vbd_service service;
+	bool service_seen;
+};
+
+/* A QP is made in RESET and goes on to INIT. */
+static const char *const initial_states[] = {"RESET", "INIT"};
+#define INITIAL_INIT 1
+
+static const struct vbd_field create_fields[] = {
+	VBD_BRINGUP_FIELDS(struct manual_create),
+	{VBD_FIELD_NAME(struct manual_create)},
+	{VBD_FIELD(STRING, "device", struct manual_create, device), .min = 1, .max = 63},
+	{VBD_FIELD(UINT, "timeout_ms", struct manual_create, timeout_ms), .min = 1, .max = 600000},
+	{VBD_FIELD(UINT, "port_num", struct manual_create, how.port_num), .min = 1, .max = 255},
+	{VBD_FIELD(UINT, "gid_index", struct manual_create, how.gid_index), .max = 255,
+		VBD_FIELD_SEEN(struct manual_create, how.gid_index_given)},
+	{VBD_FIELD(UINT, "pkey_index", struct manual_create, how.pkey_index), .max = 65535},
+	{VBD_FIELD(UINT, "sl", struct manual_create, how.sl), .max = 15},
+	{VBD_FIELD(UINT, "psn", struct manual_create, how.psn), .max = 0xffffff,
+		VBD_FIELD_SEEN(struct manual_create, how.psn_given)},
+	{VBD_FIELD(ENUM, "initial_state", struct manual_create, initial_state),
+		.names = initial_states, .n_names = VBD_ARRAY_LEN(initial_states)},
+	VBD_QP_FIELDS(struct manual_create),
+};
+
+static enum vbd_status decode_create(
+	const struct vbd_request *req, struct vbd_manual_spec *spec, struct vbd_error *err)
+{
+	struct manual_create input = {
+		.how.port_num = 1,
+		.initial_state = INITIAL_INIT,
+		.qp = vbd_qp_input_default(),
+	};
+	enum vbd_status status = refuse_members(req, cm_members, "cm", err);
+
+	if (!status)
+		status = vbd_decode(
+			req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+	if (!status)
+		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
+	if (status == VBD_OK)
+		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
+	/* A QP that goes to RESET and back would take receives with it that are not its own. */
+	if (status == VBD_OK && input.qp.seen.srq)
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/srq",
+			"a connection that is brought up by hand has receives of its own");
+	if (status)
+		return status;
+	*spec = (struct vbd_manual_spec){
+		.timeout_ms = input.timeout_ms,
+		.params = input.qp.params,
+		.how = input.how,
+	};
+	spec->params.qp.transport = input.transport;
+	spec->how.stay_in_reset = input.initial_state != INITIAL_INIT;
+	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
+	vbd_copy_text(spec->device, sizeof(spec->device), input.device);
+	return VBD_OK;
+}
+
+void vbd_create_manual_connection(struct vbd_request *req)
+{
+	struct vbd_manual_spec spec;
+	struct vbd_connection *connection;
+	struct vbd_error err = {0};
+
+	if (decode_create(req, &spec, &err) != VBD_OK ||
+		vbd_connection_create_manual(vbd_request_daemon(req), &spec, &connection, &err) !=
+			VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_connection_wait(req, connection, VBD_GOAL_OPEN, 201, true);
+}
+
+/* --- the peer's attributes ------------------------------------------------------------------- */
+
+struct remote_input {
+	const char *gid;
+	unsigned int
+		gid_index; /* the peer's: of no use here, but what it shows of itself is taken */
+	bool sl_seen;
+	unsigned int bring_to;
+	struct vbd_manual_remote remote;
+};
+
+static const char *const goals[] = {"RTR", "RTS"};
+static const enum vbd_qp_step goal_steps[] = {VBD_QP_TO_RTR, VBD_QP_TO_RTS};
+#define GOAL_RTS 1
+
+static bool gid_valid(const char *text)
+{
+	struct in6_addr address;
+
+	return inet_pton(AF_INET6, text, &address) == 1;
+}
+
+static bool mtu_valid(uint32_t bytes)
+{
+	return vbd_mtu_of_bytes(bytes) != 0;
+}
+
+static const struct vbd_field remote_fields[] = {
+	{VBD_FIELD(UINT, "lid", struct remote_input, remote.lid), .max = 65535},
+	{VBD_FIELD(STRING, "gid", struct remote_input, gid), .min = 2, .max = 45,
+		.check = gid_valid, .check_text = "must be written like an IPv6 address"},
+	{VBD_FIELD(UINT, "gid_index", struct remote_input, gid_index), .max = 255},
+	{VBD_FIELD(UINT, "qpn", struct remote_input, remote.qpn), .required = true, .min = 2,
+		.max = 0xffffff},
+	{VBD_FIELD(UINT, "psn", struct remote_input, remote.psn), .required = true,
+		.max = 0xffffff},
+	{VBD_FIELD(UINT, "mtu_bytes", struct remote_input, remote.mtu_bytes), .min = 256,
+		.max = 4096},
+	{VBD_FIELD(UINT, "sl", struct remote_input, remote.sl), .max = 15,
+		VBD_FIELD_SEEN(struct remote_input, sl_seen)},
+	{VBD_FIELD(UINT, "hop_limit", struct remote_input, remote.hop_limit), .max = 255},
+	{VBD_FIELD(UINT, "traffic_class", struct remote_input, remote.traffic_class), .max = 255},
+	{VBD_FIELD(UINT, "flow_label", struct remote_input, remote.flow_label), .max = 0xfffff},
+	{VBD_FIELD(ENUM, "bring_to", struct remote_input, bring_to), .names = goals,
+		.n_names = VBD_ARRAY_LEN(goals)},
+};
+
+static enum vbd_status decode_remote(
+	const struct vbd_request *req, struct remote_input *input, struct vbd_error *err)
+{
+	enum vbd_status status =
+		vbd_decode(req->json, remote_fields, VBD_ARRAY_LEN(remote_fields), input, err);
+
+	if (status)
+		return status;
+	if (input->remote.mtu_bytes && !mtu_valid(input->remote.mtu_bytes))
+		return vbd_error_input(
+			err, VBD_E_BAD_VALUE, "/mtu_bytes", "must be 256, 512, 1024, 2048 or 4096");
+	if (input->gid)
+		(void)inet_pton(AF_INET6, input->gid, input->remote.gid);
+	return VBD_OK;
+}
+
+void vbd_set_remote(struct vbd_request *req)
+{
+	struct remote_input input = {.bring_to = GOAL_RTS, .remote.hop_limit = 64};
+	struct vbd_connection *connection = vbd_request_connection(req);
+	struct vbd_error err = {0};
+	enum vbd_status status;
+
+	if (!connection)
+		return;
+	status = decode_remote(req, &input, &err);
+	if (!status && !input.sl_seen)
+		input.remote.sl = connection->conn->manual.local.sl;
+	if (!status)
+		status = vbd_conn_remote(
+			connection->conn, &input.remote, goal_steps[input.bring_to], &err);
+	if (status)
+		vbd_reply_problem(req, &err);
+	else
+		vbd_connection_wait(req, connection, VBD_GOAL_STEPPED, 200, false);
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+static const char *const step_names[VBD_QP_STEP_COUNT] = {
+#define STEP_NAME(sym, json) [VBD_QP_TO_##sym] = json,
+	VBD_QP_STEP_MAP(STEP_NAME)
+#undef STEP_NAME
+};
+
+struct modify_input {
+	enum vbd_qp_step state;
+};
+
+static const struct vbd_field modify_fields[] = {
+	{VBD_FIELD(ENUM, "state", struct modify_input, state), .required = true,
+		.names = step_names, .n_names = VBD_QP_STEP_COUNT},
+};
+
+void vbd_modify_connection(struct vbd_request *req)
+{
+	struct vbd_connection *connection = vbd_request_connection(req);
+	struct modify_input input = {0};
+	struct vbd_error err = {0};
+	enum vbd_status status;
+
+	if (!connection)
+		return;
+	status = vbd_decode(req->json, modify_fields, VBD_ARRAY_LEN(modify_fields), &input, &err);
+	if (!status)
+		status = vbd_conn_modify(connection->conn, input.state, &err);
+	if (status)
+		vbd_reply_problem(req, &err);
+	else
+		vbd_connection_wait(req, connection, VBD_GOAL_STEPPED, 200, false);
+}

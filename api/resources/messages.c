@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Messages of a connection: the inbox, and sending one whose bytes stand in the request.
+ */
+#include "api/json/codec.h"
+#include "api/resources/connections.h"
+#include "api/resources/context.h"
+#include "api/json/encode.h"
+#include "api/resources/common_json.h"
+#include "api/http/message.h"
+#include "api/resources/transfers.h"
+#include "api/http/waiter.h"
+#include "daemon/connections/connections.h"
+#include "daemon/work/transfers.h"
+
+#include <stdlib.h>
+
+static struct vbd_connection *find(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_connection *connection =
+		vbd_object_find(vbd_request_daemon(req)->connections, req->ref, &err);
+
+	if (!connection)
+		vbd_reply_problem(req, &err);
+	return connection;
+}
+
+/* --- the inbox ------------------------------------------------------------------------------- */
+
+struct inbox_waiter {
+	struct vbd_waiter waiter; /* first */
+	struct vbd_inbox_view view;
+	uint64_t limit;
+	uint64_t after;
+	size_t encoding;
+};
+
+static json_t *encode_source(const struct vbd_ah_source *source)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+	char text[VBD_GID_TEXT_BYTES];
+	uint8_t gid[16];
+	bool has_gid = vbd_ah_source_gid(source, gid);
+
+	vbd_put_u64(&out, "qpn", source->qpn);
+	vbd_put_text(&out, "gid", has_gid ? vbd_gid_text(gid, text) : NULL);
+	vbd_put_u64(&out, "lid", source->lid);
+	vbd_put_u64(&out, "sl", source->sl);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_message(const struct vbd_message *message, enum vbd_encoding encoding)
+{
+	const struct vbd_received *received = &message->received;
+	struct vbd_encoder out = vbd_encode_begin();
+	json_t *data = vbd_codec_encode(
+		vbd_message_data(message), message->received.length_bytes, encoding, &encoding);
+
+	vbd_put_u64(&out, "seq", message->seq);
+	vbd_put_received(&out, received);
+	if (message->has_source)
+		vbd_put(&out, "source", encode_source(&message->source));
+	vbd_put_time(&out, "received_at", message->received_ns);
+	vbd_put_text(&out, "encoding", vbd_encoding_names[encoding]);
+	vbd_put(&out, "data", data);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_inbox(const struct inbox_waiter *waiter)
+{
+	const struct vbd_link *inbox = &waiter->view.inbox->messages;
+	json_t *items = json_array();
+	uint64_t last = 0;
+	bool more = false;
+
+	vbd_list_for_each (link, inbox) {
+		const struct vbd_message *message =
+			VBD_CONTAINER_OF(link, struct vbd_message, link);
+
+		if (message->seq <= waiter->after)
+			continue;
+		more = json_array_size(items) == waiter->limit;
+		if (more)
+			break;
+		if (json_array_append_new(items,
+			    encode_message(message, (enum vbd_encoding)waiter->encoding)) < 0) {
+			json_decref(items);
+			return NULL;
+		}
+		last = message->seq;
+	}
+	return json_pack("{s:I, s:o, s:o}", "total", (json_int_t)waiter->view.inbox->count, "next",
+		more ? json_integer((json_int_t)last) : json_null(), "items", items);
+}
+
+static void answer_inbox(struct vbd_waiter *base, enum vbd_wake why)
+{
+	struct inbox_waiter *waiter = VBD_CONTAINER_OF(base, struct inbox_waiter, waiter);
+	struct vbd_error err = {0};
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "the %s was deleted in the meantime",
+			waiter->view.kind);
+		vbd_reply_problem(base->req, &err);
+		return;
+	}
+	/* Nothing more will come once it has ended. */
+	if (why == VBD_WAKE_TIMEOUT || vbd_inbox_newest(waiter->view.inbox) > waiter->after ||
+		waiter->view.over(waiter->view.owner))
+		vbd_reply_json(base->req, 200, encode_inbox(waiter));
+}
+
+static enum vbd_status parse_list(const struct vbd_request *req, struct inbox_waiter *waiter,
+	uint64_t *wait_ms, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_query_u64(req, "limit", 1, 1000, &waiter->limit, err);
+
+	if (status == VBD_OK)
+		status = vbd_query_u64(req, "after", 0, INT64_MAX, &waiter->after, err);
+	if (status == VBD_OK)
+		status = vbd_query_u64(req, "wait_ms", 0, 60000, wait_ms, err);
+	if (status == VBD_OK)
+		status = vbd_query_enum(req, "encoding", vbd_encoding_names,
+			VBD_ARRAY_LEN(vbd_encoding_names), &waiter->encoding, err);
+	return status;
+}
+
+void vbd_reply_inbox(struct vbd_request *req, const struct vbd_inbox_view *view)
+{
+	struct inbox_waiter waiter = {
+		.waiter.answer = answer_inbox,
+		.view = *view,
+		.limit = 100,
+		.encoding = VBD_ENCODING_AUTO,
+	};
+	struct vbd_error err = {0};
+	uint64_t wait_ms = 0;
+
+	if (parse_list(req, &waiter, &wait_ms, &err) == VBD_OK)
+		vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, view->watches, wait_ms);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+static bool is_over(const void *owner)
+{
+	const struct vbd_connection *connection = owner;
+
+	return vbd_conn_state_terminal(connection->conn->state);
+}
+
+void vbd_list_messages(struct vbd_request *req)
+{
+	struct vbd_connection *connection = find(req);
+
+	if (!connection)
+		return;
+	vbd_reply_inbox(req, &(const struct vbd_inbox_view){
+				     .inbox = &connection->inbox,
+				     .watches = &connection->object.watches,
+				     .over = is_over,
+				     .owner = connection,
+				     .kind = "connection",
+			     });
+}
+
+enum vbd_status vbd_query_through(
+	const struct vbd_request *req, uint64_t *ret_through, struct vbd_error *err)
+{
+	if (!vbd_uri_param(&req->uri, "through"))
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "through",
+			"the parameter through is missing: the seq of the last message to delete");
+	return vbd_query_u64(req, "through", 1, INT64_MAX, ret_through, err);
+}
+
+void vbd_delete_messages(struct vbd_request *req)
+{
+	struct vbd_connection *connection = find(req);
+	struct vbd_error err = {0};
+	uint64_t through = 0;
+
+	if (!connection)
+		return;
+	if (vbd_query_through(req, &through, &err) == VBD_OK &&
+		vbd_connection_delete_messages(connection, through, &err) == VBD_OK)
+		vbd_reply_empty(req, 204);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+/* --- sending --------------------------------------------------------------------------------- */
+
+struct message_send {
+	struct vbd_message_input message;
+};
+
+static const struct vbd_field send_fields[] = {VBD_MESSAGE_FIELDS(struct message_send)};
+
+static enum vbd_status send_message(const struct vbd_request *req,
+	struct vbd_connection *connection, struct vbd_transfer_record **ret_record,
+	struct vbd_error *err)
+{
+	struct message_send input = {.message = VBD_MESSAGE_INPUT_DEFAULT};
+	uint32_t len_bytes;
+	uint8_t *bytes;
+	enum vbd_status status =
+		vbd_decode(req->json, send_fields, VBD_ARRAY_LEN(send_fields), &input, err);
+
+	if (status == VBD_OK)
+		status = vbd_message_decode(&input.message, &bytes, &len_bytes, err);
+	if (status != VBD_OK)
+		return status;
+	status = vbd_transfer_send_message(connection, bytes, len_bytes,
+		vbd_message_imm(&input.message), input.message.timeout_ms, ret_record, err);
+	free(bytes);
+	return status;
+}
+
+void vbd_send_message(struct vbd_request *req)
+{
+	struct vbd_connection *connection = find(req);
+	struct vbd_transfer_record *record;
+	struct vbd_error err = {0};
+
+	if (!connection)
+		return;
+	if (send_message(req, connection, &record, &err) == VBD_OK)
+		vbd_transfer_answer(req, record);
+	else
+		vbd_reply_problem(req, &err);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Health, index, contract, stats.
+ */
+#include "api/resources/context.h"
+#include "api/json/encode.h"
+#include "api/resources/api_stats.h"
+#include "api/resources/kernel_snapshot.h"
+#include "api/resources/meta.h"
+#include "api/http/server.h"
+#include "base/clock.h"
+#include "daemon/core/devices.h"
+#include "daemon/observe/kernel.h"
+#include "daemon/observe/stats.h"
+#include "rdma/fabric/fabric.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* api/resources/openapi_embed.S */
+extern const char vbd_openapi_start[];
+extern const char vbd_openapi_end[];
+
+/* --- health ---------------------------------------------------------------------------------- */
+
+struct health {
+	json_t *checks;
+	bool failing;
+};
+
+static void check(struct health *health, const char *name, bool well, const char *detail)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_text(&out, "name", name);
+	vbd_put_text(&out, "status", well ? "ok" : "failing");
+	vbd_put_text(&out, "detail", detail);
+	(void)json_array_append_new(health->checks, vbd_encode_end(&out));
+	health->failing |= !well;
+}
+
+static void reply_health(struct vbd_request *req, const struct health *health)
+{
+	static const char *const values[] = {"", "1", "true"};
+	struct vbd_encoder out = vbd_encode_begin();
+	struct vbd_error err = {0};
+	size_t verbose = VBD_ARRAY_LEN(values);
+
+	if (vbd_query_enum(req, "verbose", values, VBD_ARRAY_LEN(values), &verbose, &err) !=
+		VBD_OK) {
+		json_decref(vbd_encode_end(&out));
+		json_decref(health->checks);
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_put_text(&out, "status", health->failing ? "failing" : "ok");
+	if (verbose < VBD_ARRAY_LEN(values))
+		vbd_put(&out, "checks", health->checks);
+	else
+		json_decref(health->checks);
+	vbd_reply_json(req, health->failing ? 503 : 200, vbd_encode_end(&out));
+}
+
+void vbd_get_livez(struct vbd_request *req)
+{
+	const struct vbd_fabric *fabric = vbd_request_daemon(req)->fabric;
+	struct health health = {.checks = json_array()};
+	char detail[40];
+
+	check(&health, "loop", true, "the control loop is running");
+	(void)snprintf(detail, sizeof(detail), "%u data workers", fabric->worker_count);
+	check(&health, "workers", fabric->worker_count != 0, detail);
+	reply_health(req, &health);
+}
+
+void vbd_get_readyz(struct vbd_request *req)
+{
+	const struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct health health = {.checks = json_array()};
+	char detail[160];
+	bool well;
+
+	well = vbd_ready_device(daemon, detail, sizeof(detail));
+	check(&health, "device", well, detail);
+	well = vbd_ready_port(daemon, detail, sizeof(detail));
+	check(&health, "port", well, detail);
+	well = vbd_ready_cm(daemon, detail, sizeof(detail));
+	check(&health, "rdma_cm", well, detail);
+	check(&health, "stopping", !daemon->stopping,
+		daemon->stopping ? "the daemon is stopping" : "the daemon is not stopping");
+	reply_health(req, &health);
+}
+
+/* --- index and contract ---------------------------------------------------------------------- */
+
+static json_t *encode_links(void)
+{
+	static const struct {
+		const char *name, *path;
+	} links[] = {
+		{"contract", "/v1/openapi.yaml"},
+		{"devices", "/v1/devices"},
+		{"pds", "/v1/pds"},
+		{"cqs", "/v1/cqs"},
+		{"srqs", "/v1/srqs"},
+#define KIND_LINK(sym, singular, plural, open, kept) {#plural, "/v1/" #plural},
+		VBD_KIND_MAP(KIND_LINK)
+#undef KIND_LINK
+			{"events", "/v1/events"},
+		{"stats", "/v1/stats"},
+		{"metrics", "/metrics"},
+		{"livez", "/livez"},
+		{"readyz", "/readyz"},
+	};
+	struct vbd_encoder out = vbd_encode_begin();
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(links); i++)
+		vbd_put_text(&out, links[i].name, links[i].path);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_routes(const struct vbd_router *router)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < router->n_routes; i++) {
+		const struct vbd_route *route = &router->routes[i];
+		struct vbd_encoder out = vbd_encode_begin();
+
+		vbd_put_text(&out, "method", vbd_method_name(route->method));
+		vbd_put_text(&out, "path", route->pattern);
+		vbd_put_text(&out, "role", vbd_role_name(route->role));
+		if (json_array_append_new(list, vbd_encode_end(&out)) < 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+void vbd_get_index(struct vbd_request *req)
+{
+	const struct vbd_api *api = req->context;
+	const struct vbd_daemon *daemon = api->daemon;
+	struct vbd_encoder out = vbd_encode_begin();
+	uint64_t now_ns = vbd_clock_mono_ns();
+
+	vbd_put_text(&out, "service", "verbsd");
+	vbd_put_text(&out, "version", VBD_VERSION);
+	vbd_put_text(&out, "role", vbd_role_name(req->role));
+	vbd_put_text(&out, "server_id", daemon->server_id);
+	vbd_put_time(&out, "started_at", daemon->started_ns);
+	vbd_put_time(&out, "now", now_ns);
+	vbd_put_u64(&out, "uptime_ms", (now_ns - daemon->started_ns) / VBD_NS_PER_MS);
+	vbd_put(&out, "links", encode_links());
+	vbd_put(&out, "routes", encode_routes(&api->router));
+	vbd_reply_json(req, 200, vbd_encode_end(&out));
+}
+
+void vbd_get_contract(struct vbd_request *req)
+{
+	vbd_reply_static(req, "application/yaml", vbd_openapi_start,
+		(size_t)(vbd_openapi_end - vbd_openapi_start));
+}
+
+/* --- stats ----------------------------------------------------------------------------------- */
+
+/*
+ * The tag stands for what was done, so it leaves out what every look changes by itself: time,
+ * requests, the loop that serves them.
+ */
+struct stats {
+	struct vbd_encoder out;
+	uint64_t tag;
+};
+
+static bool changes_by_itself(const char *name)
+{
+	static const char *const prefixes[] = {"uptime_", "http_", "loop_", "kernel_look_"};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(prefixes); i++) {
+		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* FNV-1a */
+static uint64_t hash(uint64_t tag, const void *bytes, size_t len_bytes)
+{
+	const unsigned char *byte = bytes;
+
+	for (size_t i = 0; i < len_bytes; i++)
+		tag = (tag ^ byte[i]) * UINT64_C(0x100000001b3);
+	return tag;
+}
+
+static void put_value(const char *name, uint64_t value, void *arg)
+{
+	struct stats *stats = arg;
+
+	vbd_put_u64(&stats->out, name, value);
+	if (changes_by_itself(name))
+		return;
+	stats->tag = hash(stats->tag, name, strlen(name));
+	stats->tag = hash(stats->tag, &value, sizeof(value));
+}
+
+static void put_stat(const struct vbd_stat *stat, void *stats)
+{
+	vbd_stat_flatten(stat, put_value, stats);
+}
+
+static void reply_stats(struct vbd_request *req, bool fresh)
+{
+	const struct vbd_api *api = req->context;
+	const struct vbd_server_stats *http = vbd_server_stats(api->server);
+	const struct vbd_daemon *daemon = api->daemon;
+	struct stats stats = {vbd_encode_begin(), UINT64_C(0xcbf29ce484222325)};
+	char tag[32] = "W/";
+
+	vbd_put_text(&stats.out, "server_id", daemon->server_id);
+	stats.tag = hash(stats.tag, daemon->server_id, strlen(daemon->server_id));
+	vbd_api_stats_walk(http, vbd_kernel_snapshot_others_waiting(req, http->parked), fresh,
+		put_stat, &stats);
+	vbd_stats_walk(daemon, put_stat, &stats);
+	vbd_stats_walk_kernel(vbd_kernel_view(daemon), put_stat, &stats);
+	(void)snprintf(tag + 2, sizeof(tag) - 2, "\"%016llx\"", (unsigned long long)stats.tag);
+	vbd_request_add_header(req, "ETag", tag);
+	if (!vbd_request_knows_tag(req, tag + 2)) {
+		vbd_reply_json(req, 200, vbd_encode_end(&stats.out));
+		return;
+	}
+	json_decref(vbd_encode_end(&stats.out));
+	vbd_reply_empty(req, 304);
+}
+
+void vbd_get_stats(struct vbd_request *req)
+{
+	vbd_kernel_snapshot_await(req, reply_stats);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Protection domains. Control thread. */
+#ifndef VBD_API_RESOURCES_PDS_H
+#define VBD_API_RESOURCES_PDS_H
+
+struct vbd_request;
+
+void vbd_list_pds(struct vbd_request *req);
+void vbd_create_pd(struct vbd_request *req);
+void vbd_get_pd(struct vbd_request *req);
+void vbd_delete_pd(struct vbd_request *req);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PrivateData and PrivateDataFull of openapi.yaml: the bytes that go along with the CM's messages.
+ *
+ * Control thread.
+ */
+#ifndef VBD_API_RESOURCES_PRIVATE_DATA_H
+#define VBD_API_RESOURCES_PRIVATE_DATA_H
+
+#include "api/json/codec.h"
+#include "api/json/decode.h"
+#include "rdma/device/private_data.h"
+
+/* Decoded with VBD_PRIVATE_DATA_FIELD. */
+struct vbd_private_data_input {
+	const char *data; /* NULL: there is none; into the document */
+	uint32_t encoding;
+};
+
+#define VBD_PRIVATE_DATA_FIELD_COUNT 2
+extern const struct vbd_field vbd_private_data_fields[VBD_PRIVATE_DATA_FIELD_COUNT];
+
+/* The member `private_data` of a struct that has `struct vbd_private_data_input private_data`. */
+#define VBD_PRIVATE_DATA_FIELD(type_)                                                 \
+	{                                                                             \
+		.name = "private_data", .type = VBD_FIELD_OBJECT,                     \
+		VBD_FIELD_AT(type_, private_data), .fields = vbd_private_data_fields, \
+		.n_fields = VBD_PRIVATE_DATA_FIELD_COUNT,                             \
+	}
+
+/** vbd_private_data_decode - the bytes; of length 0 if there are none. Whether a message has room
+ * for them is vbd_private_data_check()'s. */
+enum vbd_status vbd_private_data_decode(const struct vbd_private_data_input *input,
+	struct vbd_private_data *ret_data, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_encode_private_data - PrivateDataFull: text where it is printable, else hex; null if there
+ * is none. @shown_bytes: as many of the bytes as are shown. */
+json_t *vbd_encode_private_data(const struct vbd_private_data *data, uint8_t shown_bytes);
+
+#endif

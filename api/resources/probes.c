@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/context.h"
+#include "api/json/decode.h"
+#include "api/http/page.h"
+#include "api/resources/probes.h"
+#include "api/resources/task.h"
+#include "base/enum.h"
+#include "daemon/work/probes.h"
+
+#include <string.h>
+
+/* --- a task ---------------------------------------------------------------------------------- */
+
+static json_t *encode_item(const void *item, struct vbd_request *req)
+{
+	(void)req;
+	return vbd_encode_probe(item);
+}
+
+static const struct vbd_probe_record *record_of(const void *item)
+{
+	return item;
+}
+
+static enum vbd_task_state task_state(const void *item)
+{
+	switch (record_of(item)->state) {
+	case VBD_PROBE_DONE:
+		return VBD_TASK_DONE;
+	case VBD_PROBE_FAILED:
+		return VBD_TASK_FAILED;
+	case VBD_PROBE_RUNNING:
+	case VBD_PROBE_STATE_COUNT:
+		break;
+	}
+	return VBD_TASK_RUNNING;
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+static const char *const kind_names[VBD_PROBE_KIND_COUNT] = {VBD_PROBE_KIND_MAP(VBD_ENUM_NAME)};
+
+struct probe_create {
+	struct vbd_json_ref connection;
+	uint32_t kind;
+	uint32_t count; /* 0: null */
+	uint32_t interval_ms;
+	uint32_t size_bytes;
+	uint32_t timeout_ms; /* 0: null */
+	bool kind_seen, count_seen, interval_seen, size_seen, timeout_seen;
+};
+
+static const struct vbd_field create_fields[] = {
+	{VBD_FIELD(REF, "connection", struct probe_create, connection), .required = true},
+	{VBD_FIELD(ENUM, "kind", struct probe_create, kind),
+		VBD_FIELD_SEEN(struct probe_create, kind_seen), .names = kind_names,
+		.n_names = VBD_ARRAY_LEN(kind_names)},
+	{VBD_FIELD(UINT, "count", struct probe_create, count), .nullable = true,
+		VBD_FIELD_SEEN(struct probe_create, count_seen), .min = 1,
+		.max = VBD_PROBE_COUNT_MAX},
+	{VBD_FIELD(UINT, "interval_ms", struct probe_create, interval_ms),
+		VBD_FIELD_SEEN(struct probe_create, interval_seen), .max = 3600000},
+	{VBD_FIELD(UINT, "size_bytes", struct probe_create, size_bytes),
+		VBD_FIELD_SEEN(struct probe_create, size_seen), .max = 65535},
+	{VBD_FIELD(UINT, "timeout_ms", struct probe_create, timeout_ms), .nullable = true,
+		VBD_FIELD_SEEN(struct probe_create, timeout_seen), .min = 1, .max = 3600000},
+};
+
+/* What was not asked for: rping's is a short run, the others go on until they are deleted. */
+static void fill_defaults(struct probe_create *input, enum vbd_service service)
+{
+	static const uint32_t default_bytes[VBD_PROBE_KIND_COUNT] = {
+		[VBD_PROBE_RPING] = 64,
+		[VBD_PROBE_ECHO] = VBD_ECHO_BYTES_MIN,
+	};
+	bool rping;
+
+	if (!input->kind_seen)
+		input->kind = service == VBD_SERVICE_RPING_CLIENT ? VBD_PROBE_RPING : VBD_PROBE_ACK;
+	rping = input->kind == VBD_PROBE_RPING;
+	if (!input->count_seen)
+		input->count = rping ? 10 : 0;
+	if (!input->interval_seen)
+		input->interval_ms = rping ? 0 : 1000;
+	if (!input->size_seen)
+		input->size_bytes = default_bytes[input->kind];
+	if (!input->timeout_seen)
+		input->timeout_ms = input->interval_ms ? 0 : 30000;
+}
+
+static enum vbd_status create(
+	const struct vbd_request *req, struct vbd_probe_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct vbd_connection *connection;
+	struct probe_create input = {0};
+	enum vbd_status status =
+		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+
+	if (status != VBD_OK)
+		return status;
+	connection = vbd_member_find(daemon->connections, &input.connection, "/connection", err);
+	if (!connection)
+		return VBD_E_NOT_FOUND;
+	fill_defaults(&input, connection->conn->params.qp.service);
+	const struct vbd_probe_spec spec = {
+		.connection = connection,
+		.kind = (enum vbd_probe_kind)input.kind,
+		.count = input.count,
+		.interval_ms = input.interval_ms,
+		.size_bytes = input.size_bytes,
+		.timeout_ms = input.timeout_ms,
+	};
+	return vbd_probe_create(daemon, &spec, ret_record, err);
+}
+
+void vbd_create_probe(struct vbd_request *req)
+{
+	struct vbd_probe_record *record;
+	struct vbd_error err = {0};
+
+	if (create(req, &record, &err) == VBD_OK)
+		vbd_task_answer(req, &vbd_probe_task, record);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static bool probe_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_probe_state_name(record_of(item)->state), state) == 0;
+}
+
+VBD_PAGE_BY(by_state, record_of, state)
+VBD_PAGE_BY(by_connection, record_of, connection_id)
+
+static const char *const probe_fields[] = {"id", "state", "connection", "kind", "count",
+	"interval_ms", "size_bytes", "timeout_ms", "sent", "completed", "late", "lost",
+	"mismatched", "last_ns", "jitter_ns", "rtt_ns", "created_at", "ended_at", "error", NULL};
+
+static const char *const probe_states[] = {VBD_PROBE_STATE_MAP(VBD_PAGE_STATE) NULL};
+
+static const struct vbd_page_key probe_keys[] = {
+	{"state", by_state},
+	{"connection", by_connection},
+	{"created_at", vbd_object_compare_created},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source probe_page = {
+	.fields = probe_fields,
+	.keys = probe_keys,
+	.states = probe_states,
+	.in_state = probe_in_state,
+	.encode = encode_item,
+};
+
+const struct vbd_task_kind vbd_probe_task = {
+	.kind = VBD_KIND_PROBE,
+	.gone = "the probe was deleted in the meantime",
+	.encode = encode_item,
+	.state = task_state,
+	.page = &probe_page,
+};

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/qp_params.h"
+
+#include "api/json/encode.h"
+#include "api/resources/common_json.h"
+#include "api/http/request.h"
+#include "base/enum.h"
+#include "daemon/memory/shared.h"
+#include "rdma/names/names.h"
+
+const char *const vbd_service_names[VBD_SERVICE_COUNT] = {VBD_SERVICE_MAP(VBD_ENUM_NAME)};
+
+/* How a row of each kind is decoded. */
+#define FIELD(name_, member_)                                       \
+	.name = #name_, VBD_FIELD_AT(struct vbd_qp_input, member_), \
+	VBD_FIELD_SEEN(struct vbd_qp_input, seen.name_)
+#define FIELD_SERVICE(name_, member_, min_, max_)                                          \
+	{FIELD(name_, params.member_), .type = VBD_FIELD_ENUM, .names = vbd_service_names, \
+		.n_names = VBD_SERVICE_COUNT},
+#define FIELD_UINT(name_, member_, min_, max_) \
+	{FIELD(name_, params.member_), .type = VBD_FIELD_UINT, .min = min_, .max = max_},
+#define FIELD_OPTIONAL FIELD_UINT
+/* mw_bind, the last one, is a buffer's. */
+#define FIELD_ACCESS(name_, member_, min_, max_)                                              \
+	{FIELD(name_, params.member_), .type = VBD_FIELD_ENUM_SET, .names = vbd_access_names, \
+		.n_names = VBD_ACCESS_NAME_COUNT - 1},
+#define FIELD_REF(name_, member_, min_, max_) {FIELD(name_, refs.name_), .type = VBD_FIELD_REF},
+
+#define FIELD_ROW(kind_, name_, member_, min_, max_, initial_) \
+	FIELD_##kind_(name_, member_, min_, max_)
+
+const struct vbd_field vbd_qp_fields[] = {VBD_QP_PARAM_MAP(FIELD_ROW, FIELD_ROW)};
+const struct vbd_field vbd_ud_qp_fields[] = {VBD_QP_PARAM_MAP(FIELD_ROW, VBD_QP_PARAM_SKIP)};
+
+struct vbd_qp_input vbd_qp_input_default(void)
+{
+	return (struct vbd_qp_input){.params = vbd_conn_params_default()};
+}
+
+enum vbd_status vbd_qp_input_merge(
+	struct vbd_qp_input *qp, bool service_seen, enum vbd_service service, struct vbd_error *err)
+{
+	if (qp->params.path_mtu_bytes && !vbd_mtu_of_bytes(qp->params.path_mtu_bytes))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/path_mtu_bytes",
+			"/qp/path_mtu_bytes must be 256, 512, 1024, 2048 or 4096, not %u",
+			qp->params.path_mtu_bytes);
+	if (qp->params.qp.signal_every > qp->params.qp.sq_depth)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/signal_every",
+			"signal_every is %u; the send queue holds %u work requests",
+			qp->params.qp.signal_every, qp->params.qp.sq_depth);
+	if (!service_seen)
+		return VBD_OK;
+	if (qp->seen.service && qp->params.qp.service != service)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/service",
+			"service is %s but qp.service is %s", vbd_service_names[service],
+			vbd_service_names[qp->params.qp.service]);
+	qp->params.qp.service = service;
+	return VBD_OK;
+}
+
+static enum vbd_status find_named(
+	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err)
+{
+	char text[VBD_REF_TEXT_BYTES];
+
+	if (qp->seen.pd) {
+		const struct vbd_pd *pd =
+			vbd_pd_find_ref(daemon, vbd_ref_text(&qp->refs.pd, text), err);
+
+		qp->params.qp.pd_id = pd ? pd->id : 0;
+		if (!pd)
+			vbd_set_pointer(err, "/qp/pd");
+	}
+	if (qp->seen.cq) {
+		const struct vbd_cq *cq =
+			vbd_cq_find_ref(daemon, vbd_ref_text(&qp->refs.cq, text), err);
+
+		qp->params.qp.cq_id = cq ? cq->id : 0;
+		if (!cq)
+			vbd_set_pointer(err, "/qp/cq");
+	}
+	if (qp->seen.srq) {
+		const struct vbd_srq *srq =
+			vbd_srq_find_ref(daemon, vbd_ref_text(&qp->refs.srq, text), err);
+
+		qp->params.qp.srq_id = srq ? srq->id : 0;
+		if (!srq)
+			vbd_set_pointer(err, "/qp/srq");
+	}
+	return err->status;
+}
+
+enum vbd_status vbd_qp_input_resources(
+	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	if (qp->seen.srq && (qp->seen.rq_depth || qp->seen.recv_size_bytes)) {
+		const char *pointer = qp->seen.rq_depth ? "/qp/rq_depth" : "/qp/recv_size_bytes";
+
+		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
+			"%s is not allowed together with srq: the SRQ has the receives", pointer);
+	}
+	status = find_named(daemon, qp, err);
+	return status ? status : vbd_shared_check(daemon, &qp->params, err);
+}
+
+/* How a row of each kind is encoded; OPTIONAL and REF: 0 is null. */
+#define PUT_SERVICE(name_, value_)  vbd_put_text(out, #name_, vbd_service_name(value_));
+#define PUT_UINT(name_, value_)	    vbd_put_u64(out, #name_, value_);
+#define PUT_OPTIONAL(name_, value_) vbd_put_u64_or_null(out, #name_, (value_) != 0, value_);
+#define PUT_ACCESS(name_, value_)   vbd_put(out, #name_, vbd_encode_access(value_));
+#define PUT_REF			    PUT_OPTIONAL
+
+#define PUT_ROW(kind_, name_, member_, ...) PUT_##kind_(name_, params->member_)
+
+static void put_params(struct vbd_encoder *out, const struct vbd_conn_params *params)
+{
+	VBD_QP_PARAM_MAP(PUT_ROW, PUT_ROW)
+}
+
+static void put_ud_params(struct vbd_encoder *out, const struct vbd_conn_params *params){
+	VBD_QP_PARAM_MAP(PUT_ROW, VBD_QP_PARAM_SKIP)}
+
+json_t *vbd_encode_params(const struct vbd_conn_params *params)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	put_params(&out, params);
+	return vbd_encode_end(&out);
+}
+
+json_t *vbd_encode_ud_params(const struct vbd_qp_params *params)
+{
+	const struct vbd_conn_params all = {.qp = *params};
+	struct vbd_encoder out = vbd_encode_begin();
+
+	put_ud_params(&out, &all);
+	return vbd_encode_end(&out);
+}

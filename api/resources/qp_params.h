@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * QpParams, QpParamsFull, UdQpParams and UdQpParamsFull of openapi.yaml: the parameters of a
+ * queue pair, by the rows of rdma/qp/qp_params.h.
+ *
+ * Control thread.
+ */
+#ifndef VBD_API_RESOURCES_QP_PARAMS_H
+#define VBD_API_RESOURCES_QP_PARAMS_H
+
+#include "api/json/decode.h"
+#include "rdma/qp/qp_params.h"
+
+#include <jansson.h>
+
+struct vbd_daemon;
+
+/* The decoded QpParams or UdQpParams. */
+struct vbd_qp_input {
+	struct vbd_conn_params params;
+	struct {
+		struct vbd_json_ref pd, cq, srq;
+	} refs;
+	/* The members that the request has. */
+	struct {
+#define VBD_QP_PARAM_SEEN(kind, name, ...) bool name;
+		VBD_QP_PARAM_MAP(VBD_QP_PARAM_SEEN, VBD_QP_PARAM_SEEN)
+#undef VBD_QP_PARAM_SEEN
+	} seen;
+};
+
+#define VBD_QP_PARAM_ONE(...) +1
+enum {
+	VBD_QP_FIELD_COUNT = 0 VBD_QP_PARAM_MAP(VBD_QP_PARAM_ONE, VBD_QP_PARAM_ONE),
+	VBD_UD_QP_FIELD_COUNT = 0 VBD_QP_PARAM_MAP(VBD_QP_PARAM_ONE, VBD_QP_PARAM_SKIP),
+};
+extern const struct vbd_field vbd_qp_fields[VBD_QP_FIELD_COUNT];
+extern const struct vbd_field vbd_ud_qp_fields[VBD_UD_QP_FIELD_COUNT];
+
+/* The members `qp` and `service` of a struct that has `struct vbd_qp_input qp`, `enum vbd_service
+ * service` and `bool service_seen`. */
+#define VBD_QP_FIELDS(type_)	VBD_QP_FIELDS_OF(type_, vbd_qp_fields, VBD_QP_FIELD_COUNT)
+#define VBD_UD_QP_FIELDS(type_) VBD_QP_FIELDS_OF(type_, vbd_ud_qp_fields, VBD_UD_QP_FIELD_COUNT)
+#define VBD_QP_FIELDS_OF(type_, fields_, count_)                                         \
+	{.name = "qp",                                                                   \
+		.type = VBD_FIELD_OBJECT,                                                \
+		VBD_FIELD_AT(type_, qp),                                                 \
+		.fields = fields_,                                                       \
+		.n_fields = count_},                                                     \
+	{                                                                                \
+		.name = "service", .type = VBD_FIELD_ENUM, VBD_FIELD_AT(type_, service), \
+		.names = vbd_service_names, .n_names = VBD_SERVICE_COUNT,                \
+		VBD_FIELD_SEEN(type_, service_seen)                                      \
+	}
+extern const char *const vbd_service_names[VBD_SERVICE_COUNT];
+
+/** vbd_qp_input_default - the input of a request that names no parameter */
+struct vbd_qp_input vbd_qp_input_default(void);
+
+/** vbd_qp_input_merge - `service` is short for `qp.service`; refused when they differ, when
+ * path_mtu_bytes is no MTU, or signal_every is more than the queue holds */
+enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, bool service_seen,
+	enum vbd_service service, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_qp_input_resources - the ids of the PD, CQ and SRQ that are named; not_found, bad_value or
+ * pd_mismatch otherwise */
+enum vbd_status vbd_qp_input_resources(
+	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_encode_params - QpParamsFull */
+json_t *vbd_encode_params(const struct vbd_conn_params *params);
+
+/** vbd_encode_ud_params - UdQpParamsFull */
+json_t *vbd_encode_ud_params(const struct vbd_qp_params *params);
+
+#endif

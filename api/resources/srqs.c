@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shared receive queues, and what names one: the queue pairs of listeners and connections.
+ */
+#include "api/resources/context.h"
+#include "api/json/decode.h"
+#include "api/json/encode.h"
+#include "api/http/page.h"
+#include "api/resources/srqs.h"
+#include "api/resources/task.h"
+#include "daemon/memory/shared.h"
+#include "rdma/device/device.h"
+
+#include <string.h>
+
+static json_t *encode_srq(const void *item, struct vbd_request *req)
+{
+	const struct vbd_srq *srq = item;
+	struct vbd_encoder out = vbd_encode_begin();
+	struct vbd_shared_users users;
+
+	vbd_srq_users_of(vbd_request_daemon(req), srq, &users);
+	vbd_put_u64(&out, "id", srq->id);
+	vbd_put_text_or_null(&out, "name", srq->name);
+	vbd_put_text(&out, "device", srq->pd->device->name);
+	vbd_put_u64(&out, "pd", srq->pd->id);
+	vbd_put_u64(&out, "cq", srq->cq->id);
+	vbd_put_u64(&out, "depth", srq->depth);
+	vbd_put_u64(&out, "recv_size_bytes", srq->recv_size_bytes);
+	vbd_put_u64(&out, "limit", vbd_counter_get(&srq->limit));
+	vbd_put_u64(&out, "posted", vbd_counter_get(&srq->posted));
+	vbd_put_u64(&out, "messages", vbd_counter_get(&srq->messages));
+	vbd_put_u64(&out, "limit_events", vbd_counter_get(&srq->limit_events));
+	vbd_put_u64(&out, "refills", vbd_counter_get(&srq->refills));
+	vbd_put_u64(&out, "connections", srq->users);
+	vbd_put_u64(&out, "users", users.total);
+	vbd_put_time(&out, "created_at", srq->created_ns);
+	return vbd_encode_end(&out);
+}
+
+static struct vbd_srq *find_srq(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_srq *srq = vbd_srq_find_ref(vbd_request_daemon(req), req->ref, &err);
+
+	if (!srq)
+		vbd_reply_problem(req, &err);
+	return srq;
+}
+
+void vbd_get_srq(struct vbd_request *req)
+{
+	const struct vbd_srq *srq = find_srq(req);
+
+	if (srq)
+		vbd_reply_json(req, 200, encode_srq(srq, req));
+}
+
+void vbd_delete_srq(struct vbd_request *req)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct vbd_srq *srq = find_srq(req);
+	struct vbd_shared_users users;
+	struct vbd_error err = {0};
+
+	if (!srq)
+		return;
+	vbd_srq_users_of(daemon, srq, &users);
+	if (vbd_srq_delete_unused(daemon, srq, &err) == VBD_OK)
+		vbd_reply_empty(req, 204);
+	else
+		vbd_reply_in_use(req, &err, users.paths, users.shown);
+}
+
+/* --- creation and change --------------------------------------------------------------------- */
+
+struct srq_input {
+	const char *name;
+	const char *device;
+	struct vbd_json_ref pd, cq;
+	bool pd_seen, cq_seen;
+	struct vbd_srq_params params;
+};
+
+static const struct vbd_field srq_fields[] = {
+	{VBD_FIELD_NAME(struct srq_input)},
+	{VBD_FIELD(STRING, "device", struct srq_input, device), .min = 1, .max = 63},
+	{VBD_FIELD(REF, "pd", struct srq_input, pd), VBD_FIELD_SEEN(struct srq_input, pd_seen)},
+	{VBD_FIELD(REF, "cq", struct srq_input, cq), VBD_FIELD_SEEN(struct srq_input, cq_seen)},
+	{VBD_FIELD(UINT, "depth", struct srq_input, params.depth), .min = 1, .max = 65536},
+	{VBD_FIELD(UINT, "recv_size_bytes", struct srq_input, params.recv_size_bytes), .min = 1,
+		.max = 1048576},
+	{VBD_FIELD(UINT, "limit", struct srq_input, params.limit), .max = 65536},
+};
+
+static enum vbd_status find_members(struct vbd_daemon *daemon, const struct srq_input *input,
+	struct vbd_srq_spec *spec, struct vbd_error *err)
+{
+	char text[VBD_REF_TEXT_BYTES];
+
+	if (input->pd_seen) {
+		spec->pd = vbd_pd_find_ref(daemon, vbd_ref_text(&input->pd, text), err);
+		if (!spec->pd) {
+			vbd_set_pointer(err, "/pd");
+			return VBD_E_NOT_FOUND;
+		}
+	}
+	if (input->cq_seen) {
+		spec->cq = vbd_cq_find_ref(daemon, vbd_ref_text(&input->cq, text), err);
+		if (!spec->cq) {
+			vbd_set_pointer(err, "/cq");
+			return VBD_E_NOT_FOUND;
+		}
+	}
+	return VBD_OK;
+}
+
+void vbd_create_srq(struct vbd_request *req)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct srq_input input = {.params = {.depth = 64, .recv_size_bytes = 4096}};
+	struct vbd_srq_spec spec = {0};
+	struct vbd_error err = {0};
+	struct vbd_srq *srq;
+
+	if (vbd_decode(req->json, srq_fields, VBD_ARRAY_LEN(srq_fields), &input, &err) != VBD_OK ||
+		find_members(daemon, &input, &spec, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	spec.params = input.params;
+	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
+	vbd_copy_text(spec.device_name, sizeof(spec.device_name), input.device);
+	if (vbd_srq_request(daemon, &spec, &srq, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_reply_created(req, "srqs", srq->id, encode_srq(srq, req));
+}
+
+struct srq_change {
+	uint32_t limit;
+};
+
+static const struct vbd_field srq_change_fields[] = {
+	{VBD_FIELD(UINT, "limit", struct srq_change, limit), .required = true, .max = 65536},
+};
+
+void vbd_patch_srq(struct vbd_request *req)
+{
+	struct vbd_srq *srq = find_srq(req);
+	struct srq_change input = {0};
+	struct vbd_error err = {0};
+
+	if (!srq)
+		return;
+	if (vbd_decode(req->json, srq_change_fields, VBD_ARRAY_LEN(srq_change_fields), &input,
+		    &err) == VBD_OK &&
+		input.limit > srq->depth)
+		(void)vbd_error_input(&err, VBD_E_OUT_OF_RANGE, "/limit",
+			"limit is %u; the queue holds %u receives", input.limit, srq->depth);
+	if (err.status != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	vbd_srq_set_limit(srq, input.limit);
+	vbd_reply_json(req, 200, encode_srq(srq, req));
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static uint64_t srq_id(const void *item)
+{
+	return ((const struct vbd_srq *)item)->id;
+}
+
+static void walk_srqs(void *listed, vbd_page_visit_cb visit, void *visitor)
+{
+	const struct vbd_fabric *fabric = listed;
+
+	vbd_list_for_each (link, &fabric->srqs) {
+		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
+
+		if (!srq->removing)
+			visit(srq, visitor);
+	}
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct vbd_srq *)a)->name, ((const struct vbd_srq *)b)->name);
+}
+
+static int by_device(const void *a, const void *b)
+{
+	return strcmp(((const struct vbd_srq *)a)->pd->device->name,
+		((const struct vbd_srq *)b)->pd->device->name);
+}
+
+static const char *const srq_names[] = {"id", "name", "device", "pd", "cq", "depth",
+	"recv_size_bytes", "limit", "posted", "messages", "limit_events", "refills", "connections",
+	"users", "created_at", NULL};
+
+static const struct vbd_page_key srq_keys[] = {
+	{"name", by_name},
+	{"device", by_device},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source srq_page = {
+	.fields = srq_names,
+	.keys = srq_keys,
+	.id = srq_id,
+	.walk = walk_srqs,
+	.encode = encode_srq,
+};
+
+void vbd_list_srqs(struct vbd_request *req)
+{
+	vbd_page_reply(req, &srq_page, vbd_request_daemon(req)->fabric);
+}

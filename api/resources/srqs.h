@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared receive queues. Control thread. */
+#ifndef VBD_API_RESOURCES_SRQS_H
+#define VBD_API_RESOURCES_SRQS_H
+
+struct vbd_request;
+
+void vbd_list_srqs(struct vbd_request *req);
+void vbd_create_srq(struct vbd_request *req);
+void vbd_get_srq(struct vbd_request *req);
+void vbd_delete_srq(struct vbd_request *req);
+void vbd_patch_srq(struct vbd_request *req);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/task.h"
+
+#include "api/resources/context.h"
+#include "api/json/decode.h"
+#include "api/http/page.h"
+#include "api/http/problem.h"
+#include "api/http/waiter.h"
+#include "daemon/core/object.h"
+#include "daemon/memory/shared.h"
+
+void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
+{
+	struct vbd_error err = {0};
+	void *task =
+		vbd_object_find(&vbd_request_daemon(req)->registries[kind->kind], req->ref, &err);
+
+	if (!task)
+		vbd_reply_problem(req, &err);
+	return task;
+}
+
+void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_json_ref *ref,
+	const char *pointer, struct vbd_error *err)
+{
+	char text[VBD_REF_TEXT_BYTES];
+	void *object = vbd_object_find(registry, vbd_ref_text(ref, text), err);
+
+	if (!object)
+		vbd_set_pointer(err, pointer);
+	return object;
+}
+
+void vbd_task_list(struct vbd_request *req)
+{
+	const struct vbd_task_kind *kind = req->route->task;
+
+	vbd_page_reply(req, kind->page, &vbd_request_daemon(req)->registries[kind->kind]);
+}
+
+void vbd_task_get(struct vbd_request *req)
+{
+	const struct vbd_task_kind *kind = req->route->task;
+	const void *task = vbd_task_find(req, kind);
+
+	if (task)
+		vbd_reply_json(req, 200, kind->encode(task, req));
+}
+
+void vbd_task_delete(struct vbd_request *req)
+{
+	const struct vbd_task_kind *kind = req->route->task;
+	void *task = vbd_task_find(req, kind);
+
+	if (!task)
+		return;
+	if (kind->state(task) == VBD_TASK_RUNNING) {
+		vbd_object_cancel(task);
+		vbd_reply_json(req, 202, kind->encode(task, req));
+	} else {
+		vbd_object_delete(task);
+		vbd_reply_empty(req, 204);
+	}
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+struct task_waiter {
+	struct vbd_waiter waiter; /* first */
+	const struct vbd_task_kind *kind;
+	const struct vbd_object *task;
+};
+
+static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
+{
+	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
+	const struct vbd_task_kind *kind = waiter->kind;
+	struct vbd_request *req = base->req;
+	struct vbd_error err = {0};
+	enum vbd_task_state state;
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "%s", kind->gone);
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	state = kind->state(waiter->task);
+	/* Without a wait the state is told as it is; with one, what ended it is the answer. */
+	if (state == VBD_TASK_FAILED && req->wait_asked) {
+		vbd_object_problem(waiter->task, &err);
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	if (state == VBD_TASK_RUNNING && why != VBD_WAKE_TIMEOUT)
+		return;
+	vbd_request_add_location(req, waiter->task->registry->plural, waiter->task->id);
+	vbd_reply_json(req, state == VBD_TASK_DONE ? 201 : 202, kind->encode(waiter->task, req));
+}
+
+static void answer_gone(struct vbd_waiter *base, enum vbd_wake why)
+{
+	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
+
+	if (why == VBD_WAKE_OBJECT_GONE)
+		vbd_reply_empty(base->req, 204);
+	else if (why == VBD_WAKE_TIMEOUT)
+		vbd_reply_json(base->req, 202, waiter->kind->encode(waiter->task, base->req));
+}
+
+static void run(struct vbd_request *req, struct task_waiter *waiter, struct vbd_object *task)
+{
+	waiter->task = task;
+	vbd_waiter_run(&waiter->waiter, sizeof(*waiter), req, &task->watches,
+		(uint64_t)req->wait_s * 1000);
+}
+
+void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)
+{
+	run(req, &(struct task_waiter){.waiter.answer = answer_end, .kind = kind}, task);
+}
+
+void vbd_task_answer_gone(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)
+{
+	run(req, &(struct task_waiter){.waiter.answer = answer_gone, .kind = kind}, task);
+}
+
+void vbd_reply_in_use(struct vbd_request *req, const struct vbd_error *err,
+	char (*paths)[VBD_PATH_BYTES], size_t n_paths)
+{
+	const char *users[VBD_USERS_SHOWN_MAX];
+	const struct vbd_problem_extra extra = {.users = users, .n_users = n_paths};
+
+	for (size_t i = 0; i < n_paths; i++)
+		users[i] = paths[i];
+	vbd_reply_problem_extra(req, err, &extra);
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A transfer as JSON: the schema Transfer of openapi.yaml.
+ */
+#include "api/json/encode.h"
+#include "api/resources/common_json.h"
+#include "api/resources/transfers.h"
+#include "daemon/work/transfers.h"
+#include "rdma/names/names.h"
+
+static json_t *encode_error(const struct vbd_transfer_record *record)
+{
+	const struct vbd_transfer *transfer = &record->transfer;
+	struct vbd_error error = {0};
+	struct vbd_encoder out;
+
+	if (!vbd_transfer_state_ended(transfer->state) || transfer->state == VBD_TRANSFER_DONE)
+		return json_null();
+	vbd_object_problem(&record->object, &error);
+	out = vbd_encode_begin();
+	vbd_put_text(&out, "code", vbd_status_code(error.status));
+	vbd_put_text(&out, "text", *error.text ? error.text : vbd_status_text(error.status));
+	vbd_put_text(&out, "hint", vbd_status_hint(error.status));
+	if (transfer->wc_status >= 0) {
+		vbd_put_text(&out, "wc_status", vbd_wc_status_name(transfer->wc_status));
+		vbd_put_u64(&out, "vendor_err", transfer->vendor_err);
+	}
+	return vbd_encode_end(&out);
+}
+
+static void put_times(struct vbd_encoder *out, const struct vbd_transfer *transfer)
+{
+	uint64_t started_ns = vbd_counter_get(&transfer->started_ns);
+	uint64_t ended_ns = vbd_counter_get(&transfer->ended_ns);
+	bool ended = vbd_transfer_state_ended(transfer->state) && ended_ns;
+
+	vbd_put_time(out, "created_at", transfer->created_ns);
+	vbd_put_time(out, "started_at", started_ns);
+	vbd_put_time(out, "ended_at", ended ? ended_ns : 0);
+	vbd_put_u64_or_null(out, "queue_ns", started_ns != 0, started_ns - transfer->created_ns);
+	vbd_put_u64_or_null(out, "wire_ns", started_ns && ended, ended_ns - started_ns);
+}
+
+static json_t *encode_range(const struct vbd_transfer_range *range)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_u64(&out, "buffer", range->buffer_id);
+	vbd_put_u64(&out, "offset", range->offset);
+	vbd_put_u64(&out, "length_bytes", range->length_bytes);
+	return vbd_encode_end(&out);
+}
+
+/* A transfer of one range has `buffer` and `offset`; one of a list has `sges`. */
+static void put_ranges(struct vbd_encoder *out, const struct vbd_transfer_record *record)
+{
+	const struct vbd_transfer_range *first = record->ranges;
+	bool one = record->range_count > 0 && !record->listed;
+	json_t *list = record->listed ? json_array() : json_null();
+
+	vbd_put_u64_or_null(out, "buffer", one, one ? first->buffer_id : 0);
+	vbd_put_u64(out, "offset", one ? first->offset : 0);
+	for (uint32_t i = 0; record->listed && i < record->range_count; i++)
+		(void)json_array_append_new(list, encode_range(&record->ranges[i]));
+	vbd_put(out, "sges", list);
+}
+
+static json_t *encode_received(const struct vbd_transfer *transfer)
+{
+	const struct vbd_received *received = &transfer->received;
+	struct vbd_encoder out;
+
+	if (transfer->op != VBD_OP_RECV || transfer->state != VBD_TRANSFER_DONE)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_received(&out, received);
+	return vbd_encode_end(&out);
+}
+
+/* Put the members that only some operations have. */
+static void put_operands(struct vbd_encoder *out, const struct vbd_transfer *transfer)
+{
+	bool done = transfer->state == VBD_TRANSFER_DONE;
+
+	vbd_put(out, "inline", json_boolean(transfer->wr.inlined));
+	vbd_put_u64_or_null(out, "imm", vbd_ops[transfer->op].has_imm, transfer->wr.imm);
+	if (vbd_ops[transfer->op].is_atomic && done)
+		vbd_put_hex(out, "old_value", transfer->old_value, 16);
+	else
+		vbd_put_null(out, "old_value");
+	vbd_put(out, "received", encode_received(transfer));
+}
+
+json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
+{
+	const struct vbd_transfer *transfer = &record->transfer;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_u64(&out, "id", record->object.id);
+	vbd_put_text(&out, "state", vbd_transfer_state_name(transfer->state));
+	vbd_put_text(&out, "op", vbd_op_name(transfer->op));
+	vbd_put_u64_or_null(&out, "connection", record->connection_id != 0, record->connection_id);
+	vbd_put_u64_or_null(&out, "endpoint", record->endpoint_id != 0, record->endpoint_id);
+	vbd_put_u64_or_null(&out, "peer", record->peer_id != 0, record->peer_id);
+	vbd_put_u64_or_null(&out, "group", record->group_id != 0, record->group_id);
+	put_ranges(&out, record);
+	vbd_put_u64(&out, "length_bytes", vbd_transfer_length(transfer));
+	vbd_put_u64(&out, "chunk_bytes", transfer->chunk_bytes);
+	vbd_put_u64(&out, "window", transfer->window);
+	vbd_put_u64(&out, "bytes_done", vbd_counter_get(&transfer->bytes_done));
+	vbd_put_u64(&out, "wrs_done", vbd_counter_get(&transfer->wrs_done));
+	vbd_put_u64_or_null(&out, "messages_done", vbd_ops[transfer->op].sends,
+		vbd_counter_get(&transfer->wrs_done));
+	put_operands(&out, transfer);
+	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
+	put_times(&out, transfer);
+	vbd_put(&out, "error", encode_error(record));
+	return vbd_encode_end(&out);
+}

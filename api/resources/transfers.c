@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/context.h"
+#include "api/json/encode.h"
+#include "api/http/page.h"
+#include "api/resources/task.h"
+#include "api/resources/transfers.h"
+#include "daemon/work/transfers.h"
+#include "rdma/names/names.h"
+
+#include <string.h>
+
+/* --- a task ---------------------------------------------------------------------------------- */
+
+static json_t *encode_item(const void *item, struct vbd_request *req)
+{
+	(void)req;
+	return vbd_encode_transfer(item);
+}
+
+static const struct vbd_transfer_record *record_of(const void *item)
+{
+	return item;
+}
+
+static enum vbd_task_state task_state(const void *item)
+{
+	enum vbd_transfer_state state = record_of(item)->transfer.state;
+
+	if (state == VBD_TRANSFER_DONE)
+		return VBD_TASK_DONE;
+	return vbd_transfer_state_ended(state) ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
+}
+
+void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record)
+{
+	vbd_task_answer(req, &vbd_transfer_task, record);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+void vbd_create_transfer(struct vbd_request *req)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct vbd_transfer_record *record;
+	struct vbd_transfer_spec spec;
+	struct vbd_error err = {0};
+
+	if (json_object_get(req->json, "transfers"))
+		vbd_create_transfers(req);
+	else if (vbd_transfer_decode(daemon, req->json, &spec, &err) == VBD_OK &&
+		 vbd_transfer_create(daemon, &spec, &record, &err) == VBD_OK)
+		vbd_transfer_answer(req, record);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static bool transfer_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_transfer_state_name(record_of(item)->transfer.state), state) == 0;
+}
+
+VBD_PAGE_BY(by_state, record_of, transfer.state)
+VBD_PAGE_BY(by_op, record_of, transfer.op)
+VBD_PAGE_BY(by_connection, record_of, connection_id)
+VBD_PAGE_BY(by_length, record_of, transfer.length_bytes)
+VBD_PAGE_BY(by_created, record_of, transfer.created_ns)
+
+static const char *const transfer_fields[] = {"id", "state", "op", "connection", "endpoint", "peer",
+	"group", "buffer", "offset", "sges", "length_bytes", "chunk_bytes", "window", "bytes_done",
+	"wrs_done", "messages_done", "inline", "imm", "old_value", "received", "timeout_ms",
+	"created_at", "started_at", "ended_at", "queue_ns", "wire_ns", "error", NULL};
+
+static const char *const transfer_states[] = {VBD_TRANSFER_STATE_MAP(VBD_PAGE_STATE) NULL};
+
+static const struct vbd_page_key transfer_keys[] = {
+	{"state", by_state},
+	{"op", by_op},
+	{"connection", by_connection},
+	{"length_bytes", by_length},
+	{"created_at", by_created},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source transfer_page = {
+	.fields = transfer_fields,
+	.keys = transfer_keys,
+	.states = transfer_states,
+	.in_state = transfer_in_state,
+	.encode = encode_item,
+};
+
+const struct vbd_task_kind vbd_transfer_task = {
+	.kind = VBD_KIND_TRANSFER,
+	.gone = "the transfer was deleted in the meantime",
+	.encode = encode_item,
+	.state = task_state,
+	.page = &transfer_page,
+};

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Transfers: their JSON, the batch, and the answer to a request that makes one.
+ *
+ * Control thread.
+ */
+#ifndef VBD_API_RESOURCES_TRANSFERS_H
+#define VBD_API_RESOURCES_TRANSFERS_H
+
+#include "api/json/decode.h"
+
+#include <jansson.h>
+
+struct vbd_daemon;
+struct vbd_request;
+struct vbd_transfer_record;
+struct vbd_transfer_spec;
+
+/* The member `remote` of a request: memory of the peer. */
+struct vbd_remote_input {
+	uint64_t addr;
+	uint32_t rkey;
+};
+#define VBD_REMOTE_FIELDS 2
+extern const struct vbd_field vbd_remote_fields[VBD_REMOTE_FIELDS];
+
+/* The destination of a datagram, as a request names it; NULL for a member that is not there. */
+struct vbd_destination_input {
+	const struct vbd_json_ref *peer;
+	const struct vbd_json_ref *group;
+};
+
+/** vbd_destination_resolve - fill the `peer` or `group` of @spec; not_found names the member */
+enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
+	const struct vbd_destination_input *input, struct vbd_transfer_spec *spec,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_transfer_decode - TransferCreate and the objects that it names; not_found names the member
+ */
+enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *json,
+	struct vbd_transfer_spec *ret_spec, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_encode_transfer - Transfer */
+json_t *vbd_encode_transfer(const struct vbd_transfer_record *record);
+
+/** vbd_transfer_answer - answer a POST that made a transfer: when the transfer or the wait ends */
+void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record);
+
+/** vbd_create_transfers - TransferBatch: a list of transfers that start together, or none */
+void vbd_create_transfers(struct vbd_request *req);
+
+void vbd_create_transfer(struct vbd_request *req);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/context.h"
+#include "api/json/decode.h"
+#include "api/json/encode.h"
+#include "api/resources/common_json.h"
+#include "api/http/page.h"
+#include "api/resources/task.h"
+#include "api/resources/windows.h"
+#include "daemon/memory/windows.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* --- one window ------------------------------------------------------------------------------ */
+
+static const struct vbd_window_record *record_of(const void *item)
+{
+	return item;
+}
+
+static json_t *encode_window(const void *item, struct vbd_request *req)
+{
+	const struct vbd_window_record *record = record_of(item);
+	const struct vbd_window *window = &record->window;
+	const struct vbd_window_range *range = &window->range;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_object(&out, &record->object);
+	vbd_put_text(&out, "state", vbd_window_state_name(window->state));
+	vbd_put_u64(&out, "type", range->type);
+	vbd_put_u64(&out, "buffer", record->buffer_id);
+	vbd_put_u64_or_null(&out, "connection", record->connection_id != 0, record->connection_id);
+	vbd_put_text(&out, "device", record->device_name);
+	vbd_put_u64(&out, "offset", range->offset);
+	vbd_put_u64(&out, "length_bytes", range->length_bytes);
+	vbd_put(&out, "access", vbd_encode_access(range->access));
+	/* As of a buffer: not for readers. */
+	if (req->role == VBD_ROLE_CONTROL && window->state == VBD_WINDOW_READY) {
+		vbd_put_hex(&out, "addr", record->addr, 1);
+		vbd_put_hex(&out, "rkey", window->rkey, 8);
+	}
+	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
+	vbd_put_time(&out, "created_at", record->object.created_ns);
+	vbd_put_time(&out, "ready_at", record->ready_ns);
+	vbd_put_time(&out, "ended_at", record->ended_ns);
+	vbd_put(&out, "error", vbd_encode_error(&record->error));
+	return vbd_encode_end(&out);
+}
+
+/* --- its task: the binding ------------------------------------------------------------------- */
+
+static enum vbd_task_state task_state(const void *item)
+{
+	enum vbd_window_state state = record_of(item)->window.state;
+
+	if (state == VBD_WINDOW_READY)
+		return VBD_TASK_DONE;
+	return vbd_window_state_ended(state) ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
+}
+
+void vbd_delete_window(struct vbd_request *req)
+{
+	struct vbd_window_record *record = vbd_task_find(req, &vbd_window_task);
+
+	if (!record)
+		return;
+	vbd_object_delete(&record->object);
+	if (vbd_window_state_ended(record->window.state))
+		vbd_reply_empty(req, 204);
+	else
+		vbd_task_answer_gone(req, &vbd_window_task, record);
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+/* What a window can give: its own binding is not among it. */
+#define WINDOW_ACCESS_COUNT 3
+static_assert(VBD_ACCESS_MW_BIND == 1 << WINDOW_ACCESS_COUNT, "the others stand before it");
+
+struct window_create {
+	const char *name;
+	struct vbd_json_ref buffer;
+	struct vbd_json_ref connection;
+	bool connection_seen;
+	unsigned int type;
+	uint64_t offset;
+	uint64_t length_bytes;
+	bool length_seen;
+	unsigned int access;
+	uint32_t timeout_ms;
+};
+
+static const struct vbd_field create_fields[] = {
+	{VBD_FIELD_NAME(struct window_create)},
+	{VBD_FIELD(REF, "buffer", struct window_create, buffer), .required = true},
+	{VBD_FIELD(REF, "connection", struct window_create, connection),
+		VBD_FIELD_SEEN(struct window_create, connection_seen)},
+	{VBD_FIELD(UINT, "type", struct window_create, type), .required = true, .min = 1, .max = 2},
+	{VBD_FIELD(UINT, "offset", struct window_create, offset), .max = INT64_MAX},
+	{VBD_FIELD(UINT, "length_bytes", struct window_create, length_bytes), .min = 1,
+		.max = INT64_MAX, VBD_FIELD_SEEN(struct window_create, length_seen)},
+	{VBD_FIELD(ENUM_SET, "access", struct window_create, access), .required = true,
+		.names = vbd_access_names, .n_names = WINDOW_ACCESS_COUNT},
+	{VBD_FIELD(UINT, "timeout_ms", struct window_create, timeout_ms), .min = 1, .max = 600000},
+};
+
+/* The objects that the request names. */
+static enum vbd_status resolve(struct vbd_daemon *daemon, const struct window_create *input,
+	struct vbd_window_spec *spec, struct vbd_error *err)
+{
+	spec->buffer = vbd_member_find(daemon->buffers, &input->buffer, "/buffer", err);
+	if (!spec->buffer)
+		return VBD_E_NOT_FOUND;
+	if (!input->length_seen && input->offset < spec->buffer->mem.size_bytes)
+		spec->range.length_bytes = spec->buffer->mem.size_bytes - input->offset;
+	if (!input->connection_seen)
+		return VBD_OK;
+	spec->connection =
+		vbd_member_find(daemon->connections, &input->connection, "/connection", err);
+	return spec->connection ? VBD_OK : VBD_E_NOT_FOUND;
+}
+
+static enum vbd_status create_window(
+	struct vbd_request *req, struct vbd_window_record **ret_record, struct vbd_error *err)
+{
+	struct window_create input = {.length_bytes = 1, .timeout_ms = 5000};
+	struct vbd_window_spec spec;
+	enum vbd_status status =
+		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+
+	if (status != VBD_OK)
+		return status;
+	if (!input.access)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/access",
+			"/access is empty: a window must grant at least one kind of access");
+	spec = (struct vbd_window_spec){
+		.range = {.type = input.type,
+			.offset = input.offset,
+			.length_bytes = input.length_bytes,
+			.access = input.access},
+		.timeout_ms = input.timeout_ms,
+	};
+	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
+	status = resolve(vbd_request_daemon(req), &input, &spec, err);
+	if (status != VBD_OK)
+		return status;
+	return vbd_window_create(vbd_request_daemon(req), &spec, ret_record, err);
+}
+
+void vbd_create_window(struct vbd_request *req)
+{
+	struct vbd_window_record *record;
+	struct vbd_error err = {0};
+
+	if (create_window(req, &record, &err) == VBD_OK)
+		vbd_task_answer(req, &vbd_window_task, record);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static bool window_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_window_state_name(record_of(item)->window.state), state) == 0;
+}
+
+VBD_PAGE_BY(by_state, record_of, window.state)
+VBD_PAGE_BY(by_buffer, record_of, buffer_id)
+VBD_PAGE_BY(by_connection, record_of, connection_id)
+
+static const char *const window_fields[] = {"id", "name", "state", "type", "buffer", "connection",
+	"device", "offset", "length_bytes", "access", "addr", "rkey", "timeout_ms", "created_at",
+	"ready_at", "ended_at", "error", NULL};
+
+static const char *const window_states[] = {VBD_WINDOW_STATE_MAP(VBD_PAGE_STATE) NULL};
+
+static const struct vbd_page_key window_keys[] = {
+	{"name", vbd_object_compare_name},
+	{"state", by_state},
+	{"buffer", by_buffer},
+	{"connection", by_connection},
+	{"created_at", vbd_object_compare_created},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source window_page = {
+	.fields = window_fields,
+	.keys = window_keys,
+	.states = window_states,
+	.in_state = window_in_state,
+	.encode = encode_window,
+};
+
+const struct vbd_task_kind vbd_window_task = {
+	.kind = VBD_KIND_WINDOW,
+	.gone = "the window was deleted in the meantime",
+	.encode = encode_window,
+	.state = task_state,
+	.page = &window_page,
+};

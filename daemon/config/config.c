@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/config/config.h"
+
+#include "base/attr.h"
+#include "daemon/config/config_parts.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OFFSET(member) offsetof(struct vbd_config, member)
+#define NUMBER(member, text, min, max)                                         \
+	{                                                                      \
+#member, VBD_CONFIG_NUMBER, OFFSET(member), text, (min), (max) \
+	}
+#define TEXT(kind, member, text)                                    \
+	{                                                           \
+#member, kind, OFFSET(member), text, 0,             \
+			sizeof(((struct vbd_config *)NULL)->member) \
+	}
+
+/* The only list of the keys. A key "limits.NAME" is written as NAME below `limits:` in a file. */
+/* clang-format off */
+const struct vbd_config_key vbd_config_keys[] = {
+	TEXT(VBD_CONFIG_LISTEN, listen, "127.0.0.1:7480"),
+	TEXT(VBD_CONFIG_TEXT, unix_socket, ""),
+	TEXT(VBD_CONFIG_TEXT, control_token_file, ""),
+	TEXT(VBD_CONFIG_TEXT, read_token_file, ""),
+	{"allowed_hosts", VBD_CONFIG_HOSTS, OFFSET(allowed_hosts), "", 0, 0},
+	NUMBER(workers, "1", 1, 64),
+	NUMBER(cq_depth, "4096", 16, 4194304),
+	{"log_level", VBD_CONFIG_LOG_LEVEL, OFFSET(log_level), "info", 0, 0},
+	{"log_format", VBD_CONFIG_LOG_FORMAT, OFFSET(log_format), "text", 0, 0},
+	NUMBER(drain_timeout_ms, "2000", 1, 60000),
+	NUMBER(shutdown_timeout_ms, "8000", 1, 600000),
+	NUMBER(history, "1000", 0, 1000000),
+	NUMBER(transfers_kept, "1000", 0, 1000000),
+	NUMBER(probes_kept, "100", 0, 1000000),
+	NUMBER(benchmarks_kept, "100", 0, 1000000),
+	NUMBER(events, "16384", 16, 16777216),
+#define LIMIT(name, text, min, max) NUMBER(limits.name, text, min, max),
+	VBD_LIMIT_MAP(LIMIT)
+#undef LIMIT
+};
+/* clang-format on */
+
+static_assert(VBD_ARRAY_LEN(vbd_config_keys) <= VBD_CONFIG_KEYS_MAX, "a file's texts have room");
+const size_t vbd_config_key_count = VBD_ARRAY_LEN(vbd_config_keys);
+
+static const char limits_prefix[] = "limits.";
+static const char *const log_formats[] = {
+	[VBD_LOG_TEXT] = "text",
+	[VBD_LOG_JSON] = "json",
+	[VBD_LOG_JOURNAL] = "journal",
+};
+
+const char *vbd_config_limit_name(const struct vbd_config_key *key)
+{
+	size_t len = sizeof(limits_prefix) - 1;
+
+	return strncmp(key->name, limits_prefix, len) == 0 ? key->name + len : NULL;
+}
+
+static void *member_of(struct vbd_config *config, const struct vbd_config_key *key)
+{
+	return (char *)config + key->offset;
+}
+
+static const void *const_member_of(
+	const struct vbd_config *config, const struct vbd_config_key *key)
+{
+	return (const char *)config + key->offset;
+}
+
+static enum vbd_status set_number(const struct vbd_config_key *key, uint64_t *ret_number,
+	const char *value, struct vbd_error *err)
+{
+	unsigned long long number;
+
+	if (!isdigit((unsigned char)value[0]) || value[strspn(value, "0123456789")] != '\0')
+		return vbd_error_input(err, VBD_E_WRONG_TYPE, key->name,
+			"%s: '%.40s' is not a whole number", key->name, value);
+	errno = 0;
+	number = strtoull(value, NULL, 10);
+	if (errno || number < key->min || number > key->max)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, key->name,
+			"%s: %.40s is not between %llu and %llu", key->name, value,
+			(unsigned long long)key->min, (unsigned long long)key->max);
+	*ret_number = number;
+	return VBD_OK;
+}
+
+static enum vbd_status check_text(
+	const struct vbd_config_key *key, const char *value, struct vbd_error *err)
+{
+	if (strlen(value) >= key->max)
+		return vbd_error_input(err, VBD_E_TOO_LONG, key->name,
+			"%s: longer than %llu characters", key->name,
+			(unsigned long long)key->max - 1);
+	for (const char *c = value; *c; c++) {
+		if (iscntrl((unsigned char)*c))
+			return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
+				"%s: has a control character", key->name);
+	}
+	return VBD_OK;
+}
+
+static enum vbd_status set_text(
+	const struct vbd_config_key *key, char *text, const char *value, struct vbd_error *err)
+{
+	enum vbd_status status = check_text(key, value, err);
+
+	if (status == VBD_OK)
+		(void)snprintf(text, key->max, "%s", value);
+	return status;
+}
+
+/* "HOST:PORT" or "[HOST]:PORT" in two. */
+static bool split_listen(const char *value, char host[80], char port[8])
+{
+	const char *colon = strrchr(value, ':');
+	size_t host_len;
+
+	/* getaddrinfo(3) takes a port modulo 65536. */
+	if (!colon || !isdigit((unsigned char)colon[1]) ||
+		colon[1 + strspn(colon + 1, "0123456789")] != '\0' || strlen(colon + 1) > 5 ||
+		strtoul(colon + 1, NULL, 10) > 65535)
+		return false;
+	(void)snprintf(port, 8, "%s", colon + 1);
+	host_len = (size_t)(colon - value);
+	if (host_len > 2 && value[0] == '[' && colon[-1] == ']') {
+		value++;
+		host_len -= 2;
+	} else if (memchr(value, ':', host_len)) {
+		return false; /* an IPv6 address without brackets has no port that one could tell */
+	}
+	if (host_len == 0 || host_len >= 80)
+		return false;
+	memcpy(host, value, host_len);
+	host[host_len] = '\0';
+	return true;
+}
+
+static enum vbd_status set_listen(const struct vbd_config_key *key, struct vbd_config *config,
+	const char *value, struct vbd_error *err)
+{
+	const struct addrinfo hints = {
+		.ai_socktype = SOCK_STREAM,
+		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
+	};
+	struct addrinfo *found = NULL;
+	char host[80];
+	char port[8];
+	enum vbd_status status = check_text(key, value, err);
+
+	if (status != VBD_OK)
+		return status;
+	if (value[0] != '\0') {
+		if (!split_listen(value, host, port) ||
+			getaddrinfo(host, port, &hints, &found) != 0)
+			return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
+				"%s: '%s' is not ADDRESS:PORT or [IPV6-ADDRESS]:PORT, in numbers",
+				key->name, value);
+		memcpy(&config->listen_addr, found->ai_addr, found->ai_addrlen);
+	}
+	config->listen_addr_bytes = found ? found->ai_addrlen : 0;
+	freeaddrinfo(found);
+	(void)snprintf(config->listen, sizeof(config->listen), "%s", value);
+	return VBD_OK;
+}
+
+static bool host_valid(const char *host, size_t len)
+{
+	static const char allowed[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_:[]";
+
+	return len > 0 && len < sizeof(((struct vbd_config *)NULL)->allowed_hosts[0]) &&
+	       strspn(host, allowed) >= len;
+}
+
+static enum vbd_status set_hosts(const struct vbd_config_key *key, struct vbd_config *config,
+	const char *value, struct vbd_error *err)
+{
+	char hosts[VBD_ALLOWED_HOSTS_MAX][sizeof(config->allowed_hosts[0])] = {0};
+	size_t count = 0;
+
+	while (*value) {
+		size_t len = strcspn(value, ",");
+
+		if (!host_valid(value, len))
+			return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
+				"%s: '%.*s' is not a host name or address", key->name,
+				len < 64 ? (int)len : 64, value);
+		if (count == VBD_ALLOWED_HOSTS_MAX)
+			return vbd_error_input(err, VBD_E_TOO_LONG, key->name,
+				"%s: more than %d hosts", key->name, VBD_ALLOWED_HOSTS_MAX);
+		memcpy(hosts[count++], value, len);
+		value += len;
+		value += *value == ',' ? 1 : 0;
+	}
+	memcpy(config->allowed_hosts, hosts, sizeof(hosts));
+	config->allowed_hosts_count = count;
+	return VBD_OK;
+}
+
+static enum vbd_status set_log_level(const struct vbd_config_key *key, enum vbd_log_level *level,
+	const char *value, struct vbd_error *err)
+{
+	if (vbd_log_level_parse(value, level))
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
+		"%s: '%.40s' is not error, warning, notice, info or debug", key->name, value);
+}
+
+static enum vbd_status set_log_format(const struct vbd_config_key *key, enum vbd_log_format *format,
+	const char *value, struct vbd_error *err)
+{
+	for (unsigned int i = 0; i < VBD_ARRAY_LEN(log_formats); i++) {
+		if (strcmp(log_formats[i], value) == 0) {
+			*format = (enum vbd_log_format)i;
+			return VBD_OK;
+		}
+	}
+	return vbd_error_input(err, VBD_E_BAD_VALUE, key->name,
+		"%s: '%.40s' is not text, json or journal", key->name, value);
+}
+
+enum vbd_status vbd_config_set_key(struct vbd_config *config, const struct vbd_config_key *key,
+	const char *value, struct vbd_error *err)
+{
+	void *member = member_of(config, key);
+
+	switch (key->kind) {
+	case VBD_CONFIG_NUMBER:
+		return set_number(key, member, value, err);
+	case VBD_CONFIG_TEXT:
+		return set_text(key, member, value, err);
+	case VBD_CONFIG_LISTEN:
+		return set_listen(key, config, value, err);
+	case VBD_CONFIG_HOSTS:
+		return set_hosts(key, config, value, err);
+	case VBD_CONFIG_LOG_LEVEL:
+		return set_log_level(key, member, value, err);
+	case VBD_CONFIG_LOG_FORMAT:
+		return set_log_format(key, member, value, err);
+	}
+	return vbd_error_set(err, VBD_E_INTERNAL, "%s: has no kind", key->name);
+}
+
+enum vbd_status vbd_config_set(
+	struct vbd_config *config, const char *key, const char *value, struct vbd_error *err)
+{
+	for (size_t i = 0; i < vbd_config_key_count; i++) {
+		if (strcmp(vbd_config_keys[i].name, key) == 0)
+			return vbd_config_set_key(config, &vbd_config_keys[i], value, err);
+	}
+	return vbd_error_input(err, VBD_E_UNKNOWN_FIELD, key, "%.80s: unknown key", key);
+}
+
+void vbd_config_init(struct vbd_config *ret_config)
+{
+	enum vbd_status status = VBD_OK;
+
+	memset(ret_config, 0, sizeof(*ret_config));
+	for (size_t i = 0; i < vbd_config_key_count && status == VBD_OK; i++)
+		status = vbd_config_set_key(
+			ret_config, &vbd_config_keys[i], vbd_config_keys[i].default_text, NULL);
+	assert(status == VBD_OK);
+}
+
+static void dump_quoted(const char *text, FILE *out)
+{
+	(void)fputc('"', out);
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			(void)fputc('\\', out);
+		(void)fputc(*text, out);
+	}
+	(void)fputc('"', out);
+}
+
+static void dump_value(const struct vbd_config *config, const struct vbd_config_key *key, FILE *out)
+{
+	const void *member = const_member_of(config, key);
+
+	switch (key->kind) {
+	case VBD_CONFIG_NUMBER:
+		(void)fprintf(out, "%llu", (unsigned long long)*(const uint64_t *)member);
+		break;
+	case VBD_CONFIG_TEXT:
+	case VBD_CONFIG_LISTEN:
+		dump_quoted(member, out);
+		break;
+	case VBD_CONFIG_HOSTS:
+		(void)fputc('[', out);
+		for (size_t i = 0; i < config->allowed_hosts_count; i++) {
+			(void)fputs(i ? ", " : "", out);
+			dump_quoted(config->allowed_hosts[i], out);
+		}
+		(void)fputc(']', out);
+		break;
+	case VBD_CONFIG_LOG_LEVEL:
+		(void)fputs(vbd_log_level_name(config->log_level), out);
+		break;
+	case VBD_CONFIG_LOG_FORMAT:
+		(void)fputs(log_formats[config->log_format], out);
+		break;
+	}
+}
+
+void vbd_config_walk_limits(const struct vbd_config *config,
+	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
+{
+	for (size_t i = 0; i < vbd_config_key_count; i++) {
+		const struct vbd_config_key *key = &vbd_config_keys[i];
+		const char *name = vbd_config_limit_name(key);
+
+		if (name)
+			cb(name, *(const uint64_t *)const_member_of(config, key), arg);
+	}
+}
+
+void vbd_config_dump(const struct vbd_config *config, FILE *out)
+{
+	bool in_limits = false;
+
+	for (size_t i = 0; i < vbd_config_key_count; i++) {
+		const char *limit = vbd_config_limit_name(&vbd_config_keys[i]);
+
+		if (limit && !in_limits)
+			(void)fputs("limits:\n", out);
+		in_limits = limit != NULL;
+		(void)fprintf(
+			out, "%s%s: ", limit ? "  " : "", limit ? limit : vbd_config_keys[i].name);
+		dump_value(config, &vbd_config_keys[i], out);
+		(void)fputc('\n', out);
+	}
+}

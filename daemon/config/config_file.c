@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/attr.h"
+#include "daemon/config/config_parts.h"
+
+#include <cyaml/cyaml.h>
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FILE_MAX_BYTES (64 * 1024)
+#define FILE_MAX_LINES 2000
+
+/*
+ * A file is read into texts, absent keys being NULL, and each text takes the way of
+ * vbd_config_set(): there is one place that knows what a value may be.
+ */
+struct file_texts {
+	char *values[VBD_CONFIG_KEYS_MAX]; /* by index in vbd_config_keys[] */
+	char **hosts;
+	unsigned int hosts_count;
+	struct limit_texts {
+		char *values[VBD_CONFIG_KEYS_MAX];
+	} * limits;
+};
+
+static const cyaml_schema_value_t host_schema = {
+	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, CYAML_UNLIMITED),
+};
+
+/* `limits:` and `allowed_hosts:` with nothing below them are fine, so that all of it may be a
+ * comment. */
+static const cyaml_schema_field_t text_field = CYAML_FIELD_STRING_PTR("",
+	CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct file_texts, values[0], 0, CYAML_UNLIMITED);
+static const cyaml_schema_field_t hosts_field =
+	CYAML_FIELD_SEQUENCE("allowed_hosts", CYAML_FLAG_POINTER_NULL | CYAML_FLAG_OPTIONAL,
+		struct file_texts, hosts, &host_schema, 0, 4 * VBD_ALLOWED_HOSTS_MAX);
+
+static_assert(offsetof(struct file_texts, values) == offsetof(struct limit_texts, values),
+	"text_field stands for both");
+
+struct schema {
+	cyaml_schema_field_t limits[VBD_CONFIG_KEYS_MAX + 1];
+	cyaml_schema_field_t top[VBD_CONFIG_KEYS_MAX + 1];
+	cyaml_schema_value_t root;
+};
+
+static void make_schema(struct schema *schema)
+{
+	const cyaml_schema_field_t limits_field =
+		CYAML_FIELD_MAPPING_PTR("limits", CYAML_FLAG_POINTER_NULL | CYAML_FLAG_OPTIONAL,
+			struct file_texts, limits, schema->limits);
+	const cyaml_schema_value_t root = {
+		CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER_NULL, struct file_texts, schema->top)};
+	cyaml_schema_field_t *limit = schema->limits;
+	cyaml_schema_field_t *top = schema->top;
+
+	memset(schema, 0, sizeof(*schema));
+	for (size_t i = 0; i < vbd_config_key_count; i++) {
+		const char *name = vbd_config_limit_name(&vbd_config_keys[i]);
+		cyaml_schema_field_t *field = name ? limit++ : top++;
+
+		if (vbd_config_keys[i].kind == VBD_CONFIG_HOSTS) {
+			*field = hosts_field;
+			continue;
+		}
+		*field = text_field;
+		field->key = name ? name : vbd_config_keys[i].name;
+		field->data_offset += (uint32_t)(i * sizeof(char *));
+	}
+	*top = limits_field;
+	schema->root = root;
+}
+
+/* What libcyaml says: first the trouble, then where it was, from the inside out. */
+struct complaint {
+	char what[120];
+	char key[80];
+};
+
+static void on_complaint(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
+	VBD_PRINTF(3, 0);
+static void on_complaint(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
+{
+	static const char field_head[] = "  in mapping field '";
+	static const char unknown_head[] = "Load: Unexpected key: ";
+	struct complaint *complaint = ctx;
+	char line[200];
+	char outer[80];
+
+	(void)level;
+	(void)vsnprintf(line, sizeof(line), fmt, args);
+	line[strcspn(line, "\n")] = '\0';
+	if (strncmp(line, field_head, strlen(field_head)) == 0) {
+		char *name = line + strlen(field_head);
+
+		name[strcspn(name, "'")] = '\0';
+		(void)snprintf(outer, sizeof(outer), "%.38s%s%.38s", name,
+			complaint->key[0] ? "." : "", complaint->key);
+		(void)snprintf(complaint->key, sizeof(complaint->key), "%s", outer);
+	} else if (strncmp(line, unknown_head, strlen(unknown_head)) == 0) {
+		(void)snprintf(complaint->key, sizeof(complaint->key), "%.38s",
+			line + strlen(unknown_head));
+	} else if (complaint->what[0] == '\0' && !strstr(line, "Backtrace")) {
+		(void)snprintf(complaint->what, sizeof(complaint->what), "%.100s",
+			strncmp(line, "Load: ", 6) == 0 ? line + 6 : line);
+	}
+}
+
+static enum vbd_status refuse(
+	const struct complaint *complaint, cyaml_err_t rc, struct vbd_error *err)
+{
+	const char *key = complaint->key;
+	const char *what = complaint->what[0] ? complaint->what : cyaml_strerror(rc);
+
+	if (rc == CYAML_ERR_OOM)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to read it");
+	if (rc == CYAML_ERR_INVALID_KEY)
+		return vbd_error_input(err, VBD_E_UNKNOWN_FIELD, key, "%s: unknown key", key);
+	return vbd_error_input(err, VBD_E_BAD_VALUE, key, "%s%s%s", key, key[0] ? ": " : "", what);
+}
+
+static enum vbd_status apply_hosts(
+	struct vbd_config *config, const struct file_texts *texts, struct vbd_error *err)
+{
+	char joined[4096] = "";
+	size_t len = 0;
+
+	for (unsigned int i = 0; i < texts->hosts_count; i++) {
+		int n = snprintf(
+			joined + len, sizeof(joined) - len, "%s%s", i ? "," : "", texts->hosts[i]);
+
+		if (n < 0 || (size_t)n >= sizeof(joined) - len)
+			return vbd_error_input(
+				err, VBD_E_TOO_LONG, "allowed_hosts", "allowed_hosts: too long");
+		len += (size_t)n;
+	}
+	return vbd_config_set(config, "allowed_hosts", joined, err);
+}
+
+static enum vbd_status apply_texts(
+	struct vbd_config *config, const struct file_texts *texts, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+
+	for (size_t i = 0; i < vbd_config_key_count && status == VBD_OK; i++) {
+		const char *value = texts->values[i];
+
+		if (vbd_config_limit_name(&vbd_config_keys[i]))
+			value = texts->limits ? texts->limits->values[i] : NULL;
+		if (value)
+			status = vbd_config_set_key(config, &vbd_config_keys[i], value, err);
+	}
+	if (status == VBD_OK && texts->hosts)
+		status = apply_hosts(config, texts, err);
+	return status;
+}
+
+static enum vbd_status apply_yaml(
+	struct vbd_config *config, const char *yaml, size_t len_bytes, struct vbd_error *err)
+{
+	struct complaint complaint = {0};
+	const cyaml_config_t how = {
+		.log_fn = on_complaint,
+		.log_ctx = &complaint,
+		.mem_fn = cyaml_mem,
+		.log_level = CYAML_LOG_ERROR,
+		.flags = CYAML_CFG_NO_ALIAS,
+	};
+	struct file_texts *texts = NULL;
+	struct schema schema;
+	enum vbd_status status = VBD_OK;
+	cyaml_err_t rc;
+
+	if (len_bytes == 0)
+		return VBD_OK;
+	make_schema(&schema);
+	rc = cyaml_load_data((const uint8_t *)yaml, len_bytes, &how, &schema.root,
+		(cyaml_data_t **)&texts, NULL);
+	if (rc != CYAML_OK)
+		return refuse(&complaint, rc, err);
+	if (texts)
+		status = apply_texts(config, texts, err);
+	(void)cyaml_free(&how, &schema.root, texts, 0);
+	return status;
+}
+
+static unsigned int count_lines(const char *yaml, size_t len_bytes)
+{
+	unsigned int lines = 1;
+
+	for (size_t i = 0; i < len_bytes; i++)
+		lines += yaml[i] == '\n';
+	return lines;
+}
+
+/*
+ * The line that what is wrong begins in. libcyaml tells the position before it, or none, and
+ * nothing about a number out of range; but the longest beginning of the file that is fine ends just
+ * before the bad line, whatever is bad about it.
+ */
+static unsigned int bad_line(const char *yaml, size_t len_bytes)
+{
+	struct vbd_config scratch;
+	unsigned int line = count_lines(yaml, len_bytes);
+
+	for (; line > 1; line--) {
+		while (len_bytes > 0 && yaml[len_bytes - 1] != '\n')
+			len_bytes--; /* now in front of this line */
+		if (apply_yaml(&scratch, yaml, len_bytes, NULL) == VBD_OK)
+			break;
+		len_bytes--;
+	}
+	return line;
+}
+
+enum vbd_status vbd_config_read_file(const char *path, char *text, size_t text_bytes,
+	size_t *ret_len, struct stat *ret_stat, struct vbd_error *err)
+{
+	enum vbd_status status;
+	size_t len = 0;
+	ssize_t n;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, ret_stat) != 0) {
+		status = errno == ENOENT ? VBD_E_NOT_FOUND : VBD_E_PERMISSION_DENIED;
+		status = vbd_error_errno(err, status, "open", errno, "%.100s", path);
+		goto out;
+	}
+	do {
+		n = read(fd, text + len, text_bytes - len);
+		len += n > 0 ? (size_t)n : 0;
+	} while (n > 0 && len < text_bytes);
+	if (n < 0)
+		status = vbd_error_errno(err, VBD_E_BAD_VALUE, "read", errno, "%.100s", path);
+	else if (len == text_bytes)
+		status = vbd_error_set(
+			err, VBD_E_TOO_LONG, "%.100s: longer than %zu bytes", path, text_bytes - 1);
+	else
+		status = VBD_OK;
+	*ret_len = len;
+out:
+	if (fd >= 0)
+		(void)close(fd);
+	return status;
+}
+
+enum vbd_status vbd_config_load(struct vbd_config *config, const char *path, struct vbd_error *err)
+{
+	struct vbd_error cause = {0};
+	struct vbd_config changed = *config;
+	enum vbd_status status = VBD_E_NO_MEMORY;
+	struct stat unused;
+	size_t len = 0;
+	char *yaml = malloc(FILE_MAX_BYTES + 1);
+
+	if (!yaml)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to read %.100s", path);
+	status = vbd_config_read_file(path, yaml, FILE_MAX_BYTES + 1, &len, &unused, err);
+	if (status != VBD_OK)
+		goto out;
+	if (count_lines(yaml, len) > FILE_MAX_LINES) {
+		status = vbd_error_set(
+			err, VBD_E_TOO_LONG, "%.100s: more than %d lines", path, FILE_MAX_LINES);
+		goto out;
+	}
+	status = apply_yaml(&changed, yaml, len, &cause);
+	if (status == VBD_OK)
+		*config = changed;
+	else
+		status = vbd_error_input(err, status, cause.pointer, "%.80s:%u: %s", path,
+			bad_line(yaml, len), cause.text);
+out:
+	free(yaml);
+	return status;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/connections/connection_parts.h"
+
+#include "base/clock.h"
+#include "daemon/core/addr.h"
+#include "daemon/core/devices.h"
+#include "daemon/connections/listeners.h"
+#include "daemon/core/receives.h"
+#include "rdma/device/caps.h"
+#include "rdma/data/service.h"
+#include "rdma/device/source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum vbd_status check_limits(const struct vbd_daemon *daemon,
+	const struct vbd_conn_params *params, uint64_t *ret_receive_bytes, struct vbd_error *err)
+{
+	const struct vbd_config_limits *limits = &daemon->config->limits;
+	/* The receives of an SRQ were counted when it was made. */
+	uint64_t receive_bytes =
+		params->qp.srq_id ? 0 : (uint64_t)params->qp.rq_depth * params->qp.recv_size_bytes;
+	enum vbd_status status;
+
+	if (daemon->connections->open >= limits->connections) {
+		if (err && err->status == VBD_OK)
+			err->limit = limits->connections;
+		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
+			"there are %u connections, which is the limit", daemon->connections->open);
+	}
+	status = vbd_receives_check(daemon, receive_bytes, "/qp", err);
+	if (status)
+		return status;
+	*ret_receive_bytes = receive_bytes;
+	return VBD_OK;
+}
+
+/* A record in the registry with its timer; the RDMA side is still missing. */
+static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
+	const struct vbd_conn_params *params, struct vbd_connection **ret_connection,
+	struct vbd_error *err)
+{
+	struct vbd_connection *connection;
+	struct vbd_object *object;
+	uint64_t receive_bytes = 0;
+	enum vbd_status status;
+
+	status = vbd_daemon_accepts_work(daemon, err);
+	if (!status)
+		status = vbd_service_check(
+			params->qp.service, params->qp.transport, params->qp.recv_size_bytes, err);
+	if (!status)
+		status = check_limits(daemon, params, &receive_bytes, err);
+	if (!status)
+		status = vbd_object_create(daemon->connections, name, &object, err);
+	if (status)
+		return status;
+	connection = vbd_connection_of(object);
+	connection->daemon = daemon;
+	connection->receive_bytes = receive_bytes;
+	vbd_inbox_init(&connection->inbox);
+	vbd_list_init(&connection->windows);
+	*ret_connection = connection;
+	return VBD_OK;
+}
+
+static void count_open(struct vbd_connection *connection)
+{
+	connection->daemon->messages_bytes += connection->receive_bytes;
+}
+
+static void resolve(struct vbd_connection *connection, const struct sockaddr *addr)
+{
+	connection->phase_ns = vbd_clock_mono_ns();
+	vbd_conn_resolve(connection->conn, addr);
+}
+
+static void on_resolved(
+	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg)
+{
+	struct vbd_connection *connection = arg;
+
+	(void)addr_bytes;
+	connection->resolution = NULL;
+	if (!addr)
+		vbd_conn_name_failed(connection->conn, err);
+	else
+		resolve(connection, addr);
+}
+
+static enum vbd_status begin(struct vbd_connection *connection,
+	const struct vbd_connection_spec *spec, struct vbd_error *err)
+{
+	struct sockaddr_storage dst;
+
+	/* A numeric address needs no detour through the thread pool. */
+	if (vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst)) {
+		resolve(connection, (const struct sockaddr *)&dst);
+		return VBD_OK;
+	}
+	return vbd_resolve(connection->daemon->loop, spec->dst_addr, spec->dst_port, on_resolved,
+		connection, &connection->resolution, err);
+}
+
+/* What an address lacks that can be seen before anybody is asked. A host name passes. */
+static enum vbd_status check_dst(const struct vbd_connection_spec *spec,
+	const struct vbd_cm_params *cm, struct vbd_error *err)
+{
+	const struct sockaddr *src = (const struct sockaddr *)&cm->src;
+	struct sockaddr_storage dst;
+
+	if (!vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst))
+		return strchr(spec->dst_addr, '%')
+			       ? vbd_error_input(err, VBD_E_BAD_VALUE, "/dst_addr",
+					 "'%.80s' names no interface of this host", spec->dst_addr)
+			       : VBD_OK;
+	if (cm->src.ss_family && cm->src.ss_family != dst.ss_family)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/src_addr",
+			"src_addr and dst_addr are of different address families");
+	if (vbd_sockaddr_needs_scope((const struct sockaddr *)&dst) && !cm->device[0] &&
+		(!cm->src.ss_family || vbd_sockaddr_needs_scope(src)))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/dst_addr",
+			"'%.80s' is link-local: name the interface as well, as in fe80::1%%eth0",
+			spec->dst_addr);
+	return VBD_OK;
+}
+
+static enum vbd_status check_spec(const struct vbd_daemon *daemon,
+	const struct vbd_connection_spec *spec, struct vbd_cm_params *cm, struct vbd_error *err)
+{
+	struct vbd_device *device = NULL;
+	enum vbd_status status = VBD_OK;
+
+	if (spec->src_addr[0])
+		status = vbd_addr_parse_own(spec->src_addr, "/src_addr", &cm->src, err);
+
+	if (!status)
+		status = check_dst(spec, cm, err);
+	if (!status)
+		status = vbd_device_choose(daemon, cm->device, &device, err);
+	if (!status && cm->device[0])
+		status = vbd_conn_params_check(&spec->params, device, err);
+	/* Where the route alone decides on the device, what fits everywhere is what fits. */
+	if (!status)
+		status = vbd_private_data_check(&cm->private_data, VBD_CM_MESSAGE_REQUEST,
+			cm->device[0] && vbd_device_is_iwarp(device), "/private_data/data", err);
+	return status;
+}
+
+enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
+	const struct vbd_connection_spec *spec, struct vbd_connection **ret_connection,
+	struct vbd_error *err)
+{
+	struct vbd_connection *connection;
+	struct vbd_cm_params cm = spec->cm;
+	struct vbd_error error = {0};
+	enum vbd_status status;
+
+	status = check_spec(daemon, spec, &cm, err);
+	if (!status)
+		status = make_record(daemon, spec->name, &spec->params, &connection, err);
+	if (status)
+		return status;
+	(void)snprintf(connection->dst, sizeof(connection->dst),
+		strchr(spec->dst_addr, ':') ? "[%s]:%u" : "%s:%u", spec->dst_addr, spec->dst_port);
+	status = vbd_conn_create(daemon->fabric, connection->object.id, &spec->params, &cm,
+		spec->timeout_ms, &vbd_connection_conn_ops, connection, &connection->conn, err);
+	if (status)
+		goto free_record;
+	count_open(connection);
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "to %.100s, %u ms", connection->dst, spec->timeout_ms);
+	*ret_connection = connection;
+	/* From here on a failure is the connection's: its record has been seen in the event log. */
+	if (begin(connection, spec, &error) != VBD_OK)
+		vbd_conn_name_failed(connection->conn, &error);
+	return VBD_OK;
+
+free_record:
+	vbd_object_free(&connection->object);
+	return status;
+}
+
+enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
+	const struct vbd_manual_spec *spec, struct vbd_connection **ret_connection,
+	struct vbd_error *err)
+{
+	struct vbd_connection *connection;
+	struct vbd_device *device;
+	struct vbd_manual_local local;
+	enum vbd_status status;
+
+	status = vbd_device_choose(daemon, spec->device, &device, err);
+	if (!status && spec->params.qp.transport == VBD_TRANSPORT_UC)
+		status = vbd_device_require(device, VBD_CAP_UC, err);
+	if (!status)
+		status = vbd_manual_choose(device, &spec->how, &local, err);
+	if (!status)
+		status = make_record(daemon, spec->name, &spec->params, &connection, err);
+	if (status)
+		return status;
+	status = vbd_conn_create_manual(daemon->fabric, connection->object.id, &spec->params,
+		device, &local, spec->timeout_ms, &vbd_connection_conn_ops, connection,
+		&connection->conn, err);
+	if (status) {
+		vbd_object_free(&connection->object);
+		return status;
+	}
+	memcpy(connection->conn->cm.device, spec->device, sizeof(spec->device));
+	count_open(connection);
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "for bring-up by hand on %s port %u", device->name,
+		local.port_num);
+	*ret_connection = connection;
+	vbd_conn_open_manual(connection->conn, spec->how.stay_in_reset);
+	return VBD_OK;
+}
+
+/* The listener's policy: a failure to accept is the connection's own. */
+static void decide(struct vbd_listener *listener, struct vbd_connection *connection)
+{
+	struct vbd_error error = {0};
+
+	if (listener->accept == VBD_ACCEPT_MANUAL) {
+		connection->counted_waiting = true;
+		listener->waiting++;
+		return;
+	}
+	if (vbd_conn_accept(connection->conn, -1, NULL, &error) != VBD_OK)
+		vbd_log(VBD_LOG_DEBUG, "connection", "%s", error.text);
+}
+
+bool vbd_connection_from_request(
+	struct vbd_listener *listener, const struct vbd_pv_cm_event *request)
+{
+	struct vbd_daemon *daemon = listener->daemon;
+	struct vbd_connection *connection;
+	struct vbd_error error = {0};
+	char peer[VBD_ADDR_TEXT_BYTES];
+	enum vbd_status status;
+
+	status = make_record(daemon, "", &listener->params, &connection, &error);
+	if (status)
+		goto refused;
+	connection->listener_id = listener->object.id;
+	status = vbd_conn_create_passive(daemon->fabric, connection->object.id, &listener->params,
+		&listener->cm_params, listener->accept_timeout_ms, request,
+		&vbd_connection_conn_ops, connection, &connection->conn, &error);
+	if (status) {
+		vbd_object_free(&connection->object);
+		goto refused;
+	}
+	connection->undecided = true;
+	count_open(connection);
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_REQUESTED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "from %s port %u by listener %llu",
+		vbd_addr_format(&connection->conn->peer, peer),
+		vbd_addr_port(&connection->conn->peer), (unsigned long long)listener->object.id);
+	decide(listener, connection);
+	return true;
+
+refused:
+	vbd_object_log(&listener->object, VBD_EVENT_REQUEST_REFUSED, VBD_SEVERITY_WARNING,
+		VBD_REASON_NONE, "a connect request: %s", error.text);
+	return false;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/connections/connection_parts.h"
+
+#include "daemon/core/addr.h"
+#include "daemon/connections/listeners.h"
+#include "rdma/conn/conn_move.h"
+
+static void on_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms, void *arg)
+{
+	struct vbd_connection *connection = arg;
+
+	(void)conn;
+	if (timeout_ms)
+		vbd_timer_set(connection->object.deadline, timeout_ms);
+	else
+		vbd_timer_clear(connection->object.deadline);
+}
+
+static void on_message(struct vbd_conn *conn, struct vbd_recv_slot *slot, void *arg)
+{
+	struct vbd_connection *connection = arg;
+
+	if (!vbd_inbox_add(&connection->inbox, slot)) {
+		vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ASYNC, VBD_SEVERITY_ERROR,
+			VBD_REASON_NONE, "message %llu is lost: no memory",
+			(unsigned long long)connection->inbox.last_seq);
+		vbd_qp_release_message(&conn->qp, slot);
+	}
+	vbd_watch_notify(&connection->object.watches, false);
+}
+
+static void on_before_memory_goes(struct vbd_conn *conn, void *arg)
+{
+	struct vbd_connection *connection = arg;
+
+	(void)conn;
+	vbd_inbox_detach(&connection->inbox);
+}
+
+static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg)
+{
+	const struct vbd_connection *connection = arg;
+	enum vbd_event_type type = VBD_EVENT_CONNECTION_STATE;
+
+	(void)conn;
+	switch (entry->kind) {
+	case VBD_TIMELINE_QP:
+		type = VBD_EVENT_QP_TRANSITION;
+		break;
+	case VBD_TIMELINE_CM_EVENT:
+		type = VBD_EVENT_CM_EVENT;
+		break;
+	case VBD_TIMELINE_STATE:
+		break;
+	case VBD_TIMELINE_ASYNC_EVENT:
+		type = VBD_EVENT_CONNECTION_ASYNC;
+		break;
+	case VBD_TIMELINE_CALL:
+	case VBD_TIMELINE_WC:
+	case VBD_TIMELINE_COMMAND:
+	case VBD_TIMELINE_KIND_COUNT:
+		return;
+	}
+	vbd_object_log(&connection->object, type, VBD_SEVERITY_DEBUG, VBD_REASON_NONE, "%s%s%s",
+		entry->what, entry->detail[0] ? ": " : "", entry->detail);
+}
+
+static void established(const struct vbd_connection *connection)
+{
+	const struct vbd_conn *conn = connection->conn;
+	char local[VBD_ADDR_TEXT_BYTES];
+	char peer[VBD_ADDR_TEXT_BYTES];
+
+	if (conn->manual.on) {
+		vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ESTABLISHED,
+			VBD_SEVERITY_INFO, VBD_REASON_NONE,
+			"brought up by hand on %s, lqpn 0x%06x, rqpn 0x%06x", conn->device_name,
+			conn->qp.info.lqpn, conn->qp.info.rqpn);
+		return;
+	}
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ESTABLISHED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "%s:%u -> %s:%u on %s, lqpn 0x%06x, rqpn 0x%06x",
+		vbd_addr_format(&conn->local, local), vbd_addr_port(&conn->local),
+		vbd_addr_format(&conn->peer, peer), vbd_addr_port(&conn->peer), conn->device_name,
+		conn->qp.info.lqpn, conn->qp.info.rqpn);
+}
+
+static void ended(struct vbd_connection *connection)
+{
+	struct vbd_daemon *daemon = connection->daemon;
+	const struct vbd_conn *conn = connection->conn;
+	bool clean = vbd_reason_clean(conn->qp.reason);
+
+	vbd_object_end(&connection->object);
+	vbd_resolve_cancel(connection->resolution);
+	connection->resolution = NULL;
+	daemon->messages_bytes -= connection->receive_bytes;
+	if (clean)
+		daemon->connections_closed++;
+	else
+		daemon->connections_failed++;
+	daemon->ended_by_reason[conn->qp.reason]++;
+	vbd_connection_count_totals(&daemon->ended_totals, conn);
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ENDED,
+		clean ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, conn->qp.reason, "%s: %s%s%s",
+		vbd_conn_state_name(conn->state), vbd_reason_name(conn->qp.reason),
+		conn->qp.first_error.at_ns ? ": " : "",
+		conn->qp.first_error.at_ns ? conn->qp.first_error.error.text : "");
+}
+
+/* An accept that failed is told as the end that it led to: it counts as a rejection. */
+static void decided(struct vbd_connection *connection)
+{
+	const struct vbd_daemon *daemon = connection->daemon;
+	struct vbd_object *object =
+		vbd_registry_find_id(daemon->listeners, connection->listener_id);
+	struct vbd_listener *listener;
+
+	connection->undecided = false;
+	if (!object)
+		return;
+	listener = VBD_CONTAINER_OF(object, struct vbd_listener, object);
+	if (connection->counted_waiting)
+		listener->waiting--;
+	connection->counted_waiting = false;
+	if (connection->conn->state == VBD_CONN_ACCEPTING)
+		listener->accepted++;
+	else
+		listener->rejected++;
+}
+
+static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, void *arg)
+{
+	struct vbd_connection *connection = arg;
+
+	vbd_connection_time_phase(connection, old);
+	if (connection->undecided)
+		decided(connection);
+	if (conn->state == VBD_CONN_ESTABLISHED)
+		established(connection);
+	else
+		connection->daemon->connection_left(connection);
+	if (vbd_conn_state_terminal(conn->state))
+		ended(connection);
+	vbd_watch_notify(&connection->object.watches, false);
+}
+
+/* Pool thread. */
+static void move_work(void *arg)
+{
+	vbd_conn_move_work(((const struct vbd_connection *)arg)->conn);
+}
+
+static void moved(void *arg)
+{
+	struct vbd_connection *connection = arg;
+	struct vbd_daemon *daemon = connection->daemon;
+
+	daemon->pool_jobs--;
+	vbd_conn_moved(connection->conn);
+	vbd_daemon_check_stop(daemon);
+}
+
+static bool on_move_slowly(struct vbd_conn *conn, void *arg)
+{
+	const struct vbd_connection *connection = arg;
+
+	(void)conn;
+	if (vbd_loop_work(connection->daemon->loop, move_work, moved, arg, NULL) != VBD_OK)
+		return false;
+	connection->daemon->pool_jobs++;
+	return true;
+}
+
+static void on_stepped(struct vbd_conn *conn, void *arg)
+{
+	struct vbd_connection *connection = arg;
+
+	(void)conn;
+	vbd_watch_notify(&connection->object.watches, false);
+}
+
+const struct vbd_conn_ops vbd_connection_conn_ops = {
+	.state_changed = on_state_changed,
+	.set_deadline = on_set_deadline,
+	.message = on_message,
+	.before_memory_goes = on_before_memory_goes,
+	.noted = on_noted,
+	.move_slowly = on_move_slowly,
+	.stepped = on_stepped,
+};

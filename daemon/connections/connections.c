@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/connections/connections.h"
+
+#include "daemon/connections/connection_parts.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/data/service.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum vbd_status check_private_data(const struct vbd_connection *connection,
+	const struct vbd_private_data *data, enum vbd_cm_message message, struct vbd_error *err)
+{
+	const struct vbd_device *device =
+		vbd_fabric_device(connection->daemon->fabric, connection->conn->device_name);
+
+	return vbd_private_data_check(
+		data, message, device && vbd_device_is_iwarp(device), "/private_data/data", err);
+}
+
+enum vbd_status vbd_connection_accept(struct vbd_connection *connection,
+	const struct vbd_connection_accept *how, struct vbd_error *err)
+{
+	const struct vbd_conn_params *params = &connection->conn->params;
+	struct vbd_daemon *daemon = connection->daemon;
+	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
+
+	if (!status)
+		status = check_private_data(
+			connection, &how->private_data, VBD_CM_MESSAGE_REPLY, err);
+	if (!status && how->service >= 0)
+		status = vbd_service_check((enum vbd_service)how->service, params->qp.transport,
+			params->qp.recv_size_bytes, err);
+	if (status)
+		return status;
+	if (how->name[0] && connection->conn->state == VBD_CONN_REQUESTED) {
+		status = vbd_object_set_name(&connection->object, how->name, err);
+		if (status)
+			return status;
+	}
+	return vbd_conn_accept(connection->conn, how->service,
+		how->private_data_seen ? &how->private_data : NULL, err);
+}
+
+enum vbd_status vbd_connection_reject(struct vbd_connection *connection,
+	const struct vbd_private_data *private_data, bool vendor_option, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+
+	if (private_data)
+		status = check_private_data(connection, private_data, VBD_CM_MESSAGE_REJECT, err);
+	if (status)
+		return status;
+	return vbd_conn_reject(connection->conn, private_data, vendor_option, err);
+}
+
+void vbd_connection_close(struct vbd_connection *connection)
+{
+	vbd_conn_close(connection->conn, VBD_REASON_LOCAL_CLOSE);
+}
+
+static void release_message(struct vbd_recv_slot *slot, void *arg)
+{
+	const struct vbd_connection *connection = arg;
+
+	vbd_qp_release_message(&connection->conn->qp, slot);
+}
+
+enum vbd_status vbd_connection_delete_messages(
+	struct vbd_connection *connection, uint64_t through, struct vbd_error *err)
+{
+	return vbd_inbox_delete(&connection->inbox, through, release_message, connection, err);
+}
+
+void vbd_connections_device_removing(struct vbd_daemon *daemon, const char *device_name)
+{
+	vbd_registry_for_each (object, daemon->connections) {
+		struct vbd_connection *connection = vbd_connection_of(object);
+
+		if (!connection->object.ended &&
+			strcmp(connection->conn->device_name, device_name) == 0)
+			vbd_conn_device_removed(connection->conn);
+	}
+}
+
+void vbd_connections_listener_gone(struct vbd_daemon *daemon, uint64_t listener_id)
+{
+	vbd_registry_for_each (object, daemon->connections) {
+		struct vbd_connection *connection = vbd_connection_of(object);
+
+		if (connection->listener_id == listener_id &&
+			connection->conn->state == VBD_CONN_REQUESTED)
+			vbd_connection_close(connection);
+	}
+}
+
+void vbd_connections_close_all(struct vbd_daemon *daemon)
+{
+	vbd_registry_for_each (object, daemon->connections)
+		vbd_conn_close(vbd_connection_of(object)->conn, VBD_REASON_SHUTDOWN);
+}
+
+static void cancel(struct vbd_object *object)
+{
+	vbd_connection_close(vbd_connection_of(object));
+}
+
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
+{
+	const struct vbd_conn *conn = ((const struct vbd_connection *)object)->conn;
+	enum vbd_status status = vbd_reason_status(conn->qp.reason);
+
+	*ret_err = (struct vbd_error){0};
+	if (conn->qp.first_error.at_ns)
+		*ret_err = conn->qp.first_error.error;
+	else
+		(void)vbd_error_set(ret_err, status, "connection %llu ended: %s",
+			(unsigned long long)object->id, vbd_reason_text(conn->qp.reason));
+	/* A call that failed names its own status; for all else the reason decides. */
+	if (conn->qp.reason != VBD_REASON_RESOURCE_ERROR)
+		ret_err->status = status;
+}
+
+static void free_connection(struct vbd_object *object)
+{
+	struct vbd_connection *connection = vbd_connection_of(object);
+
+	vbd_resolve_cancel(connection->resolution);
+	vbd_inbox_clear(&connection->inbox);
+	vbd_conn_destroy(connection->conn);
+}
+
+static void on_deadline(void *object)
+{
+	const struct vbd_connection *connection = object;
+
+	vbd_conn_deadline(connection->conn);
+}
+
+/* Deleting a connection closes it. */
+const struct vbd_kind vbd_connection_kind = {
+	.size_bytes = sizeof(struct vbd_connection),
+	.keeps_history = true,
+	.on_deadline = on_deadline,
+	.cancel = cancel,
+	.problem = get_problem,
+	.free = free_connection,
+};

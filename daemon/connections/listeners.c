@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/connections/listeners.h"
+
+#include "base/clock.h"
+#include "base/enum.h"
+#include "daemon/core/addr.h"
+#include "daemon/connections/connections.h"
+#include "daemon/core/devices.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/data/service.h"
+#include "rdma/device/source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+VBD_ENUM_NAMES(vbd_accept_name, enum vbd_accept, VBD_ACCEPT_MAP)
+
+VBD_ENUM_NAMES(vbd_listener_state_name, enum vbd_listener_state, VBD_LISTENER_STATE_MAP)
+
+static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event *request, void *arg)
+{
+	struct vbd_listener *listener = arg;
+
+	(void)cm;
+	listener->requests++;
+	if (listener->accept == VBD_ACCEPT_REJECT ||
+		!vbd_connection_from_request(listener, request)) {
+		listener->rejected++;
+		return false;
+	}
+	return true;
+}
+
+static void become_lost(struct vbd_listener *listener, const char *why)
+{
+	if (listener->state == VBD_LISTENER_LOST)
+		return;
+	listener->state = VBD_LISTENER_LOST;
+	listener->error = (struct vbd_error){0};
+	(void)vbd_error_set(&listener->error, VBD_E_DEVICE_REMOVED, "%s", why);
+	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_LOST, VBD_SEVERITY_WARNING,
+		VBD_REASON_DEVICE_REMOVED, "%s", why);
+}
+
+static void on_lost(struct vbd_cm_listener *cm, void *arg)
+{
+	(void)cm;
+	become_lost(arg, "the listener's device was removed");
+}
+
+static const struct vbd_cm_listener_ops cm_ops = {.request = on_request, .lost = on_lost};
+
+static enum vbd_status open_cm(struct vbd_listener *listener, struct vbd_error *err)
+{
+	struct vbd_error error = {0};
+	char text[VBD_ADDR_TEXT_BYTES];
+
+	if (vbd_cm_listener_open(&listener->cm, listener->daemon->fabric,
+		    (const struct sockaddr *)&listener->asked_addr, &listener->cm_params,
+		    (int)listener->backlog, &cm_ops, listener, &error) == VBD_OK) {
+		listener->addr = listener->cm.addr;
+		vbd_addr_set_port(&listener->asked_addr, vbd_addr_port(&listener->addr));
+		return VBD_OK;
+	}
+	if (err && err->status == VBD_OK)
+		*err = (struct vbd_error){.source = error.source,
+			.raw = error.raw,
+			.call = error.call,
+			.param = error.param};
+	return vbd_error_set(err, error.status, "%s port %u: %s",
+		vbd_addr_format(&listener->addr, text), vbd_addr_port(&listener->addr), error.text);
+}
+
+static struct vbd_listener *listener_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_listener, object);
+}
+
+static enum vbd_status make_listener(struct vbd_daemon *daemon,
+	const struct vbd_listener_spec *spec, struct vbd_listener **ret_listener,
+	struct vbd_error *err)
+{
+	struct vbd_listener *listener;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->listeners, spec->name, &object, err);
+
+	if (status)
+		return status;
+	listener = listener_of(object);
+	listener->daemon = daemon;
+	listener->backlog = spec->backlog;
+	listener->accept = spec->accept;
+	listener->accept_timeout_ms = spec->accept_timeout_ms;
+	listener->params = spec->params;
+	listener->cm_params = spec->cm;
+	*ret_listener = listener;
+	return VBD_OK;
+}
+
+static enum vbd_status check_addr(const struct vbd_listener_spec *spec,
+	struct sockaddr_storage *ret_addr, struct vbd_error *err)
+{
+	if (!vbd_addr_parse(spec->addr, spec->port, ret_addr))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
+			"'%.80s' is not a numeric IPv4 or IPv6 address of this host", spec->addr);
+	if (vbd_sockaddr_needs_scope((const struct sockaddr *)ret_addr))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
+			"'%.80s' is link-local: name the interface as well, as in fe80::1%%eth0",
+			spec->addr);
+	if (spec->cm.v6_only != VBD_CHOICE_NONE && ret_addr->ss_family != AF_INET6)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/v6_only",
+			"v6_only is for IPv6 addresses; %.80s is an IPv4 address", spec->addr);
+	return VBD_OK;
+}
+
+static enum vbd_status check_spec(const struct vbd_daemon *daemon,
+	const struct vbd_listener_spec *spec, struct sockaddr_storage *ret_addr,
+	struct vbd_error *err)
+{
+	struct vbd_device *device = NULL;
+	enum vbd_status status = check_addr(spec, ret_addr, err);
+
+	if (!status)
+		status = vbd_service_check(spec->params.qp.service, spec->params.qp.transport,
+			spec->params.qp.recv_size_bytes, err);
+	if (!status && spec->cm.device[0])
+		status = vbd_device_choose(daemon, spec->cm.device, &device, err);
+	if (!status && device)
+		status = vbd_conn_params_check(&spec->params, device, err);
+	if (!status)
+		status = vbd_private_data_check(&spec->cm.private_data, VBD_CM_MESSAGE_REPLY,
+			device && vbd_device_is_iwarp(device), "/private_data/data", err);
+	return status;
+}
+
+enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_listener_spec *spec,
+	struct vbd_listener **ret_listener, struct vbd_error *err)
+{
+	struct vbd_listener *listener;
+	struct sockaddr_storage addr;
+	enum vbd_status status;
+	char text[VBD_ADDR_TEXT_BYTES];
+
+	status = vbd_daemon_accepts_work(daemon, err);
+	if (!status)
+		status = check_spec(daemon, spec, &addr, err);
+	if (!status)
+		status = make_listener(daemon, spec, &listener, err);
+	if (status)
+		return status;
+	listener->asked_addr = addr;
+	listener->addr = addr;
+	status = open_cm(listener, err);
+	if (status) {
+		vbd_object_free(&listener->object);
+		return status;
+	}
+	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_CREATED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "listening on %s port %u, accept %s, service %s",
+		vbd_addr_format(&listener->addr, text), vbd_addr_port(&listener->addr),
+		vbd_accept_name(listener->accept), vbd_service_name(listener->params.qp.service));
+	*ret_listener = listener;
+	return VBD_OK;
+}
+
+void vbd_listener_set_accept(struct vbd_listener *listener, enum vbd_accept accept)
+{
+	listener->accept = accept;
+}
+
+void vbd_listener_set_accept_timeout(struct vbd_listener *listener, uint32_t timeout_ms)
+{
+	listener->accept_timeout_ms = timeout_ms;
+}
+
+void vbd_listener_delete(struct vbd_listener *listener)
+{
+	struct vbd_daemon *daemon = listener->daemon;
+	uint64_t id = listener->object.id;
+
+	vbd_cm_listener_close(&listener->cm);
+	vbd_connections_listener_gone(daemon, id);
+	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_DELETED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "%llu requests, %llu accepted",
+		(unsigned long long)listener->requests, (unsigned long long)listener->accepted);
+	vbd_object_unregister(&listener->object);
+}
+
+void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device_name)
+{
+	vbd_registry_for_each (object, daemon->listeners) {
+		struct vbd_listener *listener = listener_of(object);
+
+		if (strcmp(listener->cm.device_name, device_name) != 0)
+			continue;
+		vbd_cm_listener_close(&listener->cm);
+		become_lost(listener, "the listener's device was removed");
+	}
+}
+
+void vbd_listeners_device_added(struct vbd_daemon *daemon)
+{
+	vbd_registry_for_each (object, daemon->listeners) {
+		struct vbd_listener *listener = listener_of(object);
+		struct vbd_error error = {0};
+
+		if (listener->state != VBD_LISTENER_LOST)
+			continue;
+		if (open_cm(listener, &error) != VBD_OK) {
+			listener->error = error;
+			continue;
+		}
+		listener->state = VBD_LISTENER_LISTENING;
+		listener->error = (struct vbd_error){0};
+		vbd_object_log(object, VBD_EVENT_LISTENER_RESTORED, VBD_SEVERITY_NOTICE,
+			VBD_REASON_NONE, "listening again, on device %s", listener->cm.device_name);
+	}
+}
+
+void vbd_listeners_close_all(struct vbd_daemon *daemon)
+{
+	struct vbd_object *next;
+
+	for (struct vbd_object *object = vbd_registry_first(daemon->listeners); object;
+		object = next) {
+		next = vbd_registry_next(object);
+		vbd_listener_delete(listener_of(object));
+	}
+}
+
+const struct vbd_kind vbd_listener_kind = {.size_bytes = sizeof(struct vbd_listener)};

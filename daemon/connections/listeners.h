@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Listeners: where connections come in, and what is decided about each request.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_CONNECTIONS_LISTENERS_H
+#define VBD_DAEMON_CONNECTIONS_LISTENERS_H
+
+#include "base/enum.h"
+#include "daemon/core/object.h"
+#include "rdma/conn/listener.h"
+
+/* X(SYMBOL, json name) */
+#define VBD_ACCEPT_MAP(X)              \
+	X(VBD_ACCEPT_AUTO, "auto")     \
+	X(VBD_ACCEPT_MANUAL, "manual") \
+	X(VBD_ACCEPT_REJECT, "reject")
+
+enum vbd_accept { VBD_ACCEPT_MAP(VBD_ENUM_ROW) VBD_ACCEPT_COUNT };
+
+const char *vbd_accept_name(enum vbd_accept accept);
+
+/* X(SYMBOL, json name) */
+#define VBD_LISTENER_STATE_MAP(X)              \
+	X(VBD_LISTENER_LISTENING, "listening") \
+	X(VBD_LISTENER_LOST,                   \
+		"lost") /* its device is gone; it listens again when the address is back */
+
+enum vbd_listener_state { VBD_LISTENER_STATE_MAP(VBD_ENUM_ROW) VBD_LISTENER_STATE_COUNT };
+
+const char *vbd_listener_state_name(enum vbd_listener_state state);
+
+struct vbd_listener {
+	struct vbd_object object; /* first */
+	struct vbd_daemon *daemon;
+	enum vbd_listener_state state;
+	struct vbd_cm_listener cm;
+	struct sockaddr_storage asked_addr; /* with the port that was picked */
+	struct sockaddr_storage addr;	    /* one of its device's, if it asked for all of them */
+	uint32_t backlog;
+	enum vbd_accept accept;
+	uint32_t accept_timeout_ms;
+	struct vbd_conn_params params;
+	struct vbd_cm_params cm_params;
+	struct vbd_error error; /* why it is LOST; status VBD_OK if it is not */
+	uint64_t requests, accepted, rejected;
+	uint32_t waiting; /* connections in REQUESTED that wait for a decision by hand */
+};
+
+struct vbd_listener_spec {
+	char name[64]; /* "" for none */
+	char addr[256];
+	uint16_t port;
+	uint32_t backlog;
+	enum vbd_accept accept;
+	uint32_t accept_timeout_ms;
+	struct vbd_conn_params params;
+	struct vbd_cm_params cm; /* its private data goes with each accept */
+};
+
+enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_listener_spec *spec,
+	struct vbd_listener **ret_listener, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_listener_set_accept - for later requests */
+void vbd_listener_set_accept(struct vbd_listener *listener, enum vbd_accept accept);
+void vbd_listener_set_accept_timeout(struct vbd_listener *listener, uint32_t timeout_ms);
+
+/** vbd_listener_delete - stop listening; requests that wait are rejected, accepted connections go
+ * on */
+void vbd_listener_delete(struct vbd_listener *listener);
+
+/** vbd_listeners_device_removing - those bound to the device let go of it and become LOST */
+void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device_name);
+
+/** vbd_listeners_device_added - those that lost their device try again */
+void vbd_listeners_device_added(struct vbd_daemon *daemon);
+
+/** vbd_listeners_close_all - the daemon stops */
+void vbd_listeners_close_all(struct vbd_daemon *daemon);
+
+#endif

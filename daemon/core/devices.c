@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/core/devices.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+struct vbd_device *vbd_device_find_ref(
+	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
+{
+	struct vbd_device *found = NULL;
+	uint64_t id = 0;
+	bool by_id = vbd_ref_is_id(ref, &id);
+
+	vbd_list_for_each (link, &daemon->fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (by_id ? device->id == id : strcmp(device->name, ref) == 0)
+			found = device;
+	}
+	if (!found)
+		(void)vbd_error_set(err, VBD_E_NOT_FOUND, "there is no device '%.64s'", ref);
+	return found;
+}
+
+enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *name,
+	struct vbd_device **ret_device, struct vbd_error *err)
+{
+	struct vbd_device *device;
+
+	device = name[0] ? vbd_fabric_device(daemon->fabric, name)
+			 : vbd_fabric_default_device(daemon->fabric);
+	if (!device && name[0])
+		return vbd_error_input(
+			err, VBD_E_NO_DEVICE, "/device", "there is no device '%s'", name);
+	if (!device)
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no RDMA device");
+	*ret_device = device;
+	return vbd_device_usable(device, err);
+}
+
+bool vbd_ready_device(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes)
+{
+	const struct vbd_device *device = vbd_fabric_default_device(daemon->fabric);
+
+	(void)snprintf(detail, detail_bytes, "%s", device ? device->name : "no RDMA device");
+	return device;
+}
+
+bool vbd_ready_port(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes)
+{
+	const struct vbd_device *device = vbd_fabric_default_device(daemon->fabric);
+
+	if (device && vbd_device_port_active(device)) {
+		(void)snprintf(detail, detail_bytes, "%s has an active port", device->name);
+		return true;
+	}
+	(void)snprintf(detail, detail_bytes, "no port is active");
+	return false;
+}
+
+bool vbd_ready_cm(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes)
+{
+	(void)snprintf(detail, detail_bytes, "%s",
+		daemon->fabric->channel ? "open" : daemon->fabric->channel_error.text);
+	return daemon->fabric->channel;
+}
+
+void vbd_memlock(uint64_t *ret_locked_bytes, uint64_t *ret_limit_bytes)
+{
+	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+	unsigned long long kib;
+	char line[128];
+	FILE *file;
+
+	(void)getrlimit(RLIMIT_MEMLOCK, &limit);
+	*ret_limit_bytes = limit.rlim_cur == RLIM_INFINITY ? UINT64_MAX : limit.rlim_cur;
+	*ret_locked_bytes = 0;
+	file = fopen("/proc/self/status", "re");
+	if (!file)
+		return;
+	while (fgets(line, sizeof(line), file)) {
+		/* Registered memory counts as pinned, mlock(2)ed as locked; the limit is on each.
+		 */
+		if (sscanf(line, "VmPin: %llu kB", &kib) == 1) /* NOLINT: bounded by the kernel */
+			*ret_locked_bytes = kib * 1024;
+	}
+	(void)fclose(file);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/core/eventlog.h"
+
+#include "base/clock.h"
+#include "base/enum.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "daemon/core/watch.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct vbd_eventlog {
+	uint64_t capacity;
+	uint64_t last;
+	struct vbd_link watches;
+	struct vbd_event ring[]; /* number N lies at N % capacity */
+};
+
+static const char *const type_names[] = {VBD_EVENT_TYPE_MAP(VBD_ENUM_NAME)};
+
+static const struct {
+	const char *name;
+	enum vbd_log_level level;
+} severities[] = {
+#define VBD_SEVERITY_ROW(sym, name, level) [sym] = {name, VBD_LOG_##level},
+	VBD_SEVERITY_MAP(VBD_SEVERITY_ROW)
+#undef VBD_SEVERITY_ROW
+};
+
+static const char *const kind_names[] = {[VBD_KIND_NONE] = NULL,
+	[VBD_KIND_DEVICE] = "device",
+	[VBD_KIND_CQ] = "cq",
+#define VBD_KIND_NAME(sym, singular, plural, open, kept) [VBD_KIND_##sym] = #singular,
+	VBD_KIND_MAP(VBD_KIND_NAME)
+#undef VBD_KIND_NAME
+};
+
+const char *vbd_event_type_name(enum vbd_event_type type)
+{
+	return (unsigned int)type < VBD_EVENT_TYPE_COUNT ? type_names[type] : NULL;
+}
+
+const char *vbd_severity_name(enum vbd_severity severity)
+{
+	return (unsigned int)severity < VBD_SEVERITY_COUNT ? severities[severity].name : NULL;
+}
+
+const char *vbd_object_kind_name(enum vbd_object_kind kind)
+{
+	return (unsigned int)kind < VBD_KIND_COUNT ? kind_names[kind] : NULL;
+}
+
+bool vbd_object_kind_parse(const char *name, enum vbd_object_kind *ret_kind)
+{
+	for (unsigned int i = VBD_KIND_NONE + 1; i < VBD_KIND_COUNT; i++) {
+		if (strcmp(kind_names[i], name) == 0) {
+			*ret_kind = (enum vbd_object_kind)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+char *vbd_object_text(enum vbd_object_kind kind, uint64_t id, char text[VBD_OBJECT_TEXT_BYTES])
+{
+	const char *name = vbd_object_kind_name(kind);
+
+	if (!name)
+		return NULL;
+	(void)snprintf(text, VBD_OBJECT_TEXT_BYTES, "%s/%llu", name, (unsigned long long)id);
+	return text;
+}
+
+enum vbd_status vbd_eventlog_create(
+	uint64_t capacity, struct vbd_eventlog **ret_eventlog, struct vbd_error *err)
+{
+	struct vbd_eventlog *eventlog = NULL;
+
+	if (capacity <= (SIZE_MAX - sizeof(*eventlog)) / sizeof(struct vbd_event))
+		eventlog = calloc(1, sizeof(*eventlog) + capacity * sizeof(struct vbd_event));
+	if (!eventlog)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for %llu events",
+			(unsigned long long)capacity);
+	eventlog->capacity = capacity;
+	vbd_list_init(&eventlog->watches);
+	*ret_eventlog = eventlog;
+	return VBD_OK;
+}
+
+void vbd_eventlog_destroy(struct vbd_eventlog *eventlog)
+{
+	if (!eventlog)
+		return;
+	vbd_watch_notify(&eventlog->watches, true);
+	free(eventlog);
+}
+
+uint64_t vbd_eventlog_vappend(struct vbd_eventlog *eventlog, enum vbd_event_type type,
+	enum vbd_severity severity, enum vbd_object_kind kind, uint64_t object_id,
+	enum vbd_reason reason, const char *fmt, va_list ap)
+{
+	uint64_t seq = ++eventlog->last;
+	struct vbd_event *event = &eventlog->ring[seq % eventlog->capacity];
+	char object[VBD_OBJECT_TEXT_BYTES];
+
+	*event = (struct vbd_event){
+		.seq = seq,
+		.at_ns = vbd_clock_mono_ns(),
+		.type = type,
+		.severity = severity,
+		.kind = kind,
+		.object_id = object_id,
+		.reason = reason,
+	};
+	(void)vsnprintf(event->text, sizeof(event->text), fmt, ap);
+	vbd_text_clean(event->text);
+	vbd_log(severities[severity].level, vbd_object_text(kind, object_id, object), "%s: %s",
+		type_names[type], event->text);
+	vbd_watch_notify(&eventlog->watches, false);
+	return seq;
+}
+
+uint64_t vbd_eventlog_append(struct vbd_eventlog *eventlog, enum vbd_event_type type,
+	enum vbd_severity severity, enum vbd_object_kind kind, uint64_t object_id,
+	enum vbd_reason reason, const char *fmt, ...)
+{
+	uint64_t seq;
+	va_list ap;
+
+	va_start(ap, fmt);
+	seq = vbd_eventlog_vappend(eventlog, type, severity, kind, object_id, reason, fmt, ap);
+	va_end(ap);
+	return seq;
+}
+
+uint64_t vbd_eventlog_first(const struct vbd_eventlog *eventlog)
+{
+	return vbd_eventlog_dropped(eventlog) + 1;
+}
+
+uint64_t vbd_eventlog_last(const struct vbd_eventlog *eventlog)
+{
+	return eventlog->last;
+}
+
+uint64_t vbd_eventlog_dropped(const struct vbd_eventlog *eventlog)
+{
+	return eventlog->last > eventlog->capacity ? eventlog->last - eventlog->capacity : 0;
+}
+
+const struct vbd_event *vbd_eventlog_get(const struct vbd_eventlog *eventlog, uint64_t seq)
+{
+	if (seq < vbd_eventlog_first(eventlog) || seq > eventlog->last)
+		return NULL;
+	return &eventlog->ring[seq % eventlog->capacity];
+}
+
+bool vbd_event_matches(const struct vbd_event *event, const struct vbd_event_filter *filter)
+{
+	return (!filter->one_type || event->type == filter->type) &&
+	       (filter->kind == VBD_KIND_NONE || event->kind == filter->kind) &&
+	       (filter->object_id == 0 || event->object_id == filter->object_id) &&
+	       event->severity >= filter->min_severity;
+}
+
+const struct vbd_event *vbd_eventlog_next(
+	const struct vbd_eventlog *eventlog, uint64_t after, const struct vbd_event_filter *filter)
+{
+	uint64_t dropped = vbd_eventlog_dropped(eventlog);
+
+	if (after < dropped)
+		after = dropped;
+	while (after < eventlog->last) {
+		const struct vbd_event *event = vbd_eventlog_get(eventlog, ++after);
+
+		if (vbd_event_matches(event, filter))
+			return event;
+	}
+	return NULL;
+}
+
+struct vbd_link *vbd_eventlog_watches(struct vbd_eventlog *eventlog)
+{
+	return &eventlog->watches;
+}

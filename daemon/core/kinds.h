@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The kinds of objects that clients see under an id, each with a registry: the one list of them.
+ */
+#ifndef VBD_DAEMON_CORE_KINDS_H
+#define VBD_DAEMON_CORE_KINDS_H
+
+/*
+ * X(SYMBOL, singular, plural, open, kept), in the order in which a stopped daemon frees the
+ * objects: each kind before the kinds that its objects use
+ *
+ * singular: in an event's object, "connection/7"; in texts; struct vbd_kind vbd_<singular>_kind
+ * plural:   in paths, "/v1/connections/7"; the registry's member of struct vbd_daemon
+ * open:     limit on objects that have not ended, an expression of `config`
+ * kept:     limit on ended ones; VBD_KEPT_WITHIN: `open` is the limit on all together
+ */
+#define VBD_KIND_MAP(X)                                                                        \
+	X(TRANSFER, transfer, transfers, config->limits.transfers, config->transfers_kept)     \
+	/* Each benchmark has a transfer. */                                                   \
+	X(BENCHMARK, benchmark, benchmarks, config->limits.transfers, config->benchmarks_kept) \
+	X(WINDOW, window, windows, config->limits.windows, VBD_KEPT_WITHIN)                    \
+	/* One probe at a time runs over a connection. */                                      \
+	X(PROBE, probe, probes, config->limits.connections, config->probes_kept)               \
+	X(CONNECTION, connection, connections, config->limits.connections, config->history)    \
+	X(LISTENER, listener, listeners, config->limits.listeners, VBD_KEPT_WITHIN)            \
+	/* An endpoint frees its peers and groups. */                                          \
+	X(ENDPOINT, endpoint, endpoints, config->limits.endpoints, VBD_KEPT_WITHIN)            \
+	X(PEER, peer, peers, config->limits.peers, VBD_KEPT_WITHIN)                            \
+	X(GROUP, group, groups, config->limits.groups, VBD_KEPT_WITHIN)                        \
+	X(BUFFER, buffer, buffers, config->limits.buffers, VBD_KEPT_WITHIN)
+
+#define VBD_KEPT_WITHIN UINT64_MAX
+
+enum vbd_object_kind {
+	VBD_KIND_NONE, /* the daemon itself */
+	/* Without a registry. */
+	VBD_KIND_DEVICE,
+	VBD_KIND_CQ,
+#define VBD_KIND_ENUM(sym, singular, plural, open, kept) VBD_KIND_##sym,
+	VBD_KIND_MAP(VBD_KIND_ENUM)
+#undef VBD_KIND_ENUM
+		VBD_KIND_COUNT
+};
+
+#endif

@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/core/loop.h"
+
+#include "base/clock.h"
+#include "base/histogram.h"
+
+#include <uv.h>
+
+#include <assert.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct vbd_loop {
+	uv_loop_t uv;
+	uv_prepare_t before_sleep;
+	uv_check_t end_of_turn;
+	uv_idle_t no_sleep; /* active while something is deferred */
+	struct vbd_link deferred;
+	struct vbd_link resolutions;
+	unsigned int pool_jobs; /* work and resolutions that the thread pool still has */
+	uint64_t now_ns;	/* 0: not read yet in this half of the turn */
+	uint64_t woken_ns;	/* first callback since the last sleep; 0: none yet */
+	struct vbd_histogram awake;
+	bool ending;
+};
+
+/* libuv frees nothing: every handle below starts with its uv handle, and is freed when libuv has
+ * let go of it. */
+struct vbd_fd_watch {
+	uv_poll_t uv;
+	unsigned int events;
+	vbd_fd_cb cb;
+	void *arg;
+};
+
+struct vbd_timer {
+	uv_timer_t uv;
+	struct vbd_deferred at_next_turn;
+	vbd_timer_cb cb;
+	void *arg;
+};
+
+struct signal_watch {
+	uv_signal_t uv;
+	vbd_signal_cb cb;
+	void *arg;
+};
+
+struct job {
+	uv_work_t uv;
+	void (*work)(void *arg);
+	void (*done)(void *arg);
+	void *arg;
+};
+
+struct vbd_resolution {
+	uv_getaddrinfo_t uv;
+	struct vbd_link link;
+	bool in_pool;
+	bool cancelled;
+	vbd_resolved_cb cb;
+	void *arg;
+	char host[256];
+};
+
+static_assert(offsetof(struct vbd_fd_watch, uv) == 0, "freed as a uv handle");
+static_assert(offsetof(struct vbd_timer, uv) == 0, "freed as a uv handle");
+static_assert(offsetof(struct signal_watch, uv) == 0, "freed as a uv handle");
+static_assert((int)VBD_FD_READ == (int)UV_READABLE && (int)VBD_FD_WRITE == (int)UV_WRITABLE &&
+		      (int)VBD_FD_HANGUP == (int)UV_DISCONNECT,
+	"events are handed through as they are");
+
+/* The time of a turn is read when its first callback runs, since libuv has no hook between sleep
+ * and callbacks. */
+static struct vbd_loop *wake(uv_loop_t *uv)
+{
+	struct vbd_loop *loop = VBD_CONTAINER_OF(uv, struct vbd_loop, uv);
+
+	if (!loop->now_ns)
+		loop->now_ns = vbd_clock_mono_ns();
+	if (!loop->woken_ns)
+		loop->woken_ns = loop->now_ns;
+	return loop;
+}
+
+uint64_t vbd_loop_now_ns(const struct vbd_loop *loop)
+{
+	return loop->now_ns ? loop->now_ns : vbd_clock_mono_ns();
+}
+
+static void on_before_sleep(uv_prepare_t *handle)
+{
+	struct vbd_loop *loop = VBD_CONTAINER_OF(handle, struct vbd_loop, before_sleep);
+
+	if (loop->woken_ns)
+		vbd_histogram_add(&loop->awake, vbd_clock_mono_ns() - loop->woken_ns);
+	loop->woken_ns = 0;
+	loop->now_ns = 0;
+}
+
+const struct vbd_histogram *vbd_loop_lag(const struct vbd_loop *loop)
+{
+	return &loop->awake;
+}
+
+static void on_no_sleep(uv_idle_t *handle)
+{
+	(void)handle; /* that the handle is active is what makes libuv poll instead of sleep */
+}
+
+/* Runs what is deferred now; what those callbacks defer waits for the next turn, so that a turn
+ * always ends. */
+static void run_deferred(struct vbd_loop *loop)
+{
+	struct vbd_link batch;
+
+	vbd_list_init(&batch);
+	while (!vbd_list_empty(&loop->deferred)) {
+		struct vbd_link *link = loop->deferred.next;
+
+		vbd_list_remove(link);
+		vbd_list_append(&batch, link);
+	}
+	while (!vbd_list_empty(&batch)) {
+		struct vbd_deferred *deferred =
+			VBD_CONTAINER_OF(batch.next, struct vbd_deferred, link);
+
+		vbd_list_remove(&deferred->link);
+		deferred->cb(deferred);
+	}
+	if (vbd_list_empty(&loop->deferred))
+		(void)uv_idle_stop(&loop->no_sleep);
+}
+
+static void on_end_of_turn(uv_check_t *handle)
+{
+	struct vbd_loop *loop = wake(handle->loop);
+
+	run_deferred(loop);
+	loop->now_ns = 0;
+}
+
+void vbd_loop_defer(struct vbd_loop *loop, struct vbd_deferred *deferred)
+{
+	if (!vbd_list_empty(&deferred->link))
+		return;
+	vbd_list_append(&loop->deferred, &deferred->link);
+	(void)uv_idle_start(&loop->no_sleep, on_no_sleep);
+}
+
+/* libuv gives negative errnos. What is not a lack of something is a fault of the daemon's own. */
+static enum vbd_status uv_error(struct vbd_error *err, const char *call, int rc, const char *what)
+{
+	bool lack = rc == UV_ENOMEM || rc == UV_EMFILE || rc == UV_ENFILE;
+
+	return vbd_error_errno(err, lack ? VBD_OK : VBD_E_INTERNAL, call, -rc, "%s", what);
+}
+
+enum vbd_status vbd_loop_create(struct vbd_loop **ret_loop, struct vbd_error *err)
+{
+	struct vbd_loop *loop = calloc(1, sizeof(*loop));
+	int rc;
+
+	if (!loop)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the loop");
+	rc = uv_loop_init(&loop->uv);
+	if (rc < 0) {
+		free(loop);
+		return uv_error(err, "uv_loop_init", rc, "no loop");
+	}
+	vbd_list_init(&loop->deferred);
+	vbd_list_init(&loop->resolutions);
+	/* These can't fail. The check is always active, so that the loop runs on with nothing else
+	 * to watch. */
+	(void)uv_prepare_init(&loop->uv, &loop->before_sleep);
+	(void)uv_prepare_start(&loop->before_sleep, on_before_sleep);
+	(void)uv_check_init(&loop->uv, &loop->end_of_turn);
+	(void)uv_check_start(&loop->end_of_turn, on_end_of_turn);
+	(void)uv_idle_init(&loop->uv, &loop->no_sleep);
+	*ret_loop = loop;
+	return VBD_OK;
+}
+
+static void free_handle(uv_handle_t *handle)
+{
+	free(handle);
+}
+
+static void silence(uv_handle_t *handle, void *arg)
+{
+	(void)arg;
+	if (uv_is_closing(handle))
+		return;
+	if (handle->type == UV_POLL)
+		(void)uv_poll_stop((uv_poll_t *)handle);
+	else if (handle->type == UV_TIMER)
+		(void)uv_timer_stop((uv_timer_t *)handle);
+	else if (handle->type == UV_SIGNAL)
+		(void)uv_signal_stop((uv_signal_t *)handle);
+}
+
+static void close_left_over(uv_handle_t *handle, void *arg)
+{
+	bool ours =
+		handle->type == UV_POLL || handle->type == UV_TIMER || handle->type == UV_SIGNAL;
+
+	(void)arg;
+	if (!uv_is_closing(handle))
+		uv_close(handle, ours ? free_handle : NULL);
+}
+
+/*
+ * Work that is still running comes home before anything is freed: its `done` may yet stop watchers
+ * and timers, which therefore are silenced first and closed last.
+ */
+void vbd_loop_destroy(struct vbd_loop *loop)
+{
+	if (!loop)
+		return;
+	loop->ending = true;
+	do {
+		uv_walk(&loop->uv, silence, NULL);
+		(void)uv_run(&loop->uv, loop->pool_jobs ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+	} while (loop->pool_jobs || !vbd_list_empty(&loop->deferred));
+	vbd_list_for_each (link, &loop->resolutions)
+		free(VBD_CONTAINER_OF(link, struct vbd_resolution, link));
+	uv_walk(&loop->uv, close_left_over, NULL);
+	while (uv_loop_close(&loop->uv) == UV_EBUSY)
+		(void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+	free(loop);
+}
+
+void vbd_loop_run(struct vbd_loop *loop)
+{
+	(void)uv_run(&loop->uv, UV_RUN_DEFAULT);
+}
+
+void vbd_loop_stop(struct vbd_loop *loop)
+{
+	uv_stop(&loop->uv);
+}
+
+void vbd_loop_turn(struct vbd_loop *loop, bool wait)
+{
+	(void)uv_run(&loop->uv, wait ? UV_RUN_ONCE : UV_RUN_NOWAIT);
+	/* UV_RUN_ONCE runs timers once more after the end of the turn. */
+	run_deferred(loop);
+	loop->now_ns = 0;
+}
+
+static void on_poll(uv_poll_t *handle, int status, int events)
+{
+	struct vbd_fd_watch *watch = VBD_CONTAINER_OF(handle, struct vbd_fd_watch, uv);
+	unsigned int ready = (unsigned int)events;
+
+	if (wake(handle->loop)->ending)
+		return;
+	if (status < 0) {
+		/*
+		 * libuv turns EPOLLERR into UV_EBADF and stops the handle (uv__poll_io in its
+		 * src/unix/poll.c). An error is news for whoever reads or writes, and goes when
+		 * they have fetched it (a netlink socket that overflowed, for one), so the watch
+		 * goes on and says "ready".
+		 */
+		ready = watch->events;
+		(void)uv_poll_start(handle, (int)watch->events, on_poll);
+	}
+	watch->cb(ready, watch->arg);
+}
+
+enum vbd_status vbd_fd_watch_start(struct vbd_loop *loop, int fd, unsigned int events, vbd_fd_cb cb,
+	void *arg, struct vbd_fd_watch **ret_watch, struct vbd_error *err)
+{
+	struct vbd_fd_watch *watch = calloc(1, sizeof(*watch));
+	int rc;
+
+	if (!watch)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to watch a descriptor");
+	watch->events = events;
+	watch->cb = cb;
+	watch->arg = arg;
+	rc = uv_poll_init(&loop->uv, &watch->uv, fd);
+	if (rc < 0) {
+		free(watch);
+		return uv_error(err, "uv_poll_init", rc, "can\'t watch a descriptor");
+	}
+	rc = uv_poll_start(&watch->uv, (int)events, on_poll);
+	if (rc < 0) {
+		uv_close((uv_handle_t *)&watch->uv, free_handle);
+		return uv_error(err, "uv_poll_start", rc, "can\'t watch a descriptor");
+	}
+	*ret_watch = watch;
+	return VBD_OK;
+}
+
+void vbd_fd_watch_stop(struct vbd_fd_watch *watch)
+{
+	if (watch)
+		uv_close((uv_handle_t *)&watch->uv, free_handle);
+}
+
+static void on_timer(uv_timer_t *handle)
+{
+	struct vbd_timer *timer = VBD_CONTAINER_OF(handle, struct vbd_timer, uv);
+
+	if (!wake(handle->loop)->ending)
+		timer->cb(timer->arg);
+}
+
+static void due_at_next_turn(struct vbd_deferred *self)
+{
+	struct vbd_timer *timer = VBD_CONTAINER_OF(self, struct vbd_timer, at_next_turn);
+
+	(void)uv_timer_start(&timer->uv, on_timer, 0, 0);
+}
+
+enum vbd_status vbd_timer_create(struct vbd_loop *loop, vbd_timer_cb cb, void *arg,
+	struct vbd_timer **ret_timer, struct vbd_error *err)
+{
+	struct vbd_timer *timer = calloc(1, sizeof(*timer));
+
+	if (!timer)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a timer");
+	(void)uv_timer_init(&loop->uv, &timer->uv); /* can't fail */
+	vbd_deferred_init(&timer->at_next_turn, due_at_next_turn);
+	timer->cb = cb;
+	timer->arg = arg;
+	*ret_timer = timer;
+	return VBD_OK;
+}
+
+void vbd_timer_set(struct vbd_timer *timer, uint64_t timeout_ms)
+{
+	struct vbd_loop *loop = VBD_CONTAINER_OF(timer->uv.loop, struct vbd_loop, uv);
+
+	vbd_timer_clear(timer);
+	if (timeout_ms == 0) {
+		/* libuv would call a timer of 0 ms that sets itself again for ever, within one
+		 * turn. */
+		vbd_loop_defer(loop, &timer->at_next_turn);
+		return;
+	}
+	/*
+	 * libuv counts from the start of the turn, in whole ms rounded down: the time is brought up
+	 * to date, and one ms added, so that no deadline comes early.
+	 */
+	uv_update_time(&loop->uv);
+	(void)uv_timer_start(
+		&timer->uv, on_timer, timeout_ms < UINT64_MAX ? timeout_ms + 1 : timeout_ms, 0);
+}
+
+void vbd_timer_clear(struct vbd_timer *timer)
+{
+	if (!timer)
+		return;
+	vbd_list_remove(&timer->at_next_turn.link);
+	(void)uv_timer_stop(&timer->uv);
+}
+
+void vbd_timer_destroy(struct vbd_timer *timer)
+{
+	if (!timer)
+		return;
+	vbd_timer_clear(timer);
+	uv_close((uv_handle_t *)&timer->uv, free_handle);
+}
+
+static void on_signal(uv_signal_t *handle, int signum)
+{
+	struct signal_watch *watch = VBD_CONTAINER_OF(handle, struct signal_watch, uv);
+
+	if (!wake(handle->loop)->ending)
+		watch->cb(signum, watch->arg);
+}
+
+enum vbd_status vbd_loop_on_signal(
+	struct vbd_loop *loop, int signum, vbd_signal_cb cb, void *arg, struct vbd_error *err)
+{
+	struct signal_watch *watch = calloc(1, sizeof(*watch));
+	int rc;
+
+	if (!watch)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to watch a signal");
+	watch->cb = cb;
+	watch->arg = arg;
+	rc = uv_signal_init(&loop->uv, &watch->uv);
+	if (rc < 0) {
+		free(watch);
+		return uv_error(err, "uv_signal_init", rc, "can\'t watch a signal");
+	}
+	rc = uv_signal_start(&watch->uv, on_signal, signum);
+	if (rc < 0) {
+		uv_close((uv_handle_t *)&watch->uv, free_handle);
+		return uv_error(err, "uv_signal_start", rc, "can\'t watch a signal");
+	}
+	return VBD_OK;
+}
+
+static void on_job(uv_work_t *uv)
+{
+	struct job *job = VBD_CONTAINER_OF(uv, struct job, uv);
+
+	job->work(job->arg);
+}
+
+static void on_job_done(uv_work_t *uv, int status)
+{
+	struct job *job = VBD_CONTAINER_OF(uv, struct job, uv);
+
+	(void)status; /* UV_ECANCELED only, and nobody cancels work */
+	wake(uv->loop)->pool_jobs--;
+	job->done(job->arg);
+	free(job);
+}
+
+enum vbd_status vbd_loop_work(struct vbd_loop *loop, void (*work)(void *arg),
+	void (*done)(void *arg), void *arg, struct vbd_error *err)
+{
+	struct job *job = calloc(1, sizeof(*job));
+	int rc;
+
+	if (!job)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for work");
+	job->work = work;
+	job->done = done;
+	job->arg = arg;
+	rc = uv_queue_work(&loop->uv, &job->uv, on_job, on_job_done);
+	if (rc < 0) {
+		free(job);
+		return uv_error(err, "uv_queue_work", rc, "can\'t start work");
+	}
+	loop->pool_jobs++;
+	return VBD_OK;
+}
+
+/* The getaddrinfo(3) code that libuv made @status of; 0 if it was an errno. */
+static int gai_code(int status)
+{
+	static const struct {
+		int uv;
+		int gai;
+	} codes[] = {
+		{UV_EAI_ADDRFAMILY, EAI_ADDRFAMILY},
+		{UV_EAI_AGAIN, EAI_AGAIN},
+		{UV_EAI_BADFLAGS, EAI_BADFLAGS},
+		{UV_EAI_FAIL, EAI_FAIL},
+		{UV_EAI_FAMILY, EAI_FAMILY},
+		{UV_EAI_MEMORY, EAI_MEMORY},
+		{UV_EAI_NODATA, EAI_NODATA},
+		{UV_EAI_NONAME, EAI_NONAME},
+		{UV_EAI_OVERFLOW, EAI_OVERFLOW},
+		{UV_EAI_SERVICE, EAI_SERVICE},
+		{UV_EAI_SOCKTYPE, EAI_SOCKTYPE},
+	};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(codes); i++) {
+		if (codes[i].uv == status)
+			return codes[i].gai;
+	}
+	return 0;
+}
+
+static enum vbd_status resolve_error(struct vbd_error *err, const char *host, int status)
+{
+	int code = gai_code(status);
+
+	if (!err || err->status != VBD_OK)
+		return VBD_E_NAME_NOT_RESOLVED;
+	err->source = code ? VBD_SOURCE_GAI : VBD_SOURCE_ERRNO;
+	err->raw = code ? code : -status;
+	err->call = "getaddrinfo";
+	return vbd_error_set(err, VBD_E_NAME_NOT_RESOLVED, "%.128s: getaddrinfo: %s (%s)", host,
+		code ? gai_strerror(code) : uv_strerror(status), uv_err_name(status));
+}
+
+static void report(struct vbd_resolution *resolution, int status, const struct addrinfo *found)
+{
+	struct vbd_error err = {0};
+
+	if (status < 0) {
+		(void)resolve_error(&err, resolution->host, status);
+		resolution->cb(NULL, 0, &err, resolution->arg);
+	} else {
+		resolution->cb(found->ai_addr, found->ai_addrlen, NULL, resolution->arg);
+	}
+}
+
+static void on_resolved(uv_getaddrinfo_t *uv, int status, struct addrinfo *found)
+{
+	struct vbd_resolution *resolution = VBD_CONTAINER_OF(uv, struct vbd_resolution, uv);
+	struct vbd_loop *loop = wake(uv->loop);
+
+	loop->pool_jobs--;
+	if (resolution->cancelled) {
+		free(resolution);
+	} else if (loop->ending) {
+		resolution->in_pool = false; /* its owner may still cancel it */
+	} else {
+		vbd_list_remove(&resolution->link);
+		report(resolution, status, found);
+		free(resolution);
+	}
+	uv_freeaddrinfo(found);
+}
+
+enum vbd_status vbd_resolve(struct vbd_loop *loop, const char *host, uint16_t port,
+	vbd_resolved_cb cb, void *arg, struct vbd_resolution **ret_resolution,
+	struct vbd_error *err)
+{
+	const struct addrinfo hints = {.ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV};
+	struct vbd_resolution *resolution = calloc(1, sizeof(*resolution));
+	char service[8];
+	int rc;
+
+	if (!resolution)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to resolve a name");
+	resolution->cb = cb;
+	resolution->arg = arg;
+	resolution->in_pool = true;
+	(void)snprintf(resolution->host, sizeof(resolution->host), "%s", host);
+	(void)snprintf(service, sizeof(service), "%u", port);
+	rc = uv_getaddrinfo(&loop->uv, &resolution->uv, on_resolved, host, service, &hints);
+	if (rc < 0) {
+		free(resolution);
+		return resolve_error(err, host, rc);
+	}
+	vbd_list_append(&loop->resolutions, &resolution->link);
+	loop->pool_jobs++;
+	*ret_resolution = resolution;
+	return VBD_OK;
+}
+
+void vbd_resolve_cancel(struct vbd_resolution *resolution)
+{
+	if (!resolution)
+		return;
+	vbd_list_remove(&resolution->link);
+	if (!resolution->in_pool) {
+		free(resolution);
+		return;
+	}
+	/* A pool thread may be inside getaddrinfo(3); either way on_resolved() comes, and frees. */
+	resolution->cancelled = true;
+	(void)uv_cancel((uv_req_t *)&resolution->uv);
+}

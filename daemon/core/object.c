@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/core/object.h"
+
+#include "base/clock.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_used(const struct vbd_object *object)
+{
+	const struct vbd_kind *kind = object->registry->kind;
+
+	return kind->is_used && kind->is_used(object);
+}
+
+static void count_end(struct vbd_object *object)
+{
+	if (object->ended)
+		return;
+	object->ended = true;
+	object->registry->open--;
+}
+
+void vbd_object_free(struct vbd_object *object)
+{
+	struct vbd_registry *registry = object->registry;
+
+	count_end(object);
+	vbd_list_remove(&object->reap.link);
+	vbd_timer_destroy(object->deadline);
+	vbd_history_leave(&registry->ended, &object->ended_link);
+	vbd_registry_remove(registry, object);
+	vbd_watch_notify(&object->watches, true);
+	if (registry->kind->free)
+		registry->kind->free(object);
+	free(object);
+}
+
+/* The object may have been put to use again since vbd_object_settle(). */
+static void reap(struct vbd_deferred *deferred)
+{
+	struct vbd_object *object = VBD_CONTAINER_OF(deferred, struct vbd_object, reap);
+
+	if (!is_used(object))
+		vbd_object_free(object);
+}
+
+static void release_name(struct vbd_registry *registry, const char *name)
+{
+	struct vbd_object *holder = vbd_registry_find_name(registry, name);
+
+	if (registry->kind->keeps_history && holder && holder->ended)
+		(void)!vbd_registry_set_name(registry, holder, "", NULL);
+}
+
+static void make_room(struct vbd_registry *registry)
+{
+	if (vbd_registry_count(registry) < registry->limit)
+		return;
+	vbd_list_for_each (link, &registry->ended.ended) {
+		struct vbd_object *object = VBD_CONTAINER_OF(link, struct vbd_object, ended_link);
+
+		if (is_used(object))
+			continue;
+		vbd_object_free(object);
+		return;
+	}
+}
+
+static void begin(struct vbd_object *object, struct vbd_registry *registry)
+{
+	object->registry = registry;
+	object->created_ns = vbd_clock_mono_ns();
+	vbd_list_init(&object->watches);
+	vbd_list_init(&object->ended_link);
+	vbd_deferred_init(&object->reap, reap);
+}
+
+enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *name,
+	struct vbd_object **ret_object, struct vbd_error *err)
+{
+	const struct vbd_kind *kind = registry->kind;
+	struct vbd_object *object = calloc(1, kind->size_bytes);
+	enum vbd_status status = VBD_OK;
+
+	if (!object)
+		return vbd_error_set(
+			err, VBD_E_NO_MEMORY, "no memory for another %s", registry->singular);
+	begin(object, registry);
+	if (kind->on_deadline)
+		status = vbd_timer_create(
+			registry->daemon->loop, kind->on_deadline, object, &object->deadline, err);
+	if (!status) {
+		release_name(registry, name);
+		make_room(registry);
+		status = vbd_registry_add(registry, object, name, err);
+	}
+	if (status) {
+		vbd_timer_destroy(object->deadline);
+		free(object);
+		return status;
+	}
+	registry->open++;
+	*ret_object = object;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_object_set_name(
+	struct vbd_object *object, const char *name, struct vbd_error *err)
+{
+	release_name(object->registry, name);
+	return vbd_registry_set_name(object->registry, object, name, err);
+}
+
+void *vbd_object_find(const struct vbd_registry *registry, const char *ref, struct vbd_error *err)
+{
+	return vbd_registry_find_ref(registry, ref, err);
+}
+
+void vbd_object_log(const struct vbd_object *object, enum vbd_event_type type,
+	enum vbd_severity severity, enum vbd_reason reason, const char *fmt, ...)
+{
+	const struct vbd_registry *registry = object->registry;
+	const struct vbd_daemon *daemon = registry->daemon;
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vbd_eventlog_vappend(daemon->eventlog, type, severity,
+		(enum vbd_object_kind)(registry - daemon->registries), object->id, reason, fmt, ap);
+	va_end(ap);
+}
+
+void vbd_object_settle(struct vbd_object *object)
+{
+	if (object->deleted && object->ended && !is_used(object))
+		vbd_loop_defer(object->registry->daemon->loop, &object->reap);
+}
+
+void vbd_object_end(struct vbd_object *object)
+{
+	struct vbd_registry *registry = object->registry;
+	struct vbd_link *oldest = NULL;
+
+	count_end(object);
+	vbd_object_settle(object);
+	if (registry->kind->keeps_history) {
+		vbd_history_add(&registry->ended, &object->ended_link);
+		oldest = vbd_history_take_oldest(&registry->ended, registry->kept);
+	}
+	if (oldest)
+		vbd_object_delete(VBD_CONTAINER_OF(oldest, struct vbd_object, ended_link));
+	vbd_daemon_check_stop(registry->daemon);
+}
+
+void vbd_object_cancel(struct vbd_object *object)
+{
+	if (!object->ended && object->registry->kind->cancel)
+		object->registry->kind->cancel(object);
+}
+
+void vbd_object_delete(struct vbd_object *object)
+{
+	object->deleted = true;
+	vbd_object_cancel(object);
+	vbd_object_settle(object);
+}
+
+void vbd_object_unregister(struct vbd_object *object)
+{
+	vbd_registry_remove(object->registry, object);
+	object->deleted = true;
+	count_end(object);
+	vbd_object_settle(object);
+}
+
+void vbd_objects_free(struct vbd_registry *registry)
+{
+	vbd_registry_drain(registry, vbd_object_free);
+}
+
+void vbd_object_problem(const struct vbd_object *object, struct vbd_error *ret_err)
+{
+	object->registry->kind->problem(object, ret_err);
+	(void)vbd_registry_path(object->registry, object->id, ret_err->object);
+}

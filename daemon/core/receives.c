@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/core/receives.h"
+
+#include "rdma/fabric/fabric.h"
+#include "rdma/data/srq.h"
+
+uint64_t vbd_receives_bytes(const struct vbd_daemon *daemon)
+{
+	uint64_t bytes = daemon->messages_bytes;
+
+	vbd_list_for_each (link, &daemon->fabric->srqs)
+		bytes += VBD_CONTAINER_OF(link, struct vbd_srq, link)->mem.size_bytes;
+	return bytes;
+}
+
+enum vbd_status vbd_receives_check(const struct vbd_daemon *daemon, uint64_t receive_bytes,
+	const char *pointer, struct vbd_error *err)
+{
+	uint64_t limit_bytes = daemon->config->limits.messages_bytes;
+	uint64_t taken_bytes = vbd_receives_bytes(daemon);
+
+	if (taken_bytes <= limit_bytes && receive_bytes <= limit_bytes - taken_bytes)
+		return VBD_OK;
+	if (err && err->status == VBD_OK)
+		err->limit = limit_bytes;
+	return vbd_error_input(err, VBD_E_LIMIT_REACHED, pointer,
+		"all receives together can have %llu bytes; %llu are in use, and %llu are needed",
+		(unsigned long long)limit_bytes, (unsigned long long)taken_bytes,
+		(unsigned long long)receive_bytes);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The memory of receives: those of connections and endpoints, and those of shared receive queues.
+ * One limit holds for all of them.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_CORE_RECEIVES_H
+#define VBD_DAEMON_CORE_RECEIVES_H
+
+#include "daemon/core/context.h"
+
+/** vbd_receives_bytes - memory of all receives that there are */
+uint64_t vbd_receives_bytes(const struct vbd_daemon *daemon);
+
+/**
+ * vbd_receives_check - may receives take @receive_bytes more?
+ * @pointer: the request's member to name in @err
+ *
+ * LIMIT_REACHED, with the limit, beyond limits.messages_bytes.
+ */
+enum vbd_status vbd_receives_check(const struct vbd_daemon *daemon, uint64_t receive_bytes,
+	const char *pointer, struct vbd_error *err) VBD_MUST_CHECK;
+
+#endif

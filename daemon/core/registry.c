@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/core/registry.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char digits[] = "0123456789";
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
+static const char name_chars[] =
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789.-";
+
+bool vbd_name_valid(const char *name)
+{
+	size_t len = strspn(name, name_chars);
+
+	return len > 0 && len < VBD_NAME_BYTES && name[len] == '\0' && strchr(letters, name[0]);
+}
+
+void vbd_registry_init(
+	struct vbd_registry *registry, const char *singular, const char *plural, uint64_t limit)
+{
+	*registry = (struct vbd_registry){
+		.singular = singular,
+		.plural = plural,
+		.limit = limit,
+	};
+	vbd_history_init(&registry->ended);
+}
+
+void vbd_registry_fini(struct vbd_registry *registry)
+{
+	HASH_CLEAR(by_name, registry->by_name);
+	HASH_CLEAR(by_id, registry->by_id);
+}
+
+char *vbd_registry_path(const struct vbd_registry *registry, uint64_t id, char path[VBD_PATH_BYTES])
+{
+	(void)snprintf(
+		path, VBD_PATH_BYTES, "/v1/%s/%llu", registry->plural, (unsigned long long)id);
+	return path;
+}
+
+static enum vbd_status name_taken(
+	const struct vbd_registry *registry, const struct vbd_object *holder, struct vbd_error *err)
+{
+	char path[VBD_PATH_BYTES];
+
+	vbd_registry_path(registry, holder->id, path);
+	if (err && err->status == VBD_OK)
+		(void)snprintf(err->object, sizeof(err->object), "%s", path);
+	return vbd_error_input(
+		err, VBD_E_NAME_TAKEN, "/name", "the name '%s' belongs to %s", holder->name, path);
+}
+
+static enum vbd_status check_name(
+	const struct vbd_registry *registry, const char *name, struct vbd_error *err)
+{
+	const struct vbd_object *holder;
+
+	if (name[0] && !vbd_name_valid(name))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/name",
+			"a name has 1 to 63 characters of A-Z a-z 0-9 . _ - and starts with a "
+			"letter or _");
+	holder = vbd_registry_find_name(registry, name);
+	if (holder)
+		return name_taken(registry, holder, err);
+	return VBD_OK;
+}
+
+static enum vbd_status check(
+	const struct vbd_registry *registry, const char *name, struct vbd_error *err)
+{
+	enum vbd_status status = check_name(registry, name, err);
+
+	if (status != VBD_OK)
+		return status;
+	if (vbd_registry_count(registry) >= registry->limit) {
+		if (err && err->status == VBD_OK)
+			err->limit = registry->limit;
+		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
+			"there are %llu %s, which is the limit",
+			(unsigned long long)registry->limit, registry->plural);
+	}
+	return VBD_OK;
+}
+
+/* A hash that can't grow leaves the handle's table NULL. */
+/* NOLINTBEGIN(readability-function-size): what uthash's macros expand to is not ours to shorten */
+static bool insert_id(struct vbd_registry *registry, struct vbd_object *object)
+{
+	HASH_ADD(by_id, registry->by_id, id, sizeof(object->id), object);
+	return object->by_id.tbl != NULL;
+}
+
+static bool insert_name(struct vbd_registry *registry, struct vbd_object *object)
+{
+	if (!object->name[0])
+		return true;
+	HASH_ADD_KEYPTR(by_name, registry->by_name, object->name, strlen(object->name), object);
+	return object->by_name.tbl != NULL;
+}
+/* NOLINTEND(readability-function-size) */
+
+static void delete_id(struct vbd_registry *registry, struct vbd_object *object)
+{
+	HASH_DELETE(by_id, registry->by_id, object);
+}
+
+static void delete_name(struct vbd_registry *registry, struct vbd_object *object)
+{
+	if (object->name[0])
+		HASH_DELETE(by_name, registry->by_name, object);
+	memset(&object->by_name, 0, sizeof(object->by_name));
+	object->name[0] = '\0';
+}
+
+static bool insert(struct vbd_registry *registry, struct vbd_object *object)
+{
+	if (!insert_id(registry, object))
+		return false;
+	if (insert_name(registry, object))
+		return true;
+	delete_id(registry, object);
+	return false;
+}
+
+enum vbd_status vbd_registry_add(struct vbd_registry *registry, struct vbd_object *object,
+	const char *name, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	if (!name)
+		name = "";
+	status = check(registry, name, err);
+	if (status != VBD_OK)
+		return status;
+	(void)snprintf(object->name, sizeof(object->name), "%s", name);
+	object->id = registry->last_id + 1;
+	if (!insert(registry, object)) {
+		object->id = 0;
+		object->name[0] = '\0';
+		return vbd_error_set(
+			err, VBD_E_NO_MEMORY, "no memory for another %s", registry->singular);
+	}
+	registry->last_id = object->id;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_registry_set_name(struct vbd_registry *registry, struct vbd_object *object,
+	const char *name, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	if (strcmp(object->name, name) == 0)
+		return VBD_OK;
+	status = check_name(registry, name, err);
+	if (status != VBD_OK)
+		return status;
+	delete_name(registry, object);
+	(void)snprintf(object->name, sizeof(object->name), "%s", name);
+	if (insert_name(registry, object))
+		return VBD_OK;
+	object->name[0] = '\0';
+	return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the name '%s'", name);
+}
+
+void vbd_registry_remove(struct vbd_registry *registry, struct vbd_object *object)
+{
+	if (!object->id)
+		return;
+	delete_name(registry, object);
+	delete_id(registry, object);
+	object->id = 0;
+}
+
+struct vbd_object *vbd_registry_find_id(const struct vbd_registry *registry, uint64_t id)
+{
+	struct vbd_object *object;
+
+	HASH_FIND(by_id, registry->by_id, &id, sizeof(id), object);
+	return object;
+}
+
+struct vbd_object *vbd_registry_find_name(const struct vbd_registry *registry, const char *name)
+{
+	struct vbd_object *object;
+
+	HASH_FIND(by_name, registry->by_name, name, strlen(name), object);
+	return object;
+}
+
+bool vbd_ref_is_id(const char *ref, uint64_t *ret_id)
+{
+	if (ref[0] == '\0' || ref[strspn(ref, digits)] != '\0')
+		return false;
+	errno = 0;
+	*ret_id = strtoull(ref, NULL, 10);
+	return errno == 0;
+}
+
+struct vbd_object *vbd_registry_find_ref(
+	const struct vbd_registry *registry, const char *ref, struct vbd_error *err)
+{
+	uint64_t id;
+	struct vbd_object *object = vbd_ref_is_id(ref, &id) ? vbd_registry_find_id(registry, id)
+							    : vbd_registry_find_name(registry, ref);
+
+	if (!object)
+		(void)vbd_error_set(
+			err, VBD_E_NOT_FOUND, "there is no %s '%.64s'", registry->singular, ref);
+	return object;
+}
+
+uint64_t vbd_registry_count(const struct vbd_registry *registry)
+{
+	return HASH_CNT(by_id, registry->by_id);
+}
+
+struct vbd_object *vbd_registry_first(const struct vbd_registry *registry)
+{
+	return registry->by_id;
+}
+
+struct vbd_object *vbd_registry_next(const struct vbd_object *object)
+{
+	return object->by_id.next;
+}
+
+void vbd_registry_drain(
+	struct vbd_registry *registry, void (*free_object)(struct vbd_object *object))
+{
+	struct vbd_object *next;
+
+	for (struct vbd_object *object = vbd_registry_first(registry); object; object = next) {
+		next = vbd_registry_next(object);
+		free_object(object);
+	}
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The objects of one kind, by id and by name. Ids start at 1, ascend and are never reused, so the
+ * order in which objects were added (which the hash keeps) is the order of their ids.
+ *
+ * Control thread only; never blocks. The objects belong to whoever adds them.
+ */
+#ifndef VBD_DAEMON_CORE_REGISTRY_H
+#define VBD_DAEMON_CORE_REGISTRY_H
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "daemon/core/history.h"
+#include "daemon/core/loop.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Without it uthash calls exit() when memory is short. */
+#define HASH_NONFATAL_OOM 1
+/* Its default, Jenkins, warns of fall-throughs under clang. */
+#define HASH_FUNCTION(keyptr, keylen, hashv) HASH_FNV(keyptr, keylen, hashv)
+#include <uthash.h>
+
+/* Longest name and its NUL. */
+#define VBD_NAME_BYTES 64
+
+/* "/v1/connections/18446744073709551615" and its NUL, with room for longer kinds. */
+#define VBD_PATH_BYTES 48
+
+struct vbd_daemon;
+struct vbd_kind;
+
+/* Embedded in every object that has an id. */
+struct vbd_object {
+	uint64_t id;		   /* 0 while it is in no registry */
+	char name[VBD_NAME_BYTES]; /* "" if it has none */
+	UT_hash_handle by_id;
+	UT_hash_handle by_name;
+	/* Its life; see daemon/core/object.h. */
+	struct vbd_registry *registry; /* of its kind, also when it is not in there any more */
+	uint64_t created_ns;
+	bool ended;
+	bool deleted;		    /* by a client: nobody wants to see its end */
+	struct vbd_timer *deadline; /* NULL for a kind without one */
+	struct vbd_link watches;    /* of struct vbd_watch */
+	struct vbd_link ended_link; /* the registry's `ended` */
+	struct vbd_deferred reap;   /* frees it */
+};
+
+struct vbd_registry {
+	struct vbd_daemon *daemon;
+	const struct vbd_kind *kind;
+	const char *singular; /* "connection" */
+	const char *plural;   /* "connections", as in paths */
+	uint64_t limit;	      /* objects at most */
+	uint64_t last_id;     /* given to an object; 0 if none was */
+	uint32_t open;	      /* objects that have not ended */
+	struct vbd_history ended;
+	uint64_t kept; /* ended objects at most; the oldest makes room for the next */
+	struct vbd_object *by_id;
+	struct vbd_object *by_name;
+};
+
+/** vbd_name_valid - does @name match ^[A-Za-z_][A-Za-z0-9._-]{0,62}$ (so that it can't be an id)?
+ */
+bool vbd_name_valid(const char *name);
+
+/** vbd_ref_is_id - is what a client wrote an id, in decimal? Else it can only be a name. */
+bool vbd_ref_is_id(const char *ref, uint64_t *ret_id);
+
+/**
+ * vbd_registry_init - a registry without objects
+ * @singular: static string, for messages
+ * @plural:   static string, for paths
+ * @limit:    1 or more
+ */
+void vbd_registry_init(
+	struct vbd_registry *registry, const char *singular, const char *plural, uint64_t limit);
+
+/** vbd_registry_fini - forget every object; they stay their owners' */
+void vbd_registry_fini(struct vbd_registry *registry);
+
+/**
+ * vbd_registry_add - give an object its id and name
+ * @object: in no registry
+ * @name:   NULL or "" for none
+ *
+ * Returns VBD_OK; VBD_E_BAD_VALUE for a name against the rule; VBD_E_NAME_TAKEN (err->object is the
+ * holder's path); VBD_E_LIMIT_REACHED (err->limit is the limit); VBD_E_NO_MEMORY.
+ */
+enum vbd_status vbd_registry_add(struct vbd_registry *registry, struct vbd_object *object,
+	const char *name, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_registry_set_name - give an object that is in the registry another name
+ * @name: "" for none
+ *
+ * Returns VBD_OK; VBD_E_BAD_VALUE or VBD_E_NAME_TAKEN (the object keeps its name); VBD_E_NO_MEMORY
+ * (it has none then).
+ */
+enum vbd_status vbd_registry_set_name(struct vbd_registry *registry, struct vbd_object *object,
+	const char *name, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_registry_remove - the id is never given again; an object that was never added is ignored */
+void vbd_registry_remove(struct vbd_registry *registry, struct vbd_object *object);
+
+/** vbd_registry_find_id - borrowed; NULL if there is none */
+struct vbd_object *vbd_registry_find_id(const struct vbd_registry *registry, uint64_t id);
+
+/** vbd_registry_find_name - borrowed; NULL if there is none */
+struct vbd_object *vbd_registry_find_name(const struct vbd_registry *registry, const char *name);
+
+/**
+ * vbd_registry_find_ref - by what a client wrote: an id in decimal, else a name
+ *
+ * Borrowed; NULL with VBD_E_NOT_FOUND, whose text names the kind and the ref.
+ */
+struct vbd_object *vbd_registry_find_ref(
+	const struct vbd_registry *registry, const char *ref, struct vbd_error *err);
+
+/** vbd_registry_count - objects now */
+uint64_t vbd_registry_count(const struct vbd_registry *registry);
+
+/** vbd_registry_first - the object with the lowest id; NULL if there is none */
+struct vbd_object *vbd_registry_first(const struct vbd_registry *registry);
+
+/** vbd_registry_next - the object with the next id; NULL behind the last; ask before a removal */
+struct vbd_object *vbd_registry_next(const struct vbd_object *object);
+
+/** vbd_registry_for_each - each object, the lowest id first; the body takes no object out */
+#define vbd_registry_for_each(object_, registry_)                                 \
+	for (struct vbd_object *object_ = vbd_registry_first(registry_); object_; \
+		object_ = vbd_registry_next(object_))
+
+/** vbd_registry_drain - have each object freed, the one with the lowest id first; @free_object may
+ * take that object out, and no other */
+void vbd_registry_drain(
+	struct vbd_registry *registry, void (*free_object)(struct vbd_object *object));
+
+/** vbd_registry_path - "/v1/connections/7"; returns @path */
+char *vbd_registry_path(
+	const struct vbd_registry *registry, uint64_t id, char path[VBD_PATH_BYTES]);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What connections and endpoints have moved, added up.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_CORE_TOTALS_H
+#define VBD_DAEMON_CORE_TOTALS_H
+
+#include "rdma/device/op.h"
+
+#include <stdint.h>
+
+struct vbd_op_counters;
+
+struct vbd_totals {
+	uint64_t messages_sent, messages_received;
+	uint64_t bytes_sent, bytes_received, bytes_written, bytes_read;
+	struct vbd_op_totals {
+		uint64_t posted, completed, errors, flushed, bytes;
+	} ops[VBD_OP_COUNT];
+};
+
+/** vbd_totals_add - add @counters of @op to the totals of that operation */
+void vbd_totals_add(
+	struct vbd_totals *totals, enum vbd_op op, const struct vbd_op_counters *counters);
+
+#endif

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/datagrams/endpoints.h"
+
+#include "daemon/core/addr.h"
+#include "daemon/core/devices.h"
+#include "daemon/datagrams/groups.h"
+#include "daemon/datagrams/peers.h"
+#include "daemon/core/receives.h"
+#include "daemon/core/totals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct vbd_endpoint_record *record_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object);
+}
+
+/* What the RDMA side reports. */
+
+static void on_set_deadline(struct vbd_endpoint *endpoint, uint64_t timeout_ms, void *arg)
+{
+	struct vbd_endpoint_record *record = arg;
+
+	(void)endpoint;
+	if (timeout_ms)
+		vbd_timer_set(record->object.deadline, timeout_ms);
+	else
+		vbd_timer_clear(record->object.deadline);
+}
+
+static void on_message(struct vbd_endpoint *endpoint, struct vbd_recv_slot *slot, void *arg)
+{
+	struct vbd_endpoint_record *record = arg;
+
+	if (!vbd_inbox_add(&record->inbox, slot)) {
+		vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_LOST_MESSAGE, VBD_SEVERITY_ERROR,
+			VBD_REASON_NONE, "message %llu is lost: no memory",
+			(unsigned long long)record->inbox.last_seq);
+		vbd_qp_release_message(&endpoint->qp, slot);
+	}
+	vbd_watch_notify(&record->object.watches, false);
+}
+
+static void on_before_memory_goes(struct vbd_endpoint *endpoint, void *arg)
+{
+	struct vbd_endpoint_record *record = arg;
+
+	(void)endpoint;
+	vbd_inbox_detach(&record->inbox);
+}
+
+/* Groups first: what was sent to them is over, and the QP can't go while it is attached. */
+static void on_before_qp_goes(struct vbd_endpoint *endpoint, void *arg)
+{
+	struct vbd_endpoint_record *record = arg;
+
+	(void)endpoint;
+	vbd_groups_endpoint_ended(record);
+	vbd_peers_endpoint_ended(record);
+}
+
+static void on_asked(struct vbd_endpoint *endpoint, const struct sockaddr *peer,
+	const struct vbd_error *refused, void *arg)
+{
+	const struct vbd_endpoint_record *record = arg;
+	const struct sockaddr_storage *from = (const struct sockaddr_storage *)peer;
+	char text[VBD_ADDR_TEXT_BYTES];
+
+	(void)endpoint;
+	vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_ASKED,
+		refused ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO, VBD_REASON_NONE,
+		"%s requested the QP number%s%s", vbd_addr_format(from, text), refused ? ": " : "",
+		refused ? refused->text : "");
+}
+
+static void count_totals(struct vbd_totals *totals, const struct vbd_endpoint *endpoint)
+{
+	static const enum vbd_op sends[] = {VBD_OP_SEND, VBD_OP_SEND_IMM};
+	const struct vbd_op_counters *recv = vbd_qp_op_counters(&endpoint->qp, VBD_OP_RECV);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(sends); i++) {
+		const struct vbd_op_counters *send = vbd_qp_op_counters(&endpoint->qp, sends[i]);
+
+		totals->messages_sent += vbd_counter_get(&send->completed);
+		totals->bytes_sent += vbd_counter_get(&send->bytes);
+	}
+	totals->messages_received += vbd_counter_get(&recv->completed);
+	totals->bytes_received += vbd_counter_get(&recv->bytes);
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
+		vbd_totals_add(totals, op, vbd_qp_op_counters(&endpoint->qp, op));
+}
+
+static void ended(struct vbd_endpoint_record *record)
+{
+	struct vbd_daemon *daemon = record->daemon;
+	const struct vbd_endpoint *endpoint = record->endpoint;
+	bool failed = endpoint->state == VBD_ENDPOINT_FAILED;
+
+	vbd_object_end(&record->object);
+	daemon->endpoints_failed += failed ? 1 : 0;
+	daemon->messages_bytes -= record->receive_bytes;
+	count_totals(&daemon->ended_totals, endpoint);
+	vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_ENDED,
+		failed ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO, endpoint->qp.reason,
+		"%s: %s%s%s", vbd_endpoint_state_name(endpoint->state),
+		vbd_reason_name(endpoint->qp.reason), endpoint->qp.first_error.at_ns ? ": " : "",
+		endpoint->qp.first_error.at_ns ? endpoint->qp.first_error.error.text : "");
+}
+
+static void on_state_changed(struct vbd_endpoint *endpoint, void *arg)
+{
+	struct vbd_endpoint_record *record = arg;
+
+	if (vbd_endpoint_state_ended(endpoint->state))
+		ended(record);
+	vbd_watch_notify(&record->object.watches, false);
+}
+
+static const struct vbd_endpoint_ops endpoint_ops = {
+	.state_changed = on_state_changed,
+	.set_deadline = on_set_deadline,
+	.message = on_message,
+	.before_memory_goes = on_before_memory_goes,
+	.before_qp_goes = on_before_qp_goes,
+	.asked = on_asked,
+};
+
+static void on_deadline(void *arg)
+{
+	struct vbd_endpoint_record *record = arg;
+
+	vbd_endpoint_deadline(record->endpoint);
+}
+
+/* Making. */
+
+/* A record in the registry with its timer; the RDMA side is still missing. */
+static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_endpoint_spec *spec,
+	struct vbd_endpoint_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_endpoint_record *record;
+	struct vbd_object *object;
+	uint64_t receive_bytes = (uint64_t)spec->params.qp.rq_depth *
+				 (spec->params.qp.recv_size_bytes + VBD_GRH_BYTES);
+	enum vbd_status status = vbd_receives_check(daemon, receive_bytes, "/qp", err);
+
+	if (!status)
+		status = vbd_object_create(daemon->endpoints, spec->name, &object, err);
+	if (status)
+		return status;
+	record = record_of(object);
+	record->daemon = daemon;
+	record->receive_bytes = receive_bytes;
+	vbd_list_init(&record->peers);
+	vbd_list_init(&record->groups);
+	vbd_inbox_init(&record->inbox);
+	*ret_record = record;
+	return VBD_OK;
+}
+
+/* What the CM tells peers is fixed for IP addresses: another qkey would make it a lie. */
+static enum vbd_status check_spec(const struct vbd_endpoint_spec *spec,
+	struct sockaddr_storage *ret_addr, struct vbd_error *err)
+{
+	if (!spec->addr[0])
+		return VBD_OK;
+	if (!vbd_addr_parse(spec->addr, spec->port, ret_addr))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
+			"'%.80s' is not a numeric IPv4 or IPv6 address", spec->addr);
+	if (spec->params.qkey != VBD_CM_QKEY)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qkey",
+			"the CM answers every SIDR request with qkey 0x%08x", VBD_CM_QKEY);
+	return VBD_OK;
+}
+
+static enum vbd_status find_device(struct vbd_daemon *daemon, const char *name,
+	struct vbd_device **ret_device, struct vbd_error *err)
+{
+	struct vbd_error error = {0};
+
+	*ret_device = NULL;
+	if (!*name)
+		return VBD_OK;
+	*ret_device = vbd_device_find_ref(daemon, name, &error);
+	if (*ret_device)
+		return VBD_OK;
+	return vbd_error_input(err, error.status, "/device", "%s", error.text);
+}
+
+static enum vbd_status open_endpoint(struct vbd_endpoint_record *record,
+	const struct vbd_endpoint_spec *spec, const struct sockaddr_storage *addr,
+	struct vbd_error *err)
+{
+	struct vbd_device *device;
+	enum vbd_status status = find_device(record->daemon, spec->device, &device, err);
+
+	if (status)
+		return status;
+	return vbd_endpoint_open(record->daemon->fabric, record->object.id, device,
+		addr->ss_family ? (const struct sockaddr *)addr : NULL, &spec->params,
+		&endpoint_ops, record, &record->endpoint, err);
+}
+
+static void announce(const struct vbd_endpoint_record *record)
+{
+	const struct vbd_endpoint *endpoint = record->endpoint;
+	char text[VBD_ADDR_TEXT_BYTES];
+
+	if (!endpoint->listen_id) {
+		vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_CREATED, VBD_SEVERITY_INFO,
+			VBD_REASON_NONE, "on %s, qpn 0x%06x", endpoint->device_name,
+			endpoint->qp.info.lqpn);
+		return;
+	}
+	vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_CREATED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "on %s, qpn 0x%06x, listens on %s port %u", endpoint->device_name,
+		endpoint->qp.info.lqpn, vbd_addr_format(&endpoint->addr, text),
+		vbd_addr_port(&endpoint->addr));
+}
+
+enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_endpoint_spec *spec,
+	struct vbd_endpoint_record **ret_record, struct vbd_error *err)
+{
+	struct sockaddr_storage addr = {0};
+	struct vbd_endpoint_record *record;
+	enum vbd_status status;
+
+	status = vbd_daemon_accepts_work(daemon, err);
+	if (!status)
+		status = check_spec(spec, &addr, err);
+	if (!status)
+		status = make_record(daemon, spec, &record, err);
+	if (status)
+		return status;
+	status = open_endpoint(record, spec, &addr, err);
+	if (status) {
+		vbd_object_free(&record->object);
+		return status;
+	}
+	daemon->messages_bytes += record->receive_bytes;
+	announce(record);
+	*ret_record = record;
+	return VBD_OK;
+}
+
+/* Commands. */
+
+static void release_message(struct vbd_recv_slot *slot, void *arg)
+{
+	const struct vbd_endpoint_record *record = arg;
+
+	vbd_qp_release_message(&record->endpoint->qp, slot);
+}
+
+enum vbd_status vbd_endpoint_delete_messages(
+	struct vbd_endpoint_record *record, uint64_t through, struct vbd_error *err)
+{
+	return vbd_inbox_delete(&record->inbox, through, release_message, record, err);
+}
+
+void vbd_endpoints_device_removing(struct vbd_daemon *daemon, const struct vbd_device *device)
+{
+	vbd_registry_for_each (object, daemon->endpoints) {
+		struct vbd_endpoint *endpoint = record_of(object)->endpoint;
+
+		if (endpoint->qp.device == device)
+			vbd_endpoint_device_removed(endpoint);
+	}
+}
+
+void vbd_endpoints_add_totals(const struct vbd_daemon *daemon, struct vbd_totals *totals)
+{
+	vbd_registry_for_each (object, daemon->endpoints) {
+		const struct vbd_endpoint_record *record = record_of(object);
+
+		if (!record->object.ended)
+			count_totals(totals, record->endpoint);
+	}
+}
+
+void vbd_endpoints_close_all(struct vbd_daemon *daemon)
+{
+	vbd_registry_for_each (object, daemon->endpoints)
+		vbd_endpoint_close(record_of(object)->endpoint, VBD_REASON_SHUTDOWN);
+}
+
+static void close_endpoint(struct vbd_object *object)
+{
+	vbd_endpoint_close(record_of(object)->endpoint, VBD_REASON_LOCAL_CLOSE);
+}
+
+static void free_record(struct vbd_object *object)
+{
+	struct vbd_endpoint_record *record = record_of(object);
+
+	vbd_groups_destroy_of(record);
+	vbd_peers_destroy_of(record);
+	vbd_inbox_clear(&record->inbox);
+	vbd_endpoint_destroy(record->endpoint);
+}
+
+/* Deleting an endpoint closes it; its peers and groups are freed with it. */
+const struct vbd_kind vbd_endpoint_kind = {
+	.size_bytes = sizeof(struct vbd_endpoint_record),
+	.on_deadline = on_deadline,
+	.cancel = close_endpoint,
+	.free = free_record,
+};

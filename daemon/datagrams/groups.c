@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/datagrams/groups.h"
+
+#include "base/clock.h"
+#include "daemon/core/addr.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct vbd_group_record *record_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_group_record, object);
+}
+
+static void log_state(const struct vbd_group_record *record)
+{
+	static const struct {
+		enum vbd_event_type type;
+		enum vbd_severity severity;
+	} events[VBD_GROUP_STATE_COUNT] = {
+		[VBD_GROUP_IS_JOINED] = {VBD_EVENT_GROUP_JOINED, VBD_SEVERITY_INFO},
+		[VBD_GROUP_IS_LEFT] = {VBD_EVENT_GROUP_LEFT, VBD_SEVERITY_INFO},
+		[VBD_GROUP_IS_FAILED] = {VBD_EVENT_GROUP_FAILED, VBD_SEVERITY_WARNING},
+	};
+	const struct vbd_group *group = &record->group;
+	bool failed = group->state == VBD_GROUP_IS_FAILED;
+	char text[VBD_ADDR_TEXT_BYTES];
+
+	if (!events[group->state].type)
+		return;
+	vbd_object_log(&record->object, events[group->state].type, events[group->state].severity,
+		VBD_REASON_NONE, "%s %s, endpoint %llu%s%s", vbd_addr_format(&group->addr, text),
+		vbd_group_mode_name(group->mode), (unsigned long long)record->endpoint_id,
+		failed ? ": " : "", failed ? group->error.text : "");
+}
+
+static void on_state_changed(struct vbd_group *group, void *arg)
+{
+	struct vbd_group_record *record = arg;
+
+	log_state(record);
+	if (group->state != VBD_GROUP_IS_JOINING)
+		vbd_timer_clear(record->object.deadline);
+	if (vbd_group_state_ended(group->state))
+		vbd_object_end(&record->object);
+	vbd_watch_notify(&record->object.watches, false);
+}
+
+static const struct vbd_group_ops group_ops = {.state_changed = on_state_changed};
+
+static void on_deadline(void *arg)
+{
+	struct vbd_group_record *record = arg;
+
+	vbd_group_deadline(&record->group);
+}
+
+static bool is_multicast(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
+
+	return addr->ss_family == AF_INET6 ? IN6_IS_ADDR_MULTICAST(&in6->sin6_addr)
+					   : IN_MULTICAST(ntohl(in->sin_addr.s_addr));
+}
+
+static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a;
+	const struct sockaddr_in6 *b6 = (const struct sockaddr_in6 *)b;
+
+	if (a->ss_family != b->ss_family)
+		return false;
+	if (a->ss_family == AF_INET6)
+		return memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr)) == 0;
+	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+}
+
+/* A QP is attached to a group once: the second to leave would take it from the first. */
+static enum vbd_status check_new(const struct vbd_group_spec *spec,
+	const struct sockaddr_storage *addr, struct vbd_error *err)
+{
+	vbd_list_for_each (link, &spec->endpoint->groups) {
+		const struct vbd_group_record *other =
+			VBD_CONTAINER_OF(link, struct vbd_group_record, link);
+
+		if (same_addr(&other->group.addr, addr) &&
+			!vbd_group_state_ended(other->group.state))
+			return vbd_error_input(err, VBD_E_WRONG_STATE, "/addr",
+				"group %llu is already the endpoint's membership in %.80s; it is "
+				"%s",
+				(unsigned long long)other->object.id, spec->addr,
+				vbd_group_state_json(other->group.state));
+	}
+	return VBD_OK;
+}
+
+static enum vbd_status check_spec(
+	const struct vbd_group_spec *spec, struct sockaddr_storage *ret_addr, struct vbd_error *err)
+{
+	const struct vbd_endpoint *endpoint = spec->endpoint->endpoint;
+
+	if (!vbd_addr_parse(spec->addr, 0, ret_addr) || !is_multicast(ret_addr))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
+			"'%.80s' is not a multicast address (224.0.0.0/4 or ff00::/8)", spec->addr);
+	/* The device would drop every message of the group without a word. */
+	if (spec->mode == VBD_GROUP_FULL && endpoint->params.qkey != VBD_CM_QKEY)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/mode",
+			"groups have the qkey 0x%08x; endpoint %llu has another qkey and would "
+			"receive nothing",
+			VBD_CM_QKEY, (unsigned long long)spec->endpoint->object.id);
+	return check_new(spec, ret_addr, err);
+}
+
+static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_group_spec *spec,
+	struct vbd_group_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_group_record *record;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->groups, spec->name, &object, err);
+
+	if (status)
+		return status;
+	record = record_of(object);
+	record->daemon = daemon;
+	record->endpoint_id = spec->endpoint->object.id;
+	record->timeout_ms = spec->timeout_ms;
+	vbd_list_append(&spec->endpoint->groups, &record->link);
+	*ret_record = record;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_group_create(struct vbd_daemon *daemon, const struct vbd_group_spec *spec,
+	struct vbd_group_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_group_record *record;
+	struct sockaddr_storage addr;
+	enum vbd_status status;
+
+	status = vbd_daemon_accepts_work(daemon, err);
+	if (!status)
+		status = spec->endpoint->endpoint->qp.ops->check_usable(
+			&spec->endpoint->endpoint->qp, err);
+	if (!status)
+		status = check_spec(spec, &addr, err);
+	if (!status)
+		status = make_record(daemon, spec, &record, err);
+	if (status)
+		return status;
+	vbd_timer_set(record->object.deadline, spec->timeout_ms);
+	/* From here on a failure is the group's. */
+	vbd_group_join(&record->group, record->object.id, spec->endpoint->endpoint,
+		(const struct sockaddr *)&addr, spec->mode, &group_ops, record);
+	*ret_record = record;
+	return VBD_OK;
+}
+
+void vbd_group_ref(struct vbd_group_record *record)
+{
+	vbd_group_ref_ah(&record->group);
+}
+
+void vbd_group_unref(struct vbd_group_record *record)
+{
+	vbd_group_unuse(&record->group);
+	vbd_object_settle(&record->object);
+}
+
+void vbd_groups_endpoint_ended(struct vbd_endpoint_record *endpoint)
+{
+	vbd_list_for_each (link, &endpoint->groups)
+		vbd_group_endpoint_ended(
+			&VBD_CONTAINER_OF(link, struct vbd_group_record, link)->group);
+}
+
+void vbd_groups_destroy_of(struct vbd_endpoint_record *endpoint)
+{
+	vbd_list_for_each (link, &endpoint->groups)
+		vbd_object_free(&VBD_CONTAINER_OF(link, struct vbd_group_record, link)->object);
+}
+
+static void leave(struct vbd_object *object)
+{
+	vbd_group_leave(&record_of(object)->group);
+}
+
+static bool is_used(const struct vbd_object *object)
+{
+	return ((const struct vbd_group_record *)object)->group.users > 0;
+}
+
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
+{
+	*ret_err = ((const struct vbd_group_record *)object)->group.error;
+}
+
+static void free_record(struct vbd_object *object)
+{
+	struct vbd_group_record *record = record_of(object);
+
+	vbd_list_remove(&record->link);
+	vbd_account_close(&record->group.account);
+}
+
+/* Deleting a group leaves it. A group that failed stays until it is deleted. */
+const struct vbd_kind vbd_group_kind = {
+	.size_bytes = sizeof(struct vbd_group_record),
+	.on_deadline = on_deadline,
+	.cancel = leave,
+	.is_used = is_used,
+	.problem = get_problem,
+	.free = free_record,
+};

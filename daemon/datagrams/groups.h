@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Multicast groups as resources: the memberships of endpoints.
+ *
+ * Control thread.
+ */
+#ifndef VBD_DAEMON_DATAGRAMS_GROUPS_H
+#define VBD_DAEMON_DATAGRAMS_GROUPS_H
+
+#include "daemon/datagrams/endpoints.h"
+#include "rdma/ud/group.h"
+
+struct vbd_group_record {
+	struct vbd_object object; /* first */
+	struct vbd_daemon *daemon;
+	struct vbd_group group;
+	struct vbd_link link; /* the endpoint's list */
+	uint64_t endpoint_id;
+	uint32_t timeout_ms;
+};
+
+struct vbd_group_spec {
+	char name[64]; /* "" for none */
+	struct vbd_endpoint_record *endpoint;
+	char addr[256];
+	enum vbd_group_mode mode;
+	uint32_t timeout_ms;
+};
+
+/** vbd_group_create - begin to join; what fails later is the group's own error */
+enum vbd_status vbd_group_create(struct vbd_daemon *daemon, const struct vbd_group_spec *spec,
+	struct vbd_group_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_group_ref - a transfer will send to it; joined */
+void vbd_group_ref(struct vbd_group_record *record);
+/** vbd_group_unref - the transfer has ended */
+void vbd_group_unref(struct vbd_group_record *record);
+
+/** vbd_groups_endpoint_ended - those of the endpoint end */
+void vbd_groups_endpoint_ended(struct vbd_endpoint_record *endpoint);
+
+/** vbd_groups_destroy_of - free those of the endpoint; it has ended */
+void vbd_groups_destroy_of(struct vbd_endpoint_record *endpoint);
+
+#endif

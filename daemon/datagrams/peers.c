@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/datagrams/peers.h"
+
+#include "base/clock.h"
+#include "daemon/core/addr.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct vbd_peer_record *record_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_peer_record, object);
+}
+
+/* What the RDMA side reports. */
+
+static void on_state_changed(struct vbd_peer *peer, void *arg)
+{
+	struct vbd_peer_record *record = arg;
+	char gid[VBD_ADDR_TEXT_BYTES];
+
+	if (record->object.deleted)
+		return;
+	if (peer->state == VBD_PEER_READY)
+		vbd_object_log(&record->object, VBD_EVENT_PEER_READY, VBD_SEVERITY_INFO,
+			VBD_REASON_NONE, "qpn 0x%06x at %s, for endpoint %llu", peer->qpn,
+			vbd_addr_format_gid(peer->path.dgid, gid),
+			(unsigned long long)record->endpoint_id);
+	else if (peer->state == VBD_PEER_FAILED)
+		vbd_object_log(&record->object, VBD_EVENT_PEER_FAILED, VBD_SEVERITY_WARNING,
+			VBD_REASON_NONE, "%s", peer->error.text);
+	if (peer->state == VBD_PEER_READY || peer->state == VBD_PEER_FAILED)
+		vbd_timer_clear(record->object.deadline);
+	vbd_watch_notify(&record->object.watches, false);
+}
+
+static void make_ah(void *arg)
+{
+	struct vbd_peer_record *record = arg;
+
+	vbd_peer_make_ah(&record->peer);
+}
+
+static void on_ah_made(void *arg)
+{
+	struct vbd_peer_record *record = arg;
+	struct vbd_daemon *daemon = record->daemon;
+
+	daemon->pool_jobs--;
+	vbd_peer_ah_made(&record->peer);
+	vbd_object_settle(&record->object);
+	vbd_daemon_check_stop(daemon);
+}
+
+static void on_make_ah(struct vbd_peer *peer, void *arg)
+{
+	struct vbd_peer_record *record = arg;
+
+	if (vbd_loop_work(record->daemon->loop, make_ah, on_ah_made, record, &peer->ah_error) ==
+		VBD_OK)
+		record->daemon->pool_jobs++;
+	else
+		vbd_peer_ah_made(peer);
+}
+
+static const struct vbd_peer_ops peer_ops = {
+	.state_changed = on_state_changed,
+	.make_ah = on_make_ah,
+};
+
+static void on_deadline(void *arg)
+{
+	struct vbd_peer_record *record = arg;
+
+	vbd_peer_deadline(&record->peer);
+}
+
+/* Making. */
+
+static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_peer_spec *spec,
+	struct vbd_peer_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_peer_record *record;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->peers, spec->name, &object, err);
+
+	if (status)
+		return status;
+	record = record_of(object);
+	record->daemon = daemon;
+	record->endpoint_id = spec->endpoint->object.id;
+	record->message = spec->message;
+	vbd_list_append(&spec->endpoint->peers, &record->link);
+	vbd_peer_init(&record->peer, record->object.id, spec->endpoint->endpoint, &spec->request,
+		&peer_ops, record);
+	*ret_record = record;
+	return VBD_OK;
+}
+
+static void on_resolved(
+	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg)
+{
+	struct vbd_peer_record *record = arg;
+
+	(void)addr_bytes;
+	record->resolution = NULL;
+	if (!addr)
+		vbd_peer_name_failed(&record->peer, err);
+	else
+		vbd_peer_resolve(&record->peer, addr);
+}
+
+static void resolve(struct vbd_peer_record *record, const struct vbd_peer_spec *spec)
+{
+	struct vbd_error error = {0};
+	struct sockaddr_storage dst;
+
+	record->timeout_ms = spec->timeout_ms;
+	(void)snprintf(record->dst, sizeof(record->dst),
+		strchr(spec->dst_addr, ':') ? "[%s]:%u" : "%s:%u", spec->dst_addr, spec->dst_port);
+	vbd_timer_set(record->object.deadline, spec->timeout_ms);
+	/* A numeric address needs no detour through the thread pool. */
+	if (vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst))
+		vbd_peer_resolve(&record->peer, (const struct sockaddr *)&dst);
+	else if (vbd_resolve(record->daemon->loop, spec->dst_addr, spec->dst_port, on_resolved,
+			 record, &record->resolution, &error) != VBD_OK)
+		vbd_peer_name_failed(&record->peer, &error);
+}
+
+static enum vbd_status path_of_message(const struct vbd_peer_spec *spec,
+	struct vbd_ah_path *ret_path, uint32_t *ret_qpn, struct vbd_error *err)
+{
+	const struct vbd_endpoint *endpoint = spec->endpoint->endpoint;
+	const struct vbd_message *message = vbd_inbox_find(&spec->endpoint->inbox, spec->message);
+	struct vbd_error error = {0};
+	enum vbd_status status;
+
+	if (!message)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/message",
+			"the inbox of endpoint %llu has no message %llu",
+			(unsigned long long)spec->endpoint->object.id,
+			(unsigned long long)spec->message);
+	status = vbd_ah_path_back(endpoint->qp.device, endpoint->params.port_num,
+		(uint8_t)endpoint->params.gid_index, &message->source, ret_path, &error);
+	if (status)
+		return vbd_error_input(err, status, "/message", "%s", error.text);
+	*ret_qpn = message->source.qpn;
+	return VBD_OK;
+}
+
+static enum vbd_status known_path(const struct vbd_peer_spec *spec, struct vbd_ah_path *ret_path,
+	uint32_t *ret_qpn, struct vbd_error *err)
+{
+	const struct vbd_endpoint_params *params = &spec->endpoint->endpoint->params;
+
+	if (spec->message)
+		return path_of_message(spec, ret_path, ret_qpn, err);
+	*ret_path = spec->path;
+	ret_path->port_num = params->port_num;
+	ret_path->sgid_index =
+		(uint8_t)(spec->gid_index >= 0 ? spec->gid_index : params->gid_index);
+	*ret_qpn = spec->qpn;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer_spec *spec,
+	struct vbd_peer_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_peer_record *record;
+	struct vbd_ah_path path = {0};
+	enum vbd_status status;
+	uint32_t qpn = 0;
+
+	status = vbd_daemon_accepts_work(daemon, err);
+	if (!status)
+		status = spec->endpoint->endpoint->qp.ops->check_usable(
+			&spec->endpoint->endpoint->qp, err);
+	if (!status && !spec->dst_addr[0])
+		status = known_path(spec, &path, &qpn, err);
+	if (!status)
+		status = make_record(daemon, spec, &record, err);
+	if (status)
+		return status;
+	/* From here on a failure is the peer's. */
+	if (spec->dst_addr[0])
+		resolve(record, spec);
+	else
+		vbd_peer_set(&record->peer, &path, qpn,
+			spec->has_qkey ? spec->qkey : spec->endpoint->endpoint->params.qkey);
+	*ret_record = record;
+	return VBD_OK;
+}
+
+/* Nobody finds the peer any more. The thread pool may still have it. */
+static void give_up(struct vbd_peer_record *record)
+{
+	vbd_resolve_cancel(record->resolution);
+	record->resolution = NULL;
+	vbd_timer_clear(record->object.deadline);
+	vbd_list_remove(&record->link);
+	vbd_watch_notify(&record->object.watches, true);
+	vbd_object_unregister(&record->object);
+}
+
+enum vbd_status vbd_peer_delete(struct vbd_peer_record *record, struct vbd_error *err)
+{
+	if (record->users > 0)
+		return vbd_error_set(err, VBD_E_IN_USE, "%u transfers to peer %llu are under way",
+			record->users, (unsigned long long)record->object.id);
+	give_up(record);
+	return VBD_OK;
+}
+
+void vbd_peer_ref(struct vbd_peer_record *record)
+{
+	record->users++;
+}
+
+void vbd_peer_unref(struct vbd_peer_record *record)
+{
+	record->users--;
+}
+
+void vbd_peers_endpoint_ended(struct vbd_endpoint_record *endpoint)
+{
+	vbd_list_for_each (link, &endpoint->peers) {
+		struct vbd_peer_record *record =
+			VBD_CONTAINER_OF(link, struct vbd_peer_record, link);
+
+		vbd_resolve_cancel(record->resolution);
+		record->resolution = NULL;
+		vbd_peer_endpoint_ended(&record->peer);
+	}
+}
+
+void vbd_peers_destroy_of(struct vbd_endpoint_record *endpoint)
+{
+	vbd_list_for_each (link, &endpoint->peers)
+		give_up(VBD_CONTAINER_OF(link, struct vbd_peer_record, link));
+}
+
+static bool is_used(const struct vbd_object *object)
+{
+	return ((const struct vbd_peer_record *)object)->peer.ah_pending;
+}
+
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
+{
+	*ret_err = ((const struct vbd_peer_record *)object)->peer.error;
+}
+
+static void free_record(struct vbd_object *object)
+{
+	vbd_peer_fini(&record_of(object)->peer);
+}
+
+const struct vbd_kind vbd_peer_kind = {
+	.size_bytes = sizeof(struct vbd_peer_record),
+	.on_deadline = on_deadline,
+	.is_used = is_used,
+	.problem = get_problem,
+	.free = free_record,
+};

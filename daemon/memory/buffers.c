@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/memory/buffers.h"
+
+#include "base/clock.h"
+#include "base/enum.h"
+#include "base/hugepage.h"
+#include "daemon/core/devices.h"
+#include "rdma/device/caps.h"
+#include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/device/pd.h"
+#include "rdma/fabric/shared.h"
+
+#include <gnutls/crypto.h>
+#include <isa-l/crc.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* crc32_iscsi() takes its length as an int. */
+#define CRC_STEP_BYTES (1U << 30)
+
+VBD_ENUM_NAMES(vbd_buffer_state_name, enum vbd_buffer_state, VBD_BUFFER_STATE_MAP)
+
+static void job_done(struct vbd_daemon *daemon)
+{
+	daemon->pool_jobs--;
+	vbd_daemon_check_stop(daemon);
+}
+
+/* A registration on its way through the thread pool. */
+struct creation {
+	struct vbd_buffer *buffer;
+	struct vbd_pd *pd;
+};
+
+static void unpin(struct vbd_buffer *buffer)
+{
+	buffer->daemon->pinned_bytes -= buffer->pinned_bytes;
+	buffer->pinned_bytes = 0;
+}
+
+static struct vbd_buffer *buffer_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_buffer, object);
+}
+
+/* Pool thread. */
+static void allocate_and_register(void *arg)
+{
+	struct creation *creation = arg;
+	struct vbd_buffer *buffer = creation->buffer;
+	struct vbd_mem *mem = &buffer->mem;
+
+	if (vbd_mem_allocate(mem, &buffer->error) != VBD_OK)
+		return;
+	if (vbd_mem_register(mem, creation->pd, &buffer->error) != VBD_OK)
+		vbd_mem_unmap(mem);
+}
+
+static void ready(struct vbd_buffer *buffer)
+{
+	buffer->state = VBD_BUFFER_READY;
+	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_CREATED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
+}
+
+static void failed(struct vbd_buffer *buffer)
+{
+	buffer->state = VBD_BUFFER_FAILED;
+	vbd_mem_free(&buffer->mem);
+	unpin(buffer);
+	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_FAILED, VBD_SEVERITY_WARNING,
+		VBD_REASON_NONE, "%zu bytes on %s: %s", buffer->mem.size_bytes, buffer->device_name,
+		buffer->error.text);
+}
+
+static void created(void *arg)
+{
+	struct creation *creation = arg;
+	struct vbd_buffer *buffer = creation->buffer;
+	struct vbd_daemon *daemon = buffer->daemon;
+
+	/* A registration that came through has taken our reference over. */
+	if (!buffer->mem.mr)
+		vbd_pd_unref(creation->pd);
+	else if (vbd_device_usable(creation->pd->device, &buffer->error) == VBD_OK)
+		ready(buffer);
+	if (buffer->state == VBD_BUFFER_REGISTERING)
+		failed(buffer);
+	free(creation);
+	vbd_watch_notify(&buffer->object.watches, false);
+	job_done(daemon);
+}
+
+static enum vbd_status check_limits(
+	const struct vbd_daemon *daemon, const struct vbd_mem *mem, struct vbd_error *err)
+{
+	const struct vbd_config_limits *limits = &daemon->config->limits;
+	uint64_t mapped_bytes = vbd_mem_mapped_bytes(mem);
+
+	if (mem->size_bytes > limits->buffer_bytes) {
+		if (err && err->status == VBD_OK)
+			err->limit = limits->buffer_bytes;
+		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/size_bytes",
+			"a buffer can have %llu bytes at most",
+			(unsigned long long)limits->buffer_bytes);
+	}
+	if (mapped_bytes > limits->pinned_bytes - daemon->pinned_bytes) {
+		if (err && err->status == VBD_OK)
+			err->limit = limits->pinned_bytes;
+		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/size_bytes",
+			"all buffers together can have %llu bytes; %llu are in use, and %llu are "
+			"needed",
+			(unsigned long long)limits->pinned_bytes,
+			(unsigned long long)daemon->pinned_bytes, (unsigned long long)mapped_bytes);
+	}
+	return VBD_OK;
+}
+
+/* What the memory shall be; nothing is made yet. */
+static enum vbd_status describe(
+	const struct vbd_buffer_spec *spec, struct vbd_mem *ret_mem, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	*ret_mem = (struct vbd_mem){
+		.kind = spec->kind,
+		.access = spec->access,
+		.size_bytes = spec->size_bytes,
+		.relaxed_ordering = spec->relaxed_ordering,
+		.on_demand = spec->on_demand,
+	};
+	if (spec->kind == VBD_MEM_HUGEPAGE) {
+		status = vbd_hugepage_choose(spec->page_bytes, &ret_mem->page_bytes, err);
+		if (status)
+			return status;
+	} else if (spec->page_bytes) {
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/page_bytes",
+			"/page_bytes is allowed for kind hugepage only");
+	} else {
+		ret_mem->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	}
+	return VBD_OK;
+}
+
+static enum vbd_status check_device(
+	const struct vbd_device *device, const struct vbd_mem *mem, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+
+	if (mem->access & VBD_ACCESS_REMOTE_ATOMIC)
+		status = vbd_device_require(device, VBD_CAP_ATOMICS, err);
+	if (!status && (mem->access & VBD_ACCESS_MW_BIND) &&
+		!vbd_device_can(device, VBD_CAP_MW_TYPE_1))
+		status = vbd_device_require(device, VBD_CAP_MW_TYPE_2, err);
+	if (!status && mem->relaxed_ordering)
+		status = vbd_device_require(device, VBD_CAP_RELAXED_ORDERING, err);
+	if (!status && mem->on_demand)
+		status = vbd_device_require(device, VBD_CAP_ON_DEMAND_PAGING, err);
+	return status;
+}
+
+static enum vbd_status add_buffer(struct vbd_daemon *daemon, const char *name,
+	const struct vbd_mem *mem, const struct vbd_pd *pd, struct vbd_buffer **ret_buffer,
+	struct vbd_error *err)
+{
+	struct vbd_buffer *buffer;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->buffers, name, &object, err);
+
+	if (status)
+		return status;
+	buffer = buffer_of(object);
+	buffer->daemon = daemon;
+	buffer->state = VBD_BUFFER_REGISTERING;
+	buffer->mem = *mem;
+	buffer->pinned_bytes = vbd_mem_mapped_bytes(mem);
+	(void)snprintf(buffer->device_name, sizeof(buffer->device_name), "%s", pd->device->name);
+	buffer->pd_id = pd->id;
+	if (mem->kind == VBD_MEM_SHARED)
+		(void)snprintf(buffer->mem.shm_name, sizeof(buffer->mem.shm_name),
+			"/verbsd-%s-%llu", daemon->server_id,
+			(unsigned long long)buffer->object.id);
+	daemon->pinned_bytes += buffer->pinned_bytes;
+	*ret_buffer = buffer;
+	return VBD_OK;
+}
+
+static enum vbd_status begin(struct vbd_buffer *buffer, struct vbd_pd *pd, struct vbd_error *err)
+{
+	struct creation *creation = calloc(1, sizeof(*creation));
+	enum vbd_status status;
+
+	if (!creation)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a buffer");
+	*creation = (struct creation){.buffer = buffer, .pd = pd};
+	vbd_pd_ref(pd);
+	status = vbd_loop_work(buffer->daemon->loop, allocate_and_register, created, creation, err);
+	if (status) {
+		vbd_pd_unref(pd);
+		free(creation);
+		return status;
+	}
+	buffer->daemon->pool_jobs++;
+	return VBD_OK;
+}
+
+static enum vbd_status choose_pd(const struct vbd_daemon *daemon,
+	const struct vbd_buffer_spec *spec, struct vbd_pd **ret_pd, struct vbd_error *err)
+{
+	struct vbd_pd *pd = vbd_fabric_pd(daemon->fabric, spec->pd_id);
+	struct vbd_device *device;
+	enum vbd_status status;
+
+	if (!pd) {
+		status = vbd_device_choose(daemon, spec->device_name, &device, err);
+		if (!status)
+			*ret_pd = device->pd;
+		return status;
+	}
+	if (spec->device_name[0] && strcmp(pd->device->name, spec->device_name) != 0)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/device",
+			"device is %s, but pd %llu belongs to %s", spec->device_name,
+			(unsigned long long)pd->id, pd->device->name);
+	*ret_pd = pd;
+	return vbd_device_usable(pd->device, err);
+}
+
+enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_buffer_spec *spec,
+	struct vbd_buffer **ret_buffer, struct vbd_error *err)
+{
+	struct vbd_buffer *buffer;
+	enum vbd_status status;
+	struct vbd_pd *pd;
+	struct vbd_mem mem;
+
+	status = vbd_daemon_accepts_work(daemon, err);
+	if (!status)
+		status = describe(spec, &mem, err);
+	if (!status)
+		status = check_limits(daemon, &mem, err);
+	if (!status)
+		status = choose_pd(daemon, spec, &pd, err);
+	if (!status)
+		status = check_device(pd->device, &mem, err);
+	if (!status)
+		status = add_buffer(daemon, spec->name, &mem, pd, &buffer, err);
+	if (status)
+		return status;
+	status = begin(buffer, pd, err);
+	if (status) {
+		vbd_object_free(&buffer->object);
+		return status;
+	}
+	*ret_buffer = buffer;
+	return VBD_OK;
+}
+
+/*
+ * Revoking and unmapping take time in proportion to the size, so the thread pool does them; a
+ * daemon that stops, or a pool that takes no more, does them here.
+ */
+static void on_pool(struct vbd_buffer *buffer, void (*work)(void *arg), void (*done)(void *arg))
+{
+	struct vbd_daemon *daemon = buffer->daemon;
+
+	daemon->pool_jobs++;
+	if (!daemon->stopping && vbd_loop_work(daemon->loop, work, done, buffer, NULL) == VBD_OK)
+		return;
+	work(buffer);
+	done(buffer);
+}
+
+/* Pool thread. */
+static void unmap(void *arg)
+{
+	struct vbd_buffer *buffer = arg;
+
+	vbd_mem_unmap(&buffer->mem);
+}
+
+static void unmapped(void *arg)
+{
+	struct vbd_buffer *buffer = arg;
+	struct vbd_daemon *daemon = buffer->daemon;
+
+	vbd_object_free(&buffer->object);
+	job_done(daemon);
+}
+
+static void free_when_unused(struct vbd_buffer *buffer)
+{
+	if (buffer->object.deleted && buffer->holds == 0)
+		on_pool(buffer, unmap, unmapped);
+}
+
+/* Pool thread. */
+static void revoke_keys(void *arg)
+{
+	struct vbd_buffer *buffer = arg;
+
+	vbd_mem_revoke(&buffer->mem);
+}
+
+static void revoked(void *arg)
+{
+	struct vbd_buffer *buffer = arg;
+	struct vbd_daemon *daemon = buffer->daemon;
+
+	vbd_mem_deregister(&buffer->mem);
+	vbd_buffer_unref(buffer);
+	job_done(daemon);
+}
+
+enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *err)
+{
+	struct vbd_daemon *daemon = buffer->daemon;
+	uint64_t id = buffer->object.id;
+
+	if (buffer->state == VBD_BUFFER_REGISTERING)
+		return vbd_error_set(err, VBD_E_IN_USE, "buffer %llu is still being registered",
+			(unsigned long long)id);
+	if (buffer->state == VBD_BUFFER_FAILED) {
+		vbd_object_unregister(&buffer->object);
+		return VBD_OK;
+	}
+	if (buffer->users > 0)
+		return vbd_error_set(err, VBD_E_IN_USE,
+			"buffer %llu has %u user%s (running transfers or windows)",
+			(unsigned long long)id, buffer->users, buffer->users == 1 ? "" : "s");
+	buffer->object.deleted = true;
+	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_DELETED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE, "%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
+	vbd_registry_remove(daemon->buffers, &buffer->object);
+	/* At once, not with the last reader: no peer may reach it any more, and it must not hold
+	 * its device. */
+	vbd_mem_unlink(&buffer->mem);
+	vbd_buffer_ref(buffer);
+	on_pool(buffer, revoke_keys, revoked);
+	return VBD_OK;
+}
+
+bool vbd_buffers_writable(const struct vbd_daemon *daemon, const struct vbd_pd *pd)
+{
+	vbd_registry_for_each (object, daemon->buffers) {
+		const struct vbd_buffer *buffer =
+			VBD_CONTAINER_OF(object, struct vbd_buffer, object);
+
+		/* The pool thread has one that is being registered. */
+		if (buffer->state == VBD_BUFFER_READY && buffer->mem.pd == pd &&
+			(buffer->mem.access & (VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_MW_BIND)))
+			return true;
+	}
+	return false;
+}
+
+enum vbd_status vbd_buffer_has_bytes(const struct vbd_buffer *buffer, struct vbd_error *err)
+{
+	if (buffer->state == VBD_BUFFER_READY || buffer->state == VBD_BUFFER_LOST)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_WRONG_STATE,
+		"buffer %llu is %s; only a ready or lost buffer has bytes",
+		(unsigned long long)buffer->object.id, vbd_buffer_state_name(buffer->state));
+}
+
+void vbd_buffer_ref(struct vbd_buffer *buffer)
+{
+	buffer->holds++;
+}
+
+void vbd_buffer_unref(struct vbd_buffer *buffer)
+{
+	buffer->holds--;
+	free_when_unused(buffer);
+}
+
+enum vbd_status vbd_buffer_check_range(const struct vbd_buffer *buffer, uint64_t offset,
+	uint64_t length_bytes, const char *pointer, struct vbd_error *err)
+{
+	uint64_t size_bytes = buffer->mem.size_bytes;
+
+	if (offset <= size_bytes && length_bytes <= size_bytes - offset)
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_RANGE_NOT_SATISFIABLE, pointer,
+		"%llu bytes at offset %llu reach past the end of buffer %llu, which has %llu bytes",
+		(unsigned long long)length_bytes, (unsigned long long)offset,
+		(unsigned long long)buffer->object.id, (unsigned long long)size_bytes);
+}
+
+struct checksum {
+	struct vbd_buffer *buffer;
+	enum vbd_checksum algorithm;
+	uint64_t offset;
+	uint64_t length_bytes;
+	char hex[65];
+	int rc;
+	vbd_checksum_cb cb;
+	void *arg;
+};
+
+static void crc32c_of(struct checksum *sum, uint8_t *data)
+{
+	unsigned int crc = ~0U;
+	uint64_t left = sum->length_bytes;
+
+	while (left > 0) {
+		uint64_t part = left < CRC_STEP_BYTES ? left : CRC_STEP_BYTES;
+
+		crc = crc32_iscsi(data, (int)part, crc);
+		data += part;
+		left -= part;
+	}
+	(void)snprintf(sum->hex, sizeof(sum->hex), "%08x", ~crc);
+}
+
+static void sha256_of(struct checksum *sum, const uint8_t *data)
+{
+	uint8_t digest[32];
+
+	sum->rc = gnutls_hash_fast(GNUTLS_DIG_SHA256, data, sum->length_bytes, digest);
+	for (size_t i = 0; i < sizeof(digest); i++)
+		(void)snprintf(sum->hex + i * 2, 3, "%02x", digest[i]);
+}
+
+/* Pool thread. */
+static void compute_checksum(void *arg)
+{
+	struct checksum *sum = arg;
+	uint8_t *data = sum->buffer->mem.addr + sum->offset;
+
+	if (sum->algorithm == VBD_CHECKSUM_CRC32C)
+		crc32c_of(sum, data);
+	else
+		sha256_of(sum, data);
+}
+
+static void checksum_computed(void *arg)
+{
+	struct checksum *sum = arg;
+	struct vbd_daemon *daemon = sum->buffer->daemon;
+	struct vbd_error error = {0};
+
+	if (sum->rc < 0)
+		(void)vbd_error_set(&error, VBD_E_INTERNAL, "gnutls_hash_fast: %d", sum->rc);
+	sum->cb(sum->rc < 0 ? NULL : sum->hex, &error, sum->arg);
+	vbd_buffer_unref(sum->buffer);
+	free(sum);
+	job_done(daemon);
+}
+
+enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, enum vbd_checksum algorithm,
+	uint64_t offset, uint64_t length_bytes, vbd_checksum_cb cb, void *arg,
+	struct vbd_error *err)
+{
+	struct checksum *sum;
+	enum vbd_status status;
+
+	status = vbd_buffer_has_bytes(buffer, err);
+	if (status)
+		return status;
+	sum = calloc(1, sizeof(*sum));
+	if (!sum)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a checksum");
+	*sum = (struct checksum){
+		.buffer = buffer,
+		.algorithm = algorithm,
+		.offset = offset,
+		.length_bytes = length_bytes,
+		.cb = cb,
+		.arg = arg,
+	};
+	vbd_buffer_ref(buffer);
+	status = vbd_loop_work(buffer->daemon->loop, compute_checksum, checksum_computed, sum, err);
+	if (status) {
+		vbd_buffer_unref(buffer);
+		free(sum);
+		return status;
+	}
+	buffer->daemon->pool_jobs++;
+	return VBD_OK;
+}
+
+/* Transfers over its connections have ended by then: connections go first. */
+void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *device)
+{
+	vbd_registry_for_each (object, daemon->buffers) {
+		struct vbd_buffer *buffer = buffer_of(object);
+
+		if (buffer->state != VBD_BUFFER_READY || buffer->mem.pd->device != device)
+			continue;
+		buffer->state = VBD_BUFFER_LOST;
+		vbd_object_log(object, VBD_EVENT_BUFFER_LOST, VBD_SEVERITY_WARNING,
+			VBD_REASON_DEVICE_REMOVED,
+			"device %s is being removed; the buffer's %zu bytes are kept", device->name,
+			buffer->mem.size_bytes);
+		if (buffer->users == 0)
+			vbd_mem_deregister(&buffer->mem);
+	}
+}
+
+void vbd_buffer_unref_user(struct vbd_buffer *buffer)
+{
+	buffer->users--;
+	if (buffer->state == VBD_BUFFER_LOST && buffer->users == 0)
+		vbd_mem_deregister(&buffer->mem);
+	vbd_buffer_unref(buffer);
+}
+
+static void free_buffer(struct vbd_object *object)
+{
+	struct vbd_buffer *buffer = buffer_of(object);
+
+	unpin(buffer);
+	vbd_mem_free(&buffer->mem);
+}
+
+const struct vbd_kind vbd_buffer_kind = {
+	.size_bytes = sizeof(struct vbd_buffer),
+	.free = free_buffer,
+};

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/memory/windows.h"
+
+#include "base/clock.h"
+#include "rdma/device/caps.h"
+#include "rdma/device/device.h"
+#include "rdma/device/pd.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long a work request that can't be called back may take after its deadline before the
+ * connection is ended. */
+#define CANCEL_GRACE_MS 1000
+
+static struct vbd_window_record *record_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_window_record, object);
+}
+
+static bool has_ended(const struct vbd_window_record *record)
+{
+	return vbd_window_state_ended(record->window.state);
+}
+
+/* Binding and its end. */
+
+static bool is_established(const struct vbd_connection *connection)
+{
+	return connection->conn->state == VBD_CONN_ESTABLISHED;
+}
+
+/* Any connection of the memory's protection domain can carry a bind of type 1. */
+static struct vbd_qp *any_qp(const struct vbd_daemon *daemon, const struct vbd_mem *mem)
+{
+	vbd_registry_for_each (object, daemon->connections) {
+		struct vbd_connection *connection =
+			VBD_CONTAINER_OF(object, struct vbd_connection, object);
+
+		if (is_established(connection) && connection->conn->qp.pd == mem->pd)
+			return &connection->conn->qp;
+	}
+	return NULL;
+}
+
+/* The revocation goes where the client wanted the bind; for type 1 another will do. */
+static struct vbd_channel *choose_channel(struct vbd_window *window, void *arg)
+{
+	struct vbd_window_record *record = arg;
+
+	record->qp = NULL;
+	if (record->connection && is_established(record->connection))
+		record->qp = &record->connection->conn->qp;
+	if (!record->qp && window->range.type == 1)
+		record->qp = any_qp(record->daemon, window->mem);
+	if (!record->qp)
+		return NULL;
+	vbd_timer_set(record->object.deadline, record->timeout_ms);
+	record->late = false;
+	return record->qp->channel;
+}
+
+static void tell(const struct vbd_window_record *record, enum vbd_event_type type,
+	enum vbd_severity severity, const char *why)
+{
+	const struct vbd_window_range *range = &record->window.range;
+
+	vbd_object_log(&record->object, type, severity, VBD_REASON_NONE,
+		"type %u, %llu bytes at offset %llu of buffer %llu%s%s", range->type,
+		(unsigned long long)range->length_bytes, (unsigned long long)range->offset,
+		(unsigned long long)record->buffer_id, *why ? ": " : "", why);
+}
+
+static void bound(struct vbd_window_record *record)
+{
+	vbd_timer_clear(record->object.deadline);
+	record->error = (struct vbd_error){0}; /* it was faster than being called off */
+	record->ready_ns = vbd_clock_mono_ns();
+	tell(record, VBD_EVENT_WINDOW_BOUND, VBD_SEVERITY_INFO, "");
+}
+
+static void explain(struct vbd_window_record *record, const struct vbd_qp *qp)
+{
+	char owner[VBD_QP_OWNER_BYTES];
+
+	if (record->error.status == VBD_OK && qp->reason != VBD_REASON_NONE)
+		(void)vbd_error_set(&record->error, vbd_reason_status(qp->reason), "%s ended: %s",
+			vbd_qp_owner_text(qp, owner), vbd_reason_text(qp->reason));
+}
+
+/* A flush is not why it failed: the connection's end is. */
+static void explain_failure(struct vbd_window_record *record)
+{
+	if (record->window.error.status == VBD_E_QP_FATAL)
+		explain(record, record->qp);
+	if (record->error.status == VBD_OK)
+		record->error = record->window.error;
+}
+
+static void job_done(struct vbd_daemon *daemon)
+{
+	daemon->pool_jobs--;
+	vbd_daemon_check_stop(daemon);
+}
+
+/* Pool thread. */
+static void deregister_range(void *arg)
+{
+	vbd_window_deregister(&((struct vbd_window_record *)arg)->window);
+}
+
+/* Nothing holds its buffer any more: only the record is left. */
+static void let_go(void *arg)
+{
+	struct vbd_window_record *record = arg;
+	struct vbd_daemon *daemon = record->daemon;
+
+	vbd_buffer_unref_user(record->buffer);
+	record->buffer = NULL;
+	vbd_object_settle(&record->object);
+	job_done(daemon);
+}
+
+/* As a buffer's memory: on the pool if there is something to do that takes time. */
+static void release_memory(struct vbd_window_record *record)
+{
+	struct vbd_daemon *daemon = record->daemon;
+
+	daemon->pool_jobs++;
+	if (record->window.own_mr && !daemon->stopping &&
+		vbd_loop_work(daemon->loop, deregister_range, let_go, record, NULL) == VBD_OK)
+		return;
+	deregister_range(record);
+	let_go(record);
+}
+
+static void ended(struct vbd_window_record *record)
+{
+	struct vbd_daemon *daemon = record->daemon;
+	bool failed = record->window.state == VBD_WINDOW_FAILED;
+
+	vbd_timer_clear(record->object.deadline);
+	record->ended_ns = vbd_clock_mono_ns();
+	if (failed)
+		explain_failure(record);
+	vbd_list_remove(&record->link);
+	record->connection = NULL;
+	vbd_object_end(&record->object);
+	daemon->windows_revoked += !failed;
+	daemon->windows_failed += failed;
+	if (failed)
+		tell(record, VBD_EVENT_WINDOW_FAILED, VBD_SEVERITY_WARNING, record->error.text);
+	else
+		tell(record, VBD_EVENT_WINDOW_REVOKED, VBD_SEVERITY_INFO, record->error.text);
+	release_memory(record);
+}
+
+static void on_changed(struct vbd_window *window, void *arg)
+{
+	struct vbd_window_record *record = arg;
+
+	if (window->state == VBD_WINDOW_READY)
+		bound(record);
+	else if (has_ended(record))
+		ended(record);
+	vbd_watch_notify(&record->object.watches, false);
+}
+
+/* As a transfer: first it is called off, and if that is too late its connection ends. */
+static void on_deadline(void *arg)
+{
+	struct vbd_window_record *record = arg;
+	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = record->timeout_ms};
+
+	if (!record->window.busy)
+		return;
+	(void)vbd_error_set(&error, VBD_E_DEADLINE,
+		"the work request of window %llu did not complete in %u ms",
+		(unsigned long long)record->object.id, record->timeout_ms);
+	if (record->late) {
+		record->qp->ops->end_failed(record->qp, &error, 0);
+		return;
+	}
+	record->late = true;
+	if (record->window.state == VBD_WINDOW_BINDING)
+		record->error = error;
+	vbd_timer_set(record->object.deadline, CANCEL_GRACE_MS);
+	vbd_window_cancel(&record->window);
+}
+
+/* Making. */
+
+static enum vbd_status check_device(const struct vbd_window_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_device *device = spec->buffer->mem.pd->device;
+	enum vbd_status status;
+
+	status = vbd_device_require(
+		device, spec->range.type == 1 ? VBD_CAP_MW_TYPE_1 : VBD_CAP_MW_TYPE_2, err);
+	if (!status && (spec->range.access & VBD_ACCESS_REMOTE_ATOMIC))
+		status = vbd_device_require(device, VBD_CAP_ATOMICS, err);
+	return status;
+}
+
+static enum vbd_status check_buffer(const struct vbd_window_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_buffer *buffer = spec->buffer;
+
+	if (buffer->state != VBD_BUFFER_READY)
+		return vbd_error_input(err, VBD_E_WRONG_STATE, "/buffer",
+			"buffer %llu is %s; only a ready buffer can have windows",
+			(unsigned long long)buffer->object.id,
+			vbd_buffer_state_name(buffer->state));
+	if (check_device(spec, err) != VBD_OK)
+		return VBD_E_NOT_SUPPORTED;
+	if (!(buffer->mem.access & VBD_ACCESS_MW_BIND))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/buffer",
+			"buffer %llu has no access mw_bind: no window can be bound to it",
+			(unsigned long long)buffer->object.id);
+	return vbd_buffer_check_range(
+		buffer, spec->range.offset, spec->range.length_bytes, "/length_bytes", err);
+}
+
+static enum vbd_status check_pd(const struct vbd_buffer *buffer,
+	const struct vbd_connection *connection, struct vbd_error *err)
+{
+	char one[40], other[40];
+
+	(void)snprintf(one, sizeof(one), "buffer %llu", (unsigned long long)buffer->object.id);
+	(void)snprintf(
+		other, sizeof(other), "connection %llu", (unsigned long long)connection->object.id);
+	return vbd_pd_require_same(buffer->mem.pd, one, connection->conn->qp.pd, other, err);
+}
+
+static enum vbd_status check_connection(const struct vbd_window_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_connection *connection = spec->connection;
+	const struct vbd_buffer *buffer = spec->buffer;
+
+	if (!connection && spec->range.type == 2)
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/connection",
+			"/connection is missing: a window of type 2 belongs to a connection");
+	if (!connection)
+		return VBD_OK;
+	if (!is_established(connection))
+		return vbd_error_input(err, VBD_E_WRONG_STATE, "/connection",
+			"connection %llu is %s; a window is bound on an established one",
+			(unsigned long long)connection->object.id,
+			vbd_conn_state_name(connection->conn->state));
+	if (connection->conn->qp.device != buffer->mem.pd->device)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/buffer",
+			"buffer %llu is registered with %s, but connection %llu is on %s",
+			(unsigned long long)buffer->object.id, buffer->device_name,
+			(unsigned long long)connection->object.id, connection->conn->device_name);
+	return check_pd(buffer, connection, err);
+}
+
+static enum vbd_status check_qp(
+	const struct vbd_daemon *daemon, const struct vbd_window_spec *spec, struct vbd_error *err)
+{
+	if (spec->connection || any_qp(daemon, &spec->buffer->mem))
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_WRONG_STATE,
+		"no connection on %s in the buffer's protection domain is established: a bind is a "
+		"work request, and must be posted on such a connection",
+		spec->buffer->device_name);
+}
+
+static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_window_spec *spec,
+	struct vbd_window_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_window_record *record;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->windows, spec->name, &object, err);
+
+	if (status)
+		return status;
+	record = record_of(object);
+	record->daemon = daemon;
+	record->timeout_ms = spec->timeout_ms;
+	vbd_list_init(&record->link);
+	record->window.range = spec->range;
+	record->window.mem = &spec->buffer->mem;
+	record->window.changed = on_changed;
+	record->window.choose_channel = choose_channel;
+	record->window.arg = record;
+	record->addr = (uintptr_t)spec->buffer->mem.addr + spec->range.offset;
+	(void)snprintf(
+		record->device_name, sizeof(record->device_name), "%s", spec->buffer->device_name);
+	*ret_record = record;
+	return VBD_OK;
+}
+
+static void tie(struct vbd_window_record *record, const struct vbd_window_spec *spec)
+{
+	record->buffer = spec->buffer;
+	record->buffer_id = spec->buffer->object.id;
+	spec->buffer->users++;
+	vbd_buffer_ref(spec->buffer);
+	record->connection = spec->connection;
+	if (!spec->connection)
+		return;
+	record->connection_id = spec->connection->object.id;
+	vbd_list_append(&spec->connection->windows, &record->link);
+}
+
+/* Pool thread. */
+static void register_range(void *arg)
+{
+	vbd_window_register(&((struct vbd_window_record *)arg)->window);
+}
+
+static void registered(void *arg)
+{
+	struct vbd_window_record *record = arg;
+	struct vbd_daemon *daemon = record->daemon;
+
+	vbd_window_registered(&record->window);
+	job_done(daemon);
+}
+
+/* Nothing but its own range is registered here, which takes time for gigabytes. */
+static void begin(struct vbd_window_record *record)
+{
+	struct vbd_daemon *daemon = record->daemon;
+
+	daemon->pool_jobs++;
+	if (record->window.own_mr &&
+		vbd_loop_work(daemon->loop, register_range, registered, record, NULL) == VBD_OK)
+		return;
+	register_range(record);
+	registered(record);
+}
+
+enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_window_spec *spec,
+	struct vbd_window_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_window_record *record;
+	enum vbd_status status;
+
+	status = vbd_daemon_accepts_work(daemon, err);
+	if (!status)
+		status = check_buffer(spec, err);
+	if (!status)
+		status = check_connection(spec, err);
+	if (!status)
+		status = check_qp(daemon, spec, err);
+	if (!status)
+		status = make_record(daemon, spec, &record, err);
+	if (status)
+		return status;
+	status = vbd_window_allocate(&record->window, err);
+	if (status) {
+		vbd_object_free(&record->object);
+		return status;
+	}
+	tie(record, spec);
+	tell(record, VBD_EVENT_WINDOW_CREATED, VBD_SEVERITY_DEBUG, "");
+	begin(record);
+	*ret_record = record;
+	return VBD_OK;
+}
+
+/* Ends that nobody asked for. */
+
+void vbd_windows_connection_left(struct vbd_connection *connection)
+{
+	vbd_list_for_each (link, &connection->windows) {
+		struct vbd_window_record *record =
+			VBD_CONTAINER_OF(link, struct vbd_window_record, link);
+
+		/* One of type 1 stays; others can carry its revocation. */
+		vbd_list_remove(&record->link);
+		record->connection = NULL;
+		if (record->window.range.type != 2)
+			continue;
+		explain(record, &connection->conn->qp);
+		vbd_window_revoke_at_once(&record->window);
+	}
+}
+
+void vbd_windows_device_removing(struct vbd_daemon *daemon, const struct vbd_device *device)
+{
+	vbd_registry_for_each (object, daemon->windows) {
+		struct vbd_window_record *record = record_of(object);
+
+		if (has_ended(record) || record->buffer->mem.pd->device != device)
+			continue;
+		if (vbd_device_usable(device, &record->error) != VBD_OK)
+			vbd_window_revoke_at_once(&record->window);
+	}
+}
+
+void vbd_windows_close_all(struct vbd_daemon *daemon)
+{
+	vbd_registry_for_each (object, daemon->windows) {
+		struct vbd_window_record *record = record_of(object);
+
+		if (!has_ended(record) && vbd_daemon_accepts_work(daemon, &record->error) != VBD_OK)
+			vbd_window_revoke_at_once(&record->window);
+	}
+}
+
+static void revoke(struct vbd_object *object)
+{
+	vbd_window_revoke(&record_of(object)->window);
+}
+
+static bool is_used(const struct vbd_object *object)
+{
+	return ((const struct vbd_window_record *)object)->buffer;
+}
+
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
+{
+	*ret_err = ((const struct vbd_window_record *)object)->error;
+	if (ret_err->status == VBD_OK)
+		(void)vbd_error_set(
+			ret_err, VBD_E_CANCELLED, "the window was revoked in the meantime");
+}
+
+static void free_record(struct vbd_object *object)
+{
+	struct vbd_window_record *record = record_of(object);
+
+	vbd_list_remove(&record->link);
+	vbd_account_close(&record->window.account);
+}
+
+/* Deleting a window revokes it. */
+const struct vbd_kind vbd_window_kind = {
+	.size_bytes = sizeof(struct vbd_window_record),
+	.keeps_history = true,
+	.on_deadline = on_deadline,
+	.cancel = revoke,
+	.is_used = is_used,
+	.problem = get_problem,
+	.free = free_record,
+};

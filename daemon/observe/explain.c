@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/observe/explain.h"
+
+#include "base/clock.h"
+#include "daemon/core/addr.h"
+#include "daemon/core/devices.h"
+#include "daemon/connections/listeners.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/device/source.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_storage *ret_local,
+	struct sockaddr_storage *ret_peer)
+{
+	const struct vbd_conn *conn = connection->conn;
+	const struct vbd_qp_info *info = &conn->qp.info;
+	struct vbd_gid peer = info->sgid;
+
+	*ret_local = conn->local;
+	*ret_peer = conn->peer;
+	if (conn->peer.ss_family)
+		return true;
+	if (!info->sgid_known || !info->gid_known || !vbd_source_of_gid(&info->sgid, ret_local))
+		return false;
+	memcpy(peer.raw, info->dgid, sizeof(peer.raw));
+	return vbd_source_of_gid(&peer, ret_peer);
+}
+
+/* --- facts ----------------------------------------------------------------------------------- */
+
+/* A removed device may be back as a new one; the connection was the old one's. */
+static bool device_gone(const struct vbd_conn *conn, const struct vbd_device *device)
+{
+	return !device || device->state != VBD_DEVICE_PRESENT ||
+	       (conn->qp.device && conn->qp.device != device) ||
+	       (conn->qp.info.lqpn && device->added_ns > conn->created_ns);
+}
+
+static void gather_fall(
+	const struct vbd_conn *conn, const struct vbd_device *device, struct vbd_facts *facts)
+{
+	uint64_t until_ns = conn->qp.first_error.at_ns ? conn->qp.first_error.at_ns
+			    : conn->ended_ns	       ? conn->ended_ns
+						       : vbd_clock_mono_ns();
+
+	if (device->port_err_ns <= conn->created_ns || device->port_err_ns > until_ns)
+		return;
+	facts->port_fell = true;
+	facts->port_fell_before_ms = (until_ns - device->port_err_ns) / VBD_NS_PER_MS;
+}
+
+static void gather_device(
+	const struct vbd_daemon *daemon, const struct vbd_conn *conn, struct vbd_facts *facts)
+{
+	const struct vbd_device *device;
+
+	if (!*conn->device_name)
+		return;
+	(void)snprintf(facts->device, sizeof(facts->device), "%s", conn->device_name);
+	device = vbd_fabric_device(daemon->fabric, conn->device_name);
+	facts->device_gone = device_gone(conn, device);
+	if (!device)
+		return;
+	facts->iwarp = vbd_device_is_iwarp(device);
+	if (conn->qp.info.lqpn && !facts->device_gone)
+		gather_fall(conn, device, facts);
+	if (!facts->device_gone && conn->port_num)
+		facts->port_known =
+			vbd_device_query_port(device, conn->port_num, &facts->port, NULL) == VBD_OK;
+}
+
+static void gather_gids(
+	const struct vbd_daemon *daemon, const struct vbd_conn *conn, struct vbd_facts *facts)
+{
+	const struct vbd_device *device = vbd_fabric_device(daemon->fabric, conn->device_name);
+	const struct vbd_qp_info *info = &conn->qp.info;
+	struct vbd_gid now;
+
+	if (info->iwarp)
+		return;
+	facts->peer_gid_known = info->gid_known;
+	memcpy(facts->peer_gid, info->dgid, sizeof(facts->peer_gid));
+	facts->gid_known = info->sgid_known;
+	facts->gid = info->sgid;
+	if (!facts->open || !info->sgid_known || facts->device_gone || !device)
+		return;
+	facts->gid_gone = vbd_device_query_gid(device, info->sgid.port_num, info->sgid.gid_index,
+				  &now, NULL) != VBD_OK ||
+			  memcmp(now.raw, info->sgid.raw, sizeof(now.raw)) != 0;
+}
+
+static void gather_qp(const struct vbd_conn *conn, struct vbd_facts *facts)
+{
+	const struct vbd_qp_info *info = &conn->qp.info;
+
+	facts->reliable = conn->params.qp.transport == VBD_TRANSPORT_RC;
+	facts->iwarp = facts->iwarp || info->iwarp;
+	facts->soft_roce = info->soft_roce;
+	facts->path_mtu_bytes = info->path_known && !info->iwarp ? info->path_mtu_bytes : 0;
+	facts->mtu_asked = conn->params.path_mtu_bytes != 0;
+	facts->timers_known = info->sends_known && !info->iwarp;
+	facts->ack_timeout = info->ack_timeout;
+	facts->retry_count = info->retry_count;
+	facts->rnr_retry = info->rnr_retry;
+	facts->min_rnr_timer = info->min_rnr_timer;
+	facts->depth_known = info->sends_known && facts->reliable;
+	facts->initiator_depth = info->initiator_depth;
+}
+
+static void gather_counts(const struct vbd_conn *conn, struct vbd_facts *facts)
+{
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
+		uint64_t flushed = vbd_counter_get(&vbd_qp_op_counters(&conn->qp, op)->flushed);
+
+		if (op == VBD_OP_RECV)
+			facts->flushed_receives += flushed;
+		else
+			facts->flushed_sends += flushed;
+	}
+	facts->lost_packets = conn->lost_packets;
+}
+
+/* Of the listener that it came in by, while that is there. */
+static void gather_listener(const struct vbd_connection *connection, struct vbd_facts *facts)
+{
+	const struct vbd_object *object =
+		connection->listener_id ? vbd_registry_find_id(connection->daemon->listeners,
+						  connection->listener_id)
+					: NULL;
+
+	if (!object)
+		return;
+	facts->backlog = ((const struct vbd_listener *)(const void *)object)->backlog;
+	facts->waiting = ((const struct vbd_listener *)(const void *)object)->waiting;
+}
+
+static void gather_state(const struct vbd_connection *connection, struct vbd_facts *facts)
+{
+	const struct vbd_conn *conn = connection->conn;
+	const struct vbd_conn_params *params = &conn->params;
+
+	facts->open = !vbd_conn_state_terminal(conn->state);
+	facts->established = conn->state == VBD_CONN_ESTABLISHED;
+	facts->hung_up = conn->qp.reason == VBD_REASON_PEER_DISCONNECT;
+	facts->probed = connection->probe != NULL;
+	if (facts->open && !facts->established && conn->deadline_ms) {
+		facts->deadline_ms = conn->deadline_ms;
+		facts->waited_ms = (vbd_clock_mono_ns() - conn->deadline_since_ns) / VBD_NS_PER_MS;
+	}
+	if (params->qp.service == VBD_SERVICE_INBOX && !params->qp.srq_id) {
+		facts->inbox_messages = connection->inbox.count;
+		facts->inbox_capacity = params->qp.rq_depth;
+	}
+}
+
+static void gather(const struct vbd_connection *connection, const struct vbd_pv_netroute *netroute,
+	struct vbd_facts *facts)
+{
+	const struct vbd_conn *conn = connection->conn;
+
+	*facts = (struct vbd_facts){0};
+	gather_state(connection, facts);
+	gather_device(connection->daemon, conn, facts);
+	gather_gids(connection->daemon, conn, facts);
+	gather_qp(conn, facts);
+	gather_counts(conn, facts);
+	gather_listener(connection, facts);
+	facts->memlock_known = true;
+	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
+	if (netroute)
+		vbd_explain_netroute(connection->daemon, netroute, facts);
+}
+
+/* --- causes ---------------------------------------------------------------------------------- */
+
+static void add_cause(struct vbd_explanation *explanation, enum vbd_why_kind kind, int number)
+{
+	if (vbd_why_find(kind, number, &explanation->causes[explanation->cause_count]))
+		explanation->cause_count++;
+}
+
+static void find_causes(const struct vbd_conn *conn, struct vbd_explanation *explanation)
+{
+	if (conn->qp.first_error.at_ns &&
+		vbd_why_find_error(&conn->qp.first_error.error, explanation->causes))
+		explanation->cause_count = 1;
+	if (conn->qp.reason != VBD_REASON_NONE)
+		add_cause(explanation, VBD_WHY_END_REASON, (int)conn->qp.reason);
+}
+
+/* The error's own entry is the last one, where an event brought it. */
+static const struct vbd_timeline_entry *find_preceding(const struct vbd_conn *conn)
+{
+	const struct vbd_first_error *first = &conn->qp.first_error;
+	const enum vbd_error_source source = first->error.source;
+	const enum vbd_timeline_kind own = source == VBD_SOURCE_WC	   ? VBD_TIMELINE_WC
+					   : source == VBD_SOURCE_CM_EVENT ? VBD_TIMELINE_CM_EVENT
+					   : source == VBD_SOURCE_ASYNC ? VBD_TIMELINE_ASYNC_EVENT
+									: VBD_TIMELINE_KIND_COUNT;
+	const struct vbd_timeline *timeline = &conn->timeline;
+	uint32_t count = timeline->count;
+
+	if (!first->at_ns)
+		return NULL;
+	while (count && timeline->entries[count - 1].at_ns > first->at_ns)
+		count--;
+	if (count && timeline->entries[count - 1].kind == own)
+		count--;
+	return count ? &timeline->entries[count - 1] : NULL;
+}
+
+/* --- the sentence ---------------------------------------------------------------------------- */
+
+struct sentence {
+	char *text;
+	size_t room, len;
+};
+
+static void VBD_PRINTF(2, 3) say(struct sentence *sentence, const char *fmt, ...)
+{
+	va_list ap;
+	int len;
+
+	if (sentence->len >= sentence->room)
+		return;
+	va_start(ap, fmt);
+	len = vsnprintf(sentence->text + sentence->len, sentence->room - sentence->len, fmt, ap);
+	va_end(ap);
+	sentence->len += len > 0 ? (size_t)len : 0;
+}
+
+static void say_peer(struct sentence *sentence, const struct vbd_connection *connection)
+{
+	const struct vbd_conn *conn = connection->conn;
+	char addr[VBD_ADDR_TEXT_BYTES];
+
+	if (conn->peer.ss_family)
+		say(sentence, " with %s port %u", vbd_addr_format(&conn->peer, addr),
+			vbd_addr_port(&conn->peer));
+	else if (*connection->dst)
+		say(sentence, " with %s", connection->dst);
+	if (*conn->device_name)
+		say(sentence, " on %s", conn->device_name);
+}
+
+/* A text of a table begins a sentence; here it goes on with one. */
+static void say_lower(struct sentence *sentence, const char *text)
+{
+	say(sentence, "%c%s", tolower((unsigned char)*text), text + 1);
+}
+
+static void say_end(struct sentence *sentence, const struct vbd_connection *connection,
+	const struct vbd_facts *facts)
+{
+	const struct vbd_conn *conn = connection->conn;
+	uint64_t flushed = facts->flushed_sends + facts->flushed_receives;
+
+	say(sentence, "%s",
+		facts->open			 ? "It is ending"
+		: conn->state == VBD_CONN_FAILED ? "It failed"
+						 : "It was closed");
+	say_peer(sentence, connection);
+	say(sentence, " (%s): ", vbd_reason_name(conn->qp.reason));
+	say_lower(sentence, vbd_reason_text(conn->qp.reason));
+	if (conn->qp.first_error.at_ns && *conn->qp.first_error.error.text)
+		say(sentence, " [%s]", conn->qp.first_error.error.text);
+	if (flushed)
+		say(sentence, "; %" PRIu64 " work requests were flushed after that", flushed);
+}
+
+static void say_alive(struct sentence *sentence, const struct vbd_connection *connection,
+	const struct vbd_findings *findings)
+{
+	const struct vbd_conn *conn = connection->conn;
+	size_t grave = 0;
+
+	while (grave < findings->count &&
+		vbd_finding_severity(findings->items[grave].code) != VBD_FINDING_IS_INFO)
+		grave++;
+	say(sentence, "It is %s", vbd_conn_state_name(conn->state));
+	say_peer(sentence, connection);
+	if (conn->state == VBD_CONN_ESTABLISHED)
+		say(sentence, ", and nothing has failed");
+	else
+		say(sentence, " and waits for %s", vbd_conn_state_waits_for(conn->state));
+	if (grave)
+		say(sentence, "; %zu finding%s attention", grave, grave == 1 ? " needs" : "s need");
+}
+
+static void summarise(const struct vbd_connection *connection, struct vbd_explanation *explanation)
+{
+	/* With room for the stop. */
+	struct sentence sentence = {
+		.text = explanation->summary, .room = sizeof(explanation->summary) - 1};
+
+	if (connection->conn->qp.reason != VBD_REASON_NONE)
+		say_end(&sentence, connection, &explanation->facts);
+	else
+		say_alive(&sentence, connection, &explanation->findings);
+	(void)strcat(explanation->summary, "."); /* NOLINT: see above */
+}
+
+void vbd_explain_connection(const struct vbd_connection *connection,
+	const struct vbd_pv_netroute *netroute, struct vbd_explanation *ret_explanation)
+{
+	ret_explanation->cause_count = 0;
+	gather(connection, netroute, &ret_explanation->facts);
+	vbd_facts_judge(&ret_explanation->facts, &ret_explanation->findings);
+	find_causes(connection->conn, ret_explanation);
+	ret_explanation->preceding = find_preceding(connection->conn);
+	summarise(connection, ret_explanation);
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/observe/explain.h"
+
+#include "daemon/core/addr.h"
+#include "daemon/core/devices.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/names/names.h"
+#include "rdma/device/source.h"
+
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What is before the data in a packet of RoCE v2, at the most (iboe_get_mtu(), kernel 6.1). */
+#define ROCE_HEADER_BYTES 96
+
+/* The devices that are there, as somebody looks for the owner of an address. */
+struct search {
+	struct ifaddrs *interfaces;
+	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
+	size_t gid_count;
+};
+
+static bool load(const struct vbd_device *device, struct search *search)
+{
+	return device->state == VBD_DEVICE_PRESENT &&
+	       vbd_device_query_gids(device, search->gids, &search->gid_count, NULL) == VBD_OK;
+}
+
+static bool has_rdma(const struct vbd_daemon *daemon, struct search *search, const char *netdev)
+{
+	vbd_list_for_each (link, &daemon->fabric->devices) {
+		if (load(VBD_CONTAINER_OF(link, struct vbd_device, link), search) &&
+			vbd_source_has_interface(
+				search->gids, search->gid_count, search->interfaces, netdev))
+			return true;
+	}
+	return false;
+}
+
+void vbd_explain_netroute(const struct vbd_daemon *daemon, const struct vbd_pv_netroute *netroute,
+	struct vbd_facts *facts)
+{
+	struct search search = {0};
+
+	facts->netroute_known = true;
+	facts->netroute = *netroute;
+	if (netroute->route_errnum || getifaddrs(&search.interfaces) != 0)
+		return;
+	facts->netroute_has_rdma = has_rdma(daemon, &search, netroute->netdev);
+	freeifaddrs(search.interfaces);
+}
+
+enum vbd_status vbd_destination_choose(
+	const struct vbd_daemon *daemon, struct vbd_destination *destination, struct vbd_error *err)
+{
+	const struct sockaddr *dst = (const struct sockaddr *)&destination->addr;
+	const struct sockaddr *src = (const struct sockaddr *)&destination->src;
+	struct vbd_device *device;
+	enum vbd_status status = VBD_OK;
+
+	if (src->sa_family && src->sa_family != dst->sa_family)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "src",
+			"src and dst are of different address families");
+	if (vbd_sockaddr_needs_scope(dst) && !*destination->device && !src->sa_family)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "dst",
+			"a link-local address needs its interface as well, as in fe80::1%%eth0");
+	if (*destination->device)
+		status = vbd_device_choose(daemon, destination->device, &device, err);
+	if (!status && *destination->device && !src->sa_family)
+		status = vbd_source_of_device(device, dst, &destination->src, err);
+	if (!status && vbd_sockaddr_needs_scope(dst))
+		((struct sockaddr_in6 *)&destination->addr)->sin6_scope_id =
+			((const struct sockaddr_in6 *)(const void *)src)->sin6_scope_id;
+	return status;
+}
+
+/* The device that rdma_cm would take: whose address the packets leave from. */
+static void find_device(const struct vbd_daemon *daemon, const struct sockaddr *src,
+	struct search *search, struct vbd_facts *facts)
+{
+	vbd_list_for_each (link, &daemon->fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+		const struct vbd_gid *gid = NULL;
+
+		if (load(device, search))
+			gid = vbd_source_find(
+				search->gids, search->gid_count, search->interfaces, src);
+		if (!gid)
+			continue;
+		(void)snprintf(facts->device, sizeof(facts->device), "%s", device->name);
+		facts->iwarp = vbd_device_is_iwarp(device);
+		facts->gid_known = !facts->iwarp;
+		facts->gid = *gid;
+		facts->port_known =
+			vbd_device_query_port(device, gid->port_num, &facts->port, NULL) == VBD_OK;
+		return;
+	}
+}
+
+/* The MTU that the kernel would give the path (cma_resolve_iboe_route(), 6.1). */
+static uint32_t path_mtu(const struct vbd_facts *facts)
+{
+	uint32_t mtu_bytes = facts->port.active_mtu_bytes;
+
+	if (!facts->port_known || facts->iwarp)
+		return 0;
+	if (strcmp(facts->port.link_layer, "ethernet") != 0 || !facts->netroute.mtu_bytes)
+		return mtu_bytes;
+	while (mtu_bytes > 256 && mtu_bytes + ROCE_HEADER_BYTES > facts->netroute.mtu_bytes)
+		mtu_bytes /= 2;
+	return mtu_bytes;
+}
+
+static void gather(const struct vbd_daemon *daemon, const struct vbd_destination *destination,
+	const struct vbd_pv_netroute *netroute, struct vbd_facts *facts)
+{
+	const struct sockaddr_storage *src =
+		destination->src.ss_family ? &destination->src : &netroute->src;
+	struct search search = {0};
+
+	*facts = (struct vbd_facts){0};
+	facts->memlock_known = true;
+	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
+	vbd_explain_netroute(daemon, netroute, facts);
+	if (netroute->route_errnum || !src->ss_family || getifaddrs(&search.interfaces) != 0)
+		return;
+	find_device(daemon, (const struct sockaddr *)src, &search, facts);
+	freeifaddrs(search.interfaces);
+	facts->path_mtu_bytes = path_mtu(facts);
+	/* On this host an address without a device is as bad as a route without one. */
+	facts->gid_none = !*facts->device && (netroute->local || facts->netroute_has_rdma);
+}
+
+static void summarise(const struct vbd_destination *destination,
+	const struct vbd_explanation *explanation, char *text, size_t room)
+{
+	const struct vbd_findings *findings = &explanation->findings;
+	const struct vbd_facts *facts = &explanation->facts;
+	char addr[VBD_ADDR_TEXT_BYTES];
+	char mtu[32] = "";
+
+	(void)vbd_addr_format(&destination->addr, addr);
+	if (vbd_findings_bad(findings)) {
+		(void)snprintf(
+			text, room, "RDMA does not reach %s: %s", addr, findings->items[0].text);
+		return;
+	}
+	if (facts->path_mtu_bytes)
+		(void)snprintf(mtu, sizeof(mtu), ", path MTU %u", facts->path_mtu_bytes);
+	if (facts->gid_known)
+		(void)snprintf(text, room,
+			"A connection to %s would leave by %s over %s port %u with GID index %u "
+			"(%s, %s)%s.",
+			addr, *facts->gid.netdev ? facts->gid.netdev : facts->netroute.netdev,
+			facts->device, facts->port.port_num, facts->gid.gid_index, facts->gid.type,
+			facts->gid.scope, mtu);
+	else
+		(void)snprintf(text, room, "A connection to %s would leave by %s over %s.", addr,
+			facts->netroute.netdev, *facts->device ? facts->device : "no known device");
+}
+
+void vbd_explain_destination(const struct vbd_daemon *daemon,
+	const struct vbd_destination *destination, const struct vbd_pv_netroute *netroute,
+	struct vbd_explanation *ret_explanation)
+{
+	ret_explanation->cause_count = 0;
+	ret_explanation->preceding = NULL;
+	gather(daemon, destination, netroute, &ret_explanation->facts);
+	vbd_facts_judge(&ret_explanation->facts, &ret_explanation->findings);
+	summarise(destination, ret_explanation, ret_explanation->summary,
+		sizeof(ret_explanation->summary));
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/observe/kernel.h"
+
+#include "base/clock.h"
+#include "rdma/fabric/fabric.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A device whose counters are to be read: it may go while the thread pool is at it. */
+struct place {
+	char name[64];
+	char ibdev_path[256];
+	unsigned int ports;
+};
+
+/* The pool thread's while it runs. */
+struct job {
+	struct place *places;
+	size_t place_count;
+	size_t place; /* at hand */
+	size_t room;
+	struct vbd_kernel_view view;
+};
+
+struct vbd_kernel {
+	struct vbd_daemon *daemon;
+	struct vbd_link watches;
+	struct vbd_kernel_view view;
+	struct job job;
+	bool running;
+	bool again; /* the objects are looked at a second time */
+	uint64_t begun, over;
+	uint64_t started_ns;
+	uint64_t held_before[VBD_PV_OBJECT_COUNT];
+	uint64_t excess_before[VBD_PV_OBJECT_COUNT];
+};
+
+/* --- what we hold ---------------------------------------------------------------------------- */
+
+static unsigned int count_devices(const struct vbd_fabric *fabric)
+{
+	unsigned int count = 0;
+
+	vbd_list_for_each (link, &fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		count += device->state != VBD_DEVICE_REMOVED;
+	}
+	return count;
+}
+
+/* The kernel lists an id for each device of a listener on every device, and not the listener's own.
+ */
+static void count_held(const struct vbd_daemon *daemon, uint64_t *ret_counts)
+{
+	const struct vbd_fabric *fabric = daemon->fabric;
+
+	vbd_account_held(ret_counts);
+	ret_counts[VBD_PV_CM_ID] += (uint64_t)fabric->listeners_everywhere * count_devices(fabric);
+	ret_counts[VBD_PV_CM_ID] -= fabric->listeners_everywhere;
+}
+
+/* --- looking, on the thread pool ------------------------------------------------------------- */
+
+static void on_counter(const char *name, uint64_t value, void *arg)
+{
+	struct job *job = arg;
+	struct vbd_kernel_view *view = &job->view;
+	struct vbd_kernel_counter *counters;
+	size_t room = job->room ? job->room * 2 : 256;
+
+	if (view->counter_count == job->room) {
+		counters = room > VBD_KERNEL_COUNTERS_MAX
+				   ? NULL
+				   : reallocarray(view->counters, room, sizeof(*counters));
+		if (!counters)
+			return;
+		view->counters = counters;
+		job->room = room;
+	}
+	counters = &view->counters[view->counter_count++];
+	(void)snprintf(
+		counters->device, sizeof(counters->device), "%s", job->places[job->place].name);
+	(void)snprintf(counters->name, sizeof(counters->name), "%s", name);
+	counters->value = value;
+}
+
+static void take_snapshot(void *arg)
+{
+	struct job *job = arg;
+
+	for (job->place = 0; job->place < job->place_count; job->place++)
+		vbd_counters_read(job->places[job->place].ibdev_path, job->places[job->place].ports,
+			on_counter, job);
+	job->view.objects_known = vbd_account_kernel(job->view.objects, NULL) == VBD_OK;
+}
+
+static void take_second_snapshot(void *arg)
+{
+	struct job *job = arg;
+
+	job->view.objects_known = vbd_account_kernel(job->view.objects, NULL) == VBD_OK;
+}
+
+/* --- before and after ------------------------------------------------------------------------ */
+
+static void end_job(struct job *job)
+{
+	free(job->places);
+	*job = (struct job){0};
+}
+
+static void take_places(struct vbd_kernel *kernel)
+{
+	const struct vbd_fabric *fabric = kernel->daemon->fabric;
+	struct job *job = &kernel->job;
+
+	job->places = calloc(count_devices(fabric) + 1, sizeof(*job->places));
+	if (!job->places)
+		return;
+	vbd_list_for_each (link, &fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+		struct place *place = &job->places[job->place_count];
+
+		if (!device->context)
+			continue;
+		(void)snprintf(place->name, sizeof(place->name), "%s", device->name);
+		(void)snprintf(
+			place->ibdev_path, sizeof(place->ibdev_path), "%s", device->ibdev_path);
+		place->ports = device->attr.phys_port_cnt;
+		job->place_count++;
+	}
+}
+
+/*
+ * What comes and goes while the kernel is asked is on one side only: so the greater of what was
+ * held before and after counts, and what is still too much has to be so a second time.
+ */
+static uint64_t compare(struct vbd_kernel *kernel)
+{
+	struct vbd_kernel_view *view = &kernel->job.view;
+	uint64_t total = 0;
+
+	count_held(kernel->daemon, view->held);
+	vbd_account_librdmacm(view->librdmacm);
+	for (size_t i = 0; i < VBD_PV_OBJECT_COUNT; i++) {
+		uint64_t held = view->held[i] > kernel->held_before[i] ? view->held[i]
+								       : kernel->held_before[i];
+		uint64_t known = held + view->librdmacm[i];
+		uint64_t excess = 0;
+
+		if (view->objects_known && view->objects[i] != VBD_PV_UNKNOWN &&
+			view->objects[i] > known)
+			excess = view->objects[i] - known;
+		if (kernel->again && excess > kernel->excess_before[i])
+			excess = kernel->excess_before[i];
+		kernel->excess_before[i] = excess;
+		total += excess;
+	}
+	return total;
+}
+
+static void finish(struct vbd_kernel *kernel)
+{
+	free(kernel->view.counters);
+	kernel->view = kernel->job.view;
+	kernel->view.took_ns = vbd_clock_mono_ns() - kernel->started_ns;
+	end_job(&kernel->job);
+	kernel->running = false;
+	kernel->over = kernel->begun;
+	vbd_watch_notify(&kernel->watches, false);
+}
+
+static void snapshot_taken(void *arg)
+{
+	struct vbd_kernel *kernel = VBD_CONTAINER_OF(arg, struct vbd_kernel, job);
+
+	/* The daemon is being destroyed: what was held is gone. */
+	if (!kernel->daemon->hotplug) {
+		free(kernel->job.view.counters);
+		end_job(&kernel->job);
+		return;
+	}
+	kernel->job.view.leaked = compare(kernel);
+	if (kernel->job.view.leaked && !kernel->again) {
+		kernel->again = true;
+		count_held(kernel->daemon, kernel->held_before);
+		if (vbd_loop_work(kernel->daemon->loop, take_second_snapshot, snapshot_taken,
+			    &kernel->job, NULL) == VBD_OK)
+			return;
+	}
+	finish(kernel);
+}
+
+uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon)
+{
+	struct vbd_kernel *kernel = daemon->kernel;
+
+	if (kernel->running)
+		return kernel->begun;
+	kernel->begun++;
+	kernel->started_ns = vbd_clock_mono_ns();
+	kernel->again = false;
+	take_places(kernel);
+	count_held(daemon, kernel->held_before);
+	kernel->running = true;
+	if (vbd_loop_work(daemon->loop, take_snapshot, snapshot_taken, &kernel->job, NULL) !=
+		VBD_OK)
+		finish(kernel);
+	return kernel->begun;
+}
+
+uint64_t vbd_kernel_snapshots_taken(const struct vbd_daemon *daemon)
+{
+	return daemon->kernel->over;
+}
+
+struct vbd_link *vbd_kernel_watches(struct vbd_daemon *daemon)
+{
+	return &daemon->kernel->watches;
+}
+
+const struct vbd_kernel_view *vbd_kernel_view(const struct vbd_daemon *daemon)
+{
+	return &daemon->kernel->view;
+}
+
+enum vbd_status vbd_kernel_create(struct vbd_daemon *daemon, struct vbd_error *err)
+{
+	struct vbd_kernel *kernel = calloc(1, sizeof(*kernel));
+
+	if (!kernel)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the kernel's counters");
+	kernel->daemon = daemon;
+	vbd_list_init(&kernel->watches);
+	daemon->kernel = kernel;
+	return VBD_OK;
+}
+
+void vbd_kernel_destroy(struct vbd_daemon *daemon)
+{
+	struct vbd_kernel *kernel = daemon->kernel;
+
+	if (!kernel)
+		return;
+	free(kernel->view.counters);
+	free(kernel);
+	daemon->kernel = NULL;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/work/benchmarks.h"
+
+#include "base/clock.h"
+#include "base/enum.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+VBD_ENUM_NAMES(vbd_benchmark_state_name, enum vbd_benchmark_state, VBD_BENCHMARK_STATE_MAP)
+
+static struct vbd_benchmark *benchmark_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_benchmark, object);
+}
+
+static struct vbd_benchmark_result result_so_far(const struct vbd_transfer *transfer)
+{
+	uint64_t started_ns = vbd_counter_get(&transfer->started_ns);
+	uint64_t ended_ns = vbd_counter_get(&transfer->ended_ns);
+	uint64_t until_ns = ended_ns ? ended_ns : vbd_clock_mono_ns();
+
+	return (struct vbd_benchmark_result){
+		.messages = vbd_counter_get(&transfer->wrs_done),
+		.bytes = vbd_counter_get(&transfer->bytes_done),
+		.elapsed_ns = started_ns ? until_ns - started_ns : 0,
+	};
+}
+
+struct vbd_benchmark_result vbd_benchmark_result(const struct vbd_benchmark *benchmark)
+{
+	return benchmark->transfer ? result_so_far(&benchmark->transfer->transfer)
+				   : benchmark->result;
+}
+
+static void ended(struct vbd_benchmark *benchmark)
+{
+	const struct vbd_transfer_record *record = benchmark->transfer;
+	bool done = record->transfer.state == VBD_TRANSFER_DONE;
+
+	vbd_watch_remove(&benchmark->transfer_watch);
+	benchmark->result = result_so_far(&record->transfer);
+	benchmark->ended_ns = vbd_counter_get(&record->transfer.ended_ns);
+	benchmark->state = done ? VBD_BENCHMARK_DONE : VBD_BENCHMARK_FAILED;
+	if (!done)
+		vbd_object_problem(&record->object, &benchmark->error);
+	benchmark->transfer = NULL;
+	vbd_object_end(&benchmark->object);
+	vbd_object_log(&benchmark->object, VBD_EVENT_BENCHMARK_ENDED,
+		done ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_REASON_NONE,
+		"%s, %llu messages of %u bytes over connection %llu in %llu ms%s%s",
+		vbd_benchmark_state_name(benchmark->state),
+		(unsigned long long)benchmark->result.messages, benchmark->size_bytes,
+		(unsigned long long)benchmark->connection_id,
+		(unsigned long long)(benchmark->result.elapsed_ns / VBD_NS_PER_MS),
+		done ? "" : ": ", benchmark->error.text);
+	vbd_watch_notify(&benchmark->object.watches, false);
+}
+
+static void on_transfer_changed(struct vbd_watch *watch, bool gone)
+{
+	struct vbd_benchmark *benchmark =
+		VBD_CONTAINER_OF(watch, struct vbd_benchmark, transfer_watch);
+
+	/* Only with the whole daemon does its record go before it has ended. */
+	if (gone)
+		benchmark->transfer = NULL;
+	else if (vbd_transfer_state_ended(benchmark->transfer->transfer.state))
+		ended(benchmark);
+}
+
+static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_benchmark_spec *spec,
+	struct vbd_benchmark **ret_benchmark, struct vbd_error *err)
+{
+	struct vbd_benchmark *benchmark;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->benchmarks, "", &object, err);
+
+	if (status)
+		return status;
+	benchmark = benchmark_of(object);
+	benchmark->daemon = daemon;
+	benchmark->connection_id = spec->connection->object.id;
+	benchmark->buffer_id = spec->buffer ? spec->buffer->object.id : 0;
+	benchmark->op = spec->op;
+	benchmark->size_bytes = spec->size_bytes;
+	benchmark->count = spec->count;
+	benchmark->duration_ms = spec->count ? 0 : spec->duration_ms;
+	benchmark->timeout_ms = spec->timeout_ms;
+	benchmark->transfer_watch.cb = on_transfer_changed;
+	vbd_list_init(&benchmark->transfer_watch.link);
+	*ret_benchmark = benchmark;
+	return VBD_OK;
+}
+
+static enum vbd_status prepare(struct vbd_benchmark *benchmark,
+	const struct vbd_benchmark_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_transfer_spec transfer = {
+		.qp = &spec->connection->conn->qp,
+		.buffer = spec->buffer,
+		.op = spec->op,
+		.length_bytes = spec->size_bytes,
+		.wr = spec->wr,
+		.window = spec->window,
+		.timeout_ms = spec->timeout_ms,
+		.repeats = spec->count ? spec->count : UINT64_MAX,
+		.run_ns = benchmark->duration_ms * VBD_NS_PER_MS,
+		.latency_ns = &benchmark->latency_ns,
+	};
+	enum vbd_status status =
+		vbd_transfer_prepare(benchmark->daemon, &transfer, &benchmark->transfer, err);
+
+	if (status)
+		return status;
+	benchmark->transfer_id = benchmark->transfer->object.id;
+	benchmark->window = benchmark->transfer->transfer.window;
+	vbd_watch_add(&benchmark->transfer->object.watches, &benchmark->transfer_watch);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_benchmark_create(struct vbd_daemon *daemon,
+	const struct vbd_benchmark_spec *spec, struct vbd_benchmark **ret_benchmark,
+	struct vbd_error *err)
+{
+	struct vbd_benchmark *benchmark;
+	enum vbd_status status;
+
+	if (!spec->buffer && spec->size_bytes > VBD_MESSAGE_BYTES_MAX)
+		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/buffer",
+			"/buffer is missing: messages of more than %d bytes need one",
+			VBD_MESSAGE_BYTES_MAX);
+	status = make(daemon, spec, &benchmark, err);
+	if (status)
+		return status;
+	status = prepare(benchmark, spec, err);
+	if (status) {
+		vbd_object_free(&benchmark->object);
+		return status;
+	}
+	vbd_object_log(&benchmark->object, VBD_EVENT_BENCHMARK_CREATED, VBD_SEVERITY_INFO,
+		VBD_REASON_NONE,
+		"%s, messages of %u bytes, %u at a time, over connection %llu: transfer %llu",
+		vbd_op_name(spec->op), spec->size_bytes, benchmark->window,
+		(unsigned long long)benchmark->connection_id,
+		(unsigned long long)benchmark->transfer_id);
+	vbd_transfers_start(&benchmark->transfer, 1);
+	*ret_benchmark = benchmark;
+	return VBD_OK;
+}
+
+static void cancel(struct vbd_object *object)
+{
+	const struct vbd_benchmark *benchmark = benchmark_of(object);
+
+	if (benchmark->transfer)
+		vbd_object_cancel(&benchmark->transfer->object);
+}
+
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
+{
+	*ret_err = ((const struct vbd_benchmark *)object)->error;
+}
+
+static void free_benchmark(struct vbd_object *object)
+{
+	vbd_watch_remove(&benchmark_of(object)->transfer_watch);
+}
+
+const struct vbd_kind vbd_benchmark_kind = {
+	.size_bytes = sizeof(struct vbd_benchmark),
+	.keeps_history = true,
+	.cancel = cancel,
+	.problem = get_problem,
+	.free = free_benchmark,
+};

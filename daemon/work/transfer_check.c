@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/work/transfer_check.h"
+
+#include "rdma/device/caps.h"
+#include "rdma/device/device.h"
+#include "rdma/ud/endpoint.h"
+#include "rdma/device/pd.h"
+
+#include <stdio.h>
+
+static bool is_ud(const struct vbd_qp *qp)
+{
+	return qp->channel->limits.transport == VBD_TRANSPORT_UD;
+}
+
+static enum vbd_status check_device(
+	const struct vbd_device *device, enum vbd_op op, struct vbd_error *err)
+{
+	enum vbd_cap capability = vbd_ops[op].capability;
+	enum vbd_status status =
+		capability == VBD_CAP_COUNT ? VBD_OK : vbd_device_require(device, capability, err);
+
+	if (status && err)
+		(void)snprintf(err->pointer, sizeof(err->pointer), "/op");
+	return status;
+}
+
+static enum vbd_status check_op(const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_channel_limits *limits = &spec->qp->channel->limits;
+	char over[VBD_QP_OWNER_BYTES];
+
+	(void)vbd_qp_owner_text(spec->qp, over);
+	if (!vbd_op_allowed(spec->op, limits->transport))
+		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/op",
+			"%s is %s, which does not support %s", over,
+			vbd_transport_name(limits->transport), vbd_op_name(spec->op));
+	if (spec->op == VBD_OP_RECV && is_ud(spec->qp))
+		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/op",
+			"%s has the service %s, which takes all messages of a ud queue pair; recv "
+			"is for connections",
+			over, vbd_service_name(limits->service));
+	if (spec->op == VBD_OP_RECV && limits->service != VBD_SERVICE_NONE)
+		return vbd_error_input(err, VBD_E_WRONG_STATE, "/connection",
+			"%s has the service %s, which takes the messages; recv needs the service "
+			"none",
+			over, vbd_service_name(limits->service));
+	return check_device(spec->qp->device, spec->op, err);
+}
+
+static enum vbd_status check_peer(const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_peer_record *peer = spec->peer;
+
+	if (peer->endpoint_id != spec->qp->owner_id)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/peer",
+			"peer %llu is one of endpoint %llu", (unsigned long long)peer->object.id,
+			(unsigned long long)peer->endpoint_id);
+	if (peer->peer.state == VBD_PEER_READY)
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_WRONG_STATE, "/peer",
+		"peer %llu is %s; data can be sent to a ready peer only",
+		(unsigned long long)peer->object.id, vbd_peer_state_json(peer->peer.state));
+}
+
+static enum vbd_status check_group(const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_group_record *group = spec->group;
+
+	if (group->endpoint_id != spec->qp->owner_id)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/group",
+			"group %llu is a membership of endpoint %llu",
+			(unsigned long long)group->object.id,
+			(unsigned long long)group->endpoint_id);
+	if (group->group.state == VBD_GROUP_IS_JOINED)
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_WRONG_STATE, "/group",
+		"group %llu is %s; data can be sent to a joined group only",
+		(unsigned long long)group->object.id, vbd_group_state_json(group->group.state));
+}
+
+/* A connection has its one peer; a datagram says where it goes. */
+static enum vbd_status check_destination(
+	const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	if (!is_ud(spec->qp)) {
+		if (!spec->peer && !spec->group)
+			return VBD_OK;
+		return vbd_error_input(err, VBD_E_BAD_VALUE, spec->peer ? "/peer" : "/group",
+			"a connection has one peer; only an endpoint sends to a given peer");
+	}
+	if (spec->peer && spec->group)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/group",
+			"a datagram goes to a peer or to a group, not to both");
+	if (spec->peer)
+		return check_peer(spec, err);
+	if (spec->group)
+		return check_group(spec, err);
+	return vbd_error_input(err, VBD_E_MISSING_FIELD, "/peer",
+		"/peer or /group is missing: an endpoint sends to one of them");
+}
+
+static enum vbd_status check_pd(
+	const struct vbd_buffer *buffer, const struct vbd_qp *qp, struct vbd_error *err)
+{
+	char one[40], other[VBD_QP_OWNER_BYTES];
+
+	(void)snprintf(one, sizeof(one), "buffer %llu", (unsigned long long)buffer->object.id);
+	return vbd_pd_require_same(buffer->mem.pd, one, qp->pd, vbd_qp_owner_text(qp, other), err);
+}
+
+static enum vbd_status check_buffer(const struct vbd_qp *qp, const struct vbd_buffer *buffer,
+	const char *pointer, struct vbd_error *err)
+{
+	const struct vbd_device *device = qp->device;
+	char over[VBD_QP_OWNER_BYTES];
+
+	if (buffer->state != VBD_BUFFER_READY)
+		return vbd_error_input(err, VBD_E_WRONG_STATE, pointer,
+			"buffer %llu is %s; only a ready buffer can be used",
+			(unsigned long long)buffer->object.id,
+			vbd_buffer_state_name(buffer->state));
+	if (buffer->mem.pd->device != device)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
+			"buffer %llu is registered with %s, but %s is on %s",
+			(unsigned long long)buffer->object.id, buffer->device_name,
+			vbd_qp_owner_text(qp, over), device->name);
+	return check_pd(buffer, qp, err);
+}
+
+/* How many ranges a work request may be of. */
+static uint32_t ranges_max(const struct vbd_qp *qp, enum vbd_op op)
+{
+	const struct vbd_channel_limits *limits = &qp->channel->limits;
+	uint32_t of_reads = qp->device->attr.max_sge_rd;
+
+	if (op == VBD_OP_RECV)
+		return limits->max_recv_sge;
+	if (op == VBD_OP_READ && of_reads && of_reads < limits->max_send_sge)
+		return of_reads;
+	return limits->max_send_sge;
+}
+
+static enum vbd_status check_ranges(const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	uint32_t max = ranges_max(spec->qp, spec->op);
+	enum vbd_status status = VBD_OK;
+	char over[VBD_QP_OWNER_BYTES];
+
+	if (spec->range_count > max)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/sges",
+			"there are %u ranges; a %s over %s can have %u at most", spec->range_count,
+			vbd_op_name(spec->op), vbd_qp_owner_text(spec->qp, over), max);
+	for (uint32_t i = 0; i < spec->range_count && !status; i++) {
+		const struct vbd_transfer_range *range = &spec->ranges[i];
+		char pointer[40];
+
+		(void)snprintf(pointer, sizeof(pointer), "/sges/%u/buffer", i);
+		status = check_buffer(spec->qp, range->buffer, pointer, err);
+		(void)snprintf(pointer, sizeof(pointer), "/sges/%u/length_bytes", i);
+		if (!status)
+			status = vbd_buffer_check_range(
+				range->buffer, range->offset, range->length_bytes, pointer, err);
+	}
+	return status;
+}
+
+/* A benchmark repeats one message, whose length its request calls size_bytes. */
+static const char *length_pointer(const struct vbd_transfer_spec *spec)
+{
+	return spec->repeats ? "/size_bytes" : "/length_bytes";
+}
+
+static enum vbd_status check_memory(const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	if (!spec->buffer)
+		return check_ranges(spec, err);
+	status = check_buffer(spec->qp, spec->buffer, "/buffer", err);
+	return status ? status
+		      : vbd_buffer_check_range(spec->buffer, spec->offset, spec->length_bytes,
+				length_pointer(spec), err);
+}
+
+uint64_t vbd_transfer_message_bytes(const struct vbd_transfer_spec *spec)
+{
+	if (spec->message_bytes && spec->message_bytes < spec->length_bytes)
+		return spec->message_bytes;
+	return spec->length_bytes ? spec->length_bytes : 1;
+}
+
+bool vbd_transfer_is_whole(const struct vbd_transfer_spec *spec)
+{
+	return !vbd_ops[spec->op].is_cut || spec->range_count;
+}
+
+/* Of the longest work request. */
+static uint64_t wr_bytes(const struct vbd_transfer_spec *spec)
+{
+	uint64_t most = spec->chunk_bytes;
+
+	if (spec->repeats || vbd_transfer_is_whole(spec))
+		most = vbd_transfer_message_bytes(spec);
+	return spec->length_bytes < most ? spec->length_bytes : most;
+}
+
+static enum vbd_status check_atomic(const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	if (spec->length_bytes != VBD_ATOMIC_BYTES)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, length_pointer(spec),
+			"an atomic operation works on %d bytes, not %llu", VBD_ATOMIC_BYTES,
+			(unsigned long long)spec->length_bytes);
+	if (spec->wr.remote_addr % VBD_ATOMIC_BYTES)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/remote/addr",
+			"0x%llx is not a multiple of %d; an atomic operation needs one",
+			(unsigned long long)spec->wr.remote_addr, VBD_ATOMIC_BYTES);
+	return VBD_OK;
+}
+
+/* A datagram is one packet, a message of a connection as many as it takes. */
+static enum vbd_status check_message(const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	const struct vbd_device *device = spec->qp->device;
+	const char *pointer = spec->message_bytes ? "/message_bytes" : length_pointer(spec);
+	uint32_t max_msg_bytes = device->attr.max_msg_bytes;
+
+	if (is_ud(spec->qp)) {
+		uint32_t mtu_bytes = VBD_CONTAINER_OF(spec->qp, struct vbd_endpoint, qp)->mtu_bytes;
+
+		if (wr_bytes(spec) <= mtu_bytes)
+			return VBD_OK;
+		if (!spec->buffer && !spec->range_count)
+			pointer = "/data";
+		return vbd_error_input(err, VBD_E_MESSAGE_TOO_LONG, pointer,
+			"%llu bytes; a datagram of endpoint %llu has %u at most, the MTU of its "
+			"port",
+			(unsigned long long)wr_bytes(spec), (unsigned long long)spec->qp->owner_id,
+			mtu_bytes);
+	}
+	if (wr_bytes(spec) <= max_msg_bytes)
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_OUT_OF_RANGE, pointer,
+		"a message of device %s has %u bytes at most", device->name, max_msg_bytes);
+}
+
+static enum vbd_status check_length(const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	uint32_t inline_bytes = spec->qp->channel->limits.inline_bytes;
+	enum vbd_status status = VBD_OK;
+	char over[VBD_QP_OWNER_BYTES];
+
+	if (vbd_ops[spec->op].is_atomic)
+		status = check_atomic(spec, err);
+	if (!status && (spec->repeats || vbd_transfer_is_whole(spec)))
+		status = check_message(spec, err);
+	if (!status && spec->wr.inlined && wr_bytes(spec) > inline_bytes)
+		status = vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/inline",
+			"%llu bytes; %s has inline_bytes %u", (unsigned long long)wr_bytes(spec),
+			vbd_qp_owner_text(spec->qp, over), inline_bytes);
+	return status;
+}
+
+enum vbd_status vbd_transfer_check(const struct vbd_daemon *daemon,
+	const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	uint64_t limit = daemon->config->limits.transfers;
+	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
+
+	if (!status)
+		status = spec->qp->ops->check_usable(spec->qp, err);
+	if (!status)
+		status = check_op(spec, err);
+	if (!status)
+		status = check_destination(spec, err);
+	if (!status)
+		status = check_memory(spec, err);
+	if (!status)
+		status = check_length(spec, err);
+	if (status || daemon->transfers->open < limit)
+		return status;
+	if (err && err->status == VBD_OK)
+		err->limit = limit;
+	return vbd_error_set(err, VBD_E_LIMIT_REACHED,
+		"%u transfers are running, which is the limit", daemon->transfers->open);
+}

@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/work/transfers.h"
+
+#include "base/clock.h"
+#include "daemon/work/transfer_check.h"
+#include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/device/msgpool.h"
+#include "rdma/device/pd.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* How long work requests that can't be called back may take after a cancel before the connection is
+ * closed. */
+#define CANCEL_GRACE_MS 1000
+
+static struct vbd_transfer_record *record_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_transfer_record, object);
+}
+
+/* Replace a flush by the reason why the owner of the queue pair ended. */
+static void explain(struct vbd_transfer_record *record)
+{
+	enum vbd_reason reason = record->qp->reason;
+	struct vbd_transfer *transfer = &record->transfer;
+	char over[VBD_QP_OWNER_BYTES];
+
+	if (transfer->state != VBD_TRANSFER_FAILED || transfer->error.status != VBD_E_QP_FATAL ||
+		reason == VBD_REASON_NONE)
+		return;
+	transfer->error = (struct vbd_error){0};
+	(void)vbd_error_set(&transfer->error, vbd_reason_status(reason),
+		"%s ended after %llu bytes of it: %s", vbd_qp_owner_text(record->qp, over),
+		(unsigned long long)vbd_counter_get(&transfer->bytes_done),
+		vbd_reason_text(reason));
+}
+
+static void count_end(struct vbd_daemon *daemon, enum vbd_transfer_state state)
+{
+	switch (state) {
+	case VBD_TRANSFER_DONE:
+		daemon->transfers_done++;
+		break;
+	case VBD_TRANSFER_FAILED:
+		daemon->transfers_failed++;
+		break;
+	case VBD_TRANSFER_CANCELLED:
+		daemon->transfers_cancelled++;
+		break;
+	case VBD_TRANSFER_TIMED_OUT:
+		daemon->transfers_timed_out++;
+		break;
+	case VBD_TRANSFER_QUEUED:
+	case VBD_TRANSFER_RUNNING:
+	case VBD_TRANSFER_CANCELLING:
+	case VBD_TRANSFER_STATE_COUNT:
+		break;
+	}
+}
+
+static void time_transfer(struct vbd_daemon *daemon, const struct vbd_transfer *transfer)
+{
+	uint64_t started_ns = vbd_counter_get(&transfer->started_ns);
+
+	if (transfer->state != VBD_TRANSFER_DONE || !started_ns || transfer->repeats)
+		return;
+	vbd_histogram_add(&daemon->times.queued[transfer->op], started_ns - transfer->created_ns);
+	vbd_histogram_add(&daemon->times.wire[transfer->op],
+		vbd_counter_get(&transfer->ended_ns) - started_ns);
+}
+
+static void release_resources(struct vbd_transfer_record *record)
+{
+	vbd_timer_clear(record->object.deadline);
+	for (uint32_t i = 0; i < record->range_count; i++) {
+		if (record->ranges[i].buffer)
+			vbd_buffer_unref_user(record->ranges[i].buffer);
+		record->ranges[i].buffer = NULL;
+	}
+	if (record->message_slot >= 0)
+		vbd_msgpool_free(record->message_pd, record->message_slot);
+	record->message_slot = -1;
+	if (record->peer)
+		vbd_peer_unref(record->peer);
+	record->peer = NULL;
+	if (record->group)
+		vbd_group_unref(record->group);
+	record->group = NULL;
+	vbd_list_remove(&record->link);
+	record->qp = NULL;
+}
+
+static void on_ended(struct vbd_transfer *transfer, void *arg)
+{
+	struct vbd_transfer_record *record = arg;
+	struct vbd_daemon *daemon = record->daemon;
+	char over[VBD_QP_OWNER_BYTES];
+
+	explain(record);
+	(void)vbd_qp_owner_text(record->qp, over);
+	release_resources(record);
+	count_end(daemon, transfer->state);
+	time_transfer(daemon, transfer);
+	vbd_object_end(&record->object);
+	vbd_object_log(&record->object, VBD_EVENT_TRANSFER_ENDED,
+		transfer->state == VBD_TRANSFER_DONE ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,
+		VBD_REASON_NONE, "%s %s, %llu of %llu bytes over %s%s%s", vbd_op_name(transfer->op),
+		vbd_transfer_state_name(transfer->state),
+		(unsigned long long)vbd_counter_get(&transfer->bytes_done),
+		(unsigned long long)vbd_transfer_length(transfer), over,
+		transfer->error.status ? ": " : "",
+		transfer->error.status ? transfer->error.text : "");
+	vbd_watch_notify(&record->object.watches, false);
+}
+
+static void on_started(struct vbd_transfer *transfer, void *arg)
+{
+	struct vbd_transfer_record *record = arg;
+
+	(void)transfer;
+	vbd_watch_notify(&record->object.watches, false);
+}
+
+/* Its work requests do not come back: only the end of the QP gives the memory back. */
+static void give_up(struct vbd_transfer_record *record)
+{
+	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = record->timeout_ms};
+
+	if (record->transfer.late) {
+		(void)vbd_error_set(&error, VBD_E_DEADLINE,
+			"transfer %llu did not complete in %u ms, and its work requests can't be "
+			"cancelled",
+			(unsigned long long)record->object.id, record->timeout_ms);
+		record->qp->ops->end_failed(record->qp, &error, record->object.id);
+	} else {
+		record->qp->ops->close(record->qp);
+	}
+}
+
+static void stop(struct vbd_transfer_record *record, bool late)
+{
+	if (!record->qp || record->stopping)
+		return;
+	record->stopping = true;
+	vbd_timer_set(record->object.deadline, CANCEL_GRACE_MS);
+	vbd_transfer_request_cancel(&record->transfer, late);
+}
+
+static void on_deadline(void *arg)
+{
+	struct vbd_transfer_record *record = arg;
+
+	if (!record->qp)
+		return;
+	if (record->stopping)
+		give_up(record);
+	else
+		stop(record, true);
+}
+
+static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_transfer_spec *spec)
+{
+	struct vbd_channel *channel = spec->qp->channel;
+	uint32_t max_msg_bytes = spec->qp->device->attr.max_msg_bytes;
+	uint64_t chunk_bytes = spec->chunk_bytes;
+	uint32_t sq_depth = channel->limits.sq_depth;
+
+	if (spec->repeats)
+		chunk_bytes = spec->length_bytes;
+	else if (vbd_transfer_is_whole(spec))
+		chunk_bytes = vbd_transfer_message_bytes(spec);
+	else if (chunk_bytes > max_msg_bytes)
+		chunk_bytes = max_msg_bytes;
+	record->transfer = (struct vbd_transfer){
+		.id = record->object.id,
+		.op = spec->op,
+		.channel = channel,
+		.length_bytes = spec->repeats && !spec->run_ns ? spec->length_bytes * spec->repeats
+							       : spec->length_bytes,
+		.chunk_bytes = chunk_bytes,
+		.repeats = spec->repeats,
+		.run_ns = spec->run_ns,
+		.latency_ns = spec->latency_ns,
+		.window = spec->window && spec->window < sq_depth ? spec->window : sq_depth,
+		.wr = spec->wr,
+		.created_ns = vbd_clock_mono_ns(),
+		.state = VBD_TRANSFER_QUEUED,
+		.ended = on_ended,
+		.started = on_started,
+		.arg = record,
+		.wc_status = -1,
+	};
+}
+
+/* Its address handle is the transfer's until it has ended. */
+static void take_destination(
+	struct vbd_transfer_record *record, const struct vbd_transfer_spec *spec)
+{
+	struct vbd_transfer *transfer = &record->transfer;
+
+	if (spec->peer) {
+		transfer->wr.ah = spec->peer->peer.ah;
+		transfer->wr.remote_qpn = spec->peer->peer.qpn;
+		transfer->wr.remote_qkey = spec->peer->peer.qkey;
+		record->peer = spec->peer;
+		record->peer_id = spec->peer->object.id;
+		vbd_peer_ref(spec->peer);
+	}
+	if (spec->group) {
+		transfer->wr.ah = spec->group->group.ah;
+		transfer->wr.remote_qpn = spec->group->group.qpn;
+		transfer->wr.remote_qkey = spec->group->group.qkey;
+		record->group = spec->group;
+		record->group_id = spec->group->object.id;
+		vbd_group_ref(spec->group);
+	}
+}
+
+static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_transfer_record *record;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->transfers, "", &object, err);
+
+	if (status)
+		return status;
+	record = record_of(object);
+	record->daemon = daemon;
+	record->qp = spec->qp;
+	if (spec->qp->channel->limits.transport == VBD_TRANSPORT_UD)
+		record->endpoint_id = spec->qp->owner_id;
+	else
+		record->connection_id = spec->qp->owner_id;
+	record->timeout_ms = spec->timeout_ms;
+	record->message_slot = -1;
+	vbd_list_init(&record->link);
+	fill_transfer(record, spec);
+	take_destination(record, spec);
+	vbd_list_append(&record->qp->transfers, &record->link);
+	*ret_record = record;
+	return VBD_OK;
+}
+
+/* Known to the world from here on. */
+static void announce(struct vbd_transfer_record *record)
+{
+	char over[VBD_QP_OWNER_BYTES];
+
+	vbd_timer_set(record->object.deadline, record->timeout_ms);
+	vbd_object_log(&record->object, VBD_EVENT_TRANSFER_CREATED, VBD_SEVERITY_DEBUG,
+		VBD_REASON_NONE, "%s of %llu bytes over %s", vbd_op_name(record->transfer.op),
+		(unsigned long long)vbd_transfer_length(&record->transfer),
+		vbd_qp_owner_text(record->qp, over));
+}
+
+void vbd_transfers_start(struct vbd_transfer_record *const *records, size_t count)
+{
+	/* Writing the log may take long: send the start commands after it, all together. */
+	for (size_t i = 0; i < count; i++)
+		announce(records[i]);
+	for (size_t i = 0; i < count; i++)
+		vbd_transfer_submit(&records[i]->transfer);
+}
+
+void vbd_transfer_free(struct vbd_transfer_record *record)
+{
+	release_resources(record);
+	vbd_object_free(&record->object);
+}
+
+uint64_t vbd_transfer_length(const struct vbd_transfer *transfer)
+{
+	return transfer->run_ns ? vbd_counter_get(&transfer->bytes_done) : transfer->length_bytes;
+}
+
+static enum vbd_status allocate_ranges(
+	struct vbd_transfer_record *record, uint32_t count, struct vbd_error *err)
+{
+	record->ranges = calloc(count, sizeof(*record->ranges));
+	record->sges = calloc(count, sizeof(*record->sges));
+	if (!record->ranges || !record->sges)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a transfer");
+	return VBD_OK;
+}
+
+/* The buffers are the transfer's until it has ended. */
+static enum vbd_status take_ranges(struct vbd_transfer_record *record,
+	const struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	struct vbd_transfer *transfer = &record->transfer;
+	uint32_t count = spec->buffer ? 1 : spec->range_count;
+	const struct vbd_transfer_range whole = {spec->buffer, 0, spec->offset, spec->length_bytes};
+	enum vbd_status status;
+
+	if (!count)
+		return VBD_OK;
+	status = allocate_ranges(record, count, err);
+	if (status)
+		return status;
+	record->range_count = count;
+	record->listed = !spec->buffer;
+	for (uint32_t i = 0; i < count; i++) {
+		const struct vbd_transfer_range *range = spec->buffer ? &whole : &spec->ranges[i];
+
+		record->ranges[i] = *range;
+		record->ranges[i].buffer_id = range->buffer->object.id;
+		record->sges[i] = (struct vbd_sge){
+			.addr = range->buffer->mem.addr + range->offset,
+			.length_bytes = (uint32_t)range->length_bytes,
+			.lkey = range->buffer->mem.lkey,
+		};
+		range->buffer->users++;
+		vbd_buffer_ref(range->buffer);
+	}
+	if (record->listed || spec->op == VBD_OP_RECV || vbd_ops[spec->op].is_atomic) {
+		transfer->sges = record->sges;
+		transfer->sge_count = count;
+	} else {
+		transfer->local_addr = record->sges->addr;
+		transfer->lkey = record->sges->lkey;
+	}
+	return VBD_OK;
+}
+
+/* The bytes (NULL: zeroes) go into the work request, or into a slot of the device's pool. */
+static enum vbd_status place_message(struct vbd_transfer_record *record, const uint8_t *data,
+	uint32_t length_bytes, struct vbd_error *err)
+{
+	struct vbd_transfer *transfer = &record->transfer;
+	bool inlined = length_bytes <= transfer->channel->limits.inline_bytes &&
+		       vbd_ops[transfer->op].may_inline;
+	enum vbd_status status;
+
+	if (inlined) {
+		record->inline_data = calloc(1, length_bytes + 1U);
+		if (!record->inline_data)
+			return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a message");
+		transfer->local_addr = record->inline_data;
+		transfer->wr.inlined = true;
+	} else {
+		record->message_pd = record->qp->pd;
+		status = vbd_msgpool_alloc(record->message_pd, &record->message_slot,
+			&transfer->local_addr, &transfer->lkey, err);
+		if (status)
+			return status;
+	}
+	if (data)
+		memcpy(transfer->local_addr, data, length_bytes);
+	else
+		memset(transfer->local_addr, 0, length_bytes);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
+	const struct vbd_transfer_spec *spec, struct vbd_transfer_record **ret_record,
+	struct vbd_error *err)
+{
+	struct vbd_transfer_record *record;
+	enum vbd_status status;
+
+	status = vbd_transfer_check(daemon, spec, err);
+	if (!status)
+		status = make_record(daemon, spec, &record, err);
+	if (status)
+		return status;
+	status = take_ranges(record, spec, err);
+	if (!status && spec->repeats && !spec->buffer && spec->length_bytes)
+		status = place_message(record, NULL, (uint32_t)spec->length_bytes, err);
+	if (status) {
+		vbd_transfer_free(record);
+		return status;
+	}
+	*ret_record = record;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_transfer_create(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_transfer_prepare(daemon, spec, ret_record, err);
+
+	if (!status)
+		vbd_transfers_start(ret_record, 1);
+	return status;
+}
+
+static enum vbd_status send_message(struct vbd_daemon *daemon, const struct vbd_transfer_spec *spec,
+	const uint8_t *data, struct vbd_transfer_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_transfer_record *record;
+	enum vbd_status status;
+
+	if (spec->length_bytes > VBD_MESSAGE_BYTES_MAX)
+		return vbd_error_input(err, VBD_E_TOO_LONG, "/data",
+			"a message in a request has %d bytes at most; send a longer message "
+			"from a buffer",
+			VBD_MESSAGE_BYTES_MAX);
+	status = vbd_transfer_check(daemon, spec, err);
+	if (!status)
+		status = make_record(daemon, spec, &record, err);
+	if (status)
+		return status;
+	status = place_message(record, data, (uint32_t)spec->length_bytes, err);
+	if (status) {
+		vbd_transfer_free(record);
+		return status;
+	}
+	vbd_transfers_start(&record, 1);
+	*ret_record = record;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, const uint8_t *data,
+	uint32_t length_bytes, const uint32_t *imm, uint32_t timeout_ms,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+{
+	const struct vbd_transfer_spec spec = {
+		.qp = &connection->conn->qp,
+		.op = imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
+		.wr.imm = imm ? *imm : 0,
+		.length_bytes = length_bytes,
+		.timeout_ms = timeout_ms,
+	};
+
+	return send_message(connection->daemon, &spec, data, ret_record, err);
+}
+
+enum vbd_status vbd_transfer_send_datagram(struct vbd_daemon *daemon,
+	const struct vbd_transfer_spec *to, const uint8_t *data, uint32_t length_bytes,
+	const uint32_t *imm, uint32_t timeout_ms, struct vbd_transfer_record **ret_record,
+	struct vbd_error *err)
+{
+	const struct vbd_transfer_spec spec = {
+		.qp = to->qp,
+		.peer = to->peer,
+		.group = to->group,
+		.op = imm ? VBD_OP_SEND_IMM : VBD_OP_SEND,
+		.wr.imm = imm ? *imm : 0,
+		.length_bytes = length_bytes,
+		.timeout_ms = timeout_ms,
+	};
+
+	return send_message(daemon, &spec, data, ret_record, err);
+}
+
+bool vbd_transfer_uses(const struct vbd_transfer_record *record, const struct vbd_buffer *buffer)
+{
+	for (uint32_t i = 0; i < record->range_count; i++) {
+		if (record->ranges[i].buffer == buffer)
+			return true;
+	}
+	return false;
+}
+
+static void cancel(struct vbd_object *object)
+{
+	stop(record_of(object), false);
+}
+
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
+{
+	const struct vbd_transfer *transfer =
+		&((const struct vbd_transfer_record *)object)->transfer;
+
+	*ret_err = transfer->error;
+	if (transfer->state == VBD_TRANSFER_TIMED_OUT ||
+		transfer->state == VBD_TRANSFER_CANCELLED) {
+		bool late = transfer->state == VBD_TRANSFER_TIMED_OUT;
+
+		*ret_err = (struct vbd_error){0};
+		(void)vbd_error_set(ret_err, late ? VBD_E_DEADLINE : VBD_E_CANCELLED,
+			"transfer %llu %s after %llu of %llu bytes",
+			(unsigned long long)transfer->id,
+			late ? "reached its deadline" : "was cancelled",
+			(unsigned long long)vbd_counter_get(&transfer->bytes_done),
+			(unsigned long long)vbd_transfer_length(transfer));
+	}
+}
+
+static void free_record(struct vbd_object *object)
+{
+	struct vbd_transfer_record *record = record_of(object);
+
+	free(record->inline_data);
+	free(record->ranges);
+	free(record->sges);
+}
+
+const struct vbd_kind vbd_transfer_kind = {
+	.size_bytes = sizeof(struct vbd_transfer_record),
+	.keeps_history = true,
+	.on_deadline = on_deadline,
+	.cancel = cancel,
+	.problem = get_problem,
+	.free = free_record,
+};

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/conn/conn.h"
+
+#include "base/clock.h"
+#include "rdma/conn/conn_cm.h"
+#include "rdma/conn/conn_parts.h"
+#include "rdma/conn/conn_qp.h"
+#include "rdma/device/device.h"
+#include "rdma/names/names.h"
+#include "rdma/provider/provider.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct vbd_conn *allocate(struct vbd_fabric *fabric, uint64_t id,
+	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
+	const struct vbd_conn_ops *ops, void *ops_arg)
+{
+	struct vbd_conn *conn = calloc(1, sizeof(*conn));
+
+	if (!conn)
+		return NULL;
+	conn->tag.kind = VBD_CM_CONN;
+	conn->id = id;
+	conn->fabric = fabric;
+	conn->params = *params;
+	conn->cm = *cm;
+	conn->timeout_ms = timeout_ms;
+	conn->ops = ops;
+	conn->ops_arg = ops_arg;
+	vbd_qp_init(&conn->qp, fabric, &conn->account, id, &vbd_conn_qp_ops);
+	conn->created_ns = vbd_clock_mono_ns();
+	conn->peer_responder_resources = UINT8_MAX;
+	conn->peer_initiator_depth = UINT8_MAX;
+	return conn;
+}
+
+enum vbd_status vbd_conn_create(struct vbd_fabric *fabric, uint64_t id,
+	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
+	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
+	struct vbd_error *err)
+{
+	struct vbd_conn *conn = allocate(fabric, id, params, cm, timeout_ms, ops, ops_arg);
+
+	if (!conn)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
+	conn->cm.private_data.message = VBD_CM_MESSAGE_REQUEST;
+	conn->state = VBD_CONN_RESOLVING_ADDR;
+	*ret_conn = conn;
+	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "%s", "");
+	vbd_conn_set_deadline(conn, timeout_ms);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
+	const struct vbd_conn_params *params, const struct vbd_device *device,
+	const struct vbd_manual_local *local, uint64_t timeout_ms, const struct vbd_conn_ops *ops,
+	void *ops_arg, struct vbd_conn **ret_conn, struct vbd_error *err)
+{
+	const struct vbd_cm_params cm = vbd_cm_params_default();
+	struct vbd_conn *conn = allocate(fabric, id, params, &cm, timeout_ms, ops, ops_arg);
+
+	if (!conn)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
+	conn->manual.on = true;
+	conn->manual.local = *local;
+	/* Told to the peer with the rest, so that both sides keep to it. */
+	if (params->path_mtu_bytes && params->path_mtu_bytes < local->mtu_bytes)
+		conn->manual.local.mtu_bytes = params->path_mtu_bytes;
+	(void)snprintf(conn->device_name, sizeof(conn->device_name), "%s", device->name);
+	conn->port_num = local->port_num;
+	conn->state = VBD_CONN_AWAITING_REMOTE;
+	*ret_conn = conn;
+	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "%s", "");
+	return VBD_OK;
+}
+
+void vbd_conn_open_manual(struct vbd_conn *conn, bool stay_in_reset)
+{
+	struct vbd_error error = {0};
+	enum vbd_status status = vbd_conn_qp_open(conn, &error);
+
+	vbd_conn_set_deadline(conn, conn->timeout_ms);
+	if (!status)
+		vbd_channel_pause(conn->qp.channel);
+	if (!status && !stay_in_reset)
+		status = vbd_conn_qp_attach(conn, &error);
+	if (status)
+		vbd_conn_step_error(conn, VBD_CONN_EV_CALL_FAILED, &error);
+}
+
+void vbd_conn_resolve(struct vbd_conn *conn, const struct sockaddr *dst)
+{
+	struct vbd_error error = {0};
+
+	if (vbd_conn_cm_resolve(conn, dst, &error) != VBD_OK)
+		vbd_conn_step_error(conn, VBD_CONN_EV_CALL_FAILED, &error);
+}
+
+void vbd_conn_name_failed(struct vbd_conn *conn, const struct vbd_error *why)
+{
+	vbd_conn_step_error(conn, VBD_CONN_EV_NAME_FAILED, why);
+}
+
+enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
+	const struct vbd_conn_params *params, const struct vbd_cm_params *cm,
+	uint64_t decide_timeout_ms, const struct vbd_pv_cm_event *request,
+	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
+	struct vbd_error *err)
+{
+	struct vbd_conn *conn = allocate(fabric, id, params, cm, decide_timeout_ms, ops, ops_arg);
+
+	if (!conn)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
+	conn->cm.private_data.message = VBD_CM_MESSAGE_REPLY;
+	conn->passive = true;
+	conn->state = VBD_CONN_REQUESTED;
+	conn->cm_id = request->id;
+	vbd_account_adopt(&conn->account, VBD_PV_CM_ID);
+	vbd_pv_set_id_context(conn->cm_id, &conn->tag);
+	vbd_conn_cm_take_device_name(conn);
+	vbd_conn_cm_take_addresses(conn);
+	vbd_conn_cm_take_peer_data(conn, request);
+	*ret_conn = conn;
+	vbd_conn_note(conn, VBD_TIMELINE_CM_EVENT, vbd_cm_event_name((int)request->type),
+		"rqpn 0x%06x, status %d", request->qp_num, request->status);
+	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "%s", "");
+	vbd_conn_set_deadline(conn, decide_timeout_ms);
+	return VBD_OK;
+}
+
+static enum vbd_status check_requested(const struct vbd_conn *conn, struct vbd_error *err)
+{
+	if (vbd_conn_rule(conn->state, VBD_CONN_EV_CMD_ACCEPT)->action != VBD_CONN_DO_REFUSE)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_WRONG_STATE,
+		"connection %llu is %s; only a requested connection can be accepted or rejected",
+		(unsigned long long)conn->id, vbd_conn_state_name(conn->state));
+}
+
+enum vbd_status vbd_conn_accept(struct vbd_conn *conn, int service,
+	const struct vbd_private_data *reply, struct vbd_error *err)
+{
+	enum vbd_status status = check_requested(conn, err);
+
+	if (status)
+		return status;
+	if (service >= 0)
+		conn->params.qp.service = (enum vbd_service)service;
+	if (reply) {
+		conn->cm.private_data = *reply;
+		conn->cm.private_data.message = VBD_CM_MESSAGE_REPLY;
+	}
+	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "accept", "service %s",
+		vbd_service_name(conn->params.qp.service));
+	vbd_conn_raise(conn, VBD_CONN_EV_CMD_ACCEPT);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_conn_reject(struct vbd_conn *conn, const struct vbd_private_data *private_data,
+	bool vendor_option, struct vbd_error *err)
+{
+	enum vbd_status status = check_requested(conn, err);
+
+	if (status)
+		return status;
+	conn->cm.private_data =
+		private_data ? *private_data : (struct vbd_private_data){.length_bytes = 0};
+	conn->cm.private_data.message = VBD_CM_MESSAGE_REJECT;
+	conn->reject_vendor_option = vendor_option;
+	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "reject", "%u bytes of private data",
+		conn->cm.private_data.length_bytes);
+	vbd_conn_raise(conn, VBD_CONN_EV_CMD_REJECT);
+	return VBD_OK;
+}
+
+void vbd_conn_destroy(struct vbd_conn *conn)
+{
+	if (!conn)
+		return;
+	vbd_timeline_fini(&conn->timeline);
+	vbd_account_close(&conn->account);
+	free(conn);
+}

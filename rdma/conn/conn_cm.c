@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/conn/conn_cm.h"
+
+#include "base/attr.h"
+#include "base/log.h"
+#include "rdma/conn/conn_qp.h"
+#include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/provider/provider.h"
+#include "rdma/device/source.h"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+/* How long the kernel may look for a neighbour or a path; the connection's own deadline may be
+ * shorter. */
+#define RESOLVE_TIMEOUT_MS 2000
+
+static void copy_addr(struct sockaddr_storage *to, const struct sockaddr *from)
+{
+	memset(to, 0, sizeof(*to));
+	memcpy(to, from, vbd_sockaddr_bytes(from));
+}
+
+/* rdma_get_local_addr(3) and its peer forget the scope of link-local addresses (librdmacm 44). */
+static void take_addr(struct sockaddr_storage *to, const struct sockaddr *from, uint32_t scope_id)
+{
+	copy_addr(to, from);
+	if (vbd_sockaddr_needs_scope(from))
+		((struct sockaddr_in6 *)to)->sin6_scope_id = scope_id;
+}
+
+static uint32_t scope_of(const struct sockaddr_storage *addr)
+{
+	return addr->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)addr)->sin6_scope_id : 0;
+}
+
+void vbd_conn_cm_take_device_name(struct vbd_conn *conn)
+{
+	/* NULL after ADDR_RESOLVED has been seen where the node GUID is 0 (rdma-core PR #1547). */
+	const char *name = vbd_pv_id_device(conn->cm_id);
+
+	if (!name)
+		return;
+	(void)snprintf(conn->device_name, sizeof(conn->device_name), "%s", name);
+	conn->port_num = vbd_pv_id_port_num(conn->cm_id);
+}
+
+void vbd_conn_cm_take_addresses(struct vbd_conn *conn)
+{
+	uint32_t scope_id = scope_of(&conn->peer) ? scope_of(&conn->peer) : scope_of(&conn->local);
+
+	take_addr(&conn->local, vbd_pv_id_local(conn->cm_id), scope_id);
+	take_addr(&conn->peer, vbd_pv_id_peer(conn->cm_id), scope_id);
+}
+
+void vbd_conn_cm_take_scope(struct vbd_conn *conn, const char *netdev)
+{
+	struct sockaddr_storage *addrs[] = {&conn->local, &conn->peer};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(addrs); i++) {
+		if (vbd_sockaddr_needs_scope((const struct sockaddr *)addrs[i]))
+			((struct sockaddr_in6 *)addrs[i])->sin6_scope_id = if_nametoindex(netdev);
+	}
+}
+
+void vbd_conn_cm_take_peer_data(struct vbd_conn *conn, const struct vbd_pv_cm_event *event)
+{
+	struct vbd_private_data *data = &conn->peer_private_data;
+
+	if (!event->has_conn_param)
+		return;
+	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST ||
+		event->type == RDMA_CM_EVENT_CONNECT_RESPONSE) {
+		conn->peer_responder_resources = event->responder_resources;
+		conn->peer_initiator_depth = event->initiator_depth;
+	}
+	if (!event->private_data_bytes)
+		return;
+	data->message = event->type == RDMA_CM_EVENT_CONNECT_REQUEST ? VBD_CM_MESSAGE_REQUEST
+			: event->type == RDMA_CM_EVENT_REJECTED	     ? VBD_CM_MESSAGE_REJECT
+								     : VBD_CM_MESSAGE_REPLY;
+	data->length_bytes = event->private_data_bytes;
+	memcpy(data->bytes, event->private_data, event->private_data_bytes);
+}
+
+/* Where it goes out from: the address asked for, else one of the device asked for, else, for a port
+ * alone, any. ss_family 0: nothing was asked for. */
+static enum vbd_status choose_source(struct vbd_conn *conn, const struct sockaddr *dst,
+	struct sockaddr_storage *ret_src, struct vbd_error *err)
+{
+	const struct vbd_device *device;
+	enum vbd_status status;
+
+	*ret_src = conn->cm.src;
+	if (!ret_src->ss_family && conn->cm.device[0]) {
+		device = vbd_fabric_device(conn->fabric, conn->cm.device);
+		if (!device)
+			return vbd_error_set(
+				err, VBD_E_NO_DEVICE, "there is no device '%s'", conn->cm.device);
+		status = vbd_source_of_device(device, dst, ret_src, err);
+		if (status)
+			return status;
+	} else if (!ret_src->ss_family && conn->cm.src_port) {
+		ret_src->ss_family = dst->sa_family;
+	}
+	/* The port is at the same place in sockaddr_in and sockaddr_in6. */
+	if (ret_src->ss_family)
+		((struct sockaddr_in *)ret_src)->sin_port = htons(conn->cm.src_port);
+	return VBD_OK;
+}
+
+static enum vbd_status set_options(const struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+
+	if (conn->cm.tos >= 0)
+		status = vbd_pv_set_tos(conn->cm_id, (uint8_t)conn->cm.tos, err);
+	if (!status && conn->cm.reuse_addr)
+		status = vbd_pv_set_reuse_addr(conn->cm_id, err);
+	return status;
+}
+
+enum vbd_status vbd_conn_cm_resolve(
+	struct vbd_conn *conn, const struct sockaddr *dst, struct vbd_error *err)
+{
+	struct vbd_fabric *fabric = conn->fabric;
+	struct sockaddr_storage src;
+	enum vbd_status status;
+
+	copy_addr(&conn->peer, dst);
+	if (!fabric->channel)
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
+			fabric->channel_error.text);
+	status = choose_source(conn, dst, &src, err);
+	if (!status)
+		status = vbd_pv_create_id(
+			&conn->account, fabric->channel, &conn->tag, &conn->cm_id, err);
+	if (status)
+		return status;
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_create_id", "%s", "");
+	status = set_options(conn, err);
+	if (status)
+		return status;
+	vbd_conn_note(
+		conn, VBD_TIMELINE_CALL, "rdma_resolve_addr", "timeout %d ms", RESOLVE_TIMEOUT_MS);
+	if (src.ss_family)
+		conn->local = src;
+	return vbd_pv_resolve_addr(conn->cm_id,
+		src.ss_family ? (const struct sockaddr *)&src : NULL, dst, RESOLVE_TIMEOUT_MS, err);
+}
+
+enum vbd_status vbd_conn_cm_resolve_route(struct vbd_conn *conn, struct vbd_error *err)
+{
+	vbd_conn_cm_take_device_name(conn);
+	vbd_conn_cm_take_addresses(conn);
+	if (conn->cm.device[0] && strcmp(conn->device_name, conn->cm.device) != 0)
+		return vbd_error_set(err, VBD_E_ROUTE_ERROR,
+			"the route leaves by device %s, but device %s was requested",
+			conn->device_name, conn->cm.device);
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_resolve_route", "device %s port %u",
+		conn->device_name, conn->port_num);
+	return vbd_pv_resolve_route(conn->cm_id, RESOLVE_TIMEOUT_MS, err);
+}
+
+struct rdma_conn_param vbd_conn_cm_param(const struct vbd_conn *conn)
+{
+	const struct vbd_device_attr *limits = &conn->qp.device->attr;
+	const struct vbd_private_data *data = &conn->cm.private_data;
+
+	return (struct rdma_conn_param){
+		.private_data = data->length_bytes ? data->bytes : NULL,
+		.private_data_len = data->length_bytes,
+		.responder_resources = vbd_conn_lowered(conn->params.responder_resources,
+			limits->max_qp_rd_atom, conn->peer_responder_resources),
+		.initiator_depth = vbd_conn_lowered(conn->params.initiator_depth,
+			limits->max_qp_init_rd_atom, conn->peer_initiator_depth),
+		.flow_control = 1,
+		.retry_count = conn->params.retry_count,
+		.rnr_retry_count = conn->params.rnr_retry,
+		.qp_num = conn->qp.ibv_qp->qp_num,
+	};
+}
+
+void vbd_conn_cm_reject(struct vbd_conn *conn)
+{
+	struct vbd_private_data *data = &conn->cm.private_data;
+	const char *call = conn->reject_vendor_option ? "rdma_reject_ece" : "rdma_reject";
+	struct vbd_error error = {0};
+
+	/* What was meant for the reply stays unsaid. */
+	if (data->message != VBD_CM_MESSAGE_REJECT)
+		*data = (struct vbd_private_data){.message = VBD_CM_MESSAGE_REJECT};
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, call, "%s", "");
+	/* The peer may have gone meanwhile: there is nothing to do about it. */
+	if (vbd_pv_reject(conn->cm_id, conn->reject_vendor_option,
+		    data->length_bytes ? data->bytes : NULL, data->length_bytes, &error) != VBD_OK)
+		vbd_log(VBD_LOG_DEBUG, "conn", "%s", error.text);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/conn/conn_parts.h"
+
+#include "base/attr.h"
+#include "rdma/conn/conn_cm.h"
+#include "rdma/names/names.h"
+#include "rdma/provider/provider.h"
+
+#include <stdio.h>
+
+/* What a CM event means for the table, and the error that it stands for (VBD_OK: none). */
+static const struct {
+	enum vbd_conn_event event;
+	enum vbd_status status;
+} cm_meanings[] = {
+	[RDMA_CM_EVENT_ADDR_RESOLVED] = {VBD_CONN_EV_ADDR_RESOLVED, VBD_OK},
+	[RDMA_CM_EVENT_ADDR_ERROR] = {VBD_CONN_EV_ADDR_ERROR, VBD_E_ADDR_ERROR},
+	[RDMA_CM_EVENT_ROUTE_RESOLVED] = {VBD_CONN_EV_ROUTE_RESOLVED, VBD_OK},
+	[RDMA_CM_EVENT_ROUTE_ERROR] = {VBD_CONN_EV_ROUTE_ERROR, VBD_E_ROUTE_ERROR},
+	[RDMA_CM_EVENT_CONNECT_REQUEST] = {VBD_CONN_EV_UNEXPECTED_CM, VBD_E_INTERNAL},
+	[RDMA_CM_EVENT_CONNECT_RESPONSE] = {VBD_CONN_EV_CONNECT_RESPONSE, VBD_OK},
+	[RDMA_CM_EVENT_CONNECT_ERROR] = {VBD_CONN_EV_CONNECT_ERROR, VBD_E_CONNECT_ERROR},
+	[RDMA_CM_EVENT_UNREACHABLE] = {VBD_CONN_EV_UNREACHABLE, VBD_E_UNREACHABLE},
+	[RDMA_CM_EVENT_REJECTED] = {VBD_CONN_EV_REJECTED, VBD_E_REJECTED},
+	[RDMA_CM_EVENT_ESTABLISHED] = {VBD_CONN_EV_ESTABLISHED, VBD_OK},
+	[RDMA_CM_EVENT_DISCONNECTED] = {VBD_CONN_EV_DISCONNECTED, VBD_OK},
+	[RDMA_CM_EVENT_DEVICE_REMOVAL] = {VBD_CONN_EV_DEVICE_REMOVAL, VBD_E_DEVICE_REMOVED},
+	[RDMA_CM_EVENT_MULTICAST_JOIN] = {VBD_CONN_EV_UNEXPECTED_CM, VBD_E_INTERNAL},
+	[RDMA_CM_EVENT_MULTICAST_ERROR] = {VBD_CONN_EV_UNEXPECTED_CM, VBD_E_INTERNAL},
+	[RDMA_CM_EVENT_ADDR_CHANGE] = {VBD_CONN_EV_ADDR_CHANGE, VBD_OK},
+	[RDMA_CM_EVENT_TIMEWAIT_EXIT] = {VBD_CONN_EV_TIMEWAIT_EXIT, VBD_OK},
+};
+
+void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *event)
+{
+	bool known = (size_t)event->type < VBD_ARRAY_LEN(cm_meanings);
+	enum vbd_status status = known ? cm_meanings[event->type].status : VBD_E_INTERNAL;
+	bool rejected = event->type == RDMA_CM_EVENT_REJECTED;
+	const char *text =
+		rejected ? vbd_cm_reject_name(event->status) : vbd_cm_event_text((int)event->type);
+	struct vbd_error error = {
+		.source = VBD_SOURCE_CM_EVENT,
+		.kind = (int)event->type,
+		.raw = event->status,
+	};
+	const struct vbd_cause cause = {.error = status ? &error : NULL, .opcode = -1};
+
+	vbd_conn_cm_take_peer_data(conn, event);
+	vbd_conn_note(conn, VBD_TIMELINE_CM_EVENT, vbd_cm_event_name((int)event->type),
+		"status %d%s%s", event->status, rejected ? ": " : "", rejected ? text : "");
+	if (status)
+		(void)vbd_error_set(&error, status, "%s (CM status %d)", text, event->status);
+	vbd_conn_step(
+		conn, known ? cm_meanings[event->type].event : VBD_CONN_EV_UNEXPECTED_CM, &cause);
+}
+
+/* The layer above. */
+
+void vbd_conn_close(struct vbd_conn *conn, enum vbd_reason reason)
+{
+	if (vbd_conn_state_terminal(conn->state))
+		return;
+	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "close", "%s", vbd_reason_name(reason));
+	vbd_conn_raise(
+		conn, reason == VBD_REASON_SHUTDOWN ? VBD_CONN_EV_SHUTDOWN : VBD_CONN_EV_CMD_CLOSE);
+}
+
+void vbd_conn_deadline(struct vbd_conn *conn)
+{
+	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = (int64_t)conn->deadline_ms};
+
+	(void)vbd_error_set(&error, VBD_E_DEADLINE,
+		"the deadline of %llu ms passed in state %s, waiting for %s",
+		(unsigned long long)conn->deadline_ms, vbd_conn_state_name(conn->state),
+		vbd_conn_state_waits_for(conn->state));
+	vbd_conn_step_error(conn, VBD_CONN_EV_DEADLINE, &error);
+}
+
+void vbd_conn_device_removed(struct vbd_conn *conn)
+{
+	struct vbd_error error = {0};
+
+	(void)vbd_error_set(
+		&error, VBD_E_DEVICE_REMOVED, "device %s is being removed", conn->device_name);
+	vbd_conn_step_error(conn, VBD_CONN_EV_DEVICE_REMOVAL, &error);
+}
+
+/* The queue pair. */
+
+static struct vbd_conn *conn_of(struct vbd_qp *qp)
+{
+	return VBD_CONTAINER_OF(qp, struct vbd_conn, qp);
+}
+
+static void on_async(struct vbd_qp *qp, int type)
+{
+	struct vbd_conn *conn = conn_of(qp);
+	struct vbd_error error = {.source = VBD_SOURCE_ASYNC, .kind = type};
+
+	vbd_conn_note(conn, VBD_TIMELINE_ASYNC_EVENT, vbd_async_event_name(type), "lqpn 0x%06x",
+		qp->info.lqpn);
+	if (type == IBV_EVENT_COMM_EST) {
+		vbd_conn_raise(conn, VBD_CONN_EV_COMM_EST);
+		return;
+	}
+	if (type != IBV_EVENT_QP_FATAL && type != IBV_EVENT_QP_REQ_ERR &&
+		type != IBV_EVENT_QP_ACCESS_ERR)
+		return;
+	(void)vbd_error_set(&error, VBD_E_QP_FATAL, "%s", vbd_async_event_text(type));
+	vbd_conn_step_error(conn, VBD_CONN_EV_QP_ERROR, &error);
+}
+
+static void on_error(struct vbd_qp *qp, const struct vbd_cause *cause, bool flushed)
+{
+	struct vbd_conn *conn = conn_of(qp);
+	const struct vbd_error *error = cause->error;
+
+	if (error->source == VBD_SOURCE_WC)
+		vbd_conn_note(conn, VBD_TIMELINE_WC, vbd_wc_status_name(error->kind),
+			"%s, vendor_err %lld", vbd_op_name((enum vbd_op)cause->opcode),
+			(long long)error->raw);
+	if (conn->manual.parking)
+		vbd_conn_step(conn, VBD_CONN_EV_LATE_ERROR, cause);
+	else
+		vbd_conn_step(conn, flushed ? VBD_CONN_EV_FLUSHED : VBD_CONN_EV_WC_ERROR, cause);
+}
+
+static void on_drained(struct vbd_qp *qp)
+{
+	vbd_conn_drained(conn_of(qp));
+}
+
+static void on_message(struct vbd_qp *qp, struct vbd_recv_slot *slot)
+{
+	struct vbd_conn *conn = conn_of(qp);
+
+	if (conn->ops->message)
+		conn->ops->message(conn, slot, conn->ops_arg);
+}
+
+static void on_moved(struct vbd_qp *qp, int old_state)
+{
+	struct vbd_conn *conn = conn_of(qp);
+	const char *name = vbd_qp_state_name(qp->info.state);
+	char what[32];
+
+	if (old_state == qp->info.state) {
+		vbd_conn_note(conn, VBD_TIMELINE_CALL, "ibv_modify_qp",
+			"%s again, to set the access flags", name);
+		return;
+	}
+	(void)snprintf(what, sizeof(what), "%s -> %s", vbd_qp_state_name(old_state), name);
+	vbd_conn_note(conn, VBD_TIMELINE_QP, what, "lqpn 0x%06x", qp->info.lqpn);
+}
+
+static void before_destroy(struct vbd_qp *qp)
+{
+	vbd_conn_note(
+		conn_of(qp), VBD_TIMELINE_CALL, "ibv_destroy_qp", "lqpn 0x%06x", qp->info.lqpn);
+}
+
+static void before_memory_freed(struct vbd_qp *qp)
+{
+	struct vbd_conn *conn = conn_of(qp);
+
+	if (conn->ops->before_memory_goes)
+		conn->ops->before_memory_goes(conn, conn->ops_arg);
+}
+
+static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *err)
+{
+	const struct vbd_conn *conn = VBD_CONTAINER_OF(qp, struct vbd_conn, qp);
+
+	if (conn->state == VBD_CONN_ESTABLISHED)
+		return VBD_OK;
+	return vbd_error_param(err, VBD_E_WRONG_STATE, "connection",
+		"connection %llu is %s; data moves only while it is established",
+		(unsigned long long)conn->id, vbd_conn_state_name(conn->state));
+}
+
+static void end_failed(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
+{
+	const struct vbd_cause cause = {.error = why, .opcode = -1, .transfer = transfer};
+
+	vbd_conn_step(conn_of(qp), VBD_CONN_EV_CALL_FAILED, &cause);
+}
+
+static void close_conn(struct vbd_qp *qp)
+{
+	vbd_conn_close(conn_of(qp), VBD_REASON_LOCAL_CLOSE);
+}
+
+const struct vbd_qp_ops vbd_conn_qp_ops = {
+	.owner = "connection",
+	.check_usable = check_usable,
+	.end_failed = end_failed,
+	.close = close_conn,
+	.on_error = on_error,
+	.on_async = on_async,
+	.on_drained = on_drained,
+	.on_message = on_message,
+	.moved = on_moved,
+	.before_destroy = before_destroy,
+	.before_memory_freed = before_memory_freed,
+};

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of a connection as one pure table: (state, event) -> (next state, action, why). Every
+ * pair is decided; "ignore" carries its reason. Nothing here calls anything: rdma/conn/conn_step.c
+ * looks up, sets the state and performs the action.
+ *
+ * Any thread.
+ */
+#ifndef VBD_RDMA_CONN_CONN_FSM_H
+#define VBD_RDMA_CONN_CONN_FSM_H
+
+#include "base/enum.h"
+
+#include <stdbool.h>
+
+/* X(SYMBOL, json name, terminal, what it waits for) */
+#define VBD_CONN_STATE_MAP(X)                                                                \
+	X(VBD_CONN_RESOLVING_ADDR, "resolving_addr", false, "the address of the peer")       \
+	X(VBD_CONN_RESOLVING_ROUTE, "resolving_route", false, "a path to the peer")          \
+	X(VBD_CONN_CONNECTING, "connecting", false, "the peer's answer")                     \
+	X(VBD_CONN_REQUESTED, "requested", false, "a client's decision to accept or reject") \
+	X(VBD_CONN_ACCEPTING, "accepting", false, "the peer's confirmation")                 \
+	X(VBD_CONN_AWAITING_REMOTE, "awaiting_remote", false, "the peer's QP attributes")    \
+	X(VBD_CONN_ESTABLISHED, "established", false, "nothing: data can move")              \
+	X(VBD_CONN_DRAINING, "draining", false, "the last completions")                      \
+	X(VBD_CONN_CLOSED, "closed", true, "nothing: it is over")                            \
+	X(VBD_CONN_FAILED, "failed", true, "nothing: it is over")
+
+enum vbd_conn_state { VBD_CONN_STATE_MAP(VBD_ENUM_ROW) VBD_CONN_STATE_COUNT };
+
+/* X(SYMBOL, name, text): a timeline shows the text */
+#define VBD_CONN_EVENT_MAP(X)                                                                  \
+	/* the host name resolver */                                                           \
+	X(VBD_CONN_EV_NAME_FAILED, "name_failed", "the host name has no address")              \
+	/* CM events */                                                                        \
+	X(VBD_CONN_EV_ADDR_RESOLVED, "addr_resolved", "the address is resolved")               \
+	X(VBD_CONN_EV_ADDR_ERROR, "addr_error", "the address could not be resolved")           \
+	X(VBD_CONN_EV_ROUTE_RESOLVED, "route_resolved", "the route is resolved")               \
+	X(VBD_CONN_EV_ROUTE_ERROR, "route_error", "no path to the peer was found")             \
+	X(VBD_CONN_EV_CONNECT_RESPONSE, "connect_response", "the peer accepted")               \
+	X(VBD_CONN_EV_CONNECT_ERROR, "connect_error", "the CM could not connect")              \
+	X(VBD_CONN_EV_UNREACHABLE, "unreachable", "the peer does not answer")                  \
+	X(VBD_CONN_EV_REJECTED, "rejected", "the peer rejected the connection")                \
+	X(VBD_CONN_EV_ESTABLISHED, "established", "both sides are connected")                  \
+	X(VBD_CONN_EV_DISCONNECTED, "disconnected", "the peer disconnected")                   \
+	X(VBD_CONN_EV_DEVICE_REMOVAL, "device_removal", "the device is being removed")         \
+	X(VBD_CONN_EV_ADDR_CHANGE, "addr_change", "the network device of the address changed") \
+	X(VBD_CONN_EV_TIMEWAIT_EXIT, "timewait_exit", "the QP number may be used again")       \
+	X(VBD_CONN_EV_UNEXPECTED_CM, "unexpected_cm", "the CM reported an unexpected event")   \
+	/* the data path and the device */                                                     \
+	X(VBD_CONN_EV_WC_ERROR, "wc_error", "a completion failed")                             \
+	X(VBD_CONN_EV_QP_ERROR, "qp_error", "the device reported an error of the QP")          \
+	X(VBD_CONN_EV_FLUSHED, "flushed", "a work request was flushed")                        \
+	X(VBD_CONN_EV_LATE_ERROR, "late_error", "an error after the QP was moved to ERR")      \
+	X(VBD_CONN_EV_COMM_EST, "comm_est", "data arrived")                                    \
+	X(VBD_CONN_EV_DRAINED_CLEAN, "drained_clean", "all work requests are completed")       \
+	X(VBD_CONN_EV_DRAINED_FAILED, "drained_failed",                                        \
+		"all work requests are completed, after an error")                             \
+	X(VBD_CONN_EV_QP_UP, "qp_up", "the QP is in RTS")                                      \
+	X(VBD_CONN_EV_QP_DOWN, "qp_down", "the QP is in ERR")                                  \
+	/* ourselves */                                                                        \
+	X(VBD_CONN_EV_CALL_FAILED, "call_failed", "a call failed")                             \
+	X(VBD_CONN_EV_DEADLINE, "deadline", "the deadline passed")                             \
+	X(VBD_CONN_EV_CMD_ACCEPT, "cmd_accept", "a client accepted the request")               \
+	X(VBD_CONN_EV_CMD_REJECT, "cmd_reject", "a client rejected the request")               \
+	X(VBD_CONN_EV_CMD_MOVE, "cmd_move", "a client moved the QP")                           \
+	X(VBD_CONN_EV_CMD_CLOSE, "cmd_close", "a client closed the connection")                \
+	X(VBD_CONN_EV_SHUTDOWN, "shutdown", "the daemon is stopping")
+
+enum vbd_conn_event { VBD_CONN_EVENT_MAP(VBD_ENUM_ROW) VBD_CONN_EVENT_COUNT };
+
+/* No event follows from an action. */
+#define VBD_CONN_NO_EVENT VBD_CONN_EVENT_COUNT
+
+/* X(SYMBOL, name) */
+#define VBD_CONN_ACTION_MAP(X)                                                                 \
+	X(VBD_CONN_DO_IGNORE, "ignore") /* nothing; the row's note says why */                 \
+	X(VBD_CONN_DO_REFUSE, "refuse") /* a command that this state does not allow */         \
+	X(VBD_CONN_DO_RESOLVE_ROUTE, "resolve_route")                                          \
+	X(VBD_CONN_DO_CONNECT, "connect") /* make the QP, post receives, connect */            \
+	X(VBD_CONN_DO_ACCEPT, "accept")	  /* make the QP up to RTS, accept */                  \
+	X(VBD_CONN_DO_REJECT, "reject")                                                        \
+	X(VBD_CONN_DO_GO_RTS, "go_rts")	  /* QP to RTR and RTS, tell the peer */               \
+	X(VBD_CONN_DO_CONFIRM, "confirm") /* both sides are connected */                       \
+	X(VBD_CONN_DO_CONFIRM_IWARP,                                                           \
+		"confirm_iwarp")	      /* the same; the kernel moved the QP itself */   \
+	X(VBD_CONN_DO_MOVE_QP, "move_qp")     /* a step that a client asked for */             \
+	X(VBD_CONN_DO_PARK, "park")	      /* wait for the flushes of a deliberate ERR */   \
+	X(VBD_CONN_DO_PARKED, "parked")	      /* they are in: the QP may be used again */      \
+	X(VBD_CONN_DO_END_EMPTY, "end_empty") /* there is no QP: just let go of the id */      \
+	X(VBD_CONN_DO_DRAIN, "drain")	      /* disconnect, QP to ERR, wait for flushes */    \
+	X(VBD_CONN_DO_AWAIT_CAUSE,                                                             \
+		"await_cause") /* the same, but leave the CM a moment to say why */            \
+	X(VBD_CONN_DO_NAME_CAUSE, "name_cause") /* why it was flushed, if nobody knew */       \
+	X(VBD_CONN_DO_NOTIFY, "notify") /* tell the CM that data came before the peer's RTU */ \
+	X(VBD_CONN_DO_FORCE, "force")	/* destroy the QP without its flushes */               \
+	X(VBD_CONN_DO_FINISH, "finish") /* destroy the QP, the id, the memory */               \
+	X(VBD_CONN_DO_COUNT, "count")	/* a failure after the first: count it */
+
+enum vbd_conn_action { VBD_CONN_ACTION_MAP(VBD_ENUM_ROW) VBD_CONN_ACTION_COUNT };
+
+struct vbd_conn_rule {
+	enum vbd_conn_state next;
+	enum vbd_conn_action action;
+	const char *note; /* why; never NULL in a decided pair */
+};
+
+/**
+ * vbd_conn_rule - what happens when @event meets @state
+ *
+ * Returns a row of the table; never NULL for values of the enums.
+ */
+const struct vbd_conn_rule *vbd_conn_rule(enum vbd_conn_state state, enum vbd_conn_event event);
+
+/** vbd_conn_state_name - "established" */
+const char *vbd_conn_state_name(enum vbd_conn_state state);
+
+/** vbd_conn_state_waits_for - what the state waits for, as words */
+const char *vbd_conn_state_waits_for(enum vbd_conn_state state);
+
+/** vbd_conn_state_terminal - is the connection over? */
+bool vbd_conn_state_terminal(enum vbd_conn_state state);
+
+/** vbd_conn_event_name - "addr_resolved" */
+const char *vbd_conn_event_name(enum vbd_conn_event event);
+
+/** vbd_conn_event_text - "the address is resolved", for people */
+const char *vbd_conn_event_text(enum vbd_conn_event event);
+
+/** vbd_conn_action_name - "resolve_route" */
+const char *vbd_conn_action_name(enum vbd_conn_action action);
+
+#endif

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/conn/conn_manual.h"
+
+#include "rdma/device/caps.h"
+#include "rdma/conn/conn_move.h"
+#include "rdma/conn/conn_parts.h"
+#include "rdma/device/device.h"
+#include "rdma/device/gid_choice.h"
+#include "rdma/names/names.h"
+#include "rdma/provider/provider.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define PSN_MASK 0xffffffU
+
+/* LIDs from here on are multicast (IBTA 4.1.3). */
+#define LID_MULTICAST 0xc000
+
+/* Choosing. */
+
+static bool is_zero(const uint8_t gid[16])
+{
+	static const uint8_t none[16];
+
+	return memcmp(gid, none, sizeof(none)) == 0;
+}
+
+static bool is_ipv4(const uint8_t gid[16])
+{
+	return strcmp(vbd_gid_scope(gid), "ipv4_mapped") == 0;
+}
+
+static enum vbd_status choose_gid(const struct vbd_device *device,
+	const struct vbd_manual_params *params, struct vbd_manual_local *local,
+	struct vbd_error *err)
+{
+	const struct vbd_gid_criteria criteria = {
+		.port_num = params->port_num,
+		.infiniband = local->infiniband,
+		.gid_index = params->gid_index_given ? (int)params->gid_index : -1,
+	};
+	struct vbd_gid gid;
+	enum vbd_status status = vbd_gid_choose(device, &criteria, &gid, &local->gid_known, err);
+
+	if (status || !local->gid_known)
+		return status;
+	local->gid_index = gid.gid_index;
+	memcpy(local->gid, gid.raw, sizeof(local->gid));
+	return VBD_OK;
+}
+
+static enum vbd_status choose_psn(
+	const struct vbd_manual_params *params, uint32_t *ret_psn, struct vbd_error *err)
+{
+	uint32_t psn = params->psn;
+
+	if (!params->psn_given && getrandom(&psn, sizeof(psn), 0) != (ssize_t)sizeof(psn))
+		return vbd_error_errno(err, VBD_E_INTERNAL, "getrandom", errno, "a first PSN");
+	*ret_psn = psn & PSN_MASK;
+	return VBD_OK;
+}
+
+/* The CM of iWARP makes the TCP connection that its QPs work on. */
+static enum vbd_status check_device(const struct vbd_device *device, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_device_usable(device, err);
+
+	if (status)
+		return status;
+	return vbd_device_require(device, VBD_CAP_MANUAL_BRINGUP, err);
+}
+
+enum vbd_status vbd_manual_choose(const struct vbd_device *device,
+	const struct vbd_manual_params *params, struct vbd_manual_local *ret_local,
+	struct vbd_error *err)
+{
+	struct vbd_manual_local local = {
+		.port_num = params->port_num, .pkey_index = params->pkey_index, .sl = params->sl};
+	enum vbd_status status = check_device(device, err);
+	struct vbd_port port;
+
+	if (status)
+		return status;
+	if (params->port_num < 1 || params->port_num > device->attr.phys_port_cnt)
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "port_num",
+			"device %s has %u ports", device->name, device->attr.phys_port_cnt);
+	status = vbd_device_query_port(device, params->port_num, &port, err);
+	if (status)
+		return status;
+	if (params->pkey_index >= port.pkeys)
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "pkey_index",
+			"port %u of device %s has %u partition keys", params->port_num,
+			device->name, port.pkeys);
+	local.infiniband = strcmp(port.link_layer, "infiniband") == 0;
+	local.lid = port.lid;
+	local.mtu_bytes = port.active_mtu_bytes;
+	status = choose_gid(device, params, &local, err);
+	if (!status)
+		status = choose_psn(params, &local.psn, err);
+	if (!status)
+		*ret_local = local;
+	return status;
+}
+
+/* What is possible. */
+
+static int state_of(enum vbd_qp_step step)
+{
+	static const int states[VBD_QP_STEP_COUNT] = {
+#define STATE_OF(sym, json) [VBD_QP_TO_##sym] = IBV_QPS_##sym,
+		VBD_QP_STEP_MAP(STATE_OF)
+#undef STATE_OF
+	};
+
+	return states[step];
+}
+
+#define TO(state) (1U << IBV_QPS_##state)
+
+static const unsigned int steps[] = {
+	[IBV_QPS_RESET] = TO(INIT),
+	[IBV_QPS_INIT] = TO(RTR) | TO(ERR) | TO(RESET),
+	[IBV_QPS_RTR] = TO(RTS) | TO(ERR) | TO(RESET),
+	[IBV_QPS_RTS] = TO(SQD) | TO(ERR) | TO(RESET),
+	[IBV_QPS_SQD] = TO(RTS) | TO(ERR) | TO(RESET),
+	[IBV_QPS_SQE] = TO(ERR) | TO(RESET),
+	[IBV_QPS_ERR] = TO(RESET),
+};
+
+static unsigned int steps_from(int state)
+{
+	return (size_t)state < VBD_ARRAY_LEN(steps) ? steps[state] : 0;
+}
+
+static enum vbd_status refuse_step(const struct vbd_conn *conn, int to, struct vbd_error *err)
+{
+	unsigned int possible = steps_from(conn->qp.info.state);
+	char list[40] = "";
+	size_t used = 0;
+
+	for (int state = 0; state < (int)VBD_ARRAY_LEN(steps); state++) {
+		if (possible & (1U << state))
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+				used ? ", " : "", vbd_qp_state_name(state));
+	}
+	return vbd_error_set(err, VBD_E_WRONG_STATE,
+		"the QP of connection %llu is in %s and can't go to %s; possible: %s",
+		(unsigned long long)conn->id, vbd_qp_state_name(conn->qp.info.state),
+		vbd_qp_state_name(to), list);
+}
+
+bool vbd_conn_stepping(const struct vbd_conn *conn)
+{
+	return conn->manual.parking || conn->manual.move;
+}
+
+static enum vbd_status check_movable(const struct vbd_conn *conn, struct vbd_error *err)
+{
+	unsigned long long id = conn->id;
+
+	if (!conn->manual.on)
+		return vbd_error_set(err, VBD_E_WRONG_STATE,
+			"connection %llu was not created with bringup manual: the CM moves its QP",
+			id);
+	if (vbd_conn_rule(conn->state, VBD_CONN_EV_CMD_MOVE)->action == VBD_CONN_DO_REFUSE)
+		return vbd_error_set(err, VBD_E_WRONG_STATE, "connection %llu is %s", id,
+			vbd_conn_state_name(conn->state));
+	if (vbd_conn_stepping(conn))
+		return vbd_error_set(err, VBD_E_WRONG_STATE,
+			"an earlier move of the QP of connection %llu is not complete yet", id);
+	return VBD_OK;
+}
+
+static enum vbd_status check_step(const struct vbd_conn *conn, int to, struct vbd_error *err)
+{
+	struct ibv_qp_attr attr = {0};
+
+	if (!(steps_from(conn->qp.info.state) & (1U << to)))
+		return refuse_step(conn, to, err);
+	if (to == IBV_QPS_SQD && !vbd_device_can(conn->qp.device, VBD_CAP_SQD))
+		return vbd_device_require(conn->qp.device, VBD_CAP_SQD, err);
+	if (to == IBV_QPS_RTR && !conn->manual.has_remote)
+		return vbd_error_set(err, VBD_E_WRONG_STATE,
+			"RTR needs the peer's attributes, and connection %llu has none yet: POST "
+			"…/remote",
+			(unsigned long long)conn->id);
+	if (conn->qp.info.state != IBV_QPS_SQD || to != IBV_QPS_RTS)
+		return VBD_OK;
+	if (vbd_pv_query_qp(conn->qp.ibv_qp, &attr, IBV_QP_STATE, NULL) != VBD_OK ||
+		!attr.sq_draining)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_WRONG_STATE,
+		"the send queue of connection %llu is still draining",
+		(unsigned long long)conn->id);
+}
+
+static enum vbd_status check_remote(const struct vbd_manual_local *local,
+	const struct vbd_manual_remote *remote, struct vbd_error *err)
+{
+	bool global = !is_zero(remote->gid);
+
+	if (local->infiniband && (remote->lid == 0 || remote->lid >= LID_MULTICAST))
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "lid",
+			"on InfiniBand the peer's LID is a number from 1 to %u", LID_MULTICAST - 1);
+	if (!local->infiniband && !global)
+		return vbd_error_param(
+			err, VBD_E_BAD_VALUE, "gid", "on RoCE the peer's GID is needed");
+	if (global && (remote->gid[0] == 0xff || (local->infiniband && !local->gid_known)))
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "gid",
+			remote->gid[0] == 0xff
+				? "the GID is that of a multicast group"
+				: "the local port has no GID to which the peer could answer");
+	if (!local->infiniband && is_ipv4(remote->gid) != is_ipv4(local->gid))
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "gid",
+			"both GIDs of a RoCE path must be of one family, and the local GID at "
+			"index %u is of an IPv%d address",
+			local->gid_index, is_ipv4(local->gid) ? 4 : 6);
+	return VBD_OK;
+}
+
+void vbd_conn_moved(struct vbd_conn *conn)
+{
+	vbd_conn_raise(conn, vbd_conn_move_finish(conn));
+	if (conn->state == VBD_CONN_DRAINING)
+		vbd_conn_resume_drain(conn);
+	else if (conn->ops->stepped)
+		conn->ops->stepped(conn, conn->ops_arg);
+}
+
+/* A failure that is known when the call returns belongs to the command, not to the connection. */
+static enum vbd_status run(struct vbd_conn *conn, int to, int then, struct vbd_error *err)
+{
+	struct vbd_error failure;
+
+	conn->manual.to = to;
+	conn->manual.then = then;
+	conn->manual.failure = (struct vbd_error){0};
+	vbd_conn_raise(conn, VBD_CONN_EV_CMD_MOVE);
+	failure = conn->manual.failure;
+	conn->manual.failure = (struct vbd_error){0};
+	if (failure.status && err)
+		*err = failure;
+	return failure.status;
+}
+
+enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_remote *remote,
+	enum vbd_qp_step bring_to, struct vbd_error *err)
+{
+	int then = state_of(bring_to);
+	enum vbd_status status = check_movable(conn, err);
+
+	if (!status && conn->qp.info.state != IBV_QPS_INIT)
+		return vbd_error_set(err, VBD_E_WRONG_STATE,
+			"the QP of connection %llu is in %s; the peer's attributes can be set in "
+			"INIT only",
+			(unsigned long long)conn->id, vbd_qp_state_name(conn->qp.info.state));
+	if (!status)
+		status = check_remote(&conn->manual.local, remote, err);
+	if (status)
+		return status;
+	conn->manual.remote = *remote;
+	conn->manual.has_remote = true;
+	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "remote", "qpn 0x%06x, psn 0x%06x, lid %u, to %s",
+		remote->qpn, remote->psn, remote->lid, vbd_qp_state_name(then));
+	return run(conn, IBV_QPS_RTR, then, err);
+}
+
+enum vbd_status vbd_conn_modify(struct vbd_conn *conn, enum vbd_qp_step step, struct vbd_error *err)
+{
+	int state = state_of(step);
+	enum vbd_status status = check_movable(conn, err);
+
+	if (!status)
+		status = check_step(conn, state, err);
+	if (status)
+		return status;
+	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "modify", "%s", vbd_qp_state_name(state));
+	return run(conn, state, state, err);
+}

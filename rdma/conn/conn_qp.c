@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/conn/conn_qp.h"
+
+#include "rdma/conn/conn_cm.h"
+#include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/conn/manual_attr.h"
+#include "rdma/names/names.h"
+#include "rdma/provider/provider.h"
+
+#include <string.h>
+
+/* Packet numbers have 24 bits. */
+#define PSN_MASK 0xffffffU
+
+enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err)
+{
+	struct vbd_device *device;
+	enum vbd_status status;
+
+	if (conn->cm_id)
+		vbd_conn_cm_take_device_name(conn);
+	device = vbd_fabric_device(conn->fabric, conn->device_name);
+	if (!device)
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "no device \"%s\" to make a QP on",
+			conn->device_name);
+	status = vbd_device_usable(device, err);
+	if (!status)
+		status = vbd_conn_params_check(&conn->params, device, err);
+	if (!status)
+		status = vbd_qp_open(&conn->qp, device, &conn->params.qp, err);
+	if (!status)
+		vbd_conn_note(conn, VBD_TIMELINE_CALL, "ibv_create_qp", "lqpn 0x%06x, cq %llu",
+			conn->qp.info.lqpn, (unsigned long long)conn->qp.cq_id);
+	return status;
+}
+
+enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_INIT, err);
+
+	if (status)
+		return status;
+	/* Before the peer can send: a message without a receive costs it an RNR wait (spdk #2429).
+	 */
+	status = vbd_channel_post_receives(conn->qp.channel, err);
+	if (status) {
+		/* RESET forgets those that were posted. */
+		(void)!vbd_conn_qp_move(conn, IBV_QPS_RESET, NULL);
+		vbd_channel_renew(conn->qp.channel);
+		return status;
+	}
+	vbd_qp_attach(&conn->qp);
+	return VBD_OK;
+}
+
+/* The cap is no promise of the CM's: nothing in its messages tells the peer of it. */
+static enum ibv_mtu capped_mtu(const struct vbd_conn *conn, enum ibv_mtu mtu)
+{
+	int cap = vbd_mtu_of_bytes(conn->params.path_mtu_bytes);
+
+	return cap && cap < (int)mtu ? (enum ibv_mtu)cap : mtu;
+}
+
+/* What the connection asked for, in place of what the CM took from the peer. */
+static void apply_params(const struct vbd_conn *conn, struct ibv_qp_attr *attr, int mask)
+{
+	const struct vbd_device_attr *limits = &conn->qp.device->attr;
+
+	if (mask & IBV_QP_ACCESS_FLAGS)
+		attr->qp_access_flags &= vbd_mem_access_flags(conn->params.remote_access);
+	if (mask & IBV_QP_PATH_MTU)
+		attr->path_mtu = capped_mtu(conn, attr->path_mtu);
+	/* The passive side answers with the traffic class of the request (kernel cm.c, 6.1),
+	 * whatever its listener's ToS. */
+	if (mask & IBV_QP_AV && conn->passive && conn->cm.tos >= 0 && attr->ah_attr.is_global)
+		attr->ah_attr.grh.traffic_class = (uint8_t)conn->cm.tos;
+	if (mask & IBV_QP_MIN_RNR_TIMER)
+		attr->min_rnr_timer = conn->params.min_rnr_timer;
+	if (mask & IBV_QP_MAX_DEST_RD_ATOMIC)
+		attr->max_dest_rd_atomic = vbd_conn_lowered(conn->params.responder_resources,
+			limits->max_qp_rd_atom, conn->peer_responder_resources);
+	if (mask & IBV_QP_MAX_QP_RD_ATOMIC)
+		attr->max_rd_atomic = vbd_conn_lowered(conn->params.initiator_depth,
+			limits->max_qp_init_rd_atom, conn->peer_initiator_depth);
+	if (mask & IBV_QP_TIMEOUT)
+		attr->timeout = conn->params.ack_timeout;
+	if (mask & IBV_QP_RETRY_CNT)
+		attr->retry_cnt = conn->params.retry_count;
+	if (mask & IBV_QP_RNR_RETRY)
+		attr->rnr_retry = conn->params.rnr_retry;
+}
+
+/* Packets may come as soon as the QP has moved. */
+static void begin_counting(struct vbd_conn *conn, const struct ibv_qp_attr *attr)
+{
+	conn->last_psn = attr->rq_psn;
+	vbd_counter_set(&conn->qp.channel->mtu_bytes, (uint64_t)vbd_mtu_bytes((int)attr->path_mtu));
+}
+
+enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct ibv_qp_attr *attr,
+	int *ret_mask, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->qp_state = (enum ibv_qp_state)state;
+	if (state == IBV_QPS_ERR || state == IBV_QPS_RESET) {
+		*ret_mask = IBV_QP_STATE;
+		return VBD_OK;
+	}
+	if (conn->manual.on)
+		vbd_manual_attributes(&conn->manual, conn->params.qp.transport, conn->qp.info.state,
+			attr, ret_mask);
+	else
+		status = vbd_pv_init_qp_attr(conn->cm_id, attr, ret_mask, err);
+	if (!status)
+		apply_params(conn, attr, *ret_mask);
+	if (!status && state == IBV_QPS_RTR && conn->params.qp.transport == VBD_TRANSPORT_UC)
+		begin_counting(conn, attr);
+	return status;
+}
+
+enum vbd_status vbd_conn_qp_move(struct vbd_conn *conn, int state, struct vbd_error *err)
+{
+	struct ibv_qp_attr attr;
+	enum vbd_status status;
+	int mask;
+
+	status = vbd_conn_qp_attributes(conn, state, &attr, &mask, err);
+	if (status)
+		return status;
+	if (!(mask & IBV_QP_STATE))
+		return VBD_OK;
+	return vbd_qp_modify(&conn->qp, &attr, mask, err);
+}
+
+/* What a QP has got on its way, and what it has not yet. */
+static void judge(const struct vbd_conn *conn, struct vbd_qp_info *info)
+{
+	if (!conn->manual.on) {
+		info->path_known = conn->established_ns != 0;
+		info->sends_known = info->path_known;
+		return;
+	}
+	/* In ERR it still has what it had. */
+	if (info->state == IBV_QPS_RESET || info->state == IBV_QPS_INIT) {
+		info->path_known = false;
+		info->sends_known = false;
+		info->rqpn = 0;
+	} else if (info->state == IBV_QPS_RTR) {
+		info->path_known = true;
+	} else if (info->state == IBV_QPS_RTS) {
+		info->path_known = true;
+		info->sends_known = true;
+	}
+}
+
+static void take_grh(struct vbd_conn *conn, const struct ibv_ah_attr *ah)
+{
+	struct vbd_qp_info *info = &conn->qp.info;
+	bool moved = !info->sgid_known || info->gid_index != ah->grh.sgid_index;
+
+	info->gid_known = ah->is_global;
+	if (!info->gid_known)
+		return;
+	info->gid_index = ah->grh.sgid_index;
+	info->traffic_class = ah->grh.traffic_class;
+	info->hop_limit = ah->grh.hop_limit;
+	memcpy(info->dgid, ah->grh.dgid.raw, sizeof(info->dgid));
+	if (!moved)
+		return;
+	info->sgid_known = vbd_device_query_gid(conn->qp.device, conn->port_num, info->gid_index,
+				   &info->sgid, NULL) == VBD_OK;
+	if (info->sgid_known)
+		vbd_conn_cm_take_scope(conn, info->sgid.netdev);
+}
+
+/*
+ * An unreliable connection's device drops what it can't take, or never saw, and says nothing; but
+ * it knows the number of the packet that it expects next.
+ */
+static void count_lost(struct vbd_conn *conn, uint32_t rq_psn)
+{
+	uint64_t came = vbd_counter_get(&conn->qp.channel->packets);
+
+	conn->packets_sent += (rq_psn - conn->last_psn) & PSN_MASK;
+	conn->last_psn = rq_psn;
+	conn->lost_packets = conn->packets_sent > came ? conn->packets_sent - came : 0;
+}
+
+void vbd_conn_refresh_qp(struct vbd_conn *conn)
+{
+	struct vbd_qp_info *info = &conn->qp.info;
+	struct ibv_qp_attr attr;
+
+	if (!conn->qp.ibv_qp)
+		return;
+	memset(&attr, 0, sizeof(attr));
+	if (vbd_pv_query_qp(conn->qp.ibv_qp, &attr,
+		    IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_RQ_PSN | IBV_QP_PATH_MTU |
+			    IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			    IBV_QP_MIN_RNR_TIMER | IBV_QP_MAX_DEST_RD_ATOMIC |
+			    IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_DEST_QPN | IBV_QP_AV,
+		    NULL) != VBD_OK)
+		return;
+	info->iwarp = vbd_device_is_iwarp(conn->qp.device);
+	info->soft_roce = vbd_device_is_soft_roce(conn->qp.device);
+	/* siw does not tell the state (siw_verbs.c, 6.1): it then reads RESET, where no connection
+	 * of iWARP ever is. */
+	if (!info->iwarp || attr.qp_state != IBV_QPS_RESET)
+		info->state = (int)attr.qp_state;
+	judge(conn, info);
+	if (!info->path_known)
+		return;
+	info->rqpn = attr.dest_qp_num;
+	info->sq_psn = attr.sq_psn;
+	info->rq_psn = attr.rq_psn;
+	if (conn->params.qp.transport == VBD_TRANSPORT_UC && attr.qp_state != IBV_QPS_ERR)
+		count_lost(conn, attr.rq_psn);
+	info->path_mtu_bytes = vbd_mtu_bytes((int)attr.path_mtu);
+	info->ack_timeout = attr.timeout;
+	info->retry_count = attr.retry_cnt;
+	info->rnr_retry = attr.rnr_retry;
+	info->min_rnr_timer = attr.min_rnr_timer;
+	info->responder_resources = attr.max_dest_rd_atomic;
+	info->initiator_depth = attr.max_rd_atomic;
+	take_grh(conn, &attr.ah_attr);
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/conn/conn_parts.h"
+
+#include "base/clock.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,
+	const char *detail_fmt, ...)
+{
+	struct vbd_timeline *timeline = &conn->timeline;
+	uint32_t count = timeline->count;
+	char detail[80];
+	va_list ap;
+
+	va_start(ap, detail_fmt);
+	(void)vsnprintf(detail, sizeof(detail), detail_fmt, ap);
+	va_end(ap);
+	vbd_timeline_add(timeline, kind, what, "%s", detail);
+	if (conn->ops->noted && timeline->count > count)
+		conn->ops->noted(conn, &timeline->entries[count], conn->ops_arg);
+}
+
+void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms)
+{
+	conn->deadline_ms = timeout_ms;
+	conn->deadline_since_ns = vbd_clock_mono_ns();
+	if (conn->ops->set_deadline)
+		conn->ops->set_deadline(conn, timeout_ms, conn->ops_arg);
+}
+
+static enum vbd_reason reason_of(enum vbd_conn_event event, const struct vbd_cause *cause)
+{
+	static const enum vbd_reason reasons[VBD_CONN_EVENT_COUNT] = {
+		[VBD_CONN_EV_NAME_FAILED] = VBD_REASON_NAME_ERROR,
+		[VBD_CONN_EV_ADDR_ERROR] = VBD_REASON_ADDR_ERROR,
+		[VBD_CONN_EV_ROUTE_ERROR] = VBD_REASON_ROUTE_ERROR,
+		[VBD_CONN_EV_CONNECT_ERROR] = VBD_REASON_CONNECT_ERROR,
+		[VBD_CONN_EV_UNREACHABLE] = VBD_REASON_UNREACHABLE,
+		[VBD_CONN_EV_REJECTED] = VBD_REASON_REJECTED,
+		[VBD_CONN_EV_DISCONNECTED] = VBD_REASON_PEER_DISCONNECT,
+		[VBD_CONN_EV_DEVICE_REMOVAL] = VBD_REASON_DEVICE_REMOVED,
+		[VBD_CONN_EV_QP_ERROR] = VBD_REASON_QP_FATAL,
+		[VBD_CONN_EV_FLUSHED] = VBD_REASON_QP_FATAL,
+		[VBD_CONN_EV_DEADLINE] = VBD_REASON_DEADLINE,
+		[VBD_CONN_EV_CMD_REJECT] = VBD_REASON_REJECTED_LOCALLY,
+		[VBD_CONN_EV_CMD_CLOSE] = VBD_REASON_LOCAL_CLOSE,
+		[VBD_CONN_EV_SHUTDOWN] = VBD_REASON_SHUTDOWN,
+	};
+
+	if (event == VBD_CONN_EV_WC_ERROR)
+		return vbd_reason_of_status(cause->error->status);
+	if (event == VBD_CONN_EV_CALL_FAILED) {
+		enum vbd_reason reason = vbd_reason_of_status(cause->error->status);
+
+		return reason == VBD_REASON_LOCAL_ERROR ? VBD_REASON_RESOURCE_ERROR : reason;
+	}
+	return reasons[event] != VBD_REASON_NONE ? reasons[event] : VBD_REASON_PROTOCOL_ERROR;
+}
+
+void vbd_conn_remember(
+	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
+{
+	vbd_qp_remember(&conn->qp, reason_of(event, cause), cause);
+}
+
+void vbd_conn_name_cause(
+	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
+{
+	if (!conn->reason_pending)
+		return;
+	conn->qp.reason = VBD_REASON_NONE;
+	conn->qp.first_error = (struct vbd_first_error){0};
+	vbd_conn_remember(conn, event, cause);
+}
+
+void vbd_conn_count_error(
+	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
+{
+	if (conn->qp.reason == VBD_REASON_PEER_DISCONNECT && event == VBD_CONN_EV_WC_ERROR) {
+		conn->qp.reason = VBD_REASON_NONE;
+		vbd_conn_remember(conn, event, cause);
+	} else {
+		conn->qp.errors_after_first++;
+	}
+}

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/conn/conn_parts.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "rdma/conn/conn_cm.h"
+#include "rdma/conn/conn_move.h"
+#include "rdma/conn/conn_qp.h"
+#include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/provider/provider.h"
+
+/* How long the CM may take to say why a QP was flushed. */
+#define CAUSE_WAIT_MS 1000
+
+/* The one setter of the state. */
+static void set_state(struct vbd_conn *conn, enum vbd_conn_state next, enum vbd_conn_event event)
+{
+	if (conn->state == next)
+		return;
+	vbd_log(VBD_LOG_DEBUG, "conn", "%llu %s -> %s (%s)", (unsigned long long)conn->id,
+		vbd_conn_state_name(conn->state), vbd_conn_state_name(next),
+		vbd_conn_event_name(event));
+	conn->state = next;
+	if (vbd_conn_state_terminal(next))
+		conn->ended_ns = vbd_clock_mono_ns();
+}
+
+static enum vbd_status make_qp(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_conn_qp_open(conn, err);
+
+	return status ? status : vbd_conn_qp_attach(conn, err);
+}
+
+static enum vbd_status do_connect(struct vbd_conn *conn, struct vbd_error *err)
+{
+	struct rdma_conn_param param;
+	enum vbd_status status;
+
+	status = vbd_pv_set_ack_timeout(conn->cm_id, conn->params.ack_timeout, err);
+	if (!status)
+		status = make_qp(conn, err);
+	if (status)
+		return status;
+	param = vbd_conn_cm_param(conn);
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_connect", "qp_num 0x%06x", param.qp_num);
+	return vbd_pv_connect(conn->cm_id, &param, err);
+}
+
+static enum vbd_status qp_to_rts(struct vbd_conn *conn, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_RTR, err);
+
+	return status ? status : vbd_conn_qp_move(conn, IBV_QPS_RTS, err);
+}
+
+static void confirm(struct vbd_conn *conn)
+{
+	conn->cm_connected = conn->cm_id != NULL;
+	if (!conn->established_ns)
+		conn->established_ns = vbd_clock_mono_ns();
+	vbd_conn_set_deadline(conn, 0);
+	vbd_conn_refresh_qp(conn);
+}
+
+static enum vbd_status go_rts(struct vbd_conn *conn, struct vbd_error *err)
+{
+	/* Once more to INIT: only now does the CM know which access the peer may have (librdmacm
+	 * does the same). */
+	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_INIT, err);
+
+	conn->cm_connected = true;
+	if (!status)
+		status = qp_to_rts(conn, err);
+	if (status)
+		return status;
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_establish", "%s", "");
+	status = vbd_pv_establish(conn->cm_id, err);
+	if (!status)
+		confirm(conn);
+	return status;
+}
+
+static void confirm_iwarp(struct vbd_conn *conn)
+{
+	conn->qp.info.state = IBV_QPS_RTS;
+	vbd_conn_note(conn, VBD_TIMELINE_QP, "INIT -> RTS", "by the kernel's iWARP CM, lqpn 0x%06x",
+		conn->qp.info.lqpn);
+	confirm(conn);
+}
+
+static enum vbd_status do_accept(struct vbd_conn *conn, struct vbd_error *err)
+{
+	struct rdma_conn_param param;
+	enum vbd_status status;
+
+	status = vbd_pv_set_ack_timeout(conn->cm_id, conn->params.ack_timeout, err);
+	if (!status)
+		status = make_qp(conn, err);
+	if (!status)
+		status = qp_to_rts(conn, err);
+	if (status)
+		return status;
+	param = vbd_conn_cm_param(conn);
+	conn->cm_connected = true;
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_accept", "qp_num 0x%06x", param.qp_num);
+	vbd_conn_set_deadline(conn, conn->timeout_ms);
+	return vbd_pv_accept(conn->cm_id, &param, err);
+}
+
+static void let_go_of_id(struct vbd_conn *conn)
+{
+	vbd_conn_set_deadline(conn, 0);
+	if (!conn->cm_id)
+		return;
+	vbd_pv_destroy_id(&conn->account, conn->cm_id);
+	conn->cm_id = NULL;
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_destroy_id", "%s", "");
+}
+
+static enum vbd_conn_event drained(const struct vbd_conn *conn)
+{
+	if (conn->reason_pending)
+		return VBD_CONN_NO_EVENT;
+	return vbd_reason_clean(conn->qp.reason) ? VBD_CONN_EV_DRAINED_CLEAN
+						 : VBD_CONN_EV_DRAINED_FAILED;
+}
+
+static void disconnect(struct vbd_conn *conn)
+{
+	struct vbd_error error = {0};
+
+	if (!conn->cm_connected || !conn->cm_id)
+		return;
+	conn->cm_connected = false;
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_disconnect", "%s", "");
+	if (vbd_pv_disconnect(conn->cm_id, &error) != VBD_OK)
+		vbd_log(VBD_LOG_DEBUG, "conn", "%s", error.text);
+}
+
+/* The CM has named the reason of the flush, or is not waited for any more. */
+static enum vbd_conn_event settle_cause(struct vbd_conn *conn)
+{
+	if (!conn->reason_pending)
+		return VBD_CONN_NO_EVENT;
+	conn->reason_pending = false;
+	disconnect(conn);
+	if (vbd_qp_is_drained(&conn->qp))
+		return drained(conn);
+	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
+	return VBD_CONN_NO_EVENT;
+}
+
+static enum vbd_conn_event force(struct vbd_conn *conn)
+{
+	if (conn->reason_pending)
+		return settle_cause(conn);
+	vbd_qp_force(&conn->qp);
+	return VBD_CONN_NO_EVENT;
+}
+
+static enum vbd_conn_event flush(struct vbd_conn *conn)
+{
+	/* The kernel still works on the QP: vbd_conn_resume_drain() goes on. */
+	if (conn->manual.move) {
+		vbd_conn_set_deadline(conn, 0);
+		return VBD_CONN_NO_EVENT;
+	}
+	if (vbd_qp_is_drained(&conn->qp))
+		return drained(conn);
+	vbd_conn_set_deadline(conn, conn->fabric->drain_timeout_ms);
+	vbd_qp_drain(&conn->qp);
+	return VBD_CONN_NO_EVENT;
+}
+
+static enum vbd_conn_event drain(struct vbd_conn *conn)
+{
+	disconnect(conn);
+	return flush(conn);
+}
+
+/* Only the CM of iWARP moves a QP by itself. Our own disconnect waits: the CM would report it like
+ * the peer's. */
+static enum vbd_conn_event await_cause(struct vbd_conn *conn)
+{
+	enum vbd_conn_event next;
+
+	if (!conn->cm_id || !vbd_device_is_iwarp(conn->qp.device))
+		return drain(conn);
+	next = flush(conn);
+	if (next != VBD_CONN_NO_EVENT)
+		return next;
+	conn->reason_pending = true;
+	vbd_conn_set_deadline(conn, CAUSE_WAIT_MS);
+	return VBD_CONN_NO_EVENT;
+}
+
+static void finish(struct vbd_conn *conn)
+{
+	vbd_qp_release(&conn->qp);
+	let_go_of_id(conn);
+}
+
+static enum vbd_status notify(struct vbd_conn *conn, struct vbd_error *err)
+{
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_notify", "IBV_EVENT_COMM_EST");
+	return vbd_pv_notify_established(conn->cm_id, err);
+}
+
+static enum vbd_conn_event after(enum vbd_status status)
+{
+	return status ? VBD_CONN_EV_CALL_FAILED : VBD_CONN_NO_EVENT;
+}
+
+/* Returns the event that follows; with CALL_FAILED @err is set. */
+static enum vbd_conn_event perform(
+	struct vbd_conn *conn, enum vbd_conn_action action, struct vbd_error *err)
+{
+	switch (action) {
+	case VBD_CONN_DO_RESOLVE_ROUTE:
+		return after(vbd_conn_cm_resolve_route(conn, err));
+	case VBD_CONN_DO_CONNECT:
+		return after(do_connect(conn, err));
+	case VBD_CONN_DO_ACCEPT:
+		return after(do_accept(conn, err));
+	case VBD_CONN_DO_REJECT:
+		vbd_conn_cm_reject(conn);
+		let_go_of_id(conn);
+		break;
+	case VBD_CONN_DO_GO_RTS:
+		return after(go_rts(conn, err));
+	case VBD_CONN_DO_CONFIRM:
+		confirm(conn);
+		break;
+	case VBD_CONN_DO_CONFIRM_IWARP:
+		confirm_iwarp(conn);
+		break;
+	case VBD_CONN_DO_MOVE_QP:
+		return vbd_conn_move(conn);
+	case VBD_CONN_DO_PARK:
+		vbd_conn_move_park(conn);
+		break;
+	case VBD_CONN_DO_PARKED:
+		return after(vbd_conn_move_parked(conn, err));
+	case VBD_CONN_DO_END_EMPTY:
+		let_go_of_id(conn);
+		break;
+	case VBD_CONN_DO_DRAIN:
+		return drain(conn);
+	case VBD_CONN_DO_AWAIT_CAUSE:
+		return await_cause(conn);
+	case VBD_CONN_DO_NAME_CAUSE:
+		return settle_cause(conn);
+	case VBD_CONN_DO_NOTIFY:
+		return after(notify(conn, err));
+	case VBD_CONN_DO_FORCE:
+		return force(conn);
+	case VBD_CONN_DO_FINISH:
+		finish(conn);
+		break;
+	case VBD_CONN_DO_COUNT:
+	case VBD_CONN_DO_IGNORE:
+	case VBD_CONN_DO_REFUSE:
+	case VBD_CONN_ACTION_COUNT:
+		break;
+	}
+	return VBD_CONN_NO_EVENT;
+}
+
+static bool begins_the_end(enum vbd_conn_action action)
+{
+	return action == VBD_CONN_DO_DRAIN || action == VBD_CONN_DO_AWAIT_CAUSE ||
+	       action == VBD_CONN_DO_END_EMPTY || action == VBD_CONN_DO_REJECT;
+}
+
+static void record_cause(struct vbd_conn *conn, const struct vbd_conn_rule *rule,
+	enum vbd_conn_event event, const struct vbd_cause *cause)
+{
+	if (begins_the_end(rule->action))
+		vbd_conn_remember(conn, event, cause);
+	else if (rule->action == VBD_CONN_DO_COUNT)
+		vbd_conn_count_error(conn, event, cause);
+	else if (rule->action == VBD_CONN_DO_NAME_CAUSE)
+		vbd_conn_name_cause(conn, event, cause);
+	else if (rule->action == VBD_CONN_DO_IGNORE)
+		vbd_log(VBD_LOG_DEBUG, "conn", "%llu ignores %s in %s: %s",
+			(unsigned long long)conn->id, vbd_conn_event_name(event),
+			vbd_conn_state_name(conn->state), rule->note);
+}
+
+void vbd_conn_step(struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_cause *cause)
+{
+	enum vbd_conn_event changed_by = VBD_CONN_NO_EVENT;
+	enum vbd_conn_state old = conn->state;
+	struct vbd_cause follow_up = *cause;
+	struct vbd_error error = {0};
+
+	while (event != VBD_CONN_NO_EVENT) {
+		const struct vbd_conn_rule *rule = vbd_conn_rule(conn->state, event);
+
+		record_cause(conn, rule, event, &follow_up);
+		if (conn->state != rule->next) {
+			old = conn->state;
+			changed_by = event;
+		}
+		set_state(conn, rule->next, event);
+		error = (struct vbd_error){0};
+		event = perform(conn, rule->action, &error);
+		follow_up = (struct vbd_cause){.opcode = -1};
+		if (event == VBD_CONN_EV_CALL_FAILED)
+			follow_up.error = &error;
+	}
+	if (changed_by == VBD_CONN_NO_EVENT)
+		return;
+	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "%s",
+		vbd_conn_event_text(changed_by));
+	if (conn->ops->state_changed)
+		conn->ops->state_changed(conn, old, conn->ops_arg);
+}
+
+void vbd_conn_drained(struct vbd_conn *conn)
+{
+	vbd_conn_raise(conn, drained(conn));
+}
+
+void vbd_conn_resume_drain(struct vbd_conn *conn)
+{
+	vbd_conn_raise(conn, drain(conn));
+}
+
+void vbd_conn_step_error(
+	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_error *error)
+{
+	const struct vbd_cause cause = {.error = error, .opcode = -1};
+
+	vbd_conn_step(conn, event, &cause);
+}
+
+void vbd_conn_raise(struct vbd_conn *conn, enum vbd_conn_event event)
+{
+	const struct vbd_cause none = {.opcode = -1};
+
+	vbd_conn_step(conn, event, &none);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/conn/listener.h"
+
+#include "base/log.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/names/names.h"
+#include "rdma/provider/provider.h"
+#include "rdma/device/source.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+static enum vbd_status set_options(
+	struct rdma_cm_id *id, const struct vbd_cm_params *cm, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+
+	if (cm->tos >= 0)
+		status = vbd_pv_set_tos(id, (uint8_t)cm->tos, err);
+	if (!status && cm->reuse_addr)
+		status = vbd_pv_set_reuse_addr(id, err);
+	if (!status && cm->v6_only != VBD_CHOICE_NONE)
+		status = vbd_pv_set_v6_only(id, cm->v6_only == VBD_CHOICE_YES, err);
+	return status;
+}
+
+/* All addresses of one device are none that rdma_cm could bind to: one of them stands for it. */
+static enum vbd_status choose_addr(const struct vbd_fabric *fabric, const struct sockaddr *addr,
+	const struct vbd_cm_params *cm, struct sockaddr_storage *ret_addr, struct vbd_error *err)
+{
+	const struct vbd_device *device;
+	enum vbd_status status;
+
+	memset(ret_addr, 0, sizeof(*ret_addr));
+	memcpy(ret_addr, addr, vbd_sockaddr_bytes(addr));
+	if (!cm->device[0])
+		return VBD_OK;
+	device = vbd_fabric_device(fabric, cm->device);
+	if (!device)
+		return vbd_error_param(
+			err, VBD_E_NO_DEVICE, "device", "there is no device '%s'", cm->device);
+	if (!vbd_sockaddr_is_any(addr))
+		return VBD_OK;
+	status = vbd_source_of_device(device, addr, ret_addr, err);
+	if (status)
+		return status;
+	((struct sockaddr_in *)ret_addr)->sin_port =
+		((const struct sockaddr_in *)(const void *)addr)->sin_port;
+	return VBD_OK;
+}
+
+static enum vbd_status check_device(
+	const struct rdma_cm_id *id, const struct vbd_cm_params *cm, struct vbd_error *err)
+{
+	const char *device = vbd_pv_id_device(id);
+
+	if (!cm->device[0] || (device && strcmp(device, cm->device) == 0))
+		return VBD_OK;
+	return vbd_error_param(err, VBD_E_ADDRESS_NOT_AVAILABLE, "addr",
+		"the address belongs to device %s, but device %s was requested",
+		device ? device : "none", cm->device);
+}
+
+static enum vbd_status open_id(struct vbd_cm_listener *listener, const struct sockaddr *addr,
+	const struct vbd_cm_params *cm, int backlog, struct vbd_error *err)
+{
+	enum vbd_status status = set_options(listener->cm_id, cm, err);
+
+	if (!status)
+		status = vbd_pv_bind_addr(listener->cm_id, addr, err);
+	if (!status)
+		status = check_device(listener->cm_id, cm, err);
+	if (!status)
+		status = vbd_pv_listen(listener->cm_id, backlog, err);
+	return status;
+}
+
+enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vbd_fabric *fabric,
+	const struct sockaddr *addr, const struct vbd_cm_params *cm, int backlog,
+	const struct vbd_cm_listener_ops *ops, void *ops_arg, struct vbd_error *err)
+{
+	struct sockaddr_storage own;
+	const struct sockaddr *bound;
+	enum vbd_status status;
+	const char *device;
+
+	if (!fabric->channel)
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
+			fabric->channel_error.text);
+	memset(listener, 0, sizeof(*listener));
+	listener->tag.kind = VBD_CM_LISTENER;
+	listener->fabric = fabric;
+	listener->ops = ops;
+	listener->ops_arg = ops_arg;
+	status = choose_addr(fabric, addr, cm, &own, err);
+	if (!status)
+		status = vbd_pv_create_id(
+			&listener->account, fabric->channel, &listener->tag, &listener->cm_id, err);
+	if (status)
+		return status;
+	status = open_id(listener, (const struct sockaddr *)&own, cm, backlog, err);
+	if (status) {
+		vbd_cm_listener_close(listener);
+		return status;
+	}
+	bound = vbd_pv_id_local(listener->cm_id);
+	listener->addr = own;
+	((struct sockaddr_in *)&listener->addr)->sin_port =
+		((const struct sockaddr_in *)(const void *)bound)->sin_port;
+	device = vbd_pv_id_device(listener->cm_id);
+	(void)snprintf(
+		listener->device_name, sizeof(listener->device_name), "%s", device ? device : "");
+	listener->everywhere = !device;
+	fabric->listeners_everywhere += listener->everywhere;
+	return VBD_OK;
+}
+
+void vbd_cm_listener_close(struct vbd_cm_listener *listener)
+{
+	vbd_pv_destroy_id(&listener->account, listener->cm_id);
+	listener->cm_id = NULL;
+	if (listener->everywhere)
+		listener->fabric->listeners_everywhere--;
+	listener->everywhere = false;
+	vbd_account_close(&listener->account);
+}
+
+static void reject(const struct vbd_pv_cm_event *request)
+{
+	struct vbd_error error = {0};
+
+	if (vbd_pv_reject(request->id, false, NULL, 0, &error) != VBD_OK)
+		vbd_log(VBD_LOG_DEBUG, "listener", "%s", error.text);
+	vbd_pv_destroy_id(NULL, request->id);
+}
+
+void vbd_cm_listener_on_cm_event(
+	struct vbd_cm_listener *listener, const struct vbd_pv_cm_event *event)
+{
+	switch (event->type) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		if (!listener->ops->request(listener, event, listener->ops_arg))
+			reject(event);
+		return;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		/* The id must go, or the kernel waits for it. */
+		vbd_cm_listener_close(listener);
+		listener->ops->lost(listener, listener->ops_arg);
+		return;
+	case RDMA_CM_EVENT_ADDR_CHANGE: /* a hint: rdma_get_cm_event(3) */
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_ESTABLISHED:
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
+	case RDMA_CM_EVENT_MULTICAST_ERROR:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	}
+	vbd_log(VBD_LOG_DEBUG, "listener", "ignores %s", vbd_cm_event_name((int)event->type));
+}

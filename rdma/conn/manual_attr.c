@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/conn/manual_attr.h"
+
+#include "rdma/names/names.h"
+
+#include <string.h>
+
+static bool is_zero(const uint8_t gid[16])
+{
+	static const uint8_t none[16];
+
+	return memcmp(gid, none, sizeof(none)) == 0;
+}
+
+static void set_path(const struct vbd_conn_manual *manual, struct ibv_ah_attr *ah)
+{
+	const struct vbd_manual_local *local = &manual->local;
+	const struct vbd_manual_remote *remote = &manual->remote;
+
+	*ah = (struct ibv_ah_attr){
+		.dlid = local->infiniband ? remote->lid : 0,
+		.sl = remote->sl,
+		.port_num = local->port_num,
+		/* RoCE has no other address; InfiniBand needs it across subnets only. */
+		.is_global = !local->infiniband || !is_zero(remote->gid),
+	};
+	if (!ah->is_global)
+		return;
+	ah->grh = (struct ibv_global_route){
+		.flow_label = remote->flow_label,
+		.sgid_index = (uint8_t)local->gid_index,
+		.hop_limit = remote->hop_limit,
+		.traffic_class = remote->traffic_class,
+	};
+	memcpy(ah->grh.dgid.raw, remote->gid, sizeof(remote->gid));
+}
+
+static uint32_t path_mtu_bytes(const struct vbd_conn_manual *manual)
+{
+	uint32_t ours = manual->local.mtu_bytes;
+	uint32_t theirs = manual->remote.mtu_bytes;
+
+	return theirs && theirs < ours ? theirs : ours;
+}
+
+static int to_init(const struct vbd_conn_manual *manual, enum vbd_qp_transport transport,
+	struct ibv_qp_attr *attr)
+{
+	attr->pkey_index = manual->local.pkey_index;
+	attr->port_num = manual->local.port_num;
+	/* What the CM would allow; which memory it reaches is the buffers' to say. */
+	attr->qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
+	if (transport == VBD_TRANSPORT_RC)
+		attr->qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+	return IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
+}
+
+static int to_rtr(const struct vbd_conn_manual *manual, enum vbd_qp_transport transport,
+	struct ibv_qp_attr *attr)
+{
+	int mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN;
+
+	set_path(manual, &attr->ah_attr);
+	attr->path_mtu = (enum ibv_mtu)vbd_mtu_of_bytes(path_mtu_bytes(manual));
+	attr->dest_qp_num = manual->remote.qpn;
+	attr->rq_psn = manual->remote.psn;
+	if (transport == VBD_TRANSPORT_RC)
+		mask |= IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+	return mask;
+}
+
+static int to_rts(const struct vbd_conn_manual *manual, enum vbd_qp_transport transport,
+	int old_state, struct ibv_qp_attr *attr)
+{
+	int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+
+	if (old_state == IBV_QPS_SQD)
+		return IBV_QP_STATE;
+	attr->sq_psn = manual->local.psn;
+	if (transport == VBD_TRANSPORT_RC)
+		mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+			IBV_QP_MAX_QP_RD_ATOMIC;
+	return mask;
+}
+
+void vbd_manual_attributes(const struct vbd_conn_manual *manual, enum vbd_qp_transport transport,
+	int old_state, struct ibv_qp_attr *attr, int *ret_mask)
+{
+	switch (attr->qp_state) {
+	case IBV_QPS_INIT:
+		*ret_mask = to_init(manual, transport, attr);
+		return;
+	case IBV_QPS_RTR:
+		*ret_mask = to_rtr(manual, transport, attr);
+		return;
+	case IBV_QPS_RTS:
+		*ret_mask = to_rts(manual, transport, old_state, attr);
+		return;
+	case IBV_QPS_SQD:
+		attr->en_sqd_async_notify = 1;
+		*ret_mask = IBV_QP_STATE | IBV_QP_EN_SQD_ASYNC_NOTIFY;
+		return;
+	case IBV_QPS_RESET:
+	case IBV_QPS_SQE:
+	case IBV_QPS_ERR:
+	case IBV_QPS_UNKNOWN:
+		break;
+	}
+	*ret_mask = IBV_QP_STATE;
+}

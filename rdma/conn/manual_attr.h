@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The attributes of a queue pair that is brought up by hand, in place of those that the CM gives.
+ *
+ * Pure; any thread.
+ */
+#ifndef VBD_RDMA_CONN_MANUAL_ATTR_H
+#define VBD_RDMA_CONN_MANUAL_ATTR_H
+
+#include "rdma/conn/conn_manual.h"
+#include "rdma/device/op.h"
+
+#include <infiniband/verbs.h>
+
+/**
+ * vbd_manual_attributes - the attributes of the move from @old_state to @attr->qp_state: IBTA
+ * tables 91 to 95, without the timers and retries, which the connection's parameters give
+ * @ret_mask: of ibv_modify_qp(3)
+ */
+void vbd_manual_attributes(const struct vbd_conn_manual *manual, enum vbd_qp_transport transport,
+	int old_state, struct ibv_qp_attr *attr, int *ret_mask);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What happened to a connection and when: every call, event, transition and command, in order.
+ * Bounded: what no longer fits is counted.
+ *
+ * Control thread.
+ */
+#ifndef VBD_RDMA_CONN_TIMELINE_H
+#define VBD_RDMA_CONN_TIMELINE_H
+
+#include "base/attr.h"
+#include "base/enum.h"
+
+#include <stdint.h>
+
+#define VBD_TIMELINE_MAX 96
+
+/* X(SYMBOL, json name) */
+#define VBD_TIMELINE_KIND_MAP(X)                   \
+	X(VBD_TIMELINE_CALL, "call")               \
+	X(VBD_TIMELINE_CM_EVENT, "cm_event")       \
+	X(VBD_TIMELINE_QP, "qp")                   \
+	X(VBD_TIMELINE_STATE, "state")             \
+	X(VBD_TIMELINE_ASYNC_EVENT, "async_event") \
+	X(VBD_TIMELINE_WC, "wc")                   \
+	X(VBD_TIMELINE_COMMAND, "command")
+
+enum vbd_timeline_kind { VBD_TIMELINE_KIND_MAP(VBD_ENUM_ROW) VBD_TIMELINE_KIND_COUNT };
+
+const char *vbd_timeline_kind_name(enum vbd_timeline_kind kind);
+
+struct vbd_timeline_entry {
+	uint64_t at_ns; /* monotonic */
+	enum vbd_timeline_kind kind;
+	char what[36];	 /* "rdma_connect", "INIT -> RTR" */
+	char detail[80]; /* "" if none */
+};
+
+struct vbd_timeline {
+	struct vbd_timeline_entry *entries;
+	uint32_t count;
+	uint32_t capacity;
+	uint32_t dropped;
+};
+
+/** vbd_timeline_add - stamp an entry with the present time */
+void vbd_timeline_add(struct vbd_timeline *timeline, enum vbd_timeline_kind kind, const char *what,
+	const char *detail_fmt, ...) VBD_PRINTF(4, 5);
+
+/** vbd_timeline_fini - free the entries */
+void vbd_timeline_fini(struct vbd_timeline *timeline);
+
+#endif

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/data/channel.h"
+
+#include "base/clock.h"
+#include "rdma/data/channel_parts.h"
+#include "rdma/device/cq.h"
+#include "rdma/device/device.h"
+#include "rdma/names/names.h"
+#include "rdma/device/pd.h"
+#include "rdma/provider/provider.h"
+#include "rdma/data/srq.h"
+#include "rdma/data/transfer.h"
+#include "rdma/names/wr_id.h"
+#include "rdma/data/worker.h"
+#include "rdma/data/worker_messages.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The control thread's side. */
+
+static uint32_t own_receives(const struct vbd_channel_limits *limits)
+{
+	return limits->srq ? 0 : limits->rq_depth;
+}
+
+static enum vbd_status allocate_slots(struct vbd_channel *channel, struct vbd_error *err)
+{
+	const struct vbd_channel_limits *limits = &channel->limits;
+
+	channel->recv_slots = calloc(own_receives(limits) + 1, sizeof(*channel->recv_slots));
+	channel->send_slots = calloc(limits->sq_depth, sizeof(*channel->send_slots));
+	channel->echo_ring = calloc(limits->rq_depth, sizeof(*channel->echo_ring));
+	if (!channel->recv_slots || !channel->send_slots || !channel->echo_ring)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the queues");
+	for (uint32_t i = 0; i < own_receives(limits); i++) {
+		channel->recv_slots[i].channel = channel;
+		channel->recv_slots[i].index = i;
+	}
+	return VBD_OK;
+}
+
+/* Room for a message, with what the device writes in front of it. */
+static size_t recv_bytes(const struct vbd_channel_limits *limits)
+{
+	return limits->recv_size_bytes +
+	       (limits->transport == VBD_TRANSPORT_UD ? VBD_GRH_BYTES : 0U);
+}
+
+static enum vbd_status allocate_memory(
+	struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err)
+{
+	const struct vbd_channel_limits *limits = &channel->limits;
+	size_t receives = own_receives(limits) * recv_bytes(limits);
+	bool atomics = vbd_op_allowed(VBD_OP_FETCH_ADD, limits->transport);
+	enum vbd_status status;
+
+	receives = (receives + VBD_ATOMIC_BYTES - 1) / VBD_ATOMIC_BYTES * VBD_ATOMIC_BYTES;
+	channel->mem.size_bytes =
+		receives + (atomics ? (size_t)limits->sq_depth * VBD_ATOMIC_BYTES : 0);
+	status = vbd_mem_allocate(&channel->mem, err);
+	if (status)
+		return status;
+	channel->receive_has_range = strcmp(pd->device->transport, "iwarp") == 0;
+	channel->old_values = atomics ? channel->mem.addr + receives : NULL;
+	vbd_pd_ref(pd);
+	status = vbd_mem_register(&channel->mem, pd, err);
+	if (status)
+		vbd_pd_unref(pd);
+	return status;
+}
+
+enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops, void *owner,
+	struct vbd_pd *pd, struct vbd_cq *cq, const struct vbd_channel_limits *limits,
+	struct vbd_channel **ret_channel, struct vbd_error *err)
+{
+	struct vbd_channel *channel = calloc(1, sizeof(*channel));
+	enum vbd_status status;
+
+	if (!channel)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
+	channel->owner_ops = owner_ops;
+	channel->owner = owner;
+	channel->limits = *limits;
+	channel->cq = cq;
+	channel->worker = cq->worker;
+	vbd_list_init(&channel->srq_link);
+	vbd_list_init(&channel->transfers);
+	vbd_list_init(&channel->receives);
+	if (!vbd_channel_table_reserve(
+		    &channel->worker->channels, &channel->index, &channel->generation)) {
+		free(channel);
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
+	}
+	status = allocate_slots(channel, err);
+	if (!status)
+		status = allocate_memory(channel, pd, err);
+	if (!status && limits->service_ops->create)
+		status = limits->service_ops->create(channel, pd, err);
+	if (status) {
+		vbd_channel_destroy(channel);
+		return status;
+	}
+	*ret_channel = channel;
+	return VBD_OK;
+}
+
+void vbd_channel_destroy(struct vbd_channel *channel)
+{
+	if (!channel)
+		return;
+	vbd_channel_table_release(&channel->worker->channels, channel->index);
+	if (channel->limits.service_ops->destroy)
+		channel->limits.service_ops->destroy(channel);
+	vbd_mem_free(&channel->mem);
+	free(channel->recv_slots);
+	free(channel->send_slots);
+	free(channel->echo_ring);
+	free(channel);
+}
+
+/* Where the device puts it: the header, if there is one, and the message. */
+static uint8_t *recv_addr(const struct vbd_recv_slot *slot)
+{
+	const struct vbd_channel *channel = slot->channel;
+
+	return channel->mem.addr + slot->index * recv_bytes(&channel->limits);
+}
+
+const uint8_t *vbd_channel_recv_data(const struct vbd_recv_slot *slot)
+{
+	const struct vbd_channel_limits *limits = &slot->channel->limits;
+
+	if (slot->srq)
+		return vbd_srq_recv_data(slot);
+	return recv_addr(slot) + (recv_bytes(limits) - limits->recv_size_bytes);
+}
+
+const uint8_t *vbd_channel_recv_grh(const struct vbd_recv_slot *slot)
+{
+	return recv_addr(slot);
+}
+
+enum vbd_status vbd_channel_post_sges(struct vbd_channel *channel, uint32_t index,
+	const struct vbd_sge *sges, uint32_t count, struct vbd_error *err)
+{
+	struct ibv_sge list[VBD_SGES_MAX];
+	struct ibv_recv_wr wr = {
+		.wr_id = vbd_wr_id(channel->generation, channel->index, true, index),
+		.sg_list = list,
+	};
+	uint32_t length_bytes;
+	enum vbd_status status;
+
+	wr.num_sge = vbd_channel_fill_sges(list, sges, count, &length_bytes);
+	if (!wr.num_sge && channel->receive_has_range) {
+		list[0] = (struct ibv_sge){
+			.addr = (uintptr_t)channel->mem.addr, .lkey = channel->mem.lkey};
+		wr.num_sge = 1;
+	}
+	status = vbd_pv_post_recv(channel->qp, &wr, err);
+	if (status)
+		return status;
+	channel->rq_outstanding++;
+	vbd_counter_add(&channel->ops[VBD_OP_RECV].posted, 1);
+	vbd_counter_add(&channel->ops[VBD_OP_RECV].signalled, 1);
+	return VBD_OK;
+}
+
+static enum vbd_status post_recv(struct vbd_channel *channel, uint32_t index, struct vbd_error *err)
+{
+	const struct vbd_sge sge = {
+		.addr = recv_addr(&channel->recv_slots[index]),
+		.length_bytes = (uint32_t)recv_bytes(&channel->limits),
+		.lkey = channel->mem.lkey,
+	};
+
+	return vbd_channel_post_sges(channel, index, &sge, 1, err);
+}
+
+enum vbd_status vbd_channel_post_receives(struct vbd_channel *channel, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+
+	/* Without a service it is the client who posts them. */
+	if (channel->limits.service == VBD_SERVICE_NONE)
+		return VBD_OK;
+	for (uint32_t i = 0; i < own_receives(&channel->limits) && !status; i++) {
+		if (!channel->recv_slots[i].held)
+			status = post_recv(channel, i, err);
+	}
+	return status;
+}
+
+void vbd_channel_pause(struct vbd_channel *channel)
+{
+	vbd_counter_set(&channel->paused, 1);
+}
+
+void vbd_channel_resume(struct vbd_channel *channel)
+{
+	uint64_t sent = vbd_counter_get(&channel->resumes_sent);
+
+	vbd_counter_set(&channel->paused, 0);
+	/* There is one resume command: while the worker has it, it is not sent again. With the
+	 * fence either we see that it was taken, or the worker that nothing is held back. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (sent != vbd_counter_get(&channel->resumes_taken))
+		return;
+	vbd_counter_set(&channel->resumes_sent, sent + 1);
+	vbd_worker_send(channel->worker, &channel->resume_command, VBD_WORKER_RESUME);
+}
+
+void vbd_channel_renew(struct vbd_channel *channel)
+{
+	/* Receives that RESET deleted; a drain leaves none. */
+	vbd_counter_add(&channel->ops[VBD_OP_RECV].flushed, channel->rq_outstanding);
+	channel->generation = vbd_channel_table_renew(&channel->worker->channels, channel->index);
+	channel->attached = false;
+	channel->drain_sent = channel->drained = false;
+	channel->purge_sent = channel->purged = false;
+	channel->sq_outstanding = channel->sq_first = channel->sq_unsignalled = 0;
+	channel->rq_outstanding = 0;
+	channel->echo_head = channel->echo_count = 0;
+	if (channel->limits.service_ops->renew)
+		channel->limits.service_ops->renew(channel);
+	channel->known = channel->broken = channel->notified = false;
+	channel->draining = channel->gone = false;
+	channel->first_error = (struct vbd_error){0};
+	channel->first_error_transfer = 0;
+}
+
+/* The worker's side. */
+
+void vbd_channel_count_outstanding(struct vbd_channel *channel, uint64_t n)
+{
+	struct vbd_cq *cq = channel->cq;
+	uint64_t outstanding = vbd_counter_get(&cq->outstanding) + n;
+
+	vbd_counter_set(&cq->outstanding, outstanding);
+	if (outstanding > vbd_counter_get(&cq->high_water))
+		vbd_counter_set(&cq->high_water, outstanding);
+}
+
+void vbd_channel_uncount_outstanding(struct vbd_channel *channel, uint64_t n)
+{
+	vbd_counter_set(&channel->cq->outstanding, vbd_counter_get(&channel->cq->outstanding) - n);
+}
+
+void vbd_channel_resumed(struct vbd_channel *channel)
+{
+	vbd_counter_add(&channel->resumes_taken, 1);
+	atomic_thread_fence(memory_order_seq_cst);
+	vbd_channel_pump(channel);
+}
+
+void vbd_channel_attached(struct vbd_channel *channel)
+{
+	channel->known = true;
+	if (channel->limits.srq)
+		vbd_list_append(&channel->limits.srq->channels, &channel->srq_link);
+	vbd_channel_count_outstanding(channel, channel->rq_outstanding);
+}
+
+static bool is_flush(const struct vbd_error *error)
+{
+	return error->source == VBD_SOURCE_WC && error->kind == IBV_WC_WR_FLUSH_ERR;
+}
+
+void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why, enum vbd_op op,
+	uint64_t transfer_id)
+{
+	/* While it drains, flushes are what it waits for; anything else may be why the peer hung
+	 * up, even behind a flush. */
+	bool worth_telling = !channel->draining || !is_flush(why);
+
+	if (channel->broken && (channel->notified || !worth_telling))
+		return;
+	channel->broken = true;
+	channel->first_error = *why;
+	channel->first_error_op = op;
+	channel->first_error_transfer = transfer_id;
+	channel->notified = worth_telling;
+	if (worth_telling)
+		vbd_worker_notify(
+			channel->worker, &channel->error_notification, VBD_CONTROL_CHANNEL_ERROR);
+	vbd_channel_check_transfers(channel);
+}
+
+struct vbd_recv_slot *vbd_channel_recv_slot(const struct vbd_channel *channel, uint32_t index)
+{
+	return channel->limits.srq ? &channel->limits.srq->slots[index]
+				   : &channel->recv_slots[index];
+}
+
+uint32_t vbd_channel_recv_lkey(const struct vbd_channel *channel)
+{
+	return channel->limits.srq ? channel->limits.srq->mem.lkey : channel->mem.lkey;
+}
+
+void vbd_channel_post_recv(struct vbd_channel *channel, uint32_t index)
+{
+	struct vbd_error error = {0};
+
+	if (channel->limits.srq) {
+		vbd_srq_release(channel->limits.srq, vbd_channel_recv_slot(channel, index));
+		return;
+	}
+	if (channel->broken || channel->draining)
+		return;
+	if (post_recv(channel, index, &error) != VBD_OK) {
+		vbd_channel_break(channel, &error, VBD_OP_RECV, 0);
+		return;
+	}
+	vbd_channel_count_outstanding(channel, 1);
+}
+
+void vbd_channel_release_recv(struct vbd_channel *channel, struct vbd_recv_slot *slot)
+{
+	vbd_channel_post_recv(channel, slot->index);
+}
+
+static void check_drained(struct vbd_channel *channel)
+{
+	if (!channel->draining || channel->gone)
+		return;
+	if (channel->sq_outstanding > 0 || channel->rq_outstanding > 0)
+		return;
+	vbd_channel_check_transfers(channel);
+	if (channel->probe)
+		channel->probe_ops->drained(channel->probe);
+	channel->gone = true;
+	vbd_channel_table_clear(&channel->worker->channels, channel->index);
+	vbd_worker_notify(channel->worker, &channel->drain_command, VBD_CONTROL_DRAINED);
+}
+
+void vbd_channel_drain(struct vbd_channel *channel)
+{
+	channel->draining = true;
+	vbd_channel_check_transfers(channel);
+	check_drained(channel);
+}
+
+/* Only wr_id, status, qp_num and vendor_err are valid after an error: ibv_poll_cq(3). */
+void vbd_channel_fail(struct vbd_channel *channel, enum vbd_op op, const struct ibv_wc *wc,
+	struct vbd_transfer *transfer)
+{
+	struct vbd_error error = {
+		.source = VBD_SOURCE_WC,
+		.kind = (int)wc->status,
+		.raw = wc->vendor_err,
+	};
+	bool flushed = wc->status == IBV_WC_WR_FLUSH_ERR;
+
+	(void)vbd_error_set(&error, vbd_wc_status_class((int)wc->status),
+		"%s: %s (%s, vendor_err %u)", vbd_op_name(op), vbd_wc_status_text((int)wc->status),
+		vbd_wc_status_name((int)wc->status), wc->vendor_err);
+	vbd_counter_add(flushed ? &channel->ops[op].flushed : &channel->ops[op].errors, 1);
+	vbd_counter_add(&channel->cq->error_completions, 1);
+	if (transfer && !transfer->broken) {
+		transfer->broken = true;
+		transfer->wc_status = (int)wc->status;
+		transfer->vendor_err = wc->vendor_err;
+		transfer->error = error;
+	}
+	vbd_channel_break(channel, &error, op, transfer ? transfer->id : 0);
+}
+
+/* What the packet numbers of an unreliable connection are held against. */
+static void count_packets(struct vbd_channel *channel, const struct vbd_received *received)
+{
+	uint64_t mtu_bytes = vbd_counter_get(&channel->mtu_bytes);
+	uint64_t bytes = (uint64_t)received->length_bytes + received->written_bytes;
+
+	if (mtu_bytes)
+		vbd_counter_add(&channel->packets, bytes ? (bytes + mtu_bytes - 1) / mtu_bytes : 1);
+}
+
+static void take_message(
+	struct vbd_channel *channel, struct vbd_recv_slot *slot, const struct ibv_wc *wc)
+{
+	const struct vbd_channel_limits *limits = &channel->limits;
+	uint32_t header_bytes = (uint32_t)recv_bytes(limits) - limits->recv_size_bytes;
+	bool written = wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM;
+	bool has_imm = wc->wc_flags & IBV_WC_WITH_IMM;
+
+	slot->received_ns = vbd_clock_mono_ns();
+	slot->received = (struct vbd_received){
+		.op = written ? VBD_OP_WRITE_IMM : VBD_OP_SEND,
+		.length_bytes = written ? 0 : wc->byte_len - header_bytes,
+		.written_bytes = written ? wc->byte_len : 0,
+		.has_imm = has_imm,
+		.imm = has_imm ? be32toh(wc->imm_data) : 0,
+	};
+	slot->wc_flags = wc->wc_flags;
+	slot->src_qp = wc->src_qp;
+	slot->slid = wc->slid;
+	slot->sl = wc->sl;
+	slot->pkey_index = wc->pkey_index;
+	count_packets(channel, &slot->received);
+}
+
+static void pass_to_service(struct vbd_channel *channel, struct vbd_recv_slot *slot)
+{
+	if (channel->limits.service_ops->received)
+		channel->limits.service_ops->received(channel, slot);
+}
+
+/* The transfer that the receive was posted for; the slot is free again. */
+static struct vbd_transfer *take_receiver(struct vbd_channel *channel, struct vbd_recv_slot *slot)
+{
+	struct vbd_transfer *transfer = slot->transfer;
+
+	slot->transfer = NULL;
+	if (transfer)
+		channel->rq_first = (slot->index + 1) % channel->limits.rq_depth;
+	return transfer;
+}
+
+static void recv_completed(struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc)
+{
+	struct vbd_recv_slot *slot = &channel->recv_slots[index];
+	struct vbd_transfer *transfer = take_receiver(channel, slot);
+
+	channel->rq_outstanding--;
+	vbd_channel_uncount_outstanding(channel, 1);
+	if (wc->status != IBV_WC_SUCCESS) {
+		vbd_channel_fail(channel, VBD_OP_RECV, wc, transfer);
+	} else {
+		take_message(channel, slot, wc);
+		vbd_counter_add(&channel->ops[VBD_OP_RECV].completed, 1);
+		vbd_counter_add(&channel->ops[VBD_OP_RECV].bytes, slot->received.length_bytes);
+		if (transfer)
+			vbd_channel_receive_done(transfer, &slot->received);
+		else
+			pass_to_service(channel, slot);
+	}
+	if (!transfer)
+		return;
+	transfer->outstanding_wrs--;
+	vbd_channel_check_transfer(transfer);
+}
+
+void vbd_channel_shared_received(
+	struct vbd_channel *channel, struct vbd_recv_slot *slot, const struct ibv_wc *wc)
+{
+	struct vbd_op_counters *counters = &channel->ops[VBD_OP_RECV];
+
+	vbd_counter_add(&counters->posted, 1);
+	vbd_counter_add(&counters->signalled, 1);
+	if (wc->status != IBV_WC_SUCCESS) {
+		vbd_srq_release(slot->srq, slot);
+		vbd_channel_fail(channel, VBD_OP_RECV, wc, NULL);
+	} else {
+		take_message(channel, slot, wc);
+		vbd_counter_add(&counters->completed, 1);
+		vbd_counter_add(&counters->bytes, slot->received.length_bytes);
+		pass_to_service(channel, slot);
+	}
+	vbd_channel_pump(channel);
+	check_drained(channel);
+}
+
+void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc)
+{
+	uint32_t slot = vbd_wr_id_slot(wc->wr_id);
+
+	if (vbd_wr_id_is_recv(wc->wr_id))
+		recv_completed(channel, slot, wc);
+	else
+		vbd_channel_send_completed(channel, slot, wc);
+	vbd_channel_pump(channel);
+	check_drained(channel);
+}
+
+void vbd_channel_abandon(struct vbd_channel *channel)
+{
+	if (!channel->gone) {
+		if (channel->known)
+			vbd_channel_uncount_outstanding(channel,
+				(uint64_t)channel->sq_outstanding + channel->rq_outstanding);
+		vbd_counter_add(&channel->ops[VBD_OP_RECV].flushed, channel->rq_outstanding);
+		for (uint32_t i = 0; i < own_receives(&channel->limits); i++) {
+			struct vbd_recv_slot *slot = &channel->recv_slots[i];
+
+			if (slot->transfer)
+				vbd_channel_fail_wr(take_receiver(channel, slot));
+		}
+		vbd_channel_abandon_sends(channel);
+		channel->rq_outstanding = 0;
+		channel->draining = true;
+		check_drained(channel);
+	}
+	if (channel->limits.srq)
+		vbd_srq_remove_channel(channel->limits.srq, channel);
+	vbd_worker_notify(channel->worker, &channel->purge_command, VBD_CONTROL_PURGED);
+}

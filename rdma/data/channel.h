@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The data-path half of a connection or an endpoint, its owner: its queues, receives, service and
+ * transfers.
+ *
+ * The control thread makes it, posts its first receives (they must be there before the peer can
+ * send) and hands it to its worker with the attach command. From then on only the worker posts on
+ * the QP and touches the members marked so, until the drain command comes back.
+ */
+#ifndef VBD_RDMA_DATA_CHANNEL_H
+#define VBD_RDMA_DATA_CHANNEL_H
+
+#include "base/error.h"
+#include "base/list.h"
+#include "base/mailbox.h"
+#include "rdma/device/mem.h"
+#include "rdma/device/op.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ibv_qp;
+struct ibv_wc;
+struct vbd_channel;
+struct vbd_cq;
+struct vbd_pd;
+struct vbd_probe;
+struct vbd_rping;
+struct vbd_srq;
+struct vbd_transfer;
+struct vbd_worker;
+
+/* Bytes that fit into a send work request itself, where nothing else was asked for. */
+#define VBD_INLINE_BYTES 64
+
+/* A datagram's receive begins with room for its global route header. */
+#define VBD_GRH_BYTES 40
+
+/*
+ * A receive. As a mailbox item it carries a message from the worker to the inbox, and back when the
+ * message is forgotten.
+ */
+struct vbd_recv_slot {
+	struct vbd_mailbox_item item;
+	struct vbd_channel *channel; /* of a shared one: whose message it last took */
+	struct vbd_srq *srq;	     /* NULL if it is the channel's own */
+	uint32_t index;
+	struct vbd_transfer *transfer; /* that it is of; NULL if it is the service's */
+	uint64_t received_ns;
+	bool held;	 /* control: a message in it, not released yet */
+	bool in_service; /* worker: a shared one that is not posted and not spare */
+	struct vbd_received received;
+	/* UD: where it came from, and whether a global route header is in front of it */
+	unsigned int wc_flags;
+	uint32_t src_qp;
+	uint16_t slid;
+	uint8_t sl;
+	uint16_t pkey_index;
+};
+
+/* A send work request that is outstanding. */
+struct vbd_send_slot {
+	enum vbd_op op;
+	uint32_t length_bytes;
+	struct vbd_transfer *transfer; /* NULL if a service or a probe posted it */
+	uint32_t recv_index;	       /* echo: the receive that it sends back */
+	uint64_t posted_ns;	       /* 0 unless its transfer wants to know how long it took */
+	uint64_t ping;		       /* the probe's, by its number; 0: it is none */
+	const uint8_t *old_value;      /* atomic: where it comes back to */
+};
+
+/* What a channel's service does. NULL where it does nothing. On the worker, but for `create`,
+ * `destroy` and `renew`. */
+struct vbd_service_ops {
+	/* control; the memory that it needs. `destroy` follows also if this fails. */
+	enum vbd_status (*create)(
+		struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err);
+	/* control */
+	void (*destroy)(struct vbd_channel *channel);
+	/* control; as it was when made: vbd_channel_renew() */
+	void (*renew)(struct vbd_channel *channel);
+	/* A message is in @slot, which is the service's until it posts or gives it again. */
+	void (*received)(struct vbd_channel *channel, struct vbd_recv_slot *slot);
+	/* A work request that the service posted has completed well. */
+	void (*sent)(struct vbd_channel *channel, const struct vbd_send_slot *sent);
+	/* Post the work requests that waited for a send slot. */
+	void (*pump)(struct vbd_channel *channel);
+};
+
+/* What a channel tells the probe that runs on it. All on the worker; all must be there. */
+struct vbd_probe_ops {
+	/* Post the ping that waited for a send slot. */
+	void (*pump)(struct vbd_probe *probe);
+	/* The send of the ping with this number has completed. */
+	void (*acked)(struct vbd_probe *probe, uint64_t number);
+	/* Nothing of the channel is outstanding and nothing more will be: the probe ends. */
+	void (*drained)(struct vbd_probe *probe);
+};
+
+struct vbd_channel_limits {
+	enum vbd_qp_transport transport;
+	uint32_t sq_depth;
+	uint32_t rq_depth;
+	uint32_t recv_size_bytes;
+	uint32_t max_send_sge; /* 1 to VBD_SGES_MAX */
+	uint32_t max_recv_sge; /* the same */
+	uint32_t inline_bytes;
+	uint32_t signal_every; /* 1 to sq_depth */
+	enum vbd_service service;
+	const struct vbd_service_ops *service_ops; /* vbd_service_ops() of it */
+	struct vbd_srq
+		*srq; /* whose receives it uses; NULL: its own. Then rq_depth is the SRQ's. */
+};
+
+/* What a channel tells its owner. On the control thread; all must be there. */
+struct vbd_channel_owner_ops {
+	/* A completion failed (channel->first_error): nothing more is posted. Once at most. */
+	void (*on_error)(void *owner);
+	/* The worker posts no more: the QP may be destroyed. */
+	void (*on_quiesced)(void *owner);
+	/* The drain command or the purge command is back: see channel->drained and purged. */
+	void (*on_command_back)(void *owner);
+	/* A message came in; the slot is the owner's until it is released to the worker. */
+	void (*on_message)(void *owner, struct vbd_recv_slot *slot);
+};
+
+struct vbd_channel {
+	/* fixed before it is attached */
+	const struct vbd_channel_owner_ops *owner_ops; /* control only */
+	void *owner;				       /* the same */
+	struct vbd_channel_limits limits;
+	struct vbd_worker *worker;
+	struct vbd_cq *cq;
+	struct ibv_qp *qp;
+	uint32_t qpn;
+	uint32_t index;		 /* in the worker's table; part of every wr_id */
+	uint16_t generation;	 /* tells a late completion from one of the index's next owner */
+	struct vbd_mem mem;	 /* rq_depth receives, old values */
+	struct vbd_rping *rping; /* NULL unless the service is one of rping's */
+	struct vbd_recv_slot *recv_slots;
+	struct vbd_send_slot *send_slots; /* a ring in the order of posting */
+	uint8_t *old_values;		  /* in mem, one for each send slot; NULL: no atomics */
+	bool receive_has_range;		  /* iWARP: siw takes no receive without one */
+
+	/* control */
+	bool attached;
+	bool drain_sent, drained;
+	bool purge_sent, purged;
+	struct vbd_counter paused; /* 1: the QP is in no state to send; the worker reads */
+	struct vbd_counter resumes_sent;
+
+	/* mailbox items */
+	struct vbd_mailbox_item attach_command;
+	struct vbd_mailbox_item drain_command;
+	struct vbd_mailbox_item purge_command;
+	struct vbd_mailbox_item
+		resume_command; /* in the worker's hands while sent and taken differ */
+	struct vbd_mailbox_item
+		error_notification; /* worker to control: the first completion in error */
+
+	/* worker */
+	uint32_t sq_outstanding;
+	uint32_t sq_first;	 /* the slot of the oldest one */
+	uint32_t sq_unsignalled; /* posted since the last signalled one */
+	uint32_t rq_outstanding;
+	uint32_t rq_first;	   /* service NONE: the slot of the oldest one */
+	struct vbd_link srq_link;  /* the SRQ's list */
+	struct vbd_link transfers; /* queue of what is sent, the oldest first */
+	struct vbd_link receives;  /* the same of transfers that receive; service NONE */
+	uint32_t *echo_ring;	   /* receives waiting to be sent back */
+	uint32_t echo_head, echo_count;
+	struct vbd_probe *probe;	       /* that runs; NULL if none does */
+	const struct vbd_probe_ops *probe_ops; /* valid while `probe` is not NULL */
+	uint64_t last_ping;
+	bool known;    /* the attach command was taken: it counts in the CQ's usage */
+	bool broken;   /* a completion failed, nothing more is posted */
+	bool notified; /* control has error_notification */
+	bool draining;
+	bool gone; /* the drain command has gone back */
+
+	/* the worker writes before it sends error_notification; control reads after */
+	struct vbd_error first_error;
+	enum vbd_op first_error_op;
+	uint64_t first_error_transfer; /* 0 if none */
+
+	/* control writes, the worker reads: UC, of the path; 0 until it is known */
+	struct vbd_counter mtu_bytes;
+
+	/* the worker writes, anybody reads */
+	struct vbd_counter resumes_taken;
+	struct vbd_counter packets; /* UC: that the messages which came consisted of */
+	struct vbd_op_counters ops[VBD_OP_COUNT];
+};
+
+/**
+ * vbd_channel_create - control; memory, slots and an index with the worker, no QP yet
+ *
+ * @owner_ops: told to @owner; both outlive the channel
+ *
+ * The memory is registered with @pd. The worker is the CQ's.
+ */
+enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops, void *owner,
+	struct vbd_pd *pd, struct vbd_cq *cq, const struct vbd_channel_limits *limits,
+	struct vbd_channel **ret_channel, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_channel_destroy - control; not attached, or drained. NULL is fine. */
+void vbd_channel_destroy(struct vbd_channel *channel);
+
+/** vbd_channel_pause - control; post no sends until it is resumed. Receives stay as they are.
+ */
+void vbd_channel_pause(struct vbd_channel *channel);
+
+/** vbd_channel_resume - control; the QP may send: post what has gathered. Attached, not draining.
+ */
+void vbd_channel_resume(struct vbd_channel *channel);
+
+/** vbd_channel_renew - control; drained, or never attached: it may be attached again. Messages
+ * that control still holds stay in their receives, and these are not posted until released. */
+void vbd_channel_renew(struct vbd_channel *channel);
+
+/** vbd_channel_post_receives - control, before it is attached; the QP is in INIT. Those that
+ * control holds are left out. */
+enum vbd_status vbd_channel_post_receives(
+	struct vbd_channel *channel, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_channel_recv_data - the bytes of a message, behind the route header of a datagram; valid
+ * while control has its slot */
+const uint8_t *vbd_channel_recv_data(const struct vbd_recv_slot *slot);
+
+/** vbd_channel_recv_grh - UD: VBD_GRH_BYTES in front of a message; meaningless without
+ * IBV_WC_GRH in its wc_flags. Valid while control has its slot. */
+const uint8_t *vbd_channel_recv_grh(const struct vbd_recv_slot *slot);
+
+/*
+ * The worker's side. The worker calls these and nobody else.
+ */
+
+/** vbd_channel_attached - the worker knows it from now on */
+void vbd_channel_attached(struct vbd_channel *channel);
+
+/** vbd_channel_resumed - post what has gathered while it was held back */
+void vbd_channel_resumed(struct vbd_channel *channel);
+
+/** vbd_channel_completed - one completion of this channel */
+void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc);
+
+/** vbd_channel_shared_received - a receive of its SRQ completed for it */
+void vbd_channel_shared_received(
+	struct vbd_channel *channel, struct vbd_recv_slot *slot, const struct ibv_wc *wc);
+
+/** vbd_channel_start_transfer - queue a transfer and post what fits */
+void vbd_channel_start_transfer(struct vbd_channel *channel, struct vbd_transfer *transfer);
+
+/** vbd_channel_cancel_transfer - post no more of it; it ends when nothing of it is outstanding */
+void vbd_channel_cancel_transfer(struct vbd_transfer *transfer);
+
+/** vbd_channel_release_recv - post a receive again */
+void vbd_channel_release_recv(struct vbd_channel *channel, struct vbd_recv_slot *slot);
+
+/** vbd_channel_drain - post nothing more; the drain command goes back when nothing is outstanding
+ */
+void vbd_channel_drain(struct vbd_channel *channel);
+
+/* A send work request that a service, a transfer or a probe wants posted. */
+struct vbd_send_request {
+	enum vbd_op op;
+	const struct vbd_sge *sges; /* copied; an atomic without any gets its old value anyway */
+	uint32_t sge_count;	    /* at most the channel's max_send_sge; 0: nothing is moved */
+	bool more; /* the caller posts another at once if it can: this one needs no completion */
+	struct vbd_wr_params wr; /* inlined: at most the channel's inline_bytes */
+	struct vbd_transfer *transfer;
+	uint32_t recv_index;
+	uint64_t ping;
+};
+
+/** vbd_channel_can_send - is a send slot free, and may anything be posted at all? */
+bool vbd_channel_can_send(const struct vbd_channel *channel);
+
+/** vbd_channel_post_send - post it; a failure breaks the channel. False if it is not posted. */
+bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_request *request);
+
+/** vbd_channel_recv_slot - receive @index, its own or of its SRQ */
+struct vbd_recv_slot *vbd_channel_recv_slot(const struct vbd_channel *channel, uint32_t index);
+
+/** vbd_channel_recv_lkey - of the memory of its receives */
+uint32_t vbd_channel_recv_lkey(const struct vbd_channel *channel);
+
+/** vbd_channel_post_recv - post receive @index again; a failure breaks the channel. One of an SRQ
+ * is given back to it. */
+void vbd_channel_post_recv(struct vbd_channel *channel, uint32_t index);
+
+/** vbd_channel_break - it can't go on: tell control, post nothing more */
+void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why, enum vbd_op op,
+	uint64_t transfer_id);
+
+/** vbd_channel_abandon - its QP is destroyed and the CQ purged: count what never came back as
+ * flushed, and let go */
+void vbd_channel_abandon(struct vbd_channel *channel);
+
+#endif

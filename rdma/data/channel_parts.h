@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the channel share: channel.c (its life, receives), channel_send.c (the send
+ * queue), channel_transfers.c (the transfers' queue).
+ *
+ * The channel's worker.
+ */
+#ifndef VBD_RDMA_DATA_CHANNEL_PARTS_H
+#define VBD_RDMA_DATA_CHANNEL_PARTS_H
+
+#include "rdma/data/channel.h"
+
+struct ibv_sge;
+
+/** vbd_channel_count_outstanding - @n work requests more are posted on its CQ */
+void vbd_channel_count_outstanding(struct vbd_channel *channel, uint64_t n);
+
+/** vbd_channel_uncount_outstanding - @n of them are over */
+void vbd_channel_uncount_outstanding(struct vbd_channel *channel, uint64_t n);
+
+/**
+ * vbd_channel_fill_sges - the list as the device takes it
+ * @list: room for VBD_SGES_MAX
+ *
+ * Empty ranges are left out: to some devices a length of 0 is 2 GiB. Returns how many there are.
+ */
+int vbd_channel_fill_sges(struct ibv_sge *list, const struct vbd_sge *sges, uint32_t count,
+	uint32_t *ret_length_bytes);
+
+/** vbd_channel_post_sges - post a receive in slot @index into these ranges */
+enum vbd_status vbd_channel_post_sges(struct vbd_channel *channel, uint32_t index,
+	const struct vbd_sge *sges, uint32_t count, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_channel_receive_done - a message came for @transfer */
+void vbd_channel_receive_done(struct vbd_transfer *transfer, const struct vbd_received *received);
+
+/** vbd_channel_fail_wr - a work request of @transfer never comes back: it must not count as done */
+void vbd_channel_fail_wr(struct vbd_transfer *transfer);
+
+/** vbd_channel_fail - a work request completed in error: count it, fail its transfer (may be NULL),
+ * break the channel */
+void vbd_channel_fail(struct vbd_channel *channel, enum vbd_op op, const struct ibv_wc *wc,
+	struct vbd_transfer *transfer);
+
+/** vbd_channel_send_completed - the completion of the send in slot @index: it and all that were
+ * posted before it are over. A slot that is not outstanding is ignored. */
+void vbd_channel_send_completed(
+	struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc);
+
+/** vbd_channel_abandon_sends - what is outstanding never comes back */
+void vbd_channel_abandon_sends(struct vbd_channel *channel);
+
+/** vbd_channel_pump - post what can be posted of the service's and the transfers' work */
+void vbd_channel_pump(struct vbd_channel *channel);
+
+/** vbd_channel_check_transfer - end it if nothing of it is outstanding and nothing more will be
+ * posted */
+void vbd_channel_check_transfer(struct vbd_transfer *transfer);
+
+/** vbd_channel_check_transfers - the same for all of the channel's */
+void vbd_channel_check_transfers(struct vbd_channel *channel);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/clock.h"
+#include "rdma/data/channel_parts.h"
+#include "rdma/data/transfer.h"
+#include "rdma/data/worker_messages.h"
+
+static void end_transfer(struct vbd_transfer *transfer)
+{
+	vbd_list_remove(&transfer->link);
+	vbd_counter_set(&transfer->ended_ns, vbd_clock_mono_ns());
+	vbd_worker_notify(transfer->channel->worker, &transfer->ended_notification,
+		VBD_CONTROL_TRANSFER_ENDED);
+}
+
+void vbd_channel_check_transfer(struct vbd_transfer *transfer)
+{
+	const struct vbd_channel *channel = transfer->channel;
+
+	if (transfer->outstanding_wrs > 0)
+		return;
+	if (transfer->broken) {
+		end_transfer(transfer);
+	} else if (transfer->all_posted) {
+		end_transfer(transfer);
+	} else if (transfer->stopping) {
+		(void)vbd_error_set(&transfer->error, VBD_E_CANCELLED,
+			"the transfer was cancelled after %llu bytes",
+			(unsigned long long)vbd_counter_get(&transfer->bytes_done));
+		end_transfer(transfer);
+	} else if (channel->draining && channel->sq_outstanding == 0) {
+		/* Not earlier: the completion that says why may be among the outstanding ones. */
+		(void)vbd_error_set(&transfer->error, VBD_E_QP_FATAL,
+			"the connection ended after %llu bytes",
+			(unsigned long long)vbd_counter_get(&transfer->bytes_done));
+		end_transfer(transfer);
+	}
+}
+
+void vbd_channel_check_transfers(struct vbd_channel *channel)
+{
+	vbd_list_for_each (link, &channel->transfers)
+		vbd_channel_check_transfer(VBD_CONTAINER_OF(link, struct vbd_transfer, link));
+	vbd_list_for_each (link, &channel->receives)
+		vbd_channel_check_transfer(VBD_CONTAINER_OF(link, struct vbd_transfer, link));
+}
+
+void vbd_channel_fail_wr(struct vbd_transfer *transfer)
+{
+	transfer->outstanding_wrs--;
+	if (transfer->broken)
+		return;
+	transfer->broken = true;
+	(void)vbd_error_set(
+		&transfer->error, VBD_E_QP_FATAL, "the transfer's work requests did not complete");
+}
+
+static void note_started(struct vbd_transfer *transfer)
+{
+	if (!vbd_counter_get(&transfer->started_ns))
+		vbd_counter_set(&transfer->started_ns, vbd_clock_mono_ns());
+}
+
+/* Only the last work request of a write tells the peer's receive of it. */
+static enum vbd_op op_of_chunk(const struct vbd_transfer *transfer, bool last)
+{
+	return transfer->op == VBD_OP_WRITE_IMM && !last ? VBD_OP_WRITE : transfer->op;
+}
+
+/* What the next work request moves: a chunk, or all that the list names. */
+static uint64_t next_bytes(const struct vbd_transfer *transfer)
+{
+	uint64_t left = transfer->length_bytes - transfer->posted_bytes;
+
+	if (transfer->repeats)
+		return transfer->chunk_bytes;
+	return transfer->sge_count || left < transfer->chunk_bytes ? left : transfer->chunk_bytes;
+}
+
+/* Where it begins, from the transfer's own beginning. */
+static uint64_t next_offset(const struct vbd_transfer *transfer)
+{
+	return transfer->repeats ? 0 : transfer->posted_bytes;
+}
+
+static bool time_is_up(const struct vbd_transfer *transfer)
+{
+	uint64_t started_ns = vbd_counter_get(&transfer->started_ns);
+
+	return transfer->run_ns && started_ns &&
+	       vbd_clock_mono_ns() - started_ns >= transfer->run_ns;
+}
+
+static bool next_is_last(const struct vbd_transfer *transfer)
+{
+	if (transfer->repeats)
+		return transfer->posted_wrs + 1 == transfer->repeats || time_is_up(transfer);
+	return transfer->posted_bytes + next_bytes(transfer) == transfer->length_bytes;
+}
+
+/* With @more posted, has it as many outstanding as it may have? */
+static bool window_full(const struct vbd_transfer *transfer, uint32_t more)
+{
+	return transfer->window && transfer->outstanding_wrs + more >= transfer->window;
+}
+
+static struct vbd_send_request request_of(
+	struct vbd_transfer *transfer, const struct vbd_sge *chunk, bool last)
+{
+	struct vbd_send_request request = {
+		.op = op_of_chunk(transfer, last),
+		.sges = transfer->sge_count ? transfer->sges : chunk,
+		.sge_count = transfer->sge_count ? transfer->sge_count : chunk->addr != NULL,
+		.more = !last && !window_full(transfer, 1),
+		.wr = transfer->wr,
+		.transfer = transfer,
+	};
+
+	request.wr.remote_addr += next_offset(transfer);
+	return request;
+}
+
+/* Post the next work request of a transfer; false if it could not be posted now. */
+static bool post_chunk(struct vbd_channel *channel, struct vbd_transfer *transfer)
+{
+	uint64_t bytes = next_bytes(transfer);
+	bool last = next_is_last(transfer);
+	const struct vbd_sge chunk = {
+		.addr = transfer->local_addr ? transfer->local_addr + next_offset(transfer) : NULL,
+		.length_bytes = (uint32_t)bytes,
+		.lkey = transfer->lkey,
+	};
+	const struct vbd_send_request request = request_of(transfer, &chunk, last);
+
+	/* Counted first: a failing post ends what is not outstanding. */
+	transfer->outstanding_wrs++;
+	if (!vbd_channel_post_send(channel, &request)) {
+		transfer->outstanding_wrs--;
+		return false;
+	}
+	note_started(transfer);
+	transfer->posted_bytes += bytes;
+	transfer->posted_wrs++;
+	transfer->all_posted = last;
+	return true;
+}
+
+/* False if it could not be posted now. */
+static bool post_receive(struct vbd_channel *channel, struct vbd_transfer *transfer)
+{
+	uint32_t depth = channel->limits.rq_depth;
+	uint32_t index =
+		(uint32_t)(((uint64_t)channel->rq_first + channel->rq_outstanding) % depth);
+	struct vbd_error error = {0};
+
+	if (channel->rq_outstanding == depth || channel->broken || channel->draining)
+		return false;
+	if (vbd_channel_post_sges(channel, index, transfer->sges, transfer->sge_count, &error) !=
+		VBD_OK) {
+		vbd_channel_break(channel, &error, VBD_OP_RECV, transfer->id);
+		return false;
+	}
+	vbd_channel_count_outstanding(channel, 1);
+	channel->recv_slots[index].transfer = transfer;
+	transfer->outstanding_wrs++;
+	transfer->all_posted = true;
+	note_started(transfer);
+	return true;
+}
+
+void vbd_channel_receive_done(struct vbd_transfer *transfer, const struct vbd_received *received)
+{
+	transfer->received = *received;
+	vbd_counter_add(&transfer->bytes_done, received->length_bytes);
+	vbd_counter_add(&transfer->wrs_done, 1);
+}
+
+static void pump_receives(struct vbd_channel *channel)
+{
+	vbd_list_for_each (link, &channel->receives) {
+		struct vbd_transfer *transfer = VBD_CONTAINER_OF(link, struct vbd_transfer, link);
+
+		if (!transfer->all_posted && !transfer->stopping &&
+			!post_receive(channel, transfer))
+			return;
+	}
+}
+
+void vbd_channel_pump(struct vbd_channel *channel)
+{
+	if (channel->limits.service_ops->pump)
+		channel->limits.service_ops->pump(channel);
+	if (channel->probe)
+		channel->probe_ops->pump(channel->probe);
+	pump_receives(channel);
+	/* In the order asked for: nothing passes a transfer that waits for its window. */
+	vbd_list_for_each (link, &channel->transfers) {
+		struct vbd_transfer *transfer = VBD_CONTAINER_OF(link, struct vbd_transfer, link);
+
+		while (!transfer->all_posted && !transfer->stopping) {
+			if (window_full(transfer, 0))
+				goto out;
+			if (!vbd_channel_can_send(channel) || !post_chunk(channel, transfer))
+				goto out;
+		}
+	}
+out:
+	/* A post that failed has broken the channel while its transfer still counted as
+	 * outstanding. */
+	if (channel->broken)
+		vbd_channel_check_transfers(channel);
+}
+
+void vbd_channel_start_transfer(struct vbd_channel *channel, struct vbd_transfer *transfer)
+{
+	struct vbd_link *queue =
+		transfer->op == VBD_OP_RECV ? &channel->receives : &channel->transfers;
+
+	/* A memory window's work does not wait behind gigabytes: revoking is urgent. */
+	if (transfer->wr.mw)
+		vbd_list_prepend(queue, &transfer->link);
+	else
+		vbd_list_append(queue, &transfer->link);
+	vbd_channel_pump(channel);
+	vbd_worker_notify(
+		channel->worker, &transfer->started_notification, VBD_CONTROL_TRANSFER_STARTED);
+	if (channel->broken || channel->draining)
+		vbd_channel_check_transfers(channel);
+}
+
+void vbd_channel_cancel_transfer(struct vbd_transfer *transfer)
+{
+	if (!vbd_counter_get(&transfer->ended_ns)) {
+		transfer->stopping = true;
+		vbd_channel_check_transfer(transfer);
+	}
+	vbd_worker_notify(
+		transfer->channel->worker, &transfer->cancel_command, VBD_CONTROL_CANCEL_SEEN);
+}

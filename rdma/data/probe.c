@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/data/probe.h"
+
+#include "base/clock.h"
+#include "base/enum.h"
+#include "rdma/data/channel.h"
+#include "rdma/data/rping.h"
+#include "rdma/data/worker.h"
+
+#include <limits.h>
+#include <string.h>
+
+/* A message over an unreliable connection that is not back by then never will be. */
+#define LOST_AFTER_NS VBD_NS_PER_S
+
+VBD_ENUM_NAMES(vbd_probe_kind_name, enum vbd_probe_kind, VBD_PROBE_KIND_MAP)
+
+void vbd_probe_counters_add(
+	struct vbd_probe_counters *counters, const struct vbd_probe_counters *other)
+{
+	vbd_counter_add(&counters->sent, vbd_counter_get(&other->sent));
+	vbd_counter_add(&counters->completed, vbd_counter_get(&other->completed));
+	vbd_counter_add(&counters->late, vbd_counter_get(&other->late));
+	vbd_counter_add(&counters->lost, vbd_counter_get(&other->lost));
+	vbd_histogram_merge(&counters->rtt_ns, &other->rtt_ns);
+}
+
+/* Control's side. */
+
+void vbd_probe_start(struct vbd_probe *probe)
+{
+	vbd_list_init(&probe->due_link);
+	vbd_worker_send(probe->channel->worker, &probe->start_command, VBD_WORKER_START_PROBE);
+}
+
+void vbd_probe_stop(struct vbd_probe *probe)
+{
+	/* The drain ends it anyway, and a command behind the drain command could outlive the
+	 * channel.
+	 */
+	if (probe->stop_sent || probe->ended_back || probe->channel->drain_sent)
+		return;
+	probe->stop_sent = true;
+	vbd_worker_send(probe->channel->worker, &probe->stop_command, VBD_WORKER_STOP_PROBE);
+}
+
+void vbd_probe_on_notification(struct vbd_probe *probe, enum vbd_notification notification)
+{
+	if (notification == VBD_CONTROL_PROBE_ENDED)
+		probe->ended_back = true;
+	else
+		probe->stop_back = true;
+	/* Once every command is back, its memory may be freed. */
+	if (probe->ended_back && (!probe->stop_sent || probe->stop_back))
+		probe->ended(probe, probe->arg);
+}
+
+/* The worker's side. */
+
+static struct vbd_probe *probe_of(const struct vbd_link *link)
+{
+	return VBD_CONTAINER_OF(link, struct vbd_probe, due_link);
+}
+
+static struct vbd_probe_counters *totals_of(const struct vbd_probe *probe)
+{
+	return &probe->channel->worker->probe_totals[probe->kind];
+}
+
+static void count_sent(struct vbd_probe *probe)
+{
+	vbd_counter_add(&probe->counters.sent, 1);
+	vbd_counter_add(&totals_of(probe)->sent, 1);
+}
+
+static void count_late(struct vbd_probe *probe)
+{
+	vbd_counter_add(&probe->counters.late, 1);
+	vbd_counter_add(&totals_of(probe)->late, 1);
+}
+
+static void count_lost(struct vbd_probe *probe)
+{
+	vbd_counter_add(&probe->counters.lost, 1);
+	vbd_counter_add(&totals_of(probe)->lost, 1);
+}
+
+static void count_completed(struct vbd_probe *probe, uint64_t rtt_ns)
+{
+	vbd_histogram_add(&probe->counters.rtt_ns, rtt_ns);
+	vbd_histogram_add(&totals_of(probe)->rtt_ns, rtt_ns);
+	vbd_counter_add(&probe->counters.completed, 1);
+	vbd_counter_add(&totals_of(probe)->completed, 1);
+}
+
+static void end(struct vbd_probe *probe)
+{
+	struct vbd_channel *channel = probe->channel;
+
+	channel->probe = NULL;
+	vbd_list_remove(&probe->due_link);
+	vbd_counter_set(&probe->ended_ns, vbd_clock_mono_ns());
+	vbd_worker_notify(channel->worker, &probe->ended_notification, VBD_CONTROL_PROBE_ENDED);
+}
+
+static void posted(struct vbd_probe *probe)
+{
+	probe->owed = false;
+	probe->under_way = true;
+	count_sent(probe);
+}
+
+/* A message like no other of this daemon's: the channel's ping of that number. */
+static void fill_echo(uint8_t *bytes, uint32_t size_bytes, uint64_t number)
+{
+	static const uint8_t mark[8] = {'v', 'b', 'd', '-', 'e', 'c', 'h', 'o'};
+
+	memcpy(bytes, mark, sizeof(mark));
+	memcpy(bytes + sizeof(mark), &number, sizeof(number));
+	for (uint32_t i = VBD_ECHO_BYTES_MIN; i < size_bytes; i++)
+		bytes[i] = (uint8_t)(number + i);
+}
+
+static bool post_echo(struct vbd_channel *channel, uint32_t size_bytes, uint64_t number)
+{
+	uint8_t bytes[VBD_ECHO_BYTES_MAX];
+	const struct vbd_sge sge = {.addr = bytes, .length_bytes = size_bytes};
+	const struct vbd_send_request request = {
+		.op = VBD_OP_SEND,
+		.sges = &sge,
+		.sge_count = 1,
+		.wr.inlined = true,
+		.ping = number,
+	};
+
+	fill_echo(bytes, size_bytes, number);
+	return vbd_channel_post_send(channel, &request);
+}
+
+/* Of a length of 0 the peer checks neither address nor key (IBTA, C9-88). */
+static bool post_ack(struct vbd_channel *channel, uint64_t number)
+{
+	const struct vbd_send_request request = {.op = VBD_OP_WRITE, .ping = number};
+
+	return vbd_channel_post_send(channel, &request);
+}
+
+static void post_ping(struct vbd_probe *probe)
+{
+	struct vbd_channel *channel = probe->channel;
+	uint64_t number = channel->last_ping + 1;
+
+	probe->posted_ns = vbd_clock_mono_ns();
+	if (!(probe->kind == VBD_PROBE_ECHO ? post_echo(channel, probe->size_bytes, number)
+					    : post_ack(channel, number)))
+		return;
+	probe->number = channel->last_ping = number;
+	posted(probe);
+}
+
+static void pump(struct vbd_probe *probe)
+{
+	if (probe->owed && vbd_channel_can_send(probe->channel))
+		post_ping(probe);
+}
+
+static void on_rping_back(struct vbd_channel *channel, bool same);
+
+static void begin_ping(struct vbd_probe *probe)
+{
+	probe->begun++;
+	probe->counted_late = false;
+	if (probe->kind == VBD_PROBE_RPING) {
+		posted(probe);
+		probe->posted_ns = vbd_clock_mono_ns();
+		vbd_rping_ping(probe->channel, probe->size_bytes,
+			vbd_counter_get(&probe->counters.sent) - 1, on_rping_back);
+		return;
+	}
+	probe->owed = true;
+	pump(probe);
+}
+
+static bool all_begun(const struct vbd_probe *probe)
+{
+	return probe->count && probe->begun == probe->count;
+}
+
+static bool all_over(const struct vbd_probe *probe)
+{
+	return probe->count && vbd_counter_get(&probe->counters.completed) +
+					       vbd_counter_get(&probe->counters.lost) ==
+				       probe->count;
+}
+
+/* Unreliable connections repeat nothing, and nobody tells of what is gone. */
+static bool may_be_lost(const struct vbd_probe *probe)
+{
+	return probe->channel->limits.transport != VBD_TRANSPORT_RC;
+}
+
+/* Sorted: intervals are mostly the same, so that its place is near the end. */
+static void wait_for_due(struct vbd_probe *probe, uint64_t due_ns)
+{
+	struct vbd_link *head = &probe->channel->worker->probes;
+	struct vbd_link *before = head->prev;
+
+	if (all_begun(probe) && !may_be_lost(probe))
+		return;
+	probe->due_ns = due_ns;
+	while (before != head && probe_of(before)->due_ns > due_ns)
+		before = before->prev;
+	vbd_list_append(before->next, &probe->due_link);
+}
+
+/* False when that was the last one. */
+static bool count_lost_ping(struct vbd_probe *probe, uint64_t now_ns)
+{
+	if (!probe->under_way || !may_be_lost(probe) || now_ns < probe->posted_ns + LOST_AFTER_NS)
+		return true;
+	probe->under_way = false;
+	count_lost(probe);
+	if (!all_over(probe))
+		return true;
+	end(probe);
+	return false;
+}
+
+static void come_due(struct vbd_probe *probe, uint64_t now_ns)
+{
+	uint64_t next_ns = probe->due_ns + probe->interval_ns;
+
+	vbd_list_remove(&probe->due_link);
+	/* The drain ends it. */
+	if (probe->channel->broken || probe->channel->draining)
+		return;
+	if (!count_lost_ping(probe, now_ns))
+		return;
+	if (probe->under_way || probe->owed) {
+		if (!probe->counted_late)
+			count_late(probe);
+		probe->counted_late = true;
+	} else if (!all_begun(probe)) {
+		begin_ping(probe);
+	}
+	/* Pings that nobody was there to send are not made up for. */
+	wait_for_due(probe, next_ns > now_ns ? next_ns : now_ns + probe->interval_ns);
+}
+
+void vbd_probes_run_due(struct vbd_worker *worker)
+{
+	const struct vbd_link *probes = &worker->probes;
+	uint64_t now_ns;
+
+	if (vbd_list_empty(probes))
+		return;
+	now_ns = vbd_clock_mono_ns();
+	while (!vbd_list_empty(probes) && probe_of(probes->next)->due_ns <= now_ns)
+		come_due(probe_of(probes->next), now_ns);
+}
+
+int vbd_probes_wait_ms(const struct vbd_worker *worker)
+{
+	uint64_t now_ns, due_ns, wait_ms;
+
+	if (vbd_list_empty(&worker->probes))
+		return -1;
+	now_ns = vbd_clock_mono_ns();
+	due_ns = probe_of(worker->probes.next)->due_ns;
+	if (due_ns <= now_ns)
+		return 0;
+	wait_ms = (due_ns - now_ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS;
+	return wait_ms < INT_MAX ? (int)wait_ms : INT_MAX;
+}
+
+static void end_stopped(struct vbd_probe *probe)
+{
+	(void)vbd_error_set(&probe->error, VBD_E_CANCELLED,
+		"the probe was cancelled after %llu pings",
+		(unsigned long long)vbd_counter_get(&probe->counters.completed));
+	end(probe);
+}
+
+void vbd_probe_stopping(struct vbd_probe *probe)
+{
+	struct vbd_channel *channel = probe->channel;
+
+	probe->stopping = true;
+	/* Half a ping of rping would be taken for an answer to the next one. */
+	if (channel->probe == probe && !(probe->kind == VBD_PROBE_RPING && probe->under_way))
+		end_stopped(probe);
+	vbd_worker_notify(channel->worker, &probe->stop_command, VBD_CONTROL_PROBE_STOP_SEEN);
+}
+
+static void note_rtt(struct vbd_probe *probe, uint64_t rtt_ns)
+{
+	uint64_t last_ns = vbd_counter_get(&probe->last_ns);
+	uint64_t change_ns = rtt_ns > last_ns ? rtt_ns - last_ns : last_ns - rtt_ns;
+
+	count_completed(probe, rtt_ns);
+	vbd_counter_set(&probe->last_ns, rtt_ns);
+	if (!last_ns)
+		return;
+	probe->jitter_16 += change_ns - (probe->jitter_16 + 8) / 16;
+	vbd_counter_set(&probe->jitter_ns, probe->jitter_16 / 16);
+}
+
+static void came_back(struct vbd_probe *probe)
+{
+	probe->under_way = false;
+	note_rtt(probe, vbd_clock_mono_ns() - probe->posted_ns);
+	if (all_over(probe))
+		end(probe);
+	else if (probe->stopping)
+		end_stopped(probe);
+	else if (!probe->interval_ns)
+		begin_ping(probe);
+}
+
+static void on_rping_back(struct vbd_channel *channel, bool same)
+{
+	if (!same)
+		vbd_counter_add(&channel->probe->mismatched, 1);
+	came_back(channel->probe);
+}
+
+static void acked(struct vbd_probe *probe, uint64_t number)
+{
+	/* The completion of an echo says only that the message has arrived. */
+	if (probe->kind == VBD_PROBE_ACK && probe->under_way && probe->number == number)
+		came_back(probe);
+}
+
+void vbd_probe_received(struct vbd_channel *channel, const struct vbd_recv_slot *slot)
+{
+	const uint8_t *bytes = vbd_channel_recv_data(slot);
+	struct vbd_probe *probe = channel->probe;
+	uint8_t sent[VBD_ECHO_BYTES_MAX];
+
+	if (!probe || probe->kind != VBD_PROBE_ECHO || !probe->under_way ||
+		slot->received.length_bytes != probe->size_bytes)
+		return;
+	fill_echo(sent, probe->size_bytes, probe->number);
+	if (memcmp(bytes, sent, VBD_ECHO_BYTES_MIN) != 0)
+		return;
+	if (memcmp(bytes, sent, probe->size_bytes) != 0)
+		vbd_counter_add(&probe->mismatched, 1);
+	came_back(probe);
+}
+
+static void drained(struct vbd_probe *probe)
+{
+	if (probe->under_way)
+		count_lost(probe);
+	(void)vbd_error_set(&probe->error, VBD_E_QP_FATAL, "the connection ended after %llu pings",
+		(unsigned long long)vbd_counter_get(&probe->counters.completed));
+	end(probe);
+}
+
+void vbd_probe_started(struct vbd_probe *probe)
+{
+	static const struct vbd_probe_ops ops = {.pump = pump, .acked = acked, .drained = drained};
+
+	probe->channel->probe = probe;
+	probe->channel->probe_ops = &ops;
+	begin_ping(probe);
+	if (probe->interval_ns)
+		wait_for_due(probe, vbd_clock_mono_ns() + probe->interval_ns);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/data/rping.h"
+
+#include "rdma/device/device.h"
+#include "rdma/device/pd.h"
+#include "rdma/data/rping_fsm.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What both halves say: where a range of their memory is. The client does not read the server's. */
+struct message {
+	uint64_t addr_be;
+	uint32_t rkey_be;
+	uint32_t size_bytes_be;
+} __attribute__((packed));
+static_assert(sizeof(struct message) == VBD_RPING_MESSAGE_BYTES, "as rping has it");
+
+#define DATA_BYTES (VBD_RPING_BYTES_MAX + 1)
+
+/* The half's memory. The server has one range of bytes, and its message is all zero. */
+struct layout {
+	uint8_t source[DATA_BYTES];
+	struct message said[2];
+	uint8_t sink[DATA_BYTES]; /* client only */
+};
+
+struct vbd_rping {
+	bool client;
+	enum vbd_rping_state state;
+	enum vbd_rping_action owed; /* waits for a send slot */
+	struct vbd_mem mem;
+	uint32_t size_bytes; /* of the ping under way */
+	/* server: the range that the client named last */
+	uint64_t addr;
+	uint32_t rkey;
+	vbd_rping_back_cb back; /* client */
+};
+
+static struct layout *layout_of(const struct vbd_rping *rping)
+{
+	return (struct layout *)(void *)rping->mem.addr;
+}
+
+/* Making and freeing: control. */
+
+static struct message where(const struct vbd_rping *rping, const uint8_t *bytes)
+{
+	return (struct message){
+		.addr_be = htobe64((uintptr_t)bytes),
+		.rkey_be = htobe32(rping->mem.rkey),
+	};
+}
+
+enum vbd_status vbd_rping_create(
+	struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err)
+{
+	bool client = channel->limits.service == VBD_SERVICE_RPING_CLIENT;
+	struct vbd_rping *rping = calloc(1, sizeof(*rping));
+	struct layout *layout;
+	enum vbd_status status;
+
+	if (!rping)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for rping");
+	channel->rping = rping;
+	rping->client = client;
+	vbd_rping_renew(channel);
+	rping->mem.size_bytes = client ? sizeof(struct layout) : offsetof(struct layout, sink);
+	if (client)
+		rping->mem.access = VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE;
+	else if (vbd_device_is_iwarp(pd->device))
+		/* The answer to an iWARP read is a write of the peer's (RFC 5040). */
+		rping->mem.access = VBD_ACCESS_REMOTE_WRITE;
+	status = vbd_mem_allocate(&rping->mem, err);
+	if (status)
+		return status;
+	vbd_pd_ref(pd);
+	status = vbd_mem_register(&rping->mem, pd, err);
+	if (status) {
+		vbd_pd_unref(pd);
+		return status;
+	}
+	layout = layout_of(rping);
+	if (client) {
+		layout->said[0] = where(rping, layout->source);
+		layout->said[1] = where(rping, layout->sink);
+	}
+	return VBD_OK;
+}
+
+void vbd_rping_destroy(struct vbd_channel *channel)
+{
+	struct vbd_rping *rping = channel->rping;
+
+	if (!rping)
+		return;
+	channel->rping = NULL;
+	vbd_mem_free(&rping->mem);
+	free(rping);
+}
+
+void vbd_rping_renew(struct vbd_channel *channel)
+{
+	struct vbd_rping *rping = channel->rping;
+
+	rping->state = rping->client ? VBD_RPING_IDLE : VBD_RPING_WAIT_SOURCE;
+	rping->owed = VBD_RPING_NOTHING;
+}
+
+/* The protocol: the worker. */
+
+static void step(struct vbd_channel *channel, enum vbd_rping_event event);
+
+static bool say(struct vbd_channel *channel, unsigned int which)
+{
+	const struct vbd_rping *rping = channel->rping;
+	const struct vbd_sge sge = {
+		.addr = (uint8_t *)&layout_of(rping)->said[which],
+		.length_bytes = sizeof(struct message),
+		.lkey = rping->mem.lkey,
+	};
+	const struct vbd_send_request request = {.op = VBD_OP_SEND, .sges = &sge, .sge_count = 1};
+
+	return vbd_channel_post_send(channel, &request);
+}
+
+static bool move(struct vbd_channel *channel, enum vbd_op op)
+{
+	const struct vbd_rping *rping = channel->rping;
+	const struct vbd_sge sge = {
+		.addr = layout_of(rping)->source,
+		.length_bytes = rping->size_bytes,
+		.lkey = rping->mem.lkey,
+	};
+	const struct vbd_send_request request = {
+		.op = op,
+		.sges = &sge,
+		.sge_count = sge.length_bytes ? 1 : 0,
+		.wr = {.remote_addr = rping->addr, .rkey = rping->rkey},
+	};
+
+	return vbd_channel_post_send(channel, &request);
+}
+
+static void refuse(struct vbd_channel *channel, const char *what)
+{
+	struct vbd_error error = {0};
+
+	(void)vbd_error_set(
+		&error, VBD_E_REMOTE_OPERATION, "the peer does not speak rping: %s", what);
+	vbd_channel_break(channel, &error, VBD_OP_RECV, 0);
+}
+
+/*
+ * Text as rping's client sends it, with the same count and letters: its server writes back only as
+ * far as the first NUL, and `rping -s -v` shows it.
+ */
+static void fill(uint8_t *bytes, uint32_t size_bytes, uint64_t ping)
+{
+	const unsigned int first = 'A', last = 'z';
+	unsigned int letter = first + (unsigned int)(ping % (last - first + 1));
+	char head[40];
+	uint32_t used;
+
+	(void)snprintf(head, sizeof(head), "rdma-ping-%llu: ", (unsigned long long)ping);
+	used = (uint32_t)strlen(head);
+	for (uint32_t i = 0; i < size_bytes - 1; i++) {
+		if (i < used) {
+			bytes[i] = (uint8_t)head[i];
+			continue;
+		}
+		bytes[i] = (uint8_t)letter;
+		letter = letter == last ? first : letter + 1;
+	}
+	bytes[size_bytes - 1] = '\0';
+}
+
+void vbd_rping_ping(
+	struct vbd_channel *channel, uint32_t size_bytes, uint64_t number, vbd_rping_back_cb back)
+{
+	struct vbd_rping *rping = channel->rping;
+	struct layout *layout = layout_of(rping);
+
+	rping->size_bytes = size_bytes;
+	rping->back = back;
+	fill(layout->source, size_bytes, number);
+	memset(layout->sink, 0, size_bytes);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(layout->said); i++)
+		layout->said[i].size_bytes_be = htobe32(size_bytes);
+	step(channel, VBD_RPING_EV_START);
+}
+
+static void check(struct vbd_channel *channel)
+{
+	const struct vbd_rping *rping = channel->rping;
+	const struct layout *layout = layout_of(rping);
+
+	rping->back(channel, memcmp(layout->source, layout->sink, rping->size_bytes) == 0);
+}
+
+static bool post(struct vbd_channel *channel, enum vbd_rping_action action)
+{
+	switch (action) {
+	case VBD_RPING_READ:
+		return move(channel, VBD_OP_READ);
+	case VBD_RPING_WRITE:
+		return move(channel, VBD_OP_WRITE);
+	case VBD_RPING_SAY_DONE:
+	case VBD_RPING_SAY_SOURCE:
+		return say(channel, 0);
+	case VBD_RPING_SAY_SINK:
+		return say(channel, 1);
+	case VBD_RPING_NOTHING:
+	case VBD_RPING_CHECK:
+	case VBD_RPING_REFUSE:
+	case VBD_RPING_ACTION_COUNT:
+		break;
+	}
+	return true;
+}
+
+static void step(struct vbd_channel *channel, enum vbd_rping_event event)
+{
+	struct vbd_rping *rping = channel->rping;
+	const struct vbd_rping_rule *rule = vbd_rping_rule(rping->state, event);
+
+	rping->state = rule->next;
+	if (rule->action == VBD_RPING_CHECK)
+		check(channel);
+	else if (rule->action == VBD_RPING_REFUSE)
+		refuse(channel, "an unexpected message arrived");
+	else if (!post(channel, rule->action))
+		rping->owed = rule->action;
+}
+
+void vbd_rping_received(struct vbd_channel *channel, struct vbd_recv_slot *slot)
+{
+	struct vbd_rping *rping = channel->rping;
+	struct message message;
+
+	if (slot->received.length_bytes != sizeof(message)) {
+		refuse(channel, "a message does not have 16 bytes");
+		return;
+	}
+	memcpy(&message, vbd_channel_recv_data(slot), sizeof(message));
+	vbd_channel_post_recv(channel, slot->index);
+	if (vbd_rping_rule(rping->state, VBD_RPING_EV_MESSAGE)->action == VBD_RPING_READ ||
+		vbd_rping_rule(rping->state, VBD_RPING_EV_MESSAGE)->action == VBD_RPING_WRITE) {
+		rping->size_bytes = be32toh(message.size_bytes_be);
+		rping->addr = be64toh(message.addr_be);
+		rping->rkey = be32toh(message.rkey_be);
+		if (rping->size_bytes > DATA_BYTES) {
+			refuse(channel, "the data is longer than 64 KiB");
+			return;
+		}
+	}
+	step(channel, VBD_RPING_EV_MESSAGE);
+}
+
+void vbd_rping_sent(struct vbd_channel *channel, const struct vbd_send_slot *sent)
+{
+	if (sent->op == VBD_OP_READ || sent->op == VBD_OP_WRITE)
+		step(channel, VBD_RPING_EV_MOVED);
+}
+
+void vbd_rping_pump(struct vbd_channel *channel)
+{
+	struct vbd_rping *rping = channel->rping;
+
+	if (rping->owed != VBD_RPING_NOTHING && vbd_channel_can_send(channel) &&
+		post(channel, rping->owed))
+		rping->owed = VBD_RPING_NOTHING;
+}

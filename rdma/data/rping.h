@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rping's protocol (rdma-core, librdmacm/examples/rping.c), both halves.
+ *
+ * A ping: the client says where its bytes are; the server reads them, and says so; the client says
+ * where it wants them; the server writes them there, and says so. What is said when is in a pure
+ * table, rdma/data/rping_fsm.c.
+ *
+ * The channel's worker, where nothing else is said.
+ */
+#ifndef VBD_RDMA_DATA_RPING_H
+#define VBD_RDMA_DATA_RPING_H
+
+#include "rdma/data/channel.h"
+
+#include <stdbool.h>
+
+/* rping takes no -S of 64 KiB or more; the last byte is the NUL of its text. */
+#define VBD_RPING_BYTES_MAX 65535
+#define VBD_RPING_BYTES_MIN 2
+
+/* What both halves say to each other. */
+#define VBD_RPING_MESSAGE_BYTES 16
+
+/*
+ * The operations of the services RPING and RPING_CLIENT: see struct vbd_service_ops.
+ */
+
+/** vbd_rping_create - control; the memory and the state of one half, for @channel->rping */
+enum vbd_status vbd_rping_create(
+	struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_rping_destroy - control; harmless without one */
+void vbd_rping_destroy(struct vbd_channel *channel);
+
+/** vbd_rping_renew - control; its first state again, nothing owed */
+void vbd_rping_renew(struct vbd_channel *channel);
+
+/** vbd_rping_received - a message is in @slot, which is posted again */
+void vbd_rping_received(struct vbd_channel *channel, struct vbd_recv_slot *slot);
+
+/** vbd_rping_sent - one of its work requests is complete */
+void vbd_rping_sent(struct vbd_channel *channel, const struct vbd_send_slot *sent);
+
+/** vbd_rping_pump - post what could not be posted for want of a send slot */
+void vbd_rping_pump(struct vbd_channel *channel);
+
+/* A ping is back; @same: with the bytes that were sent. */
+typedef void (*vbd_rping_back_cb)(struct vbd_channel *channel, bool same);
+
+/**
+ * vbd_rping_ping - client; begin a ping
+ * @size_bytes: VBD_RPING_BYTES_MIN to _MAX
+ * @number:     of the ping, from 0; its text begins with it
+ * @back:       called once when the ping is back; not called if the channel breaks before
+ */
+void vbd_rping_ping(
+	struct vbd_channel *channel, uint32_t size_bytes, uint64_t number, vbd_rping_back_cb back);
+
+#endif

@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/data/srq.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "rdma/device/cq.h"
+#include "rdma/device/pd.h"
+#include "rdma/provider/provider.h"
+#include "rdma/data/worker.h"
+#include "rdma/data/worker_messages.h"
+#include "rdma/names/wr_id.h"
+
+#include <stdlib.h>
+
+/* The control thread's side. */
+
+uint8_t *vbd_srq_recv_data(const struct vbd_recv_slot *slot)
+{
+	return slot->srq->mem.addr + (size_t)slot->index * slot->srq->recv_size_bytes;
+}
+
+static enum vbd_status allocate(struct vbd_srq *srq, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	srq->slots = calloc(srq->depth, sizeof(*srq->slots));
+	srq->spare = calloc(srq->depth, sizeof(*srq->spare));
+	if (!srq->slots || !srq->spare)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a shared receive queue");
+	for (uint32_t i = 0; i < srq->depth; i++) {
+		srq->slots[i].srq = srq;
+		srq->slots[i].index = i;
+	}
+	srq->mem.size_bytes = (size_t)srq->depth * srq->recv_size_bytes;
+	status = vbd_mem_allocate(&srq->mem, err);
+	if (status)
+		return status;
+	vbd_pd_ref(srq->pd);
+	status = vbd_mem_register(&srq->mem, srq->pd, err);
+	if (status)
+		vbd_pd_unref(srq->pd);
+	return status;
+}
+
+static enum vbd_status post(struct vbd_srq *srq, uint32_t index, struct vbd_error *err)
+{
+	struct ibv_sge sge = {
+		.addr = (uintptr_t)vbd_srq_recv_data(&srq->slots[index]),
+		.length = srq->recv_size_bytes,
+		.lkey = srq->mem.lkey,
+	};
+	struct ibv_recv_wr wr = {
+		.wr_id = vbd_wr_id(srq->generation, srq->index, true, index),
+		.sg_list = &sge,
+		.num_sge = 1,
+	};
+	enum vbd_status status = vbd_pv_post_srq_recv(srq->srq, &wr, err);
+
+	if (!status)
+		vbd_counter_add(&srq->posted, 1);
+	return status;
+}
+
+static enum vbd_status fill(struct vbd_srq *srq, struct vbd_error *err)
+{
+	enum vbd_status status = allocate(srq, err);
+
+	if (!status)
+		status = vbd_pv_create_srq(
+			&srq->account, srq->pd->ibv_pd, srq->depth, &srq->srq, err);
+	for (uint32_t i = 0; i < srq->depth && !status; i++)
+		status = post(srq, i, err);
+	return status;
+}
+
+enum vbd_status vbd_srq_create(uint64_t id, struct vbd_pd *pd, struct vbd_cq *cq,
+	const struct vbd_srq_params *params, struct vbd_srq **ret_srq, struct vbd_error *err)
+{
+	struct vbd_srq *srq = calloc(1, sizeof(*srq));
+	enum vbd_status status;
+
+	if (!srq)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a shared receive queue");
+	vbd_list_init(&srq->link);
+	vbd_list_init(&srq->worker_link);
+	vbd_list_init(&srq->channels);
+	srq->id = id;
+	srq->cq = cq;
+	srq->worker = cq->worker;
+	srq->depth = params->depth;
+	srq->recv_size_bytes = params->recv_size_bytes;
+	srq->created_ns = vbd_clock_mono_ns();
+	vbd_counter_set(&srq->limit, params->limit);
+	if (!vbd_channel_table_reserve(&srq->worker->channels, &srq->index, &srq->generation)) {
+		free(srq);
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a shared receive queue");
+	}
+	srq->pd = pd;
+	vbd_pd_ref(pd);
+	status = fill(srq, err);
+	if (status) {
+		vbd_srq_destroy(srq);
+		return status;
+	}
+	*ret_srq = srq;
+	return VBD_OK;
+}
+
+void vbd_srq_destroy(struct vbd_srq *srq)
+{
+	vbd_list_remove(&srq->link);
+	vbd_pv_destroy_srq(&srq->account, srq->srq);
+	if (srq->worker)
+		vbd_channel_table_release(&srq->worker->channels, srq->index);
+	vbd_account_close(&srq->account);
+	vbd_mem_free(&srq->mem);
+	vbd_pd_unref(srq->pd);
+	free(srq->slots);
+	free(srq->spare);
+	free(srq);
+}
+
+/* There is one limit command: when it comes back, the next is sent. */
+static void send_limit(struct vbd_srq *srq)
+{
+	if (srq->removing)
+		return;
+	srq->limit_owed = srq->limit_sent;
+	if (srq->limit_sent)
+		return;
+	srq->limit_sent = true;
+	vbd_worker_send(srq->worker, &srq->limit_notification, VBD_WORKER_SRQ_LIMIT);
+}
+
+void vbd_srq_set_limit(struct vbd_srq *srq, uint32_t limit)
+{
+	vbd_counter_set(&srq->limit, limit);
+	send_limit(srq);
+}
+
+void vbd_srq_on_limit_event(struct vbd_srq *srq)
+{
+	vbd_counter_add(&srq->limit_events, 1);
+	send_limit(srq);
+}
+
+void vbd_srq_on_limit_seen(struct vbd_srq *srq)
+{
+	srq->limit_sent = false;
+	if (srq->limit_owed)
+		send_limit(srq);
+}
+
+void vbd_srq_release_held(struct vbd_srq *srq, const struct vbd_channel *channel)
+{
+	for (uint32_t i = 0; i < srq->depth; i++) {
+		struct vbd_recv_slot *slot = &srq->slots[i];
+
+		if (!slot->held || slot->channel != channel)
+			continue;
+		slot->held = false;
+		vbd_worker_send(srq->worker, &slot->item, VBD_WORKER_RELEASE_RECV);
+	}
+}
+
+/* The worker's side. */
+
+static void count_outstanding(struct vbd_srq *srq, uint64_t n)
+{
+	struct vbd_cq *cq = srq->cq;
+	uint64_t outstanding = vbd_counter_get(&cq->outstanding) + n;
+
+	vbd_counter_set(&cq->outstanding, outstanding);
+	if (outstanding > vbd_counter_get(&cq->high_water))
+		vbd_counter_set(&cq->high_water, outstanding);
+}
+
+static void uncount_outstanding(struct vbd_srq *srq, uint64_t n)
+{
+	vbd_counter_set(&srq->cq->outstanding, vbd_counter_get(&srq->cq->outstanding) - n);
+	vbd_counter_set(&srq->posted, vbd_counter_get(&srq->posted) - n);
+}
+
+static void arm(const struct vbd_srq *srq)
+{
+	uint32_t limit = (uint32_t)vbd_counter_get(&srq->limit);
+	struct vbd_error error = {0};
+
+	if (vbd_pv_arm_srq(srq->srq, limit, &error) != VBD_OK)
+		vbd_log(VBD_LOG_DEBUG, "srq", "%s", error.text);
+}
+
+void vbd_srq_added(struct vbd_srq *srq)
+{
+	vbd_list_append(&srq->worker->srqs, &srq->worker_link);
+	count_outstanding(srq, vbd_counter_get(&srq->posted));
+	if (vbd_counter_get(&srq->limit))
+		arm(srq);
+}
+
+void vbd_srq_removed(struct vbd_srq *srq)
+{
+	vbd_list_remove(&srq->worker_link);
+	uncount_outstanding(srq, vbd_counter_get(&srq->posted));
+	vbd_worker_notify(srq->worker, &srq->remove_command, VBD_CONTROL_SRQ_REMOVED);
+}
+
+/* What can't be posted now stays spare for the next time. */
+static void post_spare(struct vbd_srq *srq)
+{
+	struct vbd_error error = {0};
+
+	if (!srq->spare_count)
+		return;
+	vbd_counter_add(&srq->refills, 1);
+	while (srq->spare_count > 0) {
+		if (post(srq, srq->spare[srq->spare_count - 1], &error) != VBD_OK) {
+			vbd_log(VBD_LOG_WARNING, "srq", "%s", error.text);
+			return;
+		}
+		srq->spare_count--;
+		count_outstanding(srq, 1);
+	}
+}
+
+void vbd_srq_refill(struct vbd_srq *srq)
+{
+	post_spare(srq);
+	arm(srq);
+}
+
+void vbd_srq_refill_if_low(struct vbd_srq *srq)
+{
+	uint64_t limit = vbd_counter_get(&srq->limit);
+
+	if (limit == 0)
+		post_spare(srq);
+	else if (srq->spare_count > 0 && vbd_counter_get(&srq->posted) < (limit + 1) / 2)
+		vbd_srq_refill(srq);
+}
+
+void vbd_srq_release(struct vbd_srq *srq, struct vbd_recv_slot *slot)
+{
+	slot->in_service = false;
+	srq->spare[srq->spare_count++] = slot->index;
+	vbd_srq_refill_if_low(srq);
+}
+
+struct vbd_channel *vbd_srq_channel(struct vbd_srq *srq, uint32_t qp_num)
+{
+	vbd_list_for_each (link, &srq->channels) {
+		struct vbd_channel *channel = VBD_CONTAINER_OF(link, struct vbd_channel, srq_link);
+
+		if (channel->qpn != qp_num)
+			continue;
+		/* Messages of one connection come in a row more often than not. */
+		vbd_list_remove(&channel->srq_link);
+		vbd_list_append(srq->channels.next, &channel->srq_link);
+		return channel;
+	}
+	return NULL;
+}
+
+struct vbd_recv_slot *vbd_srq_completed(
+	struct vbd_srq *srq, struct vbd_channel *channel, const struct ibv_wc *wc)
+{
+	struct vbd_recv_slot *slot = &srq->slots[vbd_wr_id_slot(wc->wr_id)];
+
+	uncount_outstanding(srq, 1);
+	slot->in_service = true;
+	slot->channel = channel;
+	if (!channel) {
+		vbd_srq_release(srq, slot);
+		return NULL;
+	}
+	if (wc->status == IBV_WC_SUCCESS)
+		vbd_counter_add(&srq->messages, 1);
+	return slot;
+}
+
+void vbd_srq_remove_channel(struct vbd_srq *srq, struct vbd_channel *channel)
+{
+	vbd_list_remove(&channel->srq_link);
+	/* Messages of an inbox are control's. */
+	for (uint32_t i = 0; i < srq->depth && channel->limits.service != VBD_SERVICE_INBOX; i++) {
+		struct vbd_recv_slot *slot = &srq->slots[i];
+
+		if (slot->in_service && slot->channel == channel)
+			vbd_srq_release(srq, slot);
+	}
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One movement of bytes over a connection: a send, a write or read cut into chunks, an atomic
+ * operation, or a receive.
+ *
+ * The control thread creates it, hands it to the connection's worker, and gets it back ended,
+ * exactly once. While the worker has it, control reads only the counters and the fixed members.
+ */
+#ifndef VBD_RDMA_DATA_TRANSFER_H
+#define VBD_RDMA_DATA_TRANSFER_H
+
+#include "base/counter.h"
+#include "base/error.h"
+#include "base/histogram.h"
+#include "base/list.h"
+#include "base/mailbox.h"
+#include "rdma/device/op.h"
+#include "rdma/data/transfer_fsm.h"
+#include "rdma/data/worker_messages.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vbd_channel;
+
+struct vbd_transfer {
+	/* fixed before it is handed over */
+	uint64_t id;
+	enum vbd_op op;
+	struct vbd_channel *channel;
+	uint8_t *local_addr; /* NULL: nothing but what `sges` says */
+	uint32_t lkey;
+	const struct vbd_sge *sges; /* instead of local_addr: one work request of all these */
+	uint32_t sge_count;	    /* 0: local_addr is cut into chunks */
+	struct vbd_wr_params wr;
+	uint64_t length_bytes;
+	uint64_t chunk_bytes;
+	uint32_t window; /* work requests outstanding at most; 0: what the queue holds */
+	/* A benchmark's: so many work requests of chunk_bytes, each from and to the same place. 0:
+	 * it is none, and length_bytes is cut into chunks. */
+	uint64_t repeats;
+	uint64_t run_ns; /* with `repeats`: the last one is posted after so long; 0: all are */
+	/* The worker writes: from the post to the completion, of work requests that ask for one.
+	 * NULL: nobody wants to know. */
+	struct vbd_histogram *latency_ns;
+	uint64_t created_ns;
+
+	/* control */
+	enum vbd_transfer_state state;
+	bool cancel_sent; /* cancel_command is on its way or back */
+	bool cancel_back;
+	bool started_back;
+	bool ended_back;
+	bool late; /* the deadline, not a client, cancelled it */
+	void (*ended)(struct vbd_transfer *transfer,
+		void *arg); /* state is an ended one, memory is the caller's */
+	void (*started)(struct vbd_transfer *transfer, void *arg); /* may be NULL */
+	void *arg;
+
+	/* mailbox items */
+	struct vbd_mailbox_item start_command;
+	struct vbd_mailbox_item started_notification;
+	struct vbd_mailbox_item cancel_command;
+	struct vbd_mailbox_item ended_notification;
+
+	/* worker */
+	struct vbd_link link; /* the channel's queue */
+	uint64_t posted_bytes;
+	uint64_t posted_wrs;
+	uint32_t outstanding_wrs;
+	bool all_posted;
+	bool stopping;
+	bool broken;
+
+	/* the worker writes, anybody reads; complete once it has ended */
+	struct vbd_counter bytes_done;
+	struct vbd_counter wrs_done;
+	struct vbd_counter started_ns; /* 0 until the first post */
+	struct vbd_counter ended_ns;
+	struct vbd_error error;	      /* read it once it has ended */
+	uint64_t old_value;	      /* atomic: what was there before; complete with the rest */
+	struct vbd_received received; /* RECV: what came; complete with the rest */
+	int wc_status;		      /* of the first completion in error; -1 if none */
+	uint32_t vendor_err;
+};
+
+/**
+ * vbd_transfer_submit - hand a prepared transfer to its channel's worker
+ *
+ * Control thread; does not block. The memory belongs to the worker until `ended` is called.
+ */
+void vbd_transfer_submit(struct vbd_transfer *transfer);
+
+/**
+ * vbd_transfer_request_cancel - ask the worker to stop @transfer
+ * @late: its deadline has passed; false: a client cancels it
+ *
+ * Control thread; does not block. Harmless if the transfer is being cancelled or has ended.
+ */
+void vbd_transfer_request_cancel(struct vbd_transfer *transfer, bool late);
+
+/**
+ * vbd_transfer_on_notification - the worker has returned a mailbox item of @transfer
+ *
+ * Control thread. The transfer may end with it: `ended` is called then.
+ */
+void vbd_transfer_on_notification(
+	struct vbd_transfer *transfer, enum vbd_notification notification);
+
+#endif

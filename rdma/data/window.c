@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/data/window.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "rdma/device/caps.h"
+#include "rdma/device/device.h"
+#include "rdma/device/pd.h"
+#include "rdma/provider/provider.h"
+
+static void step(struct vbd_window *window, enum vbd_window_event event);
+
+static void on_op_ended(struct vbd_transfer *op, void *arg)
+{
+	struct vbd_window *window = arg;
+	bool done = op->state == VBD_TRANSFER_DONE;
+	enum vbd_window_event event;
+
+	window->busy = false;
+	if (op->op == VBD_OP_BIND_WINDOW)
+		event = done ? VBD_WINDOW_EV_BOUND : VBD_WINDOW_EV_BIND_FAILED;
+	else
+		event = done ? VBD_WINDOW_EV_UNBOUND : VBD_WINDOW_EV_UNBIND_FAILED;
+	if (!done && window->error.status == VBD_OK)
+		window->error = op->error;
+	/* The library gives a window of type 1 its new key when the bind is posted. */
+	if (event == VBD_WINDOW_EV_BOUND && window->range.type == 1)
+		window->rkey = window->mw->rkey;
+	step(window, event);
+}
+
+static void begin(struct vbd_window *window, struct vbd_channel *channel, enum vbd_op op)
+{
+	window->busy = true;
+	window->op = (struct vbd_transfer){
+		.op = op,
+		.wr.mw = window,
+		.channel = channel,
+		.chunk_bytes = 1,
+		.created_ns = vbd_clock_mono_ns(),
+		.state = VBD_TRANSFER_QUEUED,
+		.ended = on_op_ended,
+		.arg = window,
+	};
+	vbd_transfer_submit(&window->op);
+}
+
+static void unbind(struct vbd_window *window)
+{
+	struct vbd_channel *channel = window->choose_channel(window, window->arg);
+
+	if (channel)
+		begin(window, channel, VBD_OP_INVALIDATE_WINDOW);
+	else
+		step(window, VBD_WINDOW_EV_UNBOUND);
+}
+
+static void bind_now(struct vbd_window *window)
+{
+	struct vbd_channel *channel = window->choose_channel(window, window->arg);
+
+	if (channel) {
+		begin(window, channel, VBD_OP_BIND_WINDOW);
+		return;
+	}
+	(void)vbd_error_set(
+		&window->error, VBD_E_WRONG_STATE, "no connection is left to post the bind on");
+	step(window, VBD_WINDOW_EV_BIND_FAILED);
+}
+
+static void release(struct vbd_window *window)
+{
+	vbd_pv_dealloc_mw(window->mw);
+	window->mw = NULL;
+}
+
+/* The one setter of the state; who watches is told when the action is done, and once. */
+static void step(struct vbd_window *window, enum vbd_window_event event)
+{
+	const struct vbd_window_rule *rule = vbd_window_rule(window->state, event);
+	bool changes = rule->next != window->state;
+
+	vbd_log(VBD_LOG_DEBUG, "window", "%s -> %s (%s: %s)", vbd_window_state_name(window->state),
+		vbd_window_state_name(rule->next), vbd_window_event_name(event), rule->note);
+	window->state = rule->next;
+	switch (rule->action) {
+	case VBD_WINDOW_DO_NOTHING:
+		break;
+	case VBD_WINDOW_DO_BIND:
+		bind_now(window);
+		break;
+	case VBD_WINDOW_DO_UNBIND:
+		unbind(window);
+		/* With nothing to post on it went a step further, and that has told. */
+		changes = changes && window->state == rule->next;
+		break;
+	case VBD_WINDOW_DO_FREE:
+		release(window);
+		break;
+	}
+	if (changes)
+		window->changed(window, window->arg);
+}
+
+/* See the head of window.h. */
+static bool needs_own_mr(const struct vbd_window *window)
+{
+	const struct vbd_window_range *range = &window->range;
+
+	return vbd_device_is_soft_roce(window->mem->pd->device) &&
+	       (range->offset > 0 || range->length_bytes < window->mem->size_bytes);
+}
+
+enum vbd_status vbd_window_allocate(struct vbd_window *window, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	status = vbd_pv_alloc_mw(window->mem->pd->ibv_pd,
+		window->range.type == 1 ? IBV_MW_TYPE_1 : IBV_MW_TYPE_2, &window->mw, err);
+	if (status)
+		return status;
+	window->state = VBD_WINDOW_BINDING;
+	window->own_mr = needs_own_mr(window);
+	/* Of type 2 we choose the key's lowest byte: ibv_inc_rkey(3). */
+	window->rkey = ibv_inc_rkey(window->mw->rkey);
+	return VBD_OK;
+}
+
+void vbd_window_register(struct vbd_window *window)
+{
+	const struct vbd_mem *mem = window->mem;
+
+	if (!window->own_mr)
+		window->mr = mem->mr;
+	else if (vbd_pv_reg_mr(&window->account, mem->pd->ibv_pd, mem->addr + window->range.offset,
+			 window->range.length_bytes, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND,
+			 &window->mr, &window->error) != VBD_OK)
+		window->mr = NULL;
+}
+
+void vbd_window_registered(struct vbd_window *window)
+{
+	step(window, window->mr ? VBD_WINDOW_EV_REGISTERED : VBD_WINDOW_EV_REGISTER_FAILED);
+}
+
+void vbd_window_deregister(struct vbd_window *window)
+{
+	if (window->own_mr)
+		vbd_pv_dereg_mr(&window->account, window->mr);
+	window->mr = NULL;
+}
+
+void vbd_window_revoke(struct vbd_window *window)
+{
+	step(window, VBD_WINDOW_EV_REVOKE);
+}
+
+void vbd_window_revoke_at_once(struct vbd_window *window)
+{
+	step(window, VBD_WINDOW_EV_LOST);
+}
+
+void vbd_window_cancel(struct vbd_window *window)
+{
+	if (window->busy)
+		vbd_transfer_request_cancel(&window->op, true);
+}
+
+/* Worker. */
+
+static struct ibv_mw_bind_info bind_info(const struct vbd_window *window, bool binds)
+{
+	const struct vbd_window_range *range = &window->range;
+
+	/* Of no bytes it gives nothing, and the key before is good no more: IBTA 10.6.7.2.3. */
+	if (!binds)
+		return (struct ibv_mw_bind_info){.mr = window->mr};
+	return (struct ibv_mw_bind_info){
+		.mr = window->mr,
+		.addr = (uintptr_t)window->mem->addr + range->offset,
+		.length = range->length_bytes,
+		.mw_access_flags = vbd_mem_access_flags(range->access),
+	};
+}
+
+enum vbd_status vbd_window_post(const struct vbd_window *window, struct ibv_qp *qp, enum vbd_op op,
+	uint64_t wr_id, unsigned int send_flags, struct vbd_error *err)
+{
+	bool binds = op == VBD_OP_BIND_WINDOW;
+	struct ibv_mw_bind bind = {
+		.wr_id = wr_id,
+		.send_flags = send_flags,
+		.bind_info = bind_info(window, binds),
+	};
+	struct ibv_send_wr wr = {.wr_id = wr_id, .send_flags = send_flags};
+
+	if (window->range.type == 1)
+		return vbd_pv_bind_mw(qp, window->mw, &bind, err);
+	if (binds) {
+		wr.opcode = IBV_WR_BIND_MW;
+		wr.bind_mw.mw = window->mw;
+		wr.bind_mw.rkey = window->rkey;
+		wr.bind_mw.bind_info = bind.bind_info;
+	} else {
+		wr.opcode = IBV_WR_LOCAL_INV;
+		wr.invalidate_rkey = window->rkey;
+	}
+	return vbd_pv_post_send(qp, &wr, err);
+}

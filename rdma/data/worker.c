@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/data/worker.h"
+
+#include "base/log.h"
+#include "rdma/data/channel.h"
+#include "rdma/device/cq.h"
+#include "rdma/data/probe.h"
+#include "rdma/provider/provider.h"
+#include "rdma/data/srq.h"
+#include "rdma/data/transfer.h"
+#include "rdma/data/worker_messages.h"
+#include "rdma/names/wr_id.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+/* Completions taken from one CQ before the other CQs and the commands get their turn. */
+#define POLL_BATCH 32
+
+/* Descriptors reported by one epoll_wait(2). */
+#define EPOLL_BATCH 16
+
+/* Control's side. */
+
+enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *control,
+	struct vbd_worker **ret_worker, struct vbd_error *err)
+{
+	struct vbd_worker *worker = calloc(1, sizeof(*worker));
+	struct epoll_event event = {.events = EPOLLIN};
+	enum vbd_status status;
+
+	if (!worker)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for worker %u", number);
+	worker->number = number;
+	worker->control = control;
+	worker->probe_totals = calloc(VBD_PROBE_KIND_COUNT, sizeof(*worker->probe_totals));
+	if (!worker->probe_totals) {
+		free(worker);
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for worker %u", number);
+	}
+	vbd_list_init(&worker->active_cqs);
+	vbd_list_init(&worker->probes);
+	vbd_list_init(&worker->srqs);
+	status = vbd_mailbox_init(&worker->inbox, err);
+	if (status)
+		goto free_worker;
+	worker->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (worker->epoll_fd < 0) {
+		status = vbd_error_errno(err, VBD_OK, "epoll_create1", errno, "worker %u", number);
+		goto fini_inbox;
+	}
+	event.data.ptr = NULL; /* the inbox; every other pointer is a CQ */
+	if (epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, vbd_mailbox_fd(&worker->inbox), &event) <
+		0) {
+		status = vbd_error_errno(err, VBD_OK, "epoll_ctl", errno, "worker %u", number);
+		goto close_epoll;
+	}
+	*ret_worker = worker;
+	return VBD_OK;
+
+close_epoll:
+	(void)close(worker->epoll_fd);
+fini_inbox:
+	vbd_mailbox_fini(&worker->inbox);
+free_worker:
+	free(worker->probe_totals);
+	free(worker);
+	return status;
+}
+
+static void *thread_main(void *arg)
+{
+	struct vbd_worker *worker = arg;
+	char name[16];
+
+	(void)snprintf(name, sizeof(name), "verbsd-data-%u", worker->number);
+	(void)pthread_setname_np(pthread_self(), name);
+	while (!worker->stopping)
+		vbd_worker_turn(worker, true);
+	return NULL;
+}
+
+enum vbd_status vbd_worker_start(struct vbd_worker *worker, struct vbd_error *err)
+{
+	int rc = pthread_create(&worker->thread, NULL, thread_main, worker);
+
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_OK, "pthread_create", rc, "worker %u", worker->number);
+	worker->running = true;
+	return VBD_OK;
+}
+
+void vbd_worker_destroy(struct vbd_worker *worker)
+{
+	if (!worker)
+		return;
+	if (worker->running) {
+		vbd_worker_send(worker, &worker->stop_command, VBD_WORKER_STOP);
+		(void)pthread_join(worker->thread, NULL);
+	}
+	(void)close(worker->epoll_fd);
+	vbd_mailbox_fini(&worker->inbox);
+	vbd_channel_table_fini(&worker->channels);
+	free(worker->probe_totals);
+	free(worker);
+}
+
+/* The worker's side. */
+
+/* An active CQ is polled every turn; one that is not is armed and wakes us through epoll. */
+static void activate(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	vbd_list_remove(&cq->active_link);
+	vbd_list_append(&worker->active_cqs, &cq->active_link);
+}
+
+static void add_cq(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	struct epoll_event event = {.events = EPOLLIN, .data.ptr = cq};
+
+	if (epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, cq->channel->fd, &event) < 0)
+		vbd_log(VBD_LOG_DEBUG, "worker", "epoll_ctl: errno %d", errno);
+	activate(worker, cq);
+}
+
+static void remove_cq(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	(void)epoll_ctl(worker->epoll_fd, EPOLL_CTL_DEL, cq->channel->fd, NULL);
+	vbd_list_remove(&cq->active_link);
+	while (vbd_pv_take_cq_event(cq->channel))
+		vbd_counter_add(&cq->events_taken, 1);
+	vbd_worker_notify(worker, &cq->remove_command, VBD_CONTROL_CQ_REMOVED);
+}
+
+static void attach(struct vbd_worker *worker, struct vbd_channel *channel)
+{
+	struct vbd_error error = {0};
+
+	if (vbd_channel_table_set(&worker->channels, channel->index, channel)) {
+		vbd_channel_attached(channel);
+		return;
+	}
+	(void)vbd_error_set(&error, VBD_E_NO_MEMORY, "no memory for the channel");
+	vbd_channel_break(channel, &error, VBD_OP_RECV, 0);
+}
+
+static void poll_dry(struct vbd_worker *worker, struct vbd_cq *cq);
+
+static void purge(struct vbd_worker *worker, struct vbd_channel *channel)
+{
+	/* Its QP is destroyed: no completion of it can come after those that are in the CQ now. */
+	poll_dry(worker, channel->cq);
+	vbd_channel_abandon(channel);
+}
+
+static void release_recv(struct vbd_recv_slot *slot)
+{
+	if (slot->srq)
+		vbd_srq_release(slot->srq, slot);
+	else
+		vbd_channel_release_recv(slot->channel, slot);
+}
+
+static void limit_reached(struct vbd_worker *worker, struct vbd_srq *srq)
+{
+	vbd_srq_refill(srq);
+	vbd_worker_notify(worker, &srq->limit_notification, VBD_CONTROL_SRQ_LIMIT_SEEN);
+}
+
+static void handle_item(struct vbd_worker *worker, struct vbd_mailbox_item *item)
+{
+	struct vbd_transfer *transfer;
+
+	switch ((enum vbd_worker_command)item->kind) {
+	case VBD_WORKER_ADD_CQ:
+		add_cq(worker, VBD_CONTAINER_OF(item, struct vbd_cq, add_command));
+		break;
+	case VBD_WORKER_REMOVE_CQ:
+		remove_cq(worker, VBD_CONTAINER_OF(item, struct vbd_cq, remove_command));
+		break;
+	case VBD_WORKER_ATTACH:
+		attach(worker, VBD_CONTAINER_OF(item, struct vbd_channel, attach_command));
+		break;
+	case VBD_WORKER_DRAIN:
+		vbd_channel_drain(VBD_CONTAINER_OF(item, struct vbd_channel, drain_command));
+		break;
+	case VBD_WORKER_QUIESCE:
+		vbd_worker_notify(worker, item, VBD_CONTROL_QUIESCED);
+		break;
+	case VBD_WORKER_PURGE:
+		purge(worker, VBD_CONTAINER_OF(item, struct vbd_channel, purge_command));
+		break;
+	case VBD_WORKER_RESUME:
+		vbd_channel_resumed(VBD_CONTAINER_OF(item, struct vbd_channel, resume_command));
+		break;
+	case VBD_WORKER_START_TRANSFER:
+		transfer = VBD_CONTAINER_OF(item, struct vbd_transfer, start_command);
+		vbd_channel_start_transfer(transfer->channel, transfer);
+		break;
+	case VBD_WORKER_CANCEL_TRANSFER:
+		transfer = VBD_CONTAINER_OF(item, struct vbd_transfer, cancel_command);
+		vbd_channel_cancel_transfer(transfer);
+		break;
+	case VBD_WORKER_RELEASE_RECV:
+		release_recv(VBD_CONTAINER_OF(item, struct vbd_recv_slot, item));
+		break;
+	case VBD_WORKER_ADD_SRQ:
+		vbd_srq_added(VBD_CONTAINER_OF(item, struct vbd_srq, add_command));
+		break;
+	case VBD_WORKER_SRQ_LIMIT:
+		limit_reached(worker, VBD_CONTAINER_OF(item, struct vbd_srq, limit_notification));
+		break;
+	case VBD_WORKER_REMOVE_SRQ:
+		vbd_srq_removed(VBD_CONTAINER_OF(item, struct vbd_srq, remove_command));
+		break;
+	case VBD_WORKER_START_PROBE:
+		vbd_probe_started(VBD_CONTAINER_OF(item, struct vbd_probe, start_command));
+		break;
+	case VBD_WORKER_STOP_PROBE:
+		vbd_probe_stopping(VBD_CONTAINER_OF(item, struct vbd_probe, stop_command));
+		break;
+	case VBD_WORKER_STOP:
+		worker->stopping = true;
+		break;
+	}
+}
+
+static bool handle_items(struct vbd_worker *worker)
+{
+	struct vbd_mailbox_item *item;
+	bool any = false;
+
+	while ((item = vbd_mailbox_take(&worker->inbox))) {
+		any = true;
+		handle_item(worker, item);
+	}
+	return any;
+}
+
+static struct vbd_srq *srq_at(const struct vbd_worker *worker, uint64_t wr_id)
+{
+	vbd_list_for_each (link, &worker->srqs) {
+		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, worker_link);
+
+		if (srq->index == vbd_wr_id_index(wr_id) &&
+			srq->generation == vbd_wr_id_generation(wr_id))
+			return srq;
+	}
+	return NULL;
+}
+
+static void complete_shared(
+	struct vbd_srq *srq, struct vbd_channel *channel, const struct ibv_wc *wc)
+{
+	struct vbd_recv_slot *slot = vbd_srq_completed(srq, channel, wc);
+
+	if (!slot)
+		return;
+	vbd_channel_shared_received(channel, slot, wc);
+	vbd_srq_refill_if_low(srq);
+}
+
+/* False if it is no receive of an SRQ. */
+static bool dispatch_shared(struct vbd_worker *worker, const struct ibv_wc *wc)
+{
+	struct vbd_srq *srq = vbd_wr_id_is_recv(wc->wr_id) ? srq_at(worker, wc->wr_id) : NULL;
+	struct vbd_channel *channel;
+
+	if (!srq)
+		return false;
+	channel = vbd_srq_channel(srq, wc->qp_num);
+	if (!channel) {
+		/* As below: the attach command may be behind. */
+		(void)handle_items(worker);
+		srq = srq_at(worker, wc->wr_id);
+		channel = srq ? vbd_srq_channel(srq, wc->qp_num) : NULL;
+	}
+	if (srq)
+		complete_shared(srq, channel, wc);
+	return true;
+}
+
+static void dispatch(struct vbd_worker *worker, const struct ibv_wc *wc)
+{
+	struct vbd_channel *channel = vbd_channel_table_at(&worker->channels, wc->wr_id);
+
+	if (!channel && dispatch_shared(worker, wc))
+		return;
+	if (!channel) {
+		/*
+		 * A message can be faster than the attach command: the peer may send as soon as
+		 * control has connected, and the command was sent before that.
+		 */
+		(void)handle_items(worker);
+		channel = vbd_channel_table_at(&worker->channels, wc->wr_id);
+	}
+	if (channel)
+		vbd_channel_completed(channel, wc);
+}
+
+/* One batch of completions; false when the CQ was empty. */
+static bool poll_once(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	struct ibv_wc wcs[POLL_BATCH];
+	unsigned int count = vbd_pv_poll_cq(cq->cq, wcs, POLL_BATCH);
+
+	vbd_counter_add(&cq->polls, 1);
+	if (!count) {
+		vbd_counter_add(&cq->empty_polls, 1);
+		return false;
+	}
+	vbd_counter_add(&cq->completions, count);
+	for (unsigned int i = 0; i < count; i++)
+		dispatch(worker, &wcs[i]);
+	return true;
+}
+
+static void poll_dry(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	while (poll_once(worker, cq))
+		;
+}
+
+/*
+ * Poll it; when it is empty, arm it and look once more, since a completion that came in between
+ * raises no event (ibv_req_notify_cq(3)). True if there was something.
+ */
+static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	if (poll_once(worker, cq))
+		return true;
+	/* A CQ that can't be armed would never wake us: it is polled until it can. */
+	if (vbd_pv_arm_cq(cq->cq, NULL) != VBD_OK)
+		return true;
+	vbd_list_remove(&cq->active_link);
+	vbd_counter_add(&cq->events_armed, 1);
+	if (!poll_once(worker, cq))
+		return false;
+	activate(worker, cq);
+	return true;
+}
+
+static bool poll_all(struct vbd_worker *worker)
+{
+	struct vbd_link now;
+	bool any = false;
+
+	/* A command taken while dispatching may add or remove CQs: walk a list of our own. */
+	vbd_list_init(&now);
+	while (!vbd_list_empty(&worker->active_cqs)) {
+		struct vbd_link *link = worker->active_cqs.next;
+
+		vbd_list_remove(link);
+		vbd_list_append(&now, link);
+	}
+	while (!vbd_list_empty(&now)) {
+		struct vbd_cq *cq = VBD_CONTAINER_OF(now.next, struct vbd_cq, active_link);
+
+		activate(worker, cq);
+		any |= poll_active(worker, cq);
+	}
+	return any;
+}
+
+static void take_cq_events(struct vbd_worker *worker, struct vbd_cq *cq)
+{
+	while (vbd_pv_take_cq_event(cq->channel))
+		vbd_counter_add(&cq->events_taken, 1);
+	activate(worker, cq);
+}
+
+static void sleep_until_woken(struct vbd_worker *worker, bool wait)
+{
+	struct epoll_event events[EPOLL_BATCH];
+	int count = epoll_wait(
+		worker->epoll_fd, events, EPOLL_BATCH, wait ? vbd_probes_wait_ms(worker) : 0);
+
+	/* The CQs first: a command may remove the CQ of an event behind it. */
+	for (int i = 0; i < count; i++) {
+		if (events[i].data.ptr)
+			take_cq_events(worker, events[i].data.ptr);
+	}
+	for (int i = 0; i < count; i++) {
+		if (!events[i].data.ptr)
+			vbd_mailbox_rearm(&worker->inbox);
+	}
+}
+
+void vbd_worker_turn(struct vbd_worker *worker, bool wait)
+{
+	bool busy = handle_items(worker);
+
+	busy |= poll_all(worker);
+	vbd_probes_run_due(worker);
+	if (!busy && !worker->stopping)
+		sleep_until_woken(worker, wait);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/device/cq.h"
+
+#include "base/clock.h"
+#include "rdma/device/device.h"
+#include "rdma/provider/provider.h"
+
+#include <stdlib.h>
+
+enum vbd_status vbd_cq_create(uint64_t id, struct vbd_device *device, struct vbd_worker *worker,
+	uint32_t depth_cqe, struct vbd_cq **ret_cq, struct vbd_error *err)
+{
+	struct vbd_cq *cq = calloc(1, sizeof(*cq));
+	enum vbd_status status;
+
+	if (!cq)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a completion queue");
+	if (device->attr.max_cqe && depth_cqe > device->attr.max_cqe)
+		depth_cqe = device->attr.max_cqe;
+	vbd_list_init(&cq->link);
+	vbd_list_init(&cq->active_link);
+	cq->id = id;
+	cq->created_ns = vbd_clock_mono_ns();
+	cq->worker = worker;
+	status = vbd_pv_create_comp_channel(device->context, &cq->channel, err);
+	if (status)
+		goto free_cq;
+	status = vbd_pv_create_cq(
+		&cq->account, device->context, depth_cqe, cq, cq->channel, &cq->cq, err);
+	if (status)
+		goto destroy_channel;
+	cq->capacity_cqe = (uint32_t)cq->cq->cqe;
+	cq->device = device;
+	vbd_device_ref(device);
+	*ret_cq = cq;
+	return VBD_OK;
+
+destroy_channel:
+	vbd_pv_destroy_comp_channel(cq->channel);
+free_cq:
+	free(cq);
+	return status;
+}
+
+void vbd_cq_destroy(struct vbd_cq *cq)
+{
+	vbd_list_remove(&cq->link);
+	vbd_pv_destroy_cq(&cq->account, cq->cq);
+	vbd_pv_destroy_comp_channel(cq->channel);
+	vbd_account_close(&cq->account);
+	vbd_device_unref(cq->device);
+	free(cq);
+}
+
+bool vbd_cq_admit(struct vbd_cq *cq, uint32_t cqe)
+{
+	if (cq->removing || cqe > cq->capacity_cqe - cq->reserved_cqe)
+		return false;
+	cq->reserved_cqe += cqe;
+	cq->connections++;
+	return true;
+}
+
+void vbd_cq_release(struct vbd_cq *cq, uint32_t cqe)
+{
+	cq->reserved_cqe -= cqe;
+	cq->connections--;
+}

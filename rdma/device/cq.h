@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A completion queue with its channel and its usage. A QP is admitted with the sum of its queue
+ * depths; the sum of all admitted never exceeds the capacity, so the queue can't overrun whatever
+ * the QPs do.
+ *
+ * The control thread creates, admits and destroys; the worker polls and writes the counters.
+ */
+#ifndef VBD_RDMA_DEVICE_CQ_H
+#define VBD_RDMA_DEVICE_CQ_H
+
+#include "base/counter.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "base/mailbox.h"
+#include "rdma/provider/account.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ibv_comp_channel;
+struct ibv_cq;
+struct vbd_device;
+struct vbd_worker;
+
+struct vbd_cq {
+	/* control */
+	struct vbd_link link; /* the fabric's list */
+	uint64_t id;
+	struct vbd_device *device; /* holds a reference */
+	struct vbd_worker *worker;
+	struct vbd_account account;
+	struct ibv_cq *cq;
+	struct ibv_comp_channel *channel;
+	uint32_t capacity_cqe;
+	uint32_t reserved_cqe;
+	uint32_t connections;
+	/* mailbox items, each with the worker or on the way back */
+	struct vbd_mailbox_item add_command;
+	struct vbd_mailbox_item remove_command;
+	bool removing;
+	bool asked_for; /* by somebody: only those who name it get room */
+	bool deleted;	/* nobody finds it any more; it goes with its last user */
+	char name[64];	/* "" if it has none */
+	uint16_t moderation_count, moderation_period_us; /* 0: an event for each completion */
+	uint64_t created_ns;
+	/* worker */
+	struct vbd_link active_link; /* on the worker's list while it is polled; else it is armed */
+	/* the worker writes, anybody reads */
+	struct vbd_counter outstanding;
+	struct vbd_counter high_water;
+	struct vbd_counter completions;
+	struct vbd_counter error_completions;
+	struct vbd_counter polls;
+	struct vbd_counter empty_polls;
+	struct vbd_counter events_armed;
+	struct vbd_counter events_taken;
+};
+
+/** vbd_cq_create - control; @depth_cqe is lowered to what the device has. The worker does not know
+ * it yet. */
+enum vbd_status vbd_cq_create(uint64_t id, struct vbd_device *device, struct vbd_worker *worker,
+	uint32_t depth_cqe, struct vbd_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_cq_destroy - control; the worker has let go of it and no QP uses it */
+void vbd_cq_destroy(struct vbd_cq *cq);
+
+/** vbd_cq_admit - control; reserve room for @cqe completions; false if there is none */
+bool vbd_cq_admit(struct vbd_cq *cq, uint32_t cqe);
+
+/** vbd_cq_release - control; give back what was admitted */
+void vbd_cq_release(struct vbd_cq *cq, uint32_t cqe);
+
+#endif

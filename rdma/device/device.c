@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/device/device.h"
+
+#include "base/attr.h"
+#include "base/clock.h"
+#include "base/enum.h"
+#include "rdma/device/caps.h"
+#include "rdma/device/pd.h"
+#include "rdma/provider/provider.h"
+
+#include <dirent.h>
+#include <endian.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+VBD_ENUM_NAMES(vbd_device_state_name, enum vbd_device_state, VBD_DEVICE_STATE_MAP)
+
+static void take_attr(struct vbd_device *device, const struct ibv_device_attr_ex *attr_ex)
+{
+	const struct ibv_device_attr *attr = &attr_ex->orig_attr;
+	struct vbd_device_attr *to = &device->attr;
+
+	(void)snprintf(to->fw_ver, sizeof(to->fw_ver), "%.63s", attr->fw_ver);
+	to->node_guid = be64toh(attr->node_guid);
+	to->sys_image_guid = be64toh(attr->sys_image_guid);
+	to->vendor_id = attr->vendor_id;
+	to->vendor_part_id = attr->vendor_part_id;
+	to->max_mr_size_bytes = attr->max_mr_size;
+	to->max_qp = (uint32_t)attr->max_qp;
+	to->max_qp_wr = (uint32_t)attr->max_qp_wr;
+	to->max_sge = (uint32_t)attr->max_sge;
+	to->max_sge_rd = (uint32_t)attr->max_sge_rd;
+	to->max_cq = (uint32_t)attr->max_cq;
+	to->max_cqe = (uint32_t)attr->max_cqe;
+	to->max_mr = (uint32_t)attr->max_mr;
+	to->max_pd = (uint32_t)attr->max_pd;
+	to->max_qp_rd_atom = (uint32_t)attr->max_qp_rd_atom;
+	to->max_qp_init_rd_atom = (uint32_t)attr->max_qp_init_rd_atom;
+	to->max_srq = (uint32_t)attr->max_srq;
+	to->max_srq_wr = (uint32_t)attr->max_srq_wr;
+	to->max_mw = (uint32_t)attr->max_mw;
+	to->max_ah = (uint32_t)attr->max_ah;
+	to->max_mcast_grp = (uint32_t)attr->max_mcast_grp;
+	to->phys_port_cnt = attr->phys_port_cnt;
+	to->max_cq_count = attr_ex->cq_mod_caps.max_cq_count;
+	to->max_cq_period_us = attr_ex->cq_mod_caps.max_cq_period;
+}
+
+static const char *transport_name(int transport_type, const struct vbd_port *port)
+{
+	if (transport_type == IBV_TRANSPORT_IWARP)
+		return "iwarp";
+	if (transport_type != IBV_TRANSPORT_IB)
+		return "unknown";
+	return strcmp(port->link_layer, "ethernet") == 0 ? "roce" : "infiniband";
+}
+
+static enum vbd_status open_device(
+	struct vbd_device *device, int transport_type, struct vbd_error *err)
+{
+	bool iwarp = transport_type == IBV_TRANSPORT_IWARP;
+	struct ibv_device_attr_ex attr;
+	enum vbd_status status;
+	struct vbd_port port;
+
+	status = vbd_pv_open_device(&device->account, device->name, &device->context, err);
+	if (status)
+		return status;
+	status = vbd_pv_query_device(device->context, &attr, err);
+	if (status)
+		goto close;
+	take_attr(device, &attr);
+	status = vbd_device_query_port(device, 1, &port, err);
+	if (status)
+		goto close;
+	device->transport = transport_name(transport_type, &port);
+	device->attr.max_msg_bytes = port.max_msg_bytes;
+	device->caps = vbd_caps_of(&attr, iwarp, vbd_pv_resizes_cqs(device->context));
+	status = vbd_pd_create(device, &device->pd, err);
+	if (status)
+		goto close;
+	return VBD_OK;
+
+close:
+	vbd_pv_close_device(&device->account, device->context);
+	device->context = NULL;
+	return status;
+}
+
+struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *found,
+	const struct vbd_device_ops *ops, void *ops_arg)
+{
+	struct vbd_device *device = calloc(1, sizeof(*device));
+
+	if (!device)
+		return NULL;
+	vbd_list_init(&device->link);
+	vbd_list_init(&device->pds);
+	device->id = id;
+	device->ops = ops;
+	device->ops_arg = ops_arg;
+	device->transport = "unknown";
+	device->added_ns = vbd_clock_mono_ns();
+	(void)snprintf(device->name, sizeof(device->name), "%s", found->name);
+	(void)snprintf(device->uverbs_name, sizeof(device->uverbs_name), "%s", found->uverbs_name);
+	(void)snprintf(device->ibdev_path, sizeof(device->ibdev_path), "%s", found->ibdev_path);
+	if (open_device(device, found->transport, &device->error) != VBD_OK) {
+		device->state = VBD_DEVICE_FAILED;
+		return device;
+	}
+	device->state = VBD_DEVICE_PRESENT;
+	device->refs = 1;
+	return device;
+}
+
+void vbd_device_destroy(struct vbd_device *device)
+{
+	vbd_list_remove(&device->link);
+	vbd_account_close(&device->account);
+	free(device);
+}
+
+void vbd_device_ref(struct vbd_device *device)
+{
+	device->refs++;
+}
+
+void vbd_device_unref(struct vbd_device *device)
+{
+	if (--device->refs > 0)
+		return;
+	vbd_pd_destroy(device->pd);
+	device->pd = NULL;
+	vbd_pv_close_device(&device->account, device->context);
+	device->context = NULL;
+	device->state = VBD_DEVICE_REMOVED;
+	device->removed_ns = vbd_clock_mono_ns();
+	if (device->ops->closed)
+		device->ops->closed(device, device->ops_arg);
+}
+
+bool vbd_device_begin_removal(struct vbd_device *device)
+{
+	if (device->state == VBD_DEVICE_FAILED) {
+		device->state = VBD_DEVICE_REMOVED;
+		device->removed_ns = vbd_clock_mono_ns();
+		return false;
+	}
+	if (device->state != VBD_DEVICE_PRESENT)
+		return false;
+	device->state = VBD_DEVICE_REMOVING;
+	return true;
+}
+
+bool vbd_device_is_iwarp(const struct vbd_device *device)
+{
+	return strcmp(device->transport, "iwarp") == 0;
+}
+
+bool vbd_device_is_soft_roce(const struct vbd_device *device)
+{
+	return device->attr.vendor_id == VBD_VENDOR_RXE;
+}
+
+int vbd_device_async_fd(const struct vbd_device *device)
+{
+	return device->context ? device->context->async_fd : -1;
+}
+
+static bool names_qp(int type)
+{
+	switch (type) {
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool names_port(int type)
+{
+	switch (type) {
+	case IBV_EVENT_PORT_ACTIVE:
+	case IBV_EVENT_PORT_ERR:
+	case IBV_EVENT_LID_CHANGE:
+	case IBV_EVENT_PKEY_CHANGE:
+	case IBV_EVENT_SM_CHANGE:
+	case IBV_EVENT_CLIENT_REREGISTER:
+	case IBV_EVENT_GID_CHANGE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+void vbd_device_drain_async(struct vbd_device *device)
+{
+	struct vbd_pv_async_event event;
+
+	/* All of them at one wake-up: a port that flaps queues several (Mooncake #3236). */
+	while (device->context && vbd_pv_next_async_event(device->context, &event)) {
+		if (event.type >= 0 && event.type < VBD_ASYNC_EVENT_TYPES)
+			vbd_counter_add(&device->async_events[event.type], 1);
+		if (event.type == IBV_EVENT_PORT_ERR)
+			device->port_err_ns = vbd_clock_mono_ns();
+		if (names_qp(event.type)) {
+			if (device->ops->qp_event)
+				device->ops->qp_event(device, event.type, event.element.qp->qp_num,
+					device->ops_arg);
+		} else if (event.type == IBV_EVENT_SRQ_LIMIT_REACHED) {
+			if (device->ops->srq_event)
+				device->ops->srq_event(
+					device, event.type, event.element.srq, device->ops_arg);
+		} else if (device->ops->async_event) {
+			device->ops->async_event(device, event.type,
+				names_port(event.type) ? event.element.port_num : 0,
+				device->ops_arg);
+		}
+	}
+}
+
+enum vbd_status vbd_device_usable(const struct vbd_device *device, struct vbd_error *err)
+{
+	switch (device->state) {
+	case VBD_DEVICE_PRESENT:
+		return VBD_OK;
+	case VBD_DEVICE_FAILED:
+		return vbd_error_set(
+			err, VBD_E_NO_DEVICE, "device %s: %s", device->name, device->error.text);
+	case VBD_DEVICE_REMOVING:
+	case VBD_DEVICE_REMOVED:
+	case VBD_DEVICE_STATE_COUNT:
+		break;
+	}
+	return vbd_error_set(err, VBD_E_DEVICE_REMOVED, "device %s is %s", device->name,
+		vbd_device_state_name(device->state));
+}
+
+static const char *link_layer_name(uint8_t link_layer)
+{
+	switch (link_layer) {
+	case IBV_LINK_LAYER_INFINIBAND:
+		return "infiniband";
+	case IBV_LINK_LAYER_ETHERNET:
+		return "ethernet";
+	default:
+		return "unspecified";
+	}
+}
+
+enum vbd_status vbd_device_query_port(const struct vbd_device *device, uint8_t port_num,
+	struct vbd_port *ret_port, struct vbd_error *err)
+{
+	struct ibv_port_attr attr;
+	enum vbd_status status;
+
+	if (!device->context)
+		return vbd_device_usable(device, err);
+	status = vbd_pv_query_port(device->context, port_num, &attr, err);
+	if (status)
+		return status;
+	*ret_port = (struct vbd_port){
+		.port_num = port_num,
+		.state = (int)attr.state,
+		.phys_state = attr.phys_state,
+		.link_layer = link_layer_name(attr.link_layer),
+		.lid = attr.lid,
+		.sm_lid = attr.sm_lid,
+		.pkeys = attr.pkey_tbl_len,
+		.max_mtu_bytes = vbd_mtu_bytes((int)attr.max_mtu),
+		.active_mtu_bytes = vbd_mtu_bytes((int)attr.active_mtu),
+		.max_msg_bytes = attr.max_msg_sz,
+	};
+	return VBD_OK;
+}
+
+bool vbd_device_port_active(const struct vbd_device *device)
+{
+	struct vbd_port port;
+
+	for (uint8_t n = 1; device->context && n <= device->attr.phys_port_cnt; n++) {
+		if (vbd_device_query_port(device, n, &port, NULL) == VBD_OK &&
+			port.state == IBV_PORT_ACTIVE)
+			return true;
+	}
+	return false;
+}
+
+/* Each file on its own: one that can't be read or says "N/A" must not hide the others
+ * (node_exporter #3265). */
+static bool read_number(int dir_fd, const char *name, uint64_t *ret_value)
+{
+	char text[32];
+	char *end;
+	ssize_t len;
+	int fd;
+
+	fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	len = read(fd, text, sizeof(text) - 1);
+	(void)close(fd);
+	if (len <= 0)
+		return false;
+	text[len] = '\0';
+	*ret_value = strtoull(text, &end, 10);
+	return end != text;
+}
+
+static void read_counter_dir(const char *ibdev_path, unsigned int port, const char *set,
+	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
+{
+	char path[400];
+	char name[320];
+	struct dirent *entry;
+	uint64_t value;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "%s/ports/%u/%s", ibdev_path, port, set);
+	dir = opendir(path);
+	if (!dir)
+		return;
+	while ((entry = readdir(dir))) {
+		/* "lifespan" is the refresh interval of the set, not a counter. */
+		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "lifespan") == 0)
+			continue;
+		if (!read_number(dirfd(dir), entry->d_name, &value))
+			continue;
+		(void)snprintf(name, sizeof(name), "%u/%s/%s", port, set, entry->d_name);
+		cb(name, value, arg);
+	}
+	(void)closedir(dir);
+}
+
+void vbd_counters_read(const char *ibdev_path, unsigned int ports,
+	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
+{
+	static const char *const sets[] = {"counters", "hw_counters", "cm_tx_msgs", "cm_tx_retries",
+		"cm_rx_msgs", "cm_rx_duplicates"};
+
+	for (unsigned int port = 1; port <= ports; port++) {
+		for (size_t i = 0; i < VBD_ARRAY_LEN(sets); i++)
+			read_counter_dir(ibdev_path, port, sets[i], cb, arg);
+	}
+}
+
+void vbd_device_counters(const struct vbd_device *device,
+	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
+{
+	if (device->context)
+		vbd_counters_read(device->ibdev_path, device->attr.phys_port_cnt, cb, arg);
+}

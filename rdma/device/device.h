@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An RDMA device: our own context on it, protection domains, its attributes, its async events.
+ *
+ * The context is ours, not librdmacm's, since librdmacm closes its own with the last id on the
+ * device. A device that is being removed keeps the kernel waiting until every context of it is
+ * closed, so everything that is made on the context holds a reference, and the last one to let go
+ * closes it.
+ *
+ * Control thread.
+ */
+#ifndef VBD_RDMA_DEVICE_DEVICE_H
+#define VBD_RDMA_DEVICE_DEVICE_H
+
+#include "base/counter.h"
+#include "base/enum.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "rdma/provider/account.h"
+#include "rdma/names/names.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ibv_context;
+struct ibv_srq;
+struct vbd_device;
+struct vbd_pd;
+struct vbd_pv_device;
+
+/* X(SYMBOL, json name) */
+#define VBD_DEVICE_STATE_MAP(X)                                                          \
+	X(VBD_DEVICE_PRESENT, "present")                                                 \
+	X(VBD_DEVICE_REMOVING, "removing") /* what was made on it is being taken down */ \
+	X(VBD_DEVICE_REMOVED, "removed")                                                 \
+	X(VBD_DEVICE_FAILED, "failed") /* it is there and can't be opened; `error` says why */
+
+enum vbd_device_state { VBD_DEVICE_STATE_MAP(VBD_ENUM_ROW) VBD_DEVICE_STATE_COUNT };
+
+/** vbd_device_state_name - "present" */
+const char *vbd_device_state_name(enum vbd_device_state state);
+
+#define VBD_DEVICE_GIDS_MAX 256
+
+struct vbd_gid {
+	uint32_t gid_index;
+	uint8_t port_num;
+	uint8_t raw[16];
+	const char *type;  /* "ib", "roce_v1", "roce_v2", "unknown" */
+	const char *scope; /* "link_local", "global", "ipv4_mapped" */
+	char netdev[16];   /* "" if none */
+	int vlan_id;	   /* of netdev; -1 if it is no VLAN */
+};
+
+struct vbd_port {
+	uint8_t port_num;
+	int state;		/* enum ibv_port_state */
+	int phys_state;		/* IBTA 14.2.5.6 */
+	const char *link_layer; /* "infiniband", "ethernet", "unspecified" */
+	uint16_t lid;
+	uint16_t sm_lid;
+	uint16_t pkeys; /* entries of the partition key table */
+	uint32_t max_mtu_bytes;
+	uint32_t active_mtu_bytes;
+	uint32_t max_msg_bytes; /* longest message that a QP of the port may carry */
+};
+
+/* What ibv_query_device_ex(3) says, as far as somebody uses it. */
+struct vbd_device_attr {
+	char fw_ver[64];
+	uint64_t node_guid;	 /* host order */
+	uint64_t sys_image_guid; /* host order */
+	uint32_t vendor_id;
+	uint32_t vendor_part_id;
+	uint64_t max_mr_size_bytes;
+	uint32_t max_sge_rd; /* ranges that a read scatters to; 0: not said */
+	uint32_t max_qp, max_qp_wr, max_sge, max_cq, max_cqe, max_mr, max_pd;
+	uint32_t max_qp_rd_atom, max_qp_init_rd_atom;
+	uint32_t max_srq, max_srq_wr, max_mw, max_ah, max_mcast_grp;
+	uint8_t phys_port_cnt;
+	uint32_t max_msg_bytes;			 /* of port 1 */
+	uint16_t max_cq_count, max_cq_period_us; /* of CQ moderation; 0: it has none */
+};
+
+/* Upward news. All on the control thread; any may be NULL. */
+struct vbd_device_ops {
+	/* An async event of the device or a port; one that names a QP or a CQ comes through with
+	 * its number. */
+	void (*async_event)(struct vbd_device *device, int type, int port_num, void *arg);
+	/* An async event that names a QP, already matched by number. */
+	void (*qp_event)(struct vbd_device *device, int type, uint32_t qp_num, void *arg);
+	/* An async event that names an SRQ; to be compared only, it may be gone. */
+	void (*srq_event)(
+		struct vbd_device *device, int type, const struct ibv_srq *srq, void *arg);
+	/* The last reference is gone, the context is closed, the state is REMOVED. */
+	void (*closed)(struct vbd_device *device, void *arg);
+};
+
+struct vbd_device {
+	struct vbd_link link; /* the fabric's list */
+	uint64_t id;	      /* never reused; a device that comes back is a new one */
+	char name[64];
+	char uverbs_name[64];
+	char ibdev_path[256];
+	const char *transport; /* "infiniband", "roce", "iwarp", "unknown" */
+	enum vbd_device_state state;
+	struct vbd_error error; /* why the state is FAILED */
+	struct vbd_device_attr attr;
+	struct vbd_account account;
+	struct ibv_context *context; /* NULL unless PRESENT or REMOVING */
+	uint64_t caps;		     /* a bit for each enum vbd_cap */
+	struct vbd_pd *pd;	     /* the default one */
+	struct vbd_link pds;	     /* of struct vbd_pd */
+	unsigned int refs; /* connections, buffers and CQs on the context, and the device itself
+			      while PRESENT */
+	uint64_t added_ns;
+	uint64_t removed_ns; /* 0 while it is there */
+	struct vbd_counter async_events[VBD_ASYNC_EVENT_TYPES];
+	uint64_t port_err_ns; /* when a port of it last went down; 0: never */
+	const struct vbd_device_ops *ops;
+	void *ops_arg;
+};
+
+/**
+ * vbd_device_create - open a device and read its attributes
+ *
+ * Always gives a device: one that can't be opened has the state FAILED and says why. NULL only
+ * without memory.
+ */
+struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *found,
+	const struct vbd_device_ops *ops, void *ops_arg);
+
+/** vbd_device_destroy - free the record; the context must be closed (REMOVED or FAILED) */
+void vbd_device_destroy(struct vbd_device *device);
+
+/**
+ * vbd_device_begin_removal - nothing new is made on it from now on
+ *
+ * Idempotent: DEVICE_REMOVAL, DEVICE_FATAL and the kernel's uevent all lead here. Returns true the
+ * first time; the caller then takes down what is on it. `closed` is called when the last reference
+ * is gone, maybe at once.
+ */
+bool vbd_device_begin_removal(struct vbd_device *device);
+
+void vbd_device_ref(struct vbd_device *device);
+void vbd_device_unref(struct vbd_device *device);
+
+/** vbd_device_async_fd - readable when there are async events; -1 without a context */
+int vbd_device_async_fd(const struct vbd_device *device);
+
+/** vbd_device_drain_async - take all async events, count them, report each */
+void vbd_device_drain_async(struct vbd_device *device);
+
+/** vbd_device_usable - VBD_OK, or why nothing can be made on it (device_removed, or its own error)
+ */
+enum vbd_status vbd_device_usable(
+	const struct vbd_device *device, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_device_query_port - the port's attributes as they are now */
+enum vbd_status vbd_device_query_port(const struct vbd_device *device, uint8_t port_num,
+	struct vbd_port *ret_port, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_device_port_active - is any of its ports active? */
+bool vbd_device_port_active(const struct vbd_device *device);
+
+/**
+ * vbd_device_query_gids - the filled entries of the GID tables
+ * @gids: room for VBD_DEVICE_GIDS_MAX
+ */
+enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vbd_gid *gids,
+	size_t *ret_count, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_device_query_gid - one entry of a port's GID table */
+enum vbd_status vbd_device_query_gid(const struct vbd_device *device, uint8_t port_num,
+	uint32_t gid_index, struct vbd_gid *ret_gid, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_gid_scope - "link_local", "global", "ipv4_mapped" */
+const char *vbd_gid_scope(const uint8_t raw[16]);
+
+/** vbd_device_is_iwarp - it has no GIDs that are addresses, no path MTU, no timers of a QP */
+bool vbd_device_is_iwarp(const struct vbd_device *device);
+
+/** vbd_device_is_soft_roce - its driver is rdma_rxe */
+bool vbd_device_is_soft_roce(const struct vbd_device *device);
+
+/**
+ * vbd_counters_read - vbd_device_counters() of the device with this folder in sysfs; any thread
+ *
+ * Blocks for as long as the driver takes to fetch its counters.
+ */
+void vbd_counters_read(const char *ibdev_path, unsigned int ports,
+	void (*cb)(const char *name, uint64_t value, void *arg), void *arg);
+
+/**
+ * vbd_device_counters - read the kernel's counters of every port from sysfs
+ * @cb: called with "1/hw_counters/sent_pkts" and its value; a file that can't be read is left out
+ *
+ * Reads some dozen small files of a file system in memory.
+ */
+void vbd_device_counters(const struct vbd_device *device,
+	void (*cb)(const char *name, uint64_t value, void *arg), void *arg);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/error.h"
+#include "rdma/device/device.h"
+#include "rdma/provider/provider.h"
+
+#include <linux/if_vlan.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static const char *gid_type_name(uint32_t type)
+{
+	switch (type) {
+	case IBV_GID_TYPE_IB:
+		return "ib";
+	case IBV_GID_TYPE_ROCE_V1:
+		return "roce_v1";
+	case IBV_GID_TYPE_ROCE_V2:
+		return "roce_v2";
+	default:
+		return "unknown";
+	}
+}
+
+const char *vbd_gid_scope(const uint8_t raw[16])
+{
+	static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff};
+
+	if (memcmp(raw, v4_mapped, sizeof(v4_mapped)) == 0)
+		return "ipv4_mapped";
+	if (raw[0] == 0xfe && (raw[1] & 0xc0) == 0x80)
+		return "link_local";
+	return "global";
+}
+
+/* -1 for an interface that is no VLAN. Asked of @fd, any socket. */
+static int vlan_of(int fd, const char *netdev)
+{
+	struct vlan_ioctl_args args = {.cmd = GET_VLAN_VID_CMD};
+
+	(void)snprintf(args.device1, sizeof(args.device1), "%s", netdev);
+	return fd >= 0 && ioctl(fd, SIOCGIFVLAN, &args) == 0 ? args.u.VID : -1;
+}
+
+static struct vbd_gid gid_of_entry(const struct ibv_gid_entry *entry, int fd)
+{
+	struct vbd_gid gid = {
+		.gid_index = entry->gid_index,
+		.port_num = (uint8_t)entry->port_num,
+		.type = gid_type_name(entry->gid_type),
+		.scope = vbd_gid_scope(entry->gid.raw),
+		.vlan_id = -1,
+	};
+
+	memcpy(gid.raw, entry->gid.raw, sizeof(gid.raw));
+	if (entry->ndev_ifindex && if_indextoname(entry->ndev_ifindex, gid.netdev))
+		gid.vlan_id = vlan_of(fd, gid.netdev);
+	return gid;
+}
+
+static int open_socket(void)
+{
+	return socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+}
+
+static void close_socket(int fd)
+{
+	if (fd >= 0)
+		(void)close(fd);
+}
+
+enum vbd_status vbd_device_query_gids(const struct vbd_device *device, struct vbd_gid *gids,
+	size_t *ret_count, struct vbd_error *err)
+{
+	struct ibv_gid_entry entries[VBD_DEVICE_GIDS_MAX];
+	enum vbd_status status;
+	size_t count;
+	int fd;
+
+	if (!device->context)
+		return vbd_device_usable(device, err);
+	status = vbd_pv_query_gids(device->context, entries, VBD_DEVICE_GIDS_MAX, &count, err);
+	if (status)
+		return status;
+	fd = open_socket();
+	for (size_t i = 0; i < count; i++)
+		gids[i] = gid_of_entry(&entries[i], fd);
+	close_socket(fd);
+	*ret_count = count;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_device_query_gid(const struct vbd_device *device, uint8_t port_num,
+	uint32_t gid_index, struct vbd_gid *ret_gid, struct vbd_error *err)
+{
+	struct ibv_gid_entry entry;
+	enum vbd_status status;
+	int fd;
+
+	if (!device->context)
+		return vbd_device_usable(device, err);
+	status = vbd_pv_query_gid(device->context, port_num, gid_index, &entry, err);
+	if (status)
+		return status;
+	fd = open_socket();
+	*ret_gid = gid_of_entry(&entry, fd);
+	close_socket(fd);
+	return VBD_OK;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/device/gid_choice.h"
+
+#include "rdma/device/source.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The GID that stands for an IP address on RoCE. */
+static bool gid_of_addr(const struct sockaddr_storage *addr, uint8_t ret_gid[16])
+{
+	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)addr;
+
+	if (!addr || !addr->ss_family || vbd_sockaddr_is_any((const struct sockaddr *)addr))
+		return false;
+	if (addr->ss_family == AF_INET6) {
+		memcpy(ret_gid, &in6->sin6_addr, 16);
+		return true;
+	}
+	memset(ret_gid, 0, 10);
+	memset(ret_gid + 10, 0xff, 2);
+	memcpy(ret_gid + 12, &in->sin_addr, 4);
+	return true;
+}
+
+/* The smaller the better: the GID that can be reached from farthest away comes first. */
+static unsigned int rank_of(const struct vbd_gid *gid, const uint8_t *wanted)
+{
+	unsigned int rank = strcmp(gid->type, "roce_v2") == 0 ? 0 : 3;
+
+	if (wanted)
+		rank += memcmp(gid->raw, wanted, sizeof(gid->raw)) == 0 ? 0 : 6;
+	if (strcmp(gid->scope, "ipv4_mapped") == 0)
+		return rank;
+	return rank + (strcmp(gid->scope, "global") == 0 ? 1 : 2);
+}
+
+static const struct vbd_gid *best_of(
+	const struct vbd_gid *gids, size_t count, const struct vbd_gid_criteria *criteria)
+{
+	const struct vbd_gid *best = NULL;
+	uint8_t gid_wanted[16];
+	const uint8_t *wanted = gid_of_addr(criteria->addr, gid_wanted) ? gid_wanted : NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct vbd_gid *gid = &gids[i];
+
+		if (gid->port_num != criteria->port_num)
+			continue;
+		if (criteria->gid_index >= 0) {
+			if (gid->gid_index == (uint32_t)criteria->gid_index)
+				return gid;
+		} else if (!best || (!criteria->infiniband &&
+					    rank_of(gid, wanted) < rank_of(best, wanted))) {
+			best = gid;
+		}
+	}
+	return best;
+}
+
+static enum vbd_status missing(const struct vbd_device *device,
+	const struct vbd_gid_criteria *criteria, struct vbd_error *err)
+{
+	if (criteria->gid_index >= 0)
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "gid_index",
+			"port %u of device %s has no GID at index %d", criteria->port_num,
+			device->name, criteria->gid_index);
+	if (criteria->infiniband)
+		return VBD_OK;
+	return vbd_error_param(err, VBD_E_BAD_VALUE, "port_num", "port %u of device %s has no GID",
+		criteria->port_num, device->name);
+}
+
+enum vbd_status vbd_gid_choose(const struct vbd_device *device,
+	const struct vbd_gid_criteria *criteria, struct vbd_gid *ret_gid, bool *ret_found,
+	struct vbd_error *err)
+{
+	struct vbd_gid *gids = calloc(VBD_DEVICE_GIDS_MAX, sizeof(*gids));
+	const struct vbd_gid *gid = NULL;
+	enum vbd_status status;
+	size_t count = 0;
+
+	if (!gids)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the GID table");
+	status = vbd_device_query_gids(device, gids, &count, err);
+	if (!status) {
+		gid = best_of(gids, count, criteria);
+		*ret_found = gid != NULL;
+		if (gid)
+			*ret_gid = *gid;
+		else
+			status = missing(device, criteria, err);
+	}
+	free(gids);
+	return status;
+}

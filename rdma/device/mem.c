@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/device/mem.h"
+
+#include "base/hugepage.h"
+#include "rdma/device/pd.h"
+#include "rdma/provider/provider.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+unsigned int vbd_mem_access_flags(unsigned int access)
+{
+	unsigned int flags = 0;
+
+	if (access & VBD_ACCESS_REMOTE_WRITE)
+		flags |= IBV_ACCESS_REMOTE_WRITE;
+	if (access & VBD_ACCESS_REMOTE_READ)
+		flags |= IBV_ACCESS_REMOTE_READ;
+	if (access & VBD_ACCESS_REMOTE_ATOMIC)
+		flags |= IBV_ACCESS_REMOTE_ATOMIC;
+	if (access & VBD_ACCESS_MW_BIND)
+		flags |= IBV_ACCESS_MW_BIND;
+	return flags;
+}
+
+static bool is_huge(const struct vbd_mem *mem)
+{
+	return mem->kind == VBD_MEM_HUGEPAGE;
+}
+
+size_t vbd_mem_mapped_bytes(const struct vbd_mem *mem)
+{
+	if (!is_huge(mem))
+		return mem->size_bytes;
+	return (mem->size_bytes + mem->page_bytes - 1) / mem->page_bytes * mem->page_bytes;
+}
+
+static enum vbd_status map(struct vbd_mem *mem, int flags, int fd, struct vbd_error *err)
+{
+	size_t mapped_bytes = vbd_mem_mapped_bytes(mem);
+	void *addr = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+
+	if (addr == MAP_FAILED && errno == ENOMEM && is_huge(mem))
+		return vbd_hugepage_shortage(mem->page_bytes, mapped_bytes / mem->page_bytes, err);
+	if (addr == MAP_FAILED)
+		return vbd_error_errno(
+			err, VBD_OK, "mmap", errno, "%zu bytes can't be mapped", mapped_bytes);
+	/* Remote memory does not belong into a core dump; a kernel that can't leave it out still
+	 * works. */
+	(void)madvise(addr, mapped_bytes, MADV_DONTDUMP);
+	mem->addr = addr;
+	return VBD_OK;
+}
+
+static enum vbd_status allocate_shared(struct vbd_mem *mem, struct vbd_error *err)
+{
+	enum vbd_status status;
+	int errnum;
+	int fd;
+
+	fd = shm_open(mem->shm_name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		status = vbd_error_errno(
+			err, VBD_OK, "shm_open", errno, "/dev/shm%s", mem->shm_name);
+		mem->shm_name[0] = '\0'; /* it is not ours to unlink */
+		return status;
+	}
+	/* Allocated, not just sized: a full /dev/shm is an error here instead of SIGBUS at the
+	 * first touch. */
+	errnum = posix_fallocate(fd, 0, (off_t)mem->size_bytes);
+	if (errnum) {
+		status = vbd_error_errno(err, VBD_E_NO_MEMORY, "posix_fallocate", errnum,
+			"/dev/shm%s can't have %zu bytes", mem->shm_name, mem->size_bytes);
+		goto unlink;
+	}
+	status = map(mem, MAP_SHARED, fd, err);
+	if (status)
+		goto unlink;
+	(void)close(fd);
+	return VBD_OK;
+
+unlink:
+	(void)close(fd);
+	(void)shm_unlink(mem->shm_name);
+	mem->shm_name[0] = '\0';
+	return status;
+}
+
+static int huge_flags(const struct vbd_mem *mem)
+{
+	/* The size goes in as its logarithm: mmap(2). */
+	return MAP_HUGETLB | __builtin_ctzll(mem->page_bytes) << MAP_HUGE_SHIFT;
+}
+
+enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err)
+{
+	if (mem->kind == VBD_MEM_SHARED)
+		return allocate_shared(mem, err);
+	return map(
+		mem, MAP_PRIVATE | MAP_ANONYMOUS | (is_huge(mem) ? huge_flags(mem) : 0), -1, err);
+}
+
+enum vbd_status vbd_mem_register(struct vbd_mem *mem, struct vbd_pd *pd, struct vbd_error *err)
+{
+	unsigned int access = IBV_ACCESS_LOCAL_WRITE | vbd_mem_access_flags(mem->access);
+	enum vbd_status status;
+
+	if (mem->relaxed_ordering)
+		access |= IBV_ACCESS_RELAXED_ORDERING;
+	if (mem->on_demand)
+		access |= IBV_ACCESS_ON_DEMAND;
+	status = vbd_pv_reg_mr(
+		&mem->account, pd->ibv_pd, mem->addr, mem->size_bytes, (int)access, &mem->mr, err);
+	if (status)
+		return status;
+	mem->pd = pd;
+	mem->lkey = mem->mr->lkey;
+	mem->rkey = mem->mr->rkey;
+	return VBD_OK;
+}
+
+void vbd_mem_revoke(struct vbd_mem *mem)
+{
+	vbd_pv_dereg_mr(&mem->account, mem->mr);
+	mem->mr = NULL;
+}
+
+void vbd_mem_deregister(struct vbd_mem *mem)
+{
+	struct vbd_pd *pd = mem->pd;
+
+	vbd_mem_revoke(mem);
+	mem->pd = NULL;
+	if (pd)
+		vbd_pd_unref(pd);
+}
+
+void vbd_mem_unlink(struct vbd_mem *mem)
+{
+	if (mem->shm_name[0])
+		(void)shm_unlink(mem->shm_name);
+	mem->shm_name[0] = '\0';
+}
+
+void vbd_mem_unmap(struct vbd_mem *mem)
+{
+	vbd_mem_unlink(mem);
+	if (mem->addr)
+		(void)munmap(mem->addr, vbd_mem_mapped_bytes(mem));
+	mem->addr = NULL;
+	vbd_account_close(&mem->account);
+}
+
+void vbd_mem_free(struct vbd_mem *mem)
+{
+	vbd_mem_deregister(mem);
+	vbd_mem_unmap(mem);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Registered memory: allocated here, zeroed, registered with one protection
+ * domain.
+ *
+ * vbd_mem_allocate() and vbd_mem_register() may run on a pool thread and take time in proportion to
+ * the size; the rest runs on the control thread.
+ */
+#ifndef VBD_RDMA_DEVICE_MEM_H
+#define VBD_RDMA_DEVICE_MEM_H
+
+#include "base/error.h"
+#include "rdma/provider/account.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ibv_mr;
+struct vbd_pd;
+
+enum vbd_mem_kind {
+	VBD_MEM_ANONYMOUS,
+	VBD_MEM_SHARED,	  /* under /dev/shm, for local programs to map */
+	VBD_MEM_HUGEPAGE, /* anonymous, of huge pages */
+};
+
+enum vbd_mem_access {
+	VBD_ACCESS_REMOTE_WRITE = 1,
+	VBD_ACCESS_REMOTE_READ = 2,
+	VBD_ACCESS_REMOTE_ATOMIC = 4,
+	VBD_ACCESS_MW_BIND = 8, /* memory windows may be bound to it */
+};
+
+/** vbd_mem_access_flags - IBV_ACCESS_* for the bits of enum vbd_mem_access; local write not among
+ * them */
+unsigned int vbd_mem_access_flags(unsigned int access);
+
+struct vbd_mem {
+	enum vbd_mem_kind kind;
+	unsigned int access;   /* vbd_mem_access */
+	bool relaxed_ordering; /* the device may reorder what it writes */
+	bool on_demand;	       /* not pinned: the device faults pages in */
+	size_t size_bytes;
+	size_t page_bytes; /* HUGEPAGE: of vbd_hugepage_choose(); else not looked at */
+	uint8_t *addr;
+	char shm_name[48]; /* for shm_open(3); "" if anonymous */
+	struct vbd_pd *pd; /* holds a reference while registered */
+	struct vbd_account account;
+	struct ibv_mr *mr; /* NULL while not registered */
+	uint32_t lkey;
+	uint32_t rkey;
+};
+
+/** vbd_mem_mapped_bytes - what it takes: its size, rounded up to whole huge pages */
+size_t vbd_mem_mapped_bytes(const struct vbd_mem *mem);
+
+/** vbd_mem_allocate - map @mem->size_bytes of zeroed memory of @mem->kind; any thread */
+enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_mem_register - register with a protection domain; any thread
+ *
+ * The caller holds a reference to @pd meanwhile; a success takes it over.
+ */
+enum vbd_status vbd_mem_register(
+	struct vbd_mem *mem, struct vbd_pd *pd, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_mem_revoke - no peer and no work request may use it any more; any thread
+ *
+ * Takes time in proportion to the size. The reference to its PD stays until vbd_mem_deregister().
+ */
+void vbd_mem_revoke(struct vbd_mem *mem);
+
+/** vbd_mem_unlink - the shared name is gone; the memory stays. Quick, whatever the size. */
+void vbd_mem_unlink(struct vbd_mem *mem);
+
+/** vbd_mem_unmap - give the memory back, unlink the shared name; not registered any more; any
+ * thread */
+void vbd_mem_unmap(struct vbd_mem *mem);
+
+/** vbd_mem_deregister - control; no work request may be using it. Harmless if it is not registered.
+ */
+void vbd_mem_deregister(struct vbd_mem *mem);
+
+/** vbd_mem_free - control; deregister, unmap, unlink the shared name */
+void vbd_mem_free(struct vbd_mem *mem);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The transports, operations and services there are, what an operation moves, and the counters of
+ * each.
+ *
+ * Any thread.
+ */
+#ifndef VBD_RDMA_DEVICE_OP_H
+#define VBD_RDMA_DEVICE_OP_H
+
+#include "base/counter.h"
+#include "base/enum.h"
+#include "rdma/device/caps.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ibv_ah;
+struct vbd_window;
+
+/* X(SYMBOL, json name) */
+#define VBD_TRANSPORT_MAP(X)      \
+	X(VBD_TRANSPORT_RC, "rc") \
+	X(VBD_TRANSPORT_UC, "uc") \
+	X(VBD_TRANSPORT_UD, "ud")
+
+/* What kind of queue pair moves the messages. */
+enum vbd_qp_transport { VBD_TRANSPORT_MAP(VBD_ENUM_ROW) VBD_TRANSPORT_COUNT };
+
+/** vbd_transport_name - "rc" */
+const char *vbd_transport_name(enum vbd_qp_transport transport);
+
+/*
+ * X(SYMBOL, json name, RC, UC, UD, remote, imm, atomic, sends, inline, chunks, capability, opcode)
+ *
+ *   RC, UC, UD  a queue pair of this transport can do it
+ *   remote      it needs the address and the rkey of the peer's memory
+ *   imm         it carries an immediate
+ *   atomic      it works on VBD_ATOMIC_BYTES, and the old value comes back
+ *   sends       it takes a receive of the peer's, which keeps the bytes
+ *   inline      its bytes may be in the work request
+ *   chunks      a transfer of it is cut into chunks
+ *   capability  of the device, VBD_CAP_*; COUNT: it needs none
+ *   opcode      IBV_WR_* of its send work request
+ */
+/* clang-format off */
+#define VBD_OP_MAP(X)                                                                     \
+	X(VBD_OP_SEND,              "send",                                               \
+		1, 1, 1, 0, 0, 0, 1, 1, 0, COUNT, SEND)                                   \
+	X(VBD_OP_RECV,              "recv",                                               \
+		1, 1, 1, 0, 0, 0, 0, 0, 0, COUNT, SEND)                                   \
+	X(VBD_OP_WRITE,             "write",                                              \
+		1, 1, 0, 1, 0, 0, 0, 1, 1, COUNT, RDMA_WRITE)                             \
+	X(VBD_OP_READ,              "read",                                               \
+		1, 0, 0, 1, 0, 0, 0, 0, 1, COUNT, RDMA_READ)                              \
+	X(VBD_OP_SEND_IMM,          "send_imm",                                           \
+		1, 1, 1, 0, 1, 0, 1, 1, 0, SEND_IMM, SEND_WITH_IMM)                       \
+	X(VBD_OP_WRITE_IMM,         "write_imm",                                          \
+		1, 1, 0, 1, 1, 0, 0, 1, 1, WRITE_IMM, RDMA_WRITE_WITH_IMM)                \
+	X(VBD_OP_FETCH_ADD,         "fetch_add",                                          \
+		1, 0, 0, 1, 0, 1, 0, 0, 0, ATOMICS, ATOMIC_FETCH_AND_ADD)                 \
+	X(VBD_OP_COMPARE_SWAP,      "compare_swap",                                       \
+		1, 0, 0, 1, 0, 1, 0, 0, 0, ATOMICS, ATOMIC_CMP_AND_SWP)                   \
+	X(VBD_OP_BIND_WINDOW,       "bind_window",                                        \
+		1, 1, 0, 0, 0, 0, 0, 0, 0, COUNT, BIND_MW)                                \
+	X(VBD_OP_INVALIDATE_WINDOW, "invalidate_window",                                  \
+		1, 1, 0, 0, 0, 0, 0, 0, 0, COUNT, LOCAL_INV)
+/* clang-format on */
+
+enum vbd_op { VBD_OP_MAP(VBD_ENUM_ROW) VBD_OP_COUNT };
+
+/** vbd_op_name - "write" */
+const char *vbd_op_name(enum vbd_op op);
+
+/** vbd_op_allowed - does a queue pair of @transport know @op? */
+bool vbd_op_allowed(enum vbd_op op, enum vbd_qp_transport transport);
+
+/* A row of the table above. */
+struct vbd_op_traits {
+	const char *name;
+	bool transports[VBD_TRANSPORT_COUNT];
+	bool needs_remote;
+	bool has_imm;
+	bool is_atomic;
+	bool sends;
+	bool may_inline;
+	bool is_cut;
+	enum vbd_cap capability; /* VBD_CAP_COUNT: none */
+	int opcode;		 /* enum ibv_wr_opcode */
+};
+
+extern const struct vbd_op_traits vbd_ops[VBD_OP_COUNT];
+
+/* What an atomic operation works on. */
+#define VBD_ATOMIC_BYTES 8
+
+/* What a completed receive says of the message. */
+struct vbd_received {
+	enum vbd_op op;		/* SEND, or WRITE_IMM */
+	uint32_t length_bytes;	/* in the receive; none of a write */
+	uint32_t written_bytes; /* WRITE_IMM: what it wrote elsewhere */
+	bool has_imm;
+	uint32_t imm;
+};
+
+/* Most entries of a list; a device may have fewer, and what more it has is not used. */
+#define VBD_SGES_MAX 64
+
+/* A range of registered memory that a work request reads from or writes to. */
+struct vbd_sge {
+	uint8_t *addr;
+	uint32_t length_bytes;
+	uint32_t lkey;
+};
+
+/* What a send work request has besides its operation and its local memory. */
+struct vbd_wr_params {
+	bool inlined; /* the bytes are copied into the work request */
+	uint32_t imm; /* of the last work request of a write, of each message of a send */
+	uint64_t remote_addr;
+	uint32_t rkey;
+	uint64_t compare_add; /* FETCH_ADD: what to add; COMPARE_SWAP: what must be there */
+	uint64_t swap;
+	struct ibv_ah *ah; /* UD: to whom, and the two below */
+	uint32_t remote_qpn;
+	uint32_t remote_qkey;
+	const struct vbd_window *mw; /* of its bind or invalidation; else NULL */
+};
+
+/* X(SYMBOL, json name) */
+#define VBD_SERVICE_MAP(X)            \
+	X(VBD_SERVICE_INBOX, "inbox") \
+	X(VBD_SERVICE_ECHO, "echo")   \
+	X(VBD_SERVICE_RPING, "rping") \
+	X(VBD_SERVICE_SINK, "sink")   \
+	X(VBD_SERVICE_NONE, "none")   \
+	X(VBD_SERVICE_RPING_CLIENT, "rping_client")
+
+/* What a connection does with incoming messages. */
+enum vbd_service { VBD_SERVICE_MAP(VBD_ENUM_ROW) VBD_SERVICE_COUNT };
+
+/** vbd_service_name - "inbox" */
+const char *vbd_service_name(enum vbd_service service);
+
+/* Written by the connection's worker only. */
+struct vbd_op_counters {
+	struct vbd_counter posted;
+	struct vbd_counter completed;
+	struct vbd_counter errors; /* completions in error, flushes apart */
+	struct vbd_counter flushed;
+	struct vbd_counter bytes;     /* payload of the completed ones */
+	struct vbd_counter signalled; /* of the posted ones, those that asked for a completion */
+};
+
+/** vbd_op_counters_copy - for when who counted is about to go */
+void vbd_op_counters_copy(struct vbd_op_counters *to, const struct vbd_op_counters *from);
+
+#endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/device/pd.h"
+
+#include "base/clock.h"
+#include "rdma/device/device.h"
+#include "rdma/provider/provider.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum vbd_status vbd_pd_create(
+	struct vbd_device *device, struct vbd_pd **ret_pd, struct vbd_error *err)
+{
+	struct vbd_pd *pd = calloc(1, sizeof(*pd));
+	enum vbd_status status;
+
+	if (!pd)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a protection domain");
+	status = vbd_pv_alloc_pd(&pd->account, device->context, &pd->ibv_pd, err);
+	if (status) {
+		free(pd);
+		return status;
+	}
+	vbd_list_init(&pd->fabric_link);
+	pd->device = device;
+	pd->created_ns = vbd_clock_mono_ns();
+	pd->is_default = vbd_list_empty(&device->pds);
+	vbd_list_append(&device->pds, &pd->link);
+	if (!pd->is_default)
+		vbd_device_ref(device);
+	*ret_pd = pd;
+	return VBD_OK;
+}
+
+static void let_go(struct vbd_pd *pd)
+{
+	if (!pd->ibv_pd)
+		return;
+	if (pd->msgpool)
+		pd->destroy_msgpool(pd);
+	vbd_pv_dealloc_pd(&pd->account, pd->ibv_pd);
+	pd->ibv_pd = NULL;
+	vbd_list_remove(&pd->link);
+	if (!pd->is_default)
+		vbd_device_unref(pd->device);
+}
+
+void vbd_pd_destroy(struct vbd_pd *pd)
+{
+	if (!pd)
+		return;
+	pd->losing = false;
+	vbd_list_remove(&pd->fabric_link);
+	let_go(pd);
+	vbd_account_close(&pd->account);
+	free(pd);
+}
+
+void vbd_pd_delete(struct vbd_pd *pd)
+{
+	vbd_list_remove(&pd->fabric_link);
+	pd->delete_pending = true;
+	if (vbd_pd_users(pd) == 0)
+		vbd_pd_destroy(pd);
+	else
+		pd->losing = true;
+}
+
+void vbd_pd_revoke(struct vbd_pd *pd)
+{
+	pd->losing = vbd_pd_users(pd) > 0;
+	if (!pd->losing)
+		let_go(pd);
+}
+
+void vbd_pd_ref(struct vbd_pd *pd)
+{
+	pd->refs++;
+	vbd_device_ref(pd->device);
+}
+
+void vbd_pd_unref(struct vbd_pd *pd)
+{
+	struct vbd_device *device = pd->device;
+
+	pd->refs--;
+	if (pd->losing && vbd_pd_users(pd) == 0) {
+		if (pd->delete_pending)
+			vbd_pd_destroy(pd);
+		else
+			vbd_pd_revoke(pd);
+	}
+	vbd_device_unref(device);
+}
+
+unsigned int vbd_pd_users(const struct vbd_pd *pd)
+{
+	return pd->refs - (pd->msgpool ? 1 : 0);
+}
+
+/* "pd 3 (video)", or "the default pd of rxe0" */
+static void describe(const struct vbd_pd *pd, char text[static 160])
+{
+	if (pd->is_default)
+		(void)snprintf(text, 160, "the default pd of %s", pd->device->name);
+	else if (pd->name[0])
+		(void)snprintf(text, 160, "pd %llu (%s)", (unsigned long long)pd->id, pd->name);
+	else
+		(void)snprintf(text, 160, "pd %llu", (unsigned long long)pd->id);
+}
+
+enum vbd_status vbd_pd_require_same(const struct vbd_pd *a, const char *one, const struct vbd_pd *b,
+	const char *other, struct vbd_error *err)
+{
+	char pd_a[160], pd_b[160];
+
+	if (a == b)
+		return VBD_OK;
+	describe(a, pd_a);
+	describe(b, pd_b);
+	return vbd_error_set(
+		err, VBD_E_PD_MISMATCH, "%s is in %s, and %s is in %s", one, pd_a, other, pd_b);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/device/source.h"
+
+#include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netpacket/packet.h>
+#include <stddef.h>
+#include <string.h>
+
+/* The hardware address of an IPoIB interface: 4 bytes of flags and QP number, then the GID. */
+#define IPOIB_GID_OFFSET 4
+#define ETHERNET_BYTES	 6
+
+static const struct sockaddr_in6 *in6(const struct sockaddr *addr)
+{
+	return (const struct sockaddr_in6 *)(const void *)addr;
+}
+
+static const struct sockaddr_in *in4(const struct sockaddr *addr)
+{
+	return (const struct sockaddr_in *)(const void *)addr;
+}
+
+size_t vbd_sockaddr_bytes(const struct sockaddr *addr)
+{
+	if (addr->sa_family == AF_INET6)
+		return sizeof(struct sockaddr_in6);
+	return addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) : 0;
+}
+
+bool vbd_sockaddr_is_any(const struct sockaddr *addr)
+{
+	if (addr->sa_family == AF_INET6)
+		return IN6_IS_ADDR_UNSPECIFIED(&in6(addr)->sin6_addr);
+	return in4(addr)->sin_addr.s_addr == INADDR_ANY;
+}
+
+static bool is_link_local(const struct sockaddr *addr)
+{
+	return addr->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&in6(addr)->sin6_addr);
+}
+
+bool vbd_sockaddr_needs_scope(const struct sockaddr *addr)
+{
+	return is_link_local(addr) && !in6(addr)->sin6_scope_id;
+}
+
+/* An address of ours for one of theirs. Whoever asks for any address takes any that is routed. */
+static bool matches(const struct sockaddr *own, const struct sockaddr *towards)
+{
+	if (own->sa_family != towards->sa_family || is_link_local(own) != is_link_local(towards))
+		return false;
+	return !is_link_local(own) || !in6(towards)->sin6_scope_id ||
+	       in6(own)->sin6_scope_id == in6(towards)->sin6_scope_id;
+}
+
+static const uint8_t *bytes_of(const struct sockaddr *addr)
+{
+	return addr->sa_family == AF_INET6 ? in6(addr)->sin6_addr.s6_addr
+					   : (const uint8_t *)&in4(addr)->sin_addr;
+}
+
+/* Is @towards on the network of the interface that has @own? A device with a VLAN, or with several
+ * networks, has an address in each, and the wrong one leads nowhere. */
+static bool is_near(const struct sockaddr *own, const struct sockaddr *towards,
+	const struct ifaddrs *interfaces)
+{
+	const size_t count = own->sa_family == AF_INET6 ? 16 : 4;
+
+	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
+		size_t i = 0;
+
+		if (!each->ifa_addr || !each->ifa_netmask ||
+			each->ifa_addr->sa_family != own->sa_family ||
+			memcmp(bytes_of(each->ifa_addr), bytes_of(own), count) != 0)
+			continue;
+		while (i < count && !((bytes_of(own)[i] ^ bytes_of(towards)[i]) &
+					    bytes_of(each->ifa_netmask)[i]))
+			i++;
+		if (i == count)
+			return true;
+	}
+	return false;
+}
+
+/* What is being looked for: first of all an address that is near. */
+struct criteria {
+	const struct sockaddr *towards;
+	const struct ifaddrs *interfaces;
+	bool near;
+};
+
+static bool is_wanted(const struct sockaddr *own, const struct criteria *criteria)
+{
+	return matches(own, criteria->towards) &&
+	       (!criteria->near || is_near(own, criteria->towards, criteria->interfaces));
+}
+
+/* On RoCE a GID is an address of the interface, IPv4 ones mapped into IPv6. */
+static void address_of_gid(const struct vbd_gid *gid, struct sockaddr_storage *ret_addr)
+{
+	struct sockaddr_in6 six = {.sin6_family = AF_INET6};
+	struct sockaddr_in four = {.sin_family = AF_INET};
+
+	memset(ret_addr, 0, sizeof(*ret_addr));
+	memcpy(&six.sin6_addr, gid->raw, sizeof(six.sin6_addr));
+	if (IN6_IS_ADDR_V4MAPPED(&six.sin6_addr)) {
+		memcpy(&four.sin_addr, gid->raw + 12, sizeof(four.sin_addr));
+		memcpy(ret_addr, &four, sizeof(four));
+		return;
+	}
+	if (IN6_IS_ADDR_LINKLOCAL(&six.sin6_addr))
+		six.sin6_scope_id = if_nametoindex(gid->netdev);
+	memcpy(ret_addr, &six, sizeof(six));
+}
+
+static bool is_roce(const struct vbd_gid *gid)
+{
+	return strcmp(gid->type, "roce_v1") == 0 || strcmp(gid->type, "roce_v2") == 0;
+}
+
+/* Elsewhere a GID is in the hardware address of the interface: the whole of it in one of IPoIB, and
+ * an iWARP device's begins with the Ethernet address (kernel siw, cxgb4, irdma). */
+static bool is_interface_of(const struct sockaddr_ll *hardware, const struct vbd_gid *gid)
+{
+	if (hardware->sll_halen == ETHERNET_BYTES)
+		return memcmp(hardware->sll_addr, gid->raw, ETHERNET_BYTES) == 0;
+	/* sll_addr is declared with 8 bytes, and has as many as sll_halen says (packet(7)). */
+	return hardware->sll_halen == IPOIB_GID_OFFSET + sizeof(gid->raw) &&
+	       memcmp((const uint8_t *)hardware + offsetof(struct sockaddr_ll, sll_addr) +
+			       IPOIB_GID_OFFSET,
+		       gid->raw, sizeof(gid->raw)) == 0;
+}
+
+static bool pick_of_interface(
+	const char *name, const struct criteria *criteria, struct sockaddr_storage *ret_addr)
+{
+	for (const struct ifaddrs *each = criteria->interfaces; each; each = each->ifa_next) {
+		if (!each->ifa_addr || strcmp(each->ifa_name, name) != 0 ||
+			!is_wanted(each->ifa_addr, criteria))
+			continue;
+		memset(ret_addr, 0, sizeof(*ret_addr));
+		memcpy(ret_addr, each->ifa_addr, vbd_sockaddr_bytes(each->ifa_addr));
+		return true;
+	}
+	return false;
+}
+
+static bool pick_by_hardware(const struct vbd_gid *gid, const struct criteria *criteria,
+	struct sockaddr_storage *ret_addr)
+{
+	for (const struct ifaddrs *each = criteria->interfaces; each; each = each->ifa_next) {
+		if (each->ifa_addr && each->ifa_addr->sa_family == AF_PACKET &&
+			is_interface_of(
+				(const struct sockaddr_ll *)(const void *)each->ifa_addr, gid) &&
+			pick_of_interface(each->ifa_name, criteria, ret_addr))
+			return true;
+	}
+	return false;
+}
+
+static bool pick(const struct vbd_gid *gids, size_t gid_count, const struct criteria *criteria,
+	struct sockaddr_storage *ret_addr)
+{
+	struct sockaddr_storage addr;
+
+	for (size_t i = 0; i < gid_count; i++) {
+		if (!is_roce(&gids[i])) {
+			if (pick_by_hardware(&gids[i], criteria, ret_addr))
+				return true;
+			continue;
+		}
+		address_of_gid(&gids[i], &addr);
+		if (!is_wanted((const struct sockaddr *)&addr, criteria))
+			continue;
+		*ret_addr = addr;
+		return true;
+	}
+	return false;
+}
+
+bool vbd_source_pick(const struct vbd_gid *gids, size_t gid_count, const struct ifaddrs *interfaces,
+	const struct sockaddr *towards, struct sockaddr_storage *ret_addr)
+{
+	struct criteria criteria = {.towards = towards, .interfaces = interfaces, .near = true};
+
+	if (pick(gids, gid_count, &criteria, ret_addr))
+		return true;
+	criteria.near = false;
+	return pick(gids, gid_count, &criteria, ret_addr);
+}
+
+static bool is_same(const struct sockaddr *a, const struct sockaddr *b)
+{
+	if (a->sa_family != b->sa_family ||
+		memcmp(bytes_of(a), bytes_of(b), a->sa_family == AF_INET6 ? 16 : 4) != 0)
+		return false;
+	return !is_link_local(a) || in6(a)->sin6_scope_id == in6(b)->sin6_scope_id;
+}
+
+static bool has_address(
+	const struct ifaddrs *interfaces, const char *name, const struct sockaddr *addr)
+{
+	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
+		if (each->ifa_addr && each->ifa_addr->sa_family == addr->sa_family &&
+			strcmp(each->ifa_name, name) == 0 && is_same(each->ifa_addr, addr))
+			return true;
+	}
+	return false;
+}
+
+/* Does the interface, or with no @netdev the one that has @addr, have a hardware address that @gid
+ * is made of? */
+static bool is_of_interface(const struct vbd_gid *gid, const struct ifaddrs *interfaces,
+	const char *netdev, const struct sockaddr *addr)
+{
+	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
+		if (each->ifa_addr && each->ifa_addr->sa_family == AF_PACKET &&
+			is_interface_of(
+				(const struct sockaddr_ll *)(const void *)each->ifa_addr, gid) &&
+			(netdev ? strcmp(each->ifa_name, netdev) == 0
+				: has_address(interfaces, each->ifa_name, addr)))
+			return true;
+	}
+	return false;
+}
+
+static bool sends_from(
+	const struct vbd_gid *gid, const struct ifaddrs *interfaces, const struct sockaddr *addr)
+{
+	struct sockaddr_storage own;
+
+	if (!is_roce(gid))
+		return is_of_interface(gid, interfaces, NULL, addr);
+	address_of_gid(gid, &own);
+	return is_same((const struct sockaddr *)&own, addr);
+}
+
+const struct vbd_gid *vbd_source_find(const struct vbd_gid *gids, size_t gid_count,
+	const struct ifaddrs *interfaces, const struct sockaddr *addr)
+{
+	const struct vbd_gid *second = NULL;
+
+	for (size_t i = 0; i < gid_count; i++) {
+		if (!sends_from(&gids[i], interfaces, addr))
+			continue;
+		if (strcmp(gids[i].type, "roce_v1") != 0)
+			return &gids[i];
+		second = second ? second : &gids[i];
+	}
+	return second;
+}
+
+bool vbd_source_of_gid(const struct vbd_gid *gid, struct sockaddr_storage *ret_addr)
+{
+	if (is_roce(gid))
+		address_of_gid(gid, ret_addr);
+	return is_roce(gid);
+}
+
+bool vbd_source_has_interface(const struct vbd_gid *gids, size_t gid_count,
+	const struct ifaddrs *interfaces, const char *netdev)
+{
+	for (size_t i = 0; i < gid_count; i++) {
+		if (is_roce(&gids[i]) ? strcmp(gids[i].netdev, netdev) == 0
+				      : is_of_interface(&gids[i], interfaces, netdev, NULL))
+			return true;
+	}
+	return false;
+}
+
+enum vbd_status vbd_source_of_device(const struct vbd_device *device,
+	const struct sockaddr *towards, struct sockaddr_storage *ret_addr, struct vbd_error *err)
+{
+	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
+	struct ifaddrs *interfaces = NULL;
+	enum vbd_status status;
+	size_t count;
+	bool found;
+
+	status = vbd_device_query_gids(device, gids, &count, err);
+	if (status)
+		return status;
+	if (getifaddrs(&interfaces) != 0)
+		return vbd_error_errno(
+			err, VBD_OK, "getifaddrs", errno, "addresses of %s", device->name);
+	found = vbd_source_pick(gids, count, interfaces, towards, ret_addr);
+	freeifaddrs(interfaces);
+	if (found)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_ADDRESS_NOT_AVAILABLE, "device %s has no %s address",
+		device->name,
+		towards->sa_family != AF_INET6 ? "IPv4"
+		: is_link_local(towards)       ? "link-local IPv6"
+					       : "global IPv6");
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/diagnose/finding.h"
+
+#include "base/enum.h"
+
+static const struct row {
+	const char *name;
+	enum vbd_finding_severity severity;
+	const char *when;
+	const char *advice;
+} rows[VBD_FINDING_COUNT] = {
+#define ROW(sym, code, severity, when, advice) \
+	[VBD_FINDING_##sym] = {code, VBD_FINDING_IS_##severity, when, advice},
+	VBD_FINDING_MAP(ROW)
+#undef ROW
+};
+
+const char *vbd_finding_name(enum vbd_finding_code code)
+{
+	return rows[code].name;
+}
+
+enum vbd_finding_severity vbd_finding_severity(enum vbd_finding_code code)
+{
+	return rows[code].severity;
+}
+
+VBD_ENUM_NAMES(vbd_finding_severity_name, enum vbd_finding_severity, VBD_FINDING_SEVERITY_MAP)
+
+const char *vbd_finding_when(enum vbd_finding_code code)
+{
+	return rows[code].when;
+}
+
+const char *vbd_finding_advice(enum vbd_finding_code code)
+{
+	return rows[code].advice;
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rows of rdma/diagnose/finding.c: what can be found by looking at the facts of a connection,
+ * or of the way to a destination. docs/why.md is drawn from it too.
+ *
+ * X(SYMBOL, code, SEVERITY, when, advice). The code is stable. What is said of one connection, with
+ * its numbers, is made by rdma/diagnose/facts.c.
+ */
+#ifndef VBD_RDMA_DIAGNOSE_FINDING_ROWS_H
+#define VBD_RDMA_DIAGNOSE_FINDING_ROWS_H
+
+/* clang-format off */
+#define VBD_FINDING_MAP(X) \
+	X(DEVICE_GONE, "device_gone", ERROR, \
+		"the RDMA device was removed or is being removed", \
+		"Add the device again (`rdma link add`, or load its driver); connections must be opened anew.") \
+	X(PORT_NOT_ACTIVE, "port_not_active", ERROR, \
+		"the port that the connection uses is not active", \
+		"`ip link set IF up`, check the cable; on InfiniBand check that a subnet manager runs (`sminfo`).") \
+	X(GID_GONE, "gid_gone", ERROR, \
+		"the GID table entry that the connection uses is empty now, or holds another address", \
+		"Give the interface its old address again, or connect again from its present address.") \
+	X(NO_ROUTE, "no_route", ERROR, \
+		"the kernel has no route to the peer's address", \
+		"`ip route get ADDR` must name an interface; add an address or a route.") \
+	X(ROUTE_WITHOUT_RDMA, "route_without_rdma", ERROR, \
+		"the route to the peer leaves by an interface that no RDMA device belongs to", \
+		"Add a route over an interface that `rdma link` lists, or give the interface a device, for example with `rdma link add rxe0 type rxe netdev IF`.") \
+	X(NEIGHBOUR_FAILED, "neighbour_failed", ERROR, \
+		"the next hop does not answer ARP or neighbour discovery", \
+		"Check that the host is up and has that address, and check the cable and the VLAN on both sides.") \
+	X(NO_GID, "no_gid", ERROR, \
+		"no RDMA device has a GID for the source address of the packets", \
+		"Use an address behind an RDMA interface (the loopback has no RDMA device); compare the interface's addresses with the GIDs in /v1/devices.") \
+	X(PORT_WENT_DOWN, "port_went_down", WARNING, \
+		"a port of the device went down while the connection lived, before its first error or its end", \
+		"See the device's async events in the event log; check the cable and the interface.") \
+	X(DEAD_PEER_FOR_EVER, "dead_peer_for_ever", WARNING, \
+		"a dead peer is never noticed: ack_timeout is 0, or retry_count is 7, which means for ever on Soft-RoCE", \
+		"Set qp.ack_timeout to about 14 and qp.retry_count to 6 or less.") \
+	X(DEAD_PEER_SLOW, "dead_peer_slow", WARNING, \
+		"a dead peer is noticed only after more than 10 s of sending", \
+		"Lower qp.ack_timeout or qp.retry_count; 14 and 4 give 0.4 s.") \
+	X(RNR_TIMER_LONG, "rnr_timer_long", WARNING, \
+		"min_rnr_timer is more than 100 ms (code 0 is 655 ms): the peer sleeps that long whenever no receive is posted here", \
+		"Set qp.min_rnr_timer to 12 (0.64 ms).") \
+	X(GID_LINK_LOCAL, "gid_link_local", WARNING, \
+		"the connection sends from a link-local GID, which routers do not forward", \
+		"That is fine on one link; otherwise connect from an interface that has an IPv4 or a global IPv6 address.") \
+	X(GID_SCOPES_DIFFER, "gid_scopes_differ", WARNING, \
+		"one end has a link-local GID, the other a routable address", \
+		"Connect from an address of the same scope as the peer's.") \
+	X(GID_ROCE_V1, "gid_roce_v1", WARNING, \
+		"the connection uses RoCE v1, which is Ethernet only: routers drop it, and a peer that uses RoCE v2 ignores it", \
+		"Use a GID of type roce_v2 on both sides: `cma_roce_mode`, or gid_index where the QP is brought up by hand.") \
+	X(GATEWAY_WITHOUT_IP, "gateway_without_ip", WARNING, \
+		"the peer is behind a router, and routers do not forward packets with this GID", \
+		"Use a GID of type roce_v2 with a routable address.") \
+	X(ROUTE_MOVED, "route_moved", WARNING, \
+		"the route to the peer leaves by another interface than that of the GID", \
+		"An existing connection keeps its path; a new connection may fail. See `ip route get ADDR`.") \
+	X(NEIGHBOUR_UNKNOWN, "neighbour_unknown", WARNING, \
+		"the kernel is asking for the next hop's hardware address and has no answer yet", \
+		"If this lasts, no host has that address on this network: ping the address.") \
+	X(MTU_BELOW_PORT, "mtu_below_port", WARNING, \
+		"the path MTU is smaller than the port's MTU, and was not limited by the request", \
+		"The peer's port or the path has the smaller MTU: give both interfaces the same one.") \
+	X(MEMLOCK_NEAR, "memlock_near", WARNING, \
+		"nine tenths of the locked-memory limit are in use", \
+		"Raise RLIMIT_MEMLOCK: LimitMEMLOCK=infinity in the unit, or `ulimit -l`.") \
+	X(BACKLOG_FULL, "backlog_full", WARNING, \
+		"as many requests wait for a decision as the listener's backlog holds: the kernel rejects the next ones", \
+		"Accept or reject the waiting requests, or create the listener with a larger backlog.") \
+	X(INBOX_FULL, "inbox_full", WARNING, \
+		"the inbox holds as many messages as the connection has receives: the peer has to wait (RNR)", \
+		"Read and delete messages, or create the connection with a larger qp.rq_depth.") \
+	X(DEADLINE_NEAR, "deadline_near", WARNING, \
+		"more than half of the time until the deadline has passed", \
+		"See what the connection waits for, or raise timeout_ms.") \
+	X(PACKETS_LOST, "packets_lost", WARNING, \
+		"packets of the peer were lost on an unreliable connection", \
+		"UC does not retransmit: use RC, or send again.") \
+	X(NO_READS, "no_reads", WARNING, \
+		"reads and atomics are not possible: initiator_depth is 0", \
+		"Set qp.initiator_depth here and qp.responder_resources on the peer to 1 or more.") \
+	X(DEAD_PEER, "dead_peer", INFO, \
+		"the time to notice a dead peer while sending: ACK timeout x (retry_count + 1)", \
+		"qp.ack_timeout and qp.retry_count set this time.") \
+	X(DEAD_PEER_TCP, "dead_peer_tcp", INFO, \
+		"iWARP runs over TCP: the kernel's or the card's TCP decides when a dead peer is noticed", \
+		"net.ipv4.tcp_retries2 sets this time where the kernel runs the TCP.") \
+	X(IDLE_BLIND, "idle_blind", INFO, \
+		"while nothing is sent, a dead peer is not noticed", \
+		"Run a probe on the connection: `verbsctl probe`, or POST /v1/probes.") \
+	X(RNR_TIMER, "rnr_timer", INFO, \
+		"the time that the peer waits each time no receive is posted here", \
+		"qp.min_rnr_timer sets this time.") \
+	X(RNR_FOR_EVER, "rnr_for_ever", INFO, \
+		"rnr_retry is 7: a send waits without limit while the peer has no receive posted", \
+		"Transfers have deadlines; set qp.rnr_retry to 6 or less to let the connection fail instead.") \
+	X(PEER_BUSY_HANG_UP, "peer_busy_hang_up", INFO, \
+		"the peer disconnected while work requests of this side were outstanding", \
+		"If this was not intended, the peer's process ended or was killed: see the log on the peer.") \
+	X(FLUSHED, "flushed", INFO, \
+		"work requests were flushed after the end had begun; flushes are a consequence, never a cause", \
+		"Nothing: the cause is in the reason and in first_error.") \
+	X(SAME_HOST, "same_host", INFO, \
+		"the peer's address belongs to this host, so the packets do not leave the host", \
+		"Nothing.") \
+	X(BEHIND_GATEWAY, "behind_gateway", INFO, \
+		"the peer is behind a router", \
+		"Every hop must pass UDP 4791 (RoCE v2) both ways.") \
+	X(MTU_OF_PORT, "mtu_of_port", INFO, \
+		"the port's MTU is smaller than the device allows: the network interface limits it", \
+		"On RoCE, an interface MTU of 4200 on both ends gives a path MTU of 4096.")
+/* clang-format on */
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/fabric/fabric_parts.h"
+
+#include "base/attr.h"
+#include "rdma/conn/conn.h"
+#include "rdma/device/cq.h"
+#include "rdma/ud/endpoint.h"
+#include "rdma/ud/group.h"
+#include "rdma/conn/listener.h"
+#include "rdma/ud/peer.h"
+#include "rdma/data/probe.h"
+#include "rdma/provider/provider.h"
+#include "rdma/fabric/shared.h"
+#include "rdma/data/transfer.h"
+#include "rdma/data/worker_messages.h"
+
+#include <assert.h>
+
+/* CM events handled before the loop gets its turn. */
+#define CM_BATCH 64
+
+/* Letters handled before the loop gets its turn. */
+#define letter_BATCH 256
+
+int vbd_fabric_cm_fd(const struct vbd_fabric *fabric)
+{
+	return fabric->channel ? vbd_pv_event_channel_fd(fabric->channel) : -1;
+}
+
+static void dispatch_cm_event(const struct vbd_pv_cm_event *event)
+{
+	struct vbd_cm_tag *tag = event->id_context;
+
+	switch (tag->kind) {
+	case VBD_CM_CONN:
+		vbd_conn_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_conn, tag), event);
+		break;
+	case VBD_CM_LISTENER:
+		vbd_cm_listener_on_cm_event(
+			VBD_CONTAINER_OF(tag, struct vbd_cm_listener, tag), event);
+		break;
+	case VBD_CM_ENDPOINT:
+		vbd_endpoint_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_endpoint, tag), event);
+		break;
+	case VBD_CM_PEER:
+		vbd_peer_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_peer, tag), event);
+		break;
+	case VBD_CM_GROUP:
+		vbd_group_on_cm_event(VBD_CONTAINER_OF(tag, struct vbd_group, tag), event);
+		break;
+	}
+}
+
+static struct vbd_counter *cm_event_counter(struct vbd_fabric *fabric, int type)
+{
+	static_assert(RDMA_CM_EVENT_TIMEWAIT_EXIT + 2 == VBD_CM_EVENT_TYPES, "all and one more");
+	size_t last = VBD_CM_EVENT_TYPES - 1;
+
+	return &fabric->cm_events[(size_t)type < last ? (size_t)type : last];
+}
+
+void vbd_fabric_dispatch_cm(struct vbd_fabric *fabric)
+{
+	struct vbd_pv_cm_event event;
+
+	for (int i = 0; i < CM_BATCH && vbd_pv_next_cm_event(fabric->channel, &event); i++) {
+		struct vbd_device *removed = NULL;
+		const char *name;
+
+		vbd_counter_add(cm_event_counter(fabric, (int)event.type), 1);
+		if (event.type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
+			name = vbd_pv_id_device(event.id);
+			removed = name ? vbd_fabric_device(fabric, name) : NULL;
+		}
+		dispatch_cm_event(&event);
+		/* One object heard of it; the rest of the device's must go as well. */
+		if (removed)
+			vbd_fabric_remove_device(fabric, removed);
+	}
+}
+
+int vbd_fabric_control_fd(const struct vbd_fabric *fabric)
+{
+	return vbd_mailbox_fd(&fabric->control);
+}
+
+static void on_cq_removed(struct vbd_fabric *fabric, struct vbd_cq *cq)
+{
+	struct vbd_device *device = cq->device;
+
+	/* The message pool's reference and the CQ's may be the last two: the pool first. */
+	vbd_fabric_release_device(fabric, device);
+	vbd_cq_destroy(cq);
+}
+
+static void on_srq_removed(struct vbd_fabric *fabric, struct vbd_srq *srq)
+{
+	struct vbd_device *device = srq->pd->device;
+
+	vbd_resources_srq_removed(srq);
+	/* The CQ still holds the device. */
+	vbd_fabric_release_device(fabric, device);
+}
+
+static void handle_item(struct vbd_fabric *fabric, struct vbd_mailbox_item *item)
+{
+	enum vbd_notification notification = (enum vbd_notification)item->kind;
+	struct vbd_channel *channel;
+	struct vbd_recv_slot *slot;
+
+	switch (notification) {
+	case VBD_CONTROL_CQ_REMOVED:
+		on_cq_removed(fabric, VBD_CONTAINER_OF(item, struct vbd_cq, remove_command));
+		break;
+	case VBD_CONTROL_DRAINED:
+		channel = VBD_CONTAINER_OF(item, struct vbd_channel, drain_command);
+		channel->drained = true;
+		channel->owner_ops->on_command_back(channel->owner);
+		break;
+	case VBD_CONTROL_QUIESCED:
+		channel = VBD_CONTAINER_OF(item, struct vbd_channel, purge_command);
+		channel->owner_ops->on_quiesced(channel->owner);
+		break;
+	case VBD_CONTROL_PURGED:
+		channel = VBD_CONTAINER_OF(item, struct vbd_channel, purge_command);
+		channel->purged = true;
+		channel->owner_ops->on_command_back(channel->owner);
+		break;
+	case VBD_CONTROL_CHANNEL_ERROR:
+		channel = VBD_CONTAINER_OF(item, struct vbd_channel, error_notification);
+		channel->owner_ops->on_error(channel->owner);
+		break;
+	case VBD_CONTROL_MESSAGE:
+		slot = VBD_CONTAINER_OF(item, struct vbd_recv_slot, item);
+		channel = slot->channel;
+		channel->owner_ops->on_message(channel->owner, slot);
+		break;
+	case VBD_CONTROL_TRANSFER_STARTED:
+		vbd_transfer_on_notification(
+			VBD_CONTAINER_OF(item, struct vbd_transfer, started_notification),
+			notification);
+		break;
+	case VBD_CONTROL_TRANSFER_ENDED:
+		vbd_transfer_on_notification(
+			VBD_CONTAINER_OF(item, struct vbd_transfer, ended_notification),
+			notification);
+		break;
+	case VBD_CONTROL_SRQ_LIMIT_SEEN:
+		vbd_resources_srq_limit_seen(
+			VBD_CONTAINER_OF(item, struct vbd_srq, limit_notification));
+		break;
+	case VBD_CONTROL_SRQ_REMOVED:
+		on_srq_removed(fabric, VBD_CONTAINER_OF(item, struct vbd_srq, remove_command));
+		break;
+	case VBD_CONTROL_CANCEL_SEEN:
+		vbd_transfer_on_notification(
+			VBD_CONTAINER_OF(item, struct vbd_transfer, cancel_command), notification);
+		break;
+	case VBD_CONTROL_PROBE_ENDED:
+		vbd_probe_on_notification(
+			VBD_CONTAINER_OF(item, struct vbd_probe, ended_notification), notification);
+		break;
+	case VBD_CONTROL_PROBE_STOP_SEEN:
+		vbd_probe_on_notification(
+			VBD_CONTAINER_OF(item, struct vbd_probe, stop_command), notification);
+		break;
+	}
+}
+
+void vbd_fabric_dispatch_control(struct vbd_fabric *fabric)
+{
+	struct vbd_mailbox_item *item;
+
+	vbd_mailbox_rearm(&fabric->control);
+	for (int i = 0; i < letter_BATCH; i++) {
+		item = vbd_mailbox_take(&fabric->control);
+		if (!item)
+			return;
+		handle_item(fabric, item);
+	}
+	vbd_mailbox_poke(&fabric->control);
+}

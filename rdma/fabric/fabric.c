@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/fabric/fabric.h"
+
+#include "base/attr.h"
+#include "base/log.h"
+#include "rdma/device/cq.h"
+#include "rdma/fabric/fabric_parts.h"
+#include "rdma/device/msgpool.h"
+#include "rdma/provider/provider.h"
+#include "rdma/fabric/shared.h"
+#include "rdma/data/worker.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void open_channel(struct vbd_fabric *fabric)
+{
+	struct vbd_error error = {0};
+
+	if (vbd_pv_create_event_channel(&fabric->channel, &error) != VBD_OK) {
+		fabric->channel = NULL;
+		fabric->channel_error = error;
+	}
+}
+
+enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t cq_depth,
+	uint32_t drain_timeout_ms, const struct vbd_fabric_ops *ops, void *ops_arg,
+	struct vbd_fabric **ret_fabric, struct vbd_error *err)
+{
+	struct vbd_fabric *fabric = calloc(1, sizeof(*fabric));
+	enum vbd_status status;
+
+	if (!fabric)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the fabric");
+	fabric->cq_depth = cq_depth;
+	fabric->drain_timeout_ms = drain_timeout_ms;
+	fabric->ops = ops;
+	fabric->ops_arg = ops_arg;
+	vbd_list_init(&fabric->devices);
+	vbd_list_init(&fabric->cqs);
+	vbd_list_init(&fabric->pds);
+	vbd_list_init(&fabric->srqs);
+	vbd_list_init(&fabric->qps);
+	status = vbd_mailbox_init(&fabric->control, err);
+	if (status) {
+		free(fabric);
+		return status;
+	}
+	fabric->workers = calloc(worker_count, sizeof(struct vbd_worker *));
+	if (!fabric->workers) {
+		status = vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the workers");
+		goto destroy;
+	}
+	for (unsigned int i = 0; i < worker_count; i++) {
+		status = vbd_worker_create(i, &fabric->control, &fabric->workers[i], err);
+		if (status)
+			goto destroy;
+		fabric->worker_count++;
+	}
+	open_channel(fabric);
+	*ret_fabric = fabric;
+	return VBD_OK;
+
+destroy:
+	vbd_fabric_destroy(fabric);
+	return status;
+}
+
+enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *err)
+{
+	enum vbd_status status = VBD_OK;
+
+	for (unsigned int i = 0; i < fabric->worker_count && !status; i++)
+		status = vbd_worker_start(fabric->workers[i], err);
+	return status;
+}
+
+/* Give up what a device still has when the workers are gone: nothing polls any more. */
+static void abandon_device(struct vbd_fabric *fabric, struct vbd_device *device)
+{
+	vbd_resources_abandon(fabric, device);
+	vbd_list_for_each (link, &fabric->cqs) {
+		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+
+		if (cq->device == device)
+			vbd_cq_destroy(cq);
+	}
+	vbd_msgpool_destroy(device->pd);
+	if (vbd_device_begin_removal(device))
+		vbd_device_unref(device);
+}
+
+void vbd_fabric_destroy(struct vbd_fabric *fabric)
+{
+	if (!fabric)
+		return;
+	for (unsigned int i = 0; i < fabric->worker_count; i++)
+		vbd_worker_destroy(fabric->workers[i]);
+	free(fabric->workers);
+	vbd_list_for_each (link, &fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		abandon_device(fabric, device);
+		vbd_device_destroy(device);
+	}
+	vbd_pv_destroy_event_channel(fabric->channel);
+	vbd_mailbox_fini(&fabric->control);
+	free(fabric);
+}
+
+/* Devices. */
+
+static void on_async_event(struct vbd_device *device, int type, int port_num, void *arg)
+{
+	struct vbd_fabric *fabric = arg;
+
+	if (fabric->ops->async_event)
+		fabric->ops->async_event(device, type, port_num, fabric->ops_arg);
+	if (type == IBV_EVENT_DEVICE_FATAL)
+		vbd_fabric_remove_device(fabric, device);
+}
+
+static void on_qp_event(struct vbd_device *device, int type, uint32_t qp_num, void *arg)
+{
+	struct vbd_fabric *fabric = arg;
+
+	vbd_list_for_each (link, &fabric->qps) {
+		struct vbd_fabric_qp *qp = VBD_CONTAINER_OF(link, struct vbd_fabric_qp, link);
+
+		if (qp->device == device && qp->lqpn == qp_num) {
+			qp->on_async(qp, type);
+			return;
+		}
+	}
+}
+
+static void on_srq_event(struct vbd_device *device, int type, const struct ibv_srq *srq, void *arg)
+{
+	(void)device;
+	vbd_resources_srq_event(arg, srq, type);
+}
+
+static void on_closed(struct vbd_device *device, void *arg)
+{
+	struct vbd_fabric *fabric = arg;
+
+	vbd_resources_device_removed(fabric, device);
+	if (fabric->ops->device_removed)
+		fabric->ops->device_removed(device, fabric->ops_arg);
+}
+
+static const struct vbd_device_ops device_ops = {
+	.async_event = on_async_event,
+	.qp_event = on_qp_event,
+	.srq_event = on_srq_event,
+	.closed = on_closed,
+};
+
+static bool is_there(const struct vbd_device *device)
+{
+	return device->state != VBD_DEVICE_REMOVED;
+}
+
+static bool is_found(
+	const struct vbd_device *device, const struct vbd_pv_device *found, size_t count)
+{
+	/* A device that went and came back between two looks has a new uverbs number or at least a
+	 * new name. */
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(found[i].name, device->name) == 0 &&
+			strcmp(found[i].uverbs_name, device->uverbs_name) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void add_device(struct vbd_fabric *fabric, const struct vbd_pv_device *found)
+{
+	struct vbd_device *device;
+
+	vbd_list_for_each (link, &fabric->devices) {
+		device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+		if (is_there(device) && strcmp(device->name, found->name) == 0) {
+			fabric->rescan_owed |= device->state == VBD_DEVICE_REMOVING;
+			return;
+		}
+	}
+	device = vbd_device_create(++fabric->last_device_id, found, &device_ops, fabric);
+	if (!device)
+		return;
+	vbd_list_append(&fabric->devices, &device->link);
+	if (device->pd) {
+		device->pd->id = ++fabric->last_pd_id;
+		vbd_list_append(&fabric->pds, &device->pd->fabric_link);
+	}
+	if (fabric->ops->device_added)
+		fabric->ops->device_added(device, fabric->ops_arg);
+}
+
+void vbd_fabric_rescan(struct vbd_fabric *fabric)
+{
+	struct vbd_pv_device *found;
+	struct vbd_error error = {0};
+	size_t count;
+
+	if (!fabric->channel) {
+		open_channel(fabric);
+		if (fabric->channel && fabric->ops->cm_opened)
+			fabric->ops->cm_opened(fabric->ops_arg);
+	}
+	if (vbd_pv_list_devices(&found, &count, &error) != VBD_OK) {
+		vbd_log(VBD_LOG_DEBUG, "fabric", "%s", error.text);
+		return;
+	}
+	vbd_list_for_each (link, &fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		/* One that could not be opened gets another try: its node may have been late. */
+		if (is_there(device) &&
+			(!is_found(device, found, count) || device->state == VBD_DEVICE_FAILED))
+			vbd_fabric_remove_device(fabric, device);
+	}
+	fabric->rescan_owed = false;
+	for (size_t i = 0; i < count; i++)
+		add_device(fabric, &found[i]);
+	free(found);
+}
+
+void vbd_fabric_remove_uverbs(struct vbd_fabric *fabric, const char *uverbs_name)
+{
+	vbd_list_for_each (link, &fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (is_there(device) && strcmp(device->uverbs_name, uverbs_name) == 0)
+			vbd_fabric_remove_device(fabric, device);
+	}
+}
+
+void vbd_fabric_remove_device(struct vbd_fabric *fabric, struct vbd_device *device)
+{
+	if (device->state == VBD_DEVICE_FAILED) {
+		(void)vbd_device_begin_removal(device);
+		on_closed(device, fabric);
+		return;
+	}
+	if (!vbd_device_begin_removal(device))
+		return;
+	if (fabric->ops->device_removing)
+		fabric->ops->device_removing(device, fabric->ops_arg);
+	vbd_fabric_release_device(fabric, device);
+	/* The device's own reference: it is PRESENT no more. */
+	vbd_device_unref(device);
+}
+
+void vbd_fabric_release_device(struct vbd_fabric *fabric, struct vbd_device *device)
+{
+	if (device->state != VBD_DEVICE_REMOVING) {
+		vbd_fabric_remove_spare_cqs(fabric, device);
+		return;
+	}
+	vbd_resources_device_removing(fabric, device);
+	vbd_fabric_remove_idle_cqs(fabric, device);
+	/* Messages in flight hold their slots through their connections, which are CQ users. */
+	if (!vbd_fabric_device_busy(fabric, device))
+		vbd_msgpool_destroy(device->pd);
+}
+
+struct vbd_device *vbd_fabric_device(const struct vbd_fabric *fabric, const char *name)
+{
+	vbd_list_for_each (link, &fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (device->context && strcmp(device->name, name) == 0)
+			return device;
+	}
+	return NULL;
+}
+
+struct vbd_device *vbd_fabric_default_device(const struct vbd_fabric *fabric)
+{
+	struct vbd_device *first = NULL;
+
+	vbd_list_for_each (link, &fabric->devices) {
+		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (device->state != VBD_DEVICE_PRESENT)
+			continue;
+		if (vbd_device_port_active(device))
+			return device;
+		if (!first)
+			first = device;
+	}
+	return first;
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/fabric/fabric_parts.h"
+
+#include "base/attr.h"
+#include "rdma/device/cq.h"
+#include "rdma/device/device.h"
+#include "rdma/data/worker.h"
+#include "rdma/data/worker_messages.h"
+
+static void remove_cq_if_idle(struct vbd_cq *cq)
+{
+	if (cq->removing || cq->connections > 0)
+		return;
+	cq->removing = true;
+	vbd_worker_send(cq->worker, &cq->remove_command, VBD_WORKER_REMOVE_CQ);
+}
+
+void vbd_fabric_remove_idle_cqs(struct vbd_fabric *fabric, const struct vbd_device *device)
+{
+	vbd_list_for_each (link, &fabric->cqs) {
+		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+
+		if (cq->device == device)
+			remove_cq_if_idle(cq);
+	}
+}
+
+static bool serves_the_same(const struct vbd_cq *cq, const struct vbd_cq *other)
+{
+	return cq->device == other->device && cq->worker == other->worker && !other->asked_for &&
+	       !other->removing;
+}
+
+/* More of them are made when there is no room, and nobody else would ever take them away. The first
+ * of each worker stays for the next to come. */
+void vbd_fabric_remove_spare_cqs(struct vbd_fabric *fabric, const struct vbd_device *device)
+{
+	vbd_list_for_each (link, &fabric->cqs) {
+		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+
+		if (cq->device != device || cq->asked_for)
+			continue;
+		vbd_list_for_each (earlier, &fabric->cqs) {
+			if (earlier == link)
+				break;
+			if (serves_the_same(cq, VBD_CONTAINER_OF(earlier, struct vbd_cq, link))) {
+				remove_cq_if_idle(cq);
+				break;
+			}
+		}
+	}
+}
+
+bool vbd_fabric_device_busy(const struct vbd_fabric *fabric, const struct vbd_device *device)
+{
+	vbd_list_for_each (link, &fabric->cqs) {
+		const struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+
+		if (cq->device == device && cq->connections > 0)
+			return true;
+	}
+	return false;
+}
+
+static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *device, uint32_t cqe,
+	struct vbd_cq **ret_cq, struct vbd_error *err)
+{
+	struct vbd_worker *worker = fabric->workers[fabric->next_worker];
+	uint32_t depth_cqe = cqe > fabric->cq_depth ? cqe : fabric->cq_depth;
+	enum vbd_status status;
+	struct vbd_cq *cq;
+
+	if (device->attr.max_cqe && cqe > device->attr.max_cqe)
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "qp",
+			"sq_depth + rq_depth is %u; a completion queue of device %s holds %u", cqe,
+			device->name, device->attr.max_cqe);
+	status = vbd_cq_create(++fabric->last_cq_id, device, worker, depth_cqe, &cq, err);
+	if (status)
+		return status;
+	vbd_list_append(&fabric->cqs, &cq->link);
+	vbd_worker_send(worker, &cq->add_command, VBD_WORKER_ADD_CQ);
+	*ret_cq = cq;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *device, uint32_t cqe,
+	struct vbd_cq **ret_cq, struct vbd_error *err)
+{
+	const struct vbd_worker *worker = fabric->workers[fabric->next_worker];
+	enum vbd_status status;
+	struct vbd_cq *cq = NULL;
+
+	vbd_list_for_each (link, &fabric->cqs) {
+		cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+		if (cq->device == device && cq->worker == worker && !cq->asked_for &&
+			vbd_cq_admit(cq, cqe))
+			goto admitted;
+	}
+	status = make_cq(fabric, device, cqe, &cq, err);
+	if (status)
+		return status;
+	if (!vbd_cq_admit(cq, cqe))
+		return vbd_error_set(err, VBD_E_DEVICE_LIMIT,
+			"device %s made a CQ of %u entries; %u were requested", device->name,
+			cq->capacity_cqe, cqe);
+admitted:
+	fabric->next_worker = (fabric->next_worker + 1) % fabric->worker_count;
+	*ret_cq = cq;
+	return VBD_OK;
+}

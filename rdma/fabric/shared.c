@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/fabric/shared.h"
+
+#include "rdma/device/caps.h"
+#include "rdma/provider/provider.h"
+#include "rdma/data/worker.h"
+#include "rdma/data/worker_messages.h"
+
+/* Protection domains. */
+
+enum vbd_status vbd_fabric_make_pd(struct vbd_fabric *fabric, struct vbd_device *device,
+	struct vbd_pd **ret_pd, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_pd_create(device, ret_pd, err);
+
+	if (status)
+		return status;
+	(*ret_pd)->id = ++fabric->last_pd_id;
+	vbd_list_append(&fabric->pds, &(*ret_pd)->fabric_link);
+	return VBD_OK;
+}
+
+struct vbd_pd *vbd_fabric_pd(const struct vbd_fabric *fabric, uint64_t id)
+{
+	vbd_list_for_each (link, &fabric->pds) {
+		struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);
+
+		if (pd->id == id)
+			return pd;
+	}
+	return NULL;
+}
+
+/* Completion queues. */
+
+enum vbd_status vbd_fabric_check_cq(const struct vbd_device *device, uint32_t depth_cqe,
+	const struct vbd_cq_moderation *how, struct vbd_error *err)
+{
+	const struct vbd_device_attr *attr = &device->attr;
+	enum vbd_status status;
+
+	if (attr->max_cqe && depth_cqe > attr->max_cqe)
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "depth_cqe",
+			"a completion queue of device %s holds %u at most", device->name,
+			attr->max_cqe);
+	if (!how || (!how->count && !how->period_us))
+		return VBD_OK;
+	status = vbd_device_require(device, VBD_CAP_CQ_MODERATION, err);
+	if (status)
+		return status;
+	if (how->count > attr->max_cq_count)
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "moderation_count",
+			"device %s allows a count of %u at most", device->name, attr->max_cq_count);
+	if (how->period_us > attr->max_cq_period_us)
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "moderation_period_us",
+			"device %s allows a period of %u us at most", device->name,
+			attr->max_cq_period_us);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_fabric_make_cq(struct vbd_fabric *fabric, struct vbd_device *device,
+	uint32_t depth_cqe, struct vbd_cq **ret_cq, struct vbd_error *err)
+{
+	struct vbd_worker *worker = fabric->workers[fabric->next_worker];
+	enum vbd_status status = vbd_fabric_check_cq(device, depth_cqe, NULL, err);
+	struct vbd_cq *cq;
+
+	if (!status)
+		status = vbd_cq_create(++fabric->last_cq_id, device, worker, depth_cqe, &cq, err);
+	if (status)
+		return status;
+	cq->asked_for = true;
+	fabric->next_worker = (fabric->next_worker + 1) % fabric->worker_count;
+	vbd_list_append(&fabric->cqs, &cq->link);
+	vbd_worker_send(worker, &cq->add_command, VBD_WORKER_ADD_CQ);
+	*ret_cq = cq;
+	return VBD_OK;
+}
+
+struct vbd_cq *vbd_fabric_cq(const struct vbd_fabric *fabric, uint64_t id)
+{
+	vbd_list_for_each (link, &fabric->cqs) {
+		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+
+		if (cq->id == id && !cq->removing && !cq->deleted)
+			return cq;
+	}
+	return NULL;
+}
+
+enum vbd_status vbd_fabric_resize_cq(struct vbd_cq *cq, uint32_t depth_cqe, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_device_require(cq->device, VBD_CAP_CQ_RESIZE, err);
+
+	if (!status)
+		status = vbd_fabric_check_cq(cq->device, depth_cqe, NULL, err);
+	if (status)
+		return status;
+	if (depth_cqe < cq->reserved_cqe)
+		return vbd_error_param(err, VBD_E_IN_USE, "depth_cqe",
+			"cq %llu has %u completions reserved and can't be smaller than that",
+			(unsigned long long)cq->id, cq->reserved_cqe);
+	status = vbd_pv_resize_cq(cq->cq, depth_cqe, err);
+	if (!status)
+		cq->capacity_cqe = (uint32_t)cq->cq->cqe;
+	return status;
+}
+
+enum vbd_status vbd_fabric_moderate_cq(
+	struct vbd_cq *cq, const struct vbd_cq_moderation *how, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_fabric_check_cq(cq->device, 0, how, err);
+
+	/* To switch off what was never on needs nothing of the device. */
+	if (!status && !vbd_device_can(cq->device, VBD_CAP_CQ_MODERATION))
+		return VBD_OK;
+	if (!status)
+		status = vbd_pv_moderate_cq(cq->cq, how->count, how->period_us, err);
+	if (status)
+		return status;
+	cq->moderation_count = how->count;
+	cq->moderation_period_us = how->period_us;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_fabric_admit_in(struct vbd_cq *cq, uint32_t cqe, struct vbd_error *err)
+{
+	if (vbd_cq_admit(cq, cqe))
+		return VBD_OK;
+	if (err && err->status == VBD_OK)
+		err->limit = cq->capacity_cqe;
+	return vbd_error_set(err, VBD_E_LIMIT_REACHED,
+		"cq %llu holds %u completions and has %u reserved: no room for %u more",
+		(unsigned long long)cq->id, cq->capacity_cqe, cq->reserved_cqe, cqe);
+}
+
+static void remove_cq_if_idle(struct vbd_cq *cq)
+{
+	if (cq->removing || cq->connections > 0)
+		return;
+	cq->removing = true;
+	vbd_worker_send(cq->worker, &cq->remove_command, VBD_WORKER_REMOVE_CQ);
+}
+
+void vbd_fabric_delete_cq(struct vbd_cq *cq)
+{
+	cq->deleted = true;
+	remove_cq_if_idle(cq);
+}
+
+/* Shared receive queues. */
+
+static enum vbd_status check_srq(
+	const struct vbd_device *device, const struct vbd_srq_params *params, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_device_require(device, VBD_CAP_SRQ, err);
+	uint32_t most = device->attr.max_srq_wr;
+
+	if (status)
+		return status;
+	/* Each of its receives has room for its completion. */
+	if (device->attr.max_cqe && device->attr.max_cqe < most)
+		most = device->attr.max_cqe;
+	if (params->depth > most)
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "depth",
+			"a shared receive queue of device %s holds %u at most", device->name, most);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_fabric_make_srq(struct vbd_fabric *fabric, struct vbd_pd *pd, struct vbd_cq *cq,
+	const struct vbd_srq_params *params, struct vbd_srq **ret_srq, struct vbd_error *err)
+{
+	enum vbd_status status = check_srq(pd->device, params, err);
+	struct vbd_srq *srq;
+
+	if (status)
+		return status;
+	if (cq && cq->device != pd->device)
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "srq_cq",
+			"cq %llu belongs to %s, but the pd belongs to %s",
+			(unsigned long long)cq->id, cq->device->name, pd->device->name);
+	status = cq ? vbd_fabric_admit_in(cq, params->depth, err)
+		    : vbd_fabric_admit(fabric, pd->device, params->depth, &cq, err);
+	if (status)
+		return status;
+	status = vbd_srq_create(++fabric->last_srq_id, pd, cq, params, &srq, err);
+	if (status) {
+		vbd_cq_release(cq, params->depth);
+		return status;
+	}
+	vbd_list_append(&fabric->srqs, &srq->link);
+	vbd_worker_send(srq->worker, &srq->add_command, VBD_WORKER_ADD_SRQ);
+	*ret_srq = srq;
+	return VBD_OK;
+}
+
+struct vbd_srq *vbd_fabric_srq(const struct vbd_fabric *fabric, uint64_t id)
+{
+	vbd_list_for_each (link, &fabric->srqs) {
+		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
+
+		if (srq->id == id && !srq->removing)
+			return srq;
+	}
+	return NULL;
+}
+
+/* The limit command must be back before the remove command may free the SRQ. */
+static void remove_srq_if_idle(struct vbd_srq *srq)
+{
+	if (!srq->removing || srq->remove_sent || srq->limit_sent || srq->users > 0)
+		return;
+	srq->remove_sent = true;
+	vbd_worker_send(srq->worker, &srq->remove_command, VBD_WORKER_REMOVE_SRQ);
+}
+
+void vbd_fabric_delete_srq(struct vbd_srq *srq)
+{
+	srq->removing = true;
+	remove_srq_if_idle(srq);
+}
+
+void vbd_resources_srq_limit_seen(struct vbd_srq *srq)
+{
+	vbd_srq_on_limit_seen(srq);
+	remove_srq_if_idle(srq);
+}
+
+void vbd_resources_srq_removed(struct vbd_srq *srq)
+{
+	uint32_t depth = srq->depth;
+	struct vbd_cq *cq = srq->cq;
+
+	vbd_srq_destroy(srq);
+	vbd_cq_release(cq, depth);
+	if (cq->deleted)
+		remove_cq_if_idle(cq);
+}
+
+void vbd_resources_srq_event(
+	struct vbd_fabric *fabric, const struct ibv_srq *ibv_srq, int event_type)
+{
+	vbd_list_for_each (link, &fabric->srqs) {
+		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
+
+		if (srq->srq == ibv_srq && event_type == IBV_EVENT_SRQ_LIMIT_REACHED)
+			vbd_srq_on_limit_event(srq);
+	}
+}
+
+/* Devices that go. */
+
+void vbd_resources_device_removing(struct vbd_fabric *fabric, const struct vbd_device *device)
+{
+	vbd_list_for_each (link, &fabric->srqs) {
+		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
+
+		if (srq->pd->device == device)
+			vbd_fabric_delete_srq(srq);
+	}
+	vbd_list_for_each (link, &fabric->pds) {
+		struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);
+
+		if (pd->device == device && !pd->is_default)
+			vbd_pd_revoke(pd);
+	}
+}
+
+void vbd_resources_device_removed(struct vbd_fabric *fabric, const struct vbd_device *device)
+{
+	vbd_list_for_each (link, &fabric->pds) {
+		struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);
+
+		if (pd->device == device)
+			vbd_pd_destroy(pd);
+	}
+}
+
+void vbd_resources_abandon(struct vbd_fabric *fabric, const struct vbd_device *device)
+{
+	vbd_list_for_each (link, &fabric->srqs) {
+		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
+
+		if (srq->pd->device != device)
+			continue;
+		srq->worker = NULL;
+		vbd_srq_destroy(srq);
+	}
+	vbd_list_for_each (link, &fabric->pds) {
+		struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);
+
+		if (pd->device == device && !pd->is_default)
+			vbd_pd_destroy(pd);
+	}
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Protection domains, completion queues and shared receive queues that somebody asked for by name,
+ * beside those that the fabric makes by itself.
+ *
+ * Control thread. Who uses one is the layer above's to know: it deletes only what nobody uses.
+ */
+#ifndef VBD_RDMA_FABRIC_SHARED_H
+#define VBD_RDMA_FABRIC_SHARED_H
+
+#include "rdma/device/cq.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/device/pd.h"
+#include "rdma/data/srq.h"
+
+/* A queue's events come after this many completions, or this long after the first. */
+struct vbd_cq_moderation {
+	uint16_t count;
+	uint16_t period_us;
+};
+
+/** vbd_fabric_make_pd - a protection domain of a device that is PRESENT */
+enum vbd_status vbd_fabric_make_pd(struct vbd_fabric *fabric, struct vbd_device *device,
+	struct vbd_pd **ret_pd, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_fabric_pd - by id; NULL if there is none (any more) */
+struct vbd_pd *vbd_fabric_pd(const struct vbd_fabric *fabric, uint64_t id);
+
+/** vbd_fabric_make_cq - a completion queue for those who ask for it; out_of_range for a depth that
+ * the device does not have */
+enum vbd_status vbd_fabric_make_cq(struct vbd_fabric *fabric, struct vbd_device *device,
+	uint32_t depth_cqe, struct vbd_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_fabric_cq - by id; NULL if there is none (any more) */
+struct vbd_cq *vbd_fabric_cq(const struct vbd_fabric *fabric, uint64_t id);
+
+/**
+ * vbd_fabric_resize_cq - make its depth at least @depth_cqe; it may be busy
+ *
+ * in_use below what is reserved, so that it can't overrun afterwards; not_supported;
+ * out_of_range.
+ */
+enum vbd_status vbd_fabric_resize_cq(
+	struct vbd_cq *cq, uint32_t depth_cqe, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_fabric_moderate_cq - not_supported, or out_of_range, naming the device */
+enum vbd_status vbd_fabric_moderate_cq(struct vbd_cq *cq, const struct vbd_cq_moderation *how,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_fabric_check_cq - could one of this depth and moderation be made on @device? */
+enum vbd_status vbd_fabric_check_cq(const struct vbd_device *device, uint32_t depth_cqe,
+	const struct vbd_cq_moderation *how, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_fabric_admit_in - reserve room in this very CQ; limit_reached if it has none */
+enum vbd_status vbd_fabric_admit_in(
+	struct vbd_cq *cq, uint32_t cqe, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_fabric_delete_cq - gone when its worker has let go of it; nobody finds it from now on */
+void vbd_fabric_delete_cq(struct vbd_cq *cq);
+
+/**
+ * vbd_fabric_make_srq - a shared receive queue
+ * @cq: NULL for one of the fabric's own
+ */
+enum vbd_status vbd_fabric_make_srq(struct vbd_fabric *fabric, struct vbd_pd *pd, struct vbd_cq *cq,
+	const struct vbd_srq_params *params, struct vbd_srq **ret_srq,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_fabric_srq - by id; NULL if there is none (any more) */
+struct vbd_srq *vbd_fabric_srq(const struct vbd_fabric *fabric, uint64_t id);
+
+/** vbd_fabric_delete_srq - gone when its worker has let go of it; nobody finds it from now on */
+void vbd_fabric_delete_srq(struct vbd_srq *srq);
+
+/* The fabric's own use. */
+void vbd_resources_device_removing(struct vbd_fabric *fabric, const struct vbd_device *device);
+void vbd_resources_device_removed(struct vbd_fabric *fabric, const struct vbd_device *device);
+void vbd_resources_abandon(struct vbd_fabric *fabric, const struct vbd_device *device);
+void vbd_resources_srq_event(
+	struct vbd_fabric *fabric, const struct ibv_srq *ibv_srq, int event_type);
+void vbd_resources_srq_limit_seen(struct vbd_srq *srq);
+void vbd_resources_srq_removed(struct vbd_srq *srq);
+
+#endif

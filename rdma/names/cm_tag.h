@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What id->context of every CM id points to, so that an event finds its object and its kind before
+ * any cast.
+ *
+ * Control thread.
+ */
+#ifndef VBD_RDMA_NAMES_CM_TAG_H
+#define VBD_RDMA_NAMES_CM_TAG_H
+
+struct vbd_cm_tag {
+	enum vbd_cm_kind {
+		VBD_CM_CONN,
+		VBD_CM_LISTENER,
+		VBD_CM_ENDPOINT,
+		VBD_CM_PEER,
+		VBD_CM_GROUP,
+	} kind;
+};
+
+#endif

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/names/names.h"
+
+#include "base/clock.h"
+
+#include "base/attr.h"
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+
+struct name {
+	const char *name;
+	const char *text;
+};
+
+static const char *name_at(const struct name *table, size_t len, int number, const char *unknown)
+{
+	if (number < 0 || (size_t)number >= len || !table[number].name)
+		return unknown;
+	return table[number].name;
+}
+
+static const char *text_at(const struct name *table, size_t len, int number)
+{
+	if (number < 0 || (size_t)number >= len || !table[number].name)
+		return "A number that this version of verbsd does not know";
+	return table[number].text;
+}
+
+#define CM_EVENT(sym, text) [RDMA_CM_EVENT_##sym] = {"RDMA_CM_EVENT_" #sym, text}
+static const struct name cm_events[] = {
+	CM_EVENT(ADDR_RESOLVED, "The address was resolved to a device and a neighbour"),
+	CM_EVENT(ADDR_ERROR, "The address could not be resolved"),
+	CM_EVENT(ROUTE_RESOLVED, "There is a path to the peer"),
+	CM_EVENT(ROUTE_ERROR, "No path to the peer was found"),
+	CM_EVENT(CONNECT_REQUEST, "A peer requests a connection"),
+	CM_EVENT(CONNECT_RESPONSE, "The peer accepted; the QP can go to RTS"),
+	CM_EVENT(CONNECT_ERROR, "The connection could not be made"),
+	CM_EVENT(UNREACHABLE, "The peer does not answer, or its neighbour entry changed"),
+	CM_EVENT(REJECTED, "The peer rejected the connection"),
+	CM_EVENT(ESTABLISHED, "Both sides are connected"),
+	CM_EVENT(DISCONNECTED, "The connection was disconnected"),
+	CM_EVENT(DEVICE_REMOVAL, "The RDMA device is being removed"),
+	CM_EVENT(MULTICAST_JOIN, "The multicast group was joined"),
+	CM_EVENT(MULTICAST_ERROR, "The multicast group could not be joined"),
+	CM_EVENT(ADDR_CHANGE, "The network device behind the address changed"),
+	CM_EVENT(TIMEWAIT_EXIT, "The QP number may be used again"),
+};
+
+const char *vbd_cm_event_name(int type)
+{
+	return name_at(cm_events, VBD_ARRAY_LEN(cm_events), type, "RDMA_CM_EVENT_UNKNOWN");
+}
+
+const char *vbd_cm_event_key(int type, char key[VBD_CM_EVENT_KEY_BYTES])
+{
+	const char *name = vbd_cm_event_name(type) + strlen("RDMA_CM_EVENT_");
+	size_t len = 0;
+
+	for (; *name && len + 1 < VBD_CM_EVENT_KEY_BYTES; name++)
+		key[len++] = (char)tolower((unsigned char)*name);
+	key[len] = '\0';
+	return key;
+}
+
+const char *vbd_cm_event_text(int type)
+{
+	return text_at(cm_events, VBD_ARRAY_LEN(cm_events), type);
+}
+
+/* IBTA 12.6.7.2, numbers as in the kernel's rdma/ib_cm.h (6.1). */
+static const char *const ib_rejects[] = {
+	[1] = "no QP available",
+	[2] = "no end-to-end context available",
+	[3] = "no resources available",
+	[4] = "timeout",
+	[5] = "unsupported request",
+	[6] = "invalid communication id",
+	[7] = "invalid communication instance",
+	[8] = "nobody listens on that port (invalid service id)",
+	[9] = "invalid transport service type",
+	[10] = "stale connection",
+	[11] = "no such service (RDC does not exist)",
+	[12] = "primary remote GID rejected",
+	[13] = "primary remote LID rejected",
+	[14] = "invalid primary SL",
+	[15] = "invalid primary traffic class",
+	[16] = "invalid primary hop limit",
+	[17] = "invalid primary packet rate",
+	[18] = "alternate remote GID rejected",
+	[19] = "alternate remote LID rejected",
+	[20] = "invalid alternate SL",
+	[21] = "invalid alternate traffic class",
+	[22] = "invalid alternate hop limit",
+	[23] = "invalid alternate packet rate",
+	[24] = "port and CM redirection",
+	[25] = "port redirection",
+	[26] = "invalid path MTU",
+	[27] = "insufficient responder resources",
+	[28] = "the program there refused (consumer defined)",
+	[29] = "invalid RNR retry count",
+	[30] = "duplicate local communication id",
+	[31] = "invalid class version",
+	[32] = "invalid flow label",
+	[33] = "invalid alternate flow label",
+	[35] = "vendor option not supported (ECE)",
+};
+
+const char *vbd_cm_reject_name(int status)
+{
+	switch (status) {
+	case -ECONNREFUSED:
+		return "connection refused";
+	case -ECONNRESET:
+		return "connection reset";
+	case -ETIMEDOUT:
+		return "timeout";
+	case -EPROTO:
+		return "protocol error (MPA)";
+	default:
+		break;
+	}
+	if (status < 0 || (size_t)status >= VBD_ARRAY_LEN(ib_rejects) || !ib_rejects[status])
+		return "unknown reason";
+	return ib_rejects[status];
+}
+
+/* IBTA 12.11.2.2, numbers as in the kernel's rdma/ib_cm.h (6.1). */
+static const char *const sidr_statuses[] = {
+	[0] = "the peer answered with its QP number",
+	[1] = "nobody listens on that port (service id not supported)",
+	[2] = "the program there refused",
+	[3] = "no QP available",
+	[4] = "redirected to another port",
+	[5] = "unsupported version",
+};
+
+const char *vbd_sidr_status_name(int status)
+{
+	if (status < 0 || (size_t)status >= VBD_ARRAY_LEN(sidr_statuses))
+		return "unknown reason";
+	return sidr_statuses[status];
+}
+
+struct wc_status {
+	struct name name;
+	enum vbd_status class;
+};
+
+#define WC_STATUS(sym, class, text) [IBV_WC_##sym] = {{"IBV_WC_" #sym, text}, class}
+static const struct wc_status wc_statuses[] = {
+	WC_STATUS(SUCCESS, VBD_OK, "Done"),
+	WC_STATUS(LOC_LEN_ERR, VBD_E_LOCAL_ERROR,
+		"A message was longer than the local receive or the QP allows"),
+	WC_STATUS(LOC_QP_OP_ERR, VBD_E_LOCAL_ERROR, "The local QP could not execute the operation"),
+	WC_STATUS(LOC_EEC_OP_ERR, VBD_E_LOCAL_ERROR, "The local end-to-end context failed"),
+	WC_STATUS(LOC_PROT_ERR, VBD_E_LOCAL_ERROR, "The local key does not cover the local memory"),
+	WC_STATUS(WR_FLUSH_ERR, VBD_E_QP_FATAL, "Flushed: the QP was already in the error state"),
+	WC_STATUS(MW_BIND_ERR, VBD_E_LOCAL_ERROR, "The memory window could not be bound"),
+	WC_STATUS(BAD_RESP_ERR, VBD_E_REMOTE_INVALID, "The peer's answer was invalid"),
+	WC_STATUS(LOC_ACCESS_ERR, VBD_E_LOCAL_ERROR,
+		"The local memory does not allow the peer's data"),
+	WC_STATUS(REM_INV_REQ_ERR, VBD_E_REMOTE_INVALID,
+		"The peer's device rejected the request as invalid"),
+	WC_STATUS(REM_ACCESS_ERR, VBD_E_REMOTE_ACCESS,
+		"The peer's device refused access to its memory"),
+	WC_STATUS(REM_OP_ERR, VBD_E_REMOTE_OPERATION, "The peer failed the operation"),
+	WC_STATUS(RETRY_EXC_ERR, VBD_E_RETRY_EXCEEDED,
+		"The peer's device did not acknowledge in time"),
+	WC_STATUS(RNR_RETRY_EXC_ERR, VBD_E_RNR_EXCEEDED,
+		"The peer had no receive posted for too long"),
+	WC_STATUS(LOC_RDD_VIOL_ERR, VBD_E_LOCAL_ERROR, "Reliable datagram domain violation"),
+	WC_STATUS(REM_INV_RD_REQ_ERR, VBD_E_REMOTE_INVALID, "Invalid reliable datagram request"),
+	WC_STATUS(REM_ABORT_ERR, VBD_E_REMOTE_OPERATION, "The peer aborted the operation"),
+	WC_STATUS(INV_EECN_ERR, VBD_E_LOCAL_ERROR, "Invalid end-to-end context number"),
+	WC_STATUS(INV_EEC_STATE_ERR, VBD_E_LOCAL_ERROR, "Invalid end-to-end context state"),
+	WC_STATUS(FATAL_ERR, VBD_E_QP_FATAL, "The device failed"),
+	WC_STATUS(RESP_TIMEOUT_ERR, VBD_E_RETRY_EXCEEDED, "The peer did not answer in time"),
+	WC_STATUS(GENERAL_ERR, VBD_E_LOCAL_ERROR, "A device error without a more specific status"),
+	WC_STATUS(TM_ERR, VBD_E_LOCAL_ERROR, "Tag matching failed"),
+	WC_STATUS(TM_RNDV_INCOMPLETE, VBD_E_LOCAL_ERROR, "Tag matching rendezvous incomplete"),
+};
+
+static const struct wc_status *wc_status_of(int status)
+{
+	if (status < 0 || (size_t)status >= VBD_ARRAY_LEN(wc_statuses) ||
+		!wc_statuses[status].name.name)
+		return NULL;
+	return &wc_statuses[status];
+}
+
+const char *vbd_wc_status_name(int status)
+{
+	const struct wc_status *row = wc_status_of(status);
+
+	return row ? row->name.name : "IBV_WC_UNKNOWN";
+}
+
+const char *vbd_wc_status_text(int status)
+{
+	const struct wc_status *row = wc_status_of(status);
+
+	return row ? row->name.text : "A status that this version of verbsd does not know";
+}
+
+enum vbd_status vbd_wc_status_class(int status)
+{
+	const struct wc_status *row = wc_status_of(status);
+
+	return row ? row->class : VBD_E_LOCAL_ERROR;
+}
+
+static const char *const qp_states[] = {
+	[IBV_QPS_RESET] = "RESET",
+	[IBV_QPS_INIT] = "INIT",
+	[IBV_QPS_RTR] = "RTR",
+	[IBV_QPS_RTS] = "RTS",
+	[IBV_QPS_SQD] = "SQD",
+	[IBV_QPS_SQE] = "SQE",
+	[IBV_QPS_ERR] = "ERR",
+};
+
+const char *vbd_qp_state_name(int state)
+{
+	if (state < 0 || (size_t)state >= VBD_ARRAY_LEN(qp_states))
+		return "UNKNOWN";
+	return qp_states[state];
+}
+
+#define ASYNC_EVENT(sym, name, text) [IBV_EVENT_##sym] = {name, text}
+static const struct name async_events[] = {
+	ASYNC_EVENT(CQ_ERR, "cq_err", "A completion queue overran or failed"),
+	ASYNC_EVENT(QP_FATAL, "qp_fatal", "A QP failed"),
+	ASYNC_EVENT(QP_REQ_ERR, "qp_req_err", "A peer's request to a QP was invalid"),
+	ASYNC_EVENT(QP_ACCESS_ERR, "qp_access_err", "A peer's access to a QP's memory was refused"),
+	ASYNC_EVENT(COMM_EST, "comm_est", "A QP received its first packet before it was in RTS"),
+	ASYNC_EVENT(SQ_DRAINED, "sq_drained", "A send queue has drained"),
+	ASYNC_EVENT(PATH_MIG, "path_mig", "A QP moved to its alternate path"),
+	ASYNC_EVENT(PATH_MIG_ERR, "path_mig_err", "A QP could not move to its alternate path"),
+	ASYNC_EVENT(DEVICE_FATAL, "device_fatal", "The device failed or is being removed"),
+	ASYNC_EVENT(PORT_ACTIVE, "port_active", "A port came up"),
+	ASYNC_EVENT(PORT_ERR, "port_err", "A port went down"),
+	ASYNC_EVENT(LID_CHANGE, "lid_change", "A port has a new LID"),
+	ASYNC_EVENT(PKEY_CHANGE, "pkey_change", "A port's partition table changed"),
+	ASYNC_EVENT(SM_CHANGE, "sm_change", "There is a new subnet manager"),
+	ASYNC_EVENT(SRQ_ERR, "srq_err", "A shared receive queue failed"),
+	ASYNC_EVENT(SRQ_LIMIT_REACHED, "srq_limit_reached", "A shared receive queue runs low"),
+	ASYNC_EVENT(QP_LAST_WQE_REACHED, "qp_last_wqe_reached",
+		"A QP took its last receive from a shared receive queue"),
+	ASYNC_EVENT(CLIENT_REREGISTER, "client_reregister",
+		"The subnet manager wants clients to register again"),
+	ASYNC_EVENT(GID_CHANGE, "gid_change", "A port's GID table changed"),
+	ASYNC_EVENT(WQ_FATAL, "wq_fatal", "A work queue failed"),
+};
+_Static_assert(VBD_ARRAY_LEN(async_events) <= VBD_ASYNC_EVENT_TYPES, "counters have room for each");
+
+const char *vbd_async_event_name(int type)
+{
+	return name_at(async_events, VBD_ARRAY_LEN(async_events), type, "unknown");
+}
+
+const char *vbd_async_event_text(int type)
+{
+	return text_at(async_events, VBD_ARRAY_LEN(async_events), type);
+}
+
+static const char *const port_states[] = {
+	[IBV_PORT_NOP] = "nop",
+	[IBV_PORT_DOWN] = "down",
+	[IBV_PORT_INIT] = "init",
+	[IBV_PORT_ARMED] = "armed",
+	[IBV_PORT_ACTIVE] = "active",
+	[IBV_PORT_ACTIVE_DEFER] = "active_defer",
+};
+
+const char *vbd_port_state_name(int state)
+{
+	if (state < 0 || (size_t)state >= VBD_ARRAY_LEN(port_states))
+		return "unknown";
+	return port_states[state];
+}
+
+static const char *const phys_states[] = {
+	[0] = "none",
+	[1] = "sleep",
+	[2] = "polling",
+	[3] = "disabled",
+	[4] = "port_configuration_training",
+	[5] = "link_up",
+	[6] = "link_error_recovery",
+	[7] = "phy_test",
+};
+
+const char *vbd_phys_state_name(int phys_state)
+{
+	if (phys_state < 0 || (size_t)phys_state >= VBD_ARRAY_LEN(phys_states))
+		return "unknown";
+	return phys_states[phys_state];
+}
+
+uint32_t vbd_mtu_bytes(int mtu)
+{
+	if (mtu < IBV_MTU_256 || mtu > IBV_MTU_4096)
+		return 0;
+	return 128U << mtu;
+}
+
+int vbd_mtu_of_bytes(uint32_t bytes)
+{
+	for (int mtu = IBV_MTU_256; mtu <= IBV_MTU_4096; mtu++) {
+		if (vbd_mtu_bytes(mtu) == bytes)
+			return mtu;
+	}
+	return 0;
+}
+
+/* IBTA 9.7.5.2.8, table 46. */
+uint64_t vbd_rnr_timer_ns(unsigned int code)
+{
+	static const uint32_t us[32] = {655360, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480,
+		640, 960, 1280, 1920, 2560, 3840, 5120, 7680, 10240, 15360, 20480, 30720, 40960,
+		61440, 81920, 122880, 163840, 245760, 327680, 491520};
+
+	return (uint64_t)us[code & 31] * 1000;
+}
+
+uint64_t vbd_ack_timeout_ns(unsigned int code)
+{
+	return code ? 4096ULL << (code & 31) : 0;
+}
+
+bool vbd_dead_peer_ms(
+	unsigned int ack_timeout, unsigned int retry_count, bool soft_roce, uint64_t *ret_ms)
+{
+	uint64_t ns = vbd_ack_timeout_ns(ack_timeout) * (retry_count + 1);
+
+	if (!ack_timeout || (soft_roce && retry_count >= 7))
+		return false;
+	*ret_ms = (ns + VBD_NS_PER_MS - 1) / VBD_NS_PER_MS;
+	return true;
+}

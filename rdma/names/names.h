@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names and meanings of everything the libraries number: CM events, CM reject reasons, completion
+ * statuses and opcodes, QP states, async events. One table each, in names.c; the numbers are the
+ * libraries' own.
+ *
+ * Any thread. All strings are static; an unknown number gives a name that says so, never NULL.
+ */
+#ifndef VBD_RDMA_NAMES_NAMES_H
+#define VBD_RDMA_NAMES_NAMES_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** vbd_cm_event_name - "RDMA_CM_EVENT_REJECTED" for an enum rdma_cm_event_type */
+const char *vbd_cm_event_name(int type);
+
+/**
+ * vbd_cm_event_key - "addr_resolved" for an enum rdma_cm_event_type, as part of a name
+ *
+ * Returns @key; "unknown" for a value that is none.
+ */
+#define VBD_CM_EVENT_KEY_BYTES 32
+const char *vbd_cm_event_key(int type, char key[VBD_CM_EVENT_KEY_BYTES]);
+
+/** vbd_cm_event_text - what the event means, one sentence without its stop */
+const char *vbd_cm_event_text(int type);
+
+/**
+ * vbd_cm_reject_name - the reason behind a REJECTED event's status
+ * @status: as the kernel gave it: an IB CM reject reason (IBTA 12.6.7.2) on InfiniBand and RoCE, a
+ * negative errno on iWARP
+ */
+const char *vbd_cm_reject_name(int status);
+
+/** vbd_sidr_status_name - the status of an answer to a SIDR request (IBTA 12.11.2.2) */
+const char *vbd_sidr_status_name(int status);
+
+/** vbd_wc_status_name - "IBV_WC_REM_ACCESS_ERR" for an enum ibv_wc_status */
+const char *vbd_wc_status_name(int status);
+
+/** vbd_wc_status_text - what the status means */
+const char *vbd_wc_status_text(int status);
+
+/**
+ * vbd_wc_status_class - the status that stands for a failed completion
+ *
+ * Tests and clients look at the class: devices differ in the raw status (rxe answers a bad lkey
+ * with LOC_QP_OP_ERR, mlx5 with LOC_PROT_ERR). A flush gives VBD_E_QP_FATAL: it is nobody's cause.
+ */
+enum vbd_status vbd_wc_status_class(int status);
+
+/** vbd_qp_state_name - "RTS" for an enum ibv_qp_state */
+const char *vbd_qp_state_name(int state);
+
+/** vbd_async_event_name - "port_err" for an enum ibv_event_type */
+const char *vbd_async_event_name(int type);
+
+/** vbd_async_event_text - what the event means */
+const char *vbd_async_event_text(int type);
+
+/** VBD_ASYNC_EVENT_TYPES - async event types are below this */
+#define VBD_ASYNC_EVENT_TYPES 32
+
+/** vbd_port_state_name - "active" for an enum ibv_port_state */
+const char *vbd_port_state_name(int state);
+
+/** vbd_phys_state_name - "link_up" for the physical port states of IBTA 14.2.5.6 */
+const char *vbd_phys_state_name(int phys_state);
+
+/** vbd_mtu_bytes - 4096 for an enum ibv_mtu; 0 for a number that is none */
+uint32_t vbd_mtu_bytes(int mtu);
+
+/** vbd_mtu_of_bytes - the enum ibv_mtu of 256, 512, 1024, 2048 or 4096; 0 for anything else */
+int vbd_mtu_of_bytes(uint32_t bytes);
+
+/** vbd_rnr_timer_ns - the time of a min_rnr_timer code, 0 to 31 (IBTA table 46) */
+uint64_t vbd_rnr_timer_ns(unsigned int code);
+
+/** vbd_ack_timeout_ns - 4.096 us * 2^code; 0 for code 0, which is for ever */
+uint64_t vbd_ack_timeout_ns(unsigned int code);
+
+/**
+ * vbd_dead_peer_ms - the longest that a dead peer goes unnoticed while data is sent, rounded up
+ *
+ * Every try waits for the ACK timeout once. False if that is for ever: with code 0, and with a
+ * @retry_count of 7 where @soft_roce, whose driver does not count that down (rxe_comp.c, 6.1). On
+ * other devices it is seven retries: only rnr_retry has a value that is for ever.
+ */
+bool vbd_dead_peer_ms(
+	unsigned int ack_timeout, unsigned int retry_count, bool soft_roce, uint64_t *ret_ms);
+
+#endif

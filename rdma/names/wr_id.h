@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a wr_id says: generation (16 bits), channel index (24), receive or send (1), slot (23). No
+ * pointer, so that a completion that comes after its QP was destroyed finds nobody instead of freed
+ * memory.
+ *
+ * Any thread.
+ */
+#ifndef VBD_RDMA_NAMES_WR_ID_H
+#define VBD_RDMA_NAMES_WR_ID_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define VBD_WR_INDEX_MAX ((1U << 24) - 1)
+#define VBD_WR_RECV	 (1U << 23)
+
+static inline uint64_t vbd_wr_id(uint16_t generation, uint32_t index, bool recv, uint32_t slot)
+{
+	return ((uint64_t)generation << 48) | ((uint64_t)index << 24) | (recv ? VBD_WR_RECV : 0) |
+	       slot;
+}
+
+static inline uint16_t vbd_wr_id_generation(uint64_t wr_id)
+{
+	return (uint16_t)(wr_id >> 48);
+}
+
+static inline uint32_t vbd_wr_id_index(uint64_t wr_id)
+{
+	return (uint32_t)(wr_id >> 24) & VBD_WR_INDEX_MAX;
+}
+
+static inline bool vbd_wr_id_is_recv(uint64_t wr_id)
+{
+	return wr_id & VBD_WR_RECV;
+}
+
+static inline uint32_t vbd_wr_id_slot(uint64_t wr_id)
+{
+	return (uint32_t)wr_id & (VBD_WR_RECV - 1);
+}
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/provider/account.h"
+
+#include "base/enum.h"
+#include "rdma/provider/provider.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+/* Of the whole process, as the kernel counts. Several threads write. */
+static _Atomic uint64_t held[VBD_PV_OBJECT_COUNT];
+
+VBD_ENUM_NAMES(vbd_object_type_name, enum vbd_pv_object, VBD_PV_OBJECT_MAP)
+
+void vbd_account_made(struct vbd_account *account, enum vbd_pv_object type)
+{
+	if (account)
+		account->held[type]++;
+	(void)atomic_fetch_add_explicit(&held[type], 1, memory_order_relaxed);
+}
+
+void vbd_account_destroyed(struct vbd_account *account, enum vbd_pv_object type)
+{
+	if (account)
+		account->held[type]--;
+	(void)atomic_fetch_sub_explicit(&held[type], 1, memory_order_relaxed);
+}
+
+void vbd_account_adopt(struct vbd_account *account, enum vbd_pv_object type)
+{
+	account->held[type]++;
+}
+
+void vbd_account_close(struct vbd_account *account)
+{
+	for (size_t i = 0; i < VBD_PV_OBJECT_COUNT; i++)
+		(void)atomic_fetch_sub_explicit(&held[i], account->held[i], memory_order_relaxed);
+	memset(account, 0, sizeof(*account));
+}
+
+void vbd_account_held(uint64_t ret_counts[VBD_PV_OBJECT_COUNT])
+{
+	for (size_t i = 0; i < VBD_PV_OBJECT_COUNT; i++)
+		ret_counts[i] = atomic_load_explicit(&held[i], memory_order_relaxed);
+}
+
+enum vbd_status vbd_account_kernel(uint64_t ret_counts[VBD_PV_OBJECT_COUNT], struct vbd_error *err)
+{
+	return vbd_pv_count_objects(ret_counts, err);
+}
+
+void vbd_account_librdmacm(uint64_t ret_counts[VBD_PV_OBJECT_COUNT])
+{
+	vbd_pv_own_objects(ret_counts);
+}

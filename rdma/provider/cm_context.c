@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/provider/cm_context.h"
+
+#include "base/attr.h"
+#include "base/log.h"
+
+#include <infiniband/verbs.h>
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* A host with more devices than that is not known; what is beyond is left to librdmacm. */
+#define CONTEXTS_MAX 64
+
+struct cm_context {
+	const struct ibv_device *device; /* NULL: a free place */
+	int cmd_fd;
+	int async_fd;
+	dev_t uverbs; /* what cmd_fd is open on, should librdmacm have closed it by itself */
+	unsigned int ids;
+	bool gone;
+};
+
+static struct cm_context contexts[CONTEXTS_MAX];
+
+static struct cm_context *find(const struct ibv_device *device)
+{
+	for (size_t i = 0; i < VBD_ARRAY_LEN(contexts); i++) {
+		if (contexts[i].device == device)
+			return &contexts[i];
+	}
+	return NULL;
+}
+
+static bool is_open(const struct cm_context *context)
+{
+	struct stat file;
+
+	return fstat(context->cmd_fd, &file) == 0 && S_ISCHR(file.st_mode) &&
+	       file.st_rdev == context->uverbs;
+}
+
+static void close_files(struct cm_context *context)
+{
+	int null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null_fd < 0) {
+		vbd_log(VBD_LOG_WARNING, "rdma_cm",
+			"librdmacm keeps a removed device open, because /dev/null can't be opened");
+		return;
+	}
+	if (is_open(context)) {
+		(void)dup3(null_fd, context->async_fd, O_CLOEXEC);
+		(void)dup3(null_fd, context->cmd_fd, O_CLOEXEC);
+	}
+	(void)close(null_fd);
+}
+
+static void close_if_unused(struct cm_context *context)
+{
+	if (!context->gone || context->ids > 0)
+		return;
+	close_files(context);
+	*context = (struct cm_context){0};
+}
+
+void vbd_cm_context_bound(const struct ibv_context *context)
+{
+	struct cm_context *known;
+	struct stat file;
+
+	if (!context)
+		return;
+	known = find(context->device);
+	if (!known) {
+		known = find(NULL);
+		if (!known || fstat(context->cmd_fd, &file) != 0)
+			return;
+		*known = (struct cm_context){
+			.device = context->device,
+			.cmd_fd = context->cmd_fd,
+			.async_fd = context->async_fd,
+			.uverbs = file.st_rdev,
+		};
+	}
+	known->ids++;
+}
+
+void vbd_cm_context_unbound(const struct ibv_device *device)
+{
+	struct cm_context *context = device ? find(device) : NULL;
+
+	if (!context || context->ids == 0)
+		return;
+	context->ids--;
+	close_if_unused(context);
+}
+
+static bool is_there(const struct ibv_device *device)
+{
+	struct ibv_device **list = ibv_get_device_list(NULL);
+	bool found = false;
+
+	if (!list)
+		return false;
+	for (struct ibv_device **other = list; *other; other++)
+		found |= *other == device;
+	ibv_free_device_list(list);
+	return found;
+}
+
+void vbd_cm_context_device_closed(const struct ibv_device *device)
+{
+	struct cm_context *context = find(device);
+
+	if (!context || is_there(device))
+		return;
+	context->gone = true;
+	close_if_unused(context);
+}
+
+void vbd_cm_context_count(unsigned int *ret_contexts, unsigned int *ret_used)
+{
+	*ret_contexts = 0;
+	*ret_used = 0;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(contexts); i++) {
+		*ret_contexts += contexts[i].device != NULL;
+		*ret_used += contexts[i].ids > 0;
+	}
+}

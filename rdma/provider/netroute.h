@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Route and neighbour of an address, as the kernel tells them. A part of the provider (see
+ * rdma/provider/provider.h) that needs nothing of the libraries.
+ */
+#ifndef VBD_RDMA_PROVIDER_NETROUTE_H
+#define VBD_RDMA_PROVIDER_NETROUTE_H
+
+#include "base/attr.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+/* The route to an address, as the kernel would take it now. */
+struct vbd_pv_netroute {
+	int route_errnum;	      /* why there is no route: ENETUNREACH; 0: there is one */
+	bool local;		      /* the address is one of this host */
+	char netdev[16];	      /* that the route leaves by; "lo" for a local one */
+	uint32_t mtu_bytes;	      /* of it, or of the route where that is smaller */
+	struct sockaddr_storage src;  /* ss_family 0: the route names none */
+	struct sockaddr_storage next; /* the router, or the address itself */
+	bool gateway;		      /* it is a router */
+	const char *neighbour; /* "reachable", "stale", "failed" …; "none"; NULL: unknown */
+	uint8_t hwaddr[32];
+	size_t hwaddr_bytes; /* 0: unknown */
+};
+
+/**
+ * vbd_pv_find_netroute - route and neighbour of an address, without sending anything
+ * @dst: IPv4 or IPv6
+ * @src: the address to leave from; NULL or ss_family 0 for any
+ *
+ * Any thread; blocks while somebody else configures network interfaces (the kernel's rtnl lock). No
+ * route is no error.
+ */
+enum vbd_status vbd_pv_find_netroute(const struct sockaddr *dst, const struct sockaddr *src,
+	struct vbd_pv_netroute *ret_netroute, struct vbd_error *err) VBD_MUST_CHECK;
+
+#endif

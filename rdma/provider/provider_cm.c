@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The provider that is made of librdmacm and libibverbs: the connection manager. */
+#include "rdma/provider/provider.h"
+
+#include "rdma/provider/cm_context.h"
+#include "rdma/provider/provider_parts.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stddef.h>
+#include <string.h>
+
+enum vbd_status vbd_pv_create_event_channel(
+	struct rdma_event_channel **ret_channel, struct vbd_error *err)
+{
+	struct rdma_event_channel *channel;
+	enum vbd_status status;
+
+	errno = 0;
+	channel = rdma_create_event_channel();
+	if (!channel)
+		return vbd_error_errno(err, errno == ENOENT ? VBD_E_NO_DEVICE : VBD_OK,
+			"rdma_create_event_channel", errno, "no rdma_cm");
+	status = vbd_pv_set_nonblocking(channel->fd, err);
+	if (status) {
+		rdma_destroy_event_channel(channel);
+		return status;
+	}
+	*ret_channel = channel;
+	return VBD_OK;
+}
+
+void vbd_pv_destroy_event_channel(struct rdma_event_channel *channel)
+{
+	if (channel)
+		rdma_destroy_event_channel(channel);
+}
+
+int vbd_pv_event_channel_fd(const struct rdma_event_channel *channel)
+{
+	return channel->fd;
+}
+
+static void copy_private_data(
+	const void *data, uint8_t len_bytes, struct vbd_pv_cm_event *ret_event)
+{
+	if (!data || !len_bytes)
+		return;
+	ret_event->private_data_bytes = len_bytes;
+	memcpy(ret_event->private_data, data, len_bytes);
+}
+
+static void copy_conn_param(const struct rdma_conn_param *param, struct vbd_pv_cm_event *ret_event)
+{
+	ret_event->has_conn_param = true;
+	ret_event->responder_resources = param->responder_resources;
+	ret_event->initiator_depth = param->initiator_depth;
+	ret_event->rnr_retry_count = param->rnr_retry_count;
+	ret_event->qp_num = param->qp_num;
+	copy_private_data(param->private_data, param->private_data_len, ret_event);
+}
+
+static void copy_ud_param(const struct rdma_ud_param *param, struct vbd_pv_cm_event *ret_event)
+{
+	ret_event->has_ud_param = true;
+	ret_event->ah_attr = param->ah_attr;
+	ret_event->qp_num = param->qp_num;
+	ret_event->qkey = param->qkey;
+}
+
+/* Which of the two an event carries depends on the port space of its id. */
+static void copy_param(const struct rdma_cm_event *event, struct vbd_pv_cm_event *ret_event)
+{
+	const struct rdma_ud_param *ud = &event->param.ud;
+
+	if (event->id->qp_type != IBV_QPT_UD) {
+		copy_conn_param(&event->param.conn, ret_event);
+		return;
+	}
+	copy_private_data(ud->private_data, ud->private_data_len, ret_event);
+	if (event->event == RDMA_CM_EVENT_ESTABLISHED)
+		copy_ud_param(ud, ret_event);
+}
+
+bool vbd_pv_next_cm_event(struct rdma_event_channel *channel, struct vbd_pv_cm_event *ret_event)
+{
+	struct rdma_cm_event *event;
+	struct pollfd readable = {.fd = channel->fd, .events = POLLIN};
+
+	/*
+	 * Looked at first: librdmacm may answer a failed internal event with an error though more
+	 * events wait, and the descriptor alone says whether there is one.
+	 */
+	if (poll(&readable, 1, 0) <= 0 || rdma_get_cm_event(channel, &event) != 0)
+		return false;
+	memset(ret_event, 0, offsetof(struct vbd_pv_cm_event, private_data));
+	ret_event->type = event->event;
+	ret_event->status = event->status;
+	ret_event->id = event->id;
+	ret_event->id_context = event->event == RDMA_CM_EVENT_CONNECT_REQUEST
+					? event->listen_id->context
+					: event->id->context;
+	switch (event->event) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		vbd_account_made(NULL, VBD_PV_CM_ID);
+		vbd_cm_context_bound(event->id->verbs);
+		copy_param(event, ret_event);
+		break;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+	case RDMA_CM_EVENT_ESTABLISHED:
+	case RDMA_CM_EVENT_REJECTED:
+		copy_param(event, ret_event);
+		break;
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
+		copy_ud_param(&event->param.ud, ret_event);
+		break;
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		vbd_cm_context_bound(event->id->verbs);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+	case RDMA_CM_EVENT_MULTICAST_ERROR:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	}
+	(void)rdma_ack_cm_event(event);
+	return true;
+}
+
+enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *channel,
+	void *id_context, struct rdma_cm_id **ret_id, struct vbd_error *err)
+{
+	if (rdma_create_id(channel, ret_id, id_context, RDMA_PS_TCP) != 0)
+		return vbd_error_errno(err, VBD_OK, "rdma_create_id", errno, "no CM id");
+	vbd_account_made(account, VBD_PV_CM_ID);
+	return VBD_OK;
+}
+
+void vbd_pv_destroy_id(struct vbd_account *account, struct rdma_cm_id *id)
+{
+	const struct ibv_device *device;
+
+	if (!id)
+		return;
+	device = id->verbs ? id->verbs->device : NULL;
+	(void)rdma_destroy_id(id);
+	vbd_account_destroyed(account, VBD_PV_CM_ID);
+	vbd_cm_context_unbound(device);
+}
+
+void vbd_pv_set_id_context(struct rdma_cm_id *id, void *id_context)
+{
+	id->context = id_context;
+}
+
+enum vbd_status vbd_pv_bind_addr(
+	struct rdma_cm_id *id, const struct sockaddr *addr, struct vbd_error *err)
+{
+	/* rdma_bind_addr(3) does not write to the address. */
+	if (rdma_bind_addr(id, (struct sockaddr *)(uintptr_t)addr) != 0)
+		return vbd_error_errno(err, errno == ENODEV ? VBD_E_ADDRESS_NOT_AVAILABLE : VBD_OK,
+			"rdma_bind_addr", errno, "the address can't be bound");
+	vbd_cm_context_bound(id->verbs);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_listen(struct rdma_cm_id *id, int backlog, struct vbd_error *err)
+{
+	if (rdma_listen(id, backlog) != 0)
+		return vbd_error_errno(err, VBD_OK, "rdma_listen", errno, "no listening");
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_resolve_addr(struct rdma_cm_id *id, const struct sockaddr *src,
+	const struct sockaddr *dst, int timeout_ms, struct vbd_error *err)
+{
+	if (rdma_resolve_addr(id, (struct sockaddr *)(uintptr_t)src,
+		    (struct sockaddr *)(uintptr_t)dst, timeout_ms) != 0)
+		return vbd_error_errno(err,
+			errno == EADDRNOTAVAIL || errno == EADDRINUSE ? VBD_OK : VBD_E_ADDR_ERROR,
+			"rdma_resolve_addr", errno, "the address can't be resolved");
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_resolve_route(struct rdma_cm_id *id, int timeout_ms, struct vbd_error *err)
+{
+	if (rdma_resolve_route(id, timeout_ms) != 0)
+		return vbd_error_errno(
+			err, VBD_E_ROUTE_ERROR, "rdma_resolve_route", errno, "no route");
+	return VBD_OK;
+}
+
+static enum vbd_status set_option(struct rdma_cm_id *id, int option, const void *value,
+	size_t value_bytes, const char *what, struct vbd_error *err)
+{
+	/* rdma_set_option(3) does not write to the value. */
+	if (rdma_set_option(id, RDMA_OPTION_ID, option, (void *)(uintptr_t)value, value_bytes) != 0)
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "rdma_set_option", errno, "%s can't be set", what);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_set_ack_timeout(
+	struct rdma_cm_id *id, uint8_t ack_timeout, struct vbd_error *err)
+{
+	return set_option(id, RDMA_OPTION_ID_ACK_TIMEOUT, &ack_timeout, sizeof(ack_timeout),
+		"ack_timeout", err);
+}
+
+enum vbd_status vbd_pv_set_tos(struct rdma_cm_id *id, uint8_t tos, struct vbd_error *err)
+{
+	return set_option(id, RDMA_OPTION_ID_TOS, &tos, sizeof(tos), "tos", err);
+}
+
+enum vbd_status vbd_pv_set_reuse_addr(struct rdma_cm_id *id, struct vbd_error *err)
+{
+	const int on = 1;
+
+	return set_option(id, RDMA_OPTION_ID_REUSEADDR, &on, sizeof(on), "reuse_addr", err);
+}
+
+enum vbd_status vbd_pv_set_v6_only(struct rdma_cm_id *id, bool v6_only, struct vbd_error *err)
+{
+	const int on = v6_only;
+
+	return set_option(id, RDMA_OPTION_ID_AFONLY, &on, sizeof(on), "v6_only", err);
+}
+
+enum vbd_status vbd_pv_init_qp_attr(
+	struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *ret_mask, struct vbd_error *err)
+{
+	if (rdma_init_qp_attr(id, attr, ret_mask) == 0)
+		return VBD_OK;
+	/* The kernel's word for a connection that it has given up, whose event is on its way. */
+	if (errno == EINVAL)
+		return vbd_error_set(err, VBD_E_PEER_DISCONNECT,
+			"the peer disconnected before the QP was ready");
+	return vbd_error_errno(
+		err, VBD_E_VERBS_ERROR, "rdma_init_qp_attr", errno, "no attributes for the QP");
+}
+
+enum vbd_status vbd_pv_connect(
+	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err)
+{
+	if (rdma_connect(id, param) != 0)
+		return vbd_error_errno(
+			err, VBD_E_CONNECT_ERROR, "rdma_connect", errno, "no connect");
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_accept(
+	struct rdma_cm_id *id, struct rdma_conn_param *param, struct vbd_error *err)
+{
+	if (rdma_accept(id, param) != 0)
+		return vbd_error_errno(err, VBD_E_CONNECT_ERROR, "rdma_accept", errno, "no accept");
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_reject(struct rdma_cm_id *id, bool vendor_option, const void *private_data,
+	uint8_t private_data_bytes, struct vbd_error *err)
+{
+	int rc = vendor_option ? rdma_reject_ece(id, private_data, private_data_bytes)
+			       : rdma_reject(id, private_data, private_data_bytes);
+
+	if (rc != 0)
+		return vbd_error_errno(err, VBD_E_CONNECT_ERROR,
+			vendor_option ? "rdma_reject_ece" : "rdma_reject", errno, "no reject");
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_establish(struct rdma_cm_id *id, struct vbd_error *err)
+{
+	if (rdma_establish(id) != 0)
+		return vbd_error_errno(
+			err, VBD_E_CONNECT_ERROR, "rdma_establish", errno, "not established");
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_notify_established(struct rdma_cm_id *id, struct vbd_error *err)
+{
+	/* EISCONN: the RTU came in meanwhile. */
+	if (rdma_notify(id, IBV_EVENT_COMM_EST) != 0 && errno != EISCONN)
+		return vbd_error_errno(
+			err, VBD_E_CONNECT_ERROR, "rdma_notify", errno, "not notified");
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_disconnect(struct rdma_cm_id *id, struct vbd_error *err)
+{
+	if (rdma_disconnect(id) != 0)
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "rdma_disconnect", errno, "no disconnect");
+	return VBD_OK;
+}
+
+const char *vbd_pv_id_device(const struct rdma_cm_id *id)
+{
+	return id->verbs ? ibv_get_device_name(id->verbs->device) : NULL;
+}
+
+uint8_t vbd_pv_id_port_num(const struct rdma_cm_id *id)
+{
+	return id->port_num;
+}
+
+const struct sockaddr *vbd_pv_id_local(struct rdma_cm_id *id)
+{
+	return rdma_get_local_addr(id);
+}
+
+const struct sockaddr *vbd_pv_id_peer(struct rdma_cm_id *id)
+{
+	return rdma_get_peer_addr(id);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel holds for this process, as `rdma resource show` asks for it. */
+#include "rdma/provider/cm_context.h"
+#include "rdma/provider/netlink.h"
+#include "rdma/provider/provider.h"
+
+#include <libmnl/libmnl.h>
+#include <rdma/rdma_netlink.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+/* More devices than that are not looked at. */
+#define DEVICES_MAX 64
+
+/* For each message of the kernel: it answers at once, or there is something wrong with it. */
+#define PATIENCE_S 2
+
+/* How a type is asked for, and where its entries are in the answer. */
+static const struct {
+	uint16_t command, table, entry;
+} types[VBD_PV_OBJECT_COUNT] = {
+	[VBD_PV_QP] = {RDMA_NLDEV_CMD_RES_QP_GET, RDMA_NLDEV_ATTR_RES_QP,
+		RDMA_NLDEV_ATTR_RES_QP_ENTRY},
+	[VBD_PV_CQ] = {RDMA_NLDEV_CMD_RES_CQ_GET, RDMA_NLDEV_ATTR_RES_CQ,
+		RDMA_NLDEV_ATTR_RES_CQ_ENTRY},
+	[VBD_PV_MR] = {RDMA_NLDEV_CMD_RES_MR_GET, RDMA_NLDEV_ATTR_RES_MR,
+		RDMA_NLDEV_ATTR_RES_MR_ENTRY},
+	[VBD_PV_PD] = {RDMA_NLDEV_CMD_RES_PD_GET, RDMA_NLDEV_ATTR_RES_PD,
+		RDMA_NLDEV_ATTR_RES_PD_ENTRY},
+	[VBD_PV_CM_ID] = {RDMA_NLDEV_CMD_RES_CM_ID_GET, RDMA_NLDEV_ATTR_RES_CM_ID,
+		RDMA_NLDEV_ATTR_RES_CM_ID_ENTRY},
+	[VBD_PV_CONTEXT] = {RDMA_NLDEV_CMD_RES_CTX_GET, RDMA_NLDEV_ATTR_RES_CTX,
+		RDMA_NLDEV_ATTR_RES_CTX_ENTRY},
+	[VBD_PV_SRQ] = {RDMA_NLDEV_CMD_RES_SRQ_GET, RDMA_NLDEV_ATTR_RES_SRQ,
+		RDMA_NLDEV_ATTR_RES_SRQ_ENTRY},
+};
+
+struct dump {
+	struct mnl_socket *socket;
+	uint32_t devices[DEVICES_MAX];
+	size_t device_count;
+	uint16_t table, entry; /* of the type at hand */
+	uint64_t count;
+};
+
+/* The kernel names the thread that made it. */
+static bool is_ours(uint32_t tid)
+{
+	char path[40];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%u", tid);
+	return tid == (uint32_t)getpid() || access(path, F_OK) == 0;
+}
+
+/* libmnl's macros that walk attributes do not compile without warnings; its functions do the same.
+ */
+
+static int on_device_attr(const struct nlattr *attr, void *arg)
+{
+	struct dump *dump = arg;
+
+	if (mnl_attr_get_type(attr) == RDMA_NLDEV_ATTR_DEV_INDEX &&
+		dump->device_count < DEVICES_MAX)
+		dump->devices[dump->device_count++] = mnl_attr_get_u32(attr);
+	return MNL_CB_OK;
+}
+
+static int on_device(const struct nlmsghdr *message, void *arg)
+{
+	return mnl_attr_parse(message, 0, on_device_attr, arg);
+}
+
+static int on_object_attr(const struct nlattr *attr, void *arg)
+{
+	struct dump *dump = arg;
+
+	if (mnl_attr_get_type(attr) == RDMA_NLDEV_ATTR_RES_PID && is_ours(mnl_attr_get_u32(attr)))
+		dump->count++;
+	return MNL_CB_OK;
+}
+
+static int on_entry(const struct nlattr *attr, void *arg)
+{
+	const struct dump *dump = arg;
+
+	if (mnl_attr_get_type(attr) != dump->entry)
+		return MNL_CB_OK;
+	return mnl_attr_parse_nested(attr, on_object_attr, arg);
+}
+
+static int on_table(const struct nlattr *attr, void *arg)
+{
+	const struct dump *dump = arg;
+
+	if (mnl_attr_get_type(attr) != dump->table)
+		return MNL_CB_OK;
+	return mnl_attr_parse_nested(attr, on_entry, arg);
+}
+
+static int on_objects(const struct nlmsghdr *message, void *arg)
+{
+	return mnl_attr_parse(message, 0, on_table, arg);
+}
+
+/* Returns 0, or an errno: that of the kernel's refusal too. @device: NULL for none */
+static int ask(struct dump *dump, uint16_t command, const uint32_t *device, mnl_cb_t cb)
+{
+	static unsigned int sequence;
+	_Alignas(struct nlmsghdr) char buffer[32768];
+	struct nlmsghdr *request = mnl_nlmsg_put_header(buffer);
+	unsigned int seq = __atomic_add_fetch(&sequence, 1, __ATOMIC_RELAXED);
+	unsigned int port = mnl_socket_get_portid(dump->socket);
+	ssize_t len;
+	int rc;
+
+	request->nlmsg_type = (uint16_t)RDMA_NL_GET_TYPE(RDMA_NL_NLDEV, command);
+	request->nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK | NLM_F_DUMP;
+	request->nlmsg_seq = seq;
+	if (device)
+		mnl_attr_put_u32(request, RDMA_NLDEV_ATTR_DEV_INDEX, *device);
+	if (mnl_socket_sendto(dump->socket, request, request->nlmsg_len) < 0)
+		return errno;
+	do {
+		len = mnl_socket_recvfrom(dump->socket, buffer, sizeof(buffer));
+		if (len < 0)
+			return errno;
+		rc = mnl_cb_run(buffer, (size_t)len, seq, port, cb, dump);
+	} while (rc == MNL_CB_OK);
+	return rc < 0 ? errno : 0;
+}
+
+enum vbd_status vbd_netlink_open(int bus, struct mnl_socket **ret_socket, struct vbd_error *err)
+{
+	const struct timeval patience = {.tv_sec = PATIENCE_S};
+	struct mnl_socket *socket = mnl_socket_open2(bus, SOCK_CLOEXEC);
+
+	if (!socket)
+		return vbd_error_errno(err, VBD_E_NOT_SUPPORTED, "mnl_socket_open", errno,
+			"no netlink of family %d", bus);
+	if (mnl_socket_bind(socket, 0, MNL_SOCKET_AUTOPID) < 0 ||
+		setsockopt(mnl_socket_get_fd(socket), SOL_SOCKET, SO_RCVTIMEO, &patience,
+			sizeof(patience)) < 0) {
+		(void)vbd_error_errno(err, VBD_E_INTERNAL, "mnl_socket_bind", errno,
+			"no netlink of family %d", bus);
+		(void)mnl_socket_close(socket);
+		return VBD_E_INTERNAL;
+	}
+	*ret_socket = socket;
+	return VBD_OK;
+}
+
+/* A device that goes meanwhile takes its objects with it. */
+static void count_type(struct dump *dump, enum vbd_pv_object type, uint64_t *ret_count)
+{
+	int errnum = 0;
+
+	dump->table = types[type].table;
+	dump->entry = types[type].entry;
+	dump->count = 0;
+	for (size_t i = 0; i < dump->device_count; i++) {
+		int rc = ask(dump, types[type].command, &dump->devices[i], on_objects);
+
+		if (rc && rc != ENODEV)
+			errnum = rc;
+	}
+	*ret_count = errnum ? VBD_PV_UNKNOWN : dump->count;
+}
+
+enum vbd_status vbd_pv_count_objects(
+	uint64_t ret_counts[VBD_PV_OBJECT_COUNT], struct vbd_error *err)
+{
+	uint64_t counts[VBD_PV_OBJECT_COUNT];
+	struct dump dump = {0};
+	enum vbd_status status = vbd_netlink_open(NETLINK_RDMA, &dump.socket, err);
+	int errnum;
+
+	if (status)
+		return status;
+	errnum = ask(&dump, RDMA_NLDEV_CMD_GET, NULL, on_device);
+	if (errnum) {
+		status = vbd_error_errno(
+			err, VBD_E_NOT_SUPPORTED, "rdma netlink", errnum, "no list of devices");
+		goto close;
+	}
+	for (enum vbd_pv_object type = 0; type < VBD_PV_OBJECT_COUNT; type++)
+		count_type(&dump, type, &counts[type]);
+	memcpy(ret_counts, counts, sizeof(counts));
+close:
+	(void)mnl_socket_close(dump.socket);
+	return status;
+}
+
+void vbd_pv_own_objects(uint64_t ret_counts[VBD_PV_OBJECT_COUNT])
+{
+	unsigned int contexts;
+	unsigned int used;
+
+	vbd_cm_context_count(&contexts, &used);
+	memset(ret_counts, 0, VBD_PV_OBJECT_COUNT * sizeof(*ret_counts));
+	ret_counts[VBD_PV_CONTEXT] = contexts;
+	ret_counts[VBD_PV_PD] = used;
+}

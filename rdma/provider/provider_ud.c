@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The provider that is made of librdmacm and libibverbs: address handles and multicast. */
+#include "rdma/provider/provider.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum vbd_status vbd_pv_create_ah(
+	struct ibv_pd *pd, struct ibv_ah_attr *attr, struct ibv_ah **ret_ah, struct vbd_error *err)
+{
+	struct ibv_ah *ah;
+
+	errno = 0;
+	ah = ibv_create_ah(pd, attr);
+	/* Not every driver sets errno when it knows no neighbour. */
+	if (!ah)
+		return vbd_error_errno(err, errno ? VBD_OK : VBD_E_ADDR_ERROR, "ibv_create_ah",
+			errno ? errno : EHOSTUNREACH, "no address handle");
+	*ret_ah = ah;
+	return VBD_OK;
+}
+
+void vbd_pv_destroy_ah(struct ibv_ah *ah)
+{
+	if (ah)
+		(void)ibv_destroy_ah(ah);
+}
+
+enum vbd_status vbd_pv_ah_attr_of_wc(struct ibv_context *context, uint8_t port_num,
+	struct ibv_wc *wc, const uint8_t grh[40], struct ibv_ah_attr *ret_attr,
+	struct vbd_error *err)
+{
+	struct ibv_grh header;
+
+	memcpy(&header, grh, sizeof(header));
+	if (ibv_init_ah_from_wc(context, port_num, wc, &header, ret_attr) != 0)
+		return vbd_error_set(err, VBD_E_ADDR_ERROR,
+			"ibv_init_ah_from_wc: the message has no source address");
+	return VBD_OK;
+}
+
+static union ibv_gid gid_of(const uint8_t raw[16])
+{
+	union ibv_gid gid;
+
+	memcpy(gid.raw, raw, sizeof(gid.raw));
+	return gid;
+}
+
+enum vbd_status vbd_pv_attach_mcast(
+	struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid, struct vbd_error *err)
+{
+	const union ibv_gid gid = gid_of(mgid);
+	int rc = ibv_attach_mcast(qp, &gid, mlid);
+
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "ibv_attach_mcast", rc, "qp 0x%06x", qp->qp_num);
+	return VBD_OK;
+}
+
+void vbd_pv_detach_mcast(struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid)
+{
+	const union ibv_gid gid = gid_of(mgid);
+
+	(void)ibv_detach_mcast(qp, &gid, mlid);
+}
+
+enum vbd_status vbd_pv_create_udp_id(struct vbd_account *account,
+	struct rdma_event_channel *channel, void *id_context, struct rdma_cm_id **ret_id,
+	struct vbd_error *err)
+{
+	if (rdma_create_id(channel, ret_id, id_context, RDMA_PS_UDP) != 0)
+		return vbd_error_errno(err, VBD_OK, "rdma_create_id", errno, "no CM id");
+	vbd_account_made(account, VBD_PV_CM_ID);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_join_multicast(
+	struct rdma_cm_id *id, const struct sockaddr *addr, bool send_only, struct vbd_error *err)
+{
+	struct rdma_cm_join_mc_attr_ex attr = {
+		.comp_mask = RDMA_CM_JOIN_MC_ATTR_ADDRESS | RDMA_CM_JOIN_MC_ATTR_JOIN_FLAGS,
+		.join_flags = send_only ? RDMA_MC_JOIN_FLAG_SENDONLY_FULLMEMBER
+					: RDMA_MC_JOIN_FLAG_FULLMEMBER,
+		.addr = (struct sockaddr *)(uintptr_t)addr,
+	};
+
+	/* The event's id says whose it is: the QP is not librdmacm's, nor is its context. */
+	if (rdma_join_multicast_ex(id, &attr, NULL) != 0)
+		return vbd_error_errno(err, VBD_OK, "rdma_join_multicast", errno, "no join");
+	return VBD_OK;
+}
+
+void vbd_pv_leave_multicast(struct rdma_cm_id *id, const struct sockaddr *addr)
+{
+	(void)rdma_leave_multicast(id, (struct sockaddr *)(uintptr_t)addr);
+}

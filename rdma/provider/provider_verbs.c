@@ -1,0 +1,517 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The provider that is made of librdmacm and libibverbs: devices, memory, queues. */
+#include "rdma/provider/provider.h"
+
+#include "rdma/provider/cm_context.h"
+#include "rdma/provider/provider_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum vbd_status vbd_pv_list_devices(
+	struct vbd_pv_device **ret_devices, size_t *ret_count, struct vbd_error *err)
+{
+	struct vbd_pv_device *devices;
+	struct ibv_device **list;
+	int count = 0;
+
+	list = ibv_get_device_list(&count);
+	if (!list) {
+		/* A kernel without uverbs has no devices, which is no error of ours. */
+		if (errno != ENOSYS && errno != ENOENT)
+			return vbd_error_errno(err, VBD_OK, "ibv_get_device_list", errno,
+				"devices can't be listed");
+		count = 0;
+	}
+	devices = calloc((size_t)count + 1, sizeof(*devices));
+	if (!devices) {
+		if (list)
+			ibv_free_device_list(list);
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "devices can't be listed");
+	}
+	for (int i = 0; i < count; i++) {
+		struct vbd_pv_device *device = &devices[i];
+
+		(void)snprintf(
+			device->name, sizeof(device->name), "%s", ibv_get_device_name(list[i]));
+		(void)snprintf(
+			device->ibdev_path, sizeof(device->ibdev_path), "%s", list[i]->ibdev_path);
+		(void)snprintf(
+			device->uverbs_name, sizeof(device->uverbs_name), "%s", list[i]->dev_name);
+		device->transport = list[i]->transport_type;
+	}
+	if (list)
+		ibv_free_device_list(list);
+	*ret_devices = devices;
+	*ret_count = (size_t)count;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_set_nonblocking(int fd, struct vbd_error *err)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+		return vbd_error_errno(err, VBD_OK, "fcntl", errno, "descriptor %d", fd);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_open_device(struct vbd_account *account, const char *name,
+	struct ibv_context **ret_context, struct vbd_error *err)
+{
+	struct ibv_context *context = NULL;
+	struct ibv_device **list;
+	enum vbd_status status;
+	int open_errno = ENODEV;
+
+	list = ibv_get_device_list(NULL);
+	if (!list)
+		return vbd_error_errno(
+			err, VBD_OK, "ibv_get_device_list", errno, "device %s", name);
+	for (struct ibv_device **device = list; *device; device++) {
+		if (strcmp(ibv_get_device_name(*device), name) != 0)
+			continue;
+		errno = 0;
+		context = ibv_open_device(*device);
+		open_errno = errno ? errno : EIO;
+		break;
+	}
+	ibv_free_device_list(list);
+	if (!context)
+		return vbd_error_errno(err, VBD_OK, "ibv_open_device", open_errno,
+			"device %s can't be opened", name);
+	status = vbd_pv_set_nonblocking(context->async_fd, err);
+	if (status) {
+		(void)ibv_close_device(context);
+		return status;
+	}
+	vbd_account_made(account, VBD_PV_CONTEXT);
+	*ret_context = context;
+	return VBD_OK;
+}
+
+void vbd_pv_close_device(struct vbd_account *account, struct ibv_context *context)
+{
+	if (!context)
+		return;
+	vbd_cm_context_device_closed(context->device);
+	(void)ibv_close_device(context);
+	vbd_account_destroyed(account, VBD_PV_CONTEXT);
+}
+
+enum vbd_status vbd_pv_query_device(
+	struct ibv_context *context, struct ibv_device_attr_ex *ret_attr, struct vbd_error *err)
+{
+	int rc;
+
+	/* What an older driver does not fill is not there. */
+	memset(ret_attr, 0, sizeof(*ret_attr));
+	rc = ibv_query_device_ex(context, NULL, ret_attr);
+	if (rc)
+		return vbd_error_errno(err, VBD_OK, "ibv_query_device_ex", rc, "device %s",
+			ibv_get_device_name(context->device));
+	return VBD_OK;
+}
+
+bool vbd_pv_resizes_cqs(struct ibv_context *context)
+{
+	struct ibv_cq *cq = ibv_create_cq(context, 1, NULL, NULL, 0);
+	bool resized;
+
+	if (!cq)
+		return false;
+	resized = ibv_resize_cq(cq, 2) == 0;
+	(void)ibv_destroy_cq(cq);
+	return resized;
+}
+
+enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,
+	struct ibv_port_attr *ret_attr, struct vbd_error *err)
+{
+	int rc = ibv_query_port(context, port_num, ret_attr);
+
+	if (rc)
+		return vbd_error_errno(err, VBD_OK, "ibv_query_port", rc, "device %s port %u",
+			ibv_get_device_name(context->device), port_num);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_query_gids(struct ibv_context *context, struct ibv_gid_entry *entries,
+	size_t max_entries, size_t *ret_count, struct vbd_error *err)
+{
+	ssize_t count = ibv_query_gid_table(context, entries, max_entries, 0);
+
+	if (count < 0)
+		return vbd_error_errno(err, VBD_OK, "ibv_query_gid_table", (int)-count, "device %s",
+			ibv_get_device_name(context->device));
+	*ret_count = (size_t)count;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_query_gid(struct ibv_context *context, uint8_t port_num, uint32_t gid_index,
+	struct ibv_gid_entry *ret_entry, struct vbd_error *err)
+{
+	int rc = ibv_query_gid_ex(context, port_num, gid_index, ret_entry, 0);
+
+	if (rc)
+		return vbd_error_errno(err, VBD_OK, "ibv_query_gid_ex", rc,
+			"device %s port %u GID %u", ibv_get_device_name(context->device), port_num,
+			gid_index);
+	return VBD_OK;
+}
+
+bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_event *ret_event)
+{
+	struct ibv_async_event event;
+
+	if (ibv_get_async_event(context, &event) != 0)
+		return false;
+	*ret_event = (struct vbd_pv_async_event){.type = (int)event.event_type};
+	switch (event.event_type) {
+	case IBV_EVENT_CQ_ERR:
+		ret_event->element.cq = event.element.cq;
+		break;
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_PATH_MIG:
+	case IBV_EVENT_PATH_MIG_ERR:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+		ret_event->element.qp = event.element.qp;
+		break;
+	case IBV_EVENT_PORT_ACTIVE:
+	case IBV_EVENT_PORT_ERR:
+	case IBV_EVENT_LID_CHANGE:
+	case IBV_EVENT_PKEY_CHANGE:
+	case IBV_EVENT_SM_CHANGE:
+	case IBV_EVENT_CLIENT_REREGISTER:
+	case IBV_EVENT_GID_CHANGE:
+		ret_event->element.port_num = event.element.port_num;
+		break;
+	case IBV_EVENT_SRQ_ERR:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		ret_event->element.srq = event.element.srq;
+		break;
+	case IBV_EVENT_DEVICE_FATAL:
+	case IBV_EVENT_WQ_FATAL:
+		break;
+	}
+	ibv_ack_async_event(&event);
+	return true;
+}
+
+enum vbd_status vbd_pv_alloc_pd(struct vbd_account *account, struct ibv_context *context,
+	struct ibv_pd **ret_pd, struct vbd_error *err)
+{
+	errno = 0;
+	*ret_pd = ibv_alloc_pd(context);
+	if (!*ret_pd)
+		return vbd_error_errno(err, VBD_OK, "ibv_alloc_pd", errno, "device %s",
+			ibv_get_device_name(context->device));
+	vbd_account_made(account, VBD_PV_PD);
+	return VBD_OK;
+}
+
+void vbd_pv_dealloc_pd(struct vbd_account *account, struct ibv_pd *pd)
+{
+	if (!pd)
+		return;
+	(void)ibv_dealloc_pd(pd);
+	vbd_account_destroyed(account, VBD_PV_PD);
+}
+
+/* ENOMEM means the memlock limit far more often than memory: ib_umem_get() answers it for both
+ * (kernel 6.1). */
+static enum vbd_status pinning_failed(
+	const char *call, int errnum, size_t length_bytes, struct vbd_error *err)
+{
+	struct rlimit limit;
+
+	if (errnum != ENOMEM || getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
+		limit.rlim_cur == RLIM_INFINITY)
+		return vbd_error_errno(
+			err, VBD_OK, call, errnum, "%zu bytes can't be registered", length_bytes);
+	if (err && err->status == VBD_OK)
+		err->limit = limit.rlim_cur;
+	return vbd_error_errno(err, VBD_E_MEMLOCK, call, errnum,
+		"%zu bytes can't be locked: RLIMIT_MEMLOCK is %llu bytes", length_bytes,
+		(unsigned long long)limit.rlim_cur);
+}
+
+enum vbd_status vbd_pv_reg_mr(struct vbd_account *account, struct ibv_pd *pd, void *addr,
+	size_t length_bytes, int access, struct ibv_mr **ret_mr, struct vbd_error *err)
+{
+	struct ibv_mr *mr;
+
+	errno = 0;
+	mr = ibv_reg_mr(pd, addr, length_bytes, (unsigned int)access);
+	if (!mr)
+		return pinning_failed("ibv_reg_mr", errno, length_bytes, err);
+	vbd_account_made(account, VBD_PV_MR);
+	*ret_mr = mr;
+	return VBD_OK;
+}
+
+void vbd_pv_dereg_mr(struct vbd_account *account, struct ibv_mr *mr)
+{
+	if (!mr)
+		return;
+	(void)ibv_dereg_mr(mr);
+	vbd_account_destroyed(account, VBD_PV_MR);
+}
+
+enum vbd_status vbd_pv_alloc_mw(
+	struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw **ret_mw, struct vbd_error *err)
+{
+	struct ibv_mw *mw;
+
+	errno = 0;
+	mw = ibv_alloc_mw(pd, type);
+	if (!mw)
+		return vbd_error_errno(err, errno == ENOMEM ? VBD_E_DEVICE_LIMIT : VBD_OK,
+			"ibv_alloc_mw", errno, "device %s",
+			ibv_get_device_name(pd->context->device));
+	*ret_mw = mw;
+	return VBD_OK;
+}
+
+void vbd_pv_dealloc_mw(struct ibv_mw *mw)
+{
+	if (mw)
+		(void)ibv_dealloc_mw(mw);
+}
+
+enum vbd_status vbd_pv_create_comp_channel(
+	struct ibv_context *context, struct ibv_comp_channel **ret_channel, struct vbd_error *err)
+{
+	struct ibv_comp_channel *channel;
+	enum vbd_status status;
+
+	errno = 0;
+	channel = ibv_create_comp_channel(context);
+	if (!channel)
+		return vbd_error_errno(err, VBD_OK, "ibv_create_comp_channel", errno, "device %s",
+			ibv_get_device_name(context->device));
+	status = vbd_pv_set_nonblocking(channel->fd, err);
+	if (status) {
+		(void)ibv_destroy_comp_channel(channel);
+		return status;
+	}
+	*ret_channel = channel;
+	return VBD_OK;
+}
+
+void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *channel)
+{
+	if (channel)
+		(void)ibv_destroy_comp_channel(channel);
+}
+
+enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context *context,
+	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *channel,
+	struct ibv_cq **ret_cq, struct vbd_error *err)
+{
+	struct ibv_cq *cq;
+
+	errno = 0;
+	cq = ibv_create_cq(context, (int)depth_cqe, cq_context, channel, 0);
+	if (!cq)
+		return vbd_error_errno(err, VBD_OK, "ibv_create_cq", errno, "device %s, %u entries",
+			ibv_get_device_name(context->device), depth_cqe);
+	vbd_account_made(account, VBD_PV_CQ);
+	*ret_cq = cq;
+	return VBD_OK;
+}
+
+void vbd_pv_destroy_cq(struct vbd_account *account, struct ibv_cq *cq)
+{
+	if (!cq)
+		return;
+	(void)ibv_destroy_cq(cq);
+	vbd_account_destroyed(account, VBD_PV_CQ);
+}
+
+enum vbd_status vbd_pv_resize_cq(struct ibv_cq *cq, uint32_t depth_cqe, struct vbd_error *err)
+{
+	int rc = ibv_resize_cq(cq, (int)depth_cqe);
+
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_OK, "ibv_resize_cq", rc, "%d to %u entries", cq->cqe, depth_cqe);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_moderate_cq(
+	struct ibv_cq *cq, uint16_t count, uint16_t period_us, struct vbd_error *err)
+{
+	struct ibv_modify_cq_attr attr = {
+		.attr_mask = IBV_CQ_ATTR_MODERATE,
+		.moderate = {.cq_count = count, .cq_period = period_us},
+	};
+	int rc = ibv_modify_cq(cq, &attr);
+
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_OK, "ibv_modify_cq", rc, "count %u, %u us", count, period_us);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_arm_cq(struct ibv_cq *cq, struct vbd_error *err)
+{
+	int rc = ibv_req_notify_cq(cq, 0);
+
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_OK, "ibv_req_notify_cq", rc, "completion queue can't be armed");
+	return VBD_OK;
+}
+
+void *vbd_pv_take_cq_event(struct ibv_comp_channel *channel)
+{
+	struct ibv_cq *cq = NULL;
+	void *cq_context = NULL;
+
+	if (ibv_get_cq_event(channel, &cq, &cq_context) != 0)
+		return NULL;
+	ibv_ack_cq_events(cq, 1);
+	return cq_context;
+}
+
+unsigned int vbd_pv_poll_cq(struct ibv_cq *cq, struct ibv_wc *wcs, unsigned int max)
+{
+	int count = ibv_poll_cq(cq, (int)max, wcs);
+
+	return count > 0 ? (unsigned int)count : 0;
+}
+
+enum vbd_status vbd_pv_create_qp(struct vbd_account *account, struct ibv_pd *pd,
+	struct ibv_qp_init_attr *init, struct ibv_qp **ret_qp, struct vbd_error *err)
+{
+	struct ibv_qp *qp;
+
+	errno = 0;
+	qp = ibv_create_qp(pd, init);
+	if (!qp)
+		return vbd_error_errno(err, VBD_OK, "ibv_create_qp", errno,
+			"sq_depth %u, rq_depth %u, inline %u bytes", init->cap.max_send_wr,
+			init->cap.max_recv_wr, init->cap.max_inline_data);
+	vbd_account_made(account, VBD_PV_QP);
+	*ret_qp = qp;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_modify_qp(
+	struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask, struct vbd_error *err)
+{
+	int rc = ibv_modify_qp(qp, attr, mask);
+
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "ibv_modify_qp", rc, "qp 0x%06x", qp->qp_num);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_query_qp(
+	struct ibv_qp *qp, struct ibv_qp_attr *ret_attr, int mask, struct vbd_error *err)
+{
+	struct ibv_qp_init_attr init;
+	int rc = ibv_query_qp(qp, ret_attr, mask, &init);
+
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "ibv_query_qp", rc, "qp 0x%06x", qp->qp_num);
+	return VBD_OK;
+}
+
+void vbd_pv_destroy_qp(struct vbd_account *account, struct ibv_qp *qp)
+{
+	if (!qp)
+		return;
+	(void)ibv_destroy_qp(qp);
+	vbd_account_destroyed(account, VBD_PV_QP);
+}
+
+enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct vbd_error *err)
+{
+	struct ibv_send_wr *bad;
+	int rc = ibv_post_send(qp, wr, &bad);
+
+	/* siw's library gives it negative. */
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "ibv_post_send", abs(rc), "qp 0x%06x", qp->qp_num);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_bind_mw(
+	struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind, struct vbd_error *err)
+{
+	int rc = ibv_bind_mw(qp, mw, bind);
+
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "ibv_bind_mw", rc, "qp 0x%06x", qp->qp_num);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_post_recv(struct ibv_qp *qp, struct ibv_recv_wr *wr, struct vbd_error *err)
+{
+	struct ibv_recv_wr *bad;
+	int rc = ibv_post_recv(qp, wr, &bad);
+
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "ibv_post_recv", abs(rc), "qp 0x%06x", qp->qp_num);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_create_srq(struct vbd_account *account, struct ibv_pd *pd, uint32_t max_wr,
+	struct ibv_srq **ret_srq, struct vbd_error *err)
+{
+	struct ibv_srq_init_attr init = {.attr = {.max_wr = max_wr, .max_sge = 1}};
+	struct ibv_srq *srq;
+
+	errno = 0;
+	srq = ibv_create_srq(pd, &init);
+	if (!srq)
+		return vbd_error_errno(err, VBD_OK, "ibv_create_srq", errno, "%u receives", max_wr);
+	vbd_account_made(account, VBD_PV_SRQ);
+	*ret_srq = srq;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_pv_arm_srq(struct ibv_srq *srq, uint32_t limit, struct vbd_error *err)
+{
+	struct ibv_srq_attr attr = {.srq_limit = limit};
+	int rc = ibv_modify_srq(srq, &attr, IBV_SRQ_LIMIT);
+
+	if (rc)
+		return vbd_error_errno(err, VBD_OK, "ibv_modify_srq", rc, "limit %u", limit);
+	return VBD_OK;
+}
+
+void vbd_pv_destroy_srq(struct vbd_account *account, struct ibv_srq *srq)
+{
+	if (!srq)
+		return;
+	(void)ibv_destroy_srq(srq);
+	vbd_account_destroyed(account, VBD_PV_SRQ);
+}
+
+enum vbd_status vbd_pv_post_srq_recv(
+	struct ibv_srq *srq, struct ibv_recv_wr *wr, struct vbd_error *err)
+{
+	struct ibv_recv_wr *bad;
+	int rc = ibv_post_srq_recv(srq, wr, &bad);
+
+	if (rc)
+		return vbd_error_errno(
+			err, VBD_E_VERBS_ERROR, "ibv_post_srq_recv", rc, "a shared receive");
+	return VBD_OK;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/qp/qp.h"
+
+#include "base/clock.h"
+#include "rdma/device/cq.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/device/pd.h"
+#include "rdma/provider/provider.h"
+#include "rdma/data/srq.h"
+#include "rdma/data/worker_messages.h"
+
+#include <stdio.h>
+
+void vbd_qp_init(struct vbd_qp *qp, struct vbd_fabric *fabric, struct vbd_account *account,
+	uint64_t owner_id, const struct vbd_qp_ops *ops)
+{
+	*qp = (struct vbd_qp){
+		.ops = ops, .fabric = fabric, .account = account, .owner_id = owner_id};
+	vbd_list_init(&qp->in_fabric.link);
+	vbd_list_init(&qp->transfers);
+}
+
+void vbd_qp_attach(struct vbd_qp *qp)
+{
+	qp->channel->attached = true;
+	vbd_worker_send(qp->channel->worker, &qp->channel->attach_command, VBD_WORKER_ATTACH);
+}
+
+void vbd_qp_moved(struct vbd_qp *qp, int state)
+{
+	int old_state = qp->info.state;
+
+	qp->info.state = state;
+	qp->ops->moved(qp, old_state);
+}
+
+enum vbd_status vbd_qp_modify(
+	struct vbd_qp *qp, struct ibv_qp_attr *attr, int mask, struct vbd_error *err)
+{
+	int state = (int)attr->qp_state;
+	enum vbd_status status = vbd_pv_modify_qp(qp->ibv_qp, attr, mask, err);
+
+	if (!status)
+		vbd_qp_moved(qp, state);
+	return status;
+}
+
+/* The drain, in the order of docs/lifetimes.md. */
+
+bool vbd_qp_is_drained(const struct vbd_qp *qp)
+{
+	const struct vbd_channel *channel = qp->channel;
+
+	return !channel || !channel->attached ||
+	       (channel->drained && channel->purge_sent == channel->purged);
+}
+
+void vbd_qp_collect_flushes(struct vbd_qp *qp)
+{
+	struct vbd_channel *channel = qp->channel;
+
+	channel->drain_sent = true;
+	vbd_worker_send(channel->worker, &channel->drain_command, VBD_WORKER_DRAIN);
+}
+
+/* The QP can't be destroyed before its worker has taken the drain command: until then it may post
+ * on the QP. */
+void vbd_qp_force(struct vbd_qp *qp)
+{
+	struct vbd_channel *channel = qp->channel;
+
+	if (channel->purge_sent)
+		return;
+	channel->purge_sent = true;
+	vbd_worker_send(channel->worker, &channel->purge_command, VBD_WORKER_QUIESCE);
+}
+
+void vbd_qp_drain(struct vbd_qp *qp)
+{
+	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
+	struct vbd_error error = {0};
+
+	if (qp->channel->drain_sent)
+		return;
+	vbd_qp_collect_flushes(qp);
+	if (vbd_qp_modify(qp, &attr, IBV_QP_STATE, &error) != VBD_OK)
+		vbd_qp_force(qp);
+}
+
+static void destroy(struct vbd_qp *qp)
+{
+	if (!qp->ibv_qp)
+		return;
+	qp->ops->before_destroy(qp);
+	vbd_list_remove(&qp->in_fabric.link);
+	vbd_pv_destroy_qp(qp->account, qp->ibv_qp);
+	qp->ibv_qp = NULL;
+}
+
+static void on_quiesced(void *owner)
+{
+	struct vbd_qp *qp = owner;
+
+	destroy(qp);
+	vbd_worker_send(qp->channel->worker, &qp->channel->purge_command, VBD_WORKER_PURGE);
+}
+
+static void on_command_back(void *owner)
+{
+	struct vbd_qp *qp = owner;
+	struct vbd_channel *channel = qp->channel;
+
+	/* Receives of an SRQ don't say when the last one is over, as some devices never raise
+	 * LAST_WQE_REACHED (rxe, 6.1): without a QP there are no more than the CQ has. */
+	if (channel->drained && qp->srq && !channel->purge_sent) {
+		channel->purge_sent = true;
+		on_quiesced(qp);
+		return;
+	}
+	if (channel->drained && vbd_qp_is_drained(qp))
+		qp->ops->on_drained(qp);
+}
+
+/* What else the channel notifies. */
+
+static void on_channel_error(void *owner)
+{
+	struct vbd_qp *qp = owner;
+	const struct vbd_channel *channel = qp->channel;
+	const struct vbd_error *error = &channel->first_error;
+	const struct vbd_cause cause = {
+		.error = error,
+		.opcode = (int)channel->first_error_op,
+		.transfer = channel->first_error_transfer,
+	};
+
+	qp->ops->on_error(
+		qp, &cause, error->source == VBD_SOURCE_WC && error->kind == IBV_WC_WR_FLUSH_ERR);
+}
+
+static void on_message(void *owner, struct vbd_recv_slot *slot)
+{
+	struct vbd_qp *qp = owner;
+
+	slot->held = true;
+	qp->ops->on_message(qp, slot);
+}
+
+const struct vbd_channel_owner_ops vbd_qp_channel_ops = {
+	.on_error = on_channel_error,
+	.on_quiesced = on_quiesced,
+	.on_command_back = on_command_back,
+	.on_message = on_message,
+};
+
+void vbd_qp_release_message(struct vbd_qp *qp, struct vbd_recv_slot *slot)
+{
+	/* While the QP drains the receive would only be flushed, and its command could outlive the
+	 * channel. */
+	slot->held = false;
+	if (!slot->srq && (!qp->channel->attached || qp->channel->drain_sent))
+		return;
+	vbd_worker_send(qp->channel->worker, &slot->item, VBD_WORKER_RELEASE_RECV);
+}
+
+/* Release. */
+
+static void free_channel(struct vbd_qp *qp)
+{
+	struct vbd_channel *channel = qp->channel;
+	struct vbd_cq *cq;
+
+	if (!channel)
+		return;
+	cq = channel->cq;
+	for (unsigned int op = 0; op < VBD_OP_COUNT; op++)
+		vbd_op_counters_copy(&qp->ended_ops[op], &channel->ops[op]);
+	qp->ops->before_memory_freed(qp);
+	if (qp->srq)
+		vbd_srq_release_held(qp->srq, channel);
+	vbd_channel_destroy(channel);
+	qp->channel = NULL;
+	vbd_cq_release(cq, qp->reserved_cqe);
+}
+
+void vbd_qp_release(struct vbd_qp *qp)
+{
+	struct vbd_pd *pd = qp->pd;
+
+	destroy(qp);
+	free_channel(qp);
+	qp->device = NULL;
+	qp->pd = NULL;
+	if (!pd)
+		return;
+	if (qp->srq)
+		qp->srq->users--;
+	qp->srq = NULL;
+	vbd_fabric_release_device(qp->fabric, pd->device);
+	vbd_pd_unref(pd);
+}
+
+const struct vbd_op_counters *vbd_qp_op_counters(const struct vbd_qp *qp, enum vbd_op op)
+{
+	return qp->channel ? &qp->channel->ops[op] : &qp->ended_ops[op];
+}
+
+void vbd_qp_remember(struct vbd_qp *qp, enum vbd_reason reason, const struct vbd_cause *cause)
+{
+	if (qp->reason == VBD_REASON_NONE)
+		qp->reason = reason;
+	if (!cause->error)
+		return;
+	if (qp->first_error.at_ns) {
+		qp->errors_after_first++;
+		return;
+	}
+	qp->first_error = (struct vbd_first_error){
+		.at_ns = vbd_clock_mono_ns(),
+		.error = *cause->error,
+		.opcode = cause->opcode,
+		.transfer = cause->transfer,
+	};
+}
+
+char *vbd_qp_owner_text(const struct vbd_qp *qp, char text[VBD_QP_OWNER_BYTES])
+{
+	(void)snprintf(text, VBD_QP_OWNER_BYTES, "%s %llu", qp->ops->owner,
+		(unsigned long long)qp->owner_id);
+	return text;
+}

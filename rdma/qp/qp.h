@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A queue pair with its resources: PD, SRQ, room in a CQ, channel and ibv_qp. A connection and an
+ * endpoint, its owners, each embed one.
+ *
+ *   qp_open.c  open: the resources are found, the channel and the QP are made
+ *   qp.c       attach, drain, force, release
+ *
+ * Control thread. Nothing blocks.
+ */
+#ifndef VBD_RDMA_QP_QP_H
+#define VBD_RDMA_QP_QP_H
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "base/list.h"
+#include "rdma/provider/account.h"
+#include "rdma/data/channel.h"
+#include "rdma/device/device.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/qp/qp_params.h"
+#include "rdma/names/reason.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ibv_qp;
+struct ibv_qp_attr;
+struct vbd_qp;
+
+/* The owner of a QP. All members must be there. */
+struct vbd_qp_ops {
+	const char *owner; /* "connection", "endpoint" */
+
+	/* For the layer above, which knows only the QP. */
+
+	/* VBD_OK if work may be posted now, else wrong_state with the pointer "/connection". */
+	enum vbd_status (*check_usable)(const struct vbd_qp *qp, struct vbd_error *err);
+	/* End the owner: work requests of @transfer (0: of none) do not come back. */
+	void (*end_failed)(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer);
+	/* End the owner because a client asked for it. */
+	void (*close)(struct vbd_qp *qp);
+
+	/* Notifications. */
+
+	/* A completion failed; nothing more is posted. Once at most. @flushed: the device had moved
+	 * the QP to ERR before. */
+	void (*on_error)(struct vbd_qp *qp, const struct vbd_cause *cause, bool flushed);
+	/* @type: enum ibv_event_type */
+	void (*on_async)(struct vbd_qp *qp, int type);
+	/* The drain is over: vbd_qp_release() may be called. */
+	void (*on_drained)(struct vbd_qp *qp);
+	/* A message came in; the slot is the owner's until vbd_qp_release_message(). */
+	void (*on_message)(struct vbd_qp *qp, struct vbd_recv_slot *slot);
+	/* vbd_qp_moved() was called; @old_state: enum ibv_qp_state */
+	void (*moved)(struct vbd_qp *qp, int old_state);
+	/* Nothing is posted any more and the ibv_qp is about to be destroyed. */
+	void (*before_destroy)(struct vbd_qp *qp);
+	/* The memory of the receives is about to be freed: copy the messages still held. */
+	void (*before_memory_freed)(struct vbd_qp *qp);
+};
+
+/* The facts of the QP as last learnt from ibv_query_qp(3) or the CM. */
+struct vbd_qp_info {
+	int state;     /* enum ibv_qp_state */
+	uint32_t lqpn; /* 0: there was never a QP */
+	uint32_t rqpn;
+	bool iwarp;	  /* then responder_resources and initiator_depth are all of it */
+	bool soft_roce;	  /* then a retry_count of 7 is for ever */
+	bool path_known;  /* the members below are there; false before RTR */
+	bool sends_known; /* so are those that a QP gets with RTS: sq_psn, timers, retries */
+	uint32_t sq_psn, rq_psn;
+	uint32_t path_mtu_bytes;
+	uint8_t ack_timeout, retry_count, rnr_retry, min_rnr_timer;
+	uint8_t responder_resources, initiator_depth;
+	bool gid_known; /* these too: the path has a GRH, as always on RoCE */
+	uint32_t gid_index;
+	uint8_t dgid[16];
+	uint8_t traffic_class, hop_limit;
+	bool sgid_known; /* our own entry of the GID table */
+	struct vbd_gid sgid;
+};
+
+struct vbd_qp {
+	const struct vbd_qp_ops *ops;
+	struct vbd_fabric *fabric;
+	struct vbd_account *account; /* the owner's */
+	uint64_t owner_id;
+
+	/* From vbd_qp_open() to vbd_qp_release(). */
+	struct vbd_device *device;
+	struct vbd_pd *pd;		/* holds a reference to it, and so to the device */
+	struct vbd_srq *srq;		/* counted in its users; NULL: receives of its own */
+	struct vbd_channel *channel;	/* the data path */
+	uint32_t reserved_cqe;		/* in the channel's CQ */
+	struct ibv_qp *ibv_qp;		/* NULL already when a drain was forced */
+	struct vbd_fabric_qp in_fabric; /* listed while ibv_qp is there */
+
+	/* These members outlive the rest. */
+	uint64_t cq_id; /* 0 until it has one */
+	struct vbd_qp_info info;
+	struct vbd_op_counters ended_ops[VBD_OP_COUNT]; /* the channel's, once it is freed */
+	enum vbd_reason reason; /* why the owner ends; NONE until something begins the end */
+	struct vbd_first_error first_error;
+	uint64_t errors_after_first;
+
+	struct vbd_link transfers; /* for the layer above: those that have not ended */
+};
+
+/** vbd_qp_init - nothing is made yet. @ops, @fabric and the owner's @account outlive the QP. */
+void vbd_qp_init(struct vbd_qp *qp, struct vbd_fabric *fabric, struct vbd_account *account,
+	uint64_t owner_id, const struct vbd_qp_ops *ops);
+
+/**
+ * vbd_qp_open - the QP in RESET, with its PD, SRQ, room in a CQ and channel
+ * @device: usable; the resources that @params name must be of this device
+ *
+ * Returns not_found, bad_value, pd_mismatch, limit_reached and out_of_range for @params, and the
+ * device's refusals. vbd_qp_release() frees what was made before a failure.
+ */
+enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_device *device,
+	const struct vbd_qp_params *params, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_qp_attach - hand the channel to its worker; its receives are posted */
+void vbd_qp_attach(struct vbd_qp *qp);
+
+/** vbd_qp_modify - ibv_modify_qp(3), and vbd_qp_moved(); @attr has the state */
+enum vbd_status vbd_qp_modify(struct vbd_qp *qp, struct ibv_qp_attr *attr, int mask,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_qp_moved - the QP is in @state (enum ibv_qp_state) */
+void vbd_qp_moved(struct vbd_qp *qp, int state);
+
+/**
+ * vbd_qp_drain - end all work: on_drained() follows when nothing is outstanding
+ *
+ * The QP is attached. The worker posts nothing more, and the QP goes to ERR so that the device
+ * flushes it; a device that refuses ERR will not flush either, so the drain is forced. Harmless
+ * when it is under way.
+ */
+void vbd_qp_drain(struct vbd_qp *qp);
+
+/** vbd_qp_collect_flushes - the first half of vbd_qp_drain(), of a QP that is in ERR already */
+void vbd_qp_collect_flushes(struct vbd_qp *qp);
+
+/** vbd_qp_force - the flushes do not come: destroy the QP without them, as soon as the worker posts
+ * no more. on_drained() follows. Harmless when it is under way. */
+void vbd_qp_force(struct vbd_qp *qp);
+
+/** vbd_qp_is_drained - it was never attached, or every command sent to the worker is back */
+bool vbd_qp_is_drained(const struct vbd_qp *qp);
+
+/** vbd_qp_release - destroy the QP if it is there, free the channel, and release the resources; the
+ * QP is drained. Harmless when it was never opened. */
+void vbd_qp_release(struct vbd_qp *qp);
+
+/** vbd_qp_release_message - a message is deleted: its receive is posted again */
+void vbd_qp_release_message(struct vbd_qp *qp, struct vbd_recv_slot *slot);
+
+/** vbd_qp_op_counters - the counters of @op, also when the channel is freed */
+const struct vbd_op_counters *vbd_qp_op_counters(const struct vbd_qp *qp, enum vbd_op op);
+
+/** vbd_qp_remember - the owner ends for this @reason: the first one stays, and so does the first
+ * error; later ones are counted */
+void vbd_qp_remember(struct vbd_qp *qp, enum vbd_reason reason, const struct vbd_cause *cause);
+
+/* "connection 18446744073709551615" and its NUL. */
+#define VBD_QP_OWNER_BYTES 40
+
+/** vbd_qp_owner_text - "endpoint 7"; returns @text */
+char *vbd_qp_owner_text(const struct vbd_qp *qp, char text[VBD_QP_OWNER_BYTES]);
+
+/* For qp_open.c: what a channel notifies its QP of. */
+extern const struct vbd_channel_owner_ops vbd_qp_channel_ops;
+
+#endif

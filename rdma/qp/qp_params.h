@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parameters that a client chooses of a queue pair: those of any queue pair, and those that
+ * only a connection's has.
+ *
+ * Any thread.
+ */
+#ifndef VBD_RDMA_QP_QP_PARAMS_H
+#define VBD_RDMA_QP_QP_PARAMS_H
+
+#include "base/attr.h"
+#include "base/error.h"
+#include "rdma/device/mem.h"
+#include "rdma/device/op.h"
+
+#include <stdint.h>
+
+struct vbd_device;
+
+/*
+ * ANY(KIND, name, member, min, max, default): a parameter of any queue pair.
+ * CONN(the same): a parameter that UD has not.
+ *
+ * KIND says how JSON shows the value (api/resources/qp_params.c). `name` is the member of QpParams
+ * in openapi.yaml, with the same limits and default; `member` is the member of struct
+ * vbd_conn_params. Decoding, encoding and the defaults are made from these rows.
+ */
+/* clang-format off */
+#define VBD_QP_PARAM_MAP(ANY, CONN) \
+	ANY(SERVICE, service, qp.service, 0, VBD_SERVICE_COUNT - 1, VBD_SERVICE_INBOX) \
+	ANY(UINT, sq_depth, qp.sq_depth, 1, 16384, 64) \
+	ANY(UINT, rq_depth, qp.rq_depth, 1, 16384, 16) \
+	ANY(UINT, recv_size_bytes, qp.recv_size_bytes, 1, 1048576, 4096) \
+	ANY(UINT, max_send_sge, qp.max_send_sge, 1, VBD_SGES_MAX, 4) \
+	ANY(UINT, max_recv_sge, qp.max_recv_sge, 1, VBD_SGES_MAX, 1) \
+	ANY(UINT, inline_bytes, qp.inline_bytes, 0, 1024, VBD_INLINE_BYTES) \
+	ANY(UINT, signal_every, qp.signal_every, 1, 16384, 1) \
+	/* 7 never ends on rxe (rxe_comp.c, 6.1). */ \
+	CONN(UINT, retry_count, retry_count, 0, 7, 4) \
+	/* 7: a slow reader holds its sender back; transfers have deadlines. */ \
+	CONN(UINT, rnr_retry, rnr_retry, 0, 7, 7) \
+	/* 67 ms: a dead peer is noticed in 0.4 s, instead of 8 s with rdma_cm's 19. */ \
+	CONN(UINT, ack_timeout, ack_timeout, 0, 31, 14) \
+	/* 0.64 ms; the 0 that rdma_cm leaves there is 655 ms. */ \
+	CONN(UINT, min_rnr_timer, min_rnr_timer, 0, 31, 12) \
+	CONN(UINT, responder_resources, responder_resources, 0, 255, 16) \
+	CONN(UINT, initiator_depth, initiator_depth, 0, 255, 16) \
+	ANY(REF, pd, qp.pd_id, 0, 0, 0) \
+	ANY(REF, cq, qp.cq_id, 0, 0, 0) \
+	CONN(REF, srq, qp.srq_id, 0, 0, 0) \
+	CONN(OPTIONAL, path_mtu_bytes, path_mtu_bytes, 256, 4096, 0) \
+	/* The default is what the CM grants (cm_init_qp_init_attr() in cm.c, 6.1). */ \
+	CONN(ACCESS, remote_access, remote_access, 0, VBD_ACCESS_REMOTE_ALL, VBD_ACCESS_REMOTE_ALL)
+/* clang-format on */
+
+#define VBD_ACCESS_REMOTE_ALL \
+	(VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_ATOMIC)
+
+/* In place of ANY or CONN, for a table without these rows. */
+#define VBD_QP_PARAM_SKIP(...)
+
+/* The same for a connection and for an endpoint. */
+struct vbd_qp_params {
+	enum vbd_qp_transport transport;
+	enum vbd_service service;
+	uint32_t sq_depth;
+	uint32_t rq_depth;
+	uint32_t recv_size_bytes; /* UD: without the route header */
+	uint32_t max_send_sge;	  /* the default is lowered to the device's */
+	uint32_t max_recv_sge;
+	uint32_t inline_bytes;
+	uint32_t signal_every; /* at most sq_depth */
+	uint64_t pd_id;	       /* 0: the PD of the SRQ, or the device's default one */
+	uint64_t cq_id;	       /* 0: the CQ of the SRQ, or one of verbsd's own */
+	uint64_t srq_id;       /* 0: the QP has receives of its own. Never with UD */
+};
+
+struct vbd_conn_params {
+	struct vbd_qp_params qp; /* its transport is RC or UC */
+	uint8_t retry_count;	 /* 7 is for ever on Soft-RoCE, seven elsewhere */
+	uint8_t rnr_retry;	 /* 7 is for ever */
+	uint8_t ack_timeout;	 /* 4.096 us * 2^n; 0 is for ever */
+	uint8_t min_rnr_timer;	 /* IBTA code */
+	uint8_t responder_resources;
+	uint8_t initiator_depth;
+	uint32_t path_mtu_bytes; /* at most; 0 for the path's own */
+	uint32_t remote_access;	 /* enum vbd_mem_access: what the peer may do through this QP */
+};
+
+/** vbd_conn_params_default - the defaults of the rows, with transport RC */
+struct vbd_conn_params vbd_conn_params_default(void);
+
+/** vbd_conn_params_check - not_supported if @device lacks something that @params ask for */
+enum vbd_status vbd_conn_params_check(const struct vbd_conn_params *params,
+	const struct vbd_device *device, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_conn_lowered - @wanted, but not more than the @limit of the device and what the @peer allows
+ */
+uint8_t vbd_conn_lowered(uint8_t wanted, uint32_t limit, uint8_t peer);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/ud/ah.h"
+
+#include "rdma/device/device.h"
+#include "rdma/device/pd.h"
+#include "rdma/provider/provider.h"
+
+#include <string.h>
+
+#define IPV4_HEADER_BYTES 20
+
+struct vbd_ah_path vbd_ah_path_of(const struct ibv_ah_attr *attr)
+{
+	struct vbd_ah_path path = {
+		.global = attr->is_global,
+		.sgid_index = attr->grh.sgid_index,
+		.hop_limit = attr->grh.hop_limit,
+		.traffic_class = attr->grh.traffic_class,
+		.flow_label = attr->grh.flow_label,
+		.dlid = attr->dlid,
+		.sl = attr->sl,
+		.src_path_bits = attr->src_path_bits,
+		.static_rate = attr->static_rate,
+		.port_num = attr->port_num,
+	};
+
+	memcpy(path.dgid, attr->grh.dgid.raw, sizeof(path.dgid));
+	return path;
+}
+
+static struct ibv_ah_attr attr_of(const struct vbd_ah_path *path)
+{
+	struct ibv_ah_attr attr = {
+		.is_global = path->global,
+		.grh =
+			{
+				.sgid_index = path->sgid_index,
+				.hop_limit = path->hop_limit,
+				.traffic_class = path->traffic_class,
+				.flow_label = path->flow_label,
+			},
+		.dlid = path->dlid,
+		.sl = path->sl,
+		.src_path_bits = path->src_path_bits,
+		.static_rate = path->static_rate,
+		.port_num = path->port_num,
+	};
+
+	memcpy(attr.grh.dgid.raw, path->dgid, sizeof(path->dgid));
+	return attr;
+}
+
+struct vbd_ah_source vbd_ah_source_of(const struct vbd_recv_slot *slot)
+{
+	struct vbd_ah_source source = {
+		.qpn = slot->src_qp,
+		.lid = slot->slid,
+		.sl = slot->sl,
+		.wc_flags = slot->wc_flags,
+	};
+
+	memcpy(source.grh, vbd_channel_recv_grh(slot), sizeof(source.grh));
+	return source;
+}
+
+static uint16_t checksum(const uint8_t *bytes, size_t len_bytes)
+{
+	uint32_t sum = 0;
+
+	for (size_t i = 0; i < len_bytes; i += 2)
+		sum += (uint32_t)bytes[i] << 8 | bytes[i + 1];
+	while (sum >> 16)
+		sum = (sum & 0xffff) + (sum >> 16);
+	return (uint16_t)~sum;
+}
+
+/* As ibv_init_ah_from_wc(3) tells them apart: what stands before an IPv4 header is undefined, so it
+ * may look like the beginning of an IPv6 header. */
+static bool is_ipv4(const uint8_t *grh)
+{
+	const uint8_t *ip = grh + VBD_GRH_BYTES - IPV4_HEADER_BYTES;
+
+	if (grh[0] >> 4 != 6)
+		return true;
+	return ip[0] == 0x45 && checksum(ip, IPV4_HEADER_BYTES) == 0;
+}
+
+bool vbd_ah_source_gid(const struct vbd_ah_source *source, uint8_t ret_gid[16])
+{
+	static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+	const uint8_t *grh = source->grh;
+
+	if (!(source->wc_flags & IBV_WC_GRH))
+		return false;
+	if (is_ipv4(grh)) {
+		memcpy(ret_gid, mapped, sizeof(mapped));
+		memcpy(ret_gid + sizeof(mapped), grh + 32, 4);
+	} else {
+		memcpy(ret_gid, grh + 8, 16);
+	}
+	return true;
+}
+
+/* What came by a group names no address of ours: then the way back begins at @sgid_index. */
+static struct vbd_ah_path path_to(const uint8_t gid[16], uint8_t port_num, uint8_t sgid_index,
+	const struct vbd_ah_source *source)
+{
+	struct vbd_ah_path path = {
+		.global = true,
+		.sgid_index = sgid_index,
+		.hop_limit = 64,
+		.dlid = source->lid,
+		.sl = source->sl,
+		.port_num = port_num,
+	};
+
+	memcpy(path.dgid, gid, sizeof(path.dgid));
+	return path;
+}
+
+enum vbd_status vbd_ah_path_back(const struct vbd_device *device, uint8_t port_num,
+	uint8_t sgid_index, const struct vbd_ah_source *source, struct vbd_ah_path *ret_path,
+	struct vbd_error *err)
+{
+	struct ibv_wc wc = {
+		.wc_flags = source->wc_flags,
+		.src_qp = source->qpn,
+		.slid = source->lid,
+		.sl = source->sl,
+	};
+	struct ibv_ah_attr attr;
+	enum vbd_status status;
+
+	struct vbd_error error = {0};
+	uint8_t gid[16];
+
+	status = vbd_pv_ah_attr_of_wc(device->context, port_num, &wc, source->grh, &attr, &error);
+	if (status == VBD_OK)
+		*ret_path = vbd_ah_path_of(&attr);
+	else if (vbd_ah_source_gid(source, gid))
+		*ret_path = path_to(gid, port_num, sgid_index, source);
+	else
+		return vbd_error_set(err, status, "%s", error.text);
+	return VBD_OK;
+}
+
+enum vbd_status vbd_ah_make(const struct vbd_pd *pd, const struct vbd_ah_path *path,
+	struct ibv_ah **ret_ah, struct vbd_error *err)
+{
+	struct ibv_ah_attr attr = attr_of(path);
+
+	return vbd_pv_create_ah(pd->ibv_pd, &attr, ret_ah, err);
+}
+
+void vbd_ah_destroy(struct ibv_ah *ah)
+{
+	vbd_pv_destroy_ah(ah);
+}

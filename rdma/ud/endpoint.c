@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/ud/endpoint.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "rdma/device/caps.h"
+#include "rdma/device/device.h"
+#include "rdma/ud/endpoint_qp.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/names/names.h"
+#include "rdma/provider/provider.h"
+#include "rdma/data/service.h"
+#include "rdma/device/source.h"
+
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* SIDR requests that may wait in the kernel. */
+#define BACKLOG 128
+
+struct vbd_endpoint_params vbd_endpoint_params_default(void)
+{
+	struct vbd_endpoint_params params = {.qp = vbd_conn_params_default().qp,
+		.qkey = VBD_CM_QKEY,
+		.port_num = 1,
+		.gid_index = -1};
+
+	params.qp.transport = VBD_TRANSPORT_UD;
+	return params;
+}
+
+static void step(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
+	enum vbd_reason reason, const struct vbd_cause *cause);
+
+/* The one setter of the state. */
+static void set_state(
+	struct vbd_endpoint *endpoint, enum vbd_endpoint_state next, enum vbd_endpoint_event event)
+{
+	if (endpoint->state == next)
+		return;
+	vbd_log(VBD_LOG_DEBUG, "endpoint", "%llu %s -> %s (%s)", (unsigned long long)endpoint->id,
+		vbd_endpoint_state_name(endpoint->state), vbd_endpoint_state_name(next),
+		vbd_endpoint_event_name(event));
+	endpoint->state = next;
+	if (vbd_endpoint_state_ended(next))
+		endpoint->ended_ns = vbd_clock_mono_ns();
+}
+
+static void stop_listening(struct vbd_endpoint *endpoint)
+{
+	vbd_pv_destroy_id(&endpoint->account, endpoint->listen_id);
+	endpoint->listen_id = NULL;
+}
+
+static void drain(struct vbd_endpoint *endpoint)
+{
+	stop_listening(endpoint);
+	endpoint->ops->set_deadline(
+		endpoint, endpoint->fabric->drain_timeout_ms, endpoint->ops_arg);
+	vbd_qp_drain(&endpoint->qp);
+}
+
+static void finish(struct vbd_endpoint *endpoint)
+{
+	endpoint->ops->set_deadline(endpoint, 0, endpoint->ops_arg);
+	vbd_qp_release(&endpoint->qp);
+}
+
+static void perform(struct vbd_endpoint *endpoint, enum vbd_endpoint_action action)
+{
+	switch (action) {
+	case VBD_ENDPOINT_DO_DRAIN:
+		drain(endpoint);
+		break;
+	case VBD_ENDPOINT_DO_FORCE:
+		vbd_qp_force(&endpoint->qp);
+		break;
+	case VBD_ENDPOINT_DO_FINISH:
+		finish(endpoint);
+		break;
+	case VBD_ENDPOINT_DO_COUNT:
+		endpoint->qp.errors_after_first++;
+		break;
+	case VBD_ENDPOINT_DO_IGNORE:
+	case VBD_ENDPOINT_ACTION_COUNT:
+		break;
+	}
+}
+
+/* Look the pair up, set the state, act, tell. */
+static void step(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
+	enum vbd_reason reason, const struct vbd_cause *cause)
+{
+	const struct vbd_endpoint_rule *rule = vbd_endpoint_rule(endpoint->state, event);
+	enum vbd_endpoint_state old = endpoint->state;
+
+	if (rule->action == VBD_ENDPOINT_DO_DRAIN)
+		vbd_qp_remember(&endpoint->qp, reason, cause);
+	set_state(endpoint, rule->next, event);
+	perform(endpoint, rule->action);
+	if (endpoint->state != old)
+		endpoint->ops->state_changed(endpoint, endpoint->ops_arg);
+}
+
+static void step_error(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
+	enum vbd_reason reason, const struct vbd_error *error)
+{
+	const struct vbd_cause cause = {.error = error, .opcode = -1};
+
+	step(endpoint, event, reason, &cause);
+}
+
+/* The queue pair. */
+
+static struct vbd_endpoint *endpoint_of(struct vbd_qp *qp)
+{
+	return VBD_CONTAINER_OF(qp, struct vbd_endpoint, qp);
+}
+
+static void on_error(struct vbd_qp *qp, const struct vbd_cause *cause, bool flushed)
+{
+	if (flushed)
+		step(endpoint_of(qp), VBD_ENDPOINT_EV_QP_ERROR, VBD_REASON_QP_FATAL, cause);
+	else
+		step(endpoint_of(qp), VBD_ENDPOINT_EV_WC_ERROR,
+			vbd_reason_of_status(cause->error->status), cause);
+}
+
+static void on_async(struct vbd_qp *qp, int type)
+{
+	struct vbd_error error = {.source = VBD_SOURCE_ASYNC, .kind = type};
+
+	if (type != IBV_EVENT_QP_FATAL && type != IBV_EVENT_QP_REQ_ERR &&
+		type != IBV_EVENT_QP_ACCESS_ERR)
+		return;
+	(void)vbd_error_set(&error, VBD_E_QP_FATAL, "%s", vbd_async_event_text(type));
+	step_error(endpoint_of(qp), VBD_ENDPOINT_EV_QP_ERROR, VBD_REASON_QP_FATAL, &error);
+}
+
+static void on_drained(struct vbd_qp *qp)
+{
+	step_error(endpoint_of(qp),
+		vbd_reason_clean(qp->reason) ? VBD_ENDPOINT_EV_DRAINED_CLEAN
+					     : VBD_ENDPOINT_EV_DRAINED_FAILED,
+		qp->reason, NULL);
+}
+
+static void on_message(struct vbd_qp *qp, struct vbd_recv_slot *slot)
+{
+	struct vbd_endpoint *endpoint = endpoint_of(qp);
+
+	endpoint->ops->message(endpoint, slot, endpoint->ops_arg);
+}
+
+/* An endpoint has no timeline. */
+static void on_moved(struct vbd_qp *qp, int old_state)
+{
+	vbd_log(VBD_LOG_DEBUG, "endpoint", "%llu: QP %s -> %s", (unsigned long long)qp->owner_id,
+		vbd_qp_state_name(old_state), vbd_qp_state_name(qp->info.state));
+}
+
+static void before_destroy(struct vbd_qp *qp)
+{
+	struct vbd_endpoint *endpoint = endpoint_of(qp);
+
+	endpoint->ops->before_qp_goes(endpoint, endpoint->ops_arg);
+}
+
+static void before_memory_freed(struct vbd_qp *qp)
+{
+	struct vbd_endpoint *endpoint = endpoint_of(qp);
+
+	endpoint->ops->before_memory_goes(endpoint, endpoint->ops_arg);
+}
+
+static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *err)
+{
+	const struct vbd_endpoint *endpoint = VBD_CONTAINER_OF(qp, struct vbd_endpoint, qp);
+
+	if (endpoint->state == VBD_ENDPOINT_READY)
+		return VBD_OK;
+	return vbd_error_param(err, VBD_E_WRONG_STATE, "endpoint",
+		"endpoint %llu is %s; only a ready endpoint can be used",
+		(unsigned long long)endpoint->id, vbd_endpoint_state_name(endpoint->state));
+}
+
+static void end_failed(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
+{
+	const struct vbd_cause cause = {.error = why, .opcode = -1, .transfer = transfer};
+
+	step(endpoint_of(qp), VBD_ENDPOINT_EV_WC_ERROR, vbd_reason_of_status(why->status), &cause);
+}
+
+static void close_endpoint(struct vbd_qp *qp)
+{
+	vbd_endpoint_close(endpoint_of(qp), VBD_REASON_LOCAL_CLOSE);
+}
+
+static const struct vbd_qp_ops qp_ops = {
+	.owner = "endpoint",
+	.check_usable = check_usable,
+	.end_failed = end_failed,
+	.close = close_endpoint,
+	.on_error = on_error,
+	.on_async = on_async,
+	.on_drained = on_drained,
+	.on_message = on_message,
+	.moved = on_moved,
+	.before_destroy = before_destroy,
+	.before_memory_freed = before_memory_freed,
+};
+
+/* Making one. */
+
+/* The device that both the address and the caller name. */
+static enum vbd_status bind_device(struct vbd_endpoint *endpoint, const struct sockaddr *addr,
+	struct vbd_device **device, struct vbd_error *err)
+{
+	struct vbd_fabric *fabric = endpoint->fabric;
+	struct vbd_device *bound;
+	enum vbd_status status;
+	const char *name;
+
+	if (!fabric->channel)
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
+			fabric->channel_error.text);
+	status = vbd_pv_create_udp_id(
+		&endpoint->account, fabric->channel, &endpoint->tag, &endpoint->listen_id, err);
+	if (!status)
+		status = vbd_pv_bind_addr(endpoint->listen_id, addr, err);
+	if (status)
+		return status;
+	name = vbd_pv_id_device(endpoint->listen_id);
+	bound = name ? vbd_fabric_device(fabric, name) : NULL;
+	if (!bound)
+		return VBD_OK;
+	if (*device && *device != bound)
+		return vbd_error_param(err, VBD_E_BAD_VALUE, "device",
+			"the address belongs to device %s, not to %s", bound->name,
+			(*device)->name);
+	*device = bound;
+	return VBD_OK;
+}
+
+static enum vbd_status choose_device(struct vbd_endpoint *endpoint, const struct sockaddr *addr,
+	struct vbd_device **device, struct vbd_error *err)
+{
+	const struct vbd_qp_params *params = &endpoint->params.qp;
+	enum vbd_status status = VBD_OK;
+
+	if (addr) {
+		memcpy(&endpoint->addr, addr, vbd_sockaddr_bytes(addr));
+		status = bind_device(endpoint, addr, device, err);
+	}
+	if (status)
+		return status;
+	if (!*device)
+		*device = vbd_fabric_default_device(endpoint->fabric);
+	if (!*device)
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "there is no RDMA device");
+	status = vbd_device_usable(*device, err);
+	if (!status)
+		status = vbd_device_require(*device, VBD_CAP_UD, err);
+	if (!status)
+		status = vbd_service_check(
+			params->service, params->transport, params->recv_size_bytes, err);
+	if (status)
+		return status;
+	(void)snprintf(endpoint->device_name, sizeof(endpoint->device_name), "%s", (*device)->name);
+	return vbd_endpoint_choose(endpoint, *device, err);
+}
+
+static enum vbd_status start_listening(struct vbd_endpoint *endpoint, struct vbd_error *err)
+{
+	const struct sockaddr *bound;
+	enum vbd_status status;
+
+	if (!endpoint->listen_id)
+		return VBD_OK;
+	status = vbd_pv_listen(endpoint->listen_id, BACKLOG, err);
+	if (status)
+		return status;
+	bound = vbd_pv_id_local(endpoint->listen_id);
+	memcpy(&endpoint->addr, bound, vbd_sockaddr_bytes(bound));
+	return VBD_OK;
+}
+
+static struct vbd_endpoint *allocate(struct vbd_fabric *fabric, uint64_t id,
+	const struct vbd_endpoint_params *params, const struct vbd_endpoint_ops *ops, void *ops_arg)
+{
+	struct vbd_endpoint *endpoint = calloc(1, sizeof(*endpoint));
+
+	if (!endpoint)
+		return NULL;
+	endpoint->tag.kind = VBD_CM_ENDPOINT;
+	endpoint->id = id;
+	endpoint->fabric = fabric;
+	endpoint->params = *params;
+	endpoint->params.qp.transport = VBD_TRANSPORT_UD;
+	endpoint->ops = ops;
+	endpoint->ops_arg = ops_arg;
+	endpoint->created_ns = vbd_clock_mono_ns();
+	vbd_qp_init(&endpoint->qp, fabric, &endpoint->account, id, &qp_ops);
+	return endpoint;
+}
+
+enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct vbd_device *device,
+	const struct sockaddr *addr, const struct vbd_endpoint_params *params,
+	const struct vbd_endpoint_ops *ops, void *ops_arg, struct vbd_endpoint **ret_endpoint,
+	struct vbd_error *err)
+{
+	struct vbd_endpoint *endpoint = allocate(fabric, id, params, ops, ops_arg);
+	enum vbd_status status;
+
+	if (!endpoint)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for an endpoint");
+	status = choose_device(endpoint, addr, &device, err);
+	/* Bound and not yet listening, the port is ours: what can fail for want of it fails before
+	 * the QP is made and the worker knows it. */
+	if (!status)
+		status = start_listening(endpoint, err);
+	if (!status)
+		status = vbd_endpoint_qp_make(endpoint, device, err);
+	if (status) {
+		stop_listening(endpoint);
+		vbd_qp_release(&endpoint->qp);
+		vbd_endpoint_destroy(endpoint);
+		return status;
+	}
+	*ret_endpoint = endpoint;
+	return VBD_OK;
+}
+
+bool vbd_endpoint_source(const struct vbd_endpoint *endpoint, const struct sockaddr *towards,
+	struct sockaddr_storage *ret_source)
+{
+	const struct sockaddr *own = (const struct sockaddr *)&endpoint->addr;
+
+	if (!endpoint->addr.ss_family || vbd_sockaddr_is_any(own))
+		return vbd_source_of_device(endpoint->qp.device, towards, ret_source, NULL) ==
+		       VBD_OK;
+	*ret_source = endpoint->addr;
+	/* sin6_port lies at the same place. */
+	((struct sockaddr_in *)ret_source)->sin_port = 0;
+	return own->sa_family == towards->sa_family;
+}
+
+/* Commands. */
+
+void vbd_endpoint_close(struct vbd_endpoint *endpoint, enum vbd_reason reason)
+{
+	step_error(endpoint,
+		reason == VBD_REASON_SHUTDOWN ? VBD_ENDPOINT_EV_SHUTDOWN
+					      : VBD_ENDPOINT_EV_CMD_CLOSE,
+		reason, NULL);
+}
+
+void vbd_endpoint_deadline(struct vbd_endpoint *endpoint)
+{
+	step_error(endpoint, VBD_ENDPOINT_EV_DEADLINE, VBD_REASON_DEADLINE, NULL);
+}
+
+void vbd_endpoint_device_removed(struct vbd_endpoint *endpoint)
+{
+	struct vbd_error error = {0};
+
+	(void)vbd_error_set(
+		&error, VBD_E_DEVICE_REMOVED, "device %s is being removed", endpoint->device_name);
+	step_error(endpoint, VBD_ENDPOINT_EV_DEVICE_REMOVAL, VBD_REASON_DEVICE_REMOVED, &error);
+}
+
+void vbd_endpoint_destroy(struct vbd_endpoint *endpoint)
+{
+	if (!endpoint)
+		return;
+	vbd_account_close(&endpoint->account);
+	free(endpoint);
+}
+
+/* What the fabric tells. */
+
+static enum vbd_status may_answer(const struct vbd_endpoint *endpoint,
+	const struct vbd_pv_cm_event *request, struct vbd_error *err)
+{
+	const char *name = vbd_pv_id_device(request->id);
+
+	if (!endpoint->qp.ibv_qp)
+		return vbd_error_set(err, VBD_E_WRONG_STATE, "the endpoint's QP is not ready yet");
+	/* One that listens on every address hears of every device. */
+	if (!name || strcmp(name, endpoint->device_name) != 0)
+		return vbd_error_set(err, VBD_E_BAD_VALUE,
+			"the request came by device %s, but the QP is on %s", name ? name : "?",
+			endpoint->device_name);
+	return VBD_OK;
+}
+
+static enum vbd_status answer(
+	struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *request, struct vbd_error *err)
+{
+	const struct vbd_private_data *reply = &endpoint->params.reply;
+	struct rdma_conn_param param = {
+		.qp_num = endpoint->qp.info.lqpn,
+		.private_data = reply->length_bytes ? reply->bytes : NULL,
+		.private_data_len = reply->length_bytes,
+	};
+
+	return vbd_pv_accept(request->id, &param, err);
+}
+
+/* The answer is one datagram: if it is lost the peer asks again, and gets an id of its own. */
+static void on_request(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *request)
+{
+	struct vbd_error refused = {0};
+	struct vbd_error error = {0};
+
+	endpoint->sidr_requests++;
+	if (may_answer(endpoint, request, &refused) == VBD_OK &&
+		answer(endpoint, request, &refused) == VBD_OK) {
+		endpoint->sidr_answered++;
+	} else {
+		endpoint->sidr_refused++;
+		if (vbd_pv_reject(request->id, false, NULL, 0, &error) != VBD_OK)
+			vbd_log(VBD_LOG_DEBUG, "endpoint", "%s", error.text);
+	}
+	endpoint->ops->asked(endpoint, vbd_pv_id_peer(request->id),
+		refused.status ? &refused : NULL, endpoint->ops_arg);
+	vbd_pv_destroy_id(NULL, request->id);
+}
+
+void vbd_endpoint_on_cm_event(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *event)
+{
+	switch (event->type) {
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+		on_request(endpoint, event);
+		return;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		/* The id must go, or the kernel waits for it. */
+		vbd_endpoint_device_removed(endpoint);
+		return;
+	case RDMA_CM_EVENT_ADDR_CHANGE: /* a hint: rdma_get_cm_event(3) */
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_ESTABLISHED:
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
+	case RDMA_CM_EVENT_MULTICAST_ERROR:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	}
+	vbd_log(VBD_LOG_DEBUG, "endpoint", "ignores %s", vbd_cm_event_name((int)event->type));
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/ud/endpoint_fsm.h"
+
+#include "base/enum.h"
+
+#define ON(event, next, action, note) \
+	[VBD_ENDPOINT_EV_##event] = {VBD_ENDPOINT_##next, VBD_ENDPOINT_DO_##action, note}
+
+/* clang-format off */
+static const struct vbd_endpoint_rule rules[VBD_ENDPOINT_STATE_COUNT][VBD_ENDPOINT_EVENT_COUNT] = {
+	[VBD_ENDPOINT_READY] = {
+		ON(WC_ERROR, CLOSING, DRAIN, "the QP is in ERR and can't be used any more"),
+		ON(QP_ERROR, CLOSING, DRAIN, "the QP is in ERR and can't be used any more"),
+		ON(DEVICE_REMOVAL, CLOSING, DRAIN, "the kernel waits until the id is destroyed"),
+		ON(CMD_CLOSE, CLOSING, DRAIN, "a client deletes the object"),
+		ON(SHUTDOWN, CLOSING, DRAIN, "the daemon stops"),
+		ON(DEADLINE, READY, IGNORE, "this state has no deadline; the timer fired late"),
+		ON(DRAINED_CLEAN, READY, IGNORE, "it was not drained"),
+		ON(DRAINED_FAILED, READY, IGNORE, "it was not drained"),
+	},
+	[VBD_ENDPOINT_CLOSING] = {
+		ON(WC_ERROR, CLOSING, COUNT, "the end has already begun"),
+		ON(QP_ERROR, CLOSING, COUNT, "the end has already begun"),
+		ON(DEVICE_REMOVAL, CLOSING, COUNT, "the end has already begun"),
+		ON(CMD_CLOSE, CLOSING, IGNORE, "the end has already begun"),
+		ON(SHUTDOWN, CLOSING, IGNORE, "the end has already begun"),
+		ON(DEADLINE, CLOSING, FORCE, "the device does not report the flushes"),
+		ON(DRAINED_CLEAN, CLOSED, FINISH, "all completions are in"),
+		ON(DRAINED_FAILED, FAILED, FINISH, "all completions are in"),
+	},
+#define ENDED(state)                                                                   \
+	[VBD_ENDPOINT_##state] = {                                                     \
+		ON(WC_ERROR, state, IGNORE, "it is over"),                             \
+		ON(QP_ERROR, state, IGNORE, "it is over"),                             \
+		ON(DEVICE_REMOVAL, state, IGNORE, "it is over: it holds no device"),   \
+		ON(CMD_CLOSE, state, IGNORE, "it is over"),                            \
+		ON(SHUTDOWN, state, IGNORE, "it is over"),                             \
+		ON(DEADLINE, state, IGNORE, "it is over"),                             \
+		ON(DRAINED_CLEAN, state, IGNORE, "it is over"),                        \
+		ON(DRAINED_FAILED, state, IGNORE, "it is over"),                       \
+	}
+	ENDED(CLOSED),
+	ENDED(FAILED),
+#undef ENDED
+};
+/* clang-format on */
+
+const struct vbd_endpoint_rule *vbd_endpoint_rule(
+	enum vbd_endpoint_state state, enum vbd_endpoint_event event)
+{
+	return &rules[state][event];
+}
+
+static const struct {
+	const char *name;
+	bool ended;
+} states[VBD_ENDPOINT_STATE_COUNT] = {
+#define STATE_ROW(sym, json, ended) [sym] = {json, ended},
+	VBD_ENDPOINT_STATE_MAP(STATE_ROW)
+#undef STATE_ROW
+};
+
+const char *vbd_endpoint_state_name(enum vbd_endpoint_state state)
+{
+	return states[state].name;
+}
+
+bool vbd_endpoint_state_ended(enum vbd_endpoint_state state)
+{
+	return states[state].ended;
+}
+
+VBD_ENUM_NAMES(vbd_endpoint_event_name, enum vbd_endpoint_event, VBD_ENDPOINT_EVENT_MAP)
+
+VBD_ENUM_NAMES(vbd_endpoint_action_name, enum vbd_endpoint_action, VBD_ENDPOINT_ACTION_MAP)

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of an endpoint as one pure table: (state, event) -> (next state, action, why). Every
+ * pair is decided. Nothing here calls anything: rdma/ud/endpoint.c looks up, sets the state and
+ * performs the action.
+ *
+ * Any thread.
+ */
+#ifndef VBD_RDMA_UD_ENDPOINT_FSM_H
+#define VBD_RDMA_UD_ENDPOINT_FSM_H
+
+#include "base/enum.h"
+
+#include <stdbool.h>
+
+/* X(SYMBOL, json name, ended) */
+#define VBD_ENDPOINT_STATE_MAP(X)                                                 \
+	X(VBD_ENDPOINT_READY, "ready", false)                                     \
+	X(VBD_ENDPOINT_CLOSING, "closing", false) /* what it has is given back */ \
+	X(VBD_ENDPOINT_CLOSED, "closed", true)                                    \
+	X(VBD_ENDPOINT_FAILED, "failed", true)
+
+enum vbd_endpoint_state { VBD_ENDPOINT_STATE_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_STATE_COUNT };
+
+/* X(SYMBOL, name) */
+#define VBD_ENDPOINT_EVENT_MAP(X)                                                                \
+	X(VBD_ENDPOINT_EV_WC_ERROR, "wc_error") /* a completion failed */                        \
+	X(VBD_ENDPOINT_EV_QP_ERROR, "qp_error") /* async event, or a flush */                    \
+	X(VBD_ENDPOINT_EV_DEVICE_REMOVAL, "device_removal")                                      \
+	X(VBD_ENDPOINT_EV_CMD_CLOSE, "cmd_close")                                                \
+	X(VBD_ENDPOINT_EV_SHUTDOWN, "shutdown")                                                  \
+	X(VBD_ENDPOINT_EV_DEADLINE, "deadline")		  /* of the flushes */                   \
+	X(VBD_ENDPOINT_EV_DRAINED_CLEAN, "drained_clean") /* all completions are in; no error */ \
+	X(VBD_ENDPOINT_EV_DRAINED_FAILED, "drained_failed")
+
+enum vbd_endpoint_event { VBD_ENDPOINT_EVENT_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_EVENT_COUNT };
+
+/* X(SYMBOL, name) */
+#define VBD_ENDPOINT_ACTION_MAP(X)                                                            \
+	X(VBD_ENDPOINT_DO_IGNORE, "ignore") /* nothing; the row's note says why */            \
+	X(VBD_ENDPOINT_DO_DRAIN, "drain")   /* listen no more, QP to ERR, wait for flushes */ \
+	X(VBD_ENDPOINT_DO_FORCE, "force")   /* destroy the QP without its flushes */          \
+	X(VBD_ENDPOINT_DO_FINISH, "finish") /* give back the QP, the memory and the device */ \
+	X(VBD_ENDPOINT_DO_COUNT, "count")   /* a failure after the first: count it */
+
+enum vbd_endpoint_action { VBD_ENDPOINT_ACTION_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_ACTION_COUNT };
+
+struct vbd_endpoint_rule {
+	enum vbd_endpoint_state next;
+	enum vbd_endpoint_action action;
+	const char *note; /* why */
+};
+
+/** vbd_endpoint_rule - the pure table: what @event does to @state; every pair is decided */
+const struct vbd_endpoint_rule *vbd_endpoint_rule(
+	enum vbd_endpoint_state state, enum vbd_endpoint_event event);
+const char *vbd_endpoint_state_name(enum vbd_endpoint_state state);
+bool vbd_endpoint_state_ended(enum vbd_endpoint_state state);
+const char *vbd_endpoint_event_name(enum vbd_endpoint_event event);
+const char *vbd_endpoint_action_name(enum vbd_endpoint_action action);
+
+#endif

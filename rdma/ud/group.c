@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/ud/group.h"
+
+#include "base/enum.h"
+#include "base/log.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/names/names.h"
+#include "rdma/provider/provider.h"
+
+#include <netinet/in.h>
+#include <string.h>
+
+/* How long the kernel may look for the device; the group's own deadline may be shorter. */
+#define RESOLVE_TIMEOUT_MS 2000
+
+VBD_ENUM_NAMES(vbd_group_mode_name, enum vbd_group_mode, VBD_GROUP_MODE_MAP)
+
+/* The one setter of the state. */
+static void set_state(
+	struct vbd_group *group, enum vbd_group_state next, enum vbd_group_event event)
+{
+	if (group->state == next)
+		return;
+	vbd_log(VBD_LOG_DEBUG, "group", "%llu %s -> %s (%s)", (unsigned long long)group->id,
+		vbd_group_state_name(group->state), vbd_group_state_name(next),
+		vbd_group_event_name(event));
+	group->state = next;
+}
+
+/* Actions. */
+
+static enum vbd_status join(struct vbd_group *group, struct vbd_error *err)
+{
+	const char *name = vbd_pv_id_device(group->cm_id);
+	enum vbd_status status;
+
+	/* A QP is attached on its own device only. */
+	if (!name || strcmp(name, group->endpoint->device_name) != 0)
+		return vbd_error_set(err, VBD_E_ADDR_ERROR,
+			"the group is reached by device %s, but the endpoint's QP is on %s",
+			name ? name : "?", group->endpoint->device_name);
+	status = vbd_pv_join_multicast(group->cm_id, (const struct sockaddr *)&group->addr,
+		group->mode == VBD_GROUP_SEND_ONLY, err);
+	group->asked = status == VBD_OK;
+	return status;
+}
+
+static enum vbd_status attach(struct vbd_group *group, struct vbd_error *err)
+{
+	struct vbd_endpoint *endpoint = group->endpoint;
+	enum vbd_status status;
+
+	status = vbd_ah_make(endpoint->qp.pd, &group->path, &group->ah, err);
+	if (status || group->mode == VBD_GROUP_SEND_ONLY)
+		return status;
+	status = vbd_pv_attach_mcast(endpoint->qp.ibv_qp, group->path.dgid, group->path.dlid, err);
+	group->attached = status == VBD_OK;
+	return status;
+}
+
+static void drop(struct vbd_group *group)
+{
+	vbd_ah_destroy(group->ah);
+	group->ah = NULL;
+}
+
+/* In the order of librdmacm, which does the first for QPs of its own. */
+static void leave(struct vbd_group *group)
+{
+	if (group->attached)
+		vbd_pv_detach_mcast(group->endpoint->qp.ibv_qp, group->path.dgid, group->path.dlid);
+	group->attached = false;
+	if (group->asked)
+		vbd_pv_leave_multicast(group->cm_id, (const struct sockaddr *)&group->addr);
+	group->asked = false;
+	vbd_pv_destroy_id(&group->account, group->cm_id);
+	group->cm_id = NULL;
+	if (group->users == 0)
+		drop(group);
+}
+
+static enum vbd_status perform(struct vbd_group *group, enum vbd_group_action action,
+	const struct vbd_error *why, struct vbd_error *err)
+{
+	switch (action) {
+	case VBD_GROUP_DO_JOIN:
+		return join(group, err);
+	case VBD_GROUP_DO_ATTACH:
+		return attach(group, err);
+	case VBD_GROUP_DO_LEAVE:
+		leave(group);
+		break;
+	case VBD_GROUP_DO_DROP:
+		drop(group);
+		break;
+	case VBD_GROUP_DO_FAIL:
+		leave(group);
+		group->error = *why;
+		break;
+	case VBD_GROUP_DO_IGNORE:
+	case VBD_GROUP_ACTION_COUNT:
+		break;
+	}
+	return VBD_OK;
+}
+
+/* Look the pair up, set the state, act; an action that fails is the new state's to undo. */
+static void step(struct vbd_group *group, enum vbd_group_event event, const struct vbd_error *why)
+{
+	const struct vbd_group_rule *rule = vbd_group_rule(group->state, event);
+	enum vbd_group_state old = group->state;
+	struct vbd_error error = {0};
+
+	set_state(group, rule->next, event);
+	if (perform(group, rule->action, why, &error) != VBD_OK) {
+		step(group, VBD_GROUP_EV_CALL_FAILED, &error);
+		return;
+	}
+	/* An action may have gone a step further by itself; then that step has told. */
+	if (group->state != old && group->state == rule->next)
+		group->ops->state_changed(group, group->ops_arg);
+}
+
+static enum vbd_status begin(struct vbd_group *group, struct vbd_error *err)
+{
+	struct vbd_fabric *fabric = group->endpoint->fabric;
+	struct sockaddr_storage src;
+	const struct sockaddr *addr = (const struct sockaddr *)&group->addr;
+	bool has_src = vbd_endpoint_source(group->endpoint, addr, &src);
+	enum vbd_status status;
+
+	if (!fabric->channel)
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
+			fabric->channel_error.text);
+	status = vbd_pv_create_udp_id(
+		&group->account, fabric->channel, &group->tag, &group->cm_id, err);
+	if (status)
+		return status;
+	return vbd_pv_resolve_addr(group->cm_id, has_src ? (const struct sockaddr *)&src : NULL,
+		addr, RESOLVE_TIMEOUT_MS, err);
+}
+
+void vbd_group_join(struct vbd_group *group, uint64_t id, struct vbd_endpoint *endpoint,
+	const struct sockaddr *addr, enum vbd_group_mode mode, const struct vbd_group_ops *ops,
+	void *ops_arg)
+{
+	struct vbd_error error = {0};
+
+	group->tag.kind = VBD_CM_GROUP;
+	group->id = id;
+	group->endpoint = endpoint;
+	group->mode = mode;
+	group->ops = ops;
+	group->ops_arg = ops_arg;
+	group->state = VBD_GROUP_IS_RESOLVING;
+	memcpy(&group->addr, addr,
+		addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					    : sizeof(struct sockaddr_in));
+	if (begin(group, &error) != VBD_OK)
+		step(group, VBD_GROUP_EV_CALL_FAILED, &error);
+}
+
+void vbd_group_leave(struct vbd_group *group)
+{
+	step(group, VBD_GROUP_EV_CMD_LEAVE, NULL);
+	if (group->users == 0)
+		step(group, VBD_GROUP_EV_IDLE, NULL);
+}
+
+void vbd_group_ref_ah(struct vbd_group *group)
+{
+	group->users++;
+}
+
+void vbd_group_unuse(struct vbd_group *group)
+{
+	if (--group->users == 0)
+		step(group, VBD_GROUP_EV_IDLE, NULL);
+}
+
+void vbd_group_deadline(struct vbd_group *group)
+{
+	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE};
+
+	(void)vbd_error_set(&error, VBD_E_DEADLINE,
+		"the deadline passed while the group waited for %s",
+		vbd_group_state_waits_for(group->state));
+	step(group, VBD_GROUP_EV_DEADLINE, &error);
+}
+
+void vbd_group_endpoint_ended(struct vbd_group *group)
+{
+	struct vbd_error error = {0};
+
+	(void)vbd_error_set(&error, VBD_E_WRONG_STATE, "the group's endpoint ended");
+	step(group, VBD_GROUP_EV_ENDPOINT_ENDED, &error);
+	group->endpoint = NULL;
+}
+
+/* What the fabric tells. */
+
+static void take_membership(struct vbd_group *group, const struct vbd_pv_cm_event *event)
+{
+	group->path = vbd_ah_path_of(&event->ah_attr);
+	group->qpn = event->qp_num;
+	group->qkey = event->qkey;
+	group->known = true;
+}
+
+static enum vbd_group_event meaning_of(const struct vbd_pv_cm_event *event)
+{
+	switch (event->type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		return VBD_GROUP_EV_ADDR_RESOLVED;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		return VBD_GROUP_EV_ADDR_ERROR;
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
+		return VBD_GROUP_EV_MEMBER;
+	case RDMA_CM_EVENT_MULTICAST_ERROR:
+		return VBD_GROUP_EV_NO_MEMBER;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return VBD_GROUP_EV_DEVICE_REMOVAL;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_ESTABLISHED:
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	}
+	return VBD_GROUP_EV_OTHER_CM;
+}
+
+void vbd_group_on_cm_event(struct vbd_group *group, const struct vbd_pv_cm_event *event)
+{
+	enum vbd_group_event meaning = meaning_of(event);
+	struct vbd_error error = {
+		.source = VBD_SOURCE_CM_EVENT,
+		.kind = (int)event->type,
+		.raw = event->status,
+	};
+	enum vbd_status status =
+		meaning == VBD_GROUP_EV_DEVICE_REMOVAL ? VBD_E_DEVICE_REMOVED : VBD_E_ADDR_ERROR;
+
+	if (meaning == VBD_GROUP_EV_MEMBER)
+		take_membership(group, event);
+	else
+		(void)vbd_error_set(&error, status, "%s (CM status %d)",
+			vbd_cm_event_text((int)event->type), event->status);
+	step(group, meaning, &error);
+}

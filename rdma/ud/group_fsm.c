@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/ud/group_fsm.h"
+
+#include "base/enum.h"
+
+#define ON(event, next, action, note) \
+	[VBD_GROUP_EV_##event] = {VBD_GROUP_IS_##next, VBD_GROUP_DO_##action, note}
+
+/* clang-format off */
+static const struct vbd_group_rule rules[VBD_GROUP_STATE_COUNT][VBD_GROUP_EVENT_COUNT] = {
+	[VBD_GROUP_IS_RESOLVING] = {
+		ON(ADDR_RESOLVED, JOINING, JOIN, "the id has a device to join with"),
+		ON(ADDR_ERROR, FAILED, FAIL, "no device leads to the group"),
+		ON(MEMBER, RESOLVING, IGNORE, "nobody asked for it yet"),
+		ON(NO_MEMBER, FAILED, FAIL, "the CM gives it up"),
+		ON(DEVICE_REMOVAL, FAILED, FAIL, "the kernel waits until the id is destroyed"),
+		ON(OTHER_CM, RESOLVING, IGNORE, "it says nothing about a group"),
+		ON(CALL_FAILED, FAILED, FAIL, "a call that the action needs failed"),
+		ON(DEADLINE, FAILED, FAIL, "the deadline has passed"),
+		ON(CMD_LEAVE, LEFT, LEAVE, "there is nothing to leave yet"),
+		ON(IDLE, RESOLVING, IGNORE, "nothing was sent to it"),
+		ON(ENDPOINT_ENDED, FAILED, FAIL, "the QP is being destroyed"),
+	},
+	[VBD_GROUP_IS_JOINING] = {
+		ON(ADDR_RESOLVED, JOINING, IGNORE, "repeated: the table already has this information"),
+		ON(ADDR_ERROR, FAILED, FAIL, "the address was lost"),
+		ON(MEMBER, JOINED, ATTACH, "it is a member; its QP is not yet"),
+		ON(NO_MEMBER, FAILED, FAIL, "the membership was refused"),
+		ON(DEVICE_REMOVAL, FAILED, FAIL, "the kernel waits until the id is destroyed"),
+		ON(OTHER_CM, JOINING, IGNORE, "it says nothing about a group"),
+		ON(CALL_FAILED, FAILED, FAIL, "a call that the action needs failed"),
+		ON(DEADLINE, FAILED, FAIL, "the deadline has passed"),
+		ON(CMD_LEAVE, LEFT, LEAVE, "the request is withdrawn"),
+		ON(IDLE, JOINING, IGNORE, "nothing was sent to it"),
+		ON(ENDPOINT_ENDED, FAILED, FAIL, "the QP is being destroyed"),
+	},
+	[VBD_GROUP_IS_JOINED] = {
+		ON(ADDR_RESOLVED, JOINED, IGNORE, "the state already has this information"),
+		ON(ADDR_ERROR, JOINED, IGNORE, "the membership is not the address's"),
+		ON(MEMBER, JOINED, IGNORE, "a second time: it is a member already"),
+		ON(NO_MEMBER, FAILED, FAIL, "the membership was lost"),
+		ON(DEVICE_REMOVAL, FAILED, FAIL, "the kernel waits until the id is destroyed"),
+		ON(OTHER_CM, JOINED, IGNORE, "it says nothing about a group"),
+		ON(CALL_FAILED, FAILED, FAIL, "the QP could not be attached, or there is no address handle"),
+		ON(DEADLINE, JOINED, IGNORE, "the operation was in time; the timer fired late"),
+		ON(CMD_LEAVE, LEAVING, LEAVE, "sends to it continue until it is freed"),
+		ON(IDLE, JOINED, IGNORE, "it may be sent to again"),
+		ON(ENDPOINT_ENDED, FAILED, FAIL, "the QP is being destroyed"),
+	},
+	[VBD_GROUP_IS_LEAVING] = {
+		ON(ADDR_RESOLVED, LEAVING, IGNORE, "the CM id is destroyed"),
+		ON(ADDR_ERROR, LEAVING, IGNORE, "the CM id is destroyed"),
+		ON(MEMBER, LEAVING, IGNORE, "the CM id is destroyed"),
+		ON(NO_MEMBER, LEAVING, IGNORE, "the CM id is destroyed"),
+		ON(DEVICE_REMOVAL, LEAVING, IGNORE, "the CM id is destroyed"),
+		ON(OTHER_CM, LEAVING, IGNORE, "the CM id is destroyed"),
+		ON(CALL_FAILED, LEAVING, IGNORE, "it needs none any more"),
+		ON(DEADLINE, LEAVING, IGNORE, "a send has a deadline of its own"),
+		ON(CMD_LEAVE, LEAVING, IGNORE, "it leaves already"),
+		ON(IDLE, LEFT, DROP, "nothing uses its address handle any more"),
+		ON(ENDPOINT_ENDED, LEFT, DROP, "nothing is sent any more"),
+	},
+#define ENDED(state)                                                                    \
+	[VBD_GROUP_IS_##state] = {                                                      \
+		ON(ADDR_RESOLVED, state, IGNORE, "it is over"),                         \
+		ON(ADDR_ERROR, state, IGNORE, "it is over"),                            \
+		ON(MEMBER, state, IGNORE, "it is over"),                                \
+		ON(NO_MEMBER, state, IGNORE, "it is over"),                             \
+		ON(DEVICE_REMOVAL, state, IGNORE, "it is over"),                        \
+		ON(OTHER_CM, state, IGNORE, "it is over"),                              \
+		ON(CALL_FAILED, state, IGNORE, "it is over"),                           \
+		ON(DEADLINE, state, IGNORE, "it is over"),                              \
+		ON(CMD_LEAVE, state, IGNORE, "it is over"),                             \
+		ON(IDLE, state, DROP, "a membership that was lost keeps its handle as long"), \
+		ON(ENDPOINT_ENDED, state, DROP, "nothing is sent any more"),            \
+	}
+	ENDED(LEFT),
+	ENDED(FAILED),
+#undef ENDED
+};
+/* clang-format on */
+
+const struct vbd_group_rule *vbd_group_rule(enum vbd_group_state state, enum vbd_group_event event)
+{
+	return &rules[state][event];
+}
+
+static const struct {
+	const char *name;
+	const char *json;
+	const char *waits_for;
+	bool ended;
+} states[VBD_GROUP_STATE_COUNT] = {
+#define STATE_ROW(sym, name, json, waits, ended) [sym] = {name, json, waits, ended},
+	VBD_GROUP_STATE_MAP(STATE_ROW)
+#undef STATE_ROW
+};
+
+const char *vbd_group_state_name(enum vbd_group_state state)
+{
+	return states[state].name;
+}
+
+const char *vbd_group_state_json(enum vbd_group_state state)
+{
+	return states[state].json;
+}
+
+const char *vbd_group_state_waits_for(enum vbd_group_state state)
+{
+	return states[state].waits_for;
+}
+
+bool vbd_group_state_ended(enum vbd_group_state state)
+{
+	return states[state].ended;
+}
+
+VBD_ENUM_NAMES(vbd_group_event_name, enum vbd_group_event, VBD_GROUP_EVENT_MAP)
+
+VBD_ENUM_NAMES(vbd_group_action_name, enum vbd_group_action, VBD_GROUP_ACTION_MAP)

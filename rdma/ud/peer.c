@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/ud/peer.h"
+
+#include "base/log.h"
+#include "rdma/ud/endpoint.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/names/names.h"
+#include "rdma/device/pd.h"
+#include "rdma/provider/provider.h"
+
+#include <string.h>
+
+/* How long the kernel may look for a neighbour or a path; the peer's own deadline may be shorter.
+ */
+#define RESOLVE_TIMEOUT_MS 2000
+
+static void step(struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error *why);
+
+/* The one setter of the state. */
+static void set_state(struct vbd_peer *peer, enum vbd_peer_state next, enum vbd_peer_event event)
+{
+	if (peer->state == next)
+		return;
+	vbd_log(VBD_LOG_DEBUG, "peer", "%llu %s -> %s (%s)", (unsigned long long)peer->id,
+		vbd_peer_state_name(peer->state), vbd_peer_state_name(next),
+		vbd_peer_event_name(event));
+	peer->state = next;
+}
+
+static void let_go_of_id(struct vbd_peer *peer)
+{
+	vbd_pv_destroy_id(&peer->account, peer->cm_id);
+	peer->cm_id = NULL;
+}
+
+/* Actions. */
+
+static enum vbd_status resolve_route(struct vbd_peer *peer, struct vbd_error *err)
+{
+	const char *name = vbd_pv_id_device(peer->cm_id);
+
+	/* A QP sends by its own device only. */
+	if (!name || strcmp(name, peer->endpoint->device_name) != 0)
+		return vbd_error_set(err, VBD_E_ADDR_ERROR,
+			"the peer is reached by device %s, but the endpoint's QP is on %s",
+			name ? name : "?", peer->endpoint->device_name);
+	return vbd_pv_resolve_route(peer->cm_id, RESOLVE_TIMEOUT_MS, err);
+}
+
+static enum vbd_status ask(struct vbd_peer *peer, struct vbd_error *err)
+{
+	struct rdma_conn_param param = {
+		.qp_num = peer->endpoint->qp.info.lqpn,
+		.private_data = peer->request.length_bytes ? peer->request.bytes : NULL,
+		.private_data_len = peer->request.length_bytes,
+	};
+
+	return vbd_pv_connect(peer->cm_id, &param, err);
+}
+
+static void make_ah(struct vbd_peer *peer)
+{
+	/* All it was for is known. */
+	let_go_of_id(peer);
+	peer->ah_pending = true;
+	peer->ah_pd = peer->endpoint->qp.pd;
+	vbd_pd_ref(peer->ah_pd);
+	peer->ops->make_ah(peer, peer->ops_arg);
+}
+
+static void drop_ah(struct vbd_peer *peer)
+{
+	vbd_ah_destroy(peer->made);
+	peer->made = NULL;
+}
+
+static void fail(struct vbd_peer *peer, const struct vbd_error *why)
+{
+	let_go_of_id(peer);
+	vbd_ah_destroy(peer->ah);
+	peer->ah = NULL;
+	peer->error = *why;
+}
+
+static enum vbd_status perform(struct vbd_peer *peer, enum vbd_peer_action action,
+	const struct vbd_error *why, struct vbd_error *err)
+{
+	switch (action) {
+	case VBD_PEER_DO_RESOLVE_ROUTE:
+		return resolve_route(peer, err);
+	case VBD_PEER_DO_ASK:
+		return ask(peer, err);
+	case VBD_PEER_DO_MAKE_AH:
+		make_ah(peer);
+		break;
+	case VBD_PEER_DO_KEEP_AH:
+		peer->ah = peer->made;
+		peer->made = NULL;
+		break;
+	case VBD_PEER_DO_DROP_AH:
+		drop_ah(peer);
+		break;
+	case VBD_PEER_DO_FAIL:
+		fail(peer, why);
+		break;
+	case VBD_PEER_DO_IGNORE:
+	case VBD_PEER_ACTION_COUNT:
+		break;
+	}
+	return VBD_OK;
+}
+
+/* Look the pair up, set the state, act; an action that fails is the new state's to undo. */
+static void step(struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error *why)
+{
+	const struct vbd_peer_rule *rule = vbd_peer_rule(peer->state, event);
+	enum vbd_peer_state old = peer->state;
+	struct vbd_error error = {0};
+
+	set_state(peer, rule->next, event);
+	if (perform(peer, rule->action, why, &error) != VBD_OK) {
+		step(peer, VBD_PEER_EV_CALL_FAILED, &error);
+		return;
+	}
+	/* An action may have gone a step further by itself; then that step has told. */
+	if (peer->state != old && peer->state == rule->next)
+		peer->ops->state_changed(peer, peer->ops_arg);
+}
+
+void vbd_peer_init(struct vbd_peer *peer, uint64_t id, struct vbd_endpoint *endpoint,
+	const struct vbd_private_data *request, const struct vbd_peer_ops *ops, void *ops_arg)
+{
+	peer->tag.kind = VBD_CM_PEER;
+	peer->id = id;
+	peer->endpoint = endpoint;
+	peer->request = *request;
+	peer->ops = ops;
+	peer->ops_arg = ops_arg;
+	peer->state = VBD_PEER_RESOLVING_ADDR;
+}
+
+static enum vbd_status begin(
+	struct vbd_peer *peer, const struct sockaddr *dst, struct vbd_error *err)
+{
+	struct vbd_fabric *fabric = peer->endpoint->fabric;
+	struct sockaddr_storage src;
+	bool has_src = vbd_endpoint_source(peer->endpoint, dst, &src);
+	enum vbd_status status;
+
+	if (!fabric->channel)
+		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
+			fabric->channel_error.text);
+	status = vbd_pv_create_udp_id(
+		&peer->account, fabric->channel, &peer->tag, &peer->cm_id, err);
+	if (status)
+		return status;
+	return vbd_pv_resolve_addr(peer->cm_id, has_src ? (const struct sockaddr *)&src : NULL, dst,
+		RESOLVE_TIMEOUT_MS, err);
+}
+
+void vbd_peer_resolve(struct vbd_peer *peer, const struct sockaddr *dst)
+{
+	struct vbd_error error = {0};
+
+	/* The name may have taken longer than the endpoint lived. */
+	if (peer->state != VBD_PEER_RESOLVING_ADDR)
+		return;
+	if (begin(peer, dst, &error) != VBD_OK)
+		step(peer, VBD_PEER_EV_CALL_FAILED, &error);
+}
+
+void vbd_peer_name_failed(struct vbd_peer *peer, const struct vbd_error *why)
+{
+	step(peer, VBD_PEER_EV_NAME_FAILED, why);
+}
+
+void vbd_peer_set(
+	struct vbd_peer *peer, const struct vbd_ah_path *path, uint32_t qpn, uint32_t qkey)
+{
+	peer->path = *path;
+	peer->qpn = qpn;
+	peer->qkey = qkey;
+	peer->known = true;
+	step(peer, VBD_PEER_EV_KNOWN, NULL);
+}
+
+void vbd_peer_make_ah(struct vbd_peer *peer)
+{
+	(void)!vbd_ah_make(peer->ah_pd, &peer->path, &peer->made, &peer->ah_error);
+}
+
+void vbd_peer_ah_made(struct vbd_peer *peer)
+{
+	struct vbd_pd *pd = peer->ah_pd;
+
+	peer->ah_pending = false;
+	peer->ah_pd = NULL;
+	if (peer->made)
+		step(peer, VBD_PEER_EV_AH_MADE, NULL);
+	else
+		step(peer, VBD_PEER_EV_AH_FAILED, &peer->ah_error);
+	vbd_pd_unref(pd);
+}
+
+void vbd_peer_deadline(struct vbd_peer *peer)
+{
+	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE};
+
+	(void)vbd_error_set(&error, VBD_E_DEADLINE,
+		"the deadline passed while the peer waited for %s",
+		vbd_peer_state_waits_for(peer->state));
+	step(peer, VBD_PEER_EV_DEADLINE, &error);
+}
+
+void vbd_peer_endpoint_ended(struct vbd_peer *peer)
+{
+	struct vbd_error error = {0};
+
+	(void)vbd_error_set(&error, VBD_E_WRONG_STATE, "the peer's endpoint ended");
+	step(peer, VBD_PEER_EV_ENDPOINT_ENDED, &error);
+	peer->endpoint = NULL;
+}
+
+void vbd_peer_fini(struct vbd_peer *peer)
+{
+	let_go_of_id(peer);
+	vbd_ah_destroy(peer->ah);
+	peer->ah = NULL;
+	vbd_account_close(&peer->account);
+}
+
+/* What the fabric tells. */
+
+static enum vbd_peer_event meaning_of(const struct vbd_pv_cm_event *event)
+{
+	switch (event->type) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		return VBD_PEER_EV_ADDR_RESOLVED;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		return VBD_PEER_EV_ADDR_ERROR;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		return VBD_PEER_EV_ROUTE_RESOLVED;
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		return VBD_PEER_EV_ROUTE_ERROR;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		return VBD_PEER_EV_ANSWERED;
+	case RDMA_CM_EVENT_UNREACHABLE:
+		/* An answer that says no comes so as well, with its own status. */
+		return event->status > 0 ? VBD_PEER_EV_REJECTED : VBD_PEER_EV_UNREACHABLE;
+	case RDMA_CM_EVENT_REJECTED:
+		return VBD_PEER_EV_REJECTED;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		return VBD_PEER_EV_CONNECT_ERROR;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return VBD_PEER_EV_DEVICE_REMOVAL;
+	case RDMA_CM_EVENT_CONNECT_REQUEST:
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_MULTICAST_JOIN:
+	case RDMA_CM_EVENT_MULTICAST_ERROR:
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+		break;
+	}
+	return VBD_PEER_EV_OTHER_CM;
+}
+
+static enum vbd_status status_of(enum vbd_peer_event meaning)
+{
+	static const enum vbd_status statuses[VBD_PEER_EVENT_COUNT] = {
+		[VBD_PEER_EV_ADDR_ERROR] = VBD_E_ADDR_ERROR,
+		[VBD_PEER_EV_ROUTE_ERROR] = VBD_E_ROUTE_ERROR,
+		[VBD_PEER_EV_REJECTED] = VBD_E_REJECTED,
+		[VBD_PEER_EV_UNREACHABLE] = VBD_E_UNREACHABLE,
+		[VBD_PEER_EV_CONNECT_ERROR] = VBD_E_CONNECT_ERROR,
+		[VBD_PEER_EV_DEVICE_REMOVAL] = VBD_E_DEVICE_REMOVED,
+	};
+
+	return statuses[meaning];
+}
+
+static void take_answer(struct vbd_peer *peer, const struct vbd_pv_cm_event *event)
+{
+	peer->path = vbd_ah_path_of(&event->ah_attr);
+	peer->qpn = event->qp_num;
+	peer->qkey = event->qkey;
+	peer->known = true;
+	peer->answer.message = VBD_CM_MESSAGE_SIDR_REPLY;
+	peer->answer.length_bytes = event->private_data_bytes;
+	memcpy(peer->answer.bytes, event->private_data, event->private_data_bytes);
+}
+
+void vbd_peer_on_cm_event(struct vbd_peer *peer, const struct vbd_pv_cm_event *event)
+{
+	enum vbd_peer_event meaning = meaning_of(event);
+	enum vbd_status status = status_of(meaning);
+	struct vbd_error error = {
+		.source = VBD_SOURCE_CM_EVENT,
+		.kind = (int)event->type,
+		.raw = event->status,
+	};
+
+	if (meaning == VBD_PEER_EV_ANSWERED) {
+		if (event->has_ud_param)
+			take_answer(peer, event);
+		else
+			meaning = VBD_PEER_EV_OTHER_CM;
+	}
+	if (meaning == VBD_PEER_EV_REJECTED)
+		(void)vbd_error_set(&error, status, "%s", vbd_sidr_status_name(event->status));
+	else if (status)
+		(void)vbd_error_set(&error, status, "%s (CM status %d)",
+			vbd_cm_event_text((int)event->type), event->status);
+	step(peer, meaning, &error);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rdma/ud/peer_fsm.h"
+
+#include "base/enum.h"
+
+#define ON(event, next, action, note) \
+	[VBD_PEER_EV_##event] = {VBD_PEER_##next, VBD_PEER_DO_##action, note}
+
+/* What ends every state in which it is asked for by CM. */
+#define ASKED_FOR(state)                                                                \
+	ON(DEVICE_REMOVAL, FAILED, FAIL, "the kernel waits until the id is destroyed"), \
+		ON(OTHER_CM, state, IGNORE, "it says nothing about a peer"),            \
+		ON(AH_MADE, state, DROP_AH, "nobody had asked for it"),                 \
+		ON(AH_FAILED, state, IGNORE, "nobody had asked for it"),                \
+		ON(CALL_FAILED, FAILED, FAIL, "a call that the action needs failed"),   \
+		ON(DEADLINE, FAILED, FAIL, "the deadline has passed"),                  \
+		ON(ENDPOINT_ENDED, FAILED, FAIL, "there is nothing to send from any more")
+
+/* clang-format off */
+static const struct vbd_peer_rule rules[VBD_PEER_STATE_COUNT][VBD_PEER_EVENT_COUNT] = {
+	[VBD_PEER_RESOLVING_ADDR] = {
+		ON(KNOWN, MAKING_AH, MAKE_AH, "nobody needs to be asked"),
+		ON(NAME_FAILED, FAILED, FAIL, "there is no address to ask at"),
+		ON(ADDR_RESOLVED, RESOLVING_ROUTE, RESOLVE_ROUTE, "the device is known, the path is next"),
+		ON(ADDR_ERROR, FAILED, FAIL, "no neighbour answers there"),
+		ON(ROUTE_RESOLVED, RESOLVING_ADDR, IGNORE, "it was not asked for yet"),
+		ON(ROUTE_ERROR, FAILED, FAIL, "no path"),
+		ON(ANSWERED, RESOLVING_ADDR, IGNORE, "nobody was asked yet"),
+		ON(REJECTED, FAILED, FAIL, "the CM gives it up"),
+		ON(UNREACHABLE, FAILED, FAIL, "the CM gives it up"),
+		ON(CONNECT_ERROR, FAILED, FAIL, "the CM gives it up"),
+		ASKED_FOR(RESOLVING_ADDR),
+	},
+	[VBD_PEER_RESOLVING_ROUTE] = {
+		ON(KNOWN, RESOLVING_ROUTE, IGNORE, "it is asked for"),
+		ON(NAME_FAILED, RESOLVING_ROUTE, IGNORE, "its address is known"),
+		ON(ADDR_RESOLVED, RESOLVING_ROUTE, IGNORE, "repeated: the table already has this information"),
+		ON(ADDR_ERROR, FAILED, FAIL, "the address was lost"),
+		ON(ROUTE_RESOLVED, ASKING, ASK, "the peer can be asked"),
+		ON(ROUTE_ERROR, FAILED, FAIL, "no path"),
+		ON(ANSWERED, RESOLVING_ROUTE, IGNORE, "nobody was asked yet"),
+		ON(REJECTED, FAILED, FAIL, "the CM gives it up"),
+		ON(UNREACHABLE, FAILED, FAIL, "the CM gives it up"),
+		ON(CONNECT_ERROR, FAILED, FAIL, "the CM gives it up"),
+		ASKED_FOR(RESOLVING_ROUTE),
+	},
+	[VBD_PEER_ASKING] = {
+		ON(KNOWN, ASKING, IGNORE, "it is asked for"),
+		ON(NAME_FAILED, ASKING, IGNORE, "its address is known"),
+		ON(ADDR_RESOLVED, ASKING, IGNORE, "repeated: the table already has this information"),
+		ON(ADDR_ERROR, FAILED, FAIL, "the address was lost"),
+		ON(ROUTE_RESOLVED, ASKING, IGNORE, "repeated: the table already has this information"),
+		ON(ROUTE_ERROR, FAILED, FAIL, "the path was lost"),
+		ON(ANSWERED, MAKING_AH, MAKE_AH, "QP number, qkey and path are there"),
+		ON(REJECTED, FAILED, FAIL, "no program listens there, or the program refused"),
+		ON(UNREACHABLE, FAILED, FAIL, "no answer arrived"),
+		ON(CONNECT_ERROR, FAILED, FAIL, "the answer could not be used"),
+		ASKED_FOR(ASKING),
+	},
+	[VBD_PEER_MAKING_AH] = {
+		ON(KNOWN, MAKING_AH, IGNORE, "this event is the cause"),
+		ON(NAME_FAILED, MAKING_AH, IGNORE, "its address is known"),
+		ON(ADDR_RESOLVED, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(ADDR_ERROR, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(ROUTE_RESOLVED, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(ROUTE_ERROR, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(ANSWERED, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(REJECTED, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(UNREACHABLE, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(CONNECT_ERROR, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(DEVICE_REMOVAL, FAILED, FAIL, "the handle would be of a device that goes"),
+		ON(OTHER_CM, MAKING_AH, IGNORE, "the CM id is destroyed"),
+		ON(AH_MADE, READY, KEEP_AH, "it can be sent to"),
+		ON(AH_FAILED, FAILED, FAIL, "no neighbour on the way, or no memory"),
+		ON(CALL_FAILED, FAILED, FAIL, "a call that the action needs failed"),
+		ON(DEADLINE, FAILED, FAIL, "it took too long; the handle is dropped when it comes"),
+		ON(ENDPOINT_ENDED, FAILED, FAIL, "there is nothing to send from any more"),
+	},
+	[VBD_PEER_READY] = {
+		ON(KNOWN, READY, IGNORE, "it is"),
+		ON(NAME_FAILED, READY, IGNORE, "its address is known"),
+		ON(ADDR_RESOLVED, READY, IGNORE, "the CM id is destroyed"),
+		ON(ADDR_ERROR, READY, IGNORE, "the CM id is destroyed"),
+		ON(ROUTE_RESOLVED, READY, IGNORE, "the CM id is destroyed"),
+		ON(ROUTE_ERROR, READY, IGNORE, "the CM id is destroyed"),
+		ON(ANSWERED, READY, IGNORE, "the CM id is destroyed"),
+		ON(REJECTED, READY, IGNORE, "the CM id is destroyed"),
+		ON(UNREACHABLE, READY, IGNORE, "the CM id is destroyed"),
+		ON(CONNECT_ERROR, READY, IGNORE, "the CM id is destroyed"),
+		ON(DEVICE_REMOVAL, READY, IGNORE, "its endpoint is about to end, and takes it along"),
+		ON(OTHER_CM, READY, IGNORE, "the CM id is destroyed"),
+		ON(AH_MADE, READY, DROP_AH, "it has one"),
+		ON(AH_FAILED, READY, IGNORE, "it has one"),
+		ON(CALL_FAILED, READY, IGNORE, "it needs none any more"),
+		ON(DEADLINE, READY, IGNORE, "the operation was in time; the timer fired late"),
+		ON(ENDPOINT_ENDED, FAILED, FAIL, "there is nothing to send from any more"),
+	},
+	[VBD_PEER_FAILED] = {
+		ON(KNOWN, FAILED, IGNORE, "it is over"),
+		ON(NAME_FAILED, FAILED, IGNORE, "it is over"),
+		ON(ADDR_RESOLVED, FAILED, IGNORE, "it is over"),
+		ON(ADDR_ERROR, FAILED, IGNORE, "it is over"),
+		ON(ROUTE_RESOLVED, FAILED, IGNORE, "it is over"),
+		ON(ROUTE_ERROR, FAILED, IGNORE, "it is over"),
+		ON(ANSWERED, FAILED, IGNORE, "it is over"),
+		ON(REJECTED, FAILED, IGNORE, "it is over"),
+		ON(UNREACHABLE, FAILED, IGNORE, "it is over"),
+		ON(CONNECT_ERROR, FAILED, IGNORE, "it is over"),
+		ON(DEVICE_REMOVAL, FAILED, IGNORE, "it is over"),
+		ON(OTHER_CM, FAILED, IGNORE, "it is over"),
+		ON(AH_MADE, FAILED, DROP_AH, "the event arrived too late"),
+		ON(AH_FAILED, FAILED, IGNORE, "it is over"),
+		ON(CALL_FAILED, FAILED, IGNORE, "it is over"),
+		ON(DEADLINE, FAILED, IGNORE, "it is over"),
+		ON(ENDPOINT_ENDED, FAILED, IGNORE, "it is over"),
+	},
+};
+/* clang-format on */
+
+const struct vbd_peer_rule *vbd_peer_rule(enum vbd_peer_state state, enum vbd_peer_event event)
+{
+	return &rules[state][event];
+}
+
+static const struct {
+	const char *name;
+	const char *json;
+	const char *waits_for;
+} states[VBD_PEER_STATE_COUNT] = {
+#define STATE_ROW(sym, name, json, waits) [sym] = {name, json, waits},
+	VBD_PEER_STATE_MAP(STATE_ROW)
+#undef STATE_ROW
+};
+
+const char *vbd_peer_state_name(enum vbd_peer_state state)
+{
+	return states[state].name;
+}
+
+const char *vbd_peer_state_json(enum vbd_peer_state state)
+{
+	return states[state].json;
+}
+
+const char *vbd_peer_state_waits_for(enum vbd_peer_state state)
+{
+	return states[state].waits_for;
+}
+
+VBD_ENUM_NAMES(vbd_peer_event_name, enum vbd_peer_event, VBD_PEER_EVENT_MAP)
+
+VBD_ENUM_NAMES(vbd_peer_action_name, enum vbd_peer_action, VBD_PEER_ACTION_MAP)
