@@ -19,8 +19,8 @@
 /* CM events handled before the loop gets its turn. */
 #define CM_BATCH 64
 
-/* Letters handled before the loop gets its turn. */
-#define letter_BATCH 256
+/* Notifications handled before the loop gets its turn. */
+#define NOTIFICATION_BATCH 256
 
 int vbd_fabric_cm_fd(const struct vbd_fabric *fabric)
 {
@@ -73,7 +73,7 @@ void vbd_fabric_dispatch_cm(struct vbd_fabric *fabric)
 			removed = name ? vbd_fabric_device(fabric, name) : NULL;
 		}
 		dispatch_cm_event(&event);
-		/* One object heard of it; the rest of the device's must go as well. */
+		/* The event named one object; every other object on the device ends as well. */
 		if (removed)
 			vbd_fabric_remove_device(fabric, removed);
 	}
@@ -88,7 +88,8 @@ static void on_cq_removed(struct vbd_fabric *fabric, struct vbd_cq *cq)
 {
 	struct vbd_device *device = cq->device;
 
-	/* The message pool's reference and the CQ's may be the last two: the pool first. */
+	/* The last two references may be those of the message pool and of the CQ: free the pool
+	 * first. */
 	vbd_fabric_release_device(fabric, device);
 	vbd_cq_destroy(cq);
 }
@@ -172,7 +173,7 @@ void vbd_fabric_dispatch_control(struct vbd_fabric *fabric)
 	struct vbd_mailbox_item *item;
 
 	vbd_mailbox_rearm(&fabric->control);
-	for (int i = 0; i < letter_BATCH; i++) {
+	for (int i = 0; i < NOTIFICATION_BATCH; i++) {
 		item = vbd_mailbox_take(&fabric->control);
 		if (!item)
 			return;
