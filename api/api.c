@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Anybody who can reach the port can be refused as often as they like: the event log, which is
- * bounded, hears of it once a second at most. */
+/* Log one refusal a second at most: otherwise a client without a role could fill the bounded event
+ * log. */
 static void on_refused(void *context, const char *client, const struct vbd_error *err)
 {
 	struct vbd_api *api = context;

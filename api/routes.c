@@ -21,8 +21,8 @@
 #include "api/resources/windows.h"
 
 /*
- * One row each: method, operation, role, body, handler, pattern, parameters. What a reader role
- * must not see are keys and the contents of memory; messages are such contents.
+ * One row each: method, operation, role, body, handler, pattern, parameters. The role "read" must
+ * not see keys or contents of memory; messages are contents of memory.
  */
 #define ROUTE(method_, operation_, role_, body_, handler_, pattern_, ...)                   \
 	.method = VBD_METHOD_##method_, .operation = #operation_, .role = VBD_ROLE_##role_, \

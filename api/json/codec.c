@@ -18,7 +18,7 @@ const char *const vbd_encoding_names[4] = {
 json_t *vbd_codec_encode(const uint8_t *bytes, size_t len_bytes, enum vbd_encoding encoding,
 	enum vbd_encoding *ret_encoding)
 {
-	/* gnutls takes the bytes as changeable and does not change them. */
+	/* The cast is safe: gnutls does not change the bytes. */
 	const gnutls_datum_t in = {(unsigned char *)bytes, (unsigned int)len_bytes};
 	gnutls_datum_t out = {NULL, 0};
 	json_t *json;

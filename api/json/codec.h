@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bytes as text in JSON: as they are, base64 or hex.
+ * Bytes in a JSON string: as plain text, base64 or hex.
  *
  * Any thread.
  */
@@ -19,14 +19,14 @@ enum vbd_encoding {
 	VBD_ENCODING_TEXT,
 	VBD_ENCODING_BASE64,
 	VBD_ENCODING_HEX,
-	VBD_ENCODING_AUTO, /* text where that is printable UTF-8, else base64 */
+	VBD_ENCODING_AUTO, /* text if the bytes are printable UTF-8, else base64 */
 };
 
 extern const char *const vbd_encoding_names[4];
 
 /**
- * vbd_codec_encode - a JSON string of bytes
- * @ret_encoding: what was used in the end: bytes that are no UTF-8 can't be text
+ * vbd_codec_encode - encode bytes as a JSON string
+ * @ret_encoding: the encoding used; BASE64 instead of TEXT if the bytes are not UTF-8
  *
  * Returns a new reference; NULL without memory.
  */
@@ -34,11 +34,11 @@ json_t *vbd_codec_encode(const uint8_t *bytes, size_t len_bytes, enum vbd_encodi
 	enum vbd_encoding *ret_encoding);
 
 /**
- * vbd_codec_decode - bytes of a text
+ * vbd_codec_decode - decode a text to bytes
  * @encoding:  TEXT, BASE64 or HEX
  * @max_bytes: more is VBD_E_TOO_LONG
- * @pointer:   the member to blame
- * @ret_bytes: from malloc(), the caller's; never NULL
+ * @pointer:   JSON pointer of the member, for errors
+ * @ret_bytes: from malloc(), owned by the caller; never NULL
  */
 enum vbd_status vbd_codec_decode(const char *text, enum vbd_encoding encoding, size_t max_bytes,
 	const char *pointer, uint8_t **ret_bytes, size_t *ret_len_bytes,

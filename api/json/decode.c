@@ -29,8 +29,7 @@ enum vbd_status vbd_json_parse(
 	const char *bytes, size_t len_bytes, json_t **ret_json, struct vbd_error *err)
 {
 	json_error_t problem;
-	/* Any type is let through, so that a lone scalar is "wrong type" rather than "malformed".
-	 */
+	/* JSON_DECODE_ANY: a lone scalar shall be a wrong type, not malformed JSON. */
 	json_t *json =
 		json_loadb(bytes, len_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &problem);
 
@@ -176,7 +175,7 @@ static enum vbd_status decode_bool(const struct vbd_field *field, const json_t *
 	return VBD_OK;
 }
 
-/* Index of a name; n_names if it is not there. */
+/* Index of @text in the field's names; n_names if it is not among them. */
 static size_t find_name(const struct vbd_field *field, const char *text)
 {
 	size_t i = 0;

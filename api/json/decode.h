@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON into structs, strictly, by tables. Unknown members, wrong types and values out of range are
- * refused; the error carries the member's JSON pointer and says what is allowed.
+ * Strict decoding of JSON into structs, by tables. Unknown members, wrong types and values out of
+ * range are refused; the error has the member's JSON pointer and the allowed values.
  *
  * Any thread; allocates only for documents.
  */
@@ -17,22 +17,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The type of a member, and of the struct's field that it goes to. */
+/* The JSON type of a member, and the C type of its field in the struct. */
 enum vbd_field_type {
 	VBD_FIELD_STRING,   /* const char *, into the document */
 	VBD_FIELD_UINT,	    /* unsigned of `size` bytes */
 	VBD_FIELD_BOOL,	    /* bool */
-	VBD_FIELD_ENUM,	    /* unsigned of `size` bytes: index in names */
+	VBD_FIELD_ENUM,	    /* unsigned of `size` bytes: index in `names` */
 	VBD_FIELD_ENUM_SET, /* unsigned of `size` bytes: bit mask (1 << index), from an array */
 	VBD_FIELD_HEX,	    /* uint64_t, from "0x1f" */
 	VBD_FIELD_REF,	    /* struct vbd_json_ref */
 	VBD_FIELD_OBJECT,   /* a struct with its own table */
-	VBD_FIELD_ARRAY, /* const json_t *, into the document: an array, its items not looked at */
+	VBD_FIELD_ARRAY,    /* const json_t *, into the document: an array; items are not checked */
 };
 
-/* Id or name of an object. */
+/* Reference to an object of the daemon, by id or name. */
 struct vbd_json_ref {
-	uint64_t id;	  /* 0: by name */
+	uint64_t id;	  /* 0: use the name */
 	const char *name; /* into the document */
 };
 
@@ -40,28 +40,27 @@ struct vbd_field {
 	const char *name;
 	size_t offset;
 	size_t size;
-	/* UINT: range. STRING: shortest and longest, in characters. HEX: max. ARRAY: fewest and
-	 * most items. */
+	/* Allowed range. UINT, HEX (max only): value; STRING: characters; ARRAY: items. */
 	uint64_t min;
 	uint64_t max;
-	/* ENUM, ENUM_SET; NULL entries are skipped. */
+	/* ENUM, ENUM_SET: the allowed names; NULL entries are skipped. */
 	const char *const *names;
 	size_t n_names;
-	/* STRING: a further condition, and what to say when it fails ("must start with …"). */
+	/* STRING: a further condition, and the error text for it ("must start with …"). */
 	bool (*check)(const char *text);
 	const char *check_text;
-	/* OBJECT */
+	/* OBJECT: the table of its members. */
 	const struct vbd_field *fields;
 	size_t n_fields;
-	/* A bool of the struct that says whether the member was there. */
+	/* Offset of a bool in the struct that is set if the member is present. */
 	size_t seen_offset;
 	bool has_seen;
 	bool required;
-	bool nullable; /* UINT: null is allowed, and is 0 */
+	bool nullable; /* UINT: null is allowed and stored as 0 */
 	enum vbd_field_type type;
 };
 
-/* The beginning of a row: the member @name_ of the JSON goes to a member of a struct. */
+/* The beginning of a row: the JSON member @name_ is stored in @member_ of @struct_. */
 #define VBD_FIELD(kind_, name_, struct_, member_) \
 	.name = (name_), .type = VBD_FIELD_##kind_, VBD_FIELD_AT(struct_, member_)
 #define VBD_FIELD_AT(type_, member) \
@@ -69,7 +68,7 @@ struct vbd_field {
 #define VBD_FIELD_SEEN(type_, flag) .has_seen = true, .seen_offset = offsetof(type_, flag)
 
 /**
- * vbd_json_parse - a document from bytes
+ * vbd_json_parse - parse a document
  * @ret_json: a new reference
  *
  * Returns VBD_E_MALFORMED_JSON, VBD_E_BAD_UTF8 or VBD_E_OUT_OF_RANGE (an integer beyond 64 bits),
@@ -79,37 +78,37 @@ enum vbd_status vbd_json_parse(const char *bytes, size_t len_bytes, json_t **ret
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_decode - fill a struct
+ * vbd_decode - fill a struct from a JSON object
  * @json:   NULL counts as {}
- * @target: holds the defaults; members that are absent leave their field alone
+ * @target: holds the defaults; the field of an absent member keeps its value
  *
- * On an error the struct is half filled. Strings point into @json.
+ * On an error the struct may be partly filled. Strings point into @json.
  */
 enum vbd_status vbd_decode(const json_t *json, const struct vbd_field *fields, size_t n_fields,
 	void *target, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_decode_at - the same for what stands at @pointer of the document ("/sges/3"); @json is an
- * object */
+/** vbd_decode_at - as vbd_decode(), for the value @json that is at @pointer ("/sges/3") of a
+ * document; @json is not NULL */
 enum vbd_status vbd_decode_at(const json_t *json, const struct vbd_field *fields, size_t n_fields,
 	const char *pointer, void *target, struct vbd_error *err) VBD_MUST_CHECK;
 
-/* Why vbd_name_valid() refuses a name. */
+/* The rule of vbd_name_valid(), for error texts. */
 #define VBD_NAME_RULE \
 	"must start with a letter or '_', and go on with letters, digits, '.', '_' or '-'"
 
-/* The row of an object's name. */
+/* The row of the member `name` of an object. */
 #define VBD_FIELD_NAME(struct_)                                                       \
 	VBD_FIELD(STRING, "name", struct_, name), .max = 63, .check = vbd_name_valid, \
 						  .check_text = VBD_NAME_RULE
 
-/** vbd_ref_text - an object's reference as the services take it; returns @buf or the name itself */
+/** vbd_ref_text - a reference as text, as daemon/ expects it; returns @buf or the name itself */
 #define VBD_REF_TEXT_BYTES 24
 const char *vbd_ref_text(const struct vbd_json_ref *ref, char buf[VBD_REF_TEXT_BYTES]);
 
-/** vbd_set_pointer - name the member of the request that an error of a service is about */
+/** vbd_set_pointer - set the JSON pointer of an error of daemon/, unless the error has one */
 void vbd_set_pointer(struct vbd_error *err, const char *pointer);
 
-/** vbd_copy_text - copy text that the decoder has found short enough */
+/** vbd_copy_text - copy @text, whose length the decoder has checked; NULL copies "" */
 void vbd_copy_text(char *to, size_t to_bytes, const char *text);
 
 #endif

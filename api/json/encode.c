@@ -30,7 +30,7 @@ json_t *vbd_encode_end(struct vbd_encoder *encoder)
 
 void vbd_put(struct vbd_encoder *encoder, const char *name, json_t *value)
 {
-	/* Takes @value over even when it fails. */
+	/* This call steals the reference even if it fails. */
 	if (json_object_set_new_nocheck(encoder->object, name, value) < 0)
 		encoder->failed = true;
 }

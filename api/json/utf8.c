@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of the character at @bytes, 1 to 4; 0 if it is none. */
+/* Length of the UTF-8 character at @bytes, 1 to 4 bytes; 0 if the bytes are not a character. */
 static size_t character_bytes(const uint8_t *bytes, size_t len_bytes)
 {
 	static const struct {
 		uint8_t mask, lead, second_min, second_max;
 	} forms[] = {
 		/* From the table of RFC 3629, section 4: the second byte's range excludes overlong
-		 * forms, surrogates and what lies above U+10FFFF. */
+		 * forms, surrogates and code points above U+10FFFF. */
 		{0xff, 0xe0, 0xa0, 0xbf},
 		{0xff, 0xed, 0x80, 0x9f},
 		{0xf0, 0xe0, 0x80, 0xbf},

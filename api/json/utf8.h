@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Text that came from outside: is it UTF-8, how long is it, and how does it get into an answer.
+ * Text of clients, peers and the kernel: check for UTF-8, count characters, make a JSON string.
  *
  * Any thread.
  */
@@ -12,21 +12,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/** vbd_utf8_valid - are the bytes UTF-8 (RFC 3629: shortest form, no surrogates)? */
+/** vbd_utf8_valid - true if the bytes are UTF-8 (RFC 3629: shortest form, no surrogates) */
 bool vbd_utf8_valid(const void *bytes, size_t len_bytes);
 
-/** vbd_utf8_printable - UTF-8 without control characters other than tab, LF and CR? */
+/** vbd_utf8_printable - true for UTF-8 without control characters other than tab, LF and CR */
 bool vbd_utf8_printable(const void *bytes, size_t len_bytes);
 
-/** vbd_utf8_length - characters (not bytes) of a string that is UTF-8 */
+/** vbd_utf8_length - number of characters (not bytes) of a UTF-8 string */
 size_t vbd_utf8_length(const char *text);
 
 /**
- * vbd_json_text - a JSON string of any text
+ * vbd_json_text - make a JSON string of any text
  * @text: bytes that are not UTF-8 (a message cut in the middle of a character) become '?'; NULL
  *        gives JSON null
  *
- * Returns a new reference, NULL only without memory.
+ * Returns a new reference; NULL without memory.
  */
 json_t *vbd_json_text(const char *text);
 
