@@ -256,7 +256,7 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 		&fabric_ops, daemon, &daemon->fabric, err);
 	if (status)
 		return status;
-	if (daemon->fabric->channel)
+	if (daemon->fabric->cm_channel)
 		on_cm_opened(daemon);
 	status = vbd_fd_watch_start(daemon->loop, vbd_fabric_control_fd(daemon->fabric),
 		VBD_FD_READ, on_control_readable, hotplug, &hotplug->control_watch, err);

@@ -24,7 +24,7 @@
 
 int vbd_fabric_cm_fd(const struct vbd_fabric *fabric)
 {
-	return fabric->channel ? vbd_pv_event_channel_fd(fabric->channel) : -1;
+	return fabric->cm_channel ? vbd_pv_event_channel_fd(fabric->cm_channel) : -1;
 }
 
 static void dispatch_cm_event(const struct vbd_pv_cm_event *event)
@@ -63,7 +63,7 @@ void vbd_fabric_dispatch_cm(struct vbd_fabric *fabric)
 {
 	struct vbd_pv_cm_event event;
 
-	for (int i = 0; i < CM_BATCH && vbd_pv_next_cm_event(fabric->channel, &event); i++) {
+	for (int i = 0; i < CM_BATCH && vbd_pv_next_cm_event(fabric->cm_channel, &event); i++) {
 		struct vbd_device *removed = NULL;
 		const char *name;
 

@@ -62,8 +62,8 @@ bool vbd_ready_port(const struct vbd_daemon *daemon, char *detail, size_t detail
 bool vbd_ready_cm(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes)
 {
 	(void)snprintf(detail, detail_bytes, "%s",
-		daemon->fabric->channel ? "open" : daemon->fabric->channel_error.text);
-	return daemon->fabric->channel;
+		daemon->fabric->cm_channel ? "open" : daemon->fabric->cm_channel_error.text);
+	return daemon->fabric->cm_channel;
 }
 
 void vbd_memlock(uint64_t *ret_locked_bytes, uint64_t *ret_limit_bytes)

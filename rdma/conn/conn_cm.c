@@ -132,13 +132,13 @@ enum vbd_status vbd_conn_cm_resolve(
 	enum vbd_status status;
 
 	copy_addr(&conn->peer, dst);
-	if (!fabric->channel)
+	if (!fabric->cm_channel)
 		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
-			fabric->channel_error.text);
+			fabric->cm_channel_error.text);
 	status = choose_source(conn, dst, &src, err);
 	if (!status)
 		status = vbd_pv_create_id(
-			&conn->account, fabric->channel, &conn->tag, &conn->cm_id, err);
+			&conn->account, fabric->cm_channel, &conn->tag, &conn->cm_id, err);
 	if (status)
 		return status;
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_create_id", "%s", "");

@@ -85,9 +85,9 @@ enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vb
 	enum vbd_status status;
 	const char *device;
 
-	if (!fabric->channel)
+	if (!fabric->cm_channel)
 		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
-			fabric->channel_error.text);
+			fabric->cm_channel_error.text);
 	memset(listener, 0, sizeof(*listener));
 	listener->tag.kind = VBD_CM_LISTENER;
 	listener->fabric = fabric;
@@ -95,8 +95,8 @@ enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vb
 	listener->ops_arg = ops_arg;
 	status = choose_addr(fabric, addr, cm, &own, err);
 	if (!status)
-		status = vbd_pv_create_id(
-			&listener->account, fabric->channel, &listener->tag, &listener->cm_id, err);
+		status = vbd_pv_create_id(&listener->account, fabric->cm_channel, &listener->tag,
+			&listener->cm_id, err);
 	if (status)
 		return status;
 	status = open_id(listener, (const struct sockaddr *)&own, cm, backlog, err);

@@ -17,9 +17,9 @@ static void open_channel(struct vbd_fabric *fabric)
 {
 	struct vbd_error error = {0};
 
-	if (vbd_pv_create_event_channel(&fabric->channel, &error) != VBD_OK) {
-		fabric->channel = NULL;
-		fabric->channel_error = error;
+	if (vbd_pv_create_event_channel(&fabric->cm_channel, &error) != VBD_OK) {
+		fabric->cm_channel = NULL;
+		fabric->cm_channel_error = error;
 	}
 }
 
@@ -103,7 +103,7 @@ void vbd_fabric_destroy(struct vbd_fabric *fabric)
 		abandon_device(fabric, device);
 		vbd_device_destroy(device);
 	}
-	vbd_pv_destroy_event_channel(fabric->channel);
+	vbd_pv_destroy_event_channel(fabric->cm_channel);
 	vbd_mailbox_fini(&fabric->control);
 	free(fabric);
 }
@@ -203,9 +203,9 @@ void vbd_fabric_rescan(struct vbd_fabric *fabric)
 	struct vbd_error error = {0};
 	size_t count;
 
-	if (!fabric->channel) {
+	if (!fabric->cm_channel) {
 		open_channel(fabric);
-		if (fabric->channel && fabric->ops->cm_opened)
+		if (fabric->cm_channel && fabric->ops->cm_opened)
 			fabric->ops->cm_opened(fabric->ops_arg);
 	}
 	if (vbd_pv_list_devices(&found, &count, &error) != VBD_OK) {

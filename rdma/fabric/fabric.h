@@ -45,9 +45,9 @@ struct vbd_fabric_qp {
 };
 
 struct vbd_fabric {
-	struct rdma_event_channel *channel; /* NULL while the kernel has no rdma_cm */
-	struct vbd_error channel_error;	    /* why it is NULL */
-	struct vbd_mailbox control;	    /* notifications of the workers */
+	struct rdma_event_channel *cm_channel; /* NULL while the kernel has no rdma_cm */
+	struct vbd_error cm_channel_error;     /* why it is NULL */
+	struct vbd_mailbox control;	       /* notifications of the workers */
 	struct vbd_worker **workers;
 	unsigned int worker_count;
 	unsigned int next_worker;

@@ -225,18 +225,18 @@ struct vbd_pv_cm_event {
 
 /** vbd_pv_create_event_channel - non-blocking. NO_DEVICE where the kernel has no rdma_cm. */
 enum vbd_status vbd_pv_create_event_channel(
-	struct rdma_event_channel **ret_channel, struct vbd_error *err) VBD_MUST_CHECK;
-void vbd_pv_destroy_event_channel(struct rdma_event_channel *channel);
-int vbd_pv_event_channel_fd(const struct rdma_event_channel *channel);
+	struct rdma_event_channel **ret_cm_channel, struct vbd_error *err) VBD_MUST_CHECK;
+void vbd_pv_destroy_event_channel(struct rdma_event_channel *cm_channel);
+int vbd_pv_event_channel_fd(const struct rdma_event_channel *cm_channel);
 
 /** vbd_pv_next_cm_event - copy and acknowledge the next one; false when there is none */
-bool vbd_pv_next_cm_event(struct rdma_event_channel *channel, struct vbd_pv_cm_event *ret_event);
+bool vbd_pv_next_cm_event(struct rdma_event_channel *cm_channel, struct vbd_pv_cm_event *ret_event);
 
-enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *channel,
+enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *cm_channel,
 	void *id_context, struct rdma_cm_id **ret_id, struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_create_udp_id - the same, for SIDR and multicast: RDMA_PS_UDP */
 enum vbd_status vbd_pv_create_udp_id(struct vbd_account *account,
-	struct rdma_event_channel *channel, void *id_context, struct rdma_cm_id **ret_id,
+	struct rdma_event_channel *cm_channel, void *id_context, struct rdma_cm_id **ret_id,
 	struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_destroy_id - NULL is fine; no event of the id comes any more */
 void vbd_pv_destroy_id(struct vbd_account *account, struct rdma_cm_id *id);

@@ -11,34 +11,34 @@
 #include <string.h>
 
 enum vbd_status vbd_pv_create_event_channel(
-	struct rdma_event_channel **ret_channel, struct vbd_error *err)
+	struct rdma_event_channel **ret_cm_channel, struct vbd_error *err)
 {
-	struct rdma_event_channel *channel;
+	struct rdma_event_channel *cm_channel;
 	enum vbd_status status;
 
 	errno = 0;
-	channel = rdma_create_event_channel();
-	if (!channel)
+	cm_channel = rdma_create_event_channel();
+	if (!cm_channel)
 		return vbd_error_errno(err, errno == ENOENT ? VBD_E_NO_DEVICE : VBD_OK,
 			"rdma_create_event_channel", errno, "no rdma_cm");
-	status = vbd_pv_set_nonblocking(channel->fd, err);
+	status = vbd_pv_set_nonblocking(cm_channel->fd, err);
 	if (status) {
-		rdma_destroy_event_channel(channel);
+		rdma_destroy_event_channel(cm_channel);
 		return status;
 	}
-	*ret_channel = channel;
+	*ret_cm_channel = cm_channel;
 	return VBD_OK;
 }
 
-void vbd_pv_destroy_event_channel(struct rdma_event_channel *channel)
+void vbd_pv_destroy_event_channel(struct rdma_event_channel *cm_channel)
 {
-	if (channel)
-		rdma_destroy_event_channel(channel);
+	if (cm_channel)
+		rdma_destroy_event_channel(cm_channel);
 }
 
-int vbd_pv_event_channel_fd(const struct rdma_event_channel *channel)
+int vbd_pv_event_channel_fd(const struct rdma_event_channel *cm_channel)
 {
-	return channel->fd;
+	return cm_channel->fd;
 }
 
 static void copy_private_data(
@@ -82,16 +82,16 @@ static void copy_param(const struct rdma_cm_event *event, struct vbd_pv_cm_event
 		copy_ud_param(ud, ret_event);
 }
 
-bool vbd_pv_next_cm_event(struct rdma_event_channel *channel, struct vbd_pv_cm_event *ret_event)
+bool vbd_pv_next_cm_event(struct rdma_event_channel *cm_channel, struct vbd_pv_cm_event *ret_event)
 {
 	struct rdma_cm_event *event;
-	struct pollfd readable = {.fd = channel->fd, .events = POLLIN};
+	struct pollfd readable = {.fd = cm_channel->fd, .events = POLLIN};
 
 	/*
 	 * Looked at first: librdmacm may answer a failed internal event with an error though more
 	 * events wait, and the descriptor alone says whether there is one.
 	 */
-	if (poll(&readable, 1, 0) <= 0 || rdma_get_cm_event(channel, &event) != 0)
+	if (poll(&readable, 1, 0) <= 0 || rdma_get_cm_event(cm_channel, &event) != 0)
 		return false;
 	memset(ret_event, 0, offsetof(struct vbd_pv_cm_event, private_data));
 	ret_event->type = event->event;
@@ -133,10 +133,10 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *channel, struct vbd_pv_cm_e
 	return true;
 }
 
-enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *channel,
+enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *cm_channel,
 	void *id_context, struct rdma_cm_id **ret_id, struct vbd_error *err)
 {
-	if (rdma_create_id(channel, ret_id, id_context, RDMA_PS_TCP) != 0)
+	if (rdma_create_id(cm_channel, ret_id, id_context, RDMA_PS_TCP) != 0)
 		return vbd_error_errno(err, VBD_OK, "rdma_create_id", errno, "no CM id");
 	vbd_account_made(account, VBD_PV_CM_ID);
 	return VBD_OK;

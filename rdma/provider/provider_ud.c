@@ -67,10 +67,10 @@ void vbd_pv_detach_mcast(struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mli
 }
 
 enum vbd_status vbd_pv_create_udp_id(struct vbd_account *account,
-	struct rdma_event_channel *channel, void *id_context, struct rdma_cm_id **ret_id,
+	struct rdma_event_channel *cm_channel, void *id_context, struct rdma_cm_id **ret_id,
 	struct vbd_error *err)
 {
-	if (rdma_create_id(channel, ret_id, id_context, RDMA_PS_UDP) != 0)
+	if (rdma_create_id(cm_channel, ret_id, id_context, RDMA_PS_UDP) != 0)
 		return vbd_error_errno(err, VBD_OK, "rdma_create_id", errno, "no CM id");
 	vbd_account_made(account, VBD_PV_CM_ID);
 	return VBD_OK;

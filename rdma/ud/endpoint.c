@@ -223,11 +223,11 @@ static enum vbd_status bind_device(struct vbd_endpoint *endpoint, const struct s
 	enum vbd_status status;
 	const char *name;
 
-	if (!fabric->channel)
+	if (!fabric->cm_channel)
 		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
-			fabric->channel_error.text);
+			fabric->cm_channel_error.text);
 	status = vbd_pv_create_udp_id(
-		&endpoint->account, fabric->channel, &endpoint->tag, &endpoint->listen_id, err);
+		&endpoint->account, fabric->cm_channel, &endpoint->tag, &endpoint->listen_id, err);
 	if (!status)
 		status = vbd_pv_bind_addr(endpoint->listen_id, addr, err);
 	if (status)

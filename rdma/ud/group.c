@@ -129,11 +129,11 @@ static enum vbd_status begin(struct vbd_group *group, struct vbd_error *err)
 	bool has_src = vbd_endpoint_source(group->endpoint, addr, &src);
 	enum vbd_status status;
 
-	if (!fabric->channel)
+	if (!fabric->cm_channel)
 		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
-			fabric->channel_error.text);
+			fabric->cm_channel_error.text);
 	status = vbd_pv_create_udp_id(
-		&group->account, fabric->channel, &group->tag, &group->cm_id, err);
+		&group->account, fabric->cm_channel, &group->tag, &group->cm_id, err);
 	if (status)
 		return status;
 	return vbd_pv_resolve_addr(group->cm_id, has_src ? (const struct sockaddr *)&src : NULL,

@@ -147,11 +147,11 @@ static enum vbd_status begin(
 	bool has_src = vbd_endpoint_source(peer->endpoint, dst, &src);
 	enum vbd_status status;
 
-	if (!fabric->channel)
+	if (!fabric->cm_channel)
 		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
-			fabric->channel_error.text);
+			fabric->cm_channel_error.text);
 	status = vbd_pv_create_udp_id(
-		&peer->account, fabric->channel, &peer->tag, &peer->cm_id, err);
+		&peer->account, fabric->cm_channel, &peer->tag, &peer->cm_id, err);
 	if (status)
 		return status;
 	return vbd_pv_resolve_addr(peer->cm_id, has_src ? (const struct sockaddr *)&src : NULL, dst,

@@ -13,44 +13,44 @@ static struct fake_id *id_of(const struct rdma_cm_id *id)
 	return (struct fake_id *)(uintptr_t)id;
 }
 
-static struct fake_event_channel *channel_of(const struct rdma_event_channel *channel)
+static struct fake_event_channel *channel_of(const struct rdma_event_channel *cm_channel)
 {
-	return (struct fake_event_channel *)(uintptr_t)channel;
+	return (struct fake_event_channel *)(uintptr_t)cm_channel;
 }
 
 /* Event channels. */
 
 enum vbd_status vbd_pv_create_event_channel(
-	struct rdma_event_channel **ret_channel, struct vbd_error *err)
+	struct rdma_event_channel **ret_cm_channel, struct vbd_error *err)
 {
-	struct fake_event_channel *channel;
+	struct fake_event_channel *cm_channel;
 	int errnum;
 
 	fake_lock();
 	errnum = fake_enter("rdma_create_event_channel");
 	if (!errnum) {
-		channel = fake_allocate(sizeof(*channel));
-		channel->ibv.fd = fake_eventfd(0);
-		vbd_list_init(&channel->events);
+		cm_channel = fake_allocate(sizeof(*cm_channel));
+		cm_channel->ibv.fd = fake_eventfd(0);
+		vbd_list_init(&cm_channel->events);
 		g_fake.live.event_channels++;
-		vbd_list_append(&g_fake.event_channels, &channel->link);
-		*ret_channel = &channel->ibv;
+		vbd_list_append(&g_fake.event_channels, &cm_channel->link);
+		*ret_cm_channel = &cm_channel->ibv;
 	}
 	fake_unlock();
 	return fake_result("rdma_create_event_channel", errnum, err);
 }
 
-static void free_event_channel(struct fake_event_channel *channel)
+static void free_event_channel(struct fake_event_channel *cm_channel)
 {
-	vbd_list_remove(&channel->link);
+	vbd_list_remove(&cm_channel->link);
 	g_fake.live.event_channels--;
-	(void)close(channel->ibv.fd);
-	free(channel);
+	(void)close(cm_channel->ibv.fd);
+	free(cm_channel);
 }
 
 void vbd_pv_destroy_event_channel(struct rdma_event_channel *ibv)
 {
-	struct fake_event_channel *channel = channel_of(ibv);
+	struct fake_event_channel *cm_channel = channel_of(ibv);
 	bool busy = false;
 
 	if (!ibv)
@@ -60,15 +60,15 @@ void vbd_pv_destroy_event_channel(struct rdma_event_channel *ibv)
 	vbd_list_for_each (link, &g_fake.ids)
 		busy |= VBD_CONTAINER_OF(link, struct fake_id, link)->ibv.channel == ibv;
 	if (busy)
-		fake_broken("an event channel is destroyed before its ids");
+		fake_broken("an event cm_channel is destroyed before its ids");
 	else
-		free_event_channel(channel);
+		free_event_channel(cm_channel);
 	fake_unlock();
 }
 
-int vbd_pv_event_channel_fd(const struct rdma_event_channel *channel)
+int vbd_pv_event_channel_fd(const struct rdma_event_channel *cm_channel)
 {
-	return channel->fd;
+	return cm_channel->fd;
 }
 
 /* Events. */
@@ -81,11 +81,11 @@ struct cm_event {
 
 static void free_id(struct fake_id *id);
 
-static void drop_event(struct fake_event_channel *channel, struct cm_event *event)
+static void drop_event(struct fake_event_channel *cm_channel, struct cm_event *event)
 {
 	vbd_list_remove(&event->link);
-	if (vbd_list_empty(&channel->events))
-		fake_fd_lower(channel->ibv.fd);
+	if (vbd_list_empty(&cm_channel->events))
+		fake_fd_lower(cm_channel->ibv.fd);
 	if (event->on != id_of(event->event.id))
 		free_id(id_of(event->event.id));
 	free(event);
@@ -93,26 +93,26 @@ static void drop_event(struct fake_event_channel *channel, struct cm_event *even
 
 static void drop_events_of(struct fake_id *id)
 {
-	struct fake_event_channel *channel = channel_of(id->ibv.channel);
+	struct fake_event_channel *cm_channel = channel_of(id->ibv.channel);
 
-	vbd_list_for_each (link, &channel->events) {
+	vbd_list_for_each (link, &cm_channel->events) {
 		struct cm_event *event = VBD_CONTAINER_OF(link, struct cm_event, link);
 
 		if (event->on == id)
-			drop_event(channel, event);
+			drop_event(cm_channel, event);
 	}
 }
 
 static void queue_event(struct fake_id *on, const struct vbd_pv_cm_event *what)
 {
-	struct fake_event_channel *channel = channel_of(on->ibv.channel);
+	struct fake_event_channel *cm_channel = channel_of(on->ibv.channel);
 	struct cm_event *event = fake_allocate(sizeof(*event));
 
 	event->event = *what;
 	event->on = on;
-	if (vbd_list_empty(&channel->events))
-		fake_fd_raise(channel->ibv.fd);
-	vbd_list_append(&channel->events, &event->link);
+	if (vbd_list_empty(&cm_channel->events))
+		fake_fd_raise(cm_channel->ibv.fd);
+	vbd_list_append(&cm_channel->events, &event->link);
 }
 
 /* iWARP's CM moves the QP itself. */
@@ -161,12 +161,12 @@ void fake_event_push_plain(struct fake_id *id, enum rdma_cm_event_type type, int
 
 bool vbd_pv_next_cm_event(struct rdma_event_channel *ibv, struct vbd_pv_cm_event *ret_event)
 {
-	struct fake_event_channel *channel = channel_of(ibv);
+	struct fake_event_channel *cm_channel = channel_of(ibv);
 	struct cm_event *event;
 	struct fake_id *id;
 
 	fake_lock();
-	event = VBD_LIST_FIRST(&channel->events, struct cm_event, link);
+	event = VBD_LIST_FIRST(&cm_channel->events, struct cm_event, link);
 	if (event) {
 		*ret_event = event->event;
 		ret_event->id_context = event->on->ibv.context;
@@ -177,7 +177,7 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *ibv, struct vbd_pv_cm_event
 			vbd_account_made(NULL, VBD_PV_CM_ID);
 		}
 		event->on = id;
-		drop_event(channel, event);
+		drop_event(cm_channel, event);
 	}
 	fake_unlock();
 	return event != NULL;
@@ -185,11 +185,11 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *ibv, struct vbd_pv_cm_event
 
 /* Ids. */
 
-static struct fake_id *new_id(struct rdma_event_channel *channel)
+static struct fake_id *new_id(struct rdma_event_channel *cm_channel)
 {
 	struct fake_id *id = fake_allocate(sizeof(*id));
 
-	id->ibv.channel = channel;
+	id->ibv.channel = cm_channel;
 	id->ibv.ps = RDMA_PS_TCP;
 	id->asked.ack_timeout = -1;
 	id->asked.tos = -1;
@@ -201,7 +201,7 @@ static struct fake_id *new_id(struct rdma_event_channel *channel)
 	return id;
 }
 
-enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *channel,
+enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *cm_channel,
 	void *id_context, struct rdma_cm_id **ret_id, struct vbd_error *err)
 {
 	struct fake_id *id;
@@ -210,7 +210,7 @@ enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_
 	fake_lock();
 	errnum = fake_enter("rdma_create_id");
 	if (!errnum) {
-		id = new_id(channel);
+		id = new_id(cm_channel);
 		id->ibv.context = id_context;
 		id->known = true;
 		g_fake.live.ids++;
@@ -250,10 +250,10 @@ void vbd_pv_destroy_id(struct vbd_account *account, struct rdma_cm_id *ibv)
 }
 
 enum vbd_status vbd_pv_create_udp_id(struct vbd_account *account,
-	struct rdma_event_channel *channel, void *id_context, struct rdma_cm_id **ret_id,
+	struct rdma_event_channel *cm_channel, void *id_context, struct rdma_cm_id **ret_id,
 	struct vbd_error *err)
 {
-	enum vbd_status status = vbd_pv_create_id(account, channel, id_context, ret_id, err);
+	enum vbd_status status = vbd_pv_create_id(account, cm_channel, id_context, ret_id, err);
 
 	if (status)
 		return status;
@@ -825,17 +825,18 @@ void fake_device_cm_removal(struct fake_device *device)
 
 void fake_cm_reset(void)
 {
-	struct fake_event_channel *channel;
+	struct fake_event_channel *cm_channel;
 	struct cm_event *event;
 	struct fake_id *id;
 
 	vbd_list_for_each (link, &g_fake.event_channels) {
-		channel = VBD_CONTAINER_OF(link, struct fake_event_channel, link);
-		while ((event = VBD_LIST_FIRST(&channel->events, struct cm_event, link)))
-			drop_event(channel, event);
+		cm_channel = VBD_CONTAINER_OF(link, struct fake_event_channel, link);
+		while ((event = VBD_LIST_FIRST(&cm_channel->events, struct cm_event, link)))
+			drop_event(cm_channel, event);
 	}
 	while ((id = VBD_LIST_FIRST(&g_fake.ids, struct fake_id, link)))
 		free_id(id);
-	while ((channel = VBD_LIST_FIRST(&g_fake.event_channels, struct fake_event_channel, link)))
-		free_event_channel(channel);
+	while ((cm_channel =
+			VBD_LIST_FIRST(&g_fake.event_channels, struct fake_event_channel, link)))
+		free_event_channel(cm_channel);
 }

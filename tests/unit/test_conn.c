@@ -440,9 +440,9 @@ static void test_conn__without_a_cm_there_is_no_connecting(void **test_state)
 	assert_int_equal(vbd_fabric_create(1, 16, 1000, &(struct vbd_fabric_ops){0}, NULL,
 				 &rig->fabric, &rig->err),
 		VBD_OK);
-	vbd_pv_destroy_event_channel(rig->fabric->channel);
-	rig->fabric->channel = NULL;
-	(void)vbd_error_set(&rig->fabric->channel_error, VBD_E_NO_DEVICE, "no rdma_cm");
+	vbd_pv_destroy_event_channel(rig->fabric->cm_channel);
+	rig->fabric->cm_channel = NULL;
+	(void)vbd_error_set(&rig->fabric->cm_channel_error, VBD_E_NO_DEVICE, "no rdma_cm");
 	assert_int_equal(vbd_fabric_cm_fd(rig->fabric), -1);
 	rc = rig_conn_create(rig, NULL);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);

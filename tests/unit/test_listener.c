@@ -154,8 +154,8 @@ static void test_listener__one_on_the_device_is_lost_with_it(void **state)
 	rig_listen(any);
 	rig_listen(bound);
 	vbd_pv_destroy_id(&bound->cm.account, bound->cm.cm_id);
-	assert_int_equal(vbd_pv_create_id(&bound->cm.account, rig->fabric->channel, &bound->cm.tag,
-				 &bound->cm.cm_id, &rig->err),
+	assert_int_equal(vbd_pv_create_id(&bound->cm.account, rig->fabric->cm_channel,
+				 &bound->cm.tag, &bound->cm.cm_id, &rig->err),
 		VBD_OK);
 	assert_int_equal(
 		vbd_pv_bind_addr(bound->cm.cm_id, (const struct sockaddr *)&ours, &rig->err),
