@@ -122,16 +122,16 @@ static void add_cq(struct vbd_worker *worker, struct vbd_cq *cq)
 {
 	struct epoll_event event = {.events = EPOLLIN, .data.ptr = cq};
 
-	if (epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, cq->channel->fd, &event) < 0)
+	if (epoll_ctl(worker->epoll_fd, EPOLL_CTL_ADD, cq->comp_channel->fd, &event) < 0)
 		vbd_log(VBD_LOG_DEBUG, "worker", "epoll_ctl: errno %d", errno);
 	activate(worker, cq);
 }
 
 static void remove_cq(struct vbd_worker *worker, struct vbd_cq *cq)
 {
-	(void)epoll_ctl(worker->epoll_fd, EPOLL_CTL_DEL, cq->channel->fd, NULL);
+	(void)epoll_ctl(worker->epoll_fd, EPOLL_CTL_DEL, cq->comp_channel->fd, NULL);
 	vbd_list_remove(&cq->active_link);
-	while (vbd_pv_take_cq_event(cq->channel))
+	while (vbd_pv_take_cq_event(cq->comp_channel))
 		vbd_counter_add(&cq->events_taken, 1);
 	vbd_worker_notify(worker, &cq->remove_command, VBD_CONTROL_CQ_REMOVED);
 }
@@ -368,7 +368,7 @@ static bool poll_all(struct vbd_worker *worker)
 
 static void take_cq_events(struct vbd_worker *worker, struct vbd_cq *cq)
 {
-	while (vbd_pv_take_cq_event(cq->channel))
+	while (vbd_pv_take_cq_event(cq->comp_channel))
 		vbd_counter_add(&cq->events_taken, 1);
 	activate(worker, cq);
 }

@@ -22,21 +22,21 @@ enum vbd_status vbd_cq_create(uint64_t id, struct vbd_device *device, struct vbd
 	cq->id = id;
 	cq->created_ns = vbd_clock_mono_ns();
 	cq->worker = worker;
-	status = vbd_pv_create_comp_channel(device->context, &cq->channel, err);
+	status = vbd_pv_create_comp_channel(device->context, &cq->comp_channel, err);
 	if (status)
 		goto free_cq;
 	status = vbd_pv_create_cq(
-		&cq->account, device->context, depth_cqe, cq, cq->channel, &cq->cq, err);
+		&cq->account, device->context, depth_cqe, cq, cq->comp_channel, &cq->cq, err);
 	if (status)
-		goto destroy_channel;
+		goto destroy_comp_channel;
 	cq->capacity_cqe = (uint32_t)cq->cq->cqe;
 	cq->device = device;
 	vbd_device_ref(device);
 	*ret_cq = cq;
 	return VBD_OK;
 
-destroy_channel:
-	vbd_pv_destroy_comp_channel(cq->channel);
+destroy_comp_channel:
+	vbd_pv_destroy_comp_channel(cq->comp_channel);
 free_cq:
 	free(cq);
 	return status;
@@ -46,7 +46,7 @@ void vbd_cq_destroy(struct vbd_cq *cq)
 {
 	vbd_list_remove(&cq->link);
 	vbd_pv_destroy_cq(&cq->account, cq->cq);
-	vbd_pv_destroy_comp_channel(cq->channel);
+	vbd_pv_destroy_comp_channel(cq->comp_channel);
 	vbd_account_close(&cq->account);
 	vbd_device_unref(cq->device);
 	free(cq);

@@ -31,7 +31,7 @@ struct vbd_cq {
 	struct vbd_worker *worker;
 	struct vbd_account account;
 	struct ibv_cq *cq;
-	struct ibv_comp_channel *channel;
+	struct ibv_comp_channel *comp_channel;
 	uint32_t capacity_cqe;
 	uint32_t reserved_cqe;
 	uint32_t connections;

@@ -112,11 +112,11 @@ enum vbd_status vbd_pv_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type, struct
 void vbd_pv_dealloc_mw(struct ibv_mw *mw);
 
 enum vbd_status vbd_pv_create_comp_channel(struct ibv_context *context,
-	struct ibv_comp_channel **ret_channel, struct vbd_error *err) VBD_MUST_CHECK;
-void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *channel);
+	struct ibv_comp_channel **ret_comp_channel, struct vbd_error *err) VBD_MUST_CHECK;
+void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *comp_channel);
 
 enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context *context,
-	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *channel,
+	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *comp_channel,
 	struct ibv_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_destroy_cq(struct vbd_account *account, struct ibv_cq *cq);
 
@@ -132,7 +132,7 @@ enum vbd_status vbd_pv_moderate_cq(struct ibv_cq *cq, uint16_t count, uint16_t p
 enum vbd_status vbd_pv_arm_cq(struct ibv_cq *cq, struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_take_cq_event - worker; take and acknowledge one event of the channel; its CQ's context,
  * NULL if none */
-void *vbd_pv_take_cq_event(struct ibv_comp_channel *channel);
+void *vbd_pv_take_cq_event(struct ibv_comp_channel *comp_channel);
 /** vbd_pv_poll_cq - worker; up to @max completions; a failing CQ gives none */
 unsigned int vbd_pv_poll_cq(struct ibv_cq *cq, struct ibv_wc *wcs, unsigned int max);
 

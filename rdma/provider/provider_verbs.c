@@ -287,40 +287,40 @@ void vbd_pv_dealloc_mw(struct ibv_mw *mw)
 		(void)ibv_dealloc_mw(mw);
 }
 
-enum vbd_status vbd_pv_create_comp_channel(
-	struct ibv_context *context, struct ibv_comp_channel **ret_channel, struct vbd_error *err)
+enum vbd_status vbd_pv_create_comp_channel(struct ibv_context *context,
+	struct ibv_comp_channel **ret_comp_channel, struct vbd_error *err)
 {
-	struct ibv_comp_channel *channel;
+	struct ibv_comp_channel *comp_channel;
 	enum vbd_status status;
 
 	errno = 0;
-	channel = ibv_create_comp_channel(context);
-	if (!channel)
+	comp_channel = ibv_create_comp_channel(context);
+	if (!comp_channel)
 		return vbd_error_errno(err, VBD_OK, "ibv_create_comp_channel", errno, "device %s",
 			ibv_get_device_name(context->device));
-	status = vbd_pv_set_nonblocking(channel->fd, err);
+	status = vbd_pv_set_nonblocking(comp_channel->fd, err);
 	if (status) {
-		(void)ibv_destroy_comp_channel(channel);
+		(void)ibv_destroy_comp_channel(comp_channel);
 		return status;
 	}
-	*ret_channel = channel;
+	*ret_comp_channel = comp_channel;
 	return VBD_OK;
 }
 
-void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *channel)
+void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *comp_channel)
 {
-	if (channel)
-		(void)ibv_destroy_comp_channel(channel);
+	if (comp_channel)
+		(void)ibv_destroy_comp_channel(comp_channel);
 }
 
 enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context *context,
-	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *channel,
+	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *comp_channel,
 	struct ibv_cq **ret_cq, struct vbd_error *err)
 {
 	struct ibv_cq *cq;
 
 	errno = 0;
-	cq = ibv_create_cq(context, (int)depth_cqe, cq_context, channel, 0);
+	cq = ibv_create_cq(context, (int)depth_cqe, cq_context, comp_channel, 0);
 	if (!cq)
 		return vbd_error_errno(err, VBD_OK, "ibv_create_cq", errno, "device %s, %u entries",
 			ibv_get_device_name(context->device), depth_cqe);
@@ -372,12 +372,12 @@ enum vbd_status vbd_pv_arm_cq(struct ibv_cq *cq, struct vbd_error *err)
 	return VBD_OK;
 }
 
-void *vbd_pv_take_cq_event(struct ibv_comp_channel *channel)
+void *vbd_pv_take_cq_event(struct ibv_comp_channel *comp_channel)
 {
 	struct ibv_cq *cq = NULL;
 	void *cq_context = NULL;
 
-	if (ibv_get_cq_event(channel, &cq, &cq_context) != 0)
+	if (ibv_get_cq_event(comp_channel, &cq, &cq_context) != 0)
 		return NULL;
 	ibv_ack_cq_events(cq, 1);
 	return cq_context;

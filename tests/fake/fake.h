@@ -54,7 +54,7 @@ struct fake_cq {
 	struct ibv_cq ibv;
 	struct vbd_link link;
 	struct fake_context *context;
-	struct fake_comp_channel *channel;
+	struct fake_comp_channel *comp_channel;
 	unsigned int qps;
 	bool armed;
 	unsigned int events; /* number of events in the channel */

@@ -27,55 +27,55 @@ static struct fake_cq *cq_of(struct ibv_cq *cq)
 /* Completion channels. */
 
 enum vbd_status vbd_pv_create_comp_channel(
-	struct ibv_context *ibv, struct ibv_comp_channel **ret_channel, struct vbd_error *err)
+	struct ibv_context *ibv, struct ibv_comp_channel **ret_comp_channel, struct vbd_error *err)
 {
-	struct fake_comp_channel *channel;
+	struct fake_comp_channel *comp_channel;
 	int errnum;
 
 	fake_lock();
 	errnum = fake_enter("ibv_create_comp_channel");
 	if (!errnum) {
-		channel = fake_allocate(sizeof(*channel));
-		channel->context = context_of(ibv);
-		channel->ibv.context = ibv;
-		channel->ibv.fd = fake_eventfd(EFD_SEMAPHORE);
-		channel->context->children++;
+		comp_channel = fake_allocate(sizeof(*comp_channel));
+		comp_channel->context = context_of(ibv);
+		comp_channel->ibv.context = ibv;
+		comp_channel->ibv.fd = fake_eventfd(EFD_SEMAPHORE);
+		comp_channel->context->children++;
 		g_fake.live.comp_channels++;
-		vbd_list_append(&g_fake.comp_channels, &channel->link);
-		*ret_channel = &channel->ibv;
+		vbd_list_append(&g_fake.comp_channels, &comp_channel->link);
+		*ret_comp_channel = &comp_channel->ibv;
 	}
 	fake_unlock();
 	return fake_result("ibv_create_comp_channel", errnum, err);
 }
 
-static void free_comp_channel(struct fake_comp_channel *channel)
+static void free_comp_channel(struct fake_comp_channel *comp_channel)
 {
-	vbd_list_remove(&channel->link);
-	channel->context->children--;
+	vbd_list_remove(&comp_channel->link);
+	comp_channel->context->children--;
 	g_fake.live.comp_channels--;
-	(void)close(channel->ibv.fd);
-	free(channel);
+	(void)close(comp_channel->ibv.fd);
+	free(comp_channel);
 }
 
 void vbd_pv_destroy_comp_channel(struct ibv_comp_channel *ibv)
 {
-	struct fake_comp_channel *channel = (struct fake_comp_channel *)(void *)ibv;
+	struct fake_comp_channel *comp_channel = (struct fake_comp_channel *)(void *)ibv;
 
 	if (!ibv)
 		return;
 	fake_lock();
 	fake_note("ibv_destroy_comp_channel");
-	if (channel->children)
+	if (comp_channel->children)
 		fake_broken("a completion channel is destroyed before its CQ");
 	else
-		free_comp_channel(channel);
+		free_comp_channel(comp_channel);
 	fake_unlock();
 }
 
 /* Completion queues. */
 
 static int create_cq(struct fake_context *context, uint32_t depth_cqe, void *cq_context,
-	struct ibv_comp_channel *channel, struct ibv_cq **ret_cq)
+	struct ibv_comp_channel *comp_channel, struct ibv_cq **ret_cq)
 {
 	struct fake_cq *cq;
 
@@ -83,16 +83,16 @@ static int create_cq(struct fake_context *context, uint32_t depth_cqe, void *cq_
 		return EINVAL;
 	cq = fake_allocate(sizeof(*cq));
 	cq->context = context;
-	cq->channel = (struct fake_comp_channel *)(void *)channel;
+	cq->comp_channel = (struct fake_comp_channel *)(void *)comp_channel;
 	cq->ibv.context = &context->ibv;
-	cq->ibv.channel = channel;
+	cq->ibv.channel = comp_channel;
 	cq->ibv.cq_context = cq_context;
 	cq->ibv.cqe = (int)depth_cqe;
 	cq->room = depth_cqe;
 	cq->wcs = fake_allocate(cq->room * sizeof(*cq->wcs));
 	context->children++;
-	if (cq->channel)
-		cq->channel->children++;
+	if (cq->comp_channel)
+		cq->comp_channel->children++;
 	g_fake.live.cqs++;
 	vbd_list_append(&g_fake.cqs, &cq->link);
 	*ret_cq = &cq->ibv;
@@ -100,7 +100,7 @@ static int create_cq(struct fake_context *context, uint32_t depth_cqe, void *cq_
 }
 
 enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context *ibv,
-	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *channel,
+	uint32_t depth_cqe, void *cq_context, struct ibv_comp_channel *comp_channel,
 	struct ibv_cq **ret_cq, struct vbd_error *err)
 {
 	int errnum;
@@ -108,7 +108,7 @@ enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context
 	fake_lock();
 	errnum = fake_enter("ibv_create_cq");
 	if (!errnum)
-		errnum = create_cq(context_of(ibv), depth_cqe, cq_context, channel, ret_cq);
+		errnum = create_cq(context_of(ibv), depth_cqe, cq_context, comp_channel, ret_cq);
 	if (!errnum)
 		vbd_account_made(account, VBD_PV_CQ);
 	fake_unlock();
@@ -119,8 +119,8 @@ static void free_cq(struct fake_cq *cq)
 {
 	vbd_list_remove(&cq->link);
 	cq->context->children--;
-	if (cq->channel)
-		cq->channel->children--;
+	if (cq->comp_channel)
+		cq->comp_channel->children--;
 	g_fake.live.cqs--;
 	free(cq->wcs);
 	free(cq);
@@ -211,7 +211,7 @@ enum vbd_status vbd_pv_arm_cq(struct ibv_cq *ibv, struct vbd_error *err)
 	return fake_result("ibv_req_notify_cq", errnum, err);
 }
 
-void *vbd_pv_take_cq_event(struct ibv_comp_channel *channel)
+void *vbd_pv_take_cq_event(struct ibv_comp_channel *comp_channel)
 {
 	void *cq_context = NULL;
 
@@ -219,10 +219,10 @@ void *vbd_pv_take_cq_event(struct ibv_comp_channel *channel)
 	vbd_list_for_each (link, &g_fake.cqs) {
 		struct fake_cq *cq = VBD_CONTAINER_OF(link, struct fake_cq, link);
 
-		if (cq->ibv.channel != channel || cq->events == 0 || cq_context)
+		if (cq->ibv.channel != comp_channel || cq->events == 0 || cq_context)
 			continue;
 		cq->events--;
-		fake_fd_lower(channel->fd);
+		fake_fd_lower(comp_channel->fd);
 		cq_context = cq->ibv.cq_context;
 	}
 	fake_unlock();
@@ -256,10 +256,10 @@ static void push_wc(struct fake_cq *cq, const struct ibv_wc *wc)
 	if (!cq->armed)
 		return;
 	cq->armed = false;
-	if (!cq->channel)
+	if (!cq->comp_channel)
 		return;
 	cq->events++;
-	fake_fd_raise(cq->channel->ibv.fd);
+	fake_fd_raise(cq->comp_channel->ibv.fd);
 }
 
 void fake_cq_push(struct ibv_cq *cq, const struct ibv_wc *wc)
@@ -983,7 +983,7 @@ void fake_flush(struct ibv_qp *qp)
 
 void fake_data_reset(void)
 {
-	struct fake_comp_channel *channel;
+	struct fake_comp_channel *comp_channel;
 	struct fake_qp *qp;
 	struct fake_cq *cq;
 
@@ -992,6 +992,7 @@ void fake_data_reset(void)
 	fake_srq_reset();
 	while ((cq = VBD_LIST_FIRST(&g_fake.cqs, struct fake_cq, link)))
 		free_cq(cq);
-	while ((channel = VBD_LIST_FIRST(&g_fake.comp_channels, struct fake_comp_channel, link)))
-		free_comp_channel(channel);
+	while ((comp_channel =
+			VBD_LIST_FIRST(&g_fake.comp_channels, struct fake_comp_channel, link)))
+		free_comp_channel(comp_channel);
 }

@@ -14,7 +14,7 @@ struct fixture {
 	struct fake_device *device;
 	struct ibv_context *context;
 	struct ibv_pd *pd;
-	struct ibv_comp_channel *channel;
+	struct ibv_comp_channel *comp_channel;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp;
 	struct vbd_error err;
@@ -47,9 +47,9 @@ static int setup(void **state)
 	f->device = fake_device_add("fake0");
 	assert_int_equal(vbd_pv_open_device(&f->account, "fake0", &f->context, &f->err), VBD_OK);
 	assert_int_equal(vbd_pv_alloc_pd(&f->account, f->context, &f->pd, &f->err), VBD_OK);
-	assert_int_equal(vbd_pv_create_comp_channel(f->context, &f->channel, &f->err), VBD_OK);
+	assert_int_equal(vbd_pv_create_comp_channel(f->context, &f->comp_channel, &f->err), VBD_OK);
 	assert_int_equal(
-		vbd_pv_create_cq(&f->account, f->context, 3, f, f->channel, &f->cq, &f->err),
+		vbd_pv_create_cq(&f->account, f->context, 3, f, f->comp_channel, &f->cq, &f->err),
 		VBD_OK);
 	f->qp = make_qp(f);
 	*state = f;
@@ -196,7 +196,7 @@ static void test_fake__what_is_in_use_is_not_destroyed(void **state)
 	assert_false(fake_device_let_go(f->device));
 	vbd_pv_destroy_qp(&f->account, f->qp);
 	vbd_pv_destroy_cq(&f->account, f->cq);
-	vbd_pv_destroy_comp_channel(f->channel);
+	vbd_pv_destroy_comp_channel(f->comp_channel);
 	vbd_pv_dealloc_pd(&f->account, f->pd);
 	vbd_pv_close_device(&f->account, f->context);
 	assert_int_equal(fake_live_total(), 0);
@@ -219,14 +219,14 @@ static void test_fake__an_armed_cq_tells_once(void **state)
 	assert_int_equal(post_send(f, 11), VBD_OK);
 	assert_int_equal(post_send(f, 12), VBD_OK);
 	fake_send_done(f->qp);
-	assert_false(is_readable(f->channel->fd));
+	assert_false(is_readable(f->comp_channel->fd));
 	assert_int_equal(vbd_pv_arm_cq(f->cq, &f->err), VBD_OK);
-	assert_false(is_readable(f->channel->fd));
+	assert_false(is_readable(f->comp_channel->fd));
 	fake_send_done(f->qp);
-	assert_true(is_readable(f->channel->fd));
-	assert_ptr_equal(vbd_pv_take_cq_event(f->channel), f);
-	assert_null(vbd_pv_take_cq_event(f->channel));
-	assert_false(is_readable(f->channel->fd));
+	assert_true(is_readable(f->comp_channel->fd));
+	assert_ptr_equal(vbd_pv_take_cq_event(f->comp_channel), f);
+	assert_null(vbd_pv_take_cq_event(f->comp_channel));
+	assert_false(is_readable(f->comp_channel->fd));
 	assert_int_equal(vbd_pv_poll_cq(f->cq, wcs, 4), 2);
 	assert_int_equal(wcs[0].wr_id, 11);
 	assert_int_equal(wcs[1].wr_id, 12);
