@@ -51,7 +51,7 @@ struct benchmark_create {
 	struct vbd_json_ref connection;
 	uint32_t op; /* index in ops */
 	uint32_t size_bytes;
-	uint32_t window;
+	uint32_t tx_depth;
 	uint32_t count;
 	uint32_t duration_ms;
 	struct vbd_json_ref buffer;
@@ -67,7 +67,7 @@ static const struct vbd_field create_fields[] = {
 		.n_names = VBD_ARRAY_LEN(op_names)},
 	{VBD_FIELD(UINT, "size_bytes", struct benchmark_create, size_bytes), .required = true,
 		.max = VBD_BENCHMARK_SIZE_MAX},
-	{VBD_FIELD(UINT, "window", struct benchmark_create, window), .min = 1, .max = 16384},
+	{VBD_FIELD(UINT, "window", struct benchmark_create, tx_depth), .min = 1, .max = 16384},
 	{VBD_FIELD(UINT, "count", struct benchmark_create, count), .min = 1,
 		.max = VBD_BENCHMARK_COUNT_MAX},
 	{VBD_FIELD(UINT, "duration_ms", struct benchmark_create, duration_ms), .min = 1,
@@ -128,7 +128,7 @@ static enum vbd_status create(
 	spec = (struct vbd_benchmark_spec){
 		.op = ops[input.op].op,
 		.size_bytes = input.size_bytes,
-		.window = input.window,
+		.tx_depth = input.tx_depth,
 		.count = input.count,
 		.duration_ms = input.duration_ms,
 		.wr = {.remote_addr = input.remote.addr, .rkey = input.remote.rkey},

@@ -40,7 +40,7 @@ struct transfer_create {
 	uint64_t chunk_bytes;
 	bool chunk_seen;
 	uint64_t message_bytes; /* 0 if it was not there */
-	uint32_t window;	/* the same */
+	uint32_t tx_depth;	/* the same */
 	bool inlined;
 	uint32_t imm;
 	bool imm_seen;
@@ -97,7 +97,7 @@ static const struct vbd_field create_fields[] = {
 		.max = UINT64_C(1) << 30, VBD_FIELD_SEEN(struct transfer_create, chunk_seen)},
 	{VBD_FIELD(UINT, "message_bytes", struct transfer_create, message_bytes), .min = 1,
 		.max = UINT64_C(1) << 30},
-	{VBD_FIELD(UINT, "window", struct transfer_create, window), .min = 1, .max = 16384},
+	{VBD_FIELD(UINT, "window", struct transfer_create, tx_depth), .min = 1, .max = 16384},
 	{VBD_FIELD(BOOL, "inline", struct transfer_create, inlined)},
 	{VBD_FIELD(UINT, "imm", struct transfer_create, imm), .max = UINT32_MAX,
 		VBD_FIELD_SEEN(struct transfer_create, imm_seen)},
@@ -332,7 +332,7 @@ enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *jso
 		.op = input.op,
 		.chunk_bytes = input.chunk_bytes,
 		.message_bytes = input.message_bytes,
-		.window = input.window,
+		.tx_depth = input.tx_depth,
 		.wr =
 			{
 				.inlined = input.inlined,

@@ -106,7 +106,7 @@ json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
 	put_ranges(&out, record);
 	vbd_put_u64(&out, "length_bytes", vbd_transfer_length(transfer));
 	vbd_put_u64(&out, "chunk_bytes", transfer->chunk_bytes);
-	vbd_put_u64(&out, "window", transfer->window);
+	vbd_put_u64(&out, "window", transfer->tx_depth);
 	vbd_put_u64(&out, "bytes_done", vbd_counter_get(&transfer->bytes_done));
 	vbd_put_u64(&out, "wrs_done", vbd_counter_get(&transfer->wrs_done));
 	vbd_put_u64_or_null(&out, "messages_done", vbd_ops[transfer->op].sends,

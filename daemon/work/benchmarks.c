@@ -102,7 +102,7 @@ static enum vbd_status prepare(struct vbd_benchmark *benchmark,
 		.op = spec->op,
 		.length_bytes = spec->size_bytes,
 		.wr = spec->wr,
-		.window = spec->window,
+		.tx_depth = spec->tx_depth,
 		.timeout_ms = spec->timeout_ms,
 		.repeats = spec->count ? spec->count : UINT64_MAX,
 		.run_ns = benchmark->duration_ms * VBD_NS_PER_MS,
@@ -114,7 +114,7 @@ static enum vbd_status prepare(struct vbd_benchmark *benchmark,
 	if (status)
 		return status;
 	benchmark->transfer_id = benchmark->transfer->object.id;
-	benchmark->window = benchmark->transfer->transfer.window;
+	benchmark->tx_depth = benchmark->transfer->transfer.tx_depth;
 	vbd_watch_add(&benchmark->transfer->object.watches, &benchmark->transfer_watch);
 	return VBD_OK;
 }
@@ -141,7 +141,7 @@ enum vbd_status vbd_benchmark_create(struct vbd_daemon *daemon,
 	vbd_object_log(&benchmark->object, VBD_EVENT_BENCHMARK_CREATED, VBD_SEVERITY_INFO,
 		VBD_REASON_NONE,
 		"%s, messages of %u bytes, %u at a time, over connection %llu: transfer %llu",
-		vbd_op_name(spec->op), spec->size_bytes, benchmark->window,
+		vbd_op_name(spec->op), spec->size_bytes, benchmark->tx_depth,
 		(unsigned long long)benchmark->connection_id,
 		(unsigned long long)benchmark->transfer_id);
 	vbd_transfers_start(&benchmark->transfer, 1);

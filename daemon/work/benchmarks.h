@@ -31,7 +31,7 @@ struct vbd_benchmark_spec {
 	struct vbd_connection *connection;
 	enum vbd_op op;	      /* WRITE, READ or SEND */
 	uint32_t size_bytes;  /* of each message; up to VBD_BENCHMARK_SIZE_MAX */
-	uint32_t window;      /* work requests outstanding at most; 0: as many as the queue holds */
+	uint32_t tx_depth;    /* work requests outstanding at most; 0: as many as the queue holds */
 	uint32_t count;	      /* messages, up to VBD_BENCHMARK_COUNT_MAX; 0: by time */
 	uint32_t duration_ms; /* without a count: 1 to VBD_BENCHMARK_DURATION_MAX */
 	struct vbd_buffer *buffer; /* its first size_bytes; NULL: the daemon's own memory */
@@ -54,7 +54,7 @@ struct vbd_benchmark {
 	uint64_t connection_id, transfer_id;
 	uint64_t buffer_id; /* 0: none */
 	enum vbd_op op;
-	uint32_t size_bytes, window, count, duration_ms, timeout_ms;
+	uint32_t size_bytes, tx_depth, count, duration_ms, timeout_ms;
 	uint64_t ended_ns;
 	struct vbd_benchmark_result result; /* once it has ended */
 	struct vbd_error error;		    /* why it is FAILED */

@@ -183,7 +183,7 @@ static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_t
 		.repeats = spec->repeats,
 		.run_ns = spec->run_ns,
 		.latency_ns = spec->latency_ns,
-		.window = spec->window && spec->window < sq_depth ? spec->window : sq_depth,
+		.tx_depth = spec->tx_depth && spec->tx_depth < sq_depth ? spec->tx_depth : sq_depth,
 		.wr = spec->wr,
 		.created_ns = vbd_clock_mono_ns(),
 		.state = VBD_TRANSFER_QUEUED,

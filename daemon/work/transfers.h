@@ -61,7 +61,7 @@ struct vbd_transfer_spec {
 		wr; /* but ah, remote_qpn and remote_qkey: the peer or the group has them */
 	uint64_t chunk_bytes;
 	uint64_t message_bytes; /* SEND, SEND_IMM: cut into messages of this many; 0: one message */
-	uint32_t window; /* work requests outstanding at most; 0: as many as the queue holds */
+	uint32_t tx_depth; /* work requests outstanding at most; 0: as many as the queue holds */
 	uint32_t timeout_ms;
 	/* A benchmark's: as in struct vbd_transfer. `length_bytes` is that of one work request;
 	 * without a buffer it is VBD_MESSAGE_BYTES_MAX at most. */

@@ -100,7 +100,7 @@ static bool next_is_last(const struct vbd_transfer *transfer)
 /* With @more posted, has it as many outstanding as it may have? */
 static bool window_full(const struct vbd_transfer *transfer, uint32_t more)
 {
-	return transfer->window && transfer->outstanding_wrs + more >= transfer->window;
+	return transfer->tx_depth && transfer->outstanding_wrs + more >= transfer->tx_depth;
 }
 
 static struct vbd_send_request request_of(
@@ -192,7 +192,7 @@ void vbd_channel_pump(struct vbd_channel *channel)
 	if (channel->probe)
 		channel->probe_ops->pump(channel->probe);
 	pump_receives(channel);
-	/* In the order asked for: nothing passes a transfer that waits for its window. */
+	/* In the order asked for: nothing passes a transfer that waits for its tx_depth. */
 	vbd_list_for_each (link, &channel->transfers) {
 		struct vbd_transfer *transfer = VBD_CONTAINER_OF(link, struct vbd_transfer, link);
 

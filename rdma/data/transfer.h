@@ -35,7 +35,7 @@ struct vbd_transfer {
 	struct vbd_wr_params wr;
 	uint64_t length_bytes;
 	uint64_t chunk_bytes;
-	uint32_t window; /* work requests outstanding at most; 0: what the queue holds */
+	uint32_t tx_depth; /* work requests outstanding at most; 0: what the queue holds */
 	/* A benchmark's: so many work requests of chunk_bytes, each from and to the same place. 0:
 	 * it is none, and length_bytes is cut into chunks. */
 	uint64_t repeats;

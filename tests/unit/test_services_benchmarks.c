@@ -30,7 +30,7 @@ static struct vbd_benchmark_spec spec_of(const struct scene *scene, enum vbd_op 
 		.connection = scene->pair.active,
 		.op = op,
 		.size_bytes = 48,
-		.window = 2,
+		.tx_depth = 2,
 		.count = 50,
 		.wr.remote_addr = (uintptr_t)scene->there->mem.addr,
 		.wr.rkey = scene->there->mem.rkey,
@@ -123,7 +123,7 @@ static void test_services_benchmarks__its_transfer_is_one_like_any_other(void **
 
 	assert_ptr_equal(record, benchmark->transfer);
 	assert_int_equal(benchmark->transfer_id, 1);
-	assert_int_equal(benchmark->window, 2);
+	assert_int_equal(benchmark->tx_depth, 2);
 	assert_int_equal(vbd_transfer_length(&record->transfer), 50 * 48);
 	wait_for_end(svc, benchmark);
 	assert_non_null(vbd_object_find(svc->daemon->benchmarks, "1", &svc->err));

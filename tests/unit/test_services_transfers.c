@@ -358,18 +358,18 @@ static void test_services_transfers__a_send_is_cut_into_messages(void **state)
 
 	spec.length_bytes = 170;
 	spec.message_bytes = 50;
-	spec.window = 2;
+	spec.tx_depth = 2;
 	record = begin(&scene, &spec);
 	wait_for_end(svc, record);
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_DONE);
-	assert_int_equal(record->transfer.window, 2);
+	assert_int_equal(record->transfer.tx_depth, 2);
 	assert_int_equal(vbd_counter_get(&record->transfer.wrs_done), 4);
 	SVC_UNTIL(svc, scene.pair.passive->inbox.last_seq == 4);
 	spec.message_bytes = 500;
 	spec.length_bytes = 60;
-	spec.window = 16384;
+	spec.tx_depth = 16384;
 	record = begin(&scene, &spec);
-	assert_int_equal(record->transfer.window, scene.pair.active->conn->params.qp.sq_depth);
+	assert_int_equal(record->transfer.tx_depth, scene.pair.active->conn->params.qp.sq_depth);
 	assert_int_equal(vbd_connection_delete_messages(scene.pair.passive, 4, &svc->err), VBD_OK);
 	wait_for_end(svc, record);
 	assert_int_equal(vbd_counter_get(&record->transfer.wrs_done), 1);

@@ -115,7 +115,7 @@ static void test_transfer__no_more_is_outstanding_than_its_window(void **test_st
 	struct rig_transfer *rt = rig_transfer(rc, VBD_OP_WRITE, mem, 500, 100);
 	struct rig_transfer *behind = rig_transfer(rc, VBD_OP_WRITE, mem, 100, 100);
 
-	rt->transfer.window = 2;
+	rt->transfer.tx_depth = 2;
 	rig_start_transfer(rt);
 	rig_start_transfer(behind);
 	for (unsigned int left = 5; left > 2; left--) {
@@ -143,7 +143,7 @@ static void test_transfer__a_full_window_gets_a_completion(void **test_state)
 	params.qp.signal_every = params.qp.sq_depth;
 	rc = rig_conn_connect(rig, &params);
 	rt = rig_transfer(rc, VBD_OP_WRITE, mem, 400, 100);
-	rt->transfer.window = 2;
+	rt->transfer.tx_depth = 2;
 	rig_start_transfer(rt);
 	assert_int_equal(fake_sends(rc->conn->qp.ibv_qp), 2);
 	assert_false(fake_send_at(rc->conn->qp.ibv_qp, 0).send_flags & IBV_SEND_SIGNALED);
@@ -616,7 +616,7 @@ static void test_transfer__a_repeated_one_moves_the_same_bytes_again(void **test
 
 	assert_non_null(latency_ns);
 	rt->transfer.repeats = 5;
-	rt->transfer.window = 2;
+	rt->transfer.tx_depth = 2;
 	rt->transfer.latency_ns = latency_ns;
 	rig_start_transfer(rt);
 	for (unsigned int i = 0; i < 5; i++) {
@@ -660,7 +660,7 @@ static void test_transfer__when_the_time_is_up_one_more_goes_out_as_the_last(voi
 
 	rt->transfer.repeats = UINT64_MAX;
 	rt->transfer.run_ns = UINT64_C(3600000000000);
-	rt->transfer.window = 1;
+	rt->transfer.tx_depth = 1;
 	rig_start_transfer(rt);
 	for (unsigned int i = 0; i < 20; i++)
 		complete_oldest(rc);
