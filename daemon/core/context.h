@@ -29,7 +29,7 @@ struct vbd_fabric;
 struct vbd_hotplug;
 struct vbd_kernel;
 
-/* X(SYMBOL, name): a part of the way to `established`, by the state that it is spent in */
+/* X(SYMBOL, name, STATE): a phase of connecting, and the connection state that it lasts for */
 #define VBD_PHASE_MAP(X)                             \
 	X(VBD_PHASE_ADDR, "addr", RESOLVING_ADDR)    \
 	X(VBD_PHASE_ROUTE, "route", RESOLVING_ROUTE) \
@@ -41,12 +41,11 @@ enum vbd_phase { VBD_PHASE_MAP(VBD_ENUM_ROW) VBD_PHASE_COUNT };
 /** vbd_phase_name - "addr" */
 const char *vbd_phase_name(enum vbd_phase phase);
 
-/* How long things took, in ns; only what came to a good end. */
+/* Durations in ns of successful phases and, by operation, of successful transfers. */
 struct vbd_daemon_times {
 	struct vbd_histogram phases[VBD_PHASE_COUNT];
-	struct vbd_histogram
-		queued[VBD_OP_COUNT];		 /* transfers: from the request to the first post */
-	struct vbd_histogram wire[VBD_OP_COUNT]; /* the same: from there to the last completion */
+	struct vbd_histogram queued[VBD_OP_COUNT]; /* from the request to the first post */
+	struct vbd_histogram wire[VBD_OP_COUNT];   /* from the first post to the last completion */
 };
 
 struct vbd_daemon {
@@ -54,42 +53,41 @@ struct vbd_daemon {
 	struct vbd_loop *loop;
 	struct vbd_fabric *fabric;
 	struct vbd_eventlog *eventlog;
-	struct vbd_hotplug *hotplug; /* the watches of devices and of the fabric */
-	struct vbd_kernel *kernel;   /* what the kernel counts and holds */
+	struct vbd_hotplug *hotplug; /* device events, link events and CM polls */
+	struct vbd_kernel *kernel;   /* counters and resource counts that the kernel reports */
 #define VBD_KIND_REGISTRY(sym, singular, plural, open, kept) struct vbd_registry *plural;
-	VBD_KIND_MAP(VBD_KIND_REGISTRY) /* ended objects are in there as well */
+	VBD_KIND_MAP(VBD_KIND_REGISTRY) /* with the objects of the history */
 #undef VBD_KIND_REGISTRY
 	char server_id[17]; /* random, hex; differs for every run */
 	uint64_t started_ns;
 	bool stopping;
 	uint64_t pinned_bytes;
 	uint32_t pool_jobs; /* registrations, checksums, address handles on the thread pool */
-	/* totals of what ended */
+	/* totals of ended objects */
 	uint64_t connections_closed, connections_failed, endpoints_failed;
 	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;
 	uint64_t probes_done, probes_failed;
 	uint64_t windows_revoked, windows_failed;
-	/* what ended connections and endpoints had moved; that of the open ones is added when
-	 * the totals are asked for */
+	/* Traffic of ended connections and endpoints; readers add that of the open ones. */
 	struct vbd_totals ended_totals;
 	struct vbd_daemon_times times;
 	uint64_t ended_by_reason[VBD_REASON_COUNT]; /* connections */
-	/* A connection is established no more. daemon.c sets the hook: windows end with it. */
+	/* Called when a connection leaves `established`: daemon.c ends its memory windows there. */
 	void (*connection_left)(struct vbd_connection *connection);
 	void (*stopped)(void *arg); /* see vbd_daemon_stop() */
 	void *stopped_arg;
 	struct vbd_timer *stop_timer;
 	struct vbd_deferred stop_check;
-	uint64_t messages_bytes;			/* memory of all receives */
-	struct vbd_registry registries[VBD_KIND_COUNT]; /* of those kinds that have one */
+	uint64_t messages_bytes; /* memory of the receives of connections and endpoints */
+	struct vbd_registry registries[VBD_KIND_COUNT]; /* by kind; unused for a kind without one */
 };
 
-/** vbd_daemon_accepts_work - VBD_OK, or stopping */
+/** vbd_daemon_accepts_work - VBD_OK, or VBD_E_STOPPING when the daemon is stopping */
 enum vbd_status vbd_daemon_accepts_work(
 	const struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_daemon_check_stop - something ended: if it was the last and the daemon stops, it has stopped
- * (next turn) */
+/** vbd_daemon_check_stop - check at the next turn whether a stopping daemon has stopped; call this
+ * function after an object ended */
 void vbd_daemon_check_stop(struct vbd_daemon *daemon);
 
 #endif

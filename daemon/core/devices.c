@@ -80,8 +80,7 @@ void vbd_memlock(uint64_t *ret_locked_bytes, uint64_t *ret_limit_bytes)
 	if (!file)
 		return;
 	while (fgets(line, sizeof(line), file)) {
-		/* Registered memory counts as pinned, mlock(2)ed as locked; the limit is on each.
-		 */
+		/* VmPin is registered memory, VmLck mlock(2)ed memory; the limit holds for each. */
 		if (sscanf(line, "VmPin: %llu kB", &kib) == 1) /* NOLINT: bounded by the kernel */
 			*ret_locked_bytes = kib * 1024;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The devices that requests name, and whether the daemon has one that works.
+ * Lookup of the devices that requests name, and the device checks of /readyz.
  *
  * Control thread.
  */
@@ -10,24 +10,22 @@
 #include "daemon/core/context.h"
 #include "rdma/fabric/fabric.h"
 
-/** vbd_device_find_ref - by id or name, also a removed one (the newest of that name); NULL and
- * not_found */
+/** vbd_device_find_ref - find a device by id or name, also a removed one (the newest of that name);
+ * NULL with VBD_E_NOT_FOUND */
 struct vbd_device *vbd_device_find_ref(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
 
-/** vbd_device_choose - the device of a request's member `device`; the default one for "". no_device
- * if there is none, and what vbd_device_usable() says. */
+/** vbd_device_choose - find the device of a request's member `device`, the default device for "".
+ * VBD_E_NO_DEVICE if there is none; other errors as of vbd_device_usable(). */
 enum vbd_status vbd_device_choose(const struct vbd_daemon *daemon, const char *name,
 	struct vbd_device **ret_device, struct vbd_error *err) VBD_MUST_CHECK;
 
-/*
- * Checks of /readyz. @detail: room for a line. Each returns true when it is well.
- */
+/* Checks of /readyz; true if the check passes. @detail: gets one line. */
 bool vbd_ready_device(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes);
 bool vbd_ready_port(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes);
 bool vbd_ready_cm(const struct vbd_daemon *daemon, char *detail, size_t detail_bytes);
 
-/** vbd_memlock - bytes this process has locked, and its limit (UINT64_MAX: none) */
+/** vbd_memlock - bytes that this process has pinned, and its limit (UINT64_MAX: none) */
 void vbd_memlock(uint64_t *ret_locked_bytes, uint64_t *ret_limit_bytes);
 
 #endif

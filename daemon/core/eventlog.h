@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happened: a ring of numbered events. Every event is a log line as well, so nothing is said
- * in two places.
+ * The event log: a ring of numbered events. Each event is written to the daemon's log as well.
  *
  * Control thread only; never blocks (but for the log's write).
  */
@@ -76,7 +75,7 @@ enum vbd_event_type { VBD_EVENT_TYPE_MAP(VBD_ENUM_ROW) VBD_EVENT_TYPE_COUNT };
 
 enum vbd_severity { VBD_SEVERITY_MAP(VBD_ENUM_ROW) VBD_SEVERITY_COUNT };
 
-/* "connection/18446744073709551615" and its NUL. */
+/* Room for "connection/18446744073709551615" and its NUL. */
 #define VBD_OBJECT_TEXT_BYTES 40
 
 struct vbd_event {
@@ -90,7 +89,7 @@ struct vbd_event {
 	char text[160]; /* UTF-8 without control characters */
 };
 
-/* What a reader wants to see; all zero is everything. */
+/* The events that a reader selects; a filter of zeros selects all. */
 struct vbd_event_filter {
 	bool one_type;
 	enum vbd_event_type type;  /* with @one_type */
@@ -101,38 +100,38 @@ struct vbd_event_filter {
 
 struct vbd_eventlog;
 
-/** vbd_event_type_name - "cm_event"; NULL for a value that is none */
+/** vbd_event_type_name - "cm_event"; NULL for an unknown value */
 const char *vbd_event_type_name(enum vbd_event_type type);
 
-/** vbd_severity_name - "notice"; NULL for a value that is none */
+/** vbd_severity_name - "notice"; NULL for an unknown value */
 const char *vbd_severity_name(enum vbd_severity severity);
 
-/** vbd_object_kind_name - "connection"; NULL for VBD_KIND_NONE and for a value that is none */
+/** vbd_object_kind_name - "connection"; NULL for VBD_KIND_NONE and an unknown value */
 const char *vbd_object_kind_name(enum vbd_object_kind kind);
 
-/** vbd_object_kind_parse - false if @name names none */
+/** vbd_object_kind_parse - false if @name is not the name of a kind */
 bool vbd_object_kind_parse(const char *name, enum vbd_object_kind *ret_kind);
 
 /** vbd_object_text - "connection/7"; NULL for VBD_KIND_NONE, else @text */
 char *vbd_object_text(enum vbd_object_kind kind, uint64_t id, char text[VBD_OBJECT_TEXT_BYTES]);
 
 /**
- * vbd_eventlog_create - an empty log
- * @capacity: events kept, 1 or more; all their memory is taken now
+ * vbd_eventlog_create - create an empty log
+ * @capacity: number of events kept, 1 or more; their memory is allocated at once
  */
 enum vbd_status vbd_eventlog_create(uint64_t capacity, struct vbd_eventlog **ret_eventlog,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_eventlog_destroy - watches are told that it is gone; NULL is fine */
+/** vbd_eventlog_destroy - call the watches with @gone and free the log; NULL is fine */
 void vbd_eventlog_destroy(struct vbd_eventlog *eventlog);
 
 /**
- * vbd_eventlog_append - note an event, log it, and tell the watches
+ * vbd_eventlog_append - add an event, log it, and call the watches; returns the event's number
  * @object_id: 0 with VBD_KIND_NONE
  * @reason:    VBD_REASON_NONE if there is none
- * @fmt:       one line without a stop at its end; what is over 159 bytes is cut
+ * @fmt:       one line without a full stop; cut after 159 bytes
  *
- * The oldest event goes when the log is full. Returns the event's number.
+ * A full log loses its oldest event.
  */
 uint64_t vbd_eventlog_append(struct vbd_eventlog *eventlog, enum vbd_event_type type,
 	enum vbd_severity severity, enum vbd_object_kind kind, uint64_t object_id,
@@ -143,31 +142,28 @@ uint64_t vbd_eventlog_vappend(struct vbd_eventlog *eventlog, enum vbd_event_type
 	enum vbd_severity severity, enum vbd_object_kind kind, uint64_t object_id,
 	enum vbd_reason reason, const char *fmt, va_list ap) VBD_PRINTF(7, 0);
 
-/** vbd_eventlog_first - number of the oldest event held; with none held, of the next to come */
+/** vbd_eventlog_first - number of the oldest event kept; of the next event if the log is empty */
 uint64_t vbd_eventlog_first(const struct vbd_eventlog *eventlog);
 
-/** vbd_eventlog_last - number of the newest event, which is how many there were; 0 before any */
+/** vbd_eventlog_last - number of the newest event, and so the count of all events; 0 before any */
 uint64_t vbd_eventlog_last(const struct vbd_eventlog *eventlog);
 
-/** vbd_eventlog_dropped - events that the ring no longer holds */
+/** vbd_eventlog_dropped - number of events that the ring no longer keeps */
 uint64_t vbd_eventlog_dropped(const struct vbd_eventlog *eventlog);
 
-/** vbd_eventlog_get - the event of that number, valid until the next append; NULL if not held */
+/** vbd_eventlog_get - the event with number @seq, valid until the next append; NULL if not kept */
 const struct vbd_event *vbd_eventlog_get(const struct vbd_eventlog *eventlog, uint64_t seq);
 
-/**
- * vbd_eventlog_next - the oldest event held with a number above @after that the filter lets through
- *
- * Returns NULL if there is none; valid until the next append.
- */
+/** vbd_eventlog_next - the oldest event kept that @filter matches and whose number is above @after;
+ * NULL if there is none; valid until the next append */
 const struct vbd_event *vbd_eventlog_next(
 	const struct vbd_eventlog *eventlog, uint64_t after, const struct vbd_event_filter *filter);
 
-/** vbd_event_matches - does the filter let it through? */
+/** vbd_event_matches - whether @filter matches the event */
 bool vbd_event_matches(const struct vbd_event *event, const struct vbd_event_filter *filter);
 
-/** vbd_eventlog_watches - list for struct vbd_watch (daemon/core/watch.h); called after each append
- */
+/** vbd_eventlog_watches - the list of struct vbd_watch (daemon/core/watch.h) called after each
+ * append */
 struct vbd_link *vbd_eventlog_watches(struct vbd_eventlog *eventlog);
 
 #endif

@@ -16,18 +16,18 @@ struct vbd_loop {
 	uv_loop_t uv;
 	uv_prepare_t before_sleep;
 	uv_check_t end_of_turn;
-	uv_idle_t no_sleep; /* active while something is deferred */
+	uv_idle_t no_sleep; /* active while callbacks are deferred */
 	struct vbd_link deferred;
 	struct vbd_link resolutions;
-	unsigned int pool_jobs; /* work and resolutions that the thread pool still has */
+	unsigned int pool_jobs; /* work and resolutions that the thread pool has not finished */
 	uint64_t now_ns;	/* 0: not read yet in this half of the turn */
 	uint64_t woken_ns;	/* first callback since the last sleep; 0: none yet */
 	struct vbd_histogram awake;
 	bool ending;
 };
 
-/* libuv frees nothing: every handle below starts with its uv handle, and is freed when libuv has
- * let go of it. */
+/* libuv frees nothing. Each handle below starts with its uv handle and is freed by the callback of
+ * uv_close(). */
 struct vbd_fd_watch {
 	uv_poll_t uv;
 	unsigned int events;
@@ -107,11 +107,11 @@ const struct vbd_histogram *vbd_loop_lag(const struct vbd_loop *loop)
 
 static void on_no_sleep(uv_idle_t *handle)
 {
-	(void)handle; /* that the handle is active is what makes libuv poll instead of sleep */
+	(void)handle; /* libuv polls instead of sleeping as long as an idle handle is active */
 }
 
-/* Runs what is deferred now; what those callbacks defer waits for the next turn, so that a turn
- * always ends. */
+/* Run the callbacks that are deferred now. Callbacks that they defer run in the next turn, so that
+ * every turn ends. */
 static void run_deferred(struct vbd_loop *loop)
 {
 	struct vbd_link batch;
@@ -150,7 +150,8 @@ void vbd_loop_defer(struct vbd_loop *loop, struct vbd_deferred *deferred)
 	(void)uv_idle_start(&loop->no_sleep, on_no_sleep);
 }
 
-/* libuv gives negative errnos. What is not a lack of something is a fault of the daemon's own. */
+/* libuv returns negative errnos. An error other than a lack of memory or descriptors is a bug of
+ * the daemon. */
 static enum vbd_status uv_error(struct vbd_error *err, const char *call, int rc, const char *what)
 {
 	bool lack = rc == UV_ENOMEM || rc == UV_EMFILE || rc == UV_ENFILE;
@@ -172,8 +173,8 @@ enum vbd_status vbd_loop_create(struct vbd_loop **ret_loop, struct vbd_error *er
 	}
 	vbd_list_init(&loop->deferred);
 	vbd_list_init(&loop->resolutions);
-	/* These can't fail. The check is always active, so that the loop runs on with nothing else
-	 * to watch. */
+	/* These calls can't fail. The check handle is always active, so the loop keeps running when
+	 * it watches nothing else. */
 	(void)uv_prepare_init(&loop->uv, &loop->before_sleep);
 	(void)uv_prepare_start(&loop->before_sleep, on_before_sleep);
 	(void)uv_check_init(&loop->uv, &loop->end_of_turn);
@@ -211,10 +212,8 @@ static void close_left_over(uv_handle_t *handle, void *arg)
 		uv_close(handle, ours ? free_handle : NULL);
 }
 
-/*
- * Work that is still running comes home before anything is freed: its `done` may yet stop watchers
- * and timers, which therefore are silenced first and closed last.
- */
+/* Let running work finish before anything is freed. Its `done` may still stop watchers and timers,
+ * so these are silenced first and closed last. */
 void vbd_loop_destroy(struct vbd_loop *loop)
 {
 	if (!loop)
@@ -260,9 +259,8 @@ static void on_poll(uv_poll_t *handle, int status, int events)
 	if (status < 0) {
 		/*
 		 * libuv turns EPOLLERR into UV_EBADF and stops the handle (uv__poll_io in its
-		 * src/unix/poll.c). An error is news for whoever reads or writes, and goes when
-		 * they have fetched it (a netlink socket that overflowed, for one), so the watch
-		 * goes on and says "ready".
+		 * src/unix/poll.c). The reader or writer fetches the error, which clears it (for
+		 * example the overflow of a netlink socket), so report "ready" and keep watching.
 		 */
 		ready = watch->events;
 		(void)uv_poll_start(handle, (int)watch->events, on_poll);
@@ -337,15 +335,12 @@ void vbd_timer_set(struct vbd_timer *timer, uint64_t timeout_ms)
 
 	vbd_timer_clear(timer);
 	if (timeout_ms == 0) {
-		/* libuv would call a timer of 0 ms that sets itself again for ever, within one
-		 * turn. */
+		/* libuv would call a timer of 0 ms that sets itself again endlessly in one turn. */
 		vbd_loop_defer(loop, &timer->at_next_turn);
 		return;
 	}
-	/*
-	 * libuv counts from the start of the turn, in whole ms rounded down: the time is brought up
-	 * to date, and one ms added, so that no deadline comes early.
-	 */
+	/* libuv counts from the start of the turn in whole ms, rounded down. Update its time and
+	 * add 1 ms, so that no deadline comes early. */
 	uv_update_time(&loop->uv);
 	(void)uv_timer_start(
 		&timer->uv, on_timer, timeout_ms < UINT64_MAX ? timeout_ms + 1 : timeout_ms, 0);
@@ -409,7 +404,7 @@ static void on_job_done(uv_work_t *uv, int status)
 {
 	struct job *job = VBD_CONTAINER_OF(uv, struct job, uv);
 
-	(void)status; /* UV_ECANCELED only, and nobody cancels work */
+	(void)status; /* UV_ECANCELED only, and work is never cancelled */
 	wake(uv->loop)->pool_jobs--;
 	job->done(job->arg);
 	free(job);
@@ -435,7 +430,7 @@ enum vbd_status vbd_loop_work(struct vbd_loop *loop, void (*work)(void *arg),
 	return VBD_OK;
 }
 
-/* The getaddrinfo(3) code that libuv made @status of; 0 if it was an errno. */
+/* Return the getaddrinfo(3) code that libuv made @status of; 0 if @status was an errno. */
 static int gai_code(int status)
 {
 	static const struct {
@@ -496,7 +491,7 @@ static void on_resolved(uv_getaddrinfo_t *uv, int status, struct addrinfo *found
 	if (resolution->cancelled) {
 		free(resolution);
 	} else if (loop->ending) {
-		resolution->in_pool = false; /* its owner may still cancel it */
+		resolution->in_pool = false; /* the owner may still cancel it */
 	} else {
 		vbd_list_remove(&resolution->link);
 		report(resolution, status, found);
@@ -541,7 +536,7 @@ void vbd_resolve_cancel(struct vbd_resolution *resolution)
 		free(resolution);
 		return;
 	}
-	/* A pool thread may be inside getaddrinfo(3); either way on_resolved() comes, and frees. */
+	/* A pool thread may be inside getaddrinfo(3). on_resolved() runs in any case and frees. */
 	resolution->cancelled = true;
 	(void)uv_cancel((uv_req_t *)&resolution->uv);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The control loop: file descriptors, timers, signals, work that blocks, and "at the end of this
- * turn". A thin face on libuv, so that nothing above it knows libuv.
+ * The control loop: file descriptors, timers, signals, blocking work, and deferred callbacks. A
+ * thin layer over libuv, so that no other file includes libuv.
  *
- * Everything here runs on the control thread, the one that calls vbd_loop_run(); only the `work`
- * callback of vbd_loop_work() runs elsewhere (libuv's thread pool). Nothing here blocks but
- * vbd_loop_run() itself.
+ * All functions run on the control thread, which calls vbd_loop_run(). Only the `work` callback of
+ * vbd_loop_work() runs elsewhere (libuv's thread pool). No function blocks but vbd_loop_run(),
+ * vbd_loop_turn() and vbd_loop_destroy().
  *
  * Watchers, timers and resolutions are handles: `stop`, `destroy` and `cancel` take NULL, may be
  * called from inside the handle's own callback, and guarantee that the callback does not run again.
@@ -26,34 +26,30 @@ struct vbd_fd_watch;
 struct vbd_timer;
 struct vbd_resolution;
 
-/** vbd_loop_create - a loop, not running; the caller owns it */
+/** vbd_loop_create - create a loop, not running; the caller owns it */
 enum vbd_status vbd_loop_create(struct vbd_loop **ret_loop, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_loop_destroy - close what is left and free; not from inside a callback; NULL is fine
+ * vbd_loop_destroy - close all handles and free the loop; not from inside a callback; NULL is fine
  *
- * Waits for running work, calls its `done`, and runs what is deferred. No other callback runs any
- * more.
+ * Waits for running work, calls its `done`, and runs the deferred callbacks. No other callback
+ * runs.
  */
 void vbd_loop_destroy(struct vbd_loop *loop);
 
-/** vbd_loop_run - turn until vbd_loop_stop() */
+/** vbd_loop_run - run turns until vbd_loop_stop() */
 void vbd_loop_run(struct vbd_loop *loop);
 
 /** vbd_loop_stop - make vbd_loop_run() return after this turn */
 void vbd_loop_stop(struct vbd_loop *loop);
 
-/** vbd_loop_turn - one turn, for tests; waits for something to happen if @wait, else polls */
+/** vbd_loop_turn - run one turn, for tests; wait for an event if @wait, else poll */
 void vbd_loop_turn(struct vbd_loop *loop, bool wait);
 
-/** vbd_loop_now_ns - monotonic time of this turn */
+/** vbd_loop_now_ns - the monotonic time of this turn */
 uint64_t vbd_loop_now_ns(const struct vbd_loop *loop);
 
-/**
- * vbd_loop_lag - how long the loop was awake each time before it looked for news again, in ns
- *
- * What came in meanwhile has waited that long at most.
- */
+/** vbd_loop_lag - ns from each wake-up to the next poll: the longest time that an event waited */
 struct vbd_histogram;
 const struct vbd_histogram *vbd_loop_lag(const struct vbd_loop *loop);
 
@@ -69,9 +65,9 @@ typedef void (*vbd_fd_cb)(unsigned int events, void *arg);
  * vbd_fd_watch_start - call back while the descriptor is ready
  * @fd:     stays the caller's, becomes non-blocking; one watch per descriptor, stopped before the
  *          descriptor is closed
- * @events: vbd_fd_events to look for; the callback gets those that hold. Level-triggered. With an
- *          error pending on the descriptor it gets all of @events, and the next read or write
- *          tells the error.
+ * @events: vbd_fd_events to watch for; the callback gets the ready ones. Level-triggered. With an
+ *          error pending on the descriptor the callback gets all of @events, and the next read or
+ *          write returns the error.
  */
 enum vbd_status vbd_fd_watch_start(struct vbd_loop *loop, int fd, unsigned int events, vbd_fd_cb cb,
 	void *arg, struct vbd_fd_watch **ret_watch, struct vbd_error *err) VBD_MUST_CHECK;
@@ -79,16 +75,15 @@ void vbd_fd_watch_stop(struct vbd_fd_watch *watch);
 
 typedef void (*vbd_timer_cb)(void *arg);
 
-/** vbd_timer_create - a timer, not set; the caller owns it */
+/** vbd_timer_create - create a timer, not set; the caller owns it */
 enum vbd_status vbd_timer_create(struct vbd_loop *loop, vbd_timer_cb cb, void *arg,
 	struct vbd_timer **ret_timer, struct vbd_error *err) VBD_MUST_CHECK;
 
-/**
- * vbd_timer_set - call back once, @timeout_ms from now (0: at the next turn); replaces what was set
- */
+/** vbd_timer_set - call back once, @timeout_ms from now (0: at the next turn), instead of at the
+ * time set before */
 void vbd_timer_set(struct vbd_timer *timer, uint64_t timeout_ms);
 
-/** vbd_timer_clear - not any more */
+/** vbd_timer_clear - cancel the callback */
 void vbd_timer_clear(struct vbd_timer *timer);
 void vbd_timer_destroy(struct vbd_timer *timer);
 
@@ -99,9 +94,8 @@ enum vbd_status vbd_loop_on_signal(struct vbd_loop *loop, int signum, vbd_signal
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /*
- * Something to do at the end of this turn: objects are freed there, never inside a callback that
- * may still be using them. The struct is embedded in the object. Deferring what is deferred already
- * does nothing.
+ * A callback for the end of this turn. Objects are freed there, never inside a callback that may
+ * still use them. The struct is embedded in the object. Deferring it twice has no further effect.
  */
 struct vbd_deferred {
 	struct vbd_link link;
@@ -118,24 +112,23 @@ static inline void vbd_deferred_init(
 void vbd_loop_defer(struct vbd_loop *loop, struct vbd_deferred *deferred);
 
 /**
- * vbd_loop_work - run something that blocks on the thread pool
- * @work: runs on a pool thread; touches nothing but @arg
- * @done: runs on the control thread afterwards; always called, exactly once, unless this returns an
- *        error
+ * vbd_loop_work - run a blocking function on the thread pool
+ * @work: runs on a pool thread; accesses nothing but @arg
+ * @done: runs on the control thread afterwards, exactly once, unless this function returns an error
  */
 enum vbd_status vbd_loop_work(struct vbd_loop *loop, void (*work)(void *arg),
 	void (*done)(void *arg), void *arg, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_resolved_cb - a name has its address, or not
- * @addr: the first address, with the port set; NULL when it failed, then @err says why
- *        (VBD_E_NAME_NOT_RESOLVED)
+ * vbd_resolved_cb - the result of a vbd_resolve()
+ * @addr: the first address, with the port set; NULL when the resolution failed
+ * @err:  VBD_E_NAME_NOT_RESOLVED with the reason if @addr is NULL
  */
 typedef void (*vbd_resolved_cb)(
 	const struct sockaddr *addr, socklen_t addr_bytes, const struct vbd_error *err, void *arg);
 
 /**
- * vbd_resolve - look up a host name or numeric address (getaddrinfo(3) on the thread pool)
+ * vbd_resolve - resolve a host name or numeric address (getaddrinfo(3) on the thread pool)
  * @host: name or address, copied
  * @port: 1 to 65535, host order
  */
@@ -143,7 +136,7 @@ enum vbd_status vbd_resolve(struct vbd_loop *loop, const char *host, uint16_t po
 	vbd_resolved_cb cb, void *arg, struct vbd_resolution **ret_resolution,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_resolve_cancel - the callback will not run; only before it has run */
+/** vbd_resolve_cancel - suppress the callback; only before it has run */
 void vbd_resolve_cancel(struct vbd_resolution *resolution);
 
 #endif

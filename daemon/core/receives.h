@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory of receives: those of connections and endpoints, and those of shared receive queues.
- * One limit holds for all of them.
+ * The memory of receives, for which there is one limit: the receives of connections and endpoints,
+ * and those of shared receive queues.
  *
  * Control thread.
  */
@@ -10,14 +10,14 @@
 
 #include "daemon/core/context.h"
 
-/** vbd_receives_bytes - memory of all receives that there are */
+/** vbd_receives_bytes - the memory of all receives */
 uint64_t vbd_receives_bytes(const struct vbd_daemon *daemon);
 
 /**
- * vbd_receives_check - may receives take @receive_bytes more?
+ * vbd_receives_check - may receives have @receive_bytes more?
  * @pointer: the request's member to name in @err
  *
- * LIMIT_REACHED, with the limit, beyond limits.messages_bytes.
+ * VBD_E_LIMIT_REACHED, with the limit, beyond limits.messages_bytes.
  */
 enum vbd_status vbd_receives_check(const struct vbd_daemon *daemon, uint64_t receive_bytes,
 	const char *pointer, struct vbd_error *err) VBD_MUST_CHECK;

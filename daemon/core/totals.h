@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What connections and endpoints have moved, added up.
+ * The traffic of connections and endpoints, summed.
  *
  * Control thread.
  */

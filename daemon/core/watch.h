@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A watch: somebody above wants to hear when an object changes. The struct is embedded in the
- * watcher, is put on the object's list, and stays until it is removed or the object goes (then `cb`
- * is called a last time with @gone).
+ * A watch: a callback for the changes of an object. The struct is embedded in the watcher, is put
+ * on the object's list, and stays there until it is removed or the object is freed (then `cb` is
+ * called a last time with @gone).
  *
  * Control thread. A callback may remove its own watch; it must not free the object.
  */
@@ -22,20 +22,20 @@ static inline void vbd_watch_add(struct vbd_link *watches, struct vbd_watch *wat
 	vbd_list_append(watches, &watch->link);
 }
 
-/** vbd_watch_remove - take it off; harmless when it is on none (after vbd_list_init() of its link)
+/**
+ * vbd_watch_remove - take @watch off its list; harmless if it is on none (after vbd_list_init())
  */
 static inline void vbd_watch_remove(struct vbd_watch *watch)
 {
 	vbd_list_remove(&watch->link);
 }
 
-/** vbd_watch_notify - call every watch of the list; those that are added meanwhile are not called
- */
+/** vbd_watch_notify - call every watch of the list, but not those that a callback adds */
 static inline void vbd_watch_notify(struct vbd_link *watches, bool gone)
 {
 	struct vbd_link now;
 
-	/* Moved to a list of our own first: a callback may remove any watch, and add new ones. */
+	/* Iterate over a local list, since a callback may remove any watch and add new ones. */
 	vbd_list_init(&now);
 	while (!vbd_list_empty(watches)) {
 		struct vbd_link *link = watches->next;
