@@ -119,13 +119,13 @@ static enum vbd_status set_text(
 	return status;
 }
 
-/* "HOST:PORT" or "[HOST]:PORT" in two. */
+/* Split "HOST:PORT" or "[HOST]:PORT". */
 static bool split_listen(const char *value, char host[80], char port[8])
 {
 	const char *colon = strrchr(value, ':');
 	size_t host_len;
 
-	/* getaddrinfo(3) takes a port modulo 65536. */
+	/* getaddrinfo(3) would accept a port above 65535 and use it modulo 65536. */
 	if (!colon || !isdigit((unsigned char)colon[1]) ||
 		colon[1 + strspn(colon + 1, "0123456789")] != '\0' || strlen(colon + 1) > 5 ||
 		strtoul(colon + 1, NULL, 10) > 65535)
@@ -136,7 +136,7 @@ static bool split_listen(const char *value, char host[80], char port[8])
 		value++;
 		host_len -= 2;
 	} else if (memchr(value, ':', host_len)) {
-		return false; /* an IPv6 address without brackets has no port that one could tell */
+		return false; /* the port of an IPv6 address without brackets is ambiguous */
 	}
 	if (host_len == 0 || host_len >= 80)
 		return false;

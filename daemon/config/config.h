@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The configuration: defaults, over them a YAML file, over that single settings (the command line).
- * Every key goes through one table and one setter, wherever its value comes from.
+ * The configuration: defaults, overridden by a YAML file, overridden by single settings (the
+ * command line). Every value is set through one table of keys and one function.
  *
- * Before any thread starts; read only afterwards. May block on the file system.
+ * Written before any thread starts, read-only afterwards. May block on the file system.
  */
 #ifndef VBD_DAEMON_CONFIG_CONFIG_H
 #define VBD_DAEMON_CONFIG_CONFIG_H
@@ -23,31 +23,29 @@
 
 #define VBD_TIB (UINT64_C(1) << 40)
 
-/*
- * X(name, default, min, max): how much of each there may be; a request that would exceed a limit
- * gets limit_reached. In a file the names are keys below `limits:`.
- */
-#define VBD_LIMIT_MAP(X)                                                              \
-	X(connections, "10000", 1, 1000000) /* not ended */                           \
-	X(listeners, "256", 1, 65536)                                                 \
-	X(buffers, "4096", 1, 1000000)                                                \
-	X(buffer_bytes, "17179869184", 4096, VBD_TIB)	     /* of one buffer */      \
-	X(pinned_bytes, "68719476736", 4096, 1024 * VBD_TIB) /* of all buffers */     \
-	/* memory of all receives, and so of the inboxes */                           \
-	X(messages_bytes, "4294967296", 4096, 1024 * VBD_TIB)                         \
-	X(transfers, "10000", 1, 1000000) /* not ended */                             \
-	X(pds, "1024", 1, 1000000)                                                    \
-	X(cqs, "1024", 1, 1000000)                                                    \
-	X(srqs, "1024", 1, 1000000)                                                   \
-	X(windows, "4096", 1, 1000000)                                                \
-	X(endpoints, "1000", 1, 1000000)                                              \
-	X(peers, "10000", 1, 1000000)                                                 \
-	X(groups, "1000", 1, 1000000)                                                 \
-	X(http_clients, "256", 8, 65536)                                              \
-	X(http_body_bytes, "262144", 1024, 16777216) /* of a JSON body */             \
-	X(long_polls, "128", 1, 65536)                                                \
-	X(event_streams, "64", 1, 65536)                                              \
-	X(metrics_connections, "1000", 1, 10000) /* that /metrics shows one by one */ \
+/* X(name, default, min, max): upper limits; a request that would exceed one gets limit_reached. In
+ * a file the names are keys below `limits:`. */
+#define VBD_LIMIT_MAP(X)                                                             \
+	X(connections, "10000", 1, 1000000) /* not ended */                          \
+	X(listeners, "256", 1, 65536)                                                \
+	X(buffers, "4096", 1, 1000000)                                               \
+	X(buffer_bytes, "17179869184", 4096, VBD_TIB)	     /* of one buffer */     \
+	X(pinned_bytes, "68719476736", 4096, 1024 * VBD_TIB) /* of all buffers */    \
+	/* memory of all receives, and thereby of the inboxes */                     \
+	X(messages_bytes, "4294967296", 4096, 1024 * VBD_TIB)                        \
+	X(transfers, "10000", 1, 1000000) /* not ended */                            \
+	X(pds, "1024", 1, 1000000)                                                   \
+	X(cqs, "1024", 1, 1000000)                                                   \
+	X(srqs, "1024", 1, 1000000)                                                  \
+	X(windows, "4096", 1, 1000000)                                               \
+	X(endpoints, "1000", 1, 1000000)                                             \
+	X(peers, "10000", 1, 1000000)                                                \
+	X(groups, "1000", 1, 1000000)                                                \
+	X(http_clients, "256", 8, 65536)                                             \
+	X(http_body_bytes, "262144", 1024, 16777216) /* of a JSON body */            \
+	X(long_polls, "128", 1, 65536)                                               \
+	X(event_streams, "64", 1, 65536)                                             \
+	X(metrics_connections, "1000", 1, 10000) /* listed one by one by /metrics */ \
 	X(idempotency_keys, "1000", 1, 1000000)
 
 struct vbd_config_limits {
@@ -67,8 +65,8 @@ struct vbd_config {
 	uint64_t cq_depth; /* entries of each worker's CQ */
 	enum vbd_log_level log_level;
 	enum vbd_log_format log_format;
-	uint64_t drain_timeout_ms;    /* for a QP to flush */
-	uint64_t shutdown_timeout_ms; /* for everything to end on SIGTERM */
+	uint64_t drain_timeout_ms;    /* until a QP is flushed */
+	uint64_t shutdown_timeout_ms; /* from SIGTERM until all objects have ended */
 	uint64_t history;	      /* ended connections kept */
 	uint64_t transfers_kept;      /* ended transfers kept */
 	uint64_t probes_kept;	      /* ended probes kept */
@@ -76,7 +74,7 @@ struct vbd_config {
 	uint64_t events;	      /* events kept */
 	struct vbd_config_limits limits;
 
-	/* Made of `listen` when it is set; listen_addr_bytes is 0 for no TCP. */
+	/* Parsed from `listen`; listen_addr_bytes is 0 for no TCP. */
 	struct sockaddr_storage listen_addr;
 	socklen_t listen_addr_bytes;
 	/* Read by vbd_config_check(); "" for none. Never shown. */
@@ -84,57 +82,57 @@ struct vbd_config {
 	char read_token[VBD_TOKEN_MAX_CHARS + 1];
 };
 
-/** vbd_config_init - the defaults */
+/** vbd_config_init - set the defaults */
 void vbd_config_init(struct vbd_config *ret_config);
 
 /**
- * vbd_config_set - one key
- * @key:   as in the file, "log_level", "limits.buffers"
+ * vbd_config_set - set one key
+ * @key:   as in the file: "log_level", "limits.buffers"
  * @value: as in the file; for allowed_hosts separated by commas
  *
  * Returns VBD_OK; VBD_E_UNKNOWN_FIELD, _WRONG_TYPE, _OUT_OF_RANGE, _BAD_VALUE or _TOO_LONG. The
- * error's pointer is the key, its text begins with it.
+ * error's pointer is the key, and its text begins with the key.
  */
 enum vbd_status vbd_config_set(struct vbd_config *config, const char *key, const char *value,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_config_load - set the keys that a YAML file has
+ * vbd_config_load - set the keys of a YAML file
  * @path: 64 KiB and 2000 lines at most
  *
  * Returns as vbd_config_set(); VBD_E_NOT_FOUND or _PERMISSION_DENIED for the file as a whole;
- * VBD_E_BAD_VALUE for what is not YAML, or not of the right shape. The error's text begins with
- * "path:line: ", where the line is the one that the first bad value or key begins in.
+ * VBD_E_BAD_VALUE for text that is not YAML, or not of the right shape. The error's text begins
+ * with "path:line: ", where line is the first line of the first bad value or key.
  */
 enum vbd_status vbd_config_load(
 	struct vbd_config *config, const char *path, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_config_check - is it safe and complete? Reads the token files.
+ * vbd_config_check - check that the settings are safe and complete, and read the token files
  *
  * Refuses, naming the key, a TCP address that is not loopback without control_token_file; tokens
  * that can't be read, are not 16 to 512 printable ASCII characters without spaces, or are the same
- * for both roles. Warns about a token file that others can read.
+ * for both roles. Warns about a token file that others can read or change.
  */
 enum vbd_status vbd_config_check(struct vbd_config *config, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_config_check_addr - may the API be served on this address?
- * @addr: where it would listen, or a socket that was handed over listens; AF_UNIX always may
+ * @addr: the address to listen on, or of an inherited socket; AF_UNIX is always allowed
  *
- * Returns VBD_OK, or VBD_E_PERMISSION_DENIED for one that is not loopback without a control token.
+ * Returns VBD_OK, or VBD_E_PERMISSION_DENIED for a non-loopback address without a control token.
  */
 enum vbd_status vbd_config_check_addr(const struct vbd_config *config, const struct sockaddr *addr,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_config_walk_limits - call @cb for each key below `limits:`
- * @cb: gets the key without that prefix, "connections", and its value; the name is static
+ * @cb: gets the key without that prefix ("connections", a static string) and its value
  */
 void vbd_config_walk_limits(const struct vbd_config *config,
 	void (*cb)(const char *name, uint64_t value, void *arg), void *arg);
 
-/** vbd_config_dump - every key with its value, as YAML that vbd_config_load() takes; no tokens */
+/** vbd_config_dump - write every key with its value as YAML for vbd_config_load(); no tokens */
 void vbd_config_dump(const struct vbd_config *config, FILE *out);
 
 #endif

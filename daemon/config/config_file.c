@@ -14,10 +14,8 @@
 #define FILE_MAX_BYTES (64 * 1024)
 #define FILE_MAX_LINES 2000
 
-/*
- * A file is read into texts, absent keys being NULL, and each text takes the way of
- * vbd_config_set(): there is one place that knows what a value may be.
- */
+/* A file is read into texts (NULL for absent keys), and vbd_config_set() sets each text, so that
+ * values are checked in one place. */
 struct file_texts {
 	char *values[VBD_CONFIG_KEYS_MAX]; /* by index in vbd_config_keys[] */
 	char **hosts;
@@ -31,8 +29,7 @@ static const cyaml_schema_value_t host_schema = {
 	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, CYAML_UNLIMITED),
 };
 
-/* `limits:` and `allowed_hosts:` with nothing below them are fine, so that all of it may be a
- * comment. */
+/* Accept `limits:` and `allowed_hosts:` with nothing below them: all of it may be commented out. */
 static const cyaml_schema_field_t text_field = CYAML_FIELD_STRING_PTR("",
 	CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct file_texts, values[0], 0, CYAML_UNLIMITED);
 static const cyaml_schema_field_t hosts_field =
@@ -75,7 +72,7 @@ static void make_schema(struct schema *schema)
 	schema->root = root;
 }
 
-/* What libcyaml says: first the trouble, then where it was, from the inside out. */
+/* Messages of libcyaml: first the error, then the keys that enclose it, from the innermost one. */
 struct complaint {
 	char what[120];
 	char key[80];
@@ -198,9 +195,9 @@ static unsigned int count_lines(const char *yaml, size_t len_bytes)
 }
 
 /*
- * The line that what is wrong begins in. libcyaml tells the position before it, or none, and
- * nothing about a number out of range; but the longest beginning of the file that is fine ends just
- * before the bad line, whatever is bad about it.
+ * Find the first line of the bad value. libcyaml reports the position before it or none, and does
+ * not check the range of numbers. But the longest part of the file, from its start, that loads ends
+ * just before the bad line.
  */
 static unsigned int bad_line(const char *yaml, size_t len_bytes)
 {
@@ -209,7 +206,7 @@ static unsigned int bad_line(const char *yaml, size_t len_bytes)
 
 	for (; line > 1; line--) {
 		while (len_bytes > 0 && yaml[len_bytes - 1] != '\n')
-			len_bytes--; /* now in front of this line */
+			len_bytes--; /* to the end of the line before */
 		if (apply_yaml(&scratch, yaml, len_bytes, NULL) == VBD_OK)
 			break;
 		len_bytes--;

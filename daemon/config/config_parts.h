@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the configuration share:
+ * Interfaces between the files of the configuration:
  *
- *   config_check.c  tokens, and what has to fit together
+ *   config_check.c  tokens, and keys whose values depend on each other
  *   config_file.c   the YAML file
  *   config.c        keys, their values in and out
  *
- * Each calls those below it in this list only.
+ * Each file calls only those below it in this list.
  */
 #ifndef VBD_DAEMON_CONFIG_CONFIG_PARTS_H
 #define VBD_DAEMON_CONFIG_CONFIG_PARTS_H
@@ -15,13 +15,13 @@
 
 #include <sys/stat.h>
 
-/* More than there are: a file is read into an array of that many texts. */
+/* Size of the arrays that a file is read into; above the number of keys. */
 #define VBD_CONFIG_KEYS_MAX 64
 
 enum vbd_config_kind {
 	VBD_CONFIG_NUMBER, /* uint64_t, from min to max */
 	VBD_CONFIG_TEXT,   /* char[max] */
-	VBD_CONFIG_LISTEN, /* char[max], and the address made of it */
+	VBD_CONFIG_LISTEN, /* char[max], and the parsed address */
 	VBD_CONFIG_HOSTS,
 	VBD_CONFIG_LOG_LEVEL,
 	VBD_CONFIG_LOG_FORMAT,
@@ -36,12 +36,12 @@ struct vbd_config_key {
 	uint64_t max;
 };
 
-/* config.c: all of them, in the order in which they are shown */
+/* all keys, in the order of vbd_config_dump(); in config.c */
 extern const struct vbd_config_key vbd_config_keys[];
 extern const size_t vbd_config_key_count;
 
-/** vbd_config_limit_name - what of its name stands below `limits:` in a file; NULL if it is not
- * there */
+/** vbd_config_limit_name - the key's name below `limits:` in a file; NULL if the key stands
+ * elsewhere */
 const char *vbd_config_limit_name(const struct vbd_config_key *key);
 
 /** vbd_config_set_key - as vbd_config_set() */
@@ -49,7 +49,7 @@ enum vbd_status vbd_config_set_key(struct vbd_config *config, const struct vbd_c
 	const char *value, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_config_read_file - at most @text_bytes - 1 of a file; more than that is an error
+ * vbd_config_read_file - read a file of at most @text_bytes - 1 bytes; a longer one is an error
  * @text: not terminated
  *
  * In config_file.c. Blocks.
