@@ -18,7 +18,7 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 	const struct vbd_conn_params *params, uint64_t *ret_receive_bytes, struct vbd_error *err)
 {
 	const struct vbd_config_limits *limits = &daemon->config->limits;
-	/* The receives of an SRQ were counted when it was made. */
+	/* The memory of an SRQ is counted by itself. */
 	uint64_t receive_bytes =
 		params->qp.srq_id ? 0 : (uint64_t)params->qp.rq_depth * params->qp.recv_size_bytes;
 	enum vbd_status status;
@@ -36,7 +36,7 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 	return VBD_OK;
 }
 
-/* A record in the registry with its timer; the RDMA side is still missing. */
+/* Create a record with its timer in the registry, without the RDMA side. */
 static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
 	const struct vbd_conn_params *params, struct vbd_connection **ret_connection,
 	struct vbd_error *err)
@@ -94,7 +94,7 @@ static enum vbd_status begin(struct vbd_connection *connection,
 {
 	struct sockaddr_storage dst;
 
-	/* A numeric address needs no detour through the thread pool. */
+	/* A numeric address needs no thread pool. */
 	if (vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst)) {
 		resolve(connection, (const struct sockaddr *)&dst);
 		return VBD_OK;
@@ -103,7 +103,7 @@ static enum vbd_status begin(struct vbd_connection *connection,
 		connection, &connection->resolution, err);
 }
 
-/* What an address lacks that can be seen before anybody is asked. A host name passes. */
+/* Check what can be checked before the name is resolved. A host name passes. */
 static enum vbd_status check_dst(const struct vbd_connection_spec *spec,
 	const struct vbd_cm_params *cm, struct vbd_error *err)
 {
@@ -141,7 +141,8 @@ static enum vbd_status check_spec(const struct vbd_daemon *daemon,
 		status = vbd_device_choose(daemon, cm->device, &device, err);
 	if (!status && cm->device[0])
 		status = vbd_conn_params_check(&spec->params, device, err);
-	/* Where the route alone decides on the device, what fits everywhere is what fits. */
+	/* The device is unknown until the route is resolved, so accept only private data that every
+	 * transport can carry. */
 	if (!status)
 		status = vbd_private_data_check(&cm->private_data, VBD_CM_MESSAGE_REQUEST,
 			cm->device[0] && vbd_device_is_iwarp(device), "/private_data/data", err);
@@ -172,7 +173,7 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
 		VBD_REASON_NONE, "to %.100s, %u ms", connection->dst, spec->timeout_ms);
 	*ret_connection = connection;
-	/* From here on a failure is the connection's: its record has been seen in the event log. */
+	/* The record is in the event log by now, so a failure becomes the connection's own. */
 	if (begin(connection, spec, &error) != VBD_OK)
 		vbd_conn_name_failed(connection->conn, &error);
 	return VBD_OK;
@@ -217,7 +218,7 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 	return VBD_OK;
 }
 
-/* The listener's policy: a failure to accept is the connection's own. */
+/* Apply the listener's policy. A failed accept is the connection's own failure. */
 static void decide(struct vbd_listener *listener, struct vbd_connection *connection)
 {
 	struct vbd_error error = {0};

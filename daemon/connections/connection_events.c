@@ -108,7 +108,7 @@ static void ended(struct vbd_connection *connection)
 		conn->qp.first_error.at_ns ? conn->qp.first_error.error.text : "");
 }
 
-/* An accept that failed is told as the end that it led to: it counts as a rejection. */
+/* Count the outcome of a request. A failed accept counts as a rejection. */
 static void decided(struct vbd_connection *connection)
 {
 	const struct vbd_daemon *daemon = connection->daemon;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of connections as resources share:
+ * Interfaces between the files of the connection service:
  *
- *   connection_create.c  creation: limits, checks, record; by request, by hand, of a listener
- *   connection_events.c  what the RDMA side reports: states, ends, messages
- *   connections.c        finding, commands, the end of a record
- *   connection_totals.c  what they have moved, and how long their phases took
+ *   connection_create.c  creation: limits, checks, record; on request, manual, from a listener
+ *   connection_events.c  callbacks of the RDMA side: states, ends, messages
+ *   connections.c        lookup, commands, the end of a record
+ *   connection_totals.c  traffic totals and durations of phases
  *
- * Each calls those below it in this list only.
+ * Each file calls only those below it in this list.
  *
  * Control thread.
  */
@@ -16,21 +16,22 @@
 
 #include "daemon/connections/connections.h"
 
-/** vbd_connection_of - the connection that stands in the registry as @object */
+/** vbd_connection_of - the connection whose registry entry is @object */
 static inline struct vbd_connection *vbd_connection_of(struct vbd_object *object)
 {
 	return VBD_CONTAINER_OF(object, struct vbd_connection, object);
 }
 
-/* connection_events.c: the observer of each */
+/* connection_events.c: the callbacks of every connection's vbd_conn */
 extern const struct vbd_conn_ops vbd_connection_conn_ops;
 
 /* connection_totals.c */
 
-/** vbd_connection_count_totals - add what it has moved to @totals */
+/** vbd_connection_count_totals - add the traffic of @conn to @totals */
 void vbd_connection_count_totals(struct vbd_totals *totals, const struct vbd_conn *conn);
 
-/** vbd_connection_time_phase - it has left @left for the state that it is in now */
+/** vbd_connection_time_phase - record the duration of the state @left, which the connection has
+ * just left */
 void vbd_connection_time_phase(struct vbd_connection *connection, enum vbd_conn_state left);
 
 #endif

@@ -25,7 +25,7 @@ void vbd_connection_count_totals(struct vbd_totals *totals, const struct vbd_con
 
 VBD_ENUM_NAMES(vbd_phase_name, enum vbd_phase, VBD_PHASE_MAP)
 
-/* Of a state that was left for a better one only: what failed says nothing of how long it takes. */
+/* Count only a state that led to the next one: a failure would distort the durations. */
 void vbd_connection_time_phase(struct vbd_connection *connection, enum vbd_conn_state left)
 {
 	static const enum vbd_conn_state states[VBD_PHASE_COUNT] = {

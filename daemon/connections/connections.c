@@ -116,7 +116,7 @@ static void get_problem(const struct vbd_object *object, struct vbd_error *ret_e
 	else
 		(void)vbd_error_set(ret_err, status, "connection %llu ended: %s",
 			(unsigned long long)object->id, vbd_reason_text(conn->qp.reason));
-	/* A call that failed names its own status; for all else the reason decides. */
+	/* The status of a failed call stands; for any other reason, the reason decides. */
 	if (conn->qp.reason != VBD_REASON_RESOURCE_ERROR)
 		ret_err->status = status;
 }

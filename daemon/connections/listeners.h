@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Listeners: where connections come in, and what is decided about each request.
+ * Listeners: they accept or reject connect requests, or keep them for a decision by the client.
  *
  * Control thread.
  */
@@ -25,7 +25,7 @@ const char *vbd_accept_name(enum vbd_accept accept);
 #define VBD_LISTENER_STATE_MAP(X)              \
 	X(VBD_LISTENER_LISTENING, "listening") \
 	X(VBD_LISTENER_LOST,                   \
-		"lost") /* its device is gone; it listens again when the address is back */
+		"lost") /* the device was removed; listens again when the address is back */
 
 enum vbd_listener_state { VBD_LISTENER_STATE_MAP(VBD_ENUM_ROW) VBD_LISTENER_STATE_COUNT };
 
@@ -36,16 +36,16 @@ struct vbd_listener {
 	struct vbd_daemon *daemon;
 	enum vbd_listener_state state;
 	struct vbd_cm_listener cm;
-	struct sockaddr_storage asked_addr; /* with the port that was picked */
-	struct sockaddr_storage addr;	    /* one of its device's, if it asked for all of them */
+	struct sockaddr_storage asked_addr; /* with the port that was chosen for port 0 */
+	struct sockaddr_storage addr; /* for a wildcard address, one of the device's addresses */
 	uint32_t backlog;
 	enum vbd_accept accept;
 	uint32_t accept_timeout_ms;
 	struct vbd_conn_params params;
 	struct vbd_cm_params cm_params;
-	struct vbd_error error; /* why it is LOST; status VBD_OK if it is not */
+	struct vbd_error error; /* why the listener is LOST; VBD_OK if it is not */
 	uint64_t requests, accepted, rejected;
-	uint32_t waiting; /* connections in REQUESTED that wait for a decision by hand */
+	uint32_t waiting; /* connections in REQUESTED that wait for the client's decision */
 };
 
 struct vbd_listener_spec {
@@ -56,27 +56,26 @@ struct vbd_listener_spec {
 	enum vbd_accept accept;
 	uint32_t accept_timeout_ms;
 	struct vbd_conn_params params;
-	struct vbd_cm_params cm; /* its private data goes with each accept */
+	struct vbd_cm_params cm; /* its private data is sent with each accept */
 };
 
 enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_listener_spec *spec,
 	struct vbd_listener **ret_listener, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_listener_set_accept - for later requests */
+/** vbd_listener_set_accept - set the policy for later requests */
 void vbd_listener_set_accept(struct vbd_listener *listener, enum vbd_accept accept);
 void vbd_listener_set_accept_timeout(struct vbd_listener *listener, uint32_t timeout_ms);
 
-/** vbd_listener_delete - stop listening; requests that wait are rejected, accepted connections go
- * on */
+/** vbd_listener_delete - stop listening and reject waiting requests; accepted connections stay */
 void vbd_listener_delete(struct vbd_listener *listener);
 
-/** vbd_listeners_device_removing - those bound to the device let go of it and become LOST */
+/** vbd_listeners_device_removing - listeners on the device close their cm_id and become LOST */
 void vbd_listeners_device_removing(struct vbd_daemon *daemon, const char *device_name);
 
-/** vbd_listeners_device_added - those that lost their device try again */
+/** vbd_listeners_device_added - LOST listeners try to listen again */
 void vbd_listeners_device_added(struct vbd_daemon *daemon);
 
-/** vbd_listeners_close_all - the daemon stops */
+/** vbd_listeners_close_all - delete all listeners, because the daemon stops */
 void vbd_listeners_close_all(struct vbd_daemon *daemon);
 
 #endif
