@@ -16,7 +16,7 @@ static struct vbd_endpoint_record *record_of(struct vbd_object *object)
 	return VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object);
 }
 
-/* What the RDMA side reports. */
+/* Callbacks of the RDMA side. */
 
 static void on_set_deadline(struct vbd_endpoint *endpoint, uint64_t timeout_ms, void *arg)
 {
@@ -50,7 +50,7 @@ static void on_before_memory_goes(struct vbd_endpoint *endpoint, void *arg)
 	vbd_inbox_detach(&record->inbox);
 }
 
-/* Groups first: what was sent to them is over, and the QP can't go while it is attached. */
+/* End the groups first: sends to them are over, and an attached QP can't be destroyed. */
 static void on_before_qp_goes(struct vbd_endpoint *endpoint, void *arg)
 {
 	struct vbd_endpoint_record *record = arg;
@@ -133,9 +133,9 @@ static void on_deadline(void *arg)
 	vbd_endpoint_deadline(record->endpoint);
 }
 
-/* Making. */
+/* Creation. */
 
-/* A record in the registry with its timer; the RDMA side is still missing. */
+/* Create a record with its timer in the registry, without the RDMA side. */
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_endpoint_spec *spec,
 	struct vbd_endpoint_record **ret_record, struct vbd_error *err)
 {
@@ -159,7 +159,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_e
 	return VBD_OK;
 }
 
-/* What the CM tells peers is fixed for IP addresses: another qkey would make it a lie. */
+/* The SIDR reply carries a fixed qkey, so an endpoint with an address can't have another one. */
 static enum vbd_status check_spec(const struct vbd_endpoint_spec *spec,
 	struct sockaddr_storage *ret_addr, struct vbd_error *err)
 {

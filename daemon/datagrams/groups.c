@@ -78,7 +78,7 @@ static bool same_addr(const struct sockaddr_storage *a, const struct sockaddr_st
 	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
 }
 
-/* A QP is attached to a group once: the second to leave would take it from the first. */
+/* A QP is attached to a group only once, so the first of two memberships to leave ends both. */
 static enum vbd_status check_new(const struct vbd_group_spec *spec,
 	const struct sockaddr_storage *addr, struct vbd_error *err)
 {
@@ -105,7 +105,7 @@ static enum vbd_status check_spec(
 	if (!vbd_addr_parse(spec->addr, 0, ret_addr) || !is_multicast(ret_addr))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/addr",
 			"'%.80s' is not a multicast address (224.0.0.0/4 or ff00::/8)", spec->addr);
-	/* The device would drop every message of the group without a word. */
+	/* The device would drop every message of the group silently. */
 	if (spec->mode == VBD_GROUP_FULL && endpoint->params.qkey != VBD_CM_QKEY)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/mode",
 			"groups have the qkey 0x%08x; endpoint %llu has another qkey and would "
@@ -150,7 +150,7 @@ enum vbd_status vbd_group_create(struct vbd_daemon *daemon, const struct vbd_gro
 	if (status)
 		return status;
 	vbd_timer_set(record->object.deadline, spec->timeout_ms);
-	/* From here on a failure is the group's. */
+	/* From here on a failure is the group's own. */
 	vbd_group_join(&record->group, record->object.id, spec->endpoint->endpoint,
 		(const struct sockaddr *)&addr, spec->mode, &group_ops, record);
 	*ret_record = record;
@@ -204,7 +204,7 @@ static void free_record(struct vbd_object *object)
 	vbd_account_close(&record->group.account);
 }
 
-/* Deleting a group leaves it. A group that failed stays until it is deleted. */
+/* Deleting a group leaves it. A failed group stays until it is deleted. */
 const struct vbd_kind vbd_group_kind = {
 	.size_bytes = sizeof(struct vbd_group_record),
 	.on_deadline = on_deadline,

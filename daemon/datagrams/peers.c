@@ -13,7 +13,7 @@ static struct vbd_peer_record *record_of(struct vbd_object *object)
 	return VBD_CONTAINER_OF(object, struct vbd_peer_record, object);
 }
 
-/* What the RDMA side reports. */
+/* Callbacks of the RDMA side. */
 
 static void on_state_changed(struct vbd_peer *peer, void *arg)
 {
@@ -76,7 +76,7 @@ static void on_deadline(void *arg)
 	vbd_peer_deadline(&record->peer);
 }
 
-/* Making. */
+/* Creation. */
 
 static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_peer_spec *spec,
 	struct vbd_peer_record **ret_record, struct vbd_error *err)
@@ -120,7 +120,7 @@ static void resolve(struct vbd_peer_record *record, const struct vbd_peer_spec *
 	(void)snprintf(record->dst, sizeof(record->dst),
 		strchr(spec->dst_addr, ':') ? "[%s]:%u" : "%s:%u", spec->dst_addr, spec->dst_port);
 	vbd_timer_set(record->object.deadline, spec->timeout_ms);
-	/* A numeric address needs no detour through the thread pool. */
+	/* A numeric address needs no thread pool. */
 	if (vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst))
 		vbd_peer_resolve(&record->peer, (const struct sockaddr *)&dst);
 	else if (vbd_resolve(record->daemon->loop, spec->dst_addr, spec->dst_port, on_resolved,
@@ -182,7 +182,7 @@ enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer
 		status = make_record(daemon, spec, &record, err);
 	if (status)
 		return status;
-	/* From here on a failure is the peer's. */
+	/* From here on a failure is the peer's own. */
 	if (spec->dst_addr[0])
 		resolve(record, spec);
 	else
@@ -192,7 +192,7 @@ enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer
 	return VBD_OK;
 }
 
-/* Nobody finds the peer any more. The thread pool may still have it. */
+/* Delete the peer. It is freed later if a job on the thread pool still uses it. */
 static void give_up(struct vbd_peer_record *record)
 {
 	vbd_resolve_cancel(record->resolution);
