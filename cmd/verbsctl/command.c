@@ -16,9 +16,8 @@
 	.option_count = sizeof((enum vbd_ctl_opt[]){__VA_ARGS__}) / sizeof(enum vbd_ctl_opt)
 
 /* The options of a queue pair, each followed by a comma. */
-#define QP_OPTION(option, ...) option,
-#define QP_OPTIONS	       VBD_CTL_QP_OPT_MAP(QP_OPTION)
-#define PRIVATE_DATA_OPTIONS   O(PRIVATE_DATA), O(PRIVATE_ENCODING)
+#define QP_OPTIONS	     VBD_CTL_QP_OPT_MAP(VBD_CTL_OPT_ROW)
+#define PRIVATE_DATA_OPTIONS O(PRIVATE_DATA), O(PRIVATE_ENCODING)
 
 #define REMOTE_OPTIONS \
 	O(REMOTE), O(REMOTE_OFFSET), O(PEER_TOKEN_FILE), O(REMOTE_ADDR), O(REMOTE_RKEY)

@@ -7,7 +7,7 @@
 
 static const struct vbd_ctl_opt_spec opt_specs[VBD_CTL_OPT_END] = {
 #define VBD_CTL_OPT_SPEC(sym, name, letter, kind, placeholder, member, help) \
-	[sym] = {name, letter, VBD_CTL_KIND_##kind, placeholder, member, help},
+	[VBD_CTL_OPT_##sym] = {name, letter, VBD_CTL_KIND_##kind, placeholder, member, help},
 	VBD_CTL_OPT_MAP(VBD_CTL_OPT_SPEC)
 #undef VBD_CTL_OPT_SPEC
 };

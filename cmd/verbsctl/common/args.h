@@ -9,7 +9,6 @@
 #ifndef VBD_CMD_VERBSCTL_COMMON_ARGS_H
 #define VBD_CMD_VERBSCTL_COMMON_ARGS_H
 
-#include "base/enum.h"
 #include "cmd/verbsctl/common/text.h"
 
 #include <jansson.h>
@@ -31,236 +30,197 @@ enum vbd_ctl_kind {
 };
 
 /*
- * X(SYMBOL, name, letter or 0, kind, placeholder, member of the body or the query or NULL, help)
+ * X(SYMBOL without VBD_CTL_OPT_, name, letter or 0, kind, placeholder,
+ *   member of the body or the query or NULL, help)
  *
  * A placeholder with bars ("auto|manual") lists values for completion; the server validates the
  * value, because a newer server may know more of them. For a placeholder in capitals that names a
  * kind of object ("BUFFER"), completion fetches names from the server.
  */
 /* The parameters of a connection's queue pair, for each command that makes one. */
-#define VBD_CTL_QP_OPT_MAP(X)                                                                    \
-	X(VBD_CTL_OPT_SQ_DEPTH, "sq-depth", 0, UINT, "N", "qp.sq_depth",                         \
-		"most send work requests outstanding")                                           \
-	X(VBD_CTL_OPT_RQ_DEPTH, "rq-depth", 0, UINT, "N", "qp.rq_depth", "receives kept posted") \
-	X(VBD_CTL_OPT_RECV_SIZE, "recv-size", 0, SIZE, "BYTES", "qp.recv_size_bytes",            \
-		"longest message that can be received")                                          \
-	X(VBD_CTL_OPT_RETRY_COUNT, "retry-count", 0, UINT, "N", "qp.retry_count",                \
-		"transport retries, 0 to 7")                                                     \
-	X(VBD_CTL_OPT_RNR_RETRY, "rnr-retry", 0, UINT, "N", "qp.rnr_retry",                      \
-		"receiver-not-ready retries; 7 is for ever")                                     \
-	X(VBD_CTL_OPT_ACK_TIMEOUT, "ack-timeout", 0, UINT, "N", "qp.ack_timeout",                \
-		"ACK timeout, 4.096 us x 2^N; 0 is for ever")                                    \
-	X(VBD_CTL_OPT_MIN_RNR_TIMER, "min-rnr-timer", 0, UINT, "N", "qp.min_rnr_timer",          \
-		"delay asked of a sender, an IBTA code; 12 is 0.64 ms")                          \
-	X(VBD_CTL_OPT_RESPONDER_RESOURCES, "responder-resources", 0, UINT, "N",                  \
-		"qp.responder_resources", "most RDMA reads of the peer outstanding")             \
-	X(VBD_CTL_OPT_INITIATOR_DEPTH, "initiator-depth", 0, UINT, "N", "qp.initiator_depth",    \
-		"most RDMA reads of this side outstanding")                                      \
-	X(VBD_CTL_OPT_SIGNAL_EVERY, "signal-every", 0, UINT, "N", "qp.signal_every",             \
-		"request a completion for every Nth work request only")                          \
-	X(VBD_CTL_OPT_SEND_SGES, "max-send-sge", 0, UINT, "N", "qp.max_send_sge",                \
-		"most memory ranges of a send, write or read")                                   \
-	X(VBD_CTL_OPT_RECV_SGES, "max-recv-sge", 0, UINT, "N", "qp.max_recv_sge",                \
-		"most memory ranges of a receive")                                               \
-	X(VBD_CTL_OPT_INLINE_BYTES, "inline-bytes", 0, UINT, "N", "qp.inline_bytes",             \
-		"most inline bytes of a work request")                                           \
-	X(VBD_CTL_OPT_PATH_MTU, "path-mtu", 0, UINT, "256|512|1024|2048|4096",                   \
-		"qp.path_mtu_bytes", "largest path MTU to use")                                  \
-	X(VBD_CTL_OPT_REMOTE_ACCESS, "remote-access", 0, LIST,                                   \
-		"remote_write|remote_read|remote_atomic", "qp.remote_access",                    \
-		"what the peer may do; several are separated by commas")                         \
-	X(VBD_CTL_OPT_QP_PD, "pd", 0, REF, "PD", "qp.pd",                                        \
-		"protection domain (default: the device's own)")                                 \
-	X(VBD_CTL_OPT_QP_CQ, "cq", 0, REF, "CQ", "qp.cq",                                        \
-		"completion queue (default: one with room)")                                     \
-	X(VBD_CTL_OPT_QP_SRQ, "srq", 0, REF, "SRQ", "qp.srq",                                    \
-		"shared receive queue to take receives from")
+#define VBD_CTL_QP_OPT_MAP(X)                                                                      \
+	X(SQ_DEPTH, "sq-depth", 0, UINT, "N", "qp.sq_depth",                                       \
+		"most send work requests outstanding")                                             \
+	X(RQ_DEPTH, "rq-depth", 0, UINT, "N", "qp.rq_depth", "receives kept posted")               \
+	X(RECV_SIZE, "recv-size", 0, SIZE, "BYTES", "qp.recv_size_bytes",                          \
+		"longest message that can be received")                                            \
+	X(RETRY_COUNT, "retry-count", 0, UINT, "N", "qp.retry_count", "transport retries, 0 to 7") \
+	X(RNR_RETRY, "rnr-retry", 0, UINT, "N", "qp.rnr_retry",                                    \
+		"receiver-not-ready retries; 7 is for ever")                                       \
+	X(ACK_TIMEOUT, "ack-timeout", 0, UINT, "N", "qp.ack_timeout",                              \
+		"ACK timeout, 4.096 us x 2^N; 0 is for ever")                                      \
+	X(MIN_RNR_TIMER, "min-rnr-timer", 0, UINT, "N", "qp.min_rnr_timer",                        \
+		"delay asked of a sender, an IBTA code; 12 is 0.64 ms")                            \
+	X(RESPONDER_RESOURCES, "responder-resources", 0, UINT, "N", "qp.responder_resources",      \
+		"most RDMA reads of the peer outstanding")                                         \
+	X(INITIATOR_DEPTH, "initiator-depth", 0, UINT, "N", "qp.initiator_depth",                  \
+		"most RDMA reads of this side outstanding")                                        \
+	X(SIGNAL_EVERY, "signal-every", 0, UINT, "N", "qp.signal_every",                           \
+		"request a completion for every Nth work request only")                            \
+	X(SEND_SGES, "max-send-sge", 0, UINT, "N", "qp.max_send_sge",                              \
+		"most memory ranges of a send, write or read")                                     \
+	X(RECV_SGES, "max-recv-sge", 0, UINT, "N", "qp.max_recv_sge",                              \
+		"most memory ranges of a receive")                                                 \
+	X(INLINE_BYTES, "inline-bytes", 0, UINT, "N", "qp.inline_bytes",                           \
+		"most inline bytes of a work request")                                             \
+	X(PATH_MTU, "path-mtu", 0, UINT, "256|512|1024|2048|4096", "qp.path_mtu_bytes",            \
+		"largest path MTU to use")                                                         \
+	X(REMOTE_ACCESS, "remote-access", 0, LIST, "remote_write|remote_read|remote_atomic",       \
+		"qp.remote_access", "what the peer may do; several are separated by commas")       \
+	X(QP_PD, "pd", 0, REF, "PD", "qp.pd", "protection domain (default: the device's own)")     \
+	X(QP_CQ, "cq", 0, REF, "CQ", "qp.cq", "completion queue (default: one with room)")         \
+	X(QP_SRQ, "srq", 0, REF, "SRQ", "qp.srq", "shared receive queue to take receives from")
 
 #define VBD_CTL_OPT_MAP(X)                                                                         \
-	X(VBD_CTL_OPT_SERVER, "server", 's', TEXT, "URL", NULL,                                    \
+	X(SERVER, "server", 's', TEXT, "URL", NULL,                                                \
 		"where verbsd listens: http://HOST:PORT or unix:/PATH")                            \
-	X(VBD_CTL_OPT_TOKEN_FILE, "token-file", 0, TEXT, "FILE", NULL,                             \
-		"file whose first line is the token")                                              \
-	X(VBD_CTL_OPT_JSON, "json", 0, FLAG, NULL, NULL, "print the server's JSON")                \
-	X(VBD_CTL_OPT_HELP, "help", 'h', FLAG, NULL, NULL, "explain the command")                  \
-	X(VBD_CTL_OPT_VERSION, "version", 'V', FLAG, NULL, NULL, "print the version")              \
-	X(VBD_CTL_OPT_NAME, "name", 0, TEXT, "NAME", "name", "name of the new object")             \
-	X(VBD_CTL_OPT_SERVICE, "service", 0, TEXT, "inbox|echo|sink|rping|rping_client|none",      \
-		"service", "how incoming messages are handled")                                    \
-	X(VBD_CTL_OPT_ACCEPT, "accept", 0, TEXT, "auto|manual|reject", "accept",                   \
+	X(TOKEN_FILE, "token-file", 0, TEXT, "FILE", NULL, "file whose first line is the token")   \
+	X(JSON, "json", 0, FLAG, NULL, NULL, "print the server's JSON")                            \
+	X(HELP, "help", 'h', FLAG, NULL, NULL, "explain the command")                              \
+	X(VERSION, "version", 'V', FLAG, NULL, NULL, "print the version")                          \
+	X(NAME, "name", 0, TEXT, "NAME", "name", "name of the new object")                         \
+	X(SERVICE, "service", 0, TEXT, "inbox|echo|sink|rping|rping_client|none", "service",       \
+		"how incoming messages are handled")                                               \
+	X(ACCEPT, "accept", 0, TEXT, "auto|manual|reject", "accept",                               \
 		"how connect requests are answered")                                               \
-	X(VBD_CTL_OPT_ACCEPT_TIMEOUT, "accept-timeout", 0, TIME, "TIME", "accept_timeout_ms",      \
+	X(ACCEPT_TIMEOUT, "accept-timeout", 0, TIME, "TIME", "accept_timeout_ms",                  \
 		"how long a request waits for accept or reject")                                   \
-	X(VBD_CTL_OPT_BACKLOG, "backlog", 0, UINT, "N", "backlog",                                 \
-		"connect requests that the kernel queues")                                         \
-	X(VBD_CTL_OPT_TIMEOUT, "timeout", 0, TIME, "TIME", "timeout_ms",                           \
-		"deadline for the whole operation")                                                \
-	X(VBD_CTL_OPT_WAIT, "timeout", 0, TIME, "TIME", NULL,                                      \
-		"give up after this long without a message")                                       \
-	X(VBD_CTL_OPT_SRC, "src", 0, TEXT, "ADDR", "src_addr", "address to connect from")          \
-	X(VBD_CTL_OPT_TOS, "tos", 0, UINT, "N", "tos", "type of service of the path")              \
+	X(BACKLOG, "backlog", 0, UINT, "N", "backlog", "connect requests that the kernel queues")  \
+	X(TIMEOUT, "timeout", 0, TIME, "TIME", "timeout_ms", "deadline for the whole operation")   \
+	X(WAIT, "timeout", 0, TIME, "TIME", NULL, "give up after this long without a message")     \
+	X(SRC, "src", 0, TEXT, "ADDR", "src_addr", "address to connect from")                      \
+	X(TOS, "tos", 0, UINT, "N", "tos", "type of service of the path")                          \
 	VBD_CTL_QP_OPT_MAP(X)                                                                      \
-	X(VBD_CTL_OPT_PRIVATE_DATA, "private-data", 0, TEXT, "TEXT", "private_data.data",          \
+	X(PRIVATE_DATA, "private-data", 0, TEXT, "TEXT", "private_data.data",                      \
 		"bytes for the peer's program in the CM message")                                  \
-	X(VBD_CTL_OPT_PRIVATE_ENCODING, "private-encoding", 0, TEXT, "text|hex|base64",            \
+	X(PRIVATE_ENCODING, "private-encoding", 0, TEXT, "text|hex|base64",                        \
 		"private_data.encoding", "encoding of --private-data")                             \
-	X(VBD_CTL_OPT_REJECT_REASON, "reason", 0, TEXT, "consumer|vendor_option_not_supported",    \
-		"reason", "reject reason for the peer's CM")                                       \
-	X(VBD_CTL_OPT_SRC_PORT, "src-port", 0, UINT, "PORT", "src_port", "port to connect from")   \
-	X(VBD_CTL_OPT_REUSE_ADDR, "reuse-addr", 0, FLAG, NULL, "reuse_addr",                       \
+	X(REJECT_REASON, "reason", 0, TEXT, "consumer|vendor_option_not_supported", "reason",      \
+		"reject reason for the peer's CM")                                                 \
+	X(SRC_PORT, "src-port", 0, UINT, "PORT", "src_port", "port to connect from")               \
+	X(REUSE_ADDR, "reuse-addr", 0, FLAG, NULL, "reuse_addr",                                   \
 		"share the address with other sockets that allow it")                              \
-	X(VBD_CTL_OPT_V6_ONLY, "v6-only", 0, FLAG, NULL, "v6_only",                                \
-		"accept no IPv4 on an IPv6 address")                                               \
-	X(VBD_CTL_OPT_TRANSPORT, "transport", 0, TEXT, "rc|uc", "transport", "kind of queue pair") \
-	X(VBD_CTL_OPT_PORT_NUM, "port-num", 0, UINT, "N", "port_num", "port of the device")        \
-	X(VBD_CTL_OPT_GID_INDEX, "gid-index", 0, UINT, "N", "gid_index",                           \
-		"entry of the port's GID table")                                                   \
-	X(VBD_CTL_OPT_PKEY_INDEX, "pkey-index", 0, UINT, "N", "pkey_index",                        \
-		"entry of the port's P_Key table")                                                 \
-	X(VBD_CTL_OPT_SL, "sl", 0, UINT, "N", "sl", "service level of the path")                   \
-	X(VBD_CTL_OPT_PSN, "psn", 0, UINT, "N", "psn", "first packet number (default: random)")    \
-	X(VBD_CTL_OPT_INITIAL_STATE, "initial-state", 0, TEXT, "RESET|INIT", "initial_state",      \
+	X(V6_ONLY, "v6-only", 0, FLAG, NULL, "v6_only", "accept no IPv4 on an IPv6 address")       \
+	X(TRANSPORT, "transport", 0, TEXT, "rc|uc", "transport", "kind of queue pair")             \
+	X(PORT_NUM, "port-num", 0, UINT, "N", "port_num", "port of the device")                    \
+	X(GID_INDEX, "gid-index", 0, UINT, "N", "gid_index", "entry of the port's GID table")      \
+	X(PKEY_INDEX, "pkey-index", 0, UINT, "N", "pkey_index", "entry of the port's P_Key table") \
+	X(SL, "sl", 0, UINT, "N", "sl", "service level of the path")                               \
+	X(PSN, "psn", 0, UINT, "N", "psn", "first packet number (default: random)")                \
+	X(INITIAL_STATE, "initial-state", 0, TEXT, "RESET|INIT", "initial_state",                  \
 		"first state of the queue pair")                                                   \
-	X(VBD_CTL_OPT_FROM, "from", 0, TEXT, "URL#CONNECTION", NULL,                               \
+	X(FROM, "from", 0, TEXT, "URL#CONNECTION", NULL,                                           \
 		"get the values from the peer's verbsd; #CONNECTION: from this one")               \
-	X(VBD_CTL_OPT_GID, "gid", 0, TEXT, "GID", "gid", "the peer's GID")                         \
-	X(VBD_CTL_OPT_LID, "lid", 0, UINT, "N", "lid", "the peer's LID (InfiniBand)")              \
-	X(VBD_CTL_OPT_QPN, "qpn", 0, UINT, "N", "qpn", "the peer's queue pair number")             \
-	X(VBD_CTL_OPT_QKEY, "qkey", 0, HEX, "HEX", "qkey", "Q_Key")                                \
-	X(VBD_CTL_OPT_MTU, "mtu", 0, UINT, "256|512|1024|2048|4096", "mtu_bytes",                  \
-		"the peer's MTU")                                                                  \
-	X(VBD_CTL_OPT_BRING_TO, "bring-to", 0, TEXT, "RTR|RTS", "bring_to",                        \
-		"state to move the queue pair to")                                                 \
-	X(VBD_CTL_OPT_DEPTH_CQE, "depth", 0, UINT, "N", "depth_cqe",                               \
-		"completions that the queue can hold")                                             \
-	X(VBD_CTL_OPT_MODERATION_COUNT, "moderation-count", 0, UINT, "N", "moderation.count",      \
+	X(GID, "gid", 0, TEXT, "GID", "gid", "the peer's GID")                                     \
+	X(LID, "lid", 0, UINT, "N", "lid", "the peer's LID (InfiniBand)")                          \
+	X(QPN, "qpn", 0, UINT, "N", "qpn", "the peer's queue pair number")                         \
+	X(QKEY, "qkey", 0, HEX, "HEX", "qkey", "Q_Key")                                            \
+	X(MTU, "mtu", 0, UINT, "256|512|1024|2048|4096", "mtu_bytes", "the peer's MTU")            \
+	X(BRING_TO, "bring-to", 0, TEXT, "RTR|RTS", "bring_to", "state to move the queue pair to") \
+	X(DEPTH_CQE, "depth", 0, UINT, "N", "depth_cqe", "completions that the queue can hold")    \
+	X(MODERATION_COUNT, "moderation-count", 0, UINT, "N", "moderation.count",                  \
 		"completions for each event")                                                      \
-	X(VBD_CTL_OPT_MODERATION_PERIOD, "moderation-period", 0, UINT, "MICROSECONDS",             \
-		"moderation.period_us", "longest delay of an event")                               \
-	X(VBD_CTL_OPT_PD, "pd", 0, REF, "PD", "pd",                                                \
-		"protection domain (default: the device's own)")                                   \
-	X(VBD_CTL_OPT_CQ, "cq", 0, REF, "CQ", "cq", "completion queue (default: one with room)")   \
-	X(VBD_CTL_OPT_SRQ_DEPTH, "depth", 0, UINT, "N", "depth", "receives that the queue holds")  \
-	X(VBD_CTL_OPT_SRQ_RECV_SIZE, "recv-size", 0, SIZE, "BYTES", "recv_size_bytes",             \
+	X(MODERATION_PERIOD, "moderation-period", 0, UINT, "MICROSECONDS", "moderation.period_us", \
+		"longest delay of an event")                                                       \
+	X(PD, "pd", 0, REF, "PD", "pd", "protection domain (default: the device's own)")           \
+	X(CQ, "cq", 0, REF, "CQ", "cq", "completion queue (default: one with room)")               \
+	X(SRQ_DEPTH, "depth", 0, UINT, "N", "depth", "receives that the queue holds")              \
+	X(SRQ_RECV_SIZE, "recv-size", 0, SIZE, "BYTES", "recv_size_bytes",                         \
 		"longest message that can be received")                                            \
-	X(VBD_CTL_OPT_SRQ_LIMIT, "limit", 0, UINT, "N", "limit",                                   \
+	X(SRQ_LIMIT, "limit", 0, UINT, "N", "limit",                                               \
 		"post receives again below this number; 0: at once")                               \
-	X(VBD_CTL_OPT_ADDR, "addr", 0, TEXT, "ADDR", "addr", "numeric address")                    \
-	X(VBD_CTL_OPT_PORT, "port", 0, UINT, "PORT", "port",                                       \
-		"port at which peers resolve the endpoint")                                        \
-	X(VBD_CTL_OPT_ENDPOINT, "endpoint", 0, REF, "ENDPOINT", "endpoint", "the endpoint to use") \
-	X(VBD_CTL_OPT_PEER_MESSAGE, "message", 0, UINT, "SEQ", "message",                          \
-		"the sender of this message")                                                      \
-	X(VBD_CTL_OPT_PEER, "peer", 0, REF, "PEER", "peer", "the peer to send to")                 \
-	X(VBD_CTL_OPT_GROUP, "group", 0, REF, "GROUP", "group", "the multicast group to send to")  \
-	X(VBD_CTL_OPT_GROUP_MODE, "mode", 0, TEXT, "full|send_only", "mode", "kind of membership") \
-	X(VBD_CTL_OPT_WINDOW_TYPE, "type", 0, UINT, "1|2", "type", "type of the memory window")    \
-	X(VBD_CTL_OPT_WINDOW_ACCESS, "access", 0, LIST, "remote_write|remote_read|remote_atomic",  \
-		"access", "what peers may do, separated by commas")                                \
-	X(VBD_CTL_OPT_PROBE_KIND, "kind", 0, TEXT, "ack|rping|echo", "kind", "kind of ping")       \
-	X(VBD_CTL_OPT_INTERVAL, "interval", 0, TIME, "TIME", "interval_ms",                        \
-		"time from ping to ping")                                                          \
-	X(VBD_CTL_OPT_PROBE_COUNT, "count", 'n', UINT, "N", "count", "round trips")                \
-	X(VBD_CTL_OPT_PROBE_SIZE, "size", 0, SIZE, "BYTES", "size_bytes",                          \
-		"payload of each message")                                                         \
-	X(VBD_CTL_OPT_BENCH_OP, "op", 0, TEXT, "write|read|send", "op", "operation to measure")    \
-	X(VBD_CTL_OPT_BENCH_COUNT, "count", 'n', UINT, "N", "count",                               \
+	X(ADDR, "addr", 0, TEXT, "ADDR", "addr", "numeric address")                                \
+	X(PORT, "port", 0, UINT, "PORT", "port", "port at which peers resolve the endpoint")       \
+	X(ENDPOINT, "endpoint", 0, REF, "ENDPOINT", "endpoint", "the endpoint to use")             \
+	X(PEER_MESSAGE, "message", 0, UINT, "SEQ", "message", "the sender of this message")        \
+	X(PEER, "peer", 0, REF, "PEER", "peer", "the peer to send to")                             \
+	X(GROUP, "group", 0, REF, "GROUP", "group", "the multicast group to send to")              \
+	X(GROUP_MODE, "mode", 0, TEXT, "full|send_only", "mode", "kind of membership")             \
+	X(WINDOW_TYPE, "type", 0, UINT, "1|2", "type", "type of the memory window")                \
+	X(WINDOW_ACCESS, "access", 0, LIST, "remote_write|remote_read|remote_atomic", "access",    \
+		"what peers may do, separated by commas")                                          \
+	X(PROBE_KIND, "kind", 0, TEXT, "ack|rping|echo", "kind", "kind of ping")                   \
+	X(INTERVAL, "interval", 0, TIME, "TIME", "interval_ms", "time from ping to ping")          \
+	X(PROBE_COUNT, "count", 'n', UINT, "N", "count", "round trips")                            \
+	X(PROBE_SIZE, "size", 0, SIZE, "BYTES", "size_bytes", "payload of each message")           \
+	X(BENCH_OP, "op", 0, TEXT, "write|read|send", "op", "operation to measure")                \
+	X(BENCH_COUNT, "count", 'n', UINT, "N", "count",                                           \
 		"number of messages, instead of --duration")                                       \
-	X(VBD_CTL_OPT_DURATION, "duration", 0, TIME, "TIME", "duration_ms",                        \
-		"time to post messages for")                                                       \
-	X(VBD_CTL_OPT_IMM, "imm", 0, UINT, "N", "imm",                                             \
-		"immediate data, which the peer sees with the message")                            \
-	X(VBD_CTL_OPT_INLINE, "inline", 0, FLAG, NULL, "inline",                                   \
-		"send the bytes inline in the work request")                                       \
-	X(VBD_CTL_OPT_WINDOW, "window", 0, UINT, "N", "window", "most work requests outstanding")  \
-	X(VBD_CTL_OPT_MESSAGE_BYTES, "message-bytes", 0, SIZE, "BYTES", "message_bytes",           \
+	X(DURATION, "duration", 0, TIME, "TIME", "duration_ms", "time to post messages for")       \
+	X(IMM, "imm", 0, UINT, "N", "imm", "immediate data, which the peer sees with the message") \
+	X(INLINE, "inline", 0, FLAG, NULL, "inline", "send the bytes inline in the work request")  \
+	X(WINDOW, "window", 0, UINT, "N", "window", "most work requests outstanding")              \
+	X(MESSAGE_BYTES, "message-bytes", 0, SIZE, "BYTES", "message_bytes",                       \
 		"split the range of --buffer into messages of this length")                        \
-	X(VBD_CTL_OPT_PAGE_BYTES, "page-size", 0, SIZE, "BYTES", "page_bytes",                     \
-		"size of the huge pages")                                                          \
-	X(VBD_CTL_OPT_SGES, "sges", 0, TEXT, "BUFFER:OFFSET:LENGTH,...", NULL,                     \
+	X(PAGE_BYTES, "page-size", 0, SIZE, "BYTES", "page_bytes", "size of the huge pages")       \
+	X(SGES, "sges", 0, TEXT, "BUFFER:OFFSET:LENGTH,...", NULL,                                 \
 		"one work request of these ranges, instead of --buffer")                           \
-	X(VBD_CTL_OPT_ADD, "add", 0, HEX, "HEX", "add", "value to add")                            \
-	X(VBD_CTL_OPT_COMPARE, "compare", 0, HEX, "HEX", "compare", "expected value")              \
-	X(VBD_CTL_OPT_SWAP, "swap", 0, HEX, "HEX", "swap", "new value")                            \
-	X(VBD_CTL_OPT_NO_WAIT, "no-wait", 0, FLAG, NULL, NULL,                                     \
-		"return as soon as the operation has started")                                     \
-	X(VBD_CTL_OPT_STATE, "state", 0, TEXT, "STATE", "state", "only objects in this state")     \
-	X(VBD_CTL_OPT_SORT, "sort", 0, TEXT, "MEMBER", "sort",                                     \
+	X(ADD, "add", 0, HEX, "HEX", "add", "value to add")                                        \
+	X(COMPARE, "compare", 0, HEX, "HEX", "compare", "expected value")                          \
+	X(SWAP, "swap", 0, HEX, "HEX", "swap", "new value")                                        \
+	X(NO_WAIT, "no-wait", 0, FLAG, NULL, NULL, "return as soon as the operation has started")  \
+	X(STATE, "state", 0, TEXT, "STATE", "state", "only objects in this state")                 \
+	X(SORT, "sort", 0, TEXT, "MEMBER", "sort",                                                 \
 		"sort by this member; -MEMBER reverses the order")                                 \
-	X(VBD_CTL_OPT_HISTORY_SORT, "sort", 0, TEXT,                                               \
-		"ended_at|reason|duration|bytes|name|state|device", "sort",                        \
-		"sort by this member; a leading - reverses the order (-ended_at)")                 \
-	X(VBD_CTL_OPT_LIMIT, "limit", 0, UINT, "N", NULL, "show N at most")                        \
-	X(VBD_CTL_OPT_SIZE, "size", 0, SIZE, "BYTES", "size_bytes",                                \
+	X(HISTORY_SORT, "sort", 0, TEXT, "ended_at|reason|duration|bytes|name|state|device",       \
+		"sort", "sort by this member; a leading - reverses the order (-ended_at)")         \
+	X(LIMIT, "limit", 0, UINT, "N", NULL, "show N at most")                                    \
+	X(SIZE, "size", 0, SIZE, "BYTES", "size_bytes",                                            \
 		"size of the buffer (K, M, G: powers of 1024)")                                    \
-	X(VBD_CTL_OPT_KIND, "kind", 0, TEXT, "anonymous|shared|hugepage", "kind",                  \
+	X(KIND, "kind", 0, TEXT, "anonymous|shared|hugepage", "kind",                              \
 		"shared: local programs can map it")                                               \
-	X(VBD_CTL_OPT_ACCESS, "access", 0, LIST, "remote_write|remote_read|remote_atomic|mw_bind", \
-		"access", "what peers may do, separated by commas")                                \
-	X(VBD_CTL_OPT_DEVICE, "device", 0, TEXT, "DEVICE", "device", "the device to use")          \
-	X(VBD_CTL_OPT_RELAXED, "relaxed-ordering", 0, FLAG, NULL, "relaxed_ordering",              \
+	X(ACCESS, "access", 0, LIST, "remote_write|remote_read|remote_atomic|mw_bind", "access",   \
+		"what peers may do, separated by commas")                                          \
+	X(DEVICE, "device", 0, TEXT, "DEVICE", "device", "the device to use")                      \
+	X(RELAXED, "relaxed-ordering", 0, FLAG, NULL, "relaxed_ordering",                          \
 		"writes of peers may become visible in another order")                             \
-	X(VBD_CTL_OPT_ON_DEMAND, "on-demand", 0, FLAG, NULL, "on_demand",                          \
-		"pin a page only when it is used")                                                 \
-	X(VBD_CTL_OPT_OFFSET, "offset", 0, SIZE, "BYTES", "offset",                                \
-		"start at this offset of the buffer")                                              \
-	X(VBD_CTL_OPT_LENGTH, "length", 0, SIZE, "BYTES", "length_bytes",                          \
+	X(ON_DEMAND, "on-demand", 0, FLAG, NULL, "on_demand", "pin a page only when it is used")   \
+	X(OFFSET, "offset", 0, SIZE, "BYTES", "offset", "start at this offset of the buffer")      \
+	X(LENGTH, "length", 0, SIZE, "BYTES", "length_bytes",                                      \
 		"number of bytes (default: to the buffer's end)")                                  \
-	X(VBD_CTL_OPT_ALGORITHM, "algorithm", 0, TEXT, "crc32c|sha256", "algorithm",               \
-		"kind of checksum")                                                                \
-	X(VBD_CTL_OPT_RANGE, "range", 0, TEXT, "FIRST-LAST", NULL,                                 \
-		"only bytes FIRST to LAST, counted from 0")                                        \
-	X(VBD_CTL_OPT_OUTPUT, "output", 'o', TEXT, "FILE", NULL,                                   \
-		"write to FILE; - is standard output")                                             \
-	X(VBD_CTL_OPT_CONNECTION, "connection", 0, REF, "CONNECTION", "connection",                \
-		"the connection to use")                                                           \
-	X(VBD_CTL_OPT_BUFFER, "buffer", 0, REF, "BUFFER", "buffer", "the local buffer")            \
-	X(VBD_CTL_OPT_REMOTE, "remote", 0, TEXT, "URL#BUFFER", NULL,                               \
+	X(ALGORITHM, "algorithm", 0, TEXT, "crc32c|sha256", "algorithm", "kind of checksum")       \
+	X(RANGE, "range", 0, TEXT, "FIRST-LAST", NULL, "only bytes FIRST to LAST, counted from 0") \
+	X(OUTPUT, "output", 'o', TEXT, "FILE", NULL, "write to FILE; - is standard output")        \
+	X(CONNECTION, "connection", 0, REF, "CONNECTION", "connection", "the connection to use")   \
+	X(BUFFER, "buffer", 0, REF, "BUFFER", "buffer", "the local buffer")                        \
+	X(REMOTE, "remote", 0, TEXT, "URL#BUFFER", NULL,                                           \
 		"get address and key from the peer's verbsd; #BUFFER: from this one")              \
-	X(VBD_CTL_OPT_REMOTE_OFFSET, "remote-offset", 0, SIZE, "BYTES", NULL,                      \
+	X(REMOTE_OFFSET, "remote-offset", 0, SIZE, "BYTES", NULL,                                  \
 		"start at this offset of the peer's buffer")                                       \
-	X(VBD_CTL_OPT_REMOTE_ADDR, "remote-addr", 0, HEX, "HEX", NULL,                             \
+	X(REMOTE_ADDR, "remote-addr", 0, HEX, "HEX", NULL,                                         \
 		"remote address, if the peer has no verbsd")                                       \
-	X(VBD_CTL_OPT_REMOTE_RKEY, "remote-rkey", 0, HEX, "HEX", NULL,                             \
-		"remote key for --remote-addr")                                                    \
-	X(VBD_CTL_OPT_PEER_TOKEN_FILE, "peer-token-file", 0, TEXT, "FILE", NULL,                   \
+	X(REMOTE_RKEY, "remote-rkey", 0, HEX, "HEX", NULL, "remote key for --remote-addr")         \
+	X(PEER_TOKEN_FILE, "peer-token-file", 0, TEXT, "FILE", NULL,                               \
 		"token for the peer's verbsd")                                                     \
-	X(VBD_CTL_OPT_CHUNK, "chunk", 0, SIZE, "BYTES", "chunk_bytes",                             \
-		"longest single work request")                                                     \
-	X(VBD_CTL_OPT_FILE, "file", 0, TEXT, "FILE", NULL,                                         \
-		"send the bytes of FILE; - is standard input")                                     \
-	X(VBD_CTL_OPT_FOLLOW_MESSAGES, "follow", 'f', FLAG, NULL, NULL,                            \
-		"go on until the connection ends")                                                 \
-	X(VBD_CTL_OPT_COUNT, "count", 'n', UINT, "N", NULL, "wait for N messages, then end")       \
-	X(VBD_CTL_OPT_KEEP, "keep", 0, FLAG, NULL, NULL, "leave the messages in the inbox")        \
-	X(VBD_CTL_OPT_RAW, "raw", 0, FLAG, NULL, NULL,                                             \
-		"write only the bytes, with nothing between messages")                             \
-	X(VBD_CTL_OPT_FOLLOW, "follow", 'f', FLAG, NULL, NULL, "wait for more, until interrupted") \
-	X(VBD_CTL_OPT_LINES, "lines", 'n', UINT, "N", NULL,                                        \
-		"only the last N events of the log (with -f: 10)")                                 \
-	X(VBD_CTL_OPT_AFTER, "after", 0, UINT, "SEQ", NULL, "only events after this number")       \
-	X(VBD_CTL_OPT_TYPE, "type", 0, TEXT, "TYPE", "type", "only events of this type")           \
-	X(VBD_CTL_OPT_OBJECT, "object", 0, TEXT, "KIND[/ID]", "object",                            \
+	X(CHUNK, "chunk", 0, SIZE, "BYTES", "chunk_bytes", "longest single work request")          \
+	X(FILE, "file", 0, TEXT, "FILE", NULL, "send the bytes of FILE; - is standard input")      \
+	X(FOLLOW_MESSAGES, "follow", 'f', FLAG, NULL, NULL, "go on until the connection ends")     \
+	X(COUNT, "count", 'n', UINT, "N", NULL, "wait for N messages, then end")                   \
+	X(KEEP, "keep", 0, FLAG, NULL, NULL, "leave the messages in the inbox")                    \
+	X(RAW, "raw", 0, FLAG, NULL, NULL, "write only the bytes, with nothing between messages")  \
+	X(FOLLOW, "follow", 'f', FLAG, NULL, NULL, "wait for more, until interrupted")             \
+	X(LINES, "lines", 'n', UINT, "N", NULL, "only the last N events of the log (with -f: 10)") \
+	X(AFTER, "after", 0, UINT, "SEQ", NULL, "only events after this number")                   \
+	X(TYPE, "type", 0, TEXT, "TYPE", "type", "only events of this type")                       \
+	X(OBJECT, "object", 0, TEXT, "KIND[/ID]", "object",                                        \
 		"only events of one kind (connection) or object (connection/7)")                   \
-	X(VBD_CTL_OPT_DST, "dst", 0, TEXT, "HOST", "dst",                                          \
-		"explain a connection to HOST before it is made")                                  \
-	X(VBD_CTL_OPT_DST_SRC, "src", 0, TEXT, "ADDR", "src", "source address")                    \
-	X(VBD_CTL_OPT_SEVERITY, "severity", 0, TEXT, "debug|info|notice|warning|error",            \
-		"severity", "only events of at least this severity")                               \
-	X(VBD_CTL_OPT_WATCH, "watch", 'w', EVERY, "[TIME]", NULL,                                  \
+	X(DST, "dst", 0, TEXT, "HOST", "dst", "explain a connection to HOST before it is made")    \
+	X(DST_SRC, "src", 0, TEXT, "ADDR", "src", "source address")                                \
+	X(SEVERITY, "severity", 0, TEXT, "debug|info|notice|warning|error", "severity",            \
+		"only events of at least this severity")                                           \
+	X(WATCH, "watch", 'w', EVERY, "[TIME]", NULL,                                              \
 		"print what changes, every TIME (1 s), until interrupted")                         \
-	X(VBD_CTL_OPT_TOP_INTERVAL, "interval", 'd', TIME, "TIME", NULL,                           \
-		"time between two readings (1 s)")                                                 \
-	X(VBD_CTL_OPT_FILTER, "filter", 0, TEXT, "TEXT", NULL,                                     \
-		"only connections that show this text")                                            \
-	X(VBD_CTL_OPT_ALL, "all", 'a', FLAG, NULL, NULL, "show ended connections too")             \
-	X(VBD_CTL_OPT_TOP_SORT, "sort", 0, TEXT,                                                   \
+	X(TOP_INTERVAL, "interval", 'd', TIME, "TIME", NULL, "time between two readings (1 s)")    \
+	X(FILTER, "filter", 0, TEXT, "TEXT", NULL, "only connections that show this text")         \
+	X(ALL, "all", 'a', FLAG, NULL, NULL, "show ended connections too")                         \
+	X(TOP_SORT, "sort", 0, TEXT,                                                               \
 		"id|name|state|peer|device|sent/s|recv/s|ops/s|cq|rtt|rtt99|sent|recv|reason",     \
 		NULL, "sort by this column")
 
 #define VBD_CTL_OPTIONS_MAX 36 /* options of one command */
 
-enum vbd_ctl_opt { VBD_CTL_OPT_MAP(VBD_ENUM_ROW) VBD_CTL_OPT_END };
+#define VBD_CTL_OPT_ROW(sym, ...) VBD_CTL_OPT_##sym,
+enum vbd_ctl_opt { VBD_CTL_OPT_MAP(VBD_CTL_OPT_ROW) VBD_CTL_OPT_END };
 
 /* One row of the map. */
 struct vbd_ctl_opt_spec {
