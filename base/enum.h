@@ -15,16 +15,26 @@
 /* The value of a row in its enum. */
 #define VBD_ENUM_ROW(sym, ...) sym,
 
-/* The name of a row in an array that the values index. */
-#define VBD_ENUM_NAME(sym, name, ...) [sym] = name,
-
 /* Defines const char *function(type value), which returns the name of a value of the list. */
-#define VBD_ENUM_NAMES(function, type, map)                              \
-	const char *function(type value)                                 \
-	{                                                                \
-		static const char *const names[] = {map(VBD_ENUM_NAME)}; \
-                                                                         \
-		return names[value];                                     \
+#define VBD_ENUM_NAMES(function, type, map) VBD_ENUM_COLUMN(const char *, function, type, map, 2)
+
+/*
+ * Defines ret function(type value), which returns one column of the list: the symbol is column 1,
+ * the name column 2.
+ */
+#define VBD_ENUM_COLUMN(ret, function, type, map, column)             \
+	ret function(type value)                                      \
+	{                                                             \
+		static ret const values[] = {map(VBD_ENUM_##column)}; \
+                                                                      \
+		return values[value];                                 \
 	}
+
+/* A column of a row, as an element of an array that the values index. */
+#define VBD_ENUM_NAME			 VBD_ENUM_2
+#define VBD_ENUM_2(sym, b, ...)		 [sym] = b,
+#define VBD_ENUM_3(sym, b, c, ...)	 [sym] = c,
+#define VBD_ENUM_4(sym, b, c, d, ...)	 [sym] = d,
+#define VBD_ENUM_5(sym, b, c, d, e, ...) [sym] = e,
 
 #endif

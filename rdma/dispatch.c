@@ -103,11 +103,21 @@ static void on_srq_removed(struct vbd_fabric *fabric, struct vbd_srq *srq)
 	vbd_fabric_release_device(fabric, device);
 }
 
+static void on_command_back(struct vbd_channel *channel, bool *done)
+{
+	*done = true;
+	channel->owner_ops->on_command_back(channel->owner);
+}
+
+static void on_message(struct vbd_recv_slot *slot)
+{
+	slot->channel->owner_ops->on_message(slot->channel->owner, slot);
+}
+
 static void handle_item(struct vbd_fabric *fabric, struct vbd_mailbox_item *item)
 {
 	enum vbd_notification notification = (enum vbd_notification)item->kind;
 	struct vbd_channel *channel;
-	struct vbd_recv_slot *slot;
 
 	switch (notification) {
 	case VBD_CONTROL_CQ_REMOVED:
@@ -115,8 +125,7 @@ static void handle_item(struct vbd_fabric *fabric, struct vbd_mailbox_item *item
 		break;
 	case VBD_CONTROL_DRAINED:
 		channel = VBD_CONTAINER_OF(item, struct vbd_channel, drain_command);
-		channel->drained = true;
-		channel->owner_ops->on_command_back(channel->owner);
+		on_command_back(channel, &channel->drained);
 		break;
 	case VBD_CONTROL_QUIESCED:
 		channel = VBD_CONTAINER_OF(item, struct vbd_channel, purge_command);
@@ -124,17 +133,14 @@ static void handle_item(struct vbd_fabric *fabric, struct vbd_mailbox_item *item
 		break;
 	case VBD_CONTROL_PURGED:
 		channel = VBD_CONTAINER_OF(item, struct vbd_channel, purge_command);
-		channel->purged = true;
-		channel->owner_ops->on_command_back(channel->owner);
+		on_command_back(channel, &channel->purged);
 		break;
 	case VBD_CONTROL_CHANNEL_ERROR:
 		channel = VBD_CONTAINER_OF(item, struct vbd_channel, error_notification);
 		channel->owner_ops->on_error(channel->owner);
 		break;
 	case VBD_CONTROL_MESSAGE:
-		slot = VBD_CONTAINER_OF(item, struct vbd_recv_slot, item);
-		channel = slot->channel;
-		channel->owner_ops->on_message(channel->owner, slot);
+		on_message(VBD_CONTAINER_OF(item, struct vbd_recv_slot, item));
 		break;
 	case VBD_CONTROL_TRANSFER_STARTED:
 		vbd_transfer_on_notification(
@@ -147,8 +153,7 @@ static void handle_item(struct vbd_fabric *fabric, struct vbd_mailbox_item *item
 			notification);
 		break;
 	case VBD_CONTROL_SRQ_LIMIT_SEEN:
-		vbd_resources_srq_limit_seen(
-			VBD_CONTAINER_OF(item, struct vbd_srq, limit_notification));
+		vbd_resources_srq_limit_seen(VBD_CONTAINER_OF(item, struct vbd_srq, limit_command));
 		break;
 	case VBD_CONTROL_SRQ_REMOVED:
 		on_srq_removed(fabric, VBD_CONTAINER_OF(item, struct vbd_srq, remove_command));

@@ -349,40 +349,9 @@ const struct vbd_conn_rule *vbd_conn_rule(enum vbd_conn_state state, enum vbd_co
 	return &rules[state][event];
 }
 
-static const struct {
-	const char *name;
-	const char *waits_for;
-	bool terminal;
-} states[VBD_CONN_STATE_COUNT] = {
-#define VBD_CONN_STATE_ROW(sym, json, terminal, waits) [sym] = {json, waits, terminal},
-	VBD_CONN_STATE_MAP(VBD_CONN_STATE_ROW)
-#undef VBD_CONN_STATE_ROW
-};
-
-const char *vbd_conn_state_name(enum vbd_conn_state state)
-{
-	return states[state].name;
-}
-
-const char *vbd_conn_state_waits_for(enum vbd_conn_state state)
-{
-	return states[state].waits_for;
-}
-
-bool vbd_conn_state_terminal(enum vbd_conn_state state)
-{
-	return states[state].terminal;
-}
-
+VBD_ENUM_NAMES(vbd_conn_state_name, enum vbd_conn_state, VBD_CONN_STATE_MAP)
+VBD_ENUM_COLUMN(bool, vbd_conn_state_terminal, enum vbd_conn_state, VBD_CONN_STATE_MAP, 3)
+VBD_ENUM_COLUMN(const char *, vbd_conn_state_waits_for, enum vbd_conn_state, VBD_CONN_STATE_MAP, 4)
 VBD_ENUM_NAMES(vbd_conn_event_name, enum vbd_conn_event, VBD_CONN_EVENT_MAP)
-
-#define VBD_CONN_EVENT_TEXT(sym, name, text) [sym] = text,
-const char *vbd_conn_event_text(enum vbd_conn_event event)
-{
-	static const char *const texts[] = {VBD_CONN_EVENT_MAP(VBD_CONN_EVENT_TEXT)};
-
-	return texts[event];
-}
-#undef VBD_CONN_EVENT_TEXT
-
+VBD_ENUM_COLUMN(const char *, vbd_conn_event_text, enum vbd_conn_event, VBD_CONN_EVENT_MAP, 3)
 VBD_ENUM_NAMES(vbd_conn_action_name, enum vbd_conn_action, VBD_CONN_ACTION_MAP)

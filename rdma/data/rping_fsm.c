@@ -53,24 +53,7 @@ const struct vbd_rping_rule *vbd_rping_rule(enum vbd_rping_state state, enum vbd
 	return &rules[state][event];
 }
 
-static const struct {
-	const char *name, *text;
-} states[VBD_RPING_STATE_COUNT] = {
-#define VBD_RPING_STATE_ROW(sym, name, text) [sym] = {name, text},
-	VBD_RPING_STATE_MAP(VBD_RPING_STATE_ROW)
-#undef VBD_RPING_STATE_ROW
-};
-
-const char *vbd_rping_state_name(enum vbd_rping_state state)
-{
-	return states[state].name;
-}
-
-const char *vbd_rping_state_text(enum vbd_rping_state state)
-{
-	return states[state].text;
-}
-
+VBD_ENUM_NAMES(vbd_rping_state_name, enum vbd_rping_state, VBD_RPING_STATE_MAP)
+VBD_ENUM_COLUMN(const char *, vbd_rping_state_text, enum vbd_rping_state, VBD_RPING_STATE_MAP, 3)
 VBD_ENUM_NAMES(vbd_rping_event_name, enum vbd_rping_event, VBD_RPING_EVENT_MAP)
-
 VBD_ENUM_NAMES(vbd_rping_action_text, enum vbd_rping_action, VBD_RPING_ACTION_MAP)

@@ -129,7 +129,7 @@ static void send_limit(struct vbd_srq *srq)
 	if (srq->limit_sent)
 		return;
 	srq->limit_sent = true;
-	vbd_worker_send(srq->worker, &srq->limit_notification, VBD_WORKER_SRQ_LIMIT);
+	vbd_worker_send(srq->worker, &srq->limit_command, VBD_WORKER_SRQ_LIMIT);
 }
 
 void vbd_srq_set_limit(struct vbd_srq *srq, uint32_t limit)

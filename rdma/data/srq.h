@@ -57,7 +57,7 @@ struct vbd_srq {
 	uint16_t generation;
 	/* mailbox items */
 	struct vbd_mailbox_item add_command;
-	struct vbd_mailbox_item limit_notification; /* comes back as CONTROL_SRQ_LIMIT_SEEN */
+	struct vbd_mailbox_item limit_command; /* comes back as CONTROL_SRQ_LIMIT_SEEN */
 	struct vbd_mailbox_item remove_command;
 	/* worker */
 	struct vbd_link worker_link; /* the worker's list */

@@ -54,23 +54,6 @@ const struct vbd_transfer_rule *vbd_transfer_rule(
 	return &rules[state][event];
 }
 
-static const struct {
-	const char *name;
-	bool ended;
-} states[VBD_TRANSFER_STATE_COUNT] = {
-#define VBD_TRANSFER_STATE_ROW(sym, json, ended) [sym] = {json, ended},
-	VBD_TRANSFER_STATE_MAP(VBD_TRANSFER_STATE_ROW)
-#undef VBD_TRANSFER_STATE_ROW
-};
-
-const char *vbd_transfer_state_name(enum vbd_transfer_state state)
-{
-	return states[state].name;
-}
-
-bool vbd_transfer_state_ended(enum vbd_transfer_state state)
-{
-	return states[state].ended;
-}
-
+VBD_ENUM_NAMES(vbd_transfer_state_name, enum vbd_transfer_state, VBD_TRANSFER_STATE_MAP)
+VBD_ENUM_COLUMN(bool, vbd_transfer_state_ended, enum vbd_transfer_state, VBD_TRANSFER_STATE_MAP, 3)
 VBD_ENUM_NAMES(vbd_transfer_event_name, enum vbd_transfer_event, VBD_TRANSFER_EVENT_MAP)

@@ -61,23 +61,6 @@ const struct vbd_window_rule *vbd_window_rule(
 	return &rules[state][event];
 }
 
-static const struct {
-	const char *name;
-	bool ended;
-} states[VBD_WINDOW_STATE_COUNT] = {
-#define VBD_WINDOW_STATE_ROW(sym, json, ended) [sym] = {json, ended},
-	VBD_WINDOW_STATE_MAP(VBD_WINDOW_STATE_ROW)
-#undef VBD_WINDOW_STATE_ROW
-};
-
-const char *vbd_window_state_name(enum vbd_window_state state)
-{
-	return states[state].name;
-}
-
-bool vbd_window_state_ended(enum vbd_window_state state)
-{
-	return states[state].ended;
-}
-
+VBD_ENUM_NAMES(vbd_window_state_name, enum vbd_window_state, VBD_WINDOW_STATE_MAP)
+VBD_ENUM_COLUMN(bool, vbd_window_state_ended, enum vbd_window_state, VBD_WINDOW_STATE_MAP, 3)
 VBD_ENUM_NAMES(vbd_window_event_name, enum vbd_window_event, VBD_WINDOW_EVENT_MAP)

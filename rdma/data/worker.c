@@ -168,7 +168,7 @@ static void release_recv(struct vbd_recv_slot *slot)
 static void limit_reached(struct vbd_worker *worker, struct vbd_srq *srq)
 {
 	vbd_srq_refill(srq);
-	vbd_worker_notify(worker, &srq->limit_notification, VBD_CONTROL_SRQ_LIMIT_SEEN);
+	vbd_worker_notify(worker, &srq->limit_command, VBD_CONTROL_SRQ_LIMIT_SEEN);
 }
 
 static void handle_item(struct vbd_worker *worker, struct vbd_mailbox_item *item)
@@ -212,7 +212,7 @@ static void handle_item(struct vbd_worker *worker, struct vbd_mailbox_item *item
 		vbd_srq_added(VBD_CONTAINER_OF(item, struct vbd_srq, add_command));
 		break;
 	case VBD_WORKER_SRQ_LIMIT:
-		limit_reached(worker, VBD_CONTAINER_OF(item, struct vbd_srq, limit_notification));
+		limit_reached(worker, VBD_CONTAINER_OF(item, struct vbd_srq, limit_command));
 		break;
 	case VBD_WORKER_REMOVE_SRQ:
 		vbd_srq_removed(VBD_CONTAINER_OF(item, struct vbd_srq, remove_command));

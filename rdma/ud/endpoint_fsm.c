@@ -51,25 +51,7 @@ const struct vbd_endpoint_rule *vbd_endpoint_rule(
 	return &rules[state][event];
 }
 
-static const struct {
-	const char *name;
-	bool ended;
-} states[VBD_ENDPOINT_STATE_COUNT] = {
-#define STATE_ROW(sym, json, ended) [sym] = {json, ended},
-	VBD_ENDPOINT_STATE_MAP(STATE_ROW)
-#undef STATE_ROW
-};
-
-const char *vbd_endpoint_state_name(enum vbd_endpoint_state state)
-{
-	return states[state].name;
-}
-
-bool vbd_endpoint_state_ended(enum vbd_endpoint_state state)
-{
-	return states[state].ended;
-}
-
+VBD_ENUM_NAMES(vbd_endpoint_state_name, enum vbd_endpoint_state, VBD_ENDPOINT_STATE_MAP)
+VBD_ENUM_COLUMN(bool, vbd_endpoint_state_ended, enum vbd_endpoint_state, VBD_ENDPOINT_STATE_MAP, 3)
 VBD_ENUM_NAMES(vbd_endpoint_event_name, enum vbd_endpoint_event, VBD_ENDPOINT_EVENT_MAP)
-
 VBD_ENUM_NAMES(vbd_endpoint_action_name, enum vbd_endpoint_action, VBD_ENDPOINT_ACTION_MAP)

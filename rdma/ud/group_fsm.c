@@ -85,37 +85,10 @@ const struct vbd_group_rule *vbd_group_rule(enum vbd_group_state state, enum vbd
 	return &rules[state][event];
 }
 
-static const struct {
-	const char *name;
-	const char *json;
-	const char *waits_for;
-	bool ended;
-} states[VBD_GROUP_STATE_COUNT] = {
-#define STATE_ROW(sym, name, json, waits, ended) [sym] = {name, json, waits, ended},
-	VBD_GROUP_STATE_MAP(STATE_ROW)
-#undef STATE_ROW
-};
-
-const char *vbd_group_state_name(enum vbd_group_state state)
-{
-	return states[state].name;
-}
-
-const char *vbd_group_state_json(enum vbd_group_state state)
-{
-	return states[state].json;
-}
-
-const char *vbd_group_state_waits_for(enum vbd_group_state state)
-{
-	return states[state].waits_for;
-}
-
-bool vbd_group_state_ended(enum vbd_group_state state)
-{
-	return states[state].ended;
-}
-
+VBD_ENUM_NAMES(vbd_group_state_name, enum vbd_group_state, VBD_GROUP_STATE_MAP)
+VBD_ENUM_COLUMN(const char *, vbd_group_state_json, enum vbd_group_state, VBD_GROUP_STATE_MAP, 3)
+VBD_ENUM_COLUMN(
+	const char *, vbd_group_state_waits_for, enum vbd_group_state, VBD_GROUP_STATE_MAP, 4)
+VBD_ENUM_COLUMN(bool, vbd_group_state_ended, enum vbd_group_state, VBD_GROUP_STATE_MAP, 5)
 VBD_ENUM_NAMES(vbd_group_event_name, enum vbd_group_event, VBD_GROUP_EVENT_MAP)
-
 VBD_ENUM_NAMES(vbd_group_action_name, enum vbd_group_action, VBD_GROUP_ACTION_MAP)

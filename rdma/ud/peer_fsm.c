@@ -122,31 +122,8 @@ const struct vbd_peer_rule *vbd_peer_rule(enum vbd_peer_state state, enum vbd_pe
 	return &rules[state][event];
 }
 
-static const struct {
-	const char *name;
-	const char *json;
-	const char *waits_for;
-} states[VBD_PEER_STATE_COUNT] = {
-#define STATE_ROW(sym, name, json, waits) [sym] = {name, json, waits},
-	VBD_PEER_STATE_MAP(STATE_ROW)
-#undef STATE_ROW
-};
-
-const char *vbd_peer_state_name(enum vbd_peer_state state)
-{
-	return states[state].name;
-}
-
-const char *vbd_peer_state_json(enum vbd_peer_state state)
-{
-	return states[state].json;
-}
-
-const char *vbd_peer_state_waits_for(enum vbd_peer_state state)
-{
-	return states[state].waits_for;
-}
-
+VBD_ENUM_NAMES(vbd_peer_state_name, enum vbd_peer_state, VBD_PEER_STATE_MAP)
+VBD_ENUM_COLUMN(const char *, vbd_peer_state_json, enum vbd_peer_state, VBD_PEER_STATE_MAP, 3)
+VBD_ENUM_COLUMN(const char *, vbd_peer_state_waits_for, enum vbd_peer_state, VBD_PEER_STATE_MAP, 4)
 VBD_ENUM_NAMES(vbd_peer_event_name, enum vbd_peer_event, VBD_PEER_EVENT_MAP)
-
 VBD_ENUM_NAMES(vbd_peer_action_name, enum vbd_peer_action, VBD_PEER_ACTION_MAP)
