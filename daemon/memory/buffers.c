@@ -30,7 +30,7 @@ static void job_done(struct vbd_daemon *daemon)
 	vbd_daemon_check_stop(daemon);
 }
 
-/* A registration on its way through the thread pool. */
+/* A registration while it is on the thread pool. */
 struct creation {
 	struct vbd_buffer *buffer;
 	struct vbd_pd *pd;
@@ -83,7 +83,7 @@ static void created(void *arg)
 	struct vbd_buffer *buffer = creation->buffer;
 	struct vbd_daemon *daemon = buffer->daemon;
 
-	/* A registration that came through has taken our reference over. */
+	/* The MR of a successful registration owns the reference. */
 	if (!buffer->mem.mr)
 		vbd_pd_unref(creation->pd);
 	else if (vbd_device_usable(creation->pd->device, &buffer->error) == VBD_OK)
@@ -120,7 +120,7 @@ static enum vbd_status check_limits(
 	return VBD_OK;
 }
 
-/* What the memory shall be; nothing is made yet. */
+/* Fill in @ret_mem from the request; allocate nothing. */
 static enum vbd_status describe(
 	const struct vbd_buffer_spec *spec, struct vbd_mem *ret_mem, struct vbd_error *err)
 {
@@ -259,10 +259,8 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 	return VBD_OK;
 }
 
-/*
- * Revoking and unmapping take time in proportion to the size, so the thread pool does them; a
- * daemon that stops, or a pool that takes no more, does them here.
- */
+/* Run @work, whose time grows with the buffer's size, on the thread pool; run it here if the daemon
+ * is stopping or the pool refuses it. */
 static void on_pool(struct vbd_buffer *buffer, void (*work)(void *arg), void (*done)(void *arg))
 {
 	struct vbd_daemon *daemon = buffer->daemon;
@@ -335,8 +333,8 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_DELETED, VBD_SEVERITY_INFO,
 		VBD_REASON_NONE, "%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
 	vbd_registry_remove(daemon->buffers, &buffer->object);
-	/* At once, not with the last reader: no peer may reach it any more, and it must not hold
-	 * its device. */
+	/* Revoke now, not after the last reader: peers must lose access, and the buffer must not
+	 * keep its device busy. */
 	vbd_mem_unlink(&buffer->mem);
 	vbd_buffer_ref(buffer);
 	on_pool(buffer, revoke_keys, revoked);
@@ -349,7 +347,7 @@ bool vbd_buffers_writable(const struct vbd_daemon *daemon, const struct vbd_pd *
 		const struct vbd_buffer *buffer =
 			VBD_CONTAINER_OF(object, struct vbd_buffer, object);
 
-		/* The pool thread has one that is being registered. */
+		/* A pool thread still owns a buffer that is being registered. */
 		if (buffer->state == VBD_BUFFER_READY && buffer->mem.pd == pd &&
 			(buffer->mem.access & (VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_MW_BIND)))
 			return true;
@@ -483,7 +481,7 @@ enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, enum vbd_checksum
 	return VBD_OK;
 }
 
-/* Transfers over its connections have ended by then: connections go first. */
+/* Connections are ended first, and their transfers with them. */
 void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *device)
 {
 	vbd_registry_for_each (object, daemon->buffers) {

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long a work request that can't be called back may take after its deadline before the
- * connection is ended. */
+/* Time from the cancel of a work request until its connection is ended. */
 #define CANCEL_GRACE_MS 1000
 
 static struct vbd_window_record *record_of(struct vbd_object *object)
@@ -24,14 +23,14 @@ static bool has_ended(const struct vbd_window_record *record)
 	return vbd_window_state_ended(record->window.state);
 }
 
-/* Binding and its end. */
+/* Bind and end. */
 
 static bool is_established(const struct vbd_connection *connection)
 {
 	return connection->conn->state == VBD_CONN_ESTABLISHED;
 }
 
-/* Any connection of the memory's protection domain can carry a bind of type 1. */
+/* A bind of type 1 can be posted on any connection of the memory's protection domain. */
 static struct vbd_qp *any_qp(const struct vbd_daemon *daemon, const struct vbd_mem *mem)
 {
 	vbd_registry_for_each (object, daemon->connections) {
@@ -44,7 +43,7 @@ static struct vbd_qp *any_qp(const struct vbd_daemon *daemon, const struct vbd_m
 	return NULL;
 }
 
-/* The revocation goes where the client wanted the bind; for type 1 another will do. */
+/* Choose the connection of the request for bind and revocation; for type 1 another one will do. */
 static struct vbd_channel *choose_channel(struct vbd_window *window, void *arg)
 {
 	struct vbd_window_record *record = arg;
@@ -75,7 +74,7 @@ static void tell(const struct vbd_window_record *record, enum vbd_event_type typ
 static void bound(struct vbd_window_record *record)
 {
 	vbd_timer_clear(record->object.deadline);
-	record->error = (struct vbd_error){0}; /* it was faster than being called off */
+	record->error = (struct vbd_error){0}; /* the bind completed before the cancel */
 	record->ready_ns = vbd_clock_mono_ns();
 	tell(record, VBD_EVENT_WINDOW_BOUND, VBD_SEVERITY_INFO, "");
 }
@@ -89,7 +88,7 @@ static void explain(struct vbd_window_record *record, const struct vbd_qp *qp)
 			vbd_qp_owner_text(qp, owner), vbd_reason_text(qp->reason));
 }
 
-/* A flush is not why it failed: the connection's end is. */
+/* The cause of a flush is the end of the connection, so report that. */
 static void explain_failure(struct vbd_window_record *record)
 {
 	if (record->window.error.status == VBD_E_QP_FATAL)
@@ -110,7 +109,7 @@ static void deregister_range(void *arg)
 	vbd_window_deregister(&((struct vbd_window_record *)arg)->window);
 }
 
-/* Nothing holds its buffer any more: only the record is left. */
+/* The window has released its buffer; only the record is left. */
 static void let_go(void *arg)
 {
 	struct vbd_window_record *record = arg;
@@ -122,7 +121,7 @@ static void let_go(void *arg)
 	job_done(daemon);
 }
 
-/* As a buffer's memory: on the pool if there is something to do that takes time. */
+/* Deregister the window's own MR, if any, on the thread pool: gigabytes take time. */
 static void release_memory(struct vbd_window_record *record)
 {
 	struct vbd_daemon *daemon = record->daemon;
@@ -167,7 +166,7 @@ static void on_changed(struct vbd_window *window, void *arg)
 	vbd_watch_notify(&record->object.watches, false);
 }
 
-/* As a transfer: first it is called off, and if that is too late its connection ends. */
+/* Cancel the work request first; end its connection if the cancel is late too. */
 static void on_deadline(void *arg)
 {
 	struct vbd_window_record *record = arg;
@@ -189,7 +188,7 @@ static void on_deadline(void *arg)
 	vbd_window_cancel(&record->window);
 }
 
-/* Making. */
+/* Creation. */
 
 static enum vbd_status check_device(const struct vbd_window_spec *spec, struct vbd_error *err)
 {
@@ -320,7 +319,7 @@ static void registered(void *arg)
 	job_done(daemon);
 }
 
-/* Nothing but its own range is registered here, which takes time for gigabytes. */
+/* Register the window's own MR, if it needs one, on the thread pool: gigabytes take time. */
 static void begin(struct vbd_window_record *record)
 {
 	struct vbd_daemon *daemon = record->daemon;
@@ -362,7 +361,7 @@ enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_wi
 	return VBD_OK;
 }
 
-/* Ends that nobody asked for. */
+/* Ends without a request of a client. */
 
 void vbd_windows_connection_left(struct vbd_connection *connection)
 {
@@ -370,7 +369,7 @@ void vbd_windows_connection_left(struct vbd_connection *connection)
 		struct vbd_window_record *record =
 			VBD_CONTAINER_OF(link, struct vbd_window_record, link);
 
-		/* One of type 1 stays; others can carry its revocation. */
+		/* A window of type 1 stays: another connection can post its revocation. */
 		vbd_list_remove(&record->link);
 		record->connection = NULL;
 		if (record->window.range.type != 2)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory windows as resources: what they are bound to, deadline, end, and the records of those that
- * ended by themselves.
+ * The memory window service: binding, deadline, end, and the history of ended windows.
  *
  * Control thread.
  */
@@ -17,24 +16,24 @@ struct vbd_window_record {
 	struct vbd_object object; /* first: id, name */
 	struct vbd_daemon *daemon;
 	struct vbd_window window;
-	struct vbd_link link;		   /* the connection's list */
-	struct vbd_connection *connection; /* asked for; NULL if none was, or it has ended */
-	struct vbd_qp *qp;	   /* its work request is on this QP; meaningless without one */
-	uint64_t connection_id;	   /* 0 if none was asked for */
-	struct vbd_buffer *buffer; /* NULL once it has ended and let go */
+	struct vbd_link link;		   /* in the connection's list */
+	struct vbd_connection *connection; /* of the request; NULL for none, or if it has ended */
+	struct vbd_qp *qp;	   /* the QP of the outstanding work request, if there is one */
+	uint64_t connection_id;	   /* 0 for none */
+	struct vbd_buffer *buffer; /* NULL once the window has ended and released it */
 	uint64_t buffer_id;
-	uint64_t addr; /* of its first byte */
+	uint64_t addr; /* of the window's first byte */
 	char device_name[64];
-	struct vbd_error error; /* why it ended, if no client wanted that */
+	struct vbd_error error; /* why the window ended without a client's request */
 	uint32_t timeout_ms;
-	bool late;		     /* its work request was called off */
+	bool late;		     /* the work request was cancelled at its deadline */
 	uint64_t ready_ns, ended_ns; /* 0: not yet */
 };
 
 struct vbd_window_spec {
 	char name[64]; /* "" for none */
 	struct vbd_buffer *buffer;
-	struct vbd_connection *connection; /* NULL for none: type 1 only */
+	struct vbd_connection *connection; /* NULL for none, with type 1 only */
 	struct vbd_window_range range;
 	uint32_t timeout_ms; /* for the bind, and for the revocation */
 };
@@ -42,20 +41,20 @@ struct vbd_window_spec {
 /**
  * vbd_window_create - check and begin to bind
  *
- * wrong_state (buffer not ready, connection not established, none to post on), missing_field (type
- * 2 without a connection), bad_value (buffer without mw_bind or on another device),
- * range_not_satisfiable, not_supported, name_taken, limit_reached, device_limit.
+ * VBD_E_WRONG_STATE (buffer not ready, connection not established, no connection to post on),
+ * _MISSING_FIELD (type 2 without a connection), _BAD_VALUE (buffer without mw_bind or on another
+ * device), _RANGE_NOT_SATISFIABLE, _NOT_SUPPORTED, _NAME_TAKEN, _LIMIT_REACHED, _DEVICE_LIMIT.
  */
 enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_window_spec *spec,
 	struct vbd_window_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_windows_connection_left - it is not established any more: its windows of type 2 end */
+/** vbd_windows_connection_left - end the type 2 windows of a connection that left ESTABLISHED */
 void vbd_windows_connection_left(struct vbd_connection *connection);
 
-/** vbd_windows_device_removing - those of the device that no connection takes with it end */
+/** vbd_windows_device_removing - end the device's remaining windows */
 void vbd_windows_device_removing(struct vbd_daemon *daemon, const struct vbd_device *device);
 
-/** vbd_windows_close_all - the daemon stops: the same for all */
+/** vbd_windows_close_all - end all windows, because the daemon stops */
 void vbd_windows_close_all(struct vbd_daemon *daemon);
 
 #endif
