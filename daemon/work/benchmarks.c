@@ -62,7 +62,7 @@ static void on_transfer_changed(struct vbd_watch *watch, bool gone)
 	struct vbd_benchmark *benchmark =
 		VBD_CONTAINER_OF(watch, struct vbd_benchmark, transfer_watch);
 
-	/* Only with the whole daemon does its record go before it has ended. */
+	/* A transfer's record is freed before the transfer has ended only with the daemon. */
 	if (gone)
 		benchmark->transfer = NULL;
 	else if (vbd_transfer_state_ended(benchmark->transfer->transfer.state))

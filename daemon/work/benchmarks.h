@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Benchmarks as resources: a transfer that repeats one work request over a connection that is
- * there, so often or for so long, and what it says of rate and latency. The transfer is one like
- * any other: it stands in the list, holds its buffer, and has the deadline.
+ * The benchmark service: a benchmark is a transfer that repeats one work request over an
+ * established connection, by count or for a time, and its rate and latency. The transfer is a
+ * normal one: it is listed, references its buffer, and has the deadline.
  *
  * Control thread.
  */
@@ -29,26 +29,26 @@ const char *vbd_benchmark_state_name(enum vbd_benchmark_state state);
 
 struct vbd_benchmark_spec {
 	struct vbd_connection *connection;
-	enum vbd_op op;	      /* WRITE, READ or SEND */
-	uint32_t size_bytes;  /* of each message; up to VBD_BENCHMARK_SIZE_MAX */
-	uint32_t tx_depth;    /* work requests outstanding at most; 0: as many as the queue holds */
-	uint32_t count;	      /* messages, up to VBD_BENCHMARK_COUNT_MAX; 0: by time */
-	uint32_t duration_ms; /* without a count: 1 to VBD_BENCHMARK_DURATION_MAX */
+	enum vbd_op op;	     /* WRITE, READ or SEND */
+	uint32_t size_bytes; /* of each message, up to VBD_BENCHMARK_SIZE_MAX */
+	uint32_t tx_depth; /* most outstanding work requests; 0: as many as the send queue holds */
+	uint32_t count;	   /* messages, 1 to VBD_BENCHMARK_COUNT_MAX; 0: use duration_ms */
+	uint32_t duration_ms;	   /* 1 to VBD_BENCHMARK_DURATION_MAX, if count is 0 */
 	struct vbd_buffer *buffer; /* its first size_bytes; NULL: the daemon's own memory */
-	struct vbd_wr_params wr;   /* of WRITE and READ: remote_addr, rkey */
+	struct vbd_wr_params wr;   /* remote_addr and rkey of WRITE and READ */
 	uint32_t timeout_ms;
 };
 
 struct vbd_benchmark_result {
 	uint64_t messages;
 	uint64_t bytes;
-	uint64_t elapsed_ns; /* from the first post on; 0 before */
+	uint64_t elapsed_ns; /* since the first post; 0 before */
 };
 
 struct vbd_benchmark {
 	struct vbd_object object; /* first */
 	struct vbd_daemon *daemon;
-	struct vbd_transfer_record *transfer; /* NULL once it has ended */
+	struct vbd_transfer_record *transfer; /* NULL once the transfer has ended */
 	struct vbd_watch transfer_watch;
 	enum vbd_benchmark_state state;
 	uint64_t connection_id, transfer_id;
@@ -56,22 +56,22 @@ struct vbd_benchmark {
 	enum vbd_op op;
 	uint32_t size_bytes, tx_depth, count, duration_ms, timeout_ms;
 	uint64_t ended_ns;
-	struct vbd_benchmark_result result; /* once it has ended */
-	struct vbd_error error;		    /* why it is FAILED */
+	struct vbd_benchmark_result result; /* set when the benchmark has ended */
+	struct vbd_error error;		    /* why the benchmark is FAILED */
 	struct vbd_histogram latency_ns;
 };
 
 /**
  * vbd_benchmark_create - check and start
  *
- * missing_field (a buffer, for messages of more than VBD_MESSAGE_BYTES_MAX), and what
- * vbd_transfer_prepare() says.
+ * VBD_E_MISSING_FIELD (no buffer for messages of more than VBD_MESSAGE_BYTES_MAX); other errors as
+ * of vbd_transfer_prepare().
  */
 enum vbd_status vbd_benchmark_create(struct vbd_daemon *daemon,
 	const struct vbd_benchmark_spec *spec, struct vbd_benchmark **ret_benchmark,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_benchmark_result - what it has come to; so far, while it runs */
+/** vbd_benchmark_result - the final result, or the one so far of a running benchmark */
 struct vbd_benchmark_result vbd_benchmark_result(const struct vbd_benchmark *benchmark);
 
 #endif

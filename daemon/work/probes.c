@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long a ping that is under way may take after a stop before the connection is closed: the peer
- * would take the next probe's first word for an answer to it. */
+/* Time from the stop of a probe until the connection is closed. A next probe can't use it: the peer
+ * would take the probe's first message for the answer to the ping under way. */
 #define STOP_GRACE_MS 1000
 
 VBD_ENUM_NAMES(vbd_probe_state_name, enum vbd_probe_state, VBD_PROBE_STATE_MAP)
@@ -25,7 +25,7 @@ static struct vbd_probe_record *record_of(struct vbd_object *object)
 
 #define PROGRESS_BYTES 48
 
-/* "3 of 10 pings"; "3 pings" of one without an end. */
+/* "3 of 10 pings"; "3 pings" of a probe without a count. */
 static const char *progress(const struct vbd_probe *probe, char text[PROGRESS_BYTES])
 {
 	unsigned long long completed = vbd_counter_get(&probe->counters.completed);
@@ -37,7 +37,7 @@ static const char *progress(const struct vbd_probe *probe, char text[PROGRESS_BY
 	return text;
 }
 
-/* The worker tells what it saw; who stopped it, and what ended its connection, is known here. */
+/* The reason of a stop or of the connection's end, unknown to the worker, replaces its error. */
 static void explain(struct vbd_probe_record *record)
 {
 	enum vbd_reason reason = record->connection->conn->qp.reason;
@@ -62,7 +62,7 @@ static void explain(struct vbd_probe_record *record)
 		record->error = *error;
 }
 
-/* One without a count has no other good end than a client's, or its connection's. */
+/* A probe without a count ends well only by a client's request or with its connection. */
 static bool ended_well(const struct vbd_probe_record *record)
 {
 	const struct vbd_probe *probe = &record->probe;
@@ -114,7 +114,7 @@ static void give_up(struct vbd_probe_record *record)
 {
 	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = record->timeout_ms};
 
-	/* Those of another kind do not wait for the peer: their worker is only slow. */
+	/* Only RPING waits for the peer; the worker of another kind is just slow. */
 	if (record->probe.kind != VBD_PROBE_RPING)
 		return;
 	if (!record->late) {
@@ -198,7 +198,7 @@ static enum vbd_status check_echo(const struct vbd_probe_spec *spec, struct vbd_
 	return VBD_OK;
 }
 
-/* The message is in the work request, and comes back into a receive. */
+/* A ping must fit the inline data, and its echo a receive. */
 static enum vbd_status check_echo_size(const struct vbd_probe_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_channel_limits *limits = &spec->connection->conn->qp.channel->limits;
@@ -251,7 +251,7 @@ static enum vbd_status check_spec(
 			"established",
 			(unsigned long long)connection->object.id,
 			vbd_conn_state_name(conn->state));
-	/* Only an established connection surely has its device. */
+	/* A connection is certain to have a device only while it is established. */
 	if (spec->kind == VBD_PROBE_ACK)
 		status = vbd_device_require(conn->qp.device, VBD_CAP_WRITE_ACK, err);
 	else if (spec->kind == VBD_PROBE_ECHO)
@@ -357,8 +357,8 @@ static void get_problem(const struct vbd_object *object, struct vbd_error *ret_e
 	*ret_err = ((const struct vbd_probe_record *)object)->error;
 }
 
-/* Cancelling a probe ends RPING behind the ping under way, the other kinds at once. A probe without
- * a count is DONE then. */
+/* Cancelling a probe of kind RPING ends it after the ping under way, of another kind at once. A
+ * probe without a count is then DONE. */
 const struct vbd_kind vbd_probe_kind = {
 	.size_bytes = sizeof(struct vbd_probe_record),
 	.keeps_history = true,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probes as resources: one at a time over a connection; deadline, cancel, and the records of those
- * that ended.
+ * The probe service: deadline, cancel, and the history of ended probes. A connection has at most
+ * one running probe.
  *
  * Control thread.
  */
@@ -31,38 +31,38 @@ struct vbd_probe_record {
 	struct vbd_daemon *daemon;
 	struct vbd_probe probe;
 	enum vbd_probe_state state;
-	struct vbd_connection *connection; /* NULL once it has ended */
+	struct vbd_connection *connection; /* NULL once the probe has ended */
 	uint64_t connection_id;
 	uint32_t timeout_ms;	/* 0: none */
 	bool stopping;		/* its deadline has passed or a client cancelled it */
-	bool late;		/* it was the deadline */
-	struct vbd_error error; /* why it is FAILED */
+	bool late;		/* @stopping because of the deadline */
+	struct vbd_error error; /* why the probe is FAILED */
 };
 
 struct vbd_probe_spec {
 	struct vbd_connection *connection;
 	enum vbd_probe_kind kind;
-	uint32_t count;	      /* up to VBD_PROBE_COUNT_MAX; 0: until it is cancelled */
-	uint32_t interval_ms; /* 0: one behind the other; not without a count */
+	uint32_t count;	      /* 1 to VBD_PROBE_COUNT_MAX; 0: until the probe is cancelled */
+	uint32_t interval_ms; /* 0: each ping follows the last answer; not without a count */
 	uint32_t size_bytes;  /* as in struct vbd_probe; ACK: 0 */
-	uint32_t timeout_ms;  /* of all pings together; 0: none */
+	uint32_t timeout_ms;  /* of all pings together; 0: no deadline */
 };
 
 /**
  * vbd_probe_create - check and start
  *
- * wrong_state (connection not established), bad_value (its service is another, a size that the kind
- * has not, neither count nor interval), out_of_range (size), not_supported (ACK: the transport or
- * the device has no acknowledgements), in_use (a probe runs on it).
+ * VBD_E_WRONG_STATE (connection not established), _BAD_VALUE (wrong service, a size for a kind
+ * without one, neither count nor interval), _OUT_OF_RANGE (size), _NOT_SUPPORTED (ACK: the
+ * transport or the device has no acknowledgements), _IN_USE (the connection has a running probe).
  */
 enum vbd_status vbd_probe_create(struct vbd_daemon *daemon, const struct vbd_probe_spec *spec,
 	struct vbd_probe_record **ret_record, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_probe_of - the one that runs over @connection, or else its last one while its record is
- * kept; NULL if there is none */
+/** vbd_probe_of - the running probe of @connection, or else its last one while the record is kept;
+ * NULL if there is none */
 const struct vbd_probe_record *vbd_probe_of(const struct vbd_connection *connection);
 
-/** vbd_probes_totals - what all probes of @kind have counted since the start */
+/** vbd_probes_totals - add up the counters of all probes of @kind since the start */
 void vbd_probes_totals(const struct vbd_daemon *daemon, enum vbd_probe_kind kind,
 	struct vbd_probe_counters *ret_totals);
 

@@ -79,7 +79,7 @@ static enum vbd_status check_group(const struct vbd_transfer_spec *spec, struct 
 		(unsigned long long)group->object.id, vbd_group_state_json(group->group.state));
 }
 
-/* A connection has its one peer; a datagram says where it goes. */
+/* A connection has one peer; a datagram needs a destination. */
 static enum vbd_status check_destination(
 	const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
@@ -128,7 +128,7 @@ static enum vbd_status check_buffer(const struct vbd_qp *qp, const struct vbd_bu
 	return check_pd(buffer, qp, err);
 }
 
-/* How many ranges a work request may be of. */
+/* Return the most ranges that a work request can have. */
 static uint32_t ranges_max(const struct vbd_qp *qp, enum vbd_op op)
 {
 	const struct vbd_channel_limits *limits = &qp->channel->limits;
@@ -195,7 +195,7 @@ bool vbd_transfer_is_whole(const struct vbd_transfer_spec *spec)
 	return !vbd_ops[spec->op].is_cut || spec->range_count;
 }
 
-/* Of the longest work request. */
+/* Return the length of the longest work request. */
 static uint64_t wr_bytes(const struct vbd_transfer_spec *spec)
 {
 	uint64_t most = spec->chunk_bytes;
@@ -218,7 +218,7 @@ static enum vbd_status check_atomic(const struct vbd_transfer_spec *spec, struct
 	return VBD_OK;
 }
 
-/* A datagram is one packet, a message of a connection as many as it takes. */
+/* A datagram has to fit one packet; the device cuts a message of a connection into packets. */
 static enum vbd_status check_message(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_device *device = spec->qp->device;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a transfer can be made at all: what carries it, its queue pair, its device and its
- * buffers allow.
+ * Checks of a new transfer against the limits of its queue pair, device and buffers.
  *
  * Control thread; used by daemon/work/transfers.c only.
  */
@@ -10,15 +9,15 @@
 
 #include "daemon/work/transfers.h"
 
-/** vbd_transfer_check - VBD_OK, or why not; see vbd_transfer_prepare() */
+/** vbd_transfer_check - VBD_OK, or the errors of vbd_transfer_prepare() */
 enum vbd_status vbd_transfer_check(const struct vbd_daemon *daemon,
 	const struct vbd_transfer_spec *spec, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_transfer_is_whole - is nothing cut by chunk_bytes? */
+/** vbd_transfer_is_whole - is the transfer not cut by chunk_bytes? */
 bool vbd_transfer_is_whole(const struct vbd_transfer_spec *spec);
 
-/** vbd_transfer_message_bytes - of the longest message of a send; 1 for one of nothing, which is
- * one work request all the same */
+/** vbd_transfer_message_bytes - length of the longest message of a send; 1 for an empty message,
+ * which still is one work request */
 uint64_t vbd_transfer_message_bytes(const struct vbd_transfer_spec *spec);
 
 #endif

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long work requests that can't be called back may take after a cancel before the connection is
- * closed. */
+/* Time from the cancel of work requests until their connection is closed. */
 #define CANCEL_GRACE_MS 1000
 
 static struct vbd_transfer_record *record_of(struct vbd_object *object)
@@ -123,7 +122,7 @@ static void on_started(struct vbd_transfer *transfer, void *arg)
 	vbd_watch_notify(&record->object.watches, false);
 }
 
-/* Its work requests do not come back: only the end of the QP gives the memory back. */
+/* The work requests do not complete: only the end of the QP releases the memory. */
 static void give_up(struct vbd_transfer_record *record)
 {
 	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = record->timeout_ms};
@@ -194,7 +193,7 @@ static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_t
 	};
 }
 
-/* Its address handle is the transfer's until it has ended. */
+/* Reference the destination, whose address handle is used until the transfer has ended. */
 static void take_destination(
 	struct vbd_transfer_record *record, const struct vbd_transfer_spec *spec)
 {
@@ -244,7 +243,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 	return VBD_OK;
 }
 
-/* Known to the world from here on. */
+/* The transfer becomes visible to clients. */
 static void announce(struct vbd_transfer_record *record)
 {
 	char over[VBD_QP_OWNER_BYTES];
@@ -286,7 +285,7 @@ static enum vbd_status allocate_ranges(
 	return VBD_OK;
 }
 
-/* The buffers are the transfer's until it has ended. */
+/* Reference the buffers until the transfer has ended. */
 static enum vbd_status take_ranges(struct vbd_transfer_record *record,
 	const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
@@ -325,7 +324,7 @@ static enum vbd_status take_ranges(struct vbd_transfer_record *record,
 	return VBD_OK;
 }
 
-/* The bytes (NULL: zeroes) go into the work request, or into a slot of the device's pool. */
+/* Put the data (NULL: zeroes) into the work request, or into a slot of the PD's message pool. */
 static enum vbd_status place_message(struct vbd_transfer_record *record, const uint8_t *data,
 	uint32_t length_bytes, struct vbd_error *err)
 {
