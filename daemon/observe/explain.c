@@ -33,7 +33,7 @@ bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_s
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-/* A removed device may be back as a new one; the connection was the old one's. */
+/* A device that was removed may have returned as a new one; the connection was on the old one. */
 static bool device_gone(const struct vbd_conn *conn, const struct vbd_device *device)
 {
 	return !device || device->state != VBD_DEVICE_PRESENT ||
@@ -125,7 +125,7 @@ static void gather_counts(const struct vbd_conn *conn, struct vbd_facts *facts)
 	facts->lost_packets = conn->lost_packets;
 }
 
-/* Of the listener that it came in by, while that is there. */
+/* Read the queue of the connection's listener, if that still exists. */
 static void gather_listener(const struct vbd_connection *connection, struct vbd_facts *facts)
 {
 	const struct vbd_object *object =
@@ -193,7 +193,7 @@ static void find_causes(const struct vbd_conn *conn, struct vbd_explanation *exp
 		add_cause(explanation, VBD_WHY_END_REASON, (int)conn->qp.reason);
 }
 
-/* The error's own entry is the last one, where an event brought it. */
+/* Skip the error's own timeline entry, which is the last one if an event reported the error. */
 static const struct vbd_timeline_entry *find_preceding(const struct vbd_conn *conn)
 {
 	const struct vbd_first_error *first = &conn->qp.first_error;
@@ -248,7 +248,7 @@ static void say_peer(struct sentence *sentence, const struct vbd_connection *con
 		say(sentence, " on %s", conn->device_name);
 }
 
-/* A text of a table begins a sentence; here it goes on with one. */
+/* The texts of the tables are whole sentences; here one continues a sentence. */
 static void say_lower(struct sentence *sentence, const char *text)
 {
 	say(sentence, "%c%s", tolower((unsigned char)*text), text + 1);
@@ -294,7 +294,7 @@ static void say_alive(struct sentence *sentence, const struct vbd_connection *co
 
 static void summarise(const struct vbd_connection *connection, struct vbd_explanation *explanation)
 {
-	/* With room for the stop. */
+	/* Leave room for the full stop. */
 	struct sentence sentence = {
 		.text = explanation->summary, .room = sizeof(explanation->summary) - 1};
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explanations: the facts of a connection, gathered from wherever they are; what follows from them;
- * and what the table of rdma/diagnose/why.h says of how it ended.
+ * Explanations: the facts of a connection, gathered from all objects and the kernel; the findings
+ * that follow from them; and the causes of its end, from the table in rdma/diagnose/why.h.
  *
- * Control thread. Asks the kernel for ports, GID tables and interfaces: microseconds.
+ * Control thread. Queries the kernel for ports, GID tables and interfaces: microseconds.
  */
 #ifndef VBD_DAEMON_OBSERVE_EXPLAIN_H
 #define VBD_DAEMON_OBSERVE_EXPLAIN_H
@@ -15,50 +15,49 @@
 #define VBD_CAUSES_MAX 3
 
 struct vbd_explanation {
-	char summary[480]; /* one sentence with its stop */
+	char summary[480]; /* one sentence with its full stop */
 	struct vbd_facts facts;
 	struct vbd_findings findings;
-	struct vbd_why causes[VBD_CAUSES_MAX]; /* the closest to what was seen first */
-	size_t cause_count;		       /* 0: nothing went wrong */
-	/* what the connection noted last before its first error; NULL if there was no error */
+	struct vbd_why causes[VBD_CAUSES_MAX]; /* the closest to the first error first */
+	size_t cause_count;		       /* 0: no error */
+	/* the last timeline entry before the first error; NULL if there was no error */
 	const struct vbd_timeline_entry *preceding;
 };
 
-/** vbd_explain_ends - the addresses of both ends: of the CM, else on RoCE what the GIDs are; false
- * while they are not known. Port 0. */
+/** vbd_explain_ends - get the addresses of both ends, with port 0: from the CM, else on RoCE from
+ * the GIDs; false while they are not known */
 bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_storage *ret_local,
 	struct sockaddr_storage *ret_peer);
 
 /**
- * vbd_explain_connection - of a connection in any state, also of the history
- * @netroute: to its peer, as it is now; NULL if the kernel was not asked
+ * vbd_explain_connection - explain a connection in any state, also of the history
+ * @netroute: the present route to the peer; NULL if the kernel was not queried
  */
 void vbd_explain_connection(const struct vbd_connection *connection,
 	const struct vbd_pv_netroute *netroute, struct vbd_explanation *ret_explanation);
 
-/* Where somebody would connect to. */
+/* The destination of a connection to come. */
 struct vbd_destination {
 	struct sockaddr_storage addr;
-	struct sockaddr_storage src; /* asked for, or of the device asked for; ss_family 0: any */
-	char device[64];	     /* asked for; "" for any */
+	struct sockaddr_storage src; /* of the request or its device; ss_family 0: any */
+	char device[64];	     /* of the request; "" for any */
 };
 
 /**
- * vbd_destination_choose - as a connection would: what is asked for is there and fits, and the
- * source is the device's
+ * vbd_destination_choose - check the request as a connection would, and set `src` to the device's
  *
- * no_device, address_not_available; bad_value at "dst" or "src".
+ * VBD_E_NO_DEVICE, _ADDRESS_NOT_AVAILABLE; _BAD_VALUE at "dst" or "src".
  */
 enum vbd_status vbd_destination_choose(const struct vbd_daemon *daemon,
 	struct vbd_destination *destination, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_explain_destination - the facts and findings of a route to an address, without a connection
- * @netroute: to it, from its `src` */
+/** vbd_explain_destination - facts and findings of a route without a connection. @netroute: the
+ * route from `src` to the destination. */
 void vbd_explain_destination(const struct vbd_daemon *daemon,
 	const struct vbd_destination *destination, const struct vbd_pv_netroute *netroute,
 	struct vbd_explanation *ret_explanation);
 
-/** vbd_explain_netroute - the facts that @netroute tells, of a connection or of a destination */
+/** vbd_explain_netroute - set the facts that follow from @netroute */
 void vbd_explain_netroute(const struct vbd_daemon *daemon, const struct vbd_pv_netroute *netroute,
 	struct vbd_facts *facts);
 

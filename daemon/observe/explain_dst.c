@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is before the data in a packet of RoCE v2, at the most (iboe_get_mtu(), kernel 6.1). */
+/* Most bytes of headers before the data in a RoCE v2 packet (iboe_get_mtu(), kernel 6.1). */
 #define ROCE_HEADER_BYTES 96
 
-/* The devices that are there, as somebody looks for the owner of an address. */
+/* Data of a search for an address's device: the interfaces, and one device's GIDs at a time. */
 struct search {
 	struct ifaddrs *interfaces;
 	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
@@ -76,7 +76,7 @@ enum vbd_status vbd_destination_choose(
 	return status;
 }
 
-/* The device that rdma_cm would take: whose address the packets leave from. */
+/* Find the device that rdma_cm would choose: the device of the source address. */
 static void find_device(const struct vbd_daemon *daemon, const struct sockaddr *src,
 	struct search *search, struct vbd_facts *facts)
 {
@@ -99,7 +99,7 @@ static void find_device(const struct vbd_daemon *daemon, const struct sockaddr *
 	}
 }
 
-/* The MTU that the kernel would give the path (cma_resolve_iboe_route(), 6.1). */
+/* The path MTU that the kernel would choose (cma_resolve_iboe_route(), 6.1). */
 static uint32_t path_mtu(const struct vbd_facts *facts)
 {
 	uint32_t mtu_bytes = facts->port.active_mtu_bytes;
@@ -129,7 +129,7 @@ static void gather(const struct vbd_daemon *daemon, const struct vbd_destination
 	find_device(daemon, (const struct sockaddr *)src, &search, facts);
 	freeifaddrs(search.interfaces);
 	facts->path_mtu_bytes = path_mtu(facts);
-	/* On this host an address without a device is as bad as a route without one. */
+	/* A local address is routed through lo, so netroute_has_rdma means nothing for it. */
 	facts->gid_none = !*facts->device && (netroute->local || facts->netroute_has_rdma);
 }
 

@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A device whose counters are to be read: it may go while the thread pool is at it. */
+/* A device whose counters are read: a copy, since the device may be removed meanwhile. */
 struct place {
 	char name[64];
 	char ibdev_path[256];
 	unsigned int ports;
 };
 
-/* The pool thread's while it runs. */
+/* A snapshot being taken. Only the pool thread uses it while it runs. */
 struct job {
 	struct place *places;
 	size_t place_count;
-	size_t place; /* at hand */
+	size_t place; /* index of the device being read */
 	size_t room;
 	struct vbd_kernel_view view;
 };
@@ -30,14 +30,14 @@ struct vbd_kernel {
 	struct vbd_kernel_view view;
 	struct job job;
 	bool running;
-	bool again; /* the objects are looked at a second time */
+	bool again; /* taking the second snapshot of the objects */
 	uint64_t begun, over;
 	uint64_t started_ns;
 	uint64_t held_before[VBD_PV_OBJECT_COUNT];
 	uint64_t excess_before[VBD_PV_OBJECT_COUNT];
 };
 
-/* --- what we hold ---------------------------------------------------------------------------- */
+/* --- counts of verbsd's objects --------------------------------------------------------------- */
 
 static unsigned int count_devices(const struct vbd_fabric *fabric)
 {
@@ -51,8 +51,8 @@ static unsigned int count_devices(const struct vbd_fabric *fabric)
 	return count;
 }
 
-/* The kernel lists an id for each device of a listener on every device, and not the listener's own.
- */
+/* For a listener on all devices the kernel lists a cm_id per device, but not the listener's own
+ * cm_id. */
 static void count_held(const struct vbd_daemon *daemon, uint64_t *ret_counts)
 {
 	const struct vbd_fabric *fabric = daemon->fabric;
@@ -62,7 +62,7 @@ static void count_held(const struct vbd_daemon *daemon, uint64_t *ret_counts)
 	ret_counts[VBD_PV_CM_ID] -= fabric->listeners_everywhere;
 }
 
-/* --- looking, on the thread pool ------------------------------------------------------------- */
+/* --- the snapshot, on the thread pool --------------------------------------------------------- */
 
 static void on_counter(const char *name, uint64_t value, void *arg)
 {
@@ -104,7 +104,7 @@ static void take_second_snapshot(void *arg)
 	job->view.objects_known = vbd_account_kernel(job->view.objects, NULL) == VBD_OK;
 }
 
-/* --- before and after ------------------------------------------------------------------------ */
+/* --- before and after the snapshot ------------------------------------------------------------ */
 
 static void end_job(struct job *job)
 {
@@ -135,8 +135,8 @@ static void take_places(struct vbd_kernel *kernel)
 }
 
 /*
- * What comes and goes while the kernel is asked is on one side only: so the greater of what was
- * held before and after counts, and what is still too much has to be so a second time.
+ * Objects created or destroyed while the kernel is queried are counted on one side only. So use the
+ * greater of the counts before and after, and count an excess only if a second snapshot has it too.
  */
 static uint64_t compare(struct vbd_kernel *kernel)
 {
@@ -177,7 +177,7 @@ static void snapshot_taken(void *arg)
 {
 	struct vbd_kernel *kernel = VBD_CONTAINER_OF(arg, struct vbd_kernel, job);
 
-	/* The daemon is being destroyed: what was held is gone. */
+	/* The daemon is being destroyed, and its objects with it. */
 	if (!kernel->daemon->hotplug) {
 		free(kernel->job.view.counters);
 		end_job(&kernel->job);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel knows of our devices and of us: its counters (sysfs) and the objects that it
- * holds for this process (rdma netlink). Asking takes time, so it is done on the thread pool, once
- * at a time however many ask.
+ * Snapshots of the kernel: its counters of RDMA devices (sysfs) and the objects that it holds for
+ * this process (rdma netlink). A snapshot takes time, so the thread pool takes it, one at a time
+ * for any number of requests.
  *
  * Control thread.
  */
@@ -13,7 +13,7 @@
 #include "daemon/core/watch.h"
 #include "rdma/provider/account.h"
 
-/* More counters than that are left out: a device has some 150. */
+/* The most counters of a snapshot; a device has about 150. */
 #define VBD_KERNEL_COUNTERS_MAX 16384
 
 struct vbd_kernel_counter {
@@ -22,36 +22,36 @@ struct vbd_kernel_counter {
 	uint64_t value;
 };
 
-/* What a snapshot contains. */
+/* A snapshot, with the counts of verbsd's and librdmacm's objects at that time. */
 struct vbd_kernel_view {
-	struct vbd_kernel_counter *counters; /* by device and port, the files of a set together */
+	struct vbd_kernel_counter *counters; /* by device, port and directory */
 	size_t counter_count;
 	bool objects_known;		       /* false: there is no rdma netlink */
-	uint64_t objects[VBD_PV_OBJECT_COUNT]; /* VBD_PV_UNKNOWN: no account is kept of those */
-	uint64_t held[VBD_PV_OBJECT_COUNT];    /* what we know of */
+	uint64_t objects[VBD_PV_OBJECT_COUNT]; /* VBD_PV_UNKNOWN: not counted by the kernel */
+	uint64_t held[VBD_PV_OBJECT_COUNT];    /* verbsd's objects */
 	uint64_t librdmacm[VBD_PV_OBJECT_COUNT];
-	uint64_t leaked; /* how many more the kernel had than both, in each of two snapshots */
+	uint64_t leaked; /* excess of `objects` over the other two, in both of two snapshots */
 	uint64_t took_ns;
 };
 
-/** vbd_kernel_create - for a daemon; without a snapshot */
+/** vbd_kernel_create - create the daemon's `kernel`, without a snapshot */
 enum vbd_status vbd_kernel_create(struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_kernel_destroy - the loop is gone, so no snapshot is being taken */
+/** vbd_kernel_destroy - free it, after the loop, so that no snapshot is being taken */
 void vbd_kernel_destroy(struct vbd_daemon *daemon);
 
 /**
  * vbd_kernel_snapshot_begin - begin a snapshot, or join the one under way
  *
- * Returns its number: it is over when vbd_kernel_snapshots_taken() is that or more. The watches
- * hear of it.
+ * Returns its number. It is complete when vbd_kernel_snapshots_taken() has reached that number; the
+ * watches are called then.
  */
 uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon);
 uint64_t vbd_kernel_snapshots_taken(const struct vbd_daemon *daemon);
 struct vbd_link *vbd_kernel_watches(struct vbd_daemon *daemon);
 
-/** vbd_kernel_view - the last complete snapshot; all zero before the first; valid until the next is
- * complete */
+/** vbd_kernel_view - the last complete snapshot, valid until the next is complete; all zero before
+ * the first */
 const struct vbd_kernel_view *vbd_kernel_view(const struct vbd_daemon *daemon);
 
 #endif

@@ -42,7 +42,7 @@ static void put_rows(const struct walk *walk, const struct vbd_stat *rows, size_
 		walk->cb(&rows[i], walk->arg);
 }
 
-/* The row of one value of its label. */
+/* Pass on the row for one value of its label. */
 static void put_of(const struct walk *walk, const struct vbd_stat *row, const char *label_value,
 	uint64_t value)
 {
@@ -402,7 +402,7 @@ static void walk_ports(const struct vbd_kernel_view *view, const struct walk *wa
 	}
 }
 
-/* Of all messages, ports and devices together. */
+/* Add up each counter over all messages, ports and devices. */
 static void walk_cm_messages(const struct vbd_kernel_view *view, const struct walk *walk)
 {
 	static const char *const sets[] = {
