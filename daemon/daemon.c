@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-/* Ended objects that wait to be freed at the end of the turn. */
+/* Room for ended objects that are freed at the end of the turn. */
 #define REAP_SLACK 1024
 
 static enum vbd_status make_server_id(struct vbd_daemon *daemon, struct vbd_error *err)

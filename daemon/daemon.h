@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Life of the daemon: it is made, stopped and destroyed here, and with it every service.
+ * Creation, stop and destruction of the daemon with all its services.
  *
  * Control thread.
  */
@@ -9,22 +9,22 @@
 
 #include "daemon/core/context.h"
 
-/** vbd_daemon_create - loop, log, registries, fabric with running workers; devices that are there
- * are opened */
+/** vbd_daemon_create - create loop, log, registries, and fabric with running workers; open the
+ * devices */
 enum vbd_status vbd_daemon_create(const struct vbd_config *config, struct vbd_daemon **ret_daemon,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_daemon_stop - begin to stop: nothing new, listeners closed, connections disconnected and
- * drained
- * @stopped: called once, when nothing is left or shutdown_timeout_ms has passed
+ * vbd_daemon_stop - begin to stop: refuse new work, close listeners, disconnect and drain
+ * connections
+ * @stopped: called once, when all objects have ended or shutdown_timeout_ms has passed
  */
 void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void *arg);
 
-/** vbd_daemon_is_drained - has everything ended? Only then may it be destroyed. */
+/** vbd_daemon_is_drained - has every object ended? Only then may the daemon be destroyed. */
 bool vbd_daemon_is_drained(const struct vbd_daemon *daemon);
 
-/** vbd_daemon_destroy - free everything; once it is drained. NULL is fine. */
+/** vbd_daemon_destroy - free the drained daemon. NULL is fine. */
 void vbd_daemon_destroy(struct vbd_daemon *daemon);
 
 #endif

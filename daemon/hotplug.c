@@ -15,15 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A device that can't be opened at once (its node is not there yet) is tried this often, this far
- * apart. */
+/* Retries to open a device whose node does not exist yet, and the time between them. */
 #define RETRIES	 5
 #define RETRY_MS 1000
 
-/* Only where the kernel's uevents can't be heard. */
+/* Scan interval without uevents from the kernel. */
 #define RESCAN_MS 5000
 
-/* Records of removed devices that are kept. */
+/* Number of removed devices whose records are kept. */
 #define REMOVED_KEPT 16
 
 /* The watch of one device's async events. */
@@ -37,7 +36,7 @@ struct vbd_hotplug {
 	struct vbd_daemon *daemon;
 	struct vbd_fd_watch *cm_watch;
 	struct vbd_fd_watch *control_watch;
-	struct vbd_uevent *uevent; /* NULL where there are none */
+	struct vbd_uevent *uevent; /* NULL if the kernel sends none */
 	struct vbd_fd_watch *uevent_watch;
 	struct vbd_timer *rescan_timer;
 	unsigned int retries_left;
@@ -170,7 +169,7 @@ static void on_async_event(struct vbd_device *device, int type, int port_num, vo
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DEVICE_ASYNC, VBD_SEVERITY_NOTICE,
 		VBD_KIND_DEVICE, device->id, VBD_REASON_NONE, "%s port %d: %s: %s", device->name,
 		port_num, vbd_async_event_name(type), vbd_async_event_text(type));
-	/* A listener's address may be back now. */
+	/* The address of a LOST listener may be back. */
 	vbd_listeners_device_added(daemon);
 }
 
@@ -182,7 +181,7 @@ static const struct vbd_fabric_ops fabric_ops = {
 	.cm_opened = on_cm_opened,
 };
 
-/* Records of removed devices don't pile up when one comes and goes for ever. */
+/* Limit the records of removed devices, since a device may come and go endlessly. */
 static void free_removed(struct vbd_deferred *deferred)
 {
 	struct vbd_hotplug *hotplug = VBD_CONTAINER_OF(deferred, struct vbd_hotplug, free_removed);
@@ -269,7 +268,7 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 			&uevent_error);
 		vbd_timer_set(hotplug->rescan_timer, RESCAN_MS);
 	}
-	/* After the uevents are watched, so that no device slips through in between. */
+	/* Scan after the uevents are watched, so that no device is missed. */
 	vbd_fabric_rescan(daemon->fabric);
 	if (!vbd_fabric_default_device(daemon->fabric))
 		vbd_log(VBD_LOG_NOTICE, NULL,

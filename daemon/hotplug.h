@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices coming and going: kernel uevents, async events, the CM channel, and the one teardown that
- * every sign of a removal leads to. A change of a device is passed on to every service here.
+ * Device hot-plug: kernel uevents, async events, the CM channel, and one teardown for every sign of
+ * a removal. The changes of a device are passed on to every service here.
  *
  * Control thread.
  */
@@ -10,10 +10,10 @@
 
 #include "daemon/core/context.h"
 
-/** vbd_hotplug_create - make the fabric, watch uevents, and open the devices that exist */
+/** vbd_hotplug_create - create the fabric, watch uevents, and open the devices that exist */
 enum vbd_status vbd_hotplug_create(struct vbd_daemon *daemon, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_hotplug_destroy - stop watching and free the fabric; harmless when it was never made */
+/** vbd_hotplug_destroy - stop watching and free the fabric; harmless if it was never created */
 void vbd_hotplug_destroy(struct vbd_daemon *daemon);
 
 #endif

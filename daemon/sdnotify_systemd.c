@@ -8,8 +8,7 @@
 #include <stddef.h>
 #include <sys/socket.h>
 
-/* systemd that does not listen is no reason for anything: what sd_notify(3) returns is not looked
- * at. */
+/* Results of sd_notify(3) are ignored: the daemon works without systemd. */
 
 void vbd_sdnotify_ready(const char *status)
 {

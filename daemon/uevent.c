@@ -80,7 +80,7 @@ bool vbd_uevent_drain(struct vbd_uevent *uevent, vbd_uevent_cb cb, void *arg)
 		errno = 0;
 		device = udev_monitor_receive_device(uevent->monitor);
 		if (!device && errno == ENOBUFS) {
-			complete = false; /* said once; what is still queued comes next */
+			complete = false; /* reported once; the queued events follow */
 			continue;
 		}
 		if (!device)
