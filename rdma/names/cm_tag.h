@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What id->context of every CM id points to, so that an event finds its object and its kind before
- * any cast.
+ * The id->context of every CM id points to a tag, which gives an event its object and the object's
+ * kind before any cast.
  *
  * Control thread.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names and meanings of everything the libraries number: CM events, CM reject reasons, completion
+ * Names and meanings of the numbers of the libraries: CM events, CM reject reasons, completion
  * statuses and opcodes, QP states, async events. One table each, in names.c; the numbers are the
  * libraries' own.
  *
- * Any thread. All strings are static; an unknown number gives a name that says so, never NULL.
+ * Any thread. All strings are static; an unknown number has a name too, never NULL.
  */
 #ifndef VBD_RDMA_NAMES_NAMES_H
 #define VBD_RDMA_NAMES_NAMES_H
@@ -21,18 +21,18 @@ const char *vbd_cm_event_name(int type);
 /**
  * vbd_cm_event_key - "addr_resolved" for an enum rdma_cm_event_type, as part of a name
  *
- * Returns @key; "unknown" for a value that is none.
+ * Returns @key; "unknown" for any other value.
  */
 #define VBD_CM_EVENT_KEY_BYTES 32
 const char *vbd_cm_event_key(int type, char key[VBD_CM_EVENT_KEY_BYTES]);
 
-/** vbd_cm_event_text - what the event means, one sentence without its stop */
+/** vbd_cm_event_text - the meaning of the event, one sentence without its full stop */
 const char *vbd_cm_event_text(int type);
 
 /**
  * vbd_cm_reject_name - the reason behind a REJECTED event's status
- * @status: as the kernel gave it: an IB CM reject reason (IBTA 12.6.7.2) on InfiniBand and RoCE, a
- * negative errno on iWARP
+ * @status: raw: an IB CM reject reason (IBTA 12.6.7.2) on InfiniBand and RoCE, a negative errno on
+ * iWARP
  */
 const char *vbd_cm_reject_name(int status);
 
@@ -42,14 +42,14 @@ const char *vbd_sidr_status_name(int status);
 /** vbd_wc_status_name - "IBV_WC_REM_ACCESS_ERR" for an enum ibv_wc_status */
 const char *vbd_wc_status_name(int status);
 
-/** vbd_wc_status_text - what the status means */
+/** vbd_wc_status_text - the meaning of the status */
 const char *vbd_wc_status_text(int status);
 
 /**
  * vbd_wc_status_class - the status that stands for a failed completion
  *
  * Tests and clients look at the class: devices differ in the raw status (rxe answers a bad lkey
- * with LOC_QP_OP_ERR, mlx5 with LOC_PROT_ERR). A flush gives VBD_E_QP_FATAL: it is nobody's cause.
+ * with LOC_QP_OP_ERR, mlx5 with LOC_PROT_ERR). A flush, which is no cause, gives VBD_E_QP_FATAL.
  */
 enum vbd_status vbd_wc_status_class(int status);
 
@@ -59,7 +59,7 @@ const char *vbd_qp_state_name(int state);
 /** vbd_async_event_name - "port_err" for an enum ibv_event_type */
 const char *vbd_async_event_name(int type);
 
-/** vbd_async_event_text - what the event means */
+/** vbd_async_event_text - the meaning of the event */
 const char *vbd_async_event_text(int type);
 
 /** VBD_ASYNC_EVENT_TYPES - async event types are below this */
@@ -71,7 +71,7 @@ const char *vbd_port_state_name(int state);
 /** vbd_phys_state_name - "link_up" for the physical port states of IBTA 14.2.5.6 */
 const char *vbd_phys_state_name(int phys_state);
 
-/** vbd_mtu_bytes - 4096 for an enum ibv_mtu; 0 for a number that is none */
+/** vbd_mtu_bytes - 4096 for IBV_MTU_4096; 0 for a number that is no enum ibv_mtu */
 uint32_t vbd_mtu_bytes(int mtu);
 
 /** vbd_mtu_of_bytes - the enum ibv_mtu of 256, 512, 1024, 2048 or 4096; 0 for anything else */
@@ -80,15 +80,15 @@ int vbd_mtu_of_bytes(uint32_t bytes);
 /** vbd_rnr_timer_ns - the time of a min_rnr_timer code, 0 to 31 (IBTA table 46) */
 uint64_t vbd_rnr_timer_ns(unsigned int code);
 
-/** vbd_ack_timeout_ns - 4.096 us * 2^code; 0 for code 0, which is for ever */
+/** vbd_ack_timeout_ns - 4.096 us * 2^code; 0 for code 0, which means infinite */
 uint64_t vbd_ack_timeout_ns(unsigned int code);
 
 /**
- * vbd_dead_peer_ms - the longest that a dead peer goes unnoticed while data is sent, rounded up
+ * vbd_dead_peer_ms - the longest time until a dead peer is noticed while data is sent, rounded up
  *
- * Every try waits for the ACK timeout once. False if that is for ever: with code 0, and with a
- * @retry_count of 7 where @soft_roce, whose driver does not count that down (rxe_comp.c, 6.1). On
- * other devices it is seven retries: only rnr_retry has a value that is for ever.
+ * Every try waits for the ACK timeout once. Returns false if the time is infinite: with code 0, and
+ * with a @retry_count of 7 where @soft_roce, whose driver does not count 7 down (rxe_comp.c, 6.1).
+ * On other devices 7 is seven retries: only rnr_retry has an infinite value.
  */
 bool vbd_dead_peer_ms(
 	unsigned int ack_timeout, unsigned int retry_count, bool soft_roce, uint64_t *ret_ms);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why a connection ended. One row each: symbol, JSON name, the status that a client waiting for it
- * gets, whether the connection ends `closed` (nothing went wrong) or `failed`, and the text. The
- * hint is the status's.
+ * Why a connection ended. One row each: symbol, JSON name, the status for a client that waits for
+ * the connection, whether the connection ends `closed` (nothing went wrong) or `failed`, and the
+ * text. The hint comes from the status.
  *
  * Any thread.
  */
@@ -54,15 +54,15 @@ enum vbd_reason {
 		VBD_REASON_COUNT
 };
 
-/* What began the trouble, apart from the noise of the same fall. */
+/* The first error of a connection; its consequences (flushes, a disconnect) do not replace it. */
 struct vbd_first_error {
-	uint64_t at_ns; /* 0: there was none */
+	uint64_t at_ns; /* 0: no error */
 	struct vbd_error error;
 	int opcode;	   /* enum vbd_op of the failed completion; -1 if none */
 	uint64_t transfer; /* id; 0 if none */
 };
 
-/* The error that an event brings along. */
+/* The error that comes with an event. */
 struct vbd_cause {
 	const struct vbd_error *error; /* NULL if there is none */
 	int opcode;		       /* enum vbd_op; -1 if none */
@@ -72,7 +72,7 @@ struct vbd_cause {
 /** vbd_reason_name - "peer_disconnect"; "none" for VBD_REASON_NONE */
 const char *vbd_reason_name(enum vbd_reason reason);
 
-/** vbd_reason_text - one sentence without its stop */
+/** vbd_reason_text - one sentence without its full stop */
 const char *vbd_reason_text(enum vbd_reason reason);
 
 /** vbd_reason_status - the status that stands for it */
@@ -81,8 +81,7 @@ enum vbd_status vbd_reason_status(enum vbd_reason reason);
 /** vbd_reason_clean - does the connection end `closed` rather than `failed`? */
 bool vbd_reason_clean(enum vbd_reason reason);
 
-/** vbd_reason_of_status - the reason for a failed completion's class; LOCAL_ERROR where no row fits
- */
+/** vbd_reason_of_status - the reason for a failed completion's class; LOCAL_ERROR if no row fits */
 enum vbd_reason vbd_reason_of_status(enum vbd_status status);
 
 #endif

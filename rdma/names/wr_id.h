@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a wr_id says: generation (16 bits), channel index (24), receive or send (1), slot (23). No
- * pointer, so that a completion that comes after its QP was destroyed finds nobody instead of freed
- * memory.
+ * The fields of a wr_id: generation (16 bits), channel index (24), receive or send (1), slot (23).
+ * A wr_id is no pointer: the lookup fails for a completion that comes after its QP was destroyed,
+ * instead of reading freed memory.
  *
  * Any thread.
  */

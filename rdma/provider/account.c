@@ -7,7 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* Of the whole process, as the kernel counts. Several threads write. */
+/* Sums over the whole process, to compare with the kernel's. Several threads write. */
 static _Atomic uint64_t held[VBD_PV_OBJECT_COUNT];
 
 VBD_ENUM_NAMES(vbd_object_type_name, enum vbd_pv_object, VBD_PV_OBJECT_MAP)

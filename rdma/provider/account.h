@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An account of the objects that this process holds at the kernel. Each owner (a connection, an
- * endpoint, registered memory, a device ...) has a struct vbd_account. The provider enters each
- * object that it makes for the owner and crosses it out when it destroys it, so that nothing has to
- * go through the owners to know the sum. Objects that an owner has not destroyed when it closes its
- * account are leaked: the kernel holds them and no account does.
+ * An account of the objects that this process has in the kernel. Each owner (a connection, an
+ * endpoint, registered memory, a device ...) has a struct vbd_account. The provider counts each
+ * object that it makes or destroys in the account of the owner and in the sums, so that nobody has
+ * to visit all owners for the sums. Objects that an owner has not destroyed when it closes its
+ * account are leaked: the kernel has them and no account does.
  */
 #ifndef VBD_RDMA_PROVIDER_ACCOUNT_H
 #define VBD_RDMA_PROVIDER_ACCOUNT_H
@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-/* X(SYMBOL, name): what the kernel keeps account of for each process */
+/* X(SYMBOL, name): the object types that the kernel counts for each process */
 #define VBD_PV_OBJECT_MAP(X)         \
 	X(VBD_PV_QP, "qp")           \
 	X(VBD_PV_CQ, "cq")           \
@@ -26,20 +26,20 @@
 
 enum vbd_pv_object { VBD_PV_OBJECT_MAP(VBD_ENUM_ROW) VBD_PV_OBJECT_COUNT };
 
-/* Of something that this kernel keeps no account of. */
+/* The count of a type that this kernel does not count. */
 #define VBD_PV_UNKNOWN UINT64_MAX
 
 /** vbd_object_type_name - "qp" */
 const char *vbd_object_type_name(enum vbd_pv_object type);
 
-/* An owner's: zeroed at first. One thread at a time uses it. */
+/* The account of one owner: zeroed at first. One thread at a time uses it. */
 struct vbd_account {
 	uint16_t held[VBD_PV_OBJECT_COUNT];
 };
 
 /**
  * vbd_account_made, vbd_account_destroyed - the provider has made or destroyed an object
- * @account: its owner's; NULL for an object that has no owner yet
+ * @account: of the owner; NULL for an object that has no owner yet
  *
  * Any thread.
  */
@@ -49,7 +49,7 @@ void vbd_account_destroyed(struct vbd_account *account, enum vbd_pv_object type)
 /** vbd_account_adopt - the owner takes over an object that was made without an owner; any thread */
 void vbd_account_adopt(struct vbd_account *account, enum vbd_pv_object type);
 
-/** vbd_account_close - the owner is about to be freed: nobody knows of what is left. Any thread. */
+/** vbd_account_close - before the owner is freed: objects that are left are leaked; any thread */
 void vbd_account_close(struct vbd_account *account);
 
 /** vbd_account_held - sums over all open accounts and objects without an owner; any thread */
@@ -59,7 +59,7 @@ void vbd_account_held(uint64_t ret_counts[VBD_PV_OBJECT_COUNT]);
 enum vbd_status vbd_account_kernel(
 	uint64_t ret_counts[VBD_PV_OBJECT_COUNT], struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_account_librdmacm - what librdmacm made for itself */
+/** vbd_account_librdmacm - the objects that librdmacm made for itself */
 void vbd_account_librdmacm(uint64_t ret_counts[VBD_PV_OBJECT_COUNT]);
 
 #endif

@@ -11,14 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A host with more devices than that is not known; what is beyond is left to librdmacm. */
+/* More devices than in any known host; contexts beyond these are left to librdmacm. */
 #define CONTEXTS_MAX 64
 
 struct cm_context {
-	const struct ibv_device *device; /* NULL: a free place */
+	const struct ibv_device *device; /* NULL: a free slot */
 	int cmd_fd;
 	int async_fd;
-	dev_t uverbs; /* what cmd_fd is open on, should librdmacm have closed it by itself */
+	dev_t uverbs; /* the device of cmd_fd: librdmacm may have closed cmd_fd by itself */
 	unsigned int ids;
 	bool gone;
 };

@@ -2,11 +2,11 @@
 /*
  * The contexts that librdmacm opens for itself, one on each device that an id is bound to.
  *
- * It closes one only after another device has come: the list of devices that tells it of a removal
- * is not read while it is empty (sync_devices_list() of rdma-core 44 and later). Until then the
- * kernel keeps whoever removes the device waiting. So the files of such a context are closed here,
- * once our own context and the last id are gone; /dev/null takes their numbers, which librdmacm
- * closes some day. Nothing is sent to them any more, as no id is left.
+ * librdmacm closes the context of a removed device only after another device has come: it does not
+ * read its device list while that list is empty (sync_devices_list() of rdma-core 44 and later).
+ * Until then the kernel blocks the removal of the device. Therefore the files of such a context are
+ * closed here, once our own context and the last id are gone; /dev/null takes their descriptor
+ * numbers, which librdmacm closes later. Nothing is sent to these files any more, as no id is left.
  *
  * Part of the provider of librdmacm. Control thread.
  */
@@ -25,12 +25,12 @@ void vbd_cm_context_unbound(const struct ibv_device *device);
 /**
  * vbd_cm_context_device_closed - our own context on @device is about to be closed
  *
- * Does nothing when the device is still there: librdmacm will use its context again.
+ * Does nothing when the device still exists: librdmacm will use its context again.
  */
 void vbd_cm_context_device_closed(const struct ibv_device *device);
 
-/** vbd_cm_context_count - how many there are, and how many of them an id uses (librdmacm has a
- * protection domain on these) */
+/** vbd_cm_context_count - the number of contexts, and of contexts that an id uses (librdmacm has a
+ * protection domain on each used one) */
 void vbd_cm_context_count(unsigned int *ret_contexts, unsigned int *ret_used);
 
 #endif

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of the provider that speak netlink share.
- *
- * Any thread.
+ * The socket that the netlink parts of the provider share. Any thread.
  */
 #ifndef VBD_RDMA_PROVIDER_NETLINK_H
 #define VBD_RDMA_PROVIDER_NETLINK_H
@@ -12,7 +10,7 @@
 
 struct mnl_socket;
 
-/** vbd_netlink_open - a socket for @bus (NETLINK_RDMA, NETLINK_ROUTE) that does not wait for ever;
+/** vbd_netlink_open - a socket for @bus (NETLINK_RDMA, NETLINK_ROUTE) with a receive timeout;
  * not_supported where the kernel has no such bus. mnl_socket_close(3) it. */
 enum vbd_status vbd_netlink_open(
 	int bus, struct mnl_socket **ret_socket, struct vbd_error *err) VBD_MUST_CHECK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Route and neighbour of an address, as the kernel tells them. A part of the provider (see
- * rdma/provider/provider.h) that needs nothing of the libraries.
+ * Route and neighbour of an address, from the kernel's tables. A part of the provider (see
+ * rdma/provider/provider.h) that does not use the libraries.
  */
 #ifndef VBD_RDMA_PROVIDER_NETROUTE_H
 #define VBD_RDMA_PROVIDER_NETROUTE_H
@@ -14,15 +14,15 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* The route to an address, as the kernel would take it now. */
+/* The route that the kernel would use now for an address. */
 struct vbd_pv_netroute {
-	int route_errnum;	      /* why there is no route: ENETUNREACH; 0: there is one */
+	int route_errnum;	      /* why there is no route: ENETUNREACH; 0: there is a route */
 	bool local;		      /* the address is one of this host */
-	char netdev[16];	      /* that the route leaves by; "lo" for a local one */
-	uint32_t mtu_bytes;	      /* of it, or of the route where that is smaller */
+	char netdev[16];	      /* the outgoing interface; "lo" for a local route */
+	uint32_t mtu_bytes;	      /* of netdev, or of the route if smaller */
 	struct sockaddr_storage src;  /* ss_family 0: the route names none */
 	struct sockaddr_storage next; /* the router, or the address itself */
-	bool gateway;		      /* it is a router */
+	bool gateway;		      /* next is a router */
 	const char *neighbour; /* "reachable", "stale", "failed" …; "none"; NULL: unknown */
 	uint8_t hwaddr[32];
 	size_t hwaddr_bytes; /* 0: unknown */
@@ -31,10 +31,10 @@ struct vbd_pv_netroute {
 /**
  * vbd_pv_find_netroute - route and neighbour of an address, without sending anything
  * @dst: IPv4 or IPv6
- * @src: the address to leave from; NULL or ss_family 0 for any
+ * @src: the source address; NULL or ss_family 0 for any
  *
- * Any thread; blocks while somebody else configures network interfaces (the kernel's rtnl lock). No
- * route is no error.
+ * Any thread; blocks while another process configures network interfaces (the kernel's rtnl lock).
+ * A missing route is no error.
  */
 enum vbd_status vbd_pv_find_netroute(const struct sockaddr *dst, const struct sockaddr *src,
 	struct vbd_pv_netroute *ret_netroute, struct vbd_error *err) VBD_MUST_CHECK;

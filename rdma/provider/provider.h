@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The only way to librdmacm and libibverbs. Their five error conventions (-1 and errno, NULL and
+ * The only access to librdmacm and libibverbs. Their five error conventions (-1 and errno, NULL and
  * errno, a positive errno, a negative count, an event status of either sign) become one: enum
  * vbd_status and a vbd_error that keeps the call and the raw number.
  *
  * Two implementations, chosen at link time: provider_*.c (the libraries) and
  * tests/fake/provider_fake.c (scripted: queued events and completions, fail the n-th call).
  *
- * Thread: the control thread, except where a function says "worker". Blocks: no, but for what the
- * kernel takes; functions that may take milliseconds say so.
+ * Thread: the control thread, except where a function has "worker". Blocks: only for the time of
+ * the system call; functions that may take milliseconds say so.
  *
- * Functions that make or destroy what rdma/provider/account.h counts enter it in @account, its
- * owner's. NULL is that of a connection request's id until an owner adopts it.
+ * Functions that make or destroy an object of a counted type (account.h) count it in the owner's
+ * @account, which is NULL for the id of a connection request until an owner adopts the id.
  */
 #ifndef VBD_RDMA_PROVIDER_PROVIDER_H
 #define VBD_RDMA_PROVIDER_PROVIDER_H
@@ -34,26 +34,26 @@
 
 struct vbd_pv_device {
 	char name[VBD_DEVICE_NAME_BYTES];
-	char ibdev_path[256]; /* its folder in sysfs */
+	char ibdev_path[256]; /* the device's folder in sysfs */
 	char uverbs_name[64]; /* "uverbs0" */
 	int transport;	      /* enum ibv_transport_type */
 };
 
-/** vbd_pv_list_devices - what ibv_get_device_list(3) finds; no devices is no error. @ret_devices:
- * free(3) it. */
+/** vbd_pv_list_devices - the devices of ibv_get_device_list(3); no devices is no error.
+ * @ret_devices: free(3) it. */
 enum vbd_status vbd_pv_list_devices(struct vbd_pv_device **ret_devices, size_t *ret_count,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_pv_open_device - a context of our own, async fd non-blocking. NOT_FOUND (status no_device)
- * if it is gone. */
+ * if the device is gone. */
 enum vbd_status vbd_pv_open_device(struct vbd_account *account, const char *name,
 	struct ibv_context **ret_context, struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_close_device(struct vbd_account *account, struct ibv_context *context);
 
 enum vbd_status vbd_pv_query_device(struct ibv_context *context,
 	struct ibv_device_attr_ex *ret_attr, struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_resizes_cqs - does its driver have ibv_resize_cq(3)? No attribute tells: a small queue is
- * made and resized. */
+/** vbd_pv_resizes_cqs - does the driver have ibv_resize_cq(3)? Tries on a small CQ: no attribute
+ * has it. */
 bool vbd_pv_resizes_cqs(struct ibv_context *context);
 enum vbd_status vbd_pv_query_port(struct ibv_context *context, uint8_t port_num,
 	struct ibv_port_attr *ret_attr, struct vbd_error *err) VBD_MUST_CHECK;
@@ -77,11 +77,11 @@ struct vbd_pv_async_event {
 	} element; /* which one: see the type, in ibv_get_async_event(3) */
 };
 
-/** vbd_pv_next_async_event - copy and acknowledge the next one; false when there is none */
+/** vbd_pv_next_async_event - copy and acknowledge the next event; false if there is none */
 bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_event *ret_event);
 
 /**
- * vbd_pv_count_objects - what the kernel holds for this process on all devices, by type
+ * vbd_pv_count_objects - the objects that the kernel has for this process on all devices, by type
  *
  * Any thread; blocks: the kernel goes through the objects of all processes.
  */
@@ -108,7 +108,7 @@ void vbd_pv_dereg_mr(struct vbd_account *account, struct ibv_mr *mr);
 /** vbd_pv_alloc_mw - a memory window, bound to nothing. ENOMEM gives status device_limit. */
 enum vbd_status vbd_pv_alloc_mw(struct ibv_pd *pd, enum ibv_mw_type type, struct ibv_mw **ret_mw,
 	struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_dealloc_mw - its key is good no more, bound or not. NULL is fine. */
+/** vbd_pv_dealloc_mw - invalidates the window's rkey, bound or not. NULL is fine. */
 void vbd_pv_dealloc_mw(struct ibv_mw *mw);
 
 enum vbd_status vbd_pv_create_comp_channel(struct ibv_context *context,
@@ -120,25 +120,25 @@ enum vbd_status vbd_pv_create_cq(struct vbd_account *account, struct ibv_context
 	struct ibv_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_destroy_cq(struct vbd_account *account, struct ibv_cq *cq);
 
-/** vbd_pv_resize_cq - at least @depth_cqe entries; ->cqe says how many. A worker may be polling it.
- * EINVAL if it holds more completions than that. */
+/** vbd_pv_resize_cq - at least @depth_cqe entries; ->cqe is the actual number. A worker may poll
+ * @cq meanwhile. EINVAL if @cq holds more completions than that. */
 enum vbd_status vbd_pv_resize_cq(
 	struct ibv_cq *cq, uint32_t depth_cqe, struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_moderate_cq - an event after @count completions or @period_us, whatever comes first */
+/** vbd_pv_moderate_cq - one event per @count completions or @period_us, whichever comes first */
 enum vbd_status vbd_pv_moderate_cq(struct ibv_cq *cq, uint16_t count, uint16_t period_us,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_pv_arm_cq - worker; ask for an event at the next completion */
+/** vbd_pv_arm_cq - worker; request an event for the next completion */
 enum vbd_status vbd_pv_arm_cq(struct ibv_cq *cq, struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_take_cq_event - worker; take and acknowledge one event of the channel; its CQ's context,
- * NULL if none */
+/** vbd_pv_take_cq_event - worker; acknowledge one event; returns the CQ's context, NULL: no event
+ */
 void *vbd_pv_take_cq_event(struct ibv_comp_channel *comp_channel);
-/** vbd_pv_poll_cq - worker; up to @max completions; a failing CQ gives none */
+/** vbd_pv_poll_cq - worker; up to @max completions; none from a failing CQ */
 unsigned int vbd_pv_poll_cq(struct ibv_cq *cq, struct ibv_wc *wcs, unsigned int max);
 
 /* Queue pairs. */
 
-/** vbd_pv_create_qp - @init's capabilities are updated to what the device gave */
+/** vbd_pv_create_qp - @init's capabilities are updated to the device's values */
 enum vbd_status vbd_pv_create_qp(struct vbd_account *account, struct ibv_pd *pd,
 	struct ibv_qp_init_attr *init, struct ibv_qp **ret_qp,
 	struct vbd_error *err) VBD_MUST_CHECK;
@@ -151,7 +151,7 @@ void vbd_pv_destroy_qp(struct vbd_account *account, struct ibv_qp *qp);
 /** vbd_pv_post_send - worker (or control before the QP is handed over); one work request */
 enum vbd_status vbd_pv_post_send(
 	struct ibv_qp *qp, struct ibv_send_wr *wr, struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_bind_mw - worker; a window of type 1. Its rkey is the new one at once. */
+/** vbd_pv_bind_mw - worker; a window of type 1. The new rkey is valid at once. */
 enum vbd_status vbd_pv_bind_mw(struct ibv_qp *qp, struct ibv_mw *mw, struct ibv_mw_bind *bind,
 	struct vbd_error *err) VBD_MUST_CHECK;
 /** vbd_pv_post_recv - worker (or control before the QP is handed over); one work request */
@@ -161,10 +161,10 @@ enum vbd_status vbd_pv_post_recv(
 /* Datagrams. */
 
 /**
- * vbd_pv_create_ah - any thread; blocks for up to 3 s while the neighbour is looked up
+ * vbd_pv_create_ah - any thread; blocks for up to 3 s while the kernel resolves the neighbour
  *
- * On Ethernet the library asks the kernel for the neighbour's MAC address. A multicast group has
- * one that nobody needs to be asked for.
+ * On Ethernet the library resolves the neighbour's MAC address. The MAC address of a multicast
+ * group follows from its GID.
  */
 enum vbd_status vbd_pv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr,
 	struct ibv_ah **ret_ah, struct vbd_error *err) VBD_MUST_CHECK;
@@ -172,17 +172,17 @@ enum vbd_status vbd_pv_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr,
 void vbd_pv_destroy_ah(struct ibv_ah *ah);
 
 /**
- * vbd_pv_ah_attr_of_wc - the way back to the sender of a datagram
- * @wc:  its wc_flags, slid, sl, src_qp, dlid_path_bits
- * @grh: the 40 bytes in front of it
+ * vbd_pv_ah_attr_of_wc - the address of the sender of a datagram, for an answer
+ * @wc: with wc_flags, slid, sl, src_qp, dlid_path_bits
+ * @grh: the 40 bytes in front of the datagram
  *
- * Looks through the GID table for the address that it was sent to.
+ * Looks for the datagram's destination address in the GID table.
  */
 enum vbd_status vbd_pv_ah_attr_of_wc(struct ibv_context *context, uint8_t port_num,
 	struct ibv_wc *wc, const uint8_t grh[40], struct ibv_ah_attr *ret_attr,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_pv_attach_mcast - the QP receives what is sent to the group */
+/** vbd_pv_attach_mcast - the QP receives the datagrams of the group */
 enum vbd_status vbd_pv_attach_mcast(struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid,
 	struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_detach_mcast(struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mlid);
@@ -191,35 +191,34 @@ void vbd_pv_detach_mcast(struct ibv_qp *qp, const uint8_t mgid[16], uint16_t mli
 
 enum vbd_status vbd_pv_create_srq(struct vbd_account *account, struct ibv_pd *pd, uint32_t max_wr,
 	struct ibv_srq **ret_srq, struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_arm_srq - any thread; one SRQ_LIMIT_REACHED when less than @limit receives are left */
+/** vbd_pv_arm_srq - any thread; one SRQ_LIMIT_REACHED when fewer than @limit receives are left */
 enum vbd_status vbd_pv_arm_srq(
 	struct ibv_srq *srq, uint32_t limit, struct vbd_error *err) VBD_MUST_CHECK;
 void vbd_pv_destroy_srq(struct vbd_account *account, struct ibv_srq *srq);
-/** vbd_pv_post_srq_recv - worker (or control before it is handed over); one work request */
+/** vbd_pv_post_srq_recv - worker (or control before the SRQ is handed over); one work request */
 enum vbd_status vbd_pv_post_srq_recv(
 	struct ibv_srq *srq, struct ibv_recv_wr *wr, struct vbd_error *err) VBD_MUST_CHECK;
 
 /* The connection manager. */
 
-/* A CM event, copied and acknowledged already: an unacknowledged one makes rdma_destroy_id(3) wait
- * for ever. */
+/* A CM event, copied and acknowledged: rdma_destroy_id(3) waits until all are acknowledged. */
 struct vbd_pv_cm_event {
 	enum rdma_cm_event_type type;
 	int status; /* raw */
 	struct rdma_cm_id *id;
 	void *id_context;    /* of @id; of the listening id for CONNECT_REQUEST */
-	bool has_conn_param; /* the members below are there */
+	bool has_conn_param; /* the four members below are set */
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
 	uint8_t rnr_retry_count;
 	uint32_t qp_num;
-	/* of the answer to a SIDR request and of a group that was joined: where datagrams go, and
-	 * with which qkey (their QP is qp_num) */
+	/* set by the answer to a SIDR request and by a joined group: the destination of datagrams
+	 * and their qkey (their QP is qp_num) */
 	bool has_ud_param;
 	struct ibv_ah_attr ah_attr;
 	uint32_t qkey;
-	uint8_t private_data_bytes; /* may be more than was sent, zero-padded: rdma_get_cm_event(3)
-				     */
+	uint8_t private_data_bytes; /* may be more than the peer sent, zero-padded:
+				       rdma_get_cm_event(3) */
 	uint8_t private_data[VBD_PRIVATE_DATA_BYTES];
 };
 
@@ -229,7 +228,7 @@ enum vbd_status vbd_pv_create_event_channel(
 void vbd_pv_destroy_event_channel(struct rdma_event_channel *cm_channel);
 int vbd_pv_event_channel_fd(const struct rdma_event_channel *cm_channel);
 
-/** vbd_pv_next_cm_event - copy and acknowledge the next one; false when there is none */
+/** vbd_pv_next_cm_event - copy and acknowledge the next event; false if there is none */
 bool vbd_pv_next_cm_event(struct rdma_event_channel *cm_channel, struct vbd_pv_cm_event *ret_event);
 
 enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_channel *cm_channel,
@@ -238,7 +237,7 @@ enum vbd_status vbd_pv_create_id(struct vbd_account *account, struct rdma_event_
 enum vbd_status vbd_pv_create_udp_id(struct vbd_account *account,
 	struct rdma_event_channel *cm_channel, void *id_context, struct rdma_cm_id **ret_id,
 	struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_destroy_id - NULL is fine; no event of the id comes any more */
+/** vbd_pv_destroy_id - NULL is fine; no event of the id comes after the call */
 void vbd_pv_destroy_id(struct vbd_account *account, struct rdma_cm_id *id);
 void vbd_pv_set_id_context(struct rdma_cm_id *id, void *id_context);
 
@@ -261,7 +260,7 @@ enum vbd_status vbd_pv_set_reuse_addr(struct rdma_cm_id *id, struct vbd_error *e
 /** vbd_pv_set_v6_only - RDMA_OPTION_ID_AFONLY; before the id is bound */
 enum vbd_status vbd_pv_set_v6_only(
 	struct rdma_cm_id *id, bool v6_only, struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_init_qp_attr - the attributes the CM wants for the move to @attr->qp_state */
+/** vbd_pv_init_qp_attr - the CM's attributes for the move to @attr->qp_state */
 enum vbd_status vbd_pv_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, int *ret_mask,
 	struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_connect(
@@ -277,16 +276,16 @@ enum vbd_status vbd_pv_accept(
 enum vbd_status vbd_pv_reject(struct rdma_cm_id *id, bool vendor_option, const void *private_data,
 	uint8_t private_data_bytes, struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_establish(struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_notify_established - data came before ESTABLISHED did: rdma_notify(3) with COMM_EST */
+/** vbd_pv_notify_established - data came before ESTABLISHED: rdma_notify(3) with COMM_EST */
 enum vbd_status vbd_pv_notify_established(
 	struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
 enum vbd_status vbd_pv_disconnect(struct rdma_cm_id *id, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_pv_join_multicast - MULTICAST_JOIN or MULTICAST_ERROR follows; @send_only: as a sender that
- * is no receiver */
+/** vbd_pv_join_multicast - MULTICAST_JOIN or MULTICAST_ERROR follows; @send_only: join as a sender
+ * that does not receive */
 enum vbd_status vbd_pv_join_multicast(struct rdma_cm_id *id, const struct sockaddr *addr,
 	bool send_only, struct vbd_error *err) VBD_MUST_CHECK;
-/** vbd_pv_leave_multicast - after vbd_pv_join_multicast() only; no event of it comes any more */
+/** vbd_pv_leave_multicast - after vbd_pv_join_multicast() only; ends the events of the group */
 void vbd_pv_leave_multicast(struct rdma_cm_id *id, const struct sockaddr *addr);
 
 /** vbd_pv_id_device - name of the device the id is bound to; NULL while it is bound to none */

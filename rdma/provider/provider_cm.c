@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The provider that is made of librdmacm and libibverbs: the connection manager. */
+/* The provider made of librdmacm and libibverbs: the connection manager. */
 #include "rdma/provider/provider.h"
 
 #include "rdma/provider/cm_context.h"
@@ -68,7 +68,7 @@ static void copy_ud_param(const struct rdma_ud_param *param, struct vbd_pv_cm_ev
 	ret_event->qkey = param->qkey;
 }
 
-/* Which of the two an event carries depends on the port space of its id. */
+/* The port space of the id decides which of the two an event carries. */
 static void copy_param(const struct rdma_cm_event *event, struct vbd_pv_cm_event *ret_event)
 {
 	const struct rdma_ud_param *ud = &event->param.ud;
@@ -88,8 +88,8 @@ bool vbd_pv_next_cm_event(struct rdma_event_channel *cm_channel, struct vbd_pv_c
 	struct pollfd readable = {.fd = cm_channel->fd, .events = POLLIN};
 
 	/*
-	 * Looked at first: librdmacm may answer a failed internal event with an error though more
-	 * events wait, and the descriptor alone says whether there is one.
+	 * Poll first: librdmacm may fail for an internal event although more events wait, so only
+	 * the descriptor shows whether there is an event.
 	 */
 	if (poll(&readable, 1, 0) <= 0 || rdma_get_cm_event(cm_channel, &event) != 0)
 		return false;
@@ -237,7 +237,7 @@ enum vbd_status vbd_pv_init_qp_attr(
 {
 	if (rdma_init_qp_attr(id, attr, ret_mask) == 0)
 		return VBD_OK;
-	/* The kernel's word for a connection that it has given up, whose event is on its way. */
+	/* The kernel has given the connection up already, and its event is on its way. */
 	if (errno == EINVAL)
 		return vbd_error_set(err, VBD_E_PEER_DISCONNECT,
 			"the peer disconnected before the QP was ready");

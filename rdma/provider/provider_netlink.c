@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel holds for this process, as `rdma resource show` asks for it. */
+/* The kernel objects of this process, read as by `rdma resource show`. */
 #include "rdma/provider/cm_context.h"
 #include "rdma/provider/netlink.h"
 #include "rdma/provider/provider.h"
@@ -14,13 +14,13 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* More devices than that are not looked at. */
+/* Devices beyond this number are not counted. */
 #define DEVICES_MAX 64
 
-/* For each message of the kernel: it answers at once, or there is something wrong with it. */
+/* Timeout of each message: the kernel answers at once unless something is broken. */
 #define PATIENCE_S 2
 
-/* How a type is asked for, and where its entries are in the answer. */
+/* The request of each type, and the attributes of its entries in the answer. */
 static const struct {
 	uint16_t command, table, entry;
 } types[VBD_PV_OBJECT_COUNT] = {
@@ -44,11 +44,11 @@ struct dump {
 	struct mnl_socket *socket;
 	uint32_t devices[DEVICES_MAX];
 	size_t device_count;
-	uint16_t table, entry; /* of the type at hand */
+	uint16_t table, entry; /* of the type that is being counted */
 	uint64_t count;
 };
 
-/* The kernel names the thread that made it. */
+/* The kernel gives the id of the thread that made an object, not of its process. */
 static bool is_ours(uint32_t tid)
 {
 	char path[40];
@@ -57,7 +57,7 @@ static bool is_ours(uint32_t tid)
 	return tid == (uint32_t)getpid() || access(path, F_OK) == 0;
 }
 
-/* libmnl's macros that walk attributes do not compile without warnings; its functions do the same.
+/* Functions instead of libmnl's macros that walk attributes, which do not compile without warnings.
  */
 
 static int on_device_attr(const struct nlattr *attr, void *arg)
@@ -107,7 +107,7 @@ static int on_objects(const struct nlmsghdr *message, void *arg)
 	return mnl_attr_parse(message, 0, on_table, arg);
 }
 
-/* Returns 0, or an errno: that of the kernel's refusal too. @device: NULL for none */
+/* Returns 0, or an errno, also for the kernel's refusal. @device: NULL for none */
 static int ask(struct dump *dump, uint16_t command, const uint32_t *device, mnl_cb_t cb)
 {
 	static unsigned int sequence;
@@ -154,7 +154,7 @@ enum vbd_status vbd_netlink_open(int bus, struct mnl_socket **ret_socket, struct
 	return VBD_OK;
 }
 
-/* A device that goes meanwhile takes its objects with it. */
+/* A device that is removed meanwhile takes its objects with it. */
 static void count_type(struct dump *dump, enum vbd_pv_object type, uint64_t *ret_count)
 {
 	int errnum = 0;

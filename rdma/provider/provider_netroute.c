@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Route and neighbour of an address, as `ip route get` and `ip neigh get` ask for them. */
+/* Route and neighbour of an address, read as by `ip route get` and `ip neigh get`. */
 #include "rdma/provider/netroute.h"
 
 #include "base/attr.h"
@@ -40,7 +40,7 @@ static unsigned int scope_of(const struct sockaddr *addr)
 		       : 0;
 }
 
-/* What the kernel gives is shorter or longer than an address of @family: it is left out. */
+/* Leave an attribute out whose length is not that of an address of @family. */
 static void take_addr(int family, const void *bytes, size_t len, struct sockaddr_storage *to)
 {
 	struct sockaddr_in6 six = {.sin6_family = AF_INET6};
@@ -55,7 +55,7 @@ static void take_addr(int family, const void *bytes, size_t len, struct sockaddr
 	}
 }
 
-/* The attributes come in no order: the interface may be told behind the addresses. */
+/* The attributes come in no order: the interface may come after the addresses. */
 static void set_scope(struct sockaddr_storage *addr, unsigned int ifindex)
 {
 	struct sockaddr_in6 *six = (struct sockaddr_in6 *)addr;
@@ -64,7 +64,7 @@ static void set_scope(struct sockaddr_storage *addr, unsigned int ifindex)
 		six->sin6_scope_id = ifindex;
 }
 
-/* A question that has one answer. Returns 0, or the errno of the kernel's refusal. */
+/* Send a request that has one answer. Returns 0, or the errno of the kernel's refusal. */
 static int ask(struct asking *asking, struct nlmsghdr *request, mnl_cb_t cb)
 {
 	_Alignas(struct nlmsghdr) char buffer[8192];
@@ -112,7 +112,7 @@ static int on_route_attr(const struct nlattr *attr, void *arg)
 		netroute->gateway = true;
 		take_addr(asking->family, payload, len, &netroute->next);
 		break;
-	case RTA_VIA: /* a router of another family: that comes before its address */
+	case RTA_VIA: /* a router of the other family: the family comes before the address */
 		if (len <= sizeof(uint16_t))
 			break;
 		netroute->gateway = true;
@@ -155,8 +155,8 @@ static int ask_route(struct asking *asking, const struct sockaddr *dst, const st
 	return ask(asking, request, on_route);
 }
 
-/* What the route leaves out. Addresses of this host are on "lo" for it, so that the scope of a
- * link-local one has to be the one that was given. */
+/* Fill in the addresses that the route leaves out. The route of a local address is on "lo", so the
+ * scope of a link-local address must be that of @dst. */
 static void complete_addresses(struct asking *asking, const struct sockaddr *dst)
 {
 	unsigned int scope = scope_of(dst) ? scope_of(dst) : asking->ifindex;
@@ -230,7 +230,7 @@ static int on_neighbour(const struct nlmsghdr *message, void *arg)
 	return mnl_attr_parse(message, sizeof(*neighbour), on_neighbour_attr, arg);
 }
 
-/* A kernel that can't be asked for one entry (before 5.0) leaves it unknown. */
+/* A kernel without requests for one entry (before 5.0) leaves the neighbour unknown. */
 static void ask_neighbour(struct asking *asking)
 {
 	_Alignas(struct nlmsghdr) char buffer[512];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the real provider share: provider_verbs.c (libibverbs), provider_cm.c
+ * Shared by the files of the real provider: provider_verbs.c (libibverbs), provider_cm.c
  * (librdmacm), provider_ud.c (datagrams of both).
  */
 #ifndef VBD_RDMA_PROVIDER_PROVIDER_PARTS_H
@@ -9,7 +9,7 @@
 #include "base/attr.h"
 #include "base/error.h"
 
-/** vbd_pv_set_nonblocking - reading @fd is not to wait for events */
+/** vbd_pv_set_nonblocking - reads of @fd do not wait for events */
 enum vbd_status vbd_pv_set_nonblocking(int fd, struct vbd_error *err) VBD_MUST_CHECK;
 
 #endif

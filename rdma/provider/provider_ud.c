@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The provider that is made of librdmacm and libibverbs: address handles and multicast. */
+/* The provider made of librdmacm and libibverbs: address handles and multicast. */
 #include "rdma/provider/provider.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@ enum vbd_status vbd_pv_create_ah(
 
 	errno = 0;
 	ah = ibv_create_ah(pd, attr);
-	/* Not every driver sets errno when it knows no neighbour. */
+	/* Not every driver sets errno when it can't resolve the neighbour. */
 	if (!ah)
 		return vbd_error_errno(err, errno ? VBD_OK : VBD_E_ADDR_ERROR, "ibv_create_ah",
 			errno ? errno : EHOSTUNREACH, "no address handle");
@@ -86,7 +86,7 @@ enum vbd_status vbd_pv_join_multicast(
 		.addr = (struct sockaddr *)(uintptr_t)addr,
 	};
 
-	/* The event's id says whose it is: the QP is not librdmacm's, nor is its context. */
+	/* No context: the event's id identifies the group, as librdmacm does not own the QP. */
 	if (rdma_join_multicast_ex(id, &attr, NULL) != 0)
 		return vbd_error_errno(err, VBD_OK, "rdma_join_multicast", errno, "no join");
 	return VBD_OK;

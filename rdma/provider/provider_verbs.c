@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The provider that is made of librdmacm and libibverbs: devices, memory, queues. */
+/* The provider made of librdmacm and libibverbs: devices, memory, queues. */
 #include "rdma/provider/provider.h"
 
 #include "rdma/provider/cm_context.h"
@@ -21,7 +21,7 @@ enum vbd_status vbd_pv_list_devices(
 
 	list = ibv_get_device_list(&count);
 	if (!list) {
-		/* A kernel without uverbs has no devices, which is no error of ours. */
+		/* A kernel without uverbs has no devices, which is no error. */
 		if (errno != ENOSYS && errno != ENOENT)
 			return vbd_error_errno(err, VBD_OK, "ibv_get_device_list", errno,
 				"devices can't be listed");
@@ -108,7 +108,7 @@ enum vbd_status vbd_pv_query_device(
 {
 	int rc;
 
-	/* What an older driver does not fill is not there. */
+	/* Members that an older driver does not fill must be 0. */
 	memset(ret_attr, 0, sizeof(*ret_attr));
 	rc = ibv_query_device_ex(context, NULL, ret_attr);
 	if (rc)
@@ -226,7 +226,7 @@ void vbd_pv_dealloc_pd(struct vbd_account *account, struct ibv_pd *pd)
 	vbd_account_destroyed(account, VBD_PV_PD);
 }
 
-/* ENOMEM means the memlock limit far more often than memory: ib_umem_get() answers it for both
+/* ENOMEM means the memlock limit far more often than memory: ib_umem_get() returns it for both
  * (kernel 6.1). */
 static enum vbd_status pinning_failed(
 	const char *call, int errnum, size_t length_bytes, struct vbd_error *err)
@@ -442,7 +442,7 @@ enum vbd_status vbd_pv_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, stru
 	struct ibv_send_wr *bad;
 	int rc = ibv_post_send(qp, wr, &bad);
 
-	/* siw's library gives it negative. */
+	/* siw's library returns a negative errno. */
 	if (rc)
 		return vbd_error_errno(
 			err, VBD_E_VERBS_ERROR, "ibv_post_send", abs(rc), "qp 0x%06x", qp->qp_num);
