@@ -73,18 +73,18 @@ static void make_schema(struct schema *schema)
 }
 
 /* Messages of libcyaml: first the error, then the keys that enclose it, from the innermost one. */
-struct complaint {
+struct yaml_error {
 	char what[120];
 	char key[80];
 };
 
-static void on_complaint(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
+static void on_yaml_error(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 	VBD_PRINTF(3, 0);
-static void on_complaint(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
+static void on_yaml_error(cyaml_log_t level, void *ctx, const char *fmt, va_list args)
 {
 	static const char field_head[] = "  in mapping field '";
 	static const char unknown_head[] = "Load: Unexpected key: ";
-	struct complaint *complaint = ctx;
+	struct yaml_error *yaml_error = ctx;
 	char line[200];
 	char outer[80];
 
@@ -96,22 +96,22 @@ static void on_complaint(cyaml_log_t level, void *ctx, const char *fmt, va_list 
 
 		name[strcspn(name, "'")] = '\0';
 		(void)snprintf(outer, sizeof(outer), "%.38s%s%.38s", name,
-			complaint->key[0] ? "." : "", complaint->key);
-		(void)snprintf(complaint->key, sizeof(complaint->key), "%s", outer);
+			yaml_error->key[0] ? "." : "", yaml_error->key);
+		(void)snprintf(yaml_error->key, sizeof(yaml_error->key), "%s", outer);
 	} else if (strncmp(line, unknown_head, strlen(unknown_head)) == 0) {
-		(void)snprintf(complaint->key, sizeof(complaint->key), "%.38s",
+		(void)snprintf(yaml_error->key, sizeof(yaml_error->key), "%.38s",
 			line + strlen(unknown_head));
-	} else if (complaint->what[0] == '\0' && !strstr(line, "Backtrace")) {
-		(void)snprintf(complaint->what, sizeof(complaint->what), "%.100s",
+	} else if (yaml_error->what[0] == '\0' && !strstr(line, "Backtrace")) {
+		(void)snprintf(yaml_error->what, sizeof(yaml_error->what), "%.100s",
 			strncmp(line, "Load: ", 6) == 0 ? line + 6 : line);
 	}
 }
 
 static enum vbd_status refuse(
-	const struct complaint *complaint, cyaml_err_t rc, struct vbd_error *err)
+	const struct yaml_error *yaml_error, cyaml_err_t rc, struct vbd_error *err)
 {
-	const char *key = complaint->key;
-	const char *what = complaint->what[0] ? complaint->what : cyaml_strerror(rc);
+	const char *key = yaml_error->key;
+	const char *what = yaml_error->what[0] ? yaml_error->what : cyaml_strerror(rc);
 
 	if (rc == CYAML_ERR_OOM)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to read it");
@@ -159,10 +159,10 @@ static enum vbd_status apply_texts(
 static enum vbd_status apply_yaml(
 	struct vbd_config *config, const char *yaml, size_t len_bytes, struct vbd_error *err)
 {
-	struct complaint complaint = {0};
+	struct yaml_error yaml_error = {0};
 	const cyaml_config_t how = {
-		.log_fn = on_complaint,
-		.log_ctx = &complaint,
+		.log_fn = on_yaml_error,
+		.log_ctx = &yaml_error,
 		.mem_fn = cyaml_mem,
 		.log_level = CYAML_LOG_ERROR,
 		.flags = CYAML_CFG_NO_ALIAS,
@@ -178,7 +178,7 @@ static enum vbd_status apply_yaml(
 	rc = cyaml_load_data((const uint8_t *)yaml, len_bytes, &how, &schema.root,
 		(cyaml_data_t **)&texts, NULL);
 	if (rc != CYAML_OK)
-		return refuse(&complaint, rc, err);
+		return refuse(&yaml_error, rc, err);
 	if (texts)
 		status = apply_texts(config, texts, err);
 	(void)cyaml_free(&how, &schema.root, texts, 0);

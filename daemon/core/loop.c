@@ -189,7 +189,7 @@ static void free_handle(uv_handle_t *handle)
 	free(handle);
 }
 
-static void silence(uv_handle_t *handle, void *arg)
+static void stop_handle(uv_handle_t *handle, void *arg)
 {
 	(void)arg;
 	if (uv_is_closing(handle))
@@ -220,7 +220,7 @@ void vbd_loop_destroy(struct vbd_loop *loop)
 		return;
 	loop->ending = true;
 	do {
-		uv_walk(&loop->uv, silence, NULL);
+		uv_walk(&loop->uv, stop_handle, NULL);
 		(void)uv_run(&loop->uv, loop->pool_jobs ? UV_RUN_ONCE : UV_RUN_NOWAIT);
 	} while (loop->pool_jobs || !vbd_list_empty(&loop->deferred));
 	vbd_list_for_each (link, &loop->resolutions)

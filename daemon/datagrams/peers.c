@@ -193,7 +193,7 @@ enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer
 }
 
 /* Delete the peer. It is freed later if a job on the thread pool still uses it. */
-static void give_up(struct vbd_peer_record *record)
+static void delete_record(struct vbd_peer_record *record)
 {
 	vbd_resolve_cancel(record->resolution);
 	record->resolution = NULL;
@@ -208,7 +208,7 @@ enum vbd_status vbd_peer_delete(struct vbd_peer_record *record, struct vbd_error
 	if (record->users > 0)
 		return vbd_error_set(err, VBD_E_IN_USE, "%u transfers to peer %llu are under way",
 			record->users, (unsigned long long)record->object.id);
-	give_up(record);
+	delete_record(record);
 	return VBD_OK;
 }
 
@@ -237,7 +237,7 @@ void vbd_peers_endpoint_ended(struct vbd_endpoint_record *endpoint)
 void vbd_peers_destroy_of(struct vbd_endpoint_record *endpoint)
 {
 	vbd_list_for_each (link, &endpoint->peers)
-		give_up(VBD_CONTAINER_OF(link, struct vbd_peer_record, link));
+		delete_record(VBD_CONTAINER_OF(link, struct vbd_peer_record, link));
 }
 
 static bool is_used(const struct vbd_object *object)

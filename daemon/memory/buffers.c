@@ -291,7 +291,7 @@ static void unmapped(void *arg)
 
 static void free_when_unused(struct vbd_buffer *buffer)
 {
-	if (buffer->object.deleted && buffer->holds == 0)
+	if (buffer->object.deleted && buffer->refs == 0)
 		on_pool(buffer, unmap, unmapped);
 }
 
@@ -366,12 +366,12 @@ enum vbd_status vbd_buffer_has_bytes(const struct vbd_buffer *buffer, struct vbd
 
 void vbd_buffer_ref(struct vbd_buffer *buffer)
 {
-	buffer->holds++;
+	buffer->refs++;
 }
 
 void vbd_buffer_unref(struct vbd_buffer *buffer)
 {
-	buffer->holds--;
+	buffer->refs--;
 	free_when_unused(buffer);
 }
 

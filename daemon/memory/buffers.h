@@ -32,8 +32,8 @@ struct vbd_buffer {
 	char device_name[64];
 	uint64_t pd_id; /* of the buffer's protection domain */
 	uint32_t users; /* transfers and windows that use the buffer */
-	uint32_t holds; /* references: readers of the data (downloads, uploads, checksums) and
-			   `users`; a deleted buffer is freed at 0 */
+	uint32_t refs;	/* references: readers of the data (downloads, uploads, checksums) and
+			    `users`; a deleted buffer is freed at 0 */
 };
 
 struct vbd_buffer_spec {
@@ -78,7 +78,7 @@ bool vbd_buffers_writable(const struct vbd_daemon *daemon, const struct vbd_pd *
 void vbd_buffer_ref(struct vbd_buffer *buffer);
 void vbd_buffer_unref(struct vbd_buffer *buffer);
 
-/** vbd_buffer_unref_user - drop the reference of a transfer or window (in `users` and `holds`) */
+/** vbd_buffer_unref_user - drop the reference of a transfer or window (in `users` and `refs`) */
 void vbd_buffer_unref_user(struct vbd_buffer *buffer);
 
 /** vbd_buffer_check_range - VBD_E_RANGE_NOT_SATISFIABLE at @pointer unless the range lies inside

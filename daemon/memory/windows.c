@@ -60,7 +60,7 @@ static struct vbd_channel *choose_channel(struct vbd_window *window, void *arg)
 	return record->qp->channel;
 }
 
-static void tell(const struct vbd_window_record *record, enum vbd_event_type type,
+static void log_window(const struct vbd_window_record *record, enum vbd_event_type type,
 	enum vbd_severity severity, const char *why)
 {
 	const struct vbd_window_range *range = &record->window.range;
@@ -76,7 +76,7 @@ static void bound(struct vbd_window_record *record)
 	vbd_timer_clear(record->object.deadline);
 	record->error = (struct vbd_error){0}; /* the bind completed before the cancel */
 	record->ready_ns = vbd_clock_mono_ns();
-	tell(record, VBD_EVENT_WINDOW_BOUND, VBD_SEVERITY_INFO, "");
+	log_window(record, VBD_EVENT_WINDOW_BOUND, VBD_SEVERITY_INFO, "");
 }
 
 static void explain(struct vbd_window_record *record, const struct vbd_qp *qp)
@@ -110,7 +110,7 @@ static void deregister_range(void *arg)
 }
 
 /* The window has released its buffer; only the record is left. */
-static void let_go(void *arg)
+static void deregistered(void *arg)
 {
 	struct vbd_window_record *record = arg;
 	struct vbd_daemon *daemon = record->daemon;
@@ -128,10 +128,10 @@ static void release_memory(struct vbd_window_record *record)
 
 	daemon->pool_jobs++;
 	if (record->window.own_mr && !daemon->stopping &&
-		vbd_loop_work(daemon->loop, deregister_range, let_go, record, NULL) == VBD_OK)
+		vbd_loop_work(daemon->loop, deregister_range, deregistered, record, NULL) == VBD_OK)
 		return;
 	deregister_range(record);
-	let_go(record);
+	deregistered(record);
 }
 
 static void ended(struct vbd_window_record *record)
@@ -149,9 +149,10 @@ static void ended(struct vbd_window_record *record)
 	daemon->windows_revoked += !failed;
 	daemon->windows_failed += failed;
 	if (failed)
-		tell(record, VBD_EVENT_WINDOW_FAILED, VBD_SEVERITY_WARNING, record->error.text);
+		log_window(
+			record, VBD_EVENT_WINDOW_FAILED, VBD_SEVERITY_WARNING, record->error.text);
 	else
-		tell(record, VBD_EVENT_WINDOW_REVOKED, VBD_SEVERITY_INFO, record->error.text);
+		log_window(record, VBD_EVENT_WINDOW_REVOKED, VBD_SEVERITY_INFO, record->error.text);
 	release_memory(record);
 }
 
@@ -291,7 +292,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_w
 	return VBD_OK;
 }
 
-static void tie(struct vbd_window_record *record, const struct vbd_window_spec *spec)
+static void set_owners(struct vbd_window_record *record, const struct vbd_window_spec *spec)
 {
 	record->buffer = spec->buffer;
 	record->buffer_id = spec->buffer->object.id;
@@ -354,8 +355,8 @@ enum vbd_status vbd_window_create(struct vbd_daemon *daemon, const struct vbd_wi
 		vbd_object_free(&record->object);
 		return status;
 	}
-	tie(record, spec);
-	tell(record, VBD_EVENT_WINDOW_CREATED, VBD_SEVERITY_DEBUG, "");
+	set_owners(record, spec);
+	log_window(record, VBD_EVENT_WINDOW_CREATED, VBD_SEVERITY_DEBUG, "");
 	begin(record);
 	*ret_record = record;
 	return VBD_OK;

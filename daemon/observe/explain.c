@@ -221,7 +221,7 @@ struct sentence {
 	size_t room, len;
 };
 
-static void VBD_PRINTF(2, 3) say(struct sentence *sentence, const char *fmt, ...)
+static void VBD_PRINTF(2, 3) add(struct sentence *sentence, const char *fmt, ...)
 {
 	va_list ap;
 	int len;
@@ -234,46 +234,46 @@ static void VBD_PRINTF(2, 3) say(struct sentence *sentence, const char *fmt, ...
 	sentence->len += len > 0 ? (size_t)len : 0;
 }
 
-static void say_peer(struct sentence *sentence, const struct vbd_connection *connection)
+static void add_peer(struct sentence *sentence, const struct vbd_connection *connection)
 {
 	const struct vbd_conn *conn = connection->conn;
 	char addr[VBD_ADDR_TEXT_BYTES];
 
 	if (conn->peer.ss_family)
-		say(sentence, " with %s port %u", vbd_addr_format(&conn->peer, addr),
+		add(sentence, " with %s port %u", vbd_addr_format(&conn->peer, addr),
 			vbd_addr_port(&conn->peer));
 	else if (*connection->dst)
-		say(sentence, " with %s", connection->dst);
+		add(sentence, " with %s", connection->dst);
 	if (*conn->device_name)
-		say(sentence, " on %s", conn->device_name);
+		add(sentence, " on %s", conn->device_name);
 }
 
 /* The texts of the tables are whole sentences; here one continues a sentence. */
-static void say_lower(struct sentence *sentence, const char *text)
+static void add_lower(struct sentence *sentence, const char *text)
 {
-	say(sentence, "%c%s", tolower((unsigned char)*text), text + 1);
+	add(sentence, "%c%s", tolower((unsigned char)*text), text + 1);
 }
 
-static void say_end(struct sentence *sentence, const struct vbd_connection *connection,
+static void add_end(struct sentence *sentence, const struct vbd_connection *connection,
 	const struct vbd_facts *facts)
 {
 	const struct vbd_conn *conn = connection->conn;
 	uint64_t flushed = facts->flushed_sends + facts->flushed_receives;
 
-	say(sentence, "%s",
+	add(sentence, "%s",
 		facts->open			 ? "It is ending"
 		: conn->state == VBD_CONN_FAILED ? "It failed"
 						 : "It was closed");
-	say_peer(sentence, connection);
-	say(sentence, " (%s): ", vbd_reason_name(conn->qp.reason));
-	say_lower(sentence, vbd_reason_text(conn->qp.reason));
+	add_peer(sentence, connection);
+	add(sentence, " (%s): ", vbd_reason_name(conn->qp.reason));
+	add_lower(sentence, vbd_reason_text(conn->qp.reason));
 	if (conn->qp.first_error.at_ns && *conn->qp.first_error.error.text)
-		say(sentence, " [%s]", conn->qp.first_error.error.text);
+		add(sentence, " [%s]", conn->qp.first_error.error.text);
 	if (flushed)
-		say(sentence, "; %" PRIu64 " work requests were flushed after that", flushed);
+		add(sentence, "; %" PRIu64 " work requests were flushed after that", flushed);
 }
 
-static void say_alive(struct sentence *sentence, const struct vbd_connection *connection,
+static void add_alive(struct sentence *sentence, const struct vbd_connection *connection,
 	const struct vbd_findings *findings)
 {
 	const struct vbd_conn *conn = connection->conn;
@@ -282,14 +282,14 @@ static void say_alive(struct sentence *sentence, const struct vbd_connection *co
 	while (grave < findings->count &&
 		vbd_finding_severity(findings->items[grave].code) != VBD_FINDING_IS_INFO)
 		grave++;
-	say(sentence, "It is %s", vbd_conn_state_name(conn->state));
-	say_peer(sentence, connection);
+	add(sentence, "It is %s", vbd_conn_state_name(conn->state));
+	add_peer(sentence, connection);
 	if (conn->state == VBD_CONN_ESTABLISHED)
-		say(sentence, ", and nothing has failed");
+		add(sentence, ", and nothing has failed");
 	else
-		say(sentence, " and waits for %s", vbd_conn_state_waits_for(conn->state));
+		add(sentence, " and waits for %s", vbd_conn_state_waits_for(conn->state));
 	if (grave)
-		say(sentence, "; %zu finding%s attention", grave, grave == 1 ? " needs" : "s need");
+		add(sentence, "; %zu finding%s attention", grave, grave == 1 ? " needs" : "s need");
 }
 
 static void summarise(const struct vbd_connection *connection, struct vbd_explanation *explanation)
@@ -299,9 +299,9 @@ static void summarise(const struct vbd_connection *connection, struct vbd_explan
 		.text = explanation->summary, .room = sizeof(explanation->summary) - 1};
 
 	if (connection->conn->qp.reason != VBD_REASON_NONE)
-		say_end(&sentence, connection, &explanation->facts);
+		add_end(&sentence, connection, &explanation->facts);
 	else
-		say_alive(&sentence, connection, &explanation->findings);
+		add_alive(&sentence, connection, &explanation->findings);
 	(void)strcat(explanation->summary, "."); /* NOLINT: see above */
 }
 

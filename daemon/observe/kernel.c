@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* A device whose counters are read: a copy, since the device may be removed meanwhile. */
-struct place {
+struct source {
 	char name[64];
 	char ibdev_path[256];
 	unsigned int ports;
@@ -17,9 +17,9 @@ struct place {
 
 /* A snapshot being taken. Only the pool thread uses it while it runs. */
 struct job {
-	struct place *places;
-	size_t place_count;
-	size_t place; /* index of the device being read */
+	struct source *sources;
+	size_t source_count;
+	size_t source; /* index of the device being read */
 	size_t room;
 	struct vbd_kernel_view view;
 };
@@ -30,8 +30,8 @@ struct vbd_kernel {
 	struct vbd_kernel_view view;
 	struct job job;
 	bool running;
-	bool again; /* taking the second snapshot of the objects */
-	uint64_t begun, over;
+	bool is_second; /* taking the second snapshot of the objects */
+	uint64_t last_begun, last_taken;
 	uint64_t started_ns;
 	uint64_t held_before[VBD_PV_OBJECT_COUNT];
 	uint64_t excess_before[VBD_PV_OBJECT_COUNT];
@@ -82,7 +82,7 @@ static void on_counter(const char *name, uint64_t value, void *arg)
 	}
 	counters = &view->counters[view->counter_count++];
 	(void)snprintf(
-		counters->device, sizeof(counters->device), "%s", job->places[job->place].name);
+		counters->device, sizeof(counters->device), "%s", job->sources[job->source].name);
 	(void)snprintf(counters->name, sizeof(counters->name), "%s", name);
 	counters->value = value;
 }
@@ -91,9 +91,9 @@ static void take_snapshot(void *arg)
 {
 	struct job *job = arg;
 
-	for (job->place = 0; job->place < job->place_count; job->place++)
-		vbd_counters_read(job->places[job->place].ibdev_path, job->places[job->place].ports,
-			on_counter, job);
+	for (job->source = 0; job->source < job->source_count; job->source++)
+		vbd_counters_read(job->sources[job->source].ibdev_path,
+			job->sources[job->source].ports, on_counter, job);
 	job->view.objects_known = vbd_account_kernel(job->view.objects, NULL) == VBD_OK;
 }
 
@@ -108,29 +108,29 @@ static void take_second_snapshot(void *arg)
 
 static void end_job(struct job *job)
 {
-	free(job->places);
+	free(job->sources);
 	*job = (struct job){0};
 }
 
-static void take_places(struct vbd_kernel *kernel)
+static void list_sources(struct vbd_kernel *kernel)
 {
 	const struct vbd_fabric *fabric = kernel->daemon->fabric;
 	struct job *job = &kernel->job;
 
-	job->places = calloc(count_devices(fabric) + 1, sizeof(*job->places));
-	if (!job->places)
+	job->sources = calloc(count_devices(fabric) + 1, sizeof(*job->sources));
+	if (!job->sources)
 		return;
 	vbd_list_for_each (link, &fabric->devices) {
 		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
-		struct place *place = &job->places[job->place_count];
+		struct source *source = &job->sources[job->source_count];
 
 		if (!device->context)
 			continue;
-		(void)snprintf(place->name, sizeof(place->name), "%s", device->name);
+		(void)snprintf(source->name, sizeof(source->name), "%s", device->name);
 		(void)snprintf(
-			place->ibdev_path, sizeof(place->ibdev_path), "%s", device->ibdev_path);
-		place->ports = device->attr.phys_port_cnt;
-		job->place_count++;
+			source->ibdev_path, sizeof(source->ibdev_path), "%s", device->ibdev_path);
+		source->ports = device->attr.phys_port_cnt;
+		job->source_count++;
 	}
 }
 
@@ -154,7 +154,7 @@ static uint64_t compare(struct vbd_kernel *kernel)
 		if (view->objects_known && view->objects[i] != VBD_PV_UNKNOWN &&
 			view->objects[i] > known)
 			excess = view->objects[i] - known;
-		if (kernel->again && excess > kernel->excess_before[i])
+		if (kernel->is_second && excess > kernel->excess_before[i])
 			excess = kernel->excess_before[i];
 		kernel->excess_before[i] = excess;
 		total += excess;
@@ -169,7 +169,7 @@ static void finish(struct vbd_kernel *kernel)
 	kernel->view.took_ns = vbd_clock_mono_ns() - kernel->started_ns;
 	end_job(&kernel->job);
 	kernel->running = false;
-	kernel->over = kernel->begun;
+	kernel->last_taken = kernel->last_begun;
 	vbd_watch_notify(&kernel->watches, false);
 }
 
@@ -184,8 +184,8 @@ static void snapshot_taken(void *arg)
 		return;
 	}
 	kernel->job.view.leaked = compare(kernel);
-	if (kernel->job.view.leaked && !kernel->again) {
-		kernel->again = true;
+	if (kernel->job.view.leaked && !kernel->is_second) {
+		kernel->is_second = true;
 		count_held(kernel->daemon, kernel->held_before);
 		if (vbd_loop_work(kernel->daemon->loop, take_second_snapshot, snapshot_taken,
 			    &kernel->job, NULL) == VBD_OK)
@@ -199,22 +199,22 @@ uint64_t vbd_kernel_snapshot_begin(struct vbd_daemon *daemon)
 	struct vbd_kernel *kernel = daemon->kernel;
 
 	if (kernel->running)
-		return kernel->begun;
-	kernel->begun++;
+		return kernel->last_begun;
+	kernel->last_begun++;
 	kernel->started_ns = vbd_clock_mono_ns();
-	kernel->again = false;
-	take_places(kernel);
+	kernel->is_second = false;
+	list_sources(kernel);
 	count_held(daemon, kernel->held_before);
 	kernel->running = true;
 	if (vbd_loop_work(daemon->loop, take_snapshot, snapshot_taken, &kernel->job, NULL) !=
 		VBD_OK)
 		finish(kernel);
-	return kernel->begun;
+	return kernel->last_begun;
 }
 
 uint64_t vbd_kernel_snapshots_taken(const struct vbd_daemon *daemon)
 {
-	return daemon->kernel->over;
+	return daemon->kernel->last_taken;
 }
 
 struct vbd_link *vbd_kernel_watches(struct vbd_daemon *daemon)

@@ -77,7 +77,7 @@ static bool ended_well(const struct vbd_probe_record *record)
 	return reason == VBD_REASON_NONE ? record->stopping : vbd_reason_clean(reason);
 }
 
-static void judge(struct vbd_probe_record *record)
+static void set_result(struct vbd_probe_record *record)
 {
 	record->state = ended_well(record) ? VBD_PROBE_DONE : VBD_PROBE_FAILED;
 	if (record->state == VBD_PROBE_FAILED)
@@ -91,7 +91,7 @@ static void on_ended(struct vbd_probe *probe, void *arg)
 	char text[PROGRESS_BYTES];
 	bool done;
 
-	judge(record);
+	set_result(record);
 	done = record->state == VBD_PROBE_DONE;
 	vbd_timer_clear(record->object.deadline);
 	record->connection->probe = NULL;
@@ -110,7 +110,7 @@ static void on_ended(struct vbd_probe *probe, void *arg)
 }
 
 /* The peer does not answer the ping under way. */
-static void give_up(struct vbd_probe_record *record)
+static void end_connection(struct vbd_probe_record *record)
 {
 	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = record->timeout_ms};
 
@@ -144,7 +144,7 @@ static void on_deadline(void *arg)
 	if (!record->connection)
 		return;
 	if (record->stopping)
-		give_up(record);
+		end_connection(record);
 	else
 		stop(record, true);
 }

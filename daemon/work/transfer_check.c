@@ -28,23 +28,23 @@ static enum vbd_status check_device(
 static enum vbd_status check_op(const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_channel_limits *limits = &spec->qp->channel->limits;
-	char over[VBD_QP_OWNER_BYTES];
+	char owner[VBD_QP_OWNER_BYTES];
 
-	(void)vbd_qp_owner_text(spec->qp, over);
+	(void)vbd_qp_owner_text(spec->qp, owner);
 	if (!vbd_op_allowed(spec->op, limits->transport))
 		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/op",
-			"%s is %s, which does not support %s", over,
+			"%s is %s, which does not support %s", owner,
 			vbd_transport_name(limits->transport), vbd_op_name(spec->op));
 	if (spec->op == VBD_OP_RECV && is_ud(spec->qp))
 		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/op",
 			"%s has the service %s, which takes all messages of a ud queue pair; recv "
 			"is for connections",
-			over, vbd_service_name(limits->service));
+			owner, vbd_service_name(limits->service));
 	if (spec->op == VBD_OP_RECV && limits->service != VBD_SERVICE_NONE)
 		return vbd_error_input(err, VBD_E_WRONG_STATE, "/connection",
 			"%s has the service %s, which takes the messages; recv needs the service "
 			"none",
-			over, vbd_service_name(limits->service));
+			owner, vbd_service_name(limits->service));
 	return check_device(spec->qp->device, spec->op, err);
 }
 
@@ -113,7 +113,7 @@ static enum vbd_status check_buffer(const struct vbd_qp *qp, const struct vbd_bu
 	const char *pointer, struct vbd_error *err)
 {
 	const struct vbd_device *device = qp->device;
-	char over[VBD_QP_OWNER_BYTES];
+	char owner[VBD_QP_OWNER_BYTES];
 
 	if (buffer->state != VBD_BUFFER_READY)
 		return vbd_error_input(err, VBD_E_WRONG_STATE, pointer,
@@ -124,7 +124,7 @@ static enum vbd_status check_buffer(const struct vbd_qp *qp, const struct vbd_bu
 		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
 			"buffer %llu is registered with %s, but %s is on %s",
 			(unsigned long long)buffer->object.id, buffer->device_name,
-			vbd_qp_owner_text(qp, over), device->name);
+			vbd_qp_owner_text(qp, owner), device->name);
 	return check_pd(buffer, qp, err);
 }
 
@@ -145,12 +145,12 @@ static enum vbd_status check_ranges(const struct vbd_transfer_spec *spec, struct
 {
 	uint32_t max = ranges_max(spec->qp, spec->op);
 	enum vbd_status status = VBD_OK;
-	char over[VBD_QP_OWNER_BYTES];
+	char owner[VBD_QP_OWNER_BYTES];
 
 	if (spec->range_count > max)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/sges",
 			"there are %u ranges; a %s over %s can have %u at most", spec->range_count,
-			vbd_op_name(spec->op), vbd_qp_owner_text(spec->qp, over), max);
+			vbd_op_name(spec->op), vbd_qp_owner_text(spec->qp, owner), max);
 	for (uint32_t i = 0; i < spec->range_count && !status; i++) {
 		const struct vbd_transfer_range *range = &spec->ranges[i];
 		char pointer[40];
@@ -248,7 +248,7 @@ static enum vbd_status check_length(const struct vbd_transfer_spec *spec, struct
 {
 	uint32_t inline_bytes = spec->qp->channel->limits.inline_bytes;
 	enum vbd_status status = VBD_OK;
-	char over[VBD_QP_OWNER_BYTES];
+	char owner[VBD_QP_OWNER_BYTES];
 
 	if (vbd_ops[spec->op].is_atomic)
 		status = check_atomic(spec, err);
@@ -257,7 +257,7 @@ static enum vbd_status check_length(const struct vbd_transfer_spec *spec, struct
 	if (!status && spec->wr.inlined && wr_bytes(spec) > inline_bytes)
 		status = vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/inline",
 			"%llu bytes; %s has inline_bytes %u", (unsigned long long)wr_bytes(spec),
-			vbd_qp_owner_text(spec->qp, over), inline_bytes);
+			vbd_qp_owner_text(spec->qp, owner), inline_bytes);
 	return status;
 }
 

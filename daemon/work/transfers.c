@@ -24,14 +24,14 @@ static void explain(struct vbd_transfer_record *record)
 {
 	enum vbd_reason reason = record->qp->reason;
 	struct vbd_transfer *transfer = &record->transfer;
-	char over[VBD_QP_OWNER_BYTES];
+	char owner[VBD_QP_OWNER_BYTES];
 
 	if (transfer->state != VBD_TRANSFER_FAILED || transfer->error.status != VBD_E_QP_FATAL ||
 		reason == VBD_REASON_NONE)
 		return;
 	transfer->error = (struct vbd_error){0};
 	(void)vbd_error_set(&transfer->error, vbd_reason_status(reason),
-		"%s ended after %llu bytes of it: %s", vbd_qp_owner_text(record->qp, over),
+		"%s ended after %llu bytes of it: %s", vbd_qp_owner_text(record->qp, owner),
 		(unsigned long long)vbd_counter_get(&transfer->bytes_done),
 		vbd_reason_text(reason));
 }
@@ -95,10 +95,10 @@ static void on_ended(struct vbd_transfer *transfer, void *arg)
 {
 	struct vbd_transfer_record *record = arg;
 	struct vbd_daemon *daemon = record->daemon;
-	char over[VBD_QP_OWNER_BYTES];
+	char owner[VBD_QP_OWNER_BYTES];
 
 	explain(record);
-	(void)vbd_qp_owner_text(record->qp, over);
+	(void)vbd_qp_owner_text(record->qp, owner);
 	release_resources(record);
 	count_end(daemon, transfer->state);
 	time_transfer(daemon, transfer);
@@ -108,7 +108,7 @@ static void on_ended(struct vbd_transfer *transfer, void *arg)
 		VBD_REASON_NONE, "%s %s, %llu of %llu bytes over %s%s%s", vbd_op_name(transfer->op),
 		vbd_transfer_state_name(transfer->state),
 		(unsigned long long)vbd_counter_get(&transfer->bytes_done),
-		(unsigned long long)vbd_transfer_length(transfer), over,
+		(unsigned long long)vbd_transfer_length(transfer), owner,
 		transfer->error.status ? ": " : "",
 		transfer->error.status ? transfer->error.text : "");
 	vbd_watch_notify(&record->object.watches, false);
@@ -123,7 +123,7 @@ static void on_started(struct vbd_transfer *transfer, void *arg)
 }
 
 /* The work requests do not complete: only the end of the QP releases the memory. */
-static void give_up(struct vbd_transfer_record *record)
+static void end_connection(struct vbd_transfer_record *record)
 {
 	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = record->timeout_ms};
 
@@ -154,7 +154,7 @@ static void on_deadline(void *arg)
 	if (!record->qp)
 		return;
 	if (record->stopping)
-		give_up(record);
+		end_connection(record);
 	else
 		stop(record, true);
 }
@@ -194,7 +194,7 @@ static void fill_transfer(struct vbd_transfer_record *record, const struct vbd_t
 }
 
 /* Reference the destination, whose address handle is used until the transfer has ended. */
-static void take_destination(
+static void ref_destination(
 	struct vbd_transfer_record *record, const struct vbd_transfer_spec *spec)
 {
 	struct vbd_transfer *transfer = &record->transfer;
@@ -237,7 +237,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 	record->message_slot = -1;
 	vbd_list_init(&record->link);
 	fill_transfer(record, spec);
-	take_destination(record, spec);
+	ref_destination(record, spec);
 	vbd_list_append(&record->qp->transfers, &record->link);
 	*ret_record = record;
 	return VBD_OK;
@@ -246,13 +246,13 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 /* The transfer becomes visible to clients. */
 static void announce(struct vbd_transfer_record *record)
 {
-	char over[VBD_QP_OWNER_BYTES];
+	char owner[VBD_QP_OWNER_BYTES];
 
 	vbd_timer_set(record->object.deadline, record->timeout_ms);
 	vbd_object_log(&record->object, VBD_EVENT_TRANSFER_CREATED, VBD_SEVERITY_DEBUG,
 		VBD_REASON_NONE, "%s of %llu bytes over %s", vbd_op_name(record->transfer.op),
 		(unsigned long long)vbd_transfer_length(&record->transfer),
-		vbd_qp_owner_text(record->qp, over));
+		vbd_qp_owner_text(record->qp, owner));
 }
 
 void vbd_transfers_start(struct vbd_transfer_record *const *records, size_t count)
@@ -286,7 +286,7 @@ static enum vbd_status allocate_ranges(
 }
 
 /* Reference the buffers until the transfer has ended. */
-static enum vbd_status take_ranges(struct vbd_transfer_record *record,
+static enum vbd_status ref_ranges(struct vbd_transfer_record *record,
 	const struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	struct vbd_transfer *transfer = &record->transfer;
@@ -365,7 +365,7 @@ enum vbd_status vbd_transfer_prepare(struct vbd_daemon *daemon,
 		status = make_record(daemon, spec, &record, err);
 	if (status)
 		return status;
-	status = take_ranges(record, spec, err);
+	status = ref_ranges(record, spec, err);
 	if (!status && spec->repeats && !spec->buffer && spec->length_bytes)
 		status = place_message(record, NULL, (uint32_t)spec->length_bytes, err);
 	if (status) {

@@ -430,7 +430,7 @@ static void test_services_buffers__checksums_are_the_known_ones(void **state)
 	assert_sum(svc, buffer, VBD_CHECKSUM_CRC32C, 0, 0, "00000000");
 	assert_sum(svc, buffer, VBD_CHECKSUM_SHA256, 11, 3,
 		"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-	assert_int_equal(buffer->holds, 0);
+	assert_int_equal(buffer->refs, 0);
 }
 
 static void test_services_buffers__a_checksum_outlives_a_delete(void **state)

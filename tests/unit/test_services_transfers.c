@@ -94,7 +94,7 @@ static void test_services_transfers__a_write_and_a_read(void **state)
 	assert_int_equal(svc->daemon->transfers->open, 0);
 	assert_int_equal(svc->daemon->transfers_done, 1);
 	assert_int_equal(scene.here->users, 0);
-	assert_int_equal(scene.here->holds, 0);
+	assert_int_equal(scene.here->refs, 0);
 	assert_int_equal(vbd_counter_get(&record->transfer.wrs_done), 10);
 
 	memset(scene.here->mem.addr, 0, 10000);
@@ -343,7 +343,7 @@ static void test_services_transfers__what_is_freed_unstarted_leaves_nothing(void
 	vbd_transfer_free(record);
 	assert_int_equal(svc->daemon->transfers->open, 0);
 	assert_int_equal(scene.here->users, 0);
-	assert_int_equal(scene.here->holds, 0);
+	assert_int_equal(scene.here->refs, 0);
 	assert_int_equal(vbd_registry_count(svc->daemon->transfers), 0);
 	assert_true(vbd_list_empty(&scene.pair.active->conn->qp.transfers));
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_TRANSFER_CREATED), 0);
