@@ -59,15 +59,16 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
 	connection = vbd_connection_of(object);
 	connection->daemon = daemon;
 	connection->receive_bytes = receive_bytes;
-	vbd_inbox_init(&connection->inbox);
+	vbd_inbox_init(&connection->inbox, object, VBD_EVENT_CONNECTION_ASYNC);
 	vbd_list_init(&connection->windows);
 	*ret_connection = connection;
 	return VBD_OK;
 }
 
-static void count_open(struct vbd_connection *connection)
+static void attach_receives(struct vbd_connection *connection)
 {
 	connection->daemon->messages_bytes += connection->receive_bytes;
+	vbd_inbox_attach(&connection->inbox, &connection->conn->qp);
 }
 
 static void resolve(struct vbd_connection *connection, const struct sockaddr *addr)
@@ -169,7 +170,7 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 		spec->timeout_ms, &vbd_connection_conn_ops, connection, &connection->conn, err);
 	if (status)
 		goto free_record;
-	count_open(connection);
+	attach_receives(connection);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
 		VBD_REASON_NONE, "to %.100s, %u ms", connection->dst, spec->timeout_ms);
 	*ret_connection = connection;
@@ -209,7 +210,7 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 		return status;
 	}
 	memcpy(connection->conn->cm.device, spec->device, sizeof(spec->device));
-	count_open(connection);
+	attach_receives(connection);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
 		VBD_REASON_NONE, "for bring-up by hand on %s port %u", device->name,
 		local.port_num);
@@ -253,7 +254,7 @@ bool vbd_connection_from_request(
 		goto refused;
 	}
 	connection->undecided = true;
-	count_open(connection);
+	attach_receives(connection);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_REQUESTED, VBD_SEVERITY_INFO,
 		VBD_REASON_NONE, "from %s port %u by listener %llu",
 		vbd_addr_format(&connection->conn->peer, peer),

@@ -16,27 +16,6 @@ static void on_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms, void *ar
 		vbd_timer_clear(connection->object.deadline);
 }
 
-static void on_message(struct vbd_conn *conn, struct vbd_recv_slot *slot, void *arg)
-{
-	struct vbd_connection *connection = arg;
-
-	if (!vbd_inbox_add(&connection->inbox, slot)) {
-		vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ASYNC, VBD_SEVERITY_ERROR,
-			VBD_REASON_NONE, "message %llu is lost: no memory",
-			(unsigned long long)connection->inbox.last_seq);
-		vbd_qp_release_message(&conn->qp, slot);
-	}
-	vbd_watch_notify(&connection->object.watches, false);
-}
-
-static void on_before_memory_goes(struct vbd_conn *conn, void *arg)
-{
-	struct vbd_connection *connection = arg;
-
-	(void)conn;
-	vbd_inbox_detach(&connection->inbox);
-}
-
 static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg)
 {
 	const struct vbd_connection *connection = arg;
@@ -183,8 +162,6 @@ static void on_stepped(struct vbd_conn *conn, void *arg)
 const struct vbd_conn_ops vbd_connection_conn_ops = {
 	.state_changed = on_state_changed,
 	.set_deadline = on_set_deadline,
-	.message = on_message,
-	.before_memory_goes = on_before_memory_goes,
 	.noted = on_noted,
 	.move_slowly = on_move_slowly,
 	.stepped = on_stepped,

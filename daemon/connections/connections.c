@@ -59,17 +59,10 @@ void vbd_connection_close(struct vbd_connection *connection)
 	vbd_conn_close(connection->conn, VBD_REASON_LOCAL_CLOSE);
 }
 
-static void release_message(struct vbd_recv_slot *slot, void *arg)
-{
-	const struct vbd_connection *connection = arg;
-
-	vbd_qp_release_message(&connection->conn->qp, slot);
-}
-
 enum vbd_status vbd_connection_delete_messages(
 	struct vbd_connection *connection, uint64_t through, struct vbd_error *err)
 {
-	return vbd_inbox_delete(&connection->inbox, through, release_message, connection, err);
+	return vbd_inbox_delete(&connection->inbox, through, err);
 }
 
 void vbd_connections_device_removing(struct vbd_daemon *daemon, const char *device_name)

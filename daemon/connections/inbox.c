@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-void vbd_inbox_init(struct vbd_inbox *inbox)
+void vbd_inbox_init(
+	struct vbd_inbox *inbox, struct vbd_object *object, enum vbd_event_type lost_event)
 {
-	*inbox = (struct vbd_inbox){0};
+	*inbox = (struct vbd_inbox){.object = object, .lost_event = lost_event};
 	vbd_list_init(&inbox->messages);
 }
 
-bool vbd_inbox_add(struct vbd_inbox *inbox, struct vbd_recv_slot *slot)
+/* Returns false without memory to record the message. */
+static bool add(struct vbd_inbox *inbox, struct vbd_recv_slot *slot)
 {
 	struct vbd_message *message = calloc(1, sizeof(*message));
 
@@ -27,6 +29,19 @@ bool vbd_inbox_add(struct vbd_inbox *inbox, struct vbd_recv_slot *slot)
 	vbd_list_append(&inbox->messages, &message->link);
 	inbox->count++;
 	return true;
+}
+
+static void on_message(void *reader, struct vbd_recv_slot *slot)
+{
+	struct vbd_inbox *inbox = reader;
+
+	if (!add(inbox, slot)) {
+		vbd_object_log(inbox->object, inbox->lost_event, VBD_SEVERITY_ERROR,
+			VBD_REASON_NONE, "message %llu is lost: no memory",
+			(unsigned long long)inbox->last_seq);
+		vbd_qp_release_message(inbox->qp, slot);
+	}
+	vbd_watch_notify(&inbox->object->watches, false);
 }
 
 struct vbd_message *vbd_inbox_find(const struct vbd_inbox *inbox, uint64_t seq)
@@ -55,8 +70,10 @@ static void free_message(struct vbd_inbox *inbox, struct vbd_message *message)
 	free(message);
 }
 
-void vbd_inbox_detach(struct vbd_inbox *inbox)
+static void copy_messages(void *reader)
 {
+	struct vbd_inbox *inbox = reader;
+
 	vbd_list_for_each (link, &inbox->messages) {
 		struct vbd_message *message = VBD_CONTAINER_OF(link, struct vbd_message, link);
 
@@ -72,6 +89,18 @@ void vbd_inbox_detach(struct vbd_inbox *inbox)
 	}
 }
 
+void vbd_inbox_attach(struct vbd_inbox *inbox, struct vbd_qp *qp)
+{
+	static const struct vbd_qp_reader_ops ops = {
+		.on_message = on_message,
+		.before_memory_freed = copy_messages,
+	};
+
+	inbox->qp = qp;
+	qp->reader_ops = &ops;
+	qp->reader = inbox;
+}
+
 void vbd_inbox_clear(struct vbd_inbox *inbox)
 {
 	vbd_list_for_each (link, &inbox->messages)
@@ -83,8 +112,7 @@ const uint8_t *vbd_message_data(const struct vbd_message *message)
 	return message->slot ? vbd_channel_recv_data(message->slot) : message->copy;
 }
 
-enum vbd_status vbd_inbox_delete(struct vbd_inbox *inbox, uint64_t through,
-	void (*release)(struct vbd_recv_slot *slot, void *arg), void *arg, struct vbd_error *err)
+enum vbd_status vbd_inbox_delete(struct vbd_inbox *inbox, uint64_t through, struct vbd_error *err)
 {
 	if (through > inbox->last_seq)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "through",
@@ -96,7 +124,7 @@ enum vbd_status vbd_inbox_delete(struct vbd_inbox *inbox, uint64_t through,
 		if (message->seq > through)
 			break;
 		if (message->slot)
-			release(message->slot, arg);
+			vbd_qp_release_message(inbox->qp, message->slot);
 		free_message(inbox, message);
 	}
 	return VBD_OK;

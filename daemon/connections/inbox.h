@@ -9,8 +9,10 @@
 
 #include "base/error.h"
 #include "base/list.h"
-#include "rdma/ud/ah.h"
+#include "daemon/core/object.h"
 #include "rdma/data/channel.h"
+#include "rdma/qp/qp.h"
+#include "rdma/ud/ah.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,15 +32,19 @@ struct vbd_message {
 struct vbd_inbox {
 	struct vbd_link messages; /* of struct vbd_message, the oldest first */
 	uint32_t count;
-	uint64_t last_seq; /* 0 before the first */
+	uint64_t last_seq;	   /* 0 before the first */
+	struct vbd_object *object; /* the owner */
+	enum vbd_event_type lost_event;
+	struct vbd_qp *qp;
 };
 
-/** vbd_inbox_init - an empty inbox */
-void vbd_inbox_init(struct vbd_inbox *inbox);
+/** vbd_inbox_init - an empty inbox of @object. A message that finds no memory is lost, which the
+ * event log records as @lost_event. */
+void vbd_inbox_init(
+	struct vbd_inbox *inbox, struct vbd_object *object, enum vbd_event_type lost_event);
 
-/** vbd_inbox_add - add a received message; false without memory: the message is lost, and the
- * caller releases @slot */
-bool vbd_inbox_add(struct vbd_inbox *inbox, struct vbd_recv_slot *slot) VBD_MUST_CHECK;
+/** vbd_inbox_attach - the inbox becomes the reader of @qp, which outlives it */
+void vbd_inbox_attach(struct vbd_inbox *inbox, struct vbd_qp *qp);
 
 /** vbd_inbox_find - NULL if there is no such message, or no longer */
 struct vbd_message *vbd_inbox_find(const struct vbd_inbox *inbox, uint64_t seq);
@@ -46,16 +52,10 @@ struct vbd_message *vbd_inbox_find(const struct vbd_inbox *inbox, uint64_t seq);
 /** vbd_inbox_newest - seq of the newest message in the inbox; 0 if it is empty */
 uint64_t vbd_inbox_newest(const struct vbd_inbox *inbox);
 
-/**
- * vbd_inbox_delete - delete messages up to @through; VBD_E_OUT_OF_RANGE above last_seq
- * @release: called with the receive of each deleted message
- */
-enum vbd_status vbd_inbox_delete(struct vbd_inbox *inbox, uint64_t through,
-	void (*release)(struct vbd_recv_slot *slot, void *arg), void *arg,
-	struct vbd_error *err) VBD_MUST_CHECK;
-
-/** vbd_inbox_detach - copy the data of all messages, before the memory of the receives is freed */
-void vbd_inbox_detach(struct vbd_inbox *inbox);
+/** vbd_inbox_delete - delete the messages up to @through; their receives are posted again.
+ * out_of_range if fewer have come. */
+enum vbd_status vbd_inbox_delete(
+	struct vbd_inbox *inbox, uint64_t through, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_inbox_clear - free all messages */
 void vbd_inbox_clear(struct vbd_inbox *inbox);

@@ -29,27 +29,6 @@ static void on_set_deadline(struct vbd_endpoint *endpoint, uint64_t timeout_ms, 
 		vbd_timer_clear(record->object.deadline);
 }
 
-static void on_message(struct vbd_endpoint *endpoint, struct vbd_recv_slot *slot, void *arg)
-{
-	struct vbd_endpoint_record *record = arg;
-
-	if (!vbd_inbox_add(&record->inbox, slot)) {
-		vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_LOST_MESSAGE, VBD_SEVERITY_ERROR,
-			VBD_REASON_NONE, "message %llu is lost: no memory",
-			(unsigned long long)record->inbox.last_seq);
-		vbd_qp_release_message(&endpoint->qp, slot);
-	}
-	vbd_watch_notify(&record->object.watches, false);
-}
-
-static void on_before_memory_goes(struct vbd_endpoint *endpoint, void *arg)
-{
-	struct vbd_endpoint_record *record = arg;
-
-	(void)endpoint;
-	vbd_inbox_detach(&record->inbox);
-}
-
 /* End the groups first: sends to them are over, and an attached QP can't be destroyed. */
 static void on_before_qp_goes(struct vbd_endpoint *endpoint, void *arg)
 {
@@ -120,8 +99,6 @@ static void on_state_changed(struct vbd_endpoint *endpoint, void *arg)
 static const struct vbd_endpoint_ops endpoint_ops = {
 	.state_changed = on_state_changed,
 	.set_deadline = on_set_deadline,
-	.message = on_message,
-	.before_memory_goes = on_before_memory_goes,
 	.before_qp_goes = on_before_qp_goes,
 	.asked = on_asked,
 };
@@ -154,7 +131,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_e
 	record->receive_bytes = receive_bytes;
 	vbd_list_init(&record->peers);
 	vbd_list_init(&record->groups);
-	vbd_inbox_init(&record->inbox);
+	vbd_inbox_init(&record->inbox, object, VBD_EVENT_ENDPOINT_LOST_MESSAGE);
 	*ret_record = record;
 	return VBD_OK;
 }
@@ -239,6 +216,7 @@ enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_
 		return status;
 	}
 	daemon->messages_bytes += record->receive_bytes;
+	vbd_inbox_attach(&record->inbox, &record->endpoint->qp);
 	announce(record);
 	*ret_record = record;
 	return VBD_OK;
@@ -246,17 +224,10 @@ enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_
 
 /* Commands. */
 
-static void release_message(struct vbd_recv_slot *slot, void *arg)
-{
-	const struct vbd_endpoint_record *record = arg;
-
-	vbd_qp_release_message(&record->endpoint->qp, slot);
-}
-
 enum vbd_status vbd_endpoint_delete_messages(
 	struct vbd_endpoint_record *record, uint64_t through, struct vbd_error *err)
 {
-	return vbd_inbox_delete(&record->inbox, through, release_message, record, err);
+	return vbd_inbox_delete(&record->inbox, through, err);
 }
 
 void vbd_endpoints_device_removing(struct vbd_daemon *daemon, const struct vbd_device *device)

@@ -32,10 +32,6 @@ struct vbd_conn_ops {
 	void (*state_changed)(struct vbd_conn *conn, enum vbd_conn_state old, void *arg);
 	/* Call vbd_conn_deadline() in @timeout_ms; 0: not any more. */
 	void (*set_deadline)(struct vbd_conn *conn, uint64_t timeout_ms, void *arg);
-	/* A message came in; the slot is the observer's until vbd_qp_release_message(). */
-	void (*message)(struct vbd_conn *conn, struct vbd_recv_slot *slot, void *arg);
-	/* Before the receives' memory goes: messages still held must be copied. */
-	void (*before_memory_goes)(struct vbd_conn *conn, void *arg);
 	/* An entry was added to the timeline. */
 	void (*noted)(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg);
 	/* Have vbd_conn_move_work() run where it may block, and vbd_conn_moved() here after it.

@@ -130,14 +130,6 @@ static void on_drained(struct vbd_qp *qp)
 	vbd_conn_drained(conn_of(qp));
 }
 
-static void on_message(struct vbd_qp *qp, struct vbd_recv_slot *slot)
-{
-	struct vbd_conn *conn = conn_of(qp);
-
-	if (conn->ops->message)
-		conn->ops->message(conn, slot, conn->ops_arg);
-}
-
 static void on_moved(struct vbd_qp *qp, int old_state)
 {
 	struct vbd_conn *conn = conn_of(qp);
@@ -157,14 +149,6 @@ static void before_destroy(struct vbd_qp *qp)
 {
 	vbd_conn_note(
 		conn_of(qp), VBD_TIMELINE_CALL, "ibv_destroy_qp", "lqpn 0x%06x", qp->info.lqpn);
-}
-
-static void before_memory_freed(struct vbd_qp *qp)
-{
-	struct vbd_conn *conn = conn_of(qp);
-
-	if (conn->ops->before_memory_goes)
-		conn->ops->before_memory_goes(conn, conn->ops_arg);
 }
 
 static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *err)
@@ -198,8 +182,6 @@ const struct vbd_qp_ops vbd_conn_qp_ops = {
 	.on_error = on_error,
 	.on_async = on_async,
 	.on_drained = on_drained,
-	.on_message = on_message,
 	.moved = on_moved,
 	.before_destroy = before_destroy,
-	.before_memory_freed = before_memory_freed,
 };

@@ -143,7 +143,8 @@ static void on_message(void *owner, struct vbd_recv_slot *slot)
 	struct vbd_qp *qp = owner;
 
 	slot->held = true;
-	qp->ops->on_message(qp, slot);
+	if (qp->reader_ops)
+		qp->reader_ops->on_message(qp->reader, slot);
 }
 
 const struct vbd_channel_owner_ops vbd_qp_channel_ops = {
@@ -175,7 +176,8 @@ static void free_channel(struct vbd_qp *qp)
 	cq = channel->cq;
 	for (unsigned int op = 0; op < VBD_OP_COUNT; op++)
 		vbd_op_counters_copy(&qp->ended_ops[op], &channel->ops[op]);
-	qp->ops->before_memory_freed(qp);
+	if (qp->reader_ops)
+		qp->reader_ops->before_memory_freed(qp->reader);
 	if (qp->srq)
 		vbd_srq_release_held(qp->srq, channel);
 	vbd_channel_destroy(channel);

@@ -50,14 +50,18 @@ struct vbd_qp_ops {
 	void (*on_async)(struct vbd_qp *qp, int type);
 	/* The drain is over: vbd_qp_release() may be called. */
 	void (*on_drained)(struct vbd_qp *qp);
-	/* A message came in; the slot is the owner's until vbd_qp_release_message(). */
-	void (*on_message)(struct vbd_qp *qp, struct vbd_recv_slot *slot);
 	/* vbd_qp_moved() was called; @old_state: enum ibv_qp_state */
 	void (*moved)(struct vbd_qp *qp, int old_state);
 	/* Nothing is posted any more and the ibv_qp is about to be destroyed. */
 	void (*before_destroy)(struct vbd_qp *qp);
-	/* The memory of the receives is about to be freed: copy the messages still held. */
-	void (*before_memory_freed)(struct vbd_qp *qp);
+};
+
+/* The reader of the messages, in the layer above the owner. */
+struct vbd_qp_reader_ops {
+	/* A message came in; the slot is the reader's until vbd_qp_release_message(). */
+	void (*on_message)(void *reader, struct vbd_recv_slot *slot);
+	/* The memory of the receives is about to be freed: copy the messages not yet released. */
+	void (*before_memory_freed)(void *reader);
 };
 
 /* The facts of the QP as last learnt from ibv_query_qp(3) or the CM. */
@@ -86,6 +90,8 @@ struct vbd_qp {
 	struct vbd_fabric *fabric;
 	struct vbd_account *account; /* the owner's */
 	uint64_t owner_id;
+	const struct vbd_qp_reader_ops *reader_ops; /* NULL without a reader */
+	void *reader;
 
 	/* From vbd_qp_open() to vbd_qp_release(). */
 	struct vbd_device *device;

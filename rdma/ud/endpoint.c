@@ -147,13 +147,6 @@ static void on_drained(struct vbd_qp *qp)
 		qp->reason, NULL);
 }
 
-static void on_message(struct vbd_qp *qp, struct vbd_recv_slot *slot)
-{
-	struct vbd_endpoint *endpoint = endpoint_of(qp);
-
-	endpoint->ops->message(endpoint, slot, endpoint->ops_arg);
-}
-
 /* An endpoint has no timeline. */
 static void on_moved(struct vbd_qp *qp, int old_state)
 {
@@ -166,13 +159,6 @@ static void before_destroy(struct vbd_qp *qp)
 	struct vbd_endpoint *endpoint = endpoint_of(qp);
 
 	endpoint->ops->before_qp_goes(endpoint, endpoint->ops_arg);
-}
-
-static void before_memory_freed(struct vbd_qp *qp)
-{
-	struct vbd_endpoint *endpoint = endpoint_of(qp);
-
-	endpoint->ops->before_memory_goes(endpoint, endpoint->ops_arg);
 }
 
 static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *err)
@@ -206,10 +192,8 @@ static const struct vbd_qp_ops qp_ops = {
 	.on_error = on_error,
 	.on_async = on_async,
 	.on_drained = on_drained,
-	.on_message = on_message,
 	.moved = on_moved,
 	.before_destroy = before_destroy,
-	.before_memory_freed = before_memory_freed,
 };
 
 /* Making one. */

@@ -47,10 +47,6 @@ struct vbd_endpoint_ops {
 	void (*state_changed)(struct vbd_endpoint *endpoint, void *arg);
 	/* Call vbd_endpoint_deadline() in @timeout_ms; 0: not any more. */
 	void (*set_deadline)(struct vbd_endpoint *endpoint, uint64_t timeout_ms, void *arg);
-	/* A message came in; the slot is the observer's until vbd_qp_release_message(). */
-	void (*message)(struct vbd_endpoint *endpoint, struct vbd_recv_slot *slot, void *arg);
-	/* Before the receives' memory goes: messages still held must be copied. */
-	void (*before_memory_goes)(struct vbd_endpoint *endpoint, void *arg);
 	/* Nothing is sent any more and the QP is about to go: groups must be left, address handles
 	 * destroyed. */
 	void (*before_qp_goes)(struct vbd_endpoint *endpoint, void *arg);

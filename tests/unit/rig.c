@@ -184,21 +184,20 @@ static void on_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms, void *ar
 	((struct rig_conn *)arg)->deadline_ms = timeout_ms;
 }
 
-static void on_message(struct vbd_conn *conn, struct vbd_recv_slot *slot, void *arg)
+static void on_message(void *reader, struct vbd_recv_slot *slot)
 {
-	struct rig_conn *rc = arg;
+	struct rig_conn *rc = reader;
 
-	(void)conn;
 	assert_in_range(rc->message_count, 0, RIG_MESSAGES - 1);
 	rc->messages[rc->message_count++] = slot;
 	rc->messages_ever++;
 }
 
-static void on_memory_goes(struct vbd_conn *conn, void *arg)
+static void on_memory_goes(void *reader)
 {
-	struct rig_conn *rc = arg;
+	struct rig_conn *rc = reader;
 
-	assert_non_null(conn->qp.channel);
+	assert_non_null(rc->conn->qp.channel);
 	assert_false(rc->memory_went);
 	rc->memory_went = true;
 	rc->message_count = 0;
@@ -229,8 +228,6 @@ static void on_stepped(struct vbd_conn *conn, void *arg)
 static const struct vbd_conn_ops conn_ops = {
 	.state_changed = on_state,
 	.set_deadline = on_set_deadline,
-	.message = on_message,
-	.before_memory_goes = on_memory_goes,
 	.noted = on_noted,
 	.move_slowly = on_move_slowly,
 	.stepped = on_stepped,
@@ -244,6 +241,17 @@ struct vbd_conn_params rig_params(void)
 	params.qp.rq_depth = 4;
 	params.qp.recv_size_bytes = 64;
 	return params;
+}
+
+static void read_messages(struct rig_conn *rc)
+{
+	static const struct vbd_qp_reader_ops ops = {
+		.on_message = on_message,
+		.before_memory_freed = on_memory_goes,
+	};
+
+	rc->conn->qp.reader_ops = &ops;
+	rc->conn->qp.reader = rc;
 }
 
 static struct rig_conn *new_conn(struct rig *rig)
@@ -272,6 +280,7 @@ struct rig_conn *rig_conn_create(struct rig *rig, const struct vbd_conn_params *
 		rc->conn = NULL;
 		return NULL;
 	}
+	read_messages(rc);
 	vbd_conn_resolve(rc->conn, (const struct sockaddr *)&dst);
 	return rc;
 }
@@ -292,6 +301,7 @@ struct rig_conn *rig_manual(
 		rc->conn = NULL;
 		return NULL;
 	}
+	read_messages(rc);
 	vbd_conn_open_manual(rc->conn, how->stay_in_reset);
 	return rc;
 }
@@ -401,6 +411,7 @@ static bool on_request(struct vbd_cm_listener *cm, const struct vbd_pv_cm_event 
 		rc->conn = NULL;
 		return false;
 	}
+	read_messages(rc);
 	listener->last = rc;
 	if (listener->accept)
 		assert_int_equal(vbd_conn_accept(rc->conn, -1, NULL, &rig->err), VBD_OK);
@@ -462,6 +473,7 @@ struct rig_conn *rig_conn_create_to(struct rig_listener *listener)
 	assert_int_equal(vbd_conn_create(rig->fabric, rig->conn_count, &params, &rig->cm, 5000,
 				 &conn_ops, rc, &rc->conn, &rig->err),
 		VBD_OK);
+	read_messages(rc);
 	vbd_conn_resolve(rc->conn, (const struct sockaddr *)&dst);
 	return rc;
 }
