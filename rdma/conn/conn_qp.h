@@ -20,12 +20,11 @@ enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err) V
 enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_conn_qp_move - the one place where a QP changes its state
- * @state: enum ibv_qp_state
+ * vbd_conn_qp_move - vbd_qp_modify() to @state (enum ibv_qp_state)
  *
- * The attributes are those of the CM (rdma_init_qp_attr(3)), with the timers and retries that the
- * connection asked for. A CM that has nothing to set for the state (iWARP: RTS) leaves the QP to
- * the kernel.
+ * The attributes are those of the CM (rdma_init_qp_attr(3)), with the timers and retries of the
+ * connection's parameters. If the CM has no attributes for the state (iWARP: RTS), the kernel moves
+ * the QP, and this function does nothing.
  */
 enum vbd_status vbd_conn_qp_move(
 	struct vbd_conn *conn, int state, struct vbd_error *err) VBD_MUST_CHECK;
