@@ -15,10 +15,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How long the kernel may look for a neighbour or a path; the connection's own deadline may be
- * shorter. */
-#define RESOLVE_TIMEOUT_MS 2000
-
 static void copy_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 {
 	memset(to, 0, sizeof(*to));
@@ -132,10 +128,9 @@ enum vbd_status vbd_conn_cm_resolve(
 	enum vbd_status status;
 
 	copy_addr(&conn->peer, dst);
-	if (!fabric->cm_channel)
-		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
-			fabric->cm_channel_error.text);
-	status = choose_source(conn, dst, &src, err);
+	status = vbd_fabric_check_cm(fabric, err);
+	if (!status)
+		status = choose_source(conn, dst, &src, err);
 	if (!status)
 		status = vbd_pv_create_id(
 			&conn->account, fabric->cm_channel, &conn->tag, &conn->cm_id, err);
@@ -145,12 +140,13 @@ enum vbd_status vbd_conn_cm_resolve(
 	status = set_options(conn, err);
 	if (status)
 		return status;
-	vbd_conn_note(
-		conn, VBD_TIMELINE_CALL, "rdma_resolve_addr", "timeout %d ms", RESOLVE_TIMEOUT_MS);
+	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_resolve_addr", "timeout %d ms",
+		VBD_RESOLVE_TIMEOUT_MS);
 	if (src.ss_family)
 		conn->local = src;
 	return vbd_pv_resolve_addr(conn->cm_id,
-		src.ss_family ? (const struct sockaddr *)&src : NULL, dst, RESOLVE_TIMEOUT_MS, err);
+		src.ss_family ? (const struct sockaddr *)&src : NULL, dst, VBD_RESOLVE_TIMEOUT_MS,
+		err);
 }
 
 enum vbd_status vbd_conn_cm_resolve_route(struct vbd_conn *conn, struct vbd_error *err)
@@ -163,7 +159,7 @@ enum vbd_status vbd_conn_cm_resolve_route(struct vbd_conn *conn, struct vbd_erro
 			conn->device_name, conn->cm.device);
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, "rdma_resolve_route", "device %s port %u",
 		conn->device_name, conn->port_num);
-	return vbd_pv_resolve_route(conn->cm_id, RESOLVE_TIMEOUT_MS, err);
+	return vbd_pv_resolve_route(conn->cm_id, VBD_RESOLVE_TIMEOUT_MS, err);
 }
 
 struct rdma_conn_param vbd_conn_cm_param(const struct vbd_conn *conn)

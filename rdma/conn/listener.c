@@ -82,12 +82,11 @@ enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vb
 {
 	struct sockaddr_storage own;
 	const struct sockaddr *bound;
-	enum vbd_status status;
+	enum vbd_status status = vbd_fabric_check_cm(fabric, err);
 	const char *device;
 
-	if (!fabric->cm_channel)
-		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
-			fabric->cm_channel_error.text);
+	if (status)
+		return status;
 	memset(listener, 0, sizeof(*listener));
 	listener->tag.kind = VBD_CM_LISTENER;
 	listener->fabric = fabric;
@@ -138,31 +137,16 @@ static void reject(const struct vbd_pv_cm_event *request)
 void vbd_cm_listener_on_cm_event(
 	struct vbd_cm_listener *listener, const struct vbd_pv_cm_event *event)
 {
-	switch (event->type) {
-	case RDMA_CM_EVENT_CONNECT_REQUEST:
+	/* ADDR_CHANGE is a hint only: rdma_get_cm_event(3). */
+	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST) {
 		if (!listener->ops->request(listener, event, listener->ops_arg))
 			reject(event);
-		return;
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		/* The id must go, or the kernel waits for it. */
+	} else if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL) {
+		/* The kernel waits until the id is destroyed. */
 		vbd_cm_listener_close(listener);
 		listener->ops->lost(listener, listener->ops_arg);
-		return;
-	case RDMA_CM_EVENT_ADDR_CHANGE: /* a hint: rdma_get_cm_event(3) */
-	case RDMA_CM_EVENT_ADDR_RESOLVED:
-	case RDMA_CM_EVENT_ADDR_ERROR:
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-	case RDMA_CM_EVENT_ROUTE_ERROR:
-	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-	case RDMA_CM_EVENT_CONNECT_ERROR:
-	case RDMA_CM_EVENT_UNREACHABLE:
-	case RDMA_CM_EVENT_REJECTED:
-	case RDMA_CM_EVENT_ESTABLISHED:
-	case RDMA_CM_EVENT_DISCONNECTED:
-	case RDMA_CM_EVENT_MULTICAST_JOIN:
-	case RDMA_CM_EVENT_MULTICAST_ERROR:
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-		break;
+	} else {
+		vbd_log(VBD_LOG_DEBUG, "listener", "ignores %s",
+			vbd_cm_event_name((int)event->type));
 	}
-	vbd_log(VBD_LOG_DEBUG, "listener", "ignores %s", vbd_cm_event_name((int)event->type));
 }

@@ -265,6 +265,14 @@ void vbd_fabric_release_device(struct vbd_fabric *fabric, struct vbd_device *dev
 		vbd_msgpool_destroy(device->pd);
 }
 
+enum vbd_status vbd_fabric_check_cm(const struct vbd_fabric *fabric, struct vbd_error *err)
+{
+	if (fabric->cm_channel)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
+		fabric->cm_channel_error.text);
+}
+
 struct vbd_device *vbd_fabric_device(const struct vbd_fabric *fabric, const char *name)
 {
 	vbd_list_for_each (link, &fabric->devices) {

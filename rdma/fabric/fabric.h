@@ -24,6 +24,10 @@ struct vbd_worker;
 /* One for each enum rdma_cm_event_type that librdmacm 44 has, and the last for all others. */
 #define VBD_CM_EVENT_TYPES 17
 
+/* How long the kernel may resolve an address or a route; the caller's own deadline may be shorter.
+ */
+#define VBD_RESOLVE_TIMEOUT_MS 2000
+
 struct vbd_fabric_ops {
 	/* A new device, PRESENT or FAILED. Its async descriptor wants watching. */
 	void (*device_added)(struct vbd_device *device, void *arg);
@@ -109,6 +113,10 @@ struct vbd_device *vbd_fabric_default_device(const struct vbd_fabric *fabric);
 
 /** vbd_fabric_cm_fd - -1 while there is no CM channel */
 int vbd_fabric_cm_fd(const struct vbd_fabric *fabric);
+
+/** vbd_fabric_check_cm - no_device, with the error of the open, while there is no CM channel */
+enum vbd_status vbd_fabric_check_cm(
+	const struct vbd_fabric *fabric, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_fabric_dispatch_cm - handle the CM events that are there, a bounded number at a time */
 void vbd_fabric_dispatch_cm(struct vbd_fabric *fabric);

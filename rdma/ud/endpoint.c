@@ -204,14 +204,12 @@ static enum vbd_status bind_device(struct vbd_endpoint *endpoint, const struct s
 {
 	struct vbd_fabric *fabric = endpoint->fabric;
 	struct vbd_device *bound;
-	enum vbd_status status;
+	enum vbd_status status = vbd_fabric_check_cm(fabric, err);
 	const char *name;
 
-	if (!fabric->cm_channel)
-		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
-			fabric->cm_channel_error.text);
-	status = vbd_pv_create_udp_id(
-		&endpoint->account, fabric->cm_channel, &endpoint->tag, &endpoint->listen_id, err);
+	if (!status)
+		status = vbd_pv_create_udp_id(&endpoint->account, fabric->cm_channel,
+			&endpoint->tag, &endpoint->listen_id, err);
 	if (!status)
 		status = vbd_pv_bind_addr(endpoint->listen_id, addr, err);
 	if (status)
@@ -317,7 +315,8 @@ enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct
 	return VBD_OK;
 }
 
-bool vbd_endpoint_source(const struct vbd_endpoint *endpoint, const struct sockaddr *towards,
+/* The source address, with port 0. False if there is none of the family of @towards. */
+static bool choose_source(const struct vbd_endpoint *endpoint, const struct sockaddr *towards,
 	struct sockaddr_storage *ret_source)
 {
 	const struct sockaddr *own = (const struct sockaddr *)&endpoint->addr;
@@ -329,6 +328,35 @@ bool vbd_endpoint_source(const struct vbd_endpoint *endpoint, const struct socka
 	/* sin6_port lies at the same place. */
 	((struct sockaddr_in *)ret_source)->sin_port = 0;
 	return own->sa_family == towards->sa_family;
+}
+
+enum vbd_status vbd_endpoint_resolve_addr(const struct vbd_endpoint *endpoint,
+	struct vbd_account *account, struct vbd_cm_tag *tag, const struct sockaddr *dst,
+	struct rdma_cm_id **ret_id, struct vbd_error *err)
+{
+	struct sockaddr_storage src;
+	bool has_src = choose_source(endpoint, dst, &src);
+	enum vbd_status status = vbd_fabric_check_cm(endpoint->fabric, err);
+
+	if (!status)
+		status = vbd_pv_create_udp_id(
+			account, endpoint->fabric->cm_channel, tag, ret_id, err);
+	if (status)
+		return status;
+	return vbd_pv_resolve_addr(*ret_id, has_src ? (const struct sockaddr *)&src : NULL, dst,
+		VBD_RESOLVE_TIMEOUT_MS, err);
+}
+
+enum vbd_status vbd_endpoint_check_device(const struct vbd_endpoint *endpoint,
+	const struct rdma_cm_id *id, const char *object, struct vbd_error *err)
+{
+	const char *name = vbd_pv_id_device(id);
+
+	if (name && strcmp(name, endpoint->device_name) == 0)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_ADDR_ERROR,
+		"the %s is reached by device %s, but the endpoint's QP is on %s", object,
+		name ? name : "?", endpoint->device_name);
 }
 
 /* Commands. */
@@ -415,29 +443,13 @@ static void on_request(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_eve
 
 void vbd_endpoint_on_cm_event(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *event)
 {
-	switch (event->type) {
-	case RDMA_CM_EVENT_CONNECT_REQUEST:
+	/* ADDR_CHANGE is a hint only: rdma_get_cm_event(3). */
+	if (event->type == RDMA_CM_EVENT_CONNECT_REQUEST)
 		on_request(endpoint, event);
-		return;
-	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		/* The id must go, or the kernel waits for it. */
+	else if (event->type == RDMA_CM_EVENT_DEVICE_REMOVAL)
+		/* The kernel waits until the id is destroyed. */
 		vbd_endpoint_device_removed(endpoint);
-		return;
-	case RDMA_CM_EVENT_ADDR_CHANGE: /* a hint: rdma_get_cm_event(3) */
-	case RDMA_CM_EVENT_ADDR_RESOLVED:
-	case RDMA_CM_EVENT_ADDR_ERROR:
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-	case RDMA_CM_EVENT_ROUTE_ERROR:
-	case RDMA_CM_EVENT_CONNECT_RESPONSE:
-	case RDMA_CM_EVENT_CONNECT_ERROR:
-	case RDMA_CM_EVENT_UNREACHABLE:
-	case RDMA_CM_EVENT_REJECTED:
-	case RDMA_CM_EVENT_ESTABLISHED:
-	case RDMA_CM_EVENT_DISCONNECTED:
-	case RDMA_CM_EVENT_MULTICAST_JOIN:
-	case RDMA_CM_EVENT_MULTICAST_ERROR:
-	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
-		break;
-	}
-	vbd_log(VBD_LOG_DEBUG, "endpoint", "ignores %s", vbd_cm_event_name((int)event->type));
+	else
+		vbd_log(VBD_LOG_DEBUG, "endpoint", "ignores %s",
+			vbd_cm_event_name((int)event->type));
 }

@@ -92,10 +92,21 @@ enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct
 	const struct vbd_endpoint_ops *ops, void *ops_arg, struct vbd_endpoint **ret_endpoint,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_endpoint_source - the address that it asks from, port 0; READY; false if there is none of
- * the family of @towards */
-bool vbd_endpoint_source(const struct vbd_endpoint *endpoint, const struct sockaddr *towards,
-	struct sockaddr_storage *ret_source);
+/**
+ * vbd_endpoint_resolve_addr - begin to resolve @dst, on a new CM id, from the endpoint's address
+ * @account, @tag: of the new id
+ * @ret_id:        the caller destroys it; set before some failures, too
+ *
+ * READY. rdma_cm may take VBD_RESOLVE_TIMEOUT_MS.
+ */
+enum vbd_status vbd_endpoint_resolve_addr(const struct vbd_endpoint *endpoint,
+	struct vbd_account *account, struct vbd_cm_tag *tag, const struct sockaddr *dst,
+	struct rdma_cm_id **ret_id, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_endpoint_check_device - addr_error, about the @object, unless the resolved @id is on the
+ * endpoint's device: a QP sends, and is attached to groups, on its own device only */
+enum vbd_status vbd_endpoint_check_device(const struct vbd_endpoint *endpoint,
+	const struct rdma_cm_id *id, const char *object, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_endpoint_close - begin to close; harmless when its end is under way. @reason: LOCAL_CLOSE or
  * SHUTDOWN. */

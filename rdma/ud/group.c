@@ -3,15 +3,11 @@
 
 #include "base/enum.h"
 #include "base/log.h"
-#include "rdma/fabric/fabric.h"
+#include "rdma/device/source.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 
-#include <netinet/in.h>
 #include <string.h>
-
-/* How long the kernel may look for the device; the group's own deadline may be shorter. */
-#define RESOLVE_TIMEOUT_MS 2000
 
 VBD_ENUM_NAMES(vbd_group_mode_name, enum vbd_group_mode, VBD_GROUP_MODE_MAP)
 
@@ -31,14 +27,11 @@ static void set_state(
 
 static enum vbd_status join(struct vbd_group *group, struct vbd_error *err)
 {
-	const char *name = vbd_pv_id_device(group->cm_id);
-	enum vbd_status status;
+	enum vbd_status status =
+		vbd_endpoint_check_device(group->endpoint, group->cm_id, "group", err);
 
-	/* A QP is attached on its own device only. */
-	if (!name || strcmp(name, group->endpoint->device_name) != 0)
-		return vbd_error_set(err, VBD_E_ADDR_ERROR,
-			"the group is reached by device %s, but the endpoint's QP is on %s",
-			name ? name : "?", group->endpoint->device_name);
+	if (status)
+		return status;
 	status = vbd_pv_join_multicast(group->cm_id, (const struct sockaddr *)&group->addr,
 		group->mode == VBD_GROUP_SEND_ONLY, err);
 	group->asked = status == VBD_OK;
@@ -121,25 +114,6 @@ static void step(struct vbd_group *group, enum vbd_group_event event, const stru
 		group->ops->state_changed(group, group->ops_arg);
 }
 
-static enum vbd_status begin(struct vbd_group *group, struct vbd_error *err)
-{
-	struct vbd_fabric *fabric = group->endpoint->fabric;
-	struct sockaddr_storage src;
-	const struct sockaddr *addr = (const struct sockaddr *)&group->addr;
-	bool has_src = vbd_endpoint_source(group->endpoint, addr, &src);
-	enum vbd_status status;
-
-	if (!fabric->cm_channel)
-		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
-			fabric->cm_channel_error.text);
-	status = vbd_pv_create_udp_id(
-		&group->account, fabric->cm_channel, &group->tag, &group->cm_id, err);
-	if (status)
-		return status;
-	return vbd_pv_resolve_addr(group->cm_id, has_src ? (const struct sockaddr *)&src : NULL,
-		addr, RESOLVE_TIMEOUT_MS, err);
-}
-
 void vbd_group_join(struct vbd_group *group, uint64_t id, struct vbd_endpoint *endpoint,
 	const struct sockaddr *addr, enum vbd_group_mode mode, const struct vbd_group_ops *ops,
 	void *ops_arg)
@@ -153,10 +127,9 @@ void vbd_group_join(struct vbd_group *group, uint64_t id, struct vbd_endpoint *e
 	group->ops = ops;
 	group->ops_arg = ops_arg;
 	group->state = VBD_GROUP_IS_RESOLVING;
-	memcpy(&group->addr, addr,
-		addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					    : sizeof(struct sockaddr_in));
-	if (begin(group, &error) != VBD_OK)
+	memcpy(&group->addr, addr, vbd_sockaddr_bytes(addr));
+	if (vbd_endpoint_resolve_addr(
+		    endpoint, &group->account, &group->tag, addr, &group->cm_id, &error) != VBD_OK)
 		step(group, VBD_GROUP_EV_CALL_FAILED, &error);
 }
 

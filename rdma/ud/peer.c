@@ -3,16 +3,11 @@
 
 #include "base/log.h"
 #include "rdma/ud/endpoint.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"
 #include "rdma/device/pd.h"
 #include "rdma/provider/provider.h"
 
 #include <string.h>
-
-/* How long the kernel may look for a neighbour or a path; the peer's own deadline may be shorter.
- */
-#define RESOLVE_TIMEOUT_MS 2000
 
 static void step(struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error *why);
 
@@ -37,14 +32,10 @@ static void let_go_of_id(struct vbd_peer *peer)
 
 static enum vbd_status resolve_route(struct vbd_peer *peer, struct vbd_error *err)
 {
-	const char *name = vbd_pv_id_device(peer->cm_id);
+	enum vbd_status status =
+		vbd_endpoint_check_device(peer->endpoint, peer->cm_id, "peer", err);
 
-	/* A QP sends by its own device only. */
-	if (!name || strcmp(name, peer->endpoint->device_name) != 0)
-		return vbd_error_set(err, VBD_E_ADDR_ERROR,
-			"the peer is reached by device %s, but the endpoint's QP is on %s",
-			name ? name : "?", peer->endpoint->device_name);
-	return vbd_pv_resolve_route(peer->cm_id, RESOLVE_TIMEOUT_MS, err);
+	return status ? status : vbd_pv_resolve_route(peer->cm_id, VBD_RESOLVE_TIMEOUT_MS, err);
 }
 
 static enum vbd_status ask(struct vbd_peer *peer, struct vbd_error *err)
@@ -139,25 +130,6 @@ void vbd_peer_init(struct vbd_peer *peer, uint64_t id, struct vbd_endpoint *endp
 	peer->state = VBD_PEER_RESOLVING_ADDR;
 }
 
-static enum vbd_status begin(
-	struct vbd_peer *peer, const struct sockaddr *dst, struct vbd_error *err)
-{
-	struct vbd_fabric *fabric = peer->endpoint->fabric;
-	struct sockaddr_storage src;
-	bool has_src = vbd_endpoint_source(peer->endpoint, dst, &src);
-	enum vbd_status status;
-
-	if (!fabric->cm_channel)
-		return vbd_error_set(err, VBD_E_NO_DEVICE, "no RDMA connection manager: %s",
-			fabric->cm_channel_error.text);
-	status = vbd_pv_create_udp_id(
-		&peer->account, fabric->cm_channel, &peer->tag, &peer->cm_id, err);
-	if (status)
-		return status;
-	return vbd_pv_resolve_addr(peer->cm_id, has_src ? (const struct sockaddr *)&src : NULL, dst,
-		RESOLVE_TIMEOUT_MS, err);
-}
-
 void vbd_peer_resolve(struct vbd_peer *peer, const struct sockaddr *dst)
 {
 	struct vbd_error error = {0};
@@ -165,7 +137,8 @@ void vbd_peer_resolve(struct vbd_peer *peer, const struct sockaddr *dst)
 	/* The name may have taken longer than the endpoint lived. */
 	if (peer->state != VBD_PEER_RESOLVING_ADDR)
 		return;
-	if (begin(peer, dst, &error) != VBD_OK)
+	if (vbd_endpoint_resolve_addr(peer->endpoint, &peer->account, &peer->tag, dst, &peer->cm_id,
+		    &error) != VBD_OK)
 		step(peer, VBD_PEER_EV_CALL_FAILED, &error);
 }
 
