@@ -6,6 +6,7 @@
 #include "daemon/connections/connections.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/connections/listeners.h"
+#include "daemon/memory/shared.h"
 #include "daemon/uevent.h"
 #include "daemon/memory/windows.h"
 #include "rdma/fabric/fabric.h"
@@ -173,11 +174,46 @@ static void on_async_event(struct vbd_device *device, int type, int port_num, vo
 	vbd_listeners_device_added(daemon);
 }
 
+/* Without memory for its record an object of the fabric is used, but no client finds it. */
+static void on_pd_made(struct vbd_pd *pd, void *arg)
+{
+	struct vbd_shared *shared;
+
+	(void)!vbd_shared_add(((struct vbd_daemon *)arg)->pds, pd->id, pd, "", &shared, NULL);
+}
+
+static void on_cq_made(struct vbd_cq *cq, void *arg)
+{
+	struct vbd_shared *shared;
+
+	(void)!vbd_shared_add(((struct vbd_daemon *)arg)->cqs, cq->id, cq, "", &shared, NULL);
+}
+
+static void on_pd_gone(const struct vbd_pd *pd, void *arg)
+{
+	vbd_shared_remove(((struct vbd_daemon *)arg)->pds, pd->id);
+}
+
+static void on_cq_gone(const struct vbd_cq *cq, void *arg)
+{
+	vbd_shared_remove(((struct vbd_daemon *)arg)->cqs, cq->id);
+}
+
+static void on_srq_gone(const struct vbd_srq *srq, void *arg)
+{
+	vbd_shared_remove(((struct vbd_daemon *)arg)->srqs, srq->id);
+}
+
 static const struct vbd_fabric_ops fabric_ops = {
 	.device_added = on_device_added,
 	.device_removing = on_device_removing,
 	.device_removed = on_device_removed,
 	.async_event = on_async_event,
+	.pd_made = on_pd_made,
+	.cq_made = on_cq_made,
+	.pd_gone = on_pd_gone,
+	.cq_gone = on_cq_gone,
+	.srq_gone = on_srq_gone,
 	.cm_opened = on_cm_opened,
 };
 

@@ -98,7 +98,7 @@ static void on_srq_removed(struct vbd_fabric *fabric, struct vbd_srq *srq)
 {
 	struct vbd_device *device = srq->pd->device;
 
-	vbd_resources_srq_removed(srq);
+	vbd_resources_srq_removed(fabric, srq);
 	/* The CQ still holds the device. */
 	vbd_fabric_release_device(fabric, device);
 }

@@ -170,21 +170,6 @@ static void create(struct vbd_request *req, const struct vbd_buffer_spec *spec)
 		vbd_reply_problem(req, &err);
 }
 
-static enum vbd_status find_pd(const struct vbd_request *req, const struct vbd_json_ref *ref,
-	struct vbd_buffer_spec *spec, struct vbd_error *err)
-{
-	char text[VBD_REF_TEXT_BYTES];
-	const struct vbd_pd *pd =
-		vbd_pd_find_ref(vbd_request_daemon(req), vbd_ref_text(ref, text), err);
-
-	if (!pd) {
-		vbd_set_pointer(err, "/pd");
-		return VBD_E_NOT_FOUND;
-	}
-	spec->pd_id = pd->id;
-	return VBD_OK;
-}
-
 void vbd_create_buffer(struct vbd_request *req)
 {
 	struct buffer_create input = {.kind = VBD_MEM_ANONYMOUS};
@@ -196,9 +181,15 @@ void vbd_create_buffer(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	if (input.pd_seen && find_pd(req, &input.pd, &spec, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
-		return;
+	if (input.pd_seen) {
+		const struct vbd_object *pd =
+			vbd_member_find(vbd_request_daemon(req)->pds, &input.pd, "/pd", &err);
+
+		if (!pd) {
+			vbd_reply_problem(req, &err);
+			return;
+		}
+		spec.pd_id = pd->id;
 	}
 	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
 	vbd_copy_text(spec.device_name, sizeof(spec.device_name), input.device);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Completion queues: a list of the fabric, ids ascending. */
+/* Completion queues. */
 #include "api/resources/context.h"
 #include "api/resources/cqs.h"
 #include "api/json/decode.h"
@@ -23,13 +23,14 @@ static json_t *encode_moderation(const struct vbd_cq *cq)
 
 static json_t *encode_cq(const void *item, struct vbd_request *req)
 {
-	const struct vbd_cq *cq = item;
+	const struct vbd_shared *shared = item;
+	const struct vbd_cq *cq = shared->cq;
 	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_shared_users users;
 
-	vbd_cq_users_of(vbd_request_daemon(req), cq, &users);
-	vbd_put_u64(&out, "id", cq->id);
-	vbd_put_text_or_null(&out, "name", cq->name);
+	(void)req;
+	vbd_shared_users_of(shared, &users);
+	vbd_put_object(&out, &shared->object);
 	vbd_put_text(&out, "device", cq->device->name);
 	vbd_put(&out, "auto", json_boolean(!cq->asked_for));
 	vbd_put_u64(&out, "worker", cq->worker->number);
@@ -46,42 +47,8 @@ static json_t *encode_cq(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "events_taken", vbd_counter_get(&cq->events_taken));
 	vbd_put_u64(&out, "connections", cq->connections);
 	vbd_put_u64(&out, "users", users.total);
-	vbd_put_time(&out, "created_at", cq->created_ns);
+	vbd_put_time(&out, "created_at", shared->object.created_ns);
 	return vbd_encode_end(&out);
-}
-
-static struct vbd_cq *find_cq(struct vbd_request *req)
-{
-	struct vbd_error err = {0};
-	struct vbd_cq *cq = vbd_cq_find_ref(vbd_request_daemon(req), req->ref, &err);
-
-	if (!cq)
-		vbd_reply_problem(req, &err);
-	return cq;
-}
-
-void vbd_get_cq(struct vbd_request *req)
-{
-	const struct vbd_cq *cq = find_cq(req);
-
-	if (cq)
-		vbd_reply_json(req, 200, encode_cq(cq, req));
-}
-
-void vbd_delete_cq(struct vbd_request *req)
-{
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct vbd_cq *cq = find_cq(req);
-	struct vbd_shared_users users;
-	struct vbd_error err = {0};
-
-	if (!cq)
-		return;
-	vbd_cq_users_of(daemon, cq, &users);
-	if (vbd_cq_delete_unused(daemon, cq, &err) == VBD_OK)
-		vbd_reply_empty(req, 204);
-	else
-		vbd_reply_in_use(req, &err, users.paths, users.shown);
 }
 
 static const struct vbd_field moderation_fields[] = {
@@ -117,7 +84,7 @@ void vbd_create_cq(struct vbd_request *req)
 	struct cq_input input = {.depth_cqe = (uint32_t)daemon->config->cq_depth};
 	struct vbd_error err = {0};
 	struct vbd_cq_spec spec;
-	struct vbd_cq *cq;
+	struct vbd_shared *cq;
 
 	if (vbd_decode(req->json, cq_fields, VBD_ARRAY_LEN(cq_fields), &input, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
@@ -127,69 +94,44 @@ void vbd_create_cq(struct vbd_request *req)
 	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
 	vbd_copy_text(spec.device_name, sizeof(spec.device_name), input.device);
 	if (vbd_cq_request(daemon, &spec, &cq, &err) == VBD_OK)
-		vbd_reply_created(req, "cqs", cq->id, encode_cq(cq, req));
+		vbd_reply_created(req, "cqs", cq->object.id, encode_cq(cq, req));
 	else
 		vbd_reply_problem(req, &err);
 }
 
 void vbd_patch_cq(struct vbd_request *req)
 {
-	struct vbd_cq *cq = find_cq(req);
+	const struct vbd_shared *shared = vbd_task_find(req, &vbd_cq_task);
 	struct cq_input input = {0};
 	struct vbd_error err = {0};
+	struct vbd_cq *cq;
 
-	if (!cq)
+	if (!shared)
 		return;
+	cq = shared->cq;
 	input.moderation.count = cq->moderation_count;
 	input.moderation.period_us = cq->moderation_period_us;
 	if (vbd_decode(req->json, &cq_fields[VBD_ARRAY_LEN(cq_fields) - CQ_CHANGEABLE],
 		    CQ_CHANGEABLE, &input, &err) == VBD_OK &&
 		vbd_cq_change(cq, input.depth_seen ? &input.depth_cqe : NULL,
 			input.moderation_seen ? &input.moderation : NULL, &err) == VBD_OK)
-		vbd_reply_json(req, 200, encode_cq(cq, req));
+		vbd_reply_json(req, 200, encode_cq(shared, req));
 	else
 		vbd_reply_problem(req, &err);
 }
 
-static uint64_t cq_id(const void *item)
+static const struct vbd_cq *cq_of(const void *item)
 {
-	return ((const struct vbd_cq *)item)->id;
-}
-
-static void walk_cqs(void *listed, vbd_page_visit_cb visit, void *visitor)
-{
-	const struct vbd_fabric *fabric = listed;
-
-	vbd_list_for_each (link, &fabric->cqs) {
-		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
-
-		if (!cq->deleted)
-			visit(cq, visitor);
-	}
-}
-
-static int by_cq_name(const void *a, const void *b)
-{
-	return strcmp(((const struct vbd_cq *)a)->name, ((const struct vbd_cq *)b)->name);
+	return ((const struct vbd_shared *)item)->cq;
 }
 
 static int by_cq_device(const void *a, const void *b)
 {
-	return strcmp(
-		((const struct vbd_cq *)a)->device->name, ((const struct vbd_cq *)b)->device->name);
+	return strcmp(cq_of(a)->device->name, cq_of(b)->device->name);
 }
 
-static int by_cq_worker(const void *a, const void *b)
-{
-	return vbd_compare_u64(((const struct vbd_cq *)a)->worker->number,
-		((const struct vbd_cq *)b)->worker->number);
-}
-
-static int by_cq_reserved(const void *a, const void *b)
-{
-	return vbd_compare_u64(
-		((const struct vbd_cq *)a)->reserved_cqe, ((const struct vbd_cq *)b)->reserved_cqe);
-}
+VBD_PAGE_BY(by_cq_worker, cq_of, worker->number)
+VBD_PAGE_BY(by_cq_reserved, cq_of, reserved_cqe)
 
 static const char *const cq_names[] = {"id", "name", "device", "auto", "worker", "capacity_cqe",
 	"reserved_cqe", "outstanding_cqe", "high_water_cqe", "moderation", "completions",
@@ -197,7 +139,7 @@ static const char *const cq_names[] = {"id", "name", "device", "auto", "worker",
 	"users", "created_at", NULL};
 
 static const struct vbd_page_key cq_keys[] = {
-	{"name", by_cq_name},
+	{"name", vbd_object_compare_name},
 	{"device", by_cq_device},
 	{"worker", by_cq_worker},
 	{"reserved_cqe", by_cq_reserved},
@@ -207,12 +149,11 @@ static const struct vbd_page_key cq_keys[] = {
 static const struct vbd_page_source cq_page = {
 	.fields = cq_names,
 	.keys = cq_keys,
-	.id = cq_id,
-	.walk = walk_cqs,
 	.encode = encode_cq,
 };
 
-void vbd_list_cqs(struct vbd_request *req)
-{
-	vbd_page_reply(req, &cq_page, vbd_request_daemon(req)->fabric);
-}
+const struct vbd_task_kind vbd_cq_task = {
+	.kind = VBD_KIND_CQ,
+	.encode = encode_cq,
+	.page = &cq_page,
+};

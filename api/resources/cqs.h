@@ -5,10 +5,7 @@
 
 struct vbd_request;
 
-void vbd_list_cqs(struct vbd_request *req);
 void vbd_create_cq(struct vbd_request *req);
-void vbd_get_cq(struct vbd_request *req);
-void vbd_delete_cq(struct vbd_request *req);
 void vbd_patch_cq(struct vbd_request *req);
 
 #endif

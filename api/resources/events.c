@@ -77,7 +77,7 @@ static void answer_events(struct vbd_waiter *base, enum vbd_wake why)
 }
 
 #define KIND_NAME(sym, singular, plural, open, kept) #singular ", "
-#define KINDS					     "device, cq, " VBD_KIND_MAP(KIND_NAME)
+#define KINDS					     "device, " VBD_KIND_MAP(KIND_NAME)
 
 /* "connection" or "connection/7" */
 static enum vbd_status parse_object(

@@ -100,9 +100,6 @@ static json_t *encode_links(void)
 	} links[] = {
 		{"contract", "/v1/openapi.yaml"},
 		{"devices", "/v1/devices"},
-		{"pds", "/v1/pds"},
-		{"cqs", "/v1/cqs"},
-		{"srqs", "/v1/srqs"},
 #define KIND_LINK(sym, singular, plural, open, kept) {#plural, "/v1/" #plural},
 		VBD_KIND_MAP(KIND_LINK)
 #undef KIND_LINK

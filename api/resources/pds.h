@@ -5,9 +5,6 @@
 
 struct vbd_request;
 
-void vbd_list_pds(struct vbd_request *req);
 void vbd_create_pd(struct vbd_request *req);
-void vbd_get_pd(struct vbd_request *req);
-void vbd_delete_pd(struct vbd_request *req);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
+#include "api/resources/task.h"
 #include "api/http/request.h"
 #include "base/enum.h"
 #include "daemon/memory/shared.h"
@@ -58,35 +59,25 @@ enum vbd_status vbd_qp_input_merge(
 	return VBD_OK;
 }
 
-static enum vbd_status find_named(
-	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err)
+static uint64_t named_id(const struct vbd_registry *registry, const struct vbd_json_ref *ref,
+	const char *pointer, struct vbd_error *err)
 {
-	char text[VBD_REF_TEXT_BYTES];
+	const struct vbd_object *object = vbd_member_find(registry, ref, pointer, err);
 
-	if (qp->seen.pd) {
-		const struct vbd_pd *pd =
-			vbd_pd_find_ref(daemon, vbd_ref_text(&qp->refs.pd, text), err);
+	return object ? object->id : 0;
+}
 
-		qp->params.qp.pd_id = pd ? pd->id : 0;
-		if (!pd)
-			vbd_set_pointer(err, "/qp/pd");
-	}
-	if (qp->seen.cq) {
-		const struct vbd_cq *cq =
-			vbd_cq_find_ref(daemon, vbd_ref_text(&qp->refs.cq, text), err);
+static enum vbd_status find_named(
+	const struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err)
+{
+	struct vbd_qp_params *params = &qp->params.qp;
 
-		qp->params.qp.cq_id = cq ? cq->id : 0;
-		if (!cq)
-			vbd_set_pointer(err, "/qp/cq");
-	}
-	if (qp->seen.srq) {
-		const struct vbd_srq *srq =
-			vbd_srq_find_ref(daemon, vbd_ref_text(&qp->refs.srq, text), err);
-
-		qp->params.qp.srq_id = srq ? srq->id : 0;
-		if (!srq)
-			vbd_set_pointer(err, "/qp/srq");
-	}
+	if (qp->seen.pd)
+		params->pd_id = named_id(daemon->pds, &qp->refs.pd, "/qp/pd", err);
+	if (qp->seen.cq)
+		params->cq_id = named_id(daemon->cqs, &qp->refs.cq, "/qp/cq", err);
+	if (qp->seen.srq)
+		params->srq_id = named_id(daemon->srqs, &qp->refs.srq, "/qp/srq", err);
 	return err->status;
 }
 

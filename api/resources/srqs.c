@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Shared receive queues, and what names one: the queue pairs of listeners and connections.
- */
+/* Shared receive queues. */
 #include "api/resources/context.h"
 #include "api/json/decode.h"
 #include "api/json/encode.h"
@@ -15,13 +13,14 @@
 
 static json_t *encode_srq(const void *item, struct vbd_request *req)
 {
-	const struct vbd_srq *srq = item;
+	const struct vbd_shared *shared = item;
+	const struct vbd_srq *srq = shared->srq;
 	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_shared_users users;
 
-	vbd_srq_users_of(vbd_request_daemon(req), srq, &users);
-	vbd_put_u64(&out, "id", srq->id);
-	vbd_put_text_or_null(&out, "name", srq->name);
+	(void)req;
+	vbd_shared_users_of(shared, &users);
+	vbd_put_object(&out, &shared->object);
 	vbd_put_text(&out, "device", srq->pd->device->name);
 	vbd_put_u64(&out, "pd", srq->pd->id);
 	vbd_put_u64(&out, "cq", srq->cq->id);
@@ -34,42 +33,8 @@ static json_t *encode_srq(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "refills", vbd_counter_get(&srq->refills));
 	vbd_put_u64(&out, "connections", srq->users);
 	vbd_put_u64(&out, "users", users.total);
-	vbd_put_time(&out, "created_at", srq->created_ns);
+	vbd_put_time(&out, "created_at", shared->object.created_ns);
 	return vbd_encode_end(&out);
-}
-
-static struct vbd_srq *find_srq(struct vbd_request *req)
-{
-	struct vbd_error err = {0};
-	struct vbd_srq *srq = vbd_srq_find_ref(vbd_request_daemon(req), req->ref, &err);
-
-	if (!srq)
-		vbd_reply_problem(req, &err);
-	return srq;
-}
-
-void vbd_get_srq(struct vbd_request *req)
-{
-	const struct vbd_srq *srq = find_srq(req);
-
-	if (srq)
-		vbd_reply_json(req, 200, encode_srq(srq, req));
-}
-
-void vbd_delete_srq(struct vbd_request *req)
-{
-	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct vbd_srq *srq = find_srq(req);
-	struct vbd_shared_users users;
-	struct vbd_error err = {0};
-
-	if (!srq)
-		return;
-	vbd_srq_users_of(daemon, srq, &users);
-	if (vbd_srq_delete_unused(daemon, srq, &err) == VBD_OK)
-		vbd_reply_empty(req, 204);
-	else
-		vbd_reply_in_use(req, &err, users.paths, users.shown);
 }
 
 /* --- creation and change --------------------------------------------------------------------- */
@@ -96,23 +61,15 @@ static const struct vbd_field srq_fields[] = {
 static enum vbd_status find_members(struct vbd_daemon *daemon, const struct srq_input *input,
 	struct vbd_srq_spec *spec, struct vbd_error *err)
 {
-	char text[VBD_REF_TEXT_BYTES];
+	const struct vbd_shared *pd = NULL, *cq = NULL;
 
-	if (input->pd_seen) {
-		spec->pd = vbd_pd_find_ref(daemon, vbd_ref_text(&input->pd, text), err);
-		if (!spec->pd) {
-			vbd_set_pointer(err, "/pd");
-			return VBD_E_NOT_FOUND;
-		}
-	}
-	if (input->cq_seen) {
-		spec->cq = vbd_cq_find_ref(daemon, vbd_ref_text(&input->cq, text), err);
-		if (!spec->cq) {
-			vbd_set_pointer(err, "/cq");
-			return VBD_E_NOT_FOUND;
-		}
-	}
-	return VBD_OK;
+	if (input->pd_seen)
+		pd = vbd_member_find(daemon->pds, &input->pd, "/pd", err);
+	if (input->cq_seen && err->status == VBD_OK)
+		cq = vbd_member_find(daemon->cqs, &input->cq, "/cq", err);
+	spec->pd = pd ? pd->pd : NULL;
+	spec->cq = cq ? cq->cq : NULL;
+	return err->status;
 }
 
 void vbd_create_srq(struct vbd_request *req)
@@ -121,7 +78,7 @@ void vbd_create_srq(struct vbd_request *req)
 	struct srq_input input = {.params = {.depth = 64, .recv_size_bytes = 4096}};
 	struct vbd_srq_spec spec = {0};
 	struct vbd_error err = {0};
-	struct vbd_srq *srq;
+	struct vbd_shared *srq;
 
 	if (vbd_decode(req->json, srq_fields, VBD_ARRAY_LEN(srq_fields), &input, &err) != VBD_OK ||
 		find_members(daemon, &input, &spec, &err) != VBD_OK) {
@@ -135,7 +92,7 @@ void vbd_create_srq(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_reply_created(req, "srqs", srq->id, encode_srq(srq, req));
+	vbd_reply_created(req, "srqs", srq->object.id, encode_srq(srq, req));
 }
 
 struct srq_change {
@@ -148,12 +105,14 @@ static const struct vbd_field srq_change_fields[] = {
 
 void vbd_patch_srq(struct vbd_request *req)
 {
-	struct vbd_srq *srq = find_srq(req);
+	const struct vbd_shared *shared = vbd_task_find(req, &vbd_srq_task);
 	struct srq_change input = {0};
 	struct vbd_error err = {0};
+	struct vbd_srq *srq;
 
-	if (!srq)
+	if (!shared)
 		return;
+	srq = shared->srq;
 	if (vbd_decode(req->json, srq_change_fields, VBD_ARRAY_LEN(srq_change_fields), &input,
 		    &err) == VBD_OK &&
 		input.limit > srq->depth)
@@ -164,37 +123,15 @@ void vbd_patch_srq(struct vbd_request *req)
 		return;
 	}
 	vbd_srq_set_limit(srq, input.limit);
-	vbd_reply_json(req, 200, encode_srq(srq, req));
+	vbd_reply_json(req, 200, encode_srq(shared, req));
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static uint64_t srq_id(const void *item)
-{
-	return ((const struct vbd_srq *)item)->id;
-}
-
-static void walk_srqs(void *listed, vbd_page_visit_cb visit, void *visitor)
-{
-	const struct vbd_fabric *fabric = listed;
-
-	vbd_list_for_each (link, &fabric->srqs) {
-		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
-
-		if (!srq->removing)
-			visit(srq, visitor);
-	}
-}
-
-static int by_name(const void *a, const void *b)
-{
-	return strcmp(((const struct vbd_srq *)a)->name, ((const struct vbd_srq *)b)->name);
-}
-
 static int by_device(const void *a, const void *b)
 {
-	return strcmp(((const struct vbd_srq *)a)->pd->device->name,
-		((const struct vbd_srq *)b)->pd->device->name);
+	return strcmp(((const struct vbd_shared *)a)->srq->pd->device->name,
+		((const struct vbd_shared *)b)->srq->pd->device->name);
 }
 
 static const char *const srq_names[] = {"id", "name", "device", "pd", "cq", "depth",
@@ -202,7 +139,7 @@ static const char *const srq_names[] = {"id", "name", "device", "pd", "cq", "dep
 	"users", "created_at", NULL};
 
 static const struct vbd_page_key srq_keys[] = {
-	{"name", by_name},
+	{"name", vbd_object_compare_name},
 	{"device", by_device},
 	{NULL, NULL},
 };
@@ -210,12 +147,11 @@ static const struct vbd_page_key srq_keys[] = {
 static const struct vbd_page_source srq_page = {
 	.fields = srq_names,
 	.keys = srq_keys,
-	.id = srq_id,
-	.walk = walk_srqs,
 	.encode = encode_srq,
 };
 
-void vbd_list_srqs(struct vbd_request *req)
-{
-	vbd_page_reply(req, &srq_page, vbd_request_daemon(req)->fabric);
-}
+const struct vbd_task_kind vbd_srq_task = {
+	.kind = VBD_KIND_SRQ,
+	.encode = encode_srq,
+	.page = &srq_page,
+};

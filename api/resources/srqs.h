@@ -5,10 +5,7 @@
 
 struct vbd_request;
 
-void vbd_list_srqs(struct vbd_request *req);
 void vbd_create_srq(struct vbd_request *req);
-void vbd_get_srq(struct vbd_request *req);
-void vbd_delete_srq(struct vbd_request *req);
 void vbd_patch_srq(struct vbd_request *req);
 
 #endif

@@ -63,6 +63,20 @@ void vbd_task_delete(struct vbd_request *req)
 	}
 }
 
+void vbd_delete_shared(struct vbd_request *req)
+{
+	struct vbd_shared *shared = vbd_task_find(req, req->route->task);
+	struct vbd_shared_users users;
+	struct vbd_error err = {0};
+
+	if (!shared)
+		return;
+	if (vbd_shared_delete(shared, &users, &err) == VBD_OK)
+		vbd_reply_empty(req, 204);
+	else
+		vbd_reply_in_use(req, &err, users.paths, users.shown);
+}
+
 /* --- waiting --------------------------------------------------------------------------------- */
 
 struct task_waiter {

@@ -62,6 +62,10 @@ void vbd_task_get(struct vbd_request *req);
  * cancel it, 202 */
 void vbd_task_delete(struct vbd_request *req);
 
+/** vbd_delete_shared - delete the PD, CQ or SRQ that the path names, 204; an error lists its users
+ */
+void vbd_delete_shared(struct vbd_request *req);
+
 /**
  * vbd_task_answer - answer a POST that made @task: 201 when it is done, 202 when the wait is over
  *

@@ -32,7 +32,6 @@ static const struct {
 
 static const char *const kind_names[] = {[VBD_KIND_NONE] = NULL,
 	[VBD_KIND_DEVICE] = "device",
-	[VBD_KIND_CQ] = "cq",
 #define VBD_KIND_NAME(sym, singular, plural, open, kept) [VBD_KIND_##sym] = #singular,
 	VBD_KIND_MAP(VBD_KIND_NAME)
 #undef VBD_KIND_NAME

@@ -27,15 +27,16 @@
 	X(ENDPOINT, endpoint, endpoints, config->limits.endpoints, VBD_KEPT_WITHIN)            \
 	X(PEER, peer, peers, config->limits.peers, VBD_KEPT_WITHIN)                            \
 	X(GROUP, group, groups, config->limits.groups, VBD_KEPT_WITHIN)                        \
-	X(BUFFER, buffer, buffers, config->limits.buffers, VBD_KEPT_WITHIN)
+	X(BUFFER, buffer, buffers, config->limits.buffers, VBD_KEPT_WITHIN)                    \
+	X(SRQ, srq, srqs, config->limits.srqs, VBD_KEPT_WITHIN)                                \
+	X(CQ, cq, cqs, config->limits.cqs, VBD_KEPT_WITHIN)                                    \
+	X(PD, pd, pds, config->limits.pds, VBD_KEPT_WITHIN)
 
 #define VBD_KEPT_WITHIN UINT64_MAX
 
 enum vbd_object_kind {
-	VBD_KIND_NONE, /* the daemon itself */
-	/* Without a registry. */
-	VBD_KIND_DEVICE,
-	VBD_KIND_CQ,
+	VBD_KIND_NONE,	 /* the daemon itself */
+	VBD_KIND_DEVICE, /* without a registry */
 #define VBD_KIND_ENUM(sym, singular, plural, open, kept) VBD_KIND_##sym,
 	VBD_KIND_MAP(VBD_KIND_ENUM)
 #undef VBD_KIND_ENUM

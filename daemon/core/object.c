@@ -68,26 +68,32 @@ static void make_room(struct vbd_registry *registry)
 	}
 }
 
-static void begin(struct vbd_object *object, struct vbd_registry *registry)
+static struct vbd_object *alloc(struct vbd_registry *registry, struct vbd_error *err)
 {
+	struct vbd_object *object = calloc(1, registry->kind->size_bytes);
+
+	if (!object) {
+		(void)vbd_error_set(
+			err, VBD_E_NO_MEMORY, "no memory for another %s", registry->singular);
+		return NULL;
+	}
 	object->registry = registry;
 	object->created_ns = vbd_clock_mono_ns();
 	vbd_list_init(&object->watches);
 	vbd_list_init(&object->ended_link);
 	vbd_deferred_init(&object->reap, reap);
+	return object;
 }
 
 enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *name,
 	struct vbd_object **ret_object, struct vbd_error *err)
 {
 	const struct vbd_kind *kind = registry->kind;
-	struct vbd_object *object = calloc(1, kind->size_bytes);
+	struct vbd_object *object = alloc(registry, err);
 	enum vbd_status status = VBD_OK;
 
 	if (!object)
-		return vbd_error_set(
-			err, VBD_E_NO_MEMORY, "no memory for another %s", registry->singular);
-	begin(object, registry);
+		return VBD_E_NO_MEMORY;
 	if (kind->on_deadline)
 		status = vbd_timer_create(
 			registry->daemon->loop, kind->on_deadline, object, &object->deadline, err);
@@ -98,6 +104,24 @@ enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *nam
 	}
 	if (status) {
 		vbd_timer_destroy(object->deadline);
+		free(object);
+		return status;
+	}
+	registry->open++;
+	*ret_object = object;
+	return VBD_OK;
+}
+
+enum vbd_status vbd_object_adopt(struct vbd_registry *registry, uint64_t id, const char *name,
+	struct vbd_object **ret_object, struct vbd_error *err)
+{
+	struct vbd_object *object = alloc(registry, err);
+	enum vbd_status status;
+
+	if (!object)
+		return VBD_E_NO_MEMORY;
+	status = vbd_registry_adopt(registry, object, id, name, err);
+	if (status) {
 		free(object);
 		return status;
 	}

@@ -44,6 +44,11 @@ VBD_KIND_MAP(VBD_KIND_EXTERN)
 enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *name,
 	struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_object_adopt - allocate an object of a kind without history and without a deadline, and put
+ * it into its registry as vbd_registry_adopt() does */
+enum vbd_status vbd_object_adopt(struct vbd_registry *registry, uint64_t id, const char *name,
+	struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
+
 /** vbd_object_set_name - as vbd_registry_set_name(); an ended object loses the name to this one */
 enum vbd_status vbd_object_set_name(
 	struct vbd_object *object, const char *name, struct vbd_error *err) VBD_MUST_CHECK;

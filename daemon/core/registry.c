@@ -69,7 +69,7 @@ static enum vbd_status check_name(
 	return VBD_OK;
 }
 
-static enum vbd_status check(
+enum vbd_status vbd_registry_check(
 	const struct vbd_registry *registry, const char *name, struct vbd_error *err)
 {
 	enum vbd_status status = check_name(registry, name, err);
@@ -126,18 +126,11 @@ static bool insert(struct vbd_registry *registry, struct vbd_object *object)
 	return false;
 }
 
-enum vbd_status vbd_registry_add(struct vbd_registry *registry, struct vbd_object *object,
-	const char *name, struct vbd_error *err)
+enum vbd_status vbd_registry_adopt(struct vbd_registry *registry, struct vbd_object *object,
+	uint64_t id, const char *name, struct vbd_error *err)
 {
-	enum vbd_status status;
-
-	if (!name)
-		name = "";
-	status = check(registry, name, err);
-	if (status != VBD_OK)
-		return status;
 	(void)snprintf(object->name, sizeof(object->name), "%s", name);
-	object->id = registry->last_id + 1;
+	object->id = id;
 	if (!insert(registry, object)) {
 		object->id = 0;
 		object->name[0] = '\0';
@@ -146,6 +139,19 @@ enum vbd_status vbd_registry_add(struct vbd_registry *registry, struct vbd_objec
 	}
 	registry->last_id = object->id;
 	return VBD_OK;
+}
+
+enum vbd_status vbd_registry_add(struct vbd_registry *registry, struct vbd_object *object,
+	const char *name, struct vbd_error *err)
+{
+	enum vbd_status status;
+
+	if (!name)
+		name = "";
+	status = vbd_registry_check(registry, name, err);
+	if (status != VBD_OK)
+		return status;
+	return vbd_registry_adopt(registry, object, registry->last_id + 1, name, err);
 }
 
 enum vbd_status vbd_registry_set_name(struct vbd_registry *registry, struct vbd_object *object,

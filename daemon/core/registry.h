@@ -93,6 +93,22 @@ void vbd_registry_fini(struct vbd_registry *registry);
 enum vbd_status vbd_registry_add(struct vbd_registry *registry, struct vbd_object *object,
 	const char *name, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_registry_check - may an object of this name be added? Errors as of vbd_registry_add(), but
+ * for VBD_E_NO_MEMORY. */
+enum vbd_status vbd_registry_check(const struct vbd_registry *registry, const char *name,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_registry_adopt - add an object that has its id from the fabric
+ * @object: in no registry
+ * @id:     above those of all objects of the registry so far
+ * @name:   checked by vbd_registry_check(), or ""
+ *
+ * The limit does not apply. Returns VBD_OK or VBD_E_NO_MEMORY.
+ */
+enum vbd_status vbd_registry_adopt(struct vbd_registry *registry, struct vbd_object *object,
+	uint64_t id, const char *name, struct vbd_error *err) VBD_MUST_CHECK;
+
 /**
  * vbd_registry_set_name - give an object that is in the registry another name
  * @name: "" for none

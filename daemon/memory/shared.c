@@ -5,263 +5,180 @@
 #include "daemon/connections/connections.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/core/devices.h"
+#include "daemon/core/object.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/receives.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What the three kinds have in common, so that one search serves all. */
-struct kind {
-	const char *singular, *plural;
-	size_t link_offset, id_offset, name_offset;
-	size_t limit_offset; /* in struct vbd_config_limits */
-};
+/* The fabric frees the objects; a record has only its own memory. */
+const struct vbd_kind vbd_pd_kind = {.size_bytes = sizeof(struct vbd_shared)};
+const struct vbd_kind vbd_cq_kind = {.size_bytes = sizeof(struct vbd_shared)};
+const struct vbd_kind vbd_srq_kind = {.size_bytes = sizeof(struct vbd_shared)};
 
-static const struct kind pds = {"protection domain", "pds", offsetof(struct vbd_pd, fabric_link),
-	offsetof(struct vbd_pd, id), offsetof(struct vbd_pd, name),
-	offsetof(struct vbd_config_limits, pds)};
-static const struct kind cqs = {"completion queue", "cqs", offsetof(struct vbd_cq, link),
-	offsetof(struct vbd_cq, id), offsetof(struct vbd_cq, name),
-	offsetof(struct vbd_config_limits, cqs)};
-static const struct kind srqs = {"shared receive queue", "srqs", offsetof(struct vbd_srq, link),
-	offsetof(struct vbd_srq, id), offsetof(struct vbd_srq, name),
-	offsetof(struct vbd_config_limits, srqs)};
-
-static void *item_of(const struct kind *kind, struct vbd_link *link)
+enum vbd_status vbd_shared_add(struct vbd_registry *registry, uint64_t id, void *item,
+	const char *name, struct vbd_shared **ret_shared, struct vbd_error *err)
 {
-	return (char *)link - kind->link_offset;
-}
-
-static uint64_t id_of(const struct kind *kind, const void *item)
-{
-	uint64_t id;
-
-	memcpy(&id, (const char *)item + kind->id_offset, sizeof(id));
-	return id;
-}
-
-static uint64_t limit_of(const struct kind *kind, const struct vbd_daemon *daemon)
-{
-	uint64_t limit;
-
-	memcpy(&limit, (const char *)&daemon->config->limits + kind->limit_offset, sizeof(limit));
-	return limit;
-}
-
-static const char *name_of(const struct kind *kind, const void *item)
-{
-	return (const char *)item + kind->name_offset;
-}
-
-/* One that is on its way out is not there any more. */
-static bool is_there(const struct kind *kind, const void *item)
-{
-	const struct vbd_cq *cq = item;
-
-	if (kind == &pds)
-		return ((const struct vbd_pd *)item)->ibv_pd;
-	if (kind == &srqs)
-		return !((const struct vbd_srq *)item)->removing;
-	return !cq->removing && !cq->deleted;
-}
-
-static void *find_ref(const struct kind *kind, const struct vbd_link *list, const char *ref,
-	struct vbd_error *err)
-{
-	uint64_t id = 0;
-	bool by_id = vbd_ref_is_id(ref, &id);
-
-	vbd_list_for_each (link, list) {
-		void *item = item_of(kind, link);
-
-		if (is_there(kind, item) &&
-			(by_id ? id_of(kind, item) == id : strcmp(name_of(kind, item), ref) == 0))
-			return item;
-	}
-	(void)vbd_error_set(err, VBD_E_NOT_FOUND, "there is no %s '%.64s'", kind->singular, ref);
-	return NULL;
-}
-
-struct vbd_pd *vbd_pd_find_ref(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	return find_ref(&pds, &daemon->fabric->pds, ref, err);
-}
-
-struct vbd_cq *vbd_cq_find_ref(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	return find_ref(&cqs, &daemon->fabric->cqs, ref, err);
-}
-
-struct vbd_srq *vbd_srq_find_ref(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
-{
-	return find_ref(&srqs, &daemon->fabric->srqs, ref, err);
-}
-
-/* May one more be made, with this name? */
-static enum vbd_status check_new(const struct vbd_daemon *daemon, const struct kind *kind,
-	const struct vbd_link *list, const char *name, struct vbd_error *err)
-{
-	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
-	const uint64_t limit = limit_of(kind, daemon);
-	const void *holder = NULL;
-	uint64_t count = 0;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_adopt(registry, id, name, &object, err);
 
 	if (status)
 		return status;
-	vbd_list_for_each (link, list) {
-		const void *item = item_of(kind, link);
+	*ret_shared = VBD_CONTAINER_OF(object, struct vbd_shared, object);
+	(*ret_shared)->item = item;
+	return VBD_OK;
+}
 
-		count++;
-		if (*name && is_there(kind, item) && strcmp(name_of(kind, item), name) == 0)
-			holder = item;
-	}
-	if (holder) {
-		if (err && err->status == VBD_OK)
-			(void)snprintf(err->object, sizeof(err->object), "/v1/%s/%llu",
-				kind->plural, (unsigned long long)id_of(kind, holder));
-		return vbd_error_input(err, VBD_E_NAME_TAKEN, "/name", "%s %llu has the name '%s'",
-			kind->singular, (unsigned long long)id_of(kind, holder), name);
-	}
-	if (count < limit)
-		return VBD_OK;
-	if (err && err->status == VBD_OK)
-		err->limit = limit;
-	return vbd_error_set(err, VBD_E_LIMIT_REACHED, "there are %llu %s, which is the limit",
-		(unsigned long long)count, kind->plural);
+void vbd_shared_remove(struct vbd_registry *registry, uint64_t id)
+{
+	struct vbd_object *object = vbd_registry_find_id(registry, id);
+
+	if (object)
+		vbd_object_free(object);
+}
+
+/* May a client make one more object, with this name? */
+static enum vbd_status check_new(
+	const struct vbd_registry *registry, const char *name, struct vbd_error *err)
+{
+	enum vbd_status status = vbd_daemon_accepts_work(registry->daemon, err);
+
+	return status ? status : vbd_registry_check(registry, name, err);
 }
 
 /* Users. */
 
-static void add_user(struct vbd_shared_users *users, const char *plural, uint64_t id)
+static void add_user(struct vbd_shared_users *users, const struct vbd_object *object)
 {
 	users->total++;
-	if (users->shown == VBD_USERS_SHOWN_MAX)
-		return;
-	(void)snprintf(users->paths[users->shown++], VBD_PATH_BYTES, "/v1/%s/%llu", plural,
-		(unsigned long long)id);
+	if (users->shown < VBD_USERS_SHOWN_MAX)
+		(void)vbd_registry_path(object->registry, object->id, users->paths[users->shown++]);
 }
 
-static uint64_t named_id(const struct vbd_conn_params *params, const struct kind *kind)
+static bool names(const struct vbd_qp_params *qp, const struct vbd_object *object)
 {
-	if (kind == &pds)
-		return params->qp.pd_id;
-	return kind == &cqs ? params->qp.cq_id : params->qp.srq_id;
+	const struct vbd_daemon *daemon = object->registry->daemon;
+
+	if (object->registry == daemon->pds)
+		return qp->pd_id == object->id;
+	return (object->registry == daemon->cqs ? qp->cq_id : qp->srq_id) == object->id;
 }
 
-static void add_those_who_name(const struct vbd_daemon *daemon, const struct kind *kind,
-	uint64_t id, struct vbd_shared_users *users)
+static void add_queue_pairs(const struct vbd_object *shared, struct vbd_shared_users *users)
 {
+	const struct vbd_daemon *daemon = shared->registry->daemon;
+
 	vbd_registry_for_each (object, daemon->listeners) {
 		const struct vbd_listener *listener =
 			VBD_CONTAINER_OF(object, struct vbd_listener, object);
 
-		if (named_id(&listener->params, kind) == id)
-			add_user(users, "listeners", object->id);
+		if (names(&listener->params.qp, shared))
+			add_user(users, object);
 	}
 	vbd_registry_for_each (object, daemon->connections) {
 		const struct vbd_connection *connection =
 			VBD_CONTAINER_OF(object, struct vbd_connection, object);
 
-		if (!connection->object.ended && named_id(&connection->conn->params, kind) == id)
-			add_user(users, "connections", object->id);
+		if (!object->ended && names(&connection->conn->params.qp, shared))
+			add_user(users, object);
 	}
 	vbd_registry_for_each (object, daemon->endpoints) {
 		const struct vbd_endpoint_record *record =
 			VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object);
-		const struct vbd_endpoint_params *params = &record->endpoint->params;
 
-		if (!record->object.ended && ((kind == &pds && params->qp.pd_id == id) ||
-						     (kind == &cqs && params->qp.cq_id == id)))
-			add_user(users, "endpoints", object->id);
+		if (!object->ended && names(&record->endpoint->params.qp, shared))
+			add_user(users, object);
 	}
 }
 
-void vbd_pd_users_of(const struct vbd_daemon *daemon, const struct vbd_pd *pd,
-	struct vbd_shared_users *ret_users)
+void vbd_shared_users_of(const struct vbd_shared *shared, struct vbd_shared_users *ret_users)
 {
-	*ret_users = (struct vbd_shared_users){0};
-	add_those_who_name(daemon, &pds, pd->id, ret_users);
-	vbd_list_for_each (link, &daemon->fabric->srqs) {
-		const struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
+	const struct vbd_daemon *daemon = shared->object.registry->daemon;
 
-		if (srq->pd == pd && !srq->removing)
-			add_user(ret_users, "srqs", srq->id);
+	*ret_users = (struct vbd_shared_users){0};
+	add_queue_pairs(&shared->object, ret_users);
+	vbd_registry_for_each (object, daemon->srqs) {
+		const struct vbd_srq *srq =
+			VBD_CONTAINER_OF(object, struct vbd_shared, object)->srq;
+
+		if (srq->pd == shared->item || srq->cq == shared->item)
+			add_user(ret_users, object);
 	}
+	if (shared->object.registry != daemon->pds)
+		return;
 	vbd_registry_for_each (object, daemon->buffers) {
 		const struct vbd_buffer *buffer =
 			VBD_CONTAINER_OF(object, struct vbd_buffer, object);
 
-		if (buffer->pd_id == pd->id && (buffer->state == VBD_BUFFER_READY ||
-						       buffer->state == VBD_BUFFER_REGISTERING))
-			add_user(ret_users, "buffers", object->id);
+		if (buffer->pd_id == shared->object.id &&
+			(buffer->state == VBD_BUFFER_READY ||
+				buffer->state == VBD_BUFFER_REGISTERING))
+			add_user(ret_users, object);
 	}
 }
 
-void vbd_cq_users_of(const struct vbd_daemon *daemon, const struct vbd_cq *cq,
-	struct vbd_shared_users *ret_users)
+static bool made_by_fabric(const struct vbd_shared *shared)
 {
-	*ret_users = (struct vbd_shared_users){0};
-	add_those_who_name(daemon, &cqs, cq->id, ret_users);
-	vbd_list_for_each (link, &daemon->fabric->srqs) {
-		const struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
+	const struct vbd_daemon *daemon = shared->object.registry->daemon;
 
-		if (srq->cq == cq && !srq->removing)
-			add_user(ret_users, "srqs", srq->id);
-	}
+	if (shared->object.registry == daemon->pds)
+		return shared->pd->is_default;
+	return shared->object.registry == daemon->cqs && !shared->cq->asked_for;
 }
 
-void vbd_srq_users_of(const struct vbd_daemon *daemon, const struct vbd_srq *srq,
-	struct vbd_shared_users *ret_users)
+/* The record goes first: the fabric may free the object at once. */
+static void delete_unused(struct vbd_shared *shared)
 {
-	*ret_users = (struct vbd_shared_users){0};
-	add_those_who_name(daemon, &srqs, srq->id, ret_users);
+	const struct vbd_registry *registry = shared->object.registry;
+	const struct vbd_daemon *daemon = registry->daemon;
+	void *item = shared->item;
+
+	vbd_object_free(&shared->object);
+	if (registry == daemon->pds)
+		vbd_pd_delete(item);
+	else if (registry == daemon->cqs)
+		vbd_fabric_delete_cq(daemon->fabric, item);
+	else
+		vbd_fabric_delete_srq(item);
 }
 
-static enum vbd_status check_unused(const struct kind *kind, uint64_t id,
-	const struct vbd_shared_users *users, struct vbd_error *err)
+enum vbd_status vbd_shared_delete(
+	struct vbd_shared *shared, struct vbd_shared_users *ret_users, struct vbd_error *err)
 {
-	if (!users->total)
-		return VBD_OK;
-	return vbd_error_set(err, VBD_E_IN_USE, "%s %llu has %zu users", kind->singular,
-		(unsigned long long)id, users->total);
-}
+	const char *singular = shared->object.registry->singular;
+	const unsigned long long id = shared->object.id;
 
-static enum vbd_status goes_by_itself(const struct kind *kind, uint64_t id, struct vbd_error *err)
-{
-	return vbd_error_set(err, VBD_E_WRONG_STATE,
-		"%s %llu was created by verbsd itself and can't be deleted by a client",
-		kind->singular, (unsigned long long)id);
+	vbd_shared_users_of(shared, ret_users);
+	if (made_by_fabric(shared))
+		return vbd_error_set(err, VBD_E_WRONG_STATE,
+			"%s %llu was created by verbsd itself and can't be deleted by a client",
+			singular, id);
+	if (ret_users->total)
+		return vbd_error_set(
+			err, VBD_E_IN_USE, "%s %llu has %zu users", singular, id, ret_users->total);
+	delete_unused(shared);
+	return VBD_OK;
 }
 
 /* Protection domains. */
 
 enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const char *name, const char *device_name,
-	struct vbd_pd **ret_pd, struct vbd_error *err)
+	struct vbd_shared **ret_pd, struct vbd_error *err)
 {
-	enum vbd_status status = check_new(daemon, &pds, &daemon->fabric->pds, name, err);
+	enum vbd_status status = check_new(daemon->pds, name, err);
 	struct vbd_device *device;
+	struct vbd_pd *pd;
 
 	if (!status)
 		status = vbd_device_choose(daemon, device_name, &device, err);
 	if (!status)
-		status = vbd_fabric_make_pd(daemon->fabric, device, ret_pd, err);
-	if (!status)
-		(void)snprintf((*ret_pd)->name, sizeof((*ret_pd)->name), "%s", name);
-	return status;
-}
-
-enum vbd_status vbd_pd_delete_unused(
-	struct vbd_daemon *daemon, struct vbd_pd *pd, struct vbd_error *err)
-{
-	struct vbd_shared_users users;
-	enum vbd_status status;
-
-	if (pd->is_default)
-		return goes_by_itself(&pds, pd->id, err);
-	vbd_pd_users_of(daemon, pd, &users);
-	status = check_unused(&pds, pd->id, &users, err);
-	if (!status)
+		status = vbd_fabric_make_pd(daemon->fabric, device, &pd, err);
+	if (status)
+		return status;
+	(void)snprintf(pd->name, sizeof(pd->name), "%s", name);
+	status = vbd_shared_add(daemon->pds, pd->id, pd, name, ret_pd, err);
+	if (status)
 		vbd_pd_delete(pd);
 	return status;
 }
@@ -269,9 +186,9 @@ enum vbd_status vbd_pd_delete_unused(
 /* Completion queues. */
 
 enum vbd_status vbd_cq_request(struct vbd_daemon *daemon, const struct vbd_cq_spec *spec,
-	struct vbd_cq **ret_cq, struct vbd_error *err)
+	struct vbd_shared **ret_cq, struct vbd_error *err)
 {
-	enum vbd_status status = check_new(daemon, &cqs, &daemon->fabric->cqs, spec->name, err);
+	enum vbd_status status = check_new(daemon->cqs, spec->name, err);
 	struct vbd_device *device;
 	struct vbd_cq *cq;
 
@@ -284,13 +201,11 @@ enum vbd_status vbd_cq_request(struct vbd_daemon *daemon, const struct vbd_cq_sp
 	if (status)
 		return status;
 	status = vbd_fabric_moderate_cq(cq, &spec->moderation, err);
-	if (status) {
-		vbd_fabric_delete_cq(cq);
-		return status;
-	}
-	(void)snprintf(cq->name, sizeof(cq->name), "%s", spec->name);
-	*ret_cq = cq;
-	return VBD_OK;
+	if (!status)
+		status = vbd_shared_add(daemon->cqs, cq->id, cq, spec->name, ret_cq, err);
+	if (status)
+		vbd_fabric_delete_cq(daemon->fabric, cq);
+	return status;
 }
 
 enum vbd_status vbd_cq_change(struct vbd_cq *cq, const uint32_t *depth_cqe,
@@ -298,7 +213,8 @@ enum vbd_status vbd_cq_change(struct vbd_cq *cq, const uint32_t *depth_cqe,
 {
 	enum vbd_status status = VBD_OK;
 
-	/* Queue pairs that name none would find no room, and get another one each. */
+	/* In a smaller CQ the queue pairs that name no CQ may find no room: each would then get a
+	 * CQ of its own. */
 	if (depth_cqe && !cq->asked_for && *depth_cqe < cq->capacity_cqe)
 		return vbd_error_input(err, VBD_E_WRONG_STATE, "/depth_cqe",
 			"cq %llu was created by verbsd itself with %u entries and can't be smaller "
@@ -310,21 +226,6 @@ enum vbd_status vbd_cq_change(struct vbd_cq *cq, const uint32_t *depth_cqe,
 		status = vbd_fabric_resize_cq(cq, *depth_cqe, err);
 	if (!status && moderation)
 		status = vbd_fabric_moderate_cq(cq, moderation, err);
-	return status;
-}
-
-enum vbd_status vbd_cq_delete_unused(
-	struct vbd_daemon *daemon, struct vbd_cq *cq, struct vbd_error *err)
-{
-	struct vbd_shared_users users;
-	enum vbd_status status;
-
-	if (!cq->asked_for)
-		return goes_by_itself(&cqs, cq->id, err);
-	vbd_cq_users_of(daemon, cq, &users);
-	status = check_unused(&cqs, cq->id, &users, err);
-	if (!status)
-		vbd_fabric_delete_cq(cq);
 	return status;
 }
 
@@ -350,9 +251,10 @@ static enum vbd_status choose_pd(struct vbd_daemon *daemon, const struct vbd_srq
 }
 
 enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_spec *spec,
-	struct vbd_srq **ret_srq, struct vbd_error *err)
+	struct vbd_shared **ret_srq, struct vbd_error *err)
 {
-	enum vbd_status status = check_new(daemon, &srqs, &daemon->fabric->srqs, spec->name, err);
+	enum vbd_status status = check_new(daemon->srqs, spec->name, err);
+	struct vbd_srq *srq;
 	struct vbd_pd *pd;
 
 	if (!status && spec->params.limit > spec->params.depth)
@@ -365,27 +267,17 @@ enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_
 		status = vbd_receives_check(daemon,
 			(uint64_t)spec->params.depth * spec->params.recv_size_bytes, "/depth", err);
 	if (!status)
-		status = vbd_fabric_make_srq(
-			daemon->fabric, pd, spec->cq, &spec->params, ret_srq, err);
-	if (!status)
-		(void)snprintf((*ret_srq)->name, sizeof((*ret_srq)->name), "%s", spec->name);
-	return status;
-}
-
-enum vbd_status vbd_srq_delete_unused(
-	struct vbd_daemon *daemon, struct vbd_srq *srq, struct vbd_error *err)
-{
-	struct vbd_shared_users users;
-	enum vbd_status status;
-
-	vbd_srq_users_of(daemon, srq, &users);
-	status = check_unused(&srqs, srq->id, &users, err);
-	if (!status)
+		status =
+			vbd_fabric_make_srq(daemon->fabric, pd, spec->cq, &spec->params, &srq, err);
+	if (status)
+		return status;
+	status = vbd_shared_add(daemon->srqs, srq->id, srq, spec->name, ret_srq, err);
+	if (status)
 		vbd_fabric_delete_srq(srq);
 	return status;
 }
 
-/* What is of two devices, or of two domains, can't be used by one queue pair. */
+/* One queue pair can't use objects of two devices or of two protection domains. */
 enum vbd_status vbd_shared_check(const struct vbd_daemon *daemon,
 	const struct vbd_conn_params *params, struct vbd_error *err)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/srq.h"
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
@@ -89,7 +88,6 @@ enum vbd_status vbd_srq_create(uint64_t id, struct vbd_pd *pd, struct vbd_cq *cq
 	srq->worker = cq->worker;
 	srq->depth = params->depth;
 	srq->recv_size_bytes = params->recv_size_bytes;
-	srq->created_ns = vbd_clock_mono_ns();
 	vbd_counter_set(&srq->limit, params->limit);
 	if (!vbd_channel_table_reserve(&srq->worker->channels, &srq->index, &srq->generation)) {
 		free(srq);

@@ -34,14 +34,12 @@ struct vbd_srq {
 	/* control */
 	struct vbd_link link; /* the fabric's list */
 	uint64_t id;
-	char name[64];	    /* "" if it has none */
 	struct vbd_pd *pd;  /* holds a reference */
 	unsigned int users; /* QPs */
 	bool removing;	    /* nobody finds it any more */
 	bool remove_sent;
-	bool limit_sent; /* the limit command is with the worker */
-	bool limit_owed; /* and another is to follow */
-	uint64_t created_ns;
+	bool limit_sent;	  /* the limit command is with the worker */
+	bool limit_owed;	  /* and another is to follow */
 	struct vbd_counter limit; /* the worker reads */
 	struct vbd_counter limit_events;
 	/* fixed */

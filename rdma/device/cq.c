@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/device/cq.h"
 
-#include "base/clock.h"
 #include "rdma/device/device.h"
 #include "rdma/provider/provider.h"
 
@@ -20,7 +19,6 @@ enum vbd_status vbd_cq_create(uint64_t id, struct vbd_device *device, struct vbd
 	vbd_list_init(&cq->link);
 	vbd_list_init(&cq->active_link);
 	cq->id = id;
-	cq->created_ns = vbd_clock_mono_ns();
 	cq->worker = worker;
 	status = vbd_pv_create_comp_channel(device->context, &cq->comp_channel, err);
 	if (status)

@@ -41,9 +41,7 @@ struct vbd_cq {
 	bool removing;
 	bool asked_for; /* by somebody: only those who name it get room */
 	bool deleted;	/* nobody finds it any more; it goes with its last user */
-	char name[64];	/* "" if it has none */
 	uint16_t moderation_count, moderation_period_us; /* 0: an event for each completion */
-	uint64_t created_ns;
 	/* worker */
 	struct vbd_link active_link; /* on the worker's list while it is polled; else it is armed */
 	/* the worker writes, anybody reads */

@@ -93,6 +93,8 @@ struct vbd_device_ops {
 	/* An async event that names an SRQ; to be compared only, it may be gone. */
 	void (*srq_event)(
 		struct vbd_device *device, int type, const struct ibv_srq *srq, void *arg);
+	/* A protection domain is deallocated; may be NULL. */
+	void (*pd_gone)(const struct vbd_pd *pd, void *arg);
 	/* The last reference is gone, the context is closed, the state is REMOVED. */
 	void (*closed)(struct vbd_device *device, void *arg);
 };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/device/pd.h"
 
-#include "base/clock.h"
 #include "rdma/device/device.h"
 #include "rdma/provider/provider.h"
 
@@ -23,7 +22,6 @@ enum vbd_status vbd_pd_create(
 	}
 	vbd_list_init(&pd->fabric_link);
 	pd->device = device;
-	pd->created_ns = vbd_clock_mono_ns();
 	pd->is_default = vbd_list_empty(&device->pds);
 	vbd_list_append(&device->pds, &pd->link);
 	if (!pd->is_default)
@@ -40,6 +38,8 @@ static void let_go(struct vbd_pd *pd)
 		pd->destroy_msgpool(pd);
 	vbd_pv_dealloc_pd(&pd->account, pd->ibv_pd);
 	pd->ibv_pd = NULL;
+	if (pd->device->ops->pd_gone)
+		pd->device->ops->pd_gone(pd, pd->device->ops_arg);
 	vbd_list_remove(&pd->link);
 	if (!pd->is_default)
 		vbd_device_unref(pd->device);

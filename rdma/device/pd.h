@@ -23,7 +23,7 @@ struct vbd_pd {
 	struct vbd_link link;	     /* the device's list; the default one first */
 	struct vbd_link fabric_link; /* the fabric's list, while somebody may find it */
 	uint64_t id;
-	char name[64]; /* "" if it has none */
+	char name[64]; /* for messages; "" without a name */
 	bool is_default;
 	struct vbd_device *device;
 	struct vbd_account account;
@@ -34,7 +34,6 @@ struct vbd_pd {
 				device too */
 	bool delete_pending; /* deleted: it is freed when it goes */
 	bool losing;	     /* its device goes: the last reference lets it go */
-	uint64_t created_ns;
 };
 
 /**

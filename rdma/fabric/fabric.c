@@ -140,6 +140,14 @@ static void on_srq_event(struct vbd_device *device, int type, const struct ibv_s
 	vbd_resources_srq_event(arg, srq, type);
 }
 
+static void on_pd_gone(const struct vbd_pd *pd, void *arg)
+{
+	const struct vbd_fabric *fabric = arg;
+
+	if (fabric->ops->pd_gone)
+		fabric->ops->pd_gone(pd, fabric->ops_arg);
+}
+
 static void on_closed(struct vbd_device *device, void *arg)
 {
 	struct vbd_fabric *fabric = arg;
@@ -153,6 +161,7 @@ static const struct vbd_device_ops device_ops = {
 	.async_event = on_async_event,
 	.qp_event = on_qp_event,
 	.srq_event = on_srq_event,
+	.pd_gone = on_pd_gone,
 	.closed = on_closed,
 };
 
@@ -192,6 +201,8 @@ static void add_device(struct vbd_fabric *fabric, const struct vbd_pv_device *fo
 	if (device->pd) {
 		device->pd->id = ++fabric->last_pd_id;
 		vbd_list_append(&fabric->pds, &device->pd->fabric_link);
+		if (fabric->ops->pd_made)
+			fabric->ops->pd_made(device->pd, fabric->ops_arg);
 	}
 	if (fabric->ops->device_added)
 		fabric->ops->device_added(device, fabric->ops_arg);

@@ -18,6 +18,8 @@
 
 struct rdma_event_channel;
 struct vbd_cq;
+struct vbd_pd;
+struct vbd_srq;
 struct vbd_transfer;
 struct vbd_worker;
 
@@ -36,6 +38,13 @@ struct vbd_fabric_ops {
 	/* It is gone: nothing of ours holds it any more. */
 	void (*device_removed)(struct vbd_device *device, void *arg);
 	void (*async_event)(struct vbd_device *device, int type, int port_num, void *arg);
+	/* The fabric made a default PD, or a CQ for queue pairs that name none. */
+	void (*pd_made)(struct vbd_pd *pd, void *arg);
+	void (*cq_made)(struct vbd_cq *cq, void *arg);
+	/* The object goes with its device, or is a spare CQ: no client may find it any more. */
+	void (*pd_gone)(const struct vbd_pd *pd, void *arg);
+	void (*cq_gone)(const struct vbd_cq *cq, void *arg);
+	void (*srq_gone)(const struct vbd_srq *srq, void *arg);
 	/* The CM channel was opened late, with the first device: its descriptor wants watching. */
 	void (*cm_opened)(void *arg);
 };

@@ -7,11 +7,13 @@
 #include "rdma/data/worker.h"
 #include "rdma/data/worker_messages.h"
 
-static void remove_cq_if_idle(struct vbd_cq *cq)
+void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq)
 {
 	if (cq->removing || cq->connections > 0)
 		return;
 	cq->removing = true;
+	if (fabric->ops->cq_gone)
+		fabric->ops->cq_gone(cq, fabric->ops_arg);
 	vbd_worker_send(cq->worker, &cq->remove_command, VBD_WORKER_REMOVE_CQ);
 }
 
@@ -21,7 +23,7 @@ void vbd_fabric_remove_idle_cqs(struct vbd_fabric *fabric, const struct vbd_devi
 		struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
 
 		if (cq->device == device)
-			remove_cq_if_idle(cq);
+			vbd_fabric_remove_cq_if_idle(fabric, cq);
 	}
 }
 
@@ -44,7 +46,7 @@ void vbd_fabric_remove_spare_cqs(struct vbd_fabric *fabric, const struct vbd_dev
 			if (earlier == link)
 				break;
 			if (serves_the_same(cq, VBD_CONTAINER_OF(earlier, struct vbd_cq, link))) {
-				remove_cq_if_idle(cq);
+				vbd_fabric_remove_cq_if_idle(fabric, cq);
 				break;
 			}
 		}
@@ -79,6 +81,8 @@ static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *dev
 		return status;
 	vbd_list_append(&fabric->cqs, &cq->link);
 	vbd_worker_send(worker, &cq->add_command, VBD_WORKER_ADD_CQ);
+	if (fabric->ops->cq_made)
+		fabric->ops->cq_made(cq, fabric->ops_arg);
 	*ret_cq = cq;
 	return VBD_OK;
 }

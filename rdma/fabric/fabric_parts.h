@@ -16,6 +16,9 @@
 #include "rdma/fabric/fabric.h"
 #include "rdma/data/worker.h"
 
+/** vbd_fabric_remove_cq_if_idle - begin to remove @cq, unless a queue pair or SRQ uses it */
+void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq);
+
 /** vbd_fabric_remove_idle_cqs - take away those of @device that nobody uses */
 void vbd_fabric_remove_idle_cqs(struct vbd_fabric *fabric, const struct vbd_device *device);
 

@@ -2,6 +2,7 @@
 #include "rdma/fabric/shared.h"
 
 #include "rdma/device/caps.h"
+#include "rdma/fabric/fabric_parts.h"
 #include "rdma/provider/provider.h"
 #include "rdma/data/worker.h"
 #include "rdma/data/worker_messages.h"
@@ -134,18 +135,10 @@ enum vbd_status vbd_fabric_admit_in(struct vbd_cq *cq, uint32_t cqe, struct vbd_
 		(unsigned long long)cq->id, cq->capacity_cqe, cq->reserved_cqe, cqe);
 }
 
-static void remove_cq_if_idle(struct vbd_cq *cq)
-{
-	if (cq->removing || cq->connections > 0)
-		return;
-	cq->removing = true;
-	vbd_worker_send(cq->worker, &cq->remove_command, VBD_WORKER_REMOVE_CQ);
-}
-
-void vbd_fabric_delete_cq(struct vbd_cq *cq)
+void vbd_fabric_delete_cq(struct vbd_fabric *fabric, struct vbd_cq *cq)
 {
 	cq->deleted = true;
-	remove_cq_if_idle(cq);
+	vbd_fabric_remove_cq_if_idle(fabric, cq);
 }
 
 /* Shared receive queues. */
@@ -226,7 +219,7 @@ void vbd_resources_srq_limit_seen(struct vbd_srq *srq)
 	remove_srq_if_idle(srq);
 }
 
-void vbd_resources_srq_removed(struct vbd_srq *srq)
+void vbd_resources_srq_removed(struct vbd_fabric *fabric, struct vbd_srq *srq)
 {
 	uint32_t depth = srq->depth;
 	struct vbd_cq *cq = srq->cq;
@@ -234,7 +227,7 @@ void vbd_resources_srq_removed(struct vbd_srq *srq)
 	vbd_srq_destroy(srq);
 	vbd_cq_release(cq, depth);
 	if (cq->deleted)
-		remove_cq_if_idle(cq);
+		vbd_fabric_remove_cq_if_idle(fabric, cq);
 }
 
 void vbd_resources_srq_event(
@@ -255,8 +248,11 @@ void vbd_resources_device_removing(struct vbd_fabric *fabric, const struct vbd_d
 	vbd_list_for_each (link, &fabric->srqs) {
 		struct vbd_srq *srq = VBD_CONTAINER_OF(link, struct vbd_srq, link);
 
-		if (srq->pd->device == device)
-			vbd_fabric_delete_srq(srq);
+		if (srq->pd->device != device)
+			continue;
+		if (fabric->ops->srq_gone)
+			fabric->ops->srq_gone(srq, fabric->ops_arg);
+		vbd_fabric_delete_srq(srq);
 	}
 	vbd_list_for_each (link, &fabric->pds) {
 		struct vbd_pd *pd = VBD_CONTAINER_OF(link, struct vbd_pd, fabric_link);

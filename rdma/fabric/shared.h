@@ -56,7 +56,7 @@ enum vbd_status vbd_fabric_admit_in(
 	struct vbd_cq *cq, uint32_t cqe, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_fabric_delete_cq - gone when its worker has let go of it; nobody finds it from now on */
-void vbd_fabric_delete_cq(struct vbd_cq *cq);
+void vbd_fabric_delete_cq(struct vbd_fabric *fabric, struct vbd_cq *cq);
 
 /**
  * vbd_fabric_make_srq - a shared receive queue
@@ -79,6 +79,6 @@ void vbd_resources_abandon(struct vbd_fabric *fabric, const struct vbd_device *d
 void vbd_resources_srq_event(
 	struct vbd_fabric *fabric, const struct ibv_srq *ibv_srq, int event_type);
 void vbd_resources_srq_limit_seen(struct vbd_srq *srq);
-void vbd_resources_srq_removed(struct vbd_srq *srq);
+void vbd_resources_srq_removed(struct vbd_fabric *fabric, struct vbd_srq *srq);
 
 #endif

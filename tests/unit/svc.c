@@ -3,6 +3,8 @@
 
 #include "base/log.h"
 #include "daemon/core/addr.h"
+#include "daemon/core/object.h"
+#include "daemon/memory/shared.h"
 #include "tests/unit/unit.h"
 
 #include <stdio.h>
@@ -184,4 +186,11 @@ unsigned int svc_count_events(struct svc *svc, enum vbd_event_type type)
 		count++;
 	}
 	return count;
+}
+
+void *svc_find_shared(const struct vbd_registry *registry, const char *ref, struct vbd_error *err)
+{
+	const struct vbd_shared *shared = vbd_object_find(registry, ref, err);
+
+	return shared ? shared->item : NULL;
 }

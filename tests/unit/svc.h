@@ -74,6 +74,9 @@ void svc_close(struct svc *svc, struct vbd_connection *connection);
 struct vbd_buffer *svc_buffer(
 	struct svc *svc, const char *name, uint64_t size_bytes, unsigned int access);
 
+/** svc_find_shared - the fabric's PD, CQ or SRQ by id or name; NULL with not_found */
+void *svc_find_shared(const struct vbd_registry *registry, const char *ref, struct vbd_error *err);
+
 /** svc_count_events - number of events of a type so far */
 unsigned int svc_count_events(struct svc *svc, enum vbd_event_type type);
 

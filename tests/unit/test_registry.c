@@ -84,6 +84,23 @@ static void test_registry__ids_start_at_1_and_are_never_given_twice(void **state
 	assert_int_equal(f->things[1].object.id, 3);
 }
 
+static void test_registry__an_adopted_object_keeps_its_id_beyond_the_limit(void **state)
+{
+	struct fixture *f = *state;
+
+	f->registry.limit = 1;
+	add(f, 0, NULL);
+	assert_int_equal(
+		vbd_registry_adopt(&f->registry, &f->things[1].object, 7, "made", &f->err), VBD_OK);
+	assert_ptr_equal(vbd_registry_find_id(&f->registry, 7), &f->things[1].object);
+	assert_ptr_equal(vbd_registry_find_name(&f->registry, "made"), &f->things[1].object);
+	assert_int_equal(vbd_registry_check(&f->registry, "made", NULL), VBD_E_NAME_TAKEN);
+	assert_int_equal(vbd_registry_check(&f->registry, "", NULL), VBD_E_LIMIT_REACHED);
+	f->registry.limit = 3;
+	add(f, 2, NULL);
+	assert_int_equal(f->things[2].object.id, 8);
+}
+
 static void test_registry__an_object_is_found_by_id_by_name_and_by_ref(void **state)
 {
 	struct fixture *f = *state;
@@ -292,6 +309,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		REGISTRY_TEST(ids_start_at_1_and_are_never_given_twice),
+		REGISTRY_TEST(an_adopted_object_keeps_its_id_beyond_the_limit),
 		REGISTRY_TEST(an_object_is_found_by_id_by_name_and_by_ref),
 		REGISTRY_TEST(a_ref_to_nothing_names_kind_and_ref),
 		REGISTRY_TEST(a_taken_name_is_refused_and_names_the_holder),

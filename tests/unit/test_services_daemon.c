@@ -144,13 +144,13 @@ static void test_services_daemon__cqs_are_found_by_id(void **state)
 {
 	struct svc *svc = *state;
 	struct svc_pair pair = svc_pair(svc, svc_listen(svc, NULL));
-	struct vbd_cq *cq = vbd_cq_find_ref(svc->daemon, "1", &svc->err);
+	struct vbd_cq *cq = svc_find_shared(svc->daemon->cqs, "1", &svc->err);
 
 	assert_non_null(cq);
 	assert_int_equal(pair.active->conn->qp.cq_id, 1);
 	assert_int_equal(cq->connections, 2);
-	assert_null(vbd_cq_find_ref(svc->daemon, "2", NULL));
-	assert_null(vbd_cq_find_ref(svc->daemon, "first", &svc->err));
+	assert_null(svc_find_shared(svc->daemon->cqs, "2", NULL));
+	assert_null(svc_find_shared(svc->daemon->cqs, "first", &svc->err));
 }
 
 static void test_services_daemon__removed_devices_do_not_pile_up(void **state)

@@ -13,20 +13,20 @@
 
 static struct vbd_pd *make_pd(struct svc *svc, const char *name)
 {
-	struct vbd_pd *pd = NULL;
+	struct vbd_shared *pd = NULL;
 
 	assert_int_equal(vbd_pd_request(svc->daemon, name, "", &pd, &svc->err), VBD_OK);
-	return pd;
+	return pd->pd;
 }
 
 static struct vbd_cq *make_cq(struct svc *svc, const char *name, uint32_t depth_cqe)
 {
 	struct vbd_cq_spec spec = {.depth_cqe = depth_cqe};
-	struct vbd_cq *cq = NULL;
+	struct vbd_shared *cq = NULL;
 
 	(void)snprintf(spec.name, sizeof(spec.name), "%s", name);
 	assert_int_equal(vbd_cq_request(svc->daemon, &spec, &cq, &svc->err), VBD_OK);
-	return cq;
+	return cq->cq;
 }
 
 static struct vbd_srq *make_srq(struct svc *svc, uint32_t depth, uint32_t limit)
@@ -35,10 +35,26 @@ static struct vbd_srq *make_srq(struct svc *svc, uint32_t depth, uint32_t limit)
 		.name = "shared",
 		.params = {.depth = depth, .recv_size_bytes = 64, .limit = limit},
 	};
-	struct vbd_srq *srq = NULL;
+	struct vbd_shared *srq = NULL;
 
 	assert_int_equal(vbd_srq_request(svc->daemon, &spec, &srq, &svc->err), VBD_OK);
-	return srq;
+	return srq->srq;
+}
+
+static struct vbd_shared *record_of(struct vbd_registry *registry, uint64_t id)
+{
+	struct vbd_object *object = vbd_registry_find_id(registry, id);
+
+	assert_non_null(object);
+	return VBD_CONTAINER_OF(object, struct vbd_shared, object);
+}
+
+static enum vbd_status delete_shared(
+	struct vbd_registry *registry, uint64_t id, struct vbd_error *err)
+{
+	struct vbd_shared_users users;
+
+	return vbd_shared_delete(record_of(registry, id), &users, err);
 }
 
 /* A listener whose connections use @srq. */
@@ -72,17 +88,17 @@ static void test_resources__each_is_found_by_name_and_id(void **state)
 	const struct vbd_cq *cq = make_cq(svc, "mine", 100);
 	const struct vbd_srq *srq = make_srq(svc, 8, 0);
 	struct vbd_error err = {0};
-	struct vbd_pd *other;
+	struct vbd_shared *other;
 	char id[24];
 
-	assert_ptr_equal(vbd_pd_find_ref(svc->daemon, "mine", &svc->err), pd);
-	assert_ptr_equal(vbd_cq_find_ref(svc->daemon, "mine", &svc->err), cq);
-	assert_ptr_equal(vbd_srq_find_ref(svc->daemon, "shared", &svc->err), srq);
+	assert_ptr_equal(svc_find_shared(svc->daemon->pds, "mine", &svc->err), pd);
+	assert_ptr_equal(svc_find_shared(svc->daemon->cqs, "mine", &svc->err), cq);
+	assert_ptr_equal(svc_find_shared(svc->daemon->srqs, "shared", &svc->err), srq);
 	(void)snprintf(id, sizeof(id), "%llu", (unsigned long long)pd->id);
-	assert_ptr_equal(vbd_pd_find_ref(svc->daemon, id, &svc->err), pd);
+	assert_ptr_equal(svc_find_shared(svc->daemon->pds, id, &svc->err), pd);
 	assert_int_equal(vbd_pd_request(svc->daemon, "mine", "", &other, &err), VBD_E_NAME_TAKEN);
 	assert_string_equal(err.pointer, "/name");
-	assert_null(vbd_srq_find_ref(svc->daemon, "nobody", &err));
+	assert_null(svc_find_shared(svc->daemon->srqs, "nobody", &err));
 	assert_int_equal(vbd_pd_request(svc->daemon, "x", "fake9", &other, NULL), VBD_E_NO_DEVICE);
 }
 
@@ -93,13 +109,11 @@ static void test_resources__what_verbsd_made_goes_by_itself(void **state)
 	struct vbd_cq *cq;
 
 	(void)svc_pair(svc, listener);
-	cq = vbd_cq_find_ref(svc->daemon, "1", &svc->err);
+	cq = svc_find_shared(svc->daemon->cqs, "1", &svc->err);
 	assert_non_null(cq);
 	assert_false(cq->asked_for);
-	assert_int_equal(vbd_cq_delete_unused(svc->daemon, cq, NULL), VBD_E_WRONG_STATE);
-	assert_int_equal(vbd_pd_delete_unused(
-				 svc->daemon, vbd_pd_find_ref(svc->daemon, "1", &svc->err), NULL),
-		VBD_E_WRONG_STATE);
+	assert_int_equal(delete_shared(svc->daemon->cqs, cq->id, NULL), VBD_E_WRONG_STATE);
+	assert_int_equal(delete_shared(svc->daemon->pds, 1, NULL), VBD_E_WRONG_STATE);
 }
 
 static void test_resources__what_verbsd_made_only_gets_deeper(void **state)
@@ -110,7 +124,7 @@ static void test_resources__what_verbsd_made_only_gets_deeper(void **state)
 	uint32_t depth;
 
 	(void)svc_pair(svc, svc_listen(svc, NULL));
-	cq = vbd_cq_find_ref(svc->daemon, "1", &svc->err);
+	cq = svc_find_shared(svc->daemon->cqs, "1", &svc->err);
 	assert_non_null(cq);
 	depth = cq->capacity_cqe - 1;
 	assert_int_equal(vbd_cq_change(cq, &depth, NULL, &err), VBD_E_WRONG_STATE);
@@ -179,14 +193,14 @@ static void test_resources__moderation_is_the_devices(void **state)
 	struct vbd_cq_spec spec = {.depth_cqe = 64, .moderation = how};
 	const struct vbd_cq_moderation off = {0};
 	uint16_t count, period_us;
-	struct vbd_cq *cq;
+	struct vbd_shared *cq;
 
 	assert_int_equal(vbd_cq_request(svc->daemon, &spec, &cq, &svc->err), VBD_OK);
-	fake_cq_moderation(cq->cq, &count, &period_us);
+	fake_cq_moderation(cq->cq->cq, &count, &period_us);
 	assert_int_equal(count, 16);
 	assert_int_equal(period_us, 50);
-	assert_int_equal(vbd_cq_change(cq, NULL, &off, &svc->err), VBD_OK);
-	fake_cq_moderation(cq->cq, &count, &period_us);
+	assert_int_equal(vbd_cq_change(cq->cq, NULL, &off, &svc->err), VBD_OK);
+	fake_cq_moderation(cq->cq->cq, &count, &period_us);
 	assert_int_equal(count + period_us, 0);
 	fake_fail_next("ibv_modify_cq", EINVAL);
 	assert_int_equal(vbd_cq_request(svc->daemon, &spec, &cq, NULL), VBD_E_VERBS_ERROR);
@@ -200,13 +214,14 @@ static void test_resources__a_device_without_moderation_refuses_it_before_anythi
 	const struct vbd_cq_moderation off = {0};
 	struct vbd_error err = {0};
 	unsigned int made;
+	struct vbd_shared *shared;
 	struct vbd_cq *cq;
 
 	svc->device->cq_mod_caps.max_cq_count = 0;
 	svc->device->resizes_cqs = false;
 	svc_restart(svc);
 	made = fake_count("ibv_create_cq");
-	assert_int_equal(vbd_cq_request(svc->daemon, &spec, &cq, &err), VBD_E_NOT_SUPPORTED);
+	assert_int_equal(vbd_cq_request(svc->daemon, &spec, &shared, &err), VBD_E_NOT_SUPPORTED);
 	assert_string_equal(err.device, "fake0");
 	assert_string_equal(err.capability, "cq_moderation");
 	assert_int_equal(fake_count("ibv_create_cq"), made);
@@ -224,16 +239,18 @@ static void test_resources__numbers_beyond_the_device_are_refused(void **state)
 	struct vbd_cq_spec cq_spec = {.depth_cqe = 40001};
 	struct vbd_srq_spec srq_spec = {.params = {.depth = 20001, .recv_size_bytes = 1}};
 	const struct vbd_cq_moderation how = {.count = 101};
-	struct vbd_srq *srq;
+	struct vbd_shared *shared;
 	struct vbd_cq *cq;
 
 	svc->device->cq_mod_caps.max_cq_count = 100;
 	svc->device->cq_mod_caps.max_cq_period = 10;
 	svc_restart(svc);
-	assert_int_equal(vbd_cq_request(svc->daemon, &cq_spec, &cq, NULL), VBD_E_OUT_OF_RANGE);
-	assert_int_equal(vbd_srq_request(svc->daemon, &srq_spec, &srq, NULL), VBD_E_OUT_OF_RANGE);
+	assert_int_equal(vbd_cq_request(svc->daemon, &cq_spec, &shared, NULL), VBD_E_OUT_OF_RANGE);
+	assert_int_equal(
+		vbd_srq_request(svc->daemon, &srq_spec, &shared, NULL), VBD_E_OUT_OF_RANGE);
 	srq_spec.params = (struct vbd_srq_params){.depth = 4, .recv_size_bytes = 8, .limit = 5};
-	assert_int_equal(vbd_srq_request(svc->daemon, &srq_spec, &srq, NULL), VBD_E_OUT_OF_RANGE);
+	assert_int_equal(
+		vbd_srq_request(svc->daemon, &srq_spec, &shared, NULL), VBD_E_OUT_OF_RANGE);
 	cq = make_cq(svc, "c", 64);
 	assert_int_equal(vbd_cq_change(cq, NULL, &how, NULL), VBD_E_OUT_OF_RANGE);
 	assert_int_equal(vbd_cq_change(cq, NULL,
@@ -246,17 +263,18 @@ static void test_resources__there_are_as_many_as_the_limits_say(void **state)
 	struct svc *svc = *state;
 	const struct vbd_srq_spec srq_spec = {.params = {.depth = 4, .recv_size_bytes = 8}};
 	struct vbd_error err = {0};
-	struct vbd_srq *srq;
-	struct vbd_pd *pd;
+	struct vbd_shared *shared;
 
 	svc->config.limits.pds = 2; /* the device's own CQ counts as one */
 	svc->config.limits.srqs = 1;
 	svc_restart(svc);
 	(void)make_pd(svc, "one");
-	assert_int_equal(vbd_pd_request(svc->daemon, "two", "", &pd, &err), VBD_E_LIMIT_REACHED);
+	assert_int_equal(
+		vbd_pd_request(svc->daemon, "two", "", &shared, &err), VBD_E_LIMIT_REACHED);
 	assert_int_equal(err.limit, 2);
 	(void)make_srq(svc, 4, 0);
-	assert_int_equal(vbd_srq_request(svc->daemon, &srq_spec, &srq, NULL), VBD_E_LIMIT_REACHED);
+	assert_int_equal(
+		vbd_srq_request(svc->daemon, &srq_spec, &shared, NULL), VBD_E_LIMIT_REACHED);
 }
 
 static void test_resources__shared_receives_leave_less_for_connections(void **state)
@@ -335,29 +353,29 @@ static void test_resources__what_is_used_is_not_deleted(void **state)
 		.pd = pd, .cq = cq, .params = {.depth = 8, .recv_size_bytes = 64}};
 	struct vbd_shared_users users;
 	struct vbd_listener *listener;
-	struct vbd_srq *srq;
+	struct vbd_shared *srq;
 	struct svc_pair pair;
 
 	assert_int_equal(vbd_srq_request(svc->daemon, &spec, &srq, &svc->err), VBD_OK);
-	assert_int_equal(vbd_pd_delete_unused(svc->daemon, pd, NULL), VBD_E_IN_USE);
-	assert_int_equal(vbd_cq_delete_unused(svc->daemon, cq, NULL), VBD_E_IN_USE);
-	listener = listen_shared(svc, srq, VBD_SERVICE_INBOX);
+	assert_int_equal(delete_shared(svc->daemon->pds, pd->id, NULL), VBD_E_IN_USE);
+	assert_int_equal(delete_shared(svc->daemon->cqs, cq->id, NULL), VBD_E_IN_USE);
+	listener = listen_shared(svc, srq->srq, VBD_SERVICE_INBOX);
 	pair = svc_pair(svc, listener);
-	assert_int_equal(vbd_srq_delete_unused(svc->daemon, srq, NULL), VBD_E_IN_USE);
-	vbd_srq_users_of(svc->daemon, srq, &users);
+	assert_int_equal(delete_shared(svc->daemon->srqs, srq->object.id, NULL), VBD_E_IN_USE);
+	vbd_shared_users_of(srq, &users);
 	assert_int_equal(users.total, 2);
 	assert_non_null(strstr(users.paths[0], "/v1/listeners/"));
 	assert_non_null(strstr(users.paths[1], "/v1/connections/"));
 	vbd_listener_delete(listener);
-	assert_int_equal(vbd_srq_delete_unused(svc->daemon, srq, NULL), VBD_E_IN_USE);
+	assert_int_equal(delete_shared(svc->daemon->srqs, srq->object.id, NULL), VBD_E_IN_USE);
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, pair.passive->object.ended);
-	assert_int_equal(vbd_srq_delete_unused(svc->daemon, srq, &svc->err), VBD_OK);
+	assert_int_equal(delete_shared(svc->daemon->srqs, srq->object.id, &svc->err), VBD_OK);
 	/* The worker may still use the SRQ, so its PD and CQ are freed with it. */
-	assert_int_equal(vbd_pd_delete_unused(svc->daemon, pd, &svc->err), VBD_OK);
-	assert_int_equal(vbd_cq_delete_unused(svc->daemon, cq, &svc->err), VBD_OK);
-	assert_null(vbd_pd_find_ref(svc->daemon, "used", NULL));
-	assert_null(vbd_cq_find_ref(svc->daemon, "used", NULL));
+	assert_int_equal(delete_shared(svc->daemon->pds, pd->id, &svc->err), VBD_OK);
+	assert_int_equal(delete_shared(svc->daemon->cqs, cq->id, &svc->err), VBD_OK);
+	assert_null(svc_find_shared(svc->daemon->pds, "used", NULL));
+	assert_null(svc_find_shared(svc->daemon->cqs, "used", NULL));
 	SVC_UNTIL(svc, fake_live().srqs == 0 && fake_live().pds == 1);
 }
 
@@ -477,7 +495,7 @@ static void test_resources__a_failing_call_leaves_nothing(void **state)
 	static const char *const calls[] = {"ibv_reg_mr", "ibv_create_srq", "ibv_post_srq_recv"};
 	struct svc *svc = *state;
 	const struct vbd_srq_spec spec = {.params = {.depth = 4, .recv_size_bytes = 64}};
-	struct vbd_srq *srq;
+	struct vbd_shared *srq;
 	struct vbd_cq *cq;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(calls); i++) {
@@ -488,7 +506,7 @@ static void test_resources__a_failing_call_leaves_nothing(void **state)
 		assert_string_equal(err.call, calls[i]);
 		assert_int_equal(fake_live().srqs + fake_live().mrs, 0);
 	}
-	cq = vbd_cq_find_ref(svc->daemon, "1", &svc->err);
+	cq = svc_find_shared(svc->daemon->cqs, "1", &svc->err);
 	assert_int_equal(cq->reserved_cqe, 0);
 	svc->device->attr.max_srq = 0;
 	svc_restart(svc);
@@ -511,9 +529,12 @@ static void test_resources__all_goes_with_the_device(void **state)
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
 	SVC_UNTIL(svc, pair.passive->object.ended && fake_live().contexts == 0);
-	assert_null(vbd_pd_find_ref(svc->daemon, "p", NULL));
-	assert_null(vbd_cq_find_ref(svc->daemon, "c", NULL));
-	assert_null(vbd_srq_find_ref(svc->daemon, "shared", NULL));
+	assert_null(svc_find_shared(svc->daemon->pds, "p", NULL));
+	assert_null(svc_find_shared(svc->daemon->cqs, "c", NULL));
+	assert_null(svc_find_shared(svc->daemon->srqs, "shared", NULL));
+	assert_int_equal(vbd_registry_count(svc->daemon->pds), 0);
+	assert_int_equal(vbd_registry_count(svc->daemon->cqs), 0);
+	assert_int_equal(vbd_registry_count(svc->daemon->srqs), 0);
 	assert_memory_equal(vbd_message_data(vbd_inbox_find(&pair.passive->inbox, 1)), "held", 4);
 }
 
