@@ -6,7 +6,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* Takes time that depends on the length of @given only. */
+/* Compare in a time that depends on the length of @given only. */
 static bool same_secret(const char *secret, const char *given)
 {
 	size_t secret_len = strlen(secret);
@@ -29,7 +29,7 @@ static enum vbd_status role_of_token(const struct vbd_auth_rules *rules, const c
 			"the Authorization header is not of the kind Bearer");
 	authorization += 7;
 	authorization += strspn(authorization, " ");
-	/* Both are compared always, so that time does not tell them apart. */
+	/* Compare both always, so that the time does not show which token matched. */
 	control = rules->control_token && same_secret(rules->control_token, authorization);
 	read = rules->read_token && same_secret(rules->read_token, authorization);
 	if (!control && !read)
@@ -53,8 +53,8 @@ enum vbd_status vbd_auth_role(const struct vbd_auth_rules *rules, const struct v
 	return VBD_OK;
 }
 
-/* The part of "name:port", "[::1]:port" or either without port that names the host; false if @host
- * is neither. */
+/* Find the host in "name:port", "[::1]:port" or either without port; false if @host has another
+ * form. */
 static bool host_name(const char *host, const char **ret_name, size_t *ret_len)
 {
 	const char *port;
@@ -88,7 +88,7 @@ static bool is_loopback_name(const char *name)
 	return inet_pton(AF_INET6, name, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-/* The same address may be spelt in many ways. */
+/* Compare the binary form: one IPv6 address has many spellings. */
 static bool same_addr(const char *a, const char *b)
 {
 	unsigned char x[sizeof(struct in6_addr)], y[sizeof(struct in6_addr)];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who asks, and may they: roles, tokens, Host and Origin.
+ * Access control of a request: role, token, Host and Origin.
  *
  * Any thread.
  */
@@ -15,47 +15,47 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* What is asked for, and what is trusted. All strings outlive the server. */
+/* The configured tokens and trusted hosts. All strings outlive the server. */
 struct vbd_auth_rules {
 	const char *control_token;	  /* NULL: none */
 	const char *read_token;		  /* NULL: none */
-	const char *const *allowed_hosts; /* names besides the loopback's, without port */
+	const char *const *allowed_hosts; /* besides those of the loopback, without port */
 	size_t n_allowed_hosts;
 };
 
-/* Where a request came from. */
+/* The client that sent a request. */
 struct vbd_auth_peer {
 	bool unix_socket;
 	uid_t uid;		/* unix_socket */
-	bool loopback;		/* TCP: the client's address is one of the loopback's */
+	bool loopback;		/* TCP: the client has a loopback address */
 	const char *local_addr; /* TCP: numeric address that the client connected to */
 };
 
 /**
  * vbd_auth_role - the role of a request
  * @authorization: the header's value; NULL if there is none
- * @ret_role:      VBD_ROLE_NONE for a client that shows nothing but should
+ * @ret_role:      VBD_ROLE_NONE for a client that needs a token and sent none
  *
- * Without tokens a loopback client is in control. With tokens it shows one. On the unix socket root
- * and the daemon's own uid are in control and the others read; a token raises a reader there.
+ * A loopback client has the role "control" if no token is configured; else the token decides. On
+ * the unix socket root and the daemon's own uid have the role "control", other uids "read" unless
+ * their token gives more.
  *
- * Returns VBD_E_UNAUTHORIZED for credentials that are wrong.
+ * Returns VBD_E_UNAUTHORIZED for wrong credentials.
  */
 enum vbd_status vbd_auth_role(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
 	const char *authorization, enum vbd_role *ret_role, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_auth_host - is this server meant?
+ * vbd_auth_host - refuse the requests of a page whose name resolves to this host (DNS rebinding)
  * @host: the Host header; NULL only for HTTP/1.0
  *
- * A page on the net can make its own name point here (DNS rebinding); its requests carry that name.
- * The port does not matter. Returns VBD_E_BAD_HOST. Any host is fine on a unix socket, where no
- * browser comes.
+ * The port is ignored. Any host is allowed on a unix socket, which browsers can't connect to.
+ * Returns VBD_E_BAD_HOST.
  */
 enum vbd_status vbd_auth_host(const struct vbd_auth_rules *rules, const struct vbd_auth_peer *peer,
 	const char *host, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_auth_origin - VBD_E_BAD_ORIGIN unless the Origin is absent or says the same as the Host */
+/** vbd_auth_origin - VBD_E_BAD_ORIGIN unless the Origin is absent or names the same host as Host */
 enum vbd_status vbd_auth_origin(
 	const char *origin, const char *host, struct vbd_error *err) VBD_MUST_CHECK;
 

@@ -64,7 +64,7 @@ static enum vbd_status parse_target(
 	return vbd_uri_parse(target, &req->uri, err);
 }
 
-/* Host and Origin come before everything else: a page elsewhere learns nothing, not even paths. */
+/* Check Host and Origin first: a page of another site must not find out which paths exist. */
 static enum vbd_status check_site(struct vbd_dispatch *dispatch, struct vbd_request *req,
 	const struct vbd_auth_peer *peer, struct vbd_error *err)
 {
@@ -79,7 +79,7 @@ static enum vbd_status check_site(struct vbd_dispatch *dispatch, struct vbd_requ
 static enum vbd_status check_role(struct vbd_dispatch *dispatch, struct vbd_request *req,
 	const struct vbd_auth_peer *peer, struct vbd_error *err)
 {
-	/* Whether a path exists is not told to somebody who may not read. */
+	/* An unknown path needs the role "read": other clients must not find out which exist. */
 	enum vbd_role needed = req->route ? req->route->role : VBD_ROLE_READ;
 	enum vbd_status status;
 
@@ -97,7 +97,7 @@ static enum vbd_status check_role(struct vbd_dispatch *dispatch, struct vbd_requ
 	return VBD_OK;
 }
 
-/* @type without parameters, case-insensitive. */
+/* Compare a Content-Type, without its parameters and case, with @type. */
 static bool media_type_is(const char *header, const char *type)
 {
 	size_t len = strlen(type);
@@ -161,7 +161,7 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 
 	req->context = dispatch->config.context;
 	if (parse_target(req, method, target, &err) != VBD_OK) {
-		req->reply.close = true; /* what follows on this connection can't be trusted */
+		req->reply.close = true; /* the next request on this connection can't be trusted */
 		vbd_reply_problem(req, &err);
 		return;
 	}
@@ -257,7 +257,7 @@ static enum vbd_status parse_body(struct vbd_request *req, struct vbd_error *err
 	return status;
 }
 
-/* Returns whether the handler is to be called. */
+/* Claim the Idempotency-Key of a POST; false if the request has an answer and needs no handler. */
 static bool claim_key(struct vbd_dispatch *dispatch, struct vbd_request *req)
 {
 	const char *key = vbd_request_header(req, "Idempotency-Key");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way of a request between the wire and its handler: target, host, origin, route, role,
- * parameters, media type, size, body, idempotency. Knows no HTTP library, so that tests and fuzzers
- * drive it directly.
+ * The checks between the wire and the handler of a request: target, host, origin, route, role,
+ * parameters, media type, size, body, idempotency. No HTTP library is used here, so that tests and
+ * fuzzers call these functions directly.
  *
  * Control thread; nothing here blocks.
  */
@@ -20,41 +20,37 @@ struct vbd_dispatch;
 struct vbd_dispatch_config {
 	struct vbd_router router;
 	struct vbd_auth_rules auth;
-	size_t json_max_bytes; /* of a JSON body */
-	size_t idem_max;       /* Idempotency-Keys remembered */
+	size_t json_max_bytes; /* largest JSON body */
+	size_t idem_max;       /* Idempotency-Keys kept */
 	void *context;	       /* for the handlers, as req->context */
-	/* A client was turned away for who or where it is. May be NULL. */
+	/* Called when a client is refused for its role, Host or Origin. May be NULL. */
 	void (*on_refused)(void *context, const char *client, const struct vbd_error *err);
 };
 
-/** vbd_dispatch_create - @config is copied, what it points to is not; NULL without memory */
+/** vbd_dispatch_create - @config is copied, but not the strings and routes; NULL without memory */
 struct vbd_dispatch *vbd_dispatch_create(const struct vbd_dispatch_config *config);
 
-/** vbd_dispatch_destroy - NULL is fine; no request may be under way */
+/** vbd_dispatch_destroy - no request may be open; @dispatch may be NULL */
 void vbd_dispatch_destroy(struct vbd_dispatch *dispatch);
 
 /**
- * vbd_dispatch_head - the headers are there
+ * vbd_dispatch_head - check the head of a request and find its route
  * @req:    zeroed but for transport, client, path and content_bytes
  * @method: as sent
  * @target: raw request target; overwritten, and must live as long as the request
- * @peer:   where it came from
+ * @peer:   the client
  *
- * Afterwards the request may have its answer already (req->reply.status); then its body, if any, is
- * of no interest.
+ * If the request has an answer afterwards (req->reply.status), its body is not needed.
  */
 void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, const char *method,
 	char *target, const struct vbd_auth_peer *peer);
 
-/** vbd_dispatch_body - some of the body; not to be called once there is an answer */
+/** vbd_dispatch_body - process a part of the body; not to be called after there is an answer */
 void vbd_dispatch_body(struct vbd_dispatch *dispatch, struct vbd_request *req, const void *bytes,
 	size_t len_bytes);
 
-/**
- * vbd_dispatch_run - the body is complete: call the handler, unless there is an answer
- *
- * Afterwards the request has its answer or is parked.
- */
+/** vbd_dispatch_run - the body is complete: call the handler, unless there is an answer; afterwards
+ * the request has an answer or is parked */
 void vbd_dispatch_run(struct vbd_dispatch *dispatch, struct vbd_request *req);
 
 #endif

@@ -26,7 +26,7 @@ struct vbd_idem {
 	struct vbd_link entries;
 	size_t max;
 	size_t count;
-	size_t bytes; /* of the bodies kept */
+	size_t bytes; /* of all kept bodies */
 };
 
 struct vbd_idem *vbd_idem_create(size_t max)
@@ -59,7 +59,7 @@ void vbd_idem_destroy(struct vbd_idem *idem)
 	free(idem);
 }
 
-/* Drops what is too old, then the oldest ones until there is room for one more. */
+/* Delete expired entries, then the oldest ones until there is room for one more. */
 static void make_room(struct vbd_idem *idem, uint64_t now_ns)
 {
 	vbd_list_for_each (link, &idem->entries) {
@@ -92,7 +92,7 @@ static enum vbd_status check_key(const char *key, struct vbd_error *err)
 	return VBD_OK;
 }
 
-/* Each part with its NUL, so that no two requests run together. */
+/* Hash each part with its NUL: else parts of different requests could concatenate to one text. */
 static bool fingerprint(const struct vbd_idem_request *request, uint8_t print[VBD_IDEM_PRINT_BYTES])
 {
 	const char *const parts[] = {request->method, request->target, request->role};
@@ -155,7 +155,7 @@ static struct vbd_idem_entry *claim(struct vbd_idem *idem, const struct vbd_idem
 	entry->begun_ns = now_ns;
 	entry->running = true;
 	HASH_ADD_KEYPTR(hh, idem->by_key, entry->key, len, entry);
-	if (!entry->hh.tbl) { /* what HASH_NONFATAL_OOM leaves */
+	if (!entry->hh.tbl) { /* HASH_NONFATAL_OOM: no memory */
 		free(entry);
 		return NULL;
 	}

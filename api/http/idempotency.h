@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Idempotency keys: what a POST with a key was answered, so that its repeat gets the same answer
- * and does nothing. Bounded in entries, bytes and age; the one used longest ago goes first. Entries
- * of requests that still run are never dropped.
+ * Idempotency keys: the answers of POSTs with a key, so that a repeat gets the same answer and does
+ * nothing. Entries, bytes and age are bounded, and the oldest entry is deleted first. The entry of
+ * a running request is never deleted.
  *
  * Control thread.
  */
@@ -25,7 +25,7 @@
 struct vbd_idem;
 struct vbd_idem_entry;
 
-/* What makes two requests the same one: SHA-256 over it. */
+/* Two requests are the same if these members have the same SHA-256. */
 struct vbd_idem_request {
 	const char *key;
 	const char *method;
@@ -35,21 +35,20 @@ struct vbd_idem_request {
 	size_t body_bytes;
 };
 
-/** vbd_idem_create - an empty store of at most @max entries; the caller owns it; NULL without
- * memory */
+/** vbd_idem_create - make a store of up to @max entries, the caller's; NULL without memory */
 struct vbd_idem *vbd_idem_create(size_t max);
 
-/** vbd_idem_destroy - NULL is fine; no request of it may still run */
+/** vbd_idem_destroy - no entry may belong to a running request; @idem may be NULL */
 void vbd_idem_destroy(struct vbd_idem *idem);
 
 /**
- * vbd_idem_begin - look a key up, and claim it if it is new
+ * vbd_idem_begin - look a key up; claim a new key
  * @now_ns:    monotonic
  * @ret_entry: the claimed entry, which the caller ends with vbd_idem_store() or vbd_idem_delete()
- * @ret_reply: a copy of the first answer, when there was one: then @ret_entry is NULL
+ * @ret_reply: a copy of the first answer if there is one; @ret_entry is NULL then
  *
  * Returns VBD_E_BAD_VALUE or VBD_E_TOO_LONG for a bad key, VBD_E_IDEMPOTENCY_CONFLICT while the
- * first request runs, VBD_E_IDEMPOTENCY_MISMATCH when it was another request,
+ * first request runs, VBD_E_IDEMPOTENCY_MISMATCH if the first request was a different one,
  * VBD_E_LIMIT_REACHED when every entry belongs to a running request, VBD_E_NO_MEMORY.
  */
 enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_request *request,
@@ -57,17 +56,17 @@ enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_requ
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_idem_store - the request was answered
+ * vbd_idem_store - end a request with its answer, which is copied
  *
- * An answer of 500 or above is not kept, so that the client can try again; neither is one that
- * there is no memory for.
+ * An answer of 500 or above is not kept, so that the client can try again. Without memory no answer
+ * is kept.
  */
 void vbd_idem_store(struct vbd_idem_entry *entry, const struct vbd_reply *reply);
 
-/** vbd_idem_delete - the request ended without an answer */
+/** vbd_idem_delete - end a request without an answer */
 void vbd_idem_delete(struct vbd_idem_entry *entry);
 
-/** vbd_idem_count - entries held, for tests and stats */
+/** vbd_idem_count - number of entries, for tests and stats */
 size_t vbd_idem_count(const struct vbd_idem *idem);
 
 #endif

@@ -68,7 +68,7 @@ static void on_time(void *arg)
 static void on_readable(unsigned int events, void *arg)
 {
 	struct lingering *socket = arg;
-	static char scrap[65536]; /* of the one thread that comes here; never looked at */
+	static char scrap[65536]; /* static: one thread; never read */
 	size_t turn_bytes = 0;
 	ssize_t got;
 
@@ -84,7 +84,7 @@ static void on_readable(unsigned int events, void *arg)
 		end(socket);
 }
 
-void vbd_linger_take(struct vbd_linger *linger, int fd)
+void vbd_linger_add(struct vbd_linger *linger, int fd)
 {
 	struct lingering *socket;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections that were answered before their request was read to its end. Closing a socket that
- * has unread bytes makes the kernel send a reset, which can overtake the answer at the client; so
- * the rest is read and thrown away for a while.
+ * Clients that were answered before the whole request was read. When a socket with unread bytes is
+ * closed, the kernel sends a reset, which can overtake the answer at the client. So the rest is
+ * read and thrown away for a while.
  *
  * Control thread.
  */
@@ -13,20 +13,20 @@
 
 struct vbd_linger;
 
-/** vbd_linger_create - NULL without memory */
+/** vbd_linger_create - owned by the caller; NULL without memory */
 struct vbd_linger *vbd_linger_create(struct vbd_loop *loop);
 
-/** vbd_linger_destroy - closes what is left; NULL is fine */
+/** vbd_linger_destroy - close all lingering sockets; @linger may be NULL */
 void vbd_linger_destroy(struct vbd_linger *linger);
 
 /**
- * vbd_linger_take - read a socket until its peer has closed, some time has passed, or enough is
+ * vbd_linger_add - read from a socket until the client closes it, 2 s have passed or 64 MiB are
  * read
- * @fd: stays the caller's, who closes it: a duplicate lingers. Its sending side is shut already.
+ * @fd: a duplicate of it lingers, so the caller still closes @fd; its sending side is shut already
  *
- * Nothing happens when too many linger already, or without memory or descriptors: then the client
- * may see a reset.
+ * Does nothing if 32 sockets linger already, or without memory or descriptors: the client may see a
+ * reset then.
  */
-void vbd_linger_take(struct vbd_linger *linger, int fd);
+void vbd_linger_add(struct vbd_linger *linger, int fd);
 
 #endif

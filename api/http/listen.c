@@ -79,7 +79,7 @@ enum vbd_status vbd_listen_tcp(const char *addr, uint16_t port, int *ret_fd, str
 	return VBD_OK;
 }
 
-/* A daemon that was killed leaves its socket file: it is removed when nobody answers on it. */
+/* A daemon that was killed leaves its socket file: remove the file if no process listens on it. */
 static enum vbd_status remove_stale(const struct sockaddr_un *where, struct vbd_error *err)
 {
 	struct stat st;
@@ -124,7 +124,7 @@ enum vbd_status vbd_listen_unix(const char *path, int *ret_fd, struct vbd_error 
 		status = open_socket(AF_UNIX, &fd, err);
 	if (status != VBD_OK)
 		return status;
-	/* The mask, not a later chmod(2): there is no moment in which others could connect. */
+	/* umask(2), not a later chmod(2): other users can connect at no moment. */
 	mask = umask(S_IXUSR | S_IXGRP | S_IRWXO);
 	status = bind_and_listen(fd, (struct sockaddr *)&where, sizeof(where), path, err);
 	(void)umask(mask);

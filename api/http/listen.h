@@ -15,8 +15,8 @@
 /**
  * vbd_listen_tcp - listen on a numeric address
  * @addr:   "127.0.0.1", "::1", "0.0.0.0"
- * @port:   0 has one picked
- * @ret_fd: the caller's
+ * @port:   0: the kernel picks one
+ * @ret_fd: owned by the caller
  */
 enum vbd_status vbd_listen_tcp(
 	const char *addr, uint16_t port, int *ret_fd, struct vbd_error *err) VBD_MUST_CHECK;
@@ -24,9 +24,9 @@ enum vbd_status vbd_listen_tcp(
 /**
  * vbd_listen_unix - listen on a path, mode 0660
  *
- * A socket file that nobody answers on is replaced; one that somebody listens on gives
- * VBD_E_ADDRESS_IN_USE, and so does a file that is no socket. Whoever made the socket unlinks the
- * path in the end.
+ * The socket file of a process that has ended is replaced. Returns VBD_E_ADDRESS_IN_USE if a
+ * process listens on the path, or if the file is no socket. The caller owns @ret_fd, and unlinks
+ * the path in the end.
  */
 enum vbd_status vbd_listen_unix(
 	const char *path, int *ret_fd, struct vbd_error *err) VBD_MUST_CHECK;

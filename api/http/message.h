@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of connections and endpoints: MessageSend and UdMessageSend of openapi.yaml, whose bytes
- * stand in the request, and the answers to a request for the messages of an inbox.
+ * Messages of connections and endpoints: the schemas MessageSend and UdMessageSend of openapi.yaml,
+ * which contain the bytes, and the answer to GET of the messages in an inbox.
  *
  * Control thread.
  */
@@ -15,7 +15,7 @@ struct vbd_inbox;
 struct vbd_link;
 struct vbd_request;
 
-/* Decoded with VBD_MESSAGE_FIELDS; the strings are the document's. */
+/* Decoded with VBD_MESSAGE_FIELDS; the strings point into the document. */
 struct vbd_message_input {
 	const char *data;
 	uint32_t encoding;
@@ -24,7 +24,7 @@ struct vbd_message_input {
 	uint32_t timeout_ms;
 };
 
-/* Of a request that says nothing else. */
+/* The defaults of absent members. */
 #define VBD_MESSAGE_INPUT_DEFAULT                                  \
 	{                                                          \
 		.encoding = VBD_ENCODING_TEXT, .timeout_ms = 30000 \
@@ -53,31 +53,29 @@ struct vbd_message_input {
 	}
 
 /**
- * vbd_message_decode - the bytes of a message
- * @ret_bytes: from malloc(), the caller's; never NULL
+ * vbd_message_decode - decode the bytes of a message
+ * @ret_bytes: from malloc(), owned by the caller; never NULL
  */
 enum vbd_status vbd_message_decode(const struct vbd_message_input *input, uint8_t **ret_bytes,
 	uint32_t *ret_len_bytes, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_message_imm - NULL if it has none; into @input */
+/** vbd_message_imm - the immediate data of a message, in @input; NULL if it has none */
 const uint32_t *vbd_message_imm(const struct vbd_message_input *input);
 
-/*
- * The inbox of a connection or an endpoint, for GET of its messages. The strings are static.
- */
+/* The inbox of a connection or an endpoint, for GET of its messages. The strings are static. */
 struct vbd_inbox_view {
 	const struct vbd_inbox *inbox;
 	struct vbd_link *watches;
-	/* True if no more messages will come. */
+	/* True if no more messages can arrive. */
 	bool (*over)(const void *owner);
 	const void *owner;
 	const char *kind; /* "connection" */
 };
 
-/** vbd_reply_inbox - answer a GET of messages; waits for news if the request wants that */
+/** vbd_reply_inbox - answer a GET of messages, after at most `wait_ms` of the request */
 void vbd_reply_inbox(struct vbd_request *req, const struct vbd_inbox_view *view);
 
-/** vbd_query_through - the parameter of a DELETE of messages */
+/** vbd_query_through - the parameter `through` of a DELETE of messages */
 enum vbd_status vbd_query_through(
 	const struct vbd_request *req, uint64_t *ret_through, struct vbd_error *err) VBD_MUST_CHECK;
 

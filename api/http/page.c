@@ -11,14 +11,14 @@
 
 struct page {
 	const struct vbd_page_source *source;
-	/* what was asked for */
+	/* the parameters */
 	uint64_t limit;
 	uint64_t after;
-	const struct vbd_page_key *key; /* NULL: by id */
+	const struct vbd_page_key *key; /* NULL: sort by id */
 	bool descending;
 	const char *state; /* NULL: any */
 	uint64_t fields;   /* bit mask of source->fields; 0: all */
-	/* what there is */
+	/* the matching items */
 	const void **items;
 	size_t count;
 	size_t room;
@@ -76,7 +76,7 @@ static enum vbd_status parse_state(
 	return status;
 }
 
-/* Bit of a field's name; 0 if there is no such field. */
+/* The bit of a field; 0 if there is no field of that name. */
 static uint64_t field_bit(const struct vbd_page_source *source, const char *name, size_t len)
 {
 	for (size_t i = 0; i < FIELDS_MAX && source->fields[i]; i++) {
@@ -167,7 +167,7 @@ static int compare(const void *left, const void *right, void *arg)
 	return page->descending ? -order : order;
 }
 
-/* Index of the first item of the page. */
+/* Find the index of the first item of the page. */
 static enum vbd_status find_start(const struct page *page, size_t *ret_start, struct vbd_error *err)
 {
 	bool by_id = !page->key;
@@ -180,7 +180,7 @@ static enum vbd_status find_start(const struct page *page, size_t *ret_start, st
 		while (i < page->count && id_of(page->source, page->items[i]) >= page->after)
 			i++;
 	} else if (page->after) {
-		/* An item that is gone has left no key to find its place by. */
+		/* The key of a deleted item is unknown, so its place can't be found. */
 		while (i < page->count && id_of(page->source, page->items[i]) != page->after)
 			i++;
 		if (i == page->count)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The convention of lists: limit, after, sort, state, fields; {total, next, items}. A resource says
- * how to walk its objects and how to encode one; only those on the page are encoded.
+ * Answers to GET of a list: the parameters limit, after, sort, state, fields, and the document
+ * {total, next, items}. A resource has a function that walks its objects and one that encodes an
+ * object; only the objects on the page are encoded.
  *
  * Control thread.
  */
@@ -23,41 +24,40 @@ struct vbd_page_key {
 };
 
 struct vbd_page_source {
-	const char *const *fields;	 /* top-level members of an item; NULL ends */
-	const struct vbd_page_key *keys; /* to sort by, besides id */
-	const char *const *states; /* that `state` may ask for; NULL ends; NULL if there are none */
+	const char *const *fields;	 /* top-level members of an item; ends with NULL */
+	const struct vbd_page_key *keys; /* sort keys besides id */
+	const char *const *states; /* values of `state`; ends with NULL; NULL: no such parameter */
 	bool (*in_state)(const void *item, const char *state);
-	/* NULL for the objects of a registry. */
+	/* NULL: an item is an object of a registry. */
 	uint64_t (*id)(const void *item);
 	/* Call @visit with every item, ids ascending. NULL: @listed is a registry. */
 	void (*walk)(void *listed, vbd_page_visit_cb visit, void *visitor);
-	/* A new reference; NULL without memory. */
+	/* Returns a new reference; NULL without memory. */
 	json_t *(*encode)(const void *item, struct vbd_request *req);
 };
 
-/** vbd_page_reply - answer a list request
- * @listed: what `walk` goes through */
+/** vbd_page_reply - answer GET of a list; @listed: the argument of `walk`, or the registry */
 void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source, void *listed);
 
-/** vbd_object_compare_name - for lists of objects of a registry */
+/** vbd_object_compare_name - compare functions for lists of objects of a registry */
 int vbd_object_compare_name(const void *a, const void *b);
 int vbd_object_compare_created(const void *a, const void *b);
 
-/** vbd_compare_u64 - for compare functions */
+/** vbd_compare_u64 - compare two numbers: negative, 0 or positive */
 static inline int vbd_compare_u64(uint64_t a, uint64_t b)
 {
 	return (a > b) - (a < b);
 }
 
-/* A compare function for a key of a list: @of_ makes a pointer to the object of an item, @member_
- * is a number in it. */
+/* Define the compare function of a sort key: @of_ converts an item to its object, and @member_ is a
+ * number in the object. */
 #define VBD_PAGE_BY(function_, of_, member_)                              \
 	static int function_(const void *a, const void *b)                \
 	{                                                                 \
 		return vbd_compare_u64(of_(a)->member_, of_(b)->member_); \
 	}
 
-/* What a VBD_…_STATE_MAP gives for the list of the names that ?state= takes. */
+/* Applied to a VBD_…_STATE_MAP: the list of the values of `state`. */
 #define VBD_PAGE_STATE(sym_, json_, ...) json_,
 
 #endif

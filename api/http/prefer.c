@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Skips to the comma that ends a preference; a comma inside quotes does not. */
+/* Find the comma that ends a preference, or the end; a comma inside quotes is skipped. */
 static const char *end_of_preference(const char *at)
 {
 	bool quoted = false;

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Members that stay away when they have nothing to say. */
+/* Set a member; an empty text leaves it out. */
 static void set_text(json_t *problem, const char *name, const char *text)
 {
 	if (text && *text)
@@ -36,7 +36,7 @@ static void set_source(json_t *problem, const struct vbd_error *err)
 	case VBD_SOURCE_GAI:
 	case VBD_SOURCE_DEADLINE:
 	case VBD_SOURCE_INPUT:
-		break; /* the text says it */
+		break; /* the text contains the cause */
 	}
 }
 
@@ -66,7 +66,7 @@ static void set_extra(json_t *problem, const struct vbd_problem_extra *extra)
 			problem, "retry_after_ms", json_integer((json_int_t)extra->retry_after_ms));
 }
 
-/* Parameters of rdma/ that are not members of the request's top level under the same name. */
+/* Parameters of rdma/ that have another name or place in the request. */
 static const struct {
 	const char *param;
 	const char *pointer;

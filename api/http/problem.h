@@ -15,35 +15,32 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Members that an error does not carry; zero is "none" for each. */
+/* Members of a problem that struct vbd_error does not have; zero means absent. */
 struct vbd_problem_extra {
 	enum vbd_reason reason;
-	const char *const *users; /* paths */
+	const char *const *users; /* paths of the objects that use this one */
 	size_t n_users;
 	unsigned int allow; /* bit mask of enum vbd_method */
 	uint64_t retry_after_ms;
 };
 
 /**
- * vbd_problem_json - the document
+ * vbd_problem_json - encode an error
  * @err:   its status is not VBD_OK
  * @extra: may be NULL
  *
- * Returns a new reference, NULL without memory.
+ * Returns a new reference; NULL without memory.
  */
 json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_extra *extra);
 
-/* Room for the pointer that vbd_problem_pointer() writes. */
+/* Size of the text of vbd_problem_pointer(). */
 #define VBD_POINTER_BYTES 96
 
-/**
- * vbd_problem_pointer - the JSON pointer or query parameter that @err is about
- *
- * Returns @room; it holds "" if the error is about no member of the request.
- */
+/** vbd_problem_pointer - write the JSON pointer or query parameter that caused @err to @room, or ""
+ * if no member of the request did; returns @room */
 const char *vbd_problem_pointer(const struct vbd_error *err, char room[VBD_POINTER_BYTES]);
 
-/** vbd_problem_no_memory - the document for when there is no memory to make one; static */
+/** vbd_problem_no_memory - the document of no_memory, which needs no memory; static */
 const char *vbd_problem_no_memory(void);
 
 #endif

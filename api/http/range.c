@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* A number that saturates; false if there is none at @at. */
+/* Parse a number, which saturates; false if @at does not point to a digit. */
 static bool parse_number(const char **at, uint64_t *ret)
 {
 	uint64_t number = 0;
@@ -38,7 +38,7 @@ enum vbd_range vbd_range_parse(
 	value += strspn(value, " \t");
 	if (*value || (!has_first && !has_last) || (has_first && has_last && last < first))
 		return VBD_RANGE_WHOLE;
-	if (!has_first) { /* the last so many bytes */
+	if (!has_first) { /* "bytes=-500": the last 500 bytes */
 		if (!last)
 			return VBD_RANGE_OUTSIDE;
 		first = last < size_bytes ? size_bytes - last : 0;

@@ -10,14 +10,14 @@
 #include <stdint.h>
 
 enum vbd_range {
-	VBD_RANGE_WHOLE,   /* none, several, or not understood: answer with everything */
+	VBD_RANGE_WHOLE,   /* no range, several, or an invalid one: answer 200 with all bytes */
 	VBD_RANGE_PART,	   /* answer 206 */
 	VBD_RANGE_OUTSIDE, /* answer 416 */
 };
 
 /**
- * vbd_range_parse - what a client wants of @size_bytes
- * @value: the header's; NULL if there is none
+ * vbd_range_parse - find the range of a resource of @size_bytes
+ * @value: the header's value; NULL if there is none
  *
  * Sets the outputs for VBD_RANGE_PART only.
  */

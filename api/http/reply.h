@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An answer, from the handler that makes it to the server that sends it.
+ * The answer to a request: the handler makes it, the server sends it.
  *
  * Control thread.
  */
@@ -18,47 +18,45 @@ struct vbd_reply_header {
 	char value[200];
 };
 
-/* Body bytes that are made while they are sent. */
+/* A body that is produced while it is sent. */
 struct vbd_reader {
-	/*
-	 * Fills @buf with bytes from @offset on; returns how many (1 to @size), or 0 when it
-	 * can't go on: the client then sees a short answer and a closed connection.
-	 */
+	/* Fill @buf with the bytes from @offset on, and return their number (1 to @size). 0 aborts:
+	 * the client sees a short answer and a closed connection. */
 	size_t (*read)(void *arg, uint64_t offset, char *buf, size_t size);
-	void (*free)(void *arg); /* always called, once; NULL for nothing to do */
+	void (*free)(void *arg); /* called exactly once; may be NULL */
 	void *arg;
 	uint64_t length_bytes;
 };
 
-/* Body bytes that go on for as long as somebody listens. */
+/* A body without end, for as long as the client is connected. */
 struct vbd_feed {
-	/* Fills @buf with what there is to say, returns how many bytes; 0: nothing at the moment.
-	 * After 0 nothing is asked for until vbd_request_wake(). */
+	/* Fill @buf and return the number of bytes; 0 if there are none now: the server calls again
+	 * after vbd_request_wake(). */
 	size_t (*read)(void *arg, char *buf, size_t size);
-	void (*free)(void *arg); /* always called, once: nobody listens any more */
+	void (*free)(void *arg); /* called exactly once, when the answer has ended */
 	void *arg;
 };
 
 struct vbd_reply {
-	unsigned int status;	  /* HTTP; 0: there is no answer yet */
-	bool close;		  /* end the HTTP connection after it */
+	unsigned int status;	  /* HTTP status; 0: there is no answer yet */
+	bool close;		  /* close the HTTP connection afterwards */
 	const char *content_type; /* static; NULL without a body */
-	char *body;		  /* from malloc; NULL if static_body or reader has it */
+	char *body;		  /* from malloc; NULL if static_body, reader or feed is the body */
 	const char *static_body;
 	size_t body_bytes;
-	struct vbd_reader reader; /* used if its read is set */
-	struct vbd_feed feed;	  /* the same */
+	struct vbd_reader reader; /* the body, if its `read` is set */
+	struct vbd_feed feed;	  /* likewise */
 	size_t n_headers;
 	struct vbd_reply_header headers[VBD_REPLY_HEADERS_MAX];
 };
 
-/** vbd_reply_header - add a header; dropped if there are VBD_REPLY_HEADERS_MAX already */
+/** vbd_reply_add_header - add a header, unless there are VBD_REPLY_HEADERS_MAX already */
 void vbd_reply_add_header(struct vbd_reply *reply, const char *name, const char *value);
 
-/** vbd_reply_find_header - NULL if it is not there */
+/** vbd_reply_find_header - the value of a header; NULL if it is absent */
 const char *vbd_reply_find_header(const struct vbd_reply *reply, const char *name);
 
-/** vbd_reply_fini - free what it owns; safe on a zeroed one */
+/** vbd_reply_fini - free the bodies of an answer, and zero it; a zeroed answer is allowed */
 void vbd_reply_fini(struct vbd_reply *reply);
 
 #endif

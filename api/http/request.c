@@ -15,8 +15,8 @@ const char *vbd_request_header(struct vbd_request *req, const char *name)
 	return req->transport->header(req, name);
 }
 
-/* Tags are compared by what is between the quotes. */
-bool vbd_request_knows_tag(struct vbd_request *req, const char *etag)
+/* A substring matches: a weak tag differs from a strong one only by the "W/" in front. */
+bool vbd_request_has_etag(struct vbd_request *req, const char *etag)
 {
 	const char *known = vbd_request_header(req, "If-None-Match");
 
@@ -97,7 +97,7 @@ void vbd_request_add_location(struct vbd_request *req, const char *kind, uint64_
 	vbd_request_add_header(req, "Location", path);
 }
 
-/* The answer is complete: keep it for repeats, and let the transport send it. */
+/* The answer is complete: store it for repeats, and let the transport send it. */
 static void answered(struct vbd_request *req, unsigned int status)
 {
 	req->reply.status = status;
@@ -131,7 +131,7 @@ static void set_document(struct vbd_request *req, const char *content_type, json
 		return;
 	}
 	req->reply.body_bytes = strlen(text);
-	/* The closing NUL makes room for the newline that a terminal wants to see. */
+	/* Replace the NUL by a newline, so that a shell prompt starts a new line. */
 	text[req->reply.body_bytes++] = '\n';
 	req->reply.body = text;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a client may do. A role includes those before it.
+ * The permissions of a client. A role includes the roles before it.
  *
  * Any thread.
  */
@@ -8,9 +8,9 @@
 #define VBD_API_HTTP_ROLE_H
 
 enum vbd_role {
-	VBD_ROLE_NONE,	  /* nobody in particular: health only */
-	VBD_ROLE_READ,	  /* sees everything but keys, addresses of memory and its contents */
-	VBD_ROLE_CONTROL, /* does everything */
+	VBD_ROLE_NONE,	  /* health and dashboard files only */
+	VBD_ROLE_READ,	  /* GET, except keys, addresses and contents of memory */
+	VBD_ROLE_CONTROL, /* everything */
 };
 
 /** vbd_role_name - "none", "read", "control" */

@@ -40,7 +40,7 @@ const char *vbd_method_name(enum vbd_method method)
 	return method_names[method];
 }
 
-/* Does the path match? A segment "{ref}" of the pattern matches any segment that is not empty. */
+/* True if the path matches; "{ref}" in a pattern matches any segment that is not empty. */
 static bool match(const char *pattern, const struct vbd_uri *uri, const char **ret_ref)
 {
 	const char *ref = NULL;
@@ -90,7 +90,7 @@ const struct vbd_route *vbd_router_find(const struct vbd_router *router, enum vb
 	return found;
 }
 
-static bool takes(const struct vbd_route *route, const char *name)
+static bool has_param(const struct vbd_route *route, const char *name)
 {
 	for (size_t i = 0; i < VBD_ROUTE_QUERY_MAX && route->query[i]; i++) {
 		if (strcmp(route->query[i], name) == 0)
@@ -107,7 +107,7 @@ enum vbd_status vbd_route_check_query(
 		char known[256] = "none";
 		size_t used = 0;
 
-		if (takes(route, name))
+		if (has_param(route, name))
 			continue;
 		for (size_t k = 0; k < VBD_ROUTE_QUERY_MAX && route->query[k]; k++)
 			used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",

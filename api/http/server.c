@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Holds a request's head, and is the unit in which bodies come in. */
+/* MHD's buffer of a client: the largest head, and the largest piece of a body. */
 #define CLIENT_MEMORY_BYTES ((size_t)65536)
 
 /* --- libmicrohttpd's callbacks --------------------------------------------------------------- */
@@ -24,7 +24,7 @@ static struct vbd_client *client_of(struct MHD_Connection *mhd)
 	return info ? info->socket_context : NULL;
 }
 
-/* The request line is there, not decoded yet. What this returns is the exchange from then on. */
+/* Called with the request line before it is decoded. MHD passes the result to later callbacks. */
 static void *on_target(void *arg, const char *target, struct MHD_Connection *mhd)
 {
 	struct vbd_client *client = client_of(mhd);
@@ -42,7 +42,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *mhd, const c
 
 	(void)arg;
 	(void)mhd;
-	(void)url; /* decoded too generously: the raw target was kept */
+	(void)url; /* unused: MHD's decoding is too lenient; on_target() kept the raw target */
 	*upload_bytes = 0;
 	if (!exchange)
 		return MHD_NO;
@@ -92,7 +92,7 @@ static void on_mhd_panic(void *arg, const char *file, unsigned int line, const c
 	(void)arg;
 	vbd_log(VBD_LOG_ERROR, "http", "libmicrohttpd gave up: %s (%s:%u)",
 		reason ? reason : "no reason given", file, line);
-	abort(); /* MHD's state is not to be trusted any more, and it does not expect to return */
+	abort(); /* MHD's state is invalid, and MHD expects this function not to return */
 }
 
 static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
@@ -107,7 +107,7 @@ static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 		server->loop, vbd_server_on_timer, endpoint, &endpoint->timer, err);
 	if (status != VBD_OK)
 		return status;
-	/* The logger must be the first option, or what the others say goes to stderr. */
+	/* The logger must be the first option: MHD logs errors of earlier options to stderr. */
 	endpoint->mhd =
 		MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
 			NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_mhd_log,
@@ -128,7 +128,7 @@ static enum vbd_status endpoint_start(struct vbd_server_endpoint *endpoint,
 	return status;
 }
 
-/* @keep_socket: the listening socket is its maker's again. */
+/* @keep_socket: do not close the listening socket, which the caller owns again. */
 static void endpoint_stop(struct vbd_server_endpoint *endpoint, bool keep_socket)
 {
 	vbd_fd_watch_stop(endpoint->watch);
@@ -209,7 +209,7 @@ enum vbd_status vbd_server_create(struct vbd_loop *loop, const struct vbd_server
 	return VBD_OK;
 }
 
-static void tell_stopped(struct vbd_server *server)
+static void notify_stopped(struct vbd_server *server)
 {
 	if (server->stopped_notified)
 		return;
@@ -220,7 +220,7 @@ static void tell_stopped(struct vbd_server *server)
 
 static void on_stop_timer(void *arg)
 {
-	tell_stopped(arg);
+	notify_stopped(arg);
 }
 
 void vbd_server_stop(

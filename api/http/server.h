@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The HTTP server: libmicrohttpd on the control loop. What libmicrohttpd lets through and should
- * not is refused here; what it does not notice is watched here.
+ * The HTTP server: libmicrohttpd on the control loop. The server also refuses the malformed
+ * requests that libmicrohttpd accepts, and detects slow clients and hang-ups of waiting clients.
  *
  * Control thread; nothing here blocks. No periodic wake-ups: an idle server sleeps.
  */
@@ -19,14 +19,14 @@ struct vbd_server;
 
 struct vbd_server_config {
 	struct vbd_dispatch_config dispatch;
-	int tcp_fd;  /* listening socket, taken over by a successful create; -1 for none */
-	int unix_fd; /* the same, of a unix socket; clients are known by their uid */
-	unsigned int connections_max; /* for each of the two; more wait in the backlog */
-	unsigned int parked_max;      /* requests that wait for something, in all */
-	unsigned int feeds_max;	      /* answers that go on as it comes, in all */
-	uint32_t header_timeout_ms;   /* from the connection's begin to the end of its headers */
-	uint32_t progress_timeout_ms; /* in which a body must bring, or an answer take, some KiB */
-	uint32_t idle_timeout_ms;     /* between requests on one connection */
+	int tcp_fd;  /* listening socket, owned by the server on success; -1 for none */
+	int unix_fd; /* listening unix socket, likewise; a client is named by its uid */
+	unsigned int connections_max; /* of each socket; further clients wait in the backlog */
+	unsigned int parked_max;      /* parked requests of both sockets */
+	unsigned int feeds_max;	      /* answers without end, of both sockets */
+	uint32_t header_timeout_ms;   /* from accept to the end of the headers */
+	uint32_t progress_timeout_ms; /* for each VBD_PROGRESS_BYTES of a body or an answer */
+	uint32_t idle_timeout_ms;     /* between two requests of a client */
 };
 
 /* Counts since the start. */
@@ -34,33 +34,32 @@ struct vbd_server_stats {
 	uint64_t requests;
 	uint64_t responses_2xx, responses_3xx, responses_4xx, responses_5xx;
 	uint64_t connections, connections_open, parked, feeds;
-	uint64_t too_slow; /* connections that were cut because of a deadline */
+	uint64_t too_slow; /* clients disconnected at a deadline */
 };
 
-/** vbd_server_config_default - no sockets, no routes; limits and deadlines set */
+/** vbd_server_config_default - a configuration with limits and deadlines, no sockets, no routes */
 struct vbd_server_config vbd_server_config_default(void);
 
 /**
  * vbd_server_create - serve from the next turn of the loop on
- * @config: copied; what its rules and routes point to must outlive the server
+ * @config: copied; its strings and routes must outlive the server
  */
 enum vbd_status vbd_server_create(struct vbd_loop *loop, const struct vbd_server_config *config,
 	struct vbd_server **ret_server, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_server_stop - begin to stop: no new connections, parked requests are ended (503 unless they
- * have an answer), requests under way get their answer
- * @grace_ms: after which connections that are still busy are cut
- * @stopped:  called once, in a later turn, when no connection is left; the server may be destroyed
- *            there
+ * vbd_server_stop - begin to stop: accept no clients, end parked requests (503 unless they reply),
+ * complete the other requests
+ * @grace_ms: time until @stopped is called even if clients are left
+ * @stopped:  called once, in a later turn, when no client is left; may destroy the server
  */
 void vbd_server_stop(
 	struct vbd_server *server, uint64_t grace_ms, void (*stopped)(void *arg), void *arg);
 
-/** vbd_server_destroy - cut what is left and free; not from inside a handler. NULL is fine. */
+/** vbd_server_destroy - close all connections and free; not from a handler; @server may be NULL */
 void vbd_server_destroy(struct vbd_server *server);
 
-/** vbd_server_stats - borrowed */
+/** vbd_server_stats - counters of the server; valid as long as the server */
 const struct vbd_server_stats *vbd_server_stats(const struct vbd_server *server);
 
 #endif

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 #define STREAM_BLOCK_BYTES ((size_t)262144)
-/* There may be a thousand feeds, each with a block of its own. */
+/* Small: there may be a thousand feeds, and each has a block. */
 #define FEED_BLOCK_BYTES ((size_t)4096)
 
-/* A stream while it is sent; MHD owns it. */
+/* A stream that is being sent, owned by its MHD_Response. */
 struct stream {
 	struct vbd_reader reader;
 	struct vbd_client *client;
@@ -20,7 +20,7 @@ static ssize_t on_stream_read(void *arg, uint64_t offset, char *buf, size_t size
 	struct stream *stream = arg;
 	size_t got = stream->reader.read(stream->reader.arg, offset, buf, size);
 
-	/* MHD comes back when the client has taken the last block. */
+	/* MHD calls again when the whole block was sent. */
 	vbd_client_set_deadline(
 		stream->client, stream->client->endpoint->server->config.progress_timeout_ms *
 					(1 + got / VBD_PROGRESS_BYTES));
@@ -56,10 +56,10 @@ static struct MHD_Response *make_stream(struct vbd_exchange *exchange)
 	return response;
 }
 
-/* A feed while it is sent; MHD owns it. */
+/* A feed that is being sent, owned by its MHD_Response. */
 struct feed {
 	struct vbd_feed feed;
-	struct vbd_exchange *exchange; /* MHD asks for no bytes after its end */
+	struct vbd_exchange *exchange; /* valid: MHD does not read after on_completed() */
 };
 
 static ssize_t on_feed_read(void *arg, uint64_t offset, char *buf, size_t size)
@@ -74,7 +74,7 @@ static ssize_t on_feed_read(void *arg, uint64_t offset, char *buf, size_t size)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	got = feed->feed.read(feed->feed.arg, buf, size);
 	if (got) {
-		/* MHD comes back when the client has taken it. */
+		/* MHD calls again when these bytes were sent. */
 		vbd_client_set_deadline(exchange->client, server->config.progress_timeout_ms);
 		return (ssize_t)got;
 	}
@@ -106,8 +106,8 @@ static struct MHD_Response *make_feed(struct vbd_exchange *exchange)
 		free(feed);
 		return NULL;
 	}
-	/* Without a body MHD 0.9.75 still sends its last chunk, which the client would take for the
-	 * next answer. HTTP/1.0 has no chunks, and ends with the connection. */
+	/* For HEAD, MHD 0.9.75 still sends the last chunk of the body, which the client would parse
+	 * as the next answer. HTTP/1.0 has no chunks; the connection is closed instead. */
 	if (exchange->req.head)
 		(void)MHD_set_response_options(
 			response, MHD_RF_HTTP_VERSION_1_0_RESPONSE, MHD_RO_END);
@@ -116,7 +116,7 @@ static struct MHD_Response *make_feed(struct vbd_exchange *exchange)
 	return response;
 }
 
-/* What the reply owns passes to the response. */
+/* Make MHD's response; the body that the reply owns moves to the response. */
 static struct MHD_Response *make_response(struct vbd_exchange *exchange)
 {
 	struct vbd_reply *reply = &exchange->req.reply;
@@ -134,7 +134,7 @@ static struct MHD_Response *make_response(struct vbd_exchange *exchange)
 			reply->body = NULL;
 		return response;
 	}
-	/* MHD takes the bytes as changeable and does not change them. */
+	/* The cast is safe: MHD does not change the bytes. */
 	return MHD_create_response_from_buffer(reply->body_bytes,
 		(void *)(reply->static_body ? reply->static_body : ""), MHD_RESPMEM_PERSISTENT);
 }

@@ -34,12 +34,12 @@ static void on_client_timer(void *arg)
 		vbd_log(VBD_LOG_INFO, client->name,
 			"the client is too slow; the connection is closed");
 	}
-	/* MHD sees the end of the connection and cleans up: it can't be told to. */
+	/* MHD has no call to close a connection; it cleans up when it reads the end of stream. */
 	(void)shutdown(client->fd, SHUT_RDWR);
 }
 
-/* A deadline that moves away does not touch the timer, which finds that out when it fires: so a
- * busy connection costs no timer work. */
+/* A later deadline leaves the timer alone; on_client_timer() sets it again. So a busy client costs
+ * no timer work. */
 void vbd_client_set_deadline(struct vbd_client *client, uint64_t timeout_ms)
 {
 	uint64_t now_ns = vbd_loop_now_ns(client->endpoint->server->loop);
@@ -67,9 +67,9 @@ void vbd_client_begin(struct vbd_client *client, struct vbd_exchange *exchange)
 }
 
 /*
- * A client that sends its last request and the end of its stream at once: MHD takes what it reads
- * for all there is, since it was less than asked for (recv_param_adapter() in 0.9.75), and would
- * not see the end before the idle deadline.
+ * True if the client sent the end of its stream right after its request. MHD does not read again
+ * after a short read (recv_param_adapter() in 0.9.75), so it would not see the end before the idle
+ * deadline.
  */
 static bool has_hung_up(const struct vbd_client *client)
 {
@@ -81,12 +81,12 @@ static bool has_hung_up(const struct vbd_client *client)
 void vbd_client_end(struct vbd_client *client)
 {
 	client->exchange = NULL;
-	/* Requests that were sent along with this one are taken up before the next turn. */
+	/* MHD starts a pipelined request before the next turn, and so before a deadline of 0. */
 	vbd_client_set_deadline(
 		client, has_hung_up(client) ? 0 : client->endpoint->server->config.idle_timeout_ms);
 }
 
-/* --- their life ------------------------------------------------------------------------------ */
+/* --- create and destroy ---------------------------------------------------------------------- */
 
 union address {
 	struct sockaddr any;
@@ -94,14 +94,14 @@ union address {
 	struct sockaddr_in6 v6;
 };
 
-/* Address as text, an IPv4 address inside an IPv6 one as IPv4; false if it is neither. */
+/* Format an address, a v4-mapped IPv6 address as IPv4; false for other families. */
 static bool address_text(
 	const union address *address, char text[INET6_ADDRSTRLEN], uint16_t *ret_port)
 {
 	const void *bytes = &address->v4.sin_addr;
 	int family = address->any.sa_family;
 
-	*ret_port = ntohs(address->v4.sin_port); /* at the same place in both */
+	*ret_port = ntohs(address->v4.sin_port); /* same offset in v4 and v6 */
 	if (family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&address->v6.sin6_addr)) {
 		bytes = &address->v6.sin6_addr.s6_addr[12];
 		family = AF_INET;
@@ -175,8 +175,8 @@ void vbd_client_destroy(struct vbd_client *client)
 	struct vbd_server *server = client->endpoint->server;
 
 	if (client->unread)
-		vbd_linger_take(server->linger, client->fd);
-	client->endpoint->run_again = true; /* MHD may have room to accept again */
+		vbd_linger_add(server->linger, client->fd);
+	client->endpoint->run_again = true; /* MHD may accept another client */
 	vbd_timer_destroy(client->timer);
 	vbd_list_remove(&client->link);
 	server->stats.connections_open--;

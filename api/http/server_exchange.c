@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A refused request with a longer body gets its answer before the body. */
+/* A refused request with a longer body is answered before the body was read. */
 #define EARLY_BYTES UINT64_C(65536)
-/* A body that is not wanted is read and dropped up to this; beyond it the connection is cut. */
+/* The body of a refused request is read and ignored; beyond this the connection is closed. */
 #define UNWANTED_BYTES_MAX UINT64_C(67108864)
 
 struct vbd_exchange *vbd_exchange_create(
@@ -52,7 +52,7 @@ static enum vbd_status check_wire(struct vbd_exchange *exchange, const char *met
 		&exchange->req.content_bytes, err);
 }
 
-/* A refusal whose body is not worth waiting for is sent at once, and ends the connection. */
+/* True if a refusal is sent without reading the body, and the connection closed. */
 static bool answer_early(struct vbd_exchange *exchange)
 {
 	struct vbd_request *req = &exchange->req;
@@ -93,7 +93,7 @@ static bool begin(struct vbd_exchange *exchange, const char *method, const char 
 	return vbd_exchange_send_answer(exchange);
 }
 
-static bool take_body(struct vbd_exchange *exchange, const char *bytes, size_t len_bytes)
+static bool process_body(struct vbd_exchange *exchange, const char *bytes, size_t len_bytes)
 {
 	struct vbd_server *server = exchange->client->endpoint->server;
 
@@ -109,7 +109,7 @@ static bool take_body(struct vbd_exchange *exchange, const char *bytes, size_t l
 	return exchange->unwanted_bytes <= UNWANTED_BYTES_MAX;
 }
 
-/* The request is complete; called again when a parked one is resumed. */
+/* Called when the request is complete, and again when a parked request is resumed. */
 static bool finish(struct vbd_exchange *exchange)
 {
 	struct vbd_request *req = &exchange->req;
@@ -132,7 +132,7 @@ bool vbd_exchange_go_on(struct vbd_exchange *exchange, const char *method, const
 {
 	if (!exchange->begun)
 		return begin(exchange, method, version);
-	return len_bytes ? take_body(exchange, bytes, len_bytes) : finish(exchange);
+	return len_bytes ? process_body(exchange, bytes, len_bytes) : finish(exchange);
 }
 
 void vbd_exchange_destroy(struct vbd_exchange *exchange)

@@ -26,7 +26,7 @@ void vbd_exchange_suspend(struct vbd_exchange *exchange)
 {
 	exchange->suspended = true;
 	MHD_suspend_connection(exchange->mhd);
-	/* Before 1.0.3, MHD may skip ready connections in a run in which one is suspended. */
+	/* Before 1.0.3, MHD_run() may skip ready connections if one is suspended meanwhile. */
 	exchange->client->endpoint->run_again = true;
 }
 
@@ -41,7 +41,7 @@ static void resume(struct vbd_exchange *exchange)
 
 /* --- parked requests ------------------------------------------------------------------------- */
 
-/* Tells the waiter that nobody waits; its reply, if it makes one, is not sent by itself. */
+/* Call on_gone, whose reply, if any, is not sent from there. */
 static void abandon(struct vbd_exchange *exchange)
 {
 	vbd_exchange_unpark(exchange);
@@ -56,7 +56,7 @@ static void on_hangup(unsigned int events, void *arg)
 	(void)events;
 	exchange->gone = true;
 	abandon(exchange);
-	resume(exchange); /* MHD is deaf to a suspended connection: it would stay for ever */
+	resume(exchange); /* MHD does not notice the hang-up of a suspended connection */
 }
 
 static void reply_internal(struct vbd_request *req, const char *text)
@@ -124,7 +124,7 @@ static void transport_answered(struct vbd_request *req)
 	resume(exchange);
 }
 
-/* MHD_stop_daemon() aborts when a connection is suspended, so none may stay so. */
+/* Resume the connection too: MHD_stop_daemon() aborts if one is suspended. */
 static void end_parked(struct vbd_exchange *exchange)
 {
 	struct vbd_error err = {0};
@@ -162,7 +162,7 @@ static enum vbd_status transport_may_feed(struct vbd_request *req, struct vbd_er
 		server->config.feeds_max);
 }
 
-/* A feed that had nothing to say may have something now. */
+/* Resume a feed, which may have bytes again. */
 static void wake_feed(struct vbd_exchange *exchange)
 {
 	vbd_fd_watch_stop(exchange->hangup);
@@ -188,7 +188,6 @@ static void on_feed_hangup(unsigned int events, void *arg)
 	wake_feed(exchange);
 }
 
-/* Only a hang-up is listened for. */
 bool vbd_exchange_rest(struct vbd_exchange *exchange)
 {
 	struct vbd_client *client = exchange->client;
@@ -212,7 +211,7 @@ void vbd_server_wake_feeds(struct vbd_server *server)
 		wake_feed(VBD_CONTAINER_OF(link, struct vbd_exchange, link));
 }
 
-/* --- what a request asks of its carrier ------------------------------------------------------ */
+/* --- the transport --------------------------------------------------------------------------- */
 
 static const char *transport_header(struct vbd_request *req, const char *name)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the HTTP server share. Each has one job and owns the members that stand below
- * its name: others read them, and write none but where it says so.
+ * The structs and functions that the files of the HTTP server share. Each file has one job, and
+ * alone writes the members below its name, except where a comment names another file.
  *
  *   server.c           start and stop, listening, libmicrohttpd's callbacks
  *   server_exchange.c  one request: head, body, dispatch, end
  *   server_answer.c    answers: documents, streams, feeds
- *   server_park.c      what waits: parked requests, feeds with nothing to say; suspend and resume
- *   server_client.c    clients: who they are, their deadlines
- *   server_run.c       when libmicrohttpd runs
+ *   server_park.c      parked requests, feeds without bytes; suspend and resume
+ *   server_client.c    clients: address or uid, deadlines
+ *   server_run.c       calls of MHD_run()
  *
- * Each calls those below it in this list only.
+ * A file calls only files below it in this list.
  *
- * Names here: a client is a connection of the HTTP kind; an exchange is one request on it with its
- * answer; MHD is libmicrohttpd, "0.9.75" the one whose behaviour is described.
+ * A client is an HTTP connection, an exchange is one request of a client with its answer, MHD is
+ * libmicrohttpd. Comments describe the behaviour of MHD 0.9.75 unless they name another version.
  *
  * Control thread.
  */
@@ -30,7 +30,7 @@
 struct MHD_Connection;
 struct MHD_Daemon;
 
-/* What a body must bring, or an answer take, in each progress_timeout_ms: 2 KiB/s at 30 s. */
+/* Bytes of a body or an answer for each progress_timeout_ms: 2 KiB/s at 30 s. */
 #define VBD_PROGRESS_BYTES UINT64_C(65536)
 
 /* A listening socket, and the MHD behind it. */
@@ -40,10 +40,10 @@ struct vbd_server_endpoint {
 	struct MHD_Daemon *mhd;
 	bool is_unix;
 	struct vbd_fd_watch *watch;
-	struct vbd_timer *timer; /* server_run.c sets it */
+	struct vbd_timer *timer; /* server_run.c arms it */
 
 	/* server_run.c */
-	bool run_again; /* something that MHD notices only when it runs; anybody sets it */
+	bool run_again; /* MHD must run once more; every file may set this */
 };
 
 struct vbd_server {
@@ -55,7 +55,7 @@ struct vbd_server {
 	struct vbd_server_endpoint endpoints[2];
 	bool stopping;
 	bool stopped_notified;
-	struct vbd_timer *stop_timer; /* server_client.c sets it when the last client is gone */
+	struct vbd_timer *stop_timer; /* server_client.c arms it when the last client is gone */
 	void (*stopped)(void *arg);
 	void *stopped_arg;
 
@@ -66,7 +66,7 @@ struct vbd_server {
 	struct vbd_link parked; /* of struct vbd_exchange */
 	struct vbd_link feeds;	/* of struct vbd_exchange */
 
-	struct vbd_server_stats stats; /* each counts what it does */
+	struct vbd_server_stats stats; /* each file updates its own counters */
 };
 
 struct vbd_client {
@@ -74,8 +74,7 @@ struct vbd_client {
 	struct vbd_link link;
 	struct vbd_server_endpoint *endpoint;
 	int fd;
-	struct vbd_exchange
-		*exchange; /* the request at hand, from its first line on; NULL between two */
+	struct vbd_exchange *exchange; /* the current one, from the request line on, or NULL */
 	struct vbd_timer *timer;
 	uint64_t deadline_ns; /* 0: none */
 	uint64_t armed_ns;    /* when the timer fires; 0: not set */
@@ -84,25 +83,25 @@ struct vbd_client {
 	char name[72];
 
 	/* server_exchange.c */
-	bool unread; /* was answered before its request was read to the end */
+	bool unread; /* answered before the whole request was read */
 };
 
 struct vbd_exchange {
-	/* server_exchange.c; the reply in it is the dispatch's, and server_answer.c takes it */
+	/* server_exchange.c; dispatch sets the reply, and server_answer.c moves it to MHD */
 	struct vbd_request req; /* first */
 	struct vbd_client *client;
 	struct MHD_Connection *mhd;
-	bool begun; /* the head has been looked at */
-	bool ran;   /* the handler has been called, or was not needed */
+	bool begun; /* the head was processed */
+	bool ran;   /* vbd_dispatch_run() was called */
 	uint64_t got_bytes;
-	uint64_t unwanted_bytes; /* of got_bytes, after there was an answer */
-	uint64_t progress_bytes; /* got_bytes when the deadline was set */
+	uint64_t unwanted_bytes; /* the part of got_bytes that came after the answer */
+	uint64_t progress_bytes; /* got_bytes when the deadline was last set */
 
 	/* server_park.c */
-	bool suspended;	      /* MHD does not look at the connection */
-	bool gone;	      /* the client left */
-	bool is_feed;	      /* its answer goes on as it comes */
-	struct vbd_link link; /* parked, or a feed */
+	bool suspended;	      /* MHD ignores the client */
+	bool gone;	      /* the client has left */
+	bool is_feed;	      /* the answer is without end */
+	struct vbd_link link; /* in `parked` or `feeds` of the server */
 	struct vbd_fd_watch *hangup;
 	struct vbd_timer *timeout;
 	vbd_request_cb on_timeout;
@@ -111,89 +110,82 @@ struct vbd_exchange {
 
 	/* server_exchange.c */
 	struct vbd_wire wire;
-	char *path;    /* raw, without the query; behind target */
+	char *path;    /* raw, without the query; stored behind target */
 	char target[]; /* decoded in place */
 };
 
 /* --- server_exchange.c ----------------------------------------------------------------------- */
 
-/**
- * vbd_exchange_create - a request begins: its first line is there
- * @target: as it came, not decoded; copied
- *
- * NULL without memory.
- */
+/** vbd_exchange_create - begin a request whose request line was read; NULL without memory
+ * @target: raw; copied */
 struct vbd_exchange *vbd_exchange_create(
 	struct vbd_client *client, struct MHD_Connection *mhd, const char *target);
 
 /**
- * vbd_exchange_go_on - what MHD says of the request: first that its head is there, then each piece
- * of the body, then, with no bytes, that it is complete; that again when it is resumed
+ * vbd_exchange_go_on - continue a request: MHD calls this for the head, for each piece of the body,
+ * and with no bytes when the request is complete and after each resume
  * @method, @version: of the request line
- * @bytes: all of them are taken
+ * @bytes: a piece of the body, processed as a whole
  *
- * False: the connection is to be cut.
+ * Returns false if MHD must close the connection.
  */
 bool vbd_exchange_go_on(struct vbd_exchange *exchange, const char *method, const char *version,
 	const char *bytes, size_t len_bytes);
 
-/** vbd_exchange_destroy - its answer is sent, or nobody wants it any more */
+/** vbd_exchange_destroy - end a request whose answer was sent or whose client has left */
 void vbd_exchange_destroy(struct vbd_exchange *exchange);
 
 /* --- server_answer.c ------------------------------------------------------------------------- */
 
-/** vbd_exchange_send_answer - hand the reply over to MHD; false: the connection is to be cut */
+/** vbd_exchange_send_answer - pass the reply to MHD; false if MHD must close the connection */
 bool vbd_exchange_send_answer(struct vbd_exchange *exchange);
 
 /* --- server_park.c --------------------------------------------------------------------------- */
 
-/* What a request asks of whoever carries it. */
+/* The functions of this server that a request needs. */
 extern const struct vbd_transport vbd_server_transport;
 
-/** vbd_exchange_suspend - MHD is not to look at the connection; from MHD's callbacks only */
+/** vbd_exchange_suspend - make MHD ignore the client; from MHD's callbacks only */
 void vbd_exchange_suspend(struct vbd_exchange *exchange);
 
-/** vbd_exchange_unpark - nothing is waited for any more; harmless for what was not parked */
+/** vbd_exchange_unpark - stop waiting; does nothing if the request is not parked */
 void vbd_exchange_unpark(struct vbd_exchange *exchange);
 
-/** vbd_exchange_follow - its answer is a feed from now on */
+/** vbd_exchange_follow - count the exchange as a feed from now on */
 void vbd_exchange_follow(struct vbd_exchange *exchange);
 
-/**
- * vbd_exchange_rest - a feed has nothing to say: MHD is not to ask again before it has
- *
- * False if the client's hang-up can't be listened for; nothing is suspended then.
- */
+/** vbd_exchange_rest - suspend a feed that has no bytes, until it is woken or the client hangs up;
+ * false, and not suspended, if the hang-up can't be watched for */
 bool vbd_exchange_rest(struct vbd_exchange *exchange);
 
-/** vbd_server_end_parked - each parked request gets its answer: `stopping` if it has no other */
+/** vbd_server_end_parked - answer each parked request, with `stopping` unless it replies itself */
 void vbd_server_end_parked(struct vbd_server *server);
 
-/** vbd_server_wake_feeds - they find that the server stops, and end */
+/** vbd_server_wake_feeds - resume all feeds, which end since the server stops */
 void vbd_server_wake_feeds(struct vbd_server *server);
 
 /* --- server_client.c ------------------------------------------------------------------------- */
 
-/** vbd_client_create - a connection is there; NULL without memory */
+/** vbd_client_create - make the client of a new connection; NULL without memory */
 struct vbd_client *vbd_client_create(
 	struct vbd_server_endpoint *endpoint, struct MHD_Connection *mhd);
 
-/** vbd_client_destroy - its connection is about to be closed */
+/** vbd_client_destroy - free a client; MHD closes the connection afterwards */
 void vbd_client_destroy(struct vbd_client *client);
 
-/** vbd_client_begin - a request begins on it; its head has header_timeout_ms at most */
+/** vbd_client_begin - begin a request, whose head must be complete in header_timeout_ms */
 void vbd_client_begin(struct vbd_client *client, struct vbd_exchange *exchange);
 
-/** vbd_client_end - the request has ended, the next one has idle_timeout_ms to begin */
+/** vbd_client_end - end a request; the next one must begin in idle_timeout_ms */
 void vbd_client_end(struct vbd_client *client);
 
-/** vbd_client_set_deadline - cut the connection in @timeout_ms unless this is called anew */
+/** vbd_client_set_deadline - disconnect in @timeout_ms, unless the deadline is set anew */
 void vbd_client_set_deadline(struct vbd_client *client, uint64_t timeout_ms);
 
-/** vbd_client_clear_deadline - the client has all the time there is */
+/** vbd_client_clear_deadline - set no deadline for the client */
 void vbd_client_clear_deadline(struct vbd_client *client);
 
-/** vbd_server_cut_idle - cut the clients of which no request's head is there */
+/** vbd_server_cut_idle - disconnect the clients that have not sent a complete head */
 void vbd_server_cut_idle(struct vbd_server *server);
 
 /* --- server_run.c ---------------------------------------------------------------------------- */
@@ -201,10 +193,10 @@ void vbd_server_cut_idle(struct vbd_server *server);
 /** vbd_server_run_soon - run MHD in the next turn of the loop */
 void vbd_server_run_soon(struct vbd_server_endpoint *endpoint);
 
-/** vbd_server_on_ready - run MHD: something happened on its sockets; @arg: the endpoint */
+/** vbd_server_on_ready - run MHD, whose epoll descriptor is readable; @arg: the endpoint */
 void vbd_server_on_ready(unsigned int events, void *arg);
 
-/** vbd_server_on_timer - run MHD: it asked for that, or somebody did; @arg: the endpoint */
+/** vbd_server_on_timer - run MHD, at its timeout or as soon as possible; @arg: the endpoint */
 void vbd_server_on_timer(void *arg);
 
 #endif

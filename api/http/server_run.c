@@ -3,7 +3,7 @@
 
 #include <microhttpd.h>
 
-/* Whatever happens in callbacks, MHD itself is only run from the loop, never from inside itself. */
+/* A timer, so that MHD runs from the loop only: its callbacks must not call MHD_run(). */
 void vbd_server_run_soon(struct vbd_server_endpoint *endpoint)
 {
 	vbd_timer_set(endpoint->timer, 0);

@@ -17,7 +17,7 @@ static int hex_digit(char c)
 	return -1;
 }
 
-/* Decodes in place. @in_query: '+' is a space there, and an encoded slash is harmless. */
+/* Decode in place. @in_query: '+' is a space, and an encoded slash is allowed. */
 static enum vbd_status decode(char *text, bool in_query, struct vbd_error *err)
 {
 	char *out = text;

@@ -68,7 +68,7 @@ void vbd_waiter_run(struct vbd_waiter *waiter, size_t size_bytes, struct vbd_req
 		waiter->answer(waiter, VBD_WAKE_TIMEOUT);
 	if (req->reply.status || park(waiter, size_bytes, watches, timeout_ms, &err) == VBD_OK)
 		return;
-	/* What a POST began goes on, whether anybody can wait for it or not. */
+	/* The work that a POST has started goes on even if its request can't wait. */
 	if (req->method != VBD_METHOD_GET)
 		waiter->answer(waiter, VBD_WAKE_TIMEOUT);
 	else

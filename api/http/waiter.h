@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A request that waits for an object to change: `Prefer: wait`, long polls.
+ * A request that waits until an object changes: `Prefer: wait`, long polls.
  *
  * Control thread.
  */
@@ -11,12 +11,12 @@
 #include "daemon/core/watch.h"
 
 enum vbd_wake {
-	VBD_WAKE_CHANGED,     /* maybe there is something to say now: reply if so */
-	VBD_WAKE_TIMEOUT,     /* the wait is over: reply with how things stand */
-	VBD_WAKE_OBJECT_GONE, /* the object is not to be touched any more: reply */
+	VBD_WAKE_CHANGED,     /* the object has changed: reply if the condition is true */
+	VBD_WAKE_TIMEOUT,     /* the wait is over: reply with the current state */
+	VBD_WAKE_OBJECT_GONE, /* the object is being freed: reply without it */
 };
 
-/* Embedded as the first member of what a handler needs for its answer. */
+/* The first member of a struct with the data that the handler needs for its answer. */
 struct vbd_waiter {
 	struct vbd_watch watch;
 	struct vbd_request *req;
@@ -27,14 +27,14 @@ struct vbd_waiter {
 
 /**
  * vbd_waiter_run - answer now if possible, else when the object changes, else at the deadline
- * @waiter:     the caller's; `answer` is set
- * @size_bytes: of what @waiter is the first member of; that much is copied if it comes to waiting
+ * @waiter:     `answer` is set; copied if the request waits
+ * @size_bytes: of the struct whose first member is @waiter
  * @watches:    the object's list
- * @wait_ms:    0 answers at once; VBD_WAIT_UNBOUNDED for what is sure to end by itself
+ * @wait_ms:    0: answer now; VBD_WAIT_UNBOUNDED: no deadline, if the object is sure to change
  *
- * When the client leaves or the server stops, a GET is dropped; anything else is answered as at its
- * deadline, so that a repeat under the same Idempotency-Key learns what has come of it. So it is
- * when it can't wait at all, for want of memory or because too many do; a GET is told that.
+ * When the client leaves or the server stops, a GET is not answered. Another method is answered as
+ * at its deadline, so that a repeat under the same Idempotency-Key gets the state. If the request
+ * can't be parked, a GET gets that error, another method the answer of its deadline.
  */
 void vbd_waiter_run(struct vbd_waiter *waiter, size_t size_bytes, struct vbd_request *req,
 	struct vbd_link *watches, uint64_t wait_ms);

@@ -59,8 +59,8 @@ static bool name_is(const char *name, size_t name_bytes, const char *want)
 	return name_bytes == strlen(want) && strncasecmp(name, want, name_bytes) == 0;
 }
 
-/* The headers that say where the request ends, and whom it is for. */
-static void take_framing(struct vbd_wire *wire, const char *name, size_t name_bytes,
+/* Evaluate the headers that define the end of the request and its host. */
+static void parse_framing(struct vbd_wire *wire, const char *name, size_t name_bytes,
 	const char *value, size_t value_bytes)
 {
 	if (name_is(name, name_bytes, "Host")) {
@@ -109,7 +109,7 @@ void vbd_wire_header(struct vbd_wire *wire, const char *name, size_t name_bytes,
 		return;
 	}
 	wire->at = value + value_bytes + 2;
-	take_framing(wire, name, name_bytes, value, value_bytes);
+	parse_framing(wire, name, name_bytes, value, value_bytes);
 }
 
 static void check_framing(struct vbd_wire *wire)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Was the request's head written as RFC 9112 has it? libmicrohttpd 0.9.75 forgives much that two
- * parsers in a row read differently (request smuggling): bare LF, folded lines, NUL bytes, spaces
- * before the colon, several Content-Lengths. It parses in place, so the bytes between the strings
- * that it hands out tell: each line end has become two NULs, each colon one.
+ * Check that the head of a request follows RFC 9112. libmicrohttpd 0.9.75 accepts forms that two
+ * parsers in a row may read differently (request smuggling): bare LF, folded lines, NUL bytes,
+ * spaces before the colon, several Content-Lengths. It parses in place, so the bytes between the
+ * strings that it returns show these forms: it writes two NULs for a CR LF, one for a colon.
  *
  * Any thread; no allocation.
  */
@@ -18,34 +18,34 @@
 #include <stdint.h>
 
 struct vbd_wire {
-	const char *target; /* where the raw target was, and its length, before it was decoded */
+	const char *target; /* address and length of the raw target, before MHD decodes it */
 	size_t target_bytes;
-	const char *at; /* where the next header line must begin */
+	const char *at; /* the next header line must begin here */
 	unsigned int hosts, lengths, encodings;
 	bool http_1_1;
 	bool chunked;
 	uint64_t content_bytes;
-	const char *fault; /* the first one, static text; NULL if there is none */
+	const char *fault; /* text of the first fault, static; NULL if there is none */
 };
 
-/** vbd_wire_target - the raw target, as yet untouched */
+/** vbd_wire_target - note the raw target, which is not decoded yet */
 void vbd_wire_target(struct vbd_wire *wire, const char *target);
 
-/** vbd_wire_begin - the request line, parsed */
+/** vbd_wire_begin - check the parsed request line */
 void vbd_wire_begin(struct vbd_wire *wire, const char *method, const char *version);
 
-/** vbd_wire_header - the next header, in the order of the wire */
+/** vbd_wire_header - check the next header, in the order of the wire */
 void vbd_wire_header(struct vbd_wire *wire, const char *name, size_t name_bytes, const char *value,
 	size_t value_bytes);
 
 /**
- * vbd_wire_end - the verdict
- * @method:     as given to vbd_wire_begin(): the head's first byte
+ * vbd_wire_end - check the end of the head, and return the first fault
+ * @method:     as for vbd_wire_begin(): points to the first byte of the head
  * @head_bytes: length of the head, with the empty line
- * @ret_content_bytes: announced body; UINT64_MAX when it comes in chunks
+ * @ret_content_bytes: Content-Length; UINT64_MAX for a chunked body
  *
- * Returns VBD_E_MALFORMED_REQUEST; the connection must then be closed, since nobody knows where the
- * next request begins.
+ * Returns VBD_E_MALFORMED_REQUEST; the connection must be closed then, since the place where the
+ * next request begins is unknown.
  */
 enum vbd_status vbd_wire_end(struct vbd_wire *wire, const char *method, size_t head_bytes,
 	uint64_t *ret_content_bytes, struct vbd_error *err) VBD_MUST_CHECK;

@@ -29,7 +29,7 @@ static void reply_file(
 {
 	vbd_request_add_header(req, "Cache-Control", cache_control);
 	vbd_request_add_header(req, "ETag", file->etag);
-	if (vbd_request_knows_tag(req, file->etag))
+	if (vbd_request_has_etag(req, file->etag))
 		vbd_reply_empty(req, 304);
 	else
 		vbd_reply_static(

@@ -224,7 +224,7 @@ static void reply_stats(struct vbd_request *req, bool fresh)
 	vbd_stats_walk_kernel(vbd_kernel_view(daemon), put_stat, &stats);
 	(void)snprintf(tag + 2, sizeof(tag) - 2, "\"%016llx\"", (unsigned long long)stats.tag);
 	vbd_request_add_header(req, "ETag", tag);
-	if (!vbd_request_knows_tag(req, tag + 2)) {
+	if (!vbd_request_has_etag(req, tag + 2)) {
 		vbd_reply_json(req, 200, vbd_encode_end(&stats.out));
 		return;
 	}
