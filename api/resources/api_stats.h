@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of the table of counters (daemon/observe/stats.h) that this layer adds.
+ * The counters of the API, as rows like those of daemon/observe/stats.h.
  *
  * Control thread.
  */
@@ -13,8 +13,8 @@ struct vbd_server_stats;
 
 /**
  * vbd_api_stats_walk - call @cb with each row; rows of one metric come together
- * @waiting: requests that wait for something, without the one that asks
- * @fresh:   the kernel answered in time
+ * @waiting: number of parked requests, without the one that asks for the counters
+ * @fresh:   the snapshot of the kernel is new, not an older one
  */
 void vbd_api_stats_walk(const struct vbd_server_stats *http, uint64_t waiting, bool fresh,
 	vbd_stat_cb cb, void *arg);

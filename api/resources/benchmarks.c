@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-/* --- a task ---------------------------------------------------------------------------------- */
+/* --- the task --------------------------------------------------------------------------------- */
 
 static json_t *encode_item(const void *item, struct vbd_request *req)
 {
@@ -37,8 +37,8 @@ static enum vbd_task_state task_state(const void *item)
 
 /* --- creation -------------------------------------------------------------------------------- */
 
-#define DURATION_MS 1000  /* when nothing is said */
-#define SLACK_MS    30000 /* beyond the duration, until its deadline */
+#define DURATION_MS 1000  /* default */
+#define SLACK_MS    30000 /* default timeout_ms: this plus the duration */
 
 static const struct {
 	const char *name;

@@ -12,7 +12,7 @@
 struct vbd_benchmark;
 struct vbd_request;
 
-/** vbd_encode_benchmark - Benchmark */
+/** vbd_encode_benchmark - encode as schema Benchmark; NULL without memory */
 json_t *vbd_encode_benchmark(const struct vbd_benchmark *benchmark);
 
 void vbd_create_benchmark(struct vbd_request *req);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bytes of buffers: download, upload, checksum. Each holds the buffer, so that it may be
- * deleted meanwhile.
+ * The bytes of buffers: download, upload, checksum. Each has a reference to its buffer, so that the
+ * buffer can be deleted meanwhile.
  */
 #include "api/resources/buffers.h"
 #include "api/resources/context.h"
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A buffer with bytes to read and write; NULL, and an answer, if there is none. */
+/* Find the buffer of the path if its memory can be accessed; else return NULL, with @err. */
 static struct vbd_buffer *find_bytes(struct vbd_request *req, struct vbd_error *err)
 {
 	struct vbd_buffer *buffer =
@@ -28,7 +28,7 @@ static struct vbd_buffer *find_bytes(struct vbd_request *req, struct vbd_error *
 /* --- download -------------------------------------------------------------------------------- */
 
 struct download {
-	struct vbd_buffer *buffer; /* held */
+	struct vbd_buffer *buffer; /* referenced */
 	uint64_t offset;
 	uint64_t length_bytes;
 };
@@ -121,7 +121,7 @@ void vbd_get_buffer_data(struct vbd_request *req)
 /* --- upload ---------------------------------------------------------------------------------- */
 
 struct upload {
-	struct vbd_buffer *buffer; /* held */
+	struct vbd_buffer *buffer; /* referenced */
 	uint64_t at;
 };
 
@@ -171,7 +171,7 @@ static enum vbd_status open_upload(
 	return VBD_OK;
 }
 
-/* Before the body: what can be refused is refused before a byte of it is sent. */
+/* Called before the body, so that an invalid upload is refused before its bytes are sent. */
 void vbd_open_buffer_data(struct vbd_request *req)
 {
 	struct vbd_error err = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Buffers as objects. Their bytes are in handlers_data.c.
+ * Buffers as objects. buffer_data.c has the handlers of their bytes.
  */
 #include "api/resources/buffers.h"
 #include "api/resources/context.h"
@@ -41,10 +41,10 @@ static json_t *encode_buffer(const void *item, struct vbd_request *req)
 	vbd_put(&out, "on_demand", json_boolean(mem->on_demand));
 	vbd_put_text(&out, "device", buffer->device_name);
 	vbd_put_u64(&out, "pd", buffer->pd_id);
-	/* While it is being registered the pool thread has it. */
+	/* A pool thread writes shm_name during the registration. */
 	vbd_put_text_or_null(
 		&out, "shm_name", buffer->state == VBD_BUFFER_REGISTERING ? "" : mem->shm_name);
-	/* Together they are the right to reach this memory from afar: not for readers. */
+	/* The role "read" must not get address and rkey: a peer needs no more to use the memory. */
 	if (req->role == VBD_ROLE_CONTROL && buffer->state == VBD_BUFFER_READY) {
 		vbd_put_hex(&out, "addr", (uint64_t)(uintptr_t)mem->addr, 1);
 		vbd_put_hex(&out, "rkey", mem->rkey, 8);
@@ -122,7 +122,7 @@ struct registration_waiter {
 	struct vbd_buffer *buffer;
 };
 
-/* Nobody has learnt of it by another way: it goes with the answer. */
+/* Delete the failed buffer with the answer: no other answer has named it. */
 static void reply_failure(struct vbd_request *req, struct vbd_buffer *buffer)
 {
 	vbd_reply_problem(req, &buffer->error);
@@ -150,7 +150,7 @@ static void answer_registered(struct vbd_waiter *base, enum vbd_wake why)
 	}
 }
 
-/* Without a preference the answer comes when it is registered, however long that takes. */
+/* Without a Prefer header, wait for the registration without a deadline. */
 static uint64_t wait_ms(const struct vbd_request *req)
 {
 	if (req->wait_asked)

@@ -51,7 +51,7 @@ json_t *vbd_encode_latency(const struct vbd_histogram *times_ns)
 	return vbd_encode_end(&out);
 }
 
-/* By bit of enum vbd_mem_access. */
+/* Index: bit number in enum vbd_mem_access. */
 const char *const vbd_access_names[VBD_ACCESS_NAME_COUNT] = {
 	"remote_write", "remote_read", "remote_atomic", "mw_bind"};
 static_assert(VBD_ACCESS_REMOTE_WRITE == 1 << 0 && VBD_ACCESS_REMOTE_READ == 1 << 1 &&

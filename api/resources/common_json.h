@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JSON that several kinds of objects share.
+ * JSON that several kinds of objects share. The functions return a new reference; NULL without
+ * memory.
  *
  * Control thread.
  */
@@ -18,25 +19,25 @@ struct vbd_first_error;
 struct vbd_histogram;
 struct vbd_received;
 
-/** vbd_encode_error - ObjectError: code, text, hint; null for VBD_OK */
+/** vbd_encode_error - schema ObjectError: code, text, hint; null for VBD_OK */
 json_t *vbd_encode_error(const struct vbd_error *err);
 
-/** vbd_encode_first_error - FirstError; null if there was none */
+/** vbd_encode_first_error - schema FirstError; null if there was no error */
 json_t *vbd_encode_first_error(const struct vbd_first_error *first);
 
-/** vbd_encode_end_reason - End; null for VBD_REASON_NONE */
+/** vbd_encode_end_reason - schema End; null for VBD_REASON_NONE */
 json_t *vbd_encode_end_reason(enum vbd_reason reason);
 
-/** vbd_encode_op_counters - OpCounters */
+/** vbd_encode_op_counters - schema OpCounters */
 json_t *vbd_encode_op_counters(const struct vbd_op_counters *counters);
 
-/** vbd_encode_latency - Latency; null if nothing was measured */
+/** vbd_encode_latency - schema Latency; null for an empty histogram */
 json_t *vbd_encode_latency(const struct vbd_histogram *times_ns);
 
-/** vbd_put_received - `op`, `length_bytes`, `written_bytes` and `imm` of a message */
+/** vbd_put_received - put `op`, `length_bytes`, `written_bytes` and `imm` of a message */
 void vbd_put_received(struct vbd_encoder *out, const struct vbd_received *received);
 
-/* The names of enum vbd_mem_access, by bit. */
+/* The names of the bits of enum vbd_mem_access. */
 #define VBD_ACCESS_NAME_COUNT 4
 extern const char *const vbd_access_names[VBD_ACCESS_NAME_COUNT];
 

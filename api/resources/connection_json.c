@@ -54,7 +54,7 @@ static json_t *encode_qp(const struct vbd_conn *conn)
 	const struct vbd_qp_info *info = &conn->qp.info;
 	const bool known = info->path_known && !info->iwarp;
 	const bool sends = info->sends_known && !info->iwarp;
-	/* What is acknowledged can be repeated; UC knows nothing of that. */
+	/* Retries need acknowledgements, which UC does not have. */
 	const bool acks = conn->params.qp.transport == VBD_TRANSPORT_RC;
 	struct vbd_encoder out;
 
@@ -91,13 +91,13 @@ const char *const vbd_bringup_names[VBD_BRINGUP_COUNT] = {
 	[VBD_BRINGUP_MANUAL] = "manual",
 };
 
-/* By enum vbd_qp_transport. A connection is never UD: endpoints are. */
+/* Index: enum vbd_qp_transport. UD is left out: only endpoints use it. */
 const char *const vbd_connection_transport_names[VBD_CONNECTION_TRANSPORT_COUNT] = {
 	[VBD_TRANSPORT_RC] = "rc",
 	[VBD_TRANSPORT_UC] = "uc",
 };
 
-/* The members that the user posts to the peer as its `remote`. */
+/* The members that the client posts to the peer as `remote`. */
 static json_t *encode_exchange(const struct vbd_conn *conn)
 {
 	const struct vbd_manual_local *local = &conn->manual.local;

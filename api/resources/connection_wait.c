@@ -24,7 +24,7 @@ void vbd_connection_reply(
 	vbd_reply_json(req, status, vbd_encode_connection(connection, req->role, true));
 }
 
-/* What ended it, as the answer to somebody who waited for it. */
+/* Answer a client that waited with the error that ended the connection. */
 static void reply_end(struct vbd_request *req, const struct vbd_connection *connection)
 {
 	const struct vbd_problem_extra extra = {.reason = connection->conn->qp.reason};
@@ -51,7 +51,7 @@ static void reply_gone(struct vbd_request *req, enum vbd_goal goal)
 {
 	struct vbd_error err = {0};
 
-	if (goal == VBD_GOAL_FORGOTTEN) {
+	if (goal == VBD_GOAL_DELETED) {
 		vbd_reply_empty(req, 204);
 		return;
 	}
@@ -70,16 +70,17 @@ static bool is_reached(const struct vbd_conn *conn, enum vbd_goal goal)
 		return !is_ending(conn->state) && !vbd_conn_stepping(conn);
 	case VBD_GOAL_ENDED:
 		return vbd_conn_state_terminal(conn->state);
-	case VBD_GOAL_FORGOTTEN:
+	case VBD_GOAL_DELETED:
 		break;
 	}
 	return false;
 }
 
-/* Is its end the answer? Who did not want to wait for it to come up is told its state as it is. */
+/* True if the answer is the error that ended the connection. A client that does not wait for it to
+ * be established gets the connection in its current state instead. */
 static bool ended_instead(const struct vbd_conn *conn, enum vbd_goal goal, bool wait_asked)
 {
-	if (!is_ending(conn->state) || goal == VBD_GOAL_ENDED || goal == VBD_GOAL_FORGOTTEN)
+	if (!is_ending(conn->state) || goal == VBD_GOAL_ENDED || goal == VBD_GOAL_DELETED)
 		return false;
 	return wait_asked || goal != VBD_GOAL_ESTABLISHED;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections. How one looks is in encode_connection.c, its messages are in handlers_messages.c.
+ * Connections. connection_json.c encodes them, messages.c has the handlers of their messages.
  */
 #include "api/resources/connection_wait.h"
 #include "api/resources/connections.h"
@@ -106,7 +106,7 @@ void vbd_create_connection(struct vbd_request *req)
 	struct vbd_connection *connection;
 	struct vbd_error err = {0};
 
-	if (vbd_manual_asked_for(req)) {
+	if (vbd_manual_requested(req)) {
 		vbd_create_manual_connection(req);
 		return;
 	}
@@ -224,7 +224,7 @@ void vbd_delete_connection(struct vbd_request *req)
 	if (over)
 		vbd_reply_empty(req, 204);
 	else
-		vbd_connection_wait(req, connection, VBD_GOAL_FORGOTTEN, 204, false);
+		vbd_connection_wait(req, connection, VBD_GOAL_DELETED, 204, false);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -261,7 +261,7 @@ VBD_PAGE_BY(by_created, conn_of, created_ns)
 VBD_PAGE_BY(by_established, conn_of, established_ns)
 VBD_PAGE_BY(by_ended, conn_of, ended_ns)
 
-/* What has not ended has no reason, and comes first. */
+/* An open connection has no reason and sorts first. */
 static int by_reason(const void *a, const void *b)
 {
 	enum vbd_reason one = conn_of(a)->qp.reason;
@@ -270,7 +270,7 @@ static int by_reason(const void *a, const void *b)
 	return strcmp(one ? vbd_reason_name(one) : "", other ? vbd_reason_name(other) : "");
 }
 
-/* All that still live have lived until the same moment. */
+/* Open connections compare as if all ended at the same time. */
 static uint64_t duration_ns(const struct vbd_conn *conn)
 {
 	return (conn->ended_ns ? conn->ended_ns : UINT64_MAX) - conn->created_ns;

@@ -17,7 +17,7 @@ struct vbd_connection;
 struct vbd_request;
 struct vbd_timeline_entry;
 
-/* How a connection comes up. */
+/* Established by the CM, or by steps of the client. */
 enum vbd_bringup { VBD_BRINGUP_CM, VBD_BRINGUP_MANUAL, VBD_BRINGUP_COUNT };
 #define VBD_CONNECTION_TRANSPORT_COUNT 2
 extern const char *const vbd_bringup_names[VBD_BRINGUP_COUNT];
@@ -36,18 +36,17 @@ extern const char *const vbd_connection_transport_names[VBD_CONNECTION_TRANSPORT
 		.names = vbd_connection_transport_names, .n_names = VBD_CONNECTION_TRANSPORT_COUNT \
 	}
 
-/** vbd_encode_connection - Connection; its timeline is left out of lists */
+/** vbd_encode_connection - schema Connection; lists leave out the timeline */
 json_t *vbd_encode_connection(
 	const struct vbd_connection *connection, enum vbd_role role, bool with_timeline);
 
-/** vbd_encode_timeline_entry - TimelineEntry; @start_ns: when the connection was made */
+/** vbd_encode_timeline_entry - schema TimelineEntry; @start_ns: creation of the connection */
 json_t *vbd_encode_timeline_entry(const struct vbd_timeline_entry *entry, uint64_t start_ns);
 
-/** vbd_manual_asked_for - true if the body says `bringup: manual`; such a body has other members */
-bool vbd_manual_asked_for(const struct vbd_request *req);
+/** vbd_manual_requested - true if the body has `bringup: manual` */
+bool vbd_manual_requested(const struct vbd_request *req);
 
-/** vbd_manual_refuse_members - bad_value if the body has a member that only a manual bring-up has
- */
+/** vbd_manual_refuse_members - bad_value if the body has a member for bring-up by hand only */
 enum vbd_status vbd_manual_refuse_members(
 	const struct vbd_request *req, struct vbd_error *err) VBD_MUST_CHECK;
 

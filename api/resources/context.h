@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The context of a request: the daemon that it acts on and the server that it came to.
+ * The context of a request: its daemon and its HTTP server.
  *
  * Control thread.
  */
@@ -18,8 +18,8 @@ struct vbd_api {
 	struct vbd_daemon *daemon;
 	struct vbd_server *server;
 	struct vbd_router router;
-	uint64_t refused_logged_ns; /* when a refusal last went to the event log */
-	uint64_t refused_unlogged;  /* refusals since */
+	uint64_t refused_logged_ns; /* time of the last refusal in the event log */
+	uint64_t refused_unlogged;  /* refusals since then */
 	const char *allowed_hosts[VBD_ALLOWED_HOSTS_MAX];
 };
 

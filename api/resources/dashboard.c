@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dashboard: a page and its assets. They are the same for everybody and say nothing of the
- * daemon, so they need no token; what the page asks for does.
+ * The dashboard: a page and its assets. They need no token, since they contain no data of the
+ * daemon; the requests of the page need one.
  */
 #include "api/resources/meta.h"
 #include "api/http/request.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Scripts, styles, fonts and requests of this server only, none inline, and no frame around it. */
+/* Allow scripts, styles, fonts and requests of this server only, nothing inline, and no frame. */
 #define POLICY                                                                              \
 	"default-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " \
 	"object-src 'none'"
@@ -50,8 +50,7 @@ void vbd_get_page(struct vbd_request *req)
 	vbd_request_add_header(req, "Content-Security-Policy", POLICY);
 	vbd_request_add_header(req, "X-Frame-Options", "DENY");
 	vbd_request_add_header(req, "Referrer-Policy", "no-referrer");
-	/* A new daemon has new assets, and the old ones are gone: the page is asked for each time.
-	 */
+	/* no-cache: a page of an older daemon would refer to assets that do not exist any more. */
 	reply_file(req, file, "no-cache");
 }
 

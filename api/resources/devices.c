@@ -97,7 +97,7 @@ static json_t *encode_port(const struct vbd_port *port, const struct vbd_gid *gi
 	return vbd_encode_end(&out);
 }
 
-/* A port that can't be asked any more, because its device is going, is left out. */
+/* A port whose query fails, because its device is being removed, is left out. */
 static json_t *encode_ports(const struct vbd_device *device)
 {
 	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];

@@ -12,7 +12,7 @@
 struct vbd_request;
 struct vbd_gid;
 
-/** vbd_encode_gid - Gid */
+/** vbd_encode_gid - schema Gid; NULL without memory */
 json_t *vbd_encode_gid(const struct vbd_gid *gid);
 
 void vbd_list_devices(struct vbd_request *req);

@@ -24,7 +24,7 @@
 
 /* --- one endpoint ---------------------------------------------------------------------------- */
 
-/* Each receive has a route header in front: bytes that the peer did not send. */
+/* Subtract the GRH at the begin of each receive, which the peer did not send. */
 static json_t *encode_counters(const struct vbd_endpoint *endpoint)
 {
 	static const enum vbd_op ops[] = {VBD_OP_SEND, VBD_OP_SEND_IMM, VBD_OP_RECV};
@@ -121,7 +121,7 @@ static json_t *encode_endpoint(const struct vbd_endpoint_record *record, enum vb
 	return vbd_encode_end(&out);
 }
 
-/* --- its task: the end ----------------------------------------------------------------------- */
+/* --- the task: its end ---------------------------------------------------------------------- */
 
 static json_t *encode_item(const void *item, struct vbd_request *req)
 {
@@ -184,7 +184,7 @@ static enum vbd_status check_members(const struct endpoint_create *input, struct
 	if (!input->addr && (input->port_seen || input->private_data.data))
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/addr",
 			"/addr is missing: without it the endpoint does not listen");
-	/* A transfer's receive would find the route header in the client's buffer. */
+	/* Without a service a client posts receives, and would find the GRH in its buffer. */
 	if (input->qp.params.qp.service == VBD_SERVICE_NONE)
 		return vbd_error_input(err, VBD_E_NOT_SUPPORTED,
 			input->service_seen ? "/service" : "/qp/service",

@@ -16,7 +16,7 @@ struct event_waiter {
 	struct vbd_event_filter filter;
 	uint64_t limit;
 	uint64_t after;
-	uint64_t examined; /* events up to this one are known not to match */
+	uint64_t examined; /* no event up to this number matches */
 };
 
 json_t *vbd_encode_event(const struct vbd_event *event)
@@ -52,7 +52,7 @@ static json_t *encode_page(const struct event_waiter *waiter)
 		}
 		at = event->seq;
 	}
-	/* Everything up to the newest has been looked at, unless the page is full. */
+	/* Unless the page is full, the filter has seen all events up to the newest. */
 	return json_pack("{s:I, s:I, s:I, s:b, s:o}", "first", (json_int_t)first, "last",
 		(json_int_t)last, "next", (json_int_t)(event ? at : last), "compacted",
 		waiter->after + 1 < first, "items", items);
@@ -69,7 +69,7 @@ static void answer_events(struct vbd_waiter *base, enum vbd_wake why)
 		vbd_reply_problem(base->req, &err);
 		return;
 	}
-	/* A number from the future is of another run of the daemon: say so at once. */
+	/* A number above the newest is of another run of the daemon: answer at once. */
 	if (why == VBD_WAKE_TIMEOUT || waiter->after > last ||
 		vbd_eventlog_next(waiter->eventlog, waiter->examined, &waiter->filter))
 		vbd_reply_json(base->req, 200, encode_page(waiter));
@@ -79,7 +79,7 @@ static void answer_events(struct vbd_waiter *base, enum vbd_wake why)
 #define KIND_NAME(sym, singular, plural, open, kept) #singular ", "
 #define KINDS					     "device, " VBD_KIND_MAP(KIND_NAME)
 
-/* "connection" or "connection/7" */
+/* Parse "connection" or "connection/7". */
 static enum vbd_status parse_object(
 	const struct vbd_request *req, struct vbd_event_filter *filter, struct vbd_error *err)
 {

@@ -16,10 +16,10 @@ struct vbd_event;
 struct vbd_event_filter;
 struct vbd_request;
 
-/** vbd_encode_event - Event */
+/** vbd_encode_event - schema Event; NULL without memory */
 json_t *vbd_encode_event(const struct vbd_event *event);
 
-/** vbd_parse_event_filter - from the parameters type, object and severity */
+/** vbd_parse_event_filter - parse the parameters type, object and severity */
 enum vbd_status vbd_parse_event_filter(const struct vbd_request *req,
 	struct vbd_event_filter *filter, struct vbd_error *err) VBD_MUST_CHECK;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a name means that was seen somewhere: in an event, an error, a state.
+ * Explanations of names: of events, errors, states.
  */
 #include "api/json/encode.h"
 #include "api/resources/explain.h"
@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* Rows of @kind (VBD_WHY_KIND_COUNT: of all) and of @name (NULL: of all). */
+/* Rows of @kind (VBD_WHY_KIND_COUNT: any) with @name (NULL: any). */
 static json_t *find_rows(size_t kind, const char *name)
 {
 	json_t *items = json_array();
@@ -27,7 +27,7 @@ static json_t *find_rows(size_t kind, const char *name)
 	return items;
 }
 
-/* A name and a destination are two questions. */
+/* A request is about either a name or a destination. */
 static enum vbd_status check_question(const struct vbd_request *req, struct vbd_error *err)
 {
 	static const char *const of_name[] = {"name", "kind", NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explanations: of a name, of a connection, of a destination.
+ * Explanations of a name, a connection or a destination. NULL without memory.
  *
  * Control thread.
  */
@@ -16,14 +16,14 @@ struct vbd_explanation;
 struct vbd_request;
 struct vbd_why;
 
-/** vbd_encode_why - Why */
+/** vbd_encode_why - schema Why */
 json_t *vbd_encode_why(const struct vbd_why *why);
 
-/** vbd_encode_explanation - ConnectionExplanation */
+/** vbd_encode_explanation - schema ConnectionExplanation */
 json_t *vbd_encode_explanation(
 	const struct vbd_connection *connection, const struct vbd_explanation *explanation);
 
-/** vbd_encode_destination - DestinationExplanation; @host, @port (0: none): as asked for */
+/** vbd_encode_destination - schema DestinationExplanation; @host, @port (0: none) as requested */
 json_t *vbd_encode_destination(const char *host, uint64_t port,
 	const struct vbd_destination *destination, const struct vbd_explanation *explanation);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What became of a connection, and what would become of one: both ask the kernel for the route to
- * an address first, and wait for that.
+ * Explanations of a connection, and of a destination before one connects. Both look up the kernel's
+ * route to an address first, and the request waits for that.
  */
 #include "api/resources/connection_wait.h"
 #include "api/resources/context.h"
@@ -15,13 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A request that waits for a name or for a route. */
+/* A request that waits for a name lookup or a route lookup. */
 struct asking {
 	struct vbd_request *req; /* NULL: the client has left */
 	struct vbd_resolution *resolution;
 	uint64_t connection;
 	char host[256];
-	uint64_t port; /* 0: not said */
+	uint64_t port; /* 0: none */
 	struct vbd_destination destination;
 };
 
@@ -31,7 +31,7 @@ static void on_gone(struct vbd_request *req, void *arg)
 
 	(void)req;
 	asking->req = NULL;
-	/* The route lookup always calls back, and frees this; a cancelled name lookup does not. */
+	/* The callback of a route lookup frees @asking; a cancelled name lookup has no callback. */
 	if (!asking->resolution)
 		return;
 	vbd_resolve_cancel(asking->resolution);
@@ -56,7 +56,7 @@ static void explain(struct vbd_request *req, const struct vbd_connection *connec
 	vbd_reply_json(req, 200, vbd_encode_explanation(connection, &explanation));
 }
 
-/* A failed route lookup leaves the other facts. */
+/* If the lookup failed, explain the other facts. */
 static void on_netroute_of_connection(
 	const struct vbd_pv_netroute *netroute, const struct vbd_error *err, void *arg)
 {
@@ -89,7 +89,7 @@ void vbd_explain_one(struct vbd_request *req)
 
 	if (!connection)
 		return;
-	/* A host name may have no address, and by hand it may not have been told its peer yet. */
+	/* The peer is unknown if its name has no address, or, by hand, before its `remote`. */
 	if (!vbd_explain_ends(connection, &local, &peer)) {
 		explain(req, connection, NULL);
 		return;
@@ -199,7 +199,7 @@ void vbd_explain_way_to(struct vbd_request *req)
 		return;
 	}
 	asking->req = req;
-	/* No route depends on the port: 1 is one that a resolver takes. */
+	/* The route does not depend on the port; the parser needs a valid one. */
 	if (vbd_addr_parse(asking->host, 1, &addr))
 		find_netroute(asking, (const struct sockaddr *)&addr);
 	else if (vbd_resolve(vbd_request_daemon(req)->loop, asking->host, 1, on_resolved, asking,

@@ -49,8 +49,8 @@ json_t *vbd_encode_why(const struct vbd_why *why)
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-/* No message of the CM tells the type of the peer's GID; but RoCE v1 and v2 don't hear each other,
- * so that a connection that came up has one type at both ends. */
+/* CM messages do not contain the type of the peer's GID. RoCE v1 and v2 can't communicate, so an
+ * established connection has the same type at both ends. */
 static json_t *encode_peer_gid(const struct vbd_facts *facts, bool came_up)
 {
 	struct vbd_encoder out = vbd_encode_begin();
@@ -167,7 +167,7 @@ static json_t *encode_facts(const struct vbd_facts *facts, bool came_up)
 	return vbd_encode_end(&out);
 }
 
-/* --- what follows ---------------------------------------------------------------------------- */
+/* --- findings and advice --------------------------------------------------------------------- */
 
 static json_t *encode_finding(const struct vbd_finding *finding)
 {
@@ -207,7 +207,7 @@ static json_t *encode_causes(const struct vbd_explanation *explanation)
 	return list;
 }
 
-/* Each piece of advice once; that nothing is to be done is none. */
+/* Add an advice that is new; skip "Nothing to do". */
 static bool add_advice(json_t *list, const char *advice)
 {
 	const json_t *each;
@@ -223,7 +223,7 @@ static bool add_advice(json_t *list, const char *advice)
 	return json_array_append_new(list, json_string(advice)) == 0;
 }
 
-/* What happened comes before what might. @first: NULL or without a time if there was no error */
+/* Advice for the error and its causes, then for findings. @first: may be NULL or have no time. */
 static json_t *encode_advice(
 	const struct vbd_explanation *explanation, const struct vbd_first_error *first)
 {

@@ -45,7 +45,7 @@ static json_t *encode_group(const void *item, struct vbd_request *req)
 	return vbd_encode_end(&out);
 }
 
-/* --- its task: the join ---------------------------------------------------------------------- */
+/* --- the task: its join --------------------------------------------------------------------- */
 
 static enum vbd_task_state task_state(const void *item)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A request that waits for a snapshot of what the kernel knows, which takes milliseconds.
+ * A request that waits for a snapshot of the kernel's state, which takes milliseconds.
  *
  * Control thread.
  */
@@ -9,19 +9,18 @@
 
 #include "api/http/request.h"
 
-/* A request waits at most so long for the kernel. */
+/* Longest wait for a snapshot. */
 #define VBD_KERNEL_SNAPSHOT_TIMEOUT_MS 3000
 
 /**
- * vbd_kernel_snapshot_await - take a snapshot of what the kernel knows (daemon/observe/kernel.h),
- * then answer
- * @answer: must reply; called once unless the client leaves. @fresh: false when the kernel takes
- *          too long, or too many requests wait already: vbd_kernel_view() is an older one
+ * vbd_kernel_snapshot_await - take a snapshot (daemon/observe/kernel.h), then call @answer
+ * @answer: must reply; called once, unless the client leaves. @fresh: false if the kernel takes too
+ *          long or too many requests wait, so that vbd_kernel_view() is an older snapshot
  */
 void vbd_kernel_snapshot_await(
 	struct vbd_request *req, void (*answer)(struct vbd_request *req, bool fresh));
 
-/** vbd_kernel_snapshot_others_waiting - of @parked requests, those besides this one */
+/** vbd_kernel_snapshot_others_waiting - number of @parked requests without @req */
 uint64_t vbd_kernel_snapshot_others_waiting(const struct vbd_request *req, uint64_t parked);
 
 #endif

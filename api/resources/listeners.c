@@ -65,7 +65,7 @@ static json_t *encode_listener(const void *item, struct vbd_request *req)
 	return vbd_encode_end(&out);
 }
 
-/* The listener of the path; NULL, and an answer, if there is none. */
+/* The listener of the path; if there is none, answer and return NULL. */
 static struct vbd_listener *find(struct vbd_request *req)
 {
 	struct vbd_error err = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Connections that are brought up by hand: making one, the peer's attributes, steps of the QP.
+ * Bring-up by hand: creating a connection, the peer's attributes, steps of the QP.
  */
 #include "api/resources/connection_wait.h"
 #include "api/resources/connections.h"
@@ -16,7 +16,7 @@
 
 /* --- creation -------------------------------------------------------------------------------- */
 
-/* The members of ConnectionCreate that only one kind of bring-up has. */
+/* The members of ConnectionCreate for one kind of bring-up only. */
 static const char *const cm_members[] = {
 	"dst_addr", "dst_port", "src_addr", "src_port", "tos", "private_data", "reuse_addr", NULL};
 static const char *const manual_members[] = {
@@ -37,7 +37,7 @@ static enum vbd_status refuse_members(const struct vbd_request *req, const char 
 	return VBD_OK;
 }
 
-bool vbd_manual_asked_for(const struct vbd_request *req)
+bool vbd_manual_requested(const struct vbd_request *req)
 {
 	const char *bringup = json_string_value(json_object_get(req->json, "bringup"));
 
@@ -62,7 +62,7 @@ struct manual_create {
 	bool service_seen;
 };
 
-/* A QP is made in RESET and goes on to INIT. */
+/* The states in which a creation may leave the QP. */
 static const char *const initial_states[] = {"RESET", "INIT"};
 #define INITIAL_INIT 1
 
@@ -100,7 +100,7 @@ static enum vbd_status decode_create(
 		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
 	if (status == VBD_OK)
 		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
-	/* A QP that goes to RESET and back would take receives with it that are not its own. */
+	/* A QP that is moved to RESET would delete receives of the SRQ. */
 	if (status == VBD_OK && input.qp.seen.srq)
 		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/srq",
 			"a connection that is brought up by hand has receives of its own");
@@ -137,8 +137,7 @@ void vbd_create_manual_connection(struct vbd_request *req)
 
 struct remote_input {
 	const char *gid;
-	unsigned int
-		gid_index; /* the peer's: of no use here, but what it shows of itself is taken */
+	unsigned int gid_index; /* of the peer; part of its `exchange`, and not needed here */
 	bool sl_seen;
 	unsigned int bring_to;
 	struct vbd_manual_remote remote;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of a connection: the inbox, and sending one whose bytes stand in the request.
+ * Messages of a connection: reading the inbox, and sending the bytes of a request.
  */
 #include "api/json/codec.h"
 #include "api/resources/connections.h"
@@ -105,7 +105,7 @@ static void answer_inbox(struct vbd_waiter *base, enum vbd_wake why)
 		vbd_reply_problem(base->req, &err);
 		return;
 	}
-	/* Nothing more will come once it has ended. */
+	/* An ended connection or endpoint receives nothing more. */
 	if (why == VBD_WAKE_TIMEOUT || vbd_inbox_newest(waiter->view.inbox) > waiter->after ||
 		waiter->view.over(waiter->view.owner))
 		vbd_reply_json(base->req, 200, encode_inbox(waiter));

@@ -162,10 +162,8 @@ void vbd_get_contract(struct vbd_request *req)
 
 /* --- stats ----------------------------------------------------------------------------------- */
 
-/*
- * The tag stands for what was done, so it leaves out what every look changes by itself: time,
- * requests, the loop that serves them.
- */
+/* The tag leaves out the counters that change with every request for them: time, requests, the
+ * loop. */
 struct stats {
 	struct vbd_encoder out;
 	uint64_t tag;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The service itself: the dashboard, health, the index, the contract, counters. Control thread. */
+/* The dashboard, health, the index, openapi.yaml and counters. Control thread. */
 #ifndef VBD_API_RESOURCES_META_H
 #define VBD_API_RESOURCES_META_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything that is counted, for Prometheus.
+ * All counters, for Prometheus.
  */
 #include "api/resources/context.h"
 #include "api/resources/api_stats.h"
@@ -144,7 +144,7 @@ static void put_devices(struct vbd_metrics_text *out, const struct vbd_fabric *f
 		put(out, "state", vbd_device_state_name(state), states[state]);
 	vbd_metrics_family(out, "verbsd_async_events_total", "counter",
 		"Async events of present devices, by type.");
-	/* Only one of a name is there at a time. */
+	/* Two devices of one name never have a context at the same time. */
 	vbd_list_for_each (link, &fabric->devices) {
 		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
@@ -153,7 +153,7 @@ static void put_devices(struct vbd_metrics_text *out, const struct vbd_fabric *f
 	}
 }
 
-/* "1/hw_counters/sent_pkts" of the set: port "1", counter "sent_pkts" */
+/* Split a name of the set: "1/hw_counters/sent_pkts" is port "1", counter "sent_pkts". */
 static void put_kernel_counter(struct vbd_metrics_text *out,
 	const struct vbd_kernel_counter *counter, const char *set, const char *label)
 {
@@ -203,7 +203,7 @@ struct each {
 	uint64_t max, shown, left_out;
 };
 
-/* Put the series of one connection. @offset: of the counter that the family has. */
+/* Put the series of one connection. @offset: of the family's counter in its struct. */
 typedef void (*each_cb)(struct vbd_metrics_text *out, const char *id,
 	const struct vbd_connection *connection, size_t offset);
 

@@ -79,7 +79,7 @@ static void put_label(
 	put_text(out, "\"");
 }
 
-/* All of a line but its value. */
+/* Write a line up to its value. */
 static void put_sample(struct vbd_metrics_text *out, const char *suffix,
 	const struct vbd_metrics_label *labels, const char *le)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The text format of Prometheus, version 0.0.4: families of samples. Without memory nothing more is
- * written, and the text is not handed out half made.
+ * The text format of Prometheus, version 0.0.4: families of samples. After a failure (no memory)
+ * vbd_metrics_end() returns NULL instead of an incomplete text.
  *
  * Control thread.
  */
@@ -21,34 +21,34 @@ struct vbd_metrics_text {
 	size_t len_bytes;
 	size_t room_bytes;
 	bool failed;
-	const char *family; /* at hand */
+	const char *family; /* the current one */
 };
 
-/* A label of a sample; one with the name NULL ends a list. */
+/* A label of a sample; a list ends with the name NULL. */
 struct vbd_metrics_label {
 	const char *name;
-	const char *value; /* any text: it is escaped */
+	const char *value; /* any text; escaped when written */
 };
 
-/** vbd_metrics_family - the samples to come are of @name
+/** vbd_metrics_family - begin a family, to which the following samples belong
  * @name: static; @type: "counter", "gauge", "histogram"; @help: one line */
 void vbd_metrics_family(
 	struct vbd_metrics_text *out, const char *name, const char *type, const char *help);
 
-/** vbd_metrics_put - a sample; @labels: NULL for none */
+/** vbd_metrics_put - write a sample; @labels: NULL for none */
 void vbd_metrics_put(
 	struct vbd_metrics_text *out, const struct vbd_metrics_label *labels, uint64_t value);
 
-/** vbd_metrics_put_seconds - the same of a time in ns */
+/** vbd_metrics_put_seconds - write a time in ns as a sample in seconds */
 void vbd_metrics_put_seconds(
 	struct vbd_metrics_text *out, const struct vbd_metrics_label *labels, uint64_t value_ns);
 
-/** vbd_metrics_put_histogram - all samples of a histogram of ns: buckets at 2^10, 2^12 … 2^36 ns (1
- * us to 69 s), in seconds. @label: NULL for none */
+/** vbd_metrics_put_histogram - write all samples of a histogram of ns, in seconds: buckets at 2^10,
+ * 2^12 … 2^36 ns (1 us to 69 s). @label: NULL for none */
 void vbd_metrics_put_histogram(struct vbd_metrics_text *out, const struct vbd_metrics_label *label,
 	const struct vbd_histogram *histogram);
 
-/** vbd_metrics_end - the text, to be freed; NULL without memory */
+/** vbd_metrics_end - the text, which the caller frees; NULL without memory */
 char *vbd_metrics_end(struct vbd_metrics_text *out, size_t *ret_len_bytes);
 
 #endif

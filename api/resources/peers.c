@@ -83,7 +83,7 @@ static json_t *encode_peer(const void *item, struct vbd_request *req)
 	return vbd_encode_end(&out);
 }
 
-/* --- its task: the resolution ---------------------------------------------------------------- */
+/* --- the task: its resolution --------------------------------------------------------------- */
 
 static enum vbd_task_state task_state(const void *item)
 {
@@ -161,12 +161,12 @@ static const struct vbd_field create_fields[] = {
 };
 
 enum peer_source {
-	SOURCE_ASKED = 1, /* by CM */
+	SOURCE_ASKED = 1, /* by the CM, from an address */
 	SOURCE_SENDER = 2,
 	SOURCE_KNOWN = 4,
 };
 
-/* A peer is described in one of three ways; what belongs to another one is refused. */
+/* Refuse the members that do not belong to the source of the peer's attributes. */
 static enum vbd_status check_members(
 	const struct peer_create *input, enum peer_source source, struct vbd_error *err)
 {
@@ -219,8 +219,7 @@ static enum vbd_status find_source(
 	return check_members(input, *ret_source, err);
 }
 
-/* On Ethernet a GID leads to the peer, on InfiniBand a LID, and a GID if it is in another subnet.
- */
+/* Ethernet needs a GID; InfiniBand a LID, and a GID too if the peer is in another subnet. */
 static enum vbd_status known_path(const struct peer_create *input,
 	const struct vbd_endpoint_record *endpoint, struct vbd_ah_path *ret_path,
 	struct vbd_error *err)

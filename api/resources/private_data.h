@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PrivateData and PrivateDataFull of openapi.yaml: the bytes that go along with the CM's messages.
+ * The schemas PrivateData and PrivateDataFull of openapi.yaml: private data of CM messages.
  *
  * Control thread.
  */
@@ -13,7 +13,7 @@
 
 /* Decoded with VBD_PRIVATE_DATA_FIELD. */
 struct vbd_private_data_input {
-	const char *data; /* NULL: there is none; into the document */
+	const char *data; /* points into the document; NULL: absent */
 	uint32_t encoding;
 };
 
@@ -28,13 +28,13 @@ extern const struct vbd_field vbd_private_data_fields[VBD_PRIVATE_DATA_FIELD_COU
 		.n_fields = VBD_PRIVATE_DATA_FIELD_COUNT,                             \
 	}
 
-/** vbd_private_data_decode - the bytes; of length 0 if there are none. Whether a message has room
- * for them is vbd_private_data_check()'s. */
+/** vbd_private_data_decode - decode the bytes; length 0 if absent. vbd_private_data_check() checks
+ * the length for a CM message. */
 enum vbd_status vbd_private_data_decode(const struct vbd_private_data_input *input,
 	struct vbd_private_data *ret_data, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_encode_private_data - PrivateDataFull: text where it is printable, else hex; null if there
- * is none. @shown_bytes: as many of the bytes as are shown. */
+/** vbd_encode_private_data - schema PrivateDataFull of the first @shown_bytes: text if printable,
+ * else hex; null if there are none */
 json_t *vbd_encode_private_data(const struct vbd_private_data *data, uint8_t shown_bytes);
 
 #endif

@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-/* --- a task ---------------------------------------------------------------------------------- */
+/* --- the task --------------------------------------------------------------------------------- */
 
 static json_t *encode_item(const void *item, struct vbd_request *req)
 {
@@ -66,7 +66,7 @@ static const struct vbd_field create_fields[] = {
 		VBD_FIELD_SEEN(struct probe_create, timeout_seen), .min = 1, .max = 3600000},
 };
 
-/* What was not asked for: rping's is a short run, the others go on until they are deleted. */
+/* Defaults of absent members: an rping probe sends 10 pings, other probes run until deleted. */
 static void fill_defaults(struct probe_create *input, enum vbd_service service)
 {
 	static const uint32_t default_bytes[VBD_PROBE_KIND_COUNT] = {

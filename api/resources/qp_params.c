@@ -11,7 +11,7 @@
 
 const char *const vbd_service_names[VBD_SERVICE_COUNT] = {VBD_SERVICE_MAP(VBD_ENUM_NAME)};
 
-/* How a row of each kind is decoded. */
+/* The decoding of a row of each kind. */
 #define FIELD(name_, member_)                                       \
 	.name = #name_, VBD_FIELD_AT(struct vbd_qp_input, member_), \
 	VBD_FIELD_SEEN(struct vbd_qp_input, seen.name_)
@@ -21,7 +21,7 @@ const char *const vbd_service_names[VBD_SERVICE_COUNT] = {VBD_SERVICE_MAP(VBD_EN
 #define FIELD_UINT(name_, member_, min_, max_) \
 	{FIELD(name_, params.member_), .type = VBD_FIELD_UINT, .min = min_, .max = max_},
 #define FIELD_OPTIONAL FIELD_UINT
-/* mw_bind, the last one, is a buffer's. */
+/* The last access flag, mw_bind, is of buffers only. */
 #define FIELD_ACCESS(name_, member_, min_, max_)                                              \
 	{FIELD(name_, params.member_), .type = VBD_FIELD_ENUM_SET, .names = vbd_access_names, \
 		.n_names = VBD_ACCESS_NAME_COUNT - 1},
@@ -96,7 +96,7 @@ enum vbd_status vbd_qp_input_resources(
 	return status ? status : vbd_shared_check(daemon, &qp->params, err);
 }
 
-/* How a row of each kind is encoded; OPTIONAL and REF: 0 is null. */
+/* The encoding of a row of each kind; OPTIONAL and REF encode 0 as null. */
 #define PUT_SERVICE(name_, value_)  vbd_put_text(out, #name_, vbd_service_name(value_));
 #define PUT_UINT(name_, value_)	    vbd_put_u64(out, #name_, value_);
 #define PUT_OPTIONAL(name_, value_) vbd_put_u64_or_null(out, #name_, (value_) != 0, value_);

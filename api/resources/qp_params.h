@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * QpParams, QpParamsFull, UdQpParams and UdQpParamsFull of openapi.yaml: the parameters of a
- * queue pair, by the rows of rdma/qp/qp_params.h.
+ * The schemas QpParams, QpParamsFull, UdQpParams and UdQpParamsFull of openapi.yaml: parameters of
+ * a queue pair, generated from the rows of rdma/qp/qp_params.h.
  *
  * Control thread.
  */
@@ -21,7 +21,7 @@ struct vbd_qp_input {
 	struct {
 		struct vbd_json_ref pd, cq, srq;
 	} refs;
-	/* The members that the request has. */
+	/* True for each member that the request has. */
 	struct {
 #define VBD_QP_PARAM_SEEN(kind, name, ...) bool name;
 		VBD_QP_PARAM_MAP(VBD_QP_PARAM_SEEN, VBD_QP_PARAM_SEEN)
@@ -54,23 +54,23 @@ extern const struct vbd_field vbd_ud_qp_fields[VBD_UD_QP_FIELD_COUNT];
 	}
 extern const char *const vbd_service_names[VBD_SERVICE_COUNT];
 
-/** vbd_qp_input_default - the input of a request that names no parameter */
+/** vbd_qp_input_default - the defaults of absent members */
 struct vbd_qp_input vbd_qp_input_default(void);
 
-/** vbd_qp_input_merge - `service` is short for `qp.service`; refused when they differ, when
- * path_mtu_bytes is no MTU, or signal_every is more than the queue holds */
+/** vbd_qp_input_merge - set `qp.service` from its short form `service`; refused if both differ, if
+ * path_mtu_bytes is no MTU, or if signal_every exceeds the send queue */
 enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, bool service_seen,
 	enum vbd_service service, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_qp_input_resources - the ids of the PD, CQ and SRQ that are named; not_found, bad_value or
- * pd_mismatch otherwise */
+/** vbd_qp_input_resources - find the named PD, CQ and SRQ; not_found, bad_value or pd_mismatch
+ * otherwise */
 enum vbd_status vbd_qp_input_resources(
 	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_encode_params - QpParamsFull */
+/** vbd_encode_params - schema QpParamsFull */
 json_t *vbd_encode_params(const struct vbd_conn_params *params);
 
-/** vbd_encode_ud_params - UdQpParamsFull */
+/** vbd_encode_ud_params - schema UdQpParamsFull */
 json_t *vbd_encode_ud_params(const struct vbd_qp_params *params);
 
 #endif

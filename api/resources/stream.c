@@ -3,8 +3,8 @@
  * The event log as server-sent events
  * (https://html.spec.whatwg.org/multipage/server-sent-events.html).
  *
- * A client is a number: how far it has read. The log itself is its queue, so a slow client costs
- * nothing, holds up nobody, and is told when the log went on without it.
+ * The only state of a client is its place in the log, which serves as its queue. So a slow client
+ * needs no memory and delays nobody; it gets the number of events that it has missed.
  */
 #include "api/resources/context.h"
 #include "api/json/encode.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define HEARTBEAT_MS 15000
-#define RETRY_TEXT   "retry: 1000\n\n" /* an EventSource comes back after this many ms */
+#define RETRY_TEXT   "retry: 1000\n\n" /* an EventSource reconnects after so many ms */
 
 struct stream {
 	struct vbd_request *req;
@@ -26,18 +26,18 @@ struct stream {
 	struct vbd_watch watch; /* of the event log */
 	struct vbd_timer *heartbeat;
 	struct vbd_event_filter filter;
-	uint64_t at;	/* everything up to this number has been said, or is not of interest */
-	bool restarted; /* the client's number is of another run */
-	char *text;	/* what is being said; NULL when it is out */
+	uint64_t at;	/* events up to this number were sent or do not match the filter */
+	bool restarted; /* the client's number is of another run of the daemon */
+	char *text;	/* the text that is being sent; NULL: none */
 	size_t text_bytes;
-	size_t said_bytes;
+	size_t sent_bytes;
 };
 
-static void say(struct stream *stream, char *text)
+static void set_text(struct stream *stream, char *text)
 {
 	stream->text = text;
 	stream->text_bytes = text ? strlen(text) : 0;
-	stream->said_bytes = 0;
+	stream->sent_bytes = 0;
 }
 
 static char *printed(const char *fmt, ...) VBD_PRINTF(1, 2);
@@ -65,7 +65,7 @@ static char *event_text(const struct vbd_event *event)
 	return text;
 }
 
-/* The next thing to say, if there is one. Without memory it is tried again at the next wake-up. */
+/* Set the next text to send, if any. Without memory the next wake-up tries again. */
 static void next(struct stream *stream)
 {
 	const struct vbd_eventlog *eventlog = stream->daemon->eventlog;
@@ -73,15 +73,15 @@ static void next(struct stream *stream)
 	const struct vbd_event *event;
 
 	if (stream->restarted) {
-		say(stream, printed("event: restarted\ndata: {\"server_id\":\"%s\"}\n\n",
-				    stream->daemon->server_id));
+		set_text(stream, printed("event: restarted\ndata: {\"server_id\":\"%s\"}\n\n",
+					 stream->daemon->server_id));
 		stream->restarted = !stream->text;
 		return;
 	}
 	if (stream->at + 1 < first) {
-		say(stream, printed("event: compacted\ndata: {\"first\":%" PRIu64
-				    ",\"missed\":%" PRIu64 "}\n\n",
-				    first, first - 1 - stream->at));
+		set_text(stream, printed("event: compacted\ndata: {\"first\":%" PRIu64
+					 ",\"missed\":%" PRIu64 "}\n\n",
+					 first, first - 1 - stream->at));
 		if (stream->text)
 			stream->at = first - 1;
 		return;
@@ -91,7 +91,7 @@ static void next(struct stream *stream)
 		stream->at = vbd_eventlog_last(eventlog);
 		return;
 	}
-	say(stream, event_text(event));
+	set_text(stream, event_text(event));
 	if (stream->text)
 		stream->at = event->seq;
 }
@@ -102,7 +102,7 @@ static size_t stream_read(void *arg, char *buf, size_t size)
 	size_t len = 0;
 
 	while (len < size) {
-		size_t left = stream->text_bytes - stream->said_bytes;
+		size_t left = stream->text_bytes - stream->sent_bytes;
 		size_t part = left < size - len ? left : size - len;
 
 		if (!stream->text) {
@@ -111,12 +111,12 @@ static size_t stream_read(void *arg, char *buf, size_t size)
 				break;
 			continue;
 		}
-		memcpy(buf + len, stream->text + stream->said_bytes, part);
+		memcpy(buf + len, stream->text + stream->sent_bytes, part);
 		len += part;
-		stream->said_bytes += part;
+		stream->sent_bytes += part;
 		if (part == left) {
 			free(stream->text);
-			say(stream, NULL);
+			set_text(stream, NULL);
 		}
 	}
 	vbd_timer_set(stream->heartbeat, HEARTBEAT_MS);
@@ -131,13 +131,13 @@ static void on_event(struct vbd_watch *watch, bool gone)
 		vbd_request_wake(stream->req);
 }
 
-/* So that proxies keep the stream, and that a client which is gone is noticed. */
+/* A heartbeat keeps the stream open in proxies, and detects a client that has gone. */
 static void on_heartbeat(void *arg)
 {
 	struct stream *stream = arg;
 
 	if (!stream->text)
-		say(stream, strdup(":\n\n"));
+		set_text(stream, strdup(":\n\n"));
 	vbd_request_wake(stream->req);
 }
 
@@ -151,7 +151,7 @@ static void stream_free(void *arg)
 	free(stream);
 }
 
-/* Last-Event-ID, else `after`, else what happens next. */
+/* The stream begins after Last-Event-ID, else after `after`, else after the newest event. */
 static enum vbd_status parse_start(struct stream *stream, struct vbd_error *err)
 {
 	const uint64_t last = vbd_eventlog_last(stream->daemon->eventlog);
@@ -186,7 +186,7 @@ static enum vbd_status prepare(struct stream *stream, struct vbd_error *err)
 			stream->daemon->loop, on_heartbeat, stream, &stream->heartbeat, err);
 	if (status != VBD_OK)
 		return status;
-	say(stream, strdup(RETRY_TEXT));
+	set_text(stream, strdup(RETRY_TEXT));
 	vbd_watch_add(vbd_eventlog_watches(stream->daemon->eventlog), &stream->watch);
 	return VBD_OK;
 }

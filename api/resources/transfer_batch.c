@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A list of transfers in one request: all are checked, then all are made, then all are started.
+ * A list of transfers in one request: check all, then create all, then start all.
  */
 #include "api/resources/context.h"
 #include "api/json/encode.h"
@@ -14,19 +14,19 @@
 
 #define BATCH_MAX 256
 
-/* One transfer of a batch whose client waits for the end of all. */
+/* A transfer of a batch whose client waits until all have ended. */
 struct batch_item {
 	struct vbd_watch watch;
 	struct batch *batch;
-	const struct vbd_transfer_record *record; /* NULL once it has ended */
-	json_t *ended;				  /* as it was then: the record may go */
+	const struct vbd_transfer_record *record; /* NULL after its end */
+	json_t *ended; /* its JSON at the end, since the record may be deleted */
 };
 
 struct batch {
 	struct vbd_request *req;
 	uint64_t first_id;
 	size_t count;
-	size_t open; /* not ended */
+	size_t open; /* number of transfers that have not ended */
 	struct vbd_transfer_record **records;
 	struct batch_item *items;
 };
@@ -73,7 +73,7 @@ static enum vbd_status find_list(
 	return VBD_OK;
 }
 
-/* What is wrong with one item is wrong with the request, there. */
+/* Make pointer and text of an item's error those of an error of the request. */
 static void set_item_pointer(struct vbd_error *err, size_t index)
 {
 	char member[VBD_POINTER_BYTES];
@@ -99,7 +99,7 @@ static enum vbd_status prepare_one(struct vbd_daemon *daemon, const json_t *json
 	return status ? status : vbd_transfer_prepare(daemon, &spec, ret_record, err);
 }
 
-/* All of them, or none. */
+/* Prepare all transfers, or none. */
 static enum vbd_status prepare(
 	struct batch *batch, struct vbd_daemon *daemon, const json_t *list, struct vbd_error *err)
 {
@@ -177,8 +177,7 @@ static void on_timeout(struct vbd_request *req, void *arg)
 	answer(arg);
 }
 
-/* What was started goes on without its client; a repeat under the same Idempotency-Key learns of
- * it. */
+/* The transfers go on without the client; the answer is for a repeat of its Idempotency-Key. */
 static void on_gone(struct vbd_request *req, void *arg)
 {
 	(void)req;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TransferCreate: which members an operation needs, which have no meaning for it, and the objects
+ * Decoding TransferCreate: the members that an operation needs or does not allow, and the objects
  * that they name.
  */
 #include "api/http/request.h"
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Decoded as the value itself; the last two are windows' own, and left out below. */
+/* Index: enum vbd_op. The field leaves out the last two, which are for windows only. */
 static const char *const op_names[VBD_OP_COUNT] = {VBD_OP_MAP(VBD_ENUM_NAME)};
 
 struct range_input {
@@ -39,8 +39,8 @@ struct transfer_create {
 	bool remote_seen;
 	uint64_t chunk_bytes;
 	bool chunk_seen;
-	uint64_t message_bytes; /* 0 if it was not there */
-	uint32_t tx_depth;	/* the same */
+	uint64_t message_bytes; /* 0: absent */
+	uint32_t tx_depth;	/* 0: absent */
 	bool inlined;
 	uint32_t imm;
 	bool imm_seen;
@@ -108,9 +108,9 @@ static const struct vbd_field create_fields[] = {
 		.max = 3600000},
 };
 
-/* --- what goes together ---------------------------------------------------------------------- */
+/* --- required members ------------------------------------------------------------------------ */
 
-/* Does an operation need a member (true and false), and why not, if it has no meaning? */
+/* Check that @op has a member exactly if it needs one. @why: reason why @op does not allow it. */
 static enum vbd_status check_member(enum vbd_op op, const char *pointer, bool seen, bool wanted,
 	const char *why, struct vbd_error *err)
 {
@@ -184,9 +184,9 @@ static enum vbd_status check_ranges(const struct transfer_create *input, struct 
 		"/buffer or /sges is missing; without them /length_bytes must be 0");
 }
 
-/* --- what it names --------------------------------------------------------------------------- */
+/* --- the named objects ----------------------------------------------------------------------- */
 
-/* The rest of the buffer, if no length was asked for. */
+/* An absent length is the rest of the buffer. */
 static enum vbd_status resolve_range(struct vbd_daemon *daemon, const struct range_input *input,
 	struct vbd_transfer_range *range, const char *pointer, struct vbd_error *err)
 {

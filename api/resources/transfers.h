@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transfers: their JSON, the batch, and the answer to a request that makes one.
+ * Transfers: their JSON, batches, and the answer to a request that creates one.
  *
  * Control thread.
  */
@@ -24,29 +24,28 @@ struct vbd_remote_input {
 #define VBD_REMOTE_FIELDS 2
 extern const struct vbd_field vbd_remote_fields[VBD_REMOTE_FIELDS];
 
-/* The destination of a datagram, as a request names it; NULL for a member that is not there. */
+/* The destination of a datagram in a request; NULL for an absent member. */
 struct vbd_destination_input {
 	const struct vbd_json_ref *peer;
 	const struct vbd_json_ref *group;
 };
 
-/** vbd_destination_resolve - fill the `peer` or `group` of @spec; not_found names the member */
+/** vbd_destination_resolve - set `peer` or `group` of @spec; not_found has the member's pointer */
 enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
 	const struct vbd_destination_input *input, struct vbd_transfer_spec *spec,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_transfer_decode - TransferCreate and the objects that it names; not_found names the member
- */
+/** vbd_transfer_decode - decode TransferCreate and find the named objects */
 enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *json,
 	struct vbd_transfer_spec *ret_spec, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_encode_transfer - Transfer */
+/** vbd_encode_transfer - schema Transfer; NULL without memory */
 json_t *vbd_encode_transfer(const struct vbd_transfer_record *record);
 
-/** vbd_transfer_answer - answer a POST that made a transfer: when the transfer or the wait ends */
+/** vbd_transfer_answer - answer a POST of a transfer, when the transfer or the wait ends */
 void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record);
 
-/** vbd_create_transfers - TransferBatch: a list of transfers that start together, or none */
+/** vbd_create_transfers - POST of a TransferBatch: all transfers start, or none */
 void vbd_create_transfers(struct vbd_request *req);
 
 void vbd_create_transfer(struct vbd_request *req);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The dashboard's files, bundled by web/build.mjs into the binary; none in a build without it.
+ * The dashboard's files, which web/build.mjs bundles into the binary; a build may have none.
  *
  * Any thread.
  */
 #ifndef VBD_API_RESOURCES_WEB_H
 #define VBD_API_RESOURCES_WEB_H
 
-/* The page itself; every other file is served as /assets/NAME and has a hash in its name. */
+/* The page; every other file is served as /assets/NAME, and its name contains a hash. */
 #define VBD_WEB_PAGE "index.html"
 
 struct vbd_web_file {
@@ -18,7 +18,7 @@ struct vbd_web_file {
 	const char *end;
 };
 
-/* Ends with a row without a name. */
+/* The last row has no name. */
 extern const struct vbd_web_file vbd_web_files[];
 
 #endif

@@ -34,7 +34,7 @@ static json_t *encode_window(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "offset", range->offset);
 	vbd_put_u64(&out, "length_bytes", range->length_bytes);
 	vbd_put(&out, "access", vbd_encode_access(range->access));
-	/* As of a buffer: not for readers. */
+	/* As for a buffer, the role "read" must not get address and rkey. */
 	if (req->role == VBD_ROLE_CONTROL && window->state == VBD_WINDOW_READY) {
 		vbd_put_hex(&out, "addr", record->addr, 1);
 		vbd_put_hex(&out, "rkey", window->rkey, 8);
@@ -47,7 +47,7 @@ static json_t *encode_window(const void *item, struct vbd_request *req)
 	return vbd_encode_end(&out);
 }
 
-/* --- its task: the binding ------------------------------------------------------------------- */
+/* --- the task: its binding ------------------------------------------------------------------ */
 
 static enum vbd_task_state task_state(const void *item)
 {
@@ -73,7 +73,7 @@ void vbd_delete_window(struct vbd_request *req)
 
 /* --- creation -------------------------------------------------------------------------------- */
 
-/* What a window can give: its own binding is not among it. */
+/* A window can grant every access flag except mw_bind. */
 #define WINDOW_ACCESS_COUNT 3
 static_assert(VBD_ACCESS_MW_BIND == 1 << WINDOW_ACCESS_COUNT, "the others stand before it");
 
@@ -104,7 +104,7 @@ static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(UINT, "timeout_ms", struct window_create, timeout_ms), .min = 1, .max = 600000},
 };
 
-/* The objects that the request names. */
+/* Find the objects that the request names. */
 static enum vbd_status resolve(struct vbd_daemon *daemon, const struct window_create *input,
 	struct vbd_window_spec *spec, struct vbd_error *err)
 {
