@@ -58,7 +58,7 @@ void vbd_uevent_destroy(struct vbd_uevent *uevent)
 {
 	if (!uevent)
 		return;
-	/* Both take NULL. */
+	/* Both functions take NULL. */
 	(void)udev_monitor_unref(uevent->monitor);
 	(void)udev_unref(uevent->udev);
 	free(uevent);

@@ -72,7 +72,8 @@ struct vbd_daemon {
 	struct vbd_totals ended_totals;
 	struct vbd_daemon_times times;
 	uint64_t ended_by_reason[VBD_REASON_COUNT]; /* connections */
-	/* Called when a connection leaves `established`: daemon.c ends its memory windows there. */
+	/* Called when a connection enters a state but ESTABLISHED: ends its windows. Set by
+	 * daemon.c. */
 	void (*connection_left)(struct vbd_connection *connection);
 	void (*stopped)(void *arg); /* see vbd_daemon_stop() */
 	void *stopped_arg;

@@ -15,7 +15,7 @@ struct source {
 	unsigned int ports;
 };
 
-/* A snapshot being taken. Only the pool thread uses it while it runs. */
+/* A snapshot being taken. Meanwhile only the pool thread uses the struct. */
 struct job {
 	struct source *sources;
 	size_t source_count;

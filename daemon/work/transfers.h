@@ -57,8 +57,7 @@ struct vbd_transfer_spec {
 	uint64_t length_bytes; /* with ranges: of all together */
 	struct vbd_transfer_range ranges[VBD_SGES_MAX];
 	uint32_t range_count;
-	struct vbd_wr_params
-		wr; /* without ah, remote_qpn and remote_qkey, which come from the peer or group */
+	struct vbd_wr_params wr; /* without ah, remote_qpn and remote_qkey: the peer's or group's */
 	uint64_t chunk_bytes;
 	uint64_t message_bytes; /* SEND, SEND_IMM: the length of each message; 0: one message */
 	uint32_t tx_depth; /* most outstanding work requests; 0: as many as the send queue holds */
