@@ -30,13 +30,14 @@
 		.name = name_, .verb = verb_, .usage = usage_, .summary = summary_, __VA_ARGS__ \
 	}
 
+#define OBJECT(object_, run_) .object = &vbd_ctl_object_##object_, .run = vbd_ctl_object_##run_
+
 /* Rows for listing, showing and deleting one kind of object. */
-#define RESOURCE(name_, operand_, plural_, ...)                                                    \
-	COMMAND(name_, NULL, "", "List " plural_, .run = vbd_ctl_resources, OPTIONS(__VA_ARGS__)), \
-		COMMAND(name_, "show", operand_, "Show one of the " plural_,                       \
-			.run = vbd_ctl_resource_show),                                             \
-		COMMAND(name_, "rm", operand_ "...", "Delete " plural_,                            \
-			.run = vbd_ctl_resource_rm)
+#define RESOURCE(name_, object_, operand_, plural_, ...)                                        \
+	COMMAND(name_, NULL, "", "List " plural_, OBJECT(object_, list), OPTIONS(__VA_ARGS__)), \
+		COMMAND(name_, "show", operand_, "Show one of the " plural_,                    \
+			OBJECT(object_, show)),                                                 \
+		COMMAND(name_, "rm", operand_ "...", "Delete " plural_, OBJECT(object_, rm))
 
 #define ONE_SIDED_TEXT                                                                            \
 	"Needs --connection, --buffer or --sges, and the peer's memory: either --remote\n"        \
@@ -55,36 +56,35 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("devices", NULL, "", "List RDMA devices and their ports", .run = vbd_ctl_devices,
 		OPTIONS(O(STATE), O(SORT), O(LIMIT))),
 	COMMAND("devices", "show", "DEVICE", "Show one device: ports, GIDs, limits, counters",
-		.run = vbd_ctl_device_show),
-	RESOURCE("pds", "PD", "protection domains", O(SORT), O(LIMIT)),
-	COMMAND("pds", "create", "[NAME]", "Create a protection domain",
-		.run = vbd_ctl_resource_create, OPTIONS(O(DEVICE))),
-	RESOURCE("cqs", "CQ", "completion queues", O(SORT), O(LIMIT)),
-	COMMAND("cqs", "create", "[NAME]", "Create a completion queue",
-		.run = vbd_ctl_resource_create,
+		OBJECT(device, show)),
+	RESOURCE("pds", pd, "PD", "protection domains", O(SORT), O(LIMIT)),
+	COMMAND("pds", "create", "[NAME]", "Create a protection domain", OBJECT(pd, create),
+		OPTIONS(O(DEVICE))),
+	RESOURCE("cqs", cq, "CQ", "completion queues", O(SORT), O(LIMIT)),
+	COMMAND("cqs", "create", "[NAME]", "Create a completion queue", OBJECT(cq, create),
 		OPTIONS(O(DEVICE), O(DEPTH_CQE), O(MODERATION_COUNT), O(MODERATION_PERIOD))),
 	COMMAND("cqs", "set", "CQ", "Resize a completion queue, or change its moderation",
-		.run = vbd_ctl_resource_set,
-		OPTIONS(O(DEPTH_CQE), O(MODERATION_COUNT), O(MODERATION_PERIOD))),
-	RESOURCE("srqs", "SRQ", "shared receive queues", O(SORT), O(LIMIT)),
-	COMMAND("srqs", "create", "[NAME]", "Create a shared receive queue",
-		.run = vbd_ctl_resource_create,
+		OBJECT(cq, set), OPTIONS(O(DEPTH_CQE), O(MODERATION_COUNT), O(MODERATION_PERIOD))),
+	RESOURCE("srqs", srq, "SRQ", "shared receive queues", O(SORT), O(LIMIT)),
+	COMMAND("srqs", "create", "[NAME]", "Create a shared receive queue", OBJECT(srq, create),
 		OPTIONS(O(DEVICE), O(PD), O(CQ), O(SRQ_DEPTH), O(SRQ_RECV_SIZE), O(SRQ_LIMIT))),
 	COMMAND("srqs", "set", "SRQ", "Change the limit below which receives are posted again",
-		.run = vbd_ctl_resource_set, OPTIONS(O(SRQ_LIMIT))),
-	COMMAND("listen", NULL, "ADDR[:PORT]", "Listen for connections", .run = vbd_ctl_listen,
+		OBJECT(srq, set), OPTIONS(O(SRQ_LIMIT))),
+	COMMAND("listen", NULL, "ADDR[:PORT]", "Listen for connections",
+		.object = &vbd_ctl_object_listener, .run = vbd_ctl_listen,
 		.text = "ADDR is numeric; 0.0.0.0 or [::] means every RDMA device. Without a port "
 			"the kernel\npicks one. The options describe what accepted connections "
 			"get.",
 		OPTIONS(O(NAME), O(SERVICE), O(ACCEPT), O(ACCEPT_TIMEOUT), O(BACKLOG), O(DEVICE),
 			O(TOS), O(REUSE_ADDR), O(V6_ONLY), PRIVATE_DATA_OPTIONS, QP_OPTIONS)),
-	COMMAND("listeners", NULL, "", "List listeners", .run = vbd_ctl_listeners,
+	COMMAND("listeners", NULL, "", "List listeners", OBJECT(listener, list),
 		OPTIONS(O(STATE), O(SORT), O(LIMIT))),
-	COMMAND("listeners", "show", "LISTENER", "Show one listener", .run = vbd_ctl_listener_show),
+	COMMAND("listeners", "show", "LISTENER", "Show one listener", OBJECT(listener, show)),
 	COMMAND("listeners", "set", "LISTENER", "Change how a listener accepts from now on",
-		.run = vbd_ctl_listener_set, OPTIONS(O(ACCEPT), O(ACCEPT_TIMEOUT))),
+		.object = &vbd_ctl_object_listener, .run = vbd_ctl_listener_set,
+		OPTIONS(O(ACCEPT), O(ACCEPT_TIMEOUT))),
 	COMMAND("listeners", "rm", "LISTENER...", "Stop listening; accepted connections stay",
-		.run = vbd_ctl_listener_rm),
+		OBJECT(listener, rm)),
 	COMMAND("connect", NULL, "HOST:PORT", "Connect to a listener", .run = vbd_ctl_connect,
 		.text = "Waits until the connection is established or has failed. HOST is an "
 			"address or a name;\nIPv6 addresses stand in brackets.",
@@ -106,7 +106,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("modify", NULL, "CONNECTION STATE",
 		"Move a queue pair that is brought up by hand to another state",
 		.run = vbd_ctl_modify, .text = "STATE is RESET, INIT, RTR, RTS, SQD or ERR."),
-	COMMAND("ls", NULL, "", "List connections, ended ones included", .run = vbd_ctl_connections,
+	COMMAND("ls", NULL, "", "List connections, ended ones included", OBJECT(connection, list),
 		.text = "--state open leaves out ended connections. SENT and RECV are the payload "
 			"of completed\nwork requests: sends and writes, receives and reads. What a "
 			"peer writes or reads here\nis not counted.",
@@ -120,7 +120,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OPTIONS(O(TOP_INTERVAL), O(TOP_SORT), O(FILTER), O(ALL))),
 	COMMAND("show", NULL, "CONNECTION",
 		"Show one connection: QP, counters, timeline, why it ended",
-		.run = vbd_ctl_connection_show),
+		OBJECT(connection, show)),
 	COMMAND("accept", NULL, "CONNECTION", "Accept a waiting connect request",
 		.run = vbd_ctl_connection_accept,
 		OPTIONS(O(NAME), O(SERVICE), PRIVATE_DATA_OPTIONS, O(NO_WAIT))),
@@ -129,15 +129,16 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("close", NULL, "CONNECTION...", "Disconnect, and keep the record in the history",
 		.run = vbd_ctl_connection_close, OPTIONS(O(NO_WAIT))),
 	COMMAND("forget", NULL, "CONNECTION...", "Disconnect if still open, and delete the record",
-		.run = vbd_ctl_connection_delete),
-	COMMAND("buf", "create", "[NAME]", "Register memory", .run = vbd_ctl_buffer_create,
+		OBJECT(connection, rm)),
+	COMMAND("buf", "create", "[NAME]", "Register memory", .object = &vbd_ctl_object_buffer,
+		.run = vbd_ctl_buffer_create,
 		.text = "Needs --size. Peers can't reach the memory unless --access allows it.",
 		OPTIONS(O(SIZE), O(ACCESS), O(KIND), O(PAGE_BYTES), O(DEVICE), O(PD), O(RELAXED),
 			O(ON_DEMAND))),
-	COMMAND("buf", "ls", "", "List buffers", .run = vbd_ctl_buffers,
+	COMMAND("buf", "ls", "", "List buffers", OBJECT(buffer, list),
 		OPTIONS(O(STATE), O(SORT), O(LIMIT))),
 	COMMAND("buf", "show", "BUFFER", "Show one buffer with its remote address and key",
-		.run = vbd_ctl_buffer_show),
+		OBJECT(buffer, show)),
 	COMMAND("buf", "put", "BUFFER FILE", "Copy a file into a buffer", .run = vbd_ctl_buffer_put,
 		.text = "FILE - is standard input. The buffer must exist and be long enough; what "
 			"the file does\nnot cover is not changed.",
@@ -149,7 +150,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OPTIONS(O(OUTPUT), O(RANGE))),
 	COMMAND("buf", "sum", "BUFFER", "Print the checksum of a buffer, or of a part of it",
 		.run = vbd_ctl_buffer_sum, OPTIONS(O(ALGORITHM), O(OFFSET), O(LENGTH))),
-	COMMAND("buf", "rm", "BUFFER...", "Deregister and free buffers", .run = vbd_ctl_buffer_rm),
+	COMMAND("buf", "rm", "BUFFER...", "Deregister and free buffers", OBJECT(buffer, rm)),
 	COMMAND("send", NULL, "CONNECTION [TEXT]", "Send one message", .run = vbd_ctl_send,
 		.text = "The message is TEXT, the bytes of --file, standard input if TEXT is -, or "
 			"a range of\n--buffer. Only a range of --buffer can be longer than 16384 "
@@ -181,9 +182,10 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"receives.",
 		OPTIONS(O(CONNECTION), O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), O(TIMEOUT),
 			O(NO_WAIT))),
-	RESOURCE("endpoints", "ENDPOINT", "datagram endpoints", O(STATE), O(SORT), O(LIMIT)),
+	RESOURCE("endpoints", endpoint, "ENDPOINT", "datagram endpoints", O(STATE), O(SORT),
+		O(LIMIT)),
 	COMMAND("endpoints", "create", "[NAME]", "Create an unreliable-datagram queue pair",
-		.run = vbd_ctl_resource_create,
+		OBJECT(endpoint, create),
 		.text = "With --addr and --port, peers can find it by `verbsctl peers resolve`.",
 		OPTIONS(O(ADDR), O(PORT), O(SERVICE), O(DEVICE), O(PORT_NUM), O(GID_INDEX),
 			O(PKEY_INDEX), O(QKEY), O(PSN), PRIVATE_DATA_OPTIONS, O(SQ_DEPTH),
@@ -196,32 +198,32 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("endpoints", "recv", "ENDPOINT", "Take datagrams out of an endpoint's inbox",
 		.run = vbd_ctl_recv,
 		OPTIONS(O(FOLLOW_MESSAGES), O(COUNT), O(KEEP), O(RAW), O(WAIT))),
-	RESOURCE("peers", "PEER", "peers of endpoints", O(STATE), O(SORT), O(LIMIT)),
+	RESOURCE("peers", peer, "PEER", "peers of endpoints", O(STATE), O(SORT), O(LIMIT)),
 	COMMAND("peers", "resolve", "HOST:PORT", "Ask a peer's CM for its queue pair (SIDR)",
-		.run = vbd_ctl_peer_resolve, .text = "Needs --endpoint.",
+		.object = &vbd_ctl_object_peer, .run = vbd_ctl_peer_resolve,
+		.text = "Needs --endpoint.",
 		OPTIONS(O(NAME), O(ENDPOINT), PRIVATE_DATA_OPTIONS, O(TIMEOUT), O(NO_WAIT))),
 	COMMAND("peers", "create", "[NAME]",
 		"Create a peer from known values, or from the sender of a message",
-		.run = vbd_ctl_resource_create,
+		OBJECT(peer, create),
 		.text = "Needs --endpoint, and --gid or --lid with --qpn and --qkey, or --message.",
 		OPTIONS(O(ENDPOINT), O(GID), O(LID), O(QPN), O(QKEY), O(SL), O(GID_INDEX),
 			O(PEER_MESSAGE))),
-	RESOURCE("groups", "GROUP", "multicast groups", O(STATE), O(SORT), O(LIMIT)),
-	COMMAND("groups", "create", "[NAME]", "Join a multicast group",
-		.run = vbd_ctl_resource_create,
+	RESOURCE("groups", group, "GROUP", "multicast groups", O(STATE), O(SORT), O(LIMIT)),
+	COMMAND("groups", "create", "[NAME]", "Join a multicast group", OBJECT(group, create),
 		.text = "Needs --endpoint and --addr. Deleting the group object leaves the group.",
 		OPTIONS(O(ENDPOINT), O(ADDR), O(GROUP_MODE), O(TIMEOUT), O(NO_WAIT))),
-	RESOURCE("windows", "WINDOW", "memory windows", O(STATE), O(SORT), O(LIMIT)),
+	RESOURCE("windows", window, "WINDOW", "memory windows", O(STATE), O(SORT), O(LIMIT)),
 	COMMAND("windows", "create", "[NAME]",
 		"Open a part of a buffer to peers, until the window is deleted",
-		.run = vbd_ctl_resource_create,
+		OBJECT(window, create),
 		.text = "Needs --buffer, created with --access mw_bind and what the window grants, "
 			"and --connection.",
 		OPTIONS(O(BUFFER), O(CONNECTION), O(WINDOW_TYPE), O(OFFSET), O(LENGTH),
 			O(WINDOW_ACCESS), O(TIMEOUT), O(NO_WAIT))),
-	RESOURCE("probes", "PROBE", "probes", O(STATE), O(SORT), O(LIMIT)),
+	RESOURCE("probes", probe, "PROBE", "probes", O(STATE), O(SORT), O(LIMIT)),
 	COMMAND("probes", "create", "", "Measure round trips over a connection",
-		.run = vbd_ctl_resource_create,
+		OBJECT(probe, create),
 		.text = "Runs until it is removed. Its kind is rping where the connection's "
 			"service is\nrping_client and the peer runs `rping -s`; otherwise ack.",
 		OPTIONS(O(CONNECTION), O(PROBE_KIND), O(PROBE_COUNT), O(INTERVAL), O(PROBE_SIZE),
@@ -231,7 +233,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "Pings once a second, until interrupted or --count is reached. Only the "
 			"peer's\ndevice takes part, no program there: see --kind in verbsctl(1).",
 		OPTIONS(O(PROBE_KIND), O(PROBE_COUNT), O(INTERVAL), O(PROBE_SIZE), O(TIMEOUT))),
-	RESOURCE("benchmarks", "BENCHMARK", "benchmarks", O(STATE), O(SORT), O(LIMIT)),
+	RESOURCE("benchmarks", benchmark, "BENCHMARK", "benchmarks", O(STATE), O(SORT), O(LIMIT)),
 	COMMAND("bench", NULL, "", "Measure rate and latency of a connection", .run = vbd_ctl_bench,
 		.text = "Needs --connection and --size; a write or read also needs the peer's "
 			"memory: --remote,\nor --remote-addr and --remote-rkey. A send needs the "
@@ -240,11 +242,11 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OPTIONS(O(CONNECTION), O(BENCH_OP), O(PROBE_SIZE), O(WINDOW), O(BENCH_COUNT),
 			O(DURATION), O(BUFFER), O(REMOTE), O(REMOTE_OFFSET), O(REMOTE_ADDR),
 			O(REMOTE_RKEY), O(PEER_TOKEN_FILE), O(TIMEOUT))),
-	COMMAND("transfers", NULL, "", "List transfers, running and ended",
-		.run = vbd_ctl_transfers, OPTIONS(O(STATE), O(SORT), O(LIMIT))),
-	COMMAND("transfers", "show", "TRANSFER", "Show one transfer", .run = vbd_ctl_transfer_show),
+	COMMAND("transfers", NULL, "", "List transfers, running and ended", OBJECT(transfer, list),
+		OPTIONS(O(STATE), O(SORT), O(LIMIT))),
+	COMMAND("transfers", "show", "TRANSFER", "Show one transfer", OBJECT(transfer, show)),
 	COMMAND("transfers", "rm", "TRANSFER...", "Cancel running transfers, delete ended ones",
-		.run = vbd_ctl_transfer_rm),
+		OBJECT(transfer, rm)),
 	COMMAND("events", NULL, "", "Print the event log; with -f also new events",
 		.run = vbd_ctl_events,
 		.text = "-f begins with the last 10 events; use -n 0 for new events only. It "

@@ -14,72 +14,35 @@
 #define BUFFERS	     "/v1/buffers"
 #define SUM_WITHIN_S 900 /* seconds; sha256 of a terabyte takes so long */
 
-static const struct vbd_ctl_column buffer_columns[] = {
-	{"ID", "id", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"NAME", "name", vbd_ctl_cell_text, 0},
-	{"STATE", "state", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
-	{"SIZE", "size_bytes", vbd_ctl_cell_bytes, VBD_CTL_COLUMN_RIGHT},
-	{"KIND", "kind", vbd_ctl_cell_text, 0},
-	{"ACCESS", "access", vbd_ctl_cell_list, 0},
-	{"DEVICE", "device", vbd_ctl_cell_text, 0},
-	{"SHM", "shm_name", vbd_ctl_cell_text, 0},
-	{"USERS", "users", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-};
+static const struct vbd_ctl_column buffer_columns[] = {VBD_CTL_NUMBER("ID", "id"),
+	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
+	VBD_CTL_BYTES("SIZE", "size_bytes"), VBD_CTL_TEXT("KIND", "kind"),
+	VBD_CTL_LIST("ACCESS", "access"), VBD_CTL_TEXT("DEVICE", "device"),
+	VBD_CTL_TEXT("SHM", "shm_name"), VBD_CTL_NUMBER("USERS", "users")};
 
-static void put_buffer(struct vbd_ctl *ctl, const json_t *buffer)
+static void put_buffer(const struct vbd_ctl *ctl, json_t *buffer)
 {
-	vbd_ctl_title_put("buffer", buffer, ctl->color);
-	vbd_ctl_member_put(buffer, "bytes", "size_bytes", vbd_ctl_cell_text);
-	vbd_ctl_member_put(buffer, "kind", "kind", vbd_ctl_cell_text);
-	vbd_ctl_member_put(buffer, "shm name", "shm_name", vbd_ctl_cell_text);
-	vbd_ctl_member_put(buffer, "device", "device", vbd_ctl_cell_text);
-	vbd_ctl_member_put(buffer, "access", "access", vbd_ctl_cell_list);
+	(void)ctl;
+	VBD_CTL_MEMBERS_PUT(buffer, VBD_CTL_TEXT("bytes", "size_bytes"),
+		VBD_CTL_TEXT("kind", "kind"), VBD_CTL_TEXT("shm name", "shm_name"),
+		VBD_CTL_TEXT("device", "device"), VBD_CTL_LIST("access", "access"));
 	/* Address and key of a buffer without remote access are of no use to a peer. */
 	if (json_array_size(vbd_ctl_json_at(buffer, "access"))) {
-		vbd_ctl_member_put(buffer, "remote addr", "addr", vbd_ctl_cell_text);
-		vbd_ctl_member_put(buffer, "remote key", "rkey", vbd_ctl_cell_text);
+		VBD_CTL_MEMBERS_PUT(buffer, VBD_CTL_TEXT("remote addr", "addr"),
+			VBD_CTL_TEXT("remote key", "rkey"));
 	}
-	vbd_ctl_member_put(buffer, "used by", "users", vbd_ctl_cell_text);
-	vbd_ctl_member_put(buffer, "created", "created_at", vbd_ctl_cell_time);
+	VBD_CTL_MEMBERS_PUT(
+		buffer, VBD_CTL_TEXT("used by", "users"), VBD_CTL_TIME("created", "created_at"));
 }
+
+const struct vbd_ctl_object vbd_ctl_object_buffer = {
+	BUFFERS, "buffer", VBD_CTL_COLUMNS(buffer_columns), .put = put_buffer};
 
 enum vbd_ctl_exit vbd_ctl_buffer_create(struct vbd_ctl *ctl)
 {
-	const char *name = ctl->args.operand_count ? ctl->args.operands[0] : NULL;
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status;
-	json_t *body;
-
 	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_SIZE))
 		return vbd_ctl_usage("buf create: needs --size; see `verbsctl buf create --help`");
-	if (name && !vbd_ctl_text_is_utf8(name, strlen(name)))
-		return vbd_ctl_usage("buf create: the name must be UTF-8");
-	body = vbd_ctl_args_body(&ctl->args);
-	if (name)
-		vbd_ctl_json_set(body, "name", vbd_ctl_must(json_string(name)));
-	exit_status = vbd_ctl_call(ctl, "POST", BUFFERS, body, VBD_CTL_NO_WAIT, &answer);
-	if (exit_status == VBD_CTL_OK && ctl->json)
-		vbd_ctl_json_put(stdout, answer.json);
-	else if (exit_status == VBD_CTL_OK)
-		put_buffer(ctl, answer.json);
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
-}
-
-enum vbd_ctl_exit vbd_ctl_buffers(struct vbd_ctl *ctl)
-{
-	return vbd_ctl_list(ctl, BUFFERS, buffer_columns, VBD_ARRAY_LEN(buffer_columns));
-}
-
-enum vbd_ctl_exit vbd_ctl_buffer_show(struct vbd_ctl *ctl)
-{
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status = vbd_ctl_get(ctl, BUFFERS, ctl->args.operands[0], &answer);
-
-	if (exit_status == VBD_CTL_OK && !ctl->json)
-		put_buffer(ctl, answer.json);
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
+	return vbd_ctl_object_create(ctl);
 }
 
 static char *data_path(struct vbd_ctl *ctl, const char *tail)
@@ -265,14 +228,4 @@ enum vbd_ctl_exit vbd_ctl_buffer_sum(struct vbd_ctl *ctl)
 	vbd_ctl_answer_fini(&answer);
 	free(path);
 	return exit_status;
-}
-
-static enum vbd_ctl_exit rm_one(struct vbd_ctl *ctl, const char *ref)
-{
-	return vbd_ctl_delete(ctl, BUFFERS, "buffer", ref, VBD_CTL_NO_WAIT);
-}
-
-enum vbd_ctl_exit vbd_ctl_buffer_rm(struct vbd_ctl *ctl)
-{
-	return vbd_ctl_each(ctl, rm_one);
 }

@@ -14,33 +14,55 @@
 
 #include "cmd/verbsctl/common/call.h"
 
+/* A kind of object, for the commands that all kinds have. */
+struct vbd_ctl_object {
+	const char *collection;		      /* path: "/v1/buffers" */
+	const char *kind;		      /* name of one object: "buffer" */
+	const struct vbd_ctl_column *columns; /* of the list */
+	size_t column_count;
+	vbd_ctl_put_fn put;	  /* prints one object below its title; NULL: every member */
+	vbd_ctl_put_fn put_brief; /* prints a new or changed object; NULL: in full */
+	int delete_wait_s;	  /* longest wait for the end of a deleted object; 0: no wait */
+};
+
+#define VBD_CTL_COLUMNS(columns_) .columns = (columns_), .column_count = VBD_ARRAY_LEN(columns_)
+
+extern const struct vbd_ctl_object vbd_ctl_object_benchmark, vbd_ctl_object_buffer,
+	vbd_ctl_object_connection, vbd_ctl_object_cq, vbd_ctl_object_device,
+	vbd_ctl_object_endpoint, vbd_ctl_object_group, vbd_ctl_object_listener, vbd_ctl_object_pd,
+	vbd_ctl_object_peer, vbd_ctl_object_probe, vbd_ctl_object_srq, vbd_ctl_object_transfer,
+	vbd_ctl_object_window;
+
+/* The commands of all kinds of objects (object.c). The command's row names the kind. */
+enum vbd_ctl_exit vbd_ctl_object_list(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_object_show(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_object_create(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_object_set(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_object_rm(struct vbd_ctl *ctl);
+
+/**
+ * vbd_ctl_object_post - create an object of the command's kind from @body, and print it
+ * @body: freed here; NULL if it could not be built, and the error is printed
+ */
+enum vbd_ctl_exit vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body);
+
 enum vbd_ctl_exit vbd_ctl_status(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_stats(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_devices(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_device_show(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_listen(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_listeners(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_listener_show(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_listener_set(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_listener_rm(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connect(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_connections(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_history(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_connection_show(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connection_accept(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connection_reject(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connection_close(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_connection_delete(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_remote(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_modify(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_buffer_create(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_buffers(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_buffer_show(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_buffer_put(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_buffer_get(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_buffer_sum(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_buffer_rm(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_send(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_recv(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_write(struct vbd_ctl *ctl);
@@ -48,14 +70,6 @@ enum vbd_ctl_exit vbd_ctl_read(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_fetch_add(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_compare_swap(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_post_recv(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_transfers(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_transfer_show(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_transfer_rm(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_resources(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_resource_create(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_resource_show(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_resource_set(struct vbd_ctl *ctl);
-enum vbd_ctl_exit vbd_ctl_resource_rm(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_peer_resolve(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_probe(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_bench(struct vbd_ctl *ctl);

@@ -13,7 +13,6 @@
 #define DEFAULT_TIMEOUT_MS 10000 /* default of ConnectionCreate in openapi.yaml */
 #define ACCEPT_WAIT_S	   30
 #define CLOSE_WAIT_S	   15
-#define POLL_MS		   200
 
 /* Payload bytes of this side's completed sends and writes. */
 static char *cell_sent(const json_t *counters)
@@ -31,41 +30,24 @@ static char *cell_received(const json_t *counters)
 	return vbd_ctl_text_of_bytes(vbd_ctl_received_bytes(counters));
 }
 
-static const struct vbd_ctl_column connection_columns[] = {
-	{"ID", "id", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"NAME", "name", vbd_ctl_cell_text, 0},
-	{"STATE", "state", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
-	{"ROLE", "role", vbd_ctl_cell_text, 0},
-	{"PEER", "peer", vbd_ctl_cell_endpoint, 0},
-	{"SERVICE", "params.service", vbd_ctl_cell_text, 0},
-	{"LQPN", "qp.lqpn", vbd_ctl_cell_hex, VBD_CTL_COLUMN_RIGHT},
-	{"RQPN", "qp.rqpn", vbd_ctl_cell_hex, VBD_CTL_COLUMN_RIGHT},
+static const struct vbd_ctl_column connection_columns[] = {VBD_CTL_NUMBER("ID", "id"),
+	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("ROLE", "role"),
+	VBD_CTL_ENDPOINT("PEER", "peer"), VBD_CTL_TEXT("SERVICE", "params.service"),
+	VBD_CTL_HEX("LQPN", "qp.lqpn"), VBD_CTL_HEX("RQPN", "qp.rqpn"),
 	{"SENT", "counters", cell_sent, VBD_CTL_COLUMN_RIGHT},
 	{"RECV", "counters", cell_received, VBD_CTL_COLUMN_RIGHT},
-	{"REASON", "end.reason", vbd_ctl_cell_text, VBD_CTL_COLUMN_TRUNC},
-};
+	VBD_CTL_WIDE("REASON", "end.reason")};
 
-static const struct vbd_ctl_column counter_columns[] = {
-	{"OPERATION", "operation", vbd_ctl_cell_text, 0},
-	{"POSTED", "counters.posted", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"COMPLETED", "counters.completed", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"ERRORS", "counters.errors", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"FLUSHED", "counters.flushed", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"BYTES", "counters.bytes", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-};
+static const struct vbd_ctl_column counter_columns[] = {VBD_CTL_TEXT("OPERATION", "operation"),
+	VBD_CTL_NUMBER("POSTED", "counters.posted"),
+	VBD_CTL_NUMBER("COMPLETED", "counters.completed"),
+	VBD_CTL_NUMBER("ERRORS", "counters.errors"), VBD_CTL_NUMBER("FLUSHED", "counters.flushed"),
+	VBD_CTL_NUMBER("BYTES", "counters.bytes")};
 
 static const struct vbd_ctl_column timeline_columns[] = {
 	{"MS", "since_start_ns", vbd_ctl_cell_ms, VBD_CTL_COLUMN_RIGHT},
-	{"KIND", "kind", vbd_ctl_cell_text, 0},
-	{"WHAT", "what", vbd_ctl_cell_text, 0},
-	{"DETAIL", "detail", vbd_ctl_cell_text, VBD_CTL_COLUMN_TRUNC},
-};
-
-enum vbd_ctl_exit vbd_ctl_connections(struct vbd_ctl *ctl)
-{
-	return vbd_ctl_list(
-		ctl, CONNECTIONS, connection_columns, VBD_ARRAY_LEN(connection_columns));
-}
+	VBD_CTL_TEXT("KIND", "kind"), VBD_CTL_TEXT("WHAT", "what"),
+	VBD_CTL_WIDE("DETAIL", "detail")};
 
 static bool is_under_way(const json_t *connection)
 {
@@ -79,179 +61,103 @@ static bool is_under_way(const json_t *connection)
 	return false;
 }
 
-/* Copies one member of a connection's record into the problem, if the record has it. */
-static void copy_member(json_t *problem, const json_t *from, const char *path, const char *name)
-{
-	json_t *value = vbd_ctl_json_at(from, path);
-
-	if (value)
-		vbd_ctl_json_set(problem, name, json_incref(value));
-}
-
 /* Builds, from the record of an ended connection, the problem that a waiting POST would have
- * returned. */
+ * returned. A later row sets a member that no earlier row has set. */
 static json_t *problem_of_end(const json_t *connection)
 {
+	static const struct {
+		const char *name, *path;
+	} rows[] = {{"code", "end.reason"}, {"code", "state"}, {"title", "end.text"},
+		{"detail", "first_error.text"}, {"call", "first_error.call"},
+		{"errno", "first_error.errno"}, {"cm_event", "first_error.cm_event"},
+		{"cm_status", "first_error.cm_status"}, {"wc_status", "first_error.wc_status"},
+		{"vendor_err", "first_error.vendor_err"}, {"hint", "end.hint"}};
 	json_t *problem = vbd_ctl_must(json_object());
-	char *path = vbd_ctl_format(
-		CONNECTIONS "/%llu", (unsigned long long)vbd_ctl_json_uint(connection, "id"));
+	char *path = vbd_ctl_fill(connection, CONNECTIONS "/{id:count}");
 
 	vbd_ctl_json_set(problem, "instance", vbd_ctl_must(json_string(path)));
-	copy_member(problem, connection, "end.reason", "code");
-	if (!json_object_get(problem, "code"))
-		copy_member(problem, connection, "state", "code");
-	copy_member(problem, connection, "end.text", "title");
-	copy_member(problem, connection, "first_error.text", "detail");
-	copy_member(problem, connection, "first_error.call", "call");
-	copy_member(problem, connection, "first_error.errno", "errno");
-	copy_member(problem, connection, "first_error.cm_event", "cm_event");
-	copy_member(problem, connection, "first_error.cm_status", "cm_status");
-	copy_member(problem, connection, "first_error.wc_status", "wc_status");
-	copy_member(problem, connection, "first_error.vendor_err", "vendor_err");
-	copy_member(problem, connection, "end.hint", "hint");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		json_t *value = vbd_ctl_json_at(connection, rows[i].path);
+
+		if (value && !json_object_get(problem, rows[i].name))
+			vbd_ctl_json_set(problem, rows[i].name, json_incref(value));
+	}
 	free(path);
 	return problem;
 }
 
-static void put_established(const json_t *connection)
+static void put_established(const struct vbd_ctl *ctl, json_t *connection)
 {
-	char *name = vbd_ctl_object_name("connection", connection);
-	char *state = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "state"));
-	char *peer = vbd_ctl_cell_endpoint(vbd_ctl_json_at(connection, "peer"));
-	char *lqpn = vbd_ctl_cell_hex(vbd_ctl_json_at(connection, "qp.lqpn"));
-	char *rqpn = vbd_ctl_cell_hex(vbd_ctl_json_at(connection, "qp.rqpn"));
-	char *service = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "params.service"));
-
-	printf("%s: %s with %s, QP %s -> %s, service %s\n", name, state, peer, lqpn, rqpn, service);
-	free(service);
-	free(rqpn);
-	free(lqpn);
-	free(peer);
-	free(state);
-	free(name);
+	(void)ctl;
+	vbd_ctl_sentence_put("connection", connection,
+		"{state} with {peer:endpoint}, QP {qp.lqpn:hex} -> {qp.rqpn:hex}, "
+		"service {params.service}");
 }
 
 /* The values of a queue pair that its peer needs, for a connection brought up by hand. */
 static void put_exchange(const json_t *connection)
 {
-	char *gid = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "exchange.gid"));
-	char *lid = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "exchange.lid"));
-	char *mtu = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "exchange.mtu_bytes"));
-
-	vbd_ctl_line_put("for the peer", "--gid %s --lid %s --qpn %llu --psn %llu --mtu %s", gid,
-		lid, (unsigned long long)vbd_ctl_json_uint(connection, "exchange.qpn"),
-		(unsigned long long)vbd_ctl_json_uint(connection, "exchange.psn"), mtu);
-	free(mtu);
-	free(lid);
-	free(gid);
+	vbd_ctl_line_put("for the peer", connection,
+		"--gid {exchange.gid} --lid {exchange.lid} --qpn {exchange.qpn:count} "
+		"--psn {exchange.psn:count} --mtu {exchange.mtu_bytes}");
 }
 
-static void put_state(const json_t *connection)
+static void put_state(const struct vbd_ctl *ctl, json_t *connection)
 {
-	char *name = vbd_ctl_object_name("connection", connection);
-	char *state = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "state"));
-	char *reason = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "end.reason"));
+	bool has_reason = vbd_ctl_json_at(connection, "end.reason");
 
-	printf("%s: %s", name, state);
-	if (vbd_ctl_json_at(connection, "end.reason"))
-		printf(" (%s)", reason);
-	putchar('\n');
+	(void)ctl;
+	vbd_ctl_sentence_put(
+		"connection", connection, has_reason ? "{state} ({end.reason})" : "{state}");
 	if (vbd_ctl_json_at(connection, "exchange")) {
-		vbd_ctl_member_put(connection, "qp state", "qp.state", vbd_ctl_cell_text);
+		VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("qp state", "qp.state"));
 		put_exchange(connection);
 	}
-	free(reason);
-	free(state);
-	free(name);
-}
-
-/* Polls the connection until it is established or has ended: one answer may not be delayed so
- * long. */
-static enum vbd_ctl_exit follow(struct vbd_ctl *ctl, struct vbd_ctl_answer *answer)
-{
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
-
-	while (exit_status == VBD_CTL_OK && is_under_way(answer->json)) {
-		char *path = vbd_ctl_format(CONNECTIONS "/%llu",
-			(unsigned long long)vbd_ctl_json_uint(answer->json, "id"));
-
-		vbd_ctl_pause_ms(POLL_MS);
-		vbd_ctl_answer_fini(answer);
-		exit_status = vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, answer);
-		free(path);
-	}
-	return exit_status;
 }
 
 /* Ends connect and accept: waits for the outcome, unless --no-wait was given, and prints it. */
 static enum vbd_ctl_exit finish(struct vbd_ctl *ctl, struct vbd_ctl_answer *answer)
 {
 	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
-	enum vbd_ctl_exit exit_status = wait ? follow(ctl, answer) : VBD_CTL_OK;
+	enum vbd_ctl_exit exit_status =
+		wait ? vbd_ctl_follow(ctl, CONNECTIONS, is_under_way, NULL, answer) : VBD_CTL_OK;
 
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
 	if (wait && !vbd_ctl_json_is(answer->json, "state", "established"))
 		return vbd_ctl_report_problem(ctl, problem_of_end(answer->json));
-	if (ctl->json)
-		vbd_ctl_json_put(stdout, answer->json);
-	else if (wait)
-		put_established(answer->json);
-	else
-		put_state(answer->json);
+	vbd_ctl_answer_put(ctl, answer, wait ? put_established : put_state);
 	return VBD_CTL_OK;
 }
 
-/* A little longer than the connection's deadline, so that the server reports the timeout. */
-static int connect_wait_s(const struct vbd_ctl *ctl)
+/* POSTs a command that establishes a connection. Takes ownership of @body. */
+static enum vbd_ctl_exit establish(struct vbd_ctl *ctl, const char *path, json_t *body, int wait_s)
 {
-	uint64_t timeout_ms = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_TIMEOUT)
-				      ? ctl->args.number[VBD_CTL_OPT_TIMEOUT]
-				      : DEFAULT_TIMEOUT_MS;
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, "POST", path, body, wait_s, &answer);
 
-	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT))
-		return VBD_CTL_NO_WAIT;
-	if (timeout_ms / 1000 + 2 > VBD_CTL_WAIT_MAX_S)
-		return VBD_CTL_WAIT_MAX_S;
-	return (int)(timeout_ms / 1000) + 2;
+	if (exit_status == VBD_CTL_OK)
+		exit_status = finish(ctl, &answer);
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
 }
 
 enum vbd_ctl_exit vbd_ctl_connect(struct vbd_ctl *ctl)
 {
-	const char *where = ctl->args.operands[0];
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status;
-	uint64_t port = 0;
-	bool has_port;
-	json_t *body;
-	char *host;
+	json_t *body = vbd_ctl_body_at(&ctl->args, true);
 
-	if (!vbd_ctl_text_is_utf8(where, strlen(where)) ||
-		!vbd_ctl_split_host(where, true, &host, &has_port, &port))
-		return vbd_ctl_usage(
-			"connect: \"%s\" is not HOST:PORT (or [ADDR]:PORT for IPv6)", where);
-	body = vbd_ctl_args_body(&ctl->args);
-	vbd_ctl_json_set(body, "dst_addr", vbd_ctl_must(json_string(host)));
-	vbd_ctl_json_set(body, "dst_port", vbd_ctl_must(json_integer((json_int_t)port)));
-	exit_status = vbd_ctl_call(ctl, "POST", CONNECTIONS, body, connect_wait_s(ctl), &answer);
-	if (exit_status == VBD_CTL_OK)
-		exit_status = finish(ctl, &answer);
-	vbd_ctl_answer_fini(&answer);
-	free(host);
-	return exit_status;
+	if (!body)
+		return VBD_CTL_USAGE;
+	return establish(ctl, CONNECTIONS, body, vbd_ctl_wait_s(ctl, DEFAULT_TIMEOUT_MS));
 }
 
 enum vbd_ctl_exit vbd_ctl_connection_accept(struct vbd_ctl *ctl)
 {
 	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
 	char *path = vbd_ctl_path(CONNECTIONS, ctl->args.operands[0], "/accept");
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, "POST", path,
-		vbd_ctl_args_body(&ctl->args), wait ? ACCEPT_WAIT_S : VBD_CTL_NO_WAIT, &answer);
+	enum vbd_ctl_exit exit_status = establish(
+		ctl, path, vbd_ctl_args_body(&ctl->args), wait ? ACCEPT_WAIT_S : VBD_CTL_NO_WAIT);
 
-	if (exit_status == VBD_CTL_OK)
-		exit_status = finish(ctl, &answer);
-	vbd_ctl_answer_fini(&answer);
 	free(path);
 	return exit_status;
 }
@@ -262,14 +168,9 @@ static enum vbd_ctl_exit command_one(
 	struct vbd_ctl *ctl, const char *ref, const char *verb, json_t *body, int wait_s)
 {
 	char *path = vbd_ctl_path(CONNECTIONS, ref, verb);
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, "POST", path, body, wait_s, &answer);
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_call_put(ctl, "POST", path, body, wait_s, put_state);
 
-	if (exit_status == VBD_CTL_OK && ctl->json)
-		vbd_ctl_json_put(stdout, answer.json);
-	else if (exit_status == VBD_CTL_OK)
-		put_state(answer.json);
-	vbd_ctl_answer_fini(&answer);
 	free(path);
 	return exit_status;
 }
@@ -303,36 +204,14 @@ enum vbd_ctl_exit vbd_ctl_connection_close(struct vbd_ctl *ctl)
 	return vbd_ctl_each(ctl, close_one);
 }
 
-static enum vbd_ctl_exit delete_one(struct vbd_ctl *ctl, const char *ref)
-{
-	return vbd_ctl_delete(ctl, CONNECTIONS, "connection", ref, CLOSE_WAIT_S);
-}
-
-enum vbd_ctl_exit vbd_ctl_connection_delete(struct vbd_ctl *ctl)
-{
-	return vbd_ctl_each(ctl, delete_one);
-}
-
 enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl)
 {
-	const char *name = ctl->args.operand_count ? ctl->args.operands[0] : NULL;
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status;
-	json_t *body;
+	json_t *body = vbd_ctl_body_named(&ctl->args);
 
-	if (name && !vbd_ctl_text_is_utf8(name, strlen(name)))
-		return vbd_ctl_usage("prepare: the name must be UTF-8");
-	body = vbd_ctl_args_body(&ctl->args);
-	if (name)
-		vbd_ctl_json_set(body, "name", vbd_ctl_must(json_string(name)));
+	if (!body)
+		return VBD_CTL_USAGE;
 	vbd_ctl_json_set(body, "bringup", vbd_ctl_must(json_string("manual")));
-	exit_status = vbd_ctl_call(ctl, "POST", CONNECTIONS, body, VBD_CTL_NO_WAIT, &answer);
-	if (exit_status == VBD_CTL_OK && ctl->json)
-		vbd_ctl_json_put(stdout, answer.json);
-	else if (exit_status == VBD_CTL_OK)
-		put_state(answer.json);
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
+	return vbd_ctl_call_put(ctl, "POST", CONNECTIONS, body, VBD_CTL_NO_WAIT, put_state);
 }
 
 /* Completes @body with `exchange` of the peer's connection; members that came from options stay. */
@@ -374,83 +253,44 @@ enum vbd_ctl_exit vbd_ctl_modify(struct vbd_ctl *ctl)
 	return command_one(ctl, ctl->args.operands[0], "/modify", body, VBD_CTL_NO_WAIT);
 }
 
+/* Prints the GIDs of the path, and the local one's index, type and network interface; the retry
+ * limits, and as times instead of codes the timers behind them. */
 static void put_qp(const json_t *qp)
 {
-	char *lqpn = vbd_ctl_cell_hex(vbd_ctl_json_at(qp, "lqpn"));
-	char *rqpn = vbd_ctl_cell_hex(vbd_ctl_json_at(qp, "rqpn"));
-	char *sq_psn = vbd_ctl_cell_hex(vbd_ctl_json_at(qp, "sq_psn"));
-	char *rq_psn = vbd_ctl_cell_hex(vbd_ctl_json_at(qp, "rq_psn"));
-	char *state = vbd_ctl_cell_text(vbd_ctl_json_at(qp, "state"));
-	char *mtu = vbd_ctl_cell_text(vbd_ctl_json_at(qp, "path_mtu_bytes"));
-
-	vbd_ctl_line_put("qp", "%s  %s -> %s  psn %s / %s  path mtu %s", state, lqpn, rqpn, sq_psn,
-		rq_psn, mtu);
-	free(mtu);
-	free(state);
-	free(rq_psn);
-	free(sq_psn);
-	free(rqpn);
-	free(lqpn);
-}
-
-/* Prints the GIDs of the path, and the local one's index, type and network interface. */
-static void put_path(const json_t *qp)
-{
-	char *gid = vbd_ctl_cell_text(vbd_ctl_json_at(qp, "sgid"));
-	char *index = vbd_ctl_cell_text(vbd_ctl_json_at(qp, "gid_index"));
-	char *type = vbd_ctl_cell_text(vbd_ctl_json_at(qp, "gid_type"));
-	char *netdev = vbd_ctl_cell_text(vbd_ctl_json_at(qp, "netdev"));
-	char *dgid = vbd_ctl_cell_text(vbd_ctl_json_at(qp, "dgid"));
-
+	vbd_ctl_line_put("qp", qp,
+		"{state}  {lqpn:hex} -> {rqpn:hex}  psn {sq_psn:hex} / {rq_psn:hex}  "
+		"path mtu {path_mtu_bytes}");
+	vbd_ctl_line_put("retries", qp,
+		vbd_ctl_json_has_uint(qp, "detect_ms")
+			? "{retry_count} after {ack_timeout_ns:ns} each: a dead peer is noticed "
+			  "within {detect_ms} ms"
+			: "{retry_count} after {ack_timeout_ns:ns} each: a dead peer is noticed "
+			  "never");
+	vbd_ctl_line_put("rnr retries", qp,
+		vbd_ctl_json_uint(qp, "rnr_retry") == 7
+			? "{rnr_retry} (for ever); its own receiver-not-ready timer is "
+			  "{min_rnr_timer_ns:ns}"
+			: "{rnr_retry}; its own receiver-not-ready timer is {min_rnr_timer_ns:ns}");
 	if (vbd_ctl_json_at(qp, "gid_index"))
 		vbd_ctl_line_put(
-			"path", "%s (index %s, %s, %s) -> %s", gid, index, type, netdev, dgid);
-	free(dgid);
-	free(netdev);
-	free(type);
-	free(index);
-	free(gid);
-}
-
-/* Prints the retry limits, and as times instead of codes the timers behind them. */
-static void put_patience(const json_t *qp)
-{
-	bool has_detect = vbd_ctl_json_has_uint(qp, "detect_ms");
-	char *retries = vbd_ctl_cell_text(vbd_ctl_json_at(qp, "retry_count"));
-	char *rnr = vbd_ctl_cell_text(vbd_ctl_json_at(qp, "rnr_retry"));
-	char *ack = vbd_ctl_cell_ns(vbd_ctl_json_at(qp, "ack_timeout_ns"));
-	char *timer = vbd_ctl_cell_ns(vbd_ctl_json_at(qp, "min_rnr_timer_ns"));
-	char *detect =
-		vbd_ctl_format("%llu ms", (unsigned long long)vbd_ctl_json_uint(qp, "detect_ms"));
-
-	vbd_ctl_line_put("retries", "%s after %s each: a dead peer is noticed %s%s", retries, ack,
-		has_detect ? "within " : "never", has_detect ? detect : "");
-	vbd_ctl_line_put("rnr retries", "%s%s; its own receiver-not-ready timer is %s", rnr,
-		vbd_ctl_json_uint(qp, "rnr_retry") == 7 ? " (for ever)" : "", timer);
-	free(detect);
-	free(timer);
-	free(ack);
-	free(rnr);
-	free(retries);
+			"path", qp, "{sgid} (index {gid_index}, {gid_type}, {netdev}) -> {dgid}");
 }
 
 static void put_ends(const json_t *connection)
 {
-	vbd_ctl_member_put(connection, "created", "created_at", vbd_ctl_cell_time);
-	vbd_ctl_member_put(connection, "established", "established_at", vbd_ctl_cell_time);
-	vbd_ctl_member_put(connection, "ended", "ended_at", vbd_ctl_cell_time);
-	vbd_ctl_member_put(connection, "waits for", "waits_for", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "first error", "first_error.text", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "  cm event", "first_error.cm_event", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "  wc status", "first_error.wc_status", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "  call", "first_error.call", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "  errno", "first_error.errno", vbd_ctl_cell_text);
+	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TIME("created", "created_at"),
+		VBD_CTL_TIME("established", "established_at"), VBD_CTL_TIME("ended", "ended_at"),
+		VBD_CTL_TEXT("waits for", "waits_for"),
+		VBD_CTL_TEXT("first error", "first_error.text"),
+		VBD_CTL_TEXT("  cm event", "first_error.cm_event"),
+		VBD_CTL_TEXT("  wc status", "first_error.wc_status"),
+		VBD_CTL_TEXT("  call", "first_error.call"),
+		VBD_CTL_TEXT("  errno", "first_error.errno"));
 	/* An ended connection has a hint of its own, which mostly repeats this one. */
 	if (!vbd_ctl_json_at(connection, "end"))
-		vbd_ctl_member_put(connection, "  hint", "first_error.hint", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "reason", "end.reason", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "  means", "end.text", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "  hint", "end.hint", vbd_ctl_cell_text);
+		VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("  hint", "first_error.hint"));
+	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("reason", "end.reason"),
+		VBD_CTL_TEXT("  means", "end.text"), VBD_CTL_TEXT("  hint", "end.hint"));
 }
 
 static void put_counters(const json_t *connection)
@@ -489,8 +329,7 @@ static void put_timeline(const json_t *connection)
 	vbd_ctl_heading_put("timeline");
 	vbd_ctl_table_put(timeline_columns, VBD_ARRAY_LEN(timeline_columns), timeline, false);
 	if (vbd_ctl_json_uint(connection, "timeline_dropped"))
-		vbd_ctl_line_put("", "%llu later entries did not fit",
-			(unsigned long long)vbd_ctl_json_uint(connection, "timeline_dropped"));
+		vbd_ctl_line_put("", connection, "{timeline_dropped} later entries did not fit");
 }
 
 /* Prints everything but the title. */
@@ -498,30 +337,22 @@ static void put_connection(const json_t *connection)
 {
 	const json_t *qp = vbd_ctl_json_at(connection, "qp");
 
-	vbd_ctl_member_put(connection, "role", "role", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "transport", "transport", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "brought up by", "bringup", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "listener", "listener", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "asked for", "dst", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "local", "local", vbd_ctl_cell_endpoint);
-	vbd_ctl_member_put(connection, "peer", "peer", vbd_ctl_cell_endpoint);
-	vbd_ctl_member_put(connection, "device", "device", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "port", "port_num", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "cq", "cq", vbd_ctl_cell_text);
-	if (qp) {
+	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("role", "role"),
+		VBD_CTL_TEXT("transport", "transport"), VBD_CTL_TEXT("brought up by", "bringup"),
+		VBD_CTL_TEXT("listener", "listener"), VBD_CTL_TEXT("asked for", "dst"),
+		VBD_CTL_ENDPOINT("local", "local"), VBD_CTL_ENDPOINT("peer", "peer"),
+		VBD_CTL_TEXT("device", "device"), VBD_CTL_TEXT("port", "port_num"),
+		VBD_CTL_TEXT("cq", "cq"));
+	if (qp)
 		put_qp(qp);
-		put_patience(qp);
-		put_path(qp);
-	}
 	if (vbd_ctl_json_at(connection, "exchange"))
 		put_exchange(connection);
-	vbd_ctl_member_put(connection, "sent data", "private_data.local.data", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "peer's data", "private_data.peer.data", vbd_ctl_cell_text);
-	vbd_ctl_member_put(connection, "service", "params.service", vbd_ctl_cell_text);
+	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("sent data", "private_data.local.data"),
+		VBD_CTL_TEXT("peer's data", "private_data.peer.data"),
+		VBD_CTL_TEXT("service", "params.service"));
 	if (vbd_ctl_json_at(connection, "inbox"))
-		vbd_ctl_line_put("inbox", "%llu of %llu messages",
-			(unsigned long long)vbd_ctl_json_uint(connection, "inbox.messages"),
-			(unsigned long long)vbd_ctl_json_uint(connection, "inbox.capacity"));
+		vbd_ctl_line_put("inbox", connection,
+			"{inbox.messages:count} of {inbox.capacity:count} messages");
 	put_ends(connection);
 	put_counters(connection);
 	put_timeline(connection);
@@ -546,16 +377,11 @@ void vbd_ctl_connection_put(const json_t *connection, const json_t *explanation,
 	vbd_ctl_view_to(NULL);
 }
 
-enum vbd_ctl_exit vbd_ctl_connection_show(struct vbd_ctl *ctl)
+static void put_object(const struct vbd_ctl *ctl, json_t *connection)
 {
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_get(ctl, CONNECTIONS, ctl->args.operands[0], &answer);
-
-	if (exit_status == VBD_CTL_OK && !ctl->json) {
-		vbd_ctl_title_put("connection", answer.json, ctl->color);
-		put_connection(answer.json);
-	}
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
+	(void)ctl;
+	put_connection(connection);
 }
+
+const struct vbd_ctl_object vbd_ctl_object_connection = {CONNECTIONS, "connection",
+	VBD_CTL_COLUMNS(connection_columns), .put = put_object, .delete_wait_s = CLOSE_WAIT_S};

@@ -7,11 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct vbd_ctl_column check_columns[] = {
-	{"CHECK", "name", vbd_ctl_cell_text, 0},
-	{"STATUS", "status", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
-	{"DETAIL", "detail", vbd_ctl_cell_text, 0},
-};
+static const struct vbd_ctl_column check_columns[] = {VBD_CTL_TEXT("CHECK", "name"),
+	VBD_CTL_STATE("STATUS", "status"), VBD_CTL_TEXT("DETAIL", "detail")};
 
 static void put_index(const json_t *index)
 {

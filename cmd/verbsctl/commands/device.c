@@ -8,24 +8,15 @@
 
 #define DEVICES "/v1/devices"
 
-static const struct vbd_ctl_column port_columns[] = {
-	{"PORT", "port_num", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"STATE", "state", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
-	{"PHYS", "phys_state", vbd_ctl_cell_text, 0},
-	{"LINK", "link_layer", vbd_ctl_cell_text, 0},
-	{"LID", "lid", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"SM-LID", "sm_lid", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"MTU", "active_mtu_bytes", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"MAX-MTU", "max_mtu_bytes", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-};
+static const struct vbd_ctl_column port_columns[] = {VBD_CTL_NUMBER("PORT", "port_num"),
+	VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("PHYS", "phys_state"),
+	VBD_CTL_TEXT("LINK", "link_layer"), VBD_CTL_NUMBER("LID", "lid"),
+	VBD_CTL_NUMBER("SM-LID", "sm_lid"), VBD_CTL_NUMBER("MTU", "active_mtu_bytes"),
+	VBD_CTL_NUMBER("MAX-MTU", "max_mtu_bytes")};
 
-static const struct vbd_ctl_column gid_columns[] = {
-	{"GID", "gid_index", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"TYPE", "type", vbd_ctl_cell_text, 0},
-	{"SCOPE", "scope", vbd_ctl_cell_text, 0},
-	{"NETDEV", "netdev", vbd_ctl_cell_text, 0},
-	{"ADDRESS", "gid", vbd_ctl_cell_text, 0},
-};
+static const struct vbd_ctl_column gid_columns[] = {VBD_CTL_NUMBER("GID", "gid_index"),
+	VBD_CTL_TEXT("TYPE", "type"), VBD_CTL_TEXT("SCOPE", "scope"),
+	VBD_CTL_TEXT("NETDEV", "netdev"), VBD_CTL_TEXT("ADDRESS", "gid")};
 
 /* Names of the network interfaces behind a port, each once: operators know a port by them. */
 static char *cell_netdevs(const json_t *port)
@@ -55,18 +46,12 @@ static char *cell_port_netdevs(const json_t *row)
 	return cell_netdevs(vbd_ctl_json_at(row, "port"));
 }
 
-static const struct vbd_ctl_column device_columns[] = {
-	{"NAME", "device.name", vbd_ctl_cell_text, 0},
-	{"STATE", "device.state", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
-	{"TRANSPORT", "device.transport", vbd_ctl_cell_text, 0},
-	{"PORT", "port.port_num", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"LINK", "port.state", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
-	{"MTU", "port.active_mtu_bytes", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"NETDEV", "", cell_port_netdevs, 0},
-	{"GUID", "device.node_guid", vbd_ctl_cell_text, 0},
-	{"FIRMWARE", "device.fw_ver", vbd_ctl_cell_text, 0},
-	{"ERROR", "device.error", vbd_ctl_cell_text, VBD_CTL_COLUMN_TRUNC},
-};
+static const struct vbd_ctl_column device_columns[] = {VBD_CTL_TEXT("NAME", "device.name"),
+	VBD_CTL_STATE("STATE", "device.state"), VBD_CTL_TEXT("TRANSPORT", "device.transport"),
+	VBD_CTL_NUMBER("PORT", "port.port_num"), VBD_CTL_STATE("LINK", "port.state"),
+	VBD_CTL_NUMBER("MTU", "port.active_mtu_bytes"), {"NETDEV", "", cell_port_netdevs, 0},
+	VBD_CTL_TEXT("GUID", "device.node_guid"), VBD_CTL_TEXT("FIRMWARE", "device.fw_ver"),
+	VBD_CTL_WIDE("ERROR", "device.error")};
 
 static void add_row(json_t *rows, json_t *device, json_t *port)
 {
@@ -127,20 +112,16 @@ static void put_counts(const char *title, json_t *counts)
 	vbd_ctl_members_put(counts);
 }
 
-static void put_device(struct vbd_ctl *ctl, const json_t *device)
+static void put_device(const struct vbd_ctl *ctl, json_t *device)
 {
 	const json_t *ports = vbd_ctl_json_at(device, "ports");
 
-	vbd_ctl_title_put("device", device, ctl->color);
-	vbd_ctl_member_put(device, "error", "error", vbd_ctl_cell_text);
-	vbd_ctl_member_put(device, "transport", "transport", vbd_ctl_cell_text);
-	vbd_ctl_member_put(device, "node guid", "node_guid", vbd_ctl_cell_text);
-	vbd_ctl_member_put(device, "firmware", "fw_ver", vbd_ctl_cell_text);
-	vbd_ctl_member_put(device, "can", "capabilities", vbd_ctl_cell_list);
-	vbd_ctl_member_put(device, "locked", "memlock.locked_bytes", vbd_ctl_cell_bytes);
-	vbd_ctl_member_put(device, "memlock", "memlock.limit_bytes", vbd_ctl_cell_bytes);
-	vbd_ctl_member_put(device, "added", "added_at", vbd_ctl_cell_time);
-	vbd_ctl_member_put(device, "removed", "removed_at", vbd_ctl_cell_time);
+	VBD_CTL_MEMBERS_PUT(device, VBD_CTL_TEXT("error", "error"),
+		VBD_CTL_TEXT("transport", "transport"), VBD_CTL_TEXT("node guid", "node_guid"),
+		VBD_CTL_TEXT("firmware", "fw_ver"), VBD_CTL_LIST("can", "capabilities"),
+		VBD_CTL_BYTES("locked", "memlock.locked_bytes"),
+		VBD_CTL_BYTES("memlock", "memlock.limit_bytes"), VBD_CTL_TIME("added", "added_at"),
+		VBD_CTL_TIME("removed", "removed_at"));
 	if (json_array_size(ports)) {
 		puts("\nports");
 		vbd_ctl_table_put(port_columns, VBD_ARRAY_LEN(port_columns), ports, ctl->color);
@@ -160,13 +141,4 @@ static void put_device(struct vbd_ctl *ctl, const json_t *device)
 	put_counts("counters", json_object_get(device, "counters"));
 }
 
-enum vbd_ctl_exit vbd_ctl_device_show(struct vbd_ctl *ctl)
-{
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status = vbd_ctl_get(ctl, DEVICES, ctl->args.operands[0], &answer);
-
-	if (exit_status == VBD_CTL_OK && !ctl->json)
-		put_device(ctl, answer.json);
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
-}
+const struct vbd_ctl_object vbd_ctl_object_device = {DEVICES, "device", .put = put_device};

@@ -11,28 +11,31 @@
 /* Prints the texts of a list, one a line, with @label before the first. */
 static void put_texts(const char *label, const json_t *texts)
 {
-	for (size_t i = 0; i < json_array_size(texts); i++) {
-		char *text = vbd_ctl_cell_text(json_array_get(texts, i));
-
-		vbd_ctl_line_put(i ? "" : label, "%s", text);
-		free(text);
-	}
+	for (size_t i = 0; i < json_array_size(texts); i++)
+		vbd_ctl_line_put(i ? "" : label, json_array_get(texts, i), "{}");
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
 
 static void put_why(const json_t *why)
 {
-	char *kind = vbd_ctl_cell_text(vbd_ctl_json_at(why, "kind"));
-	char *name = vbd_ctl_cell_text(vbd_ctl_json_at(why, "name"));
+	char *title = vbd_ctl_fill(why, "{name}  {kind}");
 
-	printf("%s  %s\n", name, kind);
-	vbd_ctl_member_put(why, "number", "number", vbd_ctl_cell_text);
-	vbd_ctl_member_put(why, "means", "meaning", vbd_ctl_cell_text);
+	vbd_ctl_text_put(title);
+	VBD_CTL_MEMBERS_PUT(
+		why, VBD_CTL_TEXT("number", "number"), VBD_CTL_TEXT("means", "meaning"));
 	put_texts("causes", vbd_ctl_json_at(why, "causes"));
-	vbd_ctl_member_put(why, "what to do", "advice", vbd_ctl_cell_text);
-	free(name);
-	free(kind);
+	VBD_CTL_MEMBERS_PUT(why, VBD_CTL_TEXT("what to do", "advice"));
+	free(title);
+}
+
+static void put_names(const struct vbd_ctl *ctl, json_t *page)
+{
+	const json_t *items = vbd_ctl_json_at(page, "items");
+
+	(void)ctl;
+	for (size_t i = 0; i < json_array_size(items); i++)
+		put_why(json_array_get(items, i));
 }
 
 static enum vbd_ctl_exit explain_name(struct vbd_ctl *ctl, const char *name)
@@ -40,21 +43,13 @@ static enum vbd_ctl_exit explain_name(struct vbd_ctl *ctl, const char *name)
 	char *path = NULL;
 	size_t path_len = 0;
 	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
-	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status;
-	const json_t *items;
 
 	fputs("/v1/explain?name=", out);
 	vbd_ctl_text_put_escaped(out, name);
 	(void)fclose(out);
-	exit_status = vbd_ctl_call(ctl, "GET", vbd_ctl_must(path), NULL, VBD_CTL_NO_WAIT, &answer);
-	items = vbd_ctl_json_at(answer.json, "items");
-	if (exit_status == VBD_CTL_OK && ctl->json)
-		vbd_ctl_json_put(stdout, answer.json);
-	for (size_t i = 0; exit_status == VBD_CTL_OK && !ctl->json && i < json_array_size(items);
-		i++)
-		put_why(json_array_get(items, i));
-	vbd_ctl_answer_fini(&answer);
+	exit_status =
+		vbd_ctl_call_put(ctl, "GET", vbd_ctl_must(path), NULL, VBD_CTL_NO_WAIT, put_names);
 	free(path);
 	return exit_status;
 }
@@ -67,43 +62,17 @@ static void put_causes(const json_t *causes)
 {
 	for (size_t i = 0; i < json_array_size(causes); i++) {
 		const json_t *why = json_array_get(causes, i);
-		char *name = vbd_ctl_cell_text(vbd_ctl_json_at(why, "name"));
-		char *meaning = vbd_ctl_cell_text(vbd_ctl_json_at(why, "meaning"));
 
-		vbd_ctl_line_put(i ? "" : "why", "%s: %s", name, meaning);
+		vbd_ctl_line_put(i ? "" : "why", why, "{name}: {meaning}");
 		put_texts("", vbd_ctl_json_at(why, "causes"));
-		free(meaning);
-		free(name);
 	}
 }
 
 static void put_findings(const json_t *findings)
 {
-	for (size_t i = 0; i < json_array_size(findings); i++) {
-		const json_t *finding = json_array_get(findings, i);
-		char *severity = vbd_ctl_cell_text(vbd_ctl_json_at(finding, "severity"));
-		char *code = vbd_ctl_cell_text(vbd_ctl_json_at(finding, "code"));
-		char *text = vbd_ctl_cell_text(vbd_ctl_json_at(finding, "text"));
-
-		vbd_ctl_line_put(i ? "" : "findings", "%s %s: %s", severity, code, text);
-		free(text);
-		free(code);
-		free(severity);
-	}
-}
-
-/* "eth0 from 192.0.2.1 to fe80::1" */
-static void put_route(const json_t *route)
-{
-	char *netdev = vbd_ctl_cell_text(vbd_ctl_json_at(route, "netdev"));
-	char *src = vbd_ctl_cell_text(vbd_ctl_json_at(route, "src"));
-	char *next = vbd_ctl_cell_text(vbd_ctl_json_at(route, "next_hop"));
-
-	if (route)
-		vbd_ctl_line_put("route", "%s from %s to %s", netdev, src, next);
-	free(next);
-	free(src);
-	free(netdev);
+	for (size_t i = 0; i < json_array_size(findings); i++)
+		vbd_ctl_line_put(i ? "" : "findings", json_array_get(findings, i),
+			"{severity} {code}: {text}");
 }
 
 static char *cell_whole_ms(const json_t *value)
@@ -113,20 +82,22 @@ static char *cell_whole_ms(const json_t *value)
 
 static void put_facts(const json_t *facts)
 {
-	vbd_ctl_member_put(facts, "device", "device", vbd_ctl_cell_text);
-	vbd_ctl_member_put(facts, "port state", "port_state", vbd_ctl_cell_text);
-	vbd_ctl_member_put(facts, "local gid", "local_gid.gid", vbd_ctl_cell_text);
-	vbd_ctl_member_put(facts, "gid type", "local_gid.type", vbd_ctl_cell_text);
-	vbd_ctl_member_put(facts, "gid scope", "local_gid.scope", vbd_ctl_cell_text);
-	vbd_ctl_member_put(facts, "peer gid", "peer_gid.gid", vbd_ctl_cell_text);
-	put_route(vbd_ctl_json_at(facts, "route"));
-	vbd_ctl_member_put(facts, "neighbour", "neighbour.state", vbd_ctl_cell_text);
-	vbd_ctl_member_put(facts, "path mtu", "path_mtu_bytes", vbd_ctl_cell_text);
-	vbd_ctl_member_put(facts, "dead peer", "dead_peer_worst_ms", cell_whole_ms);
-	vbd_ctl_member_put(facts, "rnr timer", "rnr_timer_ns", vbd_ctl_cell_ns);
-	vbd_ctl_member_put(facts, "backlog", "listener.backlog", vbd_ctl_cell_text);
-	vbd_ctl_member_put(facts, "locked", "memlock.locked_bytes", vbd_ctl_cell_bytes);
-	vbd_ctl_member_put(facts, "may lock", "memlock.limit_bytes", vbd_ctl_cell_bytes);
+	VBD_CTL_MEMBERS_PUT(facts, VBD_CTL_TEXT("device", "device"),
+		VBD_CTL_TEXT("port state", "port_state"),
+		VBD_CTL_TEXT("local gid", "local_gid.gid"),
+		VBD_CTL_TEXT("gid type", "local_gid.type"),
+		VBD_CTL_TEXT("gid scope", "local_gid.scope"),
+		VBD_CTL_TEXT("peer gid", "peer_gid.gid"));
+	if (vbd_ctl_json_at(facts, "route"))
+		vbd_ctl_line_put(
+			"route", facts, "{route.netdev} from {route.src} to {route.next_hop}");
+	VBD_CTL_MEMBERS_PUT(facts, VBD_CTL_TEXT("neighbour", "neighbour.state"),
+		VBD_CTL_TEXT("path mtu", "path_mtu_bytes"),
+		{"dead peer", "dead_peer_worst_ms", cell_whole_ms, 0},
+		VBD_CTL_NS("rnr timer", "rnr_timer_ns"),
+		VBD_CTL_TEXT("backlog", "listener.backlog"),
+		VBD_CTL_BYTES("locked", "memlock.locked_bytes"),
+		VBD_CTL_BYTES("may lock", "memlock.limit_bytes"));
 }
 
 static void put_followed_by(const json_t *explanation)
@@ -135,8 +106,10 @@ static void put_followed_by(const json_t *explanation)
 	uint64_t errors = vbd_ctl_json_uint(explanation, "followed_by.errors");
 
 	if (flushed || errors)
-		vbd_ctl_line_put("followed by", "%llu flushes and %llu errors, which are noise",
-			(unsigned long long)flushed, (unsigned long long)errors);
+		vbd_ctl_line_put("followed by", explanation,
+			"{followed_by.flushed:count} flushes and {followed_by.errors:count} "
+			"errors, "
+			"which are noise");
 }
 
 void vbd_ctl_explanation_put(const json_t *explanation)
@@ -146,26 +119,23 @@ void vbd_ctl_explanation_put(const json_t *explanation)
 	vbd_ctl_text_put(summary);
 	put_causes(vbd_ctl_json_at(explanation, "causes"));
 	put_texts("what to do", vbd_ctl_json_at(explanation, "advice"));
-	vbd_ctl_member_put(explanation, "first error", "first_error.text", vbd_ctl_cell_text);
-	vbd_ctl_member_put(explanation, "preceded by", "preceded_by.what", vbd_ctl_cell_text);
+	VBD_CTL_MEMBERS_PUT(explanation, VBD_CTL_TEXT("first error", "first_error.text"),
+		VBD_CTL_TEXT("preceded by", "preceded_by.what"));
 	put_followed_by(explanation);
 	put_findings(vbd_ctl_json_at(explanation, "findings"));
 	put_facts(vbd_ctl_json_at(explanation, "facts"));
 	free(summary);
 }
 
+static void put_explanation(const struct vbd_ctl *ctl, json_t *explanation)
+{
+	(void)ctl;
+	vbd_ctl_explanation_put(explanation);
+}
+
 static enum vbd_ctl_exit explain_path(struct vbd_ctl *ctl, const char *path)
 {
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer);
-
-	if (exit_status == VBD_CTL_OK && ctl->json)
-		vbd_ctl_json_put(stdout, answer.json);
-	else if (exit_status == VBD_CTL_OK)
-		vbd_ctl_explanation_put(answer.json);
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
+	return vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_explanation);
 }
 
 static enum vbd_ctl_exit explain_destination(struct vbd_ctl *ctl)

@@ -38,18 +38,13 @@ static char *cell_why(const json_t *connection)
 	return vbd_ctl_cell_text(text ? text : vbd_ctl_json_at(connection, "end.text"));
 }
 
-static const struct vbd_ctl_column history_columns[] = {
-	{"ID", "id", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"NAME", "name", vbd_ctl_cell_text, 0},
-	{"ENDED", "ended_at", vbd_ctl_cell_time, 0},
-	{"STATE", "state", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
-	{"REASON", "end.reason", vbd_ctl_cell_text, 0},
-	{"DURATION", "", cell_duration, VBD_CTL_COLUMN_RIGHT},
-	{"PEER", "peer", vbd_ctl_cell_endpoint, 0},
+static const struct vbd_ctl_column history_columns[] = {VBD_CTL_NUMBER("ID", "id"),
+	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_TIME("ENDED", "ended_at"),
+	VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("REASON", "end.reason"),
+	{"DURATION", "", cell_duration, VBD_CTL_COLUMN_RIGHT}, VBD_CTL_ENDPOINT("PEER", "peer"),
 	{"SENT", "counters", cell_sent, VBD_CTL_COLUMN_RIGHT},
 	{"RECV", "counters", cell_received, VBD_CTL_COLUMN_RIGHT},
-	{"WHY", "", cell_why, VBD_CTL_COLUMN_TRUNC},
-};
+	{"WHY", "", cell_why, VBD_CTL_COLUMN_TRUNC}};
 
 enum vbd_ctl_exit vbd_ctl_history(struct vbd_ctl *ctl)
 {

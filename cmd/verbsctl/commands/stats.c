@@ -18,12 +18,9 @@
 #define INTERVAL_MS	  1000
 #define LEAST_INTERVAL_MS 100
 
-static const struct vbd_ctl_column change_columns[] = {
-	{"NAME", "name", vbd_ctl_cell_text, 0},
-	{"VALUE", "value", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"CHANGE", "change", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"PER SECOND", "per_second", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-};
+static const struct vbd_ctl_column change_columns[] = {VBD_CTL_TEXT("NAME", "name"),
+	VBD_CTL_NUMBER("VALUE", "value"), VBD_CTL_NUMBER("CHANGE", "change"),
+	VBD_CTL_NUMBER("PER SECOND", "per_second")};
 
 struct watch {
 	struct vbd_ctl *ctl;
@@ -146,23 +143,15 @@ static enum vbd_ctl_exit watch_stats(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
-static enum vbd_ctl_exit put_stats(struct vbd_ctl *ctl)
+static void put_stats(const struct vbd_ctl *ctl, json_t *stats)
 {
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call(ctl, "GET", STATS, NULL, VBD_CTL_NO_WAIT, &answer);
-
-	if (exit_status == VBD_CTL_OK && ctl->json)
-		vbd_ctl_json_put(stdout, answer.json);
-	else if (exit_status == VBD_CTL_OK)
-		vbd_ctl_members_put(answer.json);
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
+	(void)ctl;
+	vbd_ctl_members_put(stats);
 }
 
 enum vbd_ctl_exit vbd_ctl_stats(struct vbd_ctl *ctl)
 {
 	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_WATCH))
 		return watch_stats(ctl);
-	return put_stats(ctl);
+	return vbd_ctl_call_put(ctl, "GET", STATS, NULL, VBD_CTL_NO_WAIT, put_stats);
 }

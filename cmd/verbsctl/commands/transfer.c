@@ -10,7 +10,6 @@
 
 #define TRANSFERS	   "/v1/transfers"
 #define DEFAULT_TIMEOUT_MS 30000 /* default of TransferCreate and MessageSend in openapi.yaml */
-#define POLL_MS		   200
 #define WINDOW_PREFIX	   "windows/" /* prefix of memory windows behind the # of --remote */
 
 /* Bytes of the transfer divided by its time on the wire. */
@@ -29,20 +28,13 @@ static char *cell_rate(const json_t *transfer)
 	return text;
 }
 
-static const struct vbd_ctl_column transfer_columns[] = {
-	{"ID", "id", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"STATE", "state", vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE},
-	{"OP", "op", vbd_ctl_cell_text, 0},
-	{"CONN", "connection", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"BUFFER", "buffer", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"LENGTH", "length_bytes", vbd_ctl_cell_bytes, VBD_CTL_COLUMN_RIGHT},
-	{"DONE", "bytes_done", vbd_ctl_cell_bytes, VBD_CTL_COLUMN_RIGHT},
-	{"WRS", "wrs_done", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
-	{"QUEUED", "queue_ns", vbd_ctl_cell_ns, VBD_CTL_COLUMN_RIGHT},
-	{"WIRE", "wire_ns", vbd_ctl_cell_ns, VBD_CTL_COLUMN_RIGHT},
-	{"RATE", "", cell_rate, VBD_CTL_COLUMN_RIGHT},
-	{"ERROR", "error.code", vbd_ctl_cell_text, VBD_CTL_COLUMN_TRUNC},
-};
+static const struct vbd_ctl_column transfer_columns[] = {VBD_CTL_NUMBER("ID", "id"),
+	VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("OP", "op"),
+	VBD_CTL_NUMBER("CONN", "connection"), VBD_CTL_NUMBER("BUFFER", "buffer"),
+	VBD_CTL_BYTES("LENGTH", "length_bytes"), VBD_CTL_BYTES("DONE", "bytes_done"),
+	VBD_CTL_NUMBER("WRS", "wrs_done"), VBD_CTL_NS("QUEUED", "queue_ns"),
+	VBD_CTL_NS("WIRE", "wire_ns"), {"RATE", "", cell_rate, VBD_CTL_COLUMN_RIGHT},
+	VBD_CTL_WIDE("ERROR", "error.code")};
 
 static bool is_under_way(const json_t *transfer)
 {
@@ -74,28 +66,22 @@ json_t *vbd_ctl_problem_of(const char *collection, const json_t *object)
 	return problem;
 }
 
-static void put_line(const json_t *transfer)
+static void put_line(const struct vbd_ctl *ctl, json_t *transfer)
 {
-	char *id = vbd_ctl_cell_text(vbd_ctl_json_at(transfer, "id"));
-	char *state = vbd_ctl_cell_text(vbd_ctl_json_at(transfer, "state"));
-	char *op = vbd_ctl_cell_text(vbd_ctl_json_at(transfer, "op"));
-	char *bytes = vbd_ctl_cell_text(vbd_ctl_json_at(transfer, "length_bytes"));
-	char *wire = vbd_ctl_cell_ns(vbd_ctl_json_at(transfer, "wire_ns"));
+	bool wire = vbd_ctl_json_at(transfer, "wire_ns");
+	char *text = vbd_ctl_fill(
+		transfer, wire ? "transfer/{id}: {op} of {length_bytes} bytes {state}, "
+				 "{wire_ns:ns} on the wire, "
+			       : "transfer/{id}: {op} of {length_bytes} bytes {state}");
 	char *rate = cell_rate(transfer);
 
-	printf("transfer/%s: %s of %s bytes %s", id, op, bytes, state);
-	if (vbd_ctl_json_at(transfer, "wire_ns"))
-		printf(", %s on the wire, %s", wire, rate);
-	putchar('\n');
-	vbd_ctl_member_put(transfer, "old value", "old_value", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "received", "received.length_bytes", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "immediate", "received.imm", vbd_ctl_cell_text);
+	(void)ctl;
+	printf("%s%s\n", text, wire ? rate : "");
+	VBD_CTL_MEMBERS_PUT(transfer, VBD_CTL_TEXT("old value", "old_value"),
+		VBD_CTL_TEXT("received", "received.length_bytes"),
+		VBD_CTL_TEXT("immediate", "received.imm"));
 	free(rate);
-	free(wire);
-	free(bytes);
-	free(op);
-	free(state);
-	free(id);
+	free(text);
 }
 
 /*
@@ -104,37 +90,9 @@ static void put_line(const json_t *transfer)
  */
 static int wait_s_of(const struct vbd_ctl *ctl, const struct vbd_ctl_progress *progress)
 {
-	uint64_t timeout_ms = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_TIMEOUT)
-				      ? ctl->args.number[VBD_CTL_OPT_TIMEOUT]
-				      : DEFAULT_TIMEOUT_MS;
+	int wait_s = vbd_ctl_wait_s(ctl, DEFAULT_TIMEOUT_MS);
 
-	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT))
-		return VBD_CTL_NO_WAIT;
-	if (progress->enabled)
-		return 1;
-	if (timeout_ms / 1000 + 2 > VBD_CTL_WAIT_MAX_S)
-		return VBD_CTL_WAIT_MAX_S;
-	return (int)(timeout_ms / 1000) + 2;
-}
-
-static enum vbd_ctl_exit follow(
-	struct vbd_ctl *ctl, struct vbd_ctl_progress *progress, struct vbd_ctl_answer *answer)
-{
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
-
-	while (exit_status == VBD_CTL_OK && is_under_way(answer->json)) {
-		char *path = vbd_ctl_format(TRANSFERS "/%llu",
-			(unsigned long long)vbd_ctl_json_uint(answer->json, "id"));
-
-		vbd_ctl_progress_update(progress, vbd_ctl_json_uint(answer->json, "bytes_done"),
-			vbd_ctl_json_uint(answer->json, "length_bytes"));
-		vbd_ctl_pause_ms(POLL_MS);
-		vbd_ctl_answer_fini(answer);
-		exit_status = vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, answer);
-		free(path);
-	}
-	vbd_ctl_progress_fini(progress);
-	return exit_status;
+	return progress->enabled && wait_s != VBD_CTL_NO_WAIT ? 1 : wait_s;
 }
 
 enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, json_t *body)
@@ -147,14 +105,13 @@ enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, js
 	vbd_ctl_progress_init(&progress, ctl->args.command->name);
 	exit_status = vbd_ctl_call(ctl, "POST", path, body, wait_s_of(ctl, &progress), &answer);
 	if (exit_status == VBD_CTL_OK && wait)
-		exit_status = follow(ctl, &progress, &answer);
+		exit_status = vbd_ctl_follow(ctl, TRANSFERS, is_under_way, &progress, &answer);
+	vbd_ctl_progress_fini(&progress);
 	if (exit_status == VBD_CTL_OK && wait && !vbd_ctl_json_is(answer.json, "state", "done"))
 		exit_status =
 			vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(TRANSFERS, answer.json));
-	else if (exit_status == VBD_CTL_OK && ctl->json)
-		vbd_ctl_json_put(stdout, answer.json);
 	else if (exit_status == VBD_CTL_OK)
-		put_line(answer.json);
+		vbd_ctl_answer_put(ctl, &answer, put_line);
 	vbd_ctl_answer_fini(&answer);
 	return exit_status;
 }
@@ -476,61 +433,27 @@ enum vbd_ctl_exit vbd_ctl_post_recv(struct vbd_ctl *ctl)
 	return vbd_ctl_transfer_run(ctl, TRANSFERS, body);
 }
 
-enum vbd_ctl_exit vbd_ctl_transfers(struct vbd_ctl *ctl)
+static void put_transfer(const struct vbd_ctl *ctl, json_t *transfer)
 {
-	return vbd_ctl_list(ctl, TRANSFERS, transfer_columns, VBD_ARRAY_LEN(transfer_columns));
+	(void)ctl;
+	VBD_CTL_MEMBERS_PUT(transfer, VBD_CTL_TEXT("op", "op"),
+		VBD_CTL_TEXT("connection", "connection"), VBD_CTL_TEXT("endpoint", "endpoint"),
+		VBD_CTL_TEXT("peer", "peer"), VBD_CTL_TEXT("group", "group"),
+		VBD_CTL_TEXT("buffer", "buffer"), VBD_CTL_TEXT("sges", "sges"),
+		VBD_CTL_TEXT("immediate", "imm"), VBD_CTL_TEXT("old value", "old_value"),
+		VBD_CTL_TEXT("received", "received.length_bytes"),
+		VBD_CTL_TEXT("  immediate", "received.imm"), VBD_CTL_TEXT("window", "window"),
+		VBD_CTL_TEXT("offset", "offset"), VBD_CTL_TEXT("bytes", "length_bytes"),
+		VBD_CTL_TEXT("bytes done", "bytes_done"),
+		VBD_CTL_TEXT("chunk bytes", "chunk_bytes"), VBD_CTL_TEXT("wrs done", "wrs_done"),
+		VBD_CTL_TEXT("deadline ms", "timeout_ms"), VBD_CTL_NS("queued", "queue_ns"),
+		VBD_CTL_NS("on the wire", "wire_ns"), {"rate", "", cell_rate, 0},
+		VBD_CTL_TIME("created", "created_at"), VBD_CTL_TIME("started", "started_at"),
+		VBD_CTL_TIME("ended", "ended_at"), VBD_CTL_TEXT("error", "error.code"),
+		VBD_CTL_TEXT("  means", "error.text"),
+		VBD_CTL_TEXT("  wc status", "error.wc_status"),
+		VBD_CTL_TEXT("  hint", "error.hint"));
 }
 
-static void put_transfer(struct vbd_ctl *ctl, const json_t *transfer)
-{
-	vbd_ctl_title_put("transfer", transfer, ctl->color);
-	vbd_ctl_member_put(transfer, "op", "op", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "connection", "connection", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "endpoint", "endpoint", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "peer", "peer", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "group", "group", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "buffer", "buffer", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "sges", "sges", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "immediate", "imm", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "old value", "old_value", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "received", "received.length_bytes", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "  immediate", "received.imm", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "window", "window", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "offset", "offset", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "bytes", "length_bytes", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "bytes done", "bytes_done", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "chunk bytes", "chunk_bytes", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "wrs done", "wrs_done", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "deadline ms", "timeout_ms", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "queued", "queue_ns", vbd_ctl_cell_ns);
-	vbd_ctl_member_put(transfer, "on the wire", "wire_ns", vbd_ctl_cell_ns);
-	vbd_ctl_member_put(transfer, "rate", "", cell_rate);
-	vbd_ctl_member_put(transfer, "created", "created_at", vbd_ctl_cell_time);
-	vbd_ctl_member_put(transfer, "started", "started_at", vbd_ctl_cell_time);
-	vbd_ctl_member_put(transfer, "ended", "ended_at", vbd_ctl_cell_time);
-	vbd_ctl_member_put(transfer, "error", "error.code", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "  means", "error.text", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "  wc status", "error.wc_status", vbd_ctl_cell_text);
-	vbd_ctl_member_put(transfer, "  hint", "error.hint", vbd_ctl_cell_text);
-}
-
-enum vbd_ctl_exit vbd_ctl_transfer_show(struct vbd_ctl *ctl)
-{
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status = vbd_ctl_get(ctl, TRANSFERS, ctl->args.operands[0], &answer);
-
-	if (exit_status == VBD_CTL_OK && !ctl->json)
-		put_transfer(ctl, answer.json);
-	vbd_ctl_answer_fini(&answer);
-	return exit_status;
-}
-
-static enum vbd_ctl_exit rm_one(struct vbd_ctl *ctl, const char *ref)
-{
-	return vbd_ctl_delete(ctl, TRANSFERS, "transfer", ref, VBD_CTL_NO_WAIT);
-}
-
-enum vbd_ctl_exit vbd_ctl_transfer_rm(struct vbd_ctl *ctl)
-{
-	return vbd_ctl_each(ctl, rm_one);
-}
+const struct vbd_ctl_object vbd_ctl_object_transfer = {
+	TRANSFERS, "transfer", VBD_CTL_COLUMNS(transfer_columns), .put = put_transfer};

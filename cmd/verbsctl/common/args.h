@@ -233,6 +233,7 @@ struct vbd_ctl_opt_spec {
 };
 
 struct vbd_ctl;
+struct vbd_ctl_object;
 
 /* A command: one row of the table in cmd/verbsctl/command.c. */
 struct vbd_ctl_command {
@@ -243,6 +244,7 @@ struct vbd_ctl_command {
 	const char *text; /* text that --help adds, or NULL */
 	enum vbd_ctl_opt options[VBD_CTL_OPTIONS_MAX];
 	size_t option_count;
+	const struct vbd_ctl_object *object; /* kind of object that @run acts on, or NULL */
 	enum vbd_ctl_exit (*run)(struct vbd_ctl *ctl);
 };
 

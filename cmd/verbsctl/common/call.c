@@ -14,6 +14,8 @@
 /* Half of the largest page of the server: pages that are quick to make, in few round trips. */
 #define PAGE_ITEMS 500
 
+#define POLL_MS 200
+
 enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl)
 {
 	const struct vbd_ctl_token_source token = {
@@ -49,16 +51,59 @@ enum vbd_ctl_exit vbd_ctl_call(struct vbd_ctl *ctl, const char *method, const ch
 	return exit_status;
 }
 
-enum vbd_ctl_exit vbd_ctl_get(struct vbd_ctl *ctl, const char *collection, const char *ref,
-	struct vbd_ctl_answer *ret_answer)
+void vbd_ctl_answer_put(
+	const struct vbd_ctl *ctl, const struct vbd_ctl_answer *answer, vbd_ctl_put_fn put)
 {
-	char *path = vbd_ctl_path(collection, ref, "");
-	enum vbd_ctl_exit exit_status =
-		vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, ret_answer);
+	if (ctl->json)
+		vbd_ctl_json_put(stdout, answer->json);
+	else
+		put(ctl, answer->json);
+}
 
-	if (exit_status == VBD_CTL_OK && ctl->json)
-		vbd_ctl_json_put(stdout, ret_answer->json);
-	free(path);
+enum vbd_ctl_exit vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, const char *path,
+	json_t *body, int wait_s, vbd_ctl_put_fn put)
+{
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, method, path, body, wait_s, &answer);
+
+	if (exit_status == VBD_CTL_OK)
+		vbd_ctl_answer_put(ctl, &answer, put);
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+int vbd_ctl_wait_s(const struct vbd_ctl *ctl, uint64_t default_ms)
+{
+	uint64_t timeout_ms = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_TIMEOUT)
+				      ? ctl->args.number[VBD_CTL_OPT_TIMEOUT]
+				      : default_ms;
+
+	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT))
+		return VBD_CTL_NO_WAIT;
+	if (timeout_ms / 1000 + 2 > VBD_CTL_WAIT_MAX_S)
+		return VBD_CTL_WAIT_MAX_S;
+	return (int)(timeout_ms / 1000) + 2;
+}
+
+enum vbd_ctl_exit vbd_ctl_follow(struct vbd_ctl *ctl, const char *collection,
+	bool (*is_under_way)(const json_t *object), struct vbd_ctl_progress *progress,
+	struct vbd_ctl_answer *answer)
+{
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
+
+	while (exit_status == VBD_CTL_OK && is_under_way(answer->json)) {
+		char *path = vbd_ctl_format("%s/%llu", collection,
+			(unsigned long long)vbd_ctl_json_uint(answer->json, "id"));
+
+		if (progress)
+			vbd_ctl_progress_update(progress,
+				vbd_ctl_json_uint(answer->json, "bytes_done"),
+				vbd_ctl_json_uint(answer->json, "length_bytes"));
+		vbd_ctl_pause_ms(POLL_MS);
+		vbd_ctl_answer_fini(answer);
+		exit_status = vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, answer);
+		free(path);
+	}
 	return exit_status;
 }
 
@@ -199,31 +244,6 @@ enum vbd_ctl_exit vbd_ctl_each(
 	return first;
 }
 
-enum vbd_ctl_exit vbd_ctl_delete(
-	struct vbd_ctl *ctl, const char *collection, const char *kind, const char *ref, int wait_s)
-{
-	char *path = vbd_ctl_path(collection, ref, "");
-	char *safe = vbd_ctl_text_safe(ref, strlen(ref));
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, "DELETE", path, NULL, wait_s, &answer);
-
-	if (exit_status == VBD_CTL_OK && ctl->json) {
-		if (answer.json)
-			vbd_ctl_json_put(stdout, answer.json);
-	} else if (exit_status == VBD_CTL_OK && answer.status == 202) {
-		char *state = vbd_ctl_cell_text(vbd_ctl_json_at(answer.json, "state"));
-
-		printf("%s/%s: %s\n", kind, safe, state);
-		free(state);
-	} else if (exit_status == VBD_CTL_OK) {
-		printf("%s/%s: gone\n", kind, safe);
-	}
-	vbd_ctl_answer_fini(&answer);
-	free(safe);
-	free(path);
-	return exit_status;
-}
-
 enum vbd_ctl_exit vbd_ctl_report_problem(struct vbd_ctl *ctl, json_t *problem)
 {
 	if (ctl->json)
@@ -241,7 +261,26 @@ void vbd_ctl_pause_ms(unsigned int ms)
 	(void)nanosleep(&pause, NULL);
 }
 
-bool vbd_ctl_split_host(
+json_t *vbd_ctl_body_named(const struct vbd_ctl_args *args)
+{
+	const char *name = args->operand_count ? args->operands[0] : NULL;
+	json_t *body;
+
+	if (name && !vbd_ctl_text_is_utf8(name, strlen(name))) {
+		vbd_ctl_usage("%sthe name must be UTF-8", args->title);
+		return NULL;
+	}
+	body = vbd_ctl_args_body(args);
+	if (name)
+		vbd_ctl_json_set(body, "name", vbd_ctl_must(json_string(name)));
+	return body;
+}
+
+/*
+ * Splits "HOST:PORT" or "[ADDR]:PORT"; without a port "HOST" or "ADDR" if @port_needed is false.
+ * The caller frees @ret_host. Returns false if @text is malformed.
+ */
+static bool split_host(
 	const char *text, bool port_needed, char **ret_host, bool *ret_has_port, uint64_t *ret_port)
 {
 	const char *colon = strrchr(text, ':');
@@ -270,4 +309,27 @@ bool vbd_ctl_split_host(
 	*ret_has_port = colon;
 	*ret_host = vbd_ctl_must(strndup(host, len));
 	return true;
+}
+
+json_t *vbd_ctl_body_at(const struct vbd_ctl_args *args, bool dst)
+{
+	const char *where = args->operands[0];
+	uint64_t port = 0;
+	bool has_port;
+	json_t *body;
+	char *host;
+
+	if (!vbd_ctl_text_is_utf8(where, strlen(where)) ||
+		!split_host(where, dst, &host, &has_port, &port)) {
+		vbd_ctl_usage("%s\"%s\" is not %s", args->title, where,
+			dst ? "HOST:PORT (or [ADDR]:PORT for IPv6)" : "ADDR or ADDR:PORT");
+		return NULL;
+	}
+	body = vbd_ctl_args_body(args);
+	vbd_ctl_json_set(body, dst ? "dst_addr" : "addr", vbd_ctl_must(json_string(host)));
+	if (has_port)
+		vbd_ctl_json_set(body, dst ? "dst_port" : "port",
+			vbd_ctl_must(json_integer((json_int_t)port)));
+	free(host);
+	return body;
 }

@@ -49,16 +49,50 @@ enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_call(struct vbd_ctl *ctl, const char *method, const char *path,
 	json_t *body, int wait_s, struct vbd_ctl_answer *ret_answer);
 
+/* Prints the JSON of an answer for a person. */
+typedef void (*vbd_ctl_put_fn)(const struct vbd_ctl *ctl, json_t *object);
+
+/** vbd_ctl_answer_put - print an answer: with --json as it is, else with @put */
+void vbd_ctl_answer_put(
+	const struct vbd_ctl *ctl, const struct vbd_ctl_answer *answer, vbd_ctl_put_fn put);
+
+/** vbd_ctl_call_put - send a request as vbd_ctl_call() does, and print its answer; blocks */
+enum vbd_ctl_exit vbd_ctl_call_put(struct vbd_ctl *ctl, const char *method, const char *path,
+	json_t *body, int wait_s, vbd_ctl_put_fn put);
+
 /**
- * vbd_ctl_get - GET one object; with --json also print the answer
- * @collection: path of the collection, "/v1/buffers"
- * @ref:        id or name
- * @ret_answer: set in any case; the caller frees it
+ * vbd_ctl_wait_s - how long to wait for an operation, in seconds: a little longer than --timeout,
+ * so that the server reports the timeout; VBD_CTL_NO_WAIT with --no-wait
+ * @default_ms: deadline of the operation without --timeout
+ */
+int vbd_ctl_wait_s(const struct vbd_ctl *ctl, uint64_t default_ms);
+
+/**
+ * vbd_ctl_follow - GET an object again and again while it is under way
+ * @progress: progress bar to draw from `bytes_done` and `length_bytes`; NULL for none
+ * @answer:   the object, replaced by each answer
  *
  * Blocks.
  */
-enum vbd_ctl_exit vbd_ctl_get(struct vbd_ctl *ctl, const char *collection, const char *ref,
-	struct vbd_ctl_answer *ret_answer);
+enum vbd_ctl_exit vbd_ctl_follow(struct vbd_ctl *ctl, const char *collection,
+	bool (*is_under_way)(const json_t *object), struct vbd_ctl_progress *progress,
+	struct vbd_ctl_answer *answer);
+
+/**
+ * vbd_ctl_body_named - build a request body from the options, with the first operand, if there is
+ * one, as `name`
+ *
+ * Returns an object that the caller owns; NULL after printing that the name is malformed.
+ */
+json_t *vbd_ctl_body_named(const struct vbd_ctl_args *args);
+
+/**
+ * vbd_ctl_body_at - build a request body from the options and the address in the first operand
+ * @dst: set `dst_addr` and `dst_port` from HOST:PORT; else `addr` and `port` from ADDR[:PORT]
+ *
+ * Returns an object that the caller owns; NULL after printing that the address is malformed.
+ */
+json_t *vbd_ctl_body_at(const struct vbd_ctl_args *args, bool dst);
 
 /**
  * vbd_ctl_get_at - GET an object of another verbsd
@@ -100,10 +134,6 @@ enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection,
 enum vbd_ctl_exit vbd_ctl_each(
 	struct vbd_ctl *ctl, enum vbd_ctl_exit (*one)(struct vbd_ctl *ctl, const char *ref));
 
-/** vbd_ctl_delete - DELETE an object and print its last state; blocks */
-enum vbd_ctl_exit vbd_ctl_delete(
-	struct vbd_ctl *ctl, const char *collection, const char *kind, const char *ref, int wait_s);
-
 /**
  * vbd_ctl_report_problem - print a problem that verbsctl built, in the format of the server's
  * problems
@@ -115,16 +145,5 @@ enum vbd_ctl_exit vbd_ctl_report_problem(struct vbd_ctl *ctl, json_t *problem);
 
 /** vbd_ctl_pause_ms - sleep */
 void vbd_ctl_pause_ms(unsigned int ms);
-
-/**
- * vbd_ctl_split_host - split "HOST:PORT" or "[ADDR]:PORT"; without a port "HOST" or "ADDR" if
- * @port_needed is false
- * @ret_host: set on success; the caller frees it
- * @ret_port: set if there is a port
- *
- * Returns false if @text is malformed.
- */
-bool vbd_ctl_split_host(const char *text, bool port_needed, char **ret_host, bool *ret_has_port,
-	uint64_t *ret_port);
 
 #endif

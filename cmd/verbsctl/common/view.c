@@ -4,8 +4,9 @@
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/text.h"
 
+#include "base/attr.h"
+
 #include <libsmartcols.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,11 @@ char *vbd_ctl_cell_text(const json_t *value)
 	safe = vbd_ctl_text_safe(text, strlen(text));
 	free(text);
 	return safe;
+}
+
+char *vbd_ctl_cell_count(const json_t *value)
+{
+	return vbd_ctl_format("%llu", (unsigned long long)vbd_ctl_json_uint(value, ""));
 }
 
 char *vbd_ctl_cell_hex(const json_t *value)
@@ -203,51 +209,96 @@ void vbd_ctl_members_put(json_t *object)
 	json_decref(rows);
 }
 
-void vbd_ctl_line_put(const char *label, const char *fmt, ...)
+/* Writes the member that @field, "path}" or "path:format}", names. Returns the end of @field. */
+static const char *fill_field(FILE *out, const json_t *object, const char *field)
 {
-	char *text = NULL;
-	char *safe;
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		vbd_ctl_must(NULL);
-	va_end(ap);
-	safe = vbd_ctl_text_safe(text, strlen(text));
-	fprintf(view_out(), "  %-*s %s\n", LABEL_COLUMNS, label, safe);
-	free(safe);
-	free(text);
-}
-
-void vbd_ctl_member_put(
-	const json_t *object, const char *label, const char *path, vbd_ctl_cell_fn cell)
-{
-	const json_t *value = vbd_ctl_json_at(object, path);
+	static const struct {
+		const char *name;
+		vbd_ctl_cell_fn cell;
+	} formats[] = {
+		{":hex}", vbd_ctl_cell_hex},
+		{":bytes}", vbd_ctl_cell_bytes},
+		{":ns}", vbd_ctl_cell_ns},
+		{":endpoint}", vbd_ctl_cell_endpoint},
+		{":count}", vbd_ctl_cell_count},
+	};
+	size_t len = strcspn(field, ":}");
+	size_t format_len = strcspn(field + len, "}") + 1;
+	vbd_ctl_cell_fn cell = vbd_ctl_cell_text;
+	char *path = vbd_ctl_must(strndup(field, len));
 	char *text;
 
-	if (!value)
-		return;
-	text = cell(value);
-	fprintf(view_out(), "  %-*s %s\n", LABEL_COLUMNS, label, text);
-	free(text);
-}
-
-char *vbd_ctl_object_name(const char *kind, const json_t *object)
-{
-	const json_t *name = vbd_ctl_json_at(object, "name");
-	char *id = vbd_ctl_cell_text(vbd_ctl_json_at(object, "id"));
-	char *text;
-
-	if (json_is_string(name)) {
-		char *safe = vbd_ctl_cell_text(name);
-
-		text = vbd_ctl_format("%s/%s (%s)", kind, id, safe);
-		free(safe);
-	} else {
-		text = vbd_ctl_format("%s/%s", kind, id);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(formats); i++) {
+		if (strncmp(field + len, formats[i].name, format_len) == 0)
+			cell = formats[i].cell;
 	}
-	free(id);
+	text = cell(vbd_ctl_json_at(object, path));
+	fputs(text, out);
+	free(text);
+	free(path);
+	return field + len + format_len;
+}
+
+char *vbd_ctl_fill(const json_t *object, const char *text)
+{
+	char *filled = NULL;
+	size_t filled_len = 0;
+	FILE *out = vbd_ctl_must(open_memstream(&filled, &filled_len));
+
+	while (*text) {
+		size_t plain = strcspn(text, "{");
+
+		fwrite(text, 1, plain, out);
+		text += plain;
+		if (*text)
+			text = fill_field(out, object, text + 1);
+	}
+	(void)fclose(out);
+	return vbd_ctl_must(filled);
+}
+
+void vbd_ctl_line_put(const char *label, const json_t *object, const char *text)
+{
+	char *filled = vbd_ctl_fill(object, text);
+
+	fprintf(view_out(), "  %-*s %s\n", LABEL_COLUMNS, label, filled);
+	free(filled);
+}
+
+void vbd_ctl_member_lines_put(
+	const json_t *object, const struct vbd_ctl_column *columns, size_t column_count)
+{
+	for (size_t i = 0; i < column_count; i++) {
+		const json_t *value = vbd_ctl_json_at(object, columns[i].path);
+		char *text;
+
+		if (!value)
+			continue;
+		text = columns[i].cell(value);
+		fprintf(view_out(), "  %-*s %s\n", LABEL_COLUMNS, columns[i].title, text);
+		free(text);
+	}
+}
+
+/* "connection/7 (to-b)", safe for a terminal. The caller frees the text. */
+static char *object_name(const char *kind, const json_t *object)
+{
+	bool named = json_is_string(vbd_ctl_json_at(object, "name"));
+	char *name = vbd_ctl_fill(object, named ? "{id} ({name})" : "{id}");
+	char *text = vbd_ctl_format("%s/%s", kind, name);
+
+	free(name);
 	return text;
+}
+
+void vbd_ctl_sentence_put(const char *kind, const json_t *object, const char *text)
+{
+	char *name = object_name(kind, object);
+	char *filled = vbd_ctl_fill(object, text);
+
+	fprintf(view_out(), "%s: %s\n", name, filled);
+	free(filled);
+	free(name);
 }
 
 void vbd_ctl_text_put(const char *text)
@@ -262,7 +313,7 @@ void vbd_ctl_heading_put(const char *text)
 
 void vbd_ctl_title_put(const char *kind, const json_t *object, bool color)
 {
-	char *name = vbd_ctl_object_name(kind, object);
+	char *name = object_name(kind, object);
 	char *state = vbd_ctl_cell_text(vbd_ctl_json_at(object, "state"));
 	const char *shade = color ? color_of(state) : NULL;
 

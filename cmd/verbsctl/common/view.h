@@ -8,8 +8,6 @@
 #ifndef VBD_CMD_VERBSCTL_COMMON_VIEW_H
 #define VBD_CMD_VERBSCTL_COMMON_VIEW_H
 
-#include "base/attr.h"
-
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,6 +19,7 @@
 typedef char *(*vbd_ctl_cell_fn)(const json_t *value);
 
 char *vbd_ctl_cell_text(const json_t *value);  /* strings, numbers and booleans unchanged */
+char *vbd_ctl_cell_count(const json_t *value); /* an integer; 0 if it is missing */
 char *vbd_ctl_cell_hex(const json_t *value);   /* 0x1a, for queue pair numbers and packet numbers */
 char *vbd_ctl_cell_bytes(const json_t *value); /* 1.5 MiB */
 char *vbd_ctl_cell_ns(const json_t *value);    /* 1.234 ms */
@@ -42,6 +41,48 @@ struct vbd_ctl_column {
 	unsigned int flags;
 };
 
+/* Columns with the usual formats. A line of VBD_CTL_MEMBERS_PUT() is a column too. */
+#define VBD_CTL_TEXT(title, path)                 \
+	{                                         \
+		title, path, vbd_ctl_cell_text, 0 \
+	}
+#define VBD_CTL_WIDE(title, path)                                    \
+	{                                                            \
+		title, path, vbd_ctl_cell_text, VBD_CTL_COLUMN_TRUNC \
+	}
+#define VBD_CTL_STATE(title, path)                                   \
+	{                                                            \
+		title, path, vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE \
+	}
+#define VBD_CTL_NUMBER(title, path)                                  \
+	{                                                            \
+		title, path, vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT \
+	}
+#define VBD_CTL_HEX(title, path)                                    \
+	{                                                           \
+		title, path, vbd_ctl_cell_hex, VBD_CTL_COLUMN_RIGHT \
+	}
+#define VBD_CTL_BYTES(title, path)                                    \
+	{                                                             \
+		title, path, vbd_ctl_cell_bytes, VBD_CTL_COLUMN_RIGHT \
+	}
+#define VBD_CTL_NS(title, path)                                    \
+	{                                                          \
+		title, path, vbd_ctl_cell_ns, VBD_CTL_COLUMN_RIGHT \
+	}
+#define VBD_CTL_TIME(title, path)                 \
+	{                                         \
+		title, path, vbd_ctl_cell_time, 0 \
+	}
+#define VBD_CTL_ENDPOINT(title, path)                 \
+	{                                             \
+		title, path, vbd_ctl_cell_endpoint, 0 \
+	}
+#define VBD_CTL_LIST(title, path)                 \
+	{                                         \
+		title, path, vbd_ctl_cell_list, 0 \
+	}
+
 /**
  * vbd_ctl_view_to - write to @out from now on; NULL for standard output
  *
@@ -59,18 +100,29 @@ void vbd_ctl_table_put(
 /** vbd_ctl_members_put - print a flat object as a table of names and values */
 void vbd_ctl_members_put(json_t *object);
 
-/** vbd_ctl_line_put - print " label text", with the text made safe */
-void vbd_ctl_line_put(const char *label, const char *fmt, ...) VBD_PRINTF(2, 3);
-
 /**
- * vbd_ctl_member_put - print the member at @path as vbd_ctl_line_put() does; nothing if it is
- * missing
+ * vbd_ctl_fill - copy @text with each "{path}" replaced by the member at that path
+ * @text: "{path:format}" chooses a format: hex, bytes, ns, endpoint, or count (0 if missing)
+ *
+ * The members are made safe for a terminal. Returns a text that the caller frees.
  */
-void vbd_ctl_member_put(
-	const json_t *object, const char *label, const char *path, vbd_ctl_cell_fn cell);
+char *vbd_ctl_fill(const json_t *object, const char *text);
 
-/** vbd_ctl_object_name - format "connection/7 (to-b)", safe for a terminal; the caller frees it */
-char *vbd_ctl_object_name(const char *kind, const json_t *object);
+/** vbd_ctl_line_put - print " label text" with @text filled as vbd_ctl_fill() does */
+void vbd_ctl_line_put(const char *label, const json_t *object, const char *text);
+
+/** vbd_ctl_sentence_put - print "connection/7 (to-b): text" with @text filled */
+void vbd_ctl_sentence_put(const char *kind, const json_t *object, const char *text);
+
+/** vbd_ctl_member_lines_put - print each column as a line " label value"; none for a missing member
+ */
+void vbd_ctl_member_lines_put(
+	const json_t *object, const struct vbd_ctl_column *columns, size_t column_count);
+
+#define VBD_CTL_MEMBERS_PUT(object, ...)                                               \
+	vbd_ctl_member_lines_put(object, (const struct vbd_ctl_column[]){__VA_ARGS__}, \
+		sizeof((const struct vbd_ctl_column[]){__VA_ARGS__}) /                 \
+			sizeof(struct vbd_ctl_column))
 
 /** vbd_ctl_text_put - print a safe text as a line */
 void vbd_ctl_text_put(const char *text);

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* list, show, create, set and rm, for all kinds of objects. */
+#include "cmd/verbsctl/commands/commands.h"
+
+#include "cmd/verbsctl/common/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_WAIT_S 30
+
+static bool ends_with(const char *text, const char *tail)
+{
+	size_t len = strlen(text);
+	size_t tail_len = strlen(tail);
+
+	return len >= tail_len && strcmp(text + len - tail_len, tail) == 0;
+}
+
+/* Suffixes of member names that the formatted value shows as a unit. */
+static const struct {
+	const char *tail;
+	vbd_ctl_cell_fn cell;
+} units[] = {
+	{"_at", vbd_ctl_cell_time},
+	{"_bytes", vbd_ctl_cell_bytes},
+	{"_ns", vbd_ctl_cell_ns},
+};
+
+/* Chooses the format of a value. Returns the length of the suffix of @name that is its unit. */
+static size_t cell_for(const char *name, const json_t *value, vbd_ctl_cell_fn *ret_cell)
+{
+	for (size_t i = 0; i < VBD_ARRAY_LEN(units); i++) {
+		if (ends_with(name, units[i].tail)) {
+			*ret_cell = units[i].cell;
+			return strlen(units[i].tail);
+		}
+	}
+	*ret_cell = json_is_array(value)     ? vbd_ctl_cell_list
+		    : ends_with(name, "qpn") ? vbd_ctl_cell_hex
+					     : vbd_ctl_cell_text;
+	return 0;
+}
+
+/*
+ * Prints every member that has a value; members of an inner object follow the name of the object.
+ * @inherited: format for all members, taken from a unit in the object's name; NULL to choose by
+ *             member
+ */
+static void put_members(json_t *object, const char *prefix, vbd_ctl_cell_fn inherited)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(object, name, value)
+	{
+		bool in_title = strcmp(name, "id") == 0 || strcmp(name, "name") == 0 ||
+				strcmp(name, "state") == 0;
+		vbd_ctl_cell_fn cell;
+		size_t unit_len = cell_for(name, value, &cell);
+		char *label = vbd_ctl_format("%s%s%.*s", prefix, *prefix ? " " : "",
+			(int)(strlen(name) - unit_len), name);
+
+		for (char *c = label; *c; c++)
+			*c = *c == '_' ? ' ' : *c;
+		if (json_is_object(value)) {
+			put_members(value, label, unit_len ? cell : NULL);
+		} else if (!json_is_null(value) && (*prefix || !in_title)) {
+			VBD_CTL_MEMBERS_PUT(value, {label, "", inherited ? inherited : cell, 0});
+		}
+		free(label);
+	}
+}
+
+static void put_full(const struct vbd_ctl *ctl, json_t *object)
+{
+	const struct vbd_ctl_object *kind = ctl->args.command->object;
+
+	vbd_ctl_title_put(kind->kind, object, ctl->color);
+	if (kind->put)
+		kind->put(ctl, object);
+	else
+		put_members(object, "", NULL);
+}
+
+static void put_brief(const struct vbd_ctl *ctl, json_t *object)
+{
+	const struct vbd_ctl_object *kind = ctl->args.command->object;
+
+	(kind->put_brief ? kind->put_brief : put_full)(ctl, object);
+}
+
+enum vbd_ctl_exit vbd_ctl_object_list(struct vbd_ctl *ctl)
+{
+	const struct vbd_ctl_object *kind = ctl->args.command->object;
+
+	return vbd_ctl_list(ctl, kind->collection, kind->columns, kind->column_count);
+}
+
+enum vbd_ctl_exit vbd_ctl_object_show(struct vbd_ctl *ctl)
+{
+	char *path = vbd_ctl_path(ctl->args.command->object->collection, ctl->args.operands[0], "");
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_full);
+
+	free(path);
+	return exit_status;
+}
+
+/* Resolving a peer and joining a group take time, and have --no-wait. */
+static int wait_s_of(const struct vbd_ctl *ctl)
+{
+	const struct vbd_ctl_command *command = ctl->args.command;
+
+	for (size_t i = 0; i < command->option_count; i++) {
+		if (command->options[i] == VBD_CTL_OPT_NO_WAIT)
+			return vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT) ? VBD_CTL_NO_WAIT
+										 : DEFAULT_WAIT_S;
+	}
+	return VBD_CTL_NO_WAIT;
+}
+
+enum vbd_ctl_exit vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body)
+{
+	if (!body)
+		return VBD_CTL_USAGE;
+	return vbd_ctl_call_put(ctl, "POST", ctl->args.command->object->collection, body,
+		wait_s_of(ctl), put_brief);
+}
+
+enum vbd_ctl_exit vbd_ctl_object_create(struct vbd_ctl *ctl)
+{
+	return vbd_ctl_object_post(ctl, vbd_ctl_body_named(&ctl->args));
+}
+
+enum vbd_ctl_exit vbd_ctl_object_set(struct vbd_ctl *ctl)
+{
+	char *path = vbd_ctl_path(ctl->args.command->object->collection, ctl->args.operands[0], "");
+	enum vbd_ctl_exit exit_status = vbd_ctl_call_put(
+		ctl, "PATCH", path, vbd_ctl_args_body(&ctl->args), wait_s_of(ctl), put_brief);
+
+	free(path);
+	return exit_status;
+}
+
+static enum vbd_ctl_exit rm_one(struct vbd_ctl *ctl, const char *ref)
+{
+	const struct vbd_ctl_object *kind = ctl->args.command->object;
+	char *path = vbd_ctl_path(kind->collection, ref, "");
+	char *safe = vbd_ctl_text_safe(ref, strlen(ref));
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status = vbd_ctl_call(ctl, "DELETE", path, NULL,
+		kind->delete_wait_s ? kind->delete_wait_s : VBD_CTL_NO_WAIT, &answer);
+
+	if (exit_status == VBD_CTL_OK && ctl->json) {
+		if (answer.json)
+			vbd_ctl_json_put(stdout, answer.json);
+	} else if (exit_status == VBD_CTL_OK) {
+		char *state = vbd_ctl_cell_text(vbd_ctl_json_at(answer.json, "state"));
+
+		printf("%s/%s: %s\n", kind->kind, safe, answer.status == 202 ? state : "gone");
+		free(state);
+	}
+	vbd_ctl_answer_fini(&answer);
+	free(safe);
+	free(path);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_object_rm(struct vbd_ctl *ctl)
+{
+	return vbd_ctl_each(ctl, rm_one);
+}
