@@ -170,43 +170,33 @@ static void put_latency(const json_t *object, const char *member, const char *la
 
 /* --- probe ----------------------------------------------------------------------------------- */
 
-static void put_probe_counts(const json_t *probe)
+/* Prints the counts of a probe, and @tail. */
+static void put_probe_counts(const json_t *probe, const char *tail)
 {
-	printf("%llu sent, %llu back, %llu late, %llu lost",
-		(unsigned long long)vbd_ctl_json_uint(probe, "sent"),
-		(unsigned long long)vbd_ctl_json_uint(probe, "completed"),
-		(unsigned long long)vbd_ctl_json_uint(probe, "late"),
-		(unsigned long long)vbd_ctl_json_uint(probe, "lost"));
-	if (vbd_ctl_json_uint(probe, "mismatched"))
-		printf(", %llu with other bytes",
-			(unsigned long long)vbd_ctl_json_uint(probe, "mismatched"));
+	char *counts = vbd_ctl_fill(probe,
+		"{sent:count} sent, {completed:count} back, {late:count} late, {lost:count} lost");
+	char *mismatched = vbd_ctl_fill(probe, ", {mismatched:count} with other bytes");
+	char *rest = vbd_ctl_fill(probe, tail);
+
+	printf("%s%s%s\n", counts, vbd_ctl_json_uint(probe, "mismatched") ? mismatched : "", rest);
+	free(rest);
+	free(mismatched);
+	free(counts);
 }
 
 static void put_probe_row(const json_t *probe)
 {
-	char *last = vbd_ctl_cell_ns(vbd_ctl_json_at(probe, "last_ns"));
-	char *p50 = vbd_ctl_cell_ns(vbd_ctl_json_at(probe, "rtt_ns.p50"));
-	char *p99 = vbd_ctl_cell_ns(vbd_ctl_json_at(probe, "rtt_ns.p99"));
-
-	put_probe_counts(probe);
-	printf("; last %s, p50 %s, p99 %s\n", last, p50, p99);
-	free(p99);
-	free(p50);
-	free(last);
+	put_probe_counts(probe, "; last {last_ns:ns}, p50 {rtt_ns.p50:ns}, p99 {rtt_ns.p99:ns}");
 }
 
 static void put_probe(const json_t *probe)
 {
-	char *jitter = vbd_ctl_cell_ns(vbd_ctl_json_at(probe, "jitter_ns"));
-	char *kind = vbd_ctl_cell_text(vbd_ctl_json_at(probe, "kind"));
+	char *title = vbd_ctl_fill(probe, "--- {kind} over connection/{connection:count}");
 
-	printf("--- %s over connection/%llu\n", kind,
-		(unsigned long long)vbd_ctl_json_uint(probe, "connection"));
-	put_probe_counts(probe);
-	printf(", jitter %s\n", jitter);
+	vbd_ctl_text_put(title);
+	put_probe_counts(probe, ", jitter {jitter_ns:ns}");
 	put_latency(probe, "rtt_ns", "round trip ");
-	free(kind);
-	free(jitter);
+	free(title);
 }
 
 enum vbd_ctl_exit vbd_ctl_probe(struct vbd_ctl *ctl)
@@ -230,24 +220,15 @@ enum vbd_ctl_exit vbd_ctl_probe(struct vbd_ctl *ctl)
 
 static void put_benchmark(const json_t *benchmark)
 {
-	char *op = vbd_ctl_cell_text(vbd_ctl_json_at(benchmark, "op"));
-	char *size = vbd_ctl_cell_bytes(vbd_ctl_json_at(benchmark, "size_bytes"));
-	char *bytes = vbd_ctl_cell_bytes(vbd_ctl_json_at(benchmark, "bytes"));
-	char *elapsed = vbd_ctl_cell_ns(vbd_ctl_json_at(benchmark, "elapsed_ns"));
-	char *rate = vbd_ctl_cell_bytes(vbd_ctl_json_at(benchmark, "bytes_per_s"));
+	char *text = vbd_ctl_fill(benchmark,
+		"{op} of {size_bytes:bytes} over connection/{connection:count}, {window:count} at "
+		"a "
+		"time: {messages:count} messages, {bytes:bytes} in {elapsed_ns:ns}\n"
+		"rate {bytes_per_s:bytes}/s, {messages_per_s:count} messages/s");
 
-	printf("%s of %s over connection/%llu, %llu at a time: %llu messages, %s in %s\n", op, size,
-		(unsigned long long)vbd_ctl_json_uint(benchmark, "connection"),
-		(unsigned long long)vbd_ctl_json_uint(benchmark, "window"),
-		(unsigned long long)vbd_ctl_json_uint(benchmark, "messages"), bytes, elapsed);
-	printf("rate %s/s, %llu messages/s\n", rate,
-		(unsigned long long)vbd_ctl_json_uint(benchmark, "messages_per_s"));
+	vbd_ctl_text_put(text);
 	put_latency(benchmark, "latency_ns", "latency ");
-	free(rate);
-	free(elapsed);
-	free(bytes);
-	free(size);
-	free(op);
+	free(text);
 }
 
 static const char *op_of(const struct vbd_ctl_args *args)
