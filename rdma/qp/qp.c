@@ -63,8 +63,8 @@ void vbd_qp_collect_flushes(struct vbd_qp *qp)
 	vbd_worker_send(channel->worker, &channel->drain_command, VBD_WORKER_DRAIN);
 }
 
-/* The QP can't be destroyed before its worker has taken the drain command: until then it may post
- * on the QP. */
+/* The worker may post on the QP until it has processed the drain command: only then can the QP be
+ * destroyed. */
 void vbd_qp_force(struct vbd_qp *qp)
 {
 	struct vbd_channel *channel = qp->channel;
@@ -110,8 +110,8 @@ static void on_command_back(void *owner)
 	struct vbd_qp *qp = owner;
 	struct vbd_channel *channel = qp->channel;
 
-	/* Receives of an SRQ don't say when the last one is over, as some devices never raise
-	 * LAST_WQE_REACHED (rxe, 6.1): without a QP there are no more than the CQ has. */
+	/* The last receive of an SRQ is not announced on some devices: rxe (6.1) never raises
+	 * LAST_WQE_REACHED. After the QP is destroyed only the completions in the CQ are left. */
 	if (channel->drained && qp->srq && !channel->purge_sent) {
 		channel->purge_sent = true;
 		on_quiesced(qp);
@@ -121,7 +121,7 @@ static void on_command_back(void *owner)
 		qp->ops->on_drained(qp);
 }
 
-/* What else the channel notifies. */
+/* Other notifications of the channel. */
 
 static void on_channel_error(void *owner)
 {
@@ -156,7 +156,7 @@ const struct vbd_channel_owner_ops vbd_qp_channel_ops = {
 
 void vbd_qp_release_message(struct vbd_qp *qp, struct vbd_recv_slot *slot)
 {
-	/* While the QP drains the receive would only be flushed, and its command could outlive the
+	/* During the drain the receive would only be flushed, and its command could outlive the
 	 * channel. */
 	slot->held = false;
 	if (!slot->srq && (!qp->channel->attached || qp->channel->drain_sent))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A queue pair with its resources: PD, SRQ, room in a CQ, channel and ibv_qp. A connection and an
- * endpoint, its owners, each embed one.
+ * A queue pair with its resources: PD, SRQ, CQ entries, channel and ibv_qp. Its owner, a connection
+ * or an endpoint, embeds it.
  *
- *   qp_open.c  open: the resources are found, the channel and the QP are made
+ *   qp_open.c  open: find the resources, create the channel and the QP
  *   qp.c       attach, drain, force, release
  *
  * Control thread. Nothing blocks.
@@ -28,23 +28,24 @@ struct ibv_qp;
 struct ibv_qp_attr;
 struct vbd_qp;
 
-/* The owner of a QP. All members must be there. */
+/* Called by the QP for its owner. No member is NULL. */
 struct vbd_qp_ops {
 	const char *owner; /* "connection", "endpoint" */
 
-	/* For the layer above, which knows only the QP. */
+	/* For the layer above, which uses the QP without its owner. */
 
-	/* VBD_OK if work may be posted now, else wrong_state with the pointer "/connection". */
+	/* VBD_OK if work may be posted now, else wrong_state with the pointer "/connection" or
+	 * "/endpoint". */
 	enum vbd_status (*check_usable)(const struct vbd_qp *qp, struct vbd_error *err);
-	/* End the owner: work requests of @transfer (0: of none) do not come back. */
+	/* End the owner: work requests of @transfer (0: of none) do not complete. */
 	void (*end_failed)(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer);
 	/* End the owner because a client asked for it. */
 	void (*close)(struct vbd_qp *qp);
 
 	/* Notifications. */
 
-	/* A completion failed; nothing more is posted. Once at most. @flushed: the device had moved
-	 * the QP to ERR before. */
+	/* A completion failed; nothing more is posted. Called once at most. @flushed: the device
+	 * had moved the QP to ERR before. */
 	void (*on_error)(struct vbd_qp *qp, const struct vbd_cause *cause, bool flushed);
 	/* @type: enum ibv_event_type */
 	void (*on_async)(struct vbd_qp *qp, int type);
@@ -64,24 +65,24 @@ struct vbd_qp_reader_ops {
 	void (*before_memory_freed)(void *reader);
 };
 
-/* The facts of the QP as last learnt from ibv_query_qp(3) or the CM. */
+/* Attributes of the QP, as of the last ibv_query_qp(3) or CM event. */
 struct vbd_qp_info {
 	int state;     /* enum ibv_qp_state */
-	uint32_t lqpn; /* 0: there was never a QP */
+	uint32_t lqpn; /* 0 before the QP is created */
 	uint32_t rqpn;
-	bool iwarp;	  /* then responder_resources and initiator_depth are all of it */
-	bool soft_roce;	  /* then a retry_count of 7 is for ever */
-	bool path_known;  /* the members below are there; false before RTR */
-	bool sends_known; /* so are those that a QP gets with RTS: sq_psn, timers, retries */
+	bool iwarp;	  /* only responder_resources and initiator_depth have a meaning */
+	bool soft_roce;	  /* a retry_count of 7 retries for ever */
+	bool path_known;  /* the members below are set; false before RTR */
+	bool sends_known; /* the attributes set with RTS are: sq_psn, timers, retries */
 	uint32_t sq_psn, rq_psn;
 	uint32_t path_mtu_bytes;
 	uint8_t ack_timeout, retry_count, rnr_retry, min_rnr_timer;
 	uint8_t responder_resources, initiator_depth;
-	bool gid_known; /* these too: the path has a GRH, as always on RoCE */
+	bool gid_known; /* the path has a GRH, as always on RoCE */
 	uint32_t gid_index;
 	uint8_t dgid[16];
 	uint8_t traffic_class, hop_limit;
-	bool sgid_known; /* our own entry of the GID table */
+	bool sgid_known; /* sgid, the local entry of the GID table, is set */
 	struct vbd_gid sgid;
 };
 
@@ -95,79 +96,80 @@ struct vbd_qp {
 
 	/* From vbd_qp_open() to vbd_qp_release(). */
 	struct vbd_device *device;
-	struct vbd_pd *pd;		/* holds a reference to it, and so to the device */
-	struct vbd_srq *srq;		/* counted in its users; NULL: receives of its own */
+	struct vbd_pd *pd;		/* with a reference, also to the device */
+	struct vbd_srq *srq;		/* counted in srq->users; NULL: the channel has receives */
 	struct vbd_channel *channel;	/* the data path */
 	uint32_t reserved_cqe;		/* in the channel's CQ */
-	struct ibv_qp *ibv_qp;		/* NULL already when a drain was forced */
-	struct vbd_fabric_qp in_fabric; /* listed while ibv_qp is there */
+	struct ibv_qp *ibv_qp;		/* NULL once a drain was forced */
+	struct vbd_fabric_qp in_fabric; /* listed while ibv_qp is not NULL */
 
-	/* These members outlive the rest. */
-	uint64_t cq_id; /* 0 until it has one */
+	/* Kept after vbd_qp_release(). */
+	uint64_t cq_id; /* 0 until a CQ is chosen */
 	struct vbd_qp_info info;
-	struct vbd_op_counters ended_ops[VBD_OP_COUNT]; /* the channel's, once it is freed */
-	enum vbd_reason reason; /* why the owner ends; NONE until something begins the end */
+	struct vbd_op_counters
+		ended_ops[VBD_OP_COUNT]; /* copied from the channel when it is freed */
+	enum vbd_reason reason;		 /* why the owner ends; NONE before */
 	struct vbd_first_error first_error;
 	uint64_t errors_after_first;
 
-	struct vbd_link transfers; /* for the layer above: those that have not ended */
+	struct vbd_link transfers; /* of the layer above; not ended yet */
 };
 
-/** vbd_qp_init - nothing is made yet. @ops, @fabric and the owner's @account outlive the QP. */
+/** vbd_qp_init - no resources yet. @ops, @fabric and the owner's @account outlive the QP. */
 void vbd_qp_init(struct vbd_qp *qp, struct vbd_fabric *fabric, struct vbd_account *account,
 	uint64_t owner_id, const struct vbd_qp_ops *ops);
 
 /**
- * vbd_qp_open - the QP in RESET, with its PD, SRQ, room in a CQ and channel
+ * vbd_qp_open - create the QP, in RESET, with its PD, SRQ, CQ entries and channel
  * @device: usable; the resources that @params name must be of this device
  *
  * Returns not_found, bad_value, pd_mismatch, limit_reached and out_of_range for @params, and the
- * device's refusals. vbd_qp_release() frees what was made before a failure.
+ * errors of the device. After a failure vbd_qp_release() frees the resources.
  */
 enum vbd_status vbd_qp_open(struct vbd_qp *qp, struct vbd_device *device,
 	const struct vbd_qp_params *params, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_qp_attach - hand the channel to its worker; its receives are posted */
+/** vbd_qp_attach - attach the channel, whose receives are posted, to its worker */
 void vbd_qp_attach(struct vbd_qp *qp);
 
-/** vbd_qp_modify - ibv_modify_qp(3), and vbd_qp_moved(); @attr has the state */
+/** vbd_qp_modify - ibv_modify_qp(3), then vbd_qp_moved(); @attr has the state */
 enum vbd_status vbd_qp_modify(struct vbd_qp *qp, struct ibv_qp_attr *attr, int mask,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_qp_moved - the QP is in @state (enum ibv_qp_state) */
+/** vbd_qp_moved - record that the QP is in @state (enum ibv_qp_state) */
 void vbd_qp_moved(struct vbd_qp *qp, int state);
 
 /**
  * vbd_qp_drain - end all work: on_drained() follows when nothing is outstanding
  *
  * The QP is attached. The worker posts nothing more, and the QP goes to ERR so that the device
- * flushes it; a device that refuses ERR will not flush either, so the drain is forced. Harmless
- * when it is under way.
+ * flushes it. A device that refuses ERR does not flush either, so the drain is forced. Harmless
+ * during a drain.
  */
 void vbd_qp_drain(struct vbd_qp *qp);
 
-/** vbd_qp_collect_flushes - the first half of vbd_qp_drain(), of a QP that is in ERR already */
+/** vbd_qp_collect_flushes - vbd_qp_drain() of a QP that is in ERR already */
 void vbd_qp_collect_flushes(struct vbd_qp *qp);
 
-/** vbd_qp_force - the flushes do not come: destroy the QP without them, as soon as the worker posts
- * no more. on_drained() follows. Harmless when it is under way. */
+/** vbd_qp_force - end a drain without the flushes: destroy the QP once the worker posts nothing
+ * more. on_drained() follows. Harmless when called again. */
 void vbd_qp_force(struct vbd_qp *qp);
 
-/** vbd_qp_is_drained - it was never attached, or every command sent to the worker is back */
+/** vbd_qp_is_drained - true if the QP was never attached or every command to the worker is back */
 bool vbd_qp_is_drained(const struct vbd_qp *qp);
 
-/** vbd_qp_release - destroy the QP if it is there, free the channel, and release the resources; the
- * QP is drained. Harmless when it was never opened. */
+/** vbd_qp_release - destroy the drained QP, free the channel and release the resources. Harmless
+ * when the QP was never opened. */
 void vbd_qp_release(struct vbd_qp *qp);
 
-/** vbd_qp_release_message - a message is deleted: its receive is posted again */
+/** vbd_qp_release_message - post the receive of a deleted message again */
 void vbd_qp_release_message(struct vbd_qp *qp, struct vbd_recv_slot *slot);
 
-/** vbd_qp_op_counters - the counters of @op, also when the channel is freed */
+/** vbd_qp_op_counters - the counters of @op, also after the channel is freed */
 const struct vbd_op_counters *vbd_qp_op_counters(const struct vbd_qp *qp, enum vbd_op op);
 
-/** vbd_qp_remember - the owner ends for this @reason: the first one stays, and so does the first
- * error; later ones are counted */
+/** vbd_qp_remember - record why the owner ends: the first @reason and the first error are kept,
+ * later errors are counted */
 void vbd_qp_remember(struct vbd_qp *qp, enum vbd_reason reason, const struct vbd_cause *cause);
 
 /* "connection 18446744073709551615" and its NUL. */
@@ -176,7 +178,7 @@ void vbd_qp_remember(struct vbd_qp *qp, enum vbd_reason reason, const struct vbd
 /** vbd_qp_owner_text - "endpoint 7"; returns @text */
 char *vbd_qp_owner_text(const struct vbd_qp *qp, char text[VBD_QP_OWNER_BYTES]);
 
-/* For qp_open.c: what a channel notifies its QP of. */
+/* The notifications of a channel to its QP; for qp_open.c. */
 extern const struct vbd_channel_owner_ops vbd_qp_channel_ops;
 
 #endif

@@ -32,7 +32,7 @@ static enum vbd_status check_pd(const struct vbd_qp *qp, const struct vbd_device
 	return vbd_pd_require_same(srq->pd, one, pd, other, err);
 }
 
-/* The parameters keep ids, not pointers: what they name may be gone with its device. */
+/* The parameters have ids, not pointers: the objects may be freed with their device. */
 static enum vbd_status ref_resources(struct vbd_qp *qp, struct vbd_device *device,
 	const struct vbd_qp_params *params, struct vbd_error *err)
 {
@@ -68,7 +68,7 @@ static enum vbd_status admit(struct vbd_qp *qp, const struct vbd_qp_params *para
 {
 	struct vbd_cq *cq = qp->srq ? qp->srq->cq : NULL;
 
-	/* The receives of an SRQ have their room already. */
+	/* The SRQ has reserved the CQ entries of its receives. */
 	qp->reserved_cqe = params->sq_depth + (qp->srq ? 0 : params->rq_depth);
 	if (!cq && !params->cq_id)
 		return vbd_fabric_admit(qp->fabric, qp->device, qp->reserved_cqe, ret_cq, err);
@@ -94,7 +94,7 @@ static enum vbd_status check_receives(
 		(unsigned long long)qp->srq->id);
 }
 
-/* The default is lowered to what the device has; more than the default is refused. */
+/* The default is lowered to the device's limit; a value above both is refused. */
 static enum vbd_status check_sges(
 	const struct vbd_qp *qp, const struct vbd_qp_params *params, struct vbd_error *err)
 {
@@ -169,7 +169,7 @@ static enum ibv_qp_type type_of(enum vbd_qp_transport transport)
 	return IBV_QPT_RC;
 }
 
-/* No attribute of a device says how much goes inline: the device refuses the queue pair. */
+/* No device attribute gives the limit of inline data: ibv_create_qp(3) fails above it. */
 static bool too_much_inline(const struct vbd_qp *qp, struct ibv_qp_init_attr init)
 {
 	struct ibv_qp *probe;

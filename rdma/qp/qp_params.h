@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parameters that a client chooses of a queue pair: those of any queue pair, and those that
- * only a connection's has.
+ * The parameters of a queue pair that a client chooses: for any queue pair, and for a connection's
+ * only.
  *
  * Any thread.
  */
@@ -19,11 +19,11 @@ struct vbd_device;
 
 /*
  * ANY(KIND, name, member, min, max, default): a parameter of any queue pair.
- * CONN(the same): a parameter that UD has not.
+ * CONN(the same): a parameter of RC and UC only.
  *
- * KIND says how JSON shows the value (api/resources/qp_params.c). `name` is the member of QpParams
+ * KIND is the JSON form of the value (api/resources/qp_params.c). `name` is the member of QpParams
  * in openapi.yaml, with the same limits and default; `member` is the member of struct
- * vbd_conn_params. Decoding, encoding and the defaults are made from these rows.
+ * vbd_conn_params. Decoding, encoding and the defaults use these rows.
  */
 /* clang-format off */
 #define VBD_QP_PARAM_MAP(ANY, CONN) \
@@ -37,11 +37,11 @@ struct vbd_device;
 	ANY(UINT, signal_every, qp.signal_every, 1, 16384, 1) \
 	/* 7 never ends on rxe (rxe_comp.c, 6.1). */ \
 	CONN(UINT, retry_count, retry_count, 0, 7, 4) \
-	/* 7: a slow reader holds its sender back; transfers have deadlines. */ \
+	/* 7: a slow receiver delays its sender; transfers have deadlines. */ \
 	CONN(UINT, rnr_retry, rnr_retry, 0, 7, 7) \
 	/* 67 ms: a dead peer is noticed in 0.4 s, instead of 8 s with rdma_cm's 19. */ \
 	CONN(UINT, ack_timeout, ack_timeout, 0, 31, 14) \
-	/* 0.64 ms; the 0 that rdma_cm leaves there is 655 ms. */ \
+	/* 0.64 ms; rdma_cm leaves 0, which is 655 ms. */ \
 	CONN(UINT, min_rnr_timer, min_rnr_timer, 0, 31, 12) \
 	CONN(UINT, responder_resources, responder_resources, 0, 255, 16) \
 	CONN(UINT, initiator_depth, initiator_depth, 0, 255, 16) \
@@ -49,53 +49,52 @@ struct vbd_device;
 	ANY(REF, cq, qp.cq_id, 0, 0, 0) \
 	CONN(REF, srq, qp.srq_id, 0, 0, 0) \
 	CONN(OPTIONAL, path_mtu_bytes, path_mtu_bytes, 256, 4096, 0) \
-	/* The default is what the CM grants (cm_init_qp_init_attr() in cm.c, 6.1). */ \
+	/* The default equals the grant of the CM (cm_init_qp_init_attr() in cm.c, 6.1). */ \
 	CONN(ACCESS, remote_access, remote_access, 0, VBD_ACCESS_REMOTE_ALL, VBD_ACCESS_REMOTE_ALL)
 /* clang-format on */
 
 #define VBD_ACCESS_REMOTE_ALL \
 	(VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_ATOMIC)
 
-/* In place of ANY or CONN, for a table without these rows. */
+/* Replaces ANY or CONN in a table without these rows. */
 #define VBD_QP_PARAM_SKIP(...)
 
-/* The same for a connection and for an endpoint. */
+/* The parameters of any queue pair. */
 struct vbd_qp_params {
 	enum vbd_qp_transport transport;
 	enum vbd_service service;
 	uint32_t sq_depth;
 	uint32_t rq_depth;
-	uint32_t recv_size_bytes; /* UD: without the route header */
-	uint32_t max_send_sge;	  /* the default is lowered to the device's */
+	uint32_t recv_size_bytes; /* UD: without the GRH */
+	uint32_t max_send_sge;	  /* the default is lowered to the device's limit */
 	uint32_t max_recv_sge;
 	uint32_t inline_bytes;
 	uint32_t signal_every; /* at most sq_depth */
-	uint64_t pd_id;	       /* 0: the PD of the SRQ, or the device's default one */
-	uint64_t cq_id;	       /* 0: the CQ of the SRQ, or one of verbsd's own */
-	uint64_t srq_id;       /* 0: the QP has receives of its own. Never with UD */
+	uint64_t pd_id;	       /* 0: the PD of the SRQ, else the device's default PD */
+	uint64_t cq_id;	       /* 0: the CQ of the SRQ, else a CQ that verbsd chooses */
+	uint64_t srq_id;       /* 0: the QP has its own receives. 0 with UD */
 };
 
 struct vbd_conn_params {
-	struct vbd_qp_params qp; /* its transport is RC or UC */
-	uint8_t retry_count;	 /* 7 is for ever on Soft-RoCE, seven elsewhere */
+	struct vbd_qp_params qp; /* transport RC or UC */
+	uint8_t retry_count;	 /* 7: for ever on Soft-RoCE, seven times elsewhere */
 	uint8_t rnr_retry;	 /* 7 is for ever */
 	uint8_t ack_timeout;	 /* 4.096 us * 2^n; 0 is for ever */
 	uint8_t min_rnr_timer;	 /* IBTA code */
 	uint8_t responder_resources;
 	uint8_t initiator_depth;
-	uint32_t path_mtu_bytes; /* at most; 0 for the path's own */
-	uint32_t remote_access;	 /* enum vbd_mem_access: what the peer may do through this QP */
+	uint32_t path_mtu_bytes; /* upper limit; 0: the MTU of the path */
+	uint32_t remote_access;	 /* enum vbd_mem_access: permitted to the peer */
 };
 
 /** vbd_conn_params_default - the defaults of the rows, with transport RC */
 struct vbd_conn_params vbd_conn_params_default(void);
 
-/** vbd_conn_params_check - not_supported if @device lacks something that @params ask for */
+/** vbd_conn_params_check - not_supported if @params need a feature that @device lacks */
 enum vbd_status vbd_conn_params_check(const struct vbd_conn_params *params,
 	const struct vbd_device *device, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_conn_lowered - @wanted, but not more than the @limit of the device and what the @peer allows
- */
+/** vbd_conn_lowered - the least of @wanted, the @limit of the device and the limit of the @peer */
 uint8_t vbd_conn_lowered(uint8_t wanted, uint32_t limit, uint8_t peer);
 
 #endif
