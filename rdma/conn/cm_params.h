@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is asked of the CM for a connection or a listener, beside its QP: where it goes out, what
- * its packets are marked with, what it says.
+ * The CM's parameters of a connection or a listener: device, source, ToS, socket options, private
+ * data.
  */
 #ifndef VBD_RDMA_CONN_CM_PARAMS_H
 #define VBD_RDMA_CONN_CM_PARAMS_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* Something that may be left to the system. */
+/* NONE: the system's default. */
 enum vbd_choice {
 	VBD_CHOICE_NONE,
 	VBD_CHOICE_NO,
@@ -20,17 +20,17 @@ enum vbd_choice {
 };
 
 struct vbd_cm_params {
-	char device[64];	     /* "" for whichever the address leads to */
+	char device[64];	     /* "": the address decides */
 	struct sockaddr_storage src; /* connection: ss_family 0 for any */
 	uint16_t src_port;	     /* connection: 0 for any */
-	int tos;		     /* 0 to 255; -1: not asked for */
+	int tos;		     /* 0 to 255; -1: the system's default */
 	bool reuse_addr;
-	enum vbd_choice v6_only; /* listener: NONE leaves it to net.ipv6.bindv6only */
-	/* With the request, or with the reply that accepts. */
+	enum vbd_choice v6_only; /* listener; NONE: net.ipv6.bindv6only decides */
+	/* Of the request, or of the reply. */
 	struct vbd_private_data private_data;
 };
 
-/** vbd_cm_params_default - nothing is asked for */
+/** vbd_cm_params_default - no device, source or option requested */
 static inline struct vbd_cm_params vbd_cm_params_default(void)
 {
 	return (struct vbd_cm_params){.tos = -1};

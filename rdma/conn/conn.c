@@ -64,7 +64,7 @@ enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a connection");
 	conn->manual.on = true;
 	conn->manual.local = *local;
-	/* Told to the peer with the rest, so that both sides keep to it. */
+	/* Part of the attributes for the peer, so that both sides use it. */
 	if (params->path_mtu_bytes && params->path_mtu_bytes < local->mtu_bytes)
 		conn->manual.local.mtu_bytes = params->path_mtu_bytes;
 	(void)snprintf(conn->device_name, sizeof(conn->device_name), "%s", device->name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection: its CM id, its QP, its channel, and the one place where its state changes.
+ * A connection: its CM id, its QP and its state.
  *
  * Control thread. Nothing blocks.
  */
@@ -25,17 +25,17 @@ struct rdma_cm_id;
 struct vbd_conn;
 struct vbd_fabric;
 
-/* Upward news. All on the control thread; any may be NULL. */
+/* Notifications to the layer above, on the control thread. Any may be NULL. */
 struct vbd_conn_ops {
-	/* The state changed, its action is done. In CLOSED and FAILED everything but the record is
-	 * gone. */
+	/* The state changed, and the action of the change is done. In CLOSED and FAILED only the
+	 * struct vbd_conn is left. */
 	void (*state_changed)(struct vbd_conn *conn, enum vbd_conn_state old, void *arg);
-	/* Call vbd_conn_deadline() in @timeout_ms; 0: not any more. */
+	/* Call vbd_conn_deadline() in @timeout_ms; 0: cancel. */
 	void (*set_deadline)(struct vbd_conn *conn, uint64_t timeout_ms, void *arg);
 	/* An entry was added to the timeline. */
 	void (*noted)(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg);
-	/* Have vbd_conn_move_work() run where it may block, and vbd_conn_moved() here after it.
-	 * False, or NULL: it is done at once. */
+	/* Run vbd_conn_move_work() on a thread that may block, then vbd_conn_moved() on this one.
+	 * False, or NULL: the connection makes the move itself, at once. */
 	bool (*move_slowly)(struct vbd_conn *conn, void *arg);
 	/* A step of a manual bring-up is over (see vbd_conn_stepping()). */
 	void (*stepped)(struct vbd_conn *conn, void *arg);
@@ -49,52 +49,52 @@ struct vbd_conn {
 	void *ops_arg;
 	bool passive;
 	struct vbd_conn_params params;
-	struct vbd_cm_params cm; /* its private data is what it has sent, or is about to send */
+	struct vbd_cm_params cm; /* private data: last sent, or to be sent next */
 
 	enum vbd_conn_state state; /* written by set_state() in conn_step.c only */
-	bool reason_pending;	   /* DRAINING after a flush: the CM may still say why */
+	bool reason_pending;	   /* DRAINING after a flush: a CM event may name the reason */
 
 	struct vbd_account account;
-	struct rdma_cm_id *cm_id; /* NULL in a manual bring-up */
+	struct rdma_cm_id *cm_id; /* NULL during a manual bring-up */
 	struct vbd_conn_manual manual;
 	char device_name[64];	       /* "" until known */
 	uint8_t port_num;	       /* 0 until known */
 	struct sockaddr_storage local; /* ss_family 0 until known */
 	struct sockaddr_storage peer;
-	bool cm_connected; /* there is something to disconnect */
+	bool cm_connected; /* rdma_disconnect(3) is owed */
 
 	struct vbd_qp qp;
 
-	/* from the peer's request or reply */
+	/* From the peer's request or reply. */
 	uint8_t peer_responder_resources;
 	uint8_t peer_initiator_depth;
-	struct vbd_private_data peer_private_data; /* of the last message that had room for it */
-	bool reject_vendor_option;		   /* the reason of our own rejection */
+	struct vbd_private_data peer_private_data; /* of the last CM message with any */
+	bool reject_vendor_option;		   /* reject with this reason */
 
-	/* UC: packets of the peer by their numbers, as of the last look */
+	/* UC: the peer's packets by their PSN, as of the last vbd_conn_refresh_qp(). */
 	uint32_t last_psn;
 	uint64_t packets_sent;
-	uint64_t lost_packets; /* those that are in no message that came */
+	uint64_t lost_packets; /* packets of messages that did not arrive */
 
 	uint64_t created_ns, established_ns, ended_ns; /* 0: not yet */
-	uint64_t timeout_ms;  /* of the way to established, to a decision, or of each stay in
+	uint64_t timeout_ms;  /* until established, until the decision, or of each stay in
 				 AWAITING_REMOTE; 0: none */
-	uint64_t deadline_ms; /* the one that runs; 0: none */
+	uint64_t deadline_ms; /* the deadline that is set; 0: none */
 	uint64_t deadline_since_ns;
 	struct vbd_timeline timeline;
 };
 
-/** vbd_conn_create - an active connection in RESOLVING_ADDR; nothing is sent yet. Its deadline runs
- * from here. @cm: private data that fits into a request */
+/** vbd_conn_create - an active connection in RESOLVING_ADDR; nothing is sent yet. The deadline
+ * starts here. @cm: private data that fits into a request */
 enum vbd_status vbd_conn_create(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_params *params, const struct vbd_cm_params *cm, uint64_t timeout_ms,
 	const struct vbd_conn_ops *ops, void *ops_arg, struct vbd_conn **ret_conn,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_conn_resolve - begin: the peer's address is known
+ * vbd_conn_resolve - begin to resolve the peer's address @dst
  *
- * A failure is the connection's: its state says so, and its observers hear of it.
+ * A failure ends the connection.
  */
 void vbd_conn_resolve(struct vbd_conn *conn, const struct sockaddr *dst);
 
@@ -102,8 +102,8 @@ void vbd_conn_resolve(struct vbd_conn *conn, const struct sockaddr *dst);
 void vbd_conn_name_failed(struct vbd_conn *conn, const struct vbd_error *why);
 
 /**
- * vbd_conn_create_passive - a connection in REQUESTED, of a listener's request
- * @cm: of the listener: its ToS, and the private data to accept with
+ * vbd_conn_create_passive - a connection in REQUESTED, from a listener's request
+ * @cm: the listener's ToS, and the private data of the reply
  * @decide_timeout_ms: deadline of the decision; 0 for none
  */
 struct vbd_pv_cm_event;
@@ -114,58 +114,58 @@ enum vbd_status vbd_conn_create_passive(struct vbd_fabric *fabric, uint64_t id,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_conn_create_manual - a connection in AWAITING_REMOTE, of RC or UC on @device
+ * vbd_conn_create_manual - an RC or UC connection in AWAITING_REMOTE on @device
  * @local: from vbd_manual_choose()
- * @timeout_ms: how long it may stay in AWAITING_REMOTE at a time; 0: for ever
+ * @timeout_ms: limit of each stay in AWAITING_REMOTE; 0: none
  *
- * It has no QP until vbd_conn_open_manual().
+ * vbd_conn_open_manual() creates the QP.
  */
 enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
 	const struct vbd_conn_params *params, const struct vbd_device *device,
 	const struct vbd_manual_local *local, uint64_t timeout_ms, const struct vbd_conn_ops *ops,
 	void *ops_arg, struct vbd_conn **ret_conn, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_conn_open_manual - make its QP, in INIT with its receives posted unless it shall
- * @stay_in_reset. A failure is the connection's. */
+/** vbd_conn_open_manual - create the QP, and move it to INIT with its receives posted unless
+ * @stay_in_reset. A failure ends the connection. */
 void vbd_conn_open_manual(struct vbd_conn *conn, bool stay_in_reset);
 
 /**
  * vbd_conn_accept - accept a requested connection
  * @service: enum vbd_service; -1: the listener's
- * @reply:   private data of the answer; NULL: the listener's
+ * @reply:   private data of the reply; NULL: the listener's
  *
- * wrong_state unless it is REQUESTED. The connection's own state tells of a later failure.
+ * wrong_state unless the connection is REQUESTED. A later failure ends the connection.
  */
 enum vbd_status vbd_conn_accept(struct vbd_conn *conn, int service,
 	const struct vbd_private_data *reply, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
  * vbd_conn_reject - reject a requested connection; wrong_state otherwise
- * @private_data:  what the peer shall be told; NULL for nothing
- * @vendor_option: for the reason "vendor option not supported", else "consumer defined"
+ * @private_data:  of the reject message; NULL: none
+ * @vendor_option: reason "vendor option not supported", else "consumer defined"
  */
 enum vbd_status vbd_conn_reject(struct vbd_conn *conn, const struct vbd_private_data *private_data,
 	bool vendor_option, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_conn_close - disconnect and drain; harmless when its end is under way. @reason: LOCAL_CLOSE
+/** vbd_conn_close - disconnect and drain; harmless once the end began. @reason: LOCAL_CLOSE
  * or SHUTDOWN. */
 void vbd_conn_close(struct vbd_conn *conn, enum vbd_reason reason);
 
-/** vbd_conn_deadline - the deadline asked for by set_deadline() has passed */
+/** vbd_conn_deadline - the deadline of set_deadline() has passed */
 void vbd_conn_deadline(struct vbd_conn *conn);
 
-/** vbd_conn_device_removed - its device goes away */
+/** vbd_conn_device_removed - the device is being removed: end the connection */
 void vbd_conn_device_removed(struct vbd_conn *conn);
 
-/** vbd_conn_refresh_qp - ask the device for the QP's present state; what it can't tell stays */
+/** vbd_conn_refresh_qp - query the QP; attributes that the device doesn't report are kept */
 void vbd_conn_refresh_qp(struct vbd_conn *conn);
 
-/** vbd_conn_note - add an entry to the timeline and tell the observer */
+/** vbd_conn_note - add an entry to the timeline, and call noted() */
 void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,
 	const char *detail_fmt, ...) VBD_PRINTF(4, 5);
 
-/** vbd_conn_destroy - free the record; CLOSED or FAILED, and not from inside an observer. NULL is
- * fine. */
+/** vbd_conn_destroy - free a CLOSED or FAILED connection; not inside an operation of its ops.
+ * NULL is fine. */
 void vbd_conn_destroy(struct vbd_conn *conn);
 
 /* For the fabric. */

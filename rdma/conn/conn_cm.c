@@ -21,7 +21,8 @@ static void copy_addr(struct sockaddr_storage *to, const struct sockaddr *from)
 	memcpy(to, from, vbd_sockaddr_bytes(from));
 }
 
-/* rdma_get_local_addr(3) and its peer forget the scope of link-local addresses (librdmacm 44). */
+/* rdma_get_local_addr(3) and rdma_get_peer_addr(3) lose the scope of link-local addresses
+ * (librdmacm 44). */
 static void take_addr(struct sockaddr_storage *to, const struct sockaddr *from, uint32_t scope_id)
 {
 	copy_addr(to, from);
@@ -83,8 +84,8 @@ void vbd_conn_cm_take_peer_data(struct vbd_conn *conn, const struct vbd_pv_cm_ev
 	memcpy(data->bytes, event->private_data, event->private_data_bytes);
 }
 
-/* Where it goes out from: the address asked for, else one of the device asked for, else, for a port
- * alone, any. ss_family 0: nothing was asked for. */
+/* The source: the requested address, else an address of the requested device, else, with a
+ * requested port, the wildcard address. ss_family 0: none is requested. */
 static enum vbd_status choose_source(struct vbd_conn *conn, const struct sockaddr *dst,
 	struct sockaddr_storage *ret_src, struct vbd_error *err)
 {
@@ -187,11 +188,11 @@ void vbd_conn_cm_reject(struct vbd_conn *conn)
 	const char *call = conn->reject_vendor_option ? "rdma_reject_ece" : "rdma_reject";
 	struct vbd_error error = {0};
 
-	/* What was meant for the reply stays unsaid. */
+	/* The private data of the reply is not for the reject message. */
 	if (data->message != VBD_CM_MESSAGE_REJECT)
 		*data = (struct vbd_private_data){.message = VBD_CM_MESSAGE_REJECT};
 	vbd_conn_note(conn, VBD_TIMELINE_CALL, call, "%s", "");
-	/* The peer may have gone meanwhile: there is nothing to do about it. */
+	/* The call fails if the peer is gone, which needs no action. */
 	if (vbd_pv_reject(conn->cm_id, conn->reject_vendor_option,
 		    data->length_bytes ? data->bytes : NULL, data->length_bytes, &error) != VBD_OK)
 		vbd_log(VBD_LOG_DEBUG, "conn", "%s", error.text);

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* What a CM event means for the table, and the error that it stands for (VBD_OK: none). */
+/* The event of the state table and the error of each CM event (VBD_OK: none). */
 static const struct {
 	enum vbd_conn_event event;
 	enum vbd_status status;

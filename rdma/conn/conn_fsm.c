@@ -8,7 +8,7 @@
 #define ON(event, next, action, note) \
 	[VBD_CONN_EV_##event] = {VBD_CONN_##next, VBD_CONN_DO_##action, note}
 
-/* A pair per line, so that a change of one shows as one line. */
+/* One pair per line, so that a diff shows each changed pair as one line. */
 /* clang-format off */
 static const struct vbd_conn_rule rules[VBD_CONN_STATE_COUNT][VBD_CONN_EVENT_COUNT] = {
 	[VBD_CONN_RESOLVING_ADDR] = {

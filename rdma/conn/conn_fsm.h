@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of a connection as one pure table: (state, event) -> (next state, action, why). Every
- * pair is decided; "ignore" carries its reason. Nothing here calls anything: rdma/conn/conn_step.c
- * looks up, sets the state and performs the action.
+ * The state machine of a connection, one pure table: (state, event) -> (next state, action, note).
+ * Every pair has a row. rdma/conn/conn_step.c looks up the row, sets the state and performs the
+ * action.
  *
  * Any thread.
  */
@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-/* X(SYMBOL, json name, terminal, what it waits for) */
+/* X(SYMBOL, json name, terminal, awaited) */
 #define VBD_CONN_STATE_MAP(X)                                                                \
 	X(VBD_CONN_RESOLVING_ADDR, "resolving_addr", false, "the address of the peer")       \
 	X(VBD_CONN_RESOLVING_ROUTE, "resolving_route", false, "a path to the peer")          \
@@ -28,7 +28,7 @@
 
 enum vbd_conn_state { VBD_CONN_STATE_MAP(VBD_ENUM_ROW) VBD_CONN_STATE_COUNT };
 
-/* X(SYMBOL, name, text): a timeline shows the text */
+/* X(SYMBOL, name, text of the timeline) */
 #define VBD_CONN_EVENT_MAP(X)                                                                  \
 	/* the host name resolver */                                                           \
 	X(VBD_CONN_EV_NAME_FAILED, "name_failed", "the host name has no address")              \
@@ -74,48 +74,44 @@ enum vbd_conn_event { VBD_CONN_EVENT_MAP(VBD_ENUM_ROW) VBD_CONN_EVENT_COUNT };
 
 /* X(SYMBOL, name) */
 #define VBD_CONN_ACTION_MAP(X)                                                                 \
-	X(VBD_CONN_DO_IGNORE, "ignore") /* nothing; the row's note says why */                 \
+	X(VBD_CONN_DO_IGNORE, "ignore") /* nothing; the note gives the reason */               \
 	X(VBD_CONN_DO_REFUSE, "refuse") /* a command that this state does not allow */         \
 	X(VBD_CONN_DO_RESOLVE_ROUTE, "resolve_route")                                          \
 	X(VBD_CONN_DO_CONNECT, "connect") /* make the QP, post receives, connect */            \
 	X(VBD_CONN_DO_ACCEPT, "accept")	  /* make the QP up to RTS, accept */                  \
 	X(VBD_CONN_DO_REJECT, "reject")                                                        \
-	X(VBD_CONN_DO_GO_RTS, "go_rts")	  /* QP to RTR and RTS, tell the peer */               \
+	X(VBD_CONN_DO_GO_RTS, "go_rts")	  /* QP to RTR and RTS, send the RTU */                \
 	X(VBD_CONN_DO_CONFIRM, "confirm") /* both sides are connected */                       \
 	X(VBD_CONN_DO_CONFIRM_IWARP,                                                           \
-		"confirm_iwarp")	      /* the same; the kernel moved the QP itself */   \
-	X(VBD_CONN_DO_MOVE_QP, "move_qp")     /* a step that a client asked for */             \
+		"confirm_iwarp")	      /* as confirm, after the kernel moved the QP */  \
+	X(VBD_CONN_DO_MOVE_QP, "move_qp")     /* a step that a client requested */             \
 	X(VBD_CONN_DO_PARK, "park")	      /* wait for the flushes of a deliberate ERR */   \
-	X(VBD_CONN_DO_PARKED, "parked")	      /* they are in: the QP may be used again */      \
-	X(VBD_CONN_DO_END_EMPTY, "end_empty") /* there is no QP: just let go of the id */      \
+	X(VBD_CONN_DO_PARKED, "parked")	      /* flushes collected: the QP may be reused */    \
+	X(VBD_CONN_DO_END_EMPTY, "end_empty") /* destroy the CM id; there is no QP */          \
 	X(VBD_CONN_DO_DRAIN, "drain")	      /* disconnect, QP to ERR, wait for flushes */    \
 	X(VBD_CONN_DO_AWAIT_CAUSE,                                                             \
-		"await_cause") /* the same, but leave the CM a moment to say why */            \
-	X(VBD_CONN_DO_NAME_CAUSE, "name_cause") /* why it was flushed, if nobody knew */       \
-	X(VBD_CONN_DO_NOTIFY, "notify") /* tell the CM that data came before the peer's RTU */ \
-	X(VBD_CONN_DO_FORCE, "force")	/* destroy the QP without its flushes */               \
-	X(VBD_CONN_DO_FINISH, "finish") /* destroy the QP, the id, the memory */               \
-	X(VBD_CONN_DO_COUNT, "count")	/* a failure after the first: count it */
+		"await_cause") /* as drain, but first wait for a CM event with the reason */   \
+	X(VBD_CONN_DO_NAME_CAUSE, "name_cause") /* record why the QP was flushed */            \
+	X(VBD_CONN_DO_NOTIFY, "notify")		/* rdma_notify(3): data came before the RTU */ \
+	X(VBD_CONN_DO_FORCE, "force")		/* destroy the QP without its flushes */       \
+	X(VBD_CONN_DO_FINISH, "finish")		/* destroy the QP, the CM id, the memory */    \
+	X(VBD_CONN_DO_COUNT, "count")		/* a failure after the first: count it */
 
 enum vbd_conn_action { VBD_CONN_ACTION_MAP(VBD_ENUM_ROW) VBD_CONN_ACTION_COUNT };
 
 struct vbd_conn_rule {
 	enum vbd_conn_state next;
 	enum vbd_conn_action action;
-	const char *note; /* why; never NULL in a decided pair */
+	const char *note; /* the reason; never NULL */
 };
 
-/**
- * vbd_conn_rule - what happens when @event meets @state
- *
- * Returns a row of the table; never NULL for values of the enums.
- */
+/** vbd_conn_rule - the row of @event in @state; never NULL */
 const struct vbd_conn_rule *vbd_conn_rule(enum vbd_conn_state state, enum vbd_conn_event event);
 
 /** vbd_conn_state_name - "established" */
 const char *vbd_conn_state_name(enum vbd_conn_state state);
 
-/** vbd_conn_state_waits_for - what the state waits for, as words */
+/** vbd_conn_state_waits_for - the awaited event, as words */
 const char *vbd_conn_state_waits_for(enum vbd_conn_state state);
 
 /** vbd_conn_state_terminal - is the connection over? */

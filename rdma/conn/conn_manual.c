@@ -19,7 +19,7 @@
 /* LIDs from here on are multicast (IBTA 4.1.3). */
 #define LID_MULTICAST 0xc000
 
-/* Choosing. */
+/* Choice of port, GID and PSN. */
 
 static bool is_zero(const uint8_t gid[16])
 {
@@ -63,7 +63,7 @@ static enum vbd_status choose_psn(
 	return VBD_OK;
 }
 
-/* The CM of iWARP makes the TCP connection that its QPs work on. */
+/* iWARP QPs need the TCP connection that the CM of iWARP makes. */
 static enum vbd_status check_device(const struct vbd_device *device, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_device_usable(device, err);
@@ -105,7 +105,7 @@ enum vbd_status vbd_manual_choose(const struct vbd_device *device,
 	return status;
 }
 
-/* What is possible. */
+/* Possible steps. */
 
 static int state_of(enum vbd_qp_step step)
 {
@@ -230,7 +230,7 @@ void vbd_conn_moved(struct vbd_conn *conn)
 		conn->ops->stepped(conn, conn->ops_arg);
 }
 
-/* A failure that is known when the call returns belongs to the command, not to the connection. */
+/* A failure before the call returns fails the command, not the connection. */
 static enum vbd_status run(struct vbd_conn *conn, int to, int then, struct vbd_error *err)
 {
 	struct vbd_error failure;

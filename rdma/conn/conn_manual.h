@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Manual bring-up: a connection without a CM id. Somebody else carries the attributes from side to
- * side, and a client takes the QP from state to state, a step at a time if it likes.
+ * Manual bring-up: a connection without a CM id. The client exchanges the attributes with the peer,
+ * and moves the QP from state to state, in one call or step by step.
  *
  * Control thread.
  */
@@ -18,7 +18,7 @@ struct vbd_conn;
 struct vbd_device;
 struct vbd_conn_move;
 
-/* X(SYMBOL, json name): where a client can take a QP */
+/* X(SYMBOL, json name): QP states that a client can request */
 #define VBD_QP_STEP_MAP(X) \
 	X(RESET, "RESET")  \
 	X(INIT, "INIT")    \
@@ -34,22 +34,22 @@ enum vbd_qp_step {
 		VBD_QP_STEP_COUNT
 };
 
-/* What a client may choose. */
+/* The client's choice. */
 struct vbd_manual_params {
-	uint8_t port_num;     /* 1 to the device's ports */
-	bool gid_index_given; /* else the first that fits: RoCE v2 of an IPv4 address first */
+	uint8_t port_num;     /* 1 to the device's number of ports */
+	bool gid_index_given; /* else the best: RoCE v2 with an IPv4 address first */
 	uint32_t gid_index;   /* in the port's table */
 	uint16_t pkey_index;  /* in the port's table */
 	uint8_t sl;	      /* 0 to 15 */
 	bool psn_given;	      /* else a random one */
 	uint32_t psn;	      /* 24 bit */
-	bool stay_in_reset;   /* else the QP goes to INIT at once */
+	bool stay_in_reset;   /* else vbd_conn_open_manual() moves the QP to INIT */
 };
 
-/* What the peer needs to know of us, and what of the port decides the path. */
+/* Local attributes for the peer, and attributes of the port. */
 struct vbd_manual_local {
 	uint8_t port_num;
-	bool infiniband; /* LIDs lead to the peer; else GIDs do */
+	bool infiniband; /* LIDs address the peer; else GIDs do */
 	uint16_t lid;
 	bool gid_known;
 	uint32_t gid_index;
@@ -60,72 +60,71 @@ struct vbd_manual_local {
 	uint32_t mtu_bytes;
 };
 
-/* What the peer said of itself, and how to get there. */
+/* The peer's attributes and those of the path. */
 struct vbd_manual_remote {
-	uint16_t lid;	    /* InfiniBand: 1 to 0xbfff; else not looked at */
-	uint8_t gid[16];    /* all zero: none. InfiniBand: with one there is a GRH */
+	uint16_t lid;	    /* InfiniBand: 1 to 0xbfff; else ignored */
+	uint8_t gid[16];    /* all zero: none. InfiniBand: a GID adds a GRH */
 	uint32_t qpn;	    /* 2 to 2^24 - 1 */
 	uint32_t psn;	    /* 24 bit */
-	uint32_t mtu_bytes; /* 256 to 4096; 0: as ours */
+	uint32_t mtu_bytes; /* 256 to 4096; 0: as the local MTU */
 	uint8_t sl;	    /* 0 to 15 */
 	uint8_t hop_limit;
 	uint8_t traffic_class;
 	uint32_t flow_label; /* 20 bit */
 };
 
-/* The part of a connection that only a manual bring-up has. */
+/* The members of a connection that only a manual bring-up uses. */
 struct vbd_conn_manual {
 	bool on;
 	struct vbd_manual_local local;
 	bool has_remote;
 	struct vbd_manual_remote remote;
-	int to, then;		    /* enum ibv_qp_state: of the last step, and behind it */
-	bool parking;		    /* the QP was taken to ERR, its flushes are not in yet */
-	struct vbd_error failure;   /* of the last step, if it failed after its call returned */
-	struct vbd_conn_move *move; /* a move that may block is under way; NULL if none is */
+	int to, then;		    /* enum ibv_qp_state: of the last step; next state after it */
+	bool parking;		    /* the QP is in ERR, flushes are outstanding */
+	struct vbd_error failure;   /* of the last step, if it failed later than its call */
+	struct vbd_conn_move *move; /* the present move on another thread, or NULL */
 };
 
 /**
- * vbd_manual_choose - what a client chose, held against the device, and the rest filled in
+ * vbd_manual_choose - check the client's choice, and choose the rest; creates nothing
  *
- * Returns not_supported if the device's QPs can't be moved by hand, out_of_range and bad_value with
- * the pointer of the member (as `/gid_index`), and what querying the port and its GIDs gives.
- * Nothing is made.
+ * Returns not_supported for iWARP, out_of_range and bad_value with the pointer of the member (as
+ * `/gid_index`), and errors of the queries of the port and its GIDs.
  */
 enum vbd_status vbd_manual_choose(const struct vbd_device *device,
 	const struct vbd_manual_params *params, struct vbd_manual_local *ret_local,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_conn_remote - take the peer's attributes, and the QP from INIT to RTR or RTS
+ * vbd_conn_remote - set the peer's attributes, and move the QP from INIT to RTR or RTS
  * @bring_to: RTR or RTS
  *
- * The kernel may have to ask the network for the peer's hardware address. Then this returns VBD_OK
- * before the step is done: see vbd_conn_stepping().
+ * The kernel may have to resolve the peer's hardware address. Then the call returns VBD_OK before
+ * the step is done: see vbd_conn_stepping().
  *
  * Returns wrong_state unless the connection is manual and its QP is in INIT; bad_value, with the
- * pointer, for attributes that lead nowhere on this port; and the device's refusal, which leaves
- * the QP where it was.
+ * pointer, for attributes that are useless on this port; and the error of the device, which leaves
+ * the QP in its state.
  */
 enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_remote *remote,
 	enum vbd_qp_step bring_to, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_conn_modify - take the QP one step
+ * vbd_conn_modify - move the QP one step
  *
- * ERR, and RESET, which goes by ERR, are done when what was posted is flushed; RTR may take as long
- * as vbd_conn_remote() says.
+ * The step to ERR, or by ERR to RESET, is done when all posted work requests are flushed; the step
+ * to RTR takes as long as vbd_conn_remote().
  *
- * Returns wrong_state, naming the steps that are possible; otherwise as vbd_conn_remote().
+ * Returns wrong_state with the possible steps; otherwise as vbd_conn_remote().
  */
 enum vbd_status vbd_conn_modify(
 	struct vbd_conn *conn, enum vbd_qp_step step, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_conn_stepping - is a step under way? When it is done, stepped() of the connection's
- * observers is called, and manual.failure says whether it failed. */
+/** vbd_conn_stepping - is a step under way? At its end stepped() of the connection's ops is called,
+ * and manual.failure is set if the step failed. */
 bool vbd_conn_stepping(const struct vbd_conn *conn);
 
-/** vbd_conn_moved - the control thread, after vbd_conn_move_work() of rdma/conn/conn_move.h */
+/** vbd_conn_moved - end the step after vbd_conn_move_work() of rdma/conn/conn_move.h */
 void vbd_conn_moved(struct vbd_conn *conn);
 
 #endif

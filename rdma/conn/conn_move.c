@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A move that may block, with all that the thread that makes it needs. */
+/* A move that may block, with everything that its thread needs. */
 struct vbd_conn_move {
 	struct ibv_qp *qp;
 	struct ibv_qp_attr attr;
@@ -18,7 +18,7 @@ struct vbd_conn_move {
 	struct vbd_error error;
 };
 
-/* The failure of a step; no event follows from it. */
+/* Records the failure of a step; no event follows. */
 static enum vbd_conn_event failed(
 	struct vbd_conn *conn, enum vbd_status status, const struct vbd_error *error)
 {
@@ -54,7 +54,7 @@ void vbd_conn_move_work(struct vbd_conn *conn)
 	move->status = vbd_pv_modify_qp(move->qp, &move->attr, move->mask, &move->error);
 }
 
-/* The neighbour that the kernel asked for did not answer, or there is no way to it. */
+/* The neighbour does not answer the kernel, or has no route. */
 static bool is_unreachable(const struct vbd_error *error)
 {
 	return error->source == VBD_SOURCE_ERRNO &&
@@ -73,13 +73,13 @@ enum vbd_conn_event vbd_conn_move_finish(struct vbd_conn *conn)
 	else
 		vbd_qp_moved(&conn->qp, IBV_QPS_RTR);
 	free(move);
-	/* The connection's end may have begun meanwhile. */
+	/* The connection's end may have begun during the move. */
 	if (status || conn->manual.then == IBV_QPS_RTR || conn->state != VBD_CONN_AWAITING_REMOTE)
 		return VBD_CONN_NO_EVENT;
 	return go_up(conn);
 }
 
-/* On RoCE the kernel asks the network for the peer's hardware address, and waits for up to a second
+/* On RoCE the kernel resolves the peer's hardware address, which blocks for up to a second
  * (ib_resolve_eth_dmac() in core/verbs.c, 6.1). */
 static enum vbd_conn_event go_to_rtr(struct vbd_conn *conn)
 {
@@ -103,8 +103,8 @@ static enum vbd_conn_event go_to_rtr(struct vbd_conn *conn)
 	return vbd_conn_move_finish(conn);
 }
 
-/* From now on sends wait in the channel instead of in the QP: Soft-RoCE goes on after SQD only when
- * something is posted (rxe_qp.c, 6.1). */
+/* Sends wait in the channel during SQD: Soft-RoCE continues after SQD only when a work request is
+ * posted (rxe_qp.c, 6.1). */
 static enum vbd_conn_event go_to_sqd(struct vbd_conn *conn)
 {
 	struct vbd_error error = {0};
@@ -116,7 +116,7 @@ static enum vbd_conn_event go_to_sqd(struct vbd_conn *conn)
 	return VBD_CONN_NO_EVENT;
 }
 
-/* RESET would lose what is posted without a completion, so the QP goes there by ERR. */
+/* RESET alone would remove posted work requests without completions. */
 static enum vbd_conn_event go_down(struct vbd_conn *conn)
 {
 	bool attached = conn->qp.channel->attached;

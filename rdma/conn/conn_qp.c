@@ -45,7 +45,7 @@ enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err)
 	 */
 	status = vbd_channel_post_receives(conn->qp.channel, err);
 	if (status) {
-		/* RESET forgets those that were posted. */
+		/* RESET removes the posted receives without completions. */
 		(void)!vbd_conn_qp_move(conn, IBV_QPS_RESET, NULL);
 		vbd_channel_renew(conn->qp.channel);
 		return status;
@@ -54,7 +54,7 @@ enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err)
 	return VBD_OK;
 }
 
-/* The cap is no promise of the CM's: nothing in its messages tells the peer of it. */
+/* Local only: no CM message contains the limit. */
 static enum ibv_mtu capped_mtu(const struct vbd_conn *conn, enum ibv_mtu mtu)
 {
 	int cap = vbd_mtu_of_bytes(conn->params.path_mtu_bytes);
@@ -62,7 +62,7 @@ static enum ibv_mtu capped_mtu(const struct vbd_conn *conn, enum ibv_mtu mtu)
 	return cap && cap < (int)mtu ? (enum ibv_mtu)cap : mtu;
 }
 
-/* What the connection asked for, in place of what the CM took from the peer. */
+/* Replace attributes of the CM, which are the peer's, by the connection's parameters. */
 static void apply_params(const struct vbd_conn *conn, struct ibv_qp_attr *attr, int mask)
 {
 	const struct vbd_device_attr *limits = &conn->qp.device->attr;
@@ -71,8 +71,8 @@ static void apply_params(const struct vbd_conn *conn, struct ibv_qp_attr *attr, 
 		attr->qp_access_flags &= vbd_mem_access_flags(conn->params.remote_access);
 	if (mask & IBV_QP_PATH_MTU)
 		attr->path_mtu = capped_mtu(conn, attr->path_mtu);
-	/* The passive side answers with the traffic class of the request (kernel cm.c, 6.1),
-	 * whatever its listener's ToS. */
+	/* The CM of the passive side uses the traffic class of the request instead of the
+	 * listener's ToS (kernel cm.c, 6.1). */
 	if (mask & IBV_QP_AV && conn->passive && conn->cm.tos >= 0 && attr->ah_attr.is_global)
 		attr->ah_attr.grh.traffic_class = (uint8_t)conn->cm.tos;
 	if (mask & IBV_QP_MIN_RNR_TIMER)
@@ -91,7 +91,7 @@ static void apply_params(const struct vbd_conn *conn, struct ibv_qp_attr *attr, 
 		attr->rnr_retry = conn->params.rnr_retry;
 }
 
-/* Packets may come as soon as the QP has moved. */
+/* Called before the move: packets may arrive right after it. */
 static void begin_counting(struct vbd_conn *conn, const struct ibv_qp_attr *attr)
 {
 	conn->last_psn = attr->rq_psn;
@@ -135,7 +135,7 @@ enum vbd_status vbd_conn_qp_move(struct vbd_conn *conn, int state, struct vbd_er
 	return vbd_qp_modify(&conn->qp, &attr, mask, err);
 }
 
-/* What a QP has got on its way, and what it has not yet. */
+/* Whether the attributes of RTR and RTS are set. */
 static void judge(const struct vbd_conn *conn, struct vbd_qp_info *info)
 {
 	if (!conn->manual.on) {
@@ -143,7 +143,7 @@ static void judge(const struct vbd_conn *conn, struct vbd_qp_info *info)
 		info->sends_known = info->path_known;
 		return;
 	}
-	/* In ERR it still has what it had. */
+	/* ERR keeps the attributes. */
 	if (info->state == IBV_QPS_RESET || info->state == IBV_QPS_INIT) {
 		info->path_known = false;
 		info->sends_known = false;
@@ -176,10 +176,8 @@ static void take_grh(struct vbd_conn *conn, const struct ibv_ah_attr *ah)
 		vbd_conn_cm_take_scope(conn, info->sgid.netdev);
 }
 
-/*
- * An unreliable connection's device drops what it can't take, or never saw, and says nothing; but
- * it knows the number of the packet that it expects next.
- */
+/* The device of an unreliable connection reports no lost packets, but the PSN that it expects next
+ * counts them. */
 static void count_lost(struct vbd_conn *conn, uint32_t rq_psn)
 {
 	uint64_t came = vbd_counter_get(&conn->qp.channel->packets);
@@ -206,8 +204,8 @@ void vbd_conn_refresh_qp(struct vbd_conn *conn)
 		return;
 	info->iwarp = vbd_device_is_iwarp(conn->qp.device);
 	info->soft_roce = vbd_device_is_soft_roce(conn->qp.device);
-	/* siw does not tell the state (siw_verbs.c, 6.1): it then reads RESET, where no connection
-	 * of iWARP ever is. */
+	/* siw does not report the state (siw_verbs.c, 6.1): the value is RESET, which no iWARP
+	 * connection is in. */
 	if (!info->iwarp || attr.qp_state != IBV_QPS_RESET)
 		info->state = (int)attr.qp_state;
 	judge(conn, info);

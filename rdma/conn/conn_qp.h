@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The QP of a connection: making it, moving it from state to state, taking it apart. The part of
- * a connection that talks to the device.
+ * The QP of a connection: open it, move it from state to state, query it.
  *
  * Control thread; used by the files that rdma/conn/conn_parts.h names.
  */
@@ -12,11 +11,11 @@
 
 struct ibv_qp_attr;
 
-/** vbd_conn_qp_open - find the device, and vbd_qp_open() on it */
+/** vbd_conn_qp_open - vbd_qp_open() on the device of the connection */
 enum vbd_status vbd_conn_qp_open(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_conn_qp_attach - the QP to INIT, receives posted, handed to the worker; if that fails it is
- * in RESET as before */
+/** vbd_conn_qp_attach - move the QP to INIT, post its receives, attach it to the worker; after a
+ * failure the QP is in RESET */
 enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
@@ -29,8 +28,8 @@ enum vbd_status vbd_conn_qp_attach(struct vbd_conn *conn, struct vbd_error *err)
 enum vbd_status vbd_conn_qp_move(
 	struct vbd_conn *conn, int state, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_conn_qp_attributes - the first half of vbd_conn_qp_move(), for a move that another thread
- * makes: the attributes for ibv_modify_qp(3). vbd_qp_moved() is the other half. */
+/** vbd_conn_qp_attributes - the attributes of vbd_conn_qp_move(), for a thread that calls
+ * ibv_modify_qp(3); vbd_qp_moved() must follow */
 enum vbd_status vbd_conn_qp_attributes(struct vbd_conn *conn, int state, struct ibv_qp_attr *attr,
 	int *ret_mask, struct vbd_error *err) VBD_MUST_CHECK;
 

@@ -10,10 +10,10 @@
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/provider.h"
 
-/* How long the CM may take to say why a QP was flushed. */
+/* Limit of the wait for the CM event that names the reason of a flush. */
 #define CAUSE_WAIT_MS 1000
 
-/* The one setter of the state. */
+/* Sets the state; nothing else does. */
 static void set_state(struct vbd_conn *conn, enum vbd_conn_state next, enum vbd_conn_event event)
 {
 	if (conn->state == next)
@@ -66,8 +66,8 @@ static void confirm(struct vbd_conn *conn)
 
 static enum vbd_status go_rts(struct vbd_conn *conn, struct vbd_error *err)
 {
-	/* Once more to INIT: only now does the CM know which access the peer may have (librdmacm
-	 * does the same). */
+	/* To INIT again, as librdmacm does: only now does rdma_init_qp_attr(3) give the access
+	 * flags. */
 	enum vbd_status status = vbd_conn_qp_move(conn, IBV_QPS_INIT, err);
 
 	conn->cm_connected = true;
@@ -139,7 +139,7 @@ static void disconnect(struct vbd_conn *conn)
 		vbd_log(VBD_LOG_DEBUG, "conn", "%s", error.text);
 }
 
-/* The CM has named the reason of the flush, or is not waited for any more. */
+/* The wait for the CM event that names the reason of the flush is over. */
 static enum vbd_conn_event settle_cause(struct vbd_conn *conn)
 {
 	if (!conn->reason_pending)
@@ -162,7 +162,7 @@ static enum vbd_conn_event force(struct vbd_conn *conn)
 
 static enum vbd_conn_event flush(struct vbd_conn *conn)
 {
-	/* The kernel still works on the QP: vbd_conn_resume_drain() goes on. */
+	/* ibv_modify_qp(3) is still running: vbd_conn_resume_drain() continues. */
 	if (conn->manual.move) {
 		vbd_conn_set_deadline(conn, 0);
 		return VBD_CONN_NO_EVENT;
@@ -180,8 +180,8 @@ static enum vbd_conn_event drain(struct vbd_conn *conn)
 	return flush(conn);
 }
 
-/* Only the CM of iWARP moves a QP by itself. Our own disconnect waits: the CM would report it like
- * the peer's. */
+/* Only the CM of iWARP moves a QP by itself. The local disconnect is postponed: the CM would report
+ * it like the peer's. */
 static enum vbd_conn_event await_cause(struct vbd_conn *conn)
 {
 	enum vbd_conn_event next;
@@ -213,7 +213,7 @@ static enum vbd_conn_event after(enum vbd_status status)
 	return status ? VBD_CONN_EV_CALL_FAILED : VBD_CONN_NO_EVENT;
 }
 
-/* Returns the event that follows; with CALL_FAILED @err is set. */
+/* Returns the event that follows from @action; sets @err with CALL_FAILED. */
 static enum vbd_conn_event perform(
 	struct vbd_conn *conn, enum vbd_conn_action action, struct vbd_error *err)
 {

@@ -25,7 +25,7 @@ static enum vbd_status set_options(
 	return status;
 }
 
-/* All addresses of one device are none that rdma_cm could bind to: one of them stands for it. */
+/* rdma_cm cannot bind to all addresses of one device: choose one of them. */
 static enum vbd_status choose_addr(const struct vbd_fabric *fabric, const struct sockaddr *addr,
 	const struct vbd_cm_params *cm, struct sockaddr_storage *ret_addr, struct vbd_error *err)
 {

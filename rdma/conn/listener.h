@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A listening CM id. What to do with a request is the observer's to decide.
+ * A listening CM id. The layer above decides about requests.
  *
  * Control thread.
  */
@@ -13,14 +13,11 @@
 struct vbd_cm_listener;
 
 struct vbd_cm_listener_ops {
-	/*
-	 * A peer asks for a connection. The observer makes a connection of it with
-	 * vbd_conn_create_passive(), which takes over the request's id; or returns false, and the
-	 * request is rejected.
-	 */
+	/* A connect request came. Create a connection with vbd_conn_create_passive(), which then
+	 * owns the request's id; or return false, and the listener rejects the request. */
 	bool (*request)(
 		struct vbd_cm_listener *listener, const struct vbd_pv_cm_event *request, void *arg);
-	/* Its device is being removed: the id is gone already. */
+	/* The device is being removed: the id is destroyed already. */
 	void (*lost)(struct vbd_cm_listener *listener, void *arg);
 };
 
@@ -28,7 +25,7 @@ struct vbd_cm_listener {
 	struct vbd_cm_tag tag; /* first */
 	struct vbd_fabric *fabric;
 	struct vbd_account account;
-	struct rdma_cm_id *cm_id; /* NULL when lost */
+	struct rdma_cm_id *cm_id; /* NULL once lost or closed */
 	bool everywhere;	  /* counted in fabric->listeners_everywhere */
 	char device_name[64];	  /* "" when bound to every device */
 	struct sockaddr_storage addr;
@@ -38,20 +35,20 @@ struct vbd_cm_listener {
 
 /**
  * vbd_cm_listener_open - bind and listen
- * @listener: zeroed memory of the caller's
- * @addr:     address and port; port 0 is replaced in @listener->addr by the one the kernel picked,
- * and the address of all devices by one of the device asked for
- * @cm:       device, ToS, reuse of the address, IPv6 alone
- * @backlog:  requests that may wait in the kernel; too few are dropped without a word
+ * @listener: zeroed memory of the caller
+ * @addr:     address and port; in @listener->addr the kernel's port replaces port 0, and an address
+ *            of the requested device replaces the wildcard address
+ * @cm:       device, ToS, reuse of the address, IPv6 only
+ * @backlog:  requests that may wait in the kernel, which drops further ones silently
  */
 enum vbd_status vbd_cm_listener_open(struct vbd_cm_listener *listener, struct vbd_fabric *fabric,
 	const struct sockaddr *addr, const struct vbd_cm_params *cm, int backlog,
 	const struct vbd_cm_listener_ops *ops, void *ops_arg, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_cm_listener_close - stop listening; harmless when it is lost or closed */
+/** vbd_cm_listener_close - stop listening; harmless when lost or closed */
 void vbd_cm_listener_close(struct vbd_cm_listener *listener);
 
-/* The fabric's way in. */
+/* For the fabric. */
 void vbd_cm_listener_on_cm_event(
 	struct vbd_cm_listener *listener, const struct vbd_pv_cm_event *event);
 

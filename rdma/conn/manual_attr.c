@@ -21,7 +21,7 @@ static void set_path(const struct vbd_conn_manual *manual, struct ibv_ah_attr *a
 		.dlid = local->infiniband ? remote->lid : 0,
 		.sl = remote->sl,
 		.port_num = local->port_num,
-		/* RoCE has no other address; InfiniBand needs it across subnets only. */
+		/* RoCE needs the GRH; InfiniBand only across subnets. */
 		.is_global = !local->infiniband || !is_zero(remote->gid),
 	};
 	if (!ah->is_global)
@@ -48,7 +48,7 @@ static int to_init(const struct vbd_conn_manual *manual, enum vbd_qp_transport t
 {
 	attr->pkey_index = manual->local.pkey_index;
 	attr->port_num = manual->local.port_num;
-	/* What the CM would allow; which memory it reaches is the buffers' to say. */
+	/* As the CM sets them; the access flags of each buffer restrict the peer further. */
 	attr->qp_access_flags = IBV_ACCESS_REMOTE_WRITE;
 	if (transport == VBD_TRANSPORT_RC)
 		attr->qp_access_flags |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;

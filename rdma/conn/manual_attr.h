@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The attributes of a queue pair that is brought up by hand, in place of those that the CM gives.
+ * The attributes of a QP in a manual bring-up, in place of the CM's.
  *
  * Pure; any thread.
  */
@@ -14,7 +14,7 @@
 
 /**
  * vbd_manual_attributes - the attributes of the move from @old_state to @attr->qp_state: IBTA
- * tables 91 to 95, without the timers and retries, which the connection's parameters give
+ * tables 91 to 95, without the timers and retries, which are connection parameters
  * @ret_mask: of ibv_modify_qp(3)
  */
 void vbd_manual_attributes(const struct vbd_conn_manual *manual, enum vbd_qp_transport transport,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What happened to a connection and when: every call, event, transition and command, in order.
- * Bounded: what no longer fits is counted.
+ * The timeline of a connection: every call, event, transition and command, in order. Bounded:
+ * further entries are only counted.
  *
  * Control thread.
  */
@@ -33,7 +33,7 @@ struct vbd_timeline_entry {
 	uint64_t at_ns; /* monotonic */
 	enum vbd_timeline_kind kind;
 	char what[36];	 /* "rdma_connect", "INIT -> RTR" */
-	char detail[80]; /* "" if none */
+	char detail[80]; /* "": none */
 };
 
 struct vbd_timeline {
@@ -43,7 +43,7 @@ struct vbd_timeline {
 	uint32_t dropped;
 };
 
-/** vbd_timeline_add - stamp an entry with the present time */
+/** vbd_timeline_add - add an entry with the present time */
 void vbd_timeline_add(struct vbd_timeline *timeline, enum vbd_timeline_kind kind, const char *what,
 	const char *detail_fmt, ...) VBD_PRINTF(4, 5);
 
