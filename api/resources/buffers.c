@@ -57,28 +57,15 @@ static json_t *encode_buffer(const void *item, struct vbd_request *req)
 	return vbd_encode_end(&out);
 }
 
-void vbd_get_buffer(struct vbd_request *req)
-{
-	struct vbd_error err = {0};
-	struct vbd_buffer *buffer =
-		vbd_object_find(vbd_request_daemon(req)->buffers, req->ref, &err);
-
-	if (buffer)
-		vbd_reply_json(req, 200, encode_buffer(buffer, req));
-	else
-		vbd_reply_problem(req, &err);
-}
-
 void vbd_delete_buffer(struct vbd_request *req)
 {
+	struct vbd_buffer *buffer = vbd_task_find(req, &vbd_buffer_task);
 	struct vbd_error err = {0};
-	struct vbd_buffer *buffer =
-		vbd_object_find(vbd_request_daemon(req)->buffers, req->ref, &err);
 	char paths[VBD_USERS_SHOWN_MAX][VBD_PATH_BYTES];
 
 	if (!buffer)
-		vbd_reply_problem(req, &err);
-	else if (vbd_buffer_delete(buffer, &err) == VBD_OK)
+		return;
+	if (vbd_buffer_delete(buffer, &err) == VBD_OK)
 		vbd_reply_empty(req, 204);
 	else
 		vbd_reply_in_use(
@@ -241,7 +228,8 @@ static const struct vbd_page_source buffer_page = {
 	.encode = encode_buffer,
 };
 
-void vbd_list_buffers(struct vbd_request *req)
-{
-	vbd_page_reply(req, &buffer_page, vbd_request_daemon(req)->buffers);
-}
+const struct vbd_task_kind vbd_buffer_task = {
+	.kind = VBD_KIND_BUFFER,
+	.encode = encode_buffer,
+	.page = &buffer_page,
+};

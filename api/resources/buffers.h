@@ -5,9 +5,7 @@
 
 struct vbd_request;
 
-void vbd_list_buffers(struct vbd_request *req);
 void vbd_create_buffer(struct vbd_request *req);
-void vbd_get_buffer(struct vbd_request *req);
 void vbd_delete_buffer(struct vbd_request *req);
 void vbd_get_buffer_data(struct vbd_request *req);
 void vbd_open_buffer_data(struct vbd_request *req);

@@ -5,6 +5,7 @@
 #include "api/http/page.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
+#include "api/resources/task.h"
 #include "base/enum.h"
 #include "daemon/core/addr.h"
 #include "daemon/connections/listeners.h"
@@ -65,29 +66,9 @@ static json_t *encode_listener(const void *item, struct vbd_request *req)
 	return vbd_encode_end(&out);
 }
 
-/* The listener of the path; if there is none, answer and return NULL. */
-static struct vbd_listener *find(struct vbd_request *req)
-{
-	struct vbd_error err = {0};
-	struct vbd_listener *listener =
-		vbd_object_find(vbd_request_daemon(req)->listeners, req->ref, &err);
-
-	if (!listener)
-		vbd_reply_problem(req, &err);
-	return listener;
-}
-
-void vbd_get_listener(struct vbd_request *req)
-{
-	struct vbd_listener *listener = find(req);
-
-	if (listener)
-		vbd_reply_json(req, 200, encode_listener(listener, req));
-}
-
 void vbd_delete_listener(struct vbd_request *req)
 {
-	struct vbd_listener *listener = find(req);
+	struct vbd_listener *listener = vbd_task_find(req, &vbd_listener_task);
 
 	if (!listener)
 		return;
@@ -227,7 +208,7 @@ static enum vbd_status decode_patch(
 
 void vbd_patch_listener(struct vbd_request *req)
 {
-	struct vbd_listener *listener = find(req);
+	struct vbd_listener *listener = vbd_task_find(req, &vbd_listener_task);
 	struct listener_patch patch = {0};
 	struct vbd_error err = {0};
 
@@ -290,7 +271,8 @@ static const struct vbd_page_source listener_page = {
 	.encode = encode_listener,
 };
 
-void vbd_list_listeners(struct vbd_request *req)
-{
-	vbd_page_reply(req, &listener_page, vbd_request_daemon(req)->listeners);
-}
+const struct vbd_task_kind vbd_listener_task = {
+	.kind = VBD_KIND_LISTENER,
+	.encode = encode_listener,
+	.page = &listener_page,
+};

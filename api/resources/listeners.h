@@ -5,9 +5,7 @@
 
 struct vbd_request;
 
-void vbd_list_listeners(struct vbd_request *req);
 void vbd_create_listener(struct vbd_request *req);
-void vbd_get_listener(struct vbd_request *req);
 void vbd_delete_listener(struct vbd_request *req);
 void vbd_patch_listener(struct vbd_request *req);
 

@@ -3,6 +3,7 @@
  * Messages of a connection: reading the inbox, and sending the bytes of a request.
  */
 #include "api/json/codec.h"
+#include "api/resources/connection_wait.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
 #include "api/json/encode.h"
@@ -14,17 +15,6 @@
 #include "daemon/work/transfers.h"
 
 #include <stdlib.h>
-
-static struct vbd_connection *find(struct vbd_request *req)
-{
-	struct vbd_error err = {0};
-	struct vbd_connection *connection =
-		vbd_object_find(vbd_request_daemon(req)->connections, req->ref, &err);
-
-	if (!connection)
-		vbd_reply_problem(req, &err);
-	return connection;
-}
 
 /* --- the inbox ------------------------------------------------------------------------------- */
 
@@ -152,7 +142,7 @@ static bool is_over(const void *owner)
 
 void vbd_list_messages(struct vbd_request *req)
 {
-	struct vbd_connection *connection = find(req);
+	struct vbd_connection *connection = vbd_request_connection(req);
 
 	if (!connection)
 		return;
@@ -176,7 +166,7 @@ enum vbd_status vbd_query_through(
 
 void vbd_delete_messages(struct vbd_request *req)
 {
-	struct vbd_connection *connection = find(req);
+	struct vbd_connection *connection = vbd_request_connection(req);
 	struct vbd_error err = {0};
 	uint64_t through = 0;
 
@@ -219,7 +209,7 @@ static enum vbd_status send_message(const struct vbd_request *req,
 
 void vbd_send_message(struct vbd_request *req)
 {
-	struct vbd_connection *connection = find(req);
+	struct vbd_connection *connection = vbd_request_connection(req);
 	struct vbd_transfer_record *record;
 	struct vbd_error err = {0};
 
