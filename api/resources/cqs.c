@@ -65,7 +65,7 @@ struct cq_input {
 	bool moderation_seen;
 };
 
-/* The members that a PATCH takes are the last ones. */
+/* A PATCH may have the last members of cq_fields only. */
 #define CQ_CHANGEABLE 2
 
 static const struct vbd_field cq_fields[] = {

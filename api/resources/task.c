@@ -99,7 +99,7 @@ static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
 		return;
 	}
 	state = kind->state(waiter->task);
-	/* Without a wait the state is told as it is; with one, what ended it is the answer. */
+	/* A request without a wait gets the state of a failed task, not its error. */
 	if (state == VBD_TASK_FAILED && req->wait_asked) {
 		vbd_object_problem(waiter->task, &err);
 		vbd_reply_problem(req, &err);
