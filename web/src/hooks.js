@@ -20,7 +20,7 @@ export function useStore() {
 	return store;
 }
 
-/* The same array for the same items, so that views can tell whether anything is new. */
+/* Returns the same array for the same items, so that views can find out whether anything is new. */
 const arrays = new WeakMap();
 
 function arrayOf(items) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The link to the daemon: the event stream. After a break it continues with the first event that the page has not seen. It
-// gives the events to the store, and tells it whether the data is live or stale.
+// passes the events to the store, and sets there whether the data is live or stale.
 import { Problem, open, request } from "./api.js";
 import { sseParser } from "./sse.js";
 

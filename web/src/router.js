@@ -9,7 +9,7 @@ export function parseHash(hash) {
 	return { view: parts[0] ?? "", ref: parts[1] ?? null, query: Object.fromEntries(new URLSearchParams(search)) };
 }
 
-/** hashOf - the reverse; empty members of the query are left out */
+/** hashOf - the fragment of a route; empty members of the query are left out */
 export function hashOf({ view, ref = null, query = {} }) {
 	const path = [view, ref].filter((part) => part !== null && part !== "").map((part) => encodeURIComponent(part));
 	const search = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "" && value != null));

@@ -2,7 +2,7 @@
 //
 // The data of the page: lists and single objects while a view shows them, the newest events, and the state of the link to
 // the daemon. An event marks lists and objects as out of date; they are then read again, not more often than the daemon
-// can bear. Of the browser, only timers are used here.
+// can bear. Timers are the only functions of the browser used here.
 import { ITEMS_MAX, collections as allCollections, isOpen, listPath, merged } from "./collections.js";
 import { RateBook } from "./rates.js";
 import { SeriesBook } from "./series.js";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The theme, dark or light: that of the system until the user chooses one. Styles read data-theme of the root element; the
-// charts, which draw on a canvas, listen here.
+// charts, which draw on a canvas, call onTheme().
 const KEY = "verbsd.theme";
 const listeners = new Set();
 const system = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
