@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kinds of objects that clients see under an id, each with a registry: the one list of them.
+ * The list of the kinds of objects that clients see under an id, each with a registry.
  */
 #ifndef VBD_DAEMON_CORE_KINDS_H
 #define VBD_DAEMON_CORE_KINDS_H

@@ -37,7 +37,7 @@ void vbd_object_free(struct vbd_object *object)
 	free(object);
 }
 
-/* The object may have been put to use again since vbd_object_settle(). */
+/* Something may have begun to use the object again since vbd_object_settle(). */
 static void reap(struct vbd_deferred *deferred)
 {
 	struct vbd_object *object = VBD_CONTAINER_OF(deferred, struct vbd_object, reap);

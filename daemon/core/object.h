@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of an object that clients see under an id: it is created into the registry of its kind,
- * ends, stays in the history of its kind while there is room, and is freed at the end of a turn,
- * when nothing uses it. A service embeds struct vbd_object as the first member of its own struct
- * and describes the rest of the object's life by a struct vbd_kind.
+ * The life of an object that clients see under an id: the object is created into the registry of
+ * its kind, ends, stays in the history of its kind while there is room, and is freed at the end of
+ * a turn, when nothing uses it. A service embeds struct vbd_object as the first member of its own
+ * struct and describes the rest of the object's life by a struct vbd_kind.
  *
  * Control thread; never blocks.
  */
@@ -13,22 +13,23 @@
 #include "daemon/core/context.h"
 #include "daemon/core/watch.h"
 
-/* A kind of object. A NULL function: objects of the kind have no such step. */
+/* A kind of object. A function may be NULL: objects of the kind then have no such step. */
 struct vbd_kind {
 	size_t size_bytes;  /* of the service's struct */
-	bool keeps_history; /* ended objects stay until others take their place or their name */
+	bool keeps_history; /* ended objects stay until a newer object needs their place or name */
 	void (*on_deadline)(void *object); /* the object has a timer that calls this function */
-	/* Begin to end the object; harmless when it is ending. vbd_object_end() follows. */
+	/* Begin to end the object, unless it is ending. vbd_object_end() follows. */
 	void (*cancel)(struct vbd_object *object);
-	/* Does something still use the object, though it has ended? vbd_object_settle() follows. */
+	/* Does something use the ended object? When the use is over, vbd_object_settle() follows.
+	 */
 	bool (*is_used)(const struct vbd_object *object);
-	/* Say why the object failed. */
+	/* Set @ret_err to the reason for which the object failed. */
 	void (*problem)(const struct vbd_object *object, struct vbd_error *ret_err);
-	/* Free what the object has, but not its own memory. */
+	/* Free what the object owns, but not the object's own memory. */
 	void (*free)(struct vbd_object *object);
 };
 
-/* Each in the file of its service. */
+/* Each struct is in the file of its service. */
 #define VBD_KIND_EXTERN(sym, singular, plural, open, kept) \
 	extern const struct vbd_kind vbd_##singular##_kind;
 VBD_KIND_MAP(VBD_KIND_EXTERN)
@@ -49,44 +50,45 @@ enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *nam
 enum vbd_status vbd_object_adopt(struct vbd_registry *registry, uint64_t id, const char *name,
 	struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_object_set_name - as vbd_registry_set_name(); an ended object loses the name to this one */
+/** vbd_object_set_name - as vbd_registry_set_name(), but an ended object gives up its name */
 enum vbd_status vbd_object_set_name(
 	struct vbd_object *object, const char *name, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_object_find - the service's struct by what a client wrote, an id or a name; NULL with
+/** vbd_object_find - the service's struct by a client's reference, an id or a name; NULL with
  * VBD_E_NOT_FOUND */
 void *vbd_object_find(const struct vbd_registry *registry, const char *ref, struct vbd_error *err);
 
-/** vbd_object_log - append an event about the object, which is in its registry, to the event log;
- * see vbd_eventlog_append() */
+/** vbd_object_log - append an event about the object, which must be in its registry, to the event
+ * log; see vbd_eventlog_append() */
 void vbd_object_log(const struct vbd_object *object, enum vbd_event_type type,
 	enum vbd_severity severity, enum vbd_reason reason, const char *fmt, ...) VBD_PRINTF(5, 6);
 
-/** vbd_object_end - the object has ended: it goes into the history of its kind, or is freed if a
+/** vbd_object_end - the object has ended: move it to the history of its kind, or free it if a
  * client deleted it */
 void vbd_object_end(struct vbd_object *object);
 
-/** vbd_object_cancel - begin to end the object; harmless when it has ended */
+/** vbd_object_cancel - begin to end the object, unless it has ended */
 void vbd_object_cancel(struct vbd_object *object);
 
-/** vbd_object_delete - cancel the object if it has not ended; it is freed when it has ended and
- * nothing uses it, not before the end of this turn */
+/** vbd_object_delete - cancel the object if it has not ended; free it when it has ended and nothing
+ * uses it, at the end of this turn at the earliest */
 void vbd_object_delete(struct vbd_object *object);
 
-/** vbd_object_unregister - take the object out of its registry at once; it is freed as after
- * vbd_object_delete(). Its watches are called then, unless the caller calls them first. */
+/** vbd_object_unregister - take the object out of its registry at once, and free it as
+ * vbd_object_delete() does. Its watches are called then, unless the caller calls them first. */
 void vbd_object_unregister(struct vbd_object *object);
 
-/** vbd_object_settle - something stopped using the object: free it if only that was missing */
+/** vbd_object_settle - a use of the object is over: free the object if it is deleted, has ended and
+ * has no other use */
 void vbd_object_settle(struct vbd_object *object);
 
-/** vbd_object_free - free the object at once, in whatever state it is. Its watches are called. */
+/** vbd_object_free - free the object at once, in any state. Its watches are called. */
 void vbd_object_free(struct vbd_object *object);
 
 /** vbd_objects_free - free every object of a registry */
 void vbd_objects_free(struct vbd_registry *registry);
 
-/** vbd_object_problem - the error that stands for how the object failed; it names the object */
+/** vbd_object_problem - the error with which the object failed; the error names the object */
 void vbd_object_problem(const struct vbd_object *object, struct vbd_error *ret_err);
 
 #endif

@@ -86,8 +86,8 @@ enum vbd_status vbd_registry_check(
 	return VBD_OK;
 }
 
-/* A hash that can't grow leaves the handle's table NULL. */
-/* NOLINTBEGIN(readability-function-size): what uthash's macros expand to is not ours to shorten */
+/* uthash leaves the handle's table NULL if it has no memory to grow. */
+/* NOLINTBEGIN(readability-function-size): the length comes from uthash's macros */
 static bool insert_id(struct vbd_registry *registry, struct vbd_object *object)
 {
 	HASH_ADD(by_id, registry->by_id, id, sizeof(object->id), object);

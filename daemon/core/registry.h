@@ -3,7 +3,7 @@
  * The objects of one kind, by id and by name. Ids start at 1, ascend and are never reused, so the
  * order in which objects were added (which the hash keeps) is the order of their ids.
  *
- * Control thread only; never blocks. The objects belong to whoever adds them.
+ * Control thread only; never blocks. The caller that adds an object owns the object.
  */
 #ifndef VBD_DAEMON_CORE_REGISTRY_H
 #define VBD_DAEMON_CORE_REGISTRY_H
@@ -17,9 +17,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Without it uthash calls exit() when memory is short. */
+/* Without this macro uthash calls exit() when memory is short. */
 #define HASH_NONFATAL_OOM 1
-/* Its default, Jenkins, warns of fall-throughs under clang. */
+/* uthash's default, Jenkins, warns of fall-throughs under clang. */
 #define HASH_FUNCTION(keyptr, keylen, hashv) HASH_FNV(keyptr, keylen, hashv)
 #include <uthash.h>
 
@@ -34,19 +34,19 @@ struct vbd_kind;
 
 /* Embedded in every object that has an id. */
 struct vbd_object {
-	uint64_t id;		   /* 0 while it is in no registry */
-	char name[VBD_NAME_BYTES]; /* "" if it has none */
+	uint64_t id;		   /* 0 while the object is in no registry */
+	char name[VBD_NAME_BYTES]; /* "" without a name */
 	UT_hash_handle by_id;
 	UT_hash_handle by_name;
-	/* Its life; see daemon/core/object.h. */
-	struct vbd_registry *registry; /* of its kind, also when it is not in there any more */
+	/* The members for the object's life; see daemon/core/object.h. */
+	struct vbd_registry *registry; /* of the object's kind; stays set when the object leaves */
 	uint64_t created_ns;
 	bool ended;
-	bool deleted;		    /* by a client: nobody wants to see its end */
+	bool deleted;		    /* by a client: the object skips the history */
 	struct vbd_timer *deadline; /* NULL for a kind without one */
 	struct vbd_link watches;    /* of struct vbd_watch */
-	struct vbd_link ended_link; /* the registry's `ended` */
-	struct vbd_deferred reap;   /* frees it */
+	struct vbd_link ended_link; /* in the registry's `ended` */
+	struct vbd_deferred reap;   /* frees the object */
 };
 
 struct vbd_registry {
@@ -55,19 +55,18 @@ struct vbd_registry {
 	const char *singular; /* "connection" */
 	const char *plural;   /* "connections", as in paths */
 	uint64_t limit;	      /* objects at most */
-	uint64_t last_id;     /* given to an object; 0 if none was */
+	uint64_t last_id;     /* 0 before the first object */
 	uint32_t open;	      /* objects that have not ended */
 	struct vbd_history ended;
-	uint64_t kept; /* ended objects at most; the oldest makes room for the next */
+	uint64_t kept; /* ended objects at most; the oldest is freed for the next */
 	struct vbd_object *by_id;
 	struct vbd_object *by_name;
 };
 
-/** vbd_name_valid - does @name match ^[A-Za-z_][A-Za-z0-9._-]{0,62}$ (so that it can't be an id)?
- */
+/** vbd_name_valid - does @name match ^[A-Za-z_][A-Za-z0-9._-]{0,62}$? Such a name is no id. */
 bool vbd_name_valid(const char *name);
 
-/** vbd_ref_is_id - is what a client wrote an id, in decimal? Else it can only be a name. */
+/** vbd_ref_is_id - is a client's reference an id in decimal? A reference that is not is a name. */
 bool vbd_ref_is_id(const char *ref, uint64_t *ret_id);
 
 /**
@@ -79,11 +78,11 @@ bool vbd_ref_is_id(const char *ref, uint64_t *ret_id);
 void vbd_registry_init(
 	struct vbd_registry *registry, const char *singular, const char *plural, uint64_t limit);
 
-/** vbd_registry_fini - forget every object; they stay their owners' */
+/** vbd_registry_fini - empty the registry; the objects are not freed */
 void vbd_registry_fini(struct vbd_registry *registry);
 
 /**
- * vbd_registry_add - give an object its id and name
+ * vbd_registry_add - add an object with the next id and a name
  * @object: in no registry
  * @name:   NULL or "" for none
  *
@@ -110,48 +109,50 @@ enum vbd_status vbd_registry_adopt(struct vbd_registry *registry, struct vbd_obj
 	uint64_t id, const char *name, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_registry_set_name - give an object that is in the registry another name
+ * vbd_registry_set_name - rename an object that is in the registry
  * @name: "" for none
  *
  * Returns VBD_OK; VBD_E_BAD_VALUE or VBD_E_NAME_TAKEN (the object keeps its name); VBD_E_NO_MEMORY
- * (it has none then).
+ * (the object has no name then).
  */
 enum vbd_status vbd_registry_set_name(struct vbd_registry *registry, struct vbd_object *object,
 	const char *name, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_registry_remove - the id is never given again; an object that was never added is ignored */
+/** vbd_registry_remove - take an object out; its id is never used again. An object in no registry
+ * is ignored. */
 void vbd_registry_remove(struct vbd_registry *registry, struct vbd_object *object);
 
-/** vbd_registry_find_id - borrowed; NULL if there is none */
+/** vbd_registry_find_id - the object, borrowed; NULL if there is none */
 struct vbd_object *vbd_registry_find_id(const struct vbd_registry *registry, uint64_t id);
 
-/** vbd_registry_find_name - borrowed; NULL if there is none */
+/** vbd_registry_find_name - the object, borrowed; NULL if there is none */
 struct vbd_object *vbd_registry_find_name(const struct vbd_registry *registry, const char *name);
 
 /**
- * vbd_registry_find_ref - by what a client wrote: an id in decimal, else a name
+ * vbd_registry_find_ref - find an object by a client's reference: an id in decimal, else a name
  *
- * Borrowed; NULL with VBD_E_NOT_FOUND, whose text names the kind and the ref.
+ * Returns the object, borrowed, or NULL with VBD_E_NOT_FOUND, whose text names the kind and @ref.
  */
 struct vbd_object *vbd_registry_find_ref(
 	const struct vbd_registry *registry, const char *ref, struct vbd_error *err);
 
-/** vbd_registry_count - objects now */
+/** vbd_registry_count - the number of objects now */
 uint64_t vbd_registry_count(const struct vbd_registry *registry);
 
 /** vbd_registry_first - the object with the lowest id; NULL if there is none */
 struct vbd_object *vbd_registry_first(const struct vbd_registry *registry);
 
-/** vbd_registry_next - the object with the next id; NULL behind the last; ask before a removal */
+/** vbd_registry_next - the object with the next id; NULL behind the last. Call it before @object is
+ * removed. */
 struct vbd_object *vbd_registry_next(const struct vbd_object *object);
 
-/** vbd_registry_for_each - each object, the lowest id first; the body takes no object out */
+/** vbd_registry_for_each - each object, the lowest id first; the body must not remove an object */
 #define vbd_registry_for_each(object_, registry_)                                 \
 	for (struct vbd_object *object_ = vbd_registry_first(registry_); object_; \
 		object_ = vbd_registry_next(object_))
 
-/** vbd_registry_drain - have each object freed, the one with the lowest id first; @free_object may
- * take that object out, and no other */
+/** vbd_registry_drain - call @free_object for each object, the lowest id first; @free_object may
+ * remove its own object only */
 void vbd_registry_drain(
 	struct vbd_registry *registry, void (*free_object)(struct vbd_object *object));
 

@@ -28,7 +28,7 @@ struct vbd_shared_users {
 /* The record of a PD, CQ or SRQ. */
 struct vbd_shared {
 	struct vbd_object object; /* first */
-	union {			  /* the fabric's; by the registry of `object` */
+	union { /* owned by the fabric; `pd` in the registry daemon->pds, and so on */
 		void *item;
 		struct vbd_pd *pd;
 		struct vbd_cq *cq;
