@@ -269,7 +269,8 @@ json_t *vbd_encode_connection(
 	vbd_put(&out, "counters", encode_counters(conn));
 	vbd_put_u64_or_null(&out, "lost_packets",
 		conn->params.qp.transport == VBD_TRANSPORT_UC &&
-			!(conn->qp.pd && vbd_buffers_writable(connection->daemon, conn->qp.pd)),
+			!(conn->qp.pd && vbd_buffers_writable(
+						 connection->object.registry->daemon, conn->qp.pd)),
 		conn->lost_packets);
 	vbd_put(&out, "inbox", encode_inbox(connection));
 	vbd_put(&out, "rtt", vbd_encode_rtt(connection));

@@ -57,7 +57,6 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
 	if (status)
 		return status;
 	connection = vbd_connection_of(object);
-	connection->daemon = daemon;
 	connection->receive_bytes = receive_bytes;
 	vbd_inbox_init(&connection->inbox, object, VBD_EVENT_CONNECTION_ASYNC);
 	vbd_list_init(&connection->windows);
@@ -67,7 +66,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
 
 static void attach_receives(struct vbd_connection *connection)
 {
-	connection->daemon->messages_bytes += connection->receive_bytes;
+	connection->object.registry->daemon->messages_bytes += connection->receive_bytes;
 	vbd_inbox_attach(&connection->inbox, &connection->conn->qp);
 }
 
@@ -100,8 +99,8 @@ static enum vbd_status begin(struct vbd_connection *connection,
 		resolve(connection, (const struct sockaddr *)&dst);
 		return VBD_OK;
 	}
-	return vbd_resolve(connection->daemon->loop, spec->dst_addr, spec->dst_port, on_resolved,
-		connection, &connection->resolution, err);
+	return vbd_resolve(connection->object.registry->daemon->loop, spec->dst_addr,
+		spec->dst_port, on_resolved, connection, &connection->resolution, err);
 }
 
 /* Check what can be checked before the name is resolved. A host name passes. */
@@ -236,7 +235,7 @@ static void decide(struct vbd_listener *listener, struct vbd_connection *connect
 bool vbd_connection_from_request(
 	struct vbd_listener *listener, const struct vbd_pv_cm_event *request)
 {
-	struct vbd_daemon *daemon = listener->daemon;
+	struct vbd_daemon *daemon = listener->object.registry->daemon;
 	struct vbd_connection *connection;
 	struct vbd_error error = {0};
 	char peer[VBD_ADDR_TEXT_BYTES];

@@ -66,7 +66,7 @@ static void established(const struct vbd_connection *connection)
 
 static void ended(struct vbd_connection *connection)
 {
-	struct vbd_daemon *daemon = connection->daemon;
+	struct vbd_daemon *daemon = connection->object.registry->daemon;
 	const struct vbd_conn *conn = connection->conn;
 	bool clean = vbd_reason_clean(conn->qp.reason);
 
@@ -90,7 +90,7 @@ static void ended(struct vbd_connection *connection)
 /* Count the outcome of a request. A failed accept counts as a rejection. */
 static void decided(struct vbd_connection *connection)
 {
-	const struct vbd_daemon *daemon = connection->daemon;
+	const struct vbd_daemon *daemon = connection->object.registry->daemon;
 	struct vbd_object *object =
 		vbd_registry_find_id(daemon->listeners, connection->listener_id);
 	struct vbd_listener *listener;
@@ -118,7 +118,7 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 	if (conn->state == VBD_CONN_ESTABLISHED)
 		established(connection);
 	else
-		connection->daemon->connection_left(connection);
+		connection->object.registry->daemon->connection_left(connection);
 	if (vbd_conn_state_terminal(conn->state))
 		ended(connection);
 	vbd_watch_notify(&connection->object.watches, false);
@@ -133,7 +133,7 @@ static void move_work(void *arg)
 static void moved(void *arg)
 {
 	struct vbd_connection *connection = arg;
-	struct vbd_daemon *daemon = connection->daemon;
+	struct vbd_daemon *daemon = connection->object.registry->daemon;
 
 	daemon->pool_jobs--;
 	vbd_conn_moved(connection->conn);
@@ -145,9 +145,10 @@ static bool on_move_slowly(struct vbd_conn *conn, void *arg)
 	const struct vbd_connection *connection = arg;
 
 	(void)conn;
-	if (vbd_loop_work(connection->daemon->loop, move_work, moved, arg, NULL) != VBD_OK)
+	if (vbd_loop_work(connection->object.registry->daemon->loop, move_work, moved, arg, NULL) !=
+		VBD_OK)
 		return false;
-	connection->daemon->pool_jobs++;
+	connection->object.registry->daemon->pool_jobs++;
 	return true;
 }
 

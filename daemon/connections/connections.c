@@ -11,8 +11,8 @@
 static enum vbd_status check_private_data(const struct vbd_connection *connection,
 	const struct vbd_private_data *data, enum vbd_cm_message message, struct vbd_error *err)
 {
-	const struct vbd_device *device =
-		vbd_fabric_device(connection->daemon->fabric, connection->conn->device_name);
+	const struct vbd_device *device = vbd_fabric_device(
+		connection->object.registry->daemon->fabric, connection->conn->device_name);
 
 	return vbd_private_data_check(
 		data, message, device && vbd_device_is_iwarp(device), "/private_data/data", err);
@@ -22,7 +22,7 @@ enum vbd_status vbd_connection_accept(struct vbd_connection *connection,
 	const struct vbd_connection_accept *how, struct vbd_error *err)
 {
 	const struct vbd_conn_params *params = &connection->conn->params;
-	struct vbd_daemon *daemon = connection->daemon;
+	struct vbd_daemon *daemon = connection->object.registry->daemon;
 	enum vbd_status status = vbd_daemon_accepts_work(daemon, err);
 
 	if (!status)

@@ -55,7 +55,7 @@ static enum vbd_status open_cm(struct vbd_listener *listener, struct vbd_error *
 	struct vbd_error error = {0};
 	char text[VBD_ADDR_TEXT_BYTES];
 
-	if (vbd_cm_listener_open(&listener->cm, listener->daemon->fabric,
+	if (vbd_cm_listener_open(&listener->cm, listener->object.registry->daemon->fabric,
 		    (const struct sockaddr *)&listener->asked_addr, &listener->cm_params,
 		    (int)listener->backlog, &cm_ops, listener, &error) == VBD_OK) {
 		listener->addr = listener->cm.addr;
@@ -87,7 +87,6 @@ static enum vbd_status make_listener(struct vbd_daemon *daemon,
 	if (status)
 		return status;
 	listener = listener_of(object);
-	listener->daemon = daemon;
 	listener->backlog = spec->backlog;
 	listener->accept = spec->accept;
 	listener->accept_timeout_ms = spec->accept_timeout_ms;
@@ -175,7 +174,7 @@ void vbd_listener_set_accept_timeout(struct vbd_listener *listener, uint32_t tim
 
 void vbd_listener_delete(struct vbd_listener *listener)
 {
-	struct vbd_daemon *daemon = listener->daemon;
+	struct vbd_daemon *daemon = listener->object.registry->daemon;
 	uint64_t id = listener->object.id;
 
 	vbd_cm_listener_close(&listener->cm);

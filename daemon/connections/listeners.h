@@ -33,7 +33,6 @@ const char *vbd_listener_state_name(enum vbd_listener_state state);
 
 struct vbd_listener {
 	struct vbd_object object; /* first */
-	struct vbd_daemon *daemon;
 	enum vbd_listener_state state;
 	struct vbd_cm_listener cm;
 	struct sockaddr_storage asked_addr; /* with the port that was chosen for port 0 */

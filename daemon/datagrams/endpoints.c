@@ -72,7 +72,7 @@ static void count_totals(struct vbd_totals *totals, const struct vbd_endpoint *e
 
 static void ended(struct vbd_endpoint_record *record)
 {
-	struct vbd_daemon *daemon = record->daemon;
+	struct vbd_daemon *daemon = record->object.registry->daemon;
 	const struct vbd_endpoint *endpoint = record->endpoint;
 	bool failed = endpoint->state == VBD_ENDPOINT_FAILED;
 
@@ -127,7 +127,6 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_e
 	if (status)
 		return status;
 	record = record_of(object);
-	record->daemon = daemon;
 	record->receive_bytes = receive_bytes;
 	vbd_list_init(&record->peers);
 	vbd_list_init(&record->groups);
@@ -170,11 +169,12 @@ static enum vbd_status open_endpoint(struct vbd_endpoint_record *record,
 	struct vbd_error *err)
 {
 	struct vbd_device *device;
-	enum vbd_status status = find_device(record->daemon, spec->device, &device, err);
+	enum vbd_status status =
+		find_device(record->object.registry->daemon, spec->device, &device, err);
 
 	if (status)
 		return status;
-	return vbd_endpoint_open(record->daemon->fabric, record->object.id, device,
+	return vbd_endpoint_open(record->object.registry->daemon->fabric, record->object.id, device,
 		addr->ss_family ? (const struct sockaddr *)addr : NULL, &spec->params,
 		&endpoint_ops, record, &record->endpoint, err);
 }

@@ -12,8 +12,7 @@
 #include "rdma/ud/endpoint.h"
 
 struct vbd_endpoint_record {
-	struct vbd_object object; /* first */
-	struct vbd_daemon *daemon;
+	struct vbd_object object;      /* first */
 	struct vbd_endpoint *endpoint; /* the RDMA side; never NULL */
 	struct vbd_inbox inbox;
 	struct vbd_link peers;	/* of struct vbd_peer_record */

@@ -124,7 +124,6 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_g
 	if (status)
 		return status;
 	record = record_of(object);
-	record->daemon = daemon;
 	record->endpoint_id = spec->endpoint->object.id;
 	record->timeout_ms = spec->timeout_ms;
 	vbd_list_append(&spec->endpoint->groups, &record->link);

@@ -12,7 +12,6 @@
 
 struct vbd_group_record {
 	struct vbd_object object; /* first */
-	struct vbd_daemon *daemon;
 	struct vbd_group group;
 	struct vbd_link link; /* in the endpoint's list */
 	uint64_t endpoint_id;

@@ -45,7 +45,7 @@ static void make_ah(void *arg)
 static void on_ah_made(void *arg)
 {
 	struct vbd_peer_record *record = arg;
-	struct vbd_daemon *daemon = record->daemon;
+	struct vbd_daemon *daemon = record->object.registry->daemon;
 
 	daemon->pool_jobs--;
 	vbd_peer_ah_made(&record->peer);
@@ -57,9 +57,9 @@ static void on_make_ah(struct vbd_peer *peer, void *arg)
 {
 	struct vbd_peer_record *record = arg;
 
-	if (vbd_loop_work(record->daemon->loop, make_ah, on_ah_made, record, &peer->ah_error) ==
-		VBD_OK)
-		record->daemon->pool_jobs++;
+	if (vbd_loop_work(record->object.registry->daemon->loop, make_ah, on_ah_made, record,
+		    &peer->ah_error) == VBD_OK)
+		record->object.registry->daemon->pool_jobs++;
 	else
 		vbd_peer_ah_made(peer);
 }
@@ -88,7 +88,6 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_p
 	if (status)
 		return status;
 	record = record_of(object);
-	record->daemon = daemon;
 	record->endpoint_id = spec->endpoint->object.id;
 	record->message = spec->message;
 	vbd_list_append(&spec->endpoint->peers, &record->link);
@@ -123,8 +122,8 @@ static void resolve(struct vbd_peer_record *record, const struct vbd_peer_spec *
 	/* A numeric address needs no thread pool. */
 	if (vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst))
 		vbd_peer_resolve(&record->peer, (const struct sockaddr *)&dst);
-	else if (vbd_resolve(record->daemon->loop, spec->dst_addr, spec->dst_port, on_resolved,
-			 record, &record->resolution, &error) != VBD_OK)
+	else if (vbd_resolve(record->object.registry->daemon->loop, spec->dst_addr, spec->dst_port,
+			 on_resolved, record, &record->resolution, &error) != VBD_OK)
 		vbd_peer_name_failed(&record->peer, &error);
 }
 

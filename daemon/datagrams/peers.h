@@ -12,7 +12,6 @@
 
 struct vbd_peer_record {
 	struct vbd_object object; /* first */
-	struct vbd_daemon *daemon;
 	struct vbd_peer peer;
 	struct vbd_link link; /* in the endpoint's list */
 	uint64_t endpoint_id;

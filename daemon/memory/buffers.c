@@ -38,7 +38,7 @@ struct creation {
 
 static void unpin(struct vbd_buffer *buffer)
 {
-	buffer->daemon->pinned_bytes -= buffer->pinned_bytes;
+	buffer->object.registry->daemon->pinned_bytes -= buffer->pinned_bytes;
 	buffer->pinned_bytes = 0;
 }
 
@@ -81,7 +81,7 @@ static void created(void *arg)
 {
 	struct creation *creation = arg;
 	struct vbd_buffer *buffer = creation->buffer;
-	struct vbd_daemon *daemon = buffer->daemon;
+	struct vbd_daemon *daemon = buffer->object.registry->daemon;
 
 	/* The MR of a successful registration owns the reference. */
 	if (!buffer->mem.mr)
@@ -174,7 +174,6 @@ static enum vbd_status add_buffer(struct vbd_daemon *daemon, const char *name,
 	if (status)
 		return status;
 	buffer = buffer_of(object);
-	buffer->daemon = daemon;
 	buffer->state = VBD_BUFFER_REGISTERING;
 	buffer->mem = *mem;
 	buffer->pinned_bytes = vbd_mem_mapped_bytes(mem);
@@ -198,13 +197,14 @@ static enum vbd_status begin(struct vbd_buffer *buffer, struct vbd_pd *pd, struc
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for a buffer");
 	*creation = (struct creation){.buffer = buffer, .pd = pd};
 	vbd_pd_ref(pd);
-	status = vbd_loop_work(buffer->daemon->loop, allocate_and_register, created, creation, err);
+	status = vbd_loop_work(buffer->object.registry->daemon->loop, allocate_and_register,
+		created, creation, err);
 	if (status) {
 		vbd_pd_unref(pd);
 		free(creation);
 		return status;
 	}
-	buffer->daemon->pool_jobs++;
+	buffer->object.registry->daemon->pool_jobs++;
 	return VBD_OK;
 }
 
@@ -263,7 +263,7 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
  * is stopping or the pool refuses it. */
 static void on_pool(struct vbd_buffer *buffer, void (*work)(void *arg), void (*done)(void *arg))
 {
-	struct vbd_daemon *daemon = buffer->daemon;
+	struct vbd_daemon *daemon = buffer->object.registry->daemon;
 
 	daemon->pool_jobs++;
 	if (!daemon->stopping && vbd_loop_work(daemon->loop, work, done, buffer, NULL) == VBD_OK)
@@ -283,7 +283,7 @@ static void unmap(void *arg)
 static void unmapped(void *arg)
 {
 	struct vbd_buffer *buffer = arg;
-	struct vbd_daemon *daemon = buffer->daemon;
+	struct vbd_daemon *daemon = buffer->object.registry->daemon;
 
 	vbd_object_free(&buffer->object);
 	job_done(daemon);
@@ -306,7 +306,7 @@ static void revoke_keys(void *arg)
 static void revoked(void *arg)
 {
 	struct vbd_buffer *buffer = arg;
-	struct vbd_daemon *daemon = buffer->daemon;
+	struct vbd_daemon *daemon = buffer->object.registry->daemon;
 
 	vbd_mem_deregister(&buffer->mem);
 	vbd_buffer_unref(buffer);
@@ -315,7 +315,7 @@ static void revoked(void *arg)
 
 enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *err)
 {
-	struct vbd_daemon *daemon = buffer->daemon;
+	struct vbd_daemon *daemon = buffer->object.registry->daemon;
 	uint64_t id = buffer->object.id;
 
 	if (buffer->state == VBD_BUFFER_REGISTERING)
@@ -438,7 +438,7 @@ static void compute_checksum(void *arg)
 static void checksum_computed(void *arg)
 {
 	struct checksum *sum = arg;
-	struct vbd_daemon *daemon = sum->buffer->daemon;
+	struct vbd_daemon *daemon = sum->buffer->object.registry->daemon;
 	struct vbd_error error = {0};
 
 	if (sum->rc < 0)
@@ -471,13 +471,14 @@ enum vbd_status vbd_buffer_checksum(struct vbd_buffer *buffer, enum vbd_checksum
 		.arg = arg,
 	};
 	vbd_buffer_ref(buffer);
-	status = vbd_loop_work(buffer->daemon->loop, compute_checksum, checksum_computed, sum, err);
+	status = vbd_loop_work(buffer->object.registry->daemon->loop, compute_checksum,
+		checksum_computed, sum, err);
 	if (status) {
 		vbd_buffer_unref(buffer);
 		free(sum);
 		return status;
 	}
-	buffer->daemon->pool_jobs++;
+	buffer->object.registry->daemon->pool_jobs++;
 	return VBD_OK;
 }
 

@@ -24,7 +24,6 @@ const char *vbd_buffer_state_name(enum vbd_buffer_state state);
 
 struct vbd_buffer {
 	struct vbd_object object; /* first: id, name */
-	struct vbd_daemon *daemon;
 	enum vbd_buffer_state state;
 	struct vbd_mem mem;	/* size_bytes, kind, access, addr, rkey, shm_name */
 	struct vbd_error error; /* why the buffer is FAILED */

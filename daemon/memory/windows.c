@@ -52,7 +52,7 @@ static struct vbd_channel *choose_channel(struct vbd_window *window, void *arg)
 	if (record->connection && is_established(record->connection))
 		record->qp = &record->connection->conn->qp;
 	if (!record->qp && window->range.type == 1)
-		record->qp = any_qp(record->daemon, window->mem);
+		record->qp = any_qp(record->object.registry->daemon, window->mem);
 	if (!record->qp)
 		return NULL;
 	vbd_timer_set(record->object.deadline, record->timeout_ms);
@@ -113,7 +113,7 @@ static void deregister_range(void *arg)
 static void deregistered(void *arg)
 {
 	struct vbd_window_record *record = arg;
-	struct vbd_daemon *daemon = record->daemon;
+	struct vbd_daemon *daemon = record->object.registry->daemon;
 
 	vbd_buffer_unref_user(record->buffer);
 	record->buffer = NULL;
@@ -124,7 +124,7 @@ static void deregistered(void *arg)
 /* Deregister the window's own MR, if any, on the thread pool: gigabytes take time. */
 static void release_memory(struct vbd_window_record *record)
 {
-	struct vbd_daemon *daemon = record->daemon;
+	struct vbd_daemon *daemon = record->object.registry->daemon;
 
 	daemon->pool_jobs++;
 	if (record->window.own_mr && !daemon->stopping &&
@@ -136,7 +136,7 @@ static void release_memory(struct vbd_window_record *record)
 
 static void ended(struct vbd_window_record *record)
 {
-	struct vbd_daemon *daemon = record->daemon;
+	struct vbd_daemon *daemon = record->object.registry->daemon;
 	bool failed = record->window.state == VBD_WINDOW_FAILED;
 
 	vbd_timer_clear(record->object.deadline);
@@ -277,7 +277,6 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_w
 	if (status)
 		return status;
 	record = record_of(object);
-	record->daemon = daemon;
 	record->timeout_ms = spec->timeout_ms;
 	vbd_list_init(&record->link);
 	record->window.range = spec->range;
@@ -314,7 +313,7 @@ static void register_range(void *arg)
 static void registered(void *arg)
 {
 	struct vbd_window_record *record = arg;
-	struct vbd_daemon *daemon = record->daemon;
+	struct vbd_daemon *daemon = record->object.registry->daemon;
 
 	vbd_window_registered(&record->window);
 	job_done(daemon);
@@ -323,7 +322,7 @@ static void registered(void *arg)
 /* Register the window's own MR, if it needs one, on the thread pool: gigabytes take time. */
 static void begin(struct vbd_window_record *record)
 {
-	struct vbd_daemon *daemon = record->daemon;
+	struct vbd_daemon *daemon = record->object.registry->daemon;
 
 	daemon->pool_jobs++;
 	if (record->window.own_mr &&

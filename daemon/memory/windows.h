@@ -14,7 +14,6 @@
 
 struct vbd_window_record {
 	struct vbd_object object; /* first: id, name */
-	struct vbd_daemon *daemon;
 	struct vbd_window window;
 	struct vbd_link link;		   /* in the connection's list */
 	struct vbd_connection *connection; /* of the request; NULL for none, or if it has ended */

@@ -129,9 +129,10 @@ static void gather_counts(const struct vbd_conn *conn, struct vbd_facts *facts)
 static void gather_listener(const struct vbd_connection *connection, struct vbd_facts *facts)
 {
 	const struct vbd_object *object =
-		connection->listener_id ? vbd_registry_find_id(connection->daemon->listeners,
-						  connection->listener_id)
-					: NULL;
+		connection->listener_id
+			? vbd_registry_find_id(connection->object.registry->daemon->listeners,
+				  connection->listener_id)
+			: NULL;
 
 	if (!object)
 		return;
@@ -165,15 +166,15 @@ static void gather(const struct vbd_connection *connection, const struct vbd_pv_
 
 	*facts = (struct vbd_facts){0};
 	gather_state(connection, facts);
-	gather_device(connection->daemon, conn, facts);
-	gather_gids(connection->daemon, conn, facts);
+	gather_device(connection->object.registry->daemon, conn, facts);
+	gather_gids(connection->object.registry->daemon, conn, facts);
 	gather_qp(conn, facts);
 	gather_counts(conn, facts);
 	gather_listener(connection, facts);
 	facts->memlock_known = true;
 	vbd_memlock(&facts->locked_bytes, &facts->lock_limit_bytes);
 	if (netroute)
-		vbd_explain_netroute(connection->daemon, netroute, facts);
+		vbd_explain_netroute(connection->object.registry->daemon, netroute, facts);
 }
 
 /* --- causes ---------------------------------------------------------------------------------- */

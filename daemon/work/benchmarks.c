@@ -79,7 +79,6 @@ static enum vbd_status make(struct vbd_daemon *daemon, const struct vbd_benchmar
 	if (status)
 		return status;
 	benchmark = benchmark_of(object);
-	benchmark->daemon = daemon;
 	benchmark->connection_id = spec->connection->object.id;
 	benchmark->buffer_id = spec->buffer ? spec->buffer->object.id : 0;
 	benchmark->op = spec->op;
@@ -108,8 +107,8 @@ static enum vbd_status prepare(struct vbd_benchmark *benchmark,
 		.run_ns = benchmark->duration_ms * VBD_NS_PER_MS,
 		.latency_ns = &benchmark->latency_ns,
 	};
-	enum vbd_status status =
-		vbd_transfer_prepare(benchmark->daemon, &transfer, &benchmark->transfer, err);
+	enum vbd_status status = vbd_transfer_prepare(
+		benchmark->object.registry->daemon, &transfer, &benchmark->transfer, err);
 
 	if (status)
 		return status;

@@ -46,8 +46,7 @@ struct vbd_benchmark_result {
 };
 
 struct vbd_benchmark {
-	struct vbd_object object; /* first */
-	struct vbd_daemon *daemon;
+	struct vbd_object object;	      /* first */
 	struct vbd_transfer_record *transfer; /* NULL once the transfer has ended */
 	struct vbd_watch transfer_watch;
 	enum vbd_benchmark_state state;

@@ -30,7 +30,7 @@ static size_t collect_users(const struct vbd_buffer *buffer, const struct vbd_re
 
 size_t vbd_buffer_users(const struct vbd_buffer *buffer, char (*paths)[48], size_t max)
 {
-	const struct vbd_daemon *daemon = buffer->daemon;
+	const struct vbd_daemon *daemon = buffer->object.registry->daemon;
 	size_t count;
 
 	count = collect_users(buffer, daemon->transfers, transfer_uses, paths, max);

@@ -87,7 +87,7 @@ static void set_result(struct vbd_probe_record *record)
 static void on_ended(struct vbd_probe *probe, void *arg)
 {
 	struct vbd_probe_record *record = arg;
-	struct vbd_daemon *daemon = record->daemon;
+	struct vbd_daemon *daemon = record->object.registry->daemon;
 	char text[PROGRESS_BYTES];
 	bool done;
 
@@ -277,7 +277,6 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_p
 	if (status)
 		return status;
 	record = record_of(object);
-	record->daemon = daemon;
 	record->connection = spec->connection;
 	record->connection_id = spec->connection->object.id;
 	record->timeout_ms = spec->timeout_ms;
@@ -331,8 +330,8 @@ enum vbd_status vbd_probe_create(struct vbd_daemon *daemon, const struct vbd_pro
 
 const struct vbd_probe_record *vbd_probe_of(const struct vbd_connection *connection)
 {
-	struct vbd_object *object =
-		vbd_registry_find_id(connection->daemon->probes, connection->last_probe_id);
+	struct vbd_object *object = vbd_registry_find_id(
+		connection->object.registry->daemon->probes, connection->last_probe_id);
 
 	return object ? record_of(object) : NULL;
 }

@@ -28,7 +28,6 @@ const char *vbd_probe_state_name(enum vbd_probe_state state);
 
 struct vbd_probe_record {
 	struct vbd_object object; /* first */
-	struct vbd_daemon *daemon;
 	struct vbd_probe probe;
 	enum vbd_probe_state state;
 	struct vbd_connection *connection; /* NULL once the probe has ended */

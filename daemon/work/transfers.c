@@ -94,7 +94,7 @@ static void release_resources(struct vbd_transfer_record *record)
 static void on_ended(struct vbd_transfer *transfer, void *arg)
 {
 	struct vbd_transfer_record *record = arg;
-	struct vbd_daemon *daemon = record->daemon;
+	struct vbd_daemon *daemon = record->object.registry->daemon;
 	char owner[VBD_QP_OWNER_BYTES];
 
 	explain(record);
@@ -227,7 +227,6 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_t
 	if (status)
 		return status;
 	record = record_of(object);
-	record->daemon = daemon;
 	record->qp = spec->qp;
 	if (spec->qp->channel->limits.transport == VBD_TRANSPORT_UD)
 		record->endpoint_id = spec->qp->owner_id;
@@ -424,7 +423,7 @@ enum vbd_status vbd_transfer_send_message(struct vbd_connection *connection, con
 		.timeout_ms = timeout_ms,
 	};
 
-	return send_message(connection->daemon, &spec, data, ret_record, err);
+	return send_message(connection->object.registry->daemon, &spec, data, ret_record, err);
 }
 
 enum vbd_status vbd_transfer_send_datagram(struct vbd_daemon *daemon,

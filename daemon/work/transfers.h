@@ -27,7 +27,6 @@ struct vbd_transfer_range {
 
 struct vbd_transfer_record {
 	struct vbd_object object; /* first */
-	struct vbd_daemon *daemon;
 	struct vbd_transfer transfer;
 	struct vbd_link link;	/* in the QP's list until the transfer has ended */
 	struct vbd_qp *qp;	/* NULL once the transfer has ended */
