@@ -75,7 +75,7 @@ enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *er
 	return status;
 }
 
-/* Give up what a device still has when the workers are gone: nothing polls any more. */
+/* Free what is left of a device when the workers are gone: nothing polls any more. */
 static void abandon_device(struct vbd_fabric *fabric, struct vbd_device *device)
 {
 	vbd_resources_abandon(fabric, device);
@@ -107,8 +107,6 @@ void vbd_fabric_destroy(struct vbd_fabric *fabric)
 	vbd_mailbox_fini(&fabric->control);
 	free(fabric);
 }
-
-/* Devices. */
 
 static void on_async_event(struct vbd_device *device, int type, int port_num, void *arg)
 {
@@ -173,7 +171,7 @@ static bool is_there(const struct vbd_device *device)
 static bool is_found(
 	const struct vbd_device *device, const struct vbd_pv_device *found, size_t count)
 {
-	/* A device that went and came back between two looks has a new uverbs number or at least a
+	/* A device that went and came back between two scans has a new uverbs number or at least a
 	 * new name. */
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(found[i].name, device->name) == 0 &&
@@ -226,7 +224,7 @@ void vbd_fabric_rescan(struct vbd_fabric *fabric)
 	vbd_list_for_each (link, &fabric->devices) {
 		struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
 
-		/* One that could not be opened gets another try: its node may have been late. */
+		/* Retry a device that could not be opened: its device file may have been late. */
 		if (is_there(device) &&
 			(!is_found(device, found, count) || device->state == VBD_DEVICE_FAILED))
 			vbd_fabric_remove_device(fabric, device);
@@ -259,7 +257,7 @@ void vbd_fabric_remove_device(struct vbd_fabric *fabric, struct vbd_device *devi
 	if (fabric->ops->device_removing)
 		fabric->ops->device_removing(device, fabric->ops_arg);
 	vbd_fabric_release_device(fabric, device);
-	/* The device's own reference: it is PRESENT no more. */
+	/* Release the device's own reference: the device is not PRESENT any more. */
 	vbd_device_unref(device);
 }
 
@@ -271,7 +269,8 @@ void vbd_fabric_release_device(struct vbd_fabric *fabric, struct vbd_device *dev
 	}
 	vbd_resources_device_removing(fabric, device);
 	vbd_fabric_remove_idle_cqs(fabric, device);
-	/* Messages in flight hold their slots through their connections, which are CQ users. */
+	/* Messages in flight keep their slots through their connections, which are users of the CQ.
+	 */
 	if (!vbd_fabric_device_busy(fabric, device))
 		vbd_msgpool_destroy(device->pd);
 }

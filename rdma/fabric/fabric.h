@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all connections share: the CM channel, the devices, the CQs and the workers, and the
- * dispatch of what they report.
+ * The objects that all connections share: the event channel of rdma_cm, the devices, the CQs and
+ * the workers, and the dispatch of their events.
  *
  * Control thread. The caller watches the descriptors and calls the matching dispatch function.
  */
@@ -23,7 +23,7 @@ struct vbd_srq;
 struct vbd_transfer;
 struct vbd_worker;
 
-/* One for each enum rdma_cm_event_type that librdmacm 44 has, and the last for all others. */
+/* One counter for each enum rdma_cm_event_type of librdmacm 44, the last for all other types. */
 #define VBD_CM_EVENT_TYPES 17
 
 /* How long the kernel may resolve an address or a route; the caller's own deadline may be shorter.
@@ -31,11 +31,11 @@ struct vbd_worker;
 #define VBD_RESOLVE_TIMEOUT_MS 2000
 
 struct vbd_fabric_ops {
-	/* A new device, PRESENT or FAILED. Its async descriptor wants watching. */
+	/* A new device, PRESENT or FAILED. Watch its async descriptor. */
 	void (*device_added)(struct vbd_device *device, void *arg);
-	/* It begins to go: stop watching its descriptor, take down what is on it. */
+	/* The removal begins: stop watching the device's descriptor, free all objects on it. */
 	void (*device_removing)(struct vbd_device *device, void *arg);
-	/* It is gone: nothing of ours holds it any more. */
+	/* The device is gone: no object of this process refers to it any more. */
 	void (*device_removed)(struct vbd_device *device, void *arg);
 	void (*async_event)(struct vbd_device *device, int type, int port_num, void *arg);
 	/* The fabric made a default PD, or a CQ for queue pairs that name none. */
@@ -45,11 +45,11 @@ struct vbd_fabric_ops {
 	void (*pd_gone)(const struct vbd_pd *pd, void *arg);
 	void (*cq_gone)(const struct vbd_cq *cq, void *arg);
 	void (*srq_gone)(const struct vbd_srq *srq, void *arg);
-	/* The CM channel was opened late, with the first device: its descriptor wants watching. */
+	/* The event channel was opened late, with the first device: watch its descriptor. */
 	void (*cm_opened)(void *arg);
 };
 
-/* A queue pair as the fabric knows it: the receiver of an async event that names the queue pair. */
+/* A queue pair in the fabric's list: the receiver of the async events of this queue pair. */
 struct vbd_fabric_qp {
 	struct vbd_link link;
 	const struct vbd_device *device;
@@ -59,21 +59,21 @@ struct vbd_fabric_qp {
 
 struct vbd_fabric {
 	struct rdma_event_channel *cm_channel; /* NULL while the kernel has no rdma_cm */
-	struct vbd_error cm_channel_error;     /* why it is NULL */
+	struct vbd_error cm_channel_error;     /* why cm_channel is NULL */
 	struct vbd_mailbox control;	       /* notifications of the workers */
 	struct vbd_worker **workers;
 	unsigned int worker_count;
 	unsigned int next_worker;
 	uint32_t cq_depth;
-	uint32_t drain_timeout_ms; /* a QP that is slower with its flushes is destroyed without them
+	uint32_t drain_timeout_ms; /* a QP that flushes more slowly is destroyed without its flushes
 				    */
 	struct vbd_link devices;   /* of struct vbd_device, also removed ones, oldest first */
 	struct vbd_link cqs;	   /* of struct vbd_cq */
 	struct vbd_link pds;	   /* of struct vbd_pd */
 	struct vbd_link srqs;	   /* of struct vbd_srq */
-	bool rescan_owed;	   /* a device waits for one of the same name to be REMOVED */
+	bool rescan_owed; /* a device waits until the removed device of the same name is REMOVED */
 	uint64_t last_device_id, last_cq_id, last_pd_id, last_srq_id;
-	unsigned int listeners_everywhere; /* that are bound to every device */
+	unsigned int listeners_everywhere; /* listeners that are bound to every device */
 	struct vbd_counter cm_events[VBD_CM_EVENT_TYPES];
 	const struct vbd_fabric_ops *ops;
 	void *ops_arg;
@@ -81,62 +81,62 @@ struct vbd_fabric {
 };
 
 /**
- * vbd_fabric_create - CM channel (if the kernel has one) and workers, not running; no devices yet
+ * vbd_fabric_create - event channel (if the kernel has rdma_cm), workers not running, no devices
  * @worker_count: 1 to 64
- * @cq_depth:     completions that a CQ shall hold
+ * @cq_depth:     completions in each CQ that the fabric makes
  * @drain_timeout_ms: how long a QP may take to flush
  */
 enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t cq_depth,
 	uint32_t drain_timeout_ms, const struct vbd_fabric_ops *ops, void *ops_arg,
 	struct vbd_fabric **ret_fabric, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_fabric_start - start the workers' threads (tests don't, and turn the workers by hand) */
+/** vbd_fabric_start - start the workers' threads (tests run the turns of the workers themselves) */
 enum vbd_status vbd_fabric_start(struct vbd_fabric *fabric, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_fabric_destroy - connections, listeners and buffers are gone before. NULL is fine. */
+/** vbd_fabric_destroy - after all connections, listeners and buffers are freed. NULL is fine. */
 void vbd_fabric_destroy(struct vbd_fabric *fabric);
 
-/** vbd_fabric_rescan - compare with the devices there are: new ones are opened, vanished ones begin
- * to be removed */
+/** vbd_fabric_rescan - compare with the devices of the host: open new ones, begin to remove those
+ * that have vanished */
 void vbd_fabric_rescan(struct vbd_fabric *fabric);
 
-/** vbd_fabric_remove_uverbs - the kernel said (uevent) that "uverbs0" is going */
+/** vbd_fabric_remove_uverbs - a uevent of the kernel announced the removal of "uverbs0" */
 void vbd_fabric_remove_uverbs(struct vbd_fabric *fabric, const char *uverbs_name);
 
-/** vbd_fabric_remove_device - it begins to be removed; idempotent */
+/** vbd_fabric_remove_device - begin the removal of the device; idempotent */
 void vbd_fabric_remove_device(struct vbd_fabric *fabric, struct vbd_device *device);
 
-/** vbd_fabric_release_device - something of it went: give up the CQs that nobody uses any more; all
- * of them when it is REMOVING, else all but one of those that were not asked for of each worker */
+/** vbd_fabric_release_device - after an object of @device is freed: free the CQs without users, all
+ * of them when it is REMOVING, else all but one per worker of the CQs that the fabric made */
 void vbd_fabric_release_device(struct vbd_fabric *fabric, struct vbd_device *device);
 
-/** vbd_fabric_device_busy - does any connection still have a QP on it? */
+/** vbd_fabric_device_busy - does any connection still have a QP on @device? */
 bool vbd_fabric_device_busy(const struct vbd_fabric *fabric, const struct vbd_device *device);
 
 /** vbd_fabric_device - a PRESENT or REMOVING device by name; NULL if there is none */
 struct vbd_device *vbd_fabric_device(const struct vbd_fabric *fabric, const char *name);
 
-/** vbd_fabric_default_device - the first PRESENT one with an active port, else the first PRESENT
- * one; NULL if none */
+/** vbd_fabric_default_device - the first PRESENT device with an active port, else the first PRESENT
+ * device; NULL if none */
 struct vbd_device *vbd_fabric_default_device(const struct vbd_fabric *fabric);
 
-/** vbd_fabric_cm_fd - -1 while there is no CM channel */
+/** vbd_fabric_cm_fd - the descriptor of the event channel; -1 while there is none */
 int vbd_fabric_cm_fd(const struct vbd_fabric *fabric);
 
-/** vbd_fabric_check_cm - no_device, with the error of the open, while there is no CM channel */
+/** vbd_fabric_check_cm - no_device, with the error of the open, while there is no event channel */
 enum vbd_status vbd_fabric_check_cm(
 	const struct vbd_fabric *fabric, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_fabric_dispatch_cm - handle the CM events that are there, a bounded number at a time */
+/** vbd_fabric_dispatch_cm - handle the pending CM events, a bounded number at a time */
 void vbd_fabric_dispatch_cm(struct vbd_fabric *fabric);
 
-/** vbd_fabric_control_fd - readable when workers have written */
+/** vbd_fabric_control_fd - readable when notifications of workers are pending */
 int vbd_fabric_control_fd(const struct vbd_fabric *fabric);
 
 /** vbd_fabric_dispatch_control - handle the notifications of the workers */
 void vbd_fabric_dispatch_control(struct vbd_fabric *fabric);
 
-/** vbd_fabric_admit - a CQ of @device with room for @cqe completions, made if need be, admitted */
+/** vbd_fabric_admit - reserve room for @cqe completions in a CQ of @device, made if needed */
 enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *device, uint32_t cqe,
 	struct vbd_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
 

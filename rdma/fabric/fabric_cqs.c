@@ -33,8 +33,8 @@ static bool serves_the_same(const struct vbd_cq *cq, const struct vbd_cq *other)
 	       !other->removing;
 }
 
-/* More of them are made when there is no room, and nobody else would ever take them away. The first
- * of each worker stays for the next to come. */
+/* CQs are made when there is no room, and freed only here. The first CQ of each worker stays for
+ * later connections. */
 void vbd_fabric_remove_spare_cqs(struct vbd_fabric *fabric, const struct vbd_device *device)
 {
 	vbd_list_for_each (link, &fabric->cqs) {

@@ -7,8 +7,6 @@
 #include "rdma/data/worker.h"
 #include "rdma/data/worker_messages.h"
 
-/* Protection domains. */
-
 enum vbd_status vbd_fabric_make_pd(struct vbd_fabric *fabric, struct vbd_device *device,
 	struct vbd_pd **ret_pd, struct vbd_error *err)
 {
@@ -31,8 +29,6 @@ struct vbd_pd *vbd_fabric_pd(const struct vbd_fabric *fabric, uint64_t id)
 	}
 	return NULL;
 }
-
-/* Completion queues. */
 
 enum vbd_status vbd_fabric_check_cq(const struct vbd_device *device, uint32_t depth_cqe,
 	const struct vbd_cq_moderation *how, struct vbd_error *err)
@@ -112,7 +108,7 @@ enum vbd_status vbd_fabric_moderate_cq(
 {
 	enum vbd_status status = vbd_fabric_check_cq(cq->device, 0, how, err);
 
-	/* To switch off what was never on needs nothing of the device. */
+	/* Switching moderation off on a device without moderation needs no call. */
 	if (!status && !vbd_device_can(cq->device, VBD_CAP_CQ_MODERATION))
 		return VBD_OK;
 	if (!status)
@@ -151,7 +147,7 @@ static enum vbd_status check_srq(
 
 	if (status)
 		return status;
-	/* Each of its receives has room for its completion. */
+	/* The CQ needs room for the completion of each receive of the SRQ. */
 	if (device->attr.max_cqe && device->attr.max_cqe < most)
 		most = device->attr.max_cqe;
 	if (params->depth > most)
@@ -240,8 +236,6 @@ void vbd_resources_srq_event(
 			vbd_srq_on_limit_event(srq);
 	}
 }
-
-/* Devices that go. */
 
 void vbd_resources_device_removing(struct vbd_fabric *fabric, const struct vbd_device *device)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Protection domains, completion queues and shared receive queues that somebody asked for by name,
- * beside those that the fabric makes by itself.
+ * Protection domains, completion queues and shared receive queues that clients create, in addition
+ * to those that the fabric makes by itself.
  *
- * Control thread. Who uses one is the layer above's to know: it deletes only what nobody uses.
+ * Control thread. The layer above keeps account of the users, and deletes only unused objects.
  */
 #ifndef VBD_RDMA_FABRIC_SHARED_H
 #define VBD_RDMA_FABRIC_SHARED_H
@@ -13,7 +13,7 @@
 #include "rdma/device/pd.h"
 #include "rdma/data/srq.h"
 
-/* A queue's events come after this many completions, or this long after the first. */
+/* A CQ raises an event after this many completions, or this long after the first completion. */
 struct vbd_cq_moderation {
 	uint16_t count;
 	uint16_t period_us;
@@ -23,21 +23,21 @@ struct vbd_cq_moderation {
 enum vbd_status vbd_fabric_make_pd(struct vbd_fabric *fabric, struct vbd_device *device,
 	struct vbd_pd **ret_pd, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_fabric_pd - by id; NULL if there is none (any more) */
+/** vbd_fabric_pd - by id; NULL if there is none */
 struct vbd_pd *vbd_fabric_pd(const struct vbd_fabric *fabric, uint64_t id);
 
-/** vbd_fabric_make_cq - a completion queue for those who ask for it; out_of_range for a depth that
- * the device does not have */
+/** vbd_fabric_make_cq - a completion queue for a client; out_of_range for a depth beyond the
+ * device's limit */
 enum vbd_status vbd_fabric_make_cq(struct vbd_fabric *fabric, struct vbd_device *device,
 	uint32_t depth_cqe, struct vbd_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_fabric_cq - by id; NULL if there is none (any more) */
+/** vbd_fabric_cq - by id; NULL if there is none */
 struct vbd_cq *vbd_fabric_cq(const struct vbd_fabric *fabric, uint64_t id);
 
 /**
- * vbd_fabric_resize_cq - make its depth at least @depth_cqe; it may be busy
+ * vbd_fabric_resize_cq - make its depth at least @depth_cqe; @cq may be in use
  *
- * in_use below what is reserved, so that it can't overrun afterwards; not_supported;
+ * in_use if @depth_cqe is below the reserved room, as @cq could overrun; not_supported;
  * out_of_range.
  */
 enum vbd_status vbd_fabric_resize_cq(
@@ -47,32 +47,32 @@ enum vbd_status vbd_fabric_resize_cq(
 enum vbd_status vbd_fabric_moderate_cq(struct vbd_cq *cq, const struct vbd_cq_moderation *how,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_fabric_check_cq - could one of this depth and moderation be made on @device? */
+/** vbd_fabric_check_cq - does @device support a CQ of this depth and moderation? */
 enum vbd_status vbd_fabric_check_cq(const struct vbd_device *device, uint32_t depth_cqe,
 	const struct vbd_cq_moderation *how, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_fabric_admit_in - reserve room in this very CQ; limit_reached if it has none */
+/** vbd_fabric_admit_in - reserve room in @cq; limit_reached if there is none */
 enum vbd_status vbd_fabric_admit_in(
 	struct vbd_cq *cq, uint32_t cqe, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_fabric_delete_cq - gone when its worker has let go of it; nobody finds it from now on */
+/** vbd_fabric_delete_cq - no lookup finds the CQ any more; freed when its worker has released it */
 void vbd_fabric_delete_cq(struct vbd_fabric *fabric, struct vbd_cq *cq);
 
 /**
  * vbd_fabric_make_srq - a shared receive queue
- * @cq: NULL for one of the fabric's own
+ * @cq: NULL for a CQ of the fabric
  */
 enum vbd_status vbd_fabric_make_srq(struct vbd_fabric *fabric, struct vbd_pd *pd, struct vbd_cq *cq,
 	const struct vbd_srq_params *params, struct vbd_srq **ret_srq,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_fabric_srq - by id; NULL if there is none (any more) */
+/** vbd_fabric_srq - by id; NULL if there is none */
 struct vbd_srq *vbd_fabric_srq(const struct vbd_fabric *fabric, uint64_t id);
 
-/** vbd_fabric_delete_srq - gone when its worker has let go of it; nobody finds it from now on */
+/** vbd_fabric_delete_srq - no lookup finds it any more; freed when its worker has released it */
 void vbd_fabric_delete_srq(struct vbd_srq *srq);
 
-/* The fabric's own use. */
+/* For the fabric only. */
 void vbd_resources_device_removing(struct vbd_fabric *fabric, const struct vbd_device *device);
 void vbd_resources_device_removed(struct vbd_fabric *fabric, const struct vbd_device *device);
 void vbd_resources_abandon(struct vbd_fabric *fabric, const struct vbd_device *device);

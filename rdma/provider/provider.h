@@ -88,7 +88,7 @@ bool vbd_pv_next_async_event(struct ibv_context *context, struct vbd_pv_async_ev
 enum vbd_status vbd_pv_count_objects(
 	uint64_t ret_counts[VBD_PV_OBJECT_COUNT], struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_pv_own_objects - those of them that librdmacm made for itself; never more than it has */
+/** vbd_pv_own_objects - the share of librdmacm in these objects; never more than the total */
 void vbd_pv_own_objects(uint64_t ret_counts[VBD_PV_OBJECT_COUNT]);
 
 /* Protection domains, memory, completion queues. */
