@@ -14,9 +14,9 @@ static uint64_t bit(enum vbd_cap cap, bool has)
 	return has ? 1ULL << cap : 0;
 }
 
-/* What the standard's transport has, and iWARP has not: RFC 5040 knows no immediates or datagrams,
+/* The capabilities of the IBTA transport that iWARP lacks: RFC 5040 has no immediates, no datagrams
  * and no acknowledgements of its own (a write is complete when TCP has it), RFC 5044 no connection
- * without its TCP stream, and atomics (RFC 7306) no kernel driver does. */
+ * without its TCP stream, and no kernel driver has atomics (RFC 7306). */
 static uint64_t caps_of_transport(const struct ibv_device_attr *attr, bool iwarp)
 {
 	if (iwarp)
@@ -30,8 +30,8 @@ static uint64_t caps_of_transport(const struct ibv_device_attr *attr, bool iwarp
 }
 
 /*
- * No attribute tells about relaxed ordering, and a driver that knows nothing of it ignores the flag
- * (it is an optional one): only where there is no bus is the answer certain.
+ * No attribute shows relaxed ordering, and a driver without it ignores the flag (an optional one):
+ * the answer is certain only for a device without a bus.
  */
 static bool has_bus(const struct ibv_device_attr *attr)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device can do, asked once when it is opened: from ibv_query_device_ex(3) and from its
- * transport. What it can't is refused by name before anything is made.
+ * The capabilities of a device, read once when it is opened: from ibv_query_device_ex(3) and from
+ * its transport. A request that needs a missing capability is refused before anything is made.
  *
  * Control thread.
  */
@@ -17,7 +17,7 @@
 struct ibv_device_attr_ex;
 struct vbd_device;
 
-/* Devices that are all software, by the vendor_id of their drivers. */
+/* Software devices, by the vendor_id of their drivers. */
 #define VBD_VENDOR_RXE 0xffffff
 #define VBD_VENDOR_SIW 0x626d74
 
@@ -50,14 +50,14 @@ enum vbd_cap { VBD_CAP_MAP(VBD_ENUM_ROW) VBD_CAP_COUNT };
 const char *vbd_cap_name(enum vbd_cap cap);
 
 /**
- * vbd_caps_of - the set of what a device can do, a bit for each enum vbd_cap
+ * vbd_caps_of - the capabilities of a device, a bit for each enum vbd_cap
  * @attr:        of ibv_query_device_ex(3)
  * @iwarp:       its transport is iWARP
- * @resizes_cqs: its driver has ibv_resize_cq(3), which no attribute tells
+ * @resizes_cqs: its driver has ibv_resize_cq(3), which no attribute shows
  */
 uint64_t vbd_caps_of(const struct ibv_device_attr_ex *attr, bool iwarp, bool resizes_cqs);
 
-/** vbd_device_can - does it have @cap? */
+/** vbd_device_can - does @device have @cap? */
 bool vbd_device_can(const struct vbd_device *device, enum vbd_cap cap);
 
 /** vbd_device_require - VBD_OK, or not_supported with the names of device and capability */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A completion queue with its channel and its usage. A QP is admitted with the sum of its queue
- * depths; the sum of all admitted never exceeds the capacity, so the queue can't overrun whatever
- * the QPs do.
+ * A completion queue with its completion channel and its usage. A QP is admitted with the sum of
+ * its queue depths; the sum over all admitted QPs never exceeds the capacity, so the queue can't
+ * overrun.
  *
  * The control thread creates, admits and destroys; the worker polls and writes the counters.
  */
@@ -27,7 +27,7 @@ struct vbd_cq {
 	/* control */
 	struct vbd_link link; /* the fabric's list */
 	uint64_t id;
-	struct vbd_device *device; /* holds a reference */
+	struct vbd_device *device; /* with a reference */
 	struct vbd_worker *worker;
 	struct vbd_account account;
 	struct ibv_cq *cq;
@@ -39,12 +39,12 @@ struct vbd_cq {
 	struct vbd_mailbox_item add_command;
 	struct vbd_mailbox_item remove_command;
 	bool removing;
-	bool asked_for; /* by somebody: only those who name it get room */
-	bool deleted;	/* nobody finds it any more; it goes with its last user */
+	bool asked_for; /* a client created it: only QPs that name it are admitted */
+	bool deleted;	/* no lookup finds it any more; freed with its last user */
 	uint16_t moderation_count, moderation_period_us; /* 0: an event for each completion */
 	/* worker */
 	struct vbd_link active_link; /* on the worker's list while it is polled; else it is armed */
-	/* the worker writes, anybody reads */
+	/* the worker writes, any thread reads */
 	struct vbd_counter outstanding;
 	struct vbd_counter high_water;
 	struct vbd_counter completions;
@@ -55,18 +55,18 @@ struct vbd_cq {
 	struct vbd_counter events_taken;
 };
 
-/** vbd_cq_create - control; @depth_cqe is lowered to what the device has. The worker does not know
- * it yet. */
+/** vbd_cq_create - control; @depth_cqe is lowered to the device's limit. The CQ is not added to the
+ * worker yet. */
 enum vbd_status vbd_cq_create(uint64_t id, struct vbd_device *device, struct vbd_worker *worker,
 	uint32_t depth_cqe, struct vbd_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_cq_destroy - control; the worker has let go of it and no QP uses it */
+/** vbd_cq_destroy - control; the worker has released it and no QP uses it */
 void vbd_cq_destroy(struct vbd_cq *cq);
 
 /** vbd_cq_admit - control; reserve room for @cqe completions; false if there is none */
 bool vbd_cq_admit(struct vbd_cq *cq, uint32_t cqe);
 
-/** vbd_cq_release - control; give back what was admitted */
+/** vbd_cq_release - control; release room that was admitted */
 void vbd_cq_release(struct vbd_cq *cq, uint32_t cqe);
 
 #endif

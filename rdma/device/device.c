@@ -207,7 +207,7 @@ void vbd_device_drain_async(struct vbd_device *device)
 {
 	struct vbd_pv_async_event event;
 
-	/* All of them at one wake-up: a port that flaps queues several (Mooncake #3236). */
+	/* Read all events at each wake-up: a port that flaps queues several (Mooncake #3236). */
 	while (device->context && vbd_pv_next_async_event(device->context, &event)) {
 		if (event.type >= 0 && event.type < VBD_ASYNC_EVENT_TYPES)
 			vbd_counter_add(&device->async_events[event.type], 1);
@@ -296,7 +296,7 @@ bool vbd_device_port_active(const struct vbd_device *device)
 	return false;
 }
 
-/* Each file on its own: one that can't be read or says "N/A" must not hide the others
+/* Read each file on its own: a file that can't be read or contains "N/A" must not hide the others
  * (node_exporter #3265). */
 static bool read_number(int dir_fd, const char *name, uint64_t *ret_value)
 {

@@ -2,10 +2,10 @@
 /*
  * An RDMA device: our own context on it, protection domains, its attributes, its async events.
  *
- * The context is ours, not librdmacm's, since librdmacm closes its own with the last id on the
- * device. A device that is being removed keeps the kernel waiting until every context of it is
- * closed, so everything that is made on the context holds a reference, and the last one to let go
- * closes it.
+ * The context is not librdmacm's, since librdmacm closes its own with the last id on the device.
+ * The kernel blocks the removal of a device until every context of it is closed; therefore each
+ * object on the context has a reference to the device, and the release of the last reference closes
+ * the context.
  *
  * Control thread.
  */
@@ -30,11 +30,11 @@ struct vbd_pd;
 struct vbd_pv_device;
 
 /* X(SYMBOL, json name) */
-#define VBD_DEVICE_STATE_MAP(X)                                                          \
-	X(VBD_DEVICE_PRESENT, "present")                                                 \
-	X(VBD_DEVICE_REMOVING, "removing") /* what was made on it is being taken down */ \
-	X(VBD_DEVICE_REMOVED, "removed")                                                 \
-	X(VBD_DEVICE_FAILED, "failed") /* it is there and can't be opened; `error` says why */
+#define VBD_DEVICE_STATE_MAP(X)                                                    \
+	X(VBD_DEVICE_PRESENT, "present")                                           \
+	X(VBD_DEVICE_REMOVING, "removing") /* the objects on it are being freed */ \
+	X(VBD_DEVICE_REMOVED, "removed")                                           \
+	X(VBD_DEVICE_FAILED, "failed") /* exists and can't be opened; `error` has the reason */
 
 enum vbd_device_state { VBD_DEVICE_STATE_MAP(VBD_ENUM_ROW) VBD_DEVICE_STATE_COUNT };
 
@@ -66,7 +66,7 @@ struct vbd_port {
 	uint32_t max_msg_bytes; /* longest message that a QP of the port may carry */
 };
 
-/* What ibv_query_device_ex(3) says, as far as somebody uses it. */
+/* The attributes of ibv_query_device_ex(3) that are used. */
 struct vbd_device_attr {
 	char fw_ver[64];
 	uint64_t node_guid;	 /* host order */
@@ -74,23 +74,22 @@ struct vbd_device_attr {
 	uint32_t vendor_id;
 	uint32_t vendor_part_id;
 	uint64_t max_mr_size_bytes;
-	uint32_t max_sge_rd; /* ranges that a read scatters to; 0: not said */
+	uint32_t max_sge_rd; /* ranges that a read scatters to; 0: unknown */
 	uint32_t max_qp, max_qp_wr, max_sge, max_cq, max_cqe, max_mr, max_pd;
 	uint32_t max_qp_rd_atom, max_qp_init_rd_atom;
 	uint32_t max_srq, max_srq_wr, max_mw, max_ah, max_mcast_grp;
 	uint8_t phys_port_cnt;
 	uint32_t max_msg_bytes;			 /* of port 1 */
-	uint16_t max_cq_count, max_cq_period_us; /* of CQ moderation; 0: it has none */
+	uint16_t max_cq_count, max_cq_period_us; /* limits of CQ moderation; 0: not supported */
 };
 
-/* Upward news. All on the control thread; any may be NULL. */
+/* Upward calls, all on the control thread; any may be NULL. */
 struct vbd_device_ops {
-	/* An async event of the device or a port; one that names a QP or a CQ comes through with
-	 * its number. */
+	/* An async event of the device or a port; also of a QP or a CQ, with its number. */
 	void (*async_event)(struct vbd_device *device, int type, int port_num, void *arg);
-	/* An async event that names a QP, already matched by number. */
+	/* An async event of a QP, with its number. */
 	void (*qp_event)(struct vbd_device *device, int type, uint32_t qp_num, void *arg);
-	/* An async event that names an SRQ; to be compared only, it may be gone. */
+	/* An async event of an SRQ; compare the pointer only, the SRQ may be gone. */
 	void (*srq_event)(
 		struct vbd_device *device, int type, const struct ibv_srq *srq, void *arg);
 	/* A protection domain is deallocated; may be NULL. */
@@ -101,7 +100,7 @@ struct vbd_device_ops {
 
 struct vbd_device {
 	struct vbd_link link; /* the fabric's list */
-	uint64_t id;	      /* never reused; a device that comes back is a new one */
+	uint64_t id;	      /* never reused; a device that comes back has a new one */
 	char name[64];
 	char uverbs_name[64];
 	char ibdev_path[256];
@@ -117,9 +116,9 @@ struct vbd_device {
 	unsigned int refs; /* connections, buffers and CQs on the context, and the device itself
 			      while PRESENT */
 	uint64_t added_ns;
-	uint64_t removed_ns; /* 0 while it is there */
+	uint64_t removed_ns; /* 0 while it exists */
 	struct vbd_counter async_events[VBD_ASYNC_EVENT_TYPES];
-	uint64_t port_err_ns; /* when a port of it last went down; 0: never */
+	uint64_t port_err_ns; /* when one of its ports last went down; 0: never */
 	const struct vbd_device_ops *ops;
 	void *ops_arg;
 };
@@ -127,7 +126,7 @@ struct vbd_device {
 /**
  * vbd_device_create - open a device and read its attributes
  *
- * Always gives a device: one that can't be opened has the state FAILED and says why. NULL only
+ * A device that can't be opened has the state FAILED and the reason in `error`. Returns NULL only
  * without memory.
  */
 struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *found,
@@ -137,11 +136,11 @@ struct vbd_device *vbd_device_create(uint64_t id, const struct vbd_pv_device *fo
 void vbd_device_destroy(struct vbd_device *device);
 
 /**
- * vbd_device_begin_removal - nothing new is made on it from now on
+ * vbd_device_begin_removal - no new object can be made on the device from now on
  *
  * Idempotent: DEVICE_REMOVAL, DEVICE_FATAL and the kernel's uevent all lead here. Returns true the
- * first time; the caller then takes down what is on it. `closed` is called when the last reference
- * is gone, maybe at once.
+ * first time; the caller then frees the objects on it. `closed` is called when the last reference
+ * is released, maybe at once.
  */
 bool vbd_device_begin_removal(struct vbd_device *device);
 
@@ -151,19 +150,19 @@ void vbd_device_unref(struct vbd_device *device);
 /** vbd_device_async_fd - readable when there are async events; -1 without a context */
 int vbd_device_async_fd(const struct vbd_device *device);
 
-/** vbd_device_drain_async - take all async events, count them, report each */
+/** vbd_device_drain_async - read all async events, count them, report each */
 void vbd_device_drain_async(struct vbd_device *device);
 
-/** vbd_device_usable - VBD_OK, or why nothing can be made on it (device_removed, or its own error)
+/** vbd_device_usable - VBD_OK, or why no object can be made on it (device_removed or its own error)
  */
 enum vbd_status vbd_device_usable(
 	const struct vbd_device *device, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_device_query_port - the port's attributes as they are now */
+/** vbd_device_query_port - the port's current attributes */
 enum vbd_status vbd_device_query_port(const struct vbd_device *device, uint8_t port_num,
 	struct vbd_port *ret_port, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_device_port_active - is any of its ports active? */
+/** vbd_device_port_active - is any port of @device active? */
 bool vbd_device_port_active(const struct vbd_device *device);
 
 /**
@@ -180,16 +179,16 @@ enum vbd_status vbd_device_query_gid(const struct vbd_device *device, uint8_t po
 /** vbd_gid_scope - "link_local", "global", "ipv4_mapped" */
 const char *vbd_gid_scope(const uint8_t raw[16]);
 
-/** vbd_device_is_iwarp - it has no GIDs that are addresses, no path MTU, no timers of a QP */
+/** vbd_device_is_iwarp - no GIDs that are addresses, no path MTU, no QP timers */
 bool vbd_device_is_iwarp(const struct vbd_device *device);
 
-/** vbd_device_is_soft_roce - its driver is rdma_rxe */
+/** vbd_device_is_soft_roce - is the driver rdma_rxe? */
 bool vbd_device_is_soft_roce(const struct vbd_device *device);
 
 /**
  * vbd_counters_read - vbd_device_counters() of the device with this folder in sysfs; any thread
  *
- * Blocks for as long as the driver takes to fetch its counters.
+ * Blocks while the driver fetches its counters.
  */
 void vbd_counters_read(const char *ibdev_path, unsigned int ports,
 	void (*cb)(const char *name, uint64_t value, void *arg), void *arg);

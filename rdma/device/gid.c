@@ -37,7 +37,7 @@ const char *vbd_gid_scope(const uint8_t raw[16])
 	return "global";
 }
 
-/* -1 for an interface that is no VLAN. Asked of @fd, any socket. */
+/* Returns -1 for an interface that is no VLAN. @fd: any socket, for the ioctl */
 static int vlan_of(int fd, const char *netdev)
 {
 	struct vlan_ioctl_args args = {.cmd = GET_VLAN_VID_CMD};

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The GID that stands for an IP address on RoCE. */
+/* The GID of an IP address on RoCE. */
 static bool gid_of_addr(const struct sockaddr_storage *addr, uint8_t ret_gid[16])
 {
 	const struct sockaddr_in *in = (const struct sockaddr_in *)addr;
@@ -25,7 +25,7 @@ static bool gid_of_addr(const struct sockaddr_storage *addr, uint8_t ret_gid[16]
 	return true;
 }
 
-/* The smaller the better: the GID that can be reached from farthest away comes first. */
+/* Smaller is better: a GID with a wider reach comes first. */
 static unsigned int rank_of(const struct vbd_gid *gid, const uint8_t *wanted)
 {
 	unsigned int rank = strcmp(gid->type, "roce_v2") == 0 ? 0 : 3;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which entry of a port's GID table a queue pair uses, where the CM does not choose it.
+ * The choice of the entry of a port's GID table for a queue pair, where the CM does not choose.
  *
  * Control thread.
  */
@@ -16,15 +16,15 @@ struct vbd_gid_criteria {
 	uint8_t port_num;
 	bool infiniband;		     /* of the port's link layer */
 	int gid_index;			     /* -1: the best entry of the port */
-	const struct sockaddr_storage *addr; /* prefer the GID of this address; NULL: of none */
+	const struct sockaddr_storage *addr; /* prefer its GID; NULL: no preference */
 };
 
 /**
  * vbd_gid_choose - the entry that matches @criteria
  * @ret_found: false on InfiniBand if the port has no GID at all: LIDs lead to the peer
  *
- * RoCE v2 comes before v1, then an IPv4 address before a global one, and that before a link-local
- * one. On InfiniBand the first entry is taken, which the subnet manager knows.
+ * RoCE v2 comes before v1, then an IPv4 address before a global one, then a link-local one. On
+ * InfiniBand the first entry matches, as the subnet manager uses that entry.
  *
  * Returns bad_value with the pointer /gid_index or /port_num if there is no such entry.
  */

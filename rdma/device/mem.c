@@ -48,7 +48,7 @@ static enum vbd_status map(struct vbd_mem *mem, int flags, int fd, struct vbd_er
 	if (addr == MAP_FAILED)
 		return vbd_error_errno(
 			err, VBD_OK, "mmap", errno, "%zu bytes can't be mapped", mapped_bytes);
-	/* Remote memory does not belong into a core dump; a kernel that can't leave it out still
+	/* A core dump must not contain remote memory; without kernel support the memory still
 	 * works. */
 	(void)madvise(addr, mapped_bytes, MADV_DONTDUMP);
 	mem->addr = addr;
@@ -65,11 +65,11 @@ static enum vbd_status allocate_shared(struct vbd_mem *mem, struct vbd_error *er
 	if (fd < 0) {
 		status = vbd_error_errno(
 			err, VBD_OK, "shm_open", errno, "/dev/shm%s", mem->shm_name);
-		mem->shm_name[0] = '\0'; /* it is not ours to unlink */
+		mem->shm_name[0] = '\0'; /* another program's memory: do not unlink its name */
 		return status;
 	}
-	/* Allocated, not just sized: a full /dev/shm is an error here instead of SIGBUS at the
-	 * first touch. */
+	/* Allocate, not just set the size: a full /dev/shm is an error here instead of SIGBUS at
+	 * the first access. */
 	errnum = posix_fallocate(fd, 0, (off_t)mem->size_bytes);
 	if (errnum) {
 		status = vbd_error_errno(err, VBD_E_NO_MEMORY, "posix_fallocate", errnum,
@@ -91,7 +91,7 @@ unlink:
 
 static int huge_flags(const struct vbd_mem *mem)
 {
-	/* The size goes in as its logarithm: mmap(2). */
+	/* The flags contain the logarithm of the page size: mmap(2). */
 	return MAP_HUGETLB | __builtin_ctzll(mem->page_bytes) << MAP_HUGE_SHIFT;
 }
 

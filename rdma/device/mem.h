@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Registered memory: allocated here, zeroed, registered with one protection
- * domain.
+ * Registered memory: allocated here, zeroed, registered with one protection domain.
  *
  * vbd_mem_allocate() and vbd_mem_register() may run on a pool thread and take time in proportion to
  * the size; the rest runs on the control thread.
@@ -32,8 +31,7 @@ enum vbd_mem_access {
 	VBD_ACCESS_MW_BIND = 8, /* memory windows may be bound to it */
 };
 
-/** vbd_mem_access_flags - IBV_ACCESS_* for the bits of enum vbd_mem_access; local write not among
- * them */
+/** vbd_mem_access_flags - IBV_ACCESS_* for the bits of enum vbd_mem_access, without local write */
 unsigned int vbd_mem_access_flags(unsigned int access);
 
 struct vbd_mem {
@@ -42,17 +40,17 @@ struct vbd_mem {
 	bool relaxed_ordering; /* the device may reorder what it writes */
 	bool on_demand;	       /* not pinned: the device faults pages in */
 	size_t size_bytes;
-	size_t page_bytes; /* HUGEPAGE: of vbd_hugepage_choose(); else not looked at */
+	size_t page_bytes; /* HUGEPAGE: of vbd_hugepage_choose(); else unused */
 	uint8_t *addr;
 	char shm_name[48]; /* for shm_open(3); "" if anonymous */
-	struct vbd_pd *pd; /* holds a reference while registered */
+	struct vbd_pd *pd; /* with a reference while registered */
 	struct vbd_account account;
 	struct ibv_mr *mr; /* NULL while not registered */
 	uint32_t lkey;
 	uint32_t rkey;
 };
 
-/** vbd_mem_mapped_bytes - what it takes: its size, rounded up to whole huge pages */
+/** vbd_mem_mapped_bytes - the mapped size: size_bytes rounded up to whole huge pages */
 size_t vbd_mem_mapped_bytes(const struct vbd_mem *mem);
 
 /** vbd_mem_allocate - map @mem->size_bytes of zeroed memory of @mem->kind; any thread */
@@ -61,27 +59,25 @@ enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err) VBD
 /**
  * vbd_mem_register - register with a protection domain; any thread
  *
- * The caller holds a reference to @pd meanwhile; a success takes it over.
+ * The caller has a reference to @pd meanwhile; a success takes the reference over.
  */
 enum vbd_status vbd_mem_register(
 	struct vbd_mem *mem, struct vbd_pd *pd, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_mem_revoke - no peer and no work request may use it any more; any thread
+ * vbd_mem_revoke - no peer and no work request can use the memory any more; any thread
  *
  * Takes time in proportion to the size. The reference to its PD stays until vbd_mem_deregister().
  */
 void vbd_mem_revoke(struct vbd_mem *mem);
 
-/** vbd_mem_unlink - the shared name is gone; the memory stays. Quick, whatever the size. */
+/** vbd_mem_unlink - remove the shared name; the memory stays. Quick, whatever the size. */
 void vbd_mem_unlink(struct vbd_mem *mem);
 
-/** vbd_mem_unmap - give the memory back, unlink the shared name; not registered any more; any
- * thread */
+/** vbd_mem_unmap - unmap the deregistered memory, unlink the shared name; any thread */
 void vbd_mem_unmap(struct vbd_mem *mem);
 
-/** vbd_mem_deregister - control; no work request may be using it. Harmless if it is not registered.
- */
+/** vbd_mem_deregister - control; no work request uses the memory. Harmless if not registered. */
 void vbd_mem_deregister(struct vbd_mem *mem);
 
 /** vbd_mem_free - control; deregister, unmap, unlink the shared name */

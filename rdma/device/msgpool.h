@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Registered memory for messages whose bytes came in a request and don't fit into the work request:
- * a fixed number of slots for each protection domain, made at the first such message.
+ * Registered memory for messages whose bytes came in an API request and don't fit into the work
+ * request: a fixed number of slots for each protection domain, made at the first such message.
  *
  * Control thread.
  */
@@ -17,15 +17,14 @@ struct vbd_pd;
 #define VBD_MSGPOOL_SLOT_BYTES 16384
 #define VBD_MSGPOOL_SLOTS      64
 
-/** vbd_msgpool_alloc - a slot of the PD's pool; limit_reached when all are taken */
+/** vbd_msgpool_alloc - a slot of the PD's pool; limit_reached when all are in use */
 enum vbd_status vbd_msgpool_alloc(struct vbd_pd *pd, int *ret_slot, uint8_t **ret_addr,
 	uint32_t *ret_lkey, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_msgpool_free - the slot is free again */
 void vbd_msgpool_free(struct vbd_pd *pd, int slot);
 
-/** vbd_msgpool_destroy - with the device's removal or the PD's: no message may be outstanding.
- * NULL is fine. */
+/** vbd_msgpool_destroy - no message may be outstanding: the device or the PD is being removed. NULL
+ * is fine. */
 void vbd_msgpool_destroy(struct vbd_pd *pd);
 
 #endif

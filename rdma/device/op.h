@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The transports, operations and services there are, what an operation moves, and the counters of
- * each.
+ * The transports, operations and services, the traits of an operation, and the counters of each.
  *
  * Any thread.
  */
@@ -24,7 +23,7 @@ struct vbd_window;
 	X(VBD_TRANSPORT_UC, "uc") \
 	X(VBD_TRANSPORT_UD, "ud")
 
-/* What kind of queue pair moves the messages. */
+/* The type of the queue pair that moves the messages. */
 enum vbd_qp_transport { VBD_TRANSPORT_MAP(VBD_ENUM_ROW) VBD_TRANSPORT_COUNT };
 
 /** vbd_transport_name - "rc" */
@@ -33,11 +32,11 @@ const char *vbd_transport_name(enum vbd_qp_transport transport);
 /*
  * X(SYMBOL, json name, RC, UC, UD, remote, imm, atomic, sends, inline, chunks, capability, opcode)
  *
- *   RC, UC, UD  a queue pair of this transport can do it
+ *   RC, UC, UD  a queue pair of this transport supports it
  *   remote      it needs the address and the rkey of the peer's memory
  *   imm         it carries an immediate
  *   atomic      it works on VBD_ATOMIC_BYTES, and the old value comes back
- *   sends       it takes a receive of the peer's, which keeps the bytes
+ *   sends       it consumes a receive of the peer, which keeps the bytes
  *   inline      its bytes may be in the work request
  *   chunks      a transfer of it is cut into chunks
  *   capability  of the device, VBD_CAP_*; COUNT: it needs none
@@ -72,7 +71,7 @@ enum vbd_op { VBD_OP_MAP(VBD_ENUM_ROW) VBD_OP_COUNT };
 /** vbd_op_name - "write" */
 const char *vbd_op_name(enum vbd_op op);
 
-/** vbd_op_allowed - does a queue pair of @transport know @op? */
+/** vbd_op_allowed - does a queue pair of @transport support @op? */
 bool vbd_op_allowed(enum vbd_op op, enum vbd_qp_transport transport);
 
 /* A row of the table above. */
@@ -91,19 +90,19 @@ struct vbd_op_traits {
 
 extern const struct vbd_op_traits vbd_ops[VBD_OP_COUNT];
 
-/* What an atomic operation works on. */
+/* The size of the operand of an atomic operation. */
 #define VBD_ATOMIC_BYTES 8
 
-/* What a completed receive says of the message. */
+/* The result of a completed receive. */
 struct vbd_received {
 	enum vbd_op op;		/* SEND, or WRITE_IMM */
-	uint32_t length_bytes;	/* in the receive; none of a write */
-	uint32_t written_bytes; /* WRITE_IMM: what it wrote elsewhere */
+	uint32_t length_bytes;	/* bytes in the receive; 0 for a write */
+	uint32_t written_bytes; /* WRITE_IMM: bytes that it wrote elsewhere */
 	bool has_imm;
 	uint32_t imm;
 };
 
-/* Most entries of a list; a device may have fewer, and what more it has is not used. */
+/* Most entries of a scatter/gather list; a larger limit of a device is not used. */
 #define VBD_SGES_MAX 64
 
 /* A range of registered memory that a work request reads from or writes to. */
@@ -113,18 +112,18 @@ struct vbd_sge {
 	uint32_t lkey;
 };
 
-/* What a send work request has besides its operation and its local memory. */
+/* The parameters of a send work request besides its operation and its local memory. */
 struct vbd_wr_params {
 	bool inlined; /* the bytes are copied into the work request */
 	uint32_t imm; /* of the last work request of a write, of each message of a send */
 	uint64_t remote_addr;
 	uint32_t rkey;
-	uint64_t compare_add; /* FETCH_ADD: what to add; COMPARE_SWAP: what must be there */
+	uint64_t compare_add; /* FETCH_ADD: the addend; COMPARE_SWAP: the expected value */
 	uint64_t swap;
-	struct ibv_ah *ah; /* UD: to whom, and the two below */
+	struct ibv_ah *ah; /* UD: the destination, with the two below */
 	uint32_t remote_qpn;
 	uint32_t remote_qkey;
-	const struct vbd_window *mw; /* of its bind or invalidation; else NULL */
+	const struct vbd_window *mw; /* the window to bind or to invalidate; else NULL */
 };
 
 /* X(SYMBOL, json name) */
@@ -136,7 +135,7 @@ struct vbd_wr_params {
 	X(VBD_SERVICE_NONE, "none")   \
 	X(VBD_SERVICE_RPING_CLIENT, "rping_client")
 
-/* What a connection does with incoming messages. */
+/* The handling of incoming messages of a connection. */
 enum vbd_service { VBD_SERVICE_MAP(VBD_ENUM_ROW) VBD_SERVICE_COUNT };
 
 /** vbd_service_name - "inbox" */
@@ -146,13 +145,13 @@ const char *vbd_service_name(enum vbd_service service);
 struct vbd_op_counters {
 	struct vbd_counter posted;
 	struct vbd_counter completed;
-	struct vbd_counter errors; /* completions in error, flushes apart */
+	struct vbd_counter errors; /* completions in error, without flushes */
 	struct vbd_counter flushed;
 	struct vbd_counter bytes;     /* payload of the completed ones */
-	struct vbd_counter signalled; /* of the posted ones, those that asked for a completion */
+	struct vbd_counter signalled; /* posted with a request for a completion */
 };
 
-/** vbd_op_counters_copy - for when who counted is about to go */
+/** vbd_op_counters_copy - keep the counters of a channel that is about to be freed */
 void vbd_op_counters_copy(struct vbd_op_counters *to, const struct vbd_op_counters *from);
 
 #endif

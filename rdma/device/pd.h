@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A protection domain: memory and queue pairs work together only inside one. Every device has a
- * default one, made with it; others are made by request.
+ * A protection domain: memory and queue pairs work together only inside the same one. Every device
+ * has a default PD, made with it; clients create others.
  *
  * Control thread.
  */
@@ -20,50 +20,50 @@ struct vbd_device;
 struct vbd_msgpool;
 
 struct vbd_pd {
-	struct vbd_link link;	     /* the device's list; the default one first */
-	struct vbd_link fabric_link; /* the fabric's list, while somebody may find it */
+	struct vbd_link link;	     /* the device's list; the default PD first */
+	struct vbd_link fabric_link; /* the fabric's list, until it is deleted */
 	uint64_t id;
 	char name[64]; /* for messages; "" without a name */
 	bool is_default;
 	struct vbd_device *device;
 	struct vbd_account account;
-	struct ibv_pd *ibv_pd;			    /* NULL when lost */
+	struct ibv_pd *ibv_pd;			    /* NULL once revoked */
 	struct vbd_msgpool *msgpool;		    /* made at the first long inline message */
 	void (*destroy_msgpool)(struct vbd_pd *pd); /* set with `msgpool` */
 	unsigned int refs;   /* registrations, QPs and SRQs, each with a reference to the
 				device too */
-	bool delete_pending; /* deleted: it is freed when it goes */
-	bool losing;	     /* its device goes: the last reference lets it go */
+	bool delete_pending; /* deleted by a client: freed with its last user */
+	bool losing;	     /* the device is being removed: the last reference frees ibv_pd */
 };
 
 /**
  * vbd_pd_create - a protection domain on a device
- * @device: its list holds it; the default one is made while the list is empty, and holds no
- *          reference to the device
+ * @device: the PD is appended to its list; the first PD is the default one, and has no reference
+ *           to the device
  */
 enum vbd_status vbd_pd_create(
 	struct vbd_device *device, struct vbd_pd **ret_pd, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_pd_destroy - nobody uses it. NULL is fine. */
+/** vbd_pd_destroy - the PD has no users. NULL is fine. */
 void vbd_pd_destroy(struct vbd_pd *pd);
 
-/** vbd_pd_revoke - its device is being removed: gone at the latest with its last user. The record
- * stays until vbd_pd_destroy(). Not for a default one. */
+/** vbd_pd_revoke - its device is being removed: ibv_pd is freed at the latest with the last user.
+ * The record stays until vbd_pd_destroy(). Not for a default PD. */
 void vbd_pd_revoke(struct vbd_pd *pd);
 
-/** vbd_pd_delete - nobody finds it from now on; gone with its last user */
+/** vbd_pd_delete - no lookup finds the PD any more; freed with its last user */
 void vbd_pd_delete(struct vbd_pd *pd);
 
-/** vbd_pd_ref - one more uses it, and its device */
+/** vbd_pd_ref, vbd_pd_unref - a reference to the PD and to its device */
 void vbd_pd_ref(struct vbd_pd *pd);
 void vbd_pd_unref(struct vbd_pd *pd);
 
-/** vbd_pd_users - how many use it; its own pool of messages is none */
+/** vbd_pd_users - the number of users, without its own pool of messages */
 unsigned int vbd_pd_users(const struct vbd_pd *pd);
 
 /**
  * vbd_pd_require_same - VBD_OK, or pd_mismatch
- * @one:   names what belongs to @a ("connection 3"), @other the same of @b
+ * @one:   the name of the owner of @a ("connection 3"), @other the same of @b
  */
 enum vbd_status vbd_pd_require_same(const struct vbd_pd *a, const char *one, const struct vbd_pd *b,
 	const char *other, struct vbd_error *err) VBD_MUST_CHECK;

@@ -47,7 +47,7 @@ bool vbd_sockaddr_needs_scope(const struct sockaddr *addr)
 	return is_link_local(addr) && !in6(addr)->sin6_scope_id;
 }
 
-/* An address of ours for one of theirs. Whoever asks for any address takes any that is routed. */
+/* Does the local address @own match @towards? Any routable one matches "any". */
 static bool matches(const struct sockaddr *own, const struct sockaddr *towards)
 {
 	if (own->sa_family != towards->sa_family || is_link_local(own) != is_link_local(towards))
@@ -63,7 +63,7 @@ static const uint8_t *bytes_of(const struct sockaddr *addr)
 }
 
 /* Is @towards on the network of the interface that has @own? A device with a VLAN, or with several
- * networks, has an address in each, and the wrong one leads nowhere. */
+ * networks, has an address in each, and only the address in the network of @towards reaches it. */
 static bool is_near(const struct sockaddr *own, const struct sockaddr *towards,
 	const struct ifaddrs *interfaces)
 {
@@ -85,7 +85,7 @@ static bool is_near(const struct sockaddr *own, const struct sockaddr *towards,
 	return false;
 }
 
-/* What is being looked for: first of all an address that is near. */
+/* The search prefers an address that is near. */
 struct criteria {
 	const struct sockaddr *towards;
 	const struct ifaddrs *interfaces;
@@ -98,7 +98,7 @@ static bool is_wanted(const struct sockaddr *own, const struct criteria *criteri
 	       (!criteria->near || is_near(own, criteria->towards, criteria->interfaces));
 }
 
-/* On RoCE a GID is an address of the interface, IPv4 ones mapped into IPv6. */
+/* On RoCE a GID is an address of the interface, with IPv4 addresses mapped into IPv6. */
 static void address_of_gid(const struct vbd_gid *gid, struct sockaddr_storage *ret_addr)
 {
 	struct sockaddr_in6 six = {.sin6_family = AF_INET6};
@@ -121,13 +121,13 @@ static bool is_roce(const struct vbd_gid *gid)
 	return strcmp(gid->type, "roce_v1") == 0 || strcmp(gid->type, "roce_v2") == 0;
 }
 
-/* Elsewhere a GID is in the hardware address of the interface: the whole of it in one of IPoIB, and
- * an iWARP device's begins with the Ethernet address (kernel siw, cxgb4, irdma). */
+/* Elsewhere a GID is in the hardware address of the interface: the whole GID on IPoIB; an iWARP
+ * device's GID begins with the Ethernet address (kernel siw, cxgb4, irdma). */
 static bool is_interface_of(const struct sockaddr_ll *hardware, const struct vbd_gid *gid)
 {
 	if (hardware->sll_halen == ETHERNET_BYTES)
 		return memcmp(hardware->sll_addr, gid->raw, ETHERNET_BYTES) == 0;
-	/* sll_addr is declared with 8 bytes, and has as many as sll_halen says (packet(7)). */
+	/* sll_addr is declared with 8 bytes, but sll_halen is its length (packet(7)). */
 	return hardware->sll_halen == IPOIB_GID_OFFSET + sizeof(gid->raw) &&
 	       memcmp((const uint8_t *)hardware + offsetof(struct sockaddr_ll, sll_addr) +
 			       IPOIB_GID_OFFSET,
@@ -211,8 +211,8 @@ static bool has_address(
 	return false;
 }
 
-/* Does the interface, or with no @netdev the one that has @addr, have a hardware address that @gid
- * is made of? */
+/* Is @gid made of the hardware address of the interface @netdev (without @netdev: of the interface
+ * that has @addr)? */
 static bool is_of_interface(const struct vbd_gid *gid, const struct ifaddrs *interfaces,
 	const char *netdev, const struct sockaddr *addr)
 {
