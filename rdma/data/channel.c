@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The control thread's side. */
-
 static uint32_t own_receives(const struct vbd_channel_limits *limits)
 {
 	return limits->srq ? 0 : limits->rq_depth;
@@ -41,7 +39,7 @@ static enum vbd_status allocate_slots(struct vbd_channel *channel, struct vbd_er
 	return VBD_OK;
 }
 
-/* Room for a message, with what the device writes in front of it. */
+/* Room for a message, with the header that the device writes in front of it. */
 static size_t recv_bytes(const struct vbd_channel_limits *limits)
 {
 	return limits->recv_size_bytes +
@@ -120,7 +118,7 @@ void vbd_channel_destroy(struct vbd_channel *channel)
 	free(channel);
 }
 
-/* Where the device puts it: the header, if there is one, and the message. */
+/* The address of the receive: the header, if there is one, and the message. */
 static uint8_t *recv_addr(const struct vbd_recv_slot *slot)
 {
 	const struct vbd_channel *channel = slot->channel;
@@ -183,7 +181,7 @@ enum vbd_status vbd_channel_post_receives(struct vbd_channel *channel, struct vb
 {
 	enum vbd_status status = VBD_OK;
 
-	/* Without a service it is the client who posts them. */
+	/* Without a service the client posts the receives. */
 	if (channel->limits.service == VBD_SERVICE_NONE)
 		return VBD_OK;
 	for (uint32_t i = 0; i < own_receives(&channel->limits) && !status; i++) {
@@ -203,8 +201,8 @@ void vbd_channel_resume(struct vbd_channel *channel)
 	uint64_t sent = vbd_counter_get(&channel->resumes_sent);
 
 	vbd_counter_set(&channel->paused, 0);
-	/* There is one resume command: while the worker has it, it is not sent again. With the
-	 * fence either we see that it was taken, or the worker that nothing is held back. */
+	/* There is one resume command, which is not sent again while the worker has it. The fence
+	 * ensures that either we see that it was taken, or the worker sees `paused` as 0. */
 	atomic_thread_fence(memory_order_seq_cst);
 	if (sent != vbd_counter_get(&channel->resumes_taken))
 		return;
@@ -271,8 +269,8 @@ static bool is_flush(const struct vbd_error *error)
 void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why, enum vbd_op op,
 	uint64_t transfer_id)
 {
-	/* While it drains, flushes are what it waits for; anything else may be why the peer hung
-	 * up, even behind a flush. */
+	/* During a drain flushes are expected; any other error may be the reason for the peer's
+	 * disconnect, even after a flush. */
 	bool worth_telling = !channel->draining || !is_flush(why);
 
 	if (channel->broken && (channel->notified || !worth_telling))
@@ -367,7 +365,7 @@ void vbd_channel_fail(struct vbd_channel *channel, enum vbd_op op, const struct 
 	vbd_channel_break(channel, &error, op, transfer ? transfer->id : 0);
 }
 
-/* What the packet numbers of an unreliable connection are held against. */
+/* Count the packets of received messages, for comparison with the packet numbers of a UC QP. */
 static void count_packets(struct vbd_channel *channel, const struct vbd_received *received)
 {
 	uint64_t mtu_bytes = vbd_counter_get(&channel->mtu_bytes);
@@ -407,7 +405,7 @@ static void pass_to_service(struct vbd_channel *channel, struct vbd_recv_slot *s
 		channel->limits.service_ops->received(channel, slot);
 }
 
-/* The transfer that the receive was posted for; the slot is free again. */
+/* The transfer that the receive was posted for; frees the slot. */
 static struct vbd_transfer *take_receiver(struct vbd_channel *channel, struct vbd_recv_slot *slot)
 {
 	struct vbd_transfer *transfer = slot->transfer;

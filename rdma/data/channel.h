@@ -3,9 +3,9 @@
  * The data-path half of a connection or an endpoint, its owner: its queues, receives, service and
  * transfers.
  *
- * The control thread makes it, posts its first receives (they must be there before the peer can
- * send) and hands it to its worker with the attach command. From then on only the worker posts on
- * the QP and touches the members marked so, until the drain command comes back.
+ * The control thread makes it, posts its first receives (they must be posted before the peer can
+ * send) and passes it to its worker with the attach command. From then on only the worker posts on
+ * the QP and uses the members marked "worker", until the drain command comes back.
  */
 #ifndef VBD_RDMA_DATA_CHANNEL_H
 #define VBD_RDMA_DATA_CHANNEL_H
@@ -30,27 +30,27 @@ struct vbd_srq;
 struct vbd_transfer;
 struct vbd_worker;
 
-/* Bytes that fit into a send work request itself, where nothing else was asked for. */
+/* Bytes that fit into a send work request itself, if not configured. */
 #define VBD_INLINE_BYTES 64
 
 /* A datagram's receive begins with room for its global route header. */
 #define VBD_GRH_BYTES 40
 
 /*
- * A receive. As a mailbox item it carries a message from the worker to the inbox, and back when the
- * message is forgotten.
+ * A receive. As a mailbox item it carries a message from the worker to the inbox, and the slot back
+ * when the message is deleted.
  */
 struct vbd_recv_slot {
 	struct vbd_mailbox_item item;
-	struct vbd_channel *channel; /* of a shared one: whose message it last took */
-	struct vbd_srq *srq;	     /* NULL if it is the channel's own */
+	struct vbd_channel *channel; /* SRQ: of the last message in it */
+	struct vbd_srq *srq;	     /* NULL: a receive of the channel */
 	uint32_t index;
-	struct vbd_transfer *transfer; /* that it is of; NULL if it is the service's */
+	struct vbd_transfer *transfer; /* the one that posted it; NULL: the service */
 	uint64_t received_ns;
-	bool held;	 /* control: a message in it, not released yet */
-	bool in_service; /* worker: a shared one that is not posted and not spare */
+	bool held;	 /* control: has a message, not released yet */
+	bool in_service; /* worker, SRQ: neither posted nor spare */
 	struct vbd_received received;
-	/* UD: where it came from, and whether a global route header is in front of it */
+	/* UD: the sender, and the flag of a global route header in front of the message */
 	unsigned int wc_flags;
 	uint32_t src_qp;
 	uint16_t slid;
@@ -63,37 +63,38 @@ struct vbd_send_slot {
 	enum vbd_op op;
 	uint32_t length_bytes;
 	struct vbd_transfer *transfer; /* NULL if a service or a probe posted it */
-	uint32_t recv_index;	       /* echo: the receive that it sends back */
-	uint64_t posted_ns;	       /* 0 unless its transfer wants to know how long it took */
-	uint64_t ping;		       /* the probe's, by its number; 0: it is none */
-	const uint8_t *old_value;      /* atomic: where it comes back to */
+	uint32_t recv_index;	       /* echo: the receive whose bytes it sends */
+	uint64_t posted_ns;	       /* 0 unless the transfer measures the latency */
+	uint64_t ping;		       /* number of the probe's ping; 0: not a ping */
+	const uint8_t *old_value;      /* atomic: where the device writes it */
 };
 
-/* What a channel's service does. NULL where it does nothing. On the worker, but for `create`,
+/* The operations of a channel's service; NULL if it has nothing to do. Worker, but for `create`,
  * `destroy` and `renew`. */
 struct vbd_service_ops {
-	/* control; the memory that it needs. `destroy` follows also if this fails. */
+	/* control; allocate the memory. `destroy` follows also if this fails. */
 	enum vbd_status (*create)(
 		struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err);
 	/* control */
 	void (*destroy)(struct vbd_channel *channel);
-	/* control; as it was when made: vbd_channel_renew() */
+	/* control; reset to the state after `create`: vbd_channel_renew() */
 	void (*renew)(struct vbd_channel *channel);
-	/* A message is in @slot, which is the service's until it posts or gives it again. */
+	/* A message is in @slot, which belongs to the service until the service posts or releases
+	 * it. */
 	void (*received)(struct vbd_channel *channel, struct vbd_recv_slot *slot);
-	/* A work request that the service posted has completed well. */
+	/* A work request of the service has completed without an error. */
 	void (*sent)(struct vbd_channel *channel, const struct vbd_send_slot *sent);
 	/* Post the work requests that waited for a send slot. */
 	void (*pump)(struct vbd_channel *channel);
 };
 
-/* What a channel tells the probe that runs on it. All on the worker; all must be there. */
+/* The calls from a channel to the probe that runs on it. Worker; all must be set. */
 struct vbd_probe_ops {
 	/* Post the ping that waited for a send slot. */
 	void (*pump)(struct vbd_probe *probe);
 	/* The send of the ping with this number has completed. */
 	void (*acked)(struct vbd_probe *probe, uint64_t number);
-	/* Nothing of the channel is outstanding and nothing more will be: the probe ends. */
+	/* Nothing of the channel is outstanding and nothing more will be posted: end the probe. */
 	void (*drained)(struct vbd_probe *probe);
 };
 
@@ -107,54 +108,53 @@ struct vbd_channel_limits {
 	uint32_t inline_bytes;
 	uint32_t signal_every; /* 1 to sq_depth */
 	enum vbd_service service;
-	const struct vbd_service_ops *service_ops; /* vbd_service_ops() of it */
+	const struct vbd_service_ops *service_ops; /* vbd_service_ops(service) */
 	struct vbd_srq
-		*srq; /* whose receives it uses; NULL: its own. Then rq_depth is the SRQ's. */
+		*srq; /* source of its receives; NULL: its own. Else rq_depth is the SRQ's. */
 };
 
-/* What a channel tells its owner. On the control thread; all must be there. */
+/* The calls from a channel to its owner. Control thread; all must be set. */
 struct vbd_channel_owner_ops {
-	/* A completion failed (channel->first_error): nothing more is posted. Once at most. */
+	/* A completion failed (channel->first_error): nothing more is posted. At most once. */
 	void (*on_error)(void *owner);
 	/* The worker posts no more: the QP may be destroyed. */
 	void (*on_quiesced)(void *owner);
 	/* The drain command or the purge command is back: see channel->drained and purged. */
 	void (*on_command_back)(void *owner);
-	/* A message came in; the slot is the owner's until it is released to the worker. */
+	/* A message came in; the slot belongs to the owner until its release to the worker. */
 	void (*on_message)(void *owner, struct vbd_recv_slot *slot);
 };
 
 struct vbd_channel {
 	/* fixed before it is attached */
 	const struct vbd_channel_owner_ops *owner_ops; /* control only */
-	void *owner;				       /* the same */
+	void *owner;				       /* control only */
 	struct vbd_channel_limits limits;
 	struct vbd_worker *worker;
 	struct vbd_cq *cq;
 	struct ibv_qp *qp;
 	uint32_t qpn;
 	uint32_t index;		 /* in the worker's table; part of every wr_id */
-	uint16_t generation;	 /* tells a late completion from one of the index's next owner */
+	uint16_t generation;	 /* differs from the generation of the index's next owner */
 	struct vbd_mem mem;	 /* rq_depth receives, old values */
-	struct vbd_rping *rping; /* NULL unless the service is one of rping's */
+	struct vbd_rping *rping; /* NULL without a service RPING* */
 	struct vbd_recv_slot *recv_slots;
 	struct vbd_send_slot *send_slots; /* a ring in the order of posting */
 	uint8_t *old_values;		  /* in mem, one for each send slot; NULL: no atomics */
-	bool receive_has_range;		  /* iWARP: siw takes no receive without one */
+	bool receive_has_range;		  /* iWARP: siw refuses a receive without an SGE */
 
 	/* control */
 	bool attached;
 	bool drain_sent, drained;
 	bool purge_sent, purged;
-	struct vbd_counter paused; /* 1: the QP is in no state to send; the worker reads */
+	struct vbd_counter paused; /* 1: the QP can't send in its state; the worker reads */
 	struct vbd_counter resumes_sent;
 
 	/* mailbox items */
 	struct vbd_mailbox_item attach_command;
 	struct vbd_mailbox_item drain_command;
 	struct vbd_mailbox_item purge_command;
-	struct vbd_mailbox_item
-		resume_command; /* in the worker's hands while sent and taken differ */
+	struct vbd_mailbox_item resume_command; /* with the worker while sent and taken differ */
 	struct vbd_mailbox_item
 		error_notification; /* worker to control: the first completion in error */
 
@@ -165,14 +165,14 @@ struct vbd_channel {
 	uint32_t rq_outstanding;
 	uint32_t rq_first;	   /* service NONE: the slot of the oldest one */
 	struct vbd_link srq_link;  /* the SRQ's list */
-	struct vbd_link transfers; /* queue of what is sent, the oldest first */
-	struct vbd_link receives;  /* the same of transfers that receive; service NONE */
+	struct vbd_link transfers; /* transfers that send, the oldest first */
+	struct vbd_link receives;  /* transfers that receive, the oldest first; service NONE */
 	uint32_t *echo_ring;	   /* receives waiting to be sent back */
 	uint32_t echo_head, echo_count;
-	struct vbd_probe *probe;	       /* that runs; NULL if none does */
+	struct vbd_probe *probe;	       /* the running one; NULL if none */
 	const struct vbd_probe_ops *probe_ops; /* valid while `probe` is not NULL */
 	uint64_t last_ping;
-	bool known;    /* the attach command was taken: it counts in the CQ's usage */
+	bool known;    /* the attach command was handled: counted in the CQ's usage */
 	bool broken;   /* a completion failed, nothing more is posted */
 	bool notified; /* control has error_notification */
 	bool draining;
@@ -183,19 +183,19 @@ struct vbd_channel {
 	enum vbd_op first_error_op;
 	uint64_t first_error_transfer; /* 0 if none */
 
-	/* control writes, the worker reads: UC, of the path; 0 until it is known */
+	/* control writes, the worker reads: UC, of the path; 0 while unknown */
 	struct vbd_counter mtu_bytes;
 
-	/* the worker writes, anybody reads */
+	/* the worker writes, any thread reads */
 	struct vbd_counter resumes_taken;
-	struct vbd_counter packets; /* UC: that the messages which came consisted of */
+	struct vbd_counter packets; /* UC: packets of the received messages */
 	struct vbd_op_counters ops[VBD_OP_COUNT];
 };
 
 /**
  * vbd_channel_create - control; memory, slots and an index with the worker, no QP yet
  *
- * @owner_ops: told to @owner; both outlive the channel
+ * @owner_ops: called with @owner; both outlive the channel
  *
  * The memory is registered with @pd. The worker is the CQ's.
  */
@@ -206,24 +206,22 @@ enum vbd_status vbd_channel_create(const struct vbd_channel_owner_ops *owner_ops
 /** vbd_channel_destroy - control; not attached, or drained. NULL is fine. */
 void vbd_channel_destroy(struct vbd_channel *channel);
 
-/** vbd_channel_pause - control; post no sends until it is resumed. Receives stay as they are.
- */
+/** vbd_channel_pause - control; post no sends until it is resumed. Posted receives stay posted. */
 void vbd_channel_pause(struct vbd_channel *channel);
 
-/** vbd_channel_resume - control; the QP may send: post what has gathered. Attached, not draining.
- */
+/** vbd_channel_resume - control; the QP can send: post the waiting work. Attached, not draining. */
 void vbd_channel_resume(struct vbd_channel *channel);
 
-/** vbd_channel_renew - control; drained, or never attached: it may be attached again. Messages
- * that control still holds stay in their receives, and these are not posted until released. */
+/** vbd_channel_renew - control; drained, or never attached: it may be attached again. Messages that
+ * control has stay in their receives, which are not posted until their release. */
 void vbd_channel_renew(struct vbd_channel *channel);
 
-/** vbd_channel_post_receives - control, before it is attached; the QP is in INIT. Those that
- * control holds are left out. */
+/** vbd_channel_post_receives - control, before it is attached; the QP is in INIT. Skips receives
+ * with a message that control has. */
 enum vbd_status vbd_channel_post_receives(
 	struct vbd_channel *channel, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_channel_recv_data - the bytes of a message, behind the route header of a datagram; valid
+/** vbd_channel_recv_data - the bytes of a message, after the route header of a datagram; valid
  * while control has its slot */
 const uint8_t *vbd_channel_recv_data(const struct vbd_recv_slot *slot);
 
@@ -232,26 +230,26 @@ const uint8_t *vbd_channel_recv_data(const struct vbd_recv_slot *slot);
 const uint8_t *vbd_channel_recv_grh(const struct vbd_recv_slot *slot);
 
 /*
- * The worker's side. The worker calls these and nobody else.
+ * The worker's side. Only the worker calls these.
  */
 
-/** vbd_channel_attached - the worker knows it from now on */
+/** vbd_channel_attached - handle the attach command */
 void vbd_channel_attached(struct vbd_channel *channel);
 
-/** vbd_channel_resumed - post what has gathered while it was held back */
+/** vbd_channel_resumed - post the work that waited during the pause */
 void vbd_channel_resumed(struct vbd_channel *channel);
 
 /** vbd_channel_completed - one completion of this channel */
 void vbd_channel_completed(struct vbd_channel *channel, const struct ibv_wc *wc);
 
-/** vbd_channel_shared_received - a receive of its SRQ completed for it */
+/** vbd_channel_shared_received - a receive of its SRQ completed with a message for @channel */
 void vbd_channel_shared_received(
 	struct vbd_channel *channel, struct vbd_recv_slot *slot, const struct ibv_wc *wc);
 
-/** vbd_channel_start_transfer - queue a transfer and post what fits */
+/** vbd_channel_start_transfer - queue a transfer and post as much as fits */
 void vbd_channel_start_transfer(struct vbd_channel *channel, struct vbd_transfer *transfer);
 
-/** vbd_channel_cancel_transfer - post no more of it; it ends when nothing of it is outstanding */
+/** vbd_channel_cancel_transfer - post no more of it; it ends when none of its wrs is outstanding */
 void vbd_channel_cancel_transfer(struct vbd_transfer *transfer);
 
 /** vbd_channel_release_recv - post a receive again */
@@ -261,12 +259,12 @@ void vbd_channel_release_recv(struct vbd_channel *channel, struct vbd_recv_slot 
  */
 void vbd_channel_drain(struct vbd_channel *channel);
 
-/* A send work request that a service, a transfer or a probe wants posted. */
+/* A send work request for a service, a transfer or a probe. */
 struct vbd_send_request {
 	enum vbd_op op;
-	const struct vbd_sge *sges; /* copied; an atomic without any gets its old value anyway */
-	uint32_t sge_count;	    /* at most the channel's max_send_sge; 0: nothing is moved */
-	bool more; /* the caller posts another at once if it can: this one needs no completion */
+	const struct vbd_sge *sges; /* copied; may be empty for an atomic */
+	uint32_t sge_count;	    /* at most the channel's max_send_sge; 0: no bytes */
+	bool more; /* the caller posts another at once if it can: no completion is needed */
 	struct vbd_wr_params wr; /* inlined: at most the channel's inline_bytes */
 	struct vbd_transfer *transfer;
 	uint32_t recv_index;
@@ -276,25 +274,25 @@ struct vbd_send_request {
 /** vbd_channel_can_send - is a send slot free, and may anything be posted at all? */
 bool vbd_channel_can_send(const struct vbd_channel *channel);
 
-/** vbd_channel_post_send - post it; a failure breaks the channel. False if it is not posted. */
+/** vbd_channel_post_send - post @request; a failure breaks the channel. False if not posted. */
 bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_request *request);
 
-/** vbd_channel_recv_slot - receive @index, its own or of its SRQ */
+/** vbd_channel_recv_slot - receive @index, of the channel or of its SRQ */
 struct vbd_recv_slot *vbd_channel_recv_slot(const struct vbd_channel *channel, uint32_t index);
 
-/** vbd_channel_recv_lkey - of the memory of its receives */
+/** vbd_channel_recv_lkey - the lkey of the memory of its receives */
 uint32_t vbd_channel_recv_lkey(const struct vbd_channel *channel);
 
-/** vbd_channel_post_recv - post receive @index again; a failure breaks the channel. One of an SRQ
- * is given back to it. */
+/** vbd_channel_post_recv - post receive @index again; a failure breaks the channel. A receive of an
+ * SRQ is released to the SRQ. */
 void vbd_channel_post_recv(struct vbd_channel *channel, uint32_t index);
 
-/** vbd_channel_break - it can't go on: tell control, post nothing more */
+/** vbd_channel_break - after an error: notify control, post nothing more */
 void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why, enum vbd_op op,
 	uint64_t transfer_id);
 
-/** vbd_channel_abandon - its QP is destroyed and the CQ purged: count what never came back as
- * flushed, and let go */
+/** vbd_channel_abandon - its QP is destroyed and the CQ purged: count outstanding requests as
+ * flushed, and end the drain */
 void vbd_channel_abandon(struct vbd_channel *channel);
 
 #endif

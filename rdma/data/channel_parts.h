@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the channel share: channel.c (its life, receives), channel_send.c (the send
+ * Shared by the files of the channel: channel.c (its life, receives), channel_send.c (the send
  * queue), channel_transfers.c (the transfers' queue).
  *
  * The channel's worker.
@@ -12,17 +12,17 @@
 
 struct ibv_sge;
 
-/** vbd_channel_count_outstanding - @n work requests more are posted on its CQ */
+/** vbd_channel_count_outstanding - @n more work requests are posted on its CQ */
 void vbd_channel_count_outstanding(struct vbd_channel *channel, uint64_t n);
 
-/** vbd_channel_uncount_outstanding - @n of them are over */
+/** vbd_channel_uncount_outstanding - @n of them have ended */
 void vbd_channel_uncount_outstanding(struct vbd_channel *channel, uint64_t n);
 
 /**
- * vbd_channel_fill_sges - the list as the device takes it
+ * vbd_channel_fill_sges - the list in the format of the device
  * @list: room for VBD_SGES_MAX
  *
- * Empty ranges are left out: to some devices a length of 0 is 2 GiB. Returns how many there are.
+ * Leaves empty ranges out: for some devices a length of 0 is 2 GiB. Returns the number of entries.
  */
 int vbd_channel_fill_sges(struct ibv_sge *list, const struct vbd_sge *sges, uint32_t count,
 	uint32_t *ret_length_bytes);
@@ -34,7 +34,7 @@ enum vbd_status vbd_channel_post_sges(struct vbd_channel *channel, uint32_t inde
 /** vbd_channel_receive_done - a message came for @transfer */
 void vbd_channel_receive_done(struct vbd_transfer *transfer, const struct vbd_received *received);
 
-/** vbd_channel_fail_wr - a work request of @transfer never comes back: it must not count as done */
+/** vbd_channel_fail_wr - a work request of @transfer never completes: it must not count as done */
 void vbd_channel_fail_wr(struct vbd_transfer *transfer);
 
 /** vbd_channel_fail - a work request completed in error: count it, fail its transfer (may be NULL),
@@ -42,22 +42,22 @@ void vbd_channel_fail_wr(struct vbd_transfer *transfer);
 void vbd_channel_fail(struct vbd_channel *channel, enum vbd_op op, const struct ibv_wc *wc,
 	struct vbd_transfer *transfer);
 
-/** vbd_channel_send_completed - the completion of the send in slot @index: it and all that were
- * posted before it are over. A slot that is not outstanding is ignored. */
+/** vbd_channel_send_completed - the send in slot @index has completed: retire it and all sends
+ * posted before it. A slot that is not outstanding is ignored. */
 void vbd_channel_send_completed(
 	struct vbd_channel *channel, uint32_t index, const struct ibv_wc *wc);
 
-/** vbd_channel_abandon_sends - what is outstanding never comes back */
+/** vbd_channel_abandon_sends - outstanding sends never complete: retire them */
 void vbd_channel_abandon_sends(struct vbd_channel *channel);
 
-/** vbd_channel_pump - post what can be posted of the service's and the transfers' work */
+/** vbd_channel_pump - post as much of the service's and the transfers' work as possible */
 void vbd_channel_pump(struct vbd_channel *channel);
 
-/** vbd_channel_check_transfer - end it if nothing of it is outstanding and nothing more will be
+/** vbd_channel_check_transfer - end @transfer if none of its wrs is outstanding and no more will be
  * posted */
 void vbd_channel_check_transfer(struct vbd_transfer *transfer);
 
-/** vbd_channel_check_transfers - the same for all of the channel's */
+/** vbd_channel_check_transfers - the same for all transfers of @channel */
 void vbd_channel_check_transfers(struct vbd_channel *channel);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The send queue: a ring of slots in the order of posting. The device works on it in this order, so
- * a completion says that all before it are over as well; those need none of their own.
+ * The send queue: a ring of slots in the order of posting. The device works in this order, so a
+ * completion also retires all requests before it; these need no completion of their own.
  */
 #include "base/clock.h"
 #include "rdma/data/channel_parts.h"
@@ -25,7 +25,7 @@ static uint32_t slot_behind(const struct vbd_channel *channel, uint32_t outstand
 	return (uint32_t)(((uint64_t)channel->sq_first + outstanding) % channel->limits.sq_depth);
 }
 
-/* The union of what the operation and the transport need. */
+/* Fill the union with the fields that the operation and the transport need. */
 static void fill_remote(const struct vbd_channel *channel, const struct vbd_send_request *request,
 	struct ibv_send_wr *wr)
 {
@@ -47,8 +47,8 @@ static void fill_remote(const struct vbd_channel *channel, const struct vbd_send
 }
 
 /*
- * Without a completion only what is followed by another at once: the newest work request
- * outstanding always has one, so that nothing waits for a completion that does not come.
+ * Omit the completion only if another work request follows at once: the newest outstanding one
+ * always has a completion, so that nothing waits for ever.
  */
 static bool wants_completion(
 	const struct vbd_channel *channel, const struct vbd_send_request *request)
@@ -77,7 +77,7 @@ int vbd_channel_fill_sges(struct ibv_sge *list, const struct vbd_sge *sges, uint
 	return used;
 }
 
-/* An atomic without a place of its own for the old value gets one of the channel's. */
+/* An atomic without its own place for the old value gets a place of the channel's. */
 static int fill_old_value(struct vbd_channel *channel, uint32_t index,
 	const struct vbd_send_request *request, struct ibv_sge *list)
 {
@@ -152,7 +152,7 @@ bool vbd_channel_post_send(struct vbd_channel *channel, const struct vbd_send_re
 	return true;
 }
 
-/* Only of one whose completion came: those that it tells of as well may have been over before. */
+/* Time only the signalled request; the unsignalled ones it retires may have completed earlier. */
 static void time_wr(const struct vbd_send_slot *sent, const struct ibv_wc *wc)
 {
 	if (wc && sent->posted_ns)
@@ -177,7 +177,7 @@ static void tell_poster(struct vbd_channel *channel, const struct vbd_send_slot 
 		channel->probe_ops->acked(channel->probe, sent->ping);
 }
 
-/* The oldest one is over; @wc is NULL if it asked for no completion, and then it went well. */
+/* Retire the oldest one; @wc is NULL if it was unsignalled, and then it succeeded. */
 static void retire_oldest(struct vbd_channel *channel, const struct ibv_wc *wc)
 {
 	struct vbd_send_slot sent = channel->send_slots[channel->sq_first];
@@ -199,8 +199,7 @@ static void retire_oldest(struct vbd_channel *channel, const struct ibv_wc *wc)
 	}
 	if (!transfer)
 		return;
-	/* Counted until here: a failure looks at all transfers, and must not end this one as well.
-	 */
+	/* Counted until here: a failure checks all transfers, and must not end this one as well. */
 	transfer->outstanding_wrs--;
 	vbd_channel_check_transfer(transfer);
 }

@@ -28,7 +28,7 @@ void vbd_channel_check_transfer(struct vbd_transfer *transfer)
 			(unsigned long long)vbd_counter_get(&transfer->bytes_done));
 		end_transfer(transfer);
 	} else if (channel->draining && channel->sq_outstanding == 0) {
-		/* Not earlier: the completion that says why may be among the outstanding ones. */
+		/* Not earlier: an outstanding completion may have the reason. */
 		(void)vbd_error_set(&transfer->error, VBD_E_QP_FATAL,
 			"the connection ended after %llu bytes",
 			(unsigned long long)vbd_counter_get(&transfer->bytes_done));
@@ -60,13 +60,13 @@ static void note_started(struct vbd_transfer *transfer)
 		vbd_counter_set(&transfer->started_ns, vbd_clock_mono_ns());
 }
 
-/* Only the last work request of a write tells the peer's receive of it. */
+/* Only the last work request of a write consumes a receive of the peer. */
 static enum vbd_op op_of_chunk(const struct vbd_transfer *transfer, bool last)
 {
 	return transfer->op == VBD_OP_WRITE_IMM && !last ? VBD_OP_WRITE : transfer->op;
 }
 
-/* What the next work request moves: a chunk, or all that the list names. */
+/* The bytes of the next work request: a chunk, or all ranges of the list. */
 static uint64_t next_bytes(const struct vbd_transfer *transfer)
 {
 	uint64_t left = transfer->length_bytes - transfer->posted_bytes;
@@ -76,7 +76,7 @@ static uint64_t next_bytes(const struct vbd_transfer *transfer)
 	return transfer->sge_count || left < transfer->chunk_bytes ? left : transfer->chunk_bytes;
 }
 
-/* Where it begins, from the transfer's own beginning. */
+/* The offset of the next work request in the transfer. */
 static uint64_t next_offset(const struct vbd_transfer *transfer)
 {
 	return transfer->repeats ? 0 : transfer->posted_bytes;
@@ -97,7 +97,7 @@ static bool next_is_last(const struct vbd_transfer *transfer)
 	return transfer->posted_bytes + next_bytes(transfer) == transfer->length_bytes;
 }
 
-/* With @more posted, has it as many outstanding as it may have? */
+/* With @more posted, has the transfer tx_depth work requests outstanding? */
 static bool window_full(const struct vbd_transfer *transfer, uint32_t more)
 {
 	return transfer->tx_depth && transfer->outstanding_wrs + more >= transfer->tx_depth;
@@ -131,7 +131,7 @@ static bool post_chunk(struct vbd_channel *channel, struct vbd_transfer *transfe
 	};
 	const struct vbd_send_request request = request_of(transfer, &chunk, last);
 
-	/* Counted first: a failing post ends what is not outstanding. */
+	/* Count first: a failing post ends transfers without outstanding work requests. */
 	transfer->outstanding_wrs++;
 	if (!vbd_channel_post_send(channel, &request)) {
 		transfer->outstanding_wrs--;
@@ -192,7 +192,7 @@ void vbd_channel_pump(struct vbd_channel *channel)
 	if (channel->probe)
 		channel->probe_ops->pump(channel->probe);
 	pump_receives(channel);
-	/* In the order asked for: nothing passes a transfer that waits for its tx_depth. */
+	/* In the order of submission: no transfer overtakes one that waits for its tx_depth. */
 	vbd_list_for_each (link, &channel->transfers) {
 		struct vbd_transfer *transfer = VBD_CONTAINER_OF(link, struct vbd_transfer, link);
 
@@ -204,8 +204,7 @@ void vbd_channel_pump(struct vbd_channel *channel)
 		}
 	}
 out:
-	/* A post that failed has broken the channel while its transfer still counted as
-	 * outstanding. */
+	/* A failed post has broken the channel while its transfer still counted as outstanding. */
 	if (channel->broken)
 		vbd_channel_check_transfers(channel);
 }
@@ -215,7 +214,7 @@ void vbd_channel_start_transfer(struct vbd_channel *channel, struct vbd_transfer
 	struct vbd_link *queue =
 		transfer->op == VBD_OP_RECV ? &channel->receives : &channel->transfers;
 
-	/* A memory window's work does not wait behind gigabytes: revoking is urgent. */
+	/* The work request of a memory window goes first: revoking is urgent. */
 	if (transfer->wr.mw)
 		vbd_list_prepend(queue, &transfer->link);
 	else

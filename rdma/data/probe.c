@@ -10,7 +10,7 @@
 #include <limits.h>
 #include <string.h>
 
-/* A message over an unreliable connection that is not back by then never will be. */
+/* A message over an unreliable connection is lost after this time. */
 #define LOST_AFTER_NS VBD_NS_PER_S
 
 VBD_ENUM_NAMES(vbd_probe_kind_name, enum vbd_probe_kind, VBD_PROBE_KIND_MAP)
@@ -25,7 +25,7 @@ void vbd_probe_counters_add(
 	vbd_histogram_merge(&counters->rtt_ns, &other->rtt_ns);
 }
 
-/* Control's side. */
+/* The control thread. */
 
 void vbd_probe_start(struct vbd_probe *probe)
 {
@@ -35,9 +35,8 @@ void vbd_probe_start(struct vbd_probe *probe)
 
 void vbd_probe_stop(struct vbd_probe *probe)
 {
-	/* The drain ends it anyway, and a command behind the drain command could outlive the
-	 * channel.
-	 */
+	/* The drain ends the probe anyway, and a command sent after the drain command could outlive
+	 * the channel. */
 	if (probe->stop_sent || probe->ended_back || probe->channel->drain_sent)
 		return;
 	probe->stop_sent = true;
@@ -50,12 +49,12 @@ void vbd_probe_on_notification(struct vbd_probe *probe, enum vbd_notification no
 		probe->ended_back = true;
 	else
 		probe->stop_back = true;
-	/* Once every command is back, its memory may be freed. */
+	/* Once every command is back, the caller may free the probe. */
 	if (probe->ended_back && (!probe->stop_sent || probe->stop_back))
 		probe->ended(probe, probe->arg);
 }
 
-/* The worker's side. */
+/* The worker. */
 
 static struct vbd_probe *probe_of(const struct vbd_link *link)
 {
@@ -110,7 +109,7 @@ static void posted(struct vbd_probe *probe)
 	count_sent(probe);
 }
 
-/* A message like no other of this daemon's: the channel's ping of that number. */
+/* A unique message: a mark of this daemon and the number of the channel's ping. */
 static void fill_echo(uint8_t *bytes, uint32_t size_bytes, uint64_t number)
 {
 	static const uint8_t mark[8] = {'v', 'b', 'd', '-', 'e', 'c', 'h', 'o'};
@@ -137,7 +136,7 @@ static bool post_echo(struct vbd_channel *channel, uint32_t size_bytes, uint64_t
 	return vbd_channel_post_send(channel, &request);
 }
 
-/* Of a length of 0 the peer checks neither address nor key (IBTA, C9-88). */
+/* For a length of 0 the peer checks neither address nor key (IBTA, C9-88). */
 static bool post_ack(struct vbd_channel *channel, uint64_t number)
 {
 	const struct vbd_send_request request = {.op = VBD_OP_WRITE, .ping = number};
@@ -193,13 +192,13 @@ static bool all_over(const struct vbd_probe *probe)
 				       probe->count;
 }
 
-/* Unreliable connections repeat nothing, and nobody tells of what is gone. */
+/* Unreliable connections do not repeat a lost message, and no error reports it. */
 static bool may_be_lost(const struct vbd_probe *probe)
 {
 	return probe->channel->limits.transport != VBD_TRANSPORT_RC;
 }
 
-/* Sorted: intervals are mostly the same, so that its place is near the end. */
+/* Sorted by due_ns; intervals are mostly equal, so search from the end. */
 static void wait_for_due(struct vbd_probe *probe, uint64_t due_ns)
 {
 	struct vbd_link *head = &probe->channel->worker->probes;
@@ -213,7 +212,7 @@ static void wait_for_due(struct vbd_probe *probe, uint64_t due_ns)
 	vbd_list_append(before->next, &probe->due_link);
 }
 
-/* False when that was the last one. */
+/* Returns false if the lost ping was the last one. */
 static bool count_lost_ping(struct vbd_probe *probe, uint64_t now_ns)
 {
 	if (!probe->under_way || !may_be_lost(probe) || now_ns < probe->posted_ns + LOST_AFTER_NS)
@@ -231,7 +230,7 @@ static void come_due(struct vbd_probe *probe, uint64_t now_ns)
 	uint64_t next_ns = probe->due_ns + probe->interval_ns;
 
 	vbd_list_remove(&probe->due_link);
-	/* The drain ends it. */
+	/* The drain ends the probe. */
 	if (probe->channel->broken || probe->channel->draining)
 		return;
 	if (!count_lost_ping(probe, now_ns))
@@ -243,7 +242,7 @@ static void come_due(struct vbd_probe *probe, uint64_t now_ns)
 	} else if (!all_begun(probe)) {
 		begin_ping(probe);
 	}
-	/* Pings that nobody was there to send are not made up for. */
+	/* Pings that could not be sent in time are skipped. */
 	wait_for_due(probe, next_ns > now_ns ? next_ns : now_ns + probe->interval_ns);
 }
 
@@ -286,7 +285,8 @@ void vbd_probe_stopping(struct vbd_probe *probe)
 	struct vbd_channel *channel = probe->channel;
 
 	probe->stopping = true;
-	/* Half a ping of rping would be taken for an answer to the next one. */
+	/* Finish the ping: the rest of a cancelled rping exchange would look like an answer to the
+	 * next. */
 	if (channel->probe == probe && !(probe->kind == VBD_PROBE_RPING && probe->under_way))
 		end_stopped(probe);
 	vbd_worker_notify(channel->worker, &probe->stop_command, VBD_CONTROL_PROBE_STOP_SEEN);
@@ -326,7 +326,7 @@ static void on_rping_back(struct vbd_channel *channel, bool same)
 
 static void acked(struct vbd_probe *probe, uint64_t number)
 {
-	/* The completion of an echo says only that the message has arrived. */
+	/* The completion of an echo shows only that the message has arrived. */
 	if (probe->kind == VBD_PROBE_ACK && probe->under_way && probe->number == number)
 		came_back(probe);
 }

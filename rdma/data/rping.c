@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What both halves say: where a range of their memory is. The client does not read the server's. */
+/* The message of both halves: a range of memory. The client does not read the server's. */
 struct message {
 	uint64_t addr_be;
 	uint32_t rkey_be;
@@ -21,7 +21,7 @@ static_assert(sizeof(struct message) == VBD_RPING_MESSAGE_BYTES, "as rping has i
 
 #define DATA_BYTES (VBD_RPING_BYTES_MAX + 1)
 
-/* The half's memory. The server has one range of bytes, and its message is all zero. */
+/* The memory of one half. The server has one range of bytes, and its message is all zero. */
 struct layout {
 	uint8_t source[DATA_BYTES];
 	struct message said[2];
@@ -34,7 +34,7 @@ struct vbd_rping {
 	enum vbd_rping_action owed; /* waits for a send slot */
 	struct vbd_mem mem;
 	uint32_t size_bytes; /* of the ping under way */
-	/* server: the range that the client named last */
+	/* server: the range in the client's last message */
 	uint64_t addr;
 	uint32_t rkey;
 	vbd_rping_back_cb back; /* client */
@@ -45,7 +45,7 @@ static struct layout *layout_of(const struct vbd_rping *rping)
 	return (struct layout *)(void *)rping->mem.addr;
 }
 
-/* Making and freeing: control. */
+/* Making and freeing: the control thread. */
 
 static struct message where(const struct vbd_rping *rping, const uint8_t *bytes)
 {
@@ -72,7 +72,7 @@ enum vbd_status vbd_rping_create(
 	if (client)
 		rping->mem.access = VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_WRITE;
 	else if (vbd_device_is_iwarp(pd->device))
-		/* The answer to an iWARP read is a write of the peer's (RFC 5040). */
+		/* The response to an iWARP read is a write by the peer (RFC 5040). */
 		rping->mem.access = VBD_ACCESS_REMOTE_WRITE;
 	status = vbd_mem_allocate(&rping->mem, err);
 	if (status)
@@ -155,8 +155,8 @@ static void refuse(struct vbd_channel *channel, const char *what)
 }
 
 /*
- * Text as rping's client sends it, with the same count and letters: its server writes back only as
- * far as the first NUL, and `rping -s -v` shows it.
+ * The text of rping's client, with the same count and letters: its server writes back only up to
+ * the first NUL, and `rping -s -v` prints the text.
  */
 static void fill(uint8_t *bytes, uint32_t size_bytes, uint64_t ping)
 {

@@ -2,11 +2,11 @@
 /*
  * rping's protocol (rdma-core, librdmacm/examples/rping.c), both halves.
  *
- * A ping: the client says where its bytes are; the server reads them, and says so; the client says
- * where it wants them; the server writes them there, and says so. What is said when is in a pure
- * table, rdma/data/rping_fsm.c.
+ * A ping: the client sends the range of its source; the server reads the bytes and sends a message;
+ * the client sends the range of its sink; the server writes the bytes there and sends a message. A
+ * pure table has the order, rdma/data/rping_fsm.c.
  *
- * The channel's worker, where nothing else is said.
+ * The channel's worker, unless noted.
  */
 #ifndef VBD_RDMA_DATA_RPING_H
 #define VBD_RDMA_DATA_RPING_H
@@ -15,11 +15,11 @@
 
 #include <stdbool.h>
 
-/* rping takes no -S of 64 KiB or more; the last byte is the NUL of its text. */
+/* rping refuses -S of 64 KiB or more; the last byte is the NUL of its text. */
 #define VBD_RPING_BYTES_MAX 65535
 #define VBD_RPING_BYTES_MIN 2
 
-/* What both halves say to each other. */
+/* The size of the messages of both halves. */
 #define VBD_RPING_MESSAGE_BYTES 16
 
 /*
@@ -30,22 +30,22 @@
 enum vbd_status vbd_rping_create(
 	struct vbd_channel *channel, struct vbd_pd *pd, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_rping_destroy - control; harmless without one */
+/** vbd_rping_destroy - control; harmless if there is none */
 void vbd_rping_destroy(struct vbd_channel *channel);
 
-/** vbd_rping_renew - control; its first state again, nothing owed */
+/** vbd_rping_renew - control; back to the first state, nothing owed */
 void vbd_rping_renew(struct vbd_channel *channel);
 
-/** vbd_rping_received - a message is in @slot, which is posted again */
+/** vbd_rping_received - handle the message in @slot, and post the slot again */
 void vbd_rping_received(struct vbd_channel *channel, struct vbd_recv_slot *slot);
 
 /** vbd_rping_sent - one of its work requests is complete */
 void vbd_rping_sent(struct vbd_channel *channel, const struct vbd_send_slot *sent);
 
-/** vbd_rping_pump - post what could not be posted for want of a send slot */
+/** vbd_rping_pump - post the work request that waited for a send slot */
 void vbd_rping_pump(struct vbd_channel *channel);
 
-/* A ping is back; @same: with the bytes that were sent. */
+/* A ping is back; @same: its bytes are those that were sent. */
 typedef void (*vbd_rping_back_cb)(struct vbd_channel *channel, bool same);
 
 /**

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What rping's halves say when: one pure table for both, which do not share a state.
+ * The protocol of rping: one pure table for both halves, which do not share a state.
  *
  * Any thread.
  */
@@ -25,13 +25,13 @@ enum vbd_rping_state { VBD_RPING_STATE_MAP(VBD_ENUM_ROW) VBD_RPING_STATE_COUNT }
 
 /* X(SYMBOL, name) */
 #define VBD_RPING_EVENT_MAP(X)                                           \
-	X(VBD_RPING_EV_START, "start")	   /* one ping more */           \
-	X(VBD_RPING_EV_MESSAGE, "message") /* the peer said something */ \
+	X(VBD_RPING_EV_START, "start")	   /* begin a ping */            \
+	X(VBD_RPING_EV_MESSAGE, "message") /* the peer sent a message */ \
 	X(VBD_RPING_EV_MOVED, "moved")	   /* our read or write is done */
 
 enum vbd_rping_event { VBD_RPING_EVENT_MAP(VBD_ENUM_ROW) VBD_RPING_EVENT_COUNT };
 
-/* X(SYMBOL, what it is) */
+/* X(SYMBOL, text) */
 #define VBD_RPING_ACTION_MAP(X)                                   \
 	X(VBD_RPING_NOTHING, "-")                                 \
 	X(VBD_RPING_READ, "read the client's bytes")              \
@@ -53,7 +53,7 @@ struct vbd_rping_rule {
 /** vbd_rping_rule - the pure table; every pair is decided */
 const struct vbd_rping_rule *vbd_rping_rule(enum vbd_rping_state state, enum vbd_rping_event event);
 
-/* Their names, for people. */
+/* Names for logs. */
 const char *vbd_rping_state_name(enum vbd_rping_state state);
 const char *vbd_rping_state_text(enum vbd_rping_state state);
 const char *vbd_rping_event_name(enum vbd_rping_event event);

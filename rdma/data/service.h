@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a connection does with incoming messages: keep them (inbox), send them back (echo), count
- * and forget them (sink), or speak rping's protocol.
+ * The handling of a connection's incoming messages: keep them (inbox), send them back (echo), only
+ * count them (sink), or speak rping's protocol.
  *
  * The channel's worker.
  */
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 /**
- * vbd_service_check - can a queue pair of @transport with receives of that size have @service?
+ * vbd_service_check - can a queue pair of @transport with receives of this size have @service?
  *
  * not_supported (rping's two need RDMA read, echo a connection), bad_value (rping's need receives
  * of 16 bytes). Any thread.

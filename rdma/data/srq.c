@@ -11,8 +11,6 @@
 
 #include <stdlib.h>
 
-/* The control thread's side. */
-
 uint8_t *vbd_srq_recv_data(const struct vbd_recv_slot *slot)
 {
 	return slot->srq->mem.addr + (size_t)slot->index * slot->srq->recv_size_bytes;
@@ -118,7 +116,7 @@ void vbd_srq_destroy(struct vbd_srq *srq)
 	free(srq);
 }
 
-/* There is one limit command: when it comes back, the next is sent. */
+/* There is one limit command: send the next when it comes back. */
 static void send_limit(struct vbd_srq *srq)
 {
 	if (srq->removing)
@@ -203,7 +201,7 @@ void vbd_srq_removed(struct vbd_srq *srq)
 	vbd_worker_notify(srq->worker, &srq->remove_command, VBD_CONTROL_SRQ_REMOVED);
 }
 
-/* What can't be posted now stays spare for the next time. */
+/* Receives that can't be posted now stay spare for the next time. */
 static void post_spare(struct vbd_srq *srq)
 {
 	struct vbd_error error = {0};
@@ -251,7 +249,7 @@ struct vbd_channel *vbd_srq_channel(struct vbd_srq *srq, uint32_t qp_num)
 
 		if (channel->qpn != qp_num)
 			continue;
-		/* Messages of one connection come in a row more often than not. */
+		/* The next message is most likely for the same connection: put it first. */
 		vbd_list_remove(&channel->srq_link);
 		vbd_list_append(srq->channels.next, &channel->srq_link);
 		return channel;
@@ -279,7 +277,7 @@ struct vbd_recv_slot *vbd_srq_completed(
 void vbd_srq_remove_channel(struct vbd_srq *srq, struct vbd_channel *channel)
 {
 	vbd_list_remove(&channel->srq_link);
-	/* Messages of an inbox are control's. */
+	/* Messages of an inbox belong to control. */
 	for (uint32_t i = 0; i < srq->depth && channel->limits.service != VBD_SERVICE_INBOX; i++) {
 		struct vbd_recv_slot *slot = &srq->slots[i];
 

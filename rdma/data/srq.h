@@ -3,10 +3,9 @@
  * A shared receive queue: its receives take the messages of all connections that use it. It belongs
  * to one CQ, where its depth is reserved once, and so to one worker; its users use that CQ too.
  *
- * A receive that is free again goes back at once, or, with a limit, is kept until the device says
- * that less than `limit` are left (IBV_EVENT_SRQ_LIMIT_REACHED): then all that were kept are posted
- * in one go. The event is the device's to send; when only half as many are left, nobody waits for
- * it any more.
+ * A free receive is posted again at once, or, with a limit, is kept until the device reports that
+ * fewer than `limit` are left (IBV_EVENT_SRQ_LIMIT_REACHED): then all kept ones are posted
+ * together. They are posted without the event too when only half of `limit` are left.
  *
  * The control thread creates, fills and destroys it; from the add command until the remove command
  * is back only its worker posts on it.
@@ -34,17 +33,17 @@ struct vbd_srq {
 	/* control */
 	struct vbd_link link; /* the fabric's list */
 	uint64_t id;
-	struct vbd_pd *pd;  /* holds a reference */
+	struct vbd_pd *pd;  /* with a reference */
 	unsigned int users; /* QPs */
-	bool removing;	    /* nobody finds it any more */
+	bool removing;	    /* no lookup finds it any more */
 	bool remove_sent;
-	bool limit_sent;	  /* the limit command is with the worker */
-	bool limit_owed;	  /* and another is to follow */
+	bool limit_sent;	  /* the worker has the limit command */
+	bool limit_owed;	  /* another limit command must follow */
 	struct vbd_counter limit; /* the worker reads */
 	struct vbd_counter limit_events;
 	/* fixed */
 	struct vbd_cq *cq;
-	struct vbd_worker *worker; /* the CQ's; NULL when the workers are gone */
+	struct vbd_worker *worker; /* the CQ's; NULL after the end of the workers */
 	struct vbd_account account;
 	struct ibv_srq *srq;
 	uint32_t depth;
@@ -59,12 +58,12 @@ struct vbd_srq {
 	struct vbd_mailbox_item remove_command;
 	/* worker */
 	struct vbd_link worker_link; /* the worker's list */
-	struct vbd_link channels; /* of struct vbd_channel, the last one that got a message first */
-	uint32_t *spare;	  /* slots that wait to be posted */
+	struct vbd_link channels;    /* of struct vbd_channel, the one of the last message first */
+	uint32_t *spare;	     /* slots that wait to be posted */
 	uint32_t spare_count;
-	/* the worker writes, anybody reads */
+	/* the worker writes, any thread reads */
 	struct vbd_counter posted;
-	struct vbd_counter refills; /* how often spare ones were posted in one go */
+	struct vbd_counter refills; /* number of refills with several spare ones */
 	struct vbd_counter messages;
 };
 
@@ -75,27 +74,27 @@ struct vbd_srq_params {
 };
 
 /**
- * vbd_srq_create - control; memory, queue and receives. The worker does not know it yet.
+ * vbd_srq_create - control; memory, queue and receives. Not added to its worker yet.
  * @cq: has admitted the depth
  */
 enum vbd_status vbd_srq_create(uint64_t id, struct vbd_pd *pd, struct vbd_cq *cq,
 	const struct vbd_srq_params *params, struct vbd_srq **ret_srq,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_srq_destroy - control; no QP uses it, and its worker never knew it or has let go of it */
+/** vbd_srq_destroy - control; no QP uses it, and it was never added to its worker, or is removed */
 void vbd_srq_destroy(struct vbd_srq *srq);
 
-/** vbd_srq_set_limit - control; from now on */
+/** vbd_srq_set_limit - control; valid from now on */
 void vbd_srq_set_limit(struct vbd_srq *srq, uint32_t limit);
 
-/** vbd_srq_on_limit_event - control; the device says that few are left */
+/** vbd_srq_on_limit_event - control; the device reports that few receives are left */
 void vbd_srq_on_limit_event(struct vbd_srq *srq);
 
 /** vbd_srq_on_limit_seen - control; the limit command is back */
 void vbd_srq_on_limit_seen(struct vbd_srq *srq);
 
-/** vbd_srq_release_held - control; @channel goes: messages of its that control still held are not
- * read in their receives any more */
+/** vbd_srq_release_held - control; @channel ends: release the receives with its messages that
+ * control still has */
 void vbd_srq_release_held(struct vbd_srq *srq, const struct vbd_channel *channel);
 
 /** vbd_srq_recv_data - the bytes of a receive */
@@ -105,35 +104,35 @@ uint8_t *vbd_srq_recv_data(const struct vbd_recv_slot *slot);
  * The worker's side.
  */
 
-/** vbd_srq_added - it counts in its CQ from now on, and its limit is armed */
+/** vbd_srq_added - handle the add command: count in its CQ, arm the limit */
 void vbd_srq_added(struct vbd_srq *srq);
 
-/** vbd_srq_removed - no message comes any more */
+/** vbd_srq_removed - handle the remove command: no message comes any more */
 void vbd_srq_removed(struct vbd_srq *srq);
 
-/** vbd_srq_refill - post all that is spare, and arm the limit again */
+/** vbd_srq_refill - post all spare receives, and arm the limit again */
 void vbd_srq_refill(struct vbd_srq *srq);
 
-/** vbd_srq_refill_if_low - post the spare receives; with a limit, only when half of it is left:
- * then the device's event does not come any more */
+/** vbd_srq_refill_if_low - post the spare receives; with a limit, only when half of it is left,
+ * without waiting for the device's event */
 void vbd_srq_refill_if_low(struct vbd_srq *srq);
 
 /** vbd_srq_release - a receive is free again */
 void vbd_srq_release(struct vbd_srq *srq, struct vbd_recv_slot *slot);
 
-/** vbd_srq_channel - whose completion it is; NULL if nobody's */
+/** vbd_srq_channel - the channel of the completion's QP; NULL if there is none */
 struct vbd_channel *vbd_srq_channel(struct vbd_srq *srq, uint32_t qp_num);
 
 /**
  * vbd_srq_completed - a receive has completed
- * @channel: the completion's; NULL if its QP is gone
+ * @channel: of the completion; NULL if its QP is gone
  *
- * Returns the receive, which the caller hands to @channel; NULL if it is free again.
+ * Returns the receive, which the caller passes to @channel; NULL if it is free again.
  */
 struct vbd_recv_slot *vbd_srq_completed(
 	struct vbd_srq *srq, struct vbd_channel *channel, const struct ibv_wc *wc);
 
-/** vbd_srq_remove_channel - it is gone: what its service still had of the receives is free */
+/** vbd_srq_remove_channel - @channel is gone: release the receives that its service still has */
 void vbd_srq_remove_channel(struct vbd_srq *srq, struct vbd_channel *channel);
 
 #endif

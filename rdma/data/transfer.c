@@ -13,7 +13,7 @@ static enum vbd_transfer_event outcome(const struct vbd_transfer *transfer)
 
 	if (transfer->error.status == VBD_OK)
 		return VBD_TRANSFER_EV_DONE;
-	/* A connection's end flushes a transfer that does not stop: report it as cancelled. */
+	/* The end of a connection flushes a transfer that is stopping: report it as cancelled. */
 	if (transfer->error.status == VBD_E_CANCELLED ||
 		(transfer->state == VBD_TRANSFER_CANCELLING && flushed))
 		return transfer->late ? VBD_TRANSFER_EV_STOPPED_LATE : VBD_TRANSFER_EV_STOPPED;
@@ -31,7 +31,7 @@ static void set_transfer_state(struct vbd_transfer *transfer, enum vbd_transfer_
 	transfer->state = rule->next;
 }
 
-/* The caller may free the transfer once every mailbox item in it has come back. */
+/* The caller may free the transfer once all of its mailbox items are back. */
 static void check_transfer_items(struct vbd_transfer *transfer)
 {
 	if (!transfer->ended_back || !transfer->started_back)
@@ -71,9 +71,8 @@ void vbd_transfer_request_cancel(struct vbd_transfer *transfer, bool late)
 		return;
 	transfer->late = late;
 	set_transfer_state(transfer, VBD_TRANSFER_EV_CANCEL);
-	/* The drain ends it anyway, and a command behind the drain command could outlive the
-	 * channel.
-	 */
+	/* The drain ends it anyway, and a command sent after the drain command could outlive the
+	 * channel. */
 	if (transfer->channel->drain_sent)
 		return;
 	transfer->cancel_sent = true;

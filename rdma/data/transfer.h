@@ -3,7 +3,7 @@
  * One movement of bytes over a connection: a send, a write or read cut into chunks, an atomic
  * operation, or a receive.
  *
- * The control thread creates it, hands it to the connection's worker, and gets it back ended,
+ * The control thread creates it, passes it to the connection's worker, and gets it back ended,
  * exactly once. While the worker has it, control reads only the counters and the fixed members.
  */
 #ifndef VBD_RDMA_DATA_TRANSFER_H
@@ -28,20 +28,20 @@ struct vbd_transfer {
 	uint64_t id;
 	enum vbd_op op;
 	struct vbd_channel *channel;
-	uint8_t *local_addr; /* NULL: nothing but what `sges` says */
+	uint8_t *local_addr; /* NULL: only the ranges of `sges` */
 	uint32_t lkey;
-	const struct vbd_sge *sges; /* instead of local_addr: one work request of all these */
+	const struct vbd_sge *sges; /* instead of local_addr: one work request for all ranges */
 	uint32_t sge_count;	    /* 0: local_addr is cut into chunks */
 	struct vbd_wr_params wr;
 	uint64_t length_bytes;
 	uint64_t chunk_bytes;
-	uint32_t tx_depth; /* work requests outstanding at most; 0: what the queue holds */
-	/* A benchmark's: so many work requests of chunk_bytes, each from and to the same place. 0:
-	 * it is none, and length_bytes is cut into chunks. */
+	uint32_t tx_depth; /* work requests outstanding at most; 0: the depth of the queue */
+	/* Benchmark: number of work requests of chunk_bytes, each from and to the same place. 0: no
+	 * benchmark, length_bytes is cut into chunks. */
 	uint64_t repeats;
-	uint64_t run_ns; /* with `repeats`: the last one is posted after so long; 0: all are */
-	/* The worker writes: from the post to the completion, of work requests that ask for one.
-	 * NULL: nobody wants to know. */
+	uint64_t run_ns; /* with `repeats`: stop posting after this time; 0: no limit */
+	/* The worker writes: time from post to completion of the signalled work requests. NULL: not
+	 * measured. */
 	struct vbd_histogram *latency_ns;
 	uint64_t created_ns;
 
@@ -53,7 +53,7 @@ struct vbd_transfer {
 	bool ended_back;
 	bool late; /* the deadline, not a client, cancelled it */
 	void (*ended)(struct vbd_transfer *transfer,
-		void *arg); /* state is an ended one, memory is the caller's */
+		void *arg); /* in an ended state; the caller may free it */
 	void (*started)(struct vbd_transfer *transfer, void *arg); /* may be NULL */
 	void *arg;
 
@@ -72,14 +72,14 @@ struct vbd_transfer {
 	bool stopping;
 	bool broken;
 
-	/* the worker writes, anybody reads; complete once it has ended */
+	/* the worker writes, any thread reads; complete once it has ended */
 	struct vbd_counter bytes_done;
 	struct vbd_counter wrs_done;
 	struct vbd_counter started_ns; /* 0 until the first post */
 	struct vbd_counter ended_ns;
-	struct vbd_error error;	      /* read it once it has ended */
-	uint64_t old_value;	      /* atomic: what was there before; complete with the rest */
-	struct vbd_received received; /* RECV: what came; complete with the rest */
+	struct vbd_error error;	      /* read it after the end */
+	uint64_t old_value;	      /* atomic: the value before; read it after the end */
+	struct vbd_received received; /* RECV: the message; read it after the end */
 	int wc_status;		      /* of the first completion in error; -1 if none */
 	uint32_t vendor_err;
 };
@@ -102,7 +102,7 @@ void vbd_transfer_request_cancel(struct vbd_transfer *transfer, bool late);
 /**
  * vbd_transfer_on_notification - the worker has returned a mailbox item of @transfer
  *
- * Control thread. The transfer may end with it: `ended` is called then.
+ * Control thread. Calls `ended` if this ends the transfer.
  */
 void vbd_transfer_on_notification(
 	struct vbd_transfer *transfer, enum vbd_notification notification);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The life of a transfer as one pure table: (state, event) -> (next state, why). Every pair is
- * decided. Nothing here calls anything: rdma/data/transfer.c looks up and sets the state.
+ * decided. This file calls nothing: rdma/data/transfer.c looks up and sets the state.
  *
  * Any thread.
  */
@@ -27,13 +27,12 @@ enum vbd_transfer_state { VBD_TRANSFER_STATE_MAP(VBD_ENUM_ROW) VBD_TRANSFER_STAT
 /* X(SYMBOL, name) */
 #define VBD_TRANSFER_EVENT_MAP(X)                                                                  \
 	X(VBD_TRANSFER_EV_STARTED, "started") /* the first work request is posted */               \
-	X(VBD_TRANSFER_EV_CANCEL, "cancel")   /* a client, or the deadline, wants it to stop */    \
+	X(VBD_TRANSFER_EV_CANCEL, "cancel")   /* a client or the deadline stops it */              \
 	X(VBD_TRANSFER_EV_DONE, "done")	      /* every byte is moved */                            \
 	X(VBD_TRANSFER_EV_FAILED, "failed")   /* a work request failed, or the connection ended */ \
 	X(VBD_TRANSFER_EV_STOPPED,                                                                 \
-		"stopped") /* it stopped because of CANCEL; nothing is outstanding */              \
-	X(VBD_TRANSFER_EV_STOPPED_LATE,                                                            \
-		"stopped_late") /* the same, when the deadline had cancelled it */
+		"stopped") /* stopped because of CANCEL; nothing is outstanding */                 \
+	X(VBD_TRANSFER_EV_STOPPED_LATE, "stopped_late") /* the same, because of the deadline */
 
 enum vbd_transfer_event { VBD_TRANSFER_EVENT_MAP(VBD_ENUM_ROW) VBD_TRANSFER_EVENT_COUNT };
 
@@ -42,7 +41,7 @@ struct vbd_transfer_rule {
 	const char *note; /* why */
 };
 
-/** vbd_transfer_rule - the pure table: what @event does to @state; every pair is decided */
+/** vbd_transfer_rule - the pure table: the effect of @event in @state; every pair is decided */
 const struct vbd_transfer_rule *vbd_transfer_rule(
 	enum vbd_transfer_state state, enum vbd_transfer_event event);
 const char *vbd_transfer_state_name(enum vbd_transfer_state state);

@@ -74,7 +74,7 @@ static void release(struct vbd_window *window)
 	window->mw = NULL;
 }
 
-/* The one setter of the state; who watches is told when the action is done, and once. */
+/* The one setter of the state; calls `changed` once, after the action. */
 static void step(struct vbd_window *window, enum vbd_window_event event)
 {
 	const struct vbd_window_rule *rule = vbd_window_rule(window->state, event);
@@ -91,7 +91,7 @@ static void step(struct vbd_window *window, enum vbd_window_event event)
 		break;
 	case VBD_WINDOW_DO_UNBIND:
 		unbind(window);
-		/* With nothing to post on it went a step further, and that has told. */
+		/* Without a channel to post on, a nested step has called `changed`. */
 		changes = changes && window->state == rule->next;
 		break;
 	case VBD_WINDOW_DO_FREE:
@@ -121,7 +121,7 @@ enum vbd_status vbd_window_allocate(struct vbd_window *window, struct vbd_error 
 		return status;
 	window->state = VBD_WINDOW_BINDING;
 	window->own_mr = needs_own_mr(window);
-	/* Of type 2 we choose the key's lowest byte: ibv_inc_rkey(3). */
+	/* The program chooses the lowest byte of the rkey of type 2: ibv_inc_rkey(3). */
 	window->rkey = ibv_inc_rkey(window->mw->rkey);
 	return VBD_OK;
 }
@@ -172,7 +172,7 @@ static struct ibv_mw_bind_info bind_info(const struct vbd_window *window, bool b
 {
 	const struct vbd_window_range *range = &window->range;
 
-	/* Of no bytes it gives nothing, and the key before is good no more: IBTA 10.6.7.2.3. */
+	/* A bind of 0 bytes revokes the access and invalidates the rkey: IBTA 10.6.7.2.3. */
 	if (!binds)
 		return (struct ibv_mw_bind_info){.mr = window->mr};
 	return (struct ibv_mw_bind_info){

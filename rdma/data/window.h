@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A memory window: remote access to a range of registered memory by a key of its own, which can be
- * taken back while the memory stays registered.
+ * A memory window: remote access to a range of registered memory with its own rkey, which can be
+ * revoked while the memory stays registered.
  *
- * Binding and invalidating are work requests, so a connection's worker posts them: a window carries
- * a transfer that moves nothing, and at most one is under way. Type 1 belongs to the protection
- * domain, and any queue pair of it carries the work request; type 2 belongs to the queue pair that
- * it was bound on.
+ * Binding and invalidating are work requests, so a connection's worker posts them: a window
+ * contains a transfer without bytes, and at most one is under way. Type 1 belongs to the protection
+ * domain, and any queue pair of the PD can post the work request; type 2 belongs to the queue pair
+ * of its bind.
  *
- * Linux' rxe (6.1) holds a window to the memory region that it is bound to, not to its own range.
- * There a window of a part gets a region of its own: the same bytes are registered once more, and
- * only they.
+ * Linux' rxe (6.1) checks an access against the memory region of the window, not against its range.
+ * There a window of a part has its own region: the range is registered once more, alone.
  *
- * Control thread, but where a function says otherwise.
+ * Control thread, but where a function has "worker" or "any thread".
  */
 #ifndef VBD_RDMA_DATA_WINDOW_H
 #define VBD_RDMA_DATA_WINDOW_H
@@ -29,7 +28,7 @@
 struct ibv_mw;
 struct ibv_qp;
 
-/* What a window shall give. */
+/* The range and the access of a window. */
 struct vbd_window_range {
 	unsigned int type; /* 1 or 2 */
 	uint64_t offset;   /* offset + length_bytes lie inside the memory */
@@ -41,49 +40,48 @@ struct vbd_window {
 	enum vbd_window_state state; /* written by step() in window.c only */
 	struct vbd_window_range range;
 	struct vbd_mem *mem;	/* registered, with MW_BIND, as long as the window has not ended */
-	uint32_t rkey;		/* good while it is READY */
-	struct vbd_error error; /* why it FAILED, or could not be revoked by a work request */
-	/* The state has changed; when it has ended nothing of the device is left. */
+	uint32_t rkey;		/* valid in the state READY */
+	struct vbd_error error; /* why it FAILED, or why no work request could revoke it */
+	/* The state has changed; after the end no object of the device is left. */
 	void (*changed)(struct vbd_window *window, void *arg);
-	/* The channel to post the work request on; NULL if there is none. */
+	/* Choose the channel for the work request; NULL if there is none. */
 	struct vbd_channel *(*choose_channel)(struct vbd_window *window, void *arg);
 	void *arg;
 
 	struct vbd_account account;
 	struct ibv_mr *mr;	/* to bind it to; NULL until vbd_window_register() */
-	bool own_mr;		/* it is the window's, not the memory's */
-	struct ibv_mw *mw;	/* NULL once it has ended */
+	bool own_mr;		/* mr is the window's, not the memory's */
+	struct ibv_mw *mw;	/* NULL after the end */
 	struct vbd_transfer op; /* the work request under way */
-	bool busy;		/* there is one */
+	bool busy;		/* `op` is under way */
 };
 
 /**
- * vbd_window_allocate - a window that is BINDING, and waits for vbd_window_registered()
- * @window: zeroed, with range, mem, changed, choose_channel and arg; lives until it has ended
+ * vbd_window_allocate - a window in the state BINDING; vbd_window_registered() must follow
+ * @window: zeroed, with range, mem, changed, choose_channel and arg; valid until its end
  *
- * An error leaves nothing; what fails later is told by `changed`.
+ * An error leaves nothing; `changed` reports later errors.
  */
 enum vbd_status vbd_window_allocate(
 	struct vbd_window *window, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_window_register - any thread; the memory region that it is bound to. Takes time in
- * proportion to the range where that is one of its own, none else. */
+/** vbd_window_register - any thread; make or choose its memory region. Takes time in proportion to
+ * the range if it needs its own region, else none. */
 void vbd_window_register(struct vbd_window *window);
 
-/** vbd_window_registered - it came back: begin to bind, if that is still wanted and it succeeded */
+/** vbd_window_registered - after vbd_window_register(): begin to bind, unless revoked or failed */
 void vbd_window_registered(struct vbd_window *window);
 
-/** vbd_window_deregister - any thread, once it has ended; takes time as vbd_window_register() */
+/** vbd_window_deregister - any thread, after the end; takes time as vbd_window_register() */
 void vbd_window_deregister(struct vbd_window *window);
 
-/** vbd_window_revoke - begin to revoke it; harmless when that is under way or it has ended */
+/** vbd_window_revoke - begin to revoke it; harmless if already revoking or ended */
 void vbd_window_revoke(struct vbd_window *window);
 
-/** vbd_window_revoke_at_once - what it was bound on ends, or its memory has to go: without a work
- * request */
+/** vbd_window_revoke_at_once - without a work request: its QP ends or its memory is being freed */
 void vbd_window_revoke_at_once(struct vbd_window *window);
 
-/** vbd_window_cancel - its work request takes too long: called off if it is not posted yet */
+/** vbd_window_cancel - its work request takes too long: cancel it if it is not posted yet */
 void vbd_window_cancel(struct vbd_window *window);
 
 /** vbd_window_post - worker; post the bind or the invalidation (@op) with this wr_id and these

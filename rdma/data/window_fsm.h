@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The life of a memory window as one pure table: (state, event) -> (next state, action, why). Every
- * pair is decided. Nothing here calls anything: rdma/data/window.c looks up, sets the state and
+ * pair is decided. This file calls nothing: rdma/data/window.c looks up, sets the state and
  * performs the action.
  *
  * Any thread.
@@ -25,15 +25,14 @@ enum vbd_window_state { VBD_WINDOW_STATE_MAP(VBD_ENUM_ROW) VBD_WINDOW_STATE_COUN
 
 /* X(SYMBOL, name) */
 #define VBD_WINDOW_EVENT_MAP(X)                                                                    \
-	X(VBD_WINDOW_EV_REGISTERED, "registered") /* the memory region to bind it to is there */   \
-	X(VBD_WINDOW_EV_REGISTER_FAILED, "register_failed") /* it could not be made */             \
+	X(VBD_WINDOW_EV_REGISTERED, "registered")	    /* its memory region is registered */  \
+	X(VBD_WINDOW_EV_REGISTER_FAILED, "register_failed") /* its registration failed */          \
 	X(VBD_WINDOW_EV_BOUND, "bound")			    /* its bind has completed */           \
-	X(VBD_WINDOW_EV_BIND_FAILED, "bind_failed")	    /* its bind has not, and never will */ \
-	X(VBD_WINDOW_EV_REVOKE, "revoke")		    /* a client wants it revoked */        \
+	X(VBD_WINDOW_EV_BIND_FAILED, "bind_failed")	    /* its bind failed */                  \
+	X(VBD_WINDOW_EV_REVOKE, "revoke")		    /* a client requests the revocation */ \
 	X(VBD_WINDOW_EV_UNBOUND, "unbound")		    /* its revocation has completed */     \
-	X(VBD_WINDOW_EV_UNBIND_FAILED,                                                             \
-		"unbind_failed")      /* its revocation has not, and never will */                 \
-	X(VBD_WINDOW_EV_LOST, "lost") /* what it was bound on is gone, or has to go */
+	X(VBD_WINDOW_EV_UNBIND_FAILED, "unbind_failed")	    /* its revocation failed */            \
+	X(VBD_WINDOW_EV_LOST, "lost") /* its QP is gone, or its memory is being freed */
 
 enum vbd_window_event { VBD_WINDOW_EVENT_MAP(VBD_ENUM_ROW) VBD_WINDOW_EVENT_COUNT };
 
@@ -41,7 +40,7 @@ enum vbd_window_action {
 	VBD_WINDOW_DO_NOTHING,
 	VBD_WINDOW_DO_BIND,   /* post the bind */
 	VBD_WINDOW_DO_UNBIND, /* post the revocation */
-	VBD_WINDOW_DO_FREE,   /* give the window back to the device: its key is good no more */
+	VBD_WINDOW_DO_FREE,   /* free the window on the device: its rkey is invalid then */
 };
 
 struct vbd_window_rule {
@@ -50,7 +49,7 @@ struct vbd_window_rule {
 	const char *note; /* why */
 };
 
-/** vbd_window_rule - the pure table: what @event does to @state; every pair is decided */
+/** vbd_window_rule - the pure table: the effect of @event in @state; every pair is decided */
 const struct vbd_window_rule *vbd_window_rule(
 	enum vbd_window_state state, enum vbd_window_event event);
 const char *vbd_window_state_name(enum vbd_window_state state);

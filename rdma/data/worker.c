@@ -17,13 +17,11 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-/* Completions taken from one CQ before the other CQs and the commands get their turn. */
+/* Completions per turn from one CQ, before the other CQs and the commands. */
 #define POLL_BATCH 32
 
 /* Descriptors reported by one epoll_wait(2). */
 #define EPOLL_BATCH 16
-
-/* Control's side. */
 
 enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *control,
 	struct vbd_worker **ret_worker, struct vbd_error *err)
@@ -109,9 +107,7 @@ void vbd_worker_destroy(struct vbd_worker *worker)
 	free(worker);
 }
 
-/* The worker's side. */
-
-/* An active CQ is polled every turn; one that is not is armed and wakes us through epoll. */
+/* An active CQ is polled every turn; any other CQ is armed and wakes the worker through epoll. */
 static void activate(struct vbd_worker *worker, struct vbd_cq *cq)
 {
 	vbd_list_remove(&cq->active_link);
@@ -152,7 +148,7 @@ static void poll_dry(struct vbd_worker *worker, struct vbd_cq *cq);
 
 static void purge(struct vbd_worker *worker, struct vbd_channel *channel)
 {
-	/* Its QP is destroyed: no completion of it can come after those that are in the CQ now. */
+	/* The QP is destroyed: all of its completions are in the CQ now. */
 	poll_dry(worker, channel->cq);
 	vbd_channel_abandon(channel);
 }
@@ -264,7 +260,7 @@ static void complete_shared(
 	vbd_srq_refill_if_low(srq);
 }
 
-/* False if it is no receive of an SRQ. */
+/* Returns false if the completion is not of a receive of an SRQ. */
 static bool dispatch_shared(struct vbd_worker *worker, const struct ibv_wc *wc)
 {
 	struct vbd_srq *srq = vbd_wr_id_is_recv(wc->wr_id) ? srq_at(worker, wc->wr_id) : NULL;
@@ -274,7 +270,7 @@ static bool dispatch_shared(struct vbd_worker *worker, const struct ibv_wc *wc)
 		return false;
 	channel = vbd_srq_channel(srq, wc->qp_num);
 	if (!channel) {
-		/* As below: the attach command may be behind. */
+		/* As in dispatch(): the attach command may still be in the mailbox. */
 		(void)handle_items(worker);
 		srq = srq_at(worker, wc->wr_id);
 		channel = srq ? vbd_srq_channel(srq, wc->qp_num) : NULL;
@@ -293,7 +289,7 @@ static void dispatch(struct vbd_worker *worker, const struct ibv_wc *wc)
 	if (!channel) {
 		/*
 		 * A message can be faster than the attach command: the peer may send as soon as
-		 * control has connected, and the command was sent before that.
+		 * control has connected, and the command was sent before.
 		 */
 		(void)handle_items(worker);
 		channel = vbd_channel_table_at(&worker->channels, wc->wr_id);
@@ -302,7 +298,7 @@ static void dispatch(struct vbd_worker *worker, const struct ibv_wc *wc)
 		vbd_channel_completed(channel, wc);
 }
 
-/* One batch of completions; false when the CQ was empty. */
+/* Poll one batch of completions; false when the CQ was empty. */
 static bool poll_once(struct vbd_worker *worker, struct vbd_cq *cq)
 {
 	struct ibv_wc wcs[POLL_BATCH];
@@ -326,14 +322,14 @@ static void poll_dry(struct vbd_worker *worker, struct vbd_cq *cq)
 }
 
 /*
- * Poll it; when it is empty, arm it and look once more, since a completion that came in between
- * raises no event (ibv_req_notify_cq(3)). True if there was something.
+ * Poll @cq; when it is empty, arm it and poll again, since a completion in between raises no event
+ * (ibv_req_notify_cq(3)). Returns true if there was a completion.
  */
 static bool poll_active(struct vbd_worker *worker, struct vbd_cq *cq)
 {
 	if (poll_once(worker, cq))
 		return true;
-	/* A CQ that can't be armed would never wake us: it is polled until it can. */
+	/* A CQ that can't be armed would never wake the worker: poll it until it can. */
 	if (vbd_pv_arm_cq(cq->cq, NULL) != VBD_OK)
 		return true;
 	vbd_list_remove(&cq->active_link);
@@ -349,7 +345,7 @@ static bool poll_all(struct vbd_worker *worker)
 	struct vbd_link now;
 	bool any = false;
 
-	/* A command taken while dispatching may add or remove CQs: walk a list of our own. */
+	/* A command handled meanwhile may add or remove CQs: walk a separate list. */
 	vbd_list_init(&now);
 	while (!vbd_list_empty(&worker->active_cqs)) {
 		struct vbd_link *link = worker->active_cqs.next;
@@ -379,7 +375,7 @@ static void sleep_until_woken(struct vbd_worker *worker, bool wait)
 	int count = epoll_wait(
 		worker->epoll_fd, events, EPOLL_BATCH, wait ? vbd_probes_wait_ms(worker) : 0);
 
-	/* The CQs first: a command may remove the CQ of an event behind it. */
+	/* The CQs first: a command may remove the CQ of a later event. */
 	for (int i = 0; i < count; i++) {
 		if (events[i].data.ptr)
 			take_cq_events(worker, events[i].data.ptr);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A data worker: one thread that polls CQs, posts work and runs the services. It sleeps in epoll
- * when nothing moves. It shares nothing with the control thread but commands, notifications and
- * counters.
+ * when there is no work. It shares only commands, notifications and counters with the control
+ * thread.
  */
 #ifndef VBD_RDMA_DATA_WORKER_H
 #define VBD_RDMA_DATA_WORKER_H
@@ -21,9 +21,9 @@ struct vbd_probe_counters;
 struct vbd_worker {
 	unsigned int number;
 	struct vbd_mailbox inbox;
-	struct vbd_mailbox *control; /* where its notifications go */
+	struct vbd_mailbox *control; /* of its notifications */
 	struct vbd_mailbox_item stop_command;
-	/* Of all probes it has had, by their kinds; the worker writes, anybody reads. */
+	/* Sums over all probes of the worker, by kind; the worker writes, any thread reads. */
 	struct vbd_probe_counters *probe_totals;
 	struct vbd_channel_table channels;
 
@@ -33,8 +33,8 @@ struct vbd_worker {
 	bool stopping;
 	int epoll_fd;
 	struct vbd_link active_cqs;
-	struct vbd_link probes; /* of struct vbd_probe, those to come due, the next first */
-	struct vbd_link srqs;	/* of struct vbd_srq; their indexes are none of a channel */
+	struct vbd_link probes; /* of struct vbd_probe with a due time, the next first */
+	struct vbd_link srqs;	/* of struct vbd_srq; their indexes have no channel */
 };
 
 /** vbd_worker_create - a worker that does not run yet; notifications go to @control */
@@ -44,12 +44,12 @@ enum vbd_status vbd_worker_create(unsigned int number, struct vbd_mailbox *contr
 /** vbd_worker_start - start its thread */
 enum vbd_status vbd_worker_start(struct vbd_worker *worker, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_worker_destroy - stop the thread, wait for it, free; its CQs and channels are gone before.
- * NULL is fine. */
+/** vbd_worker_destroy - stop the thread, wait for it, free; after all its CQs and channels are
+ * freed. NULL is fine. */
 void vbd_worker_destroy(struct vbd_worker *worker);
 
-/** vbd_worker_turn - one turn of the worker's loop; sleeps if @wait. The thread does this; tests
- * without one call it. */
+/** vbd_worker_turn - one turn of the worker's loop; sleeps if @wait. Called by the thread, and by
+ * tests without a thread. */
 void vbd_worker_turn(struct vbd_worker *worker, bool wait);
 
 #endif

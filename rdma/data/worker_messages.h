@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The commands that the control thread gives to a data worker, and the notifications that workers
- * send to the control thread. Each travels as a mailbox item inside the object that it is about.
+ * The commands from the control thread to a data worker, and the notifications from workers to the
+ * control thread. Each is a mailbox item inside the object that it is about.
  */
 #ifndef VBD_RDMA_DATA_WORKER_MESSAGES_H
 #define VBD_RDMA_DATA_WORKER_MESSAGES_H
@@ -9,15 +9,15 @@
 struct vbd_mailbox_item;
 struct vbd_worker;
 
-/* Commands to a worker. The mailbox item is a member of the object that the command is about. */
+/* Commands to a worker, with the object that contains the mailbox item. */
 enum vbd_worker_command {
 	VBD_WORKER_ADD_CQ,
 	VBD_WORKER_REMOVE_CQ, /* comes back as CONTROL_CQ_REMOVED */
 	VBD_WORKER_ATTACH,    /* a channel, its receives posted */
 	VBD_WORKER_DRAIN,     /* a channel; comes back as CONTROL_DRAINED */
-	VBD_WORKER_QUIESCE,   /* a channel behind its drain; comes back as CONTROL_QUIESCED */
+	VBD_WORKER_QUIESCE,   /* a channel after its drain; comes back as CONTROL_QUIESCED */
 	VBD_WORKER_PURGE,     /* a channel whose QP is destroyed; comes back as CONTROL_PURGED */
-	VBD_WORKER_RESUME,    /* a channel that was held back */
+	VBD_WORKER_RESUME,    /* a paused channel */
 	VBD_WORKER_START_TRANSFER,
 	VBD_WORKER_CANCEL_TRANSFER, /* comes back as CONTROL_CANCEL_SEEN */
 	VBD_WORKER_RELEASE_RECV,
@@ -46,7 +46,7 @@ enum vbd_notification {
 	VBD_CONTROL_SRQ_REMOVED,
 };
 
-/** vbd_worker_send - control; give @worker a command. Does not block. */
+/** vbd_worker_send - control; send @worker a command. Does not block. */
 void vbd_worker_send(
 	struct vbd_worker *worker, struct vbd_mailbox_item *item, enum vbd_worker_command command);
 
