@@ -271,16 +271,16 @@ void vbd_channel_break(struct vbd_channel *channel, const struct vbd_error *why,
 {
 	/* During a drain flushes are expected; any other error may be the reason for the peer's
 	 * disconnect, even after a flush. */
-	bool worth_telling = !channel->draining || !is_flush(why);
+	bool reportable = !channel->draining || !is_flush(why);
 
-	if (channel->broken && (channel->notified || !worth_telling))
+	if (channel->broken && (channel->notified || !reportable))
 		return;
 	channel->broken = true;
 	channel->first_error = *why;
 	channel->first_error_op = op;
 	channel->first_error_transfer = transfer_id;
-	channel->notified = worth_telling;
-	if (worth_telling)
+	channel->notified = reportable;
+	if (reportable)
 		vbd_worker_notify(
 			channel->worker, &channel->error_notification, VBD_CONTROL_CHANNEL_ERROR);
 	vbd_channel_check_transfers(channel);

@@ -169,7 +169,7 @@ static void take_result(struct vbd_transfer *transfer, const struct vbd_send_slo
 }
 
 /* A probe may have ended since it posted the ping. */
-static void tell_poster(struct vbd_channel *channel, const struct vbd_send_slot *sent)
+static void notify_poster(struct vbd_channel *channel, const struct vbd_send_slot *sent)
 {
 	if (!sent->ping)
 		channel->limits.service_ops->sent(channel, sent);
@@ -195,7 +195,7 @@ static void retire_oldest(struct vbd_channel *channel, const struct ibv_wc *wc)
 		if (transfer)
 			take_result(transfer, &sent);
 		else
-			tell_poster(channel, &sent);
+			notify_poster(channel, &sent);
 	}
 	if (!transfer)
 		return;

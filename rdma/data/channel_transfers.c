@@ -98,7 +98,7 @@ static bool next_is_last(const struct vbd_transfer *transfer)
 }
 
 /* With @more posted, has the transfer tx_depth work requests outstanding? */
-static bool window_full(const struct vbd_transfer *transfer, uint32_t more)
+static bool tx_depth_reached(const struct vbd_transfer *transfer, uint32_t more)
 {
 	return transfer->tx_depth && transfer->outstanding_wrs + more >= transfer->tx_depth;
 }
@@ -110,7 +110,7 @@ static struct vbd_send_request request_of(
 		.op = op_of_chunk(transfer, last),
 		.sges = transfer->sge_count ? transfer->sges : chunk,
 		.sge_count = transfer->sge_count ? transfer->sge_count : chunk->addr != NULL,
-		.more = !last && !window_full(transfer, 1),
+		.more = !last && !tx_depth_reached(transfer, 1),
 		.wr = transfer->wr,
 		.transfer = transfer,
 	};
@@ -197,7 +197,7 @@ void vbd_channel_pump(struct vbd_channel *channel)
 		struct vbd_transfer *transfer = VBD_CONTAINER_OF(link, struct vbd_transfer, link);
 
 		while (!transfer->all_posted && !transfer->stopping) {
-			if (window_full(transfer, 0))
+			if (tx_depth_reached(transfer, 0))
 				goto out;
 			if (!vbd_channel_can_send(channel) || !post_chunk(channel, transfer))
 				goto out;
