@@ -74,8 +74,8 @@ static uint16_t checksum(const uint8_t *bytes, size_t len_bytes)
 	return (uint16_t)~sum;
 }
 
-/* As ibv_init_ah_from_wc(3) tells them apart: what stands before an IPv4 header is undefined, so it
- * may look like the beginning of an IPv6 header. */
+/* The test of ibv_init_ah_from_wc(3): the undefined bytes before an IPv4 header may look like the
+ * beginning of an IPv6 header. */
 static bool is_ipv4(const uint8_t *grh)
 {
 	const uint8_t *ip = grh + VBD_GRH_BYTES - IPV4_HEADER_BYTES;
@@ -101,7 +101,7 @@ bool vbd_ah_source_gid(const struct vbd_ah_source *source, uint8_t ret_gid[16])
 	return true;
 }
 
-/* What came by a group names no address of ours: then the way back begins at @sgid_index. */
+/* The GRH of a multicast message has no local GID: @sgid_index replaces it. */
 static struct vbd_ah_path path_to(const uint8_t gid[16], uint8_t port_num, uint8_t sgid_index,
 	const struct vbd_ah_source *source)
 {

@@ -34,7 +34,7 @@ struct vbd_endpoint_params vbd_endpoint_params_default(void)
 static void step(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
 	enum vbd_reason reason, const struct vbd_cause *cause);
 
-/* The one setter of the state. */
+/* Sets the state; nothing else does. */
 static void set_state(
 	struct vbd_endpoint *endpoint, enum vbd_endpoint_state next, enum vbd_endpoint_event event)
 {
@@ -89,7 +89,7 @@ static void perform(struct vbd_endpoint *endpoint, enum vbd_endpoint_action acti
 	}
 }
 
-/* Look the pair up, set the state, act, tell. */
+/* Look up the rule, set the state, act, notify. */
 static void step(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
 	enum vbd_reason reason, const struct vbd_cause *cause)
 {
@@ -196,9 +196,9 @@ static const struct vbd_qp_ops qp_ops = {
 	.before_destroy = before_destroy,
 };
 
-/* Making one. */
+/* Creation. */
 
-/* The device that both the address and the caller name. */
+/* Bind to @addr. Its device must be *@device, or becomes *@device if that is NULL. */
 static enum vbd_status bind_device(struct vbd_endpoint *endpoint, const struct sockaddr *addr,
 	struct vbd_device **device, struct vbd_error *err)
 {
@@ -299,8 +299,8 @@ enum vbd_status vbd_endpoint_open(struct vbd_fabric *fabric, uint64_t id, struct
 	if (!endpoint)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for an endpoint");
 	status = choose_device(endpoint, addr, &device, err);
-	/* Bound and not yet listening, the port is ours: what can fail for want of it fails before
-	 * the QP is made and the worker knows it. */
+	/* Listen first: a port in use is an error before the QP is created and attached to its
+	 * worker. */
 	if (!status)
 		status = start_listening(endpoint, err);
 	if (!status)
@@ -325,7 +325,7 @@ static bool choose_source(const struct vbd_endpoint *endpoint, const struct sock
 		return vbd_source_of_device(endpoint->qp.device, towards, ret_source, NULL) ==
 		       VBD_OK;
 	*ret_source = endpoint->addr;
-	/* sin6_port lies at the same place. */
+	/* sin6_port is at the same offset. */
 	((struct sockaddr_in *)ret_source)->sin_port = 0;
 	return own->sa_family == towards->sa_family;
 }
@@ -391,7 +391,7 @@ void vbd_endpoint_destroy(struct vbd_endpoint *endpoint)
 	free(endpoint);
 }
 
-/* What the fabric tells. */
+/* Notifications of the fabric. */
 
 static enum vbd_status may_answer(const struct vbd_endpoint *endpoint,
 	const struct vbd_pv_cm_event *request, struct vbd_error *err)
@@ -400,7 +400,7 @@ static enum vbd_status may_answer(const struct vbd_endpoint *endpoint,
 
 	if (!endpoint->qp.ibv_qp)
 		return vbd_error_set(err, VBD_E_WRONG_STATE, "the endpoint's QP is not ready yet");
-	/* One that listens on every address hears of every device. */
+	/* An endpoint that listens on the wildcard address gets requests of every device. */
 	if (!name || strcmp(name, endpoint->device_name) != 0)
 		return vbd_error_set(err, VBD_E_BAD_VALUE,
 			"the request came by device %s, but the QP is on %s", name ? name : "?",
@@ -421,7 +421,7 @@ static enum vbd_status answer(
 	return vbd_pv_accept(request->id, &param, err);
 }
 
-/* The answer is one datagram: if it is lost the peer asks again, and gets an id of its own. */
+/* The reply is one datagram: if it is lost the peer repeats the request, which has a new id. */
 static void on_request(struct vbd_endpoint *endpoint, const struct vbd_pv_cm_event *request)
 {
 	struct vbd_error refused = {0};

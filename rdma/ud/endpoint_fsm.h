@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of an endpoint as one pure table: (state, event) -> (next state, action, why). Every
- * pair is decided. Nothing here calls anything: rdma/ud/endpoint.c looks up, sets the state and
- * performs the action.
+ * The state machine of an endpoint, one pure table: (state, event) -> (next state, action, note).
+ * Every pair has a row. rdma/ud/endpoint.c looks up the row, sets the state and performs the
+ * action.
  *
  * Any thread.
  */
@@ -14,10 +14,10 @@
 #include <stdbool.h>
 
 /* X(SYMBOL, json name, ended) */
-#define VBD_ENDPOINT_STATE_MAP(X)                                                 \
-	X(VBD_ENDPOINT_READY, "ready", false)                                     \
-	X(VBD_ENDPOINT_CLOSING, "closing", false) /* what it has is given back */ \
-	X(VBD_ENDPOINT_CLOSED, "closed", true)                                    \
+#define VBD_ENDPOINT_STATE_MAP(X)                                \
+	X(VBD_ENDPOINT_READY, "ready", false)                    \
+	X(VBD_ENDPOINT_CLOSING, "closing", false) /* draining */ \
+	X(VBD_ENDPOINT_CLOSED, "closed", true)                   \
 	X(VBD_ENDPOINT_FAILED, "failed", true)
 
 enum vbd_endpoint_state { VBD_ENDPOINT_STATE_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_STATE_COUNT };
@@ -37,10 +37,10 @@ enum vbd_endpoint_event { VBD_ENDPOINT_EVENT_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_EVEN
 
 /* X(SYMBOL, name) */
 #define VBD_ENDPOINT_ACTION_MAP(X)                                                            \
-	X(VBD_ENDPOINT_DO_IGNORE, "ignore") /* nothing; the row's note says why */            \
-	X(VBD_ENDPOINT_DO_DRAIN, "drain")   /* listen no more, QP to ERR, wait for flushes */ \
+	X(VBD_ENDPOINT_DO_IGNORE, "ignore") /* nothing; the note gives the reason */          \
+	X(VBD_ENDPOINT_DO_DRAIN, "drain")   /* stop listening, QP to ERR, wait for flushes */ \
 	X(VBD_ENDPOINT_DO_FORCE, "force")   /* destroy the QP without its flushes */          \
-	X(VBD_ENDPOINT_DO_FINISH, "finish") /* give back the QP, the memory and the device */ \
+	X(VBD_ENDPOINT_DO_FINISH, "finish") /* release the QP and its resources */            \
 	X(VBD_ENDPOINT_DO_COUNT, "count")   /* a failure after the first: count it */
 
 enum vbd_endpoint_action { VBD_ENDPOINT_ACTION_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_ACTION_COUNT };
@@ -48,10 +48,10 @@ enum vbd_endpoint_action { VBD_ENDPOINT_ACTION_MAP(VBD_ENUM_ROW) VBD_ENDPOINT_AC
 struct vbd_endpoint_rule {
 	enum vbd_endpoint_state next;
 	enum vbd_endpoint_action action;
-	const char *note; /* why */
+	const char *note; /* the reason */
 };
 
-/** vbd_endpoint_rule - the pure table: what @event does to @state; every pair is decided */
+/** vbd_endpoint_rule - the row of @event in @state; never NULL */
 const struct vbd_endpoint_rule *vbd_endpoint_rule(
 	enum vbd_endpoint_state state, enum vbd_endpoint_event event);
 const char *vbd_endpoint_state_name(enum vbd_endpoint_state state);

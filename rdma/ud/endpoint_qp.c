@@ -79,7 +79,7 @@ enum vbd_status vbd_endpoint_qp_make(
 
 	if (!status)
 		status = to_init(endpoint, err);
-	/* Before anybody can send: a datagram without a receive is lost. */
+	/* Post before RTR: a datagram without a receive is lost. */
 	if (!status)
 		status = vbd_channel_post_receives(qp->channel, err);
 	if (!status)

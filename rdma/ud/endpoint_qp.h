@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The QP of an endpoint: its port and GID are chosen, and it goes to RTS.
+ * The QP of an endpoint: the choice of its port and GID, and its moves to RTS.
  *
  * Control thread; used by rdma/ud/endpoint.c only.
  */
@@ -9,12 +9,13 @@
 
 #include "rdma/ud/endpoint.h"
 
-/** vbd_endpoint_choose - port, GID and MTU of @device; bad_value if @device does not have them */
+/** vbd_endpoint_choose - choose port, GID and MTU of @device; bad_value if @device has no such port
+ * or GID */
 enum vbd_status vbd_endpoint_choose(struct vbd_endpoint *endpoint, const struct vbd_device *device,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_endpoint_qp_make - the QP in RTS, its receives posted, handed to the worker;
- * vbd_qp_release() frees what was made before a failure */
+/** vbd_endpoint_qp_make - create the QP, move it to RTS with its receives posted, attach it to its
+ * worker. After a failure vbd_qp_release() frees the resources. */
 enum vbd_status vbd_endpoint_qp_make(struct vbd_endpoint *endpoint, struct vbd_device *device,
 	struct vbd_error *err) VBD_MUST_CHECK;
 

@@ -11,7 +11,7 @@
 
 VBD_ENUM_NAMES(vbd_group_mode_name, enum vbd_group_mode, VBD_GROUP_MODE_MAP)
 
-/* The one setter of the state. */
+/* Sets the state; nothing else does. */
 static void set_state(
 	struct vbd_group *group, enum vbd_group_state next, enum vbd_group_event event)
 {
@@ -57,7 +57,7 @@ static void drop(struct vbd_group *group)
 	group->ah = NULL;
 }
 
-/* In the order of librdmacm, which does the first for QPs of its own. */
+/* In the order of librdmacm, which detaches its own QPs first. */
 static void leave(struct vbd_group *group)
 {
 	if (group->attached)
@@ -97,7 +97,7 @@ static enum vbd_status perform(struct vbd_group *group, enum vbd_group_action ac
 	return VBD_OK;
 }
 
-/* Look the pair up, set the state, act; an action that fails is the new state's to undo. */
+/* Look up the rule, set the state, act; the new state's row undoes an action that fails. */
 static void step(struct vbd_group *group, enum vbd_group_event event, const struct vbd_error *why)
 {
 	const struct vbd_group_rule *rule = vbd_group_rule(group->state, event);
@@ -109,7 +109,7 @@ static void step(struct vbd_group *group, enum vbd_group_event event, const stru
 		step(group, VBD_GROUP_EV_CALL_FAILED, &error);
 		return;
 	}
-	/* An action may have gone a step further by itself; then that step has told. */
+	/* If the action made a further step, that step has notified. */
 	if (group->state != old && group->state == rule->next)
 		group->ops->state_changed(group, group->ops_arg);
 }
@@ -170,7 +170,7 @@ void vbd_group_endpoint_ended(struct vbd_group *group)
 	group->endpoint = NULL;
 }
 
-/* What the fabric tells. */
+/* Notifications of the fabric. */
 
 static void take_membership(struct vbd_group *group, const struct vbd_pv_cm_event *event)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A multicast group that an endpoint is a member of: joined by CM, the endpoint's QP attached by
- * us (it is no QP of librdmacm's), an address handle to send to it.
+ * The membership of an endpoint in a multicast group: joined by CM; the endpoint's QP, which is no
+ * QP of librdmacm, attached here; an address handle for sends to the group.
  *
- * Control thread. Nothing blocks: a group has no neighbour that would have to be looked up.
+ * Control thread. Nothing blocks: a group has no neighbour to resolve.
  */
 #ifndef VBD_RDMA_UD_GROUP_H
 #define VBD_RDMA_UD_GROUP_H
@@ -25,69 +25,69 @@ struct vbd_group;
 struct vbd_pv_cm_event;
 
 /* X(SYMBOL, json name) */
-#define VBD_GROUP_MODE_MAP(X)                                                           \
-	X(VBD_GROUP_FULL, "full")	    /* it receives what is sent to the group */ \
-	X(VBD_GROUP_SEND_ONLY, "send_only") /* it does not */
+#define VBD_GROUP_MODE_MAP(X)                                        \
+	X(VBD_GROUP_FULL, "full")	    /* sends and receives */ \
+	X(VBD_GROUP_SEND_ONLY, "send_only") /* does not receive */
 
 enum vbd_group_mode { VBD_GROUP_MODE_MAP(VBD_ENUM_ROW) VBD_GROUP_MODE_COUNT };
 
 /** vbd_group_mode_name - "send_only" */
 const char *vbd_group_mode_name(enum vbd_group_mode mode);
 
-/* Upward news, on the control thread. */
+/* Notifications to the layer above, on the control thread. */
 struct vbd_group_ops {
-	/* The state changed, its action is done. In LEFT it may be freed; in FAILED too, once it
-	 * has no users. */
+	/* The state changed, and the action of the change is done. The group may be freed in LEFT,
+	 * and in FAILED once it has no users. */
 	void (*state_changed)(struct vbd_group *group, void *arg);
 };
 
 struct vbd_group {
 	struct vbd_cm_tag tag; /* first */
 	uint64_t id;
-	struct vbd_endpoint *endpoint; /* NULL once it has ended */
+	struct vbd_endpoint *endpoint; /* NULL once the endpoint has ended */
 	const struct vbd_group_ops *ops;
 	void *ops_arg;
 	enum vbd_group_mode mode;
 	enum vbd_group_state state; /* written by set_state() in group.c only */
-	struct vbd_error error;	    /* why it is FAILED */
+	struct vbd_error error;	    /* the reason of FAILED */
 	struct sockaddr_storage addr;
 	struct vbd_account account;
-	struct rdma_cm_id *cm_id; /* NULL unless it resolves, joins or is joined */
-	bool asked;		  /* there is something to leave */
-	bool attached;		  /* the QP is */
-	bool known;		  /* path, qpn and qkey are there; they stay */
+	struct rdma_cm_id *cm_id; /* not NULL while resolving, joining, joined */
+	bool asked;		  /* rdma_leave_multicast(3) is owed */
+	bool attached;		  /* the QP is attached */
+	bool known;		  /* path, qpn and qkey are set; they are kept */
 	struct vbd_ah_path path;  /* its dgid is the group's, its dlid the group's LID */
 	uint32_t qpn;
 	uint32_t qkey;
-	struct ibv_ah *ah;  /* NULL unless JOINED, or somebody still uses it */
-	unsigned int users; /* sends that use it */
+	struct ibv_ah *ah;  /* NULL unless JOINED or in use */
+	unsigned int users; /* sends that use the handle */
 };
 
 /**
  * vbd_group_join - begin to become a member
- * @group: zeroed memory of the caller's
+ * @group: zeroed memory of the caller
  *
- * A failure is the group's: its state says so.
+ * A failure ends the group in FAILED.
  */
 void vbd_group_join(struct vbd_group *group, uint64_t id, struct vbd_endpoint *endpoint,
 	const struct sockaddr *addr, enum vbd_group_mode mode, const struct vbd_group_ops *ops,
 	void *ops_arg);
 
-/** vbd_group_leave - begin to leave; harmless when it has ended */
+/** vbd_group_leave - begin to leave; harmless once the group ended */
 void vbd_group_leave(struct vbd_group *group);
 
-/** vbd_group_ref_ah - a send will use the address handle; JOINED */
+/** vbd_group_ref_ah - a send will use the address handle; the group is JOINED */
 void vbd_group_ref_ah(struct vbd_group *group);
-/** vbd_group_unuse - it has completed */
+/** vbd_group_unuse - a send with the address handle has completed */
 void vbd_group_unuse(struct vbd_group *group);
 
-/** vbd_group_deadline - joining took too long */
+/** vbd_group_deadline - the deadline of the join has passed */
 void vbd_group_deadline(struct vbd_group *group);
 
-/** vbd_group_endpoint_ended - nothing is sent any more and the QP is about to go; users are gone */
+/** vbd_group_endpoint_ended - the QP is about to be destroyed, and no send is outstanding */
 void vbd_group_endpoint_ended(struct vbd_group *group);
 
-/* The fabric's way in. */
+/* For the fabric. */
 void vbd_group_on_cm_event(struct vbd_group *group, const struct vbd_pv_cm_event *event);
 
 #endif

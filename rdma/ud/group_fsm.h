@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of a membership in a multicast group as one pure table: (state, event) -> (next state,
- * action, why). Every pair is decided. Nothing here calls anything: rdma/ud/group.c looks up, sets
- * the state and performs the action.
+ * The state machine of a membership in a multicast group, one pure table: (state, event) -> (next
+ * state, action, note). Every pair has a row. rdma/ud/group.c looks up the row, sets the state and
+ * performs the action.
  *
  * Any thread.
  */
@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-/* X(SYMBOL, name, json name, what it waits for, ended) */
+/* X(SYMBOL, name, json name, awaited, ended) */
 #define VBD_GROUP_STATE_MAP(X)                                                                     \
 	X(VBD_GROUP_IS_RESOLVING, "resolving", "joining", "the device behind the group's address", \
 		false)                                                                             \
@@ -28,40 +28,40 @@
 enum vbd_group_state { VBD_GROUP_STATE_MAP(VBD_ENUM_ROW) VBD_GROUP_STATE_COUNT };
 
 /* X(SYMBOL, name) */
-#define VBD_GROUP_EVENT_MAP(X)                                                              \
-	X(VBD_GROUP_EV_ADDR_RESOLVED, "addr_resolved")                                      \
-	X(VBD_GROUP_EV_ADDR_ERROR, "addr_error")                                            \
-	X(VBD_GROUP_EV_MEMBER, "member")       /* MULTICAST_JOIN */                         \
-	X(VBD_GROUP_EV_NO_MEMBER, "no_member") /* MULTICAST_ERROR: not, or not any more */  \
-	X(VBD_GROUP_EV_DEVICE_REMOVAL, "device_removal")                                    \
-	X(VBD_GROUP_EV_OTHER_CM, "other_cm")	   /* a CM event that means nothing here */ \
-	X(VBD_GROUP_EV_CALL_FAILED, "call_failed") /* a call that an action made */         \
-	X(VBD_GROUP_EV_DEADLINE, "deadline")                                                \
-	X(VBD_GROUP_EV_CMD_LEAVE, "cmd_leave")                                              \
-	X(VBD_GROUP_EV_IDLE, "idle") /* nothing that was sent to it is outstanding */       \
+#define VBD_GROUP_EVENT_MAP(X)                                                         \
+	X(VBD_GROUP_EV_ADDR_RESOLVED, "addr_resolved")                                 \
+	X(VBD_GROUP_EV_ADDR_ERROR, "addr_error")                                       \
+	X(VBD_GROUP_EV_MEMBER, "member")       /* MULTICAST_JOIN */                    \
+	X(VBD_GROUP_EV_NO_MEMBER, "no_member") /* MULTICAST_ERROR: refused, or lost */ \
+	X(VBD_GROUP_EV_DEVICE_REMOVAL, "device_removal")                               \
+	X(VBD_GROUP_EV_OTHER_CM, "other_cm")	   /* an unexpected CM event */        \
+	X(VBD_GROUP_EV_CALL_FAILED, "call_failed") /* a call of an action */           \
+	X(VBD_GROUP_EV_DEADLINE, "deadline")                                           \
+	X(VBD_GROUP_EV_CMD_LEAVE, "cmd_leave")                                         \
+	X(VBD_GROUP_EV_IDLE, "idle") /* no send to the group is outstanding */         \
 	X(VBD_GROUP_EV_ENDPOINT_ENDED, "endpoint_ended")
 
 enum vbd_group_event { VBD_GROUP_EVENT_MAP(VBD_ENUM_ROW) VBD_GROUP_EVENT_COUNT };
 
 /* X(SYMBOL, name) */
-#define VBD_GROUP_ACTION_MAP(X)                                                         \
-	X(VBD_GROUP_DO_IGNORE, "ignore") /* nothing; the row's note says why */         \
-	X(VBD_GROUP_DO_JOIN, "join")	 /* ask for the membership */                   \
-	X(VBD_GROUP_DO_ATTACH, "attach") /* attach the QP, make the address handle */   \
-	X(VBD_GROUP_DO_LEAVE,                                                           \
-		"leave") /* detach, leave, let go of the CM id; the handle when idle */ \
-	X(VBD_GROUP_DO_DROP, "drop") /* the handle is not used any more: destroy it */  \
-	X(VBD_GROUP_DO_FAIL, "fail") /* as leave, and keep the error */
+#define VBD_GROUP_ACTION_MAP(X)                                                           \
+	X(VBD_GROUP_DO_IGNORE, "ignore") /* nothing; the note gives the reason */         \
+	X(VBD_GROUP_DO_JOIN, "join")	 /* request the membership */                     \
+	X(VBD_GROUP_DO_ATTACH, "attach") /* attach the QP, make the address handle */     \
+	X(VBD_GROUP_DO_LEAVE,                                                             \
+		"leave") /* detach, leave, destroy the CM id, and the handle when idle */ \
+	X(VBD_GROUP_DO_DROP, "drop") /* destroy the unused handle */                      \
+	X(VBD_GROUP_DO_FAIL, "fail") /* as leave, and record the error */
 
 enum vbd_group_action { VBD_GROUP_ACTION_MAP(VBD_ENUM_ROW) VBD_GROUP_ACTION_COUNT };
 
 struct vbd_group_rule {
 	enum vbd_group_state next;
 	enum vbd_group_action action;
-	const char *note; /* why */
+	const char *note; /* the reason */
 };
 
-/** vbd_group_rule - the pure table: what @event does to @state; every pair is decided */
+/** vbd_group_rule - the row of @event in @state; never NULL */
 const struct vbd_group_rule *vbd_group_rule(enum vbd_group_state state, enum vbd_group_event event);
 /** vbd_group_state_name - "resolving" */
 const char *vbd_group_state_name(enum vbd_group_state state);

@@ -11,7 +11,7 @@
 
 static void step(struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error *why);
 
-/* The one setter of the state. */
+/* Sets the state; nothing else does. */
 static void set_state(struct vbd_peer *peer, enum vbd_peer_state next, enum vbd_peer_event event)
 {
 	if (peer->state == next)
@@ -51,7 +51,7 @@ static enum vbd_status ask(struct vbd_peer *peer, struct vbd_error *err)
 
 static void make_ah(struct vbd_peer *peer)
 {
-	/* All it was for is known. */
+	/* The CM id is not needed any more. */
 	let_go_of_id(peer);
 	peer->ah_pending = true;
 	peer->ah_pd = peer->endpoint->qp.pd;
@@ -101,7 +101,7 @@ static enum vbd_status perform(struct vbd_peer *peer, enum vbd_peer_action actio
 	return VBD_OK;
 }
 
-/* Look the pair up, set the state, act; an action that fails is the new state's to undo. */
+/* Look up the rule, set the state, act; the new state's row undoes an action that fails. */
 static void step(struct vbd_peer *peer, enum vbd_peer_event event, const struct vbd_error *why)
 {
 	const struct vbd_peer_rule *rule = vbd_peer_rule(peer->state, event);
@@ -113,7 +113,7 @@ static void step(struct vbd_peer *peer, enum vbd_peer_event event, const struct 
 		step(peer, VBD_PEER_EV_CALL_FAILED, &error);
 		return;
 	}
-	/* An action may have gone a step further by itself; then that step has told. */
+	/* If the action made a further step, that step has notified. */
 	if (peer->state != old && peer->state == rule->next)
 		peer->ops->state_changed(peer, peer->ops_arg);
 }
@@ -134,7 +134,7 @@ void vbd_peer_resolve(struct vbd_peer *peer, const struct sockaddr *dst)
 {
 	struct vbd_error error = {0};
 
-	/* The name may have taken longer than the endpoint lived. */
+	/* The endpoint may have ended while the host name was resolved. */
 	if (peer->state != VBD_PEER_RESOLVING_ADDR)
 		return;
 	if (vbd_endpoint_resolve_addr(peer->endpoint, &peer->account, &peer->tag, dst, &peer->cm_id,
@@ -202,7 +202,7 @@ void vbd_peer_fini(struct vbd_peer *peer)
 	vbd_account_close(&peer->account);
 }
 
-/* What the fabric tells. */
+/* Notifications of the fabric. */
 
 static enum vbd_peer_event meaning_of(const struct vbd_pv_cm_event *event)
 {
@@ -218,7 +218,7 @@ static enum vbd_peer_event meaning_of(const struct vbd_pv_cm_event *event)
 	case RDMA_CM_EVENT_ESTABLISHED:
 		return VBD_PEER_EV_ANSWERED;
 	case RDMA_CM_EVENT_UNREACHABLE:
-		/* An answer that says no comes so as well, with its own status. */
+		/* A negative SIDR reply is this event, too, with a positive status. */
 		return event->status > 0 ? VBD_PEER_EV_REJECTED : VBD_PEER_EV_UNREACHABLE;
 	case RDMA_CM_EVENT_REJECTED:
 		return VBD_PEER_EV_REJECTED;

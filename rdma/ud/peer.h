@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A peer of an endpoint: where its datagrams go. Known beforehand, or asked for by CM (SIDR): the
- * address and a port are resolved to a path, a QP number and a qkey.
+ * A peer of an endpoint: the destination of datagrams. Set directly, or resolved by CM (SIDR) from
+ * an address and a port to a path, a QP number and a qkey.
  *
- * Control thread, but for vbd_peer_make_ah().
+ * Control thread, except vbd_peer_make_ah().
  */
 #ifndef VBD_RDMA_UD_PEER_H
 #define VBD_RDMA_UD_PEER_H
@@ -23,9 +23,9 @@ struct rdma_cm_id;
 struct vbd_peer;
 struct vbd_pv_cm_event;
 
-/* Upward news. All on the control thread; all must be there. */
+/* Notifications to the layer above, on the control thread. No member is NULL. */
 struct vbd_peer_ops {
-	/* The state changed, its action is done. */
+	/* The state changed, and the action of the change is done. */
 	void (*state_changed)(struct vbd_peer *peer, void *arg);
 	/*
 	 * Call vbd_peer_make_ah() on a thread that may block, then vbd_peer_ah_made() on this one;
@@ -37,59 +37,59 @@ struct vbd_peer_ops {
 struct vbd_peer {
 	struct vbd_cm_tag tag; /* first */
 	uint64_t id;
-	struct vbd_endpoint *endpoint; /* NULL once it has ended */
+	struct vbd_endpoint *endpoint; /* NULL once the endpoint has ended */
 	const struct vbd_peer_ops *ops;
 	void *ops_arg;
 	enum vbd_peer_state state; /* written by set_state() in peer.c only */
-	struct vbd_error error;	   /* why it is FAILED */
+	struct vbd_error error;	   /* the reason of FAILED */
 	struct vbd_account account;
-	struct rdma_cm_id *cm_id;	 /* NULL unless it resolves */
-	struct vbd_private_data request; /* goes with the SIDR request */
-	struct vbd_private_data answer;	 /* came with the answer */
-	bool known;			 /* path, qpn and qkey are there */
+	struct rdma_cm_id *cm_id;	 /* NULL unless resolving */
+	struct vbd_private_data request; /* of the SIDR request */
+	struct vbd_private_data answer;	 /* of the SIDR reply */
+	bool known;			 /* path, qpn and qkey are set */
 	struct vbd_ah_path path;
 	uint32_t qpn;
 	uint32_t qkey;
 	struct ibv_ah *ah;    /* NULL unless READY */
-	bool ah_pending;      /* make_ah was called and ah_made was not */
-	struct vbd_pd *ah_pd; /* holds a reference while ah_pending */
-	struct ibv_ah *made;  /* vbd_peer_make_ah()'s, until ah_made */
+	bool ah_pending;      /* from make_ah() to vbd_peer_ah_made() */
+	struct vbd_pd *ah_pd; /* with a reference while ah_pending */
+	struct ibv_ah *made;  /* made by vbd_peer_make_ah(), until vbd_peer_ah_made() */
 	struct vbd_error ah_error;
 };
 
 /**
  * vbd_peer_init - in RESOLVING_ADDR, nothing is sent yet
- * @peer:    zeroed memory of the caller's
+ * @peer:    zeroed memory of the caller
  * @request: private data of the SIDR request that vbd_peer_resolve() sends
  */
 void vbd_peer_init(struct vbd_peer *peer, uint64_t id, struct vbd_endpoint *endpoint,
 	const struct vbd_private_data *request, const struct vbd_peer_ops *ops, void *ops_arg);
 
-/** vbd_peer_resolve - ask for it by CM. A failure is the peer's: its state says so. */
+/** vbd_peer_resolve - resolve by CM. A failure ends the peer in FAILED. */
 void vbd_peer_resolve(struct vbd_peer *peer, const struct sockaddr *dst);
 
 /** vbd_peer_name_failed - the host name has no address */
 void vbd_peer_name_failed(struct vbd_peer *peer, const struct vbd_error *why);
 
-/** vbd_peer_set - it is known already: only the address handle is to be made */
+/** vbd_peer_set - set the destination without the CM; the address handle is made next */
 void vbd_peer_set(
 	struct vbd_peer *peer, const struct vbd_ah_path *path, uint32_t qpn, uint32_t qkey);
 
-/** vbd_peer_make_ah - any thread; blocks for up to 3 s. Touches nothing that others touch. */
+/** vbd_peer_make_ah - make the address handle. Any thread; blocks for up to 3 s. Uses only ah_pd,
+ * path, made and ah_error. */
 void vbd_peer_make_ah(struct vbd_peer *peer);
 void vbd_peer_ah_made(struct vbd_peer *peer);
 
-/** vbd_peer_deadline - it took too long */
+/** vbd_peer_deadline - the deadline of the resolution has passed */
 void vbd_peer_deadline(struct vbd_peer *peer);
 
-/** vbd_peer_endpoint_ended - nothing is sent any more: it fails, and its address handle goes */
+/** vbd_peer_endpoint_ended - no send is outstanding: fail, and destroy the address handle */
 void vbd_peer_endpoint_ended(struct vbd_peer *peer);
 
-/** vbd_peer_fini - free what it has; not while ah_pending, or while a send uses its address handle
- */
+/** vbd_peer_fini - free the resources; not while ah_pending or a send uses the address handle */
 void vbd_peer_fini(struct vbd_peer *peer);
 
-/* The fabric's way in. */
+/* For the fabric. */
 void vbd_peer_on_cm_event(struct vbd_peer *peer, const struct vbd_pv_cm_event *event);
 
 #endif

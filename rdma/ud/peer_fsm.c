@@ -6,7 +6,7 @@
 #define ON(event, next, action, note) \
 	[VBD_PEER_EV_##event] = {VBD_PEER_##next, VBD_PEER_DO_##action, note}
 
-/* What ends every state in which it is asked for by CM. */
+/* The events that end every state of the resolution by CM. */
 #define ASKED_FOR(state)                                                                \
 	ON(DEVICE_REMOVAL, FAILED, FAIL, "the kernel waits until the id is destroyed"), \
 		ON(OTHER_CM, state, IGNORE, "it says nothing about a peer"),            \
