@@ -26,7 +26,7 @@ struct vbd_cm_params {
 	int tos;		     /* 0 to 255; -1: the system's default */
 	bool reuse_addr;
 	enum vbd_choice v6_only; /* listener; NONE: net.ipv6.bindv6only decides */
-	/* Of the request, or of the reply. */
+	/* Private data of the request or the reply. */
 	struct vbd_private_data private_data;
 };
 

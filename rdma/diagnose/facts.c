@@ -16,7 +16,7 @@
 #define SLOW_MS	    10000
 #define RNR_LONG_NS (100 * VBD_NS_PER_MS)
 
-/* A time as people say it. */
+/* A time in its usual unit. */
 #define TIME_TEXT_BYTES 24
 static const char *time_text(uint64_t ns, char text[TIME_TEXT_BYTES])
 {
@@ -180,7 +180,7 @@ static void judge_timers(const struct vbd_facts *facts, struct vbd_findings *fin
 			"Reads and atomics are not possible: initiator_depth is 0.");
 }
 
-/* --- the route there ------------------------------------------------------------------------- */
+/* --- the route ------------------------------------------------------------------------------- */
 
 static void judge_neighbour(const struct vbd_facts *facts, struct vbd_findings *findings)
 {
@@ -240,11 +240,11 @@ static void judge_netroute(const struct vbd_facts *facts, struct vbd_findings *f
 	judge_gateway(facts, findings);
 }
 
-/* --- what it has, and what came of it -------------------------------------------------------- */
+/* --- resources, and the state of the connection ---------------------------------------------- */
 
 static void judge_limits(const struct vbd_facts *facts, struct vbd_findings *findings)
 {
-	/* Divided first: the limit may be close to what an integer holds. */
+	/* Divide first: the limit may be close to UINT64_MAX. */
 	if (facts->memlock_known && facts->lock_limit_bytes != UINT64_MAX &&
 		facts->locked_bytes >= facts->lock_limit_bytes - facts->lock_limit_bytes / 10)
 		found(findings, VBD_FINDING_MEMLOCK_NEAR,
@@ -288,7 +288,7 @@ static void judge_progress(const struct vbd_facts *facts, struct vbd_findings *f
 			facts->flushed_sends, facts->flushed_receives);
 }
 
-/* The table's order is that of the severity. */
+/* The rows are in the order of severity. */
 static void sort(struct vbd_findings *findings)
 {
 	for (size_t i = 1; i < findings->count; i++) {

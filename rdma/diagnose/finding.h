@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be found by looking at the facts of a connection: a stable code, how bad it is, and what
- * to do. Explanations, the dashboard and docs/why.md read this table; rdma/diagnose/facts.h finds.
+ * The findings about a connection: code, severity, condition, advice. Explanations, the dashboard
+ * and docs/why.md read this table; rdma/diagnose/facts.h makes the findings.
  *
  * Any thread. All strings are static.
  */
@@ -19,7 +19,7 @@
 
 enum vbd_finding_severity { VBD_FINDING_SEVERITY_MAP(VBD_ENUM_ROW) VBD_FINDING_SEVERITY_COUNT };
 
-/* The rows stand in the order of their severity, and so do findings. */
+/* Rows and findings are in the order of severity. */
 enum vbd_finding_code {
 #define VBD_FINDING_ENUM(sym, code, severity, when, advice) VBD_FINDING_##sym,
 	VBD_FINDING_MAP(VBD_FINDING_ENUM)
@@ -30,16 +30,16 @@ enum vbd_finding_code {
 /** vbd_finding_name - "dead_peer_slow" */
 const char *vbd_finding_name(enum vbd_finding_code code);
 
-/** vbd_finding_severity - how bad it is */
+/** vbd_finding_severity - the severity of @code */
 enum vbd_finding_severity vbd_finding_severity(enum vbd_finding_code code);
 
 /** vbd_finding_severity_name - "warning" */
 const char *vbd_finding_severity_name(enum vbd_finding_severity severity);
 
-/** vbd_finding_when - when it is found, a clause without its stop */
+/** vbd_finding_when - the condition, a clause without a full stop */
 const char *vbd_finding_when(enum vbd_finding_code code);
 
-/** vbd_finding_advice - what to do */
+/** vbd_finding_advice - the remedy */
 const char *vbd_finding_advice(enum vbd_finding_code code);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of rdma/diagnose/finding.c: what can be found by looking at the facts of a connection,
- * or of the way to a destination. docs/why.md is drawn from it too.
+ * The rows of rdma/diagnose/finding.c: the findings about a connection, or the route to a
+ * destination. docs/why.md is generated from them.
  *
- * X(SYMBOL, code, SEVERITY, when, advice). The code is stable. What is said of one connection, with
- * its numbers, is made by rdma/diagnose/facts.c.
+ * X(SYMBOL, code, SEVERITY, when, advice). The code is stable.
+ * rdma/diagnose/facts.c writes the sentence with the numbers of a connection.
  */
 #ifndef VBD_RDMA_DIAGNOSE_FINDING_ROWS_H
 #define VBD_RDMA_DIAGNOSE_FINDING_ROWS_H

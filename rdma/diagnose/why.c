@@ -67,7 +67,7 @@ enum ib_reject {
 static const struct row {
 	enum vbd_why_kind kind;
 	int number;
-	const char *symbol; /* the name of a kind that has no other */
+	const char *symbol; /* the name, for a kind without a table of names */
 	const char *causes;
 	const char *advice;
 } rows[] = {
@@ -190,7 +190,7 @@ bool vbd_why_find_error(const struct vbd_error *error, struct vbd_why *ret_why)
 	case VBD_SOURCE_GAI:
 	case VBD_SOURCE_DEADLINE:
 	case VBD_SOURCE_INPUT:
-		break; /* the call, the resolver and the clock have no table of their own */
+		break; /* calls, the resolver and deadlines have no rows */
 	}
 	return false;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why: what everything that can be seen of a connection means, what mostly causes it, and what to
- * do about it. Names and meanings come from rdma/names/names.h, rdma/names/reason.h; causes and
- * advice are the rows of rdma/diagnose/why.c. Hints, explanations, the dashboard and docs/why.md
- * all read this.
+ * Why: the meaning, likely causes and advice of each status, event and reason of a connection.
+ * Names and meanings are those of rdma/names/names.h, rdma/names/reason.h; causes and advice are
+ * the rows of rdma/diagnose/why.c. Hints, explanations, the dashboard and docs/why.md all read
+ * this.
  *
  * Any thread. All strings are static.
  */
@@ -30,11 +30,11 @@ enum vbd_why_kind { VBD_WHY_KIND_MAP(VBD_ENUM_ROW) VBD_WHY_KIND_COUNT };
 
 struct vbd_why {
 	enum vbd_why_kind kind;
-	int number;	     /* the library's own; of an iWARP reject the errno, positive */
+	int number;	     /* the library's; for an iWARP reject the positive errno */
 	const char *name;    /* "IBV_WC_RETRY_EXC_ERR", "remote_access": unique within its kind */
-	const char *meaning; /* a sentence without its stop */
-	const char *causes;  /* likely ones, the likeliest first, with "; " between them */
-	const char *advice;  /* what to do */
+	const char *meaning; /* a sentence without a full stop */
+	const char *causes;  /* the likeliest first, separated by "; " */
+	const char *advice;  /* the remedy */
 };
 
 /** vbd_why_kind_name - "wc_status" */
@@ -43,23 +43,23 @@ const char *vbd_why_kind_name(enum vbd_why_kind kind);
 /** vbd_why_kind_heading - "Work completion statuses" */
 const char *vbd_why_kind_heading(enum vbd_why_kind kind);
 
-/** vbd_why_at - the I-th row, for listing all of them; false behind the last */
+/** vbd_why_at - the row at an index, to list all rows; false after the last */
 bool vbd_why_at(size_t i, struct vbd_why *ret_why);
 
-/** vbd_why_find - the row of a number; false if nothing is known of it */
+/** vbd_why_find - the row of a number; false if there is none */
 bool vbd_why_find(enum vbd_why_kind kind, int number, struct vbd_why *ret_why);
 
-/** vbd_why_find_reject - the row of a REJECTED event's raw status, whatever the transport */
+/** vbd_why_find_reject - the row of a REJECTED event's raw status, of any transport */
 bool vbd_why_find_reject(int status, struct vbd_why *ret_why);
 
-/** vbd_why_find_error - the row of what an error came from: a completion, a CM event or the reject
- * reason in it, an async event. False for anything else. */
+/** vbd_why_find_error - the row of the source of an error: a completion, a CM event or its reject
+ * reason, an async event. False for another source. */
 bool vbd_why_find_error(const struct vbd_error *error, struct vbd_why *ret_why);
 
-/** vbd_why_hint - what to do about an error: its row's advice, else its status's hint */
+/** vbd_why_hint - the advice of the row of an error, else the hint of its status */
 const char *vbd_why_hint(const struct vbd_error *error);
 
-/** vbd_why_is_named - is that its name, in either case? Rows of two kinds can share a name. */
+/** vbd_why_is_named - compare with the name, ignoring case. Rows of two kinds can share a name. */
 bool vbd_why_is_named(const struct vbd_why *why, const char *name);
 
 #endif

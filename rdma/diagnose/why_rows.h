@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of rdma/diagnose/why.c: what mostly causes it, and what to do. One line of text each
- * would be too long for a line of code, so a row is a macro call of its own.
+ * The rows of rdma/diagnose/why.c: causes and advice. The texts are too long for one line of code,
+ * so each row is a macro call of its own.
  *
- * X(KIND, SYMBOL, causes, advice). SYMBOL is completed to the library's or our constant by the
- * kind.
+ * X(KIND, SYMBOL, causes, advice). The kind completes SYMBOL to the constant of the library or of
+ * verbsd.
  */
 #ifndef VBD_RDMA_DIAGNOSE_WHY_ROWS_H
 #define VBD_RDMA_DIAGNOSE_WHY_ROWS_H
