@@ -35,9 +35,9 @@ enum vbd_status vbd_private_data_check(const struct vbd_private_data *data,
 
 uint8_t vbd_private_data_shown_bytes(const struct vbd_private_data *data)
 {
-	uint8_t told = data->length_bytes;
+	uint8_t shown = data->length_bytes;
 
-	while (told && !data->bytes[told - 1])
-		told--;
-	return told;
+	while (shown && !data->bytes[shown - 1])
+		shown--;
+	return shown;
 }

@@ -62,8 +62,8 @@ enum vbd_status vbd_private_data_check(const struct vbd_private_data *data,
 /**
  * vbd_private_data_shown_bytes - the length without zero bytes at the end
  *
- * On InfiniBand and RoCE the CM fills a message up with zero bytes, which can't be told from zero
- * bytes that the peer sent.
+ * On InfiniBand and RoCE the CM fills a message up with zero bytes, which can't be distinguished
+ * from zero bytes that the peer sent.
  */
 uint8_t vbd_private_data_shown_bytes(const struct vbd_private_data *data);
 

@@ -30,7 +30,7 @@ static const struct vbd_group_rule rules[VBD_GROUP_STATE_COUNT][VBD_GROUP_EVENT_
 		ON(OTHER_CM, JOINING, IGNORE, "it says nothing about a group"),
 		ON(CALL_FAILED, FAILED, FAIL, "a call that the action needs failed"),
 		ON(DEADLINE, FAILED, FAIL, "the deadline has passed"),
-		ON(CMD_LEAVE, LEFT, LEAVE, "the request is withdrawn"),
+		ON(CMD_LEAVE, LEFT, LEAVE, "the client no longer wants to join"),
 		ON(IDLE, JOINING, IGNORE, "nothing was sent to it"),
 		ON(ENDPOINT_ENDED, FAILED, FAIL, "the QP is being destroyed"),
 	},
