@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/api.h"
 
+#include "api/http/server.h"
 #include "api/resources/context.h"
 #include "api/routes.h"
-#include "api/http/server.h"
 #include "base/clock.h"
 
 #include <inttypes.h>

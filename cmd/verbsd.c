@@ -6,8 +6,8 @@
 #include "api/api.h"
 #include "api/http/listen.h"
 #include "base/log.h"
-#include "daemon/core/addr.h"
 #include "daemon/config/config.h"
+#include "daemon/core/addr.h"
 #include "daemon/daemon.h"
 #include "daemon/sdnotify.h"
 

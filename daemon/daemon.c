@@ -3,12 +3,12 @@
 
 #include "base/clock.h"
 #include "daemon/connections/connections.h"
-#include "daemon/datagrams/endpoints.h"
-#include "daemon/hotplug.h"
-#include "daemon/observe/kernel.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/object.h"
+#include "daemon/datagrams/endpoints.h"
+#include "daemon/hotplug.h"
 #include "daemon/memory/windows.h"
+#include "daemon/observe/kernel.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,13 +2,13 @@
 #include "daemon/hotplug.h"
 
 #include "base/attr.h"
-#include "daemon/memory/buffers.h"
 #include "daemon/connections/connections.h"
-#include "daemon/datagrams/endpoints.h"
 #include "daemon/connections/listeners.h"
+#include "daemon/datagrams/endpoints.h"
+#include "daemon/memory/buffers.h"
 #include "daemon/memory/shared.h"
-#include "daemon/uevent.h"
 #include "daemon/memory/windows.h"
+#include "daemon/uevent.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"
 

@@ -3,16 +3,16 @@
 
 #include "base/attr.h"
 #include "rdma/conn/conn.h"
-#include "rdma/device/cq.h"
-#include "rdma/ud/endpoint.h"
-#include "rdma/ud/group.h"
 #include "rdma/conn/listener.h"
-#include "rdma/ud/peer.h"
 #include "rdma/data/probe.h"
-#include "rdma/provider/provider.h"
-#include "rdma/fabric/shared.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/worker_messages.h"
+#include "rdma/device/cq.h"
+#include "rdma/fabric/shared.h"
+#include "rdma/provider/provider.h"
+#include "rdma/ud/endpoint.h"
+#include "rdma/ud/group.h"
+#include "rdma/ud/peer.h"
 
 #include <assert.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/dispatch.h"
 
-#include "api/json/decode.h"
 #include "api/http/idempotency.h"
 #include "api/http/prefer.h"
 #include "api/http/problem.h"
+#include "api/json/decode.h"
 #include "base/clock.h"
 #include "base/log.h"
 

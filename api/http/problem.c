@@ -4,8 +4,8 @@
 #include "api/http/router.h"
 #include "api/json/utf8.h"
 #include "base/attr.h"
-#include "rdma/names/names.h"
 #include "rdma/diagnose/why.h"
+#include "rdma/names/names.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/benchmarks.h"
-#include "api/resources/context.h"
+
 #include "api/http/page.h"
+#include "api/resources/context.h"
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"
 #include "daemon/work/benchmarks.h"

@@ -3,10 +3,10 @@
  * The bytes of buffers: download, upload, checksum. Each has a reference to its buffer, so that the
  * buffer can be deleted meanwhile.
  */
+#include "api/http/range.h"
+#include "api/json/encode.h"
 #include "api/resources/buffers.h"
 #include "api/resources/context.h"
-#include "api/json/encode.h"
-#include "api/http/range.h"
 #include "daemon/memory/buffers.h"
 
 #include <inttypes.h>

@@ -3,13 +3,14 @@
  * Buffers as objects. buffer_data.c has the handlers of their bytes.
  */
 #include "api/resources/buffers.h"
-#include "api/resources/context.h"
+
+#include "api/http/page.h"
+#include "api/http/waiter.h"
 #include "api/json/decode.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
-#include "api/http/page.h"
+#include "api/resources/context.h"
 #include "api/resources/task.h"
-#include "api/http/waiter.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/memory/shared.h"
 

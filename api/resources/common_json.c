@@ -7,8 +7,8 @@
 #include "api/json/encode.h"
 #include "base/histogram.h"
 #include "rdma/device/mem.h"
-#include "rdma/names/names.h"
 #include "rdma/diagnose/why.h"
+#include "rdma/names/names.h"
 
 #include <assert.h>
 

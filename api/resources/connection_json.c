@@ -2,15 +2,15 @@
 /*
  * A connection as JSON: the schema Connection of openapi.yaml.
  */
-#include "api/resources/connections.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
+#include "api/resources/connections.h"
 #include "api/resources/private_data.h"
 #include "api/resources/probes.h"
 #include "api/resources/qp_params.h"
+#include "daemon/connections/connections.h"
 #include "daemon/core/addr.h"
 #include "daemon/memory/buffers.h"
-#include "daemon/connections/connections.h"
 #include "rdma/names/names.h"
 
 static json_t *encode_endpoint(const struct sockaddr_storage *address)

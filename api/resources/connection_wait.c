@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/connection_wait.h"
 
-#include "api/resources/connections.h"
-#include "api/resources/context.h"
 #include "api/http/problem.h"
 #include "api/http/waiter.h"
+#include "api/resources/connections.h"
+#include "api/resources/context.h"
 #include "daemon/connections/connections.h"
 
 struct vbd_connection *vbd_request_connection(struct vbd_request *req)

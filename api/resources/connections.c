@@ -2,11 +2,11 @@
 /*
  * Connections. connection_json.c encodes them, messages.c has the handlers of their messages.
  */
+#include "api/http/page.h"
+#include "api/json/encode.h"
 #include "api/resources/connection_wait.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
-#include "api/json/encode.h"
-#include "api/http/page.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
 #include "daemon/connections/connections.h"

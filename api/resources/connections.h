@@ -7,8 +7,8 @@
 #ifndef VBD_API_RESOURCES_CONNECTIONS_H
 #define VBD_API_RESOURCES_CONNECTIONS_H
 
-#include "api/json/decode.h"
 #include "api/http/role.h"
+#include "api/json/decode.h"
 #include "rdma/device/op.h"
 
 #include <jansson.h>

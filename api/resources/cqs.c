@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Completion queues. */
-#include "api/resources/context.h"
-#include "api/resources/cqs.h"
+#include "api/http/page.h"
 #include "api/json/decode.h"
 #include "api/json/encode.h"
-#include "api/http/page.h"
+#include "api/resources/context.h"
+#include "api/resources/cqs.h"
 #include "api/resources/task.h"
 #include "daemon/memory/shared.h"
-#include "rdma/device/device.h"
 #include "rdma/data/worker.h"
+#include "rdma/device/device.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  * The dashboard: a page and its assets. They need no token, since they contain no data of the
  * daemon; the requests of the page need one.
  */
-#include "api/resources/meta.h"
 #include "api/http/request.h"
+#include "api/resources/meta.h"
 #include "api/resources/web.h"
 
 #include <string.h>

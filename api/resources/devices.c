@@ -2,10 +2,10 @@
 /*
  * RDMA devices: a list of the fabric, oldest first.
  */
+#include "api/http/page.h"
+#include "api/json/encode.h"
 #include "api/resources/context.h"
 #include "api/resources/devices.h"
-#include "api/json/encode.h"
-#include "api/http/page.h"
 #include "daemon/core/devices.h"
 #include "rdma/device/caps.h"
 

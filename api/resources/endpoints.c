@@ -2,12 +2,12 @@
 /*
  * Endpoints of datagrams, and their messages.
  */
-#include "api/resources/context.h"
-#include "api/json/encode.h"
-#include "api/resources/common_json.h"
-#include "api/resources/endpoints.h"
 #include "api/http/message.h"
 #include "api/http/page.h"
+#include "api/json/encode.h"
+#include "api/resources/common_json.h"
+#include "api/resources/context.h"
+#include "api/resources/endpoints.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
 #include "api/resources/task.h"

@@ -2,10 +2,10 @@
 /*
  * The event log: a page, or a long poll.
  */
-#include "api/resources/context.h"
-#include "api/json/encode.h"
-#include "api/resources/events.h"
 #include "api/http/waiter.h"
+#include "api/json/encode.h"
+#include "api/resources/context.h"
+#include "api/resources/events.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 /*
  * Explanations of names: of events, errors, states.
  */
+#include "api/http/request.h"
 #include "api/json/encode.h"
 #include "api/resources/explain.h"
-#include "api/http/request.h"
 #include "rdma/diagnose/why.h"
 
 #include <string.h>

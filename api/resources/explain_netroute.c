@@ -3,9 +3,9 @@
  * Explanations of a connection, and of a destination before one connects. Both look up the kernel's
  * route to an address first, and the request waits for that.
  */
+#include "api/json/decode.h"
 #include "api/resources/connection_wait.h"
 #include "api/resources/context.h"
-#include "api/json/decode.h"
 #include "api/resources/explain.h"
 #include "daemon/core/addr.h"
 #include "daemon/observe/explain.h"

@@ -3,10 +3,10 @@
  * Explanations as JSON: the schemas ConnectionExplanation and DestinationExplanation of
  * openapi.yaml.
  */
-#include "api/resources/connections.h"
-#include "api/resources/devices.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
+#include "api/resources/connections.h"
+#include "api/resources/devices.h"
 #include "api/resources/explain.h"
 #include "daemon/observe/explain.h"
 #include "rdma/names/names.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/context.h"
+#include "api/http/page.h"
 #include "api/json/decode.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
+#include "api/resources/context.h"
 #include "api/resources/groups.h"
-#include "api/http/page.h"
 #include "api/resources/task.h"
 #include "base/enum.h"
 #include "daemon/datagrams/groups.h"

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/context.h"
-#include "api/json/encode.h"
-#include "api/resources/listeners.h"
 #include "api/http/page.h"
+#include "api/json/encode.h"
+#include "api/resources/context.h"
+#include "api/resources/listeners.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
 #include "api/resources/task.h"
 #include "base/enum.h"
-#include "daemon/core/addr.h"
 #include "daemon/connections/listeners.h"
+#include "daemon/core/addr.h"
 
 #include <string.h>
 

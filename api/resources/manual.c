@@ -2,11 +2,11 @@
 /*
  * Bring-up by hand: creating a connection, the peer's attributes, steps of the QP.
  */
+#include "api/http/problem.h"
+#include "api/json/encode.h"
 #include "api/resources/connection_wait.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
-#include "api/json/encode.h"
-#include "api/http/problem.h"
 #include "api/resources/qp_params.h"
 #include "daemon/connections/connections.h"
 #include "rdma/names/names.h"

@@ -2,15 +2,15 @@
 /*
  * Messages of a connection: reading the inbox, and sending the bytes of a request.
  */
+#include "api/http/message.h"
+#include "api/http/waiter.h"
 #include "api/json/codec.h"
+#include "api/json/encode.h"
+#include "api/resources/common_json.h"
 #include "api/resources/connection_wait.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
-#include "api/json/encode.h"
-#include "api/resources/common_json.h"
-#include "api/http/message.h"
 #include "api/resources/transfers.h"
-#include "api/http/waiter.h"
 #include "daemon/connections/connections.h"
 #include "daemon/work/transfers.h"
 

@@ -2,12 +2,12 @@
 /*
  * Health, index, contract, stats.
  */
-#include "api/resources/context.h"
+#include "api/http/server.h"
 #include "api/json/encode.h"
 #include "api/resources/api_stats.h"
+#include "api/resources/context.h"
 #include "api/resources/kernel_snapshot.h"
 #include "api/resources/meta.h"
-#include "api/http/server.h"
 #include "base/clock.h"
 #include "daemon/core/devices.h"
 #include "daemon/observe/kernel.h"

@@ -2,17 +2,17 @@
 /*
  * All counters, for Prometheus.
  */
-#include "api/resources/context.h"
+#include "api/http/server.h"
 #include "api/resources/api_stats.h"
+#include "api/resources/context.h"
 #include "api/resources/kernel_snapshot.h"
 #include "api/resources/meta.h"
 #include "api/resources/metrics_text.h"
-#include "api/http/server.h"
-#include "daemon/core/addr.h"
 #include "daemon/connections/connections.h"
+#include "daemon/core/addr.h"
 #include "daemon/observe/kernel.h"
-#include "daemon/work/probes.h"
 #include "daemon/observe/stats.h"
+#include "daemon/work/probes.h"
 #include "rdma/device/cq.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"

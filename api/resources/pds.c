@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Protection domains. */
-#include "api/resources/context.h"
+#include "api/http/page.h"
 #include "api/json/decode.h"
 #include "api/json/encode.h"
-#include "api/http/page.h"
+#include "api/resources/context.h"
 #include "api/resources/pds.h"
 #include "api/resources/task.h"
 #include "daemon/memory/shared.h"

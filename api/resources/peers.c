@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/context.h"
+#include "api/http/page.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
-#include "api/http/page.h"
+#include "api/resources/context.h"
 #include "api/resources/peers.h"
 #include "api/resources/private_data.h"
 #include "api/resources/task.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/qp_params.h"
 
+#include "api/http/request.h"
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/task.h"
-#include "api/http/request.h"
 #include "base/enum.h"
 #include "daemon/memory/shared.h"
 #include "rdma/names/names.h"

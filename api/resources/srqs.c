@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shared receive queues. */
-#include "api/resources/context.h"
+#include "api/http/page.h"
 #include "api/json/decode.h"
 #include "api/json/encode.h"
-#include "api/http/page.h"
+#include "api/resources/context.h"
 #include "api/resources/srqs.h"
 #include "api/resources/task.h"
 #include "daemon/memory/shared.h"

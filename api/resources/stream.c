@@ -6,8 +6,8 @@
  * The only state of a client is its place in the log, which serves as its queue. So a slow client
  * needs no memory and delays nobody; it gets the number of events that it has missed.
  */
-#include "api/resources/context.h"
 #include "api/json/encode.h"
+#include "api/resources/context.h"
 #include "api/resources/events.h"
 #include "daemon/core/watch.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/task.h"
 
-#include "api/resources/context.h"
-#include "api/json/decode.h"
 #include "api/http/page.h"
 #include "api/http/problem.h"
 #include "api/http/waiter.h"
+#include "api/json/decode.h"
+#include "api/resources/context.h"
 #include "daemon/core/object.h"
 #include "daemon/memory/shared.h"
 

@@ -2,9 +2,9 @@
 /*
  * A list of transfers in one request: check all, then create all, then start all.
  */
-#include "api/resources/context.h"
-#include "api/json/encode.h"
 #include "api/http/problem.h"
+#include "api/json/encode.h"
+#include "api/resources/context.h"
 #include "api/resources/transfers.h"
 #include "daemon/work/transfers.h"
 

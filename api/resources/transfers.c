@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "api/resources/context.h"
-#include "api/json/encode.h"
 #include "api/http/page.h"
+#include "api/json/encode.h"
+#include "api/resources/context.h"
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"
 #include "daemon/work/transfers.h"

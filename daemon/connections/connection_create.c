@@ -2,12 +2,12 @@
 #include "daemon/connections/connection_parts.h"
 
 #include "base/clock.h"
+#include "daemon/connections/listeners.h"
 #include "daemon/core/addr.h"
 #include "daemon/core/devices.h"
-#include "daemon/connections/listeners.h"
 #include "daemon/core/receives.h"
-#include "rdma/device/caps.h"
 #include "rdma/data/service.h"
+#include "rdma/device/caps.h"
 #include "rdma/device/source.h"
 
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/connections/connection_parts.h"
 
-#include "daemon/core/addr.h"
 #include "daemon/connections/listeners.h"
+#include "daemon/core/addr.h"
 #include "rdma/conn/conn_move.h"
 
 static void on_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms, void *arg)

@@ -2,8 +2,8 @@
 #include "daemon/connections/connections.h"
 
 #include "daemon/connections/connection_parts.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/data/service.h"
+#include "rdma/fabric/fabric.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,12 +3,12 @@
 
 #include "base/clock.h"
 #include "base/enum.h"
-#include "daemon/core/addr.h"
 #include "daemon/connections/connections.h"
+#include "daemon/core/addr.h"
 #include "daemon/core/devices.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/data/service.h"
 #include "rdma/device/source.h"
+#include "rdma/fabric/fabric.h"
 
 #include <stdio.h>
 #include <stdlib.h>

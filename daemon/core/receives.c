@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/receives.h"
 
-#include "rdma/fabric/fabric.h"
 #include "rdma/data/srq.h"
+#include "rdma/fabric/fabric.h"
 
 uint64_t vbd_receives_bytes(const struct vbd_daemon *daemon)
 {

@@ -3,10 +3,10 @@
 
 #include "daemon/core/addr.h"
 #include "daemon/core/devices.h"
-#include "daemon/datagrams/groups.h"
-#include "daemon/datagrams/peers.h"
 #include "daemon/core/receives.h"
 #include "daemon/core/totals.h"
+#include "daemon/datagrams/groups.h"
+#include "daemon/datagrams/peers.h"
 
 #include <stdlib.h>
 #include <string.h>

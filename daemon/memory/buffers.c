@@ -7,8 +7,8 @@
 #include "daemon/core/devices.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/device/pd.h"
+#include "rdma/fabric/fabric.h"
 #include "rdma/fabric/shared.h"
 
 #include <gnutls/crypto.h>

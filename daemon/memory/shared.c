@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/memory/shared.h"
 
-#include "daemon/memory/buffers.h"
 #include "daemon/connections/connections.h"
-#include "daemon/datagrams/endpoints.h"
+#include "daemon/connections/listeners.h"
 #include "daemon/core/devices.h"
 #include "daemon/core/object.h"
-#include "daemon/connections/listeners.h"
 #include "daemon/core/receives.h"
+#include "daemon/datagrams/endpoints.h"
+#include "daemon/memory/buffers.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,9 +7,9 @@
 #ifndef VBD_DAEMON_MEMORY_WINDOWS_H
 #define VBD_DAEMON_MEMORY_WINDOWS_H
 
-#include "daemon/memory/buffers.h"
 #include "daemon/connections/connections.h"
 #include "daemon/core/object.h"
+#include "daemon/memory/buffers.h"
 #include "rdma/data/window.h"
 
 struct vbd_window_record {

@@ -2,11 +2,11 @@
 #include "daemon/observe/explain.h"
 
 #include "base/clock.h"
+#include "daemon/connections/listeners.h"
 #include "daemon/core/addr.h"
 #include "daemon/core/devices.h"
-#include "daemon/connections/listeners.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/device/source.h"
+#include "rdma/fabric/fabric.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -3,9 +3,9 @@
 
 #include "daemon/core/addr.h"
 #include "daemon/core/devices.h"
+#include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"
-#include "rdma/device/source.h"
 
 #include <ifaddrs.h>
 #include <netinet/in.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/memory/buffers.h"
-#include "daemon/work/transfers.h"
 #include "daemon/memory/windows.h"
+#include "daemon/work/transfers.h"
 
 static bool transfer_uses(struct vbd_object *object, const struct vbd_buffer *buffer)
 {

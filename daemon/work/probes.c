@@ -3,10 +3,10 @@
 
 #include "base/clock.h"
 #include "base/enum.h"
-#include "rdma/device/caps.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/data/rping.h"
 #include "rdma/data/worker.h"
+#include "rdma/device/caps.h"
+#include "rdma/fabric/fabric.h"
 
 #include <stdio.h>
 #include <stdlib.h>

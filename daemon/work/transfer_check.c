@@ -3,8 +3,8 @@
 
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
-#include "rdma/ud/endpoint.h"
 #include "rdma/device/pd.h"
+#include "rdma/ud/endpoint.h"
 
 #include <stdio.h>
 

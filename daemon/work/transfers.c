@@ -4,9 +4,9 @@
 #include "base/clock.h"
 #include "daemon/work/transfer_check.h"
 #include "rdma/device/device.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/device/pd.h"
+#include "rdma/fabric/fabric.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,11 +7,11 @@
 #ifndef VBD_DAEMON_WORK_TRANSFERS_H
 #define VBD_DAEMON_WORK_TRANSFERS_H
 
-#include "daemon/memory/buffers.h"
 #include "daemon/connections/connections.h"
+#include "daemon/core/object.h"
 #include "daemon/datagrams/groups.h"
 #include "daemon/datagrams/peers.h"
-#include "daemon/core/object.h"
+#include "daemon/memory/buffers.h"
 #include "rdma/data/transfer.h"
 
 /* The longest message that an API request can contain. */

@@ -8,14 +8,14 @@
 #define VBD_RDMA_CONN_CONN_H
 
 #include "base/error.h"
-#include "rdma/provider/account.h"
 #include "rdma/conn/cm_params.h"
-#include "rdma/names/cm_tag.h"
 #include "rdma/conn/conn_fsm.h"
 #include "rdma/conn/conn_manual.h"
-#include "rdma/qp/qp.h"
-#include "rdma/names/reason.h"
 #include "rdma/conn/timeline.h"
+#include "rdma/names/cm_tag.h"
+#include "rdma/names/reason.h"
+#include "rdma/provider/account.h"
+#include "rdma/qp/qp.h"
 
 #include <stdbool.h>
 #include <stdint.h>

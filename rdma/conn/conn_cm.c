@@ -5,9 +5,9 @@
 #include "base/log.h"
 #include "rdma/conn/conn_qp.h"
 #include "rdma/device/device.h"
+#include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/provider.h"
-#include "rdma/device/source.h"
 
 #include <arpa/inet.h>
 #include <net/if.h>

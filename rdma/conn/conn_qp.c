@@ -2,9 +2,9 @@
 #include "rdma/conn/conn_qp.h"
 
 #include "rdma/conn/conn_cm.h"
+#include "rdma/conn/manual_attr.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
-#include "rdma/conn/manual_attr.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
 

@@ -2,10 +2,10 @@
 #include "rdma/conn/listener.h"
 
 #include "base/log.h"
+#include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
-#include "rdma/device/source.h"
 
 #include <netinet/in.h>
 #include <stdio.h>

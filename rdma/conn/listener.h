@@ -7,8 +7,8 @@
 #ifndef VBD_RDMA_CONN_LISTENER_H
 #define VBD_RDMA_CONN_LISTENER_H
 
-#include "rdma/provider/account.h"
 #include "rdma/conn/conn.h"
+#include "rdma/provider/account.h"
 
 struct vbd_cm_listener;
 

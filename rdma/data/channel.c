@@ -3,16 +3,16 @@
 
 #include "base/clock.h"
 #include "rdma/data/channel_parts.h"
-#include "rdma/device/cq.h"
-#include "rdma/device/device.h"
-#include "rdma/names/names.h"
-#include "rdma/device/pd.h"
-#include "rdma/provider/provider.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
-#include "rdma/names/wr_id.h"
 #include "rdma/data/worker.h"
 #include "rdma/data/worker_messages.h"
+#include "rdma/device/cq.h"
+#include "rdma/device/device.h"
+#include "rdma/device/pd.h"
+#include "rdma/names/names.h"
+#include "rdma/names/wr_id.h"
+#include "rdma/provider/provider.h"
 
 #include <endian.h>
 #include <stdlib.h>

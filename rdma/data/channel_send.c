@@ -5,11 +5,11 @@
  */
 #include "base/clock.h"
 #include "rdma/data/channel_parts.h"
-#include "rdma/device/cq.h"
-#include "rdma/provider/provider.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/window.h"
+#include "rdma/device/cq.h"
 #include "rdma/names/wr_id.h"
+#include "rdma/provider/provider.h"
 
 #include <endian.h>
 #include <string.h>

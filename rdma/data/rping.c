@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/data/rping.h"
 
+#include "rdma/data/rping_fsm.h"
 #include "rdma/device/device.h"
 #include "rdma/device/pd.h"
-#include "rdma/data/rping_fsm.h"
 
 #include <assert.h>
 #include <endian.h>

@@ -2,12 +2,12 @@
 #include "rdma/data/srq.h"
 
 #include "base/log.h"
-#include "rdma/device/cq.h"
-#include "rdma/device/pd.h"
-#include "rdma/provider/provider.h"
 #include "rdma/data/worker.h"
 #include "rdma/data/worker_messages.h"
+#include "rdma/device/cq.h"
+#include "rdma/device/pd.h"
 #include "rdma/names/wr_id.h"
+#include "rdma/provider/provider.h"
 
 #include <stdlib.h>
 

@@ -17,8 +17,8 @@
 #include "base/error.h"
 #include "base/list.h"
 #include "base/mailbox.h"
-#include "rdma/provider/account.h"
 #include "rdma/data/channel.h"
+#include "rdma/provider/account.h"
 
 #include <stdbool.h>
 #include <stdint.h>

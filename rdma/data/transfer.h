@@ -14,9 +14,9 @@
 #include "base/histogram.h"
 #include "base/list.h"
 #include "base/mailbox.h"
-#include "rdma/device/op.h"
 #include "rdma/data/transfer_fsm.h"
 #include "rdma/data/worker_messages.h"
+#include "rdma/device/op.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -17,10 +17,10 @@
 #define VBD_RDMA_DATA_WINDOW_H
 
 #include "base/error.h"
-#include "rdma/provider/account.h"
-#include "rdma/device/mem.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/window_fsm.h"
+#include "rdma/device/mem.h"
+#include "rdma/provider/account.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,13 +3,13 @@
 
 #include "base/log.h"
 #include "rdma/data/channel.h"
-#include "rdma/device/cq.h"
 #include "rdma/data/probe.h"
-#include "rdma/provider/provider.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/transfer.h"
 #include "rdma/data/worker_messages.h"
+#include "rdma/device/cq.h"
 #include "rdma/names/wr_id.h"
+#include "rdma/provider/provider.h"
 
 #include <errno.h>
 #include <stdio.h>

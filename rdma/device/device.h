@@ -16,8 +16,8 @@
 #include "base/enum.h"
 #include "base/error.h"
 #include "base/list.h"
-#include "rdma/provider/account.h"
 #include "rdma/names/names.h"
+#include "rdma/provider/account.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -3,9 +3,9 @@
 
 #include "base/attr.h"
 #include "base/enum.h"
+#include "rdma/diagnose/why_rows.h"
 #include "rdma/names/names.h"
 #include "rdma/names/reason.h"
-#include "rdma/diagnose/why_rows.h"
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>

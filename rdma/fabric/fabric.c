@@ -3,12 +3,12 @@
 
 #include "base/attr.h"
 #include "base/log.h"
-#include "rdma/device/cq.h"
-#include "rdma/fabric/fabric_parts.h"
-#include "rdma/device/msgpool.h"
-#include "rdma/provider/provider.h"
-#include "rdma/fabric/shared.h"
 #include "rdma/data/worker.h"
+#include "rdma/device/cq.h"
+#include "rdma/device/msgpool.h"
+#include "rdma/fabric/fabric_parts.h"
+#include "rdma/fabric/shared.h"
+#include "rdma/provider/provider.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,10 +2,10 @@
 #include "rdma/fabric/fabric_parts.h"
 
 #include "base/attr.h"
-#include "rdma/device/cq.h"
-#include "rdma/device/device.h"
 #include "rdma/data/worker.h"
 #include "rdma/data/worker_messages.h"
+#include "rdma/device/cq.h"
+#include "rdma/device/device.h"
 
 void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq)
 {

@@ -10,8 +10,8 @@
 #ifndef VBD_RDMA_FABRIC_FABRIC_PARTS_H
 #define VBD_RDMA_FABRIC_FABRIC_PARTS_H
 
-#include "rdma/fabric/fabric.h"
 #include "rdma/data/worker.h"
+#include "rdma/fabric/fabric.h"
 
 /** vbd_fabric_remove_cq_if_idle - begin to remove @cq, unless a queue pair or SRQ uses it */
 void vbd_fabric_remove_cq_if_idle(struct vbd_fabric *fabric, struct vbd_cq *cq);

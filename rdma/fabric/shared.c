@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/fabric/shared.h"
 
+#include "rdma/data/worker.h"
+#include "rdma/data/worker_messages.h"
 #include "rdma/device/caps.h"
 #include "rdma/fabric/fabric_parts.h"
 #include "rdma/provider/provider.h"
-#include "rdma/data/worker.h"
-#include "rdma/data/worker_messages.h"
 
 enum vbd_status vbd_fabric_make_pd(struct vbd_fabric *fabric, struct vbd_device *device,
 	struct vbd_pd **ret_pd, struct vbd_error *err)

@@ -8,10 +8,10 @@
 #ifndef VBD_RDMA_FABRIC_SHARED_H
 #define VBD_RDMA_FABRIC_SHARED_H
 
-#include "rdma/device/cq.h"
-#include "rdma/fabric/fabric.h"
-#include "rdma/device/pd.h"
 #include "rdma/data/srq.h"
+#include "rdma/device/cq.h"
+#include "rdma/device/pd.h"
+#include "rdma/fabric/fabric.h"
 
 /* A CQ raises an event after this many completions, or this long after the first completion. */
 struct vbd_cq_moderation {

@@ -2,12 +2,12 @@
 #include "rdma/qp/qp.h"
 
 #include "base/clock.h"
-#include "rdma/device/cq.h"
-#include "rdma/fabric/fabric.h"
-#include "rdma/device/pd.h"
-#include "rdma/provider/provider.h"
 #include "rdma/data/srq.h"
 #include "rdma/data/worker_messages.h"
+#include "rdma/device/cq.h"
+#include "rdma/device/pd.h"
+#include "rdma/fabric/fabric.h"
+#include "rdma/provider/provider.h"
 
 #include <stdio.h>
 

@@ -14,12 +14,12 @@
 #include "base/attr.h"
 #include "base/error.h"
 #include "base/list.h"
-#include "rdma/provider/account.h"
 #include "rdma/data/channel.h"
 #include "rdma/device/device.h"
 #include "rdma/fabric/fabric.h"
-#include "rdma/qp/qp_params.h"
 #include "rdma/names/reason.h"
+#include "rdma/provider/account.h"
+#include "rdma/qp/qp_params.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/qp/qp.h"
 
+#include "rdma/data/service.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
-#include "rdma/provider/provider.h"
 #include "rdma/fabric/shared.h"
-#include "rdma/data/service.h"
+#include "rdma/provider/provider.h"
 
 #include <stdio.h>
 

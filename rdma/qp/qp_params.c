@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/qp/qp_params.h"
 
-#include "rdma/device/caps.h"
 #include "rdma/data/channel.h"
+#include "rdma/device/caps.h"
 
 struct vbd_conn_params vbd_conn_params_default(void)
 {

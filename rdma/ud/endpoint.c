@@ -3,14 +3,14 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "rdma/data/service.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
-#include "rdma/ud/endpoint_qp.h"
+#include "rdma/device/source.h"
 #include "rdma/fabric/fabric.h"
 #include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
-#include "rdma/data/service.h"
-#include "rdma/device/source.h"
+#include "rdma/ud/endpoint_qp.h"
 
 #include <netinet/in.h>
 #include <stdio.h>

@@ -8,13 +8,13 @@
 #define VBD_RDMA_UD_ENDPOINT_H
 
 #include "base/error.h"
-#include "rdma/provider/account.h"
-#include "rdma/ud/ah.h"
-#include "rdma/names/cm_tag.h"
-#include "rdma/ud/endpoint_fsm.h"
 #include "rdma/device/private_data.h"
-#include "rdma/qp/qp.h"
+#include "rdma/names/cm_tag.h"
 #include "rdma/names/reason.h"
+#include "rdma/provider/account.h"
+#include "rdma/qp/qp.h"
+#include "rdma/ud/ah.h"
+#include "rdma/ud/endpoint_fsm.h"
 
 #include <stdbool.h>
 #include <stdint.h>

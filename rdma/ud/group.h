@@ -10,9 +10,9 @@
 
 #include "base/enum.h"
 #include "base/error.h"
+#include "rdma/names/cm_tag.h"
 #include "rdma/provider/account.h"
 #include "rdma/ud/ah.h"
-#include "rdma/names/cm_tag.h"
 #include "rdma/ud/endpoint.h"
 #include "rdma/ud/group_fsm.h"
 

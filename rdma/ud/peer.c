@@ -2,10 +2,10 @@
 #include "rdma/ud/peer.h"
 
 #include "base/log.h"
-#include "rdma/ud/endpoint.h"
-#include "rdma/names/names.h"
 #include "rdma/device/pd.h"
+#include "rdma/names/names.h"
 #include "rdma/provider/provider.h"
+#include "rdma/ud/endpoint.h"
 
 #include <string.h>
 

@@ -9,9 +9,9 @@
 #define VBD_RDMA_UD_PEER_H
 
 #include "base/error.h"
+#include "rdma/names/cm_tag.h"
 #include "rdma/provider/account.h"
 #include "rdma/ud/ah.h"
-#include "rdma/names/cm_tag.h"
 #include "rdma/ud/endpoint.h"
 #include "rdma/ud/peer_fsm.h"
 

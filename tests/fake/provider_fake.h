@@ -14,8 +14,8 @@
 #define VBD_TESTS_FAKE_PROVIDER_FAKE_H
 
 #include "base/list.h"
-#include "rdma/provider/provider.h"
 #include "rdma/provider/netroute.h"
+#include "rdma/provider/provider.h"
 
 #include <netinet/in.h>
 

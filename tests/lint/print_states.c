@@ -5,13 +5,13 @@
  */
 #include "base/status.h"
 #include "rdma/conn/conn_fsm.h"
-#include "rdma/ud/endpoint_fsm.h"
-#include "rdma/ud/group_fsm.h"
-#include "rdma/ud/peer_fsm.h"
-#include "rdma/names/reason.h"
 #include "rdma/data/rping_fsm.h"
 #include "rdma/data/transfer_fsm.h"
 #include "rdma/data/window_fsm.h"
+#include "rdma/names/reason.h"
+#include "rdma/ud/endpoint_fsm.h"
+#include "rdma/ud/group_fsm.h"
+#include "rdma/ud/peer_fsm.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 #include "tests/unit/rig.h"
 
 #include "base/log.h"
+#include "rdma/data/worker.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
-#include "rdma/data/worker.h"
 #include "tests/unit/unit.h"
 
 #include <arpa/inet.h>

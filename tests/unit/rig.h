@@ -7,10 +7,10 @@
 #define VBD_TESTS_UNIT_RIG_H
 
 #include "rdma/conn/conn.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/conn/listener.h"
-#include "rdma/device/mem.h"
 #include "rdma/data/transfer.h"
+#include "rdma/device/mem.h"
+#include "rdma/fabric/fabric.h"
 #include "tests/fake/provider_fake.h"
 
 #define RIG_LISTENERS 4

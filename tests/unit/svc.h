@@ -6,10 +6,10 @@
 #ifndef VBD_TESTS_UNIT_SVC_H
 #define VBD_TESTS_UNIT_SVC_H
 
-#include "daemon/memory/buffers.h"
 #include "daemon/connections/connections.h"
-#include "daemon/daemon.h"
 #include "daemon/connections/listeners.h"
+#include "daemon/daemon.h"
+#include "daemon/memory/buffers.h"
 #include "daemon/work/transfers.h"
 #include "tests/fake/provider_fake.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The code that all tasks share, over a task of the test; the test plays transport and daemon. */
+#include "api/http/waiter.h"
 #include "api/resources/context.h"
 #include "api/resources/task.h"
-#include "api/http/waiter.h"
 #include "daemon/core/object.h"
 #include "tests/fake/provider_fake.h"
 #include "tests/unit/unit.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The small parsers of headers and texts: Prefer, Range, encodings, UTF-8. */
-#include "api/json/codec.h"
 #include "api/http/prefer.h"
 #include "api/http/range.h"
+#include "api/json/codec.h"
 #include "api/json/utf8.h"
 
 #include "tests/unit/unit.h"

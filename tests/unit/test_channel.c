@@ -2,8 +2,8 @@
 /* Incoming messages of a connection, and the accounting of its CQ. */
 #include "rdma/data/channel.h"
 
-#include "rdma/device/cq.h"
 #include "rdma/data/worker.h"
+#include "rdma/device/cq.h"
 #include "rdma/names/wr_id.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parameters that a connection passes to the CM, over the scripted provider. */
-#include "rdma/names/names.h"
 #include "rdma/device/source.h"
+#include "rdma/names/names.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_fsm.h"
 
-#include "rdma/device/op.h"
-#include "rdma/names/reason.h"
 #include "rdma/conn/timeline.h"
 #include "rdma/data/transfer_fsm.h"
+#include "rdma/device/op.h"
+#include "rdma/names/reason.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
 

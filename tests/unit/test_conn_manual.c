@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/conn/conn_manual.h"
 
-#include "rdma/device/caps.h"
 #include "rdma/conn/conn.h"
 #include "rdma/conn/conn_move.h"
+#include "rdma/device/caps.h"
 #include "rdma/device/device.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rdma/fabric/fabric.h"
 
-#include "rdma/device/cq.h"
 #include "rdma/data/worker.h"
+#include "rdma/device/cq.h"
 #include "tests/unit/rig.h"
 #include "tests/unit/unit.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/log.h"
 #include "daemon/core/devices.h"
-#include "daemon/observe/kernel.h"
 #include "daemon/memory/shared.h"
+#include "daemon/observe/kernel.h"
 #include "daemon/observe/stats.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/device.h"

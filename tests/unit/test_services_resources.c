@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/memory/shared.h"
 
-#include "daemon/datagrams/endpoints.h"
 #include "daemon/core/receives.h"
+#include "daemon/datagrams/endpoints.h"
 #include "rdma/device/device.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"

@@ -2,8 +2,8 @@
 #include "daemon/work/transfers.h"
 
 #include "rdma/device/device.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/device/msgpool.h"
+#include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 

@@ -3,8 +3,8 @@
 
 #include "rdma/device/caps.h"
 #include "rdma/device/device.h"
-#include "rdma/fabric/fabric.h"
 #include "rdma/device/pd.h"
+#include "rdma/fabric/fabric.h"
 #include "tests/unit/svc.h"
 #include "tests/unit/unit.h"
 

@@ -3,8 +3,8 @@
 #include "cmd/verbsctl/commands/connection.h"
 
 #include "cmd/verbsctl/commands/commands.h"
-#include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/counters.h"
+#include "cmd/verbsctl/common/json.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 /* history. */
 #include "cmd/verbsctl/commands/commands.h"
 
-#include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/counters.h"
+#include "cmd/verbsctl/common/json.h"
 
 #include <stdlib.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* send, recv. */
+#include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/commands/transfer.h"
 #include "cmd/verbsctl/common/base64.h"
-#include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/json.h"
 
 #include "base/clock.h"
