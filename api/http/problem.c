@@ -90,8 +90,10 @@ const char *vbd_problem_pointer(const struct vbd_error *err, char room[VBD_POINT
 		if (strcmp(err->param, nested_params[i].param) == 0)
 			return strcpy(room, nested_params[i].pointer);
 	}
-	(void)snprintf(room, VBD_POINTER_BYTES, "%s%s", err->param ? "/" : "",
-		err->param ? err->param : err->pointer);
+	if (err->param)
+		(void)snprintf(room, VBD_POINTER_BYTES, "/%s", err->param);
+	else
+		memcpy(room, err->pointer, VBD_POINTER_BYTES);
 	return room;
 }
 

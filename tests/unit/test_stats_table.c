@@ -27,7 +27,7 @@ struct table {
 static void format_cell(char text[ROW_CHARS], const char *name, const char *suffix)
 {
 	if (name)
-		(void)snprintf(text, ROW_CHARS, "`%s%s`", name, suffix);
+		(void)snprintf(text, ROW_CHARS, "`%.200s%.200s`", name, suffix);
 	else
 		text[0] = '\0';
 }
