@@ -62,7 +62,7 @@ void vbd_explain(struct vbd_request *req)
 		return;
 	}
 	if (vbd_uri_param(&req->uri, "dst")) {
-		vbd_explain_way_to(req);
+		vbd_explain_route_to(req);
 		return;
 	}
 	if (vbd_query_text(req, "name", 64, &name, &err) != VBD_OK ||

@@ -29,6 +29,6 @@ json_t *vbd_encode_destination(const char *host, uint64_t port,
 
 void vbd_explain(struct vbd_request *req);
 void vbd_explain_one(struct vbd_request *req);
-void vbd_explain_way_to(struct vbd_request *req);
+void vbd_explain_route_to(struct vbd_request *req);
 
 #endif

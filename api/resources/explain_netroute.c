@@ -184,7 +184,7 @@ static enum vbd_status parse(
 	return VBD_OK;
 }
 
-void vbd_explain_way_to(struct vbd_request *req)
+void vbd_explain_route_to(struct vbd_request *req)
 {
 	struct asking *asking = calloc(1, sizeof(*asking));
 	struct sockaddr_storage addr;

@@ -51,7 +51,7 @@ static enum vbd_status attach(struct vbd_group *group, struct vbd_error *err)
 	return status;
 }
 
-static void drop(struct vbd_group *group)
+static void free_ah(struct vbd_group *group)
 {
 	vbd_ah_destroy(group->ah);
 	group->ah = NULL;
@@ -69,7 +69,7 @@ static void leave(struct vbd_group *group)
 	vbd_pv_destroy_id(&group->account, group->cm_id);
 	group->cm_id = NULL;
 	if (group->users == 0)
-		drop(group);
+		free_ah(group);
 }
 
 static enum vbd_status perform(struct vbd_group *group, enum vbd_group_action action,
@@ -83,8 +83,8 @@ static enum vbd_status perform(struct vbd_group *group, enum vbd_group_action ac
 	case VBD_GROUP_DO_LEAVE:
 		leave(group);
 		break;
-	case VBD_GROUP_DO_DROP:
-		drop(group);
+	case VBD_GROUP_DO_FREE_AH:
+		free_ah(group);
 		break;
 	case VBD_GROUP_DO_FAIL:
 		leave(group);

@@ -57,8 +57,8 @@ static const struct vbd_group_rule rules[VBD_GROUP_STATE_COUNT][VBD_GROUP_EVENT_
 		ON(CALL_FAILED, LEAVING, IGNORE, "it needs none any more"),
 		ON(DEADLINE, LEAVING, IGNORE, "a send has a deadline of its own"),
 		ON(CMD_LEAVE, LEAVING, IGNORE, "it leaves already"),
-		ON(IDLE, LEFT, DROP, "nothing uses its address handle any more"),
-		ON(ENDPOINT_ENDED, LEFT, DROP, "nothing is sent any more"),
+		ON(IDLE, LEFT, FREE_AH, "nothing uses its address handle any more"),
+		ON(ENDPOINT_ENDED, LEFT, FREE_AH, "nothing is sent any more"),
 	},
 #define ENDED(state)                                                                    \
 	[VBD_GROUP_IS_##state] = {                                                      \
@@ -71,8 +71,8 @@ static const struct vbd_group_rule rules[VBD_GROUP_STATE_COUNT][VBD_GROUP_EVENT_
 		ON(CALL_FAILED, state, IGNORE, "it is over"),                           \
 		ON(DEADLINE, state, IGNORE, "it is over"),                              \
 		ON(CMD_LEAVE, state, IGNORE, "it is over"),                             \
-		ON(IDLE, state, DROP, "a membership that was lost keeps its handle as long"), \
-		ON(ENDPOINT_ENDED, state, DROP, "nothing is sent any more"),            \
+		ON(IDLE, state, FREE_AH, "a membership that was lost keeps its handle as long"), \
+		ON(ENDPOINT_ENDED, state, FREE_AH, "nothing is sent any more"),            \
 	}
 	ENDED(LEFT),
 	ENDED(FAILED),

@@ -50,8 +50,8 @@ enum vbd_group_event { VBD_GROUP_EVENT_MAP(VBD_ENUM_ROW) VBD_GROUP_EVENT_COUNT }
 	X(VBD_GROUP_DO_ATTACH, "attach") /* attach the QP, make the address handle */     \
 	X(VBD_GROUP_DO_LEAVE,                                                             \
 		"leave") /* detach, leave, destroy the CM id, and the handle when idle */ \
-	X(VBD_GROUP_DO_DROP, "drop") /* destroy the unused handle */                      \
-	X(VBD_GROUP_DO_FAIL, "fail") /* as leave, and record the error */
+	X(VBD_GROUP_DO_FREE_AH, "free_ah") /* destroy the unused handle */                \
+	X(VBD_GROUP_DO_FAIL, "fail")	   /* as leave, and record the error */
 
 enum vbd_group_action { VBD_GROUP_ACTION_MAP(VBD_ENUM_ROW) VBD_GROUP_ACTION_COUNT };
 

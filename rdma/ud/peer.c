@@ -59,7 +59,7 @@ static void make_ah(struct vbd_peer *peer)
 	peer->ops->make_ah(peer, peer->ops_arg);
 }
 
-static void drop_ah(struct vbd_peer *peer)
+static void free_ah(struct vbd_peer *peer)
 {
 	vbd_ah_destroy(peer->made);
 	peer->made = NULL;
@@ -88,8 +88,8 @@ static enum vbd_status perform(struct vbd_peer *peer, enum vbd_peer_action actio
 		peer->ah = peer->made;
 		peer->made = NULL;
 		break;
-	case VBD_PEER_DO_DROP_AH:
-		drop_ah(peer);
+	case VBD_PEER_DO_FREE_AH:
+		free_ah(peer);
 		break;
 	case VBD_PEER_DO_FAIL:
 		fail(peer, why);

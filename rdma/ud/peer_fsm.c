@@ -10,7 +10,7 @@
 #define ASKED_FOR(state)                                                                \
 	ON(DEVICE_REMOVAL, FAILED, FAIL, "the kernel waits until the id is destroyed"), \
 		ON(OTHER_CM, state, IGNORE, "it says nothing about a peer"),            \
-		ON(AH_MADE, state, DROP_AH, "nobody had asked for it"),                 \
+		ON(AH_MADE, state, FREE_AH, "nobody had asked for it"),                 \
 		ON(AH_FAILED, state, IGNORE, "nobody had asked for it"),                \
 		ON(CALL_FAILED, FAILED, FAIL, "a call that the action needs failed"),   \
 		ON(DEADLINE, FAILED, FAIL, "the deadline has passed"),                  \
@@ -89,7 +89,7 @@ static const struct vbd_peer_rule rules[VBD_PEER_STATE_COUNT][VBD_PEER_EVENT_COU
 		ON(CONNECT_ERROR, READY, IGNORE, "the CM id is destroyed"),
 		ON(DEVICE_REMOVAL, READY, IGNORE, "its endpoint is about to end, and takes it along"),
 		ON(OTHER_CM, READY, IGNORE, "the CM id is destroyed"),
-		ON(AH_MADE, READY, DROP_AH, "it has one"),
+		ON(AH_MADE, READY, FREE_AH, "it has one"),
 		ON(AH_FAILED, READY, IGNORE, "it has one"),
 		ON(CALL_FAILED, READY, IGNORE, "it needs none any more"),
 		ON(DEADLINE, READY, IGNORE, "the operation was in time; the timer fired late"),
@@ -108,7 +108,7 @@ static const struct vbd_peer_rule rules[VBD_PEER_STATE_COUNT][VBD_PEER_EVENT_COU
 		ON(CONNECT_ERROR, FAILED, IGNORE, "it is over"),
 		ON(DEVICE_REMOVAL, FAILED, IGNORE, "it is over"),
 		ON(OTHER_CM, FAILED, IGNORE, "it is over"),
-		ON(AH_MADE, FAILED, DROP_AH, "the event arrived too late"),
+		ON(AH_MADE, FAILED, FREE_AH, "the event arrived too late"),
 		ON(AH_FAILED, FAILED, IGNORE, "it is over"),
 		ON(CALL_FAILED, FAILED, IGNORE, "it is over"),
 		ON(DEADLINE, FAILED, IGNORE, "it is over"),

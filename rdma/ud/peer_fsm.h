@@ -51,8 +51,8 @@ enum vbd_peer_event { VBD_PEER_EVENT_MAP(VBD_ENUM_ROW) VBD_PEER_EVENT_COUNT };
 	X(VBD_PEER_DO_ASK, "ask")                                                             \
 	X(VBD_PEER_DO_MAKE_AH, "make_ah") /* destroy the CM id, have the handle made */       \
 	X(VBD_PEER_DO_KEEP_AH, "keep_ah") /* sends are possible */                            \
-	X(VBD_PEER_DO_DROP_AH,                                                                \
-		"drop_ah")	    /* the handle was made too late, or the endpoint ended */ \
+	X(VBD_PEER_DO_FREE_AH,                                                                \
+		"free_ah")	    /* the handle was made too late, or the endpoint ended */ \
 	X(VBD_PEER_DO_FAIL, "fail") /* destroy the CM id, record the error */
 
 enum vbd_peer_action { VBD_PEER_ACTION_MAP(VBD_ENUM_ROW) VBD_PEER_ACTION_COUNT };
