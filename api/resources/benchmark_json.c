@@ -48,7 +48,7 @@ json_t *vbd_encode_benchmark(const struct vbd_benchmark *benchmark)
 	vbd_put_u64(&out, "transfer", benchmark->transfer_id);
 	vbd_put_text(&out, "op", vbd_op_name(benchmark->op));
 	vbd_put_u64(&out, "size_bytes", benchmark->size_bytes);
-	vbd_put_u64(&out, "window", benchmark->tx_depth);
+	vbd_put_u64(&out, "tx_depth", benchmark->tx_depth);
 	vbd_put_u64_or_null(&out, "count", !by_time, benchmark->count);
 	vbd_put_u64_or_null(&out, "duration_ms", by_time, benchmark->duration_ms);
 	vbd_put_u64_or_null(&out, "buffer", benchmark->buffer_id != 0, benchmark->buffer_id);

@@ -68,7 +68,7 @@ static const struct vbd_field create_fields[] = {
 		.n_names = VBD_ARRAY_LEN(op_names)},
 	{VBD_FIELD(UINT, "size_bytes", struct benchmark_create, size_bytes), .required = true,
 		.max = VBD_BENCHMARK_SIZE_MAX},
-	{VBD_FIELD(UINT, "window", struct benchmark_create, tx_depth), .min = 1, .max = 16384},
+	{VBD_FIELD(UINT, "tx_depth", struct benchmark_create, tx_depth), .min = 1, .max = 16384},
 	{VBD_FIELD(UINT, "count", struct benchmark_create, count), .min = 1,
 		.max = VBD_BENCHMARK_COUNT_MAX},
 	{VBD_FIELD(UINT, "duration_ms", struct benchmark_create, duration_ms), .min = 1,
@@ -161,9 +161,9 @@ VBD_PAGE_BY(by_state, benchmark_of, state)
 VBD_PAGE_BY(by_connection, benchmark_of, connection_id)
 
 static const char *const benchmark_fields[] = {"id", "state", "connection", "transfer", "op",
-	"size_bytes", "window", "count", "duration_ms", "buffer", "timeout_ms", "messages", "bytes",
-	"elapsed_ns", "bytes_per_s", "messages_per_s", "latency_ns", "created_at", "ended_at",
-	"error", NULL};
+	"size_bytes", "tx_depth", "count", "duration_ms", "buffer", "timeout_ms", "messages",
+	"bytes", "elapsed_ns", "bytes_per_s", "messages_per_s", "latency_ns", "created_at",
+	"ended_at", "error", NULL};
 
 static const char *const benchmark_states[] = {VBD_BENCHMARK_STATE_MAP(VBD_PAGE_STATE) NULL};
 

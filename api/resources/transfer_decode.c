@@ -16,7 +16,7 @@ static const char *const op_names[VBD_OP_COUNT] = {VBD_OP_MAP(VBD_ENUM_NAME)};
 
 struct range_input {
 	struct vbd_json_ref buffer;
-	uint64_t offset;
+	uint64_t offset_bytes;
 	uint64_t length_bytes;
 	bool length_seen;
 };
@@ -31,7 +31,7 @@ struct transfer_create {
 	struct vbd_json_ref group;
 	bool group_seen;
 	enum vbd_op op;
-	struct range_input whole; /* buffer, offset, length_bytes */
+	struct range_input whole; /* buffer, offset_bytes, length_bytes */
 	bool buffer_seen;
 	bool offset_seen;
 	const json_t *sges;
@@ -58,7 +58,7 @@ const struct vbd_field vbd_remote_fields[VBD_REMOTE_FIELDS] = {
 
 static const struct vbd_field range_fields[] = {
 	{VBD_FIELD(REF, "buffer", struct range_input, buffer), .required = true},
-	{VBD_FIELD(UINT, "offset", struct range_input, offset), .max = INT64_MAX},
+	{VBD_FIELD(UINT, "offset_bytes", struct range_input, offset_bytes), .max = INT64_MAX},
 	{VBD_FIELD(UINT, "length_bytes", struct range_input, length_bytes), .max = INT64_MAX,
 		VBD_FIELD_SEEN(struct range_input, length_seen)},
 };
@@ -86,8 +86,8 @@ static const struct vbd_field create_fields[] = {
 		.n_names = VBD_OP_BIND_WINDOW},
 	{VBD_FIELD(REF, "buffer", struct transfer_create, whole.buffer),
 		VBD_FIELD_SEEN(struct transfer_create, buffer_seen)},
-	{VBD_FIELD(UINT, "offset", struct transfer_create, whole.offset), .max = INT64_MAX,
-		VBD_FIELD_SEEN(struct transfer_create, offset_seen)},
+	{VBD_FIELD(UINT, "offset_bytes", struct transfer_create, whole.offset_bytes),
+		.max = INT64_MAX, VBD_FIELD_SEEN(struct transfer_create, offset_seen)},
 	{VBD_FIELD(UINT, "length_bytes", struct transfer_create, whole.length_bytes),
 		.max = INT64_MAX, VBD_FIELD_SEEN(struct transfer_create, whole.length_seen)},
 	{VBD_FIELD(ARRAY, "sges", struct transfer_create, sges), .min = 1, .max = VBD_SGES_MAX},
@@ -97,7 +97,7 @@ static const struct vbd_field create_fields[] = {
 		.max = UINT64_C(1) << 30, VBD_FIELD_SEEN(struct transfer_create, chunk_seen)},
 	{VBD_FIELD(UINT, "message_bytes", struct transfer_create, message_bytes), .min = 1,
 		.max = UINT64_C(1) << 30},
-	{VBD_FIELD(UINT, "window", struct transfer_create, tx_depth), .min = 1, .max = 16384},
+	{VBD_FIELD(UINT, "tx_depth", struct transfer_create, tx_depth), .min = 1, .max = 16384},
 	{VBD_FIELD(BOOL, "inline", struct transfer_create, inlined)},
 	{VBD_FIELD(UINT, "imm", struct transfer_create, imm), .max = UINT32_MAX,
 		VBD_FIELD_SEEN(struct transfer_create, imm_seen)},
@@ -170,7 +170,7 @@ static enum vbd_status check_ranges(const struct transfer_create *input, struct 
 	if (input->sges && (input->buffer_seen || input->offset_seen || input->whole.length_seen))
 		return vbd_error_input(err, VBD_E_BAD_VALUE,
 			input->buffer_seen   ? "/buffer"
-			: input->offset_seen ? "/offset"
+			: input->offset_seen ? "/offset_bytes"
 					     : "/length_bytes",
 			"with /sges the range is given there");
 	if (input->sges && vbd_ops[op].is_atomic)
@@ -193,10 +193,10 @@ static enum vbd_status resolve_range(struct vbd_daemon *daemon, const struct ran
 	range->buffer = vbd_member_find(daemon->buffers, &input->buffer, pointer, err);
 	if (!range->buffer)
 		return VBD_E_NOT_FOUND;
-	range->offset = input->offset;
+	range->offset_bytes = input->offset_bytes;
 	range->length_bytes = input->length_bytes;
-	if (!input->length_seen && input->offset < range->buffer->mem.size_bytes)
-		range->length_bytes = range->buffer->mem.size_bytes - input->offset;
+	if (!input->length_seen && input->offset_bytes < range->buffer->mem.size_bytes)
+		range->length_bytes = range->buffer->mem.size_bytes - input->offset_bytes;
 	return VBD_OK;
 }
 
@@ -240,7 +240,7 @@ static enum vbd_status resolve_memory(struct vbd_daemon *daemon,
 		return VBD_OK;
 	status = resolve_range(daemon, &whole, &range, "/buffer", err);
 	spec->buffer = range.buffer;
-	spec->offset = range.offset;
+	spec->offset_bytes = range.offset_bytes;
 	spec->length_bytes = range.length_bytes;
 	return status;
 }

@@ -46,12 +46,12 @@ static json_t *encode_range(const struct vbd_transfer_range *range)
 	struct vbd_encoder out = vbd_encode_begin();
 
 	vbd_put_u64(&out, "buffer", range->buffer_id);
-	vbd_put_u64(&out, "offset", range->offset);
+	vbd_put_u64(&out, "offset_bytes", range->offset_bytes);
 	vbd_put_u64(&out, "length_bytes", range->length_bytes);
 	return vbd_encode_end(&out);
 }
 
-/* A transfer of one range has `buffer` and `offset`; one of a list has `sges`. */
+/* A transfer of one range has `buffer` and `offset_bytes`; one of a list has `sges`. */
 static void put_ranges(struct vbd_encoder *out, const struct vbd_transfer_record *record)
 {
 	const struct vbd_transfer_range *first = record->ranges;
@@ -59,7 +59,7 @@ static void put_ranges(struct vbd_encoder *out, const struct vbd_transfer_record
 	json_t *list = record->listed ? json_array() : json_null();
 
 	vbd_put_u64_or_null(out, "buffer", one, one ? first->buffer_id : 0);
-	vbd_put_u64(out, "offset", one ? first->offset : 0);
+	vbd_put_u64(out, "offset_bytes", one ? first->offset_bytes : 0);
 	for (uint32_t i = 0; record->listed && i < record->range_count; i++)
 		(void)json_array_append_new(list, encode_range(&record->ranges[i]));
 	vbd_put(out, "sges", list);
@@ -106,7 +106,7 @@ json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
 	put_ranges(&out, record);
 	vbd_put_u64(&out, "length_bytes", vbd_transfer_length(transfer));
 	vbd_put_u64(&out, "chunk_bytes", transfer->chunk_bytes);
-	vbd_put_u64(&out, "window", transfer->tx_depth);
+	vbd_put_u64(&out, "tx_depth", transfer->tx_depth);
 	vbd_put_u64(&out, "bytes_done", vbd_counter_get(&transfer->bytes_done));
 	vbd_put_u64(&out, "wrs_done", vbd_counter_get(&transfer->wrs_done));
 	vbd_put_u64_or_null(&out, "messages_done", vbd_ops[transfer->op].sends,

@@ -23,7 +23,7 @@
 	O(REMOTE), O(REMOTE_OFFSET), O(PEER_TOKEN_FILE), O(REMOTE_ADDR), O(REMOTE_RKEY)
 #define ONE_SIDED_OPTIONS                                                                  \
 	O(CONNECTION), O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), REMOTE_OPTIONS, O(CHUNK), \
-		O(WINDOW), O(INLINE), O(TIMEOUT), O(NO_WAIT)
+		O(TX_DEPTH), O(INLINE), O(TIMEOUT), O(NO_WAIT)
 
 #define COMMAND(name_, verb_, usage_, summary_, ...)                                            \
 	{                                                                                       \
@@ -142,21 +142,21 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("buf", "put", "BUFFER FILE", "Copy a file into a buffer", .run = vbd_ctl_buffer_put,
 		.text = "FILE - is standard input. The buffer must exist and be long enough; what "
 			"the file does\nnot cover is not changed.",
-		OPTIONS(O(OFFSET))),
+		OPTIONS(O(BUFFER_OFFSET))),
 	COMMAND("buf", "get", "BUFFER", "Copy a buffer's bytes into a file",
 		.run = vbd_ctl_buffer_get,
 		.text = "Writes to standard output unless -o names a file; to a terminal only with "
 			"-o -.",
 		OPTIONS(O(OUTPUT), O(RANGE))),
 	COMMAND("buf", "sum", "BUFFER", "Print the checksum of a buffer, or of a part of it",
-		.run = vbd_ctl_buffer_sum, OPTIONS(O(ALGORITHM), O(OFFSET), O(LENGTH))),
+		.run = vbd_ctl_buffer_sum, OPTIONS(O(ALGORITHM), O(BUFFER_OFFSET), O(LENGTH))),
 	COMMAND("buf", "rm", "BUFFER...", "Deregister and free buffers", OBJECT(buffer, rm)),
 	COMMAND("send", NULL, "CONNECTION [TEXT]", "Send one message", .run = vbd_ctl_send,
 		.text = "The message is TEXT, the bytes of --file, standard input if TEXT is -, or "
 			"a range of\n--buffer. Only a range of --buffer can be longer than 16384 "
 			"bytes.",
 		OPTIONS(O(FILE), O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), O(MESSAGE_BYTES),
-			O(WINDOW), O(INLINE), O(IMM), O(TIMEOUT), O(NO_WAIT))),
+			O(TX_DEPTH), O(INLINE), O(IMM), O(TIMEOUT), O(NO_WAIT))),
 	COMMAND("recv", NULL, "CONNECTION", "Take messages out of a connection's inbox",
 		.run = vbd_ctl_recv,
 		.text = "Prints the messages, one on each line, and deletes each when it is "
@@ -219,7 +219,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OBJECT(window, create),
 		.text = "Needs --buffer, created with --access mw_bind and what the window grants, "
 			"and --connection.",
-		OPTIONS(O(BUFFER), O(CONNECTION), O(WINDOW_TYPE), O(OFFSET), O(LENGTH),
+		OPTIONS(O(BUFFER), O(CONNECTION), O(WINDOW_TYPE), O(BUFFER_OFFSET), O(LENGTH),
 			O(WINDOW_ACCESS), O(TIMEOUT), O(NO_WAIT))),
 	RESOURCE("probes", probe, "PROBE", "probes", O(STATE), O(SORT), O(LIMIT)),
 	COMMAND("probes", "create", "", "Measure round trips over a connection",
@@ -239,7 +239,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"memory: --remote,\nor --remote-addr and --remote-rkey. A send needs the "
 			"service sink at the peer. Messages\nof more than 16384 bytes need "
 			"--buffer.",
-		OPTIONS(O(CONNECTION), O(BENCH_OP), O(PROBE_SIZE), O(WINDOW), O(BENCH_COUNT),
+		OPTIONS(O(CONNECTION), O(BENCH_OP), O(PROBE_SIZE), O(TX_DEPTH), O(BENCH_COUNT),
 			O(DURATION), O(BUFFER), O(REMOTE), O(REMOTE_OFFSET), O(REMOTE_ADDR),
 			O(REMOTE_RKEY), O(PEER_TOKEN_FILE), O(TIMEOUT))),
 	COMMAND("transfers", NULL, "", "List transfers, running and ended", OBJECT(transfer, list),

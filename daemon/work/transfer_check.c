@@ -159,8 +159,8 @@ static enum vbd_status check_ranges(const struct vbd_transfer_spec *spec, struct
 		status = check_buffer(spec->qp, range->buffer, pointer, err);
 		(void)snprintf(pointer, sizeof(pointer), "/sges/%u/length_bytes", i);
 		if (!status)
-			status = vbd_buffer_check_range(
-				range->buffer, range->offset, range->length_bytes, pointer, err);
+			status = vbd_buffer_check_range(range->buffer, range->offset_bytes,
+				range->length_bytes, pointer, err);
 	}
 	return status;
 }
@@ -179,7 +179,7 @@ static enum vbd_status check_memory(const struct vbd_transfer_spec *spec, struct
 		return check_ranges(spec, err);
 	status = check_buffer(spec->qp, spec->buffer, "/buffer", err);
 	return status ? status
-		      : vbd_buffer_check_range(spec->buffer, spec->offset, spec->length_bytes,
+		      : vbd_buffer_check_range(spec->buffer, spec->offset_bytes, spec->length_bytes,
 				length_pointer(spec), err);
 }
 

@@ -290,7 +290,8 @@ static enum vbd_status ref_ranges(struct vbd_transfer_record *record,
 {
 	struct vbd_transfer *transfer = &record->transfer;
 	uint32_t count = spec->buffer ? 1 : spec->range_count;
-	const struct vbd_transfer_range whole = {spec->buffer, 0, spec->offset, spec->length_bytes};
+	const struct vbd_transfer_range whole = {
+		spec->buffer, 0, spec->offset_bytes, spec->length_bytes};
 	enum vbd_status status;
 
 	if (!count)
@@ -306,7 +307,7 @@ static enum vbd_status ref_ranges(struct vbd_transfer_record *record,
 		record->ranges[i] = *range;
 		record->ranges[i].buffer_id = range->buffer->object.id;
 		record->sges[i] = (struct vbd_sge){
-			.addr = range->buffer->mem.addr + range->offset,
+			.addr = range->buffer->mem.addr + range->offset_bytes,
 			.length_bytes = (uint32_t)range->length_bytes,
 			.lkey = range->buffer->mem.lkey,
 		};

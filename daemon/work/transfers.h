@@ -21,7 +21,7 @@
 struct vbd_transfer_range {
 	struct vbd_buffer *buffer;
 	uint64_t buffer_id;
-	uint64_t offset;
+	uint64_t offset_bytes;
 	uint64_t length_bytes;
 };
 
@@ -52,7 +52,7 @@ struct vbd_transfer_spec {
 	struct vbd_group_record *group;
 	struct vbd_buffer *buffer; /* NULL: `ranges`, or no buffer */
 	enum vbd_op op;
-	uint64_t offset;
+	uint64_t offset_bytes;
 	uint64_t length_bytes; /* with ranges: of all together */
 	struct vbd_transfer_range ranges[VBD_SGES_MAX];
 	uint32_t range_count;

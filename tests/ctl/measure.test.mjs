@@ -101,12 +101,12 @@ test('bench: a write aims at the buffer of the peer', async (t) => {
     'GET /v1/benchmarks/4': { json: benchmark() },
     'DELETE /v1/benchmarks/4': { status: 204 },
   });
-  const { code, stdout, stderr } = await ctl(server, ['bench', '--connection', '7', '--size', '64K', '--window', '16',
+  const { code, stdout, stderr } = await ctl(server, ['bench', '--connection', '7', '--size', '64K', '--tx-depth', '16',
     '--duration', '1s', '--buffer', '3', '--remote', '#target']);
 
   assert.equal(code, 0, stderr);
   const { remote, ...rest } = server.requests.find(({ method }) => method === 'POST').json;
-  assert.deepEqual(rest, { connection: 7, op: 'write', size_bytes: 65536, window: 16, duration_ms: 1000, buffer: 3 });
+  assert.deepEqual(rest, { connection: 7, op: 'write', size_bytes: 65536, tx_depth: 16, duration_ms: 1000, buffer: 3 });
   assert.deepEqual(Object.keys(remote), ['addr', 'rkey']);
   assert.match(stdout, /^write of 64\.0 KiB over connection\/7, 16 at a time: 20000 messages, 1\.2 GiB in 1\.000 s$/m);
   assert.match(stdout, /^rate 1\.2 GiB\/s, 20000 messages\/s$/m);

@@ -22,7 +22,7 @@ test('transfers: write names the peer\'s memory by address and key', async (t) =
   assert.equal(code, 0, stderr);
   assert.equal(stdout, 'transfer/12: write of 1048576 bytes done, 2.000 ms on the wire, 500.0 MiB/s\n');
   assert.deepEqual(server.calls, [POST]);
-  assert.deepEqual(server.requests[0].json, { connection: 7, buffer: 'source', offset: 1024, length_bytes: 4096,
+  assert.deepEqual(server.requests[0].json, { connection: 7, buffer: 'source', offset_bytes: 1024, length_bytes: 4096,
     chunk_bytes: 65536, timeout_ms: 5000, op: 'write', remote: { addr: '0x7f0000001010', rkey: '0x1a71' } });
   assert.equal(server.requests[0].headers.prefer, 'wait=7');
 });
@@ -167,5 +167,5 @@ test('transfers: send takes a range of a buffer', async (t) => {
   const server = await FakeServer.start(t, { [POST]: { status: 201, json: transfer({ op: 'send' }) } });
   const { code } = await ctl(server, ['send', '7', '--buffer', 'source', '--offset', '8', '--length', '20000']);
   assert.equal(code, 0);
-  assert.deepEqual(server.requests[0].json, { buffer: 'source', offset: 8, length_bytes: 20000, op: 'send', connection: 7 });
+  assert.deepEqual(server.requests[0].json, { buffer: 'source', offset_bytes: 8, length_bytes: 20000, op: 'send', connection: 7 });
 });

@@ -65,7 +65,7 @@ test('verbs: pieces of buffers stand for a buffer', async (t) => {
   const server = await FakeServer.start(t, { [POST]: { status: 201, json: transfer() } });
   await succeeds(server, ['write', '--connection', '7', '--sges', 'a:0:1K,3:16,c', ...REMOTE]);
   assert.deepEqual(server.requests[0].json.sges,
-    [{ buffer: 'a', offset: 0, length_bytes: 1024 }, { buffer: 3, offset: 16 }, { buffer: 'c' }]);
+    [{ buffer: 'a', offset_bytes: 0, length_bytes: 1024 }, { buffer: 3, offset_bytes: 16 }, { buffer: 'c' }]);
   for (const wrong of [['--sges', 'a:x'], ['--sges', 'a', '--buffer', 'b'], []]) {
     const { code, stderr } = await ctl(server, ['write', '--connection', '7', ...wrong, ...REMOTE]);
     assert.equal(code, 2, stderr);
@@ -103,6 +103,6 @@ test('verbs: a posted receive tells what came', async (t) => {
 
 test('verbs: a range of a buffer can go as many messages', async (t) => {
   const server = await FakeServer.start(t, { [POST]: { status: 201, json: transfer({ op: 'send' }) } });
-  await succeeds(server, ['send', '7', '--buffer', 'b', '--message-bytes', '64', '--window', '8']);
-  assert.deepEqual(server.requests[0].json, { connection: 7, buffer: 'b', message_bytes: 64, window: 8, op: 'send' });
+  await succeeds(server, ['send', '7', '--buffer', 'b', '--message-bytes', '64', '--tx-depth', '8']);
+  assert.deepEqual(server.requests[0].json, { connection: 7, buffer: 'b', message_bytes: 64, tx_depth: 8, op: 'send' });
 });

@@ -92,7 +92,7 @@ const remote = () => (keys.length && random() < 0.9 ? one_of(...keys) : { addr: 
 
 const range = () => ({
 	buffer: ref("buffers"),
-	...maybe(0.5, () => ({ offset: one_of(0, 1, 64), length_bytes: one_of(0, 1, 64, 4096) })),
+	...maybe(0.5, () => ({ offset_bytes: one_of(0, 1, 64), length_bytes: one_of(0, 1, 64, 4096) })),
 });
 
 const where = () => (alive.endpoints.length && random() < 0.2
@@ -110,7 +110,7 @@ function transfer() {
 		...(op === "fetch_add" && { add: "0x1" }),
 		...(op === "compare_swap" && { compare: "0x0", swap: "0x1" }),
 		...maybe(0.1, () => ({ inline: true })),
-		...maybe(0.1, () => ({ chunk_bytes: one_of(1, 512), window: one_of(1, 3) })),
+		...maybe(0.1, () => ({ chunk_bytes: one_of(1, 512), tx_depth: one_of(1, 3) })),
 	};
 }
 
@@ -138,7 +138,7 @@ function benchmark() {
 	return {
 		connection: open_one(), op, size_bytes: one_of(0, 1, 64, 4096), count: one_of(1, 10, 100), timeout_ms: one_of(10, 500),
 		...(op !== "send" && { remote: remote() }),
-		...maybe(0.3, () => ({ window: one_of(1, 4, 64) })),
+		...maybe(0.3, () => ({ tx_depth: one_of(1, 4, 64) })),
 		...maybe(0.3, () => ({ buffer: ref("buffers") })),
 	};
 }

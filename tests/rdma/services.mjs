@@ -363,8 +363,8 @@ await scenario("a list of transfers starts together", async () => {
 	const source = await near.buffer(64 << 12);
 	const target = await far.buffer(64 << 12, { access: ["remote_write"] });
 	const piece = (i) => ({
-		op: "write", connection: [connection, second][i % 2].id, buffer: source.id, offset: i << 12, length_bytes: 1 << 12,
-		chunk_bytes: 256, window: 4,
+		op: "write", connection: [connection, second][i % 2].id, buffer: source.id, offset_bytes: i << 12, length_bytes: 1 << 12,
+		chunk_bytes: 256, tx_depth: 4,
 		remote: { addr: `0x${(BigInt(target.addr) + (BigInt(i) << 12n)).toString(16)}`, rkey: target.rkey },
 	});
 
@@ -385,7 +385,7 @@ await scenario("one wrong transfer in a list, and none is made", async () => {
 	const { near, far, connection, peer } = world;
 	const source = await near.buffer(64);
 	const good = { op: "send", connection: connection.id, buffer: source.id };
-	const problem = await near.refused("POST", "/v1/transfers", { transfers: [good, good, { ...good, offset: 65 }] });
+	const problem = await near.refused("POST", "/v1/transfers", { transfers: [good, good, { ...good, offset_bytes: 65 }] });
 
 	equal(problem.code, "range_not_satisfiable", "code");
 	ok(problem.pointer.startsWith("/transfers/2/"), `pointer ${problem.pointer}`);

@@ -100,7 +100,7 @@ await scenario("a datagram fills the MTU and is never longer", async () => {
 	// A range cut into datagrams, and a datagram gathered from ranges.
 	await a.post("/v1/transfers", send({ length_bytes: 3 * 256, message_bytes: 256 }), 60);
 	await a.post("/v1/transfers", { op: "send", endpoint: here.id, peer: id, sges: [
-		{ buffer: buffer.id, offset: 0, length_bytes: 10 }, { buffer: buffer.id, offset: 100, length_bytes: 20 }] }, 60);
+		{ buffer: buffer.id, offset_bytes: 0, length_bytes: 10 }, { buffer: buffer.id, offset_bytes: 100, length_bytes: 20 }] }, 60);
 	const lengths = (await heard(b, there, 5)).map(({ length_bytes }) => length_bytes);
 
 	equal(lengths.join(), [max_message_bytes, 256, 256, 256, 30].join(), "lengths");

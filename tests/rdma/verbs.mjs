@@ -124,7 +124,7 @@ async function sends(world, column) {
 	let seq = 0;
 
 	for (const length_bytes of [4096, 1, 64, 65, 0]) {
-		is_done(await transfer(a, here, "send", { buffer: source.id, offset: 0, length_bytes }),
+		is_done(await transfer(a, here, "send", { buffer: source.id, offset_bytes: 0, length_bytes }),
 			{ bytes_done: length_bytes, wrs_done: 1, imm: null, inline: false });
 		const seen = await message(b, there, ++seq);
 		equal(seen.op, "send", "op");
@@ -240,8 +240,8 @@ async function atomics(world, column) {
 	await holds(0xfffffffffffffff5n, "a sum");
 	await add("0x10", "0xfffffffffffffff5");
 	await holds(0x5n, "a sum that wrapped");
-	is_done(await transfer(a, here, "fetch_add", { add: "0x100", buffer: result.id, offset: 16, ...at }),
-		{ old_value: "0x0000000000000005", buffer: result.id, offset: 16, length_bytes: 8 });
+	is_done(await transfer(a, here, "fetch_add", { add: "0x100", buffer: result.id, offset_bytes: 16, ...at }),
+		{ old_value: "0x0000000000000005", buffer: result.id, offset_bytes: 16, length_bytes: 8 });
 	same((await a.bytes(result)).subarray(16, 24), word(0x5n), "the old value in a buffer");
 	// Many at once; none is lost.
 	await a.post("/v1/transfers", { transfers: Array.from({ length: 100 }, () =>
@@ -264,18 +264,18 @@ async function atomics(world, column) {
 // bytes.
 function ranges_of({ id, bytes }, count) {
 	const sges = Array.from({ length: count }, (_, i) =>
-		({ buffer: id, offset: (count - 1 - i) * 200 + (i % 7), length_bytes: 1 + (i * 37) % 150 }));
+		({ buffer: id, offset_bytes: (count - 1 - i) * 200 + (i % 7), length_bytes: 1 + (i * 37) % 150 }));
 
 	return {
 		sges,
-		all: bytes && Buffer.concat(sges.map(({ offset, length_bytes }) => bytes.subarray(offset, offset + length_bytes))),
+		all: bytes && Buffer.concat(sges.map(({ offset_bytes, length_bytes }) => bytes.subarray(offset_bytes, offset_bytes + length_bytes))),
 		length_bytes: sges.reduce((sum, { length_bytes }) => sum + length_bytes, 0),
 	};
 }
 
 // The current bytes of the ranges.
 const bytes_of = (bytes, sges) =>
-	Buffer.concat(sges.map(({ offset, length_bytes }) => bytes.subarray(offset, offset + length_bytes)));
+	Buffer.concat(sges.map(({ offset_bytes, length_bytes }) => bytes.subarray(offset_bytes, offset_bytes + length_bytes)));
 
 async function lists(world, column) {
 	const { a, b, buffer, device, filled, join, unreliable, iwarp } = world;
@@ -297,15 +297,15 @@ async function lists(world, column) {
 	same(bytes_of(now, into.sges).subarray(0, from.length_bytes), from.all, "what was gathered and scattered");
 	const wanted = Buffer.from(target.bytes);
 	let done = 0;
-	for (const { offset, length_bytes } of into.sges) {
-		from.all.copy(wanted, offset, done, done + length_bytes);
+	for (const { offset_bytes, length_bytes } of into.sges) {
+		from.all.copy(wanted, offset_bytes, done, done + length_bytes);
 		done += length_bytes;
 	}
 	same(now, wanted, "all of the buffer");
 
 	// With empty ranges in between, and a second buffer.
 	const second = await filled(a, 50);
-	const mixed = [{ buffer: source.id, offset: 3, length_bytes: 10 }, { buffer: source.id, offset: 0, length_bytes: 0 },
+	const mixed = [{ buffer: source.id, offset_bytes: 3, length_bytes: 10 }, { buffer: source.id, offset_bytes: 0, length_bytes: 0 },
 		{ buffer: second.id }];
 	const flat = await buffer(b, 60, { access: OPEN.slice(0, 2) });
 	const gathered = Buffer.concat([source.bytes.subarray(3, 13), second.bytes]);
@@ -354,10 +354,10 @@ async function receives(world, column) {
 	// Four are requested and two fit into the queue; the others follow in order when these are done.
 	const four = [];
 	for (let i = 0; i < 4; i++)
-		four.push(await receive({ buffer: target.id, offset: i * 250, length_bytes: 250 }));
+		four.push(await receive({ buffer: target.id, offset_bytes: i * 250, length_bytes: 250 }));
 	await posted(2);
 	for (let i = 0; i < 4; i++) {
-		await transfer(a, here, "send", { buffer: source.id, offset: i * 250, length_bytes: 250 - i });
+		await transfer(a, here, "send", { buffer: source.id, offset_bytes: i * 250, length_bytes: 250 - i });
 		is_done(await ended(four[i]),
 			{ received: { op: "send", length_bytes: 250 - i, written_bytes: null, imm: null }, bytes_done: 250 - i });
 		await posted(Math.min(4, 3 + i));
@@ -402,11 +402,11 @@ async function inlines(world, column) {
 	is_done(await transfer(a, here, "send", { buffer: source.id, length_bytes: INLINE_BYTES, inline: true }), { inline: true });
 	same((await message(b, there, 1)).bytes, source.bytes.subarray(0, INLINE_BYTES), "an inline send");
 	is_done(await transfer(a, here, "send", { inline: true,
-		sges: [{ buffer: source.id, offset: 200, length_bytes: 40 }, { buffer: source.id, length_bytes: 20 }] }), { inline: true });
+		sges: [{ buffer: source.id, offset_bytes: 200, length_bytes: 40 }, { buffer: source.id, length_bytes: 20 }] }), { inline: true });
 	same((await message(b, there, 2)).bytes, Buffer.concat([source.bytes.subarray(200, 240), source.bytes.subarray(0, 20)]),
 		"an inline send of two ranges");
 	is_done(await written(world, here, target, source.bytes.subarray(10, 10 + INLINE_BYTES), "an inline write", "write",
-		{ buffer: source.id, offset: 10, length_bytes: INLINE_BYTES, remote: remote(target), inline: true }), { inline: true });
+		{ buffer: source.id, offset_bytes: 10, length_bytes: INLINE_BYTES, remote: remote(target), inline: true }), { inline: true });
 	const problem = await a.refused("POST", "/v1/transfers",
 		{ connection: here.id, op: "send", buffer: source.id, length_bytes: INLINE_BYTES + 1, inline: true });
 	equal(problem.code, "out_of_range", "one byte too many");
@@ -431,7 +431,7 @@ async function signals(world, column) {
 	if (!unreliable)
 		equal(write.bytes, size_bytes, "bytes counted");
 	// The queue and the limit of outstanding requests never fill up with unsignalled requests.
-	is_done(await transfer(a, here, "write", { ...more, window: 3 }), { wrs_done: CHUNKS });
+	is_done(await transfer(a, here, "write", { ...more, tx_depth: 3 }), { wrs_done: CHUNKS });
 	const [slow] = await join({ signal_every: 4, sq_depth: 4 });
 	is_done(await transfer(a, slow, "write", more), { wrs_done: CHUNKS });
 	proof("signal_every", column);
@@ -492,10 +492,10 @@ const WRONG = [
 	["an immediate missing", { op: "write_imm", buffer: "here", remote: SOMEWHERE }, "missing_field", "/imm"],
 	["an immediate too many", { op: "send", buffer: "here", imm: 1 }, "bad_value", "/imm"],
 	["an inline read", { op: "read", buffer: "here", inline: true, remote: SOMEWHERE }, "bad_value", "/inline"],
-	["a range past the end", { op: "send", sges: [{ buffer: "here", length_bytes: 8 }, { buffer: "here", offset: 60, length_bytes: 5 }] },
+	["a range past the end", { op: "send", sges: [{ buffer: "here", length_bytes: 8 }, { buffer: "here", offset_bytes: 60, length_bytes: 5 }] },
 		"range_not_satisfiable", "/sges/1/length_bytes"],
 	["a range of no buffer", { op: "send", sges: [{ buffer: "here" }, { buffer: "nowhere" }] }, "not_found", "/sges/1/buffer"],
-	["a range without a buffer", { op: "send", sges: [{ offset: 1 }] }, "missing_field", "/sges/0/buffer"],
+	["a range without a buffer", { op: "send", sges: [{ offset_bytes: 1 }] }, "missing_field", "/sges/0/buffer"],
 	["a range with more than it has", { op: "send", sges: [{ buffer: "here", length: 1 }] }, "unknown_field", "/sges/0/length"],
 	["a range that is none", { op: "send", sges: ["here"] }, "wrong_type", "/sges/0"],
 	["no ranges", { op: "send", sges: [] }, "out_of_range", "/sges"],

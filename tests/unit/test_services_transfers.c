@@ -99,7 +99,7 @@ static void test_services_transfers__a_write_and_a_read(void **state)
 
 	memset(scene.here->mem.addr, 0, 10000);
 	spec = spec_of(&scene, VBD_OP_READ);
-	spec.offset = 100;
+	spec.offset_bytes = 100;
 	spec.length_bytes = 200;
 	record = begin(&scene, &spec);
 	wait_for_end(svc, record);
@@ -216,9 +216,9 @@ static void test_services_transfers__what_can_not_work_is_refused(void **state)
 	struct scene scene = make_scene(svc);
 	struct vbd_transfer_spec spec = spec_of(&scene, VBD_OP_WRITE);
 
-	spec.offset = 1;
+	spec.offset_bytes = 1;
 	assert_refused(&scene, &spec, VBD_E_RANGE_NOT_SATISFIABLE, "/length_bytes");
-	spec.offset = UINT64_MAX;
+	spec.offset_bytes = UINT64_MAX;
 	spec.length_bytes = 2;
 	assert_refused(&scene, &spec, VBD_E_RANGE_NOT_SATISFIABLE, "/length_bytes");
 	spec = spec_of(&scene, VBD_OP_WRITE);

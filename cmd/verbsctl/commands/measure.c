@@ -221,9 +221,8 @@ enum vbd_ctl_exit vbd_ctl_probe(struct vbd_ctl *ctl)
 static void put_benchmark(const json_t *benchmark)
 {
 	char *text = vbd_ctl_fill(benchmark,
-		"{op} of {size_bytes:bytes} over connection/{connection:count}, {window:count} at "
-		"a "
-		"time: {messages:count} messages, {bytes:bytes} in {elapsed_ns:ns}\n"
+		"{op} of {size_bytes:bytes} over connection/{connection:count}, {tx_depth:count} "
+		"at a time: {messages:count} messages, {bytes:bytes} in {elapsed_ns:ns}\n"
 		"rate {bytes_per_s:bytes}/s, {messages_per_s:count} messages/s");
 
 	vbd_ctl_text_put(text);

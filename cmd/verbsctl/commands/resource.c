@@ -71,7 +71,7 @@ const struct vbd_ctl_object vbd_ctl_object_probe = {
 static const struct vbd_ctl_column benchmark_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("OP", "op"),
 	VBD_CTL_NUMBER("CONN", "connection"), VBD_CTL_BYTES("SIZE", "size_bytes"),
-	VBD_CTL_NUMBER("WINDOW", "window"), VBD_CTL_NUMBER("MESSAGES", "messages"),
+	VBD_CTL_NUMBER("TXDEPTH", "tx_depth"), VBD_CTL_NUMBER("MESSAGES", "messages"),
 	VBD_CTL_BYTES("BYTES/S", "bytes_per_s"), VBD_CTL_NS("P50", "latency_ns.p50"),
 	VBD_CTL_NS("P99", "latency_ns.p99")};
 const struct vbd_ctl_object vbd_ctl_object_benchmark = {

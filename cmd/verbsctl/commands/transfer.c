@@ -167,7 +167,8 @@ static json_t *sge_of(const char *text, size_t len)
 		vbd_ctl_must(vbd_ctl_parse_uint(piece, &number) ? json_integer((json_int_t)number)
 								: json_string(piece)));
 	if (offset && (good = vbd_ctl_parse_size(offset, &number)))
-		vbd_ctl_json_set(sge, "offset", vbd_ctl_must(json_integer((json_int_t)number)));
+		vbd_ctl_json_set(
+			sge, "offset_bytes", vbd_ctl_must(json_integer((json_int_t)number)));
 	if (good && length && (good = vbd_ctl_parse_size(length, &number)))
 		vbd_ctl_json_set(
 			sge, "length_bytes", vbd_ctl_must(json_integer((json_int_t)number)));
@@ -442,8 +443,8 @@ static void put_transfer(const struct vbd_ctl *ctl, json_t *transfer)
 		VBD_CTL_TEXT("buffer", "buffer"), VBD_CTL_TEXT("sges", "sges"),
 		VBD_CTL_TEXT("immediate", "imm"), VBD_CTL_TEXT("old value", "old_value"),
 		VBD_CTL_TEXT("received", "received.length_bytes"),
-		VBD_CTL_TEXT("  immediate", "received.imm"), VBD_CTL_TEXT("window", "window"),
-		VBD_CTL_TEXT("offset", "offset"), VBD_CTL_TEXT("bytes", "length_bytes"),
+		VBD_CTL_TEXT("  immediate", "received.imm"), VBD_CTL_TEXT("tx depth", "tx_depth"),
+		VBD_CTL_TEXT("offset", "offset_bytes"), VBD_CTL_TEXT("bytes", "length_bytes"),
 		VBD_CTL_TEXT("bytes done", "bytes_done"),
 		VBD_CTL_TEXT("chunk bytes", "chunk_bytes"), VBD_CTL_TEXT("wrs done", "wrs_done"),
 		VBD_CTL_TEXT("deadline ms", "timeout_ms"), VBD_CTL_NS("queued", "queue_ns"),

@@ -149,7 +149,7 @@ enum vbd_ctl_kind {
 	X(DURATION, "duration", 0, TIME, "TIME", "duration_ms", "time to post messages for")       \
 	X(IMM, "imm", 0, UINT, "N", "imm", "immediate data, which the peer sees with the message") \
 	X(INLINE, "inline", 0, FLAG, NULL, "inline", "send the bytes inline in the work request")  \
-	X(WINDOW, "window", 0, UINT, "N", "window", "most work requests outstanding")              \
+	X(TX_DEPTH, "tx-depth", 0, UINT, "N", "tx_depth", "most work requests outstanding")        \
 	X(MESSAGE_BYTES, "message-bytes", 0, SIZE, "BYTES", "message_bytes",                       \
 		"split the range of --buffer into messages of this length")                        \
 	X(PAGE_BYTES, "page-size", 0, SIZE, "BYTES", "page_bytes", "size of the huge pages")       \
@@ -175,7 +175,10 @@ enum vbd_ctl_kind {
 	X(RELAXED, "relaxed-ordering", 0, FLAG, NULL, "relaxed_ordering",                          \
 		"writes of peers may become visible in another order")                             \
 	X(ON_DEMAND, "on-demand", 0, FLAG, NULL, "on_demand", "pin a page only when it is used")   \
-	X(OFFSET, "offset", 0, SIZE, "BYTES", "offset", "start at this offset of the buffer")      \
+	X(BUFFER_OFFSET, "offset", 0, SIZE, "BYTES", "offset",                                     \
+		"start at this offset of the buffer")                                              \
+	X(OFFSET, "offset", 0, SIZE, "BYTES", "offset_bytes",                                      \
+		"start at this offset of the buffer")                                              \
 	X(LENGTH, "length", 0, SIZE, "BYTES", "length_bytes",                                      \
 		"number of bytes (default: to the buffer's end)")                                  \
 	X(ALGORITHM, "algorithm", 0, TEXT, "crc32c|sha256", "algorithm", "kind of checksum")       \

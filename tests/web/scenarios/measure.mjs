@@ -25,7 +25,7 @@ async function a_benchmark_is_run(page, world) {
 
 // A benchmark that would run for minutes is stopped, and its record is deleted.
 async function a_benchmark_is_stopped(page, world) {
-	await world.call("a", "POST", "/v1/benchmarks", { connection: 1, op: "send", size_bytes: 0, window: 1, duration_ms: 600000 });
+	await world.call("a", "POST", "/v1/benchmarks", { connection: 1, op: "send", size_bytes: 0, tx_depth: 1, duration_ms: 600000 });
 	await sees(row_of(page, "#2 send").getByText("running"));
 	await page.getByRole("button", { name: "Stop benchmark 2" }).click();
 	await submit(page.getByRole("dialog"), "Stop it");

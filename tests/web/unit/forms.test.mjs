@@ -117,10 +117,10 @@ test("fields that do not apply are neither shown nor sent", () => {
 
 test("a benchmark of sends needs no memory of the peer, and its messages may be empty", () => {
 	const fields = forms.benchmark.fields;
-	const values = { ...initialValues(fields), connection: "1", size_bytes: "0", window: "1", rkey: "nonsense" };
+	const values = { ...initialValues(fields), connection: "1", size_bytes: "0", tx_depth: "1", rkey: "nonsense" };
 
 	assert.deepEqual(collect(fields, { ...values, op: "send" }), {
-		body: { op: "send", connection: 1, size_bytes: 0, window: 1 },
+		body: { op: "send", connection: 1, size_bytes: 0, tx_depth: 1 },
 		errors: {},
 	});
 	assert.deepEqual(Object.keys(collect(fields, values).errors), ["remote_addr", "rkey"]);

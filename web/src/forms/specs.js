@@ -248,7 +248,7 @@ export const forms = {
 				when: ({ op }) => !ATOMICS.includes(op),
 				hint: "to the buffer's end when empty",
 			},
-			{ name: "offset", label: "Offset in the buffer", kind: "bytes", omit: 0, more: true },
+			{ name: "offset_bytes", label: "Offset in the buffer", kind: "bytes", omit: 0, more: true },
 			{
 				name: "message_bytes",
 				label: "Message size",
@@ -269,7 +269,7 @@ export const forms = {
 				more: true,
 				when: ({ op }) => ["read", "write", "write_imm"].includes(op),
 			},
-			{ name: "window", label: "Outstanding at most", kind: "integer", min: 1, max: 16384, more: true },
+			{ name: "tx_depth", label: "Outstanding at most", kind: "integer", min: 1, max: 16384, more: true },
 			{
 				name: "timeout_ms",
 				label: "Give up after (ms)",
@@ -316,7 +316,7 @@ export const forms = {
 				hint: "of each message",
 			},
 			{
-				name: "window",
+				name: "tx_depth",
 				label: "Outstanding at most",
 				kind: "integer",
 				min: 1,

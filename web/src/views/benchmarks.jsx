@@ -21,7 +21,7 @@ const CHOICES = [
 
 const COLUMNS = [
 	measure("size", "Size", (row) => row.size_bytes, bytes, "8%"),
-	measure("window", "Window", (row) => row.window, count, "8%"),
+	measure("tx_depth", "Depth", (row) => row.tx_depth, count, "8%"),
 	measure("messages", "Messages", (row) => row.messages, count, "9.5%"),
 	{ ...measure("speed", "Bandwidth", (row) => row.bytes_per_s, rate, "10%"), wide: false },
 	measure("rate", "Messages/s", (row) => row.messages_per_s, count, "10%"),
@@ -42,7 +42,7 @@ function rowsOf(item, nameOf) {
 		["Bandwidth", item.bytes_per_s !== null && rate(item.bytes_per_s)],
 		["Messages per second", item.messages_per_s !== null && count(item.messages_per_s)],
 		["Moved", `${bytes(item.bytes)} in ${ns(item.elapsed_ns)}`],
-		["Outstanding at most", count(item.window)],
+		["Outstanding at most", count(item.tx_depth)],
 		...latencyRows(item.latency_ns).map(([label, value]) => [`Latency, ${label.toLowerCase()}`, value]),
 		[
 			"Buffer",

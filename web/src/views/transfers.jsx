@@ -102,7 +102,7 @@ function rowsOf(item, nameOf) {
 		["From the request to the first post", item.queue_ns === null ? null : ns(item.queue_ns)],
 		["First post to last completion", item.wire_ns === null ? null : ns(item.wire_ns)],
 		["Size of a work request", item.chunk_bytes ? bytes(item.chunk_bytes) : null],
-		["Outstanding at most", count(item.window)],
+		["Outstanding at most", count(item.tx_depth)],
 		[
 			"Buffer",
 			item.buffer === null ? null : (
