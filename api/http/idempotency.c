@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/idempotency.h"
 
+#include "api/http/problem.h"
 #include "base/list.h"
 #include "daemon/core/registry.h" /* uthash, set up for the project */
 
@@ -125,6 +126,17 @@ static bool copy_reply(struct vbd_reply *copy, const struct vbd_reply *reply)
 	return true;
 }
 
+/* Keep an answer that needs no memory: without any, a repeat would do everything again. */
+static void copy_no_memory(struct vbd_reply *copy, const struct vbd_reply *reply)
+{
+	*copy = *reply;
+	copy->body = NULL;
+	copy->status = 507;
+	copy->content_type = "application/problem+json";
+	copy->static_body = vbd_problem_no_memory();
+	copy->body_bytes = strlen(copy->static_body);
+}
+
 static enum vbd_status repeat(struct vbd_idem_entry *entry,
 	const uint8_t print[VBD_IDEM_PRINT_BYTES], struct vbd_reply *ret_reply,
 	struct vbd_error *err)
@@ -201,10 +213,8 @@ void vbd_idem_store(struct vbd_idem_entry *entry, const struct vbd_reply *reply)
 {
 	struct vbd_idem *idem = entry->idem;
 
-	if (reply->status >= 500 || reply->reader.read || !copy_reply(&entry->reply, reply)) {
-		delete_entry(idem, entry);
-		return;
-	}
+	if (!copy_reply(&entry->reply, reply))
+		copy_no_memory(&entry->reply, reply);
 	entry->running = false;
 	idem->bytes += entry->reply.body_bytes;
 }

@@ -56,14 +56,14 @@ enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_requ
 	struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_idem_store - end a request with its answer, which is copied
+ * vbd_idem_store - end a request that did something with its answer, which is copied
  *
- * An answer of 500 or above is not kept, so that the client can try again. Without memory no answer
- * is kept.
+ * The status does not matter: a repeat of a request that made an object or began a command must
+ * not do so again. Without memory a repeat gets no_memory.
  */
 void vbd_idem_store(struct vbd_idem_entry *entry, const struct vbd_reply *reply);
 
-/** vbd_idem_delete - end a request without an answer */
+/** vbd_idem_delete - end a request that did nothing: a repeat runs like a first request */
 void vbd_idem_delete(struct vbd_idem_entry *entry);
 
 /** vbd_idem_count - number of entries, for tests and stats */

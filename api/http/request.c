@@ -97,6 +97,11 @@ void vbd_request_add_location(struct vbd_request *req, const char *kind, uint64_
 	vbd_request_add_header(req, "Location", path);
 }
 
+void vbd_request_acted(struct vbd_request *req, bool acted)
+{
+	req->acted = acted;
+}
+
 /* The answer is complete: store it for repeats, and let the transport send it. */
 static void answered(struct vbd_request *req, unsigned int status)
 {
@@ -109,10 +114,11 @@ static void answered(struct vbd_request *req, unsigned int status)
 	} else if (req->respond_async && status == 202) {
 		vbd_request_add_header(req, "Preference-Applied", "respond-async");
 	}
-	if (req->idem) {
+	if (req->idem && req->acted)
 		vbd_idem_store(req->idem, &req->reply);
-		req->idem = NULL;
-	}
+	else
+		vbd_idem_delete(req->idem);
+	req->idem = NULL;
 	if (req->parked && !req->abandoned)
 		req->transport->answered(req);
 }
@@ -138,12 +144,14 @@ static void set_document(struct vbd_request *req, const char *content_type, json
 
 void vbd_reply_json(struct vbd_request *req, unsigned int status, json_t *json)
 {
+	req->acted |= status < 400;
 	set_document(req, "application/json", json);
 	answered(req, req->reply.status ? req->reply.status : status);
 }
 
 void vbd_reply_empty(struct vbd_request *req, unsigned int status)
 {
+	req->acted |= status < 400;
 	answered(req, status);
 }
 

@@ -73,6 +73,7 @@ struct vbd_request {
 	struct vbd_reply reply;
 	struct vbd_sink sink;
 	struct vbd_idem_entry *idem;
+	bool acted; /* see vbd_request_acted() */
 	char *body;
 	size_t body_bytes;
 	size_t body_room_bytes;
@@ -100,6 +101,15 @@ enum vbd_status vbd_query_u64(const struct vbd_request *req, const char *name, u
 enum vbd_status vbd_query_enum(const struct vbd_request *req, const char *name,
 	const char *const *names, size_t n_names, size_t *ret,
 	struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_request_acted - note whether the request has made an object or begun a command
+ * @acted: false if all that it had made is gone again
+ *
+ * The answer of such a request, whatever its status, is kept for its Idempotency-Key; the answer of
+ * any other request is not. A POST that waits and an answer without an error count as acted.
+ */
+void vbd_request_acted(struct vbd_request *req, bool acted);
 
 /* --- answers --------------------------------------------------------------------------------- */
 

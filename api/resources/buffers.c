@@ -113,6 +113,7 @@ struct registration_waiter {
 /* Delete the failed buffer with the answer: no other answer has named it. */
 static void reply_failure(struct vbd_request *req, struct vbd_buffer *buffer)
 {
+	vbd_request_acted(req, false);
 	vbd_reply_problem(req, &buffer->error);
 	(void)!vbd_buffer_delete(buffer, NULL);
 }

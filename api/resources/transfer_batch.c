@@ -217,6 +217,7 @@ void vbd_create_transfers(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
+	vbd_request_acted(req, true);
 	vbd_transfers_start(batch->records, batch->count);
 	batch->open = batch->count;
 	batch->first_id = batch->records[0]->object.id;

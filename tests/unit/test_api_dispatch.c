@@ -26,6 +26,8 @@ static struct {
 	int handled;  /* number of calls of the handler */
 	int answered; /* number of parked requests that were answered */
 	int refused;
+	enum vbd_status fail_with;
+	bool fail_after_acting;
 	vbd_request_cb on_timeout, on_gone;
 	void *park_arg;
 	enum vbd_status park_status;
@@ -84,6 +86,17 @@ static void say_hello(struct vbd_request *req)
 	test.handled++;
 	vbd_reply_json(
 		req, 200, json_pack("{s:s?, s:b}", "ref", req->ref, "body", req->json != NULL));
+}
+
+/* Makes an object if the test says so, and answers with an error. */
+static void answer_error(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+
+	test.handled++;
+	vbd_request_acted(req, test.fail_after_acting);
+	(void)vbd_error_set(&err, test.fail_with, "it failed");
+	vbd_reply_problem(req, &err);
 }
 
 static void say_nothing(struct vbd_request *req)
@@ -209,6 +222,10 @@ static const struct vbd_route routes[] = {
 		.pattern = "/v1/kick",
 		.role = VBD_ROLE_CONTROL,
 		.handler = say_hello},
+	{.method = VBD_METHOD_POST,
+		.pattern = "/v1/fail",
+		.role = VBD_ROLE_CONTROL,
+		.handler = answer_error},
 	{.method = VBD_METHOD_GET,
 		.pattern = "/v1/mute",
 		.role = VBD_ROLE_READ,
@@ -481,6 +498,39 @@ static void test_dispatch__a_repeat_gets_the_first_answer(void **state)
 	assert_int_equal(test.handled, 2);
 }
 
+static void test_dispatch__a_request_that_did_nothing_runs_again_under_its_key(void **state)
+{
+	static const enum vbd_status statuses[] = {VBD_E_LIMIT_REACHED, VBD_E_NAME_TAKEN,
+		VBD_E_BAD_VALUE, VBD_E_NO_DEVICE, VBD_E_NO_MEMORY};
+
+	(void)state;
+	with_header("Idempotency-Key", "k");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(statuses); i++) {
+		test.fail_with = statuses[i];
+		answers("POST", "/v1/fail", vbd_status_http(statuses[i]),
+			vbd_status_code(statuses[i]));
+		assert_int_equal(test.handled, (int)i + 1);
+	}
+}
+
+static void test_dispatch__a_request_that_did_something_runs_once_even_if_it_failed(void **state)
+{
+	static const enum vbd_status statuses[] = {VBD_E_RETRY_EXCEEDED, VBD_E_UNREACHABLE,
+		VBD_E_STOPPING, VBD_E_NO_MEMORY, VBD_E_LIMIT_REACHED};
+
+	(void)state;
+	test.fail_after_acting = true;
+	with_header("Idempotency-Key", "");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(statuses); i++) {
+		test.headers[test.n_headers - 1].value = vbd_status_code(statuses[i]);
+		test.fail_with = statuses[i];
+		for (int repeat = 0; repeat < 2; repeat++)
+			answers("POST", "/v1/fail", vbd_status_http(statuses[i]),
+				vbd_status_code(statuses[i]));
+		assert_int_equal(test.handled, (int)i + 1);
+	}
+}
+
 static void test_dispatch__values_of_parameters_are_checked(void **state)
 {
 	static const char *const words[] = {"red", "blue"};
@@ -670,6 +720,8 @@ int main(void)
 		TEST(test_dispatch__a_full_sink_is_the_answer),
 		TEST(test_dispatch__a_handler_without_an_answer_is_an_internal_error),
 		TEST(test_dispatch__a_repeat_gets_the_first_answer),
+		TEST(test_dispatch__a_request_that_did_nothing_runs_again_under_its_key),
+		TEST(test_dispatch__a_request_that_did_something_runs_once_even_if_it_failed),
 		TEST(test_dispatch__values_of_parameters_are_checked),
 		TEST(test_page__a_list_is_read_page_by_page),
 		TEST(test_page__a_list_is_sorted_with_ids_for_ties),
