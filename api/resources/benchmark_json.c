@@ -14,7 +14,7 @@ static json_t *encode_error(const struct vbd_benchmark *benchmark)
 
 	if (benchmark->state == VBD_BENCHMARK_FAILED)
 		vbd_object_problem(&benchmark->object, &error);
-	return vbd_encode_error(&error);
+	return vbd_encode_error(&error, NULL);
 }
 
 static uint64_t per_second(uint64_t what, uint64_t elapsed_ns)

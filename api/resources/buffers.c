@@ -53,7 +53,7 @@ static json_t *encode_buffer(const void *item, struct vbd_request *req)
 	vbd_put_time(&out, "created_at", buffer->object.created_ns);
 	vbd_put_u64(&out, "users", buffer->users);
 	vbd_put(&out, "error",
-		buffer->state == VBD_BUFFER_FAILED ? vbd_encode_error(&buffer->error)
+		buffer->state == VBD_BUFFER_FAILED ? vbd_encode_error(&buffer->error, NULL)
 						   : json_null());
 	return vbd_encode_end(&out);
 }

@@ -69,9 +69,103 @@ json_t *vbd_encode_access(unsigned int access)
 	return list;
 }
 
+/* --- references ------------------------------------------------------------------------------ */
+
+json_t *vbd_encode_ref(const struct vbd_registry *registry, uint64_t id)
+{
+	const struct vbd_object *object = id ? vbd_registry_find_id(registry, id) : NULL;
+	struct vbd_encoder out;
+
+	if (!id)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_u64(&out, "id", id);
+	vbd_put_text_or_null(&out, "name", object ? object->name : "");
+	return vbd_encode_end(&out);
+}
+
+void vbd_put_ref(struct vbd_encoder *out, const char *member, const struct vbd_registry *registry,
+	uint64_t id)
+{
+	vbd_put(out, member, vbd_encode_ref(registry, id));
+}
+
 /* --- errors and the end ---------------------------------------------------------------------- */
 
-json_t *vbd_encode_error(const struct vbd_error *err)
+static const char *text_of(const struct vbd_error *error)
+{
+	return *error->text ? error->text : vbd_status_text(error->status);
+}
+
+static const char *const source_names[] = {
+	[VBD_SOURCE_NONE] = "call",
+	[VBD_SOURCE_ERRNO] = "call",
+	[VBD_SOURCE_CM_EVENT] = "cm_event",
+	[VBD_SOURCE_WC] = "wc",
+	[VBD_SOURCE_ASYNC] = "async_event",
+	[VBD_SOURCE_GAI] = "resolver",
+	[VBD_SOURCE_DEADLINE] = "deadline",
+	[VBD_SOURCE_INPUT] = "call",
+};
+
+static void put_cm_event(struct vbd_encoder *out, const struct vbd_error *error)
+{
+	bool seen = error->source == VBD_SOURCE_CM_EVENT;
+
+	vbd_put_text(out, "cm_event", seen ? vbd_cm_event_name(error->kind) : NULL);
+	if (seen)
+		vbd_put_i64(out, "cm_status", error->raw);
+	else
+		vbd_put_null(out, "cm_status");
+	vbd_put_text(out, "reject_reason",
+		seen && error->status == VBD_E_REJECTED ? vbd_cm_reject_name((int)error->raw)
+							: NULL);
+}
+
+static void put_completion(struct vbd_encoder *out, const struct vbd_error *error)
+{
+	bool seen = error->source == VBD_SOURCE_WC;
+
+	vbd_put_text(out, "wc_status", seen ? vbd_wc_status_name(error->kind) : NULL);
+	vbd_put_u64_or_null(out, "vendor_err", seen, (uint64_t)error->raw);
+}
+
+json_t *vbd_encode_first_error(const struct vbd_first_error *first)
+{
+	const struct vbd_error *error = &first->error;
+	struct vbd_encoder out;
+
+	if (error->status == VBD_OK)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_time(&out, "at", first->at_ns);
+	vbd_put_text(&out, "source", source_names[error->source]);
+	vbd_put_text(&out, "code", vbd_status_code(error->status));
+	vbd_put_text(&out, "detail", text_of(error));
+	vbd_put_text(&out, "hint", vbd_why_hint(error));
+	vbd_put_text(&out, "op", first->op >= 0 ? vbd_op_name((enum vbd_op)first->op) : NULL);
+	put_cm_event(&out, error);
+	put_completion(&out, error);
+	vbd_put_text(&out, "async_event",
+		error->source == VBD_SOURCE_ASYNC ? vbd_async_event_name(error->kind) : NULL);
+	vbd_put_text(&out, "call", error->call);
+	vbd_put_text(&out, "errno",
+		error->source == VBD_SOURCE_ERRNO ? vbd_errno_name((int)error->raw) : NULL);
+	vbd_put_u64_or_null(&out, "transfer", first->transfer != 0, first->transfer);
+	return vbd_encode_end(&out);
+}
+
+/* An error that no record of a first error comes with can be the first one itself. */
+static json_t *encode_own_source(const struct vbd_error *err)
+{
+	const struct vbd_first_error first = {.error = *err, .op = -1};
+
+	if (err->source == VBD_SOURCE_NONE || err->source == VBD_SOURCE_INPUT)
+		return json_null();
+	return vbd_encode_first_error(&first);
+}
+
+json_t *vbd_encode_error(const struct vbd_error *err, const struct vbd_first_error *first)
 {
 	struct vbd_encoder out;
 
@@ -79,67 +173,9 @@ json_t *vbd_encode_error(const struct vbd_error *err)
 		return json_null();
 	out = vbd_encode_begin();
 	vbd_put_text(&out, "code", vbd_status_code(err->status));
-	vbd_put_text(&out, "text", *err->text ? err->text : vbd_status_text(err->status));
+	vbd_put_text(&out, "detail", text_of(err));
 	vbd_put_text(&out, "hint", vbd_why_hint(err));
-	return vbd_encode_end(&out);
-}
-
-static void put_error_source(struct vbd_encoder *out, const struct vbd_first_error *first)
-{
-	const struct vbd_error *error = &first->error;
-
-	switch (error->source) {
-	case VBD_SOURCE_CM_EVENT:
-		vbd_put_text(out, "source", "cm_event");
-		vbd_put_text(out, "cm_event", vbd_cm_event_name(error->kind));
-		vbd_put_i64(out, "cm_status", error->raw);
-		if (error->status == VBD_E_REJECTED)
-			vbd_put_text(out, "reject_reason", vbd_cm_reject_name((int)error->raw));
-		break;
-	case VBD_SOURCE_WC:
-		vbd_put_text(out, "source", "wc");
-		vbd_put_text(out, "wc_status", vbd_wc_status_name(error->kind));
-		vbd_put_i64(out, "vendor_err", error->raw);
-		break;
-	case VBD_SOURCE_ASYNC:
-		vbd_put_text(out, "source", "async_event");
-		vbd_put_text(out, "async_event", vbd_async_event_name(error->kind));
-		break;
-	case VBD_SOURCE_DEADLINE:
-		vbd_put_text(out, "source", "deadline");
-		break;
-	case VBD_SOURCE_GAI:
-		vbd_put_text(out, "source", "resolver");
-		break;
-	case VBD_SOURCE_ERRNO:
-		vbd_put_text(out, "source", "call");
-		vbd_put_text(out, "errno", vbd_errno_name((int)error->raw));
-		break;
-	case VBD_SOURCE_NONE:
-	case VBD_SOURCE_INPUT:
-		vbd_put_text(out, "source", "call");
-		break;
-	}
-}
-
-json_t *vbd_encode_first_error(const struct vbd_first_error *first)
-{
-	struct vbd_encoder out;
-
-	if (!first->at_ns)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_time(&out, "at", first->at_ns);
-	vbd_put_text(&out, "text",
-		*first->error.text ? first->error.text : vbd_status_text(first->error.status));
-	vbd_put_text(&out, "hint", vbd_why_hint(&first->error));
-	put_error_source(&out, first);
-	if (first->error.call)
-		vbd_put_text(&out, "call", first->error.call);
-	if (first->opcode >= 0)
-		vbd_put_text(&out, "opcode", vbd_op_name((enum vbd_op)first->opcode));
-	if (first->transfer)
-		vbd_put_u64(&out, "transfer", first->transfer);
+	vbd_put(&out, "first", first ? vbd_encode_first_error(first) : encode_own_source(err));
 	return vbd_encode_end(&out);
 }
 

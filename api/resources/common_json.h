@@ -18,9 +18,22 @@ struct vbd_error;
 struct vbd_first_error;
 struct vbd_histogram;
 struct vbd_received;
+struct vbd_registry;
 
-/** vbd_encode_error - schema ObjectError: code, text, hint; null for VBD_OK */
-json_t *vbd_encode_error(const struct vbd_error *err);
+/** vbd_encode_ref - schema Reference: `id` and `name` of an object; null for id 0. `name` is null
+ * if the object has none or is gone. */
+json_t *vbd_encode_ref(const struct vbd_registry *registry, uint64_t id);
+
+/** vbd_put_ref - put vbd_encode_ref() as @member */
+void vbd_put_ref(struct vbd_encoder *out, const char *member, const struct vbd_registry *registry,
+	uint64_t id);
+
+/**
+ * vbd_encode_error - schema Error: code, detail, hint, first; null for VBD_OK
+ * @first: record of the first error; NULL if there is none, then `first` is @err itself if it has
+ *         the source of a call, an event or a completion
+ */
+json_t *vbd_encode_error(const struct vbd_error *err, const struct vbd_first_error *first);
 
 /** vbd_encode_first_error - schema FirstError; null if there was no error */
 json_t *vbd_encode_first_error(const struct vbd_first_error *first);

@@ -4,6 +4,7 @@
  */
 #include "api/http/page.h"
 #include "api/json/encode.h"
+#include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/devices.h"
 #include "daemon/core/devices.h"
@@ -174,7 +175,7 @@ static json_t *encode_device(const void *item, struct vbd_request *req)
 	vbd_put_text(&out, "fw_ver", attr->fw_ver);
 	vbd_put_u64(&out, "vendor_id", attr->vendor_id);
 	vbd_put_u64(&out, "vendor_part_id", attr->vendor_part_id);
-	vbd_put_text_or_null(&out, "error", device->error.text);
+	vbd_put(&out, "error", vbd_encode_error(&device->error, NULL));
 	vbd_put(&out, "capabilities", encode_capabilities(device));
 	vbd_put(&out, "limits", encode_limits(attr));
 	vbd_put(&out, "ports", encode_ports(device));

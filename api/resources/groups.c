@@ -40,7 +40,7 @@ static json_t *encode_group(const void *item, struct vbd_request *req)
 		vbd_put_null(&out, "qkey");
 	vbd_put_u64(&out, "users", group->users);
 	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
-	vbd_put(&out, "error", vbd_encode_error(&group->error));
+	vbd_put(&out, "error", vbd_encode_error(&group->error, NULL));
 	vbd_put_time(&out, "created_at", record->object.created_ns);
 	return vbd_encode_end(&out);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/page.h"
 #include "api/json/encode.h"
+#include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/listeners.h"
 #include "api/resources/private_data.h"
@@ -61,7 +62,7 @@ static json_t *encode_listener(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "accepted", listener->accepted);
 	vbd_put_u64(&out, "rejected", listener->rejected);
 	vbd_put_u64(&out, "waiting", listener->waiting);
-	vbd_put_text_or_null(&out, "error", listener->error.text);
+	vbd_put(&out, "error", vbd_encode_error(&listener->error, NULL));
 	vbd_put_time(&out, "created_at", listener->object.created_ns);
 	return vbd_encode_end(&out);
 }

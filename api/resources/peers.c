@@ -78,7 +78,7 @@ static json_t *encode_peer(const void *item, struct vbd_request *req)
 		put_secrets(&out, peer);
 	vbd_put_u64(&out, "users", record->users);
 	vbd_put_u64_or_null(&out, "timeout_ms", record->timeout_ms != 0, record->timeout_ms);
-	vbd_put(&out, "error", vbd_encode_error(&peer->error));
+	vbd_put(&out, "error", vbd_encode_error(&peer->error, NULL));
 	vbd_put_time(&out, "created_at", record->object.created_ns);
 	return vbd_encode_end(&out);
 }

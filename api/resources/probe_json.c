@@ -19,7 +19,7 @@ static json_t *encode_error(const struct vbd_probe_record *record)
 
 	if (record->state == VBD_PROBE_FAILED)
 		vbd_object_problem(&record->object, &error);
-	return vbd_encode_error(&error);
+	return vbd_encode_error(&error, NULL);
 }
 
 static void put_counters(struct vbd_encoder *out, const struct vbd_probe *probe)

@@ -11,21 +11,23 @@
 static json_t *encode_error(const struct vbd_transfer_record *record)
 {
 	const struct vbd_transfer *transfer = &record->transfer;
+	struct vbd_first_error first = {
+		.at_ns = vbd_counter_get(&transfer->ended_ns),
+		.op = (int)transfer->op,
+		.transfer = transfer->id,
+	};
 	struct vbd_error error = {0};
-	struct vbd_encoder out;
 
 	if (!vbd_transfer_state_ended(transfer->state) || transfer->state == VBD_TRANSFER_DONE)
 		return json_null();
 	vbd_object_problem(&record->object, &error);
-	out = vbd_encode_begin();
-	vbd_put_text(&out, "code", vbd_status_code(error.status));
-	vbd_put_text(&out, "text", *error.text ? error.text : vbd_status_text(error.status));
-	vbd_put_text(&out, "hint", vbd_status_hint(error.status));
-	if (transfer->wc_status >= 0) {
-		vbd_put_text(&out, "wc_status", vbd_wc_status_name(transfer->wc_status));
-		vbd_put_u64(&out, "vendor_err", transfer->vendor_err);
-	}
-	return vbd_encode_end(&out);
+	if (transfer->wc_status < 0)
+		return vbd_encode_error(&error, NULL);
+	first.error = error;
+	first.error.source = VBD_SOURCE_WC;
+	first.error.kind = transfer->wc_status;
+	first.error.raw = transfer->vendor_err;
+	return vbd_encode_error(&error, &first);
 }
 
 static void put_times(struct vbd_encoder *out, const struct vbd_transfer *transfer)

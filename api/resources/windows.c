@@ -43,7 +43,7 @@ static json_t *encode_window(const void *item, struct vbd_request *req)
 	vbd_put_time(&out, "created_at", record->object.created_ns);
 	vbd_put_time(&out, "ready_at", record->ready_ns);
 	vbd_put_time(&out, "ended_at", record->ended_ns);
-	vbd_put(&out, "error", vbd_encode_error(&record->error));
+	vbd_put(&out, "error", vbd_encode_error(&record->error, NULL));
 	return vbd_encode_end(&out);
 }
 

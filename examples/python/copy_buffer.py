@@ -50,7 +50,7 @@ def ready_buffer(daemon, name):
     buffer = daemon.wait(f"/v1/buffers/{name}", f"buffer/{buffer['id']}", buffer,
                          lambda seen: seen["state"] != "registering")
     if buffer["state"] != "ready":
-        why = (buffer["error"] or {}).get("text", "its device is gone")
+        why = (buffer["error"] or {}).get("detail", "its device is gone")
         raise Failure(f"buffer {name} at {daemon.url} is {buffer['state']}: {why}")
     return buffer
 
@@ -104,8 +104,8 @@ def write(daemon, connection, source, target):
     transfer = daemon.wait(f"/v1/transfers/{transfer['id']}", f"transfer/{transfer['id']}", transfer,
                            lambda seen: seen["state"] in ("done", "failed", "cancelled", "timed_out"))
     if transfer["state"] != "done":
-        error = transfer["error"] or {"text": "", "hint": ""}
-        raise Failure(f"transfer {transfer['id']} {transfer['state']}: {error['text']}. {error['hint']}",
+        error = transfer["error"] or {"detail": "", "hint": ""}
+        raise Failure(f"transfer {transfer['id']} {transfer['state']}: {error['detail']}. {error['hint']}",
                       TIMED_OUT if transfer["state"] == "timed_out" else FAILED)
     return transfer
 

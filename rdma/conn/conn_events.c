@@ -43,7 +43,7 @@ void vbd_conn_on_cm_event(struct vbd_conn *conn, const struct vbd_pv_cm_event *e
 		.kind = (int)event->type,
 		.raw = event->status,
 	};
-	const struct vbd_cause cause = {.error = status ? &error : NULL, .opcode = -1};
+	const struct vbd_cause cause = {.error = status ? &error : NULL, .op = -1};
 
 	vbd_conn_cm_take_peer_data(conn, event);
 	vbd_conn_note(conn, VBD_TIMELINE_CM_EVENT, vbd_cm_event_name((int)event->type),
@@ -117,7 +117,7 @@ static void on_error(struct vbd_qp *qp, const struct vbd_cause *cause, bool flus
 
 	if (error->source == VBD_SOURCE_WC)
 		vbd_conn_note(conn, VBD_TIMELINE_WC, vbd_wc_status_name(error->kind),
-			"%s, vendor_err %lld", vbd_op_name((enum vbd_op)cause->opcode),
+			"%s, vendor_err %lld", vbd_op_name((enum vbd_op)cause->op),
 			(long long)error->raw);
 	if (conn->manual.parking)
 		vbd_conn_step(conn, VBD_CONN_EV_LATE_ERROR, cause);
@@ -164,7 +164,7 @@ static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *e
 
 static void end_failed(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
 {
-	const struct vbd_cause cause = {.error = why, .opcode = -1, .transfer = transfer};
+	const struct vbd_cause cause = {.error = why, .op = -1, .transfer = transfer};
 
 	vbd_conn_step(conn_of(qp), VBD_CONN_EV_CALL_FAILED, &cause);
 }

@@ -307,7 +307,7 @@ void vbd_conn_step(struct vbd_conn *conn, enum vbd_conn_event event, const struc
 		set_state(conn, rule->next, event);
 		error = (struct vbd_error){0};
 		event = perform(conn, rule->action, &error);
-		follow_up = (struct vbd_cause){.opcode = -1};
+		follow_up = (struct vbd_cause){.op = -1};
 		if (event == VBD_CONN_EV_CALL_FAILED)
 			follow_up.error = &error;
 	}
@@ -332,14 +332,14 @@ void vbd_conn_resume_drain(struct vbd_conn *conn)
 void vbd_conn_step_error(
 	struct vbd_conn *conn, enum vbd_conn_event event, const struct vbd_error *error)
 {
-	const struct vbd_cause cause = {.error = error, .opcode = -1};
+	const struct vbd_cause cause = {.error = error, .op = -1};
 
 	vbd_conn_step(conn, event, &cause);
 }
 
 void vbd_conn_raise(struct vbd_conn *conn, enum vbd_conn_event event)
 {
-	const struct vbd_cause none = {.opcode = -1};
+	const struct vbd_cause none = {.op = -1};
 
 	vbd_conn_step(conn, event, &none);
 }

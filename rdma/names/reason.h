@@ -58,14 +58,14 @@ enum vbd_reason {
 struct vbd_first_error {
 	uint64_t at_ns; /* 0: no error */
 	struct vbd_error error;
-	int opcode;	   /* enum vbd_op of the failed completion; -1 if none */
+	int op;		   /* enum vbd_op of the failed completion; -1 if none */
 	uint64_t transfer; /* id; 0 if none */
 };
 
 /* The error that comes with an event. */
 struct vbd_cause {
 	const struct vbd_error *error; /* NULL if there is none */
-	int opcode;		       /* enum vbd_op; -1 if none */
+	int op;			       /* enum vbd_op; -1 if none */
 	uint64_t transfer;	       /* id; 0 if none */
 };
 

@@ -130,7 +130,7 @@ static void on_channel_error(void *owner)
 	const struct vbd_error *error = &channel->first_error;
 	const struct vbd_cause cause = {
 		.error = error,
-		.opcode = (int)channel->first_error_op,
+		.op = (int)channel->first_error_op,
 		.transfer = channel->first_error_transfer,
 	};
 
@@ -220,7 +220,7 @@ void vbd_qp_remember(struct vbd_qp *qp, enum vbd_reason reason, const struct vbd
 	qp->first_error = (struct vbd_first_error){
 		.at_ns = vbd_clock_mono_ns(),
 		.error = *cause->error,
-		.opcode = cause->opcode,
+		.op = cause->op,
 		.transfer = cause->transfer,
 	};
 }

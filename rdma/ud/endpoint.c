@@ -107,7 +107,7 @@ static void step(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
 static void step_error(struct vbd_endpoint *endpoint, enum vbd_endpoint_event event,
 	enum vbd_reason reason, const struct vbd_error *error)
 {
-	const struct vbd_cause cause = {.error = error, .opcode = -1};
+	const struct vbd_cause cause = {.error = error, .op = -1};
 
 	step(endpoint, event, reason, &cause);
 }
@@ -174,7 +174,7 @@ static enum vbd_status check_usable(const struct vbd_qp *qp, struct vbd_error *e
 
 static void end_failed(struct vbd_qp *qp, const struct vbd_error *why, uint64_t transfer)
 {
-	const struct vbd_cause cause = {.error = why, .opcode = -1, .transfer = transfer};
+	const struct vbd_cause cause = {.error = why, .op = -1, .transfer = transfer};
 
 	step(endpoint_of(qp), VBD_ENDPOINT_EV_WC_ERROR, vbd_reason_of_status(why->status), &cause);
 }

@@ -69,7 +69,7 @@ test('probe: one that ended meanwhile goes with the interrupt', async (t) => {
 });
 
 test('probe: what ended it is told, behind what it found', async (t) => {
-  const error = { code: 'peer_disconnect', text: 'connection 7 ended after 100 pings: the peer hung up', hint: 'Ask the peer.' };
+  const error = { code: 'peer_disconnect', first: null, detail: 'connection 7 ended after 100 pings: the peer hung up', hint: 'Ask the peer.' };
   const server = await FakeServer.start(t, {
     'POST /v1/probes': { status: 202, json: ping({ ...running, ...none }) },
     'GET /v1/probes/6': { json: ping({ state: 'failed', error }) },

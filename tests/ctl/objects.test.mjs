@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ctl } from './lib/ctl.mjs';
-import { buffer, connection, cq, device, event, index, listener, rejected, transfer } from './lib/samples.mjs';
+import { buffer, connection, cq, device, event, firstError, index, listener, rejected, transfer } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
 // Cells of a table, without its titles.
@@ -21,7 +21,7 @@ const LISTS = [
     heading: 'ID NAME STATE ROLE PEER SERVICE LQPN RQPN SENT RECV REASON',
     rows: [['7', 'to-b', 'established', 'active', '192.0.2.2:7471', 'inbox', '0x11', '0x12', '1.0', 'MiB', '0', 'B', '-'],
       ['8', '-', 'failed', 'active', '192.0.2.2:7471', 'inbox', '-', '-', '1.0', 'MiB', '0', 'B', 'rejected']] },
-  { args: ['devices'], path: '/v1/devices', items: [device(), device({ id: 2, name: 'siw0', state: 'failed', ports: [], error: 'EPERM' })],
+  { args: ['devices'], path: '/v1/devices', items: [device(), device({ id: 2, name: 'siw0', state: 'failed', ports: [], error: { code: 'permission_denied', detail: 'EPERM', hint: 'Check it.', first: null } })],
     heading: 'NAME STATE TRANSPORT PORT LINK MTU NETDEV GUID FIRMWARE ERROR',
     rows: [['rxe0', 'present', 'roce', '1', 'active', '1024', 'eth0', '0x505400fffe123456', '1.0', '-'],
       ['siw0', 'failed', 'roce', '-', '-', '-', '-', '0x505400fffe123456', '1.0', 'EPERM']] },
@@ -121,7 +121,7 @@ const SHOWS = [
   { args: ['buf', 'show', '3'], path: '/v1/buffers/3', json: buffer(),
     lines: [/^buffer\/3 \(target\) {2}ready$/m, /^ {2}remote addr +0x7f0000001000$/m, /^ {2}remote key +0x1a71$/m] },
   { args: ['transfers', 'show', '12'], path: '/v1/transfers/12',
-    json: transfer({ state: 'failed', error: { code: 'remote_access', text: 'refused', hint: 'check', wc_status: 'IBV_WC_REM_ACCESS_ERR' } }),
+    json: transfer({ state: 'failed', error: { code: 'remote_access', detail: 'refused', hint: 'check', first: firstError({ op: 'write', wc_status: 'IBV_WC_REM_ACCESS_ERR' }) } }),
     lines: [/^transfer\/12 {2}failed$/m, /^ {2}error +remote_access$/m, /^ {4}wc status +IBV_WC_REM_ACCESS_ERR$/m] },
   { args: ['stats'], path: '/v1/stats', json: { server_id: 'a1', http_requests: 17 },
     lines: [/^NAME +VALUE$/m, /^server_id +a1$/m, /^http_requests +17$/m] },
@@ -326,7 +326,7 @@ const explanation = {
   causes: [{ name: 'IBV_WC_RETRY_EXC_ERR', meaning: 'No answer', causes: ['the peer is dead', 'the cable'] }],
   advice: ['Ping the peer.', 'Look at\u001b[31m it.'],
   findings: [{ severity: 'info', code: 'flushed', text: '3 were flushed.' }],
-  first_error: { text: 'write: No answer' },
+  first_error: { detail: 'write: No answer' },
   preceded_by: { kind: 'qp', what: 'RTR -> RTS' },
   followed_by: { flushed: 3, errors: 1 },
   facts: { device: 'rxe0', port_state: 'active', local_gid: { gid: '::1', type: 'roce_v2', scope: 'global' }, peer_gid: null,

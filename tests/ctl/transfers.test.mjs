@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ctl, folder } from './lib/ctl.mjs';
-import { buffer, problem, transfer } from './lib/samples.mjs';
+import { buffer, firstError, problem, transfer } from './lib/samples.mjs';
 import { FakeServer } from './lib/server.mjs';
 
 const POST = 'POST /v1/transfers';
@@ -110,8 +110,8 @@ test('transfers: --no-wait returns at once', async (t) => {
 });
 
 test('transfers: one that fails while it is followed is told with reason and hint', async (t) => {
-  const error = { code: 'remote_access', text: 'the peer refused the key', hint: 'Check addr and rkey.',
-    wc_status: 'IBV_WC_REM_ACCESS_ERR', vendor_err: 0 };
+  const error = { code: 'remote_access', detail: 'the peer refused the key', hint: 'Check addr and rkey.',
+    first: firstError({ op: 'write', wc_status: 'IBV_WC_REM_ACCESS_ERR', vendor_err: 0 }) };
   const server = await FakeServer.start(t, { [POST]: { status: 202, json: transfer({ state: 'running' }) },
     'GET /v1/transfers/12': { json: transfer({ state: 'failed', error }) } });
   const { code, stdout, stderr } = await ctl(server, ['write', ...base, '--remote-addr', '0x1', '--remote-rkey', '0x2']);

@@ -286,7 +286,7 @@ function complaint({ status, body }) {
 }
 
 function complaint_of_item(daemon, { id, first_error }, kind) {
-	const text = first_error?.text ?? "";
+	const text = first_error?.detail ?? "";
 	const log = () => daemon.log().split("\n").filter((line) => line.includes(`${kind.slice(0, -1)}/${id}: `)).join("\n");
 
 	return BARE.test(text) ? `${kind} ${id} ended by a bare error: ${text}\n${log()}` : null;

@@ -354,7 +354,7 @@ static void test_channel__rping_that_may_not_read_fails(void **state)
 	say(&client, client.sink, 64);
 	assert_int_equal(server->conn->state, VBD_CONN_FAILED);
 	assert_int_equal(server->conn->qp.reason, VBD_REASON_REMOTE_ACCESS);
-	assert_int_equal(server->conn->qp.first_error.opcode, VBD_OP_READ);
+	assert_int_equal(server->conn->qp.first_error.op, VBD_OP_READ);
 }
 
 static void rping_arrives(struct rig_conn *rc, uint32_t size_bytes)

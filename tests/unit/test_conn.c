@@ -323,7 +323,7 @@ static void test_conn__a_rejection_keeps_its_reason(void **test_state)
 	assert_int_equal(error->raw, 8);
 	assert_non_null(strstr(error->text, "nobody listens on that port"));
 	assert_true(vbd_status_hint(error->status)[0] != '\0');
-	assert_int_equal(rc->conn->qp.first_error.opcode, -1);
+	assert_int_equal(rc->conn->qp.first_error.op, -1);
 	assert_true(rig_has_entry(rc, VBD_TIMELINE_CM_EVENT, "RDMA_CM_EVENT_REJECTED"));
 	assert_int_equal(fake_count("rdma_disconnect"), 0);
 }
@@ -648,7 +648,7 @@ static void test_conn__a_wrong_rkey_is_the_first_error_and_flushes_are_counted(v
 	assert_int_equal(rc->conn->qp.first_error.error.source, VBD_SOURCE_WC);
 	assert_int_equal(rc->conn->qp.first_error.error.kind, IBV_WC_REM_ACCESS_ERR);
 	assert_int_equal(rc->conn->qp.first_error.error.raw, 0x88);
-	assert_int_equal(rc->conn->qp.first_error.opcode, VBD_OP_SEND);
+	assert_int_equal(rc->conn->qp.first_error.op, VBD_OP_SEND);
 	assert_int_equal(rc->conn->qp.first_error.transfer, 9);
 	assert_true(rig_has_entry(rc, VBD_TIMELINE_WC, "IBV_WC_REM_ACCESS_ERR"));
 	assert_int_equal(
@@ -682,7 +682,7 @@ static void test_conn__the_wc_class_becomes_the_reason(void **test_state)
 
 		fake_recv_failed(rc->conn->qp.ibv_qp, rows[i].wc, 0);
 		assert_ended(rc, VBD_CONN_FAILED, rows[i].reason);
-		assert_int_equal(rc->conn->qp.first_error.opcode, VBD_OP_RECV);
+		assert_int_equal(rc->conn->qp.first_error.op, VBD_OP_RECV);
 	}
 }
 

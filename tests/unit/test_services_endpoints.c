@@ -378,7 +378,7 @@ static void test_services_endpoints__a_failed_completion_ends_it_with_its_error(
 	assert_int_equal(here->endpoint->state, VBD_ENDPOINT_FAILED);
 	assert_int_equal(here->endpoint->qp.reason, VBD_REASON_LOCAL_ERROR);
 	assert_int_equal(here->endpoint->qp.first_error.error.kind, IBV_WC_LOC_PROT_ERR);
-	assert_int_equal(here->endpoint->qp.first_error.opcode, VBD_OP_RECV);
+	assert_int_equal(here->endpoint->qp.first_error.op, VBD_OP_RECV);
 	assert_int_equal(peer->peer.state, VBD_PEER_FAILED);
 	assert_int_equal(svc->daemon->endpoints->open, 0);
 	assert_int_equal(svc->daemon->endpoints_failed, 1);

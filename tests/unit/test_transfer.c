@@ -372,7 +372,7 @@ static void test_transfer__an_error_midway_ends_it_and_those_behind_it(void **te
 	assert_int_equal(behind->transfer.error.status, VBD_E_QP_FATAL);
 	assert_int_equal(rc->conn->state, VBD_CONN_FAILED);
 	assert_int_equal(rc->conn->qp.first_error.transfer, 1);
-	assert_int_equal(rc->conn->qp.first_error.opcode, VBD_OP_WRITE);
+	assert_int_equal(rc->conn->qp.first_error.op, VBD_OP_WRITE);
 	rig_assert_gone(rc);
 }
 

@@ -68,7 +68,7 @@ static json_t *problem_of_end(const json_t *connection)
 	static const struct {
 		const char *name, *path;
 	} rows[] = {{"code", "end.reason"}, {"code", "state"}, {"title", "end.text"},
-		{"detail", "first_error.text"}, {"call", "first_error.call"},
+		{"detail", "first_error.detail"}, {"call", "first_error.call"},
 		{"errno", "first_error.errno"}, {"cm_event", "first_error.cm_event"},
 		{"cm_status", "first_error.cm_status"}, {"wc_status", "first_error.wc_status"},
 		{"vendor_err", "first_error.vendor_err"}, {"hint", "end.hint"}};
@@ -281,7 +281,7 @@ static void put_ends(const json_t *connection)
 	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TIME("created", "created_at"),
 		VBD_CTL_TIME("established", "established_at"), VBD_CTL_TIME("ended", "ended_at"),
 		VBD_CTL_TEXT("waits for", "waits_for"),
-		VBD_CTL_TEXT("first error", "first_error.text"),
+		VBD_CTL_TEXT("first error", "first_error.detail"),
 		VBD_CTL_TEXT("  cm event", "first_error.cm_event"),
 		VBD_CTL_TEXT("  wc status", "first_error.wc_status"),
 		VBD_CTL_TEXT("  call", "first_error.call"),

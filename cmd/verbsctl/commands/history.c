@@ -33,7 +33,7 @@ static char *cell_duration(const json_t *connection)
 /* The first error says more than the reason; the reason's text is the fallback. */
 static char *cell_why(const json_t *connection)
 {
-	const json_t *text = vbd_ctl_json_at(connection, "first_error.text");
+	const json_t *text = vbd_ctl_json_at(connection, "first_error.detail");
 
 	return vbd_ctl_cell_text(text ? text : vbd_ctl_json_at(connection, "end.text"));
 }

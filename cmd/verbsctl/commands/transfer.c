@@ -45,8 +45,10 @@ static bool is_under_way(const json_t *transfer)
 
 json_t *vbd_ctl_problem_of(const char *collection, const json_t *object)
 {
-	static const char *const members[] = {"code", "hint", "wc_status", "vendor_err"};
+	static const char *const members[] = {"code", "detail", "hint"};
+	static const char *const first_members[] = {"wc_status", "vendor_err"};
 	const json_t *error = vbd_ctl_json_at(object, "error");
+	const json_t *first = vbd_ctl_json_at(error, "first");
 	json_t *problem = vbd_ctl_must(json_object());
 	char *path = vbd_ctl_format(
 		"%s/%llu", collection, (unsigned long long)vbd_ctl_json_uint(object, "id"));
@@ -58,8 +60,12 @@ json_t *vbd_ctl_problem_of(const char *collection, const json_t *object)
 		if (value)
 			vbd_ctl_json_set(problem, members[i], json_incref(value));
 	}
-	if (vbd_ctl_json_at(error, "text"))
-		vbd_ctl_json_set(problem, "detail", json_incref(vbd_ctl_json_at(error, "text")));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(first_members); i++) {
+		json_t *value = vbd_ctl_json_at(first, first_members[i]);
+
+		if (value)
+			vbd_ctl_json_set(problem, first_members[i], json_incref(value));
+	}
 	if (!json_object_get(problem, "code") && vbd_ctl_json_at(object, "state"))
 		vbd_ctl_json_set(problem, "code", json_incref(vbd_ctl_json_at(object, "state")));
 	free(path);
@@ -451,8 +457,8 @@ static void put_transfer(const struct vbd_ctl *ctl, json_t *transfer)
 		VBD_CTL_NS("on the wire", "wire_ns"), {"rate", "", cell_rate, 0},
 		VBD_CTL_TIME("created", "created_at"), VBD_CTL_TIME("started", "started_at"),
 		VBD_CTL_TIME("ended", "ended_at"), VBD_CTL_TEXT("error", "error.code"),
-		VBD_CTL_TEXT("  means", "error.text"),
-		VBD_CTL_TEXT("  wc status", "error.wc_status"),
+		VBD_CTL_TEXT("  means", "error.detail"),
+		VBD_CTL_TEXT("  wc status", "error.first.wc_status"),
 		VBD_CTL_TEXT("  hint", "error.hint"));
 }
 

@@ -42,12 +42,18 @@ export const connection = (over = {}) => ({
   ...over,
 });
 
+export const firstError = (over = {}) => ({
+  at: at(120), source: 'wc', code: 'remote_access', detail: 'the peer refused the access', hint: 'Check the rkey.', op: null,
+  cm_event: null, cm_status: null, reject_reason: null, wc_status: null, vendor_err: null, async_event: null, call: null,
+  errno: null, transfer: null, ...over,
+});
+
 export const rejected = (over = {}) => connection({
   state: 'failed', qp: null, established_at: null, ended_at: at(120),
-  first_error: {
-    at: at(120), source: 'cm_event', text: 'the peer rejected the connection', hint: 'Is something listening there?',
+  first_error: firstError({
+    source: 'cm_event', code: 'rejected', detail: 'the peer rejected the connection', hint: 'Is something listening there?',
     cm_event: 'RDMA_CM_EVENT_REJECTED', cm_status: 8,
-  },
+  }),
   end: { reason: 'rejected', text: 'The peer rejected the connection', hint: 'Is something listening on that port?' },
   ...over,
 });

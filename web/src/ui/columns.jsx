@@ -10,7 +10,7 @@ export function stateColumn(width) {
 		label: "State",
 		width,
 		value: (row) => row.state,
-		cell: (row) => <State state={row.state} title={row.error?.text ?? row.error ?? undefined} />,
+		cell: (row) => <State state={row.state} title={row.error?.detail} />,
 	};
 }
 

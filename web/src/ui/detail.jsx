@@ -6,7 +6,7 @@ import { Facts, Panel, State, Trouble } from "./bits.jsx";
 function Error({ error }) {
 	return (
 		<div class="panel-body">
-			<Trouble problem={{ title: error.code.replaceAll("_", " "), detail: error.text, hint: error.hint }} />
+			<Trouble problem={{ title: error.code.replaceAll("_", " "), detail: error.detail, hint: error.hint }} />
 		</div>
 	);
 }

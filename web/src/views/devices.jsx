@@ -130,7 +130,7 @@ function Device({ device }) {
 	const asyncEvents = Object.entries(device.async_events);
 	return (
 		<Panel title={device.name} aside={<State state={device.state} />} className="device">
-			{device.error && <p class="problem panel-body">{device.error}</p>}
+			{device.error && <p class="problem panel-body">{device.error.detail}</p>}
 			<Facts
 				rows={[
 					["Transport", device.transport],

@@ -89,7 +89,7 @@ function columnsFor(may, nameOf) {
 
 function textOf(row, nameOf) {
 	const over = `connection ${row.connection} ${overName(row, nameOf)}`;
-	return [row.id, row.op, row.state, row.error?.code, over, row.error?.wc_status].join(" ");
+	return [row.id, row.op, row.state, row.error?.code, over, row.error?.first?.wc_status].join(" ");
 }
 
 function rowsOf(item, nameOf) {
@@ -112,7 +112,7 @@ function rowsOf(item, nameOf) {
 		["Immediate", item.imm],
 		["Old value", item.old_value],
 		["Received", item.received && `${words(item.received.op)}, ${bytes(item.received.length_bytes)}`],
-		["Completion", item.error?.wc_status && <span class="mono">{item.error.wc_status}</span>],
+		["Completion", item.error?.first?.wc_status && <span class="mono">{item.error.first.wc_status}</span>],
 	];
 }
 

@@ -83,7 +83,7 @@ function Foot({ connection, id, probe }) {
 				<Trouble
 					problem={{
 						title: probe.error.code.replaceAll("_", " "),
-						detail: probe.error.text,
+						detail: probe.error.detail,
 						hint: probe.error.hint,
 					}}
 				/>

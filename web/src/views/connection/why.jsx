@@ -73,7 +73,7 @@ function FirstError({ error }) {
 	return (
 		<div class="first-error">
 			<p class="label">First error</p>
-			<p>{error.text}</p>
+			<p>{error.detail}</p>
 			{facts.length > 0 && <p class="mono muted">{facts.join(" · ")}</p>}
 		</div>
 	);

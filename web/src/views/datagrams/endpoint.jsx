@@ -60,7 +60,7 @@ function rowsOf(item) {
 function End({ item }) {
 	const { end, first_error: error } = item;
 	if (!end) return null;
-	return <Trouble problem={{ title: words(end.reason), detail: error?.text ?? end.text, hint: end.hint }} />;
+	return <Trouble problem={{ title: words(end.reason), detail: error?.detail ?? end.text, hint: end.hint }} />;
 }
 
 export function Endpoint({ id, back }) {

@@ -27,7 +27,7 @@ function Device({ device }) {
 			<a class="clip mono" href={hashOf({ view: "devices", query: { id: device.name } })}>
 				{device.name}
 			</a>
-			<State state={device.state} title={device.error ?? undefined} />
+			<State state={device.state} title={device.error?.detail} />
 		</li>
 	);
 }

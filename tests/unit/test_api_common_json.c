@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The JSON that all kinds of objects share: references and errors. */
+#include "api/json/encode.h"
+#include "api/resources/common_json.h"
+#include "base/clock.h"
+#include "rdma/names/names.h"
+
+#include "tests/unit/unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *text_at(const json_t *object, const char *member)
+{
+	return json_string_value(json_object_get(object, member));
+}
+
+static void test_ref__has_the_id_and_the_name(void **state)
+{
+	struct vbd_registry registry;
+	struct vbd_object named = {0};
+	struct vbd_object nameless = {0};
+	struct vbd_error err = {0};
+	json_t *ref;
+
+	(void)state;
+	vbd_registry_init(&registry, "connection", "connections", 4);
+	assert_int_equal(vbd_registry_add(&registry, &named, "to-b", &err), VBD_OK);
+	assert_int_equal(vbd_registry_add(&registry, &nameless, "", &err), VBD_OK);
+
+	ref = vbd_encode_ref(&registry, named.id);
+	assert_int_equal(json_integer_value(json_object_get(ref, "id")), (json_int_t)named.id);
+	assert_string_equal(text_at(ref, "name"), "to-b");
+	json_decref(ref);
+
+	ref = vbd_encode_ref(&registry, nameless.id);
+	assert_true(json_is_null(json_object_get(ref, "name")));
+	json_decref(ref);
+
+	vbd_registry_remove(&registry, &named);
+	ref = vbd_encode_ref(&registry, 1);
+	assert_int_equal(json_integer_value(json_object_get(ref, "id")), 1);
+	assert_true(json_is_null(json_object_get(ref, "name")));
+	json_decref(ref);
+
+	assert_true(json_is_null(vbd_encode_ref(&registry, 0)));
+	vbd_registry_remove(&registry, &nameless);
+	vbd_registry_fini(&registry);
+}
+
+static void test_error__no_error_is_null(void **state)
+{
+	const struct vbd_error none = {0};
+
+	(void)state;
+	assert_true(json_is_null(vbd_encode_error(&none, NULL)));
+}
+
+static void test_error__a_failed_call_is_the_first_error(void **state)
+{
+	struct vbd_error err = {0};
+	json_t *error;
+	const json_t *first;
+
+	(void)state;
+	(void)vbd_error_errno(&err, VBD_OK, "ibv_reg_mr", ENOMEM, "can't register");
+	error = vbd_encode_error(&err, NULL);
+	assert_int_equal(json_object_size(error), 4);
+	assert_string_equal(text_at(error, "code"), "no_memory");
+	assert_string_equal(text_at(error, "detail"), err.text);
+	assert_non_null(text_at(error, "hint"));
+	first = json_object_get(error, "first");
+	assert_int_equal(json_object_size(first), 15);
+	assert_string_equal(text_at(first, "source"), "call");
+	assert_string_equal(text_at(first, "call"), "ibv_reg_mr");
+	assert_string_equal(text_at(first, "errno"), "ENOMEM");
+	assert_true(json_is_null(json_object_get(first, "at")));
+	assert_true(json_is_null(json_object_get(first, "wc_status")));
+	json_decref(error);
+}
+
+static void test_error__one_without_a_source_has_no_first_error(void **state)
+{
+	struct vbd_error err = {0};
+	json_t *error;
+
+	(void)state;
+	(void)vbd_error_set(&err, VBD_E_CANCELLED, "it was cancelled");
+	error = vbd_encode_error(&err, NULL);
+	assert_true(json_is_null(json_object_get(error, "first")));
+	json_decref(error);
+}
+
+static void test_error__every_member_of_the_first_error_stands(void **state)
+{
+	struct vbd_first_error first = {.at_ns = vbd_clock_mono_ns(), .op = -1};
+	json_t *error;
+	const json_t *encoded;
+
+	(void)state;
+	(void)vbd_error_set(&first.error, VBD_E_REJECTED, "rejected");
+	first.error.source = VBD_SOURCE_CM_EVENT;
+	first.error.raw = 8;
+	error = vbd_encode_error(&first.error, &first);
+	encoded = json_object_get(error, "first");
+	assert_int_equal(json_object_size(encoded), 15);
+	assert_string_equal(text_at(encoded, "code"), "rejected");
+	assert_non_null(text_at(encoded, "at"));
+	assert_non_null(text_at(encoded, "reject_reason"));
+	assert_int_equal(json_integer_value(json_object_get(encoded, "cm_status")), 8);
+	assert_true(json_is_null(json_object_get(encoded, "op")));
+	assert_true(json_is_null(json_object_get(encoded, "vendor_err")));
+	assert_true(json_is_null(json_object_get(encoded, "transfer")));
+	json_decref(error);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ref__has_the_id_and_the_name),
+		cmocka_unit_test(test_error__no_error_is_null),
+		cmocka_unit_test(test_error__a_failed_call_is_the_first_error),
+		cmocka_unit_test(test_error__one_without_a_source_has_no_first_error),
+		cmocka_unit_test(test_error__every_member_of_the_first_error_stands),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
