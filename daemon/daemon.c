@@ -93,7 +93,7 @@ enum vbd_status vbd_daemon_create(
 
 static bool nothing_left(const struct vbd_daemon *daemon)
 {
-	return daemon->connections->open == 0 && daemon->endpoints->open == 0 &&
+	return daemon->connections->open == 0 && daemon->ud_endpoints->open == 0 &&
 	       daemon->transfers->open == 0 && daemon->probes->open == 0 && daemon->pool_jobs == 0;
 }
 
@@ -121,7 +121,7 @@ static void on_stop_timeout(void *arg)
 
 	vbd_log(VBD_LOG_ERROR, NULL,
 		"%u connections, %u endpoints and %u transfers did not end in %llu ms",
-		daemon->connections->open, daemon->endpoints->open, daemon->transfers->open,
+		daemon->connections->open, daemon->ud_endpoints->open, daemon->transfers->open,
 		(unsigned long long)daemon->config->shutdown_timeout_ms);
 	has_stopped(daemon);
 }
@@ -136,7 +136,7 @@ void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DAEMON_STOPPING, VBD_SEVERITY_NOTICE,
 		VBD_KIND_NONE, 0, VBD_REASON_SHUTDOWN,
 		"%u connections, %u endpoints, %u transfers under way", daemon->connections->open,
-		daemon->endpoints->open, daemon->transfers->open);
+		daemon->ud_endpoints->open, daemon->transfers->open);
 	vbd_timer_set(daemon->stop_timer, daemon->config->shutdown_timeout_ms);
 	vbd_listeners_close_all(daemon);
 	vbd_connections_close_all(daemon);

@@ -112,8 +112,8 @@ static json_t *encode_endpoint(const struct vbd_endpoint_record *record, enum vb
 	vbd_put(&out, "counters", encode_counters(endpoint));
 	vbd_put(&out, "inbox", encode_inbox(record));
 	vbd_put(&out, "sidr", encode_sidr(endpoint));
-	vbd_put_u64(&out, "peers", count_list(&record->peers));
-	vbd_put_u64(&out, "groups", count_list(&record->groups));
+	vbd_put_u64(&out, "ud_peer_count", count_list(&record->peers));
+	vbd_put_u64(&out, "multicast_membership_count", count_list(&record->groups));
 	vbd_put(&out, "first_error", vbd_encode_first_error(&endpoint->qp.first_error));
 	vbd_put(&out, "end", vbd_encode_end_reason(endpoint->qp.reason));
 	vbd_put_time(&out, "created_at", endpoint->created_ns);
@@ -128,9 +128,9 @@ static json_t *encode_item(const void *item, struct vbd_request *req)
 	return encode_endpoint(item, req->role);
 }
 
-void vbd_delete_endpoint(struct vbd_request *req)
+void vbd_delete_ud_endpoint(struct vbd_request *req)
 {
-	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_endpoint_task);
+	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_ud_endpoint_task);
 	bool ended;
 
 	if (!record)
@@ -140,7 +140,7 @@ void vbd_delete_endpoint(struct vbd_request *req)
 	if (ended)
 		vbd_reply_empty(req, 204);
 	else
-		vbd_task_answer_gone(req, &vbd_endpoint_task, record);
+		vbd_task_answer_gone(req, &vbd_ud_endpoint_task, record);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -228,7 +228,7 @@ static enum vbd_status decode_create(
 	return status;
 }
 
-void vbd_create_endpoint(struct vbd_request *req)
+void vbd_create_ud_endpoint(struct vbd_request *req)
 {
 	struct vbd_endpoint_record *record;
 	struct vbd_endpoint_spec spec;
@@ -239,7 +239,8 @@ void vbd_create_endpoint(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_reply_created(req, "endpoints", record->object.id, encode_endpoint(record, req->role));
+	vbd_reply_created(
+		req, "ud_endpoints", record->object.id, encode_endpoint(record, req->role));
 }
 
 /* --- messages -------------------------------------------------------------------------------- */
@@ -249,9 +250,9 @@ static bool is_over(const void *owner)
 	return ((const struct vbd_endpoint_record *)owner)->object.ended;
 }
 
-void vbd_list_endpoint_messages(struct vbd_request *req)
+void vbd_list_ud_endpoint_messages(struct vbd_request *req)
 {
-	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_endpoint_task);
+	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_ud_endpoint_task);
 
 	if (!record)
 		return;
@@ -260,13 +261,13 @@ void vbd_list_endpoint_messages(struct vbd_request *req)
 				     .watches = &record->object.watches,
 				     .over = is_over,
 				     .owner = record,
-				     .kind = "endpoint",
+				     .kind = "ud_endpoint",
 			     });
 }
 
-void vbd_delete_endpoint_messages(struct vbd_request *req)
+void vbd_delete_ud_endpoint_messages(struct vbd_request *req)
 {
-	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_endpoint_task);
+	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_ud_endpoint_task);
 	struct vbd_error err = {0};
 	uint64_t through = 0;
 
@@ -288,9 +289,9 @@ struct message_send {
 };
 
 static const struct vbd_field send_fields[] = {
-	{VBD_FIELD(REF, "peer", struct message_send, peer),
+	{VBD_FIELD(REF, "ud_peer", struct message_send, peer),
 		VBD_FIELD_SEEN(struct message_send, peer_seen)},
-	{VBD_FIELD(REF, "group", struct message_send, group),
+	{VBD_FIELD(REF, "multicast_membership", struct message_send, group),
 		VBD_FIELD_SEEN(struct message_send, group_seen)},
 	VBD_MESSAGE_FIELDS(struct message_send),
 };
@@ -322,9 +323,9 @@ static enum vbd_status send_message(const struct vbd_request *req,
 	return status;
 }
 
-void vbd_send_endpoint_message(struct vbd_request *req)
+void vbd_send_ud_endpoint_message(struct vbd_request *req)
 {
-	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_endpoint_task);
+	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_ud_endpoint_task);
 	struct vbd_transfer_record *transfer;
 	struct vbd_error err = {0};
 
@@ -359,8 +360,8 @@ VBD_PAGE_BY(by_created, endpoint_of, created_ns)
 
 static const char *const endpoint_fields[] = {"id", "name", "state", "addr", "port", "device",
 	"port_num", "lid", "gid", "gid_index", "pkey_index", "qpn", "psn", "qkey", "private_data",
-	"mtu_bytes", "max_message_bytes", "qp", "cq", "counters", "inbox", "sidr", "peers",
-	"groups", "first_error", "end", "created_at", "ended_at", NULL};
+	"mtu_bytes", "max_message_bytes", "qp", "cq", "counters", "inbox", "sidr", "ud_peer_count",
+	"multicast_membership_count", "first_error", "end", "created_at", "ended_at", NULL};
 
 static const char *const endpoint_states[] = {VBD_ENDPOINT_STATE_MAP(VBD_PAGE_STATE) NULL};
 
@@ -380,8 +381,8 @@ static const struct vbd_page_source endpoint_page = {
 	.encode = encode_item,
 };
 
-const struct vbd_task_kind vbd_endpoint_task = {
-	.kind = VBD_KIND_ENDPOINT,
+const struct vbd_task_kind vbd_ud_endpoint_task = {
+	.kind = VBD_KIND_UD_ENDPOINT,
 	.gone = "the endpoint was deleted in the meantime",
 	.encode = encode_item,
 	.page = &endpoint_page,

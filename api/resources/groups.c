@@ -28,7 +28,7 @@ static json_t *encode_group(const void *item, struct vbd_request *req)
 	vbd_put_object(&out, &record->object);
 	vbd_put_text(&out, "state", vbd_group_state_json(group->state));
 	vbd_put_text_or_null(&out, "waits_for", vbd_group_state_waits_for(group->state));
-	vbd_put_u64(&out, "endpoint", record->endpoint_id);
+	vbd_put_u64(&out, "ud_endpoint", record->endpoint_id);
 	vbd_put_address(&out, "addr", &group->addr);
 	vbd_put_text(&out, "mode", vbd_group_mode_name(group->mode));
 	vbd_put_text(&out, "mgid", group->known ? vbd_gid_text(group->path.dgid, mgid) : NULL);
@@ -56,9 +56,9 @@ static enum vbd_task_state task_state(const void *item)
 	return state == VBD_GROUP_IS_FAILED ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
 }
 
-void vbd_delete_group(struct vbd_request *req)
+void vbd_delete_multicast_membership(struct vbd_request *req)
 {
-	struct vbd_group_record *record = vbd_task_find(req, &vbd_group_task);
+	struct vbd_group_record *record = vbd_task_find(req, &vbd_multicast_membership_task);
 
 	if (!record)
 		return;
@@ -66,7 +66,7 @@ void vbd_delete_group(struct vbd_request *req)
 	if (vbd_group_state_ended(record->group.state) && record->group.users == 0)
 		vbd_reply_empty(req, 204);
 	else
-		vbd_task_answer_gone(req, &vbd_group_task, record);
+		vbd_task_answer_gone(req, &vbd_multicast_membership_task, record);
 }
 
 /* --- creation -------------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ static const char *const mode_names[VBD_GROUP_MODE_COUNT] = {VBD_GROUP_MODE_MAP(
 
 static const struct vbd_field create_fields[] = {
 	{VBD_FIELD_NAME(struct group_create)},
-	{VBD_FIELD(REF, "endpoint", struct group_create, endpoint), .required = true},
+	{VBD_FIELD(REF, "ud_endpoint", struct group_create, endpoint), .required = true},
 	{VBD_FIELD(STRING, "addr", struct group_create, addr), .required = true, .min = 1,
 		.max = 255},
 	{VBD_FIELD(ENUM, "mode", struct group_create, mode), .names = mode_names,
@@ -104,11 +104,11 @@ static enum vbd_status decode_create(
 	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
 	vbd_copy_text(spec->addr, sizeof(spec->addr), input.addr);
 	spec->endpoint = vbd_member_find(
-		vbd_request_daemon(req)->endpoints, &input.endpoint, "/endpoint", err);
+		vbd_request_daemon(req)->ud_endpoints, &input.endpoint, "/ud_endpoint", err);
 	return spec->endpoint ? VBD_OK : VBD_E_NOT_FOUND;
 }
 
-void vbd_create_group(struct vbd_request *req)
+void vbd_create_multicast_membership(struct vbd_request *req)
 {
 	struct vbd_group_record *record;
 	struct vbd_group_spec spec;
@@ -119,7 +119,7 @@ void vbd_create_group(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_task_answer(req, &vbd_group_task, record);
+	vbd_task_answer(req, &vbd_multicast_membership_task, record);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -132,14 +132,15 @@ static bool group_in_state(const void *item, const char *state)
 VBD_PAGE_BY(by_state, record_of, group.state)
 VBD_PAGE_BY(by_endpoint, record_of, endpoint_id)
 
-static const char *const group_fields[] = {"id", "name", "state", "waits_for", "endpoint", "addr",
-	"mode", "mgid", "mlid", "sl", "qkey", "users", "timeout_ms", "error", "created_at", NULL};
+static const char *const group_fields[] = {"id", "name", "state", "waits_for", "ud_endpoint",
+	"addr", "mode", "mgid", "mlid", "sl", "qkey", "users", "timeout_ms", "error", "created_at",
+	NULL};
 static const char *const group_states[] = {"joining", "joined", "leaving", "left", "failed", NULL};
 
 static const struct vbd_page_key group_keys[] = {
 	{"name", vbd_object_compare_name},
 	{"state", by_state},
-	{"endpoint", by_endpoint},
+	{"ud_endpoint", by_endpoint},
 	{"created_at", vbd_object_compare_created},
 	{NULL, NULL},
 };
@@ -152,8 +153,8 @@ static const struct vbd_page_source group_page = {
 	.encode = encode_group,
 };
 
-const struct vbd_task_kind vbd_group_task = {
-	.kind = VBD_KIND_GROUP,
+const struct vbd_task_kind vbd_multicast_membership_task = {
+	.kind = VBD_KIND_MULTICAST_MEMBERSHIP,
 	.gone = "the group was left in the meantime",
 	.encode = encode_group,
 	.state = task_state,

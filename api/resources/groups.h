@@ -5,7 +5,7 @@
 
 struct vbd_request;
 
-void vbd_create_group(struct vbd_request *req);
-void vbd_delete_group(struct vbd_request *req);
+void vbd_create_multicast_membership(struct vbd_request *req);
+void vbd_delete_multicast_membership(struct vbd_request *req);
 
 #endif

@@ -69,9 +69,9 @@ static json_t *encode_peer(const void *item, struct vbd_request *req)
 	vbd_put_object(&out, &record->object);
 	vbd_put_text(&out, "state", vbd_peer_state_json(peer->state));
 	vbd_put_text_or_null(&out, "waits_for", vbd_peer_state_waits_for(peer->state));
-	vbd_put_u64(&out, "endpoint", record->endpoint_id);
+	vbd_put_u64(&out, "ud_endpoint", record->endpoint_id);
 	vbd_put_text_or_null(&out, "dst", record->dst);
-	vbd_put_u64_or_null(&out, "message", record->message != 0, record->message);
+	vbd_put_u64_or_null(&out, "message_seq", record->message != 0, record->message);
 	vbd_put_u64_or_null(&out, "qpn", peer->known, peer->qpn);
 	vbd_put(&out, "path", encode_path(peer));
 	if (req->role == VBD_ROLE_CONTROL)
@@ -94,9 +94,9 @@ static enum vbd_task_state task_state(const void *item)
 	return state == VBD_PEER_FAILED ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
 }
 
-void vbd_delete_peer(struct vbd_request *req)
+void vbd_delete_ud_peer(struct vbd_request *req)
 {
-	struct vbd_peer_record *record = vbd_task_find(req, &vbd_peer_task);
+	struct vbd_peer_record *record = vbd_task_find(req, &vbd_ud_peer_task);
 	struct vbd_error err = {0};
 
 	if (!record)
@@ -132,14 +132,14 @@ struct peer_create {
 
 static const struct vbd_field create_fields[] = {
 	{VBD_FIELD_NAME(struct peer_create)},
-	{VBD_FIELD(REF, "endpoint", struct peer_create, endpoint), .required = true},
+	{VBD_FIELD(REF, "ud_endpoint", struct peer_create, endpoint), .required = true},
 	{VBD_FIELD(STRING, "dst_addr", struct peer_create, dst_addr), .min = 1, .max = 255},
 	{VBD_FIELD(UINT, "dst_port", struct peer_create, dst_port), .min = 1, .max = 65535,
 		VBD_FIELD_SEEN(struct peer_create, dst_port_seen)},
 	VBD_PRIVATE_DATA_FIELD(struct peer_create),
 	{VBD_FIELD(UINT, "timeout_ms", struct peer_create, timeout_ms), .min = 1, .max = 600000,
 		VBD_FIELD_SEEN(struct peer_create, timeout_seen)},
-	{VBD_FIELD(UINT, "message", struct peer_create, message), .min = 1, .max = INT64_MAX,
+	{VBD_FIELD(UINT, "message_seq", struct peer_create, message), .min = 1, .max = INT64_MAX,
 		VBD_FIELD_SEEN(struct peer_create, message_seen)},
 	{VBD_FIELD(STRING, "gid", struct peer_create, gid), .min = 2, .max = 45},
 	{VBD_FIELD(UINT, "lid", struct peer_create, lid), .min = 1, .max = 65535,
@@ -178,7 +178,7 @@ static enum vbd_status check_members(
 		{"/dst_port", input->dst_port_seen, SOURCE_ASKED},
 		{"/private_data", input->private_data.data != NULL, SOURCE_ASKED},
 		{"/timeout_ms", input->timeout_seen, SOURCE_ASKED},
-		{"/message", input->message_seen, SOURCE_SENDER},
+		{"/message_seq", input->message_seen, SOURCE_SENDER},
 		{"/gid", input->gid != NULL, SOURCE_KNOWN},
 		{"/lid", input->lid_seen, SOURCE_KNOWN},
 		{"/qpn", input->qpn_seen, SOURCE_KNOWN},
@@ -195,7 +195,7 @@ static enum vbd_status check_members(
 			return vbd_error_input(err, VBD_E_BAD_VALUE, rows[i].pointer,
 				"%s is not allowed for a peer that is given by %s", rows[i].pointer,
 				source == SOURCE_ASKED	  ? "dst_addr"
-				: source == SOURCE_SENDER ? "message"
+				: source == SOURCE_SENDER ? "message_seq"
 							  : "qpn");
 	}
 	return VBD_OK;
@@ -255,7 +255,7 @@ static enum vbd_status known_path(const struct peer_create *input,
 static enum vbd_status find_endpoint(struct vbd_daemon *daemon, const struct vbd_json_ref *ref,
 	struct vbd_endpoint_record **ret_endpoint, struct vbd_error *err)
 {
-	*ret_endpoint = vbd_member_find(daemon->endpoints, ref, "/endpoint", err);
+	*ret_endpoint = vbd_member_find(daemon->ud_endpoints, ref, "/ud_endpoint", err);
 	return *ret_endpoint ? VBD_OK : VBD_E_NOT_FOUND;
 }
 
@@ -300,7 +300,7 @@ static enum vbd_status decode_create(
 	return status;
 }
 
-void vbd_create_peer(struct vbd_request *req)
+void vbd_create_ud_peer(struct vbd_request *req)
 {
 	struct vbd_peer_spec spec = {0};
 	struct vbd_peer_record *record;
@@ -311,7 +311,7 @@ void vbd_create_peer(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_task_answer(req, &vbd_peer_task, record);
+	vbd_task_answer(req, &vbd_ud_peer_task, record);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */
@@ -324,15 +324,15 @@ static bool peer_in_state(const void *item, const char *state)
 VBD_PAGE_BY(by_state, record_of, peer.state)
 VBD_PAGE_BY(by_endpoint, record_of, endpoint_id)
 
-static const char *const peer_fields[] = {"id", "name", "state", "waits_for", "endpoint", "dst",
-	"message", "qpn", "path", "qkey", "private_data", "users", "timeout_ms", "error",
+static const char *const peer_fields[] = {"id", "name", "state", "waits_for", "ud_endpoint", "dst",
+	"message_seq", "qpn", "path", "qkey", "private_data", "users", "timeout_ms", "error",
 	"created_at", NULL};
 static const char *const peer_states[] = {"resolving", "ready", "failed", NULL};
 
 static const struct vbd_page_key peer_keys[] = {
 	{"name", vbd_object_compare_name},
 	{"state", by_state},
-	{"endpoint", by_endpoint},
+	{"ud_endpoint", by_endpoint},
 	{"created_at", vbd_object_compare_created},
 	{NULL, NULL},
 };
@@ -345,8 +345,8 @@ static const struct vbd_page_source peer_page = {
 	.encode = encode_peer,
 };
 
-const struct vbd_task_kind vbd_peer_task = {
-	.kind = VBD_KIND_PEER,
+const struct vbd_task_kind vbd_ud_peer_task = {
+	.kind = VBD_KIND_UD_PEER,
 	.gone = "the peer was deleted in the meantime",
 	.encode = encode_peer,
 	.state = task_state,

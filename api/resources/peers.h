@@ -5,7 +5,7 @@
 
 struct vbd_request;
 
-void vbd_create_peer(struct vbd_request *req);
-void vbd_delete_peer(struct vbd_request *req);
+void vbd_create_ud_peer(struct vbd_request *req);
+void vbd_delete_ud_peer(struct vbd_request *req);
 
 #endif

@@ -24,12 +24,12 @@ struct range_input {
 struct transfer_create {
 	struct vbd_json_ref connection;
 	bool connection_seen;
-	struct vbd_json_ref endpoint;
-	bool endpoint_seen;
-	struct vbd_json_ref peer;
-	bool peer_seen;
-	struct vbd_json_ref group;
-	bool group_seen;
+	struct vbd_json_ref ud_endpoint;
+	bool ud_endpoint_seen;
+	struct vbd_json_ref ud_peer;
+	bool ud_peer_seen;
+	struct vbd_json_ref multicast_membership;
+	bool multicast_membership_seen;
 	enum vbd_op op;
 	struct range_input whole; /* buffer, offset_bytes, length_bytes */
 	bool buffer_seen;
@@ -79,9 +79,9 @@ static const struct vbd_field range_fields[] = {
 
 static const struct vbd_field create_fields[] = {
 	REFERENCE(connection),
-	REFERENCE(endpoint),
-	REFERENCE(peer),
-	REFERENCE(group),
+	REFERENCE(ud_endpoint),
+	REFERENCE(ud_peer),
+	REFERENCE(multicast_membership),
 	{VBD_FIELD(ENUM, "op", struct transfer_create, op), .required = true, .names = op_names,
 		.n_names = VBD_OP_BIND_WINDOW},
 	{VBD_FIELD(REF, "buffer", struct transfer_create, whole.buffer),
@@ -256,7 +256,7 @@ static struct vbd_qp *qp_of_connection(
 static struct vbd_qp *qp_of_endpoint(
 	struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	struct vbd_endpoint_record *record = vbd_object_find(daemon->endpoints, ref, err);
+	struct vbd_endpoint_record *record = vbd_object_find(daemon->ud_endpoints, ref, err);
 
 	return record ? &record->endpoint->qp : NULL;
 }
@@ -265,20 +265,20 @@ static enum vbd_status resolve_qp(struct vbd_daemon *daemon, const struct transf
 	struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_json_ref *ref =
-		input->connection_seen ? &input->connection : &input->endpoint;
+		input->connection_seen ? &input->connection : &input->ud_endpoint;
 	char text[VBD_REF_TEXT_BYTES];
 
-	if (input->connection_seen && input->endpoint_seen)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/endpoint",
-			"give /connection or /endpoint, not both");
-	if (!input->connection_seen && !input->endpoint_seen)
+	if (input->connection_seen && input->ud_endpoint_seen)
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/ud_endpoint",
+			"give /connection or /ud_endpoint, not both");
+	if (!input->connection_seen && !input->ud_endpoint_seen)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/connection",
-			"/connection or /endpoint is missing");
+			"/connection or /ud_endpoint is missing");
 	spec->qp = input->connection_seen ? qp_of_connection(daemon, vbd_ref_text(ref, text), err)
 					  : qp_of_endpoint(daemon, vbd_ref_text(ref, text), err);
 	if (spec->qp)
 		return VBD_OK;
-	vbd_set_pointer(err, input->connection_seen ? "/connection" : "/endpoint");
+	vbd_set_pointer(err, input->connection_seen ? "/connection" : "/ud_endpoint");
 	return VBD_E_NOT_FOUND;
 }
 
@@ -287,12 +287,13 @@ enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
 	struct vbd_error *err)
 {
 	if (input->peer) {
-		spec->peer = vbd_member_find(daemon->peers, input->peer, "/peer", err);
+		spec->peer = vbd_member_find(daemon->ud_peers, input->peer, "/ud_peer", err);
 		if (!spec->peer)
 			return VBD_E_NOT_FOUND;
 	}
 	if (input->group) {
-		spec->group = vbd_member_find(daemon->groups, input->group, "/group", err);
+		spec->group = vbd_member_find(
+			daemon->multicast_memberships, input->group, "/multicast_membership", err);
 		if (!spec->group)
 			return VBD_E_NOT_FOUND;
 	}
@@ -303,8 +304,8 @@ static enum vbd_status resolve(struct vbd_daemon *daemon, const struct transfer_
 	struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
 	const struct vbd_destination_input to = {
-		.peer = input->peer_seen ? &input->peer : NULL,
-		.group = input->group_seen ? &input->group : NULL,
+		.peer = input->ud_peer_seen ? &input->ud_peer : NULL,
+		.group = input->multicast_membership_seen ? &input->multicast_membership : NULL,
 	};
 	enum vbd_status status = resolve_qp(daemon, input, spec, err);
 

@@ -102,9 +102,9 @@ json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
 	vbd_put_text(&out, "state", vbd_transfer_state_name(transfer->state));
 	vbd_put_text(&out, "op", vbd_op_name(transfer->op));
 	vbd_put_u64_or_null(&out, "connection", record->connection_id != 0, record->connection_id);
-	vbd_put_u64_or_null(&out, "endpoint", record->endpoint_id != 0, record->endpoint_id);
-	vbd_put_u64_or_null(&out, "peer", record->peer_id != 0, record->peer_id);
-	vbd_put_u64_or_null(&out, "group", record->group_id != 0, record->group_id);
+	vbd_put_u64_or_null(&out, "ud_endpoint", record->endpoint_id != 0, record->endpoint_id);
+	vbd_put_u64_or_null(&out, "ud_peer", record->peer_id != 0, record->peer_id);
+	vbd_put_u64_or_null(&out, "multicast_membership", record->group_id != 0, record->group_id);
 	put_ranges(&out, record);
 	vbd_put_u64(&out, "length_bytes", vbd_transfer_length(transfer));
 	vbd_put_u64(&out, "chunk_bytes", transfer->chunk_bytes);

@@ -67,10 +67,11 @@ VBD_PAGE_BY(by_connection, record_of, connection_id)
 VBD_PAGE_BY(by_length, record_of, transfer.length_bytes)
 VBD_PAGE_BY(by_created, record_of, transfer.created_ns)
 
-static const char *const transfer_fields[] = {"id", "state", "op", "connection", "endpoint", "peer",
-	"group", "buffer", "offset_bytes", "sges", "length_bytes", "chunk_bytes", "tx_depth",
-	"bytes_done", "wrs_done", "messages_done", "inline", "imm", "old_value", "received",
-	"timeout_ms", "created_at", "started_at", "ended_at", "queue_ns", "wire_ns", "error", NULL};
+static const char *const transfer_fields[] = {"id", "state", "op", "connection", "ud_endpoint",
+	"ud_peer", "multicast_membership", "buffer", "offset_bytes", "sges", "length_bytes",
+	"chunk_bytes", "tx_depth", "bytes_done", "wrs_done", "messages_done", "inline", "imm",
+	"old_value", "received", "timeout_ms", "created_at", "started_at", "ended_at", "queue_ns",
+	"wire_ns", "error", NULL};
 
 static const char *const transfer_states[] = {VBD_TRANSFER_STATE_MAP(VBD_PAGE_STATE) NULL};
 

@@ -23,10 +23,11 @@
 	X(PROBE, probe, probes, config->limits.connections, config->probes_kept)               \
 	X(CONNECTION, connection, connections, config->limits.connections, config->history)    \
 	X(LISTENER, listener, listeners, config->limits.listeners, VBD_KEPT_WITHIN)            \
-	/* An endpoint frees its peers and groups. */                                          \
-	X(ENDPOINT, endpoint, endpoints, config->limits.endpoints, VBD_KEPT_WITHIN)            \
-	X(PEER, peer, peers, config->limits.peers, VBD_KEPT_WITHIN)                            \
-	X(GROUP, group, groups, config->limits.groups, VBD_KEPT_WITHIN)                        \
+	/* A UD endpoint frees its peers and memberships. */                                   \
+	X(UD_ENDPOINT, ud_endpoint, ud_endpoints, config->limits.endpoints, VBD_KEPT_WITHIN)   \
+	X(UD_PEER, ud_peer, ud_peers, config->limits.peers, VBD_KEPT_WITHIN)                   \
+	X(MULTICAST_MEMBERSHIP, multicast_membership, multicast_memberships,                   \
+		config->limits.groups, VBD_KEPT_WITHIN)                                        \
 	X(BUFFER, buffer, buffers, config->limits.buffers, VBD_KEPT_WITHIN)                    \
 	X(SRQ, srq, srqs, config->limits.srqs, VBD_KEPT_WITHIN)                                \
 	X(CQ, cq, cqs, config->limits.cqs, VBD_KEPT_WITHIN)                                    \

@@ -123,7 +123,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_e
 	enum vbd_status status = vbd_receives_check(daemon, receive_bytes, "/qp", err);
 
 	if (!status)
-		status = vbd_object_create(daemon->endpoints, spec->name, &object, err);
+		status = vbd_object_create(daemon->ud_endpoints, spec->name, &object, err);
 	if (status)
 		return status;
 	record = record_of(object);
@@ -232,7 +232,7 @@ enum vbd_status vbd_endpoint_delete_messages(
 
 void vbd_endpoints_device_removing(struct vbd_daemon *daemon, const struct vbd_device *device)
 {
-	vbd_registry_for_each (object, daemon->endpoints) {
+	vbd_registry_for_each (object, daemon->ud_endpoints) {
 		struct vbd_endpoint *endpoint = record_of(object)->endpoint;
 
 		if (endpoint->qp.device == device)
@@ -242,7 +242,7 @@ void vbd_endpoints_device_removing(struct vbd_daemon *daemon, const struct vbd_d
 
 void vbd_endpoints_add_totals(const struct vbd_daemon *daemon, struct vbd_totals *totals)
 {
-	vbd_registry_for_each (object, daemon->endpoints) {
+	vbd_registry_for_each (object, daemon->ud_endpoints) {
 		const struct vbd_endpoint_record *record = record_of(object);
 
 		if (!record->object.ended)
@@ -252,7 +252,7 @@ void vbd_endpoints_add_totals(const struct vbd_daemon *daemon, struct vbd_totals
 
 void vbd_endpoints_close_all(struct vbd_daemon *daemon)
 {
-	vbd_registry_for_each (object, daemon->endpoints)
+	vbd_registry_for_each (object, daemon->ud_endpoints)
 		vbd_endpoint_close(record_of(object)->endpoint, VBD_REASON_SHUTDOWN);
 }
 
@@ -272,7 +272,7 @@ static void free_record(struct vbd_object *object)
 }
 
 /* Deleting an endpoint closes it; its peers and groups are freed with it. */
-const struct vbd_kind vbd_endpoint_kind = {
+const struct vbd_kind vbd_ud_endpoint_kind = {
 	.size_bytes = sizeof(struct vbd_endpoint_record),
 	.on_deadline = on_deadline,
 	.cancel = close_endpoint,

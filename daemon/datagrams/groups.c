@@ -119,7 +119,8 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_g
 {
 	struct vbd_group_record *record;
 	struct vbd_object *object;
-	enum vbd_status status = vbd_object_create(daemon->groups, spec->name, &object, err);
+	enum vbd_status status =
+		vbd_object_create(daemon->multicast_memberships, spec->name, &object, err);
 
 	if (status)
 		return status;
@@ -204,7 +205,7 @@ static void free_record(struct vbd_object *object)
 }
 
 /* Deleting a group leaves it. A failed group stays until it is deleted. */
-const struct vbd_kind vbd_group_kind = {
+const struct vbd_kind vbd_multicast_membership_kind = {
 	.size_bytes = sizeof(struct vbd_group_record),
 	.on_deadline = on_deadline,
 	.cancel = leave,

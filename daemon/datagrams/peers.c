@@ -83,7 +83,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_p
 {
 	struct vbd_peer_record *record;
 	struct vbd_object *object;
-	enum vbd_status status = vbd_object_create(daemon->peers, spec->name, &object, err);
+	enum vbd_status status = vbd_object_create(daemon->ud_peers, spec->name, &object, err);
 
 	if (status)
 		return status;
@@ -136,14 +136,14 @@ static enum vbd_status path_of_message(const struct vbd_peer_spec *spec,
 	enum vbd_status status;
 
 	if (!message)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/message",
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/message_seq",
 			"the inbox of endpoint %llu has no message %llu",
 			(unsigned long long)spec->endpoint->object.id,
 			(unsigned long long)spec->message);
 	status = vbd_ah_path_back(endpoint->qp.device, endpoint->params.port_num,
 		(uint8_t)endpoint->params.gid_index, &message->source, ret_path, &error);
 	if (status)
-		return vbd_error_input(err, status, "/message", "%s", error.text);
+		return vbd_error_input(err, status, "/message_seq", "%s", error.text);
 	*ret_qpn = message->source.qpn;
 	return VBD_OK;
 }
@@ -254,7 +254,7 @@ static void free_record(struct vbd_object *object)
 	vbd_peer_fini(&record_of(object)->peer);
 }
 
-const struct vbd_kind vbd_peer_kind = {
+const struct vbd_kind vbd_ud_peer_kind = {
 	.size_bytes = sizeof(struct vbd_peer_record),
 	.on_deadline = on_deadline,
 	.is_used = is_used,

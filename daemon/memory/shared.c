@@ -83,7 +83,7 @@ static void add_queue_pairs(const struct vbd_object *shared, struct vbd_shared_u
 		if (!object->ended && names(&connection->conn->params.qp, shared))
 			add_user(users, object);
 	}
-	vbd_registry_for_each (object, daemon->endpoints) {
+	vbd_registry_for_each (object, daemon->ud_endpoints) {
 		const struct vbd_endpoint_record *record =
 			VBD_CONTAINER_OF(object, struct vbd_endpoint_record, object);
 

@@ -53,12 +53,12 @@ static enum vbd_status check_peer(const struct vbd_transfer_spec *spec, struct v
 	const struct vbd_peer_record *peer = spec->peer;
 
 	if (peer->endpoint_id != spec->qp->owner_id)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/peer",
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/ud_peer",
 			"peer %llu is one of endpoint %llu", (unsigned long long)peer->object.id,
 			(unsigned long long)peer->endpoint_id);
 	if (peer->peer.state == VBD_PEER_READY)
 		return VBD_OK;
-	return vbd_error_input(err, VBD_E_WRONG_STATE, "/peer",
+	return vbd_error_input(err, VBD_E_WRONG_STATE, "/ud_peer",
 		"peer %llu is %s; data can be sent to a ready peer only",
 		(unsigned long long)peer->object.id, vbd_peer_state_json(peer->peer.state));
 }
@@ -68,13 +68,13 @@ static enum vbd_status check_group(const struct vbd_transfer_spec *spec, struct 
 	const struct vbd_group_record *group = spec->group;
 
 	if (group->endpoint_id != spec->qp->owner_id)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/group",
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/multicast_membership",
 			"group %llu is a membership of endpoint %llu",
 			(unsigned long long)group->object.id,
 			(unsigned long long)group->endpoint_id);
 	if (group->group.state == VBD_GROUP_IS_JOINED)
 		return VBD_OK;
-	return vbd_error_input(err, VBD_E_WRONG_STATE, "/group",
+	return vbd_error_input(err, VBD_E_WRONG_STATE, "/multicast_membership",
 		"group %llu is %s; data can be sent to a joined group only",
 		(unsigned long long)group->object.id, vbd_group_state_json(group->group.state));
 }
@@ -86,18 +86,19 @@ static enum vbd_status check_destination(
 	if (!is_ud(spec->qp)) {
 		if (!spec->peer && !spec->group)
 			return VBD_OK;
-		return vbd_error_input(err, VBD_E_BAD_VALUE, spec->peer ? "/peer" : "/group",
+		return vbd_error_input(err, VBD_E_BAD_VALUE,
+			spec->peer ? "/ud_peer" : "/multicast_membership",
 			"a connection has one peer; only an endpoint sends to a given peer");
 	}
 	if (spec->peer && spec->group)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/group",
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/multicast_membership",
 			"a datagram goes to a peer or to a group, not to both");
 	if (spec->peer)
 		return check_peer(spec, err);
 	if (spec->group)
 		return check_group(spec, err);
-	return vbd_error_input(err, VBD_E_MISSING_FIELD, "/peer",
-		"/peer or /group is missing: an endpoint sends to one of them");
+	return vbd_error_input(err, VBD_E_MISSING_FIELD, "/ud_peer",
+		"/ud_peer or /multicast_membership is missing: an endpoint sends to one of them");
 }
 
 static enum vbd_status check_pd(

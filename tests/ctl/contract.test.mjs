@@ -14,7 +14,7 @@ const SAMPLES = {
   Buffer: samples.buffer(), Connection: samples.connection(), Cq: samples.cq(), Device: samples.device(),
   Event: samples.event(1), Index: samples.index(), Listener: samples.listener(), Message: samples.message(1, 'x'),
   Problem: samples.problem(), QpParamsFull: samples.qpParams(), Transfer: samples.transfer(), Pd: samples.pd(), Srq: samples.srq(), Window: samples.window(), Probe: samples.probe(), Benchmark: samples.benchmark(),
-  UdEndpoint: samples.endpoint(), Peer: samples.peer(), Group: samples.group(),
+  UdEndpoint: samples.endpoint(), UdPeer: samples.peer(), MulticastMembership: samples.group(),
 };
 
 for (const [schema, sample] of Object.entries(SAMPLES)) {

@@ -42,7 +42,7 @@ const some_of = (...values) => values.filter(() => random() < 0.5);
 // --- what there is -----------------------------------------------------------------------------------------------
 
 // In an order in which they can be deleted. Kinds that this verbsd does not have are removed below.
-const KINDS = ["probes", "benchmarks", "transfers", "windows", "groups", "peers", "connections", "endpoints", "listeners", "srqs",
+const KINDS = ["probes", "benchmarks", "transfers", "windows", "multicast_memberships", "ud_peers", "connections", "ud_endpoints", "listeners", "srqs",
 	"cqs", "pds", "buffers"];
 const ENDED = new Set(["closed", "failed", "done", "cancelled", "timed_out", "left", "revoked"]);
 const alive = Object.fromEntries(KINDS.map((kind) => [kind, []]));
@@ -95,8 +95,8 @@ const range = () => ({
 	...maybe(0.5, () => ({ offset_bytes: one_of(0, 1, 64), length_bytes: one_of(0, 1, 64, 4096) })),
 });
 
-const where = () => (alive.endpoints.length && random() < 0.2
-	? { endpoint: ref("endpoints"), ...one_of({ peer: ref("peers") }, { group: ref("groups") }) }
+const where = () => (alive.ud_endpoints.length && random() < 0.2
+	? { ud_endpoint: ref("ud_endpoints"), ...one_of({ ud_peer: ref("ud_peers") }, { multicast_membership: ref("multicast_memberships") }) }
 	: { connection: ref("connections") });
 
 function transfer() {
@@ -170,13 +170,13 @@ const bodies = {
 			...maybe(0.1, () => ({ private_data: private_data() })), ...placed(0.05) }
 		: { ...named(), bringup: "manual", transport: one_of("rc", "uc"), device: dev, qp: qp(),
 			...maybe(0.3, () => ({ initial_state: "RESET" })), ...maybe(0.3, () => ({ gid_index: one_of(0, 1, 2, 99) })) }),
-	endpoints: () => ({ ...named(), service: one_of("inbox", "inbox", "echo", "sink"),
+	ud_endpoints: () => ({ ...named(), service: one_of("inbox", "inbox", "echo", "sink"),
 		...one_of({ device: dev }, { addr, port: one_of(...PORTS) }, { device: dev, qkey: "0x11111111" }),
 		qp: { sq_depth: one_of(1, 16), rq_depth: one_of(1, 16), recv_size_bytes: one_of(64, 1024) } }),
-	peers: () => ({ ...named(), endpoint: ref("endpoints"),
+	ud_peers: () => ({ ...named(), ud_endpoint: ref("ud_endpoints"),
 		...one_of({ dst_addr: addr, dst_port: one_of(...PORTS), timeout_ms: 500 },
 			{ gid: `::ffff:${addr}`, qpn: one_of(1, 17, 20), qkey: "0x11111111" }) }),
-	groups: () => ({ ...named(), endpoint: ref("endpoints"), addr: GROUP_ADDR + below(5), mode: one_of("full", "send_only"),
+	multicast_memberships: () => ({ ...named(), ud_endpoint: ref("ud_endpoints"), addr: GROUP_ADDR + below(5), mode: one_of("full", "send_only"),
 		timeout_ms: one_of(10, 1000) }),
 	transfers: () => (random() < 0.9 ? transfer() : { transfers: Array.from({ length: 1 + below(4) }, transfer) }),
 	probes: probe,
@@ -199,10 +199,10 @@ const uses = [
 	["connections", "POST", "/modify", () => ({ state: one_of("RESET", "INIT", "RTR", "RTS", "SQD", "ERR") })],
 	["connections", "POST", "/remote", () => ({ ...(exchanges.length ? one_of(...exchanges) : { qpn: 17, psn: 0 }),
 		bring_to: one_of("RTR", "RTS") })],
-	["endpoints", "POST", "/messages", () => ({ data: "y".repeat(one_of(0, 64, 5000)), ...one_of({ peer: ref("peers") },
-		{ group: ref("groups") }) })],
-	["endpoints", "GET", "/messages", () => undefined],
-	["endpoints", "DELETE", "/messages?through=3", () => undefined],
+	["ud_endpoints", "POST", "/messages", () => ({ data: "y".repeat(one_of(0, 64, 5000)), ...one_of({ ud_peer: ref("ud_peers") },
+		{ multicast_membership: ref("multicast_memberships") }) })],
+	["ud_endpoints", "GET", "/messages", () => undefined],
+	["ud_endpoints", "DELETE", "/messages?through=3", () => undefined],
 	["buffers", "GET", "/data", () => undefined],
 	["buffers", "PUT", "/data", () => Buffer.alloc(one_of(0, 1, 64, 4096), 7)],
 	["buffers", "GET", "/checksum", () => undefined],

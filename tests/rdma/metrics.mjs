@@ -143,17 +143,17 @@ await scenario("endpoints, peers, groups and what is made by request are account
 	await near.post("/v1/pds", { name: "extra", device: dev });
 	await near.post("/v1/cqs", { name: "own", device: dev, depth_cqe: 64 });
 	await near.post("/v1/srqs", { name: "shared", device: dev, depth: 16, recv_size_bytes: 128 });
-	const there = await far.post("/v1/endpoints", { device: dev, addr, port: PORT + 2 });
-	const here = await near.post("/v1/endpoints", { device: dev });
+	const there = await far.post("/v1/ud_endpoints", { device: dev, addr, port: PORT + 2 });
+	const here = await near.post("/v1/ud_endpoints", { device: dev });
 
-	await near.post("/v1/peers", { endpoint: here.id, dst_addr: addr, dst_port: PORT + 2 }, 60);
-	await near.post("/v1/groups", { endpoint: here.id, addr: "239.76.0.1" }, 60);
+	await near.post("/v1/ud_peers", { ud_endpoint: here.id, dst_addr: addr, dst_port: PORT + 2 }, 60);
+	await near.post("/v1/multicast_memberships", { ud_endpoint: here.id, addr: "239.76.0.1" }, 60);
 	const probed = await far.connect({ dst_port: PORT + 1, service: "rping_client" });
 
 	await nothing_leaked(near, "with everything");
 	await nothing_leaked(far, "with everything");
-	await near.call("DELETE", `/v1/endpoints/${here.id}`);
-	await far.call("DELETE", `/v1/endpoints/${there.id}`);
+	await near.call("DELETE", `/v1/ud_endpoints/${here.id}`);
+	await far.call("DELETE", `/v1/ud_endpoints/${there.id}`);
 	await far.call("DELETE", `/v1/connections/${probed.id}`);
 	const metrics = await nothing_leaked(near, "when most of it is gone");
 
@@ -203,18 +203,18 @@ await scenario("no kind of object is taken for a leak, in any protection domain"
 				remote: { addr: target.addr, rkey: target.rkey } });
 			await nobody_leaks(`${when}, windows and a benchmark`);
 		}
-		const there = await far.post("/v1/endpoints", { device: dev, addr, port: ++port, ...(qp && { qp }) });
-		const here = await near.post("/v1/endpoints", { device: dev, ...(qp && { qp }) });
+		const there = await far.post("/v1/ud_endpoints", { device: dev, addr, port: ++port, ...(qp && { qp }) });
+		const here = await near.post("/v1/ud_endpoints", { device: dev, ...(qp && { qp }) });
 
-		made.push(`/v1/endpoints/${here.id}`);
-		await near.post("/v1/peers", { endpoint: here.id, dst_addr: addr, dst_port: port }, 60);
-		await near.post("/v1/groups", { endpoint: here.id, addr: "239.76.0.1" }, 60);
+		made.push(`/v1/ud_endpoints/${here.id}`);
+		await near.post("/v1/ud_peers", { ud_endpoint: here.id, dst_addr: addr, dst_port: port }, 60);
+		await near.post("/v1/multicast_memberships", { ud_endpoint: here.id, addr: "239.76.0.1" }, 60);
 		await nobody_leaks(`with endpoints in domain '${domain}'`);
 		const { metrics } = await scrape(near);
 		const stats = await near.get("/v1/stats");
 
 		equal(metrics.get("verbsd_receive_bytes"), stats.receive_bytes, "the memory of receives");
-		await far.call("DELETE", `/v1/endpoints/${there.id}`);
+		await far.call("DELETE", `/v1/ud_endpoints/${there.id}`);
 		for (const path of made) {
 			await near.call("DELETE", path);
 			await nobody_leaks(`without ${path}`);

@@ -79,15 +79,15 @@ async function by_hand(daemon, transport, gid_index) {
 
 // Resolves an endpoint on the address through the connection manager, from another endpoint there.
 async function by_datagram(daemon, address, gid_index) {
-	const there = await daemon.post("/v1/endpoints", { addr: address, port: PORT });
-	const here = await daemon.post("/v1/endpoints", { device: dev, gid_index });
-	const peer = await daemon.post("/v1/peers", { endpoint: here.id, dst_addr: address, dst_port: PORT }, 60);
+	const there = await daemon.post("/v1/ud_endpoints", { addr: address, port: PORT });
+	const here = await daemon.post("/v1/ud_endpoints", { device: dev, gid_index });
+	const peer = await daemon.post("/v1/ud_peers", { ud_endpoint: here.id, dst_addr: address, dst_port: PORT }, 60);
 
 	equal(there.gid_index, gid_index, "GID index of the endpoint");
-	await daemon.post(`/v1/endpoints/${here.id}/messages`, { peer: peer.id, data: "a datagram" }, 60);
-	await daemon.until(`/v1/endpoints/${there.id}/messages`, "the datagram", ({ total }) => total === 1);
+	await daemon.post(`/v1/ud_endpoints/${here.id}/messages`, { ud_peer: peer.id, data: "a datagram" }, 60);
+	await daemon.until(`/v1/ud_endpoints/${there.id}/messages`, "the datagram", ({ total }) => total === 1);
 	for (const { id } of [here, there])
-		await daemon.call("DELETE", `/v1/endpoints/${id}`, undefined, { wait_s: 60 });
+		await daemon.call("DELETE", `/v1/ud_endpoints/${id}`, undefined, { wait_s: 60 });
 }
 
 async function roce_address(row, address, netdev, scope) {

@@ -10,7 +10,7 @@ import {
 } from "./lib.mjs";
 
 const PORT = 7174;
-const ENDPOINT = "/v1/endpoints";
+const ENDPOINT = "/v1/ud_endpoints";
 const GROUP = "239.1.2.3";
 const MESSAGES = 10;
 
@@ -23,9 +23,9 @@ const two_daemons = async () => {
 
 const endpoint = (daemon, body = {}) => daemon.post(ENDPOINT, { device: dev, ...body });
 const listening = (daemon, port = PORT, body = {}) => endpoint(daemon, { addr, port, ...body });
-const peer = (daemon, { id }, body) => daemon.post("/v1/peers", { endpoint: id, ...body }, 60);
+const peer = (daemon, { id }, body) => daemon.post("/v1/ud_peers", { ud_endpoint: id, ...body }, 60);
 const asked = (daemon, from, port = PORT, more = {}) => peer(daemon, from, { dst_addr: addr, dst_port: port, ...more });
-const group = (daemon, { id }, body = {}) => daemon.post("/v1/groups", { endpoint: id, addr: GROUP, ...body }, 60);
+const group = (daemon, { id }, body = {}) => daemon.post("/v1/multicast_memberships", { ud_endpoint: id, addr: GROUP, ...body }, 60);
 const say = (daemon, { id }, to, data, more = {}) =>
 	daemon.post(`${ENDPOINT}/${id}/messages`, { ...to, data, ...more }, 60);
 const heard = async (daemon, { id }, count) =>
@@ -44,8 +44,8 @@ await scenario("an endpoint asks another for its number, and both talk", async (
 	equal(b_of_a.private_data.peer.data, "welcome", "private data of the answer");
 	equal((await b.get(`${ENDPOINT}/${there.id}`)).sidr.answered, 1, "answers");
 
-	await say(a, here, { peer: b_of_a.id }, "hello");
-	await say(a, here, { peer: b_of_a.id }, "", { imm: 4294967295 });
+	await say(a, here, { ud_peer: b_of_a.id }, "hello");
+	await say(a, here, { ud_peer: b_of_a.id }, "", { imm: 4294967295 });
 	const [first, second] = await heard(b, there, 2);
 
 	equal(first.data, "hello", "the first message");
@@ -55,10 +55,10 @@ await scenario("an endpoint asks another for its number, and both talk", async (
 	equal(second.length_bytes, 0, "length of the second");
 	equal(second.imm, 4294967295, "its immediate");
 
-	const a_of_b = await peer(b, there, { message: first.seq });
+	const a_of_b = await peer(b, there, { message_seq: first.seq });
 
 	equal(a_of_b.qpn, here.qpn, "number of the sender");
-	await say(b, there, { peer: a_of_b.id }, "hello yourself");
+	await say(b, there, { ud_peer: a_of_b.id }, "hello yourself");
 	equal((await heard(a, here, 1))[0].data, "hello yourself", "the reply");
 
 	const { counters } = await b.get(`${ENDPOINT}/${there.id}`);
@@ -66,7 +66,7 @@ await scenario("an endpoint asks another for its number, and both talk", async (
 	equal(counters.recv.completed, 2, "messages that came");
 	equal(counters.recv.bytes, 5, "bytes that came");
 	equal(counters.grh_bytes, 80, "bytes of route headers");
-	const { code } = await a.refused("POST", "/v1/peers", { endpoint: here.id, dst_addr: addr, dst_port: 7999 }, 60);
+	const { code } = await a.refused("POST", "/v1/ud_peers", { ud_endpoint: here.id, dst_addr: addr, dst_port: 7999 }, 60);
 	equal(code, "rejected", "a port where nobody listens");
 	await a.stop();
 	await b.stop();
@@ -86,11 +86,11 @@ await scenario("a datagram fills the MTU and is never longer", async () => {
 	const { id } = await asked(a, here);
 	const { max_message_bytes } = here;
 	const buffer = await a.buffer(2 * max_message_bytes);
-	const send = (more) => ({ op: "send", endpoint: here.id, peer: id, buffer: buffer.id, ...more });
+	const send = (more) => ({ op: "send", ud_endpoint: here.id, ud_peer: id, buffer: buffer.id, ...more });
 
-	await say(a, here, { peer: id }, "x".repeat(max_message_bytes));
+	await say(a, here, { ud_peer: id }, "x".repeat(max_message_bytes));
 	const too_long = await a.refused("POST", `${ENDPOINT}/${here.id}/messages`,
-		{ peer: id, data: "x".repeat(max_message_bytes + 1) });
+		{ ud_peer: id, data: "x".repeat(max_message_bytes + 1) });
 	equal(too_long.code, "message_too_long", "code");
 	ok(too_long.detail.includes(String(max_message_bytes)), too_long.detail);
 	equal(too_long.pointer, "/data", "pointer");
@@ -99,7 +99,7 @@ await scenario("a datagram fills the MTU and is never longer", async () => {
 
 	// A range cut into datagrams, and a datagram gathered from ranges.
 	await a.post("/v1/transfers", send({ length_bytes: 3 * 256, message_bytes: 256 }), 60);
-	await a.post("/v1/transfers", { op: "send", endpoint: here.id, peer: id, sges: [
+	await a.post("/v1/transfers", { op: "send", ud_endpoint: here.id, ud_peer: id, sges: [
 		{ buffer: buffer.id, offset_bytes: 0, length_bytes: 10 }, { buffer: buffer.id, offset_bytes: 100, length_bytes: 20 }] }, 60);
 	const lengths = (await heard(b, there, 5)).map(({ length_bytes }) => length_bytes);
 
@@ -116,7 +116,7 @@ await scenario("what is signalled every Nth completes all the same", async () =>
 	const { id } = await asked(a, here);
 	const buffer = await a.buffer(4096);
 
-	await a.post("/v1/transfers", { op: "send", endpoint: here.id, peer: id, buffer: buffer.id, length_bytes: 1280,
+	await a.post("/v1/transfers", { op: "send", ud_endpoint: here.id, ud_peer: id, buffer: buffer.id, length_bytes: 1280,
 		message_bytes: 10 }, 60);
 	const { counters: { send } } = await a.get(`${ENDPOINT}/${here.id}`);
 
@@ -137,15 +137,15 @@ await scenario("a wrong qkey is dropped without a word, and nothing breaks", asy
 	const right = await peer(a, here, known);
 	const nobody = await peer(a, here, { gid: there.gid, qpn: 0xabcdef });
 
-	await say(a, here, { peer: wrong.id }, "lost");
-	await say(a, here, { peer: nobody.id }, "lost");
-	await say(a, here, { peer: right.id }, "heard");
+	await say(a, here, { ud_peer: wrong.id }, "lost");
+	await say(a, here, { ud_peer: nobody.id }, "lost");
+	await say(a, here, { ud_peer: right.id }, "heard");
 	equal((await heard(b, there, 1)).map(({ data }) => data).join(), "heard", "what came");
 	equal((await a.get(`${ENDPOINT}/${here.id}`)).state, "ready", "state");
 
 	// An endpoint that is gone does not end its senders.
 	await b.call("DELETE", `${ENDPOINT}/${there.id}`, undefined, { wait_s: 60 });
-	await say(a, here, { peer: right.id }, "to nobody");
+	await say(a, here, { ud_peer: right.id }, "to nobody");
 	equal((await a.get(`${ENDPOINT}/${here.id}`)).state, "ready", "state");
 	equal((await a.get("/v1/stats")).transfers_failed, 0, "transfers that failed");
 	await a.stop();
@@ -161,10 +161,10 @@ await scenario("what finds no receive is lost, and what is deleted makes room", 
 	const { id } = await asked(a, here);
 
 	for (let i = 1; i <= 6; i++)
-		await say(a, here, { peer: id }, `message ${i}`);
+		await say(a, here, { ud_peer: id }, `message ${i}`);
 	equal((await heard(b, there, 4)).length, 4, "messages that were kept");
 	await b.call("DELETE", `${ENDPOINT}/${there.id}/messages?through=4`);
-	await say(a, here, { peer: id }, "room");
+	await say(a, here, { ud_peer: id }, "room");
 	equal((await heard(b, there, 1))[0].data, "room", "the message after it");
 	await a.stop();
 	await b.stop();
@@ -184,7 +184,7 @@ await scenario("an endpoint uses the protection domain and completion queue that
 	const buffer = await daemon.buffer(4096, { pd: "mine" });
 	const other = await daemon.buffer(4096);
 	const { id } = await asked(daemon, here);
-	const send = (from) => ({ op: "send", endpoint: here.id, peer: id, buffer: from.id, length_bytes: 100 });
+	const send = (from) => ({ op: "send", ud_endpoint: here.id, ud_peer: id, buffer: from.id, length_bytes: 100 });
 
 	equal(here.cq, cq.id, "its completion queue");
 	equal(here.qp.pd, pd.id, "its protection domain");
@@ -216,7 +216,7 @@ await scenario("a sink counts and keeps nothing", async () => {
 	const { id } = await asked(a, here);
 
 	for (let i = 1; i <= 20; i++) {
-		await say(a, here, { peer: id }, "x".repeat(100));
+		await say(a, here, { ud_peer: id }, "x".repeat(100));
 		await b.until(`${ENDPOINT}/${there.id}`, `message ${i}`, ({ counters }) => counters.recv.completed === i);
 	}
 	equal((await inbox(b, there)).length, 0, "messages that were kept");
@@ -239,7 +239,7 @@ await scenario("what datagrams can't do is refused by name", async () => {
 	};
 
 	for (const [op, more] of Object.entries(operands)) {
-		const { code } = await daemon.refused("POST", "/v1/transfers", { op, endpoint: here.id, peer: id,
+		const { code } = await daemon.refused("POST", "/v1/transfers", { op, ud_endpoint: here.id, ud_peer: id,
 			buffer: buffer.id, ...(!more.add && !more.swap && { length_bytes: 8 }), ...more });
 
 		equal(code, "not_supported", op);
@@ -254,14 +254,14 @@ await scenario("what datagrams can't do is refused by name", async () => {
 	const { code } = await daemon.refused("POST", ENDPOINT, { qp: { srq: 1 } });
 	refusal("srq", "ud", code);
 	for (const type of [1, 2]) {
-		const window = await daemon.refused("POST", "/v1/windows", { buffer: buffer.id, endpoint: here.id, type });
+		const window = await daemon.refused("POST", "/v1/windows", { buffer: buffer.id, ud_endpoint: here.id, type });
 
 		refusal(`window_type_${type}`, "ud", window.code);
 	}
 	for (const kind of ["ack", "echo", "rping"])
-		refusal(`probe_${kind}`, "ud", (await daemon.refused("POST", "/v1/probes", { endpoint: here.id, kind })).code);
+		refusal(`probe_${kind}`, "ud", (await daemon.refused("POST", "/v1/probes", { ud_endpoint: here.id, kind })).code);
 	for (const op of ["send", "write", "read"]) {
-		const benchmark = { endpoint: here.id, op, size_bytes: 64, ...(op !== "send" && { remote }) };
+		const benchmark = { ud_endpoint: here.id, op, size_bytes: 64, ...(op !== "send" && { remote }) };
 
 		refusal(`bench_${op}`, "ud", (await daemon.refused("POST", "/v1/benchmarks", benchmark)).code);
 	}
@@ -289,14 +289,14 @@ await scenario("endpoints that were told of each other talk over each GID of the
 		const { id } = await peer(a, here, { gid: there.gid, qpn: there.qpn, qkey: there.qkey });
 
 		equal(here.gid, gid, "the endpoint's GID");
-		await say(a, here, { peer: id }, gid);
+		await say(a, here, { ud_peer: id }, gid);
 		const [message] = await heard(b, there, 1);
 
 		equal(message.data, gid, "what came");
 		equal(message.source.gid, gid, "where it came from");
-		const back = await peer(b, there, { message: message.seq });
+		const back = await peer(b, there, { message_seq: message.seq });
 
-		await say(b, there, { peer: back.id }, "back");
+		await say(b, there, { ud_peer: back.id }, "back");
 		await heard(a, here, 1);
 		await a.call("DELETE", `${ENDPOINT}/${here.id}`, undefined, { wait_s: 60 });
 		await b.call("DELETE", `${ENDPOINT}/${there.id}`, undefined, { wait_s: 60 });
@@ -324,7 +324,7 @@ await scenario("udaddy serves an endpoint", async () => {
 
 	// udaddy replies to the QP in the immediate data.
 	for (let i = 0; i < MESSAGES; i++)
-		await say(daemon, here, { peer: id }, "x".repeat(100), { imm: here.qpn });
+		await say(daemon, here, { ud_peer: id }, "x".repeat(100), { imm: here.qpn });
 	const messages = await heard(daemon, here, MESSAGES);
 
 	ok(messages.every(({ length_bytes, op, source }) => length_bytes === 100 && op === "send" && source.gid === here.gid),
@@ -341,11 +341,11 @@ await scenario("udaddy asks an endpoint", async () => {
 	const here = await listening(daemon);
 	const client = new Program("udaddy", ["-s", addr, "-C", String(MESSAGES)]);
 	const messages = await heard(daemon, here, MESSAGES);
-	const { id } = await peer(daemon, here, { message: messages[0].seq });
+	const { id } = await peer(daemon, here, { message_seq: messages[0].seq });
 
 	equal(messages[0].imm, messages[0].source.qpn, "the number that it tells");
 	for (let i = 0; i < MESSAGES; i++)
-		await say(daemon, here, { peer: id }, "y".repeat(100));
+		await say(daemon, here, { ud_peer: id }, "y".repeat(100));
 	await client.success();
 	await daemon.stop();
 	proof("peer:udaddy", "ud");
@@ -417,7 +417,7 @@ await scenario("an endpoint answers ibv_ud_pingpong", async () => {
 	socket.write(line_of(here));
 	for (let i = 1; i <= MESSAGES; i++) {
 		await heard(daemon, here, i);
-		await say(daemon, here, { peer: id }, "z".repeat(1024));
+		await say(daemon, here, { ud_peer: id }, "z".repeat(1024));
 	}
 	await client.success();
 	socket.destroy();
@@ -440,7 +440,7 @@ await scenario("ibv_ud_pingpong answers an endpoint", async () => {
 
 	socket.write("done\0");
 	for (let i = 1; i <= MESSAGES; i++) {
-		await say(daemon, here, { peer: id }, String(i).padEnd(1024, "x"));
+		await say(daemon, here, { ud_peer: id }, String(i).padEnd(1024, "x"));
 		await heard(daemon, here, i);
 	}
 	await server.success();
@@ -461,23 +461,23 @@ await scenario("a group hears its members, a send-only one does not hear it", as
 
 	equal(sends.state, "joined", "state");
 	equal(member.mgid, sends.mgid, "the group's GID");
-	await say(a, here, { group: sends.id }, "to all");
+	await say(a, here, { multicast_membership: sends.id }, "to all");
 	const [message] = await heard(b, there, 1);
 
 	equal(message.data, "to all", "what came");
 	equal((await inbox(a, here)).length, 0, "messages of the send-only member");
 
 	// A reply to the sender of a multicast message.
-	const { id } = await peer(b, there, { message: message.seq });
-	await say(b, there, { peer: id }, "to you");
+	const { id } = await peer(b, there, { message_seq: message.seq });
+	await say(b, there, { ud_peer: id }, "to you");
 	equal((await heard(a, here, 1))[0].data, "to you", "the reply");
 
-	await b.call("DELETE", `/v1/groups/${member.id}`, undefined, { wait_s: 60 });
-	await say(a, here, { group: sends.id }, "to nobody");
+	await b.call("DELETE", `/v1/multicast_memberships/${member.id}`, undefined, { wait_s: 60 });
+	await say(a, here, { multicast_membership: sends.id }, "to nobody");
 	await asked(a, here, (await b.get(`${ENDPOINT}/${there.id}`)).port)
-		.then((known) => say(a, here, { peer: known.id }, "after it"));
+		.then((known) => say(a, here, { ud_peer: known.id }, "after it"));
 	equal((await heard(b, there, 2)).map(({ data }) => data).join(), "to all,after it", "what came after leaving");
-	equal((await a.refused("POST", "/v1/groups", { endpoint: here.id, addr: "192.0.2.1" })).code, "bad_value", "code");
+	equal((await a.refused("POST", "/v1/multicast_memberships", { ud_endpoint: here.id, addr: "192.0.2.1" })).code, "bad_value", "code");
 	await a.stop();
 	await b.stop();
 	await resources_are_back(before);
@@ -497,7 +497,7 @@ await scenario("an endpoint hears mckey until it leaves", async () => {
 
 	ok(messages.every(({ length_bytes, imm, source }) => length_bytes === 100 && imm === source.qpn),
 		JSON.stringify(messages[0]));
-	await daemon.call("DELETE", `/v1/groups/${member.id}`, undefined, { wait_s: 60 });
+	await daemon.call("DELETE", `/v1/multicast_memberships/${member.id}`, undefined, { wait_s: 60 });
 	await sender();
 	equal((await inbox(daemon, here)).length, MESSAGES, "messages after leaving");
 	await daemon.stop();
@@ -518,7 +518,7 @@ for (const mode of ["full", "send_only"]) {
 
 		await until("mckey to be a member", () => /joined/.test(receiver.output));
 		for (let i = 0; i < MESSAGES; i++)
-			await say(daemon, here, { group: id }, "m".repeat(100));
+			await say(daemon, here, { multicast_membership: id }, "m".repeat(100));
 		await receiver.success();
 		equal((await inbox(daemon, here)).length, mode === "full" ? MESSAGES : 0, "own messages that came back");
 		await daemon.stop();
@@ -539,10 +539,10 @@ await scenario("an endpoint takes its peers and groups with it", async () => {
 	const known = await asked(daemon, here);
 	const member = await group(daemon, here);
 
-	await say(daemon, here, { peer: known.id }, "to myself");
+	await say(daemon, here, { ud_peer: known.id }, "to myself");
 	await heard(daemon, here, 1);
 	await daemon.call("DELETE", `${ENDPOINT}/${here.id}`, undefined, { wait_s: 60 });
-	for (const path of [`${ENDPOINT}/${here.id}`, `/v1/peers/${known.id}`, `/v1/groups/${member.id}`])
+	for (const path of [`${ENDPOINT}/${here.id}`, `/v1/ud_peers/${known.id}`, `/v1/multicast_memberships/${member.id}`])
 		equal((await daemon.refused("GET", path)).code, "not_found", path);
 	equal(JSON.parse(await resources())[0].qp, JSON.parse(idle)[0].qp, "QPs");
 	await daemon.stop();
@@ -561,7 +561,7 @@ await scenario("the daemon stops with endpoints, peers and groups in use", async
 		await group(daemon, here);
 	}
 	// A request that gets no answer is under way.
-	await daemon.post("/v1/peers", { endpoint: 1, dst_addr: "203.0.113.1", dst_port: 1, timeout_ms: 60000 });
+	await daemon.post("/v1/ud_peers", { ud_endpoint: 1, dst_addr: "203.0.113.1", dst_port: 1, timeout_ms: 60000 });
 	await daemon.stop();
 	await resources_are_back(before);
 });
@@ -583,8 +583,8 @@ await scenario("a device that is deleted is let go, and endpoints say why", asyn
 
 		equal(end.reason, "device_removed", "reason");
 	}
-	equal((await a.get(`/v1/peers/${id}`)).state, "failed", "state of the peer");
-	equal((await a.get(`/v1/groups/${member.id}`)).state, "failed", "state of the membership");
+	equal((await a.get(`/v1/ud_peers/${id}`)).state, "failed", "state of the peer");
+	equal((await a.get(`/v1/multicast_memberships/${member.id}`)).state, "failed", "state of the membership");
 	await run("rdma", "link", "add", dev, "type", "rxe", "netdev", netdev);
 	await a.ready();
 	await endpoint(a, { addr });

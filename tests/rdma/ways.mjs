@@ -110,8 +110,8 @@ await scenario("what only datagrams have", () => with_two(async (a, b) => {
 	const uc = await manual_pair(a, b, { transport: "uc", device: dev, gid_index: GID_INDEX });
 
 	for (const [column, { from }] of Object.entries({ rc_cm: by_cm, rc_manual: by_hand, uc }))
-		await refuses("multicast", column, a, "/v1/groups", { connection: from.id, addr: "239.1.2.3" }, "unknown_field");
-	await refuses("multicast", "siw", a, "/v1/endpoints", { device: LAB_SIW_DEV });
+		await refuses("multicast", column, a, "/v1/multicast_memberships", { connection: from.id, addr: "239.1.2.3" }, "unknown_field");
+	await refuses("multicast", "siw", a, "/v1/ud_endpoints", { device: LAB_SIW_DEV });
 	for (const pair of [by_cm, by_hand, uc])
 		await close_pair(pair);
 }));

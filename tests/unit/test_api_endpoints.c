@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* POST /v1/endpoints, over a whole daemon on the fake provider. */
+/* POST /v1/ud_endpoints, over a whole daemon on the fake provider. */
 #include "api/resources/context.h"
 #include "api/resources/endpoints.h"
 #include "daemon/datagrams/endpoints.h"
@@ -15,11 +15,11 @@ static const struct vbd_endpoint *post(struct svc *svc, json_t *body)
 	struct vbd_request req = {.context = &api, .role = VBD_ROLE_CONTROL, .json = body};
 	const struct vbd_endpoint_record *record;
 
-	vbd_create_endpoint(&req);
+	vbd_create_ud_endpoint(&req);
 	assert_int_equal(req.reply.status, 201);
 	vbd_reply_fini(&req.reply);
 	json_decref(body);
-	record = vbd_object_find(svc->daemon->endpoints, "1", &svc->err);
+	record = vbd_object_find(svc->daemon->ud_endpoints, "1", &svc->err);
 	assert_non_null(record);
 	return record->endpoint;
 }

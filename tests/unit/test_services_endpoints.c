@@ -159,7 +159,7 @@ static void test_services_endpoints__a_message_names_its_sender(void **state)
 	uint8_t gid[16];
 
 	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &back, &err), VBD_E_BAD_VALUE);
-	assert_string_equal(err.pointer, "/message");
+	assert_string_equal(err.pointer, "/message_seq");
 	(void)say(svc, here, asked(svc, here), NULL, "from me");
 	SVC_UNTIL(svc, there->inbox.count == 1);
 	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &back, &svc->err), VBD_OK);
@@ -206,7 +206,7 @@ static void test_services_endpoints__a_port_where_nobody_listens_rejects(void **
 	assert_null(peer->peer.cm_id);
 	assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
 	svc_turn(svc);
-	assert_int_equal(vbd_registry_count(svc->daemon->peers), 0);
+	assert_int_equal(vbd_registry_count(svc->daemon->ud_peers), 0);
 }
 
 static void test_services_endpoints__a_peer_that_no_handle_leads_to_fails(void **state)
@@ -232,7 +232,7 @@ static void test_services_endpoints__a_peer_is_forgotten_while_its_handle_is_mad
 	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &peer, &svc->err), VBD_OK);
 	assert_true(peer->peer.ah_pending);
 	assert_int_equal(vbd_peer_delete(peer, &svc->err), VBD_OK);
-	assert_int_equal(vbd_registry_count(svc->daemon->peers), 0);
+	assert_int_equal(vbd_registry_count(svc->daemon->ud_peers), 0);
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
 	svc_turn(svc);
 	assert_int_equal(fake_live().ahs, 0);
@@ -241,7 +241,7 @@ static void test_services_endpoints__a_peer_is_forgotten_while_its_handle_is_mad
 	assert_int_equal(vbd_peer_create(svc->daemon, &spec, &peer, &svc->err), VBD_OK);
 	vbd_object_delete(&here->object);
 	SVC_UNTIL(svc,
-		vbd_registry_count(svc->daemon->endpoints) == 0 && svc->daemon->pool_jobs == 0);
+		vbd_registry_count(svc->daemon->ud_endpoints) == 0 && svc->daemon->pool_jobs == 0);
 	svc_turn(svc);
 	assert_int_equal(fake_live().ahs, 0);
 }
@@ -296,7 +296,7 @@ static void test_services_endpoints__a_group_is_joined_heard_and_left(void **sta
 	assert_int_equal(here->inbox.count, 0);
 	vbd_object_delete(&member->object);
 	assert_int_equal(fake_attached(there->endpoint->qp.ibv_qp), 0);
-	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->groups) == 1);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->multicast_memberships) == 1);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_GROUP_LEFT), 1);
 }
 
@@ -312,7 +312,7 @@ static void test_services_endpoints__a_group_leaves_when_what_was_sent_is_gone(v
 	assert_non_null(member->group.ah);
 	assert_null(member->group.cm_id);
 	vbd_group_unref(member);
-	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->groups) == 0);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->multicast_memberships) == 0);
 }
 
 static void test_services_endpoints__a_group_that_can_not_be_attached_fails(void **state)
@@ -336,7 +336,7 @@ static void test_services_endpoints__a_group_that_can_not_be_attached_fails(void
 		vbd_object_delete(&record->object);
 		svc_turn(svc);
 	}
-	assert_int_equal(vbd_registry_count(svc->daemon->groups), 0);
+	assert_int_equal(vbd_registry_count(svc->daemon->multicast_memberships), 0);
 }
 
 static void test_services_endpoints__a_membership_can_be_lost(void **state)
@@ -359,9 +359,9 @@ static void test_services_endpoints__an_end_takes_peers_and_groups_along(void **
 	(void)asked(svc, here);
 	(void)joined(svc, here, VBD_GROUP_FULL);
 	vbd_object_delete(&here->object);
-	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->endpoints) == 0);
-	assert_int_equal(vbd_registry_count(svc->daemon->peers), 0);
-	assert_int_equal(vbd_registry_count(svc->daemon->groups), 0);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0);
+	assert_int_equal(vbd_registry_count(svc->daemon->ud_peers), 0);
+	assert_int_equal(vbd_registry_count(svc->daemon->multicast_memberships), 0);
 	assert_int_equal(svc->daemon->messages_bytes, 0);
 	assert_int_equal(fake_live().ids, 0);
 	assert_int_equal(fake_live().ahs, 0);
@@ -380,7 +380,7 @@ static void test_services_endpoints__a_failed_completion_ends_it_with_its_error(
 	assert_int_equal(here->endpoint->qp.first_error.error.kind, IBV_WC_LOC_PROT_ERR);
 	assert_int_equal(here->endpoint->qp.first_error.op, VBD_OP_RECV);
 	assert_int_equal(peer->peer.state, VBD_PEER_FAILED);
-	assert_int_equal(svc->daemon->endpoints->open, 0);
+	assert_int_equal(svc->daemon->ud_endpoints->open, 0);
 	assert_int_equal(svc->daemon->endpoints_failed, 1);
 }
 
@@ -406,7 +406,7 @@ static void test_services_endpoints__flushes_that_never_come_are_not_waited_for(
 	(void)joined(svc, here, VBD_GROUP_FULL);
 	fake_flushes_withheld(true);
 	vbd_object_delete(&here->object);
-	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->endpoints) == 0);
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0);
 	fake_flushes_withheld(false);
 }
 
@@ -524,11 +524,11 @@ static void test_services_endpoints__each_call_may_fail(void **state)
 			assert_true(n > 5);
 			break;
 		}
-		assert_int_equal(vbd_registry_count(svc->daemon->endpoints), 0);
+		assert_int_equal(vbd_registry_count(svc->daemon->ud_endpoints), 0);
 		assert_int_equal(fake_live().qps, 0);
 		assert_int_equal(fake_live().ids, 0);
 	}
-	assert_int_equal(svc->daemon->endpoints->open, 1);
+	assert_int_equal(svc->daemon->ud_endpoints->open, 1);
 }
 
 static void test_services_endpoints__each_allocation_may_fail(void **state)
@@ -549,9 +549,9 @@ static void test_services_endpoints__each_allocation_may_fail(void **state)
 		fake_memory_fail_nth(0);
 		if (status == VBD_OK) {
 			vbd_object_delete(&record->object);
-			SVC_UNTIL(svc, vbd_registry_count(svc->daemon->endpoints) == 0);
+			SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0);
 		}
-		assert_int_equal(vbd_registry_count(svc->daemon->endpoints), 0);
+		assert_int_equal(vbd_registry_count(svc->daemon->ud_endpoints), 0);
 	}
 	fake_memory_fail_nth(0);
 }

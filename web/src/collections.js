@@ -52,9 +52,9 @@ export const collections = {
 	},
 	probes: { path: "/v1/probes", kinds: ["probe"], pollMs: 1000 },
 	cqs: { path: "/v1/cqs", kinds: ["cq"], pollMs: 2000 },
-	endpoints: { path: "/v1/endpoints", kinds: ["endpoint", "peer", "group"], pollMs: 2000 },
-	peers: { path: "/v1/peers", kinds: ["peer", "endpoint"], pollMs: 5000 },
-	groups: { path: "/v1/groups", kinds: ["group", "endpoint"], pollMs: 5000 },
+	endpoints: { path: "/v1/ud_endpoints", kinds: ["ud_endpoint", "ud_peer", "multicast_membership"], pollMs: 2000 },
+	peers: { path: "/v1/ud_peers", kinds: ["ud_peer", "ud_endpoint"], pollMs: 5000 },
+	groups: { path: "/v1/multicast_memberships", kinds: ["multicast_membership", "ud_endpoint"], pollMs: 5000 },
 };
 
 export const PAGE_ITEMS = 1000;

@@ -24,7 +24,7 @@ export function nextView(views, letter, from) {
 }
 
 /* Kinds that are shown below the main list of a view. */
-const BESIDE = ["window", "probe", "peer", "group"];
+const BESIDE = { window: "window", probe: "probe", ud_peer: "peer", multicast_membership: "group" };
 
 /** objectHash - the address at which an object of an event ("connection/7") is shown; null if it is not shown */
 export function objectHash(object) {
@@ -38,13 +38,13 @@ export function objectHash(object) {
 		listener: "listeners",
 		benchmark: "benchmarks",
 		probe: "benchmarks",
-		endpoint: "datagrams",
-		peer: "datagrams",
-		group: "datagrams",
+		ud_endpoint: "datagrams",
+		ud_peer: "datagrams",
+		multicast_membership: "datagrams",
 	};
 	if (!views[kind] || !id) return null;
 	if (kind === "connection") return hashOf({ view: views[kind], ref: id });
-	return hashOf({ view: views[kind], query: { [BESIDE.includes(kind) ? kind : "id"]: id } });
+	return hashOf({ view: views[kind], query: { [BESIDE[kind] ?? "id"]: id } });
 }
 
 function decode(text) {

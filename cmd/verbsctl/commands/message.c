@@ -21,7 +21,7 @@
 /* `send` and `recv` act on a connection, `endpoints send` and `endpoints recv` on an endpoint. */
 static const char *owner_kind(const struct vbd_ctl *ctl)
 {
-	return ctl->args.command->verb ? "endpoint" : "connection";
+	return ctl->args.command->verb ? "ud_endpoint" : "connection";
 }
 
 static char *messages_path(const struct vbd_ctl *ctl, const char *tail)

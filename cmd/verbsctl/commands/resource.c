@@ -35,22 +35,22 @@ static const struct vbd_ctl_column endpoint_columns[] = {VBD_CTL_NUMBER("ID", "i
 	VBD_CTL_NUMBER("MTU", "mtu_bytes"), VBD_CTL_TEXT("ADDR", "addr"),
 	VBD_CTL_NUMBER("PORT", "port"), VBD_CTL_TEXT("SERVICE", "qp.service")};
 const struct vbd_ctl_object vbd_ctl_object_endpoint = {
-	"/v1/endpoints", "endpoint", VBD_CTL_COLUMNS(endpoint_columns)};
+	"/v1/ud_endpoints", "ud_endpoint", VBD_CTL_COLUMNS(endpoint_columns)};
 
 static const struct vbd_ctl_column peer_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
-	VBD_CTL_NUMBER("ENDPOINT", "endpoint"), VBD_CTL_HEX("QPN", "qpn"),
+	VBD_CTL_NUMBER("ENDPOINT", "ud_endpoint"), VBD_CTL_HEX("QPN", "qpn"),
 	VBD_CTL_TEXT("GID", "path.gid"), VBD_CTL_NUMBER("LID", "path.lid"),
 	VBD_CTL_TEXT("ASKED AT", "dst")};
 const struct vbd_ctl_object vbd_ctl_object_peer = {
-	"/v1/peers", "peer", VBD_CTL_COLUMNS(peer_columns)};
+	"/v1/ud_peers", "ud_peer", VBD_CTL_COLUMNS(peer_columns)};
 
 static const struct vbd_ctl_column group_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
-	VBD_CTL_NUMBER("ENDPOINT", "endpoint"), VBD_CTL_TEXT("ADDR", "addr"),
+	VBD_CTL_NUMBER("ENDPOINT", "ud_endpoint"), VBD_CTL_TEXT("ADDR", "addr"),
 	VBD_CTL_TEXT("MODE", "mode"), VBD_CTL_TEXT("MGID", "mgid")};
 const struct vbd_ctl_object vbd_ctl_object_group = {
-	"/v1/groups", "group", VBD_CTL_COLUMNS(group_columns)};
+	"/v1/multicast_memberships", "multicast_membership", VBD_CTL_COLUMNS(group_columns)};
 
 static const struct vbd_ctl_column window_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),

@@ -444,8 +444,8 @@ static void put_transfer(const struct vbd_ctl *ctl, json_t *transfer)
 {
 	(void)ctl;
 	VBD_CTL_MEMBERS_PUT(transfer, VBD_CTL_TEXT("op", "op"),
-		VBD_CTL_TEXT("connection", "connection"), VBD_CTL_TEXT("endpoint", "endpoint"),
-		VBD_CTL_TEXT("peer", "peer"), VBD_CTL_TEXT("group", "group"),
+		VBD_CTL_TEXT("connection", "connection"), VBD_CTL_TEXT("endpoint", "ud_endpoint"),
+		VBD_CTL_TEXT("peer", "ud_peer"), VBD_CTL_TEXT("membership", "multicast_membership"),
 		VBD_CTL_TEXT("buffer", "buffer"), VBD_CTL_TEXT("sges", "sges"),
 		VBD_CTL_TEXT("immediate", "imm"), VBD_CTL_TEXT("old value", "old_value"),
 		VBD_CTL_TEXT("received", "received.length_bytes"),

@@ -131,10 +131,11 @@ enum vbd_ctl_kind {
 		"post receives again below this number; 0: at once")                               \
 	X(ADDR, "addr", 0, TEXT, "ADDR", "addr", "numeric address")                                \
 	X(PORT, "port", 0, UINT, "PORT", "port", "port at which peers resolve the endpoint")       \
-	X(ENDPOINT, "endpoint", 0, REF, "ENDPOINT", "endpoint", "the endpoint to use")             \
-	X(PEER_MESSAGE, "message", 0, UINT, "SEQ", "message", "the sender of this message")        \
-	X(PEER, "peer", 0, REF, "PEER", "peer", "the peer to send to")                             \
-	X(GROUP, "group", 0, REF, "GROUP", "group", "the multicast group to send to")              \
+	X(ENDPOINT, "endpoint", 0, REF, "ENDPOINT", "ud_endpoint", "the endpoint to use")          \
+	X(PEER_MESSAGE, "message", 0, UINT, "SEQ", "message_seq", "the sender of this message")    \
+	X(PEER, "peer", 0, REF, "PEER", "ud_peer", "the peer to send to")                          \
+	X(GROUP, "group", 0, REF, "GROUP", "multicast_membership",                                 \
+		"the multicast group to send to")                                                  \
 	X(GROUP_MODE, "mode", 0, TEXT, "full|send_only", "mode", "kind of membership")             \
 	X(WINDOW_TYPE, "type", 0, UINT, "1|2", "type", "type of the memory window")                \
 	X(WINDOW_ACCESS, "access", 0, LIST, "remote_write|remote_read|remote_atomic", "access",    \

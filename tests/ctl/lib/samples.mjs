@@ -72,7 +72,7 @@ export const buffer = (over = {}) => ({
 });
 
 export const transfer = (over = {}) => ({
-  id: 12, state: 'done', op: 'write', connection: 7, endpoint: null, peer: null, group: null, buffer: 3, offset_bytes: 0, length_bytes: 1048576, chunk_bytes: 262144,
+  id: 12, state: 'done', op: 'write', connection: 7, ud_endpoint: null, ud_peer: null, multicast_membership: null, buffer: 3, offset_bytes: 0, length_bytes: 1048576, chunk_bytes: 262144,
   bytes_done: 1048576, tx_depth: 64, wrs_done: 4, messages_done: null, sges: null, inline: false, imm: null,
   old_value: null, received: null, timeout_ms: 30000, created_at: at(200),
   started_at: at(201), ended_at: at(203), queue_ns: 45000, wire_ns: 2000000, error: null, ...over,
@@ -142,18 +142,18 @@ export const endpoint = (over = {}) => ({
   qp: { service: 'inbox', sq_depth: 64, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1,
     inline_bytes: 64, signal_every: 1, pd: null, cq: null },
   cq: 1, counters: { send: none, send_imm: none, recv: none, grh_bytes: 0 }, inbox: { messages: 0, capacity: 16 },
-  sidr: { requests: 0, answered: 0, refused: 0 }, peers: 1, groups: 0, first_error: null, end: null, created_at: at(8),
+  sidr: { requests: 0, answered: 0, refused: 0 }, ud_peer_count: 1, multicast_membership_count: 0, first_error: null, end: null, created_at: at(8),
   ended_at: null, ...over,
 });
 
 export const peer = (over = {}) => ({
-  id: 3, name: 'post', state: 'ready', waits_for: null, endpoint: 2, dst: '192.0.2.2:7475', message: null, qpn: 34,
+  id: 3, name: 'post', state: 'ready', waits_for: null, ud_endpoint: 2, dst: '192.0.2.2:7475', message_seq: null, qpn: 34,
   path: { gid: '::ffff:192.0.2.2', gid_index: 1, hop_limit: 64, traffic_class: 0, flow_label: 0, lid: 0, sl: 0, port_num: 1 },
   qkey: '0x1234567', users: 0, timeout_ms: 5000, error: null, created_at: at(9), ...over,
 });
 
 export const group = (over = {}) => ({
-  id: 4, name: 'news', state: 'joined', waits_for: null, endpoint: 2, addr: '239.1.2.3', mode: 'full',
+  id: 4, name: 'news', state: 'joined', waits_for: null, ud_endpoint: 2, addr: '239.1.2.3', mode: 'full',
   mgid: '::ffff:239.1.2.3', mlid: 0, sl: 0, qkey: '0x1234567', users: 0, timeout_ms: 5000, error: null, created_at: at(10),
   ...over,
 });

@@ -38,18 +38,18 @@ async function add_peer_and_group(world, page) {
 
 	await submit(await fill_form(page, "Add a peer", { Endpoint: endpoint, Host: world.addr, Port: PORT, Name: "there" }), "Add it");
 	await sees(row_of(page, "there").getByText("ready"));
-	const { qpn } = await world.get("b", "/v1/endpoints/beacon");
+	const { qpn } = await world.get("b", "/v1/ud_endpoints/beacon");
 	await sees(page.getByRole("region", { name: "Peer there" }).getByText(`0x${qpn.toString(16).padStart(6, "0")}`));
 
 	const dialog = await fill_form(page, "Join a group", { Endpoint: endpoint, "Multicast address": "239.1.1.1", Name: "alarms" });
 	const command = await command_of(dialog, "alarms");
-	equal(command.includes("/v1/groups"), true, "whether the command joins a group");
+	equal(command.includes("/v1/multicast_memberships"), true, "whether the command joins a group");
 	await submit(dialog, "Join");
 	await sees(row_of(page, "alarms").getByText("joined"));
 }
 
 async function send(world, page, other) {
-	await world.make("a", "/v1/endpoints/sender/messages", { peer: "there", data: "hello" });
+	await world.make("a", "/v1/ud_endpoints/sender/messages", { ud_peer: "there", data: "hello" });
 	await sees(row_of(page, "sender").locator(".col-sent").getByText("1", { exact: true }));
 	await sees(row_of(other, "beacon").locator(".col-received").getByText("1", { exact: true }));
 	await sees(other.getByRole("region", { name: "Endpoint beacon" }).getByText("1 of 16 messages"));
@@ -87,7 +87,7 @@ async function a_reader_sees_no_keys(world) {
 	const tokens = { read: randomBytes(24).toString("hex"), control: randomBytes(24).toString("hex") };
 
 	await world.fresh({ a: { tokens } });
-	const { qkey } = await world.make("a", "/v1/endpoints", { name: "beacon" });
+	const { qkey } = await world.make("a", "/v1/ud_endpoints", { name: "beacon" });
 	const page = await world.page("a", "#/datagrams?id=1");
 
 	await unlock(page, tokens.read);

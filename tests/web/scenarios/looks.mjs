@@ -27,10 +27,10 @@ async function furnish(world) {
 	await world.make("a", "/v1/benchmarks", { connection: "steady", op: "write", size_bytes: 65536, count: 20,
 		buffer: "source", remote });
 	await world.make("a", "/v1/probes", { connection: "steady", count: 3, interval_ms: 0 });
-	await world.make("a", "/v1/endpoints", { name: "beacon", addr: world.addr, port: 7174 });
-	await world.make("a", "/v1/peers", { name: "itself", endpoint: "beacon", dst_addr: world.addr, dst_port: 7174 });
-	await world.make("a", "/v1/groups", { name: "alarms", endpoint: "beacon", addr: "239.1.1.1" });
-	await world.make("a", "/v1/endpoints/beacon/messages", { peer: "itself", data: "hello" });
+	await world.make("a", "/v1/ud_endpoints", { name: "beacon", addr: world.addr, port: 7174 });
+	await world.make("a", "/v1/ud_peers", { name: "itself", ud_endpoint: "beacon", dst_addr: world.addr, dst_port: 7174 });
+	await world.make("a", "/v1/multicast_memberships", { name: "alarms", ud_endpoint: "beacon", addr: "239.1.1.1" });
+	await world.make("a", "/v1/ud_endpoints/beacon/messages", { ud_peer: "itself", data: "hello" });
 	// This benchmark keeps running, since nobody takes the messages out of the inbox.
 	await world.call("a", "POST", "/v1/benchmarks", { connection: "steady", op: "send", size_bytes: 1000, count: 1000000 });
 	await world.try("a", "POST", "/v1/connections", { dst_addr: world.addr, dst_port: 7999, name: "nobody" }, 60);

@@ -187,7 +187,7 @@ test("a peer is named by where it listens, or by its queue pair", () => {
 	const shown = (values) =>
 		visibleFields(forms.peer.fields, { ...initialValues(forms.peer.fields), ...values }).map(({ name }) => name);
 
-	assert.deepEqual(shown({}), ["endpoint", "dst_addr", "qpn", "name", "timeout_ms"]);
-	assert.deepEqual(shown({ dst_addr: "b" }), ["endpoint", "dst_addr", "dst_port", "name", "timeout_ms"]);
-	assert.deepEqual(shown({ qpn: "17" }), ["endpoint", "qpn", "gid", "qkey", "name", "timeout_ms"]);
+	assert.deepEqual(shown({}), ["ud_endpoint", "dst_addr", "qpn", "name", "timeout_ms"]);
+	assert.deepEqual(shown({ dst_addr: "b" }), ["ud_endpoint", "dst_addr", "dst_port", "name", "timeout_ms"]);
+	assert.deepEqual(shown({ qpn: "17" }), ["ud_endpoint", "qpn", "gid", "qkey", "name", "timeout_ms"]);
 });

@@ -32,9 +32,9 @@ test("objects of events have the address at which they are shown", () => {
 	assert.equal(objectHash("window/3"), "#/buffers?window=3");
 	assert.equal(objectHash("benchmark/3"), "#/benchmarks?id=3");
 	assert.equal(objectHash("probe/3"), "#/benchmarks?probe=3");
-	assert.equal(objectHash("endpoint/3"), "#/datagrams?id=3");
-	assert.equal(objectHash("peer/3"), "#/datagrams?peer=3");
-	assert.equal(objectHash("group/3"), "#/datagrams?group=3");
+	assert.equal(objectHash("ud_endpoint/3"), "#/datagrams?id=3");
+	assert.equal(objectHash("ud_peer/3"), "#/datagrams?peer=3");
+	assert.equal(objectHash("multicast_membership/3"), "#/datagrams?group=3");
 	assert.equal(objectHash(null), null);
 	assert.equal(objectHash("cq/1"), null);
 });

@@ -16,7 +16,7 @@ const SERVICE = {
 	hint: "what happens to incoming messages",
 };
 const DEVICE = { name: "device", label: "Device", kind: "ref", from: "devices", more: true };
-const ENDPOINT = { name: "endpoint", label: "Endpoint", kind: "ref", from: "endpoints", required: true };
+const ENDPOINT = { name: "ud_endpoint", label: "Endpoint", kind: "ref", from: "endpoints", required: true };
 const JOIN_MS = {
 	name: "timeout_ms",
 	label: "Give up after (ms)",
@@ -467,7 +467,7 @@ export const forms = {
 	endpoint: {
 		title: "Make an endpoint",
 		action: "Make it",
-		path: "/v1/endpoints",
+		path: "/v1/ud_endpoints",
 		view: "datagrams",
 		fields: [
 			{
@@ -515,7 +515,7 @@ export const forms = {
 	peer: {
 		title: "Add a peer",
 		action: "Add it",
-		path: "/v1/peers",
+		path: "/v1/ud_peers",
 		view: "datagrams",
 		query: "peer",
 		fields: [
@@ -567,7 +567,7 @@ export const forms = {
 	group: {
 		title: "Join a group",
 		action: "Join",
-		path: "/v1/groups",
+		path: "/v1/multicast_memberships",
 		view: "datagrams",
 		query: "group",
 		fields: [
@@ -691,19 +691,19 @@ export const actions = {
 		title: `Delete endpoint ${label(endpoint)}`,
 		action: "Delete it",
 		text: "The endpoint leaves its groups, and its peers and the messages in its inbox are deleted with it.",
-		request: onObject("DELETE", "endpoints", endpoint),
+		request: onObject("DELETE", "ud_endpoints", endpoint),
 	}),
 	deletePeer: (peer) => ({
 		title: `Delete peer ${label(peer)}`,
 		action: "Delete it",
 		text: "Its address handle is destroyed. The peer itself is not notified.",
-		request: onObject("DELETE", "peers", peer),
+		request: onObject("DELETE", "ud_peers", peer),
 	}),
 	leaveGroup: (group) => ({
 		title: `Leave group ${label(group)}`,
 		action: "Leave it",
 		text: "The endpoint receives no more messages of the group, and the record of the membership is deleted.",
-		request: onObject("DELETE", "groups", group),
+		request: onObject("DELETE", "multicast_memberships", group),
 	}),
 	cancelTransfer: (transfer) => ({
 		title: `Cancel transfer ${label(transfer)}`,

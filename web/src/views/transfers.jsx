@@ -32,11 +32,11 @@ function HowFar({ row }) {
 
 function Over({ row, nameOf }) {
 	if (row.connection !== null) return <ConnectionLink id={row.connection} nameOf={nameOf} />;
-	return <a href={hashOf({ view: "datagrams", query: { id: row.endpoint } })}>endpoint {row.endpoint}</a>;
+	return <a href={hashOf({ view: "datagrams", query: { id: row.ud_endpoint } })}>endpoint {row.ud_endpoint}</a>;
 }
 
 function overName(row, nameOf) {
-	return row.connection === null ? `endpoint ${row.endpoint}` : nameOf(row.connection);
+	return row.connection === null ? `endpoint ${row.ud_endpoint}` : nameOf(row.connection);
 }
 
 function opName(row) {

@@ -46,8 +46,8 @@ export function endpointColumn(endpointLink, width) {
 		label: "Endpoint",
 		wide: true,
 		width,
-		value: (row) => row.endpoint,
-		cell: (row) => <span class="clip">{endpointLink(row.endpoint)}</span>,
+		value: (row) => row.ud_endpoint,
+		cell: (row) => <span class="clip">{endpointLink(row.ud_endpoint)}</span>,
 	};
 }
 

@@ -14,7 +14,7 @@ function Mono({ children }) {
 	return <span class="mono">{children}</span>;
 }
 
-/* The members of POST /v1/peers that name this endpoint. Readers are not shown the Q_Key. */
+/* The members of POST /v1/ud_peers that name this endpoint. Readers are not shown the Q_Key. */
 function ForPeers({ item }) {
 	const { qpn, gid, lid, qkey } = item;
 	const text = JSON.stringify({ qpn, gid, ...(lid ? { lid } : {}), ...(qkey ? { qkey } : {}) });
@@ -49,8 +49,8 @@ function rowsOf(item) {
 		["Queues (send / receive)", `${qp.sq_depth} / ${qp.rq_depth}`],
 		["Inbox", inbox.capacity > 0 && `${count(inbox.messages)} of ${count(inbox.capacity)} messages`],
 		["Asked for its number", sidrOf(item.sidr), "SIDR requests of rdma_cm programs"],
-		["Peers", count(item.peers)],
-		["Groups", count(item.groups)],
+		["Peers", count(item.ud_peer_count)],
+		["Groups", count(item.multicast_membership_count)],
 		["Completion queue", `#${item.cq}`],
 		["Created", clock(item.created_at), item.created_at],
 		["Ended", item.ended_at && clock(item.ended_at), item.ended_at],

@@ -33,7 +33,7 @@ function columnsFor({ may, linkTo, endpointLink }) {
 
 function rowsOf(item, endpointLink) {
 	return [
-		["Endpoint", endpointLink(item.endpoint)],
+		["Endpoint", endpointLink(item.ud_endpoint)],
 		["Waits for", item.waits_for],
 		["Address", <span class="mono">{item.addr}</span>],
 		["Mode", MODES[item.mode]],

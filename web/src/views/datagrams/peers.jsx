@@ -39,7 +39,7 @@ function pathRows(path) {
 
 function rowsOf(item, endpointLink) {
 	return [
-		["Endpoint", endpointLink(item.endpoint)],
+		["Endpoint", endpointLink(item.ud_endpoint)],
 		["Waits for", item.waits_for],
 		["Asked at", item.dst && <span class="mono">{item.dst}</span>],
 		["Sender of message", item.message],

@@ -23,7 +23,7 @@ function Line({ href, title, over, children }) {
 }
 
 function transferLine(row, nameOf) {
-	const over = row.connection === null ? `endpoint ${row.endpoint}` : nameOf(row.connection);
+	const over = row.connection === null ? `endpoint ${row.ud_endpoint}` : nameOf(row.connection);
 	return (
 		<Line
 			key={`transfer ${row.id}`}
