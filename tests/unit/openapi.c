@@ -25,13 +25,16 @@ static char *read_contract(void)
 	return text;
 }
 
-/* A YAML list: "[a, b,\n c]", or lines of "- a" up to the first other line. */
+/* A YAML list, perhaps behind "&anchor": "[a, b,\n c]", or lines of "- a" up to another line. */
 static void read_values(const char *at, struct openapi_enum *list)
 {
 	static const char word[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
 	bool brackets;
 
+	at += strspn(at, " \n");
+	if (*at == '&')
+		at += 1 + strspn(at + 1, word);
 	at += strspn(at, " \n");
 	brackets = *at == '[';
 	at += brackets ? 1 : 0;
@@ -52,7 +55,7 @@ static void read_values(const char *at, struct openapi_enum *list)
 	}
 }
 
-/* The enum below the schema, or below a property of the schema. */
+/* The enum, or x-extensible-enum, below the schema, or below a property of the schema. */
 static void read_enum(const char *schema, const char *property, struct openapi_enum *ret_enum)
 {
 	char *text = read_contract();

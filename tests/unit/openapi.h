@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Enumerations and properties of openapi.yaml, for tests that compare a table of the code with the
- * contract. Reads only the YAML that the contract uses: `Name:` with `enum:` below or beside it, in
- * brackets or as a list; below `properties:` one line for each property.
+ * contract. Reads only the YAML that the contract uses: `Name:` with `enum:` or
+ * `x-extensible-enum:` below or beside it, in brackets or as a list, where an anchor may be but no
+ * alias; below `properties:` one line for each property.
  */
 #ifndef VBD_TESTS_UNIT_OPENAPI_H
 #define VBD_TESTS_UNIT_OPENAPI_H

@@ -36,7 +36,7 @@ static void test_services_listeners__names_are_those_of_the_contract(void **stat
 	struct openapi_enum contract;
 
 	(void)state;
-	openapi_read_property_enum("ListenerPatch", "accept", &contract);
+	openapi_read_property_enum("ListenerCreate", "accept", &contract);
 	assert_int_equal(contract.count, VBD_ACCEPT_COUNT);
 	for (unsigned int i = 0; i < VBD_ACCEPT_COUNT; i++)
 		assert_true(openapi_enum_has(&contract, vbd_accept_name((enum vbd_accept)i)));

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares requests and responses with openapi.yaml.
+// Compares requests and responses with openapi.yaml, in its strict form.
 import { readFileSync } from 'node:fs';
 import Ajv2020 from 'ajv/dist/2020.js';
 import YAML from 'yaml';
+import { strict } from './strict.mjs';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
 const JSON_TYPES = ['application/json', 'application/problem+json'];
@@ -70,7 +71,7 @@ function parseJson(bytes) {
 export class Contract {
   constructor(text) {
     this.text = text;
-    this.document = YAML.parse(text);
+    this.document = strict(YAML.parse(text));
     this.ajv = makeAjv(this.document);
     this.validators = new Map();
     this.routes = Object.entries(this.document.paths).map(([template, item]) => ({

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The contract is open for clients, and closed for the tests.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import test from 'node:test';
+import YAML from 'yaml';
+import { Contract } from '../lib/contract.mjs';
+import { formFaults, strict } from '../lib/strict.mjs';
+
+const TEXT = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'utf8');
+const contract = new Contract(TEXT);
+
+const HEALTH = { status: 'ok', checks: [{ name: 'loop', status: 'ok', detail: 'turns' }] };
+
+function answerOfLivez(json) {
+  return contract.checkResponse(
+    { method: 'GET', path: '/livez' },
+    {
+      status: 200,
+      headers: { 'content-type': 'application/json' },
+      body: new TextEncoder().encode(JSON.stringify(json)),
+    },
+  );
+}
+
+test('strict: an answer as documented passes', () => {
+  assert.deepEqual(answerOfLivez(HEALTH), []);
+});
+
+test('strict: an undocumented member of an answer fails', () => {
+  assert.match(answerOfLivez({ ...HEALTH, mood: 'good' })[0], /additional properties/);
+});
+
+test('strict: an undocumented member of an object in an answer fails', () => {
+  const checks = [{ ...HEALTH.checks[0], mood: 'good' }];
+  assert.match(answerOfLivez({ ...HEALTH, checks })[0], /additional properties/);
+});
+
+test('strict: an undocumented value in an answer fails', () => {
+  assert.match(answerOfLivez({ ...HEALTH, status: 'so so' })[0], /allowed values/);
+});
+
+test('strict: null is a value where the type has it', () => {
+  const { enum: values } = strict({ type: ['string', 'null'], 'x-extensible-enum': ['rc'] });
+  assert.deepEqual(values, ['rc', null]);
+});
+
+test('strict: a map stays open, and so does a condition', () => {
+  const map = { type: 'object', properties: {}, additionalProperties: { type: 'integer' } };
+  const condition = { if: { type: 'object', properties: { a: { const: 1 } } } };
+  assert.deepEqual(strict(map), map);
+  assert.deepEqual(strict(condition), condition);
+});
+
+test('contract: answers are open, requests are closed', () => {
+  assert.deepEqual(formFaults(YAML.parse(TEXT)), []);
+});
+
+test('contract: a closed answer and an open request are found', () => {
+  const schema = { type: 'object', properties: { a: { enum: [1] } }, additionalProperties: false };
+  const open = { type: 'object', properties: { a: { 'x-extensible-enum': [1] } } };
+  const content = (one) => ({ content: { 'application/json': { schema: one } } });
+  const post = { requestBody: content(open), responses: { 200: content(schema) } };
+  const faults = formFaults({ paths: { '/x': { post } } }).map((line) => line.split(': ')[1]);
+  assert.deepEqual(faults.sort(), [
+    'a request has no enum',
+    'a request is open',
+    'an answer has an enum',
+    'an answer is closed',
+  ]);
+});
