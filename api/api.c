@@ -37,8 +37,8 @@ static struct vbd_server_config configure(struct vbd_api *api, int tcp_fd, int u
 		api->allowed_hosts[i] = config->allowed_hosts[i];
 	server.tcp_fd = tcp_fd;
 	server.unix_fd = unix_fd;
-	server.connections_max = (unsigned int)config->limits.http_clients;
-	server.parked_max = (unsigned int)config->limits.long_polls;
+	server.connections_max = (unsigned int)config->limits.http_connections;
+	server.parked_max = (unsigned int)config->limits.waiting_requests;
 	server.feeds_max = (unsigned int)config->limits.event_streams;
 	server.dispatch.router = api->router;
 	server.dispatch.json_max_bytes = config->limits.http_body_bytes;

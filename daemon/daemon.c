@@ -71,7 +71,7 @@ enum vbd_status vbd_daemon_create(
 	if (!status)
 		status = vbd_loop_create(&daemon->loop, err);
 	if (!status)
-		status = vbd_eventlog_create(config->events, &daemon->eventlog, err);
+		status = vbd_eventlog_create(config->records.events, &daemon->eventlog, err);
 	if (!status)
 		status = vbd_kernel_create(daemon, err);
 	if (!status)

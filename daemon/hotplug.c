@@ -287,7 +287,7 @@ static enum vbd_status start(struct vbd_hotplug *hotplug, struct vbd_error *err)
 	if (status)
 		return status;
 	status = vbd_fabric_create((unsigned int)daemon->config->workers,
-		(uint32_t)daemon->config->cq_depth, (uint32_t)daemon->config->drain_timeout_ms,
+		(uint32_t)daemon->config->default_cqe, (uint32_t)daemon->config->drain_timeout_ms,
 		&fabric_ops, daemon, &daemon->fabric, err);
 	if (status)
 		return status;

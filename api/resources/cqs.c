@@ -81,7 +81,7 @@ static const struct vbd_field cq_fields[] = {
 void vbd_create_cq(struct vbd_request *req)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct cq_input input = {.depth_cqe = (uint32_t)daemon->config->cq_depth};
+	struct cq_input input = {.depth_cqe = (uint32_t)daemon->config->default_cqe};
 	struct vbd_error err = {0};
 	struct vbd_cq_spec spec;
 	struct vbd_shared *cq;

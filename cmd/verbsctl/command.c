@@ -5,6 +5,7 @@
 #include "cmd/verbsctl/top/top.h"
 
 #include "base/attr.h"
+#include "base/similar.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -293,38 +294,10 @@ const struct vbd_ctl_command *vbd_ctl_command_find(
 	return found;
 }
 
-/* Number of edits between two words: letters added, removed or changed. SIZE_MAX for long words. */
-static size_t distance(const char *a, const char *b)
-{
-	size_t row[24];
-	size_t len = strlen(b);
-
-	if (len + 1 > VBD_ARRAY_LEN(row) || strlen(a) > VBD_ARRAY_LEN(row))
-		return SIZE_MAX;
-	for (size_t j = 0; j <= len; j++)
-		row[j] = j;
-	for (size_t i = 1; a[i - 1]; i++) {
-		size_t corner = row[0];
-
-		row[0] = i;
-		for (size_t j = 1; j <= len; j++) {
-			size_t best = corner + (a[i - 1] != b[j - 1]);
-
-			corner = row[j];
-			if (row[j] + 1 < best)
-				best = row[j] + 1;
-			if (row[j - 1] + 1 < best)
-				best = row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[len];
-}
-
 const char *vbd_ctl_command_like(const char *group, const char *word)
 {
 	const char *like = NULL;
-	size_t best = 3;
+	size_t best = SIZE_MAX;
 
 	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
 		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
@@ -333,9 +306,8 @@ const char *vbd_ctl_command_like(const char *group, const char *word)
 
 		if (!command->summary || !name || (group && strcmp(command->name, group) != 0))
 			continue;
-		d = strncmp(name, word, strlen(word)) == 0 ? 1 : distance(word, name);
-		/* Three edits turn "rm" into any other short word. */
-		if (d < best && d < strlen(name)) {
+		d = vbd_edits(word, name);
+		if (d < best) {
 			best = d;
 			like = name;
 		}

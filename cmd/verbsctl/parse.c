@@ -3,6 +3,8 @@
 
 #include "cmd/verbsctl/command.h"
 
+#include "base/quantity.h"
+
 #include <ctype.h>
 #include <getopt.h>
 #include <stdlib.h>
@@ -85,7 +87,7 @@ static enum vbd_ctl_exit take_value(
 			wanted = "be UTF-8";
 		break;
 	case VBD_CTL_KIND_UINT:
-		if (!vbd_ctl_parse_uint(args->text[opt], number))
+		if (!vbd_parse_uint(args->text[opt], number))
 			wanted = "be a number";
 		break;
 	case VBD_CTL_KIND_HEX:
@@ -93,13 +95,13 @@ static enum vbd_ctl_exit take_value(
 			wanted = "be a number in hex, as in 0x1a71";
 		break;
 	case VBD_CTL_KIND_SIZE:
-		if (!vbd_ctl_parse_size(args->text[opt], number))
+		if (!vbd_parse_size(args->text[opt], number))
 			wanted = "be a number of bytes, as in 4096, 64K or 1G";
 		break;
 	case VBD_CTL_KIND_EVERY:
 	case VBD_CTL_KIND_TIME:
 		if ((text || spec->kind == VBD_CTL_KIND_TIME) &&
-			!vbd_ctl_parse_duration(args->text[opt], number))
+			!vbd_parse_duration(args->text[opt], "s", number))
 			wanted = "be a time, as in 500ms, 5s or 1m";
 		break;
 	}

@@ -2,6 +2,8 @@
 #include "daemon/config/config.h"
 
 #include "base/attr.h"
+#include "base/quantity.h"
+#include "base/similar.h"
 #include "daemon/config/config_parts.h"
 
 #include <assert.h>
@@ -23,7 +25,8 @@
 			sizeof(((struct vbd_config *)NULL)->member) \
 	}
 
-/* The only list of the keys. A key "limits.NAME" is written as NAME below `limits:` in a file. */
+/* The only list of the keys. A key "limits.NAME" is written as NAME below `limits:` in a file. The
+ * keys of a section are consecutive. */
 /* clang-format off */
 const struct vbd_config_key vbd_config_keys[] = {
 	TEXT(VBD_CONFIG_LISTEN, listen, "127.0.0.1:7480"),
@@ -32,16 +35,14 @@ const struct vbd_config_key vbd_config_keys[] = {
 	TEXT(VBD_CONFIG_TEXT, read_token_file, ""),
 	{"allowed_hosts", VBD_CONFIG_HOSTS, OFFSET(allowed_hosts), "", 0, 0},
 	NUMBER(workers, "1", 1, 64),
-	NUMBER(cq_depth, "4096", 16, 4194304),
+	NUMBER(default_cqe, "4096", 16, 4194304),
 	{"log_level", VBD_CONFIG_LOG_LEVEL, OFFSET(log_level), "info", 0, 0},
 	{"log_format", VBD_CONFIG_LOG_FORMAT, OFFSET(log_format), "text", 0, 0},
 	NUMBER(drain_timeout_ms, "2000", 1, 60000),
 	NUMBER(shutdown_timeout_ms, "8000", 1, 600000),
-	NUMBER(history, "1000", 0, 1000000),
-	NUMBER(transfers_kept, "1000", 0, 1000000),
-	NUMBER(probes_kept, "100", 0, 1000000),
-	NUMBER(benchmarks_kept, "100", 0, 1000000),
-	NUMBER(events, "16384", 16, 16777216),
+#define RECORDS(name, text, min, max) NUMBER(records.name, text, min, max),
+	VBD_RECORDS_MAP(RECORDS)
+#undef RECORDS
 #define LIMIT(name, text, min, max) NUMBER(limits.name, text, min, max),
 	VBD_LIMIT_MAP(LIMIT)
 #undef LIMIT
@@ -51,18 +52,35 @@ const struct vbd_config_key vbd_config_keys[] = {
 static_assert(VBD_ARRAY_LEN(vbd_config_keys) <= VBD_CONFIG_KEYS_MAX, "a file's texts have room");
 const size_t vbd_config_key_count = VBD_ARRAY_LEN(vbd_config_keys);
 
-static const char limits_prefix[] = "limits.";
+static const char *const section_names[] = {
+	[VBD_CONFIG_TOP] = "",
+	[VBD_CONFIG_RECORDS] = "records",
+	[VBD_CONFIG_LIMITS] = "limits",
+};
 static const char *const log_formats[] = {
 	[VBD_LOG_TEXT] = "text",
 	[VBD_LOG_JSON] = "json",
 	[VBD_LOG_JOURNAL] = "journal",
 };
 
-const char *vbd_config_limit_name(const struct vbd_config_key *key)
+const char *vbd_config_section_name(enum vbd_config_section section)
 {
-	size_t len = sizeof(limits_prefix) - 1;
+	return section_names[section];
+}
 
-	return strncmp(key->name, limits_prefix, len) == 0 ? key->name + len : NULL;
+enum vbd_config_section vbd_config_section_of(
+	const struct vbd_config_key *key, const char **ret_name)
+{
+	for (enum vbd_config_section at = VBD_CONFIG_TOP + 1; at < VBD_CONFIG_SECTION_COUNT; at++) {
+		size_t len = strlen(section_names[at]);
+
+		if (strncmp(key->name, section_names[at], len) == 0 && key->name[len] == '.') {
+			*ret_name = key->name + len + 1;
+			return at;
+		}
+	}
+	*ret_name = key->name;
+	return VBD_CONFIG_TOP;
 }
 
 static void *member_of(struct vbd_config *config, const struct vbd_config_key *key)
@@ -76,17 +94,46 @@ static const void *const_member_of(
 	return (const char *)config + key->offset;
 }
 
+static bool name_ends_with(const struct vbd_config_key *key, const char *end)
+{
+	size_t len = strlen(key->name);
+
+	return len > strlen(end) && strcmp(key->name + len - strlen(end), end) == 0;
+}
+
+/* Parse a number in the unit that the end of the key's name says. Returns what @value should have
+ * been, or NULL. */
+static const char *parse_number(
+	const struct vbd_config_key *key, const char *value, uint64_t *ret_number)
+{
+	if (isdigit((unsigned char)value[0]) && value[strspn(value, "0123456789")] == '\0') {
+		errno = 0;
+		*ret_number = strtoull(value, NULL, 10);
+		if (errno)
+			*ret_number = UINT64_MAX;
+		return NULL;
+	}
+	if (name_ends_with(key, "_bytes"))
+		return vbd_parse_size(value, ret_number)
+			       ? NULL
+			       : "a number of bytes, as in 4096, 64K or 1G";
+	if (name_ends_with(key, "_ms"))
+		return vbd_parse_duration(value, "ms", ret_number)
+			       ? NULL
+			       : "a number of milliseconds or a time, as in 500, 500ms, 5s or 1m";
+	return "a whole number";
+}
+
 static enum vbd_status set_number(const struct vbd_config_key *key, uint64_t *ret_number,
 	const char *value, struct vbd_error *err)
 {
-	unsigned long long number;
+	uint64_t number = 0;
+	const char *wanted = parse_number(key, value, &number);
 
-	if (!isdigit((unsigned char)value[0]) || value[strspn(value, "0123456789")] != '\0')
-		return vbd_error_input(err, VBD_E_WRONG_TYPE, key->name,
-			"%s: '%.40s' is not a whole number", key->name, value);
-	errno = 0;
-	number = strtoull(value, NULL, 10);
-	if (errno || number < key->min || number > key->max)
+	if (wanted)
+		return vbd_error_input(err, VBD_E_WRONG_TYPE, key->name, "%s: '%.40s' is not %s",
+			key->name, value, wanted);
+	if (number < key->min || number > key->max)
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, key->name,
 			"%s: %.40s is not between %llu and %llu", key->name, value,
 			(unsigned long long)key->min, (unsigned long long)key->max);
@@ -251,6 +298,38 @@ enum vbd_status vbd_config_set_key(struct vbd_config *config, const struct vbd_c
 	return vbd_error_set(err, VBD_E_INTERNAL, "%s: has no kind", key->name);
 }
 
+/* The key whose name, or whose name in its section, is most like @name; NULL if none is. */
+static const struct vbd_config_key *key_like(const char *name)
+{
+	const struct vbd_config_key *like = NULL;
+	size_t best = SIZE_MAX;
+
+	for (size_t i = 0; i < vbd_config_key_count; i++) {
+		const struct vbd_config_key *key = &vbd_config_keys[i];
+		const char *short_name;
+		size_t edits = vbd_edits(name, key->name);
+
+		if (vbd_config_section_of(key, &short_name) != VBD_CONFIG_TOP) {
+			size_t short_edits = vbd_edits(name, short_name);
+
+			edits = short_edits < edits ? short_edits : edits;
+		}
+		if (edits < best) {
+			best = edits;
+			like = key;
+		}
+	}
+	return like;
+}
+
+enum vbd_status vbd_config_refuse_key(const char *name, struct vbd_error *err)
+{
+	const struct vbd_config_key *like = key_like(name);
+
+	return vbd_error_input(err, VBD_E_UNKNOWN_FIELD, name, "%.80s: unknown key%s%s%s", name,
+		like ? "; did you mean " : "", like ? like->name : "", like ? "?" : "");
+}
+
 enum vbd_status vbd_config_set(
 	struct vbd_config *config, const char *key, const char *value, struct vbd_error *err)
 {
@@ -258,7 +337,7 @@ enum vbd_status vbd_config_set(
 		if (strcmp(vbd_config_keys[i].name, key) == 0)
 			return vbd_config_set_key(config, &vbd_config_keys[i], value, err);
 	}
-	return vbd_error_input(err, VBD_E_UNKNOWN_FIELD, key, "%.80s: unknown key", key);
+	return vbd_config_refuse_key(key, err);
 }
 
 void vbd_config_init(struct vbd_config *ret_config)
@@ -317,25 +396,25 @@ void vbd_config_walk_limits(const struct vbd_config *config,
 {
 	for (size_t i = 0; i < vbd_config_key_count; i++) {
 		const struct vbd_config_key *key = &vbd_config_keys[i];
-		const char *name = vbd_config_limit_name(key);
+		const char *name;
 
-		if (name)
+		if (vbd_config_section_of(key, &name) == VBD_CONFIG_LIMITS)
 			cb(name, *(const uint64_t *)const_member_of(config, key), arg);
 	}
 }
 
 void vbd_config_dump(const struct vbd_config *config, FILE *out)
 {
-	bool in_limits = false;
+	enum vbd_config_section before = VBD_CONFIG_TOP;
 
 	for (size_t i = 0; i < vbd_config_key_count; i++) {
-		const char *limit = vbd_config_limit_name(&vbd_config_keys[i]);
+		const char *name;
+		enum vbd_config_section section = vbd_config_section_of(&vbd_config_keys[i], &name);
 
-		if (limit && !in_limits)
-			(void)fputs("limits:\n", out);
-		in_limits = limit != NULL;
-		(void)fprintf(
-			out, "%s%s: ", limit ? "  " : "", limit ? limit : vbd_config_keys[i].name);
+		if (section != before)
+			(void)fprintf(out, "%s:\n", section_names[section]);
+		before = section;
+		(void)fprintf(out, "%s%s: ", section == VBD_CONFIG_TOP ? "" : "  ", name);
 		dump_value(config, &vbd_config_keys[i], out);
 		(void)fputc('\n', out);
 	}

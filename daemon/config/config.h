@@ -23,36 +23,51 @@
 
 #define VBD_TIB (UINT64_C(1) << 40)
 
+/* X(name, default, min, max): records that are kept, the oldest go first. In a file the names are
+ * keys below `records:`. */
+#define VBD_RECORDS_MAP(X)                                                  \
+	X(connections, "1000", 0, 1000000) /* of ended connections, etc. */ \
+	X(transfers, "1000", 0, 1000000)                                    \
+	X(probes, "100", 0, 1000000)                                        \
+	X(benchmarks, "100", 0, 1000000)                                    \
+	X(events, "16384", 16, 16777216) /* memory is taken at the start */
+
 /* X(name, default, min, max): upper limits; a request that would exceed one gets limit_reached. In
  * a file the names are keys below `limits:`. */
 #define VBD_LIMIT_MAP(X)                                                             \
 	X(connections, "10000", 1, 1000000) /* not ended */                          \
 	X(listeners, "256", 1, 65536)                                                \
 	X(buffers, "4096", 1, 1000000)                                               \
-	X(buffer_bytes, "17179869184", 4096, VBD_TIB)	     /* of one buffer */     \
-	X(pinned_bytes, "68719476736", 4096, 1024 * VBD_TIB) /* of all buffers */    \
+	X(buffer_size_bytes, "17179869184", 4096, VBD_TIB)    /* of one buffer */    \
+	X(buffers_bytes, "68719476736", 4096, 1024 * VBD_TIB) /* of all buffers */   \
 	/* memory of all receives, and thereby of the inboxes */                     \
-	X(messages_bytes, "4294967296", 4096, 1024 * VBD_TIB)                        \
+	X(receives_bytes, "4294967296", 4096, 1024 * VBD_TIB)                        \
 	X(transfers, "10000", 1, 1000000) /* not ended */                            \
 	X(pds, "1024", 1, 1000000)                                                   \
 	X(cqs, "1024", 1, 1000000)                                                   \
 	X(srqs, "1024", 1, 1000000)                                                  \
 	X(windows, "4096", 1, 1000000)                                               \
-	X(endpoints, "1000", 1, 1000000)                                             \
-	X(peers, "10000", 1, 1000000)                                                \
-	X(groups, "1000", 1, 1000000)                                                \
-	X(http_clients, "256", 8, 65536)                                             \
+	X(ud_endpoints, "1000", 1, 1000000)                                          \
+	X(ud_peers, "10000", 1, 1000000)                                             \
+	X(multicast_memberships, "1000", 1, 1000000)                                 \
+	X(http_connections, "256", 8, 65536)                                         \
 	X(http_body_bytes, "262144", 1024, 16777216) /* of a JSON body */            \
-	X(long_polls, "128", 1, 65536)                                               \
+	X(waiting_requests, "128", 1, 65536)                                         \
 	X(event_streams, "64", 1, 65536)                                             \
 	X(metrics_connections, "1000", 1, 10000) /* listed one by one by /metrics */ \
 	X(idempotency_keys, "1000", 1, 1000000)
 
-struct vbd_config_limits {
-#define VBD_LIMIT_MEMBER(name, text, min, max) uint64_t name;
-	VBD_LIMIT_MAP(VBD_LIMIT_MEMBER)
-#undef VBD_LIMIT_MEMBER
+#define VBD_CONFIG_MEMBER(name, text, min, max) uint64_t name;
+
+struct vbd_config_records {
+	VBD_RECORDS_MAP(VBD_CONFIG_MEMBER)
 };
+
+struct vbd_config_limits {
+	VBD_LIMIT_MAP(VBD_CONFIG_MEMBER)
+};
+
+#undef VBD_CONFIG_MEMBER
 
 struct vbd_config {
 	char listen[80];       /* "127.0.0.1:7480", "[::1]:7480"; "" for no TCP */
@@ -62,16 +77,12 @@ struct vbd_config {
 	char allowed_hosts[VBD_ALLOWED_HOSTS_MAX][256];
 	size_t allowed_hosts_count;
 	uint64_t workers;
-	uint64_t cq_depth; /* entries of each worker's CQ */
+	uint64_t default_cqe; /* completions in a CQ whose creator does not say how many */
 	enum vbd_log_level log_level;
 	enum vbd_log_format log_format;
 	uint64_t drain_timeout_ms;    /* until a QP is flushed */
 	uint64_t shutdown_timeout_ms; /* from SIGTERM until all objects have ended */
-	uint64_t history;	      /* ended connections kept */
-	uint64_t transfers_kept;      /* ended transfers kept */
-	uint64_t probes_kept;	      /* ended probes kept */
-	uint64_t benchmarks_kept;     /* ended benchmarks kept */
-	uint64_t events;	      /* events kept */
+	struct vbd_config_records records;
 	struct vbd_config_limits limits;
 
 	/* Parsed from `listen`; listen_addr_bytes is 0 for no TCP. */
@@ -88,7 +99,8 @@ void vbd_config_init(struct vbd_config *ret_config);
 /**
  * vbd_config_set - set one key
  * @key:   as in the file: "log_level", "limits.buffers"
- * @value: as in the file; for allowed_hosts separated by commas
+ * @value: as in the file, so "16M" for a key in bytes and "10s" for one in ms; for allowed_hosts
+ *         separated by commas
  *
  * Returns VBD_OK; VBD_E_UNKNOWN_FIELD, _WRONG_TYPE, _OUT_OF_RANGE, _BAD_VALUE or _TOO_LONG. The
  * error's pointer is the key, and its text begins with the key.

@@ -76,13 +76,15 @@ static enum vbd_status check_pairs(const struct vbd_config *config, struct vbd_e
 			"shutdown_timeout_ms: %llu is below drain_timeout_ms, %llu",
 			(unsigned long long)config->shutdown_timeout_ms,
 			(unsigned long long)config->drain_timeout_ms);
-	if (config->limits.long_polls + config->limits.event_streams >= config->limits.http_clients)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "limits.long_polls",
-			"limits.long_polls (%llu) and limits.event_streams (%llu) together must be "
-			"below limits.http_clients (%llu)",
-			(unsigned long long)config->limits.long_polls,
+	if (config->limits.waiting_requests + config->limits.event_streams >=
+		config->limits.http_connections)
+		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "limits.waiting_requests",
+			"limits.waiting_requests (%llu) and limits.event_streams (%llu) together "
+			"must be "
+			"below limits.http_connections (%llu)",
+			(unsigned long long)config->limits.waiting_requests,
 			(unsigned long long)config->limits.event_streams,
-			(unsigned long long)config->limits.http_clients);
+			(unsigned long long)config->limits.http_connections);
 	return VBD_OK;
 }
 

@@ -20,55 +20,64 @@ struct file_texts {
 	char *values[VBD_CONFIG_KEYS_MAX]; /* by index in vbd_config_keys[] */
 	char **hosts;
 	unsigned int hosts_count;
-	struct limit_texts {
+	struct section_texts {
 		char *values[VBD_CONFIG_KEYS_MAX];
-	} * limits;
+	} * sections[VBD_CONFIG_SECTION_COUNT]; /* that of the top is unused */
 };
 
 static const cyaml_schema_value_t host_schema = {
 	CYAML_VALUE_STRING(CYAML_FLAG_POINTER, char, 0, CYAML_UNLIMITED),
 };
 
-/* Accept `limits:` and `allowed_hosts:` with nothing below them: all of it may be commented out. */
+/* Accept `records:`, `limits:` and `allowed_hosts:` with nothing below them: all of it may be
+ * commented out. */
 static const cyaml_schema_field_t text_field = CYAML_FIELD_STRING_PTR("",
 	CYAML_FLAG_POINTER | CYAML_FLAG_OPTIONAL, struct file_texts, values[0], 0, CYAML_UNLIMITED);
 static const cyaml_schema_field_t hosts_field =
 	CYAML_FIELD_SEQUENCE("allowed_hosts", CYAML_FLAG_POINTER_NULL | CYAML_FLAG_OPTIONAL,
 		struct file_texts, hosts, &host_schema, 0, 4 * VBD_ALLOWED_HOSTS_MAX);
 
-static_assert(offsetof(struct file_texts, values) == offsetof(struct limit_texts, values),
+static_assert(offsetof(struct file_texts, values) == offsetof(struct section_texts, values),
 	"text_field stands for both");
 
 struct schema {
-	cyaml_schema_field_t limits[VBD_CONFIG_KEYS_MAX + 1];
-	cyaml_schema_field_t top[VBD_CONFIG_KEYS_MAX + 1];
+	cyaml_schema_field_t fields[VBD_CONFIG_SECTION_COUNT][VBD_CONFIG_KEYS_MAX + 1];
 	cyaml_schema_value_t root;
 };
 
 static void make_schema(struct schema *schema)
 {
-	const cyaml_schema_field_t limits_field =
-		CYAML_FIELD_MAPPING_PTR("limits", CYAML_FLAG_POINTER_NULL | CYAML_FLAG_OPTIONAL,
-			struct file_texts, limits, schema->limits);
-	const cyaml_schema_value_t root = {
-		CYAML_VALUE_MAPPING(CYAML_FLAG_POINTER_NULL, struct file_texts, schema->top)};
-	cyaml_schema_field_t *limit = schema->limits;
-	cyaml_schema_field_t *top = schema->top;
+	const cyaml_schema_field_t section_field =
+		CYAML_FIELD_MAPPING_PTR("", CYAML_FLAG_POINTER_NULL | CYAML_FLAG_OPTIONAL,
+			struct file_texts, sections[0], NULL);
+	const cyaml_schema_value_t root = {CYAML_VALUE_MAPPING(
+		CYAML_FLAG_POINTER_NULL, struct file_texts, schema->fields[VBD_CONFIG_TOP])};
+	cyaml_schema_field_t *ends[VBD_CONFIG_SECTION_COUNT];
 
 	memset(schema, 0, sizeof(*schema));
+	for (enum vbd_config_section at = 0; at < VBD_CONFIG_SECTION_COUNT; at++)
+		ends[at] = schema->fields[at];
 	for (size_t i = 0; i < vbd_config_key_count; i++) {
-		const char *name = vbd_config_limit_name(&vbd_config_keys[i]);
-		cyaml_schema_field_t *field = name ? limit++ : top++;
+		const char *name;
+		enum vbd_config_section at = vbd_config_section_of(&vbd_config_keys[i], &name);
+		cyaml_schema_field_t *field = ends[at]++;
 
 		if (vbd_config_keys[i].kind == VBD_CONFIG_HOSTS) {
 			*field = hosts_field;
 			continue;
 		}
 		*field = text_field;
-		field->key = name ? name : vbd_config_keys[i].name;
+		field->key = name;
 		field->data_offset += (uint32_t)(i * sizeof(char *));
 	}
-	*top = limits_field;
+	for (enum vbd_config_section at = VBD_CONFIG_TOP + 1; at < VBD_CONFIG_SECTION_COUNT; at++) {
+		cyaml_schema_field_t *field = ends[VBD_CONFIG_TOP]++;
+
+		*field = section_field;
+		field->key = vbd_config_section_name(at);
+		field->data_offset += (uint32_t)(at * sizeof(void *));
+		field->value.mapping.fields = schema->fields[at];
+	}
 	schema->root = root;
 }
 
@@ -116,7 +125,7 @@ static enum vbd_status refuse(
 	if (rc == CYAML_ERR_OOM)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to read it");
 	if (rc == CYAML_ERR_INVALID_KEY)
-		return vbd_error_input(err, VBD_E_UNKNOWN_FIELD, key, "%s: unknown key", key);
+		return vbd_config_refuse_key(key, err);
 	return vbd_error_input(err, VBD_E_BAD_VALUE, key, "%s%s%s", key, key[0] ? ": " : "", what);
 }
 
@@ -145,9 +154,11 @@ static enum vbd_status apply_texts(
 
 	for (size_t i = 0; i < vbd_config_key_count && status == VBD_OK; i++) {
 		const char *value = texts->values[i];
+		const char *name;
+		enum vbd_config_section at = vbd_config_section_of(&vbd_config_keys[i], &name);
 
-		if (vbd_config_limit_name(&vbd_config_keys[i]))
-			value = texts->limits ? texts->limits->values[i] : NULL;
+		if (at != VBD_CONFIG_TOP)
+			value = texts->sections[at] ? texts->sections[at]->values[i] : NULL;
 		if (value)
 			status = vbd_config_set_key(config, &vbd_config_keys[i], value, err);
 	}

@@ -40,9 +40,23 @@ struct vbd_config_key {
 extern const struct vbd_config_key vbd_config_keys[];
 extern const size_t vbd_config_key_count;
 
-/** vbd_config_limit_name - the key's name below `limits:` in a file; NULL if the key stands
- * elsewhere */
-const char *vbd_config_limit_name(const struct vbd_config_key *key);
+/* Mappings of a file: a key "SECTION.NAME" is written as NAME below `SECTION:`. */
+enum vbd_config_section {
+	VBD_CONFIG_TOP,
+	VBD_CONFIG_RECORDS,
+	VBD_CONFIG_LIMITS,
+	VBD_CONFIG_SECTION_COUNT,
+};
+
+/** vbd_config_section_name - "records", "limits"; "" for the top */
+const char *vbd_config_section_name(enum vbd_config_section section);
+
+/** vbd_config_section_of - where the key stands in a file, and its name there */
+enum vbd_config_section vbd_config_section_of(
+	const struct vbd_config_key *key, const char **ret_name);
+
+/** vbd_config_refuse_key - VBD_E_UNKNOWN_FIELD, naming the key that may be meant */
+enum vbd_status vbd_config_refuse_key(const char *name, struct vbd_error *err);
 
 /** vbd_config_set_key - as vbd_config_set() */
 enum vbd_status vbd_config_set_key(struct vbd_config *config, const struct vbd_config_key *key,

@@ -66,7 +66,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
 
 static void attach_receives(struct vbd_connection *connection)
 {
-	connection->object.registry->daemon->messages_bytes += connection->receive_bytes;
+	connection->object.registry->daemon->qp_receives_bytes += connection->receive_bytes;
 	vbd_inbox_attach(&connection->inbox, &connection->conn->qp);
 }
 

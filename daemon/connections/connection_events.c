@@ -73,7 +73,7 @@ static void ended(struct vbd_connection *connection)
 	vbd_object_end(&connection->object);
 	vbd_resolve_cancel(connection->resolution);
 	connection->resolution = NULL;
-	daemon->messages_bytes -= connection->receive_bytes;
+	daemon->qp_receives_bytes -= connection->receive_bytes;
 	if (clean)
 		daemon->connections_closed++;
 	else

@@ -27,7 +27,7 @@ struct vbd_connection {
 	uint64_t last_probe_id;		/* 0 before the first */
 	struct vbd_link windows;	/* of struct vbd_window_record: bound on this connection */
 	uint64_t phase_ns;		/* when the current state began; 0: before the first */
-	uint64_t receive_bytes; /* included in messages_bytes while the connection is open */
+	uint64_t receive_bytes; /* included in qp_receives_bytes while the connection is open */
 	uint64_t moved_bytes;	/* as of the last vbd_connections_count_bytes() */
 };
 

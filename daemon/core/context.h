@@ -61,8 +61,8 @@ struct vbd_daemon {
 	char server_id[17]; /* random, hex; differs for every run */
 	uint64_t started_ns;
 	bool stopping;
-	uint64_t pinned_bytes;
-	uint32_t pool_jobs; /* registrations, checksums, address handles on the thread pool */
+	uint64_t buffers_bytes; /* memory of all buffers */
+	uint32_t pool_jobs;	/* registrations, checksums, address handles on the thread pool */
 	/* totals of ended objects */
 	uint64_t connections_closed, connections_failed, endpoints_failed;
 	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;
@@ -79,7 +79,7 @@ struct vbd_daemon {
 	void *stopped_arg;
 	struct vbd_timer *stop_timer;
 	struct vbd_deferred stop_check;
-	uint64_t messages_bytes; /* memory of the receives of connections and endpoints */
+	uint64_t qp_receives_bytes; /* memory of the receives of connections and endpoints */
 	struct vbd_registry registries[VBD_KIND_COUNT]; /* by kind; unused for a kind without one */
 };
 

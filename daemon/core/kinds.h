@@ -14,23 +14,24 @@
  * open:     limit on objects that have not ended, an expression of `config`
  * kept:     limit on ended ones; VBD_KEPT_WITHIN: `open` is the limit on all together
  */
-#define VBD_KIND_MAP(X)                                                                        \
-	X(TRANSFER, transfer, transfers, config->limits.transfers, config->transfers_kept)     \
-	/* Each benchmark has a transfer. */                                                   \
-	X(BENCHMARK, benchmark, benchmarks, config->limits.transfers, config->benchmarks_kept) \
-	X(WINDOW, window, windows, config->limits.windows, VBD_KEPT_WITHIN)                    \
-	/* One probe at a time runs over a connection. */                                      \
-	X(PROBE, probe, probes, config->limits.connections, config->probes_kept)               \
-	X(CONNECTION, connection, connections, config->limits.connections, config->history)    \
-	X(LISTENER, listener, listeners, config->limits.listeners, VBD_KEPT_WITHIN)            \
-	/* A UD endpoint frees its peers and memberships. */                                   \
-	X(UD_ENDPOINT, ud_endpoint, ud_endpoints, config->limits.endpoints, VBD_KEPT_WITHIN)   \
-	X(UD_PEER, ud_peer, ud_peers, config->limits.peers, VBD_KEPT_WITHIN)                   \
-	X(MULTICAST_MEMBERSHIP, multicast_membership, multicast_memberships,                   \
-		config->limits.groups, VBD_KEPT_WITHIN)                                        \
-	X(BUFFER, buffer, buffers, config->limits.buffers, VBD_KEPT_WITHIN)                    \
-	X(SRQ, srq, srqs, config->limits.srqs, VBD_KEPT_WITHIN)                                \
-	X(CQ, cq, cqs, config->limits.cqs, VBD_KEPT_WITHIN)                                    \
+#define VBD_KIND_MAP(X)                                                                           \
+	X(TRANSFER, transfer, transfers, config->limits.transfers, config->records.transfers)     \
+	/* Each benchmark has a transfer. */                                                      \
+	X(BENCHMARK, benchmark, benchmarks, config->limits.transfers, config->records.benchmarks) \
+	X(WINDOW, window, windows, config->limits.windows, VBD_KEPT_WITHIN)                       \
+	/* One probe at a time runs over a connection. */                                         \
+	X(PROBE, probe, probes, config->limits.connections, config->records.probes)               \
+	X(CONNECTION, connection, connections, config->limits.connections,                        \
+		config->records.connections)                                                      \
+	X(LISTENER, listener, listeners, config->limits.listeners, VBD_KEPT_WITHIN)               \
+	/* A UD endpoint frees its peers and memberships. */                                      \
+	X(UD_ENDPOINT, ud_endpoint, ud_endpoints, config->limits.ud_endpoints, VBD_KEPT_WITHIN)   \
+	X(UD_PEER, ud_peer, ud_peers, config->limits.ud_peers, VBD_KEPT_WITHIN)                   \
+	X(MULTICAST_MEMBERSHIP, multicast_membership, multicast_memberships,                      \
+		config->limits.multicast_memberships, VBD_KEPT_WITHIN)                            \
+	X(BUFFER, buffer, buffers, config->limits.buffers, VBD_KEPT_WITHIN)                       \
+	X(SRQ, srq, srqs, config->limits.srqs, VBD_KEPT_WITHIN)                                   \
+	X(CQ, cq, cqs, config->limits.cqs, VBD_KEPT_WITHIN)                                       \
 	X(PD, pd, pds, config->limits.pds, VBD_KEPT_WITHIN)
 
 #define VBD_KEPT_WITHIN UINT64_MAX

@@ -6,7 +6,7 @@
 
 uint64_t vbd_receives_bytes(const struct vbd_daemon *daemon)
 {
-	uint64_t bytes = daemon->messages_bytes;
+	uint64_t bytes = daemon->qp_receives_bytes;
 
 	vbd_list_for_each (link, &daemon->fabric->srqs)
 		bytes += VBD_CONTAINER_OF(link, struct vbd_srq, link)->mem.size_bytes;
@@ -16,7 +16,7 @@ uint64_t vbd_receives_bytes(const struct vbd_daemon *daemon)
 enum vbd_status vbd_receives_check(const struct vbd_daemon *daemon, uint64_t receive_bytes,
 	const char *pointer, struct vbd_error *err)
 {
-	uint64_t limit_bytes = daemon->config->limits.messages_bytes;
+	uint64_t limit_bytes = daemon->config->limits.receives_bytes;
 	uint64_t taken_bytes = vbd_receives_bytes(daemon);
 
 	if (taken_bytes <= limit_bytes && receive_bytes <= limit_bytes - taken_bytes)

@@ -78,7 +78,7 @@ static void ended(struct vbd_endpoint_record *record)
 
 	vbd_object_end(&record->object);
 	daemon->endpoints_failed += failed ? 1 : 0;
-	daemon->messages_bytes -= record->receive_bytes;
+	daemon->qp_receives_bytes -= record->receive_bytes;
 	count_totals(&daemon->ended_totals, endpoint);
 	vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_ENDED,
 		failed ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO, endpoint->qp.reason,
@@ -215,7 +215,7 @@ enum vbd_status vbd_endpoint_create(struct vbd_daemon *daemon, const struct vbd_
 		vbd_object_free(&record->object);
 		return status;
 	}
-	daemon->messages_bytes += record->receive_bytes;
+	daemon->qp_receives_bytes += record->receive_bytes;
 	vbd_inbox_attach(&record->inbox, &record->endpoint->qp);
 	announce(record);
 	*ret_record = record;

@@ -17,7 +17,7 @@ struct vbd_endpoint_record {
 	struct vbd_inbox inbox;
 	struct vbd_link peers;	/* of struct vbd_peer_record */
 	struct vbd_link groups; /* of struct vbd_group_record */
-	uint64_t receive_bytes; /* included in messages_bytes while the endpoint is open */
+	uint64_t receive_bytes; /* included in qp_receives_bytes while the endpoint is open */
 };
 
 struct vbd_endpoint_spec {

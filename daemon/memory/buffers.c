@@ -38,8 +38,8 @@ struct creation {
 
 static void unpin(struct vbd_buffer *buffer)
 {
-	buffer->object.registry->daemon->pinned_bytes -= buffer->pinned_bytes;
-	buffer->pinned_bytes = 0;
+	buffer->object.registry->daemon->buffers_bytes -= buffer->counted_bytes;
+	buffer->counted_bytes = 0;
 }
 
 static struct vbd_buffer *buffer_of(struct vbd_object *object)
@@ -101,21 +101,22 @@ static enum vbd_status check_limits(
 	const struct vbd_config_limits *limits = &daemon->config->limits;
 	uint64_t mapped_bytes = vbd_mem_mapped_bytes(mem);
 
-	if (mem->size_bytes > limits->buffer_bytes) {
+	if (mem->size_bytes > limits->buffer_size_bytes) {
 		if (err && err->status == VBD_OK)
-			err->limit = limits->buffer_bytes;
+			err->limit = limits->buffer_size_bytes;
 		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/size_bytes",
 			"a buffer can have %llu bytes at most",
-			(unsigned long long)limits->buffer_bytes);
+			(unsigned long long)limits->buffer_size_bytes);
 	}
-	if (mapped_bytes > limits->pinned_bytes - daemon->pinned_bytes) {
+	if (mapped_bytes > limits->buffers_bytes - daemon->buffers_bytes) {
 		if (err && err->status == VBD_OK)
-			err->limit = limits->pinned_bytes;
+			err->limit = limits->buffers_bytes;
 		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/size_bytes",
 			"all buffers together can have %llu bytes; %llu are in use, and %llu are "
 			"needed",
-			(unsigned long long)limits->pinned_bytes,
-			(unsigned long long)daemon->pinned_bytes, (unsigned long long)mapped_bytes);
+			(unsigned long long)limits->buffers_bytes,
+			(unsigned long long)daemon->buffers_bytes,
+			(unsigned long long)mapped_bytes);
 	}
 	return VBD_OK;
 }
@@ -176,14 +177,14 @@ static enum vbd_status add_buffer(struct vbd_daemon *daemon, const char *name,
 	buffer = buffer_of(object);
 	buffer->state = VBD_BUFFER_REGISTERING;
 	buffer->mem = *mem;
-	buffer->pinned_bytes = vbd_mem_mapped_bytes(mem);
+	buffer->counted_bytes = vbd_mem_mapped_bytes(mem);
 	(void)snprintf(buffer->device_name, sizeof(buffer->device_name), "%s", pd->device->name);
 	buffer->pd_id = pd->id;
 	if (mem->kind == VBD_MEM_SHARED)
 		(void)snprintf(buffer->mem.shm_name, sizeof(buffer->mem.shm_name),
 			"/verbsd-%s-%llu", daemon->server_id,
 			(unsigned long long)buffer->object.id);
-	daemon->pinned_bytes += buffer->pinned_bytes;
+	daemon->buffers_bytes += buffer->counted_bytes;
 	*ret_buffer = buffer;
 	return VBD_OK;
 }

@@ -27,7 +27,7 @@ struct vbd_buffer {
 	enum vbd_buffer_state state;
 	struct vbd_mem mem;	/* size_bytes, kind, access, addr, rkey, shm_name */
 	struct vbd_error error; /* why the buffer is FAILED */
-	uint64_t pinned_bytes;	/* included in the daemon's pinned_bytes */
+	uint64_t counted_bytes; /* included in the daemon's buffers_bytes */
 	char device_name[64];
 	uint64_t pd_id; /* of the buffer's protection domain */
 	uint32_t users; /* transfers and windows that use the buffer */

@@ -106,7 +106,7 @@ static void walk_objects(const struct vbd_daemon *daemon, const struct walk *wal
 		VBD_STAT("buffers", "verbsd_buffers", GAUGE, "Buffers.",
 			.value = vbd_registry_count(daemon->buffers)),
 		VBD_STAT("pinned_bytes", "verbsd_pinned_bytes", GAUGE, "Memory of all buffers.",
-			.value = daemon->pinned_bytes),
+			.value = daemon->buffers_bytes),
 		VBD_STAT("receive_bytes", "verbsd_receive_bytes", GAUGE, "Memory of all receives.",
 			.value = vbd_receives_bytes(daemon)),
 		VBD_STAT("windows", "verbsd_windows", GAUGE,

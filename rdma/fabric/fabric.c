@@ -23,7 +23,7 @@ static void open_channel(struct vbd_fabric *fabric)
 	}
 }
 
-enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t cq_depth,
+enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cqe,
 	uint32_t drain_timeout_ms, const struct vbd_fabric_ops *ops, void *ops_arg,
 	struct vbd_fabric **ret_fabric, struct vbd_error *err)
 {
@@ -32,7 +32,7 @@ enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t cq_depth,
 
 	if (!fabric)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the fabric");
-	fabric->cq_depth = cq_depth;
+	fabric->default_cqe = default_cqe;
 	fabric->drain_timeout_ms = drain_timeout_ms;
 	fabric->ops = ops;
 	fabric->ops_arg = ops_arg;

@@ -64,7 +64,7 @@ struct vbd_fabric {
 	struct vbd_worker **workers;
 	unsigned int worker_count;
 	unsigned int next_worker;
-	uint32_t cq_depth;
+	uint32_t default_cqe;
 	uint32_t drain_timeout_ms; /* a QP that flushes more slowly is destroyed without its flushes
 				    */
 	struct vbd_link devices;   /* of struct vbd_device, also removed ones, oldest first */
@@ -83,10 +83,10 @@ struct vbd_fabric {
 /**
  * vbd_fabric_create - event channel (if the kernel has rdma_cm), workers not running, no devices
  * @worker_count: 1 to 64
- * @cq_depth:     completions in each CQ that the fabric makes
+ * @default_cqe:  completions in each CQ that the fabric makes
  * @drain_timeout_ms: how long a QP may take to flush
  */
-enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t cq_depth,
+enum vbd_status vbd_fabric_create(unsigned int worker_count, uint32_t default_cqe,
 	uint32_t drain_timeout_ms, const struct vbd_fabric_ops *ops, void *ops_arg,
 	struct vbd_fabric **ret_fabric, struct vbd_error *err) VBD_MUST_CHECK;
 

@@ -68,7 +68,7 @@ static enum vbd_status make_cq(struct vbd_fabric *fabric, struct vbd_device *dev
 	struct vbd_cq **ret_cq, struct vbd_error *err)
 {
 	struct vbd_worker *worker = fabric->workers[fabric->next_worker];
-	uint32_t depth_cqe = cqe > fabric->cq_depth ? cqe : fabric->cq_depth;
+	uint32_t depth_cqe = cqe > fabric->default_cqe ? cqe : fabric->default_cqe;
 	enum vbd_status status;
 	struct vbd_cq *cq;
 

@@ -93,7 +93,7 @@ await_alive() {
 # shellcheck disable=SC2034 # used by those that source this
 start_small_daemon() {
 	make_tokens
-	printf '%s\n' 'events: 64' 'limits:' '  listeners: 2' >"$work/t.yaml"
+	printf '%s\n' 'records:' '  events: 64' 'limits:' '  listeners: 2' >"$work/t.yaml"
 	start_daemon t "$1" --config "$work/t.yaml" --control-token-file "$work/control" \
 		--read-token-file "$work/read"
 	token_vars=(--var "TOKEN_URL=http://127.0.0.1:$1" --var "CONTROL_TOKEN=$(<"$work/control")"

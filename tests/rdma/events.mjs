@@ -130,7 +130,7 @@ await scenario("10,000 events are the same by long poll and as a stream that is 
 });
 
 await scenario("who comes too late is told what is missing, and who comes from another run is told that", async () => {
-	const daemon = await Daemon.start("short", ["--config", scratch_file("short.yaml", "events: 64\n")]);
+	const daemon = await Daemon.start("short", ["--config", scratch_file("short.yaml", "records:\n  events: 64\n")]);
 
 	await daemon.ready();
 	await daemon.listen({ port: PORT });
@@ -210,7 +210,7 @@ await scenario("a thousand clients that do not read cost little, stall nobody, a
 	// Memory of the HTTP library for each client, its request, a block and one event; rounded up by a third.
 	const CLIENT_KIB = 96;
 	const config = scratch_file("crowd.yaml",
-		"events: 64\nhistory: 16\nlimits:\n  http_clients: 1400\n  event_streams: 1000\n");
+		"records:\n  events: 64\n  connections: 16\nlimits:\n  http_connections: 1400\n  event_streams: 1000\n");
 
 	// Otherwise the kernel would buffer the data that the clients do not read.
 	await run("sysctl", "-qw", "net.ipv4.tcp_wmem=4096 8192 8192", "net.ipv4.tcp_rmem=4096 8192 8192");

@@ -20,7 +20,7 @@ const TRACE = process.env.LOAD_TRACE === "1";
 const PORTS = [7471, 7472, 7473, 7474];
 const ALIVE_AT_MOST = 24;
 // Short histories: lists are fetched often, and ended objects do not matter here.
-const CONFIG = "history: 32\ntransfers_kept: 32\nprobes_kept: 32\nbenchmarks_kept: 32\n";
+const CONFIG = "records: {connections: 32, transfers: 32, probes: 32, benchmarks: 32}\n";
 const GROUP_ADDR = "239.1.2.";
 
 // --- chance ------------------------------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ int svc_setup(void **state)
 	svc->device = fake_device_add("fake0");
 	vbd_config_init(&svc->config);
 	svc->config.workers = 1;
-	svc->config.cq_depth = 1024;
+	svc->config.default_cqe = 1024;
 	assert_true(svc_start(svc));
 	*state = svc;
 	return 0;

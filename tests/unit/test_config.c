@@ -125,12 +125,12 @@ static void test_config__the_defaults_are_safe_and_pass_the_check(void **state)
 	assert_int_equal(addr->sin_port, htons(7480));
 	assert_string_equal(f->config.unix_socket, "");
 	assert_int_equal(f->config.workers, 1);
-	assert_int_equal(f->config.cq_depth, 4096);
+	assert_int_equal(f->config.default_cqe, 4096);
 	assert_int_equal(f->config.log_level, VBD_LOG_INFO);
 	assert_int_equal(f->config.log_format, VBD_LOG_TEXT);
-	assert_int_equal(f->config.events, 16384);
+	assert_int_equal(f->config.records.events, 16384);
 	assert_int_equal(f->config.limits.connections, 10000);
-	assert_int_equal(f->config.limits.pinned_bytes, 68719476736);
+	assert_int_equal(f->config.limits.buffers_bytes, 68719476736);
 	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_OK);
 	assert_int_equal(f->warnings, 0);
 }
@@ -166,6 +166,7 @@ static void test_config__a_bad_setting_names_its_key_and_changes_nothing(void **
 	assert_refused(f, "worker", "1", VBD_E_UNKNOWN_FIELD);
 	assert_refused(f, "limits", "1", VBD_E_UNKNOWN_FIELD);
 	assert_refused(f, "buffers", "1", VBD_E_UNKNOWN_FIELD);
+	assert_refused(f, "records.buffers", "1", VBD_E_UNKNOWN_FIELD);
 	assert_refused(f, "workers", "0", VBD_E_OUT_OF_RANGE);
 	assert_refused(f, "workers", "65", VBD_E_OUT_OF_RANGE);
 	assert_refused(f, "workers", "99999999999999999999", VBD_E_OUT_OF_RANGE);
@@ -183,6 +184,50 @@ static void test_config__a_bad_setting_names_its_key_and_changes_nothing(void **
 	assert_refused(f, "allowed_hosts", "a,,b", VBD_E_BAD_VALUE);
 	assert_refused(f, "allowed_hosts", longest, VBD_E_BAD_VALUE);
 	assert_refused(f, "allowed_hosts", "1,2,3,4,5,6,7,8,9,a,b,c,d,e,f,g,h", VBD_E_TOO_LONG);
+}
+
+static void test_config__a_size_and_a_time_may_have_a_unit(void **state)
+{
+	struct fixture *f = *state;
+
+	set(f, "limits.buffers_bytes", "2T");
+	assert_int_equal(f->config.limits.buffers_bytes, 2 * VBD_TIB);
+	set(f, "limits.receives_bytes", "64KiB");
+	assert_int_equal(f->config.limits.receives_bytes, 65536);
+	set(f, "drain_timeout_ms", "1.5s");
+	assert_int_equal(f->config.drain_timeout_ms, 1500);
+	set(f, "shutdown_timeout_ms", "2m");
+	assert_int_equal(f->config.shutdown_timeout_ms, 120000);
+	set(f, "shutdown_timeout_ms", "900");
+	assert_int_equal(f->config.shutdown_timeout_ms, 900);
+	assert_refused(f, "drain_timeout_ms", "2h", VBD_E_OUT_OF_RANGE);
+	assert_refused(f, "drain_timeout_ms", "0.1ms", VBD_E_OUT_OF_RANGE);
+	assert_refused(f, "drain_timeout_ms", "1K", VBD_E_WRONG_TYPE);
+	assert_refused(f, "limits.buffers_bytes", "1s", VBD_E_WRONG_TYPE);
+	assert_refused(f, "limits.buffers_bytes", "1.5G", VBD_E_WRONG_TYPE);
+	assert_refused(f, "limits.buffers_bytes", "2048T", VBD_E_OUT_OF_RANGE);
+	assert_refused(f, "limits.buffers", "4K", VBD_E_WRONG_TYPE);
+	assert_refused(f, "workers", "1s", VBD_E_WRONG_TYPE);
+}
+
+static void test_config__an_unknown_key_is_told_which_one_may_be_meant(void **state)
+{
+	static const char *const cases[][2] = {
+		{"worker", "worker: unknown key; did you mean workers?"},
+		{"log-level", "log-level: unknown key; did you mean log_level?"},
+		{"waiting_requests",
+			"waiting_requests: unknown key; did you mean limits.waiting_requests?"},
+		{"records.probe", "records.probe: unknown key; did you mean records.probes?"},
+		{"colour", "colour: unknown key"},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(cases); i++) {
+		memset(&f->err, 0, sizeof(f->err));
+		assert_int_equal(
+			vbd_config_set(&f->config, cases[i][0], "1", &f->err), VBD_E_UNKNOWN_FIELD);
+		assert_string_equal(f->err.text, cases[i][1]);
+	}
 }
 
 static void test_config__an_address_has_a_port_and_needs_no_resolver(void **state)
@@ -212,16 +257,19 @@ static void test_config__a_file_sets_what_it_names_and_nothing_else(void **state
 				 "  - a.example\n"
 				 "  - b.example\n"
 				 "workers: 2 # each one a core\n"
-				 "limits: {buffers: 5, long_polls: 7}\n"),
+				 "records: {connections: 0}\n"
+				 "limits: {buffers: 5, waiting_requests: 7}\n"),
 		VBD_OK);
 	assert_string_equal(f->config.listen, "[::1]:9");
 	assert_int_equal(f->config.allowed_hosts_count, 2);
 	assert_string_equal(f->config.allowed_hosts[1], "b.example");
 	assert_int_equal(f->config.workers, 2);
+	assert_int_equal(f->config.records.connections, 0);
+	assert_int_equal(f->config.records.events, 16384);
 	assert_int_equal(f->config.limits.buffers, 5);
-	assert_int_equal(f->config.limits.long_polls, 7);
+	assert_int_equal(f->config.limits.waiting_requests, 7);
 	assert_int_equal(f->config.limits.listeners, 256);
-	assert_int_equal(f->config.cq_depth, 4096);
+	assert_int_equal(f->config.default_cqe, 4096);
 }
 
 static void test_config__an_empty_value_is_not_an_absent_one(void **state)
@@ -235,8 +283,8 @@ static void test_config__an_empty_value_is_not_an_absent_one(void **state)
 
 static void test_config__a_file_with_nothing_in_it_is_fine(void **state)
 {
-	static const char *const empty[] = {"", "\n", "# nothing\n", "{}", "limits:\n", "---\n",
-		"limits: {}\nallowed_hosts:\n", "allowed_hosts: []"};
+	static const char *const empty[] = {"", "\n", "# nothing\n", "{}", "limits:\nrecords:\n",
+		"---\n", "limits: {}\nallowed_hosts:\n", "allowed_hosts: []"};
 	struct fixture *f = *state;
 	struct vbd_config defaults;
 
@@ -256,29 +304,33 @@ static void test_config__a_bad_file_is_refused_with_file_line_and_key(void **sta
 		enum vbd_status status;
 		const char *text;
 	} cases[] = {
-		{"worker: 1\n", 1, VBD_E_UNKNOWN_FIELD, "worker: unknown key"},
-		{"workers: 1\n\n# x\nfoo: 1\nevents: 99\n", 4, VBD_E_UNKNOWN_FIELD,
+		{"worker: 1\n", 1, VBD_E_UNKNOWN_FIELD,
+			"worker: unknown key; did you mean workers?"},
+		{"workers: 1\n\n# x\nfoo: 1\nlog_level: info\n", 4, VBD_E_UNKNOWN_FIELD,
 			"foo: unknown key"},
 		{"limits:\n  buffers: 1\n  bufers: 1\n  listeners: 2\n", 3, VBD_E_UNKNOWN_FIELD,
-			"limits.bufers: unknown key"},
+			"limits.bufers: unknown key; did you mean limits.buffers?"},
 		{"limits:\n  # none\n  bufers: 1\n", 3, VBD_E_UNKNOWN_FIELD,
 			"limits.bufers: unknown key"},
 		{"limits: {buffers: 1, bufers: 1}\n", 1, VBD_E_UNKNOWN_FIELD, "limits.bufers"},
-		{"events: 99\nworkers: 65\nhistory: 1\n", 2, VBD_E_OUT_OF_RANGE,
+		{"log_level: info\nworkers: 65\nlog_format: text\n", 2, VBD_E_OUT_OF_RANGE,
 			"workers: 65 is not between 1 and 64"},
-		{"events: 99\nlimits:\n  buffers: many\n", 3, VBD_E_WRONG_TYPE,
+		{"records: {events: 99}\nlimits:\n  buffers: many\n", 3, VBD_E_WRONG_TYPE,
 			"limits.buffers: 'many' is not a whole number"},
 		{"workers:\n", 1, VBD_E_WRONG_TYPE, "workers: '' is not a whole number"},
 		{"listen: [1]\n", 1, VBD_E_BAD_VALUE, "listen: "},
 		{"workers: {a: 1}\n", 1, VBD_E_BAD_VALUE, "workers: "},
 		{"workers: 1\nworkers: 2\n", 2, VBD_E_BAD_VALUE, "workers"},
 		{"limits: 5\n", 1, VBD_E_BAD_VALUE, "limits: "},
+		{"records:\n  events: 15\n", 2, VBD_E_OUT_OF_RANGE,
+			"records.events: 15 is not between 16 and 16777216"},
 		{"allowed_hosts: one\n", 1, VBD_E_BAD_VALUE, "allowed_hosts: "},
 		{"allowed_hosts:\n  - a\n  - b c\n", 3, VBD_E_BAD_VALUE, "allowed_hosts: 'b c'"},
 		{"- listen\n", 1, VBD_E_BAD_VALUE, "Expecting MAPPING"},
-		{"events: 99\nworkers: 1\n\thistory: 1\n", 3, VBD_E_BAD_VALUE, "libyaml"},
-		{"events: 99\nlisten: \"abc\nworkers: 1\n", 2, VBD_E_BAD_VALUE, "libyaml"},
-		{"events: 99\n\xff\xfe: 1\n", 2, VBD_E_BAD_VALUE, ""},
+		{"drain_timeout_ms: 99\nworkers: 1\n\tlisten: 1\n", 3, VBD_E_BAD_VALUE, "libyaml"},
+		{"drain_timeout_ms: 99\nlisten: \"abc\nworkers: 1\n", 2, VBD_E_BAD_VALUE,
+			"libyaml"},
+		{"drain_timeout_ms: 99\n\xff\xfe: 1\n", 2, VBD_E_BAD_VALUE, ""},
 		{"a: &x 1\n", 1, VBD_E_UNKNOWN_FIELD, "a: unknown key"},
 		{"log_level: &x info\nlog_format: *x\n", 2, VBD_E_BAD_VALUE, ""},
 	};
@@ -432,10 +484,10 @@ static void test_config__values_that_contradict_each_other_are_refused(void **st
 	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_OUT_OF_RANGE);
 	assert_string_equal(f->err.pointer, "shutdown_timeout_ms");
 	set(f, "drain_timeout_ms", "100");
-	set(f, "limits.long_polls", "256");
+	set(f, "limits.waiting_requests", "256");
 	memset(&f->err, 0, sizeof(f->err));
 	assert_int_equal(vbd_config_check(&f->config, &f->err), VBD_E_OUT_OF_RANGE);
-	assert_string_equal(f->err.pointer, "limits.long_polls");
+	assert_string_equal(f->err.pointer, "limits.waiting_requests");
 }
 
 static void dump(const struct vbd_config *config, const char *path)
@@ -458,7 +510,8 @@ static void test_config__what_is_dumped_loads_as_what_it_was(void **state)
 	set(f, "log_format", "json");
 	set(f, "log_level", "error");
 	set(f, "workers", "3");
-	set(f, "limits.pinned_bytes", "4096");
+	set(f, "records.probes", "7");
+	set(f, "limits.buffers_bytes", "4096");
 	dump(&f->config, f->path);
 	vbd_config_init(&loaded);
 	assert_int_equal(vbd_config_load(&loaded, f->path, &f->err), VBD_OK);
@@ -544,6 +597,8 @@ int main(void)
 		CONFIG_TEST(the_defaults_are_safe_and_pass_the_check),
 		CONFIG_TEST(a_setting_takes_the_place_of_the_default),
 		CONFIG_TEST(a_bad_setting_names_its_key_and_changes_nothing),
+		CONFIG_TEST(a_size_and_a_time_may_have_a_unit),
+		CONFIG_TEST(an_unknown_key_is_told_which_one_may_be_meant),
 		CONFIG_TEST(an_address_has_a_port_and_needs_no_resolver),
 		CONFIG_TEST(a_file_sets_what_it_names_and_nothing_else),
 		CONFIG_TEST(an_empty_value_is_not_an_absent_one),

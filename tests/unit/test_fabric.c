@@ -381,7 +381,7 @@ static void test_fabric__a_cq_that_is_not_needed_any_more_goes(void **state)
 	struct vbd_cq *cqs[3];
 	struct vbd_error err = {0};
 	struct vbd_device *device = vbd_fabric_device(rig->fabric, "fake0");
-	const uint32_t cqe = rig->fabric->cq_depth;
+	const uint32_t cqe = rig->fabric->default_cqe;
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(cqs); i++)
 		assert_int_equal(vbd_fabric_admit(rig->fabric, device, cqe, &cqs[i], &err), VBD_OK);

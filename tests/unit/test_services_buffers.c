@@ -59,7 +59,7 @@ static void assert_nothing_left(struct svc *svc)
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
 	svc_turn(svc);
 	assert_int_equal(vbd_registry_count(svc->daemon->buffers), 0);
-	assert_int_equal(svc->daemon->pinned_bytes, 0);
+	assert_int_equal(svc->daemon->buffers_bytes, 0);
 	assert_int_equal(fake_live().mrs, 0);
 }
 
@@ -86,7 +86,7 @@ static void test_services_buffers__one_is_zeroed_registered_and_found(void **sta
 	for (size_t i = 0; i < 5000; i++)
 		assert_int_equal(buffer->mem.addr[i], 0);
 	assert_int_not_equal(buffer->mem.rkey, 0);
-	assert_int_equal(svc->daemon->pinned_bytes, 5000);
+	assert_int_equal(svc->daemon->buffers_bytes, 5000);
 	assert_ptr_equal(vbd_object_find(svc->daemon->buffers, "mine", &svc->err), buffer);
 	assert_null(vbd_object_find(svc->daemon->buffers, "yours", &svc->err));
 	assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
@@ -102,8 +102,8 @@ static void test_services_buffers__limits_names_and_devices_are_checked_first(vo
 	struct vbd_buffer_spec spec = {.name = "mine", .size_bytes = 4096};
 
 	svc->config.limits.buffers = 2;
-	svc->config.limits.buffer_bytes = 8192;
-	svc->config.limits.pinned_bytes = 10000;
+	svc->config.limits.buffer_size_bytes = 8192;
+	svc->config.limits.buffers_bytes = 10000;
 	svc_restart(svc);
 	(void)svc_buffer(svc, "mine", 4096, 0);
 	assert_refused(svc, &spec, VBD_E_NAME_TAKEN);
@@ -118,7 +118,7 @@ static void test_services_buffers__limits_names_and_devices_are_checked_first(vo
 	spec.device_name[0] = '\0';
 	(void)svc_buffer(svc, "other", 5904, 0);
 	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED);
-	assert_int_equal(svc->daemon->pinned_bytes, 10000);
+	assert_int_equal(svc->daemon->buffers_bytes, 10000);
 	fake_device_unplug(svc->device);
 	vbd_fabric_rescan(svc->daemon->fabric);
 	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED);
@@ -155,7 +155,7 @@ static void test_services_buffers__a_registration_that_fails_leaves_its_error(vo
 		assert_int_equal(buffer->error.status, VBD_E_DEVICE_LIMIT);
 		assert_int_equal(vbd_buffer_has_bytes(buffer, &err), VBD_E_WRONG_STATE);
 		assert_null(buffer->mem.addr);
-		assert_int_equal(svc->daemon->pinned_bytes, 0);
+		assert_int_equal(svc->daemon->buffers_bytes, 0);
 		assert_int_equal(device->refs, refs);
 		assert_int_equal(vbd_buffer_delete(buffer, &svc->err), VBD_OK);
 		assert_nothing_left(svc);
@@ -261,7 +261,7 @@ static void test_services_buffers__a_page_size_is_the_kernels(void **state)
 	spec.kind = VBD_MEM_HUGEPAGE;
 	assert_refused(svc, &spec, VBD_E_BAD_VALUE);
 	spec.page_bytes = page_bytes;
-	svc->config.limits.pinned_bytes = page_bytes - 1;
+	svc->config.limits.buffers_bytes = page_bytes - 1;
 	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED);
 }
 
@@ -277,8 +277,8 @@ static void test_services_buffers__huge_pages_that_are_missing_are_told(void **s
 		skip();
 	/* More than any machine has reserved. */
 	spec.size_bytes = page_bytes << 18;
-	svc->config.limits.buffer_bytes = spec.size_bytes;
-	svc->config.limits.pinned_bytes = spec.size_bytes;
+	svc->config.limits.buffer_size_bytes = spec.size_bytes;
+	svc->config.limits.buffers_bytes = spec.size_bytes;
 	buffer = make(svc, &spec);
 	assert_int_equal(buffer->state, VBD_BUFFER_FAILED);
 	assert_int_equal(buffer->error.status, VBD_E_NO_MEMORY);
@@ -369,10 +369,10 @@ static void test_services_buffers__readers_keep_the_bytes_and_no_more(void **sta
 	SVC_UNTIL(svc, svc->daemon->pool_jobs == 0);
 	/* No peer can access the deleted buffer, its name is free, and its reader continues. */
 	assert_int_equal(buffer->mem.addr[7], 42);
-	assert_int_equal(svc->daemon->pinned_bytes, 4096);
+	assert_int_equal(svc->daemon->buffers_bytes, 4096);
 	(void)svc_buffer(svc, "mine", 100, 0);
 	vbd_buffer_unref(buffer);
-	SVC_UNTIL(svc, svc->daemon->pinned_bytes == 100);
+	SVC_UNTIL(svc, svc->daemon->buffers_bytes == 100);
 }
 
 static void test_services_buffers__a_buffer_stays_while_it_is_registered(void **state)

@@ -246,16 +246,16 @@ static void test_services_connections__the_memory_of_receives_is_limited(void **
 	struct vbd_connection *connection = NULL;
 	struct vbd_error err = {0};
 
-	svc->config.limits.messages_bytes = 4 * 64 + 100;
+	svc->config.limits.receives_bytes = 4 * 64 + 100;
 	svc_restart(svc);
 	connection = svc_connect(svc, &spec);
-	assert_int_equal(svc->daemon->messages_bytes, 256);
+	assert_int_equal(svc->daemon->qp_receives_bytes, 256);
 	assert_int_equal(
 		vbd_connection_create(svc->daemon, &spec, &connection, &err), VBD_E_LIMIT_REACHED);
 	assert_string_equal(err.pointer, "/qp");
 	assert_int_equal(err.limit, 356);
 	SVC_UNTIL(svc, connection->object.ended);
-	assert_int_equal(svc->daemon->messages_bytes, 0);
+	assert_int_equal(svc->daemon->qp_receives_bytes, 0);
 }
 
 /* Failing. */
@@ -441,7 +441,7 @@ static bool try_pair(struct svc *svc, struct vbd_listener *listener, unsigned in
 	vbd_registry_for_each (object, svc->daemon->connections)
 		vbd_connection_close(VBD_CONTAINER_OF(object, struct vbd_connection, object));
 	SVC_UNTIL(svc, svc->daemon->connections->open == 0);
-	assert_int_equal(svc->daemon->messages_bytes, 0);
+	assert_int_equal(svc->daemon->qp_receives_bytes, 0);
 	assert_int_equal(fake_live().mrs, 0);
 	assert_int_equal(fake_live().qps, 0);
 	assert_int_equal(fake_live().ids, 1);
@@ -498,7 +498,7 @@ static void test_services_connections__the_history_keeps_the_newest(void **state
 	const struct vbd_connection_spec spec = svc_spec_to(NULL);
 	uint64_t expected = 8;
 
-	svc->config.history = 3;
+	svc->config.records.connections = 3;
 	svc_restart(svc);
 	for (int i = 0; i < 10; i++) {
 		struct vbd_connection *connection = svc_connect(svc, &spec);

@@ -362,7 +362,7 @@ static void test_services_endpoints__an_end_takes_peers_and_groups_along(void **
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->ud_endpoints) == 0);
 	assert_int_equal(vbd_registry_count(svc->daemon->ud_peers), 0);
 	assert_int_equal(vbd_registry_count(svc->daemon->multicast_memberships), 0);
-	assert_int_equal(svc->daemon->messages_bytes, 0);
+	assert_int_equal(svc->daemon->qp_receives_bytes, 0);
 	assert_int_equal(fake_live().ids, 0);
 	assert_int_equal(fake_live().ahs, 0);
 }
@@ -563,14 +563,14 @@ static void test_services_endpoints__the_limits_hold(void **state)
 	struct vbd_endpoint_record *record = NULL;
 	struct vbd_error err = {0};
 
-	svc->config.limits.endpoints = 1;
-	svc->config.limits.peers = 1;
+	svc->config.limits.ud_endpoints = 1;
+	svc->config.limits.ud_peers = 1;
 	svc_restart(svc);
 	(void)asked(svc, endpoint(svc, PORT));
 	assert_int_equal(
 		vbd_endpoint_create(svc->daemon, &spec, &record, &err), VBD_E_LIMIT_REACHED);
-	svc->config.limits.endpoints = 2;
-	svc->config.limits.messages_bytes = 4096;
+	svc->config.limits.ud_endpoints = 2;
+	svc->config.limits.receives_bytes = 4096;
 	svc_restart(svc);
 	memset(&err, 0, sizeof(err));
 	assert_int_equal(

@@ -284,7 +284,7 @@ static void test_resources__shared_receives_leave_less_for_connections(void **st
 	struct vbd_connection *connection;
 	struct vbd_error err = {0};
 
-	svc->config.limits.messages_bytes = 1024;
+	svc->config.limits.receives_bytes = 1024;
 	svc_restart(svc);
 	spec.params.qp.rq_depth = 8;
 	spec.params.qp.recv_size_bytes = 128;
@@ -304,7 +304,7 @@ static void test_resources__shared_receives_leave_less_for_endpoints(void **stat
 
 	spec.params.qp.rq_depth = 4;
 	spec.params.qp.recv_size_bytes = 216; /* and 40 bytes of GRH */
-	svc->config.limits.messages_bytes = 4096;
+	svc->config.limits.receives_bytes = 4096;
 	svc_restart(svc);
 	(void)make_srq(svc, 49, 0);
 	assert_int_equal(

@@ -36,17 +36,17 @@ export function openStates(stats) {
 const LIMITS = [
 	["connections", "Connections", "connections_open", count],
 	["listeners", "Listeners", "listeners", count],
-	["endpoints", "Endpoints", "endpoints_open", count],
-	["peers", "Peers", "peers", count],
-	["groups", "Groups", "groups", count],
+	["ud_endpoints", "Endpoints", "endpoints_open", count],
+	["ud_peers", "Peers", "peers", count],
+	["multicast_memberships", "Groups", "groups", count],
 	["transfers", "Running transfers", "transfers_running", count],
 	["buffers", "Buffers", "buffers", count],
-	["pinned_bytes", "Memory of buffers", "pinned_bytes", bytes],
-	["messages_bytes", "Memory of receives", "receive_bytes", bytes],
+	["buffers_bytes", "Memory of buffers", "pinned_bytes", bytes],
+	["receives_bytes", "Memory of receives", "receive_bytes", bytes],
 	["windows", "Memory windows", "windows", count],
-	["http_clients", "HTTP clients", "http_connections_open", count],
+	["http_connections", "HTTP clients", "http_connections_open", count],
 	["event_streams", "Event streams", "http_event_streams", count],
-	["long_polls", "Waiting requests", "http_requests_waiting", count],
+	["waiting_requests", "Waiting requests", "http_requests_waiting", count],
 ];
 
 /* RLIMIT_MEMLOCK is one limit of the process; every device reports it. */

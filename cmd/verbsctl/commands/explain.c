@@ -5,6 +5,8 @@
 #include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/json.h"
 
+#include "base/quantity.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -188,7 +190,7 @@ enum vbd_ctl_exit vbd_ctl_explain(struct vbd_ctl *ctl)
 		vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_DEVICE))
 		return vbd_ctl_usage("explain: --src and --device go with --dst");
 	path = vbd_ctl_path("/v1/connections", operand, "/explain");
-	if (vbd_ctl_parse_uint(operand, &id) || is_connection(ctl, path))
+	if (vbd_parse_uint(operand, &id) || is_connection(ctl, path))
 		exit_status = explain_path(ctl, path);
 	else
 		exit_status = explain_name(ctl, operand);

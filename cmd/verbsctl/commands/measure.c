@@ -6,6 +6,7 @@
 #include "cmd/verbsctl/common/json.h"
 
 #include "base/clock.h"
+#include "base/quantity.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -211,8 +212,8 @@ enum vbd_ctl_exit vbd_ctl_probe(struct vbd_ctl *ctl)
 		return vbd_ctl_usage("probe: the connection's name must be UTF-8");
 	}
 	vbd_ctl_json_set(body, "connection",
-		vbd_ctl_must(vbd_ctl_parse_uint(ref, &id) ? json_integer((json_int_t)id)
-							  : json_string(ref)));
+		vbd_ctl_must(vbd_parse_uint(ref, &id) ? json_integer((json_int_t)id)
+						      : json_string(ref)));
 	return run(&measure, body, put_probe);
 }
 

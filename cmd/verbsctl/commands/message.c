@@ -6,6 +6,7 @@
 #include "cmd/verbsctl/common/json.h"
 
 #include "base/clock.h"
+#include "base/quantity.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -110,8 +111,8 @@ static enum vbd_ctl_exit send_buffer(struct vbd_ctl *ctl)
 		vbd_ctl_must(json_string(
 			vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM) ? "send_imm" : "send")));
 	vbd_ctl_json_set(body, owner_kind(ctl),
-		vbd_ctl_must(vbd_ctl_parse_uint(owner, &id) ? json_integer((json_int_t)id)
-							    : json_string(owner)));
+		vbd_ctl_must(vbd_parse_uint(owner, &id) ? json_integer((json_int_t)id)
+							: json_string(owner)));
 	return vbd_ctl_transfer_run(ctl, "/v1/transfers", body);
 }
 

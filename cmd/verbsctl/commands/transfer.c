@@ -5,6 +5,8 @@
 #include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/json.h"
 
+#include "base/quantity.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,12 +172,12 @@ static json_t *sge_of(const char *text, size_t len)
 	if (length)
 		*length++ = '\0';
 	vbd_ctl_json_set(sge, "buffer",
-		vbd_ctl_must(vbd_ctl_parse_uint(piece, &number) ? json_integer((json_int_t)number)
-								: json_string(piece)));
-	if (offset && (good = vbd_ctl_parse_size(offset, &number)))
+		vbd_ctl_must(vbd_parse_uint(piece, &number) ? json_integer((json_int_t)number)
+							    : json_string(piece)));
+	if (offset && (good = vbd_parse_size(offset, &number)))
 		vbd_ctl_json_set(
 			sge, "offset_bytes", vbd_ctl_must(json_integer((json_int_t)number)));
-	if (good && length && (good = vbd_ctl_parse_size(length, &number)))
+	if (good && length && (good = vbd_parse_size(length, &number)))
 		vbd_ctl_json_set(
 			sge, "length_bytes", vbd_ctl_must(json_integer((json_int_t)number)));
 	free(piece);

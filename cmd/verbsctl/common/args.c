@@ -3,6 +3,8 @@
 
 #include "cmd/verbsctl/common/json.h"
 
+#include "base/quantity.h"
+
 #include <string.h>
 
 static const struct vbd_ctl_opt_spec opt_specs[VBD_CTL_OPT_END] = {
@@ -52,7 +54,7 @@ static json_t *value_of(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 	case VBD_CTL_KIND_LIST:
 		return list_of(args->text[opt]);
 	case VBD_CTL_KIND_REF:
-		if (vbd_ctl_parse_uint(args->text[opt], &id))
+		if (vbd_parse_uint(args->text[opt], &id))
 			return json_integer((json_int_t)id);
 		return json_string(args->text[opt]);
 	case VBD_CTL_KIND_TEXT:

@@ -4,6 +4,8 @@
 #include "cmd/verbsctl/common/json.h"
 #include "cmd/verbsctl/common/problem.h"
 
+#include "base/quantity.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -304,7 +306,7 @@ static bool split_host(
 	}
 	if (len == 0 || (port_needed && !colon))
 		return false;
-	if (colon && !vbd_ctl_parse_uint(colon + 1, ret_port))
+	if (colon && !vbd_parse_uint(colon + 1, ret_port))
 		return false;
 	*ret_has_port = colon;
 	*ret_host = vbd_ctl_must(strndup(host, len));

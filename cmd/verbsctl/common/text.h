@@ -118,26 +118,7 @@ char *vbd_ctl_text_of_span(uint64_t ns);
  */
 bool vbd_ctl_parse_time(const char *text, uint64_t *ret_ns);
 
-/**
- * vbd_ctl_parse_uint - parse a decimal number of at most INT64_MAX, the range of JSON integers
- *
- * Returns false if @text is malformed.
- */
-bool vbd_ctl_parse_uint(const char *text, uint64_t *ret_value);
-
 /** vbd_ctl_parse_hex - parse "0x" and 1 to 16 hex digits */
 bool vbd_ctl_parse_hex(const char *text, uint64_t *ret_value);
-
-/**
- * vbd_ctl_parse_size - parse a number of bytes with K, M, G or T (powers of 1024; "KiB" and "KB"
- * mean the same)
- */
-bool vbd_ctl_parse_size(const char *text, uint64_t *ret_bytes);
-
-/**
- * vbd_ctl_parse_duration - parse a number, maybe with decimals, and ms, s, m or h; without a unit
- * it is seconds
- */
-bool vbd_ctl_parse_duration(const char *text, uint64_t *ret_ms);
 
 #endif

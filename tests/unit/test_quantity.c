@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/quantity.h"
+#include "base/similar.h"
+
+#include "tests/unit/unit.h"
+
+static void test_quantity__a_size_has_a_power_of_1024(void **state)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} good[] = {{"0", 0}, {"4096", 4096}, {"64K", 65536}, {"64k", 65536}, {"1KiB", 1024},
+		{"1MB", 1048576}, {"3G", 3ull << 30}, {"1T", 1ull << 40},
+		{"9223372036854775807", INT64_MAX}};
+	static const char *const bad[] = {"", "K", "-1", "1.5K", "1X", "1Kb1", " 1", "1 K",
+		"9223372036854775808", "8388608T"};
+	uint64_t bytes = 7;
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++) {
+		assert_true(vbd_parse_size(good[i].text, &bytes));
+		assert_int_equal(bytes, good[i].bytes);
+	}
+	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++)
+		assert_false(vbd_parse_size(bad[i], &bytes));
+}
+
+static void test_quantity__a_time_without_a_unit_has_the_one_of_its_place(void **state)
+{
+	static const struct {
+		const char *text, *unit;
+		uint64_t ms;
+	} good[] = {{"10", "s", 10000}, {"10", "ms", 10}, {"10s", "ms", 10000}, {"10ms", "s", 10},
+		{"1.5m", "s", 90000}, {"2h", "ms", 7200000}, {"0", "s", 0}};
+	static const char *const bad[] = {"", "s", "-1s", "1.2.3s", "1 s", "1d", "99999999999h"};
+	uint64_t ms = 7;
+
+	(void)state;
+	for (size_t i = 0; i < VBD_ARRAY_LEN(good); i++) {
+		assert_true(vbd_parse_duration(good[i].text, good[i].unit, &ms));
+		assert_int_equal(ms, good[i].ms);
+	}
+	for (size_t i = 0; i < VBD_ARRAY_LEN(bad); i++)
+		assert_false(vbd_parse_duration(bad[i], "s", &ms));
+}
+
+static void test_quantity__a_word_is_like_a_name_that_few_letters_make_of_it(void **state)
+{
+	(void)state;
+	assert_int_equal(vbd_edits("workers", "workers"), 0);
+	assert_int_equal(vbd_edits("worker", "workers"), 1);
+	assert_int_equal(vbd_edits("wrkers", "workers"), 1);
+	assert_int_equal(vbd_edits("conn", "connect"), 1);
+	assert_int_equal(vbd_edits("bfufers", "buffers"), 2);
+	assert_true(vbd_edits("abc", "workers") == SIZE_MAX);
+	assert_true(vbd_edits("ab", "rm") == SIZE_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_quantity__a_size_has_a_power_of_1024),
+		cmocka_unit_test(test_quantity__a_time_without_a_unit_has_the_one_of_its_place),
+		cmocka_unit_test(test_quantity__a_word_is_like_a_name_that_few_letters_make_of_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
