@@ -74,7 +74,7 @@ static json_t *encode_qp(const struct vbd_conn *conn)
 	vbd_put_u64_or_null(&out, "rnr_retry", sends && acks, info->rnr_retry);
 	vbd_put_u64_or_null(&out, "min_rnr_timer", known && acks, info->min_rnr_timer);
 	vbd_put_u64_or_null(
-		&out, "min_rnr_timer_ns", known && acks, vbd_rnr_timer_ns(info->min_rnr_timer));
+		&out, "min_rnr_timer_ns", known && acks, vbd_min_rnr_timer_ns(info->min_rnr_timer));
 	vbd_put_u64_or_null(
 		&out, "responder_resources", info->path_known && acks, info->responder_resources);
 	vbd_put_u64_or_null(

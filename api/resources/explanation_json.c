@@ -87,7 +87,7 @@ static void put_timers(struct vbd_encoder *out, const struct vbd_facts *facts)
 		vbd_ack_timeout_ns(facts->ack_timeout));
 	vbd_put_u64_or_null(out, "retry_count", known, facts->retry_count);
 	vbd_put_u64_or_null(out, "dead_peer_worst_ms", ends, ms);
-	vbd_put_u64_or_null(out, "rnr_timer_ns", known, vbd_rnr_timer_ns(facts->min_rnr_timer));
+	vbd_put_u64_or_null(out, "rnr_timer_ns", known, vbd_min_rnr_timer_ns(facts->min_rnr_timer));
 	vbd_put_u64_or_null(out, "rnr_retry", known, facts->rnr_retry);
 }
 

@@ -30,7 +30,13 @@ const char *const vbd_service_names[VBD_SERVICE_COUNT] = {VBD_SERVICE_MAP(VBD_EN
 #define FIELD_ROW(kind_, name_, member_, min_, max_, initial_) \
 	FIELD_##kind_(name_, member_, min_, max_)
 
-const struct vbd_field vbd_qp_fields[] = {VBD_QP_PARAM_MAP(FIELD_ROW, FIELD_ROW)};
+/* The time in place of a code. */
+#define FIELD_TIMER(name_, max_ns_)                                                    \
+	{VBD_FIELD(UINT, #name_ "_ns", struct vbd_qp_input, times_ns.name_), .min = 1, \
+		.max = max_ns_},
+
+const struct vbd_field vbd_qp_fields[] = {
+	VBD_QP_PARAM_MAP(FIELD_ROW, FIELD_ROW) VBD_QP_TIMER_MAP(FIELD_TIMER)};
 const struct vbd_field vbd_ud_qp_fields[] = {VBD_QP_PARAM_MAP(FIELD_ROW, VBD_QP_PARAM_SKIP)};
 
 struct vbd_qp_input vbd_qp_input_default(void)
@@ -38,9 +44,24 @@ struct vbd_qp_input vbd_qp_input_default(void)
 	return (struct vbd_qp_input){.params = vbd_conn_params_default()};
 }
 
+/* Set the code of each timer whose time is given. */
+static enum vbd_status merge_timers(struct vbd_qp_input *qp, struct vbd_error *err)
+{
+#define MERGE_TIMER(name_, max_ns_)                                               \
+	if (qp->times_ns.name_ && qp->seen.name_)                                 \
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/" #name_ "_ns", \
+			"give " #name_ " or " #name_ "_ns, not both");            \
+	if (qp->times_ns.name_)                                                   \
+		qp->params.name_ = vbd_##name_##_code(qp->times_ns.name_);
+	VBD_QP_TIMER_MAP(MERGE_TIMER)
+	return VBD_OK;
+}
+
 enum vbd_status vbd_qp_input_merge(
 	struct vbd_qp_input *qp, bool service_seen, enum vbd_service service, struct vbd_error *err)
 {
+	enum vbd_status status;
+
 	if (qp->params.path_mtu_bytes && !vbd_mtu_of_bytes(qp->params.path_mtu_bytes))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/path_mtu_bytes",
 			"/qp/path_mtu_bytes must be 256, 512, 1024, 2048 or 4096, not %u",
@@ -49,6 +70,9 @@ enum vbd_status vbd_qp_input_merge(
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/signal_every",
 			"signal_every is %u; the send queue holds %u work requests",
 			qp->params.qp.signal_every, qp->params.qp.sq_depth);
+	status = merge_timers(qp, err);
+	if (status != VBD_OK)
+		return status;
 	if (!service_seen)
 		return VBD_OK;
 	if (qp->seen.service && qp->params.qp.service != service)
@@ -105,9 +129,15 @@ enum vbd_status vbd_qp_input_resources(
 
 #define PUT_ROW(kind_, name_, member_, ...) PUT_##kind_(name_, params->member_)
 
+/* The time of a code; null: for ever. */
+#define PUT_TIMER(name_, max_ns_)                                                    \
+	vbd_put_u64_or_null(out, #name_ "_ns", vbd_##name_##_ns(params->name_) != 0, \
+		vbd_##name_##_ns(params->name_));
+
 static void put_params(struct vbd_encoder *out, const struct vbd_conn_params *params)
 {
 	VBD_QP_PARAM_MAP(PUT_ROW, PUT_ROW)
+	VBD_QP_TIMER_MAP(PUT_TIMER)
 }
 
 static void put_ud_params(struct vbd_encoder *out, const struct vbd_conn_params *params){

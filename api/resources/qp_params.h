@@ -21,6 +21,12 @@ struct vbd_qp_input {
 	struct {
 		struct vbd_json_ref pd, cq, srq;
 	} refs;
+	/* Times in place of codes; 0: none. */
+	struct {
+#define VBD_QP_TIMER_MEMBER(name, max_ns) uint64_t name;
+		VBD_QP_TIMER_MAP(VBD_QP_TIMER_MEMBER)
+#undef VBD_QP_TIMER_MEMBER
+	} times_ns;
 	/* True for each member that the request has. */
 	struct {
 #define VBD_QP_PARAM_SEEN(kind, name, ...) bool name;
@@ -31,7 +37,8 @@ struct vbd_qp_input {
 
 #define VBD_QP_PARAM_ONE(...) +1
 enum {
-	VBD_QP_FIELD_COUNT = 0 VBD_QP_PARAM_MAP(VBD_QP_PARAM_ONE, VBD_QP_PARAM_ONE),
+	VBD_QP_FIELD_COUNT = 0 VBD_QP_PARAM_MAP(VBD_QP_PARAM_ONE, VBD_QP_PARAM_ONE)
+		VBD_QP_TIMER_MAP(VBD_QP_PARAM_ONE),
 	VBD_UD_QP_FIELD_COUNT = 0 VBD_QP_PARAM_MAP(VBD_QP_PARAM_ONE, VBD_QP_PARAM_SKIP),
 };
 extern const struct vbd_field vbd_qp_fields[VBD_QP_FIELD_COUNT];

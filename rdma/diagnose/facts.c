@@ -154,7 +154,7 @@ static void judge_dead_peer(const struct vbd_facts *facts, struct vbd_findings *
 
 static void judge_timers(const struct vbd_facts *facts, struct vbd_findings *findings)
 {
-	uint64_t rnr_ns = vbd_rnr_timer_ns(facts->min_rnr_timer);
+	uint64_t rnr_ns = vbd_min_rnr_timer_ns(facts->min_rnr_timer);
 	char text[TIME_TEXT_BYTES];
 
 	if (!facts->open || !facts->reliable)

@@ -319,7 +319,7 @@ int vbd_mtu_of_bytes(uint32_t bytes)
 }
 
 /* IBTA 9.7.5.2.8, table 46. */
-uint64_t vbd_rnr_timer_ns(unsigned int code)
+uint64_t vbd_min_rnr_timer_ns(unsigned int code)
 {
 	static const uint32_t us[32] = {655360, 10, 20, 30, 40, 60, 80, 120, 160, 240, 320, 480,
 		640, 960, 1280, 1920, 2560, 3840, 5120, 7680, 10240, 15360, 20480, 30720, 40960,
@@ -331,6 +331,24 @@ uint64_t vbd_rnr_timer_ns(unsigned int code)
 uint64_t vbd_ack_timeout_ns(unsigned int code)
 {
 	return code ? 4096ULL << (code & 31) : 0;
+}
+
+uint8_t vbd_min_rnr_timer_code(uint64_t ns)
+{
+	uint8_t code = 1;
+
+	while (code <= 31 && vbd_min_rnr_timer_ns(code) < ns)
+		code++;
+	return code <= 31 ? code : 0;
+}
+
+uint8_t vbd_ack_timeout_code(uint64_t ns)
+{
+	uint8_t code = 1;
+
+	while (code < 31 && vbd_ack_timeout_ns(code) < ns)
+		code++;
+	return code;
 }
 
 bool vbd_dead_peer_ms(

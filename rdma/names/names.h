@@ -77,11 +77,17 @@ uint32_t vbd_mtu_bytes(int mtu);
 /** vbd_mtu_of_bytes - the enum ibv_mtu of 256, 512, 1024, 2048 or 4096; 0 for anything else */
 int vbd_mtu_of_bytes(uint32_t bytes);
 
-/** vbd_rnr_timer_ns - the time of a min_rnr_timer code, 0 to 31 (IBTA table 46) */
-uint64_t vbd_rnr_timer_ns(unsigned int code);
+/** vbd_min_rnr_timer_ns - the time of a min_rnr_timer code, 0 to 31 (IBTA table 46) */
+uint64_t vbd_min_rnr_timer_ns(unsigned int code);
 
 /** vbd_ack_timeout_ns - 4.096 us * 2^code; 0 for code 0, which means infinite */
 uint64_t vbd_ack_timeout_ns(unsigned int code);
+
+/** vbd_min_rnr_timer_code - the code of the shortest time of at least @ns; 0 above 491.52 ms */
+uint8_t vbd_min_rnr_timer_code(uint64_t ns);
+
+/** vbd_ack_timeout_code - the code of the shortest time of at least @ns: 1 to 31 */
+uint8_t vbd_ack_timeout_code(uint64_t ns);
 
 /**
  * vbd_dead_peer_ms - the longest time until a dead peer is noticed while data is sent, rounded up

@@ -53,6 +53,16 @@ struct vbd_device;
 	CONN(ACCESS, remote_access, remote_access, 0, VBD_ACCESS_REMOTE_ALL, VBD_ACCESS_REMOTE_ALL)
 /* clang-format on */
 
+/*
+ * X(name, max_ns): a parameter that is a code of a time. A client may give the time as `name`_ns
+ * instead, which is rounded up to that of a code; the answer has both. vbd_`name`_ns() and
+ * vbd_`name`_code() (rdma/names/names.h) convert. Zero is no time: the code 0 is for ever in
+ * ack_timeout and the longest time in min_rnr_timer.
+ */
+#define VBD_QP_TIMER_MAP(X)           \
+	X(ack_timeout, 8796093022208) \
+	X(min_rnr_timer, 655360000)
+
 #define VBD_ACCESS_REMOTE_ALL \
 	(VBD_ACCESS_REMOTE_WRITE | VBD_ACCESS_REMOTE_READ | VBD_ACCESS_REMOTE_ATOMIC)
 

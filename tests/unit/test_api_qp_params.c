@@ -12,6 +12,12 @@
 
 enum kind { SERVICE, UINT, OPTIONAL, ACCESS, REF };
 
+static const char *const timers[] = {
+#define TIMER(name, max_ns) #name "_ns",
+	VBD_QP_TIMER_MAP(TIMER)
+#undef TIMER
+};
+
 static const struct row {
 	const char *name;
 	enum kind kind;
@@ -67,6 +73,10 @@ static void expect_members(const char *schema, bool ud)
 		if (!openapi_enum_has(&members, rows[i].name))
 			fail_msg("%s has no %s", schema, rows[i].name);
 	}
+	for (size_t i = 0; !ud && i < VBD_ARRAY_LEN(timers); i++, count++) {
+		if (!openapi_enum_has(&members, timers[i]))
+			fail_msg("%s has no %s", schema, timers[i]);
+	}
 	assert_int_equal(members.count, count);
 }
 
@@ -108,6 +118,51 @@ static void test_qp_params__a_value_outside_its_limits_is_refused(void **state)
 	}
 }
 
+static enum vbd_status merge(const char *text, struct vbd_qp_input *input, struct vbd_error *err)
+{
+	json_t *json = json_loads(text, 0, NULL);
+	enum vbd_status status;
+
+	*input = vbd_qp_input_default();
+	status = vbd_decode(json, vbd_qp_fields, VBD_QP_FIELD_COUNT, input, err);
+	json_decref(json);
+	return status ? status : vbd_qp_input_merge(input, false, VBD_SERVICE_NONE, err);
+}
+
+static void test_qp_params__a_time_is_rounded_up_to_a_code(void **state)
+{
+	struct vbd_qp_input input;
+	struct vbd_error err = {0};
+
+	(void)state;
+	assert_int_equal(
+		merge("{\"ack_timeout_ns\": 67108865, \"min_rnr_timer_ns\": 640000}", &input, &err),
+		VBD_OK);
+	assert_int_equal(input.params.ack_timeout, 15);
+	assert_int_equal(input.params.min_rnr_timer, 12);
+	assert_int_equal(
+		merge("{\"ack_timeout_ns\": 1, \"min_rnr_timer_ns\": 491520001}", &input, &err),
+		VBD_OK);
+	assert_int_equal(input.params.ack_timeout, 1);
+	assert_int_equal(input.params.min_rnr_timer, 0);
+	assert_int_equal(merge("{\"ack_timeout_ns\": 8796093022208}", &input, &err), VBD_OK);
+	assert_int_equal(input.params.ack_timeout, 31);
+	assert_int_equal(merge("{\"ack_timeout_ns\": 0}", &input, NULL), VBD_E_OUT_OF_RANGE);
+	assert_int_equal(
+		merge("{\"ack_timeout_ns\": 8796093022209}", &input, NULL), VBD_E_OUT_OF_RANGE);
+}
+
+static void test_qp_params__a_time_beside_its_code_is_refused(void **state)
+{
+	struct vbd_qp_input input;
+	struct vbd_error err = {0};
+
+	(void)state;
+	assert_int_equal(merge("{\"ack_timeout_ns\": 1, \"ack_timeout\": 1}", &input, &err),
+		VBD_E_BAD_VALUE);
+	assert_string_equal(err.pointer, "/qp/ack_timeout_ns");
+}
+
 static void test_qp_params__remote_access_is_a_list_of_names(void **state)
 {
 	struct vbd_qp_input input = vbd_qp_input_default();
@@ -144,7 +199,9 @@ static void test_qp_params__json_shows_the_default_of_each_row(void **state)
 			assert_int_equal(json_integer_value(value), rows[i].initial);
 		assert_int_equal(json_object_get(ud, rows[i].name) != NULL, rows[i].ud);
 	}
-	assert_int_equal(json_object_size(all), VBD_ARRAY_LEN(rows));
+	assert_int_equal(json_object_size(all), VBD_ARRAY_LEN(rows) + VBD_ARRAY_LEN(timers));
+	assert_int_equal(json_integer_value(json_object_get(all, "ack_timeout_ns")), 67108864);
+	assert_int_equal(json_integer_value(json_object_get(all, "min_rnr_timer_ns")), 640000);
 	json_decref(all);
 	json_decref(ud);
 }
@@ -155,6 +212,8 @@ int main(void)
 		cmocka_unit_test(test_qp_params__the_contract_has_the_limits_of_the_rows),
 		cmocka_unit_test(test_qp_params__the_contract_has_the_members_of_the_rows),
 		cmocka_unit_test(test_qp_params__a_value_outside_its_limits_is_refused),
+		cmocka_unit_test(test_qp_params__a_time_is_rounded_up_to_a_code),
+		cmocka_unit_test(test_qp_params__a_time_beside_its_code_is_refused),
 		cmocka_unit_test(test_qp_params__remote_access_is_a_list_of_names),
 		cmocka_unit_test(test_qp_params__json_shows_the_default_of_each_row),
 	};

@@ -158,18 +158,18 @@ static void test_names__an_mtu_survives_the_way_there_and_back(void **state)
 static void test_names__rnr_timers_are_those_of_the_standard(void **state)
 {
 	(void)state;
-	assert_int_equal(vbd_rnr_timer_ns(0), 655360000);
-	assert_int_equal(vbd_rnr_timer_ns(1), 10000);
-	assert_int_equal(vbd_rnr_timer_ns(4), 40000);
-	assert_int_equal(vbd_rnr_timer_ns(12), 640000);
-	assert_int_equal(vbd_rnr_timer_ns(14), 1280000);
-	assert_int_equal(vbd_rnr_timer_ns(31), 491520000);
+	assert_int_equal(vbd_min_rnr_timer_ns(0), 655360000);
+	assert_int_equal(vbd_min_rnr_timer_ns(1), 10000);
+	assert_int_equal(vbd_min_rnr_timer_ns(4), 40000);
+	assert_int_equal(vbd_min_rnr_timer_ns(12), 640000);
+	assert_int_equal(vbd_min_rnr_timer_ns(14), 1280000);
+	assert_int_equal(vbd_min_rnr_timer_ns(31), 491520000);
 	for (unsigned int code = 2; code < 32; code++)
-		assert_true(vbd_rnr_timer_ns(code) > vbd_rnr_timer_ns(code - 1));
+		assert_true(vbd_min_rnr_timer_ns(code) > vbd_min_rnr_timer_ns(code - 1));
 	for (unsigned int code = 6; code < 32; code++)
-		assert_int_equal(vbd_rnr_timer_ns(code), 2 * vbd_rnr_timer_ns(code - 2));
-	assert_true(vbd_rnr_timer_ns(0) > vbd_rnr_timer_ns(31));
-	assert_int_equal(vbd_rnr_timer_ns(32), vbd_rnr_timer_ns(0));
+		assert_int_equal(vbd_min_rnr_timer_ns(code), 2 * vbd_min_rnr_timer_ns(code - 2));
+	assert_true(vbd_min_rnr_timer_ns(0) > vbd_min_rnr_timer_ns(31));
+	assert_int_equal(vbd_min_rnr_timer_ns(32), vbd_min_rnr_timer_ns(0));
 }
 
 static void test_names__ack_timeouts_double(void **state)
