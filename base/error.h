@@ -37,6 +37,7 @@ struct vbd_error {
 	char object[48];   /* path of the object, "/v1/connections/7"; "" if none */
 	char device[64];   /* NOT_SUPPORTED: the device that lacks `capability`; "" if none */
 	const char *capability; /* static string: "atomics"; NULL if none */
+	const char *hint;	/* static string; NULL: the hint of the status */
 	char text[240];		/* one line */
 };
 

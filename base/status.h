@@ -97,12 +97,14 @@
 		"that UDP 4791 is open.")                                                          \
 	X(REJECTED, "rejected", 502, "The peer rejected the connection",                           \
 		"Check that a program listens on that port; the detail has the CM's reason.")      \
-	X(DEADLINE, "deadline", 504, "The deadline passed",                                        \
+	X(REJECTED_LOCALLY, "rejected_locally", 424, "The request was rejected here",              \
+		"Raise accept_timeout_ms, or create the listener with policy auto.")               \
+	X(TIMED_OUT, "timed_out", 504, "The deadline passed",                                      \
 		"Find out why the step in the detail took so long; if the peer is only slow, "     \
 		"raise the timeout.")                                                              \
 	X(RETRY_EXCEEDED, "retry_exceeded", 502, "The peer's device stopped acknowledging",        \
 		"The peer's host is down, the path is cut, or the GID index or MTU is wrong.")     \
-	X(RNR_EXCEEDED, "rnr_exceeded", 502, "The peer had no receive posted",                     \
+	X(RNR_EXCEEDED, "rnr_exceeded", 502, "The peer had no receive posted for too long",        \
 		"The receiver is too slow: post more receives there, or raise rnr_retry here.")    \
 	X(REMOTE_ACCESS, "remote_access", 502, "The peer's device refused the access",             \
 		"Check addr, rkey, length, and the access flags of the peer's buffer.")            \
@@ -114,17 +116,22 @@
 		"operation.")                                                                      \
 	X(LOCAL_ERROR, "local_error", 502, "The local device failed the operation",                \
 		"See wc_status and the state of the port.")                                        \
-	X(QP_FATAL, "qp_fatal", 502, "The queue pair went to the error state",                     \
+	X(QP_FATAL, "qp_fatal", 502, "The device moved the queue pair to the error state",         \
 		"The peer broke the protocol or the access rules, or the port went down.")         \
 	X(PEER_DISCONNECT, "peer_disconnect", 502, "The peer disconnected",                        \
 		"Connect again when the peer is ready.")                                           \
-	X(LOCAL_CLOSE, "local_close", 409, "The connection was closed here", "Connect again.")     \
+	X(LOCAL_CLOSE, "local_close", 409, "A client closed the connection", "Connect again.")     \
 	X(CANCELLED, "cancelled", 409, "The operation was cancelled",                              \
 		"Start it again if it is still needed.")                                           \
 	X(STOPPING, "stopping", 503, "The daemon is stopping",                                     \
 		"Try again when the daemon runs again.")                                           \
 	X(VERBS_ERROR, "verbs_error", 502, "A verbs or rdma_cm call failed",                       \
 		"The detail names the call and its errno; see the call's man page.")               \
+	X(RESOURCE_ERROR, "resource_error", 424, "A call that the object needed failed",           \
+		"The detail names the call and its errno.")                                        \
+	X(PROTOCOL_ERROR, "protocol_error", 424,                                                   \
+		"The CM reported an event that the state does not allow",                          \
+		"Report it, with the connection's timeline.")                                      \
 	X(INTERNAL, "internal", 500, "verbsd has an internal error",                               \
 		"Report it, with the daemon's log.")
 

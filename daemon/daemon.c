@@ -134,7 +134,7 @@ void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void
 	daemon->stopped = stopped;
 	daemon->stopped_arg = arg;
 	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DAEMON_STOPPING, VBD_SEVERITY_NOTICE,
-		VBD_KIND_NONE, 0, VBD_REASON_SHUTDOWN,
+		VBD_KIND_NONE, 0, VBD_REASON_STOPPING,
 		"%u connections, %u endpoints, %u transfers under way", daemon->connections->open,
 		daemon->ud_endpoints->open, daemon->transfers->open);
 	vbd_timer_set(daemon->stop_timer, daemon->config->shutdown_timeout_ms);

@@ -26,6 +26,7 @@ static void set_source(json_t *problem, const struct vbd_error *err)
 	case VBD_SOURCE_CM_EVENT:
 		set_text(problem, "cm_event", vbd_cm_event_name(err->kind));
 		(void)json_object_set_new(problem, "cm_status", json_integer(err->raw));
+		set_text(problem, "reject_reason", vbd_why_reject_name(err));
 		break;
 	case VBD_SOURCE_WC:
 		set_text(problem, "wc_status", vbd_wc_status_name(err->kind));
@@ -42,8 +43,6 @@ static void set_source(json_t *problem, const struct vbd_error *err)
 
 static void set_extra(json_t *problem, const struct vbd_problem_extra *extra)
 {
-	if (extra->reason != VBD_REASON_NONE)
-		set_text(problem, "reason", vbd_reason_name(extra->reason));
 	if (extra->n_users) {
 		json_t *users = json_array();
 

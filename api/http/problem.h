@@ -8,7 +8,6 @@
 #define VBD_API_HTTP_PROBLEM_H
 
 #include "base/error.h"
-#include "rdma/names/reason.h"
 
 #include <jansson.h>
 
@@ -17,7 +16,6 @@
 
 /* Members of a problem that struct vbd_error does not have; zero means absent. */
 struct vbd_problem_extra {
-	enum vbd_reason reason;
 	const char *const *users; /* paths of the objects that use this one */
 	size_t n_users;
 	unsigned int allow; /* bit mask of enum vbd_method */

@@ -117,9 +117,7 @@ static void put_cm_event(struct vbd_encoder *out, const struct vbd_error *error)
 		vbd_put_i64(out, "cm_status", error->raw);
 	else
 		vbd_put_null(out, "cm_status");
-	vbd_put_text(out, "reject_reason",
-		seen && error->status == VBD_E_REJECTED ? vbd_cm_reject_name((int)error->raw)
-							: NULL);
+	vbd_put_text(out, "reject_reason", vbd_why_reject_name(error));
 }
 
 static void put_completion(struct vbd_encoder *out, const struct vbd_error *error)

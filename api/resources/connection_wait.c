@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/connection_wait.h"
 
-#include "api/http/problem.h"
 #include "api/http/waiter.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
@@ -27,11 +26,10 @@ void vbd_connection_reply(
 /* Answer a client that waited with the error that ended the connection. */
 static void reply_end(struct vbd_request *req, const struct vbd_connection *connection)
 {
-	const struct vbd_problem_extra extra = {.reason = connection->conn->qp.reason};
 	struct vbd_error err = {0};
 
 	vbd_object_problem(&connection->object, &err);
-	vbd_reply_problem_extra(req, &err, &extra);
+	vbd_reply_problem(req, &err);
 }
 
 struct state_waiter {

@@ -3,6 +3,7 @@
 
 #include "daemon/connections/connection_parts.h"
 #include "rdma/data/service.h"
+#include "rdma/diagnose/why.h"
 #include "rdma/fabric/fabric.h"
 
 #include <stdlib.h>
@@ -90,7 +91,7 @@ void vbd_connections_listener_gone(struct vbd_daemon *daemon, uint64_t listener_
 void vbd_connections_close_all(struct vbd_daemon *daemon)
 {
 	vbd_registry_for_each (object, daemon->connections)
-		vbd_conn_close(vbd_connection_of(object)->conn, VBD_REASON_SHUTDOWN);
+		vbd_conn_close(vbd_connection_of(object)->conn, VBD_REASON_STOPPING);
 }
 
 static void cancel(struct vbd_object *object)
@@ -109,9 +110,10 @@ static void get_problem(const struct vbd_object *object, struct vbd_error *ret_e
 	else
 		(void)vbd_error_set(ret_err, status, "connection %llu ended: %s",
 			(unsigned long long)object->id, vbd_reason_text(conn->qp.reason));
-	/* The status of a failed call stands; for any other reason, the reason decides. */
-	if (conn->qp.reason != VBD_REASON_RESOURCE_ERROR)
-		ret_err->status = status;
+	/* The hint of the status that the failed call has says more than that of resource_error. */
+	if (conn->qp.reason == VBD_REASON_RESOURCE_ERROR)
+		ret_err->hint = vbd_why_hint(ret_err);
+	ret_err->status = status;
 }
 
 static void free_connection(struct vbd_object *object)

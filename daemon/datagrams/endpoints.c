@@ -253,7 +253,7 @@ void vbd_endpoints_add_totals(const struct vbd_daemon *daemon, struct vbd_totals
 void vbd_endpoints_close_all(struct vbd_daemon *daemon)
 {
 	vbd_registry_for_each (object, daemon->ud_endpoints)
-		vbd_endpoint_close(record_of(object)->endpoint, VBD_REASON_SHUTDOWN);
+		vbd_endpoint_close(record_of(object)->endpoint, VBD_REASON_STOPPING);
 }
 
 static void close_endpoint(struct vbd_object *object)

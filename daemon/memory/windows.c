@@ -175,7 +175,7 @@ static void on_deadline(void *arg)
 
 	if (!record->window.busy)
 		return;
-	(void)vbd_error_set(&error, VBD_E_DEADLINE,
+	(void)vbd_error_set(&error, VBD_E_TIMED_OUT,
 		"the work request of window %llu did not complete in %u ms",
 		(unsigned long long)record->object.id, record->timeout_ms);
 	if (record->late) {

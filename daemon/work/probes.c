@@ -51,8 +51,9 @@ static void explain(struct vbd_probe_record *record)
 			"%llu of %s returned with other bytes", (unsigned long long)mismatched,
 			text);
 	else if (record->stopping)
-		(void)vbd_error_set(&record->error, record->late ? VBD_E_DEADLINE : VBD_E_CANCELLED,
-			"probe %llu %s after %s", (unsigned long long)record->object.id,
+		(void)vbd_error_set(&record->error,
+			record->late ? VBD_E_TIMED_OUT : VBD_E_CANCELLED, "probe %llu %s after %s",
+			(unsigned long long)record->object.id,
 			record->late ? "reached its deadline" : "was cancelled", text);
 	else if (reason != VBD_REASON_NONE)
 		(void)vbd_error_set(&record->error, vbd_reason_status(reason),
@@ -121,7 +122,7 @@ static void end_connection(struct vbd_probe_record *record)
 		vbd_connection_close(record->connection);
 		return;
 	}
-	(void)vbd_error_set(&error, VBD_E_DEADLINE,
+	(void)vbd_error_set(&error, VBD_E_TIMED_OUT,
 		"probe %llu did not complete in %u ms: the peer does not answer the ping",
 		(unsigned long long)record->object.id, record->timeout_ms);
 	record->connection->conn->qp.ops->end_failed(&record->connection->conn->qp, &error, 0);

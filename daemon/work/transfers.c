@@ -128,7 +128,7 @@ static void end_connection(struct vbd_transfer_record *record)
 	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = record->timeout_ms};
 
 	if (record->transfer.late) {
-		(void)vbd_error_set(&error, VBD_E_DEADLINE,
+		(void)vbd_error_set(&error, VBD_E_TIMED_OUT,
 			"transfer %llu did not complete in %u ms, and its work requests can't be "
 			"cancelled",
 			(unsigned long long)record->object.id, record->timeout_ms);
@@ -470,7 +470,7 @@ static void get_problem(const struct vbd_object *object, struct vbd_error *ret_e
 		bool late = transfer->state == VBD_TRANSFER_TIMED_OUT;
 
 		*ret_err = (struct vbd_error){0};
-		(void)vbd_error_set(ret_err, late ? VBD_E_DEADLINE : VBD_E_CANCELLED,
+		(void)vbd_error_set(ret_err, late ? VBD_E_TIMED_OUT : VBD_E_CANCELLED,
 			"transfer %llu %s after %llu of %llu bytes",
 			(unsigned long long)transfer->id,
 			late ? "reached its deadline" : "was cancelled",

@@ -62,14 +62,14 @@ void vbd_conn_close(struct vbd_conn *conn, enum vbd_reason reason)
 		return;
 	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "close", "%s", vbd_reason_name(reason));
 	vbd_conn_raise(
-		conn, reason == VBD_REASON_SHUTDOWN ? VBD_CONN_EV_SHUTDOWN : VBD_CONN_EV_CMD_CLOSE);
+		conn, reason == VBD_REASON_STOPPING ? VBD_CONN_EV_SHUTDOWN : VBD_CONN_EV_CMD_CLOSE);
 }
 
 void vbd_conn_deadline(struct vbd_conn *conn)
 {
 	struct vbd_error error = {.source = VBD_SOURCE_DEADLINE, .raw = (int64_t)conn->deadline_ms};
 
-	(void)vbd_error_set(&error, VBD_E_DEADLINE,
+	(void)vbd_error_set(&error, VBD_E_TIMED_OUT,
 		"the deadline of %llu ms passed in state %s, waiting for %s",
 		(unsigned long long)conn->deadline_ms, vbd_conn_state_name(conn->state),
 		vbd_conn_state_waits_for(conn->state));

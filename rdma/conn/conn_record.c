@@ -33,7 +33,7 @@ void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms)
 static enum vbd_reason reason_of(enum vbd_conn_event event, const struct vbd_cause *cause)
 {
 	static const enum vbd_reason reasons[VBD_CONN_EVENT_COUNT] = {
-		[VBD_CONN_EV_NAME_FAILED] = VBD_REASON_NAME_ERROR,
+		[VBD_CONN_EV_NAME_FAILED] = VBD_REASON_NAME_NOT_RESOLVED,
 		[VBD_CONN_EV_ADDR_ERROR] = VBD_REASON_ADDR_ERROR,
 		[VBD_CONN_EV_ROUTE_ERROR] = VBD_REASON_ROUTE_ERROR,
 		[VBD_CONN_EV_CONNECT_ERROR] = VBD_REASON_CONNECT_ERROR,
@@ -43,10 +43,10 @@ static enum vbd_reason reason_of(enum vbd_conn_event event, const struct vbd_cau
 		[VBD_CONN_EV_DEVICE_REMOVAL] = VBD_REASON_DEVICE_REMOVED,
 		[VBD_CONN_EV_QP_ERROR] = VBD_REASON_QP_FATAL,
 		[VBD_CONN_EV_FLUSHED] = VBD_REASON_QP_FATAL,
-		[VBD_CONN_EV_DEADLINE] = VBD_REASON_DEADLINE,
+		[VBD_CONN_EV_DEADLINE] = VBD_REASON_TIMED_OUT,
 		[VBD_CONN_EV_CMD_REJECT] = VBD_REASON_REJECTED_LOCALLY,
 		[VBD_CONN_EV_CMD_CLOSE] = VBD_REASON_LOCAL_CLOSE,
-		[VBD_CONN_EV_SHUTDOWN] = VBD_REASON_SHUTDOWN,
+		[VBD_CONN_EV_SHUTDOWN] = VBD_REASON_STOPPING,
 	};
 
 	if (event == VBD_CONN_EV_WC_ERROR)

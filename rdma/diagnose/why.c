@@ -195,10 +195,21 @@ bool vbd_why_find_error(const struct vbd_error *error, struct vbd_why *ret_why)
 	return false;
 }
 
+const char *vbd_why_reject_name(const struct vbd_error *error)
+{
+	struct vbd_why why;
+
+	if (error->source != VBD_SOURCE_CM_EVENT || error->status != VBD_E_REJECTED)
+		return NULL;
+	return vbd_why_find_reject((int)error->raw, &why) ? why.name : NULL;
+}
+
 const char *vbd_why_hint(const struct vbd_error *error)
 {
 	struct vbd_why why;
 
+	if (error->hint)
+		return error->hint;
 	return vbd_why_find_error(error, &why) ? why.advice : vbd_status_hint(error->status);
 }
 

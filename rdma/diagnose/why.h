@@ -56,6 +56,10 @@ bool vbd_why_find_reject(int status, struct vbd_why *ret_why);
  * reason, an async event. False for another source. */
 bool vbd_why_find_error(const struct vbd_error *error, struct vbd_why *ret_why);
 
+/** vbd_why_reject_name - "IB_CM_REJ_INVALID_SERVICE_ID", the reason of a rejection; NULL if @error
+ * is no rejection, or its reason has no name */
+const char *vbd_why_reject_name(const struct vbd_error *error);
+
 /** vbd_why_hint - the advice of the row of an error, else the hint of its status */
 const char *vbd_why_hint(const struct vbd_error *error);
 

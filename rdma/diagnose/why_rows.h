@@ -332,7 +332,7 @@
 	X(END_REASON, LOCAL_CLOSE, \
 		"a client asked this verbsd to close the connection", \
 		"Nothing; the event log has the time.") \
-	X(END_REASON, SHUTDOWN, \
+	X(END_REASON, STOPPING, \
 		"this verbsd was stopped", \
 		"Connect again when verbsd runs again.") \
 	X(END_REASON, REJECTED, \
@@ -344,7 +344,7 @@
 	X(END_REASON, UNREACHABLE, \
 		"the host answers ARP or ND, but no RDMA CM answers there; a firewall drops UDP 4791", \
 		"Check `rdma link` on the peer and the firewalls between.") \
-	X(END_REASON, NAME_ERROR, \
+	X(END_REASON, NAME_NOT_RESOLVED, \
 		"the name is misspelt; no resolver answers; the name has no address of that family", \
 		"Try `getent ahosts NAME` on this host, or give an address.") \
 	X(END_REASON, ADDR_ERROR, \
@@ -356,7 +356,7 @@
 	X(END_REASON, CONNECT_ERROR, \
 		"the CM's handshake failed before it was complete", \
 		"See the timeline, and the kernel log of both hosts.") \
-	X(END_REASON, DEADLINE, \
+	X(END_REASON, TIMED_OUT, \
 		"the peer is slow or does not answer; timeout_ms is too short", \
 		"The timeline shows the state in which the connection waited.") \
 	X(END_REASON, RETRY_EXCEEDED, \

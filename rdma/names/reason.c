@@ -2,16 +2,12 @@
 #include "rdma/names/reason.h"
 
 struct row {
-	const char *name;
 	enum vbd_status status;
 	bool clean;
-	const char *text;
 };
 
-static const struct row rows[VBD_REASON_COUNT] = {
-	[VBD_REASON_NONE] = {"none", VBD_OK, true, "It has not ended"},
-#define VBD_REASON_ROW(sym, json, status, clean, text) \
-	[VBD_REASON_##sym] = {json, VBD_E_##status, clean, text},
+static const struct row rows[VBD_REASON_COUNT] = {[VBD_REASON_NONE] = {VBD_OK, true},
+#define VBD_REASON_ROW(sym, clean) [VBD_REASON_##sym] = {VBD_E_##sym, clean},
 	VBD_REASON_MAP(VBD_REASON_ROW)
 #undef VBD_REASON_ROW
 };
@@ -23,12 +19,16 @@ static const struct row *row_of(enum vbd_reason reason)
 
 const char *vbd_reason_name(enum vbd_reason reason)
 {
-	return row_of(reason)->name;
+	enum vbd_status status = vbd_reason_status(reason);
+
+	return status == VBD_OK ? "none" : vbd_status_code(status);
 }
 
 const char *vbd_reason_text(enum vbd_reason reason)
 {
-	return row_of(reason)->text;
+	enum vbd_status status = vbd_reason_status(reason);
+
+	return status == VBD_OK ? "It has not ended" : vbd_status_text(status);
 }
 
 enum vbd_status vbd_reason_status(enum vbd_reason reason)
@@ -43,6 +43,10 @@ bool vbd_reason_clean(enum vbd_reason reason)
 
 enum vbd_reason vbd_reason_of_status(enum vbd_status status)
 {
+	if (status == VBD_E_VERBS_ERROR)
+		return VBD_REASON_RESOURCE_ERROR;
+	if (status == VBD_E_INTERNAL)
+		return VBD_REASON_PROTOCOL_ERROR;
 	for (unsigned int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
 		if (rows[i].status == status)
 			return (enum vbd_reason)i;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why a connection ended. One row each: symbol, JSON name, the status for a client that waits for
- * the connection, whether the connection ends `closed` (nothing went wrong) or `failed`, and the
- * text. The hint comes from the status.
+ * Why a connection ended: the statuses that can be the reason of an end. A row gives the symbol of
+ * the status, and whether the connection ends `closed` (nothing went wrong) or `failed`. Name,
+ * text and hint are those of the status.
  *
  * Any thread.
  */
@@ -14,41 +14,33 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* X(SYMBOL, json name, status symbol, clean, text) */
-#define VBD_REASON_MAP(X)                                                                         \
-	X(PEER_DISCONNECT, "peer_disconnect", PEER_DISCONNECT, true, "The peer disconnected")     \
-	X(LOCAL_CLOSE, "local_close", LOCAL_CLOSE, true, "A client closed the connection")        \
-	X(SHUTDOWN, "shutdown", STOPPING, true, "The daemon stopped")                             \
-	X(REJECTED, "rejected", REJECTED, false, "The peer rejected the connection")              \
-	X(REJECTED_LOCALLY, "rejected_locally", REJECTED, true, "The request was rejected here")  \
-	X(UNREACHABLE, "unreachable", UNREACHABLE, false, "The peer did not answer")              \
-	X(NAME_ERROR, "name_error", NAME_NOT_RESOLVED, false, "The host name has no address")     \
-	X(ADDR_ERROR, "addr_error", ADDR_ERROR, false, "The address could not be resolved")       \
-	X(ROUTE_ERROR, "route_error", ROUTE_ERROR, false, "No path to the peer")                  \
-	X(CONNECT_ERROR, "connect_error", CONNECT_ERROR, false,                                   \
-		"The connection could not be made")                                               \
-	X(DEADLINE, "deadline", DEADLINE, false, "The deadline passed")                           \
-	X(RETRY_EXCEEDED, "retry_exceeded", RETRY_EXCEEDED, false,                                \
-		"The peer's device stopped acknowledging")                                        \
-	X(RNR_EXCEEDED, "rnr_exceeded", RNR_EXCEEDED, false,                                      \
-		"The peer had no receive posted for too long")                                    \
-	X(REMOTE_ACCESS, "remote_access", REMOTE_ACCESS, false,                                   \
-		"The peer's device refused access to its memory")                                 \
-	X(REMOTE_OPERATION, "remote_operation", REMOTE_OPERATION, false,                          \
-		"The peer failed an operation")                                                   \
-	X(REMOTE_INVALID, "remote_invalid", REMOTE_INVALID, false,                                \
-		"The peer's device rejected a request as invalid")                                \
-	X(LOCAL_ERROR, "local_error", LOCAL_ERROR, false, "The local device failed an operation") \
-	X(DEVICE_REMOVED, "device_removed", DEVICE_REMOVED, false, "The device was removed")      \
-	X(QP_FATAL, "qp_fatal", QP_FATAL, false, "The device moved the QP to the error state")    \
-	X(RESOURCE_ERROR, "resource_error", VERBS_ERROR, false,                                   \
-		"A call that the connection needed failed here")                                  \
-	X(PROTOCOL_ERROR, "protocol_error", INTERNAL, false,                                      \
-		"The CM reported an event that can't happen in that state")
+/* X(SYMBOL of the status, clean) */
+#define VBD_REASON_MAP(X)           \
+	X(PEER_DISCONNECT, true)    \
+	X(LOCAL_CLOSE, true)        \
+	X(STOPPING, true)           \
+	X(REJECTED, false)          \
+	X(REJECTED_LOCALLY, true)   \
+	X(UNREACHABLE, false)       \
+	X(NAME_NOT_RESOLVED, false) \
+	X(ADDR_ERROR, false)        \
+	X(ROUTE_ERROR, false)       \
+	X(CONNECT_ERROR, false)     \
+	X(TIMED_OUT, false)         \
+	X(RETRY_EXCEEDED, false)    \
+	X(RNR_EXCEEDED, false)      \
+	X(REMOTE_ACCESS, false)     \
+	X(REMOTE_OPERATION, false)  \
+	X(REMOTE_INVALID, false)    \
+	X(LOCAL_ERROR, false)       \
+	X(DEVICE_REMOVED, false)    \
+	X(QP_FATAL, false)          \
+	X(RESOURCE_ERROR, false)    \
+	X(PROTOCOL_ERROR, false)
 
 enum vbd_reason {
 	VBD_REASON_NONE,
-#define VBD_REASON_ENUM(sym, json, status, clean, text) VBD_REASON_##sym,
+#define VBD_REASON_ENUM(sym, clean) VBD_REASON_##sym,
 	VBD_REASON_MAP(VBD_REASON_ENUM)
 #undef VBD_REASON_ENUM
 		VBD_REASON_COUNT
@@ -69,19 +61,20 @@ struct vbd_cause {
 	uint64_t transfer;	       /* id; 0 if none */
 };
 
-/** vbd_reason_name - "peer_disconnect"; "none" for VBD_REASON_NONE */
+/** vbd_reason_name - the code of the status, "peer_disconnect"; "none" for VBD_REASON_NONE */
 const char *vbd_reason_name(enum vbd_reason reason);
 
 /** vbd_reason_text - one sentence without its full stop */
 const char *vbd_reason_text(enum vbd_reason reason);
 
-/** vbd_reason_status - the status that stands for it */
+/** vbd_reason_status - the status of the same name; VBD_OK for VBD_REASON_NONE */
 enum vbd_status vbd_reason_status(enum vbd_reason reason);
 
 /** vbd_reason_clean - does the connection end `closed` rather than `failed`? */
 bool vbd_reason_clean(enum vbd_reason reason);
 
-/** vbd_reason_of_status - the reason for a failed completion's class; LOCAL_ERROR if no row fits */
+/** vbd_reason_of_status - the reason for the status of a failed completion or call; LOCAL_ERROR if
+ * the status is no reason */
 enum vbd_reason vbd_reason_of_status(enum vbd_status status);
 
 #endif

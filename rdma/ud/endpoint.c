@@ -364,14 +364,14 @@ enum vbd_status vbd_endpoint_check_device(const struct vbd_endpoint *endpoint,
 void vbd_endpoint_close(struct vbd_endpoint *endpoint, enum vbd_reason reason)
 {
 	step_error(endpoint,
-		reason == VBD_REASON_SHUTDOWN ? VBD_ENDPOINT_EV_SHUTDOWN
+		reason == VBD_REASON_STOPPING ? VBD_ENDPOINT_EV_SHUTDOWN
 					      : VBD_ENDPOINT_EV_CMD_CLOSE,
 		reason, NULL);
 }
 
 void vbd_endpoint_deadline(struct vbd_endpoint *endpoint)
 {
-	step_error(endpoint, VBD_ENDPOINT_EV_DEADLINE, VBD_REASON_DEADLINE, NULL);
+	step_error(endpoint, VBD_ENDPOINT_EV_DEADLINE, VBD_REASON_TIMED_OUT, NULL);
 }
 
 void vbd_endpoint_device_removed(struct vbd_endpoint *endpoint)

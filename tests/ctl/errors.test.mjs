@@ -19,17 +19,18 @@ test('errors: a problem names object, code, title, detail and hint', async (t) =
   assert.equal(stderr, [
     'verbsctl: connection/7: rejected: The peer rejected the connection: nobody listens at 192.0.2.2:7471',
     '  cm event: RDMA_CM_EVENT_REJECTED, status 8',
+    '  reject reason: IB_CM_REJ_INVALID_SERVICE_ID',
     '  hint: Is something listening on that port?', ''].join('\n'));
 });
 
 test('errors: every member of a problem that helps is told', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections/7': refusal({
-    code: 'wrong_state', reason: 'peer_disconnect', pointer: '/qp/sq_depth', call: 'ibv_reg_mr', errno: 'ENOMEM',
+    code: 'wrong_state', reject_reason: 'IB_CM_REJ_TIMEOUT', pointer: '/qp/sq_depth', call: 'ibv_reg_mr', errno: 'ENOMEM',
     wc_status: 'IBV_WC_REM_ACCESS_ERR', vendor_err: 129, users: ['/v1/transfers/1', '/v1/transfers/2'],
     holder: '/v1/buffers/3', limit: 64, allow: ['GET', 'PUT'], retry_after_ms: 500 }) });
   const { code, stderr } = await ctl(server, ['show', '7']);
   assert.equal(code, 1);
-  for (const line of ['reason: peer_disconnect', 'at: /qp/sq_depth', 'call: ibv_reg_mr', 'errno: ENOMEM',
+  for (const line of ['reject reason: IB_CM_REJ_TIMEOUT', 'at: /qp/sq_depth', 'call: ibv_reg_mr', 'errno: ENOMEM',
     'wc status: IBV_WC_REM_ACCESS_ERR, vendor error 129', 'used by: transfer/1, transfer/2', 'held by: buffer/3',
     'limit: 64', 'allowed: GET, PUT', 'try again in: 500 ms'])
     assert.ok(stderr.includes(`\n  ${line}\n`), line);
@@ -220,7 +221,7 @@ test('errors: a token that could add a header is refused', async (t) => {
 
 test('errors: 401 says how to give a token', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/stats': { status: 401, json: problem({ status: 401,
-    code: 'unauthorized', title: 'A token is needed', detail: 'no token', instance: undefined, reason: undefined,
+    code: 'unauthorized', title: 'A token is needed', detail: 'no token', instance: undefined, reject_reason: undefined,
     cm_event: undefined, hint: 'Send Authorization: Bearer TOKEN.' }) } });
   const { code, stderr } = await ctl(server, ['stats']);
   assert.equal(code, 1);

@@ -155,15 +155,14 @@ static void print_reasons(void)
 {
 	(void)printf(
 		"\n## Why a connection ended\n\n"
-		"`end.reason` of a connection. The first cause stays. A client that waited for "
-		"the connection gets the code.\n\n"
-		"| reason | ends | code | what it means |\n|---|---|---|---|\n");
+		"`end.reason` of a connection, one of the codes below. The first cause stays. A "
+		"client that waited for the connection gets it as an error.\n\n"
+		"| code | ends | what it means |\n|---|---|---|\n");
 	for (unsigned int r = VBD_REASON_NONE + 1; r < VBD_REASON_COUNT; r++) {
 		enum vbd_reason reason = (enum vbd_reason)r;
 
-		(void)printf("| `%s` | `%s` | `%s` |", vbd_reason_name(reason),
-			vbd_reason_clean(reason) ? "closed" : "failed",
-			vbd_status_code(vbd_reason_status(reason)));
+		(void)printf("| `%s` | `%s` |", vbd_reason_name(reason),
+			vbd_reason_clean(reason) ? "closed" : "failed");
 		cell(vbd_reason_text(reason));
 		(void)printf("\n");
 	}

@@ -268,7 +268,7 @@ await scenario("a request that nobody decides on is rejected at its deadline", (
 
 	await a.ended_with(id, "rejected");
 	const { items: [{ end, timeout_ms }] } = await b.connections("failed");
-	equal(end.reason, "deadline", "end of the request");
+	equal(end.reason, "timed_out", "end of the request");
 	equal(timeout_ms, 300, "its deadline");
 	same(await b.get(`/v1/listeners/${listener.id}`), { requests: 1, accepted: 0, rejected: 1, waiting: 0 }, "its listener");
 }));

@@ -182,7 +182,7 @@ await scenario("a request that nobody decides is rejected at its deadline", asyn
 	ok(/RDMA_CM_EVENT_REJECTED/.test(client.output), `ucmatose said: ${client.output}`);
 	const { items: [{ id }] } = await daemon.until("/v1/connections?state=failed", "a failed connection",
 		({ total }) => total === 1);
-	await daemon.ended_with(id, "deadline");
+	await daemon.ended_with(id, "timed_out");
 	await daemon.stop();
 });
 

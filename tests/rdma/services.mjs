@@ -122,7 +122,7 @@ await scenario("a probe has a deadline, can be stopped, and is one at a time", a
 
 	equal((await near.refused("POST", "/v1/probes", long)).code, "in_use", "a second probe");
 	equal((await near.until(`/v1/probes/${late.id}`, "its end", ({ state }) => state === "failed")).error.code,
-		"deadline", "how the first one ended");
+		"timed_out", "how the first one ended");
 	const stopped = await near.post("/v1/probes", long);
 	await remove(near, `/v1/probes/${stopped.id}`);
 	equal((await near.until(`/v1/probes/${stopped.id}`, "its end", ({ state }) => state === "failed")).error.code,
@@ -475,7 +475,7 @@ await scenario("a transfer times out, and the one behind it says why it failed",
 	const first = await near.get(`/v1/transfers/${running.id}`);
 
 	equal(first.state, "running", "state of what it waits behind");
-	equal((await transfer_in(near, late, "timed_out")).error.code, "deadline", "code of the one that waited");
+	equal((await transfer_in(near, late, "timed_out")).error.code, "timed_out", "code of the one that waited");
 	equal((await near.connection(connection.id)).state, "established", "state of the connection");
 	await stop_both(world);
 });

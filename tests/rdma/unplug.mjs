@@ -165,7 +165,7 @@ await with_device("the device is unplugged while connections are on their way", 
 	await daemon.is_fine();
 	await daemon.ended_with(connecting.id, "device_removed");
 	for (const { id } of [resolving, naming])
-		await daemon.ended_with(id, "device_removed", "addr_error", "name_error", "deadline", "unreachable");
+		await daemon.ended_with(id, "device_removed", "addr_error", "name_not_resolved", "timed_out", "unreachable");
 	await plug([daemon]);
 	await daemon.listen({ port: PORT });
 	await transfers_work(daemon, await daemon.connect({ dst_port: PORT }), daemon);

@@ -654,7 +654,7 @@ static void end_conn(struct rig *rig, struct rig_conn *rc)
 	if (!rc->conn)
 		return;
 	if (rig->fabric && !rig->threads) {
-		vbd_conn_close(rc->conn, VBD_REASON_SHUTDOWN);
+		vbd_conn_close(rc->conn, VBD_REASON_STOPPING);
 		rig_settle(rig);
 		if (rc->conn->state == VBD_CONN_DRAINING)
 			rig_deadline(rc);

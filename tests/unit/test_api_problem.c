@@ -58,12 +58,11 @@ static void test_problem__an_error_shows_its_source(void **state)
 		.kind = 8,
 		.raw = 28,
 		.object = "/v1/connections/7"};
-	problem =
-		vbd_problem_json(&err, &(struct vbd_problem_extra){.reason = VBD_REASON_REJECTED});
+	problem = vbd_problem_json(&err, NULL);
 	assert_string_equal(text_of(problem, "cm_event"), vbd_cm_event_name(8));
 	assert_int_equal(json_integer_value(json_object_get(problem, "cm_status")), 28);
 	assert_string_equal(text_of(problem, "instance"), "/v1/connections/7");
-	assert_string_equal(text_of(problem, "reason"), "rejected");
+	assert_string_equal(text_of(problem, "reject_reason"), "IB_CM_REJ_CONSUMER_DEFINED");
 	json_decref(problem);
 
 	err = (struct vbd_error){

@@ -389,7 +389,7 @@ static void test_conn__a_deadline_ends_every_waiting_state(void **test_state)
 		if (open_states[i] == VBD_CONN_ESTABLISHED)
 			continue;
 		rig_deadline(rc);
-		assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_DEADLINE);
+		assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_TIMED_OUT);
 		assert_int_equal(rc->conn->qp.first_error.error.source, VBD_SOURCE_DEADLINE);
 		assert_int_equal(rc->conn->qp.first_error.error.raw, 5000);
 		assert_non_null(strstr(rc->conn->qp.first_error.error.text,
@@ -421,7 +421,7 @@ static void test_conn__a_name_without_address_fails(void **test_state)
 	(void)vbd_error_set(&why, VBD_E_NAME_NOT_RESOLVED, "no such host");
 	vbd_conn_name_failed(conn, &why);
 	assert_int_equal(conn->state, VBD_CONN_FAILED);
-	assert_int_equal(conn->qp.reason, VBD_REASON_NAME_ERROR);
+	assert_int_equal(conn->qp.reason, VBD_REASON_NAME_NOT_RESOLVED);
 	assert_int_equal(conn->qp.first_error.error.raw, -2);
 	vbd_conn_destroy(conn);
 }
@@ -567,8 +567,8 @@ static void test_conn__a_shutdown_ends_every_state(void **test_state)
 	for (size_t i = 0; i < VBD_ARRAY_LEN(open_states); i++) {
 		struct rig_conn *rc = rig_conn_in(rig, open_states[i]);
 
-		vbd_conn_close(rc->conn, VBD_REASON_SHUTDOWN);
-		assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_SHUTDOWN);
+		vbd_conn_close(rc->conn, VBD_REASON_STOPPING);
+		assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_STOPPING);
 	}
 }
 
@@ -580,9 +580,9 @@ static void test_conn__an_error_from_above_ends_every_state(void **test_state)
 		struct rig_conn *rc = rig_conn_in(rig, open_states[i]);
 		struct vbd_error why = {.source = VBD_SOURCE_DEADLINE};
 
-		(void)vbd_error_set(&why, VBD_E_DEADLINE, "the transfer's deadline");
+		(void)vbd_error_set(&why, VBD_E_TIMED_OUT, "the transfer's deadline");
 		rc->conn->qp.ops->end_failed(&rc->conn->qp, &why, 42);
-		assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_DEADLINE);
+		assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_TIMED_OUT);
 		assert_int_equal(rc->conn->qp.first_error.transfer, 42);
 	}
 }
@@ -602,11 +602,11 @@ static void test_conn__closing_twice_is_closing_once(void **test_state)
 	struct rig *rig = *test_state;
 	struct rig_conn *rc = rig_conn_in(rig, VBD_CONN_DRAINING);
 
-	vbd_conn_close(rc->conn, VBD_REASON_SHUTDOWN);
+	vbd_conn_close(rc->conn, VBD_REASON_STOPPING);
 	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
 	fake_flush(rc->conn->qp.ibv_qp);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
-	vbd_conn_close(rc->conn, VBD_REASON_SHUTDOWN);
+	vbd_conn_close(rc->conn, VBD_REASON_STOPPING);
 	assert_int_equal(rc->conn->qp.reason, VBD_REASON_LOCAL_CLOSE);
 }
 

@@ -203,7 +203,7 @@ static void command(struct chaos *chaos, struct rig_conn *rc)
 		(void)!vbd_conn_reject(rc->conn, NULL, false, NULL);
 		break;
 	case 3:
-		(void)vbd_error_set(&why, VBD_E_DEADLINE, "chaos");
+		(void)vbd_error_set(&why, VBD_E_TIMED_OUT, "chaos");
 		rc->conn->qp.ops->end_failed(&rc->conn->qp, &why, 7);
 		break;
 	case 4:

@@ -88,7 +88,7 @@ static void test_conn_cm__what_was_meant_for_the_reply_is_not_in_a_rejection(voi
 	rc = rig_conn_in(rig, VBD_CONN_REQUESTED);
 	assert_said(&rc->conn->cm.private_data, VBD_CM_MESSAGE_REPLY, "welcome");
 	rig_deadline(rc);
-	assert_failed(rc, VBD_REASON_DEADLINE, VBD_E_DEADLINE);
+	assert_failed(rc, VBD_REASON_TIMED_OUT, VBD_E_TIMED_OUT);
 	assert_said(&rc->conn->cm.private_data, VBD_CM_MESSAGE_REJECT, "");
 }
 

@@ -883,7 +883,7 @@ static void test_conn_manual__a_qp_that_does_not_flush_ends_by_force(void **stat
 	assert_int_equal(rc->conn->state, VBD_CONN_DRAINING);
 	rig_deadline(rc);
 	fake_flushes_withheld(false);
-	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_DEADLINE);
+	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_TIMED_OUT);
 }
 
 static void test_conn_manual__each_stay_without_a_peer_has_its_deadline(void **state)
@@ -901,7 +901,7 @@ static void test_conn_manual__each_stay_without_a_peer_has_its_deadline(void **s
 	step(rc, VBD_QP_TO_ERR);
 	assert_int_equal(rc->deadline_ms, 700);
 	rig_deadline(rc);
-	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_DEADLINE);
+	assert_ended(rc, VBD_CONN_FAILED, VBD_REASON_TIMED_OUT);
 	assert_non_null(strstr(rc->conn->qp.first_error.error.text, "700 ms"));
 }
 

@@ -12,7 +12,8 @@ static void test_reason__each_has_a_name_a_text_and_a_status(void **state)
 		enum vbd_reason reason = (enum vbd_reason)i;
 		const char *text = vbd_reason_text(reason);
 
-		assert_true(vbd_reason_name(reason)[0] != '\0');
+		assert_string_equal(
+			vbd_reason_name(reason), vbd_status_code(vbd_reason_status(reason)));
 		assert_true(text[0] >= 'A' && text[0] <= 'Z');
 		assert_true(text[strlen(text) - 1] != '.');
 		assert_int_not_equal(vbd_reason_status(reason), VBD_OK);
@@ -34,7 +35,7 @@ static void test_reason__only_what_somebody_wanted_is_clean(void **state)
 	(void)state;
 	for (unsigned int i = VBD_REASON_NONE + 1; i < VBD_REASON_COUNT; i++) {
 		bool clean = i == VBD_REASON_PEER_DISCONNECT || i == VBD_REASON_LOCAL_CLOSE ||
-			     i == VBD_REASON_SHUTDOWN || i == VBD_REASON_REJECTED_LOCALLY;
+			     i == VBD_REASON_STOPPING || i == VBD_REASON_REJECTED_LOCALLY;
 
 		assert_int_equal(vbd_reason_clean((enum vbd_reason)i), clean);
 	}
@@ -53,8 +54,10 @@ static void test_reason__a_failed_completion_has_its_reason(void **state)
 		{VBD_E_REMOTE_INVALID, VBD_REASON_REMOTE_INVALID},
 		{VBD_E_LOCAL_ERROR, VBD_REASON_LOCAL_ERROR},
 		{VBD_E_QP_FATAL, VBD_REASON_QP_FATAL},
-		{VBD_E_DEADLINE, VBD_REASON_DEADLINE},
+		{VBD_E_TIMED_OUT, VBD_REASON_TIMED_OUT},
 		{VBD_E_DEVICE_REMOVED, VBD_REASON_DEVICE_REMOVED},
+		{VBD_E_VERBS_ERROR, VBD_REASON_RESOURCE_ERROR},
+		{VBD_E_INTERNAL, VBD_REASON_PROTOCOL_ERROR},
 		{VBD_E_NO_MEMORY, VBD_REASON_LOCAL_ERROR},
 		{VBD_OK, VBD_REASON_LOCAL_ERROR},
 	};

@@ -290,7 +290,7 @@ static void test_services_connections__a_name_that_is_none_fails_the_connection(
 	connection = svc_connect(svc, &spec);
 	assert_int_equal(connection->conn->state, VBD_CONN_RESOLVING_ADDR);
 	SVC_UNTIL(svc, connection->object.ended);
-	assert_int_equal(connection->conn->qp.reason, VBD_REASON_NAME_ERROR);
+	assert_int_equal(connection->conn->qp.reason, VBD_REASON_NAME_NOT_RESOLVED);
 	vbd_object_problem(&connection->object, &problem);
 	assert_int_equal(problem.status, VBD_E_NAME_NOT_RESOLVED);
 }
@@ -323,11 +323,11 @@ static void test_services_connections__a_silent_peer_ends_at_the_deadline(void *
 	connection = svc_connect(svc, &spec);
 	SVC_UNTIL(svc, connection->object.ended);
 	vbd_object_problem(&connection->object, &problem);
-	assert_int_equal(problem.status, VBD_E_DEADLINE);
+	assert_int_equal(problem.status, VBD_E_TIMED_OUT);
 	assert_int_equal(problem.raw, 5);
 }
 
-static void test_services_connections__a_call_that_fails_names_its_own_status(void **state)
+static void test_services_connections__a_call_that_fails_is_named_with_what_helps(void **state)
 {
 	struct svc *svc = *state;
 	const struct vbd_connection_spec spec = svc_spec_to(NULL);
@@ -338,7 +338,8 @@ static void test_services_connections__a_call_that_fails_names_its_own_status(vo
 	connection = svc_connect(svc, &spec);
 	assert_true(connection->object.ended);
 	vbd_object_problem(&connection->object, &problem);
-	assert_int_equal(problem.status, VBD_E_FD_LIMIT);
+	assert_int_equal(problem.status, VBD_E_RESOURCE_ERROR);
+	assert_string_equal(problem.hint, vbd_status_hint(VBD_E_FD_LIMIT));
 	assert_string_equal(problem.call, "rdma_create_id");
 }
 
@@ -656,7 +657,7 @@ int main(void)
 		TEST(a_name_that_is_none_fails_the_connection),
 		TEST(closing_while_the_name_is_looked_up),
 		TEST(a_silent_peer_ends_at_the_deadline),
-		TEST(a_call_that_fails_names_its_own_status),
+		TEST(a_call_that_fails_is_named_with_what_helps),
 		TEST(a_name_is_looked_up),
 		TEST(a_clean_end_is_a_problem_for_who_waited),
 		TEST(each_allocation_failing_leaves_nothing),

@@ -325,7 +325,7 @@ static void test_services_daemon__a_stop_closes_everything_first(void **state)
 	assert_true(vbd_daemon_is_drained(svc->daemon));
 	assert_int_equal(svc->daemon->connections->open, 0);
 	assert_true(pair.active->object.ended && pair.passive->object.ended && waits->object.ended);
-	assert_int_equal(pair.active->conn->qp.reason, VBD_REASON_SHUTDOWN);
+	assert_int_equal(pair.active->conn->qp.reason, VBD_REASON_STOPPING);
 	assert_int_equal(vbd_registry_count(svc->daemon->listeners), 0);
 	assert_int_equal(fake_live().ids, 0);
 	assert_int_equal(fake_live().qps, 0);

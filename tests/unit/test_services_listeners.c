@@ -247,7 +247,7 @@ static void test_services_listeners__an_undecided_request_is_rejected_in_time(vo
 	vbd_listener_set_accept_timeout(listener, 5);
 	connection = request(svc, listener);
 	SVC_UNTIL(svc, connection->object.ended);
-	assert_int_equal(connection->conn->qp.reason, VBD_REASON_DEADLINE);
+	assert_int_equal(connection->conn->qp.reason, VBD_REASON_TIMED_OUT);
 	assert_int_equal(listener->waiting, 0);
 	assert_int_equal(listener->rejected, 1);
 	assert_int_equal(fake_count("rdma_reject"), 1);

@@ -146,10 +146,10 @@ static void test_services_probes__a_peer_that_does_not_answer_costs_the_connecti
 	vbd_timer_set(record->object.deadline, 0);
 	wait_for_end(svc, record);
 	vbd_object_problem(&record->object, &problem);
-	assert_int_equal(problem.status, VBD_E_DEADLINE);
+	assert_int_equal(problem.status, VBD_E_TIMED_OUT);
 	assert_string_equal(problem.object, "/v1/probes/1");
 	SVC_UNTIL(svc, pair.active->object.ended);
-	assert_int_equal(pair.active->conn->qp.reason, VBD_REASON_DEADLINE);
+	assert_int_equal(pair.active->conn->qp.reason, VBD_REASON_TIMED_OUT);
 	assert_int_equal(svc->daemon->probes_failed, 1);
 }
 
@@ -284,11 +284,11 @@ static void test_services_probes__a_clean_end_of_the_connection_is_one_of_the_pr
 	pair = svc_pair(svc, svc_listen(svc, NULL));
 	spec = endless(pair.active);
 	record = begin(svc, &spec);
-	(void)vbd_error_set(&error, VBD_E_DEADLINE, "as if");
+	(void)vbd_error_set(&error, VBD_E_TIMED_OUT, "as if");
 	pair.active->conn->qp.ops->end_failed(&pair.active->conn->qp, &error, 0);
 	wait_for_end(svc, record);
 	assert_int_equal(record->state, VBD_PROBE_FAILED);
-	assert_int_equal(record->error.status, VBD_E_DEADLINE);
+	assert_int_equal(record->error.status, VBD_E_TIMED_OUT);
 }
 
 static void test_services_probes__so_many_acks_can_be_cancelled_and_reach_a_deadline(void **state)
@@ -313,7 +313,7 @@ static void test_services_probes__so_many_acks_can_be_cancelled_and_reach_a_dead
 	spec.timeout_ms = 1;
 	record = begin(svc, &spec);
 	wait_for_end(svc, record);
-	assert_int_equal(record->error.status, VBD_E_DEADLINE);
+	assert_int_equal(record->error.status, VBD_E_TIMED_OUT);
 	assert_int_equal(pair.active->conn->state, VBD_CONN_ESTABLISHED);
 }
 

@@ -421,7 +421,7 @@ static void test_services_transfers__a_deadline_stops_what_waits(void **state)
 	wait_for_end(svc, waiting);
 	assert_int_equal(waiting->transfer.state, VBD_TRANSFER_TIMED_OUT);
 	vbd_object_problem(&waiting->object, &problem);
-	assert_int_equal(problem.status, VBD_E_DEADLINE);
+	assert_int_equal(problem.status, VBD_E_TIMED_OUT);
 	assert_int_equal(svc->daemon->transfers_timed_out, 1);
 	assert_int_equal(running->transfer.state, VBD_TRANSFER_RUNNING);
 	assert_int_equal(scene.pair.active->conn->state, VBD_CONN_ESTABLISHED);
@@ -443,7 +443,7 @@ static void test_services_transfers__what_can_not_be_called_back_costs_the_conne
 	wait_for_end(svc, record);
 	assert_int_equal(record->transfer.state, VBD_TRANSFER_TIMED_OUT);
 	SVC_UNTIL(svc, scene.pair.active->object.ended);
-	assert_int_equal(scene.pair.active->conn->qp.reason, VBD_REASON_DEADLINE);
+	assert_int_equal(scene.pair.active->conn->qp.reason, VBD_REASON_TIMED_OUT);
 	assert_int_equal(scene.pair.active->conn->qp.first_error.transfer, record->object.id);
 }
 

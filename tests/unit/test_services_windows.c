@@ -384,9 +384,9 @@ static void test_services_windows__a_deadline_ends_a_bind_that_does_not_come_bac
 	fake_loopback(false);
 	record = create(svc, &spec);
 	SVC_UNTIL(svc, vbd_window_state_ended(record->window.state));
-	assert_int_equal(record->error.status, VBD_E_DEADLINE);
+	assert_int_equal(record->error.status, VBD_E_TIMED_OUT);
 	SVC_UNTIL(svc, scene.pair.passive->object.ended);
-	assert_int_equal(scene.pair.passive->conn->qp.reason, VBD_REASON_DEADLINE);
+	assert_int_equal(scene.pair.passive->conn->qp.reason, VBD_REASON_TIMED_OUT);
 	fake_loopback(true);
 }
 

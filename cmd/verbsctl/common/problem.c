@@ -130,15 +130,12 @@ static void put_head(const json_t *problem)
 
 void vbd_ctl_problem_put(const json_t *problem)
 {
-	const char *reason = vbd_ctl_json_text(problem, "reason");
-
 	put_head(problem);
-	if (reason && !vbd_ctl_json_is(problem, "code", reason))
-		put_line("reason", reason);
 	put_text(problem, "pointer", "at");
 	put_text(problem, "call", "call");
 	put_text(problem, "errno", "errno");
 	put_pair(problem, "cm_event", "cm_status", "cm event", "status");
+	put_text(problem, "reject_reason", "reject reason");
 	put_pair(problem, "wc_status", "vendor_err", "wc status", "vendor error");
 	put_number(problem, "limit", "limit", "");
 	put_path(problem, "holder", "held by");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Printing the server's errors (problem+json, RFC 9457): object, code, detail, reason, hint.
+ * Printing the server's errors (problem+json, RFC 9457): object, code, detail, cause, hint.
  *
  * One thread.
  */
