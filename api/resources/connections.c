@@ -215,13 +215,10 @@ void vbd_close_connection(struct vbd_request *req)
 void vbd_delete_connection(struct vbd_request *req)
 {
 	struct vbd_connection *connection = vbd_request_connection(req);
-	bool over;
 
 	if (!connection)
 		return;
-	over = vbd_conn_state_terminal(connection->conn->state);
-	vbd_object_delete(&connection->object);
-	if (over)
+	if (vbd_object_delete(&connection->object))
 		vbd_reply_empty(req, 204);
 	else
 		vbd_connection_wait(req, connection, VBD_GOAL_DELETED, 204, false);

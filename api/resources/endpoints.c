@@ -128,21 +128,6 @@ static json_t *encode_item(const void *item, struct vbd_request *req)
 	return encode_endpoint(item, req->role);
 }
 
-void vbd_delete_ud_endpoint(struct vbd_request *req)
-{
-	struct vbd_endpoint_record *record = vbd_task_find(req, &vbd_ud_endpoint_task);
-	bool ended;
-
-	if (!record)
-		return;
-	ended = record->object.ended;
-	vbd_object_delete(&record->object);
-	if (ended)
-		vbd_reply_empty(req, 204);
-	else
-		vbd_task_answer_gone(req, &vbd_ud_endpoint_task, record);
-}
-
 /* --- creation -------------------------------------------------------------------------------- */
 
 struct endpoint_create {

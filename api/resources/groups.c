@@ -56,19 +56,6 @@ static enum vbd_task_state task_state(const void *item)
 	return state == VBD_GROUP_IS_FAILED ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
 }
 
-void vbd_delete_multicast_membership(struct vbd_request *req)
-{
-	struct vbd_group_record *record = vbd_task_find(req, &vbd_multicast_membership_task);
-
-	if (!record)
-		return;
-	vbd_object_delete(&record->object);
-	if (vbd_group_state_ended(record->group.state) && record->group.users == 0)
-		vbd_reply_empty(req, 204);
-	else
-		vbd_task_answer_gone(req, &vbd_multicast_membership_task, record);
-}
-
 /* --- creation -------------------------------------------------------------------------------- */
 
 struct group_create {

@@ -6,6 +6,5 @@
 struct vbd_request;
 
 void vbd_create_multicast_membership(struct vbd_request *req);
-void vbd_delete_multicast_membership(struct vbd_request *req);
 
 #endif

@@ -47,22 +47,6 @@ void vbd_task_get(struct vbd_request *req)
 		vbd_reply_json(req, 200, kind->encode(task, req));
 }
 
-void vbd_task_delete(struct vbd_request *req)
-{
-	const struct vbd_task_kind *kind = req->route->task;
-	void *task = vbd_task_find(req, kind);
-
-	if (!task)
-		return;
-	if (kind->state(task) == VBD_TASK_RUNNING) {
-		vbd_object_cancel(task);
-		vbd_reply_json(req, 202, kind->encode(task, req));
-	} else {
-		vbd_object_delete(task);
-		vbd_reply_empty(req, 204);
-	}
-}
-
 void vbd_delete_shared(struct vbd_request *req)
 {
 	struct vbd_shared *shared = vbd_task_find(req, req->route->task);
@@ -85,6 +69,14 @@ struct task_waiter {
 	const struct vbd_object *task;
 };
 
+static void reply_gone(struct vbd_request *req, const struct vbd_task_kind *kind)
+{
+	struct vbd_error err = {0};
+
+	(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "%s", kind->gone);
+	vbd_reply_problem(req, &err);
+}
+
 static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
 {
 	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
@@ -94,8 +86,7 @@ static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
 	enum vbd_task_state state;
 
 	if (why == VBD_WAKE_OBJECT_GONE) {
-		(void)vbd_error_set(&err, VBD_E_NOT_FOUND, "%s", kind->gone);
-		vbd_reply_problem(req, &err);
+		reply_gone(req, kind);
 		return;
 	}
 	state = kind->state(waiter->task);
@@ -109,6 +100,22 @@ static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
 		return;
 	vbd_request_add_location(req, waiter->task->registry->plural, waiter->task->id);
 	vbd_reply_json(req, state == VBD_TASK_DONE ? 201 : 202, kind->encode(waiter->task, req));
+}
+
+static void answer_cancel(struct vbd_waiter *base, enum vbd_wake why)
+{
+	const struct task_waiter *waiter = VBD_CONTAINER_OF(base, struct task_waiter, waiter);
+	const struct vbd_task_kind *kind = waiter->kind;
+	bool running;
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		reply_gone(base->req, kind);
+		return;
+	}
+	running = kind->state(waiter->task) == VBD_TASK_RUNNING;
+	if (!running || why == VBD_WAKE_TIMEOUT)
+		vbd_reply_json(
+			base->req, running ? 202 : 200, kind->encode(waiter->task, base->req));
 }
 
 static void answer_gone(struct vbd_waiter *base, enum vbd_wake why)
@@ -133,9 +140,28 @@ void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, 
 	run(req, &(struct task_waiter){.waiter.answer = answer_end, .kind = kind}, task);
 }
 
-void vbd_task_answer_gone(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)
+void vbd_task_delete(struct vbd_request *req)
 {
-	run(req, &(struct task_waiter){.waiter.answer = answer_gone, .kind = kind}, task);
+	const struct vbd_task_kind *kind = req->route->task;
+	void *task = vbd_task_find(req, kind);
+
+	if (!task)
+		return;
+	if (vbd_object_delete(task))
+		vbd_reply_empty(req, 204);
+	else
+		run(req, &(struct task_waiter){.waiter.answer = answer_gone, .kind = kind}, task);
+}
+
+void vbd_task_cancel(struct vbd_request *req)
+{
+	const struct vbd_task_kind *kind = req->route->task;
+	void *task = vbd_task_find(req, kind);
+
+	if (!task)
+		return;
+	vbd_object_cancel(task);
+	run(req, &(struct task_waiter){.waiter.answer = answer_cancel, .kind = kind}, task);
 }
 
 void vbd_reply_in_use(struct vbd_request *req, const struct vbd_error *err,

@@ -30,7 +30,7 @@ struct vbd_task_kind {
 	const char *gone; /* error text: "the transfer was deleted in the meantime" */
 	/* Returns a new reference; NULL without memory. */
 	json_t *(*encode)(const void *task, struct vbd_request *req);
-	/* Needed by vbd_task_answer() and vbd_task_delete() only. */
+	/* Needed by vbd_task_answer() and vbd_task_cancel() only. */
 	enum vbd_task_state (*state)(const void *task);
 	const struct vbd_page_source *page;
 };
@@ -57,8 +57,12 @@ void vbd_task_list(struct vbd_request *req);
 /** vbd_task_get - answer with the object of the path */
 void vbd_task_get(struct vbd_request *req);
 
-/** vbd_task_delete - delete the task of the path if it has ended: 204; else cancel it: 202 */
+/** vbd_task_delete - delete the object of the path, and end it before if need be: 204 when it is
+ * gone, 202 while it goes */
 void vbd_task_delete(struct vbd_request *req);
+
+/** vbd_task_cancel - end the task of the path, which stays: 200 when it has ended, 202 before */
+void vbd_task_cancel(struct vbd_request *req);
 
 /** vbd_delete_shared - delete the PD, CQ or SRQ of the path: 204; an error lists its users */
 void vbd_delete_shared(struct vbd_request *req);
@@ -69,9 +73,6 @@ void vbd_delete_shared(struct vbd_request *req);
  * If @task fails, a request with a wait gets its error, and a request without one its state.
  */
 void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, void *task);
-
-/** vbd_task_answer_gone - answer a DELETE: 204 when @task is freed, 202 when the wait is over */
-void vbd_task_answer_gone(struct vbd_request *req, const struct vbd_task_kind *kind, void *task);
 
 /** vbd_reply_in_use - answer with @err and the users of an object
  * @paths: "/v1/transfers/9"; @n_paths: at most VBD_USERS_SHOWN_MAX */

@@ -58,19 +58,6 @@ static enum vbd_task_state task_state(const void *item)
 	return vbd_window_state_ended(state) ? VBD_TASK_FAILED : VBD_TASK_RUNNING;
 }
 
-void vbd_delete_window(struct vbd_request *req)
-{
-	struct vbd_window_record *record = vbd_task_find(req, &vbd_window_task);
-
-	if (!record)
-		return;
-	vbd_object_delete(&record->object);
-	if (vbd_window_state_ended(record->window.state))
-		vbd_reply_empty(req, 204);
-	else
-		vbd_task_answer_gone(req, &vbd_window_task, record);
-}
-
 /* --- creation -------------------------------------------------------------------------------- */
 
 /* A window can grant every access flag except mw_bind. */

@@ -45,7 +45,7 @@
 	"URL#BUFFER (URL#windows/WINDOW for a memory window), which asks the peer's verbsd for\n" \
 	"its address and key, or --remote-addr and --remote-rkey.\n"                              \
 	"Waits until the transfer is done. Interrupting verbsctl does not cancel the transfer;\n" \
-	"`verbsctl transfers rm ID` does."
+	"`verbsctl transfers cancel ID` does."
 
 const enum vbd_ctl_opt vbd_ctl_common_options[] = {
 	O(SERVER), O(TOKEN_FILE), O(JSON), O(HELP), O(VERSION)};
@@ -223,6 +223,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OPTIONS(O(BUFFER), O(CONNECTION), O(WINDOW_TYPE), O(BUFFER_OFFSET), O(LENGTH),
 			O(WINDOW_ACCESS), O(TIMEOUT), O(NO_WAIT))),
 	RESOURCE("probes", probe, "PROBE", "probes", O(STATE), O(SORT), O(LIMIT)),
+	COMMAND("probes", "cancel", "PROBE...", "Stop running probes", OBJECT(probe, cancel)),
 	COMMAND("probes", "create", "", "Measure round trips over a connection",
 		OBJECT(probe, create),
 		.text = "Runs until it is removed. Its kind is rping where the connection's "
@@ -235,6 +236,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"peer's\ndevice takes part, no program there: see --kind in verbsctl(1).",
 		OPTIONS(O(PROBE_KIND), O(PROBE_COUNT), O(INTERVAL), O(PROBE_SIZE), O(TIMEOUT))),
 	RESOURCE("benchmarks", benchmark, "BENCHMARK", "benchmarks", O(STATE), O(SORT), O(LIMIT)),
+	COMMAND("benchmarks", "cancel", "BENCHMARK...", "Stop running benchmarks",
+		OBJECT(benchmark, cancel)),
 	COMMAND("bench", NULL, "", "Measure rate and latency of a connection", .run = vbd_ctl_bench,
 		.text = "Needs --connection and --size; a write or read also needs the peer's "
 			"memory: --remote,\nor --remote-addr and --remote-rkey. A send needs the "
@@ -246,7 +249,9 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("transfers", NULL, "", "List transfers, running and ended", OBJECT(transfer, list),
 		OPTIONS(O(STATE), O(SORT), O(LIMIT))),
 	COMMAND("transfers", "show", "TRANSFER", "Show one transfer", OBJECT(transfer, show)),
-	COMMAND("transfers", "rm", "TRANSFER...", "Cancel running transfers, delete ended ones",
+	COMMAND("transfers", "cancel", "TRANSFER...", "Cancel running transfers",
+		OBJECT(transfer, cancel)),
+	COMMAND("transfers", "rm", "TRANSFER...", "Delete transfers; running ones are cancelled",
 		OBJECT(transfer, rm)),
 	COMMAND("events", NULL, "", "Print the event log; with -f also new events",
 		.run = vbd_ctl_events,

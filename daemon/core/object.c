@@ -155,10 +155,12 @@ void vbd_object_log(const struct vbd_object *object, enum vbd_event_type type,
 	va_end(ap);
 }
 
-void vbd_object_settle(struct vbd_object *object)
+bool vbd_object_settle(struct vbd_object *object)
 {
-	if (object->deleted && object->ended && !is_used(object))
-		vbd_loop_defer(object->registry->daemon->loop, &object->reap);
+	if (!object->deleted || !object->ended || is_used(object))
+		return false;
+	vbd_loop_defer(object->registry->daemon->loop, &object->reap);
+	return true;
 }
 
 void vbd_object_end(struct vbd_object *object)
@@ -167,13 +169,13 @@ void vbd_object_end(struct vbd_object *object)
 	struct vbd_link *oldest = NULL;
 
 	count_end(object);
-	vbd_object_settle(object);
+	(void)vbd_object_settle(object);
 	if (registry->kind->keeps_history) {
 		vbd_history_add(&registry->ended, &object->ended_link);
 		oldest = vbd_history_take_oldest(&registry->ended, registry->kept);
 	}
 	if (oldest)
-		vbd_object_delete(VBD_CONTAINER_OF(oldest, struct vbd_object, ended_link));
+		(void)vbd_object_delete(VBD_CONTAINER_OF(oldest, struct vbd_object, ended_link));
 	vbd_daemon_check_stop(registry->daemon);
 }
 
@@ -183,11 +185,11 @@ void vbd_object_cancel(struct vbd_object *object)
 		object->registry->kind->cancel(object);
 }
 
-void vbd_object_delete(struct vbd_object *object)
+bool vbd_object_delete(struct vbd_object *object)
 {
 	object->deleted = true;
 	vbd_object_cancel(object);
-	vbd_object_settle(object);
+	return vbd_object_settle(object);
 }
 
 void vbd_object_unregister(struct vbd_object *object)
@@ -195,7 +197,7 @@ void vbd_object_unregister(struct vbd_object *object)
 	vbd_registry_remove(object->registry, object);
 	object->deleted = true;
 	count_end(object);
-	vbd_object_settle(object);
+	(void)vbd_object_settle(object);
 }
 
 void vbd_objects_free(struct vbd_registry *registry)

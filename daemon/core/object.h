@@ -71,16 +71,16 @@ void vbd_object_end(struct vbd_object *object);
 void vbd_object_cancel(struct vbd_object *object);
 
 /** vbd_object_delete - cancel the object if it has not ended; free it when it has ended and nothing
- * uses it, at the end of this turn at the earliest */
-void vbd_object_delete(struct vbd_object *object);
+ * uses it, at the end of this turn at the earliest: then this returns true */
+bool vbd_object_delete(struct vbd_object *object);
 
 /** vbd_object_unregister - take the object out of its registry at once, and free it as
  * vbd_object_delete() does. Its watches are called then, unless the caller calls them first. */
 void vbd_object_unregister(struct vbd_object *object);
 
 /** vbd_object_settle - a use of the object is over: free the object if it is deleted, has ended and
- * has no other use */
-void vbd_object_settle(struct vbd_object *object);
+ * has no other use; returns true then */
+bool vbd_object_settle(struct vbd_object *object);
 
 /** vbd_object_free - free the object at once, in any state. Its watches are called. */
 void vbd_object_free(struct vbd_object *object);

@@ -165,7 +165,7 @@ void vbd_group_ref(struct vbd_group_record *record)
 void vbd_group_unref(struct vbd_group_record *record)
 {
 	vbd_group_unuse(&record->group);
-	vbd_object_settle(&record->object);
+	(void)vbd_object_settle(&record->object);
 }
 
 void vbd_groups_endpoint_ended(struct vbd_endpoint_record *endpoint)

@@ -49,7 +49,7 @@ static void on_ah_made(void *arg)
 
 	daemon->pool_jobs--;
 	vbd_peer_ah_made(&record->peer);
-	vbd_object_settle(&record->object);
+	(void)vbd_object_settle(&record->object);
 	vbd_daemon_check_stop(daemon);
 }
 

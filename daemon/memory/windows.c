@@ -117,7 +117,7 @@ static void deregistered(void *arg)
 
 	vbd_buffer_unref_user(record->buffer);
 	record->buffer = NULL;
-	vbd_object_settle(&record->object);
+	(void)vbd_object_settle(&record->object);
 	job_done(daemon);
 }
 

@@ -11,13 +11,12 @@ const ping = (over) => probe({ kind: 'ack', count: null, interval_ms: 1000, size
 const running = { state: 'running', ended_at: null };
 const cancelled = { code: 'cancelled', text: 'was cancelled', hint: 'Somebody deleted it.' };
 
-// Answers of DELETE: the first one stops the object, the second one deletes its record.
+// The answer to the cancel, after which the object has ended.
 const stopping = (sample) => {
   const state = { stopped: false };
   state.answer = () => {
-    const answer = state.stopped ? { status: 204 } : { status: 202, json: sample };
     state.stopped = true;
-    return answer;
+    return { status: 202, json: sample };
   };
   return state;
 };
@@ -42,7 +41,8 @@ test('probe: without a count it tells how it goes until it is interrupted, which
   const server = await FakeServer.start(t, {
     'POST /v1/probes': { status: 202, json: ping({ ...running, ...none }) },
     'GET /v1/probes/6': () => ({ json: ping(state.stopped ? {} : running) }),
-    'DELETE /v1/probes/6': state.answer,
+    'POST /v1/probes/6/cancel': state.answer,
+    'DELETE /v1/probes/6': { status: 204 },
   });
   const run = start(t, server, ['probe', 'to-b']);
 
@@ -50,14 +50,15 @@ test('probe: without a count it tells how it goes until it is interrupted, which
   run.child.kill('SIGINT');
   assert.equal(await run.ended, 0);
   assert.deepEqual(server.requests[0].json, { connection: 'to-b' });
-  assert.equal(server.calls.filter((call) => call.startsWith('DELETE')).length, 2);
+  assert.deepEqual(server.calls.filter((call) => !call.startsWith('GET')).slice(1), ['POST /v1/probes/6/cancel', 'DELETE /v1/probes/6']);
   assert.match(run.stdout, /^--- ack over connection\/7$/m);
 });
 
-test('probe: one that ended meanwhile goes with the interrupt', async (t) => {
+test('probe: one that has ended when it is cancelled is not asked for again', async (t) => {
   const server = await FakeServer.start(t, {
     'POST /v1/probes': { status: 202, json: ping({ ...running, ...none }) },
     'GET /v1/probes/6': { json: ping(running) },
+    'POST /v1/probes/6/cancel': { json: ping() },
     'DELETE /v1/probes/6': { status: 204 },
   });
   const run = start(t, server, ['probe', '7']);
@@ -65,7 +66,7 @@ test('probe: one that ended meanwhile goes with the interrupt', async (t) => {
   await run.until(() => server.calls.length > 1);
   run.child.kill('SIGTERM');
   assert.equal(await run.ended, 0);
-  assert.equal(server.calls.at(-1), 'DELETE /v1/probes/6');
+  assert.deepEqual(server.calls.slice(-2), ['POST /v1/probes/6/cancel', 'DELETE /v1/probes/6']);
 });
 
 test('probe: what ended it is told, behind what it found', async (t) => {
@@ -129,7 +130,8 @@ test('bench: a send needs nothing of the peer, and an interrupt prints the resul
   const server = await FakeServer.start(t, {
     'POST /v1/benchmarks': { status: 202, json: benchmark(running) },
     'GET /v1/benchmarks/4': () => ({ json: benchmark(state.stopped ? { state: 'failed', error: cancelled } : running) }),
-    'DELETE /v1/benchmarks/4': state.answer,
+    'POST /v1/benchmarks/4/cancel': state.answer,
+    'DELETE /v1/benchmarks/4': { status: 204 },
   });
   const run = start(t, server, ['bench', '--connection', 'to-b', '--size', '0', '-n', '1000000']);
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ctl } from './lib/ctl.mjs';
-import { buffer, connection, cq, device, event, firstError, index, listener, rejected, transfer } from './lib/samples.mjs';
+import { benchmark, buffer, connection, cq, device, event, firstError, index, listener, rejected, transfer } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
 // Cells of a table, without its titles.
@@ -202,7 +202,12 @@ const CHANGES = [
   { args: ['buf', 'create', '--size', '4096'], call: 'POST /v1/buffers', answer: { status: 201, json: buffer({ name: null }) },
     body: { size_bytes: 4096 } },
   { args: ['buf', 'rm', '3'], call: 'DELETE /v1/buffers/3', answer: { status: 204 }, says: 'buffer/3: gone\n' },
-  { args: ['transfers', 'rm', '12'], call: 'DELETE /v1/transfers/12',
+  { args: ['transfers', 'cancel', '12'], call: 'POST /v1/transfers/12/cancel', prefer: 'wait=15',
+    answer: { status: 200, json: transfer({ state: 'cancelled' }) }, says: 'transfer/12: cancelled\n' },
+  { args: ['benchmarks', 'cancel', '4'], call: 'POST /v1/benchmarks/4/cancel', prefer: 'wait=15',
+    answer: { status: 202, json: benchmark({ state: 'running' }) }, says: 'benchmark/4: running\n' },
+  { args: ['probes', 'rm', '6'], call: 'DELETE /v1/probes/6', prefer: 'wait=15', answer: { status: 204 }, says: 'probe/6: gone\n' },
+  { args: ['transfers', 'rm', '12'], call: 'DELETE /v1/transfers/12', prefer: 'wait=15',
     answer: { status: 202, json: transfer({ state: 'cancelling' }) }, says: 'transfer/12: cancelling\n' },
 ];
 

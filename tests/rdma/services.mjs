@@ -124,7 +124,7 @@ await scenario("a probe has a deadline, can be stopped, and is one at a time", a
 	equal((await near.until(`/v1/probes/${late.id}`, "its end", ({ state }) => state === "failed")).error.code,
 		"timed_out", "how the first one ended");
 	const stopped = await near.post("/v1/probes", long);
-	await remove(near, `/v1/probes/${stopped.id}`);
+	await near.call("POST", `/v1/probes/${stopped.id}/cancel`);
 	equal((await near.until(`/v1/probes/${stopped.id}`, "its end", ({ state }) => state === "failed")).error.code,
 		"cancelled", "how the second one ended");
 	await remove(near, `/v1/probes/${stopped.id}`);
@@ -429,7 +429,7 @@ await scenario("a queued transfer is cancelled, and those around it go on", asyn
 	const queued = await near.transfer("send", connection, source, null, { length_bytes: 10 }, 0);
 	const behind = await near.transfer("send", connection, source, null, { length_bytes: 20 }, 0);
 
-	await remove(near, `/v1/transfers/${queued.id}`);
+	await near.call("POST", `/v1/transfers/${queued.id}/cancel`);
 	equal((await transfer_in(near, queued, "cancelled")).bytes_done, 0, "bytes of the cancelled one");
 	equal((await near.get(`/v1/transfers/${running.id}`)).state, "running", "state of the first one");
 	await read_all(world, async () => (await near.get(`/v1/transfers/${behind.id}`)).state === "done");
@@ -443,8 +443,8 @@ await scenario("a running transfer is cancelled, and judged when its completions
 	const { near, connection, running } = world;
 	const path = `/v1/transfers/${running.id}`;
 
-	equal((await near.call("DELETE", path)).state, "cancelling", "state after the first cancel");
-	ok(["cancelling", "cancelled"].includes((await near.call("DELETE", path)).state), "the second cancel");
+	equal((await near.call("POST", `${path}/cancel`)).state, "cancelling", "state after the first cancel");
+	ok(["cancelling", "cancelled"].includes((await near.call("POST", `${path}/cancel`)).state), "the second cancel");
 	const arrived = await read_all(world, async () => (await near.get(path)).state !== "cancelling");
 	const { state, messages_done, bytes_done } = await near.get(path);
 	equal(state, "cancelled", "state");
@@ -457,7 +457,7 @@ await scenario("a running transfer is cancelled, and judged when its completions
 	await stop_both(world);
 });
 
-await scenario("a cancel that comes too late forgets what is done", async () => {
+await scenario("a deletion that comes when the work is done forgets it at once", async () => {
 	const world = await pair();
 	const { near, connection } = world;
 	const source = await near.buffer(64);

@@ -20,7 +20,8 @@ static struct {
 	struct vbd_daemon daemon;
 	struct vbd_request req;
 	struct errand errand;
-	int answered; /* number of parked requests that were answered */
+	struct vbd_link queue; /* holds the errand, so that the loop never frees it */
+	int answered;	       /* number of parked requests that were answered */
 	uint64_t timeout_ms;
 	vbd_request_cb on_timeout, on_gone;
 	void *park_arg;
@@ -77,16 +78,8 @@ static void cancel(struct vbd_object *task)
 	((struct errand *)task)->cancelled++;
 }
 
-/* The errand is never freed. */
-static bool is_used(const struct vbd_object *task)
-{
-	(void)task;
-	return true;
-}
-
 static const struct vbd_kind errand_kind = {
 	.cancel = cancel,
-	.is_used = is_used,
 	.problem = tell_problem,
 };
 
@@ -114,6 +107,9 @@ static int set_up(void **state)
 	registry->last_id = 6;
 	vbd_list_init(&test.errand.object.watches);
 	test.errand.object.registry = registry;
+	registry->daemon = &test.daemon;
+	vbd_list_init(&test.queue);
+	vbd_list_append(&test.queue, &test.errand.object.reap.link);
 	assert_int_equal(vbd_registry_add(registry, &test.errand.object, "", &err), VBD_OK);
 	test.api.daemon = &test.daemon;
 	test.req = (struct vbd_request){.transport = &transport,
@@ -148,7 +144,7 @@ static unsigned int delete_and_wait(unsigned int wait_s)
 	test.req.method = VBD_METHOD_DELETE;
 	test.req.wait_s = wait_s;
 	test.req.wait_asked = wait_s != 0;
-	vbd_task_answer_gone(&test.req, &kind, &test.errand);
+	vbd_task_delete(&test.req);
 	return test.req.reply.status;
 }
 
@@ -213,7 +209,7 @@ static void test_task__a_deletion_cancels_what_runs(void **state)
 	vbd_task_delete(&test.req);
 	assert_answer(202, "\"id\":7");
 	assert_int_equal(test.errand.cancelled, 1);
-	assert_false(test.errand.object.deleted);
+	assert_true(test.errand.object.deleted);
 }
 
 static void test_task__a_deletion_frees_what_has_ended(void **state)
@@ -364,6 +360,53 @@ static void test_task__a_deletion_without_memory_to_wait_is_under_way(void **sta
 	assert_answer(202, "\"id\":7");
 }
 
+/* --- cancel ---------------------------------------------------------------------------------- */
+
+static unsigned int cancel_and_wait(unsigned int wait_s)
+{
+	test.req.wait_s = wait_s;
+	test.req.wait_asked = wait_s != 0;
+	vbd_task_cancel(&test.req);
+	return test.req.reply.status;
+}
+
+static void test_task__a_cancel_ends_what_runs_and_keeps_it(void **state)
+{
+	(void)state;
+	assert_int_equal(cancel_and_wait(10), 0);
+	assert_int_equal(test.errand.cancelled, 1);
+	becomes(VBD_TASK_RUNNING);
+	assert_int_equal(test.req.reply.status, 0);
+	becomes(VBD_TASK_FAILED);
+	assert_answer(200, "\"id\":7");
+	assert_false(test.errand.object.deleted);
+}
+
+static void test_task__a_cancel_without_a_wait_is_under_way(void **state)
+{
+	(void)state;
+	assert_int_equal(cancel_and_wait(0), 202);
+	assert_answer(202, "\"id\":7");
+}
+
+static void test_task__a_cancel_of_what_has_ended_changes_nothing(void **state)
+{
+	(void)state;
+	test.errand.state = VBD_TASK_DONE;
+	test.errand.object.ended = true;
+	assert_int_equal(cancel_and_wait(0), 200);
+	assert_answer(200, "\"id\":7");
+	assert_int_equal(test.errand.cancelled, 0);
+}
+
+static void test_task__a_deletion_answers_who_waits_for_a_cancel(void **state)
+{
+	(void)state;
+	assert_int_equal(cancel_and_wait(10), 0);
+	vbd_watch_notify(&test.errand.object.watches, true);
+	assert_answer(404, "the errand was deleted meanwhile");
+}
+
 /* --- requests that start nothing ------------------------------------------------------------- */
 
 static void answer_never(struct vbd_waiter *waiter, enum vbd_wake why)
@@ -404,6 +447,10 @@ int main(void)
 		TEST(test_task__a_deletion_is_told_when_the_record_is_gone),
 		TEST(test_task__a_deletion_that_takes_longer_is_under_way),
 		TEST(test_task__a_deletion_without_memory_to_wait_is_under_way),
+		TEST(test_task__a_cancel_ends_what_runs_and_keeps_it),
+		TEST(test_task__a_cancel_without_a_wait_is_under_way),
+		TEST(test_task__a_cancel_of_what_has_ended_changes_nothing),
+		TEST(test_task__a_deletion_answers_who_waits_for_a_cancel),
 		TEST(test_waiter__a_get_without_memory_to_wait_is_told_so),
 	};
 

@@ -14,6 +14,9 @@
 
 #include "cmd/verbsctl/common/call.h"
 
+/* Longest wait for the end of what a command closes, cancels or deletes. */
+#define VBD_CTL_END_WAIT_S 15
+
 /* A kind of object, for the commands that all kinds have. */
 struct vbd_ctl_object {
 	const char *collection;		      /* path: "/v1/buffers" */
@@ -38,6 +41,7 @@ enum vbd_ctl_exit vbd_ctl_object_list(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_object_show(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_object_create(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_object_set(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_object_cancel(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_object_rm(struct vbd_ctl *ctl);
 
 /**

@@ -12,7 +12,6 @@
 #define CONNECTIONS	   "/v1/connections"
 #define DEFAULT_TIMEOUT_MS 10000 /* default of ConnectionCreate in openapi.yaml */
 #define ACCEPT_WAIT_S	   30
-#define CLOSE_WAIT_S	   15
 
 /* Payload bytes of this side's completed sends and writes. */
 static char *cell_sent(const json_t *counters)
@@ -196,7 +195,7 @@ static enum vbd_ctl_exit close_one(struct vbd_ctl *ctl, const char *ref)
 {
 	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
 
-	return command_one(ctl, ref, "/close", NULL, wait ? CLOSE_WAIT_S : VBD_CTL_NO_WAIT);
+	return command_one(ctl, ref, "/close", NULL, wait ? VBD_CTL_END_WAIT_S : VBD_CTL_NO_WAIT);
 }
 
 enum vbd_ctl_exit vbd_ctl_connection_close(struct vbd_ctl *ctl)
@@ -384,4 +383,5 @@ static void put_object(const struct vbd_ctl *ctl, json_t *connection)
 }
 
 const struct vbd_ctl_object vbd_ctl_object_connection = {CONNECTIONS, "connection",
-	VBD_CTL_COLUMNS(connection_columns), .put = put_object, .delete_wait_s = CLOSE_WAIT_S};
+	VBD_CTL_COLUMNS(connection_columns), .put = put_object,
+	.delete_wait_s = VBD_CTL_END_WAIT_S};

@@ -41,8 +41,7 @@ struct measure {
 	const char *collection;
 	char *path;
 	struct vbd_ctl_answer seen;
-	bool deleted; /* DELETE was sent */
-	bool gone;    /* the server has no record of the object any more */
+	bool cancelled;
 	uint64_t row_ns;
 	void (*put_row)(const json_t *object);
 };
@@ -72,15 +71,26 @@ static enum vbd_ctl_exit take_snapshot(struct measure *measure)
 		measure->ctl, "GET", measure->path, NULL, VBD_CTL_NO_WAIT, &measure->seen);
 }
 
-static enum vbd_ctl_exit end(struct measure *measure)
+static enum vbd_ctl_exit cancel(struct measure *measure)
+{
+	char *path = vbd_ctl_format("%s/cancel", measure->path);
+	enum vbd_ctl_exit exit_status;
+
+	vbd_ctl_answer_fini(&measure->seen);
+	exit_status =
+		vbd_ctl_call(measure->ctl, "POST", path, NULL, VBD_CTL_NO_WAIT, &measure->seen);
+	measure->cancelled = true;
+	free(path);
+	return exit_status;
+}
+
+/* Deletes the record, which no other client needs. */
+static enum vbd_ctl_exit forget(const struct measure *measure)
 {
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status =
 		vbd_ctl_call(measure->ctl, "DELETE", measure->path, NULL, VBD_CTL_NO_WAIT, &answer);
 
-	/* The server answers 204 if the object had ended, and its record is deleted then. */
-	measure->gone = exit_status == VBD_CTL_OK && answer.status == 204;
-	measure->deleted = true;
 	vbd_ctl_answer_fini(&answer);
 	return exit_status;
 }
@@ -99,18 +109,18 @@ static void put_row(struct measure *measure)
 	(void)fflush(stdout);
 }
 
-/* Waits for the end of the measurement; ends it after SIGINT. */
+/* Waits for the end of the measurement; cancels it after SIGINT. */
 static enum vbd_ctl_exit follow(struct measure *measure)
 {
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
 
-	while (exit_status == VBD_CTL_OK && is_running(measure) && !measure->gone) {
+	while (exit_status == VBD_CTL_OK && is_running(measure)) {
 		put_row(measure);
-		if (!interrupted || measure->deleted)
+		if (!interrupted || measure->cancelled)
 			vbd_ctl_pause_ms(POLL_MS);
-		if (interrupted && !measure->deleted)
-			exit_status = end(measure);
-		if (exit_status == VBD_CTL_OK && !measure->gone)
+		if (interrupted && !measure->cancelled)
+			exit_status = cancel(measure);
+		else
 			exit_status = take_snapshot(measure);
 	}
 	return exit_status;
@@ -138,9 +148,7 @@ static enum vbd_ctl_exit run(
 		else
 			put(measure->seen.json);
 		(void)fflush(stdout);
-		/* Delete the record, which no other client needs. */
-		if (!measure->gone)
-			exit_status = end(measure);
+		exit_status = forget(measure);
 	}
 	if (exit_status == VBD_CTL_OK && !ended_well(measure))
 		exit_status = vbd_ctl_report_problem(

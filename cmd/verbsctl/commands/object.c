@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* list, show, create, set and rm, for all kinds of objects. */
+/* list, show, create, set, cancel and rm, for all kinds of objects. */
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/common/json.h"
@@ -143,6 +143,14 @@ enum vbd_ctl_exit vbd_ctl_object_set(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
+static void put_state(const struct vbd_ctl *ctl, json_t *object)
+{
+	char *text = vbd_ctl_fill(object, "/{id}: {state}");
+
+	printf("%s%s\n", ctl->args.command->object->kind, text);
+	free(text);
+}
+
 static enum vbd_ctl_exit rm_one(struct vbd_ctl *ctl, const char *ref)
 {
 	const struct vbd_ctl_object *kind = ctl->args.command->object;
@@ -165,6 +173,22 @@ static enum vbd_ctl_exit rm_one(struct vbd_ctl *ctl, const char *ref)
 	free(safe);
 	free(path);
 	return exit_status;
+}
+
+static enum vbd_ctl_exit cancel_one(struct vbd_ctl *ctl, const char *ref)
+{
+	const struct vbd_ctl_object *kind = ctl->args.command->object;
+	char *path = vbd_ctl_path(kind->collection, ref, "/cancel");
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_call_put(ctl, "POST", path, NULL, kind->delete_wait_s, put_state);
+
+	free(path);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_object_cancel(struct vbd_ctl *ctl)
+{
+	return vbd_ctl_each(ctl, cancel_one);
 }
 
 enum vbd_ctl_exit vbd_ctl_object_rm(struct vbd_ctl *ctl)

@@ -34,8 +34,8 @@ static const struct vbd_ctl_column endpoint_columns[] = {VBD_CTL_NUMBER("ID", "i
 	VBD_CTL_TEXT("DEVICE", "device"), VBD_CTL_HEX("QPN", "qpn"), VBD_CTL_TEXT("GID", "gid"),
 	VBD_CTL_NUMBER("MTU", "mtu_bytes"), VBD_CTL_TEXT("ADDR", "addr"),
 	VBD_CTL_NUMBER("PORT", "port"), VBD_CTL_TEXT("SERVICE", "qp.service")};
-const struct vbd_ctl_object vbd_ctl_object_endpoint = {
-	"/v1/ud_endpoints", "ud_endpoint", VBD_CTL_COLUMNS(endpoint_columns)};
+const struct vbd_ctl_object vbd_ctl_object_endpoint = {"/v1/ud_endpoints", "ud_endpoint",
+	VBD_CTL_COLUMNS(endpoint_columns), .delete_wait_s = VBD_CTL_END_WAIT_S};
 
 static const struct vbd_ctl_column peer_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
@@ -49,16 +49,17 @@ static const struct vbd_ctl_column group_columns[] = {VBD_CTL_NUMBER("ID", "id")
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
 	VBD_CTL_NUMBER("ENDPOINT", "ud_endpoint"), VBD_CTL_TEXT("ADDR", "addr"),
 	VBD_CTL_TEXT("MODE", "mode"), VBD_CTL_TEXT("MGID", "mgid")};
-const struct vbd_ctl_object vbd_ctl_object_group = {
-	"/v1/multicast_memberships", "multicast_membership", VBD_CTL_COLUMNS(group_columns)};
+const struct vbd_ctl_object vbd_ctl_object_group = {"/v1/multicast_memberships",
+	"multicast_membership", VBD_CTL_COLUMNS(group_columns),
+	.delete_wait_s = VBD_CTL_END_WAIT_S};
 
 static const struct vbd_ctl_column window_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
 	VBD_CTL_NUMBER("TYPE", "type"), VBD_CTL_NUMBER("BUFFER", "buffer"),
 	VBD_CTL_NUMBER("CONN", "connection"), VBD_CTL_NUMBER("OFFSET", "offset"),
 	VBD_CTL_BYTES("LENGTH", "length_bytes"), VBD_CTL_LIST("ACCESS", "access")};
-const struct vbd_ctl_object vbd_ctl_object_window = {
-	"/v1/windows", "window", VBD_CTL_COLUMNS(window_columns)};
+const struct vbd_ctl_object vbd_ctl_object_window = {"/v1/windows", "window",
+	VBD_CTL_COLUMNS(window_columns), .delete_wait_s = VBD_CTL_END_WAIT_S};
 
 static const struct vbd_ctl_column probe_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("KIND", "kind"),
@@ -66,7 +67,7 @@ static const struct vbd_ctl_column probe_columns[] = {VBD_CTL_NUMBER("ID", "id")
 	VBD_CTL_NUMBER("COMPLETED", "completed"), VBD_CTL_NUMBER("MISMATCHED", "mismatched"),
 	VBD_CTL_NS("P50", "rtt_ns.p50"), VBD_CTL_NS("P99", "rtt_ns.p99")};
 const struct vbd_ctl_object vbd_ctl_object_probe = {
-	"/v1/probes", "probe", VBD_CTL_COLUMNS(probe_columns)};
+	"/v1/probes", "probe", VBD_CTL_COLUMNS(probe_columns), .delete_wait_s = VBD_CTL_END_WAIT_S};
 
 static const struct vbd_ctl_column benchmark_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("OP", "op"),
@@ -74,8 +75,8 @@ static const struct vbd_ctl_column benchmark_columns[] = {VBD_CTL_NUMBER("ID", "
 	VBD_CTL_NUMBER("TXDEPTH", "tx_depth"), VBD_CTL_NUMBER("MESSAGES", "messages"),
 	VBD_CTL_BYTES("BYTES/S", "bytes_per_s"), VBD_CTL_NS("P50", "latency_ns.p50"),
 	VBD_CTL_NS("P99", "latency_ns.p99")};
-const struct vbd_ctl_object vbd_ctl_object_benchmark = {
-	"/v1/benchmarks", "benchmark", VBD_CTL_COLUMNS(benchmark_columns)};
+const struct vbd_ctl_object vbd_ctl_object_benchmark = {"/v1/benchmarks", "benchmark",
+	VBD_CTL_COLUMNS(benchmark_columns), .delete_wait_s = VBD_CTL_END_WAIT_S};
 
 enum vbd_ctl_exit vbd_ctl_peer_resolve(struct vbd_ctl *ctl)
 {

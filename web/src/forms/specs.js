@@ -667,7 +667,7 @@ export const actions = {
 		title: `Stop benchmark ${label(benchmark)}`,
 		action: "Stop it",
 		text: "No more work requests are posted. The benchmark ends as failed, with the code cancelled; its results so far are kept.",
-		request: onObject("DELETE", "benchmarks", benchmark),
+		request: onObject("POST", "benchmarks", benchmark, "/cancel"),
 	}),
 	deleteBenchmark: (benchmark) => ({
 		title: `Delete the record of benchmark ${label(benchmark)}`,
@@ -679,7 +679,7 @@ export const actions = {
 		title: `Stop probe ${label(probe)}`,
 		action: "Stop it",
 		text: "No more pings are sent. The results so far are kept.",
-		request: onObject("DELETE", "probes", probe),
+		request: onObject("POST", "probes", probe, "/cancel"),
 	}),
 	deleteProbe: (probe) => ({
 		title: `Delete the record of probe ${label(probe)}`,
@@ -709,6 +709,12 @@ export const actions = {
 		title: `Cancel transfer ${label(transfer)}`,
 		action: "Cancel it",
 		text: "Posted work requests are completed, and no more are posted. Bytes that have arrived stay where they are.",
+		request: onObject("POST", "transfers", transfer, "/cancel"),
+	}),
+	deleteTransfer: (transfer) => ({
+		title: `Delete the record of transfer ${label(transfer)}`,
+		action: "Delete it",
+		text: "The record is deleted, including the reason for its end.",
 		request: onObject("DELETE", "transfers", transfer),
 	}),
 };

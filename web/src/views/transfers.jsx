@@ -10,7 +10,7 @@ import { words } from "../words.js";
 import { ConnectionLink, Empty, Progress } from "../ui/bits.jsx";
 import { actionColumn, measure, stateColumn } from "../ui/columns.jsx";
 import { Detail } from "../ui/detail.jsx";
-import { List } from "../ui/list.jsx";
+import { List, useQuery } from "../ui/list.jsx";
 
 const CHOICES = [
 	["all", "All", () => true],
@@ -43,7 +43,9 @@ function opName(row) {
 	return words(row.op);
 }
 
-function columnsFor(may, nameOf) {
+const actionOf = (row) => (isRunning(row) ? "cancelTransfer" : "deleteTransfer");
+
+function columnsFor(may, nameOf, deleted) {
 	return [
 		{
 			key: "id",
@@ -83,7 +85,9 @@ function columnsFor(may, nameOf) {
 			value: (row) => Date.parse(row.created_at),
 			cell: (row) => <span class="num faint">{clock(row.created_at)}</span>,
 		},
-		...actionColumn(may, (row) => isRunning(row) && <ActionButton small name="cancelTransfer" item={row} />),
+		...actionColumn(may, (row) => (
+			<ActionButton small name={actionOf(row)} item={row} onDone={() => !isRunning(row) && deleted(row)} />
+		)),
 	];
 }
 
@@ -116,7 +120,7 @@ function rowsOf(item, nameOf) {
 	];
 }
 
-function One({ id, back, nameOf }) {
+function One({ id, back, deleted, nameOf }) {
 	const { item, problem } = useItem("transfers", id);
 	return (
 		<Detail
@@ -124,7 +128,14 @@ function One({ id, back, nameOf }) {
 			problem={problem}
 			back={back}
 			title={() => `Transfer ${item.id}: ${opName(item)}`}
-			actions={() => isRunning(item) && <ActionButton name="cancelTransfer" item={item} label="Cancel" />}
+			actions={() => (
+				<ActionButton
+					name={actionOf(item)}
+					item={item}
+					label={isRunning(item) ? "Cancel" : "Delete the record"}
+					onDone={isRunning(item) ? undefined : deleted}
+				/>
+			)}
 			rows={() => rowsOf(item, nameOf)}
 		>
 			{() => <HowFar row={item} />}
@@ -135,7 +146,8 @@ function One({ id, back, nameOf }) {
 export function TransfersView({ route }) {
 	const list = useList("transfers");
 	const nameOf = useConnectionNames();
-	const { id } = route.query;
+	const [{ id = "" }, set] = useQuery(route);
+	const deleted = (row) => String(row.id) === id && set({ id: "" });
 	return (
 		<div class="view">
 			<List
@@ -146,7 +158,7 @@ export function TransfersView({ route }) {
 				search="Search operation, state, error …"
 				textOf={(row) => textOf(row, nameOf)}
 				choices={CHOICES}
-				columns={columnsFor(useMay(), nameOf)}
+				columns={columnsFor(useMay(), nameOf, deleted)}
 				href={(row) => hashOf({ view: "transfers", query: { ...route.query, id: row.id } })}
 				action={<FormButton name="transfer" primary />}
 				empty={
@@ -163,6 +175,7 @@ export function TransfersView({ route }) {
 						key={id}
 						id={id}
 						back={hashOf({ view: "transfers", query: { ...route.query, id: "" } })}
+						deleted={() => set({ id: "" })}
 						nameOf={nameOf}
 					/>
 				)}

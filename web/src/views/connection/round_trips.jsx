@@ -55,7 +55,7 @@ function Begin({ connection, label }) {
 }
 
 function Stop({ probe }) {
-	const [stop, problem] = useAct("DELETE", `/v1/probes/${probe.id}`);
+	const [stop, problem] = useAct("POST", `/v1/probes/${probe.id}/cancel`);
 	const may = useMay();
 	return (
 		<>
