@@ -8,8 +8,10 @@
 #include "api/resources/qp_params.h"
 #include "api/resources/task.h"
 #include "base/enum.h"
+#include "daemon/connections/listener_reach.h"
 #include "daemon/connections/listeners.h"
 #include "daemon/core/addr.h"
+#include "rdma/device/device.h"
 
 #include <string.h>
 
@@ -20,17 +22,30 @@ static const char *const accept_names[VBD_ACCEPT_COUNT] = {VBD_ACCEPT_MAP(VBD_EN
 
 /* --- one listener ---------------------------------------------------------------------------- */
 
-static json_t *encode_asked(const struct vbd_cm_params *cm)
+static void put_cm_params(struct vbd_encoder *out, const struct vbd_cm_params *cm)
 {
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_text_or_null(&out, "device", cm->device);
-	vbd_put_u64_or_null(&out, "tos", cm->tos >= 0, (uint64_t)cm->tos);
-	vbd_put(&out, "reuse_addr", json_boolean(cm->reuse_addr));
-	vbd_put(&out, "v6_only",
+	vbd_put_u64_or_null(out, "tos", cm->tos >= 0, (uint64_t)cm->tos);
+	vbd_put(out, "reuse_addr", json_boolean(cm->reuse_addr));
+	vbd_put(out, "v6_only",
 		cm->v6_only == VBD_CHOICE_NONE ? json_null()
 					       : json_boolean(cm->v6_only == VBD_CHOICE_YES));
-	return vbd_encode_end(&out);
+}
+
+static json_t *encode_reachable(const struct vbd_listener *listener)
+{
+	struct vbd_reach reach[VBD_REACH_MAX];
+	size_t count = vbd_listener_reach(listener, reach);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		struct vbd_encoder out = vbd_encode_begin();
+
+		vbd_put_text(&out, "device", reach[i].device->name);
+		vbd_put_address(&out, "addr", &reach[i].addr);
+		vbd_put_u64(&out, "port", vbd_addr_port(&listener->addr));
+		(void)json_array_append_new(list, vbd_encode_end(&out));
+	}
+	return list;
 }
 
 static json_t *encode_private_data(const struct vbd_cm_params *cm)
@@ -51,11 +66,12 @@ static json_t *encode_listener(const void *item, struct vbd_request *req)
 	vbd_put_address(&out, "addr", &listener->addr);
 	vbd_put_u64(&out, "port", vbd_addr_port(&listener->addr));
 	vbd_put_text_or_null(&out, "device", listener->cm.device_name);
+	put_cm_params(&out, &listener->cm_params);
+	vbd_put(&out, "reachable", encode_reachable(listener));
 	vbd_put_u64(&out, "backlog", listener->backlog);
 	vbd_put_text(&out, "accept", vbd_accept_name(listener->accept));
 	vbd_put_u64(&out, "accept_timeout_ms", listener->accept_timeout_ms);
 	vbd_put(&out, "qp", vbd_encode_params(&listener->params));
-	vbd_put(&out, "asked", encode_asked(&listener->cm_params));
 	if (req->role == VBD_ROLE_CONTROL)
 		vbd_put(&out, "private_data", encode_private_data(&listener->cm_params));
 	vbd_put_u64(&out, "requests", listener->requests);
@@ -250,8 +266,8 @@ static int by_port(const void *a, const void *b)
 VBD_PAGE_BY(by_requests, listener_of, requests)
 
 static const char *const listener_fields[] = {"id", "name", "state", "addr", "port", "device",
-	"backlog", "accept", "accept_timeout_ms", "qp", "asked", "private_data", "requests",
-	"accepted", "rejected", "waiting", "error", "created_at", NULL};
+	"tos", "reuse_addr", "v6_only", "reachable", "backlog", "accept", "accept_timeout_ms", "qp",
+	"private_data", "requests", "accepted", "rejected", "waiting", "error", "created_at", NULL};
 
 static const char *const listener_states[] = {VBD_LISTENER_STATE_MAP(VBD_PAGE_STATE) NULL};
 

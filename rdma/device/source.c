@@ -192,7 +192,7 @@ bool vbd_source_pick(const struct vbd_gid *gids, size_t gid_count, const struct 
 	return pick(gids, gid_count, &criteria, ret_addr);
 }
 
-static bool is_same(const struct sockaddr *a, const struct sockaddr *b)
+bool vbd_sockaddr_is_same(const struct sockaddr *a, const struct sockaddr *b)
 {
 	if (a->sa_family != b->sa_family ||
 		memcmp(bytes_of(a), bytes_of(b), a->sa_family == AF_INET6 ? 16 : 4) != 0)
@@ -205,7 +205,8 @@ static bool has_address(
 {
 	for (const struct ifaddrs *each = interfaces; each; each = each->ifa_next) {
 		if (each->ifa_addr && each->ifa_addr->sa_family == addr->sa_family &&
-			strcmp(each->ifa_name, name) == 0 && is_same(each->ifa_addr, addr))
+			strcmp(each->ifa_name, name) == 0 &&
+			vbd_sockaddr_is_same(each->ifa_addr, addr))
 			return true;
 	}
 	return false;
@@ -235,7 +236,7 @@ static bool sends_from(
 	if (!is_roce(gid))
 		return is_of_interface(gid, interfaces, NULL, addr);
 	address_of_gid(gid, &own);
-	return is_same((const struct sockaddr *)&own, addr);
+	return vbd_sockaddr_is_same((const struct sockaddr *)&own, addr);
 }
 
 const struct vbd_gid *vbd_source_find(const struct vbd_gid *gids, size_t gid_count,

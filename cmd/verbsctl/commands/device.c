@@ -51,7 +51,7 @@ static const struct vbd_ctl_column device_columns[] = {VBD_CTL_TEXT("NAME", "dev
 	VBD_CTL_NUMBER("PORT", "port.port_num"), VBD_CTL_STATE("LINK", "port.state"),
 	VBD_CTL_NUMBER("MTU", "port.active_mtu_bytes"), {"NETDEV", "", cell_port_netdevs, 0},
 	VBD_CTL_TEXT("GUID", "device.node_guid"), VBD_CTL_TEXT("FIRMWARE", "device.fw_ver"),
-	VBD_CTL_WIDE("ERROR", "device.error")};
+	VBD_CTL_WIDE("ERROR", "device.error.detail")};
 
 static void add_row(json_t *rows, json_t *device, json_t *port)
 {

@@ -12,12 +12,17 @@ static const struct vbd_ctl_column listener_columns[] = {VBD_CTL_NUMBER("ID", "i
 
 static void put_listener(const struct vbd_ctl *ctl, json_t *listener)
 {
+	const json_t *place;
+	size_t i;
+
 	(void)ctl;
-	VBD_CTL_MEMBERS_PUT(listener, VBD_CTL_ENDPOINT("address", ""),
-		VBD_CTL_TEXT("device", "device"), VBD_CTL_TEXT("accept", "accept"),
-		VBD_CTL_TEXT("wait ms", "accept_timeout_ms"), VBD_CTL_TEXT("backlog", "backlog"),
-		VBD_CTL_TEXT("service", "qp.service"), VBD_CTL_TEXT("sq depth", "qp.sq_depth"),
-		VBD_CTL_TEXT("rq depth", "qp.rq_depth"),
+	VBD_CTL_MEMBERS_PUT(listener, VBD_CTL_ENDPOINT("address", ""));
+	json_array_foreach(json_object_get(listener, "reachable"), i, place)
+		vbd_ctl_line_put("reachable", place, "{:endpoint} on {device}");
+	VBD_CTL_MEMBERS_PUT(listener, VBD_CTL_TEXT("device", "device"),
+		VBD_CTL_TEXT("accept", "accept"), VBD_CTL_TEXT("wait ms", "accept_timeout_ms"),
+		VBD_CTL_TEXT("backlog", "backlog"), VBD_CTL_TEXT("service", "qp.service"),
+		VBD_CTL_TEXT("sq depth", "qp.sq_depth"), VBD_CTL_TEXT("rq depth", "qp.rq_depth"),
 		VBD_CTL_TEXT("recv bytes", "qp.recv_size_bytes"),
 		VBD_CTL_TEXT("retries", "qp.retry_count"),
 		VBD_CTL_TEXT("rnr retries", "qp.rnr_retry"),

@@ -61,7 +61,8 @@ export const rejected = (over = {}) => connection({
 export const listener = (over = {}) => ({
   id: 1, name: 'front', state: 'listening', addr: '0.0.0.0', port: 7471, device: null, backlog: 1024, accept: 'auto',
   accept_timeout_ms: 20000, qp: qpParams({ service: 'echo' }),
-  asked: { device: null, tos: null, reuse_addr: false, v6_only: null }, private_data: null, requests: 5, accepted: 4, rejected: 1, waiting: 0,
+  tos: null, reuse_addr: false, v6_only: null,
+  reachable: [{ device: 'rxe0', addr: '192.0.2.1', port: 7471 }], private_data: null, requests: 5, accepted: 4, rejected: 1, waiting: 0,
   error: null, created_at: at(1), ...over,
 });
 

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/connections/listener_reach.h"
+
+#include "base/list.h"
+#include "daemon/connections/listeners.h"
+#include "daemon/core/context.h"
+#include "rdma/device/device.h"
+#include "rdma/device/source.h"
+#include "rdma/fabric/fabric.h"
+
+#include <fcntl.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <unistd.h>
+
+struct search {
+	const struct vbd_listener *listener;
+	struct ifaddrs *interfaces;
+	struct vbd_gid gids[VBD_DEVICE_GIDS_MAX];
+	size_t gid_count;
+	struct vbd_reach *reach;
+	size_t count;
+};
+
+/* A listener that does not say takes the setting of the system (rdma_bind_addr_dst() in cma.c,
+ * 6.1). */
+static bool system_is_v6_only(void)
+{
+	int fd = open("/proc/sys/net/ipv6/bindv6only", O_RDONLY | O_CLOEXEC);
+	char text = '0';
+
+	if (fd < 0)
+		return false;
+	if (read(fd, &text, 1) != 1)
+		text = '0';
+	(void)close(fd);
+	return text == '1';
+}
+
+static bool takes_ipv4(const struct vbd_listener *listener)
+{
+	enum vbd_choice v6_only = listener->cm_params.v6_only;
+
+	return v6_only == VBD_CHOICE_NONE ? !system_is_v6_only() : v6_only == VBD_CHOICE_NO;
+}
+
+static bool is_link_local(const struct sockaddr *addr)
+{
+	return addr->sa_family == AF_INET6 &&
+	       IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)(const void *)addr)->sin6_addr);
+}
+
+/* Does the listener take requests to @addr, an address of this host? */
+static bool takes(const struct vbd_listener *listener, const struct sockaddr *addr)
+{
+	const struct sockaddr *own = (const struct sockaddr *)&listener->addr;
+
+	if (!vbd_sockaddr_is_any(own))
+		return vbd_sockaddr_is_same(addr, own);
+	if (is_link_local(addr))
+		return false;
+	return addr->sa_family == own->sa_family ||
+	       (addr->sa_family == AF_INET && takes_ipv4(listener));
+}
+
+static void add_addresses(struct search *search, const struct vbd_device *device)
+{
+	for (const struct ifaddrs *each = search->interfaces; each; each = each->ifa_next) {
+		struct vbd_reach *reach = &search->reach[search->count];
+
+		if (!each->ifa_addr || !vbd_sockaddr_bytes(each->ifa_addr) ||
+			!takes(search->listener, each->ifa_addr) ||
+			!vbd_source_find(search->gids, search->gid_count, search->interfaces,
+				each->ifa_addr))
+			continue;
+		if (search->count == VBD_REACH_MAX)
+			return;
+		*reach = (struct vbd_reach){.device = device};
+		memcpy(&reach->addr, each->ifa_addr, vbd_sockaddr_bytes(each->ifa_addr));
+		search->count++;
+	}
+}
+
+static bool is_candidate(const struct vbd_listener *listener, const struct vbd_device *device)
+{
+	const char *name = listener->cm.device_name;
+
+	return vbd_device_usable(device, NULL) == VBD_OK && vbd_device_port_active(device) &&
+	       (!*name || strcmp(name, device->name) == 0);
+}
+
+size_t vbd_listener_reach(const struct vbd_listener *listener, struct vbd_reach *reach)
+{
+	struct search search = {.listener = listener, .reach = reach};
+
+	if (listener->state != VBD_LISTENER_LISTENING || getifaddrs(&search.interfaces) != 0)
+		return 0;
+	vbd_list_for_each (link, &listener->object.registry->daemon->fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (is_candidate(listener, device) && vbd_device_query_gids(device, search.gids,
+							      &search.gid_count, NULL) == VBD_OK)
+			add_addresses(&search, device);
+	}
+	freeifaddrs(search.interfaces);
+	return search.count;
+}
