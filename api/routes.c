@@ -148,7 +148,7 @@ static const struct vbd_route routes[] = {
 	{ROUTE(GET, explain, READ, NONE, vbd_explain,
 		"/v1/explain", "name", "kind", "dst", "port", "src", "device")},
 	{ROUTE(GET, stream_events, READ, NONE, vbd_stream_events,
-		"/v1/events/stream", "after", "type", "object", "severity")},
+		"/v1/events/stream", "after", "limit", "type", "object", "severity")},
 	{ROUTE(GET, list_benchmarks, READ, NONE, vbd_task_list,
 		"/v1/benchmarks", PAGED, "state"), .task = &vbd_benchmark_task},
 	{ROUTE(POST, create_benchmark, CONTROL, JSON, vbd_create_benchmark,

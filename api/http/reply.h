@@ -28,7 +28,10 @@ struct vbd_reader {
 	uint64_t length_bytes;
 };
 
-/* A body without end, for as long as the client is connected. */
+/* The value of vbd_feed.read() when the body is complete. */
+#define VBD_FEED_OVER SIZE_MAX
+
+/* A body of unknown length, sent as its bytes come, for as long as the client is connected. */
 struct vbd_feed {
 	/* Fill @buf and return the number of bytes; 0 if there are none now: the server calls again
 	 * after vbd_request_wake(). */

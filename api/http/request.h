@@ -139,7 +139,7 @@ void vbd_reply_stream(
 	struct vbd_request *req, unsigned int status, const struct vbd_reader *reader);
 
 /**
- * vbd_reply_feed - answer 200 with a body without end; not for a parked request
+ * vbd_reply_feed - answer 200 with a body of unknown length; not for a parked request
  * @content_type: static string
  * @feed: copied; its `free` is called in any case, and the request is valid until then
  *

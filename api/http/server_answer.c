@@ -73,6 +73,8 @@ static ssize_t on_feed_read(void *arg, uint64_t offset, char *buf, size_t size)
 	if (exchange->gone)
 		return MHD_CONTENT_READER_END_WITH_ERROR;
 	got = feed->feed.read(feed->feed.arg, buf, size);
+	if (got == VBD_FEED_OVER)
+		return MHD_CONTENT_READER_END_OF_STREAM;
 	if (got) {
 		/* MHD calls again when these bytes were sent. */
 		vbd_client_set_deadline(exchange->client, server->config.progress_timeout_ms);

@@ -5,26 +5,26 @@
 #include "api/http/waiter.h"
 #include "api/json/encode.h"
 #include "api/resources/context.h"
+#include "api/resources/event_query.h"
 #include "api/resources/events.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "base/clock.h"
 
 struct event_waiter {
 	struct vbd_waiter waiter; /* first */
-	struct vbd_eventlog *eventlog;
+	const struct vbd_daemon *daemon;
 	struct vbd_event_filter filter;
 	uint64_t limit;
-	uint64_t after;
+	struct vbd_event_place after;
 	uint64_t examined; /* no event up to this number matches */
 };
 
-json_t *vbd_encode_event(const struct vbd_event *event)
+json_t *vbd_encode_event(const struct vbd_daemon *daemon, const struct vbd_event *event)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 	char object[VBD_OBJECT_TEXT_BYTES];
 
 	vbd_put_u64(&out, "seq", event->seq);
+	vbd_put_text(&out, "server_id", daemon->server_id);
 	vbd_put_time(&out, "at", event->at_ns);
 	vbd_put_text(&out, "type", vbd_event_type_name(event->type));
 	vbd_put_text(&out, "severity", vbd_severity_name(event->severity));
@@ -35,33 +35,52 @@ json_t *vbd_encode_event(const struct vbd_event *event)
 	return vbd_encode_end(&out);
 }
 
-static json_t *encode_page(const struct event_waiter *waiter)
+/* Append at most @waiter->limit events to @items. Set @ret_next to the place behind all events that
+ * the filter has seen. */
+static bool fill_page(const struct event_waiter *waiter, json_t *items, uint64_t *ret_next)
 {
-	const struct vbd_eventlog *eventlog = waiter->eventlog;
-	const uint64_t first = vbd_eventlog_first(eventlog);
-	const uint64_t last = vbd_eventlog_last(eventlog);
-	json_t *items = json_array();
+	const struct vbd_daemon *daemon = waiter->daemon;
 	const struct vbd_event *event;
-	uint64_t at = waiter->after;
+	uint64_t at = waiter->after.seq;
 
-	while ((event = vbd_eventlog_next(eventlog, at, &waiter->filter)) &&
+	while ((event = vbd_eventlog_next(daemon->eventlog, at, &waiter->filter)) &&
 		json_array_size(items) < waiter->limit) {
-		if (json_array_append_new(items, vbd_encode_event(event)) < 0) {
-			json_decref(items);
-			return NULL;
-		}
+		if (json_array_append_new(items, vbd_encode_event(daemon, event)) < 0)
+			return false;
 		at = event->seq;
 	}
-	/* Unless the page is full, the filter has seen all events up to the newest. */
-	return json_pack("{s:I, s:I, s:I, s:b, s:o}", "first", (json_int_t)first, "last",
-		(json_int_t)last, "next", (json_int_t)(event ? at : last), "compacted",
-		waiter->after + 1 < first, "items", items);
+	*ret_next = event ? at : vbd_eventlog_last(daemon->eventlog);
+	return true;
+}
+
+static json_t *encode_page(const struct event_waiter *waiter)
+{
+	const struct vbd_daemon *daemon = waiter->daemon;
+	const uint64_t first = vbd_eventlog_first(daemon->eventlog);
+	struct vbd_encoder out = vbd_encode_begin();
+	json_t *items = json_array();
+	char id[VBD_EVENT_ID_BYTES];
+	uint64_t next = 0;
+
+	if (!fill_page(waiter, items, &next)) {
+		json_decref(items);
+		items = NULL;
+	}
+	vbd_put_text(&out, "server_id", daemon->server_id);
+	vbd_put_u64(&out, "now_ns", vbd_clock_mono_ns());
+	vbd_put_u64(&out, "first", first);
+	vbd_put_u64(&out, "last", vbd_eventlog_last(daemon->eventlog));
+	vbd_put_text(&out, "next", vbd_event_id(daemon, next, id));
+	vbd_put(&out, "restarted", json_boolean(waiter->after.restarted));
+	vbd_put(&out, "compacted", json_boolean(waiter->after.seq + 1 < first));
+	vbd_put(&out, "items", items);
+	return vbd_encode_end(&out);
 }
 
 static void answer_events(struct vbd_waiter *base, enum vbd_wake why)
 {
 	struct event_waiter *waiter = VBD_CONTAINER_OF(base, struct event_waiter, waiter);
-	const uint64_t last = vbd_eventlog_last(waiter->eventlog);
+	const struct vbd_eventlog *eventlog = waiter->daemon->eventlog;
 	struct vbd_error err = {0};
 
 	if (why == VBD_WAKE_OBJECT_GONE) {
@@ -69,69 +88,10 @@ static void answer_events(struct vbd_waiter *base, enum vbd_wake why)
 		vbd_reply_problem(base->req, &err);
 		return;
 	}
-	/* A number above the newest is of another run of the daemon: answer at once. */
-	if (why == VBD_WAKE_TIMEOUT || waiter->after > last ||
-		vbd_eventlog_next(waiter->eventlog, waiter->examined, &waiter->filter))
+	if (why == VBD_WAKE_TIMEOUT || waiter->after.restarted ||
+		vbd_eventlog_next(eventlog, waiter->examined, &waiter->filter))
 		vbd_reply_json(base->req, 200, encode_page(waiter));
-	waiter->examined = last;
-}
-
-#define KIND_NAME(sym, singular, plural, open, kept) #singular ", "
-#define KINDS					     "device, " VBD_KIND_MAP(KIND_NAME)
-
-/* Parse "connection" or "connection/7". */
-static enum vbd_status parse_object(
-	const struct vbd_request *req, struct vbd_event_filter *filter, struct vbd_error *err)
-{
-	const char *object = NULL;
-	char kind[16];
-	size_t len;
-	enum vbd_status status = vbd_query_text(req, "object", 64, &object, err);
-
-	if (status != VBD_OK || !object)
-		return status;
-	len = strcspn(object, "/");
-	if (len < sizeof(kind)) {
-		const char *id = object[len] ? object + len + 1 : "0";
-
-		memcpy(kind, object, len);
-		kind[len] = '\0';
-		if (vbd_object_kind_parse(kind, &filter->kind) && *id && strlen(id) <= 19 &&
-			strspn(id, "0123456789") == strlen(id)) {
-			filter->object_id = strtoull(id, NULL, 10);
-			return VBD_OK;
-		}
-	}
-	return vbd_error_input(err, VBD_E_BAD_VALUE, "object",
-		"object must be one of " KINDS "alone or with an id, as in connection/7");
-}
-
-enum vbd_status vbd_parse_event_filter(
-	const struct vbd_request *req, struct vbd_event_filter *filter, struct vbd_error *err)
-{
-	static const char *const types[] = {
-#define TYPE_NAME(sym, name) name,
-		VBD_EVENT_TYPE_MAP(TYPE_NAME)
-#undef TYPE_NAME
-	};
-	static const char *const severities[] = {
-#define SEVERITY_NAME(sym, name, level) name,
-		VBD_SEVERITY_MAP(SEVERITY_NAME)
-#undef SEVERITY_NAME
-	};
-	size_t type = VBD_EVENT_TYPE_COUNT, severity = 0;
-	enum vbd_status status =
-		vbd_query_enum(req, "type", types, VBD_ARRAY_LEN(types), &type, err);
-
-	if (status == VBD_OK)
-		status = vbd_query_enum(
-			req, "severity", severities, VBD_ARRAY_LEN(severities), &severity, err);
-	if (status == VBD_OK)
-		status = parse_object(req, filter, err);
-	filter->one_type = type != VBD_EVENT_TYPE_COUNT;
-	filter->type = filter->one_type ? (enum vbd_event_type)type : 0;
-	filter->min_severity = (enum vbd_severity)severity;
-	return status;
+	waiter->examined = vbd_eventlog_last(eventlog);
 }
 
 static enum vbd_status parse(const struct vbd_request *req, struct event_waiter *waiter,
@@ -140,7 +100,7 @@ static enum vbd_status parse(const struct vbd_request *req, struct event_waiter 
 	enum vbd_status status = vbd_query_u64(req, "limit", 1, 1000, &waiter->limit, err);
 
 	if (status == VBD_OK)
-		status = vbd_query_u64(req, "after", 0, INT64_MAX, &waiter->after, err);
+		status = vbd_query_event_place(req, &waiter->after, err);
 	if (status == VBD_OK)
 		status = vbd_query_u64(req, "wait_ms", 0, 60000, wait_ms, err);
 	return status == VBD_OK ? vbd_parse_event_filter(req, &waiter->filter, err) : status;
@@ -148,9 +108,10 @@ static enum vbd_status parse(const struct vbd_request *req, struct event_waiter 
 
 void vbd_list_events(struct vbd_request *req)
 {
+	const struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct event_waiter waiter = {
 		.waiter.answer = answer_events,
-		.eventlog = vbd_request_daemon(req)->eventlog,
+		.daemon = daemon,
 		.limit = 100,
 	};
 	struct vbd_error err = {0};
@@ -160,7 +121,7 @@ void vbd_list_events(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	waiter.examined = waiter.after;
-	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, vbd_eventlog_watches(waiter.eventlog),
+	waiter.examined = waiter.after.seq;
+	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, vbd_eventlog_watches(daemon->eventlog),
 		wait_ms);
 }

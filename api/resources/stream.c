@@ -8,6 +8,7 @@
  */
 #include "api/json/encode.h"
 #include "api/resources/context.h"
+#include "api/resources/event_query.h"
 #include "api/resources/events.h"
 #include "daemon/core/watch.h"
 
@@ -26,9 +27,9 @@ struct stream {
 	struct vbd_watch watch; /* of the event log */
 	struct vbd_timer *heartbeat;
 	struct vbd_event_filter filter;
-	uint64_t at;	/* events up to this number were sent or do not match the filter */
-	bool restarted; /* the client's number is of another run of the daemon */
-	char *text;	/* the text that is being sent; NULL: none */
+	uint64_t limit;		   /* events that may still be sent; UINT64_MAX: no limit */
+	struct vbd_event_place at; /* events up to here were sent or do not match the filter */
+	char *text;		   /* the text that is being sent; NULL: none */
 	size_t text_bytes;
 	size_t sent_bytes;
 };
@@ -54,12 +55,34 @@ static char *printed(const char *fmt, ...)
 	return len < 0 ? NULL : text;
 }
 
-static char *event_text(const struct vbd_event *event)
+static char *restarted_text(const struct stream *stream)
 {
-	json_t *json = vbd_encode_event(event);
-	char *data = json ? json_dumps(json, JSON_COMPACT) : NULL;
-	char *text = data ? printed("id: %" PRIu64 "\ndata: %s\n\n", event->seq, data) : NULL;
+	const char *server_id = stream->daemon->server_id;
+	char id[VBD_EVENT_ID_BYTES];
 
+	return printed("id: %s\nevent: restarted\ndata: {\"server_id\":\"%s\"}\n\n",
+		vbd_event_id(stream->daemon, 0, id), server_id);
+}
+
+static char *compacted_text(const struct stream *stream, uint64_t first)
+{
+	char id[VBD_EVENT_ID_BYTES];
+
+	return printed("id: %s\nevent: compacted\ndata: {\"first\":%" PRIu64 ",\"missed\":%" PRIu64
+		       "}\n\n",
+		vbd_event_id(stream->daemon, first - 1, id), first, first - 1 - stream->at.seq);
+}
+
+static char *event_text(const struct stream *stream, const struct vbd_event *event)
+{
+	json_t *json = vbd_encode_event(stream->daemon, event);
+	char *data = json ? json_dumps(json, JSON_COMPACT) : NULL;
+	char id[VBD_EVENT_ID_BYTES];
+	char *text = NULL;
+
+	if (data)
+		text = printed(
+			"id: %s\ndata: %s\n\n", vbd_event_id(stream->daemon, event->seq, id), data);
 	free(data);
 	json_decref(json);
 	return text;
@@ -72,28 +95,27 @@ static void next(struct stream *stream)
 	const uint64_t first = vbd_eventlog_first(eventlog);
 	const struct vbd_event *event;
 
-	if (stream->restarted) {
-		set_text(stream, printed("event: restarted\ndata: {\"server_id\":\"%s\"}\n\n",
-					 stream->daemon->server_id));
-		stream->restarted = !stream->text;
+	if (stream->at.restarted) {
+		set_text(stream, restarted_text(stream));
+		stream->at.restarted = !stream->text;
 		return;
 	}
-	if (stream->at + 1 < first) {
-		set_text(stream, printed("event: compacted\ndata: {\"first\":%" PRIu64
-					 ",\"missed\":%" PRIu64 "}\n\n",
-					 first, first - 1 - stream->at));
+	if (stream->at.seq + 1 < first) {
+		set_text(stream, compacted_text(stream, first));
 		if (stream->text)
-			stream->at = first - 1;
+			stream->at.seq = first - 1;
 		return;
 	}
-	event = vbd_eventlog_next(eventlog, stream->at, &stream->filter);
+	event = vbd_eventlog_next(eventlog, stream->at.seq, &stream->filter);
 	if (!event) {
-		stream->at = vbd_eventlog_last(eventlog);
+		stream->at.seq = vbd_eventlog_last(eventlog);
 		return;
 	}
-	set_text(stream, event_text(event));
-	if (stream->text)
-		stream->at = event->seq;
+	set_text(stream, event_text(stream, event));
+	if (stream->text) {
+		stream->at.seq = event->seq;
+		stream->limit--;
+	}
 }
 
 static size_t stream_read(void *arg, char *buf, size_t size)
@@ -106,6 +128,8 @@ static size_t stream_read(void *arg, char *buf, size_t size)
 		size_t part = left < size - len ? left : size - len;
 
 		if (!stream->text) {
+			if (stream->limit == 0)
+				return len ? len : VBD_FEED_OVER;
 			next(stream);
 			if (!stream->text)
 				break;
@@ -154,25 +178,15 @@ static void stream_free(void *arg)
 /* The stream begins after Last-Event-ID, else after `after`, else after the newest event. */
 static enum vbd_status parse_start(struct stream *stream, struct vbd_error *err)
 {
-	const uint64_t last = vbd_eventlog_last(stream->daemon->eventlog);
 	const char *id = vbd_request_header(stream->req, "Last-Event-ID");
-	enum vbd_status status;
+	enum vbd_status status = vbd_query_event_place(stream->req, &stream->at, err);
 
-	stream->at = last;
-	status = vbd_query_u64(stream->req, "after", 0, INT64_MAX, &stream->at, err);
-	if (status != VBD_OK)
-		return status;
-	if (id) {
-		if (!*id || strlen(id) > 18 || strspn(id, "0123456789") != strlen(id))
-			return vbd_error_input(err, VBD_E_BAD_VALUE, "Last-Event-ID",
-				"Last-Event-ID must be the number of an event");
-		stream->at = strtoull(id, NULL, 10);
-	}
-	if (stream->at > last) {
-		stream->restarted = true;
-		stream->at = 0;
-	}
-	return VBD_OK;
+	if (status == VBD_OK && id)
+		status = vbd_parse_event_place(
+			stream->daemon, "Last-Event-ID", id, &stream->at, err);
+	if (status == VBD_OK)
+		status = vbd_query_u64(stream->req, "limit", 1, INT64_MAX, &stream->limit, err);
+	return status;
 }
 
 static enum vbd_status prepare(struct stream *stream, struct vbd_error *err)
@@ -203,6 +217,8 @@ void vbd_stream_events(struct vbd_request *req)
 	}
 	stream->req = req;
 	stream->daemon = vbd_request_daemon(req);
+	stream->at.seq = vbd_eventlog_last(stream->daemon->eventlog);
+	stream->limit = UINT64_MAX;
 	stream->watch.cb = on_event;
 	vbd_list_init(&stream->watch.link);
 	if (prepare(stream, &err) != VBD_OK) {

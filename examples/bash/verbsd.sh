@@ -162,15 +162,15 @@ members() { member "$1" | mapfile -t m || die "$FAILED" "can't make sense of the
 # it before, and the last one after. Checks again at each event of OBJECT ('connection/7'). Returns 1 when time is
 # up.
 await() {
-	local daemon=$1 path=$2 object=$3 condition=$4 last left
+	local daemon=$1 path=$2 object=$3 condition=$4 place left
 	! jq -e "$condition" <<<"$answer" >/dev/null || return 0
 	while :; do
-		must "read the event log" GET "$daemon" '/v1/events?limit=1'
-		last=`member .last`
+		must "read the event log" GET "$daemon" '/v1/events?after=now'
+		place=`member .next`
 		must "read $path" GET "$daemon" "$path"
 		! jq -e "$condition" <<<"$answer" >/dev/null || return 0
 		left=`seconds_left`
 		((left > 0)) || return 1
-		must "wait for $object" GET "$daemon" "/v1/events?after=$last&object=$object&limit=1&wait_ms=$((left < 5 ? left * 1000 : 5000))"
+		must "wait for $object" GET "$daemon" "/v1/events?after=$place&object=$object&limit=1&wait_ms=$((left < 5 ? left * 1000 : 5000))"
 	done
 }

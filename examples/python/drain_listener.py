@@ -42,12 +42,12 @@ def open_connections(daemon, listener_id):
 def wait_for_ends(daemon, listener_id, deadline):
     """Waits until all connections have ended or time is up; returns the ids of those still open."""
     while True:
-        last = daemon.last_event()
+        place = daemon.newest_place()
         left = open_connections(daemon, listener_id)
         if not left or deadline.is_over():
             return left
         wait_ms = int(deadline.left_s(5) * 1000)
-        daemon.get(f"/v1/events?after={last}&type=connection_ended&limit=1&wait_ms={wait_ms}")
+        daemon.get(f"/v1/events?after={place}&type=connection_ended&limit=1&wait_ms={wait_ms}")
 
 
 def close(daemon, ids):

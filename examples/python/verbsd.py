@@ -143,21 +143,22 @@ class Daemon:
     def get(self, path, what=None):
         return self.ask(what or f"read {path}", "GET", path)
 
-    def last_event(self):
-        return self.get("/v1/events?limit=1")["last"]
+    def newest_place(self):
+        """Returns the place behind the newest event, for `after` of GET /v1/events."""
+        return self.get("/v1/events?after=now")["next"]
 
     def wait(self, path, obj, seen, pleases):
         """Polls `path` until `pleases` is true for its object. `seen` is its known state; `obj` is "buffer/7"."""
         if pleases(seen):
             return seen
         while True:
-            last = self.last_event()
+            place = self.newest_place()
             seen = self.get(path)
             if pleases(seen):
                 return seen
             if self.deadline.is_over():
                 raise Failure(f"{obj} at {self.url} is {seen.get('state')} and took too long", TIMED_OUT)
-            self.get(f"/v1/events?after={last}&object={obj}&limit=1&wait_ms={int(self.deadline.left_s(5) * 1000)}")
+            self.get(f"/v1/events?after={place}&object={obj}&limit=1&wait_ms={int(self.deadline.left_s(5) * 1000)}")
 
     def list(self, path):
         """Returns all items of a list, fetched page by page."""

@@ -3,10 +3,10 @@
 """Waits for something to happen, by following the stream of events, and prints each as a line of JSON.
 
 A stream that breaks is taken up again behind the last event seen, so that none is missed. To miss nothing of what a
-command makes happen, take the number before it:
-  after=$(curl -s $VERBSD_URL/v1/events?limit=1 | jq .last); COMMAND; wait_for_event.py --after $after ...
+command makes happen, take the place before it:
+  after=$(curl -s $VERBSD_URL/v1/events?after=now | jq -r .next); COMMAND; wait_for_event.py --after $after ...
 
-Exit status: 0 seen; 1 failed; 2 wrong usage; 3 timed out; 4 the log no longer holds what comes behind N, or the
+Exit status: 0 seen; 1 failed; 2 wrong usage; 3 timed out; 4 the log no longer holds what comes behind PLACE, or the
 daemon was restarted: what was waited for may have happened, so look at the objects themselves.
 Environment: VERBSD_URL; VERBSD_TOKEN or VERBSD_TOKEN_FILE (role read will do).
 """
@@ -15,6 +15,7 @@ import argparse
 import http.client
 import json
 import os
+import re
 import time
 import urllib.parse
 
@@ -33,7 +34,8 @@ def parse():
     parser.add_argument("--object", help="only of this kind of object (connection), or of one (connection/7)")
     parser.add_argument("--severity", help="only at least this severe", choices=["debug", "info", "notice", "warning", "error"])
     parser.add_argument("--reason", help="only with this reason, as retry_exceeded")
-    parser.add_argument("--after", type=number, metavar="N", help="those behind number N (default: those from now on)")
+    parser.add_argument("--after", type=place, metavar="PLACE", default="now",
+                        help="those behind PLACE: `next` of a page, or a number (default: those from now on)")
     parser.add_argument("--count", type=number, default=1, metavar="N", help="ends after so many (default 1; 0: never)")
     parser.add_argument("--timeout", type=verbsd.seconds, default=0, metavar="SECONDS",
                         help="gives up then (default 0: never)")
@@ -45,6 +47,12 @@ def number(text):
     if not text.isdecimal() or len(text) > 18:
         raise argparse.ArgumentTypeError(f"a number is wanted, not {text!r}")
     return int(text)
+
+
+def place(text):
+    if not re.fullmatch(r"now|([0-9a-f]{16}-)?[0-9]{1,18}", text):
+        raise argparse.ArgumentTypeError(f"a place in the event log is wanted, not {text!r}")
+    return text
 
 
 def blocks(socket, response, deadline):
@@ -65,10 +73,10 @@ def blocks(socket, response, deadline):
 
 
 def follow(daemon, query, after, deadline):
-    """Yields events after number `after`, until the stream ends."""
+    """Yields the id and the data of each event behind `after`, until the stream ends."""
     connection = daemon.connect(deadline.left_s(SILENCE_S) or 0.001)
     try:
-        connection.request("GET", f"/v1/events/stream?{query}", headers=daemon.headers({"Last-Event-ID": str(after)}))
+        connection.request("GET", f"/v1/events/stream?{query}", headers=daemon.headers({"Last-Event-ID": after}))
         socket = connection.sock
         response = connection.getresponse()
         if response.status != 200:
@@ -79,21 +87,18 @@ def follow(daemon, query, after, deadline):
             if fields.get("event") == "compacted":
                 raise Failure(f"{data['missed']} events are gone; the log begins with {data['first']}", MISSED)
             if fields.get("event") == "restarted":
-                raise Failure("the daemon was restarted, and its numbers begin anew", MISSED)
+                raise Failure(f"the daemon was restarted: {after} is of another run", MISSED)
             if "seq" in data:
-                yield data
+                yield fields["id"], data
     finally:
         connection.close()
 
 
 def events(daemon, query, after, deadline, say):
-    """Yields events after number `after`, opening a new stream when one ends."""
-    server_id = daemon.get("/v1")["server_id"]
-    daemon.deadline = deadline
+    """Yields events behind `after`, opening a new stream when one ends."""
     while not deadline.is_over():
         try:
-            for event in follow(daemon, query, after, deadline):
-                after = event["seq"]
+            for after, event in follow(daemon, query, after, deadline):
                 yield event
         except (OSError, http.client.HTTPException) as error:
             if deadline.is_over():
@@ -104,8 +109,6 @@ def events(daemon, query, after, deadline, say):
             if problem.http_status not in (429, 503):
                 raise
             time.sleep(deadline.left_s(1))
-        if not deadline.is_over() and daemon.get("/v1")["server_id"] != server_id:
-            raise Failure("the daemon was restarted, and its numbers begin anew", MISSED)
     raise Failure("nothing of the kind happened in time", TIMED_OUT)
 
 
@@ -115,10 +118,11 @@ def main():
     deadline = Deadline(args.timeout)
     # Report a wrong URL now, even if there is no time limit.
     daemon = Daemon(args.url, Deadline(min(FIRST_CONTACT_S, args.timeout or FIRST_CONTACT_S)), verbsd.token_of("VERBSD_TOKEN"), say)
-    after = daemon.last_event() if args.after is None else args.after
+    newest = daemon.newest_place()
+    after = newest if args.after == "now" else args.after
     query = urllib.parse.urlencode(
         {name: value for name in ("type", "object", "severity") if (value := getattr(args, name))})
-    say(f"waiting for events behind number {after}")
+    say(f"waiting for events behind {after}")
     seen = 0
     for event in events(daemon, query, after, deadline, say):
         if args.reason and event.get("reason") != args.reason:

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ctl } from './lib/ctl.mjs';
-import { benchmark, buffer, connection, cq, device, event, firstError, index, listener, rejected, transfer } from './lib/samples.mjs';
+import { benchmark, buffer, connection, cq, device, event, firstError, index, listener, logPage, rejected, transfer } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
 // Cells of a table, without its titles.
@@ -123,8 +123,8 @@ const SHOWS = [
   { args: ['transfers', 'show', '12'], path: '/v1/transfers/12',
     json: transfer({ state: 'failed', error: { code: 'remote_access', detail: 'refused', hint: 'check', first: firstError({ op: 'write', wc_status: 'IBV_WC_REM_ACCESS_ERR' }) } }),
     lines: [/^transfer\/12 {2}failed$/m, /^ {2}error +remote_access$/m, /^ {4}wc status +IBV_WC_REM_ACCESS_ERR$/m] },
-  { args: ['stats'], path: '/v1/stats', json: { server_id: 'a1', http_requests: 17 },
-    lines: [/^NAME +VALUE$/m, /^server_id +a1$/m, /^http_requests +17$/m] },
+  { args: ['stats'], path: '/v1/stats', json: { server_id: '00000000000000a1', http_requests: 17 },
+    lines: [/^NAME +VALUE$/m, /^server_id +00000000000000a1$/m, /^http_requests +17$/m] },
 ];
 
 for (const { args, path, json, lines } of SHOWS) {
@@ -262,31 +262,31 @@ test('objects: status shows the daemon and its checks', async (t) => {
 
 test('objects: events prints the log, oldest first', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/events': [
-    { json: { first: 1, last: 3, next: 2, compacted: false, items: [event(1), event(2)] } },
-    { json: { first: 1, last: 3, next: 3, compacted: false, items: [event(3, { severity: 'warning', object: null })] } },
-    { json: { first: 1, last: 3, next: 3, compacted: false, items: [] } }] });
+    { json: logPage([event(1), event(2)], { last: 3 }) },
+    { json: logPage([event(3, { severity: 'warning', object: null })]) },
+    { json: logPage([], { last: 3, next: '00000000000000a1-3' }) }] });
   const { stdout } = await succeeds(server, ['events', '--type', 'connection_established', '--object', 'connection/7',
     '--severity', 'info']);
   assert.deepEqual(stdout.trimEnd().split('\n').map((line) => line.trim().replace(/ +/g, ' ')), [
     '1 2026-03-04T05:06:07.001Z info connection/7 connection_established event number 1',
     '2 2026-03-04T05:06:07.002Z info connection/7 connection_established event number 2',
     '3 2026-03-04T05:06:07.003Z warning - connection_established event number 3']);
-  assert.deepEqual(server.requests[1].query, { limit: '500', after: '2', type: 'connection_established',
+  assert.deepEqual(server.requests[1].query, { limit: '500', after: '00000000000000a1-2', type: 'connection_established',
     object: 'connection/7', severity: 'info' });
 });
 
 test('objects: events --lines shows the last ones, and --json the page', async (t) => {
   const items = [event(1), event(2), event(3)];
-  const answer = { first: 1, last: 3, next: 3, compacted: false, items };
+  const answer = logPage(items);
   const server = await FakeServer.start(t, { 'GET /v1/events': ({ query }) =>
-    ({ json: query.after === '3' ? { ...answer, items: [] } : answer }) });
+    ({ json: query.after === '00000000000000a1-3' ? { ...answer, items: [] } : answer }) });
   const { stdout } = await succeeds(server, ['events', '-n', '1', '--json']);
   assert.deepEqual(JSON.parse(stdout), { ...answer, items: [event(3)] });
 });
 
 test('objects: events --after reports events that the log no longer has', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/events':
-    { json: { first: 90, last: 90, next: 90, compacted: true, items: [event(90)] } } });
+    { json: logPage([event(90)], { first: 90, compacted: true }) } });
   const { code, stdout, stderr } = await ctl(server, ['events', '--after', '5']);
   assert.equal(code, 0);
   assert.match(stdout, /event number 90/);

@@ -72,7 +72,7 @@ async function loadWarnings(request) {
 		const page = await request("GET", `/v1/events?severity=warning&limit=${PAGE_ITEMS}&after=${after}`);
 		items.push(...page.items.map((event) => ({ ...event, id: event.seq })));
 		if (page.items.length < PAGE_ITEMS) return items;
-		after = items.at(-1).seq;
+		after = page.next;
 	}
 }
 

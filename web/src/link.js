@@ -12,7 +12,7 @@ const RETRY_MS = [300, 700, 1500, 3000];
 export class Link {
 	constructor(store) {
 		this.store = store;
-		this.lastSeq = null;
+		this.after = null; /* place in the event log: the id of the last event in the stream */
 		this.heardAt = null;
 		this.tries = 0;
 		this.restarting = false;
@@ -69,7 +69,7 @@ export class Link {
 		this.restarting = false;
 		await this.greet();
 		this.aborter = new AbortController();
-		const response = await open("GET", `/v1/events/stream?after=${this.lastSeq}`, { signal: this.aborter.signal });
+		const response = await open("GET", `/v1/events/stream?after=${this.after}`, { signal: this.aborter.signal });
 		this.tries = 0;
 		this.heard();
 		this.store.setLink({ state: "live" });
@@ -81,9 +81,9 @@ export class Link {
 	async greet() {
 		const index = await request("GET", "/v1");
 		const restarted = this.store.setIndex(index);
-		if (this.lastSeq !== null && !restarted) return;
-		const { first, last } = await request("GET", "/v1/events?limit=1");
-		this.lastSeq = Math.max(first - 1, last - BACKLOG, 0);
+		if (this.after !== null && !restarted) return;
+		const { server_id: run, first, last } = await request("GET", "/v1/events?limit=1");
+		this.after = `${run}-${Math.max(first - 1, last - BACKLOG, 0)}`;
 	}
 
 	async read(reader) {
@@ -106,15 +106,16 @@ export class Link {
 		}
 	}
 
-	take({ event, data }, batch) {
+	take({ event, id, data }, batch) {
 		const value = JSON.parse(data);
-		if (event === "message") {
-			this.lastSeq = value.seq;
-			batch.push(value);
-		} else if (event === "compacted") {
-			this.lastSeq = value.first - 1;
-			this.store.addMissed(value.missed);
+		/* The daemon was restarted since greet(), which has to read its identity again. */
+		if (event === "restarted") {
+			this.aborter.abort();
+			return;
 		}
+		this.after = id;
+		if (event === "message") batch.push(value);
+		else if (event === "compacted") this.store.addMissed(value.missed);
 	}
 
 	heard() {

@@ -33,7 +33,7 @@ const OP_COUNTERS = { posted: 900, completed: 880, errors: 0, flushed: 0, bytes:
 
 export class Fake {
 	constructor(size = 1000) {
-		this.serverId = randomUUID();
+		this.serverId = randomUUID().replaceAll("-", "").slice(0, 16);
 		this.startedMs = Date.now() - 3.6e6 - size * 3000;
 		this.streams = new Set();
 		this.events = [];
@@ -508,13 +508,22 @@ export class Fake {
 	}
 
 	say(type, severity, object, text, reason) {
-		const event = { seq: this.events.length + 1, at: at(Date.now()), type, severity, object, text, reason };
+		const event = {
+			seq: this.events.length + 1,
+			server_id: this.serverId,
+			at: at(Date.now()),
+			type,
+			severity,
+			object,
+			text,
+			reason,
+		};
 		this.events.push(event);
 		for (const response of this.streams) this.send(response, event);
 	}
 
 	send(response, event) {
-		response.write(`id: ${event.seq}\ndata: ${JSON.stringify(event)}\n\n`);
+		response.write(`id: ${this.serverId}-${event.seq}\ndata: ${JSON.stringify(event)}\n\n`);
 	}
 
 	serve(request, response) {
@@ -540,9 +549,18 @@ export class Fake {
 			});
 		if (name === "events" && ref === "stream") return this.stream(url, response);
 		if (name === "events") {
-			const after = Number(url.searchParams.get("after") ?? 0);
+			const after = this.placeOf(url, 0);
 			const items = this.events.filter(({ seq, severity }) => seq > after && severity === "warning");
-			return json({ first: 1, last: this.events.length, next: 1, compacted: false, items });
+			return json({
+				server_id: this.serverId,
+				now_ns: Math.round(performance.now() * 1e6),
+				first: 1,
+				last: this.events.length,
+				next: `${this.serverId}-${this.events.length}`,
+				restarted: false,
+				compacted: false,
+				items,
+			});
 		}
 		if (name === "stats") return json(this.stats());
 		const list = this.lists[name];
@@ -564,6 +582,12 @@ export class Fake {
 			},
 			404,
 		);
+	}
+
+	// The number in `after`, which may have the id of the run before it.
+	placeOf(url, otherwise) {
+		const after = url.searchParams.get("after");
+		return after === null ? otherwise : Number(after.split("-").at(-1));
 	}
 
 	page(list, url) {
@@ -588,7 +612,7 @@ export class Fake {
 	stream(url, response) {
 		response.writeHead(200, { "Content-Type": "text/event-stream" });
 		response.write("retry: 1000\n\n");
-		const after = Number(url.searchParams.get("after") ?? this.events.length);
+		const after = this.placeOf(url, this.events.length);
 		for (const event of this.events.filter(({ seq }) => seq > after)) this.send(response, event);
 		this.streams.add(response);
 		response.on("close", () => this.streams.delete(response));

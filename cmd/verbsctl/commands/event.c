@@ -21,8 +21,8 @@
 struct reader {
 	struct vbd_ctl *ctl;
 	bool follows;
-	char *server_id; /* server_id of the run that `after` belongs to; NULL until it is known */
-	uint64_t after;
+	char *after;   /* place in the log behind which to read on, as the daemon named it */
+	uint64_t seen; /* number of the newest event of the pages so far; 0 before any */
 	struct vbd_ctl_retry retry;
 };
 
@@ -50,13 +50,14 @@ static void put_event(struct vbd_ctl *ctl, const json_t *event)
 	free(seq);
 }
 
-static char *page_path(const struct reader *reader, uint64_t after, unsigned int wait_ms)
+static char *page_path(const struct reader *reader, unsigned int wait_ms)
 {
 	char *path = NULL;
 	size_t path_len = 0;
 	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
 
-	fprintf(out, "/v1/events?limit=%d&after=%llu", PAGE_EVENTS, (unsigned long long)after);
+	fprintf(out, "/v1/events?limit=%d&after=", PAGE_EVENTS);
+	vbd_ctl_text_put_escaped(out, reader->after);
 	if (wait_ms)
 		fprintf(out, "&wait_ms=%u", wait_ms);
 	vbd_ctl_args_put_query(&reader->ctl->args, out, '&');
@@ -64,19 +65,30 @@ static char *page_path(const struct reader *reader, uint64_t after, unsigned int
 	return vbd_ctl_must(path);
 }
 
-/* The `after` of the next request. It never decreases: the same page would be fetched for ever. */
-static uint64_t next_of(const json_t *page, uint64_t after)
+/* Continue behind the page. Returns false if it ends where it began: it would come for ever. */
+static bool take_next(struct reader *reader, const json_t *page)
 {
-	uint64_t next = vbd_ctl_json_uint(page, "next");
+	const json_t *items = vbd_ctl_json_at(page, "items");
+	const char *next = vbd_ctl_json_text(page, "next");
+	size_t count = json_array_size(items);
 
-	return next > after ? next : after;
+	reader->seen = count ? vbd_ctl_json_uint(json_array_get(items, count - 1), "seq")
+			     : vbd_ctl_json_uint(page, "last");
+	if (!next || strcmp(next, reader->after) == 0)
+		return false;
+	free(reader->after);
+	reader->after = vbd_ctl_format("%s", next);
+	return true;
 }
 
-/* Appends a page's events to @items. Copies first, last and compacted of the first page to @log. */
-static void add_page(json_t *log, json_t *items, const json_t *page, uint64_t after)
+/* Appends a page's events to @items. Copies the other members of the first page to @log, and `next`
+ * of each. */
+static void add_page(json_t *log, json_t *items, const json_t *page)
 {
-	static const char *const head[] = {"first", "last", "compacted"};
+	static const char *const head[] = {
+		"server_id", "now_ns", "first", "last", "restarted", "compacted"};
 	json_t *more = vbd_ctl_json_at(page, "items");
+	json_t *next = vbd_ctl_json_at(page, "next");
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(head); i++) {
 		json_t *value = vbd_ctl_json_at(page, head[i]);
@@ -84,14 +96,15 @@ static void add_page(json_t *log, json_t *items, const json_t *page, uint64_t af
 		if (value && !json_object_get(log, head[i]))
 			vbd_ctl_json_set(log, head[i], json_incref(value));
 	}
-	vbd_ctl_json_set(log, "next", vbd_ctl_must(json_integer((json_int_t)after)));
+	if (next)
+		vbd_ctl_json_set(log, "next", json_incref(next));
 	if (json_array_size(more) && json_array_extend(items, more) < 0)
 		vbd_ctl_must(NULL);
 }
 
 /*
- * Fetches all events that the log holds now, without waiting. @ret_log has first, last, next,
- * compacted and items.
+ * Fetches all events that the log holds now, without waiting. @ret_log has the members of a page of
+ * all of them.
  */
 static enum vbd_ctl_exit fetch_log(struct reader *reader, json_t **ret_log)
 {
@@ -101,17 +114,14 @@ static enum vbd_ctl_exit fetch_log(struct reader *reader, json_t **ret_log)
 	bool goes_on;
 
 	do {
-		char *path = page_path(reader, reader->after, 0);
+		char *path = page_path(reader, 0);
 		struct vbd_ctl_answer answer;
-		uint64_t next;
 
 		exit_status =
 			vbd_ctl_call(reader->ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer);
-		next = next_of(answer.json, reader->after);
-		goes_on = next > reader->after &&
+		goes_on = take_next(reader, answer.json) &&
 			  json_array_size(vbd_ctl_json_at(answer.json, "items")) > 0;
-		reader->after = next;
-		add_page(log, items, answer.json, next);
+		add_page(log, items, answer.json);
 		vbd_ctl_answer_fini(&answer);
 		free(path);
 	} while (exit_status == VBD_CTL_OK && goes_on);
@@ -155,12 +165,24 @@ static enum vbd_ctl_exit put_items(struct reader *reader, const json_t *items)
 	return VBD_CTL_OK;
 }
 
-static void tell_compacted(const json_t *page, uint64_t after)
+/* Report the events behind number @seen that the page lacks. */
+static void tell_lost(const json_t *page, unsigned long long seen)
 {
-	if (json_is_true(vbd_ctl_json_at(page, "compacted")))
+	if (json_is_true(vbd_ctl_json_at(page, "restarted")))
+		vbd_ctl_note("verbsd was restarted: its events are numbered from 1 again; "
+			     "any events after event %llu before the restart are lost",
+			seen);
+	else if (json_is_true(vbd_ctl_json_at(page, "compacted")))
 		vbd_ctl_note("events are lost: the log no longer holds those between %llu and %llu",
-			(unsigned long long)after,
-			(unsigned long long)vbd_ctl_json_uint(page, "first"));
+			seen, (unsigned long long)vbd_ctl_json_uint(page, "first"));
+}
+
+/* The number in "17" and in "SERVER_ID-17", for messages; 0 for "now". */
+static uint64_t number_of(const char *place)
+{
+	const char *dash = strrchr(place, '-');
+
+	return strtoull(dash ? dash + 1 : place, NULL, 10);
 }
 
 /* Prints the events of the log that --lines and --after select. */
@@ -169,7 +191,7 @@ static enum vbd_ctl_exit put_log(struct reader *reader)
 	const struct vbd_ctl_args *args = &reader->ctl->args;
 	bool has_after = vbd_ctl_args_has(args, VBD_CTL_OPT_AFTER);
 	uint64_t lines = reader->follows && !has_after ? FOLLOW_LINES : UINT64_MAX;
-	uint64_t after = reader->after;
+	uint64_t after = number_of(reader->after);
 	enum vbd_ctl_exit exit_status;
 	json_t *items;
 	json_t *log;
@@ -183,7 +205,7 @@ static enum vbd_ctl_exit put_log(struct reader *reader)
 	keep_last(items, lines);
 	/* Report lost events only if the user named a start with --after. */
 	if (has_after)
-		tell_compacted(log, after);
+		tell_lost(log, after);
 	if (reader->ctl->json && !reader->follows)
 		vbd_ctl_json_put(stdout, log);
 	else
@@ -192,103 +214,33 @@ static enum vbd_ctl_exit put_log(struct reader *reader)
 	return exit_status;
 }
 
-/* Whether the daemon was restarted since the last answer. */
-enum run {
-	RUN_SAME,
-	RUN_OTHER,
-	RUN_AWAY, /* no answer now; try again */
-};
-
-/* Compares the server_id of @index with the known one, and starts anew if it differs. */
-static enum run take_run(struct reader *reader, const json_t *index)
-{
-	const char *id = vbd_ctl_json_text(index, "server_id");
-	bool other = id && reader->server_id && strcmp(reader->server_id, id) != 0;
-
-	if (other) {
-		vbd_ctl_note("verbsd was restarted: its events are numbered from 1 again; "
-			     "any events after event %llu before the restart are lost",
-			(unsigned long long)reader->after);
-		reader->after = 0;
-	}
-	if (id) {
-		free(reader->server_id);
-		reader->server_id = vbd_ctl_format("%s", id);
-	}
-	return other ? RUN_OTHER : RUN_SAME;
-}
-
-/*
- * Finds out whether the daemon was restarted. Event numbers start at 1 in each run, so numbers of
- * the last run are useless.
- */
-static enum vbd_ctl_exit check_run(struct reader *reader, enum run *ret_run)
-{
-	const struct vbd_ctl_request request = {.method = "GET", .path = "/v1"};
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_outcome outcome;
-	char *why;
-
-	outcome = vbd_ctl_http_perform(&reader->ctl->http, &request, &answer, &why);
-	if (reader->server_id && vbd_ctl_may_pass(outcome, &answer)) {
-		*ret_run = RUN_AWAY;
-		vbd_ctl_retry_wait(&reader->retry, &reader->ctl->http, why);
-	} else if (outcome != VBD_CTL_ANSWERED || answer.status != 200) {
-		exit_status = vbd_ctl_http_report(&reader->ctl->http, outcome, &answer, why);
-	} else {
-		answer.json = json_loadb(answer.body, answer.body_len, 0, NULL);
-		*ret_run = take_run(reader, answer.json);
-	}
-	vbd_ctl_answer_fini(&answer);
-	free(why);
-	return exit_status;
-}
-
 static enum vbd_ctl_exit put_page(struct reader *reader, const json_t *page, uint64_t asked_ns)
 {
 	const json_t *items = vbd_ctl_json_at(page, "items");
 
-	tell_compacted(page, reader->after);
-	reader->after = next_of(page, reader->after);
+	tell_lost(page, reader->seen);
+	(void)take_next(reader, page);
 	if (json_array_size(items) == 0 &&
 		vbd_clock_mono_ns() - asked_ns < EARLY_ANSWER_MS * VBD_NS_PER_MS)
 		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
 	return put_items(reader, items);
 }
 
-/* Prints a page, if the run of the daemon that answered is the one that `after` belongs to. */
 static enum vbd_ctl_exit take_answer(
 	struct reader *reader, struct vbd_ctl_answer *answer, uint64_t asked_ns)
 {
-	bool was_away = vbd_ctl_retry_over(&reader->retry, &reader->ctl->http);
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
-	enum run run = RUN_SAME;
-	bool beyond;
-
+	(void)vbd_ctl_retry_over(&reader->retry, &reader->ctl->http);
 	answer->json = json_loadb(answer->body, answer->body_len, 0, NULL);
 	if (!answer->json)
 		return vbd_ctl_fail("%s answered something that is not JSON; is it verbsd?",
 			reader->ctl->http.shown);
-	beyond = vbd_ctl_json_has_uint(answer->json, "last") &&
-		 vbd_ctl_json_uint(answer->json, "last") < reader->after;
-	if (was_away || answer->reconnected || beyond)
-		exit_status = check_run(reader, &run);
-	if (exit_status != VBD_CTL_OK || run != RUN_SAME)
-		return exit_status;
-	/* The server has no server_id; a last event below ours also means a restart. */
-	if (beyond && !reader->server_id) {
-		reader->after = 0;
-		vbd_ctl_pause_ms(EARLY_PAUSE_MS);
-		return VBD_CTL_OK;
-	}
 	return put_page(reader, answer->json, asked_ns);
 }
 
 /* Makes one long poll and handles its outcome. */
 static enum vbd_ctl_exit follow_once(struct reader *reader)
 {
-	char *path = page_path(reader, reader->after, LONG_POLL_MS);
+	char *path = page_path(reader, LONG_POLL_MS);
 	const struct vbd_ctl_request request = {
 		.method = "GET", .path = path, .wait_s = LONG_POLL_MS / 1000};
 	uint64_t asked_ns = vbd_clock_mono_ns();
@@ -312,20 +264,16 @@ static enum vbd_ctl_exit follow_once(struct reader *reader)
 
 enum vbd_ctl_exit vbd_ctl_events(struct vbd_ctl *ctl)
 {
+	const char *after = ctl->args.text[VBD_CTL_OPT_AFTER];
 	struct reader reader = {
 		.ctl = ctl,
 		.follows = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_FOLLOW),
-		.after = ctl->args.number[VBD_CTL_OPT_AFTER],
+		.after = vbd_ctl_format("%s", after ? after : "0"),
 	};
-	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
-	enum run run;
+	enum vbd_ctl_exit exit_status = put_log(&reader);
 
-	if (reader.follows)
-		exit_status = check_run(&reader, &run);
-	if (exit_status == VBD_CTL_OK)
-		exit_status = put_log(&reader);
 	while (exit_status == VBD_CTL_OK && reader.follows)
 		exit_status = follow_once(&reader);
-	free(reader.server_id);
+	free(reader.after);
 	return exit_status;
 }

@@ -204,7 +204,8 @@ enum vbd_ctl_kind {
 	X(RAW, "raw", 0, FLAG, NULL, NULL, "write only the bytes, with nothing between messages")  \
 	X(FOLLOW, "follow", 'f', FLAG, NULL, NULL, "wait for more, until interrupted")             \
 	X(LINES, "lines", 'n', UINT, "N", NULL, "only the last N events of the log (with -f: 10)") \
-	X(AFTER, "after", 0, UINT, "SEQ", NULL, "only events after this number")                   \
+	X(AFTER, "after", 0, TEXT, "PLACE", NULL,                                                  \
+		"only events after this one: a number, `next` of a list, or now")                  \
 	X(TYPE, "type", 0, TEXT, "TYPE", "type", "only events of this type")                       \
 	X(OBJECT, "object", 0, TEXT, "KIND[/ID]", "object",                                        \
 		"only events of one kind (connection) or object (connection/7)")                   \

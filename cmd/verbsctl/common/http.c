@@ -363,7 +363,6 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	char error_text[CURL_ERROR_SIZE] = "";
 	enum vbd_ctl_outcome outcome;
 	const char *type = NULL;
-	long connects = 0;
 	CURLcode code;
 
 	*ret_answer = (struct vbd_ctl_answer){0};
@@ -380,8 +379,6 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	(void)fclose(exchange.kept);
 	vbd_ctl_must(ret_answer->body);
 	curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
-	curl_easy_getinfo(http->curl, CURLINFO_NUM_CONNECTS, &connects);
-	ret_answer->reconnected = connects > 0;
 	curl_easy_getinfo(http->curl, CURLINFO_CONTENT_TYPE, &type);
 	ret_answer->content_type = vbd_ctl_format("%s", type ? type : "");
 	outcome = judge(&exchange, code, ret_answer, error_text, ret_why);

@@ -69,8 +69,7 @@ struct vbd_ctl_answer {
 	char *content_type; /* content type, never NULL */
 	char *body;	    /* body that did not go to a sink; NUL-terminated, never NULL */
 	size_t body_len;
-	bool reconnected; /* over a new connection, so maybe to another run of the daemon */
-	json_t *json;	  /* body of a good answer; NULL if it has none */
+	json_t *json; /* body of a good answer; NULL if it has none */
 };
 
 /**

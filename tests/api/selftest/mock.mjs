@@ -9,6 +9,7 @@ const TEXT = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'ut
 const PATHS = YAML.parse(TEXT).paths;
 const STATS = YAML.parse(TEXT).components.schemas.Stats.required;
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
+const SERVER_ID = '00000000000000a1';
 const NOW = '2026-01-01T00:00:00.000000000Z';
 const STATUS = {
   not_found: 404,
@@ -68,7 +69,7 @@ class State {
   stats() {
     return {
       ...Object.fromEntries(STATS.map((name) => [name, 0])),
-      server_id: 'mock',
+      server_id: SERVER_ID,
       buffers: this.buffers.length,
       events_total: this.events,
       http_requests: this.requests,
@@ -130,10 +131,12 @@ class State {
   // All events of the mock concern buffers; a long poll that would wait gets an empty answer at
   // once.
   eventPage(query) {
-    const after = Number(query.get('after') ?? 0);
+    const place = query.get('after') ?? '0';
+    const after = place === 'now' ? this.events : Number(place.split('-').at(-1));
     const limit = Number(query.get('limit') ?? 100);
     const all = Array.from({ length: this.events }, (_, i) => ({
       seq: i + 1,
+      server_id: SERVER_ID,
       at: NOW,
       type: 'buffer_created',
       severity: 'info',
@@ -142,9 +145,12 @@ class State {
     }));
     const items = all.filter(({ seq }) => seq > after).slice(0, limit);
     return ok({
+      server_id: SERVER_ID,
+      now_ns: 5_000_000,
       first: 1,
       last: this.events,
-      next: items.at(-1)?.seq ?? this.events,
+      next: `${SERVER_ID}-${items.at(-1)?.seq ?? this.events}`,
+      restarted: false,
       compacted: false,
       items,
     });
@@ -164,7 +170,7 @@ class State {
           service: 'verbsd',
           version: '0.0.0',
           role: 'control',
-          server_id: 'mock',
+          server_id: SERVER_ID,
           started_at: NOW,
           now: NOW,
           uptime_ms: 1,

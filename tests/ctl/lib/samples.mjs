@@ -165,12 +165,18 @@ export const message = (seq, data, over = {}) => ({
 });
 
 export const event = (seq, over = {}) => ({
-  seq, at: at(seq), type: 'connection_established', severity: 'info', object: 'connection/7',
+  seq, server_id: '00000000000000a1', at: at(seq), type: 'connection_established', severity: 'info', object: 'connection/7',
   text: `event number ${seq}`, ...over,
 });
 
+// A page of the event log.
+export const logPage = (items, over = {}) => ({
+  server_id: '00000000000000a1', now_ns: 5_000_000, first: 1, last: items.at(-1)?.seq ?? 0, next: `00000000000000a1-${items.at(-1)?.seq ?? 0}`,
+  restarted: false, compacted: false, items, ...over,
+});
+
 export const index = (over = {}) => ({
-  service: 'verbsd', version: '0.1.0', role: 'control', server_id: 'a1', started_at: at(0), now: at(500),
+  service: 'verbsd', version: '0.1.0', role: 'control', server_id: '00000000000000a1', started_at: at(0), now: at(500),
   uptime_ms: 12300, links: {}, routes: [], ...over,
 });
 

@@ -26,7 +26,8 @@ class Daemon {
 		if (this.token && headers.Authorization !== `Bearer ${this.token}`)
 			return Response.json({ code: "unauthorized", title: "A token is needed" }, { status: 401 });
 		if (url.pathname === "/v1") return Response.json({ server_id: this.serverId });
-		if (url.pathname === "/v1/events") return Response.json({ first: this.first, last: this.last, items: [] });
+		if (url.pathname === "/v1/events")
+			return Response.json({ server_id: this.serverId, first: this.first, last: this.last, items: [] });
 		return new Response(this.stream(signal));
 	}
 
@@ -52,7 +53,7 @@ class Daemon {
 	}
 
 	event(seq) {
-		this.say(`id: ${seq}\ndata: ${JSON.stringify({ seq, object: null })}\n\n`);
+		this.say(`id: ${this.serverId}-${seq}\ndata: ${JSON.stringify({ seq, object: null })}\n\n`);
 	}
 
 	break() {
@@ -85,7 +86,7 @@ const streamsOf = (daemon) => daemon.asked.filter((path) => path.startsWith("/v1
 test("it begins some events back and follows new ones", { timeout: 30000 }, async (t) => {
 	const { daemon, store, live } = setUp(t, (daemon) => Object.assign(daemon, { first: 100, last: 5000 }));
 	await live();
-	assert.deepEqual(daemon.asked, ["/v1", "/v1/events?limit=1", "/v1/events/stream?after=4500"]);
+	assert.deepEqual(daemon.asked, ["/v1", "/v1/events?limit=1", "/v1/events/stream?after=a-4500"]);
 	daemon.event(4501);
 	await until(() => store.events.length === 1);
 	assert.equal(store.events[0].seq, 4501);
@@ -94,7 +95,7 @@ test("it begins some events back and follows new ones", { timeout: 30000 }, asyn
 test("a shorter log is read from its beginning", { timeout: 30000 }, async (t) => {
 	const { daemon, live } = setUp(t, (daemon) => Object.assign(daemon, { first: 7, last: 9 }));
 	await live();
-	assert.deepEqual(streamsOf(daemon), ["/v1/events/stream?after=6"]);
+	assert.deepEqual(streamsOf(daemon), ["/v1/events/stream?after=a-6"]);
 });
 
 test("a broken stream continues where it broke", { timeout: 30000 }, async (t) => {
@@ -107,7 +108,7 @@ test("a broken stream continues where it broke", { timeout: 30000 }, async (t) =
 	await until(() => store.link.state === "stale");
 	assert.equal(store.link.problem.status, 0);
 	await live();
-	assert.deepEqual(streamsOf(daemon).at(-1), "/v1/events/stream?after=2");
+	assert.deepEqual(streamsOf(daemon).at(-1), "/v1/events/stream?after=a-2");
 	assert.equal(store.restarts, 0);
 	assert.equal(store.events.length, 2);
 });
@@ -139,16 +140,29 @@ test("another run of the daemon is noticed and followed from its first event", {
 	await until(() => store.restarts === 1);
 	await live();
 	assert.equal(store.events.length, 0);
-	assert.equal(streamsOf(daemon).at(-1), "/v1/events/stream?after=0");
+	assert.equal(streamsOf(daemon).at(-1), "/v1/events/stream?after=b-0");
 });
 
 test("events that the log dropped are counted, and the others follow", { timeout: 30000 }, async (t) => {
 	const { daemon, store, live } = setUp(t);
 	await live();
-	daemon.say('event: compacted\ndata: {"first":50,"missed":49}\n\n');
+	daemon.say('id: a-49\nevent: compacted\ndata: {"first":50,"missed":49}\n\n');
 	daemon.event(50);
 	await until(() => store.events.length === 1);
 	assert.equal(store.missed, 49);
+});
+
+test("a restart between the index and the stream is noticed", { timeout: 30000 }, async (t) => {
+	const { daemon, store, live } = setUp(t);
+	await live();
+	daemon.event(1);
+	await until(() => store.events.length === 1);
+	Object.assign(daemon, { serverId: "b", first: 1, last: 3 });
+	daemon.say('id: b-0\nevent: restarted\ndata: {"server_id":"b"}\n\n');
+	daemon.event(1);
+	await until(() => store.restarts === 1);
+	await live();
+	assert.equal(streamsOf(daemon).at(-1), "/v1/events/stream?after=b-0");
 });
 
 test("without a token it waits for one and makes no requests", { timeout: 30000 }, async (t) => {

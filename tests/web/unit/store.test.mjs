@@ -212,7 +212,8 @@ test("warnings are read to the end of the log, however many there are", async ()
 		const { searchParams } = new URL(target, "http://h");
 		const after = Number(searchParams.get("after") ?? 0);
 		asked.push(target);
-		return { first: 1, last: 1500, items: log.slice(after, after + Number(searchParams.get("limit"))) };
+		const items = log.slice(after, after + Number(searchParams.get("limit")));
+		return { first: 1, last: 1500, next: String(items.at(-1)?.seq ?? 1500), items };
 	};
 	const store = new Store({ request });
 	const stop = store.watch("warnings");

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/event_query.h"
+
+#include "api/resources/context.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGITS_MAX 18
+
+/* --- the place ------------------------------------------------------------------------------- */
+
+char *vbd_event_id(const struct vbd_daemon *daemon, uint64_t seq, char id[VBD_EVENT_ID_BYTES])
+{
+	(void)snprintf(id, VBD_EVENT_ID_BYTES, "%s-%" PRIu64, daemon->server_id, seq);
+	return id;
+}
+
+static bool is_number(const char *text)
+{
+	size_t digits = strspn(text, "0123456789");
+
+	return digits > 0 && digits <= DIGITS_MAX && !text[digits];
+}
+
+enum vbd_status vbd_parse_event_place(const struct vbd_daemon *daemon, const char *name,
+	const char *text, struct vbd_event_place *ret_place, struct vbd_error *err)
+{
+	const uint64_t last = vbd_eventlog_last(daemon->eventlog);
+	const size_t run_bytes = sizeof(daemon->server_id) - 1;
+	const bool has_run =
+		strspn(text, "0123456789abcdef") == run_bytes && text[run_bytes] == '-';
+	const char *number = has_run ? text + run_bytes + 1 : text;
+	bool other_run;
+	uint64_t seq;
+
+	if (strcmp(text, "now") == 0) {
+		*ret_place = (struct vbd_event_place){.seq = last};
+		return VBD_OK;
+	}
+	if (!is_number(number))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, name,
+			"%s must be SERVER_ID-NUMBER, as in `next` and in the id of an event, or a "
+			"number of this run, or now",
+			name);
+	seq = strtoull(number, NULL, 10);
+	other_run = has_run && strncmp(text, daemon->server_id, run_bytes) != 0;
+	*ret_place = (struct vbd_event_place){.seq = seq};
+	if (other_run || seq > last)
+		*ret_place = (struct vbd_event_place){.restarted = true};
+	return VBD_OK;
+}
+
+enum vbd_status vbd_query_event_place(
+	const struct vbd_request *req, struct vbd_event_place *place, struct vbd_error *err)
+{
+	const char *after = NULL;
+	enum vbd_status status = vbd_query_text(req, "after", VBD_EVENT_ID_BYTES, &after, err);
+
+	if (status != VBD_OK || !after)
+		return status;
+	return vbd_parse_event_place(vbd_request_daemon(req), "after", after, place, err);
+}
+
+/* --- the filter ------------------------------------------------------------------------------ */
+
+#define KIND_NAME(sym, singular, plural, open, kept) #singular ", "
+#define KINDS					     "device, " VBD_KIND_MAP(KIND_NAME)
+
+/* Parse "connection" or "connection/7". */
+static enum vbd_status parse_object(
+	const struct vbd_request *req, struct vbd_event_filter *filter, struct vbd_error *err)
+{
+	const char *object = NULL;
+	char kind[16];
+	size_t len;
+	enum vbd_status status = vbd_query_text(req, "object", 64, &object, err);
+
+	if (status != VBD_OK || !object)
+		return status;
+	len = strcspn(object, "/");
+	if (len < sizeof(kind)) {
+		const char *id = object[len] ? object + len + 1 : "0";
+
+		memcpy(kind, object, len);
+		kind[len] = '\0';
+		if (vbd_object_kind_parse(kind, &filter->kind) && *id && strlen(id) <= 19 &&
+			strspn(id, "0123456789") == strlen(id)) {
+			filter->object_id = strtoull(id, NULL, 10);
+			return VBD_OK;
+		}
+	}
+	return vbd_error_input(err, VBD_E_BAD_VALUE, "object",
+		"object must be one of " KINDS "alone or with an id, as in connection/7");
+}
+
+enum vbd_status vbd_parse_event_filter(
+	const struct vbd_request *req, struct vbd_event_filter *filter, struct vbd_error *err)
+{
+	static const char *const types[] = {
+#define TYPE_NAME(sym, name) name,
+		VBD_EVENT_TYPE_MAP(TYPE_NAME)
+#undef TYPE_NAME
+	};
+	static const char *const severities[] = {
+#define SEVERITY_NAME(sym, name, level) name,
+		VBD_SEVERITY_MAP(SEVERITY_NAME)
+#undef SEVERITY_NAME
+	};
+	size_t type = VBD_EVENT_TYPE_COUNT, severity = 0;
+	enum vbd_status status =
+		vbd_query_enum(req, "type", types, VBD_ARRAY_LEN(types), &type, err);
+
+	if (status == VBD_OK)
+		status = vbd_query_enum(
+			req, "severity", severities, VBD_ARRAY_LEN(severities), &severity, err);
+	if (status == VBD_OK)
+		status = parse_object(req, filter, err);
+	filter->one_type = type != VBD_EVENT_TYPE_COUNT;
+	filter->type = filter->one_type ? (enum vbd_event_type)type : 0;
+	filter->min_severity = (enum vbd_severity)severity;
+	return status;
+}

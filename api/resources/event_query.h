@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The parameters of requests for events: the place in the log, and the filter.
+ *
+ * Control thread.
+ */
+#ifndef VBD_API_RESOURCES_EVENT_QUERY_H
+#define VBD_API_RESOURCES_EVENT_QUERY_H
+
+#include "base/attr.h"
+#include "base/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vbd_daemon;
+struct vbd_event_filter;
+struct vbd_request;
+
+/* A place in the event log: behind the event with number @seq. */
+struct vbd_event_place {
+	uint64_t seq;
+	bool restarted; /* the client named a place of another run of the daemon; @seq is 0 */
+};
+
+/* Room for "SERVER_ID-18446744073709551615" and its NUL. */
+#define VBD_EVENT_ID_BYTES 40
+
+/** vbd_event_id - "SERVER_ID-17", which names an event in all runs of all daemons; returns @id */
+char *vbd_event_id(const struct vbd_daemon *daemon, uint64_t seq, char id[VBD_EVENT_ID_BYTES]);
+
+/**
+ * vbd_parse_event_place - parse "SERVER_ID-17", "17" (a number of this run), or "now"
+ * @name: of the parameter or header, for the error
+ *
+ * A number that this run has not reached is of another run.
+ */
+enum vbd_status vbd_parse_event_place(const struct vbd_daemon *daemon, const char *name,
+	const char *text, struct vbd_event_place *ret_place, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_query_event_place - parse the parameter `after`; absent: *place is unchanged */
+enum vbd_status vbd_query_event_place(const struct vbd_request *req, struct vbd_event_place *place,
+	struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_parse_event_filter - parse the parameters type, object and severity */
+enum vbd_status vbd_parse_event_filter(const struct vbd_request *req,
+	struct vbd_event_filter *filter, struct vbd_error *err) VBD_MUST_CHECK;
+
+#endif
