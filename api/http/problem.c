@@ -78,7 +78,6 @@ static const struct {
 	{"moderation_period_us", "/moderation/period_us"},
 	{"pd", "/qp/pd"},
 	{"recv_size_bytes", "/qp/recv_size_bytes"},
-	{"service", "/qp/service"},
 	{"srq", "/qp/srq"},
 	{"srq_cq", "/cq"},
 };

@@ -277,7 +277,9 @@ json_t *vbd_encode_connection(
 	vbd_put(&out, "first_error", vbd_encode_first_error(&conn->qp.first_error));
 	vbd_put(&out, "end", vbd_encode_end_reason(conn->qp.reason));
 	put_times(&out, conn);
-	vbd_put(&out, "params", vbd_encode_params(&conn->params));
+	vbd_put_text(&out, "service", vbd_service_name(conn->params.qp.service));
+	vbd_put(&out, "params",
+		vbd_encode_params(connection->object.registry->daemon, &conn->params));
 	vbd_put(&out, "asked", encode_asked(&conn->cm));
 	if (role == VBD_ROLE_CONTROL)
 		vbd_put(&out, "private_data", encode_private_data(conn));

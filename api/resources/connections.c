@@ -41,8 +41,6 @@ struct connection_create {
 	bool reuse_addr;
 	struct vbd_private_data_input private_data;
 	struct vbd_qp_input qp;
-	enum vbd_service service;
-	bool service_seen;
 };
 
 static const struct vbd_field create_fields[] = {
@@ -72,7 +70,7 @@ static enum vbd_status decode_create(
 		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status == VBD_OK)
-		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
+		status = vbd_qp_input_merge(&input.qp, err);
 	if (status == VBD_OK)
 		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
 	if (status == VBD_OK && input.transport != VBD_TRANSPORT_RC)
@@ -287,8 +285,8 @@ static int by_bytes(const void *a, const void *b)
 static const char *const connection_fields[] = {"id", "name", "state", "waits_for", "role",
 	"transport", "bringup", "exchange", "remote", "device", "port_num", "listener", "local",
 	"peer", "dst", "qp", "cq", "counters", "lost_packets", "inbox", "rtt", "first_error", "end",
-	"created_at", "established_at", "ended_at", "timeout_ms", "params", "asked", "private_data",
-	NULL};
+	"created_at", "established_at", "ended_at", "timeout_ms", "service", "params", "asked",
+	"private_data", NULL};
 
 static const char *const connection_states[] = {
 	"open", "ended", VBD_CONN_STATE_MAP(VBD_PAGE_STATE) NULL};

@@ -107,7 +107,9 @@ static json_t *encode_endpoint(const struct vbd_endpoint_record *record, enum vb
 		put_secrets(&out, endpoint);
 	vbd_put_u64(&out, "mtu_bytes", endpoint->mtu_bytes);
 	vbd_put_u64(&out, "max_message_bytes", endpoint->mtu_bytes);
-	vbd_put(&out, "qp", vbd_encode_ud_params(&endpoint->params.qp));
+	vbd_put_text(&out, "service", vbd_service_name(endpoint->params.qp.service));
+	vbd_put(&out, "qp",
+		vbd_encode_ud_params(record->object.registry->daemon, &endpoint->params.qp));
 	vbd_put_u64(&out, "cq", endpoint->qp.cq_id);
 	vbd_put(&out, "counters", encode_counters(endpoint));
 	vbd_put(&out, "inbox", encode_inbox(record));
@@ -144,8 +146,6 @@ struct endpoint_create {
 	uint32_t psn;
 	struct vbd_private_data_input private_data;
 	struct vbd_qp_input qp;
-	enum vbd_service service;
-	bool service_seen;
 };
 
 static const struct vbd_field create_fields[] = {
@@ -171,8 +171,7 @@ static enum vbd_status check_members(const struct endpoint_create *input, struct
 			"/addr is missing: without it the endpoint does not listen");
 	/* Without a service a client posts receives, and would find the GRH in its buffer. */
 	if (input->qp.params.qp.service == VBD_SERVICE_NONE)
-		return vbd_error_input(err, VBD_E_NOT_SUPPORTED,
-			input->service_seen ? "/service" : "/qp/service",
+		return vbd_error_input(err, VBD_E_NOT_SUPPORTED, "/service",
 			"an endpoint keeps or drops its messages (inbox, sink); receives of a "
 			"client's own are a connection's");
 	return VBD_OK;
@@ -188,7 +187,7 @@ static enum vbd_status decode_create(
 		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status == VBD_OK)
-		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
+		status = vbd_qp_input_merge(&input.qp, err);
 	if (status == VBD_OK)
 		status = check_members(&input, err);
 	if (status == VBD_OK)
@@ -345,8 +344,9 @@ VBD_PAGE_BY(by_created, endpoint_of, created_ns)
 
 static const char *const endpoint_fields[] = {"id", "name", "state", "addr", "port", "device",
 	"port_num", "lid", "gid", "gid_index", "pkey_index", "qpn", "psn", "qkey", "private_data",
-	"mtu_bytes", "max_message_bytes", "qp", "cq", "counters", "inbox", "sidr", "ud_peer_count",
-	"multicast_membership_count", "first_error", "end", "created_at", "ended_at", NULL};
+	"mtu_bytes", "max_message_bytes", "service", "qp", "cq", "counters", "inbox", "sidr",
+	"ud_peer_count", "multicast_membership_count", "first_error", "end", "created_at",
+	"ended_at", NULL};
 
 static const char *const endpoint_states[] = {VBD_ENDPOINT_STATE_MAP(VBD_PAGE_STATE) NULL};
 

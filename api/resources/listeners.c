@@ -71,7 +71,9 @@ static json_t *encode_listener(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "backlog", listener->backlog);
 	vbd_put_text(&out, "accept", vbd_accept_name(listener->accept));
 	vbd_put_u64(&out, "accept_timeout_ms", listener->accept_timeout_ms);
-	vbd_put(&out, "qp", vbd_encode_params(&listener->params));
+	vbd_put_text(&out, "service", vbd_service_name(listener->params.qp.service));
+	vbd_put(&out, "qp",
+		vbd_encode_params(listener->object.registry->daemon, &listener->params));
 	if (req->role == VBD_ROLE_CONTROL)
 		vbd_put(&out, "private_data", encode_private_data(&listener->cm_params));
 	vbd_put_u64(&out, "requests", listener->requests);
@@ -110,8 +112,6 @@ struct listener_create {
 	bool v6_only_seen;
 	struct vbd_private_data_input private_data;
 	struct vbd_qp_input qp;
-	enum vbd_service service;
-	bool service_seen;
 };
 
 static const struct vbd_field create_fields[] = {
@@ -154,7 +154,7 @@ static enum vbd_status decode_create(
 		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status == VBD_OK)
-		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
+		status = vbd_qp_input_merge(&input.qp, err);
 	if (status == VBD_OK)
 		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
 	*spec = (struct vbd_listener_spec){
@@ -266,8 +266,9 @@ static int by_port(const void *a, const void *b)
 VBD_PAGE_BY(by_requests, listener_of, requests)
 
 static const char *const listener_fields[] = {"id", "name", "state", "addr", "port", "device",
-	"tos", "reuse_addr", "v6_only", "reachable", "backlog", "accept", "accept_timeout_ms", "qp",
-	"private_data", "requests", "accepted", "rejected", "waiting", "error", "created_at", NULL};
+	"tos", "reuse_addr", "v6_only", "reachable", "backlog", "accept", "accept_timeout_ms",
+	"service", "qp", "private_data", "requests", "accepted", "rejected", "waiting", "error",
+	"created_at", NULL};
 
 static const char *const listener_states[] = {VBD_LISTENER_STATE_MAP(VBD_PAGE_STATE) NULL};
 

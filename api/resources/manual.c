@@ -58,8 +58,6 @@ struct manual_create {
 	struct vbd_manual_params how;
 	unsigned int initial_state;
 	struct vbd_qp_input qp;
-	enum vbd_service service;
-	bool service_seen;
 };
 
 /* The states in which a creation may leave the QP. */
@@ -97,7 +95,7 @@ static enum vbd_status decode_create(
 		status = vbd_decode(
 			req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 	if (!status)
-		status = vbd_qp_input_merge(&input.qp, input.service_seen, input.service, err);
+		status = vbd_qp_input_merge(&input.qp, err);
 	if (status == VBD_OK)
 		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
 	/* A QP that is moved to RESET would delete receives of the SRQ. */

@@ -15,9 +15,6 @@ const char *const vbd_service_names[VBD_SERVICE_COUNT] = {VBD_SERVICE_MAP(VBD_EN
 #define FIELD(name_, member_)                                       \
 	.name = #name_, VBD_FIELD_AT(struct vbd_qp_input, member_), \
 	VBD_FIELD_SEEN(struct vbd_qp_input, seen.name_)
-#define FIELD_SERVICE(name_, member_, min_, max_)                                          \
-	{FIELD(name_, params.member_), .type = VBD_FIELD_ENUM, .names = vbd_service_names, \
-		.n_names = VBD_SERVICE_COUNT},
 #define FIELD_UINT(name_, member_, min_, max_) \
 	{FIELD(name_, params.member_), .type = VBD_FIELD_UINT, .min = min_, .max = max_},
 #define FIELD_OPTIONAL FIELD_UINT
@@ -57,11 +54,8 @@ static enum vbd_status merge_timers(struct vbd_qp_input *qp, struct vbd_error *e
 	return VBD_OK;
 }
 
-enum vbd_status vbd_qp_input_merge(
-	struct vbd_qp_input *qp, bool service_seen, enum vbd_service service, struct vbd_error *err)
+enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, struct vbd_error *err)
 {
-	enum vbd_status status;
-
 	if (qp->params.path_mtu_bytes && !vbd_mtu_of_bytes(qp->params.path_mtu_bytes))
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/qp/path_mtu_bytes",
 			"/qp/path_mtu_bytes must be 256, 512, 1024, 2048 or 4096, not %u",
@@ -70,17 +64,7 @@ enum vbd_status vbd_qp_input_merge(
 		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/qp/signal_every",
 			"signal_every is %u; the send queue holds %u work requests",
 			qp->params.qp.signal_every, qp->params.qp.sq_depth);
-	status = merge_timers(qp, err);
-	if (status != VBD_OK)
-		return status;
-	if (!service_seen)
-		return VBD_OK;
-	if (qp->seen.service && qp->params.qp.service != service)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/service",
-			"service is %s but qp.service is %s", vbd_service_names[service],
-			vbd_service_names[qp->params.qp.service]);
-	qp->params.qp.service = service;
-	return VBD_OK;
+	return merge_timers(qp, err);
 }
 
 static uint64_t named_id(const struct vbd_registry *registry, const struct vbd_json_ref *ref,
@@ -121,11 +105,10 @@ enum vbd_status vbd_qp_input_resources(
 }
 
 /* The encoding of a row of each kind; OPTIONAL and REF encode 0 as null. */
-#define PUT_SERVICE(name_, value_)  vbd_put_text(out, #name_, vbd_service_name(value_));
 #define PUT_UINT(name_, value_)	    vbd_put_u64(out, #name_, value_);
 #define PUT_OPTIONAL(name_, value_) vbd_put_u64_or_null(out, #name_, (value_) != 0, value_);
 #define PUT_ACCESS(name_, value_)   vbd_put(out, #name_, vbd_encode_access(value_));
-#define PUT_REF			    PUT_OPTIONAL
+#define PUT_REF(name_, value_)	    vbd_put_ref(out, #name_, daemon->name_##s, value_);
 
 #define PUT_ROW(kind_, name_, member_, ...) PUT_##kind_(name_, params->member_)
 
@@ -134,28 +117,29 @@ enum vbd_status vbd_qp_input_resources(
 	vbd_put_u64_or_null(out, #name_ "_ns", vbd_##name_##_ns(params->name_) != 0, \
 		vbd_##name_##_ns(params->name_));
 
-static void put_params(struct vbd_encoder *out, const struct vbd_conn_params *params)
+static void put_params(struct vbd_encoder *out, const struct vbd_daemon *daemon,
+	const struct vbd_conn_params *params)
 {
 	VBD_QP_PARAM_MAP(PUT_ROW, PUT_ROW)
 	VBD_QP_TIMER_MAP(PUT_TIMER)
 }
 
-static void put_ud_params(struct vbd_encoder *out, const struct vbd_conn_params *params){
-	VBD_QP_PARAM_MAP(PUT_ROW, VBD_QP_PARAM_SKIP)}
+static void put_ud_params(struct vbd_encoder *out, const struct vbd_daemon *daemon,
+	const struct vbd_conn_params *params){VBD_QP_PARAM_MAP(PUT_ROW, VBD_QP_PARAM_SKIP)}
 
-json_t *vbd_encode_params(const struct vbd_conn_params *params)
+json_t *vbd_encode_params(const struct vbd_daemon *daemon, const struct vbd_conn_params *params)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
-	put_params(&out, params);
+	put_params(&out, daemon, params);
 	return vbd_encode_end(&out);
 }
 
-json_t *vbd_encode_ud_params(const struct vbd_qp_params *params)
+json_t *vbd_encode_ud_params(const struct vbd_daemon *daemon, const struct vbd_qp_params *params)
 {
 	const struct vbd_conn_params all = {.qp = *params};
 	struct vbd_encoder out = vbd_encode_begin();
 
-	put_ud_params(&out, &all);
+	put_ud_params(&out, daemon, &all);
 	return vbd_encode_end(&out);
 }

@@ -44,30 +44,28 @@ enum {
 extern const struct vbd_field vbd_qp_fields[VBD_QP_FIELD_COUNT];
 extern const struct vbd_field vbd_ud_qp_fields[VBD_UD_QP_FIELD_COUNT];
 
-/* The members `qp` and `service` of a struct that has `struct vbd_qp_input qp`, `enum vbd_service
- * service` and `bool service_seen`. */
+/* The members `qp` and `service` of a struct that has `struct vbd_qp_input qp`. */
 #define VBD_QP_FIELDS(type_)	VBD_QP_FIELDS_OF(type_, vbd_qp_fields, VBD_QP_FIELD_COUNT)
 #define VBD_UD_QP_FIELDS(type_) VBD_QP_FIELDS_OF(type_, vbd_ud_qp_fields, VBD_UD_QP_FIELD_COUNT)
-#define VBD_QP_FIELDS_OF(type_, fields_, count_)                                         \
-	{.name = "qp",                                                                   \
-		.type = VBD_FIELD_OBJECT,                                                \
-		VBD_FIELD_AT(type_, qp),                                                 \
-		.fields = fields_,                                                       \
-		.n_fields = count_},                                                     \
-	{                                                                                \
-		.name = "service", .type = VBD_FIELD_ENUM, VBD_FIELD_AT(type_, service), \
-		.names = vbd_service_names, .n_names = VBD_SERVICE_COUNT,                \
-		VBD_FIELD_SEEN(type_, service_seen)                                      \
+#define VBD_QP_FIELDS_OF(type_, fields_, count_)                                       \
+	{.name = "qp",                                                                 \
+		.type = VBD_FIELD_OBJECT,                                              \
+		VBD_FIELD_AT(type_, qp),                                               \
+		.fields = fields_,                                                     \
+		.n_fields = count_},                                                   \
+	{                                                                              \
+		.name = "service", .type = VBD_FIELD_ENUM,                             \
+		VBD_FIELD_AT(type_, qp.params.qp.service), .names = vbd_service_names, \
+		.n_names = VBD_SERVICE_COUNT                                           \
 	}
 extern const char *const vbd_service_names[VBD_SERVICE_COUNT];
 
 /** vbd_qp_input_default - the defaults of absent members */
 struct vbd_qp_input vbd_qp_input_default(void);
 
-/** vbd_qp_input_merge - set `qp.service` from its short form `service`; refused if both differ, if
- * path_mtu_bytes is no MTU, or if signal_every exceeds the send queue */
-enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, bool service_seen,
-	enum vbd_service service, struct vbd_error *err) VBD_MUST_CHECK;
+/** vbd_qp_input_merge - set the codes of timers given as times; bad_value if path_mtu_bytes is no
+ * MTU or a timer is given twice, out_of_range if signal_every exceeds the send queue */
+enum vbd_status vbd_qp_input_merge(struct vbd_qp_input *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_qp_input_resources - find the named PD, CQ and SRQ; not_found, bad_value or pd_mismatch
  * otherwise */
@@ -75,9 +73,9 @@ enum vbd_status vbd_qp_input_resources(
 	struct vbd_daemon *daemon, struct vbd_qp_input *qp, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_encode_params - schema QpParamsFull */
-json_t *vbd_encode_params(const struct vbd_conn_params *params);
+json_t *vbd_encode_params(const struct vbd_daemon *daemon, const struct vbd_conn_params *params);
 
 /** vbd_encode_ud_params - schema UdQpParamsFull */
-json_t *vbd_encode_ud_params(const struct vbd_qp_params *params);
+json_t *vbd_encode_ud_params(const struct vbd_daemon *daemon, const struct vbd_qp_params *params);
 
 #endif

@@ -6,7 +6,8 @@
 
 struct vbd_conn_params vbd_conn_params_default(void)
 {
-	return (struct vbd_conn_params){.qp.transport = VBD_TRANSPORT_RC,
+	return (struct vbd_conn_params){
+		.qp = {.transport = VBD_TRANSPORT_RC, .service = VBD_SERVICE_INBOX},
 #define DEFAULT(kind, name, member, min, max, initial) .member = (initial),
 		VBD_QP_PARAM_MAP(DEFAULT, DEFAULT)
 #undef DEFAULT

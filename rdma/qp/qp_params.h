@@ -27,7 +27,6 @@ struct vbd_device;
  */
 /* clang-format off */
 #define VBD_QP_PARAM_MAP(ANY, CONN) \
-	ANY(SERVICE, service, qp.service, 0, VBD_SERVICE_COUNT - 1, VBD_SERVICE_INBOX) \
 	ANY(UINT, sq_depth, qp.sq_depth, 1, 16384, 64) \
 	ANY(UINT, rq_depth, qp.rq_depth, 1, 16384, 16) \
 	ANY(UINT, recv_size_bytes, qp.recv_size_bytes, 1, 1048576, 4096) \

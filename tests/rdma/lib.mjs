@@ -26,6 +26,9 @@ let failed = 0;
 
 export class Failure extends Error {}
 
+// The members `service` and `qp` of a request, from parameters of a queue pair with a service among them.
+export const served = ({ service, ...qp }) => ({ ...(service && { service }), qp });
+
 export function ok(condition, why) {
 	if (!condition)
 		throw new Failure(why);

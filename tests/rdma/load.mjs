@@ -73,7 +73,6 @@ const placed = (chance) => maybe(chance, () => ({ device: one_of(dev, dev, dev, 
 
 const qp = () => ({
 	sq_depth: one_of(1, 4, 64), rq_depth: one_of(1, 4, 16), recv_size_bytes: one_of(64, 4096),
-	...maybe(0.3, () => ({ service: one_of("inbox", "echo", "rping", "sink", "none", "rping_client") })),
 	...maybe(0.2, () => ({ retry_count: below(7), rnr_retry: below(7) })),
 	...maybe(0.15, () => ({ pd: ref("pds") })),
 	...maybe(0.15, () => ({ cq: ref("cqs") })),
@@ -83,7 +82,10 @@ const qp = () => ({
 
 // Pings of kind echo and rping need matching services on both ends, which random choice alone would rarely produce.
 const PINGED = { 7473: ["echo", "sink"], 7474: ["rping", "rping_client"] };
-const serving = (port, side) => (port in PINGED ? maybe(0.7, () => ({ service: PINGED[port][side] })) : {});
+const serving = (port, side) => ({
+	...maybe(0.3, () => ({ service: one_of("inbox", "echo", "rping", "sink", "none", "rping_client") })),
+	...(port in PINGED ? maybe(0.7, () => ({ service: PINGED[port][side] })) : {}),
+});
 
 const private_data = () => one_of({ data: "hello", encoding: "text" }, { data: "00ff", encoding: "hex" },
 	{ data: "x".repeat(300), encoding: "text" });
@@ -162,13 +164,13 @@ const bodies = {
 	listeners: (port = one_of(...PORTS)) => ({
 		...named(), addr: one_of(addr, addr, "0.0.0.0", "192.0.2.1"), port,
 		accept: one_of("auto", "auto", "auto", "manual", "reject"), accept_timeout_ms: one_of(100, 1000),
-		qp: { ...qp(), ...serving(port, 0) }, ...maybe(0.1, () => ({ private_data: private_data() })), ...placed(0.05),
+		qp: qp(), ...serving(port, 0), ...maybe(0.1, () => ({ private_data: private_data() })), ...placed(0.05),
 	}),
 	connections: (dst_port = one_of(...PORTS, 7999)) => (random() < 0.85
 		? { ...named(), dst_addr: one_of(addr, addr, addr, addr, "192.0.2.1"), dst_port,
-			timeout_ms: one_of(20, 500, 2000), qp: { ...qp(), ...serving(dst_port, 1) },
+			timeout_ms: one_of(20, 500, 2000), qp: qp(), ...serving(dst_port, 1),
 			...maybe(0.1, () => ({ private_data: private_data() })), ...placed(0.05) }
-		: { ...named(), bringup: "manual", transport: one_of("rc", "uc"), device: dev, qp: qp(),
+		: { ...named(), bringup: "manual", transport: one_of("rc", "uc"), device: dev, qp: qp(), ...serving(),
 			...maybe(0.3, () => ({ initial_state: "RESET" })), ...maybe(0.3, () => ({ gid_index: one_of(0, 1, 2, 99) })) }),
 	ud_endpoints: () => ({ ...named(), service: one_of("inbox", "inbox", "echo", "sink"),
 		...one_of({ device: dev }, { addr, port: one_of(...PORTS) }, { device: dev, qkey: "0x11111111" }),
@@ -246,7 +248,7 @@ function learn(kind, item) {
 	const id = String(item.id);
 
 	if (kind === "connections" && item.state === "established")
-		established.set(id, item.params.service);
+		established.set(id, item.service);
 	else if (kind === "connections")
 		established.delete(id);
 	if (ENDED.has(item.state))

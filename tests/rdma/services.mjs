@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 
 import {
-	Daemon, Program, addr, dev, equal, finish, listens, ok, proof, refusal, run, scenario, until,
+	Daemon, Program, addr, dev, equal, finish, listens, ok, proof, refusal, run, scenario, served, until,
 } from "./lib.mjs";
 
 const PORT = 7471;
@@ -19,8 +19,8 @@ const pair = async ({ here = {}, there = {}, listener = {} } = {}) => {
 	const [near, far] = await Promise.all([Daemon.start("near"), Daemon.start("far")]);
 
 	await Promise.all([near.ready(), far.ready()]);
-	await far.listen({ port: PORT, qp: there, ...listener });
-	const connection = await near.connect({ dst_port: PORT, qp: here });
+	await far.listen({ port: PORT, ...served(there), ...listener });
+	const connection = await near.connect({ dst_port: PORT, ...served(here) });
 	const { items: [peer] } = await far.until("/v1/connections?state=established", "its side of the connection",
 		({ total }) => total === 1);
 
@@ -156,8 +156,8 @@ const two_daemons = async () => {
 
 // Returns the two ends of a connection; `there` and `here` are their services.
 const by_cm = (dst_addr) => async ([near, far], there, here) => {
-	const { id, port: dst_port } = await far.listen({ addr: dst_addr, qp: there });
-	const connection = await near.connect({ dst_addr, dst_port, qp: here });
+	const { id, port: dst_port } = await far.listen({ addr: dst_addr, ...served(there) });
+	const connection = await near.connect({ dst_addr, dst_port, ...served(here) });
 	const { items } = await far.until("/v1/connections?state=established&limit=1000", "its side of the connection",
 		({ items }) => items.some(({ listener }) => listener === id));
 
@@ -165,7 +165,8 @@ const by_cm = (dst_addr) => async ([near, far], there, here) => {
 };
 
 const by_hand = (transport) => async ([near, far], there, here) => {
-	const make = (daemon, qp) => daemon.post("/v1/connections", { bringup: "manual", transport, device: dev, qp });
+	const make = (daemon, end) =>
+		daemon.post("/v1/connections", { bringup: "manual", transport, device: dev, ...served(end) });
 	const ends = [await make(near, here), await make(far, there)];
 
 	await near.post(`/v1/connections/${ends[0].id}/remote`, ends[1].exchange, 60);

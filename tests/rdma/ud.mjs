@@ -187,7 +187,7 @@ await scenario("an endpoint uses the protection domain and completion queue that
 	const send = (from) => ({ op: "send", ud_endpoint: here.id, ud_peer: id, buffer: from.id, length_bytes: 100 });
 
 	equal(here.cq, cq.id, "its completion queue");
-	equal(here.qp.pd, pd.id, "its protection domain");
+	equal(here.qp.pd.id, pd.id, "its protection domain");
 	await daemon.post("/v1/transfers", send(buffer), 60);
 	await heard(daemon, here, 1);
 	equal((await daemon.refused("POST", "/v1/transfers", send(other))).code, "pd_mismatch", "code");

@@ -5,7 +5,7 @@
 
 import { randomBytes } from "node:crypto";
 
-import { Daemon, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, scenario, until } from "./lib.mjs";
+import { Daemon, addr, dev, equal, finish, ok, proof, refusal, resources, resources_are_back, scenario, served, until } from "./lib.mjs";
 
 const PORT = 7473;
 const CONNECTION = "/v1/connections";
@@ -15,16 +15,16 @@ const IMMS = [0, 1, 0x12345678, 0xffffffff];
 // --- the kinds of connection -------------------------------------------------------------------------------------
 
 const by_cm = (dst_addr) => async ({ a, b }, qp, theirs) => {
-	const { port } = await b.listen({ addr: dst_addr, port: 0, qp: theirs });
-	const here = await a.connect({ dst_addr, dst_port: port, qp });
+	const { port } = await b.listen({ addr: dst_addr, port: 0, ...served(theirs) });
+	const here = await a.connect({ dst_addr, dst_port: port, ...served(qp) });
 	const { items } = await b.connections("established");
 
 	return [here, items.at(-1)];
 };
 
 const by_hand = (transport) => async ({ a, b }, qp, theirs) => {
-	const here = await a.post(CONNECTION, { bringup: "manual", transport, device: dev, qp });
-	const there = await b.post(CONNECTION, { bringup: "manual", transport, device: dev, qp: theirs });
+	const here = await a.post(CONNECTION, { bringup: "manual", transport, device: dev, ...served(qp) });
+	const there = await b.post(CONNECTION, { bringup: "manual", transport, device: dev, ...served(theirs) });
 
 	await b.post(`${CONNECTION}/${there.id}/remote`, here.exchange, 60);
 	return [await a.post(`${CONNECTION}/${here.id}/remote`, there.exchange, 60), there];

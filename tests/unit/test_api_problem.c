@@ -98,7 +98,7 @@ static void test_problem__a_bad_parameter_is_a_member_of_the_request(void **stat
 		{"port_num", "/port_num"},
 		{"qp", "/qp"},
 		{"recv_size_bytes", "/qp/recv_size_bytes"},
-		{"service", "/qp/service"},
+		{"service", "/service"},
 		{"srq", "/qp/srq"},
 		{"srq_cq", "/cq"},
 	};

@@ -2,6 +2,7 @@
 /* The rows of rdma/qp/qp_params.h, against openapi.yaml and against the decoder. */
 #include "api/resources/common_json.h"
 #include "api/resources/qp_params.h"
+#include "daemon/core/context.h"
 #include "rdma/data/channel.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum kind { SERVICE, UINT, OPTIONAL, ACCESS, REF };
+enum kind { UINT, OPTIONAL, ACCESS, REF };
 
 static const char *const timers[] = {
 #define TIMER(name, max_ns) #name "_ns",
@@ -126,7 +127,7 @@ static enum vbd_status merge(const char *text, struct vbd_qp_input *input, struc
 	*input = vbd_qp_input_default();
 	status = vbd_decode(json, vbd_qp_fields, VBD_QP_FIELD_COUNT, input, err);
 	json_decref(json);
-	return status ? status : vbd_qp_input_merge(input, false, VBD_SERVICE_NONE, err);
+	return status ? status : vbd_qp_input_merge(input, err);
 }
 
 static void test_qp_params__a_time_is_rounded_up_to_a_code(void **state)
@@ -187,8 +188,9 @@ static void test_qp_params__remote_access_is_a_list_of_names(void **state)
 static void test_qp_params__json_shows_the_default_of_each_row(void **state)
 {
 	const struct vbd_conn_params params = vbd_conn_params_default();
-	json_t *all = vbd_encode_params(&params);
-	json_t *ud = vbd_encode_ud_params(&params.qp);
+	const struct vbd_daemon daemon = {0};
+	json_t *all = vbd_encode_params(&daemon, &params);
+	json_t *ud = vbd_encode_ud_params(&daemon, &params.qp);
 
 	(void)state;
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {

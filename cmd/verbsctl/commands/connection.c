@@ -31,7 +31,7 @@ static char *cell_received(const json_t *counters)
 
 static const struct vbd_ctl_column connection_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("ROLE", "role"),
-	VBD_CTL_ENDPOINT("PEER", "peer"), VBD_CTL_TEXT("SERVICE", "params.service"),
+	VBD_CTL_ENDPOINT("PEER", "peer"), VBD_CTL_TEXT("SERVICE", "service"),
 	VBD_CTL_HEX("LQPN", "qp.lqpn"), VBD_CTL_HEX("RQPN", "qp.rqpn"),
 	{"SENT", "counters", cell_sent, VBD_CTL_COLUMN_RIGHT},
 	{"RECV", "counters", cell_received, VBD_CTL_COLUMN_RIGHT},
@@ -90,7 +90,7 @@ static void put_established(const struct vbd_ctl *ctl, json_t *connection)
 	(void)ctl;
 	vbd_ctl_sentence_put("connection", connection,
 		"{state} with {peer:endpoint}, QP {qp.lqpn:hex} -> {qp.rqpn:hex}, "
-		"service {params.service}");
+		"service {service}");
 }
 
 /* The values of a queue pair that its peer needs, for a connection brought up by hand. */
@@ -348,7 +348,7 @@ static void put_connection(const json_t *connection)
 		put_exchange(connection);
 	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("sent data", "private_data.local.data"),
 		VBD_CTL_TEXT("peer's data", "private_data.peer.data"),
-		VBD_CTL_TEXT("service", "params.service"));
+		VBD_CTL_TEXT("service", "service"));
 	if (vbd_ctl_json_at(connection, "inbox"))
 		vbd_ctl_line_put("inbox", connection,
 			"{inbox.messages:count} of {inbox.capacity:count} messages");

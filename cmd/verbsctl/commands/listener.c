@@ -6,7 +6,7 @@
 static const struct vbd_ctl_column listener_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
 	VBD_CTL_ENDPOINT("ADDRESS", ""), VBD_CTL_TEXT("DEVICE", "device"),
-	VBD_CTL_TEXT("ACCEPT", "accept"), VBD_CTL_TEXT("SERVICE", "qp.service"),
+	VBD_CTL_TEXT("ACCEPT", "accept"), VBD_CTL_TEXT("SERVICE", "service"),
 	VBD_CTL_NUMBER("REQUESTS", "requests"), VBD_CTL_NUMBER("ACCEPTED", "accepted"),
 	VBD_CTL_NUMBER("REJECTED", "rejected"), VBD_CTL_NUMBER("WAITING", "waiting")};
 
@@ -21,7 +21,7 @@ static void put_listener(const struct vbd_ctl *ctl, json_t *listener)
 		vbd_ctl_line_put("reachable", place, "{:endpoint} on {device}");
 	VBD_CTL_MEMBERS_PUT(listener, VBD_CTL_TEXT("device", "device"),
 		VBD_CTL_TEXT("accept", "accept"), VBD_CTL_TEXT("wait ms", "accept_timeout_ms"),
-		VBD_CTL_TEXT("backlog", "backlog"), VBD_CTL_TEXT("service", "qp.service"),
+		VBD_CTL_TEXT("backlog", "backlog"), VBD_CTL_TEXT("service", "service"),
 		VBD_CTL_TEXT("sq depth", "qp.sq_depth"), VBD_CTL_TEXT("rq depth", "qp.rq_depth"),
 		VBD_CTL_TEXT("recv bytes", "qp.recv_size_bytes"),
 		VBD_CTL_TEXT("retries", "qp.retry_count"),
@@ -39,8 +39,8 @@ static void put_listener(const struct vbd_ctl *ctl, json_t *listener)
 static void put_brief(const struct vbd_ctl *ctl, json_t *listener)
 {
 	(void)ctl;
-	vbd_ctl_sentence_put("listener", listener,
-		"{state} at {:endpoint}, accept {accept}, service {qp.service}");
+	vbd_ctl_sentence_put(
+		"listener", listener, "{state} at {:endpoint}, accept {accept}, service {service}");
 }
 
 const struct vbd_ctl_object vbd_ctl_object_listener = {"/v1/listeners", "listener",

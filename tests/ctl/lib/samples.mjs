@@ -3,7 +3,7 @@
 const at = (ms) => `2026-03-04T05:06:07.${String(ms).padStart(3, '0')}456789Z`;
 
 export const qpParams = (over = {}) => ({
-  service: 'inbox', sq_depth: 64, rq_depth: 16, recv_size_bytes: 4096, max_send_sge: 4, max_recv_sge: 1, inline_bytes: 64,
+  sq_depth: 64, rq_depth: 16, recv_size_bytes: 4096, max_send_sge: 4, max_recv_sge: 1, inline_bytes: 64,
   signal_every: 1, retry_count: 4, rnr_retry: 7, ack_timeout: 14, ack_timeout_ns: 67108864, min_rnr_timer: 12, min_rnr_timer_ns: 640000, responder_resources: 16,
   initiator_depth: 16, pd: null, cq: null, srq: null, path_mtu_bytes: null,
   remote_access: ['remote_write', 'remote_read', 'remote_atomic'], ...over,
@@ -31,7 +31,7 @@ export const connection = (over = {}) => ({
   },
   inbox: { messages: 2, capacity: 16 }, lost_packets: null, rtt: null,
   first_error: null, end: null, created_at: at(100), established_at: at(112),
-  ended_at: null, params: qpParams(), timeout_ms: 10000,
+  ended_at: null, service: 'inbox', params: qpParams(), timeout_ms: 10000,
   asked: { device: null, src_addr: null, src_port: null, tos: null, reuse_addr: false },
   private_data: { local: null, peer: null },
   timeline: [
@@ -60,7 +60,7 @@ export const rejected = (over = {}) => connection({
 
 export const listener = (over = {}) => ({
   id: 1, name: 'front', state: 'listening', addr: '0.0.0.0', port: 7471, device: null, backlog: 1024, accept: 'auto',
-  accept_timeout_ms: 20000, qp: qpParams({ service: 'echo' }),
+  accept_timeout_ms: 20000, service: 'echo', qp: qpParams(),
   tos: null, reuse_addr: false, v6_only: null,
   reachable: [{ device: 'rxe0', addr: '192.0.2.1', port: 7471 }], private_data: null, requests: 5, accepted: 4, rejected: 1, waiting: 0,
   error: null, created_at: at(1), ...over,
@@ -140,7 +140,7 @@ export const endpoint = (over = {}) => ({
   id: 2, name: 'mail', state: 'ready', addr: '192.0.2.1', port: 7475, device: 'rxe0', port_num: 1, lid: 0,
   gid: '::ffff:192.0.2.1', gid_index: 1, pkey_index: 0, qpn: 33, qkey: '0x1234567', psn: 5, mtu_bytes: 1024,
   max_message_bytes: 1024,
-  qp: { service: 'inbox', sq_depth: 64, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1,
+  service: 'inbox', qp: { sq_depth: 64, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1,
     inline_bytes: 64, signal_every: 1, pd: null, cq: null },
   cq: 1, counters: { send: none, send_imm: none, recv: none, grh_bytes: 0 }, inbox: { messages: 0, capacity: 16 },
   sidr: { requests: 0, answered: 0, refused: 0 }, ud_peer_count: 1, multicast_membership_count: 0, first_error: null, end: null, created_at: at(8),

@@ -23,7 +23,7 @@ function columnsFor(may) {
 					<strong class="mono">{endpoint(row)}</strong>
 					{row.name && <span class="faint"> {row.name}</span>}
 					<span class="under narrow-only">
-						{row.qp.service.replace("_", " ")}, {count(row.accepted)} accepted
+						{row.service.replace("_", " ")}, {count(row.accepted)} accepted
 					</span>
 				</span>
 			),
@@ -34,8 +34,8 @@ function columnsFor(may) {
 			label: "Service",
 			wide: true,
 			width: "11%",
-			value: (row) => row.qp.service,
-			cell: (row) => row.qp.service.replace("_", " "),
+			value: (row) => row.service,
+			cell: (row) => row.service.replace("_", " "),
 		},
 		{
 			key: "accept",
@@ -62,7 +62,7 @@ function columnsFor(may) {
 }
 
 function textOf(row) {
-	return [row.id, row.name, endpoint(row), row.state, row.qp.service, row.device].join(" ");
+	return [row.id, row.name, endpoint(row), row.state, row.service, row.device].join(" ");
 }
 
 export function ListenersView({ route }) {

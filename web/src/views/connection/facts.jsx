@@ -55,7 +55,7 @@ export function Ends({ connection }) {
 						),
 					],
 					["Listener", connection.listener && `#${connection.listener}`],
-					["Service", params?.service],
+					["Service", connection.service],
 					["Longest message", params?.recv_size_bytes && `${count(params.recv_size_bytes)} bytes`],
 					["Queues (send / receive)", params?.sq_depth && `${params.sq_depth} / ${params.rq_depth}`],
 					[

@@ -45,7 +45,7 @@ function rowsOf(item) {
 		["GID", <Mono>{`${item.gid} (index ${item.gid_index})`}</Mono>],
 		["LID", item.lid > 0 && item.lid, "Only InfiniBand has LIDs."],
 		["Longest message", `${count(item.max_message_bytes)} bytes`, "A datagram is one packet."],
-		["Service", qp.service],
+		["Service", item.service],
 		["Queues (send / receive)", `${qp.sq_depth} / ${qp.rq_depth}`],
 		["Inbox", inbox.capacity > 0 && `${count(inbox.messages)} of ${count(inbox.capacity)} messages`],
 		["Asked for its number", sidrOf(item.sidr), "SIDR requests of rdma_cm programs"],
