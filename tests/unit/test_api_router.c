@@ -12,7 +12,7 @@
 /* --- the routes of openapi.yaml -------------------------------------------------------------- */
 
 #define OPERATIONS_MAX 160
-#define TEXT_MAX       8192
+#define TEXT_MAX       16384
 
 /* One operation: the lines between its method and the next method. */
 struct operation {
@@ -127,6 +127,9 @@ static void test_routes__every_route_is_in_the_contract(void **state)
 		(void)snprintf(id, sizeof(id), "operationId: %s\n", route->operation);
 		if (!strstr(operation->text, id))
 			fail_msg("%s has another operationId", route->operation);
+		(void)snprintf(id, sizeof(id), "x-role: %s\n", vbd_role_name(route->role));
+		if (!strstr(operation->text, id))
+			fail_msg("%s differs in x-role", route->operation);
 		if (body_of(operation) != route->body)
 			fail_msg("%s has another body", route->operation);
 		if (takes_parameter(operation, "prefer") != route->prefer)

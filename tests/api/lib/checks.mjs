@@ -7,14 +7,16 @@ const ALL_METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 const sorted = (list) => [...list].sort().join(', ');
 
-/** GET /v1 lists exactly the operations of the contract. */
+/** GET /v1 lists exactly the operations of the contract, with the same roles. */
 export async function routesAgree(base, contract) {
   const { status, body } = await send(base, { method: 'GET', path: '/v1' });
   if (status !== 200) return [`GET /v1 answers ${status}`];
   const served = JSON.parse(body.toString('utf8')).routes.map(
-    ({ method, path }) => `${method} ${path}`,
+    ({ method, path, role }) => `${method} ${path} (${role})`,
   );
-  const documented = contract.operations().map(({ method, template }) => `${method} ${template}`);
+  const documented = contract
+    .operations()
+    .map(({ method, template, role }) => `${method} ${template} (${role})`);
   return [
     ...documented
       .filter((route) => !served.includes(route))
@@ -68,7 +70,7 @@ export async function otherMethodsAreRefused(base, contract) {
 }
 
 export const checks = {
-  'contract: the index lists the documented routes': routesAgree,
+  'contract: the index lists the documented routes and roles': routesAgree,
   'contract: the same routes are open without a token': openRoutesAgree,
   'contract: every other method is 405 with Allow': otherMethodsAreRefused,
 };

@@ -71,7 +71,8 @@ function parseJson(bytes) {
 export class Contract {
   constructor(text) {
     this.text = text;
-    this.document = strict(YAML.parse(text));
+    this.open = YAML.parse(text); // as clients see it
+    this.document = strict(this.open);
     this.ajv = makeAjv(this.document);
     this.validators = new Map();
     this.routes = Object.entries(this.document.paths).map(([template, item]) => ({
@@ -119,14 +120,15 @@ export class Contract {
     };
   }
 
-  /** All operations as {method, template, statuses}; `default` is not among the statuses. */
+  /** All operations as {method, template, role, statuses}; 4XX and 5XX are not among the statuses. */
   operations() {
     return this.routes.flatMap(({ template, item }) =>
       this.methodsOf({ item }).map((method) => ({
         method,
         template,
+        role: item[method.toLowerCase()]['x-role'],
         statuses: Object.keys(item[method.toLowerCase()].responses)
-          .filter((status) => status !== 'default')
+          .filter((status) => /^\d+$/.test(status))
           .map(Number),
       })),
     );

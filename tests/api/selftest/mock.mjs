@@ -22,14 +22,12 @@ const STATUS = {
 
 const methodsOf = (template) =>
   METHODS.filter((method) => PATHS[template][method]).map((method) => method.toUpperCase());
-const isOpen = (template, method) => PATHS[template][method.toLowerCase()].security?.length === 1;
-
 function routes() {
   return Object.keys(PATHS).flatMap((path) =>
     methodsOf(path).map((method) => ({
       method,
       path,
-      role: isOpen(path, method) ? 'none' : method === 'GET' ? 'read' : 'control',
+      role: PATHS[path][method.toLowerCase()]['x-role'],
     })),
   );
 }

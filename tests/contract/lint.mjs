@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks openapi.yaml: usage lint.mjs [FILE]. Prints one line for each finding. Exits with 1 if there is any, with 77
+// if there is none but a package is missing.
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { exampleFaults } from './examples.mjs';
+
+const here = (name) => fileURLToPath(new URL(name, import.meta.url));
+const contract_path = process.argv[2] ?? here('../../openapi.yaml');
+const missing = [];
+
+// The result of a check; none if it needs a package that is not installed.
+async function unlessMissing(folder, check) {
+  try {
+    return await check();
+  } catch (error) {
+    if (error.code !== 'ERR_MODULE_NOT_FOUND' && error.code !== 'ENOENT') throw error;
+    missing.push(folder);
+    return [];
+  }
+}
+
+async function ownFaults() {
+  const { Contract } = await import('../api/lib/contract.mjs');
+  const { formFaults } = await import('../api/lib/strict.mjs');
+  const contract = Contract.load(contract_path);
+  const form = formFaults(contract.open).map((line) => `form: ${line}`);
+  return [...form, ...exampleFaults(contract).map((line) => `example: ${line}`)];
+}
+
+async function redoclyFaults() {
+  const { getLineColLocation, lint, loadConfig } = (await import('@redocly/openapi-core')).default;
+  const config = await loadConfig({ configPath: here('redocly.yaml') });
+  const problems = await lint({ ref: contract_path, config });
+  return problems.map(({ ruleId, message, location: [location] }) => {
+    const { line } = getLineColLocation(location).start;
+    return `redocly ${ruleId}: line ${line}, ${location.pointer}: ${message}`;
+  });
+}
+
+async function spectralFaults() {
+  const spectral = here('node_modules/.bin/spectral');
+  const args = ['lint', '--quiet', '--ruleset', here('spectral.yaml'), '--format', 'json', '--fail-severity', 'hint'];
+  const run = promisify(execFile)(spectral, [...args, contract_path], { maxBuffer: 1 << 26 });
+  const { stdout } = await run.catch((error) => {
+    if (error.stdout === undefined || error.code === 'ENOENT') throw error;
+    return error;
+  });
+  return JSON.parse(stdout).map(
+    ({ code, message, path, range }) =>
+      `spectral ${code}: line ${range.start.line + 1}, ${path.join('/')}: ${message}`,
+  );
+}
+
+const found = await Promise.all([
+  unlessMissing('tests/api', ownFaults),
+  unlessMissing('tests/contract', redoclyFaults),
+  unlessMissing('tests/contract', spectralFaults),
+]);
+const lines = found.flat();
+for (const line of lines) console.log(line);
+console.log(`${lines.length} findings`);
+if (missing.length > 0)
+  console.log(`skipped: npm packages are missing: run npm ci in ${[...new Set(missing)].join(' and ')}`);
+process.exitCode = lines.length > 0 ? 1 : missing.length > 0 ? 77 : 0;
