@@ -9,8 +9,11 @@
 #include "api/resources/devices.h"
 #include "daemon/core/devices.h"
 #include "rdma/device/caps.h"
+#include "rdma/device/port_counters.h"
 
 #include <string.h>
+
+#define JSON_SAFE_MAX ((UINT64_C(1) << 53) - 1) /* integers that every JSON parser keeps */
 
 /* --- devices --------------------------------------------------------------------------------- */
 
@@ -25,7 +28,8 @@ static json_t *encode_limits(const struct vbd_device_attr *attr)
 	vbd_put_u64(&out, "max_cq", attr->max_cq);
 	vbd_put_u64(&out, "max_cqe", attr->max_cqe);
 	vbd_put_u64(&out, "max_mr", attr->max_mr);
-	vbd_put_hex(&out, "max_mr_size_bytes", attr->max_mr_size_bytes, 1);
+	vbd_put_u64(&out, "max_mr_size_bytes",
+		attr->max_mr_size_bytes < JSON_SAFE_MAX ? attr->max_mr_size_bytes : JSON_SAFE_MAX);
 	vbd_put_u64(&out, "max_pd", attr->max_pd);
 	vbd_put_u64(&out, "max_qp_rd_atom", attr->max_qp_rd_atom);
 	vbd_put_u64(&out, "max_qp_init_rd_atom", attr->max_qp_init_rd_atom);
@@ -82,7 +86,34 @@ static json_t *encode_gids(const struct vbd_gid *gids, size_t count, uint8_t por
 	return list;
 }
 
-static json_t *encode_port(const struct vbd_port *port, const struct vbd_gid *gids, size_t count)
+static void put_counter(const char *name, uint64_t value, void *arg)
+{
+	vbd_put_u64(arg, name, value);
+}
+
+static json_t *encode_counters(
+	const struct vbd_device *device, unsigned int port_num, enum vbd_counter_set set)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_port_counters_read(device->ibdev_path, port_num, set, put_counter, &out);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_cm_counters(const struct vbd_device *device, unsigned int port_num)
+{
+	static const char prefix[] = "cm_";
+	struct vbd_encoder out = vbd_encode_begin();
+
+	for (enum vbd_counter_set set = VBD_COUNTER_SET_CM_TX_MSGS; set < VBD_COUNTER_SET_COUNT;
+		set++)
+		vbd_put(&out, vbd_counter_set_name(set) + strlen(prefix),
+			encode_counters(device, port_num, set));
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_port(const struct vbd_device *device, const struct vbd_port *port,
+	const struct vbd_gid *gids, size_t count)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
@@ -95,6 +126,9 @@ static json_t *encode_port(const struct vbd_port *port, const struct vbd_gid *gi
 	vbd_put_u64(&out, "max_mtu_bytes", port->max_mtu_bytes);
 	vbd_put_u64(&out, "active_mtu_bytes", port->active_mtu_bytes);
 	vbd_put(&out, "gids", encode_gids(gids, count, port->port_num));
+	vbd_put(&out, "counters", encode_counters(device, port->port_num, VBD_COUNTER_SET_PORT));
+	vbd_put(&out, "hw_counters", encode_counters(device, port->port_num, VBD_COUNTER_SET_HW));
+	vbd_put(&out, "cm_counters", encode_cm_counters(device, port->port_num));
 	return vbd_encode_end(&out);
 }
 
@@ -113,7 +147,7 @@ static json_t *encode_ports(const struct vbd_device *device)
 		struct vbd_port port;
 
 		if (vbd_device_query_port(device, (uint8_t)i, &port, NULL) == VBD_OK &&
-			json_array_append_new(list, encode_port(&port, gids, count)) < 0) {
+			json_array_append_new(list, encode_port(device, &port, gids, count)) < 0) {
 			json_decref(list);
 			return NULL;
 		}
@@ -131,20 +165,6 @@ static json_t *encode_async_events(const struct vbd_device *device)
 		if (count)
 			vbd_put_u64(&out, vbd_async_event_name(type), count);
 	}
-	return vbd_encode_end(&out);
-}
-
-static void put_counter(const char *name, uint64_t value, void *arg)
-{
-	vbd_put_u64(arg, name, value);
-}
-
-static json_t *encode_counters(const struct vbd_device *device)
-{
-	struct vbd_encoder out = vbd_encode_begin();
-
-	if (device->state == VBD_DEVICE_PRESENT)
-		vbd_device_counters(device, put_counter, &out);
 	return vbd_encode_end(&out);
 }
 
@@ -180,7 +200,6 @@ static json_t *encode_device(const void *item, struct vbd_request *req)
 	vbd_put(&out, "limits", encode_limits(attr));
 	vbd_put(&out, "ports", encode_ports(device));
 	vbd_put(&out, "async_events", encode_async_events(device));
-	vbd_put(&out, "counters", encode_counters(device));
 	vbd_put(&out, "memlock", encode_memlock());
 	vbd_put_time(&out, "added_at", device->added_ns);
 	vbd_put_time(&out, "removed_at", device->removed_ns);
@@ -224,7 +243,7 @@ static int by_device_added(const void *a, const void *b)
 
 static const char *const device_fields[] = {"id", "name", "state", "transport", "node_guid",
 	"sys_image_guid", "fw_ver", "vendor_id", "vendor_part_id", "error", "capabilities",
-	"limits", "ports", "async_events", "counters", "memlock", "added_at", "removed_at", NULL};
+	"limits", "ports", "async_events", "memlock", "added_at", "removed_at", NULL};
 
 static const char *const device_states[] = {
 #define STATE_NAME(sym, json) json,

@@ -153,46 +153,44 @@ static void put_devices(struct vbd_metrics_text *out, const struct vbd_fabric *f
 	}
 }
 
-/* Split a name of the set: "1/hw_counters/sent_pkts" is port "1", counter "sent_pkts". */
-static void put_kernel_counter(struct vbd_metrics_text *out,
-	const struct vbd_kernel_counter *counter, const char *set, const char *label)
+static void put_kernel_counter(
+	struct vbd_metrics_text *out, const struct vbd_kernel_counter *counter, const char *label)
 {
-	const char *slash = strchr(counter->name, '/');
-	size_t set_chars = strlen(set);
-	char port[8];
+	char port[16];
 
-	if (!slash || strncmp(slash + 1, set, set_chars) != 0 || slash[1 + set_chars] != '/')
-		return;
-	(void)snprintf(port, sizeof(port), "%.*s", (int)(slash - counter->name), counter->name);
+	(void)snprintf(port, sizeof(port), "%u", counter->port_num);
 	vbd_metrics_put(out,
 		LABELS(LABEL("device", counter->device), LABEL("port", port),
-			LABEL(label, slash + set_chars + 2)),
+			LABEL(label, counter->name)),
 		counter->value);
 }
 
 static void put_kernel_counters(struct vbd_metrics_text *out, const struct vbd_kernel_view *view)
 {
 	static const struct {
-		const char *set, *name, *label, *help;
+		enum vbd_counter_set set;
+		const char *name, *label, *help;
 	} rows[] = {
-		{"cm_tx_msgs", "verbsd_kernel_cm_tx_msgs_total", "message",
+		{VBD_COUNTER_SET_CM_TX_MSGS, "verbsd_kernel_cm_tx_msgs_total", "message",
 			"CM messages that the kernel sent."},
-		{"cm_tx_retries", "verbsd_kernel_cm_tx_retries_total", "message",
+		{VBD_COUNTER_SET_CM_TX_RETRIES, "verbsd_kernel_cm_tx_retries_total", "message",
 			"CM messages that the kernel sent again."},
-		{"cm_rx_msgs", "verbsd_kernel_cm_rx_msgs_total", "message",
+		{VBD_COUNTER_SET_CM_RX_MSGS, "verbsd_kernel_cm_rx_msgs_total", "message",
 			"CM messages that the kernel received."},
-		{"cm_rx_duplicates", "verbsd_kernel_cm_rx_duplicates_total", "message",
-			"CM messages that the kernel received more than once."},
-		{"hw_counters", "verbsd_kernel_hw_counters_total", "counter",
+		{VBD_COUNTER_SET_CM_RX_DUPLICATES, "verbsd_kernel_cm_rx_duplicates_total",
+			"message", "CM messages that the kernel received more than once."},
+		{VBD_COUNTER_SET_HW, "verbsd_kernel_hw_counters_total", "counter",
 			"Driver's counters of a port (hw_counters), of all processes."},
-		{"counters", "verbsd_kernel_port_counters_total", "counter",
+		{VBD_COUNTER_SET_PORT, "verbsd_kernel_port_counters_total", "counter",
 			"Port counters as defined by InfiniBand (counters), of all processes."},
 	};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
 		vbd_metrics_family(out, rows[i].name, "counter", rows[i].help);
-		for (size_t n = 0; n < view->counter_count; n++)
-			put_kernel_counter(out, &view->counters[n], rows[i].set, rows[i].label);
+		for (size_t n = 0; n < view->counter_count; n++) {
+			if (view->counters[n].set == rows[i].set)
+				put_kernel_counter(out, &view->counters[n], rows[i].label);
+		}
 	}
 }
 

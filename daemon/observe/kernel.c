@@ -19,7 +19,7 @@ struct source {
 struct job {
 	struct source *sources;
 	size_t source_count;
-	size_t source; /* index of the device being read */
+	struct vbd_kernel_counter next; /* device, port and set that are being read */
 	size_t room;
 	struct vbd_kernel_view view;
 };
@@ -80,20 +80,46 @@ static void on_counter(const char *name, uint64_t value, void *arg)
 		view->counters = counters;
 		job->room = room;
 	}
-	counters = &view->counters[view->counter_count++];
-	(void)snprintf(
-		counters->device, sizeof(counters->device), "%s", job->sources[job->source].name);
-	(void)snprintf(counters->name, sizeof(counters->name), "%s", name);
-	counters->value = value;
+	job->next.value = value;
+	(void)snprintf(job->next.name, sizeof(job->next.name), "%s", name);
+	view->counters[view->counter_count++] = job->next;
+}
+
+static void read_source(struct job *job, const struct source *source)
+{
+	memcpy(job->next.device, source->name, sizeof(source->name));
+	for (unsigned int port = 1; port <= source->ports; port++) {
+		for (enum vbd_counter_set set = 0; set < VBD_COUNTER_SET_COUNT; set++) {
+			job->next.port_num = port;
+			job->next.set = set;
+			vbd_port_counters_read(source->ibdev_path, port, set, on_counter, job);
+		}
+	}
+}
+
+static int compare_counters(const void *left, const void *right)
+{
+	const struct vbd_kernel_counter *a = left;
+	const struct vbd_kernel_counter *b = right;
+	int order;
+
+	if (a->set != b->set)
+		return a->set < b->set ? -1 : 1;
+	order = strcmp(a->name, b->name);
+	if (!order)
+		order = strcmp(a->device, b->device);
+	return order ? order : (int)a->port_num - (int)b->port_num;
 }
 
 static void take_snapshot(void *arg)
 {
 	struct job *job = arg;
 
-	for (job->source = 0; job->source < job->source_count; job->source++)
-		vbd_counters_read(job->sources[job->source].ibdev_path,
-			job->sources[job->source].ports, on_counter, job);
+	for (size_t i = 0; i < job->source_count; i++)
+		read_source(job, &job->sources[i]);
+	if (job->view.counter_count)
+		qsort(job->view.counters, job->view.counter_count, sizeof(job->next),
+			compare_counters);
 	job->view.objects_known = vbd_account_kernel(job->view.objects, NULL) == VBD_OK;
 }
 

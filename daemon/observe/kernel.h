@@ -11,6 +11,7 @@
 
 #include "daemon/core/context.h"
 #include "daemon/core/watch.h"
+#include "rdma/device/port_counters.h"
 #include "rdma/provider/account.h"
 
 /* The most counters of a snapshot; a device has about 150. */
@@ -18,13 +19,15 @@
 
 struct vbd_kernel_counter {
 	char device[64];
-	char name[96]; /* "1/hw_counters/sent_pkts" */
+	unsigned int port_num;
+	enum vbd_counter_set set;
+	char name[64]; /* "sent_pkts" */
 	uint64_t value;
 };
 
 /* A snapshot, with the counts of verbsd's and librdmacm's objects at that time. */
 struct vbd_kernel_view {
-	struct vbd_kernel_counter *counters; /* by device, port and directory */
+	struct vbd_kernel_counter *counters; /* by set, name, device and port */
 	size_t counter_count;
 	bool objects_known;		       /* false: there is no rdma netlink */
 	uint64_t objects[VBD_PV_OBJECT_COUNT]; /* VBD_PV_UNKNOWN: not counted by the kernel */

@@ -377,48 +377,20 @@ void vbd_stats_walk(const struct vbd_daemon *daemon, vbd_stat_cb cb, void *arg)
 
 /* The kernel. */
 
-/* "1/hw_counters/sent_pkts" of rxe0: kernel_hw_rxe0_1_sent_pkts */
-static void walk_ports(const struct vbd_kernel_view *view, const struct walk *walk)
-{
-	static const struct vbd_stat rows[] = {
-		VBD_STAT("kernel_hw_*", NULL, COUNTER,
-			"Driver's counters of a port (hw_counters), by device, port and counter.",
-			.value = 0),
-		VBD_STAT("kernel_port_*", NULL, COUNTER,
-			"Port counters as defined by InfiniBand (counters), by device, port and "
-			"counter.",
-			.value = 0),
-	};
-
-	for (size_t i = 0; i < view->counter_count; i++) {
-		const struct vbd_kernel_counter *counter = &view->counters[i];
-		char port[8], set[16], name[80], place[160];
-
-		if (sscanf(counter->name, "%7[0-9]/%15[^/]/%79s", port, set, name) != 3 ||
-			(strcmp(set, "hw_counters") != 0 && strcmp(set, "counters") != 0))
-			continue;
-		(void)snprintf(place, sizeof(place), "%s_%s_%s", counter->device, port, name);
-		put_of(walk, &rows[set[0] == 'c'], place, counter->value);
-	}
-}
-
 /* Add up each counter over all messages, ports and devices. */
 static void walk_cm_messages(const struct vbd_kernel_view *view, const struct walk *walk)
 {
-	static const char *const sets[] = {
-		"cm_tx_msgs", "cm_tx_retries", "cm_rx_msgs", "cm_rx_duplicates"};
 	static const struct vbd_stat row = VBD_STAT("kernel_*", NULL, COUNTER,
 		"CM messages of all ports: sent, sent again, received, received more than once.",
 		.value = 0);
 
-	for (size_t i = 0; i < VBD_ARRAY_LEN(sets); i++) {
-		uint64_t total = 0;
+	uint64_t totals[VBD_COUNTER_SET_COUNT] = {0};
 
-		for (size_t n = 0; n < view->counter_count; n++)
-			total += strstr(view->counters[n].name, sets[i]) ? view->counters[n].value
-									 : 0;
-		put_of(walk, &row, sets[i], total);
-	}
+	for (size_t i = 0; i < view->counter_count; i++)
+		totals[view->counters[i].set] += view->counters[i].value;
+	for (enum vbd_counter_set set = VBD_COUNTER_SET_CM_TX_MSGS; set < VBD_COUNTER_SET_COUNT;
+		set++)
+		put_of(walk, &row, vbd_counter_set_name(set), totals[set]);
 }
 
 static void walk_held(const struct vbd_kernel_view *view, const struct walk *walk)
@@ -459,7 +431,6 @@ void vbd_stats_walk_kernel(const struct vbd_kernel_view *view, vbd_stat_cb cb, v
 	walk.cb(&took, walk.arg);
 	walk_held(view, &walk);
 	walk_cm_messages(view, &walk);
-	walk_ports(view, &walk);
 }
 
 /* Flat names. */

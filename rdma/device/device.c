@@ -8,13 +8,10 @@
 #include "rdma/device/pd.h"
 #include "rdma/provider/provider.h"
 
-#include <dirent.h>
 #include <endian.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 VBD_ENUM_NAMES(vbd_device_state_name, enum vbd_device_state, VBD_DEVICE_STATE_MAP)
 
@@ -294,69 +291,4 @@ bool vbd_device_port_active(const struct vbd_device *device)
 			return true;
 	}
 	return false;
-}
-
-/* Read each file on its own: a file that can't be read or contains "N/A" must not hide the others
- * (node_exporter #3265). */
-static bool read_number(int dir_fd, const char *name, uint64_t *ret_value)
-{
-	char text[32];
-	char *end;
-	ssize_t len;
-	int fd;
-
-	fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	len = read(fd, text, sizeof(text) - 1);
-	(void)close(fd);
-	if (len <= 0)
-		return false;
-	text[len] = '\0';
-	*ret_value = strtoull(text, &end, 10);
-	return end != text;
-}
-
-static void read_counter_dir(const char *ibdev_path, unsigned int port, const char *set,
-	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
-{
-	char path[400];
-	char name[320];
-	struct dirent *entry;
-	uint64_t value;
-	DIR *dir;
-
-	(void)snprintf(path, sizeof(path), "%s/ports/%u/%s", ibdev_path, port, set);
-	dir = opendir(path);
-	if (!dir)
-		return;
-	while ((entry = readdir(dir))) {
-		/* "lifespan" is the refresh interval of the set, not a counter. */
-		if (entry->d_name[0] == '.' || strcmp(entry->d_name, "lifespan") == 0)
-			continue;
-		if (!read_number(dirfd(dir), entry->d_name, &value))
-			continue;
-		(void)snprintf(name, sizeof(name), "%u/%s/%s", port, set, entry->d_name);
-		cb(name, value, arg);
-	}
-	(void)closedir(dir);
-}
-
-void vbd_counters_read(const char *ibdev_path, unsigned int ports,
-	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
-{
-	static const char *const sets[] = {"counters", "hw_counters", "cm_tx_msgs", "cm_tx_retries",
-		"cm_rx_msgs", "cm_rx_duplicates"};
-
-	for (unsigned int port = 1; port <= ports; port++) {
-		for (size_t i = 0; i < VBD_ARRAY_LEN(sets); i++)
-			read_counter_dir(ibdev_path, port, sets[i], cb, arg);
-	}
-}
-
-void vbd_device_counters(const struct vbd_device *device,
-	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
-{
-	if (device->context)
-		vbd_counters_read(device->ibdev_path, device->attr.phys_port_cnt, cb, arg);
 }

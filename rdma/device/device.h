@@ -185,21 +185,4 @@ bool vbd_device_is_iwarp(const struct vbd_device *device);
 /** vbd_device_is_soft_roce - is the driver rdma_rxe? */
 bool vbd_device_is_soft_roce(const struct vbd_device *device);
 
-/**
- * vbd_counters_read - vbd_device_counters() of the device with this folder in sysfs; any thread
- *
- * Blocks while the driver fetches its counters.
- */
-void vbd_counters_read(const char *ibdev_path, unsigned int ports,
-	void (*cb)(const char *name, uint64_t value, void *arg), void *arg);
-
-/**
- * vbd_device_counters - read the kernel's counters of every port from sysfs
- * @cb: called with "1/hw_counters/sent_pkts" and its value; a file that can't be read is left out
- *
- * Reads some dozen small files of a file system in memory.
- */
-void vbd_device_counters(const struct vbd_device *device,
-	void (*cb)(const char *name, uint64_t value, void *arg), void *arg);
-
 #endif

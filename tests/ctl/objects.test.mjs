@@ -115,7 +115,7 @@ test('objects: show says why a connection failed', async (t) => {
 const SHOWS = [
   { args: ['devices', 'show', 'rxe0'], path: '/v1/devices/rxe0', json: device(),
     lines: [/^device\/1 \(rxe0\) {2}present$/m, /^ {2}node guid +0x505400fffe123456$/m, /^ *1 +roce_v2 +ipv4_mapped +eth0 +::ffff:192\.0\.2\.1$/m,
-      /^max_qp +1048560$/m, /^1\/hw_counters\/sent_pkts +42$/m, /^port_active +1$/m] },
+      /^max_qp +1048560$/m, /^hw_counters of port 1\nsent_pkts +42$/m, /^cm_counters\.tx_msgs of port 1\nreq +3$/m, /^port_active +1$/m] },
   { args: ['listeners', 'show', 'front'], path: '/v1/listeners/front', json: listener(),
     lines: [/^listener\/1 \(front\) {2}listening$/m, /^ {2}address +0\.0\.0\.0:7471$/m, /^ {2}service +echo$/m] },
   { args: ['buf', 'show', '3'], path: '/v1/buffers/3', json: buffer(),

@@ -91,8 +91,8 @@ static void add_row(const struct vbd_stat *stat, void *arg)
 static void read_table(const struct svc *svc, struct table *table)
 {
 	struct vbd_kernel_counter counters[] = {
-		{.device = "rxe0", .name = "1/hw_counters/sent_pkts"},
-		{.device = "mlx5_0", .name = "1/counters/symbol_error"},
+		{.device = "rxe0", .set = VBD_COUNTER_SET_HW, .name = "sent_pkts"},
+		{.device = "rxe0", .set = VBD_COUNTER_SET_CM_TX_MSGS, .name = "req"},
 	};
 	const struct vbd_kernel_view view = {
 		.counters = counters,

@@ -220,6 +220,8 @@ export class Fake {
 					max_mtu_bytes: 4096,
 					active_mtu_bytes: 4096,
 					gids: [gid],
+					hw_counters: { sent_pkts: 5210, rcvd_pkts: 5180, duplicate_request: 0 },
+					cm_counters: { tx_msgs: { req: 4 }, tx_retries: {}, rx_msgs: { rep: 4 }, rx_duplicates: {} },
 				},
 			],
 			async_events: {},

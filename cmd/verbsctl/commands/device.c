@@ -112,6 +112,20 @@ static void put_counts(const char *title, json_t *counts)
 	vbd_ctl_members_put(counts);
 }
 
+static void put_port_counters(const json_t *port)
+{
+	static const char *const sets[] = {"counters", "hw_counters", "cm_counters.tx_msgs",
+		"cm_counters.tx_retries", "cm_counters.rx_msgs", "cm_counters.rx_duplicates"};
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(sets); i++) {
+		char *title = vbd_ctl_format("%s of port %llu", sets[i],
+			(unsigned long long)vbd_ctl_json_uint(port, "port_num"));
+
+		put_counts(title, vbd_ctl_json_at(port, sets[i]));
+		free(title);
+	}
+}
+
 static void put_device(const struct vbd_ctl *ctl, json_t *device)
 {
 	const json_t *ports = vbd_ctl_json_at(device, "ports");
@@ -139,7 +153,8 @@ static void put_device(const struct vbd_ctl *ctl, json_t *device)
 	}
 	put_counts("limits", json_object_get(device, "limits"));
 	put_counts("async events", json_object_get(device, "async_events"));
-	put_counts("counters", json_object_get(device, "counters"));
+	for (size_t i = 0; i < json_array_size(ports); i++)
+		put_port_counters(json_array_get(ports, i));
 }
 
 const struct vbd_ctl_object vbd_ctl_object_device = {DEVICES, "device", .put = put_device};

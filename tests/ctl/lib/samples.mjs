@@ -85,7 +85,7 @@ export const device = (over = {}) => ({
   capabilities: ['rc', 'uc', 'ud', 'srq', 'multicast', 'atomics'],
   limits: {
     max_qp: 1048560, max_qp_wr: 1048576, max_sge: 32, max_sge_rd: 32, max_cq: 1048576, max_cqe: 32767, max_mr: 524287,
-    max_mr_size_bytes: '0xffffffffffffffff', max_pd: 1048576, max_qp_rd_atom: 128, max_qp_init_rd_atom: 128,
+    max_mr_size_bytes: 9007199254740991, max_pd: 1048576, max_qp_rd_atom: 128, max_qp_init_rd_atom: 128,
     max_srq: 917503, max_srq_wr: 32767, max_mw: 524287, max_ah: 32767, max_mcast_grp: 8192,
     max_cq_moderation_count: 0, max_cq_moderation_period_us: 0,
   },
@@ -96,8 +96,10 @@ export const device = (over = {}) => ({
       { gid_index: 0, gid: 'fe80::5054:ff:fe12:3456', type: 'roce_v2', scope: 'link_local', netdev: 'eth0', vlan_id: null },
       { gid_index: 1, gid: '::ffff:192.0.2.1', type: 'roce_v2', scope: 'ipv4_mapped', netdev: 'eth0', vlan_id: null },
     ],
+    counters: {}, hw_counters: { sent_pkts: 42 },
+    cm_counters: { tx_msgs: { req: 3 }, tx_retries: { req: 1 }, rx_msgs: {}, rx_duplicates: {} },
   }],
-  async_events: { port_active: 1 }, counters: { '1/hw_counters/sent_pkts': 42 },
+  async_events: { port_active: 1 },
   memlock: { locked_bytes: 1048576, limit_bytes: null }, added_at: at(0), removed_at: null, ...over,
 });
 

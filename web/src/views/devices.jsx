@@ -86,13 +86,24 @@ function Port({ port }) {
 				]}
 			/>
 			{port.gids.length > 0 && <Gids port={port} />}
+			<Counters port={port} />
 		</section>
 	);
 }
 
+/* [[name, value]] of a port, by name. */
+function countersOf({ counters, hw_counters, cm_counters }) {
+	const cm = Object.entries(cm_counters).flatMap(([set, messages]) =>
+		Object.entries(messages).map(([message, value]) => [`CM ${set.replaceAll("_", " ")}: ${message}`, value]),
+	);
+	return [...Object.entries(counters), ...Object.entries(hw_counters), ...cm].sort(([a], [b]) =>
+		a.localeCompare(b, "en", { numeric: true }),
+	);
+}
+
 /* The counters above 0 are of interest, so the others are named in one line. */
-function Counters({ counters }) {
-	const rows = Object.entries(counters).sort(([a], [b]) => a.localeCompare(b, "en", { numeric: true }));
+function Counters({ port }) {
+	const rows = countersOf(port);
 	const moved = rows.filter(([, value]) => value > 0);
 	if (rows.length === 0) return null;
 	return (
@@ -158,7 +169,6 @@ function Device({ device }) {
 			{device.ports.map((port) => (
 				<Port key={port.port_num} port={port} />
 			))}
-			<Counters counters={device.counters} />
 			<Limits limits={device.limits} />
 		</Panel>
 	);
