@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The commands: one table of rows (command.c). Dispatch, usage, --help and completion read it.
+ * The commands: NOUN VERB, one table of rows (table.c). Dispatch, usage, --help and completion read
+ * it. A short form ("connect") is another word for a noun, or for a noun and a verb; a noun alone
+ * stands for its `ls`, or else for its `show`.
  *
  * One thread.
  */
@@ -14,6 +16,24 @@
 
 #define VBD_CTL_OPERANDS_MAX 1000
 
+/* A kind of object, or something else that commands are about. */
+struct vbd_ctl_noun {
+	const char *noun;
+	const char *what; /* explanation for --help */
+};
+
+/* A short form. */
+struct vbd_ctl_alias {
+	const char *word;
+	const char *noun;
+	const char *verb; /* NULL: the verb follows */
+};
+
+extern const struct vbd_ctl_noun vbd_ctl_nouns[];
+extern const size_t vbd_ctl_noun_count;
+extern const struct vbd_ctl_alias vbd_ctl_aliases[];
+extern const size_t vbd_ctl_alias_count;
+
 /* The table of all commands, and its length. */
 extern const struct vbd_ctl_command vbd_ctl_commands[];
 extern const size_t vbd_ctl_command_count;
@@ -22,27 +42,37 @@ extern const size_t vbd_ctl_command_count;
 extern const enum vbd_ctl_opt vbd_ctl_common_options[];
 extern const size_t vbd_ctl_common_option_count;
 
+/** vbd_ctl_command_row - the row of a noun and a verb; NULL if there is none */
+const struct vbd_ctl_command *vbd_ctl_command_row(const char *noun, const char *verb);
+
 /**
  * vbd_ctl_command_find - the row of a command by its words
  * @words:    the command line from its first word that is not an option
  * @ret_used: set to the number of words in the command's name, 1 or 2
  *
- * Prefers "listeners rm" to "listeners". Returns NULL if no command matches.
+ * Returns NULL if no command matches.
  */
 const struct vbd_ctl_command *vbd_ctl_command_find(
 	char *const *words, size_t word_count, size_t *ret_used);
 
 /**
+ * vbd_ctl_command_noun - the noun that a first word stands for, as a noun or as its short form
+ *
+ * Returns a static string; NULL if @word is neither.
+ */
+const char *vbd_ctl_command_noun(const char *word);
+
+/** vbd_ctl_command_alias - the short form of a command; NULL if it has none */
+const struct vbd_ctl_alias *vbd_ctl_command_alias(const struct vbd_ctl_command *command);
+
+/**
  * vbd_ctl_command_like - find the name closest to a mistyped word
- * @group: first word of the command; NULL to look for a first word
- * @word:  the mistyped word
+ * @noun: noun of the command; NULL to look for a first word
+ * @word: the mistyped word
  *
  * Returns a static string; NULL if no name is close.
  */
-const char *vbd_ctl_command_like(const char *group, const char *word);
-
-/** vbd_ctl_command_is_group - whether @word is the first word of commands with two words */
-bool vbd_ctl_command_is_group(const char *word);
+const char *vbd_ctl_command_like(const char *noun, const char *word);
 
 /**
  * vbd_ctl_command_operand - the placeholder at index @i of the command's usage

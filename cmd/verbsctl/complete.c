@@ -25,8 +25,8 @@ struct line {
 	size_t count; /* without the last word */
 	const char *last;
 	const struct vbd_ctl_command *command;
-	char *group;	 /* first word of a command with two words, until the second word comes */
-	size_t operands; /* number of operands before @last */
+	const char *noun;	  /* the noun, until its verb comes */
+	size_t operands;	  /* number of operands before @last */
 	enum vbd_ctl_opt pending; /* the option whose value @last is; END for none */
 };
 
@@ -82,33 +82,23 @@ static void take_word(struct line *line, size_t i)
 			line->pending = VBD_CTL_OPT_END;
 		return;
 	}
-	if (line->group) {
-		char *words[] = {line->group, word};
-
-		line->command = vbd_ctl_command_find(words, 2, &used);
-		line->operands = line->command && line->command->verb ? 0 : 1;
-		line->group = NULL;
+	if (line->noun) {
+		line->command = vbd_ctl_command_row(line->noun, word);
+		line->noun = NULL;
 	} else if (line->command) {
 		line->operands++;
-	} else if (vbd_ctl_command_is_group(word)) {
-		line->group = word;
-		line->command = vbd_ctl_command_find(&word, 1, &used);
 	} else {
+		line->noun = vbd_ctl_command_noun(word);
 		line->command = vbd_ctl_command_find(&word, 1, &used);
 	}
 }
 
 static void offer_commands(const struct line *line)
 {
-	const char *before = "";
-
-	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
-		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
-
-		if (command->summary && strcmp(command->name, before) != 0)
-			offer(line, command->name);
-		before = command->name;
-	}
+	for (size_t i = 0; i < vbd_ctl_alias_count; i++)
+		offer(line, vbd_ctl_aliases[i].word);
+	for (size_t i = 0; i < vbd_ctl_noun_count; i++)
+		offer(line, vbd_ctl_nouns[i].noun);
 }
 
 static void offer_verbs(const struct line *line)
@@ -116,7 +106,7 @@ static void offer_verbs(const struct line *line)
 	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
 		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
 
-		if (command->verb && strcmp(command->name, line->group) == 0)
+		if (strcmp(command->noun, line->noun) == 0)
 			offer(line, command->verb);
 	}
 }
@@ -242,7 +232,7 @@ enum vbd_ctl_exit vbd_ctl_complete(struct vbd_ctl *ctl)
 		offer_values(&line, vbd_ctl_opt_spec(line.pending)->placeholder);
 	else if (*line.last == '-')
 		offer_options(&line);
-	else if (line.group)
+	else if (line.noun)
 		offer_verbs(&line);
 	else if (line.command)
 		offer_operands(&line);

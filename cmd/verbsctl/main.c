@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verbsctl: shows and controls the connections of a verbsd over its HTTP API. */
 #include "cmd/verbsctl/complete.h"
+#include "cmd/verbsctl/help.h"
 #include "cmd/verbsctl/parse.h"
 
 #include <errno.h>
@@ -44,7 +45,7 @@ int main(int argc, char **argv)
 	if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_VERSION))
 		puts("verbsctl " VBD_VERSION);
 	else if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_HELP))
-		vbd_ctl_args_help(&ctl.args, stdout);
+		vbd_ctl_help(&ctl.args, stdout);
 	else if (exit_status == VBD_CTL_OK)
 		exit_status = run(&ctl);
 	/* A full disk may show only here. Lost output is a failure. */

@@ -55,15 +55,10 @@ static const enum vbd_ctl_opt *tables_find(const struct getopt_tables *tables, i
 	return NULL;
 }
 
-/* The help command that fits: "verbsctl buf put --help". The caller frees it. */
+/* The help command that fits: "verbsctl buffers put --help". The caller frees it. */
 static char *help_call(const struct vbd_ctl_args *args)
 {
-	const struct vbd_ctl_command *command = args->command;
-
-	if (!command)
-		return vbd_ctl_format("verbsctl --help");
-	return vbd_ctl_format("verbsctl %s%s%s --help", command->name, command->verb ? " " : "",
-		command->verb ? command->verb : "");
+	return vbd_ctl_format("verbsctl %s%s--help", args->called, *args->called ? " " : "");
 }
 
 static enum vbd_ctl_exit take_value(
@@ -107,8 +102,8 @@ static enum vbd_ctl_exit take_value(
 	}
 	if (!wanted)
 		return VBD_CTL_OK;
-	return vbd_ctl_usage(
-		"%s--%s must %s, not \"%s\"", args->title, spec->name, wanted, args->text[opt]);
+	return vbd_ctl_refuse(
+		args, "--%s must %s, not \"%s\"", spec->name, wanted, args->text[opt]);
 }
 
 static enum vbd_ctl_exit refuse_option(const struct vbd_ctl_args *args,
@@ -119,15 +114,15 @@ static enum vbd_ctl_exit refuse_option(const struct vbd_ctl_args *args,
 	char *help = help_call(args);
 
 	if (opt && answer == ':')
-		exit_status = vbd_ctl_usage("%s--%s needs %s; see `%s`", args->title,
+		exit_status = vbd_ctl_refuse(args, "--%s needs %s; see `%s`",
 			vbd_ctl_opt_spec(*opt)->name, vbd_ctl_opt_spec(*opt)->placeholder, help);
 	else if (opt)
-		exit_status = vbd_ctl_usage("%s--%s takes no value; see `%s`", args->title,
-			vbd_ctl_opt_spec(*opt)->name, help);
+		exit_status = vbd_ctl_refuse(
+			args, "--%s takes no value; see `%s`", vbd_ctl_opt_spec(*opt)->name, help);
 	else if (optopt)
-		exit_status = vbd_ctl_usage("%sno option -%c; see `%s`", args->title, optopt, help);
+		exit_status = vbd_ctl_refuse(args, "no option -%c; see `%s`", optopt, help);
 	else
-		exit_status = vbd_ctl_usage("%sno option %s; see `%s`", args->title, word, help);
+		exit_status = vbd_ctl_refuse(args, "no option %s; see `%s`", word, help);
 	free(help);
 	return exit_status;
 }
@@ -166,18 +161,19 @@ static enum vbd_ctl_exit read_options(
 
 static enum vbd_ctl_exit refuse_command(char *const *words, size_t count)
 {
-	const char *group = vbd_ctl_command_is_group(words[0]) ? words[0] : NULL;
-	const char *wrong = group ? (count > 1 && words[1][0] != '-' ? words[1] : NULL) : words[0];
-	const char *like = wrong ? vbd_ctl_command_like(group, wrong) : NULL;
+	const char *noun = vbd_ctl_command_noun(words[0]);
+	const char *wrong = noun ? (count > 1 && words[1][0] != '-' ? words[1] : NULL) : words[0];
+	const char *like = wrong ? vbd_ctl_command_like(noun, wrong) : NULL;
+	const char *first = noun ? words[0] : "";
+	const char *space = noun ? " " : "";
 
 	if (!wrong)
-		return vbd_ctl_usage("%s: needs a command; see `verbsctl %s --help`", group, group);
+		return vbd_ctl_usage("%s: needs a verb; see `verbsctl %s --help`", first, first);
 	if (like)
-		return vbd_ctl_usage("no command \"%s%s%s\"; did you mean \"%s%s%s\"?",
-			group ? group : "", group ? " " : "", wrong, group ? group : "",
-			group ? " " : "", like);
-	return vbd_ctl_usage("no command \"%s%s%s\"; see `verbsctl --help`", group ? group : "",
-		group ? " " : "", wrong);
+		return vbd_ctl_usage("no command \"%s%s%s\"; did you mean \"%s%s%s\"?", first,
+			space, wrong, first, space, like);
+	return vbd_ctl_usage("no command \"%s%s%s\"; see `verbsctl %s%s--help`", first, space,
+		wrong, first, space);
 }
 
 static enum vbd_ctl_exit check_operands(const struct vbd_ctl_args *args)
@@ -188,128 +184,63 @@ static enum vbd_ctl_exit check_operands(const struct vbd_ctl_args *args)
 
 	vbd_ctl_command_operand_limits(args->command, &min, &max);
 	if (args->operand_count < min)
-		exit_status = vbd_ctl_usage(
-			"%sneeds %s; see `%s`", args->title, args->command->usage, help);
+		exit_status =
+			vbd_ctl_refuse(args, "needs %s; see `%s`", args->command->usage, help);
 	else if (args->operand_count > max)
-		exit_status = vbd_ctl_usage("%s\"%s\" is one operand too many; see `%s`",
-			args->title, args->operands[max], help);
+		exit_status = vbd_ctl_refuse(args, "\"%s\" is one operand too many; see `%s`",
+			args->operands[max], help);
 	for (size_t i = 0; i < args->operand_count && exit_status == VBD_CTL_OK; i++) {
 		/* The word that is being completed may be empty. */
 		if (!args->operands[i][0] && args->command->summary)
-			exit_status = vbd_ctl_usage(
-				"%san operand must not be empty; see `%s`", args->title, help);
+			exit_status = vbd_ctl_refuse(
+				args, "an operand must not be empty; see `%s`", help);
 	}
 	free(help);
 	return exit_status;
 }
 
-/* "verbsctl buf --help" asks about a group, which is not a command. */
-static bool asks_group_help(char *const *words, size_t count)
+/* "verbsctl buffers --help" asks about the noun, not about its `ls`. */
+static bool asks_about_noun(char *const *words, size_t count)
 {
-	return count > 1 && vbd_ctl_command_is_group(words[0]) &&
+	return count > 1 && vbd_ctl_command_noun(words[0]) &&
 	       (strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0);
+}
+
+/* Parses the words behind the common options, which begin with the command's name. */
+static enum vbd_ctl_exit parse_command(struct vbd_ctl_args *args, size_t count, char **words)
+{
+	enum vbd_ctl_exit exit_status;
+	size_t used = 0;
+
+	if (asks_about_noun(words, count)) {
+		args->noun = vbd_ctl_command_noun(words[0]);
+		args->text[VBD_CTL_OPT_HELP] = "";
+		return VBD_CTL_OK;
+	}
+	args->command = vbd_ctl_command_find(words, count, &used);
+	if (!args->command)
+		return refuse_command(words, count);
+	(void)snprintf(args->called, sizeof(args->called), "%s%s%s", words[0], used > 1 ? " " : "",
+		used > 1 ? words[1] : "");
+	/* getopt_long(3) skips the first word, here the last word of the command's name. */
+	words += used - 1;
+	exit_status = read_options(args, (int)(count - used + 1), words, ":");
+	if (exit_status != VBD_CTL_OK || vbd_ctl_args_has(args, VBD_CTL_OPT_HELP))
+		return exit_status;
+	args->operands = words + optind;
+	args->operand_count = count - used + 1 - (size_t)optind;
+	return check_operands(args);
 }
 
 enum vbd_ctl_exit vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args *ret_args)
 {
 	enum vbd_ctl_exit exit_status = read_options(ret_args, argc, argv, "+:");
-	size_t used = 0;
-	size_t count;
-	char **words;
 
 	if (exit_status != VBD_CTL_OK || vbd_ctl_args_has(ret_args, VBD_CTL_OPT_VERSION))
 		return exit_status;
-	words = argv + optind;
-	count = (size_t)(argc - optind);
-	if (count == 0) {
-		if (vbd_ctl_args_has(ret_args, VBD_CTL_OPT_HELP))
-			return VBD_CTL_OK;
-		return vbd_ctl_usage("needs a command; see `verbsctl --help`");
-	}
-	ret_args->command = vbd_ctl_command_find(words, count, &used);
-	if (!ret_args->command && asks_group_help(words, count)) {
-		ret_args->group = words[0];
-		ret_args->text[VBD_CTL_OPT_HELP] = "";
+	if (optind < argc)
+		return parse_command(ret_args, (size_t)(argc - optind), argv + optind);
+	if (vbd_ctl_args_has(ret_args, VBD_CTL_OPT_HELP))
 		return VBD_CTL_OK;
-	}
-	if (!ret_args->command)
-		return refuse_command(words, count);
-	(void)snprintf(ret_args->title, sizeof(ret_args->title),
-		"%s%s%s: ", ret_args->command->name, used > 1 ? " " : "",
-		used > 1 ? ret_args->command->verb : "");
-	/* getopt_long(3) skips the first word, here the last word of the command's name. */
-	words += used - 1;
-	exit_status = read_options(ret_args, (int)(count - used + 1), words, ":");
-	if (exit_status != VBD_CTL_OK || vbd_ctl_args_has(ret_args, VBD_CTL_OPT_HELP))
-		return exit_status;
-	ret_args->operands = words + optind;
-	ret_args->operand_count = count - used + 1 - (size_t)optind;
-	return check_operands(ret_args);
-}
-
-static void help_options(FILE *out, const enum vbd_ctl_opt *opts, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		const struct vbd_ctl_opt_spec *spec = vbd_ctl_opt_spec(opts[i]);
-		char *left = vbd_ctl_format("--%s%s%s", spec->name, spec->placeholder ? " " : "",
-			spec->placeholder ? spec->placeholder : "");
-
-		if (spec->letter)
-			fprintf(out, "  -%c, ", spec->letter);
-		else
-			fputs("      ", out);
-		if (strlen(left) <= 28)
-			fprintf(out, "%-28s  %s\n", left, spec->help);
-		else
-			fprintf(out, "%s\n%36s%s\n", left, "", spec->help);
-		free(left);
-	}
-}
-
-static void help_commands(FILE *out, const char *group)
-{
-	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
-		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
-		char *left;
-
-		if (!command->summary || (group && strcmp(command->name, group) != 0))
-			continue;
-		left = vbd_ctl_format("%s%s%s%s%s", command->name, command->verb ? " " : "",
-			command->verb ? command->verb : "", *command->usage ? " " : "",
-			command->usage);
-		fprintf(out, "  %-30s  %s\n", left, command->summary);
-		free(left);
-	}
-}
-
-static void help_of_command(const struct vbd_ctl_command *command, FILE *out)
-{
-	fprintf(out, "Usage: verbsctl %s%s%s%s%s [OPTION...]\n\n%s.\n", command->name,
-		command->verb ? " " : "", command->verb ? command->verb : "",
-		*command->usage ? " " : "", command->usage, command->summary);
-	if (command->text)
-		fprintf(out, "\n%s\n", command->text);
-	if (command->option_count) {
-		fputs("\nOptions:\n", out);
-		help_options(out, command->options, command->option_count);
-	}
-}
-
-void vbd_ctl_args_help(const struct vbd_ctl_args *args, FILE *out)
-{
-	if (args->command) {
-		help_of_command(args->command, out);
-	} else {
-		fprintf(out, "Usage: verbsctl [OPTION...] %s%sCOMMAND [OPERAND...]\n\n",
-			args->group ? args->group : "", args->group ? " " : "");
-		fputs("Sees and drives the RDMA connections that verbsd owns.\n\nCommands:\n", out);
-		help_commands(out, args->group);
-	}
-	fputs("\nCommon options:\n", out);
-	help_options(out, vbd_ctl_common_options, vbd_ctl_common_option_count);
-	if (!args->command)
-		fputs("\nEnvironment: VERBSD_URL, VERBSD_TOKEN, VERBSD_TOKEN_FILE, NO_COLOR.\n"
-		      "Exit status: 0 done, 1 refused or failed, 2 wrong command line.\n"
-		      "`verbsctl COMMAND --help` explains a command; verbsctl(1) has it all.\n",
-			out);
+	return vbd_ctl_usage("needs a command; see `verbsctl --help`");
 }

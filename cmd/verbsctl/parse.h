@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The command line, parsed by the rows of the commands (cmd/verbsctl/command.h) and their options
- * (cmd/verbsctl/common/args.h), and --help, which prints the same rows.
+ * (cmd/verbsctl/common/args.h).
  *
  * One thread.
  */
@@ -9,8 +9,6 @@
 #define VBD_CMD_VERBSCTL_PARSE_H
 
 #include "cmd/verbsctl/common/args.h"
-
-#include <stdio.h>
 
 /**
  * vbd_ctl_args_parse - parse the whole command line
@@ -22,8 +20,5 @@
  * malformed.
  */
 enum vbd_ctl_exit vbd_ctl_args_parse(int argc, char **argv, struct vbd_ctl_args *ret_args);
-
-/** vbd_ctl_args_help - print the help of the command, or of verbsctl if args->command is NULL */
-void vbd_ctl_args_help(const struct vbd_ctl_args *args, FILE *out);
 
 #endif

@@ -37,7 +37,7 @@
 		"Check `rdma link` on the peer, and that UDP 4791 (RoCE v2) passes both ways.") \
 	X(CM_EVENT, REJECTED, \
 		"no program listens on that port; the program there refused; the parameters don't fit", \
-		"The reject reason in the event says which: run `verbsctl explain` with its name.") \
+		"The reject reason in the event says which: run `verbsctl glossary show` with its name.") \
 	X(CM_EVENT, ESTABLISHED, \
 		"both sides are ready to send", \
 		"Nothing.") \
@@ -337,7 +337,7 @@
 		"Connect again when verbsd runs again.") \
 	X(END_REASON, REJECTED, \
 		"no program listens on that port; the program there refused", \
-		"See the CM's reject reason in first_error; `verbsctl explain` tells its meaning.") \
+		"See the CM's reject reason in first_error; `verbsctl glossary show` tells its meaning.") \
 	X(END_REASON, REJECTED_LOCALLY, \
 		"a client of this verbsd rejected the request, or nobody accepted it in time", \
 		"Raise accept_timeout_ms, or create the listener with policy auto.") \

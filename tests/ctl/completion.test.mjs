@@ -23,12 +23,13 @@ const nowhere = { url: 'http://127.0.0.1:1' };
 
 test('completion: commands, verbs, options and values need no server', async () => {
   const all = await candidates(nowhere, '');
-  for (const name of ['buf', 'connect', 'devices', 'events', 'ls', 'show'])
+  for (const name of ['buf', 'buffers', 'connect', 'devices', 'events', 'ls', 'show', 'ud-endpoints'])
     assert.ok(all.includes(name), name);
   assert.ok(!all.includes('__complete'));
   assert.equal(new Set(all).size, all.length);
-  assert.deepEqual(await candidates(nowhere, 'con'), ['connect']);
-  assert.deepEqual(await candidates(nowhere, 'buf', ''), ['create', 'ls', 'show', 'put', 'get', 'sum', 'rm']);
+  assert.deepEqual(await candidates(nowhere, 'con'), ['connect', 'connections']);
+  assert.deepEqual(await candidates(nowhere, 'buf', ''), ['ls', 'show', 'create', 'put', 'get', 'sum', 'rm']);
+  assert.deepEqual(await candidates(nowhere, 'buffers', 's'), ['show', 'sum']);
   assert.deepEqual(await candidates(nowhere, 'listeners', 's'), ['show', 'set']);
   assert.deepEqual(await candidates(nowhere, 'ls', '--s'), ['--state', '--sort', '--server']);
   assert.deepEqual(await candidates(nowhere, 'listen', '0.0.0.0', '--accept', ''), ['auto', 'manual', 'reject']);
@@ -48,7 +49,8 @@ test('completion: names and ids come from the server of the line', async (t) => 
   assert.deepEqual(await candidates(server, 'show', ''), ['to-b', '7']);
   assert.deepEqual(await candidates(nowhere, '-s', server.url, 'buf', 'rm', 'a', ''), ['target', '3', '4']);
   assert.deepEqual(await candidates(server, 'buf', 'put', 'ta'), ['target']);
-  assert.deepEqual(await candidates(server, 'write', '--connection', ''), ['to-b', '7']);
+  assert.deepEqual(await candidates(server, 'write', ''), ['to-b', '7']);
+  assert.deepEqual(await candidates(server, 'windows', 'create', '--connection', ''), ['to-b', '7']);
   assert.equal(server.requests[0].query.fields, 'id,name');
 });
 

@@ -125,11 +125,11 @@ test('data: buf get writes a file', async (t) => {
 
 test('data: buf get asks for a range, and takes nothing else for it', async (t) => {
   const server = await FakeServer.start(t, { [GET]: [{ status: 206, headers: octets, body: 'cd' }, { headers: octets, body: 'abcd' }] });
-  const { code, stdout } = await ctl(server, ['buf', 'get', 'target', '--range', '2-3']);
+  const { code, stdout } = await ctl(server, ['buf', 'get', 'target', '--offset', '2', '--length', '2']);
   assert.equal(code, 0);
   assert.equal(stdout, 'cd');
   assert.equal(server.requests[0].headers.range, 'bytes=2-3');
-  const whole = await ctl(server, ['buf', 'get', 'target', '--range', '2-3']);
+  const whole = await ctl(server, ['buf', 'get', 'target', '--offset', '2', '--length', '2']);
   assert.equal(whole.code, 1);
   assert.equal(whole.stdout, '');
   assert.match(whole.stderr, /ignored the range/);
@@ -138,7 +138,7 @@ test('data: buf get asks for a range, and takes nothing else for it', async (t) 
 test('data: buf get leaves a file alone when it is refused', async (t) => {
   const path = fileOf(t, 'precious');
   const server = await FakeServer.start(t, { [GET]: unsatisfiable });
-  const { code, stderr } = await ctl(server, ['buf', 'get', 'target', '-o', path, '--range', '99-100']);
+  const { code, stderr } = await ctl(server, ['buf', 'get', 'target', '-o', path, '--offset', '99']);
   assert.equal(code, 1);
   assert.match(stderr, /range_not_satisfiable/);
   assert.equal(readFileSync(path, 'utf8'), 'precious');

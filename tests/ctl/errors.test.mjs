@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// For any answer, or none: exit status 1, a message with the reason, and no crash.
+// For any answer, or none: the exit status that fits, a message with the reason, and no crash.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ctl, folder } from './lib/ctl.mjs';
-import { connection, index, problem } from './lib/samples.mjs';
+import { connection, index, problem, transfer } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
 const refusal = (over) => ({ status: 502, json: problem(over) });
@@ -21,6 +21,15 @@ test('errors: a problem names object, code, title, detail and hint', async (t) =
     '  cm event: RDMA_CM_EVENT_REJECTED, status 8',
     '  reject reason: IB_CM_REJ_INVALID_SERVICE_ID',
     '  hint: Is something listening on that port?', ''].join('\n'));
+});
+
+test('errors: a deadline that passed is 3, and an object that is not there is 4', async (t) => {
+  const server = await FakeServer.start(t, { 'POST /v1/connections': { status: 504, json: problem({ code: 'timed_out' }) },
+    'POST /v1/transfers': { status: 202, json: transfer({ state: 'running' }) },
+    'GET /v1/transfers/12': { json: transfer({ state: 'failed', error: { code: 'timed_out', detail: 'too slow', hint: 'wait' } }) } });
+  for (const [args, status] of [[['connect', 'h:1'], 3], [['show', 'x'], 4], [['buf', 'get', 'x'], 4], [['rm', 'x'], 4],
+    [['write', '7', '--buffer', 'b', '--remote-addr', '0x1', '--remote-rkey', '0x1'], 3]])
+    assert.equal((await ctl(server, args)).code, status, args.join(' '));
 });
 
 test('errors: every member of a problem that helps is told', async (t) => {
@@ -104,9 +113,9 @@ for (const [what, bytes] of Object.entries(BROKEN)) {
 const READS = [['ls'], ['show', '7'], ['devices'], ['devices', 'show', 'x'], ['cqs'], ['listeners'],
   ['listeners', 'show', '1'], ['buf', 'ls'], ['buf', 'show', '3'], ['buf', 'sum', '3'], ['transfers'],
   ['transfers', 'show', '12'], ['stats'], ['status'], ['events'], ['recv', '7'], ['listen', '0.0.0.0'],
-  ['connect', 'h:1'], ['close', '7'], ['reject', '7'], ['accept', '7'], ['forget', '7'], ['send', '7', 'x'],
+  ['connect', 'h:1'], ['close', '7'], ['reject', '7'], ['accept', '7'], ['rm', '7'], ['send', '7', 'x'],
   ['buf', 'create', '--size', '1'], ['buf', 'rm', '3'], ['transfers', 'rm', '12'],
-  ['write', '--connection', '7', '--buffer', '3', '--remote', '#3'],
+  ['write', '7', '--buffer', '3', '--remote', '#3'],
   ['listeners', 'set', '1', '--accept', 'auto']];
 
 // Each one is tried as a whole answer and as an item of a list.
@@ -154,7 +163,7 @@ test('errors: one of several operands that fails does not keep the others from t
   const server = await FakeServer.start(t, { 'DELETE /v1/buffers/a': { status: 204 },
     'DELETE /v1/buffers/c': { status: 204 } });
   const { code, stdout, stderr } = await ctl(server, ['buf', 'rm', 'a', 'b', 'c']);
-  assert.equal(code, 1);
+  assert.equal(code, 4);
   assert.equal(stdout, 'buffer/a: gone\nbuffer/c: gone\n');
   assert.match(stderr, /not_found/);
 });

@@ -51,12 +51,12 @@ says() {
 	[[ $out =~ $regex ]] || fail "$*: no \"$regex\" in: $out"
 }
 
-# refuses REGEX COMMAND...: the command must exit with 1, with matching output
-refuses() {
-	local regex=$1 out status=0
-	shift
+# ends STATUS REGEX COMMAND...: the command must exit with that status, with matching output
+ends() {
+	local wanted=$1 regex=$2 out status=0
+	shift 2
 	out=$("$@" 2>&1) || status=$?
-	((status == 1)) || fail "$*: status $status: $out"
+	((status == wanted)) || fail "$*: status $status: $out"
 	[[ $out =~ $regex ]] || fail "$*: no \"$regex\" in: $out"
 }
 
@@ -87,23 +87,23 @@ says 'RTR -> RTS' a show to-b
 says 'buffer/1 \(source\)' a buf create source --size 3000000
 says '^3000000 bytes put' a buf put source "$work/file"
 says '^transfer/1: write of 3000000 bytes done' \
-	a write --connection to-b --buffer source --remote 'http://127.0.0.1:7481#target'
+	a write to-b --buffer source --remote 'http://127.0.0.1:7481#target'
 b buf get target -o "$work/copy"
 cmp "$work/file" "$work/copy" || fail "the bytes that arrived are others"
 [[ $(a buf sum source | cut -d' ' -f1) == "$(b buf sum target | cut -d' ' -f1)" ]] || fail "checksums differ"
 
 a buf put source - < <(head -c 3000000 /dev/zero) >/dev/null
 says '^transfer/2: read of 3000000 bytes done' \
-	a read --connection to-b --buffer source --remote '127.0.0.1:7481#target'
+	a read to-b --buffer source --remote '127.0.0.1:7481#target'
 a buf get source | cmp - "$work/file" || fail "the bytes that were read are others"
-refuses "don't fit into its 3000000 bytes" a write --connection to-b --buffer source --length 3000001 \
+ends 1 "don't fit into its 3000000 bytes" a write to-b --buffer source --length 3000001 \
 	--remote '127.0.0.1:7481#target'
 
 says 'send of 5 bytes done' a send to-b hello
 says '^hello$' b recv 1 --count 1 --timeout 60s
 head -c 4000 "$work/file" | b send 1 - >/dev/null
 a recv to-b --raw --timeout 60s | cmp - <(head -c 4000 "$work/file") || fail "the message is another"
-refuses 'no message came' a recv to-b --timeout 200ms
+ends 3 'no message came' a recv to-b --timeout 200ms
 
 says 'accept manual' b listeners set front --accept manual
 says 'connection/2 \(m\): ' a connect "$LAB_ADDR:7471" --name m --no-wait
@@ -111,13 +111,13 @@ await has_request
 says 'established .*service echo' b accept 2 --service echo
 says 'send of 2 bytes done' a send m hi
 says '^hi$' a recv m --count 1 --timeout 60s
-refuses 'remote_access: .*hint: ' a write --connection m --buffer source --length 16 \
+ends 1 'remote_access: .*hint: ' a write m --buffer source --length 16 \
 	--remote-addr 0x1000 --remote-rkey 0x99
 says ' m +failed .*remote_access' a ls
-refuses 'connection/3: rejected: .*hint: ' a connect "$LAB_ADDR:7999"
+ends 1 'connection/3: rejected: .*hint: ' a connect "$LAB_ADDR:7999"
 
 says 'connection/1 \(to-b\): closed \(local_close\)' a close to-b
-says 'gone' a forget to-b
+says 'gone' a rm to-b
 says 'gone' a buf rm source
 says 'connection_ended' a events --object connection/1 --type connection_ended
 says 'bytes_written +3000000' a stats

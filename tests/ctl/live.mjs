@@ -52,7 +52,7 @@ test('live: top shows what moves, why it ended, and a restart; events and stats 
   let moving = true;
   const mover = (async () => {
     while (moving)
-      await done(A, ['send', 'to-b', '--buffer', 'source', '--message-bytes', '4K']);
+      await done(A, ['send', 'to-b', '--buffer', 'source', '--message-size', '4K']);
   })();
   await top.until((picture) => / rxe0 +[1-9][\d.]*[KM] +0 /.test(line(picture, 'to-b')));
   await top.until(({ text }) => text.indexOf(' to-b ') < text.indexOf(' quiet '));
@@ -61,7 +61,7 @@ test('live: top shows what moves, why it ended, and a restart; events and stats 
   await mover;
 
   // Round trips of a probe.
-  await done(A, ['probes', 'create', '--connection', 'quiet', '--no-wait']);
+  await done(A, ['probes', 'create', 'quiet', '--no-wait']);
   await top.until((picture) => /% +[\d.]+[num]s/.test(line(picture, 'quiet')));
 
   // The peer dies while its connection is shown.

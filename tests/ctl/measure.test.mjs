@@ -102,7 +102,7 @@ test('bench: a write aims at the buffer of the peer', async (t) => {
     'GET /v1/benchmarks/4': { json: benchmark() },
     'DELETE /v1/benchmarks/4': { status: 204 },
   });
-  const { code, stdout, stderr } = await ctl(server, ['bench', '--connection', '7', '--size', '64K', '--tx-depth', '16',
+  const { code, stdout, stderr } = await ctl(server, ['bench', '7', '--size', '64K', '--tx-depth', '16',
     '--duration', '1s', '--buffer', '3', '--remote', '#target']);
 
   assert.equal(code, 0, stderr);
@@ -118,7 +118,7 @@ test('bench: a range beyond the buffer of the peer is refused before it breaks t
   const server = await FakeServer.start(t, {
     'GET /v1/buffers/target': { json: buffer({ name: 'target', size_bytes: 4096, access: ['remote_read'] }) },
   });
-  const { code, stderr } = await ctl(server, ['bench', '--connection', '7', '--op', 'read', '--size', '4097', '--remote',
+  const { code, stderr } = await ctl(server, ['bench', '7', '--op', 'read', '--size', '4097', '--remote',
     '#target']);
 
   assert.equal(code, 1);
@@ -133,7 +133,7 @@ test('bench: a send needs nothing of the peer, and an interrupt prints the resul
     'POST /v1/benchmarks/4/cancel': state.answer,
     'DELETE /v1/benchmarks/4': { status: 204 },
   });
-  const run = start(t, server, ['bench', '--connection', 'to-b', '--size', '0', '-n', '1000000']);
+  const run = start(t, server, ['bench', 'to-b', '--size', '0', '-n', '1000000']);
 
   await run.until(() => server.calls.length > 1);
   run.child.kill('SIGINT');
@@ -145,7 +145,7 @@ test('bench: a send needs nothing of the peer, and an interrupt prints the resul
 test('bench: a missing option is refused before any request', async (t) => {
   const server = await FakeServer.start(t, {});
 
-  for (const args of [[], ['--connection', '7'], ['--size', '64'], ['--connection', '7', '--size', '64', '--op', 'write']])
+  for (const args of [[], ['7'], ['--size', '64'], ['7', '--size', '64', '--op', 'write']])
     assert.equal((await ctl(server, ['bench', ...args])).code, 2);
   assert.deepEqual(server.calls, []);
 });

@@ -117,18 +117,18 @@ test('messages: what could not be printed is not deleted', async (t) => {
   assert.ok(!server.calls.includes(DELETE));
 });
 
-test('messages: --timeout without a message is a failure', async (t) => {
+test('messages: --timeout without a message has timed out', async (t) => {
   const server = await FakeServer.start(t, inbox([]));
   const { code, stderr } = await ctl(server, ['recv', '7', '--timeout', '50ms']);
-  assert.equal(code, 1);
+  assert.equal(code, 3);
   assert.match(stderr, /no message came/);
   assert.ok(Number(server.requests[0].query.wait_ms) <= 51);
 });
 
-test('messages: --count that is not reached in time is a failure', async (t) => {
+test('messages: --count that is not reached in time has timed out', async (t) => {
   const server = await FakeServer.start(t, inbox([message(1, 'one')]));
   const { code, stdout, stderr } = await ctl(server, ['recv', '7', '--count', '2', '--timeout', '50ms']);
-  assert.equal(code, 1);
+  assert.equal(code, 3);
   assert.equal(stdout, 'one\n');
   assert.match(stderr, /1 of 2 messages came/);
 });
@@ -168,6 +168,6 @@ test('messages: a server that counts backwards is not believed', async (t) => {
 test('messages: recv on something unknown is told', async (t) => {
   const server = await FakeServer.start(t);
   const { code, stderr } = await ctl(server, ['recv', '7']);
-  assert.equal(code, 1);
+  assert.equal(code, 4);
   assert.match(stderr, /not_found/);
 });

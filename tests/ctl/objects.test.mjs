@@ -192,9 +192,9 @@ const CHANGES = [
     says: 'connection/7 (to-b): closed (local_close)\n' },
   { args: ['close', 'to-b', '--no-wait'], call: 'POST /v1/connections/to-b/close',
     answer: { status: 202, json: connection({ state: 'draining' }) }, says: 'connection/7 (to-b): draining\n' },
-  { args: ['forget', 'to-b'], call: 'DELETE /v1/connections/to-b', prefer: 'wait=15', answer: { status: 204 },
+  { args: ['rm', 'to-b'], call: 'DELETE /v1/connections/to-b', prefer: 'wait=15', answer: { status: 204 },
     says: 'connection/to-b: gone\n' },
-  { args: ['forget', 'to-b'], call: 'DELETE /v1/connections/to-b', prefer: 'wait=15',
+  { args: ['rm', 'to-b'], call: 'DELETE /v1/connections/to-b', prefer: 'wait=15',
     answer: { status: 202, json: connection({ state: 'draining' }) }, says: 'connection/to-b: draining\n' },
   { args: ['buf', 'create', 'target', '--size', '1M', '--access', 'remote_write,remote_read', '--kind', 'shared', '--device', 'rxe0'],
     call: 'POST /v1/buffers', answer: { status: 201, json: buffer() },
@@ -315,12 +315,12 @@ test('objects: a country that writes 0,5 still reads 0.5', async (t) => {
   assert.equal(server.requests[0].json.timeout_ms, 500);
 });
 
-test('explain: says what a name means, why, and what to do', async (t) => {
+test('glossary: says what a name means, why, and what to do', async (t) => {
   const why = { kind: 'wc_status', name: 'IBV_WC_RNR_RETRY_EXC_ERR', number: 13, meaning: 'The peer had no receive',
     causes: ['it is slow', 'it is stuck'], advice: 'Post more.' };
   const server = await FakeServer.start(t, { 'GET /v1/explain': { json: { items: [why] } } });
-  const { stdout } = await succeeds(server, ['explain', 'a b']);
-  assert.deepEqual(server.requests.map(({ url }) => url), ['/v1/connections/a%20b/explain', '/v1/explain?name=a%20b']);
+  const { stdout } = await succeeds(server, ['glossary', 'show', 'a b']);
+  assert.deepEqual(server.requests.map(({ url }) => url), ['/v1/explain?name=a%20b']);
   assert.equal(stdout, [
     'IBV_WC_RNR_RETRY_EXC_ERR  wc_status', '  number        13', '  means         The peer had no receive',
     '  causes        it is slow', '                it is stuck', '  what to do    Post more.', ''].join('\n'));
@@ -355,28 +355,12 @@ test('explain: says what became of a connection', async (t) => {
     '  dead peer     336 ms', '  rnr timer     640.000 us', '  locked        2.0 KiB', ''].join('\n'));
 });
 
-test('explain: a connection goes before a word of the same name', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/connections/rejected/explain': { json: explanation } });
-  const { stdout } = await succeeds(server, ['explain', 'rejected']);
-  assert.match(stdout, /^It failed\./);
-});
-
-test('explain: says which way a connection would go', async (t) => {
+test('reachability: says which way a connection would go', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/explain': { json: { ...explanation, summary: 'By eth0.' } } });
-  const { stdout } = await succeeds(server, ['explain', '--dst', 'a b', '--device', 'rxe0', '--src', '::1']);
+  const { stdout } = await succeeds(server, ['reachability', 'show', 'a b', '--device', 'rxe0', '--src', '::1']);
   const { searchParams } = new URL(server.requests[0].url, 'http://h');
   assert.deepEqual(Object.fromEntries(searchParams), { dst: 'a b', device: 'rxe0', src: '::1' });
   assert.match(stdout, /^By eth0\.\n/);
-});
-
-test('explain: asks one question at a time', async (t) => {
-  const server = await FakeServer.start(t, {});
-  for (const args of [[], ['7', '--dst', 'h'], ['7', '--device', 'rxe0'], ['x', '--src', '::1']]) {
-    const { code, stderr } = await ctl(server, ['explain', ...args]);
-    assert.equal(code, 2, args.join(' '));
-    assert.match(stderr, /^verbsctl: explain: /);
-  }
-  assert.equal(server.requests.length, 0);
 });
 
 test('explain: gives the JSON of a connection as it came', async (t) => {

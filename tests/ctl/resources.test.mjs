@@ -23,16 +23,16 @@ const KINDS = [
     body: { name: 'slit', buffer: 'vault', connection: 7, type: 2, offset: 4096, length_bytes: 4096,
       access: ['remote_write'] }, waits: true },
   { name: 'probes', kind: 'probe', sample: probe(), row: '6 done rping 7 100 100 0 10.500 us 20.000 us',
-    create: ['--connection', '7', '--kind', 'rping', '-n', '100', '--size', '64'],
+    create: ['7', '--kind', 'rping', '-n', '100', '--size', '64'],
     body: { connection: 7, kind: 'rping', count: 100, size_bytes: 64 }, waits: true },
-  { name: 'endpoints', path: '/v1/ud_endpoints', kind: 'ud_endpoint', sample: endpoint(),
+  { name: 'ud-endpoints', path: '/v1/ud_endpoints', kind: 'ud_endpoint', sample: endpoint(),
     row: '2 mail ready rxe0 0x21 ::ffff:192.0.2.1 1024 192.0.2.1 7475 inbox',
     create: ['mail', '--addr', '192.0.2.1', '--port', '7475', '--qkey', '0x1234567', '--rq-depth', '16'],
     body: { name: 'mail', addr: '192.0.2.1', port: 7475, qkey: '0x1234567', qp: { rq_depth: 16 } } },
-  { name: 'peers', path: '/v1/ud_peers', kind: 'ud_peer', sample: peer(), row: '3 post ready 2 0x22 ::ffff:192.0.2.2 0 192.0.2.2:7475',
+  { name: 'ud-peers', path: '/v1/ud_peers', kind: 'ud_peer', sample: peer(), row: '3 post ready 2 0x22 ::ffff:192.0.2.2 0 192.0.2.2:7475',
     create: ['post', '--endpoint', 'mail', '--gid', '::ffff:192.0.2.2', '--qpn', '34', '--qkey', '0x1234567'],
     body: { name: 'post', ud_endpoint: 'mail', gid: '::ffff:192.0.2.2', qpn: 34, qkey: '0x1234567' } },
-  { name: 'groups', path: '/v1/multicast_memberships', kind: 'multicast_membership', sample: group(), row: '4 news joined 2 239.1.2.3 full ::ffff:239.1.2.3',
+  { name: 'multicast-memberships', path: '/v1/multicast_memberships', kind: 'multicast_membership', sample: group(), row: '4 news joined 2 239.1.2.3 full ::ffff:239.1.2.3',
     create: ['news', '--endpoint', '2', '--addr', '239.1.2.3', '--mode', 'full'],
     body: { name: 'news', ud_endpoint: 2, addr: '239.1.2.3', mode: 'full' }, waits: true },
 ];
@@ -102,11 +102,11 @@ test('resources: nested members are shown under both names', async (t) => {
 
 test('resources: a peer is resolved where it is', async (t) => {
   const server = await FakeServer.start(t, { 'POST /v1/ud_peers': { status: 201, json: peer() } });
-  await succeeds(server, ['peers', 'resolve', '[fd00::2]:7475', '--endpoint', 'mail', '--name', 'post',
+  await succeeds(server, ['ud-peers', 'resolve', '[fd00::2]:7475', '--endpoint', 'mail', '--name', 'post',
     '--private-data', 'who', '--timeout', '5s']);
   assert.deepEqual(server.requests[0].json, { name: 'post', ud_endpoint: 'mail', private_data: { data: 'who' },
     timeout_ms: 5000, dst_addr: 'fd00::2', dst_port: 7475 });
-  assert.equal((await ctl(server, ['peers', 'resolve', 'nowhere', '--endpoint', 'mail'])).code, 2);
+  assert.equal((await ctl(server, ['ud-peers', 'resolve', 'nowhere', '--endpoint', 'mail'])).code, 2);
 });
 
 test('resources: datagrams are sent to a peer and taken from an inbox', async (t) => {
@@ -115,9 +115,9 @@ test('resources: datagrams are sent to a peer and taken from an inbox', async (t
     'POST /v1/transfers': { status: 201, json: transfer({ op: 'send', connection: null, ud_endpoint: 2, multicast_membership: 4 }) },
     'GET /v1/ud_endpoints/mail/messages': [page([message(1, 'to all')]), page([])],
     'DELETE /v1/ud_endpoints/mail/messages': { status: 204 } });
-  await succeeds(server, ['endpoints', 'send', 'mail', 'hello', '--peer', 'post']);
+  await succeeds(server, ['ud-endpoints', 'send', 'mail', 'hello', '--peer', 'post']);
   assert.deepEqual(server.requests[0].json, { ud_peer: 'post', data: 'hello' });
-  await succeeds(server, ['endpoints', 'send', 'mail', '--buffer', 'b', '--group', '4']);
+  await succeeds(server, ['ud-endpoints', 'send', 'mail', '--buffer', 'b', '--group', '4']);
   assert.deepEqual(server.requests[1].json, { ud_endpoint: 'mail', multicast_membership: 4, buffer: 'b', op: 'send' });
-  assert.equal((await succeeds(server, ['endpoints', 'recv', 'mail'])).stdout, 'to all\n');
+  assert.equal((await succeeds(server, ['ud-endpoints', 'recv', 'mail'])).stdout, 'to all\n');
 });

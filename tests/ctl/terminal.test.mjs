@@ -14,7 +14,7 @@ if (!hasScript) {
   process.exit(77);
 }
 
-const write = ['write', '--connection', '7', '--buffer', '3', '--remote-addr', '0x1', '--remote-rkey', '0x2'];
+const write = ['write', '7', '--buffer', '3', '--remote-addr', '0x1', '--remote-rkey', '0x2'];
 const BAR = /write {2} ?\d+% \[=*>? *\] [\d.]+ [KM]?i?B {2}[\d.]+ [KMG]?i?B\/s/;
 
 // A transfer of about a second that reports progress in ten steps.

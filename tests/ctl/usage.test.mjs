@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { ctl } from './lib/ctl.mjs';
-import { FakeServer } from './lib/server.mjs';
+import { FakeServer, page } from './lib/server.mjs';
 
 const MAN = new URL('../../docs/verbsctl.1.scd', import.meta.url);
 
@@ -15,13 +15,23 @@ async function helpLines(args) {
   return stdout.split('\n');
 }
 
-// "buf put" of each line in the list of commands.
+// The lines of a section of --help: [first word, rest].
+function section(lines, title) {
+  const from = lines.indexOf(title) + 1;
+  return lines.slice(from, lines.indexOf('', from)).map((line) => line.trim().match(/^(\S+) *(.*)$/).slice(1));
+}
+
+// Every command as --help names it: "buffers put".
 async function commands() {
-  const lines = await helpLines(['--help']);
-  const from = lines.indexOf('Commands:') + 1;
-  return lines.slice(from, lines.indexOf('', from))
-    .map((line) => line.trim().split(/ +/).filter((word) => /^[a-z]/.test(word)))
-    .map((words, i) => lines[from + i].trim().match(/^[a-z-]+( [a-z-]+)?/)[0]);
+  const found = [];
+  let noun;
+  for (const line of (await helpLines(['--help'])).join('\n').match(/Nouns and their verbs:\n((?: .*\n)+)/)[1].trimEnd().split('\n')) {
+    const words = line.match(/[a-z-]+/g);
+    if (/^ {2}\S/.test(line))
+      noun = words.shift();
+    found.push(...words.map((verb) => `${noun} ${verb}`));
+  }
+  return found;
 }
 
 const WRONG = [
@@ -30,7 +40,9 @@ const WRONG = [
   { args: ['list'], says: /did you mean "listen"\?/ },
   { args: ['buf', 'pt', 'a', 'b'], says: /no command "buf pt"; did you mean "buf put"\?/ },
   { args: ['frobnicate'], says: /no command "frobnicate"; see `verbsctl --help`/ },
-  { args: ['buf'], says: /buf: needs a command/ },
+  { args: ['reachability'], says: /reachability: needs a verb; see `verbsctl reachability --help`/ },
+  { args: ['buffers', 'rn'], says: /no command "buffers rn"; did you mean "buffers rm"\?/ },
+  { args: ['buffer', 'ls'], says: /no command "buffer"; did you mean "buffers"\?/ },
   { args: ['show'], says: /show: needs CONNECTION/ },
   { args: ['show', '1', '2'], says: /"2" is one operand too many/ },
   { args: ['show', ''], says: /must not be empty/ },
@@ -58,19 +70,19 @@ const WRONG = [
   { args: ['connect', '[::1:7471'], says: /is not HOST:PORT/ },
   { args: ['listen', '[::]7471'], says: /is not ADDR or ADDR:PORT/ },
   { args: ['listeners', 'set', 'x'], says: /needs --accept or --accept-timeout/ },
-  { args: ['write', '--connection', '1'], says: /needs --remote, or --remote-addr/ },
-  { args: ['write', '--connection', '1', '--buffer', 'b'], says: /needs --remote, or --remote-addr/ },
-  { args: ['write', '--connection', '1', '--buffer', 'b', '--remote-addr', '0x1'], says: /needs --remote/ },
-  { args: ['write', '--connection', '1', '--buffer', 'b', '--remote', '#x', '--remote-rkey', '0x1'],
+  { args: ['write', '1'], says: /needs --remote, or --remote-addr/ },
+  { args: ['write', '1', '--buffer', 'b'], says: /needs --remote, or --remote-addr/ },
+  { args: ['write', '1', '--buffer', 'b', '--remote-addr', '0x1'], says: /needs --remote/ },
+  { args: ['write', '1', '--buffer', 'b', '--remote', '#x', '--remote-rkey', '0x1'],
     says: /needs --remote/ },
-  { args: ['write', '--connection', '1', '--buffer', 'b', '--remote', 'http://h'], says: /must be URL#NAME/ },
-  { args: ['write', '--connection', '1', '--buffer', 'b', '--remote-addr', '4096', '--remote-rkey', '0x1'],
+  { args: ['write', '1', '--buffer', 'b', '--remote', 'http://h'], says: /must be URL#NAME/ },
+  { args: ['write', '1', '--buffer', 'b', '--remote-addr', '4096', '--remote-rkey', '0x1'],
     says: /--remote-addr must be a number in hex/ },
   { args: ['send', '1'], says: /needs one of TEXT, --file, --buffer and --sges/ },
   { args: ['send', '1', 'text', '--buffer', 'b'], says: /needs one of/ },
   { args: ['send', '1', 'text', '--offset', '4'], says: /belong to --buffer/ },
   { args: ['recv', '1', '--raw', '--json'], says: /exclude each other/ },
-  { args: ['buf', 'get', 'b', '--range', '5'], says: /--range must be FIRST-LAST/ },
+  { args: ['buf', 'get', 'b', '--length', '0'], says: /buf get: --length must be 1 at least/ },
   { args: ['-s', 'ftp://x', 'ls'], says: /not an address of verbsd/ },
   { args: ['-s', 'http://user:pass@x', 'ls'], says: /not an address of verbsd/ },
   { args: ['-s', 'unix:relative', 'ls'], says: /a socket is unix:\/PATH/ },
@@ -89,16 +101,11 @@ for (const { args, says } of WRONG) {
   });
 }
 
-test('usage: --help lists the commands the issue names', async () => {
-  const found = await commands();
-  for (const name of ['devices', 'listen', 'connect', 'ls', 'show', 'accept', 'reject', 'close', 'buf create', 'buf put',
-    'buf get', 'buf ls', 'buf rm', 'buf sum', 'send', 'write', 'read', 'recv', 'events', 'stats'])
-    assert.ok(found.includes(name), name);
-});
-
 test('usage: each command explains itself, and the man page knows it and its options', async () => {
   const man = readFileSync(MAN, 'utf8');
-  for (const name of await commands()) {
+  const found = await commands();
+  assert.ok(found.includes('connections create') && found.includes('multicast-memberships rm'), found.join());
+  for (const name of found) {
     const lines = await helpLines([...name.split(' '), '--help']);
     assert.match(lines[0], new RegExp(`^Usage: verbsctl ${name}( .*)? \\[OPTION\\.\\.\\.\\]$`));
     assert.ok(man.includes(`*${name}*`), `man page: ${name}`);
@@ -107,16 +114,32 @@ test('usage: each command explains itself, and the man page knows it and its opt
   }
 });
 
-test('usage: help on a group lists only its commands', async () => {
+test('usage: each short form is another name of one command, and the man page says of which', async () => {
+  const man = readFileSync(MAN, 'utf8');
+  const shorts = section(await helpLines(['--help']), 'Short forms:');
+  assert.ok(shorts.length > 10);
+  for (const [short, rest] of shorts) {
+    const [, whole] = rest.match(/^([a-z-]+(?: [a-z-]+)?)(?: {2,}|$)/);
+    assert.deepEqual(await helpLines([short, '--help']), await helpLines([...whole.split(' '), '--help']), short);
+    assert.match(man, new RegExp(`\\|[ :]*\\*${short}\\*\n:[ :]*\\*${whole}\\*`), `man page: ${short}`);
+  }
+});
+
+test('usage: each noun has verbs of its own help, and alone it lists', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/buffers': page([]) });
   const text = (await helpLines(['buf', '--help'])).join('\n');
-  assert.match(text, /buf put BUFFER FILE/);
-  assert.doesNotMatch(text, /connect HOST:PORT/);
+  assert.match(text, /^Usage: verbsctl \[OPTION...\] buffers VERB/);
+  assert.match(text, /buffers put BUFFER FILE/);
+  assert.doesNotMatch(text, /connections/);
+  for (const args of [['buffers'], ['buffers', 'ls'], ['buf'], ['buf', '--json'], ['buffers', '--limit', '5']])
+    assert.equal((await ctl(server, args)).code, 0, args.join(' '));
+  assert.deepEqual(new Set(server.calls), new Set(['GET /v1/buffers']));
 });
 
 test('usage: --help wins over missing operands, and needs no server', async () => {
   const { code, stdout } = await ctl(null, ['show', '--help']);
   assert.equal(code, 0);
-  assert.match(stdout, /^Usage: verbsctl show CONNECTION/);
+  assert.match(stdout, /^Usage: verbsctl connections show CONNECTION/);
 });
 
 test('usage: --version prints one line', async () => {

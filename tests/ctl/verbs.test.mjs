@@ -22,7 +22,7 @@ async function succeeds(server, args) {
 
 test('verbs: prepare makes a queue pair and prints what the peer must know', async (t) => {
   const server = await FakeServer.start(t, { 'POST /v1/connections': { status: 201, json: prepared } });
-  const { stdout } = await succeeds(server, ['prepare', 'byhand', '--transport', 'uc', '--gid-index', '1', '--psn', '99',
+  const { stdout } = await succeeds(server, ['connections', 'prepare', 'byhand', '--transport', 'uc', '--gid-index', '1', '--psn', '99',
     '--initial-state', 'RESET', '--signal-every', '4']);
   assert.deepEqual(server.requests[0].json, { name: 'byhand', bringup: 'manual', transport: 'uc', gid_index: 1, psn: 99,
     initial_state: 'RESET', qp: { signal_every: 4 } });
@@ -32,7 +32,7 @@ test('verbs: prepare makes a queue pair and prints what the peer must know', asy
 
 test('verbs: remote takes the values of the options', async (t) => {
   const server = await FakeServer.start(t, { 'POST /v1/connections/byhand/remote': { json: prepared } });
-  await succeeds(server, ['remote', 'byhand', '--gid', '::ffff:192.0.2.2', '--qpn', '18', '--psn', '99', '--mtu', '1024',
+  await succeeds(server, ['connections', 'remote', 'byhand', '--gid', '::ffff:192.0.2.2', '--qpn', '18', '--psn', '99', '--mtu', '1024',
     '--lid', '0', '--bring-to', 'RTR']);
   assert.deepEqual(server.requests[0].json,
     { gid: '::ffff:192.0.2.2', lid: 0, qpn: 18, psn: 99, mtu_bytes: 1024, bring_to: 'RTR' });
@@ -42,32 +42,32 @@ test('verbs: remote --from asks the peer\'s verbsd, and options go before what i
   const server = await FakeServer.start(t, { 'POST /v1/connections/1/remote': { json: prepared } });
   const peer = await FakeServer.start(t, { 'GET /v1/connections/byhand': { json: prepared },
     'GET /v1/connections/cm': { json: connection() } });
-  await succeeds(server, ['remote', '1', '--from', `${peer.url}#byhand`, '--mtu', '256']);
+  await succeeds(server, ['connections', 'remote', '1', '--from', `${peer.url}#byhand`, '--mtu', '256']);
   assert.deepEqual(server.requests[0].json, { ...exchange, mtu_bytes: 256 });
-  const { code, stderr } = await ctl(server, ['remote', '1', '--from', `${peer.url}#cm`]);
+  const { code, stderr } = await ctl(server, ['connections', 'remote', '1', '--from', `${peer.url}#cm`]);
   assert.equal(code, 1);
   assert.match(stderr, /not brought up by hand/);
 });
 
-test('verbs: modify takes one step', async (t) => {
+test('verbs: qp-state takes one step', async (t) => {
   const server = await FakeServer.start(t, { 'POST /v1/connections/9/modify': { json: prepared } });
-  await succeeds(server, ['modify', '9', 'INIT']);
+  await succeeds(server, ['connections', 'qp-state', '9', 'INIT']);
   assert.deepEqual(server.requests[0].json, { state: 'INIT' });
 });
 
 test('verbs: write with an immediate is another operation', async (t) => {
   const server = await FakeServer.start(t, { [POST]: { status: 201, json: transfer() } });
-  await succeeds(server, ['write', '--connection', '7', '--buffer', 'b', '--imm', '5', '--inline', ...REMOTE]);
+  await succeeds(server, ['write', '7', '--buffer', 'b', '--imm', '5', '--inline', ...REMOTE]);
   assert.deepEqual(server.requests[0].json, { connection: 7, buffer: 'b', imm: 5, inline: true, op: 'write_imm', remote });
 });
 
 test('verbs: pieces of buffers stand for a buffer', async (t) => {
   const server = await FakeServer.start(t, { [POST]: { status: 201, json: transfer() } });
-  await succeeds(server, ['write', '--connection', '7', '--sges', 'a:0:1K,3:16,c', ...REMOTE]);
+  await succeeds(server, ['write', '7', '--sges', 'a:0:1K,3:16,c', ...REMOTE]);
   assert.deepEqual(server.requests[0].json.sges,
     [{ buffer: 'a', offset_bytes: 0, length_bytes: 1024 }, { buffer: 3, offset_bytes: 16 }, { buffer: 'c' }]);
   for (const wrong of [['--sges', 'a:x'], ['--sges', 'a', '--buffer', 'b'], []]) {
-    const { code, stderr } = await ctl(server, ['write', '--connection', '7', ...wrong, ...REMOTE]);
+    const { code, stderr } = await ctl(server, ['write', '7', ...wrong, ...REMOTE]);
     assert.equal(code, 2, stderr);
   }
   assert.equal(server.requests.length, 1);
@@ -76,19 +76,19 @@ test('verbs: pieces of buffers stand for a buffer', async (t) => {
 test('verbs: atomics need their operands and print what was there', async (t) => {
   const server = await FakeServer.start(t, { [POST]: { status: 201,
     json: transfer({ op: 'fetch_add', old_value: '0x0000000000000029' }) } });
-  const { stdout } = await succeeds(server, ['fetch-add', '--connection', '7', '--add', '0x1', ...REMOTE]);
+  const { stdout } = await succeeds(server, ['transfers', 'fetch-add', '7', '--add', '0x1', ...REMOTE]);
   assert.deepEqual(server.requests[0].json, { connection: 7, add: '0x1', op: 'fetch_add', remote });
   assert.match(stdout, /old value +0x0000000000000029\n/);
-  await succeeds(server, ['compare-swap', '--connection', '7', '--compare', '0x1', '--swap', '0x2', ...REMOTE]);
+  await succeeds(server, ['transfers', 'compare-swap', '7', '--compare', '0x1', '--swap', '0x2', ...REMOTE]);
   assert.deepEqual(server.requests[1].json, { connection: 7, compare: '0x1', swap: '0x2', op: 'compare_swap', remote });
-  for (const args of [['fetch-add'], ['compare-swap', '--swap', '0x1']])
-    assert.equal((await ctl(server, [...args, '--connection', '7', ...REMOTE])).code, 2);
+  for (const args of [['fetch-add', '7'], ['compare-swap', '7', '--swap', '0x1']])
+    assert.equal((await ctl(server, ['transfers', ...args, ...REMOTE])).code, 2);
 });
 
 test('verbs: an atomic at a named buffer needs its access', async (t) => {
   const server = await FakeServer.start(t, { [POST]: { status: 201, json: transfer() },
     'GET /v1/buffers/closed': { json: buffer({ access: ['remote_write'] }) } });
-  const { code, stderr } = await ctl(server, ['fetch-add', '--connection', '7', '--add', '0x1', '--remote', '#closed']);
+  const { code, stderr } = await ctl(server, ['transfers', 'fetch-add', '7', '--add', '0x1', '--remote', '#closed']);
   assert.equal(code, 1);
   assert.match(stderr, /does not grant remote_atomic/);
 });
@@ -96,13 +96,13 @@ test('verbs: an atomic at a named buffer needs its access', async (t) => {
 test('verbs: a posted receive tells what came', async (t) => {
   const server = await FakeServer.start(t, { [POST]: { status: 201,
     json: transfer({ op: 'recv', received: { length_bytes: 12, imm: 77 } }) } });
-  const { stdout } = await succeeds(server, ['post-recv', '--connection', '7', '--sges', 'a:0:8,b:0:8']);
+  const { stdout } = await succeeds(server, ['transfers', 'recv', '7', '--sges', 'a:0:8,b:0:8']);
   assert.equal(server.requests[0].json.op, 'recv');
   assert.match(stdout, /received +12\n +immediate +77\n/);
 });
 
 test('verbs: a range of a buffer can go as many messages', async (t) => {
   const server = await FakeServer.start(t, { [POST]: { status: 201, json: transfer({ op: 'send' }) } });
-  await succeeds(server, ['send', '7', '--buffer', 'b', '--message-bytes', '64', '--tx-depth', '8']);
+  await succeeds(server, ['send', '7', '--buffer', 'b', '--message-size', '64', '--tx-depth', '8']);
   assert.deepEqual(server.requests[0].json, { connection: 7, buffer: 'b', message_bytes: 64, tx_depth: 8, op: 'send' });
 });

@@ -75,7 +75,7 @@ int main(void)
 		     "# Why\n\n"
 		     "Every event, status and reason of a connection: what it means, its likely "
 		     "causes, and what to do. The\nsame text is in `GET /v1/explain` and `verbsctl "
-		     "explain NAME`.\n");
+		     "glossary show NAME`.\n");
 	for (unsigned int kind = 0; kind < VBD_WHY_KIND_COUNT; kind++)
 		put_kind((enum vbd_why_kind)kind);
 	put_findings();

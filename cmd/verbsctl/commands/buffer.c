@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* buf create, ls, show, put, get, sum, rm. */
+/* buffers create, put, get, sum. */
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/common/json.h"
@@ -41,7 +41,7 @@ const struct vbd_ctl_object vbd_ctl_object_buffer = {
 enum vbd_ctl_exit vbd_ctl_buffer_create(struct vbd_ctl *ctl)
 {
 	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_SIZE))
-		return vbd_ctl_usage("buf create: needs --size; see `verbsctl buf create --help`");
+		return vbd_ctl_refuse(&ctl->args, "needs --size");
 	return vbd_ctl_object_create(ctl);
 }
 
@@ -161,12 +161,16 @@ static enum vbd_ctl_exit close_target(const struct target *target, enum vbd_ctl_
 	return exit_status;
 }
 
-static bool is_range(const char *text)
+/* The range of --offset and --length as HTTP writes it, "4096-8191"; NULL for the whole buffer. The
+ * caller frees it. */
+static char *range_of(const struct vbd_ctl_args *args)
 {
-	size_t first = strspn(text, "0123456789");
+	unsigned long long offset = args->number[VBD_CTL_OPT_RANGE_OFFSET];
+	unsigned long long length = args->number[VBD_CTL_OPT_RANGE_LENGTH];
 
-	return first && text[first] == '-' &&
-	       text[first + 1 + strspn(text + first + 1, "0123456789")] == '\0';
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_RANGE_LENGTH))
+		return vbd_ctl_format("%llu-%llu", offset, offset + length - 1);
+	return offset ? vbd_ctl_format("%llu-", offset) : NULL;
 }
 
 enum vbd_ctl_exit vbd_ctl_buffer_get(struct vbd_ctl *ctl)
@@ -174,31 +178,32 @@ enum vbd_ctl_exit vbd_ctl_buffer_get(struct vbd_ctl *ctl)
 	const char *output = ctl->args.text[VBD_CTL_OPT_OUTPUT];
 	struct target target = {.name = output, .fd = -1};
 	struct vbd_ctl_progress progress;
-	struct vbd_ctl_request request = {.method = "GET",
-		.range = ctl->args.text[VBD_CTL_OPT_RANGE],
-		.sink = on_bytes,
-		.sink_arg = &target,
-		.progress = &progress};
+	struct vbd_ctl_request request = {
+		.method = "GET", .sink = on_bytes, .sink_arg = &target, .progress = &progress};
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status;
+	char *range;
 	char *path;
 	char *what;
 
-	if (request.range && !is_range(request.range))
-		return vbd_ctl_usage(
-			"buf get: --range must be FIRST-LAST, not \"%s\"", request.range);
+	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_RANGE_LENGTH) &&
+		ctl->args.number[VBD_CTL_OPT_RANGE_LENGTH] == 0)
+		return vbd_ctl_refuse(&ctl->args, "--length must be 1 at least");
 	if (!output && isatty(STDOUT_FILENO))
-		return vbd_ctl_usage("buf get: raw bytes may upset the terminal; use -o FILE, or "
-				     "-o - if you mean it");
+		return vbd_ctl_refuse(&ctl->args, "raw bytes may upset the terminal; use -o FILE, "
+						  "or -o - if you mean it");
 	if (!output || strcmp(output, "-") == 0)
 		target = (struct target){.fd = STDOUT_FILENO};
 	path = vbd_ctl_path(BUFFERS, ctl->args.operands[0], "/data");
 	what = vbd_ctl_format("get %s", ctl->args.operands[0]);
+	range = range_of(&ctl->args);
 	request.path = path;
+	request.range = range;
 	vbd_ctl_progress_init(&progress, what);
 	exit_status = vbd_ctl_http_call(&ctl->http, &request, &answer);
 	exit_status = close_target(&target, exit_status);
 	vbd_ctl_answer_fini(&answer);
+	free(range);
 	free(what);
 	free(path);
 	return exit_status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* connect, prepare, remote, modify, ls, show, accept, reject, close, forget. */
+/* connections create, prepare, remote, qp-state, accept, reject, close; printing a connection. */
 #include "cmd/verbsctl/commands/connection.h"
 
 #include "cmd/verbsctl/commands/commands.h"
@@ -143,7 +143,7 @@ static enum vbd_ctl_exit establish(struct vbd_ctl *ctl, const char *path, json_t
 
 enum vbd_ctl_exit vbd_ctl_connect(struct vbd_ctl *ctl)
 {
-	json_t *body = vbd_ctl_body_at(&ctl->args, true);
+	json_t *body = vbd_ctl_args_body(&ctl->args);
 
 	if (!body)
 		return VBD_CTL_USAGE;
@@ -205,7 +205,7 @@ enum vbd_ctl_exit vbd_ctl_connection_close(struct vbd_ctl *ctl)
 
 enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl)
 {
-	json_t *body = vbd_ctl_body_named(&ctl->args);
+	json_t *body = vbd_ctl_args_body(&ctl->args);
 
 	if (!body)
 		return VBD_CTL_USAGE;
@@ -240,15 +240,12 @@ enum vbd_ctl_exit vbd_ctl_remote(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
-enum vbd_ctl_exit vbd_ctl_modify(struct vbd_ctl *ctl)
+enum vbd_ctl_exit vbd_ctl_qp_state(struct vbd_ctl *ctl)
 {
-	const char *state = ctl->args.operands[1];
-	json_t *body;
+	json_t *body = vbd_ctl_args_body(&ctl->args);
 
-	if (!vbd_ctl_text_is_utf8(state, strlen(state)))
-		return vbd_ctl_usage("modify: STATE is RESET, INIT, RTR, RTS, SQD or ERR");
-	body = vbd_ctl_must(json_object());
-	vbd_ctl_json_set(body, "state", vbd_ctl_must(json_string(state)));
+	if (!body)
+		return VBD_CTL_USAGE;
 	return command_one(ctl, ctl->args.operands[0], "/modify", body, VBD_CTL_NO_WAIT);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* explain. */
+/* connections explain, glossary, reachability. */
 #include "cmd/verbsctl/commands/connection.h"
 
 #include "cmd/verbsctl/commands/commands.h"
@@ -40,15 +40,18 @@ static void put_names(const struct vbd_ctl *ctl, json_t *page)
 		put_why(json_array_get(items, i));
 }
 
-static enum vbd_ctl_exit explain_name(struct vbd_ctl *ctl, const char *name)
+enum vbd_ctl_exit vbd_ctl_glossary(struct vbd_ctl *ctl)
 {
 	char *path = NULL;
 	size_t path_len = 0;
 	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
 	enum vbd_ctl_exit exit_status;
 
-	fputs("/v1/explain?name=", out);
-	vbd_ctl_text_put_escaped(out, name);
+	fputs("/v1/explain", out);
+	if (ctl->args.operand_count) {
+		fputs("?name=", out);
+		vbd_ctl_text_put_escaped(out, ctl->args.operands[0]);
+	}
 	(void)fclose(out);
 	exit_status =
 		vbd_ctl_call_put(ctl, "GET", vbd_ctl_must(path), NULL, VBD_CTL_NO_WAIT, put_names);
@@ -135,65 +138,29 @@ static void put_explanation(const struct vbd_ctl *ctl, json_t *explanation)
 	vbd_ctl_explanation_put(explanation);
 }
 
-static enum vbd_ctl_exit explain_path(struct vbd_ctl *ctl, const char *path)
+enum vbd_ctl_exit vbd_ctl_explain(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_explanation);
+	char *path = vbd_ctl_path("/v1/connections", ctl->args.operands[0], "/explain");
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_explanation);
+
+	free(path);
+	return exit_status;
 }
 
-static enum vbd_ctl_exit explain_destination(struct vbd_ctl *ctl)
+enum vbd_ctl_exit vbd_ctl_reachability(struct vbd_ctl *ctl)
 {
 	char *path = NULL;
 	size_t path_len = 0;
 	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
 	enum vbd_ctl_exit exit_status;
 
-	fputs("/v1/explain", out);
-	vbd_ctl_args_put_query(&ctl->args, out, '?');
+	fputs("/v1/explain?dst=", out);
+	vbd_ctl_text_put_escaped(out, ctl->args.operands[0]);
+	vbd_ctl_args_put_query(&ctl->args, out, '&');
 	(void)fclose(out);
-	exit_status = explain_path(ctl, vbd_ctl_must(path));
-	free(path);
-	return exit_status;
-}
-
-/* --- which of them --------------------------------------------------------------------------- */
-
-/* Whether a connection of that name exists. The request that follows reports any error of this
- * one. */
-static bool is_connection(struct vbd_ctl *ctl, const char *path)
-{
-	const struct vbd_ctl_request request = {.method = "GET", .path = path};
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_outcome outcome;
-	bool is;
-	char *why;
-
-	outcome = vbd_ctl_http_perform(&ctl->http, &request, &answer, &why);
-	is = outcome != VBD_CTL_ANSWERED || answer.status != 404;
-	vbd_ctl_answer_fini(&answer);
-	free(why);
-	return is;
-}
-
-enum vbd_ctl_exit vbd_ctl_explain(struct vbd_ctl *ctl)
-{
-	bool dst = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_DST);
-	const char *operand = ctl->args.operand_count ? ctl->args.operands[0] : NULL;
-	enum vbd_ctl_exit exit_status;
-	uint64_t id;
-	char *path;
-
-	if (dst == (operand != NULL))
-		return vbd_ctl_usage("explain: give one of CONNECTION, NAME and --dst");
-	if (dst)
-		return explain_destination(ctl);
-	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_DST_SRC) ||
-		vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_DEVICE))
-		return vbd_ctl_usage("explain: --src and --device go with --dst");
-	path = vbd_ctl_path("/v1/connections", operand, "/explain");
-	if (vbd_parse_uint(operand, &id) || is_connection(ctl, path))
-		exit_status = explain_path(ctl, path);
-	else
-		exit_status = explain_name(ctl, operand);
+	exit_status = vbd_ctl_call_put(
+		ctl, "GET", vbd_ctl_must(path), NULL, VBD_CTL_NO_WAIT, put_explanation);
 	free(path);
 	return exit_status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* listen, listeners. */
+/* listeners. */
 #include "cmd/verbsctl/commands/commands.h"
 
 /* A listener has addr and port, as an endpoint of a connection does, and is formatted as one. */
@@ -46,15 +46,10 @@ static void put_brief(const struct vbd_ctl *ctl, json_t *listener)
 const struct vbd_ctl_object vbd_ctl_object_listener = {"/v1/listeners", "listener",
 	VBD_CTL_COLUMNS(listener_columns), .put = put_listener, .put_brief = put_brief};
 
-enum vbd_ctl_exit vbd_ctl_listen(struct vbd_ctl *ctl)
-{
-	return vbd_ctl_object_post(ctl, vbd_ctl_body_at(&ctl->args, false));
-}
-
 enum vbd_ctl_exit vbd_ctl_listener_set(struct vbd_ctl *ctl)
 {
 	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_ACCEPT) &&
 		!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_ACCEPT_TIMEOUT))
-		return vbd_ctl_usage("listeners set: needs --accept or --accept-timeout");
+		return vbd_ctl_refuse(&ctl->args, "needs --accept or --accept-timeout");
 	return vbd_ctl_object_set(ctl);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe, bench: measurements that run while the program waits and are deleted at its end. */
+/* probes run, benchmarks: measurements that run while the program waits and are deleted at its end.
+ */
 #include "cmd/verbsctl/commands/commands.h"
 
 #include "cmd/verbsctl/commands/transfer.h"
@@ -211,17 +212,10 @@ static void put_probe(const json_t *probe)
 enum vbd_ctl_exit vbd_ctl_probe(struct vbd_ctl *ctl)
 {
 	struct measure measure = {.ctl = ctl, .collection = PROBES, .put_row = put_probe_row};
-	const char *ref = ctl->args.operands[0];
 	json_t *body = vbd_ctl_args_body(&ctl->args);
-	uint64_t id;
 
-	if (!vbd_ctl_text_is_utf8(ref, strlen(ref))) {
-		json_decref(body);
-		return vbd_ctl_usage("probe: the connection's name must be UTF-8");
-	}
-	vbd_ctl_json_set(body, "connection",
-		vbd_ctl_must(vbd_parse_uint(ref, &id) ? json_integer((json_int_t)id)
-						      : json_string(ref)));
+	if (!body)
+		return VBD_CTL_USAGE;
 	return run(&measure, body, put_probe);
 }
 
@@ -249,25 +243,43 @@ static const char *op_of(const struct vbd_ctl_args *args)
 		       : "send";
 }
 
-enum vbd_ctl_exit vbd_ctl_bench(struct vbd_ctl *ctl)
+/* Builds the request from the options. @ret_body is set on success; the caller owns it. */
+static enum vbd_ctl_exit benchmark_body(struct vbd_ctl *ctl, json_t **ret_body)
 {
-	struct measure measure = {.ctl = ctl, .collection = BENCHMARKS};
 	const struct vbd_ctl_args *args = &ctl->args;
 	const char *op = op_of(args);
 	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
 	json_t *body;
 
-	if (!vbd_ctl_args_has(args, VBD_CTL_OPT_CONNECTION) ||
-		!vbd_ctl_args_has(args, VBD_CTL_OPT_PROBE_SIZE))
-		return vbd_ctl_usage("bench: needs --connection and --size");
+	if (!vbd_ctl_args_has(args, VBD_CTL_OPT_PROBE_SIZE))
+		return vbd_ctl_refuse(args, "needs --size");
 	body = vbd_ctl_args_body(args);
+	if (!body)
+		return VBD_CTL_USAGE;
 	vbd_ctl_json_set(body, "op", vbd_ctl_must(json_string(op)));
 	if (strcmp(op, "send") != 0)
 		exit_status = vbd_ctl_transfer_set_remote(
 			ctl, strcmp(op, "read") == 0 ? "remote_read" : "remote_write", body);
-	if (exit_status != VBD_CTL_OK) {
+	if (exit_status == VBD_CTL_OK)
+		*ret_body = body;
+	else
 		json_decref(body);
-		return exit_status;
-	}
-	return run(&measure, body, put_benchmark);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_bench(struct vbd_ctl *ctl)
+{
+	struct measure measure = {.ctl = ctl, .collection = BENCHMARKS};
+	json_t *body;
+	enum vbd_ctl_exit exit_status = benchmark_body(ctl, &body);
+
+	return exit_status == VBD_CTL_OK ? run(&measure, body, put_benchmark) : exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_benchmark_create(struct vbd_ctl *ctl)
+{
+	json_t *body;
+	enum vbd_ctl_exit exit_status = benchmark_body(ctl, &body);
+
+	return exit_status == VBD_CTL_OK ? vbd_ctl_object_post(ctl, body) : exit_status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* send, recv. */
+/* connections send and recv, ud-endpoints send and recv. */
 #include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/commands/transfer.h"
 #include "cmd/verbsctl/common/base64.h"
@@ -19,19 +19,9 @@
 #define EARLY_ANSWER_MS	   1000 /* an earlier empty page was no long poll: slow down */
 #define EARLY_PAUSE_MS	   200
 
-/* `send` and `recv` act on a connection, `endpoints send` and `endpoints recv` on an endpoint. */
-static const char *owner_kind(const struct vbd_ctl *ctl)
-{
-	return ctl->args.command->verb ? "ud_endpoint" : "connection";
-}
-
 static char *messages_path(const struct vbd_ctl *ctl, const char *tail)
 {
-	char *collection = vbd_ctl_format("/v1/%ss", owner_kind(ctl));
-	char *path = vbd_ctl_path(collection, ctl->args.operands[0], tail);
-
-	free(collection);
-	return path;
+	return vbd_ctl_path(ctl->args.command->object->collection, ctl->args.operands[0], tail);
 }
 
 /*
@@ -100,7 +90,8 @@ static enum vbd_ctl_exit send_buffer(struct vbd_ctl *ctl)
 	uint64_t id;
 
 	if (!vbd_ctl_text_is_utf8(owner, strlen(owner)))
-		return vbd_ctl_usage("send: the %s's name must be UTF-8", owner_kind(ctl));
+		return vbd_ctl_refuse(
+			&ctl->args, "the %s's name must be UTF-8", ctl->args.command->object->kind);
 	body = vbd_ctl_args_body(&ctl->args);
 	exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
 	if (exit_status != VBD_CTL_OK) {
@@ -110,7 +101,7 @@ static enum vbd_ctl_exit send_buffer(struct vbd_ctl *ctl)
 	vbd_ctl_json_set(body, "op",
 		vbd_ctl_must(json_string(
 			vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_IMM) ? "send_imm" : "send")));
-	vbd_ctl_json_set(body, owner_kind(ctl),
+	vbd_ctl_json_set(body, ctl->args.command->object->kind,
 		vbd_ctl_must(vbd_parse_uint(owner, &id) ? json_integer((json_int_t)id)
 							: json_string(owner)));
 	return vbd_ctl_transfer_run(ctl, "/v1/transfers", body);
@@ -128,10 +119,10 @@ enum vbd_ctl_exit vbd_ctl_send(struct vbd_ctl *ctl)
 	size_t len;
 
 	if (!!text + !!file + buffer != 1)
-		return vbd_ctl_usage("send: needs one of TEXT, --file, --buffer and --sges");
+		return vbd_ctl_refuse(args, "needs one of TEXT, --file, --buffer and --sges");
 	if (!buffer && (vbd_ctl_args_has(args, VBD_CTL_OPT_OFFSET) ||
 			       vbd_ctl_args_has(args, VBD_CTL_OPT_LENGTH)))
-		return vbd_ctl_usage("send: --offset and --length belong to --buffer");
+		return vbd_ctl_refuse(args, "--offset and --length belong to --buffer");
 	if (buffer)
 		return send_buffer(ctl);
 	if (text && strcmp(text, "-") != 0)
@@ -152,6 +143,7 @@ struct receiver {
 	uint64_t after;	     /* number of the last message taken */
 	bool waits;	     /* wait for messages that are not in the inbox yet */
 	bool once;	     /* stop after the first page that has a message */
+	bool ended;	     /* no more messages can come */
 	uint64_t idle_ms;    /* longest wait for the next message; 0 for no limit */
 	uint64_t expires_ns; /* end of that wait; 0 for no limit */
 };
@@ -295,8 +287,9 @@ static enum vbd_ctl_exit check_open(struct receiver *receiver, bool *ret_open)
 		receiver->ctl, "GET", receiver->connection, NULL, VBD_CTL_NO_WAIT, &answer);
 	const char *reason = vbd_ctl_json_text(answer.json, "end.reason");
 
-	*ret_open = !vbd_ctl_json_is(answer.json, "state", "closed") &&
-		    !vbd_ctl_json_is(answer.json, "state", "failed");
+	receiver->ended = vbd_ctl_json_is(answer.json, "state", "closed") ||
+			  vbd_ctl_json_is(answer.json, "state", "failed");
+	*ret_open = !receiver->ended;
 	if (exit_status == VBD_CTL_OK && !*ret_open)
 		vbd_ctl_note("connection/%llu has ended%s%s",
 			(unsigned long long)vbd_ctl_json_uint(answer.json, "id"),
@@ -343,6 +336,21 @@ static enum vbd_ctl_exit receive(struct receiver *receiver)
 	return exit_status;
 }
 
+/* Whether as many messages came as were wanted. If not, prints so. */
+static enum vbd_ctl_exit judge(const struct receiver *receiver, bool count, bool limited)
+{
+	const char *called = receiver->ctl->args.called;
+
+	if (count && receiver->taken < receiver->wanted)
+		vbd_ctl_note("%s: %llu of %llu messages came", called,
+			(unsigned long long)receiver->taken, (unsigned long long)receiver->wanted);
+	else if (limited && receiver->taken == 0)
+		vbd_ctl_note("%s: no message came", called);
+	else
+		return VBD_CTL_OK;
+	return receiver->ended ? VBD_CTL_FAILED : VBD_CTL_TIMED_OUT;
+}
+
 enum vbd_ctl_exit vbd_ctl_recv(struct vbd_ctl *ctl)
 {
 	const struct vbd_ctl_args *args = &ctl->args;
@@ -359,17 +367,15 @@ enum vbd_ctl_exit vbd_ctl_recv(struct vbd_ctl *ctl)
 	enum vbd_ctl_exit exit_status;
 
 	if (vbd_ctl_args_has(args, VBD_CTL_OPT_RAW) && isatty(STDOUT_FILENO))
-		return vbd_ctl_usage("recv: raw bytes may upset the terminal; send them elsewhere");
+		return vbd_ctl_refuse(
+			args, "raw bytes may upset the terminal; send them elsewhere");
 	if (vbd_ctl_args_has(args, VBD_CTL_OPT_RAW) && ctl->json)
-		return vbd_ctl_usage("recv: --raw and --json exclude each other");
+		return vbd_ctl_refuse(args, "--raw and --json exclude each other");
 	start_waiting(&receiver);
 	receiver.connection = messages_path(ctl, "");
 	exit_status = receive(&receiver);
-	if (exit_status == VBD_CTL_OK && count && receiver.taken < receiver.wanted)
-		exit_status = vbd_ctl_fail("recv: %llu of %llu messages came",
-			(unsigned long long)receiver.taken, (unsigned long long)receiver.wanted);
-	else if (exit_status == VBD_CTL_OK && limited && receiver.taken == 0)
-		exit_status = vbd_ctl_fail("recv: no message came");
+	if (exit_status == VBD_CTL_OK)
+		exit_status = judge(&receiver, count, limited);
 	free(receiver.connection);
 	return exit_status;
 }

@@ -130,7 +130,7 @@ enum vbd_ctl_exit vbd_ctl_object_post(struct vbd_ctl *ctl, json_t *body)
 
 enum vbd_ctl_exit vbd_ctl_object_create(struct vbd_ctl *ctl)
 {
-	return vbd_ctl_object_post(ctl, vbd_ctl_body_named(&ctl->args));
+	return vbd_ctl_object_post(ctl, vbd_ctl_args_body(&ctl->args));
 }
 
 enum vbd_ctl_exit vbd_ctl_object_set(struct vbd_ctl *ctl)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Objects that have only the commands of all objects: pds, cqs, srqs, endpoints, peers, groups,
- * windows, probes, benchmarks.
+ * Objects that have only the commands of all objects: pds, cqs, srqs, ud-endpoints, ud-peers,
+ * multicast-memberships, windows.
  */
 #include "cmd/verbsctl/commands/commands.h"
 
@@ -77,8 +77,3 @@ static const struct vbd_ctl_column benchmark_columns[] = {VBD_CTL_NUMBER("ID", "
 	VBD_CTL_NS("P99", "latency_ns.p99")};
 const struct vbd_ctl_object vbd_ctl_object_benchmark = {"/v1/benchmarks", "benchmark",
 	VBD_CTL_COLUMNS(benchmark_columns), .delete_wait_s = VBD_CTL_END_WAIT_S};
-
-enum vbd_ctl_exit vbd_ctl_peer_resolve(struct vbd_ctl *ctl)
-{
-	return vbd_ctl_object_post(ctl, vbd_ctl_body_at(&ctl->args, true));
-}

@@ -135,7 +135,8 @@ static enum vbd_ctl_exit watch_stats(struct vbd_ctl *ctl)
 	if (!*ctl->args.text[VBD_CTL_OPT_WATCH])
 		interval_ms = INTERVAL_MS;
 	if (interval_ms < LEAST_INTERVAL_MS || interval_ms > UINT32_MAX)
-		return vbd_ctl_usage("stats: --watch must be %d ms at least", LEAST_INTERVAL_MS);
+		return vbd_ctl_refuse(
+			&ctl->args, "--watch must be %d ms at least", LEAST_INTERVAL_MS);
 	watch.interval_ms = (unsigned int)interval_ms;
 	while (exit_status == VBD_CTL_OK)
 		exit_status = take_snapshot(&watch);

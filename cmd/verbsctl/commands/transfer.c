@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* write, read, fetch-add, compare-swap, post-recv, transfers. */
+/* transfers. */
 #include "cmd/verbsctl/commands/transfer.h"
 
 #include "cmd/verbsctl/commands/commands.h"
@@ -110,7 +110,7 @@ enum vbd_ctl_exit vbd_ctl_transfer_run(struct vbd_ctl *ctl, const char *path, js
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status;
 
-	vbd_ctl_progress_init(&progress, ctl->args.command->name);
+	vbd_ctl_progress_init(&progress, ctl->args.command->verb);
 	exit_status = vbd_ctl_call(ctl, "POST", path, body, wait_s_of(ctl, &progress), &answer);
 	if (exit_status == VBD_CTL_OK && wait)
 		exit_status = vbd_ctl_follow(ctl, TRANSFERS, is_under_way, &progress, &answer);
@@ -193,7 +193,7 @@ enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, js
 	json_t *sges;
 
 	if (!!text + vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER) != 1)
-		return vbd_ctl_usage("%s: needs one of --buffer and --sges", args->command->name);
+		return vbd_ctl_refuse(args, "needs one of --buffer and --sges");
 	if (!text)
 		return VBD_CTL_OK;
 	sges = vbd_ctl_must(json_array());
@@ -203,9 +203,9 @@ enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, js
 
 		if (!sge) {
 			json_decref(sges);
-			return vbd_ctl_usage(
-				"%s: --sges must be BUFFER:OFFSET:LENGTH,..., not \"%s\"",
-				args->command->name, args->text[VBD_CTL_OPT_SGES]);
+			return vbd_ctl_refuse(args,
+				"--sges must be BUFFER:OFFSET:LENGTH,..., not \"%s\"",
+				args->text[VBD_CTL_OPT_SGES]);
 		}
 		if (json_array_append_new(sges, sge) < 0)
 			vbd_ctl_must(NULL);
@@ -343,12 +343,9 @@ static enum vbd_ctl_exit check_remote(const struct vbd_ctl_args *args)
 	bool any_addr = vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_ADDR) ||
 			vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_RKEY);
 
-	if (!vbd_ctl_args_has(args, VBD_CTL_OPT_CONNECTION))
-		return vbd_ctl_usage("%s: needs --connection", args->command->name);
 	if (by_name ? any_addr : !by_addr)
-		return vbd_ctl_usage(
-			"%s: needs --remote, or --remote-addr and --remote-rkey instead",
-			args->command->name);
+		return vbd_ctl_refuse(
+			args, "needs --remote, or --remote-addr and --remote-rkey instead");
 	return VBD_CTL_OK;
 }
 
@@ -381,6 +378,8 @@ static enum vbd_ctl_exit run_one_sided(struct vbd_ctl *ctl, const char *op, cons
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
 	body = vbd_ctl_args_body(&ctl->args);
+	if (!body)
+		return VBD_CTL_USAGE;
 	exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
 	if (exit_status == VBD_CTL_OK)
 		return run_at_remote(ctl, op, access, body);
@@ -404,16 +403,18 @@ enum vbd_ctl_exit vbd_ctl_read(struct vbd_ctl *ctl)
 static enum vbd_ctl_exit run_atomic(struct vbd_ctl *ctl, const char *op)
 {
 	enum vbd_ctl_exit exit_status = check_remote(&ctl->args);
+	json_t *body;
 
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
-	return run_at_remote(ctl, op, "remote_atomic", vbd_ctl_args_body(&ctl->args));
+	body = vbd_ctl_args_body(&ctl->args);
+	return body ? run_at_remote(ctl, op, "remote_atomic", body) : VBD_CTL_USAGE;
 }
 
 enum vbd_ctl_exit vbd_ctl_fetch_add(struct vbd_ctl *ctl)
 {
 	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_ADD))
-		return vbd_ctl_usage("fetch-add: needs --add");
+		return vbd_ctl_refuse(&ctl->args, "needs --add");
 	return run_atomic(ctl, "fetch_add");
 }
 
@@ -421,7 +422,7 @@ enum vbd_ctl_exit vbd_ctl_compare_swap(struct vbd_ctl *ctl)
 {
 	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_COMPARE) ||
 		!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_SWAP))
-		return vbd_ctl_usage("compare-swap: needs --compare and --swap");
+		return vbd_ctl_refuse(&ctl->args, "needs --compare and --swap");
 	return run_atomic(ctl, "compare_swap");
 }
 
@@ -430,9 +431,9 @@ enum vbd_ctl_exit vbd_ctl_post_recv(struct vbd_ctl *ctl)
 	enum vbd_ctl_exit exit_status;
 	json_t *body;
 
-	if (!vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_CONNECTION))
-		return vbd_ctl_usage("post-recv: needs --connection");
 	body = vbd_ctl_args_body(&ctl->args);
+	if (!body)
+		return VBD_CTL_USAGE;
 	exit_status = vbd_ctl_transfer_set_local(&ctl->args, body);
 	if (exit_status != VBD_CTL_OK) {
 		json_decref(body);

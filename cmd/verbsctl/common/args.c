@@ -5,6 +5,8 @@
 
 #include "base/quantity.h"
 
+#include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct vbd_ctl_opt_spec opt_specs[VBD_CTL_OPT_END] = {
@@ -22,6 +24,33 @@ const struct vbd_ctl_opt_spec *vbd_ctl_opt_spec(enum vbd_ctl_opt opt)
 bool vbd_ctl_args_has(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 {
 	return args->text[opt];
+}
+
+const char *vbd_ctl_word_at(const char *text, size_t i, size_t *ret_len)
+{
+	for (;;) {
+		text += strspn(text, " ");
+		*ret_len = strcspn(text, " ");
+		if (*ret_len == 0)
+			return NULL;
+		if (i-- == 0)
+			return text;
+		text += *ret_len;
+	}
+}
+
+enum vbd_ctl_exit vbd_ctl_refuse(const struct vbd_ctl_args *args, const char *fmt, ...)
+{
+	enum vbd_ctl_exit exit_status;
+	va_list ap;
+	char *text;
+
+	va_start(ap, fmt);
+	text = vbd_ctl_format_va(fmt, ap);
+	va_end(ap);
+	exit_status = vbd_ctl_usage("%s%s%s", args->called, *args->called ? ": " : "", text);
+	free(text);
+	return exit_status;
 }
 
 static json_t *list_of(const char *text)
@@ -64,18 +93,115 @@ static json_t *value_of(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 	return json_string(args->text[opt]);
 }
 
+/*
+ * Splits "HOST:PORT" or "[ADDR]:PORT"; without a port "HOST" or "ADDR" if @port_needed is false.
+ * The caller frees @ret_host. Returns false if @text is malformed.
+ */
+static bool split_host(
+	const char *text, bool port_needed, char **ret_host, bool *ret_has_port, uint64_t *ret_port)
+{
+	const char *colon = strrchr(text, ':');
+	const char *host = text;
+	size_t len;
+
+	if (*text == '[') {
+		const char *end = strchr(text, ']');
+
+		if (!end || (end[1] && end[1] != ':'))
+			return false;
+		host = text + 1;
+		len = (size_t)(end - host);
+		colon = end[1] ? end + 1 : NULL;
+	} else if (colon && strchr(text, ':') != colon) {
+		/* In an IPv6 address without brackets the start of a port can't be told. */
+		len = strlen(text);
+		colon = NULL;
+	} else {
+		len = colon ? (size_t)(colon - text) : strlen(text);
+	}
+	if (len == 0 || (port_needed && !colon))
+		return false;
+	if (colon && !vbd_parse_uint(colon + 1, ret_port))
+		return false;
+	*ret_has_port = colon;
+	*ret_host = vbd_ctl_must(strndup(host, len));
+	return true;
+}
+
+/* Sets the two members "ADDR,PORT" from an address; the port may be missing if the usage puts it in
+ * brackets. */
+static bool set_address(
+	json_t *body, const char *members, size_t len, bool port_needed, const char *text)
+{
+	size_t addr_len = strcspn(members, ",");
+	char *addr_member = vbd_ctl_must(strndup(members, addr_len));
+	char *port_member = vbd_ctl_must(strndup(members + addr_len + 1, len - addr_len - 1));
+	uint64_t port = 0;
+	bool has_port = false;
+	char *host = NULL;
+	bool good = split_host(text, port_needed, &host, &has_port, &port);
+
+	if (good)
+		vbd_ctl_json_set(body, addr_member, vbd_ctl_must(json_string(host)));
+	if (good && has_port)
+		vbd_ctl_json_set(body, port_member, vbd_ctl_must(json_integer((json_int_t)port)));
+	free(host);
+	free(port_member);
+	free(addr_member);
+	return good;
+}
+
+/* Sets the members @member of @len bytes from the operand @text, whose placeholder is @word. */
+static enum vbd_ctl_exit set_operand(const struct vbd_ctl_args *args, json_t *body,
+	const char *word, const char *member, size_t len, const char *text)
+{
+	bool names = strncmp(word, "[NAME", 5) == 0 || strncmp(word, "STATE", 5) == 0;
+	bool port_needed = strncmp(word, "HOST:PORT", 9) == 0;
+	uint64_t id;
+	char *path;
+
+	if (!vbd_ctl_text_is_utf8(text, strlen(text)))
+		return vbd_ctl_refuse(args, "\"%s\" must be UTF-8", text);
+	if (memchr(member, ',', len)) {
+		if (set_address(body, member, len, port_needed, text))
+			return VBD_CTL_OK;
+		return vbd_ctl_refuse(args, "\"%s\" is not %s", text,
+			port_needed ? "HOST:PORT (or [ADDR]:PORT for IPv6)" : "ADDR or ADDR:PORT");
+	}
+	path = vbd_ctl_must(strndup(member, len));
+	vbd_ctl_json_set(body, path,
+		vbd_ctl_must(!names && vbd_parse_uint(text, &id) ? json_integer((json_int_t)id)
+								 : json_string(text)));
+	free(path);
+	return VBD_CTL_OK;
+}
+
 json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args)
 {
+	const struct vbd_ctl_command *command = args->command;
+	enum vbd_ctl_exit exit_status = VBD_CTL_OK;
 	json_t *body = vbd_ctl_must(json_object());
 
-	for (size_t i = 0; i < args->command->option_count; i++) {
-		enum vbd_ctl_opt opt = args->command->options[i];
+	for (size_t i = 0; i < command->option_count; i++) {
+		enum vbd_ctl_opt opt = command->options[i];
 
 		if (args->text[opt] && opt_specs[opt].member)
 			vbd_ctl_json_set(
 				body, opt_specs[opt].member, vbd_ctl_must(value_of(args, opt)));
 	}
-	return body;
+	for (size_t i = 0; i < args->operand_count && exit_status == VBD_CTL_OK; i++) {
+		size_t len, word_len;
+		const char *word = vbd_ctl_word_at(command->usage, i, &word_len);
+		const char *member =
+			command->members ? vbd_ctl_word_at(command->members, i, &len) : NULL;
+
+		if (member && word && *member != '-')
+			exit_status = set_operand(args, body, word, member, len, args->operands[i]);
+	}
+	if (exit_status == VBD_CTL_OK)
+		return body;
+	json_decref(body);
+	return NULL;
 }
 
 void vbd_ctl_args_put_query(const struct vbd_ctl_args *args, FILE *out, char separator)

@@ -61,7 +61,7 @@ enum vbd_ctl_kind {
 		"most memory ranges of a send, write or read")                                     \
 	X(RECV_SGES, "max-recv-sge", 0, UINT, "N", "qp.max_recv_sge",                              \
 		"most memory ranges of a receive")                                                 \
-	X(INLINE_BYTES, "inline-bytes", 0, UINT, "N", "qp.inline_bytes",                           \
+	X(INLINE_SIZE, "inline-size", 0, SIZE, "BYTES", "qp.inline_bytes",                         \
 		"most inline bytes of a work request")                                             \
 	X(PATH_MTU, "path-mtu", 0, UINT, "256|512|1024|2048|4096", "qp.path_mtu_bytes",            \
 		"largest path MTU to use")                                                         \
@@ -151,9 +151,9 @@ enum vbd_ctl_kind {
 	X(IMM, "imm", 0, UINT, "N", "imm", "immediate data, which the peer sees with the message") \
 	X(INLINE, "inline", 0, FLAG, NULL, "inline", "send the bytes inline in the work request")  \
 	X(TX_DEPTH, "tx-depth", 0, UINT, "N", "tx_depth", "most work requests outstanding")        \
-	X(MESSAGE_BYTES, "message-bytes", 0, SIZE, "BYTES", "message_bytes",                       \
+	X(MESSAGE_SIZE, "message-size", 0, SIZE, "BYTES", "message_bytes",                         \
 		"split the range of --buffer into messages of this length")                        \
-	X(PAGE_BYTES, "page-size", 0, SIZE, "BYTES", "page_bytes", "size of the huge pages")       \
+	X(PAGE_SIZE, "page-size", 0, SIZE, "BYTES", "page_bytes", "size of the huge pages")        \
 	X(SGES, "sges", 0, TEXT, "BUFFER:OFFSET:LENGTH,...", NULL,                                 \
 		"one work request of these ranges, instead of --buffer")                           \
 	X(ADD, "add", 0, HEX, "HEX", "add", "value to add")                                        \
@@ -183,7 +183,9 @@ enum vbd_ctl_kind {
 	X(LENGTH, "length", 0, SIZE, "BYTES", "length_bytes",                                      \
 		"number of bytes (default: to the buffer's end)")                                  \
 	X(ALGORITHM, "algorithm", 0, TEXT, "crc32c|sha256", "algorithm", "kind of checksum")       \
-	X(RANGE, "range", 0, TEXT, "FIRST-LAST", NULL, "only bytes FIRST to LAST, counted from 0") \
+	X(RANGE_OFFSET, "offset", 0, SIZE, "BYTES", NULL, "start at this offset of the buffer")    \
+	X(RANGE_LENGTH, "length", 0, SIZE, "BYTES", NULL,                                          \
+		"number of bytes (default: to the buffer's end)")                                  \
 	X(OUTPUT, "output", 'o', TEXT, "FILE", NULL, "write to FILE; - is standard output")        \
 	X(CONNECTION, "connection", 0, REF, "CONNECTION", "connection", "the connection to use")   \
 	X(BUFFER, "buffer", 0, REF, "BUFFER", "buffer", "the local buffer")                        \
@@ -196,7 +198,8 @@ enum vbd_ctl_kind {
 	X(REMOTE_RKEY, "remote-rkey", 0, HEX, "HEX", NULL, "remote key for --remote-addr")         \
 	X(PEER_TOKEN_FILE, "peer-token-file", 0, TEXT, "FILE", NULL,                               \
 		"token for the peer's verbsd")                                                     \
-	X(CHUNK, "chunk", 0, SIZE, "BYTES", "chunk_bytes", "longest single work request")          \
+	X(CHUNK_SIZE, "chunk-size", 0, SIZE, "BYTES", "chunk_bytes",                               \
+		"longest single work request")                                                     \
 	X(FILE, "file", 0, TEXT, "FILE", NULL, "send the bytes of FILE; - is standard input")      \
 	X(FOLLOW_MESSAGES, "follow", 'f', FLAG, NULL, NULL, "go on until the connection ends")     \
 	X(COUNT, "count", 'n', UINT, "N", NULL, "wait for N messages, then end")                   \
@@ -209,7 +212,6 @@ enum vbd_ctl_kind {
 	X(TYPE, "type", 0, TEXT, "TYPE", "type", "only events of this type")                       \
 	X(OBJECT, "object", 0, TEXT, "KIND[/ID]", "object",                                        \
 		"only events of one kind (connection) or object (connection/7)")                   \
-	X(DST, "dst", 0, TEXT, "HOST", "dst", "explain a connection to HOST before it is made")    \
 	X(DST_SRC, "src", 0, TEXT, "ADDR", "src", "source address")                                \
 	X(SEVERITY, "severity", 0, TEXT, "debug|info|notice|warning|error", "severity",            \
 		"only events of at least this severity")                                           \
@@ -240,11 +242,12 @@ struct vbd_ctl_opt_spec {
 struct vbd_ctl;
 struct vbd_ctl_object;
 
-/* A command: one row of the table in cmd/verbsctl/command.c. */
+/* A command: one row of the table in cmd/verbsctl/table.c. */
 struct vbd_ctl_command {
-	const char *name;  /* the first word */
-	const char *verb;  /* the second word, or NULL */
+	const char *noun;  /* the first word */
+	const char *verb;  /* the second word */
 	const char *usage; /* operands: "BUFFER FILE"; [X] may be left out, X... may be repeated */
+	const char *members; /* members that the operands set, one word each; NULL for none */
 	const char *summary;
 	const char *text; /* text that --help adds, or NULL */
 	enum vbd_ctl_opt options[VBD_CTL_OPTIONS_MAX];
@@ -256,8 +259,8 @@ struct vbd_ctl_command {
 /* A parsed command line. Texts point into argv. */
 struct vbd_ctl_args {
 	const struct vbd_ctl_command *command; /* NULL until a command is found */
-	char title[40];	   /* "buf put: ", a prefix of messages; "" until a command is found */
-	const char *group; /* "buf" of "verbsctl buf --help"; else NULL */
+	char called[40];		   /* the command as it was typed: "buffers put", or "ls" */
+	const char *noun;		   /* "buffers" of "verbsctl buffers --help"; else NULL */
 	const char *text[VBD_CTL_OPT_END]; /* NULL when not given; "" for a flag */
 	uint64_t number[VBD_CTL_OPT_END];  /* values of the numeric kinds, in the unit of the API */
 	char **operands;
@@ -271,9 +274,26 @@ const struct vbd_ctl_opt_spec *vbd_ctl_opt_spec(enum vbd_ctl_opt opt);
 bool vbd_ctl_args_has(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt);
 
 /**
- * vbd_ctl_args_body - build a request body from the options that have a member
+ * vbd_ctl_word_at - the word at index @i of a text whose words are separated by spaces
+ * @ret_len: set to the length of the word
  *
- * Returns an object that the caller owns.
+ * Returns a pointer into @text; NULL behind the last word.
+ */
+const char *vbd_ctl_word_at(const char *text, size_t i, size_t *ret_len);
+
+/**
+ * vbd_ctl_refuse - print an error in the command line, after the name of the command
+ * @fmt: printf(3) format without full stop and newline
+ *
+ * Returns VBD_CTL_USAGE.
+ */
+enum vbd_ctl_exit vbd_ctl_refuse(const struct vbd_ctl_args *args, const char *fmt, ...)
+	VBD_PRINTF(2, 3);
+
+/**
+ * vbd_ctl_args_body - build a request body from the options and operands that have a member
+ *
+ * Returns an object that the caller owns; NULL after printing that an operand is malformed.
  */
 json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args);
 

@@ -141,8 +141,7 @@ enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const 
 	char *url;
 
 	if (!hash || !hash[1])
-		return vbd_ctl_usage("%s: %s must be URL#NAME, not \"%s\"", ctl->args.command->name,
-			option, where);
+		return vbd_ctl_refuse(&ctl->args, "%s must be URL#NAME, not \"%s\"", option, where);
 	path = vbd_ctl_path(collection, hash + 1, "");
 	request.path = path;
 	url = vbd_ctl_must(strndup(where, (size_t)(hash - where)));
@@ -248,12 +247,14 @@ enum vbd_ctl_exit vbd_ctl_each(
 
 enum vbd_ctl_exit vbd_ctl_report_problem(struct vbd_ctl *ctl, json_t *problem)
 {
+	enum vbd_ctl_exit exit_status = vbd_ctl_problem_exit(problem);
+
 	if (ctl->json)
 		vbd_ctl_json_put(stderr, problem);
 	else
 		vbd_ctl_problem_put(problem);
 	json_decref(problem);
-	return VBD_CTL_FAILED;
+	return exit_status;
 }
 
 void vbd_ctl_pause_ms(unsigned int ms)
@@ -261,77 +262,4 @@ void vbd_ctl_pause_ms(unsigned int ms)
 	const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
 
 	(void)nanosleep(&pause, NULL);
-}
-
-json_t *vbd_ctl_body_named(const struct vbd_ctl_args *args)
-{
-	const char *name = args->operand_count ? args->operands[0] : NULL;
-	json_t *body;
-
-	if (name && !vbd_ctl_text_is_utf8(name, strlen(name))) {
-		vbd_ctl_usage("%sthe name must be UTF-8", args->title);
-		return NULL;
-	}
-	body = vbd_ctl_args_body(args);
-	if (name)
-		vbd_ctl_json_set(body, "name", vbd_ctl_must(json_string(name)));
-	return body;
-}
-
-/*
- * Splits "HOST:PORT" or "[ADDR]:PORT"; without a port "HOST" or "ADDR" if @port_needed is false.
- * The caller frees @ret_host. Returns false if @text is malformed.
- */
-static bool split_host(
-	const char *text, bool port_needed, char **ret_host, bool *ret_has_port, uint64_t *ret_port)
-{
-	const char *colon = strrchr(text, ':');
-	const char *host = text;
-	size_t len;
-
-	if (*text == '[') {
-		const char *end = strchr(text, ']');
-
-		if (!end || (end[1] && end[1] != ':'))
-			return false;
-		host = text + 1;
-		len = (size_t)(end - host);
-		colon = end[1] ? end + 1 : NULL;
-	} else if (colon && strchr(text, ':') != colon) {
-		/* In an IPv6 address without brackets the start of a port can't be told. */
-		len = strlen(text);
-		colon = NULL;
-	} else {
-		len = colon ? (size_t)(colon - text) : strlen(text);
-	}
-	if (len == 0 || (port_needed && !colon))
-		return false;
-	if (colon && !vbd_parse_uint(colon + 1, ret_port))
-		return false;
-	*ret_has_port = colon;
-	*ret_host = vbd_ctl_must(strndup(host, len));
-	return true;
-}
-
-json_t *vbd_ctl_body_at(const struct vbd_ctl_args *args, bool dst)
-{
-	const char *where = args->operands[0];
-	uint64_t port = 0;
-	bool has_port;
-	json_t *body;
-	char *host;
-
-	if (!vbd_ctl_text_is_utf8(where, strlen(where)) ||
-		!split_host(where, dst, &host, &has_port, &port)) {
-		vbd_ctl_usage("%s\"%s\" is not %s", args->title, where,
-			dst ? "HOST:PORT (or [ADDR]:PORT for IPv6)" : "ADDR or ADDR:PORT");
-		return NULL;
-	}
-	body = vbd_ctl_args_body(args);
-	vbd_ctl_json_set(body, dst ? "dst_addr" : "addr", vbd_ctl_must(json_string(host)));
-	if (has_port)
-		vbd_ctl_json_set(body, dst ? "dst_port" : "port",
-			vbd_ctl_must(json_integer((json_int_t)port)));
-	free(host);
-	return body;
 }

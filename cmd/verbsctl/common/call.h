@@ -44,7 +44,7 @@ enum vbd_ctl_exit vbd_ctl_open(struct vbd_ctl *ctl);
  * @wait_s:     seconds for Prefer: wait=N, or VBD_CTL_NO_WAIT
  * @ret_answer: set in any case; the caller frees it
  *
- * Blocks. Prints the error and returns VBD_CTL_FAILED if the answer is an error.
+ * Blocks. Prints the error and returns its exit status if the answer is an error.
  */
 enum vbd_ctl_exit vbd_ctl_call(struct vbd_ctl *ctl, const char *method, const char *path,
 	json_t *body, int wait_s, struct vbd_ctl_answer *ret_answer);
@@ -79,28 +79,12 @@ enum vbd_ctl_exit vbd_ctl_follow(struct vbd_ctl *ctl, const char *collection,
 	struct vbd_ctl_answer *answer);
 
 /**
- * vbd_ctl_body_named - build a request body from the options, with the first operand, if there is
- * one, as `name`
- *
- * Returns an object that the caller owns; NULL after printing that the name is malformed.
- */
-json_t *vbd_ctl_body_named(const struct vbd_ctl_args *args);
-
-/**
- * vbd_ctl_body_at - build a request body from the options and the address in the first operand
- * @dst: set `dst_addr` and `dst_port` from HOST:PORT; else `addr` and `port` from ADDR[:PORT]
- *
- * Returns an object that the caller owns; NULL after printing that the address is malformed.
- */
-json_t *vbd_ctl_body_at(const struct vbd_ctl_args *args, bool dst);
-
-/**
  * vbd_ctl_get_at - GET an object of another verbsd
  * @option:     name of the option that gave @where, for messages
  * @where:      "URL#REF"; "#REF" is an object of the server of -s
  * @ret_answer: zeroed by the caller, who frees it in any case
  *
- * Blocks. Prints the error and returns VBD_CTL_USAGE or VBD_CTL_FAILED.
+ * Blocks. Prints the error and returns its exit status.
  */
 enum vbd_ctl_exit vbd_ctl_get_at(struct vbd_ctl *ctl, const char *option, const char *where,
 	const char *collection, struct vbd_ctl_answer *ret_answer);
@@ -139,7 +123,7 @@ enum vbd_ctl_exit vbd_ctl_each(
  * problems
  * @problem: freed here
  *
- * Returns VBD_CTL_FAILED.
+ * Returns vbd_ctl_problem_exit() of it.
  */
 enum vbd_ctl_exit vbd_ctl_report_problem(struct vbd_ctl *ctl, json_t *problem);
 

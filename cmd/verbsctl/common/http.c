@@ -394,6 +394,7 @@ static enum vbd_ctl_exit report_answer(
 	const struct vbd_ctl_http *http, const struct vbd_ctl_answer *answer)
 {
 	json_t *problem = json_loadb(answer->body, answer->body_len, 0, NULL);
+	enum vbd_ctl_exit exit_status = vbd_ctl_problem_exit(problem);
 
 	if (!vbd_ctl_json_text(problem, "code") && !vbd_ctl_json_text(problem, "title"))
 		vbd_ctl_problem_put_page(http->shown, answer->status, answer->body);
@@ -405,7 +406,7 @@ static enum vbd_ctl_exit report_answer(
 		fputs("  hint: give it by --token-file, VERBSD_TOKEN or VERBSD_TOKEN_FILE\n",
 			stderr);
 	json_decref(problem);
-	return VBD_CTL_FAILED;
+	return exit_status;
 }
 
 enum vbd_ctl_exit vbd_ctl_http_report(const struct vbd_ctl_http *http, enum vbd_ctl_outcome outcome,

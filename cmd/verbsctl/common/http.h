@@ -109,7 +109,7 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
  * vbd_ctl_http_call - send a request and accept only a good answer: 2xx, with JSON if it has a body
  * @ret_answer: set in any case; free it with vbd_ctl_answer_fini()
  *
- * Blocks. For any other outcome prints the error with reason and hint, and returns VBD_CTL_FAILED.
+ * Blocks. For any other outcome prints the error with reason and hint, and returns its exit status.
  */
 enum vbd_ctl_exit vbd_ctl_http_call(struct vbd_ctl_http *http,
 	const struct vbd_ctl_request *request, struct vbd_ctl_answer *ret_answer);

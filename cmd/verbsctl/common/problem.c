@@ -128,6 +128,15 @@ static void put_head(const json_t *problem)
 	free(object);
 }
 
+enum vbd_ctl_exit vbd_ctl_problem_exit(const json_t *problem)
+{
+	if (vbd_ctl_json_is(problem, "code", "not_found"))
+		return VBD_CTL_NOT_FOUND;
+	if (vbd_ctl_json_is(problem, "code", "timed_out"))
+		return VBD_CTL_TIMED_OUT;
+	return VBD_CTL_FAILED;
+}
+
 void vbd_ctl_problem_put(const json_t *problem)
 {
 	put_head(problem);

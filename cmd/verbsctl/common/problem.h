@@ -7,6 +7,8 @@
 #ifndef VBD_CMD_VERBSCTL_COMMON_PROBLEM_H
 #define VBD_CMD_VERBSCTL_COMMON_PROBLEM_H
 
+#include "cmd/verbsctl/common/text.h"
+
 #include <jansson.h>
 
 /**
@@ -15,6 +17,9 @@
  * Returns a text that the caller frees, never NULL; other paths are copied unchanged.
  */
 char *vbd_ctl_problem_object(const char *path);
+
+/** vbd_ctl_problem_exit - the exit status for a problem */
+enum vbd_ctl_exit vbd_ctl_problem_exit(const json_t *problem);
 
 /**
  * vbd_ctl_problem_put - print a problem on standard error

@@ -4,7 +4,6 @@
 #include "base/clock.h"
 
 #include <ctype.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -18,7 +17,7 @@ void *vbd_ctl_must(void *ptr)
 	exit(VBD_CTL_FAILED);
 }
 
-static VBD_PRINTF(1, 0) char *format_va(const char *fmt, va_list ap)
+char *vbd_ctl_format_va(const char *fmt, va_list ap)
 {
 	char *text = NULL;
 
@@ -33,7 +32,7 @@ char *vbd_ctl_format(const char *fmt, ...)
 	char *text;
 
 	va_start(ap, fmt);
-	text = format_va(fmt, ap);
+	text = vbd_ctl_format_va(fmt, ap);
 	va_end(ap);
 	return text;
 }
@@ -41,7 +40,7 @@ char *vbd_ctl_format(const char *fmt, ...)
 /* Prints one line, safe for a terminal: the text may quote the server or the user. */
 static VBD_PRINTF(1, 0) void report_va(const char *fmt, va_list ap)
 {
-	char *text = format_va(fmt, ap);
+	char *text = vbd_ctl_format_va(fmt, ap);
 	char *safe = vbd_ctl_text_safe(text, strlen(text));
 
 	/* Keeps the order of the two streams if both go to the same file. */

@@ -11,16 +11,19 @@
 
 #include "base/attr.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/* Exit statuses. A function that returns VBD_CTL_FAILED or VBD_CTL_USAGE has printed the error. */
+/* Exit statuses. A function that returns one other than VBD_CTL_OK has printed the error. */
 enum vbd_ctl_exit {
 	VBD_CTL_OK = 0,
 	VBD_CTL_FAILED = 1, /* the server refused or failed, or is unreachable */
 	VBD_CTL_USAGE = 2,
+	VBD_CTL_TIMED_OUT = 3, /* a deadline passed */
+	VBD_CTL_NOT_FOUND = 4, /* the server has no such object */
 };
 
 /** vbd_ctl_must - return @ptr; if it is NULL print an error and end the program */
@@ -28,6 +31,9 @@ void *vbd_ctl_must(void *ptr);
 
 /** vbd_ctl_format - sprintf(3) into new memory, which the caller frees */
 char *vbd_ctl_format(const char *fmt, ...) VBD_PRINTF(1, 2);
+
+/** vbd_ctl_format_va - vbd_ctl_format() with the arguments of the caller */
+char *vbd_ctl_format_va(const char *fmt, va_list ap) VBD_PRINTF(1, 0);
 
 /**
  * vbd_ctl_fail - print "verbsctl: …" on standard error, safe for a terminal

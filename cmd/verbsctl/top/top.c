@@ -284,16 +284,17 @@ static enum vbd_ctl_exit take_options(struct top *top, uint64_t *ret_interval_ms
 	top->view.sort = sort ? vbd_ctl_top_column_of_name(sort) : VBD_CTL_TOP_SENT_RATE;
 	top->view.ended = vbd_ctl_args_has(args, VBD_CTL_OPT_ALL);
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return vbd_ctl_usage("top: needs a terminal to draw on; " ELSEWHERE);
+		return vbd_ctl_refuse(args, "needs a terminal to draw on; " ELSEWHERE);
 	if (top->ctl->json)
-		return vbd_ctl_usage("top: draws on a terminal; `verbsctl ls --json` prints JSON");
+		return vbd_ctl_refuse(
+			args, "draws on a terminal; `verbsctl ls --json` prints JSON");
 	if (*ret_interval_ms < LEAST_INTERVAL_MS)
-		return vbd_ctl_usage("top: --interval must be %d ms at least", LEAST_INTERVAL_MS);
+		return vbd_ctl_refuse(args, "--interval must be %d ms at least", LEAST_INTERVAL_MS);
 	if (top->view.sort == VBD_CTL_TOP_COLUMN_END)
-		return vbd_ctl_usage("top: --sort must be one of %s, not \"%s\"",
+		return vbd_ctl_refuse(args, "--sort must be one of %s, not \"%s\"",
 			vbd_ctl_opt_spec(VBD_CTL_OPT_TOP_SORT)->placeholder, sort);
 	if (filter && strlen(filter) >= sizeof(top->view.filter))
-		return vbd_ctl_usage("top: --filter is too long");
+		return vbd_ctl_refuse(args, "--filter is too long");
 	if (filter)
 		memcpy(top->view.filter, filter, strlen(filter) + 1);
 	return VBD_CTL_OK;
@@ -336,7 +337,7 @@ enum vbd_ctl_exit vbd_ctl_top(struct vbd_ctl *ctl)
 	if (exit_status == VBD_CTL_OK)
 		exit_status = try_server(ctl);
 	if (exit_status == VBD_CTL_OK && !vbd_ctl_screen_open(ctl->color, &why))
-		exit_status = vbd_ctl_usage("top: %s; " ELSEWHERE, why);
+		exit_status = vbd_ctl_refuse(&ctl->args, "%s; " ELSEWHERE, why);
 	if (exit_status == VBD_CTL_OK)
 		run(&top, interval_ms);
 	vbd_ctl_screen_close();

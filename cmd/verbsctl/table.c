@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of all nouns, commands and short forms. */
+#include "cmd/verbsctl/command.h"
+
+#include "cmd/verbsctl/commands/commands.h"
+#include "cmd/verbsctl/top/top.h"
+
+#include "base/attr.h"
+
+#define O(sym) VBD_CTL_OPT_##sym
+
+#define OPTIONS(...)              \
+	.options = {__VA_ARGS__}, \
+	.option_count = sizeof((enum vbd_ctl_opt[]){__VA_ARGS__}) / sizeof(enum vbd_ctl_opt)
+
+/* The options of a queue pair, each followed by a comma. */
+#define QP_OPTIONS	     VBD_CTL_QP_OPT_MAP(VBD_CTL_OPT_ROW)
+#define PRIVATE_DATA_OPTIONS O(PRIVATE_DATA), O(PRIVATE_ENCODING)
+
+#define REMOTE_OPTIONS \
+	O(REMOTE), O(REMOTE_OFFSET), O(PEER_TOKEN_FILE), O(REMOTE_ADDR), O(REMOTE_RKEY)
+#define ONE_SIDED_OPTIONS                                                                     \
+	O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), REMOTE_OPTIONS, O(CHUNK_SIZE), O(TX_DEPTH), \
+		O(INLINE), O(TIMEOUT), O(NO_WAIT)
+#define PROBE_OPTIONS O(PROBE_KIND), O(PROBE_COUNT), O(INTERVAL), O(PROBE_SIZE), O(TIMEOUT)
+#define BENCH_OPTIONS                                                                    \
+	O(BENCH_OP), O(PROBE_SIZE), O(TX_DEPTH), O(BENCH_COUNT), O(DURATION), O(BUFFER), \
+		REMOTE_OPTIONS, O(TIMEOUT)
+#define RECV_OPTIONS O(FOLLOW_MESSAGES), O(COUNT), O(KEEP), O(RAW), O(WAIT)
+#define LIST_OPTIONS O(STATE), O(SORT), O(LIMIT)
+
+#define COMMAND(noun_, verb_, usage_, summary_, ...)                                            \
+	{                                                                                       \
+		.noun = noun_, .verb = verb_, .usage = usage_, .summary = summary_, __VA_ARGS__ \
+	}
+
+#define OBJECT(object_, run_) .object = &vbd_ctl_object_##object_, .run = vbd_ctl_object_##run_
+#define OF(object_)	      .object = &vbd_ctl_object_##object_
+
+/* Rows for listing, showing and deleting one kind of object; LS takes the options. */
+#define LS(noun_, object_, plural_, ...) \
+	COMMAND(noun_, "ls", "", "List " plural_, OBJECT(object_, list), OPTIONS(__VA_ARGS__))
+#define SHOW(noun_, object_, operand_, what_) \
+	COMMAND(noun_, "show", operand_, "Show one " what_, OBJECT(object_, show))
+#define CANCEL(noun_, object_, operand_, plural_) \
+	COMMAND(noun_, "cancel", operand_ "...", "Stop running " plural_, OBJECT(object_, cancel))
+#define RM(noun_, object_, operand_, what_) \
+	COMMAND(noun_, "rm", operand_ "...", what_, OBJECT(object_, rm))
+
+#define REMOTE_TEXT                                                                                \
+	"The peer's memory is --remote URL#BUFFER (URL#windows/WINDOW for a memory window), for\n" \
+	"which the verbsd at URL is asked for address and key, or --remote-addr and "              \
+	"--remote-rkey."
+#define ONE_SIDED_TEXT                                                                          \
+	"Needs --buffer or --sges, and the peer's memory.\n" REMOTE_TEXT                        \
+	"\nWaits until the transfer has ended. An interrupt ends verbsctl, not the transfer:\n" \
+	"`verbsctl transfers cancel ID` does."
+
+const enum vbd_ctl_opt vbd_ctl_common_options[] = {
+	O(SERVER), O(TOKEN_FILE), O(JSON), O(HELP), O(VERSION)};
+const size_t vbd_ctl_common_option_count = VBD_ARRAY_LEN(vbd_ctl_common_options);
+
+const struct vbd_ctl_noun vbd_ctl_nouns[] = {
+	{"connections", "reliable and unreliable connections"},
+	{"listeners", "what accepts connections"},
+	{"buffers", "registered memory"},
+	{"windows", "memory windows: parts of buffers that peers can reach"},
+	{"transfers", "writes, reads, sends, receives and atomics"},
+	{"probes", "measurements of round trips"},
+	{"benchmarks", "measurements of rate and latency"},
+	{"ud-endpoints", "queue pairs for datagrams"},
+	{"ud-peers", "where datagrams can go"},
+	{"multicast-memberships", "endpoints in multicast groups"},
+	{"pds", "protection domains"},
+	{"cqs", "completion queues"},
+	{"srqs", "shared receive queues"},
+	{"devices", "RDMA devices"},
+	{"events", "the event log"},
+	{"glossary", "codes, statuses, events and states, and what to do about them"},
+	{"reachability", "what a connection to a host would use, before it is made"},
+	{"stats", "all counters and gauges"},
+	{"status", "whether verbsd is ready"},
+};
+const size_t vbd_ctl_noun_count = VBD_ARRAY_LEN(vbd_ctl_nouns);
+
+const struct vbd_ctl_alias vbd_ctl_aliases[] = {
+	{"listen", "listeners", "create"},
+	{"connect", "connections", "create"},
+	{"ls", "connections", "ls"},
+	{"show", "connections", "show"},
+	{"explain", "connections", "explain"},
+	{"top", "connections", "top"},
+	{"history", "connections", "history"},
+	{"accept", "connections", "accept"},
+	{"reject", "connections", "reject"},
+	{"send", "connections", "send"},
+	{"recv", "connections", "recv"},
+	{"close", "connections", "close"},
+	{"rm", "connections", "rm"},
+	{"write", "transfers", "write"},
+	{"read", "transfers", "read"},
+	{"probe", "probes", "run"},
+	{"bench", "benchmarks", "run"},
+	{"buf", "buffers", NULL},
+};
+const size_t vbd_ctl_alias_count = VBD_ARRAY_LEN(vbd_ctl_aliases);
+
+const struct vbd_ctl_command vbd_ctl_commands[] = {
+	COMMAND("connections", "ls", "", "List connections", OBJECT(connection, list),
+		.text = "--state open leaves out ended connections. SENT and RECV are the payload "
+			"of completed\nwork requests: sends and writes, receives and reads. What a "
+			"peer writes or reads here\nis not counted.",
+		OPTIONS(LIST_OPTIONS)),
+	COMMAND("connections", "show", "CONNECTION",
+		"Show one connection: QP, counters, timeline, why it ended",
+		OBJECT(connection, show)),
+	COMMAND("connections", "create", "HOST:PORT", "Connect to a listener",
+		.members = "dst_addr,dst_port", OF(connection), .run = vbd_ctl_connect,
+		.text = "Waits until the connection is established or has failed. HOST is an "
+			"address or a name;\nIPv6 addresses stand in brackets.",
+		OPTIONS(O(NAME), O(SERVICE), O(TIMEOUT), O(DEVICE), O(SRC), O(SRC_PORT),
+			O(REUSE_ADDR), O(TOS), PRIVATE_DATA_OPTIONS, QP_OPTIONS O(NO_WAIT))),
+	COMMAND("connections", "prepare", "[NAME]",
+		"Create a queue pair that is brought up by hand", .members = "name", OF(connection),
+		.run = vbd_ctl_prepare,
+		.text = "Prints the values for the peer. Give the peer's values with `verbsctl "
+			"connections remote`.",
+		OPTIONS(O(TRANSPORT), O(SERVICE), O(DEVICE), O(PORT_NUM), O(GID_INDEX),
+			O(PKEY_INDEX), O(SL), O(PSN), O(INITIAL_STATE), QP_OPTIONS)),
+	COMMAND("connections", "remote", "CONNECTION",
+		"Give a queue pair its peer's values, and move it to RTR and RTS", OF(connection),
+		.run = vbd_ctl_remote,
+		.text = "Needs --from URL#CONNECTION, which asks the peer's verbsd, or the peer's "
+			"values.",
+		OPTIONS(O(FROM), O(PEER_TOKEN_FILE), O(GID), O(LID), O(QPN), O(PSN), O(MTU), O(SL),
+			O(BRING_TO))),
+	COMMAND("connections", "qp-state", "CONNECTION STATE",
+		"Move a queue pair that is brought up by hand to another state",
+		.members = "- state", OF(connection), .run = vbd_ctl_qp_state,
+		.text = "The states are RESET, INIT, RTR, RTS, SQD and ERR."),
+	COMMAND("connections", "accept", "CONNECTION", "Accept a waiting connect request",
+		OF(connection), .run = vbd_ctl_connection_accept,
+		OPTIONS(O(NAME), O(SERVICE), PRIVATE_DATA_OPTIONS, O(NO_WAIT))),
+	COMMAND("connections", "reject", "CONNECTION...", "Reject waiting connect requests",
+		OF(connection), .run = vbd_ctl_connection_reject,
+		OPTIONS(O(REJECT_REASON), PRIVATE_DATA_OPTIONS)),
+	COMMAND("connections", "send", "CONNECTION [TEXT]", "Send one message", OF(connection),
+		.run = vbd_ctl_send,
+		.text = "The message is TEXT, the bytes of --file, standard input if TEXT is -, or "
+			"a range of\n--buffer. Only a range of --buffer can be longer than 16384 "
+			"bytes.",
+		OPTIONS(O(FILE), O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), O(MESSAGE_SIZE),
+			O(TX_DEPTH), O(INLINE), O(IMM), O(TIMEOUT), O(NO_WAIT))),
+	COMMAND("connections", "recv", "CONNECTION", "Take messages out of a connection's inbox",
+		OF(connection), .run = vbd_ctl_recv,
+		.text = "Prints the messages, one on each line, and deletes each when it is "
+			"printed. With\n--count, --follow or --timeout, waits for messages. Bytes "
+			"that are not text are printed as\n\"base64:...\".",
+		OPTIONS(RECV_OPTIONS)),
+	COMMAND("connections", "close", "CONNECTION...",
+		"Disconnect, and keep the record in the history", OF(connection),
+		.run = vbd_ctl_connection_close, OPTIONS(O(NO_WAIT))),
+	RM("connections", connection, "CONNECTION",
+		"Disconnect if still open, and delete the record"),
+	COMMAND("connections", "explain", "CONNECTION",
+		"Say what happened to a connection, why, and what to do", OF(connection),
+		.run = vbd_ctl_explain,
+		.text = "`verbsctl glossary show NAME` explains the codes and names in it, and\n"
+			"`verbsctl reachability show HOST` a connection that is not made yet."),
+	COMMAND("connections", "history", "",
+		"List ended connections, the latest first, and why they ended", OF(connection),
+		.run = vbd_ctl_history, OPTIONS(O(HISTORY_SORT), O(LIMIT))),
+	COMMAND("connections", "top", "",
+		"Watch connections: rates, completion queues, round trips", OF(connection),
+		.run = vbd_ctl_top,
+		.text = "Uses the whole terminal; q quits and ? lists the keys. Continues after a "
+			"restart\nof verbsd.",
+		OPTIONS(O(TOP_INTERVAL), O(TOP_SORT), O(FILTER), O(ALL))),
+	LS("listeners", listener, "listeners", LIST_OPTIONS),
+	SHOW("listeners", listener, "LISTENER", "listener"),
+	COMMAND("listeners", "create", "ADDR[:PORT]", "Listen for connections",
+		.members = "addr,port", OBJECT(listener, create),
+		.text = "ADDR is numeric; 0.0.0.0 or [::] means every RDMA device. Without a port "
+			"the kernel\npicks one. The options describe what accepted connections "
+			"get.",
+		OPTIONS(O(NAME), O(SERVICE), O(ACCEPT), O(ACCEPT_TIMEOUT), O(BACKLOG), O(DEVICE),
+			O(TOS), O(REUSE_ADDR), O(V6_ONLY), PRIVATE_DATA_OPTIONS, QP_OPTIONS)),
+	COMMAND("listeners", "set", "LISTENER", "Change how a listener accepts from now on",
+		OF(listener), .run = vbd_ctl_listener_set, OPTIONS(O(ACCEPT), O(ACCEPT_TIMEOUT))),
+	RM("listeners", listener, "LISTENER", "Stop listening; accepted connections stay"),
+	LS("buffers", buffer, "buffers", LIST_OPTIONS),
+	COMMAND("buffers", "show", "BUFFER", "Show one buffer with its remote address and key",
+		OBJECT(buffer, show)),
+	COMMAND("buffers", "create", "[NAME]", "Register memory", .members = "name", OF(buffer),
+		.run = vbd_ctl_buffer_create,
+		.text = "Needs --size. Peers can't reach the memory unless --access allows it.",
+		OPTIONS(O(SIZE), O(ACCESS), O(KIND), O(PAGE_SIZE), O(DEVICE), O(PD), O(RELAXED),
+			O(ON_DEMAND))),
+	COMMAND("buffers", "put", "BUFFER FILE", "Copy a file into a buffer", OF(buffer),
+		.run = vbd_ctl_buffer_put,
+		.text = "FILE - is standard input. The buffer must exist and be long enough; what "
+			"the file does\nnot cover is not changed.",
+		OPTIONS(O(BUFFER_OFFSET))),
+	COMMAND("buffers", "get", "BUFFER", "Copy a buffer's bytes into a file", OF(buffer),
+		.run = vbd_ctl_buffer_get,
+		.text = "Writes to standard output unless -o names a file; to a terminal only with "
+			"-o -.",
+		OPTIONS(O(OUTPUT), O(RANGE_OFFSET), O(RANGE_LENGTH))),
+	COMMAND("buffers", "sum", "BUFFER", "Print the checksum of a buffer, or of a part of it",
+		OF(buffer), .run = vbd_ctl_buffer_sum,
+		OPTIONS(O(ALGORITHM), O(BUFFER_OFFSET), O(LENGTH))),
+	RM("buffers", buffer, "BUFFER", "Deregister and free buffers"),
+	LS("windows", window, "memory windows", LIST_OPTIONS),
+	SHOW("windows", window, "WINDOW", "memory window"),
+	COMMAND("windows", "create", "[NAME]",
+		"Open a part of a buffer to peers, until the window is deleted", .members = "name",
+		OBJECT(window, create),
+		.text = "Needs --buffer, created with --access mw_bind and what the window grants, "
+			"and --connection.",
+		OPTIONS(O(BUFFER), O(CONNECTION), O(WINDOW_TYPE), O(BUFFER_OFFSET), O(LENGTH),
+			O(WINDOW_ACCESS), O(TIMEOUT), O(NO_WAIT))),
+	RM("windows", window, "WINDOW", "Delete windows: peers can't use them any more"),
+	LS("transfers", transfer, "transfers, running and ended", LIST_OPTIONS),
+	SHOW("transfers", transfer, "TRANSFER", "transfer"),
+	COMMAND("transfers", "write", "CONNECTION",
+		"Write a local buffer into the peer's memory (RDMA write)", .members = "connection",
+		OF(transfer), .run = vbd_ctl_write, .text = ONE_SIDED_TEXT,
+		OPTIONS(ONE_SIDED_OPTIONS, O(IMM))),
+	COMMAND("transfers", "read", "CONNECTION",
+		"Read the peer's memory into a local buffer (RDMA read)", .members = "connection",
+		OF(transfer), .run = vbd_ctl_read, .text = ONE_SIDED_TEXT,
+		OPTIONS(ONE_SIDED_OPTIONS)),
+	COMMAND("transfers", "fetch-add", "CONNECTION",
+		"Add to eight bytes of the peer's memory, and print the old value",
+		.members = "connection", OF(transfer), .run = vbd_ctl_fetch_add,
+		.text = "Needs --add and the peer's memory.\n" REMOTE_TEXT,
+		OPTIONS(REMOTE_OPTIONS, O(ADD), O(TIMEOUT), O(NO_WAIT))),
+	COMMAND("transfers", "compare-swap", "CONNECTION",
+		"Replace eight bytes of the peer's memory if they have the expected value",
+		.members = "connection", OF(transfer), .run = vbd_ctl_compare_swap,
+		.text = "Needs --compare, --swap and the peer's memory.\n" REMOTE_TEXT
+			"\nPrints the old value; if that is --compare, it has been replaced.",
+		OPTIONS(REMOTE_OPTIONS, O(COMPARE), O(SWAP), O(TIMEOUT), O(NO_WAIT))),
+	COMMAND("transfers", "recv", "CONNECTION", "Receive one message into buffers",
+		.members = "connection", OF(transfer), .run = vbd_ctl_post_recv,
+		.text = "The connection's service must be none: then the client posts all "
+			"receives.",
+		OPTIONS(O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), O(TIMEOUT), O(NO_WAIT))),
+	CANCEL("transfers", transfer, "TRANSFER", "transfers"),
+	RM("transfers", transfer, "TRANSFER", "Delete transfers; running ones are cancelled"),
+	LS("probes", probe, "probes", LIST_OPTIONS),
+	SHOW("probes", probe, "PROBE", "probe"),
+	COMMAND("probes", "create", "CONNECTION", "Measure round trips over a connection",
+		.members = "connection", OBJECT(probe, create),
+		.text = "Runs until it is removed. Its kind is rping where the connection's "
+			"service is\nrping_client and the peer runs `rping -s`; otherwise ack.",
+		OPTIONS(PROBE_OPTIONS, O(NO_WAIT))),
+	COMMAND("probes", "run", "CONNECTION", "Time round trips over a connection, as ping does",
+		.members = "connection", OF(probe), .run = vbd_ctl_probe,
+		.text = "Pings once a second, until interrupted or --count is reached, and deletes "
+			"the probe.\nOnly the peer's device takes part, no program there: see "
+			"--kind in verbsctl(1).",
+		OPTIONS(PROBE_OPTIONS)),
+	CANCEL("probes", probe, "PROBE", "probes"),
+	RM("probes", probe, "PROBE", "Delete probes; running ones are stopped"),
+	LS("benchmarks", benchmark, "benchmarks", LIST_OPTIONS),
+	SHOW("benchmarks", benchmark, "BENCHMARK", "benchmark"),
+	COMMAND("benchmarks", "create", "CONNECTION", "Start to measure rate and latency",
+		.members = "connection", OF(benchmark), .run = vbd_ctl_benchmark_create,
+		.text = "Takes what `verbsctl benchmarks run` takes; the benchmark stays until it "
+			"is deleted.",
+		OPTIONS(BENCH_OPTIONS, O(NO_WAIT))),
+	COMMAND("benchmarks", "run", "CONNECTION", "Measure rate and latency of a connection",
+		.members = "connection", OF(benchmark), .run = vbd_ctl_bench,
+		.text = "Needs --size. A write or read also needs the peer's memory. A send needs "
+			"the service sink\nat the peer. Messages of more than 16384 bytes need "
+			"--buffer. Deletes the benchmark at the\nend.\n" REMOTE_TEXT,
+		OPTIONS(BENCH_OPTIONS)),
+	CANCEL("benchmarks", benchmark, "BENCHMARK", "benchmarks"),
+	RM("benchmarks", benchmark, "BENCHMARK", "Delete benchmarks; running ones are stopped"),
+	LS("ud-endpoints", endpoint, "datagram endpoints", LIST_OPTIONS),
+	SHOW("ud-endpoints", endpoint, "ENDPOINT", "datagram endpoint"),
+	COMMAND("ud-endpoints", "create", "[NAME]", "Create an unreliable-datagram queue pair",
+		.members = "name", OBJECT(endpoint, create),
+		.text = "With --addr and --port, peers can find it by `verbsctl ud-peers resolve`.",
+		OPTIONS(O(ADDR), O(PORT), O(SERVICE), O(DEVICE), O(PORT_NUM), O(GID_INDEX),
+			O(PKEY_INDEX), O(QKEY), O(PSN), PRIVATE_DATA_OPTIONS, O(SQ_DEPTH),
+			O(RQ_DEPTH), O(RECV_SIZE), O(SEND_SGES), O(RECV_SGES), O(INLINE_SIZE),
+			O(SIGNAL_EVERY))),
+	COMMAND("ud-endpoints", "send", "ENDPOINT [TEXT]", "Send one datagram to --peer or --group",
+		OF(endpoint), .run = vbd_ctl_send,
+		.text = "The datagram must fit into the path MTU.",
+		OPTIONS(O(PEER), O(GROUP), O(FILE), O(BUFFER), O(OFFSET), O(LENGTH), O(IMM),
+			O(TIMEOUT), O(NO_WAIT))),
+	COMMAND("ud-endpoints", "recv", "ENDPOINT", "Take datagrams out of an endpoint's inbox",
+		OF(endpoint), .run = vbd_ctl_recv, OPTIONS(RECV_OPTIONS)),
+	RM("ud-endpoints", endpoint, "ENDPOINT", "Delete datagram endpoints"),
+	LS("ud-peers", peer, "peers of datagram endpoints", LIST_OPTIONS),
+	SHOW("ud-peers", peer, "PEER", "peer of a datagram endpoint"),
+	COMMAND("ud-peers", "resolve", "HOST:PORT", "Ask a peer's CM for its queue pair (SIDR)",
+		.members = "dst_addr,dst_port", OBJECT(peer, create), .text = "Needs --endpoint.",
+		OPTIONS(O(NAME), O(ENDPOINT), PRIVATE_DATA_OPTIONS, O(TIMEOUT), O(NO_WAIT))),
+	COMMAND("ud-peers", "create", "[NAME]",
+		"Create a peer from known values, or from the sender of a message",
+		.members = "name", OBJECT(peer, create),
+		.text = "Needs --endpoint, and --gid or --lid with --qpn and --qkey, or --message.",
+		OPTIONS(O(ENDPOINT), O(GID), O(LID), O(QPN), O(QKEY), O(SL), O(GID_INDEX),
+			O(PEER_MESSAGE))),
+	RM("ud-peers", peer, "PEER", "Delete peers"),
+	LS("multicast-memberships", group, "memberships of multicast groups", LIST_OPTIONS),
+	SHOW("multicast-memberships", group, "GROUP", "membership of a multicast group"),
+	COMMAND("multicast-memberships", "create", "[NAME]", "Join a multicast group",
+		.members = "name", OBJECT(group, create), .text = "Needs --endpoint and --addr.",
+		OPTIONS(O(ENDPOINT), O(ADDR), O(GROUP_MODE), O(TIMEOUT), O(NO_WAIT))),
+	RM("multicast-memberships", group, "GROUP", "Leave multicast groups"),
+	LS("pds", pd, "protection domains", O(SORT), O(LIMIT)),
+	SHOW("pds", pd, "PD", "protection domain"),
+	COMMAND("pds", "create", "[NAME]", "Create a protection domain", .members = "name",
+		OBJECT(pd, create), OPTIONS(O(DEVICE))),
+	RM("pds", pd, "PD", "Delete protection domains"),
+	LS("cqs", cq, "completion queues", O(SORT), O(LIMIT)),
+	SHOW("cqs", cq, "CQ", "completion queue"),
+	COMMAND("cqs", "create", "[NAME]", "Create a completion queue", .members = "name",
+		OBJECT(cq, create),
+		OPTIONS(O(DEVICE), O(DEPTH_CQE), O(MODERATION_COUNT), O(MODERATION_PERIOD))),
+	COMMAND("cqs", "set", "CQ", "Resize a completion queue, or change its moderation",
+		OBJECT(cq, set), OPTIONS(O(DEPTH_CQE), O(MODERATION_COUNT), O(MODERATION_PERIOD))),
+	RM("cqs", cq, "CQ", "Delete completion queues"),
+	LS("srqs", srq, "shared receive queues", O(SORT), O(LIMIT)),
+	SHOW("srqs", srq, "SRQ", "shared receive queue"),
+	COMMAND("srqs", "create", "[NAME]", "Create a shared receive queue", .members = "name",
+		OBJECT(srq, create),
+		OPTIONS(O(DEVICE), O(PD), O(CQ), O(SRQ_DEPTH), O(SRQ_RECV_SIZE), O(SRQ_LIMIT))),
+	COMMAND("srqs", "set", "SRQ", "Change the limit below which receives are posted again",
+		OBJECT(srq, set), OPTIONS(O(SRQ_LIMIT))),
+	RM("srqs", srq, "SRQ", "Delete shared receive queues"),
+	COMMAND("devices", "ls", "", "List RDMA devices and their ports", OF(device),
+		.run = vbd_ctl_devices, OPTIONS(LIST_OPTIONS)),
+	COMMAND("devices", "show", "DEVICE", "Show one device: ports, GIDs, limits, counters",
+		OBJECT(device, show)),
+	COMMAND("events", "ls", "", "Print the event log; with -f also new events",
+		.run = vbd_ctl_events,
+		.text = "-f begins with the last 10 events; use -n 0 for new events only. It "
+			"continues when\nverbsd was restarted or out of reach, and reports lost "
+			"events.",
+		OPTIONS(O(FOLLOW), O(LINES), O(AFTER), O(TYPE), O(OBJECT), O(SEVERITY))),
+	COMMAND("glossary", "ls", "", "List all names that `glossary show` explains",
+		.run = vbd_ctl_glossary),
+	COMMAND("glossary", "show", "NAME",
+		"Say what a code, status, event or state means, and what to do",
+		.run = vbd_ctl_glossary,
+		.text = "For example IBV_WC_RETRY_EXC_ERR or rnr_exceeded."),
+	COMMAND("reachability", "show", "HOST",
+		"Say which device, route and GID a connection to a host would use",
+		.run = vbd_ctl_reachability,
+		.text = "Also says what would prevent the connection. Sends nothing to the host.",
+		OPTIONS(O(DST_SRC), O(DEVICE))),
+	COMMAND("stats", "show", "", "Print every counter and gauge, or with -w the changes",
+		.run = vbd_ctl_stats,
+		.text = "--watch continues when verbsd was restarted or out of reach. With --json "
+			"it prints\none object for each reading, with all values.",
+		OPTIONS(O(WATCH))),
+	COMMAND("status", "show", "", "Show whether verbsd is ready, and what is missing",
+		.run = vbd_ctl_status, .text = "Exits with 1 when verbsd is not ready."),
+	/* For the completion script: no noun of --help. main.c runs the command, because
+	 * completion reads this table. */
+	{.noun = "__complete", .verb = "", .usage = "WORD..."},
+};
+const size_t vbd_ctl_command_count = VBD_ARRAY_LEN(vbd_ctl_commands);
