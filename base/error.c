@@ -83,6 +83,14 @@ enum vbd_status(vbd_error_input)(
 	return status;
 }
 
+void vbd_error_limit(struct vbd_error *err, const char *name, uint64_t limit)
+{
+	if (!err || err->status != VBD_OK)
+		return;
+	err->limit = limit;
+	(void)snprintf(err->limit_name, sizeof(err->limit_name), "limits.%s", name);
+}
+
 enum vbd_status(vbd_error_param)(
 	struct vbd_error *err, enum vbd_status status, const char *param, const char *fmt, ...)
 {

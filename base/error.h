@@ -30,12 +30,13 @@ struct vbd_error {
 	enum vbd_error_source source;
 	int kind;
 	int64_t raw;
-	const char *call;  /* static string: "ibv_reg_mr"; NULL if none */
-	uint64_t limit;	   /* the limit that was reached; 0 if none */
-	char pointer[96];  /* JSON pointer, or the name of a query parameter; "" if none */
-	const char *param; /* static string: "max_send_sge", a parameter of rdma/; NULL if none */
-	char object[48];   /* path of the object, "/v1/connections/7"; "" if none */
-	char device[64];   /* NOT_SUPPORTED: the device that lacks `capability`; "" if none */
+	const char *call;    /* static string: "ibv_reg_mr"; NULL if none */
+	uint64_t limit;	     /* the limit that was reached; 0 if none */
+	char limit_name[40]; /* "limits.buffers", "RLIMIT_MEMLOCK"; "" if none, or without a name */
+	char pointer[96];    /* JSON pointer, or the name of a query parameter; "" if none */
+	const char *param;   /* static string: "max_send_sge", a parameter of rdma/; NULL if none */
+	char object[48];     /* path of the object, "/v1/connections/7"; "" if none */
+	char device[64];     /* NOT_SUPPORTED: the device that lacks `capability`; "" if none */
 	const char *capability; /* static string: "atomics"; NULL if none */
 	const char *hint;	/* static string; NULL: the hint of the status */
 	char text[240];		/* one line */
@@ -79,6 +80,14 @@ enum vbd_status vbd_error_errno(struct vbd_error *err, enum vbd_status status, c
  */
 enum vbd_status vbd_error_input(struct vbd_error *err, enum vbd_status status, const char *pointer,
 	const char *fmt, ...) VBD_PRINTF(4, 5);
+
+/**
+ * vbd_error_limit - note the limit for the error that is recorded next, unless @err already holds
+ * one
+ * @err:  may be NULL
+ * @name: key of the configuration below `limits`, "buffers"; copied
+ */
+void vbd_error_limit(struct vbd_error *err, const char *name, uint64_t limit);
 
 /**
  * vbd_error_param - record a bad value of a parameter of a function in rdma/, unless @err already

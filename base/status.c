@@ -33,6 +33,15 @@ unsigned int vbd_status_http(enum vbd_status status)
 	return row_of(status)->http;
 }
 
+unsigned int vbd_status_retry_after_s(enum vbd_status status)
+{
+	if (status == VBD_E_NO_DEVICE)
+		return 5;
+	if (status == VBD_E_STOPPING)
+		return 2; /* a restart */
+	return vbd_status_http(status) == 429 || vbd_status_http(status) == 503 ? 1 : 0;
+}
+
 const char *vbd_status_text(enum vbd_status status)
 {
 	return row_of(status)->text;

@@ -4,6 +4,9 @@
  * text of the code, and a hint on what to do. Everything that names an error is generated from this
  * list; tests compare it with openapi.yaml.
  *
+ * Clients repeat a request that was answered with 408, 429, 500, 502, 503 or 504. So the outcome of
+ * something that was begun is 424, and those statuses are for requests that did nothing.
+ *
  * Any thread. No function here blocks; the texts are static strings.
  */
 #ifndef VBD_BASE_STATUS_H
@@ -58,15 +61,19 @@
 		"A request with this Idempotency-Key is still running", "Try again later.")        \
 	X(IDEMPOTENCY_MISMATCH, "idempotency_mismatch", 422,                                       \
 		"This Idempotency-Key was used for another request", "Use a new key.")             \
-	X(LIMIT_REACHED, "limit_reached", 429, "A configured limit is reached",                    \
+	X(LIMIT_REACHED, "limit_reached", 409, "A configured limit is reached",                    \
 		"Delete objects that are not needed, or raise the limit in the configuration.")    \
+	X(LIMIT_EXCEEDED, "limit_exceeded", 422, "The request is larger than a configured limit",  \
+		"Ask for less, or raise the limit in the configuration.")                          \
+	X(TOO_MANY_REQUESTS, "too_many_requests", 429, "Too many requests are being served",       \
+		"Try again later; Retry-After says when.")                                         \
 	X(RANGE_NOT_SATISFIABLE, "range_not_satisfiable", 416,                                     \
 		"The range lies outside the buffer", "The detail names the buffer's size.")        \
 	X(NO_DEVICE, "no_device", 503, "No RDMA device is available for the request",              \
 		"Load a driver, or run `rdma link add rxe0 type rxe netdev IF`; see /v1/devices.") \
-	X(DEVICE_REMOVED, "device_removed", 503, "The RDMA device was removed",                    \
+	X(DEVICE_REMOVED, "device_removed", 424, "The RDMA device was removed",                    \
 		"Add the device again; verbsd detects it automatically.")                          \
-	X(NOT_SUPPORTED, "not_supported", 501, "The device does not support the request",          \
+	X(NOT_SUPPORTED, "not_supported", 422, "The device does not support the request",          \
 		"Compare the request with the device's capabilities in /v1/devices.")              \
 	X(MEMLOCK, "memlock", 507, "The locked-memory limit does not allow this",                  \
 		"Raise RLIMIT_MEMLOCK: LimitMEMLOCK=infinity in the unit, or `ulimit -l`.")        \
@@ -80,52 +87,52 @@
 		"Choose another port, or port 0 to let the kernel pick one.")                      \
 	X(ADDRESS_NOT_AVAILABLE, "address_not_available", 422, "No RDMA device has this address",  \
 		"Use an address of a network interface that has an RDMA device.")                  \
-	X(PERMISSION_DENIED, "permission_denied", 403, "The kernel refused access",                \
+	X(PERMISSION_DENIED, "permission_denied", 500, "The kernel refused access",                \
 		"Check the permissions of /dev/infiniband and of the daemon's user.")              \
-	X(NAME_NOT_RESOLVED, "name_not_resolved", 502, "The host name has no address",             \
+	X(NAME_NOT_RESOLVED, "name_not_resolved", 424, "The host name has no address",             \
 		"Check the spelling and the resolver, or give an address.")                        \
-	X(ADDR_ERROR, "addr_error", 502, "The address could not be resolved",                      \
+	X(ADDR_ERROR, "addr_error", 424, "The address could not be resolved",                      \
 		"No neighbour has that address: check the address, cable and VLAN, and that the "  \
 		"peer is up.")                                                                     \
-	X(ROUTE_ERROR, "route_error", 502, "No route to the address",                              \
+	X(ROUTE_ERROR, "route_error", 424, "No route to the address",                              \
 		"Use an address behind an RDMA interface (`rdma link`), not the loopback; on "     \
 		"InfiniBand check the subnet manager.")                                            \
-	X(CONNECT_ERROR, "connect_error", 502, "The connection could not be made",                 \
+	X(CONNECT_ERROR, "connect_error", 424, "The connection could not be made",                 \
 		"See the connection's timeline.")                                                  \
-	X(UNREACHABLE, "unreachable", 504, "The peer does not answer",                             \
+	X(UNREACHABLE, "unreachable", 424, "The peer does not answer",                             \
 		"The host exists but its RDMA CM does not answer: check `rdma link` there, and "   \
 		"that UDP 4791 is open.")                                                          \
-	X(REJECTED, "rejected", 502, "The peer rejected the connection",                           \
+	X(REJECTED, "rejected", 424, "The peer rejected the connection",                           \
 		"Check that a program listens on that port; the detail has the CM's reason.")      \
 	X(REJECTED_LOCALLY, "rejected_locally", 424, "The request was rejected here",              \
 		"Raise accept_timeout_ms, or create the listener with policy auto.")               \
-	X(TIMED_OUT, "timed_out", 504, "The deadline passed",                                      \
+	X(TIMED_OUT, "timed_out", 424, "The deadline passed",                                      \
 		"Find out why the step in the detail took so long; if the peer is only slow, "     \
 		"raise the timeout.")                                                              \
-	X(RETRY_EXCEEDED, "retry_exceeded", 502, "The peer's device stopped acknowledging",        \
+	X(RETRY_EXCEEDED, "retry_exceeded", 424, "The peer's device stopped acknowledging",        \
 		"The peer's host is down, the path is cut, or the GID index or MTU is wrong.")     \
-	X(RNR_EXCEEDED, "rnr_exceeded", 502, "The peer had no receive posted for too long",        \
+	X(RNR_EXCEEDED, "rnr_exceeded", 424, "The peer had no receive posted for too long",        \
 		"The receiver is too slow: post more receives there, or raise rnr_retry here.")    \
-	X(REMOTE_ACCESS, "remote_access", 502, "The peer's device refused the access",             \
+	X(REMOTE_ACCESS, "remote_access", 424, "The peer's device refused the access",             \
 		"Check addr, rkey, length, and the access flags of the peer's buffer.")            \
-	X(REMOTE_OPERATION, "remote_operation", 502, "The peer failed the operation",              \
+	X(REMOTE_OPERATION, "remote_operation", 424, "The peer failed the operation",              \
 		"The peer's receive was too short, or an error at the peer ended the operation.")  \
-	X(REMOTE_INVALID, "remote_invalid", 502,                                                   \
+	X(REMOTE_INVALID, "remote_invalid", 424,                                                   \
 		"The peer's device rejected the request as invalid",                               \
 		"Compare the MTU of both sides, and check that the peer's QP allows the "          \
 		"operation.")                                                                      \
-	X(LOCAL_ERROR, "local_error", 502, "The local device failed the operation",                \
+	X(LOCAL_ERROR, "local_error", 424, "The local device failed the operation",                \
 		"See wc_status and the state of the port.")                                        \
-	X(QP_FATAL, "qp_fatal", 502, "The device moved the queue pair to the error state",         \
+	X(QP_FATAL, "qp_fatal", 424, "The device moved the queue pair to the error state",         \
 		"The peer broke the protocol or the access rules, or the port went down.")         \
-	X(PEER_DISCONNECT, "peer_disconnect", 502, "The peer disconnected",                        \
+	X(PEER_DISCONNECT, "peer_disconnect", 424, "The peer disconnected",                        \
 		"Connect again when the peer is ready.")                                           \
-	X(LOCAL_CLOSE, "local_close", 409, "A client closed the connection", "Connect again.")     \
-	X(CANCELLED, "cancelled", 409, "The operation was cancelled",                              \
+	X(LOCAL_CLOSE, "local_close", 424, "A client closed the connection", "Connect again.")     \
+	X(CANCELLED, "cancelled", 424, "The operation was cancelled",                              \
 		"Start it again if it is still needed.")                                           \
 	X(STOPPING, "stopping", 503, "The daemon is stopping",                                     \
 		"Try again when the daemon runs again.")                                           \
-	X(VERBS_ERROR, "verbs_error", 502, "A verbs or rdma_cm call failed",                       \
+	X(VERBS_ERROR, "verbs_error", 424, "A verbs or rdma_cm call failed",                       \
 		"The detail names the call and its errno; see the call's man page.")               \
 	X(RESOURCE_ERROR, "resource_error", 424, "A call that the object needed failed",           \
 		"The detail names the call and its errno.")                                        \
@@ -151,6 +158,10 @@ const char *vbd_status_code(enum vbd_status status);
 
 /** vbd_status_http - the HTTP status: 400 to 599, or 200 for VBD_OK */
 unsigned int vbd_status_http(enum vbd_status status);
+
+/** vbd_status_retry_after_s - seconds after which another try may succeed; 0 if waiting does not
+ * help */
+unsigned int vbd_status_retry_after_s(enum vbd_status status);
 
 /** vbd_status_text - the meaning of the code: one sentence without its full stop */
 const char *vbd_status_text(enum vbd_status status);

@@ -125,8 +125,7 @@ static enum vbd_status check_media_type(struct vbd_request *req, struct vbd_erro
 
 static enum vbd_status too_large(struct vbd_dispatch *dispatch, struct vbd_error *err)
 {
-	if (err->status == VBD_OK)
-		err->limit = dispatch->config.json_max_bytes;
+	vbd_error_limit(err, "http_body_bytes", dispatch->config.json_max_bytes);
 	return vbd_error_set(err, VBD_E_BODY_TOO_LARGE, "a JSON body has at most %zu bytes",
 		dispatch->config.json_max_bytes);
 }

@@ -197,9 +197,8 @@ enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_requ
 		return status;
 	}
 	if (idem->count >= idem->max) {
-		if (err && err->status == VBD_OK)
-			err->limit = idem->max;
-		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
+		vbd_error_limit(err, "idempotency_keys", idem->max);
+		return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS,
 			"%zu requests with an Idempotency-Key are still running", idem->max);
 	}
 	entry = claim(idem, request, print, now_ns);

@@ -49,7 +49,7 @@ void vbd_idem_destroy(struct vbd_idem *idem);
  *
  * Returns VBD_E_BAD_VALUE or VBD_E_TOO_LONG for a bad key, VBD_E_IDEMPOTENCY_CONFLICT while the
  * first request runs, VBD_E_IDEMPOTENCY_MISMATCH if the first request was a different one,
- * VBD_E_LIMIT_REACHED when every entry belongs to a running request, VBD_E_NO_MEMORY.
+ * VBD_E_TOO_MANY_REQUESTS when every entry belongs to a running request, VBD_E_NO_MEMORY.
  */
 enum vbd_status vbd_idem_begin(struct vbd_idem *idem, const struct vbd_idem_request *request,
 	uint64_t now_ns, struct vbd_idem_entry **ret_entry, struct vbd_reply *ret_reply,

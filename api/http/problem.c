@@ -60,9 +60,6 @@ static void set_extra(json_t *problem, const struct vbd_problem_extra *extra)
 		}
 		(void)json_object_set_new(problem, "allow", allow);
 	}
-	if (extra->retry_after_ms)
-		(void)json_object_set_new(
-			problem, "retry_after_ms", json_integer((json_int_t)extra->retry_after_ms));
 }
 
 /* Parameters of rdma/ that have another name or place in the request. */
@@ -95,6 +92,11 @@ const char *vbd_problem_pointer(const struct vbd_error *err, char room[VBD_POINT
 	return room;
 }
 
+unsigned int vbd_problem_http(const struct vbd_error *err, const struct vbd_problem_extra *extra)
+{
+	return extra && extra->outcome ? 424 : vbd_status_http(err->status);
+}
+
 json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_extra *extra)
 {
 	const char *code = vbd_status_code(err->status);
@@ -105,7 +107,7 @@ json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_e
 
 	(void)snprintf(type, sizeof(type), "urn:verbsd:problem:%s", code);
 	problem = json_pack("{s:s, s:s, s:i, s:s, s:o}", "type", type, "title", title, "status",
-		(int)vbd_status_http(err->status), "code", code, "detail",
+		(int)vbd_problem_http(err, extra), "code", code, "detail",
 		vbd_json_text(*err->text ? err->text : title));
 	if (!problem)
 		return NULL;
@@ -118,6 +120,7 @@ json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_e
 	set_source(problem, err);
 	if (err->limit)
 		(void)json_object_set_new(problem, "limit", json_integer((json_int_t)err->limit));
+	set_text(problem, "limit_name", err->limit_name);
 	if (extra)
 		set_extra(problem, extra);
 	return problem;

@@ -11,16 +11,19 @@
 
 #include <jansson.h>
 
+#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* Members of a problem that struct vbd_error does not have; zero means absent. */
 struct vbd_problem_extra {
 	const char *const *users; /* paths of the objects that use this one */
 	size_t n_users;
 	unsigned int allow; /* bit mask of enum vbd_method */
-	uint64_t retry_after_ms;
+	bool outcome;	    /* of something that the request began: 424 whatever the code is */
 };
+
+/** vbd_problem_http - the HTTP status of an error; @extra may be NULL */
+unsigned int vbd_problem_http(const struct vbd_error *err, const struct vbd_problem_extra *extra);
 
 /**
  * vbd_problem_json - encode an error

@@ -89,6 +89,14 @@ void vbd_request_add_header(struct vbd_request *req, const char *name, const cha
 	vbd_reply_add_header(&req->reply, name, value);
 }
 
+void vbd_request_add_retry_after(struct vbd_request *req, unsigned int seconds)
+{
+	char text[16];
+
+	(void)snprintf(text, sizeof(text), "%u", seconds);
+	vbd_request_add_header(req, "Retry-After", text);
+}
+
 void vbd_request_add_location(struct vbd_request *req, const char *kind, uint64_t id)
 {
 	char path[64];
@@ -224,19 +232,26 @@ static void add_allow(struct vbd_request *req, unsigned int allow)
 void vbd_reply_problem_extra(
 	struct vbd_request *req, const struct vbd_error *err, const struct vbd_problem_extra *extra)
 {
+	unsigned int status;
+
 	if (err->status == VBD_E_UNAUTHORIZED)
 		vbd_request_add_header(req, "WWW-Authenticate", "Bearer realm=\"verbsd\"");
 	if (extra && extra->allow)
 		add_allow(req, extra->allow);
-	if (extra && extra->retry_after_ms) {
-		char seconds[24];
-
-		(void)snprintf(
-			seconds, sizeof(seconds), "%" PRIu64, (extra->retry_after_ms + 999) / 1000);
-		vbd_request_add_header(req, "Retry-After", seconds);
-	}
+	status = vbd_problem_http(err, extra);
+	if (status == 429 || status == 503)
+		vbd_request_add_retry_after(req, vbd_status_retry_after_s(err->status));
 	set_document(req, "application/problem+json", vbd_problem_json(err, extra));
-	answered(req, req->reply.status ? req->reply.status : vbd_status_http(err->status));
+	answered(req, req->reply.status ? req->reply.status : status);
+}
+
+void vbd_reply_outcome(struct vbd_request *req, const struct vbd_error *err)
+{
+	const struct vbd_problem_extra extra = {.outcome = true};
+
+	vbd_request_acted(req, true);
+	vbd_request_add_header(req, "Location", err->object);
+	vbd_reply_problem_extra(req, err, &extra);
 }
 
 void vbd_reply_problem(struct vbd_request *req, const struct vbd_error *err)

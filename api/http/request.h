@@ -116,6 +116,9 @@ void vbd_request_acted(struct vbd_request *req, bool acted);
 /** vbd_request_add_header - add a header to the answer, before the reply; @name: static string */
 void vbd_request_add_header(struct vbd_request *req, const char *name, const char *value);
 
+/** vbd_request_add_retry_after - add `Retry-After: SECONDS`, which every 429 and 503 has */
+void vbd_request_add_retry_after(struct vbd_request *req, unsigned int seconds);
+
 /** vbd_request_add_location - add `Location: /v1/KIND/ID` */
 void vbd_request_add_location(struct vbd_request *req, const char *kind, uint64_t id);
 
@@ -143,7 +146,7 @@ void vbd_reply_stream(
  * @content_type: static string
  * @feed: copied; its `free` is called in any case, and the request is valid until then
  *
- * Answers limit_reached if there are too many feeds already.
+ * Answers too_many_requests if there are too many feeds already.
  */
 void vbd_reply_feed(struct vbd_request *req, const char *content_type, const struct vbd_feed *feed);
 
@@ -152,6 +155,15 @@ void vbd_request_wake(struct vbd_request *req);
 
 /** vbd_reply_problem - answer with an error */
 void vbd_reply_problem(struct vbd_request *req, const struct vbd_error *err);
+
+/**
+ * vbd_reply_outcome - answer that what the request began has failed
+ * @err: its `object` is the path of the object
+ *
+ * The answer has the object as Location and instance, and is 424 whatever the code is: no client
+ * shall take it for a request that did nothing, and repeat it.
+ */
+void vbd_reply_outcome(struct vbd_request *req, const struct vbd_error *err);
 
 /** vbd_reply_problem_extra - as vbd_reply_problem(), with the members of @extra */
 void vbd_reply_problem_extra(struct vbd_request *req, const struct vbd_error *err,
@@ -171,8 +183,8 @@ void vbd_reply_created(struct vbd_request *req, const char *kind, uint64_t id, j
  *
  * A handler calls this once. The request is valid until @on_gone has run or there is a reply.
  *
- * Returns VBD_E_LIMIT_REACHED if too many requests are parked, VBD_E_STOPPING, VBD_E_NO_MEMORY; the
- * request is not parked then, and the handler replies.
+ * Returns VBD_E_TOO_MANY_REQUESTS if too many requests are parked, VBD_E_STOPPING, VBD_E_NO_MEMORY;
+ * the request is not parked then, and the handler replies.
  */
 enum vbd_status vbd_request_park(struct vbd_request *req, uint64_t timeout_ms,
 	vbd_request_cb on_timeout, vbd_request_cb on_gone, void *arg,

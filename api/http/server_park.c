@@ -83,9 +83,8 @@ static enum vbd_status check_may_park(struct vbd_server *server, struct vbd_erro
 		return vbd_error_set(err, VBD_E_STOPPING, "the server is stopping");
 	if (server->stats.parked < server->config.parked_max)
 		return VBD_OK;
-	if (err && err->status == VBD_OK)
-		err->limit = server->config.parked_max;
-	return vbd_error_set(err, VBD_E_LIMIT_REACHED, "%u requests are already waiting",
+	vbd_error_limit(err, "waiting_requests", server->config.parked_max);
+	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "%u requests are already waiting",
 		server->config.parked_max);
 }
 
@@ -156,9 +155,8 @@ static enum vbd_status transport_may_feed(struct vbd_request *req, struct vbd_er
 		return vbd_error_set(err, VBD_E_STOPPING, "the server is stopping");
 	if (server->stats.feeds < server->config.feeds_max)
 		return VBD_OK;
-	if (err && err->status == VBD_OK)
-		err->limit = server->config.feeds_max;
-	return vbd_error_set(err, VBD_E_LIMIT_REACHED, "%u clients already follow the events",
+	vbd_error_limit(err, "event_streams", server->config.feeds_max);
+	return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS, "%u clients already follow the events",
 		server->config.feeds_max);
 }
 

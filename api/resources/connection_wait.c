@@ -29,7 +29,7 @@ static void reply_end(struct vbd_request *req, const struct vbd_connection *conn
 	struct vbd_error err = {0};
 
 	vbd_object_problem(&connection->object, &err);
-	vbd_reply_problem(req, &err);
+	vbd_reply_outcome(req, &err);
 }
 
 struct state_waiter {
@@ -86,9 +86,12 @@ static bool ended_instead(const struct vbd_conn *conn, enum vbd_goal goal, bool 
 static void reply_reached(struct vbd_request *req, const struct state_waiter *waiter)
 {
 	struct vbd_conn *conn = waiter->connection->conn;
+	struct vbd_error err = conn->manual.failure;
 
-	if (waiter->goal == VBD_GOAL_STEPPED && conn->manual.failure.status != VBD_OK) {
-		vbd_reply_problem(req, &conn->manual.failure);
+	if (waiter->goal == VBD_GOAL_STEPPED && err.status != VBD_OK) {
+		(void)vbd_registry_path(waiter->connection->object.registry,
+			waiter->connection->object.id, err.object);
+		vbd_reply_outcome(req, &err);
 		return;
 	}
 	if (waiter->goal == VBD_GOAL_STEPPED)

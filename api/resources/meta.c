@@ -58,6 +58,8 @@ static void reply_health(struct vbd_request *req, const struct health *health)
 		vbd_put(&out, "checks", health->checks);
 	else
 		json_decref(health->checks);
+	if (health->failing)
+		vbd_request_add_retry_after(req, vbd_status_retry_after_s(VBD_E_NO_DEVICE));
 	vbd_reply_json(req, health->failing ? 503 : 200, vbd_encode_end(&out));
 }
 

@@ -32,7 +32,7 @@
 	X(benchmarks, "100", 0, 1000000)                                    \
 	X(events, "16384", 16, 16777216) /* memory is taken at the start */
 
-/* X(name, default, min, max): upper limits; a request that would exceed one gets limit_reached. In
+/* X(name, default, min, max): upper limits; a request that would exceed one is refused. In
  * a file the names are keys below `limits:`. */
 #define VBD_LIMIT_MAP(X)                                                             \
 	X(connections, "10000", 1, 1000000) /* not ended */                          \

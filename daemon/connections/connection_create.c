@@ -24,8 +24,7 @@ static enum vbd_status check_limits(const struct vbd_daemon *daemon,
 	enum vbd_status status;
 
 	if (daemon->connections->open >= limits->connections) {
-		if (err && err->status == VBD_OK)
-			err->limit = limits->connections;
+		vbd_error_limit(err, "connections", limits->connections);
 		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
 			"there are %u connections, which is the limit", daemon->connections->open);
 	}

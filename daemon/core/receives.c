@@ -21,9 +21,9 @@ enum vbd_status vbd_receives_check(const struct vbd_daemon *daemon, uint64_t rec
 
 	if (taken_bytes <= limit_bytes && receive_bytes <= limit_bytes - taken_bytes)
 		return VBD_OK;
-	if (err && err->status == VBD_OK)
-		err->limit = limit_bytes;
-	return vbd_error_input(err, VBD_E_LIMIT_REACHED, pointer,
+	vbd_error_limit(err, "receives_bytes", limit_bytes);
+	return vbd_error_input(err,
+		receive_bytes > limit_bytes ? VBD_E_LIMIT_EXCEEDED : VBD_E_LIMIT_REACHED, pointer,
 		"all receives together can have %llu bytes; %llu are in use, and %llu are needed",
 		(unsigned long long)limit_bytes, (unsigned long long)taken_bytes,
 		(unsigned long long)receive_bytes);

@@ -77,8 +77,7 @@ enum vbd_status vbd_registry_check(
 	if (status != VBD_OK)
 		return status;
 	if (vbd_registry_count(registry) >= registry->limit) {
-		if (err && err->status == VBD_OK)
-			err->limit = registry->limit;
+		vbd_error_limit(err, registry->plural, registry->limit);
 		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
 			"there are %llu %s, which is the limit",
 			(unsigned long long)registry->limit, registry->plural);

@@ -102,16 +102,17 @@ static enum vbd_status check_limits(
 	uint64_t mapped_bytes = vbd_mem_mapped_bytes(mem);
 
 	if (mem->size_bytes > limits->buffer_size_bytes) {
-		if (err && err->status == VBD_OK)
-			err->limit = limits->buffer_size_bytes;
-		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/size_bytes",
+		vbd_error_limit(err, "buffer_size_bytes", limits->buffer_size_bytes);
+		return vbd_error_input(err, VBD_E_LIMIT_EXCEEDED, "/size_bytes",
 			"a buffer can have %llu bytes at most",
 			(unsigned long long)limits->buffer_size_bytes);
 	}
 	if (mapped_bytes > limits->buffers_bytes - daemon->buffers_bytes) {
-		if (err && err->status == VBD_OK)
-			err->limit = limits->buffers_bytes;
-		return vbd_error_input(err, VBD_E_LIMIT_REACHED, "/size_bytes",
+		vbd_error_limit(err, "buffers_bytes", limits->buffers_bytes);
+		return vbd_error_input(err,
+			mapped_bytes > limits->buffers_bytes ? VBD_E_LIMIT_EXCEEDED
+							     : VBD_E_LIMIT_REACHED,
+			"/size_bytes",
 			"all buffers together can have %llu bytes; %llu are in use, and %llu are "
 			"needed",
 			(unsigned long long)limits->buffers_bytes,

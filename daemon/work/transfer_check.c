@@ -280,8 +280,7 @@ enum vbd_status vbd_transfer_check(const struct vbd_daemon *daemon,
 		status = check_length(spec, err);
 	if (status || daemon->transfers->open < limit)
 		return status;
-	if (err && err->status == VBD_OK)
-		err->limit = limit;
+	vbd_error_limit(err, "transfers", limit);
 	return vbd_error_set(err, VBD_E_LIMIT_REACHED,
 		"%u transfers are running, which is the limit", daemon->transfers->open);
 }

@@ -91,14 +91,14 @@ send() {
 	local daemon=$1 seconds=$2
 	shift 2
 	if [[ -n ${token[$daemon]} ]]; then
-		curl -q -sS --noproxy '*' --max-time "$seconds" -w '\n%{http_code}' \
+		curl -q -sS --noproxy '*' --max-time "$seconds" -w '\n%{http_code} %header{retry-after}' \
 			-H @<(printf 'Authorization: Bearer %s\n' "${token[$daemon]}") "$@" 2>&1
 	else
-		curl -q -sS --noproxy '*' --max-time "$seconds" -w '\n%{http_code}' "$@" 2>&1
+		curl -q -sS --noproxy '*' --max-time "$seconds" -w '\n%{http_code} %header{retry-after}' "$@" 2>&1
 	fi
 }
 
-# Worth another try: the daemon is full or not ready, or still executes the same request.
+# Worth another try: the daemon is busy or not ready, or still executes the same request.
 may_pass() {
 	case $status in
 	429 | 503) return 0 ;;
@@ -109,24 +109,27 @@ may_pass() {
 
 # ask METHOD DAEMON PATH [JSON]: sets $status to the HTTP status ('' without an answer) and $answer to the body. Returns
 # 0 for a status of 2xx, and for the DELETE of an object that is gone. Repeats a request without an answer, or with a
-# temporary error, until the deadline. A POST carries an Idempotency-Key, so that it is executed once however often it
-# is sent.
+# temporary error, until the deadline; Retry-After says how long it waits. A POST carries an Idempotency-Key, so that it
+# is executed once however often it is sent.
 ask() {
-	local method=$1 daemon=$2 path=$3 json=${4:-} said pause=0.1 options
+	local method=$1 daemon=$2 path=$3 json=${4:-} said pause=0.1 options after told=''
 	options=(-X "$method" -H "Prefer: wait=$WAIT_S")
 	[[ $method != POST ]] || options+=(-H "Idempotency-Key: $PROGRAM-$$-$RANDOM$RANDOM-${EPOCHREALTIME/[.,]/}")
 	[[ -z $json ]] || options+=(-H 'Content-Type: application/json' -d "$json")
 	while :; do
-		status='' answer='' curl_said=''
+		status='' answer='' curl_said='' after=''
 		if said=`send "$daemon" "$REQUEST_S" "${options[@]}" "${url[$daemon]}$path"`; then
-			status=${said##*$'\n'} answer=${said%$'\n'*}
+			after=${said##*$'\n'} answer=${said%$'\n'*}
+			status=${after%% *} after=${after#* }
 			[[ $status != 2?? && ! ($method == DELETE && $status == 404) ]] || return 0
 			may_pass || return 1
 		else
 			curl_said=${said%%$'\n'*}
 		fi
 		! is_late || return 1
-		[[ $pause != 0.1 ]] || say "${url[$daemon]}: `problem`; trying again"
+		[[ -n $told ]] || say "${url[$daemon]}: `problem`; trying again"
+		told=1
+		[[ ! $after =~ ^[1-9][0-9]*$ ]] || pause=$after
 		sleep "$pause"
 		case $pause in
 		0.1) pause=0.5 ;;

@@ -98,9 +98,10 @@ class Daemon:
         finally:
             connection.close()
         try:
-            return response.status, json.loads(text) if text else {}
+            answer = json.loads(text) if text else {}
         except ValueError:
-            return response.status, {"detail": text[:200].decode("utf-8", "replace")}
+            answer = {"detail": text[:200].decode("utf-8", "replace")}
+        return response.status, answer, int(response.getheader("Retry-After", 0))
 
     def ask(self, what, method, path, body=None, wait_s=WAIT_S):
         """Returns the JSON of a successful answer. `what` names the action in error messages.
@@ -114,10 +115,11 @@ class Daemon:
         if body is not None:
             headers["Content-Type"] = "application/json"
             body = json.dumps(body)
-        pause_s = 0.1
+        told, pause_s = False, 0.1
         while True:
             try:
-                status, answer = self._send(method, path, body, headers)
+                status, answer, retry_after_s = self._send(method, path, body, headers)
+                pause_s = max(pause_s, retry_after_s)
                 if status < 300 or (method == "DELETE" and status == 404):
                     return answer
                 failure = Problem(what, self.url, status, answer)
@@ -127,10 +129,10 @@ class Daemon:
                 failure = Failure(f"can't {what} at {self.url}: {error or type(error).__name__}")
             if self.deadline.is_over():
                 raise failure
-            if pause_s < 1:
+            if not told:
                 self.say(f"{failure}; trying again")
             time.sleep(self.deadline.left_s(pause_s))
-            pause_s = 1
+            told, pause_s = True, 1
 
     def take_away(self, path):
         """Deletes an object during cleanup: a failure is only reported."""

@@ -55,7 +55,7 @@ enum vbd_status vbd_msgpool_alloc(struct vbd_pd *pd, int *ret_slot, uint8_t **re
 	if (pool->taken == UINT64_MAX) {
 		if (err && err->status == VBD_OK)
 			err->limit = VBD_MSGPOOL_SLOTS;
-		return vbd_error_set(err, VBD_E_LIMIT_REACHED,
+		return vbd_error_set(err, VBD_E_TOO_MANY_REQUESTS,
 			"device %s has %d messages in flight, the limit", pd->device->name,
 			VBD_MSGPOOL_SLOTS);
 	}

@@ -17,7 +17,7 @@ struct vbd_pd;
 #define VBD_MSGPOOL_SLOT_BYTES 16384
 #define VBD_MSGPOOL_SLOTS      64
 
-/** vbd_msgpool_alloc - a slot of the PD's pool; limit_reached when all are in use */
+/** vbd_msgpool_alloc - a slot of the PD's pool; too_many_requests when all are in use */
 enum vbd_status vbd_msgpool_alloc(struct vbd_pd *pd, int *ret_slot, uint8_t **ret_addr,
 	uint32_t *ret_lkey, struct vbd_error *err) VBD_MUST_CHECK;
 

@@ -237,8 +237,10 @@ static enum vbd_status pinning_failed(
 		limit.rlim_cur == RLIM_INFINITY)
 		return vbd_error_errno(
 			err, VBD_OK, call, errnum, "%zu bytes can't be registered", length_bytes);
-	if (err && err->status == VBD_OK)
+	if (err && err->status == VBD_OK) {
 		err->limit = limit.rlim_cur;
+		(void)strcpy(err->limit_name, "RLIMIT_MEMLOCK");
+	}
 	return vbd_error_errno(err, VBD_E_MEMLOCK, call, errnum,
 		"%zu bytes can't be locked: RLIMIT_MEMLOCK is %llu bytes", length_bytes,
 		(unsigned long long)limit.rlim_cur);

@@ -76,7 +76,10 @@ withServer("too many waiting clients are told so", { env: { TEST_PARKED_MAX: "3"
 	const clients = await park(server, 3);
 	const answer = await server.request("GET", "/v1/wait");
 	assert.equal(answer.status, 429);
+	assert.equal(answer.json.code, "too_many_requests");
 	assert.equal(answer.json.limit, 3);
+	assert.equal(answer.json.limit_name, "limits.waiting_requests");
+	assert.match(answer.headers["retry-after"], /^[1-9]\d*$/);
 	for (const client of clients) client.destroy();
 });
 

@@ -89,8 +89,8 @@ export class BadWay {
 
 		if (fate === "refused") {
 			this.refused++;
-			response.writeHead(429, { "Content-Type": "application/problem+json" })
-				.end('{"type":"about:blank","title":"Full","status":429,"code":"limit_reached","detail":"try later"}');
+			response.writeHead(429, { "Content-Type": "application/problem+json", "Retry-After": "1" })
+				.end('{"type":"about:blank","title":"Full","status":429,"code":"too_many_requests","detail":"try later"}');
 			return;
 		}
 		const onward = http.request({ host: "127.0.0.1", port: this.target.port, method: request.method, path: request.url,

@@ -9,7 +9,7 @@ import { ctl, folder } from './lib/ctl.mjs';
 import { connection, index, problem, transfer } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
-const refusal = (over) => ({ status: 502, json: problem(over) });
+const refusal = (over) => ({ status: 424, json: problem(over) });
 
 test('errors: a problem names object, code, title, detail and hint', async (t) => {
   const server = await FakeServer.start(t, { 'POST /v1/connections': refusal() });
@@ -36,12 +36,12 @@ test('errors: every member of a problem that helps is told', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections/7': refusal({
     code: 'wrong_state', reject_reason: 'IB_CM_REJ_TIMEOUT', pointer: '/qp/sq_depth', call: 'ibv_reg_mr', errno: 'ENOMEM',
     wc_status: 'IBV_WC_REM_ACCESS_ERR', vendor_err: 129, users: ['/v1/transfers/1', '/v1/transfers/2'],
-    holder: '/v1/buffers/3', limit: 64, allow: ['GET', 'PUT'], retry_after_ms: 500 }) });
+    holder: '/v1/buffers/3', limit: 64, limit_name: 'limits.transfers', allow: ['GET', 'PUT'] }) });
   const { code, stderr } = await ctl(server, ['show', '7']);
   assert.equal(code, 1);
   for (const line of ['reject reason: IB_CM_REJ_TIMEOUT', 'at: /qp/sq_depth', 'call: ibv_reg_mr', 'errno: ENOMEM',
     'wc status: IBV_WC_REM_ACCESS_ERR, vendor error 129', 'used by: transfer/1, transfer/2', 'held by: buffer/3',
-    'limit: 64', 'allowed: GET, PUT', 'try again in: 500 ms'])
+    'limit: 64 (limits.transfers)', 'allowed: GET, PUT'])
     assert.ok(stderr.includes(`\n  ${line}\n`), line);
 });
 

@@ -500,7 +500,7 @@ static void test_dispatch__a_repeat_gets_the_first_answer(void **state)
 
 static void test_dispatch__a_request_that_did_nothing_runs_again_under_its_key(void **state)
 {
-	static const enum vbd_status statuses[] = {VBD_E_LIMIT_REACHED, VBD_E_NAME_TAKEN,
+	static const enum vbd_status statuses[] = {VBD_E_TOO_MANY_REQUESTS, VBD_E_NAME_TAKEN,
 		VBD_E_BAD_VALUE, VBD_E_NO_DEVICE, VBD_E_NO_MEMORY};
 
 	(void)state;
@@ -516,7 +516,7 @@ static void test_dispatch__a_request_that_did_nothing_runs_again_under_its_key(v
 static void test_dispatch__a_request_that_did_something_runs_once_even_if_it_failed(void **state)
 {
 	static const enum vbd_status statuses[] = {VBD_E_RETRY_EXCEEDED, VBD_E_UNREACHABLE,
-		VBD_E_STOPPING, VBD_E_NO_MEMORY, VBD_E_LIMIT_REACHED};
+		VBD_E_STOPPING, VBD_E_NO_MEMORY, VBD_E_TOO_MANY_REQUESTS};
 
 	(void)state;
 	test.fail_after_acting = true;
@@ -697,7 +697,7 @@ static void test_waiter__what_a_client_has_begun_is_told_to_its_repeat(void **st
 static void test_waiter__where_none_can_wait_the_state_is_told(void **state)
 {
 	(void)state;
-	test.park_status = VBD_E_LIMIT_REACHED;
+	test.park_status = VBD_E_TOO_MANY_REQUESTS;
 	with_header("Prefer", "wait=10");
 	assert_int_equal(send_request("POST", "/v1/wait"), 200);
 	assert_true(answer_has("timeout"));

@@ -196,7 +196,7 @@ static void test_idempotency__with_all_running_a_new_key_hits_the_limit(void **s
 		(void)snprintf(key, sizeof(key), "k%d", i);
 		assert_int_equal(begin(key, "{}", 1, &running[i], &reply), VBD_OK);
 	}
-	assert_int_equal(begin("more", "{}", 1, &entry, &reply), VBD_E_LIMIT_REACHED);
+	assert_int_equal(begin("more", "{}", 1, &entry, &reply), VBD_E_TOO_MANY_REQUESTS);
 	for (int i = 0; i < 4; i++)
 		vbd_idem_delete(running[i]);
 }

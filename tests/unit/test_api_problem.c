@@ -47,10 +47,12 @@ static void test_problem__an_error_shows_its_source(void **state)
 	(void)state;
 	(void)vbd_error_errno(&err, VBD_E_MEMLOCK, "ibv_reg_mr", ENOMEM, "buffer 7");
 	err.limit = 65536;
+	(void)strcpy(err.limit_name, "RLIMIT_MEMLOCK");
 	problem = vbd_problem_json(&err, NULL);
 	assert_string_equal(text_of(problem, "call"), "ibv_reg_mr");
 	assert_string_equal(text_of(problem, "errno"), "ENOMEM");
 	assert_int_equal(json_integer_value(json_object_get(problem, "limit")), 65536);
+	assert_string_equal(text_of(problem, "limit_name"), "RLIMIT_MEMLOCK");
 	json_decref(problem);
 
 	err = (struct vbd_error){.status = VBD_E_REJECTED,
@@ -135,14 +137,27 @@ static void test_problem__extra_members_are_lists(void **state)
 	json_t *problem = vbd_problem_json(
 		&err, &(struct vbd_problem_extra){.users = users,
 			      .n_users = 2,
-			      .allow = 1u << VBD_METHOD_GET | 1u << VBD_METHOD_DELETE,
-			      .retry_after_ms = 1500});
+			      .allow = 1u << VBD_METHOD_GET | 1u << VBD_METHOD_DELETE});
 
 	(void)state;
 	assert_int_equal(json_array_size(json_object_get(problem, "users")), 2);
 	assert_string_equal(
 		json_string_value(json_array_get(json_object_get(problem, "allow"), 1)), "DELETE");
-	assert_int_equal(json_integer_value(json_object_get(problem, "retry_after_ms")), 1500);
+	json_decref(problem);
+}
+
+static void test_problem__an_outcome_is_a_failed_dependency(void **state)
+{
+	const struct vbd_error err = {.status = VBD_E_STOPPING, .object = "/v1/connections/7"};
+	const struct vbd_problem_extra extra = {.outcome = true};
+	json_t *problem = vbd_problem_json(&err, &extra);
+
+	(void)state;
+	assert_int_equal(vbd_problem_http(&err, NULL), 503);
+	assert_int_equal(vbd_problem_http(&err, &extra), 424);
+	assert_int_equal(json_integer_value(json_object_get(problem, "status")), 424);
+	assert_string_equal(text_of(problem, "code"), "stopping");
+	assert_string_equal(text_of(problem, "instance"), "/v1/connections/7");
 	json_decref(problem);
 }
 
@@ -185,6 +200,7 @@ int main(void)
 		cmocka_unit_test(test_problem__a_bad_parameter_is_a_member_of_the_request),
 		cmocka_unit_test(test_problem__a_taken_name_names_its_holder),
 		cmocka_unit_test(test_problem__extra_members_are_lists),
+		cmocka_unit_test(test_problem__an_outcome_is_a_failed_dependency),
 		cmocka_unit_test(test_problem__text_cut_in_a_character_is_still_json),
 		cmocka_unit_test(test_problem__the_one_for_no_memory_is_json_itself),
 	};

@@ -26,6 +26,7 @@ static struct {
 	vbd_request_cb on_timeout, on_gone;
 	void *park_arg;
 	enum vbd_status park_status;
+	enum vbd_status fail_with;
 } test;
 
 /* --- a transport ----------------------------------------------------------------------------- */
@@ -70,7 +71,7 @@ static enum vbd_task_state task_state(const void *task)
 static void tell_problem(const struct vbd_object *task, struct vbd_error *ret_err)
 {
 	(void)task;
-	(void)vbd_error_set(ret_err, VBD_E_CANCELLED, "it went wrong");
+	(void)vbd_error_set(ret_err, test.fail_with, "it went wrong");
 }
 
 static void cancel(struct vbd_object *task)
@@ -112,6 +113,7 @@ static int set_up(void **state)
 	vbd_list_append(&test.queue, &test.errand.object.reap.link);
 	assert_int_equal(vbd_registry_add(registry, &test.errand.object, "", &err), VBD_OK);
 	test.api.daemon = &test.daemon;
+	test.fail_with = VBD_E_CANCELLED;
 	test.req = (struct vbd_request){.transport = &transport,
 		.method = VBD_METHOD_POST,
 		.route = &route,
@@ -264,9 +266,24 @@ static void test_task__who_waits_is_told_why_it_failed(void **state)
 	(void)state;
 	assert_int_equal(post(10), 0);
 	becomes(VBD_TASK_FAILED);
-	assert_int_equal(test.req.reply.status, vbd_status_http(VBD_E_CANCELLED));
-	assert_answer(test.req.reply.status, "it went wrong");
-	assert_location(NULL);
+	assert_answer(424, "it went wrong");
+	assert_location("/v1/errands/7");
+}
+
+/* A client that repeated the request would do all again. */
+static void test_task__a_failure_never_looks_like_a_refusal(void **state)
+{
+	(void)state;
+	for (int status = 1; status < VBD_STATUS_COUNT; status++) {
+		test.fail_with = (enum vbd_status)status;
+		test.errand.state = VBD_TASK_RUNNING;
+		assert_int_equal(post(10), 0);
+		becomes(VBD_TASK_FAILED);
+		assert_answer(424, vbd_status_code((enum vbd_status)status));
+		assert_location("/v1/errands/7");
+		assert_true(test.req.acted);
+		vbd_reply_fini(&test.req.reply);
+	}
 }
 
 static void test_task__a_wait_that_is_over_tells_the_state(void **state)
@@ -313,7 +330,7 @@ static void test_task__without_memory_to_wait_its_state_is_told(void **state)
 static void test_task__where_too_many_wait_its_state_is_told(void **state)
 {
 	(void)state;
-	test.park_status = VBD_E_LIMIT_REACHED;
+	test.park_status = VBD_E_TOO_MANY_REQUESTS;
 	assert_int_equal(post(10), 202);
 	assert_answer(202, "\"id\":7");
 }
@@ -438,6 +455,7 @@ int main(void)
 		TEST(test_task__without_a_wait_its_state_is_told),
 		TEST(test_task__who_waits_is_told_when_it_is_done),
 		TEST(test_task__who_waits_is_told_why_it_failed),
+		TEST(test_task__a_failure_never_looks_like_a_refusal),
 		TEST(test_task__a_wait_that_is_over_tells_the_state),
 		TEST(test_task__its_deletion_answers_who_waits),
 		TEST(test_task__a_client_that_leaves_leaves_an_answer),

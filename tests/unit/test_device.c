@@ -380,10 +380,10 @@ static void test_device__messages_have_a_slot_each(void **state)
 		assert_int_equal(addrs[i][VBD_MSGPOOL_SLOT_BYTES - 1], i);
 	assert_int_equal(fake_live().mrs, 1);
 	assert_int_equal(
-		vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &err), VBD_E_LIMIT_REACHED);
+		vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &err), VBD_E_TOO_MANY_REQUESTS);
 	assert_int_equal(err.limit, VBD_MSGPOOL_SLOTS);
 	assert_int_equal(
-		vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, NULL), VBD_E_LIMIT_REACHED);
+		vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, NULL), VBD_E_TOO_MANY_REQUESTS);
 	vbd_msgpool_free(device->pd, 17);
 	assert_int_equal(vbd_msgpool_alloc(device->pd, &slot, &addr, &lkey, &rig->err), VBD_OK);
 	assert_int_equal(slot, 17);

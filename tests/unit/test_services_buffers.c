@@ -109,7 +109,7 @@ static void test_services_buffers__limits_names_and_devices_are_checked_first(vo
 	assert_refused(svc, &spec, VBD_E_NAME_TAKEN);
 	spec.name[0] = '\0';
 	spec.size_bytes = 8193;
-	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED);
+	assert_refused(svc, &spec, VBD_E_LIMIT_EXCEEDED);
 	spec.size_bytes = 5905;
 	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED);
 	(void)snprintf(spec.device_name, sizeof(spec.device_name), "fake7");
@@ -262,7 +262,7 @@ static void test_services_buffers__a_page_size_is_the_kernels(void **state)
 	assert_refused(svc, &spec, VBD_E_BAD_VALUE);
 	spec.page_bytes = page_bytes;
 	svc->config.limits.buffers_bytes = page_bytes - 1;
-	assert_refused(svc, &spec, VBD_E_LIMIT_REACHED);
+	assert_refused(svc, &spec, VBD_E_LIMIT_EXCEEDED);
 }
 
 static void test_services_buffers__huge_pages_that_are_missing_are_told(void **state)

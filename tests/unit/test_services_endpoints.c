@@ -574,7 +574,7 @@ static void test_services_endpoints__the_limits_hold(void **state)
 	svc_restart(svc);
 	memset(&err, 0, sizeof(err));
 	assert_int_equal(
-		vbd_endpoint_create(svc->daemon, &spec, &record, &err), VBD_E_LIMIT_REACHED);
+		vbd_endpoint_create(svc->daemon, &spec, &record, &err), VBD_E_LIMIT_EXCEEDED);
 	assert_int_equal(err.limit, 4096);
 	assert_string_equal(err.pointer, "/qp");
 }

@@ -191,7 +191,7 @@ static void test_services_transfers__long_messages_have_so_many_slots(void **sta
 			VBD_OK);
 	assert_int_equal(vbd_transfer_send_message(scene.pair.active, scene.here->mem.addr, 65,
 				 NULL, 10000, &record, &err),
-		VBD_E_LIMIT_REACHED);
+		VBD_E_TOO_MANY_REQUESTS);
 	assert_int_equal(err.limit, VBD_MSGPOOL_SLOTS);
 	/* A short message needs no slot. */
 	assert_int_equal(vbd_transfer_send_message(scene.pair.active, scene.here->mem.addr, 64,

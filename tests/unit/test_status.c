@@ -41,6 +41,39 @@ static void test_status__every_http_status_is_one_of_an_error(void **state)
 		assert_in_range(vbd_status_http(i), 400, 599);
 }
 
+/* These are the statuses after which curl --retry, proxies and libraries send a request again. */
+static bool is_repeated_by_clients(unsigned int http)
+{
+	return http == 408 || http == 429 || http == 500 || http == 502 || http == 503 ||
+	       http == 504;
+}
+
+static void test_status__clients_repeat_only_requests_that_did_nothing(void **state)
+{
+	static const enum vbd_status refusals[] = {VBD_E_TOO_MANY_REQUESTS, VBD_E_NO_DEVICE,
+		VBD_E_FD_LIMIT, VBD_E_PERMISSION_DENIED, VBD_E_STOPPING, VBD_E_INTERNAL};
+
+	(void)state;
+	for (unsigned int i = 1; i < VBD_STATUS_COUNT; i++) {
+		bool refusal = false;
+
+		for (size_t k = 0; k < VBD_ARRAY_LEN(refusals); k++)
+			refusal |= refusals[k] == i;
+		if (is_repeated_by_clients(vbd_status_http(i)) != refusal)
+			fail_msg("%s is %u", vbd_status_code(i), vbd_status_http(i));
+	}
+}
+
+static void test_status__a_client_is_told_when_to_try_again(void **state)
+{
+	(void)state;
+	for (unsigned int i = 1; i < VBD_STATUS_COUNT; i++) {
+		bool waiting_helps = vbd_status_http(i) == 429 || vbd_status_http(i) == 503;
+
+		assert_int_equal(vbd_status_retry_after_s(i) > 0, waiting_helps);
+	}
+}
+
 static void test_status__codes_are_those_of_the_contract_in_its_order(void **state)
 {
 	struct openapi_enum codes;
@@ -74,6 +107,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_status__every_status_has_code_text_and_hint),
 		cmocka_unit_test(test_status__every_http_status_is_one_of_an_error),
+		cmocka_unit_test(test_status__clients_repeat_only_requests_that_did_nothing),
+		cmocka_unit_test(test_status__a_client_is_told_when_to_try_again),
 		cmocka_unit_test(test_status__codes_are_those_of_the_contract_in_its_order),
 		cmocka_unit_test(test_status__no_code_is_given_twice),
 		cmocka_unit_test(test_status__a_value_that_is_no_status_is_internal),

@@ -98,16 +98,16 @@ static void put_paths(const json_t *problem, const char *member, const char *lab
 	free(line);
 }
 
-static void put_number(
-	const json_t *problem, const char *member, const char *label, const char *unit)
+static void put_limit(const json_t *problem)
 {
+	const char *name = vbd_ctl_json_text(problem, "limit_name");
 	char *line;
 
-	if (!vbd_ctl_json_has_uint(problem, member))
+	if (!vbd_ctl_json_has_uint(problem, "limit"))
 		return;
-	line = vbd_ctl_format(
-		"%llu%s", (unsigned long long)vbd_ctl_json_uint(problem, member), unit);
-	put_line(label, line);
+	line = vbd_ctl_format("%llu%s%s%s", (unsigned long long)vbd_ctl_json_uint(problem, "limit"),
+		name ? " (" : "", name ? name : "", name ? ")" : "");
+	put_line("limit", line);
 	free(line);
 }
 
@@ -146,11 +146,10 @@ void vbd_ctl_problem_put(const json_t *problem)
 	put_pair(problem, "cm_event", "cm_status", "cm event", "status");
 	put_text(problem, "reject_reason", "reject reason");
 	put_pair(problem, "wc_status", "vendor_err", "wc status", "vendor error");
-	put_number(problem, "limit", "limit", "");
+	put_limit(problem);
 	put_path(problem, "holder", "held by");
 	put_paths(problem, "users", "used by");
 	put_paths(problem, "allow", "allowed");
-	put_number(problem, "retry_after_ms", "try again in", " ms");
 	put_text(problem, "hint", "hint");
 }
 

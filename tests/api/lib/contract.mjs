@@ -274,7 +274,8 @@ export class Contract {
 
   checkResponseHeaders(kind, request, { status, headers }) {
     const failures = [];
-    if (kind.headers?.Location) failures.push(...this.checkLink('Location', headers.location));
+    if (kind.headers?.Location && (headers.location !== undefined || status < 400))
+      failures.push(...this.checkLink('Location', headers.location));
     const prefer = Object.entries(request.headers ?? {}).find(
       ([name]) => name.toLowerCase() === 'prefer',
     )?.[1];
@@ -301,14 +302,19 @@ export class Contract {
   checkProblem({ status, headers, json }) {
     if (!json) return [];
     const failures = [];
-    const known = this.statusOfCode.get(json.code) ?? status;
-    this.statusOfCode.set(json.code, known);
+    // A failure of what a request began is 424 whatever its code is.
+    const outcome = status === 424;
+    const known = outcome ? status : (this.statusOfCode.get(json.code) ?? status);
+    if (!outcome) this.statusOfCode.set(json.code, known);
     if (json.status !== status)
       failures.push(`the problem says status ${json.status}, the response ${status}`);
     if (json.type !== `urn:verbsd:problem:${json.code}`)
       failures.push(`type ${json.type} does not fit code ${json.code}`);
     if (known !== status)
       failures.push(`code ${json.code} came with status ${known} before, now with ${status}`);
+    if (status === 502 || status === 504) failures.push(`status ${status} is for gateways`);
+    if (outcome && headers.location !== undefined && headers.location !== json.instance)
+      failures.push(`Location is ${headers.location}, the instance ${json.instance}`);
     for (const [name, path] of [
       ['instance', json.instance],
       ['holder', json.holder],
@@ -318,6 +324,8 @@ export class Contract {
     if (status === 405) failures.push(...this.checkAllow(headers.allow, json.allow));
     if (status === 401 && !/^bearer/i.test(headers['www-authenticate'] ?? ''))
       failures.push('status 401 without WWW-Authenticate: Bearer');
+    if ([429, 503].includes(status) && !/^[1-9]\d*$/.test(headers['retry-after'] ?? ''))
+      failures.push(`status ${status} without Retry-After`);
     return failures;
   }
 
