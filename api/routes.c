@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/routes.h"
 
+#include "api/resources/batches.h"
 #include "api/resources/benchmarks.h"
 #include "api/resources/buffers.h"
 #include "api/resources/connections.h"
@@ -145,6 +146,16 @@ static const struct vbd_route routes[] = {
 		"/v1/transfers/{ref}", NULL), .task = &vbd_transfer_task, .prefer = true},
 	{ROUTE(POST, cancel_transfer, CONTROL, NONE, vbd_task_cancel,
 		"/v1/transfers/{ref}/cancel", NULL), .task = &vbd_transfer_task, .prefer = true},
+	{ROUTE(GET, list_batches, READ, NONE, vbd_task_list, "/v1/batches", PAGED, "state"),
+		.task = &vbd_batch_task},
+	{ROUTE(POST, create_batch, CONTROL, JSON, vbd_create_batch, "/v1/batches", NULL),
+		.prefer = true},
+	{ROUTE(GET, get_batch, READ, NONE, vbd_task_get, "/v1/batches/{ref}", NULL),
+		.task = &vbd_batch_task},
+	{ROUTE(DELETE, delete_batch, CONTROL, NONE, vbd_task_delete,
+		"/v1/batches/{ref}", NULL), .task = &vbd_batch_task, .prefer = true},
+	{ROUTE(POST, cancel_batch, CONTROL, NONE, vbd_task_cancel,
+		"/v1/batches/{ref}/cancel", NULL), .task = &vbd_batch_task, .prefer = true},
 	{ROUTE(GET, explain, READ, NONE, vbd_explain,
 		"/v1/explain", "name", "kind", "dst", "port", "src", "device")},
 	{ROUTE(GET, stream_events, READ, NONE, vbd_stream_events,

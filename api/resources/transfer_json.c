@@ -11,23 +11,14 @@
 static json_t *encode_error(const struct vbd_transfer_record *record)
 {
 	const struct vbd_transfer *transfer = &record->transfer;
-	struct vbd_first_error first = {
-		.at_ns = vbd_counter_get(&transfer->ended_ns),
-		.op = (int)transfer->op,
-		.transfer = transfer->id,
-	};
+	struct vbd_first_error first;
 	struct vbd_error error = {0};
 
 	if (!vbd_transfer_state_ended(transfer->state) || transfer->state == VBD_TRANSFER_DONE)
 		return json_null();
 	vbd_object_problem(&record->object, &error);
-	if (transfer->wc_status < 0)
-		return vbd_encode_error(&error, NULL);
-	first.error = error;
-	first.error.source = VBD_SOURCE_WC;
-	first.error.kind = transfer->wc_status;
-	first.error.raw = transfer->vendor_err;
-	return vbd_encode_error(&error, &first);
+	vbd_transfer_first_error(record, &first);
+	return vbd_encode_error(&error, first.error.status ? &first : NULL);
 }
 
 static void put_times(struct vbd_encoder *out, const struct vbd_transfer *transfer)
@@ -105,6 +96,7 @@ json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
 	vbd_put_u64_or_null(&out, "ud_endpoint", record->endpoint_id != 0, record->endpoint_id);
 	vbd_put_u64_or_null(&out, "ud_peer", record->peer_id != 0, record->peer_id);
 	vbd_put_u64_or_null(&out, "multicast_membership", record->group_id != 0, record->group_id);
+	vbd_put_ref(&out, "batch", record->object.registry->daemon->batches, record->batch_id);
 	put_ranges(&out, record);
 	vbd_put_u64(&out, "length_bytes", vbd_transfer_length(transfer));
 	vbd_put_u64(&out, "chunk_bytes", transfer->chunk_bytes);

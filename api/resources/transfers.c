@@ -45,10 +45,8 @@ void vbd_create_transfer(struct vbd_request *req)
 	struct vbd_transfer_spec spec;
 	struct vbd_error err = {0};
 
-	if (json_object_get(req->json, "transfers"))
-		vbd_create_transfers(req);
-	else if (vbd_transfer_decode(daemon, req->json, &spec, &err) == VBD_OK &&
-		 vbd_transfer_create(daemon, &spec, &record, &err) == VBD_OK)
+	if (vbd_transfer_decode(daemon, req->json, &spec, &err) == VBD_OK &&
+		vbd_transfer_create(daemon, &spec, &record, &err) == VBD_OK)
 		vbd_transfer_answer(req, record);
 	else
 		vbd_reply_problem(req, &err);
@@ -70,8 +68,8 @@ VBD_PAGE_BY(by_created, record_of, transfer.created_ns)
 static const char *const transfer_fields[] = {"id", "state", "op", "connection", "ud_endpoint",
 	"ud_peer", "multicast_membership", "buffer", "offset_bytes", "sges", "length_bytes",
 	"chunk_bytes", "tx_depth", "bytes_done", "wrs_done", "messages_done", "inline", "imm",
-	"old_value", "received", "timeout_ms", "created_at", "started_at", "ended_at", "queue_ns",
-	"wire_ns", "error", NULL};
+	"old_value", "received", "timeout_ms", "batch", "created_at", "started_at", "ended_at",
+	"queue_ns", "wire_ns", "error", NULL};
 
 static const char *const transfer_states[] = {VBD_TRANSFER_STATE_MAP(VBD_PAGE_STATE) NULL};
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Transfers: their JSON, batches, and the answer to a request that creates one.
+ * Transfers: their JSON, and the answer to a request that creates one.
  *
  * Control thread.
  */
@@ -44,9 +44,6 @@ json_t *vbd_encode_transfer(const struct vbd_transfer_record *record);
 
 /** vbd_transfer_answer - answer a POST of a transfer, when the transfer or the wait ends */
 void vbd_transfer_answer(struct vbd_request *req, struct vbd_transfer_record *record);
-
-/** vbd_create_transfers - POST of a TransferBatch: all transfers start, or none */
-void vbd_create_transfers(struct vbd_request *req);
 
 void vbd_create_transfer(struct vbd_request *req);
 

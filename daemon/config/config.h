@@ -28,6 +28,7 @@
 #define VBD_RECORDS_MAP(X)                                                  \
 	X(connections, "1000", 0, 1000000) /* of ended connections, etc. */ \
 	X(transfers, "1000", 0, 1000000)                                    \
+	X(batches, "100", 0, 1000000)                                       \
 	X(probes, "100", 0, 1000000)                                        \
 	X(benchmarks, "100", 0, 1000000)                                    \
 	X(events, "16384", 16, 16777216) /* memory is taken at the start */

@@ -44,6 +44,8 @@
 	X(VBD_EVENT_BUFFER_LOST, "buffer_lost")                       \
 	X(VBD_EVENT_TRANSFER_CREATED, "transfer_created")             \
 	X(VBD_EVENT_TRANSFER_ENDED, "transfer_ended")                 \
+	X(VBD_EVENT_BATCH_CREATED, "batch_created")                   \
+	X(VBD_EVENT_BATCH_ENDED, "batch_ended")                       \
 	X(VBD_EVENT_PROBE_CREATED, "probe_created")                   \
 	X(VBD_EVENT_PROBE_ENDED, "probe_ended")                       \
 	X(VBD_EVENT_BENCHMARK_CREATED, "benchmark_created")           \

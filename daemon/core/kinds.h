@@ -15,6 +15,8 @@
  * kept:     limit on ended ones; VBD_KEPT_WITHIN: `open` is the limit on all together
  */
 #define VBD_KIND_MAP(X)                                                                           \
+	/* Each open batch has an open transfer. */                                               \
+	X(BATCH, batch, batches, config->limits.transfers, config->records.batches)               \
 	X(TRANSFER, transfer, transfers, config->limits.transfers, config->records.transfers)     \
 	/* Each benchmark has a transfer. */                                                      \
 	X(BENCHMARK, benchmark, benchmarks, config->limits.transfers, config->records.benchmarks) \

@@ -471,12 +471,28 @@ static void get_problem(const struct vbd_object *object, struct vbd_error *ret_e
 
 		*ret_err = (struct vbd_error){0};
 		(void)vbd_error_set(ret_err, late ? VBD_E_TIMED_OUT : VBD_E_CANCELLED,
-			"transfer %llu %s after %llu of %llu bytes",
-			(unsigned long long)transfer->id,
+			"the transfer %s after %llu of %llu bytes",
 			late ? "reached its deadline" : "was cancelled",
 			(unsigned long long)vbd_counter_get(&transfer->bytes_done),
 			(unsigned long long)vbd_transfer_length(transfer));
 	}
+}
+
+void vbd_transfer_first_error(
+	const struct vbd_transfer_record *record, struct vbd_first_error *ret_first)
+{
+	const struct vbd_transfer *transfer = &record->transfer;
+
+	*ret_first = (struct vbd_first_error){.op = -1};
+	if (transfer->wc_status < 0)
+		return;
+	get_problem(&record->object, &ret_first->error);
+	ret_first->error.source = VBD_SOURCE_WC;
+	ret_first->error.kind = transfer->wc_status;
+	ret_first->error.raw = transfer->vendor_err;
+	ret_first->at_ns = vbd_counter_get(&transfer->ended_ns);
+	ret_first->op = (int)transfer->op;
+	ret_first->transfer = transfer->id;
 }
 
 static void free_record(struct vbd_object *object)

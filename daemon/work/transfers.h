@@ -30,6 +30,7 @@ struct vbd_transfer_record {
 	struct vbd_transfer transfer;
 	struct vbd_link link;	/* in the QP's list until the transfer has ended */
 	struct vbd_qp *qp;	/* NULL once the transfer has ended */
+	uint64_t batch_id;	/* 0: the transfer was created by itself */
 	uint64_t connection_id; /* this or endpoint_id is 0 */
 	uint64_t endpoint_id;
 	struct vbd_peer_record *peer;	   /* NULL once the transfer has ended */
@@ -105,6 +106,10 @@ enum vbd_status vbd_transfer_send_datagram(struct vbd_daemon *daemon,
 
 /** vbd_transfer_length - the bytes to move; for a benchmark by time, the bytes moved so far */
 uint64_t vbd_transfer_length(const struct vbd_transfer *transfer);
+
+/** vbd_transfer_first_error - the failed completion that ended the transfer; VBD_OK without one */
+void vbd_transfer_first_error(
+	const struct vbd_transfer_record *record, struct vbd_first_error *ret_first);
 
 /** vbd_transfer_uses - does the transfer still use @buffer? */
 bool vbd_transfer_uses(const struct vbd_transfer_record *record, const struct vbd_buffer *buffer);

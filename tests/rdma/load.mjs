@@ -20,7 +20,7 @@ const TRACE = process.env.LOAD_TRACE === "1";
 const PORTS = [7471, 7472, 7473, 7474];
 const ALIVE_AT_MOST = 24;
 // Short histories: lists are fetched often, and ended objects do not matter here.
-const CONFIG = "records: {connections: 32, transfers: 32, probes: 32, benchmarks: 32}\n";
+const CONFIG = "records: {connections: 32, transfers: 32, batches: 32, probes: 32, benchmarks: 32}\n";
 const GROUP_ADDR = "239.1.2.";
 
 // --- chance ------------------------------------------------------------------------------------------------------
@@ -42,7 +42,7 @@ const some_of = (...values) => values.filter(() => random() < 0.5);
 // --- what there is -----------------------------------------------------------------------------------------------
 
 // In an order in which they can be deleted. Kinds that this verbsd does not have are removed below.
-const KINDS = ["probes", "benchmarks", "transfers", "windows", "multicast_memberships", "ud_peers", "connections", "ud_endpoints", "listeners", "srqs",
+const KINDS = ["probes", "benchmarks", "batches", "transfers", "windows", "multicast_memberships", "ud_peers", "connections", "ud_endpoints", "listeners", "srqs",
 	"cqs", "pds", "buffers"];
 const ENDED = new Set(["closed", "failed", "done", "cancelled", "timed_out", "left", "revoked"]);
 const alive = Object.fromEntries(KINDS.map((kind) => [kind, []]));
@@ -180,7 +180,8 @@ const bodies = {
 			{ gid: `::ffff:${addr}`, qpn: one_of(1, 17, 20), qkey: "0x11111111" }) }),
 	multicast_memberships: () => ({ ...named(), ud_endpoint: ref("ud_endpoints"), addr: GROUP_ADDR + below(5), mode: one_of("full", "send_only"),
 		timeout_ms: one_of(10, 1000) }),
-	transfers: () => (random() < 0.9 ? transfer() : { transfers: Array.from({ length: 1 + below(4) }, transfer) }),
+	transfers: transfer,
+	batches: () => ({ transfers: Array.from({ length: 1 + below(4) }, transfer) }),
 	probes: probe,
 	benchmarks: benchmark,
 };
@@ -206,6 +207,7 @@ const uses = [
 	["ud_endpoints", "GET", "/messages", () => undefined],
 	["ud_endpoints", "DELETE", "/messages?through=3", () => undefined],
 	["transfers", "POST", "/cancel", () => undefined],
+	["batches", "POST", "/cancel", () => undefined],
 	["benchmarks", "POST", "/cancel", () => undefined],
 	["probes", "POST", "/cancel", () => undefined],
 	["buffers", "GET", "/data", () => undefined],

@@ -357,7 +357,7 @@ await scenario("100,000 messages arrive in order though the reader is slower", a
 
 // --- transfers ---------------------------------------------------------------------------------------------------
 
-await scenario("a list of transfers starts together", async () => {
+await scenario("the transfers of a batch start together", async () => {
 	const world = await pair({ listener: { name: "l" } });
 	const { near, far, connection } = world;
 	const second = await near.connect({ dst_port: PORT });
@@ -370,8 +370,9 @@ await scenario("a list of transfers starts together", async () => {
 	});
 
 	await near.fill(source, randomBytes(64 << 12));
-	const { items } = await near.post("/v1/transfers", { transfers: Array.from({ length: 64 }, (_, i) => piece(i)) }, 60);
-	equal(items.length, 64, "transfers");
+	const batch = await near.post("/v1/batches", { transfers: Array.from({ length: 64 }, (_, i) => piece(i)) }, 60);
+	equal(`${batch.state} ${batch.counts.done} ${batch.transfers.length}`, "done 64 64", "the batch");
+	const items = await Promise.all(batch.transfers.map(({ id }) => near.get(`/v1/transfers/${id}`)));
 	ok(items.every(({ state, wrs_done }) => state === "done" && wrs_done === 16), "not all are done");
 	const made = items.map(({ created_at }) => created_at).sort();
 	const started = items.map(({ started_at }) => started_at).sort();
@@ -381,12 +382,12 @@ await scenario("a list of transfers starts together", async () => {
 	await stop_both(world);
 });
 
-await scenario("one wrong transfer in a list, and none is made", async () => {
+await scenario("one wrong transfer in a batch, and none is made", async () => {
 	const world = await pair();
 	const { near, far, connection, peer } = world;
 	const source = await near.buffer(64);
 	const good = { op: "send", connection: connection.id, buffer: source.id };
-	const problem = await near.refused("POST", "/v1/transfers", { transfers: [good, good, { ...good, offset_bytes: 65 }] });
+	const problem = await near.refused("POST", "/v1/batches", { transfers: [good, good, { ...good, offset_bytes: 65 }] });
 
 	equal(problem.code, "range_not_satisfiable", "code");
 	ok(problem.pointer.startsWith("/transfers/2/"), `pointer ${problem.pointer}`);
@@ -490,9 +491,15 @@ await scenario("a transfer behind one that fails names the cause", async () => {
 		op: "write", connection: connection.id, buffer: source.id, chunk_bytes: 4096,
 		remote: { addr: target.addr, rkey: target.rkey },
 	};
-	const { items } = await near.post("/v1/transfers", { transfers: Array.from({ length: 8 }, () => wrong) }, 60);
+	const { id: batch } = await near.post("/v1/batches", { transfers: Array.from({ length: 8 }, () => wrong) });
+	const { counts, transfers, error: { code, first } } = await near.until(`/v1/batches/${batch}`, "the end of the batch",
+		({ state }) => state === "failed");
 
-	for (const { id, state, error } of items) {
+	equal(`${counts.failed} ${code} ${first.wc_status} ${first.transfer}`, `8 remote_access IBV_WC_REM_ACCESS_ERR ${transfers[0].id}`,
+		"the batch");
+	for (const { id } of transfers) {
+		const { state, error } = await near.get(`/v1/transfers/${id}`);
+
 		equal(state, "failed", `state of transfer ${id}`);
 		equal(error.code, "remote_access", `code of transfer ${id}`);
 	}

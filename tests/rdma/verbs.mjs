@@ -244,7 +244,7 @@ async function atomics(world, column) {
 		{ old_value: "0x0000000000000005", buffer: result.id, offset_bytes: 16, length_bytes: 8 });
 	same((await a.bytes(result)).subarray(16, 24), word(0x5n), "the old value in a buffer");
 	// Many at once; none is lost.
-	await a.post("/v1/transfers", { transfers: Array.from({ length: 100 }, () =>
+	await a.post("/v1/batches", { transfers: Array.from({ length: 100 }, () =>
 		({ connection: here.id, op: "fetch_add", add: "0x1000", ...at })) }, 60);
 	await holds(0x5n + 0x100n + 100n * 0x1000n, "a hundred sums");
 	proof("fetch_add", column);

@@ -247,6 +247,7 @@ export class Fake {
 			sges: null,
 			length_bytes: 2 ** 34,
 			chunk_bytes: 262144,
+			batch: null,
 			tx_depth: 64,
 			bytes_done: id * 3e9,
 			wrs_done: 9000,

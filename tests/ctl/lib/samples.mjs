@@ -73,7 +73,7 @@ export const buffer = (over = {}) => ({
 });
 
 export const transfer = (over = {}) => ({
-  id: 12, state: 'done', op: 'write', connection: 7, ud_endpoint: null, ud_peer: null, multicast_membership: null, buffer: 3, offset_bytes: 0, length_bytes: 1048576, chunk_bytes: 262144,
+  id: 12, state: 'done', op: 'write', batch: null, connection: 7, ud_endpoint: null, ud_peer: null, multicast_membership: null, buffer: 3, offset_bytes: 0, length_bytes: 1048576, chunk_bytes: 262144,
   bytes_done: 1048576, tx_depth: 64, wrs_done: 4, messages_done: null, sges: null, inline: false, imm: null,
   old_value: null, received: null, timeout_ms: 30000, created_at: at(200),
   started_at: at(201), ended_at: at(203), queue_ns: 45000, wire_ns: 2000000, error: null, ...over,

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Batches: a list of transfers in one request. All are checked, then all are created, then all are
+ * started.
+ */
+#include "api/resources/batches.h"
+
+#include "api/http/page.h"
+#include "api/http/problem.h"
+#include "api/json/encode.h"
+#include "api/resources/common_json.h"
+#include "api/resources/context.h"
+#include "api/resources/task.h"
+#include "api/resources/transfers.h"
+#include "daemon/work/batches.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct vbd_batch *batch_of(const void *item)
+{
+	return item;
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static json_t *encode_counts(const struct vbd_batch *batch)
+{
+	uint32_t counts[VBD_TRANSFER_STATE_COUNT] = {0};
+	struct vbd_encoder out = vbd_encode_begin();
+
+	for (uint32_t i = 0; i < batch->count; i++)
+		counts[vbd_batch_transfer_state(&batch->items[i])]++;
+	for (uint32_t i = 0; i < VBD_TRANSFER_STATE_COUNT; i++)
+		vbd_put_u64(&out, vbd_transfer_state_name((enum vbd_transfer_state)i), counts[i]);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_transfers(const struct vbd_batch *batch)
+{
+	const struct vbd_registry *transfers = batch->object.registry->daemon->transfers;
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		if (json_array_append_new(
+			    list, vbd_encode_ref(transfers, batch->items[i].transfer_id)) == 0)
+			continue;
+		json_decref(list);
+		return NULL;
+	}
+	return list;
+}
+
+static json_t *encode_batch(const void *item, struct vbd_request *req)
+{
+	const struct vbd_batch *batch = item;
+	const struct vbd_first_error *first = &batch->first_error;
+	struct vbd_encoder out = vbd_encode_begin();
+
+	(void)req;
+	vbd_put_u64(&out, "id", batch->object.id);
+	vbd_put_text(&out, "state", vbd_batch_state_name(batch->state));
+	vbd_put(&out, "counts", encode_counts(batch));
+	vbd_put(&out, "transfers", encode_transfers(batch));
+	vbd_put_time(&out, "created_at", batch->object.created_ns);
+	vbd_put_time(&out, "ended_at", batch->ended_ns);
+	vbd_put(&out, "error", vbd_encode_error(&batch->error, first->error.status ? first : NULL));
+	return vbd_encode_end(&out);
+}
+
+static enum vbd_task_state task_state(const void *item)
+{
+	switch (batch_of(item)->state) {
+	case VBD_BATCH_DONE:
+		return VBD_TASK_DONE;
+	case VBD_BATCH_FAILED:
+		return VBD_TASK_FAILED;
+	case VBD_BATCH_RUNNING:
+	case VBD_BATCH_STATE_COUNT:
+		break;
+	}
+	return VBD_TASK_RUNNING;
+}
+
+/* --- creation -------------------------------------------------------------------------------- */
+
+struct batch_create {
+	const json_t *transfers;
+};
+
+static const struct vbd_field create_fields[] = {
+	{VBD_FIELD(ARRAY, "transfers", struct batch_create, transfers), .required = true, .min = 1,
+		.max = VBD_BATCH_TRANSFERS_MAX},
+};
+
+/* Make pointer and text of an item's error those of an error of the request. */
+static void set_item_pointer(struct vbd_error *err, size_t index)
+{
+	char member[VBD_POINTER_BYTES];
+	char pointer[sizeof(err->pointer)];
+	char text[sizeof(err->text)];
+	bool named = *vbd_problem_pointer(err, member) &&
+		     strncmp(err->text, member, strlen(member)) == 0;
+
+	(void)snprintf(pointer, sizeof(pointer), "/transfers/%zu%.60s", index, member);
+	err->param = NULL;
+	(void)snprintf(text, sizeof(text), "%s%zu%s%.200s", named ? "/transfers/" : "transfer ",
+		index, named ? "" : ": ", err->text);
+	memcpy(err->pointer, pointer, sizeof(pointer));
+	memcpy(err->text, text, sizeof(text));
+}
+
+static enum vbd_status prepare_one(struct vbd_daemon *daemon, const json_t *json,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+{
+	struct vbd_transfer_spec spec;
+	enum vbd_status status = vbd_transfer_decode(daemon, json, &spec, err);
+
+	return status ? status : vbd_transfer_prepare(daemon, &spec, ret_record, err);
+}
+
+static void free_prepared(struct vbd_transfer_record **records, size_t count)
+{
+	while (count > 0)
+		vbd_transfer_free(records[--count]);
+}
+
+/* Prepare all transfers, or none. */
+static enum vbd_status prepare(struct vbd_daemon *daemon, const json_t *list,
+	struct vbd_transfer_record **records, struct vbd_error *err)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		enum vbd_status status =
+			prepare_one(daemon, json_array_get(list, i), &records[i], err);
+
+		if (!status)
+			continue;
+		set_item_pointer(err, i);
+		free_prepared(records, i);
+		return status;
+	}
+	return VBD_OK;
+}
+
+static enum vbd_status create(
+	struct vbd_request *req, struct vbd_batch **ret_batch, struct vbd_error *err)
+{
+	struct vbd_transfer_record *records[VBD_BATCH_TRANSFERS_MAX];
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	struct batch_create input = {0};
+	enum vbd_status status =
+		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+	size_t count = json_array_size(input.transfers);
+
+	if (!status)
+		status = prepare(daemon, input.transfers, records, err);
+	if (status)
+		return status;
+	status = vbd_batch_create(daemon, records, (uint32_t)count, ret_batch, err);
+	if (status)
+		free_prepared(records, count);
+	return status;
+}
+
+void vbd_create_batch(struct vbd_request *req)
+{
+	struct vbd_batch *batch;
+	struct vbd_error err = {0};
+
+	if (create(req, &batch, &err) == VBD_OK)
+		vbd_task_answer(req, &vbd_batch_task, batch);
+	else
+		vbd_reply_problem(req, &err);
+}
+
+/* --- list ------------------------------------------------------------------------------------ */
+
+static bool batch_in_state(const void *item, const char *state)
+{
+	return strcmp(vbd_batch_state_name(batch_of(item)->state), state) == 0;
+}
+
+VBD_PAGE_BY(by_state, batch_of, state)
+
+static const char *const batch_fields[] = {
+	"id", "state", "counts", "transfers", "created_at", "ended_at", "error", NULL};
+
+static const char *const batch_states[] = {VBD_BATCH_STATE_MAP(VBD_PAGE_STATE) NULL};
+
+static const struct vbd_page_key batch_keys[] = {
+	{"state", by_state},
+	{"created_at", vbd_object_compare_created},
+	{NULL, NULL},
+};
+
+static const struct vbd_page_source batch_page = {
+	.fields = batch_fields,
+	.keys = batch_keys,
+	.states = batch_states,
+	.in_state = batch_in_state,
+	.encode = encode_batch,
+};
+
+const struct vbd_task_kind vbd_batch_task = {
+	.kind = VBD_KIND_BATCH,
+	.gone = "the batch was deleted in the meantime",
+	.encode = encode_batch,
+	.state = task_state,
+	.page = &batch_page,
+};

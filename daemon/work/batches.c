@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/work/batches.h"
+
+#include "base/clock.h"
+
+#include <stdlib.h>
+
+VBD_ENUM_NAMES(vbd_batch_state_name, enum vbd_batch_state, VBD_BATCH_STATE_MAP)
+
+static struct vbd_batch *batch_of(struct vbd_object *object)
+{
+	return VBD_CONTAINER_OF(object, struct vbd_batch, object);
+}
+
+enum vbd_transfer_state vbd_batch_transfer_state(const struct vbd_batch_item *item)
+{
+	return item->transfer ? item->transfer->transfer.state : item->ended_state;
+}
+
+static void log_end(const struct vbd_batch *batch)
+{
+	bool done = batch->state == VBD_BATCH_DONE;
+	uint32_t failed = 0;
+
+	for (uint32_t i = 0; i < batch->count; i++)
+		failed += batch->items[i].ended_state != VBD_TRANSFER_DONE;
+	if (done)
+		vbd_object_log(&batch->object, VBD_EVENT_BATCH_ENDED, VBD_SEVERITY_INFO,
+			VBD_REASON_NONE, "done, %u transfers", batch->count);
+	else
+		vbd_object_log(&batch->object, VBD_EVENT_BATCH_ENDED, VBD_SEVERITY_WARNING,
+			VBD_REASON_NONE, "failed, %u of %u transfers failed: %s", failed,
+			batch->count, batch->error.text);
+}
+
+static void ended(struct vbd_batch *batch)
+{
+	batch->ended_ns = vbd_clock_mono_ns();
+	batch->state = batch->error.status ? VBD_BATCH_FAILED : VBD_BATCH_DONE;
+	vbd_object_end(&batch->object);
+	log_end(batch);
+	vbd_watch_notify(&batch->object.watches, false);
+}
+
+static void take_error(struct vbd_batch *batch, const struct vbd_transfer_record *record)
+{
+	struct vbd_error error = {0};
+
+	if (batch->error.status || record->transfer.state == VBD_TRANSFER_DONE)
+		return;
+	vbd_object_problem(&record->object, &error);
+	vbd_transfer_first_error(record, &batch->first_error);
+	(void)vbd_error_set(&batch->error, error.status, "transfer %llu: %.200s",
+		(unsigned long long)record->object.id,
+		*error.text ? error.text : vbd_status_text(error.status));
+}
+
+static void on_transfer_changed(struct vbd_watch *watch, bool gone)
+{
+	struct vbd_batch_item *item = VBD_CONTAINER_OF(watch, struct vbd_batch_item, watch);
+	struct vbd_transfer_record *record = item->transfer;
+
+	/* A transfer's record is freed before the transfer has ended only with the daemon. */
+	if (gone)
+		item->transfer = NULL;
+	if (gone || !vbd_transfer_state_ended(record->transfer.state))
+		return;
+	vbd_watch_remove(&item->watch);
+	take_error(item->batch, record);
+	item->ended_state = record->transfer.state;
+	item->transfer = NULL;
+	if (--item->batch->open == 0)
+		ended(item->batch);
+}
+
+static void add_transfers(struct vbd_batch *batch, struct vbd_transfer_record *const *records)
+{
+	for (uint32_t i = 0; i < batch->count; i++) {
+		struct vbd_batch_item *item = &batch->items[i];
+
+		item->watch.cb = on_transfer_changed;
+		vbd_list_init(&item->watch.link);
+		vbd_watch_add(&records[i]->object.watches, &item->watch);
+		item->batch = batch;
+		item->transfer = records[i];
+		item->transfer_id = records[i]->object.id;
+		records[i]->batch_id = batch->object.id;
+	}
+}
+
+enum vbd_status vbd_batch_create(struct vbd_daemon *daemon,
+	struct vbd_transfer_record *const *records, uint32_t count, struct vbd_batch **ret_batch,
+	struct vbd_error *err)
+{
+	struct vbd_batch *batch;
+	struct vbd_object *object;
+	enum vbd_status status = vbd_object_create(daemon->batches, "", &object, err);
+
+	if (status)
+		return status;
+	batch = batch_of(object);
+	batch->items = calloc(count, sizeof(*batch->items));
+	if (!batch->items) {
+		vbd_object_free(object);
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for %u transfers", count);
+	}
+	batch->count = count;
+	batch->open = count;
+	add_transfers(batch, records);
+	vbd_object_log(object, VBD_EVENT_BATCH_CREATED, VBD_SEVERITY_INFO, VBD_REASON_NONE,
+		"%u transfers, the first is %llu", count,
+		(unsigned long long)batch->items->transfer_id);
+	vbd_transfers_start(records, count);
+	*ret_batch = batch;
+	return VBD_OK;
+}
+
+static void cancel(struct vbd_object *object)
+{
+	const struct vbd_batch *batch = batch_of(object);
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		if (batch->items[i].transfer)
+			vbd_object_cancel(&batch->items[i].transfer->object);
+	}
+}
+
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
+{
+	*ret_err = ((const struct vbd_batch *)object)->error;
+}
+
+static void free_batch(struct vbd_object *object)
+{
+	struct vbd_batch *batch = batch_of(object);
+
+	for (uint32_t i = 0; i < batch->count; i++)
+		vbd_watch_remove(&batch->items[i].watch);
+	free(batch->items);
+}
+
+/* Cancelling a batch cancels those of its transfers that have not ended. */
+const struct vbd_kind vbd_batch_kind = {
+	.size_bytes = sizeof(struct vbd_batch),
+	.keeps_history = true,
+	.cancel = cancel,
+	.problem = get_problem,
+	.free = free_batch,
+};

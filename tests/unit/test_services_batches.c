@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/work/batches.h"
+
+#include "rdma/fabric/fabric.h"
+#include "tests/unit/svc.h"
+#include "tests/unit/unit.h"
+
+#include <string.h>
+
+#define COUNT 3
+
+/* A connection and a buffer for each end. */
+struct scene {
+	struct svc *svc;
+	struct svc_pair pair;
+	struct vbd_buffer *here, *there;
+};
+
+static struct scene make_scene(struct svc *svc)
+{
+	return (struct scene){
+		.svc = svc,
+		.pair = svc_pair(svc, svc_listen(svc, NULL)),
+		.here = svc_buffer(svc, "here", 10000, 0),
+		.there = svc_buffer(svc, "there", 10000, VBD_ACCESS_REMOTE_WRITE),
+	};
+}
+
+static struct vbd_transfer_spec spec_of(const struct scene *scene)
+{
+	return (struct vbd_transfer_spec){
+		.qp = &scene->pair.active->conn->qp,
+		.buffer = scene->here,
+		.op = VBD_OP_WRITE,
+		.length_bytes = 10000,
+		.wr.remote_addr = (uintptr_t)scene->there->mem.addr,
+		.wr.rkey = scene->there->mem.rkey,
+		.chunk_bytes = 1000,
+		.timeout_ms = 30000,
+	};
+}
+
+static void prepare(const struct scene *scene, struct vbd_transfer_record *records[COUNT])
+{
+	const struct vbd_transfer_spec spec = spec_of(scene);
+
+	for (int i = 0; i < COUNT; i++)
+		assert_int_equal(vbd_transfer_prepare(
+					 scene->svc->daemon, &spec, &records[i], &scene->svc->err),
+			VBD_OK);
+}
+
+static struct vbd_batch *begin(const struct scene *scene)
+{
+	struct vbd_transfer_record *records[COUNT];
+	struct vbd_batch *batch = NULL;
+
+	prepare(scene, records);
+	assert_int_equal(
+		vbd_batch_create(scene->svc->daemon, records, COUNT, &batch, &scene->svc->err),
+		VBD_OK);
+	for (int i = 0; i < COUNT; i++)
+		assert_int_equal(records[i]->batch_id, batch->object.id);
+	return batch;
+}
+
+static void wait_for_end(struct svc *svc, const struct vbd_batch *batch)
+{
+	SVC_UNTIL(svc, batch->state != VBD_BATCH_RUNNING);
+	assert_int_equal(batch->open, 0);
+	assert_true(batch->object.ended);
+	assert_true(batch->ended_ns > 0);
+}
+
+static void assert_states(const struct vbd_batch *batch, enum vbd_transfer_state state)
+{
+	for (uint32_t i = 0; i < batch->count; i++)
+		assert_int_equal(vbd_batch_transfer_state(&batch->items[i]), state);
+}
+
+static void test_services_batches__all_transfers_done_is_done(void **state)
+{
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	const struct vbd_batch *batch = begin(&scene);
+
+	assert_int_equal(svc->daemon->batches->open, 1);
+	assert_int_equal(svc->daemon->transfers->open, COUNT);
+	wait_for_end(svc, batch);
+	assert_int_equal(batch->state, VBD_BATCH_DONE);
+	assert_states(batch, VBD_TRANSFER_DONE);
+	assert_int_equal(batch->error.status, VBD_OK);
+	assert_int_equal(svc->daemon->batches->open, 0);
+}
+
+static void test_services_batches__the_first_failure_is_the_error(void **state)
+{
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	struct vbd_batch *batch;
+	struct vbd_error problem;
+
+	fake_loopback(false);
+	batch = begin(&scene);
+	vbd_object_cancel(&batch->items[1].transfer->object);
+	SVC_UNTIL(svc, batch->open == COUNT - 1);
+	assert_int_equal(batch->state, VBD_BATCH_RUNNING);
+	assert_int_equal(batch->error.status, VBD_E_CANCELLED);
+	assert_string_equal(
+		batch->error.text, "transfer 2: the transfer was cancelled after 0 of 10000 bytes");
+	svc_close(svc, scene.pair.active);
+	wait_for_end(svc, batch);
+	assert_int_equal(batch->state, VBD_BATCH_FAILED);
+	vbd_object_problem(&batch->object, &problem);
+	assert_int_equal(problem.status, VBD_E_CANCELLED);
+	assert_string_equal(problem.object, "/v1/batches/1");
+}
+
+static void test_services_batches__a_failed_completion_is_kept(void **state)
+{
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	const struct vbd_batch *batch;
+
+	scene.there->mem.rkey++;
+	batch = begin(&scene);
+	scene.there->mem.rkey--;
+	wait_for_end(svc, batch);
+	assert_int_equal(batch->state, VBD_BATCH_FAILED);
+	assert_int_equal(batch->error.status, VBD_E_REMOTE_ACCESS);
+	assert_int_equal(batch->first_error.error.source, VBD_SOURCE_WC);
+	assert_int_equal(batch->first_error.op, VBD_OP_WRITE);
+	assert_int_equal(batch->first_error.transfer, batch->items->transfer_id);
+}
+
+static void test_services_batches__a_deletion_cancels_what_runs(void **state)
+{
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	struct vbd_batch *batch;
+
+	fake_loopback(false);
+	batch = begin(&scene);
+	assert_false(vbd_object_delete(&batch->object));
+	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->batches) == 0);
+	assert_int_equal(svc->daemon->transfers->open, 0);
+	assert_int_equal(svc->daemon->transfers_cancelled, COUNT);
+	assert_int_equal(vbd_registry_count(svc->daemon->transfers), COUNT);
+}
+
+static void test_services_batches__a_deleted_transfer_counts_in_its_last_state(void **state)
+{
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	const struct vbd_batch *batch = begin(&scene);
+
+	wait_for_end(svc, batch);
+	vbd_registry_for_each (object, svc->daemon->transfers)
+		assert_true(vbd_object_delete(object));
+	svc_turn(svc);
+	assert_states(batch, VBD_TRANSFER_DONE);
+}
+
+static void test_services_batches__the_newest_records_are_kept(void **state)
+{
+	struct svc *svc = *state;
+	struct scene scene;
+
+	svc->config.records.batches = 2;
+	svc_restart(svc);
+	scene = make_scene(svc);
+	for (int i = 0; i < 4; i++)
+		wait_for_end(svc, begin(&scene));
+	svc_turn(svc);
+	assert_int_equal(vbd_registry_count(svc->daemon->batches), 2);
+	assert_int_equal(vbd_registry_first(svc->daemon->batches)->id, 3);
+}
+
+static void test_services_batches__the_daemon_stops_with_one_under_way(void **state)
+{
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+
+	fake_loopback(false);
+	(void)begin(&scene);
+	svc_stop(svc);
+}
+
+static void test_services_batches__without_memory_nothing_is_left(void **state)
+{
+	struct svc *svc = *state;
+	const struct scene scene = make_scene(svc);
+	unsigned int nth = 0;
+	bool failed;
+
+	wait_for_end(svc, begin(&scene));
+	do {
+		struct vbd_transfer_record *records[COUNT];
+		struct vbd_batch *batch = NULL;
+		struct vbd_error err = {0};
+
+		prepare(&scene, records);
+		fake_memory_fail_nth(++nth);
+		if (vbd_batch_create(svc->daemon, records, COUNT, &batch, &err) == VBD_OK) {
+			wait_for_end(svc, batch);
+		} else {
+			assert_int_equal(err.status, VBD_E_NO_MEMORY);
+			for (int i = 0; i < COUNT; i++)
+				vbd_transfer_free(records[i]);
+		}
+		failed = fake_memory_failed();
+		fake_memory_fail_nth(0);
+		assert_int_equal(svc->daemon->batches->open, 0);
+		assert_int_equal(svc->daemon->transfers->open, 0);
+	} while (failed);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(test_services_batches__##name, svc_setup, svc_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(all_transfers_done_is_done),
+		TEST(the_first_failure_is_the_error),
+		TEST(a_failed_completion_is_kept),
+		TEST(a_deletion_cancels_what_runs),
+		TEST(a_deleted_transfer_counts_in_its_last_state),
+		TEST(the_newest_records_are_kept),
+		TEST(the_daemon_stops_with_one_under_way),
+		TEST(without_memory_nothing_is_left),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
