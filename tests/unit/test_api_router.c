@@ -167,8 +167,8 @@ static bool route_takes(const struct vbd_route *route, const char *name)
 static void test_routes__parameters_are_those_of_the_contract(void **state)
 {
 	static const char *const names[] = {"limit", "after", "sort", "state", "fields", "wait_ms",
-		"verbose", "offset", "length_bytes", "algorithm", "encoding", "through", "type",
-		"object", "severity", "name", "kind", "connections", "dst", "port", "src",
+		"verbose", "offset_bytes", "length_bytes", "algorithm", "encoding", "through",
+		"type", "object", "severity", "name", "kind", "connections", "dst", "port", "src",
 		"device"};
 	const struct vbd_router router = vbd_routes();
 
