@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers to GET of a list: the parameters limit, after, sort, state, fields, and the document
- * {total, next, items}. A resource has a function that walks its objects and one that encodes an
- * object; only the objects on the page are encoded.
+ * Answers to GET of a list: the parameters limit, after, sort, state, fields and filters, and the
+ * document {total, next, items}. A resource has tables of its states, sort keys and filters, and a
+ * function that encodes an object; only the objects on the page are encoded.
  *
  * Control thread.
  */
@@ -10,6 +10,7 @@
 #define VBD_API_HTTP_PAGE_H
 
 #include "api/http/request.h"
+#include "daemon/core/kinds.h"
 
 #include <jansson.h>
 
@@ -18,16 +19,40 @@
 
 typedef void (*vbd_page_visit_cb)(const void *item, void *visitor);
 
+/* A state of the items. Several states may have the same name. */
+struct vbd_page_state {
+	const char *name; /* NULL ends a table */
+	bool ended;
+};
+
+/* A sort key: one of the two functions gives the value by which the items are ordered. */
 struct vbd_page_key {
 	const char *name; /* NULL ends a table */
-	int (*compare)(const void *a, const void *b);
+	uint64_t (*number)(const void *item);
+	const char *(*text)(const void *item); /* fewer than VBD_PAGE_TEXT_BYTES bytes */
+};
+
+#define VBD_PAGE_TEXT_BYTES 128
+
+/* A query parameter that selects items by an object to which they refer, or by a text. */
+struct vbd_page_filter {
+	const char *name; /* NULL ends a table */
+	/* The parameter is the id or the name of an object of this kind; VBD_KIND_NONE: a text. */
+	enum vbd_object_kind kind;
+	uint64_t (*id)(const void *item); /* id of the object; 0 for none */
+	/* As `id`, for an item that refers to several objects: is the one with @id among them? */
+	bool (*has)(const void *item, uint64_t id);
+	const char *(*text)(const void *item); /* the text, or the name of a device */
 };
 
 struct vbd_page_source {
 	const char *const *fields;	 /* top-level members of an item; ends with NULL */
 	const struct vbd_page_key *keys; /* sort keys besides id */
-	const char *const *states; /* values of `state`; ends with NULL; NULL: no such parameter */
-	bool (*in_state)(const void *item, const char *state);
+	/* By the value of `state_of`; NULL: the items have no states, and the list has no parameter
+	 * `state`. */
+	const struct vbd_page_state *states;
+	uint64_t (*state_of)(const void *item);
+	const struct vbd_page_filter *filters; /* NULL: none */
 	/* NULL: an item is an object of a registry. */
 	uint64_t (*id)(const void *item);
 	/* Call @visit with every item, ids ascending. NULL: @listed is a registry. */
@@ -36,28 +61,60 @@ struct vbd_page_source {
 	json_t *(*encode)(const void *item, struct vbd_request *req);
 };
 
-/** vbd_page_reply - answer GET of a list; @listed: the argument of `walk`, or the registry */
-void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source, void *listed);
+/* Find the object of @kind that a filter names, by its id or its name. Sets *@ret_id to the
+ * object's id, 0 if there is none; for a device it sets *@ret_text to the name instead, NULL if
+ * there is none. */
+typedef void (*vbd_page_resolve_fn)(struct vbd_request *req, enum vbd_object_kind kind,
+	const char *ref, uint64_t *ret_id, const char **ret_text);
 
-/** vbd_object_compare_name - compare functions for lists of objects of a registry */
-int vbd_object_compare_name(const void *a, const void *b);
-int vbd_object_compare_created(const void *a, const void *b);
+/**
+ * vbd_page_reply - answer GET of a list
+ * @resolve: NULL if there are no filters by reference
+ * @listed:  the argument of `walk`, or the registry
+ */
+void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source,
+	vbd_page_resolve_fn resolve, void *listed);
 
-/** vbd_compare_u64 - compare two numbers: negative, 0 or positive */
-static inline int vbd_compare_u64(uint64_t a, uint64_t b)
-{
-	return (a > b) - (a < b);
-}
+/* Values of objects of a registry, for sort keys and filters. */
+const char *vbd_page_name(const void *item);
+uint64_t vbd_page_created(const void *item);
 
-/* Define the compare function of a sort key: @of_ converts an item to its object, and @member_ is a
- * number in the object. */
-#define VBD_PAGE_BY(function_, of_, member_)                              \
-	static int function_(const void *a, const void *b)                \
-	{                                                                 \
-		return vbd_compare_u64(of_(a)->member_, of_(b)->member_); \
+/* Define the function that gives a number of an item: @of_ converts an item to its object, and
+ * @member_ is the number in the object. */
+#define VBD_PAGE_NUMBER(function_, of_, member_)       \
+	static uint64_t function_(const void *item)    \
+	{                                              \
+		return (uint64_t)(of_(item)->member_); \
 	}
 
-/* Applied to a VBD_…_STATE_MAP: the list of the values of `state`. */
-#define VBD_PAGE_STATE(sym_, json_, ...) json_,
+/* As VBD_PAGE_NUMBER(), for a text. */
+#define VBD_PAGE_TEXT(function_, of_, member_)         \
+	static const char *function_(const void *item) \
+	{                                              \
+		return of_(item)->member_;             \
+	}
+
+/* Rows of common sort keys and filters. */
+#define VBD_PAGE_KEY_NAME                             \
+	{                                             \
+		.name = "name", .text = vbd_page_name \
+	}
+#define VBD_PAGE_KEY_CREATED                                     \
+	{                                                        \
+		.name = "created_at", .number = vbd_page_created \
+	}
+#define VBD_PAGE_FILTER_NAME                          \
+	{                                             \
+		.name = "name", .text = vbd_page_name \
+	}
+#define VBD_PAGE_FILTER_DEVICE(device_)                                      \
+	{                                                                    \
+		.name = "device", .kind = VBD_KIND_DEVICE, .text = (device_) \
+	}
+
+/* Applied to a VBD_…_STATE_MAP: the table of states. The second is for maps with rows (SYMBOL,
+ * name, json name, awaited, ended). */
+#define VBD_PAGE_STATE(sym_, json_, ended_, ...)		     [sym_] = {json_, ended_},
+#define VBD_PAGE_STATE_AWAITED(sym_, name_, json_, awaited_, ended_) [sym_] = {json_, ended_},
 
 #endif

@@ -175,29 +175,25 @@ void vbd_create_batch(struct vbd_request *req)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static bool batch_in_state(const void *item, const char *state)
-{
-	return strcmp(vbd_batch_state_name(batch_of(item)->state), state) == 0;
-}
-
-VBD_PAGE_BY(by_state, batch_of, state)
+VBD_PAGE_NUMBER(by_state, batch_of, state)
 
 static const char *const batch_fields[] = {
 	"id", "state", "counts", "transfers", "created_at", "ended_at", "error", NULL};
 
-static const char *const batch_states[] = {VBD_BATCH_STATE_MAP(VBD_PAGE_STATE) NULL};
+static const struct vbd_page_state batch_states[] = {
+	VBD_BATCH_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
 static const struct vbd_page_key batch_keys[] = {
-	{"state", by_state},
-	{"created_at", vbd_object_compare_created},
-	{NULL, NULL},
+	{.name = "state", .number = by_state},
+	VBD_PAGE_KEY_CREATED,
+	{.name = NULL},
 };
 
 static const struct vbd_page_source batch_page = {
 	.fields = batch_fields,
 	.keys = batch_keys,
 	.states = batch_states,
-	.in_state = batch_in_state,
+	.state_of = by_state,
 	.encode = encode_batch,
 };
 

@@ -152,33 +152,37 @@ void vbd_create_benchmark(struct vbd_request *req)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static bool benchmark_in_state(const void *item, const char *state)
-{
-	return strcmp(vbd_benchmark_state_name(benchmark_of(item)->state), state) == 0;
-}
-
-VBD_PAGE_BY(by_state, benchmark_of, state)
-VBD_PAGE_BY(by_connection, benchmark_of, connection_id)
+VBD_PAGE_NUMBER(by_state, benchmark_of, state)
+VBD_PAGE_NUMBER(by_buffer, benchmark_of, buffer_id)
+VBD_PAGE_NUMBER(by_connection, benchmark_of, connection_id)
 
 static const char *const benchmark_fields[] = {"id", "state", "connection", "transfer", "op",
 	"size_bytes", "tx_depth", "count", "duration_ms", "buffer", "timeout_ms", "messages",
 	"bytes", "elapsed_ns", "bytes_per_s", "messages_per_s", "latency_ns", "created_at",
 	"ended_at", "error", NULL};
 
-static const char *const benchmark_states[] = {VBD_BENCHMARK_STATE_MAP(VBD_PAGE_STATE) NULL};
+static const struct vbd_page_state benchmark_states[] = {
+	VBD_BENCHMARK_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
 static const struct vbd_page_key benchmark_keys[] = {
-	{"state", by_state},
-	{"connection", by_connection},
-	{"created_at", vbd_object_compare_created},
-	{NULL, NULL},
+	{.name = "state", .number = by_state},
+	{.name = "connection", .number = by_connection},
+	VBD_PAGE_KEY_CREATED,
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter benchmark_filters[] = {
+	{.name = "connection", .kind = VBD_KIND_CONNECTION, .id = by_connection},
+	{.name = "buffer", .kind = VBD_KIND_BUFFER, .id = by_buffer},
+	{.name = NULL},
 };
 
 static const struct vbd_page_source benchmark_page = {
 	.fields = benchmark_fields,
 	.keys = benchmark_keys,
 	.states = benchmark_states,
-	.in_state = benchmark_in_state,
+	.state_of = by_state,
+	.filters = benchmark_filters,
 	.encode = encode_item,
 };
 

@@ -9,6 +9,7 @@
 #include "api/resources/context.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
+#include "api/resources/task.h"
 #include "daemon/connections/connections.h"
 
 #include <stdlib.h>
@@ -234,53 +235,37 @@ static const struct vbd_conn *conn_of(const void *item)
 	return ((const struct vbd_connection *)item)->conn;
 }
 
-static bool connection_in_state(const void *item, const char *state)
-{
-	enum vbd_conn_state now = conn_of(item)->state;
+VBD_PAGE_NUMBER(by_state, conn_of, state)
 
-	if (strcmp(state, "open") == 0)
-		return !vbd_conn_state_terminal(now);
-	if (strcmp(state, "ended") == 0)
-		return vbd_conn_state_terminal(now);
-	return strcmp(vbd_conn_state_name(now), state) == 0;
-}
+VBD_PAGE_TEXT(by_device, conn_of, device_name)
 
-VBD_PAGE_BY(by_state, conn_of, state)
-
-static int by_device(const void *a, const void *b)
-{
-	return strcmp(conn_of(a)->device_name, conn_of(b)->device_name);
-}
-
-VBD_PAGE_BY(by_created, conn_of, created_ns)
-VBD_PAGE_BY(by_established, conn_of, established_ns)
-VBD_PAGE_BY(by_ended, conn_of, ended_ns)
+VBD_PAGE_NUMBER(by_created, conn_of, created_ns)
+VBD_PAGE_NUMBER(by_established, conn_of, established_ns)
+VBD_PAGE_NUMBER(by_ended, conn_of, ended_ns)
 
 /* An open connection has no reason and sorts first. */
-static int by_reason(const void *a, const void *b)
+static const char *by_reason(const void *item)
 {
-	enum vbd_reason one = conn_of(a)->qp.reason;
-	enum vbd_reason other = conn_of(b)->qp.reason;
+	enum vbd_reason reason = conn_of(item)->qp.reason;
 
-	return strcmp(one ? vbd_reason_name(one) : "", other ? vbd_reason_name(other) : "");
+	return reason ? vbd_reason_name(reason) : "";
 }
 
 /* Open connections compare as if all ended at the same time. */
-static uint64_t duration_ns(const struct vbd_conn *conn)
+static uint64_t by_duration(const void *item)
 {
+	const struct vbd_conn *conn = conn_of(item);
+
 	return (conn->ended_ns ? conn->ended_ns : UINT64_MAX) - conn->created_ns;
 }
 
-static int by_duration(const void *a, const void *b)
+static const struct vbd_connection *connection_of(const void *item)
 {
-	return vbd_compare_u64(duration_ns(conn_of(a)), duration_ns(conn_of(b)));
+	return item;
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-	return vbd_compare_u64(((const struct vbd_connection *)a)->moved_bytes,
-		((const struct vbd_connection *)b)->moved_bytes);
-}
+VBD_PAGE_NUMBER(by_listener, connection_of, listener_id)
+VBD_PAGE_NUMBER(by_bytes, connection_of, moved_bytes)
 
 static const char *const connection_fields[] = {"id", "name", "state", "waits_for", "role",
 	"transport", "bringup", "exchange", "remote", "device", "port_num", "listener", "local",
@@ -288,28 +273,43 @@ static const char *const connection_fields[] = {"id", "name", "state", "waits_fo
 	"created_at", "established_at", "ended_at", "timeout_ms", "service", "params", "asked",
 	"private_data", NULL};
 
-static const char *const connection_states[] = {
-	"open", "ended", VBD_CONN_STATE_MAP(VBD_PAGE_STATE) NULL};
+static const struct vbd_page_state connection_states[] = {
+	VBD_CONN_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
 static const struct vbd_page_key connection_keys[] = {
-	{"name", vbd_object_compare_name},
-	{"state", by_state},
-	{"device", by_device},
-	{"created_at", by_created},
-	{"established_at", by_established},
-	{"ended_at", by_ended},
-	{"reason", by_reason},
-	{"duration", by_duration},
-	{"bytes", by_bytes},
-	{NULL, NULL},
+	VBD_PAGE_KEY_NAME,
+	{.name = "state", .number = by_state},
+	{.name = "device", .text = by_device},
+	{.name = "created_at", .number = by_created},
+	{.name = "established_at", .number = by_established},
+	{.name = "ended_at", .number = by_ended},
+	{.name = "reason", .text = by_reason},
+	{.name = "duration", .number = by_duration},
+	{.name = "bytes", .number = by_bytes},
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter connection_filters[] = {
+	VBD_PAGE_FILTER_NAME,
+	VBD_PAGE_FILTER_DEVICE(by_device),
+	{.name = "listener", .kind = VBD_KIND_LISTENER, .id = by_listener},
+	{.name = NULL},
 };
 
 static const struct vbd_page_source connection_page = {
 	.fields = connection_fields,
 	.keys = connection_keys,
 	.states = connection_states,
-	.in_state = connection_in_state,
+	.state_of = by_state,
+	.filters = connection_filters,
 	.encode = encode_item,
+};
+
+const struct vbd_task_kind vbd_connection_task = {
+	.kind = VBD_KIND_CONNECTION,
+	.gone = "the connection was deleted in the meantime",
+	.encode = encode_item,
+	.page = &connection_page,
 };
 
 void vbd_list_connections(struct vbd_request *req)
@@ -318,5 +318,5 @@ void vbd_list_connections(struct vbd_request *req)
 
 	if (sort && strcmp(sort + (*sort == '-'), "bytes") == 0)
 		vbd_connections_count_bytes(vbd_request_daemon(req));
-	vbd_page_reply(req, &connection_page, vbd_request_daemon(req)->connections);
+	vbd_task_list(req);
 }

@@ -7,6 +7,7 @@
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/devices.h"
+#include "api/resources/task.h"
 #include "daemon/core/devices.h"
 #include "rdma/device/caps.h"
 #include "rdma/device/port_counters.h"
@@ -211,75 +212,61 @@ static uint64_t device_id(const void *item)
 	return ((const struct vbd_device *)item)->id;
 }
 
-static bool device_in_state(const void *item, const char *state)
-{
-	return strcmp(vbd_device_state_name(((const struct vbd_device *)item)->state), state) == 0;
-}
-
 static void walk_devices(void *listed, vbd_page_visit_cb visit, void *visitor)
 {
-	const struct vbd_fabric *fabric = listed;
+	const struct vbd_daemon *daemon = listed;
 
-	vbd_list_for_each (link, &fabric->devices)
+	vbd_list_for_each (link, &daemon->fabric->devices)
 		visit(VBD_CONTAINER_OF(link, struct vbd_device, link), visitor);
 }
 
-static int by_device_name(const void *a, const void *b)
+static const struct vbd_device *device_of(const void *item)
 {
-	return strcmp(((const struct vbd_device *)a)->name, ((const struct vbd_device *)b)->name);
+	return item;
 }
 
-static int by_device_state(const void *a, const void *b)
-{
-	return strcmp(vbd_device_state_name(((const struct vbd_device *)a)->state),
-		vbd_device_state_name(((const struct vbd_device *)b)->state));
-}
-
-static int by_device_added(const void *a, const void *b)
-{
-	return vbd_compare_u64(
-		((const struct vbd_device *)a)->added_ns, ((const struct vbd_device *)b)->added_ns);
-}
+VBD_PAGE_TEXT(by_name, device_of, name)
+VBD_PAGE_NUMBER(by_state, device_of, state)
+VBD_PAGE_NUMBER(by_added, device_of, added_ns)
 
 static const char *const device_fields[] = {"id", "name", "state", "transport", "node_guid",
 	"sys_image_guid", "fw_ver", "vendor_id", "vendor_part_id", "error", "capabilities",
 	"limits", "ports", "async_events", "memlock", "added_at", "removed_at", NULL};
 
-static const char *const device_states[] = {
-#define STATE_NAME(sym, json) json,
-	VBD_DEVICE_STATE_MAP(STATE_NAME)
-#undef STATE_NAME
-		NULL};
+static const struct vbd_page_state device_states[] = {
+	VBD_DEVICE_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
 static const struct vbd_page_key device_keys[] = {
-	{"name", by_device_name},
-	{"state", by_device_state},
-	{"added_at", by_device_added},
-	{NULL, NULL},
+	{.name = "name", .text = by_name},
+	{.name = "state", .number = by_state},
+	{.name = "added_at", .number = by_added},
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter device_filters[] = {
+	{.name = "name", .text = by_name},
+	{.name = NULL},
 };
 
 static const struct vbd_page_source device_page = {
 	.fields = device_fields,
 	.keys = device_keys,
 	.states = device_states,
-	.in_state = device_in_state,
+	.state_of = by_state,
+	.filters = device_filters,
 	.id = device_id,
 	.walk = walk_devices,
 	.encode = encode_device,
 };
 
-void vbd_list_devices(struct vbd_request *req)
+static void *find_device(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err)
 {
-	vbd_page_reply(req, &device_page, vbd_request_daemon(req)->fabric);
+	return vbd_device_find_ref(daemon, ref, err);
 }
 
-void vbd_get_device(struct vbd_request *req)
-{
-	struct vbd_error err = {0};
-	struct vbd_device *device = vbd_device_find_ref(vbd_request_daemon(req), req->ref, &err);
-
-	if (device)
-		vbd_reply_json(req, 200, encode_device(device, req));
-	else
-		vbd_reply_problem(req, &err);
-}
+const struct vbd_task_kind vbd_device_task = {
+	.kind = VBD_KIND_DEVICE,
+	.find = find_device,
+	.encode = encode_device,
+	.page = &device_page,
+};

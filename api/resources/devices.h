@@ -9,13 +9,9 @@
 
 #include <jansson.h>
 
-struct vbd_request;
 struct vbd_gid;
 
 /** vbd_encode_gid - schema Gid; NULL without memory */
 json_t *vbd_encode_gid(const struct vbd_gid *gid);
-
-void vbd_list_devices(struct vbd_request *req);
-void vbd_get_device(struct vbd_request *req);
 
 #endif

@@ -328,19 +328,11 @@ static const struct vbd_endpoint *endpoint_of(const void *item)
 	return ((const struct vbd_endpoint_record *)item)->endpoint;
 }
 
-static bool endpoint_in_state(const void *item, const char *state)
-{
-	return strcmp(vbd_endpoint_state_name(endpoint_of(item)->state), state) == 0;
-}
+VBD_PAGE_NUMBER(by_state, endpoint_of, state)
 
-VBD_PAGE_BY(by_state, endpoint_of, state)
+VBD_PAGE_TEXT(by_device, endpoint_of, device_name)
 
-static int by_device(const void *a, const void *b)
-{
-	return strcmp(endpoint_of(a)->device_name, endpoint_of(b)->device_name);
-}
-
-VBD_PAGE_BY(by_created, endpoint_of, created_ns)
+VBD_PAGE_NUMBER(by_created, endpoint_of, created_ns)
 
 static const char *const endpoint_fields[] = {"id", "name", "state", "addr", "port", "device",
 	"port_num", "lid", "gid", "gid_index", "pkey_index", "qpn", "psn", "qkey", "private_data",
@@ -348,21 +340,29 @@ static const char *const endpoint_fields[] = {"id", "name", "state", "addr", "po
 	"ud_peer_count", "multicast_membership_count", "first_error", "end", "created_at",
 	"ended_at", NULL};
 
-static const char *const endpoint_states[] = {VBD_ENDPOINT_STATE_MAP(VBD_PAGE_STATE) NULL};
+static const struct vbd_page_state endpoint_states[] = {
+	VBD_ENDPOINT_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
 static const struct vbd_page_key endpoint_keys[] = {
-	{"name", vbd_object_compare_name},
-	{"state", by_state},
-	{"device", by_device},
-	{"created_at", by_created},
-	{NULL, NULL},
+	VBD_PAGE_KEY_NAME,
+	{.name = "state", .number = by_state},
+	{.name = "device", .text = by_device},
+	{.name = "created_at", .number = by_created},
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter endpoint_filters[] = {
+	VBD_PAGE_FILTER_NAME,
+	VBD_PAGE_FILTER_DEVICE(by_device),
+	{.name = NULL},
 };
 
 static const struct vbd_page_source endpoint_page = {
 	.fields = endpoint_fields,
 	.keys = endpoint_keys,
 	.states = endpoint_states,
-	.in_state = endpoint_in_state,
+	.state_of = by_state,
+	.filters = endpoint_filters,
 	.encode = encode_item,
 };
 

@@ -38,7 +38,7 @@ static json_t *encode_group(const void *item, struct vbd_request *req)
 		vbd_put_hex(&out, "qkey", group->qkey, 8);
 	else if (req->role == VBD_ROLE_CONTROL)
 		vbd_put_null(&out, "qkey");
-	vbd_put_u64(&out, "user_count", group->users);
+	vbd_put_u64(&out, "users", group->users);
 	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
 	vbd_put(&out, "error", vbd_encode_error(&group->error, NULL));
 	vbd_put_time(&out, "created_at", record->object.created_ns);
@@ -111,32 +111,35 @@ void vbd_create_multicast_membership(struct vbd_request *req)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static bool group_in_state(const void *item, const char *state)
-{
-	return strcmp(vbd_group_state_json(record_of(item)->group.state), state) == 0;
-}
-
-VBD_PAGE_BY(by_state, record_of, group.state)
-VBD_PAGE_BY(by_endpoint, record_of, endpoint_id)
+VBD_PAGE_NUMBER(by_state, record_of, group.state)
+VBD_PAGE_NUMBER(by_endpoint, record_of, endpoint_id)
 
 static const char *const group_fields[] = {"id", "name", "state", "waits_for", "ud_endpoint",
-	"addr", "mode", "mgid", "mlid", "sl", "qkey", "user_count", "timeout_ms", "error",
-	"created_at", NULL};
-static const char *const group_states[] = {"joining", "joined", "leaving", "left", "failed", NULL};
+	"addr", "mode", "mgid", "mlid", "sl", "qkey", "users", "timeout_ms", "error", "created_at",
+	NULL};
+static const struct vbd_page_state group_states[] = {
+	VBD_GROUP_STATE_MAP(VBD_PAGE_STATE_AWAITED){NULL, false}};
 
 static const struct vbd_page_key group_keys[] = {
-	{"name", vbd_object_compare_name},
-	{"state", by_state},
-	{"ud_endpoint", by_endpoint},
-	{"created_at", vbd_object_compare_created},
-	{NULL, NULL},
+	VBD_PAGE_KEY_NAME,
+	{.name = "state", .number = by_state},
+	{.name = "ud_endpoint", .number = by_endpoint},
+	VBD_PAGE_KEY_CREATED,
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter group_filters[] = {
+	VBD_PAGE_FILTER_NAME,
+	{.name = "ud_endpoint", .kind = VBD_KIND_UD_ENDPOINT, .id = by_endpoint},
+	{.name = NULL},
 };
 
 static const struct vbd_page_source group_page = {
 	.fields = group_fields,
 	.keys = group_keys,
 	.states = group_states,
-	.in_state = group_in_state,
+	.state_of = by_state,
+	.filters = group_filters,
 	.encode = encode_group,
 };
 

@@ -244,48 +244,50 @@ void vbd_patch_listener(struct vbd_request *req)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static bool listener_in_state(const void *item, const char *state)
-{
-	return strcmp(vbd_listener_state_name(((const struct vbd_listener *)item)->state), state) ==
-	       0;
-}
-
 static const struct vbd_listener *listener_of(const void *item)
 {
 	return item;
 }
 
-VBD_PAGE_BY(by_state, listener_of, state)
+VBD_PAGE_NUMBER(by_state, listener_of, state)
 
-static int by_port(const void *a, const void *b)
+static uint64_t by_port(const void *item)
 {
-	return vbd_compare_u64(vbd_addr_port(&((const struct vbd_listener *)a)->addr),
-		vbd_addr_port(&((const struct vbd_listener *)b)->addr));
+	return vbd_addr_port(&listener_of(item)->addr);
 }
 
-VBD_PAGE_BY(by_requests, listener_of, requests)
+VBD_PAGE_TEXT(by_device, listener_of, cm.device_name)
+VBD_PAGE_NUMBER(by_requests, listener_of, requests)
 
 static const char *const listener_fields[] = {"id", "name", "state", "addr", "port", "device",
 	"tos", "reuse_addr", "v6_only", "reachable", "backlog", "accept", "accept_timeout_ms",
 	"service", "qp", "private_data", "requests", "accepted", "rejected", "waiting", "error",
 	"created_at", NULL};
 
-static const char *const listener_states[] = {VBD_LISTENER_STATE_MAP(VBD_PAGE_STATE) NULL};
+static const struct vbd_page_state listener_states[] = {
+	VBD_LISTENER_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
 static const struct vbd_page_key listener_keys[] = {
-	{"name", vbd_object_compare_name},
-	{"state", by_state},
-	{"port", by_port},
-	{"requests", by_requests},
-	{"created_at", vbd_object_compare_created},
-	{NULL, NULL},
+	VBD_PAGE_KEY_NAME,
+	{.name = "state", .number = by_state},
+	{.name = "port", .number = by_port},
+	{.name = "requests", .number = by_requests},
+	VBD_PAGE_KEY_CREATED,
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter listener_filters[] = {
+	VBD_PAGE_FILTER_NAME,
+	VBD_PAGE_FILTER_DEVICE(by_device),
+	{.name = NULL},
 };
 
 static const struct vbd_page_source listener_page = {
 	.fields = listener_fields,
 	.keys = listener_keys,
 	.states = listener_states,
-	.in_state = listener_in_state,
+	.state_of = by_state,
+	.filters = listener_filters,
 	.encode = encode_listener,
 };
 

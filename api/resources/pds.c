@@ -23,7 +23,7 @@ static json_t *encode_pd(const void *item, struct vbd_request *req)
 	vbd_put_object(&out, &shared->object);
 	vbd_put_text(&out, "device", pd->device->name);
 	vbd_put(&out, "default", json_boolean(pd->is_default));
-	vbd_put_u64(&out, "user_count", pd->is_default ? vbd_pd_users(pd) : users.total);
+	vbd_put_u64(&out, "users", pd->is_default ? vbd_pd_users(pd) : users.total);
 	vbd_put_time(&out, "created_at", shared->object.created_ns);
 	return vbd_encode_end(&out);
 }
@@ -52,24 +52,30 @@ void vbd_create_pd(struct vbd_request *req)
 		vbd_reply_created(req, "pds", pd->object.id, encode_pd(pd, req));
 }
 
-static int by_pd_device(const void *a, const void *b)
+static const char *by_pd_device(const void *item)
 {
-	return strcmp(((const struct vbd_shared *)a)->pd->device->name,
-		((const struct vbd_shared *)b)->pd->device->name);
+	return ((const struct vbd_shared *)item)->pd->device->name;
 }
 
 static const char *const pd_names[] = {
-	"id", "name", "device", "default", "user_count", "created_at", NULL};
+	"id", "name", "device", "default", "users", "created_at", NULL};
 
 static const struct vbd_page_key pd_keys[] = {
-	{"name", vbd_object_compare_name},
-	{"device", by_pd_device},
-	{NULL, NULL},
+	VBD_PAGE_KEY_NAME,
+	{.name = "device", .text = by_pd_device},
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter pd_filters[] = {
+	VBD_PAGE_FILTER_NAME,
+	VBD_PAGE_FILTER_DEVICE(by_pd_device),
+	{.name = NULL},
 };
 
 static const struct vbd_page_source pd_page = {
 	.fields = pd_names,
 	.keys = pd_keys,
+	.filters = pd_filters,
 	.encode = encode_pd,
 };
 

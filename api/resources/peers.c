@@ -76,7 +76,7 @@ static json_t *encode_peer(const void *item, struct vbd_request *req)
 	vbd_put(&out, "path", encode_path(peer));
 	if (req->role == VBD_ROLE_CONTROL)
 		put_secrets(&out, peer);
-	vbd_put_u64(&out, "user_count", record->users);
+	vbd_put_u64(&out, "users", record->users);
 	vbd_put_u64_or_null(&out, "timeout_ms", record->timeout_ms != 0, record->timeout_ms);
 	vbd_put(&out, "error", vbd_encode_error(&peer->error, NULL));
 	vbd_put_time(&out, "created_at", record->object.created_ns);
@@ -316,32 +316,35 @@ void vbd_create_ud_peer(struct vbd_request *req)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static bool peer_in_state(const void *item, const char *state)
-{
-	return strcmp(vbd_peer_state_json(record_of(item)->peer.state), state) == 0;
-}
-
-VBD_PAGE_BY(by_state, record_of, peer.state)
-VBD_PAGE_BY(by_endpoint, record_of, endpoint_id)
+VBD_PAGE_NUMBER(by_state, record_of, peer.state)
+VBD_PAGE_NUMBER(by_endpoint, record_of, endpoint_id)
 
 static const char *const peer_fields[] = {"id", "name", "state", "waits_for", "ud_endpoint", "dst",
-	"message_seq", "qpn", "path", "qkey", "private_data", "user_count", "timeout_ms", "error",
+	"message_seq", "qpn", "path", "qkey", "private_data", "users", "timeout_ms", "error",
 	"created_at", NULL};
-static const char *const peer_states[] = {"resolving", "ready", "failed", NULL};
+static const struct vbd_page_state peer_states[] = {
+	VBD_PEER_STATE_MAP(VBD_PAGE_STATE_AWAITED){NULL, false}};
 
 static const struct vbd_page_key peer_keys[] = {
-	{"name", vbd_object_compare_name},
-	{"state", by_state},
-	{"ud_endpoint", by_endpoint},
-	{"created_at", vbd_object_compare_created},
-	{NULL, NULL},
+	VBD_PAGE_KEY_NAME,
+	{.name = "state", .number = by_state},
+	{.name = "ud_endpoint", .number = by_endpoint},
+	VBD_PAGE_KEY_CREATED,
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter peer_filters[] = {
+	VBD_PAGE_FILTER_NAME,
+	{.name = "ud_endpoint", .kind = VBD_KIND_UD_ENDPOINT, .id = by_endpoint},
+	{.name = NULL},
 };
 
 static const struct vbd_page_source peer_page = {
 	.fields = peer_fields,
 	.keys = peer_keys,
 	.states = peer_states,
-	.in_state = peer_in_state,
+	.state_of = by_state,
+	.filters = peer_filters,
 	.encode = encode_peer,
 };
 

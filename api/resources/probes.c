@@ -127,32 +127,34 @@ void vbd_create_probe(struct vbd_request *req)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static bool probe_in_state(const void *item, const char *state)
-{
-	return strcmp(vbd_probe_state_name(record_of(item)->state), state) == 0;
-}
-
-VBD_PAGE_BY(by_state, record_of, state)
-VBD_PAGE_BY(by_connection, record_of, connection_id)
+VBD_PAGE_NUMBER(by_state, record_of, state)
+VBD_PAGE_NUMBER(by_connection, record_of, connection_id)
 
 static const char *const probe_fields[] = {"id", "state", "connection", "kind", "count",
 	"interval_ms", "size_bytes", "timeout_ms", "sent", "completed", "late", "lost",
 	"mismatched", "last_ns", "jitter_ns", "rtt_ns", "created_at", "ended_at", "error", NULL};
 
-static const char *const probe_states[] = {VBD_PROBE_STATE_MAP(VBD_PAGE_STATE) NULL};
+static const struct vbd_page_state probe_states[] = {
+	VBD_PROBE_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
 static const struct vbd_page_key probe_keys[] = {
-	{"state", by_state},
-	{"connection", by_connection},
-	{"created_at", vbd_object_compare_created},
-	{NULL, NULL},
+	{.name = "state", .number = by_state},
+	{.name = "connection", .number = by_connection},
+	VBD_PAGE_KEY_CREATED,
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter probe_filters[] = {
+	{.name = "connection", .kind = VBD_KIND_CONNECTION, .id = by_connection},
+	{.name = NULL},
 };
 
 static const struct vbd_page_source probe_page = {
 	.fields = probe_fields,
 	.keys = probe_keys,
 	.states = probe_states,
-	.in_state = probe_in_state,
+	.state_of = by_state,
+	.filters = probe_filters,
 	.encode = encode_item,
 };
 

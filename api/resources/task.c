@@ -6,14 +6,16 @@
 #include "api/http/waiter.h"
 #include "api/json/decode.h"
 #include "api/resources/context.h"
+#include "daemon/core/devices.h"
 #include "daemon/core/object.h"
 #include "daemon/memory/shared.h"
 
 void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
 {
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_error err = {0};
-	void *task =
-		vbd_object_find(&vbd_request_daemon(req)->registries[kind->kind], req->ref, &err);
+	void *task = kind->find ? kind->find(daemon, req->ref, &err)
+				: vbd_object_find(&daemon->registries[kind->kind], req->ref, &err);
 
 	if (!task)
 		vbd_reply_problem(req, &err);
@@ -31,11 +33,35 @@ void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_json
 	return object;
 }
 
+/* An object that is gone is still found by its id in the items that refer to it. A name that no
+ * object has selects nothing. */
+static void resolve(struct vbd_request *req, enum vbd_object_kind kind, const char *ref,
+	uint64_t *ret_id, const char **ret_text)
+{
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
+	bool is_id = vbd_ref_is_id(ref, ret_id);
+
+	if (kind == VBD_KIND_DEVICE && is_id) {
+		const struct vbd_device *device = vbd_device_find_ref(daemon, ref, NULL);
+
+		*ret_text = device ? device->name : NULL;
+	} else if (!is_id) {
+		const struct vbd_object *object =
+			vbd_registry_find_name(&daemon->registries[kind], ref);
+
+		*ret_id = object ? object->id : 0;
+	}
+}
+
 void vbd_task_list(struct vbd_request *req)
 {
 	const struct vbd_task_kind *kind = req->route->task;
+	struct vbd_daemon *daemon = vbd_request_daemon(req);
 
-	vbd_page_reply(req, kind->page, &vbd_request_daemon(req)->registries[kind->kind]);
+	if (kind->page->walk)
+		vbd_page_reply(req, kind->page, resolve, daemon);
+	else
+		vbd_page_reply(req, kind->page, resolve, &daemon->registries[kind->kind]);
 }
 
 void vbd_task_get(struct vbd_request *req)

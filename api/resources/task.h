@@ -24,10 +24,13 @@ enum vbd_task_state {
 	VBD_TASK_FAILED,
 };
 
-/* The objects are of daemon/: their structs begin with struct vbd_object. */
+/* The objects are of daemon/: their structs begin with struct vbd_object, unless there is `find`.
+ */
 struct vbd_task_kind {
 	enum vbd_object_kind kind;
 	const char *gone; /* error text: "the transfer was deleted in the meantime" */
+	/* NULL: the object is in the registry of its kind. */
+	void *(*find)(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
 	/* Returns a new reference; NULL without memory. */
 	json_t *(*encode)(const void *task, struct vbd_request *req);
 	/* Needed by vbd_task_answer() and vbd_task_cancel() only. */
@@ -35,11 +38,12 @@ struct vbd_task_kind {
 	const struct vbd_page_source *page;
 };
 
-/* Each is in the file of the handlers of its kind; not every kind has one. */
+/* Each is in the file of the handlers of its kind. */
 #define VBD_TASK_EXTERN(sym, singular, plural, open, kept) \
 	extern const struct vbd_task_kind vbd_##singular##_task;
 VBD_KIND_MAP(VBD_TASK_EXTERN)
 #undef VBD_TASK_EXTERN
+extern const struct vbd_task_kind vbd_device_task;
 
 /** vbd_task_find - the object of the path, borrowed; if there is none, answer and return NULL */
 void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind);

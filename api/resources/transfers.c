@@ -54,16 +54,26 @@ void vbd_create_transfer(struct vbd_request *req)
 
 /* --- list ------------------------------------------------------------------------------------ */
 
-static bool transfer_in_state(const void *item, const char *state)
-{
-	return strcmp(vbd_transfer_state_name(record_of(item)->transfer.state), state) == 0;
-}
+VBD_PAGE_NUMBER(by_state, record_of, transfer.state)
+VBD_PAGE_NUMBER(by_op, record_of, transfer.op)
+VBD_PAGE_NUMBER(by_connection, record_of, connection_id)
+VBD_PAGE_NUMBER(by_endpoint, record_of, endpoint_id)
+VBD_PAGE_NUMBER(by_batch, record_of, batch_id)
+VBD_PAGE_NUMBER(by_peer, record_of, peer_id)
+VBD_PAGE_NUMBER(by_group, record_of, group_id)
+VBD_PAGE_NUMBER(by_length, record_of, transfer.length_bytes)
+VBD_PAGE_NUMBER(by_created, record_of, transfer.created_ns)
 
-VBD_PAGE_BY(by_state, record_of, transfer.state)
-VBD_PAGE_BY(by_op, record_of, transfer.op)
-VBD_PAGE_BY(by_connection, record_of, connection_id)
-VBD_PAGE_BY(by_length, record_of, transfer.length_bytes)
-VBD_PAGE_BY(by_created, record_of, transfer.created_ns)
+static bool uses_buffer(const void *item, uint64_t id)
+{
+	const struct vbd_transfer_record *record = record_of(item);
+
+	for (uint32_t i = 0; i < record->range_count; i++) {
+		if (record->ranges[i].buffer_id == id)
+			return true;
+	}
+	return false;
+}
 
 static const char *const transfer_fields[] = {"id", "state", "op", "connection", "ud_endpoint",
 	"ud_peer", "multicast_membership", "buffer", "offset_bytes", "sges", "length_bytes",
@@ -71,22 +81,34 @@ static const char *const transfer_fields[] = {"id", "state", "op", "connection",
 	"old_value", "received", "timeout_ms", "batch", "created_at", "started_at", "ended_at",
 	"queue_ns", "wire_ns", "error", NULL};
 
-static const char *const transfer_states[] = {VBD_TRANSFER_STATE_MAP(VBD_PAGE_STATE) NULL};
+static const struct vbd_page_state transfer_states[] = {
+	VBD_TRANSFER_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
 static const struct vbd_page_key transfer_keys[] = {
-	{"state", by_state},
-	{"op", by_op},
-	{"connection", by_connection},
-	{"length_bytes", by_length},
-	{"created_at", by_created},
-	{NULL, NULL},
+	{.name = "state", .number = by_state},
+	{.name = "op", .number = by_op},
+	{.name = "connection", .number = by_connection},
+	{.name = "length_bytes", .number = by_length},
+	{.name = "created_at", .number = by_created},
+	{.name = NULL},
+};
+
+static const struct vbd_page_filter transfer_filters[] = {
+	{.name = "connection", .kind = VBD_KIND_CONNECTION, .id = by_connection},
+	{.name = "ud_endpoint", .kind = VBD_KIND_UD_ENDPOINT, .id = by_endpoint},
+	{.name = "ud_peer", .kind = VBD_KIND_UD_PEER, .id = by_peer},
+	{.name = "multicast_membership", .kind = VBD_KIND_MULTICAST_MEMBERSHIP, .id = by_group},
+	{.name = "buffer", .kind = VBD_KIND_BUFFER, .has = uses_buffer},
+	{.name = "batch", .kind = VBD_KIND_BATCH, .id = by_batch},
+	{.name = NULL},
 };
 
 static const struct vbd_page_source transfer_page = {
 	.fields = transfer_fields,
 	.keys = transfer_keys,
 	.states = transfer_states,
-	.in_state = transfer_in_state,
+	.state_of = by_state,
+	.filters = transfer_filters,
 	.encode = encode_item,
 };
 

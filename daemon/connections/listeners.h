@@ -21,11 +21,11 @@ enum vbd_accept { VBD_ACCEPT_MAP(VBD_ENUM_ROW) VBD_ACCEPT_COUNT };
 
 const char *vbd_accept_name(enum vbd_accept accept);
 
-/* X(SYMBOL, json name) */
-#define VBD_LISTENER_STATE_MAP(X)              \
-	X(VBD_LISTENER_LISTENING, "listening") \
-	X(VBD_LISTENER_LOST,                   \
-		"lost") /* the device was removed; listens again when the address is back */
+/* X(SYMBOL, json name, ended) */
+#define VBD_LISTENER_STATE_MAP(X)                                                          \
+	X(VBD_LISTENER_LISTENING, "listening", false)                                      \
+	/* The device was removed; the listener listens again when the address is back. */ \
+	X(VBD_LISTENER_LOST, "lost", false)
 
 enum vbd_listener_state { VBD_LISTENER_STATE_MAP(VBD_ENUM_ROW) VBD_LISTENER_STATE_COUNT };
 

@@ -11,12 +11,12 @@
 #include "daemon/core/object.h"
 #include "rdma/device/mem.h"
 
-/* X(SYMBOL, json name) */
-#define VBD_BUFFER_STATE_MAP(X)                                               \
-	X(VBD_BUFFER_REGISTERING, "registering")                              \
-	X(VBD_BUFFER_READY, "ready")                                          \
-	X(VBD_BUFFER_LOST, "lost")     /* device removed; the data is kept */ \
-	X(VBD_BUFFER_FAILED, "failed") /* registration failed, see `error` */
+/* X(SYMBOL, json name, ended) */
+#define VBD_BUFFER_STATE_MAP(X)                                                     \
+	X(VBD_BUFFER_REGISTERING, "registering", false)                             \
+	X(VBD_BUFFER_READY, "ready", false)                                         \
+	X(VBD_BUFFER_LOST, "lost", false)    /* device removed; the data is kept */ \
+	X(VBD_BUFFER_FAILED, "failed", true) /* registration failed, see `error` */
 
 enum vbd_buffer_state { VBD_BUFFER_STATE_MAP(VBD_ENUM_ROW) VBD_BUFFER_STATE_COUNT };
 
@@ -39,10 +39,10 @@ struct vbd_buffer_spec {
 	char name[64]; /* "" for none */
 	uint64_t size_bytes;
 	enum vbd_mem_kind kind;
-	unsigned int access;	  /* vbd_mem_access */
-	uint64_t page_size_bytes; /* for HUGEPAGE; 0 for the kernel's default */
-	bool relaxed_ordering;	  /* see struct vbd_mem */
-	bool on_demand_paging;
+	unsigned int access;   /* vbd_mem_access */
+	uint64_t page_bytes;   /* for HUGEPAGE; 0 for the kernel's default */
+	bool relaxed_ordering; /* see struct vbd_mem */
+	bool on_demand;
 	char device_name[65]; /* "" for the PD's, or the default device */
 	uint64_t pd_id;	      /* 0 for the device's default PD */
 };
@@ -92,10 +92,6 @@ enum vbd_checksum {
 
 /** vbd_checksum_cb - @hex: lower-case hex text */
 typedef void (*vbd_checksum_cb)(const char *hex, const struct vbd_error *err, void *arg);
-
-/** vbd_crc32c_add - the CRC-32C of bytes whose CRC-32C is @crc32c (0 for none) and @bytes after
- * them; any thread */
-uint32_t vbd_crc32c_add(uint32_t crc32c, const void *bytes, uint64_t len_bytes);
 
 /** vbd_buffer_checksum - compute, on the thread pool, the checksum of a range that
  * vbd_buffer_check_range() accepted; @cb runs later, once */

@@ -14,11 +14,11 @@
 
 #define VBD_BATCH_TRANSFERS_MAX 256
 
-/* X(SYMBOL, json name) */
-#define VBD_BATCH_STATE_MAP(X)          \
-	X(VBD_BATCH_RUNNING, "running") \
-	X(VBD_BATCH_DONE, "done")       \
-	X(VBD_BATCH_FAILED, "failed")
+/* X(SYMBOL, json name, ended) */
+#define VBD_BATCH_STATE_MAP(X)                 \
+	X(VBD_BATCH_RUNNING, "running", false) \
+	X(VBD_BATCH_DONE, "done", true)        \
+	X(VBD_BATCH_FAILED, "failed", true)
 
 enum vbd_batch_state { VBD_BATCH_STATE_MAP(VBD_ENUM_ROW) VBD_BATCH_STATE_COUNT };
 

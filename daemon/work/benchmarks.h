@@ -16,11 +16,11 @@
 #define VBD_BENCHMARK_DURATION_MAX 600000 /* ms */
 #define VBD_BENCHMARK_SIZE_MAX	   (UINT32_C(1) << 30)
 
-/* X(SYMBOL, json name) */
-#define VBD_BENCHMARK_STATE_MAP(X)          \
-	X(VBD_BENCHMARK_RUNNING, "running") \
-	X(VBD_BENCHMARK_DONE, "done")       \
-	X(VBD_BENCHMARK_FAILED, "failed")
+/* X(SYMBOL, json name, ended) */
+#define VBD_BENCHMARK_STATE_MAP(X)                 \
+	X(VBD_BENCHMARK_RUNNING, "running", false) \
+	X(VBD_BENCHMARK_DONE, "done", true)        \
+	X(VBD_BENCHMARK_FAILED, "failed", true)
 
 enum vbd_benchmark_state { VBD_BENCHMARK_STATE_MAP(VBD_ENUM_ROW) VBD_BENCHMARK_STATE_COUNT };
 

@@ -15,11 +15,11 @@
 
 #define VBD_PROBE_COUNT_MAX 1000000
 
-/* X(SYMBOL, json name) */
-#define VBD_PROBE_STATE_MAP(X)          \
-	X(VBD_PROBE_RUNNING, "running") \
-	X(VBD_PROBE_DONE, "done")       \
-	X(VBD_PROBE_FAILED, "failed")
+/* X(SYMBOL, json name, ended) */
+#define VBD_PROBE_STATE_MAP(X)                 \
+	X(VBD_PROBE_RUNNING, "running", false) \
+	X(VBD_PROBE_DONE, "done", true)        \
+	X(VBD_PROBE_FAILED, "failed", true)
 
 enum vbd_probe_state { VBD_PROBE_STATE_MAP(VBD_ENUM_ROW) VBD_PROBE_STATE_COUNT };
 

@@ -35,8 +35,7 @@ def parse():
 
 def open_connections(daemon, listener_id):
     """Returns the ids of the listener's connections that have not ended."""
-    items = daemon.list("/v1/connections?state=open&fields=listener")
-    return [item["id"] for item in items if item["listener"] == listener_id]
+    return [item["id"] for item in daemon.list(f"/v1/connections?listener={listener_id}&fields=id")]
 
 
 def wait_for_ends(daemon, listener_id, deadline):

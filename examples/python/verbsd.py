@@ -164,11 +164,12 @@ class Daemon:
 
     def list(self, path):
         """Returns all items of a list, fetched page by page."""
-        after = 0
-        while after is not None:
-            page = self.get(f"{path}{'&' if '?' in path else '?'}limit=1000&after={after}")
+        url = f"{path}{'&' if '?' in path else '?'}limit=1000"
+        page = self.get(url)
+        yield from page["items"]
+        while page["next"] is not None:
+            page = self.get(f"{url}&after={page['next']}")
             yield from page["items"]
-            after = page["next"]
 
 
 def ref(text):

@@ -29,12 +29,13 @@ struct vbd_device;
 struct vbd_pd;
 struct vbd_pv_device;
 
-/* X(SYMBOL, json name) */
-#define VBD_DEVICE_STATE_MAP(X)                                                    \
-	X(VBD_DEVICE_PRESENT, "present")                                           \
-	X(VBD_DEVICE_REMOVING, "removing") /* the objects on it are being freed */ \
-	X(VBD_DEVICE_REMOVED, "removed")                                           \
-	X(VBD_DEVICE_FAILED, "failed") /* exists and can't be opened; `error` has the reason */
+/* X(SYMBOL, json name, ended) */
+#define VBD_DEVICE_STATE_MAP(X)                                                           \
+	X(VBD_DEVICE_PRESENT, "present", false)                                           \
+	X(VBD_DEVICE_REMOVING, "removing", false) /* the objects on it are being freed */ \
+	X(VBD_DEVICE_REMOVED, "removed", true)                                            \
+	/* The device exists and can't be opened; `error` has the reason. */              \
+	X(VBD_DEVICE_FAILED, "failed", false)
 
 enum vbd_device_state { VBD_DEVICE_STATE_MAP(VBD_ENUM_ROW) VBD_DEVICE_STATE_COUNT };
 

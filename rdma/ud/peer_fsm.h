@@ -10,15 +10,16 @@
 
 #include "base/enum.h"
 
-/* X(SYMBOL, name, json name, awaited) */
+/* X(SYMBOL, name, json name, awaited, ended) */
 #define VBD_PEER_STATE_MAP(X)                                                                \
-	X(VBD_PEER_RESOLVING_ADDR, "resolving_addr", "resolving", "the address of the host") \
-	X(VBD_PEER_RESOLVING_ROUTE, "resolving_route", "resolving", "a path to it")          \
-	X(VBD_PEER_ASKING, "asking", "resolving", "the peer to tell its QP number")          \
+	X(VBD_PEER_RESOLVING_ADDR, "resolving_addr", "resolving", "the address of the host", \
+		false)                                                                       \
+	X(VBD_PEER_RESOLVING_ROUTE, "resolving_route", "resolving", "a path to it", false)   \
+	X(VBD_PEER_ASKING, "asking", "resolving", "the peer to tell its QP number", false)   \
 	X(VBD_PEER_MAKING_AH, "making_ah", "resolving",                                      \
-		"the system to find the neighbour on the way")                               \
-	X(VBD_PEER_READY, "ready", "ready", "")                                              \
-	X(VBD_PEER_FAILED, "failed", "failed", "")
+		"the system to find the neighbour on the way", false)                        \
+	X(VBD_PEER_READY, "ready", "ready", "", false)                                       \
+	X(VBD_PEER_FAILED, "failed", "failed", "", true)
 
 enum vbd_peer_state { VBD_PEER_STATE_MAP(VBD_ENUM_ROW) VBD_PEER_STATE_COUNT };
 

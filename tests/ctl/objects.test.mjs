@@ -26,7 +26,7 @@ const LISTS = [
     rows: [['rxe0', 'present', 'roce', '1', 'active', '1024', 'eth0', '0x505400fffe123456', '1.0', '-'],
       ['siw0', 'failed', 'roce', '-', '-', '-', '-', '0x505400fffe123456', '1.0', 'EPERM']] },
   { args: ['cqs'], path: '/v1/cqs', items: [cq()],
-    heading: 'ID NAME DEVICE WORKER CQE RESERVED OUTSTANDING HIGH COMPLETIONS ERRORS POLLS EMPTY ARMED TAKEN QPS',
+    heading: 'ID NAME DEVICE WORKER CQE RESERVED OUTSTANDING HIGH COMPLETIONS ERRORS POLLS EMPTY ARMED TAKEN CONNS',
     rows: [['1', '-', 'rxe0', '0', '1023', '80', '16', '20', '9', '0', '30', '21', '10', '9', '1']] },
   { args: ['listeners'], path: '/v1/listeners', items: [listener(), listener({ id: 2, name: 'v6', addr: '::' })],
     heading: 'ID NAME STATE ADDRESS DEVICE ACCEPT SERVICE REQUESTS ACCEPTED REJECTED WAITING',
@@ -64,25 +64,25 @@ test('objects: an empty list prints nothing', async (t) => {
 
 test('objects: a list is read page by page, with the filters on each', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections': [
-    page([connection({ id: 1 }), connection({ id: 2 })], { total: 3, next: 2 }),
+    page([connection({ id: 1 }), connection({ id: 2 })], { total: 3, next: 'aQ_-' }),
     page([connection({ id: 3 })], { total: 3 })] });
   const { stdout } = await succeeds(server, ['ls', '--state', 'open', '--sort', '-id']);
   assert.deepEqual(rowsOf(stdout).map(([id]) => id), ['1', '2', '3']);
   assert.deepEqual(server.requests.map(({ query }) => query), [
     { limit: '500', state: 'open', sort: '-id' },
-    { limit: '500', after: '2', state: 'open', sort: '-id' }]);
+    { limit: '500', after: 'aQ_-', state: 'open', sort: '-id' }]);
 });
 
 test('objects: --limit stops the paging, and --json says where it stopped', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/buffers': page([buffer(), buffer({ id: 4 })], { total: 9, next: 4 }) });
+  const server = await FakeServer.start(t, { 'GET /v1/buffers': page([buffer(), buffer({ id: 4 })], { total: 9, next: 'bQ' }) });
   const { stdout } = await succeeds(server, ['buf', 'ls', '--limit', '2', '--json']);
   const { total, next, items } = JSON.parse(stdout);
-  assert.deepEqual([total, next, items.length], [9, 4, 2]);
+  assert.deepEqual([total, next, items.length], [9, 'bQ', 2]);
   assert.deepEqual(server.requests.map(({ query }) => query), [{ limit: '2' }]);
 });
 
 test('objects: a server whose pages never end is not asked for ever', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/buffers': page([buffer()], { next: 3 }) });
+  const server = await FakeServer.start(t, { 'GET /v1/buffers': page([buffer()], { next: 'cQ' }) });
   await succeeds(server, ['buf', 'ls']);
   assert.equal(server.calls.length, 2);
 });

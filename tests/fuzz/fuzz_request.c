@@ -74,14 +74,14 @@ static uint64_t item_id(const void *item)
 	return *(const uint64_t *)item;
 }
 
-static int by_size(const void *a, const void *b)
+static uint64_t by_size(const void *item)
 {
-	return vbd_compare_u64(item_id(a) % 3, item_id(b) % 3);
+	return item_id(item) % 3;
 }
 
-static bool in_state(const void *item, const char *state)
+static uint64_t state_of(const void *item)
 {
-	return (item_id(item) % 2 == 0) == (strcmp(state, "even") == 0);
+	return item_id(item) % 2;
 }
 
 static json_t *encode(const void *item, struct vbd_request *req)
@@ -91,19 +91,19 @@ static json_t *encode(const void *item, struct vbd_request *req)
 }
 
 static const char *const fields[] = {"id", "name", NULL};
-static const char *const states[] = {"even", "odd", NULL};
-static const struct vbd_page_key keys[] = {{"size", by_size}, {NULL, NULL}};
+static const struct vbd_page_state states[] = {{"even", false}, {"odd", true}, {NULL, false}};
+static const struct vbd_page_key keys[] = {{.name = "size", .number = by_size}, {.name = NULL}};
 static const struct vbd_page_source source = {.fields = fields,
 	.keys = keys,
 	.states = states,
-	.in_state = in_state,
+	.state_of = state_of,
 	.id = item_id,
 	.walk = walk,
 	.encode = encode};
 
 static void list(struct vbd_request *req)
 {
-	vbd_page_reply(req, &source, NULL);
+	vbd_page_reply(req, &source, NULL, NULL);
 }
 
 static const struct vbd_route routes[] = {

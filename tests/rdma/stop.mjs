@@ -48,7 +48,7 @@ async function make_busy(a, b, connections) {
 
 const all_ended_with = async (daemon, reason) => {
 	await daemon.until("/v1/connections?state=open", "no open connection", ({ total }) => total === 0);
-	for (const { id, end } of (await daemon.get("/v1/connections?limit=1000")).items)
+	for (const { id, end } of (await daemon.get("/v1/connections?state=ended&limit=1000")).items)
 		equal(end.reason, reason, `${daemon.name}: the end of connection ${id}`);
 };
 
@@ -167,20 +167,20 @@ await scenario("three hundred connections at once", async () => {
 	for (const daemon of [a, b]) {
 		await daemon.until("/v1/connections?state=established", "300 connections", ({ total }) => total === 300);
 		const { items } = await daemon.get("/v1/cqs?limit=1000");
-		for (const { id, reserved_cqe, cqe, high_water_cqe } of items) {
-			ok(reserved_cqe <= cqe, `CQ ${id}: ${reserved_cqe} entries of ${cqe} reserved`);
-			ok(high_water_cqe <= cqe, `CQ ${id}: ${high_water_cqe} entries of ${cqe} used`);
+		for (const { id, reserved_cqe, capacity_cqe, high_water_cqe } of items) {
+			ok(reserved_cqe <= capacity_cqe, `CQ ${id}: ${reserved_cqe} entries of ${capacity_cqe} reserved`);
+			ok(high_water_cqe <= capacity_cqe, `CQ ${id}: ${high_water_cqe} entries of ${capacity_cqe} used`);
 		}
 		equal(items.reduce((sum, cq) => sum + cq.connections, 0), 300, "connections of all completion queues");
 		await daemon.is_fine();
 	}
 	const seen = new Set();
-	for (let next = 0; next !== null;) {
-		const page = await a.get(`/v1/connections?limit=70&after=${next}`);
+	for (let after = ""; after !== null;) {
+		const page = await a.get(`/v1/connections?limit=70${after}`);
 
 		equal(page.total, 300, "total of a page");
 		page.items.forEach(({ id }) => seen.add(id));
-		next = page.next;
+		after = page.next && `&after=${page.next}`;
 	}
 	equal(seen.size, 300, "connections on all pages");
 	await Promise.all([...seen].map((id) => a.post(`/v1/connections/${id}/close`, {}, 60)));

@@ -134,9 +134,11 @@ static void put_sink(struct vbd_request *req)
 struct item {
 	uint64_t id;
 	uint64_t size;
+	const char *mark;
 };
 
-static const struct item items[] = {{1, 30}, {2, 10}, {3, 20}, {5, 10}, {8, 40}};
+static const struct item items[] = {
+	{1, 30, "c"}, {2, 10, "a"}, {3, 20, "b"}, {5, 10, "a"}, {8, 40, ":"}};
 
 static void walk(void *listed, vbd_page_visit_cb visit, void *visitor)
 {
@@ -150,14 +152,19 @@ static uint64_t item_id(const void *item)
 	return ((const struct item *)item)->id;
 }
 
-static int by_size(const void *a, const void *b)
+static uint64_t by_size(const void *item)
 {
-	return vbd_compare_u64(((const struct item *)a)->size, ((const struct item *)b)->size);
+	return ((const struct item *)item)->size;
 }
 
-static bool in_state(const void *item, const char *state)
+static uint64_t state_of(const void *item)
 {
-	return (((const struct item *)item)->size >= 30) == (strcmp(state, "big") == 0);
+	return ((const struct item *)item)->size >= 30;
+}
+
+static const char *by_mark(const void *item)
+{
+	return ((const struct item *)item)->mark;
 }
 
 static json_t *encode(const void *item, struct vbd_request *req)
@@ -171,19 +178,22 @@ static json_t *encode(const void *item, struct vbd_request *req)
 }
 
 static const char *const fields[] = {"id", "size", "more", NULL};
-static const char *const states[] = {"big", "small", NULL};
-static const struct vbd_page_key keys[] = {{"size", by_size}, {NULL, NULL}};
+static const struct vbd_page_state states[] = {{"small", false}, {"big", true}, {NULL, false}};
+static const struct vbd_page_key keys[] = {
+	{.name = "size", .number = by_size}, {.name = "mark", .text = by_mark}, {.name = NULL}};
+static const struct vbd_page_filter filters[] = {{.name = "mark", .text = by_mark}, {.name = NULL}};
 static const struct vbd_page_source source = {.fields = fields,
 	.keys = keys,
 	.states = states,
-	.in_state = in_state,
+	.state_of = state_of,
+	.filters = filters,
 	.id = item_id,
 	.walk = walk,
 	.encode = encode};
 
 static void list_items(struct vbd_request *req)
 {
-	vbd_page_reply(req, &source, NULL);
+	vbd_page_reply(req, &source, NULL, NULL);
 }
 
 static void answer_wait(struct vbd_waiter *waiter, enum vbd_wake why)
@@ -240,7 +250,7 @@ static const struct vbd_route routes[] = {
 	{.method = VBD_METHOD_GET,
 		.pattern = "/v1/items",
 		.role = VBD_ROLE_READ,
-		.query = {"limit", "after", "sort", "state", "fields"},
+		.query = {"limit", "after", "sort", "state", "fields", "mark"},
 		.handler = list_items},
 	{.method = VBD_METHOD_POST,
 		.pattern = "/v1/wait",
@@ -559,7 +569,10 @@ static void test_dispatch__values_of_parameters_are_checked(void **state)
 		vbd_query_u64(&request, "n", 0, UINT64_MAX, &number, NULL), VBD_E_OUT_OF_RANGE);
 }
 
-static void lists(const char *what, const char *ids, int total, int next)
+/* The `next` of the last list, "" for null. */
+static char next[320];
+
+static void lists(const char *what, const char *ids, int total)
 {
 	json_t *page, *item;
 	char got[64] = "";
@@ -576,63 +589,108 @@ static void lists(const char *what, const char *ids, int total, int next)
 	}
 	assert_string_equal(got, ids);
 	assert_int_equal(json_integer_value(json_object_get(page, "total")), total);
-	assert_int_equal(json_integer_value(json_object_get(page, "next")), next);
-	assert_int_equal(json_is_null(json_object_get(page, "next")), next == 0);
+	(void)snprintf(next, sizeof(next), "%s",
+		json_is_null(json_object_get(page, "next"))
+			? ""
+			: json_string_value(json_object_get(page, "next")));
 	json_decref(page);
+}
+
+/* The page behind the last one. */
+static void goes_on(const char *what, const char *ids, int total)
+{
+	char more[512];
+
+	assert_true(*next);
+	(void)snprintf(more, sizeof(more), "%s&after=%s", what, next);
+	lists(more, ids, total);
 }
 
 static void test_page__a_list_is_read_page_by_page(void **state)
 {
 	(void)state;
-	lists("/v1/items", "1 2 3 5 8", 5, 0);
-	lists("/v1/items?limit=2", "1 2", 5, 2);
-	lists("/v1/items?limit=2&after=2", "3 5", 5, 5);
-	lists("/v1/items?limit=2&after=5", "8", 5, 0);
-	lists("/v1/items?after=4", "5 8", 5, 0);
-	lists("/v1/items?after=8", "", 5, 0);
-	lists("/v1/items?sort=-id&limit=2", "8 5", 5, 5);
-	lists("/v1/items?sort=-id&after=4", "3 2 1", 5, 0);
+	lists("/v1/items?state=open,ended", "1 2 3 5 8", 5);
+	assert_string_equal(next, "");
+	lists("/v1/items?state=open,ended&limit=2", "1 2", 5);
+	goes_on("/v1/items?state=open,ended&limit=2", "3 5", 5);
+	goes_on("/v1/items?state=open,ended&limit=2", "8", 5);
+	assert_string_equal(next, "");
+	lists("/v1/items?sort=-id&limit=2", "5 3", 3);
+	goes_on("/v1/items?sort=-id", "2", 3);
 }
 
 static void test_page__a_list_is_sorted_with_ids_for_ties(void **state)
 {
 	(void)state;
-	lists("/v1/items?sort=size", "2 5 3 1 8", 5, 0);
-	lists("/v1/items?sort=-size", "8 1 3 5 2", 5, 0);
-	lists("/v1/items?sort=size&limit=2", "2 5", 5, 5);
-	lists("/v1/items?sort=size&limit=2&after=5", "3 1", 5, 1);
-	answers("GET", "/v1/items?sort=size&after=4", 400, "bad_value");
+	lists("/v1/items?state=open,ended&sort=size", "2 5 3 1 8", 5);
+	lists("/v1/items?state=open,ended&sort=-size", "8 1 3 5 2", 5);
+	lists("/v1/items?state=open,ended&sort=size&limit=1", "2", 5);
+	goes_on("/v1/items?state=open,ended&sort=size&limit=2", "5 3", 5);
+	goes_on("/v1/items?state=open,ended&sort=size&limit=2", "1 8", 5);
+	lists("/v1/items?state=open,ended&sort=-mark&limit=2", "1 3", 5);
+	goes_on("/v1/items?state=open,ended&sort=-mark&limit=2", "5 2", 5);
+	goes_on("/v1/items?state=open,ended&sort=-mark&limit=2", "8", 5);
 }
 
-static void test_page__only_one_state_and_some_members_may_be_asked_for(void **state)
+/* The item of `next` is in another state, as if it had left the list. */
+static void test_page__a_list_goes_on_when_the_last_item_is_gone(void **state)
 {
 	(void)state;
-	lists("/v1/items?state=big", "1 8", 2, 0);
-	lists("/v1/items?state=small&limit=1", "2", 3, 2);
-	lists("/v1/items?fields=size&limit=1", "1", 5, 1);
-	assert_true(answer_has("{\"id\":1,\"size\":30}"));
-	lists("/v1/items?fields=id,more&limit=1", "1", 5, 1);
-	assert_true(answer_has("{\"id\":1,\"more\":\"x\"}"));
+	lists("/v1/items?state=big&sort=size&limit=1", "1", 2);
+	goes_on("/v1/items?state=small,big&sort=size", "8", 5);
+	lists("/v1/items?state=small&sort=-mark&limit=1", "3", 3);
+	goes_on("/v1/items?state=big&sort=-mark", "8", 2);
+}
+
+static void test_page__a_state_or_a_member_selects(void **state)
+{
+	(void)state;
+	lists("/v1/items", "2 3 5", 3);
+	lists("/v1/items?state=ended", "1 8", 2);
+	lists("/v1/items?state=big", "1 8", 2);
+	lists("/v1/items?state=small,big&limit=1", "1", 5);
+	lists("/v1/items?mark=a", "2 5", 2);
+	lists("/v1/items?mark=c", "", 0);
+	lists("/v1/items?state=open,ended&mark=c", "1", 1);
+	lists("/v1/items?fields=size&limit=1", "2", 3);
+	assert_true(answer_has("{\"id\":2,\"size\":10}"));
+	lists("/v1/items?fields=id,more&limit=1", "2", 3);
+	assert_true(answer_has("{\"id\":2,\"more\":\"x\"}"));
 }
 
 static void test_page__bad_parameters_say_what_is_allowed(void **state)
 {
 	(void)state;
 	answers("GET", "/v1/items?sort=colour", 400, "bad_value");
-	assert_true(answer_has("id, size"));
+	assert_true(answer_has("id, size, mark"));
 	answers("GET", "/v1/items?state=blue", 400, "bad_value");
-	assert_true(answer_has("big, small"));
+	assert_true(answer_has("open, ended, small, big"));
+	answers("GET", "/v1/items?state=big,", 400, "bad_value");
+	answers("GET", "/v1/items?mark=", 400, "bad_value");
 	answers("GET", "/v1/items?fields=id,colour", 400, "bad_value");
 	answers("GET", "/v1/items?limit=0", 400, "out_of_range");
 	answers("GET", "/v1/items?limit=1001", 400, "out_of_range");
 	answers("GET", "/v1/items?limit=x", 400, "wrong_type");
-	answers("GET", "/v1/items?after=-1", 400, "wrong_type");
+	answers("GET", "/v1/items?after=-1", 400, "bad_value");
+	answers("GET", "/v1/items?after=2", 400, "bad_value");
+}
+
+static void test_page__a_next_belongs_to_its_order(void **state)
+{
+	char what[512];
+
+	(void)state;
+	lists("/v1/items?sort=size&limit=1", "2", 3);
+	(void)snprintf(what, sizeof(what), "/v1/items?sort=mark&after=%s", next);
+	answers("GET", what, 400, "bad_value");
+	(void)snprintf(what, sizeof(what), "/v1/items?sort=size&after=%s*", next);
+	answers("GET", what, 400, "bad_value");
 }
 
 static void test_page__items_outside_the_page_are_not_encoded(void **state)
 {
 	(void)state;
-	lists("/v1/items?limit=1&sort=size", "2", 5, 2);
+	lists("/v1/items?limit=1&sort=size", "2", 3);
 	assert_int_equal(test.handled, 1);
 }
 
@@ -725,8 +783,10 @@ int main(void)
 		TEST(test_dispatch__values_of_parameters_are_checked),
 		TEST(test_page__a_list_is_read_page_by_page),
 		TEST(test_page__a_list_is_sorted_with_ids_for_ties),
-		TEST(test_page__only_one_state_and_some_members_may_be_asked_for),
+		TEST(test_page__a_list_goes_on_when_the_last_item_is_gone),
+		TEST(test_page__a_state_or_a_member_selects),
 		TEST(test_page__bad_parameters_say_what_is_allowed),
+		TEST(test_page__a_next_belongs_to_its_order),
 		TEST(test_page__items_outside_the_page_are_not_encoded),
 		TEST(test_waiter__without_a_wait_the_answer_comes_at_once),
 		TEST(test_waiter__a_change_answers),

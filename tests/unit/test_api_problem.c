@@ -85,7 +85,7 @@ static void test_problem__a_bad_parameter_is_a_member_of_the_request(void **stat
 		{"addr", "/addr"},
 		{"cq", "/qp/cq"},
 		{"depth", "/depth"},
-		{"cqe", "/cqe"},
+		{"depth_cqe", "/depth_cqe"},
 		{"device", "/device"},
 		{"gid", "/gid"},
 		{"gid_index", "/gid_index"},

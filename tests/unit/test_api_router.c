@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "api/http/page.h"
 #include "api/http/router.h"
+#include "api/resources/task.h"
 #include "api/routes.h"
 
 #include "tests/unit/unit.h"
@@ -78,11 +80,13 @@ static int read_contract(void **state)
 
 static bool takes_parameter(const struct operation *operation, const char *name)
 {
-	char reference[80], inline_name[80];
+	char reference[80], of_list[80], inline_name[80];
 
 	(void)snprintf(reference, sizeof(reference), "'#/components/parameters/%s'", name);
+	(void)snprintf(of_list, sizeof(of_list), "'#/components/parameters/list_%s'", name);
 	(void)snprintf(inline_name, sizeof(inline_name), "- name: %s\n          in: query\n", name);
-	return strstr(operation->text, reference) || strstr(operation->text, inline_name);
+	return strstr(operation->text, reference) || strstr(operation->text, of_list) ||
+	       strstr(operation->text, inline_name);
 }
 
 static const struct operation *find_operation(const struct vbd_route *route)
@@ -167,9 +171,10 @@ static bool route_takes(const struct vbd_route *route, const char *name)
 static void test_routes__parameters_are_those_of_the_contract(void **state)
 {
 	static const char *const names[] = {"limit", "after", "sort", "state", "fields", "wait_ms",
-		"verbose", "offset_bytes", "length_bytes", "algorithm", "encoding", "through",
-		"type", "object", "severity", "name", "kind", "connections", "dst", "port", "src",
-		"device"};
+		"verbose", "offset", "length_bytes", "algorithm", "encoding", "through", "type",
+		"object", "severity", "name", "kind", "connections", "dst", "port", "src", "device",
+		"listener", "connection", "buffer", "batch", "pd", "ud_endpoint", "ud_peer",
+		"multicast_membership"};
 	const struct vbd_router router = vbd_routes();
 
 	(void)state;
@@ -187,6 +192,84 @@ static void test_routes__parameters_are_those_of_the_contract(void **state)
 		for (size_t k = 0; k < VBD_ROUTE_QUERY_MAX && route->query[k]; k++)
 			known--;
 		assert_int_equal(known, 0); /* otherwise the list of names above is incomplete */
+	}
+}
+
+/* Takes the next value of the enum at @at, "[id, -id, name]"; returns what follows. */
+static const char *take_value(const char *at, char value[64])
+{
+	size_t len;
+
+	at += strspn(at, "[ ,\n");
+	len = strcspn(at, ",]\n");
+	(void)snprintf(value, 64, "%.*s", (int)len, at);
+	return at + len;
+}
+
+static void must_be(const struct vbd_route *route, const char **at, const char *value)
+{
+	char found[64];
+
+	*at = take_value(*at, found);
+	if (strcmp(found, value) != 0)
+		fail_msg("%s: the contract has %s where the table has %s", route->operation, found,
+			value);
+}
+
+static void must_be_key(const struct vbd_route *route, const char **at, const char *name)
+{
+	char descending[64];
+
+	(void)snprintf(descending, sizeof(descending), "-%s", name);
+	must_be(route, at, name);
+	must_be(route, at, descending);
+}
+
+/* The text behind "enum: " of a parameter, NULL if the operation does not have the parameter. */
+static const char *find_enum(const struct operation *operation, const char *parameter)
+{
+	char head[64];
+	const char *at;
+
+	(void)snprintf(head, sizeof(head), "- name: %s\n          in: query\n", parameter);
+	at = strstr(operation->text, head);
+	if (!at)
+		return NULL;
+	at = strstr(at, "enum: ");
+	assert_non_null(at);
+	return at + strlen("enum: ");
+}
+
+static void test_routes__lists_have_the_sort_keys_and_states_of_the_contract(void **state)
+{
+	const struct vbd_router router = vbd_routes();
+
+	(void)state;
+	for (size_t i = 0; i < router.n_routes; i++) {
+		const struct vbd_route *route = &router.routes[i];
+		const struct vbd_page_state *item_state;
+		const char *at;
+
+		if (!route_takes(route, "sort"))
+			continue;
+		at = find_enum(find_operation(route), "sort");
+		must_be_key(route, &at, "id");
+		for (const struct vbd_page_key *key = route->task->page->keys; key->name; key++)
+			must_be_key(route, &at, key->name);
+		assert_int_equal(*at, ']');
+		at = find_enum(find_operation(route), "state");
+		item_state = route->task->page->states;
+		assert_int_equal(at != NULL, item_state != NULL);
+		if (!at)
+			continue;
+		must_be(route, &at, "open");
+		must_be(route, &at, "ended");
+		for (; item_state->name; item_state++) {
+			if (!item_state[1].name ||
+				strcmp(item_state->name, item_state[1].name) != 0)
+				must_be(route, &at, item_state->name);
+		}
+		assert_int_equal(*at, ']');
 	}
 }
 
@@ -285,6 +368,7 @@ int main(void)
 		cmocka_unit_test(test_routes__every_route_is_in_the_contract),
 		cmocka_unit_test(test_routes__every_operation_of_the_contract_has_a_route),
 		cmocka_unit_test(test_routes__parameters_are_those_of_the_contract),
+		cmocka_unit_test(test_routes__lists_have_the_sort_keys_and_states_of_the_contract),
 		cmocka_unit_test(test_routes__only_get_is_open_to_readers),
 		cmocka_unit_test(test_router__a_path_and_method_find_their_route_and_reference),
 		cmocka_unit_test(test_router__an_unknown_path_has_no_methods),

@@ -3,6 +3,7 @@
 // The collections that the store can hold, one row each:
 //   path     of the list; an item is at path/REF
 //   kinds    kinds of objects whose events make the list out of date
+//   query    further parameters of the list: views show what has ended too
 //   fields   members that the list needs; all when absent
 //   pollMs   interval of the polls while the list is shown, for counters that change without events; 0 for none
 //   itemMs   interval of the polls of a single object, 1000 when absent
@@ -11,12 +12,14 @@
 //   sampleOf the {id, counters} of an item to keep for charts, or null
 import { countersOf } from "./overview.js";
 
+const ALL = { state: "open,ended" };
 const COUNTED =
 	"id,name,state,role,transport,bringup,device,peer,local,dst,listener,qp,cq,counters,first_error,end,rtt,created_at,established_at,ended_at,waits_for";
 
 export const collections = {
 	connections: {
 		path: "/v1/connections",
+		query: ALL,
 		kinds: ["connection"],
 		fields: COUNTED,
 		pollMs: 2000,
@@ -31,13 +34,14 @@ export const collections = {
 		sampleOf: (stats) => ({ id: "daemon", counters: countersOf(stats) }),
 	},
 	warnings: { path: "/v1/events", kinds: [], pollMs: 0, load: loadWarnings },
-	connectionNames: { path: "/v1/connections", kinds: ["connection"], fields: "id,name", pollMs: 0 },
-	devices: { path: "/v1/devices", kinds: ["device"], pollMs: 5000 },
-	listeners: { path: "/v1/listeners", kinds: ["listener", "connection"], pollMs: 0 },
-	buffers: { path: "/v1/buffers", kinds: ["buffer", "window", "transfer"], pollMs: 5000 },
-	windows: { path: "/v1/windows", kinds: ["window"], pollMs: 0 },
+	connectionNames: { path: "/v1/connections", query: ALL, kinds: ["connection"], fields: "id,name", pollMs: 0 },
+	devices: { path: "/v1/devices", query: ALL, kinds: ["device"], pollMs: 5000 },
+	listeners: { path: "/v1/listeners", query: ALL, kinds: ["listener", "connection"], pollMs: 0 },
+	buffers: { path: "/v1/buffers", query: ALL, kinds: ["buffer", "window", "transfer"], pollMs: 5000 },
+	windows: { path: "/v1/windows", query: ALL, kinds: ["window"], pollMs: 0 },
 	transfers: {
 		path: "/v1/transfers",
+		query: ALL,
 		kinds: ["transfer"],
 		pollMs: 1000,
 		pollOnly: { state: "running" },
@@ -45,16 +49,17 @@ export const collections = {
 	},
 	benchmarks: {
 		path: "/v1/benchmarks",
+		query: ALL,
 		kinds: ["benchmark"],
 		pollMs: 1000,
 		pollOnly: { state: "running" },
 		moves: ({ state }) => state === "running",
 	},
-	probes: { path: "/v1/probes", kinds: ["probe"], pollMs: 1000 },
+	probes: { path: "/v1/probes", query: ALL, kinds: ["probe"], pollMs: 1000 },
 	cqs: { path: "/v1/cqs", kinds: ["cq"], pollMs: 2000 },
-	endpoints: { path: "/v1/ud_endpoints", kinds: ["ud_endpoint", "ud_peer", "multicast_membership"], pollMs: 2000 },
-	peers: { path: "/v1/ud_peers", kinds: ["ud_peer", "ud_endpoint"], pollMs: 5000 },
-	groups: { path: "/v1/multicast_memberships", kinds: ["multicast_membership", "ud_endpoint"], pollMs: 5000 },
+	endpoints: { path: "/v1/ud_endpoints", query: ALL, kinds: ["ud_endpoint", "ud_peer", "multicast_membership"], pollMs: 2000 },
+	peers: { path: "/v1/ud_peers", query: ALL, kinds: ["ud_peer", "ud_endpoint"], pollMs: 5000 },
+	groups: { path: "/v1/multicast_memberships", query: ALL, kinds: ["multicast_membership", "ud_endpoint"], pollMs: 5000 },
 };
 
 export const PAGE_ITEMS = 1000;
@@ -77,8 +82,8 @@ async function loadWarnings(request) {
 }
 
 /** listPath - the path of a page of a collection */
-export function listPath(spec, { after = 0, only = {} } = {}) {
-	const query = new URLSearchParams({ limit: PAGE_ITEMS, ...(after ? { after } : {}), ...only });
+export function listPath(spec, { after = null, only = {} } = {}) {
+	const query = new URLSearchParams({ limit: PAGE_ITEMS, ...(after ? { after } : {}), ...spec.query, ...only });
 	if (spec.fields) query.set("fields", spec.fields);
 	return `${spec.path}?${query}`;
 }

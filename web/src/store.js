@@ -155,7 +155,7 @@ export class Store {
 
 	async pages(entry, only) {
 		const items = [];
-		let after = 0;
+		let after = null;
 		let total = 0;
 		do {
 			const page = await this.request("GET", listPath(entry.spec, { after, only: only ?? {} }));

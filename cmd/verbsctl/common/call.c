@@ -110,7 +110,7 @@ enum vbd_ctl_exit vbd_ctl_follow(struct vbd_ctl *ctl, const char *collection,
 }
 
 static char *page_path(
-	struct vbd_ctl *ctl, const char *collection, uint64_t limit, const json_t *after)
+	struct vbd_ctl *ctl, const char *collection, uint64_t limit, const char *after)
 {
 	char *path = NULL;
 	size_t path_len = 0;
@@ -118,8 +118,10 @@ static char *page_path(
 
 	fprintf(out, "%s%climit=%llu", collection, strchr(collection, '?') ? '&' : '?',
 		(unsigned long long)limit);
-	if (after)
-		fprintf(out, "&after=%" JSON_INTEGER_FORMAT, json_integer_value(after));
+	if (after) {
+		fputs("&after=", out);
+		vbd_ctl_text_put_escaped(out, after);
+	}
 	vbd_ctl_args_put_query(&ctl->args, out, '&');
 	(void)fclose(out);
 	return vbd_ctl_must(path);
@@ -162,7 +164,7 @@ static bool take_page(json_t *list, json_t *page, uint64_t wanted)
 	json_t *items = json_object_get(list, "items");
 	json_t *more = json_object_get(page, "items");
 	json_t *next = json_object_get(page, "next");
-	bool goes_on = vbd_ctl_json_has_uint(page, "next") && json_array_size(more) > 0 &&
+	bool goes_on = json_is_string(next) && json_array_size(more) > 0 &&
 		       !json_equal(next, json_object_get(list, "next"));
 
 	if (json_array_size(more) && json_array_extend(items, more) < 0)
@@ -188,8 +190,8 @@ enum vbd_ctl_exit vbd_ctl_fetch_list(struct vbd_ctl *ctl, const char *collection
 	do {
 		size_t have = json_array_size(json_object_get(list, "items"));
 		uint64_t limit = wanted - have < PAGE_ITEMS ? wanted - have : PAGE_ITEMS;
-		json_t *next = json_object_get(list, "next");
-		char *path = page_path(ctl, collection, limit, json_is_integer(next) ? next : NULL);
+		const char *after = vbd_ctl_json_text(list, "next");
+		char *path = page_path(ctl, collection, limit, after);
 		struct vbd_ctl_answer answer;
 
 		exit_status = vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer);

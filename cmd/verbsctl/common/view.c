@@ -39,12 +39,6 @@ char *vbd_ctl_cell_text(const json_t *value)
 		return vbd_ctl_text_safe(json_string_value(value), json_string_length(value));
 	if (!value || json_is_null(value))
 		return dash();
-	if (json_is_integer(json_object_get(value, "id"))) {
-		const json_t *name = json_object_get(value, "name");
-
-		return vbd_ctl_cell_text(
-			json_is_string(name) ? name : json_object_get(value, "id"));
-	}
 	text = vbd_ctl_must(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY));
 	safe = vbd_ctl_text_safe(text, strlen(text));
 	free(text);

@@ -23,7 +23,7 @@
 
 /* One page of a list is enough: nobody reads more than the newest thousand rows. */
 #define LIST_QUERY "?limit=1000&sort=-id&fields=id,name,state,device,peer,cq,counters,end"
-#define CQ_PATH	   "/v1/cqs?limit=1000&fields=id,cqe,outstanding_cqe"
+#define CQ_PATH	   "/v1/cqs?limit=1000&fields=id,capacity_cqe,outstanding_cqe"
 
 #define ELSEWHERE "`verbsctl ls` and `verbsctl stats --watch` print line by line"
 
@@ -164,7 +164,7 @@ static bool fetch_stats(struct top *top)
 
 static json_t *get_list(struct top *top)
 {
-	const char *state = top->view.ended ? "" : "&state=open";
+	const char *state = top->view.ended ? "&state=open,ended" : "&state=open";
 	long status;
 	char *path = vbd_ctl_format(
 		"/v1/connections" LIST_QUERY "%s%s", top->knows_rtt ? ",rtt" : "", state);

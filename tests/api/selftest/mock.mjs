@@ -91,10 +91,10 @@ class State {
       state: 'ready',
       kind: 'anonymous',
       size_bytes: body.size_bytes,
-      page_size_bytes: 4096,
+      page_bytes: 4096,
       access: [],
       relaxed_ordering: false,
-      on_demand_paging: false,
+      on_demand: false,
       device: 'mock0',
       pd: 1,
       shm_name: null,
@@ -110,7 +110,7 @@ class State {
   }
 
   page(items, query) {
-    const after = Number(query.get('after') ?? 0);
+    const after = Number((query.get('after') ?? 'p0').slice(1));
     const limit = Number(query.get('limit') ?? 100);
     const rest = items.filter(({ id }) => id > after);
     const page = rest.slice(0, limit);
@@ -121,7 +121,7 @@ class State {
       );
     return ok({
       total: items.length,
-      next: rest.length > limit ? page.at(-1).id : null,
+      next: rest.length > limit ? `p${page.at(-1).id}` : null,
       items: fields ? page.map(thin) : page,
     });
   }

@@ -40,7 +40,7 @@ class Crowd {
 async function templates_of(world) {
 	const open = await world.connection();
 	await world.try("a", "POST", "/v1/connections", { dst_addr: world.addr, dst_port: 7999 }, 60);
-	const { items } = await world.get("a", "/v1/connections");
+	const { items } = await world.get("a", "/v1/connections?state=open,ended");
 
 	return { open: items.find(({ id }) => id === open.id), failed: items.find(({ state }) => state === "failed") };
 }
@@ -52,7 +52,7 @@ async function a_thousand_rows(world) {
 	await world.fresh();
 	const crowd = new Crowd(await templates_of(world));
 	const page = await world.page("a", "#/connections?sort=id", { before: (it) => it.route("**/v1/connections?*", (route) =>
-		route.fulfill({ json: crowd.answer(route.request().url().includes("state=open")) })) });
+		route.fulfill({ json: crowd.answer(/state=open(&|$)/.test(route.request().url())) })) });
 
 	await rows_are(page, MANY);
 	// Only the rows in sight are in the document.

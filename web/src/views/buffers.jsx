@@ -110,19 +110,19 @@ function bufferColumns(may) {
 			value: memoryOf,
 			cell: (row) => <span title={row.shm_name ?? undefined}>{memoryOf(row)}</span>,
 		},
-		measure("user_count", "Users", (row) => row.user_count, count, "6%"),
+		measure("users", "Users", (row) => row.users, count, "6%"),
 		...actionColumn(may, (row) => <ActionButton small name="deleteBuffer" item={row} />),
 	];
 }
 
 function windowColumns(may, buffers, connectionOf) {
-	const nameOf = ({ id, name }) => name ?? `#${id}`;
+	const nameOf = (id) => buffers.get(id)?.name ?? `#${id}`;
 	return [
 		{
 			key: "id",
 			label: "Window",
 			value: (row) => row.name ?? row.id,
-			cell: (row) => <Named item={row} under={`${bytes(row.size_bytes)} of ${nameOf(row.buffer)}`} />,
+			cell: (row) => <Named item={row} under={`${bytes(row.length_bytes)} of ${nameOf(row.buffer)}`} />,
 		},
 		stateColumn("9%"),
 		{
@@ -138,10 +138,10 @@ function windowColumns(may, buffers, connectionOf) {
 			label: "Range",
 			wide: true,
 			width: "14%",
-			value: (row) => row.buffer_offset_bytes,
+			value: (row) => row.offset,
 			cell: (row) => (
 				<span class="num">
-					{bytes(row.size_bytes)} from {bytes(row.buffer_offset_bytes)}
+					{bytes(row.length_bytes)} from {bytes(row.offset)}
 				</span>
 			),
 		},
@@ -159,9 +159,9 @@ function windowColumns(may, buffers, connectionOf) {
 			label: "Usable by",
 			wide: true,
 			width: "10%",
-			value: (row) => row.connection?.id,
+			value: (row) => row.connection,
 			cell: (row) =>
-				row.connection === null ? "any peer" : <ConnectionLink id={row.connection.id} nameOf={connectionOf} />,
+				row.connection === null ? "any peer" : <ConnectionLink id={row.connection} nameOf={connectionOf} />,
 		},
 		...actionColumn(may, (row) => <ActionButton small name="revokeWindow" item={row} />),
 	];

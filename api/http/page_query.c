@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The parameters of lists. */
+#include "api/http/page_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static enum vbd_status parse_sort(
+	struct vbd_page *page, const struct vbd_request *req, struct vbd_error *err)
+{
+	const char *sort = "id";
+	char known[160] = "id";
+	enum vbd_status status = vbd_query_text(req, "sort", 32, &sort, err);
+
+	if (status != VBD_OK)
+		return status;
+	page->sort = sort;
+	page->descending = *sort == '-';
+	sort += page->descending;
+	if (strcmp(sort, "id") == 0)
+		return VBD_OK;
+	for (const struct vbd_page_key *key = page->source->keys; key->name; key++) {
+		size_t used = strlen(known);
+
+		if (strcmp(sort, key->name) == 0) {
+			page->key = key;
+			return VBD_OK;
+		}
+		(void)snprintf(known + used, sizeof(known) - used, ", %s", key->name);
+	}
+	return vbd_error_input(
+		err, VBD_E_BAD_VALUE, "sort", "sort must be one of: %s; '-' may precede it", known);
+}
+
+/* --- states ---------------------------------------------------------------------------------- */
+
+/* The states with a name, or those that `open` or `ended` stands for; 0 if there are none. */
+static uint64_t states_named(const struct vbd_page_state *states, const char *word, size_t len)
+{
+	bool open = len == strlen("open") && memcmp(word, "open", len) == 0;
+	bool ended = len == strlen("ended") && memcmp(word, "ended", len) == 0;
+	uint64_t mask = 0;
+
+	for (size_t i = 0; states[i].name; i++) {
+		const char *name = states[i].name;
+		bool named = strlen(name) == len && memcmp(name, word, len) == 0;
+
+		if (named || (states[i].ended ? ended : open))
+			mask |= UINT64_C(1) << i;
+	}
+	return mask;
+}
+
+static enum vbd_status refuse_state(
+	const struct vbd_page_state *states, const char *word, size_t len, struct vbd_error *err)
+{
+	char known[180] = "open, ended";
+
+	for (size_t i = 0; states[i].name; i++) {
+		size_t used = strlen(known);
+
+		/* States that share a name are neighbours. */
+		if (i == 0 || strcmp(states[i].name, states[i - 1].name) != 0)
+			(void)snprintf(known + used, sizeof(known) - used, ", %s", states[i].name);
+	}
+	return vbd_error_input(err, VBD_E_BAD_VALUE, "state",
+		"state has '%.*s'; it must be a list of: %s", len < 32 ? (int)len : 32, word,
+		known);
+}
+
+static enum vbd_status parse_state(
+	struct vbd_page *page, const struct vbd_request *req, struct vbd_error *err)
+{
+	const struct vbd_page_state *states = page->source->states;
+	const char *at = "open";
+	enum vbd_status status;
+
+	if (!states)
+		return VBD_OK;
+	status = vbd_query_text(req, "state", 256, &at, err);
+	if (status != VBD_OK)
+		return status;
+	for (;;) {
+		size_t len = strcspn(at, ",");
+		uint64_t mask = states_named(states, at, len);
+
+		if (!mask)
+			return refuse_state(states, at, len, err);
+		page->states |= mask;
+		if (!at[len])
+			return VBD_OK;
+		at += len + 1;
+	}
+}
+
+/* --- filters --------------------------------------------------------------------------------- */
+
+static enum vbd_status parse_filters(struct vbd_page *page, vbd_page_resolve_fn resolve,
+	struct vbd_request *req, struct vbd_error *err)
+{
+	const struct vbd_page_filter *filter = page->source->filters;
+
+	for (; filter && filter->name && page->n_wishes < VBD_PAGE_FILTERS_MAX; filter++) {
+		struct vbd_page_wish wish = {.filter = filter};
+		const char *value = NULL;
+		enum vbd_status status = vbd_query_text(req, filter->name, 64, &value, err);
+
+		if (status != VBD_OK)
+			return status;
+		if (!value)
+			continue;
+		if (!*value)
+			return vbd_error_input(
+				err, VBD_E_BAD_VALUE, filter->name, "%s is empty", filter->name);
+		wish.text = value;
+		if (filter->kind)
+			resolve(req, filter->kind, value, &wish.id, &wish.text);
+		page->wishes[page->n_wishes++] = wish;
+	}
+	return VBD_OK;
+}
+
+/* --- fields ---------------------------------------------------------------------------------- */
+
+/* The bit of a field; 0 if there is no field of that name. */
+static uint64_t field_bit(const struct vbd_page_source *source, const char *name, size_t len)
+{
+	for (size_t i = 0; i < VBD_PAGE_FIELDS_MAX && source->fields[i]; i++) {
+		if (strlen(source->fields[i]) == len && memcmp(source->fields[i], name, len) == 0)
+			return UINT64_C(1) << i;
+	}
+	return 0;
+}
+
+static enum vbd_status parse_fields(
+	struct vbd_page *page, const struct vbd_request *req, struct vbd_error *err)
+{
+	const char *fields = NULL;
+	enum vbd_status status = vbd_query_text(req, "fields", 512, &fields, err);
+
+	while (status == VBD_OK && fields && *fields) {
+		size_t len = strcspn(fields, ",");
+		uint64_t bit = field_bit(page->source, fields, len);
+
+		if (!bit)
+			return vbd_error_input(err, VBD_E_BAD_VALUE, "fields",
+				"'%.*s' is not a member of the listed items",
+				len < 40 ? (int)len : 40, fields);
+		page->fields |= bit;
+		fields += len + (fields[len] == ',');
+	}
+	if (page->fields)
+		page->fields |= field_bit(page->source, "id", 2);
+	return status;
+}
+
+enum vbd_status vbd_page_parse(struct vbd_page *page, vbd_page_resolve_fn resolve,
+	struct vbd_request *req, struct vbd_error *err)
+{
+	const char *after = NULL;
+	enum vbd_status status = vbd_query_u64(req, "limit", 1, 1000, &page->limit, err);
+
+	if (status == VBD_OK)
+		status = parse_sort(page, req, err);
+	if (status == VBD_OK)
+		status = vbd_query_text(req, "after", VBD_PAGE_CURSOR_BYTES, &after, err);
+	if (status == VBD_OK && after)
+		status = vbd_page_cursor_parse(page, after, &page->after, err);
+	if (status == VBD_OK)
+		status = parse_state(page, req, err);
+	if (status == VBD_OK)
+		status = parse_filters(page, resolve, req, err);
+	return status == VBD_OK ? parse_fields(page, req, err) : status;
+}
