@@ -45,7 +45,8 @@ json_t *vbd_encode_probe(const struct vbd_probe_record *record)
 
 	vbd_put_u64(&out, "id", record->object.id);
 	vbd_put_text(&out, "state", vbd_probe_state_name(record->state));
-	vbd_put_u64(&out, "connection", record->connection_id);
+	vbd_put_ref(&out, "connection", record->object.registry->daemon->connections,
+		record->connection_id);
 	vbd_put_text(&out, "kind", vbd_probe_kind_name(probe->kind));
 	vbd_put_u64_or_null(&out, "count", probe->count != 0, probe->count);
 	vbd_put_u64(&out, "interval_ms", probe->interval_ns / VBD_NS_PER_MS);

@@ -34,11 +34,11 @@ static void put_times(struct vbd_encoder *out, const struct vbd_transfer *transf
 	vbd_put_u64_or_null(out, "wire_ns", started_ns && ended, ended_ns - started_ns);
 }
 
-static json_t *encode_range(const struct vbd_transfer_range *range)
+static json_t *encode_range(const struct vbd_daemon *daemon, const struct vbd_transfer_range *range)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
-	vbd_put_u64(&out, "buffer", range->buffer_id);
+	vbd_put_ref(&out, "buffer", daemon->buffers, range->buffer_id);
 	vbd_put_u64(&out, "offset_bytes", range->offset_bytes);
 	vbd_put_u64(&out, "length_bytes", range->length_bytes);
 	return vbd_encode_end(&out);
@@ -47,14 +47,15 @@ static json_t *encode_range(const struct vbd_transfer_range *range)
 /* A transfer of one range has `buffer` and `offset_bytes`; one of a list has `sges`. */
 static void put_ranges(struct vbd_encoder *out, const struct vbd_transfer_record *record)
 {
+	const struct vbd_daemon *daemon = record->object.registry->daemon;
 	const struct vbd_transfer_range *first = record->ranges;
 	bool one = record->range_count > 0 && !record->listed;
 	json_t *list = record->listed ? json_array() : json_null();
 
-	vbd_put_u64_or_null(out, "buffer", one, one ? first->buffer_id : 0);
+	vbd_put_ref(out, "buffer", daemon->buffers, one ? first->buffer_id : 0);
 	vbd_put_u64(out, "offset_bytes", one ? first->offset_bytes : 0);
 	for (uint32_t i = 0; record->listed && i < record->range_count; i++)
-		(void)json_array_append_new(list, encode_range(&record->ranges[i]));
+		(void)json_array_append_new(list, encode_range(daemon, &record->ranges[i]));
 	vbd_put(out, "sges", list);
 }
 
@@ -84,6 +85,17 @@ static void put_operands(struct vbd_encoder *out, const struct vbd_transfer *tra
 	vbd_put(out, "received", encode_received(transfer));
 }
 
+static void put_refs(struct vbd_encoder *out, const struct vbd_transfer_record *record)
+{
+	const struct vbd_daemon *daemon = record->object.registry->daemon;
+
+	vbd_put_ref(out, "connection", daemon->connections, record->connection_id);
+	vbd_put_ref(out, "ud_endpoint", daemon->ud_endpoints, record->endpoint_id);
+	vbd_put_ref(out, "ud_peer", daemon->ud_peers, record->peer_id);
+	vbd_put_ref(out, "multicast_membership", daemon->multicast_memberships, record->group_id);
+	vbd_put_ref(out, "batch", daemon->batches, record->batch_id);
+}
+
 json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
 {
 	const struct vbd_transfer *transfer = &record->transfer;
@@ -92,11 +104,7 @@ json_t *vbd_encode_transfer(const struct vbd_transfer_record *record)
 	vbd_put_u64(&out, "id", record->object.id);
 	vbd_put_text(&out, "state", vbd_transfer_state_name(transfer->state));
 	vbd_put_text(&out, "op", vbd_op_name(transfer->op));
-	vbd_put_u64_or_null(&out, "connection", record->connection_id != 0, record->connection_id);
-	vbd_put_u64_or_null(&out, "ud_endpoint", record->endpoint_id != 0, record->endpoint_id);
-	vbd_put_u64_or_null(&out, "ud_peer", record->peer_id != 0, record->peer_id);
-	vbd_put_u64_or_null(&out, "multicast_membership", record->group_id != 0, record->group_id);
-	vbd_put_ref(&out, "batch", record->object.registry->daemon->batches, record->batch_id);
+	put_refs(&out, record);
 	put_ranges(&out, record);
 	vbd_put_u64(&out, "length_bytes", vbd_transfer_length(transfer));
 	vbd_put_u64(&out, "chunk_bytes", transfer->chunk_bytes);

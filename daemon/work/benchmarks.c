@@ -42,8 +42,10 @@ static void ended(struct vbd_benchmark *benchmark)
 	benchmark->result = result_so_far(&record->transfer);
 	benchmark->ended_ns = vbd_counter_get(&record->transfer.ended_ns);
 	benchmark->state = done ? VBD_BENCHMARK_DONE : VBD_BENCHMARK_FAILED;
-	if (!done)
+	if (!done) {
 		vbd_object_problem(&record->object, &benchmark->error);
+		vbd_transfer_first_error(record, &benchmark->first_error);
+	}
 	benchmark->transfer = NULL;
 	vbd_object_end(&benchmark->object);
 	vbd_object_log(&benchmark->object, VBD_EVENT_BENCHMARK_ENDED,

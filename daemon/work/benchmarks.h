@@ -57,6 +57,7 @@ struct vbd_benchmark {
 	uint64_t ended_ns;
 	struct vbd_benchmark_result result; /* set when the benchmark has ended */
 	struct vbd_error error;		    /* why the benchmark is FAILED */
+	struct vbd_first_error first_error; /* status VBD_OK if no completion failed */
 	struct vbd_histogram latency_ns;
 };
 

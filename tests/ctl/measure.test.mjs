@@ -154,5 +154,5 @@ test('benchmarks: they are listed', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/benchmarks': page([benchmark()]) });
   const [, line] = (await ctl(server, ['benchmarks'])).stdout.split('\n');
 
-  assert.equal(line.trim().replaceAll(/ +/g, ' '), '4 done write 7 64.0 KiB 16 20000 1.2 GiB 10.500 us 20.000 us');
+  assert.equal(line.trim().replaceAll(/ +/g, ' '), '4 done write to-b 64.0 KiB 16 20000 1.2 GiB 10.500 us 20.000 us');
 });

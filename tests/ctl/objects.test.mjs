@@ -38,7 +38,7 @@ const LISTS = [
       ['4', 'target', 'ready', '1.0', 'MiB', 'anonymous', 'remote_write,remote_read', 'rxe0', '-', '0']] },
   { args: ['transfers'], path: '/v1/transfers', items: [transfer()],
     heading: 'ID STATE OP CONN BUFFER LENGTH DONE WRS QUEUED WIRE RATE ERROR',
-    rows: [['12', 'done', 'write', '7', '3', '1.0', 'MiB', '1.0', 'MiB', '4', '45.000', 'us', '2.000', 'ms', '500.0', 'MiB/s', '-']] },
+    rows: [['12', 'done', 'write', 'to-b', 'source', '1.0', 'MiB', '1.0', 'MiB', '4', '45.000', 'us', '2.000', 'ms', '500.0', 'MiB/s', '-']] },
 ];
 
 for (const { args, path, items, heading, rows } of LISTS) {

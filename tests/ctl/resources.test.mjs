@@ -22,7 +22,7 @@ const KINDS = [
       '--access', 'remote_write'],
     body: { name: 'slit', buffer: 'vault', connection: 7, type: 2, offset: 4096, length_bytes: 4096,
       access: ['remote_write'] }, waits: true },
-  { name: 'probes', kind: 'probe', sample: probe(), row: '6 done rping 7 100 100 0 10.500 us 20.000 us',
+  { name: 'probes', kind: 'probe', sample: probe(), row: '6 done rping to-b 100 100 0 10.500 us 20.000 us',
     create: ['7', '--kind', 'rping', '-n', '100', '--size', '64'],
     body: { connection: 7, kind: 'rping', count: 100, size_bytes: 64 }, waits: true },
   { name: 'ud-endpoints', path: '/v1/ud_endpoints', kind: 'ud_endpoint', sample: endpoint(),

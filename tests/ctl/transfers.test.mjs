@@ -124,7 +124,7 @@ test('transfers: one that fails while it is followed is told with reason and hin
 test('transfers: one that timed out without an error object still fails', async (t) => {
   const server = await FakeServer.start(t, { [POST]: { status: 201, json: transfer({ state: 'timed_out' }) } });
   const { code, stderr } = await ctl(server, ['write', ...base, '--remote-addr', '0x1', '--remote-rkey', '0x2']);
-  assert.equal(code, 1);
+  assert.equal(code, 3);
   assert.equal(stderr, 'verbsctl: transfer/12: timed_out\n');
 });
 

@@ -241,7 +241,7 @@ async function atomics(world, column) {
 	await add("0x10", "0xfffffffffffffff5");
 	await holds(0x5n, "a sum that wrapped");
 	is_done(await transfer(a, here, "fetch_add", { add: "0x100", buffer: result.id, offset_bytes: 16, ...at }),
-		{ old_value: "0x0000000000000005", buffer: result.id, offset_bytes: 16, length_bytes: 8 });
+		{ old_value: "0x0000000000000005", buffer: { id: result.id, name: result.name }, offset_bytes: 16, length_bytes: 8 });
 	same((await a.bytes(result)).subarray(16, 24), word(0x5n), "the old value in a buffer");
 	// Many at once; none is lost.
 	await a.post("/v1/batches", { transfers: Array.from({ length: 100 }, () =>

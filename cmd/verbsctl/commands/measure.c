@@ -201,7 +201,7 @@ static void put_probe_row(const json_t *probe)
 
 static void put_probe(const json_t *probe)
 {
-	char *title = vbd_ctl_fill(probe, "--- {kind} over connection/{connection:count}");
+	char *title = vbd_ctl_fill(probe, "--- {kind} over connection/{connection.id:count}");
 
 	vbd_ctl_text_put(title);
 	put_probe_counts(probe, ", jitter {jitter_ns:ns}");
@@ -224,7 +224,8 @@ enum vbd_ctl_exit vbd_ctl_probe(struct vbd_ctl *ctl)
 static void put_benchmark(const json_t *benchmark)
 {
 	char *text = vbd_ctl_fill(benchmark,
-		"{op} of {size_bytes:bytes} over connection/{connection:count}, {tx_depth:count} "
+		"{op} of {size_bytes:bytes} over connection/{connection.id:count}, "
+		"{tx_depth:count} "
 		"at a time: {messages:count} messages, {bytes:bytes} in {elapsed_ns:ns}\n"
 		"rate {bytes_per_s:bytes}/s, {messages_per_s:count} messages/s");
 

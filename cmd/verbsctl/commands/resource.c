@@ -63,7 +63,7 @@ const struct vbd_ctl_object vbd_ctl_object_window = {"/v1/windows", "window",
 
 static const struct vbd_ctl_column probe_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("KIND", "kind"),
-	VBD_CTL_NUMBER("CONN", "connection"), VBD_CTL_NUMBER("SENT", "sent"),
+	VBD_CTL_TEXT("CONN", "connection"), VBD_CTL_NUMBER("SENT", "sent"),
 	VBD_CTL_NUMBER("COMPLETED", "completed"), VBD_CTL_NUMBER("MISMATCHED", "mismatched"),
 	VBD_CTL_NS("P50", "rtt_ns.p50"), VBD_CTL_NS("P99", "rtt_ns.p99")};
 const struct vbd_ctl_object vbd_ctl_object_probe = {
@@ -71,7 +71,7 @@ const struct vbd_ctl_object vbd_ctl_object_probe = {
 
 static const struct vbd_ctl_column benchmark_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("OP", "op"),
-	VBD_CTL_NUMBER("CONN", "connection"), VBD_CTL_BYTES("SIZE", "size_bytes"),
+	VBD_CTL_TEXT("CONN", "connection"), VBD_CTL_BYTES("SIZE", "size_bytes"),
 	VBD_CTL_NUMBER("TXDEPTH", "tx_depth"), VBD_CTL_NUMBER("MESSAGES", "messages"),
 	VBD_CTL_BYTES("BYTES/S", "bytes_per_s"), VBD_CTL_NS("P50", "latency_ns.p50"),
 	VBD_CTL_NS("P99", "latency_ns.p99")};

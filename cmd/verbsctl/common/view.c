@@ -30,6 +30,19 @@ static char *dash(void)
 	return vbd_ctl_format("-");
 }
 
+bool vbd_ctl_is_reference(const json_t *value)
+{
+	return json_object_size(value) == 2 && json_object_get(value, "id") &&
+	       json_object_get(value, "name");
+}
+
+static const json_t *reference_text(const json_t *reference)
+{
+	const json_t *name = vbd_ctl_json_at(reference, "name");
+
+	return name ? name : vbd_ctl_json_at(reference, "id");
+}
+
 char *vbd_ctl_cell_text(const json_t *value)
 {
 	char *text;
@@ -39,6 +52,8 @@ char *vbd_ctl_cell_text(const json_t *value)
 		return vbd_ctl_text_safe(json_string_value(value), json_string_length(value));
 	if (!value || json_is_null(value))
 		return dash();
+	if (vbd_ctl_is_reference(value))
+		return vbd_ctl_cell_text(reference_text(value));
 	text = vbd_ctl_must(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY));
 	safe = vbd_ctl_text_safe(text, strlen(text));
 	free(text);

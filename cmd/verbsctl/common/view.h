@@ -18,7 +18,11 @@
  */
 typedef char *(*vbd_ctl_cell_fn)(const json_t *value);
 
-char *vbd_ctl_cell_text(const json_t *value);  /* strings, numbers and booleans unchanged */
+/** vbd_ctl_is_reference - is @value {id, name} of another object? */
+bool vbd_ctl_is_reference(const json_t *value);
+
+char *vbd_ctl_cell_text(const json_t *value);  /* strings, numbers and booleans unchanged; the name
+						* of a reference, or else its id */
 char *vbd_ctl_cell_count(const json_t *value); /* an integer; 0 if it is missing */
 char *vbd_ctl_cell_hex(const json_t *value);   /* 0x1a, for queue pair numbers and packet numbers */
 char *vbd_ctl_cell_bytes(const json_t *value); /* 1.5 MiB */

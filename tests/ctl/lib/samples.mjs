@@ -73,7 +73,8 @@ export const buffer = (over = {}) => ({
 });
 
 export const transfer = (over = {}) => ({
-  id: 12, state: 'done', op: 'write', batch: null, connection: 7, ud_endpoint: null, ud_peer: null, multicast_membership: null, buffer: 3, offset_bytes: 0, length_bytes: 1048576, chunk_bytes: 262144,
+  id: 12, state: 'done', op: 'write', batch: null, connection: { id: 7, name: 'to-b' }, ud_endpoint: null, ud_peer: null,
+  multicast_membership: null, buffer: { id: 3, name: 'source' }, offset_bytes: 0, length_bytes: 1048576, chunk_bytes: 262144,
   bytes_done: 1048576, tx_depth: 64, wrs_done: 4, messages_done: null, sges: null, inline: false, imm: null,
   old_value: null, received: null, timeout_ms: 30000, created_at: at(200),
   started_at: at(201), ended_at: at(203), queue_ns: 45000, wire_ns: 2000000, error: null, ...over,
@@ -125,15 +126,15 @@ export const window = (over = {}) => ({
 });
 
 export const probe = (over = {}) => ({
-  id: 6, state: 'done', connection: 7, kind: 'rping', count: 100, interval_ms: 0, size_bytes: 64, timeout_ms: 30000,
+  id: 6, state: 'done', connection: { id: 7, name: 'to-b' }, kind: 'rping', count: 100, interval_ms: 0, size_bytes: 64, timeout_ms: 30000,
   sent: 100, completed: 100, late: 0, lost: 0, mismatched: 0, last_ns: 9500, jitter_ns: 700,
   rtt_ns: { min: 9000, mean: 11000, p50: 10500, p90: 15000, p99: 20000, p999: 30000, max: 31000 }, created_at: at(7),
   ended_at: at(9), error: null, ...over,
 });
 
 export const benchmark = (over = {}) => ({
-  id: 4, state: 'done', connection: 7, transfer: 12, op: 'write', size_bytes: 65536, tx_depth: 16, count: null, duration_ms: 1000,
-  buffer: 3, timeout_ms: 31000, messages: 20000, bytes: 1310720000, elapsed_ns: 1000000000, bytes_per_s: 1310720000,
+  id: 4, state: 'done', connection: { id: 7, name: 'to-b' }, transfer: { id: 12, name: null }, op: 'write', size_bytes: 65536, tx_depth: 16, count: null, duration_ms: 1000,
+  buffer: { id: 3, name: 'source' }, timeout_ms: 31000, messages: 20000, bytes: 1310720000, elapsed_ns: 1000000000, bytes_per_s: 1310720000,
   messages_per_s: 20000, latency_ns: { min: 9000, mean: 11000, p50: 10500, p90: 15000, p99: 20000, p999: 30000, max: 31000 },
   created_at: at(7), ended_at: at(9), error: null, ...over,
 });

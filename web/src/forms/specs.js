@@ -608,7 +608,7 @@ export function formRequest(form, values) {
  * query  the member of the address that names the object in its view
  */
 export function afterwards({ view, one, query = "id" }, answer) {
-	return one ? `#/${view}/${answer[one]}` : `#/${view}?${query}=${answer.id}`;
+	return one ? `#/${view}/${answer[one].id ?? answer[one]}` : `#/${view}?${query}=${answer.id}`;
 }
 
 function onObject(method, collection, { id }, rest = "") {

@@ -21,8 +21,8 @@ export function connectionColumn(nameOf, width) {
 		label: "Connection",
 		wide: true,
 		width,
-		value: (row) => row.connection && nameOf(row.connection),
-		cell: (row) => <ConnectionLink id={row.connection} nameOf={nameOf} />,
+		value: (row) => nameOf(row.connection.id),
+		cell: (row) => <ConnectionLink id={row.connection.id} nameOf={nameOf} />,
 	};
 }
 

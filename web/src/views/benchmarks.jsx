@@ -30,13 +30,13 @@ const COLUMNS = [
 const actionOf = (row) => (isMeasuring(row) ? "cancelBenchmark" : "deleteBenchmark");
 
 function textOf(row, nameOf) {
-	const over = `connection ${row.connection} ${nameOf(row.connection)}`;
+	const over = `connection ${row.connection.id} ${nameOf(row.connection.id)}`;
 	return [row.id, row.op, row.state, over, row.error?.code].join(" ");
 }
 
 function rowsOf(item, nameOf) {
 	return [
-		["Connection", <ConnectionLink id={item.connection} nameOf={nameOf} />],
+		["Connection", <ConnectionLink id={item.connection.id} nameOf={nameOf} />],
 		["Ends after", lengthOf(item)],
 		["Messages", `${count(item.messages)} × ${bytes(item.size_bytes)}`],
 		["Bandwidth", item.bytes_per_s !== null && rate(item.bytes_per_s)],
@@ -47,12 +47,12 @@ function rowsOf(item, nameOf) {
 		[
 			"Buffer",
 			item.buffer !== null && (
-				<a href={hashOf({ view: "buffers", query: { id: item.buffer } })}>#{item.buffer}</a>
+				<a href={hashOf({ view: "buffers", query: { id: item.buffer.id } })}>{item.buffer.name ?? `#${item.buffer.id}`}</a>
 			),
 		],
 		[
 			"Work requests of",
-			<a href={hashOf({ view: "transfers", query: { id: item.transfer } })}>transfer {item.transfer}</a>,
+			<a href={hashOf({ view: "transfers", query: { id: item.transfer.id } })}>transfer {item.transfer.id}</a>,
 		],
 		["Started", clock(item.created_at), item.created_at],
 	];
@@ -79,7 +79,7 @@ export function BenchmarksView({ route }) {
 		label: "Benchmark",
 		query: "id",
 		textOf: (row) => row.op,
-		underOf: (row) => `${bytes(row.size_bytes)} over ${nameOf(row.connection)}`,
+		underOf: (row) => `${bytes(row.size_bytes)} over ${nameOf(row.connection.id)}`,
 		own: COLUMNS,
 		latencyOf: (row) => row.latency_ns,
 		may,

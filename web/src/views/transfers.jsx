@@ -31,12 +31,12 @@ function HowFar({ row }) {
 }
 
 function Over({ row, nameOf }) {
-	if (row.connection !== null) return <ConnectionLink id={row.connection} nameOf={nameOf} />;
-	return <a href={hashOf({ view: "datagrams", query: { id: row.ud_endpoint } })}>endpoint {row.ud_endpoint}</a>;
+	if (row.connection !== null) return <ConnectionLink id={row.connection.id} nameOf={nameOf} />;
+	return <a href={hashOf({ view: "datagrams", query: { id: row.ud_endpoint.id } })}>endpoint {row.ud_endpoint.id}</a>;
 }
 
 function overName(row, nameOf) {
-	return row.connection === null ? `endpoint ${row.ud_endpoint}` : nameOf(row.connection);
+	return row.connection === null ? `endpoint ${row.ud_endpoint.id}` : nameOf(row.connection.id);
 }
 
 function opName(row) {
@@ -92,7 +92,7 @@ function columnsFor(may, nameOf, deleted) {
 }
 
 function textOf(row, nameOf) {
-	const over = `connection ${row.connection} ${overName(row, nameOf)}`;
+	const over = `connection ${row.connection?.id ?? ""} ${overName(row, nameOf)}`;
 	return [row.id, row.op, row.state, row.error?.code, over, row.error?.first?.wc_status].join(" ");
 }
 
@@ -110,7 +110,7 @@ function rowsOf(item, nameOf) {
 		[
 			"Buffer",
 			item.buffer === null ? null : (
-				<a href={hashOf({ view: "buffers", query: { id: item.buffer } })}>#{item.buffer}</a>
+				<a href={hashOf({ view: "buffers", query: { id: item.buffer.id } })}>{item.buffer.name ?? `#${item.buffer.id}`}</a>
 			),
 		],
 		["Immediate", item.imm],

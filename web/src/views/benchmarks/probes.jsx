@@ -37,7 +37,7 @@ const actionOf = (row) => (isMeasuring(row) ? "stopProbe" : "deleteProbe");
 
 function rowsOf(item, nameOf) {
 	return [
-		["Connection", <ConnectionLink id={item.connection} nameOf={nameOf} />],
+		["Connection", <ConnectionLink id={item.connection.id} nameOf={nameOf} />],
 		["Pings", rhythmOf(item)],
 		["Size of a ping", item.size_bytes > 0 && bytes(item.size_bytes)],
 		["Answered", `${count(item.completed)} of ${count(item.sent)}`],
@@ -60,7 +60,7 @@ export function Probes({ route, id, set, nameOf, may }) {
 		label: "Probe",
 		query: "probe",
 		textOf: (row) => row.kind,
-		underOf: (row) => `${lostOf(row)} lost over ${nameOf(row.connection)}`,
+		underOf: (row) => `${lostOf(row)} lost over ${nameOf(row.connection.id)}`,
 		own: COLUMNS,
 		latencyOf: (row) => row.rtt_ns,
 		shown: "p50",

@@ -23,7 +23,7 @@ function Line({ href, title, over, children }) {
 }
 
 function transferLine(row, nameOf) {
-	const over = row.connection === null ? `endpoint ${row.ud_endpoint}` : nameOf(row.connection);
+	const over = row.connection === null ? `endpoint ${row.ud_endpoint.id}` : nameOf(row.connection.id);
 	return (
 		<Line
 			key={`transfer ${row.id}`}
@@ -48,7 +48,7 @@ function benchmarkLine(row, nameOf) {
 			key={`benchmark ${row.id}`}
 			href={hashOf({ view: "benchmarks", query: { id: row.id } })}
 			title={`Benchmark ${row.id}: ${row.op}`}
-			over={`over ${nameOf(row.connection)}`}
+			over={`over ${nameOf(row.connection.id)}`}
 		>
 			<Progress
 				state="running"
@@ -67,7 +67,7 @@ function probeLine(row, nameOf) {
 			key={`probe ${row.id}`}
 			href={hashOf({ view: "benchmarks", query: { probe: row.id } })}
 			title={`Probe ${row.id}: ${row.kind}`}
-			over={`over ${nameOf(row.connection)}`}
+			over={`over ${nameOf(row.connection.id)}`}
 		>
 			<span class="num">
 				<span class="faint">p50</span> {ns(row.rtt_ns?.p50)} <span class="faint">p99</span>{" "}
@@ -80,7 +80,7 @@ function probeLine(row, nameOf) {
 export function Running({ nameOf }) {
 	const benchmarks = useList("benchmarks").items.filter(isMeasuring);
 	/* The transfer of a benchmark is shown as the benchmark. */
-	const measured = new Set(benchmarks.map(({ transfer }) => transfer));
+	const measured = new Set(benchmarks.map(({ transfer }) => transfer.id));
 	const transfers = useList("transfers").items.filter((row) => isRunning(row) && !measured.has(row.id));
 	const probes = useList("probes").items.filter(isMeasuring);
 	const lines = [
