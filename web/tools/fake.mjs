@@ -182,7 +182,7 @@ export class Fake {
 			events_armed: 0,
 			events_taken: 0,
 			connections: 90,
-			users: 0,
+			user_count: 0,
 			created_at: at(this.startedMs),
 		};
 	}
@@ -293,7 +293,7 @@ export class Fake {
 	}
 
 	datagrams() {
-		const common = { waits_for: null, users: 0, timeout_ms: 10000, error: null, created_at: at(this.startedMs) };
+		const common = { waits_for: null, user_count: 0, timeout_ms: 10000, error: null, created_at: at(this.startedMs) };
 		const endpoint = (id, name, addr) => ({
 			id,
 			name,

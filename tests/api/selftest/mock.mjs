@@ -101,7 +101,7 @@ class State {
       addr: '0x1000',
       rkey: '0x1',
       created_at: NOW,
-      users: 0,
+      user_count: 0,
       error: null,
     };
     this.buffers.push(buffer);
