@@ -252,7 +252,7 @@ static enum vbd_status parse_body(struct vbd_request *req, struct vbd_error *err
 	}
 	status = vbd_json_parse(req->body, req->body_bytes, &req->json, err);
 	if (status == VBD_OK && req->route->body == VBD_BODY_NONE)
-		status = vbd_decode(req->json, NULL, 0, NULL, err);
+		status = vbd_request_decode(req, NULL, 0, NULL, err);
 	return status;
 }
 

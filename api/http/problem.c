@@ -2,6 +2,7 @@
 #include "api/http/problem.h"
 
 #include "api/http/router.h"
+#include "api/json/faults.h"
 #include "api/json/utf8.h"
 #include "base/attr.h"
 #include "rdma/diagnose/why.h"
@@ -39,6 +40,46 @@ static void set_source(json_t *problem, const struct vbd_error *err)
 	case VBD_SOURCE_INPUT:
 		break; /* the text contains the cause */
 	}
+}
+
+/* Set `pointer` for a member of the body, or `parameter` for a query parameter or a header. */
+static void set_place(json_t *json, const struct vbd_error *err)
+{
+	char place[VBD_POINTER_BYTES];
+	bool is_parameter = *vbd_problem_pointer(err, place) && *place != '/';
+
+	if (err->source == VBD_SOURCE_INPUT || *place)
+		(void)json_object_set_new(
+			json, is_parameter ? "parameter" : "pointer", vbd_json_text(place));
+}
+
+static void add_fault(json_t *errors, const struct vbd_error *err)
+{
+	json_t *fault = json_object();
+
+	set_place(fault, err);
+	set_text(fault, "code", vbd_status_code(err->status));
+	set_text(fault, "detail", err->text);
+	(void)json_array_append_new(errors, fault);
+}
+
+/* A refused request lists its faults; of most requests only the first one is known. */
+static void set_faults(
+	json_t *problem, const struct vbd_error *err, const struct vbd_faults *faults)
+{
+	bool all = faults && faults->count > 0;
+	json_t *errors;
+
+	if (vbd_status_http(err->status) != 400 || err->source != VBD_SOURCE_INPUT)
+		return;
+	errors = json_array();
+	if (!all)
+		add_fault(errors, err);
+	for (size_t i = 0; all && i < faults->count; i++)
+		add_fault(errors, &faults->items[i]);
+	(void)json_object_set_new(problem, "errors", errors);
+	(void)json_object_set_new(
+		problem, "errors_total", json_integer(all ? (json_int_t)faults->total : 1));
 }
 
 static void set_extra(json_t *problem, const struct vbd_problem_extra *extra)
@@ -101,7 +142,6 @@ json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_e
 {
 	const char *code = vbd_status_code(err->status);
 	const char *title = vbd_status_text(err->status);
-	char pointer[VBD_POINTER_BYTES];
 	char type[64];
 	json_t *problem;
 
@@ -112,7 +152,7 @@ json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_e
 	if (!problem)
 		return NULL;
 	set_text(problem, err->status == VBD_E_NAME_TAKEN ? "holder" : "instance", err->object);
-	set_text(problem, "pointer", vbd_problem_pointer(err, pointer));
+	set_place(problem, err);
 	set_text(problem, "hint", vbd_why_hint(err));
 	set_text(problem, "call", err->call);
 	set_text(problem, "device", err->device);
@@ -121,6 +161,7 @@ json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_e
 	if (err->limit)
 		(void)json_object_set_new(problem, "limit", json_integer((json_int_t)err->limit));
 	set_text(problem, "limit_name", err->limit_name);
+	set_faults(problem, err, extra ? extra->faults : NULL);
 	if (extra)
 		set_extra(problem, extra);
 	return problem;

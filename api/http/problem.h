@@ -15,11 +15,14 @@
 #include <stddef.h>
 
 /* Members of a problem that struct vbd_error does not have; zero means absent. */
+struct vbd_faults;
+
 struct vbd_problem_extra {
 	const char *const *users; /* paths of the objects that use this one */
 	size_t n_users;
-	unsigned int allow; /* bit mask of enum vbd_method */
-	bool outcome;	    /* of something that the request began: 424 whatever the code is */
+	unsigned int allow;		 /* bit mask of enum vbd_method */
+	const struct vbd_faults *faults; /* of the body; without any, the error is the only fault */
+	bool outcome; /* of something that the request began: 424 whatever the code is */
 };
 
 /** vbd_problem_http - the HTTP status of an error; @extra may be NULL */
@@ -37,8 +40,8 @@ json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_e
 /* Size of the text of vbd_problem_pointer(). */
 #define VBD_POINTER_BYTES 96
 
-/** vbd_problem_pointer - write the JSON pointer or query parameter that caused @err to @room, or ""
- * if no member of the request did; returns @room */
+/** vbd_problem_pointer - write the JSON pointer of the member that caused @err, or the name of the
+ * query parameter or header, to @room; "" if none did; returns @room */
 const char *vbd_problem_pointer(const struct vbd_error *err, char room[VBD_POINTER_BYTES]);
 
 /** vbd_problem_no_memory - the document of no_memory, which needs no memory; static */

@@ -3,6 +3,7 @@
 
 #include "api/http/idempotency.h"
 #include "api/http/problem.h"
+#include "api/json/decode.h"
 #include "api/json/utf8.h"
 
 #include <inttypes.h>
@@ -103,6 +104,12 @@ void vbd_request_add_location(struct vbd_request *req, const char *kind, uint64_
 
 	(void)snprintf(path, sizeof(path), "/v1/%s/%" PRIu64, kind, id);
 	vbd_request_add_header(req, "Location", path);
+}
+
+enum vbd_status vbd_request_decode(struct vbd_request *req, const struct vbd_field *fields,
+	size_t n_fields, void *target, struct vbd_error *err)
+{
+	return vbd_decode_all(req->json, "", fields, n_fields, target, &req->faults, err);
 }
 
 void vbd_request_acted(struct vbd_request *req, bool acted)
@@ -232,8 +239,10 @@ static void add_allow(struct vbd_request *req, unsigned int allow)
 void vbd_reply_problem_extra(
 	struct vbd_request *req, const struct vbd_error *err, const struct vbd_problem_extra *extra)
 {
+	struct vbd_problem_extra all = extra ? *extra : (struct vbd_problem_extra){0};
 	unsigned int status;
 
+	all.faults = &req->faults;
 	if (err->status == VBD_E_UNAUTHORIZED)
 		vbd_request_add_header(req, "WWW-Authenticate", "Bearer realm=\"verbsd\"");
 	if (extra && extra->allow)
@@ -241,7 +250,7 @@ void vbd_reply_problem_extra(
 	status = vbd_problem_http(err, extra);
 	if (status == 429 || status == 503)
 		vbd_request_add_retry_after(req, vbd_status_retry_after_s(err->status));
-	set_document(req, "application/problem+json", vbd_problem_json(err, extra));
+	set_document(req, "application/problem+json", vbd_problem_json(err, &all));
 	answered(req, req->reply.status ? req->reply.status : status);
 }
 
@@ -291,6 +300,7 @@ void vbd_request_fini(struct vbd_request *req)
 	req->sink = (struct vbd_sink){0};
 	json_decref(req->json);
 	req->json = NULL;
+	vbd_faults_fini(&req->faults);
 	free(req->body);
 	req->body = NULL;
 	vbd_reply_fini(&req->reply);

@@ -12,6 +12,7 @@
 #include "api/http/role.h"
 #include "api/http/router.h"
 #include "api/http/uri.h"
+#include "api/json/faults.h"
 #include "base/attr.h"
 #include "base/error.h"
 
@@ -22,6 +23,7 @@
 
 struct vbd_idem_entry;
 struct vbd_problem_extra;
+struct vbd_field;
 
 /* The destination of the bytes of a streamed body. */
 struct vbd_sink {
@@ -73,7 +75,8 @@ struct vbd_request {
 	struct vbd_reply reply;
 	struct vbd_sink sink;
 	struct vbd_idem_entry *idem;
-	bool acted; /* see vbd_request_acted() */
+	struct vbd_faults faults; /* of the body; for the problem that refuses it */
+	bool acted;		  /* see vbd_request_acted() */
 	char *body;
 	size_t body_bytes;
 	size_t body_room_bytes;
@@ -110,6 +113,13 @@ enum vbd_status vbd_query_enum(const struct vbd_request *req, const char *name,
  * any other request is not. A POST that waits and an answer without an error count as acted.
  */
 void vbd_request_acted(struct vbd_request *req, bool acted);
+
+/**
+ * vbd_request_decode - fill a struct from the body, as vbd_decode() does
+ * @err: the first fault; the problem with which the handler answers tells all
+ */
+enum vbd_status vbd_request_decode(struct vbd_request *req, const struct vbd_field *fields,
+	size_t n_fields, void *target, struct vbd_error *err) VBD_MUST_CHECK;
 
 /* --- answers --------------------------------------------------------------------------------- */
 

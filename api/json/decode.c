@@ -2,6 +2,7 @@
 #include "api/json/decode.h"
 
 #include "api/json/utf8.h"
+#include "base/similar.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -92,9 +93,9 @@ static const char *type_name(const json_t *value)
 }
 
 static enum vbd_status wrong_type(
-	const char *pointer, const char *want, const json_t *value, struct vbd_error *err)
+	const char *pointer, const char *want, const json_t *value, struct vbd_faults *faults)
 {
-	return vbd_error_input(err, VBD_E_WRONG_TYPE, pointer, "%s must be %s, not %s",
+	return vbd_fault(faults, VBD_E_WRONG_TYPE, pointer, "%s must be %s, not %s",
 		*pointer ? pointer : "the body", want, type_name(value));
 }
 
@@ -122,30 +123,30 @@ static void store(void *target, const struct vbd_field *field, uint64_t value)
 }
 
 static enum vbd_status decode_string(const struct vbd_field *field, const json_t *value,
-	const char *pointer, void *target, struct vbd_error *err)
+	const char *pointer, void *target, struct vbd_faults *faults)
 {
 	const char *text = json_string_value(value);
 	size_t length;
 
 	if (!text)
-		return wrong_type(pointer, "a string", value, err);
+		return wrong_type(pointer, "a string", value, faults);
 	length = vbd_utf8_length(text);
 	if (length < field->min)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
+		return vbd_fault(faults, VBD_E_BAD_VALUE, pointer,
 			"%s must have at least %" PRIu64 " characters", pointer, field->min);
 	if (length > field->max)
-		return vbd_error_input(err, VBD_E_TOO_LONG, pointer,
+		return vbd_fault(faults, VBD_E_TOO_LONG, pointer,
 			"%s has %zu characters; at most %" PRIu64 " are allowed", pointer, length,
 			field->max);
 	if (field->check && !field->check(text))
-		return vbd_error_input(
-			err, VBD_E_BAD_VALUE, pointer, "%s %s", pointer, field->check_text);
+		return vbd_fault(
+			faults, VBD_E_BAD_VALUE, pointer, "%s %s", pointer, field->check_text);
 	memcpy((char *)target + field->offset, &text, sizeof(text));
 	return VBD_OK;
 }
 
 static enum vbd_status decode_uint(const struct vbd_field *field, const json_t *value,
-	const char *pointer, void *target, struct vbd_error *err)
+	const char *pointer, void *target, struct vbd_faults *faults)
 {
 	json_int_t number = json_integer_value(value);
 
@@ -154,10 +155,10 @@ static enum vbd_status decode_uint(const struct vbd_field *field, const json_t *
 		return VBD_OK;
 	}
 	if (!json_is_integer(value))
-		return wrong_type(
-			pointer, field->nullable ? "an integer or null" : "an integer", value, err);
+		return wrong_type(pointer, field->nullable ? "an integer or null" : "an integer",
+			value, faults);
 	if (number < 0 || (uint64_t)number < field->min || (uint64_t)number > field->max)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, pointer,
+		return vbd_fault(faults, VBD_E_OUT_OF_RANGE, pointer,
 			"%s must be from %" PRIu64 " to %" PRIu64 ", not %" JSON_INTEGER_FORMAT,
 			pointer, field->min, field->max, number);
 	store(target, field, (uint64_t)number);
@@ -165,12 +166,12 @@ static enum vbd_status decode_uint(const struct vbd_field *field, const json_t *
 }
 
 static enum vbd_status decode_bool(const struct vbd_field *field, const json_t *value,
-	const char *pointer, void *target, struct vbd_error *err)
+	const char *pointer, void *target, struct vbd_faults *faults)
 {
 	bool on = json_is_true(value);
 
 	if (!json_is_boolean(value))
-		return wrong_type(pointer, "true or false", value, err);
+		return wrong_type(pointer, "true or false", value, faults);
 	memcpy((char *)target + field->offset, &on, sizeof(on));
 	return VBD_OK;
 }
@@ -185,8 +186,8 @@ static size_t find_name(const struct vbd_field *field, const char *text)
 	return i;
 }
 
-static enum vbd_status refuse_name(
-	const struct vbd_field *field, const char *pointer, const char *text, struct vbd_error *err)
+static enum vbd_status refuse_name(const struct vbd_field *field, const char *pointer,
+	const char *text, struct vbd_faults *faults)
 {
 	char known[120] = "";
 
@@ -197,65 +198,75 @@ static enum vbd_status refuse_name(
 			(void)snprintf(known + used, sizeof(known) - used, "%s%s", used ? ", " : "",
 				field->names[i]);
 	}
-	return vbd_error_input(err, VBD_E_BAD_VALUE, pointer, "%s must be one of: %s; not '%.32s'",
+	return vbd_fault(faults, VBD_E_BAD_VALUE, pointer, "%s must be one of: %s; not '%.32s'",
 		pointer, known, text);
 }
 
-static enum vbd_status decode_enum(const struct vbd_field *field, const json_t *value,
-	const char *pointer, void *target, struct vbd_error *err)
+static enum vbd_status decode_name(const struct vbd_field *field, const json_t *value,
+	const char *pointer, size_t *ret_index, struct vbd_faults *faults)
 {
 	const char *text = json_string_value(value);
-	size_t index;
 
 	if (!text)
-		return wrong_type(pointer, "a string", value, err);
-	index = find_name(field, text);
-	if (index == field->n_names)
-		return refuse_name(field, pointer, text, err);
-	store(target, field, index);
+		return wrong_type(pointer, "a string", value, faults);
+	*ret_index = find_name(field, text);
+	if (*ret_index == field->n_names)
+		return refuse_name(field, pointer, text, faults);
 	return VBD_OK;
 }
 
-static enum vbd_status decode_enum_set(const struct vbd_field *field, const json_t *value,
-	const char *pointer, void *target, struct vbd_error *err)
+static enum vbd_status decode_enum(const struct vbd_field *field, const json_t *value,
+	const char *pointer, void *target, struct vbd_faults *faults)
 {
+	size_t index;
+	enum vbd_status status = decode_name(field, value, pointer, &index, faults);
+
+	if (status == VBD_OK)
+		store(target, field, index);
+	return status;
+}
+
+static enum vbd_status decode_enum_set(const struct vbd_field *field, const json_t *value,
+	const char *pointer, void *target, struct vbd_faults *faults)
+{
+	enum vbd_status first = VBD_OK;
 	uint64_t set = 0;
 
 	if (!json_is_array(value))
-		return wrong_type(pointer, "an array", value, err);
+		return wrong_type(pointer, "an array", value, faults);
 	for (size_t i = 0; i < json_array_size(value); i++) {
 		const json_t *item = json_array_get(value, i);
 		char item_pointer[POINTER_BYTES];
+		enum vbd_status status;
 		size_t index;
 
 		(void)snprintf(item_pointer, sizeof(item_pointer), "%s", pointer);
 		pointer_add_index(item_pointer, i);
-		if (!json_is_string(item))
-			return wrong_type(item_pointer, "a string", item, err);
-		index = find_name(field, json_string_value(item));
-		if (index == field->n_names)
-			return refuse_name(field, item_pointer, json_string_value(item), err);
-		if (set & UINT64_C(1) << index)
-			return vbd_error_input(err, VBD_E_BAD_VALUE, item_pointer,
+		status = decode_name(field, item, item_pointer, &index, faults);
+		if (!status && set & UINT64_C(1) << index)
+			status = vbd_fault(faults, VBD_E_BAD_VALUE, item_pointer,
 				"%s is given twice", json_string_value(item));
-		set |= UINT64_C(1) << index;
+		if (!status)
+			set |= UINT64_C(1) << index;
+		else
+			first = first ? first : status;
 	}
 	store(target, field, set);
-	return VBD_OK;
+	return first;
 }
 
 static enum vbd_status decode_hex(const struct vbd_field *field, const json_t *value,
-	const char *pointer, void *target, struct vbd_error *err)
+	const char *pointer, void *target, struct vbd_faults *faults)
 {
 	const char *text = json_string_value(value);
 	uint64_t number = 0;
 	size_t digits;
 
 	if (!text)
-		return wrong_type(pointer, "a string of hex digits after 0x", value, err);
+		return wrong_type(pointer, "a string of hex digits after 0x", value, faults);
 	digits = strncmp(text, "0x", 2) == 0 ? strspn(text + 2, "0123456789abcdef") : 0;
 	if (digits == 0 || text[2 + digits] != '\0')
-		return vbd_error_input(err, VBD_E_BAD_VALUE, pointer,
+		return vbd_fault(faults, VBD_E_BAD_VALUE, pointer,
 			"%s must be 0x and lower-case hex digits, not '%.32s'", pointer, text);
 	for (size_t i = 0; i < digits && digits <= 16; i++) {
 		char c = text[2 + i];
@@ -263,46 +274,46 @@ static enum vbd_status decode_hex(const struct vbd_field *field, const json_t *v
 		number = number << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
 	}
 	if (digits > 16 || number > field->max)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, pointer,
+		return vbd_fault(faults, VBD_E_OUT_OF_RANGE, pointer,
 			"%s must be at most 0x%" PRIx64 ", not %.32s", pointer, field->max, text);
 	store(target, field, number);
 	return VBD_OK;
 }
 
 static enum vbd_status decode_ref(const struct vbd_field *field, const json_t *value,
-	const char *pointer, void *target, struct vbd_error *err)
+	const char *pointer, void *target, struct vbd_faults *faults)
 {
 	struct vbd_json_ref ref = {0};
 
 	if (json_is_integer(value)) {
 		if (json_integer_value(value) < 1)
-			return vbd_error_input(err, VBD_E_OUT_OF_RANGE, pointer,
+			return vbd_fault(faults, VBD_E_OUT_OF_RANGE, pointer,
 				"%s must be an id from 1 on, or a name", pointer);
 		ref.id = (uint64_t)json_integer_value(value);
 	} else if (json_is_string(value)) {
 		ref.name = json_string_value(value);
 		if (!*ref.name)
-			return vbd_error_input(
-				err, VBD_E_BAD_VALUE, pointer, "%s must not be empty", pointer);
+			return vbd_fault(
+				faults, VBD_E_BAD_VALUE, pointer, "%s must not be empty", pointer);
 		if (vbd_utf8_length(ref.name) > 63)
-			return vbd_error_input(err, VBD_E_TOO_LONG, pointer,
+			return vbd_fault(faults, VBD_E_TOO_LONG, pointer,
 				"%s has more than 63 characters", pointer);
 	} else {
-		return wrong_type(pointer, "an id or a name", value, err);
+		return wrong_type(pointer, "an id or a name", value, faults);
 	}
 	memcpy((char *)target + field->offset, &ref, sizeof(ref));
 	return VBD_OK;
 }
 
 static enum vbd_status decode_array(const struct vbd_field *field, const json_t *value,
-	const char *pointer, void *target, struct vbd_error *err)
+	const char *pointer, void *target, struct vbd_faults *faults)
 {
 	size_t count = json_array_size(value);
 
 	if (!json_is_array(value))
-		return wrong_type(pointer, "an array", value, err);
+		return wrong_type(pointer, "an array", value, faults);
 	if (count < field->min || count > field->max)
-		return vbd_error_input(err, VBD_E_OUT_OF_RANGE, pointer,
+		return vbd_fault(faults, VBD_E_OUT_OF_RANGE, pointer,
 			"%s must have from %" PRIu64 " to %" PRIu64 " items, not %zu", pointer,
 			field->min, field->max, count);
 	memcpy((char *)target + field->offset, &value, sizeof(value));
@@ -310,33 +321,33 @@ static enum vbd_status decode_array(const struct vbd_field *field, const json_t 
 }
 
 static enum vbd_status decode_object(const json_t *json, const struct vbd_field *fields,
-	size_t n_fields, const char *pointer, void *target, struct vbd_error *err);
+	size_t n_fields, const char *pointer, void *target, struct vbd_faults *faults);
 
 static enum vbd_status decode_value(const struct vbd_field *field, const json_t *value,
-	const char *pointer, void *target, struct vbd_error *err)
+	const char *pointer, void *target, struct vbd_faults *faults)
 {
 	switch (field->type) {
 	case VBD_FIELD_STRING:
-		return decode_string(field, value, pointer, target, err);
+		return decode_string(field, value, pointer, target, faults);
 	case VBD_FIELD_UINT:
-		return decode_uint(field, value, pointer, target, err);
+		return decode_uint(field, value, pointer, target, faults);
 	case VBD_FIELD_BOOL:
-		return decode_bool(field, value, pointer, target, err);
+		return decode_bool(field, value, pointer, target, faults);
 	case VBD_FIELD_ENUM:
-		return decode_enum(field, value, pointer, target, err);
+		return decode_enum(field, value, pointer, target, faults);
 	case VBD_FIELD_ENUM_SET:
-		return decode_enum_set(field, value, pointer, target, err);
+		return decode_enum_set(field, value, pointer, target, faults);
 	case VBD_FIELD_HEX:
-		return decode_hex(field, value, pointer, target, err);
+		return decode_hex(field, value, pointer, target, faults);
 	case VBD_FIELD_REF:
-		return decode_ref(field, value, pointer, target, err);
+		return decode_ref(field, value, pointer, target, faults);
 	case VBD_FIELD_OBJECT:
 		return decode_object(value, field->fields, field->n_fields, pointer,
-			(char *)target + field->offset, err);
+			(char *)target + field->offset, faults);
 	case VBD_FIELD_ARRAY:
-		return decode_array(field, value, pointer, target, err);
+		return decode_array(field, value, pointer, target, faults);
 	}
-	return vbd_error_input(err, VBD_E_INTERNAL, pointer, "%s has no decoder", pointer);
+	return vbd_fault(faults, VBD_E_INTERNAL, pointer, "%s has no decoder", pointer);
 }
 
 /* --- objects --------------------------------------------------------------------------------- */
@@ -351,8 +362,30 @@ static const struct vbd_field *find_field(
 	return NULL;
 }
 
-static enum vbd_status check_required(const json_t *json, const struct vbd_field *fields,
-	size_t n_fields, const char *pointer, struct vbd_error *err)
+static void refuse_unknown(const struct vbd_field *fields, size_t n_fields, const char *name,
+	const char *pointer, struct vbd_faults *faults)
+{
+	const char *like = NULL;
+	size_t least = SIZE_MAX;
+
+	for (size_t i = 0; i < n_fields; i++) {
+		size_t edits = vbd_edits(name, fields[i].name);
+
+		if (edits < least) {
+			least = edits;
+			like = fields[i].name;
+		}
+	}
+	if (like)
+		(void)vbd_fault(faults, VBD_E_UNKNOWN_FIELD, pointer,
+			"%s is not a member of this request; did you mean %s?", pointer, like);
+	else
+		(void)vbd_fault(faults, VBD_E_UNKNOWN_FIELD, pointer,
+			"%s is not a member of this request", pointer);
+}
+
+static void check_required(const json_t *json, const struct vbd_field *fields, size_t n_fields,
+	const char *pointer, struct vbd_faults *faults)
 {
 	for (size_t i = 0; i < n_fields; i++) {
 		char missing[POINTER_BYTES];
@@ -361,61 +394,71 @@ static enum vbd_status check_required(const json_t *json, const struct vbd_field
 			continue;
 		(void)snprintf(missing, sizeof(missing), "%s", pointer);
 		pointer_add(missing, fields[i].name);
-		return vbd_error_input(err, VBD_E_MISSING_FIELD, missing, "%s is missing", missing);
+		(void)vbd_fault(faults, VBD_E_MISSING_FIELD, missing, "%s is missing", missing);
 	}
-	return VBD_OK;
 }
 
+/* Decode all members even if some are wrong, so that the faults are complete. */
 static enum vbd_status decode_object(const json_t *json, const struct vbd_field *fields,
-	size_t n_fields, const char *pointer, void *target, struct vbd_error *err)
+	size_t n_fields, const char *pointer, void *target, struct vbd_faults *faults)
 {
+	const size_t before = faults->total;
 	const char *name;
 	json_t *value;
 
 	if (!json_is_object(json))
-		return wrong_type(pointer, "an object", json, err);
+		return wrong_type(pointer, "an object", json, faults);
 	json_object_foreach((json_t *)json, name, value)
 	{
 		const struct vbd_field *field = find_field(fields, n_fields, name);
 		char member[POINTER_BYTES];
-		enum vbd_status status;
 		const bool seen = true;
 
 		(void)snprintf(member, sizeof(member), "%s", pointer);
 		pointer_add(member, name);
 		if (!field)
-			return vbd_error_input(err, VBD_E_UNKNOWN_FIELD, member,
-				"%s is not a member of this request", member);
-		status = decode_value(field, value, member, target, err);
-		if (status != VBD_OK)
-			return status;
-		if (field->has_seen)
+			refuse_unknown(fields, n_fields, name, member, faults);
+		else if (decode_value(field, value, member, target, faults) == VBD_OK &&
+			 field->has_seen)
 			memcpy((char *)target + field->seen_offset, &seen, sizeof(seen));
 	}
-	return check_required(json, fields, n_fields, pointer, err);
+	check_required(json, fields, n_fields, pointer, faults);
+	return faults->total == before ? VBD_OK : faults->first.status;
+}
+
+enum vbd_status vbd_decode_all(const json_t *json, const char *pointer,
+	const struct vbd_field *fields, size_t n_fields, void *target, struct vbd_faults *faults,
+	struct vbd_error *err)
+{
+	json_t *empty = json ? NULL : json_object();
+
+	if (!json && !empty)
+		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to decode a body");
+	vbd_faults_fini(faults);
+	(void)decode_object(json ? json : empty, fields, n_fields, pointer, target, faults);
+	json_decref(empty);
+	if (!faults->total)
+		return VBD_OK;
+	if (err && err->status == VBD_OK)
+		*err = faults->first;
+	return faults->first.status;
 }
 
 enum vbd_status vbd_decode(const json_t *json, const struct vbd_field *fields, size_t n_fields,
 	void *target, struct vbd_error *err)
 {
-	json_t *empty = NULL;
-	enum vbd_status status;
-
-	if (!json) {
-		empty = json_object();
-		if (!empty)
-			return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory to decode a body");
-		json = empty;
-	}
-	status = decode_object(json, fields, n_fields, "", target, err);
-	json_decref(empty);
-	return status;
+	return vbd_decode_at(json, fields, n_fields, "", target, err);
 }
 
 enum vbd_status vbd_decode_at(const json_t *json, const struct vbd_field *fields, size_t n_fields,
 	const char *pointer, void *target, struct vbd_error *err)
 {
-	return decode_object(json, fields, n_fields, pointer, target, err);
+	struct vbd_faults faults = {0};
+	enum vbd_status status =
+		vbd_decode_all(json, pointer, fields, n_fields, target, &faults, err);
+
+	vbd_faults_fini(&faults);
+	return status;
 }
 
 const char *vbd_ref_text(const struct vbd_json_ref *ref, char buf[VBD_REF_TEXT_BYTES])

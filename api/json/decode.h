@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Strict decoding of JSON into structs, by tables. Unknown members, wrong types and values out of
- * range are refused; the error has the member's JSON pointer and the allowed values.
+ * range are refused; each fault has the member's JSON pointer and the allowed values.
  *
  * Any thread; allocates only for documents.
  */
 #ifndef VBD_API_JSON_DECODE_H
 #define VBD_API_JSON_DECODE_H
 
+#include "api/json/faults.h"
 #include "base/attr.h"
 #include "base/error.h"
 
@@ -86,6 +87,16 @@ enum vbd_status vbd_json_parse(const char *bytes, size_t len_bytes, json_t **ret
  */
 enum vbd_status vbd_decode(const json_t *json, const struct vbd_field *fields, size_t n_fields,
 	void *target, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_decode_all - as vbd_decode(), and tell all faults
+ * @pointer: of the value @json in its document: "" for the whole document
+ * @faults:  replaced
+ * @err:     the first fault
+ */
+enum vbd_status vbd_decode_all(const json_t *json, const char *pointer,
+	const struct vbd_field *fields, size_t n_fields, void *target, struct vbd_faults *faults,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_decode_at - as vbd_decode(), for the value @json that is at @pointer ("/sges/3") of a
  * document; @json is not NULL */

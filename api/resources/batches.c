@@ -111,10 +111,10 @@ static void set_item_pointer(struct vbd_error *err, size_t index)
 }
 
 static enum vbd_status prepare_one(struct vbd_daemon *daemon, const json_t *json,
-	struct vbd_transfer_record **ret_record, struct vbd_error *err)
+	struct vbd_transfer_record **ret_record, struct vbd_faults *faults, struct vbd_error *err)
 {
 	struct vbd_transfer_spec spec;
-	enum vbd_status status = vbd_transfer_decode(daemon, json, &spec, err);
+	enum vbd_status status = vbd_transfer_decode(daemon, json, &spec, faults, err);
 
 	return status ? status : vbd_transfer_prepare(daemon, &spec, ret_record, err);
 }
@@ -127,15 +127,17 @@ static void free_prepared(struct vbd_transfer_record **records, size_t count)
 
 /* Prepare all transfers, or none. */
 static enum vbd_status prepare(struct vbd_daemon *daemon, const json_t *list,
-	struct vbd_transfer_record **records, struct vbd_error *err)
+	struct vbd_transfer_record **records, struct vbd_faults *faults, struct vbd_error *err)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		enum vbd_status status =
-			prepare_one(daemon, json_array_get(list, i), &records[i], err);
+			prepare_one(daemon, json_array_get(list, i), &records[i], faults, err);
 
 		if (!status)
 			continue;
 		set_item_pointer(err, i);
+		for (size_t k = 0; k < faults->count; k++)
+			set_item_pointer(&faults->items[k], i);
 		free_prepared(records, i);
 		return status;
 	}
@@ -149,11 +151,11 @@ static enum vbd_status create(
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct batch_create input = {0};
 	enum vbd_status status =
-		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 	size_t count = json_array_size(input.transfers);
 
 	if (!status)
-		status = prepare(daemon, input.transfers, records, err);
+		status = prepare(daemon, input.transfers, records, &req->faults, err);
 	if (status)
 		return status;
 	status = vbd_batch_create(daemon, records, (uint32_t)count, ret_batch, err);

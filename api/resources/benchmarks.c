@@ -112,13 +112,13 @@ static enum vbd_status find_objects(struct vbd_daemon *daemon, const struct benc
 }
 
 static enum vbd_status create(
-	const struct vbd_request *req, struct vbd_benchmark **ret_benchmark, struct vbd_error *err)
+	struct vbd_request *req, struct vbd_benchmark **ret_benchmark, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct benchmark_create input = {0};
 	struct vbd_benchmark_spec spec;
 	enum vbd_status status =
-		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (!status)
 		status = check_input(&input, err);

@@ -165,7 +165,7 @@ void vbd_create_buffer(struct vbd_request *req)
 	struct vbd_buffer_spec spec = {0};
 	struct vbd_error err = {0};
 
-	if (vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, &err) !=
+	if (vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, &err) !=
 		VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;

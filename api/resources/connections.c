@@ -64,11 +64,11 @@ static const struct vbd_field create_fields[] = {
 };
 
 static enum vbd_status decode_create(
-	const struct vbd_request *req, struct vbd_connection_spec *spec, struct vbd_error *err)
+	struct vbd_request *req, struct vbd_connection_spec *spec, struct vbd_error *err)
 {
 	struct connection_create input = {.timeout_ms = 10000, .qp = vbd_qp_input_default()};
 	enum vbd_status status =
-		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status == VBD_OK)
 		status = vbd_qp_input_merge(&input.qp, err);
@@ -145,7 +145,7 @@ void vbd_accept_connection(struct vbd_request *req)
 
 	if (!connection)
 		return;
-	status = vbd_decode(req->json, accept_fields, VBD_ARRAY_LEN(accept_fields), &input, &err);
+	status = vbd_request_decode(req, accept_fields, VBD_ARRAY_LEN(accept_fields), &input, &err);
 	if (status == VBD_OK)
 		status = vbd_private_data_decode(&input.private_data, &how.private_data, &err);
 	if (status == VBD_OK) {
@@ -191,7 +191,7 @@ void vbd_reject_connection(struct vbd_request *req)
 
 	if (!connection)
 		return;
-	if (vbd_decode(req->json, reject_fields, VBD_ARRAY_LEN(reject_fields), &input, &err) !=
+	if (vbd_request_decode(req, reject_fields, VBD_ARRAY_LEN(reject_fields), &input, &err) !=
 			VBD_OK ||
 		vbd_private_data_decode(&input.private_data, &data, &err) != VBD_OK ||
 		vbd_connection_reject(connection, &data,

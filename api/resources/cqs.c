@@ -86,7 +86,7 @@ void vbd_create_cq(struct vbd_request *req)
 	struct vbd_cq_spec spec;
 	struct vbd_shared *cq;
 
-	if (vbd_decode(req->json, cq_fields, VBD_ARRAY_LEN(cq_fields), &input, &err) != VBD_OK) {
+	if (vbd_request_decode(req, cq_fields, VBD_ARRAY_LEN(cq_fields), &input, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
 	}
@@ -111,7 +111,7 @@ void vbd_patch_cq(struct vbd_request *req)
 	cq = shared->cq;
 	input.moderation.count = cq->moderation_count;
 	input.moderation.period_us = cq->moderation_period_us;
-	if (vbd_decode(req->json, &cq_fields[VBD_ARRAY_LEN(cq_fields) - CQ_CHANGEABLE],
+	if (vbd_request_decode(req, &cq_fields[VBD_ARRAY_LEN(cq_fields) - CQ_CHANGEABLE],
 		    CQ_CHANGEABLE, &input, &err) == VBD_OK &&
 		vbd_cq_change(cq, input.depth_seen ? &input.depth_cqe : NULL,
 			input.moderation_seen ? &input.moderation : NULL, &err) == VBD_OK)

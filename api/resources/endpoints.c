@@ -178,13 +178,13 @@ static enum vbd_status check_members(const struct endpoint_create *input, struct
 }
 
 static enum vbd_status decode_create(
-	const struct vbd_request *req, struct vbd_endpoint_spec *spec, struct vbd_error *err)
+	struct vbd_request *req, struct vbd_endpoint_spec *spec, struct vbd_error *err)
 {
 	struct endpoint_create input = {.port_num = 1,
 		.qkey = VBD_CM_QKEY,
 		.qp.params.qp = vbd_endpoint_params_default().qp};
 	enum vbd_status status =
-		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status == VBD_OK)
 		status = vbd_qp_input_merge(&input.qp, err);
@@ -280,16 +280,15 @@ static const struct vbd_field send_fields[] = {
 	VBD_MESSAGE_FIELDS(struct message_send),
 };
 
-static enum vbd_status send_message(const struct vbd_request *req,
-	struct vbd_endpoint_record *record, struct vbd_transfer_record **ret_transfer,
-	struct vbd_error *err)
+static enum vbd_status send_message(struct vbd_request *req, struct vbd_endpoint_record *record,
+	struct vbd_transfer_record **ret_transfer, struct vbd_error *err)
 {
 	struct message_send input = {.message = VBD_MESSAGE_INPUT_DEFAULT};
 	struct vbd_transfer_spec to = {.qp = &record->endpoint->qp};
 	uint32_t len_bytes;
 	uint8_t *bytes;
 	enum vbd_status status =
-		vbd_decode(req->json, send_fields, VBD_ARRAY_LEN(send_fields), &input, err);
+		vbd_request_decode(req, send_fields, VBD_ARRAY_LEN(send_fields), &input, err);
 	const struct vbd_destination_input destination = {
 		.peer = input.peer_seen ? &input.peer : NULL,
 		.group = input.group_seen ? &input.group : NULL,

@@ -79,11 +79,11 @@ static const struct vbd_field create_fields[] = {
 };
 
 static enum vbd_status decode_create(
-	const struct vbd_request *req, struct vbd_group_spec *spec, struct vbd_error *err)
+	struct vbd_request *req, struct vbd_group_spec *spec, struct vbd_error *err)
 {
 	struct group_create input = {.timeout_ms = 10000};
 	enum vbd_status status =
-		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status != VBD_OK)
 		return status;

@@ -142,7 +142,7 @@ static enum vbd_choice choice_of(bool seen, bool yes)
 }
 
 static enum vbd_status decode_create(
-	const struct vbd_request *req, struct vbd_listener_spec *spec, struct vbd_error *err)
+	struct vbd_request *req, struct vbd_listener_spec *spec, struct vbd_error *err)
 {
 	struct listener_create input = {
 		.backlog = 1024,
@@ -151,7 +151,7 @@ static enum vbd_status decode_create(
 		.qp = vbd_qp_input_default(),
 	};
 	enum vbd_status status =
-		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status == VBD_OK)
 		status = vbd_qp_input_merge(&input.qp, err);
@@ -212,10 +212,10 @@ static const struct vbd_field patch_fields[] = {
 };
 
 static enum vbd_status decode_patch(
-	const struct vbd_request *req, struct listener_patch *patch, struct vbd_error *err)
+	struct vbd_request *req, struct listener_patch *patch, struct vbd_error *err)
 {
 	enum vbd_status status =
-		vbd_decode(req->json, patch_fields, VBD_ARRAY_LEN(patch_fields), patch, err);
+		vbd_request_decode(req, patch_fields, VBD_ARRAY_LEN(patch_fields), patch, err);
 
 	if (status == VBD_OK && !patch->accept_seen && !patch->accept_timeout_seen)
 		return vbd_error_set(err, VBD_E_MISSING_FIELD,

@@ -82,7 +82,7 @@ static const struct vbd_field create_fields[] = {
 };
 
 static enum vbd_status decode_create(
-	const struct vbd_request *req, struct vbd_manual_spec *spec, struct vbd_error *err)
+	struct vbd_request *req, struct vbd_manual_spec *spec, struct vbd_error *err)
 {
 	struct manual_create input = {
 		.how.port_num = 1,
@@ -92,8 +92,8 @@ static enum vbd_status decode_create(
 	enum vbd_status status = refuse_members(req, cm_members, "cm", err);
 
 	if (!status)
-		status = vbd_decode(
-			req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+		status = vbd_request_decode(
+			req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 	if (!status)
 		status = vbd_qp_input_merge(&input.qp, err);
 	if (status == VBD_OK)
@@ -178,10 +178,10 @@ static const struct vbd_field remote_fields[] = {
 };
 
 static enum vbd_status decode_remote(
-	const struct vbd_request *req, struct remote_input *input, struct vbd_error *err)
+	struct vbd_request *req, struct remote_input *input, struct vbd_error *err)
 {
 	enum vbd_status status =
-		vbd_decode(req->json, remote_fields, VBD_ARRAY_LEN(remote_fields), input, err);
+		vbd_request_decode(req, remote_fields, VBD_ARRAY_LEN(remote_fields), input, err);
 
 	if (status)
 		return status;
@@ -240,7 +240,7 @@ void vbd_modify_connection(struct vbd_request *req)
 
 	if (!connection)
 		return;
-	status = vbd_decode(req->json, modify_fields, VBD_ARRAY_LEN(modify_fields), &input, &err);
+	status = vbd_request_decode(req, modify_fields, VBD_ARRAY_LEN(modify_fields), &input, &err);
 	if (!status)
 		status = vbd_conn_modify(connection->conn, input.state, &err);
 	if (status)

@@ -187,15 +187,14 @@ struct message_send {
 
 static const struct vbd_field send_fields[] = {VBD_MESSAGE_FIELDS(struct message_send)};
 
-static enum vbd_status send_message(const struct vbd_request *req,
-	struct vbd_connection *connection, struct vbd_transfer_record **ret_record,
-	struct vbd_error *err)
+static enum vbd_status send_message(struct vbd_request *req, struct vbd_connection *connection,
+	struct vbd_transfer_record **ret_record, struct vbd_error *err)
 {
 	struct message_send input = {.message = VBD_MESSAGE_INPUT_DEFAULT};
 	uint32_t len_bytes;
 	uint8_t *bytes;
 	enum vbd_status status =
-		vbd_decode(req->json, send_fields, VBD_ARRAY_LEN(send_fields), &input, err);
+		vbd_request_decode(req, send_fields, VBD_ARRAY_LEN(send_fields), &input, err);
 
 	if (status == VBD_OK)
 		status = vbd_message_decode(&input.message, &bytes, &len_bytes, err);

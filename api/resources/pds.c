@@ -44,7 +44,7 @@ void vbd_create_pd(struct vbd_request *req)
 	struct vbd_error err = {0};
 	struct vbd_shared *pd;
 
-	if (vbd_decode(req->json, pd_fields, VBD_ARRAY_LEN(pd_fields), &input, &err) != VBD_OK ||
+	if (vbd_request_decode(req, pd_fields, VBD_ARRAY_LEN(pd_fields), &input, &err) != VBD_OK ||
 		vbd_pd_request(vbd_request_daemon(req), input.name ? input.name : "",
 			input.device ? input.device : "", &pd, &err) != VBD_OK)
 		vbd_reply_problem(req, &err);

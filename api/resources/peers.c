@@ -283,11 +283,11 @@ static enum vbd_status fill_spec(const struct peer_create *input, enum peer_sour
 }
 
 static enum vbd_status decode_create(
-	const struct vbd_request *req, struct vbd_peer_spec *spec, struct vbd_error *err)
+	struct vbd_request *req, struct vbd_peer_spec *spec, struct vbd_error *err)
 {
 	struct peer_create input = {.timeout_ms = 10000};
 	enum vbd_status status =
-		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 	enum peer_source source = SOURCE_ASKED;
 
 	if (status == VBD_OK)

@@ -89,13 +89,13 @@ static void fill_defaults(struct probe_create *input, enum vbd_service service)
 }
 
 static enum vbd_status create(
-	const struct vbd_request *req, struct vbd_probe_record **ret_record, struct vbd_error *err)
+	struct vbd_request *req, struct vbd_probe_record **ret_record, struct vbd_error *err)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
 	struct vbd_connection *connection;
 	struct probe_create input = {0};
 	enum vbd_status status =
-		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status != VBD_OK)
 		return status;

@@ -80,7 +80,8 @@ void vbd_create_srq(struct vbd_request *req)
 	struct vbd_error err = {0};
 	struct vbd_shared *srq;
 
-	if (vbd_decode(req->json, srq_fields, VBD_ARRAY_LEN(srq_fields), &input, &err) != VBD_OK ||
+	if (vbd_request_decode(req, srq_fields, VBD_ARRAY_LEN(srq_fields), &input, &err) !=
+			VBD_OK ||
 		find_members(daemon, &input, &spec, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
@@ -113,7 +114,7 @@ void vbd_patch_srq(struct vbd_request *req)
 	if (!shared)
 		return;
 	srq = shared->srq;
-	if (vbd_decode(req->json, srq_change_fields, VBD_ARRAY_LEN(srq_change_fields), &input,
+	if (vbd_request_decode(req, srq_change_fields, VBD_ARRAY_LEN(srq_change_fields), &input,
 		    &err) == VBD_OK &&
 		input.limit > srq->depth)
 		(void)vbd_error_input(&err, VBD_E_OUT_OF_RANGE, "/limit",

@@ -315,11 +315,11 @@ static enum vbd_status resolve(struct vbd_daemon *daemon, const struct transfer_
 }
 
 enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *json,
-	struct vbd_transfer_spec *ret_spec, struct vbd_error *err)
+	struct vbd_transfer_spec *ret_spec, struct vbd_faults *faults, struct vbd_error *err)
 {
 	struct transfer_create input = {.chunk_bytes = 262144, .timeout_ms = 30000};
-	enum vbd_status status =
-		vbd_decode(json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+	enum vbd_status status = vbd_decode_all(
+		json, "", create_fields, VBD_ARRAY_LEN(create_fields), &input, faults, err);
 
 	if (!status)
 		status = check_operands(&input, err);

@@ -45,7 +45,7 @@ void vbd_create_transfer(struct vbd_request *req)
 	struct vbd_transfer_spec spec;
 	struct vbd_error err = {0};
 
-	if (vbd_transfer_decode(daemon, req->json, &spec, &err) == VBD_OK &&
+	if (vbd_transfer_decode(daemon, req->json, &spec, &req->faults, &err) == VBD_OK &&
 		vbd_transfer_create(daemon, &spec, &record, &err) == VBD_OK)
 		vbd_transfer_answer(req, record);
 	else

@@ -35,9 +35,11 @@ enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
 	const struct vbd_destination_input *input, struct vbd_transfer_spec *spec,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_transfer_decode - decode TransferCreate and find the named objects */
+/** vbd_transfer_decode - decode TransferCreate and find the named objects; @faults: see
+ * vbd_decode_all() */
 enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *json,
-	struct vbd_transfer_spec *ret_spec, struct vbd_error *err) VBD_MUST_CHECK;
+	struct vbd_transfer_spec *ret_spec, struct vbd_faults *faults,
+	struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_encode_transfer - schema Transfer; NULL without memory */
 json_t *vbd_encode_transfer(const struct vbd_transfer_record *record);

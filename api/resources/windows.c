@@ -113,7 +113,7 @@ static enum vbd_status create_window(
 	struct window_create input = {.length_bytes = 1, .timeout_ms = 5000};
 	struct vbd_window_spec spec;
 	enum vbd_status status =
-		vbd_decode(req->json, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
+		vbd_request_decode(req, create_fields, VBD_ARRAY_LEN(create_fields), &input, err);
 
 	if (status != VBD_OK)
 		return status;

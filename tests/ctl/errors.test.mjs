@@ -45,6 +45,15 @@ test('errors: every member of a problem that helps is told', async (t) => {
     assert.ok(stderr.includes(`\n  ${line}\n`), line);
 });
 
+test('errors: all faults of a request are told', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections/7': refusal({ pointer: '/a',
+    errors: [{ pointer: '/a', code: 'bad_value', detail: '/a is bad' }, { pointer: '/b', code: 'bad_value', detail: '/b is bad' }],
+    errors_total: 5 }) });
+  const { stderr } = await ctl(server, ['show', '7']);
+  for (const line of ['at: /a', 'also: /b is bad', 'also: 3 more faults'])
+    assert.ok(stderr.includes(`\n  ${line}\n`), line);
+});
+
 test('errors: with --json a problem is printed on standard error as it came', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections/7': refusal() });
   const { code, stdout, stderr } = await ctl(server, ['show', '7', '--json']);

@@ -209,6 +209,75 @@ static void test_decode__a_value_outside_its_set_says_the_set(void **state)
 	refused("{\"in/n~er\":{\"addr\":\"12\"}}", VBD_E_BAD_VALUE, "/in~1n~0er/addr", "");
 }
 
+static void test_decode__all_faults_are_told_in_order(void **state)
+{
+	static const struct {
+		enum vbd_status status;
+		const char *pointer;
+	} faults_of[] = {
+		{VBD_E_OUT_OF_RANGE, "/small"},
+		{VBD_E_UNKNOWN_FIELD, "/prt"},
+		{VBD_E_WRONG_TYPE, "/colours/0"},
+		{VBD_E_BAD_VALUE, "/colours/1"},
+		{VBD_E_BAD_VALUE, "/colours/3"},
+		{VBD_E_UNKNOWN_FIELD, "/in~1n~0er/x"},
+		{VBD_E_MISSING_FIELD, "/in~1n~0er/addr"},
+	};
+	json_t *json = parse("{\"small\":256,\"prt\":1,\"depth\":9,"
+			     "\"colours\":[1,\"green\",\"red\",\"red\"],"
+			     "\"in/n~er\":{\"x\":1}}");
+	struct outer outer = {0};
+	struct vbd_faults faults = {0};
+	struct vbd_error err = {0};
+
+	(void)state;
+	assert_int_equal(vbd_decode_all(json, "", outer_fields, VBD_ARRAY_LEN(outer_fields), &outer,
+				 &faults, &err),
+		VBD_E_OUT_OF_RANGE);
+	assert_int_equal(faults.total, VBD_ARRAY_LEN(faults_of));
+	assert_int_equal(faults.count, VBD_ARRAY_LEN(faults_of));
+	for (size_t i = 0; i < faults.count; i++) {
+		assert_int_equal(faults.items[i].status, faults_of[i].status);
+		assert_string_equal(faults.items[i].pointer, faults_of[i].pointer);
+	}
+	assert_string_equal(err.pointer, "/small");
+	assert_int_equal(outer.depth, 9);
+	assert_false(outer.inner_seen);
+	vbd_faults_fini(&faults);
+	json_decref(json);
+}
+
+static void test_decode__too_many_faults_are_counted(void **state)
+{
+	json_t *json = json_object();
+	struct outer outer = {0};
+	struct vbd_faults faults = {0};
+
+	(void)state;
+	for (int i = 0; i < 100; i++) {
+		char name[16];
+
+		(void)snprintf(name, sizeof(name), "x%d", i);
+		(void)json_object_set_new(json, name, json_null());
+	}
+	assert_int_equal(vbd_decode_all(json, "/at/3", outer_fields, VBD_ARRAY_LEN(outer_fields),
+				 &outer, &faults, NULL),
+		VBD_E_UNKNOWN_FIELD);
+	assert_int_equal(faults.total, 100);
+	assert_int_equal(faults.count, VBD_FAULTS_MAX);
+	assert_string_equal(faults.items[31].pointer, "/at/3/x31");
+	vbd_faults_fini(&faults);
+	json_decref(json);
+}
+
+static void test_decode__a_misspelt_member_is_told_what_was_meant(void **state)
+{
+	(void)state;
+	refused("{\"prt\":1}", VBD_E_UNKNOWN_FIELD, "/prt", "did you mean port?");
+	refused("{\"in/n~er\":{\"addr\":\"0x1\",\"kye\":1}}", VBD_E_UNKNOWN_FIELD, "/in~1n~0er/kye",
+		"did you mean key?");
+}
+
 static void test_decode__length_counts_characters(void **state)
 {
 	(void)state;
@@ -278,6 +347,9 @@ int main(void)
 		cmocka_unit_test(test_decode__a_wrong_type_says_what_it_must_be),
 		cmocka_unit_test(test_decode__a_number_out_of_range_says_the_range),
 		cmocka_unit_test(test_decode__a_value_outside_its_set_says_the_set),
+		cmocka_unit_test(test_decode__all_faults_are_told_in_order),
+		cmocka_unit_test(test_decode__too_many_faults_are_counted),
+		cmocka_unit_test(test_decode__a_misspelt_member_is_told_what_was_meant),
 		cmocka_unit_test(test_decode__length_counts_characters),
 		cmocka_unit_test(test_decode__a_pointer_too_long_for_its_room_is_cut),
 		cmocka_unit_test(test_json_parse__a_broken_document_is_told_by_line_and_column),

@@ -2,6 +2,7 @@
 #include "api/http/problem.h"
 
 #include "api/http/router.h"
+#include "api/json/faults.h"
 #include "rdma/names/names.h"
 #include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
@@ -146,6 +147,45 @@ static void test_problem__extra_members_are_lists(void **state)
 	json_decref(problem);
 }
 
+static void test_problem__a_refused_request_lists_its_faults(void **state)
+{
+	struct vbd_faults faults = {0};
+	struct vbd_problem_extra extra = {.faults = &faults};
+	const json_t *errors;
+	json_t *problem;
+
+	(void)state;
+	(void)vbd_fault(&faults, VBD_E_OUT_OF_RANGE, "/a", "too small");
+	(void)vbd_fault(&faults, VBD_E_MISSING_FIELD, "/b", "missing");
+	problem = vbd_problem_json(&faults.first, &extra);
+	errors = json_object_get(problem, "errors");
+	assert_string_equal(text_of(problem, "pointer"), "/a");
+	assert_int_equal(json_array_size(errors), 2);
+	assert_int_equal(json_integer_value(json_object_get(problem, "errors_total")), 2);
+	assert_string_equal(text_of(json_array_get(errors, 1), "pointer"), "/b");
+	assert_string_equal(text_of(json_array_get(errors, 1), "code"), "missing_field");
+	assert_string_equal(text_of(json_array_get(errors, 1), "detail"), "missing");
+	json_decref(problem);
+	vbd_faults_fini(&faults);
+}
+
+static void test_problem__a_parameter_is_no_json_pointer(void **state)
+{
+	struct vbd_error err = {0};
+	const json_t *errors;
+	json_t *problem;
+
+	(void)state;
+	(void)vbd_error_input(&err, VBD_E_OUT_OF_RANGE, "limit", "too large");
+	problem = vbd_problem_json(&err, NULL);
+	errors = json_object_get(problem, "errors");
+	assert_string_equal(text_of(problem, "parameter"), "limit");
+	assert_null(json_object_get(problem, "pointer"));
+	assert_int_equal(json_array_size(errors), 1);
+	assert_string_equal(text_of(json_array_get(errors, 0), "parameter"), "limit");
+	json_decref(problem);
+}
+
 static void test_problem__an_outcome_is_a_failed_dependency(void **state)
 {
 	const struct vbd_error err = {.status = VBD_E_STOPPING, .object = "/v1/connections/7"};
@@ -200,6 +240,8 @@ int main(void)
 		cmocka_unit_test(test_problem__a_bad_parameter_is_a_member_of_the_request),
 		cmocka_unit_test(test_problem__a_taken_name_names_its_holder),
 		cmocka_unit_test(test_problem__extra_members_are_lists),
+		cmocka_unit_test(test_problem__a_refused_request_lists_its_faults),
+		cmocka_unit_test(test_problem__a_parameter_is_no_json_pointer),
 		cmocka_unit_test(test_problem__an_outcome_is_a_failed_dependency),
 		cmocka_unit_test(test_problem__text_cut_in_a_character_is_still_json),
 		cmocka_unit_test(test_problem__the_one_for_no_memory_is_json_itself),

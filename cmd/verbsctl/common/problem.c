@@ -137,10 +137,33 @@ enum vbd_ctl_exit vbd_ctl_problem_exit(const json_t *problem)
 	return VBD_CTL_FAILED;
 }
 
+/* Prints the faults of a request, which the head has not told if there are several. */
+static void put_faults(const json_t *problem)
+{
+	const json_t *errors = vbd_ctl_json_at(problem, "errors");
+	size_t shown = json_array_size(errors);
+	unsigned long long total = vbd_ctl_json_uint(problem, "errors_total");
+
+	put_text(problem, "pointer", "at");
+	put_text(problem, "parameter", "parameter");
+	for (size_t i = 1; i < shown; i++) {
+		const json_t *fault = json_array_get(errors, i);
+		const char *detail = vbd_ctl_json_text(fault, "detail");
+
+		put_line("also", detail ? detail : "?");
+	}
+	if (total > shown && shown) {
+		char *line = vbd_ctl_format("%llu more faults", total - shown);
+
+		put_line("also", line);
+		free(line);
+	}
+}
+
 void vbd_ctl_problem_put(const json_t *problem)
 {
 	put_head(problem);
-	put_text(problem, "pointer", "at");
+	put_faults(problem);
 	put_text(problem, "call", "call");
 	put_text(problem, "errno", "errno");
 	put_pair(problem, "cm_event", "cm_status", "cm event", "status");

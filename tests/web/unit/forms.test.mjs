@@ -6,6 +6,7 @@ import {
 	fieldAt,
 	initialValues,
 	parseBytes,
+	refusedFields,
 	remoteFrom,
 	visibleFields,
 } from "../../../web/src/forms/fields.js";
@@ -158,6 +159,22 @@ test("a refusal is shown at the field that its pointer names", () => {
 	assert.equal(fieldAt(forms.buffer.fields, "/access/1"), "access");
 	assert.equal(fieldAt(forms.connect.fields, "/elsewhere"), null);
 	assert.equal(fieldAt(forms.connect.fields, undefined), null);
+});
+
+test("each fault of a refusal is shown at its field", () => {
+	const errors = [
+		{ pointer: "/dst_addr", code: "bad_value", detail: "no address" },
+		{ pointer: "/qp/sq_depth", code: "out_of_range", detail: "too deep" },
+		{ pointer: "/elsewhere", code: "unknown_field", detail: "unknown" },
+	];
+
+	assert.deepEqual(refusedFields(forms.connect.fields, { ...errors[0], errors }), {
+		dst_addr: "no address",
+		sq_depth: "too deep",
+	});
+	assert.deepEqual(refusedFields(forms.connect.fields, { code: "name_taken", pointer: "/name", detail: "taken" }), {
+		name: "taken",
+	});
 });
 
 test("actions name the object and go by its id", () => {

@@ -106,6 +106,16 @@ export function collect(fields, values) {
 	return { body, errors };
 }
 
+/** refusedFields - the detail of each fault of a problem, by the name of its field */
+export function refusedFields(fields, problem) {
+	const found = {};
+	for (const fault of problem.errors ?? [problem]) {
+		const name = fieldAt(fields, fault.pointer);
+		if (name) found[name] ??= fault.detail;
+	}
+	return found;
+}
+
 /** fieldAt - the name of the field that the JSON pointer of a refusal is about; null if there is none */
 export function fieldAt(fields, pointer) {
 	if (!pointer) return null;

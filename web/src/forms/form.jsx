@@ -10,7 +10,7 @@ import { Icon } from "../ui/icon.jsx";
 import { CurlBox } from "./curl.jsx";
 import { Dialog } from "./dialog.jsx";
 import { Field } from "./field.jsx";
-import { fieldAt, initialValues, remoteFrom, visibleFields } from "./fields.js";
+import { fieldAt, initialValues, refusedFields, remoteFrom, visibleFields } from "./fields.js";
 import { openDialog } from "./host.jsx";
 import { actions, afterwards, formRequest, forms } from "./specs.js";
 
@@ -79,8 +79,9 @@ function FormDialog({ form, given, onClose }) {
 		location.hash = afterwards(form, answer);
 	});
 	const { request, errors } = formRequest(form, values);
+	const refused = problem ? refusedFields(form.fields, problem) : {};
 	const wrongField = problem ? fieldAt(form.fields, problem.pointer) : null;
-	const shown = { ...(isTried ? errors : {}), ...(wrongField ? { [wrongField]: problem.detail } : {}) };
+	const shown = { ...(isTried ? errors : {}), ...refused };
 	const fields = visibleFields(form.fields, values);
 	const more = fields.filter((field) => field.more);
 
