@@ -20,8 +20,10 @@ static void on_refused(void *context, const char *client, const struct vbd_error
 		api->refused_unlogged++;
 		return;
 	}
-	(void)vbd_eventlog_append(api->daemon->eventlog, VBD_EVENT_REQUEST_REFUSED,
-		VBD_SEVERITY_NOTICE, VBD_KIND_NONE, 0, VBD_REASON_NONE,
+	(void)vbd_eventlog_append(api->daemon->eventlog,
+		&(const struct vbd_event){.type = VBD_EVENT_REQUEST_REFUSED,
+			.severity = VBD_SEVERITY_NOTICE,
+			.words[VBD_EVENT_CODE] = vbd_status_code(err->status)},
 		"%s from %s (%" PRIu64 " more since the last): %.80s", vbd_status_code(err->status),
 		client, api->refused_unlogged, err->text);
 	api->refused_logged_ns = now_ns;

@@ -162,7 +162,7 @@ static const struct vbd_route routes[] = {
 	{ROUTE(GET, explain, READ, NONE, vbd_explain,
 		"/v1/explain", "name", "kind", "dst", "port", "src", "device")},
 	{ROUTE(GET, stream_events, READ, NONE, vbd_stream_events,
-		"/v1/events/stream", "after", "limit", "type", "object", "severity")},
+		"/v1/events/stream", "after", "limit", "type", "object", "severity", "code")},
 	{ROUTE(GET, list_benchmarks, READ, NONE, vbd_task_list,
 		"/v1/benchmarks", PAGED, "state", "connection", "buffer"), .task = &vbd_benchmark_task},
 	{ROUTE(POST, create_benchmark, CONTROL, JSON, vbd_create_benchmark,
@@ -192,7 +192,7 @@ static const struct vbd_route routes[] = {
 	{ROUTE(DELETE, delete_window, CONTROL, NONE, vbd_task_delete,
 		"/v1/windows/{ref}", NULL), .task = &vbd_window_task, .prefer = true},
 	{ROUTE(GET, list_events, READ, NONE, vbd_list_events,
-		"/v1/events", "limit", "after", "wait_ms", "type", "object", "severity")},
+		"/v1/events", "limit", "after", "wait_ms", "type", "object", "severity", "code")},
 };
 /* clang-format on */
 

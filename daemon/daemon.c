@@ -78,9 +78,10 @@ enum vbd_status vbd_daemon_create(
 		status = vbd_timer_create(
 			daemon->loop, on_stop_timeout, daemon, &daemon->stop_timer, err);
 	if (!status) {
-		(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DAEMON_STARTED,
-			VBD_SEVERITY_NOTICE, VBD_KIND_NONE, 0, VBD_REASON_NONE, "server %s",
-			daemon->server_id);
+		(void)vbd_eventlog_append(daemon->eventlog,
+			&(const struct vbd_event){
+				.type = VBD_EVENT_DAEMON_STARTED, .severity = VBD_SEVERITY_NOTICE},
+			"server %s", daemon->server_id);
 		status = vbd_hotplug_create(daemon, err);
 	}
 	if (status) {
@@ -133,8 +134,10 @@ void vbd_daemon_stop(struct vbd_daemon *daemon, void (*stopped)(void *arg), void
 	daemon->stopping = true;
 	daemon->stopped = stopped;
 	daemon->stopped_arg = arg;
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DAEMON_STOPPING, VBD_SEVERITY_NOTICE,
-		VBD_KIND_NONE, 0, VBD_REASON_STOPPING,
+	(void)vbd_eventlog_append(daemon->eventlog,
+		&(const struct vbd_event){.type = VBD_EVENT_DAEMON_STOPPING,
+			.severity = VBD_SEVERITY_NOTICE,
+			.words[VBD_EVENT_CODE] = vbd_status_code(VBD_E_STOPPING)},
 		"%u connections, %u endpoints, %u transfers under way", daemon->connections->open,
 		daemon->ud_endpoints->open, daemon->transfers->open);
 	vbd_timer_set(daemon->stop_timer, daemon->config->shutdown_timeout_ms);

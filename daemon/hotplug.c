@@ -109,15 +109,34 @@ static void on_cm_opened(void *arg)
 		log_failure("CM events are not watched", &error);
 }
 
+static void VBD_PRINTF(4, 5) log_device(struct vbd_daemon *daemon, const struct vbd_device *device,
+	const struct vbd_event *event, const char *fmt, ...)
+{
+	struct vbd_event own = *event;
+	va_list ap;
+
+	own.kind = VBD_KIND_DEVICE;
+	own.object_id = device->id;
+	own.words[VBD_EVENT_STATE] = vbd_device_state_name(device->state);
+	(void)snprintf(own.name, sizeof(own.name), "%s", device->name);
+	va_start(ap, fmt);
+	(void)vbd_eventlog_vappend(daemon->eventlog, &own, fmt, ap);
+	va_end(ap);
+}
+
 static void on_device_added(struct vbd_device *device, void *arg)
 {
 	struct vbd_daemon *daemon = arg;
 	bool failed = device->state == VBD_DEVICE_FAILED;
 
-	(void)vbd_eventlog_append(daemon->eventlog,
-		failed ? VBD_EVENT_DEVICE_FAILED : VBD_EVENT_DEVICE_ADDED,
-		failed ? VBD_SEVERITY_ERROR : VBD_SEVERITY_NOTICE, VBD_KIND_DEVICE, device->id,
-		VBD_REASON_NONE, "%s: %s", device->name,
+	struct vbd_event event = {
+		.type = failed ? VBD_EVENT_DEVICE_FAILED : VBD_EVENT_DEVICE_ADDED,
+		.severity = failed ? VBD_SEVERITY_ERROR : VBD_SEVERITY_NOTICE,
+	};
+
+	if (failed)
+		event.words[VBD_EVENT_CODE] = vbd_status_code(device->error.status);
+	log_device(daemon, device, &event, "%s: %s", device->name,
 		failed ? device->error.text : device->transport);
 	if (failed) {
 		if (daemon->hotplug->retries_left > 0) {
@@ -140,7 +159,14 @@ static void on_device_removing(struct vbd_device *device, void *arg)
 		if (watch->device == device)
 			stop_async_watch(watch);
 	}
-	vbd_log(VBD_LOG_NOTICE, device->name, "is being removed");
+	log_device(daemon, device,
+		&(const struct vbd_event){
+			.type = VBD_EVENT_DEVICE_STATE_CHANGED,
+			.severity = VBD_SEVERITY_NOTICE,
+			.words[VBD_EVENT_PREVIOUS_STATE] =
+				vbd_device_state_name(VBD_DEVICE_PRESENT),
+		},
+		"%s: is being removed", device->name);
 	vbd_listeners_device_removing(daemon, device->name);
 	vbd_connections_device_removing(daemon, device->name);
 	vbd_windows_device_removing(daemon, device);
@@ -155,8 +181,13 @@ static void on_device_removed(struct vbd_device *device, void *arg)
 
 	if (!hotplug || hotplug->destroying)
 		return;
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DEVICE_REMOVED, VBD_SEVERITY_NOTICE,
-		VBD_KIND_DEVICE, device->id, VBD_REASON_NONE,
+	log_device(daemon, device,
+		&(const struct vbd_event){
+			.type = VBD_EVENT_DEVICE_REMOVED,
+			.severity = VBD_SEVERITY_NOTICE,
+			.words[VBD_EVENT_PREVIOUS_STATE] =
+				vbd_device_state_name(VBD_DEVICE_REMOVING),
+		},
 		"%s: closed, as no object of verbsd uses it any more", device->name);
 	vbd_loop_defer(daemon->loop, &hotplug->free_removed);
 	if (daemon->fabric->rescan_owed)
@@ -167,9 +198,15 @@ static void on_async_event(struct vbd_device *device, int type, int port_num, vo
 {
 	struct vbd_daemon *daemon = arg;
 
-	(void)vbd_eventlog_append(daemon->eventlog, VBD_EVENT_DEVICE_ASYNC, VBD_SEVERITY_NOTICE,
-		VBD_KIND_DEVICE, device->id, VBD_REASON_NONE, "%s port %d: %s: %s", device->name,
-		port_num, vbd_async_event_name(type), vbd_async_event_text(type));
+	log_device(daemon, device,
+		&(const struct vbd_event){
+			.type = VBD_EVENT_DEVICE_ASYNC_EVENT,
+			.severity = VBD_SEVERITY_NOTICE,
+			.words[VBD_EVENT_ASYNC_EVENT] = vbd_async_event_name(type),
+			.port_num = (uint8_t)port_num,
+		},
+		"%s port %d: %s: %s", device->name, port_num, vbd_async_event_name(type),
+		vbd_async_event_text(type));
 	/* The address of a LOST listener may be back. */
 	vbd_listeners_device_added(daemon);
 }
@@ -234,6 +271,10 @@ static void free_removed(struct vbd_deferred *deferred)
 			return;
 		if (device->state != VBD_DEVICE_REMOVED)
 			continue;
+		log_device(hotplug->daemon, device,
+			&(const struct vbd_event){
+				.type = VBD_EVENT_DEVICE_DELETED, .severity = VBD_SEVERITY_DEBUG},
+			"%s: was removed long ago", device->name);
 		vbd_device_destroy(device);
 		removed--;
 	}

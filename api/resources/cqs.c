@@ -101,7 +101,7 @@ void vbd_create_cq(struct vbd_request *req)
 
 void vbd_patch_cq(struct vbd_request *req)
 {
-	const struct vbd_shared *shared = vbd_task_find(req, &vbd_cq_task);
+	struct vbd_shared *shared = vbd_task_find(req, &vbd_cq_task);
 	struct cq_input input = {0};
 	struct vbd_error err = {0};
 	struct vbd_cq *cq;
@@ -114,10 +114,12 @@ void vbd_patch_cq(struct vbd_request *req)
 	if (vbd_request_decode(req, &cq_fields[VBD_ARRAY_LEN(cq_fields) - CQ_CHANGEABLE],
 		    CQ_CHANGEABLE, &input, &err) == VBD_OK &&
 		vbd_cq_change(cq, input.depth_seen ? &input.depth_cqe : NULL,
-			input.moderation_seen ? &input.moderation : NULL, &err) == VBD_OK)
+			input.moderation_seen ? &input.moderation : NULL, &err) == VBD_OK) {
+		vbd_shared_updated(shared);
 		vbd_reply_json(req, 200, encode_cq(shared, req));
-	else
+	} else {
 		vbd_reply_problem(req, &err);
+	}
 }
 
 static const struct vbd_cq *cq_of(const void *item)

@@ -69,57 +69,96 @@ enum vbd_status vbd_query_event_place(
 #define KIND_NAME(sym, singular, plural, open, kept) #singular ", "
 #define KINDS					     "device, " VBD_KIND_MAP(KIND_NAME)
 
-/* Parse "connection" or "connection/7". */
+/* Parse "connection", "connection/7" or "connection/to-b". */
 static enum vbd_status parse_object(
 	const struct vbd_request *req, struct vbd_event_filter *filter, struct vbd_error *err)
 {
 	const char *object = NULL;
-	char kind[16];
+	char kind[32];
+	const char *ref;
 	size_t len;
-	enum vbd_status status = vbd_query_text(req, "object", 64, &object, err);
+	enum vbd_status status = vbd_query_text(req, "object", 96, &object, err);
 
 	if (status != VBD_OK || !object)
 		return status;
 	len = strcspn(object, "/");
-	if (len < sizeof(kind)) {
-		const char *id = object[len] ? object + len + 1 : "0";
+	ref = object[len] ? object + len + 1 : NULL;
+	(void)snprintf(kind, sizeof(kind), "%.*s", (int)len, object);
+	if (!vbd_object_kind_parse(kind, &filter->kind) || (ref && !*ref))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "object",
+			"object must be one of " KINDS
+			"alone or with an id or a name, as in connection/7");
+	if (ref && (!vbd_ref_is_id(ref, &filter->object_id) || !filter->object_id))
+		filter->name = ref;
+	return VBD_OK;
+}
 
-		memcpy(kind, object, len);
-		kind[len] = '\0';
-		if (vbd_object_kind_parse(kind, &filter->kind) && *id && strlen(id) <= 19 &&
-			strspn(id, "0123456789") == strlen(id)) {
-			filter->object_id = strtoull(id, NULL, 10);
-			return VBD_OK;
+static bool take_type(const char *name, size_t len, struct vbd_event_filter *filter)
+{
+	for (unsigned int i = 0; i < VBD_EVENT_TYPE_COUNT; i++) {
+		const char *type = vbd_event_type_name((enum vbd_event_type)i);
+
+		if (strlen(type) == len && strncmp(type, name, len) == 0) {
+			filter->types[i] = true;
+			return true;
 		}
 	}
-	return vbd_error_input(err, VBD_E_BAD_VALUE, "object",
-		"object must be one of " KINDS "alone or with an id, as in connection/7");
+	return false;
+}
+
+/* Parse "connection_ended,transfer_ended". */
+static enum vbd_status parse_types(
+	const struct vbd_request *req, struct vbd_event_filter *filter, struct vbd_error *err)
+{
+	const char *types = vbd_uri_param(&req->uri, "type");
+
+	filter->by_type = types;
+	while (types) {
+		size_t len = strcspn(types, ",");
+
+		if (!take_type(types, len, filter))
+			return vbd_error_input(err, VBD_E_BAD_VALUE, "type",
+				"there is no event type '%.*s'; GET /v1/glossary?kind=event_type "
+				"lists all",
+				len < 48 ? (int)len : 48, types);
+		types = types[len] ? types + len + 1 : NULL;
+	}
+	return VBD_OK;
+}
+
+static enum vbd_status parse_code(
+	const struct vbd_request *req, struct vbd_event_filter *filter, struct vbd_error *err)
+{
+	const char *code = vbd_uri_param(&req->uri, "code");
+
+	filter->code = code;
+	for (unsigned int i = 1; code && i < VBD_STATUS_COUNT; i++) {
+		if (strcmp(vbd_status_code((enum vbd_status)i), code) == 0)
+			return VBD_OK;
+	}
+	return code ? vbd_error_input(err, VBD_E_BAD_VALUE, "code",
+			      "there is no problem code '%.48s'; GET /v1/glossary?kind=problem "
+			      "lists all",
+			      code)
+		    : VBD_OK;
 }
 
 enum vbd_status vbd_parse_event_filter(
 	const struct vbd_request *req, struct vbd_event_filter *filter, struct vbd_error *err)
 {
-	static const char *const types[] = {
-#define TYPE_NAME(sym, name) name,
-		VBD_EVENT_TYPE_MAP(TYPE_NAME)
-#undef TYPE_NAME
-	};
 	static const char *const severities[] = {
 #define SEVERITY_NAME(sym, name, level) name,
 		VBD_SEVERITY_MAP(SEVERITY_NAME)
 #undef SEVERITY_NAME
 	};
-	size_t type = VBD_EVENT_TYPE_COUNT, severity = 0;
-	enum vbd_status status =
-		vbd_query_enum(req, "type", types, VBD_ARRAY_LEN(types), &type, err);
+	size_t severity = 0;
+	enum vbd_status status = vbd_query_enum(
+		req, "severity", severities, VBD_ARRAY_LEN(severities), &severity, err);
 
-	if (status == VBD_OK)
-		status = vbd_query_enum(
-			req, "severity", severities, VBD_ARRAY_LEN(severities), &severity, err);
-	if (status == VBD_OK)
-		status = parse_object(req, filter, err);
-	filter->one_type = type != VBD_EVENT_TYPE_COUNT;
-	filter->type = filter->one_type ? (enum vbd_event_type)type : 0;
 	filter->min_severity = (enum vbd_severity)severity;
-	return status;
+	if (status == VBD_OK)
+		status = parse_types(req, filter, err);
+	if (status == VBD_OK)
+		status = parse_code(req, filter, err);
+	return status == VBD_OK ? parse_object(req, filter, err) : status;
 }

@@ -18,20 +18,48 @@ struct event_waiter {
 	uint64_t examined; /* no event up to this number matches */
 };
 
+static json_t *encode_object(const struct vbd_event *event)
+{
+	struct vbd_encoder out;
+
+	if (event->kind == VBD_KIND_NONE)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put_text(&out, "kind", vbd_object_kind_name(event->kind));
+	vbd_put_u64(&out, "id", event->object_id);
+	vbd_put_text_or_null(&out, "name", event->name);
+	return vbd_encode_end(&out);
+}
+
+/* The values are names of lists of names, so that a reader learns no key and no data. */
+static json_t *encode_data(const struct vbd_event *event)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	for (unsigned int i = 0; i < VBD_EVENT_WORD_COUNT; i++) {
+		enum vbd_event_word word = (enum vbd_event_word)i;
+
+		if (vbd_event_type_has(event->type, word))
+			vbd_put_text(&out, vbd_event_word_name(word), event->words[word]);
+	}
+	if (vbd_event_type_has_port(event->type))
+		vbd_put_u64_or_null(
+			&out, VBD_EVENT_PORT_NUM, event->port_num != 0, event->port_num);
+	return vbd_encode_end(&out);
+}
+
 json_t *vbd_encode_event(const struct vbd_daemon *daemon, const struct vbd_event *event)
 {
 	struct vbd_encoder out = vbd_encode_begin();
-	char object[VBD_OBJECT_TEXT_BYTES];
 
 	vbd_put_u64(&out, "seq", event->seq);
 	vbd_put_text(&out, "server_id", daemon->server_id);
 	vbd_put_time(&out, "at", event->at_ns);
 	vbd_put_text(&out, "type", vbd_event_type_name(event->type));
 	vbd_put_text(&out, "severity", vbd_severity_name(event->severity));
-	vbd_put_text(&out, "object", vbd_object_text(event->kind, event->object_id, object));
-	vbd_put_text(&out, "text", event->text);
-	if (event->reason != VBD_REASON_NONE)
-		vbd_put_text(&out, "reason", vbd_reason_name(event->reason));
+	vbd_put(&out, "object", encode_object(event));
+	vbd_put_text(&out, "detail", event->detail);
+	vbd_put(&out, "data", encode_data(event));
 	return vbd_encode_end(&out);
 }
 

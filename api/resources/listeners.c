@@ -235,10 +235,8 @@ void vbd_patch_listener(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	if (patch.accept_seen)
-		vbd_listener_set_accept(listener, patch.accept);
-	if (patch.accept_timeout_seen)
-		vbd_listener_set_accept_timeout(listener, patch.accept_timeout_ms);
+	vbd_listener_change(listener, patch.accept_seen ? &patch.accept : NULL,
+		patch.accept_timeout_seen ? &patch.accept_timeout_ms : NULL);
 	vbd_reply_json(req, 200, encode_listener(listener, req));
 }
 

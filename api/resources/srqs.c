@@ -106,7 +106,7 @@ static const struct vbd_field srq_change_fields[] = {
 
 void vbd_patch_srq(struct vbd_request *req)
 {
-	const struct vbd_shared *shared = vbd_task_find(req, &vbd_srq_task);
+	struct vbd_shared *shared = vbd_task_find(req, &vbd_srq_task);
 	struct srq_change input = {0};
 	struct vbd_error err = {0};
 	struct vbd_srq *srq;
@@ -124,6 +124,7 @@ void vbd_patch_srq(struct vbd_request *req)
 		return;
 	}
 	vbd_srq_set_limit(srq, input.limit);
+	vbd_shared_updated(shared);
 	vbd_reply_json(req, 200, encode_srq(shared, req));
 }
 

@@ -343,7 +343,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "-f begins with the last 10 events; use -n 0 for new events only. It "
 			"continues when\nverbsd was restarted or out of reach, and reports lost "
 			"events.",
-		OPTIONS(O(FOLLOW), O(LINES), O(AFTER), O(TYPE), O(OBJECT), O(SEVERITY))),
+		OPTIONS(O(FOLLOW), O(LINES), O(AFTER), O(TYPE), O(CODE), O(OBJECT), O(SEVERITY))),
 	COMMAND("glossary", "ls", "", "List all names that `glossary show` explains",
 		.run = vbd_ctl_glossary),
 	COMMAND("glossary", "show", "NAME",

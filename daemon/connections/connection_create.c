@@ -57,7 +57,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const char *name,
 		return status;
 	connection = vbd_connection_of(object);
 	connection->receive_bytes = receive_bytes;
-	vbd_inbox_init(&connection->inbox, object, VBD_EVENT_CONNECTION_ASYNC);
+	vbd_inbox_init(&connection->inbox, object, VBD_EVENT_CONNECTION_MESSAGE_DROPPED);
 	vbd_list_init(&connection->windows);
 	*ret_connection = connection;
 	return VBD_OK;
@@ -169,8 +169,8 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 	if (status)
 		goto free_record;
 	attach_receives(connection);
-	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
-		VBD_REASON_NONE, "to %.100s, %u ms", connection->dst, spec->timeout_ms);
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO, VBD_OK,
+		"to %.100s, %u ms", connection->dst, spec->timeout_ms);
 	*ret_connection = connection;
 	/* The record is in the event log by now, so a failure becomes the connection's own. */
 	if (begin(connection, spec, &error) != VBD_OK)
@@ -209,9 +209,8 @@ enum vbd_status vbd_connection_create_manual(struct vbd_daemon *daemon,
 	}
 	memcpy(connection->conn->cm.device, spec->device, sizeof(spec->device));
 	attach_receives(connection);
-	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO,
-		VBD_REASON_NONE, "for bring-up by hand on %s port %u", device->name,
-		local.port_num);
+	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO, VBD_OK,
+		"for bring-up by hand on %s port %u", device->name, local.port_num);
 	*ret_connection = connection;
 	vbd_conn_open_manual(connection->conn, spec->how.stay_in_reset);
 	return VBD_OK;
@@ -254,7 +253,7 @@ bool vbd_connection_from_request(
 	connection->undecided = true;
 	attach_receives(connection);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_REQUESTED, VBD_SEVERITY_INFO,
-		VBD_REASON_NONE, "from %s port %u by listener %llu",
+		VBD_OK, "from %s port %u by listener %llu",
 		vbd_addr_format(&connection->conn->peer, peer),
 		vbd_addr_port(&connection->conn->peer), (unsigned long long)listener->object.id);
 	decide(listener, connection);
@@ -262,6 +261,6 @@ bool vbd_connection_from_request(
 
 refused:
 	vbd_object_log(&listener->object, VBD_EVENT_REQUEST_REFUSED, VBD_SEVERITY_WARNING,
-		VBD_REASON_NONE, "a connect request: %s", error.text);
+		error.status, "a connect request: %s", error.text);
 	return false;
 }

@@ -4,6 +4,12 @@
 #include "daemon/connections/listeners.h"
 #include "daemon/core/addr.h"
 #include "rdma/conn/conn_move.h"
+#include "rdma/names/names.h"
+
+#include <string.h>
+
+/* More than any list of rdma/names/names.h with names of events or states has. */
+#define NAMES_MAX 64
 
 static void on_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms, void *arg)
 {
@@ -16,23 +22,54 @@ static void on_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms, void *ar
 		vbd_timer_clear(connection->object.deadline);
 }
 
+/* The name of which @what has @len characters, as a static string; NULL if there is none. */
+static const char *known_name(const char *(*name_of)(int value), const char *what, size_t len)
+{
+	for (int i = 0; i < NAMES_MAX; i++) {
+		const char *name = name_of(i);
+
+		if (strlen(name) == len && strncmp(name, what, len) == 0)
+			return name;
+	}
+	return NULL;
+}
+
+static void take_qp_states(struct vbd_event *event, const char *what)
+{
+	static const char arrow[] = " -> ";
+	const char *to = strstr(what, arrow);
+
+	if (!to)
+		return;
+	event->words[VBD_EVENT_PREVIOUS_QP_STATE] =
+		known_name(vbd_qp_state_name, what, (size_t)(to - what));
+	to += sizeof(arrow) - 1;
+	event->words[VBD_EVENT_QP_STATE] = known_name(vbd_qp_state_name, to, strlen(to));
+}
+
 static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg)
 {
-	const struct vbd_connection *connection = arg;
-	enum vbd_event_type type = VBD_EVENT_CONNECTION_STATE;
+	struct vbd_connection *connection = arg;
+	struct vbd_event event = {.severity = VBD_SEVERITY_DEBUG};
+	const char *what = entry->what;
 
 	(void)conn;
 	switch (entry->kind) {
 	case VBD_TIMELINE_QP:
-		type = VBD_EVENT_QP_TRANSITION;
+		event.type = VBD_EVENT_CONNECTION_QP_STATE_CHANGED;
+		take_qp_states(&event, what);
 		break;
 	case VBD_TIMELINE_CM_EVENT:
-		type = VBD_EVENT_CM_EVENT;
+		event.type = VBD_EVENT_CONNECTION_CM_EVENT;
+		event.words[VBD_EVENT_CM_EVENT] = known_name(vbd_cm_event_name, what, strlen(what));
 		break;
 	case VBD_TIMELINE_STATE:
+		event.type = VBD_EVENT_CONNECTION_STATE_CHANGED;
 		break;
 	case VBD_TIMELINE_ASYNC_EVENT:
-		type = VBD_EVENT_CONNECTION_ASYNC;
+		event.type = VBD_EVENT_CONNECTION_ASYNC_EVENT;
+		event.words[VBD_EVENT_ASYNC_EVENT] =
+			known_name(vbd_async_event_name, what, strlen(what));
 		break;
 	case VBD_TIMELINE_CALL:
 	case VBD_TIMELINE_WC:
@@ -40,11 +77,11 @@ static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *ent
 	case VBD_TIMELINE_KIND_COUNT:
 		return;
 	}
-	vbd_object_log(&connection->object, type, VBD_SEVERITY_DEBUG, VBD_REASON_NONE, "%s%s%s",
-		entry->what, entry->detail[0] ? ": " : "", entry->detail);
+	vbd_object_log_event(&connection->object, &event, "%s%s%s", what,
+		entry->detail[0] ? ": " : "", entry->detail);
 }
 
-static void established(const struct vbd_connection *connection)
+static void established(struct vbd_connection *connection)
 {
 	const struct vbd_conn *conn = connection->conn;
 	char local[VBD_ADDR_TEXT_BYTES];
@@ -52,13 +89,13 @@ static void established(const struct vbd_connection *connection)
 
 	if (conn->manual.on) {
 		vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ESTABLISHED,
-			VBD_SEVERITY_INFO, VBD_REASON_NONE,
+			VBD_SEVERITY_INFO, VBD_OK,
 			"brought up by hand on %s, lqpn 0x%06x, rqpn 0x%06x", conn->device_name,
 			conn->qp.info.lqpn, conn->qp.info.rqpn);
 		return;
 	}
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ESTABLISHED, VBD_SEVERITY_INFO,
-		VBD_REASON_NONE, "%s:%u -> %s:%u on %s, lqpn 0x%06x, rqpn 0x%06x",
+		VBD_OK, "%s:%u -> %s:%u on %s, lqpn 0x%06x, rqpn 0x%06x",
 		vbd_addr_format(&conn->local, local), vbd_addr_port(&conn->local),
 		vbd_addr_format(&conn->peer, peer), vbd_addr_port(&conn->peer), conn->device_name,
 		conn->qp.info.lqpn, conn->qp.info.rqpn);
@@ -81,9 +118,9 @@ static void ended(struct vbd_connection *connection)
 	daemon->ended_by_reason[conn->qp.reason]++;
 	vbd_connection_count_totals(&daemon->ended_totals, conn);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ENDED,
-		clean ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, conn->qp.reason, "%s: %s%s%s",
-		vbd_conn_state_name(conn->state), vbd_reason_name(conn->qp.reason),
-		conn->qp.first_error.at_ns ? ": " : "",
+		clean ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,
+		vbd_reason_status(conn->qp.reason), "%s: %s%s%s", vbd_conn_state_name(conn->state),
+		vbd_reason_name(conn->qp.reason), conn->qp.first_error.at_ns ? ": " : "",
 		conn->qp.first_error.at_ns ? conn->qp.first_error.error.text : "");
 }
 
@@ -121,7 +158,7 @@ static void on_state_changed(struct vbd_conn *conn, enum vbd_conn_state old, voi
 		connection->object.registry->daemon->connection_left(connection);
 	if (vbd_conn_state_terminal(conn->state))
 		ended(connection);
-	vbd_watch_notify(&connection->object.watches, false);
+	vbd_object_changed(&connection->object);
 }
 
 /* Pool thread. */
@@ -157,7 +194,7 @@ static void on_stepped(struct vbd_conn *conn, void *arg)
 	struct vbd_connection *connection = arg;
 
 	(void)conn;
-	vbd_watch_notify(&connection->object.watches, false);
+	vbd_object_changed(&connection->object);
 }
 
 const struct vbd_conn_ops vbd_connection_conn_ops = {

@@ -133,11 +133,17 @@ static void on_deadline(void *object)
 }
 
 /* Deleting a connection closes it. */
+static const char *state(const struct vbd_object *object)
+{
+	return vbd_conn_state_name(((const struct vbd_connection *)object)->conn->state);
+}
+
 const struct vbd_kind vbd_connection_kind = {
 	.size_bytes = sizeof(struct vbd_connection),
 	.keeps_history = true,
 	.on_deadline = on_deadline,
 	.cancel = cancel,
+	.state = state,
 	.problem = get_problem,
 	.free = free_connection,
 };

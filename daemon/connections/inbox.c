@@ -36,12 +36,11 @@ static void on_message(void *reader, struct vbd_recv_slot *slot)
 	struct vbd_inbox *inbox = reader;
 
 	if (!add(inbox, slot)) {
-		vbd_object_log(inbox->object, inbox->lost_event, VBD_SEVERITY_ERROR,
-			VBD_REASON_NONE, "message %llu is lost: no memory",
-			(unsigned long long)inbox->last_seq);
+		vbd_object_log(inbox->object, inbox->lost_event, VBD_SEVERITY_ERROR, VBD_OK,
+			"message %llu is lost: no memory", (unsigned long long)inbox->last_seq);
 		vbd_qp_release_message(inbox->qp, slot);
 	}
-	vbd_watch_notify(&inbox->object->watches, false);
+	vbd_object_changed(inbox->object);
 }
 
 struct vbd_message *vbd_inbox_find(const struct vbd_inbox *inbox, uint64_t seq)

@@ -39,7 +39,7 @@ static void become_lost(struct vbd_listener *listener, const char *why)
 	listener->error = (struct vbd_error){0};
 	(void)vbd_error_set(&listener->error, VBD_E_DEVICE_REMOVED, "%s", why);
 	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_LOST, VBD_SEVERITY_WARNING,
-		VBD_REASON_DEVICE_REMOVED, "%s", why);
+		VBD_E_DEVICE_REMOVED, "%s", why);
 }
 
 static void on_lost(struct vbd_cm_listener *cm, void *arg)
@@ -154,22 +154,24 @@ enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_
 		vbd_object_free(&listener->object);
 		return status;
 	}
-	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_CREATED, VBD_SEVERITY_INFO,
-		VBD_REASON_NONE, "listening on %s port %u, accept %s, service %s",
+	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_CREATED, VBD_SEVERITY_INFO, VBD_OK,
+		"listening on %s port %u, accept %s, service %s",
 		vbd_addr_format(&listener->addr, text), vbd_addr_port(&listener->addr),
 		vbd_accept_name(listener->accept), vbd_service_name(listener->params.qp.service));
 	*ret_listener = listener;
 	return VBD_OK;
 }
 
-void vbd_listener_set_accept(struct vbd_listener *listener, enum vbd_accept accept)
+void vbd_listener_change(
+	struct vbd_listener *listener, const enum vbd_accept *accept, const uint32_t *timeout_ms)
 {
-	listener->accept = accept;
-}
-
-void vbd_listener_set_accept_timeout(struct vbd_listener *listener, uint32_t timeout_ms)
-{
-	listener->accept_timeout_ms = timeout_ms;
+	if (accept)
+		listener->accept = *accept;
+	if (timeout_ms)
+		listener->accept_timeout_ms = *timeout_ms;
+	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_UPDATED, VBD_SEVERITY_INFO, VBD_OK,
+		"accept %s, accept_timeout_ms %u", vbd_accept_name(listener->accept),
+		listener->accept_timeout_ms);
 }
 
 void vbd_listener_delete(struct vbd_listener *listener)
@@ -179,9 +181,9 @@ void vbd_listener_delete(struct vbd_listener *listener)
 
 	vbd_cm_listener_close(&listener->cm);
 	vbd_connections_listener_gone(daemon, id);
-	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_DELETED, VBD_SEVERITY_INFO,
-		VBD_REASON_NONE, "%llu requests, %llu accepted",
-		(unsigned long long)listener->requests, (unsigned long long)listener->accepted);
+	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_DELETED, VBD_SEVERITY_INFO, VBD_OK,
+		"%llu requests, %llu accepted", (unsigned long long)listener->requests,
+		(unsigned long long)listener->accepted);
 	vbd_object_unregister(&listener->object);
 }
 
@@ -211,8 +213,8 @@ void vbd_listeners_device_added(struct vbd_daemon *daemon)
 		}
 		listener->state = VBD_LISTENER_LISTENING;
 		listener->error = (struct vbd_error){0};
-		vbd_object_log(object, VBD_EVENT_LISTENER_RESTORED, VBD_SEVERITY_NOTICE,
-			VBD_REASON_NONE, "listening again, on device %s", listener->cm.device_name);
+		vbd_object_log(object, VBD_EVENT_LISTENER_RESTORED, VBD_SEVERITY_NOTICE, VBD_OK,
+			"listening again, on device %s", listener->cm.device_name);
 	}
 }
 
@@ -227,4 +229,12 @@ void vbd_listeners_close_all(struct vbd_daemon *daemon)
 	}
 }
 
-const struct vbd_kind vbd_listener_kind = {.size_bytes = sizeof(struct vbd_listener)};
+static const char *state(const struct vbd_object *object)
+{
+	return vbd_listener_state_name(((const struct vbd_listener *)object)->state);
+}
+
+const struct vbd_kind vbd_listener_kind = {
+	.size_bytes = sizeof(struct vbd_listener),
+	.state = state,
+};

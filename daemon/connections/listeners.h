@@ -61,9 +61,10 @@ struct vbd_listener_spec {
 enum vbd_status vbd_listener_create(struct vbd_daemon *daemon, const struct vbd_listener_spec *spec,
 	struct vbd_listener **ret_listener, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_listener_set_accept - set the policy for later requests */
-void vbd_listener_set_accept(struct vbd_listener *listener, enum vbd_accept accept);
-void vbd_listener_set_accept_timeout(struct vbd_listener *listener, uint32_t timeout_ms);
+/** vbd_listener_change - set policy and time limit for later requests; NULL leaves a value as it is
+ */
+void vbd_listener_change(
+	struct vbd_listener *listener, const enum vbd_accept *accept, const uint32_t *timeout_ms);
 
 /** vbd_listener_delete - stop listening and reject waiting requests; accepted connections stay */
 void vbd_listener_delete(struct vbd_listener *listener);

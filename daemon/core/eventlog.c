@@ -19,8 +19,6 @@ struct vbd_eventlog {
 	struct vbd_event ring[]; /* number N lies at N % capacity */
 };
 
-static const char *const type_names[] = {VBD_EVENT_TYPE_MAP(VBD_ENUM_NAME)};
-
 static const struct {
 	const char *name;
 	enum vbd_log_level level;
@@ -36,11 +34,6 @@ static const char *const kind_names[] = {[VBD_KIND_NONE] = NULL,
 	VBD_KIND_MAP(VBD_KIND_NAME)
 #undef VBD_KIND_NAME
 };
-
-const char *vbd_event_type_name(enum vbd_event_type type)
-{
-	return (unsigned int)type < VBD_EVENT_TYPE_COUNT ? type_names[type] : NULL;
-}
 
 const char *vbd_severity_name(enum vbd_severity severity)
 {
@@ -97,40 +90,32 @@ void vbd_eventlog_destroy(struct vbd_eventlog *eventlog)
 	free(eventlog);
 }
 
-uint64_t vbd_eventlog_vappend(struct vbd_eventlog *eventlog, enum vbd_event_type type,
-	enum vbd_severity severity, enum vbd_object_kind kind, uint64_t object_id,
-	enum vbd_reason reason, const char *fmt, va_list ap)
+uint64_t vbd_eventlog_vappend(
+	struct vbd_eventlog *eventlog, const struct vbd_event *event, const char *fmt, va_list ap)
 {
 	uint64_t seq = ++eventlog->last;
-	struct vbd_event *event = &eventlog->ring[seq % eventlog->capacity];
+	struct vbd_event *own = &eventlog->ring[seq % eventlog->capacity];
 	char object[VBD_OBJECT_TEXT_BYTES];
 
-	*event = (struct vbd_event){
-		.seq = seq,
-		.at_ns = vbd_clock_mono_ns(),
-		.type = type,
-		.severity = severity,
-		.kind = kind,
-		.object_id = object_id,
-		.reason = reason,
-	};
-	(void)vsnprintf(event->text, sizeof(event->text), fmt, ap);
-	vbd_text_clean(event->text);
-	vbd_log(severities[severity].level, vbd_object_text(kind, object_id, object), "%s: %s",
-		type_names[type], event->text);
+	*own = *event;
+	own->seq = seq;
+	own->at_ns = vbd_clock_mono_ns();
+	(void)vsnprintf(own->detail, sizeof(own->detail), fmt, ap);
+	vbd_text_clean(own->detail);
+	vbd_log(severities[own->severity].level, vbd_object_text(own->kind, own->object_id, object),
+		"%s: %s", vbd_event_type_name(own->type), own->detail);
 	vbd_watch_notify(&eventlog->watches, false);
 	return seq;
 }
 
-uint64_t vbd_eventlog_append(struct vbd_eventlog *eventlog, enum vbd_event_type type,
-	enum vbd_severity severity, enum vbd_object_kind kind, uint64_t object_id,
-	enum vbd_reason reason, const char *fmt, ...)
+uint64_t vbd_eventlog_append(
+	struct vbd_eventlog *eventlog, const struct vbd_event *event, const char *fmt, ...)
 {
 	uint64_t seq;
 	va_list ap;
 
 	va_start(ap, fmt);
-	seq = vbd_eventlog_vappend(eventlog, type, severity, kind, object_id, reason, fmt, ap);
+	seq = vbd_eventlog_vappend(eventlog, event, fmt, ap);
 	va_end(ap);
 	return seq;
 }
@@ -157,12 +142,20 @@ const struct vbd_event *vbd_eventlog_get(const struct vbd_eventlog *eventlog, ui
 	return &eventlog->ring[seq % eventlog->capacity];
 }
 
+static bool matches_object(const struct vbd_event *event, const struct vbd_event_filter *filter)
+{
+	return (filter->kind == VBD_KIND_NONE || event->kind == filter->kind) &&
+	       (filter->object_id == 0 || event->object_id == filter->object_id) &&
+	       (!filter->name || strcmp(event->name, filter->name) == 0);
+}
+
 bool vbd_event_matches(const struct vbd_event *event, const struct vbd_event_filter *filter)
 {
-	return (!filter->one_type || event->type == filter->type) &&
-	       (filter->kind == VBD_KIND_NONE || event->kind == filter->kind) &&
-	       (filter->object_id == 0 || event->object_id == filter->object_id) &&
-	       event->severity >= filter->min_severity;
+	const char *code = event->words[VBD_EVENT_CODE];
+
+	return (!filter->by_type || filter->types[event->type]) &&
+	       (!filter->code || (code && strcmp(code, filter->code) == 0)) &&
+	       event->severity >= filter->min_severity && matches_object(event, filter);
 }
 
 const struct vbd_event *vbd_eventlog_next(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/object.h"
 
+#include "base/attr.h"
 #include "base/clock.h"
 
 #include <stdarg.h>
@@ -22,6 +23,102 @@ static void count_end(struct vbd_object *object)
 	object->registry->open--;
 }
 
+/* --- events ---------------------------------------------------------------------------------- */
+
+/* The events that tell of changes of state without a type of their own. */
+static const enum vbd_event_type change_types[VBD_KIND_COUNT] = {
+	[VBD_KIND_WINDOW] = VBD_EVENT_WINDOW_STATE_CHANGED,
+	[VBD_KIND_CONNECTION] = VBD_EVENT_CONNECTION_STATE_CHANGED,
+	[VBD_KIND_UD_ENDPOINT] = VBD_EVENT_UD_ENDPOINT_STATE_CHANGED,
+	[VBD_KIND_MULTICAST_MEMBERSHIP] = VBD_EVENT_MULTICAST_MEMBERSHIP_STATE_CHANGED,
+	[VBD_KIND_TRANSFER] = VBD_EVENT_TRANSFER_STATE_CHANGED,
+};
+
+static const enum vbd_event_type deletion_types[VBD_KIND_COUNT] = {
+#define DELETION_TYPE(sym, singular, plural, open, kept) \
+	[VBD_KIND_##sym] = VBD_EVENT_##sym##_DELETED,
+	VBD_KIND_MAP(DELETION_TYPE)
+#undef DELETION_TYPE
+};
+
+static enum vbd_object_kind kind_of(const struct vbd_object *object)
+{
+	return (enum vbd_object_kind)(object->registry - object->registry->daemon->registries);
+}
+
+static const char *state_of(const struct vbd_object *object)
+{
+	const struct vbd_kind *kind = object->registry->kind;
+
+	return kind->state ? kind->state(object) : NULL;
+}
+
+static void vlog(struct vbd_object *object, struct vbd_event *event, const char *fmt, va_list ap)
+	VBD_PRINTF(3, 0);
+
+static void vlog(struct vbd_object *object, struct vbd_event *event, const char *fmt, va_list ap)
+{
+	const char *state = state_of(object);
+
+	event->kind = kind_of(object);
+	event->object_id = object->id;
+	memcpy(event->name, object->name, sizeof(event->name));
+	event->words[VBD_EVENT_STATE] = state;
+	if (object->logged_state != state)
+		event->words[VBD_EVENT_PREVIOUS_STATE] = object->logged_state;
+	object->logged_state = state;
+	object->announced = event->type != deletion_types[event->kind];
+	(void)vbd_eventlog_vappend(object->registry->daemon->eventlog, event, fmt, ap);
+}
+
+void vbd_object_log(struct vbd_object *object, enum vbd_event_type type, enum vbd_severity severity,
+	enum vbd_status code, const char *fmt, ...)
+{
+	struct vbd_event event = {.type = type, .severity = severity};
+	va_list ap;
+
+	event.words[VBD_EVENT_CODE] = code ? vbd_status_code(code) : NULL;
+	va_start(ap, fmt);
+	vlog(object, &event, fmt, ap);
+	va_end(ap);
+}
+
+void vbd_object_log_event(
+	struct vbd_object *object, const struct vbd_event *event, const char *fmt, ...)
+{
+	struct vbd_event own = *event;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vlog(object, &own, fmt, ap);
+	va_end(ap);
+}
+
+static void log_state(struct vbd_object *object)
+{
+	enum vbd_event_type type = change_types[kind_of(object)];
+
+	if (object->announced && type && state_of(object) != object->logged_state)
+		vbd_object_log(object, type, VBD_SEVERITY_DEBUG, VBD_OK, "%s -> %s",
+			object->logged_state, state_of(object));
+}
+
+void vbd_object_changed(struct vbd_object *object)
+{
+	log_state(object);
+	vbd_watch_notify(&object->watches, false);
+}
+
+/* The object leaves its registry, and so the lists of clients. */
+static void log_deletion(struct vbd_object *object)
+{
+	if (object->announced)
+		vbd_object_log(object, deletion_types[kind_of(object)], VBD_SEVERITY_DEBUG, VBD_OK,
+			"%s", object->name[0] ? object->name : "without a name");
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
 void vbd_object_free(struct vbd_object *object)
 {
 	struct vbd_registry *registry = object->registry;
@@ -30,6 +127,7 @@ void vbd_object_free(struct vbd_object *object)
 	vbd_list_remove(&object->reap.link);
 	vbd_timer_destroy(object->deadline);
 	vbd_history_leave(&registry->ended, &object->ended_link);
+	log_deletion(object);
 	vbd_registry_remove(registry, object);
 	vbd_watch_notify(&object->watches, true);
 	if (registry->kind->free)
@@ -142,19 +240,6 @@ void *vbd_object_find(const struct vbd_registry *registry, const char *ref, stru
 	return vbd_registry_find_ref(registry, ref, err);
 }
 
-void vbd_object_log(const struct vbd_object *object, enum vbd_event_type type,
-	enum vbd_severity severity, enum vbd_reason reason, const char *fmt, ...)
-{
-	const struct vbd_registry *registry = object->registry;
-	const struct vbd_daemon *daemon = registry->daemon;
-	va_list ap;
-
-	va_start(ap, fmt);
-	(void)vbd_eventlog_vappend(daemon->eventlog, type, severity,
-		(enum vbd_object_kind)(registry - daemon->registries), object->id, reason, fmt, ap);
-	va_end(ap);
-}
-
 bool vbd_object_settle(struct vbd_object *object)
 {
 	if (!object->deleted || !object->ended || is_used(object))
@@ -183,6 +268,7 @@ void vbd_object_cancel(struct vbd_object *object)
 {
 	if (!object->ended && object->registry->kind->cancel)
 		object->registry->kind->cancel(object);
+	log_state(object);
 }
 
 bool vbd_object_delete(struct vbd_object *object)
@@ -194,15 +280,23 @@ bool vbd_object_delete(struct vbd_object *object)
 
 void vbd_object_unregister(struct vbd_object *object)
 {
+	log_deletion(object);
 	vbd_registry_remove(object->registry, object);
 	object->deleted = true;
 	count_end(object);
 	(void)vbd_object_settle(object);
 }
 
+/* The daemon ends, so no client reads of it any more. */
+static void free_silently(struct vbd_object *object)
+{
+	object->announced = false;
+	vbd_object_free(object);
+}
+
 void vbd_objects_free(struct vbd_registry *registry)
 {
-	vbd_registry_drain(registry, vbd_object_free);
+	vbd_registry_drain(registry, free_silently);
 }
 
 void vbd_object_problem(const struct vbd_object *object, struct vbd_error *ret_err)

@@ -23,6 +23,9 @@ struct vbd_kind {
 	/* Does something use the ended object? When the use is over, vbd_object_settle() follows.
 	 */
 	bool (*is_used)(const struct vbd_object *object);
+	/* Name of the object's state, as clients see it. NULL: objects of the kind have no states.
+	 */
+	const char *(*state)(const struct vbd_object *object);
 	/* Set @ret_err to the reason for which the object failed. */
 	void (*problem)(const struct vbd_object *object, struct vbd_error *ret_err);
 	/* Free what the object owns, but not the object's own memory. */
@@ -58,10 +61,22 @@ enum vbd_status vbd_object_set_name(
  * VBD_E_NOT_FOUND */
 void *vbd_object_find(const struct vbd_registry *registry, const char *ref, struct vbd_error *err);
 
-/** vbd_object_log - append an event about the object, which must be in its registry, to the event
- * log; see vbd_eventlog_append() */
-void vbd_object_log(const struct vbd_object *object, enum vbd_event_type type,
-	enum vbd_severity severity, enum vbd_reason reason, const char *fmt, ...) VBD_PRINTF(5, 6);
+/**
+ * vbd_object_log - append an event about the object, which must be in its registry, to the event
+ * log; see vbd_eventlog_append()
+ * @code: of the problem that led to the event; VBD_OK if there is none
+ */
+void vbd_object_log(struct vbd_object *object, enum vbd_event_type type, enum vbd_severity severity,
+	enum vbd_status code, const char *fmt, ...) VBD_PRINTF(5, 6);
+
+/** vbd_object_log_event - as vbd_object_log(), with type, severity and further data in @event;
+ * name, state and previous state are the object's */
+void vbd_object_log_event(struct vbd_object *object, const struct vbd_event *event, const char *fmt,
+	...) VBD_PRINTF(3, 4);
+
+/** vbd_object_changed - the object may have changed: append an event about its state unless there
+ * was one, and call its watches */
+void vbd_object_changed(struct vbd_object *object);
 
 /** vbd_object_end - the object has ended: move it to the history of its kind, or free it if a
  * client deleted it */

@@ -43,6 +43,8 @@ struct vbd_object {
 	uint64_t created_ns;
 	bool ended;
 	bool deleted;		    /* by a client: the object skips the history */
+	bool announced;		    /* an event has named the object, and none its deletion */
+	const char *logged_state;   /* `data.state` of the last event about the object */
 	struct vbd_timer *deadline; /* NULL for a kind without one */
 	struct vbd_link watches;    /* of struct vbd_watch */
 	struct vbd_link ended_link; /* in the registry's `ended` */

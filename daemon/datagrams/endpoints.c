@@ -42,15 +42,15 @@ static void on_before_qp_goes(struct vbd_endpoint *endpoint, void *arg)
 static void on_asked(struct vbd_endpoint *endpoint, const struct sockaddr *peer,
 	const struct vbd_error *refused, void *arg)
 {
-	const struct vbd_endpoint_record *record = arg;
+	struct vbd_endpoint_record *record = arg;
 	const struct sockaddr_storage *from = (const struct sockaddr_storage *)peer;
 	char text[VBD_ADDR_TEXT_BYTES];
 
 	(void)endpoint;
-	vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_ASKED,
-		refused ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO, VBD_REASON_NONE,
-		"%s requested the QP number%s%s", vbd_addr_format(from, text), refused ? ": " : "",
-		refused ? refused->text : "");
+	vbd_object_log(&record->object, VBD_EVENT_UD_ENDPOINT_RESOLVED,
+		refused ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO,
+		refused ? refused->status : VBD_OK, "%s requested the QP number%s%s",
+		vbd_addr_format(from, text), refused ? ": " : "", refused ? refused->text : "");
 }
 
 static void count_totals(struct vbd_totals *totals, const struct vbd_endpoint *endpoint)
@@ -80,10 +80,11 @@ static void ended(struct vbd_endpoint_record *record)
 	daemon->endpoints_failed += failed ? 1 : 0;
 	daemon->qp_receives_bytes -= record->receive_bytes;
 	count_totals(&daemon->ended_totals, endpoint);
-	vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_ENDED,
-		failed ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO, endpoint->qp.reason,
-		"%s: %s%s%s", vbd_endpoint_state_name(endpoint->state),
-		vbd_reason_name(endpoint->qp.reason), endpoint->qp.first_error.at_ns ? ": " : "",
+	vbd_object_log(&record->object, VBD_EVENT_UD_ENDPOINT_ENDED,
+		failed ? VBD_SEVERITY_WARNING : VBD_SEVERITY_INFO,
+		vbd_reason_status(endpoint->qp.reason), "%s: %s%s%s",
+		vbd_endpoint_state_name(endpoint->state), vbd_reason_name(endpoint->qp.reason),
+		endpoint->qp.first_error.at_ns ? ": " : "",
 		endpoint->qp.first_error.at_ns ? endpoint->qp.first_error.error.text : "");
 }
 
@@ -93,7 +94,7 @@ static void on_state_changed(struct vbd_endpoint *endpoint, void *arg)
 
 	if (vbd_endpoint_state_ended(endpoint->state))
 		ended(record);
-	vbd_watch_notify(&record->object.watches, false);
+	vbd_object_changed(&record->object);
 }
 
 static const struct vbd_endpoint_ops endpoint_ops = {
@@ -130,7 +131,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_e
 	record->receive_bytes = receive_bytes;
 	vbd_list_init(&record->peers);
 	vbd_list_init(&record->groups);
-	vbd_inbox_init(&record->inbox, object, VBD_EVENT_ENDPOINT_LOST_MESSAGE);
+	vbd_inbox_init(&record->inbox, object, VBD_EVENT_UD_ENDPOINT_MESSAGE_DROPPED);
 	*ret_record = record;
 	return VBD_OK;
 }
@@ -179,19 +180,18 @@ static enum vbd_status open_endpoint(struct vbd_endpoint_record *record,
 		&endpoint_ops, record, &record->endpoint, err);
 }
 
-static void announce(const struct vbd_endpoint_record *record)
+static void announce(struct vbd_endpoint_record *record)
 {
 	const struct vbd_endpoint *endpoint = record->endpoint;
 	char text[VBD_ADDR_TEXT_BYTES];
 
 	if (!endpoint->listen_id) {
-		vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_CREATED, VBD_SEVERITY_INFO,
-			VBD_REASON_NONE, "on %s, qpn 0x%06x", endpoint->device_name,
-			endpoint->qp.info.lqpn);
+		vbd_object_log(&record->object, VBD_EVENT_UD_ENDPOINT_CREATED, VBD_SEVERITY_INFO,
+			VBD_OK, "on %s, qpn 0x%06x", endpoint->device_name, endpoint->qp.info.lqpn);
 		return;
 	}
-	vbd_object_log(&record->object, VBD_EVENT_ENDPOINT_CREATED, VBD_SEVERITY_INFO,
-		VBD_REASON_NONE, "on %s, qpn 0x%06x, listens on %s port %u", endpoint->device_name,
+	vbd_object_log(&record->object, VBD_EVENT_UD_ENDPOINT_CREATED, VBD_SEVERITY_INFO, VBD_OK,
+		"on %s, qpn 0x%06x, listens on %s port %u", endpoint->device_name,
 		endpoint->qp.info.lqpn, vbd_addr_format(&endpoint->addr, text),
 		vbd_addr_port(&endpoint->addr));
 }
@@ -272,9 +272,16 @@ static void free_record(struct vbd_object *object)
 }
 
 /* Deleting an endpoint closes it; its peers and groups are freed with it. */
+static const char *state(const struct vbd_object *object)
+{
+	return vbd_endpoint_state_name(
+		((const struct vbd_endpoint_record *)object)->endpoint->state);
+}
+
 const struct vbd_kind vbd_ud_endpoint_kind = {
 	.size_bytes = sizeof(struct vbd_endpoint_record),
 	.on_deadline = on_deadline,
 	.cancel = close_endpoint,
+	.state = state,
 	.free = free_record,
 };

@@ -13,15 +13,16 @@ static struct vbd_group_record *record_of(struct vbd_object *object)
 	return VBD_CONTAINER_OF(object, struct vbd_group_record, object);
 }
 
-static void log_state(const struct vbd_group_record *record)
+static void log_state(struct vbd_group_record *record)
 {
 	static const struct {
 		enum vbd_event_type type;
 		enum vbd_severity severity;
 	} events[VBD_GROUP_STATE_COUNT] = {
-		[VBD_GROUP_IS_JOINED] = {VBD_EVENT_GROUP_JOINED, VBD_SEVERITY_INFO},
-		[VBD_GROUP_IS_LEFT] = {VBD_EVENT_GROUP_LEFT, VBD_SEVERITY_INFO},
-		[VBD_GROUP_IS_FAILED] = {VBD_EVENT_GROUP_FAILED, VBD_SEVERITY_WARNING},
+		[VBD_GROUP_IS_JOINED] = {VBD_EVENT_MULTICAST_MEMBERSHIP_JOINED, VBD_SEVERITY_INFO},
+		[VBD_GROUP_IS_LEFT] = {VBD_EVENT_MULTICAST_MEMBERSHIP_LEFT, VBD_SEVERITY_INFO},
+		[VBD_GROUP_IS_FAILED] = {VBD_EVENT_MULTICAST_MEMBERSHIP_FAILED,
+			VBD_SEVERITY_WARNING},
 	};
 	const struct vbd_group *group = &record->group;
 	bool failed = group->state == VBD_GROUP_IS_FAILED;
@@ -30,9 +31,10 @@ static void log_state(const struct vbd_group_record *record)
 	if (!events[group->state].type)
 		return;
 	vbd_object_log(&record->object, events[group->state].type, events[group->state].severity,
-		VBD_REASON_NONE, "%s %s, endpoint %llu%s%s", vbd_addr_format(&group->addr, text),
-		vbd_group_mode_name(group->mode), (unsigned long long)record->endpoint_id,
-		failed ? ": " : "", failed ? group->error.text : "");
+		failed ? group->error.status : VBD_OK, "%s %s, endpoint %llu%s%s",
+		vbd_addr_format(&group->addr, text), vbd_group_mode_name(group->mode),
+		(unsigned long long)record->endpoint_id, failed ? ": " : "",
+		failed ? group->error.text : "");
 }
 
 static void on_state_changed(struct vbd_group *group, void *arg)
@@ -44,7 +46,7 @@ static void on_state_changed(struct vbd_group *group, void *arg)
 		vbd_timer_clear(record->object.deadline);
 	if (vbd_group_state_ended(group->state))
 		vbd_object_end(&record->object);
-	vbd_watch_notify(&record->object.watches, false);
+	vbd_object_changed(&record->object);
 }
 
 static const struct vbd_group_ops group_ops = {.state_changed = on_state_changed};
@@ -149,6 +151,8 @@ enum vbd_status vbd_group_create(struct vbd_daemon *daemon, const struct vbd_gro
 		status = make_record(daemon, spec, &record, err);
 	if (status)
 		return status;
+	vbd_object_log(&record->object, VBD_EVENT_MULTICAST_MEMBERSHIP_CREATED, VBD_SEVERITY_DEBUG,
+		VBD_OK, "of ud_endpoint %llu", (unsigned long long)record->endpoint_id);
 	vbd_timer_set(record->object.deadline, spec->timeout_ms);
 	/* From here on a failure is the group's own. */
 	vbd_group_join(&record->group, record->object.id, spec->endpoint->endpoint,
@@ -205,11 +209,17 @@ static void free_record(struct vbd_object *object)
 }
 
 /* Deleting a group leaves it. A failed group stays until it is deleted. */
+static const char *state(const struct vbd_object *object)
+{
+	return vbd_group_state_json(((const struct vbd_group_record *)object)->group.state);
+}
+
 const struct vbd_kind vbd_multicast_membership_kind = {
 	.size_bytes = sizeof(struct vbd_group_record),
 	.on_deadline = on_deadline,
 	.cancel = leave,
 	.is_used = is_used,
+	.state = state,
 	.problem = get_problem,
 	.free = free_record,
 };

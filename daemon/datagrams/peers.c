@@ -23,16 +23,16 @@ static void on_state_changed(struct vbd_peer *peer, void *arg)
 	if (record->object.deleted)
 		return;
 	if (peer->state == VBD_PEER_READY)
-		vbd_object_log(&record->object, VBD_EVENT_PEER_READY, VBD_SEVERITY_INFO,
-			VBD_REASON_NONE, "qpn 0x%06x at %s, for endpoint %llu", peer->qpn,
+		vbd_object_log(&record->object, VBD_EVENT_UD_PEER_READY, VBD_SEVERITY_INFO, VBD_OK,
+			"qpn 0x%06x at %s, for endpoint %llu", peer->qpn,
 			vbd_addr_format_gid(peer->path.dgid, gid),
 			(unsigned long long)record->endpoint_id);
 	else if (peer->state == VBD_PEER_FAILED)
-		vbd_object_log(&record->object, VBD_EVENT_PEER_FAILED, VBD_SEVERITY_WARNING,
-			VBD_REASON_NONE, "%s", peer->error.text);
+		vbd_object_log(&record->object, VBD_EVENT_UD_PEER_FAILED, VBD_SEVERITY_WARNING,
+			peer->error.status, "%s", peer->error.text);
 	if (peer->state == VBD_PEER_READY || peer->state == VBD_PEER_FAILED)
 		vbd_timer_clear(record->object.deadline);
-	vbd_watch_notify(&record->object.watches, false);
+	vbd_object_changed(&record->object);
 }
 
 static void make_ah(void *arg)
@@ -181,6 +181,8 @@ enum vbd_status vbd_peer_create(struct vbd_daemon *daemon, const struct vbd_peer
 		status = make_record(daemon, spec, &record, err);
 	if (status)
 		return status;
+	vbd_object_log(&record->object, VBD_EVENT_UD_PEER_CREATED, VBD_SEVERITY_DEBUG, VBD_OK,
+		"of ud_endpoint %llu", (unsigned long long)record->endpoint_id);
 	/* From here on a failure is the peer's own. */
 	if (spec->dst_addr[0])
 		resolve(record, spec);
@@ -254,10 +256,16 @@ static void free_record(struct vbd_object *object)
 	vbd_peer_fini(&record_of(object)->peer);
 }
 
+static const char *state(const struct vbd_object *object)
+{
+	return vbd_peer_state_json(((const struct vbd_peer_record *)object)->peer.state);
+}
+
 const struct vbd_kind vbd_ud_peer_kind = {
 	.size_bytes = sizeof(struct vbd_peer_record),
 	.on_deadline = on_deadline,
 	.is_used = is_used,
+	.state = state,
 	.problem = get_problem,
 	.free = free_record,
 };

@@ -63,8 +63,8 @@ static void allocate_and_register(void *arg)
 static void ready(struct vbd_buffer *buffer)
 {
 	buffer->state = VBD_BUFFER_READY;
-	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_CREATED, VBD_SEVERITY_INFO,
-		VBD_REASON_NONE, "%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
+	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_REGISTERED, VBD_SEVERITY_INFO, VBD_OK,
+		"%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
 }
 
 static void failed(struct vbd_buffer *buffer)
@@ -73,8 +73,8 @@ static void failed(struct vbd_buffer *buffer)
 	vbd_mem_free(&buffer->mem);
 	unpin(buffer);
 	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_FAILED, VBD_SEVERITY_WARNING,
-		VBD_REASON_NONE, "%zu bytes on %s: %s", buffer->mem.size_bytes, buffer->device_name,
-		buffer->error.text);
+		buffer->error.status, "%zu bytes on %s: %s", buffer->mem.size_bytes,
+		buffer->device_name, buffer->error.text);
 }
 
 static void created(void *arg)
@@ -91,7 +91,7 @@ static void created(void *arg)
 	if (buffer->state == VBD_BUFFER_REGISTERING)
 		failed(buffer);
 	free(creation);
-	vbd_watch_notify(&buffer->object.watches, false);
+	vbd_object_changed(&buffer->object);
 	job_done(daemon);
 }
 
@@ -257,6 +257,8 @@ enum vbd_status vbd_buffer_create(struct vbd_daemon *daemon, const struct vbd_bu
 		vbd_object_free(&buffer->object);
 		return status;
 	}
+	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_CREATED, VBD_SEVERITY_DEBUG, VBD_OK,
+		"registration on %s begins", buffer->device_name);
 	*ret_buffer = buffer;
 	return VBD_OK;
 }
@@ -332,8 +334,8 @@ enum vbd_status vbd_buffer_delete(struct vbd_buffer *buffer, struct vbd_error *e
 			"buffer %llu has %u user%s (running transfers or windows)",
 			(unsigned long long)id, buffer->users, buffer->users == 1 ? "" : "s");
 	buffer->object.deleted = true;
-	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_DELETED, VBD_SEVERITY_INFO,
-		VBD_REASON_NONE, "%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
+	vbd_object_log(&buffer->object, VBD_EVENT_BUFFER_DELETED, VBD_SEVERITY_INFO, VBD_OK,
+		"%zu bytes on %s", buffer->mem.size_bytes, buffer->device_name);
 	vbd_registry_remove(daemon->buffers, &buffer->object);
 	/* Revoke now, not after the last reader: peers must lose access, and the buffer must not
 	 * keep its device busy. */
@@ -494,7 +496,7 @@ void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *d
 			continue;
 		buffer->state = VBD_BUFFER_LOST;
 		vbd_object_log(object, VBD_EVENT_BUFFER_LOST, VBD_SEVERITY_WARNING,
-			VBD_REASON_DEVICE_REMOVED,
+			VBD_E_DEVICE_REMOVED,
 			"device %s is being removed; the buffer's %zu bytes are kept", device->name,
 			buffer->mem.size_bytes);
 		if (buffer->users == 0)
@@ -518,7 +520,13 @@ static void free_buffer(struct vbd_object *object)
 	vbd_mem_free(&buffer->mem);
 }
 
+static const char *state(const struct vbd_object *object)
+{
+	return vbd_buffer_state_name(((const struct vbd_buffer *)object)->state);
+}
+
 const struct vbd_kind vbd_buffer_kind = {
 	.size_bytes = sizeof(struct vbd_buffer),
+	.state = state,
 	.free = free_buffer,
 };

@@ -17,6 +17,22 @@ const struct vbd_kind vbd_pd_kind = {.size_bytes = sizeof(struct vbd_shared)};
 const struct vbd_kind vbd_cq_kind = {.size_bytes = sizeof(struct vbd_shared)};
 const struct vbd_kind vbd_srq_kind = {.size_bytes = sizeof(struct vbd_shared)};
 
+static enum vbd_event_type creation_type(const struct vbd_registry *registry)
+{
+	if (registry == registry->daemon->pds)
+		return VBD_EVENT_PD_CREATED;
+	return registry == registry->daemon->cqs ? VBD_EVENT_CQ_CREATED : VBD_EVENT_SRQ_CREATED;
+}
+
+static const struct vbd_device *device_of(const struct vbd_shared *shared)
+{
+	const struct vbd_registry *registry = shared->object.registry;
+
+	if (registry == registry->daemon->pds)
+		return shared->pd->device;
+	return registry == registry->daemon->cqs ? shared->cq->device : shared->srq->pd->device;
+}
+
 enum vbd_status vbd_shared_add(struct vbd_registry *registry, uint64_t id, void *item,
 	const char *name, struct vbd_shared **ret_shared, struct vbd_error *err)
 {
@@ -27,7 +43,22 @@ enum vbd_status vbd_shared_add(struct vbd_registry *registry, uint64_t id, void 
 		return status;
 	*ret_shared = VBD_CONTAINER_OF(object, struct vbd_shared, object);
 	(*ret_shared)->item = item;
+	vbd_object_log(object, creation_type(registry), VBD_SEVERITY_INFO, VBD_OK, "on %s",
+		device_of(*ret_shared)->name);
 	return VBD_OK;
+}
+
+void vbd_shared_updated(struct vbd_shared *shared)
+{
+	const struct vbd_registry *registry = shared->object.registry;
+
+	if (registry == registry->daemon->cqs)
+		vbd_object_log(&shared->object, VBD_EVENT_CQ_UPDATED, VBD_SEVERITY_INFO, VBD_OK,
+			"%u entries, moderation %u in %u us", shared->cq->capacity_cqe,
+			shared->cq->moderation_count, shared->cq->moderation_period_us);
+	else
+		vbd_object_log(&shared->object, VBD_EVENT_SRQ_UPDATED, VBD_SEVERITY_INFO, VBD_OK,
+			"limit %llu", (unsigned long long)vbd_counter_get(&shared->srq->limit));
 }
 
 void vbd_shared_remove(struct vbd_registry *registry, uint64_t id)

@@ -40,6 +40,9 @@ struct vbd_shared {
 enum vbd_status vbd_shared_add(struct vbd_registry *registry, uint64_t id, void *item,
 	const char *name, struct vbd_shared **ret_shared, struct vbd_error *err) VBD_MUST_CHECK;
 
+/** vbd_shared_updated - a client has changed the object: append an event */
+void vbd_shared_updated(struct vbd_shared *shared);
+
 /** vbd_shared_remove - free the record of @id, if there is one */
 void vbd_shared_remove(struct vbd_registry *registry, uint64_t id);
 

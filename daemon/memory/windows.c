@@ -60,12 +60,12 @@ static struct vbd_channel *choose_channel(struct vbd_window *window, void *arg)
 	return record->qp->channel;
 }
 
-static void log_window(const struct vbd_window_record *record, enum vbd_event_type type,
+static void log_window(struct vbd_window_record *record, enum vbd_event_type type,
 	enum vbd_severity severity, const char *why)
 {
 	const struct vbd_window_range *range = &record->window.range;
 
-	vbd_object_log(&record->object, type, severity, VBD_REASON_NONE,
+	vbd_object_log(&record->object, type, severity, record->error.status,
 		"type %u, %llu bytes at offset %llu of buffer %llu%s%s", range->type,
 		(unsigned long long)range->length_bytes, (unsigned long long)range->offset,
 		(unsigned long long)record->buffer_id, *why ? ": " : "", why);
@@ -164,7 +164,7 @@ static void on_changed(struct vbd_window *window, void *arg)
 		bound(record);
 	else if (has_ended(record))
 		ended(record);
-	vbd_watch_notify(&record->object.watches, false);
+	vbd_object_changed(&record->object);
 }
 
 /* Cancel the work request first; end its connection if the cancel is late too. */
@@ -428,12 +428,18 @@ static void free_record(struct vbd_object *object)
 }
 
 /* Deleting a window revokes it. */
+static const char *state(const struct vbd_object *object)
+{
+	return vbd_window_state_name(((const struct vbd_window_record *)object)->window.state);
+}
+
 const struct vbd_kind vbd_window_kind = {
 	.size_bytes = sizeof(struct vbd_window_record),
 	.keeps_history = true,
 	.on_deadline = on_deadline,
 	.cancel = revoke,
 	.is_used = is_used,
+	.state = state,
 	.problem = get_problem,
 	.free = free_record,
 };

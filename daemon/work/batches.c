@@ -17,7 +17,7 @@ enum vbd_transfer_state vbd_batch_transfer_state(const struct vbd_batch_item *it
 	return item->transfer ? item->transfer->transfer.state : item->ended_state;
 }
 
-static void log_end(const struct vbd_batch *batch)
+static void log_end(struct vbd_batch *batch)
 {
 	bool done = batch->state == VBD_BATCH_DONE;
 	uint32_t failed = 0;
@@ -25,11 +25,11 @@ static void log_end(const struct vbd_batch *batch)
 	for (uint32_t i = 0; i < batch->count; i++)
 		failed += batch->items[i].ended_state != VBD_TRANSFER_DONE;
 	if (done)
-		vbd_object_log(&batch->object, VBD_EVENT_BATCH_ENDED, VBD_SEVERITY_INFO,
-			VBD_REASON_NONE, "done, %u transfers", batch->count);
+		vbd_object_log(&batch->object, VBD_EVENT_BATCH_ENDED, VBD_SEVERITY_INFO, VBD_OK,
+			"done, %u transfers", batch->count);
 	else
 		vbd_object_log(&batch->object, VBD_EVENT_BATCH_ENDED, VBD_SEVERITY_WARNING,
-			VBD_REASON_NONE, "failed, %u of %u transfers failed: %s", failed,
+			batch->error.status, "failed, %u of %u transfers failed: %s", failed,
 			batch->count, batch->error.text);
 }
 
@@ -39,7 +39,7 @@ static void ended(struct vbd_batch *batch)
 	batch->state = batch->error.status ? VBD_BATCH_FAILED : VBD_BATCH_DONE;
 	vbd_object_end(&batch->object);
 	log_end(batch);
-	vbd_watch_notify(&batch->object.watches, false);
+	vbd_object_changed(&batch->object);
 }
 
 static void take_error(struct vbd_batch *batch, const struct vbd_transfer_record *record)
@@ -107,7 +107,7 @@ enum vbd_status vbd_batch_create(struct vbd_daemon *daemon,
 	batch->count = count;
 	batch->open = count;
 	add_transfers(batch, records);
-	vbd_object_log(object, VBD_EVENT_BATCH_CREATED, VBD_SEVERITY_INFO, VBD_REASON_NONE,
+	vbd_object_log(object, VBD_EVENT_BATCH_CREATED, VBD_SEVERITY_INFO, VBD_OK,
 		"%u transfers, the first is %llu", count,
 		(unsigned long long)batch->items->transfer_id);
 	vbd_transfers_start(records, count);
@@ -139,11 +139,17 @@ static void free_batch(struct vbd_object *object)
 	free(batch->items);
 }
 
+static const char *state(const struct vbd_object *object)
+{
+	return vbd_batch_state_name(((const struct vbd_batch *)object)->state);
+}
+
 /* Cancelling a batch cancels those of its transfers that have not ended. */
 const struct vbd_kind vbd_batch_kind = {
 	.size_bytes = sizeof(struct vbd_batch),
 	.keeps_history = true,
 	.cancel = cancel,
+	.state = state,
 	.problem = get_problem,
 	.free = free_batch,
 };

@@ -49,14 +49,15 @@ static void ended(struct vbd_benchmark *benchmark)
 	benchmark->transfer = NULL;
 	vbd_object_end(&benchmark->object);
 	vbd_object_log(&benchmark->object, VBD_EVENT_BENCHMARK_ENDED,
-		done ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_REASON_NONE,
+		done ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,
+		done ? VBD_OK : benchmark->error.status,
 		"%s, %llu messages of %u bytes over connection %llu in %llu ms%s%s",
 		vbd_benchmark_state_name(benchmark->state),
 		(unsigned long long)benchmark->result.messages, benchmark->size_bytes,
 		(unsigned long long)benchmark->connection_id,
 		(unsigned long long)(benchmark->result.elapsed_ns / VBD_NS_PER_MS),
 		done ? "" : ": ", benchmark->error.text);
-	vbd_watch_notify(&benchmark->object.watches, false);
+	vbd_object_changed(&benchmark->object);
 }
 
 static void on_transfer_changed(struct vbd_watch *watch, bool gone)
@@ -139,8 +140,7 @@ enum vbd_status vbd_benchmark_create(struct vbd_daemon *daemon,
 		vbd_object_free(&benchmark->object);
 		return status;
 	}
-	vbd_object_log(&benchmark->object, VBD_EVENT_BENCHMARK_CREATED, VBD_SEVERITY_INFO,
-		VBD_REASON_NONE,
+	vbd_object_log(&benchmark->object, VBD_EVENT_BENCHMARK_CREATED, VBD_SEVERITY_INFO, VBD_OK,
 		"%s, messages of %u bytes, %u at a time, over connection %llu: transfer %llu",
 		vbd_op_name(spec->op), spec->size_bytes, benchmark->tx_depth,
 		(unsigned long long)benchmark->connection_id,
@@ -168,10 +168,16 @@ static void free_benchmark(struct vbd_object *object)
 	vbd_watch_remove(&benchmark_of(object)->transfer_watch);
 }
 
+static const char *state(const struct vbd_object *object)
+{
+	return vbd_benchmark_state_name(((const struct vbd_benchmark *)object)->state);
+}
+
 const struct vbd_kind vbd_benchmark_kind = {
 	.size_bytes = sizeof(struct vbd_benchmark),
 	.keeps_history = true,
 	.cancel = cancel,
+	.state = state,
 	.problem = get_problem,
 	.free = free_benchmark,
 };

@@ -103,11 +103,11 @@ static void on_ended(struct vbd_probe *probe, void *arg)
 		daemon->probes_failed++;
 	vbd_object_end(&record->object);
 	vbd_object_log(&record->object, VBD_EVENT_PROBE_ENDED,
-		done ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING, VBD_REASON_NONE,
-		"%s, %s over connection %llu%s%s", vbd_probe_state_name(record->state),
-		progress(probe, text), (unsigned long long)record->connection_id, done ? "" : ": ",
-		record->error.text);
-	vbd_watch_notify(&record->object.watches, false);
+		done ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,
+		done ? VBD_OK : record->error.status, "%s, %s over connection %llu%s%s",
+		vbd_probe_state_name(record->state), progress(probe, text),
+		(unsigned long long)record->connection_id, done ? "" : ": ", record->error.text);
+	vbd_object_changed(&record->object);
 }
 
 /* The peer does not answer the ping under way. */
@@ -293,7 +293,7 @@ static enum vbd_status make_record(struct vbd_daemon *daemon, const struct vbd_p
 	return VBD_OK;
 }
 
-static void announce(const struct vbd_probe_record *record)
+static void announce(struct vbd_probe_record *record)
 {
 	const struct vbd_probe *probe = &record->probe;
 	char count[24] = "endless";
@@ -304,7 +304,7 @@ static void announce(const struct vbd_probe_record *record)
 	if (probe->interval_ns)
 		(void)snprintf(pace, sizeof(pace), "every %llu ms",
 			(unsigned long long)(probe->interval_ns / VBD_NS_PER_MS));
-	vbd_object_log(&record->object, VBD_EVENT_PROBE_CREATED, VBD_SEVERITY_INFO, VBD_REASON_NONE,
+	vbd_object_log(&record->object, VBD_EVENT_PROBE_CREATED, VBD_SEVERITY_INFO, VBD_OK,
 		"%s pings (%s), %s, over connection %llu", count, vbd_probe_kind_name(probe->kind),
 		pace, (unsigned long long)record->connection_id);
 }
@@ -359,10 +359,16 @@ static void get_problem(const struct vbd_object *object, struct vbd_error *ret_e
 
 /* Cancelling a probe of kind RPING ends it after the ping under way, of another kind at once. A
  * probe without a count is then DONE. */
+static const char *state(const struct vbd_object *object)
+{
+	return vbd_probe_state_name(((const struct vbd_probe_record *)object)->state);
+}
+
 const struct vbd_kind vbd_probe_kind = {
 	.size_bytes = sizeof(struct vbd_probe_record),
 	.keeps_history = true,
 	.on_deadline = on_deadline,
 	.cancel = cancel,
+	.state = state,
 	.problem = get_problem,
 };

@@ -91,13 +91,18 @@ static void release_resources(struct vbd_transfer_record *record)
 	record->qp = NULL;
 }
 
+static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err);
+
 static void on_ended(struct vbd_transfer *transfer, void *arg)
 {
 	struct vbd_transfer_record *record = arg;
 	struct vbd_daemon *daemon = record->object.registry->daemon;
+	struct vbd_error error = {0};
 	char owner[VBD_QP_OWNER_BYTES];
 
 	explain(record);
+	if (transfer->state != VBD_TRANSFER_DONE)
+		get_problem(&record->object, &error);
 	(void)vbd_qp_owner_text(record->qp, owner);
 	release_resources(record);
 	count_end(daemon, transfer->state);
@@ -105,13 +110,13 @@ static void on_ended(struct vbd_transfer *transfer, void *arg)
 	vbd_object_end(&record->object);
 	vbd_object_log(&record->object, VBD_EVENT_TRANSFER_ENDED,
 		transfer->state == VBD_TRANSFER_DONE ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,
-		VBD_REASON_NONE, "%s %s, %llu of %llu bytes over %s%s%s", vbd_op_name(transfer->op),
+		error.status, "%s %s, %llu of %llu bytes over %s%s%s", vbd_op_name(transfer->op),
 		vbd_transfer_state_name(transfer->state),
 		(unsigned long long)vbd_counter_get(&transfer->bytes_done),
 		(unsigned long long)vbd_transfer_length(transfer), owner,
 		transfer->error.status ? ": " : "",
 		transfer->error.status ? transfer->error.text : "");
-	vbd_watch_notify(&record->object.watches, false);
+	vbd_object_changed(&record->object);
 }
 
 static void on_started(struct vbd_transfer *transfer, void *arg)
@@ -119,7 +124,7 @@ static void on_started(struct vbd_transfer *transfer, void *arg)
 	struct vbd_transfer_record *record = arg;
 
 	(void)transfer;
-	vbd_watch_notify(&record->object.watches, false);
+	vbd_object_changed(&record->object);
 }
 
 /* The work requests do not complete: only the end of the QP releases the memory. */
@@ -145,6 +150,7 @@ static void stop(struct vbd_transfer_record *record, bool late)
 	record->stopping = true;
 	vbd_timer_set(record->object.deadline, CANCEL_GRACE_MS);
 	vbd_transfer_request_cancel(&record->transfer, late);
+	vbd_object_changed(&record->object);
 }
 
 static void on_deadline(void *arg)
@@ -248,8 +254,8 @@ static void announce(struct vbd_transfer_record *record)
 	char owner[VBD_QP_OWNER_BYTES];
 
 	vbd_timer_set(record->object.deadline, record->timeout_ms);
-	vbd_object_log(&record->object, VBD_EVENT_TRANSFER_CREATED, VBD_SEVERITY_DEBUG,
-		VBD_REASON_NONE, "%s of %llu bytes over %s", vbd_op_name(record->transfer.op),
+	vbd_object_log(&record->object, VBD_EVENT_TRANSFER_CREATED, VBD_SEVERITY_DEBUG, VBD_OK,
+		"%s of %llu bytes over %s", vbd_op_name(record->transfer.op),
 		(unsigned long long)vbd_transfer_length(&record->transfer),
 		vbd_qp_owner_text(record->qp, owner));
 }
@@ -504,11 +510,18 @@ static void free_record(struct vbd_object *object)
 	free(record->sges);
 }
 
+static const char *state(const struct vbd_object *object)
+{
+	return vbd_transfer_state_name(
+		((const struct vbd_transfer_record *)object)->transfer.state);
+}
+
 const struct vbd_kind vbd_transfer_kind = {
 	.size_bytes = sizeof(struct vbd_transfer_record),
 	.keeps_history = true,
 	.on_deadline = on_deadline,
 	.cancel = cancel,
+	.state = state,
 	.problem = get_problem,
 	.free = free_record,
 };

@@ -30,10 +30,10 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("url", nargs="?", metavar="URL", default=os.environ.get("VERBSD_URL", "http://127.0.0.1:7480"),
                         help="of a verbsd (default VERBSD_URL, or http://127.0.0.1:7480)")
-    parser.add_argument("--type", help="only of this type, as connection_ended")
-    parser.add_argument("--object", help="only of this kind of object (connection), or of one (connection/7)")
+    parser.add_argument("--type", help="only of these types, as connection_ended,transfer_ended")
+    parser.add_argument("--object", help="only of this kind of object (connection), or of one (connection/to-b)")
     parser.add_argument("--severity", help="only at least this severe", choices=["debug", "info", "notice", "warning", "error"])
-    parser.add_argument("--reason", help="only with this reason, as retry_exceeded")
+    parser.add_argument("--code", help="only with this problem code, as retry_exceeded")
     parser.add_argument("--after", type=place, metavar="PLACE", default="now",
                         help="those behind PLACE: `next` of a page, or a number (default: those from now on)")
     parser.add_argument("--count", type=number, default=1, metavar="N", help="ends after so many (default 1; 0: never)")
@@ -121,12 +121,10 @@ def main():
     newest = daemon.newest_place()
     after = newest if args.after == "now" else args.after
     query = urllib.parse.urlencode(
-        {name: value for name in ("type", "object", "severity") if (value := getattr(args, name))})
+        {name: value for name in ("type", "object", "severity", "code") if (value := getattr(args, name))})
     say(f"waiting for events behind {after}")
     seen = 0
     for event in events(daemon, query, after, deadline, say):
-        if args.reason and event.get("reason") != args.reason:
-            continue
         print(json.dumps(event, separators=(",", ":")), flush=True)
         seen += 1
         if seen == args.count:

@@ -34,7 +34,7 @@ await scenario("a buffer is copied over ways that lose answers, while somebody w
 	const after = await near.newest_event();
 
 	await near.fill(source, bytes);
-	const waiting = LANGUAGES.map((language) => new Example(language, "wait", ["--type", "connection_ended", "--reason", "local_close",
+	const waiting = LANGUAGES.map((language) => new Example(language, "wait", ["--type", "connection_ended", "--code", "local_close",
 		"--count", LANGUAGES.length, "--after", after, URL_OF(near)]));
 
 	await in_each_language(async (language) => {
@@ -141,20 +141,24 @@ await scenario("events are filtered alike by page, long poll and stream", async 
 	await far.listen({ port: PORT });
 	const first = await near.connect({ dst_port: PORT });
 	const second = await near.connect({ dst_port: PORT });
-	const buffer = await near.buffer(4096, { device: dev });
+	const buffer = await near.buffer(4096, { device: dev, name: "pail" });
+	const is = (object, kind, id) => object?.kind === kind && object.id === id;
 
 	await near.refused("POST", "/v1/connections", { dst_addr: addr, dst_port: 9 }, 30);
 	await near.call("DELETE", `/v1/connections/${first.id}`, undefined, { wait_s: 30 });
 	const all = (await near.get("/v1/events?limit=1000")).items;
 	const levels = ["debug", "info", "notice", "warning", "error"];
 	const filters = [
-		[`object=connection/${first.id}`, ({ object }) => object === `connection/${first.id}`],
-		["object=connection", ({ object }) => object?.startsWith("connection/")],
-		[`object=buffer/${buffer.id}`, ({ object }) => object === `buffer/${buffer.id}`],
-		["type=qp_transition", ({ type }) => type === "qp_transition"],
+		[`object=connection/${first.id}`, ({ object }) => is(object, "connection", first.id)],
+		["object=connection", ({ object }) => object?.kind === "connection"],
+		[`object=buffer/${buffer.id}`, ({ object }) => is(object, "buffer", buffer.id)],
+		["type=connection_qp_state_changed,buffer_created", ({ type }) =>
+			["connection_qp_state_changed", "buffer_created"].includes(type)],
+		["code=rejected", ({ data }) => data.code === "rejected"],
+		["object=buffer/pail", ({ object }) => object?.name === "pail"],
 		["severity=warning", ({ severity }) => levels.indexOf(severity) >= 3],
 		[`type=connection_ended&severity=info&object=connection/${first.id}`, ({ type, severity, object }) =>
-			type === "connection_ended" && levels.indexOf(severity) >= 1 && object === `connection/${first.id}`],
+			type === "connection_ended" && levels.indexOf(severity) >= 1 && is(object, "connection", first.id)],
 	];
 
 	for (const [filter, lets_through] of filters) {
@@ -180,7 +184,7 @@ await scenario("events are filtered alike by page, long poll and stream", async 
 
 	await near.call("DELETE", `/v1/buffers/${buffer.id}`);
 	await near.call("DELETE", `/v1/connections/${second.id}`, undefined, { wait_s: 30 });
-	equal((await poll).items.map(({ type, object }) => `${type} of ${object}`).join(), `connection_ended of connection/${second.id}`,
+	equal((await poll).items.map(({ type, object }) => `${type} of ${object.kind}/${object.id}`).join(), `connection_ended of connection/${second.id}`,
 		"what a long poll with a filter was answered with");
 	await near.stop();
 	await far.stop();

@@ -26,10 +26,107 @@ static void on_stopped(void *arg)
 	((struct svc *)arg)->stopped = true;
 }
 
+/* A copy of the lists of objects, kept by a client that only reads events. */
+struct mirror {
+	struct mirrored {
+		enum vbd_object_kind kind;
+		uint64_t id;
+		char name[VBD_NAME_BYTES];
+		const char *state;
+	} * objects;
+	size_t count;
+};
+
+static struct mirrored *find_mirrored(
+	const struct mirror *mirror, enum vbd_object_kind kind, uint64_t id)
+{
+	for (size_t i = 0; i < mirror->count; i++) {
+		if (mirror->objects[i].kind == kind && mirror->objects[i].id == id)
+			return &mirror->objects[i];
+	}
+	return NULL;
+}
+
+static void mirror_event(struct mirror *mirror, const struct vbd_event *event)
+{
+	struct mirrored *object = find_mirrored(mirror, event->kind, event->object_id);
+	const char *type = vbd_event_type_name(event->type);
+	const char *verb = strrchr(type, '_');
+
+	if (event->kind == VBD_KIND_NONE)
+		return;
+	if (strcmp(verb, "_deleted") == 0) {
+		assert_non_null(object);
+		*object = mirror->objects[--mirror->count];
+		return;
+	}
+	if (!object) {
+		mirror->objects =
+			realloc(mirror->objects, (mirror->count + 1) * sizeof(*mirror->objects));
+		assert_non_null(mirror->objects);
+		object = &mirror->objects[mirror->count++];
+	}
+	*object = (struct mirrored){.kind = event->kind, .id = event->object_id};
+	object->state = event->words[VBD_EVENT_STATE];
+	(void)snprintf(object->name, sizeof(object->name), "%s", event->name);
+}
+
+static void check_mirrored(const struct mirror *mirror, enum vbd_object_kind kind, uint64_t id,
+	const char *name, const char *state)
+{
+	const struct mirrored *object = find_mirrored(mirror, kind, id);
+
+	if (!object)
+		fail_msg("no event told of %s %llu", vbd_object_kind_name(kind),
+			(unsigned long long)id);
+	else if (object->state != state)
+		fail_msg("%s %llu is %s; the last event about it says %s",
+			vbd_object_kind_name(kind), (unsigned long long)id, state, object->state);
+	else if (name)
+		assert_string_equal(object->name, name);
+}
+
+/* Compare what the events told with the lists. */
+static void check_events(const struct svc *svc)
+{
+	const struct vbd_daemon *daemon = svc->daemon;
+	const struct vbd_event_filter all = {0};
+	struct mirror mirror = {0};
+	const struct vbd_event *event;
+	size_t count = 0;
+
+	if (vbd_eventlog_dropped(daemon->eventlog))
+		return;
+	for (uint64_t at = 0; (event = vbd_eventlog_next(daemon->eventlog, at, &all));
+		at = event->seq)
+		mirror_event(&mirror, event);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(daemon->registries); i++) {
+		const struct vbd_registry *registry = &daemon->registries[i];
+
+		vbd_registry_for_each (object, registry) {
+			/* An ended object may have given up its name. */
+			check_mirrored(&mirror, (enum vbd_object_kind)i, object->id,
+				object->ended ? NULL : object->name,
+				registry->kind->state ? registry->kind->state(object) : NULL);
+			count++;
+		}
+	}
+	vbd_list_for_each (link, &daemon->fabric->devices) {
+		const struct vbd_device *device = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		check_mirrored(&mirror, VBD_KIND_DEVICE, device->id, device->name,
+			vbd_device_state_name(device->state));
+		count++;
+	}
+	assert_int_equal(mirror.count, count);
+	free(mirror.objects);
+}
+
 void svc_stop(struct svc *svc)
 {
 	if (!svc->daemon)
 		return;
+	check_events(svc);
 	vbd_daemon_stop(svc->daemon, on_stopped, svc);
 	SVC_UNTIL(svc, vbd_daemon_is_drained(svc->daemon));
 	svc_turn(svc);
@@ -176,11 +273,12 @@ struct vbd_buffer *svc_buffer(
 
 unsigned int svc_count_events(struct svc *svc, enum vbd_event_type type)
 {
-	const struct vbd_event_filter filter = {.one_type = true, .type = type};
+	struct vbd_event_filter filter = {.by_type = true};
 	const struct vbd_event *event;
 	unsigned int count = 0;
 	uint64_t after = 0;
 
+	filter.types[type] = true;
 	while ((event = vbd_eventlog_next(svc->daemon->eventlog, after, &filter))) {
 		after = event->seq;
 		count++;

@@ -60,12 +60,15 @@ static int teardown(void **state)
 static uint64_t append(struct fixture *f, enum vbd_event_type type, enum vbd_severity severity,
 	enum vbd_object_kind kind, uint64_t id)
 {
-	return vbd_eventlog_append(f->eventlog, type, severity, kind, id, VBD_REASON_NONE, "text");
+	const struct vbd_event event = {
+		.type = type, .severity = severity, .kind = kind, .object_id = id, .name = "front"};
+
+	return vbd_eventlog_append(f->eventlog, &event, "text");
 }
 
 static void append_one(struct fixture *f)
 {
-	(void)append(f, VBD_EVENT_CM_EVENT, VBD_SEVERITY_INFO, VBD_KIND_CONNECTION, 7);
+	(void)append(f, VBD_EVENT_CONNECTION_CM_EVENT, VBD_SEVERITY_INFO, VBD_KIND_CONNECTION, 7);
 }
 
 static void test_eventlog__an_empty_log_starts_at_1(void **state)
@@ -85,9 +88,15 @@ static void test_eventlog__an_event_keeps_its_values(void **state)
 {
 	struct fixture *f = *state;
 	const struct vbd_event *event;
-	uint64_t seq =
-		vbd_eventlog_append(f->eventlog, VBD_EVENT_CONNECTION_ENDED, VBD_SEVERITY_WARNING,
-			VBD_KIND_CONNECTION, 7, VBD_REASON_REJECTED, "ended: %s", "x");
+	const struct vbd_event ended = {
+		.type = VBD_EVENT_CONNECTION_ENDED,
+		.severity = VBD_SEVERITY_WARNING,
+		.kind = VBD_KIND_CONNECTION,
+		.object_id = 7,
+		.name = "to-b",
+		.words[VBD_EVENT_CODE] = "rejected",
+	};
+	uint64_t seq = vbd_eventlog_append(f->eventlog, &ended, "ended: %s", "x");
 
 	assert_int_equal(seq, 1);
 	event = vbd_eventlog_get(f->eventlog, 1);
@@ -98,8 +107,10 @@ static void test_eventlog__an_event_keeps_its_values(void **state)
 	assert_int_equal(event->severity, VBD_SEVERITY_WARNING);
 	assert_int_equal(event->kind, VBD_KIND_CONNECTION);
 	assert_int_equal(event->object_id, 7);
-	assert_int_equal(event->reason, VBD_REASON_REJECTED);
-	assert_string_equal(event->text, "ended: x");
+	assert_string_equal(event->name, "to-b");
+	assert_string_equal(event->words[VBD_EVENT_CODE], "rejected");
+	assert_null(event->words[VBD_EVENT_STATE]);
+	assert_string_equal(event->detail, "ended: x");
 }
 
 static void test_eventlog__an_event_is_a_log_line_of_its_severity(void **state)
@@ -138,12 +149,19 @@ static void test_eventlog__a_full_ring_drops_the_oldest_and_counts_it(void **sta
 static void test_eventlog__a_filter_lets_through_what_it_names(void **state)
 {
 	struct fixture *f = *state;
-	const struct vbd_event_filter type = {.one_type = true, .type = VBD_EVENT_DAEMON_STARTED};
+	const struct vbd_event_filter type = {
+		.by_type = true, .types[VBD_EVENT_DAEMON_STARTED] = true};
 	const struct vbd_event_filter kind = {.kind = VBD_KIND_BUFFER};
 	const struct vbd_event_filter object = {.kind = VBD_KIND_BUFFER, .object_id = 5};
 	const struct vbd_event_filter severe = {.min_severity = VBD_SEVERITY_WARNING};
+	const struct vbd_event_filter types = {.by_type = true,
+		.types[VBD_EVENT_BUFFER_LOST] = true,
+		.types[VBD_EVENT_BUFFER_CREATED] = true};
+	const struct vbd_event_filter name = {.kind = VBD_KIND_BUFFER, .name = "front"};
+	const struct vbd_event_filter other = {.kind = VBD_KIND_BUFFER, .name = "back"};
+	const struct vbd_event_filter code = {.code = "rejected"};
 
-	(void)append(f, VBD_EVENT_CM_EVENT, VBD_SEVERITY_DEBUG, VBD_KIND_CONNECTION, 5);
+	(void)append(f, VBD_EVENT_CONNECTION_CM_EVENT, VBD_SEVERITY_DEBUG, VBD_KIND_CONNECTION, 5);
 	(void)append(f, VBD_EVENT_BUFFER_CREATED, VBD_SEVERITY_INFO, VBD_KIND_BUFFER, 4);
 	(void)append(f, VBD_EVENT_BUFFER_LOST, VBD_SEVERITY_WARNING, VBD_KIND_BUFFER, 5);
 	(void)append(f, VBD_EVENT_DAEMON_STARTED, VBD_SEVERITY_ERROR, VBD_KIND_NONE, 0);
@@ -154,6 +172,15 @@ static void test_eventlog__a_filter_lets_through_what_it_names(void **state)
 	assert_int_equal(vbd_eventlog_next(f->eventlog, 0, &object)->seq, 3);
 	assert_int_equal(vbd_eventlog_next(f->eventlog, 0, &severe)->seq, 3);
 	assert_int_equal(vbd_eventlog_next(f->eventlog, 3, &severe)->seq, 4);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 0, &types)->seq, 2);
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 2, &types)->seq, 3);
+	assert_null(vbd_eventlog_next(f->eventlog, 3, &types));
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 0, &name)->seq, 2);
+	assert_null(vbd_eventlog_next(f->eventlog, 0, &other));
+	assert_null(vbd_eventlog_next(f->eventlog, 0, &code));
+	(void)vbd_eventlog_append(f->eventlog,
+		&(const struct vbd_event){.words[VBD_EVENT_CODE] = "rejected"}, "text");
+	assert_int_equal(vbd_eventlog_next(f->eventlog, 0, &code)->seq, 5);
 }
 
 static void test_eventlog__texts_from_outside_are_cut_and_cleaned(void **state)
@@ -166,12 +193,12 @@ static void test_eventlog__texts_from_outside_are_cut_and_cleaned(void **state)
 	longest[sizeof(longest) - 1] = '\0';
 	longest[0] = '\n';
 	memcpy(longest + 158, "\xc3\xa4", 2); /* the cut falls into this character */
-	(void)vbd_eventlog_append(f->eventlog, VBD_EVENT_CM_EVENT, VBD_SEVERITY_INFO,
-		VBD_KIND_CONNECTION, 1, VBD_REASON_NONE, "%s", longest);
+	(void)vbd_eventlog_append(f->eventlog,
+		&(const struct vbd_event){.type = VBD_EVENT_CONNECTION_CM_EVENT}, "%s", longest);
 	event = vbd_eventlog_get(f->eventlog, 1);
-	assert_int_equal(strlen(event->text), 159);
-	assert_int_equal(event->text[0], '?');
-	assert_int_equal(event->text[158], '?');
+	assert_int_equal(strlen(event->detail), 159);
+	assert_int_equal(event->detail[0], '?');
+	assert_int_equal(event->detail[158], '?');
 }
 
 static void count_calls(struct vbd_watch *watch, bool gone)

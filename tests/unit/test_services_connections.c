@@ -81,7 +81,7 @@ static void test_services_connections__two_of_one_daemon_connect(void **state)
 	assert_int_equal(listener->waiting, 0);
 	assert_int_equal(watcher.calls, 3);
 	assert_int_equal(svc_count_events(svc, VBD_EVENT_CONNECTION_ESTABLISHED), 2);
-	assert_true(svc_count_events(svc, VBD_EVENT_QP_TRANSITION) >= 6);
+	assert_true(svc_count_events(svc, VBD_EVENT_CONNECTION_QP_STATE_CHANGED) >= 6);
 	vbd_watch_remove(&watcher.watch);
 }
 

@@ -114,18 +114,18 @@ static void test_services_endpoints__its_queue_pair_is_ud(void **state)
 static void test_services_endpoints__its_event_names_an_address_only_if_it_listens(void **state)
 {
 	const struct vbd_event_filter filter = {
-		.one_type = true, .type = VBD_EVENT_ENDPOINT_CREATED};
+		.by_type = true, .types[VBD_EVENT_UD_ENDPOINT_CREATED] = true};
 	struct svc *svc = *state;
 	const struct vbd_event *event;
 
 	(void)endpoint(svc, 0);
 	event = vbd_eventlog_next(svc->daemon->eventlog, 0, &filter);
 	assert_non_null(event);
-	assert_null(strstr(event->text, " port "));
+	assert_null(strstr(event->detail, " port "));
 	(void)endpoint(svc, PORT);
 	event = vbd_eventlog_next(svc->daemon->eventlog, event->seq, &filter);
 	assert_non_null(event);
-	assert_non_null(strstr(event->text, "listens on 10.0.0.1 port 7174"));
+	assert_non_null(strstr(event->detail, "listens on 10.0.0.1 port 7174"));
 }
 
 static void test_services_endpoints__two_ask_and_talk(void **state)
@@ -297,7 +297,7 @@ static void test_services_endpoints__a_group_is_joined_heard_and_left(void **sta
 	vbd_object_delete(&member->object);
 	assert_int_equal(fake_attached(there->endpoint->qp.ibv_qp), 0);
 	SVC_UNTIL(svc, vbd_registry_count(svc->daemon->multicast_memberships) == 1);
-	assert_int_equal(svc_count_events(svc, VBD_EVENT_GROUP_LEFT), 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_MULTICAST_MEMBERSHIP_LEFT), 1);
 }
 
 static void test_services_endpoints__a_group_leaves_when_what_was_sent_is_gone(void **state)
@@ -442,7 +442,7 @@ static void test_services_endpoints__one_of_another_device_is_not_told(void **st
 	(void)fake_connect_request(here->endpoint->listen_id, other);
 	SVC_UNTIL(svc, here->endpoint->sidr_requests == 1);
 	assert_int_equal(here->endpoint->sidr_refused, 1);
-	assert_int_equal(svc_count_events(svc, VBD_EVENT_ENDPOINT_ASKED), 1);
+	assert_int_equal(svc_count_events(svc, VBD_EVENT_UD_ENDPOINT_RESOLVED), 1);
 
 	/* An address of another device is refused too. */
 	(void)snprintf(spec.addr, sizeof(spec.addr), "10.0.0.1");

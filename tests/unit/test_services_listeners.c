@@ -244,7 +244,7 @@ static void test_services_listeners__an_undecided_request_is_rejected_in_time(vo
 	struct vbd_listener *listener = listen_with(svc, VBD_ACCEPT_MANUAL);
 	struct vbd_connection *connection;
 
-	vbd_listener_set_accept_timeout(listener, 5);
+	vbd_listener_change(listener, NULL, &(const uint32_t){5});
 	connection = request(svc, listener);
 	SVC_UNTIL(svc, connection->object.ended);
 	assert_int_equal(connection->conn->qp.reason, VBD_REASON_TIMED_OUT);
@@ -260,7 +260,7 @@ static void test_services_listeners__a_new_policy_is_for_later_requests(void **s
 	struct vbd_connection *waits = request(svc, listener);
 	struct vbd_connection *accepted;
 
-	vbd_listener_set_accept(listener, VBD_ACCEPT_AUTO);
+	vbd_listener_change(listener, &(const enum vbd_accept){VBD_ACCEPT_AUTO}, NULL);
 	accepted = request(svc, listener);
 	SVC_UNTIL(svc, accepted->conn->state == VBD_CONN_ESTABLISHED);
 	assert_int_equal(waits->conn->state, VBD_CONN_REQUESTED);

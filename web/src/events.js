@@ -8,7 +8,7 @@ const SEVERITIES = ["debug", "info", "notice", "warning", "error"];
 
 /** kindsOf - the kinds of objects that events are about, in order */
 export function kindsOf(events) {
-	const kinds = new Set(events.filter(({ object }) => object).map(({ object }) => object.split("/")[0]));
+	const kinds = new Set(events.filter(({ object }) => object).map(({ object }) => object.kind));
 	return [...kinds].sort();
 }
 
@@ -17,18 +17,18 @@ export function filterEvents(events, { q = "", severity = "", kind = "" }) {
 	const least = SEVERITIES.indexOf(severity);
 	return events.filter((event) => {
 		if (SEVERITIES.indexOf(event.severity) < least) return false;
-		if (kind && (event.object ?? "").split("/")[0] !== kind) return false;
+		if (kind && event.object?.kind !== kind) return false;
 		return (
 			!q ||
 			matches(
 				[
-					event.text,
+					event.detail,
 					eventSays(event).text,
 					event.type,
 					words(event.type),
-					event.object,
+					event.object && `${event.object.kind}/${event.object.id} ${event.object.name ?? ""}`,
 					event.severity,
-					event.reason,
+					event.data?.code,
 					event.seq,
 				].join(" "),
 				q,

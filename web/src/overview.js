@@ -80,11 +80,11 @@ export function failuresOf(warnings, events, now) {
 	return [...known.values()].filter(({ at }) => now - Date.parse(at) < HOUR_MS).sort((a, b) => b.seq - a.seq);
 }
 
-/** failureSays - {cause, text} of a failure: the reason in words, or the type of the event; text may be "" */
+/** failureSays - {cause, text} of a failure: the code in words, or the type of the event; text may be "" */
 export function failureSays(event) {
 	const { title, text } = eventSays(event);
-	if (!event.reason) return { cause: title.replace(/ended$/, "failed"), text };
-	const cause = words(event.reason);
+	if (!event.data?.code) return { cause: title.replace(/ended$/, "failed"), text };
+	const cause = words(event.data.code);
 	const rest = text.replace(/^\w+: /, "");
 	return { cause, text: rest.startsWith(cause) ? rest.slice(cause.length).replace(/^: /, "") : rest };
 }

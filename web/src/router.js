@@ -26,9 +26,9 @@ export function nextView(views, letter, from) {
 /* Kinds that are shown below the main list of a view. */
 const BESIDE = { window: "window", probe: "probe", ud_peer: "peer", multicast_membership: "group" };
 
-/** objectHash - the address at which an object of an event ("connection/7") is shown; null if it is not shown */
+/** objectHash - the address at which an object ({kind, id}) of an event is shown; null if it is not shown */
 export function objectHash(object) {
-	const [kind, id] = (object ?? "").split("/");
+	const { kind, id } = object ?? {};
 	const views = {
 		connection: "connections",
 		device: "devices",

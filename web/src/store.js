@@ -13,16 +13,10 @@ const SHARE = 8; /* reading one list takes at most one part in so many of the ti
 const ITEM_POLL_MS = 1000;
 const PART_POLL_MS = 5000;
 
-/** kindOf - "connection/7" -> "connection" */
-export function kindOf(object) {
-	return (object ?? "").split("/")[0];
-}
-
 // Whether an event about an object makes an entry out of date.
 function concerns(object, { spec, items, item, ref }) {
-	const [kind, id] = (object ?? "").split("/");
-	if (!spec.kinds.includes(kind)) return false;
-	return Boolean(items) || id === String(item?.id ?? item?.[kind] ?? ref);
+	if (!spec.kinds.includes(object?.kind)) return false;
+	return Boolean(items) || String(object.id) === String(item?.id ?? item?.[object.kind] ?? ref);
 }
 
 export class Store {

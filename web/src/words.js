@@ -18,11 +18,11 @@ function stateText(text) {
 	return [words(state), detail].filter(Boolean).join(": ");
 }
 
-/** eventSays - {title, text} of an event: its type and its text in plain words */
-export function eventSays({ type, text, reason }) {
-	const title = capitalized(words(type)).replace(/^(Qp|Cm)\b/, (name) => name.toUpperCase());
-	if (type === "connection_state") return { title, text: stateText(text) };
-	const plain = reason ? text.replaceAll(reason, words(reason)) : text;
+/** eventSays - {title, text} of an event: its type and its detail in plain words */
+export function eventSays({ type, detail, data }) {
+	const title = capitalized(words(type)).replace(/\b(qp|cm|ud|pd|cq|srq)\b/i, (name) => name.toUpperCase());
+	if (type === "connection_state_changed") return { title, text: stateText(detail) };
+	const plain = data?.code ? detail.replaceAll(data.code, words(data.code)) : detail;
 	return { title, text: plain.replace(/\btimed_out\b/, "timed out") };
 }
 

@@ -40,14 +40,19 @@ export class Fake {
 		this.connections = Array.from({ length: size }, (_, i) => this.connection(i + 1));
 		this.cqs = Array.from({ length: 8 }, (_, i) => this.cq(i + 1));
 		for (const one of this.connections.slice(-40))
-			this.say("connection_established", "notice", `connection/${one.id}`, `established with ${one.peer.addr}`);
+			this.say(
+				"connection_established",
+				"notice",
+				{ kind: "connection", id: one.id, name: one.name },
+				`established with ${one.peer.addr}`,
+			);
 		for (const one of this.connections.filter(({ state }) => state === "failed").slice(-12))
 			this.say(
 				"connection_ended",
 				"warning",
-				`connection/${one.id}`,
+				{ kind: "connection", id: one.id, name: one.name },
 				`failed: ${one.end.reason}: ${one.end.text}`,
-				one.end.reason,
+				{ state: "failed", previous_state: null, code: one.end.reason },
 			);
 		this.lists = {
 			connections: this.connections,
@@ -512,7 +517,7 @@ export class Fake {
 			);
 	}
 
-	say(type, severity, object, text, reason) {
+	say(type, severity, object, detail, data = {}) {
 		const event = {
 			seq: this.events.length + 1,
 			server_id: this.serverId,
@@ -520,8 +525,8 @@ export class Fake {
 			type,
 			severity,
 			object,
-			text,
-			reason,
+			detail,
+			data,
 		};
 		this.events.push(event);
 		for (const response of this.streams) this.send(response, event);

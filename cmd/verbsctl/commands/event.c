@@ -26,14 +26,28 @@ struct reader {
 	struct vbd_ctl_retry retry;
 };
 
+/* "connection/to-b", "connection/7" for an object without a name, or "-" for the daemon. */
+static char *object_text(const json_t *object)
+{
+	const json_t *name = vbd_ctl_json_at(object, "name");
+	char *kind = vbd_ctl_cell_text(vbd_ctl_json_at(object, "kind"));
+	char *ref = vbd_ctl_cell_text(json_is_string(name) ? name : vbd_ctl_json_at(object, "id"));
+	char *text =
+		json_is_object(object) ? vbd_ctl_format("%s/%s", kind, ref) : vbd_ctl_format("-");
+
+	free(ref);
+	free(kind);
+	return text;
+}
+
 static void put_event(struct vbd_ctl *ctl, const json_t *event)
 {
 	char *seq = vbd_ctl_cell_text(vbd_ctl_json_at(event, "seq"));
 	char *at = vbd_ctl_cell_time(vbd_ctl_json_at(event, "at"));
 	char *severity = vbd_ctl_cell_text(vbd_ctl_json_at(event, "severity"));
-	char *object = vbd_ctl_cell_text(vbd_ctl_json_at(event, "object"));
+	char *object = object_text(vbd_ctl_json_at(event, "object"));
 	char *type = vbd_ctl_cell_text(vbd_ctl_json_at(event, "type"));
-	char *text = vbd_ctl_cell_text(vbd_ctl_json_at(event, "text"));
+	char *detail = vbd_ctl_cell_text(vbd_ctl_json_at(event, "detail"));
 	const char *shade = strcmp(severity, "error") == 0     ? "\033[31m"
 			    : strcmp(severity, "warning") == 0 ? "\033[33m"
 							       : NULL;
@@ -41,8 +55,8 @@ static void put_event(struct vbd_ctl *ctl, const json_t *event)
 	if (!ctl->color)
 		shade = NULL;
 	printf("%6s %s %s%-7s%s %-15s %-22s %s\n", seq, at, shade ? shade : "", severity,
-		shade ? "\033[0m" : "", object, type, text);
-	free(text);
+		shade ? "\033[0m" : "", object, type, detail);
+	free(detail);
 	free(type);
 	free(object);
 	free(severity);

@@ -210,9 +210,10 @@ enum vbd_ctl_kind {
 	X(LINES, "lines", 'n', UINT, "N", NULL, "only the last N events of the log (with -f: 10)") \
 	X(AFTER, "after", 0, TEXT, "PLACE", NULL,                                                  \
 		"only events after this one: a number, `next` of a list, or now")                  \
-	X(TYPE, "type", 0, TEXT, "TYPE", "type", "only events of this type")                       \
-	X(OBJECT, "object", 0, TEXT, "KIND[/ID]", "object",                                        \
-		"only events of one kind (connection) or object (connection/7)")                   \
+	X(TYPE, "type", 0, TEXT, "TYPE[,TYPE...]", "type", "only events of these types")           \
+	X(CODE, "code", 0, TEXT, "CODE", "code", "only events with this code, as in rejected")     \
+	X(OBJECT, "object", 0, TEXT, "KIND[/REF]", "object",                                       \
+		"only events of one kind (connection) or object (connection/to-b)")                \
 	X(DST_SRC, "src", 0, TEXT, "ADDR", "src", "source address")                                \
 	X(SEVERITY, "severity", 0, TEXT, "debug|info|notice|warning|error", "severity",            \
 		"only events of at least this severity")                                           \

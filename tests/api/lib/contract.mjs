@@ -54,6 +54,7 @@ export function methodList(header = '') {
 
 // Converts a query or path value to the type of its schema.
 function coerce(text, schema) {
+  if (schema.type === 'array') return text.split(',');
   if (schema.type === 'integer' && /^-?\d+$/.test(text)) return Number(text);
   if (schema.type === 'array') return text.split(',').map((one) => coerce(one, schema.items));
   return text;

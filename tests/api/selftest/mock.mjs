@@ -139,7 +139,8 @@ class State {
       type: 'buffer_created',
       severity: 'info',
       object: null,
-      text: 'made',
+      detail: 'made',
+      data: { state: 'registering', previous_state: null },
     }));
     const items = all.filter(({ seq }) => seq > after).slice(0, limit);
     return ok({

@@ -168,8 +168,8 @@ export const message = (seq, data, over = {}) => ({
 });
 
 export const event = (seq, over = {}) => ({
-  seq, server_id: '00000000000000a1', at: at(seq), type: 'connection_established', severity: 'info', object: 'connection/7',
-  text: `event number ${seq}`, ...over,
+  seq, server_id: '00000000000000a1', at: at(seq), type: 'connection_established', severity: 'info', object: { kind: 'connection', id: 7, name: null },
+  detail: `event number ${seq}`, data: { state: 'established', previous_state: 'connecting' }, ...over,
 });
 
 // A page of the event log.

@@ -10,7 +10,7 @@ async function the_feed_can_be_filtered_and_paused(world) {
 	await world.try("a", "POST", "/v1/connections", { dst_addr: world.addr, dst_port: 7999 }, 60);
 	const page = await world.page("a", "#/events");
 	const feed = page.getByRole("list", { name: "Events, newest first" });
-	const made = feed.locator(".event").filter({ hasText: "buffer created" });
+	const made = feed.locator(".event").filter({ hasText: "buffer registered" });
 	const ended = feed.locator(".event").filter({ hasText: "connection ended" });
 
 	await sees(made);

@@ -4,22 +4,28 @@ import test from "node:test";
 import { filterEvents, kindsOf } from "../../../web/src/events.js";
 
 const events = [
-	{ seq: 1, type: "daemon_started", severity: "notice", object: null, text: "verbsd 0.1.0 started" },
+	{ seq: 1, type: "daemon_started", severity: "notice", object: null, detail: "verbsd 0.1.0 started" },
 	{
 		seq: 2,
-		type: "connection_state",
+		type: "connection_state_changed",
 		severity: "debug",
-		object: "connection/7",
-		text: "connecting: on route_resolved",
+		object: { kind: "connection", id: 7, name: null },
+		detail: "connecting: on route_resolved",
 	},
-	{ seq: 3, type: "buffer_created", severity: "info", object: "buffer/1", text: "4096 bytes" },
+	{
+		seq: 3,
+		type: "buffer_created",
+		severity: "info",
+		object: { kind: "buffer", id: 1, name: null },
+		detail: "4096 bytes",
+	},
 	{
 		seq: 4,
 		type: "connection_ended",
 		severity: "warning",
-		object: "connection/7",
-		text: "failed",
-		reason: "retry_exceeded",
+		object: { kind: "connection", id: 7, name: null },
+		detail: "failed",
+		data: { code: "retry_exceeded" },
 	},
 ];
 const numbers = (filter) => filterEvents(events, filter).map(({ seq }) => seq);
@@ -40,7 +46,7 @@ test("a kind is the kind of the object, not of the type", () => {
 	assert.deepEqual(numbers({ kind: "daemon" }), []);
 });
 
-test("a search goes through text, type with spaces, object and reason", () => {
+test("a search goes through text, type with spaces, object and code", () => {
 	assert.deepEqual(numbers({ q: "connection ended" }), [4]);
 	assert.deepEqual(numbers({ q: "connection/7" }), [2, 4]);
 	assert.deepEqual(numbers({ q: "RETRY_exceeded" }), [4]);

@@ -59,7 +59,7 @@ const event = (seq, at, more) => ({
 	seq,
 	at: `2026-01-01T${at}Z`,
 	severity: "warning",
-	text: "",
+	detail: "",
 	type: "x_failed",
 	...more,
 });
@@ -77,14 +77,17 @@ test("failures are the warnings and errors of the last hour, each once, newest f
 });
 
 test("a failure names its reason, and then only what the reason does not say", () => {
-	const ended = { type: "connection_ended", reason: "retry_exceeded" };
+	const ended = { type: "connection_ended", data: { code: "retry_exceeded" } };
 
-	assert.deepEqual(failureSays({ ...ended, text: "failed: retry_exceeded: write: no answer" }), {
+	assert.deepEqual(failureSays({ ...ended, detail: "failed: retry_exceeded: write: no answer" }), {
 		cause: "retry exceeded",
 		text: "write: no answer",
 	});
-	assert.deepEqual(failureSays({ ...ended, text: "failed: retry_exceeded" }), { cause: "retry exceeded", text: "" });
-	assert.deepEqual(failureSays({ type: "transfer_ended", text: "write failed" }), {
+	assert.deepEqual(failureSays({ ...ended, detail: "failed: retry_exceeded" }), {
+		cause: "retry exceeded",
+		text: "",
+	});
+	assert.deepEqual(failureSays({ type: "transfer_ended", detail: "write failed" }), {
 		cause: "Transfer failed",
 		text: "write failed",
 	});
@@ -92,9 +95,9 @@ test("a failure names its reason, and then only what the reason does not say", (
 
 test("causes are counted, the most frequent first", () => {
 	const failures = [
-		{ type: "device_failed", text: "rxe0" },
-		{ type: "connection_ended", reason: "rejected", text: "failed: rejected" },
-		{ type: "connection_ended", reason: "rejected", text: "failed: rejected" },
+		{ type: "device_failed", detail: "rxe0" },
+		{ type: "connection_ended", data: { code: "rejected" }, detail: "failed: rejected" },
+		{ type: "connection_ended", data: { code: "rejected" }, detail: "failed: rejected" },
 	];
 
 	assert.deepEqual(causesOf(failures), [

@@ -27,16 +27,16 @@ test("empty parts of a query are left out", () => {
 });
 
 test("objects of events have the address at which they are shown", () => {
-	assert.equal(objectHash("connection/7"), "#/connections/7");
-	assert.equal(objectHash("buffer/3"), "#/buffers?id=3");
-	assert.equal(objectHash("window/3"), "#/buffers?window=3");
-	assert.equal(objectHash("benchmark/3"), "#/benchmarks?id=3");
-	assert.equal(objectHash("probe/3"), "#/benchmarks?probe=3");
-	assert.equal(objectHash("ud_endpoint/3"), "#/datagrams?id=3");
-	assert.equal(objectHash("ud_peer/3"), "#/datagrams?peer=3");
-	assert.equal(objectHash("multicast_membership/3"), "#/datagrams?group=3");
+	assert.equal(objectHash({ kind: "connection", id: 7 }), "#/connections/7");
+	assert.equal(objectHash({ kind: "buffer", id: 3 }), "#/buffers?id=3");
+	assert.equal(objectHash({ kind: "window", id: 3 }), "#/buffers?window=3");
+	assert.equal(objectHash({ kind: "benchmark", id: 3 }), "#/benchmarks?id=3");
+	assert.equal(objectHash({ kind: "probe", id: 3 }), "#/benchmarks?probe=3");
+	assert.equal(objectHash({ kind: "ud_endpoint", id: 3 }), "#/datagrams?id=3");
+	assert.equal(objectHash({ kind: "ud_peer", id: 3 }), "#/datagrams?peer=3");
+	assert.equal(objectHash({ kind: "multicast_membership", id: 3 }), "#/datagrams?group=3");
 	assert.equal(objectHash(null), null);
-	assert.equal(objectHash("cq/1"), null);
+	assert.equal(objectHash({ kind: "cq", id: 1 }), null);
 });
 
 test("a letter leads to its view, and then to the next view of the same letter", () => {

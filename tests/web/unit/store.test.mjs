@@ -49,12 +49,12 @@ test("an event makes its object out of date, and nothing else", async () => {
 	});
 	const stops = [store.watch("devices"), store.watch("windows"), store.watch("connections", "7")];
 	await tick();
-	store.addEvents([{ seq: 1, object: "window/1" }]);
+	store.addEvents([{ seq: 1, object: { kind: "window", id: 1, name: null } }]);
 	assert.equal(store.list("windows").dirty, true);
 	assert.ok(!store.list("devices").dirty);
-	store.addEvents([{ seq: 2, object: "connection/8" }]);
+	store.addEvents([{ seq: 2, object: { kind: "connection", id: 8, name: null } }]);
 	assert.ok(!store.item("connections", "7").dirty);
-	store.addEvents([{ seq: 3, object: "connection/7" }]);
+	store.addEvents([{ seq: 3, object: { kind: "connection", id: 7, name: null } }]);
 	assert.equal(store.item("connections", "7").dirty, true);
 	assert.equal(asked.length, 3, "nothing is asked before the events have settled");
 	stops.forEach((stop) => stop());
@@ -64,7 +64,7 @@ test("data that is not watched is not read", async () => {
 	const { store, asked } = setUp({ "/v1/devices": [{ id: 1 }] });
 	store.watch("devices")();
 	await tick();
-	store.addEvents([{ seq: 1, object: "device/1" }]);
+	store.addEvents([{ seq: 1, object: { kind: "device", id: 1, name: null } }]);
 	store.refresh();
 	await tick();
 	assert.equal(asked.length, 1);
@@ -156,7 +156,7 @@ test("an event that comes during a poll is not lost", async () => {
 	answer([{ id: 1, state: "cancelling" }]);
 	await tick();
 	store.poll(store.list("transfers"));
-	store.addEvents([{ seq: 1, object: "transfer/1" }]);
+	store.addEvents([{ seq: 1, object: { kind: "transfer", id: 1, name: null } }]);
 	answer([]);
 	await tick();
 	assert.equal(store.list("transfers").dirty, true);

@@ -4,23 +4,26 @@ import test from "node:test";
 import { entrySays, eventSays } from "../../../web/src/words.js";
 
 test("a change of state has its state in words", () => {
-	const says = (text) => eventSays({ type: "connection_state", text });
+	const says = (detail) => eventSays({ type: "connection_state_changed", detail });
 
 	assert.deepEqual(says("failed: all work requests are completed, after an error"), {
-		title: "Connection state",
+		title: "Connection state changed",
 		text: "failed: all work requests are completed, after an error",
 	});
-	assert.equal(eventSays({ type: "qp_transition", text: "INIT -> RTR" }).title, "QP transition");
+	assert.equal(
+		eventSays({ type: "connection_qp_state_changed", detail: "INIT -> RTR" }).title,
+		"Connection QP state changed",
+	);
 	assert.equal(says("resolving_addr").text, "resolving addr");
 	assert.equal(says("awaiting_remote: the QP is in ERR").text, "awaiting remote: the QP is in ERR");
 	assert.equal(says("something else altogether").text, "something else altogether");
 });
 
-test("a reason is told in words, and names of calls and statuses stay as they are", () => {
+test("a code is told in words, and names of calls and statuses stay as they are", () => {
 	const event = {
 		type: "connection_ended",
-		reason: "retry_exceeded",
-		text: "failed: retry_exceeded: ibv_poll_cq said so",
+		data: { code: "retry_exceeded" },
+		detail: "failed: retry_exceeded: ibv_poll_cq said so",
 	};
 
 	assert.deepEqual(eventSays(event), {
@@ -28,7 +31,7 @@ test("a reason is told in words, and names of calls and statuses stay as they ar
 		text: "failed: retry exceeded: ibv_poll_cq said so",
 	});
 	assert.equal(
-		eventSays({ type: "transfer_ended", text: "write timed_out, 0 of 8 bytes" }).text,
+		eventSays({ type: "transfer_ended", detail: "write timed_out, 0 of 8 bytes" }).text,
 		"write timed out, 0 of 8 bytes",
 	);
 });

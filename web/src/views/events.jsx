@@ -6,7 +6,7 @@ import { filterEvents, kindsOf } from "../events.js";
 import { clock, count } from "../format.js";
 import { useStore } from "../hooks.js";
 import { objectHash } from "../router.js";
-import { eventSays } from "../words.js";
+import { eventSays, words } from "../words.js";
 import { Empty } from "../ui/bits.jsx";
 import { ListHead, useQuery } from "../ui/list.jsx";
 
@@ -36,7 +36,7 @@ function Select({ label, options, value, onChange }) {
 
 function ObjectLink({ object }) {
 	if (!object) return <span class="faint">daemon</span>;
-	const text = object.replace("/", " ");
+	const text = `${words(object.kind)} ${object.name ?? object.id}`;
 	const href = objectHash(object);
 	return href ? <a href={href}>{text}</a> : <span>{text}</span>;
 }

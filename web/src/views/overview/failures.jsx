@@ -5,13 +5,14 @@ import { ago, clock, count } from "../../format.js";
 import { causesOf, failureSays } from "../../overview.js";
 import { hashOf, objectHash } from "../../router.js";
 import { Panel } from "../../ui/bits.jsx";
+import { words } from "../../words.js";
 
 const MOST = 8;
 
 function nameOfObject(object, nameOf) {
 	if (!object) return "daemon";
-	const [kind, id] = object.split("/");
-	return kind === "connection" ? nameOf(Number(id)) : `${kind} ${id}`;
+	const { kind, id, name } = object;
+	return name ?? (kind === "connection" ? nameOf(id) : `${words(kind)} ${id}`);
 }
 
 function Failure({ event, now, nameOf }) {
