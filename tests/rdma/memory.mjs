@@ -329,7 +329,7 @@ await scenario("a device goes with windows bound on it", async () => {
 		equal(state, "revoked", `window ${id}`);
 		ok(["device_removed", "peer_disconnect"].includes(error.code), `window ${id} ended with ${error.code}`);
 	}
-	await b.until(`/v1/buffers/${target.id}`, "its end", ({ state, users }) => state === "lost" && users === 0);
+	await b.until(`/v1/buffers/${target.id}`, "its end", ({ state, user_count }) => state === "lost" && user_count === 0);
 	await run("rdma", "link", "add", dev, "type", "rxe", "netdev", netdev);
 });
 

@@ -77,9 +77,9 @@ const spoilt = {
   'a member of the wrong type': [
     'GET /v1/buffers/target',
     (answer) => {
-      answer.json.users = '0';
+      answer.json.user_count = '0';
     },
-    /at \/users: must be integer/,
+    /at \/user_count: must be integer/,
   ],
   'a value outside its enum': [
     'GET /v1/buffers/target',
@@ -162,9 +162,9 @@ const spoilt = {
   'a thin list that is not thin': [
     'GET /v1/buffers?fields=name',
     (answer) => {
-      answer.json.items[0].users = 0;
+      answer.json.items[0].user_count = 0;
     },
-    /has users, which is not in fields=name/,
+    /has user_count, which is not in fields=name/,
   ],
   'a holder that leads nowhere': [
     'POST /v1/buffers',

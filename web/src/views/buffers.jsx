@@ -110,7 +110,7 @@ function bufferColumns(may) {
 			value: memoryOf,
 			cell: (row) => <span title={row.shm_name ?? undefined}>{memoryOf(row)}</span>,
 		},
-		measure("users", "Users", (row) => row.users, count, "6%"),
+		measure("user_count", "Users", (row) => row.user_count, count, "6%"),
 		...actionColumn(may, (row) => <ActionButton small name="deleteBuffer" item={row} />),
 	];
 }

@@ -26,7 +26,7 @@ function columnsFor({ may, linkTo, endpointLink }) {
 			cell: (row) => MODES[row.mode],
 		},
 		monoColumn("mgid", "MGID", (row) => row.mgid, "20%"),
-		measure("users", "Sending", (row) => row.users, count, "7%"),
+		measure("user_count", "Sending", (row) => row.user_count, count, "7%"),
 		...actionColumn(may, (row) => <ActionButton small name="leaveGroup" item={row} />),
 	];
 }
@@ -41,7 +41,7 @@ function rowsOf(item, endpointLink) {
 		["MLID", item.mlid],
 		["Service level", item.sl],
 		["Q_Key", item.qkey && <span class="mono">{item.qkey}</span>],
-		["Transfers under way", count(item.users)],
+		["Transfers under way", count(item.user_count)],
 		["Created", clock(item.created_at), item.created_at],
 	];
 }

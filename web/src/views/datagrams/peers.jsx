@@ -19,7 +19,7 @@ function columnsFor({ may, linkTo, endpointLink }) {
 		monoColumn("dst", "Asked at", (row) => row.dst, "16%"),
 		monoColumn("qpn", "QP number", numberOf, "11%"),
 		monoColumn("gid", "GID", (row) => row.path?.gid, "20%"),
-		measure("users", "Sending", (row) => row.users, count, "7%"),
+		measure("user_count", "Sending", (row) => row.user_count, count, "7%"),
 		...actionColumn(may, (row) => <ActionButton small name="deletePeer" item={row} />),
 	];
 }
@@ -46,7 +46,7 @@ function rowsOf(item, endpointLink) {
 		["QP number", numberOf(item) && <span class="mono">{numberOf(item)}</span>],
 		["Q_Key", item.qkey && <span class="mono">{item.qkey}</span>],
 		...pathRows(item.path),
-		["Transfers under way", count(item.users)],
+		["Transfers under way", count(item.user_count)],
 		["Created", clock(item.created_at), item.created_at],
 	];
 }
