@@ -320,6 +320,15 @@ static enum vbd_status decode_array(const struct vbd_field *field, const json_t 
 	return VBD_OK;
 }
 
+static enum vbd_status decode_open(const struct vbd_field *field, const json_t *value,
+	const char *pointer, void *target, struct vbd_faults *faults)
+{
+	if (!json_is_object(value))
+		return wrong_type(pointer, "an object", value, faults);
+	memcpy((char *)target + field->offset, &value, sizeof(value));
+	return VBD_OK;
+}
+
 static enum vbd_status decode_object(const json_t *json, const struct vbd_field *fields,
 	size_t n_fields, const char *pointer, void *target, struct vbd_faults *faults);
 
@@ -346,6 +355,8 @@ static enum vbd_status decode_value(const struct vbd_field *field, const json_t 
 			(char *)target + field->offset, faults);
 	case VBD_FIELD_ARRAY:
 		return decode_array(field, value, pointer, target, faults);
+	case VBD_FIELD_OPEN:
+		return decode_open(field, value, pointer, target, faults);
 	}
 	return vbd_fault(faults, VBD_E_INTERNAL, pointer, "%s has no decoder", pointer);
 }

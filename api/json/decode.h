@@ -29,6 +29,7 @@ enum vbd_field_type {
 	VBD_FIELD_REF,	    /* struct vbd_json_ref */
 	VBD_FIELD_OBJECT,   /* a struct with its own table */
 	VBD_FIELD_ARRAY,    /* const json_t *, into the document: an array; items are not checked */
+	VBD_FIELD_OPEN,	    /* as ARRAY, for an object that may have any members */
 };
 
 /* Reference to an object of the daemon, by id or name. */

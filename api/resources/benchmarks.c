@@ -3,6 +3,7 @@
 
 #include "api/http/page.h"
 #include "api/resources/context.h"
+#include "api/resources/remote.h"
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"
 #include "daemon/work/benchmarks.h"
@@ -57,8 +58,8 @@ struct benchmark_create {
 	uint32_t duration_ms;
 	struct vbd_json_ref buffer;
 	bool buffer_seen;
-	struct vbd_remote_input remote;
-	bool remote_seen;
+	const json_t *remote;
+	struct vbd_remote_input memory; /* from `remote` */
 	uint32_t timeout_ms;
 };
 
@@ -75,9 +76,7 @@ static const struct vbd_field create_fields[] = {
 		.max = VBD_BENCHMARK_DURATION_MAX},
 	{VBD_FIELD(REF, "buffer", struct benchmark_create, buffer),
 		VBD_FIELD_SEEN(struct benchmark_create, buffer_seen)},
-	{VBD_FIELD(OBJECT, "remote", struct benchmark_create, remote), .fields = vbd_remote_fields,
-		.n_fields = VBD_REMOTE_FIELDS,
-		VBD_FIELD_SEEN(struct benchmark_create, remote_seen)},
+	{VBD_FIELD(OPEN, "remote", struct benchmark_create, remote)},
 	{VBD_FIELD(UINT, "timeout_ms", struct benchmark_create, timeout_ms), .min = 1,
 		.max = 3600000},
 };
@@ -86,10 +85,10 @@ static enum vbd_status check_input(const struct benchmark_create *input, struct 
 {
 	bool remote = ops[input->op].op != VBD_OP_SEND;
 
-	if (remote && !input->remote_seen)
+	if (remote && !input->remote)
 		return vbd_error_input(err, VBD_E_MISSING_FIELD, "/remote",
 			"/remote is missing: %s needs it", ops[input->op].name);
-	if (!remote && input->remote_seen)
+	if (!remote && input->remote)
 		return vbd_error_input(err, VBD_E_BAD_VALUE, "/remote",
 			"/remote is not allowed for send: the data goes into the peer's receive");
 	if (input->count && input->duration_ms)
@@ -122,6 +121,8 @@ static enum vbd_status create(
 
 	if (!status)
 		status = check_input(&input, err);
+	if (!status && input.remote)
+		status = vbd_remote_decode(input.remote, &input.memory, err);
 	if (status)
 		return status;
 	if (!input.count && !input.duration_ms)
@@ -132,10 +133,13 @@ static enum vbd_status create(
 		.tx_depth = input.tx_depth,
 		.count = input.count,
 		.duration_ms = input.duration_ms,
-		.wr = {.remote_addr = input.remote.addr, .rkey = input.remote.rkey},
+		.wr.rkey = input.memory.rkey,
 		.timeout_ms = input.timeout_ms ? input.timeout_ms : input.duration_ms + SLACK_MS,
 	};
 	status = find_objects(daemon, &input, &spec, err);
+	if (!status && input.remote)
+		status = vbd_remote_aim(
+			&input.memory, input.size_bytes, "/size_bytes", &spec.wr.remote_addr, err);
 	return status ? status : vbd_benchmark_create(daemon, &spec, ret_benchmark, err);
 }
 

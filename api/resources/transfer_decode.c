@@ -4,6 +4,7 @@
  * that they name.
  */
 #include "api/http/request.h"
+#include "api/resources/remote.h"
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"
 #include "daemon/work/transfers.h"
@@ -35,8 +36,8 @@ struct transfer_create {
 	bool buffer_seen;
 	bool offset_seen;
 	const json_t *sges;
-	struct vbd_remote_input remote;
-	bool remote_seen;
+	const json_t *remote;
+	struct vbd_remote_input memory; /* from `remote` */
 	uint64_t chunk_bytes;
 	bool chunk_seen;
 	uint64_t message_bytes; /* 0: absent */
@@ -47,13 +48,6 @@ struct transfer_create {
 	uint64_t add, compare, swap;
 	bool add_seen, compare_seen, swap_seen;
 	uint32_t timeout_ms;
-};
-
-const struct vbd_field vbd_remote_fields[VBD_REMOTE_FIELDS] = {
-	{VBD_FIELD(HEX, "addr", struct vbd_remote_input, addr), .required = true,
-		.max = UINT64_MAX},
-	{VBD_FIELD(HEX, "rkey", struct vbd_remote_input, rkey), .required = true,
-		.max = UINT32_MAX},
 };
 
 static const struct vbd_field range_fields[] = {
@@ -91,8 +85,7 @@ static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(UINT, "length_bytes", struct transfer_create, whole.length_bytes),
 		.max = INT64_MAX, VBD_FIELD_SEEN(struct transfer_create, whole.length_seen)},
 	{VBD_FIELD(ARRAY, "sges", struct transfer_create, sges), .min = 1, .max = VBD_SGES_MAX},
-	{VBD_FIELD(OBJECT, "remote", struct transfer_create, remote), .fields = vbd_remote_fields,
-		.n_fields = VBD_REMOTE_FIELDS, VBD_FIELD_SEEN(struct transfer_create, remote_seen)},
+	{VBD_FIELD(OPEN, "remote", struct transfer_create, remote)},
 	{VBD_FIELD(UINT, "chunk_bytes", struct transfer_create, chunk_bytes), .min = 1,
 		.max = UINT64_C(1) << 30, VBD_FIELD_SEEN(struct transfer_create, chunk_seen)},
 	{VBD_FIELD(UINT, "message_bytes", struct transfer_create, message_bytes), .min = 1,
@@ -128,7 +121,7 @@ static enum vbd_status check_operands(const struct transfer_create *input, struc
 	enum vbd_op op = input->op;
 	enum vbd_status status;
 
-	status = check_member(op, "/remote", input->remote_seen, vbd_ops[op].needs_remote,
+	status = check_member(op, "/remote", input->remote != NULL, vbd_ops[op].needs_remote,
 		op == VBD_OP_RECV ? ": the peer sends" : ": the data goes into the peer's receive",
 		err);
 	if (!status)
@@ -300,6 +293,16 @@ enum vbd_status vbd_destination_resolve(struct vbd_daemon *daemon,
 	return VBD_OK;
 }
 
+static enum vbd_status aim(
+	const struct transfer_create *input, struct vbd_transfer_spec *spec, struct vbd_error *err)
+{
+	if (!input->remote)
+		return VBD_OK;
+	spec->wr.rkey = input->memory.rkey;
+	return vbd_remote_aim(&input->memory, spec->length_bytes,
+		input->sges ? "/sges" : "/length_bytes", &spec->wr.remote_addr, err);
+}
+
 static enum vbd_status resolve(struct vbd_daemon *daemon, const struct transfer_create *input,
 	struct vbd_transfer_spec *spec, struct vbd_error *err)
 {
@@ -311,7 +314,9 @@ static enum vbd_status resolve(struct vbd_daemon *daemon, const struct transfer_
 
 	if (!status)
 		status = vbd_destination_resolve(daemon, &to, spec, err);
-	return status ? status : resolve_memory(daemon, input, spec, err);
+	if (!status)
+		status = resolve_memory(daemon, input, spec, err);
+	return status ? status : aim(input, spec, err);
 }
 
 enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *json,
@@ -327,6 +332,8 @@ enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *jso
 		status = check_cutting(&input, err);
 	if (!status)
 		status = check_ranges(&input, err);
+	if (!status && input.remote)
+		status = vbd_remote_decode(input.remote, &input.memory, err);
 	if (status)
 		return status;
 	*ret_spec = (struct vbd_transfer_spec){
@@ -338,8 +345,6 @@ enum vbd_status vbd_transfer_decode(struct vbd_daemon *daemon, const json_t *jso
 			{
 				.inlined = input.inlined,
 				.imm = input.imm,
-				.remote_addr = input.remote.addr,
-				.rkey = input.remote.rkey,
 				.compare_add =
 					input.op == VBD_OP_COMPARE_SWAP ? input.compare : input.add,
 				.swap = input.swap,

@@ -16,14 +16,6 @@ struct vbd_request;
 struct vbd_transfer_record;
 struct vbd_transfer_spec;
 
-/* The member `remote` of a request: memory of the peer. */
-struct vbd_remote_input {
-	uint64_t addr;
-	uint32_t rkey;
-};
-#define VBD_REMOTE_FIELDS 2
-extern const struct vbd_field vbd_remote_fields[VBD_REMOTE_FIELDS];
-
 /* The destination of a datagram in a request; NULL for an absent member. */
 struct vbd_destination_input {
 	const struct vbd_json_ref *peer;

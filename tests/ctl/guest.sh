@@ -96,7 +96,7 @@ a buf put source - < <(head -c 3000000 /dev/zero) >/dev/null
 says '^transfer/2: read of 3000000 bytes done' \
 	a read to-b --buffer source --remote '127.0.0.1:7481#target'
 a buf get source | cmp - "$work/file" || fail "the bytes that were read are others"
-ends 1 "don't fit into its 3000000 bytes" a write to-b --buffer source --length 3000001 \
+ends 1 "past the end of the peer's memory, which has 3000000 bytes" a write to-b --buffer source --length 3000001 \
 	--remote '127.0.0.1:7481#target'
 
 says 'send of 5 bytes done' a send to-b hello

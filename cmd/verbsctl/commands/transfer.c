@@ -216,59 +216,6 @@ enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, js
 	return VBD_CTL_OK;
 }
 
-/* Sums the lengths of the pieces; false if a piece has no length, and so reaches to its buffer's
- * end. */
-static bool length_of_sges(const json_t *body, uint64_t *ret_bytes)
-{
-	const json_t *sges = vbd_ctl_json_at(body, "sges");
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < json_array_size(sges); i++) {
-		const json_t *sge = json_array_get(sges, i);
-
-		if (!vbd_ctl_json_has_uint(sge, "length_bytes"))
-			return false;
-		bytes += vbd_ctl_json_uint(sge, "length_bytes");
-	}
-	*ret_bytes = bytes;
-	return true;
-}
-
-/* Number of bytes to move: --size of a benchmark, --length, or the rest of the local buffer. */
-static enum vbd_ctl_exit find_length(struct vbd_ctl *ctl, const json_t *body, uint64_t *ret_bytes)
-{
-	const struct vbd_ctl_args *args = &ctl->args;
-	struct vbd_ctl_answer answer;
-	enum vbd_ctl_exit exit_status;
-	char *path;
-	uint64_t size;
-
-	if (vbd_ctl_args_has(args, VBD_CTL_OPT_PROBE_SIZE)) {
-		*ret_bytes = args->number[VBD_CTL_OPT_PROBE_SIZE];
-		return VBD_CTL_OK;
-	}
-	if (!vbd_ctl_args_has(args, VBD_CTL_OPT_BUFFER)) {
-		/* The length is unknown here; the peer's device will check it. */
-		if (!length_of_sges(body, ret_bytes))
-			*ret_bytes = 0;
-		return VBD_CTL_OK;
-	}
-	if (vbd_ctl_args_has(args, VBD_CTL_OPT_LENGTH)) {
-		*ret_bytes = args->number[VBD_CTL_OPT_LENGTH];
-		return VBD_CTL_OK;
-	}
-	path = vbd_ctl_path("/v1/buffers", args->text[VBD_CTL_OPT_BUFFER], "");
-	exit_status = vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer);
-	size = vbd_ctl_json_uint(answer.json, "size_bytes");
-	if (exit_status == VBD_CTL_OK)
-		*ret_bytes = size > args->number[VBD_CTL_OPT_OFFSET]
-				     ? size - args->number[VBD_CTL_OPT_OFFSET]
-				     : 0;
-	vbd_ctl_answer_fini(&answer);
-	free(path);
-	return exit_status;
-}
-
 static void set_hex(json_t *body, const char *member, uint64_t value)
 {
 	char *text = vbd_ctl_format("0x%llx", (unsigned long long)value);
@@ -277,40 +224,31 @@ static void set_hex(json_t *body, const char *member, uint64_t value)
 	free(text);
 }
 
-/*
- * Checks access and length, which the peer's device would only check by breaking the connection.
- * Sets remote.addr and remote.rkey.
- */
+static void set_member(json_t *body, const char *member, const json_t *object, const char *from)
+{
+	json_t *value = vbd_ctl_json_at(object, from);
+
+	if (value)
+		vbd_ctl_json_set(body, member, json_incref(value));
+}
+
+/* Checks the access, which the peer's device would only check by breaking the connection. Sets
+ * `remote` from the peer's buffer or window; the server checks the range. */
 static enum vbd_ctl_exit aim(
 	struct vbd_ctl *ctl, const json_t *buffer, const char *access, json_t *body)
 {
-	const char *addr = vbd_ctl_json_text(buffer, "addr");
-	const char *rkey = vbd_ctl_json_text(buffer, "rkey");
 	const char *remote = ctl->args.text[VBD_CTL_OPT_REMOTE];
-	uint64_t offset = ctl->args.number[VBD_CTL_OPT_REMOTE_OFFSET];
-	const char *size_member =
-		vbd_ctl_json_has_uint(buffer, "size_bytes") ? "size_bytes" : "length_bytes";
-	uint64_t size = vbd_ctl_json_uint(buffer, size_member);
-	enum vbd_ctl_exit exit_status;
-	uint64_t length;
-	uint64_t base;
 
-	if (!addr || !rkey || !vbd_ctl_parse_hex(addr, &base))
+	if (!vbd_ctl_json_text(buffer, "addr") || !vbd_ctl_json_text(buffer, "rkey"))
 		return vbd_ctl_fail("%s: that verbsd does not show address and key; only the "
 				    "control role sees them (--peer-token-file)",
 			remote);
 	if (!grants(buffer, access))
 		return vbd_ctl_fail("%s: the buffer does not grant %s; create it with --access %s",
 			remote, access, access);
-	exit_status = find_length(ctl, body, &length);
-	if (exit_status != VBD_CTL_OK)
-		return exit_status;
-	if (vbd_ctl_json_has_uint(buffer, size_member) && (offset > size || length > size - offset))
-		return vbd_ctl_fail("%s: %llu bytes at %llu don't fit into its %llu bytes", remote,
-			(unsigned long long)length, (unsigned long long)offset,
-			(unsigned long long)size);
-	set_hex(body, "remote.addr", base + offset);
-	vbd_ctl_json_set(body, "remote.rkey", vbd_ctl_must(json_string(rkey)));
+	set_member(body, "remote.addr", buffer, "addr");
+	set_member(body, "remote.rkey", buffer, "rkey");
+	set_member(body, "remote.size_bytes", buffer, "size_bytes");
 	return VBD_CTL_OK;
 }
 
@@ -318,12 +256,15 @@ static enum vbd_ctl_exit put_remote(struct vbd_ctl *ctl, const char *access, jso
 {
 	const struct vbd_ctl_args *args = &ctl->args;
 	const char *remote = args->text[VBD_CTL_OPT_REMOTE];
-	uint64_t addr = args->number[VBD_CTL_OPT_REMOTE_ADDR];
 	struct vbd_ctl_answer answer = {0};
 	enum vbd_ctl_exit exit_status;
 
+	if (vbd_ctl_args_has(args, VBD_CTL_OPT_REMOTE_OFFSET))
+		vbd_ctl_json_set(body, "remote.offset_bytes",
+			vbd_ctl_must(
+				json_integer((json_int_t)args->number[VBD_CTL_OPT_REMOTE_OFFSET])));
 	if (!remote) {
-		set_hex(body, "remote.addr", addr + args->number[VBD_CTL_OPT_REMOTE_OFFSET]);
+		set_hex(body, "remote.addr", args->number[VBD_CTL_OPT_REMOTE_ADDR]);
 		set_hex(body, "remote.rkey", args->number[VBD_CTL_OPT_REMOTE_RKEY]);
 		return VBD_CTL_OK;
 	}
