@@ -35,7 +35,7 @@ static const struct vbd_route routes[] = {
 	{ROUTE(GET, asset, NONE, NONE, vbd_get_asset, "/assets/{ref}", NULL)},
 	{ROUTE(GET, livez, NONE, NONE, vbd_get_livez, "/livez", "verbose")},
 	{ROUTE(GET, readyz, NONE, NONE, vbd_get_readyz, "/readyz", "verbose")},
-	{ROUTE(GET, metrics, READ, NONE, vbd_get_metrics, "/metrics", "connections")},
+	{ROUTE(GET, metrics, READ, NONE, vbd_get_metrics, "/metrics", "connections", "cqs")},
 	{ROUTE(GET, index, READ, NONE, vbd_get_index, "/v1", NULL)},
 	{ROUTE(GET, contract, READ, NONE, vbd_get_contract, "/v1/openapi.yaml", NULL)},
 	{ROUTE(GET, stats, READ, NONE, vbd_get_stats, "/v1/stats", NULL)},

@@ -303,3 +303,8 @@ void vbd_dispatch_run(struct vbd_dispatch *dispatch, struct vbd_request *req)
 	(void)vbd_error_set(&err, VBD_E_INTERNAL, "the handler left without an answer");
 	vbd_reply_problem(req, &err);
 }
+
+size_t vbd_dispatch_idempotency_keys(const struct vbd_dispatch *dispatch)
+{
+	return vbd_idem_count(dispatch->idem);
+}

@@ -53,4 +53,7 @@ void vbd_dispatch_body(struct vbd_dispatch *dispatch, struct vbd_request *req, c
  * the request has an answer or is parked */
 void vbd_dispatch_run(struct vbd_dispatch *dispatch, struct vbd_request *req);
 
+/** vbd_dispatch_idempotency_keys - the number of Idempotency-Keys that are remembered */
+size_t vbd_dispatch_idempotency_keys(const struct vbd_dispatch *dispatch);
+
 #endif

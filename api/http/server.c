@@ -183,6 +183,7 @@ static void free_server(struct vbd_server *server, bool keep_sockets)
 	vbd_timer_destroy(server->stop_timer);
 	vbd_linger_destroy(server->linger);
 	vbd_dispatch_destroy(server->dispatch);
+	vbd_durations_fini(&server->stats.durations);
 	free(server);
 }
 
@@ -252,7 +253,8 @@ void vbd_server_destroy(struct vbd_server *server)
 	free_server(server, false);
 }
 
-const struct vbd_server_stats *vbd_server_stats(const struct vbd_server *server)
+const struct vbd_server_stats *vbd_server_stats(struct vbd_server *server)
 {
+	server->stats.idempotency_keys = vbd_dispatch_idempotency_keys(server->dispatch);
 	return &server->stats;
 }

@@ -9,6 +9,7 @@
 #define VBD_API_HTTP_SERVER_H
 
 #include "api/http/dispatch.h"
+#include "api/http/durations.h"
 #include "base/attr.h"
 #include "base/error.h"
 #include "daemon/core/loop.h"
@@ -31,10 +32,10 @@ struct vbd_server_config {
 
 /* Counts since the start. */
 struct vbd_server_stats {
-	uint64_t requests;
-	uint64_t responses_2xx, responses_3xx, responses_4xx, responses_5xx;
+	struct vbd_durations durations; /* from the head of a request to the head of its answer */
 	uint64_t connections, connections_open, parked, feeds;
-	uint64_t too_slow; /* clients disconnected at a deadline */
+	uint64_t too_slow;	   /* clients disconnected at a deadline */
+	uint64_t idempotency_keys; /* remembered now */
 };
 
 /** vbd_server_config_default - a configuration with limits and deadlines, no sockets, no routes */
@@ -60,6 +61,6 @@ void vbd_server_stop(
 void vbd_server_destroy(struct vbd_server *server);
 
 /** vbd_server_stats - counters of the server; valid as long as the server */
-const struct vbd_server_stats *vbd_server_stats(const struct vbd_server *server);
+const struct vbd_server_stats *vbd_server_stats(struct vbd_server *server);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/server_parts.h"
 
+#include "base/clock.h"
+
 #include <microhttpd.h>
 
 #include <stdlib.h>
@@ -157,16 +159,13 @@ static void add_headers(struct vbd_exchange *exchange, struct MHD_Response *resp
 			response, reply->headers[i].name, reply->headers[i].value);
 }
 
-static void count_answer(struct vbd_server *server, unsigned int status)
+static void count_answer(struct vbd_exchange *exchange)
 {
-	if (status < 300)
-		server->stats.responses_2xx++;
-	else if (status < 400)
-		server->stats.responses_3xx++;
-	else if (status < 500)
-		server->stats.responses_4xx++;
-	else
-		server->stats.responses_5xx++;
+	struct vbd_server *server = exchange->client->endpoint->server;
+	const struct vbd_route *route = exchange->req.route;
+
+	vbd_durations_add(&server->stats.durations, route ? route->operation : NULL,
+		exchange->req.reply.status, vbd_clock_mono_ns() - exchange->begun_ns);
 }
 
 bool vbd_exchange_send_answer(struct vbd_exchange *exchange)
@@ -182,7 +181,7 @@ bool vbd_exchange_send_answer(struct vbd_exchange *exchange)
 	add_headers(exchange, response);
 	vbd_client_set_deadline(exchange->client,
 		server->config.progress_timeout_ms * (1 + body_bytes / VBD_PROGRESS_BYTES));
-	count_answer(server, reply->status);
+	count_answer(exchange);
 	queued = MHD_queue_response(exchange->mhd, reply->status, response);
 	MHD_destroy_response(response);
 	return queued == MHD_YES;

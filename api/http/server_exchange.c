@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/http/server_parts.h"
 
+#include "base/clock.h"
+
 #include <microhttpd.h>
 
 #include <stdio.h>
@@ -72,7 +74,7 @@ static bool begin(struct vbd_exchange *exchange, const char *method, const char 
 	enum vbd_status status;
 
 	exchange->begun = true;
-	server->stats.requests++;
+	exchange->begun_ns = vbd_clock_mono_ns();
 	req->transport = &vbd_server_transport;
 	req->path = exchange->path;
 	(void)snprintf(req->client, sizeof(req->client), "%s", client->name);

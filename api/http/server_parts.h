@@ -92,7 +92,8 @@ struct vbd_exchange {
 	struct vbd_client *client;
 	struct MHD_Connection *mhd;
 	bool begun; /* the head was processed */
-	bool ran;   /* vbd_dispatch_run() was called */
+	uint64_t begun_ns;
+	bool ran; /* vbd_dispatch_run() was called */
 	uint64_t got_bytes;
 	uint64_t unwanted_bytes; /* the part of got_bytes that came after the answer */
 	uint64_t progress_bytes; /* got_bytes when the deadline was last set */

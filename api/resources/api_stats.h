@@ -16,7 +16,7 @@ struct vbd_server_stats;
  * @waiting: number of parked requests, without the one that asks for the counters
  * @fresh:   the snapshot of the kernel is new, not an older one
  */
-void vbd_api_stats_walk(const struct vbd_server_stats *http, uint64_t waiting, bool fresh,
-	vbd_stat_cb cb, void *arg);
+void vbd_api_stats_walk(const struct vbd_server_stats *http, const struct vbd_config_limits *limits,
+	uint64_t waiting, bool fresh, vbd_stat_cb cb, void *arg);
 
 #endif

@@ -173,7 +173,8 @@ struct stats {
 
 static bool changes_by_itself(const char *name)
 {
-	static const char *const prefixes[] = {"uptime_", "http_", "loop_", "kernel_look_"};
+	static const char *const prefixes[] = {"http_", "loop_", "collector_", "process_",
+		"waiting_requests", "event_streams", "idempotency_keys"};
 
 	for (size_t i = 0; i < VBD_ARRAY_LEN(prefixes); i++) {
 		if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
@@ -218,8 +219,10 @@ static void reply_stats(struct vbd_request *req, bool fresh)
 
 	vbd_put_text(&stats.out, "server_id", daemon->server_id);
 	stats.tag = hash(stats.tag, daemon->server_id, strlen(daemon->server_id));
-	vbd_api_stats_walk(http, vbd_kernel_snapshot_others_waiting(req, http->parked), fresh,
-		put_stat, &stats);
+	vbd_put_u64(&stats.out, "uptime_ms",
+		(vbd_clock_mono_ns() - daemon->started_ns) / VBD_NS_PER_MS);
+	vbd_api_stats_walk(http, &daemon->config->limits,
+		vbd_kernel_snapshot_others_waiting(req, http->parked), fresh, put_stat, &stats);
 	vbd_stats_walk(daemon, put_stat, &stats);
 	vbd_stats_walk_kernel(vbd_kernel_view(daemon), put_stat, &stats);
 	(void)snprintf(tag + 2, sizeof(tag) - 2, "\"%016llx\"", (unsigned long long)stats.tag);

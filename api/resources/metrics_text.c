@@ -112,7 +112,7 @@ static void put_ns(struct vbd_metrics_text *out, uint64_t value_ns)
 void vbd_metrics_family(
 	struct vbd_metrics_text *out, const char *name, const char *type, const char *help)
 {
-	out->family = name;
+	(void)snprintf(out->family, sizeof(out->family), "%s", name);
 	put(out, "# HELP %s %s\n", name, help);
 	put(out, "# TYPE %s %s\n", name, type);
 }
@@ -131,11 +131,9 @@ void vbd_metrics_put_seconds(
 	put_ns(out, value_ns);
 }
 
-void vbd_metrics_put_histogram(struct vbd_metrics_text *out, const struct vbd_metrics_label *label,
+void vbd_metrics_put_histogram(struct vbd_metrics_text *out, const struct vbd_metrics_label *labels,
 	const struct vbd_histogram *histogram)
 {
-	const struct vbd_metrics_label labels[] = {
-		label ? *label : (struct vbd_metrics_label){0}, {0}};
 	uint64_t count = 0;
 	char le[32];
 

@@ -21,7 +21,7 @@ struct vbd_metrics_text {
 	size_t len_bytes;
 	size_t room_bytes;
 	bool failed;
-	const char *family; /* the current one */
+	char family[128]; /* the current one; "" before the first */
 };
 
 /* A label of a sample; a list ends with the name NULL. */
@@ -31,7 +31,7 @@ struct vbd_metrics_label {
 };
 
 /** vbd_metrics_family - begin a family, to which the following samples belong
- * @name: static; @type: "counter", "gauge", "histogram"; @help: one line */
+ * @type: "counter", "gauge", "histogram", "untyped"; @help: one line */
 void vbd_metrics_family(
 	struct vbd_metrics_text *out, const char *name, const char *type, const char *help);
 
@@ -44,8 +44,8 @@ void vbd_metrics_put_seconds(
 	struct vbd_metrics_text *out, const struct vbd_metrics_label *labels, uint64_t value_ns);
 
 /** vbd_metrics_put_histogram - write all samples of a histogram of ns, in seconds: buckets at 2^10,
- * 2^12 … 2^36 ns (1 us to 69 s). @label: NULL for none */
-void vbd_metrics_put_histogram(struct vbd_metrics_text *out, const struct vbd_metrics_label *label,
+ * 2^12 … 2^36 ns (1 us to 69 s). @labels: NULL for none */
+void vbd_metrics_put_histogram(struct vbd_metrics_text *out, const struct vbd_metrics_label *labels,
 	const struct vbd_histogram *histogram);
 
 /** vbd_metrics_end - the text, which the caller frees; NULL without memory */

@@ -102,8 +102,10 @@ static void next(struct stream *stream)
 	}
 	if (stream->at.seq + 1 < first) {
 		set_text(stream, compacted_text(stream, first));
-		if (stream->text)
+		if (stream->text) {
+			stream->daemon->event_stream_missed += first - 1 - stream->at.seq;
 			stream->at.seq = first - 1;
+		}
 		return;
 	}
 	event = vbd_eventlog_next(eventlog, stream->at.seq, &stream->filter);

@@ -115,7 +115,7 @@ static void ended(struct vbd_connection *connection)
 		daemon->connections_closed++;
 	else
 		daemon->connections_failed++;
-	daemon->ended_by_reason[conn->qp.reason]++;
+	daemon->connections_ended[conn->qp.reason]++;
 	vbd_connection_count_totals(&daemon->ended_totals, conn);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_ENDED,
 		clean ? VBD_SEVERITY_INFO : VBD_SEVERITY_WARNING,

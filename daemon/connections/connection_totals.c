@@ -9,16 +9,6 @@
 
 void vbd_connection_count_totals(struct vbd_totals *totals, const struct vbd_conn *conn)
 {
-	const struct vbd_op_counters *send = vbd_qp_op_counters(&conn->qp, VBD_OP_SEND);
-	const struct vbd_op_counters *recv = vbd_qp_op_counters(&conn->qp, VBD_OP_RECV);
-
-	totals->messages_sent += vbd_counter_get(&send->completed);
-	totals->bytes_sent += vbd_counter_get(&send->bytes);
-	totals->messages_received += vbd_counter_get(&recv->completed);
-	totals->bytes_received += vbd_counter_get(&recv->bytes);
-	totals->bytes_written +=
-		vbd_counter_get(&vbd_qp_op_counters(&conn->qp, VBD_OP_WRITE)->bytes);
-	totals->bytes_read += vbd_counter_get(&vbd_qp_op_counters(&conn->qp, VBD_OP_READ)->bytes);
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
 		vbd_totals_add(totals, op, vbd_qp_op_counters(&conn->qp, op));
 }

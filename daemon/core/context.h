@@ -64,14 +64,15 @@ struct vbd_daemon {
 	uint64_t buffers_bytes; /* memory of all buffers */
 	uint32_t pool_jobs;	/* registrations, checksums, address handles on the thread pool */
 	/* totals of ended objects */
-	uint64_t connections_closed, connections_failed, endpoints_failed;
+	uint64_t connections_closed, connections_failed;
 	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;
 	uint64_t probes_done, probes_failed;
 	uint64_t windows_revoked, windows_failed;
 	/* Traffic of ended connections and endpoints; readers add that of the open ones. */
 	struct vbd_totals ended_totals;
 	struct vbd_daemon_times times;
-	uint64_t ended_by_reason[VBD_REASON_COUNT]; /* connections */
+	uint64_t connections_ended[VBD_REASON_COUNT], ud_endpoints_ended[VBD_REASON_COUNT];
+	uint64_t event_stream_missed; /* events that clients of streams did not get */
 	/* Called when a connection enters a state but ESTABLISHED: ends its windows. Set by
 	 * daemon.c. */
 	void (*connection_left)(struct vbd_connection *connection);

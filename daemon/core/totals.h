@@ -14,8 +14,6 @@
 struct vbd_op_counters;
 
 struct vbd_totals {
-	uint64_t messages_sent, messages_received;
-	uint64_t bytes_sent, bytes_received, bytes_written, bytes_read;
 	struct vbd_op_totals {
 		uint64_t posted, completed, errors, flushed, bytes;
 	} ops[VBD_OP_COUNT];

@@ -55,17 +55,6 @@ static void on_asked(struct vbd_endpoint *endpoint, const struct sockaddr *peer,
 
 static void count_totals(struct vbd_totals *totals, const struct vbd_endpoint *endpoint)
 {
-	static const enum vbd_op sends[] = {VBD_OP_SEND, VBD_OP_SEND_IMM};
-	const struct vbd_op_counters *recv = vbd_qp_op_counters(&endpoint->qp, VBD_OP_RECV);
-
-	for (size_t i = 0; i < VBD_ARRAY_LEN(sends); i++) {
-		const struct vbd_op_counters *send = vbd_qp_op_counters(&endpoint->qp, sends[i]);
-
-		totals->messages_sent += vbd_counter_get(&send->completed);
-		totals->bytes_sent += vbd_counter_get(&send->bytes);
-	}
-	totals->messages_received += vbd_counter_get(&recv->completed);
-	totals->bytes_received += vbd_counter_get(&recv->bytes);
 	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
 		vbd_totals_add(totals, op, vbd_qp_op_counters(&endpoint->qp, op));
 }
@@ -77,7 +66,7 @@ static void ended(struct vbd_endpoint_record *record)
 	bool failed = endpoint->state == VBD_ENDPOINT_FAILED;
 
 	vbd_object_end(&record->object);
-	daemon->endpoints_failed += failed ? 1 : 0;
+	daemon->ud_endpoints_ended[endpoint->qp.reason]++;
 	daemon->qp_receives_bytes -= record->receive_bytes;
 	count_totals(&daemon->ended_totals, endpoint);
 	vbd_object_log(&record->object, VBD_EVENT_UD_ENDPOINT_ENDED,

@@ -120,6 +120,7 @@ static void take_snapshot(void *arg)
 	if (job->view.counter_count)
 		qsort(job->view.counters, job->view.counter_count, sizeof(job->next),
 			compare_counters);
+	vbd_process_read(&job->view.process);
 	job->view.objects_known = vbd_account_kernel(job->view.objects, NULL) == VBD_OK;
 }
 

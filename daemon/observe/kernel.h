@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Snapshots of the kernel: its counters of RDMA devices (sysfs) and the objects that it holds for
- * this process (rdma netlink). A snapshot takes time, so the thread pool takes it, one at a time
- * for any number of requests.
+ * Snapshots of the kernel: its counters of RDMA devices (sysfs), the objects that it holds for this
+ * process (rdma netlink), and memory and file descriptors of this process. A snapshot takes time,
+ * so the thread pool takes it, one at a time for any number of requests.
  *
  * Control thread.
  */
@@ -11,6 +11,7 @@
 
 #include "daemon/core/context.h"
 #include "daemon/core/watch.h"
+#include "daemon/observe/process.h"
 #include "rdma/device/port_counters.h"
 #include "rdma/provider/account.h"
 
@@ -34,6 +35,7 @@ struct vbd_kernel_view {
 	uint64_t held[VBD_PV_OBJECT_COUNT];    /* verbsd's objects */
 	uint64_t librdmacm[VBD_PV_OBJECT_COUNT];
 	uint64_t leaked; /* excess of `objects` over the other two, in both of two snapshots */
+	struct vbd_process process;
 	uint64_t took_ns;
 };
 

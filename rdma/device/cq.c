@@ -43,6 +43,8 @@ free_cq:
 void vbd_cq_destroy(struct vbd_cq *cq)
 {
 	vbd_list_remove(&cq->link);
+	cq->device->ended_cq_completions += vbd_counter_get(&cq->completions);
+	cq->device->ended_cq_error_completions += vbd_counter_get(&cq->error_completions);
 	vbd_pv_destroy_cq(&cq->account, cq->cq);
 	vbd_pv_destroy_comp_channel(cq->comp_channel);
 	vbd_account_close(&cq->account);

@@ -119,6 +119,7 @@ struct vbd_device {
 	uint64_t added_ns;
 	uint64_t removed_ns; /* 0 while it exists */
 	struct vbd_counter async_events[VBD_ASYNC_EVENT_TYPES];
+	uint64_t ended_cq_completions, ended_cq_error_completions; /* of destroyed CQs */
 	uint64_t port_err_ns; /* when one of its ports last went down; 0: never */
 	const struct vbd_device_ops *ops;
 	void *ops_arg;

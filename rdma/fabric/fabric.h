@@ -136,6 +136,17 @@ int vbd_fabric_control_fd(const struct vbd_fabric *fabric);
 /** vbd_fabric_dispatch_control - handle the notifications of the workers */
 void vbd_fabric_dispatch_control(struct vbd_fabric *fabric);
 
+/* The use of several CQs. */
+struct vbd_cq_totals {
+	uint64_t outstanding_cqe, reserved_cqe, capacity_cqe;
+	uint64_t high_water_cqe;		 /* the highest of one CQ */
+	uint64_t completions, error_completions; /* with those of destroyed CQs */
+};
+
+/** vbd_fabric_cq_totals - add up the CQs of @device, or all if it is NULL */
+void vbd_fabric_cq_totals(const struct vbd_fabric *fabric, const struct vbd_device *device,
+	struct vbd_cq_totals *ret_totals);
+
 /** vbd_fabric_admit - reserve room for @cqe completions in a CQ of @device, made if needed */
 enum vbd_status vbd_fabric_admit(struct vbd_fabric *fabric, struct vbd_device *device, uint32_t cqe,
 	struct vbd_cq **ret_cq, struct vbd_error *err) VBD_MUST_CHECK;

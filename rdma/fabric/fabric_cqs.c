@@ -112,3 +112,33 @@ admitted:
 	*ret_cq = cq;
 	return VBD_OK;
 }
+
+void vbd_fabric_cq_totals(const struct vbd_fabric *fabric, const struct vbd_device *device,
+	struct vbd_cq_totals *ret_totals)
+{
+	struct vbd_cq_totals totals = {0};
+
+	vbd_list_for_each (link, &fabric->devices) {
+		const struct vbd_device *each = VBD_CONTAINER_OF(link, struct vbd_device, link);
+
+		if (device && each != device)
+			continue;
+		totals.completions += each->ended_cq_completions;
+		totals.error_completions += each->ended_cq_error_completions;
+	}
+	vbd_list_for_each (link, &fabric->cqs) {
+		const struct vbd_cq *cq = VBD_CONTAINER_OF(link, struct vbd_cq, link);
+		uint64_t high_water = vbd_counter_get(&cq->high_water);
+
+		if (device && cq->device != device)
+			continue;
+		totals.outstanding_cqe += vbd_counter_get(&cq->outstanding);
+		totals.reserved_cqe += cq->reserved_cqe;
+		totals.capacity_cqe += cq->capacity_cqe;
+		totals.completions += vbd_counter_get(&cq->completions);
+		totals.error_completions += vbd_counter_get(&cq->error_completions);
+		if (high_water > totals.high_water_cqe)
+			totals.high_water_cqe = high_water;
+	}
+	*ret_totals = totals;
+}

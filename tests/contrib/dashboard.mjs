@@ -13,7 +13,7 @@ import { metric_names } from "./metric_names.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const ROWS = [/state and end reason/, /manager: outcomes/, /throughput/i, /latency/, /round trips/i, /completion queues/i, /async events/,
-	/memory/i, /event log and control loop/i, /kernel: connection manager/i, /kernel: ports/i, /leaked/i];
+	/memory/i, /event log, control loop and API/i, /kernel: connection manager/i, /kernel: ports/i, /leaked/i];
 
 const text = readFileSync(`${root}contrib/grafana/verbsd.json`, "utf8");
 const dashboard = JSON.parse(text);

@@ -6,7 +6,10 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const SOURCES = ["daemon/observe/stats.c", "api/resources/api_stats.c", "api/resources/metrics.c"];
+const SOURCES = [
+	...["stats.c", "stats_fabric.c", "stats_kernel.c", "stats_work.c"].map((name) => `daemon/observe/${name}`),
+	...["api_stats.c", "metrics.c", "metrics_connections.c", "metrics_cqs.c", "metrics_ports.c"].map((name) => `api/resources/${name}`),
+];
 
 // The page has histograms without the suffixes of their series.
 export const metric_names = new Set(SOURCES.flatMap((source) => readFileSync(root + source, "utf8").match(/verbsd_\w+/g)));

@@ -35,8 +35,8 @@ class Daemon {
   }
 
   stats() {
-    return { server_id: this.serverId, uptime_ms: 3723000, connections_open: 3, connections_established: 2,
-      connections_closed: 5, connections_failed: 1, transfers_running: 4 };
+    return { server_id: this.serverId, uptime_ms: 3723000, connections: 3, connections_established: 2,
+      connections_ended: 6, connections_failed: 1, transfers: 4 };
   }
 
   connection(id) {

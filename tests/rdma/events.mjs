@@ -153,7 +153,7 @@ await scenario("who comes too late is told what is missing, and who comes from a
 	equal(stranger.told[0].server_id, (await daemon.get("/v1")).server_id, "the run it is told of");
 	late.close();
 	stranger.close();
-	await until("nobody to listen", async () => (await daemon.get("/v1/stats")).http_event_streams === 0);
+	await until("nobody to listen", async () => (await daemon.get("/v1/stats")).event_streams === 0);
 	await daemon.stop();
 });
 

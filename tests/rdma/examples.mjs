@@ -55,8 +55,8 @@ await scenario("a buffer is copied over ways that lose answers, while somebody w
 	// Answers about connection and transfer, and about buffer and listener, were lost, and
 	// sometimes others.
 	ok(bad_near.lost >= 2 && bad_far.lost >= 2 && bad_near.refused + bad_far.refused > 0, "answers that were lost");
-	equal((await far.get("/v1/stats")).connections_closed, LANGUAGES.length, "connections that the copies took");
-	equal((await near.get("/v1/stats")).transfers_done, LANGUAGES.length, "transfers that the copies took");
+	equal((await far.get("/v1/stats")).connections_ended, LANGUAGES.length, "connections that the copies took");
+	equal((await near.get("/v1/stats")).transfers_ended_done, LANGUAGES.length, "transfers that the copies took");
 	bad_near.close();
 	bad_far.close();
 
@@ -277,7 +277,7 @@ await scenario("a Prometheus scrapes busy daemons, fills the dashboard, and tell
 	await near.post("/v1/probes", { connection: connection.id, kind: "ack", interval_ms: 500 });
 	await wrote_something(near);
 	await prometheus.until('count(up{job="verbsd"} == 1) == 2');
-	const rate = await prometheus.until('rate(verbsd_connection_bytes_total{op="write"}[30s]) > 0');
+	const rate = await prometheus.until('rate(verbsd_connection_transferred_bytes_total{op="write"}[30s]) > 0');
 
 	console.log(`# by Prometheus the busy connection moves ${(Number(rate.value[1]) / 1e6).toFixed(1)} MB/s`);
 	await dashboard_is_filled(prometheus);

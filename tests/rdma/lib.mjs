@@ -309,7 +309,7 @@ export async function busy(daemon, connection, buffer, remote) {
 }
 
 export const wrote_something = (daemon) =>
-	daemon.until("/v1/stats", "bytes written", ({ bytes_written }) => bytes_written > 0);
+	daemon.until("/v1/stats", "bytes written", ({ transferred_write_bytes }) => transferred_write_bytes > 0);
 
 // Copies bytes from a buffer here to a buffer there and back.
 export async function transfers_work(from, connection, to, size_bytes = 1 << 20, device = dev) {

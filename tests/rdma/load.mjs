@@ -381,9 +381,9 @@ const fds_held = (pid) => readdirSync(`/proc/${pid}/fd`).filter((fd) => {
 
 async function held(daemon) {
 	const [{ ifindex, ifname, ...counts }] = JSON.parse(await run("rdma", "-j", "resource", "show"));
-	const { transfers_running, probes_running, benchmarks_running } = await daemon.get("/v1/stats");
+	const { transfers, probes, benchmarks } = await daemon.get("/v1/stats");
 
-	return { ...counts, fds: fds_held(daemon.pid), transfers_running, probes_running, benchmarks_running };
+	return { ...counts, fds: fds_held(daemon.pid), transfers, probes, benchmarks };
 }
 
 // Objects that stay once made: the context, its PD and message pool, a CQ.

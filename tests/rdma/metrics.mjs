@@ -27,7 +27,7 @@ const fetch_text = (daemon, path, headers = {}) => new Promise((done, fail) => {
 	}).on("error", fail);
 });
 
-// A line "verbsd_bytes_total{op="write"}" with its value.
+// A line 'verbsd_transferred_bytes_total{op="write"} 7' with its value.
 const parse = (text) => {
 	const metrics = new Map();
 
@@ -46,7 +46,7 @@ const scrape = async (daemon, query = "") => {
 	equal(status, 200, "status of /metrics");
 	const metrics = parse(text);
 
-	equal(metrics.get("verbsd_kernel_look_success"), 1, "the kernel's answer");
+	equal(metrics.get('verbsd_collector_success{collector="kernel"}'), 1, "the kernel's answer");
 	return { text, metrics, took_ms };
 };
 
@@ -74,10 +74,10 @@ const pair = async () => {
 
 const nothing_leaked = async (daemon, when) => {
 	const { metrics, text } = await scrape(daemon);
-	const objects = text.split("\n").filter((line) => line.startsWith("verbsd_objects")).join("; ");
+	const objects = text.split("\n").filter((line) => /^verbsd_(kernel|known)_objects/.test(line)).join("; ");
 
-	equal(metrics.get("verbsd_leaked"), 0, `what ${daemon.name} leaked ${when} (${objects})`);
-	equal((await daemon.get("/v1/stats")).leaked, 0, `leaked in the stats of ${daemon.name} ${when}`);
+	equal(metrics.get("verbsd_leaked_objects"), 0, `what ${daemon.name} leaked ${when} (${objects})`);
+	equal((await daemon.get("/v1/stats")).leaked_objects, 0, `leaked in the stats of ${daemon.name} ${when}`);
 	return metrics;
 };
 
@@ -110,24 +110,30 @@ await scenario("promtool has nothing to say about a busy daemon, and nothing is 
 
 	equal(await promtool(text), "", "what promtool says");
 	equal(await promtool((await scrape(far)).text), "", "what promtool says of the other one");
-	ok(metrics.get('verbsd_bytes_total{op="write"}') > 0, "bytes written");
+	ok(metrics.get('verbsd_transferred_bytes_total{op="write"}') > 0, "bytes written");
 	ok(metrics.get('verbsd_transfer_wire_seconds_count{op="write"}') > 0, "times of writes");
 	equal(metrics.get('verbsd_connect_phase_seconds_count{phase="connect"}'), CHURNED + 1, "connects");
 	equal(metrics.get('verbsd_cm_events_total{event="connect_response"}'), CHURNED + 1, "events of the CM");
-	ok(text.includes(`verbsd_connection_bytes_total{connection="${connection.id}",op="write"}`), "its own series");
+	ok(text.includes(`verbsd_connection_transferred_bytes_total{connection="${connection.id}",op="write"}`), "its own series");
 	ok(metrics.get('verbsd_probe_rtt_seconds_count{kind="ack"}') >= 10, "round trips");
-	ok(metrics.get('verbsd_probe_sent_total{kind="ack"}') >= 10, "pings");
-	equal(metrics.get('verbsd_probe_lost_total{kind="ack"}'), 0, "lost pings");
+	ok(metrics.get('verbsd_probe_pings_sent_total{kind="ack"}') >= 10, "pings");
+	equal(metrics.get('verbsd_probe_pings_lost_total{kind="ack"}'), 0, "lost pings");
 	ok(metrics.get(`verbsd_connection_rtt_seconds{connection="${connection.id}"}`) > 0, "its round trip");
 	ok((await near.get("/v1/stats")).probe_rtt_ack_p999_ns > 0, "p99.9 of the round trips");
 	ok(metrics.get(`verbsd_kernel_cm_tx_msgs_total{device="${dev}",port="1",message="req"}`) > CHURNED, "CM requests");
-	ok([...metrics.keys()].some((name) => name.startsWith("verbsd_kernel_hw_counters_total")), "hw_counters");
-	ok((await near.get("/v1/stats"))[`kernel_hw_${dev}_1_sent_pkts`] > 0, "a hardware counter in the stats");
-	equal(metrics.get('verbsd_limit{limit="connections"}'), 10_000, "the limit of connections");
+	ok(metrics.get(`verbsd_port_hw_counters{device="${dev}",port="1",counter="sent_pkts"}`) > 0, "a counter of the driver");
+	ok((await near.get(`/v1/devices/${dev}`)).ports[0].hw_counters.sent_pkts > 0, "a counter of the driver at its port");
+	equal(metrics.get("verbsd_connections_limit"), 10_000, "the limit of connections");
+	equal(metrics.get(`verbsd_connection_state{connection="${connection.id}",state="established"}`), 1, "its state");
+	ok(metrics.get(`verbsd_cq_completions_total{device="${dev}"}`) > 0, "completions");
+	ok(metrics.get('verbsd_http_request_duration_seconds_count{operation="metrics",code="200"}') >= CHURNED, "requests for the metrics");
+	ok(metrics.get("process_resident_memory_bytes") > 1e6, "memory of the process");
+	ok(metrics.get("process_open_fds") < metrics.get("process_max_fds"), "open file descriptors");
+	ok(Math.abs(metrics.get("process_start_time_seconds") - Date.now() / 1e3) < 3600, "the start of the process");
 	ok(metrics.get("verbsd_loop_lag_seconds_count") > idle.get("verbsd_loop_lag_seconds_count"), "turns of the loop");
 	console.log(`# a scrape takes ${middle(idle_times).toFixed(1)} ms of an idle daemon and ` +
 		`${middle(times).toFixed(1)} ms of a busy one, the kernel's part of it ` +
-		`${(metrics.get("verbsd_kernel_look_seconds") * 1e3).toFixed(1)} ms; the page has ${text.length} bytes`);
+		`${(metrics.get('verbsd_collector_duration_seconds{collector="kernel"}') * 1e3).toFixed(1)} ms; the page has ${text.length} bytes`);
 	await near.call("DELETE", `/v1/connections/${connection.id}`);
 	await writer;
 	await nothing_leaked(near, "when idle again");
@@ -157,8 +163,8 @@ await scenario("endpoints, peers, groups and what is made by request are account
 	await far.call("DELETE", `/v1/connections/${probed.id}`);
 	const metrics = await nothing_leaked(near, "when most of it is gone");
 
-	equal(metrics.get('verbsd_objects{type="srq",by="kernel"}'), 1, "shared receive queues");
-	equal(metrics.get('verbsd_objects{type="pd",by="verbsd"}'), 2, "protection domains");
+	equal(metrics.get('verbsd_kernel_objects{type="srq"}'), 1, "shared receive queues");
+	equal(metrics.get('verbsd_known_objects{type="pd",owner="verbsd"}'), 2, "protection domains");
 	await near.stop();
 	await far.stop();
 });
@@ -213,7 +219,7 @@ await scenario("no kind of object is taken for a leak, in any protection domain"
 		const { metrics } = await scrape(near);
 		const stats = await near.get("/v1/stats");
 
-		equal(metrics.get("verbsd_receive_bytes"), stats.receive_bytes, "the memory of receives");
+		equal(metrics.get("verbsd_receives_bytes"), stats.receives_bytes, "the memory of receives");
 		await far.call("DELETE", `/v1/ud_endpoints/${there.id}`);
 		for (const path of made) {
 			await near.call("DELETE", path);
@@ -224,17 +230,22 @@ await scenario("no kind of object is taken for a leak, in any protection domain"
 	await far.stop();
 });
 
-await scenario("each limit of the configuration has a series", async () => {
-	const daemon = await Daemon.start("d");
+await scenario("completion queues have series by device, and one by one on request", async () => {
+	const { near, far } = await pair();
 
-	await daemon.ready();
-	const { metrics } = await scrape(daemon);
-	const limits = Object.entries(await daemon.get("/v1/stats")).filter(([name]) => name.startsWith("limit_"));
+	await near.post("/v1/cqs", { name: "own", device: dev, depth_cqe: 64 });
+	await near.connect({ dst_port: PORT });
+	const sums = (await scrape(near)).metrics;
+	const { metrics, text } = await scrape(near, "?cqs=1");
+	const each = [...metrics].filter(([name]) => name.startsWith("verbsd_cq_capacity_cqe{"));
+	const sum = each.reduce((total, [, capacity]) => total + capacity, 0);
 
-	ok(limits.length >= 20, `${limits.length} limits in the stats`);
-	for (const [name, value] of limits)
-		equal(metrics.get(`verbsd_limit{limit="${name.slice("limit_".length)}"}`), value, name);
-	await daemon.stop();
+	ok(each.length >= 2 && each.every(([name]) => /device="[^"]+",cq="\d+"/.test(name)), `${each}`);
+	equal(sums.get(`verbsd_cq_capacity_cqe{device="${dev}"}`), sum, "the sum of their capacities");
+	equal(sums.get("verbsd_cqs"), each.length, "the number of queues");
+	equal(await promtool(text), "", "what promtool says");
+	await near.stop();
+	await far.stop();
 });
 
 await scenario("what the kernel holds for the daemon is what `rdma resource` shows", async () => {
@@ -250,7 +261,7 @@ await scenario("what the kernel holds for the daemon is what `rdma resource` sho
 	for (const type of ["qp", "cq", "mr", "pd", "cm_id"]) {
 		const shown = JSON.parse(await run("rdma", "-j", "resource", "show", type));
 
-		equal(metrics.get(`verbsd_objects{type="${type}",by="kernel"}`),
+		equal(metrics.get(`verbsd_kernel_objects{type="${type}"}`),
 			shown.filter(({ pid }) => threads.has(pid)).length, `${type} of the daemon`);
 	}
 	await near.stop();
@@ -268,7 +279,7 @@ await scenario("single connections are capped, and the rest is counted", async (
 	const { text, metrics } = await scrape(near, "?connections=1");
 
 	equal(text.match(/^verbsd_connection_info\{/gm).length, 2, "connections shown");
-	equal(metrics.get("verbsd_connections_left_out"), 1, "connections left out");
+	equal(metrics.get("verbsd_connections_omitted"), 1, "connections without series");
 	ok(!(await scrape(near)).text.includes("verbsd_connection_info"), "without being asked for they are not there");
 	await near.stop();
 	await far.stop();

@@ -87,8 +87,8 @@ await scenario("bytes cross to another machine, and a power cut ends what is bus
 	ok(bytes.equals(await daemon.bytes(source)), "the bytes that came back are others");
 
 	const end = busy(daemon, used, source, target);
-	await daemon.until("/v1/stats", "a third transfer", ({ transfers_running, transfers_done }) =>
-		transfers_running > 0 && transfers_done > 2);
+	await daemon.until("/v1/stats", "a third transfer", ({ transfers, transfers_ended_done }) =>
+		transfers > 0 && transfers_ended_done > 2);
 	const probe = await daemon.post("/v1/probes", { connection: probed.id, interval_ms: 100 });
 
 	await daemon.until(`/v1/probes/${probe.id}`, "a ping", ({ completed }) => completed > 0);

@@ -147,7 +147,7 @@ await scenario("a wrong qkey is dropped without a word, and nothing breaks", asy
 	await b.call("DELETE", `${ENDPOINT}/${there.id}`, undefined, { wait_s: 60 });
 	await say(a, here, { ud_peer: right.id }, "to nobody");
 	equal((await a.get(`${ENDPOINT}/${here.id}`)).state, "ready", "state");
-	equal((await a.get("/v1/stats")).transfers_failed, 0, "transfers that failed");
+	equal((await a.get("/v1/stats")).transfers_ended_failed, 0, "transfers that failed");
 	await a.stop();
 	await b.stop();
 	proof("send", "ud");

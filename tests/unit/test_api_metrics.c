@@ -69,7 +69,7 @@ static void test_api_metrics__times_are_in_seconds(void **state)
 
 static void test_api_metrics__buckets_add_up(void **state)
 {
-	const struct vbd_metrics_label label = {"phase", "addr"};
+	const struct vbd_metrics_label labels[] = {{"phase", "addr"}, {0}};
 	struct vbd_histogram *times = calloc(1, sizeof(*times));
 	struct vbd_metrics_text out = {0};
 	char *text;
@@ -80,7 +80,7 @@ static void test_api_metrics__buckets_add_up(void **state)
 	vbd_histogram_add(times, 5000);
 	vbd_histogram_add(times, UINT64_C(200000000000));
 	vbd_metrics_family(&out, "verbsd_x_seconds", "histogram", "X.");
-	vbd_metrics_put_histogram(&out, &label, times);
+	vbd_metrics_put_histogram(&out, labels, times);
 	text = end(&out);
 	assert_non_null(strstr(text, "_bucket{phase=\"addr\",le=\"0.000001024\"} 1\n"));
 	assert_non_null(strstr(text, "_bucket{phase=\"addr\",le=\"0.000004096\"} 1\n"));

@@ -595,17 +595,17 @@ static void test_services_connections__what_it_moved_stays_in_the_totals(void **
 	send_text(svc, pair.active, "twelve bytes");
 	SVC_UNTIL(svc, pair.passive->inbox.count == 1);
 	vbd_connections_totals(svc->daemon, &totals);
-	assert_int_equal(totals.messages_sent, 1);
-	assert_int_equal(totals.messages_received, 1);
-	assert_int_equal(totals.bytes_sent, 12);
+	assert_int_equal(totals.ops[VBD_OP_SEND].completed, 1);
+	assert_int_equal(totals.ops[VBD_OP_SEND].bytes, 12);
+	assert_int_equal(totals.ops[VBD_OP_RECV].completed, 1);
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, pair.passive->object.ended);
 	vbd_object_delete(&pair.active->object);
 	vbd_object_delete(&pair.passive->object);
 	svc_turn(svc);
 	vbd_connections_totals(svc->daemon, &totals);
-	assert_int_equal(totals.messages_sent, 1);
-	assert_int_equal(totals.bytes_received, 12);
+	assert_int_equal(totals.ops[VBD_OP_SEND].completed, 1);
+	assert_int_equal(totals.ops[VBD_OP_RECV].bytes, 12);
 }
 
 /* Devices. */

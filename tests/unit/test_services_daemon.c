@@ -217,9 +217,9 @@ static void on_value(const char *name, uint64_t value, void *arg)
 	numbers->count++;
 	if (strcmp(name, "connections_established") == 0)
 		numbers->established = value;
-	if (strcmp(name, "connections_open") == 0)
+	if (strcmp(name, "connections") == 0)
 		numbers->open = value;
-	if (strcmp(name, "limit_connections") == 0)
+	if (strcmp(name, "connections_limit") == 0)
 		numbers->limit = value;
 }
 

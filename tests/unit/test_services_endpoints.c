@@ -381,7 +381,7 @@ static void test_services_endpoints__a_failed_completion_ends_it_with_its_error(
 	assert_int_equal(here->endpoint->qp.first_error.op, VBD_OP_RECV);
 	assert_int_equal(peer->peer.state, VBD_PEER_FAILED);
 	assert_int_equal(svc->daemon->ud_endpoints->open, 0);
-	assert_int_equal(svc->daemon->endpoints_failed, 1);
+	assert_int_equal(svc->daemon->ud_endpoints_ended[VBD_REASON_LOCAL_ERROR], 1);
 }
 
 static void test_services_endpoints__an_async_error_of_the_qp_ends_it(void **state)

@@ -136,8 +136,8 @@ static void test_services_kernel__phases_and_ends_are_counted(void **state)
 		assert_int_equal(vbd_counter_get(&daemon->times.phases[phase].count), 1);
 	svc_close(svc, pair.active);
 	SVC_UNTIL(svc, pair.passive->object.ended);
-	assert_int_equal(daemon->ended_by_reason[VBD_REASON_LOCAL_CLOSE], 1);
-	assert_int_equal(daemon->ended_by_reason[VBD_REASON_PEER_DISCONNECT], 1);
+	assert_int_equal(daemon->connections_ended[VBD_REASON_LOCAL_CLOSE], 1);
+	assert_int_equal(daemon->connections_ended[VBD_REASON_PEER_DISCONNECT], 1);
 }
 
 static void test_services_kernel__a_failed_connection_has_no_phase(void **state)

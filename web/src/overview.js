@@ -6,11 +6,18 @@ import { eventSays, words } from "./words.js";
 
 const HOUR_MS = 3600e3;
 const OPS = ["send", "recv", "write", "read", "send_imm", "write_imm", "fetch_add", "compare_swap"];
-const MEMBERS = ["posted", "completed", "errors", "flushed", "bytes"];
+/* [member of a connection's counters, its name in /v1/stats] */
+const MEMBERS = [
+	["posted", (op) => `work_requests_posted_${op}`],
+	["completed", (op) => `work_requests_completed_${op}_ok`],
+	["errors", (op) => `work_requests_completed_${op}_error`],
+	["flushed", (op) => `work_requests_completed_${op}_flushed`],
+	["bytes", (op) => `transferred_${op}_bytes`],
+];
 
 /** countersOf - the counters of the whole daemon, in the form that those of a connection have */
 export function countersOf(stats) {
-	const of = (op) => Object.fromEntries(MEMBERS.map((member) => [member, stats[`op_${op}_${member}`] ?? 0]));
+	const of = (op) => Object.fromEntries(MEMBERS.map(([member, nameOf]) => [member, stats[nameOf(op)] ?? 0]));
 	return Object.fromEntries(OPS.map((op) => [op, of(op)]));
 }
 
@@ -32,22 +39,25 @@ export function openStates(stats) {
 	);
 }
 
-/* [key under `limits` of the configuration, label, name of the used amount in /v1/stats, format] */
+/* [key under `limits` of the configuration, label, format]; the used amount has the same name in /v1/stats */
 const LIMITS = [
-	["connections", "Connections", "connections_open", count],
-	["listeners", "Listeners", "listeners", count],
-	["ud_endpoints", "Endpoints", "endpoints_open", count],
-	["ud_peers", "Peers", "peers", count],
-	["multicast_memberships", "Groups", "groups", count],
-	["transfers", "Running transfers", "transfers_running", count],
-	["buffers", "Buffers", "buffers", count],
-	["buffers_bytes", "Memory of buffers", "pinned_bytes", bytes],
-	["receives_bytes", "Memory of receives", "receive_bytes", bytes],
-	["windows", "Memory windows", "windows", count],
-	["http_connections", "HTTP clients", "http_connections_open", count],
-	["event_streams", "Event streams", "http_event_streams", count],
-	["waiting_requests", "Waiting requests", "http_requests_waiting", count],
+	["connections", "Connections", count],
+	["listeners", "Listeners", count],
+	["ud_endpoints", "Endpoints", count],
+	["ud_peers", "Peers", count],
+	["multicast_memberships", "Groups", count],
+	["transfers", "Running transfers", count],
+	["buffers", "Buffers", count],
+	["buffers_bytes", "Memory of buffers", bytes],
+	["receives_bytes", "Memory of receives", bytes],
+	["windows", "Memory windows", count],
+	["http_connections", "HTTP clients", count],
+	["event_streams", "Event streams", count],
+	["waiting_requests", "Waiting requests", count],
 ];
+
+/* "buffers_bytes" is limited by "buffers_limit_bytes". */
+const limitOf = (name) => name.replace(/(_bytes)?$/, "_limit$1");
 
 /* RLIMIT_MEMLOCK is one limit of the process; every device reports it. */
 function memlockRow(devices) {
@@ -57,7 +67,7 @@ function memlockRow(devices) {
 	return [{ name: "memlock", label: "Locked memory", used, limit, format: bytes }];
 }
 
-function queueRow({ cqs_outstanding: used, cqs_capacity: limit }) {
+function queueRow({ cq_outstanding_cqe: used, cq_capacity_cqe: limit }) {
 	return limit > 0 ? [{ name: "cqs", label: "Completion queue entries", used, limit, format: count }] : [];
 }
 
@@ -65,9 +75,13 @@ export const NEAR = 0.8;
 
 /** limitRows - [{name, label, used, limit, share, format}] of all limits whose use is known, the nearest to its end first */
 export function limitRows(stats, devices) {
-	const rows = LIMITS.filter(([name, , used]) => stats[`limit_${name}`] > 0 && stats[used] !== undefined).map(
-		([name, label, used, format]) => ({ name, label, used: stats[used], limit: stats[`limit_${name}`], format }),
-	);
+	const rows = LIMITS.map(([name, label, format]) => ({
+		name,
+		label,
+		used: stats[name],
+		limit: stats[limitOf(name)],
+		format,
+	})).filter(({ used, limit }) => limit > 0 && used !== undefined);
 	return [...rows, ...queueRow(stats), ...memlockRow(devices)]
 		.map((row) => ({ ...row, share: row.used / row.limit }))
 		.sort((a, b) => b.share - a.share);

@@ -395,32 +395,35 @@ export class Fake {
 		const number = (test) => this.connections.filter(test).length;
 		const stats = {
 			server_id: this.serverId,
-			connections_open: number(({ end }) => !end),
+			connections: number(({ end }) => !end),
 			connections_established: number(({ state }) => state === "established"),
 			connections_connecting: number(({ state }) => state === "connecting"),
-			connections_closed: number(({ state }) => state === "closed"),
+			connections_ended: number(({ state }) => state === "closed" || state === "failed"),
 			connections_failed: number(({ state }) => state === "failed"),
-			transfers_running: 2,
-			probes_running: 1,
+			transfers: 2,
+			probes: 1,
 			listeners: 3,
-			endpoints_open: 2,
+			ud_endpoints: 2,
 			buffers: 40,
-			pinned_bytes: 7.4e9,
-			cqs_outstanding: this.cqs.reduce((sum, cq) => sum + cq.outstanding_cqe, 0),
-			cqs_capacity: 8 * 4096,
-			limit_connections: 1000,
-			limit_listeners: 256,
-			limit_ud_endpoints: 1000,
-			limit_buffers: 4096,
-			limit_buffers_bytes: 2 ** 36,
+			buffers_bytes: 7.4e9,
+			cq_outstanding_cqe: this.cqs.reduce((sum, cq) => sum + cq.outstanding_cqe, 0),
+			cq_capacity_cqe: 8 * 4096,
+			connections_limit: 1000,
+			listeners_limit: 256,
+			ud_endpoints_limit: 1000,
+			buffers_limit: 4096,
+			buffers_limit_bytes: 2 ** 36,
 			loop_lag_p99_ns: 410000,
 			loop_lag_max_ns: 9100000,
-			leaked: 0,
+			leaked_objects: 0,
 		};
 		for (const one of this.connections)
 			for (const [op, { bytes, completed }] of Object.entries(one.counters)) {
-				stats[`op_${op}_bytes`] = (stats[`op_${op}_bytes`] ?? 0) + bytes;
-				stats[`op_${op}_completed`] = (stats[`op_${op}_completed`] ?? 0) + completed;
+				const moved = `transferred_${op}_bytes`;
+				const done = `work_requests_completed_${op}_ok`;
+
+				stats[moved] = (stats[moved] ?? 0) + bytes;
+				stats[done] = (stats[done] ?? 0) + completed;
 			}
 		return stats;
 	}

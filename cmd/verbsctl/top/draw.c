@@ -86,19 +86,19 @@ static void draw_summary(const struct vbd_ctl_top_picture *picture)
 	char *sent = vbd_ctl_short_count(picture->rows->sent_rate);
 	char *received = vbd_ctl_short_count(picture->rows->received_rate);
 	const json_t *stats = picture->stats;
+	uint64_t ended = vbd_ctl_json_uint(stats, "connections_ended");
+	uint64_t failed = vbd_ctl_json_uint(stats, "connections_failed");
 
 	if (stats)
 		put_line(1, VBD_CTL_STYLE_PLAIN,
 			vbd_ctl_format("%llu open, %llu established  sent %s/s  recv %s/s  "
 				       "transfers %llu  ended: %llu closed, %llu failed",
-				(unsigned long long)vbd_ctl_json_uint(stats, "connections_open"),
+				(unsigned long long)vbd_ctl_json_uint(stats, "connections"),
 				(unsigned long long)vbd_ctl_json_uint(
 					stats, "connections_established"),
 				sent, received,
-				(unsigned long long)vbd_ctl_json_uint(stats, "transfers_running"),
-				(unsigned long long)vbd_ctl_json_uint(stats, "connections_closed"),
-				(unsigned long long)vbd_ctl_json_uint(
-					stats, "connections_failed")));
+				(unsigned long long)vbd_ctl_json_uint(stats, "transfers"),
+				(unsigned long long)(ended - failed), (unsigned long long)failed));
 	free(received);
 	free(sent);
 }

@@ -3,7 +3,7 @@
 import { send } from './http.mjs';
 
 const SETTLE_TRIES = 6; // number of polls until all objects must be gone
-const GAUGES = ['connections_open', 'listeners', 'buffers', 'windows', 'endpoints_open', 'peers', 'groups', 'transfers_running'];
+const GAUGES = ['connections', 'listeners', 'buffers', 'windows', 'ud_endpoints', 'ud_peers', 'multicast_memberships', 'transfers'];
 
 export class Aftermath {
   constructor(client) {

@@ -13,7 +13,12 @@ import {
 import { totals } from "../../../web/src/rates.js";
 
 test("the daemon's counters have the form of a connection's", () => {
-	const stats = { op_write_bytes: 100, op_write_completed: 2, op_recv_bytes: 30, op_recv_completed: 1 };
+	const stats = {
+		transferred_write_bytes: 100,
+		work_requests_completed_write_ok: 2,
+		transferred_recv_bytes: 30,
+		work_requests_completed_recv_ok: 1,
+	};
 	const { outBytes, inBytes, outMessages, inMessages } = totals(countersOf(stats));
 
 	assert.deepEqual([outBytes, inBytes, outMessages, inMessages], [100, 30, 2, 1]);
@@ -28,13 +33,13 @@ test("states of no connection are left out, except established", () => {
 
 test("the limit that is nearest to its end comes first", () => {
 	const stats = {
-		connections_open: 5,
-		limit_connections: 10,
+		connections: 5,
+		connections_limit: 10,
 		listeners: 9,
-		limit_listeners: 10,
-		limit_pds: 3,
-		cqs_outstanding: 1,
-		cqs_capacity: 100,
+		listeners_limit: 10,
+		pds_limit: 3,
+		cq_outstanding_cqe: 1,
+		cq_capacity_cqe: 100,
 	};
 	const devices = [
 		{ memlock: { locked_bytes: 7, limit_bytes: 10 } },

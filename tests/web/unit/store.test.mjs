@@ -193,12 +193,12 @@ test("a poll of the open connections finds those that have ended", () => {
 
 test("the stats are one object, whose counters are kept for a chart", async () => {
 	let written = 0;
-	const request = async () => ({ op_write_bytes: (written += 1000), connections_open: 1 });
+	const request = async () => ({ transferred_write_bytes: (written += 1000), connections: 1 });
 	const store = new Store({ request });
 	const stop = store.watch("stats", "");
 
 	await tick();
-	assert.equal(store.item("stats", "").item.connections_open, 1);
+	assert.equal(store.item("stats", "").item.connections, 1);
 	store.refresh("stats");
 	await tick();
 	assert.equal(store.series.of("daemon").columns.out.length, 1);

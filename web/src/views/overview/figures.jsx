@@ -46,7 +46,7 @@ function Moving({ stats }) {
 		<Figure
 			label="Out / in"
 			value={`${rate(last("out"))} / ${rate(last("in"))}`}
-			note={`${counted(stats.transfers_running, "transfer")}, ${counted(stats.probes_running, "probe")} running`}
+			note={`${counted(stats.transfers, "transfer")}, ${counted(stats.probes, "probe")} running`}
 			href={hashOf({ view: "transfers", query: { show: "running" } })}
 		/>
 	);
@@ -60,7 +60,7 @@ export function Figures({ stats, failures }) {
 			<Figure
 				label="Established connections"
 				value={count(stats.connections_established)}
-				note={`${count(stats.connections_open)} open in total`}
+				note={`${count(stats.connections)} open in total`}
 				href={hashOf({ view: "connections", query: { show: "open" } })}
 			/>
 			<Moving stats={stats} />
@@ -77,7 +77,7 @@ export function Figures({ stats, failures }) {
 				note={`${ns(longest)} at most`}
 				tone={p99 > LAG_BAD_NS ? "bad" : ""}
 			/>
-			<Leaked leaked={stats.leaked} />
+			<Leaked leaked={stats.leaked_objects} />
 		</div>
 	);
 }

@@ -34,15 +34,15 @@ function Ended({ closed, failed }) {
 }
 
 export function States({ stats }) {
-	const all = Math.max(1, stats.connections_open);
+	const all = Math.max(1, stats.connections);
 	return (
-		<Panel title="Connections by state" aside={<span class="faint">{count(stats.connections_open)} open</span>}>
+		<Panel title="Connections by state" aside={<span class="faint">{count(stats.connections)} open</span>}>
 			<ul class="lines">
 				{openStates(stats).map(({ state, number }) => (
 					<Line key={state} state={state} number={number} share={number / all} />
 				))}
 			</ul>
-			<Ended closed={stats.connections_closed} failed={stats.connections_failed} />
+			<Ended closed={stats.connections_ended - stats.connections_failed} failed={stats.connections_failed} />
 		</Panel>
 	);
 }

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/observe/stats_parts.h"
+
+#include "base/attr.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NAME_BYTES 256
+
+void vbd_stat_put_rows(const struct vbd_stat_walk *walk, const struct vbd_stat *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		walk->cb(&rows[i], walk->arg);
+}
+
+void vbd_stat_put_of(const struct vbd_stat_walk *walk, const struct vbd_stat *row,
+	const char *label_value, uint64_t value)
+{
+	vbd_stat_put_of2(walk, row, label_value, NULL, value);
+}
+
+void vbd_stat_put_of2(const struct vbd_stat_walk *walk, const struct vbd_stat *row,
+	const char *label_value, const char *label2_value, uint64_t value)
+{
+	struct vbd_stat stat = *row;
+
+	stat.label_value = label_value;
+	stat.label2_value = label2_value;
+	stat.value = value;
+	walk->cb(&stat, walk->arg);
+}
+
+void vbd_stat_put_times(const struct vbd_stat_walk *walk, const struct vbd_stat *row,
+	const char *label_value, const struct vbd_histogram *times)
+{
+	struct vbd_stat stat = *row;
+
+	stat.label_value = label_value;
+	stat.times = times;
+	walk->cb(&stat, walk->arg);
+}
+
+/* --- names in /v1/stats ----------------------------------------------------------------------- */
+
+/* Cut @end off @name if the name ends so. */
+static bool cut(char *name, const char *end)
+{
+	size_t len = strlen(name);
+	size_t end_len = strlen(end);
+
+	if (len <= end_len || strcmp(name + len - end_len, end) != 0)
+		return false;
+	name[len - end_len] = '\0';
+	return true;
+}
+
+static void append(char name[NAME_BYTES], const char *before, const char *text)
+{
+	size_t len = strlen(name);
+
+	(void)snprintf(name + len, NAME_BYTES - len, "%s%s", before, text);
+}
+
+/* Write the name without its unit. Returns the unit. */
+static const char *begin_name(const struct vbd_stat *stat, char name[NAME_BYTES])
+{
+	static const char prefix[] = "verbsd_";
+	const char *metric = stat->metric;
+	const char *unit;
+
+	if (strncmp(metric, prefix, strlen(prefix)) == 0)
+		metric += strlen(prefix);
+	(void)snprintf(name, NAME_BYTES, "%s", metric);
+	(void)cut(name, "_total");
+	if (cut(name, "_bytes"))
+		unit = "_bytes";
+	else
+		unit = cut(name, "_seconds") ? "_ns" : "";
+	if (stat->label_value)
+		append(name, "_", stat->label_value);
+	if (stat->label2_value)
+		append(name, "_", stat->label2_value);
+	return unit;
+}
+
+bool vbd_stat_is_time(const struct vbd_stat *stat)
+{
+	return strstr(stat->metric, "_seconds") != NULL;
+}
+
+static void flatten_times(const struct vbd_histogram *times, char name[NAME_BYTES],
+	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
+{
+	const struct {
+		const char *suffix;
+		uint64_t value;
+	} rows[] = {
+		{"_count", vbd_counter_get(&times->count)},
+		{"_sum_ns", vbd_counter_get(&times->sum)},
+		{"_p50_ns", vbd_histogram_permille(times, 500)},
+		{"_p99_ns", vbd_histogram_permille(times, 990)},
+		{"_p999_ns", vbd_histogram_permille(times, 999)},
+		{"_max_ns", vbd_counter_get(&times->max)},
+	};
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		name[len] = '\0';
+		append(name, "", rows[i].suffix);
+		cb(name, rows[i].value, arg);
+	}
+}
+
+void vbd_stat_flatten(const struct vbd_stat *stat,
+	void (*cb)(const char *name, uint64_t value, void *arg), void *arg)
+{
+	char name[NAME_BYTES];
+	const char *unit = begin_name(stat, name);
+
+	if (stat->type == VBD_STAT_TIMES) {
+		flatten_times(stat->times, name, cb, arg);
+		return;
+	}
+	append(name, "", unit);
+	cb(name, stat->value, arg);
+}

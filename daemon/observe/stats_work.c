@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/observe/stats_parts.h"
+
+#include "base/attr.h"
+#include "daemon/connections/connections.h"
+#include "daemon/datagrams/endpoints.h"
+#include "daemon/work/probes.h"
+
+#include <stddef.h>
+#include <string.h>
+
+void vbd_totals_of(const struct vbd_daemon *daemon, struct vbd_totals *ret_totals)
+{
+	vbd_connections_totals(daemon, ret_totals);
+	vbd_endpoints_add_totals(daemon, ret_totals);
+}
+
+void vbd_stats_walk_connections(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
+{
+	static const struct vbd_stat states_row = VBD_STAT("verbsd_connections", GAUGE,
+		"Connections that have not ended, by state.", .label = "state");
+	static const struct vbd_stat ended_row = VBD_STAT("verbsd_connections_ended_total", COUNTER,
+		"Connections that ended, by reason.", .label = "reason");
+	static const struct vbd_stat phase_row = VBD_STAT("verbsd_connect_phase_seconds", TIMES,
+		"Duration of each phase of a connect.", .label = "phase");
+	const struct vbd_config_limits *limits = &daemon->config->limits;
+	const struct vbd_stat rows[] = {
+		VBD_STAT("verbsd_connections", GAUGE, "Connections that have not ended.",
+			.label = "state", .is_sum = true, .value = daemon->connections->open),
+		VBD_STAT_LIMIT("verbsd_connections_limit", limits, connections),
+		VBD_STAT("verbsd_connections_failed_total", COUNTER,
+			"Connections that ended in the state failed.",
+			.value = daemon->connections_failed),
+		VBD_STAT("verbsd_listeners", GAUGE, "Listeners.",
+			.value = vbd_registry_count(daemon->listeners)),
+		VBD_STAT_LIMIT("verbsd_listeners_limit", limits, listeners),
+		VBD_STAT("verbsd_connections_ended_total", COUNTER, "Connections that ended.",
+			.label = "reason", .is_sum = true,
+			.value = daemon->connections_closed + daemon->connections_failed),
+	};
+	uint64_t states[VBD_CONN_STATE_COUNT];
+
+	vbd_connections_count_states(daemon, states);
+	for (enum vbd_conn_state state = 0; state < VBD_CONN_STATE_COUNT; state++) {
+		if (!vbd_conn_state_terminal(state))
+			vbd_stat_put_of(
+				walk, &states_row, vbd_conn_state_name(state), states[state]);
+	}
+	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
+	for (enum vbd_reason reason = VBD_REASON_NONE + 1; reason < VBD_REASON_COUNT; reason++)
+		vbd_stat_put_of(walk, &ended_row, vbd_reason_name(reason),
+			daemon->connections_ended[reason]);
+	for (enum vbd_phase phase = 0; phase < VBD_PHASE_COUNT; phase++)
+		vbd_stat_put_times(
+			walk, &phase_row, vbd_phase_name(phase), &daemon->times.phases[phase]);
+}
+
+void vbd_stats_walk_ops(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
+{
+	static const struct vbd_stat posted_row = VBD_STAT("verbsd_work_requests_posted_total",
+		COUNTER, "Work requests posted, by operation.", .label = "op");
+	static const struct vbd_stat completed_row =
+		VBD_STAT("verbsd_work_requests_completed_total", COUNTER,
+			"Work requests completed, by operation and result; flushed: given back "
+			"when their queue pair ended.",
+			.label = "op", .label2 = "result");
+	static const struct vbd_stat bytes_row = VBD_STAT("verbsd_transferred_bytes_total", COUNTER,
+		"Bytes that work requests without an error moved, by operation.", .label = "op");
+	struct vbd_totals totals;
+
+	vbd_totals_of(daemon, &totals);
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
+		vbd_stat_put_of(walk, &posted_row, vbd_op_name(op), totals.ops[op].posted);
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++) {
+		const char *name = vbd_op_name(op);
+
+		vbd_stat_put_of2(walk, &completed_row, name, "ok", totals.ops[op].completed);
+		vbd_stat_put_of2(walk, &completed_row, name, "error", totals.ops[op].errors);
+		vbd_stat_put_of2(walk, &completed_row, name, "flushed", totals.ops[op].flushed);
+	}
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
+		vbd_stat_put_of(walk, &bytes_row, vbd_op_name(op), totals.ops[op].bytes);
+}
+
+void vbd_stats_walk_transfers(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
+{
+	static const struct vbd_stat ended_row = VBD_STAT("verbsd_transfers_ended_total", COUNTER,
+		"Transfers that ended, by state.", .label = "state");
+	static const struct vbd_stat queue_row = VBD_STAT("verbsd_transfer_queue_seconds", TIMES,
+		"Time from the request to the first work request, of completed transfers.",
+		.label = "op");
+	static const struct vbd_stat wire_row = VBD_STAT("verbsd_transfer_wire_seconds", TIMES,
+		"Time from the first work request to the last completion, of completed transfers.",
+		.label = "op");
+	const struct vbd_stat rows[] = {
+		VBD_STAT("verbsd_benchmarks", GAUGE, "Benchmarks that have not ended.",
+			.value = daemon->benchmarks->open),
+		VBD_STAT("verbsd_transfers", GAUGE, "Transfers that have not ended.",
+			.value = daemon->transfers->open),
+		VBD_STAT_LIMIT("verbsd_transfers_limit", &daemon->config->limits, transfers),
+	};
+
+	vbd_stat_put_rows(walk, rows, VBD_ARRAY_LEN(rows));
+	vbd_stat_put_of(walk, &ended_row, "done", daemon->transfers_done);
+	vbd_stat_put_of(walk, &ended_row, "failed", daemon->transfers_failed);
+	vbd_stat_put_of(walk, &ended_row, "cancelled", daemon->transfers_cancelled);
+	vbd_stat_put_of(walk, &ended_row, "timed_out", daemon->transfers_timed_out);
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
+		vbd_stat_put_times(walk, &queue_row, vbd_op_name(op), &daemon->times.queued[op]);
+	for (enum vbd_op op = 0; op < VBD_OP_COUNT; op++)
+		vbd_stat_put_times(walk, &wire_row, vbd_op_name(op), &daemon->times.wire[op]);
+}
+
+static void walk_pings(const struct vbd_probe_counters totals[VBD_PROBE_KIND_COUNT],
+	const struct vbd_stat *row, size_t offset, const struct vbd_stat_walk *walk)
+{
+	for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++) {
+		const struct vbd_counter *counter =
+			(const void *)((const char *)&totals[kind] + offset);
+
+		vbd_stat_put_of(walk, row, vbd_probe_kind_name(kind), vbd_counter_get(counter));
+	}
+}
+
+void vbd_stats_walk_probes(const struct vbd_daemon *daemon, const struct vbd_stat_walk *walk)
+{
+	static const struct {
+		struct vbd_stat row;
+		size_t offset;
+	} rows[] = {
+		{VBD_STAT("verbsd_probe_pings_sent_total", COUNTER, "Pings that probes sent.",
+			 .label = "kind"),
+			offsetof(struct vbd_probe_counters, sent)},
+		{VBD_STAT("verbsd_probe_pings_completed_total", COUNTER, "Pings that returned.",
+			 .label = "kind"),
+			offsetof(struct vbd_probe_counters, completed)},
+		{VBD_STAT("verbsd_probe_pings_late_total", COUNTER,
+			 "Pings that had not returned when the next one was due.", .label = "kind"),
+			offsetof(struct vbd_probe_counters, late)},
+		{VBD_STAT("verbsd_probe_pings_lost_total", COUNTER, "Pings that never returned.",
+			 .label = "kind"),
+			offsetof(struct vbd_probe_counters, lost)},
+	};
+	static const struct vbd_stat rtt_row = VBD_STAT("verbsd_probe_rtt_seconds", TIMES,
+		"Round trips of probes, by kind of ping.", .label = "kind");
+	static const struct vbd_stat ended_row = VBD_STAT("verbsd_probes_ended_total", COUNTER,
+		"Probes that ended, by state.", .label = "state");
+	const struct vbd_stat running = VBD_STAT("verbsd_probes", GAUGE,
+		"Probes that have not ended.", .value = daemon->probes->open);
+	struct vbd_probe_counters totals[VBD_PROBE_KIND_COUNT];
+
+	for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++)
+		vbd_probes_totals(daemon, kind, &totals[kind]);
+	for (enum vbd_probe_kind kind = 0; kind < VBD_PROBE_KIND_COUNT; kind++)
+		vbd_stat_put_times(walk, &rtt_row, vbd_probe_kind_name(kind), &totals[kind].rtt_ns);
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++)
+		walk_pings(totals, &rows[i].row, rows[i].offset, walk);
+	walk->cb(&running, walk->arg);
+	vbd_stat_put_of(walk, &ended_row, "done", daemon->probes_done);
+	vbd_stat_put_of(walk, &ended_row, "failed", daemon->probes_failed);
+}
