@@ -51,29 +51,29 @@ static bool look_up(uint64_t wanted_bytes, char *text, size_t text_bytes)
 enum vbd_status vbd_hugepage_choose(
 	uint64_t wanted_bytes, uint64_t *ret_page_bytes, struct vbd_error *err)
 {
-	uint64_t page_bytes = wanted_bytes ? wanted_bytes : default_bytes();
+	uint64_t page_size_bytes = wanted_bytes ? wanted_bytes : default_bytes();
 	char sizes[120] = "";
 
-	if (page_bytes && look_up(page_bytes, sizes, sizeof(sizes))) {
-		*ret_page_bytes = page_bytes;
+	if (page_size_bytes && look_up(page_size_bytes, sizes, sizeof(sizes))) {
+		*ret_page_bytes = page_size_bytes;
 		return VBD_OK;
 	}
-	if (!page_bytes || !sizes[0])
+	if (!page_size_bytes || !sizes[0])
 		return vbd_error_set(err, VBD_E_NOT_SUPPORTED,
 			"the kernel has no huge pages (" SIZES_DIR " is not there)");
-	return vbd_error_input(err, VBD_E_BAD_VALUE, "/page_bytes",
-		"the kernel has no huge pages of %" PRIu64 " bytes, only of: %s", page_bytes,
+	return vbd_error_input(err, VBD_E_BAD_VALUE, "/page_size_bytes",
+		"the kernel has no huge pages of %" PRIu64 " bytes, only of: %s", page_size_bytes,
 		sizes);
 }
 
-static uint64_t read_count(uint64_t page_bytes, const char *name)
+static uint64_t read_count(uint64_t page_size_bytes, const char *name)
 {
 	uint64_t count = 0;
 	char path[120];
 	FILE *file;
 
 	(void)snprintf(path, sizeof(path), SIZES_DIR "/hugepages-%" PRIu64 "kB/%s",
-		page_bytes >> 10, name);
+		page_size_bytes >> 10, name);
 	file = fopen(path, "re");
 	if (!file)
 		return 0;
@@ -82,15 +82,16 @@ static uint64_t read_count(uint64_t page_bytes, const char *name)
 	return count;
 }
 
-enum vbd_status vbd_hugepage_shortage(uint64_t page_bytes, uint64_t pages, struct vbd_error *err)
+enum vbd_status vbd_hugepage_shortage(
+	uint64_t page_size_bytes, uint64_t pages, struct vbd_error *err)
 {
-	uint64_t total = read_count(page_bytes, "nr_hugepages");
-	uint64_t unused = read_count(page_bytes, "free_hugepages");
-	uint64_t promised = read_count(page_bytes, "resv_hugepages");
+	uint64_t total = read_count(page_size_bytes, "nr_hugepages");
+	uint64_t unused = read_count(page_size_bytes, "free_hugepages");
+	uint64_t promised = read_count(page_size_bytes, "resv_hugepages");
 	uint64_t left = unused > promised ? unused - promised : 0;
 
 	return vbd_error_set(err, VBD_E_NO_MEMORY,
 		"%" PRIu64 " huge pages of %" PRIu64 " bytes are needed, %" PRIu64 " of %" PRIu64
 		" are free: echo %" PRIu64 " > " SIZES_DIR "/hugepages-%" PRIu64 "kB/nr_hugepages",
-		pages, page_bytes, left, total, total - left + pages, page_bytes >> 10);
+		pages, page_size_bytes, left, total, total - left + pages, page_size_bytes >> 10);
 }

@@ -25,11 +25,12 @@ enum vbd_status vbd_hugepage_choose(
 /**
  * vbd_hugepage_shortage - record why the kernel refused a mapping of huge pages, and how to get
  * more
- * @page_bytes: a result of vbd_hugepage_choose()
+ * @page_size_bytes: a result of vbd_hugepage_choose()
  * @pages:      how many pages the mapping needs
  *
  * Returns VBD_E_NO_MEMORY.
  */
-enum vbd_status vbd_hugepage_shortage(uint64_t page_bytes, uint64_t pages, struct vbd_error *err);
+enum vbd_status vbd_hugepage_shortage(
+	uint64_t page_size_bytes, uint64_t pages, struct vbd_error *err);
 
 #endif

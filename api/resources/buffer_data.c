@@ -89,17 +89,11 @@ static void reply_outside(struct vbd_request *req, const struct vbd_buffer *buff
 	vbd_reply_problem(req, &err);
 }
 
-void vbd_get_buffer_data(struct vbd_request *req)
+static void reply_by_header(struct vbd_request *req, struct vbd_buffer *buffer)
 {
-	struct vbd_error err = {0};
-	struct vbd_buffer *buffer = find_bytes(req, &err);
 	uint64_t first = 0, length_bytes = 0;
 	char text[96];
 
-	if (!buffer) {
-		vbd_reply_problem(req, &err);
-		return;
-	}
 	vbd_request_add_header(req, "Accept-Ranges", "bytes");
 	switch (vbd_range_parse(
 		vbd_request_header(req, "Range"), buffer->mem.size_bytes, &first, &length_bytes)) {
@@ -118,24 +112,109 @@ void vbd_get_buffer_data(struct vbd_request *req)
 	}
 }
 
+static bool has_param(const struct vbd_request *req, const char *name)
+{
+	return vbd_uri_param(&req->uri, name) != NULL;
+}
+
+/* The range of the parameters: from offset_bytes on, to the end without length_bytes. */
+static enum vbd_status parse_range(const struct vbd_request *req, const struct vbd_buffer *buffer,
+	uint64_t *ret_offset, uint64_t *ret_length_bytes, struct vbd_error *err)
+{
+	const uint64_t size_bytes = buffer->mem.size_bytes;
+	enum vbd_status status = vbd_query_u64(req, "offset_bytes", 0, INT64_MAX, ret_offset, err);
+
+	*ret_length_bytes = *ret_offset < size_bytes ? size_bytes - *ret_offset : 0;
+	if (status == VBD_OK)
+		status = vbd_query_u64(req, "length_bytes", 0, INT64_MAX, ret_length_bytes, err);
+	if (status == VBD_OK)
+		status = vbd_buffer_check_range(buffer, *ret_offset, *ret_length_bytes,
+			has_param(req, "length_bytes") ? "length_bytes" : "offset_bytes", err);
+	return status;
+}
+
+static enum vbd_status reply_by_params(
+	struct vbd_request *req, struct vbd_buffer *buffer, struct vbd_error *err)
+{
+	uint64_t offset = 0, length_bytes = 0;
+	enum vbd_status status;
+
+	if (vbd_request_header(req, "Range"))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "Range",
+			"give Range, or offset_bytes and length_bytes, not both");
+	status = parse_range(req, buffer, &offset, &length_bytes, err);
+	if (status == VBD_OK)
+		reply_range(req, buffer, 200, offset, length_bytes);
+	return status;
+}
+
+void vbd_get_buffer_data(struct vbd_request *req)
+{
+	struct vbd_error err = {0};
+	struct vbd_buffer *buffer = find_bytes(req, &err);
+
+	if (!buffer)
+		vbd_reply_problem(req, &err);
+	else if (!has_param(req, "offset_bytes") && !has_param(req, "length_bytes"))
+		reply_by_header(req, buffer);
+	else if (reply_by_params(req, buffer, &err) != VBD_OK)
+		vbd_reply_problem(req, &err);
+}
+
+/* --- the checksum of a range ----------------------------------------------------------------- */
+
+static const char *const algorithm_names[] = {
+	[VBD_CHECKSUM_CRC32C] = "crc32c",
+	[VBD_CHECKSUM_SHA256] = "sha256",
+};
+
+static json_t *encode_checksum(
+	size_t algorithm, const char *hex, uint64_t offset, uint64_t length_bytes)
+{
+	struct vbd_encoder out = vbd_encode_begin();
+
+	vbd_put_text(&out, "algorithm", algorithm_names[algorithm]);
+	vbd_put_text(&out, "checksum", hex);
+	vbd_put_u64(&out, "offset_bytes", offset);
+	vbd_put_u64(&out, "length_bytes", length_bytes);
+	return vbd_encode_end(&out);
+}
+
 /* --- upload ---------------------------------------------------------------------------------- */
 
 struct upload {
 	struct vbd_buffer *buffer; /* referenced */
-	uint64_t at;
+	uint64_t offset;
+	uint64_t length_bytes;	  /* written so far */
+	uint64_t announced_bytes; /* UINT64_MAX: the client does not say */
+	uint32_t crc32c;
 };
+
+static enum vbd_status check_announced(
+	const struct upload *upload, uint64_t length_bytes, struct vbd_error *err)
+{
+	if (upload->announced_bytes == UINT64_MAX || upload->announced_bytes == length_bytes)
+		return VBD_OK;
+	return vbd_error_input(err, VBD_E_BAD_VALUE, "length_bytes",
+		"length_bytes is %" PRIu64 ", but the body has another length",
+		upload->announced_bytes);
+}
 
 static enum vbd_status write_upload(
 	void *arg, const void *bytes, size_t len_bytes, struct vbd_error *err)
 {
 	struct upload *upload = arg;
+	uint64_t at = upload->offset + upload->length_bytes;
 	enum vbd_status status =
-		vbd_buffer_check_range(upload->buffer, upload->at, len_bytes, "offset", err);
+		vbd_buffer_check_range(upload->buffer, at, len_bytes, "offset_bytes", err);
 
+	if (status == VBD_OK && len_bytes > upload->announced_bytes - upload->length_bytes)
+		status = check_announced(upload, UINT64_MAX, err);
 	if (status != VBD_OK)
 		return status;
-	memcpy(upload->buffer->mem.addr + upload->at, bytes, len_bytes);
-	upload->at += len_bytes;
+	memcpy(upload->buffer->mem.addr + at, bytes, len_bytes);
+	upload->crc32c = vbd_crc32c_add(upload->crc32c, bytes, len_bytes);
+	upload->length_bytes += len_bytes;
 	return VBD_OK;
 }
 
@@ -147,25 +226,40 @@ static void close_upload(void *arg)
 	free(upload);
 }
 
+static enum vbd_status parse_upload(
+	const struct vbd_request *req, struct upload *upload, struct vbd_error *err)
+{
+	const bool known = req->content_bytes != UINT64_MAX;
+	enum vbd_status status =
+		vbd_query_u64(req, "offset_bytes", 0, INT64_MAX, &upload->offset, err);
+
+	if (status == VBD_OK)
+		status = vbd_query_u64(
+			req, "length_bytes", 0, INT64_MAX, &upload->announced_bytes, err);
+	if (status == VBD_OK && known)
+		status = check_announced(upload, req->content_bytes, err);
+	if (status == VBD_OK)
+		status = vbd_buffer_check_range(upload->buffer, upload->offset,
+			known ? req->content_bytes : 0, "offset_bytes", err);
+	return status;
+}
+
 static enum vbd_status open_upload(
 	struct vbd_request *req, struct vbd_buffer *buffer, struct vbd_error *err)
 {
 	struct vbd_sink sink = {.write = write_upload, .close = close_upload};
-	struct upload *upload;
-	uint64_t offset = 0;
-	enum vbd_status status = vbd_query_u64(req, "offset", 0, INT64_MAX, &offset, err);
+	struct upload *upload = calloc(1, sizeof(*upload));
+	enum vbd_status status;
 
-	if (status == VBD_OK)
-		status = vbd_buffer_check_range(buffer, offset,
-			req->content_bytes == UINT64_MAX ? 0 : req->content_bytes, "offset", err);
-	if (status != VBD_OK)
-		return status;
-	upload = calloc(1, sizeof(*upload));
 	if (!upload)
 		return vbd_error_set(err, VBD_E_NO_MEMORY, "no memory for the upload");
+	*upload = (struct upload){.buffer = buffer, .announced_bytes = UINT64_MAX};
+	status = parse_upload(req, upload, err);
+	if (status != VBD_OK) {
+		free(upload);
+		return status;
+	}
 	vbd_buffer_ref(buffer);
-	upload->buffer = buffer;
-	upload->at = offset;
 	sink.arg = upload;
 	vbd_request_set_sink(req, &sink);
 	return VBD_OK;
@@ -183,15 +277,20 @@ void vbd_open_buffer_data(struct vbd_request *req)
 
 void vbd_put_buffer_data(struct vbd_request *req)
 {
-	vbd_reply_empty(req, 204);
+	const struct upload *upload = req->sink.arg;
+	struct vbd_error err = {0};
+	char crc32c[9];
+
+	if (check_announced(upload, upload->length_bytes, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	(void)snprintf(crc32c, sizeof(crc32c), "%08x", upload->crc32c);
+	vbd_reply_json(req, 200,
+		encode_checksum(VBD_CHECKSUM_CRC32C, crc32c, upload->offset, upload->length_bytes));
 }
 
 /* --- checksum -------------------------------------------------------------------------------- */
-
-static const char *const algorithm_names[] = {
-	[VBD_CHECKSUM_CRC32C] = "crc32c",
-	[VBD_CHECKSUM_SHA256] = "sha256",
-};
 
 struct summing {
 	struct vbd_request *req; /* NULL once the client has left */
@@ -203,7 +302,6 @@ struct summing {
 static void on_checksum(const char *hex, const struct vbd_error *err, void *arg)
 {
 	struct summing *summing = arg;
-	struct vbd_encoder out;
 
 	if (!summing->req) {
 		free(summing);
@@ -214,12 +312,8 @@ static void on_checksum(const char *hex, const struct vbd_error *err, void *arg)
 		free(summing);
 		return;
 	}
-	out = vbd_encode_begin();
-	vbd_put_text(&out, "algorithm", algorithm_names[summing->algorithm]);
-	vbd_put_text(&out, "checksum", hex);
-	vbd_put_u64(&out, "offset", summing->offset);
-	vbd_put_u64(&out, "length_bytes", summing->length_bytes);
-	vbd_reply_json(summing->req, 200, vbd_encode_end(&out));
+	vbd_reply_json(summing->req, 200,
+		encode_checksum(summing->algorithm, hex, summing->offset, summing->length_bytes));
 	free(summing);
 }
 
@@ -234,19 +328,12 @@ static void on_summing_gone(struct vbd_request *req, void *arg)
 static enum vbd_status parse_summing(const struct vbd_request *req, const struct vbd_buffer *buffer,
 	struct summing *summing, struct vbd_error *err)
 {
-	const uint64_t size_bytes = buffer->mem.size_bytes;
-	enum vbd_status status = vbd_query_u64(req, "offset", 0, INT64_MAX, &summing->offset, err);
+	enum vbd_status status =
+		parse_range(req, buffer, &summing->offset, &summing->length_bytes, err);
 
-	summing->length_bytes = summing->offset < size_bytes ? size_bytes - summing->offset : 0;
-	if (status == VBD_OK)
-		status = vbd_query_u64(
-			req, "length_bytes", 0, INT64_MAX, &summing->length_bytes, err);
 	if (status == VBD_OK)
 		status = vbd_query_enum(req, "algorithm", algorithm_names,
 			VBD_ARRAY_LEN(algorithm_names), &summing->algorithm, err);
-	if (status == VBD_OK)
-		status = vbd_buffer_check_range(buffer, summing->offset, summing->length_bytes,
-			vbd_uri_param(&req->uri, "length_bytes") ? "length_bytes" : "offset", err);
 	return status;
 }
 

@@ -26,6 +26,18 @@ static const char *const kind_names[] = {
 
 /* --- one buffer ------------------------------------------------------------------------------ */
 
+/* Null while no peer can reach the buffer. */
+static void put_remote(struct vbd_encoder *out, const struct vbd_buffer *buffer)
+{
+	if (buffer->state == VBD_BUFFER_READY) {
+		vbd_put_hex(out, "addr", (uint64_t)(uintptr_t)buffer->mem.addr, 1);
+		vbd_put_hex(out, "rkey", buffer->mem.rkey, 8);
+		return;
+	}
+	vbd_put_null(out, "addr");
+	vbd_put_null(out, "rkey");
+}
+
 static json_t *encode_buffer(const void *item, struct vbd_request *req)
 {
 	const struct vbd_buffer *buffer = item;
@@ -36,22 +48,20 @@ static json_t *encode_buffer(const void *item, struct vbd_request *req)
 	vbd_put_text(&out, "state", vbd_buffer_state_name(buffer->state));
 	vbd_put_text(&out, "kind", kind_names[mem->kind]);
 	vbd_put_u64(&out, "size_bytes", mem->size_bytes);
-	vbd_put_u64(&out, "page_bytes", mem->page_bytes);
+	vbd_put_u64(&out, "page_size_bytes", mem->page_size_bytes);
 	vbd_put(&out, "access", vbd_encode_access(mem->access));
 	vbd_put(&out, "relaxed_ordering", json_boolean(mem->relaxed_ordering));
-	vbd_put(&out, "on_demand", json_boolean(mem->on_demand));
+	vbd_put(&out, "on_demand_paging", json_boolean(mem->on_demand_paging));
 	vbd_put_text(&out, "device", buffer->device_name);
-	vbd_put_u64(&out, "pd", buffer->pd_id);
+	vbd_put_ref(&out, "pd", buffer->object.registry->daemon->pds, buffer->pd_id);
 	/* A pool thread writes shm_name during the registration. */
 	vbd_put_text_or_null(
 		&out, "shm_name", buffer->state == VBD_BUFFER_REGISTERING ? "" : mem->shm_name);
 	/* The role "read" must not get address and rkey: a peer needs no more to use the memory. */
-	if (req->role == VBD_ROLE_CONTROL && buffer->state == VBD_BUFFER_READY) {
-		vbd_put_hex(&out, "addr", (uint64_t)(uintptr_t)mem->addr, 1);
-		vbd_put_hex(&out, "rkey", mem->rkey, 8);
-	}
+	if (req->role == VBD_ROLE_CONTROL)
+		put_remote(&out, buffer);
 	vbd_put_time(&out, "created_at", buffer->object.created_ns);
-	vbd_put_u64(&out, "users", buffer->users);
+	vbd_put_u64(&out, "user_count", buffer->users);
 	vbd_put(&out, "error",
 		buffer->state == VBD_BUFFER_FAILED ? vbd_encode_error(&buffer->error, NULL)
 						   : json_null());
@@ -79,10 +89,10 @@ struct buffer_create {
 	const char *name;
 	uint64_t size_bytes;
 	enum vbd_mem_kind kind;
-	uint64_t page_bytes;
+	uint64_t page_size_bytes;
 	unsigned int access;
 	bool relaxed_ordering;
-	bool on_demand;
+	bool on_demand_paging;
 	const char *device;
 	struct vbd_json_ref pd;
 	bool pd_seen;
@@ -94,12 +104,12 @@ static const struct vbd_field create_fields[] = {
 		.min = 1, .max = UINT64_C(1) << 40},
 	{VBD_FIELD(ENUM, "kind", struct buffer_create, kind), .names = kind_names,
 		.n_names = VBD_ARRAY_LEN(kind_names)},
-	{VBD_FIELD(UINT, "page_bytes", struct buffer_create, page_bytes), .min = 4096,
+	{VBD_FIELD(UINT, "page_size_bytes", struct buffer_create, page_size_bytes), .min = 4096,
 		.max = UINT64_C(1) << 40},
 	{VBD_FIELD(ENUM_SET, "access", struct buffer_create, access), .names = vbd_access_names,
 		.n_names = VBD_ACCESS_NAME_COUNT},
 	{VBD_FIELD(BOOL, "relaxed_ordering", struct buffer_create, relaxed_ordering)},
-	{VBD_FIELD(BOOL, "on_demand", struct buffer_create, on_demand)},
+	{VBD_FIELD(BOOL, "on_demand_paging", struct buffer_create, on_demand_paging)},
 	{VBD_FIELD(STRING, "device", struct buffer_create, device), .max = 64},
 	{VBD_FIELD(REF, "pd", struct buffer_create, pd),
 		VBD_FIELD_SEEN(struct buffer_create, pd_seen)},
@@ -184,10 +194,10 @@ void vbd_create_buffer(struct vbd_request *req)
 	vbd_copy_text(spec.device_name, sizeof(spec.device_name), input.device);
 	spec.size_bytes = input.size_bytes;
 	spec.kind = input.kind;
-	spec.page_bytes = input.page_bytes;
+	spec.page_size_bytes = input.page_size_bytes;
 	spec.access = input.access;
 	spec.relaxed_ordering = input.relaxed_ordering;
-	spec.on_demand = input.on_demand;
+	spec.on_demand_paging = input.on_demand_paging;
 	create(req, &spec);
 }
 
@@ -205,8 +215,8 @@ VBD_PAGE_NUMBER(by_size, buffer_of, mem.size_bytes)
 VBD_PAGE_NUMBER(by_users, buffer_of, users)
 
 static const char *const buffer_fields[] = {"id", "name", "state", "kind", "size_bytes",
-	"page_bytes", "access", "relaxed_ordering", "on_demand", "device", "pd", "shm_name", "addr",
-	"rkey", "created_at", "users", "error", NULL};
+	"page_size_bytes", "access", "relaxed_ordering", "on_demand_paging", "device", "pd",
+	"shm_name", "addr", "rkey", "created_at", "user_count", "error", NULL};
 
 static const struct vbd_page_state buffer_states[] = {
 	VBD_BUFFER_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
@@ -216,7 +226,7 @@ static const struct vbd_page_key buffer_keys[] = {
 	{.name = "state", .number = by_state},
 	{.name = "size_bytes", .number = by_size},
 	VBD_PAGE_KEY_CREATED,
-	{.name = "users", .number = by_users},
+	{.name = "user_count", .number = by_users},
 	{.name = NULL},
 };
 

@@ -34,7 +34,7 @@ static json_t *encode_cq(const void *item, struct vbd_request *req)
 	vbd_put_text(&out, "device", cq->device->name);
 	vbd_put(&out, "auto", json_boolean(!cq->asked_for));
 	vbd_put_u64(&out, "worker", cq->worker->number);
-	vbd_put_u64(&out, "capacity_cqe", cq->capacity_cqe);
+	vbd_put_u64(&out, "cqe", cq->capacity_cqe);
 	vbd_put_u64(&out, "reserved_cqe", cq->reserved_cqe);
 	vbd_put_u64(&out, "outstanding_cqe", vbd_counter_get(&cq->outstanding));
 	vbd_put_u64(&out, "high_water_cqe", vbd_counter_get(&cq->high_water));
@@ -45,8 +45,8 @@ static json_t *encode_cq(const void *item, struct vbd_request *req)
 	vbd_put_u64(&out, "empty_polls", vbd_counter_get(&cq->empty_polls));
 	vbd_put_u64(&out, "events_armed", vbd_counter_get(&cq->events_armed));
 	vbd_put_u64(&out, "events_taken", vbd_counter_get(&cq->events_taken));
-	vbd_put_u64(&out, "connections", cq->connections);
-	vbd_put_u64(&out, "users", users.total);
+	vbd_put_u64(&out, "qp_count", cq->connections);
+	vbd_put_u64(&out, "user_count", users.total);
 	vbd_put_time(&out, "created_at", shared->object.created_ns);
 	return vbd_encode_end(&out);
 }
@@ -59,7 +59,7 @@ static const struct vbd_field moderation_fields[] = {
 struct cq_input {
 	const char *name;
 	const char *device;
-	uint32_t depth_cqe;
+	uint32_t cqe;
 	bool depth_seen;
 	struct vbd_cq_moderation moderation;
 	bool moderation_seen;
@@ -71,7 +71,7 @@ struct cq_input {
 static const struct vbd_field cq_fields[] = {
 	{VBD_FIELD_NAME(struct cq_input)},
 	{VBD_FIELD(STRING, "device", struct cq_input, device), .min = 1, .max = 63},
-	{VBD_FIELD(UINT, "depth_cqe", struct cq_input, depth_cqe), .min = 1, .max = 4194304,
+	{VBD_FIELD(UINT, "cqe", struct cq_input, cqe), .min = 1, .max = 4194304,
 		VBD_FIELD_SEEN(struct cq_input, depth_seen)},
 	{VBD_FIELD(OBJECT, "moderation", struct cq_input, moderation), .fields = moderation_fields,
 		.n_fields = VBD_ARRAY_LEN(moderation_fields),
@@ -81,7 +81,7 @@ static const struct vbd_field cq_fields[] = {
 void vbd_create_cq(struct vbd_request *req)
 {
 	struct vbd_daemon *daemon = vbd_request_daemon(req);
-	struct cq_input input = {.depth_cqe = (uint32_t)daemon->config->default_cqe};
+	struct cq_input input = {.cqe = (uint32_t)daemon->config->default_cqe};
 	struct vbd_error err = {0};
 	struct vbd_cq_spec spec;
 	struct vbd_shared *cq;
@@ -90,7 +90,7 @@ void vbd_create_cq(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	spec = (struct vbd_cq_spec){.depth_cqe = input.depth_cqe, .moderation = input.moderation};
+	spec = (struct vbd_cq_spec){.cqe = input.cqe, .moderation = input.moderation};
 	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
 	vbd_copy_text(spec.device_name, sizeof(spec.device_name), input.device);
 	if (vbd_cq_request(daemon, &spec, &cq, &err) == VBD_OK)
@@ -113,7 +113,7 @@ void vbd_patch_cq(struct vbd_request *req)
 	input.moderation.period_us = cq->moderation_period_us;
 	if (vbd_request_decode(req, &cq_fields[VBD_ARRAY_LEN(cq_fields) - CQ_CHANGEABLE],
 		    CQ_CHANGEABLE, &input, &err) == VBD_OK &&
-		vbd_cq_change(cq, input.depth_seen ? &input.depth_cqe : NULL,
+		vbd_cq_change(cq, input.depth_seen ? &input.cqe : NULL,
 			input.moderation_seen ? &input.moderation : NULL, &err) == VBD_OK) {
 		vbd_shared_updated(shared);
 		vbd_reply_json(req, 200, encode_cq(shared, req));
@@ -132,10 +132,10 @@ VBD_PAGE_TEXT(by_cq_device, cq_of, device->name)
 VBD_PAGE_NUMBER(by_cq_worker, cq_of, worker->number)
 VBD_PAGE_NUMBER(by_cq_reserved, cq_of, reserved_cqe)
 
-static const char *const cq_names[] = {"id", "name", "device", "auto", "worker", "capacity_cqe",
+static const char *const cq_names[] = {"id", "name", "device", "auto", "worker", "cqe",
 	"reserved_cqe", "outstanding_cqe", "high_water_cqe", "moderation", "completions",
-	"error_completions", "polls", "empty_polls", "events_armed", "events_taken", "connections",
-	"users", "created_at", NULL};
+	"error_completions", "polls", "empty_polls", "events_armed", "events_taken", "qp_count",
+	"user_count", "created_at", NULL};
 
 static const struct vbd_page_key cq_keys[] = {
 	VBD_PAGE_KEY_NAME,

@@ -38,7 +38,7 @@ static json_t *encode_group(const void *item, struct vbd_request *req)
 		vbd_put_hex(&out, "qkey", group->qkey, 8);
 	else if (req->role == VBD_ROLE_CONTROL)
 		vbd_put_null(&out, "qkey");
-	vbd_put_u64(&out, "users", group->users);
+	vbd_put_u64(&out, "user_count", group->users);
 	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
 	vbd_put(&out, "error", vbd_encode_error(&group->error, NULL));
 	vbd_put_time(&out, "created_at", record->object.created_ns);
@@ -115,8 +115,8 @@ VBD_PAGE_NUMBER(by_state, record_of, group.state)
 VBD_PAGE_NUMBER(by_endpoint, record_of, endpoint_id)
 
 static const char *const group_fields[] = {"id", "name", "state", "waits_for", "ud_endpoint",
-	"addr", "mode", "mgid", "mlid", "sl", "qkey", "users", "timeout_ms", "error", "created_at",
-	NULL};
+	"addr", "mode", "mgid", "mlid", "sl", "qkey", "user_count", "timeout_ms", "error",
+	"created_at", NULL};
 static const struct vbd_page_state group_states[] = {
 	VBD_GROUP_STATE_MAP(VBD_PAGE_STATE_AWAITED){NULL, false}};
 

@@ -23,7 +23,7 @@ static json_t *encode_pd(const void *item, struct vbd_request *req)
 	vbd_put_object(&out, &shared->object);
 	vbd_put_text(&out, "device", pd->device->name);
 	vbd_put(&out, "default", json_boolean(pd->is_default));
-	vbd_put_u64(&out, "users", pd->is_default ? vbd_pd_users(pd) : users.total);
+	vbd_put_u64(&out, "user_count", pd->is_default ? vbd_pd_users(pd) : users.total);
 	vbd_put_time(&out, "created_at", shared->object.created_ns);
 	return vbd_encode_end(&out);
 }
@@ -58,7 +58,7 @@ static const char *by_pd_device(const void *item)
 }
 
 static const char *const pd_names[] = {
-	"id", "name", "device", "default", "users", "created_at", NULL};
+	"id", "name", "device", "default", "user_count", "created_at", NULL};
 
 static const struct vbd_page_key pd_keys[] = {
 	VBD_PAGE_KEY_NAME,

@@ -76,7 +76,7 @@ static json_t *encode_peer(const void *item, struct vbd_request *req)
 	vbd_put(&out, "path", encode_path(peer));
 	if (req->role == VBD_ROLE_CONTROL)
 		put_secrets(&out, peer);
-	vbd_put_u64(&out, "users", record->users);
+	vbd_put_u64(&out, "user_count", record->users);
 	vbd_put_u64_or_null(&out, "timeout_ms", record->timeout_ms != 0, record->timeout_ms);
 	vbd_put(&out, "error", vbd_encode_error(&peer->error, NULL));
 	vbd_put_time(&out, "created_at", record->object.created_ns);
@@ -320,7 +320,7 @@ VBD_PAGE_NUMBER(by_state, record_of, peer.state)
 VBD_PAGE_NUMBER(by_endpoint, record_of, endpoint_id)
 
 static const char *const peer_fields[] = {"id", "name", "state", "waits_for", "ud_endpoint", "dst",
-	"message_seq", "qpn", "path", "qkey", "private_data", "users", "timeout_ms", "error",
+	"message_seq", "qpn", "path", "qkey", "private_data", "user_count", "timeout_ms", "error",
 	"created_at", NULL};
 static const struct vbd_page_state peer_states[] = {
 	VBD_PEER_STATE_MAP(VBD_PAGE_STATE_AWAITED){NULL, false}};

@@ -3,6 +3,7 @@
 #include "api/http/page.h"
 #include "api/json/decode.h"
 #include "api/json/encode.h"
+#include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/srqs.h"
 #include "api/resources/task.h"
@@ -15,6 +16,7 @@ static json_t *encode_srq(const void *item, struct vbd_request *req)
 {
 	const struct vbd_shared *shared = item;
 	const struct vbd_srq *srq = shared->srq;
+	const struct vbd_daemon *daemon = shared->object.registry->daemon;
 	struct vbd_encoder out = vbd_encode_begin();
 	struct vbd_shared_users users;
 
@@ -22,17 +24,17 @@ static json_t *encode_srq(const void *item, struct vbd_request *req)
 	vbd_shared_users_of(shared, &users);
 	vbd_put_object(&out, &shared->object);
 	vbd_put_text(&out, "device", srq->pd->device->name);
-	vbd_put_u64(&out, "pd", srq->pd->id);
-	vbd_put_u64(&out, "cq", srq->cq->id);
-	vbd_put_u64(&out, "depth", srq->depth);
+	vbd_put_ref(&out, "pd", daemon->pds, srq->pd->id);
+	vbd_put_ref(&out, "cq", daemon->cqs, srq->cq->id);
+	vbd_put_u64(&out, "max_wr", srq->depth);
 	vbd_put_u64(&out, "recv_size_bytes", srq->recv_size_bytes);
-	vbd_put_u64(&out, "limit", vbd_counter_get(&srq->limit));
+	vbd_put_u64(&out, "srq_limit", vbd_counter_get(&srq->limit));
 	vbd_put_u64(&out, "posted", vbd_counter_get(&srq->posted));
 	vbd_put_u64(&out, "messages", vbd_counter_get(&srq->messages));
 	vbd_put_u64(&out, "limit_events", vbd_counter_get(&srq->limit_events));
 	vbd_put_u64(&out, "refills", vbd_counter_get(&srq->refills));
-	vbd_put_u64(&out, "connections", srq->users);
-	vbd_put_u64(&out, "users", users.total);
+	vbd_put_u64(&out, "qp_count", srq->users);
+	vbd_put_u64(&out, "user_count", users.total);
 	vbd_put_time(&out, "created_at", shared->object.created_ns);
 	return vbd_encode_end(&out);
 }
@@ -52,10 +54,10 @@ static const struct vbd_field srq_fields[] = {
 	{VBD_FIELD(STRING, "device", struct srq_input, device), .min = 1, .max = 63},
 	{VBD_FIELD(REF, "pd", struct srq_input, pd), VBD_FIELD_SEEN(struct srq_input, pd_seen)},
 	{VBD_FIELD(REF, "cq", struct srq_input, cq), VBD_FIELD_SEEN(struct srq_input, cq_seen)},
-	{VBD_FIELD(UINT, "depth", struct srq_input, params.depth), .min = 1, .max = 65536},
+	{VBD_FIELD(UINT, "max_wr", struct srq_input, params.depth), .min = 1, .max = 65536},
 	{VBD_FIELD(UINT, "recv_size_bytes", struct srq_input, params.recv_size_bytes), .min = 1,
 		.max = 1048576},
-	{VBD_FIELD(UINT, "limit", struct srq_input, params.limit), .max = 65536},
+	{VBD_FIELD(UINT, "srq_limit", struct srq_input, params.limit), .max = 65536},
 };
 
 static enum vbd_status find_members(struct vbd_daemon *daemon, const struct srq_input *input,
@@ -101,7 +103,7 @@ struct srq_change {
 };
 
 static const struct vbd_field srq_change_fields[] = {
-	{VBD_FIELD(UINT, "limit", struct srq_change, limit), .required = true, .max = 65536},
+	{VBD_FIELD(UINT, "srq_limit", struct srq_change, limit), .required = true, .max = 65536},
 };
 
 void vbd_patch_srq(struct vbd_request *req)
@@ -117,7 +119,7 @@ void vbd_patch_srq(struct vbd_request *req)
 	if (vbd_request_decode(req, srq_change_fields, VBD_ARRAY_LEN(srq_change_fields), &input,
 		    &err) == VBD_OK &&
 		input.limit > srq->depth)
-		(void)vbd_error_input(&err, VBD_E_OUT_OF_RANGE, "/limit",
+		(void)vbd_error_input(&err, VBD_E_OUT_OF_RANGE, "/srq_limit",
 			"limit is %u; the queue holds %u receives", input.limit, srq->depth);
 	if (err.status != VBD_OK) {
 		vbd_reply_problem(req, &err);
@@ -135,9 +137,9 @@ static const char *by_device(const void *item)
 	return ((const struct vbd_shared *)item)->srq->pd->device->name;
 }
 
-static const char *const srq_names[] = {"id", "name", "device", "pd", "cq", "depth",
-	"recv_size_bytes", "limit", "posted", "messages", "limit_events", "refills", "connections",
-	"users", "created_at", NULL};
+static const char *const srq_names[] = {"id", "name", "device", "pd", "cq", "max_wr",
+	"recv_size_bytes", "srq_limit", "posted", "messages", "limit_events", "refills", "qp_count",
+	"user_count", "created_at", NULL};
 
 static const struct vbd_page_key srq_keys[] = {
 	VBD_PAGE_KEY_NAME,

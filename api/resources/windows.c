@@ -18,9 +18,22 @@ static const struct vbd_window_record *record_of(const void *item)
 	return item;
 }
 
+/* Null while no peer can use the window. */
+static void put_remote(struct vbd_encoder *out, const struct vbd_window_record *record)
+{
+	if (record->window.state == VBD_WINDOW_READY) {
+		vbd_put_hex(out, "addr", record->addr, 1);
+		vbd_put_hex(out, "rkey", record->window.rkey, 8);
+		return;
+	}
+	vbd_put_null(out, "addr");
+	vbd_put_null(out, "rkey");
+}
+
 static json_t *encode_window(const void *item, struct vbd_request *req)
 {
 	const struct vbd_window_record *record = record_of(item);
+	const struct vbd_daemon *daemon = record->object.registry->daemon;
 	const struct vbd_window *window = &record->window;
 	const struct vbd_window_range *range = &window->range;
 	struct vbd_encoder out = vbd_encode_begin();
@@ -28,17 +41,15 @@ static json_t *encode_window(const void *item, struct vbd_request *req)
 	vbd_put_object(&out, &record->object);
 	vbd_put_text(&out, "state", vbd_window_state_name(window->state));
 	vbd_put_u64(&out, "type", range->type);
-	vbd_put_u64(&out, "buffer", record->buffer_id);
-	vbd_put_u64_or_null(&out, "connection", record->connection_id != 0, record->connection_id);
+	vbd_put_ref(&out, "buffer", daemon->buffers, record->buffer_id);
+	vbd_put_ref(&out, "connection", daemon->connections, record->connection_id);
 	vbd_put_text(&out, "device", record->device_name);
-	vbd_put_u64(&out, "offset", range->offset);
-	vbd_put_u64(&out, "length_bytes", range->length_bytes);
+	vbd_put_u64(&out, "buffer_offset_bytes", range->offset);
+	vbd_put_u64(&out, "size_bytes", range->length_bytes);
 	vbd_put(&out, "access", vbd_encode_access(range->access));
 	/* As for a buffer, the role "read" must not get address and rkey. */
-	if (req->role == VBD_ROLE_CONTROL && window->state == VBD_WINDOW_READY) {
-		vbd_put_hex(&out, "addr", record->addr, 1);
-		vbd_put_hex(&out, "rkey", window->rkey, 8);
-	}
+	if (req->role == VBD_ROLE_CONTROL)
+		put_remote(&out, record);
 	vbd_put_u64(&out, "timeout_ms", record->timeout_ms);
 	vbd_put_time(&out, "created_at", record->object.created_ns);
 	vbd_put_time(&out, "ready_at", record->ready_ns);
@@ -83,8 +94,8 @@ static const struct vbd_field create_fields[] = {
 	{VBD_FIELD(REF, "connection", struct window_create, connection),
 		VBD_FIELD_SEEN(struct window_create, connection_seen)},
 	{VBD_FIELD(UINT, "type", struct window_create, type), .required = true, .min = 1, .max = 2},
-	{VBD_FIELD(UINT, "offset", struct window_create, offset), .max = INT64_MAX},
-	{VBD_FIELD(UINT, "length_bytes", struct window_create, length_bytes), .min = 1,
+	{VBD_FIELD(UINT, "buffer_offset_bytes", struct window_create, offset), .max = INT64_MAX},
+	{VBD_FIELD(UINT, "size_bytes", struct window_create, length_bytes), .min = 1,
 		.max = INT64_MAX, VBD_FIELD_SEEN(struct window_create, length_seen)},
 	{VBD_FIELD(ENUM_SET, "access", struct window_create, access), .required = true,
 		.names = vbd_access_names, .n_names = WINDOW_ACCESS_COUNT},
@@ -153,8 +164,8 @@ VBD_PAGE_NUMBER(by_buffer, record_of, buffer_id)
 VBD_PAGE_NUMBER(by_connection, record_of, connection_id)
 
 static const char *const window_fields[] = {"id", "name", "state", "type", "buffer", "connection",
-	"device", "offset", "length_bytes", "access", "addr", "rkey", "timeout_ms", "created_at",
-	"ready_at", "ended_at", "error", NULL};
+	"device", "buffer_offset_bytes", "size_bytes", "access", "addr", "rkey", "timeout_ms",
+	"created_at", "ready_at", "ended_at", "error", NULL};
 
 static const struct vbd_page_state window_states[] = {
 	VBD_WINDOW_STATE_MAP(VBD_PAGE_STATE){NULL, false}};

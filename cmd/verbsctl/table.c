@@ -200,15 +200,14 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.run = vbd_ctl_buffer_put,
 		.text = "FILE - is standard input. The buffer must exist and be long enough; what "
 			"the file does\nnot cover is not changed.",
-		OPTIONS(O(BUFFER_OFFSET))),
+		OPTIONS(O(OFFSET))),
 	COMMAND("buffers", "get", "BUFFER", "Copy a buffer's bytes into a file", OF(buffer),
 		.run = vbd_ctl_buffer_get,
 		.text = "Writes to standard output unless -o names a file; to a terminal only with "
 			"-o -.",
 		OPTIONS(O(OUTPUT), O(RANGE_OFFSET), O(RANGE_LENGTH))),
 	COMMAND("buffers", "sum", "BUFFER", "Print the checksum of a buffer, or of a part of it",
-		OF(buffer), .run = vbd_ctl_buffer_sum,
-		OPTIONS(O(ALGORITHM), O(BUFFER_OFFSET), O(LENGTH))),
+		OF(buffer), .run = vbd_ctl_buffer_sum, OPTIONS(O(ALGORITHM), O(OFFSET), O(LENGTH))),
 	RM("buffers", buffer, "BUFFER", "Deregister and free buffers"),
 	LS("windows", window, "memory windows", LIST_OPTIONS),
 	SHOW("windows", window, "WINDOW", "memory window"),
@@ -217,7 +216,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OBJECT(window, create),
 		.text = "Needs --buffer, created with --access mw_bind and what the window grants, "
 			"and --connection.",
-		OPTIONS(O(BUFFER), O(CONNECTION), O(WINDOW_TYPE), O(BUFFER_OFFSET), O(LENGTH),
+		OPTIONS(O(BUFFER), O(CONNECTION), O(WINDOW_TYPE), O(WINDOW_OFFSET), O(WINDOW_SIZE),
 			O(WINDOW_ACCESS), O(TIMEOUT), O(NO_WAIT))),
 	RM("windows", window, "WINDOW", "Delete windows: peers can't use them any more"),
 	LS("transfers", transfer, "transfers", LIST_OPTIONS),

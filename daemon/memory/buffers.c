@@ -133,17 +133,17 @@ static enum vbd_status describe(
 		.access = spec->access,
 		.size_bytes = spec->size_bytes,
 		.relaxed_ordering = spec->relaxed_ordering,
-		.on_demand = spec->on_demand,
+		.on_demand_paging = spec->on_demand_paging,
 	};
 	if (spec->kind == VBD_MEM_HUGEPAGE) {
-		status = vbd_hugepage_choose(spec->page_bytes, &ret_mem->page_bytes, err);
+		status = vbd_hugepage_choose(spec->page_size_bytes, &ret_mem->page_size_bytes, err);
 		if (status)
 			return status;
-	} else if (spec->page_bytes) {
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "/page_bytes",
-			"/page_bytes is allowed for kind hugepage only");
+	} else if (spec->page_size_bytes) {
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/page_size_bytes",
+			"/page_size_bytes is allowed for kind hugepage only");
 	} else {
-		ret_mem->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+		ret_mem->page_size_bytes = (size_t)sysconf(_SC_PAGESIZE);
 	}
 	return VBD_OK;
 }
@@ -160,7 +160,7 @@ static enum vbd_status check_device(
 		status = vbd_device_require(device, VBD_CAP_MW_TYPE_2, err);
 	if (!status && mem->relaxed_ordering)
 		status = vbd_device_require(device, VBD_CAP_RELAXED_ORDERING, err);
-	if (!status && mem->on_demand)
+	if (!status && mem->on_demand_paging)
 		status = vbd_device_require(device, VBD_CAP_ON_DEMAND_PAGING, err);
 	return status;
 }
@@ -403,19 +403,18 @@ struct checksum {
 	void *arg;
 };
 
-static void crc32c_of(struct checksum *sum, uint8_t *data)
+uint32_t vbd_crc32c_add(uint32_t crc32c, const void *bytes, uint64_t len_bytes)
 {
-	unsigned int crc = ~0U;
-	uint64_t left = sum->length_bytes;
+	unsigned int crc = ~crc32c;
 
-	while (left > 0) {
-		uint64_t part = left < CRC_STEP_BYTES ? left : CRC_STEP_BYTES;
+	for (uint64_t at = 0; at < len_bytes; at += CRC_STEP_BYTES) {
+		uint64_t left = len_bytes - at;
+		/* crc32_iscsi() does not write, though its declaration lets it. */
+		unsigned char *part = (unsigned char *)(uintptr_t)bytes + at;
 
-		crc = crc32_iscsi(data, (int)part, crc);
-		data += part;
-		left -= part;
+		crc = crc32_iscsi(part, (int)(left < CRC_STEP_BYTES ? left : CRC_STEP_BYTES), crc);
 	}
-	(void)snprintf(sum->hex, sizeof(sum->hex), "%08x", ~crc);
+	return ~crc;
 }
 
 static void sha256_of(struct checksum *sum, const uint8_t *data)
@@ -434,7 +433,8 @@ static void compute_checksum(void *arg)
 	uint8_t *data = sum->buffer->mem.addr + sum->offset;
 
 	if (sum->algorithm == VBD_CHECKSUM_CRC32C)
-		crc32c_of(sum, data);
+		(void)snprintf(sum->hex, sizeof(sum->hex), "%08x",
+			vbd_crc32c_add(0, data, sum->length_bytes));
 	else
 		sha256_of(sum, data);
 }

@@ -39,10 +39,10 @@ struct vbd_buffer_spec {
 	char name[64]; /* "" for none */
 	uint64_t size_bytes;
 	enum vbd_mem_kind kind;
-	unsigned int access;   /* vbd_mem_access */
-	uint64_t page_bytes;   /* for HUGEPAGE; 0 for the kernel's default */
-	bool relaxed_ordering; /* see struct vbd_mem */
-	bool on_demand;
+	unsigned int access;	  /* vbd_mem_access */
+	uint64_t page_size_bytes; /* for HUGEPAGE; 0 for the kernel's default */
+	bool relaxed_ordering;	  /* see struct vbd_mem */
+	bool on_demand_paging;
 	char device_name[65]; /* "" for the PD's, or the default device */
 	uint64_t pd_id;	      /* 0 for the device's default PD */
 };
@@ -92,6 +92,10 @@ enum vbd_checksum {
 
 /** vbd_checksum_cb - @hex: lower-case hex text */
 typedef void (*vbd_checksum_cb)(const char *hex, const struct vbd_error *err, void *arg);
+
+/** vbd_crc32c_add - the CRC-32C of bytes whose CRC-32C is @crc32c (0 for none) and @bytes after
+ * them; any thread */
+uint32_t vbd_crc32c_add(uint32_t crc32c, const void *bytes, uint64_t len_bytes);
 
 /** vbd_buffer_checksum - compute, on the thread pool, the checksum of a range that
  * vbd_buffer_check_range() accepted; @cb runs later, once */

@@ -226,9 +226,9 @@ enum vbd_status vbd_cq_request(struct vbd_daemon *daemon, const struct vbd_cq_sp
 	if (!status)
 		status = vbd_device_choose(daemon, spec->device_name, &device, err);
 	if (!status)
-		status = vbd_fabric_check_cq(device, spec->depth_cqe, &spec->moderation, err);
+		status = vbd_fabric_check_cq(device, spec->cqe, &spec->moderation, err);
 	if (!status)
-		status = vbd_fabric_make_cq(daemon->fabric, device, spec->depth_cqe, &cq, err);
+		status = vbd_fabric_make_cq(daemon->fabric, device, spec->cqe, &cq, err);
 	if (status)
 		return status;
 	status = vbd_fabric_moderate_cq(cq, &spec->moderation, err);
@@ -239,22 +239,22 @@ enum vbd_status vbd_cq_request(struct vbd_daemon *daemon, const struct vbd_cq_sp
 	return status;
 }
 
-enum vbd_status vbd_cq_change(struct vbd_cq *cq, const uint32_t *depth_cqe,
+enum vbd_status vbd_cq_change(struct vbd_cq *cq, const uint32_t *cqe,
 	const struct vbd_cq_moderation *moderation, struct vbd_error *err)
 {
 	enum vbd_status status = VBD_OK;
 
 	/* In a smaller CQ the queue pairs that name no CQ may find no room: each would then get a
 	 * CQ of its own. */
-	if (depth_cqe && !cq->asked_for && *depth_cqe < cq->capacity_cqe)
-		return vbd_error_input(err, VBD_E_WRONG_STATE, "/depth_cqe",
+	if (cqe && !cq->asked_for && *cqe < cq->capacity_cqe)
+		return vbd_error_input(err, VBD_E_WRONG_STATE, "/cqe",
 			"cq %llu was created by verbsd itself with %u entries and can't be smaller "
 			"than that",
 			(unsigned long long)cq->id, cq->capacity_cqe);
 	if (moderation)
 		status = vbd_fabric_check_cq(cq->device, 0, moderation, err);
-	if (!status && depth_cqe)
-		status = vbd_fabric_resize_cq(cq, *depth_cqe, err);
+	if (!status && cqe)
+		status = vbd_fabric_resize_cq(cq, *cqe, err);
 	if (!status && moderation)
 		status = vbd_fabric_moderate_cq(cq, moderation, err);
 	return status;
@@ -289,14 +289,15 @@ enum vbd_status vbd_srq_request(struct vbd_daemon *daemon, const struct vbd_srq_
 	struct vbd_pd *pd;
 
 	if (!status && spec->params.limit > spec->params.depth)
-		status = vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/limit",
+		status = vbd_error_input(err, VBD_E_OUT_OF_RANGE, "/srq_limit",
 			"limit is %u; the queue holds %u receives", spec->params.limit,
 			spec->params.depth);
 	if (!status)
 		status = choose_pd(daemon, spec, &pd, err);
 	if (!status)
 		status = vbd_receives_check(daemon,
-			(uint64_t)spec->params.depth * spec->params.recv_size_bytes, "/depth", err);
+			(uint64_t)spec->params.depth * spec->params.recv_size_bytes, "/max_wr",
+			err);
 	if (!status)
 		status =
 			vbd_fabric_make_srq(daemon->fabric, pd, spec->cq, &spec->params, &srq, err);

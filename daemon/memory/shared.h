@@ -62,7 +62,7 @@ enum vbd_status vbd_pd_request(struct vbd_daemon *daemon, const char *name, cons
 struct vbd_cq_spec {
 	char name[64];
 	char device_name[65]; /* "" for the default device */
-	uint32_t depth_cqe;
+	uint32_t cqe;
 	struct vbd_cq_moderation moderation;
 };
 
@@ -72,7 +72,7 @@ enum vbd_status vbd_cq_request(struct vbd_daemon *daemon, const struct vbd_cq_sp
 
 /** vbd_cq_change - change the depth and the moderation; NULL leaves a value as it is. Errors as of
  * vbd_fabric_resize_cq() and vbd_fabric_moderate_cq(). */
-enum vbd_status vbd_cq_change(struct vbd_cq *cq, const uint32_t *depth_cqe,
+enum vbd_status vbd_cq_change(struct vbd_cq *cq, const uint32_t *cqe,
 	const struct vbd_cq_moderation *moderation, struct vbd_error *err) VBD_MUST_CHECK;
 
 struct vbd_srq_spec {

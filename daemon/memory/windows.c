@@ -219,7 +219,7 @@ static enum vbd_status check_buffer(const struct vbd_window_spec *spec, struct v
 			"buffer %llu has no access mw_bind: no window can be bound to it",
 			(unsigned long long)buffer->object.id);
 	return vbd_buffer_check_range(
-		buffer, spec->range.offset, spec->range.length_bytes, "/length_bytes", err);
+		buffer, spec->range.offset, spec->range.length_bytes, "/size_bytes", err);
 }
 
 static enum vbd_status check_pd(const struct vbd_buffer *buffer,

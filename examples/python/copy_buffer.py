@@ -71,7 +71,7 @@ def take_target(daemon, name, size_bytes, cleanup):
         raise Failure(f"buffer {name} has {target['size_bytes']} bytes, fewer than the {size_bytes} of the source")
     if "remote_write" not in target["access"]:
         raise Failure(f"buffer {name} is closed to peers: make one with access remote_write")
-    if "rkey" not in target:
+    if not target.get("rkey"):
         raise Failure("VERBSD_PEER_TOKEN is of role read: that of role control is needed")
     return target
 
@@ -81,10 +81,10 @@ def connected(near, far, addr, port, source, target):
     """Yields a connection from near to far, with queue pairs in the protection domains of the buffers."""
     with contextlib.ExitStack() as cleanup:
         listener = far.ask("listen", "POST", "/v1/listeners", {
-            "addr": "::" if ":" in addr else "0.0.0.0", "port": port, "qp": {"pd": target["pd"]}})
+            "addr": "::" if ":" in addr else "0.0.0.0", "port": port, "qp": {"pd": target["pd"]["id"]}})
         cleanup.callback(far.take_away, f"/v1/listeners/{listener['id']}")
         connection = near.ask(f"connect to {addr}", "POST", "/v1/connections", {
-            "dst_addr": addr, "dst_port": listener["port"], "qp": {"pd": source["pd"]}})
+            "dst_addr": addr, "dst_port": listener["port"], "qp": {"pd": source["pd"]["id"]}})
         path = f"/v1/connections/{connection['id']}"
         cleanup.callback(near.take_away, path)
         connection = near.wait(path, f"connection/{connection['id']}", connection,

@@ -35,7 +35,8 @@ size_t vbd_mem_mapped_bytes(const struct vbd_mem *mem)
 {
 	if (!is_huge(mem))
 		return mem->size_bytes;
-	return (mem->size_bytes + mem->page_bytes - 1) / mem->page_bytes * mem->page_bytes;
+	return (mem->size_bytes + mem->page_size_bytes - 1) / mem->page_size_bytes *
+	       mem->page_size_bytes;
 }
 
 static enum vbd_status map(struct vbd_mem *mem, int flags, int fd, struct vbd_error *err)
@@ -44,7 +45,8 @@ static enum vbd_status map(struct vbd_mem *mem, int flags, int fd, struct vbd_er
 	void *addr = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
 
 	if (addr == MAP_FAILED && errno == ENOMEM && is_huge(mem))
-		return vbd_hugepage_shortage(mem->page_bytes, mapped_bytes / mem->page_bytes, err);
+		return vbd_hugepage_shortage(
+			mem->page_size_bytes, mapped_bytes / mem->page_size_bytes, err);
 	if (addr == MAP_FAILED)
 		return vbd_error_errno(
 			err, VBD_OK, "mmap", errno, "%zu bytes can't be mapped", mapped_bytes);
@@ -92,7 +94,7 @@ unlink:
 static int huge_flags(const struct vbd_mem *mem)
 {
 	/* The flags contain the logarithm of the page size: mmap(2). */
-	return MAP_HUGETLB | __builtin_ctzll(mem->page_bytes) << MAP_HUGE_SHIFT;
+	return MAP_HUGETLB | __builtin_ctzll(mem->page_size_bytes) << MAP_HUGE_SHIFT;
 }
 
 enum vbd_status vbd_mem_allocate(struct vbd_mem *mem, struct vbd_error *err)
@@ -110,7 +112,7 @@ enum vbd_status vbd_mem_register(struct vbd_mem *mem, struct vbd_pd *pd, struct 
 
 	if (mem->relaxed_ordering)
 		access |= IBV_ACCESS_RELAXED_ORDERING;
-	if (mem->on_demand)
+	if (mem->on_demand_paging)
 		access |= IBV_ACCESS_ON_DEMAND;
 	status = vbd_pv_reg_mr(
 		&mem->account, pd->ibv_pd, mem->addr, mem->size_bytes, (int)access, &mem->mr, err);

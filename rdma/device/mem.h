@@ -38,9 +38,9 @@ struct vbd_mem {
 	enum vbd_mem_kind kind;
 	unsigned int access;   /* vbd_mem_access */
 	bool relaxed_ordering; /* the device may reorder what it writes */
-	bool on_demand;	       /* not pinned: the device faults pages in */
+	bool on_demand_paging; /* not pinned: the device faults pages in */
 	size_t size_bytes;
-	size_t page_bytes; /* HUGEPAGE: of vbd_hugepage_choose(); else unused */
+	size_t page_size_bytes; /* HUGEPAGE: of vbd_hugepage_choose(); else unused */
 	uint8_t *addr;
 	char shm_name[48]; /* for shm_open(3); "" if anonymous */
 	struct vbd_pd *pd; /* with a reference while registered */

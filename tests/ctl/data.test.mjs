@@ -12,6 +12,7 @@ import { FakeServer } from './lib/server.mjs';
 
 const PUT = 'PUT /v1/buffers/target/data';
 const GET = 'GET /v1/buffers/target/data';
+const written = (length_bytes) => ({ algorithm: 'crc32c', checksum: '00000000', offset_bytes: 0, length_bytes });
 const octets = { 'Content-Type': 'application/octet-stream' };
 const unsatisfiable = { status: 416, json: problem({ status: 416, code: 'range_not_satisfiable',
   title: 'The range lies outside the buffer', detail: 'buffer/3 has 16 bytes', instance: '/v1/buffers/3',
@@ -24,7 +25,7 @@ function fileOf(t, bytes) {
 }
 
 test('data: buf put sends a file with its length, and creates nothing', async (t) => {
-  const server = await FakeServer.start(t, { [PUT]: { status: 204 } });
+  const server = await FakeServer.start(t, { [PUT]: { status: 200, json: written(0) } });
   const bytes = randomBytes(3 * 1024 * 1024 + 7);
   const { code, stdout, stderr } = await ctl(server, ['buf', 'put', 'target', fileOf(t, bytes), '--offset', '4K']);
   assert.equal(code, 0, stderr);
@@ -32,7 +33,7 @@ test('data: buf put sends a file with its length, and creates nothing', async (t
   assert.equal(stderr, '');
   assert.deepEqual(server.calls, [PUT]);
   const [{ headers, query, body }] = server.requests;
-  assert.deepEqual(query, { offset: '4096' });
+  assert.deepEqual(query, { offset_bytes: '4096' });
   assert.equal(headers['content-length'], String(bytes.length));
   assert.equal(headers['content-type'], 'application/octet-stream');
   assert.ok(bytes.equals(body));
@@ -40,11 +41,11 @@ test('data: buf put sends a file with its length, and creates nothing', async (t
 
 test('data: buf put does not hold the file in memory', async (t) => {
   let seen = 0;
-  const server = await FakeServer.start(t, { [PUT]: { status: 204 } });
+  const server = await FakeServer.start(t, { [PUT]: { status: 200, json: written(0) } });
   server.server.removeAllListeners('request');
   server.server.on('request', (request, response) => {
     request.on('data', (chunk) => { seen += chunk.length; });
-    request.on('end', () => response.writeHead(204).end());
+    request.on('end', () => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(written(0))));
   });
   const path = join(folder(), 'sparse');
   spawnSync('truncate', ['-s', '256M', path]);
@@ -67,7 +68,7 @@ async function ctlInShell(server, line, args) {
 }
 
 test('data: buf put takes standard input, whose length is unknown', async (t) => {
-  const server = await FakeServer.start(t, { [PUT]: { status: 204 } });
+  const server = await FakeServer.start(t, { [PUT]: { status: 200, json: written(0) } });
   const bytes = randomBytes(200000);
   const { code, stdout } = await ctl(server, ['buf', 'put', 'target', '-'], { input: bytes });
   assert.equal(code, 0);
@@ -77,7 +78,7 @@ test('data: buf put takes standard input, whose length is unknown', async (t) =>
 });
 
 test('data: an empty file is the server\'s to judge', async (t) => {
-  const server = await FakeServer.start(t, { [PUT]: { status: 204 } }, { anything: true });
+  const server = await FakeServer.start(t, { [PUT]: { status: 200, json: written(0) } }, { anything: true });
   const { code, stdout } = await ctl(server, ['buf', 'put', 'target', fileOf(t, '')]);
   assert.equal(code, 0);
   assert.equal(stdout, '0 bytes put\n');
@@ -175,5 +176,5 @@ test('data: buf sum prints checksum and name as sha256sum does', async (t) => {
   const { code, stdout } = await ctl(server, ['buf', 'sum', 'target', '--algorithm', 'sha256', '--offset', '4', '--length', '8']);
   assert.equal(code, 0);
   assert.equal(stdout, 'ab12  target\n');
-  assert.deepEqual(server.requests[0].query, { algorithm: 'sha256', offset: '4', length_bytes: '8' });
+  assert.deepEqual(server.requests[0].query, { algorithm: 'sha256', offset_bytes: '4', length_bytes: '8' });
 });

@@ -26,7 +26,7 @@ const LISTS = [
     rows: [['rxe0', 'present', 'roce', '1', 'active', '1024', 'eth0', '0x505400fffe123456', '1.0', '-'],
       ['siw0', 'failed', 'roce', '-', '-', '-', '-', '0x505400fffe123456', '1.0', 'EPERM']] },
   { args: ['cqs'], path: '/v1/cqs', items: [cq()],
-    heading: 'ID NAME DEVICE WORKER CQE RESERVED OUTSTANDING HIGH COMPLETIONS ERRORS POLLS EMPTY ARMED TAKEN CONNS',
+    heading: 'ID NAME DEVICE WORKER CQE RESERVED OUTSTANDING HIGH COMPLETIONS ERRORS POLLS EMPTY ARMED TAKEN QPS',
     rows: [['1', '-', 'rxe0', '0', '1023', '80', '16', '20', '9', '0', '30', '21', '10', '9', '1']] },
   { args: ['listeners'], path: '/v1/listeners', items: [listener(), listener({ id: 2, name: 'v6', addr: '::' })],
     heading: 'ID NAME STATE ADDRESS DEVICE ACCEPT SERVICE REQUESTS ACCEPTED REJECTED WAITING',

@@ -28,7 +28,7 @@ class Daemon {
       'GET /v1': () => ({ json: index({ server_id: this.serverId }) }),
       'GET /v1/stats': () => ({ json: this.stats() }),
       'GET /v1/connections': ({ query }) => this.list(query),
-      'GET /v1/cqs': () => page([cq({ id: 1, capacity_cqe: 1000, outstanding_cqe: 420 })]),
+      'GET /v1/cqs': () => page([cq({ id: 1, cqe: 1000, outstanding_cqe: 420 })]),
     };
     for (const id of Object.keys(speeds))
       this.routes[`GET /v1/connections/${id}`] = () => ({ json: this.connection(Number(id)) });

@@ -148,19 +148,19 @@ function benchmark() {
 
 const bodies = {
 	pds: () => ({ ...named(), ...placed(0.9) }),
-	cqs: () => ({ ...named(), ...placed(0.9), depth_cqe: one_of(1, 16, 256, 1 << 30),
+	cqs: () => ({ ...named(), ...placed(0.9), cqe: one_of(1, 16, 256, 1 << 30),
 		...maybe(0.2, () => ({ moderation: { count: 4, period_us: 100 } })) }),
 	srqs: () => ({ ...named(), ...one_of({ device: dev }, { pd: ref("pds") }), cq: ref("cqs"),
-		depth: one_of(1, 8, 64), recv_size_bytes: one_of(64, 4096), limit: one_of(0, 1, 4) }),
+		max_wr: one_of(1, 8, 64), recv_size_bytes: one_of(64, 4096), srq_limit: one_of(0, 1, 4) }),
 	buffers: () => ({
 		...named(), size_bytes: one_of(1, 64, 4096, 4096, 65536, 2 ** 50), access: some_of("remote_write", "remote_read",
 			"remote_atomic", "mw_bind"), ...placed(0.2),
 		...maybe(0.2, () => ({ kind: one_of("anonymous", "shared", "hugepage") })),
-		...maybe(0.1, () => ({ relaxed_ordering: true })), ...maybe(0.1, () => ({ on_demand: true })),
+		...maybe(0.1, () => ({ relaxed_ordering: true })), ...maybe(0.1, () => ({ on_demand_paging: true })),
 		...maybe(0.1, () => ({ pd: ref("pds") })),
 	}),
 	windows: () => ({ ...named(), buffer: ref("buffers"), connection: ref("connections"), type: one_of(1, 2),
-		...maybe(0.5, () => ({ offset: one_of(0, 64), length_bytes: one_of(0, 64, 4096) })),
+		...maybe(0.5, () => ({ buffer_offset_bytes: one_of(0, 64), size_bytes: one_of(0, 64, 4096) })),
 		access: some_of("remote_write", "remote_read", "remote_atomic") }),
 	listeners: (port = one_of(...PORTS)) => ({
 		...named(), addr: one_of(addr, addr, "0.0.0.0", "192.0.2.1"), port,
@@ -190,8 +190,8 @@ const bodies = {
 // Other requests for one object: [kind, method, rest of the path, body].
 const uses = [
 	["listeners", "PATCH", "", () => ({ accept: one_of("auto", "manual", "reject") })],
-	["cqs", "PATCH", "", () => one_of({ depth_cqe: one_of(1, 64, 512) }, { moderation: { count: one_of(0, 8), period_us: 50 } })],
-	["srqs", "PATCH", "", () => ({ limit: one_of(0, 1, 1000) })],
+	["cqs", "PATCH", "", () => one_of({ cqe: one_of(1, 64, 512) }, { moderation: { count: one_of(0, 8), period_us: 50 } })],
+	["srqs", "PATCH", "", () => ({ srq_limit: one_of(0, 1, 1000) })],
 	["connections", "POST", "/close", () => ({})],
 	["connections", "POST", "/accept", () => named()],
 	["connections", "POST", "/reject", () => undefined],

@@ -59,8 +59,8 @@ for (const type of [1, 2]) {
 		const [c2, p2] = await connect(a, b);
 		const target = await b.buffer(4 * PAGE, { access: ["mw_bind"] });
 		const source = await a.buffer(PAGE);
-		const w1 = await window(b, target, p1, type, { offset: 0, length_bytes: PAGE });
-		const w2 = await window(b, target, p2, type, { offset: PAGE, length_bytes: PAGE });
+		const w1 = await window(b, target, p1, type, { buffer_offset_bytes: 0, size_bytes: PAGE });
+		const w2 = await window(b, target, p2, type, { buffer_offset_bytes: PAGE, size_bytes: PAGE });
 
 		ok(w1.rkey !== w2.rkey, "both windows have the same key");
 		await a.fill(source, fill_of(1));
@@ -97,7 +97,7 @@ for (const type of [1, 2]) {
 		for (const [given, other, op, refused] of [["remote_read", "remote_write", "read", "write"],
 			["remote_write", "remote_read", "write", "read"]]) {
 			const [here, there] = await connect(a, b);
-			const w = await window(b, target, there, type, { length_bytes: PAGE, access: [given] });
+			const w = await window(b, target, there, type, { size_bytes: PAGE, access: [given] });
 
 			equal(w.access.join(), given, "the access shown");
 			ok(!w.access.includes(other), "more access is shown");
@@ -155,13 +155,13 @@ for (const type of [1, 2]) {
 		const [a, b] = await pair();
 		const target = await b.buffer(3 * PAGE, { access: ["mw_bind"] });
 		const source = await a.buffer(2 * PAGE);
-		const range = { offset: PAGE + 1, length_bytes: PAGE - 2 };
+		const range = { buffer_offset_bytes: PAGE + 1, size_bytes: PAGE - 2 };
 
 		for (const [from, length_bytes] of [[-1, 1], [-1, 2], [PAGE - 3, 2], [PAGE - 2, 1], [0, PAGE - 1]]) {
 			const [here, there] = await connect(a, b);
 			const w = await window(b, target, there, type, range);
 
-			equal(w.addr, behind(target, range.offset).addr, "its address");
+			equal(w.addr, behind(target, range.buffer_offset_bytes).addr, "its address");
 			await a.fill(source, fill_of(5));
 			await a.transfer("write", here, source, w, { length_bytes: PAGE - 2 });
 			await a.transfer("write", here, source, behind(w, PAGE - 3), { length_bytes: 1 });
@@ -253,7 +253,7 @@ await scenario("a buffer of huge pages takes whole ones and gives them back", as
 	const free = free_hugepages();
 	const target = await b.buffer(wanted.size_bytes, wanted);
 
-	equal(target.page_bytes, 2 << 20, "the page size");
+	equal(target.page_size_bytes, 2 << 20, "the page size");
 	equal(free_hugepages(), free - 3, "the huge pages left");
 	await a.fill(source, fill_of(9));
 	await a.transfer("write", here, source, behind(target, 4 << 20), { length_bytes: 1 });
@@ -320,7 +320,7 @@ await scenario("a device goes with windows bound on it", async () => {
 
 	for (const type of [1, 2]) {
 		await window(b, target, there, type);
-		await window(b, target, there, type, { length_bytes: PAGE });
+		await window(b, target, there, type, { size_bytes: PAGE });
 	}
 	await run("timeout", "30", "rdma", "link", "delete", dev);
 	const { items } = await b.until("/v1/windows?state=open,ended", "their end", (page) => page.items.every(({ ended_at }) => ended_at));

@@ -147,7 +147,7 @@ await scenario("endpoints, peers, groups and what is made by request are account
 
 	await near.listen({ port: PORT + 1, service: "rping" });
 	await near.post("/v1/pds", { name: "extra", device: dev });
-	await near.post("/v1/cqs", { name: "own", device: dev, depth_cqe: 64 });
+	await near.post("/v1/cqs", { name: "own", device: dev, cqe: 64 });
 	await near.post("/v1/srqs", { name: "shared", device: dev, depth: 16, recv_size_bytes: 128 });
 	const there = await far.post("/v1/ud_endpoints", { device: dev, addr, port: PORT + 2 });
 	const here = await near.post("/v1/ud_endpoints", { device: dev });
@@ -203,7 +203,7 @@ await scenario("no kind of object is taken for a leak, in any protection domain"
 			if (service === "rping_client")
 				continue;
 			for (const type of [1, 2])
-				await near.post("/v1/windows", { buffer: bound.id, connection: connection.id, type, offset: 4096,
+				await near.post("/v1/windows", { buffer: bound.id, connection: connection.id, type, buffer_offset_bytes: 4096,
 					access: ["remote_write"] }, 60);
 			await near.post("/v1/benchmarks", { connection: connection.id, op: "write", size_bytes: 64, duration_ms: 60_000,
 				remote: { addr: target.addr, rkey: target.rkey } });

@@ -60,7 +60,7 @@ await scenario("connections share their receives, and each gets its own messages
 	const daemons = await two();
 	const { near, far } = daemons;
 
-	await far.post("/v1/srqs", { name: "shared", device: dev, depth: 12, recv_size_bytes: 128, limit: 8 });
+	await far.post("/v1/srqs", { name: "shared", device: dev, max_wr: 12, recv_size_bytes: 128, srq_limit: 8 });
 	await far.listen({ port: PORT, qp: { srq: "shared" } });
 	const pairs = await sharers(daemons, SHARERS);
 	const texts = pairs.map((_, i) => Array.from({ length: MESSAGES }, (__, n) => `${n} of ${i}`));
@@ -80,10 +80,10 @@ await scenario("connections share their receives, and each gets its own messages
 	proof("srq", "rc_cm");
 
 	// A new limit, and limit 0: in both cases all receives are posted again.
-	await far.call("PATCH", "/v1/srqs/shared", { limit: 0 });
+	await far.call("PATCH", "/v1/srqs/shared", { srq_limit: 0 });
 	await say(near, pairs[0], "one more");
 	await remove(far, `/v1/connections/${pairs[0].peer.id}/messages?through=${MESSAGES + 1}`).catch(() => {});
-	const bad = await far.refused("PATCH", "/v1/srqs/shared", { limit: 13 });
+	const bad = await far.refused("PATCH", "/v1/srqs/shared", { srq_limit: 13 });
 
 	equal(bad.code, "out_of_range", "a limit above the depth");
 	await stop_both(daemons);
@@ -94,7 +94,7 @@ await scenario("who reads nothing holds the others back until it goes", async ()
 	const daemons = await two();
 	const { near, far } = daemons;
 
-	await far.post("/v1/srqs", { name: "shared", device: dev, depth: 4, recv_size_bytes: 128, limit: 2 });
+	await far.post("/v1/srqs", { name: "shared", device: dev, max_wr: 4, recv_size_bytes: 128, srq_limit: 2 });
 	await far.listen({ port: PORT, qp: { srq: "shared" } });
 	const [slow, other] = await sharers(daemons, 2);
 
@@ -119,8 +119,8 @@ await scenario("what is in use is not deleted, and says by whom", async () => {
 	const daemons = await two();
 	const { near, far } = daemons;
 	const pd = await far.post("/v1/pds", { name: "mine", device: dev });
-	const cq = await far.post("/v1/cqs", { name: "mine", device: dev, depth_cqe: 512 });
-	const srq = await far.post("/v1/srqs", { name: "mine", pd: "mine", cq: "mine", depth: 32 });
+	const cq = await far.post("/v1/cqs", { name: "mine", device: dev, cqe: 512 });
+	const srq = await far.post("/v1/srqs", { name: "mine", pd: "mine", cq: "mine", max_wr: 32 });
 	const buffer = await far.buffer(4096, { pd: "mine" });
 	const listener = await far.listen({ port: PORT, qp: { srq: "mine" } });
 	const [{ connection, peer }] = await sharers(daemons, 1);
@@ -157,7 +157,7 @@ await scenario("two protection domains don't meet", async () => {
 
 	await near.post("/v1/pds", { name: "here", device: dev });
 	await near.post("/v1/pds", { name: "there", device: dev });
-	await near.post("/v1/srqs", { name: "of_there", pd: "there", depth: 8 });
+	await near.post("/v1/srqs", { name: "of_there", pd: "there", max_wr: 8 });
 	await far.listen({ port: PORT });
 	const connection = await near.connect({ dst_port: PORT, qp: { pd: "here" } });
 	const ours = await near.buffer(64, { pd: "here" });
@@ -184,20 +184,20 @@ await scenario("a completion queue changes its depth while it is busy", async ()
 	const daemons = await two();
 	const { near, far } = daemons;
 
-	await near.post("/v1/cqs", { name: "busy", device: dev, depth_cqe: 128 });
+	await near.post("/v1/cqs", { name: "busy", device: dev, cqe: 128 });
 	await far.listen({ port: PORT, service: "sink" });
 	const connection = await near.connect({ dst_port: PORT, qp: { cq: "busy", retry_count: 7 } });
 	const source = await near.buffer(1 << 20, { device: dev });
 	const reserved = (await near.get("/v1/cqs/busy")).reserved_cqe;
 	const stream = near.transfer("send", connection, source, undefined, { message_bytes: 256 });
 
-	for (const depth_cqe of [1024, 256, 4096, reserved, 512]) {
-		const cq = await near.call("PATCH", "/v1/cqs/busy", { depth_cqe });
+	for (const cqe of [1024, 256, 4096, reserved, 512]) {
+		const cq = await near.call("PATCH", "/v1/cqs/busy", { cqe });
 
-		ok(cq.capacity_cqe >= depth_cqe, `${cq.capacity_cqe} of ${depth_cqe}`);
+		ok(cq.cqe >= cqe, `${cq.cqe} of ${cqe}`);
 	}
 	equal((await stream).state, "done", "the transfer meanwhile");
-	const small = await near.refused("PATCH", "/v1/cqs/busy", { depth_cqe: reserved - 1 });
+	const small = await near.refused("PATCH", "/v1/cqs/busy", { cqe: reserved - 1 });
 
 	equal(small.code, "in_use", "a depth below what is reserved");
 	const cq = await near.get("/v1/cqs/busy");

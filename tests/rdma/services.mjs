@@ -377,7 +377,7 @@ await scenario("the transfers of a batch start together", async () => {
 	const made = items.map(({ created_at }) => created_at).sort();
 	const started = items.map(({ started_at }) => started_at).sort();
 	ok(made.at(-1) < started[0], `the last was made at ${made.at(-1)}, the first was started at ${started[0]}`);
-	for (const range of ["offset=0", "offset=4090&length_bytes=12", "offset=258048&length_bytes=4096"])
+	for (const range of ["offset_bytes=0", "offset_bytes=4090&length_bytes=12", "offset_bytes=258048&length_bytes=4096"])
 		equal(await crc(far, target, range), await crc(near, source, range), `CRC-32C of ${range}`);
 	await stop_both(world);
 });

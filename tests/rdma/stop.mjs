@@ -167,9 +167,9 @@ await scenario("three hundred connections at once", async () => {
 	for (const daemon of [a, b]) {
 		await daemon.until("/v1/connections?state=established", "300 connections", ({ total }) => total === 300);
 		const { items } = await daemon.get("/v1/cqs?limit=1000");
-		for (const { id, reserved_cqe, capacity_cqe, high_water_cqe } of items) {
-			ok(reserved_cqe <= capacity_cqe, `CQ ${id}: ${reserved_cqe} entries of ${capacity_cqe} reserved`);
-			ok(high_water_cqe <= capacity_cqe, `CQ ${id}: ${high_water_cqe} entries of ${capacity_cqe} used`);
+		for (const { id, reserved_cqe, cqe, high_water_cqe } of items) {
+			ok(reserved_cqe <= cqe, `CQ ${id}: ${reserved_cqe} entries of ${cqe} reserved`);
+			ok(high_water_cqe <= cqe, `CQ ${id}: ${high_water_cqe} entries of ${cqe} used`);
 		}
 		equal(items.reduce((sum, cq) => sum + cq.connections, 0), 300, "connections of all completion queues");
 		await daemon.is_fine();

@@ -179,7 +179,7 @@ await scenario("an endpoint uses the protection domain and completion queue that
 
 	await daemon.ready();
 	const pd = await daemon.post("/v1/pds", { name: "mine", device: dev });
-	const cq = await daemon.post("/v1/cqs", { name: "queue", device: dev, depth_cqe: 256 });
+	const cq = await daemon.post("/v1/cqs", { name: "queue", device: dev, cqe: 256 });
 	const here = await listening(daemon, PORT, { name: "here", qp: { pd: "mine", cq: "queue" } });
 	const buffer = await daemon.buffer(4096, { pd: "mine" });
 	const other = await daemon.buffer(4096);

@@ -29,7 +29,7 @@ async function with_two(play) {
 async function resources_work(a, b, device, column, make) {
 	for (const daemon of [a, b]) {
 		await daemon.post("/v1/pds", { name: "apart", device });
-		await daemon.post("/v1/cqs", { name: "own", device, depth_cqe: 512 });
+		await daemon.post("/v1/cqs", { name: "own", device, cqe: 512 });
 	}
 	const pair = await make({ ...QP, pd: "apart", cq: "own" });
 	const { id } = await a.get("/v1/cqs/own");
@@ -86,8 +86,8 @@ for (const transport of ["rc", "uc"])
 		for (const type of [1, 2]) {
 			const target = await b.buffer(2 * PAGE, { device: dev, access: ["mw_bind"] });
 			const source = await a.buffer(PAGE, { device: dev });
-			const window = await b.post("/v1/windows", { buffer: target.id, connection: pair.to.id, type, offset: PAGE,
-				length_bytes: PAGE, access: ["remote_write"] }, 60);
+			const window = await b.post("/v1/windows", { buffer: target.id, connection: pair.to.id, type, buffer_offset_bytes: PAGE,
+				size_bytes: PAGE, access: ["remote_write"] }, 60);
 			const wanted = Buffer.concat([Buffer.alloc(PAGE), Buffer.alloc(PAGE, type)]);
 
 			await a.fill(source, Buffer.alloc(PAGE, type));

@@ -86,7 +86,7 @@ static void test_problem__a_bad_parameter_is_a_member_of_the_request(void **stat
 		{"addr", "/addr"},
 		{"cq", "/qp/cq"},
 		{"depth", "/depth"},
-		{"depth_cqe", "/depth_cqe"},
+		{"cqe", "/cqe"},
 		{"device", "/device"},
 		{"gid", "/gid"},
 		{"gid_index", "/gid_index"},

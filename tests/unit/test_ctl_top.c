@@ -122,8 +122,8 @@ static void test_rows__cq_and_rtt_are_shown_where_they_are_known(void **state)
 	struct vbd_ctl_rows rows = take_snapshot(
 		"[{\"id\": 2, \"cq\": 5, \"rtt\": {\"last_ns\": 12345, \"p99_ns\": 99400}},"
 		" {\"id\": 1, \"cq\": 6, \"rtt\": null}, {\"id\": 3}, {\"name\": \"none\"}, 17]",
-		"[{\"id\": 5, \"capacity_cqe\": 1000, \"outstanding_cqe\": 250},"
-		" {\"id\": 6, \"capacity_cqe\": 0, \"outstanding_cqe\": 0}]",
+		"[{\"id\": 5, \"cqe\": 1000, \"outstanding_cqe\": 250},"
+		" {\"id\": 6, \"cqe\": 0, \"outstanding_cqe\": 0}]",
 		0, NULL);
 
 	(void)state;

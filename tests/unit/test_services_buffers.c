@@ -81,7 +81,7 @@ static void test_services_buffers__one_is_zeroed_registered_and_found(void **sta
 	struct vbd_buffer *buffer = svc_buffer(svc, "mine", 5000, VBD_ACCESS_REMOTE_READ);
 
 	assert_int_equal(buffer->state, VBD_BUFFER_READY);
-	assert_int_equal(buffer->mem.page_bytes, sysconf(_SC_PAGESIZE));
+	assert_int_equal(buffer->mem.page_size_bytes, sysconf(_SC_PAGESIZE));
 	assert_string_equal(buffer->device_name, "fake0");
 	for (size_t i = 0; i < 5000; i++)
 		assert_int_equal(buffer->mem.addr[i], 0);
@@ -249,19 +249,19 @@ static void test_services_buffers__a_range_lies_inside_or_not(void **state)
 static void test_services_buffers__a_page_size_is_the_kernels(void **state)
 {
 	struct svc *svc = *state;
-	struct vbd_buffer_spec spec = {.size_bytes = 4096, .page_bytes = 8192};
+	struct vbd_buffer_spec spec = {.size_bytes = 4096, .page_size_bytes = 8192};
 	struct vbd_error err = {0};
-	uint64_t page_bytes;
+	uint64_t page_size_bytes;
 
 	assert_refused(svc, &spec, VBD_E_BAD_VALUE);
-	if (vbd_hugepage_choose(0, &page_bytes, &err) != VBD_OK) {
+	if (vbd_hugepage_choose(0, &page_size_bytes, &err) != VBD_OK) {
 		assert_int_equal(err.status, VBD_E_NOT_SUPPORTED);
 		return;
 	}
 	spec.kind = VBD_MEM_HUGEPAGE;
 	assert_refused(svc, &spec, VBD_E_BAD_VALUE);
-	spec.page_bytes = page_bytes;
-	svc->config.limits.buffers_bytes = page_bytes - 1;
+	spec.page_size_bytes = page_size_bytes;
+	svc->config.limits.buffers_bytes = page_size_bytes - 1;
 	assert_refused(svc, &spec, VBD_E_LIMIT_EXCEEDED);
 }
 
@@ -271,12 +271,12 @@ static void test_services_buffers__huge_pages_that_are_missing_are_told(void **s
 	struct vbd_buffer_spec spec = {.kind = VBD_MEM_HUGEPAGE};
 	const struct vbd_buffer *buffer;
 	struct vbd_error err = {0};
-	uint64_t page_bytes;
+	uint64_t page_size_bytes;
 
-	if (vbd_hugepage_choose(0, &page_bytes, &err) != VBD_OK)
+	if (vbd_hugepage_choose(0, &page_size_bytes, &err) != VBD_OK)
 		skip();
 	/* More than any machine has reserved. */
-	spec.size_bytes = page_bytes << 18;
+	spec.size_bytes = page_size_bytes << 18;
 	svc->config.limits.buffer_size_bytes = spec.size_bytes;
 	svc->config.limits.buffers_bytes = spec.size_bytes;
 	buffer = make(svc, &spec);
@@ -293,7 +293,7 @@ static void test_services_buffers__what_the_device_can_not_is_refused(void **sta
 		uint64_t lacks;
 		const char *capability;
 	} rows[] = {
-		{{.on_demand = true}, 1ULL << VBD_CAP_ON_DEMAND_PAGING, "on_demand_paging"},
+		{{.on_demand_paging = true}, 1ULL << VBD_CAP_ON_DEMAND_PAGING, "on_demand_paging"},
 		{{.relaxed_ordering = true}, 1ULL << VBD_CAP_RELAXED_ORDERING, "relaxed_ordering"},
 		{{.access = VBD_ACCESS_REMOTE_ATOMIC}, 1ULL << VBD_CAP_ATOMICS, "atomics"},
 		{{.access = VBD_ACCESS_MW_BIND},

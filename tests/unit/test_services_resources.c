@@ -19,9 +19,9 @@ static struct vbd_pd *make_pd(struct svc *svc, const char *name)
 	return pd->pd;
 }
 
-static struct vbd_cq *make_cq(struct svc *svc, const char *name, uint32_t depth_cqe)
+static struct vbd_cq *make_cq(struct svc *svc, const char *name, uint32_t cqe)
 {
-	struct vbd_cq_spec spec = {.depth_cqe = depth_cqe};
+	struct vbd_cq_spec spec = {.cqe = cqe};
 	struct vbd_shared *cq = NULL;
 
 	(void)snprintf(spec.name, sizeof(spec.name), "%s", name);
@@ -128,7 +128,7 @@ static void test_resources__what_verbsd_made_only_gets_deeper(void **state)
 	assert_non_null(cq);
 	depth = cq->capacity_cqe - 1;
 	assert_int_equal(vbd_cq_change(cq, &depth, NULL, &err), VBD_E_WRONG_STATE);
-	assert_string_equal(err.pointer, "/depth_cqe");
+	assert_string_equal(err.pointer, "/cqe");
 	depth = cq->capacity_cqe + 1;
 	assert_int_equal(vbd_cq_change(cq, &depth, NULL, &svc->err), VBD_OK);
 	assert_true(cq->capacity_cqe >= depth);
@@ -190,7 +190,7 @@ static void test_resources__moderation_is_the_devices(void **state)
 {
 	struct svc *svc = *state;
 	const struct vbd_cq_moderation how = {.count = 16, .period_us = 50};
-	struct vbd_cq_spec spec = {.depth_cqe = 64, .moderation = how};
+	struct vbd_cq_spec spec = {.cqe = 64, .moderation = how};
 	const struct vbd_cq_moderation off = {0};
 	uint16_t count, period_us;
 	struct vbd_shared *cq;
@@ -210,7 +210,7 @@ static void test_resources__a_device_without_moderation_refuses_it_before_anythi
 	void **state)
 {
 	struct svc *svc = *state;
-	struct vbd_cq_spec spec = {.depth_cqe = 64, .moderation = {.count = 2}};
+	struct vbd_cq_spec spec = {.cqe = 64, .moderation = {.count = 2}};
 	const struct vbd_cq_moderation off = {0};
 	struct vbd_error err = {0};
 	unsigned int made;
@@ -236,7 +236,7 @@ static void test_resources__a_device_without_moderation_refuses_it_before_anythi
 static void test_resources__numbers_beyond_the_device_are_refused(void **state)
 {
 	struct svc *svc = *state;
-	struct vbd_cq_spec cq_spec = {.depth_cqe = 40001};
+	struct vbd_cq_spec cq_spec = {.cqe = 40001};
 	struct vbd_srq_spec srq_spec = {.params = {.depth = 20001, .recv_size_bytes = 1}};
 	const struct vbd_cq_moderation how = {.count = 101};
 	struct vbd_shared *shared;

@@ -158,7 +158,7 @@ static void test_services_windows__bad_ones_are_refused_before_anything_is_made(
 	struct vbd_window_spec spec = spec_of(&scene, 2);
 
 	spec.range.length_bytes = 4097;
-	assert_refused(svc, &spec, VBD_E_RANGE_NOT_SATISFIABLE, "/length_bytes");
+	assert_refused(svc, &spec, VBD_E_RANGE_NOT_SATISFIABLE, "/size_bytes");
 	spec = spec_of(&scene, 2);
 	spec.buffer = scene.source;
 	assert_refused(svc, &spec, VBD_E_BAD_VALUE, "/buffer");

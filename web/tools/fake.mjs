@@ -175,7 +175,7 @@ export class Fake {
 			device: "mlx5_0",
 			auto: true,
 			worker: id % 2,
-			capacity_cqe: 4096,
+			cqe: 4096,
 			reserved_cqe: 3000,
 			outstanding_cqe: (id * 517) % 4000,
 			high_water_cqe: 3100 + id * 60,

@@ -18,7 +18,7 @@ static const struct vbd_ctl_column buffer_columns[] = {VBD_CTL_NUMBER("ID", "id"
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
 	VBD_CTL_BYTES("SIZE", "size_bytes"), VBD_CTL_TEXT("KIND", "kind"),
 	VBD_CTL_LIST("ACCESS", "access"), VBD_CTL_TEXT("DEVICE", "device"),
-	VBD_CTL_TEXT("SHM", "shm_name"), VBD_CTL_NUMBER("USERS", "users")};
+	VBD_CTL_TEXT("SHM", "shm_name"), VBD_CTL_NUMBER("USERS", "user_count")};
 
 static void put_buffer(const struct vbd_ctl *ctl, json_t *buffer)
 {
@@ -31,8 +31,8 @@ static void put_buffer(const struct vbd_ctl *ctl, json_t *buffer)
 		VBD_CTL_MEMBERS_PUT(buffer, VBD_CTL_TEXT("remote addr", "addr"),
 			VBD_CTL_TEXT("remote key", "rkey"));
 	}
-	VBD_CTL_MEMBERS_PUT(
-		buffer, VBD_CTL_TEXT("used by", "users"), VBD_CTL_TIME("created", "created_at"));
+	VBD_CTL_MEMBERS_PUT(buffer, VBD_CTL_TEXT("used by", "user_count"),
+		VBD_CTL_TIME("created", "created_at"));
 }
 
 const struct vbd_ctl_object vbd_ctl_object_buffer = {

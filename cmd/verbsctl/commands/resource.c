@@ -7,26 +7,26 @@
 
 static const struct vbd_ctl_column pd_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_TEXT("DEVICE", "device"),
-	VBD_CTL_TEXT("DEFAULT", "default"), VBD_CTL_NUMBER("USERS", "users")};
+	VBD_CTL_TEXT("DEFAULT", "default"), VBD_CTL_NUMBER("USERS", "user_count")};
 const struct vbd_ctl_object vbd_ctl_object_pd = {"/v1/pds", "pd", VBD_CTL_COLUMNS(pd_columns)};
 
 static const struct vbd_ctl_column cq_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_TEXT("DEVICE", "device"),
-	VBD_CTL_NUMBER("WORKER", "worker"), VBD_CTL_NUMBER("CQE", "capacity_cqe"),
+	VBD_CTL_NUMBER("WORKER", "worker"), VBD_CTL_NUMBER("CQE", "cqe"),
 	VBD_CTL_NUMBER("RESERVED", "reserved_cqe"),
 	VBD_CTL_NUMBER("OUTSTANDING", "outstanding_cqe"), VBD_CTL_NUMBER("HIGH", "high_water_cqe"),
 	VBD_CTL_NUMBER("COMPLETIONS", "completions"), VBD_CTL_NUMBER("ERRORS", "error_completions"),
 	VBD_CTL_NUMBER("POLLS", "polls"), VBD_CTL_NUMBER("EMPTY", "empty_polls"),
 	VBD_CTL_NUMBER("ARMED", "events_armed"), VBD_CTL_NUMBER("TAKEN", "events_taken"),
-	VBD_CTL_NUMBER("CONNS", "connections")};
+	VBD_CTL_NUMBER("QPS", "qp_count")};
 const struct vbd_ctl_object vbd_ctl_object_cq = {"/v1/cqs", "cq", VBD_CTL_COLUMNS(cq_columns)};
 
 static const struct vbd_ctl_column srq_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_TEXT("DEVICE", "device"), VBD_CTL_NUMBER("PD", "pd"),
-	VBD_CTL_NUMBER("CQ", "cq"), VBD_CTL_NUMBER("DEPTH", "depth"),
-	VBD_CTL_NUMBER("POSTED", "posted"), VBD_CTL_NUMBER("LIMIT", "limit"),
+	VBD_CTL_NUMBER("CQ", "cq"), VBD_CTL_NUMBER("WRS", "max_wr"),
+	VBD_CTL_NUMBER("POSTED", "posted"), VBD_CTL_NUMBER("LIMIT", "srq_limit"),
 	VBD_CTL_NUMBER("EVENTS", "limit_events"), VBD_CTL_NUMBER("REFILLS", "refills"),
-	VBD_CTL_NUMBER("USERS", "users")};
+	VBD_CTL_NUMBER("USERS", "user_count")};
 const struct vbd_ctl_object vbd_ctl_object_srq = {"/v1/srqs", "srq", VBD_CTL_COLUMNS(srq_columns)};
 
 static const struct vbd_ctl_column endpoint_columns[] = {VBD_CTL_NUMBER("ID", "id"),
@@ -56,8 +56,8 @@ const struct vbd_ctl_object vbd_ctl_object_group = {"/v1/multicast_memberships",
 static const struct vbd_ctl_column window_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
 	VBD_CTL_NUMBER("TYPE", "type"), VBD_CTL_NUMBER("BUFFER", "buffer"),
-	VBD_CTL_NUMBER("CONN", "connection"), VBD_CTL_NUMBER("OFFSET", "offset"),
-	VBD_CTL_BYTES("LENGTH", "length_bytes"), VBD_CTL_LIST("ACCESS", "access")};
+	VBD_CTL_NUMBER("CONN", "connection"), VBD_CTL_NUMBER("OFFSET", "buffer_offset_bytes"),
+	VBD_CTL_BYTES("SIZE", "size_bytes"), VBD_CTL_LIST("ACCESS", "access")};
 const struct vbd_ctl_object vbd_ctl_object_window = {"/v1/windows", "window",
 	VBD_CTL_COLUMNS(window_columns), .delete_wait_s = VBD_CTL_END_WAIT_S};
 

@@ -117,17 +117,17 @@ enum vbd_ctl_kind {
 	X(QKEY, "qkey", 0, HEX, "HEX", "qkey", "Q_Key")                                            \
 	X(MTU, "mtu", 0, UINT, "256|512|1024|2048|4096", "mtu_bytes", "the peer's MTU")            \
 	X(BRING_TO, "bring-to", 0, TEXT, "RTR|RTS", "bring_to", "state to move the queue pair to") \
-	X(DEPTH_CQE, "depth", 0, UINT, "N", "depth_cqe", "completions that the queue can hold")    \
+	X(DEPTH_CQE, "depth", 0, UINT, "N", "cqe", "completions that the queue can hold")          \
 	X(MODERATION_COUNT, "moderation-count", 0, UINT, "N", "moderation.count",                  \
 		"completions for each event")                                                      \
 	X(MODERATION_PERIOD, "moderation-period", 0, UINT, "MICROSECONDS", "moderation.period_us", \
 		"longest delay of an event")                                                       \
 	X(PD, "pd", 0, REF, "PD", "pd", "protection domain (default: the device's own)")           \
 	X(CQ, "cq", 0, REF, "CQ", "cq", "completion queue (default: one with room)")               \
-	X(SRQ_DEPTH, "depth", 0, UINT, "N", "depth", "receives that the queue holds")              \
+	X(SRQ_DEPTH, "depth", 0, UINT, "N", "max_wr", "receives that the queue holds")             \
 	X(SRQ_RECV_SIZE, "recv-size", 0, SIZE, "BYTES", "recv_size_bytes",                         \
 		"longest message that can be received")                                            \
-	X(SRQ_LIMIT, "limit", 0, UINT, "N", "limit",                                               \
+	X(SRQ_LIMIT, "limit", 0, UINT, "N", "srq_limit",                                           \
 		"post receives again below this number; 0: at once")                               \
 	X(ADDR, "addr", 0, TEXT, "ADDR", "addr", "numeric address")                                \
 	X(PORT, "port", 0, UINT, "PORT", "port", "port at which peers resolve the endpoint")       \
@@ -153,7 +153,7 @@ enum vbd_ctl_kind {
 	X(TX_DEPTH, "tx-depth", 0, UINT, "N", "tx_depth", "most work requests outstanding")        \
 	X(MESSAGE_SIZE, "message-size", 0, SIZE, "BYTES", "message_bytes",                         \
 		"split the range of --buffer into messages of this length")                        \
-	X(PAGE_SIZE, "page-size", 0, SIZE, "BYTES", "page_bytes", "size of the huge pages")        \
+	X(PAGE_SIZE, "page-size", 0, SIZE, "BYTES", "page_size_bytes", "size of the huge pages")   \
 	X(SGES, "sges", 0, TEXT, "BUFFER:OFFSET:LENGTH,...", NULL,                                 \
 		"one work request of these ranges, instead of --buffer")                           \
 	X(ADD, "add", 0, HEX, "HEX", "add", "value to add")                                        \
@@ -176,9 +176,12 @@ enum vbd_ctl_kind {
 	X(DEVICE, "device", 0, TEXT, "DEVICE", "device", "the device to use")                      \
 	X(RELAXED, "relaxed-ordering", 0, FLAG, NULL, "relaxed_ordering",                          \
 		"writes of peers may become visible in another order")                             \
-	X(ON_DEMAND, "on-demand", 0, FLAG, NULL, "on_demand", "pin a page only when it is used")   \
-	X(BUFFER_OFFSET, "offset", 0, SIZE, "BYTES", "offset",                                     \
+	X(ON_DEMAND, "on-demand", 0, FLAG, NULL, "on_demand_paging",                               \
+		"pin a page only when it is used")                                                 \
+	X(WINDOW_OFFSET, "offset", 0, SIZE, "BYTES", "buffer_offset_bytes",                        \
 		"start at this offset of the buffer")                                              \
+	X(WINDOW_SIZE, "length", 0, SIZE, "BYTES", "size_bytes",                                   \
+		"number of bytes (default: to the buffer's end)")                                  \
 	X(OFFSET, "offset", 0, SIZE, "BYTES", "offset_bytes",                                      \
 		"start at this offset of the buffer")                                              \
 	X(LENGTH, "length", 0, SIZE, "BYTES", "length_bytes",                                      \

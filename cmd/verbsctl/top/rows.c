@@ -41,7 +41,7 @@ static struct vbd_ctl_maybe cq_share_of(const json_t *connection, const json_t *
 
 	for (size_t i = 0; id && i < json_array_size(cqs); i++) {
 		const json_t *cq = json_array_get(cqs, i);
-		uint64_t capacity = vbd_ctl_json_uint(cq, "capacity_cqe");
+		uint64_t capacity = vbd_ctl_json_uint(cq, "cqe");
 
 		if (vbd_ctl_json_uint(cq, "id") == id && capacity)
 			return (struct vbd_ctl_maybe){.known = true,

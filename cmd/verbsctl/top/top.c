@@ -23,7 +23,7 @@
 
 /* One page of a list is enough: nobody reads more than the newest thousand rows. */
 #define LIST_QUERY "?limit=1000&sort=-id&fields=id,name,state,device,peer,cq,counters,end"
-#define CQ_PATH	   "/v1/cqs?limit=1000&fields=id,capacity_cqe,outstanding_cqe"
+#define CQ_PATH	   "/v1/cqs?limit=1000&fields=id,cqe,outstanding_cqe"
 
 #define ELSEWHERE "`verbsctl ls` and `verbsctl stats --watch` print line by line"
 

@@ -235,6 +235,7 @@ export class Contract {
       ...(head ? [] : this.checkContent(key, kind, response, url.searchParams)),
       ...this.checkResponseHeaders(kind, request, response),
       ...(response.status >= 400 && !documented ? this.checkProblem(response) : []),
+      ...(operation ? this.checkCode(operation, response.json?.code) : []),
     ];
   }
 
@@ -329,6 +330,15 @@ export class Contract {
     if ([429, 503].includes(status) && !/^[1-9]\d*$/.test(headers['retry-after'] ?? ''))
       failures.push(`status ${status} without Retry-After`);
     return failures;
+  }
+
+  // An operation lists the codes that it can answer with, but for those of all requests.
+  checkCode({ operationId, 'x-problem-codes': own = [] }, code) {
+    if (!this.codes.includes(code)) return [];
+    const all = this.document.info['x-problem-codes'] ?? [];
+    return all.includes(code) || own.includes(code)
+      ? []
+      : [`code ${code} is not among the x-problem-codes of ${operationId}`];
   }
 
   checkAllow(header, member) {

@@ -10,6 +10,7 @@ export class Coverage {
   constructor() {
     this.seen = new Set(); // "GET /v1/buffers/{ref} 200"
     this.codes = new Set(); // codes of problems
+    this.problems = new Set(); // "POST /v1/buffers no_device"
   }
 
   add(contract, request, response) {
@@ -20,11 +21,17 @@ export class Coverage {
     // The `error` of a transfer has the same codes.
     for (const code of [response.json?.code, response.json?.error?.code])
       if (typeof code === 'string') this.codes.add(code);
+    if (operation && response.status >= 400 && response.json?.code)
+      this.problems.add(`${method} ${operation.template} ${response.json.code}`);
   }
 
   write(folder, name) {
     mkdirSync(folder, { recursive: true });
-    const content = { seen: [...this.seen].sort(byName), codes: [...this.codes].sort(byName) };
+    const content = {
+      seen: [...this.seen].sort(byName),
+      codes: [...this.codes].sort(byName),
+      problems: [...this.problems].sort(byName),
+    };
     writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(content, null, 2)}\n`);
   }
 

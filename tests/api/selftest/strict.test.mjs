@@ -52,6 +52,22 @@ test('strict: a map stays open, and so does a condition', () => {
   assert.deepEqual(strict(condition), condition);
 });
 
+test('codes: a problem with a code that the operation does not list fails', () => {
+  const problem = (code) => {
+    const json = { type: `/v1/glossary/${code}`, title: 't', status: 409, code, detail: 'd' };
+    const headers = { 'content-type': 'application/problem+json' };
+    const body = new TextEncoder().encode(JSON.stringify(json));
+    const answer = { status: 409, headers, body };
+    const faults = contract.checkResponse({ method: 'DELETE', path: '/v1/pds/1' }, answer);
+    return faults.filter((line) => line.includes('x-problem-codes'));
+  };
+  assert.deepEqual(problem('in_use'), []);
+  assert.deepEqual(problem('not_found'), []);
+  assert.deepEqual(problem('address_in_use'), [
+    'code address_in_use is not among the x-problem-codes of delete_pd',
+  ]);
+});
+
 test('contract: answers are open, requests are closed', () => {
   assert.deepEqual(formFaults(YAML.parse(TEXT)), []);
 });

@@ -68,8 +68,8 @@ export const listener = (over = {}) => ({
 
 export const buffer = (over = {}) => ({
   id: 3, name: 'target', state: 'ready', kind: 'anonymous', size_bytes: 1048576, access: ['remote_write'],
-  page_bytes: 4096, relaxed_ordering: false, on_demand: false, pd: 1, error: null,
-  device: 'rxe0', shm_name: null, addr: '0x7f0000001000', rkey: '0x1a71', created_at: at(2), users: 0, ...over,
+  page_size_bytes: 4096, relaxed_ordering: false, on_demand_paging: false, pd: { id: 1, name: null }, error: null,
+  device: 'rxe0', shm_name: null, addr: '0x7f0000001000', rkey: '0x1a71', created_at: at(2), user_count: 0, ...over,
 });
 
 export const transfer = (over = {}) => ({
@@ -105,22 +105,22 @@ export const device = (over = {}) => ({
 });
 
 export const cq = (over = {}) => ({
-  id: 1, name: null, device: 'rxe0', auto: true, worker: 0, capacity_cqe: 1023, reserved_cqe: 80, outstanding_cqe: 16, high_water_cqe: 20,
-  completions: 9, error_completions: 0, polls: 30, empty_polls: 21, events_armed: 10, events_taken: 9, connections: 1,
-  moderation: { count: 0, period_us: 0 }, users: 0, created_at: at(0), ...over,
+  id: 1, name: null, device: 'rxe0', auto: true, worker: 0, cqe: 1023, reserved_cqe: 80, outstanding_cqe: 16, high_water_cqe: 20,
+  completions: 9, error_completions: 0, polls: 30, empty_polls: 21, events_armed: 10, events_taken: 9, qp_count: 1,
+  moderation: { count: 0, period_us: 0 }, user_count: 0, created_at: at(0), ...over,
 });
 
 export const pd = (over = {}) => ({
-  id: 2, name: 'tenant', device: 'rxe0', default: false, users: 1, created_at: at(3), ...over,
+  id: 2, name: 'tenant', device: 'rxe0', default: false, user_count: 1, created_at: at(3), ...over,
 });
 
 export const srq = (over = {}) => ({
-  id: 4, name: 'pool', device: 'rxe0', pd: 2, cq: 1, depth: 512, recv_size_bytes: 4096, limit: 64, posted: 500, messages: 90,
-  limit_events: 3, refills: 3, connections: 2, users: 2, created_at: at(4), ...over,
+  id: 4, name: 'pool', device: 'rxe0', pd: { id: 2, name: 'tenant' }, cq: { id: 1, name: null }, max_wr: 512, recv_size_bytes: 4096, srq_limit: 64, posted: 500, messages: 90,
+  limit_events: 3, refills: 3, qp_count: 2, user_count: 2, created_at: at(4), ...over,
 });
 
 export const window = (over = {}) => ({
-  id: 5, name: 'slit', state: 'ready', type: 2, buffer: 3, connection: 7, device: 'rxe0', offset: 4096, length_bytes: 4096,
+  id: 5, name: 'slit', state: 'ready', type: 2, buffer: { id: 3, name: 'target' }, connection: { id: 7, name: 'to-b' }, device: 'rxe0', buffer_offset_bytes: 4096, size_bytes: 4096,
   access: ['remote_write'], addr: '0x7f0000002000', rkey: '0x0000beef', timeout_ms: 5000, created_at: at(5), ready_at: at(6),
   ended_at: null, error: null, ...over,
 });
@@ -153,12 +153,12 @@ export const endpoint = (over = {}) => ({
 export const peer = (over = {}) => ({
   id: 3, name: 'post', state: 'ready', waits_for: null, ud_endpoint: 2, dst: '192.0.2.2:7475', message_seq: null, qpn: 34,
   path: { gid: '::ffff:192.0.2.2', gid_index: 1, hop_limit: 64, traffic_class: 0, flow_label: 0, lid: 0, sl: 0, port_num: 1 },
-  qkey: '0x1234567', users: 0, timeout_ms: 5000, error: null, created_at: at(9), ...over,
+  qkey: '0x1234567', user_count: 0, timeout_ms: 5000, error: null, created_at: at(9), ...over,
 });
 
 export const group = (over = {}) => ({
   id: 4, name: 'news', state: 'joined', waits_for: null, ud_endpoint: 2, addr: '239.1.2.3', mode: 'full',
-  mgid: '::ffff:239.1.2.3', mlid: 0, sl: 0, qkey: '0x1234567', users: 0, timeout_ms: 5000, error: null, created_at: at(10),
+  mgid: '::ffff:239.1.2.3', mlid: 0, sl: 0, qkey: '0x1234567', user_count: 0, timeout_ms: 5000, error: null, created_at: at(10),
   ...over,
 });
 

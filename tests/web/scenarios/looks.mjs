@@ -18,7 +18,7 @@ async function furnish(world) {
 		access: ["remote_write", "remote_read", "remote_atomic", "mw_bind"] });
 	await world.make("a", "/v1/buffers", { size_bytes: 12345, kind: "shared", name: LONG });
 	await world.connection({ name: "steady" });
-	await world.make("a", "/v1/windows", { buffer: "source", type: 1, access: ["remote_read"], name: "slot", length_bytes: 4096 });
+	await world.make("a", "/v1/windows", { buffer: "source", type: 1, access: ["remote_read"], name: "slot", size_bytes: 4096 });
 	await world.make("a", "/v1/listeners", { addr: "::", port: 7472, name: "here", service: "echo" });
 	await world.connection({ name: LONG });
 	await world.make("a", "/v1/transfers", { op: "write", connection: "steady", buffer: "source", remote });

@@ -116,13 +116,13 @@ function bufferColumns(may) {
 }
 
 function windowColumns(may, buffers, connectionOf) {
-	const nameOf = (id) => buffers.get(id)?.name ?? `#${id}`;
+	const nameOf = ({ id, name }) => name ?? `#${id}`;
 	return [
 		{
 			key: "id",
 			label: "Window",
 			value: (row) => row.name ?? row.id,
-			cell: (row) => <Named item={row} under={`${bytes(row.length_bytes)} of ${nameOf(row.buffer)}`} />,
+			cell: (row) => <Named item={row} under={`${bytes(row.size_bytes)} of ${nameOf(row.buffer)}`} />,
 		},
 		stateColumn("9%"),
 		{
@@ -138,10 +138,10 @@ function windowColumns(may, buffers, connectionOf) {
 			label: "Range",
 			wide: true,
 			width: "14%",
-			value: (row) => row.offset,
+			value: (row) => row.buffer_offset_bytes,
 			cell: (row) => (
 				<span class="num">
-					{bytes(row.length_bytes)} from {bytes(row.offset)}
+					{bytes(row.size_bytes)} from {bytes(row.buffer_offset_bytes)}
 				</span>
 			),
 		},
@@ -159,9 +159,9 @@ function windowColumns(may, buffers, connectionOf) {
 			label: "Usable by",
 			wide: true,
 			width: "10%",
-			value: (row) => row.connection,
+			value: (row) => row.connection?.id,
 			cell: (row) =>
-				row.connection === null ? "any peer" : <ConnectionLink id={row.connection} nameOf={connectionOf} />,
+				row.connection === null ? "any peer" : <ConnectionLink id={row.connection.id} nameOf={connectionOf} />,
 		},
 		...actionColumn(may, (row) => <ActionButton small name="revokeWindow" item={row} />),
 	];

@@ -10,7 +10,7 @@ import { isOpen } from "../../collections.js";
 function CqUse({ id }) {
 	const { item } = useItem("cqs", String(id));
 	if (!item) return `#${id}`;
-	const { outstanding_cqe: now, capacity_cqe: room, high_water_cqe: high } = item;
+	const { outstanding_cqe: now, cqe: room, high_water_cqe: high } = item;
 	return (
 		<span class="cq-use">
 			<Meter

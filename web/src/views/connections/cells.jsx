@@ -50,13 +50,13 @@ export function Name({ row }) {
 export function CqUse({ row, cqs }) {
 	const cq = isOpen(row) ? cqs.get(row.cq) : null;
 	if (!cq) return <span class="faint">–</span>;
-	const share = cq.outstanding_cqe / cq.capacity_cqe;
-	const high = cq.high_water_cqe / cq.capacity_cqe;
+	const share = cq.outstanding_cqe / cq.cqe;
+	const high = cq.high_water_cqe / cq.cqe;
 	return (
 		<Meter
 			share={share}
 			high={high}
-			label={`CQ ${cq.id}: ${cq.outstanding_cqe} of ${cq.capacity_cqe} outstanding, at most ${percent(high)}`}
+			label={`CQ ${cq.id}: ${cq.outstanding_cqe} of ${cq.cqe} outstanding, at most ${percent(high)}`}
 		/>
 	);
 }
