@@ -93,6 +93,8 @@ void vbd_stats_walk_transfers(const struct vbd_daemon *daemon, const struct vbd_
 		"Time from the first work request to the last completion, of completed transfers.",
 		.label = "op");
 	const struct vbd_stat rows[] = {
+		VBD_STAT("verbsd_batches", GAUGE, "Batches of transfers that have not ended.",
+			.value = daemon->batches->open),
 		VBD_STAT("verbsd_benchmarks", GAUGE, "Benchmarks that have not ended.",
 			.value = daemon->benchmarks->open),
 		VBD_STAT("verbsd_transfers", GAUGE, "Transfers that have not ended.",

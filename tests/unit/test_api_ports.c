@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The counters of ports in /metrics, and the durations of requests. */
+#include "api/http/durations.h"
+#include "api/resources/metrics_parts.h"
+#include "base/attr.h"
+#include "daemon/observe/kernel.h"
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The page of a snapshot with these counters, which come by set, name, device and port; the caller
+ * frees it. */
+static char *page_of(struct vbd_kernel_counter *counters, size_t count)
+{
+	const struct vbd_kernel_view view = {.counters = counters, .counter_count = count};
+	struct vbd_metrics_text out = {0};
+	size_t len_bytes;
+	char *text;
+	char *copy;
+
+	vbd_metrics_put_ports(&out, &view);
+	text = vbd_metrics_end(&out, &len_bytes);
+	assert_non_null(text);
+	copy = strndup(text, len_bytes);
+	assert_non_null(copy);
+	free(text);
+	return copy;
+}
+
+static void assert_has(const char *page, const char *line)
+{
+	if (!strstr(page, line))
+		fail_msg("the page lacks %s:\n%s", line, page);
+}
+
+static void test_ports__data_is_in_bytes_and_errors_have_names_of_their_own(void **state)
+{
+	struct vbd_kernel_counter counters[] = {
+		{"mlx5_0", 1, VBD_COUNTER_SET_PORT, "port_rcv_data", 1000},
+		{"mlx5_1", 2, VBD_COUNTER_SET_PORT, "port_rcv_data", 7},
+		{"mlx5_0", 1, VBD_COUNTER_SET_PORT, "port_rcv_packets", 11},
+		{"mlx5_0", 1, VBD_COUNTER_SET_PORT, "symbol_error", 3},
+	};
+	char *page = page_of(counters, VBD_ARRAY_LEN(counters));
+
+	(void)state;
+	assert_has(page,
+		"# TYPE verbsd_port_data_received_bytes_total counter\n"
+		"verbsd_port_data_received_bytes_total{device=\"mlx5_0\",port=\"1\"} 4000\n"
+		"verbsd_port_data_received_bytes_total{device=\"mlx5_1\",port=\"2\"} 28\n");
+	assert_has(page, "verbsd_port_packets_received_total{device=\"mlx5_0\",port=\"1\"} 11\n");
+	assert_has(page, "verbsd_port_symbol_error_total{device=\"mlx5_0\",port=\"1\"} 3\n");
+	free(page);
+}
+
+static void test_ports__what_only_the_driver_knows_is_untyped(void **state)
+{
+	struct vbd_kernel_counter counters[] = {
+		{"x0", 1, VBD_COUNTER_SET_PORT, "novel", 5},
+		{"x0", 1, VBD_COUNTER_SET_PORT, "symbol_error", 3},
+		{"x0", 1, VBD_COUNTER_SET_HW, "sent_pkts", 9},
+		{"x0", 1, VBD_COUNTER_SET_HW, "symbol_error", 2},
+		{"x0", 1, VBD_COUNTER_SET_CM_TX_MSGS, "req", 4},
+	};
+	char *page = page_of(counters, VBD_ARRAY_LEN(counters));
+
+	(void)state;
+	assert_has(page,
+		"# TYPE verbsd_port_other_counters untyped\n"
+		"verbsd_port_other_counters{device=\"x0\",port=\"1\",counter=\"novel\"} 5\n");
+	assert_has(page,
+		"# TYPE verbsd_port_hw_counters untyped\n"
+		"verbsd_port_hw_counters{device=\"x0\",port=\"1\",counter=\"sent_pkts\"} 9\n"
+		"verbsd_port_hw_counters{device=\"x0\",port=\"1\",counter=\"symbol_error\"} 2\n");
+	assert_has(page, "verbsd_kernel_cm_tx_msgs_total{device=\"x0\",port=\"1\",message=\"req\"} "
+			 "4\n");
+	assert_has(page, "verbsd_port_symbol_error_total{device=\"x0\",port=\"1\"} 3\n");
+	free(page);
+}
+
+static void test_durations__a_pair_of_operation_and_status_has_its_own_times(void **state)
+{
+	struct vbd_durations durations = {0};
+
+	(void)state;
+	for (unsigned int i = 0; i < 200; i++)
+		vbd_durations_add(&durations, "list_buffers", 200 + i % 100, 1000);
+	vbd_durations_add(&durations, "list_buffers", 200, 3000);
+	vbd_durations_add(&durations, NULL, 404, 5000);
+	assert_int_equal(durations.count, 101);
+	assert_string_equal(durations.pairs[0]->operation, "list_buffers");
+	assert_int_equal(durations.pairs[0]->status, 200);
+	assert_int_equal(vbd_counter_get(&durations.pairs[0]->times.count), 3);
+	assert_int_equal(vbd_counter_get(&durations.pairs[0]->times.sum), 5000);
+	assert_string_equal(durations.pairs[100]->operation, "none");
+	assert_int_equal(vbd_counter_get(&durations.all.count), 202);
+	vbd_durations_fini(&durations);
+	assert_int_equal(durations.count, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ports__data_is_in_bytes_and_errors_have_names_of_their_own),
+		cmocka_unit_test(test_ports__what_only_the_driver_knows_is_untyped),
+		cmocka_unit_test(test_durations__a_pair_of_operation_and_status_has_its_own_times),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
