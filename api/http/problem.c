@@ -145,7 +145,7 @@ json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_e
 	char type[64];
 	json_t *problem;
 
-	(void)snprintf(type, sizeof(type), "urn:verbsd:problem:%s", code);
+	(void)snprintf(type, sizeof(type), "/v1/glossary/%s", code);
 	problem = json_pack("{s:s, s:s, s:i, s:s, s:o}", "type", type, "title", title, "status",
 		(int)vbd_problem_http(err, extra), "code", code, "detail",
 		vbd_json_text(*err->text ? err->text : title));
@@ -169,6 +169,6 @@ json_t *vbd_problem_json(const struct vbd_error *err, const struct vbd_problem_e
 
 const char *vbd_problem_no_memory(void)
 {
-	return "{\"type\":\"urn:verbsd:problem:no_memory\",\"title\":\"Out of memory\","
+	return "{\"type\":\"/v1/glossary/no_memory\",\"title\":\"Out of memory\","
 	       "\"status\":507,\"code\":\"no_memory\",\"detail\":\"no memory for the answer\"}\n";
 }

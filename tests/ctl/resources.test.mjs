@@ -70,7 +70,7 @@ for (const { name, path = `/v1/${name}`, kind, sample, row, create, body, set, c
   test(`resources: ${name} are deleted, and one in use says by whom`, async (t) => {
     const server = await FakeServer.start(t, {
       [`DELETE ${path}/1`]: { status: 204 },
-      [`DELETE ${path}/2`]: { status: 409, json: { type: 'urn:verbsd:problem:in_use', title: 'The object is in use',
+      [`DELETE ${path}/2`]: { status: 409, json: { type: '/v1/glossary/in_use', title: 'The object is in use',
         status: 409, code: 'in_use', detail: 'it is used', users: ['/v1/connections/7'] } } });
     const { code, stdout, stderr } = await ctl(server, [name, 'rm', '1', '2']);
     assert.equal(code, 1);

@@ -25,7 +25,7 @@ static void test_problem__every_status_has_its_document(void **state)
 	for (unsigned int i = 1; i < VBD_STATUS_COUNT; i++) {
 		struct vbd_error err = {.status = (enum vbd_status)i};
 		json_t *problem = vbd_problem_json(&err, NULL);
-		char type[80] = "urn:verbsd:problem:";
+		char type[80] = "/v1/glossary/";
 
 		strcat(type, vbd_status_code(err.status));
 		assert_true(openapi_enum_has(&codes, text_of(problem, "code")));

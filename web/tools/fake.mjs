@@ -586,7 +586,7 @@ export class Fake {
 			return json({ total: 0, next: null, items: [] });
 		return json(
 			{
-				type: "urn:verbsd:problem:not_found",
+				type: "/v1/glossary/not_found",
 				title: "This verbsd has no such object or path",
 				status: 404,
 				code: "not_found",

@@ -311,7 +311,7 @@ export class Contract {
     if (!outcome) this.statusOfCode.set(json.code, known);
     if (json.status !== status)
       failures.push(`the problem says status ${json.status}, the response ${status}`);
-    if (json.type !== `urn:verbsd:problem:${json.code}`)
+    if (json.type !== `/v1/glossary/${json.code}`)
       failures.push(`type ${json.type} does not fit code ${json.code}`);
     if (known !== status)
       failures.push(`code ${json.code} came with status ${known} before, now with ${status}`);

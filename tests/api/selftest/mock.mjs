@@ -40,7 +40,7 @@ function problem(code, more = {}) {
     status,
     headers,
     json: {
-      type: `urn:verbsd:problem:${code}`,
+      type: `/v1/glossary/${code}`,
       title: code,
       status,
       code,

@@ -200,7 +200,7 @@ const spoilt = {
             ...answer.json,
             status: 404,
             code: 'not_found',
-            type: 'urn:verbsd:problem:not_found',
+            type: '/v1/glossary/not_found',
           },
         });
     },

@@ -94,7 +94,7 @@ export class FakeServer {
     if (typeof answer === 'function')
       answer = await answer(record, response);
     else if (!answer)
-      answer = { status: 404, json: { type: 'urn:verbsd:problem:not_found', title: 'This verbsd has no such object or path',
+      answer = { status: 404, json: { type: '/v1/glossary/not_found', title: 'This verbsd has no such object or path',
         status: 404, code: 'not_found', detail: `${pathname} is nothing`, hint: 'List what there is.' } };
     if (answer)
       write(response, answer);
