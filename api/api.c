@@ -45,6 +45,7 @@ static struct vbd_server_config configure(struct vbd_api *api, int tcp_fd, int u
 	server.dispatch.router = api->router;
 	server.dispatch.json_max_bytes = config->limits.http_body_bytes;
 	server.dispatch.idem_max = config->limits.idempotency_keys;
+	server.dispatch.server_id = api->daemon->server_id;
 	server.dispatch.context = api;
 	server.dispatch.on_refused = on_refused;
 	server.dispatch.auth = (struct vbd_auth_rules){

@@ -2,7 +2,6 @@
 #include "api/http/dispatch.h"
 
 #include "api/http/idempotency.h"
-#include "api/http/prefer.h"
 #include "api/http/problem.h"
 #include "api/json/decode.h"
 #include "base/clock.h"
@@ -97,6 +96,39 @@ static enum vbd_status check_role(struct vbd_dispatch *dispatch, struct vbd_requ
 	return VBD_OK;
 }
 
+/* A client that names a run must not act on the objects of another, which have the same ids. */
+static enum vbd_status check_server(
+	struct vbd_dispatch *dispatch, struct vbd_request *req, struct vbd_error *err)
+{
+	const char *asked = vbd_request_header(req, "Verbsd-If-Server");
+	const char *server_id = dispatch->config.server_id;
+
+	if (!asked || !server_id || strcmp(asked, server_id) == 0)
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_SERVER_RESTARTED,
+		"this is the run %s of verbsd; the request is for %.32s", server_id, asked);
+}
+
+static void refuse(
+	struct vbd_dispatch *dispatch, struct vbd_request *req, const struct vbd_error *err)
+{
+	if (dispatch->config.on_refused)
+		dispatch->config.on_refused(dispatch->config.context, req->client, err);
+	vbd_reply_problem(req, err);
+}
+
+static enum vbd_status check_client(struct vbd_dispatch *dispatch, struct vbd_request *req,
+	const struct vbd_auth_peer *peer, struct vbd_error *err)
+{
+	enum vbd_status status = check_role(dispatch, req, peer, err);
+
+	if (status != VBD_OK)
+		refuse(dispatch, req, err);
+	else if (check_server(dispatch, req, err) != VBD_OK)
+		vbd_reply_problem(req, err);
+	return err->status;
+}
+
 /* Compare a Content-Type, without its parameters and case, with @type. */
 static bool media_type_is(const char *header, const char *type)
 {
@@ -135,6 +167,8 @@ static enum vbd_status check_form(
 {
 	enum vbd_status status = vbd_route_check_query(req->route, &req->uri, err);
 
+	if (status == VBD_OK && vbd_route_waits(req->route))
+		status = vbd_request_parse_wait(req, err);
 	if (status == VBD_OK)
 		status = check_media_type(req, err);
 	if (status == VBD_OK && req->route->body != VBD_BODY_STREAM &&
@@ -142,14 +176,6 @@ static enum vbd_status check_form(
 		req->content_bytes > dispatch->config.json_max_bytes)
 		status = too_large(dispatch, err);
 	return status;
-}
-
-static void refuse(
-	struct vbd_dispatch *dispatch, struct vbd_request *req, const struct vbd_error *err)
-{
-	if (dispatch->config.on_refused)
-		dispatch->config.on_refused(dispatch->config.context, req->client, err);
-	vbd_reply_problem(req, err);
 }
 
 void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, const char *method,
@@ -170,10 +196,8 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 	}
 	req->route = vbd_router_find(
 		&dispatch->config.router, req->method, &req->uri, &req->ref, &allow);
-	if (check_role(dispatch, req, peer, &err) != VBD_OK) {
-		refuse(dispatch, req, &err);
+	if (check_client(dispatch, req, peer, &err) != VBD_OK)
 		return;
-	}
 	if (!req->route) {
 		struct vbd_problem_extra extra = {.allow = allow};
 
@@ -189,12 +213,6 @@ void vbd_dispatch_head(struct vbd_dispatch *dispatch, struct vbd_request *req, c
 	if (check_form(dispatch, req, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
-	}
-	if (req->route->prefer) {
-		const char *prefer = vbd_request_header(req, "Prefer");
-
-		req->wait_asked = vbd_prefer_wait(prefer, &req->wait_s);
-		req->respond_async = vbd_prefer_async(prefer);
 	}
 	if (req->route->open)
 		req->route->open(req);

@@ -22,6 +22,7 @@ struct vbd_dispatch_config {
 	struct vbd_auth_rules auth;
 	size_t json_max_bytes; /* largest JSON body */
 	size_t idem_max;       /* Idempotency-Keys kept */
+	const char *server_id; /* of this run of verbsd; NULL: no answer names it */
 	void *context;	       /* for the handlers, as req->context */
 	/* Called when a client is refused for its role, Host or Origin. May be NULL. */
 	void (*on_refused)(void *context, const char *client, const struct vbd_error *err);

@@ -2,6 +2,7 @@
 #include "api/http/request.h"
 
 #include "api/http/idempotency.h"
+#include "api/http/prefer.h"
 #include "api/http/problem.h"
 #include "api/json/decode.h"
 #include "api/json/utf8.h"
@@ -85,6 +86,27 @@ enum vbd_status vbd_query_enum(const struct vbd_request *req, const char *name,
 	return vbd_error_input(err, VBD_E_BAD_VALUE, name, "%s must be one of: %s", name, known);
 }
 
+enum vbd_status vbd_request_parse_wait(struct vbd_request *req, struct vbd_error *err)
+{
+	const uint64_t max_ms = UINT64_C(1000) * VBD_PREFER_WAIT_MAX_S;
+	const char *prefer = vbd_request_header(req, "Prefer");
+	unsigned int wait_s = 0;
+	enum vbd_status status = vbd_query_u64(req, "wait_ms", 0, UINT64_MAX, &req->wait_ms, err);
+
+	if (status != VBD_OK)
+		return status;
+	req->respond_async = vbd_prefer_async(prefer);
+	req->wait_asked = vbd_uri_param(&req->uri, "wait_ms") != NULL;
+	if (!req->wait_asked && vbd_prefer_wait(prefer, &wait_s)) {
+		req->wait_asked = true;
+		req->wait_preferred = true;
+		req->wait_ms = UINT64_C(1000) * wait_s;
+	}
+	if (req->wait_ms > max_ms)
+		req->wait_ms = max_ms;
+	return VBD_OK;
+}
+
 void vbd_request_add_header(struct vbd_request *req, const char *name, const char *value)
 {
 	vbd_reply_add_header(&req->reply, name, value);
@@ -121,10 +143,10 @@ void vbd_request_acted(struct vbd_request *req, bool acted)
 static void answered(struct vbd_request *req, unsigned int status)
 {
 	req->reply.status = status;
-	if (req->wait_asked && (status == 200 || status == 201 || status == 202)) {
+	if (req->wait_preferred && (status == 200 || status == 201 || status == 202)) {
 		char wait[16];
 
-		(void)snprintf(wait, sizeof(wait), "wait=%u", req->wait_s);
+		(void)snprintf(wait, sizeof(wait), "wait=%u", (unsigned int)(req->wait_ms / 1000));
 		vbd_request_add_header(req, "Preference-Applied", wait);
 	} else if (req->respond_async && status == 202) {
 		vbd_request_add_header(req, "Preference-Applied", "respond-async");

@@ -65,8 +65,9 @@ struct vbd_request {
 	char client[72];	/* "127.0.0.1:40312", "unix uid 1000" */
 	uint64_t content_bytes; /* Content-Length; UINT64_MAX for a chunked body */
 	json_t *json;		/* parsed body; NULL if there is none */
-	unsigned int wait_s;	/* N of Prefer: wait=N; 0 if absent */
-	bool wait_asked;	/* Prefer: wait is present */
+	uint64_t wait_ms;	/* of wait_ms or Prefer: wait=S, 60 s at most; 0 if absent */
+	bool wait_asked;	/* wait_ms or Prefer: wait is present */
+	bool wait_preferred;	/* Prefer: wait is in force */
 	bool respond_async;	/* Prefer: respond-async is present */
 	void *context;		/* `context` of struct vbd_dispatch_config */
 
@@ -120,6 +121,15 @@ void vbd_request_acted(struct vbd_request *req, bool acted);
  */
 enum vbd_status vbd_request_decode(struct vbd_request *req, const struct vbd_field *fields,
 	size_t n_fields, void *target, struct vbd_error *err) VBD_MUST_CHECK;
+
+/**
+ * vbd_request_parse_wait - set the members about waiting from `wait_ms` and `Prefer`
+ *
+ * Both are cut to 60 s. If both are present, wait_ms is in force. Returns VBD_E_WRONG_TYPE or
+ * VBD_E_OUT_OF_RANGE for a wait_ms that is no number; a Prefer that is not understood is ignored.
+ */
+enum vbd_status vbd_request_parse_wait(
+	struct vbd_request *req, struct vbd_error *err) VBD_MUST_CHECK;
 
 /* --- answers --------------------------------------------------------------------------------- */
 

@@ -99,6 +99,11 @@ static bool has_param(const struct vbd_route *route, const char *name)
 	return false;
 }
 
+bool vbd_route_waits(const struct vbd_route *route)
+{
+	return route->prefer || has_param(route, "wait_ms");
+}
+
 enum vbd_status vbd_route_check_query(
 	const struct vbd_route *route, const struct vbd_uri *uri, struct vbd_error *err)
 {
@@ -107,7 +112,7 @@ enum vbd_status vbd_route_check_query(
 		char known[256] = "none";
 		size_t used = 0;
 
-		if (has_param(route, name))
+		if (has_param(route, name) || (route->prefer && strcmp(name, "wait_ms") == 0))
 			continue;
 		for (size_t k = 0; k < VBD_ROUTE_QUERY_MAX && route->query[k]; k++)
 			used += (size_t)snprintf(known + used, sizeof(known) - used, "%s%s",

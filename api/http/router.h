@@ -42,7 +42,7 @@ struct vbd_route {
 	enum vbd_method method;
 	enum vbd_role role; /* the lowest role that may call this */
 	enum vbd_body body;
-	bool prefer;				/* supports Prefer: wait=N */
+	bool prefer;				/* takes Prefer and wait_ms */
 	const char *query[VBD_ROUTE_QUERY_MAX]; /* allowed parameters */
 	/* Called when the request is complete; replies or parks the request. */
 	void (*handler)(struct vbd_request *req);
@@ -71,6 +71,9 @@ const char *vbd_method_name(enum vbd_method method);
  */
 const struct vbd_route *vbd_router_find(const struct vbd_router *router, enum vbd_method method,
 	const struct vbd_uri *uri, const char **ret_ref, unsigned int *ret_allow);
+
+/** vbd_route_waits - can a client say how long a request of the route may wait? */
+bool vbd_route_waits(const struct vbd_route *route);
 
 /** vbd_route_check_query - VBD_E_UNKNOWN_FIELD if a parameter is not one of the route */
 enum vbd_status vbd_route_check_query(const struct vbd_route *route, const struct vbd_uri *uri,

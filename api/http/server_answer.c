@@ -145,11 +145,14 @@ static struct MHD_Response *make_response(struct vbd_exchange *exchange)
 
 static void add_headers(struct vbd_exchange *exchange, struct MHD_Response *response)
 {
+	const char *server_id = exchange->client->endpoint->server->config.dispatch.server_id;
 	const struct vbd_reply *reply = &exchange->req.reply;
 
 	if (!vbd_reply_find_header(reply, "Cache-Control"))
 		(void)MHD_add_response_header(response, "Cache-Control", "no-store");
 	(void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (server_id)
+		(void)MHD_add_response_header(response, "Verbsd-Server", server_id);
 	if (reply->content_type)
 		(void)MHD_add_response_header(response, "Content-Type", reply->content_type);
 	if (reply->close || exchange->client->endpoint->server->stopping)

@@ -153,7 +153,7 @@ static void answer_registered(struct vbd_waiter *base, enum vbd_wake why)
 static uint64_t wait_ms(const struct vbd_request *req)
 {
 	if (req->wait_asked)
-		return (uint64_t)req->wait_s * 1000;
+		return req->wait_ms;
 	return req->respond_async ? 0 : VBD_WAIT_UNBOUNDED;
 }
 

@@ -135,6 +135,6 @@ void vbd_connection_wait(struct vbd_request *req, struct vbd_connection *connect
 		.location = location,
 	};
 
-	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, &connection->object.watches,
-		(uint64_t)req->wait_s * 1000);
+	vbd_waiter_run(
+		&waiter.waiter, sizeof(waiter), req, &connection->object.watches, req->wait_ms);
 }

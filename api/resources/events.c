@@ -122,15 +122,13 @@ static void answer_events(struct vbd_waiter *base, enum vbd_wake why)
 	waiter->examined = vbd_eventlog_last(eventlog);
 }
 
-static enum vbd_status parse(const struct vbd_request *req, struct event_waiter *waiter,
-	uint64_t *wait_ms, struct vbd_error *err)
+static enum vbd_status parse(
+	const struct vbd_request *req, struct event_waiter *waiter, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_query_u64(req, "limit", 1, 1000, &waiter->limit, err);
 
 	if (status == VBD_OK)
 		status = vbd_query_event_place(req, &waiter->after, err);
-	if (status == VBD_OK)
-		status = vbd_query_u64(req, "wait_ms", 0, 60000, wait_ms, err);
 	return status == VBD_OK ? vbd_parse_event_filter(req, &waiter->filter, err) : status;
 }
 
@@ -143,13 +141,12 @@ void vbd_list_events(struct vbd_request *req)
 		.limit = 100,
 	};
 	struct vbd_error err = {0};
-	uint64_t wait_ms = 0;
 
-	if (parse(req, &waiter, &wait_ms, &err) != VBD_OK) {
+	if (parse(req, &waiter, &err) != VBD_OK) {
 		vbd_reply_problem(req, &err);
 		return;
 	}
 	waiter.examined = waiter.after.seq;
 	vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, vbd_eventlog_watches(daemon->eventlog),
-		wait_ms);
+		req->wait_ms);
 }

@@ -101,15 +101,13 @@ static void answer_inbox(struct vbd_waiter *base, enum vbd_wake why)
 		vbd_reply_json(base->req, 200, encode_inbox(waiter));
 }
 
-static enum vbd_status parse_list(const struct vbd_request *req, struct inbox_waiter *waiter,
-	uint64_t *wait_ms, struct vbd_error *err)
+static enum vbd_status parse_list(
+	const struct vbd_request *req, struct inbox_waiter *waiter, struct vbd_error *err)
 {
 	enum vbd_status status = vbd_query_u64(req, "limit", 1, 1000, &waiter->limit, err);
 
 	if (status == VBD_OK)
 		status = vbd_query_u64(req, "after", 0, INT64_MAX, &waiter->after, err);
-	if (status == VBD_OK)
-		status = vbd_query_u64(req, "wait_ms", 0, 60000, wait_ms, err);
 	if (status == VBD_OK)
 		status = vbd_query_enum(req, "encoding", vbd_encoding_names,
 			VBD_ARRAY_LEN(vbd_encoding_names), &waiter->encoding, err);
@@ -125,10 +123,9 @@ void vbd_reply_inbox(struct vbd_request *req, const struct vbd_inbox_view *view)
 		.encoding = VBD_ENCODING_AUTO,
 	};
 	struct vbd_error err = {0};
-	uint64_t wait_ms = 0;
 
-	if (parse_list(req, &waiter, &wait_ms, &err) == VBD_OK)
-		vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, view->watches, wait_ms);
+	if (parse_list(req, &waiter, &err) == VBD_OK)
+		vbd_waiter_run(&waiter.waiter, sizeof(waiter), req, view->watches, req->wait_ms);
 	else
 		vbd_reply_problem(req, &err);
 }

@@ -157,8 +157,7 @@ static void answer_gone(struct vbd_waiter *base, enum vbd_wake why)
 static void run(struct vbd_request *req, struct task_waiter *waiter, struct vbd_object *task)
 {
 	waiter->task = task;
-	vbd_waiter_run(&waiter->waiter, sizeof(*waiter), req, &task->watches,
-		(uint64_t)req->wait_s * 1000);
+	vbd_waiter_run(&waiter->waiter, sizeof(*waiter), req, &task->watches, req->wait_ms);
 }
 
 void vbd_task_answer(struct vbd_request *req, const struct vbd_task_kind *kind, void *task)

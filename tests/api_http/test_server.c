@@ -82,13 +82,11 @@ static void wait_for_wake(struct vbd_request *req)
 {
 	struct waiter *waiter = calloc(1, sizeof(*waiter));
 	struct vbd_error err = {0};
-	uint64_t wait_ms = 60000;
 
 	vbd_list_init(&waiter->link);
 	waiter->req = req;
-	if (vbd_query_u64(req, "wait_ms", 0, 60000, &wait_ms, &err) != VBD_OK ||
-		vbd_request_park(req, wait_ms, on_wait_timeout, on_wait_gone, waiter, &err) !=
-			VBD_OK) {
+	if (vbd_request_park(req, req->wait_asked ? req->wait_ms : 60000, on_wait_timeout,
+		    on_wait_gone, waiter, &err) != VBD_OK) {
 		free(waiter);
 		vbd_reply_problem(req, &err);
 		return;

@@ -208,7 +208,7 @@ static void wait_for_change(struct vbd_request *req)
 {
 	struct vbd_waiter waiter = {.answer = answer_wait};
 
-	vbd_waiter_run(&waiter, sizeof(waiter), req, &test.watches, (uint64_t)req->wait_s * 1000);
+	vbd_waiter_run(&waiter, sizeof(waiter), req, &test.watches, req->wait_ms);
 }
 
 static const struct vbd_route routes[] = {
@@ -252,6 +252,11 @@ static const struct vbd_route routes[] = {
 		.role = VBD_ROLE_READ,
 		.query = {"limit", "after", "sort", "state", "fields", "mark"},
 		.handler = list_items},
+	{.method = VBD_METHOD_GET,
+		.pattern = "/v1/wait",
+		.role = VBD_ROLE_READ,
+		.query = {"wait_ms"},
+		.handler = wait_for_change},
 	{.method = VBD_METHOD_POST,
 		.pattern = "/v1/wait",
 		.role = VBD_ROLE_CONTROL,
@@ -268,6 +273,7 @@ static int set_up(void **state)
 		.json_max_bytes = 64,
 		.idem_max = 8,
 		.on_refused = on_refused,
+		.server_id = "run1",
 	};
 
 	(void)state;
@@ -541,6 +547,52 @@ static void test_dispatch__a_request_that_did_something_runs_once_even_if_it_fai
 	}
 }
 
+static void test_dispatch__a_request_for_another_run_does_nothing(void **state)
+{
+	(void)state;
+	with_header("Verbsd-If-Server", "run1");
+	answers("POST", "/v1/kick", 200, "");
+	assert_int_equal(test.handled, 1);
+	test.headers[test.n_headers - 1].value = "run2";
+	answers("POST", "/v1/kick", 412, "server_restarted");
+	answers("GET", "/livez", 412, "server_restarted");
+	answers("GET", "/v1/nothing", 412, "server_restarted");
+	assert_int_equal(test.handled, 1);
+	test.peer.loopback = false; /* a stranger learns nothing about the run */
+	answers("POST", "/v1/kick", 401, "unauthorized");
+}
+
+static void test_dispatch__both_forms_of_a_wait_are_the_same(void **state)
+{
+	static const struct {
+		const char *method, *target, *prefer;
+		uint64_t wait_ms;
+		bool preferred;
+	} waits[] = {
+		{"GET", "/v1/wait?wait_ms=1500", "", 1500, false},
+		{"GET", "/v1/wait", "wait=2", 2000, true},
+		{"GET", "/v1/wait?wait_ms=60001", "", 60000, false},
+		{"GET", "/v1/wait", "wait=61", 60000, true},
+		{"POST", "/v1/wait?wait_ms=1500", "", 1500, false},
+		{"POST", "/v1/wait?wait_ms=18446744073709551615", "", 60000, false},
+		{"POST", "/v1/wait", "wait=2", 2000, true},
+		{"POST", "/v1/wait?wait_ms=10", "wait=2", 10, false},
+	};
+
+	(void)state;
+	with_header("Prefer", "");
+	for (size_t i = 0; i < VBD_ARRAY_LEN(waits); i++) {
+		test.headers[test.n_headers - 1].value = waits[i].prefer;
+		assert_int_equal(send_request(waits[i].method, waits[i].target), 0);
+		assert_true(request.wait_asked);
+		assert_int_equal(request.wait_preferred, waits[i].preferred);
+		assert_int_equal(request.wait_ms, waits[i].wait_ms);
+		test.on_timeout(&request, test.park_arg);
+	}
+	answers("POST", "/v1/wait?wait_ms=soon", 400, "wrong_type");
+	answers("POST", "/v1/kick?wait_ms=1", 400, "unknown_field");
+}
+
 static void test_dispatch__values_of_parameters_are_checked(void **state)
 {
 	static const char *const words[] = {"red", "blue"};
@@ -780,6 +832,8 @@ int main(void)
 		TEST(test_dispatch__a_repeat_gets_the_first_answer),
 		TEST(test_dispatch__a_request_that_did_nothing_runs_again_under_its_key),
 		TEST(test_dispatch__a_request_that_did_something_runs_once_even_if_it_failed),
+		TEST(test_dispatch__a_request_for_another_run_does_nothing),
+		TEST(test_dispatch__both_forms_of_a_wait_are_the_same),
 		TEST(test_dispatch__values_of_parameters_are_checked),
 		TEST(test_page__a_list_is_read_page_by_page),
 		TEST(test_page__a_list_is_sorted_with_ids_for_ties),

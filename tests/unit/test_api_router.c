@@ -136,8 +136,9 @@ static void test_routes__every_route_is_in_the_contract(void **state)
 			fail_msg("%s differs in x-role", route->operation);
 		if (body_of(operation) != route->body)
 			fail_msg("%s has another body", route->operation);
-		if (takes_parameter(operation, "prefer") != route->prefer)
-			fail_msg("%s differs in Prefer", route->operation);
+		if (takes_parameter(operation, "prefer") != vbd_route_waits(route) ||
+			takes_parameter(operation, "wait_ms") != vbd_route_waits(route))
+			fail_msg("%s differs in Prefer or wait_ms", route->operation);
 		assert_non_null(route->handler);
 		assert_int_equal(route->body == VBD_BODY_STREAM, route->open != NULL);
 	}
@@ -170,11 +171,11 @@ static bool route_takes(const struct vbd_route *route, const char *name)
 
 static void test_routes__parameters_are_those_of_the_contract(void **state)
 {
-	static const char *const names[] = {"limit", "after", "sort", "state", "fields", "wait_ms",
-		"verbose", "offset_bytes", "length_bytes", "algorithm", "encoding", "through",
-		"type", "object", "severity", "code", "name", "kind", "connections", "cqs", "dst",
-		"port", "src", "device", "listener", "connection", "buffer", "batch", "pd",
-		"ud_endpoint", "ud_peer", "multicast_membership"};
+	static const char *const names[] = {"limit", "after", "sort", "state", "fields", "verbose",
+		"offset_bytes", "length_bytes", "algorithm", "encoding", "through", "type",
+		"object", "severity", "code", "name", "kind", "connections", "cqs", "dst", "port",
+		"src", "device", "listener", "connection", "buffer", "batch", "pd", "ud_endpoint",
+		"ud_peer", "multicast_membership"};
 	const struct vbd_router router = vbd_routes();
 
 	(void)state;
@@ -190,7 +191,7 @@ static void test_routes__parameters_are_those_of_the_contract(void **state)
 				fail_msg("%s differs in %s", route->operation, names[k]);
 		}
 		for (size_t k = 0; k < VBD_ROUTE_QUERY_MAX && route->query[k]; k++)
-			known--;
+			known -= strcmp(route->query[k], "wait_ms") != 0;
 		assert_int_equal(known, 0); /* otherwise the list of names above is incomplete */
 	}
 }

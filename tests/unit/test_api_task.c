@@ -135,7 +135,7 @@ static int tear_down(void **state)
  * waits. */
 static unsigned int post(unsigned int wait_s)
 {
-	test.req.wait_s = wait_s;
+	test.req.wait_ms = UINT64_C(1000) * wait_s;
 	test.req.wait_asked = wait_s != 0;
 	vbd_task_answer(&test.req, &kind, &test.errand);
 	return test.req.reply.status;
@@ -144,7 +144,7 @@ static unsigned int post(unsigned int wait_s)
 static unsigned int delete_and_wait(unsigned int wait_s)
 {
 	test.req.method = VBD_METHOD_DELETE;
-	test.req.wait_s = wait_s;
+	test.req.wait_ms = UINT64_C(1000) * wait_s;
 	test.req.wait_asked = wait_s != 0;
 	vbd_task_delete(&test.req);
 	return test.req.reply.status;
@@ -381,7 +381,7 @@ static void test_task__a_deletion_without_memory_to_wait_is_under_way(void **sta
 
 static unsigned int cancel_and_wait(unsigned int wait_s)
 {
-	test.req.wait_s = wait_s;
+	test.req.wait_ms = UINT64_C(1000) * wait_s;
 	test.req.wait_asked = wait_s != 0;
 	vbd_task_cancel(&test.req);
 	return test.req.reply.status;

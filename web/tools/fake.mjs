@@ -298,7 +298,13 @@ export class Fake {
 	}
 
 	datagrams() {
-		const common = { waits_for: null, user_count: 0, timeout_ms: 10000, error: null, created_at: at(this.startedMs) };
+		const common = {
+			waits_for: null,
+			user_count: 0,
+			timeout_ms: 10000,
+			error: null,
+			created_at: at(this.startedMs),
+		};
 		const endpoint = (id, name, addr) => ({
 			id,
 			name,

@@ -279,6 +279,8 @@ export class Contract {
     const failures = [];
     if (kind.headers?.Location && (headers.location !== undefined || status < 400))
       failures.push(...this.checkLink('Location', headers.location));
+    if (!/^[0-9a-f]{16}$/.test(headers['verbsd-server'] ?? ''))
+      failures.push(`Verbsd-Server is ${headers['verbsd-server']}`);
     const prefer = Object.entries(request.headers ?? {}).find(
       ([name]) => name.toLowerCase() === 'prefer',
     )?.[1];

@@ -214,9 +214,10 @@ class State {
 
 function reply(response, { status, headers, json, text }) {
   const body = json === undefined ? text : JSON.stringify(json);
+  const named = { ...headers, 'Verbsd-Server': SERVER_ID };
   response.writeHead(
     status,
-    status === 204 ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) },
+    status === 204 ? named : { ...named, 'Content-Length': Buffer.byteLength(body) },
   );
   response.end(body);
 }

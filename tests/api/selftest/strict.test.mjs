@@ -17,7 +17,7 @@ function answerOfLivez(json) {
     { method: 'GET', path: '/livez' },
     {
       status: 200,
-      headers: { 'content-type': 'application/json' },
+      headers: { 'content-type': 'application/json', 'verbsd-server': '00000000000000a1' },
       body: new TextEncoder().encode(JSON.stringify(json)),
     },
   );

@@ -197,7 +197,11 @@ test("a form leads to the object that it has made", () => {
 	assert.equal(afterwards(forms.benchmark, { id: 3, connection: { id: 7, name: null } }), "#/benchmarks?id=3");
 	assert.equal(afterwards(forms.window, { id: 3 }), "#/buffers?window=3", "beside the buffers");
 	assert.equal(afterwards(forms.peer, { id: 3 }), "#/datagrams?peer=3");
-	assert.equal(afterwards(forms.probe, { id: 3, connection: { id: 7, name: null } }), "#/connections/7", "where round trips are drawn");
+	assert.equal(
+		afterwards(forms.probe, { id: 3, connection: { id: 7, name: null } }),
+		"#/connections/7",
+		"where round trips are drawn",
+	);
 });
 
 test("a peer is named by where it listens, or by its queue pair", () => {
