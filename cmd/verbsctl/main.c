@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* verbsctl: shows and controls the connections of a verbsd over its HTTP API. */
+#include "cmd/verbsctl/command.h"
+#include "cmd/verbsctl/common/speak.h"
 #include "cmd/verbsctl/complete.h"
 #include "cmd/verbsctl/help.h"
 #include "cmd/verbsctl/parse.h"
@@ -42,6 +44,7 @@ int main(int argc, char **argv)
 	/* Only for the width of characters; the decimal point stays a point in every locale. */
 	(void)setlocale(LC_CTYPE, "");
 	exit_status = vbd_ctl_args_parse(argc, argv, &ctl.args);
+	vbd_ctl_speak_init(&ctl.args, vbd_ctl_commands, vbd_ctl_command_count);
 	if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_VERSION))
 		puts("verbsctl " VBD_VERSION);
 	else if (exit_status == VBD_CTL_OK && vbd_ctl_args_has(&ctl.args, VBD_CTL_OPT_HELP))

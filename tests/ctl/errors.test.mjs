@@ -34,24 +34,47 @@ test('errors: a deadline that passed is 3, and an object that is not there is 4'
 
 test('errors: every member of a problem that helps is told', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections/7': refusal({
-    code: 'wrong_state', reject_reason: 'IB_CM_REJ_TIMEOUT', pointer: '/qp/sq_depth', call: 'ibv_reg_mr', errno: 'ENOMEM',
+    code: 'wrong_state', reject_reason: 'IB_CM_REJ_TIMEOUT', call: 'ibv_reg_mr', errno: 'ENOMEM',
     wc_status: 'IBV_WC_REM_ACCESS_ERR', vendor_err: 129, users: ['/v1/transfers/1', '/v1/transfers/2'],
     holder: '/v1/buffers/3', limit: 64, limit_name: 'limits.transfers', allow: ['GET', 'PUT'] }) });
   const { code, stderr } = await ctl(server, ['show', '7']);
   assert.equal(code, 1);
-  for (const line of ['reject reason: IB_CM_REJ_TIMEOUT', 'at: /qp/sq_depth', 'call: ibv_reg_mr', 'errno: ENOMEM',
+  for (const line of ['reject reason: IB_CM_REJ_TIMEOUT', 'call: ibv_reg_mr', 'errno: ENOMEM',
     'wc status: IBV_WC_REM_ACCESS_ERR, vendor error 129', 'used by: transfer/1, transfer/2', 'held by: buffer/3',
     'limit: 64 (limits.transfers)', 'allowed: GET, PUT'])
     assert.ok(stderr.includes(`\n  ${line}\n`), line);
 });
 
-test('errors: all faults of a request are told', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/connections/7': refusal({ pointer: '/a',
-    errors: [{ pointer: '/a', code: 'bad_value', detail: '/a is bad' }, { pointer: '/b', code: 'bad_value', detail: '/b is bad' }],
-    errors_total: 5 }) });
-  const { stderr } = await ctl(server, ['show', '7']);
-  for (const line of ['at: /a', 'also: /b is bad', 'also: 3 more faults'])
-    assert.ok(stderr.includes(`\n  ${line}\n`), line);
+test('errors: faults of a request are told as options and operands, all of them', async (t) => {
+  const missing = { code: 'missing_field', detail: '/buffer is missing: messages of more than 16384 bytes need one', pointer: '/buffer' };
+  const server = await FakeServer.start(t, {
+    'POST /v1/benchmarks': { status: 400, json: problem({ status: 400, instance: undefined, cm_event: undefined, reject_reason: undefined, title: 'A required member is missing',
+      ...missing, hint: 'See `size_bytes` in /v1/openapi.yaml.', errors: [missing,
+        { code: 'out_of_range', detail: '9 is not between 1 and 8', pointer: '/tx_depth' },
+        { code: 'bad_value', detail: 'there is no such op', pointer: '/op' },
+        { code: 'unknown_field', detail: '/new is unknown', pointer: '/new' },
+        { code: 'wrong_type', detail: 'must be a name', pointer: '/connection' }], errors_total: 8 }) } });
+  const { code, stderr } = await ctl(server, ['bench', '7', '--size', '64K', '--tx-depth', '9']);
+  assert.equal(code, 1);
+  assert.equal(stderr, [
+    'verbsctl: bench: missing_field: --buffer is missing: messages of more than 16384 bytes need one',
+    '  also: --tx-depth: 9 is not between 1 and 8', '  also: --op: there is no such op', '  also: /new is unknown',
+    '  also: CONNECTION: must be a name', '  also: 3 more faults', '  hint: See `--size` in `verbsctl bench --help`.', ''].join('\n'));
+});
+
+test('errors: a fault of a query names its option, and hints name commands', async (t) => {
+  const server = await FakeServer.start(t, {
+    'GET /v1/buffers': { status: 400, json: problem({ status: 400, code: 'bad_value', instance: undefined, cm_event: undefined, reject_reason: undefined, title: 'A value is not allowed',
+      detail: 'not now', errors: [{ code: 'bad_value', detail: 'not now', parameter: 'state' }], parameter: 'state',
+      hint: 'Ask GET /v1/buffers, or raise timeout_ms.' }) },
+    'GET /v1/cqs': { status: 429, headers: { 'Retry-After': '7' }, json: problem({ status: 429, instance: undefined, cm_event: undefined, code: 'too_many_requests',
+      limit: 4, limit_name: 'limits.polls' }) } });
+  assert.equal((await ctl(server, ['buf', 'ls', '--state', 'ready'])).stderr, [
+    'verbsctl: buf ls: bad_value: --state: not now',
+    '  hint: Ask `verbsctl buffers`, or raise --timeout.', ''].join('\n'));
+  const { stderr } = await ctl(server, ['cqs']);
+  assert.match(stderr, /^ {2}limit: 4 \(limits\.polls\)$/m);
+  assert.match(stderr, /^ {2}try again in: 7 s$/m);
 });
 
 test('errors: with --json a problem is printed on standard error as it came', async (t) => {

@@ -14,7 +14,7 @@
 static void put_texts(const char *label, const json_t *texts)
 {
 	for (size_t i = 0; i < json_array_size(texts); i++)
-		vbd_ctl_line_put(i ? "" : label, json_array_get(texts, i), "{}");
+		vbd_ctl_line_put(i ? "" : label, json_array_get(texts, i), "{:said}");
 }
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -27,7 +27,7 @@ static void put_why(const json_t *why)
 	VBD_CTL_MEMBERS_PUT(
 		why, VBD_CTL_TEXT("number", "number"), VBD_CTL_TEXT("means", "meaning"));
 	put_texts("causes", vbd_ctl_json_at(why, "causes"));
-	VBD_CTL_MEMBERS_PUT(why, VBD_CTL_TEXT("what to do", "advice"));
+	VBD_CTL_MEMBERS_PUT(why, {"what to do", "advice", vbd_ctl_cell_said, 0});
 	free(title);
 }
 
@@ -77,7 +77,7 @@ static void put_findings(const json_t *findings)
 {
 	for (size_t i = 0; i < json_array_size(findings); i++)
 		vbd_ctl_line_put(i ? "" : "findings", json_array_get(findings, i),
-			"{severity} {code}: {text}");
+			"{severity} {code}: {text:said}");
 }
 
 static char *cell_whole_ms(const json_t *value)

@@ -21,6 +21,19 @@ const struct vbd_ctl_opt_spec *vbd_ctl_opt_spec(enum vbd_ctl_opt opt)
 	return &opt_specs[opt];
 }
 
+const char *vbd_ctl_opt_member(enum vbd_ctl_opt opt)
+{
+	const char *member = opt_specs[opt].member;
+
+	return member && *member == '=' ? member + 1 : member;
+}
+
+/* Whether the rows set a member from this option. */
+static bool is_given_member(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
+{
+	return args->text[opt] && opt_specs[opt].member && *opt_specs[opt].member != '=';
+}
+
 bool vbd_ctl_args_has(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt)
 {
 	return args->text[opt];
@@ -185,7 +198,7 @@ json_t *vbd_ctl_args_body(const struct vbd_ctl_args *args)
 	for (size_t i = 0; i < command->option_count; i++) {
 		enum vbd_ctl_opt opt = command->options[i];
 
-		if (args->text[opt] && opt_specs[opt].member)
+		if (is_given_member(args, opt))
 			vbd_ctl_json_set(
 				body, opt_specs[opt].member, vbd_ctl_must(value_of(args, opt)));
 	}
@@ -210,7 +223,7 @@ void vbd_ctl_args_put_query(const struct vbd_ctl_args *args, FILE *out, char sep
 		enum vbd_ctl_opt opt = args->command->options[i];
 		json_t *value;
 
-		if (!args->text[opt] || !opt_specs[opt].member)
+		if (!is_given_member(args, opt))
 			continue;
 		value = vbd_ctl_must(value_of(args, opt));
 		fprintf(out, "%c%s=", separator, opt_specs[opt].member);

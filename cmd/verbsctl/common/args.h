@@ -35,7 +35,8 @@ enum vbd_ctl_kind {
  *
  * A placeholder with bars ("auto|manual") lists values for completion; the server validates the
  * value, because a newer server may know more of them. For a placeholder in capitals that names a
- * kind of object ("BUFFER"), completion fetches names from the server.
+ * kind of object ("BUFFER"), completion fetches names from the server. A member that begins with
+ * "=" is not set from the row but by the command itself.
  */
 /* The parameters of a connection's queue pair, for each command that makes one. */
 #define VBD_CTL_QP_OPT_MAP(X)                                                                      \
@@ -154,7 +155,7 @@ enum vbd_ctl_kind {
 	X(MESSAGE_SIZE, "message-size", 0, SIZE, "BYTES", "message_bytes",                         \
 		"split the range of --buffer into messages of this length")                        \
 	X(PAGE_SIZE, "page-size", 0, SIZE, "BYTES", "page_size_bytes", "size of the huge pages")   \
-	X(SGES, "sges", 0, TEXT, "BUFFER:OFFSET:LENGTH,...", NULL,                                 \
+	X(SGES, "sges", 0, TEXT, "BUFFER:OFFSET:LENGTH,...", "=sges",                              \
 		"one work request of these ranges, instead of --buffer")                           \
 	X(ADD, "add", 0, HEX, "HEX", "add", "value to add")                                        \
 	X(COMPARE, "compare", 0, HEX, "HEX", "compare", "expected value")                          \
@@ -193,18 +194,19 @@ enum vbd_ctl_kind {
 	X(OUTPUT, "output", 'o', TEXT, "FILE", NULL, "write to FILE; - is standard output")        \
 	X(CONNECTION, "connection", 0, REF, "CONNECTION", "connection", "the connection to use")   \
 	X(BUFFER, "buffer", 0, REF, "BUFFER", "buffer", "the local buffer")                        \
-	X(REMOTE, "remote", 0, TEXT, "URL#BUFFER", NULL,                                           \
+	X(REMOTE, "remote", 0, TEXT, "URL#BUFFER", "=remote",                                      \
 		"get address and key from the peer's verbsd; #BUFFER: from this one")              \
-	X(REMOTE_OFFSET, "remote-offset", 0, SIZE, "BYTES", NULL,                                  \
+	X(REMOTE_OFFSET, "remote-offset", 0, SIZE, "BYTES", "=remote.offset_bytes",                \
 		"start at this offset of the peer's buffer")                                       \
-	X(REMOTE_ADDR, "remote-addr", 0, HEX, "HEX", NULL,                                         \
+	X(REMOTE_ADDR, "remote-addr", 0, HEX, "HEX", "=remote.addr",                               \
 		"remote address, if the peer has no verbsd")                                       \
-	X(REMOTE_RKEY, "remote-rkey", 0, HEX, "HEX", NULL, "remote key for --remote-addr")         \
+	X(REMOTE_RKEY, "remote-rkey", 0, HEX, "HEX", "=remote.rkey",                               \
+		"remote key for --remote-addr")                                                    \
 	X(PEER_TOKEN_FILE, "peer-token-file", 0, TEXT, "FILE", NULL,                               \
 		"token for the peer's verbsd")                                                     \
 	X(CHUNK_SIZE, "chunk-size", 0, SIZE, "BYTES", "chunk_bytes",                               \
 		"longest single work request")                                                     \
-	X(FILE, "file", 0, TEXT, "FILE", NULL, "send the bytes of FILE; - is standard input")      \
+	X(FILE, "file", 0, TEXT, "FILE", "=data", "send the bytes of FILE; - is standard input")   \
 	X(FOLLOW_MESSAGES, "follow", 'f', FLAG, NULL, NULL, "go on until the connection ends")     \
 	X(COUNT, "count", 'n', UINT, "N", NULL, "wait for N messages, then end")                   \
 	X(KEEP, "keep", 0, FLAG, NULL, NULL, "leave the messages in the inbox")                    \
@@ -274,6 +276,10 @@ struct vbd_ctl_args {
 
 /** vbd_ctl_opt_spec - the row of an option */
 const struct vbd_ctl_opt_spec *vbd_ctl_opt_spec(enum vbd_ctl_opt opt);
+
+/** vbd_ctl_opt_member - the member that an option sets, by the rows or by its command; NULL for
+ * none */
+const char *vbd_ctl_opt_member(enum vbd_ctl_opt opt);
 
 /** vbd_ctl_args_has - whether the option was given */
 bool vbd_ctl_args_has(const struct vbd_ctl_args *args, enum vbd_ctl_opt opt);

@@ -362,6 +362,7 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	struct curl_slist *headers = headers_of(http, request);
 	char error_text[CURL_ERROR_SIZE] = "";
 	enum vbd_ctl_outcome outcome;
+	curl_off_t retry_after = 0;
 	const char *type = NULL;
 	CURLcode code;
 
@@ -379,6 +380,8 @@ enum vbd_ctl_outcome vbd_ctl_http_perform(struct vbd_ctl_http *http,
 	(void)fclose(exchange.kept);
 	vbd_ctl_must(ret_answer->body);
 	curl_easy_getinfo(http->curl, CURLINFO_RESPONSE_CODE, &ret_answer->status);
+	curl_easy_getinfo(http->curl, CURLINFO_RETRY_AFTER, &retry_after);
+	ret_answer->retry_after_s = retry_after;
 	curl_easy_getinfo(http->curl, CURLINFO_CONTENT_TYPE, &type);
 	ret_answer->content_type = vbd_ctl_format("%s", type ? type : "");
 	outcome = judge(&exchange, code, ret_answer, error_text, ret_why);
@@ -402,9 +405,8 @@ static enum vbd_ctl_exit report_answer(
 		vbd_ctl_json_put(stderr, problem);
 	else
 		vbd_ctl_problem_put(problem);
-	if (answer->status == 401 && !http->json)
-		fputs("  hint: give it by --token-file, VERBSD_TOKEN or VERBSD_TOKEN_FILE\n",
-			stderr);
+	if (answer->retry_after_s > 0 && !http->json)
+		fprintf(stderr, "  try again in: %lld s\n", (long long)answer->retry_after_s);
 	json_decref(problem);
 	return exit_status;
 }

@@ -69,7 +69,8 @@ struct vbd_ctl_answer {
 	char *content_type; /* content type, never NULL */
 	char *body;	    /* body that did not go to a sink; NUL-terminated, never NULL */
 	size_t body_len;
-	json_t *json; /* body of a good answer; NULL if it has none */
+	int64_t retry_after_s; /* Retry-After; 0 for none */
+	json_t *json;	       /* body of a good answer; NULL if it has none */
 };
 
 /**

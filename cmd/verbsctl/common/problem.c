@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 #include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/common/speak.h"
 #include "cmd/verbsctl/common/text.h"
 
 #include <ctype.h>
@@ -98,6 +99,66 @@ static void put_paths(const json_t *problem, const char *member, const char *lab
 	free(line);
 }
 
+/* Prints an indented line in the words of the command line. */
+static void put_said(const char *label, const char *text)
+{
+	char *said = vbd_ctl_speak(text);
+
+	put_line(label, said);
+	free(said);
+}
+
+/* A fault of the request in the words of the command line: "--size: must be 1 at least". The caller
+ * frees the text; NULL if @fault does not say where it is. */
+static char *fault_text(const json_t *fault)
+{
+	const char *pointer = vbd_ctl_json_text(fault, "pointer");
+	const char *name = pointer ? pointer : vbd_ctl_json_text(fault, "parameter");
+	const char *detail = vbd_ctl_json_text(fault, "detail");
+	char *option, *said, *text;
+
+	if (!name)
+		return NULL;
+	option = vbd_ctl_speak_member(name);
+	said = vbd_ctl_speak(detail ? detail : "");
+	if (option && strncmp(said, option, strlen(option)) != 0)
+		text = vbd_ctl_format("%s: %s", option, said);
+	else if (option || strstr(said, name))
+		text = vbd_ctl_format("%s", said);
+	else
+		text = vbd_ctl_format("%s: %s", name, said);
+	free(said);
+	free(option);
+	return text;
+}
+
+/* Prints the object, or else the command, and what happened. */
+static void put_head(const json_t *problem)
+{
+	const char *path = vbd_ctl_json_text(problem, "instance");
+	const char *code = vbd_ctl_json_text(problem, "code");
+	const char *title = vbd_ctl_json_text(problem, "title");
+	const char *detail = vbd_ctl_json_text(problem, "detail");
+	char *fault = fault_text(problem);
+	char *object = path ? vbd_ctl_problem_object(path) : NULL;
+	char *said = fault ? fault : detail ? vbd_ctl_speak(detail) : NULL;
+
+	if (!object && *vbd_ctl_speak_called())
+		object = vbd_ctl_format("%s", vbd_ctl_speak_called());
+	/* A title about members says nothing that the option does not say. Also avoids "The peer
+	 * rejected the connection: the peer rejected the connection". */
+	if (fault)
+		title = NULL;
+	else if (title && detail && strncasecmp(title, detail, strlen(detail)) == 0)
+		detail = NULL;
+	vbd_ctl_note("%s%s%s%s%s%s%s", object ? object : "", object ? ": " : "",
+		code ? code : "refused", title ? ": " : "", title ? title : "",
+		said && detail ? ": " : "", said && detail ? said : "");
+	free(said);
+	free(object);
+}
+
+/* Prints "limit: 4096 (limits.buffers)". */
 static void put_limit(const json_t *problem)
 {
 	const char *name = vbd_ctl_json_text(problem, "limit_name");
@@ -111,23 +172,6 @@ static void put_limit(const json_t *problem)
 	free(line);
 }
 
-static void put_head(const json_t *problem)
-{
-	const char *path = vbd_ctl_json_text(problem, "instance");
-	const char *code = vbd_ctl_json_text(problem, "code");
-	const char *title = vbd_ctl_json_text(problem, "title");
-	const char *detail = vbd_ctl_json_text(problem, "detail");
-	char *object = path ? vbd_ctl_problem_object(path) : NULL;
-
-	/* Avoids "The peer rejected the connection: the peer rejected the connection". */
-	if (title && detail && strncasecmp(title, detail, strlen(detail)) == 0)
-		detail = NULL;
-	vbd_ctl_note("%s%s%s%s%s%s%s", object ? object : "", object ? ": " : "",
-		code ? code : "refused", title ? ": " : "", title ? title : "", detail ? ": " : "",
-		detail ? detail : "");
-	free(object);
-}
-
 enum vbd_ctl_exit vbd_ctl_problem_exit(const json_t *problem)
 {
 	if (vbd_ctl_json_is(problem, "code", "not_found"))
@@ -137,20 +181,19 @@ enum vbd_ctl_exit vbd_ctl_problem_exit(const json_t *problem)
 	return VBD_CTL_FAILED;
 }
 
-/* Prints the faults of a request, which the head has not told if there are several. */
+/* Prints the faults of the request behind the first, which stands in the first line. */
 static void put_faults(const json_t *problem)
 {
 	const json_t *errors = vbd_ctl_json_at(problem, "errors");
 	size_t shown = json_array_size(errors);
 	unsigned long long total = vbd_ctl_json_uint(problem, "errors_total");
 
-	put_text(problem, "pointer", "at");
-	put_text(problem, "parameter", "parameter");
 	for (size_t i = 1; i < shown; i++) {
-		const json_t *fault = json_array_get(errors, i);
-		const char *detail = vbd_ctl_json_text(fault, "detail");
+		char *text = fault_text(json_array_get(errors, i));
 
-		put_line("also", detail ? detail : "?");
+		if (text)
+			put_line("also", text);
+		free(text);
 	}
 	if (total > shown && shown) {
 		char *line = vbd_ctl_format("%llu more faults", total - shown);
@@ -162,6 +205,8 @@ static void put_faults(const json_t *problem)
 
 void vbd_ctl_problem_put(const json_t *problem)
 {
+	const char *hint = vbd_ctl_json_text(problem, "hint");
+
 	put_head(problem);
 	put_faults(problem);
 	put_text(problem, "call", "call");
@@ -173,7 +218,10 @@ void vbd_ctl_problem_put(const json_t *problem)
 	put_path(problem, "holder", "held by");
 	put_paths(problem, "users", "used by");
 	put_paths(problem, "allow", "allowed");
-	put_text(problem, "hint", "hint");
+	if (vbd_ctl_json_is(problem, "code", "unauthorized"))
+		hint = "give the token by --token-file, VERBSD_TOKEN or VERBSD_TOKEN_FILE";
+	if (hint && *hint)
+		put_said("hint", hint);
 }
 
 void vbd_ctl_problem_put_page(const char *server, long status, const char *body)

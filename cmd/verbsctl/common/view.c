@@ -2,6 +2,7 @@
 #include "cmd/verbsctl/common/view.h"
 
 #include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/common/speak.h"
 #include "cmd/verbsctl/common/text.h"
 
 #include "base/attr.h"
@@ -57,6 +58,19 @@ char *vbd_ctl_cell_text(const json_t *value)
 	text = vbd_ctl_must(json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY));
 	safe = vbd_ctl_text_safe(text, strlen(text));
 	free(text);
+	return safe;
+}
+
+char *vbd_ctl_cell_said(const json_t *value)
+{
+	const char *text = json_string_value(value);
+	char *said, *safe;
+
+	if (!text)
+		return vbd_ctl_cell_text(value);
+	said = vbd_ctl_speak(text);
+	safe = vbd_ctl_text_safe(said, strlen(said));
+	free(said);
 	return safe;
 }
 
@@ -234,6 +248,7 @@ static const char *fill_field(FILE *out, const json_t *object, const char *field
 		{":hex}", vbd_ctl_cell_hex},
 		{":bytes}", vbd_ctl_cell_bytes},
 		{":ns}", vbd_ctl_cell_ns},
+		{":said}", vbd_ctl_cell_said},
 		{":endpoint}", vbd_ctl_cell_endpoint},
 		{":count}", vbd_ctl_cell_count},
 	};
@@ -280,6 +295,14 @@ void vbd_ctl_line_put(const char *label, const json_t *object, const char *text)
 	free(filled);
 }
 
+/* Hints say what to do, and name members and paths of the API. */
+static bool is_hint(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+
+	return strcmp(dot ? dot + 1 : path, "hint") == 0;
+}
+
 void vbd_ctl_member_lines_put(
 	const json_t *object, const struct vbd_ctl_column *columns, size_t column_count)
 {
@@ -289,7 +312,7 @@ void vbd_ctl_member_lines_put(
 
 		if (!value)
 			continue;
-		text = columns[i].cell(value);
+		text = is_hint(columns[i].path) ? vbd_ctl_cell_said(value) : columns[i].cell(value);
 		fprintf(view_out(), "  %-*s %s\n", LABEL_COLUMNS, columns[i].title, text);
 		free(text);
 	}

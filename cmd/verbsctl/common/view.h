@@ -23,6 +23,7 @@ bool vbd_ctl_is_reference(const json_t *value);
 
 char *vbd_ctl_cell_text(const json_t *value);  /* strings, numbers and booleans unchanged; the name
 						* of a reference, or else its id */
+char *vbd_ctl_cell_said(const json_t *value);  /* a text in the words of the command line */
 char *vbd_ctl_cell_count(const json_t *value); /* an integer; 0 if it is missing */
 char *vbd_ctl_cell_hex(const json_t *value);   /* 0x1a, for queue pair numbers and packet numbers */
 char *vbd_ctl_cell_bytes(const json_t *value); /* 1.5 MiB */
@@ -106,7 +107,7 @@ void vbd_ctl_members_put(json_t *object);
 
 /**
  * vbd_ctl_fill - copy @text with each "{path}" replaced by the member at that path
- * @text: "{path:format}" chooses a format: hex, bytes, ns, endpoint, or count (0 if missing)
+ * @text: "{path:format}" chooses a format: hex, bytes, ns, endpoint, said, or count (0 if missing)
  *
  * The members are made safe for a terminal. Returns a text that the caller frees.
  */
