@@ -9,6 +9,7 @@
 #include "rdma/device/mem.h"
 #include "rdma/diagnose/why.h"
 #include "rdma/names/names.h"
+#include "rdma/qp/qp.h"
 
 #include <assert.h>
 
@@ -177,15 +178,12 @@ json_t *vbd_encode_error(const struct vbd_error *err, const struct vbd_first_err
 	return vbd_encode_end(&out);
 }
 
-json_t *vbd_encode_end_reason(enum vbd_reason reason)
+void vbd_put_end(struct vbd_encoder *out, const struct vbd_qp *qp, bool ended)
 {
-	struct vbd_encoder out;
+	struct vbd_error error = qp->first_error.error;
 
-	if (reason == VBD_REASON_NONE)
-		return json_null();
-	out = vbd_encode_begin();
-	vbd_put_text(&out, "reason", vbd_reason_name(reason));
-	vbd_put_text(&out, "text", vbd_reason_text(reason));
-	vbd_put_text(&out, "hint", vbd_status_hint(vbd_reason_status(reason)));
-	return vbd_encode_end(&out);
+	vbd_put_text(out, "end_code", ended ? vbd_reason_name(qp->reason) : NULL);
+	if (!vbd_reason_clean(qp->reason))
+		vbd_qp_end_error(qp, &error);
+	vbd_put(out, "error", vbd_encode_error(&error, &qp->first_error));
 }

@@ -17,6 +17,7 @@ struct vbd_encoder;
 struct vbd_error;
 struct vbd_first_error;
 struct vbd_histogram;
+struct vbd_qp;
 struct vbd_received;
 struct vbd_registry;
 
@@ -38,8 +39,9 @@ json_t *vbd_encode_error(const struct vbd_error *err, const struct vbd_first_err
 /** vbd_encode_first_error - schema FirstError; null if there was no error */
 json_t *vbd_encode_first_error(const struct vbd_first_error *first);
 
-/** vbd_encode_end_reason - schema End; null for VBD_REASON_NONE */
-json_t *vbd_encode_end_reason(enum vbd_reason reason);
+/** vbd_put_end - put `end_code`, null until the object has ended, and `error`, null if nothing went
+ * wrong, of the object with this QP */
+void vbd_put_end(struct vbd_encoder *out, const struct vbd_qp *qp, bool ended);
 
 /** vbd_encode_op_counters - schema OpCounters */
 json_t *vbd_encode_op_counters(const struct vbd_op_counters *counters);

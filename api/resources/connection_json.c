@@ -13,7 +13,7 @@
 #include "daemon/memory/buffers.h"
 #include "rdma/names/names.h"
 
-static json_t *encode_endpoint(const struct sockaddr_storage *address)
+static json_t *encode_socket_address(const struct sockaddr_storage *address)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
@@ -24,13 +24,13 @@ static json_t *encode_endpoint(const struct sockaddr_storage *address)
 
 /* --- the QP ---------------------------------------------------------------------------------- */
 
-static void put_detect_ms(struct vbd_encoder *out, const struct vbd_qp_info *info)
+static void put_dead_peer_detect_ms(struct vbd_encoder *out, const struct vbd_qp_info *info)
 {
 	uint64_t ms = 0;
 	bool known = info->sends_known &&
 		     vbd_dead_peer_ms(info->ack_timeout, info->retry_count, info->soft_roce, &ms);
 
-	vbd_put_u64_or_null(out, "detect_ms", known, ms);
+	vbd_put_u64_or_null(out, "dead_peer_detect_ms", known, ms);
 }
 
 static void put_grh(struct vbd_encoder *out, const struct vbd_qp_info *info)
@@ -49,7 +49,7 @@ static void put_grh(struct vbd_encoder *out, const struct vbd_qp_info *info)
 	vbd_put_u64_or_null(out, "hop_limit", info->gid_known, info->hop_limit);
 }
 
-static json_t *encode_qp(const struct vbd_conn *conn)
+static json_t *encode_qp_attr(const struct vbd_conn *conn)
 {
 	const struct vbd_qp_info *info = &conn->qp.info;
 	const bool known = info->path_known && !info->iwarp;
@@ -80,7 +80,7 @@ static json_t *encode_qp(const struct vbd_conn *conn)
 	vbd_put_u64_or_null(
 		&out, "initiator_depth", info->sends_known && acks, info->initiator_depth);
 	put_grh(&out, info);
-	put_detect_ms(&out, info);
+	put_dead_peer_detect_ms(&out, info);
 	return vbd_encode_end(&out);
 }
 
@@ -92,19 +92,19 @@ const char *const vbd_bringup_names[VBD_BRINGUP_COUNT] = {
 };
 
 /* Index: enum vbd_qp_transport. UD is left out: only endpoints use it. */
-const char *const vbd_connection_transport_names[VBD_CONNECTION_TRANSPORT_COUNT] = {
+const char *const vbd_qp_type_names[VBD_QP_TYPE_COUNT] = {
 	[VBD_TRANSPORT_RC] = "rc",
 	[VBD_TRANSPORT_UC] = "uc",
 };
 
-/* The members that the client posts to the peer as `remote`. */
-static json_t *encode_exchange(const struct vbd_conn *conn)
+/* The members that the client posts to the peer's `remote`; null until the QP exists. */
+static json_t *encode_local(const struct vbd_conn *conn)
 {
 	const struct vbd_manual_local *local = &conn->manual.local;
 	struct vbd_encoder out;
 	char gid[VBD_GID_TEXT_BYTES];
 
-	if (!conn->manual.on || !conn->qp.info.lqpn)
+	if (!conn->qp.info.lqpn)
 		return json_null();
 	out = vbd_encode_begin();
 	vbd_put_u64(&out, "lid", local->lid);
@@ -112,7 +112,7 @@ static json_t *encode_exchange(const struct vbd_conn *conn)
 	vbd_put_u64(&out, "gid_index", local->gid_index);
 	vbd_put_u64(&out, "qpn", conn->qp.info.lqpn);
 	vbd_put_u64(&out, "psn", local->psn);
-	vbd_put_u64(&out, "mtu_bytes", local->mtu_bytes);
+	vbd_put_u64(&out, "port_mtu_bytes", local->port_mtu_bytes);
 	return vbd_encode_end(&out);
 }
 
@@ -129,7 +129,8 @@ static json_t *encode_remote(const struct vbd_conn *conn)
 	vbd_put_text(&out, "gid", vbd_gid_text(remote->gid, gid));
 	vbd_put_u64(&out, "qpn", remote->qpn);
 	vbd_put_u64(&out, "psn", remote->psn);
-	vbd_put_u64_or_null(&out, "mtu_bytes", remote->mtu_bytes != 0, remote->mtu_bytes);
+	vbd_put_u64_or_null(
+		&out, "port_mtu_bytes", remote->port_mtu_bytes != 0, remote->port_mtu_bytes);
 	vbd_put_u64(&out, "sl", remote->sl);
 	vbd_put_u64(&out, "hop_limit", remote->hop_limit);
 	vbd_put_u64(&out, "traffic_class", remote->traffic_class);
@@ -137,12 +138,23 @@ static json_t *encode_remote(const struct vbd_conn *conn)
 	return vbd_encode_end(&out);
 }
 
+static json_t *encode_manual(const struct vbd_conn *conn)
+{
+	struct vbd_encoder out;
+
+	if (!conn->manual.on)
+		return json_null();
+	out = vbd_encode_begin();
+	vbd_put(&out, "local", encode_local(conn));
+	vbd_put(&out, "remote", encode_remote(conn));
+	return vbd_encode_end(&out);
+}
+
 static void put_bringup(struct vbd_encoder *out, const struct vbd_conn *conn)
 {
 	vbd_put_text(out, "bringup",
 		vbd_bringup_names[conn->manual.on ? VBD_BRINGUP_MANUAL : VBD_BRINGUP_CM]);
-	vbd_put(out, "exchange", encode_exchange(conn));
-	vbd_put(out, "remote", encode_remote(conn));
+	vbd_put(out, "manual", encode_manual(conn));
 }
 
 /* --- counters and inbox ---------------------------------------------------------------------- */
@@ -216,7 +228,6 @@ static void put_times(struct vbd_encoder *out, const struct vbd_conn *conn)
 	vbd_put_time(out, "created_at", conn->created_ns);
 	vbd_put_time(out, "established_at", conn->established_ns);
 	vbd_put_time(out, "ended_at", conn->ended_ns);
-	vbd_put_u64_or_null(out, "timeout_ms", conn->timeout_ms != 0, conn->timeout_ms);
 }
 
 static json_t *encode_private_data(const struct vbd_conn *conn)
@@ -230,16 +241,56 @@ static json_t *encode_private_data(const struct vbd_conn *conn)
 	return vbd_encode_end(&out);
 }
 
-static json_t *encode_asked(const struct vbd_cm_params *cm)
+/* The side that sent the request; null without a CM. */
+static const char *side_of(const struct vbd_conn *conn)
 {
-	struct vbd_encoder out = vbd_encode_begin();
+	if (conn->manual.on)
+		return NULL;
+	return conn->passive ? "passive" : "active";
+}
 
-	vbd_put_text_or_null(&out, "device", cm->device);
-	vbd_put_address(&out, "src_addr", &cm->src);
-	vbd_put_u64_or_null(&out, "src_port", cm->src_port != 0, cm->src_port);
-	vbd_put_u64_or_null(&out, "tos", cm->tos >= 0, (uint64_t)cm->tos);
-	vbd_put(&out, "reuse_addr", json_boolean(cm->reuse_addr));
-	return vbd_encode_end(&out);
+/* The members of the request. */
+static void put_asked(struct vbd_encoder *out, const struct vbd_connection *connection)
+{
+	const struct vbd_conn *conn = connection->conn;
+	const struct vbd_cm_params *cm = &conn->cm;
+
+	vbd_put_text_or_null(out, "dst_addr", connection->dst_addr);
+	vbd_put_u64_or_null(out, "dst_port", connection->dst_port != 0, connection->dst_port);
+	vbd_put_address(out, "src_addr", &cm->src);
+	vbd_put_u64_or_null(out, "src_port", cm->src_port != 0, cm->src_port);
+	vbd_put_u64_or_null(out, "tos", cm->tos >= 0, (uint64_t)cm->tos);
+	vbd_put(out, "reuse_addr", json_boolean(cm->reuse_addr));
+	vbd_put_u64_or_null(out, "timeout_ms", conn->timeout_ms != 0, conn->timeout_ms);
+	vbd_put_text(out, "service", vbd_service_name(conn->params.qp.service));
+	vbd_put(out, "qp", vbd_encode_params(connection->object.registry->daemon, &conn->params));
+}
+
+static void put_place(struct vbd_encoder *out, const struct vbd_connection *connection)
+{
+	const struct vbd_daemon *daemon = connection->object.registry->daemon;
+	const struct vbd_conn *conn = connection->conn;
+
+	/* A connection gets the device that the request names, or fails. */
+	vbd_put_text_or_null(
+		out, "device", *conn->device_name ? conn->device_name : conn->cm.device);
+	vbd_put_u64_or_null(out, "port_num", conn->port_num != 0, conn->port_num);
+	vbd_put_ref(out, "listener", daemon->listeners, connection->listener_id);
+	vbd_put(out, "local", encode_socket_address(&conn->local));
+	vbd_put(out, "peer", encode_socket_address(&conn->peer));
+	vbd_put(out, "qp_attr", encode_qp_attr(conn));
+	vbd_put_ref(out, "cq", daemon->cqs, conn->qp.cq_id);
+}
+
+/* UC: null while a buffer of the same PD is open to writes of the peer. */
+static void put_lost_packets(struct vbd_encoder *out, const struct vbd_connection *connection)
+{
+	const struct vbd_conn *conn = connection->conn;
+	bool known = conn->params.qp.transport == VBD_TRANSPORT_UC;
+
+	if (known && conn->qp.pd)
+		known = !vbd_buffers_writable(connection->object.registry->daemon, conn->qp.pd);
+	vbd_put_u64_or_null(out, "lost_packets", known, conn->lost_packets);
 }
 
 json_t *vbd_encode_connection(
@@ -250,37 +301,17 @@ json_t *vbd_encode_connection(
 
 	vbd_put_object(&out, &connection->object);
 	put_state(&out, conn);
-	if (conn->manual.on)
-		vbd_put_null(&out, "role");
-	else
-		vbd_put_text(&out, "role", conn->passive ? "passive" : "active");
-	vbd_put_text(&out, "transport", vbd_transport_name(conn->params.qp.transport));
+	vbd_put_text(&out, "side", side_of(conn));
+	vbd_put_text(&out, "qp_type", vbd_transport_name(conn->params.qp.transport));
 	put_bringup(&out, conn);
-	vbd_put_text_or_null(&out, "device", conn->device_name);
-	vbd_put_u64_or_null(&out, "port_num", conn->port_num != 0, conn->port_num);
-	vbd_put_u64_or_null(
-		&out, "listener", connection->listener_id != 0, connection->listener_id);
-	vbd_put(&out, "local", encode_endpoint(&conn->local));
-	vbd_put(&out, "peer", encode_endpoint(&conn->peer));
-	if (*connection->dst)
-		vbd_put_text(&out, "dst", connection->dst);
-	vbd_put(&out, "qp", encode_qp(conn));
-	vbd_put_u64_or_null(&out, "cq", conn->qp.cq_id != 0, conn->qp.cq_id);
+	put_place(&out, connection);
+	put_asked(&out, connection);
 	vbd_put(&out, "counters", encode_counters(conn));
-	vbd_put_u64_or_null(&out, "lost_packets",
-		conn->params.qp.transport == VBD_TRANSPORT_UC &&
-			!(conn->qp.pd && vbd_buffers_writable(
-						 connection->object.registry->daemon, conn->qp.pd)),
-		conn->lost_packets);
+	put_lost_packets(&out, connection);
 	vbd_put(&out, "inbox", encode_inbox(connection));
 	vbd_put(&out, "rtt", vbd_encode_rtt(connection));
-	vbd_put(&out, "first_error", vbd_encode_first_error(&conn->qp.first_error));
-	vbd_put(&out, "end", vbd_encode_end_reason(conn->qp.reason));
+	vbd_put_end(&out, &conn->qp, connection->object.ended);
 	put_times(&out, conn);
-	vbd_put_text(&out, "service", vbd_service_name(conn->params.qp.service));
-	vbd_put(&out, "params",
-		vbd_encode_params(connection->object.registry->daemon, &conn->params));
-	vbd_put(&out, "asked", encode_asked(&conn->cm));
 	if (role == VBD_ROLE_CONTROL)
 		vbd_put(&out, "private_data", encode_private_data(conn));
 	if (with_timeline) {

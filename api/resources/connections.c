@@ -29,7 +29,7 @@ void vbd_get_connection(struct vbd_request *req)
 
 struct connection_create {
 	enum vbd_bringup bringup;
-	enum vbd_qp_transport transport;
+	enum vbd_qp_transport qp_type;
 	const char *name;
 	const char *dst_addr;
 	uint16_t dst_port;
@@ -74,8 +74,8 @@ static enum vbd_status decode_create(
 		status = vbd_qp_input_merge(&input.qp, err);
 	if (status == VBD_OK)
 		status = vbd_qp_input_resources(vbd_request_daemon(req), &input.qp, err);
-	if (status == VBD_OK && input.transport != VBD_TRANSPORT_RC)
-		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/transport",
+	if (status == VBD_OK && input.qp_type != VBD_TRANSPORT_RC)
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, "/qp_type",
 			"the CM brings up rc only; uc needs bringup manual");
 	*spec = (struct vbd_connection_spec){
 		.dst_port = input.dst_port,
@@ -243,8 +243,8 @@ VBD_PAGE_NUMBER(by_created, conn_of, created_ns)
 VBD_PAGE_NUMBER(by_established, conn_of, established_ns)
 VBD_PAGE_NUMBER(by_ended, conn_of, ended_ns)
 
-/* An open connection has no reason and sorts first. */
-static const char *by_reason(const void *item)
+/* An open connection has no end code and sorts first. */
+static const char *by_end_code(const void *item)
 {
 	enum vbd_reason reason = conn_of(item)->qp.reason;
 
@@ -267,11 +267,11 @@ static const struct vbd_connection *connection_of(const void *item)
 VBD_PAGE_NUMBER(by_listener, connection_of, listener_id)
 VBD_PAGE_NUMBER(by_bytes, connection_of, moved_bytes)
 
-static const char *const connection_fields[] = {"id", "name", "state", "waits_for", "role",
-	"transport", "bringup", "exchange", "remote", "device", "port_num", "listener", "local",
-	"peer", "dst", "qp", "cq", "counters", "lost_packets", "inbox", "rtt", "first_error", "end",
-	"created_at", "established_at", "ended_at", "timeout_ms", "service", "params", "asked",
-	"private_data", NULL};
+static const char *const connection_fields[] = {"id", "name", "state", "waits_for", "side",
+	"qp_type", "bringup", "manual", "device", "port_num", "listener", "local", "peer",
+	"qp_attr", "cq", "dst_addr", "dst_port", "src_addr", "src_port", "tos", "reuse_addr",
+	"timeout_ms", "service", "qp", "counters", "lost_packets", "inbox", "rtt", "end_code",
+	"error", "created_at", "established_at", "ended_at", "private_data", NULL};
 
 static const struct vbd_page_state connection_states[] = {
 	VBD_CONN_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
@@ -283,7 +283,7 @@ static const struct vbd_page_key connection_keys[] = {
 	{.name = "created_at", .number = by_created},
 	{.name = "established_at", .number = by_established},
 	{.name = "ended_at", .number = by_ended},
-	{.name = "reason", .text = by_reason},
+	{.name = "end_code", .text = by_end_code},
 	{.name = "duration", .number = by_duration},
 	{.name = "bytes", .number = by_bytes},
 	{.name = NULL},

@@ -19,21 +19,21 @@ struct vbd_timeline_entry;
 
 /* Established by the CM, or by steps of the client. */
 enum vbd_bringup { VBD_BRINGUP_CM, VBD_BRINGUP_MANUAL, VBD_BRINGUP_COUNT };
-#define VBD_CONNECTION_TRANSPORT_COUNT 2
+#define VBD_QP_TYPE_COUNT 2
 extern const char *const vbd_bringup_names[VBD_BRINGUP_COUNT];
-extern const char *const vbd_connection_transport_names[VBD_CONNECTION_TRANSPORT_COUNT];
+extern const char *const vbd_qp_type_names[VBD_QP_TYPE_COUNT];
 
-/* The members `bringup` and `transport` of a struct that has `enum vbd_bringup bringup` and `enum
- * vbd_qp_transport transport`. */
-#define VBD_BRINGUP_FIELDS(type_)                                                                  \
-	{.name = "bringup",                                                                        \
-		.type = VBD_FIELD_ENUM,                                                            \
-		VBD_FIELD_AT(type_, bringup),                                                      \
-		.names = vbd_bringup_names,                                                        \
-		.n_names = VBD_BRINGUP_COUNT},                                                     \
-	{                                                                                          \
-		.name = "transport", .type = VBD_FIELD_ENUM, VBD_FIELD_AT(type_, transport),       \
-		.names = vbd_connection_transport_names, .n_names = VBD_CONNECTION_TRANSPORT_COUNT \
+/* The members `bringup` and `qp_type` of a struct that has `enum vbd_bringup bringup` and `enum
+ * vbd_qp_transport qp_type`. */
+#define VBD_BRINGUP_FIELDS(type_)                                                        \
+	{.name = "bringup",                                                              \
+		.type = VBD_FIELD_ENUM,                                                  \
+		VBD_FIELD_AT(type_, bringup),                                            \
+		.names = vbd_bringup_names,                                              \
+		.n_names = VBD_BRINGUP_COUNT},                                           \
+	{                                                                                \
+		.name = "qp_type", .type = VBD_FIELD_ENUM, VBD_FIELD_AT(type_, qp_type), \
+		.names = vbd_qp_type_names, .n_names = VBD_QP_TYPE_COUNT                 \
 	}
 
 /** vbd_encode_connection - schema Connection; lists leave out the timeline */
@@ -61,7 +61,7 @@ void vbd_accept_connection(struct vbd_request *req);
 void vbd_reject_connection(struct vbd_request *req);
 void vbd_close_connection(struct vbd_request *req);
 void vbd_set_remote(struct vbd_request *req);
-void vbd_modify_connection(struct vbd_request *req);
+void vbd_set_qp_state(struct vbd_request *req);
 
 void vbd_list_messages(struct vbd_request *req);
 void vbd_send_message(struct vbd_request *req);

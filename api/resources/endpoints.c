@@ -116,8 +116,7 @@ static json_t *encode_endpoint(const struct vbd_endpoint_record *record, enum vb
 	vbd_put(&out, "sidr", encode_sidr(endpoint));
 	vbd_put_u64(&out, "ud_peer_count", count_list(&record->peers));
 	vbd_put_u64(&out, "multicast_membership_count", count_list(&record->groups));
-	vbd_put(&out, "first_error", vbd_encode_first_error(&endpoint->qp.first_error));
-	vbd_put(&out, "end", vbd_encode_end_reason(endpoint->qp.reason));
+	vbd_put_end(&out, &endpoint->qp, record->object.ended);
 	vbd_put_time(&out, "created_at", endpoint->created_ns);
 	vbd_put_time(&out, "ended_at", endpoint->ended_ns);
 	return vbd_encode_end(&out);
@@ -336,7 +335,7 @@ VBD_PAGE_NUMBER(by_created, endpoint_of, created_ns)
 static const char *const endpoint_fields[] = {"id", "name", "state", "addr", "port", "device",
 	"port_num", "lid", "gid", "gid_index", "pkey_index", "qpn", "psn", "qkey", "private_data",
 	"mtu_bytes", "max_message_bytes", "service", "qp", "cq", "counters", "inbox", "sidr",
-	"ud_peer_count", "multicast_membership_count", "first_error", "end", "created_at",
+	"ud_peer_count", "multicast_membership_count", "end_code", "error", "created_at",
 	"ended_at", NULL};
 
 static const struct vbd_page_state endpoint_states[] = {

@@ -264,14 +264,14 @@ json_t *vbd_encode_explanation(
 	const struct vbd_conn *conn = connection->conn;
 	struct vbd_encoder out = vbd_encode_begin();
 
-	vbd_put_u64(&out, "connection", connection->object.id);
+	vbd_put_ref(&out, "connection", connection->object.registry, connection->object.id);
 	vbd_put_text(&out, "state", vbd_conn_state_name(conn->state));
 	vbd_put_text(&out, "summary", explanation->summary);
 	vbd_put(&out, "causes", encode_causes(explanation));
 	vbd_put(&out, "advice", encode_advice(explanation, &conn->qp.first_error));
 	vbd_put(&out, "findings", encode_findings(&explanation->findings));
 	vbd_put(&out, "facts", encode_facts(&explanation->facts, conn->established_ns != 0));
-	vbd_put(&out, "first_error", vbd_encode_first_error(&conn->qp.first_error));
+	vbd_put_end(&out, &conn->qp, connection->object.ended);
 	vbd_put(&out, "preceded_by",
 		explanation->preceding
 			? vbd_encode_timeline_entry(explanation->preceding, conn->created_ns)

@@ -51,7 +51,7 @@ enum vbd_status vbd_manual_refuse_members(const struct vbd_request *req, struct 
 
 struct manual_create {
 	enum vbd_bringup bringup;
-	enum vbd_qp_transport transport;
+	enum vbd_qp_transport qp_type;
 	const char *name;
 	const char *device;
 	uint32_t timeout_ms;
@@ -109,7 +109,7 @@ static enum vbd_status decode_create(
 		.params = input.qp.params,
 		.how = input.how,
 	};
-	spec->params.qp.transport = input.transport;
+	spec->params.qp.transport = input.qp_type;
 	spec->how.stay_in_reset = input.initial_state != INITIAL_INIT;
 	vbd_copy_text(spec->name, sizeof(spec->name), input.name);
 	vbd_copy_text(spec->device, sizeof(spec->device), input.device);
@@ -135,7 +135,7 @@ void vbd_create_manual_connection(struct vbd_request *req)
 
 struct remote_input {
 	const char *gid;
-	unsigned int gid_index; /* of the peer; part of its `exchange`, and not needed here */
+	unsigned int gid_index; /* of the peer; part of its `manual.local`, and not needed here */
 	bool sl_seen;
 	unsigned int bring_to;
 	struct vbd_manual_remote remote;
@@ -166,7 +166,7 @@ static const struct vbd_field remote_fields[] = {
 		.max = 0xffffff},
 	{VBD_FIELD(UINT, "psn", struct remote_input, remote.psn), .required = true,
 		.max = 0xffffff},
-	{VBD_FIELD(UINT, "mtu_bytes", struct remote_input, remote.mtu_bytes), .min = 256,
+	{VBD_FIELD(UINT, "port_mtu_bytes", struct remote_input, remote.port_mtu_bytes), .min = 256,
 		.max = 4096},
 	{VBD_FIELD(UINT, "sl", struct remote_input, remote.sl), .max = 15,
 		VBD_FIELD_SEEN(struct remote_input, sl_seen)},
@@ -185,9 +185,9 @@ static enum vbd_status decode_remote(
 
 	if (status)
 		return status;
-	if (input->remote.mtu_bytes && !mtu_valid(input->remote.mtu_bytes))
-		return vbd_error_input(
-			err, VBD_E_BAD_VALUE, "/mtu_bytes", "must be 256, 512, 1024, 2048 or 4096");
+	if (input->remote.port_mtu_bytes && !mtu_valid(input->remote.port_mtu_bytes))
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "/port_mtu_bytes",
+			"must be 256, 512, 1024, 2048 or 4096");
 	if (input->gid)
 		(void)inet_pton(AF_INET6, input->gid, input->remote.gid);
 	return VBD_OK;
@@ -222,27 +222,28 @@ static const char *const step_names[VBD_QP_STEP_COUNT] = {
 #undef STEP_NAME
 };
 
-struct modify_input {
+struct qp_state_input {
 	enum vbd_qp_step state;
 };
 
-static const struct vbd_field modify_fields[] = {
-	{VBD_FIELD(ENUM, "state", struct modify_input, state), .required = true,
+static const struct vbd_field qp_state_fields[] = {
+	{VBD_FIELD(ENUM, "state", struct qp_state_input, state), .required = true,
 		.names = step_names, .n_names = VBD_QP_STEP_COUNT},
 };
 
-void vbd_modify_connection(struct vbd_request *req)
+void vbd_set_qp_state(struct vbd_request *req)
 {
 	struct vbd_connection *connection = vbd_request_connection(req);
-	struct modify_input input = {0};
+	struct qp_state_input input = {0};
 	struct vbd_error err = {0};
 	enum vbd_status status;
 
 	if (!connection)
 		return;
-	status = vbd_request_decode(req, modify_fields, VBD_ARRAY_LEN(modify_fields), &input, &err);
+	status = vbd_request_decode(
+		req, qp_state_fields, VBD_ARRAY_LEN(qp_state_fields), &input, &err);
 	if (!status)
-		status = vbd_conn_modify(connection->conn, input.state, &err);
+		status = vbd_conn_set_qp_state(connection->conn, input.state, &err);
 	if (status)
 		vbd_reply_problem(req, &err);
 	else

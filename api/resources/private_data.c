@@ -43,7 +43,7 @@ json_t *vbd_encode_private_data(const struct vbd_private_data *data, uint8_t sho
 	if (!shown_bytes)
 		return json_null();
 	out = vbd_encode_begin();
-	vbd_put_text(&out, "message", vbd_cm_message_name(data->message));
+	vbd_put_text(&out, "carried_by", vbd_cm_message_name(data->message));
 	vbd_put(&out, "data", vbd_codec_encode(data->bytes, shown_bytes, encoding, &encoding));
 	vbd_put_text(&out, "encoding", vbd_encoding_names[encoding]);
 	vbd_put_u64(&out, "length_bytes", data->length_bytes);

@@ -71,7 +71,7 @@ json_t *vbd_encode_rtt(const struct vbd_connection *connection)
 	counters = &record->probe.counters;
 	known = any(&counters->rtt_ns);
 	out = vbd_encode_begin();
-	vbd_put_u64(&out, "probe", record->object.id);
+	vbd_put_ref(&out, "probe", record->object.registry, record->object.id);
 	vbd_put_u64(&out, "sent", vbd_counter_get(&counters->sent));
 	vbd_put_u64(&out, "completed", vbd_counter_get(&counters->completed));
 	vbd_put_u64(&out, "lost", vbd_counter_get(&counters->lost));

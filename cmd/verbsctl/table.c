@@ -125,8 +125,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.run = vbd_ctl_prepare,
 		.text = "Prints the values for the peer. Give the peer's values with `verbsctl "
 			"connections remote`.",
-		OPTIONS(O(TRANSPORT), O(SERVICE), O(DEVICE), O(PORT_NUM), O(GID_INDEX),
-			O(PKEY_INDEX), O(SL), O(PSN), O(INITIAL_STATE), QP_OPTIONS)),
+		OPTIONS(O(QP_TYPE), O(SERVICE), O(DEVICE), O(PORT_NUM), O(GID_INDEX), O(PKEY_INDEX),
+			O(SL), O(PSN), O(INITIAL_STATE), QP_OPTIONS)),
 	COMMAND("connections", "remote", "CONNECTION",
 		"Give a queue pair its peer's values, and move it to RTR and RTS", OF(connection),
 		.run = vbd_ctl_remote,

@@ -162,15 +162,15 @@ enum vbd_status vbd_connection_create(struct vbd_daemon *daemon,
 		status = make_record(daemon, spec->name, &spec->params, &connection, err);
 	if (status)
 		return status;
-	(void)snprintf(connection->dst, sizeof(connection->dst),
-		strchr(spec->dst_addr, ':') ? "[%s]:%u" : "%s:%u", spec->dst_addr, spec->dst_port);
+	memcpy(connection->dst_addr, spec->dst_addr, sizeof(connection->dst_addr));
+	connection->dst_port = spec->dst_port;
 	status = vbd_conn_create(daemon->fabric, connection->object.id, &spec->params, &cm,
 		spec->timeout_ms, &vbd_connection_conn_ops, connection, &connection->conn, err);
 	if (status)
 		goto free_record;
 	attach_receives(connection);
 	vbd_object_log(&connection->object, VBD_EVENT_CONNECTION_CREATED, VBD_SEVERITY_INFO, VBD_OK,
-		"to %.100s, %u ms", connection->dst, spec->timeout_ms);
+		"to %.100s port %u, %u ms", spec->dst_addr, spec->dst_port, spec->timeout_ms);
 	*ret_connection = connection;
 	/* The record is in the event log by now, so a failure becomes the connection's own. */
 	if (begin(connection, spec, &error) != VBD_OK)

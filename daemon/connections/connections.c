@@ -3,7 +3,6 @@
 
 #include "daemon/connections/connection_parts.h"
 #include "rdma/data/service.h"
-#include "rdma/diagnose/why.h"
 #include "rdma/fabric/fabric.h"
 
 #include <stdlib.h>
@@ -101,19 +100,7 @@ static void cancel(struct vbd_object *object)
 
 static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
 {
-	const struct vbd_conn *conn = ((const struct vbd_connection *)object)->conn;
-	enum vbd_status status = vbd_reason_status(conn->qp.reason);
-
-	*ret_err = (struct vbd_error){0};
-	if (conn->qp.first_error.at_ns)
-		*ret_err = conn->qp.first_error.error;
-	else
-		(void)vbd_error_set(ret_err, status, "connection %llu ended: %s",
-			(unsigned long long)object->id, vbd_reason_text(conn->qp.reason));
-	/* The hint of the status that the failed call has says more than that of resource_error. */
-	if (conn->qp.reason == VBD_REASON_RESOURCE_ERROR)
-		ret_err->hint = vbd_why_hint(ret_err);
-	ret_err->status = status;
+	vbd_qp_end_error(&((const struct vbd_connection *)object)->conn->qp, ret_err);
 }
 
 static void free_connection(struct vbd_object *object)

@@ -17,10 +17,11 @@ struct vbd_probe_record;
 struct vbd_connection {
 	struct vbd_object object; /* first */
 	struct vbd_conn *conn;	  /* the RDMA side; never NULL */
-	char dst[272];		  /* "host:port" of the request; "" on the passive side */
-	uint64_t listener_id;	  /* 0 on the active side */
-	bool undecided;		  /* the listener counted the request, but not its outcome yet */
-	bool counted_waiting;	  /* in its listener's `waiting` */
+	char dst_addr[256];	  /* of the request; "" on the passive side */
+	uint16_t dst_port;
+	uint64_t listener_id; /* 0 on the active side */
+	bool undecided;	      /* the listener counted the request, but not its outcome yet */
+	bool counted_waiting; /* in its listener's `waiting` */
 	struct vbd_resolution *resolution;
 	struct vbd_inbox inbox;
 	struct vbd_probe_record *probe; /* the running probe; NULL if none runs */

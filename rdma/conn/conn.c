@@ -65,8 +65,8 @@ enum vbd_status vbd_conn_create_manual(struct vbd_fabric *fabric, uint64_t id,
 	conn->manual.on = true;
 	conn->manual.local = *local;
 	/* Part of the attributes for the peer, so that both sides use it. */
-	if (params->path_mtu_bytes && params->path_mtu_bytes < local->mtu_bytes)
-		conn->manual.local.mtu_bytes = params->path_mtu_bytes;
+	if (params->path_mtu_bytes && params->path_mtu_bytes < local->port_mtu_bytes)
+		conn->manual.local.port_mtu_bytes = params->path_mtu_bytes;
 	(void)snprintf(conn->device_name, sizeof(conn->device_name), "%s", device->name);
 	conn->port_num = local->port_num;
 	conn->state = VBD_CONN_AWAITING_REMOTE;

@@ -96,7 +96,7 @@ enum vbd_status vbd_manual_choose(const struct vbd_device *device,
 			device->name, port.pkeys);
 	local.infiniband = strcmp(port.link_layer, "infiniband") == 0;
 	local.lid = port.lid;
-	local.mtu_bytes = port.active_mtu_bytes;
+	local.port_mtu_bytes = port.active_mtu_bytes;
 	status = choose_gid(device, params, &local, err);
 	if (!status)
 		status = choose_psn(params, &local.psn, err);
@@ -268,7 +268,8 @@ enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_r
 	return run(conn, IBV_QPS_RTR, then, err);
 }
 
-enum vbd_status vbd_conn_modify(struct vbd_conn *conn, enum vbd_qp_step step, struct vbd_error *err)
+enum vbd_status vbd_conn_set_qp_state(
+	struct vbd_conn *conn, enum vbd_qp_step step, struct vbd_error *err)
 {
 	int state = state_of(step);
 	enum vbd_status status = check_movable(conn, err);
@@ -277,6 +278,6 @@ enum vbd_status vbd_conn_modify(struct vbd_conn *conn, enum vbd_qp_step step, st
 		status = check_step(conn, state, err);
 	if (status)
 		return status;
-	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "modify", "%s", vbd_qp_state_name(state));
+	vbd_conn_note(conn, VBD_TIMELINE_COMMAND, "qp_state", "%s", vbd_qp_state_name(state));
 	return run(conn, state, state, err);
 }

@@ -57,17 +57,17 @@ struct vbd_manual_local {
 	uint16_t pkey_index;
 	uint8_t sl;
 	uint32_t psn;
-	uint32_t mtu_bytes;
+	uint32_t port_mtu_bytes; /* or path_mtu_bytes of the parameters, if that is less */
 };
 
 /* The peer's attributes and those of the path. */
 struct vbd_manual_remote {
-	uint16_t lid;	    /* InfiniBand: 1 to 0xbfff; else ignored */
-	uint8_t gid[16];    /* all zero: none. InfiniBand: a GID adds a GRH */
-	uint32_t qpn;	    /* 2 to 2^24 - 1 */
-	uint32_t psn;	    /* 24 bit */
-	uint32_t mtu_bytes; /* 256 to 4096; 0: as the local MTU */
-	uint8_t sl;	    /* 0 to 15 */
+	uint16_t lid;		 /* InfiniBand: 1 to 0xbfff; else ignored */
+	uint8_t gid[16];	 /* all zero: none. InfiniBand: a GID adds a GRH */
+	uint32_t qpn;		 /* 2 to 2^24 - 1 */
+	uint32_t psn;		 /* 24 bit */
+	uint32_t port_mtu_bytes; /* 256 to 4096; 0: as the local MTU */
+	uint8_t sl;		 /* 0 to 15 */
 	uint8_t hop_limit;
 	uint8_t traffic_class;
 	uint32_t flow_label; /* 20 bit */
@@ -110,14 +110,14 @@ enum vbd_status vbd_conn_remote(struct vbd_conn *conn, const struct vbd_manual_r
 	enum vbd_qp_step bring_to, struct vbd_error *err) VBD_MUST_CHECK;
 
 /**
- * vbd_conn_modify - move the QP one step
+ * vbd_conn_set_qp_state - move the QP one step
  *
  * The step to ERR, or by ERR to RESET, is done when all posted work requests are flushed; the step
  * to RTR takes as long as vbd_conn_remote().
  *
  * Returns wrong_state with the possible steps; otherwise as vbd_conn_remote().
  */
-enum vbd_status vbd_conn_modify(
+enum vbd_status vbd_conn_set_qp_state(
 	struct vbd_conn *conn, enum vbd_qp_step step, struct vbd_error *err) VBD_MUST_CHECK;
 
 /** vbd_conn_stepping - is a step under way? At its end stepped() of the connection's ops is called,

@@ -37,8 +37,8 @@ static void set_path(const struct vbd_conn_manual *manual, struct ibv_ah_attr *a
 
 static uint32_t path_mtu_bytes(const struct vbd_conn_manual *manual)
 {
-	uint32_t ours = manual->local.mtu_bytes;
-	uint32_t theirs = manual->remote.mtu_bytes;
+	uint32_t ours = manual->local.port_mtu_bytes;
+	uint32_t theirs = manual->remote.port_mtu_bytes;
 
 	return theirs && theirs < ours ? theirs : ours;
 }

@@ -103,7 +103,7 @@
 		"If this was not intended, the peer's process ended or was killed: see the log on the peer.") \
 	X(FLUSHED, "flushed", INFO, \
 		"work requests were flushed after the end had begun; flushes are a consequence, never a cause", \
-		"Nothing: the cause is in the reason and in first_error.") \
+		"Nothing: the cause is in end_code and error.first.") \
 	X(SAME_HOST, "same_host", INFO, \
 		"the peer's address belongs to this host, so the packets do not leave the host", \
 		"Nothing.") \

@@ -337,7 +337,7 @@
 		"Connect again when verbsd runs again.") \
 	X(END_REASON, REJECTED, \
 		"no program listens on that port; the program there refused", \
-		"See the CM's reject reason in first_error; `verbsctl glossary show` tells its meaning.") \
+		"See the CM's reject reason in error.first; `verbsctl glossary show` tells its meaning.") \
 	X(END_REASON, REJECTED_LOCALLY, \
 		"a client of this verbsd rejected the request, or nobody accepted it in time", \
 		"Raise accept_timeout_ms, or create the listener with policy auto.") \
@@ -376,7 +376,7 @@
 		"Compare recv_size_bytes of the peer with the length of the message.") \
 	X(END_REASON, LOCAL_ERROR, \
 		"memory that is deregistered or of another protection domain; a receive that was too short", \
-		"See first_error for the operation and its status.") \
+		"See error.first for the operation and its status.") \
 	X(END_REASON, DEVICE_REMOVED, \
 		"the driver was unloaded, the link deleted, the card removed or reset", \
 		"Connect again when the device is back.") \
@@ -385,7 +385,7 @@
 		"See the first error of the peer's connection, the async events in the timeline, and the kernel log.") \
 	X(END_REASON, RESOURCE_ERROR, \
 		"the device, the memory or a limit is exhausted", \
-		"first_error names the call and its errno.") \
+		"error.first names the call and its errno.") \
 	X(END_REASON, PROTOCOL_ERROR, \
 		"a defect of the kernel, of a driver, or of verbsd", \
 		"Please report it with the connection's timeline.")

@@ -225,6 +225,20 @@ void vbd_qp_remember(struct vbd_qp *qp, enum vbd_reason reason, const struct vbd
 	};
 }
 
+void vbd_qp_end_error(const struct vbd_qp *qp, struct vbd_error *ret_err)
+{
+	char owner[VBD_QP_OWNER_BYTES];
+
+	*ret_err = qp->first_error.error;
+	if (!qp->first_error.at_ns)
+		(void)vbd_error_set(ret_err, vbd_reason_status(qp->reason), "%s ended: %s",
+			vbd_qp_owner_text(qp, owner), vbd_reason_text(qp->reason));
+	/* The hint of the status that the failed call has says more than that of resource_error. */
+	if (qp->reason == VBD_REASON_RESOURCE_ERROR)
+		ret_err->hint = vbd_status_hint(ret_err->status);
+	ret_err->status = vbd_reason_status(qp->reason);
+}
+
 char *vbd_qp_owner_text(const struct vbd_qp *qp, char text[VBD_QP_OWNER_BYTES])
 {
 	(void)snprintf(text, VBD_QP_OWNER_BYTES, "%s %llu", qp->ops->owner,

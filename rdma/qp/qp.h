@@ -172,6 +172,10 @@ const struct vbd_op_counters *vbd_qp_op_counters(const struct vbd_qp *qp, enum v
  * later errors are counted */
 void vbd_qp_remember(struct vbd_qp *qp, enum vbd_reason reason, const struct vbd_cause *cause);
 
+/** vbd_qp_end_error - the error that stands for the reason of the end: the first error, with the
+ * status of the reason. The reason must be set. */
+void vbd_qp_end_error(const struct vbd_qp *qp, struct vbd_error *ret_err);
+
 /* "connection 18446744073709551615" and its NUL. */
 #define VBD_QP_OWNER_BYTES 40
 

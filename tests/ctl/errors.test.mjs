@@ -152,9 +152,9 @@ const READS = [['ls'], ['show', '7'], ['devices'], ['devices', 'show', 'x'], ['c
 
 // Each one is tried as a whole answer and as an item of a list.
 const ODD = [{}, [], { items: {} }, { items: [null, 3, 'x', [], {}, { id: 'x' }] }, { next: 5, items: [{}] },
-  { id: {}, name: [], state: 5, qp: 'x', counters: 7, end: 'no', peer: [], timeline: [1, null], access: 'all',
+  { id: {}, name: [], state: 5, qp_attr: 'x', counters: 7, end_code: {}, peer: [], timeline: [1, null], access: 'all',
     ports: [null, { gids: [null, 7] }], checks: 'all', status: 'ok', size_bytes: -1, addr: 5 },
-  { state: 'established', peer: { addr: 5, port: 'x' }, first_error: [], timeline: {} },
+  { state: 'established', peer: { addr: 5, port: 'x' }, error: [], timeline: {} },
   { status: 'failing', checks: [1, {}], first: 'x', last: 'y', next: -3, compacted: 'maybe', items: [5] }];
 
 for (const args of READS) {
@@ -176,7 +176,7 @@ for (const args of READS) {
 test('errors: what a server says can not steer the terminal', async (t) => {
   const evil = 'a\u001b[2J\u0007b\r\nc\u009bd\u202ee\u007f';
   const server = await FakeServer.start(t, {
-    'GET /v1/connections': page([connection({ name: evil, end: { reason: evil, text: evil, hint: evil } })]),
+    'GET /v1/connections': page([connection({ name: evil, end_code: evil, error: { code: evil, detail: evil, hint: evil, first: null } })]),
     'GET /v1/connections/7': { json: connection({ name: evil, waits_for: evil, device: evil }) },
     'GET /v1/connections/8': { status: 404, json: problem({ title: evil, detail: evil, hint: evil, instance: evil }) },
     'GET /v1/connections/9': { status: 500, body: evil },

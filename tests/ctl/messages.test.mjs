@@ -135,7 +135,7 @@ test('messages: --count that is not reached in time has timed out', async (t) =>
 
 test('messages: --follow ends with the connection', async (t) => {
   const server = await FakeServer.start(t, { ...inbox([message(1, 'one')]), [STATE]: { json: connection({ state: 'closed',
-    end: { reason: 'peer_disconnect', text: 'x', hint: 'y' } }) } });
+    end_code: 'peer_disconnect' }) } });
   const { code, stdout, stderr } = await ctl(server, ['recv', '7', '--follow']);
   assert.equal(code, 0);
   assert.equal(stdout, 'one\n');

@@ -18,7 +18,7 @@ async function succeeds(server, args) {
 
 const LISTS = [
   { args: ['ls'], path: '/v1/connections', items: [connection(), rejected({ id: 8, name: null })],
-    heading: 'ID NAME STATE ROLE PEER SERVICE LQPN RQPN SENT RECV REASON',
+    heading: 'ID NAME STATE SIDE PEER SERVICE LQPN RQPN SENT RECV END-CODE',
     rows: [['7', 'to-b', 'established', 'active', '192.0.2.2:7471', 'inbox', '0x11', '0x12', '1.0', 'MiB', '0', 'B', '-'],
       ['8', '-', 'failed', 'active', '192.0.2.2:7471', 'inbox', '-', '-', '1.0', 'MiB', '0', 'B', 'rejected']] },
   { args: ['devices'], path: '/v1/devices', items: [device(), device({ id: 2, name: 'siw0', state: 'failed', ports: [], error: { code: 'permission_denied', detail: 'EPERM', hint: 'Check it.', first: null } })],
@@ -91,7 +91,7 @@ test('objects: show tells one connection whole', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections/to-b': { json: connection() } });
   const { stdout } = await succeeds(server, ['show', 'to-b']);
   for (const line of [
-    /^connection\/7 \(to-b\) {2}established$/m, /^ {2}asked for +hostb:7471$/m, /^ {2}local +192\.0\.2\.1:40001$/m,
+    /^connection\/7 \(to-b\) {2}established$/m, /^ {2}asked for +hostb port 7471$/m, /^ {2}local +192\.0\.2\.1:40001$/m,
     /^ {2}peer +192\.0\.2\.2:7471$/m, /^ {2}device +rxe0$/m,
     /^ {2}qp +RTS {2}0x11 -> 0x12 {2}psn 0x313106 \/ 0x1cb494 {2}path mtu 1024$/m,
     /^ {2}retries +4 after 67\.109 ms each: a dead peer is noticed within 336 ms$/m,
@@ -106,10 +106,10 @@ test('objects: show tells one connection whole', async (t) => {
 test('objects: show says why a connection failed', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections/7': { json: rejected() } });
   const { stdout } = await succeeds(server, ['show', '7']);
-  for (const line of [/^connection\/7 \(to-b\) {2}failed$/m, /^ {2}first error +the peer rejected the connection$/m,
-    /^ {4}cm event +RDMA_CM_EVENT_REJECTED$/m, /^ {2}reason +rejected$/m, /^ {4}hint +Is something listening on that port\?$/m])
+  for (const line of [/^connection\/7 \(to-b\) {2}failed$/m, /^ {2}error +the peer rejected the connection$/m,
+    /^ {4}cm event +RDMA_CM_EVENT_REJECTED$/m, /^ {2}end code +rejected$/m, /^ {4}hint +Is something listening there\?$/m])
     assert.match(stdout, line);
-  assert.doesNotMatch(stdout, /^ {2}qp /m);
+  assert.doesNotMatch(stdout, /^ {2}qp {2}/m);
 });
 
 const SHOWS = [
@@ -185,10 +185,10 @@ const CHANGES = [
     answer: { json: connection({ id: 9, name: 'in' }) }, prefer: 'wait=30', body: { name: 'in', service: 'inbox' },
     says: 'connection/9 (in): established with 192.0.2.2:7471, QP 0x11 -> 0x12, service inbox\n' },
   { args: ['reject', '9'], call: 'POST /v1/connections/9/reject',
-    answer: { json: connection({ state: 'closed', end: { reason: 'rejected_locally', text: 'x', hint: 'y' } }) },
+    answer: { json: connection({ state: 'closed', end_code: 'rejected_locally' }) },
     says: 'connection/7 (to-b): closed (rejected_locally)\n' },
   { args: ['close', 'to-b'], call: 'POST /v1/connections/to-b/close', prefer: 'wait=15',
-    answer: { json: connection({ state: 'closed', end: { reason: 'local_close', text: 'x', hint: 'y' } }) },
+    answer: { json: connection({ state: 'closed', end_code: 'local_close' }) },
     says: 'connection/7 (to-b): closed (local_close)\n' },
   { args: ['close', 'to-b', '--no-wait'], call: 'POST /v1/connections/to-b/close',
     answer: { status: 202, json: connection({ state: 'draining' }) }, says: 'connection/7 (to-b): draining\n' },
@@ -246,8 +246,8 @@ test('objects: connect fails with the reason when the connection ends while it w
   assert.equal(code, 1);
   assert.equal(stdout, '');
   assert.equal(stderr, [
-    'verbsctl: connection/7: rejected: The peer rejected the connection',
-    '  cm event: RDMA_CM_EVENT_REJECTED, status 8', '  hint: Is something listening on that port?', ''].join('\n'));
+    'verbsctl: connection/7: rejected: the peer rejected the connection',
+    '  cm event: RDMA_CM_EVENT_REJECTED, status 8', '  hint: Is something listening there?', ''].join('\n'));
   const { stderr: json } = await ctl(server, ['connect', 'h:1', '--json']);
   assert.equal(JSON.parse(json).code, 'rejected');
 });
@@ -327,11 +327,12 @@ test('glossary: says what a name means, why, and what to do', async (t) => {
 });
 
 const explanation = {
-  connection: 7, state: 'failed', summary: 'It failed.',
+  connection: { id: 7, name: null }, state: 'failed', summary: 'It failed.',
   causes: [{ name: 'IBV_WC_RETRY_EXC_ERR', meaning: 'No answer', causes: ['the peer is dead', 'the cable'] }],
   advice: ['Ping the peer.', 'Look at\u001b[31m it.'],
   findings: [{ severity: 'info', code: 'flushed', text: '3 were flushed.' }],
-  first_error: { detail: 'write: No answer' },
+  end_code: 'retry_exceeded',
+  error: { code: 'retry_exceeded', detail: 'write: No answer', hint: 'Ping the peer.', first: null },
   preceded_by: { kind: 'qp', what: 'RTR -> RTS' },
   followed_by: { flushed: 3, errors: 1 },
   facts: { device: 'rxe0', port_state: 'active', local_gid: { gid: '::1', type: 'roce_v2', scope: 'global' }, peer_gid: null,
@@ -347,7 +348,7 @@ test('explain: says what became of a connection', async (t) => {
   assert.equal(stdout, [
     'It failed.', '  why           IBV_WC_RETRY_EXC_ERR: No answer', '                the peer is dead',
     '                the cable', '  what to do    Ping the peer.', '                Look at\\x1b[31m it.',
-    '  first error   write: No answer',
+    '  error         write: No answer',
     '  preceded by   RTR -> RTS', '  followed by   3 flushes and 1 errors, which are noise',
     '  findings      info flushed: 3 were flushed.', '  device        rxe0', '  port state    active',
     '  local gid     ::1', '  gid type      roce_v2', '  gid scope     global',

@@ -9,10 +9,9 @@ import { FakeServer } from './lib/server.mjs';
 const POST = 'POST /v1/transfers';
 const REMOTE = ['--remote-addr', '0x7f0000001000', '--remote-rkey', '0x1a71'];
 const remote = { addr: '0x7f0000001000', rkey: '0x1a71' };
-const exchange = { lid: 0, gid: '::ffff:192.0.2.2', gid_index: 1, qpn: 18, psn: 99, mtu_bytes: 1024 };
-const prepared = connection({ id: 9, name: 'byhand', state: 'awaiting_remote', bringup: 'manual', exchange,
-  peer: { addr: null, port: 0 }, established_at: null });
-delete prepared.dst;
+const local = { lid: 0, gid: '::ffff:192.0.2.2', gid_index: 1, qpn: 18, psn: 99, port_mtu_bytes: 1024 };
+const prepared = connection({ id: 9, name: 'byhand', state: 'awaiting_remote', bringup: 'manual', manual: { local, remote: null },
+  peer: { addr: null, port: 0 }, dst_addr: null, dst_port: null, established_at: null });
 
 async function succeeds(server, args) {
   const run = await ctl(server, args);
@@ -22,9 +21,9 @@ async function succeeds(server, args) {
 
 test('verbs: prepare makes a queue pair and prints what the peer must know', async (t) => {
   const server = await FakeServer.start(t, { 'POST /v1/connections': { status: 201, json: prepared } });
-  const { stdout } = await succeeds(server, ['connections', 'prepare', 'byhand', '--transport', 'uc', '--gid-index', '1', '--psn', '99',
+  const { stdout } = await succeeds(server, ['connections', 'prepare', 'byhand', '--qp-type', 'uc', '--gid-index', '1', '--psn', '99',
     '--initial-state', 'RESET', '--signal-every', '4']);
-  assert.deepEqual(server.requests[0].json, { name: 'byhand', bringup: 'manual', transport: 'uc', gid_index: 1, psn: 99,
+  assert.deepEqual(server.requests[0].json, { name: 'byhand', bringup: 'manual', qp_type: 'uc', gid_index: 1, psn: 99,
     initial_state: 'RESET', qp: { signal_every: 4 } });
   assert.match(stdout, /^connection\/9 \(byhand\): awaiting_remote\n/);
   assert.match(stdout, /--gid ::ffff:192\.0\.2\.2 --lid 0 --qpn 18 --psn 99 --mtu 1024\n/);
@@ -35,7 +34,7 @@ test('verbs: remote takes the values of the options', async (t) => {
   await succeeds(server, ['connections', 'remote', 'byhand', '--gid', '::ffff:192.0.2.2', '--qpn', '18', '--psn', '99', '--mtu', '1024',
     '--lid', '0', '--bring-to', 'RTR']);
   assert.deepEqual(server.requests[0].json,
-    { gid: '::ffff:192.0.2.2', lid: 0, qpn: 18, psn: 99, mtu_bytes: 1024, bring_to: 'RTR' });
+    { gid: '::ffff:192.0.2.2', lid: 0, qpn: 18, psn: 99, port_mtu_bytes: 1024, bring_to: 'RTR' });
 });
 
 test('verbs: remote --from asks the peer\'s verbsd, and options go before what it says', async (t) => {
@@ -43,14 +42,14 @@ test('verbs: remote --from asks the peer\'s verbsd, and options go before what i
   const peer = await FakeServer.start(t, { 'GET /v1/connections/byhand': { json: prepared },
     'GET /v1/connections/cm': { json: connection() } });
   await succeeds(server, ['connections', 'remote', '1', '--from', `${peer.url}#byhand`, '--mtu', '256']);
-  assert.deepEqual(server.requests[0].json, { ...exchange, mtu_bytes: 256 });
+  assert.deepEqual(server.requests[0].json, { ...local, port_mtu_bytes: 256 });
   const { code, stderr } = await ctl(server, ['connections', 'remote', '1', '--from', `${peer.url}#cm`]);
   assert.equal(code, 1);
   assert.match(stderr, /not brought up by hand/);
 });
 
 test('verbs: qp-state takes one step', async (t) => {
-  const server = await FakeServer.start(t, { 'POST /v1/connections/9/modify': { json: prepared } });
+  const server = await FakeServer.start(t, { 'POST /v1/connections/9/qp_state': { json: prepared } });
   await succeeds(server, ['connections', 'qp-state', '9', 'INIT']);
   assert.deepEqual(server.requests[0].json, { state: 'INIT' });
 });

@@ -7,7 +7,7 @@ import { connection, problem, rejected } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
 const closed = (over) => connection({ state: 'closed', ended_at: '2026-03-04T06:06:07.612456789Z',
-  end: { reason: 'peer_disconnect', text: 'The peer disconnected', hint: 'Nothing is wrong.' }, ...over });
+  end_code: 'peer_disconnect', ...over });
 
 test('history: lists those that ended, the last first, with reason and how long they were there', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections': page([closed({ id: 9 }), rejected({ id: 8, name: null })]) });
@@ -15,8 +15,8 @@ test('history: lists those that ended, the last first, with reason and how long 
   assert.equal(code, 0);
   assert.deepEqual(server.requests.map(({ query }) => query), [{ state: 'ended', sort: '-ended_at', limit: '500' }]);
   const [titles, first, second] = stdout.split('\n');
-  assert.match(titles, /^ID NAME +ENDED +STATE +REASON +DURATION +PEER +SENT +RECV WHY$/);
-  assert.match(first, /^ 9 to-b 2026-03-04T06:06:07\.612Z closed peer_disconnect +1:00:00 192\.0\.2\.2:7471 +1\.0 MiB +0 B The peer disconnected$/);
+  assert.match(titles, /^ID NAME +ENDED +STATE +END-CODE +DURATION +PEER +SENT +RECV ERROR$/);
+  assert.match(first, /^ 9 to-b 2026-03-04T06:06:07\.612Z closed peer_disconnect +1:00:00 192\.0\.2\.2:7471 +1\.0 MiB +0 B -$/);
   assert.match(second, /^ 8 - +2026-\S+Z failed rejected +20\.000 ms 192\.0\.2\.2:7471 .* the peer rejected the connection$/);
 });
 

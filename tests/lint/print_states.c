@@ -153,11 +153,10 @@ static void print_conn_rules(void)
 
 static void print_reasons(void)
 {
-	(void)printf(
-		"\n## Why a connection ended\n\n"
-		"`end.reason` of a connection, one of the codes below. The first cause stays. A "
-		"client that waited for the connection gets it as an error.\n\n"
-		"| code | ends | what it means |\n|---|---|---|\n");
+	(void)printf("\n## Why a connection ended\n\n"
+		     "`end_code` of a connection, one of the codes below. The first cause stays. A "
+		     "client that waited for the connection gets it as an error.\n\n"
+		     "| code | ends | what it means |\n|---|---|---|\n");
 	for (unsigned int r = VBD_REASON_NONE + 1; r < VBD_REASON_COUNT; r++) {
 		enum vbd_reason reason = (enum vbd_reason)r;
 

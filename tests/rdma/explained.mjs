@@ -10,11 +10,11 @@ export const explain = (daemon, { id }) => daemon.get(`/v1/connections/${id}/exp
 // Checks that a live connection has no causes. Returns the predicted time until a dead peer is
 // detected.
 export async function foretold_ms(daemon, connection) {
-	const { state, causes, first_error, followed_by, facts } = await explain(daemon, connection);
+	const { state, causes, error, followed_by, facts } = await explain(daemon, connection);
 
 	equal(state, "established", "state");
 	equal(causes.length, 0, "causes of what has not happened");
-	equal(first_error, null, "first error");
+	equal(error, null, "error");
 	equal(followed_by.flushed, 0, "flushes");
 	equal(facts.dead_peer_worst_ms, Math.ceil(facts.ack_timeout_ns * (facts.retry_count + 1) / 1e6),
 		"ACK timeout x (retries + 1)");
@@ -24,17 +24,17 @@ export async function foretold_ms(daemon, connection) {
 // Checks that the reason, one of `reasons`, is the same everywhere, and that flushed work is counted
 // and is no cause.
 export async function names_its_end(daemon, connection, ...reasons) {
-	const { end, counters } = await daemon.connection(connection.id);
+	const { end_code, counters } = await daemon.connection(connection.id);
 	const told = await explain(daemon, connection);
 	const flushed = Object.values(counters).reduce((sum, each) => sum + each.flushed, 0);
 	const names = told.causes.map(({ name }) => name);
 
-	ok(reasons.includes(end.reason), `it ended with ${end.reason}, not ${reasons.join(" or ")}`);
-	equal(names.at(-1), end.reason, "the last cause");
-	ok(told.summary.includes(`(${end.reason})`), `the summary does not name ${end.reason}: ${told.summary}`);
+	ok(reasons.includes(end_code), `it ended with ${end_code}, not ${reasons.join(" or ")}`);
+	equal(names.at(-1), end_code, "the last cause");
+	ok(told.summary.includes(`(${end_code})`), `the summary does not name ${end_code}: ${told.summary}`);
 	ok(told.advice.length > 0, "there is no advice");
-	if (told.first_error?.wc_status)
-		equal(names[0], told.first_error.wc_status, "the first cause");
+	if (told.error?.first?.wc_status)
+		equal(names[0], told.error.first.wc_status, "the first cause");
 	ok(!names.includes("IBV_WC_WR_FLUSH_ERR"), `a flush is a cause: ${names}`);
 	ok(flushed > 0, "nothing was flushed");
 	equal(told.followed_by.flushed, flushed, "flushes");
@@ -43,6 +43,6 @@ export async function names_its_end(daemon, connection, ...reasons) {
 	const said = await run(`${build}/cmd/verbsctl`, "-s", `http://127.0.0.1:${daemon.port}`, "explain",
 		String(connection.id));
 	ok(said.startsWith(told.summary), `verbsctl said: ${said}`);
-	ok(said.includes(`${end.reason}: `) && said.includes(`${flushed} flushes`), `verbsctl said: ${said}`);
+	ok(said.includes(`${end_code}: `) && said.includes(`${flushed} flushes`), `verbsctl said: ${said}`);
 	return told;
 }

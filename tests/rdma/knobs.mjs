@@ -62,18 +62,18 @@ await scenario("what either side asks for is in force there", () => two_daemons(
 	const listener = await b.listen({ port: PORT, qp: asked_b, tos: 64, backlog: 7 });
 
 	same(listener.qp, asked_b, "params of the listener");
-	same(listener.asked, { device: null, tos: 64, reuse_addr: false, v6_only: null }, "what the listener was asked for");
+	same(listener, { device: null, tos: 64, reuse_addr: false, v6_only: null }, "what the listener was asked for");
 	equal(listener.backlog, 7, "backlog");
 	const from = { device: dev, src_addr: addr, src_port: 40123, tos: 32, reuse_addr: true };
 	const here = await a.connect({ dst_port: PORT, qp: asked_a, ...from });
 	const there = await accepted(b);
-	same(here.params, asked_a, "params, active");
-	same(there.params, asked_b, "params, passive");
-	same(here.asked, from, "asked, active");
-	same(there.asked, { device: null, src_addr: null, src_port: null, tos: 64, reuse_addr: false }, "asked, passive");
+	same(here.qp, asked_a, "what was asked for, active");
+	same(there.qp, asked_b, "what was asked for, passive");
+	same(here, from, "asked, active");
+	same(there, { dst_addr: null, dst_port: null, src_addr: null, src_port: null, tos: 64, reuse_addr: false }, "asked, passive");
 	// A side may have no more reads outstanding than the peer accepts.
-	same(here.qp, { ...asked_a, responder_resources: 4, initiator_depth: 2, traffic_class: 32 }, "QP, active");
-	same(there.qp, { ...asked_b, responder_resources: 2, initiator_depth: 4, traffic_class: 64 }, "QP, passive");
+	same(here.qp_attr, { ...asked_a, responder_resources: 4, initiator_depth: 2, traffic_class: 32 }, "QP, active");
+	same(there.qp_attr, { ...asked_b, responder_resources: 2, initiator_depth: 4, traffic_class: 64 }, "QP, passive");
 	same(here.local, { addr, port: 40123 }, "local address");
 	same(there.peer, { addr, port: 40123 }, "address that the peer saw");
 	equal(here.device, dev, "device");
@@ -87,11 +87,11 @@ await scenario("a path has its own MTU where nobody caps it, and a listener the 
 		const here = await a.connect({ dst_port: PORT, tos: 32, qp: { path_mtu_bytes: 4096 } });
 		const there = await accepted(b);
 
-		equal(here.params.path_mtu_bytes, 4096, "the cap asked for");
-		equal(here.qp.path_mtu_bytes, there.qp.path_mtu_bytes, "path MTU");
-		equal(there.params.path_mtu_bytes, null, "the cap that was not asked for");
-		equal(there.qp.traffic_class, 32, "traffic class, passive");
-		equal(there.asked.tos, null, "ToS that was not asked for");
+		equal(here.qp.path_mtu_bytes, 4096, "the cap asked for");
+		equal(here.qp_attr.path_mtu_bytes, there.qp_attr.path_mtu_bytes, "path MTU");
+		equal(there.qp.path_mtu_bytes, null, "the cap that was not asked for");
+		equal(there.qp_attr.traffic_class, 32, "traffic class, passive");
+		equal(there.tos, null, "ToS that was not asked for");
 		await transfers_work(a, here, b);
 		await close(a, here, b, there);
 	}));
@@ -102,7 +102,7 @@ await scenario("a connection names its GID's type, interface and VLAN", () => tw
 		const here = await a.connect({ dst_addr, dst_port: PORT });
 		const there = await accepted(b);
 
-		for (const { qp } of [here, there])
+		for (const { qp_attr: qp } of [here, there])
 			same(qp, { sgid: `::ffff:${dst_addr}`, gid_type: "roce_v2", netdev, vlan_id }, "the GID in use");
 		await close(a, here, b, there);
 		await b.call("DELETE", `/v1/listeners/${listener.id}`);
@@ -122,8 +122,8 @@ await scenario("a peer may do what the queue pair permits, whatever the buffer a
 		const connection = await a.connect({ dst_port: PORT });
 		const peer = await accepted(b);
 
-		same(connection.params, { remote_access: everything }, "access of the side that asked for nothing");
-		same(peer.params, { remote_access }, "access of the listener's side");
+		same(connection.qp, { remote_access: everything }, "access of the side that asked for nothing");
+		same(peer.qp, { remote_access }, "access of the listener's side");
 		await a.transfer("read", connection, here, there);
 		const { code, detail } = await a.refused("POST", "/v1/transfers",
 			{ connection: connection.id, remote: { addr: there.addr, rkey: there.rkey }, ...more }, 60);
@@ -139,7 +139,7 @@ await scenario("a peer may do what the queue pair permits, whatever the buffer a
 
 await scenario("by hand, a peer may do what the queue pair permits", () => two_daemons(async (a, b) => {
 	const make = (daemon, qp) => daemon.post("/v1/connections", { bringup: "manual", device: dev, qp }, 60);
-	const at = (daemon, connection, { exchange }) => daemon.post(`/v1/connections/${connection.id}/remote`, exchange, 60);
+	const at = (daemon, connection, { manual }) => daemon.post(`/v1/connections/${connection.id}/remote`, manual.local, 60);
 	const here = await a.buffer(4096), there = await b.buffer(4096, { access: ["remote_write", "remote_read"] });
 	const ours = await make(a, {}), theirs = await make(b, { remote_access: ["remote_read"] });
 
@@ -170,7 +170,7 @@ await scenario("a source port is taken, unless both share it", () => two_daemons
 
 		equal(code, "address_in_use", `code (${detail})`);
 	}
-	equal((await a.listen({ addr, reuse_addr: true })).asked.reuse_addr, true, "reuse_addr of a listener");
+	equal((await a.listen({ addr, reuse_addr: true })).reuse_addr, true, "reuse_addr of a listener");
 	// A source port without a source address works too.
 	equal((await a.connect({ dst_port: PORT, src_port: 40202 })).local.port, 40202, "source port");
 }));
@@ -206,11 +206,11 @@ await scenario("private data goes both ways, in every encoding", () => two_daemo
 		const here = await a.connect({ dst_port: PORT, private_data: said });
 		const there = await accepted(b);
 
-		same(listener.private_data, { message: "reply", ...heard }, "private data of the listener");
-		same(here.private_data.local, { message: "request", ...heard }, "what was asked for");
-		same(here.private_data.peer, { message: "reply", ...heard, length_bytes: ROOM.reply }, "what came back");
-		same(there.private_data.peer, { message: "request", ...heard, length_bytes: ROOM.request }, "what came in");
-		same(there.private_data.local, { message: "reply", ...heard }, "what was answered");
+		same(listener.private_data, { carried_by: "reply", ...heard }, "private data of the listener");
+		same(here.private_data.local, { carried_by: "request", ...heard }, "what was asked for");
+		same(here.private_data.peer, { carried_by: "reply", ...heard, length_bytes: ROOM.reply }, "what came back");
+		same(there.private_data.peer, { carried_by: "request", ...heard, length_bytes: ROOM.request }, "what came in");
+		same(there.private_data.local, { carried_by: "reply", ...heard }, "what was answered");
 		await close(a, here, b, there);
 		await b.call("DELETE", `/v1/listeners/${listener.id}`);
 	}
@@ -252,13 +252,14 @@ await scenario("a rejection says why, and more", () => two_daemons(async (a, b) 
 		const request = await accepted(b, "requested");
 		const rejected = await b.post(`/v1/connections/${request.id}/reject`, { reason, private_data: { data: "try port 9" } });
 
-		same(rejected.private_data.local, { message: "reject", data: "try port 9" }, "what the rejection carried");
-		equal(rejected.end.reason, "rejected_locally", "end of the side that rejected");
-		const { first_error, end, private_data } = await a.connection_in(id, "failed");
-		equal(end.reason, "rejected", "end of the side that was rejected");
-		same(first_error, { cm_event: "RDMA_CM_EVENT_REJECTED", cm_status }, "its first error");
-		ok(first_error.reject_reason, "the reason has no name");
-		same(private_data.peer, { message: "reject", data: "try port 9", length_bytes: ROOM.reject }, "what it was told");
+		same(rejected.private_data.local, { carried_by: "reject", data: "try port 9" }, "what the rejection carried");
+		equal(rejected.end_code, "rejected_locally", "end of the side that rejected");
+		const { error, end_code, private_data } = await a.connection_in(id, "failed");
+		equal(end_code, "rejected", "end of the side that was rejected");
+		equal(error.code, end_code, "code of its error");
+		same(error.first, { cm_event: "RDMA_CM_EVENT_REJECTED", cm_status }, "its first error");
+		ok(error.first.reject_reason, "the reason has no name");
+		same(private_data.peer, { carried_by: "reject", data: "try port 9", length_bytes: ROOM.reject }, "what it was told");
 	}
 }));
 
@@ -267,16 +268,16 @@ await scenario("a request that nobody decides on is rejected at its deadline", (
 	const { id } = await a.connect({ dst_port: PORT }, 0);
 
 	await a.ended_with(id, "rejected");
-	const { items: [{ end, timeout_ms }] } = await b.connections("failed");
-	equal(end.reason, "timed_out", "end of the request");
+	const { items: [{ end_code, timeout_ms }] } = await b.connections("failed");
+	equal(end_code, "timed_out", "end of the request");
 	equal(timeout_ms, 300, "its deadline");
 	same(await b.get(`/v1/listeners/${listener.id}`), { requests: 1, accepted: 0, rejected: 1, waiting: 0 }, "its listener");
 }));
 
 await scenario("without a connection manager there is nobody to carry private data", () => two_daemons(async (a) => {
-	for (const [transport, column] of [["rc", "rc_manual"], ["uc", "uc"]]) {
+	for (const [qp_type, column] of [["rc", "rc_manual"], ["uc", "uc"]]) {
 		const { code } = await refused(a, "/v1/connections",
-			{ bringup: "manual", transport, device: dev, private_data: { data: "hello" } }, "bad_value", "/private_data");
+			{ bringup: "manual", qp_type, device: dev, private_data: { data: "hello" } }, "bad_value", "/private_data");
 
 		refusal("private_data", column, code);
 	}
@@ -287,12 +288,12 @@ await scenario("by hand a cap of the path MTU is part of what is exchanged", () 
 	const here = await a.post("/v1/connections", { ...body, qp: { path_mtu_bytes: 256 } });
 	const there = await b.post("/v1/connections", body);
 
-	equal(here.asked.device, dev, "device that was asked for");
-	equal(here.exchange.mtu_bytes, 256, "MTU that the peer is told");
-	await b.post(`/v1/connections/${there.id}/remote`, here.exchange, 60);
-	await a.post(`/v1/connections/${here.id}/remote`, there.exchange, 60);
+	equal(here.device, dev, "device that was asked for");
+	equal(here.manual.local.port_mtu_bytes, 256, "MTU that the peer is told");
+	await b.post(`/v1/connections/${there.id}/remote`, here.manual.local, 60);
+	await a.post(`/v1/connections/${here.id}/remote`, there.manual.local, 60);
 	for (const [daemon, { id }] of [[a, here], [b, there]])
-		equal((await daemon.connection(id)).qp.path_mtu_bytes, 256, "path MTU");
+		equal((await daemon.connection(id)).qp_attr.path_mtu_bytes, 256, "path MTU");
 	await transfers_work(a, here, b);
 	await Promise.all([[a, here], [b, there]].map(([daemon, { id }]) => daemon.post(`/v1/connections/${id}/close`, {}, 60)));
 }));
@@ -315,7 +316,7 @@ await scenario("rstream's private data is seen, and rstream takes ours", async (
 	const server = new Program("rstream", ["-b", addr, "-p", `${PORT + 1}`, "-S", "64", "-C", "1", "-I", "1"]);
 	await listens(PORT + 1);
 	const here = await daemon.connect({ dst_port: PORT + 1, private_data: { data: data.padEnd(80, "0"), encoding: "hex" } });
-	equal(here.private_data.peer.message, "reply", "what carried its answer");
+	equal(here.private_data.peer.carried_by, "reply", "what carried its answer");
 	equal(here.private_data.peer.data.slice(0, 2), "01", "version of its protocol");
 	await daemon.post(`/v1/connections/${here.id}/close`, {}, 60);
 	server.kill("SIGKILL");
@@ -338,7 +339,7 @@ await scenario("a connection goes out from the device asked for", () => two_daem
 		const there = await accepted(b);
 		same(here, { device }, "the connection");
 		equal(here.local.addr, own, "address that was chosen");
-		equal(here.asked.src_addr, null, "address that was asked for");
+		equal(here.src_addr, null, "address that was asked for");
 		equal(there.device, device, "device of the other side");
 		await close(a, here, b, there);
 		await b.call("DELETE", `/v1/listeners/${listener.id}`);
@@ -379,19 +380,19 @@ await scenario("iWARP carries private data as it is, and has no path MTU", () =>
 	same(listener, { addr: dst_addr, device }, "what it listens on");
 	const { id } = await a.connect({ dst_addr, dst_port: PORT, device, private_data: said }, 0);
 	const request = await accepted(b, "requested");
-	same(request.private_data.peer, { message: "request", ...said, length_bytes: IWARP_ROOM }, "what came in");
+	same(request.private_data.peer, { carried_by: "request", ...said, length_bytes: IWARP_ROOM }, "what came in");
 	await b.post(`/v1/connections/${request.id}/accept`, {}, 60);
 	const here = await a.connection_in(id, "established");
-	same(here.private_data.peer, { message: "reply", ...said, length_bytes: IWARP_ROOM }, "what came back");
+	same(here.private_data.peer, { carried_by: "reply", ...said, length_bytes: IWARP_ROOM }, "what came back");
 	// Attributes that only InfiniBand has are null.
-	same(here.qp, { state: "RTS", path_mtu_bytes: null, ack_timeout: null, retry_count: null, gid_type: null }, "QP");
+	same(here.qp_attr, { state: "RTS", path_mtu_bytes: null, ack_timeout: null, retry_count: null, gid_type: null }, "QP");
 	await close(a, here, b, request);
 
 	const rejected = await a.connect({ dst_addr, dst_port: PORT, device }, 0);
 	const { id: unwanted } = await accepted(b, "requested");
 	await b.post(`/v1/connections/${unwanted}/reject`, { private_data: { data: "not today" } });
-	const { first_error, private_data } = await a.connection_in(rejected.id, "failed");
-	equal(first_error.cm_event, "RDMA_CM_EVENT_REJECTED", "the rejection");
+	const { error, private_data } = await a.connection_in(rejected.id, "failed");
+	equal(error.first.cm_event, "RDMA_CM_EVENT_REJECTED", "the rejection");
 	equal(private_data.peer?.data, "not today", "what came with it");
 
 	// The device is unknown until the route is resolved, so only private data that every

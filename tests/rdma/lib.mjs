@@ -250,13 +250,13 @@ export class Daemon {
 		return this.until(`/v1/connections/${id}`, `state ${states.join(" or ")}`, ({ state }) => states.includes(state));
 	}
 
-	// Returns the end of the connection.
-	async end_of(id) { return (await this.connection_in(id, "closed", "failed")).end; }
+	// Returns the connection when it has ended.
+	async end_of(id) { return this.connection_in(id, "closed", "failed"); }
 
 	async ended_with(id, ...reasons) {
-		const end = await this.end_of(id);
+		const { end_code, error } = await this.end_of(id);
 
-		ok(reasons.includes(end.reason), `${this.name}: connection ${id} ended with ${end.reason} (${end.text}), ` +
+		ok(reasons.includes(end_code), `${this.name}: connection ${id} ended with ${end_code} (${error?.detail}), ` +
 			`not ${reasons.join(" or ")}`);
 	}
 

@@ -49,7 +49,7 @@ const ENDED = new Set(["closed", "failed", "done", "cancelled", "timed_out", "le
 const alive = Object.fromEntries(KINDS.map((kind) => [kind, []]));
 const gone = Object.fromEntries(KINDS.map((kind) => [kind, ["99999999"]]));
 const established = new Map(); // connections with their services
-const exchanges = [];
+const locals = [];
 const keys = [];
 
 // Mostly an existing object; otherwise a deleted one, one of another kind, or a name that never
@@ -171,7 +171,7 @@ const bodies = {
 		? { ...named(), dst_addr: one_of(addr, addr, addr, addr, "192.0.2.1"), dst_port,
 			timeout_ms: one_of(20, 500, 2000), qp: qp(), ...serving(dst_port, 1),
 			...maybe(0.1, () => ({ private_data: private_data() })), ...placed(0.05) }
-		: { ...named(), bringup: "manual", transport: one_of("rc", "uc"), device: dev, qp: qp(), ...serving(),
+		: { ...named(), bringup: "manual", qp_type: one_of("rc", "uc"), device: dev, qp: qp(), ...serving(),
 			...maybe(0.3, () => ({ initial_state: "RESET" })), ...maybe(0.3, () => ({ gid_index: one_of(0, 1, 2, 99) })) }),
 	ud_endpoints: () => ({ ...named(), service: one_of("inbox", "inbox", "echo", "sink"),
 		...one_of({ device: dev }, { addr, port: one_of(...PORTS) }, { device: dev, qkey: "0x11111111" }),
@@ -200,8 +200,8 @@ const uses = [
 	["connections", "POST", "/messages", () => ({ data: "some message" })],
 	["connections", "GET", "/messages", () => undefined],
 	["connections", "DELETE", "/messages?through=3", () => undefined],
-	["connections", "POST", "/modify", () => ({ state: one_of("RESET", "INIT", "RTR", "RTS", "SQD", "ERR") })],
-	["connections", "POST", "/remote", () => ({ ...(exchanges.length ? one_of(...exchanges) : { qpn: 17, psn: 0 }),
+	["connections", "POST", "/qp_state", () => ({ state: one_of("RESET", "INIT", "RTR", "RTS", "SQD", "ERR") })],
+	["connections", "POST", "/remote", () => ({ ...(locals.length ? one_of(...locals) : { qpn: 17, psn: 0 }),
 		bring_to: one_of("RTR", "RTS") })],
 	["ud_endpoints", "POST", "/messages", () => ({ data: "y".repeat(one_of(0, 64, 5000)), ...one_of({ ud_peer: ref("ud_peers") },
 		{ multicast_membership: ref("multicast_memberships") }) })],
@@ -258,8 +258,8 @@ function learn(kind, item) {
 		return;
 	if (!alive[kind].includes(id))
 		alive[kind].push(id);
-	if (item.exchange && exchanges.push(item.exchange) > 20)
-		exchanges.shift();
+	if (item.manual?.local && locals.push(item.manual.local) > 20)
+		locals.shift();
 	if (item.rkey && keys.push({ addr: item.addr, rkey: item.rkey }) > 20)
 		keys.shift();
 }
@@ -293,8 +293,8 @@ function complaint({ status, body }) {
 	return null;
 }
 
-function complaint_of_item(daemon, { id, first_error }, kind) {
-	const text = first_error?.detail ?? "";
+function complaint_of_item(daemon, { id, error }, kind) {
+	const text = error?.first?.detail ?? "";
 	const log = () => daemon.log().split("\n").filter((line) => line.includes(`${kind.slice(0, -1)}/${id}: `)).join("\n");
 
 	return BARE.test(text) ? `${kind} ${id} ended by a bare error: ${text}\n${log()}` : null;

@@ -15,13 +15,13 @@ const MESSAGE_BYTES = 4096;
 const CONNECTION = "/v1/connections";
 const columns = { rc: "rc_manual", uc: "uc" };
 
-const manual = (daemon, transport, body = {}) =>
-	daemon.post(CONNECTION, { bringup: "manual", transport, device: dev, ...body });
+const manual = (daemon, qp_type, body = {}) =>
+	daemon.post(CONNECTION, { bringup: "manual", qp_type, device: dev, ...body });
 
-const remote = (daemon, { id }, exchange, more = {}) =>
-	daemon.post(`${CONNECTION}/${id}/remote`, { ...exchange, ...more }, 60);
+const remote = (daemon, { id }, local, more = {}) =>
+	daemon.post(`${CONNECTION}/${id}/remote`, { ...local, ...more }, 60);
 
-const step = (daemon, { id }, state) => daemon.post(`${CONNECTION}/${id}/modify`, { state }, 60);
+const step = (daemon, { id }, state) => daemon.post(`${CONNECTION}/${id}/qp_state`, { state }, 60);
 
 const two_daemons = async () => {
 	const daemons = [await Daemon.start("a"), await Daemon.start("b")];
@@ -30,12 +30,12 @@ const two_daemons = async () => {
 	return daemons;
 };
 
-const joined = async ([a, b], transport, { ours = {}, theirs = {} } = {}) => {
-	const here = await manual(a, transport, ours);
-	const there = await manual(b, transport, theirs);
+const joined = async ([a, b], qp_type, { ours = {}, theirs = {} } = {}) => {
+	const here = await manual(a, qp_type, ours);
+	const there = await manual(b, qp_type, theirs);
 
-	await remote(a, here, there.exchange);
-	await remote(b, there, here.exchange);
+	await remote(a, here, there.manual.local);
+	await remote(b, there, here.manual.local);
 	return [here, there];
 };
 
@@ -48,7 +48,7 @@ const hears = async (daemon, { id }, data, count = 1) => {
 };
 
 // The state of the QP in the kernel.
-const kernel_state = async ({ exchange: { qpn } }) => {
+const kernel_state = async ({ manual: { local: { qpn } } }) => {
 	const qps = JSON.parse(await run("rdma", "-j", "resource", "show", "qp"));
 
 	return qps.find(({ lqpn }) => lqpn === qpn)?.state;
@@ -58,30 +58,30 @@ const looks = async (daemon, connection, state, qp_state) => {
 	const seen = await daemon.connection(connection.id);
 
 	equal(seen.state, state, "state");
-	equal(seen.qp.state, qp_state, "state of the QP");
+	equal(seen.qp_attr.state, qp_state, "state of the QP");
 	equal(await kernel_state(connection), qp_state, "state of the QP in the kernel");
 	return seen;
 };
 
-for (const transport of ["rc", "uc"]) {
-	await scenario(`two daemons exchange what their clients pass on, ${transport}`, async () => {
+for (const qp_type of ["rc", "uc"]) {
+	await scenario(`two daemons exchange what their clients pass on, ${qp_type}`, async () => {
 		const before = await resources();
 		const daemons = await two_daemons();
-		const [here, there] = await joined(daemons, transport);
+		const [here, there] = await joined(daemons, qp_type);
 		const [a, b] = daemons;
 
 		for (const [daemon, { id }] of [[a, here], [b, there]]) {
 			const seen = await daemon.connection(id);
 
 			equal(seen.state, "established", "state");
-			equal(seen.transport, transport, "transport");
+			equal(seen.qp_type, qp_type, "qp_type");
 			equal(seen.bringup, "manual", "bringup");
 		}
 		await say(a, here, "hello");
 		await hears(b, there, "hello");
 		await say(b, there, "hello yourself");
 		await hears(a, here, "hello yourself");
-		if (transport === "rc")
+		if (qp_type === "rc")
 			await transfers_work(a, here, b);
 		for (const [daemon, { id }] of [[a, here], [b, there]]) {
 			await daemon.post(`${CONNECTION}/${id}/close`, undefined, 60);
@@ -89,12 +89,12 @@ for (const transport of ["rc", "uc"]) {
 			await daemon.stop();
 		}
 		await resources_are_back(before);
-		proof("manual_bringup", columns[transport]);
-		proof("send", columns[transport]);
-		proof("inbox", columns[transport]);
-		if (transport === "rc") {
-			proof("write", columns[transport]);
-			proof("read", columns[transport]);
+		proof("manual_bringup", columns[qp_type]);
+		proof("send", columns[qp_type]);
+		proof("inbox", columns[qp_type]);
+		if (qp_type === "rc") {
+			proof("write", columns[qp_type]);
+			proof("read", columns[qp_type]);
 		}
 	});
 }
@@ -112,13 +112,13 @@ await scenario("each GID of the device can be chosen", async () => {
 	const { ports: [{ gids }] } = await a.get(`/v1/devices/${dev}`);
 	const seen = new Set();
 
-	for (const [transport, column] of Object.entries(columns)) {
+	for (const [qp_type, column] of Object.entries(columns)) {
 		for (const gid of gids) {
 			const chosen = { gid_index: gid.gid_index };
-			const [here, there] = await joined(daemons, transport, { ours: chosen, theirs: chosen });
-			const { qp } = await a.connection(here.id);
+			const [here, there] = await joined(daemons, qp_type, { ours: chosen, theirs: chosen });
+			const { qp_attr } = await a.connection(here.id);
 
-			equal(here.exchange.gid, gid.gid, "GID to exchange");
+			equal(here.manual.local.gid, gid.gid, "GID to exchange");
 			equal(qp.gid_index, gid.gid_index, "index of the GID");
 			await say(a, here, gid.gid);
 			await hears(b, there, gid.gid);
@@ -140,7 +140,7 @@ await scenario("a QP of the CM is not moved by hand", async () => {
 	await daemon.ready();
 	await daemon.listen({ port: 7471 });
 	const { id } = await daemon.connect({ dst_port: 7471 });
-	const { code } = await daemon.refused("POST", `${CONNECTION}/${id}/modify`, { state: "ERR" });
+	const { code } = await daemon.refused("POST", `${CONNECTION}/${id}/qp_state`, { state: "ERR" });
 
 	equal(code, "wrong_state", "code");
 	equal((await daemon.connection(id)).state, "established", "state");
@@ -167,12 +167,12 @@ const gid_digits = (gid) => {
 
 const line_of = ({ lid, qpn, psn, gid }) => `${hex(lid, 4)}:${hex(qpn, 6)}:${hex(psn, 6)}:${gid_digits(gid)}\0`;
 
-const exchange_of = (line) => {
+const local_of = (line) => {
 	const [lid, qpn, psn, gid] = line.replace("\0", "").split(":");
 
 	return {
 		lid: parseInt(lid, 16), qpn: parseInt(qpn, 16), psn: parseInt(psn, 16),
-		gid: gid.match(/.{4}/g).join(":"), mtu_bytes: 1024,
+		gid: gid.match(/.{4}/g).join(":"), port_mtu_bytes: 1024,
 	};
 };
 
@@ -197,25 +197,25 @@ const connected = (port) => new Promise((done, fail) => {
 	socket.on("error", fail);
 });
 
-const pingpong = (transport, { exchange }, iterations, ...more) => new Program(`ibv_${transport}_pingpong`, [
-	"-d", dev, "-g", String(exchange.gid_index), "-m", "1024", "-s", String(MESSAGE_BYTES), "-n", String(iterations),
+const pingpong = (qp_type, { manual: { local } }, iterations, ...more) => new Program(`ibv_${qp_type}_pingpong`, [
+	"-d", dev, "-g", String(local.gid_index), "-m", "1024", "-s", String(MESSAGE_BYTES), "-n", String(iterations),
 	...more]);
 
-for (const transport of ["rc", "uc"]) {
-	await scenario(`the echo service answers ibv_${transport}_pingpong`, async () => {
+for (const qp_type of ["rc", "uc"]) {
+	await scenario(`the echo service answers ibv_${qp_type}_pingpong`, async () => {
 		const iterations = 1000;
 		const daemon = await Daemon.start("d");
 		const server = net.createServer();
 
 		await daemon.ready();
-		const connection = await manual(daemon, transport, { service: "echo" });
+		const connection = await manual(daemon, qp_type, { service: "echo" });
 		await new Promise((done) => server.listen(PORT, "127.0.0.1", done));
 		const asked = new Promise((done) => server.once("connection", done));
-		const client = pingpong(transport, connection, iterations, "127.0.0.1");
+		const client = pingpong(qp_type, connection, iterations, "127.0.0.1");
 		const socket = await asked;
 
-		await remote(daemon, connection, exchange_of(await read_bytes(socket, LINE_BYTES)));
-		socket.write(line_of(connection.exchange));
+		await remote(daemon, connection, local_of(await read_bytes(socket, LINE_BYTES)));
+		socket.write(line_of(connection.manual.local));
 		ok(/done/.test(await read_bytes(socket, "done\0".length)), "the pingpong is not done");
 		await client.success();
 		socket.destroy();
@@ -226,22 +226,22 @@ for (const transport of ["rc", "uc"]) {
 		equal(counters.recv.bytes, iterations * MESSAGE_BYTES, "bytes that came");
 		equal(counters.send.posted, iterations, "messages that went back");
 		await daemon.stop();
-		proof(`peer:ibv_${transport}_pingpong`, columns[transport]);
-		proof("echo", columns[transport]);
+		proof(`peer:ibv_${qp_type}_pingpong`, columns[qp_type]);
+		proof("echo", columns[qp_type]);
 	});
 
 	// The server returns each message from the buffer that received it.
-	await scenario(`ibv_${transport}_pingpong answers messages`, async () => {
+	await scenario(`ibv_${qp_type}_pingpong answers messages`, async () => {
 		const iterations = 50;
 		const daemon = await Daemon.start("d");
 
 		await daemon.ready();
-		const connection = await manual(daemon, transport);
-		const server = pingpong(transport, connection, iterations);
+		const connection = await manual(daemon, qp_type);
+		const server = pingpong(qp_type, connection, iterations);
 		const socket = await until("the pingpong to listen", () => connected(PORT).catch(() => null));
 
-		socket.write(line_of(connection.exchange));
-		await remote(daemon, connection, exchange_of(await read_bytes(socket, LINE_BYTES)));
+		socket.write(line_of(connection.manual.local));
+		await remote(daemon, connection, local_of(await read_bytes(socket, LINE_BYTES)));
 		socket.write("done\0");
 		for (let i = 0; i < iterations; i++) {
 			const data = String(i).padEnd(MESSAGE_BYTES, "x");
@@ -253,7 +253,7 @@ for (const transport of ["rc", "uc"]) {
 		await server.success();
 		socket.destroy();
 		await daemon.stop();
-		proof(`peer:ibv_${transport}_pingpong`, columns[transport]);
+		proof(`peer:ibv_${qp_type}_pingpong`, columns[qp_type]);
 	});
 }
 
@@ -267,14 +267,14 @@ await scenario("a learner walks a QP up, looks, walks it down and up again", asy
 	let seen = await looks(a, here, "awaiting_remote", "RESET");
 
 	equal(seen.waits_for, "the peer's QP attributes", "what it waits for");
-	await remote(b, there, here.exchange);
+	await remote(b, there, here.manual.local);
 
 	for (let round = 1; round <= 2; round++) {
 		await step(a, here, "INIT");
 		seen = await looks(a, here, "awaiting_remote", "INIT");
-		equal(seen.qp.rqpn, null, "the remote QP in INIT");
+		equal(seen.qp_attr.rqpn, null, "the remote QP in INIT");
 		if (round === 1) {
-			await remote(a, here, there.exchange, { bring_to: "RTR" });
+			await remote(a, here, there.manual.local, { bring_to: "RTR" });
 		} else {
 			await step(b, there, "INIT");
 			await step(b, there, "RTR");
@@ -282,9 +282,9 @@ await scenario("a learner walks a QP up, looks, walks it down and up again", asy
 			await step(a, here, "RTR");
 		}
 		seen = await looks(a, here, "awaiting_remote", "RTR");
-		equal(seen.qp.rqpn, there.exchange.qpn, "the remote QP in RTR");
-		equal(seen.qp.rq_psn, there.exchange.psn, "the PSN that is awaited");
-		equal(seen.qp.sq_psn, null, "the PSN to send in RTR");
+		equal(seen.qp_attr.rqpn, there.manual.local.qpn, "the remote QP in RTR");
+		equal(seen.qp_attr.rq_psn, there.manual.local.psn, "the PSN that is awaited");
+		equal(seen.qp_attr.sq_psn, null, "the PSN to send in RTR");
 
 		// The peer can receive before RTS; the echo has to wait for RTS.
 		await say(b, there, `early ${round}`);
@@ -292,7 +292,7 @@ await scenario("a learner walks a QP up, looks, walks it down and up again", asy
 		equal((await a.connection(here.id)).counters.send.posted, 3 * (round - 1), "echoes in RTR");
 		await step(a, here, "RTS");
 		seen = await looks(a, here, "established", "RTS");
-		ok(seen.qp.sq_psn !== null, "there is no PSN to send in RTS");
+		ok(seen.qp_attr.sq_psn !== null, "there is no PSN to send in RTS");
 		await hears(b, there, `early ${round}`, 3 * round - 2);
 
 		await step(a, here, "SQD");
@@ -300,7 +300,7 @@ await scenario("a learner walks a QP up, looks, walks it down and up again", asy
 		await say(b, there, `drained ${round}`);
 		await a.until(`${CONNECTION}/${here.id}`, "a message", ({ counters }) => counters.recv.completed === 3 * round - 1);
 		equal((await a.connection(here.id)).counters.send.posted, 3 * round - 2, "echoes in SQD");
-		await until("the send queue to drain", async () => (await a.try("POST", `${CONNECTION}/${here.id}/modify`,
+		await until("the send queue to drain", async () => (await a.try("POST", `${CONNECTION}/${here.id}/qp_state`,
 			{ state: "RTS" }, { wait_s: 60 })).status === 200);
 		await looks(a, here, "established", "RTS");
 		await hears(b, there, `drained ${round}`, 3 * round - 1);
@@ -311,7 +311,7 @@ await scenario("a learner walks a QP up, looks, walks it down and up again", asy
 		seen = await step(a, here, "ERR");
 		equal(seen.counters.recv.flushed, seen.counters.recv.posted - seen.counters.recv.completed, "flushed receives");
 		await looks(a, here, "awaiting_remote", "ERR");
-		const { code, detail } = await a.refused("POST", `${CONNECTION}/${here.id}/modify`, { state: "RTS" });
+		const { code, detail } = await a.refused("POST", `${CONNECTION}/${here.id}/qp_state`, { state: "RTS" });
 		equal(code, "wrong_state", "code");
 		ok(/possible: RESET$/.test(detail), detail);
 		await step(a, here, "RESET");
@@ -359,12 +359,12 @@ const ways = {
 	RTR: async (daemon) => {
 		const connection = await manual(daemon, "rc");
 
-		return remote(daemon, connection, connection.exchange, { bring_to: "RTR" });
+		return remote(daemon, connection, connection.manual.local, { bring_to: "RTR" });
 	},
 	RTS: async (daemon) => {
 		const connection = await manual(daemon, "rc");
 
-		return remote(daemon, connection, connection.exchange);
+		return remote(daemon, connection, connection.manual.local);
 	},
 	SQD: async (daemon) => step(daemon, await ways.RTS(daemon), "SQD"),
 	ERR: async (daemon) => step(daemon, await ways.RTS(daemon), "ERR"),
@@ -373,7 +373,7 @@ const ways = {
 const one_in_each_state = (daemon) => Promise.all(Object.entries(ways).map(async ([state, way]) => {
 	const connection = await way(daemon);
 
-	equal(connection.qp.state, state, "state of the QP");
+	equal(connection.qp_attr.state, state, "state of the QP");
 	return connection;
 }));
 

@@ -23,9 +23,9 @@ async function pair() {
 // Returns a connection from a and its end at b.
 async function connect(a, b) {
 	const here = await a.connect({ dst_port: PORT });
-	const { lqpn } = (await a.connection(here.id)).qp;
+	const { lqpn } = (await a.connection(here.id)).qp_attr;
 	const there = await until("the peer's end", async () =>
-		(await b.connections("established")).items.find(({ qp }) => qp.rqpn === lqpn));
+		(await b.connections("established")).items.find(({ qp_attr }) => qp_attr.rqpn === lqpn));
 
 	return [here, there];
 }

@@ -64,14 +64,14 @@ async function connects(daemon, dst_addr, device) {
 async function gid_in_use(daemon, connection) {
 	const { ports } = await daemon.get(`/v1/devices/${connection.device}`);
 
-	return ports[0].gids.find(({ gid_index }) => gid_index === connection.qp.gid_index);
+	return ports[0].gids.find(({ gid_index }) => gid_index === connection.qp_attr.gid_index);
 }
 
 // Connects two QPs on the address with that GID index, without the connection manager.
-async function by_hand(daemon, transport, gid_index) {
-	const pair = await manual_pair(daemon, daemon, { transport, device: dev, gid_index });
+async function by_hand(daemon, qp_type, gid_index) {
+	const pair = await manual_pair(daemon, daemon, { qp_type, device: dev, gid_index });
 
-	equal(pair.from.exchange.gid_index, gid_index, "GID index of the QP");
+	equal(pair.from.manual.local.gid_index, gid_index, "GID index of the QP");
 	await daemon.post(`/v1/connections/${pair.from.id}/messages`, { data: "by hand" }, 60);
 	await daemon.until(`/v1/connections/${pair.to.id}/messages`, "the message", ({ total }) => total === 1);
 	await close_pair(pair);
@@ -101,11 +101,11 @@ async function roce_address(row, address, netdev, scope) {
 	equal(gid.type, "roce_v2", "its type");
 	equal(gid.scope, scope, "its scope");
 	equal(gid.netdev, netdev, "its interface");
-	equal(expand(connection.qp.dgid), gid_of(address), "the peer's GID");
+	equal(expand(connection.qp_attr.dgid), gid_of(address), "the peer's GID");
 	proof(row, "rc_cm");
 	await by_datagram(daemon, address, gid.gid_index);
-	for (const [transport, column] of [["rc", "rc_manual"], ["uc", "uc"]]) {
-		await by_hand(daemon, transport, gid.gid_index);
+	for (const [qp_type, column] of [["rc", "rc_manual"], ["uc", "uc"]]) {
+		await by_hand(daemon, qp_type, gid.gid_index);
 		proof(row, column);
 	}
 	await daemon.stop();

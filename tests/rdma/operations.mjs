@@ -16,19 +16,19 @@ export async function cm_pair(a, b, { dst_addr, port, device, qp = QP, service =
 	const listener = await b.listen({ addr: dst_addr, port, qp, service });
 	const from = await a.connect({ dst_addr, dst_port: port, qp, service: here });
 	const { items } = await b.until("/v1/connections?state=established&limit=1000", "the other end", ({ items }) =>
-		items.some((item) => item.listener === listener.id));
+		items.some((item) => item.listener?.id === listener.id));
 
 	await b.call("DELETE", `/v1/listeners/${listener.id}`);
-	return { a, b, from, to: items.find((item) => item.listener === listener.id), device };
+	return { a, b, from, to: items.find((item) => item.listener?.id === listener.id), device };
 }
 
 // Brings two connections up by hand, each with the other's values.
-export async function manual_pair(a, b, { transport, device, gid_index, qp = QP, service = "inbox", here = "inbox" }) {
+export async function manual_pair(a, b, { qp_type, device, gid_index, qp = QP, service = "inbox", here = "inbox" }) {
 	const ends = await Promise.all([[a, here], [b, service]].map(([daemon, service]) =>
-		daemon.post("/v1/connections", { bringup: "manual", transport, device, gid_index, qp, service }, 60)));
+		daemon.post("/v1/connections", { bringup: "manual", qp_type, device, gid_index, qp, service }, 60)));
 
 	for (const [daemon, mine, other] of [[a, ends[0], ends[1]], [b, ends[1], ends[0]]])
-		await daemon.post(`/v1/connections/${mine.id}/remote`, other.exchange, 60);
+		await daemon.post(`/v1/connections/${mine.id}/remote`, other.manual.local, 60);
 	const [from, to] = await Promise.all([a.connection_in(ends[0].id, "established"), b.connection_in(ends[1].id, "established")]);
 	return { a, b, from, to, device };
 }

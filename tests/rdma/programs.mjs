@@ -19,8 +19,8 @@ const all_went_by_peer = async (daemon, count) => {
 	const { items } = await daemon.until("/v1/connections?state=closed&limit=1000", `${count} closed connections`,
 		({ total }) => total === count);
 
-	for (const { id, end } of items)
-		equal(end.reason, "peer_disconnect", `the end of connection ${id}`);
+	for (const { id, end_code } of items)
+		equal(end_code, "peer_disconnect", `the end of connection ${id}`);
 };
 
 await scenario("the echo service answers rdma_client", async () => {
@@ -126,8 +126,8 @@ for (const [name, [command, ...args]] of Object.entries(servers)) {
 		equal(connection.state, "established", "state");
 		server.kill("SIGKILL");
 		await daemon.ended_with(connection.id, "peer_disconnect");
-		const { first_error, counters } = await daemon.connection(connection.id);
-		equal(first_error, null, "first error");
+		const { error, counters } = await daemon.connection(connection.id);
+		equal(error, null, "error");
 		equal(counters.recv.errors, 0, "receive errors, flushes apart");
 		await daemon.stop();
 	});

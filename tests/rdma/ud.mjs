@@ -579,9 +579,9 @@ await scenario("a device that is deleted is let go, and endpoints say why", asyn
 
 	equal(status, 0, "status of rdma link delete within 5 s");
 	for (const [daemon, seen] of [[a, here], [b, there]]) {
-		const { end } = await daemon.until(`${ENDPOINT}/${seen.id}`, "its end", ({ state }) => state === "failed");
+		const { end_code } = await daemon.until(`${ENDPOINT}/${seen.id}`, "its end", ({ state }) => state === "failed");
 
-		equal(end.reason, "device_removed", "reason");
+		equal(end_code, "device_removed", "reason");
 	}
 	equal((await a.get(`/v1/ud_peers/${id}`)).state, "failed", "state of the peer");
 	equal((await a.get(`/v1/multicast_memberships/${member.id}`)).state, "failed", "state of the membership");

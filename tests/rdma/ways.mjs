@@ -36,7 +36,7 @@ async function resources_work(a, b, device, column, make) {
 	const buffer = await a.buffer(64, { device, pd: "apart" });
 	const strange = await a.buffer(64, { device });
 
-	equal(pair.from.cq, id, "the completion queue of the connection");
+	equal(pair.from.cq.id, id, "the completion queue of the connection");
 	await a.transfer("send", pair.from, buffer, null);
 	ok((await a.get("/v1/cqs/own")).completions > 0, "no completion came to the queue that was named");
 	const { code } = await a.refused("POST", "/v1/transfers",
@@ -47,13 +47,13 @@ async function resources_work(a, b, device, column, make) {
 	await close_pair(pair);
 }
 
-for (const transport of ["rc", "uc"])
-	await scenario(`named resources over ${transport} by hand`, () => with_two(async (a, b) => {
-		await resources_work(a, b, dev, COLUMNS[transport], (qp) =>
-			manual_pair(a, b, { transport, device: dev, gid_index: GID_INDEX, qp }));
+for (const qp_type of ["rc", "uc"])
+	await scenario(`named resources over ${qp_type} by hand`, () => with_two(async (a, b) => {
+		await resources_work(a, b, dev, COLUMNS[qp_type], (qp) =>
+			manual_pair(a, b, { qp_type, device: dev, gid_index: GID_INDEX, qp }));
 		await a.post("/v1/srqs", { name: "shared", device: dev, depth: 16, recv_size_bytes: 64 });
-		await refuses("srq", COLUMNS[transport], a, "/v1/connections",
-			{ bringup: "manual", transport, device: dev, qp: { srq: "shared" } }, "bad_value");
+		await refuses("srq", COLUMNS[qp_type], a, "/v1/connections",
+			{ bringup: "manual", qp_type, device: dev, qp: { srq: "shared" } }, "bad_value");
 	}));
 
 await scenario("named resources over iWARP", () => with_two(async (a, b) => {
@@ -79,9 +79,9 @@ await scenario("connections over iWARP share receives", () => with_two(async (a,
 	await b.call("DELETE", `/v1/listeners/${listener.id}`);
 }));
 
-for (const transport of ["rc", "uc"])
-	await scenario(`windows over ${transport} by hand`, () => with_two(async (a, b) => {
-		const pair = await manual_pair(a, b, { transport, device: dev, gid_index: GID_INDEX });
+for (const qp_type of ["rc", "uc"])
+	await scenario(`windows over ${qp_type} by hand`, () => with_two(async (a, b) => {
+		const pair = await manual_pair(a, b, { qp_type, device: dev, gid_index: GID_INDEX });
 
 		for (const type of [1, 2]) {
 			const target = await b.buffer(2 * PAGE, { device: dev, access: ["mw_bind"] });
@@ -94,7 +94,7 @@ for (const transport of ["rc", "uc"])
 			await a.transfer("write", pair.from, source, window);
 			await until("the bytes that go through the window", async () => wanted.equals(await b.bytes(target)));
 			await b.call("DELETE", `/v1/windows/${window.id}`, undefined, { wait_s: 60 });
-			proof(`window_type_${type}`, COLUMNS[transport]);
+			proof(`window_type_${type}`, COLUMNS[qp_type]);
 		}
 		await close_pair(pair);
 	}));
@@ -106,8 +106,8 @@ await scenario("completion queues that can't be moderated say so", () => with_tw
 
 await scenario("what only datagrams have", () => with_two(async (a, b) => {
 	const by_cm = await cm_pair(a, b, { dst_addr: addr, port: 7630, device: dev });
-	const by_hand = await manual_pair(a, b, { transport: "rc", device: dev, gid_index: GID_INDEX });
-	const uc = await manual_pair(a, b, { transport: "uc", device: dev, gid_index: GID_INDEX });
+	const by_hand = await manual_pair(a, b, { qp_type: "rc", device: dev, gid_index: GID_INDEX });
+	const uc = await manual_pair(a, b, { qp_type: "uc", device: dev, gid_index: GID_INDEX });
 
 	for (const [column, { from }] of Object.entries({ rc_cm: by_cm, rc_manual: by_hand, uc }))
 		await refuses("multicast", column, a, "/v1/multicast_memberships", { connection: from.id, addr: "239.1.2.3" }, "unknown_field");
@@ -148,12 +148,12 @@ await scenario("a bring-up by hand is refused over iWARP", async () => {
 	const daemon = await Daemon.start("d");
 
 	await daemon.ready();
-	for (const transport of ["rc", "uc"]) {
-		const problem = await daemon.refused("POST", "/v1/connections", { bringup: "manual", transport, device: LAB_SIW_DEV });
+	for (const qp_type of ["rc", "uc"]) {
+		const problem = await daemon.refused("POST", "/v1/connections", { bringup: "manual", qp_type, device: LAB_SIW_DEV });
 
 		equal(problem.code, "not_supported", "code");
 		equal(problem.device, LAB_SIW_DEV, "device");
-		equal(problem.capability, transport === "rc" ? "manual_bringup" : "uc", "capability");
+		equal(problem.capability, qp_type === "rc" ? "manual_bringup" : "uc", "capability");
 		equal((await daemon.get("/v1/connections?state=open,ended")).total, 0, "connections");
 	}
 	await daemon.stop();

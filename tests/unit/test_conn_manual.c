@@ -33,7 +33,7 @@ static struct vbd_manual_remote peer_of(const struct rig_conn *rc)
 		.lid = local->lid,
 		.qpn = rc->conn->qp.info.lqpn,
 		.psn = local->psn,
-		.mtu_bytes = local->mtu_bytes,
+		.port_mtu_bytes = local->port_mtu_bytes,
 		.hop_limit = 64,
 	};
 
@@ -54,7 +54,7 @@ static void step(struct rig_conn *rc, enum vbd_qp_step to)
 {
 	struct vbd_error err = {0};
 
-	if (vbd_conn_modify(rc->conn, to, &err) != VBD_OK)
+	if (vbd_conn_set_qp_state(rc->conn, to, &err) != VBD_OK)
 		fail_msg("%s", err.text);
 	rig_settle(rc->rig);
 }
@@ -151,7 +151,7 @@ static void test_conn_manual__it_waits_in_init(void **state)
 	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
 	assert_int_equal(rc->deadline_ms, 0);
 	assert_int_equal(local->lid, 0);
-	assert_int_equal(local->mtu_bytes, 1024);
+	assert_int_equal(local->port_mtu_bytes, 1024);
 	assert_int_equal(local->gid_index, 0);
 	assert_memory_equal(local->gid, rig->device->gids[0].gid.raw, 16);
 	assert_in_range(local->psn, 0, 0xffffff);
@@ -187,7 +187,7 @@ static void test_conn_manual__the_peers_attributes_take_it_up(void **state)
 	params.min_rnr_timer = 9;
 	params.responder_resources = 5;
 	params.initiator_depth = 200;
-	remote.mtu_bytes = 512;
+	remote.port_mtu_bytes = 512;
 	remote.sl = 3;
 	remote.traffic_class = 0x68;
 	remote.flow_label = 0x12345;
@@ -239,7 +239,7 @@ static void test_conn_manual__the_path_has_the_lower_mtu(void **state)
 		struct rig_conn *rc;
 
 		params.path_mtu_bytes = rows[i].cap_bytes;
-		remote.mtu_bytes = rows[i].theirs_bytes;
+		remote.port_mtu_bytes = rows[i].theirs_bytes;
 		rc = rig_manual(rig, &params, NULL);
 		bring(rc, &remote, VBD_QP_TO_RTR);
 		assert_int_equal(attr_of(rc).path_mtu, rows[i].mtu);
@@ -580,7 +580,8 @@ static void test_conn_manual__an_impossible_step_names_those_that_are_possible(v
 
 			if (strstr(rows[i].possible, names[to]))
 				continue;
-			assert_int_equal(vbd_conn_modify(rc->conn, (enum vbd_qp_step)to, &err),
+			assert_int_equal(
+				vbd_conn_set_qp_state(rc->conn, (enum vbd_qp_step)to, &err),
 				VBD_E_WRONG_STATE);
 			(void)snprintf(end, sizeof(end), "possible: %s", rows[i].possible);
 			if (!strstr(err.text, end))
@@ -597,7 +598,7 @@ static void test_conn_manual__rtr_takes_the_peers_attributes(void **state)
 	const struct vbd_manual_remote remote = roce_peer();
 	struct vbd_error err = {0};
 
-	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_RTR, &err), VBD_E_WRONG_STATE);
+	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_RTR, &err), VBD_E_WRONG_STATE);
 	assert_non_null(strstr(err.text, "/remote"));
 	bring(rc, &remote, VBD_QP_TO_RTR);
 	step(rc, VBD_QP_TO_RESET);
@@ -630,7 +631,7 @@ static void test_conn_manual__a_qp_of_the_cm_is_not_moved_by_hand(void **state)
 	assert_int_equal(
 		vbd_conn_remote(rc->conn, &remote, VBD_QP_TO_RTS, &err), VBD_E_WRONG_STATE);
 	assert_non_null(strstr(err.text, "manual"));
-	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_ERR, NULL), VBD_E_WRONG_STATE);
+	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_ERR, NULL), VBD_E_WRONG_STATE);
 	assert_int_equal(rc->conn->state, VBD_CONN_ESTABLISHED);
 }
 
@@ -642,7 +643,7 @@ static void test_conn_manual__an_ended_connection_is_not_moved(void **state)
 	rig_close(rc);
 	assert_int_equal(
 		vbd_conn_remote(rc->conn, &remote, VBD_QP_TO_RTS, NULL), VBD_E_WRONG_STATE);
-	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_ERR, NULL), VBD_E_WRONG_STATE);
+	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_ERR, NULL), VBD_E_WRONG_STATE);
 }
 
 static void test_conn_manual__a_refused_step_leaves_the_qp_where_it_was(void **state)
@@ -662,13 +663,13 @@ static void test_conn_manual__a_refused_step_leaves_the_qp_where_it_was(void **s
 		enum ibv_qp_state was = rc->conn->qp.ibv_qp->state;
 
 		fake_fail_next("ibv_modify_qp", EINVAL);
-		assert_int_equal(vbd_conn_modify(rc->conn, to, NULL), VBD_E_VERBS_ERROR);
+		assert_int_equal(vbd_conn_set_qp_state(rc->conn, to, NULL), VBD_E_VERBS_ERROR);
 		assert_int_equal(rc->conn->qp.ibv_qp->state, was);
 		assert_false(vbd_conn_stepping(rc->conn));
 		step(rc, to);
 	}
 	fake_fail_next("ibv_modify_qp", EINVAL);
-	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_RESET, NULL), VBD_E_VERBS_ERROR);
+	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_RESET, NULL), VBD_E_VERBS_ERROR);
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_ERR);
 	assert_int_equal(rc->conn->qp.reason, VBD_REASON_NONE);
 }
@@ -678,7 +679,7 @@ static void test_conn_manual__a_receive_that_can_not_be_posted_is_a_refused_init
 	struct rig_conn *rc = in_state(*state, IBV_QPS_RESET);
 
 	fake_fail_next("ibv_post_recv", ENOMEM);
-	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_INIT, NULL), VBD_E_VERBS_ERROR);
+	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_INIT, NULL), VBD_E_VERBS_ERROR);
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_RESET);
 	step(rc, VBD_QP_TO_INIT);
 	assert_int_equal(fake_recvs(rc->conn->qp.ibv_qp), 4);
@@ -714,7 +715,8 @@ static void test_conn_manual__in_sqd_sends_wait(void **state)
 	assert_int_equal(rt->ended, 0);
 	assert_int_equal(fake_sends(pair.a->conn->qp.ibv_qp), 0);
 	fake_qp_draining(pair.a->conn->qp.ibv_qp, true);
-	assert_int_equal(vbd_conn_modify(pair.a->conn, VBD_QP_TO_RTS, &err), VBD_E_WRONG_STATE);
+	assert_int_equal(
+		vbd_conn_set_qp_state(pair.a->conn, VBD_QP_TO_RTS, &err), VBD_E_WRONG_STATE);
 	assert_non_null(strstr(err.text, "draining"));
 	fake_qp_draining(pair.a->conn->qp.ibv_qp, false);
 	fake_qp_async(pair.a->conn->qp.ibv_qp, IBV_EVENT_SQ_DRAINED);
@@ -805,7 +807,7 @@ static void test_conn_manual__flushes_behind_a_deliberate_err_are_no_error(void 
 
 	/* The worker sees the flushes before it takes the command to drain. */
 	fake_flushes_withheld(true);
-	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_ERR, NULL), VBD_OK);
+	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_ERR, NULL), VBD_OK);
 	assert_true(vbd_conn_stepping(rc->conn));
 	vbd_channel_break(rc->conn->qp.channel,
 		&(const struct vbd_error){.status = VBD_E_QP_FATAL, .source = VBD_SOURCE_WC},
@@ -861,9 +863,10 @@ static void test_conn_manual__it_may_be_closed_while_it_parks(void **state)
 	struct rig *rig = *state;
 	struct rig_conn *rc = in_state(rig, IBV_QPS_RTS);
 
-	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_RESET, NULL), VBD_OK);
+	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_RESET, NULL), VBD_OK);
 	assert_true(vbd_conn_stepping(rc->conn));
-	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_INIT, &rig->err), VBD_E_WRONG_STATE);
+	assert_int_equal(
+		vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_INIT, &rig->err), VBD_E_WRONG_STATE);
 	assert_non_null(strstr(rig->err.text, "not complete yet"));
 	rig_close(rc);
 	assert_ended(rc, VBD_CONN_CLOSED, VBD_REASON_LOCAL_CLOSE);
@@ -875,7 +878,7 @@ static void test_conn_manual__a_qp_that_does_not_flush_ends_by_force(void **stat
 	struct rig_conn *rc = in_state(rig, IBV_QPS_RTS);
 
 	fake_flushes_withheld(true);
-	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_ERR, NULL), VBD_OK);
+	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_ERR, NULL), VBD_OK);
 	rig_settle(rig);
 	assert_true(vbd_conn_stepping(rc->conn));
 	assert_int_not_equal(rc->deadline_ms, 0);
@@ -940,7 +943,7 @@ static void test_conn_manual__a_slow_move_is_waited_for(void **state)
 	assert_true(vbd_conn_stepping(rc->conn));
 	assert_int_equal(
 		vbd_conn_remote(rc->conn, &remote, VBD_QP_TO_RTS, NULL), VBD_E_WRONG_STATE);
-	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_ERR, NULL), VBD_E_WRONG_STATE);
+	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_ERR, NULL), VBD_E_WRONG_STATE);
 	move(rc);
 	assert_int_equal(rc->stepped, 1);
 	assert_is(rc, VBD_CONN_ESTABLISHED, IBV_QPS_RTS);
@@ -961,7 +964,7 @@ static void test_conn_manual__a_slow_move_that_fails_says_why(void **state)
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_INIT);
 	assert_int_equal(rc->conn->manual.failure.status, VBD_E_ADDR_ERROR);
 	assert_int_equal(rc->conn->manual.failure.raw, ETIMEDOUT);
-	assert_int_equal(vbd_conn_modify(rc->conn, VBD_QP_TO_RTR, NULL), VBD_OK);
+	assert_int_equal(vbd_conn_set_qp_state(rc->conn, VBD_QP_TO_RTR, NULL), VBD_OK);
 	assert_int_equal(rc->conn->manual.failure.status, VBD_OK);
 	move(rc);
 	assert_is(rc, VBD_CONN_AWAITING_REMOTE, IBV_QPS_RTR);
@@ -1009,7 +1012,7 @@ static void live_through(struct rig *rig, unsigned int nth)
 		if (i == 0)
 			(void)!vbd_conn_remote(rc->conn, &remote, VBD_QP_TO_RTS, NULL);
 		else
-			(void)!vbd_conn_modify(rc->conn, walk[i - 1], NULL);
+			(void)!vbd_conn_set_qp_state(rc->conn, walk[i - 1], NULL);
 		rig_settle(rig);
 	}
 	rig_close(rc);

@@ -89,14 +89,14 @@ static void test_rows__an_ended_connection_has_no_rate(void **state)
 {
 	struct vbd_ctl_rows first =
 		take_snapshot("[{\"id\": 7, \"state\": \"established\"}]", NULL, 0, NULL);
-	struct vbd_ctl_rows second = take_snapshot("[{\"id\": 7, \"state\": \"failed\", \"end\": "
-						   "{\"reason\": \"peer_unreachable\"}}]",
+	struct vbd_ctl_rows second = take_snapshot("[{\"id\": 7, \"state\": \"failed\", "
+						   "\"end_code\": \"peer_unreachable\"}]",
 		NULL, 1000, &first);
 
 	(void)state;
 	assert_true(second.items[0].ended);
 	assert_false(second.items[0].sent_rate.known);
-	assert_cell(&second.items[0], VBD_CTL_TOP_REASON, "peer_unreachable");
+	assert_cell(&second.items[0], VBD_CTL_TOP_END_CODE, "peer_unreachable");
 	vbd_ctl_rows_fini(&second);
 	vbd_ctl_rows_fini(&first);
 }
@@ -119,9 +119,10 @@ static void test_rows__a_look_of_just_now_has_its_rates_taken_over(void **state)
 
 static void test_rows__cq_and_rtt_are_shown_where_they_are_known(void **state)
 {
-	struct vbd_ctl_rows rows = take_snapshot(
-		"[{\"id\": 2, \"cq\": 5, \"rtt\": {\"last_ns\": 12345, \"p99_ns\": 99400}},"
-		" {\"id\": 1, \"cq\": 6, \"rtt\": null}, {\"id\": 3}, {\"name\": \"none\"}, 17]",
+	struct vbd_ctl_rows rows = take_snapshot("[{\"id\": 2, \"cq\": {\"id\": 5}, \"rtt\": "
+						 "{\"last_ns\": 12345, \"p99_ns\": 99400}},"
+						 " {\"id\": 1, \"cq\": {\"id\": 6}, \"rtt\": "
+						 "null}, {\"id\": 3}, {\"name\": \"none\"}, 17]",
 		"[{\"id\": 5, \"cqe\": 1000, \"outstanding_cqe\": 250},"
 		" {\"id\": 6, \"cqe\": 0, \"outstanding_cqe\": 0}]",
 		0, NULL);
@@ -369,7 +370,7 @@ static void test_columns__those_that_matter_least_go_first(void **state)
 	assert_int_equal(layout.width[VBD_CTL_TOP_PEER], 30);
 	assert_int_equal(layout.width[VBD_CTL_TOP_STATE], 15);
 	layout = vbd_ctl_top_layout(view.shown, 1, 200, false);
-	assert_int_equal(layout.width[VBD_CTL_TOP_REASON], 0);
+	assert_int_equal(layout.width[VBD_CTL_TOP_END_CODE], 0);
 	layout = vbd_ctl_top_layout(view.shown, 1, 80, false);
 	assert_int_not_equal(layout.width[VBD_CTL_TOP_RTT], 0);
 	assert_int_not_equal(layout.width[VBD_CTL_TOP_PEER], 0);

@@ -73,9 +73,9 @@ static void test_services_connections__two_of_one_daemon_connect(void **state)
 	assert_ptr_equal(vbd_object_find(svc->daemon->connections, id, &svc->err), active);
 	assert_null(vbd_object_find(svc->daemon->connections, "4711", &svc->err));
 	assert_int_equal(svc->err.status, VBD_E_NOT_FOUND);
-	assert_non_null(strstr(active->dst, "10.0.0.1:"));
+	assert_string_equal(active->dst_addr, "10.0.0.1");
 	assert_int_equal(passive->listener_id, listener->object.id);
-	assert_string_equal(passive->dst, "");
+	assert_string_equal(passive->dst_addr, "");
 	assert_int_equal(listener->requests, 1);
 	assert_int_equal(listener->accepted, 1);
 	assert_int_equal(listener->waiting, 0);
@@ -355,7 +355,7 @@ static void test_services_connections__a_name_is_looked_up(void **state)
 	assert_non_null(connection->resolution);
 	SVC_UNTIL(svc, connection->conn->state == VBD_CONN_ESTABLISHED);
 	assert_null(connection->resolution);
-	assert_non_null(strstr(connection->dst, "localhost:"));
+	assert_string_equal(connection->dst_addr, "localhost");
 }
 
 static void test_services_connections__a_clean_end_is_a_problem_for_who_waited(void **state)

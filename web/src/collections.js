@@ -14,7 +14,7 @@ import { countersOf } from "./overview.js";
 
 const ALL = { state: "open,ended" };
 const COUNTED =
-	"id,name,state,role,transport,bringup,device,peer,local,dst,listener,qp,cq,counters,first_error,end,rtt,created_at,established_at,ended_at,waits_for";
+	"id,name,state,side,qp_type,bringup,manual,device,peer,local,dst_addr,dst_port,listener,qp_attr,cq,counters,end_code,error,rtt,created_at,established_at,ended_at,waits_for";
 
 export const collections = {
 	connections: {
@@ -57,9 +57,19 @@ export const collections = {
 	},
 	probes: { path: "/v1/probes", query: ALL, kinds: ["probe"], pollMs: 1000 },
 	cqs: { path: "/v1/cqs", kinds: ["cq"], pollMs: 2000 },
-	endpoints: { path: "/v1/ud_endpoints", query: ALL, kinds: ["ud_endpoint", "ud_peer", "multicast_membership"], pollMs: 2000 },
+	endpoints: {
+		path: "/v1/ud_endpoints",
+		query: ALL,
+		kinds: ["ud_endpoint", "ud_peer", "multicast_membership"],
+		pollMs: 2000,
+	},
 	peers: { path: "/v1/ud_peers", query: ALL, kinds: ["ud_peer", "ud_endpoint"], pollMs: 5000 },
-	groups: { path: "/v1/multicast_memberships", query: ALL, kinds: ["multicast_membership", "ud_endpoint"], pollMs: 5000 },
+	groups: {
+		path: "/v1/multicast_memberships",
+		query: ALL,
+		kinds: ["multicast_membership", "ud_endpoint"],
+		pollMs: 5000,
+	},
 };
 
 export const PAGE_ITEMS = 1000;

@@ -102,3 +102,13 @@ export function endpoint(value) {
 	const host = value.addr.includes(":") ? `[${value.addr}]` : value.addr;
 	return value.port == null ? host : `${host}:${value.port}`;
 }
+
+/** asked - HOST:PORT that a connection was asked for; null on the passive side */
+export function asked({ dst_addr: addr, dst_port: port }) {
+	return addr == null ? null : endpoint({ addr, port });
+}
+
+/** refText - the name of a reference {id, name}, or "#7" */
+export function refText({ id, name }) {
+	return name ?? `#${id}`;
+}

@@ -122,7 +122,7 @@ export function inWords(state, timeline, format) {
 }
 
 /** deadPeer - the time until a dead peer is detected while data is sent; null before that is known */
-export function deadPeer({ detect_ms: worstMs, ack_timeout_ns: timeoutNs, retry_count: retries }) {
+export function deadPeer({ dead_peer_detect_ms: worstMs, ack_timeout_ns: timeoutNs, retry_count: retries }) {
 	if (worstMs != null) return `${ns(worstMs * 1e6)} at worst (${ns(timeoutNs)} × ${retries + 1} tries)`;
 	return timeoutNs == null ? null : "never";
 }

@@ -29,6 +29,25 @@ function counters(scale) {
 }
 
 const at = (ms) => new Date(ms).toISOString();
+
+const firstError = (ms, code) => ({
+	at: at(ms),
+	source: "wc",
+	code,
+	detail: "IBV_WC_RETRY_EXC_ERR",
+	hint: ENDS[code][1],
+	op: "write",
+	cm_event: null,
+	cm_status: null,
+	reject_reason: null,
+	wc_status: "IBV_WC_RETRY_EXC_ERR",
+	vendor_err: 129,
+	async_event: null,
+	call: null,
+	errno: null,
+	transfer: null,
+});
+
 const OP_COUNTERS = { posted: 900, completed: 880, errors: 0, flushed: 0, bytes: 901120, signalled: 900 };
 
 export class Fake {
@@ -51,8 +70,8 @@ export class Fake {
 				"connection_ended",
 				"warning",
 				{ kind: "connection", id: one.id, name: one.name },
-				`failed: ${one.end.reason}: ${one.end.text}`,
-				{ state: "failed", previous_state: null, code: one.end.reason },
+				`failed: ${one.end_code}: ${one.error.detail}`,
+				{ state: "failed", previous_state: null, code: one.end_code },
 			);
 		this.lists = {
 			connections: this.connections,
@@ -77,26 +96,30 @@ export class Fake {
 			name: id % 3 ? `node-${String(id).padStart(4, "0")}` : null,
 			state,
 			waits_for: state === "connecting" ? "the peer's answer" : null,
-			role: id % 2 ? "active" : "passive",
-			transport: "rc",
+			side: id % 2 ? "active" : "passive",
+			qp_type: "rc",
 			bringup: "cm",
-			exchange: null,
-			remote: null,
+			manual: null,
 			device: id % 5 ? "mlx5_0" : "mlx5_1",
 			port_num: 1,
-			listener: id % 2 ? null : 1,
+			listener: id % 2 ? null : { id: 1, name: "front" },
 			local: { addr: "10.76.0.1", port: 40000 + (id % 20000) },
 			peer,
-			dst: `${peer.addr}:7471`,
-			qp: this.qp(id, state),
-			cq: (id % 8) + 1,
+			dst_addr: id % 2 ? peer.addr : null,
+			dst_port: id % 2 ? 7471 : null,
+			src_addr: null,
+			src_port: null,
+			tos: null,
+			reuse_addr: false,
+			qp_attr: this.qp(id, state),
+			cq: { id: (id % 8) + 1, name: null },
 			counters: counters(id % 4 ? 0 : (id % 13) * 4e7),
 			lost_packets: null,
 			inbox: { messages: 0, capacity: 16 },
 			rtt:
 				state === "established" && id % 3
 					? {
-							probe: id,
+							probe: { id, name: null },
 							sent: 900,
 							completed: 899,
 							lost: id % 5 ? 0 : 3,
@@ -108,33 +131,20 @@ export class Fake {
 							p999_ns: 940100,
 						}
 					: null,
-			first_error:
-				reason === "retry_exceeded"
-					? {
-							at: at(created + 9e5),
-							source: "wc",
-							code: reason,
-							detail: "IBV_WC_RETRY_EXC_ERR",
-							hint: ENDS[reason][1],
-							op: "write",
-							cm_event: null,
-							cm_status: null,
-							reject_reason: null,
-							wc_status: "IBV_WC_RETRY_EXC_ERR",
-							vendor_err: 129,
-							async_event: null,
-							call: null,
-							errno: null,
-							transfer: null,
-						}
-					: null,
-			end: reason && { reason, text: ENDS[reason][0], hint: ENDS[reason][1] },
+			end_code: reason,
+			error: failed
+				? {
+						code: reason,
+						detail: ENDS[reason][0],
+						hint: ENDS[reason][1],
+						first: reason === "retry_exceeded" ? firstError(created + 9e5, reason) : null,
+					}
+				: null,
 			created_at: at(created),
 			established_at: state === "connecting" || reason === "rejected" ? null : at(created + 11),
 			ended_at: reason ? at(created + 9e5) : null,
 			service: "inbox",
-			params: { sq_depth: 64, rq_depth: 16 },
-			asked: { device: null, src_addr: null, src_port: null, tos: null, reuse_addr: false },
+			qp: { sq_depth: 64, rq_depth: 16, recv_size_bytes: 4096 },
 			timeout_ms: 5000,
 		};
 	}
@@ -164,7 +174,7 @@ export class Fake {
 			vlan_id: null,
 			traffic_class: 106,
 			hop_limit: 64,
-			detect_ms: 336,
+			dead_peer_detect_ms: 336,
 		};
 	}
 
@@ -331,8 +341,8 @@ export class Fake {
 			sidr: { requests: 4, answered: 3, refused: 1 },
 			peers: 1,
 			groups: 1,
-			first_error: null,
-			end: null,
+			end_code: null,
+			error: null,
 			created_at: at(this.startedMs),
 			ended_at: null,
 		});
@@ -453,7 +463,7 @@ export class Fake {
 				[9.6, "call", "rdma_establish"],
 				[10.9, "state", "established"],
 			);
-		if (one.first_error)
+		if (one.error?.first)
 			steps.push([9e5, "wc", "IBV_WC_RETRY_EXC_ERR", "write, vendor 129"], [9e5 + 1, "qp", "RTS -> ERR"]);
 		if (one.ended_at) steps.push([9e5 + 4, "state", one.state]);
 		return steps.map(([ms, kind, what, detail]) => ({
@@ -466,7 +476,7 @@ export class Fake {
 	}
 
 	explanation(one) {
-		const lost = one.end?.reason === "retry_exceeded";
+		const lost = one.end_code === "retry_exceeded";
 		const wc = {
 			kind: "wc_status",
 			name: "IBV_WC_RETRY_EXC_ERR",
@@ -488,16 +498,17 @@ export class Fake {
 			advice: "Lower ack_timeout or retry_count.",
 		};
 		return {
-			connection: one.id,
+			connection: { id: one.id, name: one.name },
 			state: one.state,
-			summary: one.end
-				? `It ${one.state === "failed" ? "failed" : "was closed"} with ${one.peer.addr} port 7471 on ${one.device} (${one.end.reason}): ${one.end.text.toLowerCase()}.`
+			summary: one.end_code
+				? `It ${one.state === "failed" ? "failed" : "was closed"} with ${one.peer.addr} port 7471 on ${one.device} (${one.end_code}): ${ENDS[one.end_code][0].toLowerCase()}.`
 				: `It is ${one.state} with ${one.peer.addr} port 7471 on ${one.device}, and nothing has failed.`,
 			causes: lost ? [wc] : [],
-			advice: one.end ? [one.end.hint] : [],
-			findings: one.end ? [finding] : one.id % 5 ? [finding] : [slow, finding],
+			advice: one.end_code ? [ENDS[one.end_code][1]] : [],
+			findings: one.end_code ? [finding] : one.id % 5 ? [finding] : [slow, finding],
 			facts: { dead_peer_worst_ms: 336 },
-			first_error: one.first_error,
+			end_code: one.end_code,
+			error: one.error,
 			followed_by: {
 				flushed: lost ? 47 : 0,
 				flushed_sends: lost ? 31 : 0,
@@ -614,7 +625,7 @@ export class Fake {
 		const after = Number(url.searchParams.get("after") ?? 0);
 		const fields = url.searchParams.get("fields")?.split(",");
 		const open = url.searchParams.get("state") === "open";
-		const all = list.filter((one) => one.id > after && !(open && one.end));
+		const all = list.filter((one) => one.id > after && !(open && one.end_code));
 		const items = all.slice(0, limit).map((one) => this.clean(one));
 		const thin = fields
 			? items.map((one) => Object.fromEntries(Object.entries(one).filter(([key]) => fields.includes(key))))

@@ -30,12 +30,12 @@ static char *cell_received(const json_t *counters)
 }
 
 static const struct vbd_ctl_column connection_columns[] = {VBD_CTL_NUMBER("ID", "id"),
-	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("ROLE", "role"),
+	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("SIDE", "side"),
 	VBD_CTL_ENDPOINT("PEER", "peer"), VBD_CTL_TEXT("SERVICE", "service"),
-	VBD_CTL_HEX("LQPN", "qp.lqpn"), VBD_CTL_HEX("RQPN", "qp.rqpn"),
+	VBD_CTL_HEX("LQPN", "qp_attr.lqpn"), VBD_CTL_HEX("RQPN", "qp_attr.rqpn"),
 	{"SENT", "counters", cell_sent, VBD_CTL_COLUMN_RIGHT},
 	{"RECV", "counters", cell_received, VBD_CTL_COLUMN_RIGHT},
-	VBD_CTL_WIDE("REASON", "end.reason")};
+	VBD_CTL_WIDE("END-CODE", "end_code")};
 
 static const struct vbd_ctl_column counter_columns[] = {VBD_CTL_TEXT("OPERATION", "operation"),
 	VBD_CTL_NUMBER("POSTED", "counters.posted"),
@@ -66,11 +66,11 @@ static json_t *problem_of_end(const json_t *connection)
 {
 	static const struct {
 		const char *name, *path;
-	} rows[] = {{"code", "end.reason"}, {"code", "state"}, {"title", "end.text"},
-		{"detail", "first_error.detail"}, {"call", "first_error.call"},
-		{"errno", "first_error.errno"}, {"cm_event", "first_error.cm_event"},
-		{"cm_status", "first_error.cm_status"}, {"wc_status", "first_error.wc_status"},
-		{"vendor_err", "first_error.vendor_err"}, {"hint", "end.hint"}};
+	} rows[] = {{"code", "end_code"}, {"code", "state"}, {"detail", "error.detail"},
+		{"call", "error.first.call"}, {"errno", "error.first.errno"},
+		{"cm_event", "error.first.cm_event"}, {"cm_status", "error.first.cm_status"},
+		{"wc_status", "error.first.wc_status"}, {"vendor_err", "error.first.vendor_err"},
+		{"hint", "error.hint"}};
 	json_t *problem = vbd_ctl_must(json_object());
 	char *path = vbd_ctl_fill(connection, CONNECTIONS "/{id:count}");
 
@@ -89,28 +89,28 @@ static void put_established(const struct vbd_ctl *ctl, json_t *connection)
 {
 	(void)ctl;
 	vbd_ctl_sentence_put("connection", connection,
-		"{state} with {peer:endpoint}, QP {qp.lqpn:hex} -> {qp.rqpn:hex}, "
+		"{state} with {peer:endpoint}, QP {qp_attr.lqpn:hex} -> {qp_attr.rqpn:hex}, "
 		"service {service}");
 }
 
 /* The values of a queue pair that its peer needs, for a connection brought up by hand. */
-static void put_exchange(const json_t *connection)
+static void put_local(const json_t *connection)
 {
 	vbd_ctl_line_put("for the peer", connection,
-		"--gid {exchange.gid} --lid {exchange.lid} --qpn {exchange.qpn:count} "
-		"--psn {exchange.psn:count} --mtu {exchange.mtu_bytes}");
+		"--gid {manual.local.gid} --lid {manual.local.lid} --qpn {manual.local.qpn:count} "
+		"--psn {manual.local.psn:count} --mtu {manual.local.port_mtu_bytes}");
 }
 
 static void put_state(const struct vbd_ctl *ctl, json_t *connection)
 {
-	bool has_reason = vbd_ctl_json_at(connection, "end.reason");
+	bool has_end = vbd_ctl_json_at(connection, "end_code");
 
 	(void)ctl;
 	vbd_ctl_sentence_put(
-		"connection", connection, has_reason ? "{state} ({end.reason})" : "{state}");
-	if (vbd_ctl_json_at(connection, "exchange")) {
-		VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("qp state", "qp.state"));
-		put_exchange(connection);
+		"connection", connection, has_end ? "{state} ({end_code})" : "{state}");
+	if (vbd_ctl_json_at(connection, "manual.local")) {
+		VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("qp state", "qp_attr.state"));
+		put_local(connection);
 	}
 }
 
@@ -213,16 +213,17 @@ enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl)
 	return vbd_ctl_call_put(ctl, "POST", CONNECTIONS, body, VBD_CTL_NO_WAIT, put_state);
 }
 
-/* Completes @body with `exchange` of the peer's connection; members that came from options stay. */
-static enum vbd_ctl_exit take_exchange(struct vbd_ctl *ctl, const char *from, json_t *body)
+/* Completes @body with `manual.local` of the peer's connection; members that came from options
+ * stay. */
+static enum vbd_ctl_exit take_local(struct vbd_ctl *ctl, const char *from, json_t *body)
 {
 	struct vbd_ctl_answer answer = {0};
 	enum vbd_ctl_exit exit_status = vbd_ctl_get_at(ctl, "--from", from, CONNECTIONS, &answer);
-	json_t *exchange = vbd_ctl_json_at(answer.json, "exchange");
+	json_t *local = vbd_ctl_json_at(answer.json, "manual.local");
 
-	if (exit_status == VBD_CTL_OK && !exchange)
+	if (exit_status == VBD_CTL_OK && !local)
 		exit_status = vbd_ctl_fail("%s: that connection is not brought up by hand", from);
-	if (exit_status == VBD_CTL_OK && json_object_update_missing(body, exchange) < 0)
+	if (exit_status == VBD_CTL_OK && json_object_update_missing(body, local) < 0)
 		vbd_ctl_must(NULL);
 	vbd_ctl_answer_fini(&answer);
 	return exit_status;
@@ -232,7 +233,7 @@ enum vbd_ctl_exit vbd_ctl_remote(struct vbd_ctl *ctl)
 {
 	const char *from = ctl->args.text[VBD_CTL_OPT_FROM];
 	json_t *body = vbd_ctl_args_body(&ctl->args);
-	enum vbd_ctl_exit exit_status = from ? take_exchange(ctl, from, body) : VBD_CTL_OK;
+	enum vbd_ctl_exit exit_status = from ? take_local(ctl, from, body) : VBD_CTL_OK;
 
 	if (exit_status == VBD_CTL_OK)
 		return command_one(ctl, ctl->args.operands[0], "/remote", body, VBD_CTL_NO_WAIT);
@@ -246,7 +247,7 @@ enum vbd_ctl_exit vbd_ctl_qp_state(struct vbd_ctl *ctl)
 
 	if (!body)
 		return VBD_CTL_USAGE;
-	return command_one(ctl, ctl->args.operands[0], "/modify", body, VBD_CTL_NO_WAIT);
+	return command_one(ctl, ctl->args.operands[0], "/qp_state", body, VBD_CTL_NO_WAIT);
 }
 
 /* Prints the GIDs of the path, and the local one's index, type and network interface; the retry
@@ -257,9 +258,9 @@ static void put_qp(const json_t *qp)
 		"{state}  {lqpn:hex} -> {rqpn:hex}  psn {sq_psn:hex} / {rq_psn:hex}  "
 		"path mtu {path_mtu_bytes}");
 	vbd_ctl_line_put("retries", qp,
-		vbd_ctl_json_has_uint(qp, "detect_ms")
+		vbd_ctl_json_has_uint(qp, "dead_peer_detect_ms")
 			? "{retry_count} after {ack_timeout_ns:ns} each: a dead peer is noticed "
-			  "within {detect_ms} ms"
+			  "within {dead_peer_detect_ms} ms"
 			: "{retry_count} after {ack_timeout_ns:ns} each: a dead peer is noticed "
 			  "never");
 	vbd_ctl_line_put("rnr retries", qp,
@@ -276,17 +277,12 @@ static void put_ends(const json_t *connection)
 {
 	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TIME("created", "created_at"),
 		VBD_CTL_TIME("established", "established_at"), VBD_CTL_TIME("ended", "ended_at"),
-		VBD_CTL_TEXT("waits for", "waits_for"),
-		VBD_CTL_TEXT("first error", "first_error.detail"),
-		VBD_CTL_TEXT("  cm event", "first_error.cm_event"),
-		VBD_CTL_TEXT("  wc status", "first_error.wc_status"),
-		VBD_CTL_TEXT("  call", "first_error.call"),
-		VBD_CTL_TEXT("  errno", "first_error.errno"));
-	/* An ended connection has a hint of its own, which mostly repeats this one. */
-	if (!vbd_ctl_json_at(connection, "end"))
-		VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("  hint", "first_error.hint"));
-	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("reason", "end.reason"),
-		VBD_CTL_TEXT("  means", "end.text"), VBD_CTL_TEXT("  hint", "end.hint"));
+		VBD_CTL_TEXT("waits for", "waits_for"), VBD_CTL_TEXT("end code", "end_code"),
+		VBD_CTL_TEXT("error", "error.detail"),
+		VBD_CTL_TEXT("  cm event", "error.first.cm_event"),
+		VBD_CTL_TEXT("  wc status", "error.first.wc_status"),
+		VBD_CTL_TEXT("  call", "error.first.call"),
+		VBD_CTL_TEXT("  errno", "error.first.errno"), VBD_CTL_TEXT("  hint", "error.hint"));
 }
 
 static void put_counters(const json_t *connection)
@@ -331,18 +327,20 @@ static void put_timeline(const json_t *connection)
 /* Prints everything but the title. */
 static void put_connection(const json_t *connection)
 {
-	const json_t *qp = vbd_ctl_json_at(connection, "qp");
+	const json_t *qp = vbd_ctl_json_at(connection, "qp_attr");
 
-	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("role", "role"),
-		VBD_CTL_TEXT("transport", "transport"), VBD_CTL_TEXT("brought up by", "bringup"),
-		VBD_CTL_TEXT("listener", "listener"), VBD_CTL_TEXT("asked for", "dst"),
-		VBD_CTL_ENDPOINT("local", "local"), VBD_CTL_ENDPOINT("peer", "peer"),
-		VBD_CTL_TEXT("device", "device"), VBD_CTL_TEXT("port", "port_num"),
-		VBD_CTL_TEXT("cq", "cq"));
+	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("side", "side"),
+		VBD_CTL_TEXT("qp type", "qp_type"), VBD_CTL_TEXT("brought up by", "bringup"),
+		VBD_CTL_TEXT("listener", "listener"));
+	if (vbd_ctl_json_at(connection, "dst_addr"))
+		vbd_ctl_line_put("asked for", connection, "{dst_addr} port {dst_port}");
+	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_ENDPOINT("local", "local"),
+		VBD_CTL_ENDPOINT("peer", "peer"), VBD_CTL_TEXT("device", "device"),
+		VBD_CTL_TEXT("port", "port_num"), VBD_CTL_TEXT("cq", "cq"));
 	if (qp)
 		put_qp(qp);
-	if (vbd_ctl_json_at(connection, "exchange"))
-		put_exchange(connection);
+	if (vbd_ctl_json_at(connection, "manual.local"))
+		put_local(connection);
 	VBD_CTL_MEMBERS_PUT(connection, VBD_CTL_TEXT("sent data", "private_data.local.data"),
 		VBD_CTL_TEXT("peer's data", "private_data.peer.data"),
 		VBD_CTL_TEXT("service", "service"));

@@ -124,7 +124,7 @@ void vbd_ctl_explanation_put(const json_t *explanation)
 	vbd_ctl_text_put(summary);
 	put_causes(vbd_ctl_json_at(explanation, "causes"));
 	put_texts("what to do", vbd_ctl_json_at(explanation, "advice"));
-	VBD_CTL_MEMBERS_PUT(explanation, VBD_CTL_TEXT("first error", "first_error.detail"),
+	VBD_CTL_MEMBERS_PUT(explanation, VBD_CTL_TEXT("error", "error.detail"),
 		VBD_CTL_TEXT("preceded by", "preceded_by.what"));
 	put_followed_by(explanation);
 	put_findings(vbd_ctl_json_at(explanation, "findings"));

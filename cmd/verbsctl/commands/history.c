@@ -30,21 +30,13 @@ static char *cell_duration(const json_t *connection)
 	return vbd_ctl_text_of_span(to_ns - from_ns);
 }
 
-/* The first error says more than the reason; the reason's text is the fallback. */
-static char *cell_why(const json_t *connection)
-{
-	const json_t *text = vbd_ctl_json_at(connection, "first_error.detail");
-
-	return vbd_ctl_cell_text(text ? text : vbd_ctl_json_at(connection, "end.text"));
-}
-
 static const struct vbd_ctl_column history_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_TIME("ENDED", "ended_at"),
-	VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("REASON", "end.reason"),
+	VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("END-CODE", "end_code"),
 	{"DURATION", "", cell_duration, VBD_CTL_COLUMN_RIGHT}, VBD_CTL_ENDPOINT("PEER", "peer"),
 	{"SENT", "counters", cell_sent, VBD_CTL_COLUMN_RIGHT},
 	{"RECV", "counters", cell_received, VBD_CTL_COLUMN_RIGHT},
-	{"WHY", "", cell_why, VBD_CTL_COLUMN_TRUNC}};
+	VBD_CTL_WIDE("ERROR", "error.detail")};
 
 enum vbd_ctl_exit vbd_ctl_history(struct vbd_ctl *ctl)
 {

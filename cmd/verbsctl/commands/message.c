@@ -285,7 +285,7 @@ static enum vbd_ctl_exit check_open(struct receiver *receiver, bool *ret_open)
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status = vbd_ctl_call(
 		receiver->ctl, "GET", receiver->connection, NULL, VBD_CTL_NO_WAIT, &answer);
-	const char *reason = vbd_ctl_json_text(answer.json, "end.reason");
+	const char *end_code = vbd_ctl_json_text(answer.json, "end_code");
 
 	receiver->ended = vbd_ctl_json_is(answer.json, "state", "closed") ||
 			  vbd_ctl_json_is(answer.json, "state", "failed");
@@ -293,7 +293,7 @@ static enum vbd_ctl_exit check_open(struct receiver *receiver, bool *ret_open)
 	if (exit_status == VBD_CTL_OK && !*ret_open)
 		vbd_ctl_note("connection/%llu has ended%s%s",
 			(unsigned long long)vbd_ctl_json_uint(answer.json, "id"),
-			reason ? ": " : "", reason ? reason : "");
+			end_code ? ": " : "", end_code ? end_code : "");
 	vbd_ctl_answer_fini(&answer);
 	return exit_status;
 }

@@ -102,7 +102,7 @@ enum vbd_ctl_kind {
 	X(REUSE_ADDR, "reuse-addr", 0, FLAG, NULL, "reuse_addr",                                   \
 		"share the address with other sockets that allow it")                              \
 	X(V6_ONLY, "v6-only", 0, FLAG, NULL, "v6_only", "accept no IPv4 on an IPv6 address")       \
-	X(TRANSPORT, "transport", 0, TEXT, "rc|uc", "transport", "kind of queue pair")             \
+	X(QP_TYPE, "qp-type", 0, TEXT, "rc|uc", "qp_type", "type of the queue pair")               \
 	X(PORT_NUM, "port-num", 0, UINT, "N", "port_num", "port of the device")                    \
 	X(GID_INDEX, "gid-index", 0, UINT, "N", "gid_index", "entry of the port's GID table")      \
 	X(PKEY_INDEX, "pkey-index", 0, UINT, "N", "pkey_index", "entry of the port's P_Key table") \
@@ -116,7 +116,7 @@ enum vbd_ctl_kind {
 	X(LID, "lid", 0, UINT, "N", "lid", "the peer's LID (InfiniBand)")                          \
 	X(QPN, "qpn", 0, UINT, "N", "qpn", "the peer's queue pair number")                         \
 	X(QKEY, "qkey", 0, HEX, "HEX", "qkey", "Q_Key")                                            \
-	X(MTU, "mtu", 0, UINT, "256|512|1024|2048|4096", "mtu_bytes", "the peer's MTU")            \
+	X(MTU, "mtu", 0, UINT, "256|512|1024|2048|4096", "port_mtu_bytes", "the peer's MTU")       \
 	X(BRING_TO, "bring-to", 0, TEXT, "RTR|RTS", "bring_to", "state to move the queue pair to") \
 	X(DEPTH_CQE, "depth", 0, UINT, "N", "cqe", "completions that the queue can hold")          \
 	X(MODERATION_COUNT, "moderation-count", 0, UINT, "N", "moderation.count",                  \
@@ -165,7 +165,7 @@ enum vbd_ctl_kind {
 		"only objects in these states, such as open,ended; default: open")                 \
 	X(SORT, "sort", 0, TEXT, "MEMBER", "sort",                                                 \
 		"sort by this member; -MEMBER reverses the order")                                 \
-	X(HISTORY_SORT, "sort", 0, TEXT, "ended_at|reason|duration|bytes|name|state|device",       \
+	X(HISTORY_SORT, "sort", 0, TEXT, "ended_at|end_code|duration|bytes|name|state|device",     \
 		"sort", "sort by this member; a leading - reverses the order (-ended_at)")         \
 	X(LIMIT, "limit", 0, UINT, "N", NULL, "show N at most")                                    \
 	X(SIZE, "size", 0, SIZE, "BYTES", "size_bytes",                                            \
@@ -228,7 +228,7 @@ enum vbd_ctl_kind {
 	X(FILTER, "filter", 0, TEXT, "TEXT", NULL, "only connections that show this text")         \
 	X(ALL, "all", 'a', FLAG, NULL, NULL, "show ended connections too")                         \
 	X(TOP_SORT, "sort", 0, TEXT,                                                               \
-		"id|name|state|peer|device|sent/s|recv/s|ops/s|cq|rtt|rtt99|sent|recv|reason",     \
+		"id|name|state|peer|device|sent/s|recv/s|ops/s|cq|rtt|rtt99|sent|recv|end_code",   \
 		NULL, "sort by this column")
 
 #define VBD_CTL_OPTIONS_MAX 36 /* options of one command */

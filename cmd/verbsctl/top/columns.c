@@ -97,7 +97,7 @@ static struct vbd_ctl_maybe number_of(const struct vbd_ctl_row *row, enum vbd_ct
 	case VBD_CTL_TOP_STATE:
 	case VBD_CTL_TOP_PEER:
 	case VBD_CTL_TOP_DEVICE:
-	case VBD_CTL_TOP_REASON:
+	case VBD_CTL_TOP_END_CODE:
 	case VBD_CTL_TOP_COLUMN_END:
 		break;
 	}
@@ -116,8 +116,8 @@ static const char *text_of(const struct vbd_ctl_row *row, enum vbd_ctl_top_colum
 		return row->peer;
 	case VBD_CTL_TOP_DEVICE:
 		return row->device;
-	case VBD_CTL_TOP_REASON:
-		return row->reason;
+	case VBD_CTL_TOP_END_CODE:
+		return row->end_code;
 	case VBD_CTL_TOP_ID:
 	case VBD_CTL_TOP_SENT_RATE:
 	case VBD_CTL_TOP_RECV_RATE:
@@ -259,7 +259,7 @@ struct vbd_ctl_top_layout vbd_ctl_top_layout(
 	struct vbd_ctl_top_layout layout = {{0}};
 
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {
-		if (i != VBD_CTL_TOP_REASON || ended)
+		if (i != VBD_CTL_TOP_END_CODE || ended)
 			layout.width[i] = wanted_width(rows, count, (enum vbd_ctl_top_column)i);
 	}
 	while (total_width(&layout, true) > columns && drop_one(&layout))

@@ -36,7 +36,7 @@
 	X(VBD_CTL_TOP_RTT_P99, "rtt99", "RTT99", '9', true, true, 40, 6, 6)     \
 	X(VBD_CTL_TOP_SENT, "sent", "SENT", 'T', true, true, 35, 5, 6)          \
 	X(VBD_CTL_TOP_RECV, "recv", "RECV", 'V', true, true, 34, 5, 6)          \
-	X(VBD_CTL_TOP_REASON, "reason", "REASON", 'w', false, false, 50, 6, 24)
+	X(VBD_CTL_TOP_END_CODE, "end_code", "END-CODE", 'w', false, false, 50, 8, 24)
 
 enum vbd_ctl_top_column { VBD_CTL_TOP_COLUMN_MAP(VBD_ENUM_ROW) VBD_CTL_TOP_COLUMN_END };
 
@@ -84,7 +84,7 @@ int vbd_ctl_top_compare(const struct vbd_ctl_row *a, const struct vbd_ctl_row *b
  * @rows:    the rows to show
  * @count:   number of rows
  * @columns: width of the terminal
- * @ended:   whether ended connections are shown; only these have a reason
+ * @ended:   whether ended connections are shown; only these have an end code
  *
  * At least one column stays, even if it does not fit.
  */

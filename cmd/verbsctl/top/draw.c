@@ -238,7 +238,7 @@ static char *help_text(void)
 	fputs("up down k j      choose a connection; pgup, pgdn, home, end go further\n"
 	      "enter            all details of the connection; esc goes back\n"
 	      "/                show only connections with this text in name, state, peer, device, "
-	      "reason or id\n"
+	      "end code or id\n"
 	      "esc              show all connections again\n"
 	      "a                show ended connections too, or only open ones again\n"
 	      "r                reverse the order\n"

@@ -37,7 +37,7 @@ static struct vbd_ctl_maybe number_at(const json_t *object, const char *path)
 /* Outstanding share of the completion queue that the connection uses. */
 static struct vbd_ctl_maybe cq_share_of(const json_t *connection, const json_t *cqs)
 {
-	uint64_t id = vbd_ctl_json_uint(connection, "cq");
+	uint64_t id = vbd_ctl_json_uint(connection, "cq.id");
 
 	for (size_t i = 0; id && i < json_array_size(cqs); i++) {
 		const json_t *cq = json_array_get(cqs, i);
@@ -61,7 +61,7 @@ static struct vbd_ctl_row row_of(const json_t *connection, const json_t *cqs)
 		.state = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "state")),
 		.peer = vbd_ctl_cell_endpoint(vbd_ctl_json_at(connection, "peer")),
 		.device = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "device")),
-		.reason = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "end.reason")),
+		.end_code = vbd_ctl_cell_text(vbd_ctl_json_at(connection, "end_code")),
 		.ended = vbd_ctl_json_is(connection, "state", "closed") ||
 			 vbd_ctl_json_is(connection, "state", "failed"),
 		.sent_bytes = vbd_ctl_sent_bytes(counters),
@@ -137,7 +137,7 @@ void vbd_ctl_rows_fini(struct vbd_ctl_rows *rows)
 	for (size_t i = 0; i < rows->count; i++) {
 		struct vbd_ctl_row *row = &rows->items[i];
 
-		free(row->reason);
+		free(row->end_code);
 		free(row->device);
 		free(row->peer);
 		free(row->state);
@@ -158,7 +158,7 @@ const struct vbd_ctl_row *vbd_ctl_rows_find(const struct vbd_ctl_rows *rows, uin
 
 bool vbd_ctl_row_matches(const struct vbd_ctl_row *row, const char *filter)
 {
-	const char *const texts[] = {row->name, row->state, row->peer, row->device, row->reason};
+	const char *const texts[] = {row->name, row->state, row->peer, row->device, row->end_code};
 	char *id = vbd_ctl_format("%llu", (unsigned long long)row->id);
 	bool matches = strcasestr(id, filter);
 

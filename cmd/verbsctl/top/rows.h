@@ -26,7 +26,7 @@ struct vbd_ctl_row {
 	char *state;
 	char *peer;
 	char *device;
-	char *reason;
+	char *end_code;
 	bool ended;
 
 	uint64_t sent_bytes; /* of this side's completed work requests, as in `verbsctl ls` */

@@ -12,17 +12,17 @@ export const qpParams = (over = {}) => ({
 const none = { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0, signalled: 0 };
 
 export const connection = (over = {}) => ({
-  id: 7, name: 'to-b', state: 'established', waits_for: null, role: 'active', transport: 'rc', bringup: 'cm', exchange: null, remote: null, device: 'rxe0',
+  id: 7, name: 'to-b', state: 'established', waits_for: null, side: 'active', qp_type: 'rc', bringup: 'cm', manual: null, device: 'rxe0',
   port_num: 1, listener: null, local: { addr: '192.0.2.1', port: 40001 }, peer: { addr: '192.0.2.2', port: 7471 },
-  dst: 'hostb:7471',
-  qp: {
+  qp_attr: {
     lqpn: 17, rqpn: 18, state: 'RTS', sq_psn: 3223814, rq_psn: 1881236, path_mtu_bytes: 1024, ack_timeout: 14,
     ack_timeout_ns: 67108864, retry_count: 4, rnr_retry: 7, min_rnr_timer: 12, min_rnr_timer_ns: 640000,
     responder_resources: 16, initiator_depth: 16, gid_index: 1, dgid: '::ffff:192.0.2.2',
     sgid: '::ffff:192.0.2.1', gid_type: 'roce_v2', netdev: 'eth0', vlan_id: null, traffic_class: 0, hop_limit: 64,
-    detect_ms: 336,
+    dead_peer_detect_ms: 336,
   },
-  cq: 1,
+  cq: { id: 1, name: null },
+  dst_addr: 'hostb', dst_port: 7471, src_addr: null, src_port: null, tos: null, reuse_addr: false,
   counters: {
     send: { ...none, posted: 2, completed: 2, bytes: 1024 }, recv: { ...none, posted: 16 },
     write: { ...none, posted: 4, completed: 3, errors: 1, bytes: 1048576 }, read: none,
@@ -30,9 +30,8 @@ export const connection = (over = {}) => ({
     bind_window: none, invalidate_window: none,
   },
   inbox: { messages: 2, capacity: 16 }, lost_packets: null, rtt: null,
-  first_error: null, end: null, created_at: at(100), established_at: at(112),
-  ended_at: null, service: 'inbox', params: qpParams(), timeout_ms: 10000,
-  asked: { device: null, src_addr: null, src_port: null, tos: null, reuse_addr: false },
+  end_code: null, error: null, created_at: at(100), established_at: at(112),
+  ended_at: null, service: 'inbox', qp: qpParams(), timeout_ms: 10000,
   private_data: { local: null, peer: null },
   timeline: [
     { at: at(100), since_start_ns: 0, kind: 'call', what: 'rdma_resolve_addr', detail: 'to 192.0.2.2:7471' },
@@ -49,12 +48,15 @@ export const firstError = (over = {}) => ({
 });
 
 export const rejected = (over = {}) => connection({
-  state: 'failed', qp: null, established_at: null, ended_at: at(120),
-  first_error: firstError({
-    source: 'cm_event', code: 'rejected', detail: 'the peer rejected the connection', hint: 'Is something listening there?',
-    cm_event: 'RDMA_CM_EVENT_REJECTED', cm_status: 8,
-  }),
-  end: { reason: 'rejected', text: 'The peer rejected the connection', hint: 'Is something listening on that port?' },
+  state: 'failed', qp_attr: null, established_at: null, ended_at: at(120),
+  end_code: 'rejected',
+  error: {
+    code: 'rejected', detail: 'the peer rejected the connection', hint: 'Is something listening there?',
+    first: firstError({
+      source: 'cm_event', code: 'rejected', detail: 'the peer rejected the connection', hint: 'Is something listening there?',
+      cm_event: 'RDMA_CM_EVENT_REJECTED', cm_status: 8,
+    }),
+  },
   ...over,
 });
 
@@ -146,7 +148,7 @@ export const endpoint = (over = {}) => ({
   service: 'inbox', qp: { sq_depth: 64, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1,
     inline_bytes: 64, signal_every: 1, pd: null, cq: null },
   cq: 1, counters: { send: none, send_imm: none, recv: none, grh_bytes: 0 }, inbox: { messages: 0, capacity: 16 },
-  sidr: { requests: 0, answered: 0, refused: 0 }, ud_peer_count: 1, multicast_membership_count: 0, first_error: null, end: null, created_at: at(8),
+  sidr: { requests: 0, answered: 0, refused: 0 }, ud_peer_count: 1, multicast_membership_count: 0, end_code: null, error: null, created_at: at(8),
   ended_at: null, ...over,
 });
 

@@ -35,7 +35,7 @@ async function commands_do_the_same(world) {
 	equal((await run(await command_of(dialog, '"ack_timeout":10'))).name, "by_curl", "the name of the connection that curl made");
 	await dialog.getByRole("button", { name: "Cancel" }).click();
 	await sees(row_of(page, "by_curl").getByText("established"));
-	equal((await world.get("a", "/v1/connections/by_curl")).params.ack_timeout, 10, "its ACK timeout");
+	equal((await world.get("a", "/v1/connections/by_curl")).qp.ack_timeout, 10, "its ACK timeout");
 
 	await row_of(page, "by_curl").getByRole("link").click();
 	await page.getByRole("button", { name: "Close", exact: true }).click();

@@ -83,9 +83,9 @@ async function lose_the_peer(world, page, remote) {
 	return world.until("a", "/v1/connections/1", "its end", ({ state }) => ["closed", "failed"].includes(state));
 }
 
-async function read_why(world, page, { state, end }) {
+async function read_why(world, page, { state, end_code }) {
 	await sees(page.locator(".view-head").getByText(state));
-	await sees(page.locator("main").getByText(end.reason.replaceAll("_", " ")));
+	await sees(page.locator("main").getByText(end_code.replaceAll("_", " ")));
 	const explained = await world.get("a", "/v1/connections/1/explain");
 
 	await sees(page.getByText(explained.summary));
@@ -93,10 +93,10 @@ async function read_why(world, page, { state, end }) {
 		await sees(page.getByText(meaning));
 	await world.shot(page, "connection-ended");
 	await go(page, "Connections");
-	await sees(row_of(page, "story").getByText(end.reason.replaceAll("_", " ")));
+	await sees(row_of(page, "story").getByText(end_code.replaceAll("_", " ")));
 	await go(page, "Events");
 	await page.getByRole("searchbox").fill("connection_ended");
-	await sees(page.locator(".event").filter({ hasText: end.reason.replaceAll("_", " ") }));
+	await sees(page.locator(".event").filter({ hasText: end_code.replaceAll("_", " ") }));
 	ok(explained.followed_by !== undefined, "errors after the first one are not counted");
 }
 

@@ -82,8 +82,8 @@ test("the diagram can be put into words", () => {
 });
 
 test("the time until a dead peer is detected, with its calculation", () => {
-	const qp = { detect_ms: 336, ack_timeout_ns: 67108864, retry_count: 4 };
+	const qp = { dead_peer_detect_ms: 336, ack_timeout_ns: 67108864, retry_count: 4 };
 	assert.equal(deadPeer(qp), "336 ms at worst (67.1 ms × 5 tries)");
-	assert.equal(deadPeer({ ...qp, detect_ms: null, retry_count: 7 }), "never");
-	assert.equal(deadPeer({ detect_ms: null, ack_timeout_ns: null, retry_count: null }), null);
+	assert.equal(deadPeer({ ...qp, dead_peer_detect_ms: null, retry_count: 7 }), "never");
+	assert.equal(deadPeer({ dead_peer_detect_ms: null, ack_timeout_ns: null, retry_count: null }), null);
 });

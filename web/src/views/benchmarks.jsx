@@ -47,7 +47,9 @@ function rowsOf(item, nameOf) {
 		[
 			"Buffer",
 			item.buffer !== null && (
-				<a href={hashOf({ view: "buffers", query: { id: item.buffer.id } })}>{item.buffer.name ?? `#${item.buffer.id}`}</a>
+				<a href={hashOf({ view: "buffers", query: { id: item.buffer.id } })}>
+					{item.buffer.name ?? `#${item.buffer.id}`}
+				</a>
 			),
 		],
 		[

@@ -54,8 +54,8 @@ export function ConnectionView({ route }) {
 					{item.name ?? `Connection ${item.id}`} {item.name && <span class="faint">#{item.id}</span>}
 				</h1>
 				<State state={item.state} />
-				<span class="tag">{item.transport.toUpperCase()}</span>
-				<span class="tag">{item.role ?? "brought up by hand"}</span>
+				<span class="tag">{item.qp_type.toUpperCase()}</span>
+				<span class="tag">{item.side ?? "brought up by hand"}</span>
 				<ConnectionActions item={item} />
 			</div>
 			<div class="columns">

@@ -110,7 +110,9 @@ function rowsOf(item, nameOf) {
 		[
 			"Buffer",
 			item.buffer === null ? null : (
-				<a href={hashOf({ view: "buffers", query: { id: item.buffer.id } })}>{item.buffer.name ?? `#${item.buffer.id}`}</a>
+				<a href={hashOf({ view: "buffers", query: { id: item.buffer.id } })}>
+					{item.buffer.name ?? `#${item.buffer.id}`}
+				</a>
 			),
 		],
 		["Immediate", item.imm],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The two ends of a connection, its parameters, and its counters.
-import { amount, bytes, clock, count, endpoint, NONE, ns } from "../../format.js";
+import { amount, asked, bytes, clock, count, endpoint, NONE, ns, refText } from "../../format.js";
 import { useItem } from "../../hooks.js";
 import { hashOf } from "../../router.js";
 import { Copy, Facts, Meter, Panel } from "../../ui/bits.jsx";
@@ -30,7 +30,7 @@ function Mono({ children }) {
 }
 
 export function Ends({ connection }) {
-	const { params } = connection;
+	const { qp } = connection;
 	return (
 		<Panel title="Connection">
 			<Facts
@@ -45,7 +45,7 @@ export function Ends({ connection }) {
 						),
 					],
 					["Local address", connection.local?.addr && <Mono>{endpoint(connection.local)}</Mono>],
-					["Connect to", connection.dst && <Mono>{connection.dst}</Mono>],
+					["Connect to", connection.dst_addr && <Mono>{asked(connection)}</Mono>],
 					[
 						"Device",
 						connection.device && (
@@ -54,16 +54,16 @@ export function Ends({ connection }) {
 							>{`${connection.device} port ${connection.port_num ?? NONE}`}</a>
 						),
 					],
-					["Listener", connection.listener && `#${connection.listener}`],
+					["Listener", connection.listener && refText(connection.listener)],
 					["Service", connection.service],
-					["Longest message", params?.recv_size_bytes && `${count(params.recv_size_bytes)} bytes`],
-					["Queues (send / receive)", params?.sq_depth && `${params.sq_depth} / ${params.rq_depth}`],
+					["Longest message", `${count(qp.recv_size_bytes)} bytes`],
+					["Queues (send / receive)", `${qp.sq_depth} / ${qp.rq_depth}`],
 					[
 						"Inbox",
 						connection.inbox?.capacity > 0 &&
 							`${connection.inbox.messages} of ${connection.inbox.capacity} messages`,
 					],
-					["Completion queue", connection.cq && isOpen(connection) && <CqUse id={connection.cq} />],
+					["Completion queue", connection.cq && isOpen(connection) && <CqUse id={connection.cq.id} />],
 					["Lost packets", connection.lost_packets],
 					["Created", clock(connection.created_at, { millis: true }), connection.created_at],
 					[

@@ -113,7 +113,7 @@ function gidOf({ sgid, gid_type: type, gid_index: index }) {
 }
 
 export function QueuePair({ connection }) {
-	const { qp, timeline } = connection;
+	const { qp_attr: qp, timeline } = connection;
 	if (!qp)
 		return (
 			<Panel title="Queue pair">

@@ -61,18 +61,19 @@ function Findings({ findings, folded }) {
 	);
 }
 
-function FirstError({ error }) {
+function ErrorText({ error }) {
+	const { first } = error;
 	const facts = [
-		error.cm_event,
-		error.reject_reason,
-		error.wc_status,
-		error.async_event,
-		error.call,
-		error.errno,
+		first?.cm_event,
+		first?.reject_reason,
+		first?.wc_status,
+		first?.async_event,
+		first?.call,
+		first?.errno,
 	].filter(Boolean);
 	return (
-		<div class="first-error">
-			<p class="label">First error</p>
+		<div class="error-text">
+			<p class="label">Error</p>
 			<p>{error.detail}</p>
 			{facts.length > 0 && <p class="mono muted">{facts.join(" · ")}</p>}
 		</div>
@@ -91,16 +92,15 @@ function Noise({ by }) {
 }
 
 /* The explanation that the connection itself gives, for when …/explain can't be read. */
-function own({ end, first_error: error, state, waits_for: waits }) {
-	const text =
-		end?.text ??
-		(waits ? `The connection is ${words(state)} and waits for ${waits}.` : `The connection is ${words(state)}.`);
+function own({ end_code: code, error, state, waits_for: waits }) {
+	const now = `The connection is ${words(state)}`;
+	const text = code ? `${now}: ${words(code)}.` : waits ? `${now} and waits for ${waits}.` : `${now}.`;
 	return {
 		summary: text,
 		causes: [],
-		advice: [end?.hint, error?.hint].filter(Boolean),
+		advice: [error?.hint].filter(Boolean),
 		findings: [],
-		first_error: error,
+		error,
 		followed_by: null,
 	};
 }
@@ -118,7 +118,7 @@ export function Why({ connection, reference }) {
 		<Panel title={isOpen(connection) ? "Status" : "What happened"} className={`why why-${toneOf(connection, why)}`}>
 			<div class="panel-body why-body">
 				<p class="why-summary">{why.summary}</p>
-				{why.first_error && <FirstError error={why.first_error} />}
+				{why.error && <ErrorText error={why.error} />}
 				{why.causes.length > 0 && (
 					<ul class="causes">
 						{why.causes.map((cause) => (

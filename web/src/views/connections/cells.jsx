@@ -2,13 +2,14 @@
 //
 // The cells of the table of connections.
 import { isOpen } from "../../collections.js";
-import { endpoint, percent, rate, span } from "../../format.js";
+import { asked, endpoint, percent, rate, span } from "../../format.js";
 import { hashOf } from "../../router.js";
 import { Meter, State } from "../../ui/bits.jsx";
+import { words } from "../../words.js";
 
 /** peerOf - the address of the peer, or the address that was asked for */
 export function peerOf(row) {
-	return row.peer?.addr ? endpoint(row.peer) : (row.dst ?? row.remote?.gid ?? "–");
+	return row.peer?.addr ? endpoint(row.peer) : (asked(row) ?? row.manual?.remote?.gid ?? "–");
 }
 
 /** sinceOf - the time of its last change: ended, established or created */
@@ -26,14 +27,14 @@ export function textOf(row) {
 		row.id,
 		row.name,
 		row.state,
-		row.role,
+		row.side,
 		row.device,
 		peerOf(row),
-		row.dst,
+		asked(row),
 		endpoint(row.local),
-		row.end?.reason,
-		row.qp?.state,
-		row.qp?.lqpn,
+		row.end_code,
+		row.qp_attr?.state,
+		row.qp_attr?.lqpn,
 	].join(" ");
 }
 
@@ -48,7 +49,7 @@ export function Name({ row }) {
 }
 
 export function CqUse({ row, cqs }) {
-	const cq = isOpen(row) ? cqs.get(row.cq) : null;
+	const cq = isOpen(row) ? cqs.get(row.cq?.id) : null;
 	if (!cq) return <span class="faint">–</span>;
 	const share = cq.outstanding_cqe / cq.cqe;
 	const high = cq.high_water_cqe / cq.cqe;
@@ -62,11 +63,11 @@ export function CqUse({ row, cqs }) {
 }
 
 export function Reason({ row }) {
-	if (!row.end) return <State state={row.state} title={row.waits_for ?? undefined} />;
+	if (!row.end_code) return <State state={row.state} title={row.waits_for ?? undefined} />;
 	return (
 		<span class="state-and-reason">
-			<State state={row.state} title={row.end.text} />
-			<span class="faint reason">{row.end.reason.replaceAll("_", " ")}</span>
+			<State state={row.state} title={row.error?.detail} />
+			<span class="faint reason">{words(row.end_code)}</span>
 		</span>
 	);
 }

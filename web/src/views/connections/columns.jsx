@@ -32,7 +32,7 @@ export function columnsFor(rows, { store, cqs, now }) {
 			key: "state",
 			label: "State",
 			width: "14.5%",
-			value: (row) => `${row.state} ${row.end?.reason ?? ""}`,
+			value: (row) => `${row.state} ${row.end_code ?? ""}`,
 			cell: (row) => <Reason row={row} />,
 		},
 		{
@@ -40,8 +40,8 @@ export function columnsFor(rows, { store, cqs, now }) {
 			label: "QP",
 			wide: true,
 			width: "4.2rem",
-			value: (row) => row.qp?.state,
-			cell: (row) => <span class="mono">{row.qp?.state ?? "–"}</span>,
+			value: (row) => row.qp_attr?.state,
+			cell: (row) => <span class="mono">{row.qp_attr?.state ?? "–"}</span>,
 		},
 		{
 			key: "peer",
@@ -104,7 +104,7 @@ export function columnsFor(rows, { store, cqs, now }) {
 			wide: true,
 			firstDown: true,
 			width: "5.75rem",
-			value: (row) => cqs.get(row.cq)?.outstanding_cqe,
+			value: (row) => cqs.get(row.cq?.id)?.outstanding_cqe,
 			cell: (row) => <CqUse row={row} cqs={cqs} />,
 		},
 		{

@@ -58,9 +58,9 @@ function rowsOf(item) {
 }
 
 function End({ item }) {
-	const { end, first_error: error } = item;
-	if (!end) return null;
-	return <Trouble problem={{ title: words(end.reason), detail: error?.detail ?? end.text, hint: end.hint }} />;
+	const { end_code: code, error } = item;
+	if (!code) return null;
+	return <Trouble problem={{ title: words(code), detail: error?.detail ?? "", hint: error?.hint }} />;
 }
 
 export function Endpoint({ id, back }) {
@@ -78,7 +78,7 @@ export function Endpoint({ id, back }) {
 				)}
 				rows={rowsOf}
 			>
-				{item?.end && (() => <End item={item} />)}
+				{item?.end_code && (() => <End item={item} />)}
 			</Detail>
 			{item && <WorkRequests counters={counters} />}
 		</>
