@@ -28,7 +28,8 @@ static json_t *encode_group(const void *item, struct vbd_request *req)
 	vbd_put_object(&out, &record->object);
 	vbd_put_text(&out, "state", vbd_group_state_json(group->state));
 	vbd_put_text_or_null(&out, "waits_for", vbd_group_state_waits_for(group->state));
-	vbd_put_u64(&out, "ud_endpoint", record->endpoint_id);
+	vbd_put_ref(&out, "ud_endpoint", record->object.registry->daemon->ud_endpoints,
+		record->endpoint_id);
 	vbd_put_address(&out, "addr", &group->addr);
 	vbd_put_text(&out, "mode", vbd_group_mode_name(group->mode));
 	vbd_put_text(&out, "mgid", group->known ? vbd_gid_text(group->path.dgid, mgid) : NULL);

@@ -63,14 +63,16 @@ static const struct vbd_peer_record *record_of(const void *item)
 static json_t *encode_peer(const void *item, struct vbd_request *req)
 {
 	const struct vbd_peer_record *record = record_of(item);
+	const struct vbd_daemon *daemon = record->object.registry->daemon;
 	const struct vbd_peer *peer = &record->peer;
 	struct vbd_encoder out = vbd_encode_begin();
 
 	vbd_put_object(&out, &record->object);
 	vbd_put_text(&out, "state", vbd_peer_state_json(peer->state));
 	vbd_put_text_or_null(&out, "waits_for", vbd_peer_state_waits_for(peer->state));
-	vbd_put_u64(&out, "ud_endpoint", record->endpoint_id);
-	vbd_put_text_or_null(&out, "dst", record->dst);
+	vbd_put_ref(&out, "ud_endpoint", daemon->ud_endpoints, record->endpoint_id);
+	vbd_put_text_or_null(&out, "dst_addr", record->dst_addr);
+	vbd_put_u64_or_null(&out, "dst_port", record->dst_port != 0, record->dst_port);
 	vbd_put_u64_or_null(&out, "message_seq", record->message != 0, record->message);
 	vbd_put_u64_or_null(&out, "qpn", peer->known, peer->qpn);
 	vbd_put(&out, "path", encode_path(peer));
@@ -319,9 +321,9 @@ void vbd_create_ud_peer(struct vbd_request *req)
 VBD_PAGE_NUMBER(by_state, record_of, peer.state)
 VBD_PAGE_NUMBER(by_endpoint, record_of, endpoint_id)
 
-static const char *const peer_fields[] = {"id", "name", "state", "waits_for", "ud_endpoint", "dst",
-	"message_seq", "qpn", "path", "qkey", "private_data", "user_count", "timeout_ms", "error",
-	"created_at", NULL};
+static const char *const peer_fields[] = {"id", "name", "state", "waits_for", "ud_endpoint",
+	"dst_addr", "dst_port", "message_seq", "qpn", "path", "qkey", "private_data", "user_count",
+	"timeout_ms", "error", "created_at", NULL};
 static const struct vbd_page_state peer_states[] = {
 	VBD_PEER_STATE_MAP(VBD_PAGE_STATE_AWAITED){NULL, false}};
 

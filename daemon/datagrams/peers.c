@@ -116,8 +116,8 @@ static void resolve(struct vbd_peer_record *record, const struct vbd_peer_spec *
 	struct sockaddr_storage dst;
 
 	record->timeout_ms = spec->timeout_ms;
-	(void)snprintf(record->dst, sizeof(record->dst),
-		strchr(spec->dst_addr, ':') ? "[%s]:%u" : "%s:%u", spec->dst_addr, spec->dst_port);
+	memcpy(record->dst_addr, spec->dst_addr, sizeof(record->dst_addr));
+	record->dst_port = spec->dst_port;
 	vbd_timer_set(record->object.deadline, spec->timeout_ms);
 	/* A numeric address needs no thread pool. */
 	if (vbd_addr_parse(spec->dst_addr, spec->dst_port, &dst))

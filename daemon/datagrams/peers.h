@@ -15,7 +15,8 @@ struct vbd_peer_record {
 	struct vbd_peer peer;
 	struct vbd_link link; /* in the endpoint's list */
 	uint64_t endpoint_id;
-	char dst[272];	     /* "host:port" to send a SIDR request to; "" for none */
+	char dst_addr[256]; /* to send a SIDR request to; "" for none */
+	uint16_t dst_port;
 	uint64_t message;    /* seq of the message whose sender this is; 0 for none */
 	uint32_t timeout_ms; /* of the resolution and the SIDR request; 0: neither is needed */
 	struct vbd_resolution *resolution;

@@ -37,7 +37,7 @@ enum vbd_status vbd_fabric_check_cq(const struct vbd_device *device, uint32_t de
 	enum vbd_status status;
 
 	if (attr->max_cqe && depth_cqe > attr->max_cqe)
-		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "depth_cqe",
+		return vbd_error_param(err, VBD_E_OUT_OF_RANGE, "cqe",
 			"a completion queue of device %s holds %u at most", device->name,
 			attr->max_cqe);
 	if (!how || (!how->count && !how->period_us))
@@ -94,7 +94,7 @@ enum vbd_status vbd_fabric_resize_cq(struct vbd_cq *cq, uint32_t depth_cqe, stru
 	if (status)
 		return status;
 	if (depth_cqe < cq->reserved_cqe)
-		return vbd_error_param(err, VBD_E_IN_USE, "depth_cqe",
+		return vbd_error_param(err, VBD_E_IN_USE, "cqe",
 			"cq %llu has %u completions reserved and can't be smaller than that",
 			(unsigned long long)cq->id, cq->reserved_cqe);
 	status = vbd_pv_resize_cq(cq->cq, depth_cqe, err);

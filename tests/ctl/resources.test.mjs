@@ -29,10 +29,10 @@ const KINDS = [
     row: '2 mail ready rxe0 0x21 ::ffff:192.0.2.1 1024 192.0.2.1 7475 inbox',
     create: ['mail', '--addr', '192.0.2.1', '--port', '7475', '--qkey', '0x1234567', '--rq-depth', '16'],
     body: { name: 'mail', addr: '192.0.2.1', port: 7475, qkey: '0x1234567', qp: { rq_depth: 16 } } },
-  { name: 'ud-peers', path: '/v1/ud_peers', kind: 'ud_peer', sample: peer(), row: '3 post ready 2 0x22 ::ffff:192.0.2.2 0 192.0.2.2:7475',
+  { name: 'ud-peers', path: '/v1/ud_peers', kind: 'ud_peer', sample: peer(), row: '3 post ready mail 0x22 ::ffff:192.0.2.2 0 192.0.2.2 7475',
     create: ['post', '--endpoint', 'mail', '--gid', '::ffff:192.0.2.2', '--qpn', '34', '--qkey', '0x1234567'],
     body: { name: 'post', ud_endpoint: 'mail', gid: '::ffff:192.0.2.2', qpn: 34, qkey: '0x1234567' } },
-  { name: 'multicast-memberships', path: '/v1/multicast_memberships', kind: 'multicast_membership', sample: group(), row: '4 news joined 2 239.1.2.3 full ::ffff:239.1.2.3',
+  { name: 'multicast-memberships', path: '/v1/multicast_memberships', kind: 'multicast_membership', sample: group(), row: '4 news joined mail 239.1.2.3 full ::ffff:239.1.2.3',
     create: ['news', '--endpoint', '2', '--addr', '239.1.2.3', '--mode', 'full'],
     body: { name: 'news', ud_endpoint: 2, addr: '239.1.2.3', mode: 'full' }, waits: true },
 ];

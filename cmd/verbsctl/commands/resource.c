@@ -41,7 +41,7 @@ static const struct vbd_ctl_column peer_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
 	VBD_CTL_NUMBER("ENDPOINT", "ud_endpoint"), VBD_CTL_HEX("QPN", "qpn"),
 	VBD_CTL_TEXT("GID", "path.gid"), VBD_CTL_NUMBER("LID", "path.lid"),
-	VBD_CTL_TEXT("ASKED AT", "dst")};
+	VBD_CTL_TEXT("ASKED AT", "dst_addr"), VBD_CTL_NUMBER("PORT", "dst_port")};
 const struct vbd_ctl_object vbd_ctl_object_peer = {
 	"/v1/ud_peers", "ud_peer", VBD_CTL_COLUMNS(peer_columns)};
 

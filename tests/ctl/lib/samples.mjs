@@ -153,13 +153,13 @@ export const endpoint = (over = {}) => ({
 });
 
 export const peer = (over = {}) => ({
-  id: 3, name: 'post', state: 'ready', waits_for: null, ud_endpoint: 2, dst: '192.0.2.2:7475', message_seq: null, qpn: 34,
+  id: 3, name: 'post', state: 'ready', waits_for: null, ud_endpoint: { id: 2, name: 'mail' }, dst_addr: '192.0.2.2', dst_port: 7475, message_seq: null, qpn: 34,
   path: { gid: '::ffff:192.0.2.2', gid_index: 1, hop_limit: 64, traffic_class: 0, flow_label: 0, lid: 0, sl: 0, port_num: 1 },
   qkey: '0x1234567', user_count: 0, timeout_ms: 5000, error: null, created_at: at(9), ...over,
 });
 
 export const group = (over = {}) => ({
-  id: 4, name: 'news', state: 'joined', waits_for: null, ud_endpoint: 2, addr: '239.1.2.3', mode: 'full',
+  id: 4, name: 'news', state: 'joined', waits_for: null, ud_endpoint: { id: 2, name: 'mail' }, addr: '239.1.2.3', mode: 'full',
   mgid: '::ffff:239.1.2.3', mlid: 0, sl: 0, qkey: '0x1234567', user_count: 0, timeout_ms: 5000, error: null, created_at: at(10),
   ...over,
 });

@@ -60,8 +60,7 @@ export function DatagramsView({ route }) {
 	const { id, peer, group } = query;
 	const may = useMay();
 	const linkTo = (member) => (row) => hashOf({ view: "datagrams", query: { ...query, [member]: row?.id ?? "" } });
-	const endpointName = (ref) => endpoints.byId.get(ref)?.name ?? `endpoint ${ref}`;
-	const endpointLink = (ref) => <a href={linkTo("id")({ id: ref })}>{endpointName(ref)}</a>;
+	const endpointLink = (ref) => <a href={linkTo("id")(ref)}>{ref.name ?? `endpoint ${ref.id}`}</a>;
 	return (
 		<div class="view">
 			<List

@@ -46,7 +46,7 @@ export function endpointColumn(endpointLink, width) {
 		label: "Endpoint",
 		wide: true,
 		width,
-		value: (row) => row.ud_endpoint,
+		value: (row) => row.ud_endpoint.id,
 		cell: (row) => <span class="clip">{endpointLink(row.ud_endpoint)}</span>,
 	};
 }

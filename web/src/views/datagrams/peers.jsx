@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The peers to which endpoints send: an address handle, a queue pair number and a Q_Key each.
-import { clock, count, hex } from "../../format.js";
+import { clock, count, endpoint, hex } from "../../format.js";
 import { ActionButton } from "../../forms/form.jsx";
 import { useItem, useList } from "../../hooks.js";
 import { navigate } from "../../router.js";
@@ -9,14 +9,15 @@ import { actionColumn, measure, stateColumn } from "../../ui/columns.jsx";
 import { Detail } from "../../ui/detail.jsx";
 import { endpointColumn, monoColumn, nameColumn, Section } from "./cells.jsx";
 
+const askedAt = ({ dst_addr: addr, dst_port: port }) => (addr === null ? null : endpoint({ addr, port }));
 const numberOf = (row) => (row.qpn === null ? null : hex(row.qpn));
 
 function columnsFor({ may, linkTo, endpointLink }) {
 	return [
-		nameColumn("Peer", linkTo, (row) => row.dst ?? row.path?.gid ?? numberOf(row)),
+		nameColumn("Peer", linkTo, (row) => askedAt(row) ?? row.path?.gid ?? numberOf(row)),
 		stateColumn("9%"),
 		endpointColumn(endpointLink, "14%"),
-		monoColumn("dst", "Asked at", (row) => row.dst, "16%"),
+		monoColumn("dst_addr", "Asked at", askedAt, "16%"),
 		monoColumn("qpn", "QP number", numberOf, "11%"),
 		monoColumn("gid", "GID", (row) => row.path?.gid, "20%"),
 		measure("user_count", "Sending", (row) => row.user_count, count, "7%"),
@@ -41,7 +42,7 @@ function rowsOf(item, endpointLink) {
 	return [
 		["Endpoint", endpointLink(item.ud_endpoint)],
 		["Waits for", item.waits_for],
-		["Asked at", item.dst && <span class="mono">{item.dst}</span>],
+		["Asked at", item.dst_addr && <span class="mono">{askedAt(item)}</span>],
 		["Sender of message", item.message],
 		["QP number", numberOf(item) && <span class="mono">{numberOf(item)}</span>],
 		["Q_Key", item.qkey && <span class="mono">{item.qkey}</span>],
