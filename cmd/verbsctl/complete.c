@@ -157,6 +157,7 @@ static void offer_values(const struct line *line, const char *placeholder)
 		const char *placeholder;
 		const char *collection;
 	} kinds[] = {
+		{"BATCH", "/v1/batches"},
 		{"BUFFER", "/v1/buffers"},
 		{"CONNECTION", "/v1/connections"},
 		{"CQ", "/v1/cqs"},

@@ -7,6 +7,7 @@
 #include "rdma/device/msgpool.h"
 #include "rdma/device/pd.h"
 #include "rdma/fabric/fabric.h"
+#include "rdma/names/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -490,7 +491,8 @@ void vbd_transfer_first_error(
 	const struct vbd_transfer *transfer = &record->transfer;
 
 	*ret_first = (struct vbd_first_error){.op = -1};
-	if (transfer->wc_status < 0)
+	/* A flush, as after a cancel, is never the first error. */
+	if (transfer->wc_status < 0 || vbd_wc_status_is_flush(transfer->wc_status))
 		return;
 	get_problem(&record->object, &ret_first->error);
 	ret_first->error.source = VBD_SOURCE_WC;

@@ -100,7 +100,7 @@ def write(daemon, connection, source, target):
     left_s = daemon.deadline.left_s(3600)
     transfer = daemon.ask("write", "POST", "/v1/transfers", {
         "connection": connection["id"], "op": "write", "buffer": source["id"],
-        "remote": {"addr": target["addr"], "rkey": target["rkey"]}, "timeout_ms": max(1000, int(left_s * 1000))})
+        "remote": target, "timeout_ms": max(1000, int(left_s * 1000))})
     transfer = daemon.wait(f"/v1/transfers/{transfer['id']}", f"transfer/{transfer['id']}", transfer,
                            lambda seen: seen["state"] in ("done", "failed", "cancelled", "timed_out"))
     if transfer["state"] != "done":

@@ -47,6 +47,14 @@ export const collections = {
 		pollOnly: { state: "running" },
 		moves: ({ state }) => state === "running",
 	},
+	batches: {
+		path: "/v1/batches",
+		query: ALL,
+		kinds: ["batch"],
+		pollMs: 1000,
+		pollOnly: { state: "running" },
+		moves: ({ state }) => state === "running",
+	},
 	benchmarks: {
 		path: "/v1/benchmarks",
 		query: ALL,

@@ -18,6 +18,7 @@
 char *vbd_ctl_problem_object(const char *path)
 {
 	static const char prefix[] = "/v1/";
+	static const char batches[] = "batches/"; /* has no plural of s */
 	const char *kind;
 	const char *id;
 
@@ -27,6 +28,8 @@ char *vbd_ctl_problem_object(const char *path)
 	id = strchr(kind, '/');
 	if (!id || id == kind || id[-1] != 's')
 		return vbd_ctl_must(strdup(path));
+	if (strncmp(kind, batches, strlen(batches)) == 0)
+		return vbd_ctl_format("batch%s", id);
 	return vbd_ctl_format("%.*s%s", (int)(id - kind - 1), kind, id);
 }
 

@@ -134,6 +134,11 @@ export const probe = (over = {}) => ({
   ended_at: at(9), error: null, ...over,
 });
 
+export const batch = (over = {}) => ({
+  id: 2, state: 'done', counts: { queued: 0, running: 0, cancelling: 0, done: 2, failed: 0, cancelled: 0, timed_out: 0 },
+  transfers: [{ id: 12, name: null }, { id: 13, name: null }], created_at: at(3), ended_at: at(4), error: null, ...over,
+});
+
 export const benchmark = (over = {}) => ({
   id: 4, state: 'done', connection: { id: 7, name: 'to-b' }, transfer: { id: 12, name: null }, op: 'write', size_bytes: 65536, tx_depth: 16, count: null, duration_ms: 1000,
   buffer: { id: 3, name: 'source' }, timeout_ms: 31000, messages: 20000, bytes: 1310720000, elapsed_ns: 1000000000, bytes_per_s: 1310720000,

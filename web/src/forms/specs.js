@@ -705,6 +705,18 @@ export const actions = {
 		text: "The endpoint receives no more messages of the group, and the record of the membership is deleted.",
 		request: onObject("DELETE", "multicast_memberships", group),
 	}),
+	cancelBatch: (batch) => ({
+		title: `Cancel batch ${label(batch)}`,
+		action: "Cancel it",
+		text: "Those of its transfers that have not ended are cancelled. The batch ends as failed.",
+		request: onObject("POST", "batches", batch, "/cancel"),
+	}),
+	deleteBatch: (batch) => ({
+		title: `Delete the record of batch ${label(batch)}`,
+		action: "Delete it",
+		text: "The record of the batch is deleted. The records of its transfers stay.",
+		request: onObject("DELETE", "batches", batch),
+	}),
 	cancelTransfer: (transfer) => ({
 		title: `Cancel transfer ${label(transfer)}`,
 		action: "Cancel it",

@@ -11,6 +11,7 @@ import { ConnectionLink, Empty, Progress } from "../ui/bits.jsx";
 import { actionColumn, measure, stateColumn } from "../ui/columns.jsx";
 import { Detail } from "../ui/detail.jsx";
 import { List, useQuery } from "../ui/list.jsx";
+import { Batch, BatchLink } from "./batch.jsx";
 
 const CHOICES = [
 	["all", "All", () => true],
@@ -93,12 +94,14 @@ function columnsFor(may, nameOf, deleted) {
 
 function textOf(row, nameOf) {
 	const over = `connection ${row.connection?.id ?? ""} ${overName(row, nameOf)}`;
-	return [row.id, row.op, row.state, row.error?.code, over, row.error?.first?.wc_status].join(" ");
+	const batch = row.batch && `batch ${row.batch.id}`;
+	return [row.id, row.op, row.state, row.error?.code, over, batch, row.error?.first?.wc_status].join(" ");
 }
 
 function rowsOf(item, nameOf) {
 	return [
 		[item.connection === null ? "Endpoint" : "Connection", <Over row={item} nameOf={nameOf} />],
+		["Part of", item.batch && <BatchLink batch={item.batch} />],
 		["Moved", `${bytes(item.bytes_done)} of ${bytes(item.length_bytes)}`],
 		["Work requests done", count(item.wrs_done)],
 		["Messages sent", item.messages_done === null ? null : count(item.messages_done)],
@@ -145,10 +148,17 @@ function One({ id, back, deleted, nameOf }) {
 	);
 }
 
+/* The list without the transfers of other batches. */
+function inBatch(list, batch) {
+	const items = list.items.filter((row) => String(row.batch?.id) === batch);
+	return { ...list, items, total: items.length };
+}
+
 export function TransfersView({ route }) {
-	const list = useList("transfers");
+	const all = useList("transfers");
 	const nameOf = useConnectionNames();
-	const [{ id = "" }, set] = useQuery(route);
+	const [{ id = "", batch = "" }, set] = useQuery(route);
+	const list = batch ? inBatch(all, batch) : all;
 	const deleted = (row) => String(row.id) === id && set({ id: "" });
 	return (
 		<div class="view">
@@ -172,6 +182,14 @@ export function TransfersView({ route }) {
 					</Empty>
 				}
 			>
+				{batch && (
+					<Batch
+						key={`batch ${batch}`}
+						id={batch}
+						back={hashOf({ view: "transfers", query: { ...route.query, batch: "" } })}
+						deleted={() => set({ batch: "" })}
+					/>
+				)}
 				{id && (
 					<One
 						key={id}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* batches: several transfers that start together. */
+#include "cmd/verbsctl/commands/commands.h"
+
+#include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/common/problem.h"
+
+#include "cmd/verbsctl/commands/transfer.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCHES	   "/v1/batches"
+#define MAX_WAIT_S 60 /* longest wait of the server; verbsctl asks again after that */
+
+static const struct vbd_ctl_column batch_columns[] = {VBD_CTL_NUMBER("ID", "id"),
+	VBD_CTL_STATE("STATE", "state"), VBD_CTL_NUMBER("QUEUED", "counts.queued"),
+	VBD_CTL_NUMBER("RUNNING", "counts.running"), VBD_CTL_NUMBER("DONE", "counts.done"),
+	VBD_CTL_NUMBER("FAILED", "counts.failed"), VBD_CTL_NUMBER("CANCELLED", "counts.cancelled"),
+	VBD_CTL_NUMBER("TIMEDOUT", "counts.timed_out"), VBD_CTL_WIDE("ERROR", "error.code")};
+
+static bool is_under_way(const json_t *batch)
+{
+	return vbd_ctl_json_is(batch, "state", "running");
+}
+
+static void put_line(const struct vbd_ctl *ctl, json_t *batch)
+{
+	char *text = vbd_ctl_fill(batch, "batch/{id}: {state}");
+
+	(void)ctl;
+	printf("%s, %zu transfers\n", text, json_array_size(vbd_ctl_json_at(batch, "transfers")));
+	free(text);
+}
+
+/* Reads the transfers, an array or an object that has it as `transfers`. NULL after an error. */
+static json_t *read_body(const char *name)
+{
+	bool is_stdin = strcmp(name, "-") == 0;
+	FILE *file = is_stdin ? stdin : fopen(name, "re");
+	json_error_t error;
+	json_t *json, *body;
+
+	if (!file) {
+		vbd_ctl_fail("%s: %s", name, strerror(errno));
+		return NULL;
+	}
+	json = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+	if (!is_stdin)
+		(void)fclose(file);
+	if (!json) {
+		vbd_ctl_fail("%s: line %d: %s", name, error.line, error.text);
+		return NULL;
+	}
+	if (!json_is_array(json))
+		return json;
+	body = vbd_ctl_must(json_object());
+	vbd_ctl_json_set(body, "transfers", json);
+	return body;
+}
+
+enum vbd_ctl_exit vbd_ctl_batch_create(struct vbd_ctl *ctl)
+{
+	bool wait = !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_NO_WAIT);
+	json_t *body = read_body(ctl->args.operands[0]);
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status;
+
+	if (!body)
+		return VBD_CTL_FAILED;
+	exit_status = vbd_ctl_call(
+		ctl, "POST", BATCHES, body, wait ? MAX_WAIT_S : VBD_CTL_NO_WAIT, &answer);
+	if (exit_status == VBD_CTL_OK && wait)
+		exit_status = vbd_ctl_follow(ctl, BATCHES, is_under_way, NULL, &answer);
+	if (exit_status == VBD_CTL_OK && wait && !vbd_ctl_json_is(answer.json, "state", "done"))
+		exit_status = vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(BATCHES, answer.json));
+	else if (exit_status == VBD_CTL_OK)
+		vbd_ctl_answer_put(ctl, &answer, put_line);
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+const struct vbd_ctl_object vbd_ctl_object_batch = {
+	BATCHES, "batch", VBD_CTL_COLUMNS(batch_columns), .delete_wait_s = VBD_CTL_END_WAIT_S};
