@@ -14,7 +14,7 @@ WAIT_S=10 REQUEST_S=30
 FAILED=1 USAGE=2 TIMED_OUT=3 MISSED=4
 
 shopt -s lastpipe # `members` needs it
-declare -A url token
+declare -A url token server
 quiet=''
 deadline=$((SECONDS + 60)) # in seconds of bash; see set_timeout
 status='' answer='' curl_said=''
@@ -91,10 +91,10 @@ send() {
 	local daemon=$1 seconds=$2
 	shift 2
 	if [[ -n ${token[$daemon]} ]]; then
-		curl -q -sS --noproxy '*' --max-time "$seconds" -w '\n%{http_code} %header{retry-after}' \
+		curl -q -sS --noproxy '*' --max-time "$seconds" -w '\n%{http_code} %header{verbsd-server} %header{retry-after}' \
 			-H @<(printf 'Authorization: Bearer %s\n' "${token[$daemon]}") "$@" 2>&1
 	else
-		curl -q -sS --noproxy '*' --max-time "$seconds" -w '\n%{http_code} %header{retry-after}' "$@" 2>&1
+		curl -q -sS --noproxy '*' --max-time "$seconds" -w '\n%{http_code} %header{verbsd-server} %header{retry-after}' "$@" 2>&1
 	fi
 }
 
@@ -110,10 +110,12 @@ may_pass() {
 # ask METHOD DAEMON PATH [JSON]: sets $status to the HTTP status ('' without an answer) and $answer to the body. Returns
 # 0 for a status of 2xx, and for the DELETE of an object that is gone. Repeats a request without an answer, or with a
 # temporary error, until the deadline; Retry-After says how long it waits. A POST carries an Idempotency-Key, so that it
-# is executed once however often it is sent.
+# is executed once however often it is sent. A DELETE is for the run of verbsd that gave the id: after a restart the
+# object is gone, and the id may be another one's.
 ask() {
 	local method=$1 daemon=$2 path=$3 json=${4:-} said pause=0.1 options after told=''
 	options=(-X "$method" -H "Prefer: wait=$WAIT_S")
+	[[ $method != DELETE || -z ${server[$daemon]:-} ]] || options+=(-H "Verbsd-If-Server: ${server[$daemon]}")
 	[[ $method != POST ]] || options+=(-H "Idempotency-Key: $PROGRAM-$$-$RANDOM$RANDOM-${EPOCHREALTIME/[.,]/}")
 	[[ -z $json ]] || options+=(-H 'Content-Type: application/json' -d "$json")
 	while :; do
@@ -121,7 +123,9 @@ ask() {
 		if said=`send "$daemon" "$REQUEST_S" "${options[@]}" "${url[$daemon]}$path"`; then
 			after=${said##*$'\n'} answer=${said%$'\n'*}
 			status=${after%% *} after=${after#* }
-			[[ $status != 2?? && ! ($method == DELETE && $status == 404) ]] || return 0
+			[[ -n ${server[$daemon]:-} || ! ${after%% *} =~ ^[0-9a-f]+$ ]] || server[$daemon]=${after%% *}
+			after=${after#* }
+			[[ $status != 2?? && ! ($method == DELETE && $status == 4@(04|12)) ]] || return 0
 			may_pass || return 1
 		else
 			curl_said=${said%%$'\n'*}

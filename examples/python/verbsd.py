@@ -76,6 +76,7 @@ class Daemon:
         self.parts = parts
         self.deadline = deadline
         self.token = token
+        self.server_id = None  # the run that has answered; see ask
         self.say = say
 
     def connect(self, timeout_s):
@@ -101,17 +102,21 @@ class Daemon:
             answer = json.loads(text) if text else {}
         except ValueError:
             answer = {"detail": text[:200].decode("utf-8", "replace")}
+        self.server_id = self.server_id or response.getheader("Verbsd-Server")
         return response.status, answer, int(response.getheader("Retry-After", 0))
 
     def ask(self, what, method, path, body=None, wait_s=WAIT_S):
         """Returns the JSON of a successful answer. `what` names the action in error messages.
 
         Repeats a request without an answer, or with a temporary error, until the deadline. A POST carries an
-        Idempotency-Key, so that it is executed once however often it is sent.
+        Idempotency-Key, so that it is executed once however often it is sent. A DELETE is for the run of verbsd that
+        gave the id: after a restart the object is gone, and the id may be another one's.
         """
         headers = self.headers({"Prefer": f"wait={wait_s}"})
         if method == "POST":
             headers["Idempotency-Key"] = str(uuid.uuid4())
+        if method == "DELETE" and self.server_id:
+            headers["Verbsd-If-Server"] = self.server_id
         if body is not None:
             headers["Content-Type"] = "application/json"
             body = json.dumps(body)
@@ -120,7 +125,7 @@ class Daemon:
             try:
                 status, answer, retry_after_s = self._send(method, path, body, headers)
                 pause_s = max(pause_s, retry_after_s)
-                if status < 300 or (method == "DELETE" and status == 404):
+                if status < 300 or (method == "DELETE" and status in (404, 412)):
                     return answer
                 failure = Problem(what, self.url, status, answer)
                 if status not in (429, 503) and failure.code != "idempotency_conflict":
