@@ -148,7 +148,7 @@ await scenario("endpoints, peers, groups and what is made by request are account
 	await near.listen({ port: PORT + 1, service: "rping" });
 	await near.post("/v1/pds", { name: "extra", device: dev });
 	await near.post("/v1/cqs", { name: "own", device: dev, cqe: 64 });
-	await near.post("/v1/srqs", { name: "shared", device: dev, depth: 16, recv_size_bytes: 128 });
+	await near.post("/v1/srqs", { name: "shared", device: dev, max_wr: 16, recv_size_bytes: 128 });
 	const there = await far.post("/v1/ud_endpoints", { device: dev, addr, port: PORT + 2 });
 	const here = await near.post("/v1/ud_endpoints", { device: dev });
 
@@ -183,7 +183,7 @@ await scenario("no kind of object is taken for a leak, in any protection domain"
 
 		for (const daemon of [near, far])
 			qp && await daemon.post("/v1/pds", { name: domain, device: dev });
-		await near.post("/v1/srqs", { ...place, name: `shared${domain}`, depth: 16, recv_size_bytes: 4096 });
+		await near.post("/v1/srqs", { ...place, name: `shared${domain}`, max_wr: 16, recv_size_bytes: 4096 });
 		await nobody_leaks(`with shared receives in domain '${domain}'`);
 		const target = await far.buffer(4096, { ...place, access: ["remote_write"] });
 		const bound = await near.buffer(8192, { ...place, access: ["mw_bind"] });
@@ -233,7 +233,7 @@ await scenario("no kind of object is taken for a leak, in any protection domain"
 await scenario("completion queues have series by device, and one by one on request", async () => {
 	const { near, far } = await pair();
 
-	await near.post("/v1/cqs", { name: "own", device: dev, depth_cqe: 64 });
+	await near.post("/v1/cqs", { name: "own", device: dev, cqe: 64 });
 	await near.connect({ dst_port: PORT });
 	const sums = (await scrape(near)).metrics;
 	const { metrics, text } = await scrape(near, "?cqs=1");

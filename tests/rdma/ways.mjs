@@ -51,7 +51,7 @@ for (const qp_type of ["rc", "uc"])
 	await scenario(`named resources over ${qp_type} by hand`, () => with_two(async (a, b) => {
 		await resources_work(a, b, dev, COLUMNS[qp_type], (qp) =>
 			manual_pair(a, b, { qp_type, device: dev, gid_index: GID_INDEX, qp }));
-		await a.post("/v1/srqs", { name: "shared", device: dev, depth: 16, recv_size_bytes: 64 });
+		await a.post("/v1/srqs", { name: "shared", device: dev, max_wr: 16, recv_size_bytes: 64 });
 		await refuses("srq", COLUMNS[qp_type], a, "/v1/connections",
 			{ bringup: "manual", qp_type, device: dev, qp: { srq: "shared" } }, "bad_value");
 	}));

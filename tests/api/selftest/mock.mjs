@@ -69,8 +69,8 @@ class State {
       ...Object.fromEntries(STATS.map((name) => [name, 0])),
       server_id: SERVER_ID,
       buffers: this.buffers.length,
-      events_total: this.events,
-      http_requests: this.requests,
+      events: this.events,
+      http_request_duration_count: this.requests,
     };
   }
 

@@ -323,7 +323,7 @@ test('until gives up, and says what it saw last', async () => {
 test('until goes on until it matches', async () => {
   const { status, text } = await runCase(
     { path: '/v1/stats' },
-    { status: 200, json: { http_requests: { $gte: 12 } }, until: 20 },
+    { status: 200, json: { http_request_duration_count: { $gte: 12 } }, until: 20 },
   );
   assert.equal(status, 0, text);
 });
