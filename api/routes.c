@@ -9,6 +9,7 @@
 #include "api/resources/endpoints.h"
 #include "api/resources/events.h"
 #include "api/resources/explain.h"
+#include "api/resources/glossary.h"
 #include "api/resources/groups.h"
 #include "api/resources/listeners.h"
 #include "api/resources/meta.h"
@@ -159,8 +160,10 @@ static const struct vbd_route routes[] = {
 		"/v1/batches/{ref}", NULL), .task = &vbd_batch_task, .prefer = true},
 	{ROUTE(POST, cancel_batch, CONTROL, NONE, vbd_task_cancel,
 		"/v1/batches/{ref}/cancel", NULL), .task = &vbd_batch_task, .prefer = true},
-	{ROUTE(GET, explain, READ, NONE, vbd_explain,
-		"/v1/explain", "name", "kind", "dst", "port", "src", "device")},
+	{ROUTE(GET, list_glossary, READ, NONE, vbd_list_glossary, "/v1/glossary", "kind")},
+	{ROUTE(GET, get_glossary, READ, NONE, vbd_get_glossary, "/v1/glossary/{ref}", NULL)},
+	{ROUTE(GET, get_reachability, READ, NONE, vbd_get_reachability,
+		"/v1/reachability", "dst_addr", "dst_port", "src_addr", "device")},
 	{ROUTE(GET, stream_events, READ, NONE, vbd_stream_events,
 		"/v1/events/stream", "after", "limit", "type", "object", "severity", "code")},
 	{ROUTE(GET, list_benchmarks, READ, NONE, vbd_task_list,

@@ -168,7 +168,7 @@ unsigned int vbd_status_retry_after_s(enum vbd_status status);
 /** vbd_status_text - the meaning of the code: one sentence without its full stop */
 const char *vbd_status_text(enum vbd_status status);
 
-/** vbd_status_hint - advice for the user */
+/** vbd_status_hint - the remedy, a sentence */
 const char *vbd_status_hint(enum vbd_status status);
 
 #endif

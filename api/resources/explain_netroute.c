@@ -127,7 +127,7 @@ static void on_netroute_of_destination(
 	vbd_explain_destination(
 		vbd_request_daemon(asking->req), &asking->destination, netroute, &explanation);
 	vbd_reply_json(asking->req, 200,
-		vbd_encode_destination(
+		vbd_encode_reachability(
 			asking->host, asking->port, &asking->destination, &explanation));
 	free(asking);
 }
@@ -164,19 +164,23 @@ static enum vbd_status parse(
 	const char *host = NULL;
 	const char *device = NULL;
 	const char *src = NULL;
-	enum vbd_status status = vbd_query_text(req, "dst", sizeof(asking->host) - 1, &host, err);
+	enum vbd_status status =
+		vbd_query_text(req, "dst_addr", sizeof(asking->host) - 1, &host, err);
 
 	if (!status)
 		status = vbd_query_text(
 			req, "device", sizeof(asking->destination.device) - 1, &device, err);
 	if (!status)
-		status = vbd_query_text(req, "src", 255, &src, err);
+		status = vbd_query_text(req, "src_addr", 255, &src, err);
 	if (!status)
-		status = vbd_query_u64(req, "port", 1, 65535, &asking->port, err);
+		status = vbd_query_u64(req, "dst_port", 1, 65535, &asking->port, err);
 	if (!status && src)
-		status = vbd_addr_parse_own(src, "src", &asking->destination.src, err);
+		status = vbd_addr_parse_own(src, "src_addr", &asking->destination.src, err);
+	if (!status && !host)
+		status = vbd_error_input(
+			err, VBD_E_MISSING_FIELD, "dst_addr", "dst_addr is required");
 	if (!status && !*host)
-		status = vbd_error_input(err, VBD_E_BAD_VALUE, "dst", "dst is empty");
+		status = vbd_error_input(err, VBD_E_BAD_VALUE, "dst_addr", "dst_addr is empty");
 	if (status)
 		return status;
 	vbd_copy_text(asking->host, sizeof(asking->host), host);
@@ -184,7 +188,7 @@ static enum vbd_status parse(
 	return VBD_OK;
 }
 
-void vbd_explain_route_to(struct vbd_request *req)
+void vbd_get_reachability(struct vbd_request *req)
 {
 	struct asking *asking = calloc(1, sizeof(*asking));
 	struct sockaddr_storage addr;

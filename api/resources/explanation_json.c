@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Explanations as JSON: the schemas ConnectionExplanation and DestinationExplanation of
+ * Explanations as JSON: the schemas ConnectionExplanation and Reachability of
  * openapi.yaml.
  */
 #include "api/json/encode.h"
@@ -8,44 +8,12 @@
 #include "api/resources/connections.h"
 #include "api/resources/devices.h"
 #include "api/resources/explain.h"
+#include "api/resources/glossary.h"
 #include "daemon/observe/explain.h"
 #include "rdma/names/names.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* --- a name ----------------------------------------------------------------------------------- */
-
-/* The table separates causes with "; ". */
-static json_t *encode_why_causes(const char *causes)
-{
-	json_t *list = json_array();
-
-	while (list && *causes) {
-		const char *end = strstr(causes, "; ");
-		size_t len = end ? (size_t)(end - causes) : strlen(causes);
-
-		if (json_array_append_new(list, json_stringn(causes, len)) < 0) {
-			json_decref(list);
-			return NULL;
-		}
-		causes += len + (end ? 2 : 0);
-	}
-	return list;
-}
-
-json_t *vbd_encode_why(const struct vbd_why *why)
-{
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_text(&out, "kind", vbd_why_kind_name(why->kind));
-	vbd_put_text(&out, "name", why->name);
-	vbd_put_u64(&out, "number", (uint64_t)why->number);
-	vbd_put_text(&out, "meaning", why->meaning);
-	vbd_put(&out, "causes", encode_why_causes(why->causes));
-	vbd_put_text(&out, "advice", why->advice);
-	return vbd_encode_end(&out);
-}
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
@@ -68,9 +36,9 @@ static void put_device(struct vbd_encoder *out, const struct vbd_facts *facts)
 
 	vbd_put_text_or_null(out, "device", facts->device);
 	vbd_put_text(out, "device_state",
-		!*facts->device	     ? NULL
-		: facts->device_gone ? "gone"
-				     : "present");
+		!*facts->device		? NULL
+		: facts->device_removed ? "removed"
+					: "present");
 	vbd_put_u64_or_null(out, "port_num", port, port ? port->port_num : 0);
 	vbd_put_text(out, "port_state", port ? vbd_port_state_name(port->state) : NULL);
 	vbd_put_text(out, "link_layer", port ? port->link_layer : NULL);
@@ -81,13 +49,14 @@ static void put_timers(struct vbd_encoder *out, const struct vbd_facts *facts)
 {
 	const bool known = facts->timers_known && facts->reliable;
 	uint64_t ms = 0;
-	bool ends = vbd_facts_dead_peer_ms(facts, &ms);
+	bool ends = vbd_facts_dead_peer_detect_ms(facts, &ms);
 
 	vbd_put_u64_or_null(out, "ack_timeout_ns", known && facts->ack_timeout,
 		vbd_ack_timeout_ns(facts->ack_timeout));
 	vbd_put_u64_or_null(out, "retry_count", known, facts->retry_count);
-	vbd_put_u64_or_null(out, "dead_peer_worst_ms", ends, ms);
-	vbd_put_u64_or_null(out, "rnr_timer_ns", known, vbd_min_rnr_timer_ns(facts->min_rnr_timer));
+	vbd_put_u64_or_null(out, "dead_peer_detect_ms", ends, ms);
+	vbd_put_u64_or_null(
+		out, "min_rnr_timer_ns", known, vbd_min_rnr_timer_ns(facts->min_rnr_timer));
 	vbd_put_u64_or_null(out, "rnr_retry", known, facts->rnr_retry);
 }
 
@@ -155,8 +124,8 @@ static json_t *encode_facts(const struct vbd_facts *facts, bool came_up)
 	struct vbd_encoder out = vbd_encode_begin();
 
 	put_device(&out, facts);
-	vbd_put(&out, "local_gid", facts->gid_known ? vbd_encode_gid(&facts->gid) : json_null());
-	vbd_put(&out, "peer_gid",
+	vbd_put(&out, "sgid", facts->gid_known ? vbd_encode_gid(&facts->gid) : json_null());
+	vbd_put(&out, "dgid",
 		facts->peer_gid_known ? encode_peer_gid(facts, came_up) : json_null());
 	vbd_put_u64_or_null(
 		&out, "path_mtu_bytes", facts->path_mtu_bytes != 0, facts->path_mtu_bytes);
@@ -167,7 +136,7 @@ static json_t *encode_facts(const struct vbd_facts *facts, bool came_up)
 	return vbd_encode_end(&out);
 }
 
-/* --- findings and advice --------------------------------------------------------------------- */
+/* --- findings and hints ---------------------------------------------------------------------- */
 
 static json_t *encode_finding(const struct vbd_finding *finding)
 {
@@ -176,8 +145,8 @@ static json_t *encode_finding(const struct vbd_finding *finding)
 	vbd_put_text(&out, "code", vbd_finding_name(finding->code));
 	vbd_put_text(
 		&out, "severity", vbd_finding_severity_name(vbd_finding_severity(finding->code)));
-	vbd_put_text(&out, "text", finding->text);
-	vbd_put_text(&out, "advice", vbd_finding_advice(finding->code));
+	vbd_put_text(&out, "detail", finding->detail);
+	vbd_put_text(&out, "hint", vbd_finding_hint(finding->code));
 	return vbd_encode_end(&out);
 }
 
@@ -199,7 +168,8 @@ static json_t *encode_causes(const struct vbd_explanation *explanation)
 	json_t *list = json_array();
 
 	for (size_t i = 0; i < explanation->cause_count; i++) {
-		if (json_array_append_new(list, vbd_encode_why(&explanation->causes[i])) < 0) {
+		if (json_array_append_new(list, vbd_encode_glossary_why(&explanation->causes[i])) <
+			0) {
 			json_decref(list);
 			return NULL;
 		}
@@ -207,24 +177,24 @@ static json_t *encode_causes(const struct vbd_explanation *explanation)
 	return list;
 }
 
-/* Add an advice that is new; skip "Nothing to do". */
-static bool add_advice(json_t *list, const char *advice)
+/* Add a hint that is new; skip "Nothing to do". */
+static bool add_hint(json_t *list, const char *hint)
 {
 	const json_t *each;
 	size_t i;
 
-	if (strncmp(advice, "Nothing", 7) == 0)
+	if (strncmp(hint, "Nothing", 7) == 0)
 		return true;
 	json_array_foreach(list, i, each)
 	{
-		if (strcmp(json_string_value(each), advice) == 0)
+		if (strcmp(json_string_value(each), hint) == 0)
 			return true;
 	}
-	return json_array_append_new(list, json_string(advice)) == 0;
+	return json_array_append_new(list, json_string(hint)) == 0;
 }
 
-/* Advice for the error and its causes, then for findings. @first: may be NULL or have no time. */
-static json_t *encode_advice(
+/* Hints for the error and its causes, then for findings. @first: may be NULL or have no time. */
+static json_t *encode_hints(
 	const struct vbd_explanation *explanation, const struct vbd_first_error *first)
 {
 	const struct vbd_findings *findings = &explanation->findings;
@@ -232,14 +202,14 @@ static json_t *encode_advice(
 	bool fine = list != NULL;
 
 	if (fine && first && first->at_ns)
-		fine = add_advice(list, vbd_why_hint(&first->error));
+		fine = add_hint(list, vbd_why_hint(&first->error));
 	for (size_t i = 0; fine && i < explanation->cause_count; i++)
-		fine = add_advice(list, explanation->causes[i].advice);
+		fine = add_hint(list, explanation->causes[i].hint);
 	for (size_t i = 0; fine && i < findings->count; i++) {
 		enum vbd_finding_code code = findings->items[i].code;
 
 		if (vbd_finding_severity(code) != VBD_FINDING_IS_INFO)
-			fine = add_advice(list, vbd_finding_advice(code));
+			fine = add_hint(list, vbd_finding_hint(code));
 	}
 	if (fine)
 		return list;
@@ -268,7 +238,7 @@ json_t *vbd_encode_explanation(
 	vbd_put_text(&out, "state", vbd_conn_state_name(conn->state));
 	vbd_put_text(&out, "summary", explanation->summary);
 	vbd_put(&out, "causes", encode_causes(explanation));
-	vbd_put(&out, "advice", encode_advice(explanation, &conn->qp.first_error));
+	vbd_put(&out, "hints", encode_hints(explanation, &conn->qp.first_error));
 	vbd_put(&out, "findings", encode_findings(&explanation->findings));
 	vbd_put(&out, "facts", encode_facts(&explanation->facts, conn->established_ns != 0));
 	vbd_put_end(&out, &conn->qp, connection->object.ended);
@@ -280,17 +250,19 @@ json_t *vbd_encode_explanation(
 	return vbd_encode_end(&out);
 }
 
-json_t *vbd_encode_destination(const char *host, uint64_t port,
+json_t *vbd_encode_reachability(const char *dst_addr, uint64_t dst_port,
 	const struct vbd_destination *destination, const struct vbd_explanation *explanation)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
-	vbd_put_text(&out, "dst", host);
-	vbd_put_u64_or_null(&out, "port", port != 0, port);
+	vbd_put_text(&out, "dst_addr", dst_addr);
+	vbd_put_u64_or_null(&out, "dst_port", dst_port != 0, dst_port);
+	vbd_put_address(&out, "src_addr", &destination->src);
+	vbd_put_text_or_null(&out, "device", destination->device);
 	vbd_put_address(&out, "addr", &destination->addr);
 	vbd_put(&out, "ready", json_boolean(!vbd_findings_bad(&explanation->findings)));
 	vbd_put_text(&out, "summary", explanation->summary);
-	vbd_put(&out, "advice", encode_advice(explanation, NULL));
+	vbd_put(&out, "hints", encode_hints(explanation, NULL));
 	vbd_put(&out, "findings", encode_findings(&explanation->findings));
 	vbd_put(&out, "facts", encode_facts(&explanation->facts, false));
 	return vbd_encode_end(&out);

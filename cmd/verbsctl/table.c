@@ -167,7 +167,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		"Say what happened to a connection, why, and what to do", OF(connection),
 		.run = vbd_ctl_explain,
 		.text = "`verbsctl glossary show NAME` explains the codes and names in it, and\n"
-			"`verbsctl reachability show HOST` a connection that is not made yet."),
+			"`verbsctl reachability show HOST[:PORT]` a connection that is not made "
+			"yet."),
 	COMMAND("connections", "history", "",
 		"List ended connections, the latest first, and why they ended", OF(connection),
 		.run = vbd_ctl_history, OPTIONS(O(HISTORY_SORT), O(LIMIT))),
@@ -360,11 +361,11 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		"Say what a code, status, event or state means, and what to do",
 		.run = vbd_ctl_glossary,
 		.text = "For example IBV_WC_RETRY_EXC_ERR or rnr_exceeded."),
-	COMMAND("reachability", "show", "HOST",
+	COMMAND("reachability", "show", "HOST[:PORT]",
 		"Say which device, route and GID a connection to a host would use",
-		.run = vbd_ctl_reachability,
+		.members = "dst_addr,dst_port", .run = vbd_ctl_reachability,
 		.text = "Also says what would prevent the connection. Sends nothing to the host.",
-		OPTIONS(O(DST_SRC), O(DEVICE))),
+		OPTIONS(O(SRC), O(DEVICE))),
 	COMMAND("stats", "show", "", "Print every counter and gauge, or with -w the changes",
 		.run = vbd_ctl_stats,
 		.text = "--watch continues when verbsd was restarted or out of reach. With --json "

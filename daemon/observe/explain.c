@@ -34,7 +34,7 @@ bool vbd_explain_ends(const struct vbd_connection *connection, struct sockaddr_s
 /* --- facts ----------------------------------------------------------------------------------- */
 
 /* A device that was removed may have returned as a new one; the connection was on the old one. */
-static bool device_gone(const struct vbd_conn *conn, const struct vbd_device *device)
+static bool device_removed(const struct vbd_conn *conn, const struct vbd_device *device)
 {
 	return !device || device->state != VBD_DEVICE_PRESENT ||
 	       (conn->qp.device && conn->qp.device != device) ||
@@ -63,13 +63,13 @@ static void gather_device(
 		return;
 	(void)snprintf(facts->device, sizeof(facts->device), "%s", conn->device_name);
 	device = vbd_fabric_device(daemon->fabric, conn->device_name);
-	facts->device_gone = device_gone(conn, device);
+	facts->device_removed = device_removed(conn, device);
 	if (!device)
 		return;
 	facts->iwarp = vbd_device_is_iwarp(device);
-	if (conn->qp.info.lqpn && !facts->device_gone)
+	if (conn->qp.info.lqpn && !facts->device_removed)
 		gather_fall(conn, device, facts);
-	if (!facts->device_gone && conn->port_num)
+	if (!facts->device_removed && conn->port_num)
 		facts->port_known =
 			vbd_device_query_port(device, conn->port_num, &facts->port, NULL) == VBD_OK;
 }
@@ -87,7 +87,7 @@ static void gather_gids(
 	memcpy(facts->peer_gid, info->dgid, sizeof(facts->peer_gid));
 	facts->gid_known = info->sgid_known;
 	facts->gid = info->sgid;
-	if (!facts->open || !info->sgid_known || facts->device_gone || !device)
+	if (!facts->open || !info->sgid_known || facts->device_removed || !device)
 		return;
 	facts->gid_gone = vbd_device_query_gid(device, info->sgid.port_num, info->sgid.gid_index,
 				  &now, NULL) != VBD_OK ||
@@ -191,7 +191,7 @@ static void find_causes(const struct vbd_conn *conn, struct vbd_explanation *exp
 		vbd_why_find_error(&conn->qp.first_error.error, explanation->causes))
 		explanation->cause_count = 1;
 	if (conn->qp.reason != VBD_REASON_NONE)
-		add_cause(explanation, VBD_WHY_END_REASON, (int)conn->qp.reason);
+		add_cause(explanation, VBD_WHY_PROBLEM, (int)vbd_reason_status(conn->qp.reason));
 }
 
 /* Skip the error's own timeline entry, which is the last one if an event reported the error. */

@@ -46,7 +46,7 @@ struct vbd_destination {
 /**
  * vbd_destination_choose - check the request as a connection would, and set `src` to the device's
  *
- * VBD_E_NO_DEVICE, _ADDRESS_NOT_AVAILABLE; _BAD_VALUE at "dst" or "src".
+ * VBD_E_NO_DEVICE, _ADDRESS_NOT_AVAILABLE; _BAD_VALUE at "dst_addr" or "src_addr".
  */
 enum vbd_status vbd_destination_choose(const struct vbd_daemon *daemon,
 	struct vbd_destination *destination, struct vbd_error *err) VBD_MUST_CHECK;

@@ -61,10 +61,10 @@ enum vbd_status vbd_destination_choose(
 	enum vbd_status status = VBD_OK;
 
 	if (src->sa_family && src->sa_family != dst->sa_family)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "src",
-			"src and dst are of different address families");
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "src_addr",
+			"src_addr and dst_addr are of different address families");
 	if (vbd_sockaddr_needs_scope(dst) && !*destination->device && !src->sa_family)
-		return vbd_error_input(err, VBD_E_BAD_VALUE, "dst",
+		return vbd_error_input(err, VBD_E_BAD_VALUE, "dst_addr",
 			"a link-local address needs its interface as well, as in fe80::1%%eth0");
 	if (*destination->device)
 		status = vbd_device_choose(daemon, destination->device, &device, err);
@@ -144,7 +144,7 @@ static void summarise(const struct vbd_destination *destination,
 	(void)vbd_addr_format(&destination->addr, addr);
 	if (vbd_findings_bad(findings)) {
 		(void)snprintf(
-			text, room, "RDMA does not reach %s: %s", addr, findings->items[0].text);
+			text, room, "RDMA does not reach %s: %s", addr, findings->items[0].detail);
 		return;
 	}
 	if (facts->path_mtu_bytes)

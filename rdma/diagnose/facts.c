@@ -42,7 +42,7 @@ static void VBD_PRINTF(3, 4)
 
 	finding->code = code;
 	va_start(ap, fmt);
-	(void)vsnprintf(finding->text, sizeof(finding->text), fmt, ap);
+	(void)vsnprintf(finding->detail, sizeof(finding->detail), fmt, ap);
 	va_end(ap);
 }
 
@@ -63,8 +63,9 @@ static void judge_device(const struct vbd_facts *facts, struct vbd_findings *fin
 	const struct vbd_port *port = &facts->port;
 	char text[TIME_TEXT_BYTES];
 
-	if (facts->device_gone)
-		found(findings, VBD_FINDING_DEVICE_GONE, "Device %s is gone.", facts->device);
+	if (facts->device_removed)
+		found(findings, VBD_FINDING_DEVICE_REMOVED, "Device %s was removed.",
+			facts->device);
 	if (facts->port_known && port->state != IBV_PORT_ACTIVE)
 		found(findings, VBD_FINDING_PORT_NOT_ACTIVE, "Port %u of %s is %s (%s).",
 			port->port_num, facts->device, vbd_port_state_name(port->state),
@@ -124,7 +125,7 @@ static void judge_mtu(const struct vbd_facts *facts, struct vbd_findings *findin
 
 /* --- timers ---------------------------------------------------------------------------------- */
 
-bool vbd_facts_dead_peer_ms(const struct vbd_facts *facts, uint64_t *ret_ms)
+bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_ms)
 {
 	return facts->timers_known && facts->reliable && !facts->iwarp &&
 	       vbd_dead_peer_ms(facts->ack_timeout, facts->retry_count, facts->soft_roce, ret_ms);
@@ -136,7 +137,7 @@ static void judge_dead_peer(const struct vbd_facts *facts, struct vbd_findings *
 	char all[TIME_TEXT_BYTES];
 	uint64_t ms;
 
-	if (!vbd_facts_dead_peer_ms(facts, &ms)) {
+	if (!vbd_facts_dead_peer_detect_ms(facts, &ms)) {
 		found(findings, VBD_FINDING_DEAD_PEER_FOR_EVER,
 			"A dead peer may never be noticed: ack_timeout is %u, retry_count is %u%s.",
 			facts->ack_timeout, facts->retry_count,

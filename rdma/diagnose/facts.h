@@ -29,7 +29,7 @@ struct vbd_facts {
 	uint64_t inbox_messages, inbox_capacity; /* 0: no inbox, or an SRQ */
 
 	char device[64]; /* "" if unknown */
-	bool device_gone;
+	bool device_removed;
 	bool iwarp;
 	bool soft_roce;
 	bool port_fell;		      /* the port went down during the connection */
@@ -64,7 +64,7 @@ struct vbd_facts {
 
 struct vbd_finding {
 	enum vbd_finding_code code;
-	char text[240]; /* one sentence with the numbers of this finding */
+	char detail[240]; /* one sentence with the numbers of this finding */
 };
 
 struct vbd_findings {
@@ -82,8 +82,8 @@ static inline bool vbd_findings_bad(const struct vbd_findings *findings)
 	       vbd_finding_severity(findings->items[0].code) == VBD_FINDING_IS_ERROR;
 }
 
-/** vbd_facts_dead_peer_ms - the time until a send to a dead peer fails, at most: ACK timeout x
- * (retry_count + 1), rounded up. False if unknown or unlimited. */
-bool vbd_facts_dead_peer_ms(const struct vbd_facts *facts, uint64_t *ret_ms);
+/** vbd_facts_dead_peer_detect_ms - the time until a send to a dead peer fails, at most: ACK timeout
+ * x (retry_count + 1), rounded up. False if unknown or unlimited. */
+bool vbd_facts_dead_peer_detect_ms(const struct vbd_facts *facts, uint64_t *ret_ms);
 
 #endif

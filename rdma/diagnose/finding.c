@@ -7,10 +7,10 @@ static const struct row {
 	const char *name;
 	enum vbd_finding_severity severity;
 	const char *when;
-	const char *advice;
+	const char *hint;
 } rows[VBD_FINDING_COUNT] = {
-#define ROW(sym, code, severity, when, advice) \
-	[VBD_FINDING_##sym] = {code, VBD_FINDING_IS_##severity, when, advice},
+#define ROW(sym, code, severity, when, hint) \
+	[VBD_FINDING_##sym] = {code, VBD_FINDING_IS_##severity, when, hint},
 	VBD_FINDING_MAP(ROW)
 #undef ROW
 };
@@ -32,7 +32,7 @@ const char *vbd_finding_when(enum vbd_finding_code code)
 	return rows[code].when;
 }
 
-const char *vbd_finding_advice(enum vbd_finding_code code)
+const char *vbd_finding_hint(enum vbd_finding_code code)
 {
-	return rows[code].advice;
+	return rows[code].hint;
 }

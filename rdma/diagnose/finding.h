@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The findings about a connection: code, severity, condition, advice. Explanations, the dashboard
+ * The findings about a connection: code, severity, condition, hint. Explanations, the dashboard
  * and docs/why.md read this table; rdma/diagnose/facts.h makes the findings.
  *
  * Any thread. All strings are static.
@@ -21,7 +21,7 @@ enum vbd_finding_severity { VBD_FINDING_SEVERITY_MAP(VBD_ENUM_ROW) VBD_FINDING_S
 
 /* Rows and findings are in the order of severity. */
 enum vbd_finding_code {
-#define VBD_FINDING_ENUM(sym, code, severity, when, advice) VBD_FINDING_##sym,
+#define VBD_FINDING_ENUM(sym, code, severity, when, hint) VBD_FINDING_##sym,
 	VBD_FINDING_MAP(VBD_FINDING_ENUM)
 #undef VBD_FINDING_ENUM
 		VBD_FINDING_COUNT
@@ -39,7 +39,7 @@ const char *vbd_finding_severity_name(enum vbd_finding_severity severity);
 /** vbd_finding_when - the condition, a clause without a full stop */
 const char *vbd_finding_when(enum vbd_finding_code code);
 
-/** vbd_finding_advice - the remedy */
-const char *vbd_finding_advice(enum vbd_finding_code code);
+/** vbd_finding_hint - the remedy */
+const char *vbd_finding_hint(enum vbd_finding_code code);
 
 #endif

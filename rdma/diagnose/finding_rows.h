@@ -3,7 +3,7 @@
  * The rows of rdma/diagnose/finding.c: the findings about a connection, or the route to a
  * destination. docs/why.md is generated from them.
  *
- * X(SYMBOL, code, SEVERITY, when, advice). The code is stable.
+ * X(SYMBOL, code, SEVERITY, when, hint). The code is stable.
  * rdma/diagnose/facts.c writes the sentence with the numbers of a connection.
  */
 #ifndef VBD_RDMA_DIAGNOSE_FINDING_ROWS_H
@@ -11,7 +11,7 @@
 
 /* clang-format off */
 #define VBD_FINDING_MAP(X) \
-	X(DEVICE_GONE, "device_gone", ERROR, \
+	X(DEVICE_REMOVED, "device_removed", ERROR, \
 		"the RDMA device was removed or is being removed", \
 		"Add the device again (`rdma link add`, or load its driver); connections must be opened anew.") \
 	X(PORT_NOT_ACTIVE, "port_not_active", ERROR, \

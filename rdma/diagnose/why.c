@@ -5,7 +5,6 @@
 #include "base/enum.h"
 #include "rdma/diagnose/why_rows.h"
 #include "rdma/names/names.h"
-#include "rdma/names/reason.h"
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
@@ -62,16 +61,16 @@ enum ib_reject {
 #define NUMBER_WC_STATUS(sym)	 IBV_WC_##sym
 #define NUMBER_ASYNC_EVENT(sym)	 IBV_EVENT_##sym
 #define NUMBER_QP_STATE(sym)	 IBV_QPS_##sym
-#define NUMBER_END_REASON(sym)	 VBD_REASON_##sym
+#define NUMBER_PROBLEM(sym)	 VBD_E_##sym
 
 static const struct row {
 	enum vbd_why_kind kind;
 	int number;
 	const char *symbol; /* the name, for a kind without a table of names */
 	const char *causes;
-	const char *advice;
+	const char *hint;
 } rows[] = {
-#define ROW(kind, sym, causes, advice) {VBD_WHY_##kind, NUMBER_##kind(sym), #sym, causes, advice},
+#define ROW(kind, sym, causes, hint) {VBD_WHY_##kind, NUMBER_##kind(sym), #sym, causes, hint},
 	VBD_WHY_MAP(ROW)
 #undef ROW
 };
@@ -89,7 +88,7 @@ const char *vbd_why_kind_heading(enum vbd_why_kind kind)
 	return headings[kind];
 }
 
-static const char *qp_state_meaning(int state)
+static const char *qp_state_detail(int state)
 {
 	switch (state) {
 	case IBV_QPS_RESET:
@@ -116,34 +115,34 @@ static struct vbd_why why_of(const struct row *row)
 		.number = row->number,
 		.name = row->symbol,
 		.causes = row->causes,
-		.advice = row->advice,
+		.hint = row->hint,
 	};
 
 	switch (row->kind) {
 	case VBD_WHY_CM_EVENT:
 		why.name = vbd_cm_event_name(row->number);
-		why.meaning = vbd_cm_event_text(row->number);
+		why.detail = vbd_cm_event_text(row->number);
 		break;
 	case VBD_WHY_IB_REJECT:
-		why.meaning = vbd_cm_reject_name(row->number);
+		why.detail = vbd_cm_reject_name(row->number);
 		break;
 	case VBD_WHY_IWARP_REJECT:
-		why.meaning = vbd_cm_reject_name(-row->number);
+		why.detail = vbd_cm_reject_name(-row->number);
 		break;
 	case VBD_WHY_WC_STATUS:
 		why.name = vbd_wc_status_name(row->number);
-		why.meaning = vbd_wc_status_text(row->number);
+		why.detail = vbd_wc_status_text(row->number);
 		break;
 	case VBD_WHY_ASYNC_EVENT:
 		why.name = vbd_async_event_name(row->number);
-		why.meaning = vbd_async_event_text(row->number);
+		why.detail = vbd_async_event_text(row->number);
 		break;
 	case VBD_WHY_QP_STATE:
-		why.meaning = qp_state_meaning(row->number);
+		why.detail = qp_state_detail(row->number);
 		break;
-	case VBD_WHY_END_REASON:
-		why.name = vbd_reason_name((enum vbd_reason)row->number);
-		why.meaning = vbd_reason_text((enum vbd_reason)row->number);
+	case VBD_WHY_PROBLEM:
+		why.name = vbd_status_code((enum vbd_status)row->number);
+		why.detail = vbd_status_text((enum vbd_status)row->number);
 		break;
 	case VBD_WHY_KIND_COUNT:
 		break;
@@ -151,21 +150,57 @@ static struct vbd_why why_of(const struct row *row)
 	return why;
 }
 
+static const struct row *find_row(enum vbd_why_kind kind, int number)
+{
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		if (rows[i].kind == kind && rows[i].number == number)
+			return &rows[i];
+	}
+	return NULL;
+}
+
+/* A problem code without a row has the hint of its status. */
+static struct vbd_why why_of_status(enum vbd_status status)
+{
+	const struct row *row = find_row(VBD_WHY_PROBLEM, (int)status);
+
+	return row ? why_of(row)
+		   : (struct vbd_why){
+			     .kind = VBD_WHY_PROBLEM,
+			     .number = (int)status,
+			     .name = vbd_status_code(status),
+			     .detail = vbd_status_text(status),
+			     .causes = "",
+			     .hint = vbd_status_hint(status),
+		     };
+}
+
+/* The rows of other kinds, then every problem code. */
 bool vbd_why_at(size_t i, struct vbd_why *ret_why)
 {
-	if (i >= VBD_ARRAY_LEN(rows))
+	for (size_t k = 0; k < VBD_ARRAY_LEN(rows); k++) {
+		if (rows[k].kind == VBD_WHY_PROBLEM)
+			continue;
+		if (i == 0) {
+			*ret_why = why_of(&rows[k]);
+			return true;
+		}
+		i--;
+	}
+	if (i + 1 >= VBD_STATUS_COUNT)
 		return false;
-	*ret_why = why_of(&rows[i]);
+	*ret_why = why_of_status((enum vbd_status)(i + 1));
 	return true;
 }
 
 bool vbd_why_find(enum vbd_why_kind kind, int number, struct vbd_why *ret_why)
 {
-	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
-		if (rows[i].kind == kind && rows[i].number == number)
-			return vbd_why_at(i, ret_why);
-	}
-	return false;
+	const struct row *row = find_row(kind, number);
+
+	if (!row)
+		return false;
+	*ret_why = why_of(row);
+	return true;
 }
 
 bool vbd_why_find_reject(int status, struct vbd_why *ret_why)
@@ -210,7 +245,7 @@ const char *vbd_why_hint(const struct vbd_error *error)
 
 	if (error->hint)
 		return error->hint;
-	return vbd_why_find_error(error, &why) ? why.advice : vbd_status_hint(error->status);
+	return vbd_why_find_error(error, &why) ? why.hint : vbd_status_hint(error->status);
 }
 
 bool vbd_why_is_named(const struct vbd_why *why, const char *name)

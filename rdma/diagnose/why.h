@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Why: the meaning, likely causes and advice of each status, event and reason of a connection.
- * Names and meanings are those of rdma/names/names.h, rdma/names/reason.h; causes and advice are
- * the rows of rdma/diagnose/why.c. Hints, explanations, the dashboard and docs/why.md all read
+ * Why: the meaning, likely causes and hint of each status, event, state and problem code. Names
+ * and details are those of rdma/names/names.h and base/status.h; causes and hints are the rows of
+ * rdma/diagnose/why.c. Hints, explanations, the glossary, the dashboard and docs/why.md all read
  * this.
  *
  * Any thread. All strings are static.
@@ -24,17 +24,17 @@
 	X(VBD_WHY_WC_STATUS, "wc_status", "Work completion statuses")               \
 	X(VBD_WHY_ASYNC_EVENT, "async_event", "Asynchronous events")                \
 	X(VBD_WHY_QP_STATE, "qp_state", "Queue pair states")                        \
-	X(VBD_WHY_END_REASON, "end_reason", "Reasons of a connection's end")
+	X(VBD_WHY_PROBLEM, "problem", "Problem codes")
 
 enum vbd_why_kind { VBD_WHY_KIND_MAP(VBD_ENUM_ROW) VBD_WHY_KIND_COUNT };
 
 struct vbd_why {
 	enum vbd_why_kind kind;
-	int number;	     /* the library's; for an iWARP reject the positive errno */
-	const char *name;    /* "IBV_WC_RETRY_EXC_ERR", "remote_access": unique within its kind */
-	const char *meaning; /* a sentence without a full stop */
-	const char *causes;  /* the likeliest first, separated by "; " */
-	const char *advice;  /* the remedy */
+	int number;	    /* the library's; for an iWARP reject the positive errno; a status */
+	const char *name;   /* "IBV_WC_RETRY_EXC_ERR", "remote_access": unique within its kind */
+	const char *detail; /* a sentence without a full stop */
+	const char *causes; /* the likeliest first, separated by "; "; "" if none are listed */
+	const char *hint;   /* the remedy */
 };
 
 /** vbd_why_kind_name - "wc_status" */
@@ -60,7 +60,7 @@ bool vbd_why_find_error(const struct vbd_error *error, struct vbd_why *ret_why);
  * is no rejection, or its reason has no name */
 const char *vbd_why_reject_name(const struct vbd_error *error);
 
-/** vbd_why_hint - the advice of the row of an error, else the hint of its status */
+/** vbd_why_hint - the hint of the row of an error, else the hint of its status */
 const char *vbd_why_hint(const struct vbd_error *error);
 
 /** vbd_why_is_named - compare with the name, ignoring case. Rows of two kinds can share a name. */

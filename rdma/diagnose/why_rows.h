@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rows of rdma/diagnose/why.c: causes and advice. The texts are too long for one line of code,
+ * The rows of rdma/diagnose/why.c: causes and hints. The texts are too long for one line of code,
  * so each row is a macro call of its own.
  *
- * X(KIND, SYMBOL, causes, advice). The kind completes SYMBOL to the constant of the library or of
+ * X(KIND, SYMBOL, causes, hint). The kind completes SYMBOL to the constant of the library or of
  * verbsd.
  */
 #ifndef VBD_RDMA_DIAGNOSE_WHY_ROWS_H
@@ -326,67 +326,67 @@
 	X(QP_STATE, ERR, \
 		"a completion failed, the connection ended, or a client asked for this state", \
 		"All posted work is flushed. Open a new connection, or move a QP that is brought up by hand to RESET.") \
-	X(END_REASON, PEER_DISCONNECT, \
+	X(PROBLEM, PEER_DISCONNECT, \
 		"the peer's program closed the connection or ended", \
 		"If this was not expected, see the log or the verbsd of the peer.") \
-	X(END_REASON, LOCAL_CLOSE, \
+	X(PROBLEM, LOCAL_CLOSE, \
 		"a client asked this verbsd to close the connection", \
 		"Nothing; the event log has the time.") \
-	X(END_REASON, STOPPING, \
+	X(PROBLEM, STOPPING, \
 		"this verbsd was stopped", \
 		"Connect again when verbsd runs again.") \
-	X(END_REASON, REJECTED, \
+	X(PROBLEM, REJECTED, \
 		"no program listens on that port; the program there refused", \
 		"See the CM's reject reason in error.first; `verbsctl glossary show` tells its meaning.") \
-	X(END_REASON, REJECTED_LOCALLY, \
+	X(PROBLEM, REJECTED_LOCALLY, \
 		"a client of this verbsd rejected the request, or nobody accepted it in time", \
 		"Raise accept_timeout_ms, or create the listener with policy auto.") \
-	X(END_REASON, UNREACHABLE, \
+	X(PROBLEM, UNREACHABLE, \
 		"the host answers ARP or ND, but no RDMA CM answers there; a firewall drops UDP 4791", \
 		"Check `rdma link` on the peer and the firewalls between.") \
-	X(END_REASON, NAME_NOT_RESOLVED, \
+	X(PROBLEM, NAME_NOT_RESOLVED, \
 		"the name is misspelt; no resolver answers; the name has no address of that family", \
 		"Try `getent ahosts NAME` on this host, or give an address.") \
-	X(END_REASON, ADDR_ERROR, \
+	X(PROBLEM, ADDR_ERROR, \
 		"no neighbour has that address; the route leaves by an interface without RDMA", \
 		"`ip route get ADDR` names the interface, which must be listed by `rdma link`.") \
-	X(END_REASON, ROUTE_ERROR, \
+	X(PROBLEM, ROUTE_ERROR, \
 		"InfiniBand: the subnet manager does not answer; RoCE: no GID matches the source address, for example that of the loopback", \
 		"Use an address behind an RDMA interface (`rdma link`); check the GID table in /v1/devices, or on InfiniBand the subnet manager.") \
-	X(END_REASON, CONNECT_ERROR, \
+	X(PROBLEM, CONNECT_ERROR, \
 		"the CM's handshake failed before it was complete", \
 		"See the timeline, and the kernel log of both hosts.") \
-	X(END_REASON, TIMED_OUT, \
+	X(PROBLEM, TIMED_OUT, \
 		"the peer is slow or does not answer; timeout_ms is too short", \
 		"The timeline shows the state in which the connection waited.") \
-	X(END_REASON, RETRY_EXCEEDED, \
+	X(PROBLEM, RETRY_EXCEEDED, \
 		"the peer's host or the path to it failed", \
 		"Ping the peer. A dead peer is noticed after ACK timeout x (retry_count + 1); both can be set.") \
-	X(END_REASON, RNR_EXCEEDED, \
+	X(PROBLEM, RNR_EXCEEDED, \
 		"the receiver is slower than this sender", \
 		"Post more receives there, or set rnr_retry to 7 here.") \
-	X(END_REASON, REMOTE_ACCESS, \
+	X(PROBLEM, REMOTE_ACCESS, \
 		"a wrong or old rkey; a range past the end; an access that was not granted; a revoked window", \
 		"Get address, rkey and length from the peer again.") \
-	X(END_REASON, REMOTE_OPERATION, \
+	X(PROBLEM, REMOTE_OPERATION, \
 		"the peer's device failed; the peer does not speak the service's protocol; on Soft-RoCE also a message longer than the peer's receive", \
 		"See the first error of the peer's connection.") \
-	X(END_REASON, REMOTE_INVALID, \
+	X(PROBLEM, REMOTE_INVALID, \
 		"a message longer than the peer's receive; an operation that the peer's QP does not allow", \
 		"Compare recv_size_bytes of the peer with the length of the message.") \
-	X(END_REASON, LOCAL_ERROR, \
+	X(PROBLEM, LOCAL_ERROR, \
 		"memory that is deregistered or of another protection domain; a receive that was too short", \
 		"See error.first for the operation and its status.") \
-	X(END_REASON, DEVICE_REMOVED, \
+	X(PROBLEM, DEVICE_REMOVED, \
 		"the driver was unloaded, the link deleted, the card removed or reset", \
 		"Connect again when the device is back.") \
-	X(END_REASON, QP_FATAL, \
+	X(PROBLEM, QP_FATAL, \
 		"the peer refused an operation (rkey, range, access) and disconnected; the device failed the QP", \
 		"See the first error of the peer's connection, the async events in the timeline, and the kernel log.") \
-	X(END_REASON, RESOURCE_ERROR, \
+	X(PROBLEM, RESOURCE_ERROR, \
 		"the device, the memory or a limit is exhausted", \
 		"error.first names the call and its errno.") \
-	X(END_REASON, PROTOCOL_ERROR, \
+	X(PROBLEM, PROTOCOL_ERROR, \
 		"a defect of the kernel, of a driver, or of verbsd", \
 		"Please report it with the connection's timeline.")
 /* clang-format on */

@@ -29,15 +29,16 @@ const read = (path) => readFileSync(root + path, "utf8");
 const findings = [];
 const finding = (text) => findings.push(text);
 
-// By name: meaning, likely causes, and advice.
+// By name: meaning, likely causes, and hint.
 function why() {
 	const rows = new Map();
 
-	for (const line of read("docs/why.md").split("\n")) {
-		const [, name, , means, causes, advice] = line.split(" | ").join("|").split("|").map((cell) => cell.trim());
+	/* Findings and event types have other columns. */
+	for (const line of read("docs/why.md").split("\n## Findings")[0].split("\n")) {
+		const [, name, , means, causes, hint] = line.split(" | ").join("|").split("|").map((cell) => cell.trim());
 
 		if (/^`.*`$/.test(name ?? ""))
-			rows.set(name.slice(1, -1), { means, causes: causes.split("<br>"), advice });
+			rows.set(name.slice(1, -1), { means, causes: causes.split("<br>"), hint });
 	}
 	return rows;
 }
@@ -54,7 +55,7 @@ function draw_rule(rule, rows) {
 		return;
 	}
 	rule.setIn(["annotations", "description"], `${row.means}. Likely: ${row.causes.join("; ")}.`);
-	rule.setIn(["annotations", "runbook"], row.advice);
+	rule.setIn(["annotations", "runbook"], row.hint);
 }
 
 const expand = (text, labels) => text.replace(/\{\{ \$labels\.(\w+) \}\}/g, (all, label) => labels[label] ?? "");

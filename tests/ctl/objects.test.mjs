@@ -316,11 +316,11 @@ test('objects: a country that writes 0,5 still reads 0.5', async (t) => {
 });
 
 test('glossary: says what a name means, why, and what to do', async (t) => {
-  const why = { kind: 'wc_status', name: 'IBV_WC_RNR_RETRY_EXC_ERR', number: 13, meaning: 'The peer had no receive',
-    causes: ['it is slow', 'it is stuck'], advice: 'Post more.' };
-  const server = await FakeServer.start(t, { 'GET /v1/explain': { json: { items: [why] } } });
+  const why = { kind: 'wc_status', name: 'IBV_WC_RNR_RETRY_EXC_ERR', number: 13, status: null, severity: null, detail: 'The peer had no receive',
+    causes: ['it is slow', 'it is stuck'], hint: 'Post more.', data: null };
+  const server = await FakeServer.start(t, { 'GET /v1/glossary/a%20b': { json: { items: [why] } } });
   const { stdout } = await succeeds(server, ['glossary', 'show', 'a b']);
-  assert.deepEqual(server.requests.map(({ url }) => url), ['/v1/explain?name=a%20b']);
+  assert.deepEqual(server.requests.map(({ url }) => url), ['/v1/glossary/a%20b']);
   assert.equal(stdout, [
     'IBV_WC_RNR_RETRY_EXC_ERR  wc_status', '  number        13', '  means         The peer had no receive',
     '  causes        it is slow', '                it is stuck', '  what to do    Post more.', ''].join('\n'));
@@ -328,16 +328,16 @@ test('glossary: says what a name means, why, and what to do', async (t) => {
 
 const explanation = {
   connection: { id: 7, name: null }, state: 'failed', summary: 'It failed.',
-  causes: [{ name: 'IBV_WC_RETRY_EXC_ERR', meaning: 'No answer', causes: ['the peer is dead', 'the cable'] }],
-  advice: ['Ping the peer.', 'Look at\u001b[31m it.'],
-  findings: [{ severity: 'info', code: 'flushed', text: '3 were flushed.' }],
+  causes: [{ name: 'IBV_WC_RETRY_EXC_ERR', detail: 'No answer', causes: ['the peer is dead', 'the cable'] }],
+  hints: ['Ping the peer.', 'Look at\u001b[31m it.'],
+  findings: [{ severity: 'info', code: 'flushed', detail: '3 were flushed.' }],
   end_code: 'retry_exceeded',
   error: { code: 'retry_exceeded', detail: 'write: No answer', hint: 'Ping the peer.', first: null },
   preceded_by: { kind: 'qp', what: 'RTR -> RTS' },
   followed_by: { flushed: 3, errors: 1 },
-  facts: { device: 'rxe0', port_state: 'active', local_gid: { gid: '::1', type: 'roce_v2', scope: 'global' }, peer_gid: null,
+  facts: { device: 'rxe0', port_state: 'active', sgid: { gid: '::1', type: 'roce_v2', scope: 'global' }, dgid: null,
     route: { netdev: 'eth0', src: '192.0.2.1', next_hop: '192.0.2.2' }, neighbour: { state: 'reachable' },
-    path_mtu_bytes: 1024, dead_peer_worst_ms: 336, rnr_timer_ns: 640000, listener: null,
+    path_mtu_bytes: 1024, dead_peer_detect_ms: 336, min_rnr_timer_ns: 640000, listener: null,
     memlock: { locked_bytes: 2048, limit_bytes: null } },
 };
 
@@ -357,10 +357,10 @@ test('explain: says what became of a connection', async (t) => {
 });
 
 test('reachability: says which way a connection would go', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/explain': { json: { ...explanation, summary: 'By eth0.' } } });
-  const { stdout } = await succeeds(server, ['reachability', 'show', 'a b', '--device', 'rxe0', '--src', '::1']);
+  const server = await FakeServer.start(t, { 'GET /v1/reachability': { json: { ...explanation, summary: 'By eth0.' } } });
+  const { stdout } = await succeeds(server, ['reachability', 'show', 'a b:7471', '--device', 'rxe0', '--src', '::1']);
   const { searchParams } = new URL(server.requests[0].url, 'http://h');
-  assert.deepEqual(Object.fromEntries(searchParams), { dst: 'a b', device: 'rxe0', src: '::1' });
+  assert.deepEqual(Object.fromEntries(searchParams), { dst_addr: 'a b', dst_port: '7471', device: 'rxe0', src_addr: '::1' });
   assert.match(stdout, /^By eth0\.\n/);
 });
 

@@ -162,7 +162,7 @@ test('top: Enter shows all of the chosen connection, and Escape the list again',
   await run.until(/connection\/3/);
   daemon.over[3] = { state: 'failed', ended_at: '2026-03-04T05:06:09.123456789Z' };
   daemon.routes['GET /v1/connections/3/explain'] = { json: { summary: 'It failed, and this sentence goes on for longer than a '
-    + 'terminal of eighty columns has room for.', causes: [], advice: ['Look at the cable.'], findings: [], facts: {} } };
+    + 'terminal of eighty columns has room for.', causes: [], hints: ['Look at the cable.'], findings: [], facts: {} } };
   await run.until(/\nconnection\/3 \(conn-3\) {2}failed\nIt failed, [^\n]*\n {16}[^\n]*room for\.\n {2}what to do +Look at the cable\.\n\n {2}side/);
   run.type('\u001b');
   await run.until(shows('123'));

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints docs/why.md from the tables in rdma/diagnose/why.c and rdma/diagnose/finding.c. */
+/* Prints docs/why.md from the tables in rdma/diagnose and daemon/core/event_types.h. */
+#include "base/status.h"
+#include "daemon/core/event_types.h"
 #include "rdma/diagnose/finding.h"
 #include "rdma/diagnose/why.h"
 
@@ -32,18 +34,20 @@ static void put_kind(enum vbd_why_kind kind)
 {
 	struct vbd_why why;
 
-	(void)printf("\n## %s\n\n| name | number | it means | likely causes | what to do |\n"
+	(void)printf("\n## %s\n\n| name | %s | it means | likely causes | what to do |\n"
 		     "|---|---|---|---|---|\n",
-		vbd_why_kind_heading(kind));
+		vbd_why_kind_heading(kind), kind == VBD_WHY_PROBLEM ? "HTTP status" : "number");
 	for (size_t i = 0; vbd_why_at(i, &why); i++) {
 		if (why.kind != kind)
 			continue;
-		(void)printf("| `%s` | %d | ", why.name, why.number);
-		put_text(why.meaning, strlen(why.meaning));
+		(void)printf("| `%s` | %u | ", why.name,
+			kind == VBD_WHY_PROBLEM ? vbd_status_http((enum vbd_status)why.number)
+						: (unsigned int)why.number);
+		put_text(why.detail, strlen(why.detail));
 		(void)printf(" | ");
 		put_causes(why.causes);
 		(void)printf(" | ");
-		put_text(why.advice, strlen(why.advice));
+		put_text(why.hint, strlen(why.hint));
 		(void)printf(" |\n");
 	}
 }
@@ -53,7 +57,7 @@ static void put_findings(void)
 	(void)printf("\n## Findings\n\n"
 		     "Findings in the facts of a connection, or of the path to a destination: "
 		     "`findings` in\n`GET /v1/connections/{ref}/explain` and `GET "
-		     "/v1/explain?dst=`. The codes are stable.\n\n"
+		     "/v1/reachability`. The codes are stable.\n\n"
 		     "| code | severity | found when | what to do |\n|---|---|---|---|\n");
 	for (unsigned int i = 0; i < VBD_FINDING_COUNT; i++) {
 		enum vbd_finding_code code = (enum vbd_finding_code)i;
@@ -62,22 +66,58 @@ static void put_findings(void)
 			vbd_finding_severity_name(vbd_finding_severity(code)));
 		put_text(vbd_finding_when(code), strlen(vbd_finding_when(code)));
 		(void)printf(" | ");
-		put_text(vbd_finding_advice(code), strlen(vbd_finding_advice(code)));
+		put_text(vbd_finding_hint(code), strlen(vbd_finding_hint(code)));
 		(void)printf(" |\n");
+	}
+}
+
+static void put_members(enum vbd_event_type type)
+{
+	for (unsigned int i = 0; i < VBD_EVENT_WORD_COUNT; i++) {
+		enum vbd_event_word word = (enum vbd_event_word)i;
+
+		if (vbd_event_type_has(type, word))
+			(void)printf("`%s` ", vbd_event_word_name(word));
+	}
+	if (vbd_event_type_has_port(type))
+		(void)printf("`%s` ", VBD_EVENT_PORT_NUM);
+}
+
+static void put_event_types(void)
+{
+	(void)printf(
+		"\n## Event types\n\n"
+		"What the event log (`GET /v1/events`) tells, and the members of `data` of such "
+		"an event:\n");
+	for (unsigned int i = 0; i < VBD_EVENT_WORD_COUNT; i++)
+		(void)printf("`%s` is the %s;\n", vbd_event_word_name((enum vbd_event_word)i),
+			vbd_event_word_text((enum vbd_event_word)i));
+	(void)printf("`%s` is the port of the device.\n\n"
+		     "| type | it means | members of `data` |\n|---|---|---|\n",
+		VBD_EVENT_PORT_NUM);
+	for (unsigned int i = 0; i < VBD_EVENT_TYPE_COUNT; i++) {
+		enum vbd_event_type type = (enum vbd_event_type)i;
+
+		(void)printf(
+			"| `%s` | %s | ", vbd_event_type_name(type), vbd_event_type_text(type));
+		put_members(type);
+		(void)printf("|\n");
 	}
 }
 
 int main(void)
 {
-	(void)printf("<!-- Drawn from rdma/diagnose/why.c and rdma/diagnose/finding.c: cmake "
-		     "--build build/dev "
-		     "--target why -->\n"
-		     "# Why\n\n"
-		     "Every event, status and reason of a connection: what it means, its likely "
-		     "causes, and what to do. The\nsame text is in `GET /v1/explain` and `verbsctl "
-		     "glossary show NAME`.\n");
+	(void)printf(
+		"<!-- Drawn from rdma/diagnose/why.c and rdma/diagnose/finding.c: cmake "
+		"--build build/dev "
+		"--target why -->\n"
+		"# Why\n\n"
+		"Every event, status, state and problem code: what it means, its likely "
+		"causes, and what to do. The\nsame text is in `GET /v1/glossary` and `verbsctl "
+		"glossary show NAME`.\n");
 	for (unsigned int kind = 0; kind < VBD_WHY_KIND_COUNT; kind++)
 		put_kind((enum vbd_why_kind)kind);
 	put_findings();
+	put_event_types();
 	return 0;
 }

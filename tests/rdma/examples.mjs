@@ -289,10 +289,10 @@ await scenario("a Prometheus scrapes busy daemons, fills the dashboard, and tell
 	await near.refused("POST", "/v1/transfers", { op: "write", connection: wrong.id, buffer: source.id,
 		remote: { addr: target.addr, rkey: "0x00000bad" } }, 30);
 	const alert = await prometheus.firing("VerbsdRemoteAccess", near);
-	const [{ meaning, causes, advice }] = (await near.get("/v1/explain?name=remote_access&kind=end_reason")).items;
+	const [{ detail, causes, hint }] = (await near.get("/v1/glossary/remote_access")).items;
 
-	equal(alert.annotations.description, `${meaning}. Likely: ${causes.join("; ")}.`, "what the alert says, beside what the daemon says");
-	equal(alert.annotations.runbook, advice, "what the alert advises, beside what the daemon does");
+	equal(alert.annotations.description, `${detail}. Likely: ${causes.join("; ")}.`, "what the alert says, beside what the daemon says");
+	equal(alert.annotations.runbook, hint, "what the alert advises, beside what the daemon does");
 
 	// Another fault: a daemon that is gone.
 	far.kill("SIGKILL");

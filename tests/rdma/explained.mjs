@@ -16,9 +16,9 @@ export async function foretold_ms(daemon, connection) {
 	equal(causes.length, 0, "causes of what has not happened");
 	equal(error, null, "error");
 	equal(followed_by.flushed, 0, "flushes");
-	equal(facts.dead_peer_worst_ms, Math.ceil(facts.ack_timeout_ns * (facts.retry_count + 1) / 1e6),
+	equal(facts.dead_peer_detect_ms, Math.ceil(facts.ack_timeout_ns * (facts.retry_count + 1) / 1e6),
 		"ACK timeout x (retries + 1)");
-	return facts.dead_peer_worst_ms;
+	return facts.dead_peer_detect_ms;
 }
 
 // Checks that the reason, one of `reasons`, is the same everywhere, and that flushed work is counted
@@ -32,7 +32,7 @@ export async function names_its_end(daemon, connection, ...reasons) {
 	ok(reasons.includes(end_code), `it ended with ${end_code}, not ${reasons.join(" or ")}`);
 	equal(names.at(-1), end_code, "the last cause");
 	ok(told.summary.includes(`(${end_code})`), `the summary does not name ${end_code}: ${told.summary}`);
-	ok(told.advice.length > 0, "there is no advice");
+	ok(told.hints.length > 0, "there is no hint");
 	if (told.error?.first?.wc_status)
 		equal(names[0], told.error.first.wc_status, "the first cause");
 	ok(!names.includes("IBV_WC_WR_FLUSH_ERR"), `a flush is a cause: ${names}`);

@@ -44,7 +44,7 @@ const in_sysfs = (device, file) => readFileSync(`/sys/class/infiniband/${device}
 // Connects the daemon to itself, moves bytes both ways, and checks the explanation.
 async function connects(daemon, dst_addr, device) {
 	await daemon.listen({ addr: dst_addr, port: PORT, name: "here" });
-	const foreseen = await daemon.get(`/v1/explain?dst=${encodeURIComponent(dst_addr)}`);
+	const foreseen = await daemon.get(`/v1/reachability?dst_addr=${encodeURIComponent(dst_addr)}`);
 	const connection = await daemon.connect({ dst_addr, dst_port: PORT, device });
 	const { findings, facts } = await explain(daemon, connection);
 
@@ -53,7 +53,7 @@ async function connects(daemon, dst_addr, device) {
 	ok(foreseen.ready, `it was not foreseen: ${foreseen.summary}`);
 	equal(foreseen.facts.device, device, "device that was foreseen");
 	equal(foreseen.facts.path_mtu_bytes, facts.path_mtu_bytes, "path MTU that was foreseen");
-	equal(JSON.stringify(foreseen.facts.local_gid), JSON.stringify(facts.local_gid), "GID that was foreseen");
+	equal(JSON.stringify(foreseen.facts.sgid), JSON.stringify(facts.sgid), "GID that was foreseen");
 	equal(findings.find(({ severity }) => severity === "error"), undefined, "what is wrong with it");
 	await transfers_work(daemon, connection, daemon, 64 << 10, device);
 	await daemon.post(`/v1/connections/${connection.id}/close`, {}, 60);

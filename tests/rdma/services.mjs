@@ -329,7 +329,7 @@ await scenario("100,000 messages arrive in order though the reader is slower", a
 	const rnr_before = hw_counter("rcvd_rnr_err");
 
 	// Soft-RoCE does not count seven retries down, and verbsd predicts that.
-	equal(facts.dead_peer_worst_ms, null, "the longest that a dead peer goes unnoticed");
+	equal(facts.dead_peer_detect_ms, null, "the longest that a dead peer goes unnoticed");
 	ok(findings.some(({ code }) => code === "dead_peer_for_ever"), `findings: ${JSON.stringify(findings)}`);
 
 	await near.fill(source, Buffer.from(Array.from({ length: COUNT }, (_, i) => numbered(i + 1)).join("")));

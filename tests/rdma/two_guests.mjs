@@ -29,17 +29,17 @@ await scenario("the way to another machine is told before anybody connects", asy
 	const daemon = await Daemon.start("d");
 
 	await daemon.ready();
-	const { ready, facts } = await daemon.get(`/v1/explain?dst=${peer_addr}`);
+	const { ready, facts } = await daemon.get(`/v1/reachability?dst_addr=${peer_addr}`);
 	equal(facts.device, dev, "device");
 	equal(facts.route.local, false, "that it is this host");
 	equal(facts.route.gateway, false, "that there is a router");
-	equal(facts.route.netdev, facts.local_gid.netdev, "interface");
-	equal(facts.local_gid.type, "roce_v2", "type of the GID");
+	equal(facts.route.netdev, facts.sgid.netdev, "interface");
+	equal(facts.sgid.type, "roce_v2", "type of the GID");
 	ok(facts.path_mtu_bytes <= facts.route.mtu_bytes, `path MTU ${facts.path_mtu_bytes}`);
 	ok(ready, "it is not ready");
 	const connection = await daemon.connect({ dst_addr: peer_addr, dst_port: port });
-	const { facts: { local_gid, path_mtu_bytes, neighbour } } = await explain(daemon, connection);
-	equal(JSON.stringify(local_gid), JSON.stringify(facts.local_gid), "GID of the connection");
+	const { facts: { sgid, path_mtu_bytes, neighbour } } = await explain(daemon, connection);
+	equal(JSON.stringify(sgid), JSON.stringify(facts.sgid), "GID of the connection");
 	equal(path_mtu_bytes, facts.path_mtu_bytes, "path MTU of the connection");
 	ok(/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(neighbour.lladdr), `hardware address ${neighbour.lladdr}`);
 	await daemon.post(`/v1/connections/${connection.id}/close`, {}, 60);

@@ -76,7 +76,7 @@ static void assert_only(const struct vbd_facts *facts, enum vbd_finding_code cod
 		enum vbd_finding_code each = findings.items[i].code;
 
 		if (each != VBD_FINDING_DEAD_PEER && each != VBD_FINDING_RNR_TIMER && each != code)
-			fail_msg("%s: %s", vbd_finding_name(each), findings.items[i].text);
+			fail_msg("%s: %s", vbd_finding_name(each), findings.items[i].detail);
 	}
 	assert_non_null(find(&findings, code));
 }
@@ -87,9 +87,9 @@ static void test_facts__each_code_says_something_in_the_same_form(void **state)
 	for (unsigned int i = 0; i < VBD_FINDING_COUNT; i++) {
 		enum vbd_finding_code code = (enum vbd_finding_code)i;
 		const char *when = vbd_finding_when(code);
-		const char *advice = vbd_finding_advice(code);
+		const char *hint = vbd_finding_hint(code);
 
-		assert_int_equal(advice[strlen(advice) - 1], '.');
+		assert_int_equal(hint[strlen(hint) - 1], '.');
 		assert_int_not_equal(when[strlen(when) - 1], '.');
 		assert_true(i == 0 || vbd_finding_severity(code) >=
 					      vbd_finding_severity((enum vbd_finding_code)(i - 1)));
@@ -119,9 +119,9 @@ static void test_facts__a_healthy_connection_has_only_times(void **state)
 	vbd_facts_judge(&facts, &findings);
 	assert_int_equal(findings.count, 2);
 	assert_int_equal(findings.items[0].code, VBD_FINDING_DEAD_PEER);
-	assert_non_null(strstr(findings.items[0].text, "336 ms"));
-	assert_non_null(strstr(findings.items[0].text, "x 5 tries"));
-	assert_non_null(strstr(findings.items[1].text, "0.64 ms"));
+	assert_non_null(strstr(findings.items[0].detail, "336 ms"));
+	assert_non_null(strstr(findings.items[0].detail, "x 5 tries"));
+	assert_non_null(strstr(findings.items[1].detail, "0.64 ms"));
 }
 
 static void test_facts__of_nothing_nothing_follows(void **state)
@@ -140,17 +140,17 @@ static void test_facts__a_dead_peer_takes_the_ack_timeout_for_each_try(void **st
 	uint64_t ms = 0;
 
 	(void)state;
-	assert_true(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_int_equal(ms, 336);
 	facts.retry_count = 0;
-	assert_true(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_int_equal(ms, 68);
 	facts.ack_timeout = 1; /* 8 us: rounded up */
-	assert_true(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_int_equal(ms, 1);
 	facts.ack_timeout = 31;
 	facts.retry_count = 6;
-	assert_true(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_int_equal(ms, 61572652);
 	assert_only(&facts, VBD_FINDING_DEAD_PEER_SLOW);
 }
@@ -164,18 +164,18 @@ static void test_facts__seven_retries_are_counted_elsewhere_than_on_soft_roce(vo
 
 	(void)state;
 	facts.retry_count = 7;
-	assert_true(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_int_equal(ms, 537);
 	vbd_facts_judge(&facts, &findings);
 	assert_null(find(&findings, VBD_FINDING_DEAD_PEER_FOR_EVER));
-	assert_non_null(strstr(find(&findings, VBD_FINDING_DEAD_PEER)->text, "x 8 tries"));
+	assert_non_null(strstr(find(&findings, VBD_FINDING_DEAD_PEER)->detail, "x 8 tries"));
 	facts.soft_roce = true;
 	vbd_facts_judge(&facts, &findings);
 	assert_null(find(&findings, VBD_FINDING_DEAD_PEER));
-	assert_non_null(strstr(find(&findings, VBD_FINDING_DEAD_PEER_FOR_EVER)->text,
+	assert_non_null(strstr(find(&findings, VBD_FINDING_DEAD_PEER_FOR_EVER)->detail,
 		"retry_count is 7, which means for ever on Soft-RoCE."));
 	facts.retry_count = 6;
-	assert_true(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_true(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_int_equal(ms, 470);
 }
 
@@ -187,21 +187,21 @@ static void test_facts__what_never_ends_has_no_time(void **state)
 	(void)state;
 	facts.soft_roce = true;
 	facts.retry_count = 7;
-	assert_false(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_false(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_only(&facts, VBD_FINDING_DEAD_PEER_FOR_EVER);
 	facts = good();
 	facts.ack_timeout = 0;
-	assert_false(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_false(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_only(&facts, VBD_FINDING_DEAD_PEER_FOR_EVER);
 	facts = good();
 	facts.reliable = false;
-	assert_false(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_false(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	facts = good();
 	facts.timers_known = false;
-	assert_false(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_false(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	facts = good();
 	facts.iwarp = true;
-	assert_false(vbd_facts_dead_peer_ms(&facts, &ms));
+	assert_false(vbd_facts_dead_peer_detect_ms(&facts, &ms));
 	assert_only(&facts, VBD_FINDING_DEAD_PEER_TCP);
 	assert_int_equal(ms, 1234);
 }
@@ -229,8 +229,8 @@ static void test_facts__device_and_port_are_looked_at(void **state)
 	struct vbd_facts facts = good();
 
 	(void)state;
-	facts.device_gone = true;
-	assert_only(&facts, VBD_FINDING_DEVICE_GONE);
+	facts.device_removed = true;
+	assert_only(&facts, VBD_FINDING_DEVICE_REMOVED);
 	facts = good();
 	facts.port.state = IBV_PORT_DOWN;
 	assert_only(&facts, VBD_FINDING_PORT_NOT_ACTIVE);
@@ -352,7 +352,7 @@ static void test_facts__flushes_are_counted_and_blamed_on_nobody(void **state)
 	vbd_facts_judge(&facts, &findings);
 	assert_int_equal(findings.count, 2);
 	assert_int_equal(findings.items[0].code, VBD_FINDING_PEER_BUSY_HANG_UP);
-	assert_non_null(strstr(findings.items[0].text, "63"));
+	assert_non_null(strstr(findings.items[0].detail, "63"));
 }
 
 static void test_facts__the_worst_stands_first(void **state)

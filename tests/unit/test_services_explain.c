@@ -54,7 +54,7 @@ static void test_explain__a_connection_that_is_well(void **state)
 	assert_said("nothing has failed");
 	assert_int_equal(explained.cause_count, 0);
 	assert_false(vbd_findings_bad(&explained.findings));
-	assert_true(vbd_facts_dead_peer_ms(&explained.facts, &ms));
+	assert_true(vbd_facts_dead_peer_detect_ms(&explained.facts, &ms));
 	assert_int_equal(ms, 336);
 	assert_string_equal(explained.facts.device, "fake0");
 	assert_true(explained.facts.gid_known);
@@ -81,7 +81,7 @@ static void test_explain__the_first_failure_is_the_cause_and_flushes_are_counted
 	assert_said("work requests were flushed after that");
 	assert_int_equal(explained.cause_count, 2);
 	assert_string_equal(explained.causes[0].name, "IBV_WC_RETRY_EXC_ERR");
-	assert_int_equal(explained.causes[1].kind, VBD_WHY_END_REASON);
+	assert_int_equal(explained.causes[1].kind, VBD_WHY_PROBLEM);
 	assert_string_equal(explained.causes[1].name, "retry_exceeded");
 	flushed = explained.facts.flushed_sends + explained.facts.flushed_receives;
 	assert_int_equal(flushed, 3); /* one of the 4 receives has failed by itself */
@@ -106,7 +106,7 @@ static bool seven_retries_end(struct svc *svc, uint32_t vendor_id, uint64_t *ret
 	active = svc_connect(svc, &spec);
 	SVC_UNTIL(svc, active->conn->state == VBD_CONN_ESTABLISHED);
 	vbd_explain_connection(active, NULL, &explained);
-	return vbd_facts_dead_peer_ms(&explained.facts, ret_ms);
+	return vbd_facts_dead_peer_detect_ms(&explained.facts, ret_ms);
 }
 
 static void test_explain__seven_retries_are_for_ever_on_soft_roce(void **state)
@@ -189,12 +189,12 @@ static void test_explain__a_device_that_went_is_found_gone(void **state)
 	svc_turn(svc);
 	vbd_explain_connection(pair.active, NULL, &explained);
 	assert_said("device_removed");
-	assert_true(has(VBD_FINDING_DEVICE_GONE));
+	assert_true(has(VBD_FINDING_DEVICE_REMOVED));
 	/* The device is back, as another device. */
 	svc->device = fake_device_add("fake0");
 	vbd_fabric_rescan(svc->daemon->fabric);
 	vbd_explain_connection(pair.active, NULL, &explained);
-	assert_true(has(VBD_FINDING_DEVICE_GONE));
+	assert_true(has(VBD_FINDING_DEVICE_REMOVED));
 	assert_false(explained.facts.port_known);
 }
 
@@ -345,13 +345,13 @@ static void test_explain__a_destination_is_chosen_as_a_connection_would(void **s
 	to = (struct vbd_destination){.addr = four("10.0.0.9"), .src = {.ss_family = AF_INET6}};
 	err = (struct vbd_error){0};
 	assert_int_equal(vbd_destination_choose(svc->daemon, &to, &err), VBD_E_BAD_VALUE);
-	assert_string_equal(err.pointer, "src");
+	assert_string_equal(err.pointer, "src_addr");
 	to = (struct vbd_destination){.addr = {.ss_family = AF_INET6}};
 	((struct sockaddr_in6 *)&to.addr)->sin6_addr.s6_addr[0] = 0xfe;
 	((struct sockaddr_in6 *)&to.addr)->sin6_addr.s6_addr[1] = 0x80;
 	err = (struct vbd_error){0};
 	assert_int_equal(vbd_destination_choose(svc->daemon, &to, &err), VBD_E_BAD_VALUE);
-	assert_string_equal(err.pointer, "dst");
+	assert_string_equal(err.pointer, "dst_addr");
 	/* The device has no link-local address either. */
 	(void)snprintf(to.device, sizeof(to.device), "fake0");
 	err = (struct vbd_error){0};

@@ -3,6 +3,7 @@
 
 #include "rdma/names/names.h"
 #include "rdma/names/reason.h"
+#include "tests/unit/openapi.h"
 #include "tests/unit/unit.h"
 
 #include <infiniband/verbs.h>
@@ -18,13 +19,16 @@ static void test_why__each_row_says_something_in_the_same_form(void **state)
 	(void)state;
 	for (size_t i = 0; vbd_why_at(i, &why); i++) {
 		assert_true(why.name[0] != '\0');
-		assert_true(why.meaning[0] != '\0');
-		assert_true(why.meaning[strlen(why.meaning) - 1] != '.');
-		assert_true(why.causes[0] != '\0');
-		assert_true(why.causes[strlen(why.causes) - 1] != '.');
-		assert_int_equal(why.advice[strlen(why.advice) - 1], '.');
-		assert_null(strstr(why.meaning, "does not know"));
-		assert_null(strstr(why.meaning, "unknown"));
+		assert_true(why.detail[0] != '\0');
+		assert_true(why.detail[strlen(why.detail) - 1] != '.');
+		/* The detail of a code that a client's request causes says it all. */
+		assert_true(why.causes[0] != '\0' || why.kind == VBD_WHY_PROBLEM);
+		assert_true(!why.causes[0] || why.causes[strlen(why.causes) - 1] != '.');
+		assert_int_equal(why.hint[strlen(why.hint) - 1], '.');
+		if (why.kind == VBD_WHY_PROBLEM)
+			continue;
+		assert_null(strstr(why.detail, "does not know"));
+		assert_null(strstr(why.detail, "unknown"));
 	}
 }
 
@@ -44,6 +48,24 @@ static void test_why__no_number_and_no_name_stands_twice_in_a_kind(void **state)
 	}
 }
 
+/* The type of a problem is its path in the glossary, which is not to be a dead end. */
+static void test_why__every_problem_code_of_the_contract_is_explained(void **state)
+{
+	struct openapi_enum codes;
+	size_t explained = 0;
+	struct vbd_why why;
+
+	(void)state;
+	openapi_read_enum("ProblemCode", &codes);
+	for (size_t i = 0; vbd_why_at(i, &why); i++) {
+		if (why.kind != VBD_WHY_PROBLEM)
+			continue;
+		assert_true(openapi_enum_has(&codes, why.name));
+		explained++;
+	}
+	assert_int_equal(explained, codes.count);
+}
+
 /* Every name in the tables of names must be explained. */
 static void test_why__whatever_has_a_name_has_a_row(void **state)
 {
@@ -60,7 +82,8 @@ static void test_why__whatever_has_a_name_has_a_row(void **state)
 	for (int qp_state = IBV_QPS_RESET; qp_state <= IBV_QPS_ERR; qp_state++)
 		assert_true(vbd_why_find(VBD_WHY_QP_STATE, qp_state, &why));
 	for (int reason = VBD_REASON_NONE + 1; reason < VBD_REASON_COUNT; reason++)
-		assert_true(vbd_why_find(VBD_WHY_END_REASON, reason, &why));
+		assert_true(vbd_why_find(
+			VBD_WHY_PROBLEM, (int)vbd_reason_status((enum vbd_reason)reason), &why));
 	for (int status = 0; status < 64; status++)
 		assert_int_equal(vbd_why_find_reject(status, &why),
 			strcmp(vbd_cm_reject_name(status), "unknown reason") != 0);
@@ -102,7 +125,7 @@ static void test_why__an_error_is_explained_by_what_it_came_from(void **state)
 	(void)state;
 	assert_true(vbd_why_find_error(&error, &why));
 	assert_string_equal(why.name, "IB_CM_REJ_STALE_CONN");
-	assert_string_equal(vbd_why_hint(&error), why.advice);
+	assert_string_equal(vbd_why_hint(&error), why.hint);
 	error.raw = 999; /* an unknown reason: the event itself is explained */
 	assert_true(vbd_why_find_error(&error, &why));
 	assert_string_equal(why.name, "RDMA_CM_EVENT_REJECTED");
@@ -122,6 +145,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_why__each_row_says_something_in_the_same_form),
 		cmocka_unit_test(test_why__no_number_and_no_name_stands_twice_in_a_kind),
+		cmocka_unit_test(test_why__every_problem_code_of_the_contract_is_explained),
 		cmocka_unit_test(test_why__whatever_has_a_name_has_a_row),
 		cmocka_unit_test(test_why__a_reject_is_explained_by_its_transport),
 		cmocka_unit_test(test_why__a_name_is_found_in_either_case),

@@ -481,21 +481,21 @@ export class Fake {
 			kind: "wc_status",
 			name: "IBV_WC_RETRY_EXC_ERR",
 			number: 12,
-			meaning: "The peer did not acknowledge, however often it was sent",
+			detail: "The peer did not acknowledge, however often it was sent",
 			causes: ["the peer's host or program is gone", "the network between them is cut or drops packets"],
-			advice: "See whether the peer's host answers; then look at its port and at the switch.",
+			hint: "See whether the peer's host answers; then look at its port and at the switch.",
 		};
 		const finding = {
 			code: "mtu_of_port",
 			severity: "info",
-			text: "The port's MTU is 1024 bytes; the device allows up to 4096.",
-			advice: "On RoCE, an interface MTU of 4200 on both ends gives a path MTU of 4096.",
+			detail: "The port's MTU is 1024 bytes; the device allows up to 4096.",
+			hint: "On RoCE, an interface MTU of 4200 on both ends gives a path MTU of 4096.",
 		};
 		const slow = {
 			code: "dead_peer_slow",
 			severity: "warning",
-			text: "A dead peer would go unnoticed for 17 s while data is sent.",
-			advice: "Lower ack_timeout or retry_count.",
+			detail: "A dead peer would go unnoticed for 17 s while data is sent.",
+			hint: "Lower ack_timeout or retry_count.",
 		};
 		return {
 			connection: { id: one.id, name: one.name },
@@ -504,9 +504,9 @@ export class Fake {
 				? `It ${one.state === "failed" ? "failed" : "was closed"} with ${one.peer.addr} port 7471 on ${one.device} (${one.end_code}): ${ENDS[one.end_code][0].toLowerCase()}.`
 				: `It is ${one.state} with ${one.peer.addr} port 7471 on ${one.device}, and nothing has failed.`,
 			causes: lost ? [wc] : [],
-			advice: one.end_code ? [ENDS[one.end_code][1]] : [],
+			hints: one.end_code ? [ENDS[one.end_code][1]] : [],
 			findings: one.end_code ? [finding] : one.id % 5 ? [finding] : [slow, finding],
-			facts: { dead_peer_worst_ms: 336 },
+			facts: { dead_peer_detect_ms: 336 },
 			end_code: one.end_code,
 			error: one.error,
 			followed_by: {

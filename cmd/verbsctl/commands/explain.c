@@ -24,10 +24,11 @@ static void put_why(const json_t *why)
 	char *title = vbd_ctl_fill(why, "{name}  {kind}");
 
 	vbd_ctl_text_put(title);
-	VBD_CTL_MEMBERS_PUT(
-		why, VBD_CTL_TEXT("number", "number"), VBD_CTL_TEXT("means", "meaning"));
+	VBD_CTL_MEMBERS_PUT(why, VBD_CTL_TEXT("number", "number"), VBD_CTL_TEXT("status", "status"),
+		VBD_CTL_TEXT("severity", "severity"), VBD_CTL_TEXT("means", "detail"));
 	put_texts("causes", vbd_ctl_json_at(why, "causes"));
-	VBD_CTL_MEMBERS_PUT(why, {"what to do", "advice", vbd_ctl_cell_said, 0});
+	VBD_CTL_MEMBERS_PUT(why, {"what to do", "hint", vbd_ctl_cell_said, 0});
+	put_texts("data", vbd_ctl_json_at(why, "data"));
 	free(title);
 }
 
@@ -47,9 +48,9 @@ enum vbd_ctl_exit vbd_ctl_glossary(struct vbd_ctl *ctl)
 	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
 	enum vbd_ctl_exit exit_status;
 
-	fputs("/v1/explain", out);
+	fputs("/v1/glossary", out);
 	if (ctl->args.operand_count) {
-		fputs("?name=", out);
+		(void)fputc('/', out);
 		vbd_ctl_text_put_escaped(out, ctl->args.operands[0]);
 	}
 	(void)fclose(out);
@@ -68,7 +69,7 @@ static void put_causes(const json_t *causes)
 	for (size_t i = 0; i < json_array_size(causes); i++) {
 		const json_t *why = json_array_get(causes, i);
 
-		vbd_ctl_line_put(i ? "" : "why", why, "{name}: {meaning}");
+		vbd_ctl_line_put(i ? "" : "why", why, "{name}: {detail}");
 		put_texts("", vbd_ctl_json_at(why, "causes"));
 	}
 }
@@ -77,7 +78,7 @@ static void put_findings(const json_t *findings)
 {
 	for (size_t i = 0; i < json_array_size(findings); i++)
 		vbd_ctl_line_put(i ? "" : "findings", json_array_get(findings, i),
-			"{severity} {code}: {text:said}");
+			"{severity} {code}: {detail:said}");
 }
 
 static char *cell_whole_ms(const json_t *value)
@@ -88,18 +89,16 @@ static char *cell_whole_ms(const json_t *value)
 static void put_facts(const json_t *facts)
 {
 	VBD_CTL_MEMBERS_PUT(facts, VBD_CTL_TEXT("device", "device"),
-		VBD_CTL_TEXT("port state", "port_state"),
-		VBD_CTL_TEXT("local gid", "local_gid.gid"),
-		VBD_CTL_TEXT("gid type", "local_gid.type"),
-		VBD_CTL_TEXT("gid scope", "local_gid.scope"),
-		VBD_CTL_TEXT("peer gid", "peer_gid.gid"));
+		VBD_CTL_TEXT("port state", "port_state"), VBD_CTL_TEXT("local gid", "sgid.gid"),
+		VBD_CTL_TEXT("gid type", "sgid.type"), VBD_CTL_TEXT("gid scope", "sgid.scope"),
+		VBD_CTL_TEXT("peer gid", "dgid.gid"));
 	if (vbd_ctl_json_at(facts, "route"))
 		vbd_ctl_line_put(
 			"route", facts, "{route.netdev} from {route.src} to {route.next_hop}");
 	VBD_CTL_MEMBERS_PUT(facts, VBD_CTL_TEXT("neighbour", "neighbour.state"),
 		VBD_CTL_TEXT("path mtu", "path_mtu_bytes"),
-		{"dead peer", "dead_peer_worst_ms", cell_whole_ms, 0},
-		VBD_CTL_NS("rnr timer", "rnr_timer_ns"),
+		{"dead peer", "dead_peer_detect_ms", cell_whole_ms, 0},
+		VBD_CTL_NS("rnr timer", "min_rnr_timer_ns"),
 		VBD_CTL_TEXT("backlog", "listener.backlog"),
 		VBD_CTL_BYTES("locked", "memlock.locked_bytes"),
 		VBD_CTL_BYTES("may lock", "memlock.limit_bytes"));
@@ -123,7 +122,7 @@ void vbd_ctl_explanation_put(const json_t *explanation)
 
 	vbd_ctl_text_put(summary);
 	put_causes(vbd_ctl_json_at(explanation, "causes"));
-	put_texts("what to do", vbd_ctl_json_at(explanation, "advice"));
+	put_texts("what to do", vbd_ctl_json_at(explanation, "hints"));
 	VBD_CTL_MEMBERS_PUT(explanation, VBD_CTL_TEXT("error", "error.detail"),
 		VBD_CTL_TEXT("preceded by", "preceded_by.what"));
 	put_followed_by(explanation);
@@ -148,19 +147,41 @@ enum vbd_ctl_exit vbd_ctl_explain(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
+/* Writes the members of @body as a query. */
+static void put_query(FILE *out, json_t *body)
+{
+	char separator = '?';
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(body, name, value)
+	{
+		char *text = vbd_ctl_cell_text(value);
+
+		fprintf(out, "%c%s=", separator, name);
+		vbd_ctl_text_put_escaped(out, text);
+		free(text);
+		separator = '&';
+	}
+}
+
 enum vbd_ctl_exit vbd_ctl_reachability(struct vbd_ctl *ctl)
 {
+	json_t *body = vbd_ctl_args_body(&ctl->args);
 	char *path = NULL;
 	size_t path_len = 0;
-	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
+	FILE *out;
 	enum vbd_ctl_exit exit_status;
 
-	fputs("/v1/explain?dst=", out);
-	vbd_ctl_text_put_escaped(out, ctl->args.operands[0]);
-	vbd_ctl_args_put_query(&ctl->args, out, '&');
+	if (!body)
+		return VBD_CTL_USAGE;
+	out = vbd_ctl_must(open_memstream(&path, &path_len));
+	fputs("/v1/reachability", out);
+	put_query(out, body);
 	(void)fclose(out);
 	exit_status = vbd_ctl_call_put(
 		ctl, "GET", vbd_ctl_must(path), NULL, VBD_CTL_NO_WAIT, put_explanation);
 	free(path);
+	json_decref(body);
 	return exit_status;
 }

@@ -219,7 +219,6 @@ enum vbd_ctl_kind {
 	X(CODE, "code", 0, TEXT, "CODE", "code", "only events with this code, as in rejected")     \
 	X(OBJECT, "object", 0, TEXT, "KIND[/REF]", "object",                                       \
 		"only events of one kind (connection) or object (connection/to-b)")                \
-	X(DST_SRC, "src", 0, TEXT, "ADDR", "src", "source address")                                \
 	X(SEVERITY, "severity", 0, TEXT, "debug|info|notice|warning|error", "severity",            \
 		"only events of at least this severity")                                           \
 	X(WATCH, "watch", 'w', EVERY, "[TIME]", NULL,                                              \

@@ -89,8 +89,8 @@ async function read_why(world, page, { state, end_code }) {
 	const explained = await world.get("a", "/v1/connections/1/explain");
 
 	await sees(page.getByText(explained.summary));
-	for (const { meaning } of explained.causes)
-		await sees(page.getByText(meaning));
+	for (const { detail } of explained.causes)
+		await sees(page.getByText(detail));
 	await world.shot(page, "connection-ended");
 	await go(page, "Connections");
 	await sees(row_of(page, "story").getByText(end_code.replaceAll("_", " ")));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The status of a connection, the causes, and the advice: from …/explain, or from the connection itself if that fails.
+// The status of a connection, the causes, and the hints: from …/explain, or from the connection itself if that fails.
 import { useItem } from "../../hooks.js";
 import { isOpen } from "../../collections.js";
 import { count } from "../../format.js";
@@ -12,7 +12,7 @@ function Cause({ cause }) {
 	return (
 		<li class="cause">
 			<p>
-				<strong>{cause.meaning}</strong> <span class="tag mono">{cause.name}</span>
+				<strong>{cause.detail}</strong> <span class="tag mono">{cause.name}</span>
 			</p>
 			{cause.causes?.length > 0 && <p class="muted">Common causes: {cause.causes.join("; ")}.</p>}
 		</li>
@@ -26,9 +26,9 @@ function Finding({ finding }) {
 			<div>
 				<p>
 					<span class="sr-only">{finding.severity}: </span>
-					{finding.text}
+					{finding.detail}
 				</p>
-				{!/^Nothing\b/.test(finding.advice) && <p class="muted">{finding.advice}</p>}
+				{!/^Nothing\b/.test(finding.hint) && <p class="muted">{finding.hint}</p>}
 			</div>
 		</li>
 	);
@@ -98,7 +98,7 @@ function own({ end_code: code, error, state, waits_for: waits }) {
 	return {
 		summary: text,
 		causes: [],
-		advice: [error?.hint].filter(Boolean),
+		hints: [error?.hint].filter(Boolean),
 		findings: [],
 		error,
 		followed_by: null,
@@ -126,11 +126,11 @@ export function Why({ connection, reference }) {
 						))}
 					</ul>
 				)}
-				{why.advice.length > 0 && (
-					<div class="advice">
+				{why.hints.length > 0 && (
+					<div class="hints">
 						<p class="label">What to do</p>
 						<ul>
-							{why.advice.map((text) => (
+							{why.hints.map((text) => (
 								<li key={text}>{text}</li>
 							))}
 						</ul>
