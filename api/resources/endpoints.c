@@ -18,6 +18,7 @@
 #include "daemon/work/transfers.h"
 #include "rdma/device/cq.h"
 #include "rdma/device/pd.h"
+#include "rdma/names/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,31 +73,43 @@ static void put_where(struct vbd_encoder *out, const struct vbd_endpoint *endpoi
 {
 	const struct vbd_endpoint_params *params = &endpoint->params;
 	bool listens = endpoint->addr.ss_family != 0;
-	char gid[VBD_GID_TEXT_BYTES];
 
 	vbd_put_address(out, "addr", &endpoint->addr);
 	vbd_put_u64_or_null(out, "port", listens, vbd_addr_port(&endpoint->addr));
 	vbd_put_text(out, "device", endpoint->device_name);
 	vbd_put_u64(out, "port_num", params->port_num);
-	vbd_put_u64(out, "lid", endpoint->lid);
-	vbd_put_text(out, "gid", vbd_gid_text(endpoint->gid, gid));
-	vbd_put_u64(out, "gid_index", (uint64_t)params->gid_index);
-	vbd_put_u64(out, "pkey_index", params->pkey_index);
-	vbd_put_u64(out, "qpn", endpoint->qp.info.lqpn);
-	vbd_put_u64(out, "psn", params->psn);
 }
 
-static void put_secrets(struct vbd_encoder *out, const struct vbd_endpoint *endpoint)
+/* The attributes in force. A peer needs lqpn, sgid (lid on InfiniBand) and qkey. */
+static json_t *encode_qp_attr(const struct vbd_endpoint *endpoint, enum vbd_role role)
+{
+	const struct vbd_endpoint_params *params = &endpoint->params;
+	struct vbd_encoder out = vbd_encode_begin();
+	char gid[VBD_GID_TEXT_BYTES];
+
+	vbd_put_u64(&out, "lqpn", endpoint->qp.info.lqpn);
+	vbd_put_text(&out, "state", vbd_qp_state_name(endpoint->qp.info.state));
+	vbd_put_u64(&out, "sq_psn", params->psn);
+	if (role == VBD_ROLE_CONTROL)
+		vbd_put_hex(&out, "qkey", params->qkey, 8);
+	vbd_put_u64(&out, "pkey_index", params->pkey_index);
+	vbd_put_u64(&out, "gid_index", (uint64_t)params->gid_index);
+	vbd_put_text(&out, "sgid", vbd_gid_text(endpoint->gid, gid));
+	vbd_put_u64(&out, "lid", endpoint->lid);
+	return vbd_encode_end(&out);
+}
+
+static json_t *encode_reply(const struct vbd_endpoint *endpoint)
 {
 	struct vbd_private_data reply = endpoint->params.reply;
 
 	reply.message = VBD_CM_MESSAGE_SIDR_REPLY;
-	vbd_put_hex(out, "qkey", endpoint->params.qkey, 8);
-	vbd_put(out, "private_data", vbd_encode_private_data(&reply, reply.length_bytes));
+	return vbd_encode_private_data(&reply, reply.length_bytes);
 }
 
 static json_t *encode_endpoint(const struct vbd_endpoint_record *record, enum vbd_role role)
 {
+	const struct vbd_daemon *daemon = record->object.registry->daemon;
 	const struct vbd_endpoint *endpoint = record->endpoint;
 	struct vbd_encoder out = vbd_encode_begin();
 
@@ -104,13 +117,13 @@ static json_t *encode_endpoint(const struct vbd_endpoint_record *record, enum vb
 	vbd_put_text(&out, "state", vbd_endpoint_state_name(endpoint->state));
 	put_where(&out, endpoint);
 	if (role == VBD_ROLE_CONTROL)
-		put_secrets(&out, endpoint);
+		vbd_put(&out, "private_data", encode_reply(endpoint));
 	vbd_put_u64(&out, "mtu_bytes", endpoint->mtu_bytes);
 	vbd_put_u64(&out, "max_message_bytes", endpoint->mtu_bytes);
 	vbd_put_text(&out, "service", vbd_service_name(endpoint->params.qp.service));
-	vbd_put(&out, "qp",
-		vbd_encode_ud_params(record->object.registry->daemon, &endpoint->params.qp));
-	vbd_put_u64(&out, "cq", endpoint->qp.cq_id);
+	vbd_put(&out, "qp", vbd_encode_ud_params(daemon, &endpoint->params.qp));
+	vbd_put(&out, "qp_attr", encode_qp_attr(endpoint, role));
+	vbd_put_ref(&out, "cq", daemon->cqs, endpoint->qp.cq_id);
 	vbd_put(&out, "counters", encode_counters(endpoint));
 	vbd_put(&out, "inbox", encode_inbox(record));
 	vbd_put(&out, "sidr", encode_sidr(endpoint));
@@ -333,10 +346,9 @@ VBD_PAGE_TEXT(by_device, endpoint_of, device_name)
 VBD_PAGE_NUMBER(by_created, endpoint_of, created_ns)
 
 static const char *const endpoint_fields[] = {"id", "name", "state", "addr", "port", "device",
-	"port_num", "lid", "gid", "gid_index", "pkey_index", "qpn", "psn", "qkey", "private_data",
-	"mtu_bytes", "max_message_bytes", "service", "qp", "cq", "counters", "inbox", "sidr",
-	"ud_peer_count", "multicast_membership_count", "end_code", "error", "created_at",
-	"ended_at", NULL};
+	"port_num", "private_data", "mtu_bytes", "max_message_bytes", "service", "qp", "qp_attr",
+	"cq", "counters", "inbox", "sidr", "ud_peer_count", "multicast_membership_count",
+	"end_code", "error", "created_at", "ended_at", NULL};
 
 static const struct vbd_page_state endpoint_states[] = {
 	VBD_ENDPOINT_STATE_MAP(VBD_PAGE_STATE){NULL, false}};

@@ -83,7 +83,7 @@ async function by_datagram(daemon, address, gid_index) {
 	const here = await daemon.post("/v1/ud_endpoints", { device: dev, gid_index });
 	const peer = await daemon.post("/v1/ud_peers", { ud_endpoint: here.id, dst_addr: address, dst_port: PORT }, 60);
 
-	equal(there.gid_index, gid_index, "GID index of the endpoint");
+	equal(there.qp_attr.gid_index, gid_index, "GID index of the endpoint");
 	await daemon.post(`/v1/ud_endpoints/${here.id}/messages`, { ud_peer: peer.id, data: "a datagram" }, 60);
 	await daemon.until(`/v1/ud_endpoints/${there.id}/messages`, "the datagram", ({ total }) => total === 1);
 	for (const { id } of [here, there])

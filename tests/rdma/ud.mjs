@@ -39,7 +39,7 @@ await scenario("an endpoint asks another for its number, and both talk", async (
 	const here = await endpoint(a);
 	const b_of_a = await asked(a, here, PORT, { private_data: { data: "who?" } });
 
-	equal(b_of_a.qpn, there.qpn, "the number that was told");
+	equal(b_of_a.qpn, there.qp_attr.lqpn, "the number that was told");
 	equal(b_of_a.qkey, "0x01234567", "the qkey that was told");
 	equal(b_of_a.private_data.peer.data, "welcome", "private data of the answer");
 	equal((await b.get(`${ENDPOINT}/${there.id}`)).sidr.answered, 1, "answers");
@@ -50,14 +50,14 @@ await scenario("an endpoint asks another for its number, and both talk", async (
 
 	equal(first.data, "hello", "the first message");
 	equal(first.op, "send", "its operation");
-	equal(first.source.qpn, here.qpn, "where it came from");
-	equal(first.source.gid, here.gid, "where it came from");
+	equal(first.source.qpn, here.qp_attr.lqpn, "where it came from");
+	equal(first.source.gid, here.qp_attr.sgid, "where it came from");
 	equal(second.length_bytes, 0, "length of the second");
 	equal(second.imm, 4294967295, "its immediate");
 
 	const a_of_b = await peer(b, there, { message_seq: first.seq });
 
-	equal(a_of_b.qpn, here.qpn, "number of the sender");
+	equal(a_of_b.qpn, here.qp_attr.lqpn, "number of the sender");
 	await say(b, there, { ud_peer: a_of_b.id }, "hello yourself");
 	equal((await heard(a, here, 1))[0].data, "hello yourself", "the reply");
 
@@ -132,10 +132,10 @@ await scenario("a wrong qkey is dropped without a word, and nothing breaks", asy
 	const [a, b] = await two_daemons();
 	const there = await endpoint(b);
 	const here = await endpoint(a);
-	const known = { gid: there.gid, qpn: there.qpn };
+	const known = { gid: there.qp_attr.sgid, qpn: there.qp_attr.lqpn };
 	const wrong = await peer(a, here, { ...known, qkey: "0x00000bad" });
 	const right = await peer(a, here, known);
-	const nobody = await peer(a, here, { gid: there.gid, qpn: 0xabcdef });
+	const nobody = await peer(a, here, { gid: there.qp_attr.sgid, qpn: 0xabcdef });
 
 	await say(a, here, { ud_peer: wrong.id }, "lost");
 	await say(a, here, { ud_peer: nobody.id }, "lost");
@@ -230,7 +230,7 @@ await scenario("what datagrams can't do is refused by name", async () => {
 
 	await daemon.ready();
 	const here = await endpoint(daemon);
-	const { id } = await peer(daemon, here, { gid: here.gid, qpn: here.qpn });
+	const { id } = await peer(daemon, here, { gid: here.qp_attr.sgid, qpn: here.qp_attr.lqpn });
 	const buffer = await daemon.buffer(4096);
 	const remote = { addr: "0x1000", rkey: "0x1" };
 	const operands = {
@@ -286,9 +286,9 @@ await scenario("endpoints that were told of each other talk over each GID of the
 	for (const { gid_index, gid, ...more } of gids) {
 		const here = await endpoint(a, { gid_index });
 		const there = await endpoint(b, { gid_index });
-		const { id } = await peer(a, here, { gid: there.gid, qpn: there.qpn, qkey: there.qkey });
+		const { id } = await peer(a, here, { gid: there.qp_attr.sgid, qpn: there.qp_attr.lqpn, qkey: there.qp_attr.qkey });
 
-		equal(here.gid, gid, "the endpoint's GID");
+		equal(here.qp_attr.sgid, gid, "the endpoint's GID");
 		await say(a, here, { ud_peer: id }, gid);
 		const [message] = await heard(b, there, 1);
 
@@ -324,10 +324,10 @@ await scenario("udaddy serves an endpoint", async () => {
 
 	// udaddy replies to the QP in the immediate data.
 	for (let i = 0; i < MESSAGES; i++)
-		await say(daemon, here, { ud_peer: id }, "x".repeat(100), { imm: here.qpn });
+		await say(daemon, here, { ud_peer: id }, "x".repeat(100), { imm: here.qp_attr.lqpn });
 	const messages = await heard(daemon, here, MESSAGES);
 
-	ok(messages.every(({ length_bytes, op, source }) => length_bytes === 100 && op === "send" && source.gid === here.gid),
+	ok(messages.every(({ length_bytes, op, source }) => length_bytes === 100 && op === "send" && source.gid === here.qp_attr.sgid),
 		JSON.stringify(messages[0]));
 	await server.success();
 	await daemon.stop();
@@ -369,7 +369,7 @@ const gid_digits = (gid) => {
 	return words.map((word) => word.padStart(4, "0")).join("");
 };
 
-const line_of = ({ lid, qpn, psn, gid }) => `${hex(lid, 4)}:${hex(qpn, 6)}:${hex(psn, 6)}:${gid_digits(gid)}\0`;
+const line_of = ({ qp_attr: { lid, lqpn, sq_psn, sgid } }) => `${hex(lid, 4)}:${hex(lqpn, 6)}:${hex(sq_psn, 6)}:${gid_digits(sgid)}\0`;
 
 const peer_of = (line) => {
 	const [, qpn, , gid] = line.replace("\0", "").split(":");

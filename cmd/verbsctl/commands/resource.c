@@ -31,9 +31,10 @@ const struct vbd_ctl_object vbd_ctl_object_srq = {"/v1/srqs", "srq", VBD_CTL_COL
 
 static const struct vbd_ctl_column endpoint_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
-	VBD_CTL_TEXT("DEVICE", "device"), VBD_CTL_HEX("QPN", "qpn"), VBD_CTL_TEXT("GID", "gid"),
-	VBD_CTL_NUMBER("MTU", "mtu_bytes"), VBD_CTL_TEXT("ADDR", "addr"),
-	VBD_CTL_NUMBER("PORT", "port"), VBD_CTL_TEXT("SERVICE", "service")};
+	VBD_CTL_TEXT("DEVICE", "device"), VBD_CTL_HEX("QPN", "qp_attr.lqpn"),
+	VBD_CTL_TEXT("GID", "qp_attr.sgid"), VBD_CTL_NUMBER("MTU", "mtu_bytes"),
+	VBD_CTL_TEXT("ADDR", "addr"), VBD_CTL_NUMBER("PORT", "port"),
+	VBD_CTL_TEXT("SERVICE", "service")};
 const struct vbd_ctl_object vbd_ctl_object_endpoint = {"/v1/ud_endpoints", "ud_endpoint",
 	VBD_CTL_COLUMNS(endpoint_columns), .delete_wait_s = VBD_CTL_END_WAIT_S};
 

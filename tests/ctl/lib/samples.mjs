@@ -147,12 +147,12 @@ export const benchmark = (over = {}) => ({
 });
 
 export const endpoint = (over = {}) => ({
-  id: 2, name: 'mail', state: 'ready', addr: '192.0.2.1', port: 7475, device: 'rxe0', port_num: 1, lid: 0,
-  gid: '::ffff:192.0.2.1', gid_index: 1, pkey_index: 0, qpn: 33, qkey: '0x1234567', psn: 5, mtu_bytes: 1024,
+  id: 2, name: 'mail', state: 'ready', addr: '192.0.2.1', port: 7475, device: 'rxe0', port_num: 1,
+  qp_attr: { lqpn: 33, state: 'RTS', sq_psn: 5, qkey: '0x1234567', pkey_index: 0, gid_index: 1, sgid: '::ffff:192.0.2.1', lid: 0 }, mtu_bytes: 1024,
   max_message_bytes: 1024,
   service: 'inbox', qp: { sq_depth: 64, rq_depth: 16, recv_size_bytes: 1024, max_send_sge: 4, max_recv_sge: 1,
     inline_bytes: 64, signal_every: 1, pd: null, cq: null },
-  cq: 1, counters: { send: none, send_imm: none, recv: none, grh_bytes: 0 }, inbox: { messages: 0, capacity: 16 },
+  cq: { id: 1, name: null }, counters: { send: none, send_imm: none, recv: none, grh_bytes: 0 }, inbox: { messages: 0, capacity: 16 },
   sidr: { requests: 0, answered: 0, refused: 0 }, ud_peer_count: 1, multicast_membership_count: 0, end_code: null, error: null, created_at: at(8),
   ended_at: null, ...over,
 });

@@ -38,7 +38,7 @@ async function add_peer_and_group(world, page) {
 
 	await submit(await fill_form(page, "Add a peer", { Endpoint: endpoint, Host: world.addr, Port: PORT, Name: "there" }), "Add it");
 	await sees(row_of(page, "there").getByText("ready"));
-	const { qpn } = await world.get("b", "/v1/ud_endpoints/beacon");
+	const { qp_attr: { lqpn: qpn } } = await world.get("b", "/v1/ud_endpoints/beacon");
 	await sees(page.getByRole("region", { name: "Peer there" }).getByText(`0x${qpn.toString(16).padStart(6, "0")}`));
 
 	const dialog = await fill_form(page, "Join a group", { Endpoint: endpoint, "Multicast address": "239.1.1.1", Name: "alarms" });
@@ -87,7 +87,7 @@ async function a_reader_sees_no_keys(world) {
 	const tokens = { read: randomBytes(24).toString("hex"), control: randomBytes(24).toString("hex") };
 
 	await world.fresh({ a: { tokens } });
-	const { qkey } = await world.make("a", "/v1/ud_endpoints", { name: "beacon" });
+	const { qp_attr: { qkey } } = await world.make("a", "/v1/ud_endpoints", { name: "beacon" });
 	const page = await world.page("a", "#/datagrams?id=1");
 
 	await unlock(page, tokens.read);

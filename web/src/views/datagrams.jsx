@@ -29,12 +29,12 @@ function Inbox({ row }) {
 
 function columnsFor(may, linkTo) {
 	return [
-		nameColumn("Endpoint", linkTo, (row) => listensAt(row) ?? `QP ${hex(row.qpn)}`),
+		nameColumn("Endpoint", linkTo, (row) => listensAt(row) ?? `QP ${hex(row.qp_attr.lqpn)}`),
 		stateColumn("8%"),
 		monoColumn("addr", "Listens on", (row) => listensAt(row), "16%"),
 		monoColumn("device", "Device", (row) => row.device, "8%"),
-		monoColumn("qpn", "QP number", (row) => hex(row.qpn), "11%"),
-		...(may ? [monoColumn("qkey", "Q_Key", (row) => row.qkey, "9%")] : []),
+		monoColumn("lqpn", "QP number", (row) => hex(row.qp_attr.lqpn), "11%"),
+		...(may ? [monoColumn("qkey", "Q_Key", (row) => row.qp_attr.qkey, "9%")] : []),
 		measure("sent", "Sent", (row) => row.counters.send.completed + row.counters.send_imm.completed, count, "7%"),
 		measure("received", "Received", (row) => row.counters.recv.completed, count, "8.5%"),
 		{
@@ -51,7 +51,16 @@ function columnsFor(may, linkTo) {
 }
 
 function textOf(row) {
-	return [row.id, row.name, row.state, listensAt(row), row.device, row.gid, row.qpn, hex(row.qpn)].join(" ");
+	return [
+		row.id,
+		row.name,
+		row.state,
+		listensAt(row),
+		row.device,
+		row.qp_attr.sgid,
+		row.qp_attr.lqpn,
+		hex(row.qp_attr.lqpn),
+	].join(" ");
 }
 
 export function DatagramsView({ route }) {

@@ -16,7 +16,7 @@ function Mono({ children }) {
 
 /* The members of POST /v1/ud_peers that name this endpoint. Readers are not shown the Q_Key. */
 function ForPeers({ item }) {
-	const { qpn, gid, lid, qkey } = item;
+	const { lqpn: qpn, sgid: gid, lid, qkey } = item.qp_attr;
 	const text = JSON.stringify({ qpn, gid, ...(lid ? { lid } : {}), ...(qkey ? { qkey } : {}) });
 	return (
 		<span class="with-copy">
@@ -31,7 +31,7 @@ function sidrOf({ requests, answered, refused }) {
 }
 
 function rowsOf(item) {
-	const { qp, inbox } = item;
+	const { qp, qp_attr: attr, inbox } = item;
 	return [
 		["Listens on", item.addr ? <Mono>{addressOf(item)}</Mono> : "no address"],
 		[
@@ -41,9 +41,9 @@ function rowsOf(item) {
 			</a>,
 		],
 		["QP number", <ForPeers item={item} />],
-		["Q_Key", item.qkey && <Mono>{item.qkey}</Mono>],
-		["GID", <Mono>{`${item.gid} (index ${item.gid_index})`}</Mono>],
-		["LID", item.lid > 0 && item.lid, "Only InfiniBand has LIDs."],
+		["Q_Key", attr.qkey && <Mono>{attr.qkey}</Mono>],
+		["GID", <Mono>{`${attr.sgid} (index ${attr.gid_index})`}</Mono>],
+		["LID", attr.lid > 0 && attr.lid, "Only InfiniBand has LIDs."],
 		["Longest message", `${count(item.max_message_bytes)} bytes`, "A datagram is one packet."],
 		["Service", item.service],
 		["Queues (send / receive)", `${qp.sq_depth} / ${qp.rq_depth}`],
@@ -51,7 +51,7 @@ function rowsOf(item) {
 		["Asked for its number", sidrOf(item.sidr), "SIDR requests of rdma_cm programs"],
 		["Peers", count(item.ud_peer_count)],
 		["Groups", count(item.multicast_membership_count)],
-		["Completion queue", `#${item.cq}`],
+		["Completion queue", item.cq.name ?? `#${item.cq.id}`],
 		["Created", clock(item.created_at), item.created_at],
 		["Ended", item.ended_at && clock(item.ended_at), item.ended_at],
 	];
