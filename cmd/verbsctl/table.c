@@ -200,9 +200,10 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			O(ON_DEMAND))),
 	COMMAND("buffers", "put", "BUFFER FILE", "Copy a file into a buffer", OF(buffer),
 		.run = vbd_ctl_buffer_put,
-		.text = "FILE - is standard input. The buffer must exist and be long enough; what "
-			"the file does\nnot cover is not changed.",
-		OPTIONS(O(OFFSET))),
+		.text = "FILE - is standard input. Without --create the buffer must exist and be "
+			"long enough; what\nthe file does not cover is not changed. The other "
+			"options describe the new buffer.",
+		OPTIONS(O(OFFSET), O(CREATE), O(ACCESS), O(KIND), O(PAGE_SIZE), O(DEVICE), O(PD))),
 	COMMAND("buffers", "get", "BUFFER", "Copy a buffer's bytes into a file", OF(buffer),
 		.run = vbd_ctl_buffer_get,
 		.text = "Writes to standard output unless -o names a file; to a terminal only with "
@@ -351,7 +352,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OBJECT(device, show)),
 	COMMAND("events", "ls", "", "Print the event log; with -f also new events",
 		.run = vbd_ctl_events,
-		.text = "-f begins with the last 10 events; use -n 0 for new events only. It "
+		.text = "-f prints what happens from now on, after the last N events with -n N. It "
 			"continues when\nverbsd was restarted or out of reach, and reports lost "
 			"events.",
 		OPTIONS(O(FOLLOW), O(LINES), O(AFTER), O(TYPE), O(CODE), O(OBJECT), O(SEVERITY))),

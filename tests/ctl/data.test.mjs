@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { spawnSync } from 'node:child_process';
 import { CTL, ctl, folder } from './lib/ctl.mjs';
-import { problem } from './lib/samples.mjs';
+import { buffer, problem } from './lib/samples.mjs';
 import { FakeServer } from './lib/server.mjs';
 
 const PUT = 'PUT /v1/buffers/target/data';
@@ -37,6 +37,35 @@ test('data: buf put sends a file with its length, and creates nothing', async (t
   assert.equal(headers['content-length'], String(bytes.length));
   assert.equal(headers['content-type'], 'application/octet-stream');
   assert.ok(bytes.equals(body));
+});
+
+test('data: buf put --create makes a buffer of the file\'s size', async (t) => {
+  const server = await FakeServer.start(t, { 'POST /v1/buffers': { status: 201, json: buffer({ id: 9 }) },
+    'PUT /v1/buffers/9/data': { status: 200, json: written(4) } });
+  const { code, stdout, stderr } = await ctl(server, ['buf', 'put', 'pail', fileOf(t, 'four'), '--create', '--access', 'remote_read']);
+  assert.equal(code, 0, stderr);
+  assert.equal(stdout, '4 bytes put\n');
+  assert.deepEqual(server.requests[0].json, { name: 'pail', size_bytes: 4, access: ['remote_read'] });
+  assert.equal(server.requests[1].body.toString(), 'four');
+});
+
+test('data: buf put --create leaves nothing behind when the bytes are refused', async (t) => {
+  const server = await FakeServer.start(t, { 'POST /v1/buffers': { status: 201, json: buffer({ id: 9 }) },
+    'PUT /v1/buffers/9/data': { status: 503, json: problem({ code: 'stopping', status: 503 }) }, 'DELETE /v1/buffers/9': { status: 204 } });
+  assert.equal((await ctl(server, ['buf', 'put', 'pail', fileOf(t, 'four'), '--create'])).code, 1);
+  assert.deepEqual(server.calls, ['POST /v1/buffers', 'PUT /v1/buffers/9/data', 'DELETE /v1/buffers/9']);
+});
+
+test('data: buf put --create has no other meaning beside other options', async (t) => {
+  const server = await FakeServer.start(t, {});
+  const path = fileOf(t, 'x');
+  for (const [args, says] of [[[path, '--create', '--offset', '4'], /exclude each other/], [[path, '--kind', 'shared'], /need --create/],
+    [['-', '--create'], /a file whose size is known/]]) {
+    const { code, stderr } = await ctl(server, ['buf', 'put', 'pail', ...args]);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, says);
+  }
+  assert.deepEqual(server.calls, []);
 });
 
 test('data: buf put does not hold the file in memory', async (t) => {

@@ -33,6 +33,8 @@ class Log {
 
   // The number of a place; 0 and `restarted` for a place of another run.
   number(place) {
+    if (place === 'now')
+      return { after: this.last, restarted: false };
     const [, run, number] = /^(?:(\w+)-)?(\d+)$/.exec(place);
     const restarted = (run ?? this.serverId) !== this.serverId || Number(number) > this.last;
     return { after: restarted ? 0 : Number(number), restarted };
@@ -50,16 +52,27 @@ class Log {
 
 const numbers = (text) => [...text.matchAll(/event number (\d+)/g)].map(([, n]) => Number(n));
 
-test('events: -f shows the last ten, then each as it comes', async (t) => {
+test('events: -f -n 10 shows the last ten, then each as it comes', async (t) => {
   const log = new Log(20);
   const server = await FakeServer.start(t, log.routes);
-  const run = start(t, server, ['events', '-f']);
+  const run = start(t, server, ['events', '-f', '-n', '10']);
   await run.until(({ stdout }) => numbers(stdout).at(-1) === 20);
   log.add();
   await run.until(({ stdout }) => numbers(stdout).at(-1) === 21);
   assert.deepEqual(numbers(run.stdout), [11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21]);
   assert.ok(server.requests.some(({ query }) => query.wait_ms === '30000' && query.after === '00000000000000a1-20'));
   assert.equal(run.stderr, '');
+});
+
+test('events: -f shows what happens from now on, and the state it led to', async (t) => {
+  const log = new Log(20);
+  const server = await FakeServer.start(t, log.routes);
+  const run = start(t, server, ['events', '-f']);
+  await run.until(() => log.waiting.length === 1);
+  log.add({ data: { state: 'draining' } });
+  await run.until(({ stdout }) => numbers(stdout).at(-1) === 21);
+  assert.deepEqual(numbers(run.stdout), [21]);
+  assert.match(run.stdout, /event number 21 \(draining\)\n$/);
 });
 
 test('events: -f --after starts where it is told', async (t) => {
@@ -73,7 +86,7 @@ test('events: -f --after starts where it is told', async (t) => {
 test('events: -f tells when the log dropped events before they were read', async (t) => {
   const log = new Log(3);
   const server = await FakeServer.start(t, log.routes);
-  const run = start(t, server, ['events', '-f']);
+  const run = start(t, server, ['events', '-f', '-n', '10']);
   await run.until(() => log.waiting.length === 1);
   for (let i = 0; i < 10; i++)
     log.items.push(event(log.last + 1));
@@ -88,7 +101,7 @@ test('events: -f takes up again behind the last event when the server was away',
   const log = new Log(3);
   const server = await FakeServer.start(t, log.routes);
   const { port } = server;
-  const run = start(t, server, ['events', '-f']);
+  const run = start(t, server, ['events', '-f', '-n', '10']);
   await run.until(() => log.waiting.length === 1);
   await server.stop();
   await run.until(({ stderr }) => stderr.includes('trying again'));
@@ -104,7 +117,7 @@ test('events: -f starts anew after a restart, whose numbers mean other events', 
   const log = new Log(3);
   const server = await FakeServer.start(t, log.routes);
   const { port } = server;
-  const run = start(t, server, ['events', '-f']);
+  const run = start(t, server, ['events', '-f', '-n', '10']);
   await run.until(() => log.waiting.length === 1);
   await server.stop();
   await run.until(({ stderr }) => stderr.includes('trying again'));
@@ -120,7 +133,7 @@ test('events: -f sees a restart between two polls, whatever the new numbers are'
   log.routes['GET /v1/events'] = async (request) => ({ ...await serve(request),
     headers: request.query.wait_ms ? { Connection: 'close' } : {} });
   const server = await FakeServer.start(t, log.routes);
-  const run = start(t, server, ['events', '-f']);
+  const run = start(t, server, ['events', '-f', '-n', '10']);
   await run.until(() => log.waiting.length === 1);
   // This poll is answered; at the next one another run of the daemon has higher numbers than this
   // run had.
@@ -137,7 +150,7 @@ test('events: -f through a server that closes every connection prints each event
   const closing = (answer) => ({ ...answer, headers: { Connection: 'close' } });
   log.routes['GET /v1/events'] = async (request) => closing(await serve(request));
   const server = await FakeServer.start(t, log.routes);
-  const run = start(t, server, ['events', '-f']);
+  const run = start(t, server, ['events', '-f', '-n', '10']);
   await run.until(() => log.waiting.length === 1);
   log.add();
   await run.until(({ stdout }) => numbers(stdout).at(-1) === 3);
@@ -172,7 +185,7 @@ test('events: -f bears a server that is stopping', async (t) => {
   log.routes['GET /v1/events'] = (request) => (request.query.wait_ms && refusals-- > 0
     ? { status: 503, json: problem({ code: 'stopping', status: 503 }) } : serve(request));
   const server = await FakeServer.start(t, log.routes);
-  const run = start(t, server, ['events', '-f']);
+  const run = start(t, server, ['events', '-f', '-n', '10']);
   await run.until(() => log.waiting.length === 1);
   log.add();
   await run.until(({ stdout }) => numbers(stdout).length === 2);

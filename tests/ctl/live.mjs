@@ -43,7 +43,7 @@ test('live: top shows what moves, why it ended, and a restart; events and stats 
   const top = startOnTerminal(t, A, ['top', '--interval', '300ms'], { columns: 130 });
   const line = ({ text }, name) => text.split('\n').find((row) => row.includes(` ${name} `)) ?? '';
   await top.until((picture) => /established .* rxe0 .* \d+%/.test(line(picture, 'to-b')));
-  const events = start(t, A, ['events', '-f', '--json']);
+  const events = start(t, A, ['events', '-f', '-n', '10', '--json']);
   await events.until(({ stdout }) => stdout.includes('connection_established'));
   const watch = start(t, A, ['stats', '--watch', '300ms']);
 

@@ -189,6 +189,8 @@ test('top: ? tells the keys', async (t) => {
   run.type('?');
   await run.until(/show ended connections too/);
   await run.until(/t {2}sent\/s/);
+  run.type('q'); // back
+  await run.until(/conn-1/);
   run.type('q');
   assert.equal(await run.ended, 0);
 });

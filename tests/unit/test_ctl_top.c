@@ -330,6 +330,11 @@ static void test_view__pages_open_and_close(void **state)
 	assert_int_equal(view.page, VBD_CTL_TOP_HELP);
 	press(&view, &rows, "?");
 	assert_int_equal(view.page, VBD_CTL_TOP_LIST);
+	press(&view, &rows, "\n");
+	assert_int_equal(view.page, VBD_CTL_TOP_DETAIL);
+	press(&view, &rows, "q?q");
+	assert_int_equal(view.page, VBD_CTL_TOP_LIST);
+	assert_false(view.quit);
 	assert_int_equal(vbd_ctl_top_view_key(&view, &rows, 'a', 2), VBD_CTL_TOP_FETCH);
 	assert_true(view.ended);
 	(void)vbd_ctl_top_view_key(&view, &rows, VBD_CTL_KEY_GONE, 2);

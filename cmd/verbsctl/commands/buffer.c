@@ -45,12 +45,12 @@ enum vbd_ctl_exit vbd_ctl_buffer_create(struct vbd_ctl *ctl)
 	return vbd_ctl_object_create(ctl);
 }
 
-static char *data_path(struct vbd_ctl *ctl, const char *tail)
+static char *sum_path(struct vbd_ctl *ctl)
 {
 	char *path = NULL;
 	size_t path_len = 0;
 	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
-	char *object = vbd_ctl_path(BUFFERS, ctl->args.operands[0], tail);
+	char *object = vbd_ctl_path(BUFFERS, ctl->args.operands[0], "/checksum");
 
 	fputs(object, out);
 	vbd_ctl_args_put_query(&ctl->args, out, '?');
@@ -85,31 +85,104 @@ static enum vbd_ctl_exit open_source(const char *name, struct vbd_ctl_upload *re
 	return VBD_CTL_OK;
 }
 
-enum vbd_ctl_exit vbd_ctl_buffer_put(struct vbd_ctl *ctl)
+/* Sends the file to the buffer at @path. */
+static enum vbd_ctl_exit send_file(
+	struct vbd_ctl *ctl, const char *path, struct vbd_ctl_upload *upload)
 {
-	struct vbd_ctl_upload upload;
+	unsigned long long offset = ctl->args.number[VBD_CTL_OPT_OFFSET];
+	char *data = offset ? vbd_ctl_format("%s/data?offset_bytes=%llu", path, offset)
+			    : vbd_ctl_format("%s/data", path);
+	char *what = vbd_ctl_format("put %s", ctl->args.operands[0]);
 	struct vbd_ctl_progress progress;
-	struct vbd_ctl_request request = {
-		.method = "PUT", .upload = &upload, .progress = &progress};
+	const struct vbd_ctl_request request = {
+		.method = "PUT", .path = data, .upload = upload, .progress = &progress};
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status;
+
+	vbd_ctl_progress_init(&progress, what);
+	exit_status = vbd_ctl_http_call(&ctl->http, &request, &answer);
+	if (exit_status == VBD_CTL_OK && ctl->json)
+		vbd_ctl_json_put(stdout, answer.json);
+	else if (exit_status == VBD_CTL_OK)
+		printf("%llu bytes put\n", (unsigned long long)upload->sent_bytes);
+	vbd_ctl_answer_fini(&answer);
+	free(what);
+	free(data);
+	return exit_status;
+}
+
+/* Whether an option that describes a new buffer was given. */
+static bool describes_buffer(const struct vbd_ctl_args *args)
+{
+	for (size_t i = 0; i < args->command->option_count; i++) {
+		enum vbd_ctl_opt opt = args->command->options[i];
+
+		if (vbd_ctl_args_has(args, opt) && opt != VBD_CTL_OPT_OFFSET &&
+			vbd_ctl_opt_member(opt))
+			return true;
+	}
+	return false;
+}
+
+/* Creates a buffer of @bytes with the name of the first operand. Sets @ret_path to its path, which
+ * the caller frees in any case. */
+static enum vbd_ctl_exit create_for(struct vbd_ctl *ctl, int64_t bytes, char **ret_path)
+{
+	json_t *body = vbd_ctl_args_body(&ctl->args);
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status;
+
+	*ret_path = NULL;
+	if (!body)
+		return VBD_CTL_USAGE;
+	vbd_ctl_json_set(body, "name", vbd_ctl_must(json_string(ctl->args.operands[0])));
+	vbd_ctl_json_set(body, "size_bytes", vbd_ctl_must(json_integer(bytes)));
+	exit_status = vbd_ctl_call(ctl, "POST", BUFFERS, body, VBD_CTL_NO_WAIT, &answer);
+	*ret_path = vbd_ctl_fill(answer.json, BUFFERS "/{id:count}");
+	vbd_ctl_answer_fini(&answer);
+	return exit_status;
+}
+
+/* Creates the buffer and fills it. A buffer that could not be filled is deleted again. */
+static enum vbd_ctl_exit put_new(struct vbd_ctl *ctl, struct vbd_ctl_upload *upload)
+{
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status;
 	char *path;
-	char *what;
 
-	exit_status = open_source(ctl->args.operands[1], &upload);
+	if (upload->bytes < 0)
+		return vbd_ctl_refuse(&ctl->args, "--create needs a file whose size is known");
+	exit_status = create_for(ctl, upload->bytes, &path);
+	if (exit_status == VBD_CTL_OK) {
+		exit_status = send_file(ctl, path, upload);
+		if (exit_status != VBD_CTL_OK) {
+			(void)vbd_ctl_call(ctl, "DELETE", path, NULL, VBD_CTL_NO_WAIT, &answer);
+			vbd_ctl_answer_fini(&answer);
+		}
+	}
+	free(path);
+	return exit_status;
+}
+
+enum vbd_ctl_exit vbd_ctl_buffer_put(struct vbd_ctl *ctl)
+{
+	const struct vbd_ctl_args *args = &ctl->args;
+	bool create = vbd_ctl_args_has(args, VBD_CTL_OPT_CREATE);
+	struct vbd_ctl_upload upload;
+	enum vbd_ctl_exit exit_status;
+	char *path;
+
+	if (create && vbd_ctl_args_has(args, VBD_CTL_OPT_OFFSET))
+		return vbd_ctl_refuse(args, "--create and --offset exclude each other");
+	if (!create && describes_buffer(args))
+		return vbd_ctl_refuse(args, "options of a new buffer need --create");
+	exit_status = open_source(args->operands[1], &upload);
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
-	path = data_path(ctl, "/data");
-	what = vbd_ctl_format("put %s", ctl->args.operands[0]);
-	request.path = path;
-	vbd_ctl_progress_init(&progress, what);
-	exit_status = vbd_ctl_http_call(&ctl->http, &request, &answer);
-	if (exit_status == VBD_CTL_OK && !ctl->json)
-		printf("%llu bytes put\n", (unsigned long long)upload.sent_bytes);
-	vbd_ctl_answer_fini(&answer);
+	path = vbd_ctl_path(BUFFERS, args->operands[0], "");
+	exit_status = create ? put_new(ctl, &upload) : send_file(ctl, path, &upload);
 	if (upload.fd != STDIN_FILENO)
 		(void)close(upload.fd);
-	free(what);
 	free(path);
 	return exit_status;
 }
@@ -211,7 +284,7 @@ enum vbd_ctl_exit vbd_ctl_buffer_get(struct vbd_ctl *ctl)
 
 enum vbd_ctl_exit vbd_ctl_buffer_sum(struct vbd_ctl *ctl)
 {
-	char *path = data_path(ctl, "/checksum");
+	char *path = sum_path(ctl);
 	const struct vbd_ctl_request request = {
 		.method = "GET", .path = path, .wait_s = SUM_WITHIN_S};
 	struct vbd_ctl_answer answer;

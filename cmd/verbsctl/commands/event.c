@@ -12,7 +12,6 @@
 #include <string.h>
 
 #define PAGE_EVENTS	500
-#define FOLLOW_LINES	10 /* old events printed before following, as journalctl -f does */
 #define LONG_POLL_MS	30000
 #define EARLY_ANSWER_MS 1000 /* an earlier empty page was no long poll: slow down */
 #define EARLY_PAUSE_MS	500
@@ -25,6 +24,22 @@ struct reader {
 	uint64_t seen; /* number of the newest event of the pages so far; 0 before any */
 	struct vbd_ctl_retry retry;
 };
+
+/* The detail of an event, and the state that the event led to unless the detail has it. */
+static char *detail_text(const json_t *event)
+{
+	const char *state = vbd_ctl_json_text(event, "data.state");
+	char *detail = vbd_ctl_cell_text(vbd_ctl_json_at(event, "detail"));
+	char *safe, *text;
+
+	if (!state || strstr(detail, state))
+		return detail;
+	safe = vbd_ctl_text_safe(state, strlen(state));
+	text = vbd_ctl_format("%s (%s)", detail, safe);
+	free(safe);
+	free(detail);
+	return text;
+}
 
 /* "connection/to-b", "connection/7" for an object without a name, or "-" for the daemon. */
 static char *object_text(const json_t *object)
@@ -47,7 +62,7 @@ static void put_event(struct vbd_ctl *ctl, const json_t *event)
 	char *severity = vbd_ctl_cell_text(vbd_ctl_json_at(event, "severity"));
 	char *object = object_text(vbd_ctl_json_at(event, "object"));
 	char *type = vbd_ctl_cell_text(vbd_ctl_json_at(event, "type"));
-	char *detail = vbd_ctl_cell_text(vbd_ctl_json_at(event, "detail"));
+	char *detail = detail_text(event);
 	const char *shade = strcmp(severity, "error") == 0     ? "\033[31m"
 			    : strcmp(severity, "warning") == 0 ? "\033[33m"
 							       : NULL;
@@ -204,7 +219,7 @@ static enum vbd_ctl_exit put_log(struct reader *reader)
 {
 	const struct vbd_ctl_args *args = &reader->ctl->args;
 	bool has_after = vbd_ctl_args_has(args, VBD_CTL_OPT_AFTER);
-	uint64_t lines = reader->follows && !has_after ? FOLLOW_LINES : UINT64_MAX;
+	uint64_t lines = UINT64_MAX;
 	uint64_t after = number_of(reader->after);
 	enum vbd_ctl_exit exit_status;
 	json_t *items;
@@ -279,10 +294,14 @@ static enum vbd_ctl_exit follow_once(struct reader *reader)
 enum vbd_ctl_exit vbd_ctl_events(struct vbd_ctl *ctl)
 {
 	const char *after = ctl->args.text[VBD_CTL_OPT_AFTER];
+	bool follows = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_FOLLOW);
+	bool from_now = follows && !vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_LINES);
 	struct reader reader = {
 		.ctl = ctl,
-		.follows = vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_FOLLOW),
-		.after = vbd_ctl_format("%s", after ? after : "0"),
+		.follows = follows,
+		.after = vbd_ctl_format("%s", after	 ? after
+					      : from_now ? "now"
+							 : "0"),
 	};
 	enum vbd_ctl_exit exit_status = put_log(&reader);
 

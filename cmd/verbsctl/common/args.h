@@ -187,6 +187,7 @@ enum vbd_ctl_kind {
 		"start at this offset of the buffer")                                              \
 	X(LENGTH, "length", 0, SIZE, "BYTES", "length_bytes",                                      \
 		"number of bytes (default: to the buffer's end)")                                  \
+	X(CREATE, "create", 0, FLAG, NULL, NULL, "create the buffer, of the file's size")          \
 	X(ALGORITHM, "algorithm", 0, TEXT, "crc32c|sha256", "algorithm", "kind of checksum")       \
 	X(RANGE_OFFSET, "offset", 0, SIZE, "BYTES", NULL, "start at this offset of the buffer")    \
 	X(RANGE_LENGTH, "length", 0, SIZE, "BYTES", NULL,                                          \
@@ -212,7 +213,7 @@ enum vbd_ctl_kind {
 	X(KEEP, "keep", 0, FLAG, NULL, NULL, "leave the messages in the inbox")                    \
 	X(RAW, "raw", 0, FLAG, NULL, NULL, "write only the bytes, with nothing between messages")  \
 	X(FOLLOW, "follow", 'f', FLAG, NULL, NULL, "wait for more, until interrupted")             \
-	X(LINES, "lines", 'n', UINT, "N", NULL, "only the last N events of the log (with -f: 10)") \
+	X(LINES, "lines", 'n', UINT, "N", NULL, "only the last N events of the log")               \
 	X(AFTER, "after", 0, TEXT, "PLACE", NULL,                                                  \
 		"only events after this one: a number, `next` of a list, or now")                  \
 	X(TYPE, "type", 0, TEXT, "TYPE[,TYPE...]", "type", "only events of these types")           \

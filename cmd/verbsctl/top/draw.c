@@ -23,7 +23,7 @@
 static const char list_help[] =
 	"q quit  enter detail  / filter  < > sort by  r reverse  a ended ones  ? all keys";
 static const char typing_help[] = "enter keep the filter  esc undo the change";
-static const char page_help[] = "q quit  esc back";
+static const char page_help[] = "q back";
 
 static size_t columns_of_screen(void)
 {
@@ -236,14 +236,14 @@ static char *help_text(void)
 	FILE *out = vbd_ctl_must(open_memstream(&text, &text_len));
 
 	fputs("up down k j      choose a connection; pgup, pgdn, home, end go further\n"
-	      "enter            all details of the connection; esc goes back\n"
+	      "enter            all details of the connection; q goes back\n"
 	      "/                show only connections with this text in name, state, peer, device, "
 	      "end code or id\n"
 	      "esc              show all connections again\n"
 	      "a                show ended connections too, or only open ones again\n"
 	      "r                reverse the order\n"
 	      "< >              sort by the next column to the left or right\n"
-	      "q                quit\n"
+	      "q                quit, or back from another page\n"
 	      "\nSort by (a second time reverses the order):\n",
 		out);
 	for (size_t i = 0; i < VBD_CTL_TOP_COLUMN_END; i++) {

@@ -152,7 +152,7 @@ static void other_page_key(struct vbd_ctl_top_view *view, int key, size_t page_l
 	if (at >= 0)
 		view->scroll = (size_t)at;
 	else if (key == VBD_CTL_KEY_ESCAPE || key == VBD_CTL_KEY_ENTER ||
-		 key == VBD_CTL_KEY_BACKSPACE || key == '?' || key == 'h')
+		 key == VBD_CTL_KEY_BACKSPACE || key == '?' || key == 'h' || key == 'q')
 		view->page = VBD_CTL_TOP_LIST;
 }
 
@@ -165,10 +165,10 @@ enum vbd_ctl_top_action vbd_ctl_top_view_key(
 		view->quit = true;
 	} else if (view->typing) {
 		type(view, key);
-	} else if (key == 'q' || key == 'Q') {
-		view->quit = true;
 	} else if (view->page != VBD_CTL_TOP_LIST) {
 		other_page_key(view, key, page_lines);
+	} else if (key == 'q') {
+		view->quit = true;
 	} else if (key == '?' || key == 'h') {
 		view->page = VBD_CTL_TOP_HELP;
 		view->scroll = 0;
