@@ -71,6 +71,8 @@ static void on_transfer_changed(struct vbd_watch *watch, bool gone)
 	item->transfer = NULL;
 	if (--item->batch->open == 0)
 		ended(item->batch);
+	else
+		vbd_object_changed(&item->batch->object);
 }
 
 static void add_transfers(struct vbd_batch *batch, struct vbd_transfer_record *const *records)

@@ -3,11 +3,11 @@
 
 #include "base/clock.h"
 #include "daemon/work/transfer_check.h"
+#include "daemon/work/transfer_error.h"
 #include "rdma/device/device.h"
 #include "rdma/device/msgpool.h"
 #include "rdma/device/pd.h"
 #include "rdma/fabric/fabric.h"
-#include "rdma/names/names.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,23 +18,6 @@
 static struct vbd_transfer_record *record_of(struct vbd_object *object)
 {
 	return VBD_CONTAINER_OF(object, struct vbd_transfer_record, object);
-}
-
-/* Replace a flush by the reason why the owner of the queue pair ended. */
-static void explain(struct vbd_transfer_record *record)
-{
-	enum vbd_reason reason = record->qp->reason;
-	struct vbd_transfer *transfer = &record->transfer;
-	char owner[VBD_QP_OWNER_BYTES];
-
-	if (transfer->state != VBD_TRANSFER_FAILED || transfer->error.status != VBD_E_QP_FATAL ||
-		reason == VBD_REASON_NONE)
-		return;
-	transfer->error = (struct vbd_error){0};
-	(void)vbd_error_set(&transfer->error, vbd_reason_status(reason),
-		"%s ended after %llu bytes of it: %s", vbd_qp_owner_text(record->qp, owner),
-		(unsigned long long)vbd_counter_get(&transfer->bytes_done),
-		vbd_reason_text(reason));
 }
 
 static void count_end(struct vbd_daemon *daemon, enum vbd_transfer_state state)
@@ -92,8 +75,6 @@ static void release_resources(struct vbd_transfer_record *record)
 	record->qp = NULL;
 }
 
-static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err);
-
 static void on_ended(struct vbd_transfer *transfer, void *arg)
 {
 	struct vbd_transfer_record *record = arg;
@@ -101,9 +82,9 @@ static void on_ended(struct vbd_transfer *transfer, void *arg)
 	struct vbd_error error = {0};
 	char owner[VBD_QP_OWNER_BYTES];
 
-	explain(record);
+	vbd_transfer_explain(record);
 	if (transfer->state != VBD_TRANSFER_DONE)
-		get_problem(&record->object, &error);
+		vbd_transfer_problem(&record->object, &error);
 	(void)vbd_qp_owner_text(record->qp, owner);
 	release_resources(record);
 	count_end(daemon, transfer->state);
@@ -274,11 +255,6 @@ void vbd_transfer_free(struct vbd_transfer_record *record)
 {
 	release_resources(record);
 	vbd_object_free(&record->object);
-}
-
-uint64_t vbd_transfer_length(const struct vbd_transfer *transfer)
-{
-	return transfer->run_ns ? vbd_counter_get(&transfer->bytes_done) : transfer->length_bytes;
 }
 
 static enum vbd_status allocate_ranges(
@@ -466,43 +442,6 @@ static void cancel(struct vbd_object *object)
 	stop(record_of(object), false);
 }
 
-static void get_problem(const struct vbd_object *object, struct vbd_error *ret_err)
-{
-	const struct vbd_transfer *transfer =
-		&((const struct vbd_transfer_record *)object)->transfer;
-
-	*ret_err = transfer->error;
-	if (transfer->state == VBD_TRANSFER_TIMED_OUT ||
-		transfer->state == VBD_TRANSFER_CANCELLED) {
-		bool late = transfer->state == VBD_TRANSFER_TIMED_OUT;
-
-		*ret_err = (struct vbd_error){0};
-		(void)vbd_error_set(ret_err, late ? VBD_E_TIMED_OUT : VBD_E_CANCELLED,
-			"the transfer %s after %llu of %llu bytes",
-			late ? "reached its deadline" : "was cancelled",
-			(unsigned long long)vbd_counter_get(&transfer->bytes_done),
-			(unsigned long long)vbd_transfer_length(transfer));
-	}
-}
-
-void vbd_transfer_first_error(
-	const struct vbd_transfer_record *record, struct vbd_first_error *ret_first)
-{
-	const struct vbd_transfer *transfer = &record->transfer;
-
-	*ret_first = (struct vbd_first_error){.op = -1};
-	/* A flush, as after a cancel, is never the first error. */
-	if (transfer->wc_status < 0 || vbd_wc_status_is_flush(transfer->wc_status))
-		return;
-	get_problem(&record->object, &ret_first->error);
-	ret_first->error.source = VBD_SOURCE_WC;
-	ret_first->error.kind = transfer->wc_status;
-	ret_first->error.raw = transfer->vendor_err;
-	ret_first->at_ns = vbd_counter_get(&transfer->ended_ns);
-	ret_first->op = (int)transfer->op;
-	ret_first->transfer = transfer->id;
-}
-
 static void free_record(struct vbd_object *object)
 {
 	struct vbd_transfer_record *record = record_of(object);
@@ -524,6 +463,6 @@ const struct vbd_kind vbd_transfer_kind = {
 	.on_deadline = on_deadline,
 	.cancel = cancel,
 	.state = state,
-	.problem = get_problem,
+	.problem = vbd_transfer_problem,
 	.free = free_record,
 };

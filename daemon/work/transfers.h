@@ -104,9 +104,6 @@ enum vbd_status vbd_transfer_send_datagram(struct vbd_daemon *daemon,
 	const uint32_t *imm, uint32_t timeout_ms, struct vbd_transfer_record **ret_record,
 	struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_transfer_length - the bytes to move; for a benchmark by time, the bytes moved so far */
-uint64_t vbd_transfer_length(const struct vbd_transfer *transfer);
-
 /** vbd_transfer_first_error - the failed completion that ended the transfer; VBD_OK without one */
 void vbd_transfer_first_error(
 	const struct vbd_transfer_record *record, struct vbd_first_error *ret_first);

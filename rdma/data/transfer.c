@@ -79,3 +79,8 @@ void vbd_transfer_request_cancel(struct vbd_transfer *transfer, bool late)
 	vbd_worker_send(
 		transfer->channel->worker, &transfer->cancel_command, VBD_WORKER_CANCEL_TRANSFER);
 }
+
+uint64_t vbd_transfer_length(const struct vbd_transfer *transfer)
+{
+	return transfer->run_ns ? vbd_counter_get(&transfer->bytes_done) : transfer->length_bytes;
+}

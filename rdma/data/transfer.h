@@ -107,4 +107,7 @@ void vbd_transfer_request_cancel(struct vbd_transfer *transfer, bool late);
 void vbd_transfer_on_notification(
 	struct vbd_transfer *transfer, enum vbd_notification notification);
 
+/** vbd_transfer_length - the bytes to move; for a benchmark by time, the bytes moved so far */
+uint64_t vbd_transfer_length(const struct vbd_transfer *transfer);
+
 #endif

@@ -136,6 +136,28 @@ async function a_running_transfer_is_seen_and_cancelled(world) {
 	await sees(page.getByText("No transfer matches"));
 	await page.getByRole("button", { name: /^Failed/ }).click();
 	await sees(row_of(page, "#1 recv").getByText("cancelled"));
+	await row_of(page, "#1 recv").getByRole("button", { name: "Delete the record of transfer 1" }).click();
+	await submit(page.getByRole("dialog"), "Delete it");
+	await row_of(page, "#1 recv").waitFor({ state: "hidden" });
+}
+
+async function a_batch_is_seen_with_its_transfers_and_cancelled(world) {
+	await world.fresh();
+	const { id } = await world.connection({ service: "none" });
+	await world.make("a", "/v1/buffers", { size_bytes: 4096 });
+	const receive = { op: "recv", connection: id, buffer: 1, timeout_ms: 600000 };
+
+	await world.call("a", "POST", "/v1/transfers", receive);
+	await world.call("a", "POST", "/v1/batches", { transfers: [receive, receive] });
+	const page = await world.page("a", "#/transfers?id=2");
+
+	await page.getByRole("link", { name: "batch 1" }).click();
+	await sees(page.getByRole("region", { name: "Batch 1: 2 transfers" }).getByText("0 of 2 transfers done"));
+	await sees(row_of(page, "#3 recv"));
+	await row_of(page, "#1 recv").waitFor({ state: "hidden" });
+	await page.getByRole("region", { name: "Batch 1: 2 transfers" }).getByRole("button", { name: "Cancel" }).click();
+	await submit(page.getByRole("dialog"), "Cancel it");
+	await sees(page.getByText("2 cancelled"));
 }
 
 export const scenarios = [
@@ -143,5 +165,6 @@ export const scenarios = [
 	["an error in a form is shown at its field", errors_are_shown_at_the_field],
 	["objects can be closed, deleted and stopped", objects_can_be_ended],
 	["a memory window is bound and revoked", windows_are_bound_and_revoked],
+	["a batch is seen with its transfers and cancelled", a_batch_is_seen_with_its_transfers_and_cancelled],
 	["a running transfer is shown, and can be cancelled", a_running_transfer_is_seen_and_cancelled],
 ];

@@ -24,6 +24,7 @@ async function furnish(world) {
 	await world.make("a", "/v1/transfers", { op: "write", connection: "steady", buffer: "source", remote });
 	await world.try("a", "POST", "/v1/transfers", { op: "write", connection: LONG, buffer: "source",
 		remote: { ...remote, rkey: "0x1" } }, 60);
+	await world.make("a", "/v1/batches", { transfers: [1, 2].map(() => ({ op: "write", connection: "steady", buffer: "source", remote })) });
 	await world.make("a", "/v1/benchmarks", { connection: "steady", op: "write", size_bytes: 65536, count: 20,
 		buffer: "source", remote });
 	await world.make("a", "/v1/probes", { connection: "steady", count: 3, interval_ms: 0 });
@@ -45,6 +46,7 @@ const VIEWS = [
 	["listeners", "#/listeners", (page) => row_of(page, "here")],
 	["datagrams", "#/datagrams?id=1", (page) => row_of(page, "alarms")],
 	["transfers", "#/transfers?id=2", (page) => page.getByRole("region", { name: "Transfer 2: write" })],
+	["batch", "#/transfers?batch=1", (page) => page.getByRole("region", { name: "Batch 1: 2 transfers" })],
 	["benchmarks", "#/benchmarks?id=1", (page) => page.getByRole("region", { name: "Benchmark 1: write" })],
 	["buffers", "#/buffers", (page) => row_of(page, "slot")],
 	["devices", "#/devices", (page) => page.getByRole("heading", { name: "Port 1" })],
