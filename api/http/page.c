@@ -140,14 +140,11 @@ static size_t find_start(const struct vbd_page *page)
 
 static json_t *encode_item(const struct vbd_page *page, const void *item, struct vbd_request *req)
 {
-	json_t *json = page->source->encode(item, req);
+	json_t *json;
 
-	if (!page->fields)
-		return json;
-	for (size_t i = 0; i < VBD_PAGE_FIELDS_MAX && page->source->fields[i]; i++) {
-		if (!(page->fields & UINT64_C(1) << i))
-			(void)json_object_del(json, page->source->fields[i]);
-	}
+	req->view = &page->view;
+	json = vbd_view_apply(req->view, page->source->encode(item, req));
+	req->view = NULL;
 	return json;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Answers to GET of a list: the parameters limit, after, sort, state, fields and filters, and the
+ * Answers to GET of a list: the parameters limit, after, sort, state, fields,
+ * view and filters, and the
  * document {total, next, items}. A resource has tables of its states, sort keys and filters, and a
  * function that encodes an object; only the objects on the page are encoded.
  *
@@ -10,6 +11,7 @@
 #define VBD_API_HTTP_PAGE_H
 
 #include "api/http/request.h"
+#include "api/http/view.h"
 #include "daemon/core/kinds.h"
 
 #include <jansson.h>
@@ -46,8 +48,8 @@ struct vbd_page_filter {
 };
 
 struct vbd_page_source {
-	const char *const *fields;	 /* top-level members of an item; ends with NULL */
-	const struct vbd_page_key *keys; /* sort keys besides id */
+	const struct vbd_member *members; /* of an item */
+	const struct vbd_page_key *keys;  /* sort keys besides id */
 	/* By the value of `state_of`; NULL: the items have no states, and the list has no parameter
 	 * `state`. */
 	const struct vbd_page_state *states;

@@ -34,7 +34,7 @@ struct vbd_page {
 	bool descending;
 	struct vbd_page_place after;
 	uint64_t states; /* bit mask of the states of the list */
-	uint64_t fields; /* bit mask of source->fields; 0: all */
+	struct vbd_view view;
 	struct vbd_page_wish wishes[VBD_PAGE_FILTERS_MAX];
 	size_t n_wishes;
 	/* the matching items */
@@ -43,8 +43,6 @@ struct vbd_page {
 	size_t room;
 	bool failed;
 };
-
-#define VBD_PAGE_FIELDS_MAX 64
 
 /** vbd_page_parse - take the parameters of a list from its request */
 enum vbd_status vbd_page_parse(struct vbd_page *page, vbd_page_resolve_fn resolve,

@@ -120,40 +120,6 @@ static enum vbd_status parse_filters(struct vbd_page *page, vbd_page_resolve_fn 
 	return VBD_OK;
 }
 
-/* --- fields ---------------------------------------------------------------------------------- */
-
-/* The bit of a field; 0 if there is no field of that name. */
-static uint64_t field_bit(const struct vbd_page_source *source, const char *name, size_t len)
-{
-	for (size_t i = 0; i < VBD_PAGE_FIELDS_MAX && source->fields[i]; i++) {
-		if (strlen(source->fields[i]) == len && memcmp(source->fields[i], name, len) == 0)
-			return UINT64_C(1) << i;
-	}
-	return 0;
-}
-
-static enum vbd_status parse_fields(
-	struct vbd_page *page, const struct vbd_request *req, struct vbd_error *err)
-{
-	const char *fields = NULL;
-	enum vbd_status status = vbd_query_text(req, "fields", 512, &fields, err);
-
-	while (status == VBD_OK && fields && *fields) {
-		size_t len = strcspn(fields, ",");
-		uint64_t bit = field_bit(page->source, fields, len);
-
-		if (!bit)
-			return vbd_error_input(err, VBD_E_BAD_VALUE, "fields",
-				"'%.*s' is not a member of the listed items",
-				len < 40 ? (int)len : 40, fields);
-		page->fields |= bit;
-		fields += len + (fields[len] == ',');
-	}
-	if (page->fields)
-		page->fields |= field_bit(page->source, "id", 2);
-	return status;
-}
-
 enum vbd_status vbd_page_parse(struct vbd_page *page, vbd_page_resolve_fn resolve,
 	struct vbd_request *req, struct vbd_error *err)
 {
@@ -170,5 +136,7 @@ enum vbd_status vbd_page_parse(struct vbd_page *page, vbd_page_resolve_fn resolv
 		status = parse_state(page, req, err);
 	if (status == VBD_OK)
 		status = parse_filters(page, resolve, req, err);
-	return status == VBD_OK ? parse_fields(page, req, err) : status;
+	if (status == VBD_OK)
+		status = vbd_view_parse(req, page->source->members, true, &page->view, err);
+	return status;
 }

@@ -24,6 +24,7 @@
 struct vbd_idem_entry;
 struct vbd_problem_extra;
 struct vbd_field;
+struct vbd_view;
 
 /* The destination of the bytes of a streamed body. */
 struct vbd_sink {
@@ -70,6 +71,8 @@ struct vbd_request {
 	bool wait_preferred;	/* Prefer: wait is in force */
 	bool respond_async;	/* Prefer: respond-async is present */
 	void *context;		/* `context` of struct vbd_dispatch_config */
+	/* The members that an encoder has to make; NULL: all. */
+	const struct vbd_view *view;
 
 	/* For the transport and dispatch. */
 	const struct vbd_transport *transport;

@@ -34,7 +34,7 @@ enum vbd_body {
 	VBD_BODY_STREAM, /* any bytes, written to the sink that `open` sets */
 };
 
-#define VBD_ROUTE_QUERY_MAX 12
+#define VBD_ROUTE_QUERY_MAX 16
 
 struct vbd_route {
 	const char *pattern;   /* "/v1/connections/{ref}/accept" */

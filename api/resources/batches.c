@@ -10,6 +10,7 @@
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
+#include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"
 #include "daemon/work/batches.h"
@@ -179,9 +180,6 @@ void vbd_create_batch(struct vbd_request *req)
 
 VBD_PAGE_NUMBER(by_state, batch_of, state)
 
-static const char *const batch_fields[] = {
-	"id", "state", "counts", "transfers", "created_at", "ended_at", "error", NULL};
-
 static const struct vbd_page_state batch_states[] = {
 	VBD_BATCH_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
@@ -192,7 +190,7 @@ static const struct vbd_page_key batch_keys[] = {
 };
 
 static const struct vbd_page_source batch_page = {
-	.fields = batch_fields,
+	.members = vbd_batch_members,
 	.keys = batch_keys,
 	.states = batch_states,
 	.state_of = by_state,

@@ -3,6 +3,7 @@
 
 #include "api/http/page.h"
 #include "api/resources/context.h"
+#include "api/resources/members.h"
 #include "api/resources/remote.h"
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"
@@ -160,11 +161,6 @@ VBD_PAGE_NUMBER(by_state, benchmark_of, state)
 VBD_PAGE_NUMBER(by_buffer, benchmark_of, buffer_id)
 VBD_PAGE_NUMBER(by_connection, benchmark_of, connection_id)
 
-static const char *const benchmark_fields[] = {"id", "state", "connection", "transfer", "op",
-	"size_bytes", "tx_depth", "count", "duration_ms", "buffer", "timeout_ms", "messages",
-	"bytes", "elapsed_ns", "bytes_per_s", "messages_per_s", "latency_ns", "created_at",
-	"ended_at", "error", NULL};
-
 static const struct vbd_page_state benchmark_states[] = {
 	VBD_BENCHMARK_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
@@ -182,7 +178,7 @@ static const struct vbd_page_filter benchmark_filters[] = {
 };
 
 static const struct vbd_page_source benchmark_page = {
-	.fields = benchmark_fields,
+	.members = vbd_benchmark_members,
 	.keys = benchmark_keys,
 	.states = benchmark_states,
 	.state_of = by_state,

@@ -10,6 +10,7 @@
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
+#include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/memory/shared.h"
@@ -214,10 +215,6 @@ VBD_PAGE_NUMBER(by_pd, buffer_of, pd_id)
 VBD_PAGE_NUMBER(by_size, buffer_of, mem.size_bytes)
 VBD_PAGE_NUMBER(by_users, buffer_of, users)
 
-static const char *const buffer_fields[] = {"id", "name", "state", "kind", "size_bytes",
-	"page_size_bytes", "access", "relaxed_ordering", "on_demand_paging", "device", "pd",
-	"shm_name", "addr", "rkey", "created_at", "user_count", "error", NULL};
-
 static const struct vbd_page_state buffer_states[] = {
 	VBD_BUFFER_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
@@ -238,7 +235,7 @@ static const struct vbd_page_filter buffer_filters[] = {
 };
 
 static const struct vbd_page_source buffer_page = {
-	.fields = buffer_fields,
+	.members = vbd_buffer_members,
 	.keys = buffer_keys,
 	.states = buffer_states,
 	.state_of = by_state,

@@ -7,6 +7,7 @@
 #include "api/resources/connection_wait.h"
 #include "api/resources/connections.h"
 #include "api/resources/context.h"
+#include "api/resources/members.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
 #include "api/resources/task.h"
@@ -14,16 +15,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-void vbd_get_connection(struct vbd_request *req)
-{
-	struct vbd_connection *connection = vbd_request_connection(req);
-
-	if (!connection)
-		return;
-	vbd_conn_refresh_qp(connection->conn);
-	vbd_connection_reply(req, 200, connection);
-}
 
 /* --- creation -------------------------------------------------------------------------------- */
 
@@ -267,12 +258,6 @@ static const struct vbd_connection *connection_of(const void *item)
 VBD_PAGE_NUMBER(by_listener, connection_of, listener_id)
 VBD_PAGE_NUMBER(by_bytes, connection_of, moved_bytes)
 
-static const char *const connection_fields[] = {"id", "name", "state", "waits_for", "side",
-	"qp_type", "bringup", "manual", "device", "port_num", "listener", "local", "peer",
-	"qp_attr", "cq", "dst_addr", "dst_port", "src_addr", "src_port", "tos", "reuse_addr",
-	"timeout_ms", "service", "qp", "counters", "lost_packets", "inbox", "rtt", "end_code",
-	"error", "created_at", "established_at", "ended_at", "private_data", NULL};
-
 static const struct vbd_page_state connection_states[] = {
 	VBD_CONN_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
@@ -297,7 +282,7 @@ static const struct vbd_page_filter connection_filters[] = {
 };
 
 static const struct vbd_page_source connection_page = {
-	.fields = connection_fields,
+	.members = vbd_connection_members,
 	.keys = connection_keys,
 	.states = connection_states,
 	.state_of = by_state,
@@ -305,10 +290,21 @@ static const struct vbd_page_source connection_page = {
 	.encode = encode_item,
 };
 
+static json_t *encode_whole(const void *item, struct vbd_request *req)
+{
+	return vbd_encode_connection(item, req->role, true);
+}
+
+static void refresh(void *item)
+{
+	vbd_conn_refresh_qp(((struct vbd_connection *)item)->conn);
+}
+
 const struct vbd_task_kind vbd_connection_task = {
 	.kind = VBD_KIND_CONNECTION,
 	.gone = "the connection was deleted in the meantime",
-	.encode = encode_item,
+	.refresh = refresh,
+	.encode = encode_whole,
 	.page = &connection_page,
 };
 

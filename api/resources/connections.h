@@ -55,7 +55,6 @@ void vbd_create_manual_connection(struct vbd_request *req);
 
 void vbd_list_connections(struct vbd_request *req);
 void vbd_create_connection(struct vbd_request *req);
-void vbd_get_connection(struct vbd_request *req);
 void vbd_delete_connection(struct vbd_request *req);
 void vbd_accept_connection(struct vbd_request *req);
 void vbd_reject_connection(struct vbd_request *req);

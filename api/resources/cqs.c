@@ -5,6 +5,7 @@
 #include "api/json/encode.h"
 #include "api/resources/context.h"
 #include "api/resources/cqs.h"
+#include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "daemon/memory/shared.h"
 #include "rdma/data/worker.h"
@@ -132,11 +133,6 @@ VBD_PAGE_TEXT(by_cq_device, cq_of, device->name)
 VBD_PAGE_NUMBER(by_cq_worker, cq_of, worker->number)
 VBD_PAGE_NUMBER(by_cq_reserved, cq_of, reserved_cqe)
 
-static const char *const cq_names[] = {"id", "name", "device", "auto", "worker", "cqe",
-	"reserved_cqe", "outstanding_cqe", "high_water_cqe", "moderation", "completions",
-	"error_completions", "polls", "empty_polls", "events_armed", "events_taken", "qp_count",
-	"user_count", "created_at", NULL};
-
 static const struct vbd_page_key cq_keys[] = {
 	VBD_PAGE_KEY_NAME,
 	{.name = "device", .text = by_cq_device},
@@ -152,7 +148,7 @@ static const struct vbd_page_filter cq_filters[] = {
 };
 
 static const struct vbd_page_source cq_page = {
-	.fields = cq_names,
+	.members = vbd_cq_members,
 	.keys = cq_keys,
 	.filters = cq_filters,
 	.encode = encode_cq,

@@ -7,6 +7,7 @@
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/devices.h"
+#include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "daemon/core/devices.h"
 #include "rdma/device/caps.h"
@@ -186,7 +187,6 @@ static json_t *encode_device(const void *item, struct vbd_request *req)
 	const struct vbd_device_attr *attr = &device->attr;
 	struct vbd_encoder out = vbd_encode_begin();
 
-	(void)req;
 	vbd_put_u64(&out, "id", device->id);
 	vbd_put_text(&out, "name", device->name);
 	vbd_put_text(&out, "state", vbd_device_state_name(device->state));
@@ -199,7 +199,8 @@ static json_t *encode_device(const void *item, struct vbd_request *req)
 	vbd_put(&out, "error", vbd_encode_error(&device->error, NULL));
 	vbd_put(&out, "capabilities", encode_capabilities(device));
 	vbd_put(&out, "limits", encode_limits(attr));
-	vbd_put(&out, "ports", encode_ports(device));
+	if (vbd_view_has(req->view, "ports"))
+		vbd_put(&out, "ports", encode_ports(device));
 	vbd_put(&out, "async_events", encode_async_events(device));
 	vbd_put(&out, "memlock", encode_memlock());
 	vbd_put_time(&out, "added_at", device->added_ns);
@@ -229,10 +230,6 @@ VBD_PAGE_TEXT(by_name, device_of, name)
 VBD_PAGE_NUMBER(by_state, device_of, state)
 VBD_PAGE_NUMBER(by_added, device_of, added_ns)
 
-static const char *const device_fields[] = {"id", "name", "state", "transport", "node_guid",
-	"sys_image_guid", "fw_ver", "vendor_id", "vendor_part_id", "error", "capabilities",
-	"limits", "ports", "async_events", "memlock", "added_at", "removed_at", NULL};
-
 static const struct vbd_page_state device_states[] = {
 	VBD_DEVICE_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
@@ -249,7 +246,7 @@ static const struct vbd_page_filter device_filters[] = {
 };
 
 static const struct vbd_page_source device_page = {
-	.fields = device_fields,
+	.members = vbd_device_members,
 	.keys = device_keys,
 	.states = device_states,
 	.state_of = by_state,

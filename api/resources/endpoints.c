@@ -8,6 +8,7 @@
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/endpoints.h"
+#include "api/resources/members.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
 #include "api/resources/task.h"
@@ -345,11 +346,6 @@ VBD_PAGE_TEXT(by_device, endpoint_of, device_name)
 
 VBD_PAGE_NUMBER(by_created, endpoint_of, created_ns)
 
-static const char *const endpoint_fields[] = {"id", "name", "state", "addr", "port", "device",
-	"port_num", "private_data", "mtu_bytes", "max_message_bytes", "service", "qp", "qp_attr",
-	"cq", "counters", "inbox", "sidr", "ud_peer_count", "multicast_membership_count",
-	"end_code", "error", "created_at", "ended_at", NULL};
-
 static const struct vbd_page_state endpoint_states[] = {
 	VBD_ENDPOINT_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
@@ -368,7 +364,7 @@ static const struct vbd_page_filter endpoint_filters[] = {
 };
 
 static const struct vbd_page_source endpoint_page = {
-	.fields = endpoint_fields,
+	.members = vbd_ud_endpoint_members,
 	.keys = endpoint_keys,
 	.states = endpoint_states,
 	.state_of = by_state,

@@ -5,6 +5,7 @@
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/groups.h"
+#include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "base/enum.h"
 #include "daemon/datagrams/groups.h"
@@ -115,9 +116,6 @@ void vbd_create_multicast_membership(struct vbd_request *req)
 VBD_PAGE_NUMBER(by_state, record_of, group.state)
 VBD_PAGE_NUMBER(by_endpoint, record_of, endpoint_id)
 
-static const char *const group_fields[] = {"id", "name", "state", "waits_for", "ud_endpoint",
-	"addr", "mode", "mgid", "mlid", "sl", "qkey", "user_count", "timeout_ms", "error",
-	"created_at", NULL};
 static const struct vbd_page_state group_states[] = {
 	VBD_GROUP_STATE_MAP(VBD_PAGE_STATE_AWAITED){NULL, false}};
 
@@ -136,7 +134,7 @@ static const struct vbd_page_filter group_filters[] = {
 };
 
 static const struct vbd_page_source group_page = {
-	.fields = group_fields,
+	.members = vbd_multicast_membership_members,
 	.keys = group_keys,
 	.states = group_states,
 	.state_of = by_state,

@@ -4,6 +4,7 @@
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/listeners.h"
+#include "api/resources/members.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
 #include "api/resources/task.h"
@@ -257,11 +258,6 @@ static uint64_t by_port(const void *item)
 VBD_PAGE_TEXT(by_device, listener_of, cm.device_name)
 VBD_PAGE_NUMBER(by_requests, listener_of, requests)
 
-static const char *const listener_fields[] = {"id", "name", "state", "addr", "port", "device",
-	"tos", "reuse_addr", "v6_only", "reachable", "backlog", "accept", "accept_timeout_ms",
-	"service", "qp", "private_data", "requests", "accepted", "rejected", "waiting", "error",
-	"created_at", NULL};
-
 static const struct vbd_page_state listener_states[] = {
 	VBD_LISTENER_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
@@ -281,7 +277,7 @@ static const struct vbd_page_filter listener_filters[] = {
 };
 
 static const struct vbd_page_source listener_page = {
-	.fields = listener_fields,
+	.members = vbd_listener_members,
 	.keys = listener_keys,
 	.states = listener_states,
 	.state_of = by_state,

@@ -4,6 +4,7 @@
 #include "api/json/decode.h"
 #include "api/json/encode.h"
 #include "api/resources/context.h"
+#include "api/resources/members.h"
 #include "api/resources/pds.h"
 #include "api/resources/task.h"
 #include "daemon/memory/shared.h"
@@ -57,9 +58,6 @@ static const char *by_pd_device(const void *item)
 	return ((const struct vbd_shared *)item)->pd->device->name;
 }
 
-static const char *const pd_names[] = {
-	"id", "name", "device", "default", "user_count", "created_at", NULL};
-
 static const struct vbd_page_key pd_keys[] = {
 	VBD_PAGE_KEY_NAME,
 	{.name = "device", .text = by_pd_device},
@@ -73,7 +71,7 @@ static const struct vbd_page_filter pd_filters[] = {
 };
 
 static const struct vbd_page_source pd_page = {
-	.fields = pd_names,
+	.members = vbd_pd_members,
 	.keys = pd_keys,
 	.filters = pd_filters,
 	.encode = encode_pd,

@@ -3,6 +3,7 @@
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
+#include "api/resources/members.h"
 #include "api/resources/peers.h"
 #include "api/resources/private_data.h"
 #include "api/resources/task.h"
@@ -321,9 +322,6 @@ void vbd_create_ud_peer(struct vbd_request *req)
 VBD_PAGE_NUMBER(by_state, record_of, peer.state)
 VBD_PAGE_NUMBER(by_endpoint, record_of, endpoint_id)
 
-static const char *const peer_fields[] = {"id", "name", "state", "waits_for", "ud_endpoint",
-	"dst_addr", "dst_port", "message_seq", "qpn", "path", "qkey", "private_data", "user_count",
-	"timeout_ms", "error", "created_at", NULL};
 static const struct vbd_page_state peer_states[] = {
 	VBD_PEER_STATE_MAP(VBD_PAGE_STATE_AWAITED){NULL, false}};
 
@@ -342,7 +340,7 @@ static const struct vbd_page_filter peer_filters[] = {
 };
 
 static const struct vbd_page_source peer_page = {
-	.fields = peer_fields,
+	.members = vbd_ud_peer_members,
 	.keys = peer_keys,
 	.states = peer_states,
 	.state_of = by_state,

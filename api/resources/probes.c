@@ -2,6 +2,7 @@
 #include "api/http/page.h"
 #include "api/json/decode.h"
 #include "api/resources/context.h"
+#include "api/resources/members.h"
 #include "api/resources/probes.h"
 #include "api/resources/task.h"
 #include "base/enum.h"
@@ -130,10 +131,6 @@ void vbd_create_probe(struct vbd_request *req)
 VBD_PAGE_NUMBER(by_state, record_of, state)
 VBD_PAGE_NUMBER(by_connection, record_of, connection_id)
 
-static const char *const probe_fields[] = {"id", "state", "connection", "kind", "count",
-	"interval_ms", "size_bytes", "timeout_ms", "sent", "completed", "late", "lost",
-	"mismatched", "last_ns", "jitter_ns", "rtt_ns", "created_at", "ended_at", "error", NULL};
-
 static const struct vbd_page_state probe_states[] = {
 	VBD_PROBE_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
@@ -150,7 +147,7 @@ static const struct vbd_page_filter probe_filters[] = {
 };
 
 static const struct vbd_page_source probe_page = {
-	.fields = probe_fields,
+	.members = vbd_probe_members,
 	.keys = probe_keys,
 	.states = probe_states,
 	.state_of = by_state,

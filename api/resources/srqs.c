@@ -5,6 +5,7 @@
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
+#include "api/resources/members.h"
 #include "api/resources/srqs.h"
 #include "api/resources/task.h"
 #include "daemon/memory/shared.h"
@@ -137,10 +138,6 @@ static const char *by_device(const void *item)
 	return ((const struct vbd_shared *)item)->srq->pd->device->name;
 }
 
-static const char *const srq_names[] = {"id", "name", "device", "pd", "cq", "max_wr",
-	"recv_size_bytes", "srq_limit", "posted", "messages", "limit_events", "refills", "qp_count",
-	"user_count", "created_at", NULL};
-
 static const struct vbd_page_key srq_keys[] = {
 	VBD_PAGE_KEY_NAME,
 	{.name = "device", .text = by_device},
@@ -154,7 +151,7 @@ static const struct vbd_page_filter srq_filters[] = {
 };
 
 static const struct vbd_page_source srq_page = {
-	.fields = srq_names,
+	.members = vbd_srq_members,
 	.keys = srq_keys,
 	.filters = srq_filters,
 	.encode = encode_srq,

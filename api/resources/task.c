@@ -64,13 +64,33 @@ void vbd_task_list(struct vbd_request *req)
 		vbd_page_reply(req, kind->page, resolve, &daemon->registries[kind->kind]);
 }
 
+static void reply_view(struct vbd_request *req, const struct vbd_task_kind *kind, const void *task,
+	const struct vbd_view *view)
+{
+	json_t *json;
+
+	req->view = view;
+	json = vbd_view_apply(view, kind->encode(task, req));
+	req->view = NULL;
+	vbd_reply_json(req, 200, json);
+}
+
 void vbd_task_get(struct vbd_request *req)
 {
 	const struct vbd_task_kind *kind = req->route->task;
-	const void *task = vbd_task_find(req, kind);
+	void *task = vbd_task_find(req, kind);
+	struct vbd_error err = {0};
+	struct vbd_view view;
 
-	if (task)
-		vbd_reply_json(req, 200, kind->encode(task, req));
+	if (!task)
+		return;
+	if (vbd_view_parse(req, kind->page->members, false, &view, &err) != VBD_OK) {
+		vbd_reply_problem(req, &err);
+		return;
+	}
+	if (kind->refresh)
+		kind->refresh(task);
+	reply_view(req, kind, task, &view);
 }
 
 void vbd_delete_shared(struct vbd_request *req)

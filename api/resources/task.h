@@ -31,6 +31,7 @@ struct vbd_task_kind {
 	const char *gone; /* error text: "the transfer was deleted in the meantime" */
 	/* NULL: the object is in the registry of its kind. */
 	void *(*find)(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
+	void (*refresh)(void *task); /* read the device before a GET of the object; NULL: nothing */
 	/* Returns a new reference; NULL without memory. */
 	json_t *(*encode)(const void *task, struct vbd_request *req);
 	/* Needed by vbd_task_answer() and vbd_task_cancel() only. */
@@ -58,7 +59,7 @@ void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_json
 /** vbd_task_list - answer with a page of the kind's objects */
 void vbd_task_list(struct vbd_request *req);
 
-/** vbd_task_get - answer with the object of the path */
+/** vbd_task_get - answer with the object of the path, or the part of it that is asked for */
 void vbd_task_get(struct vbd_request *req);
 
 /** vbd_task_delete - delete the object of the path, and end it before if need be: 204 when it is

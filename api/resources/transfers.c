@@ -2,6 +2,7 @@
 #include "api/http/page.h"
 #include "api/json/encode.h"
 #include "api/resources/context.h"
+#include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"
 #include "daemon/work/transfers.h"
@@ -75,12 +76,6 @@ static bool uses_buffer(const void *item, uint64_t id)
 	return false;
 }
 
-static const char *const transfer_fields[] = {"id", "state", "op", "connection", "ud_endpoint",
-	"ud_peer", "multicast_membership", "buffer", "offset_bytes", "sges", "length_bytes",
-	"chunk_bytes", "tx_depth", "bytes_done", "wrs_done", "messages_done", "inline", "imm",
-	"old_value", "received", "timeout_ms", "batch", "created_at", "started_at", "ended_at",
-	"queue_ns", "wire_ns", "error", NULL};
-
 static const struct vbd_page_state transfer_states[] = {
 	VBD_TRANSFER_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
@@ -104,7 +99,7 @@ static const struct vbd_page_filter transfer_filters[] = {
 };
 
 static const struct vbd_page_source transfer_page = {
-	.fields = transfer_fields,
+	.members = vbd_transfer_members,
 	.keys = transfer_keys,
 	.states = transfer_states,
 	.state_of = by_state,

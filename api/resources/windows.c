@@ -4,6 +4,7 @@
 #include "api/json/encode.h"
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
+#include "api/resources/members.h"
 #include "api/resources/task.h"
 #include "api/resources/windows.h"
 #include "daemon/memory/windows.h"
@@ -163,10 +164,6 @@ VBD_PAGE_TEXT(by_device, record_of, device_name)
 VBD_PAGE_NUMBER(by_buffer, record_of, buffer_id)
 VBD_PAGE_NUMBER(by_connection, record_of, connection_id)
 
-static const char *const window_fields[] = {"id", "name", "state", "type", "buffer", "connection",
-	"device", "buffer_offset_bytes", "size_bytes", "access", "addr", "rkey", "timeout_ms",
-	"created_at", "ready_at", "ended_at", "error", NULL};
-
 static const struct vbd_page_state window_states[] = {
 	VBD_WINDOW_STATE_MAP(VBD_PAGE_STATE){NULL, false}};
 
@@ -188,7 +185,7 @@ static const struct vbd_page_filter window_filters[] = {
 };
 
 static const struct vbd_page_source window_page = {
-	.fields = window_fields,
+	.members = vbd_window_members,
 	.keys = window_keys,
 	.states = window_states,
 	.state_of = by_state,

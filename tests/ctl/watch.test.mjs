@@ -13,7 +13,8 @@ test('history: lists those that ended, the last first, with reason and how long 
   const server = await FakeServer.start(t, { 'GET /v1/connections': page([closed({ id: 9 }), rejected({ id: 8, name: null })]) });
   const { code, stdout } = await ctl(server, ['history']);
   assert.equal(code, 0);
-  assert.deepEqual(server.requests.map(({ query }) => query), [{ state: 'ended', sort: '-ended_at', limit: '500' }]);
+  assert.deepEqual(server.requests.map(({ query: { fields, ...query } }) => query),
+    [{ state: 'ended', sort: '-ended_at', limit: '500' }]);
   const [titles, first, second] = stdout.split('\n');
   assert.match(titles, /^ID NAME +ENDED +STATE +END-CODE +DURATION +PEER +SENT +RECV ERROR$/);
   assert.match(first, /^ 9 to-b 2026-03-04T06:06:07\.612Z closed peer_disconnect +1:00:00 192\.0\.2\.2:7471 +1\.0 MiB +0 B -$/);
@@ -23,7 +24,9 @@ test('history: lists those that ended, the last first, with reason and how long 
 test('history: --sort, --limit and --json as every list', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections': page([closed()]) });
   assert.equal((await ctl(server, ['history', '--sort', '-bytes', '--limit', '3'])).code, 0);
-  assert.deepEqual(server.requests[0].query, { state: 'ended', limit: '3', sort: '-bytes' });
+  const { fields, ...query } = server.requests[0].query;
+  assert.ok(fields.split(',').includes('ended_at'), fields);
+  assert.deepEqual(query, { state: 'ended', limit: '3', sort: '-bytes' });
   assert.equal(JSON.parse((await ctl(server, ['history', '--json'])).stdout).items[0].id, 7);
 });
 

@@ -90,10 +90,10 @@ static json_t *encode(const void *item, struct vbd_request *req)
 	return json_pack("{s:I, s:s}", "id", (json_int_t)item_id(item), "name", "x");
 }
 
-static const char *const fields[] = {"id", "name", NULL};
+static const struct vbd_member members[] = {{"id", true}, {"name", true}, {NULL, false}};
 static const struct vbd_page_state states[] = {{"even", false}, {"odd", true}, {NULL, false}};
 static const struct vbd_page_key keys[] = {{.name = "size", .number = by_size}, {.name = NULL}};
-static const struct vbd_page_source source = {.fields = fields,
+static const struct vbd_page_source source = {.members = members,
 	.keys = keys,
 	.states = states,
 	.state_of = state_of,
@@ -111,7 +111,7 @@ static const struct vbd_route routes[] = {
 	{.method = VBD_METHOD_GET,
 		.pattern = "/v1/things",
 		.role = VBD_ROLE_READ,
-		.query = {"limit", "after", "sort", "state", "fields"},
+		.query = {"limit", "after", "sort", "state", "fields", "view"},
 		.handler = list},
 	{.method = VBD_METHOD_POST,
 		.pattern = "/v1/things",

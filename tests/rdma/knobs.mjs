@@ -30,7 +30,7 @@ async function two_daemons(play) {
 
 // The passive side of the connection, at the listening daemon.
 async function accepted(daemon, state = "established") {
-	const { items: [{ id }] } = await daemon.until(`/v1/connections?state=${state}`, `a connection in ${state}`,
+	const { items: [{ id }] } = await daemon.until(`/v1/connections?view=full&state=${state}`, `a connection in ${state}`,
 		({ total }) => total === 1);
 
 	return daemon.connection(id);

@@ -238,7 +238,7 @@ export class Daemon {
 	}
 
 	connection(id) { return this.get(`/v1/connections/${id}`); }
-	connections(state) { return this.get(`/v1/connections?state=${state}&limit=1000`); }
+	connections(state) { return this.get(`/v1/connections?view=full&state=${state}&limit=1000`); }
 	listen(body) { return this.post("/v1/listeners", { addr: "0.0.0.0", ...body }); }
 
 	// Creates a connection with the timeout of the scenarios.

@@ -21,7 +21,7 @@ const pair = async ({ here = {}, there = {}, listener = {} } = {}) => {
 	await Promise.all([near.ready(), far.ready()]);
 	await far.listen({ port: PORT, ...served(there), ...listener });
 	const connection = await near.connect({ dst_port: PORT, ...served(here) });
-	const { items: [peer] } = await far.until("/v1/connections?state=established", "its side of the connection",
+	const { items: [peer] } = await far.until("/v1/connections?view=full&state=established", "its side of the connection",
 		({ total }) => total === 1);
 
 	return { near, far, connection, peer };
@@ -158,7 +158,7 @@ const two_daemons = async () => {
 const by_cm = (dst_addr) => async ([near, far], there, here) => {
 	const { id, port: dst_port } = await far.listen({ addr: dst_addr, ...served(there) });
 	const connection = await near.connect({ dst_addr, dst_port, ...served(here) });
-	const { items } = await far.until("/v1/connections?state=established&limit=1000", "its side of the connection",
+	const { items } = await far.until("/v1/connections?view=full&state=established&limit=1000", "its side of the connection",
 		({ items }) => items.some(({ listener }) => listener?.id === id));
 
 	return [connection, items.find(({ listener }) => listener?.id === id)];

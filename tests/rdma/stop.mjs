@@ -47,8 +47,8 @@ async function make_busy(a, b, connections) {
 }
 
 const all_ended_with = async (daemon, reason) => {
-	await daemon.until("/v1/connections?state=open", "no open connection", ({ total }) => total === 0);
-	for (const { id, end_code } of (await daemon.get("/v1/connections?state=ended&limit=1000")).items)
+	await daemon.until("/v1/connections?view=full&state=open", "no open connection", ({ total }) => total === 0);
+	for (const { id, end_code } of (await daemon.get("/v1/connections?view=full&state=ended&limit=1000")).items)
 		equal(end_code, reason, `${daemon.name}: the end of connection ${id}`);
 };
 
@@ -75,7 +75,7 @@ await scenario("SIGTERM stops the daemon that fifty connections with transfers l
 
 	await b.stop();
 	await Promise.all(ends);
-	await a.until("/v1/connections?state=open", "no open connection", ({ total }) => total === 0);
+	await a.until("/v1/connections?view=full&state=open", "no open connection", ({ total }) => total === 0);
 	await all_ended_with(a, "peer_disconnect");
 	await a.stop();
 	await resources_are_back(before);
@@ -137,7 +137,7 @@ await scenario("two hundred connections come and go", async () => {
 		await a.call("DELETE", `/v1/connections/${id}`);
 	};
 	const open_now = async () => {
-		await b.until("/v1/connections?state=open", "no open connection", ({ total }) => total === 0);
+		await b.until("/v1/connections?view=full&state=open", "no open connection", ({ total }) => total === 0);
 		return [await resources(), open_fds(a.pid), open_fds(b.pid)];
 	};
 
@@ -165,8 +165,8 @@ await scenario("three hundred connections at once", async () => {
 
 	await connect_many(a, 300);
 	for (const daemon of [a, b]) {
-		await daemon.until("/v1/connections?state=established", "300 connections", ({ total }) => total === 300);
-		const { items } = await daemon.get("/v1/cqs?limit=1000");
+		await daemon.until("/v1/connections?view=full&state=established", "300 connections", ({ total }) => total === 300);
+		const { items } = await daemon.get("/v1/cqs?view=full&limit=1000");
 		for (const { id, reserved_cqe, cqe, high_water_cqe } of items) {
 			ok(reserved_cqe <= cqe, `CQ ${id}: ${reserved_cqe} entries of ${cqe} reserved`);
 			ok(high_water_cqe <= cqe, `CQ ${id}: ${high_water_cqe} entries of ${cqe} used`);

@@ -173,16 +173,18 @@ static json_t *encode(const void *item, struct vbd_request *req)
 
 	(void)req;
 	test.handled++;
-	return json_pack("{s:I, s:I, s:s}", "id", (json_int_t)it->id, "size", (json_int_t)it->size,
-		"more", "x");
+	return json_pack("{s:I, s:I, s:s, s:{s:[{s:i, s:i}], s:n}}", "id", (json_int_t)it->id,
+		"size", (json_int_t)it->size, "more", "x", "parts", "one", "a", 1, "b", 2, "two");
 }
 
-static const char *const fields[] = {"id", "size", "more", NULL};
+static const struct vbd_member members[] = {{"id", true}, {"size", true}, {"more", false},
+	{"parts", false}, {"parts.*", false}, {"parts.*.a", false}, {"parts.*.b", false},
+	{NULL, false}};
 static const struct vbd_page_state states[] = {{"small", false}, {"big", true}, {NULL, false}};
 static const struct vbd_page_key keys[] = {
 	{.name = "size", .number = by_size}, {.name = "mark", .text = by_mark}, {.name = NULL}};
 static const struct vbd_page_filter filters[] = {{.name = "mark", .text = by_mark}, {.name = NULL}};
-static const struct vbd_page_source source = {.fields = fields,
+static const struct vbd_page_source source = {.members = members,
 	.keys = keys,
 	.states = states,
 	.state_of = state_of,
@@ -250,7 +252,7 @@ static const struct vbd_route routes[] = {
 	{.method = VBD_METHOD_GET,
 		.pattern = "/v1/items",
 		.role = VBD_ROLE_READ,
-		.query = {"limit", "after", "sort", "state", "fields", "mark"},
+		.query = {"limit", "after", "sort", "state", "fields", "view", "mark"},
 		.handler = list_items},
 	{.method = VBD_METHOD_GET,
 		.pattern = "/v1/wait",
@@ -710,6 +712,36 @@ static void test_page__a_state_or_a_member_selects(void **state)
 	assert_true(answer_has("{\"id\":2,\"more\":\"x\"}"));
 }
 
+static void test_page__items_have_the_short_form_unless_more_is_asked_for(void **state)
+{
+	(void)state;
+	lists("/v1/items?limit=1", "2", 3);
+	assert_true(answer_has("[{\"id\":2,\"size\":10}]"));
+	lists("/v1/items?limit=1&view=summary", "2", 3);
+	assert_true(answer_has("[{\"id\":2,\"size\":10}]"));
+	lists("/v1/items?limit=1&view=full", "2", 3);
+	assert_true(
+		answer_has("\"more\":\"x\",\"parts\":{\"one\":[{\"a\":1,\"b\":2}],\"two\":null}}"));
+}
+
+static void test_page__fields_reach_into_objects(void **state)
+{
+	(void)state;
+	lists("/v1/items?limit=1&fields=parts.one.b,size", "2", 3);
+	assert_true(answer_has("[{\"id\":2,\"size\":10,\"parts\":{\"one\":[{\"b\":2}]}}]"));
+	lists("/v1/items?limit=1&fields=parts.one.b,parts.one", "2", 3);
+	assert_true(answer_has("[{\"id\":2,\"parts\":{\"one\":[{\"a\":1,\"b\":2}]}}]"));
+	lists("/v1/items?limit=1&fields=parts.two.a,parts.three.a", "2", 3);
+	assert_true(answer_has("[{\"id\":2,\"parts\":{\"two\":null}}]"));
+	answers("GET", "/v1/items?fields=parts.one.c", 400, "bad_value");
+	answers("GET", "/v1/items?fields=parts.", 400, "bad_value");
+	answers("GET", "/v1/items?fields=.id", 400, "bad_value");
+	answers("GET", "/v1/items?fields=id.id", 400, "bad_value");
+	answers("GET", "/v1/items?fields=size,,id", 400, "bad_value");
+	answers("GET", "/v1/items?fields=size&view=full", 400, "bad_value");
+	answers("GET", "/v1/items?view=long", 400, "bad_value");
+}
+
 static void test_page__bad_parameters_say_what_is_allowed(void **state)
 {
 	(void)state;
@@ -839,6 +871,8 @@ int main(void)
 		TEST(test_page__a_list_is_sorted_with_ids_for_ties),
 		TEST(test_page__a_list_goes_on_when_the_last_item_is_gone),
 		TEST(test_page__a_state_or_a_member_selects),
+		TEST(test_page__items_have_the_short_form_unless_more_is_asked_for),
+		TEST(test_page__fields_reach_into_objects),
 		TEST(test_page__bad_parameters_say_what_is_allowed),
 		TEST(test_page__a_next_belongs_to_its_order),
 		TEST(test_page__items_outside_the_page_are_not_encoded),

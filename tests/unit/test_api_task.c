@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The code that all tasks share, over a task of the test; the test plays transport and daemon. */
+#include "api/http/page.h"
 #include "api/http/waiter.h"
 #include "api/resources/context.h"
 #include "api/resources/task.h"
@@ -84,11 +85,15 @@ static const struct vbd_kind errand_kind = {
 	.problem = tell_problem,
 };
 
+static const struct vbd_member members[] = {{"id", true}, {"state", false}, {NULL, false}};
+static const struct vbd_page_source page = {.members = members};
+
 static const struct vbd_task_kind kind = {
 	.kind = VBD_KIND_TRANSFER,
 	.gone = "the errand was deleted meanwhile",
 	.encode = encode,
 	.state = task_state,
+	.page = &page,
 };
 
 static const struct vbd_route route = {.task = &kind};

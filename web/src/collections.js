@@ -13,6 +13,7 @@
 import { countersOf } from "./overview.js";
 
 const ALL = { state: "open,ended" };
+const WHOLE = { ...ALL, view: "full" };
 const COUNTED =
 	"id,name,state,side,qp_type,bringup,manual,device,peer,local,dst_addr,dst_port,listener,qp_attr,cq,counters,end_code,error,rtt,created_at,established_at,ended_at,waits_for";
 
@@ -35,13 +36,13 @@ export const collections = {
 	},
 	warnings: { path: "/v1/events", kinds: [], pollMs: 0, load: loadWarnings },
 	connectionNames: { path: "/v1/connections", query: ALL, kinds: ["connection"], fields: "id,name", pollMs: 0 },
-	devices: { path: "/v1/devices", query: ALL, kinds: ["device"], pollMs: 5000 },
-	listeners: { path: "/v1/listeners", query: ALL, kinds: ["listener", "connection"], pollMs: 0 },
-	buffers: { path: "/v1/buffers", query: ALL, kinds: ["buffer", "window", "transfer"], pollMs: 5000 },
-	windows: { path: "/v1/windows", query: ALL, kinds: ["window"], pollMs: 0 },
+	devices: { path: "/v1/devices", query: WHOLE, kinds: ["device"], pollMs: 5000 },
+	listeners: { path: "/v1/listeners", query: WHOLE, kinds: ["listener", "connection"], pollMs: 0 },
+	buffers: { path: "/v1/buffers", query: WHOLE, kinds: ["buffer", "window", "transfer"], pollMs: 5000 },
+	windows: { path: "/v1/windows", query: WHOLE, kinds: ["window"], pollMs: 0 },
 	transfers: {
 		path: "/v1/transfers",
-		query: ALL,
+		query: WHOLE,
 		kinds: ["transfer"],
 		pollMs: 1000,
 		pollOnly: { state: "running" },
@@ -49,7 +50,7 @@ export const collections = {
 	},
 	batches: {
 		path: "/v1/batches",
-		query: ALL,
+		query: WHOLE,
 		kinds: ["batch"],
 		pollMs: 1000,
 		pollOnly: { state: "running" },
@@ -57,24 +58,24 @@ export const collections = {
 	},
 	benchmarks: {
 		path: "/v1/benchmarks",
-		query: ALL,
+		query: WHOLE,
 		kinds: ["benchmark"],
 		pollMs: 1000,
 		pollOnly: { state: "running" },
 		moves: ({ state }) => state === "running",
 	},
-	probes: { path: "/v1/probes", query: ALL, kinds: ["probe"], pollMs: 1000 },
-	cqs: { path: "/v1/cqs", kinds: ["cq"], pollMs: 2000 },
+	probes: { path: "/v1/probes", query: WHOLE, kinds: ["probe"], pollMs: 1000 },
+	cqs: { path: "/v1/cqs", query: { view: "full" }, kinds: ["cq"], pollMs: 2000 },
 	endpoints: {
 		path: "/v1/ud_endpoints",
-		query: ALL,
+		query: WHOLE,
 		kinds: ["ud_endpoint", "ud_peer", "multicast_membership"],
 		pollMs: 2000,
 	},
-	peers: { path: "/v1/ud_peers", query: ALL, kinds: ["ud_peer", "ud_endpoint"], pollMs: 5000 },
+	peers: { path: "/v1/ud_peers", query: WHOLE, kinds: ["ud_peer", "ud_endpoint"], pollMs: 5000 },
 	groups: {
 		path: "/v1/multicast_memberships",
-		query: ALL,
+		query: WHOLE,
 		kinds: ["multicast_membership", "ud_endpoint"],
 		pollMs: 5000,
 	},

@@ -33,8 +33,8 @@ static const struct vbd_ctl_column connection_columns[] = {VBD_CTL_NUMBER("ID", 
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("SIDE", "side"),
 	VBD_CTL_ENDPOINT("PEER", "peer"), VBD_CTL_TEXT("SERVICE", "service"),
 	VBD_CTL_HEX("LQPN", "qp_attr.lqpn"), VBD_CTL_HEX("RQPN", "qp_attr.rqpn"),
-	{"SENT", "counters", cell_sent, VBD_CTL_COLUMN_RIGHT},
-	{"RECV", "counters", cell_received, VBD_CTL_COLUMN_RIGHT},
+	{"SENT", "counters", cell_sent, VBD_CTL_COLUMN_RIGHT, NULL},
+	{"RECV", "counters", cell_received, VBD_CTL_COLUMN_RIGHT, NULL},
 	VBD_CTL_WIDE("END-CODE", "end_code")};
 
 static const struct vbd_ctl_column counter_columns[] = {VBD_CTL_TEXT("OPERATION", "operation"),
@@ -44,7 +44,7 @@ static const struct vbd_ctl_column counter_columns[] = {VBD_CTL_TEXT("OPERATION"
 	VBD_CTL_NUMBER("BYTES", "counters.bytes")};
 
 static const struct vbd_ctl_column timeline_columns[] = {
-	{"MS", "since_start_ns", vbd_ctl_cell_ms, VBD_CTL_COLUMN_RIGHT},
+	{"MS", "since_start_ns", vbd_ctl_cell_ms, VBD_CTL_COLUMN_RIGHT, NULL},
 	VBD_CTL_TEXT("KIND", "kind"), VBD_CTL_TEXT("WHAT", "what"),
 	VBD_CTL_WIDE("DETAIL", "detail")};
 

@@ -49,9 +49,14 @@ static char *cell_port_netdevs(const json_t *row)
 static const struct vbd_ctl_column device_columns[] = {VBD_CTL_TEXT("NAME", "device.name"),
 	VBD_CTL_STATE("STATE", "device.state"), VBD_CTL_TEXT("TRANSPORT", "device.transport"),
 	VBD_CTL_NUMBER("PORT", "port.port_num"), VBD_CTL_STATE("LINK", "port.state"),
-	VBD_CTL_NUMBER("MTU", "port.active_mtu_bytes"), {"NETDEV", "", cell_port_netdevs, 0},
+	VBD_CTL_NUMBER("MTU", "port.active_mtu_bytes"), {"NETDEV", "", cell_port_netdevs, 0, NULL},
 	VBD_CTL_TEXT("GUID", "device.node_guid"), VBD_CTL_TEXT("FIRMWARE", "device.fw_ver"),
 	VBD_CTL_WIDE("ERROR", "device.error.detail")};
+
+/* The members that the table shows. */
+#define DEVICE_FIELDS                                                                    \
+	"name,state,transport,node_guid,fw_ver,error.detail,ports.port_num,ports.state," \
+	"ports.active_mtu_bytes,ports.gids.netdev"
 
 static void add_row(json_t *rows, json_t *device, json_t *port)
 {
@@ -86,7 +91,8 @@ enum vbd_ctl_exit vbd_ctl_devices(struct vbd_ctl *ctl)
 	enum vbd_ctl_exit exit_status;
 	json_t *list;
 
-	exit_status = vbd_ctl_fetch_list(ctl, DEVICES, &list);
+	exit_status = vbd_ctl_fetch_list(
+		ctl, ctl->json ? DEVICES "?view=full" : DEVICES "?fields=" DEVICE_FIELDS, &list);
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
 	if (ctl->json) {

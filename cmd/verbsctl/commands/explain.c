@@ -27,7 +27,7 @@ static void put_why(const json_t *why)
 	VBD_CTL_MEMBERS_PUT(why, VBD_CTL_TEXT("number", "number"), VBD_CTL_TEXT("status", "status"),
 		VBD_CTL_TEXT("severity", "severity"), VBD_CTL_TEXT("means", "detail"));
 	put_texts("causes", vbd_ctl_json_at(why, "causes"));
-	VBD_CTL_MEMBERS_PUT(why, {"what to do", "hint", vbd_ctl_cell_said, 0});
+	VBD_CTL_MEMBERS_PUT(why, {"what to do", "hint", vbd_ctl_cell_said, 0, NULL});
 	put_texts("data", vbd_ctl_json_at(why, "data"));
 	free(title);
 }
@@ -97,7 +97,7 @@ static void put_facts(const json_t *facts)
 			"route", facts, "{route.netdev} from {route.src} to {route.next_hop}");
 	VBD_CTL_MEMBERS_PUT(facts, VBD_CTL_TEXT("neighbour", "neighbour.state"),
 		VBD_CTL_TEXT("path mtu", "path_mtu_bytes"),
-		{"dead peer", "dead_peer_detect_ms", cell_whole_ms, 0},
+		{"dead peer", "dead_peer_detect_ms", cell_whole_ms, 0, NULL},
 		VBD_CTL_NS("rnr timer", "min_rnr_timer_ns"),
 		VBD_CTL_TEXT("backlog", "listener.backlog"),
 		VBD_CTL_BYTES("locked", "memlock.locked_bytes"),

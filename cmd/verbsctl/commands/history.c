@@ -33,9 +33,10 @@ static char *cell_duration(const json_t *connection)
 static const struct vbd_ctl_column history_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_TIME("ENDED", "ended_at"),
 	VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("END-CODE", "end_code"),
-	{"DURATION", "", cell_duration, VBD_CTL_COLUMN_RIGHT}, VBD_CTL_ENDPOINT("PEER", "peer"),
-	{"SENT", "counters", cell_sent, VBD_CTL_COLUMN_RIGHT},
-	{"RECV", "counters", cell_received, VBD_CTL_COLUMN_RIGHT},
+	{"DURATION", "", cell_duration, VBD_CTL_COLUMN_RIGHT, "created_at,ended_at"},
+	VBD_CTL_ENDPOINT("PEER", "peer"),
+	{"SENT", "counters", cell_sent, VBD_CTL_COLUMN_RIGHT, NULL},
+	{"RECV", "counters", cell_received, VBD_CTL_COLUMN_RIGHT, NULL},
 	VBD_CTL_WIDE("ERROR", "error.detail")};
 
 enum vbd_ctl_exit vbd_ctl_history(struct vbd_ctl *ctl)

@@ -5,7 +5,7 @@
 /* A listener has addr and port, as an endpoint of a connection does, and is formatted as one. */
 static const struct vbd_ctl_column listener_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
-	VBD_CTL_ENDPOINT("ADDRESS", ""), VBD_CTL_TEXT("DEVICE", "device"),
+	{"ADDRESS", "", vbd_ctl_cell_endpoint, 0, "addr,port"}, VBD_CTL_TEXT("DEVICE", "device"),
 	VBD_CTL_TEXT("ACCEPT", "accept"), VBD_CTL_TEXT("SERVICE", "service"),
 	VBD_CTL_NUMBER("REQUESTS", "requests"), VBD_CTL_NUMBER("ACCEPTED", "accepted"),
 	VBD_CTL_NUMBER("REJECTED", "rejected"), VBD_CTL_NUMBER("WAITING", "waiting")};

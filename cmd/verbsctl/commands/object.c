@@ -66,7 +66,8 @@ static void put_members(json_t *object, const char *prefix, vbd_ctl_cell_fn inhe
 		if (json_is_object(value) && !vbd_ctl_is_reference(value)) {
 			put_members(value, label, unit_len ? cell : NULL);
 		} else if (!json_is_null(value) && (*prefix || !in_title)) {
-			VBD_CTL_MEMBERS_PUT(value, {label, "", inherited ? inherited : cell, 0});
+			VBD_CTL_MEMBERS_PUT(
+				value, {label, "", inherited ? inherited : cell, 0, NULL});
 		}
 		free(label);
 	}

@@ -35,7 +35,8 @@ static const struct vbd_ctl_column transfer_columns[] = {VBD_CTL_NUMBER("ID", "i
 	VBD_CTL_TEXT("CONN", "connection"), VBD_CTL_TEXT("BUFFER", "buffer"),
 	VBD_CTL_BYTES("LENGTH", "length_bytes"), VBD_CTL_BYTES("DONE", "bytes_done"),
 	VBD_CTL_NUMBER("WRS", "wrs_done"), VBD_CTL_NS("QUEUED", "queue_ns"),
-	VBD_CTL_NS("WIRE", "wire_ns"), {"RATE", "", cell_rate, VBD_CTL_COLUMN_RIGHT},
+	VBD_CTL_NS("WIRE", "wire_ns"),
+	{"RATE", "", cell_rate, VBD_CTL_COLUMN_RIGHT, "bytes_done,wire_ns"},
 	VBD_CTL_WIDE("ERROR", "error.code")};
 
 static bool is_under_way(const json_t *transfer)
@@ -399,7 +400,7 @@ static void put_transfer(const struct vbd_ctl *ctl, json_t *transfer)
 		VBD_CTL_TEXT("bytes done", "bytes_done"),
 		VBD_CTL_TEXT("chunk bytes", "chunk_bytes"), VBD_CTL_TEXT("wrs done", "wrs_done"),
 		VBD_CTL_TEXT("deadline ms", "timeout_ms"), VBD_CTL_NS("queued", "queue_ns"),
-		VBD_CTL_NS("on the wire", "wire_ns"), {"rate", "", cell_rate, 0},
+		VBD_CTL_NS("on the wire", "wire_ns"), {"rate", "", cell_rate, 0, NULL},
 		VBD_CTL_TIME("created", "created_at"), VBD_CTL_TIME("started", "started_at"),
 		VBD_CTL_TIME("ended", "ended_at"), VBD_CTL_TEXT("error", "error.code"),
 		VBD_CTL_TEXT("  means", "error.detail"),

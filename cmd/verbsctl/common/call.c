@@ -213,13 +213,33 @@ void vbd_ctl_tell_empty(const char *collection)
 		fprintf(stderr, "no %.*s\n", (int)strcspn(kind, "?"), kind);
 }
 
+/* The path of a list with the members that its table shows, or with whole objects for --json. */
+static char *shown_path(const struct vbd_ctl *ctl, const char *collection,
+	const struct vbd_ctl_column *columns, size_t column_count)
+{
+	char *path = NULL;
+	size_t path_len = 0;
+	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
+
+	fprintf(out, "%s%c%s", collection, strchr(collection, '?') ? '&' : '?',
+		ctl->json ? "view=full" : "fields=");
+	for (size_t i = 0; i < column_count && !ctl->json; i++)
+		fprintf(out, "%s%s", i ? "," : "",
+			columns[i].fields ? columns[i].fields : columns[i].path);
+	(void)fclose(out);
+	return vbd_ctl_must(path);
+}
+
 enum vbd_ctl_exit vbd_ctl_list(struct vbd_ctl *ctl, const char *collection,
 	const struct vbd_ctl_column *columns, size_t column_count)
 {
 	enum vbd_ctl_exit exit_status;
 	json_t *list;
+	char *path;
 
-	exit_status = vbd_ctl_fetch_list(ctl, collection, &list);
+	path = shown_path(ctl, collection, columns, column_count);
+	exit_status = vbd_ctl_fetch_list(ctl, path, &list);
+	free(path);
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
 	if (ctl->json)

@@ -218,8 +218,8 @@ void vbd_ctl_table_put(
 void vbd_ctl_members_put(json_t *object)
 {
 	static const struct vbd_ctl_column columns[] = {
-		{"NAME", "name", vbd_ctl_cell_text, 0},
-		{"VALUE", "value", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT},
+		{"NAME", "name", vbd_ctl_cell_text, 0, NULL},
+		{"VALUE", "value", vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT, NULL},
 	};
 	json_t *rows = vbd_ctl_must(json_array());
 	const char *name;

@@ -44,48 +44,51 @@ struct vbd_ctl_column {
 	const char *path; /* path of the member; "" for the whole row */
 	vbd_ctl_cell_fn cell;
 	unsigned int flags;
+	/* For a column of a list: the members that `cell` reads, separated by commas; NULL: @path
+	 */
+	const char *fields;
 };
 
 /* Columns with the usual formats. A line of VBD_CTL_MEMBERS_PUT() is a column too. */
-#define VBD_CTL_TEXT(title, path)                 \
-	{                                         \
-		title, path, vbd_ctl_cell_text, 0 \
+#define VBD_CTL_TEXT(title, path)                       \
+	{                                               \
+		title, path, vbd_ctl_cell_text, 0, NULL \
 	}
-#define VBD_CTL_WIDE(title, path)                                    \
-	{                                                            \
-		title, path, vbd_ctl_cell_text, VBD_CTL_COLUMN_TRUNC \
+#define VBD_CTL_WIDE(title, path)                                          \
+	{                                                                  \
+		title, path, vbd_ctl_cell_text, VBD_CTL_COLUMN_TRUNC, NULL \
 	}
-#define VBD_CTL_STATE(title, path)                                   \
-	{                                                            \
-		title, path, vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE \
+#define VBD_CTL_STATE(title, path)                                         \
+	{                                                                  \
+		title, path, vbd_ctl_cell_text, VBD_CTL_COLUMN_STATE, NULL \
 	}
-#define VBD_CTL_NUMBER(title, path)                                  \
-	{                                                            \
-		title, path, vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT \
+#define VBD_CTL_NUMBER(title, path)                                        \
+	{                                                                  \
+		title, path, vbd_ctl_cell_text, VBD_CTL_COLUMN_RIGHT, NULL \
 	}
-#define VBD_CTL_HEX(title, path)                                    \
-	{                                                           \
-		title, path, vbd_ctl_cell_hex, VBD_CTL_COLUMN_RIGHT \
+#define VBD_CTL_HEX(title, path)                                          \
+	{                                                                 \
+		title, path, vbd_ctl_cell_hex, VBD_CTL_COLUMN_RIGHT, NULL \
 	}
-#define VBD_CTL_BYTES(title, path)                                    \
-	{                                                             \
-		title, path, vbd_ctl_cell_bytes, VBD_CTL_COLUMN_RIGHT \
+#define VBD_CTL_BYTES(title, path)                                          \
+	{                                                                   \
+		title, path, vbd_ctl_cell_bytes, VBD_CTL_COLUMN_RIGHT, NULL \
 	}
-#define VBD_CTL_NS(title, path)                                    \
-	{                                                          \
-		title, path, vbd_ctl_cell_ns, VBD_CTL_COLUMN_RIGHT \
+#define VBD_CTL_NS(title, path)                                          \
+	{                                                                \
+		title, path, vbd_ctl_cell_ns, VBD_CTL_COLUMN_RIGHT, NULL \
 	}
-#define VBD_CTL_TIME(title, path)                 \
-	{                                         \
-		title, path, vbd_ctl_cell_time, 0 \
+#define VBD_CTL_TIME(title, path)                       \
+	{                                               \
+		title, path, vbd_ctl_cell_time, 0, NULL \
 	}
-#define VBD_CTL_ENDPOINT(title, path)                 \
-	{                                             \
-		title, path, vbd_ctl_cell_endpoint, 0 \
+#define VBD_CTL_ENDPOINT(title, path)                       \
+	{                                                   \
+		title, path, vbd_ctl_cell_endpoint, 0, NULL \
 	}
-#define VBD_CTL_LIST(title, path)                 \
-	{                                         \
-		title, path, vbd_ctl_cell_list, 0 \
+#define VBD_CTL_LIST(title, path)                       \
+	{                                               \
+		title, path, vbd_ctl_cell_list, 0, NULL \
 	}
 
 /**

@@ -22,7 +22,7 @@
 #define SLOW_NS		  (3 * VBD_NS_PER_S)	/* report an answer that takes longer */
 
 /* One page of a list is enough: nobody reads more than the newest thousand rows. */
-#define LIST_QUERY "?limit=1000&sort=-id&fields=id,name,state,device,peer,cq,counters,end"
+#define LIST_QUERY "?limit=1000&sort=-id&fields=id,name,state,device,peer,cq,counters,end_code"
 #define CQ_PATH	   "/v1/cqs?limit=1000&fields=id,cqe,outstanding_cqe"
 
 #define ELSEWHERE "`verbsctl ls` and `verbsctl stats --watch` print line by line"

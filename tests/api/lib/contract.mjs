@@ -41,6 +41,45 @@ function makeAjv(document) {
   return ajv;
 }
 
+// Answers to `fields` have some of the members.
+function withoutRequired(node) {
+  if (Array.isArray(node)) return node.map(withoutRequired);
+  if (node === null || typeof node !== 'object') return node;
+  return Object.fromEntries(
+    Object.entries(node)
+      .filter(([key, value]) => key !== 'required' || !Array.isArray(value))
+      .map(([key, value]) => [key, withoutRequired(value)]),
+  );
+}
+
+// The schema of an object or a list, for its short form or for whole objects.
+function inView(schema, view) {
+  const name = (ref) => `${ref.replace(/Summary$/, '')}${view === 'summary' ? 'Summary' : ''}`;
+  if (schema.$ref) return { $ref: name(schema.$ref) };
+  const { items } = schema.properties;
+  return {
+    ...schema,
+    properties: {
+      ...schema.properties,
+      items: { ...items, items: { $ref: name(items.items.$ref) } },
+    },
+  };
+}
+
+// The paths of the members of an object that are not below one of the paths that were asked for.
+function beyond(node, asked, prefix = '') {
+  if (Array.isArray(node)) return node.flatMap((one) => beyond(one, asked, prefix));
+  if (node === null || typeof node !== 'object') return prefix ? [prefix] : [];
+  return Object.entries(node).flatMap(([name, value]) => {
+    const path = prefix ? `${prefix}.${name}` : name;
+    if (asked.includes(path)) return [];
+    const isPart = asked.some((one) => one.startsWith(`${path}.`));
+    return isPart && (value === null || typeof value === 'object')
+      ? beyond(value, asked, path).filter((one) => one !== path)
+      : [path];
+  });
+}
+
 function templatePattern(template) {
   const escaped = template.replace(/[.*+?^$()|[\]\\]/g, '\\$&');
   return new RegExp(`^${escaped.replace(/\{[a-z_]+\}/g, '([^/]+)')}$`);
@@ -76,6 +115,7 @@ export class Contract {
     this.open = YAML.parse(text); // as clients see it
     this.document = strict(this.open);
     this.ajv = makeAjv(this.document);
+    this.thinAjv = makeAjv(withoutRequired(this.document));
     this.validators = new Map();
     this.routes = Object.entries(this.document.paths).map(([template, item]) => ({
       template,
@@ -137,8 +177,8 @@ export class Contract {
   }
 
   /** Violations of a schema by a value, as lines of text. */
-  validate(key, schema, value) {
-    if (!this.validators.has(key)) this.validators.set(key, this.ajv.compile(absolute(schema)));
+  validate(key, schema, value, ajv = this.ajv) {
+    if (!this.validators.has(key)) this.validators.set(key, ajv.compile(absolute(schema)));
     const check = this.validators.get(key);
     if (check(value)) return [];
     return check.errors.map(
@@ -191,8 +231,34 @@ export class Contract {
           : [`${name}: not a parameter`]),
       );
     }
+    failures.push(...this.checkFields(operation, query.get('fields')));
     const missing = known.filter((one) => one.required && !query.has(one.name));
     return [...failures, ...missing.map((one) => `${one.name}: required`)];
+  }
+
+  // Each of `fields` is a member of what the operation answers with.
+  checkFields({ responses }, fields) {
+    const schema = responses['200']?.content?.['application/json']?.schema;
+    if (!fields || !schema) return [];
+    const whole = inView(schema, 'full');
+    const start = whole.$ref ? whole : whole.properties.items.items;
+    return fields
+      .split(',')
+      .filter((path) => !this.hasMember(start, path.split('.')))
+      .map((path) => `fields: ${path}: not a member`);
+  }
+
+  hasMember(node, [name, ...rest]) {
+    if (name === undefined) return true;
+    const schema = this.resolve(node);
+    if (!schema) return false;
+    const inner = schema.properties?.[name] ?? (schema.properties ? null : schema.additionalProperties);
+    return (
+      (Boolean(inner) && typeof inner === 'object' && this.hasMember(inner, rest)) ||
+      [schema.items, ...(schema.anyOf ?? []), ...(schema.oneOf ?? [])].some(
+        (one) => one && this.hasMember(one, [name, ...rest]),
+      )
+    );
   }
 
   checkHeaders(operation, headers) {
@@ -249,26 +315,22 @@ export class Contract {
     const { value, error } = parseJson(response.body);
     if (error) return [`the body is not JSON: ${error}`];
     response.json = value;
-    const fields = response.status === 200 ? query.get('fields') : null;
-    return fields === null
-      ? this.validate(key, content.schema, value)
-      : this.checkThin(key, content.schema, value, fields);
+    return response.status === 200
+      ? this.checkView(key, content.schema, value, query)
+      : this.validate(key, content.schema, value);
   }
 
-  // Items of a list that was requested with `fields` have these members and the id, and no others.
-  checkThin(key, schema, value, fields) {
-    const items = { ...this.resolve(schema.properties.items.items) };
-    delete items.required;
-    const thin = {
-      ...schema,
-      properties: { ...schema.properties, items: { type: 'array', items } },
-    };
-    const failures = this.validate(`${key} thin`, thin, value);
+  // An object, or each item of a list, has the form that `view` or `fields` asks for.
+  checkView(key, schema, value, query) {
+    const fields = query.get('fields');
+    const view = query.get('view') ?? (fields ? 'full' : null);
+    const shown = view === null ? schema : inView(schema, view);
+    if (!fields) return this.validate(`${key} ${view}`, shown, value);
+    const failures = this.validate(`${key} thin`, shown, value, this.thinAjv);
     const asked = ['id', ...fields.split(',')];
-    for (const item of value.items ?? []) {
-      const extra = Object.keys(item).filter((name) => !asked.includes(name));
+    for (const item of value.items ?? [value]) {
       failures.push(
-        ...extra.map((name) => `an item has ${name}, which is not in fields=${fields}`),
+        ...beyond(item, asked).map((name) => `an item has ${name}, which is not in fields=${fields}`),
       );
       if (!('id' in item)) failures.push('an item has no id');
     }

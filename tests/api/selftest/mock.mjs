@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import YAML from 'yaml';
 
 const TEXT = readFileSync(new URL('../../../openapi.yaml', import.meta.url), 'utf8');
+const SUMMARY = Object.keys(YAML.parse(TEXT).components.schemas.BufferSummary.properties);
 const PATHS = YAML.parse(TEXT).paths;
 const STATS = YAML.parse(TEXT).components.schemas.Stats.required;
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'];
@@ -114,7 +115,7 @@ class State {
     const limit = Number(query.get('limit') ?? 100);
     const rest = items.filter(({ id }) => id > after);
     const page = rest.slice(0, limit);
-    const fields = query.get('fields')?.split(',');
+    const fields = query.get('fields')?.split(',') ?? SUMMARY;
     const thin = (item) =>
       Object.fromEntries(
         Object.entries(item).filter(([name]) => name === 'id' || fields.includes(name)),
@@ -122,7 +123,7 @@ class State {
     return ok({
       total: items.length,
       next: rest.length > limit ? `p${page.at(-1).id}` : null,
-      items: fields ? page.map(thin) : page,
+      items: page.map(thin),
     });
   }
 

@@ -35,7 +35,7 @@ async function furnish(world) {
 	// This benchmark keeps running, since nobody takes the messages out of the inbox.
 	await world.call("a", "POST", "/v1/benchmarks", { connection: "steady", op: "send", size_bytes: 1000, count: 1000000 });
 	await world.try("a", "POST", "/v1/connections", { dst_addr: world.addr, dst_port: 7999, name: "nobody" }, 60);
-	await world.until("a", "/v1/connections?state=failed", "two that failed", ({ total }) => total === 2);
+	await world.until("a", "/v1/connections?view=full&state=failed", "two that failed", ({ total }) => total === 2);
 }
 
 const VIEWS = [

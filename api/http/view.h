@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The part of an object that a client asks for: the parameters `fields` and `view`.
+ *
+ * Control thread.
+ */
+#ifndef VBD_API_HTTP_VIEW_H
+#define VBD_API_HTTP_VIEW_H
+
+#include "base/attr.h"
+#include "base/error.h"
+
+#include <jansson.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct vbd_request;
+
+/* A member of an object, as the contract names it. */
+struct vbd_member {
+	const char *path; /* nested with dots, "*" for any name: "qp.sq_depth"; NULL ends a table */
+	bool summary;	  /* the short form has the member */
+};
+
+#define VBD_VIEW_PATHS_MAX 64
+
+struct vbd_view_path {
+	const char *text;
+	size_t len;
+};
+
+struct vbd_view {
+	bool full;
+	/* Unless `full`: the members that stay, each with all that it contains. The texts are valid
+	 * as long as the request. */
+	struct vbd_view_path paths[VBD_VIEW_PATHS_MAX];
+	size_t n_paths;
+};
+
+/**
+ * vbd_view_parse - read the parameters `fields` and `view`
+ * @members: of the object; the member `id` always stays
+ * @summary: the default is the short form; false: the whole object
+ *
+ * Returns VBD_E_BAD_VALUE for a member that the contract does not have, and for both parameters at
+ * once; VBD_E_TOO_LONG for too many members.
+ */
+enum vbd_status vbd_view_parse(const struct vbd_request *req, const struct vbd_member *members,
+	bool summary, struct vbd_view *ret_view, struct vbd_error *err) VBD_MUST_CHECK;
+
+/** vbd_view_has - does the view have a member, or a part of it? @view: NULL for the whole object */
+bool vbd_view_has(const struct vbd_view *view, const char *member);
+
+/** vbd_view_apply - remove from @json what is not in the view; returns @json, which may be NULL */
+json_t *vbd_view_apply(const struct vbd_view *view, json_t *json);
+
+#endif

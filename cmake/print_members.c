@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Usage: print_members openapi.yaml
+ * Prints C tables of the members of the objects that lists have: their names, nested with dots, and
+ * whether the short form of the object has them. The lists are the operations `list_…` whose items
+ * have a schema `KSummary`; the members are those of the schema `K`.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#define PATH_MAX_BYTES 256
+#define DEPTH_MAX      6
+
+static yaml_document_t document;
+
+static void fail(const char *what, const char *name)
+{
+	fprintf(stderr, "print_members: %s: %s\n", what, name);
+	exit(1);
+}
+
+static const char *text_of(const yaml_node_t *node)
+{
+	return node && node->type == YAML_SCALAR_NODE ? (const char *)node->data.scalar.value : "";
+}
+
+static yaml_node_t *member_of(const yaml_node_t *node, const char *name)
+{
+	if (!node || node->type != YAML_MAPPING_NODE)
+		return NULL;
+	for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
+		pair < node->data.mapping.pairs.top; pair++) {
+		if (strcmp(text_of(yaml_document_get_node(&document, pair->key)), name) == 0)
+			return yaml_document_get_node(&document, pair->value);
+	}
+	return NULL;
+}
+
+/* Follow `$ref: '#/a/b'`. */
+static yaml_node_t *resolve(yaml_node_t *node)
+{
+	const yaml_node_t *ref = member_of(node, "$ref");
+	yaml_node_t *at = yaml_document_get_root_node(&document);
+	char pointer[PATH_MAX_BYTES];
+
+	if (!ref)
+		return node;
+	(void)snprintf(pointer, sizeof(pointer), "%s", text_of(ref));
+	for (char *part = strtok(pointer + 2, "/"); part && at; part = strtok(NULL, "/"))
+		at = member_of(at, part);
+	if (!at)
+		fail("no such schema", text_of(ref));
+	return resolve(at);
+}
+
+static void print_members(
+	yaml_node_t *schema, const char *prefix, const yaml_node_t *summary, int depth);
+
+static void print_member(yaml_node_t *schema, const char *prefix, const char *name,
+	const yaml_node_t *summary, int depth)
+{
+	char path[PATH_MAX_BYTES];
+
+	(void)snprintf(path, sizeof(path), "%s%s%s", prefix, *prefix ? "." : "", name);
+	printf("\t{\"%s\", %s},\n", path, member_of(summary, name) ? "true" : "false");
+	print_members(schema, path, NULL, depth + 1);
+}
+
+/* The members of all alternatives of `anyOf`, `oneOf` and `allOf`. */
+static void print_alternatives(yaml_node_t *schema, const char *prefix, int depth)
+{
+	static const char *const words[] = {"anyOf", "oneOf", "allOf"};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		const yaml_node_t *list = member_of(schema, words[i]);
+
+		if (!list || list->type != YAML_SEQUENCE_NODE)
+			continue;
+		for (yaml_node_item_t *item = list->data.sequence.items.start;
+			item < list->data.sequence.items.top; item++)
+			print_members(
+				yaml_document_get_node(&document, *item), prefix, NULL, depth);
+	}
+}
+
+static void print_members(
+	yaml_node_t *schema, const char *prefix, const yaml_node_t *summary, int depth)
+{
+	const yaml_node_t *properties;
+	yaml_node_t *any;
+
+	schema = resolve(schema);
+	if (!schema || depth > DEPTH_MAX)
+		return;
+	properties = member_of(schema, "properties");
+	for (yaml_node_pair_t *pair = properties ? properties->data.mapping.pairs.start : NULL;
+		pair && pair < properties->data.mapping.pairs.top; pair++)
+		print_member(yaml_document_get_node(&document, pair->value), prefix,
+			text_of(yaml_document_get_node(&document, pair->key)), summary, depth);
+	any = member_of(schema, "additionalProperties");
+	if (any && any->type == YAML_MAPPING_NODE)
+		print_member(any, prefix, "*", NULL, depth);
+	print_members(member_of(schema, "items"), prefix, NULL, depth);
+	print_alternatives(schema, prefix, depth);
+}
+
+/* "UdPeer" -> "ud_peer" */
+static void print_snake(const char *name)
+{
+	for (const char *at = name; *at; at++) {
+		bool upper = *at >= 'A' && *at <= 'Z';
+
+		if (upper && at > name)
+			putchar('_');
+		putchar(upper ? *at - 'A' + 'a' : *at);
+	}
+}
+
+static void print_table(const char *kind, const char *summary_name)
+{
+	yaml_node_t *root = yaml_document_get_root_node(&document);
+	yaml_node_t *schemas = member_of(member_of(root, "components"), "schemas");
+	yaml_node_t *full = member_of(schemas, kind);
+	const yaml_node_t *summary = member_of(member_of(schemas, summary_name), "properties");
+
+	if (!full || !summary)
+		fail("no such schema", kind);
+	printf("const struct vbd_member vbd_");
+	print_snake(kind);
+	printf("_members[] = {\n");
+	print_members(full, "", summary, 0);
+	printf("\t{NULL, false},\n};\n\n");
+}
+
+/* If the operation is a list of objects, print their members. */
+static void print_operation(const yaml_node_t *operation)
+{
+	static const char *const way[] = {"responses", "200", "content", "application/json",
+		"schema", "properties", "items", "items", "$ref"};
+	static const char suffix[] = "Summary";
+	const yaml_node_t *at = operation;
+	const char *name;
+	char kind[64];
+	size_t len;
+
+	for (size_t i = 0; i < sizeof(way) / sizeof(way[0]); i++)
+		at = member_of(at, way[i]);
+	name = strrchr(text_of(at), '/');
+	if (!name)
+		return;
+	name++;
+	len = strlen(name);
+	if (len <= strlen(suffix) || strcmp(name + len - strlen(suffix), suffix) != 0)
+		return;
+	(void)snprintf(kind, sizeof(kind), "%.*s", (int)(len - strlen(suffix)), name);
+	print_table(kind, name);
+}
+
+int main(int argc, char **argv)
+{
+	FILE *file = argc == 2 ? fopen(argv[1], "r") : NULL;
+	const yaml_node_t *paths;
+	yaml_parser_t parser;
+
+	if (!file || !yaml_parser_initialize(&parser))
+		fail("can't read", argc == 2 ? argv[1] : "usage: print_members openapi.yaml");
+	yaml_parser_set_input_file(&parser, file);
+	if (!yaml_parser_load(&parser, &document))
+		fail("no YAML", argv[1]);
+	printf("/* Printed by print_members from openapi.yaml. */\n"
+	       "#include \"api/resources/members.h\"\n\n");
+	paths = member_of(yaml_document_get_root_node(&document), "paths");
+	if (!paths)
+		fail("no paths", argv[1]);
+	for (yaml_node_pair_t *pair = paths->data.mapping.pairs.start;
+		pair < paths->data.mapping.pairs.top; pair++)
+		print_operation(member_of(yaml_document_get_node(&document, pair->value), "get"));
+	yaml_document_delete(&document);
+	yaml_parser_delete(&parser);
+	return fclose(file) != 0;
+}
