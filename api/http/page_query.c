@@ -34,8 +34,10 @@ static enum vbd_status parse_sort(
 
 /* --- states ---------------------------------------------------------------------------------- */
 
-/* The states with a name, or those that `open` or `ended` stands for; 0 if there are none. */
-static uint64_t states_named(const struct vbd_page_state *states, const char *word, size_t len)
+/* Add the states with a name, or those that `open` or `ended` stands for: no state of a listener is
+ * `ended`. False for an unknown word. */
+static bool add_states(
+	const struct vbd_page_state *states, const char *word, size_t len, uint64_t *states_mask)
 {
 	bool open = len == strlen("open") && memcmp(word, "open", len) == 0;
 	bool ended = len == strlen("ended") && memcmp(word, "ended", len) == 0;
@@ -48,7 +50,8 @@ static uint64_t states_named(const struct vbd_page_state *states, const char *wo
 		if (named || (states[i].ended ? ended : open))
 			mask |= UINT64_C(1) << i;
 	}
-	return mask;
+	*states_mask |= mask;
+	return mask || open || ended;
 }
 
 static enum vbd_status refuse_state(
@@ -82,11 +85,9 @@ static enum vbd_status parse_state(
 		return status;
 	for (;;) {
 		size_t len = strcspn(at, ",");
-		uint64_t mask = states_named(states, at, len);
 
-		if (!mask)
+		if (!add_states(states, at, len, &page->states))
 			return refuse_state(states, at, len, err);
-		page->states |= mask;
 		if (!at[len])
 			return VBD_OK;
 		at += len + 1;
