@@ -29,7 +29,7 @@ struct vbd_idem_entry;
 struct vbd_idem_request {
 	const char *key;
 	const char *method;
-	const char *target; /* path; POSTs take no query */
+	const char *target; /* path; the query of a POST says how long it waits */
 	const char *role;
 	const void *body;
 	size_t body_bytes;

@@ -319,9 +319,12 @@ static void print_rping(void)
 
 static void print_codes(void)
 {
-	(void)printf("\n## Error codes\n\n"
-		     "`code` of every answer with `application/problem+json`.\n\n"
-		     "| code | HTTP | what it means | what to do |\n|---|---|---|---|\n");
+	(void)printf(
+		"\n## Error codes\n\n"
+		"`code` of every answer with `application/problem+json`. If what a request began "
+		"fails while the request waits, the status is 424 whatever the code is: no client "
+		"takes that for a refusal, and repeats it. 429 and 503 have `Retry-After`.\n\n"
+		"| code | HTTP | what it means | what to do |\n|---|---|---|---|\n");
 	for (unsigned int s = VBD_OK + 1; s < VBD_STATUS_COUNT; s++) {
 		enum vbd_status status = (enum vbd_status)s;
 
