@@ -208,7 +208,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.run = vbd_ctl_buffer_get,
 		.text = "Writes to standard output unless -o names a file; to a terminal only with "
 			"-o -.",
-		OPTIONS(O(OUTPUT), O(RANGE_OFFSET), O(RANGE_LENGTH))),
+		OPTIONS(O(OUTPUT), O(OFFSET), O(LENGTH))),
 	COMMAND("buffers", "sum", "BUFFER", "Print the checksum of a buffer, or of a part of it",
 		OF(buffer), .run = vbd_ctl_buffer_sum, OPTIONS(O(ALGORITHM), O(OFFSET), O(LENGTH))),
 	RM("buffers", buffer, "BUFFER", "Deregister and free buffers"),

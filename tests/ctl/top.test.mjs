@@ -87,7 +87,7 @@ test('top: asks for what it shows and no more', async (t) => {
   assert.equal(daemon.query.state, 'open');
   assert.equal(daemon.query.limit, '1000');
   assert.deepEqual(daemon.query.fields.split(',').sort(),
-    ['counters', 'cq', 'device', 'end', 'id', 'name', 'peer', 'rtt', 'state']);
+    ['counters', 'cq', 'device', 'end_code', 'id', 'name', 'peer', 'rtt', 'state']);
 });
 
 test('top: an older daemon without round trips is asked without them', async (t) => {

@@ -82,7 +82,6 @@ const WRONG = [
   { args: ['send', '1', 'text', '--buffer', 'b'], says: /needs one of/ },
   { args: ['send', '1', 'text', '--offset', '4'], says: /belong to --buffer/ },
   { args: ['recv', '1', '--raw', '--json'], says: /exclude each other/ },
-  { args: ['buf', 'get', 'b', '--length', '0'], says: /buf get: --length must be 1 at least/ },
   { args: ['-s', 'ftp://x', 'ls'], says: /not an address of verbsd/ },
   { args: ['-s', 'http://user:pass@x', 'ls'], says: /not an address of verbsd/ },
   { args: ['-s', 'unix:relative', 'ls'], says: /a socket is unix:\/PATH/ },

@@ -45,12 +45,13 @@ enum vbd_ctl_exit vbd_ctl_buffer_create(struct vbd_ctl *ctl)
 	return vbd_ctl_object_create(ctl);
 }
 
-static char *sum_path(struct vbd_ctl *ctl)
+/* The path of a buffer's bytes or checksum, with the options as query. The caller frees it. */
+static char *range_path(struct vbd_ctl *ctl, const char *tail)
 {
 	char *path = NULL;
 	size_t path_len = 0;
 	FILE *out = vbd_ctl_must(open_memstream(&path, &path_len));
-	char *object = vbd_ctl_path(BUFFERS, ctl->args.operands[0], "/checksum");
+	char *object = vbd_ctl_path(BUFFERS, ctl->args.operands[0], tail);
 
 	fputs(object, out);
 	vbd_ctl_args_put_query(&ctl->args, out, '?');
@@ -234,18 +235,6 @@ static enum vbd_ctl_exit close_target(const struct target *target, enum vbd_ctl_
 	return exit_status;
 }
 
-/* The range of --offset and --length as HTTP writes it, "4096-8191"; NULL for the whole buffer. The
- * caller frees it. */
-static char *range_of(const struct vbd_ctl_args *args)
-{
-	unsigned long long offset = args->number[VBD_CTL_OPT_RANGE_OFFSET];
-	unsigned long long length = args->number[VBD_CTL_OPT_RANGE_LENGTH];
-
-	if (vbd_ctl_args_has(args, VBD_CTL_OPT_RANGE_LENGTH))
-		return vbd_ctl_format("%llu-%llu", offset, offset + length - 1);
-	return offset ? vbd_ctl_format("%llu-", offset) : NULL;
-}
-
 enum vbd_ctl_exit vbd_ctl_buffer_get(struct vbd_ctl *ctl)
 {
 	const char *output = ctl->args.text[VBD_CTL_OPT_OUTPUT];
@@ -255,28 +244,21 @@ enum vbd_ctl_exit vbd_ctl_buffer_get(struct vbd_ctl *ctl)
 		.method = "GET", .sink = on_bytes, .sink_arg = &target, .progress = &progress};
 	struct vbd_ctl_answer answer;
 	enum vbd_ctl_exit exit_status;
-	char *range;
 	char *path;
 	char *what;
 
-	if (vbd_ctl_args_has(&ctl->args, VBD_CTL_OPT_RANGE_LENGTH) &&
-		ctl->args.number[VBD_CTL_OPT_RANGE_LENGTH] == 0)
-		return vbd_ctl_refuse(&ctl->args, "--length must be 1 at least");
 	if (!output && isatty(STDOUT_FILENO))
 		return vbd_ctl_refuse(&ctl->args, "raw bytes may upset the terminal; use -o FILE, "
 						  "or -o - if you mean it");
 	if (!output || strcmp(output, "-") == 0)
 		target = (struct target){.fd = STDOUT_FILENO};
-	path = vbd_ctl_path(BUFFERS, ctl->args.operands[0], "/data");
+	path = range_path(ctl, "/data");
 	what = vbd_ctl_format("get %s", ctl->args.operands[0]);
-	range = range_of(&ctl->args);
 	request.path = path;
-	request.range = range;
 	vbd_ctl_progress_init(&progress, what);
 	exit_status = vbd_ctl_http_call(&ctl->http, &request, &answer);
 	exit_status = close_target(&target, exit_status);
 	vbd_ctl_answer_fini(&answer);
-	free(range);
 	free(what);
 	free(path);
 	return exit_status;
@@ -284,7 +266,7 @@ enum vbd_ctl_exit vbd_ctl_buffer_get(struct vbd_ctl *ctl)
 
 enum vbd_ctl_exit vbd_ctl_buffer_sum(struct vbd_ctl *ctl)
 {
-	char *path = sum_path(ctl);
+	char *path = range_path(ctl, "/checksum");
 	const struct vbd_ctl_request request = {
 		.method = "GET", .path = path, .wait_s = SUM_WITHIN_S};
 	struct vbd_ctl_answer answer;

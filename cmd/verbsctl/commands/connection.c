@@ -5,6 +5,7 @@
 #include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/counters.h"
 #include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/common/problem.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,31 +61,6 @@ static bool is_under_way(const json_t *connection)
 	return false;
 }
 
-/* Builds, from the record of an ended connection, the problem that a waiting POST would have
- * returned. A later row sets a member that no earlier row has set. */
-static json_t *problem_of_end(const json_t *connection)
-{
-	static const struct {
-		const char *name, *path;
-	} rows[] = {{"code", "end_code"}, {"code", "state"}, {"detail", "error.detail"},
-		{"call", "error.first.call"}, {"errno", "error.first.errno"},
-		{"cm_event", "error.first.cm_event"}, {"cm_status", "error.first.cm_status"},
-		{"wc_status", "error.first.wc_status"}, {"vendor_err", "error.first.vendor_err"},
-		{"hint", "error.hint"}};
-	json_t *problem = vbd_ctl_must(json_object());
-	char *path = vbd_ctl_fill(connection, CONNECTIONS "/{id:count}");
-
-	vbd_ctl_json_set(problem, "instance", vbd_ctl_must(json_string(path)));
-	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
-		json_t *value = vbd_ctl_json_at(connection, rows[i].path);
-
-		if (value && !json_object_get(problem, rows[i].name))
-			vbd_ctl_json_set(problem, rows[i].name, json_incref(value));
-	}
-	free(path);
-	return problem;
-}
-
 static void put_established(const struct vbd_ctl *ctl, json_t *connection)
 {
 	(void)ctl;
@@ -124,7 +100,7 @@ static enum vbd_ctl_exit finish(struct vbd_ctl *ctl, struct vbd_ctl_answer *answ
 	if (exit_status != VBD_CTL_OK)
 		return exit_status;
 	if (wait && !vbd_ctl_json_is(answer->json, "state", "established"))
-		return vbd_ctl_report_problem(ctl, problem_of_end(answer->json));
+		return vbd_ctl_report_problem(ctl, vbd_ctl_problem_of(CONNECTIONS, answer->json));
 	vbd_ctl_answer_put(ctl, answer, wait ? put_established : put_state);
 	return VBD_CTL_OK;
 }

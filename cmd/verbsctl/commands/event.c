@@ -25,14 +25,15 @@ struct reader {
 	struct vbd_ctl_retry retry;
 };
 
-/* The detail of an event, and the state that the event led to unless the detail has it. */
+/* The detail of an event, and the state that the event led to unless detail or type have it. */
 static char *detail_text(const json_t *event)
 {
 	const char *state = vbd_ctl_json_text(event, "data.state");
+	const char *type = vbd_ctl_json_text(event, "type");
 	char *detail = vbd_ctl_cell_text(vbd_ctl_json_at(event, "detail"));
 	char *safe, *text;
 
-	if (!state || strstr(detail, state))
+	if (!state || strstr(detail, state) || strstr(type ? type : "", state))
 		return detail;
 	safe = vbd_ctl_text_safe(state, strlen(state));
 	text = vbd_ctl_format("%s (%s)", detail, safe);

@@ -5,6 +5,7 @@
 
 #include "cmd/verbsctl/commands/transfer.h"
 #include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/common/problem.h"
 
 #include "base/clock.h"
 #include "base/quantity.h"

@@ -4,6 +4,7 @@
 
 #include "cmd/verbsctl/commands/commands.h"
 #include "cmd/verbsctl/common/json.h"
+#include "cmd/verbsctl/common/problem.h"
 
 #include "base/quantity.h"
 
@@ -44,35 +45,6 @@ static bool is_under_way(const json_t *transfer)
 	return vbd_ctl_json_is(transfer, "state", "queued") ||
 	       vbd_ctl_json_is(transfer, "state", "running") ||
 	       vbd_ctl_json_is(transfer, "state", "cancelling");
-}
-
-json_t *vbd_ctl_problem_of(const char *collection, const json_t *object)
-{
-	static const char *const members[] = {"code", "detail", "hint"};
-	static const char *const first_members[] = {"wc_status", "vendor_err"};
-	const json_t *error = vbd_ctl_json_at(object, "error");
-	const json_t *first = vbd_ctl_json_at(error, "first");
-	json_t *problem = vbd_ctl_must(json_object());
-	char *path = vbd_ctl_format(
-		"%s/%llu", collection, (unsigned long long)vbd_ctl_json_uint(object, "id"));
-
-	vbd_ctl_json_set(problem, "instance", vbd_ctl_must(json_string(path)));
-	for (size_t i = 0; i < VBD_ARRAY_LEN(members); i++) {
-		json_t *value = vbd_ctl_json_at(error, members[i]);
-
-		if (value)
-			vbd_ctl_json_set(problem, members[i], json_incref(value));
-	}
-	for (size_t i = 0; i < VBD_ARRAY_LEN(first_members); i++) {
-		json_t *value = vbd_ctl_json_at(first, first_members[i]);
-
-		if (value)
-			vbd_ctl_json_set(problem, first_members[i], json_incref(value));
-	}
-	if (!json_object_get(problem, "code") && vbd_ctl_json_at(object, "state"))
-		vbd_ctl_json_set(problem, "code", json_incref(vbd_ctl_json_at(object, "state")));
-	free(path);
-	return problem;
 }
 
 static void put_line(const struct vbd_ctl *ctl, json_t *transfer)

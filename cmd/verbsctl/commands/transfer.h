@@ -38,12 +38,4 @@ enum vbd_ctl_exit vbd_ctl_transfer_set_local(const struct vbd_ctl_args *args, js
 enum vbd_ctl_exit vbd_ctl_transfer_set_remote(
 	struct vbd_ctl *ctl, const char *access, json_t *body);
 
-/**
- * vbd_ctl_problem_of - build, from the record of a failed object, the problem that a waiting POST
- * would have returned
- *
- * Returns an object that the caller owns.
- */
-json_t *vbd_ctl_problem_of(const char *collection, const json_t *object);
-
 #endif

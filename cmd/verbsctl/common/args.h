@@ -189,9 +189,6 @@ enum vbd_ctl_kind {
 		"number of bytes (default: to the buffer's end)")                                  \
 	X(CREATE, "create", 0, FLAG, NULL, NULL, "create the buffer, of the file's size")          \
 	X(ALGORITHM, "algorithm", 0, TEXT, "crc32c|sha256", "algorithm", "kind of checksum")       \
-	X(RANGE_OFFSET, "offset", 0, SIZE, "BYTES", NULL, "start at this offset of the buffer")    \
-	X(RANGE_LENGTH, "length", 0, SIZE, "BYTES", NULL,                                          \
-		"number of bytes (default: to the buffer's end)")                                  \
 	X(OUTPUT, "output", 'o', TEXT, "FILE", NULL, "write to FILE; - is standard output")        \
 	X(CONNECTION, "connection", 0, REF, "CONNECTION", "connection", "the connection to use")   \
 	X(BUFFER, "buffer", 0, REF, "BUFFER", "buffer", "the local buffer")                        \

@@ -172,11 +172,6 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *arg)
 
 	curl_easy_getinfo(exchange->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (request->sink && status >= 200 && status < 300) {
-		if (request->range && status != 206) {
-			exchange->stopped = true;
-			vbd_ctl_fail("the server ignored the range");
-			return 0;
-		}
 		if (request->sink(bytes, len, request->sink_arg))
 			return len;
 		exchange->stopped = true;
@@ -320,8 +315,6 @@ static void set_limits(CURL *curl, struct exchange *exchange, long patience_s)
 	} else {
 		curl_easy_setopt(curl, CURLOPT_TIMEOUT, patience_s + (long)request->wait_s);
 	}
-	if (request->range)
-		curl_easy_setopt(curl, CURLOPT_RANGE, request->range);
 	if (request->progress || request->idle) {
 		curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 		curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);

@@ -52,7 +52,6 @@ struct vbd_ctl_request {
 	const json_t *body;  /* request body, or NULL */
 	bool prefer_wait;    /* send Prefer: wait=… */
 	unsigned int wait_s; /* time that the server may wait before it answers */
-	const char *range;   /* "0-1023", or NULL */
 
 	struct vbd_ctl_upload *upload; /* file to send with PUT; or NULL */
 	vbd_ctl_sink_cb sink;	       /* body of a good answer; NULL: it is kept as JSON */

@@ -175,6 +175,32 @@ static void put_limit(const json_t *problem)
 	free(line);
 }
 
+json_t *vbd_ctl_problem_of(const char *collection, const json_t *object)
+{
+	/* A later row sets a member that no earlier row has set. */
+	static const struct {
+		const char *name, *path;
+	} rows[] = {{"code", "end_code"}, {"code", "error.code"}, {"code", "state"},
+		{"detail", "error.detail"}, {"hint", "error.hint"}, {"call", "error.first.call"},
+		{"errno", "error.first.errno"}, {"cm_event", "error.first.cm_event"},
+		{"cm_status", "error.first.cm_status"},
+		{"reject_reason", "error.first.reject_reason"},
+		{"wc_status", "error.first.wc_status"}, {"vendor_err", "error.first.vendor_err"}};
+	json_t *problem = vbd_ctl_must(json_object());
+	char *path = vbd_ctl_format(
+		"%s/%llu", collection, (unsigned long long)vbd_ctl_json_uint(object, "id"));
+
+	vbd_ctl_json_set(problem, "instance", vbd_ctl_must(json_string(path)));
+	for (size_t i = 0; i < VBD_ARRAY_LEN(rows); i++) {
+		json_t *value = vbd_ctl_json_at(object, rows[i].path);
+
+		if (value && !json_object_get(problem, rows[i].name))
+			vbd_ctl_json_set(problem, rows[i].name, json_incref(value));
+	}
+	free(path);
+	return problem;
+}
+
 enum vbd_ctl_exit vbd_ctl_problem_exit(const json_t *problem)
 {
 	if (vbd_ctl_json_is(problem, "code", "not_found"))

@@ -22,6 +22,15 @@ char *vbd_ctl_problem_object(const char *path);
 enum vbd_ctl_exit vbd_ctl_problem_exit(const json_t *problem);
 
 /**
+ * vbd_ctl_problem_of - build, from the record of an object that ended, the problem that a waiting
+ * request would have returned
+ * @collection: path of the kind, "/v1/transfers"
+ *
+ * Returns an object that the caller owns.
+ */
+json_t *vbd_ctl_problem_of(const char *collection, const json_t *object);
+
+/**
  * vbd_ctl_problem_put - print a problem on standard error
  * @problem: missing members are left out
  */
