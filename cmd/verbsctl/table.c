@@ -264,7 +264,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	SHOW("probes", probe, "PROBE", "probe"),
 	COMMAND("probes", "create", "CONNECTION", "Measure round trips over a connection",
 		.members = "connection", OBJECT(probe, create),
-		.text = "Runs until it is removed. Its kind is rping where the connection's "
+		.text = "Runs until it is cancelled. Its kind is rping where the connection's "
 			"service is\nrping_client and the peer runs `rping -s`; otherwise ack.",
 		OPTIONS(PROBE_OPTIONS, O(NO_WAIT))),
 	COMMAND("probes", "run", "CONNECTION", "Time round trips over a connection, as ping does",
