@@ -103,6 +103,8 @@ static const struct vbd_route routes[] = {
 		"/v1/connections/{ref}/remote", NULL), .prefer = true},
 	{ROUTE(POST, set_qp_state, CONTROL, JSON, vbd_set_qp_state,
 		"/v1/connections/{ref}/qp_state", NULL), .prefer = true},
+	{ROUTE(GET, list_timeline, READ, NONE, vbd_list_timeline,
+		"/v1/connections/{ref}/timeline", NULL)},
 	{ROUTE(GET, explain_connection, READ, NONE, vbd_explain_one,
 		"/v1/connections/{ref}/explain", NULL)},
 	{ROUTE(GET, list_messages, CONTROL, NONE, vbd_list_messages,

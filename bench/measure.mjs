@@ -232,7 +232,7 @@ async function measureRdma() {
   const rows = [...(await measureBandwidth(pair)), ...(await measureOpen(pair))];
   const where = process.env.LAB_MODE === "native" ? "natively" : "in the guest";
   const url = `${pair.a.url}/v1/connections/${pair.connection.id}`;
-  rows.push(await measureGet("get_connection", `GET per second, ${where}, a connection`, url, "An established connection, with its timeline."));
+  rows.push(await measureGet("get_connection", `GET per second, ${where}, a connection`, url, "An established connection."));
   await stop(pair.a.child);
   await stop(pair.b.child);
   return rows;

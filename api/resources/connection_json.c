@@ -159,13 +159,28 @@ static void put_bringup(struct vbd_encoder *out, const struct vbd_conn *conn)
 
 /* --- counters and inbox ---------------------------------------------------------------------- */
 
+/* The receives that verbsd keeps posted for a service count once one of them has ended. */
+static bool was_posted(const struct vbd_conn *conn, enum vbd_op op)
+{
+	const struct vbd_op_counters *counters = vbd_qp_op_counters(&conn->qp, op);
+
+	if (op != VBD_OP_RECV || conn->params.qp.service == VBD_SERVICE_NONE)
+		return vbd_counter_get(&counters->posted);
+	return vbd_counter_get(&counters->completed) || vbd_counter_get(&counters->errors) ||
+	       vbd_counter_get(&counters->flushed);
+}
+
 static json_t *encode_counters(const struct vbd_conn *conn)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 
-	for (unsigned int op = 0; op < VBD_OP_COUNT; op++)
-		vbd_put(&out, vbd_op_name((enum vbd_op)op),
-			vbd_encode_op_counters(vbd_qp_op_counters(&conn->qp, (enum vbd_op)op)));
+	for (unsigned int i = 0; i < VBD_OP_COUNT; i++) {
+		enum vbd_op op = (enum vbd_op)i;
+
+		if (was_posted(conn, op))
+			vbd_put(&out, vbd_op_name(op),
+				vbd_encode_op_counters(vbd_qp_op_counters(&conn->qp, op)));
+	}
 	return vbd_encode_end(&out);
 }
 
@@ -178,36 +193,6 @@ static json_t *encode_inbox(const struct vbd_connection *connection)
 	vbd_put_u64(&out, "capacity",
 		params->qp.service == VBD_SERVICE_INBOX ? params->qp.rq_depth : 0);
 	return vbd_encode_end(&out);
-}
-
-/* --- timeline -------------------------------------------------------------------------------- */
-
-json_t *vbd_encode_timeline_entry(const struct vbd_timeline_entry *entry, uint64_t start_ns)
-{
-	struct vbd_encoder out = vbd_encode_begin();
-
-	vbd_put_time(&out, "at", entry->at_ns);
-	vbd_put_u64(&out, "since_start_ns", entry->at_ns > start_ns ? entry->at_ns - start_ns : 0);
-	vbd_put_text(&out, "kind", vbd_timeline_kind_name(entry->kind));
-	vbd_put_text(&out, "what", entry->what);
-	if (*entry->detail)
-		vbd_put_text(&out, "detail", entry->detail);
-	return vbd_encode_end(&out);
-}
-
-static json_t *encode_timeline(const struct vbd_conn *conn)
-{
-	json_t *list = json_array();
-
-	for (uint32_t i = 0; i < conn->timeline.count; i++) {
-		if (json_array_append_new(
-			    list, vbd_encode_timeline_entry(
-					  &conn->timeline.entries[i], conn->created_ns)) < 0) {
-			json_decref(list);
-			return NULL;
-		}
-	}
-	return list;
 }
 
 /* --- the whole ------------------------------------------------------------------------------- */
@@ -234,10 +219,14 @@ static json_t *encode_private_data(const struct vbd_conn *conn)
 {
 	const struct vbd_private_data *local = &conn->cm.private_data;
 	const struct vbd_private_data *peer = &conn->peer_private_data;
-	struct vbd_encoder out = vbd_encode_begin();
+	uint8_t peer_bytes = vbd_private_data_shown_bytes(peer);
+	struct vbd_encoder out;
 
+	if (!local->length_bytes && !peer_bytes)
+		return json_null();
+	out = vbd_encode_begin();
 	vbd_put(&out, "local", vbd_encode_private_data(local, local->length_bytes));
-	vbd_put(&out, "peer", vbd_encode_private_data(peer, vbd_private_data_shown_bytes(peer)));
+	vbd_put(&out, "peer", vbd_encode_private_data(peer, peer_bytes));
 	return vbd_encode_end(&out);
 }
 
@@ -293,8 +282,7 @@ static void put_lost_packets(struct vbd_encoder *out, const struct vbd_connectio
 	vbd_put_u64_or_null(out, "lost_packets", known, conn->lost_packets);
 }
 
-json_t *vbd_encode_connection(
-	const struct vbd_connection *connection, enum vbd_role role, bool with_timeline)
+json_t *vbd_encode_connection(const struct vbd_connection *connection, enum vbd_role role)
 {
 	const struct vbd_conn *conn = connection->conn;
 	struct vbd_encoder out = vbd_encode_begin();
@@ -314,9 +302,5 @@ json_t *vbd_encode_connection(
 	put_times(&out, conn);
 	if (role == VBD_ROLE_CONTROL)
 		vbd_put(&out, "private_data", encode_private_data(conn));
-	if (with_timeline) {
-		vbd_put(&out, "timeline", encode_timeline(conn));
-		vbd_put_u64(&out, "timeline_dropped", conn->timeline.dropped);
-	}
 	return vbd_encode_end(&out);
 }

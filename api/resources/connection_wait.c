@@ -20,7 +20,7 @@ struct vbd_connection *vbd_request_connection(struct vbd_request *req)
 void vbd_connection_reply(
 	struct vbd_request *req, unsigned int status, const struct vbd_connection *connection)
 {
-	vbd_reply_json(req, status, vbd_encode_connection(connection, req->role, true));
+	vbd_reply_json(req, status, vbd_encode_connection(connection, req->role));
 }
 
 /* Answer a client that waited with the error that ended the connection. */

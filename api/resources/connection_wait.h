@@ -25,7 +25,7 @@ enum vbd_goal {
 /** vbd_request_connection - the connection of the path; if there is none, answer and return NULL */
 struct vbd_connection *vbd_request_connection(struct vbd_request *req);
 
-/** vbd_connection_reply - answer with a connection and its timeline */
+/** vbd_connection_reply - answer with a connection */
 void vbd_connection_reply(
 	struct vbd_request *req, unsigned int status, const struct vbd_connection *connection);
 

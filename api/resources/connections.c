@@ -218,7 +218,7 @@ void vbd_delete_connection(struct vbd_request *req)
 
 static json_t *encode_item(const void *item, struct vbd_request *req)
 {
-	return vbd_encode_connection(item, req->role, false);
+	return vbd_encode_connection(item, req->role);
 }
 
 static const struct vbd_conn *conn_of(const void *item)
@@ -290,11 +290,6 @@ static const struct vbd_page_source connection_page = {
 	.encode = encode_item,
 };
 
-static json_t *encode_whole(const void *item, struct vbd_request *req)
-{
-	return vbd_encode_connection(item, req->role, true);
-}
-
 static void refresh(void *item)
 {
 	vbd_conn_refresh_qp(((struct vbd_connection *)item)->conn);
@@ -304,7 +299,7 @@ const struct vbd_task_kind vbd_connection_task = {
 	.kind = VBD_KIND_CONNECTION,
 	.gone = "the connection was deleted in the meantime",
 	.refresh = refresh,
-	.encode = encode_whole,
+	.encode = encode_item,
 	.page = &connection_page,
 };
 

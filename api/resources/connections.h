@@ -36,9 +36,8 @@ extern const char *const vbd_qp_type_names[VBD_QP_TYPE_COUNT];
 		.names = vbd_qp_type_names, .n_names = VBD_QP_TYPE_COUNT                 \
 	}
 
-/** vbd_encode_connection - schema Connection; lists leave out the timeline */
-json_t *vbd_encode_connection(
-	const struct vbd_connection *connection, enum vbd_role role, bool with_timeline);
+/** vbd_encode_connection - schema Connection */
+json_t *vbd_encode_connection(const struct vbd_connection *connection, enum vbd_role role);
 
 /** vbd_encode_timeline_entry - schema TimelineEntry; @start_ns: creation of the connection */
 json_t *vbd_encode_timeline_entry(const struct vbd_timeline_entry *entry, uint64_t start_ns);
@@ -56,6 +55,7 @@ void vbd_create_manual_connection(struct vbd_request *req);
 void vbd_list_connections(struct vbd_request *req);
 void vbd_create_connection(struct vbd_request *req);
 void vbd_delete_connection(struct vbd_request *req);
+void vbd_list_timeline(struct vbd_request *req);
 void vbd_accept_connection(struct vbd_request *req);
 void vbd_reject_connection(struct vbd_request *req);
 void vbd_close_connection(struct vbd_request *req);

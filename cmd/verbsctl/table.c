@@ -113,8 +113,8 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"peer writes or reads here\nis not counted.",
 		OPTIONS(LIST_OPTIONS)),
 	COMMAND("connections", "show", "CONNECTION",
-		"Show one connection: QP, counters, timeline, why it ended",
-		OBJECT(connection, show)),
+		"Show one connection: QP, counters, timeline, why it ended", OF(connection),
+		.run = vbd_ctl_connection_show),
 	COMMAND("connections", "create", "HOST:PORT", "Connect to a listener",
 		.members = "dst_addr,dst_port", OF(connection), .run = vbd_ctl_connect,
 		.text = "Waits until the connection is established or has failed. HOST is an "

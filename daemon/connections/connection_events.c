@@ -34,19 +34,6 @@ static const char *known_name(const char *(*name_of)(int value), const char *wha
 	return NULL;
 }
 
-static void take_qp_states(struct vbd_event *event, const char *what)
-{
-	static const char arrow[] = " -> ";
-	const char *to = strstr(what, arrow);
-
-	if (!to)
-		return;
-	event->words[VBD_EVENT_PREVIOUS_QP_STATE] =
-		known_name(vbd_qp_state_name, what, (size_t)(to - what));
-	to += sizeof(arrow) - 1;
-	event->words[VBD_EVENT_QP_STATE] = known_name(vbd_qp_state_name, to, strlen(to));
-}
-
 static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *entry, void *arg)
 {
 	struct vbd_connection *connection = arg;
@@ -57,7 +44,8 @@ static void on_noted(struct vbd_conn *conn, const struct vbd_timeline_entry *ent
 	switch (entry->kind) {
 	case VBD_TIMELINE_QP:
 		event.type = VBD_EVENT_CONNECTION_QP_STATE_CHANGED;
-		take_qp_states(&event, what);
+		event.words[VBD_EVENT_PREVIOUS_QP_STATE] = entry->from;
+		event.words[VBD_EVENT_QP_STATE] = entry->to;
 		break;
 	case VBD_TIMELINE_CM_EVENT:
 		event.type = VBD_EVENT_CONNECTION_CM_EVENT;

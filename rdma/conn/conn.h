@@ -164,6 +164,11 @@ void vbd_conn_refresh_qp(struct vbd_conn *conn);
 void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,
 	const char *detail_fmt, ...) VBD_PRINTF(4, 5);
 
+/** vbd_conn_note_change - add an entry of kind QP or STATE that is a transition, and call noted().
+ * @from, @to: static strings */
+void vbd_conn_note_change(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *from,
+	const char *to, const char *detail);
+
 /** vbd_conn_destroy - free a CLOSED or FAILED connection; not inside an operation of its ops.
  * NULL is fine. */
 void vbd_conn_destroy(struct vbd_conn *conn);

@@ -134,15 +134,15 @@ static void on_moved(struct vbd_qp *qp, int old_state)
 {
 	struct vbd_conn *conn = conn_of(qp);
 	const char *name = vbd_qp_state_name(qp->info.state);
-	char what[32];
+	char lqpn[24];
 
 	if (old_state == qp->info.state) {
 		vbd_conn_note(conn, VBD_TIMELINE_CALL, "ibv_modify_qp",
 			"%s again, to set the access flags", name);
 		return;
 	}
-	(void)snprintf(what, sizeof(what), "%s -> %s", vbd_qp_state_name(old_state), name);
-	vbd_conn_note(conn, VBD_TIMELINE_QP, what, "lqpn 0x%06x", qp->info.lqpn);
+	(void)snprintf(lqpn, sizeof(lqpn), "lqpn 0x%06x", qp->info.lqpn);
+	vbd_conn_note_change(conn, VBD_TIMELINE_QP, vbd_qp_state_name(old_state), name, lqpn);
 }
 
 static void before_destroy(struct vbd_qp *qp)

@@ -6,20 +6,38 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+static void notify(struct vbd_conn *conn, const struct vbd_timeline_entry *entry)
+{
+	if (entry && conn->ops->noted)
+		conn->ops->noted(conn, entry, conn->ops_arg);
+}
+
 void vbd_conn_note(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *what,
 	const char *detail_fmt, ...)
 {
-	struct vbd_timeline *timeline = &conn->timeline;
-	uint32_t count = timeline->count;
 	char detail[80];
 	va_list ap;
 
 	va_start(ap, detail_fmt);
 	(void)vsnprintf(detail, sizeof(detail), detail_fmt, ap);
 	va_end(ap);
-	vbd_timeline_add(timeline, kind, what, "%s", detail);
-	if (conn->ops->noted && timeline->count > count)
-		conn->ops->noted(conn, &timeline->entries[count], conn->ops_arg);
+	notify(conn, vbd_timeline_add(&conn->timeline, kind, what, "%s", detail));
+}
+
+void vbd_conn_note_change(struct vbd_conn *conn, enum vbd_timeline_kind kind, const char *from,
+	const char *to, const char *detail)
+{
+	struct vbd_timeline_entry *entry;
+	char what[sizeof(entry->what)];
+
+	(void)snprintf(what, sizeof(what), "%s -> %s", from, to);
+	entry = vbd_timeline_add(
+		&conn->timeline, kind, kind == VBD_TIMELINE_QP ? what : to, "%s", detail);
+	if (!entry)
+		return;
+	entry->from = from;
+	entry->to = to;
+	notify(conn, entry);
 }
 
 void vbd_conn_set_deadline(struct vbd_conn *conn, uint64_t timeout_ms)

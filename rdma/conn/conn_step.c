@@ -10,6 +10,8 @@
 #include "rdma/fabric/fabric.h"
 #include "rdma/provider/provider.h"
 
+#include <stdio.h>
+
 /* Limit of the wait for the CM event that names the reason of a flush. */
 #define CAUSE_WAIT_MS 1000
 
@@ -84,9 +86,13 @@ static enum vbd_status go_rts(struct vbd_conn *conn, struct vbd_error *err)
 
 static void confirm_iwarp(struct vbd_conn *conn)
 {
+	char detail[64];
+
 	conn->qp.info.state = IBV_QPS_RTS;
-	vbd_conn_note(conn, VBD_TIMELINE_QP, "INIT -> RTS", "by the kernel's iWARP CM, lqpn 0x%06x",
+	(void)snprintf(detail, sizeof(detail), "by the kernel's iWARP CM, lqpn 0x%06x",
 		conn->qp.info.lqpn);
+	vbd_conn_note_change(conn, VBD_TIMELINE_QP, vbd_qp_state_name(IBV_QPS_INIT),
+		vbd_qp_state_name(IBV_QPS_RTS), detail);
 	confirm(conn);
 }
 
@@ -313,8 +319,8 @@ void vbd_conn_step(struct vbd_conn *conn, enum vbd_conn_event event, const struc
 	}
 	if (changed_by == VBD_CONN_NO_EVENT)
 		return;
-	vbd_conn_note(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(conn->state), "%s",
-		vbd_conn_event_text(changed_by));
+	vbd_conn_note_change(conn, VBD_TIMELINE_STATE, vbd_conn_state_name(old),
+		vbd_conn_state_name(conn->state), vbd_conn_event_text(changed_by));
 	if (conn->ops->state_changed)
 		conn->ops->state_changed(conn, old, conn->ops_arg);
 }

@@ -31,23 +31,26 @@ static bool make_room(struct vbd_timeline *timeline)
 	return true;
 }
 
-void vbd_timeline_add(struct vbd_timeline *timeline, enum vbd_timeline_kind kind, const char *what,
-	const char *detail_fmt, ...)
+struct vbd_timeline_entry *vbd_timeline_add(struct vbd_timeline *timeline,
+	enum vbd_timeline_kind kind, const char *what, const char *detail_fmt, ...)
 {
 	struct vbd_timeline_entry *entry;
 	va_list ap;
 
 	if (!make_room(timeline)) {
 		timeline->dropped++;
-		return;
+		return NULL;
 	}
 	entry = &timeline->entries[timeline->count++];
 	entry->at_ns = vbd_clock_mono_ns();
 	entry->kind = kind;
+	entry->from = NULL;
+	entry->to = NULL;
 	(void)snprintf(entry->what, sizeof(entry->what), "%s", what);
 	va_start(ap, detail_fmt);
 	(void)vsnprintf(entry->detail, sizeof(entry->detail), detail_fmt, ap);
 	va_end(ap);
+	return entry;
 }
 
 void vbd_timeline_fini(struct vbd_timeline *timeline)

@@ -32,7 +32,10 @@ const char *vbd_timeline_kind_name(enum vbd_timeline_kind kind);
 struct vbd_timeline_entry {
 	uint64_t at_ns; /* monotonic */
 	enum vbd_timeline_kind kind;
-	char what[36];	 /* "rdma_connect", "INIT -> RTR" */
+	char what[36]; /* "rdma_connect", "INIT -> RTR" */
+	const char
+		*from;	 /* state that a transition left, a static string; NULL for no transition */
+	const char *to;	 /* state that it led to; NULL for no transition */
 	char detail[80]; /* "": none */
 };
 
@@ -43,9 +46,11 @@ struct vbd_timeline {
 	uint32_t dropped;
 };
 
-/** vbd_timeline_add - add an entry with the present time */
-void vbd_timeline_add(struct vbd_timeline *timeline, enum vbd_timeline_kind kind, const char *what,
-	const char *detail_fmt, ...) VBD_PRINTF(4, 5);
+/** vbd_timeline_add - add an entry with the present time, which is no transition until the caller
+ * says so. Returns the entry; NULL if it has no room. */
+struct vbd_timeline_entry *vbd_timeline_add(struct vbd_timeline *timeline,
+	enum vbd_timeline_kind kind, const char *what, const char *detail_fmt, ...)
+	VBD_PRINTF(4, 5);
 
 /** vbd_timeline_fini - free the entries */
 void vbd_timeline_fini(struct vbd_timeline *timeline);

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ctl } from './lib/ctl.mjs';
-import { benchmark, buffer, connection, cq, device, event, firstError, index, listener, logPage, rejected, transfer } from './lib/samples.mjs';
+import { benchmark, buffer, connection, cq, device, event, firstError, index, listener, logPage, rejected, timeline, transfer } from './lib/samples.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
 // Cells of a table, without its titles.
@@ -88,7 +88,8 @@ test('objects: a server whose pages never end is not asked for ever', async (t) 
 });
 
 test('objects: show tells one connection whole', async (t) => {
-  const server = await FakeServer.start(t, { 'GET /v1/connections/to-b': { json: connection() } });
+  const server = await FakeServer.start(t, { 'GET /v1/connections/to-b': { json: connection() },
+    'GET /v1/connections/7/timeline': { json: timeline() } });
   const { stdout } = await succeeds(server, ['show', 'to-b']);
   for (const line of [
     /^connection\/7 \(to-b\) {2}established$/m, /^ {2}asked for +hostb port 7471$/m, /^ {2}local +192\.0\.2\.1:40001$/m,

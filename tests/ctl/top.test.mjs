@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ctl, ctlOnTerminal, hasScript } from './lib/ctl.mjs';
-import { connection, cq, index, problem, rejected } from './lib/samples.mjs';
+import { connection, cq, index, problem, rejected, timeline } from './lib/samples.mjs';
 import { startOnTerminal } from './lib/screen.mjs';
 import { FakeServer, page } from './lib/server.mjs';
 
@@ -31,7 +31,8 @@ class Daemon {
       'GET /v1/cqs': () => page([cq({ id: 1, cqe: 1000, outstanding_cqe: 420 })]),
     };
     for (const id of Object.keys(speeds))
-      this.routes[`GET /v1/connections/${id}`] = () => ({ json: this.connection(Number(id)) });
+      Object.assign(this.routes, { [`GET /v1/connections/${id}`]: () => ({ json: this.connection(Number(id)) }),
+        [`GET /v1/connections/${id}/timeline`]: () => ({ json: timeline() }) });
   }
 
   stats() {

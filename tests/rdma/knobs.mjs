@@ -96,6 +96,20 @@ await scenario("a path has its own MTU where nobody caps it, and a listener the 
 		await close(a, here, b, there);
 	}));
 
+await scenario("a connection with defaults is small", () => two_daemons(async (a, b) => {
+	await b.listen({ port: PORT });
+	const here = await a.connect({ dst_port: PORT, name: "to-b" });
+	const there = await accepted(b);
+
+	for (const [side, connection] of [["active", here], ["passive", there]]) {
+		const { length } = JSON.stringify(connection);
+
+		console.log(`# the connection of the ${side} side has ${length} bytes`);
+		ok(length <= 1536, `the connection of the ${side} side has ${length} bytes`);
+	}
+	await close(a, here, b, there);
+}));
+
 await scenario("a connection names its GID's type, interface and VLAN", () => two_daemons(async (a, b) => {
 	for (const [dst_addr, netdev, vlan_id] of [[addr, "rdma0", null], [LAB_VLAN_ADDR, "rdma0.7", 7]]) {
 		const listener = await b.listen({ addr: dst_addr, port: PORT });
@@ -240,7 +254,7 @@ await scenario("private data fills each message to its last byte, and not beyond
 
 	const second = await a.connect({ dst_port: PORT }, 0);
 	const request = await accepted(b, "requested");
-	equal(request.private_data.peer, null, "private data that nobody sent");
+	equal(request.private_data, null, "private data that nobody sent");
 	await b.post(`/v1/connections/${request.id}/reject`, { private_data: data.reject });
 	equal((await a.connection_in(second.id, "failed")).private_data.peer.data, data.reject.data, "what came with the rejection");
 }));

@@ -85,7 +85,7 @@ async function pings_were_answered(daemon, wanted) {
 	const all = await Promise.all(items.map(({ id }) => daemon.connection(id)));
 
 	for (const op of ["read", "write"])
-		equal(all.reduce((sum, { counters }) => sum + counters[op].completed, 0), wanted, `${op}s for pings`);
+		equal(all.reduce((sum, { counters }) => sum + (counters[op]?.completed ?? 0), 0), wanted, `${op}s for pings`);
 }
 
 await scenario("the rping service answers rping", async () => {

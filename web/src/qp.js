@@ -47,10 +47,8 @@ export const BOX = { width: 88, height: 44 };
 /** transitions - the transitions of the queue pair in a timeline: [{from, to, sinceNs}], oldest first */
 export function transitions(timeline) {
 	return (timeline ?? [])
-		.filter(({ kind }) => kind === "qp")
-		.map(({ what, since_start_ns: sinceNs }) => ({ match: /^(\w+) -> (\w+)$/.exec(what), sinceNs }))
-		.filter(({ match }) => match)
-		.map(({ match, sinceNs }) => ({ from: match[1], to: match[2], sinceNs }));
+		.filter(({ kind, to }) => kind === "qp" && to)
+		.map(({ from, to, since_start_ns: sinceNs }) => ({ from, to, sinceNs }));
 }
 
 /* The point where a line from the middle of one box to the middle of another leaves the first box. */

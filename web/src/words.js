@@ -27,7 +27,8 @@ export function eventSays({ type, detail, data }) {
 }
 
 /** entrySays - {what, detail} of an entry of a timeline in plain words */
-export function entrySays({ kind, what, detail = "" }) {
+export function entrySays({ kind, what, detail: text }) {
+	const detail = text ?? "";
 	if (kind === "state") return { what: words(what), detail };
 	return kind === "command" ? { what, detail: /^[a-z_]+$/.test(detail) ? words(detail) : detail } : { what, detail };
 }

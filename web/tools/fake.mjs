@@ -471,7 +471,9 @@ export class Fake {
 			since_start_ns: Math.round(ms * 1e6),
 			kind,
 			what,
-			...(detail ? { detail } : {}),
+			from: kind === "qp" ? what.split(" -> ")[0] : null,
+			to: kind === "qp" ? what.split(" -> ")[1] : kind === "state" ? what : null,
+			detail: detail ?? null,
 		}));
 	}
 
@@ -597,7 +599,11 @@ export class Fake {
 		if (list && !ref) return json(this.page(list, url));
 		const one = list?.find(({ id, name: own }) => String(id) === ref || own === ref);
 		if (one && name !== "connections") return json(one);
-		if (one && !more) return json({ ...this.clean(one), timeline: this.timeline(one), timeline_dropped: 0 });
+		if (one && !more) return json(this.clean(one));
+		if (one && more === "timeline") {
+			const items = this.timeline(one);
+			return json({ total: items.length, next: null, dropped: 0, items });
+		}
 		if (one && more === "explain") return json(this.explanation(one));
 		if (["buffers", "listeners", "windows", "benchmarks"].includes(name) && !ref)
 			return json({ total: 0, next: null, items: [] });

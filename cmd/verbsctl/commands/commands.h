@@ -62,6 +62,7 @@ enum vbd_ctl_exit vbd_ctl_connection_close(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_remote(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_qp_state(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_connection_show(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_buffer_create(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_buffer_put(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_buffer_get(struct vbd_ctl *ctl);

@@ -288,16 +288,16 @@ static void put_counters(const json_t *connection)
 	json_decref(rows);
 }
 
-static void put_timeline(const json_t *connection)
+static void put_timeline(const json_t *timeline)
 {
-	const json_t *timeline = vbd_ctl_json_at(connection, "timeline");
+	const json_t *items = vbd_ctl_json_at(timeline, "items");
 
-	if (json_array_size(timeline) == 0)
+	if (json_array_size(items) == 0)
 		return;
 	vbd_ctl_heading_put("timeline");
-	vbd_ctl_table_put(timeline_columns, VBD_ARRAY_LEN(timeline_columns), timeline, false);
-	if (vbd_ctl_json_uint(connection, "timeline_dropped"))
-		vbd_ctl_line_put("", connection, "{timeline_dropped} later entries did not fit");
+	vbd_ctl_table_put(timeline_columns, VBD_ARRAY_LEN(timeline_columns), items, false);
+	if (vbd_ctl_json_uint(timeline, "dropped"))
+		vbd_ctl_line_put("", timeline, "{dropped} later entries did not fit");
 }
 
 /* Prints everything but the title. */
@@ -325,10 +325,10 @@ static void put_connection(const json_t *connection)
 			"{inbox.messages:count} of {inbox.capacity:count} messages");
 	put_ends(connection);
 	put_counters(connection);
-	put_timeline(connection);
 }
 
-void vbd_ctl_connection_put(const json_t *connection, const json_t *explanation, FILE *out)
+void vbd_ctl_connection_put(
+	const json_t *connection, const json_t *explanation, const json_t *timeline, FILE *out)
 {
 	/* An ended connection is printed with its reason first. */
 	bool why_first = explanation && vbd_ctl_json_at(connection, "ended_at");
@@ -340,6 +340,7 @@ void vbd_ctl_connection_put(const json_t *connection, const json_t *explanation,
 		vbd_ctl_text_put("");
 	}
 	put_connection(connection);
+	put_timeline(timeline);
 	if (explanation && !why_first) {
 		vbd_ctl_text_put("");
 		vbd_ctl_explanation_put(explanation);
@@ -351,6 +352,42 @@ static void put_object(const struct vbd_ctl *ctl, json_t *connection)
 {
 	(void)ctl;
 	put_connection(connection);
+}
+
+/* The timeline is a resource of its own. A connection without one is printed all the same. */
+static void fetch_timeline(struct vbd_ctl *ctl, const json_t *connection)
+{
+	char *path = vbd_ctl_fill(connection, CONNECTIONS "/{id:count}/timeline");
+	const struct vbd_ctl_request request = {.method = "GET", .path = path};
+	struct vbd_ctl_answer answer;
+	char *why;
+
+	if (vbd_ctl_http_perform(&ctl->http, &request, &answer, &why) == VBD_CTL_ANSWERED &&
+		answer.status == 200)
+		answer.json = json_loadb(answer.body, answer.body_len, 0, NULL);
+	put_timeline(answer.json);
+	vbd_ctl_answer_fini(&answer);
+	free(why);
+	free(path);
+}
+
+enum vbd_ctl_exit vbd_ctl_connection_show(struct vbd_ctl *ctl)
+{
+	char *path = vbd_ctl_path(CONNECTIONS, ctl->args.operands[0], "");
+	struct vbd_ctl_answer answer;
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_call(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, &answer);
+
+	if (exit_status == VBD_CTL_OK && ctl->json) {
+		vbd_ctl_json_put(stdout, answer.json);
+	} else if (exit_status == VBD_CTL_OK) {
+		vbd_ctl_title_put("connection", answer.json, ctl->color);
+		put_connection(answer.json);
+		fetch_timeline(ctl, answer.json);
+	}
+	vbd_ctl_answer_fini(&answer);
+	free(path);
+	return exit_status;
 }
 
 const struct vbd_ctl_object vbd_ctl_object_connection = {CONNECTIONS, "connection",

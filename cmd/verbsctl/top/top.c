@@ -204,26 +204,31 @@ static char *detail_of(struct top *top, uint64_t id)
 {
 	char *path = vbd_ctl_format("/v1/connections/%llu", (unsigned long long)id);
 	char *explain = vbd_ctl_format("%s/explain", path);
+	char *times = vbd_ctl_format("%s/timeline", path);
 	long status;
 	json_t *connection = get(top, path, &status);
+	json_t *timeline = connection ? get(top, times, &status) : NULL;
 	json_t *explanation = connection ? get(top, explain, &status) : NULL;
 	char *text = NULL;
 	size_t text_len = 0;
 	FILE *out;
 
+	free(times);
 	free(explain);
 	free(path);
 	if (!explanation && status != 404) {
+		json_decref(timeline);
 		json_decref(connection);
 		return NULL;
 	}
 	out = vbd_ctl_must(open_memstream(&text, &text_len));
 	if (connection)
-		vbd_ctl_connection_put(connection, explanation, out);
+		vbd_ctl_connection_put(connection, explanation, timeline, out);
 	else
 		fputs("verbsd no longer has this connection\n", out);
 	(void)fclose(out);
 	json_decref(explanation);
+	json_decref(timeline);
 	json_decref(connection);
 	return vbd_ctl_must(text);
 }

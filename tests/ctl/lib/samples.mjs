@@ -25,20 +25,22 @@ export const connection = (over = {}) => ({
   dst_addr: 'hostb', dst_port: 7471, src_addr: null, src_port: null, tos: null, reuse_addr: false,
   counters: {
     send: { ...none, posted: 2, completed: 2, bytes: 1024 }, recv: { ...none, posted: 16 },
-    write: { ...none, posted: 4, completed: 3, errors: 1, bytes: 1048576 }, read: none,
-    send_imm: none, write_imm: none, fetch_add: none, compare_swap: none,
-    bind_window: none, invalidate_window: none,
+    write: { ...none, posted: 4, completed: 3, errors: 1, bytes: 1048576 },
   },
   inbox: { messages: 2, capacity: 16 }, lost_packets: null, rtt: null,
   end_code: null, error: null, created_at: at(100), established_at: at(112),
   ended_at: null, service: 'inbox', qp: qpParams(), timeout_ms: 10000,
-  private_data: { local: null, peer: null },
-  timeline: [
-    { at: at(100), since_start_ns: 0, kind: 'call', what: 'rdma_resolve_addr', detail: 'to 192.0.2.2:7471' },
-    { at: at(101), since_start_ns: 1234567, kind: 'cm_event', what: 'RDMA_CM_EVENT_ADDR_RESOLVED' },
-    { at: at(112), since_start_ns: 12345678, kind: 'qp', what: 'RTR -> RTS' },
-  ],
+  private_data: null,
   ...over,
+});
+
+export const timeline = () => ({
+  total: 3, next: null, dropped: 0,
+  items: [
+    { at: at(100), since_start_ns: 0, kind: 'call', what: 'rdma_resolve_addr', from: null, to: null, detail: 'to 192.0.2.2:7471' },
+    { at: at(101), since_start_ns: 1234567, kind: 'cm_event', what: 'RDMA_CM_EVENT_ADDR_RESOLVED', from: null, to: null, detail: null },
+    { at: at(112), since_start_ns: 12345678, kind: 'qp', what: 'RTR -> RTS', from: 'RTR', to: 'RTS', detail: null },
+  ],
 });
 
 export const firstError = (over = {}) => ({

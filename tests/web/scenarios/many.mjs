@@ -15,6 +15,7 @@ function one_of(id, round, { open, failed }) {
 	const copy = structuredClone(template);
 
 	Object.assign(copy, { id, name: `row_${String(id).padStart(4, "0")}` });
+	copy.counters.write ??= { posted: 0, completed: 0, errors: 0, flushed: 0, bytes: 0, signalled: 0 };
 	copy.counters.write.bytes += round * id * 1000;
 	return copy;
 }

@@ -5,11 +5,11 @@ import { deadPeer, diagram, inWords, transitions } from "../../../web/src/qp.js"
 
 const TIMELINE = [
 	{ kind: "call", what: "rdma_create_id", since_start_ns: 1 },
-	{ kind: "qp", what: "RESET -> INIT", since_start_ns: 10 },
-	{ kind: "qp", what: "INIT -> RTR", since_start_ns: 20, detail: "lqpn 0x000011" },
-	{ kind: "qp", what: "RTR -> RTS", since_start_ns: 30 },
+	{ kind: "qp", what: "RESET -> INIT", from: "RESET", to: "INIT", since_start_ns: 10 },
+	{ kind: "qp", what: "INIT -> RTR", from: "INIT", to: "RTR", since_start_ns: 20, detail: "lqpn 0x000011" },
+	{ kind: "qp", what: "RTR -> RTS", from: "RTR", to: "RTS", since_start_ns: 30 },
 ];
-const DOWN = [...TIMELINE, { kind: "qp", what: "RTS -> ERR", since_start_ns: 99 }];
+const DOWN = [...TIMELINE, { kind: "qp", what: "RTS -> ERR", from: "RTS", to: "ERR", since_start_ns: 99 }];
 
 const node = ({ nodes }, name) => nodes.find((one) => one.name === name);
 const edge = ({ edges }, from, to) => edges.find((one) => one.from === from && one.to === to);
@@ -25,7 +25,10 @@ test("transitions are read from the timeline", () => {
 		],
 	);
 	assert.deepEqual(transitions(undefined), []);
-	assert.deepEqual(transitions([{ kind: "qp", what: "something else", since_start_ns: 1 }]), []);
+	assert.deepEqual(
+		transitions([{ kind: "qp", what: "something else", from: null, to: null, since_start_ns: 1 }]),
+		[],
+	);
 });
 
 test("the present state is lit, and past states are marked", () => {
@@ -55,7 +58,7 @@ test("an error is the last step, and leads back to RESET only if it was taken", 
 test("a queue pair that repeats states counts the transitions and has the last times", () => {
 	const again = [
 		...DOWN,
-		{ kind: "qp", what: "ERR -> RESET", since_start_ns: 200 },
+		{ kind: "qp", what: "ERR -> RESET", from: "ERR", to: "RESET", since_start_ns: 200 },
 		...TIMELINE.slice(1).map((one) => ({ ...one, since_start_ns: one.since_start_ns + 300 })),
 	];
 	const drawing = diagram("RTS", again);

@@ -43,6 +43,7 @@ function Missing({ problem, reference }) {
 
 export function ConnectionView({ route }) {
 	const { item, problem } = useItem("connections", route.ref);
+	const { item: timeline } = useItem("connections", route.ref, "timeline");
 	if (problem?.status > 0 && (!item || problem.status === 404))
 		return <Missing problem={problem} reference={route.ref} />;
 	if (!item) return null;
@@ -61,8 +62,8 @@ export function ConnectionView({ route }) {
 			<div class="columns">
 				<div class="column">
 					<Why connection={item} reference={route.ref} />
-					<QueuePair connection={item} />
-					<Timeline connection={item} />
+					<QueuePair connection={item} timeline={timeline} />
+					<Timeline timeline={timeline} />
 				</div>
 				<div class="column">
 					<Rates connection={item} totals={totals(item.counters)} />

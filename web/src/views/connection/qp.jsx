@@ -112,8 +112,8 @@ function gidOf({ sgid, gid_type: type, gid_index: index }) {
 	return <span class="mono">{`${sgid} (${(type ?? "?").replace("roce_v", "RoCE v")}, index ${index})`}</span>;
 }
 
-export function QueuePair({ connection }) {
-	const { qp_attr: qp, timeline } = connection;
+export function QueuePair({ connection, timeline }) {
+	const { qp_attr: qp } = connection;
 	if (!qp)
 		return (
 			<Panel title="Queue pair">
@@ -123,7 +123,7 @@ export function QueuePair({ connection }) {
 	return (
 		<Panel title="Queue pair" className="qp-panel">
 			<div class="qp-holder">
-				<Diagram state={qp.state} timeline={timeline} isOver={connection.state === "closed"} />
+				<Diagram state={qp.state} timeline={timeline?.items} isOver={connection.state === "closed"} />
 			</div>
 			<Facts
 				rows={[

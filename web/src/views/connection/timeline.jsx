@@ -44,12 +44,12 @@ function KindFilter({ kinds, off, toggle }) {
 	);
 }
 
-export function Timeline({ connection }) {
+export function Timeline({ timeline }) {
 	const [off, setOff] = useState(new Set());
-	const kinds = kindsIn(connection.timeline);
+	const kinds = kindsIn(timeline?.items);
 	const toggle = (kind) =>
 		setOff((old) => new Set(old.has(kind) ? [...old].filter((one) => one !== kind) : [...old, kind]));
-	const rows = rowsOf(connection.timeline, new Set(kinds.map(([kind]) => kind).filter((kind) => !off.has(kind))));
+	const rows = rowsOf(timeline?.items, new Set(kinds.map(([kind]) => kind).filter((kind) => !off.has(kind))));
 	return (
 		<Panel
 			title="Timeline"
@@ -61,8 +61,8 @@ export function Timeline({ connection }) {
 					<Entry key={i} row={row} />
 				))}
 			</ol>
-			{connection.timeline_dropped > 0 && (
-				<p class="panel-body note">{count(connection.timeline_dropped)} older entries were dropped.</p>
+			{timeline?.dropped > 0 && (
+				<p class="panel-body note">{count(timeline.dropped)} later entries did not fit.</p>
 			)}
 		</Panel>
 	);
