@@ -262,7 +262,7 @@ class Prometheus {
 }
 
 // Queries without data on this machine, or while nothing is wrong. They must still be valid.
-const MAY_BE_EMPTY = />\s*0$|== 0$|port_counters/;
+const MAY_BE_EMPTY = />\s*0$|== 0$|verbsd_port_data_/;
 
 await scenario("a Prometheus scrapes busy daemons, fills the dashboard, and tells of faults", async () => {
 	const { near, far } = await pair();
