@@ -19,14 +19,14 @@
 
 /* CM messages do not contain the type of the peer's GID. RoCE v1 and v2 can't communicate, so an
  * established connection has the same type at both ends. */
-static json_t *encode_peer_gid(const struct vbd_facts *facts, bool came_up)
+static json_t *encode_dgid(const struct vbd_facts *facts, bool came_up)
 {
 	struct vbd_encoder out = vbd_encode_begin();
 	char text[VBD_GID_TEXT_BYTES];
 
-	vbd_put_text(&out, "gid", vbd_gid_text(facts->peer_gid, text));
-	vbd_put_text(&out, "type", came_up && facts->gid_known ? facts->gid.type : NULL);
-	vbd_put_text(&out, "scope", vbd_gid_scope(facts->peer_gid));
+	vbd_put_text(&out, "gid", vbd_gid_text(facts->dgid, text));
+	vbd_put_text(&out, "type", came_up && facts->sgid_known ? facts->sgid.type : NULL);
+	vbd_put_text(&out, "scope", vbd_gid_scope(facts->dgid));
 	return vbd_encode_end(&out);
 }
 
@@ -124,9 +124,8 @@ static json_t *encode_facts(const struct vbd_facts *facts, bool came_up)
 	struct vbd_encoder out = vbd_encode_begin();
 
 	put_device(&out, facts);
-	vbd_put(&out, "sgid", facts->gid_known ? vbd_encode_gid(&facts->gid) : json_null());
-	vbd_put(&out, "dgid",
-		facts->peer_gid_known ? encode_peer_gid(facts, came_up) : json_null());
+	vbd_put(&out, "sgid", facts->sgid_known ? vbd_encode_gid(&facts->sgid) : json_null());
+	vbd_put(&out, "dgid", facts->dgid_known ? encode_dgid(facts, came_up) : json_null());
 	vbd_put_u64_or_null(
 		&out, "path_mtu_bytes", facts->path_mtu_bytes != 0, facts->path_mtu_bytes);
 	put_timers(&out, facts);

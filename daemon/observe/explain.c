@@ -83,15 +83,15 @@ static void gather_gids(
 
 	if (info->iwarp)
 		return;
-	facts->peer_gid_known = info->gid_known;
-	memcpy(facts->peer_gid, info->dgid, sizeof(facts->peer_gid));
-	facts->gid_known = info->sgid_known;
-	facts->gid = info->sgid;
+	facts->dgid_known = info->gid_known;
+	memcpy(facts->dgid, info->dgid, sizeof(facts->dgid));
+	facts->sgid_known = info->sgid_known;
+	facts->sgid = info->sgid;
 	if (!facts->open || !info->sgid_known || facts->device_removed || !device)
 		return;
-	facts->gid_gone = vbd_device_query_gid(device, info->sgid.port_num, info->sgid.gid_index,
-				  &now, NULL) != VBD_OK ||
-			  memcmp(now.raw, info->sgid.raw, sizeof(now.raw)) != 0;
+	facts->sgid_gone = vbd_device_query_gid(device, info->sgid.port_num, info->sgid.gid_index,
+				   &now, NULL) != VBD_OK ||
+			   memcmp(now.raw, info->sgid.raw, sizeof(now.raw)) != 0;
 }
 
 static void gather_qp(const struct vbd_conn *conn, struct vbd_facts *facts)

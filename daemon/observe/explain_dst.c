@@ -91,8 +91,8 @@ static void find_device(const struct vbd_daemon *daemon, const struct sockaddr *
 			continue;
 		(void)snprintf(facts->device, sizeof(facts->device), "%s", device->name);
 		facts->iwarp = vbd_device_is_iwarp(device);
-		facts->gid_known = !facts->iwarp;
-		facts->gid = *gid;
+		facts->sgid_known = !facts->iwarp;
+		facts->sgid = *gid;
 		facts->port_known =
 			vbd_device_query_port(device, gid->port_num, &facts->port, NULL) == VBD_OK;
 		return;
@@ -130,7 +130,7 @@ static void gather(const struct vbd_daemon *daemon, const struct vbd_destination
 	freeifaddrs(search.interfaces);
 	facts->path_mtu_bytes = path_mtu(facts);
 	/* A local address is routed through lo, so netroute_has_rdma means nothing for it. */
-	facts->gid_none = !*facts->device && (netroute->local || facts->netroute_has_rdma);
+	facts->sgid_none = !*facts->device && (netroute->local || facts->netroute_has_rdma);
 }
 
 static void summarise(const struct vbd_destination *destination,
@@ -149,13 +149,13 @@ static void summarise(const struct vbd_destination *destination,
 	}
 	if (facts->path_mtu_bytes)
 		(void)snprintf(mtu, sizeof(mtu), ", path MTU %u", facts->path_mtu_bytes);
-	if (facts->gid_known)
+	if (facts->sgid_known)
 		(void)snprintf(text, room,
 			"A connection to %s would leave by %s over %s port %u with GID index %u "
 			"(%s, %s)%s.",
-			addr, *facts->gid.netdev ? facts->gid.netdev : facts->netroute.netdev,
-			facts->device, facts->port.port_num, facts->gid.gid_index, facts->gid.type,
-			facts->gid.scope, mtu);
+			addr, *facts->sgid.netdev ? facts->sgid.netdev : facts->netroute.netdev,
+			facts->device, facts->port.port_num, facts->sgid.gid_index,
+			facts->sgid.type, facts->sgid.scope, mtu);
 	else
 		(void)snprintf(text, room, "A connection to %s would leave by %s over %s.", addr,
 			facts->netroute.netdev, *facts->device ? facts->device : "no known device");

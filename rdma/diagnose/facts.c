@@ -53,7 +53,7 @@ static bool is_link_local(const uint8_t raw[16])
 
 static bool is_roce(const struct vbd_facts *facts)
 {
-	return facts->gid_known && strncmp(facts->gid.type, "roce", 4) == 0;
+	return facts->sgid_known && strncmp(facts->sgid.type, "roce", 4) == 0;
 }
 
 /* --- device and port ------------------------------------------------------------------------- */
@@ -80,22 +80,22 @@ static void judge_device(const struct vbd_facts *facts, struct vbd_findings *fin
 
 static void judge_gid(const struct vbd_facts *facts, struct vbd_findings *findings)
 {
-	const struct vbd_gid *gid = &facts->gid;
-	bool local = facts->gid_known && is_link_local(gid->raw);
+	const struct vbd_gid *gid = &facts->sgid;
+	bool local = facts->sgid_known && is_link_local(gid->raw);
 
-	if (facts->gid_known && facts->gid_gone)
+	if (facts->sgid_known && facts->sgid_gone)
 		found(findings, VBD_FINDING_GID_GONE,
 			"GID index %u of %s no longer holds the connection's address.",
 			gid->gid_index, facts->device);
-	if (facts->gid_none)
+	if (facts->sgid_none)
 		found(findings, VBD_FINDING_NO_GID,
 			"No RDMA device has a GID for the source address of the packets.");
 	if (!is_roce(facts))
 		return;
-	if (facts->peer_gid_known && local != is_link_local(facts->peer_gid))
+	if (facts->dgid_known && local != is_link_local(facts->dgid))
 		found(findings, VBD_FINDING_GID_SCOPES_DIFFER,
 			"The GID here is %s, the peer's is %s.", gid->scope,
-			vbd_gid_scope(facts->peer_gid));
+			vbd_gid_scope(facts->dgid));
 	else if (local)
 		found(findings, VBD_FINDING_GID_LINK_LOCAL,
 			"The GID (index %u on %s) is link-local, so it works on this link only.",
@@ -207,7 +207,7 @@ static void judge_gateway(const struct vbd_facts *facts, struct vbd_findings *fi
 	if (!netroute->gateway)
 		return;
 	if (is_roce(facts) &&
-		(strcmp(facts->gid.type, "roce_v1") == 0 || is_link_local(facts->gid.raw)))
+		(strcmp(facts->sgid.type, "roce_v1") == 0 || is_link_local(facts->sgid.raw)))
 		found(findings, VBD_FINDING_GATEWAY_WITHOUT_IP,
 			"The peer is behind a router, and routers forward neither RoCE v1 nor "
 			"link-local addresses.");
@@ -232,11 +232,11 @@ static void judge_netroute(const struct vbd_facts *facts, struct vbd_findings *f
 		found(findings, VBD_FINDING_ROUTE_WITHOUT_RDMA,
 			"The route to the peer leaves by %s, which has no RDMA device.",
 			netroute->netdev);
-	else if (facts->gid_known && *facts->gid.netdev &&
-		 strcmp(facts->gid.netdev, netroute->netdev) != 0)
+	else if (facts->sgid_known && *facts->sgid.netdev &&
+		 strcmp(facts->sgid.netdev, netroute->netdev) != 0)
 		found(findings, VBD_FINDING_ROUTE_MOVED,
 			"The route to the peer leaves by %s; the GID belongs to %s.",
-			netroute->netdev, facts->gid.netdev);
+			netroute->netdev, facts->sgid.netdev);
 	judge_neighbour(facts, findings);
 	judge_gateway(facts, findings);
 }

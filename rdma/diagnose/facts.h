@@ -37,12 +37,12 @@ struct vbd_facts {
 	bool port_known;
 	struct vbd_port port;
 
-	bool gid_known; /* the local GID */
-	struct vbd_gid gid;
-	bool gid_gone; /* the entry has changed or is empty */
-	bool gid_none; /* destination: no device has the source address */
-	bool peer_gid_known;
-	uint8_t peer_gid[16];
+	bool sgid_known; /* the local GID */
+	struct vbd_gid sgid;
+	bool sgid_gone; /* the entry has changed or is empty */
+	bool sgid_none; /* destination: no device has the source address */
+	bool dgid_known;
+	uint8_t dgid[16];
 
 	uint32_t path_mtu_bytes; /* 0: unknown */
 	bool mtu_asked;		 /* a small MTU was requested */

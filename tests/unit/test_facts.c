@@ -27,14 +27,14 @@ static struct vbd_facts good(void)
 			.state = IBV_PORT_ACTIVE,
 			.max_mtu_bytes = 4096,
 			.active_mtu_bytes = 4096},
-		.gid_known = true,
-		.gid = {.gid_index = 1,
+		.sgid_known = true,
+		.sgid = {.gid_index = 1,
 			.port_num = 1,
 			.type = "roce_v2",
 			.scope = "ipv4_mapped",
 			.netdev = "eth0",
 			.vlan_id = -1},
-		.peer_gid_known = true,
+		.dgid_known = true,
 		.path_mtu_bytes = 4096,
 		.timers_known = true,
 		.ack_timeout = 14,
@@ -51,8 +51,8 @@ static struct vbd_facts good(void)
 		.netroute_has_rdma = true,
 	};
 
-	memcpy(facts.gid.raw, v4, sizeof(v4));
-	memcpy(facts.peer_gid, v4, sizeof(v4));
+	memcpy(facts.sgid.raw, v4, sizeof(v4));
+	memcpy(facts.dgid, v4, sizeof(v4));
 	return facts;
 }
 
@@ -253,25 +253,25 @@ static void test_facts__gids_of_both_ends_are_compared(void **state)
 	struct vbd_facts facts = good();
 
 	(void)state;
-	facts.gid_gone = true;
+	facts.sgid_gone = true;
 	assert_only(&facts, VBD_FINDING_GID_GONE);
 	facts = good();
-	facts.gid.type = "roce_v1";
+	facts.sgid.type = "roce_v1";
 	assert_only(&facts, VBD_FINDING_GID_ROCE_V1);
 	facts = good();
-	memcpy(facts.peer_gid, link_local, sizeof(link_local));
+	memcpy(facts.dgid, link_local, sizeof(link_local));
 	assert_only(&facts, VBD_FINDING_GID_SCOPES_DIFFER);
-	memcpy(facts.gid.raw, link_local, sizeof(link_local));
+	memcpy(facts.sgid.raw, link_local, sizeof(link_local));
 	assert_only(&facts, VBD_FINDING_GID_LINK_LOCAL);
 	facts = good();
-	facts.gid_known = false;
-	facts.gid_none = true;
+	facts.sgid_known = false;
+	facts.sgid_none = true;
 	assert_only(&facts, VBD_FINDING_NO_GID);
 	/* On InfiniBand a link-local GID is normal. */
 	facts = good();
-	facts.gid.type = "ib";
-	memcpy(facts.gid.raw, link_local, sizeof(link_local));
-	memcpy(facts.peer_gid, link_local, sizeof(link_local));
+	facts.sgid.type = "ib";
+	memcpy(facts.sgid.raw, link_local, sizeof(link_local));
+	memcpy(facts.dgid, link_local, sizeof(link_local));
 	assert_only(&facts, VBD_FINDING_DEAD_PEER);
 }
 
@@ -300,7 +300,7 @@ static void test_facts__the_way_is_looked_at(void **state)
 	facts = good();
 	facts.netroute.gateway = true;
 	assert_only(&facts, VBD_FINDING_BEHIND_GATEWAY);
-	facts.gid.type = "roce_v1";
+	facts.sgid.type = "roce_v1";
 	vbd_facts_judge(&facts, &findings);
 	assert_non_null(find(&findings, VBD_FINDING_GATEWAY_WITHOUT_IP));
 }
@@ -365,7 +365,7 @@ static void test_facts__the_worst_stands_first(void **state)
 	facts.min_rnr_timer = 0;
 	facts.port.state = IBV_PORT_DOWN;
 	facts.netroute.neighbour = "failed";
-	facts.gid.type = "roce_v1";
+	facts.sgid.type = "roce_v1";
 	vbd_facts_judge(&facts, &findings);
 	assert_int_equal(findings.items[0].code, VBD_FINDING_PORT_NOT_ACTIVE);
 	for (size_t i = 1; i < findings.count; i++)

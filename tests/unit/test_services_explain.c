@@ -57,7 +57,7 @@ static void test_explain__a_connection_that_is_well(void **state)
 	assert_true(vbd_facts_dead_peer_detect_ms(&explained.facts, &ms));
 	assert_int_equal(ms, 336);
 	assert_string_equal(explained.facts.device, "fake0");
-	assert_true(explained.facts.gid_known);
+	assert_true(explained.facts.sgid_known);
 	assert_int_equal(explained.facts.path_mtu_bytes, 1024);
 	assert_int_equal(explained.facts.backlog, 0);
 	assert_false(explained.facts.netroute_known);
