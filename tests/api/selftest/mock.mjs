@@ -97,7 +97,7 @@ class State {
       relaxed_ordering: false,
       on_demand_paging: false,
       device: 'mock0',
-      pd: 1,
+      pd: { id: 1, name: null },
       shm_name: null,
       addr: '0x1000',
       rkey: '0x1',
