@@ -76,7 +76,9 @@ static void help_of_all(FILE *out)
 		out);
 	for (size_t i = 0; i < vbd_ctl_noun_count; i++)
 		put_verbs(out, vbd_ctl_nouns[i].noun);
-	fputs("\nA noun alone lists: `verbsctl buffers` is `verbsctl buffers ls`.\n\n"
+	fputs("\nA noun alone lists: `verbsctl buffers` is `verbsctl buffers ls`. `verbsctl stats` "
+	      "and "
+	      "`verbsctl status`\nare their show.\n\n"
 	      "Short forms:\n",
 		out);
 	put_aliases(out);
@@ -91,13 +93,15 @@ static void help_of_noun(const char *noun, FILE *out)
 	}
 	for (size_t i = 0; i < vbd_ctl_command_count; i++) {
 		const struct vbd_ctl_command *command = &vbd_ctl_commands[i];
+		const struct vbd_ctl_alias *alias = vbd_ctl_command_alias(command);
 		char *left;
 
 		if (strcmp(command->noun, noun) != 0)
 			continue;
 		left = vbd_ctl_format("%s %s%s%s", noun, command->verb, *command->usage ? " " : "",
 			command->usage);
-		fprintf(out, "  %-36s  %s\n", left, command->summary);
+		fprintf(out, "  %-36s  %s%s%s%s\n", left, command->summary,
+			alias ? " (short: " : "", alias ? alias->word : "", alias ? ")" : "");
 		free(left);
 	}
 }

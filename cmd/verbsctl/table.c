@@ -108,7 +108,8 @@ const size_t vbd_ctl_alias_count = VBD_ARRAY_LEN(vbd_ctl_aliases);
 
 const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("connections", "ls", "", "List connections", OBJECT(connection, list),
-		.text = "--state open leaves out ended connections. SENT and RECV are the payload "
+		.text = "--state open,ended lists ended connections too. SENT and RECV are the "
+			"payload "
 			"of completed\nwork requests: sends and writes, receives and reads. What a "
 			"peer writes or reads here\nis not counted.",
 		OPTIONS(LIST_OPTIONS)),
@@ -169,6 +170,9 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "`verbsctl glossary show NAME` explains the codes and names in it, and\n"
 			"`verbsctl reachability show HOST[:PORT]` a connection that is not made "
 			"yet."),
+	COMMAND("connections", "timeline", "CONNECTION",
+		"Print what a connection did, call by call, in milliseconds", OF(connection),
+		.run = vbd_ctl_connection_timeline),
 	COMMAND("connections", "history", "",
 		"List ended connections, the latest first, and why they ended", OF(connection),
 		.run = vbd_ctl_history, OPTIONS(O(HISTORY_SORT), O(LIMIT))),

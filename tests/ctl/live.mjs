@@ -56,7 +56,7 @@ test('live: top shows what moves, why it ended, and a restart; events and stats 
   })();
   await top.until((picture) => / rxe0 +[1-9][\d.]*[KM] +0 /.test(line(picture, 'to-b')));
   await top.until(({ text }) => text.indexOf(' to-b ') < text.indexOf(' quiet '));
-  await watch.until(({ stdout }) => /\nop_send_bytes +\d+ +\+\d+/.test(stdout));
+  await watch.until(({ stdout }) => /\ntransferred_send_bytes +\d+ +\+\d+/.test(stdout));
   moving = false;
   await mover;
 

@@ -104,6 +104,13 @@ test('objects: show tells one connection whole', async (t) => {
     assert.match(stdout, line);
 });
 
+test('objects: the timeline of a connection is shown alone', async (t) => {
+  const server = await FakeServer.start(t, { 'GET /v1/connections/to-b/timeline': { json: timeline() } });
+  const { stdout } = await succeeds(server, ['connections', 'timeline', 'to-b']);
+  assert.match(stdout, /^ *MS +KIND +WHAT +DETAIL\n *0\.000 +call +rdma_resolve_addr/);
+  assert.deepEqual(JSON.parse((await succeeds(server, ['connections', 'timeline', 'to-b', '--json'])).stdout), timeline());
+});
+
 test('objects: show says why a connection failed', async (t) => {
   const server = await FakeServer.start(t, { 'GET /v1/connections/7': { json: rejected() } });
   const { stdout } = await succeeds(server, ['show', '7']);

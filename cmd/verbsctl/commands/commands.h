@@ -58,6 +58,7 @@ enum vbd_ctl_exit vbd_ctl_connect(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_history(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connection_accept(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connection_reject(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_connection_timeline(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_connection_close(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_prepare(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_remote(struct vbd_ctl *ctl);

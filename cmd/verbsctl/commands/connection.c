@@ -288,16 +288,20 @@ static void put_counters(const json_t *connection)
 	json_decref(rows);
 }
 
-static void put_timeline(const json_t *timeline)
+static void put_entries(const json_t *timeline)
 {
-	const json_t *items = vbd_ctl_json_at(timeline, "items");
-
-	if (json_array_size(items) == 0)
-		return;
-	vbd_ctl_heading_put("timeline");
-	vbd_ctl_table_put(timeline_columns, VBD_ARRAY_LEN(timeline_columns), items, false);
+	vbd_ctl_table_put(timeline_columns, VBD_ARRAY_LEN(timeline_columns),
+		vbd_ctl_json_at(timeline, "items"), false);
 	if (vbd_ctl_json_uint(timeline, "dropped"))
 		vbd_ctl_line_put("", timeline, "{dropped} later entries did not fit");
+}
+
+static void put_timeline(const json_t *timeline)
+{
+	if (json_array_size(vbd_ctl_json_at(timeline, "items")) == 0)
+		return;
+	vbd_ctl_heading_put("timeline");
+	put_entries(timeline);
 }
 
 /* Prints everything but the title. */
@@ -386,6 +390,22 @@ enum vbd_ctl_exit vbd_ctl_connection_show(struct vbd_ctl *ctl)
 		fetch_timeline(ctl, answer.json);
 	}
 	vbd_ctl_answer_fini(&answer);
+	free(path);
+	return exit_status;
+}
+
+static void put_timeline_alone(const struct vbd_ctl *ctl, json_t *timeline)
+{
+	(void)ctl;
+	put_entries(timeline);
+}
+
+enum vbd_ctl_exit vbd_ctl_connection_timeline(struct vbd_ctl *ctl)
+{
+	char *path = vbd_ctl_path(CONNECTIONS, ctl->args.operands[0], "/timeline");
+	enum vbd_ctl_exit exit_status =
+		vbd_ctl_call_put(ctl, "GET", path, NULL, VBD_CTL_NO_WAIT, put_timeline_alone);
+
 	free(path);
 	return exit_status;
 }
