@@ -151,16 +151,27 @@ void vbd_accept_connection(struct vbd_request *req)
 		vbd_connection_wait(req, connection, VBD_GOAL_ESTABLISHED, 200, false);
 }
 
-/* CM reject reasons that a user may give (rdma_reject(3), rdma_reject_ece(3)). */
+/* CM reject reasons that a user may give (rdma_reject(3), rdma_reject_ece(3)), also by their names
+ * in the glossary. */
 enum reject_reason {
-	REJECT_CONSUMER,
+	REJECT_CONSUMER_DEFINED,
 	REJECT_VENDOR_OPTION_NOT_SUPPORTED,
+	REJECT_IB_CONSUMER_DEFINED,
+	REJECT_IB_VENDOR_OPTION_NOT_SUPPORTED,
 };
 
 static const char *const reject_names[] = {
-	[REJECT_CONSUMER] = "consumer",
+	[REJECT_CONSUMER_DEFINED] = "consumer_defined",
 	[REJECT_VENDOR_OPTION_NOT_SUPPORTED] = "vendor_option_not_supported",
+	[REJECT_IB_CONSUMER_DEFINED] = "IB_CM_REJ_CONSUMER_DEFINED",
+	[REJECT_IB_VENDOR_OPTION_NOT_SUPPORTED] = "IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED",
 };
+
+static bool is_vendor_option(enum reject_reason reason)
+{
+	return reason == REJECT_VENDOR_OPTION_NOT_SUPPORTED ||
+	       reason == REJECT_IB_VENDOR_OPTION_NOT_SUPPORTED;
+}
 
 struct reject_input {
 	enum reject_reason reason;
@@ -176,7 +187,7 @@ static const struct vbd_field reject_fields[] = {
 void vbd_reject_connection(struct vbd_request *req)
 {
 	struct vbd_connection *connection = vbd_request_connection(req);
-	struct reject_input input = {.reason = REJECT_CONSUMER};
+	struct reject_input input = {.reason = REJECT_CONSUMER_DEFINED};
 	struct vbd_private_data data;
 	struct vbd_error err = {0};
 
@@ -185,8 +196,8 @@ void vbd_reject_connection(struct vbd_request *req)
 	if (vbd_request_decode(req, reject_fields, VBD_ARRAY_LEN(reject_fields), &input, &err) !=
 			VBD_OK ||
 		vbd_private_data_decode(&input.private_data, &data, &err) != VBD_OK ||
-		vbd_connection_reject(connection, &data,
-			input.reason == REJECT_VENDOR_OPTION_NOT_SUPPORTED, &err) != VBD_OK)
+		vbd_connection_reject(connection, &data, is_vendor_option(input.reason), &err) !=
+			VBD_OK)
 		vbd_reply_problem(req, &err);
 	else
 		vbd_connection_reply(req, 200, connection);

@@ -144,14 +144,6 @@ static void reap(struct vbd_deferred *deferred)
 		vbd_object_free(object);
 }
 
-static void release_name(struct vbd_registry *registry, const char *name)
-{
-	struct vbd_object *holder = vbd_registry_find_name(registry, name);
-
-	if (registry->kind->keeps_history && holder && holder->ended)
-		(void)!vbd_registry_set_name(registry, holder, "", NULL);
-}
-
 static void make_room(struct vbd_registry *registry)
 {
 	if (vbd_registry_count(registry) < registry->limit)
@@ -196,7 +188,6 @@ enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *nam
 		status = vbd_timer_create(
 			registry->daemon->loop, kind->on_deadline, object, &object->deadline, err);
 	if (!status) {
-		release_name(registry, name);
 		make_room(registry);
 		status = vbd_registry_add(registry, object, name, err);
 	}
@@ -231,7 +222,6 @@ enum vbd_status vbd_object_adopt(struct vbd_registry *registry, uint64_t id, con
 enum vbd_status vbd_object_set_name(
 	struct vbd_object *object, const char *name, struct vbd_error *err)
 {
-	release_name(object->registry, name);
 	return vbd_registry_set_name(object->registry, object, name, err);
 }
 

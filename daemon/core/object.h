@@ -16,7 +16,7 @@
 /* A kind of object. A function may be NULL: objects of the kind then have no such step. */
 struct vbd_kind {
 	size_t size_bytes;  /* of the service's struct */
-	bool keeps_history; /* ended objects stay until a newer object needs their place or name */
+	bool keeps_history; /* ended objects stay until a newer object needs their place */
 	void (*on_deadline)(void *object); /* the object has a timer that calls this function */
 	/* Begin to end the object, unless it is ending. vbd_object_end() follows. */
 	void (*cancel)(struct vbd_object *object);
@@ -42,8 +42,8 @@ VBD_KIND_MAP(VBD_KIND_EXTERN)
  * vbd_object_create - allocate an object, all zero but its base, and put it into its registry
  * @name: "" for none
  *
- * An ended object of the same name loses that name, and the oldest ended object is freed if the
- * registry is full. Errors as of vbd_registry_add().
+ * An ended object of the same name is found by its id only then, and the oldest ended object is
+ * freed if the registry is full. Errors as of vbd_registry_add().
  */
 enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *name,
 	struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
@@ -53,7 +53,7 @@ enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *nam
 enum vbd_status vbd_object_adopt(struct vbd_registry *registry, uint64_t id, const char *name,
 	struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;
 
-/** vbd_object_set_name - as vbd_registry_set_name(), but an ended object gives up its name */
+/** vbd_object_set_name - as vbd_registry_set_name() */
 enum vbd_status vbd_object_set_name(
 	struct vbd_object *object, const char *name, struct vbd_error *err) VBD_MUST_CHECK;
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "daemon/core/registry.h"
 
+#include "daemon/core/object.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,6 +56,12 @@ static enum vbd_status name_taken(
 		err, VBD_E_NAME_TAKEN, "/name", "the name '%s' belongs to %s", holder->name, path);
 }
 
+/* An ended object of the history is no hindrance. */
+static bool holds_name(const struct vbd_registry *registry, const struct vbd_object *object)
+{
+	return !(object->ended && registry->kind && registry->kind->keeps_history);
+}
+
 static enum vbd_status check_name(
 	const struct vbd_registry *registry, const char *name, struct vbd_error *err)
 {
@@ -64,7 +72,7 @@ static enum vbd_status check_name(
 			"a name has 1 to 63 characters of A-Z a-z 0-9 . _ - and starts with a "
 			"letter or _");
 	holder = vbd_registry_find_name(registry, name);
-	if (holder)
+	if (holder && holds_name(registry, holder))
 		return name_taken(registry, holder, err);
 	return VBD_OK;
 }
@@ -93,12 +101,18 @@ static bool insert_id(struct vbd_registry *registry, struct vbd_object *object)
 	return object->by_id.tbl != NULL;
 }
 
-static bool insert_name(struct vbd_registry *registry, struct vbd_object *object)
+/* Until a former holder of the name is removed, there are two objects of one key. */
+static bool hash_name(struct vbd_registry *registry, struct vbd_object *object)
 {
-	if (!object->name[0])
-		return true;
 	HASH_ADD_KEYPTR(by_name, registry->by_name, object->name, strlen(object->name), object);
 	return object->by_name.tbl != NULL;
+}
+
+static void unhash_name(struct vbd_registry *registry, struct vbd_object *object)
+{
+	if (object->by_name.tbl)
+		HASH_DELETE(by_name, registry->by_name, object);
+	memset(&object->by_name, 0, sizeof(object->by_name));
 }
 /* NOLINTEND(readability-function-size) */
 
@@ -107,11 +121,38 @@ static void delete_id(struct vbd_registry *registry, struct vbd_object *object)
 	HASH_DELETE(by_id, registry->by_id, object);
 }
 
+static bool insert_name(struct vbd_registry *registry, struct vbd_object *object)
+{
+	struct vbd_object *holder;
+
+	if (!object->name[0])
+		return true;
+	holder = vbd_registry_find_name(registry, object->name);
+	if (!hash_name(registry, object))
+		return false;
+	object->named_before = holder;
+	if (!holder)
+		return true;
+	holder->named_after = object;
+	unhash_name(registry, holder);
+	return true;
+}
+
+/* The object that had the name before is found by it again. */
 static void delete_name(struct vbd_registry *registry, struct vbd_object *object)
 {
-	if (object->name[0])
-		HASH_DELETE(by_name, registry->by_name, object);
-	memset(&object->by_name, 0, sizeof(object->by_name));
+	struct vbd_object *before = object->named_before, *after = object->named_after;
+
+	/* Without memory, that object is found by its id only. */
+	if (before && !after)
+		(void)hash_name(registry, before);
+	unhash_name(registry, object);
+	if (before)
+		before->named_after = after;
+	if (after)
+		after->named_before = before;
+	object->named_before = NULL;
+	object->named_after = NULL;
 	object->name[0] = '\0';
 }
 

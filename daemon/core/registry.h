@@ -37,7 +37,9 @@ struct vbd_object {
 	uint64_t id;		   /* 0 while the object is in no registry */
 	char name[VBD_NAME_BYTES]; /* "" without a name */
 	UT_hash_handle by_id;
-	UT_hash_handle by_name;
+	UT_hash_handle by_name; /* unused in an object whose name a newer one has as well */
+	/* The objects that had the same name before and after: the newest is in the hash. */
+	struct vbd_object *named_before, *named_after;
 	/* The members for the object's life; see daemon/core/object.h. */
 	struct vbd_registry *registry; /* of the object's kind; stays set when the object leaves */
 	uint64_t created_ns;
@@ -88,6 +90,8 @@ void vbd_registry_fini(struct vbd_registry *registry);
  * @object: in no registry
  * @name:   NULL or "" for none
  *
+ * An ended object in the history keeps its name, and leaves it to a new object as well.
+ *
  * Returns VBD_OK; VBD_E_BAD_VALUE for a name against the rule; VBD_E_NAME_TAKEN (err->object is the
  * holder's path); VBD_E_LIMIT_REACHED (err->limit is the limit); VBD_E_NO_MEMORY.
  */
@@ -127,7 +131,8 @@ void vbd_registry_remove(struct vbd_registry *registry, struct vbd_object *objec
 /** vbd_registry_find_id - the object, borrowed; NULL if there is none */
 struct vbd_object *vbd_registry_find_id(const struct vbd_registry *registry, uint64_t id);
 
-/** vbd_registry_find_name - the object, borrowed; NULL if there is none */
+/** vbd_registry_find_name - the object that got the name last, borrowed; NULL if there is none. The
+ * others are its `named_before`, and have ended. */
 struct vbd_object *vbd_registry_find_name(const struct vbd_registry *registry, const char *name);
 
 /**

@@ -261,7 +261,8 @@ await scenario("private data fills each message to its last byte, and not beyond
 
 await scenario("a rejection says why, and more", () => two_daemons(async (a, b) => {
 	await b.listen({ port: PORT, accept: "manual" });
-	for (const [reason, cm_status] of [["consumer", REJECT_CONSUMER], ["vendor_option_not_supported", REJECT_VENDOR_OPTION]]) {
+	for (const [reason, cm_status] of [["consumer_defined", REJECT_CONSUMER], ["vendor_option_not_supported", REJECT_VENDOR_OPTION],
+		["IB_CM_REJ_VENDOR_OPTION_NOT_SUPPORTED", REJECT_VENDOR_OPTION]]) {
 		const { id } = await a.connect({ dst_port: PORT }, 0);
 		const request = await accepted(b, "requested");
 		const rejected = await b.post(`/v1/connections/${request.id}/reject`, { reason, private_data: { data: "try port 9" } });

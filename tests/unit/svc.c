@@ -104,9 +104,7 @@ static void check_events(const struct svc *svc)
 		const struct vbd_registry *registry = &daemon->registries[i];
 
 		vbd_registry_for_each (object, registry) {
-			/* An ended object may have given up its name. */
-			check_mirrored(&mirror, (enum vbd_object_kind)i, object->id,
-				object->ended ? NULL : object->name,
+			check_mirrored(&mirror, (enum vbd_object_kind)i, object->id, object->name,
 				registry->kind->state ? registry->kind->state(object) : NULL);
 			count++;
 		}

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/core/object.h"
 #include "daemon/core/registry.h"
 
 #include "tests/unit/unit.h"
@@ -242,6 +243,36 @@ static void test_registry__an_object_may_get_another_name(void **state)
 	assert_ptr_equal(vbd_registry_find_id(&f->registry, 1), object);
 }
 
+static void test_registry__a_name_leads_to_the_newest_that_has_it(void **state)
+{
+	static const struct vbd_kind kind = {.keeps_history = true};
+	struct fixture *f = *state;
+	struct vbd_object *first = &f->things[0].object;
+	struct vbd_object *second = &f->things[1].object;
+	struct vbd_object *third = &f->things[2].object;
+
+	f->registry.kind = &kind;
+	add(f, 0, "same");
+	assert_int_equal(vbd_registry_add(&f->registry, second, "same", &f->err), VBD_E_NAME_TAKEN);
+	first->ended = true;
+	add(f, 1, "same");
+	second->ended = true;
+	add(f, 2, "same");
+	assert_ptr_equal(vbd_registry_find_name(&f->registry, "same"), third);
+	assert_string_equal(first->name, "same");
+	assert_ptr_equal(third->named_before, second);
+	assert_ptr_equal(second->named_before, first);
+
+	/* One in the middle, the newest, and the last one are deleted. */
+	vbd_registry_remove(&f->registry, second);
+	assert_ptr_equal(third->named_before, first);
+	assert_ptr_equal(vbd_registry_find_name(&f->registry, "same"), third);
+	vbd_registry_remove(&f->registry, third);
+	assert_ptr_equal(vbd_registry_find_name(&f->registry, "same"), first);
+	vbd_registry_remove(&f->registry, first);
+	assert_null(vbd_registry_find_name(&f->registry, "same"));
+}
+
 static void test_registry__names_follow_the_rule_of_the_contract(void **state)
 {
 	char longest[65];
@@ -319,6 +350,7 @@ int main(void)
 		REGISTRY_TEST(the_order_is_that_of_the_ids),
 		REGISTRY_TEST(removing_what_was_never_added_is_fine),
 		REGISTRY_TEST(an_object_may_get_another_name),
+		REGISTRY_TEST(a_name_leads_to_the_newest_that_has_it),
 		REGISTRY_TEST(names_follow_the_rule_of_the_contract),
 		REGISTRY_TEST(a_path_names_kind_and_id),
 		REGISTRY_TEST(memory_that_runs_out_anywhere_leaves_the_registry_as_it_was),

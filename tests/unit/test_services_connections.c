@@ -100,10 +100,17 @@ static void test_services_connections__a_taken_name_names_its_holder(void **stat
 	assert_int_equal(svc->daemon->connections->open, 1);
 	SVC_UNTIL(svc, one->conn->state == VBD_CONN_ESTABLISHED);
 	svc_close(svc, one);
-	/* An ended connection gives up its name to a new one. */
+	assert_ptr_equal(vbd_object_find(svc->daemon->connections, "mine", &err), one);
+	/* An ended connection keeps its name, which leads to the new one. */
 	two = svc_connect(svc, &spec);
 	assert_string_equal(two->object.name, "mine");
-	assert_string_equal(one->object.name, "");
+	assert_string_equal(one->object.name, "mine");
+	assert_ptr_equal(vbd_object_find(svc->daemon->connections, "mine", &err), two);
+	SVC_UNTIL(svc, two->conn->state == VBD_CONN_ESTABLISHED);
+	svc_close(svc, two);
+	assert_ptr_equal(vbd_object_find(svc->daemon->connections, "mine", &err), two);
+	vbd_object_delete(&two->object);
+	SVC_UNTIL(svc, vbd_object_find(svc->daemon->connections, "mine", &err) == one);
 }
 
 static void test_services_connections__bad_specs_are_refused_at_once(void **state)

@@ -96,8 +96,8 @@ enum vbd_ctl_kind {
 		"bytes for the peer's program in the CM message")                                  \
 	X(PRIVATE_ENCODING, "private-encoding", 0, TEXT, "text|hex|base64",                        \
 		"private_data.encoding", "encoding of --private-data")                             \
-	X(REJECT_REASON, "reason", 0, TEXT, "consumer|vendor_option_not_supported", "reason",      \
-		"reject reason for the peer's CM")                                                 \
+	X(REJECT_REASON, "reason", 0, TEXT, "consumer_defined|vendor_option_not_supported",        \
+		"reason", "reject reason for the peer's CM")                                       \
 	X(SRC_PORT, "src-port", 0, UINT, "PORT", "src_port", "port to connect from")               \
 	X(REUSE_ADDR, "reuse-addr", 0, FLAG, NULL, "reuse_addr",                                   \
 		"share the address with other sockets that allow it")                              \
