@@ -24,7 +24,7 @@ test('errors: a problem names object, code, title, detail and hint', async (t) =
 });
 
 test('errors: a deadline that passed is 3, and an object that is not there is 4', async (t) => {
-  const server = await FakeServer.start(t, { 'POST /v1/connections': { status: 504, json: problem({ code: 'timed_out' }) },
+  const server = await FakeServer.start(t, { 'POST /v1/connections': { status: 424, json: problem({ code: 'timed_out' }) },
     'POST /v1/transfers': { status: 202, json: transfer({ state: 'running' }) },
     'GET /v1/transfers/12': { json: transfer({ state: 'failed', error: { code: 'timed_out', detail: 'too slow', hint: 'wait' } }) } });
   for (const [args, status] of [[['connect', 'h:1'], 3], [['show', 'x'], 4], [['buf', 'get', 'x'], 4], [['rm', 'x'], 4],

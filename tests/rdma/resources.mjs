@@ -217,7 +217,7 @@ await scenario("what the device lacks is refused by name", async () => {
 
 	ok(device.capabilities.includes("srq") && device.capabilities.includes("cq_resize"), `it has ${device.capabilities}`);
 	ok(!device.capabilities.includes("cq_moderation"), `it has ${device.capabilities}`);
-	equal(problem.status, 501, "status");
+	equal(problem.status, 422, "status");
 	equal(problem.code, "not_supported", "code");
 	equal(problem.device, dev, "device");
 	equal(problem.capability, "cq_moderation", "capability");
