@@ -29,7 +29,7 @@
 	.method = VBD_METHOD_##method_, .operation = #operation_, .role = VBD_ROLE_##role_, \
 	.body = VBD_BODY_##body_, .handler = handler_, .pattern = pattern_, .query = {__VA_ARGS__}
 #define PAGED "limit", "after", "sort", "fields", "view"
-#define SHOWN "fields", "view"
+#define SHOWN "fields", "view", "until", "wait_ms"
 
 /* clang-format off */
 static const struct vbd_route routes[] = {

@@ -63,6 +63,8 @@
 		"This Idempotency-Key was used for another request", "Use a new key.")             \
 	X(SERVER_RESTARTED, "server_restarted", 412, "This is another run of verbsd",              \
 		"Read the state again: ids and event places of another run mean nothing here.")    \
+	X(CHANGED_MEANWHILE, "changed_meanwhile", 412, "The object has changed meanwhile",         \
+		"Read the object again, and send its new ETag.")                                   \
 	X(LIMIT_REACHED, "limit_reached", 409, "A configured limit is reached",                    \
 		"Delete objects that are not needed, or raise the limit in the configuration.")    \
 	X(LIMIT_EXCEEDED, "limit_exceeded", 422, "The request is larger than a configured limit",  \

@@ -4,6 +4,7 @@
 #include "base/attr.h"
 #include "daemon/connections/connections.h"
 #include "daemon/connections/listeners.h"
+#include "daemon/core/watch.h"
 #include "daemon/datagrams/endpoints.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/memory/shared.h"
@@ -122,6 +123,7 @@ static void VBD_PRINTF(4, 5) log_device(struct vbd_daemon *daemon, const struct 
 	va_start(ap, fmt);
 	(void)vbd_eventlog_vappend(daemon->eventlog, &own, fmt, ap);
 	va_end(ap);
+	vbd_watch_notify(&daemon->device_watches, false);
 }
 
 static void on_device_added(struct vbd_device *device, void *arg)

@@ -77,6 +77,11 @@ typedef void (*vbd_page_resolve_fn)(struct vbd_request *req, enum vbd_object_kin
 void vbd_page_reply(struct vbd_request *req, const struct vbd_page_source *source,
 	vbd_page_resolve_fn resolve, void *listed);
 
+/** vbd_page_add_states - add to a bit mask the states with a name, or those that `open` or `ended`
+ * stands for: no state of a listener is `ended`. False for an unknown word. */
+bool vbd_page_add_states(
+	const struct vbd_page_state *states, const char *word, size_t len, uint64_t *states_mask);
+
 /* Values of objects of a registry, for sort keys and filters. */
 const char *vbd_page_name(const void *item);
 uint64_t vbd_page_created(const void *item);

@@ -34,9 +34,7 @@ static enum vbd_status parse_sort(
 
 /* --- states ---------------------------------------------------------------------------------- */
 
-/* Add the states with a name, or those that `open` or `ended` stands for: no state of a listener is
- * `ended`. False for an unknown word. */
-static bool add_states(
+bool vbd_page_add_states(
 	const struct vbd_page_state *states, const char *word, size_t len, uint64_t *states_mask)
 {
 	bool open = len == strlen("open") && memcmp(word, "open", len) == 0;
@@ -86,7 +84,7 @@ static enum vbd_status parse_state(
 	for (;;) {
 		size_t len = strcspn(at, ",");
 
-		if (!add_states(states, at, len, &page->states))
+		if (!vbd_page_add_states(states, at, len, &page->states))
 			return refuse_state(states, at, len, err);
 		if (!at[len])
 			return VBD_OK;

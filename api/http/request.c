@@ -290,12 +290,6 @@ void vbd_reply_problem(struct vbd_request *req, const struct vbd_error *err)
 	vbd_reply_problem_extra(req, err, NULL);
 }
 
-void vbd_reply_created(struct vbd_request *req, const char *kind, uint64_t id, json_t *json)
-{
-	vbd_request_add_location(req, kind, id);
-	vbd_reply_json(req, 201, json);
-}
-
 enum vbd_status vbd_request_park(struct vbd_request *req, uint64_t timeout_ms,
 	vbd_request_cb on_timeout, vbd_request_cb on_gone, void *arg, struct vbd_error *err)
 {

@@ -192,9 +192,6 @@ void vbd_reply_outcome(struct vbd_request *req, const struct vbd_error *err);
 void vbd_reply_problem_extra(struct vbd_request *req, const struct vbd_error *err,
 	const struct vbd_problem_extra *extra);
 
-/** vbd_reply_created - answer 201 with a document, as vbd_reply_json(), and its Location */
-void vbd_reply_created(struct vbd_request *req, const char *kind, uint64_t id, json_t *json);
-
 /* --- waiting --------------------------------------------------------------------------------- */
 
 /**

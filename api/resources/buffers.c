@@ -11,6 +11,7 @@
 #include "api/resources/common_json.h"
 #include "api/resources/context.h"
 #include "api/resources/members.h"
+#include "api/resources/tag.h"
 #include "api/resources/task.h"
 #include "daemon/memory/buffers.h"
 #include "daemon/memory/shared.h"
@@ -145,8 +146,8 @@ static void answer_registered(struct vbd_waiter *base, enum vbd_wake why)
 		reply_failure(req, buffer);
 	} else if (buffer->state != VBD_BUFFER_REGISTERING || why == VBD_WAKE_TIMEOUT) {
 		vbd_request_add_location(req, "buffers", buffer->object.id);
-		vbd_reply_json(req, buffer->state == VBD_BUFFER_REGISTERING ? 202 : 201,
-			encode_buffer(buffer, req));
+		vbd_task_reply(req, buffer->state == VBD_BUFFER_REGISTERING ? 202 : 201,
+			&vbd_buffer_task, buffer);
 	}
 }
 

@@ -3,24 +3,18 @@
 
 #include "api/http/waiter.h"
 #include "api/resources/connections.h"
-#include "api/resources/context.h"
+#include "api/resources/tag.h"
 #include "daemon/connections/connections.h"
 
 struct vbd_connection *vbd_request_connection(struct vbd_request *req)
 {
-	struct vbd_error err = {0};
-	struct vbd_connection *connection =
-		vbd_object_find(vbd_request_daemon(req)->connections, req->ref, &err);
-
-	if (!connection)
-		vbd_reply_problem(req, &err);
-	return connection;
+	return vbd_task_find(req, &vbd_connection_task);
 }
 
 void vbd_connection_reply(
 	struct vbd_request *req, unsigned int status, const struct vbd_connection *connection)
 {
-	vbd_reply_json(req, status, vbd_encode_connection(connection, req->role));
+	vbd_task_reply(req, status, &vbd_connection_task, connection);
 }
 
 /* Answer a client that waited with the error that ended the connection. */

@@ -6,6 +6,7 @@
 #include "api/resources/context.h"
 #include "api/resources/cqs.h"
 #include "api/resources/members.h"
+#include "api/resources/tag.h"
 #include "api/resources/task.h"
 #include "daemon/memory/shared.h"
 #include "rdma/data/worker.h"
@@ -95,7 +96,7 @@ void vbd_create_cq(struct vbd_request *req)
 	vbd_copy_text(spec.name, sizeof(spec.name), input.name);
 	vbd_copy_text(spec.device_name, sizeof(spec.device_name), input.device);
 	if (vbd_cq_request(daemon, &spec, &cq, &err) == VBD_OK)
-		vbd_reply_created(req, "cqs", cq->object.id, encode_cq(cq, req));
+		vbd_task_created(req, &vbd_cq_task, &cq->object);
 	else
 		vbd_reply_problem(req, &err);
 }
@@ -117,7 +118,7 @@ void vbd_patch_cq(struct vbd_request *req)
 		vbd_cq_change(cq, input.depth_seen ? &input.cqe : NULL,
 			input.moderation_seen ? &input.moderation : NULL, &err) == VBD_OK) {
 		vbd_shared_updated(shared);
-		vbd_reply_json(req, 200, encode_cq(shared, req));
+		vbd_task_reply(req, 200, &vbd_cq_task, shared);
 	} else {
 		vbd_reply_problem(req, &err);
 	}

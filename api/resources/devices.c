@@ -261,9 +261,16 @@ static void *find_device(struct vbd_daemon *daemon, const char *ref, struct vbd_
 	return vbd_device_find_ref(daemon, ref, err);
 }
 
+/* A device enters each of its states once. */
+static uint64_t version(const void *item)
+{
+	return (uint64_t)device_of(item)->state + 1;
+}
+
 const struct vbd_task_kind vbd_device_task = {
 	.kind = VBD_KIND_DEVICE,
 	.find = find_device,
+	.version = version,
 	.encode = encode_device,
 	.page = &device_page,
 };

@@ -11,6 +11,7 @@
 #include "api/resources/members.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
+#include "api/resources/tag.h"
 #include "api/resources/task.h"
 #include "api/resources/transfers.h"
 #include "daemon/core/addr.h"
@@ -236,8 +237,7 @@ void vbd_create_ud_endpoint(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_reply_created(
-		req, "ud_endpoints", record->object.id, encode_endpoint(record, req->role));
+	vbd_task_created(req, &vbd_ud_endpoint_task, &record->object);
 }
 
 /* --- messages -------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include "api/resources/members.h"
 #include "api/resources/private_data.h"
 #include "api/resources/qp_params.h"
+#include "api/resources/tag.h"
 #include "api/resources/task.h"
 #include "base/enum.h"
 #include "daemon/connections/listener_reach.h"
@@ -192,7 +193,7 @@ void vbd_create_listener(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_reply_created(req, "listeners", listener->object.id, encode_listener(listener, req));
+	vbd_task_created(req, &vbd_listener_task, &listener->object);
 }
 
 /* --- change ---------------------------------------------------------------------------------- */
@@ -238,7 +239,7 @@ void vbd_patch_listener(struct vbd_request *req)
 	}
 	vbd_listener_change(listener, patch.accept_seen ? &patch.accept : NULL,
 		patch.accept_timeout_seen ? &patch.accept_timeout_ms : NULL);
-	vbd_reply_json(req, 200, encode_listener(listener, req));
+	vbd_task_reply(req, 200, &vbd_listener_task, listener);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 #include "api/resources/context.h"
 #include "api/resources/members.h"
 #include "api/resources/pds.h"
+#include "api/resources/tag.h"
 #include "api/resources/task.h"
 #include "daemon/memory/shared.h"
 #include "rdma/device/device.h"
@@ -50,7 +51,7 @@ void vbd_create_pd(struct vbd_request *req)
 			input.device ? input.device : "", &pd, &err) != VBD_OK)
 		vbd_reply_problem(req, &err);
 	else
-		vbd_reply_created(req, "pds", pd->object.id, encode_pd(pd, req));
+		vbd_task_created(req, &vbd_pd_task, &pd->object);
 }
 
 static const char *by_pd_device(const void *item)

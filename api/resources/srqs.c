@@ -7,6 +7,7 @@
 #include "api/resources/context.h"
 #include "api/resources/members.h"
 #include "api/resources/srqs.h"
+#include "api/resources/tag.h"
 #include "api/resources/task.h"
 #include "daemon/memory/shared.h"
 #include "rdma/device/device.h"
@@ -96,7 +97,7 @@ void vbd_create_srq(struct vbd_request *req)
 		vbd_reply_problem(req, &err);
 		return;
 	}
-	vbd_reply_created(req, "srqs", srq->object.id, encode_srq(srq, req));
+	vbd_task_created(req, &vbd_srq_task, &srq->object);
 }
 
 struct srq_change {
@@ -128,7 +129,7 @@ void vbd_patch_srq(struct vbd_request *req)
 	}
 	vbd_srq_set_limit(srq, input.limit);
 	vbd_shared_updated(shared);
-	vbd_reply_json(req, 200, encode_srq(shared, req));
+	vbd_task_reply(req, 200, &vbd_srq_task, shared);
 }
 
 /* --- list ------------------------------------------------------------------------------------ */

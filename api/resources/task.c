@@ -6,6 +6,7 @@
 #include "api/http/waiter.h"
 #include "api/json/decode.h"
 #include "api/resources/context.h"
+#include "api/resources/tag.h"
 #include "daemon/core/devices.h"
 #include "daemon/core/object.h"
 #include "daemon/memory/shared.h"
@@ -17,6 +18,9 @@ void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind)
 	void *task = kind->find ? kind->find(daemon, req->ref, &err)
 				: vbd_object_find(&daemon->registries[kind->kind], req->ref, &err);
 
+	if (task && req->method != VBD_METHOD_GET &&
+		vbd_task_unchanged(req, kind, task, &err) != VBD_OK)
+		task = NULL;
 	if (!task)
 		vbd_reply_problem(req, &err);
 	return task;
@@ -62,35 +66,6 @@ void vbd_task_list(struct vbd_request *req)
 		vbd_page_reply(req, kind->page, resolve, daemon);
 	else
 		vbd_page_reply(req, kind->page, resolve, &daemon->registries[kind->kind]);
-}
-
-static void reply_view(struct vbd_request *req, const struct vbd_task_kind *kind, const void *task,
-	const struct vbd_view *view)
-{
-	json_t *json;
-
-	req->view = view;
-	json = vbd_view_apply(view, kind->encode(task, req));
-	req->view = NULL;
-	vbd_reply_json(req, 200, json);
-}
-
-void vbd_task_get(struct vbd_request *req)
-{
-	const struct vbd_task_kind *kind = req->route->task;
-	void *task = vbd_task_find(req, kind);
-	struct vbd_error err = {0};
-	struct vbd_view view;
-
-	if (!task)
-		return;
-	if (vbd_view_parse(req, kind->page->members, false, &view, &err) != VBD_OK) {
-		vbd_reply_problem(req, &err);
-		return;
-	}
-	if (kind->refresh)
-		kind->refresh(task);
-	reply_view(req, kind, task, &view);
 }
 
 void vbd_delete_shared(struct vbd_request *req)
@@ -145,7 +120,7 @@ static void answer_end(struct vbd_waiter *base, enum vbd_wake why)
 	if (state == VBD_TASK_RUNNING && why != VBD_WAKE_TIMEOUT)
 		return;
 	vbd_request_add_location(req, waiter->task->registry->plural, waiter->task->id);
-	vbd_reply_json(req, state == VBD_TASK_DONE ? 201 : 202, kind->encode(waiter->task, req));
+	vbd_task_reply(req, state == VBD_TASK_DONE ? 201 : 202, kind, waiter->task);
 }
 
 static void answer_cancel(struct vbd_waiter *base, enum vbd_wake why)
@@ -160,8 +135,7 @@ static void answer_cancel(struct vbd_waiter *base, enum vbd_wake why)
 	}
 	running = kind->state(waiter->task) == VBD_TASK_RUNNING;
 	if (!running || why == VBD_WAKE_TIMEOUT)
-		vbd_reply_json(
-			base->req, running ? 202 : 200, kind->encode(waiter->task, base->req));
+		vbd_task_reply(base->req, running ? 202 : 200, kind, waiter->task);
 }
 
 static void answer_gone(struct vbd_waiter *base, enum vbd_wake why)
@@ -171,7 +145,7 @@ static void answer_gone(struct vbd_waiter *base, enum vbd_wake why)
 	if (why == VBD_WAKE_OBJECT_GONE)
 		vbd_reply_empty(base->req, 204);
 	else if (why == VBD_WAKE_TIMEOUT)
-		vbd_reply_json(base->req, 202, waiter->kind->encode(waiter->task, base->req));
+		vbd_task_reply(base->req, 202, waiter->kind, waiter->task);
 }
 
 static void run(struct vbd_request *req, struct task_waiter *waiter, struct vbd_object *task)

@@ -32,6 +32,8 @@ struct vbd_task_kind {
 	/* NULL: the object is in the registry of its kind. */
 	void *(*find)(struct vbd_daemon *daemon, const char *ref, struct vbd_error *err);
 	void (*refresh)(void *task); /* read the device before a GET of the object; NULL: nothing */
+	/* With `find`: a number that differs after each change of state. */
+	uint64_t (*version)(const void *task);
 	/* Returns a new reference; NULL without memory. */
 	json_t *(*encode)(const void *task, struct vbd_request *req);
 	/* Needed by vbd_task_answer() and vbd_task_cancel() only. */
@@ -46,7 +48,8 @@ VBD_KIND_MAP(VBD_TASK_EXTERN)
 #undef VBD_TASK_EXTERN
 extern const struct vbd_task_kind vbd_device_task;
 
-/** vbd_task_find - the object of the path, borrowed; if there is none, answer and return NULL */
+/** vbd_task_find - the object of the path, borrowed; if there is none, or a request that changes
+ * the object has an If-Match for an earlier state of the object, answer and return NULL */
 void *vbd_task_find(struct vbd_request *req, const struct vbd_task_kind *kind);
 
 /** vbd_member_find - the object that the member at @pointer of a body names, borrowed; if there is
@@ -59,7 +62,8 @@ void *vbd_member_find(const struct vbd_registry *registry, const struct vbd_json
 /** vbd_task_list - answer with a page of the kind's objects */
 void vbd_task_list(struct vbd_request *req);
 
-/** vbd_task_get - answer with the object of the path, or the part of it that is asked for */
+/** vbd_task_get - answer with the object of the path, or the part of it that is asked for, now or
+ * in the state that `until` names */
 void vbd_task_get(struct vbd_request *req);
 
 /** vbd_task_delete - delete the object of the path, and end it before if need be: 204 when it is

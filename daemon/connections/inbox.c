@@ -40,7 +40,7 @@ static void on_message(void *reader, struct vbd_recv_slot *slot)
 			"message %llu is lost: no memory", (unsigned long long)inbox->last_seq);
 		vbd_qp_release_message(inbox->qp, slot);
 	}
-	vbd_object_changed(inbox->object);
+	vbd_object_counted(inbox->object);
 }
 
 struct vbd_message *vbd_inbox_find(const struct vbd_inbox *inbox, uint64_t seq)

@@ -40,6 +40,7 @@ static void become_lost(struct vbd_listener *listener, const char *why)
 	(void)vbd_error_set(&listener->error, VBD_E_DEVICE_REMOVED, "%s", why);
 	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_LOST, VBD_SEVERITY_WARNING,
 		VBD_E_DEVICE_REMOVED, "%s", why);
+	vbd_object_changed(&listener->object);
 }
 
 static void on_lost(struct vbd_cm_listener *cm, void *arg)
@@ -172,6 +173,7 @@ void vbd_listener_change(
 	vbd_object_log(&listener->object, VBD_EVENT_LISTENER_UPDATED, VBD_SEVERITY_INFO, VBD_OK,
 		"accept %s, accept_timeout_ms %u", vbd_accept_name(listener->accept),
 		listener->accept_timeout_ms);
+	vbd_object_changed(&listener->object);
 }
 
 void vbd_listener_delete(struct vbd_listener *listener)
@@ -215,6 +217,7 @@ void vbd_listeners_device_added(struct vbd_daemon *daemon)
 		listener->error = (struct vbd_error){0};
 		vbd_object_log(object, VBD_EVENT_LISTENER_RESTORED, VBD_SEVERITY_NOTICE, VBD_OK,
 			"listening again, on device %s", listener->cm.device_name);
+		vbd_object_changed(object);
 	}
 }
 

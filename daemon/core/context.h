@@ -61,8 +61,9 @@ struct vbd_daemon {
 	char server_id[17]; /* random, hex; differs for every run */
 	uint64_t started_ns;
 	bool stopping;
-	uint64_t buffers_bytes; /* memory of all buffers */
-	uint32_t pool_jobs;	/* registrations, checksums, address handles on the thread pool */
+	struct vbd_link device_watches; /* of struct vbd_watch: a device changed */
+	uint64_t buffers_bytes;		/* memory of all buffers */
+	uint32_t pool_jobs; /* registrations, checksums, address handles on the thread pool */
 	/* totals of ended objects */
 	uint64_t connections_closed, connections_failed;
 	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;

@@ -105,7 +105,13 @@ static void log_state(struct vbd_object *object)
 
 void vbd_object_changed(struct vbd_object *object)
 {
+	object->version++;
 	log_state(object);
+	vbd_watch_notify(&object->watches, false);
+}
+
+void vbd_object_counted(struct vbd_object *object)
+{
 	vbd_watch_notify(&object->watches, false);
 }
 
@@ -169,6 +175,7 @@ static struct vbd_object *alloc(struct vbd_registry *registry, struct vbd_error 
 	}
 	object->registry = registry;
 	object->created_ns = vbd_clock_mono_ns();
+	object->version = 1;
 	vbd_list_init(&object->watches);
 	vbd_list_init(&object->ended_link);
 	vbd_deferred_init(&object->reap, reap);
@@ -222,7 +229,11 @@ enum vbd_status vbd_object_adopt(struct vbd_registry *registry, uint64_t id, con
 enum vbd_status vbd_object_set_name(
 	struct vbd_object *object, const char *name, struct vbd_error *err)
 {
-	return vbd_registry_set_name(object->registry, object, name, err);
+	enum vbd_status status = vbd_registry_set_name(object->registry, object, name, err);
+
+	if (status == VBD_OK)
+		vbd_object_changed(object);
+	return status;
 }
 
 void *vbd_object_find(const struct vbd_registry *registry, const char *ref, struct vbd_error *err)

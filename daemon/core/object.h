@@ -74,9 +74,12 @@ void vbd_object_log(struct vbd_object *object, enum vbd_event_type type, enum vb
 void vbd_object_log_event(struct vbd_object *object, const struct vbd_event *event, const char *fmt,
 	...) VBD_PRINTF(3, 4);
 
-/** vbd_object_changed - the object may have changed: append an event about its state unless there
- * was one, and call its watches */
+/** vbd_object_changed - the state or a parameter of the object may have changed: count the change,
+ * append an event about the state unless there was one, and call the watches */
 void vbd_object_changed(struct vbd_object *object);
+
+/** vbd_object_counted - a counter of the object has changed, or a message came: call the watches */
+void vbd_object_counted(struct vbd_object *object);
 
 /** vbd_object_end - the object has ended: move it to the history of its kind, or free it if a
  * client deleted it */

@@ -43,6 +43,7 @@ struct vbd_object {
 	/* The members for the object's life; see daemon/core/object.h. */
 	struct vbd_registry *registry; /* of the object's kind; stays set when the object leaves */
 	uint64_t created_ns;
+	uint64_t version; /* counts changes of state and of parameters */
 	bool ended;
 	bool deleted;		    /* by a client: the object skips the history */
 	bool announced;		    /* an event has named the object, and none its deletion */

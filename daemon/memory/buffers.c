@@ -501,6 +501,7 @@ void vbd_buffers_device_removing(struct vbd_daemon *daemon, struct vbd_device *d
 			buffer->mem.size_bytes);
 		if (buffer->users == 0)
 			vbd_mem_deregister(&buffer->mem);
+		vbd_object_changed(object);
 	}
 }
 

@@ -59,6 +59,7 @@ void vbd_shared_updated(struct vbd_shared *shared)
 	else
 		vbd_object_log(&shared->object, VBD_EVENT_SRQ_UPDATED, VBD_SEVERITY_INFO, VBD_OK,
 			"limit %llu", (unsigned long long)vbd_counter_get(&shared->srq->limit));
+	vbd_object_changed(&shared->object);
 }
 
 void vbd_shared_remove(struct vbd_registry *registry, uint64_t id)

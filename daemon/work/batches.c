@@ -72,7 +72,7 @@ static void on_transfer_changed(struct vbd_watch *watch, bool gone)
 	if (--item->batch->open == 0)
 		ended(item->batch);
 	else
-		vbd_object_changed(&item->batch->object);
+		vbd_object_counted(&item->batch->object);
 }
 
 static void add_transfers(struct vbd_batch *batch, struct vbd_transfer_record *const *records)

@@ -28,6 +28,7 @@ static struct {
 	void *park_arg;
 	enum vbd_status park_status;
 	enum vbd_status fail_with;
+	const char *header, *header_value; /* of the request; NULL for none */
 } test;
 
 /* --- a transport ----------------------------------------------------------------------------- */
@@ -51,7 +52,14 @@ static void answered(struct vbd_request *req)
 	test.answered++;
 }
 
-static const struct vbd_transport transport = {.park = park, .answered = answered};
+static const char *header(struct vbd_request *req, const char *name)
+{
+	(void)req;
+	return test.header && strcmp(name, test.header) == 0 ? test.header_value : NULL;
+}
+
+static const struct vbd_transport transport = {
+	.header = header, .park = park, .answered = answered};
 
 /* --- a task ---------------------------------------------------------------------------------- */
 
@@ -86,7 +94,16 @@ static const struct vbd_kind errand_kind = {
 };
 
 static const struct vbd_member members[] = {{"id", true}, {"state", false}, {NULL, false}};
-static const struct vbd_page_source page = {.members = members};
+static const struct vbd_page_state states[] = {
+	{"running", false}, {"done", true}, {"failed", true}, {NULL, false}};
+
+static uint64_t state_of(const void *task)
+{
+	return ((const struct errand *)task)->state;
+}
+
+static const struct vbd_page_source page = {
+	.members = members, .states = states, .state_of = state_of};
 
 static const struct vbd_task_kind kind = {
 	.kind = VBD_KIND_TRANSFER,
@@ -118,6 +135,7 @@ static int set_up(void **state)
 	vbd_list_append(&test.queue, &test.errand.object.reap.link);
 	assert_int_equal(vbd_registry_add(registry, &test.errand.object, "", &err), VBD_OK);
 	test.api.daemon = &test.daemon;
+	(void)snprintf(test.daemon.server_id, sizeof(test.daemon.server_id), "run");
 	test.fail_with = VBD_E_CANCELLED;
 	test.req = (struct vbd_request){.transport = &transport,
 		.method = VBD_METHOD_POST,
@@ -194,6 +212,130 @@ static void test_task__it_is_shown(void **state)
 	test.req.method = VBD_METHOD_GET;
 	vbd_task_get(&test.req);
 	assert_answer(200, "\"id\":7");
+}
+
+/* --- waiting for a state --------------------------------------------------------------------- */
+
+static void get(const char *query)
+{
+	static char text[64];
+
+	(void)snprintf(text, sizeof(text), "/v1/errands/7%s", query);
+	assert_int_equal(vbd_uri_parse(text, &test.req.uri, NULL), VBD_OK);
+	test.req.method = VBD_METHOD_GET;
+	test.req.wait_ms = 5000;
+	vbd_task_get(&test.req);
+}
+
+static void test_task__a_state_that_is_there_is_not_waited_for(void **state)
+{
+	(void)state;
+	get("?until=running&wait_ms=5000");
+	assert_answer(200, "\"id\":7");
+}
+
+static void test_task__a_get_waits_until_the_state_is_there(void **state)
+{
+	(void)state;
+	get("?until=done&wait_ms=5000");
+	assert_int_equal(test.req.reply.status, 0);
+	vbd_object_counted(&test.errand.object);
+	assert_int_equal(test.req.reply.status, 0);
+	test.errand.state = VBD_TASK_DONE;
+	vbd_object_changed(&test.errand.object);
+	assert_answer(200, "\"state\":1");
+}
+
+static void test_task__a_get_does_not_wait_for_what_can_not_come(void **state)
+{
+	(void)state;
+	get("?until=done&wait_ms=5000");
+	test.errand.state = VBD_TASK_FAILED;
+	vbd_object_changed(&test.errand.object);
+	assert_answer(200, "\"state\":2");
+}
+
+static void test_task__a_get_whose_time_is_over_has_the_present_state(void **state)
+{
+	(void)state;
+	get("?until=ended&wait_ms=5000");
+	test.on_timeout(&test.req, test.park_arg);
+	assert_answer(200, "\"state\":0");
+}
+
+static void test_task__a_get_of_what_is_deleted_meanwhile_is_not_found(void **state)
+{
+	(void)state;
+	get("?until=ended&wait_ms=5000");
+	vbd_watch_notify(&test.errand.object.watches, true);
+	assert_answer(404, "deleted");
+}
+
+static void test_task__a_get_waits_for_any_change_but_of_counters(void **state)
+{
+	(void)state;
+	get("?until=changed&wait_ms=5000");
+	vbd_object_counted(&test.errand.object);
+	assert_int_equal(test.req.reply.status, 0);
+	vbd_object_changed(&test.errand.object);
+	assert_answer(200, "\"state\":0");
+}
+
+static void test_task__a_state_that_no_errand_has_is_refused(void **state)
+{
+	(void)state;
+	get("?until=melted&wait_ms=5000");
+	assert_answer(400, "changed, open, ended, running, done, failed");
+}
+
+static void test_task__a_wait_needs_a_state(void **state)
+{
+	(void)state;
+	get("?wait_ms=5000");
+	assert_answer(400, "until");
+}
+
+/* --- conditions ------------------------------------------------------------------------------ */
+
+static void test_task__a_client_that_has_the_object_gets_no_body(void **state)
+{
+	(void)state;
+	test.header = "If-None-Match";
+	test.header_value = "\"run-errand-7-0\"";
+	get("");
+	assert_int_equal(test.req.reply.status, 304);
+	assert_string_equal(vbd_reply_find_header(&test.req.reply, "ETag"), "\"run-errand-7-0\"");
+}
+
+static void test_task__a_client_with_an_old_tag_waits_for_no_change(void **state)
+{
+	(void)state;
+	vbd_object_changed(&test.errand.object);
+	test.header = "If-None-Match";
+	test.header_value = "\"run-errand-7-0\"";
+	get("?until=changed&wait_ms=5000");
+	assert_answer(200, "\"id\":7");
+}
+
+static void test_task__an_object_that_has_changed_is_not_deleted(void **state)
+{
+	(void)state;
+	test.header = "If-Match";
+	test.header_value = "W/\"run-errand-7-1\", \"run-errand-7-0\"";
+	vbd_object_changed(&test.errand.object);
+	test.req.method = VBD_METHOD_DELETE;
+	vbd_task_delete(&test.req);
+	assert_answer(412, "changed_meanwhile");
+	assert_int_equal(test.errand.cancelled, 0);
+}
+
+static void test_task__an_object_that_is_as_known_is_cancelled(void **state)
+{
+	(void)state;
+	test.header = "If-Match";
+	test.header_value = "\"other\" , \"run-errand-7-0\"";
+	vbd_task_cancel(&test.req);
+	assert_int_equal(test.errand.cancelled, 1);
 }
 
 static void test_task__what_is_not_there_is_a_problem(void **state)
@@ -454,6 +596,18 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_task__it_is_shown),
+		TEST(test_task__a_state_that_is_there_is_not_waited_for),
+		TEST(test_task__a_get_waits_until_the_state_is_there),
+		TEST(test_task__a_get_does_not_wait_for_what_can_not_come),
+		TEST(test_task__a_get_whose_time_is_over_has_the_present_state),
+		TEST(test_task__a_get_of_what_is_deleted_meanwhile_is_not_found),
+		TEST(test_task__a_get_waits_for_any_change_but_of_counters),
+		TEST(test_task__a_state_that_no_errand_has_is_refused),
+		TEST(test_task__a_wait_needs_a_state),
+		TEST(test_task__a_client_that_has_the_object_gets_no_body),
+		TEST(test_task__a_client_with_an_old_tag_waits_for_no_change),
+		TEST(test_task__an_object_that_has_changed_is_not_deleted),
+		TEST(test_task__an_object_that_is_as_known_is_cancelled),
 		TEST(test_task__what_is_not_there_is_a_problem),
 		TEST(test_task__a_deletion_cancels_what_runs),
 		TEST(test_task__a_deletion_frees_what_has_ended),

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * GET of one object: the whole object or a part of it, now or when the state that the parameter
+ * `until` names is there.
+ */
+#include "api/http/page.h"
+#include "api/http/waiter.h"
+#include "api/resources/context.h"
+#include "api/resources/tag.h"
+#include "api/resources/task.h"
+#include "daemon/core/object.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct shown_waiter {
+	struct vbd_waiter waiter; /* first */
+	const struct vbd_task_kind *kind;
+	void *task;
+	struct vbd_view view;
+	uint64_t states;  /* bit mask of the states to wait for */
+	uint64_t version; /* `changed`: answer when the object has another one */
+	bool waits;	  /* for one of `states` */
+	bool changed;
+};
+
+static void reply(struct vbd_request *req, const struct shown_waiter *waiter)
+{
+	const struct vbd_task_kind *kind = waiter->kind;
+	char tag[VBD_TAG_BYTES];
+	json_t *json;
+
+	vbd_request_add_header(req, "ETag", vbd_task_tag(req, kind, waiter->task, tag));
+	if (vbd_request_has_etag(req, tag)) {
+		vbd_reply_empty(req, 304);
+		return;
+	}
+	if (kind->refresh)
+		kind->refresh(waiter->task);
+	req->view = &waiter->view;
+	json = vbd_view_apply(req->view, kind->encode(waiter->task, req));
+	req->view = NULL;
+	vbd_reply_json(req, 200, json);
+}
+
+/* --- until ----------------------------------------------------------------------------------- */
+
+static enum vbd_status refuse_until(
+	const struct vbd_page_state *states, const char *until, struct vbd_error *err)
+{
+	char known[180] = "changed";
+
+	if (states)
+		(void)snprintf(known, sizeof(known), "changed, open, ended");
+	for (size_t i = 0; states && states[i].name; i++) {
+		size_t used = strlen(known);
+
+		if (i == 0 || strcmp(states[i].name, states[i - 1].name) != 0)
+			(void)snprintf(known + used, sizeof(known) - used, ", %s", states[i].name);
+	}
+	return vbd_error_input(err, VBD_E_BAD_VALUE, "until",
+		"until is '%.32s'; it must be one of: %s", until, known);
+}
+
+/* A client that has the object's tag waits for another; without one, for the next change. */
+static void wait_for_change(struct vbd_request *req, struct shown_waiter *waiter)
+{
+	char tag[VBD_TAG_BYTES];
+
+	waiter->changed = true;
+	waiter->version = vbd_task_version(waiter->kind, waiter->task);
+	if (vbd_request_header(req, "If-None-Match") &&
+		!vbd_request_has_etag(req, vbd_task_tag(req, waiter->kind, waiter->task, tag)))
+		waiter->version = 0;
+}
+
+static enum vbd_status parse_until(
+	struct vbd_request *req, struct shown_waiter *waiter, struct vbd_error *err)
+{
+	const struct vbd_page_state *states = waiter->kind->page->states;
+	const char *until = NULL;
+	enum vbd_status status = vbd_query_text(req, "until", 32, &until, err);
+
+	if (status != VBD_OK || !until) {
+		if (status == VBD_OK && vbd_uri_param(&req->uri, "wait_ms"))
+			return vbd_error_input(err, VBD_E_MISSING_FIELD, "until",
+				"wait_ms needs until: the state to wait for");
+		return status;
+	}
+	if (strcmp(until, "changed") == 0) {
+		wait_for_change(req, waiter);
+		return VBD_OK;
+	}
+	waiter->waits = true;
+	if (states && vbd_page_add_states(states, until, strlen(until), &waiter->states))
+		return VBD_OK;
+	return refuse_until(states, until, err);
+}
+
+/* An ended object does not get into another state. */
+static bool is_over(const struct shown_waiter *waiter)
+{
+	const struct vbd_page_source *page = waiter->kind->page;
+	uint64_t state = page->states ? page->state_of(waiter->task) : 0;
+
+	if (page->states && page->states[state].ended)
+		return true;
+	if (waiter->changed)
+		return vbd_task_version(waiter->kind, waiter->task) != waiter->version;
+	return !waiter->waits || (waiter->states >> state & 1);
+}
+
+static void answer(struct vbd_waiter *base, enum vbd_wake why)
+{
+	const struct shown_waiter *waiter = VBD_CONTAINER_OF(base, struct shown_waiter, waiter);
+	struct vbd_error err = {0};
+
+	if (why == VBD_WAKE_OBJECT_GONE) {
+		(void)vbd_error_set(&err, VBD_E_NOT_FOUND,
+			"the object was deleted while the request waited for a change of it");
+		vbd_reply_problem(base->req, &err);
+	} else if (why == VBD_WAKE_TIMEOUT || is_over(waiter)) {
+		reply(base->req, waiter);
+	}
+}
+
+void vbd_task_get(struct vbd_request *req)
+{
+	struct shown_waiter waiter = {.waiter.answer = answer, .kind = req->route->task};
+	struct vbd_error err = {0};
+
+	waiter.task = vbd_task_find(req, waiter.kind);
+	if (!waiter.task)
+		return;
+	if (vbd_view_parse(req, waiter.kind->page->members, false, &waiter.view, &err) != VBD_OK ||
+		parse_until(req, &waiter, &err) != VBD_OK)
+		vbd_reply_problem(req, &err);
+	else
+		vbd_waiter_run(&waiter.waiter, sizeof(waiter), req,
+			waiter.kind->find ? &vbd_request_daemon(req)->device_watches
+					  : &((struct vbd_object *)waiter.task)->watches,
+			req->wait_ms);
+}

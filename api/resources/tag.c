@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/resources/tag.h"
+
+#include "api/http/page.h"
+#include "api/resources/context.h"
+#include "daemon/core/object.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+uint64_t vbd_task_version(const struct vbd_task_kind *kind, const void *task)
+{
+	return kind->version ? kind->version(task) : ((const struct vbd_object *)task)->version;
+}
+
+static const char *kind_name(const struct vbd_task_kind *kind, const void *task)
+{
+	return kind->find ? "device" : ((const struct vbd_object *)task)->registry->singular;
+}
+
+char *vbd_task_tag(const struct vbd_request *req, const struct vbd_task_kind *kind,
+	const void *task, char tag[VBD_TAG_BYTES])
+{
+	uint64_t id = kind->find ? kind->page->id(task) : ((const struct vbd_object *)task)->id;
+
+	(void)snprintf(tag, VBD_TAG_BYTES, "\"%s-%s-%" PRIu64 "-%" PRIu64 "\"",
+		vbd_request_daemon(req)->server_id, kind_name(kind, task), id,
+		vbd_task_version(kind, task));
+	return tag;
+}
+
+/* Weak tags never match: If-Match compares strongly (RFC 9110, 13.1.1). */
+static bool has_tag(const char *list, const char *tag)
+{
+	size_t len = strlen(tag);
+
+	while (*list) {
+		size_t end;
+
+		list += strspn(list, " \t,");
+		end = strcspn(list, ",");
+		while (end && (list[end - 1] == ' ' || list[end - 1] == '\t'))
+			end--;
+		if ((end == 1 && *list == '*') || (end == len && memcmp(list, tag, len) == 0))
+			return true;
+		list += strcspn(list, ",");
+	}
+	return false;
+}
+
+enum vbd_status vbd_task_unchanged(struct vbd_request *req, const struct vbd_task_kind *kind,
+	const void *task, struct vbd_error *err)
+{
+	const char *known = vbd_request_header(req, "If-Match");
+	char tag[VBD_TAG_BYTES];
+
+	if (!known || has_tag(known, vbd_task_tag(req, kind, task, tag)))
+		return VBD_OK;
+	return vbd_error_set(err, VBD_E_CHANGED_MEANWHILE,
+		"the %s has changed: its ETag is %s now; the request is for %.64s",
+		kind_name(kind, task), tag, known);
+}
+
+void vbd_task_reply(struct vbd_request *req, unsigned int status, const struct vbd_task_kind *kind,
+	const void *task)
+{
+	char tag[VBD_TAG_BYTES];
+
+	vbd_request_add_header(req, "ETag", vbd_task_tag(req, kind, task, tag));
+	vbd_reply_json(req, status, kind->encode(task, req));
+}
+
+void vbd_task_created(
+	struct vbd_request *req, const struct vbd_task_kind *kind, const struct vbd_object *task)
+{
+	vbd_request_add_location(req, task->registry->plural, task->id);
+	vbd_task_reply(req, 201, kind, task);
+}
