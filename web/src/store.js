@@ -16,7 +16,8 @@ const PART_POLL_MS = 5000;
 // Whether an event about an object makes an entry out of date.
 function concerns(object, { spec, items, item, ref }) {
 	if (!spec.kinds.includes(object?.kind)) return false;
-	return Boolean(items) || String(object.id) === String(item?.id ?? item?.[object.kind] ?? ref);
+	const shown = String(item?.id ?? item?.[object.kind]?.id ?? ref);
+	return Boolean(items) || shown === String(object.id) || shown === object.name;
 }
 
 export class Store {

@@ -60,6 +60,22 @@ test("an event makes its object out of date, and nothing else", async () => {
 	stops.forEach((stop) => stop());
 });
 
+test("an event makes the parts of its object out of date, by id and by name", async () => {
+	const { store } = setUp({
+		"/v1/connections/to-b/explain": { connection: { id: 7, name: "to-b" } },
+		"/v1/connections/to-b/timeline": { items: [] },
+	});
+	const stops = ["explain", "timeline"].map((part) => store.watch("connections", "to-b", part));
+	await tick();
+	store.addEvents([{ seq: 1, object: { kind: "connection", id: 8, name: "to-c" } }]);
+	assert.ok(!store.item("connections", "to-b", "explain").dirty);
+	assert.ok(!store.item("connections", "to-b", "timeline").dirty);
+	store.addEvents([{ seq: 2, object: { kind: "connection", id: 7, name: "to-b" } }]);
+	assert.equal(store.item("connections", "to-b", "explain").dirty, true);
+	assert.equal(store.item("connections", "to-b", "timeline").dirty, true);
+	stops.forEach((stop) => stop());
+});
+
 test("data that is not watched is not read", async () => {
 	const { store, asked } = setUp({ "/v1/devices": [{ id: 1 }] });
 	store.watch("devices")();

@@ -94,7 +94,7 @@ function Foot({ connection, id, probe }) {
 
 function Trips({ connection, series }) {
 	const { rtt } = connection;
-	const { item: probe } = useItem("probes", String(rtt.probe));
+	const { item: probe } = useItem("probes", String(rtt.probe.id));
 	return (
 		<Panel
 			title="Round trips"
@@ -126,14 +126,14 @@ function Trips({ connection, series }) {
 					["Answered with other bytes", probe?.mismatched > 0 && count(probe.mismatched)],
 				]}
 			/>
-			<Foot connection={connection} id={rtt.probe} probe={probe} />
+			<Foot connection={connection} id={rtt.probe.id} probe={probe} />
 		</Panel>
 	);
 }
 
 export function RoundTrips({ connection }) {
 	const series = useStore().series.of(connection.id);
-	if (connection.rtt) return <Trips key={connection.rtt.probe} connection={connection} series={series} />;
+	if (connection.rtt) return <Trips key={connection.rtt.probe.id} connection={connection} series={series} />;
 	if (!isOpen(connection)) return null;
 	return (
 		<Panel title="Round trips">
