@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of a daemon without an RDMA device: names, types and labels.
+// The metrics: names, types and labels as a daemon shows them. Those that only a host with an RDMA device shows come from the
+// sources, so that the facts are the same on every host.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
 import http from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { metric_names } from '../../contrib/metric_names.mjs';
 
 function get(socketPath, path) {
   return new Promise((resolve, reject) => {
@@ -29,7 +31,7 @@ async function readMetrics(program) {
   const read = async () => {
     for (;;) {
       try {
-        return await get(socket, '/metrics');
+        return await get(socket, '/metrics?connections=1');
       } catch {
         await wait();
       }
@@ -44,17 +46,40 @@ async function readMetrics(program) {
   }
 }
 
-/** Names, types and labels of metrics, as lines. */
-export async function metricFacts(root, program) {
-  const text = await readMetrics(program);
-  const families = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)];
+const OF_DEVICES = ['api/resources/metrics_ports.c', 'daemon/observe/stats_kernel.c'];
+const DEVICE_LABELS = ['device', 'port', 'cq'];
+
+function shownFacts(root, text) {
+  const ofDevices = OF_DEVICES.flatMap((file) => readFileSync(join(root, file), 'utf8').match(/verbsd_\w+/g));
+  const families = [...text.matchAll(/^# TYPE (\w+) (\w+)$/gm)].filter(([, name]) => !ofDevices.includes(name));
+  const names = families.map(([, name]) => name);
   const labels = [...text.matchAll(/^(\w+)\{(.*)\} [^ ]+$/gm)].flatMap(([, name, list]) =>
     [...list.matchAll(/(\w+)="/g)].map(([, label]) => [name, label]),
   );
-  const familyOf = (name) =>
-    families.map(([, family]) => family).find((family) => name === family || name.replace(/_(bucket|sum|count)$/, '') === family);
+  const familyOf = (name) => (names.includes(name) ? name : name.replace(/_(bucket|sum|count)$/, ''));
+  const hidden = [...metric_names].filter((name) => !names.includes(name));
   return [
     ...families.map(([, name, type]) => `metric ${name} ${type}`),
-    ...labels.map(([name, label]) => `metric ${familyOf(name)} label ${label}`),
+    ...labels
+      .map(([name, label]) => [familyOf(name), label])
+      .filter(([name, label]) => names.includes(name) && !DEVICE_LABELS.includes(label))
+      .map(([name, label]) => `metric ${name} label ${label}`),
+    ...hidden.map((name) => `metric ${name}`),
   ];
+}
+
+function labelFacts(root) {
+  const folder = join(root, 'api/resources');
+  return readdirSync(folder)
+    .filter((file) => /^metrics.*\.c$/.test(file))
+    .flatMap((file) =>
+      [...readFileSync(join(folder, file), 'utf8').matchAll(/VBD_LABEL\("(\w+)"/g)].map(
+        ([, label]) => `metric label ${label} in ${file}`,
+      ),
+    );
+}
+
+/** Names, types and labels of metrics, as lines. */
+export async function metricFacts(root, program) {
+  return [...shownFacts(root, await readMetrics(program)), ...labelFacts(root)];
 }
