@@ -21,12 +21,29 @@ async function unlessMissing(folder, check) {
   }
 }
 
+// Each code that an operation lists is a ProblemCode, and none is listed twice.
+function codeFaults({ codes, document: { info, paths } }) {
+  const common = info['x-problem-codes'];
+  const operations = Object.values(paths).flatMap((item) => Object.values(item));
+  const lists = operations.map((operation) => [operation.operationId, operation['x-problem-codes'] ?? []]);
+  return lists.flatMap(([name, list]) => [
+    ...list.filter((code) => !codes.includes(code)).map((code) => `${name} lists ${code}, which is no ProblemCode`),
+    ...list.filter((code, i) => list.indexOf(code) !== i).map((code) => `${name} lists ${code} twice`),
+    ...list
+      .filter((code) => common.includes(code))
+      .map((code) => `${name} lists ${code}, which every operation can answer with`),
+  ]);
+}
+
 async function ownFaults() {
   const { Contract } = await import('../api/lib/contract.mjs');
   const { formFaults } = await import('../api/lib/strict.mjs');
   const contract = Contract.load(contract_path);
-  const form = formFaults(contract.open).map((line) => `form: ${line}`);
-  return [...form, ...exampleFaults(contract).map((line) => `example: ${line}`)];
+  return [
+    ...formFaults(contract.open).map((line) => `form: ${line}`),
+    ...codeFaults(contract).map((line) => `code: ${line}`),
+    ...exampleFaults(contract).map((line) => `example: ${line}`),
+  ];
 }
 
 async function redoclyFaults() {
