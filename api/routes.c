@@ -85,7 +85,7 @@ static const struct vbd_route routes[] = {
 	{ROUTE(DELETE, delete_listener, CONTROL, NONE, vbd_delete_listener,
 		"/v1/listeners/{ref}", NULL)},
 	{ROUTE(GET, list_connections, READ, NONE, vbd_list_connections,
-		"/v1/connections", PAGED, "state", "name", "device", "listener"),
+		"/v1/connections", PAGED, "state", "name", "device", "listener", "end_code"),
 		.task = &vbd_connection_task},
 	{ROUTE(POST, create_connection, CONTROL, JSON, vbd_create_connection,
 		"/v1/connections", NULL), .prefer = true},

@@ -71,6 +71,7 @@ static const struct vbd_page_filter connection_filters[] = {
 	VBD_PAGE_FILTER_NAME,
 	VBD_PAGE_FILTER_DEVICE(by_device),
 	{.name = "listener", .kind = VBD_KIND_LISTENER, .id = by_listener},
+	{.name = "end_code", .text = by_end_code},
 	{.name = NULL},
 };
 
