@@ -44,6 +44,12 @@
 	COMMAND(noun_, "show", operand_, "Show one " what_, OBJECT(object_, show))
 #define CANCEL(noun_, object_, operand_, plural_) \
 	COMMAND(noun_, "cancel", operand_ "...", "Stop running " plural_, OBJECT(object_, cancel))
+#define WAIT(noun_, object_, operand_, state_)                                                     \
+	COMMAND(noun_, "wait", operand_ "...", "Wait until " noun_ " are " state_,                 \
+		OBJECT(object_, wait),                                                             \
+		.text = "Exits with 3 when --timeout has passed, and with 1 when the state can't " \
+			"come any more.",                                                          \
+		OPTIONS(O(UNTIL), O(WAIT_TIMEOUT)))
 #define RM(noun_, object_, operand_, what_) \
 	COMMAND(noun_, "rm", operand_ "...", what_, OBJECT(object_, rm))
 
@@ -96,6 +102,7 @@ const struct vbd_ctl_alias vbd_ctl_aliases[] = {
 	{"reject", "connections", "reject"},
 	{"send", "connections", "send"},
 	{"recv", "connections", "recv"},
+	{"wait", "connections", "wait"},
 	{"close", "connections", "close"},
 	{"rm", "connections", "rm"},
 	{"write", "transfers", "write"},
@@ -162,6 +169,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 	COMMAND("connections", "close", "CONNECTION...",
 		"Disconnect, and keep the record in the history", OF(connection),
 		.run = vbd_ctl_connection_close, OPTIONS(O(NO_WAIT))),
+	WAIT("connections", connection, "CONNECTION", "established"),
 	RM("connections", connection, "CONNECTION",
 		"Disconnect if still open, and delete the record"),
 	COMMAND("connections", "explain", "CONNECTION",
@@ -193,6 +201,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			O(TOS), O(REUSE_ADDR), O(V6_ONLY), PRIVATE_DATA_OPTIONS, QP_OPTIONS)),
 	COMMAND("listeners", "set", "LISTENER", "Change how a listener accepts from now on",
 		OF(listener), .run = vbd_ctl_listener_set, OPTIONS(O(ACCEPT), O(ACCEPT_TIMEOUT))),
+	WAIT("listeners", listener, "LISTENER", "listening"),
 	RM("listeners", listener, "LISTENER", "Stop listening; accepted connections stay"),
 	LS("buffers", buffer, "buffers", LIST_OPTIONS),
 	COMMAND("buffers", "show", "BUFFER", "Show one buffer with its remote address and key",
@@ -215,6 +224,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		OPTIONS(O(OUTPUT), O(OFFSET), O(LENGTH))),
 	COMMAND("buffers", "sum", "BUFFER", "Print the checksum of a buffer, or of a part of it",
 		OF(buffer), .run = vbd_ctl_buffer_sum, OPTIONS(O(ALGORITHM), O(OFFSET), O(LENGTH))),
+	WAIT("buffers", buffer, "BUFFER", "ready"),
 	RM("buffers", buffer, "BUFFER", "Deregister and free buffers"),
 	LS("windows", window, "memory windows", LIST_OPTIONS),
 	SHOW("windows", window, "WINDOW", "memory window"),
@@ -225,6 +235,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"and --connection.",
 		OPTIONS(O(BUFFER), O(CONNECTION), O(WINDOW_TYPE), O(WINDOW_OFFSET), O(WINDOW_SIZE),
 			O(WINDOW_ACCESS), O(TIMEOUT), O(NO_WAIT))),
+	WAIT("windows", window, "WINDOW", "ready"),
 	RM("windows", window, "WINDOW", "Delete windows: peers can't use them any more"),
 	LS("transfers", transfer, "transfers", LIST_OPTIONS),
 	SHOW("transfers", transfer, "TRANSFER", "transfer"),
@@ -253,6 +264,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"receives.",
 		OPTIONS(O(BUFFER), O(OFFSET), O(LENGTH), O(SGES), O(TIMEOUT), O(NO_WAIT))),
 	CANCEL("transfers", transfer, "TRANSFER", "transfers"),
+	WAIT("transfers", transfer, "TRANSFER", "done"),
 	RM("transfers", transfer, "TRANSFER", "Delete transfers; running ones are cancelled"),
 	LS("batches", batch, "batches of transfers", LIST_OPTIONS),
 	SHOW("batches", batch, "BATCH", "batch"),
@@ -263,6 +275,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"until all have ended.",
 		OPTIONS(O(NO_WAIT))),
 	CANCEL("batches", batch, "BATCH", "batches"),
+	WAIT("batches", batch, "BATCH", "done"),
 	RM("batches", batch, "BATCH", "Delete batches; their running transfers are cancelled"),
 	LS("probes", probe, "probes", LIST_OPTIONS),
 	SHOW("probes", probe, "PROBE", "probe"),
@@ -278,6 +291,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"--kind in verbsctl(1).",
 		OPTIONS(PROBE_OPTIONS)),
 	CANCEL("probes", probe, "PROBE", "probes"),
+	WAIT("probes", probe, "PROBE", "done"),
 	RM("probes", probe, "PROBE", "Delete probes; running ones are stopped"),
 	LS("benchmarks", benchmark, "benchmarks", LIST_OPTIONS),
 	SHOW("benchmarks", benchmark, "BENCHMARK", "benchmark"),
@@ -293,6 +307,7 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 			"--buffer. Deletes the benchmark at the\nend.\n" REMOTE_TEXT,
 		OPTIONS(BENCH_OPTIONS)),
 	CANCEL("benchmarks", benchmark, "BENCHMARK", "benchmarks"),
+	WAIT("benchmarks", benchmark, "BENCHMARK", "done"),
 	RM("benchmarks", benchmark, "BENCHMARK", "Delete benchmarks; running ones are stopped"),
 	LS("ud-endpoints", endpoint, "datagram endpoints", LIST_OPTIONS),
 	SHOW("ud-endpoints", endpoint, "ENDPOINT", "datagram endpoint"),
@@ -322,12 +337,14 @@ const struct vbd_ctl_command vbd_ctl_commands[] = {
 		.text = "Needs --endpoint, and --gid or --lid with --qpn and --qkey, or --message.",
 		OPTIONS(O(ENDPOINT), O(GID), O(LID), O(QPN), O(QKEY), O(SL), O(GID_INDEX),
 			O(PEER_MESSAGE))),
+	WAIT("ud-peers", peer, "PEER", "ready"),
 	RM("ud-peers", peer, "PEER", "Delete peers"),
 	LS("multicast-memberships", group, "memberships of multicast groups", LIST_OPTIONS),
 	SHOW("multicast-memberships", group, "GROUP", "membership of a multicast group"),
 	COMMAND("multicast-memberships", "create", "[NAME]", "Join a multicast group",
 		.members = "name", OBJECT(group, create), .text = "Needs --endpoint and --addr.",
 		OPTIONS(O(ENDPOINT), O(ADDR), O(GROUP_MODE), O(TIMEOUT), O(NO_WAIT))),
+	WAIT("multicast-memberships", group, "GROUP", "joined"),
 	RM("multicast-memberships", group, "GROUP", "Leave multicast groups"),
 	LS("pds", pd, "protection domains", O(SORT), O(LIMIT)),
 	SHOW("pds", pd, "PD", "protection domain"),

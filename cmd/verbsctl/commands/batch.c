@@ -82,5 +82,5 @@ enum vbd_ctl_exit vbd_ctl_batch_create(struct vbd_ctl *ctl)
 	return exit_status;
 }
 
-const struct vbd_ctl_object vbd_ctl_object_batch = {
-	BATCHES, "batch", VBD_CTL_COLUMNS(batch_columns), .delete_wait_s = VBD_CTL_END_WAIT_S};
+const struct vbd_ctl_object vbd_ctl_object_batch = {BATCHES, "batch",
+	VBD_CTL_COLUMNS(batch_columns), .delete_wait_s = VBD_CTL_END_WAIT_S, .good_state = "done"};

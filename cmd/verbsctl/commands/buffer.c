@@ -35,8 +35,8 @@ static void put_buffer(const struct vbd_ctl *ctl, json_t *buffer)
 		VBD_CTL_TIME("created", "created_at"));
 }
 
-const struct vbd_ctl_object vbd_ctl_object_buffer = {
-	BUFFERS, "buffer", VBD_CTL_COLUMNS(buffer_columns), .put = put_buffer};
+const struct vbd_ctl_object vbd_ctl_object_buffer = {BUFFERS, "buffer",
+	VBD_CTL_COLUMNS(buffer_columns), .put = put_buffer, .good_state = "ready"};
 
 enum vbd_ctl_exit vbd_ctl_buffer_create(struct vbd_ctl *ctl)
 {

@@ -25,6 +25,7 @@ struct vbd_ctl_object {
 	size_t column_count;
 	vbd_ctl_put_fn put;	  /* prints one object below its title; NULL: every member */
 	vbd_ctl_put_fn put_brief; /* prints a new or changed object; NULL: in full */
+	const char *good_state;	  /* state that `wait` awaits without --until; NULL: no `wait` */
 	int delete_wait_s;	  /* longest wait for the end of a deleted object; 0: no wait */
 };
 
@@ -43,6 +44,7 @@ enum vbd_ctl_exit vbd_ctl_object_create(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_object_set(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_object_cancel(struct vbd_ctl *ctl);
 enum vbd_ctl_exit vbd_ctl_object_rm(struct vbd_ctl *ctl);
+enum vbd_ctl_exit vbd_ctl_object_wait(struct vbd_ctl *ctl);
 
 /**
  * vbd_ctl_object_post - create an object of the command's kind from @body, and print it

@@ -411,5 +411,5 @@ enum vbd_ctl_exit vbd_ctl_connection_timeline(struct vbd_ctl *ctl)
 }
 
 const struct vbd_ctl_object vbd_ctl_object_connection = {CONNECTIONS, "connection",
-	VBD_CTL_COLUMNS(connection_columns), .put = put_object,
-	.delete_wait_s = VBD_CTL_END_WAIT_S};
+	VBD_CTL_COLUMNS(connection_columns), .put = put_object, .delete_wait_s = VBD_CTL_END_WAIT_S,
+	.good_state = "established"};

@@ -44,7 +44,8 @@ static void put_brief(const struct vbd_ctl *ctl, json_t *listener)
 }
 
 const struct vbd_ctl_object vbd_ctl_object_listener = {"/v1/listeners", "listener",
-	VBD_CTL_COLUMNS(listener_columns), .put = put_listener, .put_brief = put_brief};
+	VBD_CTL_COLUMNS(listener_columns), .put = put_listener, .put_brief = put_brief,
+	.good_state = "listening"};
 
 enum vbd_ctl_exit vbd_ctl_listener_set(struct vbd_ctl *ctl)
 {

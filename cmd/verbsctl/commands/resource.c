@@ -44,15 +44,15 @@ static const struct vbd_ctl_column peer_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("GID", "path.gid"), VBD_CTL_NUMBER("LID", "path.lid"),
 	VBD_CTL_TEXT("ASKED AT", "dst_addr"), VBD_CTL_NUMBER("PORT", "dst_port")};
 const struct vbd_ctl_object vbd_ctl_object_peer = {
-	"/v1/ud_peers", "ud_peer", VBD_CTL_COLUMNS(peer_columns)};
+	"/v1/ud_peers", "ud_peer", VBD_CTL_COLUMNS(peer_columns), .good_state = "ready"};
 
 static const struct vbd_ctl_column group_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
 	VBD_CTL_NUMBER("ENDPOINT", "ud_endpoint"), VBD_CTL_TEXT("ADDR", "addr"),
 	VBD_CTL_TEXT("MODE", "mode"), VBD_CTL_TEXT("MGID", "mgid")};
 const struct vbd_ctl_object vbd_ctl_object_group = {"/v1/multicast_memberships",
-	"multicast_membership", VBD_CTL_COLUMNS(group_columns),
-	.delete_wait_s = VBD_CTL_END_WAIT_S};
+	"multicast_membership", VBD_CTL_COLUMNS(group_columns), .delete_wait_s = VBD_CTL_END_WAIT_S,
+	.good_state = "joined"};
 
 static const struct vbd_ctl_column window_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_TEXT("NAME", "name"), VBD_CTL_STATE("STATE", "state"),
@@ -60,15 +60,16 @@ static const struct vbd_ctl_column window_columns[] = {VBD_CTL_NUMBER("ID", "id"
 	VBD_CTL_NUMBER("CONN", "connection"), VBD_CTL_NUMBER("OFFSET", "buffer_offset_bytes"),
 	VBD_CTL_BYTES("SIZE", "size_bytes"), VBD_CTL_LIST("ACCESS", "access")};
 const struct vbd_ctl_object vbd_ctl_object_window = {"/v1/windows", "window",
-	VBD_CTL_COLUMNS(window_columns), .delete_wait_s = VBD_CTL_END_WAIT_S};
+	VBD_CTL_COLUMNS(window_columns), .delete_wait_s = VBD_CTL_END_WAIT_S,
+	.good_state = "ready"};
 
 static const struct vbd_ctl_column probe_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("KIND", "kind"),
 	VBD_CTL_TEXT("CONN", "connection"), VBD_CTL_NUMBER("SENT", "sent"),
 	VBD_CTL_NUMBER("COMPLETED", "completed"), VBD_CTL_NUMBER("MISMATCHED", "mismatched"),
 	VBD_CTL_NS("P50", "rtt_ns.p50"), VBD_CTL_NS("P99", "rtt_ns.p99")};
-const struct vbd_ctl_object vbd_ctl_object_probe = {
-	"/v1/probes", "probe", VBD_CTL_COLUMNS(probe_columns), .delete_wait_s = VBD_CTL_END_WAIT_S};
+const struct vbd_ctl_object vbd_ctl_object_probe = {"/v1/probes", "probe",
+	VBD_CTL_COLUMNS(probe_columns), .delete_wait_s = VBD_CTL_END_WAIT_S, .good_state = "done"};
 
 static const struct vbd_ctl_column benchmark_columns[] = {VBD_CTL_NUMBER("ID", "id"),
 	VBD_CTL_STATE("STATE", "state"), VBD_CTL_TEXT("OP", "op"),
@@ -77,4 +78,5 @@ static const struct vbd_ctl_column benchmark_columns[] = {VBD_CTL_NUMBER("ID", "
 	VBD_CTL_BYTES("BYTES/S", "bytes_per_s"), VBD_CTL_NS("P50", "latency_ns.p50"),
 	VBD_CTL_NS("P99", "latency_ns.p99")};
 const struct vbd_ctl_object vbd_ctl_object_benchmark = {"/v1/benchmarks", "benchmark",
-	VBD_CTL_COLUMNS(benchmark_columns), .delete_wait_s = VBD_CTL_END_WAIT_S};
+	VBD_CTL_COLUMNS(benchmark_columns), .delete_wait_s = VBD_CTL_END_WAIT_S,
+	.good_state = "done"};

@@ -381,5 +381,5 @@ static void put_transfer(const struct vbd_ctl *ctl, json_t *transfer)
 }
 
 const struct vbd_ctl_object vbd_ctl_object_transfer = {TRANSFERS, "transfer",
-	VBD_CTL_COLUMNS(transfer_columns), .put = put_transfer,
-	.delete_wait_s = VBD_CTL_END_WAIT_S};
+	VBD_CTL_COLUMNS(transfer_columns), .put = put_transfer, .delete_wait_s = VBD_CTL_END_WAIT_S,
+	.good_state = "done"};

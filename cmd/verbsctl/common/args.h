@@ -163,6 +163,9 @@ enum vbd_ctl_kind {
 	X(NO_WAIT, "no-wait", 0, FLAG, NULL, NULL, "return as soon as the operation has started")  \
 	X(STATE, "state", 0, TEXT, "STATES", "state",                                              \
 		"only objects in these states, such as open,ended; default: open")                 \
+	X(UNTIL, "until", 0, TEXT, "STATE", "=until",                                              \
+		"state to wait for; also open, ended, changed")                                    \
+	X(WAIT_TIMEOUT, "timeout", 0, TIME, "TIME", NULL, "give up after this long")               \
 	X(SORT, "sort", 0, TEXT, "MEMBER", "sort",                                                 \
 		"sort by this member; -MEMBER reverses the order")                                 \
 	X(HISTORY_SORT, "sort", 0, TEXT, "ended_at|end_code|duration|bytes|name|state|device",     \
