@@ -96,7 +96,7 @@ async function make_all(near, far) {
 
 	await far.connect({ dst_port: PORT + 1 });
 	await near.connect({ name: "nowhere", dst_port: 9 }, 30).catch(() => {});
-	await near.post("/v1/windows", { name: "slit", buffer: source.id, connection: connection.id, type: 1,
+	await near.post("/v1/windows", { name: "slit", buffer: source.id, connection: connection.id, type: 2,
 		access: ["remote_write"] }, 60);
 	await near.transfer("write", connection, source, target);
 	await near.post("/v1/batches", { transfers: [0, 1].map(() => ({ op: "write", connection: connection.id,
