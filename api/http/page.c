@@ -36,7 +36,9 @@ static bool matches(const struct vbd_page *page, const void *item)
 		if (!fulfils(&page->wishes[i], item))
 			return false;
 	}
-	return true;
+	/* A list that takes labels is one of objects. */
+	return !page->labels.count ||
+	       vbd_labels_match(((const struct vbd_object *)item)->labels, &page->labels);
 }
 
 static void collect(const void *item, void *visitor)

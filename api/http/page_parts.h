@@ -8,6 +8,7 @@
 #define VBD_API_HTTP_PAGE_PARTS_H
 
 #include "api/http/page.h"
+#include "daemon/core/labels.h"
 
 #define VBD_PAGE_FILTERS_MAX 8
 
@@ -37,6 +38,7 @@ struct vbd_page {
 	struct vbd_view view;
 	struct vbd_page_wish wishes[VBD_PAGE_FILTERS_MAX];
 	size_t n_wishes;
+	struct vbd_label_selector labels;
 	/* the matching items */
 	const void **items;
 	size_t count;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parameters of lists. */
+#include "api/http/label_query.h"
 #include "api/http/page_parts.h"
 
 #include <stdio.h>
@@ -135,6 +136,8 @@ enum vbd_status vbd_page_parse(struct vbd_page *page, vbd_page_resolve_fn resolv
 		status = parse_state(page, req, err);
 	if (status == VBD_OK)
 		status = parse_filters(page, resolve, req, err);
+	if (status == VBD_OK)
+		status = vbd_query_labels(req, &page->labels, err);
 	if (status == VBD_OK)
 		status = vbd_view_parse(req, page->source->members, true, &page->view, err);
 	return status;

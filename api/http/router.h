@@ -46,6 +46,8 @@ struct vbd_route {
 	const char *query[VBD_ROUTE_QUERY_MAX]; /* allowed parameters */
 	/* Called when the request is complete; replies or parks the request. */
 	void (*handler)(struct vbd_request *req);
+	void (*create)(
+		struct vbd_request *req); /* for vbd_create_labelled(), which is the handler */
 	const struct vbd_task_kind *task; /* for the handlers of api/resources/task.h */
 	/* VBD_BODY_STREAM only: called before the body; sets the sink or replies. */
 	void (*open)(struct vbd_request *req);

@@ -4,6 +4,7 @@
 #include "api/json/utf8.h"
 #include "base/clock.h"
 #include "daemon/core/addr.h"
+#include "daemon/core/labels.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -81,10 +82,21 @@ void vbd_put_time(struct vbd_encoder *encoder, const char *name, uint64_t mono_n
 		mono_ns ? json_string_nocheck(vbd_clock_format(mono_ns, text)) : json_null());
 }
 
+json_t *vbd_encode_labels(const struct vbd_labels *labels)
+{
+	json_t *json = json_object();
+
+	for (size_t i = 0; labels && i < labels->count; i++)
+		(void)json_object_set_new(
+			json, labels->items[i].key, vbd_json_text(labels->items[i].value));
+	return json;
+}
+
 void vbd_put_object(struct vbd_encoder *encoder, const struct vbd_object *object)
 {
 	vbd_put_u64(encoder, "id", object->id);
 	vbd_put_text_or_null(encoder, "name", object->name);
+	vbd_put(encoder, "labels", vbd_encode_labels(object->labels));
 }
 
 void vbd_put_address(

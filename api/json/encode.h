@@ -48,7 +48,10 @@ void vbd_put_hex(struct vbd_encoder *encoder, const char *name, uint64_t value, 
 /** vbd_put_time - put a time of the monotonic clock as wall-clock time; 0 gives null */
 void vbd_put_time(struct vbd_encoder *encoder, const char *name, uint64_t mono_ns);
 
-/** vbd_put_object - put the members `id` and `name` (null if there is none) */
+/** vbd_encode_labels - {"job": "x"}; {} for NULL */
+json_t *vbd_encode_labels(const struct vbd_labels *labels);
+
+/** vbd_put_object - put the members `id`, `name` (null if there is none) and `labels` */
 void vbd_put_object(struct vbd_encoder *encoder, const struct vbd_object *object);
 
 /** vbd_put_address - put "192.0.2.1" or "fe80::1%eth0"; an empty address gives null */

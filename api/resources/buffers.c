@@ -244,8 +244,14 @@ static const struct vbd_page_source buffer_page = {
 	.encode = encode_buffer,
 };
 
+static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error *err)
+{
+	return vbd_buffer_delete(VBD_CONTAINER_OF(object, struct vbd_buffer, object), err);
+}
+
 const struct vbd_task_kind vbd_buffer_task = {
 	.kind = VBD_KIND_BUFFER,
 	.encode = encode_buffer,
+	.remove = remove_object,
 	.page = &buffer_page,
 };

@@ -158,5 +158,6 @@ static const struct vbd_page_source cq_page = {
 const struct vbd_task_kind vbd_cq_task = {
 	.kind = VBD_KIND_CQ,
 	.encode = encode_cq,
+	.remove = vbd_remove_shared,
 	.page = &cq_page,
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/resources/event_query.h"
 
+#include "api/http/label_query.h"
 #include "api/resources/context.h"
 
 #include <inttypes.h>
@@ -160,5 +161,7 @@ enum vbd_status vbd_parse_event_filter(
 		status = parse_types(req, filter, err);
 	if (status == VBD_OK)
 		status = parse_code(req, filter, err);
+	if (status == VBD_OK)
+		status = vbd_query_labels(req, &filter->labels, err);
 	return status == VBD_OK ? parse_object(req, filter, err) : status;
 }

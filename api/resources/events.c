@@ -28,6 +28,7 @@ static json_t *encode_object(const struct vbd_event *event)
 	vbd_put_text(&out, "kind", vbd_object_kind_name(event->kind));
 	vbd_put_u64(&out, "id", event->object_id);
 	vbd_put_text_or_null(&out, "name", event->name);
+	vbd_put(&out, "labels", vbd_encode_labels(event->labels));
 	return vbd_encode_end(&out);
 }
 

@@ -286,8 +286,16 @@ static const struct vbd_page_source listener_page = {
 	.encode = encode_listener,
 };
 
+static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error *err)
+{
+	(void)err;
+	vbd_listener_delete(VBD_CONTAINER_OF(object, struct vbd_listener, object));
+	return VBD_OK;
+}
+
 const struct vbd_task_kind vbd_listener_task = {
 	.kind = VBD_KIND_LISTENER,
 	.encode = encode_listener,
+	.remove = remove_object,
 	.page = &listener_page,
 };

@@ -81,5 +81,6 @@ static const struct vbd_page_source pd_page = {
 const struct vbd_task_kind vbd_pd_task = {
 	.kind = VBD_KIND_PD,
 	.encode = encode_pd,
+	.remove = vbd_remove_shared,
 	.page = &pd_page,
 };

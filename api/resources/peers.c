@@ -348,10 +348,16 @@ static const struct vbd_page_source peer_page = {
 	.encode = encode_peer,
 };
 
+static enum vbd_status remove_object(struct vbd_object *object, struct vbd_error *err)
+{
+	return vbd_peer_delete(VBD_CONTAINER_OF(object, struct vbd_peer_record, object), err);
+}
+
 const struct vbd_task_kind vbd_ud_peer_task = {
 	.kind = VBD_KIND_UD_PEER,
 	.gone = "the peer was deleted in the meantime",
 	.encode = encode_peer,
 	.state = task_state,
+	.remove = remove_object,
 	.page = &peer_page,
 };

@@ -161,5 +161,6 @@ static const struct vbd_page_source srq_page = {
 const struct vbd_task_kind vbd_srq_task = {
 	.kind = VBD_KIND_SRQ,
 	.encode = encode_srq,
+	.remove = vbd_remove_shared,
 	.page = &srq_page,
 };

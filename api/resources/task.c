@@ -82,6 +82,13 @@ void vbd_delete_shared(struct vbd_request *req)
 		vbd_reply_in_use(req, &err, users.paths, users.shown);
 }
 
+enum vbd_status vbd_remove_shared(struct vbd_object *object, struct vbd_error *err)
+{
+	struct vbd_shared_users users;
+
+	return vbd_shared_delete(VBD_CONTAINER_OF(object, struct vbd_shared, object), &users, err);
+}
+
 /* --- waiting --------------------------------------------------------------------------------- */
 
 struct task_waiter {

@@ -38,6 +38,8 @@ struct vbd_task_kind {
 	json_t *(*encode)(const void *task, struct vbd_request *req);
 	/* Needed by vbd_task_answer() and vbd_task_cancel() only. */
 	enum vbd_task_state (*state)(const void *task);
+	/* Delete the object at once, or say why not; NULL: vbd_object_delete(). */
+	enum vbd_status (*remove)(struct vbd_object *object, struct vbd_error *err);
 	const struct vbd_page_source *page;
 };
 
@@ -75,6 +77,9 @@ void vbd_task_cancel(struct vbd_request *req);
 
 /** vbd_delete_shared - delete the PD, CQ or SRQ of the path: 204; an error lists its users */
 void vbd_delete_shared(struct vbd_request *req);
+
+/** vbd_remove_shared - `remove` of PDs, CQs and SRQs */
+enum vbd_status vbd_remove_shared(struct vbd_object *object, struct vbd_error *err);
 
 /**
  * vbd_task_answer - answer the POST of @task: 201 when it is done, 202 when the wait is over

@@ -5,6 +5,7 @@
 #include "daemon/connections/listeners.h"
 #include "daemon/core/addr.h"
 #include "daemon/core/devices.h"
+#include "daemon/core/labels.h"
 #include "daemon/core/receives.h"
 #include "rdma/data/service.h"
 #include "rdma/device/caps.h"
@@ -243,6 +244,7 @@ bool vbd_connection_from_request(
 	if (status)
 		goto refused;
 	connection->listener_id = listener->object.id;
+	connection->object.labels = vbd_labels_ref(listener->object.labels);
 	status = vbd_conn_create_passive(daemon->fabric, connection->object.id, &listener->params,
 		&listener->cm_params, listener->accept_timeout_ms, request,
 		&vbd_connection_conn_ops, connection, &connection->conn, &error);

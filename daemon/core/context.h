@@ -62,8 +62,11 @@ struct vbd_daemon {
 	uint64_t started_ns;
 	bool stopping;
 	struct vbd_link device_watches; /* of struct vbd_watch: a device changed */
-	uint64_t buffers_bytes;		/* memory of all buffers */
-	uint32_t pool_jobs; /* registrations, checksums, address handles on the thread pool */
+	/* Labels of the objects that the present request makes; NULL for none. Only the API sets
+	 * this, for the time of one call. */
+	struct vbd_labels *new_labels;
+	uint64_t buffers_bytes; /* memory of all buffers */
+	uint32_t pool_jobs;	/* registrations, checksums, address handles on the thread pool */
 	/* totals of ended objects */
 	uint64_t connections_closed, connections_failed;
 	uint64_t transfers_done, transfers_failed, transfers_cancelled, transfers_timed_out;

@@ -87,6 +87,8 @@ void vbd_eventlog_destroy(struct vbd_eventlog *eventlog)
 	if (!eventlog)
 		return;
 	vbd_watch_notify(&eventlog->watches, true);
+	for (uint64_t i = 0; i < eventlog->capacity; i++)
+		vbd_labels_unref(eventlog->ring[i].labels);
 	free(eventlog);
 }
 
@@ -97,7 +99,9 @@ uint64_t vbd_eventlog_vappend(
 	struct vbd_event *own = &eventlog->ring[seq % eventlog->capacity];
 	char object[VBD_OBJECT_TEXT_BYTES];
 
+	vbd_labels_unref(own->labels);
 	*own = *event;
+	vbd_labels_ref(own->labels);
 	own->seq = seq;
 	own->at_ns = vbd_clock_mono_ns();
 	(void)vsnprintf(own->detail, sizeof(own->detail), fmt, ap);
@@ -155,7 +159,8 @@ bool vbd_event_matches(const struct vbd_event *event, const struct vbd_event_fil
 
 	return (!filter->by_type || filter->types[event->type]) &&
 	       (!filter->code || (code && strcmp(code, filter->code) == 0)) &&
-	       event->severity >= filter->min_severity && matches_object(event, filter);
+	       event->severity >= filter->min_severity && matches_object(event, filter) &&
+	       vbd_labels_match(event->labels, &filter->labels);
 }
 
 const struct vbd_event *vbd_eventlog_next(

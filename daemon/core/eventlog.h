@@ -13,6 +13,7 @@
 #include "base/list.h"
 #include "daemon/core/event_types.h"
 #include "daemon/core/kinds.h"
+#include "daemon/core/labels.h"
 #include "daemon/core/registry.h"
 
 #include <stdarg.h>
@@ -40,6 +41,7 @@ struct vbd_event {
 	enum vbd_object_kind kind;
 	uint64_t object_id;			 /* 0 with VBD_KIND_NONE */
 	char name[VBD_NAME_BYTES];		 /* of the object at that time; "" without one */
+	struct vbd_labels *labels;		 /* of the object; the event log has a reference */
 	const char *words[VBD_EVENT_WORD_COUNT]; /* static strings; NULL: null */
 	uint8_t port_num;			 /* with vbd_event_type_has_port() */
 	char detail[160];			 /* UTF-8 without control characters */
@@ -53,6 +55,7 @@ struct vbd_event_filter {
 	uint64_t object_id;		  /* 0: any */
 	const char *name;		  /* of the object; NULL: any */
 	const char *code;		  /* NULL: any */
+	struct vbd_label_selector labels; /* of the object */
 	enum vbd_severity min_severity;
 };
 

@@ -3,6 +3,7 @@
 
 #include "base/attr.h"
 #include "base/clock.h"
+#include "daemon/core/labels.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -63,6 +64,7 @@ static void vlog(struct vbd_object *object, struct vbd_event *event, const char 
 	event->kind = kind_of(object);
 	event->object_id = object->id;
 	memcpy(event->name, object->name, sizeof(event->name));
+	event->labels = object->labels;
 	event->words[VBD_EVENT_STATE] = state;
 	if (object->logged_state != state)
 		event->words[VBD_EVENT_PREVIOUS_STATE] = object->logged_state;
@@ -138,6 +140,7 @@ void vbd_object_free(struct vbd_object *object)
 	vbd_watch_notify(&object->watches, true);
 	if (registry->kind->free)
 		registry->kind->free(object);
+	vbd_labels_unref(object->labels);
 	free(object);
 }
 
@@ -204,6 +207,7 @@ enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *nam
 		return status;
 	}
 	registry->open++;
+	object->labels = vbd_labels_ref(registry->daemon->new_labels);
 	*ret_object = object;
 	return VBD_OK;
 }

@@ -42,8 +42,9 @@ VBD_KIND_MAP(VBD_KIND_EXTERN)
  * vbd_object_create - allocate an object, all zero but its base, and put it into its registry
  * @name: "" for none
  *
- * An ended object of the same name is found by its id only then, and the oldest ended object is
- * freed if the registry is full. Errors as of vbd_registry_add().
+ * The object gets the labels in `new_labels` of its daemon. An ended object of the same name is
+ * found by its id only then, and the oldest ended object is freed if the registry is full. Errors
+ * as of vbd_registry_add().
  */
 enum vbd_status vbd_object_create(struct vbd_registry *registry, const char *name,
 	struct vbd_object **ret_object, struct vbd_error *err) VBD_MUST_CHECK;

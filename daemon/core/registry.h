@@ -31,6 +31,7 @@
 
 struct vbd_daemon;
 struct vbd_kind;
+struct vbd_labels;
 
 /* Embedded in every object that has an id. */
 struct vbd_object {
@@ -42,6 +43,7 @@ struct vbd_object {
 	struct vbd_object *named_before, *named_after;
 	/* The members for the object's life; see daemon/core/object.h. */
 	struct vbd_registry *registry; /* of the object's kind; stays set when the object leaves */
+	struct vbd_labels *labels;     /* referenced; NULL without labels */
 	uint64_t created_ns;
 	uint64_t version; /* counts changes of state and of parameters */
 	bool ended;

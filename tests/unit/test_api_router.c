@@ -173,9 +173,9 @@ static void test_routes__parameters_are_those_of_the_contract(void **state)
 {
 	static const char *const names[] = {"limit", "after", "sort", "state", "fields", "view",
 		"until", "verbose", "end_code", "offset_bytes", "length_bytes", "algorithm",
-		"encoding", "through", "type", "object", "severity", "code", "name", "kind",
-		"connections", "cqs", "dst_addr", "dst_port", "src_addr", "device", "listener",
-		"connection", "buffer", "batch", "pd", "ud_endpoint", "ud_peer",
+		"encoding", "through", "type", "object", "severity", "code", "label", "name",
+		"kind", "connections", "cqs", "dst_addr", "dst_port", "src_addr", "device",
+		"listener", "connection", "buffer", "batch", "pd", "ud_endpoint", "ud_peer",
 		"multicast_membership"};
 	const struct vbd_router router = vbd_routes();
 
@@ -361,7 +361,7 @@ static void test_router__an_unknown_parameter_is_named(void **state)
 	route = vbd_router_find(&router, VBD_METHOD_GET, &uri, &ref, &allow);
 	assert_int_equal(vbd_route_check_query(route, &uri, &err), VBD_E_UNKNOWN_FIELD);
 	assert_string_equal(err.pointer, "lmit");
-	assert_non_null(strstr(err.text, "limit, after, sort, fields, view, state"));
+	assert_non_null(strstr(err.text, "limit, after, sort, fields, view, label, state"));
 }
 
 int main(void)
