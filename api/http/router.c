@@ -82,7 +82,8 @@ const struct vbd_route *vbd_router_find(const struct vbd_router *router, enum vb
 		if (!match(route->pattern, uri, &ref))
 			continue;
 		*ret_allow |= 1u << route->method;
-		if (route->method != method)
+		/* The first row goes before those that match as well: "-" before {ref}. */
+		if (found || route->method != method)
 			continue;
 		found = route;
 		*ret_ref = ref;
