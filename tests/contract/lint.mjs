@@ -21,18 +21,19 @@ async function unlessMissing(folder, check) {
   }
 }
 
-// Each code that an operation lists is a ProblemCode, and none is listed twice.
+// Each listed code is a ProblemCode, and is listed once: by the operation, or for all operations in `info`.
 function codeFaults({ codes, document: { info, paths } }) {
   const common = info['x-problem-codes'];
   const operations = Object.values(paths).flatMap((item) => Object.values(item));
-  const lists = operations.map((operation) => [operation.operationId, operation['x-problem-codes'] ?? []]);
-  return lists.flatMap(([name, list]) => [
+  const own = operations.map((operation) => [operation.operationId, operation['x-problem-codes'] ?? []]);
+  const faultsOf = ([name, list]) => [
     ...list.filter((code) => !codes.includes(code)).map((code) => `${name} lists ${code}, which is no ProblemCode`),
     ...list.filter((code, i) => list.indexOf(code) !== i).map((code) => `${name} lists ${code} twice`),
-    ...list
-      .filter((code) => common.includes(code))
-      .map((code) => `${name} lists ${code}, which every operation can answer with`),
-  ]);
+  ];
+  const repeated = own.flatMap(([name, list]) =>
+    list.filter((code) => common.includes(code)).map((code) => `${name} lists ${code}, as info does for all operations`),
+  );
+  return [...[['info', common], ...own].flatMap(faultsOf), ...repeated];
 }
 
 async function ownFaults() {
