@@ -277,6 +277,9 @@ function ranges_of({ id, bytes }, count) {
 const bytes_of = (bytes, sges) =>
 	Buffer.concat(sges.map(({ offset_bytes, length_bytes }) => bytes.subarray(offset_bytes, offset_bytes + length_bytes)));
 
+// The ranges as an answer shows them: each names its buffer.
+const shown = (sges) => sges.map(({ buffer: id, ...range }) => ({ buffer: { id, name: null }, ...range }));
+
 async function lists(world, column) {
 	const { a, b, buffer, device, filled, join, unreliable, iwarp } = world;
 	const { limits: { max_sge, max_sge_rd } } = await a.get(`/v1/devices/${device}`);
@@ -291,8 +294,8 @@ async function lists(world, column) {
 	const received = transfer(b, there, "recv", { sges: into.sges });
 	await b.until(`${CONNECTION}/${there.id}`, "a receive", ({ counters }) => counters.recv?.posted === 1);
 	is_done(await transfer(a, here, "send", { sges: from.sges }),
-		{ wrs_done: 1, bytes_done: from.length_bytes, buffer: null, sges: from.sges });
-	is_done(await received, { sges: into.sges, received: { op: "send", length_bytes: from.length_bytes, written_bytes: null, imm: null } });
+		{ wrs_done: 1, bytes_done: from.length_bytes, buffer: null, sges: shown(from.sges) });
+	is_done(await received, { sges: shown(into.sges), received: { op: "send", length_bytes: from.length_bytes, written_bytes: null, imm: null } });
 	const now = await b.bytes(target);
 	same(bytes_of(now, into.sges).subarray(0, from.length_bytes), from.all, "what was gathered and scattered");
 	const wanted = Buffer.from(target.bytes);
