@@ -97,6 +97,7 @@ class State {
       relaxed_ordering: false,
       on_demand_paging: false,
       device: 'mock0',
+      labels: {},
       pd: { id: 1, name: null },
       shm_name: null,
       addr: '0x1000',
