@@ -188,7 +188,7 @@ const spoilt = {
         answer.json.allow = ['GET'];
       }
     },
-    /Allow is GET, documented are GET, POST/,
+    /Allow is GET, documented are DELETE, GET, POST/,
   ],
   'a method that should be refused': [
     'PUT /v1/stats',
