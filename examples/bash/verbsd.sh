@@ -18,7 +18,7 @@ declare -A url token server
 quiet=''
 deadline=$((SECONDS + 60)) # in seconds of bash; see set_timeout
 status='' answer='' curl_said=''
-m=()
+m=() operands=()
 
 say() { [[ -n $quiet ]] || printf '%s: %s\n' "$PROGRAM" "$*" >&2; }
 
@@ -54,6 +54,31 @@ need_programs() {
 	local program
 	for program; do
 		command -v "$program" >/dev/null || die "$FAILED" "there is no $program: install it"
+	done
+}
+
+# parse_options NAMES ARGUMENT…: sets the variable of each option in NAMES to the option's value (1 for NAME=), and
+# `operands` to the other arguments. --help and --quiet are always options.
+parse_options() {
+	local names=" $1 quiet= " name
+	shift
+	operands=()
+	while (($#)); do
+		name=${1#--}
+		if [[ $1 == --help ]]; then
+			usage && exit 0
+		elif [[ $1 == --[a-z]* && $names == *" $name= "* ]]; then
+			printf -v "$name" 1
+		elif [[ $1 == --[a-z]* && $names == *" $name "* ]]; then
+			(($# > 1)) || usage_error "$1 wants a value"
+			printf -v "$name" %s "$2"
+			shift
+		elif [[ $1 == -* ]]; then
+			usage_error "unknown option $1"
+		else
+			operands+=("$1")
+		fi
+		shift
 	done
 }
 
@@ -165,19 +190,13 @@ member() { jq -r "$1" <<<"$answer"; }
 # members FILTER: sets the array `m` to the values of the last answer, by jq
 members() { member "$1" | mapfile -t m || die "$FAILED" "can't make sense of the answer: ${answer:0:200}"; }
 
-# await DAEMON PATH OBJECT CONDITION: waits until jq's CONDITION holds for the object at PATH. $answer has a state of
-# it before, and the last one after. Checks again at each event of OBJECT ('connection/7'). Returns 1 when time is
-# up.
+# await DAEMON PATH UNTIL BUSY: waits while the object of $answer is in one of the states BUSY ('queued|running'), by a
+# request that answers when it is in the state UNTIL (or has ended). $answer has its last state. Returns 1 when time is up.
 await() {
-	local daemon=$1 path=$2 object=$3 condition=$4 place left
-	! jq -e "$condition" <<<"$answer" >/dev/null || return 0
-	while :; do
-		must "read the event log" GET "$daemon" '/v1/events?after=now'
-		place=`member .next`
-		must "read $path" GET "$daemon" "$path"
-		! jq -e "$condition" <<<"$answer" >/dev/null || return 0
+	local left
+	while [[ `member .state` =~ ^($4)$ ]]; do
 		left=`seconds_left`
 		((left > 0)) || return 1
-		must "wait for $object" GET "$daemon" "/v1/events?after=$place&object=$object&limit=1&wait_ms=$((left < 5 ? left * 1000 : 5000))"
+		must "wait for $2" GET "$1" "$2?until=$3&wait_ms=$((left < WAIT_S ? left * 1000 : WAIT_S * 1000))"
 	done
 }

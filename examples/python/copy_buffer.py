@@ -16,14 +16,14 @@ import json
 import re
 
 import verbsd
-from verbsd import FAILED, TIMED_OUT, USAGE, Daemon, Deadline, Failure, Problem
+from verbsd import FAILED, TIMED_OUT, Daemon, Deadline, Failure, Problem
 
 
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("source", metavar="SOURCE", help="a buffer, as http://a:7480#pail", type=place)
     parser.add_argument("destination", metavar="DESTINATION", help="another, as http://b:7480#well", type=place)
-    parser.add_argument("--addr", help="where the destination's host is reached by RDMA (default: the host of its URL)")
+    parser.add_argument("--addr", help="where the destination's host is reached by RDMA (default: as its listener says)")
     parser.add_argument("--port", type=int, default=0, help="port to listen on there (default: any that is free)")
     parser.add_argument("--timeout", type=verbsd.seconds, default=60, metavar="SECONDS",
                         help="for all of it (default 60; 0 is for ever)")
@@ -38,17 +38,9 @@ def place(text):
     return url, verbsd.ref(name)
 
 
-def rdma_addr(args, daemon):
-    addr = args.addr or daemon.parts.hostname
-    if not args.addr and (addr.startswith("127.") or addr in ("localhost", "::1")):
-        raise Failure(f"--addr is needed: RDMA does not reach {addr}", USAGE)
-    return addr
-
-
 def ready_buffer(daemon, name):
     buffer = daemon.get(f"/v1/buffers/{name}", f"use buffer {name}")
-    buffer = daemon.wait(f"/v1/buffers/{name}", f"buffer/{buffer['id']}", buffer,
-                         lambda seen: seen["state"] != "registering")
+    buffer = daemon.wait(f"/v1/buffers/{name}", buffer, "ready", ("registering",))
     if buffer["state"] != "ready":
         why = (buffer["error"] or {}).get("detail", "its device is gone")
         raise Failure(f"buffer {name} at {daemon.url} is {buffer['state']}: {why}")
@@ -81,17 +73,19 @@ def connected(near, far, addr, port, source, target):
     """Yields a connection from near to far, with queue pairs in the protection domains of the buffers."""
     with contextlib.ExitStack() as cleanup:
         listener = far.ask("listen", "POST", "/v1/listeners", {
-            "addr": "::" if ":" in addr else "0.0.0.0", "port": port, "qp": {"pd": target["pd"]["id"]}})
+            "addr": "::" if ":" in (addr or "") else "0.0.0.0", "port": port, "qp": {"pd": target["pd"]["id"]}})
         cleanup.callback(far.take_away, f"/v1/listeners/{listener['id']}")
+        addr = addr or next((reached["addr"] for reached in listener["reachable"]), None)
+        if not addr:
+            raise Failure(f"no device reaches the listener at {far.url}")
         connection = near.ask(f"connect to {addr}", "POST", "/v1/connections", {
             "dst_addr": addr, "dst_port": listener["port"], "qp": {"pd": source["pd"]["id"]}})
         path = f"/v1/connections/{connection['id']}"
         cleanup.callback(near.take_away, path)
-        connection = near.wait(path, f"connection/{connection['id']}", connection,
-                               lambda seen: seen["state"] in ("established", "failed", "closed"))
+        connection = near.wait(path, connection, "established", ("resolving_addr", "resolving_route", "connecting"))
         if connection["state"] != "established":
-            end = connection["end"]
-            raise Failure(f"connection to {addr} {connection['state']}: {end['text']}. {end['hint']}")
+            error = connection["error"] or {"detail": connection["end_code"], "hint": ""}
+            raise Failure(f"connection to {addr} {connection['state']}: {error['detail']}. {error['hint']}")
         near.say(f"connected to {addr}")
         yield connection
 
@@ -101,8 +95,7 @@ def write(daemon, connection, source, target):
     transfer = daemon.ask("write", "POST", "/v1/transfers", {
         "connection": connection["id"], "op": "write", "buffer": source["id"],
         "remote": target, "timeout_ms": max(1000, int(left_s * 1000))})
-    transfer = daemon.wait(f"/v1/transfers/{transfer['id']}", f"transfer/{transfer['id']}", transfer,
-                           lambda seen: seen["state"] in ("done", "failed", "cancelled", "timed_out"))
+    transfer = daemon.wait(f"/v1/transfers/{transfer['id']}", transfer, "ended", ("queued", "running", "cancelling"))
     if transfer["state"] != "done":
         error = transfer["error"] or {"detail": "", "hint": ""}
         raise Failure(f"transfer {transfer['id']} {transfer['state']}: {error['detail']}. {error['hint']}",
@@ -120,12 +113,11 @@ def main():
     deadline = Deadline(args.timeout)
     near = Daemon(args.source[0], deadline, verbsd.token_of("VERBSD_TOKEN"), say)
     far = Daemon(args.destination[0], deadline, verbsd.token_of("VERBSD_PEER_TOKEN"), say)
-    addr = rdma_addr(args, far)
     source = ready_buffer(near, args.source[1])
     size_bytes = source["size_bytes"]
     with contextlib.ExitStack() as undo:
         target = take_target(far, args.destination[1], size_bytes, undo)
-        with connected(near, far, addr, args.port, source, target) as connection:
+        with connected(near, far, args.addr, args.port, source, target) as connection:
             transfer = write(near, connection, source, target)
             sums = checksum(near, source, size_bytes), checksum(far, target, size_bytes)
         if sums[0] != sums[1]:

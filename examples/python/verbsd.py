@@ -154,18 +154,14 @@ class Daemon:
         """Returns the place behind the newest event, for `after` of GET /v1/events."""
         return self.get("/v1/events?after=now")["next"]
 
-    def wait(self, path, obj, seen, pleases):
-        """Polls `path` until `pleases` is true for its object. `seen` is its known state; `obj` is "buffer/7"."""
-        if pleases(seen):
-            return seen
-        while True:
-            place = self.newest_place()
-            seen = self.get(path)
-            if pleases(seen):
-                return seen
+    def wait(self, path, seen, until, busy):
+        """Waits while the object at `path` is in one of the states `busy`, by a request that answers when it is in the
+        state `until` (or has ended). `seen` is what is known of the object."""
+        while seen["state"] in busy:
             if self.deadline.is_over():
-                raise Failure(f"{obj} at {self.url} is {seen.get('state')} and took too long", TIMED_OUT)
-            self.get(f"/v1/events?after={place}&object={obj}&limit=1&wait_ms={int(self.deadline.left_s(5) * 1000)}")
+                raise Failure(f"{path} at {self.url} is {seen['state']} and took too long", TIMED_OUT)
+            seen = self.get(f"{path}?until={until}&wait_ms={int(self.deadline.left_s(WAIT_S) * 1000)}")
+        return seen
 
     def list(self, path):
         """Returns all items of a list, fetched page by page."""

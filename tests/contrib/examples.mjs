@@ -37,12 +37,6 @@ await scenario("each says how it is used, and what was wrong with the way it was
 		await run(2, /http:\/\/127\.0\.0\.1:7480|URL#NAME/, ...args[name].map((arg) => String(arg).replace("http:", "gopher:")));
 		await run(1, /http:\/\/127\.0\.0\.1:1: .*(refused|connect)/i, ...args[name]);
 	});
-	await in_each_language(async (language) => {
-		const local = new Example(language, "copy", ["http://127.0.0.1:1#a", "http://127.0.0.1:1#b"]);
-
-		await local.ends_with(2);
-		ok(/--addr is needed/.test(local.said), `without --addr it said: ${local.said}`);
-	});
 });
 
 await scenario("what the daemon refuses is told in its words", async () => {
