@@ -190,13 +190,30 @@ member() { jq -r "$1" <<<"$answer"; }
 # members FILTER: sets the array `m` to the values of the last answer, by jq
 members() { member "$1" | mapfile -t m || die "$FAILED" "can't make sense of the answer: ${answer:0:200}"; }
 
-# await DAEMON PATH UNTIL BUSY: waits while the object of $answer is in one of the states BUSY ('queued|running'), by a
-# request that answers when it is in the state UNTIL (or has ended). $answer has its last state. Returns 1 when time is up.
+# create VARIABLE DAEMON KIND NAME MEMBERS: creates the object NAME, and sets VARIABLE to NAME for the cleanup: before the
+# request, because the daemon may create the object even if its answer is lost. On an error ends the script.
+create() {
+	printf -v "$1" %s "$4"
+	! ask POST "$2" "/v1/$3" "{\"name\": \"$4\", $5}" || return 0
+	[[ -z $status ]] || printf -v "$1" %s ''
+	die "$FAILED" "can't create $3/$4 at ${url[$2]}: `problem`"
+}
+
+# take_away DAEMON KIND NAME: deletes an object, if there is a NAME. A failure is only reported.
+take_away() {
+	[[ -z $3 ]] || ask DELETE "$1" "/v1/$2/$3" || say "$2/$3 stays: `problem`"
+}
+
+# await DAEMON PATH STATE BUSY: waits while the object of $answer is in one of the states BUSY ('queued|running'), by a
+# request that answers when it is in STATE or can't get there any more. Ends the script if it is not in STATE then.
 await() {
-	local left
-	while [[ `member .state` =~ ^($4)$ ]]; do
+	local left state
+	while state=`member .state` && [[ $state =~ ^($4)$ ]]; do
 		left=`seconds_left`
-		((left > 0)) || return 1
+		((left > 0)) || die "$TIMED_OUT" "$2 at ${url[$1]} is $state and takes too long"
 		must "wait for $2" GET "$1" "$2?until=$3&wait_ms=$((left < WAIT_S ? left * 1000 : WAIT_S * 1000))"
 	done
+	[[ $state != "$3" ]] || return 0
+	[[ $state != timed_out ]] || die "$TIMED_OUT" "$2 at ${url[$1]} took too long"
+	die "$FAILED" "$2 at ${url[$1]} is $state: `member '[.error.detail?, .error.hint?] | map(strings) | join(". ")'`"
 }
